@@ -1,0 +1,130 @@
+-- Who may use the dashboard: level manage or view.
+
+
+-- The row of one user, or of all.
+
+create or replace function access_rows(guild bigint, bot smallint,
+    user_id bigint)
+returns text language plpgsql stable as $$
+begin
+    return (
+        select '[' || string_agg(row_to_json(r)::text, ',') || ']'
+          from (select a.guild_id::text as id, a.user_id::text as user_id,
+                       a.level
+                  from access a
+                 where a.guild_id = guild
+                   and a.bot = access_rows.bot
+                   and (access_rows.user_id is null
+                        or a.user_id = access_rows.user_id)
+                 order by a.user_id) r);
+end $$;
+
+
+-- The user as the target of a service entry, by the name in the directory.
+
+create or replace function user_named(guild bigint, user_id bigint)
+returns jsonb language plpgsql stable as $$
+begin
+    return jsonb_build_object('id', user_id::text, 'name', coalesce(
+        (select d.name from directory d
+          where d.guild_id = guild and d.kind = 0 and d.id = user_id), ''));
+end $$;
+
+
+-- GET /config/access
+
+create or replace function access_list(token text, guild bigint, bot smallint,
+    kind smallint, out status int, out body text)
+language plpgsql stable security definer
+set search_path = guildlog, pg_temp as $$
+begin
+    if not token_live(guild, token) then
+        status := 401;
+        body := '{}';
+        return;
+    end if;
+
+    body := coalesce(access_rows(guild, bot, null), '{}');
+    status := case body when '{}' then 404 else 200 end;
+end $$;
+
+
+-- GET /config/access/{user_id}
+
+create or replace function access_get(token text, guild bigint, bot smallint,
+    kind smallint, user_id bigint, out status int, out body text)
+language plpgsql stable security definer
+set search_path = guildlog, pg_temp as $$
+begin
+    if not token_live(guild, token) then
+        status := 401;
+        body := '{}';
+        return;
+    end if;
+
+    body := coalesce(access_rows(guild, bot, user_id), '{}');
+    status := case body when '{}' then 404 else 200 end;
+end $$;
+
+
+-- PUT /config/access/{user_id}
+
+create or replace function access_put(token text, guild bigint, bot smallint,
+    kind smallint, user_id bigint, input jsonb, out status int, out body text)
+language plpgsql security definer set search_path = guildlog, pg_temp as $$
+declare
+    before  text;
+begin
+    body := '{}';
+
+    if not change_begin(guild, token) then
+        status := 401;
+        return;
+    end if;
+
+    select a.level into before from access a
+     where a.guild_id = guild and a.bot = access_put.bot
+       and a.user_id = access_put.user_id;
+    status := 202;
+
+    if before = input ->> 'level' then
+        return;
+    end if;
+
+    insert into access values (guild, bot, user_id, input ->> 'level')
+    on conflict on constraint access_pkey
+        do update set level = excluded.level;
+
+    perform announce(guild, bot, 99, jsonb_build_object(
+        'action', case when before is null then 'add' else 'update' end,
+        'target', user_named(guild, user_id),
+        'name', input ->> 'level'));
+end $$;
+
+
+-- DELETE /config/access/{user_id}
+
+create or replace function access_delete(token text, guild bigint,
+    bot smallint, kind smallint, user_id bigint, out status int, out body text)
+language plpgsql security definer set search_path = guildlog, pg_temp as $$
+begin
+    body := '{}';
+
+    if not change_begin(guild, token) then
+        status := 401;
+        return;
+    end if;
+
+    delete from access a
+     where a.guild_id = guild and a.bot = access_delete.bot
+       and a.user_id = access_delete.user_id;
+
+    if not found then
+        status := 404;
+        return;
+    end if;
+
+    perform announce(guild, bot, 99, jsonb_build_object(
+        'action', 'remove', 'target', user_named(guild, user_id)));
+    status := 202;
+end $$;

@@ -1,0 +1,92 @@
+-- Active ignore: a bot says what it is about to do, so that it is not logged.
+
+
+-- Takes a request. A protected log type is covered only by its name, and its
+-- name takes an Admin token. Logged with the token's id: always for such a
+-- type, else once an hour a token.
+
+create or replace function active_ignore_add(token text, guild bigint,
+    bot smallint, kind smallint, side text, input jsonb)
+returns void language plpgsql as $$
+declare
+    type       constant int := (input ->> 'logType')::int;
+    allowance  constant int := coalesce((input ->> 'count')::int, 1);
+    seconds    constant int := least(coalesce((input ->> 'time')::bigint, 10),
+                                     300);
+    at         constant timestamptz := clock_timestamp();
+    what       log_type;
+begin
+    if allowance not between 1 and 100 then
+        perform refuse(400, 'count: must be 1 to 100');
+    end if;
+
+    if seconds < 1 then
+        perform refuse(400, 'time: must be 1 or more');
+    end if;
+
+    if side = 'executor' and input ? 'type' then
+        perform refuse(400, 'type: only targets have it');
+    end if;
+
+    select * into what from log_type t where t.id = type;
+
+    if what.protected and kind <> 1 then
+        perform refuse(403, 'logType: takes an Admin token');
+    end if;
+
+    delete from active_ignore a
+     where a.guild_id = guild and a.bot = active_ignore_add.bot
+       and a.expires_at < at - interval '1 minute';
+
+    insert into active_ignore
+    values (guild, bot, next_id(ms(at)), side, input ->> 'id',
+            (input ->> 'type')::smallint, type, allowance, at,
+            at + seconds * interval '1 second');
+
+    update token t
+       set ignore_logged_at = at
+     where t.guild_id = guild
+       and t.token_id = token
+       and (what.protected
+            or t.ignore_logged_at is null
+            or t.ignore_logged_at < at - interval '1 hour');
+
+    if found then
+        perform record_service(guild, bot, 69, jsonb_build_object(
+            'action', 'active ignore', 'name', what.key, 'value', token,
+            'reason', format('%s %s, %s in %s s', side, input ->> 'id',
+                             allowance, seconds)));
+    end if;
+end $$;
+
+
+-- POST /active/ignore/targets
+
+create or replace function active_ignore_targets(token text, guild bigint,
+    bot smallint, kind smallint, input jsonb, out status int, out body text)
+language plpgsql security definer set search_path = guildlog, pg_temp as $$
+begin
+    status := 401;
+    body := '{}';
+
+    if token_live(guild, token) then
+        perform active_ignore_add(token, guild, bot, kind, 'target', input);
+        status := 200;
+    end if;
+end $$;
+
+
+-- POST /active/ignore/executors
+
+create or replace function active_ignore_executors(token text, guild bigint,
+    bot smallint, kind smallint, input jsonb, out status int, out body text)
+language plpgsql security definer set search_path = guildlog, pg_temp as $$
+begin
+    status := 401;
+    body := '{}';
+
+    if token_live(guild, token) then
+        perform active_ignore_add(token, guild, bot, kind, 'executor', input);
+        status := 200;
+    end if;
+end $$;

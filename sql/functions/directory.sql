@@ -1,0 +1,298 @@
+-- The directory: what the platform calls a server's members (kind 0),
+-- channels (1) and roles (2). The bot keeps it, the searches read it, and the
+-- rules of recording look up in it what an entry does not carry.
+
+
+-- Puts up to 1,000 of one kind, each {id, …}: creates it, or changes the
+-- fields that are there. Of one that stands in the array twice the last counts.
+
+create or replace function directory_put(guild bigint, kind int, input jsonb,
+    out status int, out body text)
+language plpgsql as $$
+begin
+    perform server_lock(guild);
+
+    if jsonb_array_length(input) > 1000 then
+        perform refuse(400, 'body: at most 1000 items');
+    end if;
+
+    insert into directory as d (guild_id, kind, id, name, bot, roles, type,
+                                parent)
+    select distinct on (i.id) guild, directory_put.kind, i.id,
+           coalesce(i.name, k.name, ''), coalesce(i.bot, k.bot, false),
+           coalesce(i.roles, k.roles, '{}'), coalesce(i.type, k.type),
+           case when i.it ? 'parent' then i.parent else k.parent end
+      from (select e.it, e.place, r.*
+              from jsonb_array_elements(input) with ordinality e (it, place)
+             cross join lateral jsonb_to_record(e.it) r (id bigint, name text,
+                        bot boolean, roles bigint[], type smallint,
+                        parent bigint)) i
+      left join directory k
+        on k.guild_id = guild and k.kind = directory_put.kind and k.id = i.id
+     order by i.id, i.place desc
+    on conflict on constraint directory_pkey do update
+       set (name, bot, roles, type, parent)
+         = (excluded.name, excluded.bot, excluded.roles, excluded.type,
+            excluded.parent)
+     where (d.name, d.bot, d.roles, d.type, d.parent)
+           is distinct from (excluded.name, excluded.bot, excluded.roles,
+                             excluded.type, excluded.parent);
+
+    status := 200;
+    body := '{}';
+end $$;
+
+
+create or replace function directory_delete(guild bigint, kind int, id bigint,
+    out status int, out body text)
+language plpgsql as $$
+begin
+    delete from directory d
+     where d.guild_id = guild
+       and d.kind = directory_delete.kind
+       and d.id = directory_delete.id;
+    status := case when found then 200 else 404 end;
+    body := '{}';
+end $$;
+
+
+-- The names of one kind that begin with q, or whose id does, or that hold q
+-- further on: each array the first 25 by name. What many match is found by
+-- walking the names in order, which gives up after 5,000 of them; what few
+-- match then comes from an index.
+
+create or replace function directory_by_name(guild bigint, kind int, q text)
+returns bigint[] language plpgsql stable as $$
+begin
+    return array(
+        select d.id from directory d
+         where d.guild_id = guild
+           and d.kind = directory_by_name.kind
+           and d.folded >= q
+           and d.folded < q || u&'\+10ffff'
+         order by d.folded, d.id limit 25);
+end $$;
+
+
+create or replace function directory_by_id(guild bigint, kind int, q text)
+returns bigint[] language plpgsql stable as $$
+declare
+    ids  bigint[];
+begin
+    if q !~ '^[0-9]+$' then
+        return '{}';
+    end if;
+
+    ids := array(
+        select d.id
+          from (select n.id from directory n
+                 where n.guild_id = guild
+                   and n.kind = directory_by_id.kind
+                 order by n.folded, n.id limit 5000) d
+         where starts_with(d.id::text, q) limit 25);
+
+    if cardinality(ids) < 25 then
+        execute 'select array(
+            select d.id from directory d
+             where d.guild_id = $1 and d.kind = $2
+               and d.id::text collate "C" >= $3
+               and d.id::text collate "C" < $3 || '':''
+             order by d.folded, d.id limit 25)'
+           into ids using guild, kind, q;
+    end if;
+
+    return ids;
+end $$;
+
+
+create or replace function directory_by_part(guild bigint, kind int, q text)
+returns bigint[] language plpgsql stable as $$
+declare
+    short    constant boolean := length(q) < 3;  -- no trigram in it
+    pattern  constant text := '%' || regexp_replace(q, '[\\%_]', '\\\&', 'g')
+                              || '%';
+    ids      bigint[];
+begin
+    ids := array(
+        select d.id
+          from (select n.id, n.folded from directory n
+                 where n.guild_id = guild
+                   and n.kind = directory_by_part.kind
+                 order by n.folded, n.id
+                 limit case when short then null else 5000 end) d
+         where strpos(d.folded, q) > 1 limit 25);
+
+    if cardinality(ids) < 25 and not short then
+        execute 'select array(
+            select d.id from directory d
+             where d.guild_id = $1 and d.kind = $2
+               and d.folded like $3 and strpos(d.folded, $4) > 1
+             order by d.folded, d.id limit 25)'
+           into ids using guild, kind, pattern, q;
+    end if;
+
+    return ids;
+end $$;
+
+
+-- At most 25 of one kind whose id begins with the query or whose name holds
+-- it: whole matches, then what begins with it, then the others, each by name.
+
+create or replace function directory_find(guild bigint, kind int, query text)
+returns setof directory language plpgsql stable as $$
+declare
+    q    constant text := lower(query collate "und-x-icu");
+    ids  bigint[];
+begin
+    ids := directory_by_name(guild, kind, q)
+           || directory_by_id(guild, kind, q);
+
+    if cardinality(ids) < 25 then
+        ids := ids || directory_by_part(guild, kind, q);
+    end if;
+
+    return query
+        select d.* from directory d
+         where d.guild_id = guild
+           and d.kind = directory_find.kind
+           and d.id = any (ids)
+         order by case when d.folded = q or d.id::text = q then 0
+                       when starts_with(d.folded, q)
+                         or starts_with(d.id::text, q) then 1
+                       else 2 end,
+                  d.folded, d.id
+         limit 25;
+end $$;
+
+
+-- GET /search/members
+
+create or replace function search_members(token text, guild bigint,
+    bot smallint, kind smallint, query text, out status int, out body text)
+language plpgsql stable security definer
+set search_path = guildlog, pg_temp as $$
+begin
+    if not token_live(guild, token) then
+        status := 401;
+        body := '{}';
+        return;
+    end if;
+
+    status := 200;
+    body := coalesce((
+        select '[' || string_agg(row_to_json(r)::text, ',') || ']'
+          from (select d.id::text as id, d.name
+                  from directory_find(guild, 0, query) d) r), '[]');
+end $$;
+
+
+-- GET /search/channels
+
+create or replace function search_channels(token text, guild bigint,
+    bot smallint, kind smallint, query text, out status int, out body text)
+language plpgsql stable security definer
+set search_path = guildlog, pg_temp as $$
+begin
+    if not token_live(guild, token) then
+        status := 401;
+        body := '{}';
+        return;
+    end if;
+
+    status := 200;
+    body := coalesce((
+        select '[' || string_agg(row_to_json(r)::text, ',') || ']'
+          from (select d.id::text as id, d.name, d.type,
+                       d.parent::text as parent
+                  from directory_find(guild, 1, query) d) r), '[]');
+end $$;
+
+
+-- /servers/{guild}/members/{user_id} and /servers/{guild}/members of the
+-- operator
+
+create or replace function operator_member_put(guild bigint, user_id bigint,
+    input jsonb, out status int, out body text)
+language plpgsql security definer set search_path = guildlog, pg_temp as $$
+begin
+    select p.* into status, body
+      from directory_put(guild, 0, jsonb_build_array(
+               input || jsonb_build_object('id', user_id))) p;
+end $$;
+
+
+create or replace function operator_member_delete(guild bigint,
+    user_id bigint, out status int, out body text)
+language plpgsql security definer set search_path = guildlog, pg_temp as $$
+begin
+    select d.* into status, body
+      from directory_delete(guild, 0, user_id) d;
+end $$;
+
+
+create or replace function operator_members_put(guild bigint, input jsonb,
+    out status int, out body text)
+language plpgsql security definer set search_path = guildlog, pg_temp as $$
+begin
+    select p.* into status, body from directory_put(guild, 0, input) p;
+end $$;
+
+
+-- /servers/{guild}/channels/{channel_id} and /servers/{guild}/channels of the
+-- operator
+
+create or replace function operator_channel_put(guild bigint, channel_id bigint,
+    input jsonb, out status int, out body text)
+language plpgsql security definer set search_path = guildlog, pg_temp as $$
+begin
+    select p.* into status, body
+      from directory_put(guild, 1, jsonb_build_array(
+               input || jsonb_build_object('id', channel_id))) p;
+end $$;
+
+
+create or replace function operator_channel_delete(guild bigint,
+    channel_id bigint, out status int, out body text)
+language plpgsql security definer set search_path = guildlog, pg_temp as $$
+begin
+    select d.* into status, body
+      from directory_delete(guild, 1, channel_id) d;
+end $$;
+
+
+create or replace function operator_channels_put(guild bigint, input jsonb,
+    out status int, out body text)
+language plpgsql security definer set search_path = guildlog, pg_temp as $$
+begin
+    select p.* into status, body from directory_put(guild, 1, input) p;
+end $$;
+
+
+-- /servers/{guild}/roles/{role_id} and /servers/{guild}/roles of the
+-- operator
+
+create or replace function operator_role_put(guild bigint, role_id bigint,
+    input jsonb, out status int, out body text)
+language plpgsql security definer set search_path = guildlog, pg_temp as $$
+begin
+    select p.* into status, body
+      from directory_put(guild, 2, jsonb_build_array(
+               input || jsonb_build_object('id', role_id))) p;
+end $$;
+
+
+create or replace function operator_role_delete(guild bigint,
+    role_id bigint, out status int, out body text)
+language plpgsql security definer set search_path = guildlog, pg_temp as $$
+begin
+    select d.* into status, body
+      from directory_delete(guild, 2, role_id) d;
+end $$;
+
+
+create or replace function operator_roles_put(guild bigint, input jsonb,
+    out status int, out body text)
+language plpgsql security definer set search_path = guildlog, pg_temp as $$
+begin
+    select p.* into status, body from directory_put(guild, 2, input) p;
+end $$;

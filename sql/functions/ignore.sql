@@ -1,0 +1,109 @@
+-- Ignore lists: what is not logged.
+
+
+create or replace function ignore_rows(guild bigint, bot smallint,
+    ignore_type int)
+returns text language plpgsql stable as $$
+begin
+    return (
+        select '[' || string_agg(row_to_json(r)::text, ',') || ']'
+          from (select i.guild_id::text as id, i.ignore_type, i.ignore_value
+                  from ignore_entry i
+                 where i.guild_id = guild
+                   and i.bot = ignore_rows.bot
+                   and (ignore_rows.ignore_type is null
+                        or i.ignore_type = ignore_rows.ignore_type)
+                 order by i.ignore_type, i.ignore_value) r);
+end $$;
+
+
+create or replace function ignore_name(ignore_type int)
+returns text language sql immutable as $$
+    select ('{channels,channel categories,executors,targets,message content,'
+            'executor roles,target roles}'::text[])[ignore_type + 1]
+$$;
+
+
+-- GET /config/logging/ignore/{ignore_type}
+
+create or replace function ignore_get(token text, guild bigint, bot smallint,
+    kind smallint, ignore_type int, out status int, out body text)
+language plpgsql stable security definer
+set search_path = guildlog, pg_temp as $$
+begin
+    if not token_live(guild, token) then
+        status := 401;
+        body := '{}';
+        return;
+    end if;
+
+    body := coalesce(ignore_rows(guild, bot, ignore_type), '{}');
+    status := case body when '{}' then 404 else 200 end;
+end $$;
+
+
+-- POST /config/logging/ignore/{ignore_type}: at most 1,000 entries a list.
+-- What is there already is no change.
+
+create or replace function ignore_add(token text, guild bigint, bot smallint,
+    kind smallint, ignore_type int, input jsonb, out status int, out body text)
+language plpgsql security definer set search_path = guildlog, pg_temp as $$
+begin
+    body := '{}';
+
+    if not change_begin(guild, token) then
+        status := 401;
+        return;
+    end if;
+
+    status := 202;
+
+    insert into ignore_entry
+    values (guild, bot, ignore_type, input ->> 'value')
+    on conflict do nothing;
+
+    if not found then
+        return;
+    end if;
+
+    if (select count(*) from ignore_entry i
+         where i.guild_id = guild and i.bot = ignore_add.bot
+           and i.ignore_type = ignore_add.ignore_type) > 1000
+    then
+        perform refuse(402, 'an ignore list has at most 1000 entries');
+    end if;
+
+    perform announce(guild, bot, 69, jsonb_build_object(
+        'action', 'add', 'name', ignore_name(ignore_type),
+        'value', input ->> 'value'));
+end $$;
+
+
+-- DELETE /config/logging/ignore/{ignore_type}: what is not there is no change.
+
+create or replace function ignore_remove(token text, guild bigint,
+    bot smallint, kind smallint, ignore_type int, input jsonb,
+    out status int, out body text)
+language plpgsql security definer set search_path = guildlog, pg_temp as $$
+begin
+    body := '{}';
+
+    if not change_begin(guild, token) then
+        status := 401;
+        return;
+    end if;
+
+    status := 202;
+
+    delete from ignore_entry i
+     where i.guild_id = guild
+       and i.bot = ignore_remove.bot
+       and i.ignore_type = ignore_remove.ignore_type
+       and i.ignore_value = input ->> 'value';
+
+    if found then
+        perform announce(guild, bot, 69, jsonb_build_object(
+            'action', 'remove', 'name', ignore_name(ignore_type),
+            'value', input ->> 'value'));
+    end if;
+end $$;

@@ -1,0 +1,102 @@
+-- Notifications: the last 100 changes of a bot's configuration.
+
+
+create or replace function notification_add(guild bigint, bot smallint,
+    log_type int, details jsonb)
+returns void language plpgsql as $$
+begin
+    insert into notification
+    select guild, bot, next_id(ms(clock_timestamp())), clock_timestamp(), t.id,
+           t.title,
+           concat_ws(': ',
+                     concat_ws(' ', details ->> 'action', details ->> 'name',
+                               details #>> '{target,id}'),
+                     coalesce(details ->> 'contentAfter',
+                              details ->> 'content', details ->> 'value')), 0
+      from log_type t where t.id = log_type;
+
+    delete from notification n
+     where n.guild_id = guild
+       and n.bot = notification_add.bot
+       and n.notification_id <= (
+           select l.notification_id from notification l
+            where l.guild_id = guild and l.bot = notification_add.bot
+            order by l.notification_id desc offset 100 limit 1);
+end $$;
+
+
+-- GET /notifications: newest first.
+
+create or replace function notifications_list(token text, guild bigint,
+    bot smallint, kind smallint, out status int, out body text)
+language plpgsql stable security definer
+set search_path = guildlog, pg_temp as $$
+begin
+    if not token_live(guild, token) then
+        status := 401;
+        body := '{}';
+        return;
+    end if;
+
+    status := 200;
+    body := coalesce((
+        select '[' || string_agg(row_to_json(r)::text, ',') || ']'
+          from (select n.notification_id::text as id,
+                       to_char(n.created_at at time zone 'UTC',
+                               'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as created,
+                       n.notification_id::text as "notificationId",
+                       n.log_type::text as "notificationType",
+                       (select row_to_json(d)
+                          from (select n.title, n.description,
+                                       n.executor_id::text as "executorId") d)
+                           as "notificationData",
+                       n.acknowledged::int as acknowledged
+                  from notification n
+                 where n.guild_id = guild
+                   and n.bot = notifications_list.bot
+                 order by n.notification_id desc limit 100) r), '[]');
+end $$;
+
+
+-- POST /notifications/acknowledge: all of them.
+
+create or replace function notifications_acknowledge(token text, guild bigint,
+    bot smallint, kind smallint, out status int, out body text)
+language plpgsql security definer set search_path = guildlog, pg_temp as $$
+begin
+    body := '{}';
+
+    if not token_live(guild, token) then
+        status := 401;
+        return;
+    end if;
+
+    update notification n
+       set acknowledged = true
+     where n.guild_id = guild
+       and n.bot = notifications_acknowledge.bot
+       and not n.acknowledged;
+    status := 200;
+end $$;
+
+
+-- POST /notifications/{id}/acknowledge
+
+create or replace function notification_acknowledge(token text, guild bigint,
+    bot smallint, kind smallint, id text, out status int, out body text)
+language plpgsql security definer set search_path = guildlog, pg_temp as $$
+begin
+    body := '{}';
+
+    if not token_live(guild, token) then
+        status := 401;
+        return;
+    end if;
+
+    update notification n
+       set acknowledged = true
+     where n.guild_id = guild
+       and n.bot = notification_acknowledge.bot
+       and n.notification_id::text = id;
+    status := case when found then 200 else 404 end;
+end $$;

@@ -1,0 +1,82 @@
+-- The bot's own settings: its language, written as a key, read as a number.
+
+
+create or replace function locale_of(key text)
+returns smallint language plpgsql stable as $$
+declare
+    locale  smallint;
+begin
+    select l.locale into locale from language l where l.key = locale_of.key;
+
+    if not found then
+        perform refuse(400, 'locale: unknown language');
+    end if;
+
+    return locale;
+end $$;
+
+
+create or replace function settings_rows(guild bigint, bot smallint)
+returns text language plpgsql stable as $$
+begin
+    return (
+        select '[' || row_to_json(r) || ']'
+          from (select s.guild_id::text as id, s.locale
+                  from settings s
+                 where s.guild_id = guild
+                   and s.bot = settings_rows.bot) r);
+end $$;
+
+
+-- GET /config/settings
+
+create or replace function settings_get(token text, guild bigint, bot smallint,
+    kind smallint, out status int, out body text)
+language plpgsql stable security definer
+set search_path = guildlog, pg_temp as $$
+begin
+    if not token_live(guild, token) then
+        status := 401;
+        body := '{}';
+        return;
+    end if;
+
+    body := coalesce(settings_rows(guild, bot), '{}');
+    status := case body when '{}' then 404 else 200 end;
+end $$;
+
+
+-- PATCH /config/settings
+
+create or replace function settings_patch(token text, guild bigint,
+    bot smallint, kind smallint, input jsonb, out status int, out body text)
+language plpgsql security definer set search_path = guildlog, pg_temp as $$
+declare
+    before  settings;
+    after   settings;
+begin
+    body := '{}';
+
+    if not change_begin(guild, token) then
+        status := 401;
+        return;
+    end if;
+
+    select * into before from settings s
+     where s.guild_id = guild and s.bot = settings_patch.bot;
+    after := row(guild, bot, locale_of(input ->> 'locale'));
+
+    insert into settings values (after.*)
+    on conflict on constraint settings_pkey
+        do update set locale = excluded.locale;
+
+    if before is distinct from after then
+        perform announce(guild, bot, 70, jsonb_build_object(
+            'action', 'update', 'name', 'locale',
+            'content', (select l.key from language l
+                         where l.locale = before.locale),
+            'contentAfter', input ->> 'locale'));
+    end if;
+
+    status := 202;
+end $$;

@@ -1,0 +1,173 @@
+-- Tags: texts the bot answers with.
+
+
+create or replace function tags_rows(guild bigint, bot smallint)
+returns text language plpgsql stable as $$
+begin
+    return (
+        select '[' || string_agg(row_to_json(r)::text, ',') || ']'
+          from (select t.guild_id::text as id, t.tag_id, t.tag_name,
+                       t.content, t.color, t.image
+                  from tag t
+                 where t.guild_id = guild and t.bot = tags_rows.bot
+                 order by t.tag_name) r);
+end $$;
+
+
+-- Holds a tag against the rules that need the other tags of its server.
+
+create or replace function tag_check(new tag)
+returns void language plpgsql stable as $$
+begin
+    if coalesce(new.content, '') = '' and coalesce(new.image, '') = '' then
+        perform refuse(400, 'content: needed where there is no image');
+    end if;
+
+    if coalesce(length(new.tag_name), 0) not between 1 and 31 then
+        perform refuse(400, 'tag_name: must have 1 to 31 characters');
+    end if;
+
+    if exists (select from tag t
+                where t.guild_id = new.guild_id
+                  and t.bot = new.bot
+                  and t.tag_name = new.tag_name
+                  and t.tag_id <> new.tag_id)
+    then
+        perform refuse(409, 'tag_name: is taken');
+    end if;
+end $$;
+
+
+-- GET /config/tags
+
+create or replace function tags_get(token text, guild bigint, bot smallint,
+    kind smallint, out status int, out body text)
+language plpgsql stable security definer
+set search_path = guildlog, pg_temp as $$
+begin
+    if not token_live(guild, token) then
+        status := 401;
+        body := '{}';
+        return;
+    end if;
+
+    body := coalesce(tags_rows(guild, bot), '{}');
+    status := case body when '{}' then 404 else 200 end;
+end $$;
+
+
+-- POST /tags: names are lower-cased and unique; 25 tags without Pro.
+
+create or replace function tag_create(token text, guild bigint, bot smallint,
+    kind smallint, input jsonb, out status int, out body text)
+language plpgsql security definer set search_path = guildlog, pg_temp as $$
+declare
+    new  tag;
+begin
+    if not change_begin(guild, token) then
+        status := 401;
+        body := '{}';
+        return;
+    end if;
+
+    new := jsonb_populate_record(null::tag, input || keys_of(guild, bot));
+    new.tag_id := next_id(ms(clock_timestamp()));
+    new.tag_name := lower(new.tag_name collate "und-x-icu");
+
+    perform tag_check(new);
+
+    if (select count(*) from tag t
+         where t.guild_id = guild and t.bot = tag_create.bot) >= 25
+       and (select s.plan from server s where s.guild_id = guild) <> 'pro'
+    then
+        perform refuse(402, 'more than 25 tags need the Pro plan');
+    end if;
+
+    insert into tag values (new.*);
+
+    perform announce(guild, bot, 74,
+        jsonb_build_object('action', 'create', 'name', new.tag_name)
+        || difference(null, to_jsonb(new) - 'tag_id'));
+    status := 201;
+    body := format('{"tag_id":"%s"}', new.tag_id);
+end $$;
+
+
+-- PATCH /tags/{tag_id}
+
+create or replace function tag_patch(token text, guild bigint, bot smallint,
+    kind smallint, tag_id text, input jsonb, out status int, out body text)
+language plpgsql security definer set search_path = guildlog, pg_temp as $$
+declare
+    before  tag;
+    after   tag;
+begin
+    body := '{}';
+
+    if not change_begin(guild, token) then
+        status := 401;
+        return;
+    end if;
+
+    select * into before from tag t
+     where t.guild_id = guild and t.bot = tag_patch.bot
+       and t.tag_id = tag_patch.tag_id;
+
+    if not found then
+        status := 404;
+        return;
+    end if;
+
+    after := jsonb_populate_record(before, input - 'tag_id'
+                                           || keys_of(guild, bot));
+    after.tag_name := lower(after.tag_name collate "und-x-icu");
+    status := 200;
+
+    if before is not distinct from after then
+        return;
+    end if;
+
+    perform tag_check(after);
+
+    update tag t
+       set (tag_name, content, color, image)
+         = (after.tag_name, after.content, after.color, after.image)
+     where t.guild_id = guild and t.bot = tag_patch.bot
+       and t.tag_id = tag_patch.tag_id;
+
+    perform announce(guild, bot, 75,
+        jsonb_build_object('action', 'update', 'name', after.tag_name)
+        || difference(to_jsonb(before), to_jsonb(after)));
+end $$;
+
+
+-- DELETE /tags/{tag_id}
+
+create or replace function tag_delete(token text, guild bigint, bot smallint,
+    kind smallint, tag_id text, out status int, out body text)
+language plpgsql security definer set search_path = guildlog, pg_temp as $$
+declare
+    old  tag;
+begin
+    body := '{}';
+
+    if not change_begin(guild, token) then
+        status := 401;
+        return;
+    end if;
+
+    delete from tag t
+     where t.guild_id = guild and t.bot = tag_delete.bot
+       and t.tag_id = tag_delete.tag_id
+    returning * into old;
+
+    if not found then
+        status := 404;
+        return;
+    end if;
+
+    perform announce(guild, bot, 73,
+        jsonb_build_object('action', 'delete', 'name', old.tag_name)
+        || difference(to_jsonb(old) - 'tag_id', null));
+    status := 200;
+end $$;

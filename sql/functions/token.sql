@@ -1,0 +1,102 @@
+-- Tokens: their facts, never the tokens themselves.
+
+
+-- GET /auth: the live tokens of the bot.
+
+create or replace function token_list(token text, guild bigint, bot smallint,
+    kind smallint, out status int, out body text)
+language plpgsql stable security definer
+set search_path = guildlog, pg_temp as $$
+begin
+    if not token_live(guild, token) then
+        status := 401;
+        body := '{}';
+        return;
+    end if;
+
+    body := coalesce((
+        select '[' || string_agg(row_to_json(r)::text, ',') || ']'
+          from (select t.guild_id::text as id, t.token_id as unique_id,
+                       t.permissions, t.creator::text as creator,
+                       ms(t.created_at) as created_at,
+                       ms(t.expires_at) as expires_at
+                  from token t
+                 where t.guild_id = guild
+                   and t.bot = token_list.bot
+                   and t.revoked_at is null
+                   and t.expires_at > now()
+                 order by t.created_at, t.token_id) r), '{}');
+    status := case body when '{}' then 404 else 200 end;
+end $$;
+
+
+-- DELETE /auth?tokenId=: revokes a token of the bot, from now on.
+
+create or replace function token_revoke(token text, guild bigint, bot smallint,
+    kind smallint, token_id text, out status int, out body text)
+language plpgsql security definer set search_path = guildlog, pg_temp as $$
+begin
+    body := '{}';
+
+    if not change_begin(guild, token) then
+        status := 401;
+        return;
+    end if;
+
+    update token t
+       set revoked_at = now()
+     where t.guild_id = guild
+       and t.token_id = token_revoke.token_id
+       and t.bot = token_revoke.bot
+       and t.revoked_at is null
+       and t.expires_at > now();
+
+    if not found then
+        status := 404;
+        return;
+    end if;
+
+    perform announce(guild, bot, 71, jsonb_build_object(
+        'action', 'revoke', 'name', token_id));
+    status := 200;
+end $$;
+
+
+-- POST /servers/{guild}/tokens of the operator: the facts of a new token, for
+-- the caller to sign. At most 5 live ones a server, over both bots.
+
+create or replace function operator_token_create(guild bigint, input jsonb,
+    out status int, out body text)
+language plpgsql security definer set search_path = guildlog, pg_temp as $$
+declare
+    pro      constant boolean := coalesce(input ->> 'bot', 'main') = 'pro';
+    made     constant timestamptz := date_trunc('second', clock_timestamp());
+    expires  constant timestamptz := made + interval '90 days';
+    id       constant text := gen_random_uuid();
+begin
+    perform server_lock(guild);
+
+    delete from token t where t.guild_id = guild and t.expires_at <= now();
+
+    if (select count(*) from token t
+         where t.guild_id = guild and t.revoked_at is null) >= 5
+    then
+        perform refuse(409, 'a server has at most 5 live tokens');
+    end if;
+
+    insert into token (guild_id, token_id, bot, permissions, creator,
+                       created_at, expires_at)
+    values (guild, id, pro::int, (input ->> 'permissions')::smallint,
+            (input ->> 'creator')::bigint, made, expires);
+
+    perform announce(guild, pro::int::smallint, 72, jsonb_build_object(
+        'action', 'create', 'name', id));
+
+    status := 201;
+    body := (
+        select row_to_json(r)
+          from (select id as unique_id, guild::text as guild,
+                       case when pro then 'pro' else 'main' end as bot,
+                       (input ->> 'permissions')::int as permissions,
+                       ms(made) / 1000 as iat, ms(expires) / 1000 as exp) r);
+end $$;

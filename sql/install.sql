@@ -1,0 +1,99 @@
+-- Installs or upgrades the schema: psql -v role=guildlog -f sql/install.sql
+-- Safe to run again: a migration runs once, the functions are loaded anew each
+-- time, and everything happens in one transaction or not at all.
+--
+-- role   the role nginx connects as (default guildlog). It is made where it is
+--        missing and the installer may make roles.
+
+\set ON_ERROR_STOP on
+\set QUIET on
+
+\if :{?role}
+\else
+    \set role guildlog
+\endif
+
+set client_min_messages = warning;
+
+begin;
+
+select pg_advisory_xact_lock(hashtext('guildlog.install')) \g /dev/null
+
+select current_setting('server_encoding') = 'UTF8' as encoding_fits,
+       exists (select from pg_roles where rolname = :'role') as role_exists,
+       exists (select from pg_roles where rolname = current_user
+                and (rolsuper or rolcreaterole)) as may_make_roles \gset
+
+\if :encoding_fits
+\else
+    do $$ begin raise 'guildlog needs a database in UTF8'; end $$;
+\endif
+
+\if :role_exists
+\elif :may_make_roles
+    create role :"role" login;
+\endif
+
+create schema if not exists guildlog;
+create extension if not exists pg_trgm;
+create extension if not exists btree_gin;
+
+select set_config('search_path', 'guildlog, ' || string_agg(distinct
+           quote_ident(n.nspname), ', ') || ', pg_temp', true)
+  from pg_extension e join pg_namespace n on n.oid = e.extnamespace
+ where e.extname in ('pg_trgm', 'btree_gin') \g /dev/null
+
+create table if not exists schema_version (
+    version     int primary key,
+    applied_at  timestamptz not null default now()
+);
+
+-- The functions go first, so that those which vanished do not linger and those
+-- that stay may change their arguments.
+
+do $$
+declare
+    old regprocedure;
+begin
+    for old in
+        select p.oid from pg_proc p
+         where p.pronamespace = 'guildlog'::regnamespace
+           and not exists (select from pg_depend d
+                            where d.objid = p.oid and d.deptype = 'e')
+    loop
+        execute format('drop function %s', old);
+    end loop;
+end $$;
+
+select not exists (select from schema_version where version = 1)
+    as pending \gset
+\if :pending
+    \ir migrations/0001_tables.sql
+    insert into schema_version (version) values (1);
+\endif
+
+\ir data.sql
+
+\ir functions/common.sql
+\ir functions/partition.sql
+\ir functions/record.sql
+\ir functions/server.sql
+\ir functions/token.sql
+\ir functions/settings.sql
+\ir functions/channels.sql
+\ir functions/options.sql
+\ir functions/type.sql
+\ir functions/ignore.sql
+\ir functions/tag.sql
+\ir functions/access.sql
+\ir functions/filter.sql
+\ir functions/active_ignore.sql
+\ir functions/notification.sql
+\ir functions/directory.sql
+\ir functions/config.sql
+
+\ir grants.sql
+
+select partitions_ensure() \g /dev/null
+
+commit;

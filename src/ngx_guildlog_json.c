@@ -1,0 +1,669 @@
+
+/*
+ * JSON in: jansson, bounded.  JSON out: a writer into one buffer.
+ */
+
+#include "ngx_guildlog_json.h"
+
+
+/* of a name in an error, in bytes */
+#define NGX_GUILDLOG_JSON_NAME   64
+
+#define NGX_GUILDLOG_JSON_ERROR  1280
+
+
+/* where a walk over the text stands, one frame for each open bracket */
+
+typedef struct {
+    ngx_str_t                      key;      /* as written, escapes and all */
+    ngx_uint_t                     index;
+    unsigned                       object:1;
+    unsigned                       value:1;  /* the colon has passed */
+} ngx_guildlog_json_frame_t;
+
+
+typedef struct {
+    ngx_uint_t                     depth;
+    ngx_guildlog_json_frame_t      frames[NGX_GUILDLOG_JSON_DEPTH];
+} ngx_guildlog_json_walk_t;
+
+
+static ngx_int_t ngx_guildlog_json_check(ngx_pool_t *pool,
+    const ngx_str_t *text, ngx_str_t *error);
+static void ngx_guildlog_json_explain(ngx_pool_t *pool, const ngx_str_t *text,
+    json_error_t *cause, ngx_str_t *error);
+static void ngx_guildlog_json_error(ngx_pool_t *pool, const ngx_str_t *text,
+    size_t offset, const char *why, ngx_str_t *error);
+static u_char *ngx_guildlog_json_path(u_char *p, u_char *last,
+    ngx_guildlog_json_walk_t *walk);
+static ngx_int_t ngx_guildlog_json_walk(ngx_guildlog_json_walk_t *walk,
+    const u_char *p, const u_char *last);
+static void ngx_guildlog_json_cleanup(void *data);
+static size_t ngx_guildlog_json_rune(const u_char *p, size_t len);
+static u_char *ngx_guildlog_json_room(ngx_guildlog_json_t *w, size_t len);
+static void ngx_guildlog_json_value(ngx_guildlog_json_t *w, const void *data,
+    size_t len);
+static size_t ngx_guildlog_json_escaped(const u_char *p, size_t len);
+static u_char *ngx_guildlog_json_escape(u_char *dst, const u_char *p,
+    size_t len);
+
+
+json_t *
+ngx_guildlog_json_parse(ngx_pool_t *pool, const ngx_str_t *text,
+    ngx_str_t *error)
+{
+    json_t              *json;
+    json_error_t         cause;
+    ngx_pool_cleanup_t  *cln;
+
+    if (ngx_guildlog_json_check(pool, text, error) != NGX_OK) {
+        return NULL;
+    }
+
+    cln = ngx_pool_cleanup_add(pool, 0);
+    if (cln == NULL) {
+        ngx_str_null(error);
+        return NULL;
+    }
+
+    json = json_loadb((char *) text->data, text->len, JSON_REJECT_DUPLICATES,
+                      &cause);
+    if (json == NULL) {
+        ngx_guildlog_json_explain(pool, text, &cause, error);
+        return NULL;
+    }
+
+    cln->handler = ngx_guildlog_json_cleanup;
+    cln->data = json;
+
+    return json;
+}
+
+
+/* what jansson would accept, or say in words of its own */
+
+static ngx_int_t
+ngx_guildlog_json_check(ngx_pool_t *pool, const ngx_str_t *text,
+    ngx_str_t *error)
+{
+    size_t                     valid;
+    u_char                    *p, *last;
+    ngx_guildlog_json_walk_t   walk;
+
+    p = text->data;
+    last = p + text->len;
+
+    while (p < last && (*p == ' ' || *p == '\t' || *p == CR || *p == LF)) {
+        p++;
+    }
+
+    if (p == last) {
+        ngx_guildlog_json_error(pool, text, 0, "is required", error);
+        return NGX_DECLINED;
+    }
+
+    if (*p != '{' && *p != '[') {
+        ngx_guildlog_json_error(pool, text, 0,
+                                "must be a JSON object or array", error);
+        return NGX_DECLINED;
+    }
+
+    if (ngx_guildlog_json_walk(&walk, p, last) != NGX_OK) {
+        ngx_guildlog_json_error(pool, text, 0,
+                       "nested deeper than "
+                       ngx_value(NGX_GUILDLOG_JSON_DEPTH) " levels", error);
+        return NGX_DECLINED;
+    }
+
+    valid = ngx_guildlog_json_valid(text->data, text->len);
+
+    if (valid < text->len) {
+        ngx_guildlog_json_error(pool, text, valid,
+                                text->data[valid] ? "is not valid UTF-8"
+                                                  : "must not contain NUL",
+                                error);
+        return NGX_DECLINED;
+    }
+
+    return NGX_OK;
+}
+
+
+static void
+ngx_guildlog_json_explain(ngx_pool_t *pool, const ngx_str_t *text,
+    json_error_t *cause, ngx_str_t *error)
+{
+    u_char  *p;
+    size_t   offset;
+    u_char   why[NGX_GUILDLOG_JSON_NAME];
+
+    /* no memory: it stopped without a word, and left the code unset */
+
+    if (cause->text[0] == '\0') {
+        ngx_str_null(error);
+        return;
+    }
+
+    offset = cause->position;
+
+    switch (json_error_code(cause)) {
+
+    case json_error_numeric_overflow:
+        ngx_guildlog_json_error(pool, text, offset,
+                                "the number is out of range", error);
+        return;
+
+    case json_error_duplicate_key:
+        ngx_guildlog_json_error(pool, text, offset, "given twice", error);
+        return;
+
+    case json_error_null_character:
+    case json_error_null_byte_in_key:
+        ngx_guildlog_json_error(pool, text, offset, "must not contain NUL",
+                                error);
+        return;
+
+    case json_error_premature_end_of_input:
+        ngx_guildlog_json_error(pool, text, 0, "ends too early", error);
+        return;
+
+    case json_error_end_of_input_expected:
+        ngx_guildlog_json_error(pool, text, 0,
+                                "something stands behind its end", error);
+        return;
+
+    default:
+        break;
+    }
+
+    /* a lone surrogate has no code of its own */
+
+    if (ngx_strncmp(cause->text, "invalid Unicode", 15) == 0) {
+        ngx_guildlog_json_error(pool, text, offset,
+                                "\\u is not followed by a character", error);
+        return;
+    }
+
+    p = ngx_snprintf(why, sizeof(why) - 1,
+                     "not valid JSON at line %d, column %d",
+                     cause->line, cause->column);
+    *p = '\0';
+
+    ngx_guildlog_json_error(pool, text, 0, (char *) why, error);
+}
+
+
+/* "<the field at this offset>: <why>" */
+
+static void
+ngx_guildlog_json_error(ngx_pool_t *pool, const ngx_str_t *text,
+    size_t offset, const char *why, ngx_str_t *error)
+{
+    u_char                    *p, *last;
+    ngx_guildlog_json_walk_t   walk;
+
+    p = ngx_pnalloc(pool, NGX_GUILDLOG_JSON_ERROR);
+    if (p == NULL) {
+        ngx_str_null(error);
+        return;
+    }
+
+    last = p + NGX_GUILDLOG_JSON_ERROR;
+    error->data = p;
+
+    (void) ngx_guildlog_json_walk(&walk, text->data, text->data + offset);
+
+    p = ngx_guildlog_json_path(p, last, &walk);
+    p = ngx_slprintf(p, last, ": %s", why);
+
+    error->len = p - error->data;
+}
+
+
+static u_char *
+ngx_guildlog_json_path(u_char *p, u_char *last, ngx_guildlog_json_walk_t *walk)
+{
+    u_char                     *start;
+    ngx_str_t                   name;
+    ngx_uint_t                  i;
+    ngx_guildlog_json_frame_t  *frame;
+
+    start = p;
+
+    for (i = 0; i < walk->depth; i++) {
+        frame = &walk->frames[i];
+
+        if (!frame->object) {
+            p = ngx_slprintf(p, last, "%s[%ui]", p == start ? "body" : "",
+                             frame->index);
+            continue;
+        }
+
+        if (frame->key.data) {
+            name = frame->key;
+            name.len = ngx_guildlog_json_cut(name.data, name.len,
+                                             NGX_GUILDLOG_JSON_NAME);
+
+            p = ngx_slprintf(p, last, "%s%V", p == start ? "" : ".", &name);
+        }
+    }
+
+    if (p == start) {
+        p = ngx_slprintf(p, last, "body");
+    }
+
+    return p;
+}
+
+
+/*
+ * Follows brackets and keys without judging the rest.  NGX_DECLINED: nested
+ * too deep.
+ */
+
+static ngx_int_t
+ngx_guildlog_json_walk(ngx_guildlog_json_walk_t *walk, const u_char *p,
+    const u_char *last)
+{
+    const u_char               *start;
+    ngx_guildlog_json_frame_t  *frame;
+
+    walk->depth = 0;
+    frame = NULL;
+
+    for ( /* void */ ; p < last; p++) {
+
+        switch (*p) {
+
+        case '{':
+        case '[':
+            if (walk->depth == NGX_GUILDLOG_JSON_DEPTH) {
+                return NGX_DECLINED;
+            }
+
+            frame = &walk->frames[walk->depth++];
+            ngx_memzero(frame, sizeof(ngx_guildlog_json_frame_t));
+            frame->object = (*p == '{');
+            break;
+
+        case '}':
+        case ']':
+            if (walk->depth) {
+                walk->depth--;
+            }
+
+            frame = walk->depth ? &walk->frames[walk->depth - 1] : NULL;
+            break;
+
+        case '"':
+            start = ++p;
+
+            while (p < last && *p != '"') {
+                p += (*p == '\\') ? 2 : 1;
+            }
+
+            if (p < last && frame && !frame->value) {
+                frame->key.data = (u_char *) start;
+                frame->key.len = p - start;
+            }
+
+            break;
+
+        case ':':
+            if (frame) {
+                frame->value = 1;
+            }
+
+            break;
+
+        case ',':
+            if (frame) {
+                frame->value = 0;
+                ngx_str_null(&frame->key);
+                frame->index++;
+            }
+
+            break;
+        }
+    }
+
+    return NGX_OK;
+}
+
+
+static void
+ngx_guildlog_json_cleanup(void *data)
+{
+    json_decref(data);
+}
+
+
+size_t
+ngx_guildlog_json_valid(const u_char *p, size_t len)
+{
+    size_t  i, n;
+
+    for (i = 0; i < len; i += n) {
+        n = ngx_guildlog_json_rune(p + i, len - i);
+
+        if (n == 0) {
+            break;
+        }
+    }
+
+    return i;
+}
+
+
+/* the length of the character at p, 0 if it is none or NUL */
+
+static size_t
+ngx_guildlog_json_rune(const u_char *p, size_t len)
+{
+    size_t  i, n;
+    u_char  min, max;
+
+    if (*p < 0x80) {
+        return *p ? 1 : 0;
+    }
+
+    /* the range of the second byte keeps out overlong forms and surrogates */
+
+    min = 0x80;
+    max = 0xbf;
+
+    if (*p >= 0xc2 && *p <= 0xdf) {
+        n = 2;
+
+    } else if (*p >= 0xe0 && *p <= 0xef) {
+        n = 3;
+        min = (*p == 0xe0) ? 0xa0 : min;
+        max = (*p == 0xed) ? 0x9f : max;
+
+    } else if (*p >= 0xf0 && *p <= 0xf4) {
+        n = 4;
+        min = (*p == 0xf0) ? 0x90 : min;
+        max = (*p == 0xf4) ? 0x8f : max;
+
+    } else {
+        return 0;
+    }
+
+    if (len < n || p[1] < min || p[1] > max) {
+        return 0;
+    }
+
+    for (i = 2; i < n; i++) {
+        if ((p[i] & 0xc0) != 0x80) {
+            return 0;
+        }
+    }
+
+    return n;
+}
+
+
+size_t
+ngx_guildlog_json_length(const u_char *p, size_t len)
+{
+    size_t  i, n;
+
+    n = 0;
+
+    for (i = 0; i < len; i++) {
+        if ((p[i] & 0xc0) != 0x80) {
+            n++;
+        }
+    }
+
+    return n;
+}
+
+
+size_t
+ngx_guildlog_json_cut(const u_char *p, size_t len, size_t max)
+{
+    if (len <= max) {
+        return len;
+    }
+
+    while (max && (p[max] & 0xc0) == 0x80) {
+        max--;
+    }
+
+    return max;
+}
+
+
+void
+ngx_guildlog_json_init(ngx_guildlog_json_t *w, ngx_pool_t *pool, size_t size)
+{
+    ngx_memzero(w, sizeof(ngx_guildlog_json_t));
+
+    w->pool = pool;
+
+    w->start = ngx_pnalloc(pool, size);
+    if (w->start == NULL) {
+        w->failed = 1;
+        return;
+    }
+
+    w->pos = w->start;
+    w->end = w->start + size;
+}
+
+
+void
+ngx_guildlog_json_begin(ngx_guildlog_json_t *w, u_char bracket)
+{
+    if (w->depth == NGX_GUILDLOG_JSON_DEPTH) {
+        w->failed = 1;
+        return;
+    }
+
+    ngx_guildlog_json_value(w, &bracket, 1);
+
+    w->close[w->depth++] = (bracket == '{') ? '}' : ']';
+    w->comma = 0;
+}
+
+
+void
+ngx_guildlog_json_end(ngx_guildlog_json_t *w)
+{
+    if (w->depth == 0) {
+        w->failed = 1;
+        return;
+    }
+
+    w->comma = 0;
+    ngx_guildlog_json_value(w, &w->close[--w->depth], 1);
+}
+
+
+void
+ngx_guildlog_json_key(ngx_guildlog_json_t *w, const char *name)
+{
+    u_char     *p;
+    ngx_str_t   s;
+
+    s.data = (u_char *) name;
+    s.len = ngx_strlen(name);
+
+    ngx_guildlog_json_string(w, &s);
+
+    p = ngx_guildlog_json_room(w, 1);
+    if (p == NULL) {
+        return;
+    }
+
+    *p++ = ':';
+
+    w->pos = p;
+    w->comma = 0;
+}
+
+
+void
+ngx_guildlog_json_string(ngx_guildlog_json_t *w, const ngx_str_t *s)
+{
+    u_char  *p;
+
+    p = ngx_guildlog_json_room(w,
+                  sizeof(",\"\"") - 1
+                  + ngx_guildlog_json_escaped(s->data, s->len));
+    if (p == NULL) {
+        return;
+    }
+
+    if (w->comma) {
+        *p++ = ',';
+    }
+
+    *p++ = '"';
+    p = ngx_guildlog_json_escape(p, s->data, s->len);
+    *p++ = '"';
+
+    w->pos = p;
+    w->comma = 1;
+}
+
+
+void
+ngx_guildlog_json_number(ngx_guildlog_json_t *w, int64_t n)
+{
+    u_char  *p;
+    u_char   buf[NGX_INT64_LEN];
+
+    p = ngx_sprintf(buf, "%L", n);
+
+    ngx_guildlog_json_value(w, buf, p - buf);
+}
+
+
+void
+ngx_guildlog_json_bool(ngx_guildlog_json_t *w, ngx_uint_t b)
+{
+    if (b) {
+        ngx_guildlog_json_value(w, "true", 4);
+
+    } else {
+        ngx_guildlog_json_value(w, "false", 5);
+    }
+}
+
+
+void
+ngx_guildlog_json_null(ngx_guildlog_json_t *w)
+{
+    ngx_guildlog_json_value(w, "null", 4);
+}
+
+
+void
+ngx_guildlog_json_raw(ngx_guildlog_json_t *w, const ngx_str_t *s)
+{
+    ngx_guildlog_json_value(w, s->data, s->len);
+}
+
+
+/* the place to write len bytes to; NULL once the writer has failed */
+
+static u_char *
+ngx_guildlog_json_room(ngx_guildlog_json_t *w, size_t len)
+{
+    u_char  *p;
+    size_t   used, size;
+
+    if (w->failed) {
+        return NULL;
+    }
+
+    if ((size_t) (w->end - w->pos) >= len) {
+        return w->pos;
+    }
+
+    used = w->pos - w->start;
+    size = ngx_max(2 * (size_t) (w->end - w->start), used + len);
+
+    p = ngx_pnalloc(w->pool, size);
+    if (p == NULL) {
+        w->failed = 1;
+        return NULL;
+    }
+
+    ngx_memcpy(p, w->start, used);
+    (void) ngx_pfree(w->pool, w->start);
+
+    w->start = p;
+    w->pos = p + used;
+    w->end = p + size;
+
+    return w->pos;
+}
+
+
+static void
+ngx_guildlog_json_value(ngx_guildlog_json_t *w, const void *data, size_t len)
+{
+    u_char  *p;
+
+    p = ngx_guildlog_json_room(w, 1 + len);
+    if (p == NULL) {
+        return;
+    }
+
+    if (w->comma) {
+        *p++ = ',';
+    }
+
+    w->pos = ngx_cpymem(p, data, len);
+    w->comma = 1;
+}
+
+
+static size_t
+ngx_guildlog_json_escaped(const u_char *p, size_t len)
+{
+    size_t  i, n;
+
+    n = len;
+
+    for (i = 0; i < len; i++) {
+        if (p[i] == '"' || p[i] == '\\') {
+            n++;
+
+        } else if (p[i] < 0x20) {
+            n += sizeof("\\u001f") - 1 - 1;
+        }
+    }
+
+    return n;
+}
+
+
+static u_char *
+ngx_guildlog_json_escape(u_char *dst, const u_char *p, size_t len)
+{
+    size_t  i;
+
+    for (i = 0; i < len; i++) {
+
+        if (p[i] == '"' || p[i] == '\\') {
+            *dst++ = '\\';
+            *dst++ = p[i];
+
+        } else if (p[i] == LF) {
+            *dst++ = '\\';
+            *dst++ = 'n';
+
+        } else if (p[i] < 0x20) {
+            dst = ngx_sprintf(dst, "\\u%04xd", p[i]);
+
+        } else {
+            *dst++ = p[i];
+        }
+    }
+
+    return dst;
+}

@@ -1,0 +1,67 @@
+
+/*
+ * JSON in: jansson, bounded.  JSON out: a writer into one buffer.
+ */
+
+#ifndef _NGX_GUILDLOG_JSON_H_INCLUDED_
+#define _NGX_GUILDLOG_JSON_H_INCLUDED_
+
+
+#include <jansson.h>
+#include "ngx_guildlog.h"
+
+
+#define NGX_GUILDLOG_JSON_DEPTH  16
+
+
+/*
+ * Parses one text: UTF-8, no NUL, no duplicate keys, nesting to 16, nothing
+ * behind it, an object or an array.  NULL: *error says why in words a user
+ * understands, beginning with the field it happened at where that is known
+ * ("count: the number is out of range"), else with "body"; an empty *error:
+ * no memory.  The tree lives as long as the memory pool.
+ */
+
+json_t *ngx_guildlog_json_parse(ngx_pool_t *pool, const ngx_str_t *text,
+    ngx_str_t *error);
+
+/* how many bytes from the start are UTF-8 without a NUL; len: all of them */
+size_t ngx_guildlog_json_valid(const u_char *p, size_t len);
+
+/* the number of Unicode code points in valid UTF-8 */
+size_t ngx_guildlog_json_length(const u_char *p, size_t len);
+
+/* how much of it to keep for at most max bytes of whole code points */
+size_t ngx_guildlog_json_cut(const u_char *p, size_t len, size_t max);
+
+/*
+ * Writer.  Commas are its business: begin(w, '{'), key(w, "a"), number(w, 1),
+ * end(w).  Memory doubles as needed from the pool; after a failed allocation
+ * everything is a no-op and failed is set.
+ */
+
+typedef struct {
+    ngx_pool_t                    *pool;
+    u_char                        *start;
+    u_char                        *pos;
+    u_char                        *end;
+    ngx_uint_t                     depth;
+    unsigned                       comma:1;
+    unsigned                       failed:1;
+    u_char                         close[NGX_GUILDLOG_JSON_DEPTH];
+} ngx_guildlog_json_t;
+
+void ngx_guildlog_json_init(ngx_guildlog_json_t *w, ngx_pool_t *pool,
+    size_t size);
+void ngx_guildlog_json_begin(ngx_guildlog_json_t *w, u_char bracket);
+void ngx_guildlog_json_end(ngx_guildlog_json_t *w);
+void ngx_guildlog_json_key(ngx_guildlog_json_t *w, const char *name);
+void ngx_guildlog_json_string(ngx_guildlog_json_t *w, const ngx_str_t *s);
+void ngx_guildlog_json_number(ngx_guildlog_json_t *w, int64_t n);
+void ngx_guildlog_json_bool(ngx_guildlog_json_t *w, ngx_uint_t b);
+void ngx_guildlog_json_null(ngx_guildlog_json_t *w);
+/* a finished piece of JSON, as it is */
+void ngx_guildlog_json_raw(ngx_guildlog_json_t *w, const ngx_str_t *s);
+
+
+#endif /* _NGX_GUILDLOG_JSON_H_INCLUDED_ */

@@ -1,0 +1,582 @@
+
+/*
+ * The endpoints, and the rules of what comes with them.
+ */
+
+#include "ngx_guildlog_route.h"
+
+
+static ngx_uint_t ngx_guildlog_route_path(const ngx_guildlog_route_t *route,
+    const ngx_str_t *path, ngx_str_t *guild, ngx_str_t *pieces);
+static ngx_uint_t ngx_guildlog_route_piece(const ngx_guildlog_field_t *field,
+    const ngx_str_t *piece);
+
+
+#define REQUIRED  NGX_GUILDLOG_REQUIRED
+#define NULLABLE  NGX_GUILDLOG_NULLABLE
+
+#define last            { .name = ngx_null_string }
+#define name_of(s)      .name = ngx_string(s)
+
+#define boolean(s, f)                                                         \
+    { name_of(s), .type = NGX_GUILDLOG_BOOL, .flags = f }
+#define integer(s, f, lo, hi)                                                 \
+    { name_of(s), .type = NGX_GUILDLOG_INT, .flags = f, .min = lo, .max = hi }
+#define text(s, f, lo, hi)                                                    \
+    { name_of(s), .type = NGX_GUILDLOG_TEXT, .flags = f, .min = lo, .max = hi }
+#define url(s, f, lo, hi)                                                     \
+    { name_of(s), .type = NGX_GUILDLOG_URL, .flags = f, .min = lo, .max = hi }
+#define id(s, f, lo)                                                          \
+    { name_of(s), .type = NGX_GUILDLOG_ID, .flags = f, .min = lo }
+#define one_of(s, f, v)                                                       \
+    { name_of(s), .type = NGX_GUILDLOG_ENUM, .flags = f, .values = v }
+#define list(s, f, lo, hi, i)                                                 \
+    { name_of(s), .type = NGX_GUILDLOG_LIST, .flags = f, .min = lo,           \
+      .max = hi, .item = i }
+
+
+static const char  *ngx_guildlog_bots[] = { "pro", NULL };
+static const char  *ngx_guildlog_both_bots[] = { "main", "pro", NULL };
+static const char  *ngx_guildlog_plans[] = { "free", "pro_lite", "pro", NULL };
+static const char  *ngx_guildlog_levels[] = { "manage", "view", NULL };
+static const char  *ngx_guildlog_actions[] = { "mask", "drop", NULL };
+
+static const char  *ngx_guildlog_buttons[] = {
+    "userID", "supportServer", "customise", NULL
+};
+
+static const char  *ngx_guildlog_locales[] = {
+    "en-US", "en-GB", "tr", "vi", "en-PR", "pl", "nl", "es-ES", "it", "de",
+    "fr", "ru", "el", "zh_Hant", "ko", "sl", "ar", "hu", "ja", NULL
+};
+
+static const char  *ngx_guildlog_filters[] = {
+    "invites", "links", "emails", "phones", "addresses", "secrets", "cards",
+    "words", NULL
+};
+
+
+static const ngx_guildlog_field_t  ngx_guildlog_nothing[] = { last };
+
+const ngx_guildlog_field_t  ngx_guildlog_route_bot[] = {
+    one_of("bot", 0, ngx_guildlog_bots),
+    last
+};
+
+
+/* pieces of paths */
+
+static const ngx_guildlog_field_t  ngx_guildlog_an_id[] = {
+    id("id", 0, 1), last
+};
+
+static const ngx_guildlog_field_t  ngx_guildlog_a_name[] = {
+    text("id", 0, 1, 64), last
+};
+
+static const ngx_guildlog_field_t  ngx_guildlog_log_id[] = {
+    integer("log_id", 0, 0, 101), last
+};
+
+static const ngx_guildlog_field_t  ngx_guildlog_ignore_type[] = {
+    integer("ignore_type", 0, 0, 6), last
+};
+
+static const ngx_guildlog_field_t  ngx_guildlog_filter_id[] = {
+    one_of("filter_id", 0, ngx_guildlog_filters), last
+};
+
+
+/* parameters */
+
+static const ngx_guildlog_field_t  ngx_guildlog_token_id[] = {
+    text("tokenId", REQUIRED, 1, 64), last
+};
+
+static const ngx_guildlog_field_t  ngx_guildlog_search[] = {
+    text("query", REQUIRED, 1, 100), last
+};
+
+
+/* items of lists */
+
+static const ngx_guildlog_field_t  ngx_guildlog_button =
+    one_of("", 0, ngx_guildlog_buttons);
+static const ngx_guildlog_field_t  ngx_guildlog_word =
+    text("", 0, 1, 100);
+static const ngx_guildlog_field_t  ngx_guildlog_log_type =
+    integer("", 0, 0, 101);
+static const ngx_guildlog_field_t  ngx_guildlog_role_id =
+    id("", 0, 1);
+
+
+/* bodies */
+
+static const ngx_guildlog_field_t  ngx_guildlog_settings[] = {
+    one_of("locale", REQUIRED, ngx_guildlog_locales),
+    last
+};
+
+static const ngx_guildlog_field_t  ngx_guildlog_channels[] = {
+    id("main_channel", NULLABLE, 1),
+    id("category_modlog", NULLABLE, 0),
+    id("category_members", NULLABLE, 0),
+    id("category_actions", NULLABLE, 0),
+    id("category_text", NULLABLE, 0),
+    id("category_voice", NULLABLE, 0),
+    id("category_files", NULLABLE, 1),
+    id("category_server", NULLABLE, 0),
+    id("category_roles", NULLABLE, 0),
+    id("category_channels", NULLABLE, 0),
+    id("category_service", NULLABLE, 0),
+    last
+};
+
+static const ngx_guildlog_field_t  ngx_guildlog_options[] = {
+    boolean("spoilers", 0),
+    boolean("proxy_integration", 0),
+    boolean("ignore_bot_targets", 0),
+    boolean("ignore_bot_executors", 0),
+    integer("format_type", 0, 0, 3),
+    list("buttons", 0, 0, 3, &ngx_guildlog_button),
+    boolean("active_ignore", 0),
+    last
+};
+
+static const ngx_guildlog_field_t  ngx_guildlog_type[] = {
+    boolean("enabled", NULLABLE),
+    id("log_channel", NULLABLE, 0),
+    integer("format_type", NULLABLE, 0, 3),
+    integer("color", NULLABLE, 0, 16777215),
+    boolean("ignore_bot_executors", NULLABLE),
+    boolean("ignore_bot_targets", NULLABLE),
+    boolean("active_ignore", NULLABLE),
+    last
+};
+
+static const ngx_guildlog_field_t  ngx_guildlog_ignore[] = {
+    text("value", REQUIRED, 1, 100),
+    last
+};
+
+static const ngx_guildlog_field_t  ngx_guildlog_new_tag[] = {
+    text("tag_name", REQUIRED, 1, 31),
+    text("content", NULLABLE, 0, 4095),
+    integer("color", NULLABLE, 0, 16777215),
+    url("image", NULLABLE, 0, 255),
+    last
+};
+
+static const ngx_guildlog_field_t  ngx_guildlog_tag[] = {
+    text("tag_name", 0, 1, 31),
+    text("content", NULLABLE, 0, 4095),
+    integer("color", NULLABLE, 0, 16777215),
+    url("image", NULLABLE, 0, 255),
+    last
+};
+
+static const ngx_guildlog_field_t  ngx_guildlog_access[] = {
+    one_of("level", REQUIRED, ngx_guildlog_levels),
+    last
+};
+
+static const ngx_guildlog_field_t  ngx_guildlog_filter[] = {
+    boolean("enabled", 0),
+    one_of("action", 0, ngx_guildlog_actions),
+    list("words", 0, 0, 500, &ngx_guildlog_word),
+    list("log_types", 0, 0, 102, &ngx_guildlog_log_type),
+    last
+};
+
+static const ngx_guildlog_field_t  ngx_guildlog_ignored_target[] = {
+    text("id", REQUIRED, 1, 100),
+    integer("type", REQUIRED, 0, 13),
+    integer("logType", 0, 0, 101),
+    integer("count", 0, 1, 100),
+    integer("time", NGX_GUILDLOG_CLAMP, 1, 300),
+    last
+};
+
+static const ngx_guildlog_field_t  ngx_guildlog_ignored_executor[] = {
+    id("id", REQUIRED, 1),
+    integer("logType", 0, 0, 101),
+    integer("count", 0, 1, 100),
+    integer("time", NGX_GUILDLOG_CLAMP, 1, 300),
+    last
+};
+
+
+/* bodies of the operator */
+
+static const ngx_guildlog_field_t  ngx_guildlog_server[] = {
+    text("name", 0, 0, 100),
+    id("owner_id", 0, 1),
+    one_of("plan", 0, ngx_guildlog_plans),
+    one_of("locale", 0, ngx_guildlog_locales),
+    last
+};
+
+static const ngx_guildlog_field_t  ngx_guildlog_new_token[] = {
+    integer("permissions", REQUIRED, 1, 2),
+    id("creator", REQUIRED, 1),
+    one_of("bot", 0, ngx_guildlog_both_bots),
+    last
+};
+
+#define member_fields                                                         \
+    text("name", 0, 0, 100),                                                  \
+    boolean("bot", 0),                                                        \
+    list("roles", 0, 0, 250, &ngx_guildlog_role_id),                          \
+    last
+
+#define channel_fields                                                        \
+    text("name", 0, 0, 100),                                                  \
+    integer("type", 0, 0, 255),                                               \
+    id("parent", NULLABLE, 1),                                                \
+    last
+
+#define role_fields                                                           \
+    text("name", 0, 0, 100),                                                  \
+    last
+
+static const ngx_guildlog_field_t  ngx_guildlog_member[] = { member_fields };
+static const ngx_guildlog_field_t  ngx_guildlog_channel[] = { channel_fields };
+static const ngx_guildlog_field_t  ngx_guildlog_role[] = { role_fields };
+
+static const ngx_guildlog_field_t  ngx_guildlog_members[] = {
+    id("id", REQUIRED, 1), member_fields
+};
+static const ngx_guildlog_field_t  ngx_guildlog_directory_channels[] = {
+    id("id", REQUIRED, 1), channel_fields
+};
+static const ngx_guildlog_field_t  ngx_guildlog_roles[] = {
+    id("id", REQUIRED, 1), role_fields
+};
+
+
+#define GET       NGX_GUILDLOG_GET
+#define POST      NGX_GUILDLOG_POST
+#define PUT       NGX_GUILDLOG_PUT
+#define PATCH     NGX_GUILDLOG_PATCH
+#define DELETE    NGX_GUILDLOG_DELETE
+
+#define stmt(f)   &ngx_guildlog_stmts[ngx_guildlog_stmt_##f]
+
+/* function, method, path, pieces, query, body */
+
+#define admin(f, m, p, x, q, b)                                               \
+    { #f, m, "/servers/{guild}" p, NGX_GUILDLOG_API, NGX_GUILDLOG_ADMIN,      \
+      x, q, b, stmt(f), 0 }
+#define basic(f, m, p, x, q, b)                                               \
+    { #f, m, "/servers/{guild}" p, NGX_GUILDLOG_API, NGX_GUILDLOG_BASIC,      \
+      x, q, b, stmt(f), 0 }
+#define operator(f, m, p, x, b, flags)                                        \
+    { #f, m, "/servers/{guild}" p, NGX_GUILDLOG_OPERATOR, 0,                  \
+      x, none, b, stmt(f), flags }
+
+#define none      ngx_guildlog_nothing
+#define BATCH     NGX_GUILDLOG_ROUTE_BATCH
+#define EMPTY     NGX_GUILDLOG_ROUTE_EMPTY
+#define TOKEN     NGX_GUILDLOG_ROUTE_TOKEN
+
+
+const ngx_guildlog_route_t  ngx_guildlog_routes[] = {
+
+    admin(server_get, GET, "", none, none, NULL),
+    admin(server_reset, DELETE, "", none, none, NULL),
+
+    admin(token_list, GET, "/auth", none, none, NULL),
+    admin(token_revoke, DELETE, "/auth", none, ngx_guildlog_token_id, NULL),
+
+    admin(channels_get, GET, "/config/logging/channels", none, none, NULL),
+    admin(channels_patch, PATCH, "/config/logging/channels", none, none,
+          ngx_guildlog_channels),
+
+    admin(options_get, GET, "/config/logging/settings", none, none, NULL),
+    admin(options_patch, PATCH, "/config/logging/settings", none, none,
+          ngx_guildlog_options),
+
+    admin(type_get, GET, "/config/logging/settings/{}",
+          ngx_guildlog_log_id, none, NULL),
+    admin(type_patch, PATCH, "/config/logging/settings/{}",
+          ngx_guildlog_log_id, none, ngx_guildlog_type),
+
+    admin(ignore_get, GET, "/config/logging/ignore/{}",
+          ngx_guildlog_ignore_type, none, NULL),
+    admin(ignore_add, POST, "/config/logging/ignore/{}",
+          ngx_guildlog_ignore_type, none, ngx_guildlog_ignore),
+    admin(ignore_remove, DELETE, "/config/logging/ignore/{}",
+          ngx_guildlog_ignore_type, none, ngx_guildlog_ignore),
+
+    admin(settings_get, GET, "/config/settings", none, none, NULL),
+    admin(settings_patch, PATCH, "/config/settings", none, none,
+          ngx_guildlog_settings),
+
+    admin(guilds_get, GET, "/config/guilds", none, none, NULL),
+
+    admin(tags_get, GET, "/config/tags", none, none, NULL),
+    admin(tag_create, POST, "/tags", none, none, ngx_guildlog_new_tag),
+    admin(tag_patch, PATCH, "/tags/{}", ngx_guildlog_a_name, none,
+          ngx_guildlog_tag),
+    admin(tag_delete, DELETE, "/tags/{}", ngx_guildlog_a_name, none, NULL),
+
+    admin(access_list, GET, "/config/access", none, none, NULL),
+    admin(access_get, GET, "/config/access/{}", ngx_guildlog_an_id, none,
+          NULL),
+    admin(access_put, PUT, "/config/access/{}", ngx_guildlog_an_id, none,
+          ngx_guildlog_access),
+    admin(access_delete, DELETE, "/config/access/{}", ngx_guildlog_an_id,
+          none, NULL),
+
+    admin(config_get, GET, "/config", none, none, NULL),
+
+    admin(filters_list, GET, "/filters", none, none, NULL),
+    admin(filter_get, GET, "/filters/{}", ngx_guildlog_filter_id, none, NULL),
+    admin(filter_patch, PATCH, "/filters/{}", ngx_guildlog_filter_id, none,
+          ngx_guildlog_filter),
+
+    basic(active_ignore_targets, POST, "/active/ignore/targets", none, none,
+          ngx_guildlog_ignored_target),
+    basic(active_ignore_executors, POST, "/active/ignore/executors", none,
+          none, ngx_guildlog_ignored_executor),
+
+    admin(notifications_list, GET, "/notifications", none, none, NULL),
+    admin(notifications_acknowledge, POST, "/notifications/acknowledge",
+          none, none, NULL),
+    admin(notification_acknowledge, POST, "/notifications/{}/acknowledge",
+          ngx_guildlog_a_name, none, NULL),
+
+    admin(search_members, GET, "/search/members", none, ngx_guildlog_search,
+          NULL),
+    admin(search_channels, GET, "/search/channels", none,
+          ngx_guildlog_search, NULL),
+
+    operator(operator_server_put, PUT, "", none, ngx_guildlog_server, EMPTY),
+    operator(operator_token_create, POST, "/tokens", none,
+             ngx_guildlog_new_token, TOKEN),
+
+    operator(operator_member_put, PUT, "/members/{}", ngx_guildlog_an_id,
+             ngx_guildlog_member, EMPTY),
+    operator(operator_member_delete, DELETE, "/members/{}",
+             ngx_guildlog_an_id, NULL, 0),
+    operator(operator_members_put, PUT, "/members", none,
+             ngx_guildlog_members, BATCH),
+
+    operator(operator_channel_put, PUT, "/channels/{}", ngx_guildlog_an_id,
+             ngx_guildlog_channel, EMPTY),
+    operator(operator_channel_delete, DELETE, "/channels/{}",
+             ngx_guildlog_an_id, NULL, 0),
+    operator(operator_channels_put, PUT, "/channels", none,
+             ngx_guildlog_directory_channels, BATCH),
+
+    operator(operator_role_put, PUT, "/roles/{}", ngx_guildlog_an_id,
+             ngx_guildlog_role, EMPTY),
+    operator(operator_role_delete, DELETE, "/roles/{}", ngx_guildlog_an_id,
+             NULL, 0),
+    operator(operator_roles_put, PUT, "/roles", none, ngx_guildlog_roles,
+             BATCH)
+};
+
+const ngx_uint_t  ngx_guildlog_nroutes = sizeof(ngx_guildlog_routes)
+                                         / sizeof(ngx_guildlog_route_t);
+
+
+const ngx_guildlog_route_t *
+ngx_guildlog_route_match(ngx_guildlog_plane_e plane, ngx_uint_t method,
+    const ngx_str_t *path, ngx_str_t *guild, ngx_str_t *pieces,
+    ngx_uint_t *methods)
+{
+    ngx_uint_t                   i;
+    const ngx_guildlog_route_t  *route;
+
+    *methods = 0;
+
+    if (method == NGX_GUILDLOG_HEAD) {
+        method = NGX_GUILDLOG_GET;
+    }
+
+    for (i = 0; i < ngx_guildlog_nroutes; i++) {
+        route = &ngx_guildlog_routes[i];
+
+        if (route->plane != plane
+            || !ngx_guildlog_route_path(route, path, guild, pieces))
+        {
+            continue;
+        }
+
+        if (route->method == method) {
+            return route;
+        }
+
+        *methods |= route->method;
+    }
+
+    if (*methods & NGX_GUILDLOG_GET) {
+        *methods |= NGX_GUILDLOG_HEAD;
+    }
+
+    return NULL;
+}
+
+
+static ngx_uint_t
+ngx_guildlog_route_path(const ngx_guildlog_route_t *route,
+    const ngx_str_t *path, ngx_str_t *guild, ngx_str_t *pieces)
+{
+    u_char                      *p, *end;
+    ngx_str_t                    piece;
+    ngx_uint_t                   n;
+    const char                  *s;
+    const ngx_guildlog_field_t  *field;
+
+    n = 0;
+    field = route->pieces;
+
+    ngx_str_null(guild);
+    ngx_memzero(pieces, NGX_GUILDLOG_PIECES_MAX * sizeof(ngx_str_t));
+
+    p = path->data;
+    end = p + path->len;
+
+    for (s = route->pattern; *s; /* void */ ) {
+
+        if (*s != '{') {
+            if (p == end || *p != (u_char) *s) {
+                return 0;
+            }
+
+            p++;
+            s++;
+            continue;
+        }
+
+        piece.data = p;
+
+        while (p < end && *p != '/') {
+            p++;
+        }
+
+        piece.len = p - piece.data;
+
+        if (piece.len == 0) {
+            return 0;
+        }
+
+        if (s[1] != '}') {
+            *guild = piece;
+
+        } else if (ngx_guildlog_route_piece(field++, &piece)) {
+            pieces[n++] = piece;
+
+        } else {
+            return 0;
+        }
+
+        s = ngx_strchr(s, '}') + 1;
+    }
+
+    return p == end;
+}
+
+
+static ngx_uint_t
+ngx_guildlog_route_piece(const ngx_guildlog_field_t *field,
+    const ngx_str_t *piece)
+{
+    size_t        len;
+    ngx_int_t     n;
+    const char  **value;
+
+    switch (field->type) {
+
+    case NGX_GUILDLOG_INT:
+
+        /* one way to write a number, so that a path is one resource */
+
+        if (piece->len > 1 && piece->data[0] == '0') {
+            return 0;
+        }
+
+        n = ngx_atoi(piece->data, piece->len);
+
+        return n != NGX_ERROR && n >= field->min && n <= field->max;
+
+    case NGX_GUILDLOG_ID:
+        return ngx_guildlog_args_id(piece->data, piece->len, 1) == NGX_OK;
+
+    case NGX_GUILDLOG_ENUM:
+
+        for (value = field->values; *value; value++) {
+            if (piece->len == ngx_strlen(*value)
+                && ngx_memcmp(piece->data, *value, piece->len) == 0)
+            {
+                return 1;
+            }
+        }
+
+        return 0;
+
+    default: /* NGX_GUILDLOG_TEXT: of ASCII, in a path */
+
+        for (len = 0; len < piece->len; len++) {
+            if (piece->data[len] < 0x20 || piece->data[len] > 0x7e) {
+                return 0;
+            }
+        }
+
+        return (int64_t) piece->len >= field->min
+               && (int64_t) piece->len <= field->max;
+    }
+}
+
+
+ngx_int_t
+ngx_guildlog_route_body(ngx_pool_t *pool, const ngx_guildlog_route_t *route,
+    json_t *body, ngx_str_t *error)
+{
+    u_char     *p;
+    size_t      i, n;
+    ngx_int_t   rc;
+    ngx_str_t   rule;
+
+    if (!(route->flags & NGX_GUILDLOG_ROUTE_BATCH)) {
+
+        if ((route->flags & NGX_GUILDLOG_ROUTE_EMPTY)
+            && json_is_object(body) && json_object_size(body) == 0)
+        {
+            return NGX_OK;
+        }
+
+        return ngx_guildlog_args_body(pool, route->body, body, error);
+    }
+
+    n = json_array_size(body);
+
+    if (!json_is_array(body) || n == 0 || n > 1000) {
+        ngx_str_set(error, "body: must be an array of 1 to 1000 objects");
+        return NGX_DECLINED;
+    }
+
+    for (i = 0; i < n; i++) {
+        rc = ngx_guildlog_args_body(pool, route->body,
+                                    json_array_get(body, i), &rule);
+
+        if (rc == NGX_OK) {
+            continue;
+        }
+
+        if (rc == NGX_DECLINED) {
+            p = ngx_pnalloc(pool, rule.len + NGX_SIZE_T_LEN + 3);
+            if (p == NULL) {
+                return NGX_ERROR;
+            }
+
+            error->data = p;
+            error->len = ngx_sprintf(p, "[%uz].%V", i, &rule) - p;
+        }
+
+        return rc;
+    }
+
+    return NGX_OK;
+}

@@ -1,0 +1,128 @@
+
+/*
+ * Counters in shared memory.  Totals survive a reload; what a worker holds
+ * open (connections, busy, queued) stands in a slot of that worker and goes
+ * with it.
+ */
+
+#ifndef _NGX_GUILDLOG_STATS_H_INCLUDED_
+#define _NGX_GUILDLOG_STATS_H_INCLUDED_
+
+
+#include "ngx_guildlog_stmt.h"
+
+
+#define NGX_GUILDLOG_STATS_ROUTES   96
+#define NGX_GUILDLOG_STATS_CODES    20
+#define NGX_GUILDLOG_STATS_BUCKETS  14
+#define NGX_GUILDLOG_STATS_WORKERS  256
+
+
+typedef enum {
+    NGX_GUILDLOG_AUTH_OK = 0,
+    NGX_GUILDLOG_AUTH_MISSING,      /* no token sent */
+    NGX_GUILDLOG_AUTH_MALFORMED,    /* not three base64url pieces of JSON,
+                                       two headers, another scheme */
+    NGX_GUILDLOG_AUTH_ALGORITHM,    /* none, unknown, not the key's */
+    NGX_GUILDLOG_AUTH_KEY,          /* no key of that id */
+    NGX_GUILDLOG_AUTH_SIGNATURE,
+    NGX_GUILDLOG_AUTH_ISSUER,
+    NGX_GUILDLOG_AUTH_EXPIRED,      /* or not valid yet */
+    NGX_GUILDLOG_AUTH_CLAIMS,       /* sub, jti, kind or bot missing or bad */
+    NGX_GUILDLOG_AUTH_REVOKED,      /* said by the database */
+    NGX_GUILDLOG_AUTH_LAST
+} ngx_guildlog_auth_e;
+
+
+typedef struct {
+    ngx_atomic_t                   count;
+    ngx_atomic_t                   sum_us;
+    ngx_atomic_t                   buckets[NGX_GUILDLOG_STATS_BUCKETS];
+} ngx_guildlog_histogram_t;
+
+
+typedef enum {
+    NGX_GUILDLOG_GAUGE_CONNECTIONS = 0,
+    NGX_GUILDLOG_GAUGE_BUSY,            /* connections with work in flight */
+    NGX_GUILDLOG_GAUGE_QUEUED,
+    NGX_GUILDLOG_GAUGE_LAST
+} ngx_guildlog_gauge_e;
+
+
+typedef enum {
+    NGX_GUILDLOG_COUNT_CONNECTS = 0,    /* connections established */
+    NGX_GUILDLOG_COUNT_CONNECT_FAILURES,
+    NGX_GUILDLOG_COUNT_LOST,            /* established, then broken */
+    NGX_GUILDLOG_COUNT_WAITS,           /* queries that had to queue */
+    NGX_GUILDLOG_COUNT_WAIT_US,         /* time they spent there */
+    NGX_GUILDLOG_COUNT_QUEUE_FULL,
+    NGX_GUILDLOG_COUNT_TIMEOUTS,
+    NGX_GUILDLOG_COUNT_RETRIES,
+    NGX_GUILDLOG_COUNT_LIMITED,         /* answered 429 */
+    NGX_GUILDLOG_COUNT_LIMITED_DRY,     /* would have been */
+    NGX_GUILDLOG_COUNT_EVICTED,         /* windows dropped from a full zone */
+    NGX_GUILDLOG_COUNT_LAST
+} ngx_guildlog_count_e;
+
+
+typedef struct {
+    ngx_atomic_t                   pid;     /* 0: free */
+    ngx_atomic_t                   gauge[NGX_GUILDLOG_GAUGE_LAST];
+} ngx_guildlog_slot_t;
+
+
+typedef struct {
+    uint32_t                       magic;
+    uint32_t                       version;
+    ngx_atomic_t                   count[NGX_GUILDLOG_COUNT_LAST];
+    ngx_atomic_t                   auth[NGX_GUILDLOG_AUTH_LAST];
+    ngx_atomic_t                   requests[NGX_GUILDLOG_STATS_ROUTES]
+                                           [NGX_GUILDLOG_STATS_CODES];
+    ngx_guildlog_histogram_t       route[NGX_GUILDLOG_STATS_ROUTES];
+    ngx_guildlog_histogram_t       stmt[NGX_GUILDLOG_STMT_MAX];
+    ngx_atomic_t                   stmt_errors[NGX_GUILDLOG_STMT_MAX];
+    ngx_guildlog_slot_t            slots[NGX_GUILDLOG_STATS_WORKERS];
+} ngx_guildlog_stats_shared_t;
+
+
+/* a process's view; shared is never NULL, slot may be (all are taken) */
+
+typedef struct {
+    ngx_guildlog_stats_shared_t   *shared;
+    ngx_guildlog_slot_t           *slot;
+} ngx_guildlog_stats_t;
+
+
+/*
+ * Upper bounds of the buckets, included; the last one is infinite.  A value
+ * counts in one bucket, the first it fits.
+ */
+extern const ngx_uint_t  ngx_guildlog_stats_bounds_us[];
+
+/* the codes counted by themselves; the last, 0, stands for all others */
+extern const ngx_uint_t  ngx_guildlog_stats_codes[];
+
+
+ngx_int_t ngx_guildlog_stats_init_zone(ngx_shm_zone_t *zone, void *data);
+size_t ngx_guildlog_stats_zone_size(void);
+
+/* takes a slot, at the start of a worker; leave() gives it back */
+void ngx_guildlog_stats_enter(ngx_guildlog_stats_t *stats,
+    ngx_shm_zone_t *zone);
+void ngx_guildlog_stats_leave(ngx_guildlog_stats_t *stats);
+
+void ngx_guildlog_stats_count(ngx_guildlog_stats_t *stats,
+    ngx_guildlog_count_e what, ngx_uint_t n);
+void ngx_guildlog_stats_gauge(ngx_guildlog_stats_t *stats,
+    ngx_guildlog_gauge_e what, ngx_int_t delta);
+void ngx_guildlog_stats_observe(ngx_guildlog_histogram_t *histogram,
+    ngx_uint_t us);
+void ngx_guildlog_stats_request(ngx_guildlog_stats_t *stats,
+    ngx_uint_t route, ngx_uint_t status, ngx_uint_t us);
+
+/* the sum over the workers that live */
+ngx_uint_t ngx_guildlog_stats_gauge_sum(ngx_guildlog_stats_t *stats,
+    ngx_guildlog_gauge_e what);
+
+
+#endif /* _NGX_GUILDLOG_STATS_H_INCLUDED_ */

@@ -1,0 +1,99 @@
+
+/*
+ * The statements: the only SQL text in C.
+ */
+
+#ifndef _NGX_GUILDLOG_STMT_H_INCLUDED_
+#define _NGX_GUILDLOG_STMT_H_INCLUDED_
+
+
+#include "ngx_guildlog.h"
+
+
+/* has no effect in the database: may be sent again when the answer is lost */
+#define NGX_GUILDLOG_STMT_READ  0x01
+
+/* may take long: runs on a connection of its own, never in a pipeline */
+#define NGX_GUILDLOG_STMT_LONG  0x02
+
+#define NGX_GUILDLOG_STMT_MAX   256
+#define NGX_GUILDLOG_ARGS_MAX   32
+
+
+typedef struct {
+    ngx_uint_t                     index;  /* dense, < NGX_GUILDLOG_STMT_MAX */
+    const char                    *name;   /* also in the metrics */
+    const char                    *text;
+    ngx_uint_t                     nargs;
+    ngx_uint_t                     flags;
+} ngx_guildlog_stmt_t;
+
+
+/*
+ * One endpoint is one statement is one function of the schema: it asks
+ * whether the token lives, does the work and makes the body of the answer.
+ * S(function, number of arguments, flags)
+ */
+
+#define NGX_GUILDLOG_STMTS(S)                                                 \
+    S(server_get, 4, NGX_GUILDLOG_STMT_READ)                                  \
+    S(server_reset, 4, 0)                                                     \
+    S(token_list, 4, NGX_GUILDLOG_STMT_READ)                                  \
+    S(token_revoke, 5, 0)                                                     \
+    S(settings_get, 4, NGX_GUILDLOG_STMT_READ)                                \
+    S(settings_patch, 5, 0)                                                   \
+    S(guilds_get, 4, NGX_GUILDLOG_STMT_READ)                                  \
+    S(channels_get, 4, NGX_GUILDLOG_STMT_READ)                                \
+    S(channels_patch, 5, 0)                                                   \
+    S(options_get, 4, NGX_GUILDLOG_STMT_READ)                                 \
+    S(options_patch, 5, 0)                                                    \
+    S(type_get, 5, NGX_GUILDLOG_STMT_READ)                                    \
+    S(type_patch, 6, 0)                                                       \
+    S(ignore_get, 5, NGX_GUILDLOG_STMT_READ)                                  \
+    S(ignore_add, 6, 0)                                                       \
+    S(ignore_remove, 6, 0)                                                    \
+    S(tags_get, 4, NGX_GUILDLOG_STMT_READ)                                    \
+    S(tag_create, 5, 0)                                                       \
+    S(tag_patch, 6, 0)                                                        \
+    S(tag_delete, 5, 0)                                                       \
+    S(access_list, 4, NGX_GUILDLOG_STMT_READ)                                 \
+    S(access_get, 5, NGX_GUILDLOG_STMT_READ)                                  \
+    S(access_put, 6, 0)                                                       \
+    S(access_delete, 5, 0)                                                    \
+    S(config_get, 4, NGX_GUILDLOG_STMT_READ)                                  \
+    S(filters_list, 4, NGX_GUILDLOG_STMT_READ)                                \
+    S(filter_get, 5, NGX_GUILDLOG_STMT_READ)                                  \
+    S(filter_patch, 6, 0)                                                     \
+    S(active_ignore_targets, 5, 0)                                            \
+    S(active_ignore_executors, 5, 0)                                          \
+    S(notifications_list, 4, NGX_GUILDLOG_STMT_READ)                          \
+    S(notifications_acknowledge, 4, 0)                                        \
+    S(notification_acknowledge, 5, 0)                                         \
+    S(search_members, 5, NGX_GUILDLOG_STMT_READ)                              \
+    S(search_channels, 5, NGX_GUILDLOG_STMT_READ)                             \
+    S(operator_server_put, 2, 0)                                              \
+    S(operator_token_create, 2, 0)                                            \
+    S(operator_member_put, 3, 0)                                              \
+    S(operator_member_delete, 2, 0)                                           \
+    S(operator_members_put, 2, 0)                                             \
+    S(operator_channel_put, 3, 0)                                             \
+    S(operator_channel_delete, 2, 0)                                          \
+    S(operator_channels_put, 2, 0)                                            \
+    S(operator_role_put, 3, 0)                                                \
+    S(operator_role_delete, 2, 0)                                             \
+    S(operator_roles_put, 2, 0)
+
+
+#define ngx_guildlog_stmt_id(function, nargs, flags)                          \
+    ngx_guildlog_stmt_##function,
+
+typedef enum {
+    NGX_GUILDLOG_STMTS(ngx_guildlog_stmt_id)
+    ngx_guildlog_stmt_last
+} ngx_guildlog_stmt_e;
+
+
+extern const ngx_guildlog_stmt_t  ngx_guildlog_stmts[];
+
+
+#endif /* _NGX_GUILDLOG_STMT_H_INCLUDED_ */

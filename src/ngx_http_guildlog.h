@@ -1,0 +1,196 @@
+
+/*
+ * The HTTP layer: configuration, a request's context, and what its files
+ * offer each other.
+ */
+
+#ifndef _NGX_HTTP_GUILDLOG_H_INCLUDED_
+#define _NGX_HTTP_GUILDLOG_H_INCLUDED_
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+#include <ngx_http.h>
+
+#include "ngx_guildlog.h"
+#include "ngx_guildlog_jwt.h"
+#include "ngx_guildlog_limit.h"
+#include "ngx_guildlog_pool.h"
+#include "ngx_guildlog_route.h"
+#include "ngx_guildlog_stats.h"
+
+
+typedef struct {
+    ngx_array_t                    databases;  /* of database_t pointers */
+    ngx_shm_zone_t                *limit_zone; /* of the name "guildlog" */
+    ngx_shm_zone_t                *stats_zone;
+    ngx_flag_t                     used;       /* any directive at all */
+} ngx_http_guildlog_main_conf_t;
+
+
+typedef struct {
+    ngx_str_t                      zone_name;
+    ngx_shm_zone_t                *zone;
+    ngx_http_complex_value_t      *key;        /* NULL: token or address */
+    ngx_uint_t                     requests;
+    ngx_msec_t                     window;
+    ngx_str_t                      prefix;     /* of keys in a shared zone:
+                                                  requests and window */
+    ngx_str_t                      policy;     /* the RateLimit-Policy */
+    ngx_flag_t                     dry_run;
+} ngx_http_guildlog_limit_conf_t;
+
+
+typedef struct {
+    ngx_guildlog_keys_t           *keys;
+    ngx_str_t                      issuer;
+    ngx_uint_t                     auth;       /* 0: off, else the weakest
+                                                  kind let in */
+    ngx_http_guildlog_limit_conf_t  *own_limit;  /* said or inherited */
+    ngx_http_guildlog_limit_conf_t  *limit;    /* in force; NULL: off */
+    ngx_flag_t                     serves;     /* a plane is mounted here */
+    ngx_guildlog_plane_e           plane;
+    ngx_str_t                      prefix;     /* without a closing slash */
+    ngx_str_t                      database_name;
+    ngx_guildlog_database_t       *database;
+    size_t                         max_body;
+} ngx_http_guildlog_loc_conf_t;
+
+
+typedef struct ngx_http_guildlog_call_s  ngx_http_guildlog_call_t;
+
+
+/*
+ * Who asks and how often: one a main request, kept through internal
+ * redirects, so that nothing is judged or charged twice.
+ */
+
+typedef struct {
+    ngx_guildlog_token_t           token;      /* valid if authenticated */
+    ngx_guildlog_auth_e            cause;
+    ngx_guildlog_limit_t           limit;
+    const ngx_http_guildlog_loc_conf_t    *judged;   /* by whose keys */
+    const ngx_http_guildlog_limit_conf_t  *charged;  /* by whose limit */
+    const ngx_guildlog_route_t    *route;
+    ngx_http_guildlog_call_t      *call;       /* of the main request */
+    uint64_t                       start_us;
+    ngx_uint_t                     db_us;
+    unsigned                       authenticated:1;
+    unsigned                       over:1;     /* the limit, dry run too */
+    unsigned                       limited:1;  /* and refused for it */
+    unsigned                       served:1;   /* by a plane of ours */
+    unsigned                       asked:1;    /* the database, for db_us */
+} ngx_http_guildlog_ctx_t;
+
+
+/* one run of the spine: a request or a subrequest at a plane of ours */
+
+struct ngx_http_guildlog_call_s {
+    ngx_http_request_t            *request;
+    ngx_http_guildlog_ctx_t       *ctx;
+    const ngx_http_guildlog_loc_conf_t  *conf;
+    const ngx_guildlog_route_t    *route;
+    ngx_str_t                      guild;
+    ngx_str_t                      pieces[NGX_GUILDLOG_PIECES_MAX];
+    ngx_str_t                      args[NGX_GUILDLOG_ARGS_MAX];
+    ngx_uint_t                     nargs;
+    ngx_str_t                      body;
+    size_t                         body_size;  /* allocated */
+    ngx_guildlog_query_t          *query;
+};
+
+
+/* what a worker holds; NULL pools in processes that serve no requests */
+
+typedef struct {
+    ngx_guildlog_stats_t           stats;
+    ngx_guildlog_jwt_cache_t      *cache;
+    ngx_guildlog_pool_t          **pools;      /* by database->index */
+    ngx_uint_t                     npools;
+} ngx_http_guildlog_worker_t;
+
+
+extern ngx_module_t                ngx_http_guildlog_module;
+extern ngx_http_guildlog_worker_t  ngx_http_guildlog_worker;
+
+
+/* ngx_http_guildlog_request.c */
+
+ngx_http_guildlog_ctx_t *ngx_http_guildlog_get_ctx(ngx_http_request_t *r,
+    ngx_uint_t create);
+ngx_int_t ngx_http_guildlog_access_handler(ngx_http_request_t *r);
+ngx_int_t ngx_http_guildlog_content_handler(ngx_http_request_t *r);
+ngx_int_t ngx_http_guildlog_log_handler(ngx_http_request_t *r);
+
+
+/* ngx_http_guildlog_auth.c */
+
+/* words for ngx_guildlog_auth_e */
+extern const char  *ngx_http_guildlog_causes[];
+
+/* fills ctx->cause and, if it is OK, ctx->token; judges once */
+void ngx_http_guildlog_authenticate(ngx_http_request_t *r,
+    ngx_http_guildlog_ctx_t *ctx, const ngx_http_guildlog_loc_conf_t *conf);
+
+/* WWW-Authenticate for ctx->cause; NGX_ERROR if out of memory */
+ngx_int_t ngx_http_guildlog_challenge(ngx_http_request_t *r,
+    ngx_http_guildlog_ctx_t *ctx);
+
+/*
+ * Charges the token, or the client's address where there is none, once a
+ * request, and sets the rate headers.  NGX_OK; NGX_BUSY: over the limit;
+ * NGX_ERROR if out of memory.
+ */
+ngx_int_t ngx_http_guildlog_charge(ngx_http_request_t *r,
+    ngx_http_guildlog_ctx_t *ctx, const ngx_http_guildlog_loc_conf_t *conf);
+
+
+/* ngx_http_guildlog_response.c: each returns what finalizes the request */
+
+ngx_int_t ngx_http_guildlog_send(ngx_http_request_t *r, ngx_uint_t status,
+    const ngx_str_t *type, const ngx_str_t *body);
+
+/* {} where there is no error text */
+ngx_int_t ngx_http_guildlog_send_error(ngx_http_request_t *r,
+    ngx_uint_t status, const ngx_str_t *error);
+
+ngx_int_t ngx_http_guildlog_send_result(ngx_http_guildlog_call_t *call,
+    ngx_guildlog_result_t *result);
+
+ngx_table_elt_t *ngx_http_guildlog_add_header(ngx_http_request_t *r,
+    const char *name, const ngx_str_t *value);
+
+
+/* ngx_http_guildlog_directives.c */
+
+char *ngx_http_guildlog_conf_database(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf);
+char *ngx_http_guildlog_conf_key(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf);
+char *ngx_http_guildlog_conf_auth(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf);
+char *ngx_http_guildlog_conf_limit_zone(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf);
+char *ngx_http_guildlog_conf_limit(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf);
+char *ngx_http_guildlog_conf_serve(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf);
+char *ngx_http_guildlog_conf_status(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf);
+
+/* what an API location without guildlog_limit gets; NULL: logged */
+ngx_http_guildlog_limit_conf_t *ngx_http_guildlog_default_limit(
+    ngx_conf_t *cf);
+
+
+/* ngx_http_guildlog_status.c */
+
+ngx_int_t ngx_http_guildlog_status_handler(ngx_http_request_t *r);
+
+
+/* ngx_http_guildlog_variables.c */
+
+ngx_int_t ngx_http_guildlog_add_variables(ngx_conf_t *cf);
+
+
+#endif /* _NGX_HTTP_GUILDLOG_H_INCLUDED_ */

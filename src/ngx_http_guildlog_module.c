@@ -1,0 +1,444 @@
+
+/*
+ * Directives, configuration, and the life of a process.  No request logic.
+ */
+
+#include "ngx_http_guildlog.h"
+
+
+#define NGX_HTTP_GUILDLOG_ZONE_SIZE   (10 * 1024 * 1024)
+#define NGX_HTTP_GUILDLOG_CACHE       4096    /* tokens a worker remembers */
+
+
+static void *ngx_http_guildlog_create_main_conf(ngx_conf_t *cf);
+static void *ngx_http_guildlog_create_loc_conf(ngx_conf_t *cf);
+static char *ngx_http_guildlog_merge_loc_conf(ngx_conf_t *cf, void *parent,
+    void *child);
+static char *ngx_http_guildlog_merge_plane(ngx_conf_t *cf,
+    ngx_http_guildlog_loc_conf_t *conf);
+static ngx_guildlog_database_t *ngx_http_guildlog_find_database(
+    ngx_conf_t *cf, ngx_str_t *name);
+static ngx_int_t ngx_http_guildlog_preconfiguration(ngx_conf_t *cf);
+static ngx_int_t ngx_http_guildlog_postconfiguration(ngx_conf_t *cf);
+static ngx_int_t ngx_http_guildlog_init_process(ngx_cycle_t *cycle);
+static void ngx_http_guildlog_exit_process(ngx_cycle_t *cycle);
+
+
+#define NGX_HTTP_GUILDLOG_ANY_CONF                                            \
+    (NGX_HTTP_MAIN_CONF|NGX_HTTP_SRV_CONF|NGX_HTTP_LOC_CONF)
+
+
+static ngx_command_t  ngx_http_guildlog_commands[] = {
+
+    { ngx_string("guildlog_database"),
+      NGX_HTTP_MAIN_CONF|NGX_CONF_1MORE,
+      ngx_http_guildlog_conf_database,
+      NGX_HTTP_MAIN_CONF_OFFSET,
+      0,
+      NULL },
+
+    { ngx_string("guildlog_key"),
+      NGX_HTTP_GUILDLOG_ANY_CONF|NGX_CONF_TAKE23|NGX_CONF_TAKE4,
+      ngx_http_guildlog_conf_key,
+      NGX_HTTP_LOC_CONF_OFFSET,
+      0,
+      NULL },
+
+    { ngx_string("guildlog_issuer"),
+      NGX_HTTP_GUILDLOG_ANY_CONF|NGX_CONF_TAKE1,
+      ngx_conf_set_str_slot,
+      NGX_HTTP_LOC_CONF_OFFSET,
+      offsetof(ngx_http_guildlog_loc_conf_t, issuer),
+      NULL },
+
+    { ngx_string("guildlog_auth"),
+      NGX_HTTP_GUILDLOG_ANY_CONF|NGX_CONF_TAKE12,
+      ngx_http_guildlog_conf_auth,
+      NGX_HTTP_LOC_CONF_OFFSET,
+      0,
+      NULL },
+
+    { ngx_string("guildlog_limit_zone"),
+      NGX_HTTP_MAIN_CONF|NGX_CONF_TAKE1,
+      ngx_http_guildlog_conf_limit_zone,
+      NGX_HTTP_MAIN_CONF_OFFSET,
+      0,
+      NULL },
+
+    { ngx_string("guildlog_limit"),
+      NGX_HTTP_GUILDLOG_ANY_CONF|NGX_CONF_1MORE,
+      ngx_http_guildlog_conf_limit,
+      NGX_HTTP_LOC_CONF_OFFSET,
+      0,
+      NULL },
+
+    { ngx_string("guildlog_api"),
+      NGX_HTTP_LOC_CONF|NGX_CONF_NOARGS|NGX_CONF_TAKE12,
+      ngx_http_guildlog_conf_serve,
+      NGX_HTTP_LOC_CONF_OFFSET,
+      NGX_GUILDLOG_API,
+      NULL },
+
+    { ngx_string("guildlog_operator"),
+      NGX_HTTP_LOC_CONF|NGX_CONF_NOARGS|NGX_CONF_TAKE12,
+      ngx_http_guildlog_conf_serve,
+      NGX_HTTP_LOC_CONF_OFFSET,
+      NGX_GUILDLOG_OPERATOR,
+      NULL },
+
+    { ngx_string("guildlog_max_body"),
+      NGX_HTTP_GUILDLOG_ANY_CONF|NGX_CONF_TAKE1,
+      ngx_conf_set_size_slot,
+      NGX_HTTP_LOC_CONF_OFFSET,
+      offsetof(ngx_http_guildlog_loc_conf_t, max_body),
+      NULL },
+
+    { ngx_string("guildlog_status"),
+      NGX_HTTP_LOC_CONF|NGX_CONF_NOARGS,
+      ngx_http_guildlog_conf_status,
+      NGX_HTTP_LOC_CONF_OFFSET,
+      0,
+      NULL },
+
+      ngx_null_command
+};
+
+
+static ngx_http_module_t  ngx_http_guildlog_module_ctx = {
+    ngx_http_guildlog_preconfiguration,    /* preconfiguration */
+    ngx_http_guildlog_postconfiguration,   /* postconfiguration */
+
+    ngx_http_guildlog_create_main_conf,    /* create main configuration */
+    NULL,                                  /* init main configuration */
+
+    NULL,                                  /* create server configuration */
+    NULL,                                  /* merge server configuration */
+
+    ngx_http_guildlog_create_loc_conf,     /* create location configuration */
+    ngx_http_guildlog_merge_loc_conf       /* merge location configuration */
+};
+
+
+ngx_module_t  ngx_http_guildlog_module = {
+    NGX_MODULE_V1,
+    &ngx_http_guildlog_module_ctx,         /* module context */
+    ngx_http_guildlog_commands,            /* module directives */
+    NGX_HTTP_MODULE,                       /* module type */
+    NULL,                                  /* init master */
+    NULL,                                  /* init module */
+    ngx_http_guildlog_init_process,        /* init process */
+    NULL,                                  /* init thread */
+    NULL,                                  /* exit thread */
+    ngx_http_guildlog_exit_process,        /* exit process */
+    NULL,                                  /* exit master */
+    NGX_MODULE_V1_PADDING
+};
+
+
+ngx_http_guildlog_worker_t  ngx_http_guildlog_worker;
+
+
+static ngx_int_t
+ngx_http_guildlog_init_process(ngx_cycle_t *cycle)
+{
+    ngx_uint_t                       i;
+    ngx_http_guildlog_worker_t      *worker;
+    ngx_http_core_loc_conf_t        *clcf;
+    ngx_http_conf_ctx_t             *ctx;
+    ngx_guildlog_database_t        **databases;
+    ngx_http_guildlog_main_conf_t   *gmcf;
+
+    /* a cache manager or loader comes here too, and serves no request */
+
+    if (ngx_process != NGX_PROCESS_WORKER && ngx_process != NGX_PROCESS_SINGLE)
+    {
+        return NGX_OK;
+    }
+
+    gmcf = ngx_http_cycle_get_module_main_conf(cycle,
+                                               ngx_http_guildlog_module);
+    if (gmcf == NULL || !gmcf->used) {
+        return NGX_OK;
+    }
+
+    worker = &ngx_http_guildlog_worker;
+
+    json_object_seed(0);
+
+    ngx_guildlog_stats_enter(&worker->stats, gmcf->stats_zone);
+
+    worker->cache = ngx_guildlog_jwt_cache_create(NGX_HTTP_GUILDLOG_CACHE,
+                                                  cycle->log);
+    if (worker->cache == NULL) {
+        return NGX_ERROR;
+    }
+
+    worker->pools = ngx_pcalloc(cycle->pool, gmcf->databases.nelts
+                                             * sizeof(ngx_guildlog_pool_t *));
+    if (worker->pools == NULL) {
+        return NGX_ERROR;
+    }
+
+    ctx = (ngx_http_conf_ctx_t *) ngx_get_conf(cycle->conf_ctx,
+                                               ngx_http_module);
+    clcf = ctx->loc_conf[ngx_http_core_module.ctx_index];
+    databases = gmcf->databases.elts;
+
+    for (i = 0; i < gmcf->databases.nelts; i++) {
+        worker->pools[i] = ngx_guildlog_pool_create(cycle, databases[i],
+                                                    clcf->resolver,
+                                                    clcf->resolver_timeout,
+                                                    &worker->stats);
+        if (worker->pools[i] == NULL) {
+            return NGX_ERROR;
+        }
+
+        worker->npools++;
+    }
+
+    return NGX_OK;
+}
+
+
+static void
+ngx_http_guildlog_exit_process(ngx_cycle_t *cycle)
+{
+    ngx_uint_t                   i;
+    ngx_http_guildlog_worker_t  *worker;
+
+    worker = &ngx_http_guildlog_worker;
+
+    for (i = 0; i < worker->npools; i++) {
+        ngx_guildlog_pool_destroy(worker->pools[i]);
+    }
+
+    worker->npools = 0;
+
+    if (worker->cache) {
+        ngx_guildlog_jwt_cache_destroy(worker->cache);
+        worker->cache = NULL;
+    }
+
+    if (worker->stats.shared) {
+        ngx_guildlog_stats_leave(&worker->stats);
+    }
+}
+
+
+static void *
+ngx_http_guildlog_create_main_conf(ngx_conf_t *cf)
+{
+    ngx_http_guildlog_main_conf_t  *gmcf;
+
+    gmcf = ngx_pcalloc(cf->pool, sizeof(ngx_http_guildlog_main_conf_t));
+    if (gmcf == NULL) {
+        return NULL;
+    }
+
+    if (ngx_array_init(&gmcf->databases, cf->pool, 2,
+                       sizeof(ngx_guildlog_database_t *))
+        != NGX_OK)
+    {
+        return NULL;
+    }
+
+    return gmcf;
+}
+
+
+static void *
+ngx_http_guildlog_create_loc_conf(ngx_conf_t *cf)
+{
+    ngx_http_guildlog_loc_conf_t  *glcf;
+
+    glcf = ngx_pcalloc(cf->pool, sizeof(ngx_http_guildlog_loc_conf_t));
+    if (glcf == NULL) {
+        return NULL;
+    }
+
+    /*
+     * set by ngx_pcalloc():
+     *
+     *     glcf->issuer = { 0, NULL };
+     *     glcf->serves = 0;
+     *     glcf->prefix = { 0, NULL };
+     *     glcf->limit = NULL;
+     *     glcf->database = NULL;
+     */
+
+    glcf->keys = NGX_CONF_UNSET_PTR;
+    glcf->auth = NGX_CONF_UNSET_UINT;
+    glcf->own_limit = NGX_CONF_UNSET_PTR;
+    glcf->max_body = NGX_CONF_UNSET_SIZE;
+
+    return glcf;
+}
+
+
+static char *
+ngx_http_guildlog_merge_loc_conf(ngx_conf_t *cf, void *parent, void *child)
+{
+    ngx_http_guildlog_loc_conf_t *prev = parent;
+    ngx_http_guildlog_loc_conf_t *conf = child;
+
+    ngx_conf_merge_ptr_value(conf->keys, prev->keys, NULL);
+    ngx_conf_merge_str_value(conf->issuer, prev->issuer, "guildlog");
+    ngx_conf_merge_uint_value(conf->auth, prev->auth, 0);
+    ngx_conf_merge_size_value(conf->max_body, prev->max_body,
+                              conf->plane == NGX_GUILDLOG_OPERATOR
+                              ? 8 * 1024 * 1024 : 64 * 1024);
+
+    ngx_conf_merge_ptr_value(conf->own_limit, prev->own_limit,
+                             NGX_CONF_UNSET_PTR);
+
+    if (conf->own_limit != NGX_CONF_UNSET_PTR) {
+        conf->limit = conf->own_limit;
+
+    } else if (conf->serves) {
+        conf->limit = ngx_http_guildlog_default_limit(cf);
+
+        if (conf->limit == NULL) {
+            return NGX_CONF_ERROR;
+        }
+    }
+
+    if (conf->serves) {
+        return ngx_http_guildlog_merge_plane(cf, conf);
+    }
+
+    if (conf->auth && conf->keys == NULL) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                           "\"guildlog_auth\" needs a \"guildlog_key\"");
+        return NGX_CONF_ERROR;
+    }
+
+    return NGX_CONF_OK;
+}
+
+
+static char *
+ngx_http_guildlog_merge_plane(ngx_conf_t *cf,
+    ngx_http_guildlog_loc_conf_t *conf)
+{
+    ngx_http_core_loc_conf_t  *clcf;
+
+    conf->database = ngx_http_guildlog_find_database(cf,
+                                                     &conf->database_name);
+    if (conf->database == NULL) {
+        return NGX_CONF_ERROR;
+    }
+
+    if (conf->keys == NULL) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                           "\"%s\" needs a \"guildlog_key\"",
+                           conf->plane == NGX_GUILDLOG_API
+                           ? "guildlog_api" : "guildlog_operator");
+        return NGX_CONF_ERROR;
+    }
+
+    clcf = ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module);
+
+    if (conf->prefix.data == NULL) {
+        conf->prefix = clcf->name;
+    }
+
+    while (conf->prefix.len
+           && conf->prefix.data[conf->prefix.len - 1] == '/')
+    {
+        conf->prefix.len--;
+    }
+
+    /*
+     * nginx would answer a long body with a page of its own, and before the
+     * token was looked at; guildlog_max_body bounds it behind the token.
+     */
+
+    clcf->client_max_body_size = 0;
+
+    return NGX_CONF_OK;
+}
+
+
+static ngx_guildlog_database_t *
+ngx_http_guildlog_find_database(ngx_conf_t *cf, ngx_str_t *name)
+{
+    ngx_uint_t                       i;
+    ngx_guildlog_database_t        **databases;
+    ngx_http_guildlog_main_conf_t   *gmcf;
+
+    gmcf = ngx_http_conf_get_module_main_conf(cf, ngx_http_guildlog_module);
+    databases = gmcf->databases.elts;
+
+    if (name->len == 0) {
+        ngx_str_set(name, "default");
+    }
+
+    for (i = 0; i < gmcf->databases.nelts; i++) {
+        if (databases[i]->name.len == name->len
+            && ngx_strncmp(databases[i]->name.data, name->data, name->len)
+               == 0)
+        {
+            return databases[i];
+        }
+    }
+
+    ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                       "no \"guildlog_database\" is named \"%V\"", name);
+    return NULL;
+}
+
+
+static ngx_int_t
+ngx_http_guildlog_preconfiguration(ngx_conf_t *cf)
+{
+    return ngx_http_guildlog_add_variables(cf);
+}
+
+
+static ngx_int_t
+ngx_http_guildlog_postconfiguration(ngx_conf_t *cf)
+{
+    ngx_str_t                       name;
+    ngx_http_handler_pt            *h;
+    ngx_http_core_main_conf_t      *cmcf;
+    ngx_http_guildlog_main_conf_t  *gmcf;
+
+    gmcf = ngx_http_conf_get_module_main_conf(cf, ngx_http_guildlog_module);
+
+    if (!gmcf->used) {
+        return NGX_OK;
+    }
+
+    if (gmcf->limit_zone && gmcf->limit_zone->shm.size == 0) {
+        gmcf->limit_zone->shm.size = NGX_HTTP_GUILDLOG_ZONE_SIZE;
+    }
+
+    ngx_str_set(&name, "guildlog_stats");
+
+    gmcf->stats_zone = ngx_shared_memory_add(cf, &name,
+                                             ngx_guildlog_stats_zone_size(),
+                                             &ngx_http_guildlog_module);
+    if (gmcf->stats_zone == NULL) {
+        return NGX_ERROR;
+    }
+
+    gmcf->stats_zone->init = ngx_guildlog_stats_init_zone;
+
+    cmcf = ngx_http_conf_get_module_main_conf(cf, ngx_http_core_module);
+
+    h = ngx_array_push(&cmcf->phases[NGX_HTTP_ACCESS_PHASE].handlers);
+    if (h == NULL) {
+        return NGX_ERROR;
+    }
+
+    *h = ngx_http_guildlog_access_handler;
+
+    h = ngx_array_push(&cmcf->phases[NGX_HTTP_LOG_PHASE].handlers);
+    if (h == NULL) {
+        return NGX_ERROR;
+    }
+
+    *h = ngx_http_guildlog_log_handler;
+
+    return NGX_OK;
+}

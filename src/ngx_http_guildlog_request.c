@@ -1,0 +1,861 @@
+
+/*
+ * The life of a request, top-down: access, then (at a plane of ours) admit,
+ * match, read, submit, done.  The only file that returns NGX_DONE.
+ */
+
+#include "ngx_http_guildlog.h"
+
+
+static void ngx_http_guildlog_ctx_cleanup(void *data);
+static ngx_int_t ngx_http_guildlog_admit(ngx_http_guildlog_call_t *call);
+static ngx_int_t ngx_http_guildlog_match(ngx_http_guildlog_call_t *call);
+static ngx_int_t ngx_http_guildlog_method_not_allowed(
+    ngx_http_guildlog_call_t *call, ngx_uint_t methods);
+static ngx_int_t ngx_http_guildlog_permit(ngx_http_guildlog_call_t *call);
+static ngx_int_t ngx_http_guildlog_bind(ngx_http_guildlog_call_t *call);
+static ngx_int_t ngx_http_guildlog_skip(ngx_http_guildlog_call_t *call);
+static ngx_int_t ngx_http_guildlog_read(ngx_http_guildlog_call_t *call);
+static ngx_int_t ngx_http_guildlog_check_type(ngx_http_request_t *r);
+static void ngx_http_guildlog_read_handler(ngx_http_request_t *r);
+static ngx_int_t ngx_http_guildlog_read_more(ngx_http_guildlog_call_t *call);
+static ngx_int_t ngx_http_guildlog_take(ngx_http_guildlog_call_t *call);
+static ngx_int_t ngx_http_guildlog_body(ngx_http_guildlog_call_t *call);
+static ngx_int_t ngx_http_guildlog_submit(ngx_http_guildlog_call_t *call);
+static void ngx_http_guildlog_call_cleanup(void *data);
+static void ngx_http_guildlog_done(void *data, ngx_guildlog_result_t *result);
+static ngx_int_t ngx_http_guildlog_refuse(ngx_http_guildlog_call_t *call,
+    ngx_uint_t status, const ngx_str_t *error);
+static uint64_t ngx_http_guildlog_now_us(void);
+
+
+/* the context outlives internal redirects, which wipe r->ctx */
+
+ngx_http_guildlog_ctx_t *
+ngx_http_guildlog_get_ctx(ngx_http_request_t *r, ngx_uint_t create)
+{
+    ngx_pool_cleanup_t       *cln;
+    ngx_http_guildlog_ctx_t  *ctx;
+
+    r = r->main;
+
+    ctx = ngx_http_get_module_ctx(r, ngx_http_guildlog_module);
+
+    if (ctx) {
+        return ctx;
+    }
+
+    if (r->internal || r->filter_finalize) {
+        for (cln = r->pool->cleanup; cln; cln = cln->next) {
+            if (cln->handler == ngx_http_guildlog_ctx_cleanup) {
+                ngx_http_set_ctx(r, cln->data, ngx_http_guildlog_module);
+                return cln->data;
+            }
+        }
+    }
+
+    if (!create) {
+        return NULL;
+    }
+
+    cln = ngx_pool_cleanup_add(r->pool, sizeof(ngx_http_guildlog_ctx_t));
+    if (cln == NULL) {
+        return NULL;
+    }
+
+    ctx = cln->data;
+    ngx_memzero(ctx, sizeof(ngx_http_guildlog_ctx_t));
+
+    cln->handler = ngx_http_guildlog_ctx_cleanup;
+    ctx->start_us = ngx_http_guildlog_now_us();
+
+    ngx_http_set_ctx(r, ctx, ngx_http_guildlog_module);
+
+    return ctx;
+}
+
+
+static void
+ngx_http_guildlog_ctx_cleanup(void *data)
+{
+    /* marks the context in r->pool, and has nothing to free */
+}
+
+
+/*
+ * guildlog_auth and guildlog_limit on a location of somebody else.  A plane
+ * of ours asks by itself, in its content handler, so that no "satisfy any"
+ * stands between it and the token.
+ */
+
+ngx_int_t
+ngx_http_guildlog_access_handler(ngx_http_request_t *r)
+{
+    ngx_int_t                            rc;
+    ngx_http_guildlog_ctx_t             *ctx;
+    const ngx_http_guildlog_loc_conf_t  *conf;
+
+    conf = ngx_http_get_module_loc_conf(r, ngx_http_guildlog_module);
+
+    if (conf->serves || (!conf->auth && conf->limit == NULL)) {
+        return NGX_DECLINED;
+    }
+
+    ctx = ngx_http_guildlog_get_ctx(r, 1);
+    if (ctx == NULL) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    if (conf->auth) {
+        ngx_http_guildlog_authenticate(r, ctx, conf);
+    }
+
+    rc = ngx_http_guildlog_charge(r, ctx, conf);
+
+    if (rc == NGX_BUSY) {
+        return NGX_HTTP_TOO_MANY_REQUESTS;
+    }
+
+    if (rc == NGX_ERROR) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    if (!conf->auth) {
+        return NGX_DECLINED;
+    }
+
+    if (!ctx->authenticated) {
+        if (ngx_http_guildlog_challenge(r, ctx) != NGX_OK) {
+            return NGX_HTTP_INTERNAL_SERVER_ERROR;
+        }
+
+        return NGX_HTTP_UNAUTHORIZED;
+    }
+
+    return ctx->token.kind <= conf->auth ? NGX_OK : NGX_HTTP_FORBIDDEN;
+}
+
+
+/*
+ * The planes.  A step returns NGX_OK to go on, NGX_DONE where it has
+ * answered, NGX_AGAIN where the answer comes later (and holds a reference to
+ * the request), or what finalizes the request.
+ */
+
+ngx_int_t
+ngx_http_guildlog_content_handler(ngx_http_request_t *r)
+{
+    ngx_int_t                  rc;
+    ngx_http_guildlog_call_t  *call;
+
+    call = ngx_pcalloc(r->pool, sizeof(ngx_http_guildlog_call_t));
+    if (call == NULL) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    call->request = r;
+    call->conf = ngx_http_get_module_loc_conf(r, ngx_http_guildlog_module);
+    call->ctx = ngx_http_guildlog_get_ctx(r, 1);
+
+    if (call->ctx == NULL) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    call->ctx->served = 1;
+
+    rc = ngx_http_guildlog_admit(call);
+
+    if (rc == NGX_OK) {
+        rc = ngx_http_guildlog_match(call);
+    }
+
+    if (rc == NGX_OK) {
+        rc = ngx_http_guildlog_permit(call);
+    }
+
+    if (rc == NGX_OK) {
+        rc = ngx_http_guildlog_bind(call);
+    }
+
+    if (rc == NGX_OK) {
+        rc = call->route->body ? ngx_http_guildlog_read(call)
+                               : ngx_http_guildlog_skip(call);
+    }
+
+    if (rc == NGX_AGAIN) {
+        return NGX_DONE;
+    }
+
+    return rc == NGX_DONE ? NGX_OK : rc;
+}
+
+
+/* who asks, and how often */
+
+static ngx_int_t
+ngx_http_guildlog_admit(ngx_http_guildlog_call_t *call)
+{
+    ngx_int_t                 rc;
+    ngx_http_request_t       *r;
+    ngx_http_guildlog_ctx_t  *ctx;
+
+    r = call->request;
+    ctx = call->ctx;
+
+    if (call->conf->plane == NGX_GUILDLOG_OPERATOR) {
+        return NGX_OK;
+    }
+
+    ngx_http_guildlog_authenticate(r, ctx, call->conf);
+
+    rc = ngx_http_guildlog_charge(r, ctx, call->conf);
+
+    if (rc == NGX_BUSY) {
+        return ngx_http_guildlog_refuse(call, NGX_HTTP_TOO_MANY_REQUESTS,
+                                        NULL);
+    }
+
+    if (rc == NGX_ERROR) {
+        return NGX_ERROR;
+    }
+
+    if (ctx->authenticated) {
+        return NGX_OK;
+    }
+
+    if (ngx_http_guildlog_challenge(r, ctx) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    return ngx_http_guildlog_refuse(call, NGX_HTTP_UNAUTHORIZED, NULL);
+}
+
+
+static ngx_int_t
+ngx_http_guildlog_match(ngx_http_guildlog_call_t *call)
+{
+    ngx_str_t            path;
+    ngx_uint_t           methods;
+    ngx_http_request_t  *r;
+
+    static const ngx_str_t  too_large =
+        ngx_string("the request line or a header is too large");
+    static const ngx_str_t  malformed = ngx_string("malformed request");
+
+    r = call->request;
+
+    /* "error_page 400 … /api/": nginx could not read the request itself */
+
+    switch (r->err_status) {
+
+    case 0:
+        break;
+
+    case NGX_HTTP_NOT_ALLOWED:
+        return ngx_http_guildlog_method_not_allowed(call,
+                                                    NGX_HTTP_GET
+                                                    |NGX_HTTP_HEAD);
+
+    case NGX_HTTP_BAD_REQUEST:
+        return ngx_http_guildlog_refuse(call, r->err_status, &malformed);
+
+    case NGX_HTTP_REQUEST_URI_TOO_LARGE:
+        return ngx_http_guildlog_refuse(call, r->err_status, &too_large);
+
+    case NGX_HTTP_REQUEST_HEADER_TOO_LARGE:
+        return ngx_http_guildlog_refuse(call, NGX_HTTP_BAD_REQUEST,
+                                        &too_large);
+
+    default:
+        return ngx_http_guildlog_refuse(call, r->err_status, NULL);
+    }
+
+    path = r->uri;
+
+    if (path.len < call->conf->prefix.len
+        || ngx_strncmp(path.data, call->conf->prefix.data,
+                       call->conf->prefix.len)
+           != 0)
+    {
+        return ngx_http_guildlog_refuse(call, NGX_HTTP_NOT_FOUND, NULL);
+    }
+
+    path.data += call->conf->prefix.len;
+    path.len -= call->conf->prefix.len;
+
+    /* r->uri is decoded: a slash inside of a piece cannot be told any more */
+
+    if (r->quoted_uri
+        && ngx_strlcasestrn(r->unparsed_uri.data,
+                            r->unparsed_uri.data + r->unparsed_uri.len
+                            - (r->args.len ? r->args.len + 1 : 0),
+                            (u_char *) "%2f", 3 - 1))
+    {
+        return ngx_http_guildlog_refuse(call, NGX_HTTP_NOT_FOUND, NULL);
+    }
+
+    call->route = ngx_guildlog_route_match(call->conf->plane, r->method,
+                                           &path, &call->guild, call->pieces,
+                                           &methods);
+    call->ctx->route = call->route;
+
+    if (call->route) {
+        return NGX_OK;
+    }
+
+    if (methods) {
+        return ngx_http_guildlog_method_not_allowed(call, methods);
+    }
+
+    return ngx_http_guildlog_refuse(call, NGX_HTTP_NOT_FOUND, NULL);
+}
+
+
+static ngx_int_t
+ngx_http_guildlog_method_not_allowed(ngx_http_guildlog_call_t *call,
+    ngx_uint_t methods)
+{
+    u_char     *p;
+    ngx_str_t   allow;
+    ngx_uint_t  i;
+
+    static const struct {
+        ngx_uint_t   bit;
+        const char  *name;
+    } names[] = {
+        { NGX_HTTP_GET, "GET" },
+        { NGX_HTTP_HEAD, "HEAD" },
+        { NGX_HTTP_POST, "POST" },
+        { NGX_HTTP_PUT, "PUT" },
+        { NGX_HTTP_PATCH, "PATCH" },
+        { NGX_HTTP_DELETE, "DELETE" }
+    };
+
+    allow.data = ngx_pnalloc(call->request->pool,
+                             sizeof("GET, HEAD, POST, PUT, PATCH, DELETE"));
+    if (allow.data == NULL) {
+        return NGX_ERROR;
+    }
+
+    p = allow.data;
+
+    for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (methods & names[i].bit) {
+            p = ngx_sprintf(p, "%s%s", p == allow.data ? "" : ", ",
+                            names[i].name);
+        }
+    }
+
+    allow.len = p - allow.data;
+
+    if (ngx_http_guildlog_add_header(call->request, "Allow", &allow) == NULL)
+    {
+        return NGX_ERROR;
+    }
+
+    return ngx_http_guildlog_refuse(call, NGX_HTTP_NOT_ALLOWED, NULL);
+}
+
+
+static ngx_int_t
+ngx_http_guildlog_permit(ngx_http_guildlog_call_t *call)
+{
+    ngx_http_guildlog_ctx_t  *ctx;
+
+    static const ngx_str_t  bad_guild =
+        ngx_string("guild_id: must be 17 to 20 digits, "
+                   "at most 9223372036854775807");
+
+    ctx = call->ctx;
+
+    if (call->guild.len
+        && ngx_guildlog_args_id(call->guild.data, call->guild.len, 17)
+           != NGX_OK)
+    {
+        return ngx_http_guildlog_refuse(call, NGX_HTTP_BAD_REQUEST,
+                                        &bad_guild);
+    }
+
+    if (call->conf->plane == NGX_GUILDLOG_OPERATOR) {
+        return NGX_OK;
+    }
+
+    if (call->guild.len != ctx->token.guild.len
+        || ngx_memcmp(call->guild.data, ctx->token.guild.data,
+                      call->guild.len)
+           != 0
+        || ctx->token.kind > call->route->kind)
+    {
+        return ngx_http_guildlog_refuse(call, NGX_HTTP_FORBIDDEN, NULL);
+    }
+
+    return NGX_OK;
+}
+
+
+/*
+ * The arguments, in the order of every function: the token, the server, the
+ * bot and the kind (the server alone for an operator), pieces of the path,
+ * parameters; the body comes last.
+ */
+
+static ngx_int_t
+ngx_http_guildlog_bind(ngx_http_guildlog_call_t *call)
+{
+    ngx_int_t                     rc;
+    ngx_str_t                     error, bot;
+    ngx_uint_t                    i;
+    ngx_http_request_t           *r;
+    const ngx_guildlog_field_t   *f;
+    const ngx_guildlog_route_t   *route;
+
+    r = call->request;
+    route = call->route;
+
+    rc = ngx_guildlog_args_query(r->pool, ngx_guildlog_route_bot, &r->args,
+                                 &bot, &error);
+
+    if (rc == NGX_OK && route->plane == NGX_GUILDLOG_API) {
+        call->args[call->nargs++] = call->ctx->token.jti;
+        call->args[call->nargs++] = call->guild;
+
+        if (bot.data) {
+            ngx_str_set(&call->args[call->nargs], "1");
+        } else {
+            ngx_str_set(&call->args[call->nargs], "0");
+        }
+
+        call->nargs++;
+
+        if (call->ctx->token.kind == NGX_GUILDLOG_ADMIN) {
+            ngx_str_set(&call->args[call->nargs], "1");
+        } else {
+            ngx_str_set(&call->args[call->nargs], "2");
+        }
+
+        call->nargs++;
+
+    } else if (rc == NGX_OK && call->guild.len) {
+        call->args[call->nargs++] = call->guild;
+    }
+
+    if (rc == NGX_OK) {
+        for (i = 0; i < NGX_GUILDLOG_PIECES_MAX; i++) {
+            if (call->pieces[i].data) {
+                call->args[call->nargs++] = call->pieces[i];
+            }
+        }
+
+        rc = ngx_guildlog_args_query(r->pool, route->query, &r->args,
+                                     &call->args[call->nargs], &error);
+    }
+
+    if (rc == NGX_DECLINED) {
+        return ngx_http_guildlog_refuse(call, NGX_HTTP_BAD_REQUEST, &error);
+    }
+
+    if (rc != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    for (f = route->query; f->name.len; f++) {
+        call->nargs++;
+    }
+
+    return NGX_OK;
+}
+
+
+/* no body is asked for: what comes is discarded, for any method */
+
+static ngx_int_t
+ngx_http_guildlog_skip(ngx_http_guildlog_call_t *call)
+{
+    ngx_int_t            rc;
+    ngx_http_request_t  *r;
+
+    r = call->request;
+
+    rc = ngx_http_discard_request_body(r);
+
+    if (rc != NGX_OK) {
+        return rc;
+    }
+
+    rc = ngx_http_guildlog_submit(call);
+
+    if (rc == NGX_AGAIN) {
+        r->main->count++;
+    }
+
+    return rc;
+}
+
+
+static ngx_int_t
+ngx_http_guildlog_read(ngx_http_guildlog_call_t *call)
+{
+    off_t                n;
+    ngx_int_t            rc;
+    ngx_http_request_t  *r;
+
+    r = call->request;
+
+    n = r->headers_in.content_length_n;
+
+    if (n > (off_t) call->conf->max_body) {
+        return ngx_http_guildlog_refuse(call,
+                                        NGX_HTTP_REQUEST_ENTITY_TOO_LARGE,
+                                        NULL);
+    }
+
+    if ((n > 0 || r->headers_in.chunked)
+        && ngx_http_guildlog_check_type(r) != NGX_OK)
+    {
+        return ngx_http_guildlog_refuse(call,
+                                        NGX_HTTP_UNSUPPORTED_MEDIA_TYPE,
+                                        NULL);
+    }
+
+    call->body_size = n > 0 ? (size_t) n : 1024;
+    call->body.data = ngx_pnalloc(r->pool, call->body_size);
+
+    if (call->body.data == NULL) {
+        return NGX_ERROR;
+    }
+
+    call->ctx->call = call;
+
+    /*
+     * nginx would hold a body against client_max_body_size, which is not of
+     * the endpoint, and might put it into a file; taking the pieces as they
+     * come bounds it here.
+     */
+
+    r->request_body_no_buffering = 1;
+
+    rc = ngx_http_read_client_request_body(r,
+                                           ngx_http_guildlog_read_handler);
+
+    if (rc >= NGX_HTTP_SPECIAL_RESPONSE) {
+        r->keepalive = 0;
+        return ngx_http_guildlog_refuse(call, rc, NULL);
+    }
+
+    /* the reference taken for the body is the one the query goes on with */
+
+    return NGX_AGAIN;
+}
+
+
+static ngx_int_t
+ngx_http_guildlog_check_type(ngx_http_request_t *r)
+{
+    size_t      len;
+    ngx_str_t  *type;
+
+    if (r->headers_in.content_type == NULL) {
+        return NGX_DECLINED;
+    }
+
+    type = &r->headers_in.content_type->value;
+    len = sizeof("application/json") - 1;
+
+    if (type->len < len
+        || ngx_strncasecmp(type->data, (u_char *) "application/json", len)
+           != 0)
+    {
+        return NGX_DECLINED;
+    }
+
+    if (type->len > len && type->data[len] != ';' && type->data[len] != ' ') {
+        return NGX_DECLINED;
+    }
+
+    return NGX_OK;
+}
+
+
+static void
+ngx_http_guildlog_read_handler(ngx_http_request_t *r)
+{
+    ngx_int_t                  rc;
+    ngx_http_guildlog_call_t  *call;
+
+    call = ngx_http_guildlog_get_ctx(r, 0)->call;
+
+    rc = ngx_http_guildlog_read_more(call);
+
+    if (rc == NGX_AGAIN) {
+        return;
+    }
+
+    if (rc == NGX_OK) {
+        rc = ngx_http_guildlog_body(call);
+    }
+
+    if (rc != NGX_AGAIN) {
+        ngx_http_finalize_request(r, rc == NGX_DONE ? NGX_OK : rc);
+    }
+}
+
+
+static ngx_int_t
+ngx_http_guildlog_read_more(ngx_http_guildlog_call_t *call)
+{
+    ngx_int_t            rc;
+    ngx_http_request_t  *r;
+
+    r = call->request;
+
+    for ( ;; ) {
+
+        rc = ngx_http_guildlog_take(call);
+
+        if (rc != NGX_OK) {
+            return rc;
+        }
+
+        if (!r->reading_body) {
+            return NGX_OK;
+        }
+
+        rc = ngx_http_read_unbuffered_request_body(r);
+
+        if (rc >= NGX_HTTP_SPECIAL_RESPONSE) {
+            return ngx_http_guildlog_refuse(call, rc, NULL);
+        }
+
+        if (rc == NGX_ERROR) {
+            return NGX_ERROR;
+        }
+
+        if (rc == NGX_AGAIN && r->request_body->bufs == NULL) {
+            r->read_event_handler = ngx_http_guildlog_read_handler;
+            return NGX_AGAIN;
+        }
+    }
+}
+
+
+/* copies what has come of the body, and gives nginx its buffers back */
+
+static ngx_int_t
+ngx_http_guildlog_take(ngx_http_guildlog_call_t *call)
+{
+    size_t        n, size;
+    u_char       *p;
+    ngx_buf_t    *b;
+    ngx_chain_t  *cl;
+
+    if (call->request->request_body == NULL) {
+        return NGX_OK;
+    }
+
+    for (cl = call->request->request_body->bufs; cl; cl = cl->next) {
+
+        b = cl->buf;
+        n = b->last - b->pos;
+
+        if (call->body.len + n > call->conf->max_body) {
+            return ngx_http_guildlog_refuse(call,
+                                            NGX_HTTP_REQUEST_ENTITY_TOO_LARGE,
+                                            NULL);
+        }
+
+        if (call->body.len + n > call->body_size) {
+            size = ngx_max(call->body_size * 2, call->body.len + n);
+
+            p = ngx_pnalloc(call->request->pool, size);
+            if (p == NULL) {
+                return NGX_ERROR;
+            }
+
+            ngx_memcpy(p, call->body.data, call->body.len);
+            ngx_pfree(call->request->pool, call->body.data);
+
+            call->body.data = p;
+            call->body_size = size;
+        }
+
+        ngx_memcpy(call->body.data + call->body.len, b->pos, n);
+        call->body.len += n;
+        b->pos = b->last;
+    }
+
+    call->request->request_body->bufs = NULL;
+
+    return NGX_OK;
+}
+
+
+static ngx_int_t
+ngx_http_guildlog_body(ngx_http_guildlog_call_t *call)
+{
+    json_t     *json;
+    ngx_int_t   rc;
+    ngx_str_t   error;
+
+    static const ngx_str_t  missing =
+        ngx_string("body: must be a JSON object");
+
+    if (call->body.len == 0) {
+        return ngx_http_guildlog_refuse(call, NGX_HTTP_BAD_REQUEST,
+                                        &missing);
+    }
+
+    json = ngx_guildlog_json_parse(call->request->pool, &call->body, &error);
+
+    rc = json ? ngx_guildlog_route_body(call->request->pool, call->route,
+                                        json, &error)
+              : NGX_DECLINED;
+
+    if (rc == NGX_DECLINED) {
+        return ngx_http_guildlog_refuse(call, NGX_HTTP_BAD_REQUEST, &error);
+    }
+
+    if (rc != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    call->args[call->nargs++] = call->body;
+
+    return ngx_http_guildlog_submit(call);
+}
+
+
+/* NGX_AGAIN: the answer comes with done() */
+
+static ngx_int_t
+ngx_http_guildlog_submit(ngx_http_guildlog_call_t *call)
+{
+    ngx_http_request_t         *r;
+    ngx_http_cleanup_t         *cln;
+    const ngx_guildlog_stmt_t  *stmt;
+
+    r = call->request;
+    stmt = call->route->stmt;
+
+    if (call->nargs != stmt->nargs) {
+        ngx_log_error(NGX_LOG_ALERT, r->connection->log, 0,
+                      "\"%s\" takes %ui arguments, the route has %ui",
+                      stmt->name, stmt->nargs, call->nargs);
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    cln = ngx_http_cleanup_add(r, 0);
+    if (cln == NULL) {
+        return NGX_ERROR;
+    }
+
+    call->query = ngx_guildlog_pool_submit(
+                      ngx_http_guildlog_worker.pools[
+                                                call->conf->database->index],
+                      stmt, call->args, ngx_http_guildlog_done, call);
+
+    if (call->query == NULL) {
+        return NGX_ERROR;
+    }
+
+    cln->handler = ngx_http_guildlog_call_cleanup;
+    cln->data = call;
+
+    r->read_event_handler = ngx_http_test_reading;
+
+    return NGX_AGAIN;
+}
+
+
+static void
+ngx_http_guildlog_call_cleanup(void *data)
+{
+    ngx_http_guildlog_call_t *call = data;
+
+    if (call->query) {
+        ngx_guildlog_query_detach(call->query);
+        call->query = NULL;
+    }
+}
+
+
+static void
+ngx_http_guildlog_done(void *data, ngx_guildlog_result_t *result)
+{
+    ngx_http_guildlog_call_t *call = data;
+
+    ngx_int_t            rc;
+    ngx_connection_t    *c;
+    ngx_http_request_t  *r;
+
+    r = call->request;
+    c = r->connection;
+
+    ngx_http_set_log_request(c->log, r);
+
+    call->query = NULL;
+    call->ctx->db_us = result->time_us;
+    call->ctx->asked = 1;
+
+    rc = ngx_http_guildlog_send_result(call, result);
+
+    ngx_http_finalize_request(r, rc);
+    ngx_http_run_posted_requests(c);
+}
+
+
+static ngx_int_t
+ngx_http_guildlog_refuse(ngx_http_guildlog_call_t *call, ngx_uint_t status,
+    const ngx_str_t *error)
+{
+    ngx_int_t            rc;
+    ngx_http_request_t  *r;
+
+    r = call->request;
+
+    if (ngx_http_discard_request_body(r) != NGX_OK) {
+        r->keepalive = 0;
+    }
+
+    rc = ngx_http_guildlog_send_error(r, status, error);
+
+    if (rc == NGX_ERROR || rc >= NGX_HTTP_SPECIAL_RESPONSE) {
+        return rc;
+    }
+
+    return NGX_DONE;
+}
+
+
+ngx_int_t
+ngx_http_guildlog_log_handler(ngx_http_request_t *r)
+{
+    ngx_uint_t                route;
+    ngx_http_guildlog_ctx_t  *ctx;
+
+    ctx = ngx_http_guildlog_get_ctx(r, 0);
+
+    if (ctx == NULL || !ctx->served) {
+        return NGX_OK;
+    }
+
+    route = ctx->route ? (ngx_uint_t) (ctx->route - ngx_guildlog_routes)
+                       : ngx_guildlog_nroutes;
+
+    ngx_guildlog_stats_request(&ngx_http_guildlog_worker.stats, route,
+                               r->err_status ? r->err_status
+                                             : r->headers_out.status,
+                               ngx_http_guildlog_now_us() - ctx->start_us);
+
+    return NGX_OK;
+}
+
+
+static uint64_t
+ngx_http_guildlog_now_us(void)
+{
+    struct timespec  ts;
+
+    (void) clock_gettime(CLOCK_MONOTONIC, &ts);
+
+    return (uint64_t) ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
+}

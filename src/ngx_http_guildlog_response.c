@@ -1,0 +1,377 @@
+
+/*
+ * Every answer: JSON, errors, and what a result of the database means to the
+ * caller.
+ */
+
+#include "ngx_http_guildlog.h"
+
+
+typedef struct {
+    const char                    *class;   /* beginning of an SQLSTATE */
+    ngx_uint_t                     status;
+} ngx_http_guildlog_sqlstate_t;
+
+
+static ngx_int_t ngx_http_guildlog_send_row(ngx_http_guildlog_call_t *call,
+    ngx_guildlog_result_t *result);
+static ngx_int_t ngx_http_guildlog_send_token(ngx_http_guildlog_call_t *call,
+    ngx_str_t *row);
+static ngx_int_t ngx_http_guildlog_send_refusal(
+    ngx_http_guildlog_call_t *call, ngx_guildlog_result_t *result);
+static ngx_int_t ngx_http_guildlog_send_failure(ngx_http_request_t *r,
+    ngx_uint_t status);
+
+
+/*
+ * What is not named here is our mistake or the schema's: 500, and the error
+ * log says which.  503: somebody else's trouble, and it may pass.
+ */
+
+static const ngx_http_guildlog_sqlstate_t  ngx_http_guildlog_sqlstates[] = {
+    { "08",    NGX_HTTP_SERVICE_UNAVAILABLE },  /* connection */
+    { "25006", NGX_HTTP_SERVICE_UNAVAILABLE },  /* a standby */
+    { "40",    NGX_HTTP_SERVICE_UNAVAILABLE },  /* deadlock, serialization */
+    { "53",    NGX_HTTP_SERVICE_UNAVAILABLE },  /* disk full, no memory */
+    { "55P03", NGX_HTTP_SERVICE_UNAVAILABLE },  /* a lock not got in time */
+    { "57P",   NGX_HTTP_SERVICE_UNAVAILABLE },  /* shutting down */
+    { "58",    NGX_HTTP_SERVICE_UNAVAILABLE },  /* input, output */
+    { "XX",    NGX_HTTP_SERVICE_UNAVAILABLE },  /* corrupted, internal */
+    { "",      NGX_HTTP_INTERNAL_SERVER_ERROR }
+};
+
+
+static const ngx_str_t  ngx_http_guildlog_json_type =
+    ngx_string("application/json");
+static const ngx_str_t  ngx_http_guildlog_empty = ngx_string("{}");
+
+
+ngx_int_t
+ngx_http_guildlog_send_result(ngx_http_guildlog_call_t *call,
+    ngx_guildlog_result_t *result)
+{
+    switch (result->outcome) {
+
+    case NGX_GUILDLOG_ROWS:
+        return ngx_http_guildlog_send_row(call, result);
+
+    case NGX_GUILDLOG_REFUSED:
+        return ngx_http_guildlog_send_refusal(call, result);
+
+    case NGX_GUILDLOG_TIMEOUT:
+        return ngx_http_guildlog_send_failure(call->request,
+                                              NGX_HTTP_INTERNAL_SERVER_ERROR);
+
+    default: /* NGX_GUILDLOG_UNAVAILABLE, NGX_GUILDLOG_QUEUE_FULL */
+        return ngx_http_guildlog_send_failure(call->request,
+                                              NGX_HTTP_SERVICE_UNAVAILABLE);
+    }
+}
+
+
+static ngx_int_t
+ngx_http_guildlog_send_row(ngx_http_guildlog_call_t *call,
+    ngx_guildlog_result_t *result)
+{
+    ngx_int_t            status;
+    ngx_str_t            value, body;
+    ngx_http_request_t  *r;
+
+    r = call->request;
+
+    if (result->rows != 1 || result->columns != 2) {
+        ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
+                      "\"%s\" returned %ui rows of %ui columns",
+                      call->route->stmt->name, result->rows, result->columns);
+        return ngx_http_guildlog_send_failure(r,
+                                              NGX_HTTP_INTERNAL_SERVER_ERROR);
+    }
+
+    value = ngx_guildlog_result_value(result, 0, 0);
+    status = ngx_atoi(value.data, value.len);
+
+    if (status < NGX_HTTP_OK || status > 599) {
+        ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
+                      "\"%s\" returned status \"%V\"",
+                      call->route->stmt->name, &value);
+        return ngx_http_guildlog_send_failure(r,
+                                              NGX_HTTP_INTERNAL_SERVER_ERROR);
+    }
+
+    if (status == NGX_HTTP_UNAUTHORIZED) {
+
+        /* a token of ours that lives no more */
+
+        call->ctx->cause = NGX_GUILDLOG_AUTH_REVOKED;
+
+        (void) ngx_atomic_fetch_add(&ngx_http_guildlog_worker.stats.shared
+                                     ->auth[NGX_GUILDLOG_AUTH_REVOKED], 1);
+
+        if (ngx_http_guildlog_challenge(r, call->ctx) != NGX_OK) {
+            return NGX_ERROR;
+        }
+    }
+
+    if (ngx_guildlog_result_keep(result, r->pool) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    body = ngx_guildlog_result_value(result, 0, 1);
+
+    if ((call->route->flags & NGX_GUILDLOG_ROUTE_TOKEN)
+        && status == NGX_HTTP_CREATED)
+    {
+        return ngx_http_guildlog_send_token(call, &body);
+    }
+
+    if (body.data == NULL) {
+        body = ngx_http_guildlog_empty;
+    }
+
+    return ngx_http_guildlog_send(r, status, &ngx_http_guildlog_json_type,
+                                  &body);
+}
+
+
+/*
+ * The row tells what the token says; the token itself exists here and in the
+ * answer alone.
+ */
+
+static ngx_int_t
+ngx_http_guildlog_send_token(ngx_http_guildlog_call_t *call, ngx_str_t *row)
+{
+    json_t               *json;
+    json_int_t            iat, exp;
+    const char           *jti, *guild, *bot;
+    int                   kind;
+    ngx_int_t             rc;
+    ngx_str_t             text, body;
+    ngx_http_request_t   *r;
+    ngx_guildlog_json_t   w;
+    ngx_guildlog_token_t  token;
+
+    r = call->request;
+
+    json = ngx_guildlog_json_parse(r->pool, row, &text);
+
+    if (json == NULL
+        || json_unpack(json, "{s:s, s:s, s:s, s:i, s:I, s:I}",
+                       "unique_id", &jti, "guild", &guild, "bot", &bot,
+                       "permissions", &kind, "iat", &iat, "exp", &exp)
+           != 0)
+    {
+        ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
+                      "\"%s\" described no token", call->route->stmt->name);
+        return ngx_http_guildlog_send_failure(r,
+                                              NGX_HTTP_INTERNAL_SERVER_ERROR);
+    }
+
+    ngx_memzero(&token, sizeof(ngx_guildlog_token_t));
+
+    token.jti.data = (u_char *) jti;
+    token.jti.len = ngx_strlen(jti);
+    token.guild.data = (u_char *) guild;
+    token.guild.len = ngx_strlen(guild);
+    token.bot = ngx_strcmp(bot, "pro") == 0 ? NGX_GUILDLOG_BOT_PRO
+                                            : NGX_GUILDLOG_BOT_MAIN;
+    token.kind = kind;
+    token.iat = iat;
+    token.exp = exp;
+
+    rc = ngx_guildlog_jwt_sign(call->conf->keys, &call->conf->issuer, &token,
+                               r->pool, &text);
+    if (rc != NGX_OK) {
+        ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
+                      "a token was not signed");
+        return ngx_http_guildlog_send_failure(r,
+                                              NGX_HTTP_INTERNAL_SERVER_ERROR);
+    }
+
+    ngx_guildlog_json_init(&w, r->pool, text.len + 256);
+    ngx_guildlog_json_begin(&w, '{');
+    ngx_guildlog_json_key(&w, "token");
+    ngx_guildlog_json_string(&w, &text);
+    ngx_guildlog_json_key(&w, "unique_id");
+    ngx_guildlog_json_string(&w, &token.jti);
+    ngx_guildlog_json_key(&w, "expires_at");
+    ngx_guildlog_json_number(&w, (int64_t) exp * 1000);
+    ngx_guildlog_json_end(&w);
+
+    if (w.failed) {
+        return NGX_ERROR;
+    }
+
+    body.data = w.start;
+    body.len = w.pos - w.start;
+
+    return ngx_http_guildlog_send(r, NGX_HTTP_CREATED,
+                                  &ngx_http_guildlog_json_type, &body);
+}
+
+
+/* class GL is ours: the rest is the status, the message is for the caller */
+
+static ngx_int_t
+ngx_http_guildlog_send_refusal(ngx_http_guildlog_call_t *call,
+    ngx_guildlog_result_t *result)
+{
+    ngx_int_t                            status;
+    ngx_http_request_t                  *r;
+    const ngx_http_guildlog_sqlstate_t  *s;
+
+    r = call->request;
+
+    if (ngx_strncmp(result->sqlstate, "GL", 2) == 0) {
+        status = ngx_atoi((u_char *) result->sqlstate + 2, 3);
+
+        if (status >= NGX_HTTP_BAD_REQUEST) {
+            return ngx_http_guildlog_send_error(r, status, &result->message);
+        }
+    }
+
+    for (s = ngx_http_guildlog_sqlstates; /* void */ ; s++) {
+        if (ngx_strncmp(result->sqlstate, s->class, ngx_strlen(s->class))
+            == 0)
+        {
+            break;
+        }
+    }
+
+    ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
+                  "\"%s\" failed, SQLSTATE %s: %V",
+                  call->route->stmt->name, result->sqlstate,
+                  &result->message);
+
+    return ngx_http_guildlog_send_failure(r, s->status);
+}
+
+
+static ngx_int_t
+ngx_http_guildlog_send_failure(ngx_http_request_t *r, ngx_uint_t status)
+{
+    static const ngx_str_t  one = ngx_string("1");
+    static const ngx_str_t  unavailable =
+        ngx_string("the database is not available, try again later");
+    static const ngx_str_t  failed =
+        ngx_string("the request could not be carried out, try again later");
+
+    if (status != NGX_HTTP_SERVICE_UNAVAILABLE) {
+        return ngx_http_guildlog_send_error(r, status, &failed);
+    }
+
+    if (ngx_http_guildlog_add_header(r, "Retry-After", &one) == NULL) {
+        return NGX_ERROR;
+    }
+
+    return ngx_http_guildlog_send_error(r, status, &unavailable);
+}
+
+
+ngx_int_t
+ngx_http_guildlog_send_error(ngx_http_request_t *r, ngx_uint_t status,
+    const ngx_str_t *error)
+{
+    ngx_str_t            body;
+    ngx_guildlog_json_t  w;
+
+    if (error == NULL || error->len == 0) {
+        return ngx_http_guildlog_send(r, status, &ngx_http_guildlog_json_type,
+                                      &ngx_http_guildlog_empty);
+    }
+
+    ngx_guildlog_json_init(&w, r->pool, error->len + 32);
+    ngx_guildlog_json_begin(&w, '{');
+    ngx_guildlog_json_key(&w, "error");
+    ngx_guildlog_json_string(&w, error);
+    ngx_guildlog_json_end(&w);
+
+    if (w.failed) {
+        return NGX_ERROR;
+    }
+
+    body.data = w.start;
+    body.len = w.pos - w.start;
+
+    return ngx_http_guildlog_send(r, status, &ngx_http_guildlog_json_type,
+                                  &body);
+}
+
+
+ngx_int_t
+ngx_http_guildlog_send(ngx_http_request_t *r, ngx_uint_t status,
+    const ngx_str_t *type, const ngx_str_t *body)
+{
+    ngx_int_t     rc;
+    ngx_buf_t    *b;
+    ngx_chain_t   out;
+
+    static const ngx_str_t  no_store = ngx_string("no-store");
+
+    /* an error page of nginx's own ends here with a status of our choice */
+
+    r->err_status = 0;
+
+    r->headers_out.status = status;
+    r->headers_out.content_type = *type;
+    r->headers_out.content_type_len = type->len;
+    r->headers_out.content_type_lowcase = NULL;
+    r->headers_out.content_length_n = body->len;
+
+    if (ngx_http_guildlog_add_header(r, "Cache-Control", &no_store) == NULL) {
+        return NGX_ERROR;
+    }
+
+    if (status == NGX_HTTP_NO_CONTENT) {
+        r->header_only = 1;
+        ngx_str_null(&r->headers_out.content_type);
+        ngx_http_clear_content_length(r);
+    }
+
+    rc = ngx_http_send_header(r);
+
+    if (rc == NGX_ERROR || rc > NGX_OK || r->header_only) {
+        return rc;
+    }
+
+    b = ngx_calloc_buf(r->pool);
+    if (b == NULL) {
+        return NGX_ERROR;
+    }
+
+    b->pos = body->data;
+    b->last = body->data + body->len;
+    b->memory = (body->len != 0);
+    b->last_buf = (r == r->main);
+    b->last_in_chain = 1;
+
+    out.buf = b;
+    out.next = NULL;
+
+    return ngx_http_output_filter(r, &out);
+}
+
+
+ngx_table_elt_t *
+ngx_http_guildlog_add_header(ngx_http_request_t *r, const char *name,
+    const ngx_str_t *value)
+{
+    ngx_table_elt_t  *h;
+
+    h = ngx_list_push(&r->headers_out.headers);
+    if (h == NULL) {
+        return NULL;
+    }
+
+    h->hash = 1;
+    h->key.data = (u_char *) name;
+    h->key.len = ngx_strlen(name);
+    h->value = *value;
+    h->lowcase_key = NULL;
+
+#if (nginx_version >= 1023000)
+    h->next = NULL;
+#endif
+
+    return h;
+}

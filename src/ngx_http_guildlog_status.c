@@ -1,0 +1,414 @@
+
+/*
+ * What the service did and holds: JSON, or Prometheus text with
+ * ?format=prometheus.  Read from shared memory alone, so it answers when the
+ * database does not.
+ *
+ * One walk over the counters feeds both forms: it names a family, then its
+ * samples; a form is what it makes of them.
+ */
+
+#include "ngx_http_guildlog.h"
+
+
+typedef struct {
+    ngx_guildlog_json_t            out;
+    ngx_uint_t                     prometheus;
+    const char                    *family;
+} ngx_http_guildlog_status_t;
+
+
+typedef struct {
+    const char                    *name;
+    const char                    *type;
+    const char                    *help;
+    ngx_uint_t                     index;
+} ngx_http_guildlog_metric_t;
+
+
+static void ngx_http_guildlog_status_walk(ngx_http_guildlog_status_t *st);
+static void ngx_http_guildlog_status_requests(ngx_http_guildlog_status_t *st);
+static void ngx_http_guildlog_status_histograms(
+    ngx_http_guildlog_status_t *st);
+static void ngx_http_guildlog_status_begin(ngx_http_guildlog_status_t *st,
+    const char *name, const char *type, const char *help);
+static void ngx_http_guildlog_status_end(ngx_http_guildlog_status_t *st);
+static void ngx_http_guildlog_status_value(ngx_http_guildlog_status_t *st,
+    const ngx_http_guildlog_metric_t *metric, ngx_uint_t n);
+static void ngx_http_guildlog_status_sample(ngx_http_guildlog_status_t *st,
+    const char *label, const char *value, ngx_uint_t n);
+static void ngx_http_guildlog_status_histogram(ngx_http_guildlog_status_t *st,
+    const char *label, const char *value, ngx_guildlog_histogram_t *h);
+static void ngx_http_guildlog_status_line(ngx_http_guildlog_status_t *st,
+    const char *fmt, ...);
+static const char *ngx_http_guildlog_route_name(ngx_uint_t i);
+
+
+static const ngx_http_guildlog_metric_t  ngx_http_guildlog_gauges[] = {
+    { "database_connections", "gauge", "Open connections to PostgreSQL.",
+      NGX_GUILDLOG_GAUGE_CONNECTIONS },
+    { "database_busy", "gauge", "Connections with a statement in flight.",
+      NGX_GUILDLOG_GAUGE_BUSY },
+    { "database_queued", "gauge", "Statements that wait for a connection.",
+      NGX_GUILDLOG_GAUGE_QUEUED },
+    { NULL, NULL, NULL, 0 }
+};
+
+
+static const ngx_http_guildlog_metric_t  ngx_http_guildlog_counts[] = {
+    { "database_connects_total", "counter", "Connections established.",
+      NGX_GUILDLOG_COUNT_CONNECTS },
+    { "database_connect_failures_total", "counter",
+      "Connections that could not be established.",
+      NGX_GUILDLOG_COUNT_CONNECT_FAILURES },
+    { "database_lost_total", "counter",
+      "Connections that broke after they were established.",
+      NGX_GUILDLOG_COUNT_LOST },
+    { "database_waits_total", "counter",
+      "Statements that had to wait for a connection.",
+      NGX_GUILDLOG_COUNT_WAITS },
+    { "database_wait_microseconds_total", "counter",
+      "Time that statements waited for a connection.",
+      NGX_GUILDLOG_COUNT_WAIT_US },
+    { "database_queue_full_total", "counter",
+      "Statements refused because the queue was full.",
+      NGX_GUILDLOG_COUNT_QUEUE_FULL },
+    { "database_timeouts_total", "counter",
+      "Statements that missed their deadline.",
+      NGX_GUILDLOG_COUNT_TIMEOUTS },
+    { "database_retries_total", "counter", "Statements sent a second time.",
+      NGX_GUILDLOG_COUNT_RETRIES },
+    { "limited_total", "counter", "Requests refused by a rate limit.",
+      NGX_GUILDLOG_COUNT_LIMITED },
+    { "limited_dry_run_total", "counter",
+      "Requests that a rate limit in dry run would have refused.",
+      NGX_GUILDLOG_COUNT_LIMITED_DRY },
+    { "limit_evicted_total", "counter",
+      "Windows dropped early because the zone was full.",
+      NGX_GUILDLOG_COUNT_EVICTED },
+    { NULL, NULL, NULL, 0 }
+};
+
+
+ngx_int_t
+ngx_http_guildlog_status_handler(ngx_http_request_t *r)
+{
+    ngx_int_t                   rc;
+    ngx_str_t                   value, body;
+    ngx_http_guildlog_status_t  st;
+
+    static const ngx_str_t  json = ngx_string("application/json");
+    static const ngx_str_t  text = ngx_string("text/plain; version=0.0.4");
+
+    if (!(r->method & (NGX_HTTP_GET|NGX_HTTP_HEAD))) {
+        return NGX_HTTP_NOT_ALLOWED;
+    }
+
+    rc = ngx_http_discard_request_body(r);
+
+    if (rc != NGX_OK) {
+        return rc;
+    }
+
+    st.prometheus = ngx_http_arg(r, (u_char *) "format", 6, &value) == NGX_OK
+                    && value.len == sizeof("prometheus") - 1
+                    && ngx_strncmp(value.data, "prometheus", value.len) == 0;
+    st.family = NULL;
+
+    ngx_guildlog_json_init(&st.out, r->pool, 16384);
+
+    if (!st.prometheus) {
+        ngx_guildlog_json_begin(&st.out, '{');
+    }
+
+    ngx_http_guildlog_status_walk(&st);
+
+    if (!st.prometheus) {
+        ngx_guildlog_json_end(&st.out);
+    }
+
+    if (st.out.failed) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    body.data = st.out.start;
+    body.len = st.out.pos - st.out.start;
+
+    return ngx_http_guildlog_send(r, NGX_HTTP_OK,
+                                  st.prometheus ? &text : &json, &body);
+}
+
+
+static void
+ngx_http_guildlog_status_walk(ngx_http_guildlog_status_t *st)
+{
+    ngx_uint_t                         i;
+    ngx_guildlog_stats_t              *stats;
+    const ngx_http_guildlog_metric_t  *m;
+
+    stats = &ngx_http_guildlog_worker.stats;
+
+    for (m = ngx_http_guildlog_gauges; m->name; m++) {
+        ngx_http_guildlog_status_value(st, m,
+                                ngx_guildlog_stats_gauge_sum(stats, m->index));
+    }
+
+    for (m = ngx_http_guildlog_counts; m->name; m++) {
+        ngx_http_guildlog_status_value(st, m, stats->shared->count[m->index]);
+    }
+
+    ngx_http_guildlog_status_begin(st, "auth_total", "counter",
+                                   "Tokens judged, by what was found.");
+
+    for (i = 0; i < NGX_GUILDLOG_AUTH_LAST; i++) {
+        ngx_http_guildlog_status_sample(st, "cause",
+                                        ngx_http_guildlog_causes[i],
+                                        stats->shared->auth[i]);
+    }
+
+    ngx_http_guildlog_status_end(st);
+
+    ngx_http_guildlog_status_requests(st);
+    ngx_http_guildlog_status_histograms(st);
+}
+
+
+static void
+ngx_http_guildlog_status_requests(ngx_http_guildlog_status_t *st)
+{
+    u_char                        status[NGX_INT_T_LEN + 1];
+    ngx_uint_t                    i, j, n;
+    const char                   *name;
+    ngx_guildlog_stats_shared_t  *shared;
+
+    shared = ngx_http_guildlog_worker.stats.shared;
+
+    ngx_http_guildlog_status_begin(st, "requests_total", "counter",
+                                   "Requests by endpoint and status.");
+
+    for (i = 0; i <= ngx_guildlog_nroutes; i++) {
+
+        if (shared->route[i].count == 0) {
+            continue;
+        }
+
+        name = ngx_http_guildlog_route_name(i);
+
+        if (!st->prometheus) {
+            ngx_guildlog_json_key(&st->out, name);
+            ngx_guildlog_json_begin(&st->out, '{');
+        }
+
+        for (j = 0; j < NGX_GUILDLOG_STATS_CODES; j++) {
+
+            n = shared->requests[i][j];
+
+            if (n == 0) {
+                continue;
+            }
+
+            if (ngx_guildlog_stats_codes[j]) {
+                *ngx_sprintf(status, "%ui", ngx_guildlog_stats_codes[j])
+                    = '\0';
+            } else {
+                ngx_memcpy(status, "other", sizeof("other"));
+            }
+
+            if (st->prometheus) {
+                ngx_http_guildlog_status_line(st,
+                    "guildlog_requests_total{endpoint=\"%s\",status=\"%s\"} "
+                    "%ui\n", name, status, n);
+                continue;
+            }
+
+            ngx_guildlog_json_key(&st->out, (char *) status);
+            ngx_guildlog_json_number(&st->out, n);
+        }
+
+        if (!st->prometheus) {
+            ngx_guildlog_json_end(&st->out);
+        }
+    }
+
+    ngx_http_guildlog_status_end(st);
+}
+
+
+static void
+ngx_http_guildlog_status_histograms(ngx_http_guildlog_status_t *st)
+{
+    ngx_uint_t                    i;
+    ngx_guildlog_stats_shared_t  *shared;
+
+    shared = ngx_http_guildlog_worker.stats.shared;
+
+    ngx_http_guildlog_status_begin(st, "request_seconds", "histogram",
+                                   "Time from request to answer.");
+
+    for (i = 0; i <= ngx_guildlog_nroutes; i++) {
+        ngx_http_guildlog_status_histogram(st, "endpoint",
+                                           ngx_http_guildlog_route_name(i),
+                                           &shared->route[i]);
+    }
+
+    ngx_http_guildlog_status_end(st);
+
+    ngx_http_guildlog_status_begin(st, "statement_seconds", "histogram",
+                                   "Time from sent to answered.");
+
+    for (i = 0; i < ngx_guildlog_stmt_last; i++) {
+        ngx_http_guildlog_status_histogram(st, "statement",
+                                           ngx_guildlog_stmts[i].name,
+                                           &shared->stmt[i]);
+    }
+
+    ngx_http_guildlog_status_end(st);
+
+    ngx_http_guildlog_status_begin(st, "statement_errors_total", "counter",
+                                   "Statements that failed.");
+
+    for (i = 0; i < ngx_guildlog_stmt_last; i++) {
+        if (shared->stmt_errors[i]) {
+            ngx_http_guildlog_status_sample(st, "statement",
+                                            ngx_guildlog_stmts[i].name,
+                                            shared->stmt_errors[i]);
+        }
+    }
+
+    ngx_http_guildlog_status_end(st);
+}
+
+
+static void
+ngx_http_guildlog_status_begin(ngx_http_guildlog_status_t *st,
+    const char *name, const char *type, const char *help)
+{
+    st->family = name;
+
+    if (st->prometheus) {
+        ngx_http_guildlog_status_line(st, "# HELP guildlog_%s %s\n"
+                                      "# TYPE guildlog_%s %s\n",
+                                      name, help, name, type);
+        return;
+    }
+
+    ngx_guildlog_json_key(&st->out, name);
+    ngx_guildlog_json_begin(&st->out, '{');
+}
+
+
+static void
+ngx_http_guildlog_status_end(ngx_http_guildlog_status_t *st)
+{
+    if (!st->prometheus) {
+        ngx_guildlog_json_end(&st->out);
+    }
+}
+
+
+static void
+ngx_http_guildlog_status_value(ngx_http_guildlog_status_t *st,
+    const ngx_http_guildlog_metric_t *metric, ngx_uint_t n)
+{
+    if (st->prometheus) {
+        ngx_http_guildlog_status_line(st, "# HELP guildlog_%s %s\n"
+                                      "# TYPE guildlog_%s %s\n"
+                                      "guildlog_%s %ui\n",
+                                      metric->name, metric->help,
+                                      metric->name, metric->type,
+                                      metric->name, n);
+        return;
+    }
+
+    ngx_guildlog_json_key(&st->out, metric->name);
+    ngx_guildlog_json_number(&st->out, n);
+}
+
+
+static void
+ngx_http_guildlog_status_sample(ngx_http_guildlog_status_t *st,
+    const char *label, const char *value, ngx_uint_t n)
+{
+    if (st->prometheus) {
+        ngx_http_guildlog_status_line(st, "guildlog_%s{%s=\"%s\"} %ui\n",
+                                      st->family, label, value, n);
+        return;
+    }
+
+    ngx_guildlog_json_key(&st->out, value);
+    ngx_guildlog_json_number(&st->out, n);
+}
+
+
+/* buckets of Prometheus include the smaller ones; in JSON count and sum do */
+
+static void
+ngx_http_guildlog_status_histogram(ngx_http_guildlog_status_t *st,
+    const char *label, const char *value, ngx_guildlog_histogram_t *h)
+{
+    ngx_uint_t  i, n, us;
+
+    if (h->count == 0) {
+        return;
+    }
+
+    if (!st->prometheus) {
+        ngx_guildlog_json_key(&st->out, value);
+        ngx_guildlog_json_begin(&st->out, '{');
+        ngx_guildlog_json_key(&st->out, "count");
+        ngx_guildlog_json_number(&st->out, h->count);
+        ngx_guildlog_json_key(&st->out, "sum_us");
+        ngx_guildlog_json_number(&st->out, h->sum_us);
+        ngx_guildlog_json_end(&st->out);
+        return;
+    }
+
+    n = 0;
+
+    for (i = 0; i < NGX_GUILDLOG_STATS_BUCKETS - 1; i++) {
+        n += h->buckets[i];
+        us = ngx_guildlog_stats_bounds_us[i];
+
+        ngx_http_guildlog_status_line(st, "guildlog_%s_bucket{%s=\"%s\","
+                                      "le=\"%ui.%06ui\"} %ui\n", st->family,
+                                      label, value, us / 1000000,
+                                      us % 1000000, n);
+    }
+
+    n += h->buckets[i];
+
+    ngx_http_guildlog_status_line(st,
+        "guildlog_%s_bucket{%s=\"%s\",le=\"+Inf\"} %ui\n"
+        "guildlog_%s_sum{%s=\"%s\"} %ui.%06ui\n"
+        "guildlog_%s_count{%s=\"%s\"} %ui\n",
+        st->family, label, value, n,
+        st->family, label, value, h->sum_us / 1000000, h->sum_us % 1000000,
+        st->family, label, value, n);
+}
+
+
+static void
+ngx_http_guildlog_status_line(ngx_http_guildlog_status_t *st,
+    const char *fmt, ...)
+{
+    u_char     buf[1024];
+    va_list    args;
+    ngx_str_t  line;
+
+    va_start(args, fmt);
+    line.data = buf;
+    line.len = ngx_vslprintf(buf, buf + sizeof(buf), fmt, args) - buf;
+    va_end(args);
+
+    ngx_guildlog_json_raw(&st->out, &line);
+    st->out.comma = 0;
+}
+
+
+/* behind the last one: requests that reached no endpoint */
+
+static const char *
+ngx_http_guildlog_route_name(ngx_uint_t i)
+{
+    return i < ngx_guildlog_nroutes ? ngx_guildlog_routes[i].name : "none";
+}

@@ -1,0 +1,740 @@
+package Guildlog;
+
+use strict;
+use warnings;
+use utf8;
+
+use Cwd ();
+use Digest::SHA qw(hmac_sha256 hmac_sha384 hmac_sha512);
+use DBI;
+use Exporter;
+use File::Basename qw(basename dirname);
+use File::Path qw(make_path remove_tree);
+use File::Temp;
+use IO::Socket::INET;
+use JSON::PP;
+use MIME::Base64 qw(encode_base64url decode_base64url);
+use POSIX qw(WNOHANG);
+use Test::More import => ['!done_testing'];
+use Time::HiRes qw(sleep time);
+
+use Guildlog::Client;
+use Guildlog::Cluster;
+
+our @EXPORT = (
+    (grep { $_ ne 'done_testing' } @Test::More::EXPORT),
+    qw(done_testing wait_for free_port json base64url),
+);
+
+sub wait_for(&;$$);
+
+our $TOP = Cwd::abs_path(dirname(__FILE__) . '/../..');
+
+my %signer = (
+    HS256 => \&hmac_sha256, HS384 => \&hmac_sha384, HS512 => \&hmac_sha512,
+);
+
+my $json = JSON::PP->new->utf8->canonical->allow_nonref;
+my $dir;          # of this file
+my @running;      # every nginx of this file
+my $owner = $$;   # children of a test end nothing
+my $next_guild = 100_000_000_000_000_000 + $$ * 1_000_000;
+
+
+sub import {
+    my ($class) = @_;
+
+    strict->import;
+    warnings->import;
+    utf8->import;
+    binmode $_, ':encoding(UTF-8)'
+        for map { Test::More->builder->$_ }
+            qw(output failure_output todo_output);
+    goto &Exporter::import;
+}
+
+
+sub new {
+    my ($class, %option) = @_;
+
+    my $self = bless {
+        option   => { workers => 1, master_process => 1, start => 1, %option },
+        password => 'module',
+    }, $class;
+
+    $self->{cluster}  = $option{cluster} || Guildlog::Cluster->shared;
+    $self->{dbname}   = $option{dbname}  || $self->{cluster}->create_database;
+    $self->{name}     = $option{name}    || 'nginx' . @running;
+    $self->{prefix}   = _dir() . "/$self->{name}";
+    $self->{port}     = free_port();
+    $self->{operator} = "$self->{prefix}/operator.sock";
+
+    make_path("$self->{prefix}/logs", "$self->{prefix}/temp");
+    $self->file('database.password', $self->{password});
+    $self->file('main.key', $option{secret} // 'a secret of the tests and of nobody else',
+        0600);
+    $self->_write_conf;
+
+    push @running, $self;
+    $self->start if $self->{option}{start};
+    return $self;
+}
+
+
+sub prefix   { $_[0]{prefix} }
+sub port     { $_[0]{port} }
+sub cluster  { $_[0]{cluster} }
+sub dbname   { $_[0]{dbname} }
+sub url      { "http://127.0.0.1:$_[0]{port}" }
+
+
+# files
+
+sub file {
+    my ($self, $name, $content, $mode) = @_;
+
+    my $path = "$self->{prefix}/$name";
+    make_path(dirname($path));
+    open my $out, '>:raw', $path or die "$path: $!";
+    utf8::encode($content) if utf8::is_utf8($content);
+    print {$out} $content;
+    close $out or die "$path: $!";
+    chmod $mode, $path if defined $mode;
+    return $path;
+}
+
+
+sub error_log {
+    my ($self) = @_;
+    return _slurp("$self->{prefix}/logs/error.log");
+}
+
+
+sub access_log {
+    my ($self) = @_;
+    return _slurp("$self->{prefix}/logs/access.log");
+}
+
+
+# processes
+
+sub start {
+    my ($self) = @_;
+
+    die "already running" if $self->{pid};
+
+    unlink "$self->{prefix}/nginx.pid", $self->{operator};
+    defined(my $pid = fork) or die "fork: $!";
+
+    if (!$pid) {
+        chdir $self->{prefix};
+        $self->_sanitizer_environment;
+        open STDIN, '<', '/dev/null';
+        open STDOUT, '>>', "$self->{prefix}/logs/out";
+        open STDERR, '>&', \*STDOUT;
+        exec $self->_command, '-g', 'daemon off;' or POSIX::_exit(127);
+    }
+
+    $self->{pid} = $pid;
+    delete $self->{status};
+
+    my $up = eval { wait_for {
+        $self->_reap || -s "$self->{prefix}/nginx.pid" && $self->_up;
+    } 20 };
+
+    if (!$up || defined $self->{status}) {
+        die "nginx did not start: ", _slurp("$self->{prefix}/logs/out"),
+            $self->error_log;
+    }
+    return $self;
+}
+
+
+# nginx -t: (true if it is content, what it said)
+sub test_conf {
+    my ($self) = @_;
+
+    $self->_write_conf;
+    my $out = "$self->{prefix}/logs/test";
+    my $ok = system('/bin/sh', '-c', 'out=$1; shift; exec "$@" > "$out" 2>&1',
+        'sh', $out, $self->_command, '-e', 'stderr', '-t') == 0;
+    return ($ok, _slurp($out));
+}
+
+
+# a new configuration, from changed options
+sub configure {
+    my ($self, %option) = @_;
+
+    $self->{option} = { %{ $self->{option} }, %option };
+    $self->_write_conf;
+    return $self;
+}
+
+
+# waits until new workers serve and the old ones are gone, unless told not to
+sub reload {
+    my ($self, %how) = @_;
+
+    my %old = map { $_ => 1 } $self->workers;
+    $self->signal('HUP');
+    return if $how{nowait};
+
+    wait_for {
+        my @now = $self->workers;
+        @now >= $self->{option}{workers} && !grep { $old{$_} } @now;
+    } 20, 'reloaded';
+}
+
+
+sub signal {
+    my ($self, $signal, @pids) = @_;
+
+    @pids = $self->pid if !@pids;
+    kill $signal, @pids;
+}
+
+
+# the master's, also after a binary upgrade
+sub pid {
+    my ($self) = @_;
+
+    my $pid = _slurp("$self->{prefix}/nginx.pid");
+    return $pid =~ /(\d+)/ ? $1 : $self->{pid};
+}
+
+
+sub workers {
+    my ($self) = @_;
+
+    return $self->pid if !$self->{option}{master_process};
+
+    my $pid = $self->pid;
+    return grep {
+        _slurp("/proc/$_/cmdline") =~ /^nginx: worker/
+    } split ' ', _slurp("/proc/$pid/task/$pid/children");
+}
+
+
+# QUIT and wait; what is wrong then is told by done_testing
+sub stop {
+    my ($self, $signal) = @_;
+
+    return if !$self->{pid};
+
+    my $pid = $self->pid;
+    kill $signal || 'QUIT', $pid if !defined $self->{status};
+
+    my $gone = eval {
+        wait_for { $self->_reap && !kill 0, $pid } 20;
+    };
+    if (!$gone) {
+        $self->_complain('nginx did not stop');
+        kill 'KILL', $pid, $self->workers;
+        $self->_reap(1);
+    }
+
+    if ($self->{status} && !$self->{killed}) {
+        $self->_complain("nginx ended with status $self->{status}");
+    }
+    delete @$self{qw(pid status killed)};
+}
+
+
+# the master and its workers, without a chance
+sub kill_all {
+    my ($self) = @_;
+
+    kill 'KILL', $self->pid, $self->workers;
+    $self->{killed} = 1;
+    $self->_reap(1);
+    delete @$self{qw(pid status killed)};
+}
+
+
+# requests
+
+sub connection {
+    my ($self, %option) = @_;
+
+    return Guildlog::Client->new(port => $self->{port}, %option);
+}
+
+
+sub request {
+    my ($self, $method, $path, %option) = @_;
+
+    my $connection = delete $option{connection}
+        || $self->connection(%{ delete $option{connect} || {} });
+    $path = "/api$path" if !delete $option{raw_path};
+
+    return $connection->request($method, $path, %option);
+}
+
+
+sub get    { my $self = shift; return $self->request('GET',    @_) }
+sub head   { my $self = shift; return $self->request('HEAD',   @_) }
+sub post   { my $self = shift; return $self->request('POST',   @_) }
+sub put    { my $self = shift; return $self->request('PUT',    @_) }
+sub patch  { my $self = shift; return $self->request('PATCH',  @_) }
+sub delete { my $self = shift; return $self->request('DELETE', @_) }
+
+
+sub operator {
+    my ($self, $method, $path, $body) = @_;
+
+    return Guildlog::Client->new(unix => $self->{operator})
+        ->request($method, $path, defined $body ? (json => $body) : ());
+}
+
+
+# servers and tokens
+
+sub server {
+    my ($self, %server) = @_;
+
+    my $guild = delete $server{id} || $next_guild++;
+    my $answer = $self->operator('PUT', "/servers/$guild",
+        { name => 'Test', owner_id => '200000000000000001', plan => 'pro',
+          %server });
+    die "no server: ", $answer->text if $answer->status !~ /^20[01]$/;
+    return "$guild";
+}
+
+
+sub token {
+    my ($self, $guild, %option) = @_;
+
+    return $self->new_token($guild, %option)->{token};
+}
+
+
+# {token, unique_id, expires_at}
+sub new_token {
+    my ($self, $guild, %option) = @_;
+
+    my $kind = $option{kind} || 'admin';
+    my $answer = $self->operator('POST', "/servers/$guild/tokens", {
+        permissions => $kind eq 'admin' ? 1 : 2,
+        creator     => $option{creator} || '200000000000000001',
+        $option{bot} ? (bot => $option{bot}) : (),
+    });
+    die "no token: ", $answer->text if $answer->status != 201;
+    return $answer->json;
+}
+
+
+# a token of any shape: claims as a hash or as text, algorithm and key chosen
+# freely; "header" replaces the header's fields.  A key is a secret, or the
+# file of a private PEM.
+sub sign {
+    my ($self, $claims, %option) = @_;
+
+    my $alg    = $option{alg} || 'HS256';
+    my $kid    = exists $option{kid} ? $option{kid}
+               : $option{alg}        ? undef
+               :                       'main';
+    my $header = $option{header} || { alg => $alg, typ => 'JWT',
+        defined $kid ? (kid => $kid) : () };
+    my $key    = $option{key} // _slurp("$self->{prefix}/main.key");
+
+    my $input = join '.', map {
+        base64url(ref $_ ? $json->encode($_) : $_)
+    } $header, $claims;
+
+    my $sign = $signer{$alg};
+    my $signature = $sign          ? $sign->($input, $key)
+                  : $alg eq 'none' ? ''
+                  :                  _openssl_sign($alg, $key, $input);
+    return $input . '.' . base64url($signature);
+}
+
+
+# claims of a token that would be good, with changes; undef leaves one out
+sub claims {
+    my ($self, $guild, %change) = @_;
+
+    my %claims = (
+        iss => 'guildlog', sub => "$guild", jti => 'unknown',
+        bot => 'main', kind => 'admin', iat => int time,
+        exp => int(time) + 3600, %change,
+    );
+    delete @claims{grep { !defined $claims{$_} } keys %claims};
+    return \%claims;
+}
+
+
+# key pair of RS*, ES*: {private, public}, files; a secret for HS*
+sub key_pair {
+    my ($self, $alg, $name) = @_;
+
+    $name ||= lc $alg;
+    my $private = "$self->{prefix}/$name.private.pem";
+    my $public  = "$self->{prefix}/$name.public.pem";
+    my %curve = (ES256 => 'P-256', ES384 => 'P-384', ES512 => 'P-521');
+
+    my @kind = $curve{$alg}
+        ? ('EC', '-pkeyopt', "ec_paramgen_curve:$curve{$alg}")
+        : ('RSA', '-pkeyopt', 'rsa_keygen_bits:2048');
+
+    system("openssl genpkey -algorithm @kind -out $private 2>/dev/null"
+        . " && openssl pkey -in $private -pubout -out $public") == 0
+        or die "openssl";
+    chmod 0600, $private;
+    return { private => $private, public => $public };
+}
+
+
+# the database
+
+# rows, as arrays; in scalar context the first column of the first row.  As the
+# schema's owner
+sub sql {
+    my ($self, $sql, @values) = @_;
+
+    $self->{dbh} ||= $self->{cluster}->connect($self->{dbname});
+    my $statement = $self->{dbh}->prepare($sql);
+    $statement->execute(@values);
+    my $rows = $statement->{NUM_OF_FIELDS}
+        ? $statement->fetchall_arrayref : [];
+
+    return wantarray ? @$rows : @$rows ? $rows->[0][0] : undef;
+}
+
+
+# functions
+
+# the first true value of the condition; dies after so many seconds
+sub wait_for(&;$$) {
+    my ($condition, $seconds, $what) = @_;
+
+    my $deadline = time + ($seconds ||= 10);
+    my $value;
+
+    until ($value = $condition->()) {
+        die 'waited in vain: ', $what // 'a condition', "\n"
+            if time > $deadline;
+        sleep 0.02;
+    }
+    return $value;
+}
+
+
+sub free_port {
+    while (1) {
+        my $port = 10_000 + int rand 20_000;
+        return $port if IO::Socket::INET->new(
+            Listen => 1, LocalAddr => '127.0.0.1', LocalPort => $port,
+            ReuseAddr => 1);
+    }
+}
+
+
+sub json {
+    return $json;
+}
+
+
+sub base64url {
+    return encode_base64url($_[0]);
+}
+
+
+# stops everything, and fails where a server had something to complain about
+sub done_testing {
+    my $builder = Test::More->builder;
+
+    for my $nginx (@running) {
+        $nginx->stop;
+        my @complaints = $nginx->complaints;
+        my $ok = ok(!@complaints, "$nginx->{name} ended in peace");
+        $ok or diag($_) for @complaints;
+    }
+    $builder->done_testing(@_);
+}
+
+
+# what stop() saw, sanitizers' reports, cores, and the log's alarming lines,
+# but for those that a pattern of option "allow" matches
+sub complaints {
+    my ($self) = @_;
+
+    my @lines = grep {
+        /\[(?:alert|emerg)\]|open socket|exited on signal|runtime error/
+    } split /\n/, $self->error_log;
+
+    for (glob "$self->{prefix}/logs/sanitizer.*") {
+        my $report = _slurp($_);
+        push @lines, $report if _is_ours($report);
+    }
+    push @lines, map { "core: $_" } glob "$self->{prefix}/core*";
+
+    my @allowed = @{ $self->{option}{allow} || [] };
+    return @{ $self->{complaints} || [] }, grep {
+        my $line = $_;
+        !grep { $line =~ $_ } @allowed;
+    } @lines;
+}
+
+
+END { _end() if $$ == $owner }
+
+
+sub _end {
+    my $status = $?;
+    my $passing = Test::More->builder->is_passing;
+
+    for my $nginx (grep { $_->{pid} } @running) {
+        kill 'TERM', $nginx->pid;
+        eval { wait_for { $nginx->_reap } 5 }
+            or kill 'KILL', $nginx->pid, $nginx->workers;
+    }
+    if (!$passing || $status) {
+        for my $nginx (@running) {
+            my @log = grep { !/\[(?:debug|info|notice)\]/ }
+                split /\n/, $nginx->error_log;
+            splice @log, 0, -30 if @log > 30;
+            diag("$nginx->{name}: $_") for @log;
+        }
+    }
+    @running = ();
+    Guildlog::Cluster->clean_up;
+    remove_tree($dir) if $dir && !$ENV{GUILDLOG_KEEP};
+    diag("kept $dir") if $dir && $ENV{GUILDLOG_KEEP};
+    $? = $status;
+}
+
+
+# the rest is for this file
+
+sub _dir {
+    return $dir if $dir;
+
+    my $under = $ENV{GUILDLOG_TEST_DIR} || '/tmp';
+    $dir = File::Temp::tempdir(basename($0, '.t') . '.XXXXXX',
+        DIR => $under);
+    chmod 0711, $dir;
+    return $dir;
+}
+
+
+sub _slurp {
+    my ($path) = @_;
+
+    open my $in, '<:raw', $path or return '';
+    local $/;
+    return scalar(<$in>) // '';
+}
+
+
+sub _complain {
+    my ($self, $what) = @_;
+    push @{ $self->{complaints} }, $what;
+}
+
+
+# nginx has its own opinion on what C leaves undefined; ours counts
+sub _is_ours {
+    my ($report) = @_;
+
+    return $report !~ /runtime error/
+        || $report =~ m{/src/ngx_(?:http_)?guildlog\w*\.[ch]:\d+:\d+: runtime}
+        || $report =~ /Sanitizer: (?!undefined)/;
+}
+
+
+my %built;
+
+# nginx and the module; util/test has built them already
+sub _build {
+    my $flavour = $ENV{GUILDLOG_BUILD} || 'plain';
+
+    if (!$built{$flavour}++ && !$ENV{GUILDLOG_TEST_DIR}) {
+        system("'$TOP/util/build' $flavour >/dev/null") == 0
+            or die "util/build $flavour failed\n";
+    }
+
+    my $objs = "$TOP/.build/$flavour/objs";
+    return {
+        nginx  => -x "$objs/nginx" ? "$objs/nginx" : '/usr/sbin/nginx',
+        module => "$objs/ngx_http_guildlog_module.so",
+    };
+}
+
+
+sub _command {
+    my ($self) = @_;
+
+    return (_build()->{nginx}, '-p', $self->{prefix},
+        '-c', "$self->{prefix}/nginx.conf",
+        '-e', "$self->{prefix}/logs/error.log");
+}
+
+
+sub _sanitizer_environment {
+    my ($self) = @_;
+
+    my $log = "log_path=$self->{prefix}/logs/sanitizer";
+    $ENV{ASAN_OPTIONS}  = "detect_leaks=0:disable_coredump=1:$log";
+    $ENV{UBSAN_OPTIONS} = "print_stacktrace=1:$log";
+}
+
+
+sub _reap {
+    my ($self, $block) = @_;
+
+    return 1 if defined $self->{status} || !$self->{pid};
+    my $pid = waitpid $self->{pid}, $block ? 0 : WNOHANG;
+    return 0 if $pid == 0;
+    $self->{status} = $pid == $self->{pid} ? $? : 0;
+    return 1;
+}
+
+
+sub _up {
+    my ($self) = @_;
+
+    return 1 if !$self->{listens};
+    return IO::Socket::INET->new(PeerAddr => '127.0.0.1',
+        PeerPort => $self->{port});
+}
+
+
+sub _openssl_sign {
+    my ($alg, $key, $input) = @_;
+
+    my $file = File::Temp->new;
+    print {$file} $input;
+    close $file;
+
+    my ($bits) = $alg =~ /(\d+)/;
+    my @pss = $alg =~ /^PS/ ? '-sigopt rsa_padding_mode:pss' : ();
+    my $signature = qx{openssl dgst -sha$bits @pss -sign '$key' '$file'};
+    die "openssl dgst" if $?;
+    return $alg =~ /^ES/ ? _raw_ecdsa($signature, $bits) : $signature;
+}
+
+
+# DER (SEQUENCE of two INTEGERs) → r || s
+sub _raw_ecdsa {
+    my ($der, $bits) = @_;
+
+    my $width = $bits == 512 ? 66 : $bits / 8;
+    my $at = ord(substr $der, 1, 1) & 0x80 ? 3 : 2;
+    my $raw = '';
+
+    for (1 .. 2) {
+        my $length = ord substr $der, $at + 1, 1;
+        my $number = substr $der, $at + 2, $length;
+        $number =~ s/^\0+//;
+        $raw .= "\0" x ($width - length $number) . $number;
+        $at += 2 + $length;
+    }
+    return $raw;
+}
+
+
+sub _database_directive {
+    my ($self) = @_;
+
+    my $given = $self->{option}{database};
+    return '' if exists $self->{option}{database} && !defined $given;
+
+    my %arg = (
+        host          => $self->{cluster}->socket_dir,
+        port          => $self->{cluster}->port,
+        dbname        => $self->{dbname},
+        user          => 'guildlog',
+        password_file => 'database.password',
+        %{ $given || {} },
+    );
+    return 'guildlog_database ' . join(' ', map { "$_=$arg{$_}" }
+        grep { defined $arg{$_} } sort keys %arg) . ';';
+}
+
+
+sub _write_conf {
+    my ($self) = @_;
+
+    my %option = (main => '', http => '', server => '', api => '',
+        locations => '', operator => '', status => '', conf => undef,
+        keys => ['HS256 main.key kid=main sign'], listen => '',
+        connections => 1024, log => $ENV{GUILDLOG_LOG} || 'info',
+        %{ $self->{option} });
+    my $build    = _build();
+    my $database = $self->_database_directive;
+    my $keys     = join "\n    ",
+        map { "guildlog_key $_;" } @{ $option{keys} };
+    my $master   = $option{master_process} ? 'on' : 'off';
+
+    my $http = $option{conf} // <<"HTTP";
+    $database
+    $keys
+    $option{http}
+
+    server {
+        listen 127.0.0.1:$self->{port} $option{listen};
+        server_name localhost;
+        $option{server}
+
+        location /api/ {
+            guildlog_api;
+            $option{api}
+        }
+
+        location = /status {
+            guildlog_status;
+            $option{status}
+        }
+
+        $option{locations}
+    }
+
+    server {
+        listen unix:$self->{operator};
+
+        location / {
+            guildlog_operator;
+            $option{operator}
+        }
+    }
+HTTP
+
+    $http =~ s/%%PORT%%/$self->{port}/g;
+    $http =~ s/%%PREFIX%%/$self->{prefix}/g;
+    $http =~ s/%%OPERATOR%%/$self->{operator}/g;
+    $http =~ s/%%DATABASE%%/$database/g;
+
+    $self->{listens} = $http =~ /$self->{port}/;
+
+    $self->file('nginx.conf', <<"CONF");
+load_module $build->{module};
+master_process $master;
+worker_processes $option{workers};
+working_directory $self->{prefix};
+pid nginx.pid;
+error_log logs/error.log $option{log};
+debug_points abort;
+env ASAN_OPTIONS;
+env UBSAN_OPTIONS;
+$option{main}
+
+events {
+    worker_connections $option{connections};
+}
+
+http {
+    access_log logs/access.log;
+    client_body_temp_path temp/body;
+    proxy_temp_path temp/proxy;
+    fastcgi_temp_path temp/fastcgi;
+    uwsgi_temp_path temp/uwsgi;
+    scgi_temp_path temp/scgi;
+
+$http
+}
+CONF
+}
+
+
+1;

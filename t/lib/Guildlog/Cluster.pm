@@ -1,0 +1,143 @@
+package Guildlog::Cluster;
+
+# A private PostgreSQL: the one the whole run shares, or one of a test's own to
+# stop and to kill.  util/lib.sh knows how.
+
+use strict;
+use warnings;
+
+use DBI;
+use DBD::Pg;
+use File::Path qw(remove_tree);
+use File::Temp;
+
+my $shared;
+my @own;
+my $databases = 0;
+
+
+# started by util/test, or on first use when a file runs alone
+sub shared {
+    my ($class) = @_;
+
+    return $shared ||= $ENV{GUILDLOG_TEST_DIR}
+        ? bless { dir => "$ENV{GUILDLOG_TEST_DIR}/pg" }, $class
+        : $class->new;
+}
+
+
+# one of the test's own
+sub new {
+    my ($class) = @_;
+
+    my $root = File::Temp::tempdir('guildlog.XXXXXX', DIR => '/tmp');
+    chmod 0711, $root;
+    my $self = bless { dir => "$root/pg", root => $root, pid => $$ }, $class;
+    push @own, $self;
+    $self->_shell('test_cluster');
+    return $self;
+}
+
+
+sub socket_dir { "$_[0]{dir}/run" }
+sub port       { chomp(my $port = _slurp("$_[0]{dir}/port")); $port }
+sub log        { _slurp("$_[0]{dir}/log") }
+sub password   { _slurp("$_[0]{dir}/password") }
+sub certificate { "$_[0]{dir}/data/server.crt" }
+
+
+sub pid {
+    my ($self) = @_;
+    return _slurp("$self->{dir}/data/postmaster.pid") =~ /^(\d+)/ ? $1 : undef;
+}
+
+
+# a new one with the schema in it
+sub create_database {
+    my ($self) = @_;
+
+    my $name = sprintf 't_%d_%d', $$, ++$databases;
+    my $dbh = $self->connect('postgres', 'postgres');
+    $dbh->do("create database $name template guildlog_template"
+        . ' owner guildlog_owner');
+    $dbh->disconnect;
+    return $name;
+}
+
+
+# as the schema's owner, or as "postgres", the superuser
+sub connect {
+    my ($self, $database, $user) = @_;
+
+    $user ||= 'guildlog_owner';
+    my $dbh = DBI->connect(
+        'dbi:Pg:host=' . $self->socket_dir . ';port=' . $self->port
+            . ";dbname=$database",
+        $user, $user eq 'postgres' ? $self->password : 'owner',
+        { RaiseError => 1, PrintError => 0, AutoCommit => 1,
+          AutoInactiveDestroy => 1 });
+    $dbh->do("set search_path = guildlog, public, pg_temp")
+        if $user ne 'postgres';
+    return $dbh;
+}
+
+
+# also after kill_all; settings as in postgresql.conf
+sub start {
+    my ($self) = @_;
+    $self->_shell('cluster_restart');
+}
+
+
+# "fast" or "immediate"
+sub stop {
+    my ($self, $mode) = @_;
+    $self->_shell('cluster_stop', $mode || 'fast');
+}
+
+
+# kill -9 of every process
+sub kill_all {
+    my ($self) = @_;
+    kill 'KILL', $self->pids;
+}
+
+
+sub pids {
+    my ($self) = @_;
+    return split ' ', $self->_shell('cluster_pids');
+}
+
+
+sub clean_up {
+    for my $self (grep { $_->{pid} == $$ } @own) {
+        kill 'CONT', $self->pids;
+        $self->stop('immediate');
+        remove_tree($self->{root});
+    }
+    @own = ();
+}
+
+
+sub _shell {
+    my ($self, $function, @arguments) = @_;
+
+    my $out = File::Temp->new;
+    my $ok = system('bash', '-c', 'out=$1; . "$2"; "${@:3}" > "$out"', 'bash',
+        $out->filename, "$Guildlog::TOP/util/lib.sh", $function, $self->{dir},
+        @arguments) == 0;
+    die "$function failed\n" if !$ok;
+    return _slurp($out->filename);
+}
+
+
+sub _slurp {
+    my ($path) = @_;
+
+    open my $in, '<', $path or return '';
+    local $/;
+    return scalar(<$in>) // '';
+}
+
+
+1;

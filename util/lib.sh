@@ -1,0 +1,409 @@
+# What the tools share.  Sourced by bash, never run.
+
+set -euo pipefail
+
+# nothing of the caller's surroundings reaches the servers started here
+unset ${!PG@}
+export LC_ALL=C.UTF-8
+PATH=$PATH:/usr/sbin:/sbin
+
+top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
+build=$top/.build
+
+# to build and to run; to test; to build nginx itself
+packages_run=(gcc libc6-dev make nginx-light nginx-dev libpq-dev
+    libjansson-dev libjwt-dev libssl-dev postgresql-15 curl openssl perl)
+packages_test=(libdbd-pg-perl libio-socket-ssl-perl postgresql-15-pgtap
+    libtap-parser-sourcehandler-pgtap-perl)
+packages_bench=(wrk)
+packages_source=(dpkg-dev xz-utils libpcre2-dev zlib1g-dev
+    debian-archive-keyring)
+
+
+say() {
+    printf '%s\n' "$*" >&2
+}
+
+
+die() {
+    say "${0##*/}: $*"
+    exit 1
+}
+
+
+# usage: the comment at the head of the calling script
+help() {
+    sed -n '2,/^$/ { s/^# \{0,1\}//; p }' "$0"
+    exit 0
+}
+
+
+am_root() {
+    ((EUID == 0))
+}
+
+
+# step "what it does" command...: quiet but for a line now and then; what the
+# command says is shown when it fails
+step() {
+    local what=$1 log ticker status
+    shift
+
+    mkdir -p "$build"
+    log=$(mktemp "$build/step.XXXXXX")
+    say "$what"
+    ticker "$log" &
+    ticker=$!
+
+    # no "||" here: it would keep a function from stopping at its first error
+    set +e
+    (set -e; "$@") > "$log" 2>&1 < /dev/null
+    status=$?
+    set -e
+
+    kill $ticker
+    wait $ticker 2> /dev/null || true
+    ((status == 0)) || tail -n 40 "$log" >&2
+    rm -f "$log"
+    ((status == 0)) || die "failed: $what"
+}
+
+
+# ticks until it is killed or the file is gone
+ticker() {
+    local never seconds
+    exec {never}<> <(:)
+
+    for ((seconds = 15; ; seconds += 15)); do
+        read -r -t 15 -u "$never" || true
+        [[ -e $1 ]] || exit 0
+        say "  ... $seconds s"
+    done
+}
+
+
+# need package...: installs those that are missing, as root or by sudo.  Their
+# maintainer scripts find stand-ins first on their PATH, so that no service
+# is started or enabled and no database cluster made
+need() {
+    local missing shims name sudo=() status=0
+
+    missing=($(comm -23 <(printf '%s\n' "$@" | sort -u) \
+        <(dpkg-query -W -f '${db:Status-Status} ${Package}\n' "$@" \
+          2> /dev/null | sed -n 's/^installed //p' | sort -u)))
+    ((${#missing[@]})) || return 0
+
+    if ! am_root; then
+        command -v sudo > /dev/null \
+            || die "please install, as root: ${missing[*]}"
+        sudo=(sudo)
+    fi
+
+    shims=$(mktemp -d)
+    for name in invoke-rc.d update-rc.d service systemctl deb-systemd-invoke \
+                deb-systemd-helper pg_createcluster
+    do
+        ln -s /bin/true "$shims/$name"
+    done
+    chmod 755 "$shims"
+
+    local apt=("${sudo[@]}" env DEBIAN_FRONTEND=noninteractive
+        NEEDRESTART_SUSPEND=1 apt-get -q -y -o DPkg::Lock::Timeout=600
+        -o "DPkg::Path=$shims:/usr/sbin:/usr/bin:/sbin:/bin")
+
+    if ! apt-cache show "${missing[@]}" > /dev/null 2>&1; then
+        step "Reading the package lists" "${apt[@]}" update
+    fi
+
+    (step "Installing ${missing[*]}" "${apt[@]}" install \
+        --no-install-recommends "${missing[@]}") || status=$?
+
+    rm -rf "$shims"
+    return $status
+}
+
+
+# newest PostgreSQL's programs
+pg_bin() {
+    local dirs=(/usr/lib/postgresql/*/bin)
+    printf '%s\n' "${dirs[@]}" | sort -V | tail -n 1
+}
+
+
+# as_user user command...: as that user when we are root
+as_user() {
+    if am_root; then
+        setpriv --reuid="$1" --regid="$(id -g "$1")" --clear-groups \
+            env -C / HOME=/ "${@:2}"
+    else
+        "${@:2}"
+    fi
+}
+
+
+# PostgreSQL refuses to run as root
+as_pg() {
+    as_user postgres "$@"
+}
+
+
+port_is_free() {
+    perl -MIO::Socket::INET -e 'exit !IO::Socket::INET->new(Listen => 1,
+        ReuseAddr => 1, LocalAddr => "127.0.0.1", LocalPort => shift)' "$1"
+}
+
+
+# below those that the kernel gives to clients
+free_port() {
+    local port
+    until port=$((RANDOM % 20000 + 10000)) && port_is_free $port; do :; done
+    echo $port
+}
+
+
+secret() {
+    openssl rand -hex 32 | tr -d '\n'
+}
+
+
+# wait_for seconds command...
+wait_for() {
+    local tries=$(($1 * 20))
+    shift
+
+    until "$@"; do
+        ((tries--)) || return 1
+        sleep 0.05
+    done
+}
+
+
+# home folder: the folder itself, or one in /var/tmp in its stead when the
+# unprivileged users of servers started by root cannot enter it, or when the
+# name of a socket in it would be too long.  "home" in the folder leads there
+home() {
+    local home
+
+    mkdir -p "$1"
+    [[ -O $1 ]] || die "$1 belongs to somebody else"
+    chmod 711 "$1"
+
+    if [[ ! -L $1/home ]]; then
+        if ((${#1} <= 80)) && as_pg test -x "$1" && as_user nobody test -x "$1"
+        then
+            echo "$1"
+            return
+        fi
+
+        home=/var/tmp/guildlog-$(cksum <<< "$1" | cut -d' ' -f1)
+        ln -s "$home" "$1/home"
+    fi
+
+    home=$(readlink "$1/home")
+    mkdir -p "$home"
+    [[ -O $home ]] || die "$home belongs to somebody else"
+    chmod 711 "$home"
+    echo "$home"
+}
+
+
+# A cluster lives in a folder: data/, run/ with its socket, log, password of
+# its superuser "postgres".  Every function takes the folder.
+
+cluster_make() {
+    local dir=$1
+
+    [[ ! -s $dir/data/PG_VERSION ]] || return 0
+
+    mkdir -p "$dir"
+    chmod 711 "$dir"
+    rm -rf "$dir/data" "$dir/run"
+    mkdir -m 700 "$dir/data"
+    mkdir -m 711 "$dir/run"
+    : > "$dir/log"
+    (umask 077 && secret > "$dir/password" && cp "$dir"/{,initdb.}password)
+    ! am_root || chown postgres: "$dir"/{data,run,log,initdb.password}
+
+    as_pg "$(pg_bin)/initdb" -D "$dir/data" -U postgres -E UTF8 \
+        --locale=C.UTF-8 --auth=scram-sha-256 --no-instructions \
+        --pwfile="$dir/initdb.password" > /dev/null \
+        || { rm -rf "$dir/data"; die "initdb failed"; }
+    rm "$dir/initdb.password"
+    as_pg tee -a "$dir/data/postgresql.conf" > /dev/null \
+        <<< "include 'guildlog.conf'"
+}
+
+
+# pids of the cluster's processes, also when their parent is gone
+cluster_pids() {
+    as_pg bash -c 'for p in /proc/[0-9]*; do
+        [[ $p/cwd -ef $1 && $(< $p/comm) == postgres ]] && echo ${p#/proc/}
+        done 2> /dev/null; true' bash "$1/data"
+}
+
+
+cluster_is_gone() {
+    [[ -z $(cluster_pids "$1") ]]
+}
+
+
+# cluster_start folder port [setting...]: without a port ("") it listens on
+# its unix socket only
+cluster_start() {
+    local dir=$1 port=${2:-5432} address=${2:+127.0.0.1}
+    shift 2
+
+    printf '%s\n' "unix_socket_directories = '$dir/run'" \
+        "listen_addresses = '$address'" "port = $port" "$@" \
+        | as_pg tee "$dir/data/guildlog.conf" > /dev/null
+    echo "$port" > "$dir/port"
+
+    cluster_restart "$dir"
+}
+
+
+# also after a crash
+cluster_restart() {
+    local dir=$1 pids
+
+    pids=$(cluster_pids "$dir")
+    if [[ -n $pids ]]; then
+        kill -KILL $pids 2> /dev/null || true
+        wait_for 10 cluster_is_gone "$dir" || die "orphans in $dir"
+    fi
+    rm -f "$dir/data/postmaster.pid" "$dir"/run/.s.PGSQL.*
+
+    as_pg "$(pg_bin)/pg_ctl" -D "$dir/data" -l "$dir/log" -t 120 -s -w start \
+        < /dev/null > /dev/null 2>&1 9>&- \
+        || { tail -n 20 "$dir/log" >&2; die "PostgreSQL does not start"; }
+}
+
+
+# cluster_stop folder [fast|immediate]
+cluster_stop() {
+    as_pg "$(pg_bin)/pg_ctl" -D "$1/data" -m "${2:-fast}" -t 60 -s -w stop \
+        > /dev/null 2>&1 || true
+}
+
+
+# cluster_uri folder user password database
+cluster_uri() {
+    local host=${1//\//%2F}
+    echo "postgresql://$2:$3@${host}%2Frun:$(< "$1/port")/$4"
+}
+
+
+cluster_admin() {
+    cluster_uri "$1" postgres "$(< "$1/password")" "${2:-postgres}"
+}
+
+
+# sql conninfo [psql's arguments]: stops at the first error
+sql() {
+    local uri=$1
+    shift
+
+    "$(pg_bin)/psql" -X -q -A -t -v ON_ERROR_STOP=1 -d "$uri" "$@"
+}
+
+
+# The owner of the schema is no superuser; it may make the module's role and
+# watch and end that role's sessions.  cluster_database folder password name
+cluster_database() {
+    local admin
+    admin=$(cluster_admin "$1")
+
+    sql "$admin" <<SQL
+set client_min_messages = warning;
+select 'create role guildlog_owner login createrole'
+ where not exists (select from pg_roles where rolname = 'guildlog_owner') \gexec
+alter role guildlog_owner password '$2';
+grant pg_monitor, pg_signal_backend to guildlog_owner;
+select 'create database $3 owner guildlog_owner'
+ where not exists (select from pg_database where datname = '$3') \gexec
+SQL
+}
+
+
+# database_parts conninfo: "host=… port=… dbname=…" as guildlog_database takes
+# them
+database_parts() {
+    sql "$1" <<< '\echo host=:HOST port=:PORT dbname=:DBNAME'
+}
+
+
+# schema conninfo password: installs or upgrades the schema and lets the
+# module's role in with the password, unless it is in already
+schema() {
+    local parts
+    parts=$(database_parts "$1")
+
+    sql "$1" -o /dev/null -f "$top/sql/install.sql"
+    PGPASSWORD=$2 sql "$parts user=guildlog" -c '' 2> /dev/null \
+        || sql "$1" -c "alter role guildlog login password '$2'"
+}
+
+
+# render file from to [from to]...: prints the file with each "from", which
+# must stand there once, replaced
+render() {
+    perl -0777 -e '
+        my $file = shift;
+        open my $in, "<", $file or die "$file: $!\n";
+        my $text = <$in>;
+        while (my ($from, $to) = splice @ARGV, 0, 2) {
+            my $places = $text =~ s/(?<!\S)\Q$from\E(?![^\s;])/$to/g || 0;
+            die "$file: \"$from\" stands there $places times\n"
+                if $places != 1;
+        }
+        print $text' "$@"
+}
+
+
+# link_pure output source...: a program of pure files, under the sanitizers,
+# with nginx's own objects to call.  In $cflags, more flags
+link_pure() {
+    local objs=$build/asan/objs library=$build/asan/libnginx.a output=$1 flags
+    shift
+
+    if [[ ! $library -nt $objs/nginx ]]; then
+        objcopy --redefine-sym main=nginx_main "$objs/src/core/nginx.o" \
+            "$build/asan/nginx.o"
+        rm -f "$library"
+        find "$objs/src" -name '*.o' ! -path '*/core/nginx.o' -print0 \
+            | xargs -0 ar rcs "$library" "$build/asan/nginx.o" \
+                "$objs/ngx_modules.o"
+    fi
+
+    flags=$(make -s -C "$build/nginx-1.22" -f - flags <<MAKE
+include $objs/Makefile
+flags: ; @echo \$(CFLAGS) \$(ALL_INCS)
+MAKE
+    )
+    (cd "$build/nginx-1.22" && gcc $flags -I "$top/src" ${cflags:-} \
+        -o "$output" "$@" "$library" -lpcre2-8 -lssl -lcrypto -lcrypt -lz \
+        -ljwt -ljansson -lpq)
+}
+
+
+# test_cluster folder: a cluster for tests, on its socket and by TCP, plain
+# and TLS, with the schema in the database "guildlog_template"
+test_cluster() {
+    cluster_make "$1"
+    certificate "$1/data/server"
+    ! am_root || chown postgres: "$1"/data/server.*
+    cluster_start "$1" "$(free_port)" 'fsync = off' 'full_page_writes = off' \
+        'max_connections = 200' 'shared_buffers = 128MB' 'jit = off' 'ssl = on'
+
+    cluster_database "$1" owner guildlog_template
+    schema "$(cluster_uri "$1" guildlog_owner owner guildlog_template)" module
+}
+
+
+# certificate name: name.key and name.crt, for localhost, by itself
+certificate() {
+    openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes \
+        -days 30 -subj /CN=localhost -keyout "$1.key" -out "$1.crt" \
+        -addext 'subjectAltName = DNS:localhost, IP:127.0.0.1' 2> /dev/null
+    chmod 600 "$1.key"
+}
