@@ -23,10 +23,14 @@ grant execute on function
     notifications_list, notifications_acknowledge, notification_acknowledge,
     search_members, search_channels,
     config_get,
-    operator_server_put, operator_token_create, operator_record,
+    logs_page, logs_export, logs_actors,
+    logs_stream, logs_tail, logs_news, logs_tokens,
+    operator_server_put, operator_token_create,
+    operator_record, operator_record_many,
     operator_member_put, operator_member_delete, operator_members_put,
     operator_channel_put, operator_channel_delete, operator_channels_put,
-    operator_role_put, operator_role_delete, operator_roles_put
+    operator_role_put, operator_role_delete, operator_roles_put,
+    keeper_step
 to :"role";
 
 -- Statements are prepared once and read by primary keys: one plan fits all.
@@ -34,4 +38,7 @@ to :"role";
 \if :may_make_roles
     alter role :"role" set plan_cache_mode = force_generic_plan;
     alter role :"role" set jit = off;
+\else
+    \warn 'The installer may not change roles: set plan_cache_mode to'
+    \warn 'force_generic_plan and jit to off for the role of nginx.'
 \endif

@@ -72,11 +72,37 @@ select not exists (select from schema_version where version = 1)
     insert into schema_version (version) values (1);
 \endif
 
+select not exists (select from schema_version where version = 2)
+    as pending \gset
+\if :pending
+    \ir migrations/0002_recording.sql
+    insert into schema_version (version) values (2);
+\endif
+
+select not exists (select from schema_version where version = 3)
+    as pending \gset
+\if :pending
+    \ir migrations/0003_reading.sql
+    insert into schema_version (version) values (3);
+\endif
+
+select not exists (select from schema_version where version = 4)
+    as pending \gset
+\if :pending
+    \ir migrations/0004_keeper.sql
+    insert into schema_version (version) values (4);
+\endif
+
 \ir data.sql
+\ir summaries.sql
 
 \ir functions/common.sql
 \ir functions/partition.sql
+\ir functions/checkpoint.sql
+\ir functions/keeper.sql
+\ir functions/mask.sql
 \ir functions/record.sql
+\ir functions/held.sql
 \ir functions/server.sql
 \ir functions/token.sql
 \ir functions/settings.sql
@@ -91,6 +117,12 @@ select not exists (select from schema_version where version = 1)
 \ir functions/notification.sql
 \ir functions/directory.sql
 \ir functions/config.sql
+\ir functions/log_search.sql
+\ir functions/log_find.sql
+\ir functions/log_count.sql
+\ir functions/logs.sql
+\ir functions/log_export.sql
+\ir functions/log_stream.sql
 
 \ir grants.sql
 

@@ -20,4 +20,14 @@
 #define NGX_GUILDLOG_BASIC      2
 
 
+/*
+ * An event's data must have a descriptor where ngx_connection_t has it:
+ * ngx_event_ident() reads it for the debug log.
+ */
+
+#define NGX_GUILDLOG_EVENT_IDENT                                              \
+    void                          *padding[3];                                \
+    ngx_socket_t                   fd
+
+
 #endif /* _NGX_GUILDLOG_H_INCLUDED_ */

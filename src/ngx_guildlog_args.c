@@ -609,6 +609,21 @@ ngx_guildlog_args_body(ngx_pool_t *pool, const ngx_guildlog_field_t *fields,
 }
 
 
+ngx_int_t
+ngx_guildlog_args_value(ngx_pool_t *pool, const ngx_guildlog_field_t *field,
+    json_t *value, ngx_str_t *error)
+{
+    ngx_guildlog_args_t  a;
+
+    a.pool = pool;
+    a.name = field->name;
+    a.index = NGX_GUILDLOG_ARGS_NO_INDEX;
+    a.error = error;
+
+    return ngx_guildlog_args_json(&a, field, value);
+}
+
+
 static ngx_int_t
 ngx_guildlog_args_json(ngx_guildlog_args_t *a,
     const ngx_guildlog_field_t *field, json_t *value)

@@ -67,6 +67,11 @@ ngx_int_t ngx_guildlog_args_query(ngx_pool_t *pool,
 ngx_int_t ngx_guildlog_args_body(ngx_pool_t *pool,
     const ngx_guildlog_field_t *fields, json_t *body, ngx_str_t *error);
 
+/* one value of a body against its field; returns as above */
+
+ngx_int_t ngx_guildlog_args_value(ngx_pool_t *pool,
+    const ngx_guildlog_field_t *field, json_t *value, ngx_str_t *error);
+
 /* "0".."9223372036854775807", digits only, min to 20 of them */
 ngx_int_t ngx_guildlog_args_id(const u_char *p, size_t len, size_t min);
 

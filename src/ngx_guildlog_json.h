@@ -7,6 +7,7 @@
 #define _NGX_GUILDLOG_JSON_H_INCLUDED_
 
 
+#include <ngx_config.h>
 #include <jansson.h>
 #include "ngx_guildlog.h"
 

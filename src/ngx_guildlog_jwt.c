@@ -4,6 +4,7 @@
  * judged.
  */
 
+#include <ngx_config.h>
 #include <jwt.h>
 #include <openssl/err.h>
 #include "ngx_guildlog_args.h"
@@ -744,7 +745,7 @@ ngx_guildlog_jwt_cache_find(ngx_guildlog_jwt_cache_t *cache, ngx_str_t *key)
 
     entry = (ngx_guildlog_jwt_entry_t *)
                 ngx_str_rbtree_lookup(&cache->rbtree, key,
-                                      ngx_murmur_hash2(key->data, key->len));
+                                      ngx_crc32_long(key->data, key->len));
 
     if (entry) {
         ngx_queue_remove(&entry->queue);
@@ -776,7 +777,7 @@ ngx_guildlog_jwt_cache_store(ngx_guildlog_jwt_cache_t *cache,
     entry->judgement = *judgement;
     entry->sn.str.data = entry->key;
     entry->sn.str.len = key->len;
-    entry->sn.node.key = ngx_murmur_hash2(key->data, key->len);
+    entry->sn.node.key = ngx_crc32_long(key->data, key->len);
 
     ngx_rbtree_insert(&cache->rbtree, &entry->sn.node);
     ngx_queue_insert_head(&cache->queue, &entry->queue);

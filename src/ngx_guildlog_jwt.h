@@ -14,7 +14,7 @@
 
 #define NGX_GUILDLOG_JTI_MAX  64
 
-/* of a worker's cache, some 400 bytes each, at most 3 KB */
+/* of a worker's cache, some 600 bytes each, at most 3 KB */
 #define NGX_GUILDLOG_JWT_CACHE_ENTRIES  4096
 
 

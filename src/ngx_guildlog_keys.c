@@ -3,6 +3,7 @@
  * Key files, read when the configuration is.
  */
 
+#include <ngx_config.h>
 #include <jwt.h>
 #include <openssl/ec.h>
 #include <openssl/err.h>

@@ -3,6 +3,7 @@
  * Fixed windows in shared memory, exact over all workers.
  */
 
+#include <ngx_config.h>
 #include <openssl/sha.h>
 #include "ngx_guildlog_limit.h"
 
@@ -92,7 +93,7 @@ ngx_guildlog_limit_take(ngx_shm_zone_t *zone, const ngx_str_t *key,
         t.key.len = sizeof(digest);
     }
 
-    t.hash = ngx_murmur_hash2(t.key.data, t.key.len);
+    t.hash = ngx_crc32_long(t.key.data, t.key.len);
 
     ngx_shmtx_lock(&t.shpool->mutex);
 

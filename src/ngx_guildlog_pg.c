@@ -5,6 +5,7 @@
  * pg->result for what the server has to say next.  Nothing here blocks.
  */
 
+#include <ngx_config.h>
 #include <openssl/ssl.h>
 #include <openssl/err.h>
 #include "ngx_guildlog_pg.h"
@@ -930,7 +931,7 @@ ngx_guildlog_pg_free(ngx_guildlog_pg_t *pg)
 }
 
 
-/* libpq's messages end in a line feed and may have several */
+/* libpq's messages have several lines, and end in a line feed */
 
 static void
 ngx_guildlog_pg_line(u_char *line, size_t size, const char *text)
@@ -940,10 +941,16 @@ ngx_guildlog_pg_line(u_char *line, size_t size, const char *text)
     last = line + size - 1;
 
     for (p = line; *text && p < last; text++) {
-        *p++ = (*text == '\n') ? ' ' : *text;
+
+        if ((u_char) *text > ' ') {
+            *p++ = *text;
+
+        } else if (p > line && p[-1] != ' ') {
+            *p++ = ' ';
+        }
     }
 
-    while (p > line && p[-1] == ' ') {
+    if (p > line && p[-1] == ' ') {
         p--;
     }
 

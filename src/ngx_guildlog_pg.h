@@ -8,6 +8,7 @@
 #define _NGX_GUILDLOG_PG_H_INCLUDED_
 
 
+#include <ngx_config.h>
 #include <libpq-fe.h>
 #include "ngx_guildlog_pool.h"
 
@@ -18,16 +19,6 @@ typedef void (*ngx_guildlog_pg_handler_pt)(ngx_guildlog_pg_t *pg,
     ngx_uint_t write);
 typedef ngx_int_t (*ngx_guildlog_pg_result_pt)(ngx_guildlog_pg_t *pg,
     PGresult *res);
-
-
-/*
- * An event's data must have a descriptor where ngx_connection_t has it:
- * ngx_event_ident() reads it for the debug log.
- */
-
-#define NGX_GUILDLOG_EVENT_IDENT                                              \
-    void                          *padding[3];                                \
-    ngx_socket_t                   fd
 
 
 /* where to connect: shared by the connections of a pool, owned by it */
@@ -71,6 +62,7 @@ struct ngx_guildlog_query_s {
     ngx_event_t                    timer;
     uint64_t                       start_us;     /* queued, then sent */
     ngx_uint_t                     turn;         /* of the pool, queued at */
+    ngx_uint_t                     epoch;        /* not on one older */
     uint32_t                       generation;   /* of the prepared form */
     ngx_guildlog_result_t          result;
 
@@ -109,6 +101,7 @@ struct ngx_guildlog_pg_s {
     ngx_queue_t                    flight;       /* queries, as sent */
     ngx_uint_t                     nflight;
     ngx_msec_t                     head_since;   /* the first one runs */
+    ngx_uint_t                     epoch;        /* of the pool, when ready */
 
     uint32_t                       prepared[NGX_GUILDLOG_STMT_MAX];
     uint32_t                       generation;

@@ -30,6 +30,8 @@ typedef struct {
     ngx_uint_t                     max;
     ngx_uint_t                     depth;
     ngx_msec_t                     timeout;
+    ngx_msec_t                     pace;         /* of the last statements,
+                                                    1/16 ms each */
 } ngx_guildlog_set_t;
 
 
@@ -50,6 +52,7 @@ struct ngx_guildlog_pool_s {
     ngx_event_t                    retry;        /* set: no new connection
                                                     until then */
     ngx_uint_t                     turn;
+    ngx_uint_t                     epoch;        /* connections lost so far */
     ngx_uint_t                     nready;
     ngx_msec_t                     backoff;
     ngx_msec_t                     since;        /* no connection: lost or
@@ -85,7 +88,8 @@ static void ngx_guildlog_pool_again(ngx_guildlog_pool_t *pool,
     ngx_guildlog_query_t *query);
 static void ngx_guildlog_pool_dispatch(ngx_guildlog_pool_t *pool,
     ngx_guildlog_set_t *set);
-static ngx_guildlog_pg_t *ngx_guildlog_pool_choose(ngx_guildlog_set_t *set);
+static ngx_guildlog_pg_t *ngx_guildlog_pool_choose(ngx_guildlog_set_t *set,
+    ngx_uint_t epoch);
 static void ngx_guildlog_pool_send(ngx_guildlog_pool_t *pool,
     ngx_guildlog_pg_t *pg, ngx_guildlog_query_t *query);
 static void ngx_guildlog_pool_send_expired(ngx_event_t *ev);
@@ -95,6 +99,7 @@ static void ngx_guildlog_pool_grow(ngx_guildlog_pool_t *pool,
     ngx_guildlog_set_t *set);
 static void ngx_guildlog_pool_connect(ngx_guildlog_pool_t *pool,
     ngx_guildlog_set_t *set);
+static void ngx_guildlog_pool_head(ngx_guildlog_pg_t *pg);
 static void ngx_guildlog_pool_judge(ngx_guildlog_pool_t *pool,
     ngx_guildlog_query_t *query);
 static ngx_uint_t ngx_guildlog_pool_lost_a_race(ngx_guildlog_result_t *result);
@@ -440,7 +445,10 @@ ngx_guildlog_pool_bury(ngx_guildlog_pool_t *pool)
 }
 
 
-/* its connection died; unsent: not all of it had left this machine */
+/*
+ * Its connection died; unsent: not all of it had left this machine.  Where
+ * one connection dies the others often do, so only a newer one will take it.
+ */
 
 static void
 ngx_guildlog_pool_orphan(ngx_guildlog_pool_t *pool,
@@ -457,6 +465,7 @@ ngx_guildlog_pool_orphan(ngx_guildlog_pool_t *pool,
         && (unsent || (query->stmt->flags & NGX_GUILDLOG_STMT_READ)))
     {
         query->retried = 1;
+        query->epoch = pool->epoch;
         ngx_guildlog_pool_again(pool, query);
         return;
     }
@@ -495,34 +504,43 @@ static void
 ngx_guildlog_pool_dispatch(ngx_guildlog_pool_t *pool,
     ngx_guildlog_set_t *set)
 {
-    ngx_queue_t        *q;
-    ngx_guildlog_pg_t  *pg;
+    ngx_queue_t           *q, *next;
+    ngx_guildlog_pg_t     *pg;
+    ngx_guildlog_query_t  *query;
 
     set->crowded = 0;
 
-    while (!ngx_queue_empty(&set->waiting)) {
+    for (q = ngx_queue_head(&set->waiting);
+         q != ngx_queue_sentinel(&set->waiting);
+         q = next)
+    {
+        next = ngx_queue_next(q);
+        query = ngx_queue_data(q, ngx_guildlog_query_t, queue);
 
-        pg = ngx_guildlog_pool_choose(set);
-        if (pg == NULL) {
+        pg = ngx_guildlog_pool_choose(set, query->epoch);
+
+        if (pg) {
+            if (pg->nflight) {
+                set->crowded++;
+            }
+
+            ngx_guildlog_pool_send(pool, pg, query);
+
+        } else if (query->epoch == 0) {
             return;
         }
-
-        if (pg->nflight) {
-            set->crowded++;
-        }
-
-        q = ngx_queue_head(&set->waiting);
-        ngx_guildlog_pool_send(pool, pg,
-                               ngx_queue_data(q, ngx_guildlog_query_t,
-                                              queue));
     }
 }
 
 
-/* an idle one, otherwise the shortest pipeline that moves */
+/*
+ * An idle one, otherwise the shortest pipeline that moves.  Slow statements
+ * rather wait here, where they may still go to any connection, and where
+ * their asker hears in time that there is none.
+ */
 
 static ngx_guildlog_pg_t *
-ngx_guildlog_pool_choose(ngx_guildlog_set_t *set)
+ngx_guildlog_pool_choose(ngx_guildlog_set_t *set, ngx_uint_t epoch)
 {
     ngx_queue_t        *q;
     ngx_guildlog_pg_t  *pg, *best;
@@ -535,7 +553,7 @@ ngx_guildlog_pool_choose(ngx_guildlog_set_t *set)
     {
         pg = ngx_queue_data(q, ngx_guildlog_pg_t, queue);
 
-        if (!pg->ready || pg->worn || pg->blocked) {
+        if (!pg->ready || pg->worn || pg->blocked || pg->epoch < epoch) {
             continue;
         }
 
@@ -545,6 +563,7 @@ ngx_guildlog_pool_choose(ngx_guildlog_set_t *set)
 
         if (pg->nflight < set->depth
             && ngx_current_msec - pg->head_since < NGX_GUILDLOG_POOL_SLOW
+            && pg->nflight * set->pace / 16 < NGX_GUILDLOG_POOL_SLOW
             && (best == NULL || pg->nflight < best->nflight))
         {
             best = pg;
@@ -574,10 +593,14 @@ ngx_guildlog_pool_send(ngx_guildlog_pool_t *pool, ngx_guildlog_pg_t *pg,
     query->start_us = now;
 
     query->timer.handler = ngx_guildlog_pool_send_expired;
-    ngx_add_timer(&query->timer, pg->timeout + NGX_GUILDLOG_POOL_GRACE);
 
     if (pg->nflight == 0) {
         ngx_guildlog_stats_gauge(pool->stats, NGX_GUILDLOG_GAUGE_BUSY, 1);
+        ngx_add_timer(&query->timer, pg->timeout + NGX_GUILDLOG_POOL_GRACE);
+
+    } else {
+        ngx_add_timer(&query->timer,
+                      pg->timeout * 2 + NGX_GUILDLOG_POOL_GRACE);
     }
 
     ngx_guildlog_pg_send(pg, query);
@@ -678,6 +701,7 @@ ngx_guildlog_pool_ready(ngx_guildlog_pg_t *pg)
     set->nconnecting--;
     pool->nready++;
     pool->failing = 0;
+    pg->epoch = pool->epoch;
 
     ngx_guildlog_stats_count(pool->stats, NGX_GUILDLOG_COUNT_CONNECTS, 1);
     ngx_guildlog_stats_gauge(pool->stats, NGX_GUILDLOG_GAUGE_CONNECTIONS, 1);
@@ -698,17 +722,44 @@ ngx_guildlog_pool_answered(ngx_guildlog_pg_t *pg,
 
     pool->backoff = 0;
     query->result.time_us = ngx_guildlog_pool_now_us() - query->start_us;
+    set->pace += ngx_current_msec - pg->head_since - set->pace / 16;
 
     if (pg->nflight == 0) {
         ngx_guildlog_stats_gauge(pool->stats, NGX_GUILDLOG_GAUGE_BUSY, -1);
 
         ngx_queue_remove(&pg->queue);
         ngx_queue_insert_head(&set->connections, &pg->queue);
+
+    } else {
+        ngx_guildlog_pool_head(pg);
     }
 
     ngx_guildlog_pool_judge(pool, query);
 
     ngx_post_event(&pool->run, &ngx_posted_events);
+}
+
+
+/* the next one runs from now on, within the time that it had anyway */
+
+static void
+ngx_guildlog_pool_head(ngx_guildlog_pg_t *pg)
+{
+    ngx_queue_t           *q;
+    ngx_msec_t             timeout;
+    ngx_guildlog_query_t  *query;
+
+    q = ngx_queue_head(&pg->flight);
+    query = ngx_queue_data(q, ngx_guildlog_query_t, queue);
+    timeout = pg->timeout + NGX_GUILDLOG_POOL_GRACE;
+
+    if (query->timer.timer_set
+        && (ngx_msec_int_t) (query->timer.timer.key - ngx_current_msec)
+           > (ngx_msec_int_t) timeout)
+    {
+        ngx_del_timer(&query->timer);
+        ngx_add_timer(&query->timer, timeout);
+    }
 }
 
 
@@ -836,6 +887,7 @@ ngx_guildlog_pool_ended(ngx_guildlog_pg_t *pg)
 
     if (pg->ready) {
         ngx_guildlog_stats_count(pool->stats, NGX_GUILDLOG_COUNT_LOST, 1);
+        pool->epoch++;
 
     } else {
         ngx_guildlog_stats_count(pool->stats,
@@ -994,6 +1046,8 @@ ngx_guildlog_query_free(ngx_guildlog_query_t *query)
 void
 ngx_guildlog_query_detach(ngx_guildlog_query_t *query)
 {
+    ngx_uint_t  flags;
+
     query->handler = NULL;
 
     if (query->timer.timer_set
@@ -1001,6 +1055,17 @@ ngx_guildlog_query_detach(ngx_guildlog_query_t *query)
     {
         ngx_guildlog_pool_leave(query->pool, query);
         ngx_guildlog_query_free(query);
+        return;
+    }
+
+    /* a long read would keep its connection busy for nobody */
+
+    flags = NGX_GUILDLOG_STMT_LONG|NGX_GUILDLOG_STMT_READ;
+
+    if (query->pg && query->pg->conn
+        && (query->stmt->flags & flags) == flags)
+    {
+        ngx_guildlog_pg_close(query->pg);
     }
 }
 

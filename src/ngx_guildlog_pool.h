@@ -130,7 +130,11 @@ ngx_guildlog_query_t *ngx_guildlog_pool_submit(ngx_guildlog_pool_t *pool,
     const ngx_guildlog_stmt_t *stmt, const ngx_str_t *args,
     ngx_guildlog_query_handler_pt handler, void *data);
 
-/* the asker is gone: the handler will not be called, the query ends alone */
+/*
+ * The asker is gone: the handler will not be called.  A query that waits is
+ * dropped, a long read is broken off, any other one ends alone.
+ */
+
 void ngx_guildlog_query_detach(ngx_guildlog_query_t *query);
 
 

@@ -33,6 +33,13 @@ static ngx_uint_t ngx_guildlog_route_piece(const ngx_guildlog_field_t *field,
 #define list(s, f, lo, hi, i)                                                 \
     { name_of(s), .type = NGX_GUILDLOG_LIST, .flags = f, .min = lo,           \
       .max = hi, .item = i }
+#define items(s, i)                                                           \
+    { name_of(s), .type = NGX_GUILDLOG_ITEMS, .item = i }
+#define integer_or(s, lo, hi, d)                                              \
+    { name_of(s), .type = NGX_GUILDLOG_INT, .min = lo, .max = hi,             \
+      .fallback = d }
+#define one_of_or(s, v, d)                                                    \
+    { name_of(s), .type = NGX_GUILDLOG_ENUM, .values = v, .fallback = d }
 
 
 static const char  *ngx_guildlog_bots[] = { "pro", NULL };
@@ -48,6 +55,19 @@ static const char  *ngx_guildlog_buttons[] = {
 static const char  *ngx_guildlog_locales[] = {
     "en-US", "en-GB", "tr", "vi", "en-PR", "pl", "nl", "es-ES", "it", "de",
     "fr", "ru", "el", "zh_Hant", "ko", "sl", "ar", "hu", "ja", NULL
+};
+
+static const char  *ngx_guildlog_categories[] = {
+    "categoryMembers", "categoryText", "categoryVoice", "categoryServer",
+    "categoryRoles", "categoryChannels", "categoryService",
+    "categoryActions", "categoryModlog", NULL
+};
+
+/* of the summaries in an export */
+static const char  *ngx_guildlog_languages[] = { "en", "de", "ja", NULL };
+
+static const char  *ngx_guildlog_sides[] = {
+    "executor", "target", "either", NULL
 };
 
 static const char  *ngx_guildlog_filters[] = {
@@ -108,6 +128,44 @@ static const ngx_guildlog_field_t  ngx_guildlog_log_type =
     integer("", 0, 0, 101);
 static const ngx_guildlog_field_t  ngx_guildlog_role_id =
     id("", 0, 1);
+
+static const ngx_guildlog_field_t  ngx_guildlog_category =
+    one_of("", 0, ngx_guildlog_categories);
+
+
+/* what logs are chosen by; a double, thus any JSON, is exact to 2^53 - 1 */
+
+#define MAX_EXACT  9007199254740991
+
+#define log_fields                                                            \
+    text("search", NGX_GUILDLOG_TRIM, 1, 200),                                \
+    integer("after", 0, -MAX_EXACT, MAX_EXACT),                               \
+    integer("before", 0, -MAX_EXACT, MAX_EXACT),                              \
+    items("category", &ngx_guildlog_category),                                \
+    items("type", &ngx_guildlog_log_type),                                    \
+    id("channel", 0, 0),                                                      \
+    id("member", 0, 0),                                                       \
+    one_of_or("memberRole", ngx_guildlog_sides, "either"),                    \
+    text("role", NGX_GUILDLOG_TRIM, 1, 100)
+
+static const ngx_guildlog_field_t  ngx_guildlog_page[] = {
+    log_fields,
+    integer_or("limit", 1, 200, "100"),
+    text("cursor", 0, 0, 64),
+    last
+};
+
+static const ngx_guildlog_field_t  ngx_guildlog_export[] = {
+    log_fields,
+    one_of_or("locale", ngx_guildlog_languages, "en"),
+    last
+};
+
+static const ngx_guildlog_field_t  ngx_guildlog_stream[] = {
+    log_fields,
+    id("lastEventId", 0, 0),
+    last
+};
 
 
 /* bodies */
@@ -266,18 +324,22 @@ static const ngx_guildlog_field_t  ngx_guildlog_roles[] = {
 
 #define admin(f, m, p, x, q, b)                                               \
     { #f, m, "/servers/{guild}" p, NGX_GUILDLOG_API, NGX_GUILDLOG_ADMIN,      \
-      x, q, b, stmt(f), 0 }
+      x, q, b, stmt(f), 0, NGX_GUILDLOG_ROW }
 #define basic(f, m, p, x, q, b)                                               \
     { #f, m, "/servers/{guild}" p, NGX_GUILDLOG_API, NGX_GUILDLOG_BASIC,      \
-      x, q, b, stmt(f), 0 }
+      x, q, b, stmt(f), 0, NGX_GUILDLOG_ROW }
 #define operator(f, m, p, x, b, flags)                                        \
     { #f, m, "/servers/{guild}" p, NGX_GUILDLOG_OPERATOR, 0,                  \
-      x, none, b, stmt(f), flags }
+      x, none, b, stmt(f), flags, NGX_GUILDLOG_ROW }
+#define logs(f, p, q, a)                                                      \
+    { #f, GET, "/servers/{guild}/logs" p, NGX_GUILDLOG_API,                   \
+      NGX_GUILDLOG_ADMIN, none, q, NULL, stmt(f), 0, a }
 
 #define none      ngx_guildlog_nothing
 #define BATCH     NGX_GUILDLOG_ROUTE_BATCH
 #define EMPTY     NGX_GUILDLOG_ROUTE_EMPTY
 #define TOKEN     NGX_GUILDLOG_ROUTE_TOKEN
+#define ENTRIES   NGX_GUILDLOG_ROUTE_ENTRIES
 
 
 const ngx_guildlog_route_t  ngx_guildlog_routes[] = {
@@ -330,6 +392,11 @@ const ngx_guildlog_route_t  ngx_guildlog_routes[] = {
 
     admin(config_get, GET, "/config", none, none, NULL),
 
+    logs(logs_page, "", ngx_guildlog_page, NGX_GUILDLOG_PAGE),
+    logs(logs_export, "/export", ngx_guildlog_export, NGX_GUILDLOG_EXPORT),
+    logs(logs_stream, "/stream", ngx_guildlog_stream, NGX_GUILDLOG_STREAM),
+    logs(logs_actors, "/actors", none, NGX_GUILDLOG_ROW),
+
     admin(filters_list, GET, "/filters", none, none, NULL),
     admin(filter_get, GET, "/filters/{}", ngx_guildlog_filter_id, none, NULL),
     admin(filter_patch, PATCH, "/filters/{}", ngx_guildlog_filter_id, none,
@@ -354,6 +421,12 @@ const ngx_guildlog_route_t  ngx_guildlog_routes[] = {
     operator(operator_server_put, PUT, "", none, ngx_guildlog_server, EMPTY),
     operator(operator_token_create, POST, "/tokens", none,
              ngx_guildlog_new_token, TOKEN),
+
+    operator(operator_record, POST, "/logs", none, ngx_guildlog_nothing,
+             ENTRIES),
+    { "operator_record_many", POST, "/logs", NGX_GUILDLOG_OPERATOR, 0, none,
+      none, ngx_guildlog_nothing, stmt(operator_record_many), ENTRIES,
+      NGX_GUILDLOG_ROW },
 
     operator(operator_member_put, PUT, "/members/{}", ngx_guildlog_an_id,
              ngx_guildlog_member, EMPTY),
@@ -502,7 +575,11 @@ ngx_guildlog_route_piece(const ngx_guildlog_field_t *field,
         return n != NGX_ERROR && n >= field->min && n <= field->max;
 
     case NGX_GUILDLOG_ID:
-        return ngx_guildlog_args_id(piece->data, piece->len, 1) == NGX_OK;
+
+        /* the same; and nothing has the ID 0 */
+
+        return piece->data[0] != '0'
+               && ngx_guildlog_args_id(piece->data, piece->len, 1) == NGX_OK;
 
     case NGX_GUILDLOG_ENUM:
 
@@ -566,13 +643,23 @@ ngx_guildlog_route_body(ngx_pool_t *pool, const ngx_guildlog_route_t *route,
         }
 
         if (rc == NGX_DECLINED) {
-            p = ngx_pnalloc(pool, rule.len + NGX_SIZE_T_LEN + 3);
+            p = ngx_pnalloc(pool, rule.len + NGX_SIZE_T_LEN
+                                  + sizeof("body[].") - 1);
             if (p == NULL) {
                 return NGX_ERROR;
             }
 
             error->data = p;
-            error->len = ngx_sprintf(p, "[%uz].%V", i, &rule) - p;
+
+            if (ngx_strncmp(rule.data, "body:", 5) == 0) {
+                p = ngx_sprintf(p, "body[%uz]", i);
+                p = ngx_cpymem(p, rule.data + 4, rule.len - 4);
+
+            } else {
+                p = ngx_sprintf(p, "body[%uz].%V", i, &rule);
+            }
+
+            error->len = p - error->data;
         }
 
         return rc;

@@ -20,6 +20,16 @@ typedef enum {
 } ngx_guildlog_plane_e;
 
 
+/* how an endpoint answers */
+
+typedef enum {
+    NGX_GUILDLOG_ROW = 0,        /* status and body, as the function says */
+    NGX_GUILDLOG_PAGE,           /* rows that become a LogPage */
+    NGX_GUILDLOG_EXPORT,         /* rows that become CSV, chunk by chunk */
+    NGX_GUILDLOG_STREAM          /* events, as long as somebody listens */
+} ngx_guildlog_answer_e;
+
+
 /* methods, by the bits that nginx gives them */
 
 #define NGX_GUILDLOG_GET         0x0002
@@ -41,6 +51,7 @@ typedef struct {
     const ngx_guildlog_field_t    *body;       /* NULL: none is read */
     const ngx_guildlog_stmt_t     *stmt;
     ngx_uint_t                     flags;
+    ngx_guildlog_answer_e          answer;
 } ngx_guildlog_route_t;
 
 
@@ -52,6 +63,9 @@ typedef struct {
 
 /* the row describes a token: the answer is the token, signed */
 #define NGX_GUILDLOG_ROUTE_TOKEN  0x04
+
+/* the body is a batch of entries, for a bot of the server or for many */
+#define NGX_GUILDLOG_ROUTE_ENTRIES  0x08
 
 
 extern const ngx_guildlog_route_t  ngx_guildlog_routes[];

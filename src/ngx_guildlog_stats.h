@@ -9,6 +9,7 @@
 #define _NGX_GUILDLOG_STATS_H_INCLUDED_
 
 
+#include "ngx_guildlog_entry.h"
 #include "ngx_guildlog_stmt.h"
 
 
@@ -76,6 +77,7 @@ typedef struct {
     uint32_t                       version;
     ngx_atomic_t                   count[NGX_GUILDLOG_COUNT_LAST];
     ngx_atomic_t                   auth[NGX_GUILDLOG_AUTH_LAST];
+    ngx_atomic_t                   entries[NGX_GUILDLOG_ENTRY_LAST];
     ngx_atomic_t                   requests[NGX_GUILDLOG_STATS_ROUTES]
                                            [NGX_GUILDLOG_STATS_CODES];
     ngx_guildlog_histogram_t       route[NGX_GUILDLOG_STATS_ROUTES];

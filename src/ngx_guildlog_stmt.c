@@ -6,20 +6,50 @@
 #include "ngx_guildlog_stmt.h"
 
 
+#define ngx_guildlog_args_0  ""
 #define ngx_guildlog_args_1  "$1"
 #define ngx_guildlog_args_2  ngx_guildlog_args_1 ",$2"
 #define ngx_guildlog_args_3  ngx_guildlog_args_2 ",$3"
 #define ngx_guildlog_args_4  ngx_guildlog_args_3 ",$4"
 #define ngx_guildlog_args_5  ngx_guildlog_args_4 ",$5"
 #define ngx_guildlog_args_6  ngx_guildlog_args_5 ",$6"
+#define ngx_guildlog_args_7  ngx_guildlog_args_6 ",$7"
+#define ngx_guildlog_args_8  ngx_guildlog_args_7 ",$8"
+#define ngx_guildlog_args_9  ngx_guildlog_args_8 ",$9"
+#define ngx_guildlog_args_10  ngx_guildlog_args_9 ",$10"
+#define ngx_guildlog_args_11  ngx_guildlog_args_10 ",$11"
+#define ngx_guildlog_args_12  ngx_guildlog_args_11 ",$12"
+#define ngx_guildlog_args_13  ngx_guildlog_args_12 ",$13"
+#define ngx_guildlog_args_14  ngx_guildlog_args_13 ",$14"
+#define ngx_guildlog_args_15  ngx_guildlog_args_14 ",$15"
+#define ngx_guildlog_args_16  ngx_guildlog_args_15 ",$16"
+#define ngx_guildlog_args_17  ngx_guildlog_args_16 ",$17"
 
 #define ngx_guildlog_stmt_row(function, nargs, flags)                         \
     { ngx_guildlog_stmt_##function, #function,                                \
       "select status, body from guildlog." #function                          \
           "(" ngx_guildlog_args_##nargs ")",                                  \
       nargs, flags },
+#define ngx_guildlog_poll_stmt_row(function, nargs, flags)                    \
+    { ngx_guildlog_stmt_##function, #function,                                \
+      "select place, arrival from guildlog." #function                        \
+          "(" ngx_guildlog_args_##nargs ")",                                  \
+      nargs, flags },
+#define ngx_guildlog_record_stmt_row(function, nargs, flags)                  \
+    { ngx_guildlog_stmt_##function, #function,                                \
+      "select status, body, counts from guildlog." #function                  \
+          "(" ngx_guildlog_args_##nargs ")",                                  \
+      nargs, flags },
+#define ngx_guildlog_log_stmt_row(name, function, nargs, flags)               \
+    { ngx_guildlog_stmt_##name, #name,                                        \
+      "select id, more, status, reason, channel_id, message_id, doc"          \
+          " from guildlog." #function "(" ngx_guildlog_args_##nargs ")",      \
+      nargs, flags },
 
 
 const ngx_guildlog_stmt_t  ngx_guildlog_stmts[] = {
     NGX_GUILDLOG_STMTS(ngx_guildlog_stmt_row)
+    NGX_GUILDLOG_RECORD_STMTS(ngx_guildlog_record_stmt_row)
+    NGX_GUILDLOG_LOG_STMTS(ngx_guildlog_log_stmt_row)
+    NGX_GUILDLOG_POLL_STMTS(ngx_guildlog_poll_stmt_row)
 };

@@ -61,6 +61,7 @@ typedef struct {
     S(access_put, 6, 0)                                                       \
     S(access_delete, 5, 0)                                                    \
     S(config_get, 4, NGX_GUILDLOG_STMT_READ)                                  \
+    S(logs_actors, 4, NGX_GUILDLOG_STMT_READ|NGX_GUILDLOG_STMT_LONG)          \
     S(filters_list, 4, NGX_GUILDLOG_STMT_READ)                                \
     S(filter_get, 5, NGX_GUILDLOG_STMT_READ)                                  \
     S(filter_patch, 6, 0)                                                     \
@@ -81,14 +82,57 @@ typedef struct {
     S(operator_channels_put, 2, 0)                                            \
     S(operator_role_put, 3, 0)                                                \
     S(operator_role_delete, 2, 0)                                             \
-    S(operator_roles_put, 2, 0)
+    S(operator_roles_put, 2, 0)                                               \
+    S(keeper_step, 0, NGX_GUILDLOG_STMT_LONG)
 
 
+/*
+ * Reading logs: rows of guildlog.log_row, the first of which is a head that
+ * says the same.  The long one is for what may have to look at every entry.
+ * S(name, function, number of arguments, flags)
+ */
+
+#define NGX_GUILDLOG_LOG_STMTS(S)                                             \
+    S(logs_page, logs_page, 15, NGX_GUILDLOG_STMT_READ)                       \
+    S(logs_search, logs_page, 15,                                             \
+      NGX_GUILDLOG_STMT_READ|NGX_GUILDLOG_STMT_LONG)                          \
+    S(logs_export, logs_export, 17,                                           \
+      NGX_GUILDLOG_STMT_READ|NGX_GUILDLOG_STMT_LONG)                          \
+    S(logs_stream, logs_stream, 14, NGX_GUILDLOG_STMT_READ)                   \
+    S(logs_resume, logs_stream, 14,                                           \
+      NGX_GUILDLOG_STMT_READ|NGX_GUILDLOG_STMT_LONG)                          \
+    S(logs_tail, logs_tail, 13, NGX_GUILDLOG_STMT_READ)                       \
+    S(logs_past, logs_tail, 13,                                               \
+      NGX_GUILDLOG_STMT_READ|NGX_GUILDLOG_STMT_LONG)
+
+/*
+ * What is asked for all streams at once: rows of a place in the arrays that
+ * came, and an arrival.
+ * S(function, number of arguments, flags)
+ */
+
+#define NGX_GUILDLOG_POLL_STMTS(S)                                            \
+    S(logs_news, 3, NGX_GUILDLOG_STMT_READ)                                   \
+    S(logs_tokens, 2, NGX_GUILDLOG_STMT_READ)
+
+
+/* the same, and the counts of what became of entries */
+
+#define NGX_GUILDLOG_RECORD_STMTS(S)                                          \
+    S(operator_record, 3, 0)                                                  \
+    S(operator_record_many, 1, 0)
+
+
+#define ngx_guildlog_log_stmt_id(name, function, nargs, flags)                \
+    ngx_guildlog_stmt_##name,
 #define ngx_guildlog_stmt_id(function, nargs, flags)                          \
     ngx_guildlog_stmt_##function,
 
 typedef enum {
     NGX_GUILDLOG_STMTS(ngx_guildlog_stmt_id)
+    NGX_GUILDLOG_RECORD_STMTS(ngx_guildlog_stmt_id)
+    NGX_GUILDLOG_LOG_STMTS(ngx_guildlog_log_stmt_id)
+    NGX_GUILDLOG_POLL_STMTS(ngx_guildlog_stmt_id)
     ngx_guildlog_stmt_last
 } ngx_guildlog_stmt_e;
 

@@ -13,7 +13,9 @@
 #include <ngx_http.h>
 
 #include "ngx_guildlog.h"
+#include "ngx_guildlog_entry.h"
 #include "ngx_guildlog_jwt.h"
+#include "ngx_guildlog_keeper.h"
 #include "ngx_guildlog_limit.h"
 #include "ngx_guildlog_pool.h"
 #include "ngx_guildlog_route.h"
@@ -24,6 +26,7 @@ typedef struct {
     ngx_array_t                    databases;  /* of database_t pointers */
     ngx_shm_zone_t                *limit_zone; /* of the name "guildlog" */
     ngx_shm_zone_t                *stats_zone;
+    ngx_flag_t                     keeper;
     ngx_flag_t                     used;       /* any directive at all */
 } ngx_http_guildlog_main_conf_t;
 
@@ -57,7 +60,10 @@ typedef struct {
 } ngx_http_guildlog_loc_conf_t;
 
 
-typedef struct ngx_http_guildlog_call_s  ngx_http_guildlog_call_t;
+typedef struct ngx_http_guildlog_call_s      ngx_http_guildlog_call_t;
+typedef struct ngx_http_guildlog_export_s    ngx_http_guildlog_export_t;
+typedef struct ngx_http_guildlog_listener_s  ngx_http_guildlog_listener_t;
+typedef struct ngx_http_guildlog_feed_s      ngx_http_guildlog_feed_t;
 
 
 /*
@@ -97,6 +103,9 @@ struct ngx_http_guildlog_call_s {
     ngx_str_t                      body;
     size_t                         body_size;  /* allocated */
     ngx_guildlog_query_t          *query;
+    ngx_http_guildlog_export_t    *export;
+    ngx_http_guildlog_listener_t  *listener;
+    unsigned                       cleaned:1;  /* its cleanup is set */
 };
 
 
@@ -106,8 +115,24 @@ typedef struct {
     ngx_guildlog_stats_t           stats;
     ngx_guildlog_jwt_cache_t      *cache;
     ngx_guildlog_pool_t          **pools;      /* by database->index */
+    ngx_guildlog_keeper_t        **keepers;    /* the same, in one worker */
     ngx_uint_t                     npools;
+    ngx_http_guildlog_feed_t     **feeds;      /* likewise; NULL: not used */
 } ngx_http_guildlog_worker_t;
+
+
+/* the columns of guildlog.log_row */
+
+typedef enum {
+    NGX_HTTP_GUILDLOG_LOG_ID = 0,       /* in the head: the status */
+    NGX_HTTP_GUILDLOG_LOG_MORE,         /* of the head */
+    NGX_HTTP_GUILDLOG_LOG_STATUS,
+    NGX_HTTP_GUILDLOG_LOG_REASON,
+    NGX_HTTP_GUILDLOG_LOG_CHANNEL,
+    NGX_HTTP_GUILDLOG_LOG_MESSAGE,
+    NGX_HTTP_GUILDLOG_LOG_DOC,          /* in the head: the body's start */
+    NGX_HTTP_GUILDLOG_LOG_COLUMNS
+} ngx_http_guildlog_log_e;
 
 
 extern ngx_module_t                ngx_http_guildlog_module;
@@ -118,9 +143,52 @@ extern ngx_http_guildlog_worker_t  ngx_http_guildlog_worker;
 
 ngx_http_guildlog_ctx_t *ngx_http_guildlog_get_ctx(ngx_http_request_t *r,
     ngx_uint_t create);
+ngx_int_t ngx_http_guildlog_preaccess_handler(ngx_http_request_t *r);
 ngx_int_t ngx_http_guildlog_access_handler(ngx_http_request_t *r);
 ngx_int_t ngx_http_guildlog_content_handler(ngx_http_request_t *r);
 ngx_int_t ngx_http_guildlog_log_handler(ngx_http_request_t *r);
+
+/*
+ * Submits the statement with the call's arguments; what comes of it goes to
+ * the route's answer.  NGX_AGAIN, or what finalizes the request.
+ */
+ngx_int_t ngx_http_guildlog_ask(ngx_http_guildlog_call_t *call,
+    const ngx_guildlog_stmt_t *stmt);
+
+/* answers with an error before any work was done */
+ngx_int_t ngx_http_guildlog_refuse(ngx_http_guildlog_call_t *call,
+    ngx_uint_t status, const ngx_str_t *error);
+
+
+/*
+ * How an endpoint starts and answers: a start function returns as ask() does,
+ * an answer function what finalizes the request, or NGX_BUSY: more is to
+ * come, by another result or by the writing of this one.
+ */
+
+/* ngx_http_guildlog_page.c */
+
+ngx_int_t ngx_http_guildlog_page_start(ngx_http_guildlog_call_t *call);
+ngx_int_t ngx_http_guildlog_page_answer(ngx_http_guildlog_call_t *call,
+    ngx_guildlog_result_t *result);
+
+/* an entry with its delivery, as JSON; the room it may take */
+size_t ngx_http_guildlog_entry_size(ngx_guildlog_result_t *result,
+    ngx_uint_t row);
+u_char *ngx_http_guildlog_entry(u_char *p, ngx_guildlog_result_t *result,
+    ngx_uint_t row);
+
+/* ngx_http_guildlog_export.c */
+
+ngx_int_t ngx_http_guildlog_export_start(ngx_http_guildlog_call_t *call);
+ngx_int_t ngx_http_guildlog_export_answer(ngx_http_guildlog_call_t *call,
+    ngx_guildlog_result_t *result);
+
+/* ngx_http_guildlog_stream.c */
+
+ngx_int_t ngx_http_guildlog_stream_start(ngx_http_guildlog_call_t *call);
+ngx_int_t ngx_http_guildlog_stream_answer(ngx_http_guildlog_call_t *call,
+    ngx_guildlog_result_t *result);
 
 
 /* ngx_http_guildlog_auth.c */
@@ -128,7 +196,7 @@ ngx_int_t ngx_http_guildlog_log_handler(ngx_http_request_t *r);
 /* words for ngx_guildlog_auth_e */
 extern const char  *ngx_http_guildlog_causes[];
 
-/* fills ctx->cause and, if it is OK, ctx->token; judges once */
+/* fills ctx->cause and, if it is OK, ctx->token; once by the same keys */
 void ngx_http_guildlog_authenticate(ngx_http_request_t *r,
     ngx_http_guildlog_ctx_t *ctx, const ngx_http_guildlog_loc_conf_t *conf);
 
@@ -138,8 +206,8 @@ ngx_int_t ngx_http_guildlog_challenge(ngx_http_request_t *r,
 
 /*
  * Charges the token, or the client's address where there is none, once a
- * request, and sets the rate headers.  NGX_OK; NGX_BUSY: over the limit;
- * NGX_ERROR if out of memory.
+ * request for the same limit, and sets the rate headers.  NGX_OK; NGX_BUSY:
+ * over the limit; NGX_ERROR if out of memory.
  */
 ngx_int_t ngx_http_guildlog_charge(ngx_http_request_t *r,
     ngx_http_guildlog_ctx_t *ctx, const ngx_http_guildlog_loc_conf_t *conf);
@@ -154,10 +222,29 @@ ngx_int_t ngx_http_guildlog_send(ngx_http_request_t *r, ngx_uint_t status,
 ngx_int_t ngx_http_guildlog_send_error(ngx_http_request_t *r,
     ngx_uint_t status, const ngx_str_t *error);
 
+ngx_int_t ngx_http_guildlog_send_json(ngx_http_request_t *r,
+    ngx_uint_t status, const ngx_str_t *body);
+
+/* answers with the one row of the result, or with why there is none */
 ngx_int_t ngx_http_guildlog_send_result(ngx_http_guildlog_call_t *call,
     ngx_guildlog_result_t *result);
 
-ngx_table_elt_t *ngx_http_guildlog_add_header(ngx_http_request_t *r,
+/* the header of an answer whose body follows; length -1: not known yet */
+ngx_int_t ngx_http_guildlog_send_head(ngx_http_request_t *r,
+    ngx_uint_t status, const ngx_str_t *type, off_t length);
+
+/* what the head of log rows says; 0: none came */
+ngx_uint_t ngx_http_guildlog_log_status(ngx_guildlog_result_t *result);
+
+/*
+ * True if log rows have come, behind their head; otherwise the request is
+ * answered, and *rc is what finalizes it.
+ */
+ngx_uint_t ngx_http_guildlog_has_log(ngx_http_guildlog_call_t *call,
+    ngx_guildlog_result_t *result, ngx_int_t *rc);
+
+/* in place of one of this name, which an internal redirect may have kept */
+ngx_table_elt_t *ngx_http_guildlog_set_header(ngx_http_request_t *r,
     const char *name, const ngx_str_t *value);
 
 

@@ -9,14 +9,21 @@
 
 static ngx_guildlog_auth_e ngx_http_guildlog_bearer(ngx_http_request_t *r,
     ngx_str_t *text);
+static ngx_uint_t ngx_http_guildlog_same_limit(
+    const ngx_http_guildlog_limit_conf_t *a,
+    const ngx_http_guildlog_limit_conf_t *b);
+static ngx_uint_t ngx_http_guildlog_equal(const ngx_str_t *a,
+    const ngx_str_t *b);
+static ngx_int_t ngx_http_guildlog_take_one(ngx_http_request_t *r,
+    ngx_http_guildlog_ctx_t *ctx,
+    const ngx_http_guildlog_limit_conf_t *limit);
 static ngx_int_t ngx_http_guildlog_limit_key(ngx_http_request_t *r,
     ngx_http_guildlog_ctx_t *ctx, const ngx_http_guildlog_limit_conf_t *limit,
     ngx_str_t *key);
 static ngx_int_t ngx_http_guildlog_address(ngx_http_request_t *r,
     ngx_str_t *address);
 static ngx_int_t ngx_http_guildlog_limit_headers(ngx_http_request_t *r,
-    ngx_http_guildlog_ctx_t *ctx,
-    const ngx_http_guildlog_limit_conf_t *limit, ngx_int_t rc);
+    ngx_http_guildlog_ctx_t *ctx);
 static ngx_int_t ngx_http_guildlog_number_header(ngx_http_request_t *r,
     const char *name, ngx_uint_t n);
 
@@ -33,7 +40,9 @@ ngx_http_guildlog_authenticate(ngx_http_request_t *r,
 {
     ngx_str_t  text;
 
-    if (ctx->judged == conf) {
+    if (ctx->judged && ctx->judged->keys == conf->keys
+        && ngx_http_guildlog_equal(&ctx->judged->issuer, &conf->issuer))
+    {
         return;
     }
 
@@ -124,7 +133,7 @@ ngx_http_guildlog_challenge(ngx_http_request_t *r,
     static const ngx_str_t  invalid =
         ngx_string("Bearer realm=\"guildlog\", error=\"invalid_token\"");
 
-    h = ngx_http_guildlog_add_header(r, "WWW-Authenticate",
+    h = ngx_http_guildlog_set_header(r, "WWW-Authenticate",
                                      ctx->cause == NGX_GUILDLOG_AUTH_MISSING
                                      ? &plain : &invalid);
     if (h == NULL) {
@@ -142,8 +151,6 @@ ngx_http_guildlog_charge(ngx_http_request_t *r, ngx_http_guildlog_ctx_t *ctx,
     const ngx_http_guildlog_loc_conf_t *conf)
 {
     ngx_int_t                              rc;
-    ngx_str_t                              key;
-    ngx_guildlog_stats_t                  *stats;
     const ngx_http_guildlog_limit_conf_t  *limit;
 
     limit = conf->limit;
@@ -152,14 +159,69 @@ ngx_http_guildlog_charge(ngx_http_request_t *r, ngx_http_guildlog_ctx_t *ctx,
         return NGX_OK;
     }
 
-    if (ctx->charged == limit) {
-        return ctx->limited ? NGX_BUSY : NGX_OK;
+    if (ctx->charged == NULL
+        || !ngx_http_guildlog_same_limit(ctx->charged, limit))
+    {
+        rc = ngx_http_guildlog_take_one(r, ctx, limit);
+
+        if (rc != NGX_OK) {
+            return rc == NGX_DECLINED ? NGX_OK : NGX_ERROR;
+        }
     }
+
+    ctx->charged = limit;
+    ctx->limited = ctx->over && !limit->dry_run;
+
+    if (ngx_http_guildlog_limit_headers(r, ctx) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    return ctx->limited ? NGX_BUSY : NGX_OK;
+}
+
+
+static ngx_uint_t
+ngx_http_guildlog_same_limit(const ngx_http_guildlog_limit_conf_t *a,
+    const ngx_http_guildlog_limit_conf_t *b)
+{
+    if (a == b) {
+        return 1;
+    }
+
+    if (a->zone != b->zone || !ngx_http_guildlog_equal(&a->prefix, &b->prefix))
+    {
+        return 0;
+    }
+
+    if (a->key == NULL || b->key == NULL) {
+        return a->key == b->key;
+    }
+
+    return ngx_http_guildlog_equal(&a->key->value, &b->key->value);
+}
+
+
+static ngx_uint_t
+ngx_http_guildlog_equal(const ngx_str_t *a, const ngx_str_t *b)
+{
+    return a->len == b->len && ngx_memcmp(a->data, b->data, a->len) == 0;
+}
+
+
+/* sets ctx->over; NGX_DECLINED: the request has no key, it is not limited */
+
+static ngx_int_t
+ngx_http_guildlog_take_one(ngx_http_request_t *r,
+    ngx_http_guildlog_ctx_t *ctx, const ngx_http_guildlog_limit_conf_t *limit)
+{
+    ngx_int_t              rc;
+    ngx_str_t              key;
+    ngx_guildlog_stats_t  *stats;
 
     rc = ngx_http_guildlog_limit_key(r, ctx, limit, &key);
 
     if (rc != NGX_OK) {
-        return rc == NGX_DECLINED ? NGX_OK : NGX_ERROR;
+        return rc;
     }
 
     stats = &ngx_http_guildlog_worker.stats;
@@ -179,22 +241,9 @@ ngx_http_guildlog_charge(ngx_http_request_t *r, ngx_http_guildlog_ctx_t *ctx,
 
     ctx->over = (rc == NGX_BUSY);
 
-    if (limit->dry_run) {
-        rc = NGX_OK;
-    }
-
-    ctx->charged = limit;
-    ctx->limited = (rc == NGX_BUSY);
-
-    if (ngx_http_guildlog_limit_headers(r, ctx, limit, rc) != NGX_OK) {
-        return NGX_ERROR;
-    }
-
-    return rc;
+    return NGX_OK;
 }
 
-
-/* NGX_DECLINED: the key of this request is empty, it is not limited */
 
 static ngx_int_t
 ngx_http_guildlog_limit_key(ngx_http_request_t *r,
@@ -292,8 +341,7 @@ ngx_http_guildlog_address(ngx_http_request_t *r, ngx_str_t *address)
 
 static ngx_int_t
 ngx_http_guildlog_limit_headers(ngx_http_request_t *r,
-    ngx_http_guildlog_ctx_t *ctx,
-    const ngx_http_guildlog_limit_conf_t *limit, ngx_int_t rc)
+    ngx_http_guildlog_ctx_t *ctx)
 {
     u_char      *p;
     ngx_str_t    value;
@@ -323,14 +371,15 @@ ngx_http_guildlog_limit_headers(ngx_http_request_t *r,
                             ctx->limit.remaining, reset)
                 - p;
 
-    if (ngx_http_guildlog_add_header(r, "RateLimit-Policy", &limit->policy)
+    if (ngx_http_guildlog_set_header(r, "RateLimit-Policy",
+                                     &ctx->charged->policy)
         == NULL
-        || ngx_http_guildlog_add_header(r, "RateLimit", &value) == NULL)
+        || ngx_http_guildlog_set_header(r, "RateLimit", &value) == NULL)
     {
         return NGX_ERROR;
     }
 
-    if (rc != NGX_BUSY) {
+    if (!ctx->limited) {
         return NGX_OK;
     }
 
@@ -351,5 +400,5 @@ ngx_http_guildlog_number_header(ngx_http_request_t *r, const char *name,
 
     value.len = ngx_sprintf(value.data, "%ui", n) - value.data;
 
-    return ngx_http_guildlog_add_header(r, name, &value) ? NGX_OK : NGX_ERROR;
+    return ngx_http_guildlog_set_header(r, name, &value) ? NGX_OK : NGX_ERROR;
 }

@@ -409,6 +409,12 @@ ngx_http_guildlog_conf_serve(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
                  "the operator's is never exposed";
     }
 
+    clcf = ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module);
+
+    if (clcf->handler) {
+        return "stands in a location that has another handler";
+    }
+
     args = cf->args->elts;
 
     for (i = 1; i < cf->args->nelts; i++) {
@@ -428,7 +434,6 @@ ngx_http_guildlog_conf_serve(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
     glcf->serves = 1;
     glcf->plane = (ngx_guildlog_plane_e) cmd->offset;
 
-    clcf = ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module);
     clcf->handler = ngx_http_guildlog_content_handler;
 
     ngx_http_guildlog_used(cf);
@@ -443,6 +448,13 @@ ngx_http_guildlog_conf_status(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
     ngx_http_core_loc_conf_t  *clcf;
 
     clcf = ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module);
+
+    if (clcf->handler) {
+        return clcf->handler == ngx_http_guildlog_status_handler
+               ? "is duplicate"
+               : "stands in a location that has another handler";
+    }
+
     clcf->handler = ngx_http_guildlog_status_handler;
 
     ngx_http_guildlog_used(cf);
@@ -782,7 +794,7 @@ ngx_http_guildlog_used(ngx_conf_t *cf)
 }
 
 
-/* "name=value": splits a parameter of a directive */
+/* "name=value": splits a parameter of a directive; the value is not empty */
 
 static ngx_uint_t
 ngx_http_guildlog_is(ngx_str_t *arg, const char *name, ngx_str_t *value)
@@ -791,7 +803,7 @@ ngx_http_guildlog_is(ngx_str_t *arg, const char *name, ngx_str_t *value)
 
     len = ngx_strlen(name);
 
-    if (arg->len <= len || arg->data[len] != '='
+    if (arg->len <= len + 1 || arg->data[len] != '='
         || ngx_strncmp(arg->data, name, len) != 0)
     {
         return 0;

@@ -11,11 +11,14 @@
 
 
 static void *ngx_http_guildlog_create_main_conf(ngx_conf_t *cf);
+static char *ngx_http_guildlog_init_main_conf(ngx_conf_t *cf, void *conf);
 static void *ngx_http_guildlog_create_loc_conf(ngx_conf_t *cf);
 static char *ngx_http_guildlog_merge_loc_conf(ngx_conf_t *cf, void *parent,
     void *child);
 static char *ngx_http_guildlog_merge_plane(ngx_conf_t *cf,
     ngx_http_guildlog_loc_conf_t *conf);
+static ngx_uint_t ngx_http_guildlog_is_pattern(
+    ngx_http_core_loc_conf_t *clcf);
 static ngx_guildlog_database_t *ngx_http_guildlog_find_database(
     ngx_conf_t *cf, ngx_str_t *name);
 static ngx_int_t ngx_http_guildlog_preconfiguration(ngx_conf_t *cf);
@@ -31,10 +34,17 @@ static void ngx_http_guildlog_exit_process(ngx_cycle_t *cycle);
 static ngx_command_t  ngx_http_guildlog_commands[] = {
 
     { ngx_string("guildlog_database"),
-      NGX_HTTP_MAIN_CONF|NGX_CONF_1MORE,
+      NGX_HTTP_MAIN_CONF|NGX_CONF_ANY,
       ngx_http_guildlog_conf_database,
       NGX_HTTP_MAIN_CONF_OFFSET,
       0,
+      NULL },
+
+    { ngx_string("guildlog_keeper"),
+      NGX_HTTP_MAIN_CONF|NGX_CONF_FLAG,
+      ngx_conf_set_flag_slot,
+      NGX_HTTP_MAIN_CONF_OFFSET,
+      offsetof(ngx_http_guildlog_main_conf_t, keeper),
       NULL },
 
     { ngx_string("guildlog_key"),
@@ -109,7 +119,7 @@ static ngx_http_module_t  ngx_http_guildlog_module_ctx = {
     ngx_http_guildlog_postconfiguration,   /* postconfiguration */
 
     ngx_http_guildlog_create_main_conf,    /* create main configuration */
-    NULL,                                  /* init main configuration */
+    ngx_http_guildlog_init_main_conf,      /* init main configuration */
 
     NULL,                                  /* create server configuration */
     NULL,                                  /* merge server configuration */
@@ -179,6 +189,12 @@ ngx_http_guildlog_init_process(ngx_cycle_t *cycle)
         return NGX_ERROR;
     }
 
+    worker->keepers = ngx_pcalloc(cycle->pool, gmcf->databases.nelts
+                                           * sizeof(ngx_guildlog_keeper_t *));
+    if (worker->keepers == NULL) {
+        return NGX_ERROR;
+    }
+
     ctx = (ngx_http_conf_ctx_t *) ngx_get_conf(cycle->conf_ctx,
                                                ngx_http_module);
     clcf = ctx->loc_conf[ngx_http_core_module.ctx_index];
@@ -194,6 +210,16 @@ ngx_http_guildlog_init_process(ngx_cycle_t *cycle)
         }
 
         worker->npools++;
+
+        if (ngx_worker != 0 || !gmcf->keeper) {
+            continue;
+        }
+
+        worker->keepers[i] = ngx_guildlog_keeper_create(cycle,
+                                                        worker->pools[i]);
+        if (worker->keepers[i] == NULL) {
+            return NGX_ERROR;
+        }
     }
 
     return NGX_OK;
@@ -209,6 +235,10 @@ ngx_http_guildlog_exit_process(ngx_cycle_t *cycle)
     worker = &ngx_http_guildlog_worker;
 
     for (i = 0; i < worker->npools; i++) {
+        if (worker->keepers[i]) {
+            ngx_guildlog_keeper_destroy(worker->keepers[i]);
+        }
+
         ngx_guildlog_pool_destroy(worker->pools[i]);
     }
 
@@ -242,7 +272,20 @@ ngx_http_guildlog_create_main_conf(ngx_conf_t *cf)
         return NULL;
     }
 
+    gmcf->keeper = NGX_CONF_UNSET;
+
     return gmcf;
+}
+
+
+static char *
+ngx_http_guildlog_init_main_conf(ngx_conf_t *cf, void *conf)
+{
+    ngx_http_guildlog_main_conf_t *gmcf = conf;
+
+    ngx_conf_init_value(gmcf->keeper, 1);
+
+    return NGX_CONF_OK;
 }
 
 
@@ -280,6 +323,20 @@ ngx_http_guildlog_merge_loc_conf(ngx_conf_t *cf, void *parent, void *child)
 {
     ngx_http_guildlog_loc_conf_t *prev = parent;
     ngx_http_guildlog_loc_conf_t *conf = child;
+
+    ngx_http_core_loc_conf_t  *clcf;
+
+    clcf = ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module);
+
+    /* "if" and "limit_except" within the location belong to it */
+
+    if (clcf->noname && prev->serves) {
+        conf->serves = 1;
+        conf->plane = prev->plane;
+        conf->prefix = prev->prefix;
+        conf->database_name = prev->database_name;
+        clcf->handler = ngx_http_guildlog_content_handler;
+    }
 
     ngx_conf_merge_ptr_value(conf->keys, prev->keys, NULL);
     ngx_conf_merge_str_value(conf->issuer, prev->issuer, "guildlog");
@@ -320,7 +377,11 @@ static char *
 ngx_http_guildlog_merge_plane(ngx_conf_t *cf,
     ngx_http_guildlog_loc_conf_t *conf)
 {
+    const char                *name;
     ngx_http_core_loc_conf_t  *clcf;
+
+    name = conf->plane == NGX_GUILDLOG_API ? "guildlog_api"
+                                           : "guildlog_operator";
 
     conf->database = ngx_http_guildlog_find_database(cf,
                                                      &conf->database_name);
@@ -330,15 +391,29 @@ ngx_http_guildlog_merge_plane(ngx_conf_t *cf,
 
     if (conf->keys == NULL) {
         ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
-                           "\"%s\" needs a \"guildlog_key\"",
-                           conf->plane == NGX_GUILDLOG_API
-                           ? "guildlog_api" : "guildlog_operator");
+                           "\"%s\" needs a \"guildlog_key\"", name);
         return NGX_CONF_ERROR;
     }
 
     clcf = ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module);
 
+    if (clcf->handler != ngx_http_guildlog_content_handler) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                           "location \"%V\" has another handler beside "
+                           "\"%s\"", &clcf->name, name);
+        return NGX_CONF_ERROR;
+    }
+
     if (conf->prefix.data == NULL) {
+
+        if (ngx_http_guildlog_is_pattern(clcf)) {
+            ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                               "location \"%V\" does not tell the prefix of "
+                               "its paths, \"%s\" needs it",
+                               &clcf->name, name);
+            return NGX_CONF_ERROR;
+        }
+
         conf->prefix = clcf->name;
     }
 
@@ -356,6 +431,21 @@ ngx_http_guildlog_merge_plane(ngx_conf_t *cf,
     clcf->client_max_body_size = 0;
 
     return NGX_CONF_OK;
+}
+
+
+/* a regular expression, or a name for redirects: no path begins with it */
+
+static ngx_uint_t
+ngx_http_guildlog_is_pattern(ngx_http_core_loc_conf_t *clcf)
+{
+#if (NGX_PCRE)
+    if (clcf->regex) {
+        return 1;
+    }
+#endif
+
+    return clcf->name.len == 0 || clcf->name.data[0] != '/';
 }
 
 
@@ -425,6 +515,13 @@ ngx_http_guildlog_postconfiguration(ngx_conf_t *cf)
     gmcf->stats_zone->init = ngx_guildlog_stats_init_zone;
 
     cmcf = ngx_http_conf_get_module_main_conf(cf, ngx_http_core_module);
+
+    h = ngx_array_push(&cmcf->phases[NGX_HTTP_PREACCESS_PHASE].handlers);
+    if (h == NULL) {
+        return NGX_ERROR;
+    }
+
+    *h = ngx_http_guildlog_preaccess_handler;
 
     h = ngx_array_push(&cmcf->phases[NGX_HTTP_ACCESS_PHASE].handlers);
     if (h == NULL) {

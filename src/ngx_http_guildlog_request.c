@@ -8,25 +8,48 @@
 
 
 static void ngx_http_guildlog_ctx_cleanup(void *data);
+static ngx_int_t ngx_http_guildlog_guard(ngx_http_request_t *r,
+    ngx_http_guildlog_ctx_t *ctx, const ngx_http_guildlog_loc_conf_t *conf);
 static ngx_int_t ngx_http_guildlog_admit(ngx_http_guildlog_call_t *call);
 static ngx_int_t ngx_http_guildlog_match(ngx_http_guildlog_call_t *call);
 static ngx_int_t ngx_http_guildlog_method_not_allowed(
     ngx_http_guildlog_call_t *call, ngx_uint_t methods);
 static ngx_int_t ngx_http_guildlog_permit(ngx_http_guildlog_call_t *call);
 static ngx_int_t ngx_http_guildlog_bind(ngx_http_guildlog_call_t *call);
+static void ngx_http_guildlog_bind_bot(ngx_http_guildlog_call_t *call,
+    ngx_str_t *bot);
 static ngx_int_t ngx_http_guildlog_skip(ngx_http_guildlog_call_t *call);
 static ngx_int_t ngx_http_guildlog_read(ngx_http_guildlog_call_t *call);
-static ngx_int_t ngx_http_guildlog_check_type(ngx_http_request_t *r);
+static ngx_int_t ngx_http_guildlog_check_type(
+    ngx_http_guildlog_call_t *call);
+static ngx_uint_t ngx_http_guildlog_is_type(ngx_http_request_t *r,
+    const ngx_str_t *expected);
 static void ngx_http_guildlog_read_handler(ngx_http_request_t *r);
 static ngx_int_t ngx_http_guildlog_read_more(ngx_http_guildlog_call_t *call);
 static ngx_int_t ngx_http_guildlog_take(ngx_http_guildlog_call_t *call);
 static ngx_int_t ngx_http_guildlog_body(ngx_http_guildlog_call_t *call);
+static ngx_int_t ngx_http_guildlog_entries(ngx_http_guildlog_call_t *call);
 static ngx_int_t ngx_http_guildlog_submit(ngx_http_guildlog_call_t *call);
 static void ngx_http_guildlog_call_cleanup(void *data);
 static void ngx_http_guildlog_done(void *data, ngx_guildlog_result_t *result);
-static ngx_int_t ngx_http_guildlog_refuse(ngx_http_guildlog_call_t *call,
-    ngx_uint_t status, const ngx_str_t *error);
 static uint64_t ngx_http_guildlog_now_us(void);
+
+
+typedef struct {
+    ngx_int_t  (*start)(ngx_http_guildlog_call_t *call);
+    ngx_int_t  (*answer)(ngx_http_guildlog_call_t *call,
+                         ngx_guildlog_result_t *result);
+} ngx_http_guildlog_answer_t;
+
+
+/* in the order of ngx_guildlog_answer_e */
+
+static const ngx_http_guildlog_answer_t  ngx_http_guildlog_answers[] = {
+    { ngx_http_guildlog_submit, ngx_http_guildlog_send_result },
+    { ngx_http_guildlog_page_start, ngx_http_guildlog_page_answer },
+    { ngx_http_guildlog_export_start, ngx_http_guildlog_export_answer },
+    { ngx_http_guildlog_stream_start, ngx_http_guildlog_stream_answer }
+};
 
 
 /* the context outlives internal redirects, which wipe r->ctx */
@@ -83,6 +106,42 @@ ngx_http_guildlog_ctx_cleanup(void *data)
 
 
 /*
+ * nginx runs no access phase for subrequests: a location that auth_request
+ * or an include leads into asks here.  "satisfy any" cannot be judged by one
+ * of its modules alone, there nginx's own way stands.
+ */
+
+ngx_int_t
+ngx_http_guildlog_preaccess_handler(ngx_http_request_t *r)
+{
+    ngx_http_guildlog_ctx_t             *ctx;
+    ngx_http_core_loc_conf_t            *clcf;
+    const ngx_http_guildlog_loc_conf_t  *conf;
+
+    conf = ngx_http_get_module_loc_conf(r, ngx_http_guildlog_module);
+
+    if (r == r->main || conf->serves || !conf->auth) {
+        return NGX_DECLINED;
+    }
+
+    clcf = ngx_http_get_module_loc_conf(r, ngx_http_core_module);
+
+    if (clcf->satisfy == NGX_HTTP_SATISFY_ANY) {
+        return NGX_DECLINED;
+    }
+
+    ctx = ngx_http_guildlog_get_ctx(r, 1);
+    if (ctx == NULL) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    ngx_http_guildlog_authenticate(r, ctx, conf);
+
+    return ngx_http_guildlog_guard(r, ctx, conf);
+}
+
+
+/*
  * guildlog_auth and guildlog_limit on a location of somebody else.  A plane
  * of ours asks by itself, in its content handler, so that no "satisfy any"
  * stands between it and the token.
@@ -92,6 +151,7 @@ ngx_int_t
 ngx_http_guildlog_access_handler(ngx_http_request_t *r)
 {
     ngx_int_t                            rc;
+    ngx_uint_t                           refused;
     ngx_http_guildlog_ctx_t             *ctx;
     const ngx_http_guildlog_loc_conf_t  *conf;
 
@@ -110,9 +170,13 @@ ngx_http_guildlog_access_handler(ngx_http_request_t *r)
         ngx_http_guildlog_authenticate(r, ctx, conf);
     }
 
+    refused = ctx->limited;
+
     rc = ngx_http_guildlog_charge(r, ctx, conf);
 
-    if (rc == NGX_BUSY) {
+    /* the page that error_page has for it is not refused again */
+
+    if (rc == NGX_BUSY && !refused) {
         return NGX_HTTP_TOO_MANY_REQUESTS;
     }
 
@@ -120,19 +184,23 @@ ngx_http_guildlog_access_handler(ngx_http_request_t *r)
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 
-    if (!conf->auth) {
-        return NGX_DECLINED;
+    return conf->auth ? ngx_http_guildlog_guard(r, ctx, conf) : NGX_DECLINED;
+}
+
+
+static ngx_int_t
+ngx_http_guildlog_guard(ngx_http_request_t *r, ngx_http_guildlog_ctx_t *ctx,
+    const ngx_http_guildlog_loc_conf_t *conf)
+{
+    if (ctx->authenticated) {
+        return ctx->token.kind <= conf->auth ? NGX_OK : NGX_HTTP_FORBIDDEN;
     }
 
-    if (!ctx->authenticated) {
-        if (ngx_http_guildlog_challenge(r, ctx) != NGX_OK) {
-            return NGX_HTTP_INTERNAL_SERVER_ERROR;
-        }
-
-        return NGX_HTTP_UNAUTHORIZED;
+    if (ngx_http_guildlog_challenge(r, ctx) != NGX_OK) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 
-    return ctx->token.kind <= conf->auth ? NGX_OK : NGX_HTTP_FORBIDDEN;
+    return NGX_HTTP_UNAUTHORIZED;
 }
 
 
@@ -234,43 +302,44 @@ ngx_http_guildlog_admit(ngx_http_guildlog_call_t *call)
 static ngx_int_t
 ngx_http_guildlog_match(ngx_http_guildlog_call_t *call)
 {
-    ngx_str_t            path;
-    ngx_uint_t           methods;
+    u_char              *p;
+    ngx_str_t            sent, path;
+    ngx_uint_t           method, methods;
     ngx_http_request_t  *r;
 
-    static const ngx_str_t  too_large =
-        ngx_string("the request line or a header is too large");
-    static const ngx_str_t  malformed = ngx_string("malformed request");
+    static const ngx_str_t  malformed =
+        ngx_string("malformed request, or a header is too large");
 
     r = call->request;
 
-    /* "error_page 400 … /api/": nginx could not read the request itself */
+    sent = r->unparsed_uri;
+    p = ngx_strlchr(sent.data, sent.data + sent.len, '?');
+
+    if (p) {
+        sent.len = p - sent.data;
+    }
+
+    path = r->uri;
+    method = r->method;
+
+    /* "error_page 400 … /api/": what nginx itself would not take */
 
     switch (r->err_status) {
 
     case 0:
         break;
 
-    case NGX_HTTP_NOT_ALLOWED:
-        return ngx_http_guildlog_method_not_allowed(call,
-                                                    NGX_HTTP_GET
-                                                    |NGX_HTTP_HEAD);
+    case NGX_HTTP_NOT_ALLOWED: /* TRACE; path and method were replaced */
+        path = sent;
+        method = 0;
+        break;
 
     case NGX_HTTP_BAD_REQUEST:
         return ngx_http_guildlog_refuse(call, r->err_status, &malformed);
 
-    case NGX_HTTP_REQUEST_URI_TOO_LARGE:
-        return ngx_http_guildlog_refuse(call, r->err_status, &too_large);
-
-    case NGX_HTTP_REQUEST_HEADER_TOO_LARGE:
-        return ngx_http_guildlog_refuse(call, NGX_HTTP_BAD_REQUEST,
-                                        &too_large);
-
     default:
         return ngx_http_guildlog_refuse(call, r->err_status, NULL);
     }
-
-    path = r->uri;
 
     if (path.len < call->conf->prefix.len
         || ngx_strncmp(path.data, call->conf->prefix.data,
@@ -286,16 +355,14 @@ ngx_http_guildlog_match(ngx_http_guildlog_call_t *call)
     /* r->uri is decoded: a slash inside of a piece cannot be told any more */
 
     if (r->quoted_uri
-        && ngx_strlcasestrn(r->unparsed_uri.data,
-                            r->unparsed_uri.data + r->unparsed_uri.len
-                            - (r->args.len ? r->args.len + 1 : 0),
+        && ngx_strlcasestrn(sent.data, sent.data + sent.len,
                             (u_char *) "%2f", 3 - 1))
     {
         return ngx_http_guildlog_refuse(call, NGX_HTTP_NOT_FOUND, NULL);
     }
 
-    call->route = ngx_guildlog_route_match(call->conf->plane, r->method,
-                                           &path, &call->guild, call->pieces,
+    call->route = ngx_guildlog_route_match(call->conf->plane, method, &path,
+                                           &call->guild, call->pieces,
                                            &methods);
     call->ctx->route = call->route;
 
@@ -348,7 +415,7 @@ ngx_http_guildlog_method_not_allowed(ngx_http_guildlog_call_t *call,
 
     allow.len = p - allow.data;
 
-    if (ngx_http_guildlog_add_header(call->request, "Allow", &allow) == NULL)
+    if (ngx_http_guildlog_set_header(call->request, "Allow", &allow) == NULL)
     {
         return NGX_ERROR;
     }
@@ -419,13 +486,7 @@ ngx_http_guildlog_bind(ngx_http_guildlog_call_t *call)
         call->args[call->nargs++] = call->ctx->token.jti;
         call->args[call->nargs++] = call->guild;
 
-        if (bot.data) {
-            ngx_str_set(&call->args[call->nargs], "1");
-        } else {
-            ngx_str_set(&call->args[call->nargs], "0");
-        }
-
-        call->nargs++;
+        ngx_http_guildlog_bind_bot(call, &bot);
 
         if (call->ctx->token.kind == NGX_GUILDLOG_ADMIN) {
             ngx_str_set(&call->args[call->nargs], "1");
@@ -437,6 +498,10 @@ ngx_http_guildlog_bind(ngx_http_guildlog_call_t *call)
 
     } else if (rc == NGX_OK && call->guild.len) {
         call->args[call->nargs++] = call->guild;
+
+        if (route->flags & NGX_GUILDLOG_ROUTE_ENTRIES) {
+            ngx_http_guildlog_bind_bot(call, &bot);
+        }
     }
 
     if (rc == NGX_OK) {
@@ -466,6 +531,19 @@ ngx_http_guildlog_bind(ngx_http_guildlog_call_t *call)
 }
 
 
+static void
+ngx_http_guildlog_bind_bot(ngx_http_guildlog_call_t *call, ngx_str_t *bot)
+{
+    if (bot->data) {
+        ngx_str_set(&call->args[call->nargs], "1");
+    } else {
+        ngx_str_set(&call->args[call->nargs], "0");
+    }
+
+    call->nargs++;
+}
+
+
 /* no body is asked for: what comes is discarded, for any method */
 
 static ngx_int_t
@@ -476,13 +554,19 @@ ngx_http_guildlog_skip(ngx_http_guildlog_call_t *call)
 
     r = call->request;
 
+    /* what goes on for long has to have the connection to itself */
+
+    if (r != r->main && call->route->answer > NGX_GUILDLOG_PAGE) {
+        return ngx_http_guildlog_refuse(call, NGX_HTTP_NOT_FOUND, NULL);
+    }
+
     rc = ngx_http_discard_request_body(r);
 
     if (rc != NGX_OK) {
         return rc;
     }
 
-    rc = ngx_http_guildlog_submit(call);
+    rc = ngx_http_guildlog_answers[call->route->answer].start(call);
 
     if (rc == NGX_AGAIN) {
         r->main->count++;
@@ -510,7 +594,7 @@ ngx_http_guildlog_read(ngx_http_guildlog_call_t *call)
     }
 
     if ((n > 0 || r->headers_in.chunked)
-        && ngx_http_guildlog_check_type(r) != NGX_OK)
+        && ngx_http_guildlog_check_type(call) != NGX_OK)
     {
         return ngx_http_guildlog_refuse(call,
                                         NGX_HTTP_UNSUPPORTED_MEDIA_TYPE,
@@ -548,31 +632,46 @@ ngx_http_guildlog_read(ngx_http_guildlog_call_t *call)
 }
 
 
+static const ngx_str_t  ngx_http_guildlog_ndjson =
+    ngx_string("application/x-ndjson");
+
+
 static ngx_int_t
-ngx_http_guildlog_check_type(ngx_http_request_t *r)
+ngx_http_guildlog_check_type(ngx_http_guildlog_call_t *call)
 {
-    size_t      len;
+    static const ngx_str_t  json = ngx_string("application/json");
+
+    if (ngx_http_guildlog_is_type(call->request, &json)) {
+        return NGX_OK;
+    }
+
+    if ((call->route->flags & NGX_GUILDLOG_ROUTE_ENTRIES)
+        && ngx_http_guildlog_is_type(call->request,
+                                     &ngx_http_guildlog_ndjson))
+    {
+        return NGX_OK;
+    }
+
+    return NGX_DECLINED;
+}
+
+
+static ngx_uint_t
+ngx_http_guildlog_is_type(ngx_http_request_t *r, const ngx_str_t *expected)
+{
     ngx_str_t  *type;
 
     if (r->headers_in.content_type == NULL) {
-        return NGX_DECLINED;
+        return 0;
     }
 
     type = &r->headers_in.content_type->value;
-    len = sizeof("application/json") - 1;
 
-    if (type->len < len
-        || ngx_strncasecmp(type->data, (u_char *) "application/json", len)
-           != 0)
-    {
-        return NGX_DECLINED;
-    }
-
-    if (type->len > len && type->data[len] != ';' && type->data[len] != ' ') {
-        return NGX_DECLINED;
-    }
-
-    return NGX_OK;
+    return type->len >= expected->len
+           && ngx_strncasecmp(type->data, expected->data, expected->len) == 0
+           && (type->len == expected->len
+               || type->data[expected->len] == ';'
+               || type->data[expected->len] == ' ');
 }
 
 
@@ -638,24 +737,35 @@ ngx_http_guildlog_read_more(ngx_http_guildlog_call_t *call)
 }
 
 
-/* copies what has come of the body, and gives nginx its buffers back */
+/*
+ * Copies what has come of the body.  A body read by somebody else (an
+ * internal redirect, a mirror) may be in a file, and stays as it is; of one
+ * read here, nginx gets its buffers back.
+ */
 
 static ngx_int_t
 ngx_http_guildlog_take(ngx_http_guildlog_call_t *call)
 {
-    size_t        n, size;
-    u_char       *p;
-    ngx_buf_t    *b;
-    ngx_chain_t  *cl;
+    size_t               n, size;
+    u_char              *p;
+    ngx_buf_t           *b;
+    ngx_chain_t         *cl;
+    ngx_http_request_t  *r;
 
-    if (call->request->request_body == NULL) {
+    r = call->request;
+
+    if (r->request_body == NULL) {
         return NGX_OK;
     }
 
-    for (cl = call->request->request_body->bufs; cl; cl = cl->next) {
+    for (cl = r->request_body->bufs; cl; cl = cl->next) {
 
         b = cl->buf;
-        n = b->last - b->pos;
+        n = ngx_buf_size(b);
+
+        if (n == 0) {
+            continue;
+        }
 
         if (call->body.len + n > call->conf->max_body) {
             return ngx_http_guildlog_refuse(call,
@@ -666,24 +776,37 @@ ngx_http_guildlog_take(ngx_http_guildlog_call_t *call)
         if (call->body.len + n > call->body_size) {
             size = ngx_max(call->body_size * 2, call->body.len + n);
 
-            p = ngx_pnalloc(call->request->pool, size);
+            p = ngx_pnalloc(r->pool, size);
             if (p == NULL) {
                 return NGX_ERROR;
             }
 
             ngx_memcpy(p, call->body.data, call->body.len);
-            ngx_pfree(call->request->pool, call->body.data);
+            ngx_pfree(r->pool, call->body.data);
 
             call->body.data = p;
             call->body_size = size;
         }
 
-        ngx_memcpy(call->body.data + call->body.len, b->pos, n);
+        p = call->body.data + call->body.len;
+
+        if (ngx_buf_in_memory(b)) {
+            ngx_memcpy(p, b->pos, n);
+
+        } else if (ngx_read_file(b->file, p, n, b->file_pos) != (ssize_t) n) {
+            return NGX_ERROR;
+        }
+
         call->body.len += n;
-        b->pos = b->last;
+
+        if (r->request_body_no_buffering) {
+            b->pos = b->last;
+        }
     }
 
-    call->request->request_body->bufs = NULL;
+    if (r->request_body_no_buffering) {
+        r->request_body->bufs = NULL;
+    }
 
     return NGX_OK;
 }
@@ -699,6 +822,10 @@ ngx_http_guildlog_body(ngx_http_guildlog_call_t *call)
     static const ngx_str_t  missing =
         ngx_string("body: must be a JSON object");
 
+    if (call->route->flags & NGX_GUILDLOG_ROUTE_ENTRIES) {
+        return ngx_http_guildlog_entries(call);
+    }
+
     if (call->body.len == 0) {
         return ngx_http_guildlog_refuse(call, NGX_HTTP_BAD_REQUEST,
                                         &missing);
@@ -706,9 +833,12 @@ ngx_http_guildlog_body(ngx_http_guildlog_call_t *call)
 
     json = ngx_guildlog_json_parse(call->request->pool, &call->body, &error);
 
-    rc = json ? ngx_guildlog_route_body(call->request->pool, call->route,
-                                        json, &error)
-              : NGX_DECLINED;
+    if (json) {
+        rc = ngx_guildlog_route_body(call->request->pool, call->route, json,
+                                     &error);
+    } else {
+        rc = error.len ? NGX_DECLINED : NGX_ERROR;
+    }
 
     if (rc == NGX_DECLINED) {
         return ngx_http_guildlog_refuse(call, NGX_HTTP_BAD_REQUEST, &error);
@@ -724,17 +854,69 @@ ngx_http_guildlog_body(ngx_http_guildlog_call_t *call)
 }
 
 
-/* NGX_AGAIN: the answer comes with done() */
+/* a body that begins as an object does is a line, whatever its type says */
+
+static ngx_int_t
+ngx_http_guildlog_entries(ngx_http_guildlog_call_t *call)
+{
+    u_char               *p, *last;
+    int64_t               now_ms;
+    ngx_int_t             rc;
+    ngx_str_t             error, array;
+    ngx_uint_t            ndjson;
+    ngx_time_t           *tp;
+    ngx_http_request_t   *r;
+
+    r = call->request;
+
+    p = call->body.data;
+    last = p + call->body.len;
+
+    while (p < last && (*p == ' ' || *p == '\t' || *p == CR || *p == LF)) {
+        p++;
+    }
+
+    ndjson = (p < last && *p == '{')
+             || ngx_http_guildlog_is_type(r, &ngx_http_guildlog_ndjson);
+
+    tp = ngx_timeofday();
+    now_ms = (int64_t) tp->sec * 1000 + tp->msec;
+
+    rc = ngx_guildlog_entry_batch(r->pool, &call->body, ndjson,
+                                  call->guild.len == 0, now_ms, &array,
+                                  &error);
+
+    if (rc == NGX_DECLINED) {
+        return ngx_http_guildlog_refuse(call, NGX_HTTP_BAD_REQUEST, &error);
+    }
+
+    if (rc != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    call->args[call->nargs++] = array;
+
+    return ngx_http_guildlog_submit(call);
+}
+
 
 static ngx_int_t
 ngx_http_guildlog_submit(ngx_http_guildlog_call_t *call)
 {
-    ngx_http_request_t         *r;
-    ngx_http_cleanup_t         *cln;
-    const ngx_guildlog_stmt_t  *stmt;
+    return ngx_http_guildlog_ask(call, call->route->stmt);
+}
+
+
+/* NGX_AGAIN: the answer comes with done() */
+
+ngx_int_t
+ngx_http_guildlog_ask(ngx_http_guildlog_call_t *call,
+    const ngx_guildlog_stmt_t *stmt)
+{
+    ngx_http_request_t  *r;
+    ngx_http_cleanup_t  *cln;
 
     r = call->request;
-    stmt = call->route->stmt;
 
     if (call->nargs != stmt->nargs) {
         ngx_log_error(NGX_LOG_ALERT, r->connection->log, 0,
@@ -743,9 +925,16 @@ ngx_http_guildlog_submit(ngx_http_guildlog_call_t *call)
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 
-    cln = ngx_http_cleanup_add(r, 0);
-    if (cln == NULL) {
-        return NGX_ERROR;
+    if (!call->cleaned) {
+        cln = ngx_http_cleanup_add(r, 0);
+        if (cln == NULL) {
+            return NGX_ERROR;
+        }
+
+        cln->handler = ngx_http_guildlog_call_cleanup;
+        cln->data = call;
+
+        call->cleaned = 1;
     }
 
     call->query = ngx_guildlog_pool_submit(
@@ -757,10 +946,9 @@ ngx_http_guildlog_submit(ngx_http_guildlog_call_t *call)
         return NGX_ERROR;
     }
 
-    cln->handler = ngx_http_guildlog_call_cleanup;
-    cln->data = call;
-
-    r->read_event_handler = ngx_http_test_reading;
+    if (!r->discard_body) {
+        r->read_event_handler = ngx_http_test_reading;
+    }
 
     return NGX_AGAIN;
 }
@@ -796,14 +984,17 @@ ngx_http_guildlog_done(void *data, ngx_guildlog_result_t *result)
     call->ctx->db_us = result->time_us;
     call->ctx->asked = 1;
 
-    rc = ngx_http_guildlog_send_result(call, result);
+    rc = ngx_http_guildlog_answers[call->route->answer].answer(call, result);
 
-    ngx_http_finalize_request(r, rc);
+    if (rc != NGX_BUSY) {
+        ngx_http_finalize_request(r, rc);
+    }
+
     ngx_http_run_posted_requests(c);
 }
 
 
-static ngx_int_t
+ngx_int_t
 ngx_http_guildlog_refuse(ngx_http_guildlog_call_t *call, ngx_uint_t status,
     const ngx_str_t *error)
 {
@@ -811,6 +1002,16 @@ ngx_http_guildlog_refuse(ngx_http_guildlog_call_t *call, ngx_uint_t status,
     ngx_http_request_t  *r;
 
     r = call->request;
+
+    /*
+     * Who waits for "100 Continue" may send the body or not: what comes next
+     * on the connection cannot be told.
+     */
+
+    if (r->headers_in.expect && !r->expect_tested) {
+        r->expect_tested = 1;
+        r->keepalive = 0;
+    }
 
     if (ngx_http_discard_request_body(r) != NGX_OK) {
         r->keepalive = 0;

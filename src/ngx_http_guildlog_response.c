@@ -15,6 +15,9 @@ typedef struct {
 
 static ngx_int_t ngx_http_guildlog_send_row(ngx_http_guildlog_call_t *call,
     ngx_guildlog_result_t *result);
+static ngx_int_t ngx_http_guildlog_send_revoked(
+    ngx_http_guildlog_call_t *call);
+static void ngx_http_guildlog_count_entries(ngx_str_t *counts);
 static ngx_int_t ngx_http_guildlog_send_token(ngx_http_guildlog_call_t *call,
     ngx_str_t *row);
 static ngx_int_t ngx_http_guildlog_send_refusal(
@@ -36,7 +39,6 @@ static const ngx_http_guildlog_sqlstate_t  ngx_http_guildlog_sqlstates[] = {
     { "55P03", NGX_HTTP_SERVICE_UNAVAILABLE },  /* a lock not got in time */
     { "57P",   NGX_HTTP_SERVICE_UNAVAILABLE },  /* shutting down */
     { "58",    NGX_HTTP_SERVICE_UNAVAILABLE },  /* input, output */
-    { "XX",    NGX_HTTP_SERVICE_UNAVAILABLE },  /* corrupted, internal */
     { "",      NGX_HTTP_INTERNAL_SERVER_ERROR }
 };
 
@@ -79,7 +81,7 @@ ngx_http_guildlog_send_row(ngx_http_guildlog_call_t *call,
 
     r = call->request;
 
-    if (result->rows != 1 || result->columns != 2) {
+    if (result->rows != 1 || result->columns < 2) {
         ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
                       "\"%s\" returned %ui rows of %ui columns",
                       call->route->stmt->name, result->rows, result->columns);
@@ -99,17 +101,7 @@ ngx_http_guildlog_send_row(ngx_http_guildlog_call_t *call,
     }
 
     if (status == NGX_HTTP_UNAUTHORIZED) {
-
-        /* a token of ours that lives no more */
-
-        call->ctx->cause = NGX_GUILDLOG_AUTH_REVOKED;
-
-        (void) ngx_atomic_fetch_add(&ngx_http_guildlog_worker.stats.shared
-                                     ->auth[NGX_GUILDLOG_AUTH_REVOKED], 1);
-
-        if (ngx_http_guildlog_challenge(r, call->ctx) != NGX_OK) {
-            return NGX_ERROR;
-        }
+        return ngx_http_guildlog_send_revoked(call);
     }
 
     if (ngx_guildlog_result_keep(result, r->pool) != NGX_OK) {
@@ -117,6 +109,11 @@ ngx_http_guildlog_send_row(ngx_http_guildlog_call_t *call,
     }
 
     body = ngx_guildlog_result_value(result, 0, 1);
+
+    if (call->route->flags & NGX_GUILDLOG_ROUTE_ENTRIES) {
+        value = ngx_guildlog_result_value(result, 0, 2);
+        ngx_http_guildlog_count_entries(&value);
+    }
 
     if ((call->route->flags & NGX_GUILDLOG_ROUTE_TOKEN)
         && status == NGX_HTTP_CREATED)
@@ -130,6 +127,89 @@ ngx_http_guildlog_send_row(ngx_http_guildlog_call_t *call,
 
     return ngx_http_guildlog_send(r, status, &ngx_http_guildlog_json_type,
                                   &body);
+}
+
+
+ngx_uint_t
+ngx_http_guildlog_has_log(ngx_http_guildlog_call_t *call,
+    ngx_guildlog_result_t *result, ngx_int_t *rc)
+{
+    if (result->outcome != NGX_GUILDLOG_ROWS) {
+        *rc = ngx_http_guildlog_send_result(call, result);
+        return 0;
+    }
+
+    switch (ngx_http_guildlog_log_status(result)) {
+
+    case NGX_HTTP_OK:
+        return 1;
+
+    case NGX_HTTP_UNAUTHORIZED:
+        *rc = ngx_http_guildlog_send_revoked(call);
+        return 0;
+    }
+
+    ngx_log_error(NGX_LOG_ERR, call->request->connection->log, 0,
+                  "\"%s\" returned no head", call->route->stmt->name);
+
+    *rc = ngx_http_guildlog_send_failure(call->request,
+                                         NGX_HTTP_INTERNAL_SERVER_ERROR);
+    return 0;
+}
+
+
+ngx_uint_t
+ngx_http_guildlog_log_status(ngx_guildlog_result_t *result)
+{
+    ngx_int_t  status;
+    ngx_str_t  value;
+
+    if (result->outcome != NGX_GUILDLOG_ROWS || result->rows == 0
+        || result->columns != NGX_HTTP_GUILDLOG_LOG_COLUMNS)
+    {
+        return 0;
+    }
+
+    value = ngx_guildlog_result_value(result, 0, NGX_HTTP_GUILDLOG_LOG_ID);
+    status = ngx_atoi(value.data, value.len);
+
+    return status == NGX_ERROR ? 0 : (ngx_uint_t) status;
+}
+
+
+/* a token of ours that lives no more */
+
+static ngx_int_t
+ngx_http_guildlog_send_revoked(ngx_http_guildlog_call_t *call)
+{
+    call->ctx->cause = NGX_GUILDLOG_AUTH_REVOKED;
+
+    (void) ngx_atomic_fetch_add(&ngx_http_guildlog_worker.stats.shared
+                                 ->auth[NGX_GUILDLOG_AUTH_REVOKED], 1);
+
+    if (ngx_http_guildlog_challenge(call->request, call->ctx) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    return ngx_http_guildlog_send_json(call->request, NGX_HTTP_UNAUTHORIZED,
+                                       &ngx_http_guildlog_empty);
+}
+
+
+static void
+ngx_http_guildlog_count_entries(ngx_str_t *counts)
+{
+    ngx_uint_t                    i;
+    ngx_uint_t                    n[NGX_GUILDLOG_ENTRY_LAST];
+    ngx_guildlog_stats_shared_t  *shared;
+
+    shared = ngx_http_guildlog_worker.stats.shared;
+
+    ngx_guildlog_entry_counts(counts, n);
+
+    for (i = 0; i < NGX_GUILDLOG_ENTRY_LAST; i++) {
+        (void) ngx_atomic_fetch_add(&shared->entries[i], n[i]);
+    }
 }
 
 
@@ -260,7 +340,7 @@ ngx_http_guildlog_send_failure(ngx_http_request_t *r, ngx_uint_t status)
         return ngx_http_guildlog_send_error(r, status, &failed);
     }
 
-    if (ngx_http_guildlog_add_header(r, "Retry-After", &one) == NULL) {
+    if (ngx_http_guildlog_set_header(r, "Retry-After", &one) == NULL) {
         return NGX_ERROR;
     }
 
@@ -299,6 +379,15 @@ ngx_http_guildlog_send_error(ngx_http_request_t *r, ngx_uint_t status,
 
 
 ngx_int_t
+ngx_http_guildlog_send_json(ngx_http_request_t *r, ngx_uint_t status,
+    const ngx_str_t *body)
+{
+    return ngx_http_guildlog_send(r, status, &ngx_http_guildlog_json_type,
+                                  body);
+}
+
+
+ngx_int_t
 ngx_http_guildlog_send(ngx_http_request_t *r, ngx_uint_t status,
     const ngx_str_t *type, const ngx_str_t *body)
 {
@@ -306,29 +395,7 @@ ngx_http_guildlog_send(ngx_http_request_t *r, ngx_uint_t status,
     ngx_buf_t    *b;
     ngx_chain_t   out;
 
-    static const ngx_str_t  no_store = ngx_string("no-store");
-
-    /* an error page of nginx's own ends here with a status of our choice */
-
-    r->err_status = 0;
-
-    r->headers_out.status = status;
-    r->headers_out.content_type = *type;
-    r->headers_out.content_type_len = type->len;
-    r->headers_out.content_type_lowcase = NULL;
-    r->headers_out.content_length_n = body->len;
-
-    if (ngx_http_guildlog_add_header(r, "Cache-Control", &no_store) == NULL) {
-        return NGX_ERROR;
-    }
-
-    if (status == NGX_HTTP_NO_CONTENT) {
-        r->header_only = 1;
-        ngx_str_null(&r->headers_out.content_type);
-        ngx_http_clear_content_length(r);
-    }
-
-    rc = ngx_http_send_header(r);
+    rc = ngx_http_guildlog_send_head(r, status, type, body->len);
 
     if (rc == NGX_ERROR || rc > NGX_OK || r->header_only) {
         return rc;
@@ -352,11 +419,59 @@ ngx_http_guildlog_send(ngx_http_request_t *r, ngx_uint_t status,
 }
 
 
+ngx_int_t
+ngx_http_guildlog_send_head(ngx_http_request_t *r, ngx_uint_t status,
+    const ngx_str_t *type, off_t length)
+{
+    static const ngx_str_t  no_store = ngx_string("no-store");
+
+    /* an error page of nginx's own ends here with a status of our choice */
+
+    r->err_status = 0;
+
+    r->headers_out.status = status;
+    r->headers_out.content_type = *type;
+    r->headers_out.content_type_len = type->len;
+    r->headers_out.content_type_lowcase = NULL;
+    r->headers_out.content_length_n = length;
+
+    if (ngx_http_guildlog_set_header(r, "Cache-Control", &no_store) == NULL) {
+        return NGX_ERROR;
+    }
+
+    if (status == NGX_HTTP_NO_CONTENT) {
+        r->header_only = 1;
+        ngx_str_null(&r->headers_out.content_type);
+        ngx_http_clear_content_length(r);
+    }
+
+    return ngx_http_send_header(r);
+}
+
+
 ngx_table_elt_t *
-ngx_http_guildlog_add_header(ngx_http_request_t *r, const char *name,
+ngx_http_guildlog_set_header(ngx_http_request_t *r, const char *name,
     const ngx_str_t *value)
 {
+    size_t            len;
+    ngx_uint_t        i;
+    ngx_list_part_t  *part;
     ngx_table_elt_t  *h;
+
+    len = ngx_strlen(name);
+
+    for (part = &r->headers_out.headers.part; part; part = part->next) {
+        h = part->elts;
+
+        for (i = 0; i < part->nelts; i++) {
+            if (h[i].hash && h[i].key.len == len
+                && ngx_strncmp(h[i].key.data, name, len) == 0)
+            {
+                h[i].value = *value;
+                return &h[i];
+            }
+        }
+    }
 
     h = ngx_list_push(&r->headers_out.headers);
     if (h == NULL) {
@@ -365,7 +480,7 @@ ngx_http_guildlog_add_header(ngx_http_request_t *r, const char *name,
 
     h->hash = 1;
     h->key.data = (u_char *) name;
-    h->key.len = ngx_strlen(name);
+    h->key.len = len;
     h->value = *value;
     h->lowcase_key = NULL;
 

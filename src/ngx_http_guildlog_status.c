@@ -23,6 +23,7 @@ typedef struct {
     const char                    *type;
     const char                    *help;
     ngx_uint_t                     index;
+    ngx_uint_t                     us;      /* shown as seconds */
 } ngx_http_guildlog_metric_t;
 
 
@@ -46,47 +47,47 @@ static const char *ngx_http_guildlog_route_name(ngx_uint_t i);
 
 static const ngx_http_guildlog_metric_t  ngx_http_guildlog_gauges[] = {
     { "database_connections", "gauge", "Open connections to PostgreSQL.",
-      NGX_GUILDLOG_GAUGE_CONNECTIONS },
+      NGX_GUILDLOG_GAUGE_CONNECTIONS, 0 },
     { "database_busy", "gauge", "Connections with a statement in flight.",
-      NGX_GUILDLOG_GAUGE_BUSY },
+      NGX_GUILDLOG_GAUGE_BUSY, 0 },
     { "database_queued", "gauge", "Statements that wait for a connection.",
-      NGX_GUILDLOG_GAUGE_QUEUED },
-    { NULL, NULL, NULL, 0 }
+      NGX_GUILDLOG_GAUGE_QUEUED, 0 },
+    { NULL, NULL, NULL, 0, 0 }
 };
 
 
 static const ngx_http_guildlog_metric_t  ngx_http_guildlog_counts[] = {
     { "database_connects_total", "counter", "Connections established.",
-      NGX_GUILDLOG_COUNT_CONNECTS },
+      NGX_GUILDLOG_COUNT_CONNECTS, 0 },
     { "database_connect_failures_total", "counter",
       "Connections that could not be established.",
-      NGX_GUILDLOG_COUNT_CONNECT_FAILURES },
+      NGX_GUILDLOG_COUNT_CONNECT_FAILURES, 0 },
     { "database_lost_total", "counter",
       "Connections that broke after they were established.",
-      NGX_GUILDLOG_COUNT_LOST },
+      NGX_GUILDLOG_COUNT_LOST, 0 },
     { "database_waits_total", "counter",
       "Statements that had to wait for a connection.",
-      NGX_GUILDLOG_COUNT_WAITS },
-    { "database_wait_microseconds_total", "counter",
+      NGX_GUILDLOG_COUNT_WAITS, 0 },
+    { "database_wait_seconds_total", "counter",
       "Time that statements waited for a connection.",
-      NGX_GUILDLOG_COUNT_WAIT_US },
+      NGX_GUILDLOG_COUNT_WAIT_US, 1 },
     { "database_queue_full_total", "counter",
       "Statements refused because the queue was full.",
-      NGX_GUILDLOG_COUNT_QUEUE_FULL },
+      NGX_GUILDLOG_COUNT_QUEUE_FULL, 0 },
     { "database_timeouts_total", "counter",
       "Statements that missed their deadline.",
-      NGX_GUILDLOG_COUNT_TIMEOUTS },
+      NGX_GUILDLOG_COUNT_TIMEOUTS, 0 },
     { "database_retries_total", "counter", "Statements sent a second time.",
-      NGX_GUILDLOG_COUNT_RETRIES },
+      NGX_GUILDLOG_COUNT_RETRIES, 0 },
     { "limited_total", "counter", "Requests refused by a rate limit.",
-      NGX_GUILDLOG_COUNT_LIMITED },
+      NGX_GUILDLOG_COUNT_LIMITED, 0 },
     { "limited_dry_run_total", "counter",
       "Requests that a rate limit in dry run would have refused.",
-      NGX_GUILDLOG_COUNT_LIMITED_DRY },
+      NGX_GUILDLOG_COUNT_LIMITED_DRY, 0 },
     { "limit_evicted_total", "counter",
       "Windows dropped early because the zone was full.",
-      NGX_GUILDLOG_COUNT_EVICTED },
-    { NULL, NULL, NULL, 0 }
+      NGX_GUILDLOG_COUNT_EVICTED, 0 },
+    { NULL, NULL, NULL, 0, 0 }
 };
 
 
@@ -164,6 +165,18 @@ ngx_http_guildlog_status_walk(ngx_http_guildlog_status_t *st)
         ngx_http_guildlog_status_sample(st, "cause",
                                         ngx_http_guildlog_causes[i],
                                         stats->shared->auth[i]);
+    }
+
+    ngx_http_guildlog_status_end(st);
+
+    ngx_http_guildlog_status_begin(st, "entries_total", "counter",
+                                   "Entries sent to be recorded, by what "
+                                   "became of them.");
+
+    for (i = 0; i < NGX_GUILDLOG_ENTRY_LAST; i++) {
+        ngx_http_guildlog_status_sample(st, "outcome",
+                                        ngx_guildlog_entry_outcomes[i],
+                                        stats->shared->entries[i]);
     }
 
     ngx_http_guildlog_status_end(st);
@@ -310,18 +323,27 @@ static void
 ngx_http_guildlog_status_value(ngx_http_guildlog_status_t *st,
     const ngx_http_guildlog_metric_t *metric, ngx_uint_t n)
 {
+    u_char     buf[2 * NGX_INT_T_LEN];
+    ngx_str_t  value;
+
+    value.data = buf;
+    value.len = (metric->us ? ngx_sprintf(buf, "%ui.%06ui", n / 1000000,
+                                          n % 1000000)
+                            : ngx_sprintf(buf, "%ui", n))
+                - buf;
+
     if (st->prometheus) {
         ngx_http_guildlog_status_line(st, "# HELP guildlog_%s %s\n"
                                       "# TYPE guildlog_%s %s\n"
-                                      "guildlog_%s %ui\n",
+                                      "guildlog_%s %V\n",
                                       metric->name, metric->help,
                                       metric->name, metric->type,
-                                      metric->name, n);
+                                      metric->name, &value);
         return;
     }
 
     ngx_guildlog_json_key(&st->out, metric->name);
-    ngx_guildlog_json_number(&st->out, n);
+    ngx_guildlog_json_raw(&st->out, &value);
 }
 
 

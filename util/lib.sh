@@ -13,8 +13,8 @@ build=$top/.build
 # to build and to run; to test; to build nginx itself
 packages_run=(gcc libc6-dev make nginx-light nginx-dev libpq-dev
     libjansson-dev libjwt-dev libssl-dev postgresql-15 curl openssl perl)
-packages_test=(libdbd-pg-perl libio-socket-ssl-perl postgresql-15-pgtap
-    libtap-parser-sourcehandler-pgtap-perl)
+packages_test=(libdbd-pg-perl libio-socket-ssl-perl libyaml-libyaml-perl
+    postgresql-15-pgtap libtap-parser-sourcehandler-pgtap-perl prometheus)
 packages_bench=(wrk)
 packages_source=(dpkg-dev xz-utils libpcre2-dev zlib1g-dev
     debian-archive-keyring)
@@ -86,7 +86,7 @@ ticker() {
 # maintainer scripts find stand-ins first on their PATH, so that no service
 # is started or enabled and no database cluster made
 need() {
-    local missing shims name sudo=() status=0
+    local missing shims name fresh= sudo=() status=0
 
     missing=($(comm -23 <(printf '%s\n' "$@" | sort -u) \
         <(dpkg-query -W -f '${db:Status-Status} ${Package}\n' "$@" \
@@ -111,12 +111,19 @@ need() {
         NEEDRESTART_SUSPEND=1 apt-get -q -y -o DPkg::Lock::Timeout=600
         -o "DPkg::Path=$shims:/usr/sbin:/usr/bin:/sbin:/bin")
 
-    if ! apt-cache show "${missing[@]}" > /dev/null 2>&1; then
+    local command=(install --no-install-recommends "${missing[@]}")
+
+    if ! "${apt[@]}" --simulate "${command[@]}" > /dev/null 2>&1; then
         step "Reading the package lists" "${apt[@]}" update
+        fresh=1
     fi
 
-    (step "Installing ${missing[*]}" "${apt[@]}" install \
-        --no-install-recommends "${missing[@]}") || status=$?
+    # old lists name packages that are gone
+    (step "Installing ${missing[*]}" "${apt[@]}" "${command[@]}") || {
+        [[ -z $fresh ]] \
+            && (step "Reading the package lists" "${apt[@]}" update) \
+            && (step "Installing once more" "${apt[@]}" "${command[@]}")
+    } || status=$?
 
     rm -rf "$shims"
     return $status

@@ -14,6 +14,7 @@ declare
     seconds    constant int := least(coalesce((input ->> 'time')::bigint, 10),
                                      300);
     at         constant timestamptz := clock_timestamp();
+    request    constant bigint := next_id(ms(at));
     what       log_type;
 begin
     if allowance not between 1 and 100 then
@@ -39,7 +40,7 @@ begin
        and a.expires_at < at - interval '1 minute';
 
     insert into active_ignore
-    values (guild, bot, next_id(ms(at)), side, input ->> 'id',
+    values (guild, bot, request, side, input ->> 'id',
             (input ->> 'type')::smallint, type, allowance, at,
             at + seconds * interval '1 second');
 
@@ -57,6 +58,8 @@ begin
             'reason', format('%s %s, %s in %s s', side, input ->> 'id',
                              allowance, seconds)));
     end if;
+
+    perform held_take(guild, bot, request);
 end $$;
 
 

@@ -5,7 +5,7 @@
 -- A time as the API writes it: ms since the epoch.
 
 create or replace function ms(at timestamptz)
-returns bigint language sql immutable as $$
+returns bigint language sql stable as $$
     select (extract(epoch from at) * 1000)::bigint
 $$;
 
@@ -28,11 +28,13 @@ $$;
 create or replace function token_live(guild bigint, token text)
 returns boolean language plpgsql stable as $$
 begin
-    return exists (select from token t
-                    where t.guild_id = guild
-                      and t.token_id = token
-                      and t.revoked_at is null
-                      and t.expires_at > now());
+    perform from token t
+     where t.guild_id = guild
+       and t.token_id = token
+       and t.revoked_at is null
+       and t.expires_at > now();
+
+    return found;
 end $$;
 
 
@@ -57,16 +59,19 @@ end $$;
 
 
 -- What of a row changed, as the content before and after of a service entry:
--- a line for each field. Null where nothing did.
+-- a line for each field, none on the side where there is no row. Null where
+-- nothing did.
 
 create or replace function difference(before jsonb, after jsonb)
-returns jsonb language sql immutable as $$
-    select jsonb_build_object('content', nullif(left(
-               string_agg(f.name || ': ' || b.value, e'\n' order by f.name),
-               4000), ''),
-           'contentAfter', nullif(left(
-               string_agg(f.name || ': ' || a.value, e'\n' order by f.name),
-               4000), ''))
+returns jsonb language sql stable as $$
+    select jsonb_build_object('content', left(
+               string_agg(f.name || ': ' || coalesce(b.value, 'null'), e'\n'
+                          order by f.name) filter (where before is not null),
+               4000),
+           'contentAfter', left(
+               string_agg(f.name || ': ' || coalesce(a.value, 'null'), e'\n'
+                          order by f.name) filter (where after is not null),
+               4000))
       from jsonb_object_keys(coalesce(before, '{}') || coalesce(after, '{}'))
                f (name)
      cross join lateral (select before ->> f.name) b (value)
@@ -96,6 +101,6 @@ end $$;
 -- The key of a row of the configuration, whatever a body may say.
 
 create or replace function keys_of(guild bigint, bot smallint)
-returns jsonb language sql immutable as $$
+returns jsonb language sql stable as $$
     select jsonb_build_object('guild_id', guild, 'bot', bot)
 $$;

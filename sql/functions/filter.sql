@@ -24,7 +24,7 @@ end $$;
 
 
 create or replace function filter_object(f filter)
-returns text language sql immutable as $$
+returns text language sql stable as $$
     select row_to_json(r)::text
       from (select f.filter_id as filter_id, f.enabled::int as enabled,
                    f.action as action, f.words as words,

@@ -9,8 +9,9 @@ begin
     select guild, bot, next_id(ms(clock_timestamp())), clock_timestamp(), t.id,
            t.title,
            concat_ws(': ',
-                     concat_ws(' ', details ->> 'action', details ->> 'name',
-                               details #>> '{target,id}'),
+                     concat_ws(' ', details ->> 'action',
+                               nullif(details #>> '{target,name}', ''),
+                               details #>> '{target,id}', details ->> 'name'),
                      coalesce(details ->> 'contentAfter',
                               details ->> 'content', details ->> 'value')), 0
       from log_type t where t.id = log_type;

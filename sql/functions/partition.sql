@@ -1,12 +1,26 @@
 -- The partitions of the log store: one a day, made ahead. What finds none
 -- falls into the default partition, so that recording never waits for them.
+-- Making and dropping them takes locks: who cannot have them soon gives up,
+-- rather than let everybody wait behind it, and is called again.
 
 
--- The first id of that day.
+-- The first id of that time (ms since the epoch), and the time of an id.
+
+create or replace function time_id(at bigint)
+returns bigint language sql immutable as $$
+    select (at - 1420070400000) << 22
+$$;
+
+
+create or replace function id_time(id bigint)
+returns bigint language sql immutable as $$
+    select (id >> 22) + 1420070400000
+$$;
+
 
 create or replace function day_id(day date)
 returns bigint language sql immutable as $$
-    select ((extract(epoch from day) * 1000)::bigint - 1420070400000) << 22
+    select time_id((extract(epoch from day) * 1000)::bigint)
 $$;
 
 
@@ -24,6 +38,7 @@ begin
     execute format('alter table %I set ('
                    'autovacuum_vacuum_insert_scale_factor = 0, '
                    'autovacuum_vacuum_insert_threshold = 20000)', name);
+    execute format('lock table %I', parent || '_default');
     execute format('with moved as (delete from %I where %I >= %L and %I < %L '
                    'returning *) insert into %I select * from moved',
                    parent || '_default', key, low, key, high, name);
@@ -32,16 +47,23 @@ begin
 end $$;
 
 
--- Makes the partitions of today and of the next days, and before the first of
--- them one for everything older.
+-- Makes the partitions up to some days ahead, and before the first of them
+-- one for everything older. False: somebody was in the way.
 
 create or replace function partitions_ensure(ahead int default 2)
-returns void language plpgsql as $$
+returns boolean language plpgsql set lock_timeout = '500ms' as $$
 declare
-    today  date := (now() at time zone 'UTC')::date;
+    today  constant date := (now() at time zone 'UTC')::date;
+    next   date;
     day    date;
 begin
-    if to_regclass('guildlog.log_entry_past') is null then
+    perform pg_advisory_xact_lock(hashtext('guildlog.partitions'));
+
+    next := (select max(right(p.name, 8)::date) + 1
+               from partitions('log_entry') p
+              where p.name ~ '_[0-9]{8}$');
+
+    if next is null then
         perform partition_make('log_entry', 'log_entry_past', 'id',
                                day_id('2015-01-01')::text,
                                day_id(today)::text);
@@ -49,7 +71,8 @@ begin
 
     for day in
         select d::date
-          from generate_series(today, today + ahead, interval '1 day') d
+          from generate_series(coalesce(next, today), today + ahead,
+                               interval '1 day') d
     loop
         perform partition_make('log_entry',
                                'log_entry_' || to_char(day, 'YYYYMMDD'), 'id',
@@ -59,4 +82,53 @@ begin
                                'recorded_at', day || ' 00:00Z',
                                (day + 1) || ' 00:00Z');
     end loop;
+
+    return true;
+exception when lock_not_available then
+    return false;
 end $$;
+
+
+-- Drops what is past keeping: entries after 30 days and a day of grace, with
+-- what refers to them, and events after two. False as above.
+
+create or replace function partitions_expire()
+returns boolean language plpgsql set lock_timeout = '500ms' as $$
+declare
+    today   constant date := (now() at time zone 'UTC')::date;
+    oldest  constant bigint := day_id(today - 31);
+    name    text;
+begin
+    perform pg_advisory_xact_lock(hashtext('guildlog.partitions'));
+
+    for name in
+        select p.name from partitions('log_entry') p
+         where p.high::bigint <= oldest
+         union all
+        select p.name from partitions('log_event') p
+         where p.high::timestamptz <= now() - interval '2 days'
+    loop
+        execute format('drop table %I', name);
+    end loop;
+
+    delete from log_checkpoint c where c.last_id < oldest;
+    delete from held_entry h where h.id < oldest;
+
+    return true;
+exception when lock_not_available then
+    return false;
+end $$;
+
+
+-- The partitions of a table but for the default one, with their upper bounds.
+
+create or replace function partitions(parent text, out name text,
+    out high text)
+returns setof record language sql stable as $$
+    select c.relname,
+           (regexp_match(pg_get_expr(c.relpartbound, c.oid),
+                         'TO \(''([^'']*)''\)'))[1]
+      from pg_inherits i join pg_class c on c.oid = i.inhrelid
+     where i.inhparent = to_regclass(format('guildlog.%I', parent))
+       and pg_get_expr(c.relpartbound, c.oid) <> 'DEFAULT'
+$$;

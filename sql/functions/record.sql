@@ -1,57 +1,119 @@
 -- Recording: entries of one server and bot, in the order of the array, in one
--- transaction. An array goes through the stages below; the verdict of an
--- entry is null as long as it goes on.
+-- transaction. A batch goes through the stages below. What became of the
+-- entry at a place stands at that place of "verdicts": error, duplicate, the
+-- rule that dropped it, or null as long as it goes on.
 
-drop type if exists incoming, document, named cascade;
+drop type if exists incoming, actor, place, recording, ignored cascade;
 
-create type incoming as (
-    place     int,        -- in the array, from 0
-    event_id  text,
-    type      smallint,
-    at        bigint,     -- ms since the epoch
-    entry     jsonb,
-    verdict   text,       -- duplicate, or the rule that dropped it
-    id        bigint      -- the one it is stored under
+create type actor as (
+    id     text,
+    name   text,
+    bot    boolean,
+    roles  text[]
 );
 
-create type named as (id text, name text);
+create type place as (
+    id        text,
+    name      text,
+    parent    text,      -- a thread's or a post's channel
+    category  text
+);
 
-create type document as (
-    id                   text,
-    type                 smallint,
-    timestamp            bigint,
-    executor             named,
-    target               named,
-    channel              named,
-    role                 jsonb,
-    name                 jsonb,
-    reason               jsonb,
-    count                jsonb,
-    content              jsonb,
-    "contentAfter"       jsonb,
-    messages             jsonb,
-    "messagesTruncated"  jsonb,
-    emoji                jsonb,
-    action               jsonb,
-    value                jsonb
+-- an entry as it is sent
+
+create type incoming as (
+    event_id        text,
+    type            smallint,
+    "timestamp"     bigint,   -- ms since the epoch; null: now
+    executor        actor,
+    target          actor,
+    channel         place,
+    role            text,
+    name            text,
+    reason          text,
+    count           bigint,
+    content         text,
+    "contentAfter"  text,
+    messages        jsonb,
+    emoji           jsonb,
+    action          text,
+    value           text,
+    proxied         boolean
+);
+
+-- the ignore lists; null: nothing in it
+
+create type ignored as (
+    channels        text[],
+    categories      text[],
+    executors       text[],
+    targets         text[],
+    contents        text[],
+    executor_roles  text[],
+    target_roles    text[]
+);
+
+-- what the server's configuration says of it all, read once a batch
+
+create type recording as (
+    free      boolean,           -- the plan
+    options   logging_options,
+    holds     boolean,           -- active ignore is on somewhere
+    lists     ignored,
+    maskers   masker[]
 );
 
 
 -- Records entries and answers with what became of each:
--- {recorded, duplicates, dropped, errors, ids}.
+-- {recorded, duplicates, dropped, errors, ids}. An entry that was found bad
+-- before stands in the array as a string that says why.
 
 create or replace function record(guild bigint, bot smallint, entries jsonb)
-returns jsonb language plpgsql set search_path = guildlog, pg_temp as $$
+returns jsonb language plpgsql as $$
 declare
-    arrival  bigint;
-    batch    incoming[];
+    verdicts  text[];
+    ids       text[];
+begin
+    select r.* into verdicts, ids from record_batch(guild, bot, entries) r;
+
+    return record_answer(entries, verdicts, ids);
+end $$;
+
+
+create or replace function record_batch(guild bigint, bot smallint,
+    entries jsonb, out verdicts text[], out ids text[])
+language plpgsql as $$
+declare
+    arrival   bigint;
+    received  bigint;
+    settings  recording;
+    batch     incoming[];
+    events    text[];
+    numbers   bigint[];
 begin
     arrival := record_begin(guild, bot, jsonb_array_length(entries));
-    batch := record_read(entries);
-    batch := record_known(guild, bot, batch);
-    batch := record_store(guild, bot, arrival, batch);
+    received := ms(clock_timestamp());
+    settings := record_settings(guild, bot);
 
-    return record_answer(batch);
+    batch := record_read(entries);
+    events := array(select b.event_id from unnest(batch) b);
+    verdicts := record_known(guild, bot, events);
+
+    batch := record_prefixes(guild, batch);
+    verdicts := record_rules(guild, bot, settings, batch, verdicts);
+
+    if settings.holds then
+        verdicts := active_ignore_apply(guild, bot, settings, batch, verdicts);
+    end if;
+
+    if cardinality(settings.maskers) > 0 then
+        select f.* into batch, verdicts
+          from record_filter(settings, batch, verdicts) f;
+    end if;
+
+    numbers := record_store(guild, bot, arrival, received, settings, batch,
+                            verdicts);
+    ids := record_events(guild, bot, arrival, events, verdicts, numbers);
 end $$;
 
 
@@ -74,105 +136,396 @@ begin
 end $$;
 
 
+create or replace function record_settings(guild bigint, bot smallint)
+returns recording language plpgsql stable as $$
+declare
+    it  recording;
+begin
+    it.free := not exists (select from server s
+                            where s.guild_id = guild and s.plan <> 'free');
+    it.options := options_of(guild, bot);
+    it.holds := (it.options).active_ignore
+                or exists (select from logging_type t
+                            where t.guild_id = guild
+                              and t.bot = record_settings.bot
+                              and t.active_ignore);
+    it.lists := ignored_by(guild, bot);
+    it.maskers := maskers(guild, bot);
+
+    return it;
+end $$;
+
+
+create or replace function ignored_by(guild bigint, bot smallint)
+returns ignored language plpgsql stable as $$
+begin
+    return (
+        select row(array_agg(i.ignore_value) filter (where i.ignore_type = 0),
+                   array_agg(i.ignore_value) filter (where i.ignore_type = 1),
+                   array_agg(i.ignore_value) filter (where i.ignore_type = 2),
+                   array_agg(i.ignore_value) filter (where i.ignore_type = 3),
+                   array_agg(i.ignore_value) filter (where i.ignore_type = 4),
+                   array_agg(i.ignore_value) filter (where i.ignore_type = 5),
+                   array_agg(i.ignore_value) filter (where i.ignore_type = 6)
+               )::ignored
+          from ignore_entry i
+         where i.guild_id = guild and i.bot = ignored_by.bot);
+end $$;
+
+
 create or replace function record_read(entries jsonb)
-returns incoming[] language plpgsql as $$
+returns incoming[] language plpgsql immutable as $$
+begin
+    if jsonb_path_exists(entries, '$[*] ? (@.type() == "string")') then
+        entries := (select jsonb_agg(case jsonb_typeof(e.entry)
+                                     when 'object' then e.entry
+                                     else '{}' end order by e.place)
+                      from jsonb_array_elements(entries)
+                               with ordinality e (entry, place));
+    end if;
+
+    return array(select r
+                   from jsonb_populate_recordset(null::incoming, entries) r);
+end $$;
+
+
+-- The same event twice within 24 h, or within the array, is a duplicate. One
+-- without an id is not an entry, but an error.
+
+create or replace function record_known(guild bigint, bot smallint,
+    events text[])
+returns text[] language plpgsql as $$
 begin
     return array(
-        select row(e.place - 1, e.entry ->> 'event_id', e.entry -> 'type',
-                   coalesce((e.entry -> 'timestamp')::bigint,
-                            ms(clock_timestamp())),
-                   jsonb_strip_nulls(e.entry), null, null)::incoming
-          from jsonb_array_elements(entries)
-                   with ordinality e (entry, place)
+        select case when e.id is null then 'error'
+                    when k.known or e.nth > 1 then 'duplicate' end
+          from (select n.id, n.place,
+                       row_number() over (partition by n.id
+                                          order by n.place) as nth
+                  from unnest(events) with ordinality n (id, place)) e
+          left join lateral (
+              select true as known from log_event l
+               where l.guild_id = guild
+                 and l.bot = record_known.bot
+                 and l.event_id = e.id
+                 and l.recorded_at > now() - interval '24 hours'
+                 and l.recorded_at < now() + interval '1 hour'
+               limit 1) k on true
          order by e.place);
 end $$;
 
 
--- The same event twice within 24 h, or within the array, is a duplicate; it
--- answers with the id of the first. Another machine's transaction that came
--- first may have begun later, by less than a minute.
+-- "[USERID] rest" as the reason of a bot: USERID did it, for that rest. Only
+-- the entries that have such a prefix are touched, one by one.
 
-create or replace function record_known(guild bigint, bot smallint,
-    batch incoming[])
-returns incoming[] language plpgsql as $$
+create or replace function record_prefixes(guild bigint, batch incoming[])
+returns incoming[] language plpgsql stable as $$
+declare
+    prefixed  int;
+    e         incoming;
+    parts     text[];
 begin
-    return array(
-        select row(b.place, b.event_id, b.type, b.at, b.entry,
-                   case when k.event_id is not null
-                          or row_number() over same > 1
-                        then 'duplicate' end,
-                   k.entry_id)::incoming
-          from unnest(batch) b
-          left join log_event k
-            on k.guild_id = guild
-           and k.bot = record_known.bot
-           and k.event_id = b.event_id
-           and k.recorded_at > now() - interval '24 hours'
-           and k.recorded_at < now() + interval '1 minute'
-        window same as (partition by b.event_id order by b.place)
-         order by b.place);
+    for prefixed in
+        select b.place from unnest(array(select b.reason
+                                           from unnest(batch) b))
+                                with ordinality b (reason, place)
+         where b.reason like '[%'
+    loop
+        e := batch[prefixed];
+        parts := regexp_match(e.reason, '^\[([0-9]{17,20})\]\s*(.*)$');
+
+        continue when parts is null
+                   or parts[1]::numeric > 9223372036854775807
+                   or e.type in (4, 5, 14, 16, 19, 20, 21, 22)
+                   or not is_bot(guild, e.executor);
+
+        e.executor := row(parts[1]::bigint,
+                          (select d.name from directory d
+                            where d.guild_id = guild
+                              and d.kind = 0
+                              and d.id = parts[1]::bigint), null, null);
+        e.reason := nullif(parts[2], '');
+        batch[prefixed] := e;
+    end loop;
+
+    return batch;
 end $$;
 
 
--- Stores what is left and remembers the events. A late entry may draw a
+create or replace function is_bot(guild bigint, who actor)
+returns boolean language plpgsql stable as $$
+begin
+    return coalesce(who.bot, (select d.bot from directory d
+                               where d.guild_id = guild and d.kind = 0
+                                 and d.id = who.id::bigint), false);
+end $$;
+
+
+-- The rules that drop an entry, in the order in which they are asked. What an
+-- entry does not say, the directory may know. A channel is under those above
+-- it, a thread's or a post's channel and the categories; one of which nobody
+-- knows whether it is a category counts as both.
+
+create or replace function record_rules(guild bigint, bot smallint,
+    settings recording, batch incoming[], verdicts text[])
+returns text[] language plpgsql stable as $$
+declare
+    free     constant boolean := settings.free;
+    options  constant logging_options := settings.options;
+    lists    constant ignored := settings.lists;
+    places   constant boolean := (lists.channels, lists.categories)
+                                 is distinct from (null, null);
+    now_ms   constant bigint := ms(clock_timestamp());
+begin
+    return array(
+        select case
+               when verdicts[b.ordinality] is not null
+               then verdicts[b.ordinality]
+
+               when not c.enabled then 'type_disabled'
+
+               when not t.always_log_bots
+                and (free or coalesce(c.ignore_bot_executors,
+                                      options.ignore_bot_executors))
+                and coalesce((b.executor).bot, x.bot)
+               then 'bot_executor'
+
+               when not t.always_log_bots
+                and (free or coalesce(c.ignore_bot_targets,
+                                      options.ignore_bot_targets))
+                and coalesce((b.target).bot, y.bot)
+               then 'bot_target'
+
+               when of_place(t.category)
+                and ((b.channel).id = any (lists.channels)
+                     and own.type is distinct from 4
+                     or coalesce((b.channel).parent, own.parent::text)
+                        = any (lists.channels)
+                     and up.type is distinct from 4)
+               then 'ignored_channel'
+
+               when of_place(t.category)
+                and ((b.channel).id = any (lists.categories)
+                     and coalesce(own.type, 4) = 4
+                     or coalesce((b.channel).parent, own.parent::text)
+                        = any (lists.categories)
+                     and coalesce(up.type, 4) = 4
+                     or (b.channel).category = any (lists.categories)
+                     or up.parent::text = any (lists.categories))
+               then 'ignored_category'
+
+               when (b.executor).id = any (lists.executors)
+               then 'ignored_executor'
+
+               when (b.target).id = any (lists.targets)
+               then 'ignored_target'
+
+               when coalesce((b.executor).roles, x.roles::text[])
+                    && lists.executor_roles
+               then 'ignored_executor_role'
+
+               when coalesce((b.target).roles, y.roles::text[])
+                    && lists.target_roles
+               then 'ignored_target_role'
+
+               when b.type in (3, 4, 5) and lists.contents is not null
+                and content_deleted(b.content, b.messages)
+                    = any (lists.contents)
+               then 'ignored_content'
+
+               when options.proxy_integration and b.proxied
+                and b.type in (4, 5) and (b.executor).id is null
+                and coalesce(coalesce(b.timestamp, now_ms)
+                             - (b.messages #> '{0,timestamp}')::bigint, 0)
+                    <= 10000
+               then 'proxied'
+               end
+          from unnest(batch) with ordinality b
+          left join log_type t on t.id = b.type
+          left join logging_type c
+            on c.guild_id = guild and c.bot = record_rules.bot
+           and c.log_type = b.type
+          left join directory x
+            on x.guild_id = guild and x.kind = 0
+           and x.id = unsaid(b.executor, lists.executor_roles)
+          left join directory y
+            on y.guild_id = guild and y.kind = 0
+           and y.id = unsaid(b.target, lists.target_roles)
+          left join directory own
+            on own.guild_id = guild and own.kind = 1
+           and own.id = case when places then (b.channel).id::bigint end
+          left join directory up
+            on up.guild_id = guild and up.kind = 1
+           and up.id = case when places
+                            then coalesce((b.channel).parent::bigint,
+                                          own.parent) end
+         order by b.ordinality);
+end $$;
+
+
+create or replace function of_place(category text)
+returns boolean language sql immutable as $$
+    select category in ('categoryText', 'categoryVoice', 'categoryChannels')
+$$;
+
+
+-- The id to look up in the directory: null where the entry says it all.
+
+create or replace function unsaid(who actor, roles text[])
+returns bigint language sql immutable as $$
+    select case when who.bot is null
+                  or roles is not null and who.roles is null
+                then who.id::bigint end
+$$;
+
+
+-- The content of what was deleted; of several messages, if it is the same.
+
+create or replace function content_deleted(content text, messages jsonb)
+returns text language plpgsql immutable as $$
+begin
+    if content is not null or messages is null then
+        return content;
+    end if;
+
+    return (
+        select min(m ->> 'content') from jsonb_array_elements(messages) m
+        having min(m ->> 'content') = max(m ->> 'content')
+           and count(m ->> 'content') = count(*));
+end $$;
+
+
+-- Filters: masks what those that apply find in the texts, before anything is
+-- stored, or drops the entry they found something in. Entry by entry, since
+-- it changes them.
+
+create or replace function record_filter(settings recording,
+    inout batch incoming[], inout verdicts text[])
+language plpgsql immutable as $$
+declare
+    e      incoming;
+    drops  masker[];
+    masks  masker[];
+begin
+    for place in 1 .. cardinality(batch) loop
+        continue when verdicts[place] is not null;
+
+        e := batch[place];
+        drops := maskers_for(settings.maskers, 'drop', e.type);
+        masks := maskers_for(settings.maskers, 'mask', e.type);
+
+        if cardinality(drops) > 0 and masks_any(drops, e) then
+            verdicts[place] := 'filter';
+
+        elsif cardinality(masks) > 0 then
+            e.content := mask(masks, e.content);
+            e."contentAfter" := mask(masks, e."contentAfter");
+            e.reason := mask(masks, e.reason);
+            e.messages := mask_messages(masks, e.messages);
+            batch[place] := e;
+        end if;
+    end loop;
+end $$;
+
+
+create or replace function masks_any(maskers masker[], e incoming)
+returns boolean language plpgsql immutable as $$
+begin
+    return (e.content, e."contentAfter", e.reason, e.messages)
+           is distinct from
+           (mask(maskers, e.content), mask(maskers, e."contentAfter"),
+            mask(maskers, e.reason), mask_messages(maskers, e.messages));
+end $$;
+
+
+-- Stores what is left; the ids of the entries. A late entry may draw a
 -- number that was taken in its millisecond long ago: then all draw anew.
 
 create or replace function record_store(guild bigint, bot smallint,
-    arrival bigint, batch incoming[])
-returns incoming[] language plpgsql as $$
+    arrival bigint, received bigint, settings recording, batch incoming[],
+    verdicts text[])
+returns bigint[] language plpgsql as $$
 declare
-    numbered  incoming[];
+    times    constant bigint[] := array(
+                 select coalesce(b.timestamp, received) from unnest(batch) b);
+    numbers  bigint[];
 begin
     loop
-        numbered := array(
-            select row(b.place, b.event_id, b.type, b.at, b.entry, b.verdict,
-                       case when b.verdict is null
-                            then next_id(b.at) else b.id end)::incoming
-              from unnest(batch) b);
+        numbers := array(
+            select case when verdicts[place] is null
+                        then next_id(times[place]) end
+              from generate_subscripts(times, 1) place);
         begin
-            perform record_insert(guild, bot, arrival, numbered);
+            perform record_insert(guild, bot, arrival, received, settings,
+                                  batch, numbers);
             exit;
         exception when unique_violation then
             continue;
         end;
     end loop;
 
-    insert into log_event
-    select guild, arrival + b.place + 1, b.id, now(), record_store.bot,
-           b.event_id
-      from unnest(numbered) b
-     where b.verdict is distinct from 'duplicate';
+    if settings.holds then
+        perform held_add(guild, bot, settings, numbers);
+    end if;
+
+    perform checkpoints_drop(guild, bot, (select min(n)
+                                            from unnest(numbers) n));
 
     update log_head h
        set first_log_at = f.at
-      from (select min(b.at) as at from unnest(numbered) b
-             where b.verdict is null) f
+      from (select min(times[place]) as at
+              from generate_subscripts(times, 1) place
+             where numbers[place] is not null) f
      where h.guild_id = guild
        and h.bot = record_store.bot
        and (h.first_log_at is null or h.first_log_at > f.at);
 
-    return numbered;
+    return numbers;
 end $$;
 
 
+-- Each with the channel it goes to: its type's own, else its category's. Off
+-- or without one it has its final status at once. doc lacks the closing brace,
+-- for the delivery to follow.
+
 create or replace function record_insert(guild bigint, bot smallint,
-    arrival bigint, batch incoming[])
+    arrival bigint, received bigint, settings recording, batch incoming[],
+    numbers bigint[])
 returns void language plpgsql as $$
+declare
+    holds  constant boolean := (settings.options).active_ignore;
 begin
     insert into log_entry (guild_id, id, arrival, executor_id, target_id,
                            channel_id, dchannel_id, bot, type, dstatus, role,
                            dreason, doc)
-    select guild, b.id, arrival + b.place + 1,
-           (b.entry #>> '{executor,id}')::bigint,
-           (b.entry #>> '{target,id}')::bigint,
-           (b.entry #>> '{channel,id}')::bigint,
-           nullif(r.channel, 0), record_insert.bot, b.type,
-           case when r.channel > 0 then null else 0 end,
-           b.entry ->> 'role',
+    select guild, numbers[b.ordinality], arrival + b.ordinality,
+           (b.executor).id::bigint, (b.target).id::bigint,
+           (b.channel).id::bigint, nullif(r.channel, 0), record_insert.bot,
+           b.type, case when r.channel > 0 then null else 0 end, b.role,
            case when r.channel = 0 then 'off'
-                when r.channel is null then 'no_channel' end,
-           entry_doc(b)
-      from unnest(batch) b
+                when r.channel is null then 'no_channel'
+                when coalesce(s.active_ignore, holds) then 'held' end,
+           format('{"id":"%s","type":%s,"timestamp":%s,"executor":%s,'
+                  '"target":%s,"channel":%s,"role":%s,"name":%s,"reason":%s,'
+                  '"count":%s,"content":%s,"contentAfter":%s,"messages":%s,'
+                  '"messagesTruncated":%s,"emoji":%s,"action":%s,"value":%s',
+                  numbers[b.ordinality], b.type,
+                  coalesce(b.timestamp, received),
+                  named_id((b.executor).id, (b.executor).name),
+                  named_id((b.target).id, (b.target).name),
+                  named_id((b.channel).id, (b.channel).name),
+                  quoted(b.role), quoted(b.name), quoted(b.reason),
+                  coalesce(b.count::text, 'null'), quoted(b.content),
+                  quoted(b."contentAfter"),
+                  case when jsonb_array_length(b.messages) > 100
+                       then messages_first(b.messages, 100)
+                       else coalesce(b.messages, '[]') end,
+                  case when jsonb_array_length(b.messages) > 100
+                       then (jsonb_array_length(b.messages) - 100)::text
+                       else 'null' end,
+                  coalesce(b.emoji, 'null'), quoted(b.action),
+                  quoted(b.value))
+      from unnest(batch) with ordinality b
       join log_type t on t.id = b.type
       left join logging_channels c
         on c.guild_id = guild and c.bot = record_insert.bot
@@ -181,7 +534,7 @@ begin
        and s.log_type = b.type
      cross join lateral (select coalesce(s.log_channel,
                                          channel_of(c, t.route))) r (channel)
-     where b.verdict is null;
+     where numbers[b.ordinality] is not null;
 end $$;
 
 
@@ -206,41 +559,108 @@ returns bigint language sql immutable as $$
 $$;
 
 
-create or replace function named_of(it jsonb)
-returns named language sql immutable as $$
-    select case when it ->> 'id' is not null
-           then row(it ->> 'id', coalesce(it ->> 'name', ''))::named end
-$$;
+-- Pieces of an entry's JSON.
 
-
--- The finished JSON of an entry, but for its delivery and the closing brace.
-
-create or replace function entry_doc(e incoming)
+create or replace function quoted(value text)
 returns text language sql stable as $$
-    select left(row_to_json(row(
-               e.id, e.type, e.at, named_of(e.entry -> 'executor'),
-               named_of(e.entry -> 'target'), named_of(e.entry -> 'channel'),
-               e.entry -> 'role', e.entry -> 'name', e.entry -> 'reason',
-               e.entry -> 'count', e.entry -> 'content',
-               e.entry -> 'contentAfter', coalesce(e.entry -> 'messages', '[]'),
-               e.entry -> 'messagesTruncated', e.entry -> 'emoji',
-               e.entry -> 'action', e.entry -> 'value')::document)::text, -1)
+    select coalesce(to_json(value)::text, 'null')
 $$;
 
 
-create or replace function record_answer(batch incoming[])
-returns jsonb language plpgsql as $$
+create or replace function named_id(id text, name text)
+returns text language sql stable as $$
+    select case when id is not null
+                then format('{"id":"%s","name":%s}', id,
+                            to_json(coalesce(name, '')))
+                else 'null' end
+$$;
+
+
+create or replace function messages_first(messages jsonb, n int)
+returns jsonb language plpgsql immutable as $$
+begin
+    return jsonb_path_query_array(messages, '$[0 to $last]',
+                                  jsonb_build_object('last', n - 1));
+end $$;
+
+
+-- Remembers the events; the ids to answer with. A duplicate has that of the
+-- first, if that was stored.
+
+create or replace function record_events(guild bigint, bot smallint,
+    arrival bigint, events text[], verdicts text[], numbers bigint[])
+returns text[] language plpgsql as $$
+begin
+    insert into log_event
+    select guild, arrival + place, numbers[place], now(), record_events.bot,
+           events[place]
+      from generate_subscripts(events, 1) place
+     where verdicts[place] is null
+        or verdicts[place] not in ('duplicate', 'error');
+
+    if array_position(verdicts, 'duplicate') is null then
+        return numbers;
+    end if;
+
+    return array(
+        select coalesce(numbers[e.place], k.entry_id)
+          from unnest(events) with ordinality e (id, place)
+          left join lateral (
+              select d.entry_id from log_event d
+               where d.guild_id = guild
+                 and d.bot = record_events.bot
+                 and d.event_id = e.id
+                 and d.recorded_at > now() - interval '24 hours'
+                 and d.recorded_at < now() + interval '1 hour'
+               limit 1) k on verdicts[e.place] = 'duplicate'
+         order by e.place);
+end $$;
+
+
+create or replace function record_answer(entries jsonb, verdicts text[],
+    ids text[])
+returns jsonb language plpgsql immutable as $$
+declare
+    counts  constant jsonb := record_counts(verdicts);
+begin
+    return jsonb_build_object(
+        'recorded', coalesce(counts -> 'recorded', '0'),
+        'duplicates', coalesce(counts -> 'duplicate', '0'),
+        'dropped', counts - '{recorded,duplicate,error}'::text[],
+        'errors', record_errors(entries, verdicts),
+        'ids', to_jsonb(ids));
+end $$;
+
+
+-- How many entries came to which end: {"recorded": 5, …}.
+
+create or replace function record_counts(verdicts text[])
+returns jsonb language plpgsql immutable as $$
 begin
     return (
-        select jsonb_build_object(
-                   'recorded', count(*) filter (where b.verdict is null),
-                   'duplicates',
-                       count(*) filter (where b.verdict = 'duplicate'),
-                   'dropped', '{}'::jsonb,
-                   'errors', '[]'::jsonb,
-                   'ids', coalesce(jsonb_agg(b.id::text order by b.place),
-                                   '[]'))
-          from unnest(batch) b);
+        select coalesce(jsonb_object_agg(coalesce(v.verdict, 'recorded'), v.n),
+                        '{}')
+          from (select u.verdict, count(*) as n
+                  from unnest(verdicts) u (verdict) group by 1) v);
+end $$;
+
+
+create or replace function record_errors(entries jsonb, verdicts text[])
+returns jsonb language plpgsql immutable as $$
+begin
+    if array_position(verdicts, 'error') is null then
+        return '[]';
+    end if;
+
+    return (
+        select jsonb_agg(jsonb_build_object(
+                   'index', place - 1,
+                   'error', coalesce(
+                       case jsonb_typeof(entries -> (place - 1))
+                       when 'string' then entries ->> (place - 1) end,
+                       'event_id: is required')) order by place)
+          from generate_subscripts(verdicts, 1) place
+         where verdicts[place] = 'error');
 end $$;
 
 
@@ -259,17 +679,85 @@ begin
 end $$;
 
 
--- POST /servers/{guild}/logs of the operator: {recorded, duplicates, dropped,
--- errors, ids}.
+-- POST /servers/{guild}/logs of the operator: the answer, and counts for the
+-- metrics.
 
 create or replace function operator_record(guild bigint, bot smallint,
-    entries jsonb, out status int, out body text)
+    entries jsonb, out status int, out body text, out counts text)
 language plpgsql security definer set search_path = guildlog, pg_temp as $$
+declare
+    did  record;
 begin
     if not exists (select from server s where s.guild_id = guild) then
         perform refuse(404, 'server: unknown');
     end if;
 
+    did := record_batch(guild, bot, entries);
     status := 200;
-    body := record(guild, bot, entries)::text;
+    body := record_answer(entries, did.verdicts, did.ids);
+    counts := record_counts(did.verdicts);
+end $$;
+
+
+-- POST /logs of the operator: entries of many servers, each with "server" and,
+-- for the Pro bot, "bot": "pro". Those of one server and bot are recorded
+-- together, the servers in the order of their ids, so that two such requests
+-- never wait for each other in a circle.
+
+create or replace function operator_record_many(entries jsonb,
+    out status int, out body text, out counts text)
+language plpgsql security definer set search_path = guildlog, pg_temp as $$
+declare
+    verdicts  text[] := array_fill('error'::text,
+                                   array[jsonb_array_length(entries)]);
+    ids       text[] := array_fill(null::text,
+                                   array[jsonb_array_length(entries)]);
+    part      record;
+    did       record;
+begin
+    for part in
+        select (e.entry ->> 'server')::bigint as guild,
+               (coalesce(e.entry ->> 'bot', 'main') = 'pro')::int::smallint
+                   as bot,
+               array_agg(e.place order by e.place) as places,
+               jsonb_agg(e.entry - '{server,bot}'::text[] order by e.place)
+                   as entries
+          from jsonb_array_elements(entries) with ordinality e (entry, place)
+         where jsonb_typeof(e.entry) = 'object'
+         group by 1, 2
+         order by 1, 2
+    loop
+        if not exists (select from server s where s.guild_id = part.guild)
+        then
+            entries := record_refused(entries, part.places,
+                                      'server: unknown');
+            continue;
+        end if;
+
+        did := record_batch(part.guild, part.bot, part.entries);
+
+        for i in 1 .. cardinality(part.places) loop
+            verdicts[part.places[i]] := did.verdicts[i];
+            ids[part.places[i]] := did.ids[i];
+        end loop;
+    end loop;
+
+    status := 200;
+    body := record_answer(entries, verdicts, ids);
+    counts := record_counts(verdicts);
+end $$;
+
+
+-- The entries with that error at those places.
+
+create or replace function record_refused(entries jsonb, places bigint[],
+    error text)
+returns jsonb language plpgsql immutable as $$
+begin
+    return (
+        select jsonb_agg(case when e.place = any (places)
+                              then to_jsonb(error) else e.entry end
+                         order by e.place)
+          from jsonb_array_elements(entries) with ordinality
+                   e (entry, place));
 end $$;

@@ -34,6 +34,10 @@ my %signer = (
     HS256 => \&hmac_sha256, HS384 => \&hmac_sha384, HS512 => \&hmac_sha512,
 );
 
+# nginx has its own opinion on what C leaves undefined; ours counts
+my $alarming = qr{\[(?:alert|emerg)\]|open\ socket|exited\ on\ signal
+    |/src/ngx_(?:http_)?guildlog\w*\.[ch]:\d+:\d+:\ runtime\ error}x;
+
 my $json = JSON::PP->new->utf8->canonical->allow_nonref;
 my $dir;          # of this file
 my @running;      # every nginx of this file
@@ -128,7 +132,7 @@ sub start {
 
     if (!$pid) {
         chdir $self->{prefix};
-        $self->_sanitizer_environment;
+        $ENV{ASAN_OPTIONS} = $self->_sanitizer_options;
         open STDIN, '<', '/dev/null';
         open STDOUT, '>>', "$self->{prefix}/logs/out";
         open STDERR, '>&', \*STDOUT;
@@ -155,6 +159,7 @@ sub test_conf {
     my ($self) = @_;
 
     $self->_write_conf;
+    local $ENV{ASAN_OPTIONS} = $self->_sanitizer_options;
     my $out = "$self->{prefix}/logs/test";
     my $ok = system('/bin/sh', '-c', 'out=$1; shift; exec "$@" > "$out" 2>&1',
         'sh', $out, $self->_command, '-e', 'stderr', '-t') == 0;
@@ -266,9 +271,23 @@ sub request {
 
     my $connection = delete $option{connection}
         || $self->connection(%{ delete $option{connect} || {} });
-    $path = "/api$path" if !delete $option{raw_path};
+    my $raw = delete $option{raw_path};
 
-    return $connection->request($method, $path, %option);
+    my $answer = $connection->request($method, $raw ? $path : "/api$path",
+        %option);
+    $self->_hold_against_openapi($method, $path, $answer)
+        if $self->{option}{openapi} && !$raw;
+    return $answer;
+}
+
+
+# with the option "openapi", every answer has to be what conf/openapi.yaml says
+sub _hold_against_openapi {
+    my ($self, $method, $path, $answer) = @_;
+
+    require Guildlog::OpenAPI;
+    $self->_complain("$method $path: $_")
+        for Guildlog::OpenAPI->shared->problems($method, $path, $answer);
 }
 
 
@@ -459,14 +478,8 @@ sub done_testing {
 sub complaints {
     my ($self) = @_;
 
-    my @lines = grep {
-        /\[(?:alert|emerg)\]|open socket|exited on signal|runtime error/
-    } split /\n/, $self->error_log;
-
-    for (glob "$self->{prefix}/logs/sanitizer.*") {
-        my $report = _slurp($_);
-        push @lines, $report if _is_ours($report);
-    }
+    my @lines = grep { /$alarming/ } split /\n/, $self->error_log;
+    push @lines, map { _slurp($_) } glob "$self->{prefix}/logs/sanitizer.*";
     push @lines, map { "core: $_" } glob "$self->{prefix}/core*";
 
     my @allowed = @{ $self->{option}{allow} || [] };
@@ -533,16 +546,6 @@ sub _complain {
 }
 
 
-# nginx has its own opinion on what C leaves undefined; ours counts
-sub _is_ours {
-    my ($report) = @_;
-
-    return $report !~ /runtime error/
-        || $report =~ m{/src/ngx_(?:http_)?guildlog\w*\.[ch]:\d+:\d+: runtime}
-        || $report =~ /Sanitizer: (?!undefined)/;
-}
-
-
 my %built;
 
 # nginx and the module; util/test has built them already
@@ -571,12 +574,11 @@ sub _command {
 }
 
 
-sub _sanitizer_environment {
+sub _sanitizer_options {
     my ($self) = @_;
 
-    my $log = "log_path=$self->{prefix}/logs/sanitizer";
-    $ENV{ASAN_OPTIONS}  = "detect_leaks=0:disable_coredump=1:$log";
-    $ENV{UBSAN_OPTIONS} = "print_stacktrace=1:$log";
+    return 'detect_leaks=0:disable_coredump=1'
+        . ":log_path=$self->{prefix}/logs/sanitizer";
 }
 
 
@@ -658,6 +660,7 @@ sub _write_conf {
 
     my %option = (main => '', http => '', server => '', api => '',
         locations => '', operator => '', status => '', conf => undef,
+        keeper => 'off',
         keys => ['HS256 main.key kid=main sign'], listen => '',
         connections => 1024, log => $ENV{GUILDLOG_LOG} || 'info',
         %{ $self->{option} });
@@ -670,11 +673,13 @@ sub _write_conf {
     my $http = $option{conf} // <<"HTTP";
     $database
     $keys
+    guildlog_keeper $option{keeper};
     $option{http}
 
     server {
         listen 127.0.0.1:$self->{port} $option{listen};
         server_name localhost;
+        error_page 400 405 414 421 494 495 496 497 500 501 505 /api/;
         $option{server}
 
         location /api/ {
@@ -716,7 +721,6 @@ pid nginx.pid;
 error_log logs/error.log $option{log};
 debug_points abort;
 env ASAN_OPTIONS;
-env UBSAN_OPTIONS;
 $option{main}
 
 events {
@@ -738,3 +742,122 @@ CONF
 
 
 1;
+
+__END__
+
+=head1 NAME
+
+Guildlog - what the tests in t/ share
+
+=head1 SYNOPSIS
+
+    use Guildlog;       # strict, warnings, Test::More
+
+    my $g     = Guildlog->new(workers => 2, api => 'guildlog_limit off;');
+    my $guild = $g->server(plan => 'free');
+    my $admin = $g->token($guild);
+
+    my $answer = $g->get("/servers/$guild", token => $admin);
+    is $answer->status, 200;
+    is $answer->json->{id}, $guild;
+
+    done_testing;
+
+Each object is an nginx of its own, with the module as util/build made it
+(C<GUILDLOG_BUILD=asan> for the one with sanitizers), in a temporary folder, on
+a free port, with a new database of the run's PostgreSQL.  C<done_testing>
+stops them by QUIT and fails if one of them ended badly or logged an alert, an
+emergency, an open socket, or a sanitizer's report.
+
+=head1 MAKING ONE
+
+C<< Guildlog->new(option => value...) >> makes and starts it.
+
+    main http server api status operator   lines to add at that place; "api"
+    locations                is the API's location, "locations" go beside it
+    conf                     what stands in http{}, instead of all of these;
+                             %%PORT%% %%PREFIX%% %%OPERATOR%% %%DATABASE%%
+                             are replaced
+    listen                   more parameters of the API's "listen"
+    database                 arguments of guildlog_database to change, as a
+                             hash; undef for no such directive
+    keys                     arguments of each guildlog_key
+                             (['HS256 main.key kid=main sign'])
+    secret                   what is in main.key
+    workers, connections     worker_processes (1), worker_connections
+    master_process           0 for a single process
+    log                      level of the error log (info)
+    openapi                  1 to hold every answer against conf/openapi.yaml
+    allow                    [qr/.../] alarming lines that may be there
+    cluster, dbname          a Guildlog::Cluster, an existing database of it
+    start                    0 to leave it stopped
+    name                     of its folder
+
+=head1 METHODS
+
+    start  stop([signal])  reload([nowait => 1])  kill_all
+    configure(option => value...)     takes effect by reload or start
+    test_conf                         nginx -t: (is it good, what it said)
+    signal(name, [pid...])            to the master, or to these
+    pid  workers                      the master's, the workers' pids
+    port  url  prefix  cluster  dbname
+    file(name, content, [mode])       writes into the prefix: its path
+    error_log  access_log             what is in them
+
+    get head post put patch delete(path, option...)
+    request(method, path, option...)  a Guildlog::Response.  The path is below
+                                      /api, unless raw_path is set
+        token => T                    Authorization: Bearer T
+        json => value or text         the body, as application/json
+        body => bytes
+        headers => [name, value...]
+        connection => C               a Guildlog::Client to use
+        connect => {option...}        of the new connection
+    connection(option...)             a Guildlog::Client on the API's port
+    operator(method, path, [value])   at the operator location, with JSON
+
+    server(plan =>, name =>, ...)     a new server: its id
+    token(guild, kind => 'basic', bot => 'pro', creator =>)
+    new_token(guild, ...)             {token, unique_id, expires_at}
+    claims(guild, name => value...)   those of a good token, changed
+    sign(claims, alg =>, key =>, kid =>, header =>)
+    key_pair(alg, [name])             {private, public}, files in PEM
+
+    sql(statement, value...)          rows, or in scalar context one value,
+                                      as the schema's owner
+
+=head2 Guildlog::Response
+
+    status  text  json  truncated
+    header(name)                      every value; in scalar context the first
+
+=head2 Guildlog::Client
+
+    new(port => | unix =>, host =>, from =>, tls => 1 or {...}, timeout =>)
+    request(method, path, option...)  as above
+    send(bytes)  send_slowly(bytes, size => 1, pause => 0.01)
+    response([method])                the next; undef at the end
+    line([seconds])                   of a stream; undef if none comes
+    some([seconds])                   what is there or comes
+    closed([seconds])                 did the server close it?
+    close([reset => 1])
+
+=head2 Guildlog::Cluster
+
+    shared                            the run's
+    new                               one of the test's own
+    start  stop([mode])  kill_all  pid  pids  log
+    connect(database, [user])         DBI, as the owner or "postgres"
+    create_database                   with the schema: its name
+    socket_dir  port  certificate
+
+=head1 FUNCTIONS
+
+    wait_for { condition } [seconds, [what]]    its first true value
+    free_port  json  base64url(bytes)
+    done_testing
+
+C<GUILDLOG_KEEP=1> keeps the temporary folder, C<GUILDLOG_LOG=debug> makes the
+logs talk.
+
+=cut

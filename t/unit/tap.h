@@ -26,18 +26,27 @@ static ngx_cycle_t  tap_cycle;
 static inline ngx_uint_t
 tap_ok(ngx_uint_t passed, const char *fmt, ...)
 {
+    char    *p;
+    char     name[512];
     va_list  args;
 
     tap_tests++;
     tap_failed += !passed;
 
-    printf("%sok %u - ", passed ? "" : "not ", (unsigned) tap_tests);
-
     va_start(args, fmt);
-    vprintf(fmt, args);
+    (void) vsnprintf(name, sizeof(name), fmt, args);
     va_end(args);
 
-    printf("\n");
+    /* names are often the data itself: nothing that means something in TAP */
+
+    for (p = name; *p; p++) {
+        if ((u_char) *p < ' ' || *p == '#') {
+            *p = '?';
+        }
+    }
+
+    printf("%sok %u - %s\n", passed ? "" : "not ", (unsigned) tap_tests,
+           name);
 
     return passed;
 }
@@ -118,6 +127,7 @@ tap_start(void)
 
     setvbuf(stdout, NULL, _IOLBF, 0);
 
+    ngx_use_stderr = 0;
     ngx_pid = getpid();
     ngx_pagesize = getpagesize();
     ngx_cacheline_size = NGX_CPU_CACHE_LINE;

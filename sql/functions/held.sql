@@ -1,0 +1,220 @@
+-- Active ignore at work: it drops entries as they come, and takes back those
+-- held for it. Both under the lock of record_begin(), so that a count of 5
+-- hides exactly 5.
+
+
+-- Does the request speak of such an entry? Protected types only by name.
+
+create or replace function active_ignore_covers(a active_ignore,
+    what log_type, executor text, target text, channel text,
+    emoji jsonb, name text, value text, messages jsonb)
+returns boolean language sql immutable as $$
+    select case when a.log_type is null then not what.protected
+                else a.log_type = what.id end
+       and coalesce(case
+           when a.side = 'executor' then a.subject_id = executor
+           when a.subject_type in (1, 8, 10)
+           then a.subject_id in (channel, target)
+           when a.subject_type = 2
+           then a.subject_id in (emoji ->> 'id', emoji ->> 'name')
+           when a.subject_type = 4 then a.subject_id in (name, value)
+           when a.subject_type = 6
+           then messages @> jsonb_build_array(
+                    jsonb_build_object('id', a.subject_id))
+           when a.subject_type in (3, 5) then true
+           else a.subject_id = target end, false)
+$$;
+
+
+-- Drops what requests that still run cover, the oldest request first. One by
+-- one, since each entry uses up one of a count.
+
+create or replace function active_ignore_apply(guild bigint, bot smallint,
+    settings recording, batch incoming[], verdicts text[])
+returns text[] language plpgsql as $$
+declare
+    holds     constant boolean := (settings.options).active_ignore;
+    requests  active_ignore[];
+    e         record;
+begin
+    requests := array(select a from active_ignore a
+                       where a.guild_id = guild
+                         and a.bot = active_ignore_apply.bot
+                         and a.remaining > 0
+                         and a.expires_at > clock_timestamp()
+                       order by a.requested_at, a.request_id);
+
+    if cardinality(requests) = 0 then
+        return verdicts;
+    end if;
+
+    for e in
+        select b.*, t as what
+          from unnest(batch) with ordinality b
+          join log_type t on t.id = b.type
+          left join logging_type c
+            on c.guild_id = guild and c.bot = active_ignore_apply.bot
+           and c.log_type = b.type
+         where verdicts[b.ordinality] is null
+           and coalesce(c.active_ignore, holds)
+         order by b.ordinality
+    loop
+        for i in 1 .. cardinality(requests) loop
+            if requests[i].remaining > 0
+               and active_ignore_covers(requests[i], e.what,
+                       (e.executor).id, (e.target).id, (e.channel).id,
+                       e.emoji, e.name, e.value, e.messages)
+            then
+                requests[i].remaining := requests[i].remaining - 1;
+                verdicts[e.ordinality] := 'active_ignore';
+                exit;
+            end if;
+        end loop;
+    end loop;
+
+    update active_ignore a
+       set remaining = r.remaining
+      from unnest(requests) r
+     where a.guild_id = guild
+       and a.bot = active_ignore_apply.bot
+       and a.request_id = r.request_id
+       and a.remaining > r.remaining;
+
+    return verdicts;
+end $$;
+
+
+-- Holds what was stored, where active ignore is on.
+
+create or replace function held_add(guild bigint, bot smallint,
+    settings recording, numbers bigint[])
+returns void language plpgsql as $$
+declare
+    holds  constant boolean := (settings.options).active_ignore;
+begin
+    insert into held_entry (guild_id, bot, id, channel_id, until)
+    select guild, held_add.bot, e.id, e.dchannel_id,
+           clock_timestamp() + interval '3 s'
+      from log_entry e
+      left join logging_type c
+        on c.guild_id = guild and c.bot = held_add.bot
+       and c.log_type = e.type
+     where e.guild_id = guild
+       and e.bot = held_add.bot
+       and e.id = any (numbers)
+       and coalesce(c.active_ignore, holds);
+end $$;
+
+
+-- A new request takes back what it covers of the entries still held, in the
+-- order they came in; how many.
+
+create or replace function held_take(guild bigint, bot smallint,
+    request bigint)
+returns int language plpgsql as $$
+declare
+    a      active_ignore;
+    taken  bigint[];
+begin
+    perform record_begin(guild, bot, 0);
+
+    select * into a from active_ignore r
+     where r.guild_id = guild and r.bot = held_take.bot
+       and r.request_id = request;
+
+    taken := array(
+        select e.id
+          from held_entry h
+          join log_entry e
+            on e.guild_id = guild and e.bot = held_take.bot and e.id = h.id
+          join log_type t on t.id = e.type
+         cross join lateral (select (e.doc || '}')::jsonb) d (doc)
+         where h.guild_id = guild
+           and h.bot = held_take.bot
+           and h.until > clock_timestamp()
+           and active_ignore_covers(a, t, e.executor_id::text,
+                   e.target_id::text, e.channel_id::text, d.doc -> 'emoji', d.doc ->> 'name',
+                   d.doc ->> 'value', d.doc -> 'messages')
+         order by e.arrival
+         limit a.remaining);
+
+    if cardinality(taken) = 0 then
+        return 0;
+    end if;
+
+    perform entries_remove(guild, bot, taken);
+
+    update active_ignore r
+       set remaining = r.remaining - cardinality(taken)
+     where r.guild_id = guild and r.bot = held_take.bot
+       and r.request_id = request;
+
+    return cardinality(taken);
+end $$;
+
+
+-- Takes held entries out of the store; their events stay known.
+
+create or replace function entries_remove(guild bigint, bot smallint,
+    ids bigint[])
+returns void language plpgsql as $$
+begin
+    delete from held_entry h
+     where h.guild_id = guild
+       and h.bot = entries_remove.bot
+       and h.id = any (ids);
+
+    with gone as (
+        delete from log_entry e
+         where e.guild_id = guild
+           and e.bot = entries_remove.bot
+           and e.id = any (ids)
+        returning e.arrival
+    )
+    update log_event k
+       set entry_id = null
+      from gone g
+     where k.guild_id = guild
+       and k.bot = entries_remove.bot
+       and k.arrival = g.arrival
+       and k.entry_id is not null;
+
+    perform checkpoints_drop(guild, bot, (select min(i) from unnest(ids) i));
+
+    update log_head h
+       set first_log_at = (
+               select id_time(min(e.id)) from log_entry e
+                where e.guild_id = guild and e.bot = entries_remove.bot)
+     where h.guild_id = guild
+       and h.bot = entries_remove.bot
+       and h.first_log_at in (select id_time(i) from unnest(ids) i);
+end $$;
+
+
+-- What delivery may take from now on, at most so many: the entries no request
+-- can remove any more and that have a channel to go to.
+
+create or replace function held_release(budget int default 1000,
+    out guild_id bigint, out bot smallint, out id bigint,
+    out channel_id bigint)
+returns setof record language plpgsql as $$
+begin
+    return query
+        with due as (
+            select h.guild_id, h.bot, h.id from held_entry h
+             where not h.released
+               and h.until <= clock_timestamp()
+             order by h.until, h.id
+             limit budget
+               for update skip locked
+        ), gone as (
+            update held_entry h
+               set released = true
+              from due d
+             where h.guild_id = d.guild_id and h.bot = d.bot and h.id = d.id
+            returning h.guild_id, h.bot, h.id, h.channel_id
+        )
+        select g.guild_id, g.bot, g.id, g.channel_id from gone g
+         where g.channel_id is not null
+         order by g.guild_id, g.bot, g.id;
+end $$;

@@ -1,0 +1,253 @@
+-- Finding entries: one statement for each shape of a query, so that each has
+-- a plan of its own and an index to walk from the newest entry down.
+
+drop type if exists log_query, log_found, log_mark cascade;
+
+create type log_query as (
+    guild     bigint,
+    bot       smallint,
+    low       bigint,       -- the first id inside
+    high      bigint,       -- the first one beyond
+    types     smallint[],   -- null: all
+    channel   bigint,
+    member    bigint,
+    side      text,         -- of the member: executor, target, either
+    role      text,         -- folded
+    part      text,         -- the search, trimmed and folded; null: none
+    patterns  text[],       -- of its words
+    needle    text,
+    ascii     boolean,      -- the needle is
+    bare      boolean,      -- id and type are enough
+    ids       bigint[]      -- these are the entries, nothing else counts
+);
+
+create type log_found as (
+    id           bigint,
+    type         smallint,
+    dstatus      smallint,
+    lane         bigint,
+    seq          bigint,
+    dchannel_id  bigint,
+    dmessage_id  bigint,
+    dreason      text,
+    doc          text
+);
+
+
+create type log_mark as (
+    id    bigint,
+    type  smallint
+);
+
+
+-- The first id of that time (ms), or of the nearest that an id can have.
+
+create or replace function id_at(at bigint)
+returns bigint language sql immutable strict as $$
+    select time_id(least(greatest(at, 1420070400000), 3619093655551))
+$$;
+
+
+-- The types of these categories; with both given, what both allow.
+
+create or replace function types_of(category text[], type int[])
+returns smallint[] language plpgsql stable as $$
+begin
+    if category is null then
+        return type;
+    end if;
+
+    return array(select t.id from log_type t
+                  where t.category = any (types_of.category)
+                    and (types_of.type is null
+                         or t.id = any (types_of.type)));
+end $$;
+
+
+-- The query of these parameters. wall: the oldest time (ms) that may be read.
+
+create or replace function query_of(guild bigint, bot smallint, wall bigint,
+    search text, after bigint, before bigint, types smallint[],
+    channel bigint, member bigint, member_role text, role text)
+returns log_query language plpgsql immutable as $$
+declare
+    q      log_query;
+    words  text[];
+begin
+    q.guild := guild;
+    q.bot := bot;
+    q.low := id_at(greatest(after + 1, wall));
+    q.high := coalesce(id_at(before), 9223372036854775807);
+    q.types := types;
+    q.channel := channel;
+    q.member := member;
+    q.side := coalesce(member_role, 'either');
+    q.role := fold(role);
+
+    if search is not null then
+        q.part := fold(regexp_replace(search collate "und-x-icu",
+                       '^[[:space:]]+|[[:space:]]+$', '', 'g'));
+        words := words_of(q.part);
+        q.patterns := word_patterns(words);
+        q.needle := search_needle(words, q.part);
+        q.ascii := q.needle ~ '^[\u0001-\u007f]*$';
+    end if;
+
+    return q;
+end $$;
+
+
+-- What the walk along one index cannot tell.
+
+create or replace function entry_fits(type smallint, channel bigint,
+    role text, doc text, q log_query)
+returns boolean language sql immutable as $$
+    select (q.types is null or type = any (q.types))
+       and (q.channel is null or channel = q.channel)
+       and (q.role is null or strpos(fold(role), q.role) > 0)
+       and (q.part is null
+            or doc_holds(doc, q.needle, q.ascii)
+               and entry_found(doc, q.patterns, q.part))
+$$;
+
+
+create or replace function log_columns(e log_entry, q log_query)
+returns log_found language sql immutable as $$
+    select row(e.id, e.type, e.dstatus, e.lane, e.seq, e.dchannel_id,
+               e.dmessage_id, e.dreason,
+               case when q.bare then null else e.doc end)
+$$;
+
+
+-- The newest entries of the query below the position, at most so many (null:
+-- all). walk: several types together are frequent enough to be met on the
+-- way; otherwise each is looked for by itself.
+
+create or replace function log_rows(q log_query, below bigint, most int,
+    walk boolean default true)
+returns setof log_found language plpgsql stable as $$
+begin
+    if q.ids is not null then
+        return query
+            select (log_columns(e, q)).*
+              from unnest(q.ids) i (id)
+              join log_entry e
+                on e.guild_id = q.guild and e.bot = q.bot and e.id = i.id;
+
+    elsif q.member is not null then
+        return query select * from log_rows_member(q, below, most);
+
+    elsif q.channel is not null then
+        return query
+            select (log_columns(e, q)).* from log_entry e
+             where e.guild_id = q.guild and e.bot = q.bot
+               and e.channel_id = q.channel
+               and e.id >= q.low and e.id < below
+               and entry_fits(e.type, e.channel_id, e.role, e.doc, q)
+             order by e.id desc limit most;
+
+    elsif q.role is not null then
+        return query
+            select f.*
+              from log_roles(q) r (role)
+             cross join lateral (
+                   select (log_columns(e, q)).* from log_entry e
+                    where e.guild_id = q.guild and e.bot = q.bot
+                      and e.role = r.role
+                      and e.id >= q.low and e.id < below
+                      and entry_fits(e.type, e.channel_id, e.role, e.doc, q)
+                    order by e.id desc limit most) f
+             order by f.id desc limit most;
+
+    elsif cardinality(q.types) = 1 or not walk then
+        return query
+            select f.*
+              from unnest(q.types) t (type)
+             cross join lateral (
+                   select (log_columns(e, q)).* from log_entry e
+                    where e.guild_id = q.guild and e.bot = q.bot
+                      and e.type = t.type
+                      and e.id >= q.low and e.id < below
+                      and entry_fits(e.type, e.channel_id, e.role, e.doc, q)
+                    order by e.id desc limit most) f
+             order by f.id desc limit most;
+
+    else
+        return query
+            select (log_columns(e, q)).* from log_entry e
+             where e.guild_id = q.guild and e.bot = q.bot
+               and e.id >= q.low and e.id < below
+               and entry_fits(e.type, e.channel_id, e.role, e.doc, q)
+             order by e.id desc limit most;
+    end if;
+end $$;
+
+
+-- Either side is two walks: a condition with "or" would take one along
+-- neither index.
+
+create or replace function log_rows_member(q log_query, below bigint,
+    most int)
+returns setof log_found language plpgsql stable as $$
+begin
+    if q.side = 'executor' then
+        return query
+            select (log_columns(e, q)).* from log_entry e
+             where e.guild_id = q.guild and e.bot = q.bot
+               and e.executor_id = q.member
+               and e.id >= q.low and e.id < below
+               and entry_fits(e.type, e.channel_id, e.role, e.doc, q)
+             order by e.id desc limit most;
+
+    elsif q.side = 'target' then
+        return query
+            select (log_columns(e, q)).* from log_entry e
+             where e.guild_id = q.guild and e.bot = q.bot
+               and e.target_id = q.member
+               and e.id >= q.low and e.id < below
+               and entry_fits(e.type, e.channel_id, e.role, e.doc, q)
+             order by e.id desc limit most;
+
+    else
+        return query
+            select f.*
+              from ((select (log_columns(e, q)).* from log_entry e
+                      where e.guild_id = q.guild and e.bot = q.bot
+                        and e.executor_id = q.member
+                        and e.id >= q.low and e.id < below
+                        and entry_fits(e.type, e.channel_id, e.role, e.doc, q)
+                      order by e.id desc limit most)
+                    union all
+                    (select (log_columns(e, q)).* from log_entry e
+                      where e.guild_id = q.guild and e.bot = q.bot
+                        and e.target_id = q.member
+                        and e.executor_id is distinct from q.member
+                        and e.id >= q.low and e.id < below
+                        and entry_fits(e.type, e.channel_id, e.role, e.doc, q)
+                      order by e.id desc limit most)) f
+             order by f.id desc limit most;
+    end if;
+end $$;
+
+
+-- The roles of the server's entries that hold the one asked for: a step of
+-- the index for each that there is.
+
+create or replace function log_roles(q log_query)
+returns setof text language plpgsql stable as $$
+declare
+    one  text := '';
+begin
+    loop
+        select e.role into one from log_entry e
+         where e.guild_id = q.guild and e.bot = q.bot
+           and e.role > one
+         order by e.role limit 1;
+
+        exit when not found;
+
+        if strpos(fold(one), q.role) > 0 then
+            return next one;
+        end if;
+    end loop;
+end $$;

@@ -1,0 +1,65 @@
+
+/*
+ * Batches of entries to record: each is held against the rules of decisions
+ * that need no data, and a bad one does not sink the others.
+ */
+
+#ifndef _NGX_GUILDLOG_ENTRY_H_INCLUDED_
+#define _NGX_GUILDLOG_ENTRY_H_INCLUDED_
+
+
+#include "ngx_guildlog_json.h"
+
+
+#define NGX_GUILDLOG_ENTRIES_MAX     1000
+#define NGX_GUILDLOG_ENTRY_SIZE_MAX  65536   /* bytes, as it was sent */
+
+
+/* what became of an entry: stored, or not for one of these reasons */
+
+typedef enum {
+    NGX_GUILDLOG_ENTRY_RECORDED = 0,
+    NGX_GUILDLOG_ENTRY_DUPLICATE,
+    NGX_GUILDLOG_ENTRY_ERROR,
+    NGX_GUILDLOG_DROP_TYPE_DISABLED,
+    NGX_GUILDLOG_DROP_BOT_EXECUTOR,
+    NGX_GUILDLOG_DROP_BOT_TARGET,
+    NGX_GUILDLOG_DROP_CHANNEL,
+    NGX_GUILDLOG_DROP_CATEGORY,
+    NGX_GUILDLOG_DROP_EXECUTOR,
+    NGX_GUILDLOG_DROP_TARGET,
+    NGX_GUILDLOG_DROP_EXECUTOR_ROLE,
+    NGX_GUILDLOG_DROP_TARGET_ROLE,
+    NGX_GUILDLOG_DROP_CONTENT,
+    NGX_GUILDLOG_DROP_PROXIED,
+    NGX_GUILDLOG_DROP_ACTIVE_IGNORE,
+    NGX_GUILDLOG_DROP_FILTER,
+    NGX_GUILDLOG_ENTRY_LAST
+} ngx_guildlog_entry_e;
+
+
+extern const char  *ngx_guildlog_entry_outcomes[];
+
+
+/*
+ * Makes a JSON array for the recording functions of a body: a JSON array, or
+ * with ndjson set an object a line.  An entry that breaks a rule stands in
+ * the array as a string that says which; an array without such entries is
+ * passed on as it is.  With many set each entry says its server.  Timestamps
+ * are held against now_ms.  NGX_OK; NGX_DECLINED: *error says why the batch
+ * as a whole is refused; NGX_ERROR: memory.
+ */
+
+ngx_int_t ngx_guildlog_entry_batch(ngx_pool_t *pool, const ngx_str_t *body,
+    ngx_uint_t ndjson, ngx_uint_t many, int64_t now_ms, ngx_str_t *array,
+    ngx_str_t *error);
+
+/*
+ * Reads the counts that the recording functions return, {"recorded": 5, …};
+ * there are NGX_GUILDLOG_ENTRY_LAST of them.
+ */
+
+void ngx_guildlog_entry_counts(const ngx_str_t *text, ngx_uint_t *counts);
+
+
+#endif /* _NGX_GUILDLOG_ENTRY_H_INCLUDED_ */

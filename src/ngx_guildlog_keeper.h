@@ -1,0 +1,29 @@
+
+/*
+ * The store's housekeeping: partitions, checkpoints, expiry.  What a step
+ * does is the schema's business; when it is done, this file's.
+ */
+
+#ifndef _NGX_GUILDLOG_KEEPER_H_INCLUDED_
+#define _NGX_GUILDLOG_KEEPER_H_INCLUDED_
+
+
+#include "ngx_guildlog_pool.h"
+
+
+typedef struct ngx_guildlog_keeper_s  ngx_guildlog_keeper_t;
+
+
+/*
+ * Keeps one database, for as long as the worker lives; in one worker of each
+ * nginx.  Two at once do no harm, the schema lets one of them pass.  NULL if
+ * out of memory; owned by the cycle's pool.
+ */
+
+ngx_guildlog_keeper_t *ngx_guildlog_keeper_create(ngx_cycle_t *cycle,
+    ngx_guildlog_pool_t *pool);
+
+void ngx_guildlog_keeper_destroy(ngx_guildlog_keeper_t *keeper);
+
+
+#endif /* _NGX_GUILDLOG_KEEPER_H_INCLUDED_ */

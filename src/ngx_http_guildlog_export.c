@@ -1,0 +1,473 @@
+
+/*
+ * GET /logs/export: chunk by chunk, each asked for when the one before it has
+ * left, so that a slow reader costs one buffer and no connection to the
+ * database.
+ */
+
+#include "ngx_http_guildlog.h"
+#include "ngx_guildlog_csv.h"
+
+
+#define NGX_HTTP_GUILDLOG_EXPORT_ROWS   500   /* a chunk */
+
+/* the last arguments, behind the parameters of the route */
+
+#define NGX_HTTP_GUILDLOG_EXPORT_SINCE  0
+#define NGX_HTTP_GUILDLOG_EXPORT_BELOW  1
+#define NGX_HTTP_GUILDLOG_EXPORT_MOST   2
+#define NGX_HTTP_GUILDLOG_EXPORT_ARGS   3
+
+
+struct ngx_http_guildlog_export_s {
+    ngx_guildlog_csv_t             csv;
+    u_char                        *start;      /* a chunk, owned */
+    size_t                         size;
+    ngx_chain_t                   *free;
+    ngx_chain_t                   *busy;
+    ngx_str_t                     *args;       /* the last ones */
+    u_char                         since[NGX_INT64_LEN];
+    u_char                         below[NGX_INT64_LEN];
+    unsigned                       begun:1;
+    unsigned                       more:1;
+};
+
+
+static ngx_int_t ngx_http_guildlog_export_begin(
+    ngx_http_guildlog_call_t *call, ngx_guildlog_result_t *result);
+static ngx_int_t ngx_http_guildlog_export_header(
+    ngx_http_guildlog_call_t *call);
+static void ngx_http_guildlog_export_cleanup(void *data);
+static ngx_int_t ngx_http_guildlog_export_chunk(
+    ngx_http_guildlog_call_t *call, ngx_guildlog_result_t *result);
+static ngx_int_t ngx_http_guildlog_export_fill(
+    ngx_http_guildlog_call_t *call, ngx_guildlog_result_t *result,
+    ngx_buf_t *b);
+static ngx_int_t ngx_http_guildlog_export_reserve(
+    ngx_http_guildlog_export_t *ex, ngx_guildlog_result_t *result,
+    ngx_log_t *log);
+static ngx_int_t ngx_http_guildlog_export_send(
+    ngx_http_guildlog_call_t *call, ngx_chain_t *out);
+static void ngx_http_guildlog_export_writer(ngx_http_request_t *r);
+static ngx_int_t ngx_http_guildlog_export_next(
+    ngx_http_guildlog_call_t *call);
+static ngx_int_t ngx_http_guildlog_export_abort(
+    ngx_http_guildlog_call_t *call, const char *cause);
+
+
+ngx_int_t
+ngx_http_guildlog_export_start(ngx_http_guildlog_call_t *call)
+{
+    ngx_str_t  *args;
+
+    args = &call->args[call->nargs];
+
+    ngx_str_null(&args[NGX_HTTP_GUILDLOG_EXPORT_SINCE]);
+    ngx_str_null(&args[NGX_HTTP_GUILDLOG_EXPORT_BELOW]);
+
+    ngx_str_set(&args[NGX_HTTP_GUILDLOG_EXPORT_MOST],
+                ngx_value(NGX_HTTP_GUILDLOG_EXPORT_ROWS));
+
+    call->nargs += NGX_HTTP_GUILDLOG_EXPORT_ARGS;
+
+    return ngx_http_guildlog_ask(call, call->route->stmt);
+}
+
+
+/* the first chunk decides what the answer is, the others how it ends */
+
+ngx_int_t
+ngx_http_guildlog_export_answer(ngx_http_guildlog_call_t *call,
+    ngx_guildlog_result_t *result)
+{
+    ngx_int_t  rc;
+
+    static const ngx_str_t  nothing = ngx_null_string;
+
+    if (call->export) {
+        return ngx_http_guildlog_export_chunk(call, result);
+    }
+
+    if (!ngx_http_guildlog_has_log(call, result, &rc)) {
+        return rc;
+    }
+
+    if (result->rows == 1) {
+        return ngx_http_guildlog_send(call->request, NGX_HTTP_NO_CONTENT,
+                                      &nothing, &nothing);
+    }
+
+    if (ngx_http_guildlog_export_begin(call, result) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    rc = ngx_http_guildlog_export_header(call);
+
+    if (rc == NGX_ERROR || rc > NGX_OK || call->request->header_only) {
+        return rc;
+    }
+
+    return ngx_http_guildlog_export_chunk(call, result);
+}
+
+
+static ngx_int_t
+ngx_http_guildlog_export_begin(ngx_http_guildlog_call_t *call,
+    ngx_guildlog_result_t *result)
+{
+    ngx_str_t                    head, since;
+    ngx_pool_t                  *pool;
+    ngx_pool_cleanup_t          *cln;
+    ngx_http_guildlog_export_t  *ex;
+
+    pool = call->request->pool;
+
+    cln = ngx_pool_cleanup_add(pool, sizeof(ngx_http_guildlog_export_t));
+    if (cln == NULL) {
+        return NGX_ERROR;
+    }
+
+    ex = cln->data;
+    ngx_memzero(ex, sizeof(ngx_http_guildlog_export_t));
+
+    cln->handler = ngx_http_guildlog_export_cleanup;
+    call->export = ex;
+    call->ctx->call = call;
+
+    head = ngx_guildlog_result_value(result, 0, NGX_HTTP_GUILDLOG_LOG_DOC);
+
+    if (head.data == NULL
+        || ngx_guildlog_csv_init(&ex->csv, pool, &head) != NGX_OK)
+    {
+        return ngx_http_guildlog_export_abort(call, "no titles came");
+    }
+
+    ex->args = &call->args[call->nargs - NGX_HTTP_GUILDLOG_EXPORT_ARGS];
+    ex->args[NGX_HTTP_GUILDLOG_EXPORT_SINCE].data = ex->since;
+    ex->args[NGX_HTTP_GUILDLOG_EXPORT_BELOW].data = ex->below;
+
+    since = ngx_guildlog_result_value(result, 0,
+                                      NGX_HTTP_GUILDLOG_LOG_CHANNEL);
+    since.len = ngx_min(since.len, NGX_INT64_LEN);
+
+    ngx_memcpy(ex->since, since.data, since.len);
+    ex->args[NGX_HTTP_GUILDLOG_EXPORT_SINCE].len = since.len;
+
+    return NGX_OK;
+}
+
+
+static void
+ngx_http_guildlog_export_cleanup(void *data)
+{
+    ngx_http_guildlog_export_t *ex = data;
+
+    if (ex->start) {
+        ngx_free(ex->start);
+    }
+}
+
+
+static ngx_int_t
+ngx_http_guildlog_export_header(ngx_http_guildlog_call_t *call)
+{
+    u_char              *p;
+    ngx_tm_t             tm;
+    ngx_str_t            value;
+    ngx_http_request_t  *r;
+
+    static const ngx_str_t  type = ngx_string("text/csv; charset=utf-8");
+
+    r = call->request;
+
+    p = ngx_pnalloc(r->pool,
+                    sizeof("attachment; filename=\"logs--19700101-000000.csv\"")
+                    + call->guild.len);
+    if (p == NULL) {
+        return NGX_ERROR;
+    }
+
+    ngx_gmtime(ngx_time(), &tm);
+
+    value.data = p;
+    value.len = ngx_sprintf(p, "attachment; filename=\"logs-%V-%4d%02d%02d"
+                            "-%02d%02d%02d.csv\"",
+                            &call->guild, tm.ngx_tm_year, tm.ngx_tm_mon,
+                            tm.ngx_tm_mday, tm.ngx_tm_hour, tm.ngx_tm_min,
+                            tm.ngx_tm_sec)
+                - p;
+
+    if (ngx_http_guildlog_set_header(r, "Content-Disposition", &value)
+        == NULL)
+    {
+        return NGX_ERROR;
+    }
+
+    return ngx_http_guildlog_send_head(r, NGX_HTTP_OK, &type, -1);
+}
+
+
+static ngx_int_t
+ngx_http_guildlog_export_chunk(ngx_http_guildlog_call_t *call,
+    ngx_guildlog_result_t *result)
+{
+    ngx_chain_t                 *out;
+    ngx_http_guildlog_export_t  *ex;
+
+    ex = call->export;
+
+    switch (ngx_http_guildlog_log_status(result)) {
+
+    case NGX_HTTP_OK:
+        break;
+
+    case NGX_HTTP_UNAUTHORIZED:
+        return ngx_http_guildlog_export_abort(call, "the token was revoked");
+
+    default:
+        return ngx_http_guildlog_export_abort(call, "the database failed");
+    }
+
+    out = ngx_chain_get_free_buf(call->request->pool, &ex->free);
+    if (out == NULL) {
+        return NGX_ERROR;
+    }
+
+    if (ngx_http_guildlog_export_fill(call, result, out->buf) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    return ngx_http_guildlog_export_send(call, out);
+}
+
+
+static ngx_int_t
+ngx_http_guildlog_export_fill(ngx_http_guildlog_call_t *call,
+    ngx_guildlog_result_t *result, ngx_buf_t *b)
+{
+    u_char                      *p;
+    ngx_str_t                    id, doc, status, reason;
+    ngx_uint_t                   row;
+    ngx_http_guildlog_export_t  *ex;
+
+    ex = call->export;
+
+    if (ngx_http_guildlog_export_reserve(ex, result,
+                                         call->request->connection->log)
+        != NGX_OK)
+    {
+        return NGX_ERROR;
+    }
+
+    p = ex->start;
+
+    if (!ex->begun) {
+        ex->begun = 1;
+        p = ngx_cpymem(p, ngx_guildlog_csv_header.data,
+                       ngx_guildlog_csv_header.len);
+    }
+
+    for (row = 1; row < result->rows; row++) {
+        id = ngx_guildlog_result_value(result, row, NGX_HTTP_GUILDLOG_LOG_ID);
+        doc = ngx_guildlog_result_value(result, row,
+                                        NGX_HTTP_GUILDLOG_LOG_DOC);
+        status = ngx_guildlog_result_value(result, row,
+                                           NGX_HTTP_GUILDLOG_LOG_STATUS);
+        reason = ngx_guildlog_result_value(result, row,
+                                           NGX_HTTP_GUILDLOG_LOG_REASON);
+
+        p = ngx_guildlog_csv_row(&ex->csv, p, &doc, &status, &reason);
+
+        if (p == NULL) {
+            return ngx_http_guildlog_export_abort(call, "an entry is broken");
+        }
+
+        id.len = ngx_min(id.len, NGX_INT64_LEN);
+        ngx_memcpy(ex->below, id.data, id.len);
+        ex->args[NGX_HTTP_GUILDLOG_EXPORT_BELOW].len = id.len;
+    }
+
+    ex->more = (result->rows > NGX_HTTP_GUILDLOG_EXPORT_ROWS);
+
+    b->start = ex->start;
+    b->pos = ex->start;
+    b->last = p;
+    b->end = ex->start + ex->size;
+    b->tag = (ngx_buf_tag_t) &ngx_http_guildlog_module;
+    b->temporary = (b->last != b->pos);
+    b->flush = ex->more;
+    b->last_buf = (!ex->more && call->request == call->request->main);
+    b->last_in_chain = !ex->more;
+
+    return NGX_OK;
+}
+
+
+/* the chunk before has left: its room is free */
+
+static ngx_int_t
+ngx_http_guildlog_export_reserve(ngx_http_guildlog_export_t *ex,
+    ngx_guildlog_result_t *result, ngx_log_t *log)
+{
+    size_t      size;
+    ngx_str_t   doc;
+    ngx_uint_t  row;
+
+    size = ngx_guildlog_csv_header.len;
+
+    for (row = 1; row < result->rows; row++) {
+        doc = ngx_guildlog_result_value(result, row,
+                                        NGX_HTTP_GUILDLOG_LOG_DOC);
+        size += ngx_guildlog_csv_size(&ex->csv, &doc);
+    }
+
+    if (size <= ex->size) {
+        return NGX_OK;
+    }
+
+    if (ex->start) {
+        ngx_free(ex->start);
+    }
+
+    ex->size = 0;
+
+    ex->start = ngx_alloc(size, log);
+    if (ex->start == NULL) {
+        return NGX_ERROR;
+    }
+
+    ex->size = size;
+
+    return NGX_OK;
+}
+
+
+static ngx_int_t
+ngx_http_guildlog_export_send(ngx_http_guildlog_call_t *call,
+    ngx_chain_t *out)
+{
+    ngx_int_t                    rc;
+    ngx_http_request_t          *r;
+    ngx_http_guildlog_export_t  *ex;
+
+    r = call->request;
+    ex = call->export;
+
+    rc = ngx_http_output_filter(r, out);
+
+    if (rc == NGX_ERROR || !ex->more) {
+        return rc;
+    }
+
+    ngx_chain_update_chains(r->pool, &ex->free, &ex->busy, &out,
+                            (ngx_buf_tag_t) &ngx_http_guildlog_module);
+
+    return ngx_http_guildlog_export_next(call);
+}
+
+
+/* asks for the next chunk, or waits until the last one has left */
+
+static ngx_int_t
+ngx_http_guildlog_export_next(ngx_http_guildlog_call_t *call)
+{
+    ngx_event_t               *wev;
+    ngx_http_request_t        *r;
+    ngx_http_core_loc_conf_t  *clcf;
+
+    r = call->request;
+    wev = r->connection->write;
+
+    if (call->export->busy == NULL && !r->buffered && !r->postponed
+        && !r->connection->buffered)
+    {
+        if (wev->timer_set) {
+            ngx_del_timer(wev);
+        }
+
+        r->write_event_handler = ngx_http_request_empty_handler;
+
+        return ngx_http_guildlog_ask(call, call->route->stmt) == NGX_AGAIN
+               ? NGX_BUSY : NGX_ERROR;
+    }
+
+    clcf = ngx_http_get_module_loc_conf(r->main, ngx_http_core_module);
+
+    r->write_event_handler = ngx_http_guildlog_export_writer;
+
+    if (!wev->delayed) {
+        ngx_add_timer(wev, clcf->send_timeout);
+    }
+
+    if (ngx_handle_write_event(wev, clcf->send_lowat) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    return NGX_BUSY;
+}
+
+
+static void
+ngx_http_guildlog_export_writer(ngx_http_request_t *r)
+{
+    ngx_int_t                    rc;
+    ngx_chain_t                 *out;
+    ngx_connection_t            *c;
+    ngx_http_guildlog_call_t    *call;
+    ngx_http_guildlog_export_t  *ex;
+
+    c = r->connection;
+    call = ngx_http_guildlog_get_ctx(r, 0)->call;
+    ex = call->export;
+
+    if (c->write->timedout) {
+        ngx_log_error(NGX_LOG_INFO, c->log, NGX_ETIMEDOUT,
+                      "client timed out");
+        c->timedout = 1;
+        ngx_http_finalize_request(r, NGX_HTTP_REQUEST_TIME_OUT);
+        return;
+    }
+
+    out = NULL;
+    rc = ngx_http_output_filter(r, NULL);
+
+    if (rc != NGX_ERROR) {
+        ngx_chain_update_chains(r->pool, &ex->free, &ex->busy, &out,
+                                (ngx_buf_tag_t) &ngx_http_guildlog_module);
+
+        rc = ngx_http_guildlog_export_next(call);
+    }
+
+    if (rc != NGX_BUSY) {
+        ngx_http_finalize_request(r, NGX_ERROR);
+    }
+}
+
+
+/*
+ * Too late for a status: the connection is closed (or the stream reset)
+ * before the end.  HTTP/1.0 has no mark of the end, so there it is a reset.
+ */
+
+static ngx_int_t
+ngx_http_guildlog_export_abort(ngx_http_guildlog_call_t *call,
+    const char *cause)
+{
+    struct linger        linger;
+    ngx_http_request_t  *r;
+
+    r = call->request;
+
+    ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
+                  "an export was cut short: %s", cause);
+
+    if (r->http_version < NGX_HTTP_VERSION_11) {
+        linger.l_onoff = 1;
+        linger.l_linger = 0;
+
+        (void) setsockopt(r->connection->fd, SOL_SOCKET, SO_LINGER,
+                          (const void *) &linger, sizeof(struct linger));
+    }
+
+    return NGX_ERROR;
+}

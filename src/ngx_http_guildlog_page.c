@@ -1,0 +1,213 @@
+
+/*
+ * GET /logs: the rows of a page become a LogPage.
+ */
+
+#include "ngx_http_guildlog.h"
+#include "ngx_guildlog_cursor.h"
+
+
+/* behind the four of every function, the parameters in the route's order */
+
+#define NGX_HTTP_GUILDLOG_PAGE_SEARCH  4
+#define NGX_HTTP_GUILDLOG_PAGE_CURSOR  14
+
+
+/* around what comes from the database, generously */
+
+#define NGX_HTTP_GUILDLOG_PAGE_HEAD    64
+#define NGX_HTTP_GUILDLOG_PAGE_ROW                                            \
+    (sizeof(",,\"delivery\":{\"status\":\"\",\"reason\":\"\","                \
+            "\"channelId\":\"\",\"messageId\":\"\"}}") + 16)
+
+
+static ngx_int_t ngx_http_guildlog_page_build(ngx_http_guildlog_call_t *call,
+    ngx_guildlog_result_t *result, ngx_str_t *body);
+static u_char *ngx_http_guildlog_page_string(u_char *p, const char *name,
+    const ngx_str_t *value);
+
+
+ngx_int_t
+ngx_http_guildlog_page_start(ngx_http_guildlog_call_t *call)
+{
+    u_char                     *p;
+    int64_t                     id;
+    ngx_str_t                  *cursor;
+    const ngx_guildlog_stmt_t  *stmt;
+
+    static const ngx_str_t  malformed =
+        ngx_string("cursor: must be the cursor of the previous page");
+
+    cursor = &call->args[NGX_HTTP_GUILDLOG_PAGE_CURSOR];
+
+    if (cursor->data) {
+        if (ngx_guildlog_cursor_decode(cursor, &id) != NGX_OK) {
+            return ngx_http_guildlog_refuse(call, NGX_HTTP_BAD_REQUEST,
+                                            &malformed);
+        }
+
+        p = ngx_pnalloc(call->request->pool, NGX_INT64_LEN);
+        if (p == NULL) {
+            return NGX_ERROR;
+        }
+
+        cursor->data = p;
+        cursor->len = ngx_sprintf(p, "%L", id) - p;
+    }
+
+    /* a search may have to look at everything */
+
+    stmt = call->args[NGX_HTTP_GUILDLOG_PAGE_SEARCH].data
+           ? &ngx_guildlog_stmts[ngx_guildlog_stmt_logs_search]
+           : call->route->stmt;
+
+    return ngx_http_guildlog_ask(call, stmt);
+}
+
+
+ngx_int_t
+ngx_http_guildlog_page_answer(ngx_http_guildlog_call_t *call,
+    ngx_guildlog_result_t *result)
+{
+    ngx_int_t  rc;
+    ngx_str_t  body;
+
+    if (!ngx_http_guildlog_has_log(call, result, &rc)) {
+        return rc;
+    }
+
+    if (ngx_http_guildlog_page_build(call, result, &body) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    return ngx_http_guildlog_send_json(call->request, NGX_HTTP_OK, &body);
+}
+
+
+/* room for all of it is known before, so nothing is checked twice */
+
+static ngx_int_t
+ngx_http_guildlog_page_build(ngx_http_guildlog_call_t *call,
+    ngx_guildlog_result_t *result, ngx_str_t *body)
+{
+    size_t      size;
+    u_char     *p;
+    int64_t     id;
+    ngx_str_t   head, more, last;
+    ngx_uint_t  row;
+
+    head = ngx_guildlog_result_value(result, 0, NGX_HTTP_GUILDLOG_LOG_DOC);
+    size = head.len + NGX_HTTP_GUILDLOG_PAGE_HEAD;
+
+    for (row = 1; row < result->rows; row++) {
+        size += ngx_http_guildlog_entry_size(result, row);
+    }
+
+    p = ngx_pnalloc(call->request->pool, size);
+    if (p == NULL) {
+        return NGX_ERROR;
+    }
+
+    body->data = p;
+
+    p = ngx_cpymem(p, head.data, head.len);
+    p = ngx_cpymem(p, ",\"entries\":[", sizeof(",\"entries\":[") - 1);
+
+    for (row = 1; row < result->rows; row++) {
+        if (row > 1) {
+            *p++ = ',';
+        }
+
+        p = ngx_http_guildlog_entry(p, result, row);
+    }
+
+    p = ngx_cpymem(p, "],\"cursor\":", sizeof("],\"cursor\":") - 1);
+
+    more = ngx_guildlog_result_value(result, 0, NGX_HTTP_GUILDLOG_LOG_MORE);
+
+    if (more.len && *more.data == 't' && result->rows > 1) {
+        last = ngx_guildlog_result_value(result, result->rows - 1,
+                                         NGX_HTTP_GUILDLOG_LOG_ID);
+        id = ngx_atoi(last.data, last.len);
+
+        *p++ = '"';
+        p = ngx_guildlog_cursor_encode(p, id);
+        *p++ = '"';
+
+    } else {
+        p = ngx_cpymem(p, "null", sizeof("null") - 1);
+    }
+
+    *p++ = '}';
+
+    body->len = p - body->data;
+
+    return NGX_OK;
+}
+
+
+size_t
+ngx_http_guildlog_entry_size(ngx_guildlog_result_t *result, ngx_uint_t row)
+{
+    size_t      size;
+    ngx_uint_t  column;
+
+    size = NGX_HTTP_GUILDLOG_PAGE_ROW;
+
+    for (column = NGX_HTTP_GUILDLOG_LOG_STATUS;
+         column < NGX_HTTP_GUILDLOG_LOG_COLUMNS;
+         column++)
+    {
+        size += ngx_guildlog_result_value(result, row, column).len;
+    }
+
+    return size;
+}
+
+
+u_char *
+ngx_http_guildlog_entry(u_char *p, ngx_guildlog_result_t *result,
+    ngx_uint_t row)
+{
+    ngx_str_t   doc, value;
+    ngx_uint_t  i;
+
+    static const char  *names[] = {
+        ",\"delivery\":{\"status\":", ",\"reason\":", ",\"channelId\":",
+        ",\"messageId\":"
+    };
+
+    doc = ngx_guildlog_result_value(result, row, NGX_HTTP_GUILDLOG_LOG_DOC);
+    p = ngx_cpymem(p, doc.data, doc.len);
+
+    for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        value = ngx_guildlog_result_value(result, row,
+                                          NGX_HTTP_GUILDLOG_LOG_STATUS + i);
+        p = ngx_http_guildlog_page_string(p, names[i], &value);
+    }
+
+    *p++ = '}';
+    *p++ = '}';
+
+    return p;
+}
+
+
+/* words and ids, in which nothing has to be escaped */
+
+static u_char *
+ngx_http_guildlog_page_string(u_char *p, const char *name,
+    const ngx_str_t *value)
+{
+    p = ngx_cpymem(p, name, ngx_strlen(name));
+
+    if (value->data == NULL) {
+        return ngx_cpymem(p, "null", sizeof("null") - 1);
+    }
+
+    *p++ = '"';
+    p = ngx_cpymem(p, value->data, value->len);
+    *p++ = '"';
+
+    return p;
+}

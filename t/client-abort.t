@@ -1,0 +1,247 @@
+# A client may go at any moment: while its body is read, while its query waits
+# for a connection, while the query runs, while the answer is sent, by
+# HTTP/1.1 or HTTP/2.  Nobody else notices, nothing is held for it, and what
+# waited for it alone is not done.
+
+use lib 't/lib';
+use Guildlog;
+use Guildlog::H2;
+
+my $h2 = free_port;
+my $nginx = Guildlog->new(
+    database => { connections => 1, depth => 1 },
+    listen   => 'sndbuf=4k',
+    http     => <<"CONF",
+        guildlog_limit requests=100000;
+        log_format mark '\$arg_mark \$status';
+        access_log logs/mark.log mark;
+        server {
+            listen 127.0.0.1:$h2 http2 sndbuf=4k;
+            location /api/ {
+                guildlog_api;
+            }
+        }
+CONF
+    locations => <<'CONF',
+        location = /connections {
+            stub_status;
+        }
+CONF
+);
+
+my $server = $nginx->server;
+my $token  = $nginx->token($server);
+my $at     = "/servers/$server";
+my $count  = 0;
+
+my $filler = 'a filler that makes the answer longer than all of the buffers';
+$nginx->sql(<<'SQL', $server, $filler);
+    insert into ignore_entry (guild_id, bot, ignore_type, ignore_value)
+    select ?, 0, 2, ? || n from generate_series(1, 20000) n
+SQL
+
+
+sub lock_server {
+    my $lock = $nginx->cluster->connect($nginx->dbname);
+    $lock->begin_work;
+    $lock->do('lock table server in access exclusive mode');
+    return $lock;
+}
+
+
+sub unlock {
+    my ($lock) = @_;
+    $lock->rollback;
+    $lock->disconnect;
+}
+
+
+# waits until that many queries of clients wait for the lock
+sub wait_locked {
+    my ($number) = @_;
+    return wait_for { $nginx->sql(<<'SQL') == $number } 10, 'locked';
+        select count(*) from pg_stat_activity
+         where wait_event_type = 'Lock' and datname = current_database()
+           and query ~ 'server_get|tag_create'
+SQL
+}
+
+
+sub gauge {
+    return $nginx->get('/status', raw_path => 1)->json->{"database_$_[0]"};
+}
+
+
+sub wait_gauge {
+    my ($name, $value) = @_;
+    return wait_for { gauge($name) == $value } 10, "$name is $value";
+}
+
+
+# nginx's connections, but for the one that asks
+sub others {
+    return $nginx->get('/connections', raw_path => 1)->text
+        =~ /^Active connections: (\d+)/ ? $1 - 1 : undef;
+}
+
+
+sub all_gone {
+    my ($what) = @_;
+    my $gone = eval { wait_for { others() == 0 && gauge('busy') == 0 } 10 };
+    ok $gone, "$what: nothing is held"
+        or diag others(), ' connections, busy ', gauge('busy');
+}
+
+
+sub log_has {
+    my ($line, $what) = @_;
+
+    ok eval { wait_for {
+        open my $in, '<', $nginx->prefix . '/logs/mark.log' or return;
+        scalar grep { $_ eq "$line\n" } <$in>;
+    } 10 }, $what;
+}
+
+
+# the two protocols: open a request (more: a body of that length follows), send
+# of the body (more: not all of it), go away
+sub http1 {
+    my ($how) = @_;
+    my $client;
+
+    return {
+        name => "HTTP/1.1, $how",
+        open => sub {
+            my ($method, $path, $more) = @_;
+            $client = $nginx->connection;
+            $client->send("$method /api$path HTTP/1.1\r\nHost: localhost\r\n"
+                . "Authorization: Bearer $token\r\n"
+                . ($more ? "Content-Type: application/json\r\n"
+                    . "Content-Length: $more\r\n" : '') . "\r\n");
+        },
+        body => sub { $client->send($_[0]) },
+        wait => sub { $client->readable(10) },
+        go   => sub {
+            $how eq 'half closed' ? shutdown $client->socket, 1
+                                  : $client->close(reset => $how eq 'reset');
+        },
+    };
+}
+
+
+sub http2 {
+    my ($how) = @_;
+    my ($client, $stream);
+
+    return {
+        name => "HTTP/2, $how",
+        open => sub {
+            my ($method, $path, $more) = @_;
+            $client = Guildlog::H2->new(port => $h2);
+            $stream = $client->open($method, "/api$path", more => $more,
+                token => $token, headers => ['content-type',
+                $more ? 'application/json' : 'text/plain']);
+        },
+        body => sub { $client->data($stream, $_[0], more => $_[1]) },
+        wait => sub { $client->client->readable(10) },
+        go   => sub {
+            $client->reset($stream) if $how eq 'stream reset';
+            $client->client->close(reset => $how eq 'reset')
+                if $how ne 'stream reset';
+        },
+        after => sub { $client->client->close },
+    };
+}
+
+
+for my $way (http1('closed'), http1('reset'), http1('half closed'),
+             http2('closed'), http2('reset'), http2('stream reset'))
+{
+    my $name = $way->{name};
+    my $mark = ++$count;
+    my $body = sprintf '{"tag_name":"t%d","content":"x"}', $mark;
+    my $done = sub {
+        my ($what) = @_;
+        $way->{after}->() if $way->{after};
+        all_gone("$name, $what");
+        is $nginx->get($at, token => $token)->status, 200,
+            '... and the next one is served';
+    };
+
+    # while its body is read
+    $way->{open}->('POST', "$at/tags?mark=body$mark", length $body);
+    $way->{body}->(substr($body, 0, 10), 1);
+    $way->{go}->();
+    $done->('reading its body');
+
+    # while it waits, and another one's query runs
+    {
+        my $lock  = lock_server();
+        my $first = $nginx->connection;
+        $first->send("GET /api$at HTTP/1.1\r\nHost: localhost\r\n"
+            . "Authorization: Bearer $token\r\nConnection: close\r\n\r\n");
+        wait_locked(1);
+
+        $way->{open}->('POST', "$at/tags?mark=queue$mark", length $body);
+        $way->{body}->($body);
+        wait_gauge(queued => 1);
+        $way->{go}->();
+        ok wait_gauge(queued => 0), "$name, waiting: its place is free";
+
+        unlock($lock);
+        is $first->response->status, 200, '... the one before it is answered';
+        log_has("queue$mark 499", '... it is logged as 499');
+        $done->('waiting');
+    }
+    is $nginx->sql('select count(*) from tag where tag_name = ?', "t$mark"),
+        0, '... and what it asked for was not done';
+
+    # while its query runs
+    {
+        my $lock = lock_server();
+        $way->{open}->('GET', "$at?mark=query$mark");
+        wait_locked(1);
+        $way->{go}->();
+        log_has("query$mark 499", "$name, asking: logged at once");
+        unlock($lock);
+        $done->('asking');
+    }
+
+    # while it is answered
+    $way->{open}->('GET', "$at/config/logging/ignore/2?mark=answer$mark");
+    $way->{wait}->();
+    $way->{go}->();
+    $done->('being answered');
+}
+
+
+# many at once, at any moment
+
+{
+    my @clients;
+    my $lock = lock_server();
+
+    for my $n (1 .. 150) {
+        my $body = sprintf '{"tag_name":"m%03d","content":"x"}', $n;
+        my $request = "POST /api$at/tags HTTP/1.1\r\nHost: localhost\r\n"
+            . "Authorization: Bearer $token\r\nContent-Length: "
+            . length($body)
+            . "\r\nContent-Type: application/json\r\n\r\n$body";
+        my $client = $nginx->connection;
+        $client->send(substr $request, 0, length($request) - 75 + $n);
+        push @clients, $client;
+    }
+    wait_for { gauge('queued') > 10 } 10, 'some wait';
+    $_->close(reset => int rand 2) for splice @clients, 0, 75;
+    unlock($lock);
+    $_->close(reset => int rand 2) for @clients;
+
+    all_gone('150 clients');
+    is $nginx->get($at, token => $token)->status, 200,
+        'and the next one is served';
+}
+
+is $nginx->get('/status', raw_path => 1)->json->{database_lost_total}, 0,
+    'no connection to the database was lost';
+
+done_testing;

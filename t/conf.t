@@ -1,0 +1,284 @@
+# Each directive says what it takes: a wrong value is refused by nginx -t with
+# a message that names it, no secret may lie open, the API and the operator
+# never share a location.  nginx -t asks no database.
+
+use lib 't/lib';
+use Guildlog;
+
+my $nginx = Guildlog->new(start => 0);
+my $key   = 'guildlog_key HS256 main.key sign;';
+my $api   = 'location /api/ { guildlog_api; }';
+
+$nginx->file('second.key', 'a second secret, as good as the first', 0600);
+$nginx->file('open.key', 'a secret that everybody may read', 0644);
+$nginx->file('group.key', 'a secret that a group may read', 0640);
+$nginx->file('empty.key', '', 0600);
+$nginx->file('short.key', 'short', 0600);
+$nginx->file('nul.password', "a\0b");
+$nginx->file('empty.password', "\n");
+$nginx->file('long.password', 'x' x 300);
+my %pair = map { $_ => $nginx->key_pair($_) } qw(RS256 ES256);
+
+
+# the http block: $http, and a server with $server in it
+sub test {
+    my ($http, $server) = @_;
+
+    $nginx->configure(conf => "$http server { listen unix:%%PREFIX%%/s;"
+        . " $server }");
+    return $nginx->test_conf;
+}
+
+
+sub refused {
+    my ($message, $http, $server) = @_;
+
+    local $Test::Builder::Level = $Test::Builder::Level + 1;
+    $server //= '';
+    my ($ok, $said) = test($http, $server);
+    my ($line) = grep { /\[emerg\]/ } split /\n/, $said;
+    ok !$ok && ($line // '') =~ $message, "$http $server" =~ s/\s+/ /gr
+        or diag "status ", $ok ? 'good' : 'bad', ": $said";
+}
+
+
+sub accepted {
+    my ($what, $http, $server) = @_;
+
+    local $Test::Builder::Level = $Test::Builder::Level + 1;
+    my ($ok, $said) = test($http, $server);
+    ok $ok, $what or diag $said;
+    unlike $said, qr/\[(?:warn|error|alert|crit)\]/, '... without a word';
+}
+
+
+# guildlog_database
+
+my $here = "guildlog_database password_file=database.password";
+
+accepted 'defaults', "guildlog_database; $key", $api;
+accepted 'everything said', <<"CONF", $api;
+    guildlog_database name=default host=127.0.0.1,%%PREFIX%%,::1 port=1
+        dbname=d user=u password_file=%%PREFIX%%/database.password
+        sslmode=disable connections=1 long_connections=1 depth=1 queue=1
+        connect_timeout=1ms timeout=1s long_timeout=1m queue_timeout=1h
+        prepare=off;
+    $key
+CONF
+
+refused qr/invalid parameter "$_"/, "guildlog_database $_; $key", $api
+    for 'port=0', 'port=65536', 'port=x', 'port=', 'host=', 'host=a,,b',
+        'host=,a', 'connections=0', 'connections=-1', 'connections=x',
+        'connections=1000001', 'long_connections=0', 'depth=0', 'queue=0',
+        'connect_timeout=0', 'timeout=-1s', 'timeout=x', 'long_timeout=1x',
+        'queue_timeout=', 'prepare=yes', 'prepare=ON', 'nonsense',
+        'nonsense=1', 'name', 'dbname', 'user=', 'HOST=a', 'password=secret';
+
+refused qr/takes sslmode=disable or sslmode=verify-full/,
+    "guildlog_database sslmode=$_; $key", $api
+    for qw(prefer require allow verify-ca VERIFY-FULL);
+
+refused qr/is duplicate/, "$here; $here; $key", $api;
+refused qr/is duplicate/, "$here name=a; $here name=a; $key";
+refused qr/could not read "[^"]+nothing" \(2: No such file/,
+    "guildlog_database password_file=nothing; $key", $api;
+refused qr/does not hold a password/,
+    "guildlog_database password_file=$_.password; $key", $api
+    for qw(empty long nul);
+refused qr/directive is not allowed here/, $key, "$here;";
+
+
+# guildlog_key
+
+accepted 'several keys', <<"CONF", $api;
+    $here;
+    guildlog_key HS256 main.key kid=a sign;
+    guildlog_key HS512 second.key kid=b;
+    guildlog_key RS256 $pair{RS256}{public} kid=c;
+    guildlog_key ES256 $pair{ES256}{public};
+CONF
+accepted 'private keys sign', <<"CONF", $api;
+    $here;
+    guildlog_key ES256 $pair{ES256}{private} kid=a sign;
+CONF
+
+refused $_->[0], "$here; guildlog_key $_->[1];", $api
+    for [qr/"HS257"/, 'HS257 main.key'],
+        [qr/"none"/, 'none main.key'],
+        [qr/"hs256"/, 'hs256 main.key'],
+        [qr/"PS256"/, "PS256 $pair{RS256}{public}"],
+        [qr/nothing\.key" .*No such file/, 'HS256 nothing.key'],
+        [qr/open\.key"/, 'HS256 open.key'],
+        [qr/empty\.key"/, 'HS256 empty.key'],
+        [qr/main\.key"/, 'RS256 main.key'],
+        [qr/"ES256"|public\.pem"/, "ES256 $pair{RS256}{public}"],
+        [qr/"RS256"|public\.pem"/, "RS256 $pair{ES256}{public}"],
+        [qr/public\.pem"/, "HS256 $pair{RS256}{public}"],
+        [qr/sign/, "RS256 $pair{RS256}{public} sign"],
+        [qr/invalid parameter "nonsense"/, 'HS256 main.key nonsense'],
+        [qr/invalid parameter "kid="|kid/, 'HS256 main.key kid='],
+        [qr/invalid number of arguments/, 'HS256'],
+        [qr/invalid number of arguments/, 'HS256 main.key kid=a sign more'];
+
+refused qr/duplicate|kid/, <<"CONF", $api;
+    $here;
+    guildlog_key HS256 main.key kid=a;
+    guildlog_key HS256 second.key kid=a;
+CONF
+refused qr/sign/, <<"CONF", $api;
+    $here;
+    guildlog_key HS256 main.key kid=a sign;
+    guildlog_key HS256 second.key kid=b sign;
+CONF
+
+refused qr/"guildlog_api" needs a "guildlog_key"/, "$here;", $api;
+refused qr/"guildlog_operator" needs a "guildlog_key"/, "$here;",
+    'location / { guildlog_operator; }';
+refused qr/"guildlog_auth" needs a "guildlog_key"/, "$here;",
+    'location / { guildlog_auth on; }';
+accepted 'a key in the location is enough', "$here;",
+    "location /api/ { $key guildlog_api; }";
+
+
+# guildlog_issuer, guildlog_auth
+
+refused qr/"guildlog_issuer" directive is duplicate/,
+    "$here; $key guildlog_issuer a; guildlog_issuer b;", $api;
+refused qr/guildlog_auth" directive (?:takes "off", "on" or "on admin"|is duplicate)|invalid number of arguments in "guildlog_auth"/,
+    "$here; $key", "location / { guildlog_auth $_; }"
+    for 'yes', 'ON', 'off admin', 'on basic', 'admin', 'on admin more', '',
+        'on; guildlog_auth off';
+
+
+# guildlog_limit_zone, guildlog_limit
+
+accepted 'zones and limits', <<"CONF", <<"SERVER";
+    $here; $key
+    guildlog_limit_zone guildlog:1m;
+    guildlog_limit_zone other:64k;
+    guildlog_limit requests=10;
+CONF
+    location /a/ { guildlog_api; guildlog_limit off; }
+    location /b/ { guildlog_api; guildlog_limit zone=other window=1m dry_run; }
+    location /c/ { guildlog_limit zone=other key=\$arg_a\$remote_addr; }
+SERVER
+
+refused qr/(?:invalid|too small).*zone/, "guildlog_limit_zone $_; $key"
+    for 'other', 'other:', ':1m', 'other:x', 'other:-1m', 'other:1k',
+        'other:0';
+refused qr/zone "guildlog_limit_nothing"/, "$here; $key",
+    'location / { guildlog_limit zone=nothing; }';
+refused qr/zone "guildlog_limit_a"/,
+    'guildlog_limit_zone a:1m; guildlog_limit_zone a:2m;', '';
+refused qr/invalid parameter "\Q$_\E"/, "$here; $key",
+    "location / { guildlog_limit $_; }"
+    for 'requests=0', 'requests=-1', 'requests=x', 'requests=1.5',
+        'requests=', 'window=0', 'window=x', 'window=-1s', 'zone=', 'key=',
+        'on', 'off=1', 'dry_run=1', 'burst=5';
+refused qr/unknown "nothing" variable/, "$here; $key",
+    'location / { guildlog_limit key=$nothing; }';
+refused qr/is duplicate/, "$here; $key",
+    'location / { guildlog_limit off; guildlog_limit requests=1; }';
+refused qr/invalid parameter "off"/, "$here; $key",
+    'location / { guildlog_limit requests=1 off; }';
+
+
+# guildlog_api, guildlog_operator, guildlog_max_body, guildlog_status
+
+refused qr/must not share a location/, "$here; $key",
+    "location /a/ { $_ }"
+    for 'guildlog_api; guildlog_operator;',
+        'guildlog_operator; guildlog_api;';
+refused qr/is duplicate/, "$here; $key", "location /a/ { $_; $_; }"
+    for 'guildlog_api', 'guildlog_operator', 'guildlog_status';
+refused qr/another handler/, "$here; $key", "location /a/ { $_ }"
+    for 'guildlog_api; guildlog_status;', 'guildlog_status; guildlog_api;',
+        'guildlog_api; proxy_pass http://127.0.0.1;', 'stub_status; guildlog_api;';
+refused qr/invalid parameter "api"/, "$here; $key",
+    'location /a/ { guildlog_api api; }';
+refused qr/invalid parameter "\/b"/, "$here; $key",
+    'location /a/ { guildlog_api /a /b; }';
+refused qr/invalid parameter "(?:database=)"/, "$here; $key",
+    'location /a/ { guildlog_api database=; }';
+refused qr/no "guildlog_database" is named "other"/, "$here; $key",
+    'location /a/ { guildlog_api database=other; }';
+refused qr/no "guildlog_database" is named "default"/,
+    "$here name=other; $key", $api;
+refused qr/location "[^"]+" does not tell the prefix/, "$here; $key",
+    "location $_ { guildlog_api; }"
+    for '~ ^/api/', '~ /api/', '~* /api', '@api';
+accepted 'a pattern, and its prefix', "$here; $key",
+    'location ~ ^/api/ { guildlog_api /api; }';
+refused qr/directive is not allowed here/, "$here; $key", "$_;"
+    for 'guildlog_api', 'guildlog_operator', 'guildlog_status';
+refused qr/"guildlog_max_body" directive invalid value/, "$here; $key",
+    "location /a/ { guildlog_api; guildlog_max_body $_; }"
+    for 'x', '-1', '1x';
+refused qr/is duplicate/, "$here; $key",
+    'location /a/ { guildlog_max_body 1k; guildlog_max_body 2k; }';
+
+accepted 'a status alone', '', 'location = /status { guildlog_status; }';
+accepted 'nothing of it', '', 'location / { return 204; }';
+
+
+# nginx -t asks no database, and opens nothing
+
+accepted 'a database that is not there', <<"CONF", $api;
+    guildlog_database host=/nonexistent password_file=database.password;
+    $key
+CONF
+
+{
+    my ($ok, $said) = test("guildlog_database host=nobody.invalid"
+        . " password_file=database.password; $key", $api);
+    ok $ok, 'a host that nobody knows';
+    like $said, qr/\[warn\] .*nobody\.invalid/, '... is a warning';
+}
+
+{
+    my ($ok, $said) = test("$here nonsense; $key", $api);
+    unlike $said, qr/module|a secret of the tests/, 'no secret is told';
+}
+
+
+# two locations, two databases
+
+{
+    my $second = Guildlog::Cluster->shared->create_database;
+    my $both = Guildlog->new(
+        name => 'both',
+        http => <<"CONF",
+            guildlog_database name=second dbname=$second user=guildlog
+                host=@{[ $nginx->cluster->socket_dir ]}
+                port=@{[ $nginx->cluster->port ]}
+                password_file=database.password;
+CONF
+        locations => <<'CONF',
+            location /second/ {
+                guildlog_api database=second;
+            }
+
+            location /desk/ {
+                guildlog_operator database=second;
+            }
+CONF
+    );
+
+    my $server = $both->server(name => 'first');
+    my $token  = $both->token($server);
+    is $both->put("/desk/servers/$server", raw_path => 1,
+        json => { name => 'second' })->status, 201, 'a server in the second';
+
+    is $both->get("/servers/$server", token => $token)->json->{name}, 'first',
+        'the first database';
+    is $both->get("/second/servers/$server", token => $token, raw_path => 1)
+        ->status, 401, 'the second one has no such token';
+
+    my $answer = $both->post("/desk/servers/$server/tokens", raw_path => 1,
+        json => { permissions => 1, creator => '1' });
+    is $both->get("/second/servers/$server", raw_path => 1,
+        token => $answer->json->{token})->json->{name}, 'second',
+        '... but its own';
+}
+
+done_testing;

@@ -1,0 +1,134 @@
+# What the database cannot do is a JSON error: 503 with Retry-After where it
+# may pass, 500 where it failed, and the status and text that a rule of the
+# schema gives where it refused.  The log names the statement and the cause;
+# the client is told nothing of the schema.
+
+use lib 't/lib';
+use Guildlog;
+
+my $nginx  = Guildlog->new(http => 'guildlog_limit requests=100000;');
+my $server = $nginx->server;
+my $token  = $nginx->token($server);
+my $at     = "/servers/$server";
+
+# a tag named "e" and an SQLSTATE ends in it
+$nginx->sql(<<'SQL');
+    create function fail() returns trigger language plpgsql as $$
+    begin
+        raise exception using errcode = upper(substr(new.tag_name, 2, 5)),
+            message = case when new.content = 'empty' then ''
+                           else 'a secret of the schema' end,
+            detail = 'and its detail', hint = 'and its hint';
+    end $$
+SQL
+$nginx->sql('create trigger fail before insert on tag for each row execute'
+    . ' function fail()');
+
+my $later  = '{"error":"the database is not available, try again later"}';
+my $failed = '{"error":"the request could not be carried out, try again later"}';
+
+
+sub fail_with {
+    my ($sqlstate, $text) = @_;
+    return $nginx->post("$at/tags", token => $token,
+        json => { tag_name => "e$sqlstate", content => $text // 'x' });
+}
+
+
+sub is_json {
+    my ($answer, $status, $body, $what) = @_;
+
+    is $answer->status, $status, $what;
+    is $answer->text, $body, '... the text is for the client';
+    is $answer->header('Content-Type'), 'application/json', '... in JSON';
+    is $answer->header('Retry-After'), $status == 503 ? 1 : undef,
+        '... which is told whether to come back';
+    ok defined $answer->header('X-RateLimit-Remaining'),
+        '... and how often it may';
+}
+
+
+for (
+    ['08006', 503, 'connection failure'],
+    ['25006', 503, 'a read-only server'],
+    ['40001', 503, 'no serialization'],
+    ['40P01', 503, 'a deadlock'],
+    ['53100', 503, 'disk full'],
+    ['53200', 503, 'out of memory'],
+    ['55P03', 503, 'a lock not available'],
+    ['58030', 503, 'an input or output error'],
+    ['42P01', 500, 'no such table'],
+    ['42501', 500, 'no privilege'],
+    ['22012', 500, 'division by zero'],
+    ['23502', 500, 'a null'],
+    ['54000', 500, 'too complex'],
+    ['25001', 500, 'an active transaction'],
+    ['XX000', 500, 'an internal error'],
+    ['XX001', 500, 'corrupted data'],
+    ['P0001', 500, 'raised'],
+    ['GL000', 500, 'a status that is none'],
+    ['GL200', 500, 'a refusal that is none'],
+    ['GLABC', 500, 'a status that is no number'],
+) {
+    my ($sqlstate, $status, $what) = @$_;
+    my $log = length $nginx->error_log;
+
+    is_json fail_with($sqlstate), $status, $status == 503 ? $later : $failed,
+        "$sqlstate, $what";
+    like substr($nginx->error_log, $log),
+        qr/"tag_create" failed, SQLSTATE $sqlstate: a secret of the schema/,
+        '... and the log says why';
+}
+
+is_json fail_with('57014'), 500, $failed, 'a statement that was cancelled';
+
+for my $status (400, 402, 403, 404, 409, 429) {
+    is_json fail_with("GL$status"), $status,
+        '{"error":"a secret of the schema"}', "GL$status has its own text";
+    is_json fail_with("GL$status", 'empty'), $status, '{}', '... or none';
+}
+
+unlike $nginx->error_log, qr/SQLSTATE GL4/,
+    'a refusal is no matter for the log';
+
+
+# answers that are none of a function of ours
+
+sub replace_server_get {
+    my ($out, $result) = @_;
+    my $rows = $result =~ /where/ ? 'returns setof record' : '';
+
+    $nginx->sql('drop function server_get');
+    $nginx->sql("create function server_get(token text, guild bigint,"
+        . " bot smallint, kind smallint, out $out) $rows language sql"
+        . " as \$\$ select $result \$\$");
+    $nginx->sql('grant execute on function server_get to guildlog');
+}
+
+
+for (
+    ['no status', 'status int, out body text', "null::int, '{}'"],
+    ['a status below all', 'status int, out body text', "99, '{}'"],
+    ['a status above all', 'status int, out body text', "600, '{}'"],
+    ['a status that is no number', 'status text, out body text', "'x'::text, '{}'"],
+    ['no row', 'status int, out body text', "1, '{}' where false"],
+    ['three columns', 'status int, out body text, out more int',
+        "200, '{}', 1"],
+) {
+    my ($what, $out, $result) = @$_;
+
+    replace_server_get($out, $result);
+
+    my $answer = $nginx->get($at, token => $token);
+    if ($what eq 'three columns') {
+        # the statement asks for the two by name
+        is $answer->status, 200, $what;
+    } else {
+        is_json $answer, 500, $failed, $what;
+    }
+}
+
+replace_server_get('status int, out body text', '200, null');
+is $nginx->get($at, token => $token)->text, '{}', 'no body is {}';
+
+done_testing;

@@ -1,0 +1,380 @@
+# guildlog_auth and guildlog_limit guard any location as they guard the API,
+# together with nginx's own ways to let somebody in, and the variables tell
+# logs, maps and headers who came.
+
+use lib 't/lib';
+use Guildlog;
+
+my $nginx = Guildlog->new(
+    http => <<'CONF',
+        map $guildlog_kind $level {
+            default nobody;
+            admin   high;
+            basic   low;
+        }
+
+        log_format guard '$arg_mark|$guildlog_token_id|$guildlog_server|'
+            '$guildlog_kind|$guildlog_bot|$guildlog_auth_status|'
+            '$guildlog_limit_status|$guildlog_endpoint|$level|'
+            '$guildlog_db_time';
+        access_log logs/guard.log guard;
+
+        server {
+            listen unix:%%PREFIX%%/backend.sock;
+            return 200 "$http_x_server/$http_x_kind/$http_x_token/$http_authorization";
+        }
+CONF
+    server    => 'root %%PREFIX%%/files;',
+    locations => <<'CONF',
+        location /any/ {
+            guildlog_auth on;
+            guildlog_limit requests=1000;
+        }
+
+        location /admin/ {
+            guildlog_auth on admin;
+
+            location /admin/open/ {
+                guildlog_auth off;
+            }
+        }
+
+        location /limited/ {
+            guildlog_limit requests=2 window=1h;
+        }
+
+        location /proxied/ {
+            guildlog_auth on;
+            proxy_pass http://unix:%%PREFIX%%/backend.sock:/;
+            proxy_set_header X-Server $guildlog_server;
+            proxy_set_header X-Kind $guildlog_kind;
+            proxy_set_header X-Token $guildlog_token_id;
+            proxy_set_header Authorization "";
+        }
+
+        location /unguarded/ {
+            proxy_pass http://unix:%%PREFIX%%/backend.sock:/;
+            proxy_set_header X-Server $guildlog_server;
+            proxy_set_header X-Kind $guildlog_kind;
+            proxy_set_header X-Token $guildlog_token_id;
+        }
+
+        location /either/ {
+            satisfy any;
+            guildlog_auth on;
+            auth_basic "basic";
+            auth_basic_user_file users;
+        }
+
+        location /address/ {
+            satisfy any;
+            guildlog_auth on;
+            allow 127.0.0.2;
+            deny all;
+        }
+
+        location /both/ {
+            guildlog_auth on;
+            allow 127.0.0.2;
+            deny all;
+        }
+
+        location /api-any/ {
+            satisfy any;
+            allow all;
+            guildlog_api;
+        }
+
+        location /asks/ {
+            auth_request /asked/file;
+        }
+
+        location /asked/ {
+            internal;
+            guildlog_auth on admin;
+        }
+
+        location /asks-any/ {
+            satisfy any;
+            guildlog_auth on;
+            auth_request /granted;
+        }
+
+        location = /granted {
+            internal;
+            return 204;
+        }
+
+        location /live/ {
+            guildlog_auth on;
+            auth_request /lives;
+        }
+
+        location = /lives {
+            internal;
+            rewrite ^ /api/servers/$guildlog_server break;
+            guildlog_api /api;
+        }
+
+        location /pages/ {
+            guildlog_auth on;
+            guildlog_limit requests=2 window=2h;
+            error_page 401 /open/401;
+            error_page 403 = @fallback;
+            error_page 429 =200 /open/429;
+
+            location /pages/admin/ {
+                guildlog_auth on admin;
+            }
+        }
+
+        location @fallback {
+            return 200 "fallback $guildlog_kind $guildlog_server";
+        }
+
+        location /json/ {
+            guildlog_auth on admin;
+            guildlog_limit requests=1 window=1h;
+            error_page 401 403 429 /api/;
+        }
+
+        location /included/ {
+            ssi on;
+            ssi_types *;
+        }
+
+        location /headers/ {
+            guildlog_auth on;
+            add_header X-Who "$guildlog_server/$guildlog_kind/$level/$guildlog_bot" always;
+        }
+
+        location /other-keys/ {
+            guildlog_key HS256 other.key;
+            guildlog_issuer somebody;
+            guildlog_auth on;
+        }
+
+        location /redirects/ {
+            guildlog_auth on;
+            rewrite ^/redirects/other /other-keys/file last;
+            rewrite ^ /any/file last;
+        }
+CONF
+    start => 0,
+);
+
+$nginx->file("files/$_", "content of $_") for map({ "$_/file" } qw(any admin
+    admin/open limited either address both asks asked asks-any live json
+    headers other-keys pages pages/admin)), 'open/401', 'open/429';
+$nginx->file('files/included/file',
+    'before <!--# include virtual="/any/file" --> after');
+$nginx->file('users', "u:{PLAIN}p\n");
+$nginx->file('other.key', 'the key of somebody else, for others', 0600);
+$nginx->start;
+
+my $server = $nginx->server;
+my $made   = $nginx->new_token($server);
+my $admin  = $made->{token};
+my $basic  = $nginx->token($server, kind => 'basic', bot => 'pro');
+my $at     = "/servers/$server";
+my @basic_auth = (headers => [Authorization => 'Basic dTpw']);
+
+
+sub get {
+    my ($path, @option) = @_;
+    return $nginx->get($path, raw_path => 1, @option);
+}
+
+
+# status and body of an answer; of nginx's own pages the status only
+sub is_answer {
+    my ($path, $option, $want, $what) = @_;
+
+    my $answer = get($path, @$option);
+    my $body = $answer->text =~ /<html>/ ? '' : ' ' . $answer->text;
+    is $answer->status . $body, $want, $what;
+    return $answer;
+}
+
+
+# a file
+
+my $answer = is_answer '/any/file', [], 401, 'no token';
+is $answer->header('WWW-Authenticate'), 'Bearer realm="guildlog"',
+    '... is challenged';
+is $answer->header('X-RateLimit-Limit'), 1000, '... and counted';
+is $answer->header('X-RateLimit-Remaining'), 999, '... once';
+
+$answer = is_answer '/any/file', [token => "${admin}x"], 401, 'a bad token';
+is $answer->header('WWW-Authenticate'),
+    'Bearer realm="guildlog", error="invalid_token"', '... is told so';
+
+$answer = is_answer '/any/file', [token => $admin],
+    '200 content of any/file', 'an Admin token';
+is $answer->header('X-RateLimit-Remaining'), 999, '... has its own window';
+is $answer->header('WWW-Authenticate'), undef, '... and no challenge';
+
+is_answer '/any/file', [token => $basic], '200 content of any/file',
+    'a Basic token';
+is_answer '/admin/file', [token => $admin], '200 content of admin/file',
+    '"on admin": an Admin token';
+$answer = is_answer '/admin/file', [token => $basic], 403,
+    '"on admin": a Basic token';
+is $answer->header('WWW-Authenticate'), undef, '... is no matter of a token';
+is_answer '/admin/file', [], 401, '"on admin": no token';
+is_answer '/admin/open/file', [], '200 content of admin/open/file', '"off"';
+is_answer '/admin/nothing', [], 401, 'what there is, is not told';
+is_answer '/admin/nothing', [token => $admin], 404, '... to strangers';
+
+{
+    my $client = $nginx->connection;
+    my @status = map {
+        $client->request('GET', '/admin/file', token => $_)->status
+    } $basic, $admin, undef, $admin, "${admin}x", $basic, $admin;
+    is "@status", '403 200 401 200 401 403 200', 'one connection';
+}
+
+is join(' ', map { get('/limited/file')->status } 1 .. 4), '200 200 429 429',
+    'a limit alone';
+like get('/limited/file')->header('Retry-After'), qr/^3[56]\d\d$/,
+    '... says when to come back';
+
+
+# a proxy
+
+is_answer '/proxied/', [token => $admin],
+    "200 $server/admin/$made->{unique_id}/", 'the backend is told who asks';
+is_answer '/proxied/', [token => $admin, headers => ['X-Server', 'forged',
+    'X-Kind', 'forged', 'X-Token', 'forged']],
+    "200 $server/admin/$made->{unique_id}/", '... and nothing else';
+is_answer '/proxied/', [], 401, '... only if it is known';
+is_answer '/unguarded/', [token => $admin, headers => ['X-Server', 'forged',
+    'X-Kind', 'forged', 'X-Token', 'forged']], "200 ///Bearer $admin",
+    'where nobody is asked, nobody is named';
+
+
+# satisfy
+
+is_answer '/either/file', [token => $admin], '200 content of either/file',
+    'satisfy any: a token';
+$answer = is_answer '/either/file', \@basic_auth,
+    '200 content of either/file', 'satisfy any: a password';
+is $answer->header('WWW-Authenticate'), undef, '... and no challenge';
+$answer = is_answer '/either/file', [], 401, 'satisfy any: neither';
+is join(', ', sort $answer->header('WWW-Authenticate')),
+    'Basic realm="basic", Bearer realm="guildlog"', '... is told of both';
+is_answer '/address/file', [token => $admin], '200 content of address/file',
+    'satisfy any: a token';
+$answer = is_answer '/address/file', [connect => { from => '127.0.0.2' }],
+    '200 content of address/file', 'satisfy any: an address';
+is $answer->header('WWW-Authenticate'), undef, '... and no challenge';
+like is_answer('/address/file', [], 401, 'satisfy any: neither')
+    ->header('WWW-Authenticate'), qr/^Bearer/, '... is challenged';
+is_answer '/both/file', [token => $admin], 403, 'satisfy all: a token';
+is_answer '/both/file', [connect => { from => '127.0.0.2' }], 401,
+    'satisfy all: an address';
+is_answer '/both/file', [token => $admin,
+    connect => { from => '127.0.0.2' }], '200 content of both/file',
+    'satisfy all: both';
+is_answer "/api-any$at", [], '401 {}', 'the API takes tokens only';
+
+
+# subrequests
+
+is_answer '/asks/file', [token => $admin], '200 content of asks/file',
+    'auth_request of a guarded location';
+is_answer '/asks/file', [token => $basic], 403, '... has its rules';
+like is_answer('/asks/file', [], 401, '... all of them')
+    ->header('WWW-Authenticate'), qr/^Bearer/, '... and its challenge';
+is_answer '/asks-any/file', [], '200 content of asks-any/file',
+    'satisfy any: auth_request';
+
+is_answer '/live/file', [token => $admin], '200 content of live/file',
+    'auth_request of the API: the token lives';
+is_answer '/live/file', [], 401, '... or is none';
+
+{
+    my $doomed = $nginx->new_token($server);
+    is_answer '/live/file', [token => $doomed->{token}],
+        '200 content of live/file', 'a token';
+    is $nginx->delete("$at/auth?tokenId=$doomed->{unique_id}",
+        token => $admin)->status, 200, '... is revoked';
+    like is_answer('/live/file', [token => $doomed->{token}], 401,
+        '... and dead at once')->header('WWW-Authenticate'),
+        qr/error="invalid_token"/, '... with a challenge';
+}
+
+is_answer '/included/file', [token => $admin],
+    '200 before content of any/file after', 'an include of a guarded file';
+unlike get('/included/file')->text, qr/content/,
+    '... is none for who may not read it';
+
+
+# redirects and error pages
+
+is_answer '/pages/file', [token => $basic], '200 content of pages/file',
+    'no error';
+$answer = is_answer '/pages/file', [], '401 content of open/401',
+    'a page for 401';
+like $answer->header('WWW-Authenticate'), qr/^Bearer/, '... is a challenge';
+is $answer->header('X-RateLimit-Remaining'), 1, '... and has the headers';
+is_answer '/pages/admin/file', [token => $basic], "200 fallback basic $server",
+    'a fallback for 403 knows who asks';
+$answer = is_answer '/pages/admin/file', [token => $basic],
+    '200 content of open/429', 'a page for 429';
+is $answer->header('X-RateLimit-Remaining'), 0, '... has the headers';
+like $answer->header('Retry-After'), qr/^7[12]\d\d$/, '... and Retry-After';
+
+$answer = is_answer '/json/file', [], '401 {}', 'the API answers for it';
+is scalar(my @c = $answer->header('WWW-Authenticate')), 1,
+    '... with one challenge';
+is scalar(my @l = $answer->header('X-RateLimit-Limit')), 1,
+    '... and one set of headers';
+is_answer '/json/file', [token => $basic], '403 {}', '... 403 as well';
+is_answer '/json/file', [token => $basic], '429 {}', '... and 429';
+
+is_answer '/redirects/', [token => $admin], '200 content of any/file',
+    'rewritten into another location';
+is_answer '/redirects/other', [token => $admin], 401,
+    '... which has keys of its own';
+is_answer '/other-keys/file', [token => $nginx->sign(
+    $nginx->claims($server, iss => 'somebody'), kid => undef,
+    key => 'the key of somebody else, for others')],
+    '200 content of other-keys/file', 'they open it';
+is_answer '/any/file', [token => $nginx->sign(
+    $nginx->claims($server, iss => 'somebody'), kid => undef,
+    key => 'the key of somebody else, for others')], 401, '... and no other';
+
+
+# variables
+
+is get('/headers/file', token => $admin)->header('X-Who'),
+    "$server/admin/high/main", 'in a header and a map';
+is get('/headers/file', token => $basic)->header('X-Who'),
+    "$server/basic/low/pro", '... of another';
+is get('/headers/file')->header('X-Who'), '//nobody/', '... of nobody';
+
+get('/any/file?mark=a', token => $admin);
+get('/any/file?mark=b');
+get('/any/file?mark=c', token => $nginx->sign(
+    $nginx->claims($server, exp => 1)));
+get("/api$at?mark=d", token => $admin);
+get("/api$at/nothing?mark=e", token => $admin);
+get('/open/401?mark=f', token => $admin);
+
+my %log;
+wait_for {
+    open my $in, '<', $nginx->prefix . '/logs/guard.log' or return;
+    %log = map { /^([a-f])\|(.*)$/ ? ($1, $2) : () } <$in>;
+    return keys %log == 6;
+};
+my $who = "$made->{unique_id}|$server|admin|main|ok|passed";
+
+is $log{a}, "$who|-|high|-", 'in the log: a guarded file';
+is $log{b}, '-|-|-|-|missing|passed|-|nobody|-', 'no token';
+is $log{c}, '-|-|-|-|expired|passed|-|nobody|-', 'an expired one';
+like $log{d}, qr/^\Q$who|server_get|high|\E0\.\d{6}$/, 'the API';
+is $log{e}, "$who|-|high|-", 'the API, no endpoint';
+is $log{f}, '-|-|-|-|-|-|-|nobody|-', 'nobody asked';
+
+done_testing;

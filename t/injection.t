@@ -1,0 +1,157 @@
+# SQL in a path, a parameter or a body is text: it is stored and read back as
+# it was sent or refused for what it is, and never runs.
+
+use lib 't/lib';
+use Guildlog;
+use Guildlog::OpenAPI;
+
+my $openapi = Guildlog::OpenAPI->shared;
+my $nginx   = Guildlog->new(api => 'guildlog_limit requests=1000000;');
+my $server  = $nginx->server;
+my $victim  = $nginx->server(name => 'victim');
+my $made    = $nginx->new_token($server);
+my $token   = $made->{token};
+my $at      = "/servers/$server";
+
+my @attacks = (
+    "'", "''", '"', '\\', "\\'", '$1', '$$', '$a$', '%', '_', ';', '--', '/*',
+    "' or '1'='1", "' or 1=1 --", '1 or 1=1', "x'; drop table tag; --",
+    'x"; drop table tag; --', "\\'; drop table tag; --",
+    "'; delete from server where name = 'victim'; --",
+    "'; update token set revoked_at = now(); --", "');commit;drop table tag",
+    "' union select secret from token --", "'||(select version())||'",
+    "1; select pg_sleep(20)", "'; copy tag to program 'id'; --",
+    '{"a":1}', '{1,2}', "E'\\x27'", "\x{2019} or 1=1", "(select 1)", 'null',
+    "'::jsonb", '@>', ':*', "a' | !'b", 'NaN', '1e9', "a\nb", "\t",
+);
+
+
+# everything that is not the attacked server's: the other one's rows, and the
+# schema itself
+sub untouched {
+    my @tables = map { $_->[0] } $nginx->sql(<<'SQL');
+        select c.oid::regclass::text from pg_class c
+          join pg_attribute a on a.attrelid = c.oid and a.attname = 'guild_id'
+         where c.relkind in ('r', 'p') and not c.relispartition
+           and c.relnamespace = 'guildlog'::regnamespace order by 1
+SQL
+    my @rows = map {
+        "$_: " . $nginx->sql("select count(*) || ' '"
+            . " || coalesce(md5(string_agg(t::text, '|' order by t::text)),"
+            . " '') from $_ t where guild_id = ?", $victim)
+    } @tables;
+    push @rows, scalar $nginx->sql(<<'SQL');
+        select string_agg(name, ' ' order by name) from (
+            select oid::regclass::text as name from pg_class
+             where relnamespace = 'guildlog'::regnamespace
+            union all
+            select oid::regprocedure::text from pg_proc
+             where pronamespace = 'guildlog'::regnamespace
+        ) all_of_it
+SQL
+    return join "\n", @rows;
+}
+
+
+sub escape {
+    my ($text) = @_;
+    utf8::encode($text);
+    return $text =~ s/([^\w.-])/sprintf '%%%02X', ord $1/ger;
+}
+
+
+my $before = untouched();
+my $client = $nginx->connection;
+
+
+# an answer that is none of these is one too few
+sub attack {
+    my ($it, $path, %option) = @_;
+
+    my $stream = ($it->{responses}{200}{content} || {})->{'text/event-stream'};
+    my $answer = eval {
+        $nginx->request($it->{method}, $path, token => $token,
+            connection => $stream ? $nginx->connection : $client, %option);
+    };
+    $client = $nginx->connection
+        if !$answer || ($answer->header('Connection') // '') eq 'close';
+
+    return 'no answer' if !$answer;
+    return $answer->status =~ /^(?:2\d\d|40[0-4]|409)$/ ? ()
+        : $answer->status . ' ' . $answer->text;
+}
+
+
+my %piece = (guild_id => $server, log_id => 5, ignore_type => 4, user_id => 1,
+    filter_id => 'words', tag_id => 1, notification_id => 1);
+
+for my $it ($openapi->operations) {
+    next if $it->{id} eq 'server_reset';
+
+    my @wrong;
+    my @body = $it->{example} ? (json => $it->{example}) : ();
+
+    for my $attack (@attacks) {
+        my $text = escape($attack);
+
+        for my $attacked ($it->{path} =~ /\{(\w+)\}/g) {
+            my %now = (%piece, $attacked => $text);
+            my $path = $it->{path} =~ s/\{(\w+)\}/$now{$1}/gr;
+            push @wrong, map { "$attacked $attack: $_" }
+                attack($it, $path, @body);
+        }
+
+        my $path = $it->{path} =~ s/\{(\w+)\}/$piece{$1}/gr;
+        for my $name (map { $_->{in} eq 'query' ? $_->{name} : () }
+                      @{ $it->{parameters} })
+        {
+            push @wrong, map { "$name $attack: $_" }
+                attack($it, "$path?$name=$text", @body);
+        }
+
+        for my $field (keys %{ $it->{example} || {} }) {
+            push @wrong, map { "$field $attack: $_" } attack($it, $path,
+                json => { %{ $it->{example} }, $field => $attack }),
+                attack($it, $path,
+                    json => { %{ $it->{example} }, $field => [$attack] });
+        }
+    }
+    is join("\n", @wrong), '', "$it->{id}: every attack has its answer";
+}
+
+for my $attack (@attacks) {
+    my $jti = $nginx->sign($nginx->claims($server, jti => $attack));
+    is $nginx->get($at, token => $jti)->status, 401, "the id of a token $attack";
+}
+
+is untouched(), $before, 'nobody else noticed';
+is $nginx->get($at, token => $token)->status, 200, 'nor did the token';
+
+
+# what may be any text is just that
+
+for my $attack (grep { length > 1 } @attacks) {
+    $nginx->sql('delete from tag where guild_id = ?', $server);
+    my $answer = $nginx->post("$at/tags", token => $token,
+        json => { tag_name => substr($attack, 0, 31), content => $attack });
+    is $answer->status, 201, "a tag $attack";
+
+    my ($row) = @{ $nginx->get("$at/config/tags", token => $token)->json };
+    is $row->{content}, $attack, '... is read back';
+    is $row->{tag_name}, lc substr($attack, 0, 31), '... with its name';
+
+    is $nginx->post("$at/config/logging/ignore/5", token => $token,
+        json => { value => $attack })->status, 202, 'an entry of a list';
+    ok scalar(grep { $_->{ignore_value} eq $attack } @{ $nginx->get(
+        "$at/config/logging/ignore/5", token => $token)->json }),
+        '... is read back';
+    is $nginx->delete("$at/config/logging/ignore/5", token => $token,
+        json => { value => $attack })->status, 202, '... and found again';
+}
+
+is $nginx->get("$at/config/logging/ignore/5", token => $token)->status, 404,
+    'nothing is left of them';
+unlike $nginx->error_log, qr/SQLSTATE/, 'no statement failed';
+is untouched(), $before, 'nobody else noticed';
+
+done_testing;

@@ -1,0 +1,527 @@
+package FakePostgres;
+
+# A server that speaks PostgreSQL's protocol (version 3) as badly as a test
+# wants it to.  The test gives a script, which is run for each connection in a
+# process of its own:
+#
+#   my $fake = FakePostgres->new(sub {
+#       my ($peer) = @_;
+#       $peer->welcome;
+#       $peer->serve;
+#   });
+#
+# What the peers see is told by count() and seen(): "connect", then "session"
+# or, for long statements, "long session", "parse", "execute" and the like,
+# and whatever a script notes.  nginx() starts an nginx
+# that has it for a database, ask() sends a request with a token that such a
+# server believes, and leaves the answer to be read.
+
+use strict;
+use warnings;
+
+use File::Path qw(remove_tree);
+use File::Temp;
+use IO::Socket::INET;
+use POSIX ();
+use Socket qw(IPPROTO_TCP TCP_NODELAY SOL_SOCKET SO_LINGER);
+use Time::HiRes qw(time);
+
+
+sub new {
+    my ($class, $script, %option) = @_;
+
+    my $self = bless { script => $script, owner => $$,
+        address => $option{address} || '127.0.0.1',
+        dir => File::Temp::tempdir('fake.XXXXXX', DIR => '/tmp') }, $class;
+
+    $self->{listener} = $self->_listen($option{port});
+    $self->{port} = $self->{listener}->sockport;
+    $self->mode($option{mode} // '');
+    $self->_start;
+    return $self;
+}
+
+
+# as of a cluster: where nginx finds it
+sub socket_dir { $_[0]{address} }
+sub port       { $_[0]{port} }
+
+
+our $guild = '100000000000000001';
+
+# connections for long statements are told by their timeout
+my $long_ms = 29_000;
+
+# what the module does by itself: answered, and not spoken of
+my %background = (keeper_step => 204);
+
+
+sub nginx {
+    my ($self, %option) = @_;
+
+    my $nginx = Guildlog->new(cluster => $self, dbname => 'guildlog',
+        http => 'guildlog_limit off;', %option,
+        database => { long_timeout => "${long_ms}ms",
+            %{ $option{database} || {} } });
+    $self->{token} = $nginx->sign($nginx->claims($guild));
+    return $nginx;
+}
+
+
+# GET /servers/{guild}, which only reads, or PATCH …/config/settings, or what is
+# given as "path"; the client, whose response() waits for the answer
+sub ask {
+    my ($self, $nginx, $method, %option) = @_;
+
+    my $of = $option{guild} || $guild;
+    my $token = $of eq $guild ? $self->{token}
+              : $nginx->sign($nginx->claims($of));
+    my $body = $method eq 'PATCH' ? '{"locale":"de"}' : '';
+    my $path = "/api/servers/$of"
+        . ($option{path} // ($body ? '/config/settings' : ''));
+
+    my $client = $nginx->connection;
+    $client->send("$method $path HTTP/1.1\r\nHost: localhost\r\n"
+        . "Authorization: Bearer $token\r\n"
+        . ($body ? "Content-Type: application/json\r\n" : '')
+        . 'Content-Length: ' . length($body) . "\r\n\r\n$body");
+    return $client;
+}
+
+
+# a word for the scripts of the connections to come, and for those that ask
+sub mode {
+    my ($self, $mode) = @_;
+
+    if (defined $mode) {
+        _write("$self->{dir}/mode.new", '>', $mode);
+        rename "$self->{dir}/mode.new", "$self->{dir}/mode" or die "mode: $!";
+    }
+    return _slurp("$self->{dir}/mode");
+}
+
+
+# events: {time, connection, what, detail}, in order; of one kind, or all
+sub seen {
+    my ($self, $what) = @_;
+
+    my @seen = map {
+        my ($time, $connection, $name, $detail) = split /\t/, $_, 4;
+        { time => $time, connection => $connection, what => $name,
+          detail => $detail };
+    } split /\n/, _slurp("$self->{dir}/events");
+
+    return grep { !defined $what || $_->{what} eq $what } @seen;
+}
+
+
+sub count {
+    my ($self, $what) = @_;
+    return scalar(my @all = $self->seen($what));
+}
+
+
+# refuses connections, like a machine without the server; start ends that
+sub stop {
+    my ($self) = @_;
+
+    return if !$self->{pid};
+    kill 'KILL', -$self->{pid};
+    waitpid $self->{pid}, 0;
+    delete $self->{pid};
+}
+
+
+sub start {
+    my ($self) = @_;
+
+    $self->{listener} = $self->_listen($self->{port});
+    $self->_start;
+}
+
+
+sub DESTROY {
+    my ($self) = @_;
+
+    return if $self->{owner} != $$;
+    local ($?, $@, $!);
+    $self->stop;
+    remove_tree($self->{dir});
+}
+
+
+sub _listen {
+    my ($self, $port) = @_;
+
+    return IO::Socket::INET->new(Listen => 128, LocalAddr => $self->{address},
+        LocalPort => $port || 0, ReuseAddr => 1) || die "listen: $!";
+}
+
+
+sub _start {
+    my ($self) = @_;
+
+    defined(my $pid = fork) or die "fork: $!";
+    $self->{pid} = $pid;
+
+    if ($pid) {
+        setpgrp $pid, $pid;
+        delete $self->{listener};
+        return;
+    }
+
+    setpgrp 0, 0;
+    $SIG{$_} = 'DEFAULT' for qw(INT TERM);
+    $SIG{CHLD} = 'IGNORE';
+    $SIG{PIPE} = 'IGNORE';
+    my $number = () = $self->seen('connect');
+
+    while (my $socket = $self->{listener}->accept) {
+        $number++;
+        $self->event($number, 'connect');
+        next if fork;
+
+        close $self->{listener};
+        my $peer = bless { fake => $self, socket => $socket, buffer => '',
+            number => $number, statements => {} }, 'FakePostgres::Peer';
+        $socket->setsockopt(IPPROTO_TCP, TCP_NODELAY, 1);
+        eval { $self->{script}->($peer); 1 }
+            or $self->event($number, 'end', $@ =~ s/\n/ /gr);
+        close $socket;
+        POSIX::_exit(0);
+    }
+    POSIX::_exit(0);
+}
+
+
+sub event {
+    my ($self, $connection, $what, $detail) = @_;
+
+    _write("$self->{dir}/events", '>>', join("\t", time, $connection, $what,
+        ($detail // '') =~ s/\s+/ /gr) . "\n");
+}
+
+
+sub _write {
+    my ($path, $how, $text) = @_;
+
+    open my $out, $how, $path or die "$path: $!";
+    syswrite $out, $text;
+    close $out;
+}
+
+
+sub _slurp {
+    my ($path) = @_;
+
+    open my $in, '<', $path or return '';
+    local $/;
+    return scalar(<$in>) // '';
+}
+
+
+package FakePostgres::Peer;
+
+use strict;
+use warnings;
+
+use Socket qw(SOL_SOCKET SO_LINGER);
+use Time::HiRes ();
+
+
+# of this session among its kind, from 1
+sub number { $_[0]{session} }
+sub mode   { $_[0]{fake}->mode }
+
+sub note {
+    my ($self, $what, $detail) = @_;
+    $self->{fake}->event($self->{number}, $what, $detail);
+}
+
+
+# one byte a packet from now on
+sub drip {
+    my ($self, $pause) = @_;
+    $self->{drip} = $pause;
+}
+
+
+# its parameters; a request for TLS is answered "N", by the bytes given, or by
+# a handshake with the files {SSL_cert_file, SSL_key_file}
+sub startup {
+    my ($self, $tls) = @_;
+
+    while (1) {
+        my $payload = $self->_take(unpack('N', $self->_take(4)) - 4);
+        my ($code, $rest) = unpack 'N a*', $payload;
+
+        if ($code == 80877103) {
+            $self->note('tls');
+            $self->send(ref $tls ? 'S' : $tls // 'N');
+            $self->_start_tls(%$tls) if ref $tls;
+            next;
+        }
+        die "protocol $code\n" if $code != 196608;
+
+        my %parameter = split /\0/, $rest;
+        $self->_begin(\%parameter);
+        return \%parameter;
+    }
+}
+
+
+sub _begin {
+    my ($self, $parameter) = @_;
+
+    my $kind = ($parameter->{options} // '') =~ /statement_timeout=$long_ms\b/
+        ? 'long session' : 'session';
+    $self->note($kind, join ' ', map { "$_=$parameter->{$_}" }
+        sort keys %$parameter);
+
+    my @connections = map { $_->{connection} } $self->{fake}->seen($kind);
+    ($self->{session}) = grep {
+        $connections[$_ - 1] == $self->{number}
+    } 1 .. @connections;
+}
+
+
+sub _start_tls {
+    my ($self, %option) = @_;
+
+    require IO::Socket::SSL;
+    IO::Socket::SSL->start_SSL($self->{socket}, SSL_server => 1, %option)
+        or die "TLS: $IO::Socket::SSL::SSL_ERROR\n";
+}
+
+
+# startup, and all that makes the client content
+sub welcome {
+    my ($self, %status) = @_;
+
+    my $parameter = $self->startup;
+
+    %status = (server_version => '15.0', client_encoding => 'UTF8',
+        default_transaction_read_only => 'off', in_hot_standby => 'off',
+        integer_datetimes => 'on', standard_conforming_strings => 'on',
+        %status);
+
+    $self->message('R', pack 'N', 0);
+    $self->status($_, $status{$_}) for sort keys %status;
+    $self->message('K', pack 'N N', $self->{number}, 42);
+    $self->ready;
+    return $parameter;
+}
+
+
+sub status {
+    my ($self, $name, $value) = @_;
+    $self->message('S', "$name\0$value\0");
+}
+
+
+sub ready { $_[0]->message('Z', 'I') }
+
+
+# ask for a password in clear text and return it
+sub password {
+    my ($self) = @_;
+
+    $self->message('R', pack 'N', 3);
+    my ($type, $payload) = $self->read_message or die "no password\n";
+    return $payload =~ s/\0$//r;
+}
+
+
+# answers statements until the client leaves.  The code of "execute" is called
+# for each, with {name, text, arguments, number}: it returns an answer
+# {status, body}, {rows => [[…]]} or {error => SQLSTATE}, or has answered.
+sub serve {
+    my ($self, %on) = @_;
+
+    my ($skip, $portal, $executed) = (0, undef, 0);
+
+    while (my ($type, $payload) = $self->read_message) {
+
+        if ($type eq 'X') {
+            $self->note('terminate');
+            return;
+        }
+        if ($type eq 'S') {
+            $skip = 0;
+            $self->ready;
+            next;
+        }
+        next if $skip;
+
+        if ($type eq 'P') {
+            my ($name, $text) = split /\0/, $payload;
+            $self->note('parse', "$name $text")
+                if !grep { $text =~ /guildlog\.$_\b/ } keys %background;
+            my $error = $on{parse} && $on{parse}->($self, $name, $text);
+            if ($error) {
+                $self->error($error);
+                $skip = 1;
+                next;
+            }
+            $self->{statements}{$name} = $text;
+            $self->message('1', '');
+
+        } elsif ($type eq 'B') {
+            my $call = _bind($payload);
+            $call->{text} = $self->{statements}{$call->{name}};
+            if (!defined $call->{text}) {
+                $self->note('unknown', $call->{name});
+                $self->error('26000');
+                $skip = 1;
+                next;
+            }
+            $portal = $call;
+            $self->message('2', '');
+
+        } elsif ($type eq 'D') {
+            $self->columns('status', 'body');
+
+        } elsif ($type eq 'E') {
+            my ($function) = $portal->{text} =~ /guildlog\.(\w+)/;
+            if (my $status = $background{$function // ''}) {
+                $self->rows([$status, '{}']);
+                next;
+            }
+            $portal->{number} = ++$executed;
+            $self->note('execute', join ' ', $function // '?',
+                map { $_ // 'null' } @{ $portal->{arguments} });
+
+            my $answer = $on{execute} ? $on{execute}->($self, $portal) : {};
+            if (ref $answer eq 'HASH' && $answer->{error}) {
+                $self->error($answer->{error}, $answer->{message});
+                $skip = 1;
+            } elsif (ref $answer eq 'HASH') {
+                $self->rows(@{ $answer->{rows} || [[
+                    $answer->{status} // 200, $answer->{body} // '{}' ]] });
+            }
+
+        } else {
+            die "message $type\n";
+        }
+    }
+    $self->note('gone');
+}
+
+
+sub _bind {
+    my ($payload) = @_;
+
+    my (undef, $name, $rest) = split /\0/, $payload, 3;
+    my ($formats) = unpack 'n', $rest;
+    my ($n, $values) = unpack 'n a*', substr $rest, 2 + 2 * $formats;
+    my @arguments;
+
+    for (1 .. $n) {
+        my $length = unpack 'l>', $values;
+        push @arguments, $length < 0 ? undef : substr $values, 4, $length;
+        $values = substr $values, 4 + ($length < 0 ? 0 : $length);
+    }
+    return { name => $name, arguments => \@arguments };
+}
+
+
+sub columns {
+    my ($self, @names) = @_;
+
+    $self->message('T', pack('n', scalar @names) . join '', map {
+        "$_\0" . pack 'N n N s> l> n', 0, 0, 25, -1, -1, 0
+    } @names);
+}
+
+
+# and the end of the statement
+sub rows {
+    my ($self, @rows) = @_;
+
+    for my $row (@rows) {
+        $self->message('D', pack('n', scalar @$row)
+            . join '', map { pack 'N/a*', $_ } @$row);
+    }
+    $self->complete('SELECT ' . @rows);
+}
+
+
+sub complete { $_[0]->message('C', "$_[1]\0") }
+
+
+sub error {
+    my ($self, $code, $message, $severity) = @_;
+
+    $severity ||= 'ERROR';
+    $message //= "error $code";
+    $self->message('E',
+        "S$severity\0V$severity\0C$code\0M$message\0\0");
+}
+
+
+sub notice {
+    my ($self, $message) = @_;
+    $self->message('N', "SNOTICE\0VNOTICE\0C00000\0M$message\0\0");
+}
+
+
+sub message {
+    my ($self, $type, $payload) = @_;
+    $self->send($type . pack('N', 4 + length $payload) . $payload);
+}
+
+
+sub send {
+    my ($self, $bytes) = @_;
+
+    my $size = defined $self->{drip} ? 1 : length $bytes;
+
+    for (my $at = 0; $at < length $bytes; ) {
+        my $sent = syswrite $self->{socket}, $bytes, $size, $at;
+        die "the client is gone\n" if !defined $sent;
+        $at += $sent;
+        Time::HiRes::sleep($self->{drip}) if $self->{drip};
+    }
+}
+
+
+# type and payload; nothing at the end
+sub read_message {
+    my ($self) = @_;
+
+    my $type = eval { $self->_take(1) } // return;
+    return ($type, $self->_take(unpack('N', $self->_take(4)) - 4));
+}
+
+
+sub _take {
+    my ($self, $size) = @_;
+
+    while (length $self->{buffer} < $size) {
+        sysread $self->{socket}, $self->{buffer}, 65536,
+            length $self->{buffer} or die "the client left\n";
+    }
+    return substr $self->{buffer}, 0, $size, '';
+}
+
+
+# says nothing any more, until the client hangs up
+sub hang {
+    my ($self) = @_;
+
+    $self->note('hang');
+    1 while sysread $self->{socket}, my $ignored, 65536;
+    $self->note('gone');
+}
+
+
+# ends the connection by RST
+sub reset {
+    my ($self) = @_;
+
+    $self->{socket}->setsockopt(SOL_SOCKET, SO_LINGER, pack 'i i', 1, 0);
+    close $self->{socket};
+}
+
+
+1;

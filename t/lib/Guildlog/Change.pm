@@ -1,0 +1,163 @@
+package Guildlog::Change;
+
+# What a change of the configuration leaves behind: one service entry by "0"
+# and one notification; and many clients at once.
+
+use strict;
+use warnings;
+
+use Exporter 'import';
+use JSON::PP;
+use POSIX ();
+use Storable ();
+use Test::More ();
+
+use Guildlog ();
+
+our @EXPORT = qw(one_change no_change at_once tables);
+
+my $json = JSON::PP->new->canonical;
+
+my @configuration = qw(server token settings logging_channels logging_options
+    logging_type ignore_entry tag access filter notification active_ignore
+    directory);
+
+
+# one_change($nginx, $server, $type => "what", sub { … }, bot => 'pro'): the
+# code makes exactly one change, of that log type; the entry that tells of it,
+# with the notification as {notification}
+sub one_change {
+    my ($nginx, $server, $type, $what, $code, %option) = @_;
+
+    my @before = _told($nginx, $server);
+    $code->();
+    my @after = _told($nginx, $server);
+
+    my @entries = _new($before[0], $after[0]);
+    my @notifications = _new($before[1], $after[1]);
+    my $bot = ($option{bot} || 'main') eq 'pro' ? 1 : 0;
+    my ($entry, $notification) = ($entries[0], $notifications[0]);
+
+    my $ok = @entries == 1 && @notifications == 1
+        && $entry->{type} == $type
+        && $entry->{bot} == $bot
+        && $entry->{executor_id} eq '0'
+        && $entry->{doc}{executor}{id} eq '0'
+        && $notification->{log_type} == $type
+        && $notification->{bot} == $bot
+        && $notification->{executor_id} eq '0'
+        && $notification->{title} =~ /\w/
+        && $notification->{description} =~ /\w/;
+
+    local $Test::Builder::Level = $Test::Builder::Level + 1;
+    Test::More::ok($ok, "$what: told once, as $type by 0")
+        or Test::More::diag($json->pretty->encode(
+            { entries => \@entries, notifications => \@notifications }));
+
+    return { %{ $entry->{doc} || {} }, notification => $notification };
+}
+
+
+# the code changes nothing that anybody is told of
+sub no_change {
+    my ($nginx, $server, $what, $code) = @_;
+
+    my @before = map { scalar keys %$_ } _told($nginx, $server);
+    $code->();
+    my @after = map { scalar keys %$_ } _told($nginx, $server);
+
+    local $Test::Builder::Level = $Test::Builder::Level + 1;
+    Test::More::is("@after", "@before", "$what: nobody is told");
+}
+
+
+# entries and notifications, by their ids
+sub _told {
+    my ($nginx, $server) = @_;
+
+    return {
+        map {
+            my ($id, $bot, $type, $executor, $doc) = @$_;
+            $id => { bot => $bot, type => $type, executor_id => $executor,
+                doc => $json->decode("$doc}") };
+        } $nginx->sql('select id, bot, type, executor_id, doc from log_entry'
+            . ' where guild_id = ?', $server)
+    }, {
+        map {
+            my %row;
+            @row{qw(id bot log_type executor_id title description)} = @$_;
+            $row{id} => \%row;
+        } $nginx->sql('select notification_id, bot, log_type, executor_id,'
+            . ' title, description from notification where guild_id = ?',
+            $server)
+    };
+}
+
+
+sub _new {
+    my ($before, $after) = @_;
+    return map { $after->{$_} } grep { !$before->{$_} }
+        sort { $a <=> $b } keys %$after;
+}
+
+
+# at_once(4, sub { … }, $nginx => 'tag'): what so many processes get from the
+# code, at the same time; each is told its number. The table is held until two
+# of their requests wait to write to it, or for one that does: so they do meet.
+sub at_once {
+    my ($n, $code, $nginx, $table) = @_;
+
+    my $holder = $nginx && $nginx->cluster->connect($nginx->dbname);
+    if ($holder) {
+        $holder->begin_work;
+        $holder->do("lock table $table in share row exclusive mode");
+    }
+
+    pipe my $gate, my $opener or die "pipe: $!";
+    my @children = map {
+        my $number = $_;
+        pipe my $out, my $in or die "pipe: $!";
+        defined(my $pid = fork) or die "fork: $!";
+
+        if (!$pid) {
+            close $opener;
+            sysread $gate, my $nothing, 1;
+            my $result = eval { $code->($number) } // "died: $@";
+            Storable::store_fd([$result], $in);
+            close $in;
+            POSIX::_exit(0);
+        }
+        close $in;
+        [$pid, $out];
+    } 1 .. $n;
+
+    close $opener;
+    if ($holder) {
+        Guildlog::wait_for { $nginx->sql(q(select count(*) > 1
+            from pg_stat_activity where datname = current_database()
+             and wait_event_type = 'Lock')) } 4, 'requests that wait';
+        $holder->commit;
+    }
+
+    return map {
+        my ($pid, $out) = @$_;
+        my $result = eval { Storable::fd_retrieve($out)->[0] };
+        waitpid $pid, 0;
+        $result;
+    } @children;
+}
+
+
+# a checksum of the whole configuration
+sub tables {
+    my ($nginx) = @_;
+
+    my $sum = join ' || ', map {
+        "(select coalesce(md5(string_agg(t::text, ',' order by t::text)), '')"
+        . " from $_ t)"
+    } @configuration;
+    return scalar $nginx->sql("select md5($sum)");
+}
+
+
+1;

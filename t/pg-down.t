@@ -1,0 +1,103 @@
+# PostgreSQL restarts: reads are answered all the same.  It is down: requests
+# wait for it as long as they may, then none waits any more; as soon as it is
+# back it is used.
+
+use lib 't/lib';
+use Guildlog;
+use Guildlog::Change;
+use Time::HiRes qw(time sleep);
+
+my $cluster = Guildlog::Cluster->new;
+my $nginx = Guildlog->new(cluster => $cluster,
+    http => 'guildlog_limit off;', database => { queue_timeout => '3s' });
+my $server = $nginx->server;
+my %as = (token => $nginx->token($server));
+
+
+sub counter {
+    my ($name) = @_;
+    return $nginx->get('/status', raw_path => 1)->json->{"database_$name"};
+}
+
+
+# seconds and status of one request
+sub timed {
+    my $start = time;
+    my $status = $nginx->get("/servers/$server", %as)->status;
+    return (time - $start, $status);
+}
+
+
+# restart under load
+
+my $stop = $nginx->prefix . '/stop';
+
+for my $mode ('fast', 'immediate') {
+    unlink $stop;
+    defined(my $restart = fork) or die "fork: $!";
+    if (!$restart) {
+        sleep 0.5;
+        $cluster->stop($mode);
+        $cluster->start;
+        sleep 0.5;
+        $nginx->file('stop', '');
+        POSIX::_exit(0);
+    }
+
+    my %count;
+    for my $one (at_once(8, sub {
+        my %seen;
+        $seen{$nginx->get("/servers/$server", %as)->status}++ until -e $stop;
+        return \%seen;
+    })) {
+        $count{$_} += $one->{$_} for keys %$one;
+    }
+    waitpid $restart, 0;
+
+    cmp_ok $count{200}, '>', 100, "$mode restart: requests are served";
+    is_deeply [keys %count], [200], "$mode restart: and every read is";
+}
+
+cmp_ok counter('retries_total'), '>', 0, 'some had to be asked again';
+cmp_ok counter('lost_total'), '>', 0, 'as their connections were lost';
+
+
+# one backend is killed: the server restarts all of them
+
+my ($backend) = map { @$_ } $nginx->sql(
+    "select pid from pg_stat_activity where application_name = 'guildlog'
+     and usename = 'guildlog' limit 1");
+kill 'KILL', $backend;
+is((timed())[1], 200, 'after kill -9 of a backend a read is served');
+delete $nginx->{dbh};
+
+
+# down
+
+$cluster->stop('fast');
+wait_for { (timed())[0] < 0.5 } 20, 'no waiting any more';
+
+my ($took, $status) = timed();
+is $status, 503, 'a request is refused';
+cmp_ok $took, '<', 0.3, 'at once';
+is $nginx->get('/status', raw_path => 1)->status, 200, 'others are served';
+
+my $before = counter('connect_failures_total');
+sleep 3;
+my $probes = counter('connect_failures_total') - $before;
+cmp_ok $probes, '>=', 1, 'it is looked for';
+cmp_ok $probes, '<=', 6, 'once a second or so';
+
+my @errors = grep { /\[error\].*connect failed/ } split /\n/,
+    $nginx->error_log;
+cmp_ok scalar @errors, '<=', 4, 'the log has a line for each outage';
+
+$cluster->start;
+my $back = time;
+wait_for { (timed())[1] == 200 } 10, 'served again';
+cmp_ok time - $back, '<', 2.5, 'back within the time of a probe';
+
+wait_for { counter('queued') == 0 && counter('busy') == 0 };
+is counter('queued'), 0, 'nothing is left in the queue';
+
+done_testing;

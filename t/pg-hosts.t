@@ -1,0 +1,153 @@
+# Several hosts are tried in turn until one takes writes, and that one is kept;
+# names are looked up without a moment of blocking.
+
+use lib 't/lib';
+use Guildlog;
+use FakePostgres;
+use IO::Socket::INET;
+use Time::HiRes qw(time sleep);
+
+
+sub server {
+    my ($address, $port) = @_;
+
+    return FakePostgres->new(sub {
+        my ($peer) = @_;
+        my $standby = $peer->mode eq 'standby' ? 'on' : 'off';
+        $peer->welcome(in_hot_standby => $standby,
+            default_transaction_read_only => $standby);
+        $peer->note('welcome');
+        $peer->serve(execute => sub { { body => qq({"at":"$address"}) } });
+    }, address => $address, port => $port);
+}
+
+
+# the first is down, then both are, then the first is back
+
+my $one = server('127.0.0.1');
+my $two = server('127.0.0.2', $one->port);
+my $nginx = $one->nginx(name => 'two', start => 0,
+    database => { host => '127.0.0.1,127.0.0.2', queue_timeout => '3s' });
+$one->stop;
+$nginx->start;
+
+is $one->ask($nginx, 'PATCH')->response->text, '{"at":"127.0.0.2"}',
+    'the second host serves when the first is down';
+my $failures = $nginx->get('/status', raw_path => 1)
+    ->json->{database_connect_failures_total};
+is $failures, 0, 'that is no failure to connect';
+like $nginx->error_log, qr/host "127\.0\.0\.1": connect failed/,
+    'the log tells of the first';
+
+$one->start;
+is $one->ask($nginx, 'PATCH')->response->text, '{"at":"127.0.0.2"}',
+    'the one that works is kept';
+$two->stop;
+wait_for { $one->ask($nginx, 'GET')->response->status == 200 };
+is $one->ask($nginx, 'PATCH')->response->text, '{"at":"127.0.0.1"}',
+    'until it goes';
+
+# roles change
+
+$two->start;
+$one->mode('standby');
+$one->stop;
+$one->start;
+wait_for {
+    !$nginx->get('/status', raw_path => 1)->json->{database_connections}
+};
+is $one->ask($nginx, 'PATCH')->response->text, '{"at":"127.0.0.2"}',
+    'a standby is passed over';
+is $one->ask($nginx, 'PATCH')->response->status, 200, 'and stays so';
+
+
+# names, by nginx's resolver
+
+my $dns = IO::Socket::INET->new(Proto => 'udp', LocalAddr => '127.0.0.1')
+    or die "udp: $!";
+my $dns_port = $dns->sockport;
+defined(my $pid = fork) or die "fork: $!";
+if (!$pid) {
+    my $asked = 0;
+    while (defined(my $from = $dns->recv(my $question, 512))) {
+        my ($id, $name, $type) = parse($question);
+        my $answer = $type != 1              ? reply($question, 0)
+                   : $name eq 'db.test'      ? reply($question, 0, '127.0.0.2')
+                   : $name eq 'two.test'     ? reply($question, 0,
+                                                   '127.0.0.3', '127.0.0.2')
+                   : $name eq 'silent.test'  ? undef
+                   :                           reply($question, 3);
+        $dns->send($answer, 0, $from) if defined $answer;
+    }
+    POSIX::_exit(0);
+}
+
+
+sub parse {
+    my ($question) = @_;
+    my ($id) = unpack 'n', $question;
+    my @labels = unpack '(C/a*)*', substr $question, 12, -5;
+    return ($id, join('.', @labels), unpack 'n', substr $question, -4, 2);
+}
+
+
+sub reply {
+    my ($question, $error, @addresses) = @_;
+    return pack('n6', unpack('n', $question), 0x8180 | $error, 1,
+            scalar @addresses, 0, 0)
+        . substr($question, 12)
+        . join '', map {
+            pack('n n n N n', 0xc00c, 1, 1, 60, 4) . pack 'C4', split /\./
+        } @addresses;
+}
+
+
+sub named {
+    my ($name, %option) = @_;
+    return $two->nginx(name => $name,
+        http => "guildlog_limit off; resolver 127.0.0.1:$dns_port ipv6=off;"
+            . ' resolver_timeout 1s;',
+        database => { host => $name, queue_timeout => '500ms' }, %option);
+}
+
+
+is $two->ask(named('db.test'), 'GET')->response->text, '{"at":"127.0.0.2"}',
+    'a name is looked up';
+is $two->ask(named('two.test'), 'GET')->response->text, '{"at":"127.0.0.2"}',
+    'each of its addresses is tried';
+
+my $missing = named('missing.test');
+is $two->ask($missing, 'GET')->response->status, 503, 'a name that is not';
+wait_for { $missing->error_log =~ /connect failed/ };
+like $missing->error_log, qr/host "missing\.test": connect failed: .*not found/,
+    'the log tells why';
+
+my $silent = named('silent.test');
+my $waiting = $two->ask($silent, 'GET');
+my $worst = 0;
+until ($waiting->readable(0)) {
+    my $start = time;
+    $silent->get('/status', raw_path => 1);
+    $worst = time - $start if time - $start > $worst;
+}
+is $waiting->response->status, 503, 'a name server that says nothing';
+cmp_ok $worst, '<', 0.3, 'nobody else waits for it';
+kill 'KILL', $pid;
+waitpid $pid, 0;
+
+
+# without a resolver: as found when the configuration was read
+
+my $local = server('127.0.0.1');
+$nginx = $local->nginx(name => 'configured', database => {
+    host => 'localhost' });
+is $local->ask($nginx, 'GET')->response->text, '{"at":"127.0.0.1"}',
+    'localhost needs no resolver';
+
+$nginx = $local->nginx(name => 'unknown', database => {
+    host => 'unknown.invalid', queue_timeout => '500ms' });
+is $local->ask($nginx, 'GET')->response->status, 503,
+    'nginx starts with a name that nobody knows';
+like $nginx->error_log, qr/\[warn\].*unknown\.invalid/, 'and warns of it';
+
+done_testing;

@@ -1,0 +1,111 @@
+# Short statements share connections, several at a time on each; every answer
+# goes to who asked, an error to nobody else, and long statements never stand
+# in the way of short ones.
+
+use lib 't/lib';
+use Guildlog;
+use FakePostgres;
+
+
+# depth
+
+my $fake = FakePostgres->new(sub {
+    my ($peer) = @_;
+    $peer->welcome;
+    while ($peer->mode eq 'held') {
+        Time::HiRes::sleep(0.01);
+    }
+    $peer->serve(execute => sub {
+        my (undef, $call) = @_;
+        my $guild = $call->{arguments}[1];
+        return { error => 'GL409', message => "of $guild" } if $guild % 5 == 0;
+        return { error => '22012', message => "of $guild" } if $guild % 5 == 1;
+        return { status => 202, body => qq({"of":"$guild"}) };
+    });
+}, mode => 'held');
+my $nginx = $fake->nginx(database => { connections => 2, depth => 8 });
+
+my @guilds = map { 100_000_000_000_000_300 + $_ } 1 .. 40;
+my %asked = map { $_ => $fake->ask($nginx, 'PATCH', guild => $_) } @guilds;
+wait_for {
+    $nginx->get('/status', raw_path => 1)->json->{database_queued} == 24
+};
+pass 'two connections take sixteen of forty, the rest waits';
+$fake->mode('free');
+
+my @wrong;
+for my $guild (@guilds) {
+    my $answer = $asked{$guild}->response;
+    my ($status, $text) = $guild % 5 == 0 ? (409, qr/"of $guild"/)
+                        : $guild % 5 == 1 ? (500, qr/^(?!.*of )/)
+                        :                   (202, qr/^{"of":"$guild"}$/);
+    push @wrong, "$guild: " . $answer->status . ' ' . $answer->text
+        if $answer->status != $status || $answer->text !~ $text;
+}
+is_deeply \@wrong, [], 'answers and errors each go to who asked';
+is $fake->count('session'), 2, 'two connections were enough';
+is $fake->count('execute'), 40, 'each was asked once';
+
+my $status = $nginx->get('/status', raw_path => 1)->json;
+is $status->{statement_seconds}{settings_patch}{count}, 40,
+    'the status counts the statements';
+is $status->{statement_errors_total}{settings_patch}, 8,
+    'and their errors, but not what the schema refuses';
+
+
+# long statements have connections of their own, one each
+
+$fake = FakePostgres->new(sub {
+    my ($peer) = @_;
+    $peer->welcome;
+    $peer->serve(execute => sub {
+        my (undef, $call) = @_;
+        $peer->hang if $call->{text} =~ /logs_actors/;
+        return {};
+    });
+});
+$nginx = $fake->nginx(name => 'long', database =>
+    { connections => 1, long_connections => 2, queue_timeout => '20s' });
+
+my @long = map { $fake->ask($nginx, 'GET', path => '/logs/actors') } 1 .. 3;
+wait_for { $fake->count('hang') == 2 };
+is $fake->ask($nginx, 'GET')->response->status, 200,
+    'long statements keep no short one waiting' for 1 .. 20;
+is $fake->count('hang'), 2, 'the third waits for one of the two';
+is $fake->count('session'), 1, 'one connection serves the short ones';
+is $fake->count('long session'), 2, 'two the long ones';
+
+close((shift @long)->socket);
+wait_for { $fake->count('gone') == 1 };
+pass 'a long read whose client left is broken off';
+wait_for { $fake->count('hang') == 3 };
+pass 'the one that waited takes its place';
+is $nginx->get('/status', raw_path => 1)->json->{database_lost_total}, 0,
+    'no connection is lost by that';
+close $_->socket for @long;
+wait_for { $fake->count('gone') == 3 };
+
+
+# one sync a statement: each is its own transaction
+
+$nginx = Guildlog->new(name => 'real', http => 'guildlog_limit off;',
+    database => { connections => 1, depth => 16 });
+my $server = $nginx->server;
+my $token = $nginx->token($server);
+$nginx->sql("alter table guildlog.settings add check (locale <> 1)");
+
+my @clients = map {
+    my $client = $nginx->connection;
+    my $locale = ('de', 'en-GB', 'fr')[$_ % 3];
+    $client->send("PATCH /api/servers/$server/config/settings HTTP/1.1\r\n"
+        . "Host: localhost\r\nAuthorization: Bearer $token\r\n"
+        . "Content-Type: application/json\r\nContent-Length: "
+        . (13 + length $locale) . "\r\n\r\n{\"locale\":\"$locale\"}");
+    $client;
+} 1 .. 30;
+my %count;
+$count{$_->response->status}++ for @clients;
+is $count{202}, 20, 'what is allowed is stored';
+is $count{500} + 0, 10, 'what is not does not take others along';
+
+done_testing;

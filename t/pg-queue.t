@@ -1,0 +1,96 @@
+# The queue for a connection is bounded in length and time, and whoever leaves
+# it leaves nothing behind.
+
+use lib 't/lib';
+use Guildlog;
+use FakePostgres;
+use Time::HiRes qw(time);
+
+my $fake = FakePostgres->new(sub {
+    my ($peer) = @_;
+    $peer->welcome;
+    $peer->serve(execute => sub {
+        Time::HiRes::sleep(0.02) while $peer->mode eq 'slow';
+        return {};
+    });
+}, mode => 'slow');
+my $nginx = $fake->nginx(database => { connections => 1, depth => 1,
+    queue => 3, queue_timeout => '1s', timeout => '20s' });
+
+
+sub counter {
+    my ($name) = @_;
+    return $nginx->get('/status', raw_path => 1)->json->{"database_$name"};
+}
+
+
+# all of it busy
+
+my $first = $fake->ask($nginx, 'GET');
+wait_for { $fake->count('execute') == 1 };
+my @waiting = map { $fake->ask($nginx, 'PATCH') } 1 .. 3;
+wait_for { counter('queued') == 3 };
+
+my $start = time;
+my $answer = $fake->ask($nginx, 'GET')->response;
+is $answer->status, 503, 'one too many is refused';
+cmp_ok time - $start, '<', 0.5, 'at once';
+ok $answer->header('Retry-After') >= 1, 'and told to come again';
+is counter('queue_full_total'), 1, 'the status counts it';
+
+# leaving
+
+close((shift @waiting)->socket);
+wait_for { counter('queued') == 2 };
+pass 'a client that leaves takes its request along';
+push @waiting, $fake->ask($nginx, 'PATCH');
+wait_for { counter('queued') == 3 };
+pass 'its place is free';
+
+# waiting in vain
+
+is $_->response->status, 503, 'waiting has an end' for @waiting;
+cmp_ok time - $start, '>', 0.9, 'not too early';
+is counter('timeouts_total'), 3, 'the status counts them';
+is counter('queued'), 0, 'nobody is left';
+
+# and then
+
+$fake->mode('fast');
+is $first->response->status, 200, 'the one that had a connection is answered';
+is $fake->ask($nginx, 'GET')->response->status, 200, 'and so is the next';
+is $fake->count('execute'), 2, 'nothing was done for those who left';
+cmp_ok counter('waits_total'), '>=', 1, 'the status counts who had to wait';
+ok wait_for { counter('busy') == 0 }, 'no connection is busy now';
+
+
+# a client that leaves while its statement runs
+
+$fake->mode('slow');
+my $client = $fake->ask($nginx, 'PATCH');
+wait_for { $fake->count('execute') == 3 };
+close $client->socket;
+$answer = $fake->ask($nginx, 'GET');
+$fake->mode('fast');
+is $answer->response->text, '{}', 'whoever comes next gets an answer';
+is $fake->count('session'), 1, 'from the same connection';
+ok wait_for { counter('busy') == 0 }, 'nothing is left';
+
+
+# every connection of the worker is in use
+
+$fake = FakePostgres->new(sub { $_[0]->welcome; $_[0]->serve });
+$nginx = $fake->nginx(name => 'exhausted', connections => 8,
+    allow => [qr/worker_connections are not enough/],
+    database => { queue_timeout => '500ms' });
+my @idle = grep { defined } map { eval { $nginx->connection } } 1 .. 5;
+my $last = $nginx->connection;
+$last->send("GET /api/servers/$FakePostgres::guild HTTP/1.1\r\n"
+    . "Host: localhost\r\nAuthorization: Bearer $fake->{token}\r\n\r\n");
+my $status = eval { $last->response->status } // 'none';
+like $status, qr/^(?:200|503|none)$/, 'no connection left is no crash';
+close $_->socket for @idle;
+wait_for { eval { $fake->ask($nginx, 'GET')->response->status } // 0 == 200 };
+pass 'and passes';
+
+done_testing;

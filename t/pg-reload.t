@@ -1,0 +1,136 @@
+# A reload under load loses no request, and no worker outlives its requests.
+
+use lib 't/lib';
+use Guildlog;
+use Guildlog::Change;
+use FakePostgres;
+use Time::HiRes qw(time sleep);
+
+my $nginx = Guildlog->new(workers => 2, http => 'guildlog_limit off;');
+my $server = $nginx->server;
+my %as = (token => $nginx->token($server));
+my $stop = $nginx->prefix . '/stop';
+
+
+# of the master, kB
+sub rss {
+    open my $in, '<', '/proc/' . $nginx->pid . '/status' or return 0;
+    return (map { /^VmRSS:\s+(\d+)/ } <$in>)[0];
+}
+
+
+defined(my $reloader = fork) or die "fork: $!";
+if (!$reloader) {
+    for (1 .. 50) {
+        $nginx->signal('HUP');
+        sleep 0.1;
+    }
+    $nginx->file('stop', '');
+    POSIX::_exit(0);
+}
+
+my %count;
+for my $one (at_once(6, sub {
+    my %seen;
+    until (-e $stop) {
+        my $answer = eval { $nginx->get("/servers/$server", %as,
+            headers => [Connection => 'close']) };
+        $seen{$answer ? $answer->status : 'lost'}++;
+    }
+    return \%seen;
+})) {
+    $count{$_} += $one->{$_} for keys %$one;
+}
+waitpid $reloader, 0;
+
+is_deeply [keys %count], [200], 'fifty reloads: every request is answered'
+    or diag explain \%count;
+cmp_ok $count{200}, '>', 100, 'and there were many';
+wait_for { $nginx->workers == 2 } 20, 'old workers gone';
+pass 'the old workers are gone';
+wait_for {
+    $nginx->sql("select count(*) from pg_stat_activity
+        where datname = current_database() and application_name = 'guildlog'")
+        <= 12;
+};
+pass 'and so are their connections';
+
+my $before = rss();
+for (1 .. 10) {
+    $nginx->reload;
+}
+cmp_ok rss() - $before, '<', 8000, 'the master does not grow';
+
+
+# a request that runs keeps its worker until it is answered
+
+my $fake = FakePostgres->new(sub {
+    my ($peer) = @_;
+    $peer->welcome;
+    $peer->serve(execute => sub {
+        sleep 0.02 while $peer->mode eq 'slow';
+        return { body => '{"answer":1}' };
+    });
+}, mode => 'slow');
+my $slow = $fake->nginx(name => 'slow',
+    database => { connections => 1, depth => 1, queue_timeout => '10s' });
+
+my $running = $fake->ask($slow, 'PATCH');
+wait_for { $fake->count('execute') == 1 };
+my $queued = $fake->ask($slow, 'PATCH');
+wait_for {
+    $slow->get('/status', raw_path => 1)->json->{database_queued} == 1
+};
+my ($old) = $slow->workers;
+$slow->reload(nowait => 1);
+wait_for { my ($new) = grep { $_ != $old } $slow->workers; $new };
+sleep 0.2;
+ok kill(0, $old), 'the old worker waits';
+$fake->mode('fast');
+is $running->response->text, '{"answer":1}', 'its running request is answered';
+is $queued->response->text, '{"answer":1}', 'and the one that was queued';
+wait_for { !grep { $_ == $old } $slow->workers };
+pass 'then it leaves';
+
+
+# a database that hangs holds nobody longer than worker_shutdown_timeout
+
+my $hanging = FakePostgres->new(sub {
+    my ($peer) = @_;
+    $peer->hang if $peer->mode eq 'startup';
+    $peer->welcome;
+    $peer->serve(execute => sub { $peer->hang });
+});
+
+for my $at ('execute', 'startup') {
+    $hanging->mode($at);
+    my $stuck = $hanging->nginx(name => "stuck-$at",
+        main => 'worker_shutdown_timeout 500ms;',
+        database => { timeout => '20s', connect_timeout => '20s',
+            queue_timeout => '20s' });
+    my $hangs = $hanging->count('hang');
+    my @client = map { $hanging->ask($stuck, $_) } qw(PATCH GET);
+    wait_for { $hanging->count('hang') > $hangs };
+    my ($old) = $stuck->workers;
+    my $start = time;
+    $stuck->reload(nowait => 1);
+    wait_for { !grep { $_ == $old } $stuck->workers } 10, 'it left';
+    cmp_ok time - $start, '<', 3, "a hanging $at holds no worker";
+}
+
+# nor does it hold a fast shutdown, nor a master without workers
+
+for my $master (1, 0) {
+    $hanging->mode('execute');
+    my $stuck = $hanging->nginx(name => "term-$master",
+        master_process => $master,
+        database => { timeout => '20s', queue_timeout => '20s' });
+    my $hangs = $hanging->count('hang');
+    my @client = map { $hanging->ask($stuck, $_) } qw(PATCH GET);
+    wait_for { $hanging->count('hang') > $hangs };
+    my $start = time;
+    $stuck->stop('TERM');
+    cmp_ok time - $start, '<', 3, "TERM, master_process $master: it ends";
+}
+
+done_testing;

@@ -1,0 +1,117 @@
+# A statement that runs past its time is 500; whoever shares its connection
+# does not pay for it, and the server's process does not stay behind.
+
+use lib 't/lib';
+use Guildlog;
+use FakePostgres;
+use Time::HiRes qw(time);
+
+# the server ends it
+
+my $nginx = Guildlog->new(name => 'locked', http => 'guildlog_limit off;',
+    database => { timeout => '700ms' });
+my $server = $nginx->server;
+my %as = (token => $nginx->token($server));
+my $path = "/servers/$server/config/settings";
+is $nginx->patch($path, %as, json => { locale => 'de' })->status, 202,
+    'a setting is stored';
+
+$nginx->sql('begin');
+$nginx->sql('lock table guildlog.settings in access exclusive mode');
+
+my $start = time;
+my $answer = $nginx->patch($path, %as, json => { locale => 'fr' });
+my $took = time - $start;
+
+is $answer->status, 500, 'a statement that waits for a lock is 500';
+cmp_ok $took, '>', 0.6, 'at its time';
+cmp_ok $took, '<', 1.1, 'by the word of the server';
+$nginx->sql('rollback');
+is $nginx->patch($path, %as, json => { locale => 'fr' })->status, 202,
+    'the next one is served';
+
+my $status = $nginx->get('/status', raw_path => 1)->json;
+is $status->{database_timeouts_total}, 1, 'the status counts it';
+is $status->{database_lost_total}, 0, 'no connection is lost';
+like $nginx->error_log, qr/statement "settings_patch" ran past 700 ms/,
+    'the log names the statement';
+
+
+# a client that goes away leaves nothing behind
+
+$nginx->sql('begin');
+$nginx->sql('lock table guildlog.settings in access exclusive mode');
+my $client = $nginx->connection;
+$client->send("PATCH /api$path HTTP/1.1\r\nHost: localhost\r\n"
+    . "Authorization: Bearer $as{token}\r\nContent-Type: application/json\r\n"
+    . "Content-Length: 15\r\n\r\n{\"locale\":\"it\"}");
+
+
+sub waiting {
+    return scalar $nginx->sql("select count(*) from pg_stat_activity
+        where datname = current_database() and wait_event_type = 'Lock'");
+}
+
+
+wait_for { waiting() };
+close $client->socket;
+wait_for { !waiting() };
+$nginx->sql('rollback');
+pass 'the statement of a client that left ends';
+wait_for { !$nginx->get('/status', raw_path => 1)->json->{database_busy} };
+is $nginx->get("/servers/$server", %as)->status, 200, 'others are served';
+
+
+# the server does not end it
+
+my $fake = FakePostgres->new(sub {
+    my ($peer) = @_;
+    $peer->welcome;
+    $peer->serve(execute => sub {
+        my (undef, $call) = @_;
+        $peer->hang if $peer->number == 1 && $call->{text} =~ /settings_patch/;
+        return { body => '{"answer":' . $peer->number . '}' };
+    });
+});
+$nginx = $fake->nginx(name => 'hangs',
+    database => { timeout => '400ms', connections => 1 });
+
+$start = time;
+my $slow = $fake->ask($nginx, 'PATCH');
+wait_for { $fake->count('hang') };
+my $read = $fake->ask($nginx, 'GET');
+
+is $slow->response->status, 500, 'a server that hangs is 500';
+$took = time - $start;
+cmp_ok $took, '>', 0.8, 'a little after the server should have ended it';
+cmp_ok $took, '<', 1.6, 'but not later';
+is $read->response->text, '{"answer":2}',
+    'a read behind it is answered by another connection';
+wait_for { $fake->count('gone') };
+pass 'the connection is closed';
+
+
+# nothing is sent behind a statement that is slow already
+
+$fake = FakePostgres->new(sub {
+    my ($peer) = @_;
+    $peer->welcome;
+    $peer->serve(execute => sub {
+        my (undef, $call) = @_;
+        return {} if $call->{text} !~ /settings_patch/;
+        $peer->note('slow');
+        Time::HiRes::sleep(0.5);
+        return { status => 202 };
+    });
+});
+$nginx = $fake->nginx(name => 'slow', database => { connections => 1 });
+$slow = $fake->ask($nginx, 'PATCH');
+wait_for { $fake->count('slow') };
+Time::HiRes::sleep(0.2);
+$read = $fake->ask($nginx, 'PATCH', guild => '100000000000000002');
+wait_for { $nginx->get('/status', raw_path => 1)->json->{database_queued} };
+is $fake->count('execute'), 1, 'it waits in the queue instead';
+is $slow->response->status, 202, 'the slow one is answered';
+is $read->response->status, 202, 'and then the other';
+
+done_testing;

@@ -1,0 +1,123 @@
+# With sslmode=verify-full nothing is said to a server that cannot prove its
+# name, and answers of any size come through without a stall.
+
+use lib 't/lib';
+use Guildlog;
+use FakePostgres;
+use IO::Socket::SSL ();
+use Time::HiRes qw(time);
+
+# a server with a certificate of its own, where workers can read it
+
+my $nginx = Guildlog->new(name => 'proven', http => 'guildlog_limit off;',
+    start => 0, database => { host => 'localhost', sslmode => 'verify-full',
+        sslrootcert => '%%PREFIX%%/root.crt' });
+my $root = $nginx->prefix . '/root.crt';
+system('cp', $nginx->cluster->certificate, $root) == 0 or die 'cp';
+chmod 0644, $root;
+$nginx->start;
+my $server = $nginx->server;
+my %as = (token => $nginx->token($server));
+is $nginx->get("/servers/$server", %as)->status, 200, 'a name that is proven';
+is scalar $nginx->sql("select count(*) from pg_stat_ssl
+    join pg_stat_activity using (pid) where datname = current_database()
+    and application_name = 'guildlog' and not ssl"), 0, 'all is encrypted';
+
+
+# answers of 1 byte to 8 MB, over TLS, TCP and a socket: no stall
+
+$nginx->sql('create table size as select 1 as bytes');
+$nginx->sql(q{
+    create or replace function guildlog.server_get(token text, guild bigint,
+        bot smallint, kind smallint, out status int, out body text)
+    language plpgsql security definer as $$
+    begin
+        status := 200;
+        body := repeat('x', (select bytes from guildlog.size));
+    end $$});
+
+my @sizes = (1, 8191, 16383, 16384, 16385, 32768, 100_000, 330_000, 510_000,
+    1_000_003, 8_388_608);
+
+sub sizes {
+    my ($what) = @_;
+    my $worst = 0;
+
+    for my $size (@sizes, @sizes) {
+        $nginx->sql('update size set bytes = ?', $size);
+        my $start = time;
+        my $length = length $nginx->get("/servers/$server", %as)->text;
+        my $took = time - $start;
+        $worst = $took if $took > $worst;
+        is $length, $size, "$what: $size bytes" if $length != $size;
+    }
+    cmp_ok $worst, '<', 2, "$what: every size came without a stall";
+}
+
+sizes('TLS');
+my %tcp = (host => '127.0.0.1', sslmode => 'disable', sslrootcert => undef);
+for my $plain (['TCP', \%tcp], ['socket', {}]) {
+    my ($what, $database) = @$plain;
+    $nginx->configure(database => $database);
+    $nginx->reload;
+    sizes($what);
+}
+
+
+# a certificate that proves nothing
+
+sub certificate {
+    my ($name) = @_;
+    my $file = $nginx->prefix . "/$name";
+    system('openssl req -x509 -newkey rsa:2048 -nodes -days 2'
+        . " -subj /CN=$name -addext subjectAltName=DNS:$name"
+        . " -keyout '$file.key' -out '$file.crt' 2>/dev/null") == 0
+        or die 'openssl';
+    return (SSL_cert_file => "$file.crt", SSL_key_file => "$file.key");
+}
+
+
+my %trusted = certificate('localhost');
+my %other   = certificate('elsewhere.test');
+
+for my $case (
+    ['stranger', \%other, $trusted{SSL_cert_file},
+        qr/certificate verify failed/],
+    ['wrong-name', \%other, $other{SSL_cert_file},
+        qr/does not match host name/],
+    ['no-file', \%trusted, $nginx->prefix . '/missing.crt',
+        qr/root certificate file/],
+) {
+    my ($name, $shown, $root, $cause) = @$case;
+
+    my $fake = FakePostgres->new(sub {
+        my ($peer) = @_;
+        $peer->startup($shown);
+        $peer->note('told');
+    });
+    my $other = $fake->nginx(name => $name, database => {
+        host => 'localhost', sslmode => 'verify-full', sslrootcert => $root,
+        queue_timeout => '500ms' });
+
+    is $fake->ask($other, 'GET')->response->status, 503, "$name: no service";
+    ok wait_for { $other->error_log =~ $cause }, "$name: the log tells why";
+    is $fake->count('told'), 0, "$name: the server is told nothing";
+}
+
+my $fake = FakePostgres->new(sub {
+    my ($peer) = @_;
+    $peer->startup(\%trusted);
+    $peer->note('told');
+    $peer->error('28000', 'not today', 'FATAL');
+});
+my $same = $fake->nginx(name => 'right', database => {
+    host => 'localhost', sslmode => 'verify-full', queue_timeout => '500ms',
+    sslrootcert => $trusted{SSL_cert_file} });
+is $fake->ask($same, 'GET')->response->status, 503, 'the right one';
+ok wait_for { $fake->count('told') }, 'is spoken to';
+
+
+unlike $nginx->error_log, qr/stale global SSL error/,
+    'OpenSSL is left without errors';
+
+done_testing;

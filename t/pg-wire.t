@@ -1,0 +1,141 @@
+# What the database sends arrives whole, in whatever pieces it comes; nothing
+# that it was not asked for is ever taken for the answer to a request.
+
+use lib 't/lib';
+use Guildlog;
+use FakePostgres;
+use Time::HiRes qw(time);
+
+my $long = '{"name":"' . 'x' x 3000 . '"}';
+
+my %script = (
+    drip => sub {
+        my ($peer) = @_;
+        $peer->drip(0);
+        $peer->welcome;
+        $peer->drip(0.0005);
+        $peer->serve(execute => sub { { body => '{"drip":1}' } });
+    },
+    flood => sub {
+        my ($peer) = @_;
+        $peer->welcome;
+        $peer->notice('before anything was asked');
+        $peer->status('TimeZone', 'UTC');
+        $peer->serve(execute => sub {
+            $peer->notice("$_ " . 'n' x 1000) for 1 .. 5000;
+            return { body => $long };
+        });
+    },
+    extra => sub {
+        my ($peer) = @_;
+        $peer->welcome;
+        $peer->serve(execute => sub {
+            $peer->rows([200, '{"answer":1}']);
+            $peer->columns('status', 'body') if $peer->number == 1;
+            $peer->rows([200, '{"answer":2}']) if $peer->number == 1;
+            return;
+        });
+    },
+    copy => sub {
+        my ($peer) = @_;
+        $peer->welcome;
+        $peer->serve(execute => sub {
+            return { body => '{"answer":3}' } if $peer->number > 1;
+            $peer->message('H', pack 'C n', 0, 0);
+            return;
+        });
+    },
+    idle => sub {
+        my ($peer) = @_;
+        $peer->welcome;
+        $peer->serve(execute => sub { { body => '{"answer":4}' } })
+            if $peer->number > 1;
+        $peer->rows([200, '{"answer":5}']);
+        $peer->hang;
+    },
+    garbage => sub {
+        my ($peer) = @_;
+        $peer->welcome;
+        $peer->serve(execute => sub {
+            return { body => '{"answer":6}' } if $peer->number > 1;
+            $peer->send("\xff" x 64);
+            return;
+        });
+    },
+    nobody => sub {
+        my ($peer) = @_;
+        $peer->welcome;
+        $peer->serve(execute => sub {
+            $peer->number > 1 ? { body => '{"answer":7}' } : { rows => [] };
+        });
+    },
+);
+
+
+sub against {
+    my ($name, %option) = @_;
+
+    my $fake = FakePostgres->new($script{$name});
+    return ($fake, $fake->nginx(name => $name, %option));
+}
+
+
+# pieces
+
+my ($fake, $nginx) = against('drip');
+my $slow = $fake->ask($nginx, 'GET');
+my $worst = 0;
+
+while (!$slow->readable(0)) {
+    my $start = time;
+    is $nginx->get('/status', raw_path => 1)->status, 200, 'others are served'
+        if $worst == 0;
+    $nginx->get('/status', raw_path => 1);
+    my $took = time - $start;
+    $worst = $took if $took > $worst;
+}
+
+my $answer = $slow->response;
+is $answer->status, 200, 'byte by byte, at the start and later';
+is $answer->text, '{"drip":1}', 'it is all there';
+cmp_ok $worst, '<', 0.5, 'nobody waits for it meanwhile';
+
+# notices
+
+($fake, $nginx) = against('flood');
+is $fake->ask($nginx, 'GET')->response->text, $long,
+    'a flood of notices hides no answer' for 1 .. 3;
+is $fake->count('session'), 1, 'nor does it end the connection';
+
+# what was not asked for
+
+for my $case (
+    ['extra',   503, 'a second result', 1],
+    ['copy',    503, 'a COPY', 3],
+    ['garbage', 503, 'no message at all', 6],
+) {
+    my ($name, $status, $what, $then) = @$case;
+
+    ($fake, $nginx) = against($name);
+    my $answer = $fake->ask($nginx, 'PATCH')->response;
+    is $answer->status, $status, "$what: the request fails";
+    unlike $answer->text, qr/"answer"/, "$what: and gets nothing of it";
+    is $fake->ask($nginx, 'PATCH')->response->text, qq({"answer":$then}),
+        "$what: the next one gets its own answer";
+    is $fake->count('session'), 2, "$what: from another connection";
+}
+
+# while nothing is asked
+
+($fake, $nginx) = against('idle');
+$fake->ask($nginx, 'GET')->response;
+is $fake->ask($nginx, 'GET')->response->text, '{"answer":4}',
+    'an answer before the question is not taken for one';
+
+# the database breaks the contract, not the protocol
+
+($fake, $nginx) = against('nobody');
+is $fake->ask($nginx, 'GET')->response->status, 500, 'no row is an error';
+is $fake->count('session'), 1, 'but one of this statement only';
+
+done_testing;

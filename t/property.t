@@ -1,0 +1,415 @@
+# "total: number of entries matching the filters from this page onwards",
+# "categoryCounts: the category filter itself is not applied to it", "Both are
+# exact, always": whatever is stored and asked, with any number of checkpoints,
+# every page is the one that a plain look at all entries gives.
+#
+# GUILDLOG_SEED repeats a run, GUILDLOG_QUERIES makes it longer.
+
+use lib 't/lib';
+use Guildlog;
+use List::Util qw(first min sum0 uniq);
+use Unicode::Normalize ();
+
+use constant { HOUR => 3_600_000, DAY => 86_400_000 };
+
+my $seed    = $ENV{GUILDLOG_SEED} || int time;
+my $queries = $ENV{GUILDLOG_QUERIES} || 2_400;
+
+srand $seed;
+note "GUILDLOG_SEED=$seed";
+
+my $nginx = Guildlog->new(workers => 2, api => 'guildlog_limit off;');
+
+my %category = map { @$_ } $nginx->sql('select id, category from log_type');
+my @categories = uniq sort values %category;
+
+
+# randomness
+
+sub chance { return rand() < $_[0] }
+sub pick   { return $_[rand @_] }
+sub between { my ($low, $high) = @_; return $low + int rand($high - $low + 1) }
+
+my @words = (
+    qw(hello Hello HELLO world a I x 42 7 straße STRASSE Über ÜBER naïve),
+    qw(привет ПРИВЕТ Мир 東京 日本 नमस्ते ΣΟΦΟΣ σοφος İstanbul istanbul),
+    qw(content name id role null true reason messages),
+);
+my @marks = (' ', ' ', ' ', ', ', "\n", "\t", '-', '_', '%', '\\', '"', "'",
+    '👍', '. ', ': ', '(', ')', '|', '&', '!', ':*', '<->', "\x{1}", '/');
+my @people   = map { 210_000_000_000_000_000 + $_ } 1 .. 6;
+my @channels = map { 310_000_000_000_000_000 + $_ } 1 .. 4;
+my @names    = ('Alice', 'alice b', 'BOB_%', 'Zoë', 'ß', '東京太郎', 'x\\y"z');
+my @roles    = ('Admin', 'admin 2', 'Moderator', 'МОД', 'r%_', '100%');
+
+
+sub text {
+    my ($longest) = @_;
+    return join '', map { pick(@words), pick(@marks) } 1 .. between(1, $longest);
+}
+
+
+sub named {
+    my ($ids) = @_;
+    my $id = pick(@$ids);
+    return { id => "$id", name => pick(@names) };
+}
+
+
+sub random_entry {
+    my ($oldest) = @_;
+
+    my %entry = (
+        event_id  => sprintf('%08x%08x', rand 2**32, rand 2**32),
+        type      => chance(0.5) ? pick(5, 7) : int rand 102,
+        timestamp => now() - int($oldest * rand() ** 2) - 15_000,
+    );
+    $entry{executor} = named(\@people)   if chance(0.8);
+    $entry{target}   = named(\@people)   if chance(0.6);
+    $entry{channel}  = named(\@channels) if chance(0.7);
+    $entry{role}     = pick(@roles)      if chance(0.2);
+    $entry{name}     = pick(@names)      if chance(0.2);
+    $entry{reason}   = text(4)           if chance(0.2);
+    $entry{count}    = between(0, 9)     if chance(0.1);
+    $entry{content}      = text(6)       if chance(0.6);
+    $entry{contentAfter} = text(6)       if chance(0.2);
+    $entry{messages} = [map { {
+        id => '' . between(1, 10**15), content => text(4),
+        authorId => '' . pick(@people),
+    } } 1 .. between(1, 3)] if chance(0.2);
+
+    # several in one millisecond
+    $entry{timestamp} -= $entry{timestamp} % 60_000 if chance(0.1);
+    return \%entry;
+}
+
+
+sub now { return int(time * 1000) }
+
+
+# the model: a server is a list of what is stored, newest first
+
+sub fold {
+    my ($text) = @_;
+    return lc($text) =~ s/ς/σ/gr;
+}
+
+
+sub words_of { return fold($_[0]) =~ /([\p{L}\p{Nd}\p{Mn}\p{Mc}]+)/g }
+
+
+sub known {
+    my ($entry) = @_;
+
+    my %word = map { $_ => 1 } map { words_of($_ // '') }
+        @$entry{qw(content contentAfter)},
+        map { $_->{content} } @{ $entry->{messages} || [] };
+    $entry->{_words} = \%word;
+    $entry->{_parts} = [map { fold($_) } grep { defined }
+        (map { $entry->{$_} && $entry->{$_}{name} } qw(executor target channel)),
+        @$entry{qw(role name reason)}];
+    return $entry;
+}
+
+
+sub found {
+    my ($entry, $search) = @_;
+
+    my $part = fold($search =~ s/^\s+|\s+$//gr);
+    return 1 if grep { index($_, $part) >= 0 } @{ $entry->{_parts} };
+
+    my @wanted = words_of($search);
+    return @wanted && !grep { !$entry->{_words}{$_} } @wanted;
+}
+
+
+sub is_id { return $_[0] && $_[0]{id} eq $_[1] }
+
+
+sub has_member {
+    my ($entry, $member, $side) = @_;
+    return $side ne 'target' && is_id($entry->{executor}, $member)
+        || $side ne 'executor' && is_id($entry->{target}, $member);
+}
+
+
+# everything but the category
+sub fits {
+    my ($entry, $q) = @_;
+
+    return 0 if defined $q->{search} && $q->{search} =~ /\S/
+        && !found($entry, $q->{search});
+    return 0 if $q->{type} && !grep { $_ == $entry->{type} } @{ $q->{type} };
+    return 0 if $q->{channel} && !is_id($entry->{channel}, $q->{channel});
+    return 0 if $q->{member}
+        && !has_member($entry, $q->{member}, $q->{memberRole} || 'either');
+    return 0 if defined $q->{role}
+        && index(fold($entry->{role} // ''), fold($q->{role})) < 0;
+    return 1;
+}
+
+
+# ids of all pages from the first, and the counts
+sub expected {
+    my ($server, $q) = @_;
+
+    my $wall  = now() - $server->{retention};
+    my @under = grep {
+        my $at = $_->{timestamp};
+        $at >= $wall && (!defined $q->{after} || $at > $q->{after})
+            && (!defined $q->{before} || $at < $q->{before}) && fits($_, $q);
+    } @{ $server->{entries}[$q->{bot} ? 1 : 0] };
+
+    my %count;
+    $count{ $category{ $_->{type} } }++ for @under;
+    my %wanted = map { $_ => 1 } @{ $q->{category} || \@categories };
+
+    return ([grep { $wanted{ $category{ $_->{type} } } } @under], \%count,
+        defined $q->{after} && $q->{after} < $wall - 1);
+}
+
+
+# servers
+
+sub new_server {
+    my ($plan) = @_;
+
+    my $retention = $plan eq 'pro' ? 30 * DAY : HOUR;
+    my $id = $nginx->server(plan => $plan);
+    my $server = { id => $id, plan => $plan, retention => $retention,
+        token => $nginx->token($id) };
+    $server->{entries} = [map { stored($id, $_) } 0, 1];
+    return $server;
+}
+
+
+sub stored {
+    my ($id, $bot) = @_;
+
+    return [map { known(json->decode(utf8_of($_->[0]))) } $nginx->sql(
+        q(select doc || '}' from log_entry where guild_id = ? and bot = ?
+           order by id desc), $id, $bot)];
+}
+
+
+sub utf8_of { my ($text) = @_; utf8::encode($text); return $text }
+
+
+# bots are never left out, nor is anything else: what is sent is stored
+sub record {
+    my ($server, $bot, @entries) = @_;
+
+    my $answer = json->decode(utf8_of(scalar $nginx->sql(
+        'select record(?, ?, ?::jsonb)', $server->{id}, $bot,
+        JSON::PP->new->encode(\@entries))));
+    is $answer->{recorded}, @entries, 'all are recorded'
+        or diag explain $answer;
+
+    my @known = map {
+        my ($entry, $id) = ($entries[$_], $answer->{ids}[$_]);
+        known({ %$entry, id => $id });
+    } 0 .. $#entries;
+    $server->{entries}[$bot] = [
+        sort { $b->{id} <=> $a->{id} } @{ $server->{entries}[$bot] }, @known];
+}
+
+
+# queries
+
+sub random_query {
+    my ($server) = @_;
+    my %q;
+
+    my @entries = @{ $server->{entries}[0] };
+    my $some = sub { pick(@entries)->{timestamp} + between(-1, 1) };
+
+    $q{bot}      = 'pro'    if chance(0.1);
+    $q{after}    = $some->() if chance(0.2);
+    $q{before}   = $some->() if chance(0.2);
+    $q{after}    = now() - 2 * $server->{retention} if chance(0.05);
+    $q{category} = [uniq map { pick(@categories) } 1 .. between(1, 3)]
+        if chance(0.25);
+    $q{type}     = [uniq map { chance(0.4) ? 5 : int rand 102 }
+        1 .. between(1, chance(0.2) ? 30 : 3)] if chance(0.25);
+    $q{channel}  = '' . pick(@channels) if chance(0.2);
+    $q{member}   = '' . pick(@people)   if chance(0.25);
+    $q{memberRole} = pick(qw(executor target either)) if chance(0.3);
+    $q{role}     = random_part(pick(@roles)) if chance(0.15);
+    $q{search}   = random_search() if chance(0.3);
+    return \%q;
+}
+
+
+sub random_part {
+    my ($text) = @_;
+
+    my $from = int rand length $text;
+    my $part = substr $text, $from, 1 + int rand(length($text) - $from);
+    return 'a' if $part !~ /\S/;
+    return chance(0.5) ? uc_some($part) : $part;
+}
+
+
+# another case of the same letters; not where folding is no round trip
+sub uc_some {
+    my ($text) = @_;
+    return join '', map { /^[a-zа-я]$/ && chance(0.5) ? uc : $_ }
+        split //, $text;
+}
+
+
+sub random_search {
+    return random_part(pick(@names, @roles)) if chance(0.3);
+    return pick(grep { /\S/ } @marks) if chance(0.1);
+    return join pick(' ', '  ', ', ', '-'),
+        map { uc_some(pick(@words)) } 1 .. between(1, 3);
+}
+
+
+sub query_string {
+    my ($q) = @_;
+    return join '&', map {
+        my $name = $_;
+        map { "$name=" . escaped($_) }
+            ref $q->{$name} ? @{ $q->{$name} } : $q->{$name};
+    } sort keys %$q;
+}
+
+
+sub escaped {
+    my $bytes = utf8_of("$_[0]");
+    return $bytes =~ s/([^A-Za-z0-9])/sprintf '%%%02X', ord $1/ger;
+}
+
+
+my %connection;
+
+sub page {
+    my ($server, $q, %more) = @_;
+
+    my $string = query_string({ %$q, %more });
+    my $answer = $nginx->get("/servers/$server->{id}/logs?$string",
+        token => $server->{token},
+        connection => $connection{0} ||= $nginx->connection);
+    return ($answer->status == 200 ? $answer->json : {}, $string);
+}
+
+
+# one query, all of its pages or the first few; false says what is wrong
+sub wrong {
+    my ($server, $q) = @_;
+
+    my ($want, $counts, $walled) = expected($server, $q);
+    my @want = map { $_->{id} } @$want;
+    my $limit = chance(0.3) ? between(1, 5) : between(20, 200);
+    my ($at, $cursor, $string) = (0);
+
+    for (1 .. 4) {
+        (my $page, $string) = page($server, $q, limit => $limit,
+            defined $cursor ? (cursor => $cursor) : ());
+        my @got  = map { $_->{id} } @{ $page->{entries} || [] };
+        my @part = @want[$at .. min($at + $limit, scalar @want) - 1];
+
+        return "$string: entries @got, not @part" if "@got" ne "@part";
+        return "$string: total $page->{total}, not " . (@want - $at)
+            if ($page->{total} // -1) != @want - $at;
+        return "$string: counts " . json->encode($page->{categoryCounts})
+            . ', not ' . json->encode($counts)
+            if json->encode($page->{categoryCounts}) ne json->encode($counts);
+        return "$string: walled" if !!$page->{walled} != !!$walled;
+        return "$string: retention" if $page->{retentionMs} != $server->{retention};
+
+        $at += @got;
+        $cursor = $page->{cursor};
+        return "$string: cursor" if defined $cursor != ($at < @want);
+        last if !defined $cursor;
+    }
+    return;
+}
+
+
+sub ask {
+    my ($server, $n, $what) = @_;
+
+    my $wrong;
+    for (1 .. $n) {
+        last if $wrong = wrong($server, random_query($server));
+    }
+    ok !$wrong, "$n queries: $what" or diag "seed $seed: $wrong";
+}
+
+
+sub checkpoints {
+    my ($server) = @_;
+
+    1 while $nginx->sql('select checkpoints_make()') > 0;
+    return $nginx->sql(
+        'select count(*) from log_checkpoint where guild_id = ?',
+        $server->{id});
+}
+
+
+# the runs
+
+for my $plan (qw(pro free pro_lite)) {
+    my $server = new_server($plan);
+    my $oldest = $plan eq 'pro' ? 29 * DAY : 3 * HOUR;
+    my $each   = int($queries / 12) + 1;
+
+    # nothing at the wall, which moves while this runs
+    my $entries = sub {
+        my ($n) = @_;
+        return grep {
+            my $age = now() - $_->{timestamp};
+            abs($age - $server->{retention}) > 600_000;
+        } map { random_entry($oldest) } 1 .. $n;
+    };
+
+    ask($server, int($each / 10) + 1, "$plan, hardly anything stored");
+    record($server, 0, $entries->(400)) for 1 .. 3;
+    record($server, 1, $entries->(150));
+    ask($server, $each, "$plan, no checkpoint");
+
+    ok checkpoints($server) > 0, 'checkpoints are made';
+    ask($server, $each, "$plan, with checkpoints");
+
+    record($server, 0, $entries->(300));
+    ask($server, $each, "$plan, more recorded behind and before them");
+
+    ok checkpoints($server) > 0, 'made again';
+    $nginx->sql('delete from log_checkpoint c where c.guild_id = ? and
+        c.last_id % 3 = 0', $server->{id});
+    ask($server, $each, "$plan, some of them gone");
+
+    walk($server, $entries) for 1 .. 3;
+}
+
+
+# pages while entries are recorded, late ones too
+sub walk {
+    my ($server, $entries) = @_;
+
+    my $q = random_query($server);
+    delete @$q{qw(bot after before)};
+    my ($want) = expected($server, $q);
+    my %there = map { $_->{id} => 1 } @$want;
+    my $limit = int(@$want / 8) + 1;
+
+    my (@got, $cursor, $string);
+    do {
+        (my $page, $string) = page($server, $q, limit => min(200, $limit),
+            defined $cursor ? (cursor => $cursor) : ());
+        push @got, map { $_->{id} } @{ $page->{entries} };
+        $cursor = $page->{cursor};
+        record($server, 0, $entries->(5));
+        checkpoints($server) if chance(0.3);
+    } while defined $cursor;
+
+    is scalar(uniq @got), scalar @got, 'nothing comes twice';
+    my %got = map { $_ => 1 } @got;
+    is_deeply [grep { !$got{$_} } map { $_->{id} } @$want], [],
+        "nothing is lost: $string";
+}
+
+
+done_testing;

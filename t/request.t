@@ -1,0 +1,245 @@
+# The checks of a request come in one order, and the first that fails answers:
+# token, rate limit, path, method, guild_id, server and kind of the token,
+# parameters and body, the token's life in the database.  Never an HTML page,
+# never an empty reply; the rate limit's headers are on every answer.
+
+use lib 't/lib';
+use Guildlog;
+
+my $nginx = Guildlog->new(locations => <<'CONF');
+    location /few/ {
+        guildlog_api;
+        guildlog_limit requests=2 window=60s;
+    }
+
+    location /rewritten/ {
+        rewrite ^/rewritten/([^/]*)$ /api/servers/$1/config/settings?a=%2f&bot=pro break;
+        guildlog_api /api;
+    }
+
+    location /v2/here/ {
+        guildlog_api /v2/here/;
+    }
+
+    location /if/ {
+        guildlog_api;
+        if ($http_x_test) {
+            set $test 1;
+        }
+        limit_except GET {
+            allow all;
+        }
+    }
+CONF
+
+my $server  = $nginx->server;
+my $other   = $nginx->server;
+my $token   = $nginx->token($server);
+my $basic   = $nginx->token($server, kind => 'basic');
+my $revoked = $nginx->new_token($server);
+my $spent   = $nginx->token($server);
+my $at      = "/servers/$server";
+my $tags    = "$at/tags";
+
+is $nginx->request('DELETE', "$at/auth?tokenId=$revoked->{unique_id}",
+    token => $token)->status, 200, 'a token is revoked';
+
+
+sub answers {
+    my ($what, $status, $body, $answer) = @_;
+
+    subtest $what => sub {
+        is $answer->status, $status, 'status';
+        is $answer->header('Content-Type'), 'application/json', 'JSON';
+        ok defined $answer->header($_), $_
+            for qw(X-RateLimit-Limit X-RateLimit-Remaining);
+        is scalar(my @n = $answer->header('X-RateLimit-Limit')), 1,
+            'said once';
+        ref $body ? like $answer->text, $body, 'body'
+                  : is $answer->text, $body, 'body';
+        is !!$answer->header('WWW-Authenticate'), $status == 401,
+            'challenged if it is the token';
+        is !!$answer->header('Allow'), $status == 405, 'Allow';
+        is !!$answer->header('Retry-After'), $status =~ /^(?:429|503)$/,
+            'Retry-After';
+    };
+    return $answer;
+}
+
+
+sub error_of {
+    my ($field) = @_;
+    return qr/^\{"error":"\Q$field\E[^"]+"\}$/;
+}
+
+
+# two things wrong at once: the check that comes first wins
+
+for my $path ('/nothing', "/servers/12/auth", "/servers/$other", $tags,
+              "$at/auth?bot=x")
+{
+    answers "no token before all of $path", 401, '{}',
+        $nginx->request('PUT', $path, json => '{');
+}
+
+{
+    my @spend = map { $nginx->get("/few$at", token => $spent, raw_path => 1) }
+        1 .. 2;
+    is $spend[1]->status, 200, 'two requests are allowed';
+
+    answers "429 before all of $_", 429, '{}',
+        $nginx->request('PUT', "/few$_", token => $spent, raw_path => 1,
+            json => '{')
+        for '/nothing', '/servers/12/auth', "/servers/$other", $tags;
+}
+
+answers '404 before 400', 404, '{}',
+    $nginx->get('/servers/12/nothing', token => $token);
+answers '404 before 403', 404, '{}',
+    $nginx->get("/servers/$other/nothing", token => $token);
+answers '404 before the body', 404, '{}',
+    $nginx->post("$at/nothing", token => $token, json => '{');
+
+is answers('405 before 400', 405, '{}',
+        $nginx->patch('/servers/12/tags', token => $token))->header('Allow'),
+    'POST', 'the path allows POST';
+is answers('405 before 403', 405, '{}',
+        $nginx->put("/servers/$other/auth", token => $token))
+    ->header('Allow'), 'GET, HEAD, DELETE', 'the path allows more';
+answers '405 before the body', 405, '{}',
+    $nginx->post("$at/config", token => $token, body => 'x' x 70000);
+answers '405 of a method that nobody knows', 405, '{}',
+    $nginx->request('BREW', $at, token => $token);
+
+answers 'guild_id before server and kind', 400, error_of('guild_id: '),
+    $nginx->get('/servers/1234567890123456', token => $basic);
+answers 'guild_id before parameters', 400, error_of('guild_id: '),
+    $nginx->get('/servers/12?bot=x', token => $token);
+answers "$_ is no guild_id", 400, error_of('guild_id: '),
+    $nginx->get("/servers/$_", token => $token)
+    for '9223372036854775808', '123456789012345678901', "${server}x", '-1',
+        '%E2%82%AC';
+
+answers 'server before kind, parameters and body', 403, '{}',
+    $nginx->post("/servers/$other/tags?bot=x", token => $token, json => '[');
+answers 'kind before parameters and body', 403, '{}',
+    $nginx->post("$tags?bot=x", token => $basic, json => '[');
+answers 'leading zeros make another server', 403, '{}',
+    $nginx->get("/servers/0$server", token => $token);
+
+answers 'parameters before the body', 400, error_of('bot: '),
+    $nginx->post("$tags?bot=x", token => $token, json => '[');
+answers 'parameters before the token is dead', 400, error_of('bot: '),
+    $nginx->get("$at?bot=x", token => $revoked->{token});
+answers 'the body before the token is dead', 400, error_of('tag_name: '),
+    $nginx->post($tags, token => $revoked->{token}, json => { content => 'x' });
+answers 'a dead token before the work', 401, '{}',
+    $nginx->delete("$tags/nothing", token => $revoked->{token});
+
+
+# paths
+
+answers "$_ is no path", 404, '{}', $nginx->get($_, token => $token)
+    for "$at/", "$at/config/", "$at/config%2Fsettings",
+        "/servers/$server%2Fconfig", "/servers%2f$server", '/', '/servers', '/servers/', "$at/config/logging/ignore/7",
+        "$at/config/logging/settings/102", "$at/config/logging/settings/01",
+        "$at/Config", '/status';
+
+is $nginx->get("/servers/$server/con%66ig", token => $token)->status, 200,
+    'a letter may be escaped';
+is $nginx->get("$at/config/settings?a=%2f", token => $token)->status, 404,
+    '%2F in the query is no part of the path';
+is $nginx->get("$at?a=b/c%2fd", token => $token)->status, 200,
+    '%2F in the query leaves the path alone';
+is $nginx->get("/rewritten/$server", token => $token, raw_path => 1)
+    ->status, 404, 'a rewritten query may be longer than what was sent';
+is $nginx->get("/rewritten/$server%2f", token => $token, raw_path => 1)
+    ->text, '{}', '... or have %2F in front of it';
+is $nginx->get("/v2/here$at", token => $token, raw_path => 1)->status, 200,
+    'a prefix of its own';
+
+
+# parameters
+
+is $nginx->get("$at?nothing=1&nothing=2&x", token => $token)->status, 200,
+    'unknown parameters are ignored';
+answers 'given twice', 400, error_of('bot: '),
+    $nginx->get("$at?bot=pro&bot=pro", token => $token);
+answers "?$_", 400, error_of('bot: '), $nginx->get("$at?$_", token => $token)
+    for 'bot=', 'bot', 'bot=main', 'bot=PRO', 'bot=pro%00', 'bot=%ff';
+answers 'a parameter missing', 400, error_of('tokenId: '),
+    $nginx->delete("$at/auth", token => $token);
+is $nginx->get("$at?%62ot=pro", token => $token)->status, 200,
+    'a name may be escaped';
+
+
+# HEAD
+
+{
+    my $client = $nginx->connection;
+    my $get  = $client->request('GET', "/api$at", token => $token);
+    my $head = $client->request('HEAD', "/api$at", token => $token);
+
+    is $head->status, 200, 'HEAD as GET';
+    is $head->header('Content-Length'), length $get->text,
+        'the length of what GET has';
+    $head = $client->request('HEAD', "/api$at/nothing", token => $token);
+    is $head->status, 404, 'HEAD of nothing';
+    is $head->header('Content-Length'), 2, 'the length of {}';
+    is $client->request('GET', "/api$at", token => $token)->text, $get->text,
+        'no body came between';
+}
+
+
+# "if" and limit_except in the location do not lead out of the module
+
+is $nginx->get("/if$at", token => $token, raw_path => 1,
+    headers => ['X-Test', 1])->status, 200, 'in "if"';
+answers 'in "if" without a token', 401, '{}',
+    $nginx->get("/if$at", raw_path => 1, headers => ['X-Test', 1]);
+answers 'in limit_except', 401, '{}',
+    $nginx->post("/if$tags", raw_path => 1, json => {});
+
+
+# what nginx refuses by itself
+
+sub raw {
+    my ($bytes) = @_;
+
+    my $client = $nginx->connection;
+    $client->send($bytes);
+    return $client->response;
+}
+
+my $authorized = "Host: localhost\r\nAuthorization: Bearer $token\r\n";
+
+answers 'TRACE without a token', 401, '{}', raw(
+    "TRACE /api$at HTTP/1.1\r\nHost: localhost\r\n\r\n");
+is answers('TRACE', 405, '{}', raw(
+        "TRACE /api$tags?x=1 HTTP/1.1\r\n$authorized\r\n"))->header('Allow'),
+    'POST', 'TRACE is told what the path allows';
+answers 'TRACE of nothing', 404, '{}', raw(
+    "TRACE /api/nothing HTTP/1.1\r\n$authorized\r\n");
+answers 'no Host', 400, qr/^\{"error":/, raw(
+    "GET /api$at HTTP/1.1\r\nAuthorization: Bearer $token\r\n\r\n");
+answers 'two Hosts', 400, qr/^\{"error":/, raw(
+    "GET /api$at HTTP/1.1\r\n${authorized}Host: localhost\r\n\r\n");
+answers 'two Hosts and no token', 401, '{}', raw(
+    "GET /api$at HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\n\r\n");
+answers 'a length and chunks', 400, qr/^\{"error":/, raw(
+    "POST /api$tags HTTP/1.1\r\n${authorized}Content-Length: 2\r\n"
+    . "Transfer-Encoding: chunked\r\n\r\n{}");
+answers 'an unknown Transfer-Encoding', 501, '{}', raw(
+    "POST /api$tags HTTP/1.1\r\n${authorized}Transfer-Encoding: x\r\n\r\n");
+answers 'a bad length', 400, qr/^\{"error":/, raw(
+    "POST /api$tags HTTP/1.1\r\n${authorized}Content-Length: -2\r\n\r\n");
+answers 'a long header', 400, qr/^\{"error":/, raw(
+    "GET /api$at HTTP/1.1\r\n${authorized}X-A: " . 'a' x 20000 . "\r\n\r\n");
+answers 'a long request line', 401, '{}', raw(
+    "GET /api$at?" . 'a' x 20000 . " HTTP/1.1\r\n$authorized\r\n");
+answers 'a NUL in the path', 401, '{}', raw(
+    "GET /api$at/config/settings%00 HTTP/1.1\r\n$authorized\r\n");
+answers 'no request line', 401, '{}', raw("nonsense\r\n\r\n");
+answers 'HTTP/9.9', 401, '{}', raw("GET /api$at HTTP/9.9\r\n\r\n");
+
+done_testing;

@@ -1,0 +1,131 @@
+# util/run is the quick start: everything it prints can be used from outside,
+# two of it run side by side or as two machines on one database, and after a
+# kill -9 of anything it goes on with the same data.
+
+use Guildlog;
+
+use Cwd qw(abs_path);
+use File::Basename qw(dirname);
+use File::Temp qw(tempdir);
+
+my $util = abs_path(dirname(__FILE__)) . '/../util';
+my $dir  = tempdir('guildlog.XXXXXX', DIR => '/tmp', CLEANUP => 1);
+chmod 0711, $dir;
+
+my ($first, $second) = ("$dir/first", "$dir/second");
+
+
+# what it says, with its status in $?
+sub run {
+    my ($folder, $arguments, %environment) = @_;
+
+    local @ENV{keys %environment} = values %environment;
+    local $ENV{GUILDLOG_RUN_DIR} = $folder;
+    return scalar qx{"$util/run" $arguments 2>&1 </dev/null};
+}
+
+
+sub env_of {
+    my ($folder) = @_;
+    return { map { /^(\w+)=(.*)/ } split /\n/, run($folder, '--env') };
+}
+
+
+# the API's status for the demo server
+sub status {
+    my ($env, %request) = @_;
+
+    my ($port) = $env->{GUILDLOG_URL} =~ /:(\d+)/;
+    return Guildlog::Client->new(port => $port)->request('GET',
+        "/api/servers/$env->{GUILDLOG_SERVER}",
+        token => $env->{GUILDLOG_ADMIN_TOKEN}, %request)->status;
+}
+
+
+sub name_of {
+    my ($env) = @_;
+
+    local @ENV{keys %$env} = values %$env;
+    return qx{"$util/token" show $env->{GUILDLOG_SERVER}} =~ /"name" : "(.*)"/
+        ? $1 : '';
+}
+
+
+END {
+    local $?;
+    run($_, '--stop') for grep { -d } $second, $first;
+}
+
+
+my $said = run($first, '--background');
+is $?, 0, 'it starts' or diag $said;
+like $said, qr{\$GUILDLOG_URL/servers}, 'and prints what to try';
+
+my $env = env_of($first);
+is join(' ', sort keys %$env), join(' ', qw(
+    GUILDLOG_ADMIN_TOKEN GUILDLOG_BASIC_TOKEN GUILDLOG_CONF GUILDLOG_DB
+    GUILDLOG_NGINX_PID GUILDLOG_OPERATOR), -x "$util/../t/lib/platform"
+    ? 'GUILDLOG_PLATFORM' : (), qw(
+    GUILDLOG_SERVER GUILDLOG_STATUS GUILDLOG_URL)), 'what it tells';
+unlike join('', values %$env), qr/[\s"'\$`\\&;|<>()*?]/, 'a shell can read it';
+is status($env), 200, 'the Admin token works';
+is status($env, token => $env->{GUILDLOG_BASIC_TOKEN}), 403,
+    'the Basic token is one';
+is qx{curl -s -o /dev/null -w '%{http_code}' $env->{GUILDLOG_STATUS}}, 200,
+    'the status page answers';
+is qx{psql -XAtc 'select count(*) from guildlog.server' "$env->{GUILDLOG_DB}"},
+    "1\n", 'the database is open to its owner';
+ok kill(0, $env->{GUILDLOG_NGINX_PID}), 'the master runs';
+is qx{find "$first/private" -type f -perm /077 -name '*.key'}, '',
+    'nobody else reads the keys';
+
+my $token = "$util/token server $env->{GUILDLOG_SERVER} --operator "
+    . "$env->{GUILDLOG_OPERATOR}";
+like qx{$token --name Kept}, qr/"name" : "Kept"/, 'util/token names a server';
+like qx{$token --plan gold 2>&1}, qr/^token: PUT .* 400: /,
+    'and says what is refused';
+
+my $old = $env;
+for my $victim ('nginx', 'postgres') {
+    my $pid = $victim eq 'nginx' ? $env->{GUILDLOG_NGINX_PID}
+            : (qx{head -1 "$first/pg/data/postmaster.pid"} =~ /(\d+)/)[0];
+    kill 'KILL', $pid;
+    $said = run($first, '--background');
+    is $?, 0, "it starts again after a kill of $victim" or diag $said;
+    $env = env_of($first);
+    is $env->{GUILDLOG_URL}, $old->{GUILDLOG_URL}, 'at the same address';
+    is $env->{GUILDLOG_ADMIN_TOKEN}, $old->{GUILDLOG_ADMIN_TOKEN},
+        'with the same token';
+    is status($env), 200, 'which works';
+}
+
+$said = run($second, '--background', GUILDLOG_WORKERS => 1,
+    GUILDLOG_DB_URL => $env->{GUILDLOG_DB},
+    GUILDLOG_KEYS   => "$first/private/keys");
+is $?, 0, 'a second machine starts on the same database' or diag $said;
+my $other = env_of($second);
+isnt $other->{GUILDLOG_URL}, $env->{GUILDLOG_URL}, 'at its own address';
+is status($other, token => $env->{GUILDLOG_ADMIN_TOKEN}), 200,
+    'the token of the first works there';
+is status($env), 200, 'and at the first still';
+
+run($second, '--stop');
+$said = run($second, '--background');
+is $?, 0, 'one of its own starts beside it' or diag $said;
+$other = env_of($second);
+is status($other, token => $env->{GUILDLOG_ADMIN_TOKEN}), 401,
+    'and knows no token of the first';
+
+run($first, '--stop');
+is status($other), 200, 'the one runs on when the other is stopped';
+run($first, '--env');
+isnt $?, 0, 'which has nothing to tell any more';
+ok !kill(0, $env->{GUILDLOG_NGINX_PID})
+    || qx{cat /proc/$env->{GUILDLOG_NGINX_PID}/stat} =~ /\) Z /,
+    'nothing of it runs';
+
+$said = run($first, '--background --fresh');
+is $?, 0, 'it starts afresh' or diag $said;
+isnt name_of(env_of($first)), 'Kept', 'without the data of before';
+
+done_testing;

@@ -1,0 +1,132 @@
+# Search of members and channels: by the beginning of an ID or a part of the
+# name, at most 25, the best match first.
+
+use lib 't/lib';
+use Guildlog;
+
+my $nginx = Guildlog->new(openapi => 1);
+my $server = $nginx->server;
+my %as = (token => $nginx->token($server));
+
+
+sub escape {
+    my ($text) = @_;
+    utf8::encode($text);
+    return $text =~ s/([^A-Za-z0-9])/sprintf '%%%02X', ord $1/ger;
+}
+
+
+sub search {
+    my ($kind, $query) = @_;
+    return $nginx->get("/servers/$server/search/$kind?query="
+        . escape($query), %as)->json;
+}
+
+
+sub names {
+    return join ',', map { $_->{name} } @{ search(@_) };
+}
+
+
+sub put {
+    my ($kind, @items) = @_;
+    my $answer = $nginx->operator('PUT', "/servers/$server/$kind", \@items);
+    die $answer->text if $answer->status != 200;
+}
+
+
+is $nginx->get("/servers/$server/search/members?query=a", %as)->text, '[]',
+    'there is nobody yet';
+
+put('members',
+    { id => '700000000000000001', name => 'Anna' },
+    { id => '700000000000000002', name => 'Hanna' },
+    { id => '700000000000000003', name => 'anna' },
+    { id => '700000000000000004', name => 'Anna-Lena' },
+    { id => '800000000000000001', name => 'Özgür' },
+    { id => '800000000000000002', name => '100% _really_' },
+    { id => '800000000000000003', name => 'back\\slash "quoted"' },
+    { id => '800000000000000004', name => '日本語の名前' },
+    { id => '800000000000000005', name => "\x{1f600} smile" },
+    { id => '800000000000000006', name => '700000000000000009' },
+    { id => '12345', name => 'short' },
+);
+put('channels',
+    { id => '900000000000000001', name => 'general', type => 0,
+      parent => '900000000000000009' },
+    { id => '900000000000000002', name => 'General voice', type => 2 },
+    { id => '900000000000000009', name => 'category', type => 4 },
+);
+put('roles', { id => '900000000000000003', name => 'generals' });
+
+# members
+
+is_deeply search('members', 'özgür'),
+    [{ id => '800000000000000001', name => 'Özgür' }], 'a member';
+is names('members', 'anna'), 'Anna,anna,Anna-Lena,Hanna',
+    'whole matches, what begins with it, the others; by name, in any case';
+is names('members', 'ANNA'), names('members', 'anna'), 'in any case';
+is names('members', 'ann'), 'Anna,anna,Anna-Lena,Hanna', 'a beginning';
+is names('members', 'nna'), 'Anna,anna,Anna-Lena,Hanna', 'a part';
+is names('members', 'ÖZG'), 'Özgür', 'letters beyond ASCII in any case';
+is names('members', '語'), '日本語の名前', 'a single letter of any script';
+is names('members', "\x{1f600}"), "\x{1f600} smile", 'an emoji';
+
+is names('members', '70000000000000000'),
+    '700000000000000009,Anna,anna,Anna-Lena,Hanna',
+    'the beginning of IDs, and of a name that is a number';
+is names('members', '700000000000000004'), 'Anna-Lena', 'a whole ID';
+is names('members', '1234'), 'short', 'a short one';
+is names('members', '0000000000001'), '', 'not a part of an ID';
+
+is names('members', '%'), '100% _really_', 'a percent sign is a percent sign';
+is names('members', '_'), '100% _really_', 'so is an underscore';
+is names('members', '%_'), '', 'and they are not each other';
+is names('members', '\\'), 'back\\slash "quoted"', 'a backslash';
+is names('members', '"'), 'back\\slash "quoted"', 'a quote';
+is names('members', "'"), '', 'an apostrophe';
+is names('members', 'a' x 100), '', '100 characters';
+is names('members', "\x{1f600}" x 100), '', 'whatever they are';
+is names('members', 'general'), '', 'a channel is no member';
+
+# channels
+
+is_deeply search('channels', 'general'), [
+    { id => '900000000000000001', name => 'general', type => 0,
+      parent => '900000000000000009' },
+    { id => '900000000000000002', name => 'General voice', type => 2,
+      parent => undef },
+], 'channels, with type and parent; a role is none';
+is_deeply search('channels', '900000000000000009')->[0]{name}, 'category',
+    'by ID';
+
+# refused
+
+for my $bad ('', '?query=', '?query=' . 'a' x 101,
+    '?query=' . '%F0%9F%98%80' x 101, '?query=a&query=b', '?query=%FF',
+    '?query=a%00b', '?query=%4')
+{
+    my $answer = $nginx->get("/servers/$server/search/members$bad", %as);
+    is $answer->status, 400, 'no query: ' . substr $bad, 0, 30;
+    like $answer->json->{error}, qr/^query: /, 'says the error';
+}
+
+# bounds
+
+put('members', map { { id => '6' . sprintf('%017d', $_),
+    name => sprintf 'many %03d', $_ } } 1 .. 60);
+is @{ search('members', 'many') }, 25, 'at most 25';
+is search('members', 'many')->[24]{name}, 'many 025', 'the first by name';
+is search('members', 'many 042')->[0]{name}, 'many 042', 'the best one first';
+is @{ search('members', '6000') }, 25, 'also by ID';
+
+# two bots, one directory
+
+is_deeply $nginx->get("/servers/$server/search/members?bot=pro&query=anna",
+    %as)->json, search('members', 'anna'), 'both bots know the same people';
+
+my $other = $nginx->server;
+is $nginx->get("/servers/$other/search/members?query=anna",
+    token => $nginx->token($other))->text, '[]', 'another server does not';
+
+done_testing;

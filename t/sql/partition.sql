@@ -1,0 +1,52 @@
+-- Partitions: there is always one to insert into, and those that are made
+-- later take over what the default one holds.
+
+\ir setup.psql
+select plan(9);
+
+select partitions_ensure() \g /dev/null
+select is(tableoid::regclass::text,
+          'log_entry_' || to_char(now() at time zone 'UTC', 'YYYYMMDD'),
+          'an entry of today is in the partition of the day')
+  from log_entry where guild_id = :guild limit 1;
+select is(tableoid::regclass::text,
+          'log_event_' || to_char(now() at time zone 'UTC', 'YYYYMMDD'),
+          'so is its event')
+  from log_event where guild_id = :guild limit 1;
+
+create function pg_temp.record_at(guild bigint, at timestamptz)
+returns text language plpgsql as $$
+declare
+    stored  bigint;
+begin
+    stored := record(guild, 0::smallint, jsonb_build_array(jsonb_build_object(
+              'event_id', at, 'type', 5, 'timestamp', ms(at))))
+          #>> '{ids,0}';
+    return (select tableoid::regclass from log_entry e
+             where e.guild_id = guild and e.id = stored);
+end $$;
+
+select is(pg_temp.record_at(:guild, now() - interval '30 days'),
+          'log_entry_past', 'an old one is in the past');
+select is(pg_temp.record_at(:guild, '2084-01-01'), 'log_entry_default',
+          'where no partition is made yet the default one takes it');
+
+select to_char(now() + interval '5 days', 'YYYYMMDD') as later \gset
+select is(pg_temp.record_at(:guild, now() + interval '5 days'),
+          'log_entry_default', 'five days ahead too');
+select partitions_ensure(6) \g /dev/null
+select is(tableoid::regclass::text, 'log_entry_' || :'later',
+          'until its own is made')
+  from log_entry where guild_id = :guild
+   and id between day_id((now() + interval '4 days')::date)
+              and day_id((now() + interval '7 days')::date);
+select is(count(*)::int, 1, 'only what belongs there is moved')
+  from log_entry_default where guild_id = :guild;
+select is(count(*)::int, (select count(*)::int from pg_indexes
+                           where tablename = 'log_entry'),
+          'a partition has every index')
+  from pg_indexes where tablename = 'log_entry_' || :'later';
+select lives_ok('select partitions_ensure(6)', 'once more changes nothing');
+
+select * from finish();
+rollback;

@@ -1,0 +1,181 @@
+-- What the module's role may do, exactly, and what every table and function
+-- owes to the design.
+
+\ir setup.psql
+select plan(18);
+
+-- rights
+
+select bag_eq($$
+    select p.proname || '(' || pg_get_function_identity_arguments(p.oid) || ')'
+      from pg_proc p
+     where p.pronamespace = 'guildlog'::regnamespace
+       and has_function_privilege('guildlog', p.oid, 'execute')
+$$, $$
+    select name || '(' || case kind
+           when 'api' then concat_ws(', ',
+               'token text, guild bigint, bot smallint, kind smallint', args)
+           else concat_ws(', ', 'guild bigint', args) end
+           || ', OUT status integer, OUT body text)'
+      from (values
+        ('api', 'server_get', null),
+        ('api', 'server_reset', null),
+        ('api', 'guilds_get', null),
+        ('api', 'token_list', null),
+        ('api', 'token_revoke', 'token_id text'),
+        ('api', 'settings_get', null),
+        ('api', 'settings_patch', 'input jsonb'),
+        ('api', 'channels_get', null),
+        ('api', 'channels_patch', 'input jsonb'),
+        ('api', 'options_get', null),
+        ('api', 'options_patch', 'input jsonb'),
+        ('api', 'type_get', 'log_id integer'),
+        ('api', 'type_patch', 'log_id integer, input jsonb'),
+        ('api', 'ignore_get', 'ignore_type integer'),
+        ('api', 'ignore_add', 'ignore_type integer, input jsonb'),
+        ('api', 'ignore_remove', 'ignore_type integer, input jsonb'),
+        ('api', 'tags_get', null),
+        ('api', 'tag_create', 'input jsonb'),
+        ('api', 'tag_patch', 'tag_id text, input jsonb'),
+        ('api', 'tag_delete', 'tag_id text'),
+        ('api', 'access_list', null),
+        ('api', 'access_get', 'user_id bigint'),
+        ('api', 'access_put', 'user_id bigint, input jsonb'),
+        ('api', 'access_delete', 'user_id bigint'),
+        ('api', 'filters_list', null),
+        ('api', 'filter_get', 'filter_id text'),
+        ('api', 'filter_patch', 'filter_id text, input jsonb'),
+        ('api', 'active_ignore_targets', 'input jsonb'),
+        ('api', 'active_ignore_executors', 'input jsonb'),
+        ('api', 'notifications_list', null),
+        ('api', 'notifications_acknowledge', null),
+        ('api', 'notification_acknowledge', 'id text'),
+        ('api', 'search_members', 'query text'),
+        ('api', 'search_channels', 'query text'),
+        ('api', 'config_get', null),
+        ('operator', 'operator_server_put', 'input jsonb'),
+        ('operator', 'operator_token_create', 'input jsonb'),
+        ('operator', 'operator_record', 'bot smallint, entries jsonb'),
+        ('operator', 'operator_member_put', 'user_id bigint, input jsonb'),
+        ('operator', 'operator_member_delete', 'user_id bigint'),
+        ('operator', 'operator_members_put', 'input jsonb'),
+        ('operator', 'operator_channel_put', 'channel_id bigint, input jsonb'),
+        ('operator', 'operator_channel_delete', 'channel_id bigint'),
+        ('operator', 'operator_channels_put', 'input jsonb'),
+        ('operator', 'operator_role_put', 'role_id bigint, input jsonb'),
+        ('operator', 'operator_role_delete', 'role_id bigint'),
+        ('operator', 'operator_roles_put', 'input jsonb')
+      ) f (kind, name, args)
+$$, 'the public functions');
+
+select is_empty($$
+    select c.relname, p from pg_class c,
+           unnest('{select,insert,update,delete,truncate,references,trigger}'
+                  ::text[]) p
+     where c.relnamespace = 'guildlog'::regnamespace
+       and c.relkind in ('r', 'p', 'v', 'm')
+       and has_table_privilege('guildlog', c.oid, p)
+$$, 'the role may touch no table');
+select is_empty($$
+    select c.relname from pg_class c
+     where c.relnamespace = 'guildlog'::regnamespace
+       and case c.relkind when 'S' then has_sequence_privilege(
+               'guildlog', c.oid, 'usage, select, update') end
+$$, 'and no sequence');
+select schema_privs_are('guildlog', 'guildlog', '{USAGE}',
+                        'it may name what is in the schema, not add to it');
+select is_empty($$
+    select p.proname from pg_proc p, aclexplode(p.proacl) a
+     where p.pronamespace = 'guildlog'::regnamespace and a.grantee = 0
+    union all
+    select p.proname from pg_proc p
+     where p.pronamespace = 'guildlog'::regnamespace and p.proacl is null
+    union all
+    select n.nspname from pg_namespace n, aclexplode(n.nspacl) a
+     where n.nspname = 'guildlog' and a.grantee = 0
+$$, 'others may do nothing');
+select is((rolsuper, rolcreaterole, rolcreatedb, rolreplication,
+           rolbypassrls)::text, '(f,f,f,f,f)', 'the role is nobody special')
+  from pg_roles where rolname = 'guildlog';
+select is_empty($$
+    select r.rolname from pg_auth_members m
+      join pg_roles r on r.oid = m.roleid
+      join pg_roles g on g.oid = m.member where g.rolname = 'guildlog'
+$$, 'and a member of nothing');
+select set_has($$ select unnest(rolconfig) from pg_roles
+                   where rolname = 'guildlog' $$,
+               $$ values ('plan_cache_mode=force_generic_plan'), ('jit=off') $$,
+               'its plans are generic');
+
+set local role guildlog;
+select throws_ok('select 1 from guildlog.token', '42501', null,
+                 'a table is closed');
+select throws_ok($$ select guildlog.record(1, 0::smallint, '[]') $$, '42501',
+                 null, 'so is an inner function');
+select lives_ok(format('select guildlog.server_get(%s)', :'me'),
+                'a public one is open');
+reset role;
+
+-- functions
+
+select is_empty($$
+    select p.proname from pg_proc p
+     where p.pronamespace = 'guildlog'::regnamespace
+       and has_function_privilege('guildlog', p.oid, 'execute')
+       and not (p.prosecdef
+                and p.proconfig = '{"search_path=guildlog, pg_temp"}')
+$$, 'public functions have the owner''s rights and a fixed search path');
+select is_empty($$
+    select p.proname from pg_proc p
+     where p.pronamespace = 'guildlog'::regnamespace and p.prosecdef
+       and not has_function_privilege('guildlog', p.oid, 'execute')
+$$, 'inner ones have the rights of who calls them');
+select is_empty($$
+    select p.proname from pg_proc p
+     where p.pronamespace = 'guildlog'::regnamespace
+     group by p.proname having count(*) > 1
+$$, 'no name has two functions');
+select is_empty($$
+    select p.proname from pg_proc p
+     where p.pronamespace = 'guildlog'::regnamespace
+       and p.provolatile <> 's'
+       and p.proname ~ '_(get|list)$|^search_'
+       and has_function_privilege('guildlog', p.oid, 'execute')
+$$, 'what reads cannot write');
+
+-- tables
+
+select bag_eq($$
+    select c.relname::text from pg_class c
+     where c.relnamespace = 'guildlog'::regnamespace
+       and c.relkind in ('r', 'p') and not c.relispartition
+       and not exists (
+           select from pg_index i
+             join pg_attribute a on a.attrelid = c.oid
+                                and a.attnum = i.indkey[0]
+            where i.indrelid = c.oid and i.indisprimary
+              and a.attname = 'guild_id')
+$$, $$ values ('language'), ('log_type'), ('filter_kind'),
+              ('schema_version') $$,
+    'but for fixed data, guild_id leads every key');
+select is_empty($$
+    select i.indexrelid::regclass from pg_index i
+      join pg_class c on c.oid = i.indrelid
+      join pg_attribute a on a.attrelid = c.oid and a.attname = 'guild_id'
+     where c.relnamespace = 'guildlog'::regnamespace
+       and i.indkey[0] <> a.attnum
+$$, 'and every index');
+select is_empty($$
+    select k.conname from pg_constraint k
+     where k.connamespace = 'guildlog'::regnamespace and k.contype = 'f'
+       and not exists (
+           select from unnest(k.conkey, k.confkey) u (mine, theirs)
+             join pg_attribute m on m.attrelid = k.conrelid
+                                and m.attnum = u.mine
+             join pg_attribute t on t.attrelid = k.confrelid
+                                and t.attnum = u.theirs
+            where m.attname = 'guild_id' and t.attname = 'guild_id')
+$$, 'no foreign key crosses servers');
+
+select * from finish();
+rollback;

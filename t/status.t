@@ -1,0 +1,245 @@
+# guildlog_status tells what was done and what is held, as JSON or as
+# Prometheus text, without asking the database: every request once, through
+# reloads, and nothing that is secret.
+
+use lib 't/lib';
+use Guildlog;
+
+my $nginx = Guildlog->new(
+    workers => 2,
+    http    => 'guildlog_limit requests=100000;',
+    status  => 'allow 127.0.0.1; deny all;',
+);
+my $server = $nginx->server;
+my $made   = $nginx->new_token($server);
+my $token  = $made->{token};
+my $basic  = $nginx->token($server, kind => 'basic');
+my $at     = "/servers/$server";
+
+
+sub status {
+    my ($query, %option) = @_;
+    return $nginx->get('/status' . ($query // ''), raw_path => 1, %option);
+}
+
+
+# {"name{labels}": value}, from Prometheus text
+sub samples {
+    my %sample = map { /^([^# ]\S*) (\S+)$/ ? ($1, $2) : () }
+        split /\n/, status('?format=prometheus')->text;
+    return \%sample;
+}
+
+
+# what the code adds to the samples of a family
+sub added {
+    my ($family, $code) = @_;
+
+    my $before = samples();
+    $code->();
+    my $after = samples();
+    return { map {
+        my $more = $after->{$_} - ($before->{$_} // 0);
+        /^guildlog_$family\{(.*)\}$/ && $more ? ($1 => $more) : ();
+    } keys %$after };
+}
+
+
+# the two forms
+
+my $json = status();
+is $json->status, 200, 'JSON';
+is $json->header('Content-Type'), 'application/json', '... by its type';
+is $json->header('Cache-Control'), 'no-store', '... never an old one';
+is ref $json->json, 'HASH', '... an object';
+
+my $text = status('?format=prometheus');
+is $text->status, 200, 'Prometheus text';
+is $text->header('Content-Type'), 'text/plain; version=0.0.4',
+    '... by its type';
+
+{
+    my $file = $nginx->file('metrics', $text->text);
+    my $said = qx{promtool check metrics < '$file' 2>&1};
+    is $said, '', 'promtool has nothing to say';
+    is $?, 0, '... and is content';
+    unlike $text->text, qr/[^\x20-\x7e\n]/, 'plain text, line by line';
+}
+
+is status('?format=xml')->header('Content-Type'), 'application/json',
+    'any other format is JSON';
+is $nginx->head('/status', raw_path => 1)->status, 200, 'HEAD';
+is $nginx->post('/status', raw_path => 1, json => {})->status =~ /^4/, 1,
+    'nothing can be posted there';
+is status('', connect => { from => '127.0.0.2' })->status, 403,
+    "nginx's own rules apply";
+
+{
+    my ($in_json, $in_text) = ($json->json, samples());
+    my @both = grep { !ref $in_json->{$_} } keys %$in_json;
+    cmp_ok @both, '>', 10, 'numbers in both';
+    is join(' ', grep { !exists $in_text->{"guildlog_$_"} } @both), '',
+        '... by the same names';
+}
+
+
+# every request once
+
+is_deeply added(requests_total => sub {
+    $nginx->get($at, token => $token) for 1 .. 3;
+    $nginx->get("$at/config/tags", token => $token);
+    $nginx->get($at, token => $basic);
+    $nginx->get("$at?bot=x", token => $token);
+    $nginx->post("$at/tags", token => $token,
+        json => { tag_name => 'a', content => 'b' }) for 1 .. 2;
+    $nginx->head($at, token => $token);
+    $nginx->get("$at/nothing", token => $token);
+    $nginx->put($at, token => $token);
+    $nginx->get($at) for 1 .. 2;
+    $nginx->operator('GET', '/nothing');
+    status() for 1 .. 5;
+}), {
+    'endpoint="server_get",status="200"' => 4,
+    'endpoint="server_get",status="400"' => 1,
+    'endpoint="server_get",status="403"' => 1,
+    'endpoint="tags_get",status="404"'   => 1,
+    'endpoint="tag_create",status="201"' => 1,
+    'endpoint="tag_create",status="409"' => 1,
+    'endpoint="none",status="401"'       => 2,
+    'endpoint="none",status="404"'       => 2,
+    'endpoint="none",status="405"'       => 1,
+}, 'requests by endpoint and status';
+
+is_deeply added(auth_total => sub {
+    my $claims = sub { $nginx->claims($server, @_) };
+    $nginx->get($at, token => $_) for $token, $basic, undef, 'x', '..',
+        $nginx->sign($claims->(), kid => 'other'),
+        $nginx->sign($claims->(), key => 'another'),
+        $nginx->sign($claims->(), header => { alg => 'none' }),
+        $nginx->sign($claims->(iss => 'somebody')),
+        $nginx->sign($claims->(exp => 1)),
+        $nginx->sign($claims->(kind => 'owner')),
+        $nginx->sign($claims->());
+}), {
+    'cause="ok"'      => 3, 'cause="missing"'   => 1,
+    'cause="malformed"' => 2, 'cause="key"'     => 1,
+    'cause="signature"' => 1, 'cause="algorithm"' => 1,
+    'cause="issuer"'  => 1, 'cause="expired"'   => 1,
+    'cause="claims"'  => 1, 'cause="revoked"'   => 1,
+}, 'tokens by what was found';
+
+is added(statement_seconds_count => sub {
+    $nginx->get($at, token => $token) for 1 .. 4;
+})->{'statement="server_get"'}, 4, 'statements';
+
+{
+    my $lock = $nginx->cluster->connect($nginx->dbname);
+    $lock->begin_work;
+    $lock->do('lock table server in access exclusive mode');
+
+    my $more = added(requests_total => sub {
+        my $client = $nginx->connection;
+        $client->send("GET /api$at HTTP/1.1\r\nHost: localhost\r\n"
+            . "Authorization: Bearer $token\r\n\r\n");
+        wait_for { $nginx->sql(<<'SQL') };
+            select count(*) from pg_stat_activity
+             where wait_event_type = 'Lock' and datname = current_database()
+               and query ~ 'server_get'
+SQL
+        $client->close;
+        wait_for { samples()->{
+            'guildlog_requests_total{endpoint="server_get",status="499"}'} };
+    });
+    is $more->{'endpoint="server_get",status="499"'}, 1,
+        'a client that left';
+    $lock->rollback;
+    $lock->disconnect;
+    ok eval { wait_for { status()->json->{database_busy} == 0 } },
+        'what it asked for ends';
+}
+
+
+# histograms
+
+{
+    my $samples = samples();
+    my @wrong;
+    my $sum = 0;
+
+    for my $count (grep { /_seconds_count\{/ } keys %$samples) {
+        my ($family, $label) = $count =~ /^(\w+)_count\{(.*)\}$/;
+        my @buckets = map {
+            /^\Q${family}_bucket{$label,\Ele="(.*)"\}$/
+                ? [$1 eq '+Inf' ? 9e9 : $1, $samples->{$_}] : ()
+        } keys %$samples;
+        my $last = 0;
+        for (sort { $a->[0] <=> $b->[0] } @buckets) {
+            push @wrong, "$count at $_->[0]" if $_->[1] < $last;
+            $last = $_->[1];
+        }
+        push @wrong, $count if @buckets < 10 || $last != $samples->{$count}
+            || !exists $samples->{"${family}_sum{$label}"};
+    }
+    is "@wrong", '', 'buckets add up to their count';
+
+    my %requests;
+    for (keys %$samples) {
+        $requests{$1} += $samples->{$_}
+            if /^guildlog_requests_total\{endpoint="(\w+)",/;
+    }
+    is_deeply \%requests, { map {
+        /^guildlog_request_seconds_count\{endpoint="(\w+)"\}$/
+            ? ($1 => $samples->{$_}) : ()
+    } keys %$samples }, 'which is the number of requests';
+}
+
+
+# a reload
+
+{
+    my $totals = qr/^guildlog_(?:requests|auth|limited|request_seconds)/;
+    my $before = samples();
+    $nginx->reload for 1 .. 3;
+    my $after = samples();
+
+    is join("\n", grep { /$totals/ && $before->{$_} ne $after->{$_} }
+        sort keys %$before), '', 'totals stay what they were';
+
+    $nginx->get($at, token => $token);
+    ok eval { wait_for {
+        status()->json->{database_connections} == $nginx->sql(<<'SQL');
+            select count(*) from pg_stat_activity
+             where usename = 'guildlog' and datname = current_database()
+SQL
+    } }, 'connections of workers that are gone do not count';
+}
+
+
+# nothing secret
+
+for my $page (status(), status('?format=prometheus')) {
+    is join(' ', grep { index($page->text, $_) >= 0 } $token, $basic,
+        split(/\./, $token), $made->{unique_id}, $server, 'module',
+        'a secret of the tests', $nginx->dbname, $nginx->prefix), '',
+        'no secret, no name';
+}
+
+
+# no database
+
+{
+    my $alone = Guildlog->new(name => 'alone', database => {
+        host => '/nonexistent', queue_timeout => '100ms',
+        connect_timeout => '100ms' });
+
+    is $alone->get("/servers/$server", token => $token)->status, 503,
+        'no database';
+    my $status = $alone->get('/status', raw_path => 1);
+    is $status->status, 200, 'a status all the same';
+    is $status->json->{requests_total}{server_get}{503}, 1,
+        '... which counts what failed';
+    cmp_ok $status->json->{database_connect_failures_total}, '>', 0,
+        '... and why';
+}
+
+done_testing;

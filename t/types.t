@@ -1,0 +1,155 @@
+# "Reads the settings of one log type identified by log_id": what a type does
+# not set it takes from the server, and a type that sets nothing is not there.
+
+use lib 't/lib';
+use Guildlog;
+use Guildlog::Change;
+
+my $nginx = Guildlog->new(openapi => 1, database => { depth => 1 });
+my $server = $nginx->server;
+my %as = (token => $nginx->token($server));
+my $path = "/servers/$server/config/logging/settings";
+my ($true, $false) = (JSON::PP::true, JSON::PP::false);
+
+
+sub patch {
+    my ($type, $body, %option) = @_;
+    return $nginx->patch(($option{path} // $path) . "/$type"
+        . ($option{query} // ''), %as, %option, json => $body);
+}
+
+
+sub rows {
+    my ($type, $query) = @_;
+    return $nginx->get("$path/$type" . ($query // ''), %as)->json;
+}
+
+
+is $nginx->get("$path/5", %as)->status, 404, 'no type is customised';
+
+my $entry = one_change($nginx, $server, 77, 'the first change', sub {
+    my $answer = patch(5, { enabled => $false });
+    is $answer->status, 202, 'a change is accepted';
+    is $answer->text, '{}', 'with an empty object';
+});
+is $entry->{name}, 'messageDelete', 'the entry names the type';
+is $entry->{contentAfter}, 'enabled: false', 'and says what is new';
+like $entry->{notification}{description}, qr/messageDelete/,
+    'so does the notification';
+
+my %nothing = map { $_ => undef } qw(enabled log_channel format_type color
+    ignore_bot_executors ignore_bot_targets active_ignore);
+is_deeply rows(5), [{ %nothing, id => $server, log_type => 5, enabled => 0 }],
+    'one row, the rest null';
+is $nginx->get("$path/4", %as)->status, 404, 'of this type alone';
+is $nginx->get($path, %as)->status, 404, 'and not of the server';
+
+# each field
+
+my @change = (
+    [enabled => $true, 1], [log_channel => '300000000000000001'],
+    [log_channel => '0'], [format_type => 2], [color => 0],
+    [color => 16777215], [ignore_bot_executors => $true, 1],
+    [ignore_bot_targets => $false, 0], [active_ignore => $true, 1],
+);
+for (@change) {
+    my ($field, $written, $read) = @$_;
+
+    one_change($nginx, $server, 77, "$field $written", sub {
+        is patch(5, { $field => $written })->status, 202, "$field $written";
+    });
+    is rows(5)->[0]{$field}, $read // $written, 'is what was set';
+
+    no_change($nginx, $server, "$field $written again", sub {
+        is patch(5, { $field => $written })->status, 202, 'the same again';
+    });
+}
+
+no_change($nginx, $server, 'a good and a bad field', sub {
+    my $answer = patch(5, { enabled => $false, color => 16777216 });
+    is $answer->status, 400, 'a colour too many';
+    like $answer->json->{error}, qr/^color: /, 'says the error';
+});
+is rows(5)->[0]{enabled}, 1, 'nothing of it was applied';
+
+# null follows the server again
+
+one_change($nginx, $server, 77, 'one null', sub {
+    patch(5, { color => undef });
+});
+is rows(5)->[0]{color}, undef, 'one field follows the server again';
+
+$entry = one_change($nginx, $server, 77, 'all null', sub {
+    is patch(5, \%nothing)->status, 202, 'all follow the server again';
+});
+is $nginx->get("$path/5", %as)->status, 404, 'the type is not customised';
+like $entry->{content}, qr/^active_ignore: true\n/, 'the entry says what was';
+like $entry->{contentAfter}, qr/^active_ignore: null\n/, 'and that it is not';
+unlike $entry->{notification}{description}, qr/true/,
+    'the notification does not tell what was as what is';
+
+no_change($nginx, $server, 'all null again', sub {
+    is patch(5, \%nothing)->status, 202, 'null where nothing is stored';
+});
+
+# every type, and no other
+
+is patch($_, { enabled => $true })->status, 202, "type $_" for 0, 101;
+is_deeply [map { $_->{log_type} } @{ $nginx->get("/servers/$server/config",
+    %as)->json->{serverlogConfigCustomOptions} }], [0, 101],
+    'all customised types stand in the whole configuration';
+
+for my $bad (qw(102 -1 1.0 05 abc 5x 4294967301 18446744073709551621)) {
+    for my $method (qw(get patch)) {
+        my $answer = $nginx->$method("$path/$bad", %as,
+            $method eq 'patch' ? (json => { enabled => $true }) : ());
+        is $answer->status, 404, "$method of type $bad";
+        is $answer->text, '{}', 'is nowhere';
+    }
+}
+
+# plans
+
+for my $plan (qw(free pro_lite pro)) {
+    my $it = $nginx->server(plan => $plan);
+    my %its = (token => $nginx->token($it),
+        path => "/servers/$it/config/logging/settings");
+
+    if ($plan ne 'free') {
+        is patch(7, { format_type => 1 }, %its)->status, 202,
+            "$plan has formats";
+        next;
+    }
+
+    no_change($nginx, $it, $plan, sub {
+        my $answer = patch(7, { color => 1, format_type => 1 }, %its);
+        is $answer->status, 403, "$plan has none";
+        like $answer->json->{error}, qr/^format_type: .*Pro/,
+            'the error says what it takes';
+        is $nginx->get("$its{path}/7", token => $its{token})->status, 404,
+            'nothing of the request was applied';
+    });
+    is patch(7, { color => 1, format_type => undef }, %its)->status, 202,
+        'to follow the server is for everybody';
+}
+
+# the other bot
+
+is $nginx->get("$path/0?bot=pro", %as)->status, 404, 'the Pro bot has its own';
+one_change($nginx, $server, 77, 'the Pro bot', sub {
+    is patch(0, { enabled => $false }, query => '?bot=pro')->status, 202,
+        'bot=pro';
+}, bot => 'pro');
+is rows(0, '?bot=pro')->[0]{enabled}, 0, 'it is changed';
+is rows(0)->[0]{enabled}, 1, 'the main bot is not';
+
+# many at once
+
+my @fields = qw(enabled ignore_bot_executors ignore_bot_targets active_ignore);
+my @answers = at_once(4, sub {
+    return patch(9, { $fields[$_[0] - 1] => $true })->status;
+}, $nginx => 'logging_type');
+is "@answers", '202 202 202 202', 'four clients set a field each';
+is_deeply [@{ rows(9)->[0] }{@fields}], [1, 1, 1, 1], 'none of them loses it';
+
+done_testing;
