@@ -102,6 +102,7 @@ select not exists (select from schema_version where version = 4)
 \ir functions/keeper.sql
 \ir functions/mask.sql
 \ir functions/record.sql
+\ir functions/rule.sql
 \ir functions/held.sql
 \ir functions/server.sql
 \ir functions/token.sql

@@ -7,44 +7,7 @@
 #define _NGX_GUILDLOG_ARGS_H_INCLUDED_
 
 
-#include "ngx_guildlog_json.h"
-
-
-typedef enum {
-    NGX_GUILDLOG_BOOL = 0,
-    NGX_GUILDLOG_INT,           /* min..max, both included */
-    NGX_GUILDLOG_TEXT,          /* min..max code points */
-    NGX_GUILDLOG_ID,            /* 1 to 20 digits, min..2^63-1, in JSON a
-                                   string */
-    NGX_GUILDLOG_ENUM,          /* one of values */
-    NGX_GUILDLOG_URL,           /* http or https, min..max code points */
-    NGX_GUILDLOG_LIST,          /* of what item says; min..max items */
-    NGX_GUILDLOG_ITEMS          /* a query parameter that may be repeated,
-                                   each as item says; an SQL array */
-} ngx_guildlog_type_e;
-
-
-#define NGX_GUILDLOG_REQUIRED   0x01
-#define NGX_GUILDLOG_NULLABLE   0x02
-#define NGX_GUILDLOG_CLAMP      0x04   /* above max becomes max (body: passed
-                                          as it is, SQL clamps) */
-#define NGX_GUILDLOG_TRIM       0x08   /* white space only counts as absent */
-
-
-typedef struct ngx_guildlog_field_s  ngx_guildlog_field_t;
-
-struct ngx_guildlog_field_s {
-    ngx_str_t                      name;
-    ngx_guildlog_type_e            type;
-    ngx_uint_t                     flags;
-    int64_t                        min;
-    int64_t                        max;
-    const char                   **values;   /* of ENUM, NULL-terminated */
-    const ngx_guildlog_field_t    *item;     /* of LIST and ITEMS */
-    const char                    *fallback; /* query: where it is absent;
-                                                NULL: an SQL null */
-};
-/* tables of fields end with an empty name */
+#include "ngx_guildlog_value.h"
 
 
 /*
@@ -71,9 +34,5 @@ ngx_int_t ngx_guildlog_args_body(ngx_pool_t *pool,
 
 ngx_int_t ngx_guildlog_args_value(ngx_pool_t *pool,
     const ngx_guildlog_field_t *field, json_t *value, ngx_str_t *error);
-
-/* "0".."9223372036854775807", digits only, min to 20 of them */
-ngx_int_t ngx_guildlog_args_id(const u_char *p, size_t len, size_t min);
-
 
 #endif /* _NGX_GUILDLOG_ARGS_H_INCLUDED_ */

@@ -1008,7 +1008,8 @@ ngx_guildlog_client_expired(ngx_event_t *ev)
 {
     ngx_guildlog_exchange_t *x = ev->data;
 
-    ngx_guildlog_client_end(x, x->answering ? "no whole answer in time"
+    ngx_guildlog_client_end(x, x->resolving ? "no address in time"
+                               : x->answering ? "no whole answer in time"
                                : x->written ? "no answer in time"
                                             : "no connection in time");
 }

@@ -1,7 +1,6 @@
 
 /*
- * Batches of entries to record: each is held against the rules of decisions
- * that need no data, and a bad one does not sink the others.
+ * What an entry may be, and what may become of it.
  */
 
 #include "ngx_guildlog_entry.h"
@@ -10,9 +9,6 @@
 
 #define NGX_GUILDLOG_ENTRY_PAST_MS    ((int64_t) 30 * 86400 * 1000)
 #define NGX_GUILDLOG_ENTRY_FUTURE_MS  ((int64_t) 60 * 1000)
-
-/* for what is parsed and judged of one line */
-#define NGX_GUILDLOG_ENTRY_POOL_SIZE  4096
 
 
 typedef struct ngx_guildlog_entry_field_s  ngx_guildlog_entry_field_t;
@@ -24,35 +20,6 @@ struct ngx_guildlog_entry_field_s {
 };
 
 
-typedef struct {
-    ngx_str_t                            text;    /* as it was sent */
-    ngx_str_t                            error;   /* empty: it is good */
-} ngx_guildlog_entry_t;
-
-
-typedef struct {
-    ngx_pool_t                          *pool;
-    const ngx_guildlog_entry_field_t    *fields;
-    int64_t                              now_ms;
-    ngx_uint_t                           nentries;
-    ngx_uint_t                           bad;
-    ngx_guildlog_entry_t                *entries;
-    ngx_str_t                           *error;   /* of the whole */
-} ngx_guildlog_batch_t;
-
-
-static ngx_int_t ngx_guildlog_entry_array(ngx_guildlog_batch_t *batch,
-    const ngx_str_t *body);
-static ngx_int_t ngx_guildlog_entry_lines(ngx_guildlog_batch_t *batch,
-    const ngx_str_t *body);
-static ngx_int_t ngx_guildlog_entry_line(ngx_guildlog_batch_t *batch,
-    ngx_guildlog_entry_t *entry);
-static ngx_guildlog_entry_t *ngx_guildlog_entry_add(
-    ngx_guildlog_batch_t *batch);
-static void ngx_guildlog_entry_split(ngx_guildlog_batch_t *batch,
-    const ngx_str_t *body);
-static ngx_int_t ngx_guildlog_entry_check(ngx_guildlog_batch_t *batch,
-    ngx_pool_t *pool, ngx_guildlog_entry_t *entry, json_t *json);
 static ngx_int_t ngx_guildlog_entry_object(ngx_pool_t *pool,
     const ngx_guildlog_entry_field_t *fields, json_t *json, ngx_str_t *error);
 static ngx_int_t ngx_guildlog_entry_value(ngx_pool_t *pool,
@@ -61,8 +28,6 @@ static ngx_int_t ngx_guildlog_entry_objects(ngx_pool_t *pool,
     const ngx_guildlog_entry_field_t *field, json_t *json, ngx_str_t *error);
 static ngx_int_t ngx_guildlog_entry_refuse(ngx_pool_t *pool, ngx_str_t *error,
     const char *fmt, ...);
-static ngx_int_t ngx_guildlog_entry_write(ngx_guildlog_batch_t *batch,
-    ngx_str_t *array);
 
 
 #define REQUIRED  NGX_GUILDLOG_REQUIRED
@@ -194,290 +159,41 @@ const char  *ngx_guildlog_entry_outcomes[] = {
 
 
 ngx_int_t
-ngx_guildlog_entry_batch(ngx_pool_t *pool, const ngx_str_t *body,
-    ngx_uint_t ndjson, ngx_uint_t many, int64_t now_ms, ngx_str_t *array,
-    ngx_str_t *error)
-{
-    ngx_int_t             rc;
-    ngx_guildlog_batch_t  batch;
-
-    ngx_memzero(&batch, sizeof(ngx_guildlog_batch_t));
-
-    batch.pool = pool;
-    batch.now_ms = now_ms;
-    batch.error = error;
-    batch.fields = many ? ngx_guildlog_entry_many_fields
-                        : ngx_guildlog_entry_fields;
-
-    batch.entries = ngx_pcalloc(pool, NGX_GUILDLOG_ENTRIES_MAX
-                                      * sizeof(ngx_guildlog_entry_t));
-    if (batch.entries == NULL) {
-        return NGX_ERROR;
-    }
-
-    rc = ndjson ? ngx_guildlog_entry_lines(&batch, body)
-                : ngx_guildlog_entry_array(&batch, body);
-
-    if (rc != NGX_OK) {
-        return rc;
-    }
-
-    if (!ndjson && batch.bad == 0) {
-        *array = *body;
-        return NGX_OK;
-    }
-
-    return ngx_guildlog_entry_write(&batch, array);
-}
-
-
-static ngx_int_t
-ngx_guildlog_entry_array(ngx_guildlog_batch_t *batch, const ngx_str_t *body)
-{
-    size_t                 i;
-    json_t                *json, *item;
-    ngx_guildlog_entry_t  *entry;
-
-    json = ngx_guildlog_json_parse(batch->pool, body, batch->error);
-
-    if (json == NULL) {
-        return batch->error->len ? NGX_DECLINED : NGX_ERROR;
-    }
-
-    if (!json_is_array(json)) {
-        ngx_str_set(batch->error, "body: must be an array");
-        return NGX_DECLINED;
-    }
-
-    json_array_foreach(json, i, item) {
-        if (ngx_guildlog_entry_add(batch) == NULL) {
-            return NGX_DECLINED;
-        }
-    }
-
-    ngx_guildlog_entry_split(batch, body);
-
-    json_array_foreach(json, i, item) {
-        entry = &batch->entries[i];
-
-        if (ngx_guildlog_entry_check(batch, batch->pool, entry, item)
-            != NGX_OK)
-        {
-            return NGX_ERROR;
-        }
-    }
-
-    return NGX_OK;
-}
-
-
-/* one object a line; lines of nothing but white space are none */
-
-static ngx_int_t
-ngx_guildlog_entry_lines(ngx_guildlog_batch_t *batch, const ngx_str_t *body)
-{
-    u_char                *p, *last, *end, *start;
-    ngx_guildlog_entry_t  *entry;
-
-    p = body->data;
-    last = p + body->len;
-
-    for ( /* void */ ; p < last; p = end + 1) {
-
-        end = ngx_strlchr(p, last, LF);
-        end = end ? end : last;
-
-        start = p;
-        p = end;
-
-        while (start < p && (*start == ' ' || *start == '\t' || *start == CR))
-        {
-            start++;
-        }
-
-        while (start < p && (p[-1] == ' ' || p[-1] == '\t' || p[-1] == CR)) {
-            p--;
-        }
-
-        if (start == p) {
-            continue;
-        }
-
-        entry = ngx_guildlog_entry_add(batch);
-        if (entry == NULL) {
-            return NGX_DECLINED;
-        }
-
-        entry->text.data = start;
-        entry->text.len = p - start;
-
-        if (ngx_guildlog_entry_line(batch, entry) != NGX_OK) {
-            return NGX_ERROR;
-        }
-    }
-
-    return NGX_OK;
-}
-
-
-/* what is made of a line lives no longer than it is judged, but its error */
-
-static ngx_int_t
-ngx_guildlog_entry_line(ngx_guildlog_batch_t *batch,
-    ngx_guildlog_entry_t *entry)
-{
-    json_t      *json;
-    ngx_int_t    rc;
-    ngx_pool_t  *pool;
-
-    pool = ngx_create_pool(NGX_GUILDLOG_ENTRY_POOL_SIZE, batch->pool->log);
-    if (pool == NULL) {
-        return NGX_ERROR;
-    }
-
-    json = ngx_guildlog_json_parse(pool, &entry->text, &entry->error);
-
-    if (json) {
-        rc = ngx_guildlog_entry_check(batch, pool, entry, json);
-
-    } else {
-        batch->bad++;
-        rc = entry->error.len ? NGX_OK : NGX_ERROR;
-    }
-
-    if (rc == NGX_OK && entry->error.len) {
-        entry->error.data = ngx_pstrdup(batch->pool, &entry->error);
-
-        if (entry->error.data == NULL) {
-            rc = NGX_ERROR;
-        }
-    }
-
-    ngx_destroy_pool(pool);
-
-    return rc;
-}
-
-
-static ngx_guildlog_entry_t *
-ngx_guildlog_entry_add(ngx_guildlog_batch_t *batch)
-{
-    if (batch->nentries == NGX_GUILDLOG_ENTRIES_MAX) {
-        ngx_str_set(batch->error, "body: must have at most "
-                    ngx_value(NGX_GUILDLOG_ENTRIES_MAX) " entries");
-        return NULL;
-    }
-
-    return &batch->entries[batch->nentries++];
-}
-
-
-/* the text of each entry of an array that is known to be JSON */
-
-static void
-ngx_guildlog_entry_split(ngx_guildlog_batch_t *batch, const ngx_str_t *body)
-{
-    u_char      *p, *last, *start;
-    ngx_uint_t   i, depth;
-
-    i = 0;
-    depth = 0;
-    start = NULL;
-    last = body->data + body->len;
-
-    for (p = body->data; p < last; p++) {
-
-        switch (*p) {
-
-        case '"':
-            for (p++; *p != '"'; p++) {
-                p += (*p == '\\');
-            }
-
-            break;
-
-        case '{':
-        case '[':
-            if (depth++ == 0) {
-                start = p + 1;
-            }
-
-            break;
-
-        case '}':
-        case ']':
-            if (--depth) {
-                break;
-            }
-
-            /* fall through */
-
-        case ',':
-            if (depth <= 1 && i < batch->nentries) {
-                batch->entries[i].text.data = start;
-                batch->entries[i].text.len = p - start;
-
-                start = p + 1;
-                i++;
-            }
-
-            break;
-        }
-    }
-}
-
-
-/* sets the entry's error if it breaks a rule; NGX_ERROR: memory */
-
-static ngx_int_t
-ngx_guildlog_entry_check(ngx_guildlog_batch_t *batch, ngx_pool_t *pool,
-    ngx_guildlog_entry_t *entry, json_t *json)
+ngx_guildlog_entry_check(ngx_pool_t *pool, json_t *json, ngx_uint_t many,
+    int64_t now_ms, ngx_str_t *error)
 {
     int64_t     at;
     json_t     *timestamp;
     ngx_int_t   rc;
 
     if (!json_is_object(json)) {
-        ngx_str_set(&entry->error, "entry: must be a JSON object");
-        batch->bad++;
+        ngx_str_set(error, "entry: must be a JSON object");
+        return NGX_DECLINED;
+    }
+
+    rc = ngx_guildlog_entry_object(pool, many ? ngx_guildlog_entry_many_fields
+                                              : ngx_guildlog_entry_fields,
+                                   json, error);
+
+    if (rc != NGX_OK) {
+        return rc;
+    }
+
+    timestamp = json_object_get(json, "timestamp");
+
+    if (!json_is_integer(timestamp)) {
         return NGX_OK;
     }
 
-    if (entry->text.len > NGX_GUILDLOG_ENTRY_SIZE_MAX) {
-        ngx_str_set(&entry->error, "entry: must be at most "
-                    ngx_value(NGX_GUILDLOG_ENTRY_SIZE_MAX) " bytes");
-        batch->bad++;
-        return NGX_OK;
-    }
+    at = json_integer_value(timestamp);
 
-    rc = ngx_guildlog_entry_object(pool, batch->fields, json, &entry->error);
-
-    if (rc == NGX_OK) {
-        timestamp = json_object_get(json, "timestamp");
-
-        if (!json_is_integer(timestamp)) {
-            return NGX_OK;
-        }
-
-        at = json_integer_value(timestamp);
-
-        if (at >= batch->now_ms - NGX_GUILDLOG_ENTRY_PAST_MS
-            && at <= batch->now_ms + NGX_GUILDLOG_ENTRY_FUTURE_MS)
-        {
-            return NGX_OK;
-        }
-
-        ngx_str_set(&entry->error,
-                    "timestamp: must be within the last 30 days and "
+    if (at < now_ms - NGX_GUILDLOG_ENTRY_PAST_MS
+        || at > now_ms + NGX_GUILDLOG_ENTRY_FUTURE_MS)
+    {
+        ngx_str_set(error, "timestamp: must be within the last 30 days and "
                     "at most 60 s ahead");
-        rc = NGX_DECLINED;
+        return NGX_DECLINED;
     }
-
-    if (rc != NGX_DECLINED) {
-        return NGX_ERROR;
-    }
-
-    batch->bad++;
 
     return NGX_OK;
 }
@@ -625,46 +341,6 @@ ngx_guildlog_entry_refuse(ngx_pool_t *pool, ngx_str_t *error,
     ngx_memcpy(error->data, buf, error->len);
 
     return NGX_DECLINED;
-}
-
-
-/* good entries as they were sent, bad ones as the strings that say why */
-
-static ngx_int_t
-ngx_guildlog_entry_write(ngx_guildlog_batch_t *batch, ngx_str_t *array)
-{
-    size_t                 size;
-    ngx_uint_t             i;
-    ngx_guildlog_json_t    w;
-    ngx_guildlog_entry_t  *entry;
-
-    size = sizeof("[]") - 1;
-
-    for (i = 0; i < batch->nentries; i++) {
-        entry = &batch->entries[i];
-        size += 1 + (entry->error.len ? 2 * entry->error.len + 2
-                                      : entry->text.len);
-    }
-
-    ngx_guildlog_json_init(&w, batch->pool, size);
-    ngx_guildlog_json_begin(&w, '[');
-
-    for (i = 0; i < batch->nentries; i++) {
-        entry = &batch->entries[i];
-
-        if (entry->error.len) {
-            ngx_guildlog_json_string(&w, &entry->error);
-        } else {
-            ngx_guildlog_json_raw(&w, &entry->text);
-        }
-    }
-
-    ngx_guildlog_json_end(&w);
-
-    array->data = w.start;
-    array->len = w.pos - w.start;
-
-    return w.failed ? NGX_ERROR : NGX_OK;
 }
 
 

@@ -1,7 +1,6 @@
 
 /*
- * Batches of entries to record: each is held against the rules of decisions
- * that need no data, and a bad one does not sink the others.
+ * What an entry may be, and what may become of it.
  */
 
 #ifndef _NGX_GUILDLOG_ENTRY_H_INCLUDED_
@@ -11,7 +10,6 @@
 #include "ngx_guildlog_json.h"
 
 
-#define NGX_GUILDLOG_ENTRIES_MAX     1000
 #define NGX_GUILDLOG_ENTRY_SIZE_MAX  65536   /* bytes, as it was sent */
 
 
@@ -42,17 +40,13 @@ extern const char  *ngx_guildlog_entry_outcomes[];
 
 
 /*
- * Makes a JSON array for the recording functions of a body: a JSON array, or
- * with ndjson set an object a line.  An entry that breaks a rule stands in
- * the array as a string that says which; an array without such entries is
- * passed on as it is.  With many set each entry says its server.  Timestamps
- * are held against now_ms.  NGX_OK; NGX_DECLINED: *error says why the batch
- * as a whole is refused; NGX_ERROR: memory.
+ * Holds a parsed entry against the rules that need no data; with many set it
+ * says its server.  NGX_OK; NGX_DECLINED: *error names the field and the rule;
+ * NGX_ERROR: memory.
  */
 
-ngx_int_t ngx_guildlog_entry_batch(ngx_pool_t *pool, const ngx_str_t *body,
-    ngx_uint_t ndjson, ngx_uint_t many, int64_t now_ms, ngx_str_t *array,
-    ngx_str_t *error);
+ngx_int_t ngx_guildlog_entry_check(ngx_pool_t *pool, json_t *json,
+    ngx_uint_t many, int64_t now_ms, ngx_str_t *error);
 
 /*
  * Reads the counts that the recording functions return, {"recorded": 5, …};

@@ -7,8 +7,8 @@
 #include <ngx_config.h>
 #include <jwt.h>
 #include <openssl/err.h>
-#include "ngx_guildlog_args.h"
 #include "ngx_guildlog_jwt.h"
+#include "ngx_guildlog_value.h"
 
 
 #define NGX_GUILDLOG_JWT_TEXT_MAX    8192
@@ -45,23 +45,6 @@ typedef struct {
 } ngx_guildlog_trial_t;
 
 
-typedef struct {
-    ngx_str_node_t                 sn;
-    ngx_queue_t                    queue;
-    ngx_guildlog_judgement_t       judgement;
-    u_char                         key[1];
-} ngx_guildlog_jwt_entry_t;
-
-
-struct ngx_guildlog_jwt_cache_s {
-    ngx_rbtree_t                   rbtree;
-    ngx_rbtree_node_t              sentinel;
-    ngx_queue_t                    queue;    /* last used first */
-    ngx_uint_t                     free;     /* entries not made yet */
-    ngx_log_t                     *log;
-};
-
-
 static ngx_int_t ngx_guildlog_jwt_shape(const ngx_str_t *text);
 static ngx_int_t ngx_guildlog_jwt_judge(ngx_guildlog_judgement_t *judgement,
     const ngx_guildlog_keys_t *keys, const ngx_str_t *issuer,
@@ -90,24 +73,18 @@ static char *ngx_guildlog_jwt_cstr(ngx_pool_t *pool, const ngx_str_t *s);
 static size_t ngx_guildlog_jwt_cache_key(u_char *key,
     const ngx_guildlog_keys_t *keys, const ngx_str_t *issuer,
     const ngx_str_t *text);
-static ngx_guildlog_jwt_entry_t *ngx_guildlog_jwt_cache_find(
-    ngx_guildlog_jwt_cache_t *cache, ngx_str_t *key);
-static void ngx_guildlog_jwt_cache_store(ngx_guildlog_jwt_cache_t *cache,
-    const ngx_str_t *key, const ngx_guildlog_judgement_t *judgement);
-static void ngx_guildlog_jwt_cache_drop(ngx_guildlog_jwt_cache_t *cache);
 
 
 ngx_guildlog_auth_e
-ngx_guildlog_jwt_verify(ngx_guildlog_jwt_cache_t *cache,
+ngx_guildlog_jwt_verify(ngx_guildlog_cache_t *cache,
     const ngx_guildlog_keys_t *keys, const ngx_str_t *issuer,
     const ngx_str_t *text, time_t now, ngx_guildlog_token_t *token,
     ngx_log_t *log)
 {
-    ngx_int_t                  rc;
-    ngx_str_t                  key;
-    ngx_guildlog_judgement_t   judgement;
-    ngx_guildlog_jwt_entry_t  *entry;
-    u_char                     buf[NGX_GUILDLOG_JWT_CACHED_MAX];
+    ngx_int_t                 rc;
+    ngx_str_t                 key;
+    ngx_guildlog_judgement_t  judgement, *known;
+    u_char                    buf[NGX_GUILDLOG_JWT_CACHED_MAX];
 
     if (ngx_guildlog_jwt_shape(text) != NGX_OK) {
         return NGX_GUILDLOG_AUTH_MALFORMED;
@@ -125,17 +102,17 @@ ngx_guildlog_jwt_verify(ngx_guildlog_jwt_cache_t *cache,
     }
 
     if (key.len) {
-        entry = ngx_guildlog_jwt_cache_find(cache, &key);
+        known = ngx_guildlog_cache_find(cache, &key);
 
-        if (entry) {
-            return ngx_guildlog_jwt_use(&entry->judgement, now, token);
+        if (known) {
+            return ngx_guildlog_jwt_use(known, now, token);
         }
     }
 
     rc = ngx_guildlog_jwt_judge(&judgement, keys, issuer, text, log);
 
     if (rc == NGX_OK && key.len) {
-        ngx_guildlog_jwt_cache_store(cache, &key, &judgement);
+        ngx_guildlog_cache_store(cache, &key, &judgement);
     }
 
     return ngx_guildlog_jwt_use(&judgement, now, token);
@@ -444,7 +421,7 @@ ngx_guildlog_jwt_claims(ngx_guildlog_trial_t *t)
     token->guild.len = json_string_length(sub);
     token->jti.len = json_string_length(jti);
 
-    if (ngx_guildlog_args_id((u_char *) json_string_value(sub),
+    if (ngx_guildlog_value_id((u_char *) json_string_value(sub),
                              token->guild.len, 17) != NGX_OK
         || ngx_guildlog_jwt_jti((u_char *) json_string_value(jti),
                                 token->jti.len) != NGX_OK)
@@ -683,35 +660,11 @@ ngx_guildlog_jwt_cstr(ngx_pool_t *pool, const ngx_str_t *s)
 }
 
 
-ngx_guildlog_jwt_cache_t *
+ngx_guildlog_cache_t *
 ngx_guildlog_jwt_cache_create(ngx_uint_t entries, ngx_log_t *log)
 {
-    ngx_guildlog_jwt_cache_t  *cache;
-
-    cache = ngx_alloc(sizeof(ngx_guildlog_jwt_cache_t), log);
-    if (cache == NULL) {
-        return NULL;
-    }
-
-    ngx_rbtree_init(&cache->rbtree, &cache->sentinel,
-                    ngx_str_rbtree_insert_value);
-    ngx_queue_init(&cache->queue);
-
-    cache->free = entries ? entries : NGX_GUILDLOG_JWT_CACHE_ENTRIES;
-    cache->log = log;
-
-    return cache;
-}
-
-
-void
-ngx_guildlog_jwt_cache_destroy(ngx_guildlog_jwt_cache_t *cache)
-{
-    while (!ngx_queue_empty(&cache->queue)) {
-        ngx_guildlog_jwt_cache_drop(cache);
-    }
-
-    ngx_free(cache);
+    return ngx_guildlog_cache_create(entries, sizeof(ngx_guildlog_judgement_t),
+                                     log);
 }
 
 
@@ -735,69 +688,4 @@ ngx_guildlog_jwt_cache_key(u_char *key, const ngx_guildlog_keys_t *keys,
     p = ngx_cpymem(p, issuer->data, issuer->len);
 
     return p - key;
-}
-
-
-static ngx_guildlog_jwt_entry_t *
-ngx_guildlog_jwt_cache_find(ngx_guildlog_jwt_cache_t *cache, ngx_str_t *key)
-{
-    ngx_guildlog_jwt_entry_t  *entry;
-
-    entry = (ngx_guildlog_jwt_entry_t *)
-                ngx_str_rbtree_lookup(&cache->rbtree, key,
-                                      ngx_crc32_long(key->data, key->len));
-
-    if (entry) {
-        ngx_queue_remove(&entry->queue);
-        ngx_queue_insert_head(&cache->queue, &entry->queue);
-    }
-
-    return entry;
-}
-
-
-static void
-ngx_guildlog_jwt_cache_store(ngx_guildlog_jwt_cache_t *cache,
-    const ngx_str_t *key, const ngx_guildlog_judgement_t *judgement)
-{
-    ngx_guildlog_jwt_entry_t  *entry;
-
-    if (cache->free == 0) {
-        ngx_guildlog_jwt_cache_drop(cache);
-    }
-
-    entry = ngx_alloc(offsetof(ngx_guildlog_jwt_entry_t, key) + key->len,
-                      cache->log);
-    if (entry == NULL) {
-        return;
-    }
-
-    ngx_memcpy(entry->key, key->data, key->len);
-
-    entry->judgement = *judgement;
-    entry->sn.str.data = entry->key;
-    entry->sn.str.len = key->len;
-    entry->sn.node.key = ngx_crc32_long(key->data, key->len);
-
-    ngx_rbtree_insert(&cache->rbtree, &entry->sn.node);
-    ngx_queue_insert_head(&cache->queue, &entry->queue);
-
-    cache->free--;
-}
-
-
-static void
-ngx_guildlog_jwt_cache_drop(ngx_guildlog_jwt_cache_t *cache)
-{
-    ngx_queue_t               *q;
-    ngx_guildlog_jwt_entry_t  *entry;
-
-    q = ngx_queue_last(&cache->queue);
-    entry = ngx_queue_data(q, ngx_guildlog_jwt_entry_t, queue);
-
-    ngx_queue_remove(q);
-    ngx_rbtree_delete(&cache->rbtree, &entry->sn.node);
-    ngx_free(entry);
-
-    cache->free++;
 }

@@ -8,14 +8,12 @@
 #define _NGX_GUILDLOG_JWT_H_INCLUDED_
 
 
+#include "ngx_guildlog_cache.h"
 #include "ngx_guildlog_keys.h"
 #include "ngx_guildlog_stats.h"
 
 
 #define NGX_GUILDLOG_JTI_MAX  64
-
-/* of a worker's cache, some 600 bytes each, at most 3 KB */
-#define NGX_GUILDLOG_JWT_CACHE_ENTRIES  4096
 
 
 typedef struct {
@@ -30,16 +28,13 @@ typedef struct {
 } ngx_guildlog_token_t;
 
 
-typedef struct ngx_guildlog_jwt_cache_s  ngx_guildlog_jwt_cache_t;
-
-
 /*
  * Judges a token as sent behind "Bearer ".  NGX_GUILDLOG_AUTH_OK fills
  * *token; anything else is the cause, *token is undefined.  The cache and the
  * keys may be NULL.
  */
 
-ngx_guildlog_auth_e ngx_guildlog_jwt_verify(ngx_guildlog_jwt_cache_t *cache,
+ngx_guildlog_auth_e ngx_guildlog_jwt_verify(ngx_guildlog_cache_t *cache,
     const ngx_guildlog_keys_t *keys, const ngx_str_t *issuer,
     const ngx_str_t *text, time_t now, ngx_guildlog_token_t *token,
     ngx_log_t *log);
@@ -52,12 +47,11 @@ ngx_int_t ngx_guildlog_jwt_sign(const ngx_guildlog_keys_t *keys,
 
 /*
  * One cache a worker, of judgements good and bad; they remember the key set
- * and the issuer they were made by.  0 entries: the default number.
+ * and the issuer they were made by.  Some 600 bytes an entry, at most 3 KB.
  */
 
-ngx_guildlog_jwt_cache_t *ngx_guildlog_jwt_cache_create(ngx_uint_t entries,
+ngx_guildlog_cache_t *ngx_guildlog_jwt_cache_create(ngx_uint_t entries,
     ngx_log_t *log);
-void ngx_guildlog_jwt_cache_destroy(ngx_guildlog_jwt_cache_t *cache);
 
 
 #endif /* _NGX_GUILDLOG_JWT_H_INCLUDED_ */

@@ -1,73 +1,31 @@
 
 /*
- * What an entry says stands in tables; what is written grows in one text, so
- * that no limit is kept by hand.
+ * Entries are packed one after another.  Each is written as if it were alone,
+ * so that what is said of it never depends on its neighbours.
  */
 
-#include "ngx_guildlog_message.h"
-#include "ngx_guildlog_json.h"
-#include "ngx_guildlog_text.h"
-#include "ngx_guildlog_titles.h"
+#include "ngx_guildlog_message_parts.h"
 
 
-/* limits of the platform, in UTF-16 units */
+/* limits of the platform, in UTF-16 units but for the first */
 
 #define NGX_GUILDLOG_MESSAGE_EMBEDS       10
-#define NGX_GUILDLOG_MESSAGE_TOTAL        6000
+#define NGX_GUILDLOG_MESSAGE_TOTAL        6000   /* over all embeds */
+#define NGX_GUILDLOG_MESSAGE_TITLE        256
 #define NGX_GUILDLOG_MESSAGE_DESCRIPTION  4096
+#define NGX_GUILDLOG_MESSAGE_FOOTER       64
 #define NGX_GUILDLOG_MESSAGE_CONTENT      2000
-#define NGX_GUILDLOG_MESSAGE_BUTTON       80
+#define NGX_GUILDLOG_MESSAGE_LABEL        80     /* of a button */
+
+#define NGX_GUILDLOG_MESSAGE_SIZE         4096   /* of the body, to begin */
+#define NGX_GUILDLOG_MESSAGE_URL          128
+
+/* numbers of the platform */
 
 #define NGX_GUILDLOG_MESSAGE_QUIET        4096   /* SUPPRESS_NOTIFICATIONS */
-
-/* parts of a list, and what is kept free for "and N more" behind it */
-
-#define NGX_GUILDLOG_MESSAGE_LINE         250
-#define NGX_GUILDLOG_MESSAGE_FILE         64
-#define NGX_GUILDLOG_MESSAGE_REST         48
-
-/* parts of the compact formats */
-
-#define NGX_GUILDLOG_MESSAGE_WHO          60
-#define NGX_GUILDLOG_MESSAGE_WORD         80
-#define NGX_GUILDLOG_MESSAGE_SAID         200
-
-/* 9999-12-31T23:59:59.999Z */
-#define NGX_GUILDLOG_MESSAGE_LAST_MS      253402300799999LL
-
-#define NGX_GUILDLOG_MESSAGE_USERS        "https://discord.com/users/"
-#define NGX_GUILDLOG_MESSAGE_SUPPORT      "https://guildlog.invalid/support"
-#define NGX_GUILDLOG_MESSAGE_SERVERS      "https://guildlog.invalid/servers/"
-
-
-/* an entry, read */
-
-typedef struct {
-    json_t                              *json;
-    const ngx_guildlog_message_conf_t   *conf;
-    ngx_uint_t                           type;
-    ngx_str_t                            id;
-    json_int_t                           ms;
-    unsigned                             plain:1;
-    unsigned                             compact:1;
-} ngx_guildlog_message_item_t;
-
-
-/* something of an entry; what writes nothing is not there */
-
-typedef struct {
-    ngx_guildlog_label_e           label;
-    void                         (*write)(ngx_guildlog_message_item_t *item,
-                                          ngx_guildlog_text_t *text,
-                                          const char *key);
-    const char                    *key;
-    ngx_uint_t                     embed;    /* units, at most */
-    ngx_uint_t                     plain;    /* and in the compact formats */
-    unsigned                       aside:1;  /* in one line with others */
-} ngx_guildlog_message_part_t;
-
-
-#define NGX_GUILDLOG_MESSAGE_PARTS  11
+#define NGX_GUILDLOG_MESSAGE_ROW          1
+#define NGX_GUILDLOG_MESSAGE_LINK_BUTTON  2
+#define NGX_GUILDLOG_MESSAGE_LINK_STYLE   5
 
 
 typedef struct {
@@ -91,159 +49,66 @@ typedef struct {
 } ngx_guildlog_message_t;
 
 
-static ngx_int_t ngx_guildlog_message_read(ngx_guildlog_message_item_t *item,
-    ngx_pool_t *pool, const ngx_guildlog_message_entry_t *entry);
+typedef struct {
+    ngx_uint_t                     bit;
+    ngx_guildlog_label_e           label;
+    const char                    *url;
+    const char                    *user;     /* whose id ends it */
+    unsigned                       guild:1;  /* the server's id ends it */
+} ngx_guildlog_message_link_t;
+
+
 static ngx_int_t ngx_guildlog_message_start(ngx_guildlog_message_t *message,
     ngx_pool_t *pool);
 static ngx_int_t ngx_guildlog_message_append(ngx_guildlog_message_t *message,
+    ngx_guildlog_message_item_t *item);
+static ngx_int_t ngx_guildlog_message_plain(ngx_guildlog_message_t *message,
     ngx_guildlog_message_item_t *item);
 static ngx_int_t ngx_guildlog_message_embed(ngx_guildlog_message_t *message,
     ngx_guildlog_message_item_t *item);
 static void ngx_guildlog_message_fill(ngx_guildlog_message_item_t *item,
     ngx_guildlog_text_t *all, ngx_guildlog_message_embed_t *embed);
 static void ngx_guildlog_message_write(ngx_guildlog_json_t *w,
-    ngx_guildlog_message_item_t *item,
-    const ngx_guildlog_message_embed_t *embed);
-static void ngx_guildlog_message_field(ngx_guildlog_json_t *w,
-    const char *name, const ngx_str_t *value);
-static ngx_int_t ngx_guildlog_message_plain(ngx_guildlog_message_t *message,
-    ngx_guildlog_message_item_t *item);
-static void ngx_guildlog_message_whole(ngx_guildlog_message_item_t *item,
-    ngx_guildlog_text_t *text);
-static void ngx_guildlog_message_finish(ngx_guildlog_message_t *message);
-
-static void ngx_guildlog_message_body(ngx_guildlog_message_item_t *item,
-    ngx_guildlog_text_t *text, ngx_uint_t flags);
-static void ngx_guildlog_message_brief(ngx_guildlog_message_item_t *item,
-    ngx_guildlog_text_t *text);
-static ngx_uint_t ngx_guildlog_message_what(ngx_guildlog_message_item_t *item,
-    ngx_str_t *before, ngx_str_t *after);
-static void ngx_guildlog_message_section(ngx_guildlog_message_item_t *item,
-    ngx_guildlog_text_t *text, const char *label, const ngx_str_t *s,
-    ngx_uint_t max, ngx_uint_t flags);
-static void ngx_guildlog_message_list(ngx_guildlog_message_item_t *item,
-    ngx_guildlog_text_t *text, ngx_uint_t flags);
-static void ngx_guildlog_message_line(ngx_guildlog_message_item_t *item,
-    ngx_guildlog_text_t *text, const json_t *message);
-static ngx_uint_t ngx_guildlog_message_said(ngx_guildlog_message_item_t *item,
-    ngx_guildlog_text_t *text, const ngx_str_t *s, ngx_uint_t max,
-    ngx_uint_t flags);
-
-static void ngx_guildlog_message_who(ngx_guildlog_message_item_t *item,
-    ngx_guildlog_text_t *text, const char *key);
-static void ngx_guildlog_message_text(ngx_guildlog_message_item_t *item,
-    ngx_guildlog_text_t *text, const char *key);
-static void ngx_guildlog_message_number(ngx_guildlog_message_item_t *item,
-    ngx_guildlog_text_t *text, const char *key);
-static void ngx_guildlog_message_emoji(ngx_guildlog_message_item_t *item,
-    ngx_guildlog_text_t *text, const char *key);
-static void ngx_guildlog_message_files(ngx_guildlog_message_item_t *item,
-    ngx_guildlog_text_t *text, const char *key);
-static void ngx_guildlog_message_file(ngx_guildlog_text_t *text,
-    const json_t *file);
-
-static void ngx_guildlog_message_write_buttons(
+    ngx_guildlog_message_item_t *item, ngx_guildlog_message_embed_t *embed);
+static void ngx_guildlog_message_write_time(ngx_guildlog_json_t *w,
+    json_int_t ms);
+static void ngx_guildlog_message_write_fields(ngx_guildlog_json_t *w,
+    ngx_guildlog_message_item_t *item, ngx_guildlog_message_embed_t *embed);
+static void ngx_guildlog_message_write_string(ngx_guildlog_json_t *w,
+    const char *key, const ngx_str_t *s);
+static ngx_int_t ngx_guildlog_message_finish(ngx_guildlog_message_t *message);
+static ngx_int_t ngx_guildlog_message_write_buttons(
     ngx_guildlog_message_t *message);
-static void ngx_guildlog_message_write_user(ngx_guildlog_message_t *message,
-    const char *key, ngx_guildlog_label_e label);
-static void ngx_guildlog_message_write_button(ngx_guildlog_json_t *w,
-    const char *label, size_t len, const char *link, const ngx_str_t *id);
-static ngx_uint_t ngx_guildlog_message_buttons(
-    ngx_guildlog_message_item_t *item);
-static ngx_uint_t ngx_guildlog_message_user(ngx_guildlog_message_item_t *item,
-    const char *key, ngx_str_t *id);
-
-static const char *ngx_guildlog_message_label(
-    ngx_guildlog_message_item_t *item, ngx_guildlog_label_e label);
-static ngx_int_t ngx_guildlog_message_color(ngx_guildlog_message_item_t *item);
-static ngx_uint_t ngx_guildlog_message_is_id(const ngx_str_t *s);
-static ngx_uint_t ngx_guildlog_message_is_emoji(const ngx_str_t *s);
-static void ngx_guildlog_message_get(const json_t *object, const char *key,
-    ngx_str_t *s);
-static void ngx_guildlog_message_string(ngx_guildlog_json_t *w,
-    const char *key, const char *s);
+static ngx_int_t ngx_guildlog_message_write_button(
+    ngx_guildlog_message_t *message, const ngx_guildlog_message_link_t *link);
+static ngx_uint_t ngx_guildlog_message_alone(
+    const ngx_guildlog_message_item_t *item);
+static ngx_uint_t ngx_guildlog_message_has(
+    const ngx_guildlog_message_item_t *item,
+    const ngx_guildlog_message_link_t *link, ngx_str_t *id, ngx_str_t *name);
 
 
-/*
- * The category of each type, ten a row; in capitals, where the target is a
- * user.  Members, Text, Voice, Server, Roles, Channels, service (x), Actions,
- * modLog.
- */
+/* at most five: they share a row */
 
-static const char  ngx_guildlog_message_types[] =
-    "TMMTTTTTVV"
-    "ttVVVVVVVV"
-    "VVVaaMMccc"
-    "srrrTTaaaL"
-    "LLLLMMmccc"
-    "rTsrvSSMMv"
-    "vvVVVaaaxx"
-    "xxxxxxxxxc"
-    "ccccccTtVs"
-    "aaaaaasssX"
-    "TX";
+static const ngx_guildlog_message_link_t  ngx_guildlog_message_links[] = {
 
+    { NGX_GUILDLOG_BUTTON_USER_ID, NGX_GUILDLOG_LABEL_EXECUTOR,
+      "https://discord.com/users/", "executor", 0 },
 
-static const struct {
-    char                           category;
-    ngx_int_t                      color;
-} ngx_guildlog_message_colors[] = {
-    { 'm', 0x57f287 },
-    { 't', 0x5865f2 },
-    { 'v', 0x1abc9c },
-    { 's', 0x9b59b6 },
-    { 'r', 0xf1c40f },
-    { 'c', 0x3498db },
-    { 'x', 0x95a5a6 },
-    { 'a', 0xe67e22 },
-    { 'l', 0xed4245 }
+    { NGX_GUILDLOG_BUTTON_USER_ID, NGX_GUILDLOG_LABEL_TARGET,
+      "https://discord.com/users/", "target", 0 },
+
+    { NGX_GUILDLOG_BUTTON_SUPPORT_SERVER, NGX_GUILDLOG_LABEL_SUPPORT,
+      "https://guildlog.invalid/support", NULL, 0 },
+
+    { NGX_GUILDLOG_BUTTON_CUSTOMISE, NGX_GUILDLOG_LABEL_CUSTOMISE,
+      "https://guildlog.invalid/servers/", NULL, 1 }
 };
 
 
-#define NGX_GUILDLOG_MESSAGE_COLORS                                           \
-    (sizeof(ngx_guildlog_message_colors)                                      \
-     / sizeof(ngx_guildlog_message_colors[0]))
-
-
-/* in the order of their appearance; all at their limits fit a message */
-
-static const ngx_guildlog_message_part_t
-    ngx_guildlog_message_parts[NGX_GUILDLOG_MESSAGE_PARTS] =
-{
-
-    { NGX_GUILDLOG_LABEL_EXECUTOR, ngx_guildlog_message_who,
-      "executor", 320, 110, 1 },
-
-    { NGX_GUILDLOG_LABEL_TARGET, ngx_guildlog_message_who,
-      "target", 320, 110, 1 },
-
-    { NGX_GUILDLOG_LABEL_CHANNEL, ngx_guildlog_message_who,
-      "channel", 320, 110, 1 },
-
-    { NGX_GUILDLOG_LABEL_ROLE, ngx_guildlog_message_text,
-      "role", 256, 80, 1 },
-
-    { NGX_GUILDLOG_LABEL_NAME, ngx_guildlog_message_text,
-      "name", 256, 80, 1 },
-
-    { NGX_GUILDLOG_LABEL_COUNT, ngx_guildlog_message_number,
-      "count", 24, 24, 1 },
-
-    { NGX_GUILDLOG_LABEL_EMOJI, ngx_guildlog_message_emoji,
-      "emoji", 160, 100, 1 },
-
-    { NGX_GUILDLOG_LABEL_ACTION, ngx_guildlog_message_text,
-      "action", 160, 60, 1 },
-
-    { NGX_GUILDLOG_LABEL_VALUE, ngx_guildlog_message_text,
-      "value", 512, 120, 0 },
-
-    { NGX_GUILDLOG_LABEL_REASON, ngx_guildlog_message_text,
-      "reason", 1024, 240, 0 },
-
-    { NGX_GUILDLOG_LABEL_ATTACHMENTS, ngx_guildlog_message_files,
-      "messages", 512, 200, 0 }
-};
+#define NGX_GUILDLOG_MESSAGE_LINKS                                            \
+    (sizeof(ngx_guildlog_message_links)                                       \
+     / sizeof(ngx_guildlog_message_link_t))
 
 
 ngx_int_t
@@ -251,10 +116,10 @@ ngx_guildlog_message_build(ngx_pool_t *pool,
     const ngx_guildlog_message_entry_t *entries, ngx_uint_t n,
     ngx_str_t *body, ngx_uint_t *packed)
 {
-    ngx_int_t                     rc;
-    ngx_uint_t                    i;
-    ngx_guildlog_message_t        message;
-    ngx_guildlog_message_item_t   item;
+    ngx_int_t                    rc;
+    ngx_uint_t                   i;
+    ngx_guildlog_message_t       message;
+    ngx_guildlog_message_item_t  item;
 
     ngx_memzero(&message, sizeof(ngx_guildlog_message_t));
 
@@ -284,9 +149,7 @@ ngx_guildlog_message_build(ngx_pool_t *pool,
         return NGX_DECLINED;
     }
 
-    ngx_guildlog_message_finish(&message);
-
-    if (message.json.failed) {
+    if (ngx_guildlog_message_finish(&message) != NGX_OK) {
         return NGX_ERROR;
     }
 
@@ -300,58 +163,10 @@ ngx_guildlog_message_build(ngx_pool_t *pool,
 
 
 static ngx_int_t
-ngx_guildlog_message_read(ngx_guildlog_message_item_t *item, ngx_pool_t *pool,
-    const ngx_guildlog_message_entry_t *entry)
-{
-    u_char      *p;
-    ngx_str_t    text, error;
-    json_int_t   type;
-
-    text.len = entry->doc.len + 1;
-
-    text.data = ngx_pnalloc(pool, text.len);
-    if (text.data == NULL) {
-        return NGX_ERROR;
-    }
-
-    p = ngx_cpymem(text.data, entry->doc.data, entry->doc.len);
-    *p = '}';
-
-    item->json = ngx_guildlog_json_parse(pool, &text, &error);
-    if (item->json == NULL) {
-        return error.len ? NGX_DECLINED : NGX_ERROR;
-    }
-
-    type = json_integer_value(json_object_get(item->json, "type"));
-    ngx_guildlog_message_get(item->json, "id", &item->id);
-
-    if (type < 0 || type >= NGX_GUILDLOG_TYPES
-        || !ngx_guildlog_message_is_id(&item->id))
-    {
-        return NGX_DECLINED;
-    }
-
-    item->conf = &entry->conf;
-    item->type = (ngx_uint_t) type;
-
-    item->ms = json_integer_value(json_object_get(item->json, "timestamp"));
-    item->ms = ngx_max(item->ms, 0);
-    item->ms = ngx_min(item->ms, NGX_GUILDLOG_MESSAGE_LAST_MS);
-
-    item->plain = entry->conf.format == NGX_GUILDLOG_FORMAT_PLAIN
-                  || entry->conf.format == NGX_GUILDLOG_FORMAT_COMPACT_PLAIN;
-    item->compact = entry->conf.format == NGX_GUILDLOG_FORMAT_COMPACT_EMBED
-                    || entry->conf.format == NGX_GUILDLOG_FORMAT_COMPACT_PLAIN;
-
-    return NGX_OK;
-}
-
-
-static ngx_int_t
 ngx_guildlog_message_start(ngx_guildlog_message_t *message, ngx_pool_t *pool)
 {
     message->pool = pool;
-    message->alone = ngx_guildlog_message_buttons(&message->first);
+    message->alone = ngx_guildlog_message_alone(&message->first);
 
     ngx_guildlog_json_init(&message->json, pool, NGX_GUILDLOG_MESSAGE_SIZE);
     ngx_guildlog_json_begin(&message->json, '{');
@@ -378,7 +193,7 @@ ngx_guildlog_message_append(ngx_guildlog_message_t *message,
     ngx_int_t  rc;
 
     if (message->packed
-        && (message->alone || ngx_guildlog_message_buttons(item)
+        && (message->alone || ngx_guildlog_message_alone(item)
             || item->plain != message->first.plain))
     {
         return NGX_DECLINED;
@@ -392,6 +207,47 @@ ngx_guildlog_message_append(ngx_guildlog_message_t *message,
     }
 
     return rc;
+}
+
+
+static ngx_int_t
+ngx_guildlog_message_plain(ngx_guildlog_message_t *message,
+    ngx_guildlog_message_item_t *item)
+{
+    ngx_uint_t            units;
+    ngx_guildlog_text_t   text, *content;
+
+    if (ngx_guildlog_text_init(&text, message->pool,
+                               NGX_GUILDLOG_MESSAGE_CONTENT)
+        != NGX_OK)
+    {
+        return NGX_ERROR;
+    }
+
+    text.left -= NGX_GUILDLOG_MESSAGE_FOOTER;
+
+    ngx_guildlog_message_whole(item, &text);
+
+    text.left += NGX_GUILDLOG_MESSAGE_FOOTER;
+
+    (void) ngx_guildlog_text_add(&text, "\n-# %V \xc2\xb7 <t:%L:F>", &item->id,
+                                 (int64_t) (item->ms / 1000));
+
+    units = NGX_GUILDLOG_MESSAGE_CONTENT - text.left;
+    content = &message->content;
+
+    if (message->packed) {
+        if (units + 1 > content->left) {
+            return NGX_DECLINED;
+        }
+
+        (void) ngx_guildlog_text_add(content, "\n");
+    }
+
+    content->pos = ngx_cpymem(content->pos, text.start, text.pos - text.start);
+    content->left -= units;
+
+    return NGX_OK;
 }
 
 
@@ -430,9 +286,8 @@ static void
 ngx_guildlog_message_fill(ngx_guildlog_message_item_t *item,
     ngx_guildlog_text_t *all, ngx_guildlog_message_embed_t *embed)
 {
-    size_t                              len;
-    ngx_uint_t                          i, left;
     const char                         *label;
+    ngx_uint_t                          i, left;
     ngx_guildlog_text_t                 text;
     const ngx_guildlog_message_part_t  *part;
 
@@ -440,47 +295,39 @@ ngx_guildlog_message_fill(ngx_guildlog_message_item_t *item,
 
     ngx_guildlog_text_open(&text, all, NGX_GUILDLOG_MESSAGE_FOOTER);
     (void) ngx_guildlog_text_add(&text, "%V", &item->id);
-    ngx_guildlog_text_str(&text, &embed->footer);
-    ngx_guildlog_text_close(&text, all);
+    ngx_guildlog_text_close(&text, all, &embed->footer);
 
-    if (!item->compact) {
-        ngx_guildlog_text_open(&text, all, NGX_GUILDLOG_MESSAGE_TITLE);
-        (void) ngx_guildlog_text_add(&text, "%s",
-                                     ngx_guildlog_title(item->type,
-                                                        item->conf->locale));
-        ngx_guildlog_text_str(&text, &embed->title);
-        ngx_guildlog_text_close(&text, all);
+    if (item->compact) {
+        ngx_guildlog_text_open(&text, all, NGX_GUILDLOG_MESSAGE_DESCRIPTION);
+        ngx_guildlog_message_whole(item, &text);
+        ngx_guildlog_text_close(&text, all, &embed->description);
+
+        embed->units = left - all->left;
+        return;
     }
 
-    for (i = 0; !item->compact && i < NGX_GUILDLOG_MESSAGE_PARTS; i++) {
+    ngx_guildlog_text_open(&text, all, NGX_GUILDLOG_MESSAGE_TITLE);
+    (void) ngx_guildlog_text_add(&text, "%s",
+                                 ngx_guildlog_message_title(item));
+    ngx_guildlog_text_close(&text, all, &embed->title);
+
+    for (i = 0; i < NGX_GUILDLOG_MESSAGE_PARTS; i++) {
         part = &ngx_guildlog_message_parts[i];
 
         ngx_guildlog_text_open(&text, all, part->embed);
         part->write(item, &text, part->key);
+        ngx_guildlog_text_close(&text, all, &embed->values[i]);
 
-        if (text.pos == text.start) {
-            continue;
+        if (embed->values[i].len) {
+            label = ngx_guildlog_message_label(item, part->label);
+            all->left -= ngx_guildlog_text_units((u_char *) label,
+                                                 ngx_strlen(label));
         }
-
-        ngx_guildlog_text_str(&text, &embed->values[i]);
-        ngx_guildlog_text_close(&text, all);
-
-        label = ngx_guildlog_message_label(item, part->label);
-        len = ngx_strlen(label);
-        all->left -= ngx_guildlog_text_units((u_char *) label, len);
     }
 
     ngx_guildlog_text_open(&text, all, NGX_GUILDLOG_MESSAGE_DESCRIPTION);
-
-    if (item->compact) {
-        ngx_guildlog_message_whole(item, &text);
-
-    } else {
-        ngx_guildlog_message_body(item, &text, 0);
-    }
-
-    ngx_guildlog_text_str(&text, &embed->description);
-    ngx_guildlog_text_close(&text, all);
+    ngx_guildlog_message_body(item, &text, NGX_GUILDLOG_TEXT_LINES);
+    ngx_guildlog_text_close(&text, all, &embed->description);
 
     embed->units = left - all->left;
 }
@@ -488,37 +335,59 @@ ngx_guildlog_message_fill(ngx_guildlog_message_item_t *item,
 
 static void
 ngx_guildlog_message_write(ngx_guildlog_json_t *w,
-    ngx_guildlog_message_item_t *item,
-    const ngx_guildlog_message_embed_t *embed)
+    ngx_guildlog_message_item_t *item, ngx_guildlog_message_embed_t *embed)
 {
-    ngx_tm_t                            tm;
-    u_char                              time[sizeof("YYYY-MM-DDThh:mm:ss.mmmZ")];
-    ngx_str_t                           s;
-    ngx_uint_t                          i;
-    const ngx_guildlog_message_part_t  *part;
-
-    ngx_gmtime((time_t) (item->ms / 1000), &tm);
-
-    s.data = time;
-    s.len = ngx_sprintf(time, "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ",
-                        tm.ngx_tm_year, tm.ngx_tm_mon, tm.ngx_tm_mday,
-                        tm.ngx_tm_hour, tm.ngx_tm_min, tm.ngx_tm_sec,
-                        (int) (item->ms % 1000))
-            - time;
-
     ngx_guildlog_json_begin(w, '{');
 
-    ngx_guildlog_message_field(w, "title", &embed->title);
-    ngx_guildlog_message_field(w, "description", &embed->description);
-    ngx_guildlog_message_field(w, "timestamp", &s);
+    ngx_guildlog_message_write_string(w, "title", &embed->title);
+    ngx_guildlog_message_write_string(w, "description", &embed->description);
+    ngx_guildlog_message_write_time(w, item->ms);
 
     ngx_guildlog_json_key(w, "color");
     ngx_guildlog_json_number(w, ngx_guildlog_message_color(item));
 
     ngx_guildlog_json_key(w, "footer");
     ngx_guildlog_json_begin(w, '{');
-    ngx_guildlog_message_field(w, "text", &embed->footer);
+    ngx_guildlog_message_write_string(w, "text", &embed->footer);
     ngx_guildlog_json_end(w);
+
+    if (!item->compact) {
+        ngx_guildlog_message_write_fields(w, item, embed);
+    }
+
+    ngx_guildlog_json_end(w);
+}
+
+
+static void
+ngx_guildlog_message_write_time(ngx_guildlog_json_t *w, json_int_t ms)
+{
+    u_char     *p;
+    ngx_tm_t    tm;
+    ngx_str_t   s;
+    u_char      buf[sizeof("1970-01-01T00:00:00.000Z")];
+
+    ngx_gmtime((time_t) (ms / 1000), &tm);
+
+    p = ngx_sprintf(buf, "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ",
+                    tm.ngx_tm_year, tm.ngx_tm_mon, tm.ngx_tm_mday,
+                    tm.ngx_tm_hour, tm.ngx_tm_min, tm.ngx_tm_sec,
+                    (int) (ms % 1000));
+
+    s.data = buf;
+    s.len = p - buf;
+
+    ngx_guildlog_message_write_string(w, "timestamp", &s);
+}
+
+
+static void
+ngx_guildlog_message_write_fields(ngx_guildlog_json_t *w,
+    ngx_guildlog_message_item_t *item, ngx_guildlog_message_embed_t *embed)
+{
+    ngx_str_t                           name;
+    ngx_uint_t                          i;
+    const ngx_guildlog_message_part_t  *part;
 
     ngx_guildlog_json_key(w, "fields");
     ngx_guildlog_json_begin(w, '[');
@@ -530,17 +399,17 @@ ngx_guildlog_message_write(ngx_guildlog_json_t *w,
             continue;
         }
 
+        name.data = (u_char *) ngx_guildlog_message_label(item, part->label);
+        name.len = ngx_strlen(name.data);
+
         ngx_guildlog_json_begin(w, '{');
-        ngx_guildlog_message_string(w, "name",
-                                    ngx_guildlog_message_label(item,
-                                                               part->label));
-        ngx_guildlog_message_field(w, "value", &embed->values[i]);
+        ngx_guildlog_message_write_string(w, "name", &name);
+        ngx_guildlog_message_write_string(w, "value", &embed->values[i]);
         ngx_guildlog_json_key(w, "inline");
         ngx_guildlog_json_bool(w, part->aside);
         ngx_guildlog_json_end(w);
     }
 
-    ngx_guildlog_json_end(w);
     ngx_guildlog_json_end(w);
 }
 
@@ -548,51 +417,194 @@ ngx_guildlog_message_write(ngx_guildlog_json_t *w,
 /* the platform refuses what is empty */
 
 static void
-ngx_guildlog_message_field(ngx_guildlog_json_t *w, const char *name,
-    const ngx_str_t *value)
+ngx_guildlog_message_write_string(ngx_guildlog_json_t *w, const char *key,
+    const ngx_str_t *s)
 {
-    if (value->len) {
-        ngx_guildlog_json_key(w, name);
-        ngx_guildlog_json_string(w, value);
+    if (s->len) {
+        ngx_guildlog_json_key(w, key);
+        ngx_guildlog_json_string(w, s);
     }
 }
 
 
 static ngx_int_t
-ngx_guildlog_message_plain(ngx_guildlog_message_t *message,
-    ngx_guildlog_message_item_t *item)
+ngx_guildlog_message_finish(ngx_guildlog_message_t *message)
+{
+    ngx_str_t             content;
+    ngx_guildlog_json_t  *w;
+
+    w = &message->json;
+
+    if (message->first.plain) {
+        content.data = message->content.start;
+        content.len = message->content.pos - message->content.start;
+
+        ngx_guildlog_message_write_string(w, "content", &content);
+
+    } else {
+        ngx_guildlog_json_end(w);
+    }
+
+    ngx_guildlog_json_key(w, "allowed_mentions");
+    ngx_guildlog_json_begin(w, '{');
+    ngx_guildlog_json_key(w, "parse");
+    ngx_guildlog_json_begin(w, '[');
+    ngx_guildlog_json_end(w);
+    ngx_guildlog_json_end(w);
+
+    ngx_guildlog_json_key(w, "flags");
+    ngx_guildlog_json_number(w, NGX_GUILDLOG_MESSAGE_QUIET);
+
+    if (message->alone
+        && ngx_guildlog_message_write_buttons(message) != NGX_OK)
+    {
+        return NGX_ERROR;
+    }
+
+    ngx_guildlog_json_end(w);
+
+    return w->failed ? NGX_ERROR : NGX_OK;
+}
+
+
+static ngx_int_t
+ngx_guildlog_message_write_buttons(ngx_guildlog_message_t *message)
+{
+    ngx_uint_t            i;
+    ngx_guildlog_json_t  *w;
+
+    w = &message->json;
+
+    ngx_guildlog_json_key(w, "components");
+    ngx_guildlog_json_begin(w, '[');
+    ngx_guildlog_json_begin(w, '{');
+    ngx_guildlog_json_key(w, "type");
+    ngx_guildlog_json_number(w, NGX_GUILDLOG_MESSAGE_ROW);
+    ngx_guildlog_json_key(w, "components");
+    ngx_guildlog_json_begin(w, '[');
+
+    for (i = 0; i < NGX_GUILDLOG_MESSAGE_LINKS; i++) {
+        if (ngx_guildlog_message_write_button(message,
+                                              &ngx_guildlog_message_links[i])
+            != NGX_OK)
+        {
+            return NGX_ERROR;
+        }
+    }
+
+    ngx_guildlog_json_end(w);
+    ngx_guildlog_json_end(w);
+    ngx_guildlog_json_end(w);
+
+    return NGX_OK;
+}
+
+
+static ngx_int_t
+ngx_guildlog_message_write_button(ngx_guildlog_message_t *message,
+    const ngx_guildlog_message_link_t *link)
 {
     u_char               *p;
-    ngx_str_t             foot, whole;
-    ngx_guildlog_text_t   text;
-    u_char                buf[NGX_GUILDLOG_MESSAGE_FOOTER];
+    ngx_str_t             id, name, s;
+    ngx_guildlog_json_t  *w;
+    ngx_guildlog_text_t   label;
+    u_char                url[NGX_GUILDLOG_MESSAGE_URL];
 
-    foot.data = buf;
-    p = ngx_snprintf(buf, sizeof(buf), "\n-# %V \xc2\xb7 <t:%L:F>", &item->id,
-                     (int64_t) (item->ms / 1000));
-    foot.len = p - buf;
+    if (!ngx_guildlog_message_has(&message->first, link, &id, &name)) {
+        return NGX_OK;
+    }
 
-    /* as if it were alone: else it would be cut for what stands before it */
-
-    if (ngx_guildlog_text_init(&text, message->pool,
-                               NGX_GUILDLOG_MESSAGE_CONTENT - foot.len)
+    if (ngx_guildlog_text_init(&label, message->pool,
+                               NGX_GUILDLOG_MESSAGE_LABEL)
         != NGX_OK)
     {
         return NGX_ERROR;
     }
 
-    ngx_guildlog_message_whole(item, &text);
-    ngx_guildlog_text_str(&text, &whole);
+    (void) ngx_guildlog_text_add(&label, "%s",
+                                 ngx_guildlog_message_label(&message->first,
+                                                            link->label));
+    if (link->user) {
+        (void) ngx_guildlog_text_add(&label, ": ");
 
-    text = message->content;
-
-    if (!ngx_guildlog_text_copy(&text, message->packed ? "\n" : "", &whole)
-        || !ngx_guildlog_text_copy(&text, "", &foot))
-    {
-        return NGX_DECLINED;
+        if (ngx_guildlog_text_user(&label, &name, label.left, 0) == 0) {
+            (void) ngx_guildlog_text_add(&label, "%V", &id);
+        }
     }
 
-    message->content = text;
+    w = &message->json;
+
+    ngx_guildlog_json_begin(w, '{');
+    ngx_guildlog_json_key(w, "type");
+    ngx_guildlog_json_number(w, NGX_GUILDLOG_MESSAGE_LINK_BUTTON);
+    ngx_guildlog_json_key(w, "style");
+    ngx_guildlog_json_number(w, NGX_GUILDLOG_MESSAGE_LINK_STYLE);
+
+    s.data = label.start;
+    s.len = label.pos - label.start;
+    ngx_guildlog_message_write_string(w, "label", &s);
+
+    p = ngx_snprintf(url, sizeof(url), "%s%V", link->url, &id);
+
+    s.data = url;
+    s.len = p - url;
+    ngx_guildlog_message_write_string(w, "url", &s);
+
+    ngx_guildlog_json_end(w);
 
     return NGX_OK;
+}
+
+
+static ngx_uint_t
+ngx_guildlog_message_alone(const ngx_guildlog_message_item_t *item)
+{
+    ngx_str_t   id, name;
+    ngx_uint_t  i;
+
+    for (i = 0; i < NGX_GUILDLOG_MESSAGE_LINKS; i++) {
+        if (ngx_guildlog_message_has(item, &ngx_guildlog_message_links[i],
+                                     &id, &name))
+        {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+
+/* the id that ends its link, if any, and the name of whose id that is */
+
+static ngx_uint_t
+ngx_guildlog_message_has(const ngx_guildlog_message_item_t *item,
+    const ngx_guildlog_message_link_t *link, ngx_str_t *id, ngx_str_t *name)
+{
+    ngx_str_t  executor, ignored;
+
+    ngx_str_set(id, "");
+
+    if (!(item->conf->buttons & link->bit)) {
+        return 0;
+    }
+
+    if (link->user == NULL) {
+
+        if (link->guild) {
+            *id = item->conf->guild;
+        }
+
+        return 1;
+    }
+
+    if (!ngx_guildlog_message_user(item, link->user, id, name)) {
+        return 0;
+    }
+
+    /* one link for those who did it to themselves */
+
+    return link->label == NGX_GUILDLOG_LABEL_EXECUTOR
+           || !ngx_guildlog_message_user(item, "executor", &executor, &ignored)
+           || executor.len != id->len
+           || ngx_memcmp(executor.data, id->data, id->len) != 0;
 }

@@ -72,7 +72,7 @@ static const char  *ngx_guildlog_pg_stale[] = { "26000", "0A000", NULL };
 
 ngx_guildlog_pg_t *
 ngx_guildlog_pg_create(ngx_guildlog_pool_t *pool, ngx_guildlog_site_t *site,
-    void *set, ngx_msec_t timeout)
+    ngx_guildlog_set_t *set, ngx_msec_t timeout)
 {
     ngx_guildlog_pg_t  *pg;
 
@@ -308,7 +308,7 @@ ngx_guildlog_pg_setup(ngx_guildlog_pg_t *pg)
                               + ngx_random() % (NGX_GUILDLOG_PG_AGE / 5));
 
     ngx_guildlog_pg_read_pending(pg);
-    ngx_guildlog_pool_ready(pg);
+    ngx_guildlog_set_ready(pg);
 }
 
 
@@ -901,7 +901,7 @@ ngx_guildlog_pg_end(ngx_guildlog_pg_t *pg)
 {
     ngx_guildlog_pg_drop(pg);
     ngx_guildlog_host_forget(pg);
-    ngx_guildlog_pool_ended(pg);
+    ngx_guildlog_set_ended(pg);
 }
 
 

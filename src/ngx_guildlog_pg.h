@@ -1,7 +1,7 @@
 
 /*
- * Between pool.c, pg.c and host.c: one connection, one query, and what the
- * connections of a pool share.  Nobody else includes this.
+ * Between pool.c, query.c, set.c, pg.c and host.c: one query, one connection,
+ * and what the connections of a pool share.  Nobody else includes this.
  */
 
 #ifndef _NGX_GUILDLOG_PG_H_INCLUDED_
@@ -13,7 +13,8 @@
 #include "ngx_guildlog_pool.h"
 
 
-typedef struct ngx_guildlog_pg_s  ngx_guildlog_pg_t;
+typedef struct ngx_guildlog_pg_s   ngx_guildlog_pg_t;
+typedef struct ngx_guildlog_set_s  ngx_guildlog_set_t;
 
 typedef void (*ngx_guildlog_pg_handler_pt)(ngx_guildlog_pg_t *pg,
     ngx_uint_t write);
@@ -81,7 +82,7 @@ struct ngx_guildlog_pg_s {
     ngx_queue_t                    queue;        /* the pool's */
     ngx_guildlog_pool_t           *pool;
     ngx_guildlog_site_t           *site;
-    void                          *set;          /* the pool's */
+    ngx_guildlog_set_t            *set;          /* the pool's */
     ngx_msec_t                     timeout;      /* of a statement */
 
     PGconn                        *conn;         /* NULL: closed */
@@ -118,16 +119,78 @@ struct ngx_guildlog_pg_s {
 };
 
 
+/* the connections for one kind of statements, and who waits for them */
+
+struct ngx_guildlog_set_s {
+    ngx_queue_t                    waiting;      /* queries */
+    ngx_uint_t                     nwaiting;
+    ngx_queue_t                    connections;  /* the last used first */
+    ngx_uint_t                     nconnections;
+    ngx_uint_t                     nconnecting;
+    ngx_uint_t                     crowded;      /* sent behind others in
+                                                    this turn */
+    ngx_uint_t                     max;
+    ngx_uint_t                     depth;
+    ngx_msec_t                     timeout;
+    ngx_msec_t                     pace;         /* of the last statements,
+                                                    1/16 ms each */
+};
+
+
+struct ngx_guildlog_pool_s {
+    NGX_GUILDLOG_EVENT_IDENT;
+
+    const ngx_guildlog_database_t *database;
+    ngx_guildlog_stats_t          *stats;
+    ngx_guildlog_site_t           *site;
+    ngx_pool_t                    *pool;
+    ngx_log_t                     *log;
+
+    ngx_guildlog_set_t             sets[2];      /* short, long */
+    ngx_queue_t                    dead;         /* connections */
+    ngx_queue_t                    finished;     /* queries */
+
+    ngx_event_t                    run;
+    ngx_event_t                    retry;        /* set: no new connection
+                                                    until then */
+    ngx_uint_t                     turn;
+    ngx_uint_t                     epoch;        /* connections lost so far */
+    ngx_uint_t                     nready;
+    ngx_msec_t                     backoff;
+    ngx_msec_t                     since;        /* no connection: lost or
+                                                    asked for then */
+    time_t                         complained;
+
+    unsigned                       failing:1;    /* the last attempt did */
+    unsigned                       terminated:1; /* the worker may not wait */
+    unsigned                       closed:1;
+    unsigned                       delivering:1;
+};
+
+
+/* query.c: memory */
+
+/* NULL if out of memory; values not set */
+ngx_guildlog_query_t *ngx_guildlog_query_create(ngx_guildlog_pool_t *pool,
+    const ngx_guildlog_stmt_t *stmt, const ngx_str_t *args);
+
+/* NGX_DECLINED: there is a NUL in one of them */
+ngx_int_t ngx_guildlog_query_copy(ngx_guildlog_query_t *query,
+    const ngx_str_t *args);
+
+void ngx_guildlog_query_free(ngx_guildlog_query_t *query);
+
+
 /* pg.c: none of these calls a handler of a query */
 
 /* NULL if out of memory */
 ngx_guildlog_pg_t *ngx_guildlog_pg_create(ngx_guildlog_pool_t *pool,
-    ngx_guildlog_site_t *site, void *set, ngx_msec_t timeout);
+    ngx_guildlog_site_t *site, ngx_guildlog_set_t *set, ngx_msec_t timeout);
 
-/* tries the hosts in turn; ends in pool_ready() or pool_ended() */
+/* tries the hosts in turn; ends in set_ready() or set_ended() */
 void ngx_guildlog_pg_open(ngx_guildlog_pg_t *pg);
 
-/* takes the query; whatever goes wrong shows in pool_ended() */
+/* takes the query; whatever goes wrong shows in set_ended() */
 void ngx_guildlog_pg_send(ngx_guildlog_pg_t *pg,
     ngx_guildlog_query_t *query);
 
@@ -152,16 +215,36 @@ void ngx_guildlog_host_find(ngx_guildlog_pg_t *pg);
 void ngx_guildlog_host_forget(ngx_guildlog_pg_t *pg);
 
 
+/* set.c: which connections there are, and which one is taken */
+
+void ngx_guildlog_set_init(ngx_guildlog_pool_t *pool);
+
+/* NULL: none is free that was opened after so many had been lost */
+ngx_guildlog_pg_t *ngx_guildlog_set_choose(ngx_guildlog_set_t *set,
+    ngx_uint_t epoch);
+
+/* opens what is missing, closes what nobody will need */
+void ngx_guildlog_set_grow(ngx_guildlog_pool_t *pool,
+    ngx_guildlog_set_t *set);
+void ngx_guildlog_set_shrink(ngx_guildlog_set_t *set);
+
+/* no connection for so long that waiting for one makes no sense */
+ngx_uint_t ngx_guildlog_set_down(ngx_guildlog_pool_t *pool);
+
+
 /*
- * pool.c: news of a connection.  They only note it and post the pool's
- * event, so a connection is never freed, nor used again, under its own feet.
+ * News of a connection.  They only note it and post the pool's event, so a
+ * connection is never freed, nor used again, under its own feet.
  */
 
-void ngx_guildlog_pool_ready(ngx_guildlog_pg_t *pg);
+/* set.c */
+void ngx_guildlog_set_ready(ngx_guildlog_pg_t *pg);
+void ngx_guildlog_set_ended(ngx_guildlog_pg_t *pg);
+
+/* pool.c */
 void ngx_guildlog_pool_answered(ngx_guildlog_pg_t *pg,
     ngx_guildlog_query_t *query);
 void ngx_guildlog_pool_unblocked(ngx_guildlog_pg_t *pg);
-void ngx_guildlog_pool_ended(ngx_guildlog_pg_t *pg);
 
 /* the worker may wait no longer (worker_shutdown_timeout) */
 void ngx_guildlog_pool_terminate(ngx_guildlog_pool_t *pool);

@@ -579,7 +579,7 @@ ngx_guildlog_route_piece(const ngx_guildlog_field_t *field,
         /* the same; and nothing has the ID 0 */
 
         return piece->data[0] != '0'
-               && ngx_guildlog_args_id(piece->data, piece->len, 1) == NGX_OK;
+               && ngx_guildlog_value_id(piece->data, piece->len, 1) == NGX_OK;
 
     case NGX_GUILDLOG_ENUM:
 

@@ -14,6 +14,7 @@
 #define NGX_GUILDLOG_TEXT_TOKEN  16
 
 #define NGX_GUILDLOG_TEXT_OWN    256
+#define NGX_GUILDLOG_TEXT_LAST   0x10ffff
 
 
 typedef enum {
@@ -46,6 +47,7 @@ typedef struct {
 } ngx_guildlog_text_run_t;
 
 
+static uint32_t ngx_guildlog_text_decode(u_char **p, const u_char *last);
 static ngx_guildlog_text_class_e ngx_guildlog_text_class(uint32_t c);
 static size_t ngx_guildlog_text_token(ngx_guildlog_text_run_t *run,
     u_char *token, uint32_t c, const u_char *p, size_t len);
@@ -130,11 +132,13 @@ ngx_guildlog_text_open(ngx_guildlog_text_t *text,
 
 void
 ngx_guildlog_text_close(const ngx_guildlog_text_t *text,
-    ngx_guildlog_text_t *behind)
+    ngx_guildlog_text_t *behind, ngx_str_t *s)
 {
-    behind->left -= ngx_guildlog_text_units(text->start,
-                                            text->pos - text->start);
+    s->data = text->start;
+    s->len = text->pos - text->start;
+
     behind->pos = text->pos;
+    behind->left -= ngx_guildlog_text_units(s->data, s->len);
 }
 
 
@@ -193,9 +197,9 @@ ngx_guildlog_text_user(ngx_guildlog_text_t *text, const ngx_str_t *s,
     for (p = s->data; p < last; p = next) {
 
         next = p;
-        c = ngx_utf8_decode(&next, last - p);
+        c = ngx_guildlog_text_decode(&next, last);
 
-        if (c > 0x10ffff) {
+        if (c > NGX_GUILDLOG_TEXT_LAST) {
             break;
         }
 
@@ -267,6 +271,15 @@ ngx_guildlog_text_units(const u_char *p, size_t len)
     }
 
     return units;
+}
+
+
+/* nginx's own decodes what is not ASCII */
+
+static uint32_t
+ngx_guildlog_text_decode(u_char **p, const u_char *last)
+{
+    return (**p < 0x80) ? *(*p)++ : ngx_utf8_decode(p, last - *p);
 }
 
 
@@ -378,9 +391,9 @@ ngx_guildlog_text_special(ngx_guildlog_text_run_t *run, uint32_t c)
     case '[':
     case ']':
     case ':':
+    case '#':
         return 1;
 
-    case '#':
     case '-':
         return run->prev == 0 || run->breaks;
 

@@ -34,12 +34,12 @@ ngx_int_t ngx_guildlog_text_init(ngx_guildlog_text_t *text, ngx_pool_t *pool,
 
 /*
  * A text of at most that many units that grows behind another, in its memory
- * and at its cost, once it is closed.
+ * and, once it is closed, at its cost.  *s is what was written.
  */
 void ngx_guildlog_text_open(ngx_guildlog_text_t *text,
     const ngx_guildlog_text_t *behind, ngx_uint_t units);
 void ngx_guildlog_text_close(const ngx_guildlog_text_t *text,
-    ngx_guildlog_text_t *behind);
+    ngx_guildlog_text_t *behind, ngx_str_t *s);
 
 /* words and marks of our own, short, the whole or nothing; 1: the whole */
 ngx_uint_t ngx_guildlog_text_add(ngx_guildlog_text_t *text, const char *fmt,
@@ -54,11 +54,6 @@ ngx_uint_t ngx_guildlog_text_user(ngx_guildlog_text_t *text,
     const ngx_str_t *s, ngx_uint_t max, ngx_uint_t flags);
 
 ngx_uint_t ngx_guildlog_text_units(const u_char *p, size_t len);
-
-
-#define ngx_guildlog_text_str(text, s)                                        \
-    (s)->data = (text)->start;                                                \
-    (s)->len = (text)->pos - (text)->start
 
 
 #endif /* _NGX_GUILDLOG_TEXT_H_INCLUDED_ */

@@ -245,7 +245,7 @@ ngx_http_guildlog_exit_process(ngx_cycle_t *cycle)
     worker->npools = 0;
 
     if (worker->cache) {
-        ngx_guildlog_jwt_cache_destroy(worker->cache);
+        ngx_guildlog_cache_destroy(worker->cache);
         worker->cache = NULL;
     }
 
@@ -341,9 +341,17 @@ ngx_http_guildlog_merge_loc_conf(ngx_conf_t *cf, void *parent, void *child)
     ngx_conf_merge_ptr_value(conf->keys, prev->keys, NULL);
     ngx_conf_merge_str_value(conf->issuer, prev->issuer, "guildlog");
     ngx_conf_merge_uint_value(conf->auth, prev->auth, 0);
-    ngx_conf_merge_size_value(conf->max_body, prev->max_body,
-                              conf->plane == NGX_GUILDLOG_OPERATOR
-                              ? 8 * 1024 * 1024 : 64 * 1024);
+
+    /* the default depends on the plane, so a level without one has none */
+
+    if (conf->max_body == NGX_CONF_UNSET_SIZE) {
+        conf->max_body = prev->max_body;
+    }
+
+    if (conf->serves && conf->max_body == NGX_CONF_UNSET_SIZE) {
+        conf->max_body = conf->plane == NGX_GUILDLOG_OPERATOR
+                         ? 8 * 1024 * 1024 : 64 * 1024;
+    }
 
     ngx_conf_merge_ptr_value(conf->own_limit, prev->own_limit,
                              NGX_CONF_UNSET_PTR);

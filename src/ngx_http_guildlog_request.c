@@ -436,7 +436,7 @@ ngx_http_guildlog_permit(ngx_http_guildlog_call_t *call)
     ctx = call->ctx;
 
     if (call->guild.len
-        && ngx_guildlog_args_id(call->guild.data, call->guild.len, 17)
+        && ngx_guildlog_value_id(call->guild.data, call->guild.len, 17)
            != NGX_OK)
     {
         return ngx_http_guildlog_refuse(call, NGX_HTTP_BAD_REQUEST,
@@ -562,8 +562,13 @@ ngx_http_guildlog_skip(ngx_http_guildlog_call_t *call)
 
     rc = ngx_http_discard_request_body(r);
 
+    if (rc >= NGX_HTTP_SPECIAL_RESPONSE) {
+        r->keepalive = 0;
+        return ngx_http_guildlog_refuse(call, rc, NULL);
+    }
+
     if (rc != NGX_OK) {
-        return rc;
+        return NGX_ERROR;
     }
 
     rc = ngx_http_guildlog_answers[call->route->answer].start(call);
@@ -882,9 +887,8 @@ ngx_http_guildlog_entries(ngx_http_guildlog_call_t *call)
     tp = ngx_timeofday();
     now_ms = (int64_t) tp->sec * 1000 + tp->msec;
 
-    rc = ngx_guildlog_entry_batch(r->pool, &call->body, ndjson,
-                                  call->guild.len == 0, now_ms, &array,
-                                  &error);
+    rc = ngx_guildlog_batch(r->pool, &call->body, ndjson,
+                            call->guild.len == 0, now_ms, &array, &error);
 
     if (rc == NGX_DECLINED) {
         return ngx_http_guildlog_refuse(call, NGX_HTTP_BAD_REQUEST, &error);

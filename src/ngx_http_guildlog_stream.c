@@ -91,7 +91,7 @@ ngx_http_guildlog_stream_last_id(ngx_http_guildlog_call_t *call,
 
             *id = h[i].value;
 
-            return ngx_guildlog_args_id(id->data, id->len, 1) == NGX_OK
+            return ngx_guildlog_value_id(id->data, id->len, 1) == NGX_OK
                    ? NGX_OK : NGX_ERROR;
         }
     }

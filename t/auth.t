@@ -15,7 +15,7 @@ my $nginx = Guildlog->new(
 my %pair = map { $_ => $nginx->key_pair($_) } qw(RS256 ES256);
 my $stranger = $nginx->key_pair('RS256', 'stranger');
 my $mallory  = $nginx->key_pair('ES256', 'mallory');
-my $hs512 = 'a key of sixty-four bytes or more for the longest of the hashes, so';
+my $hs512 = 'sixty-four bytes or more, as the longest of the hashes needs it: so';
 
 $nginx->file('hs512.key', $hs512, 0600);
 $nginx->configure(keys => [
@@ -282,6 +282,7 @@ is $nginx->get("$at?bot=pro", token => $token)->status, 200,
             listen 127.0.0.1:$port ssl;
             ssl_certificate $crt;
             ssl_certificate_key $key;
+            error_page 497 /api/;
             location /api/ {
                 guildlog_api;
             }
@@ -301,6 +302,11 @@ CONF
         401, 'a bad signature by TLS';
     is $client->request('GET', "/api$at", token => $token)->status, 200,
         'and a good one on the same connection';
+
+    my $answer = Guildlog::Client->new(port => $port)
+        ->request('GET', "/api$at", token => $token);
+    is $answer->status, 400, 'no TLS where it is asked for';
+    like $answer->text, qr/^\{"error":/, '... is answered as JSON';
 }
 
 

@@ -10,7 +10,8 @@ use Guildlog::OpenAPI;
 
 my $openapi = Guildlog::OpenAPI->shared;
 my $nginx = Guildlog->new(openapi => 1,
-    api => 'guildlog_limit zone=guildlog requests=1000000;');
+    api => 'guildlog_limit zone=guildlog requests=1000000;',
+    operator => 'guildlog_max_body 64k;');
 my $server = $nginx->server;
 my $token = $nginx->token($server);
 my $desk = $nginx->server;   # the operator's

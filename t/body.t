@@ -35,6 +35,11 @@ CONF
             client_max_body_size 1k;
         }
 
+        location /bare/ {
+            guildlog_api;
+            error_page 404 /nothing;
+        }
+
         location /mirrored/ {
             guildlog_api;
             mirror /copy;
@@ -42,13 +47,18 @@ CONF
 
         location = /copy {
             internal;
-            rewrite ^ /copied/$arg_to break;
-            proxy_pass http://127.0.0.1:%%PORT%%;
+            return 204;
         }
 
-        location /copied/ {
-            client_body_in_file_only on;
-            return 204;
+        location /twice/ {
+            guildlog_api;
+            mirror /again;
+        }
+
+        location = /again {
+            internal;
+            rewrite ^ /api/servers/$arg_server/tags break;
+            guildlog_api /api;
         }
 
         location /fallback/ {
@@ -243,7 +253,8 @@ for (
     ['a comma too many',    '{"tag_name":"a","content":"x",}'],
     ['no end',              '{"tag_name":"a","content":"x"'],
     ['a key twice',         '{"tag_name":"a","content":"x","content":"y"}'],
-    ['a key twice, escaped', '{"tag_name":"a","content":"x","\u0063ontent":"y"}'],
+    ['a key twice, escaped',
+        '{"tag_name":"a","content":"x","\u0063ontent":"y"}'],
     ['invalid UTF-8',       "{\"tag_name\":\"a\",\"content\":\"\xff\"}"],
     ['half a character',    "{\"tag_name\":\"a\",\"content\":\"\xc3\"}"],
     ['an overlong slash',   "{\"tag_name\":\"a\",\"content\":\"\xc0\xaf\"}"],
@@ -337,6 +348,14 @@ SQL
     is $client->response->status, 404, 'what came meanwhile is discarded';
 }
 
+for my $path ("/api$at", "/bare$at") {
+    my $client = $nginx->connection;
+    $client->send("GET $path HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding:"
+        . " chunked\r\nAuthorization: Bearer $token\r\n\r\nnonsense\r\n");
+    error_is $client->response, 400, '{}', "chunks that are none, GET $path";
+    ok $client->closed(10), '... and what comes next is not guessed';
+}
+
 is $nginx->get($at, token => $token)->status, 200, 'nothing was deleted';
 
 
@@ -344,6 +363,22 @@ is $nginx->get($at, token => $token)->status, 200, 'nothing was deleted';
 
 is $nginx->post("/mirrored$tags", token => $token, raw_path => 1,
     json => tag(50000))->status, 201, 'from a file, behind a mirror';
+
+{
+    my $asked = sub {
+        $nginx->get('/status', raw_path => 1)
+            ->json->{statement_seconds}{tag_create}{count};
+    };
+    my $before = $asked->();
+    my $first  = $nginx->post("/twice$tags?server=$server", raw_path => 1,
+        token => $token, json => tag(50000));
+    like $first->status, qr/^(?:201|409)$/, 'mirrored into the API';
+    ok eval { wait_for { $asked->() == $before + 2 } },
+        '... which read the same body twice';
+    is $nginx->sql('select count(*) from tag where tag_name = ?',
+        "t$count"), 1, '... and stored it once';
+}
+
 is $nginx->post("/fallback$tags", token => $token, raw_path => 1,
     json => tag(50000))->status, 201, 'from a file, as a fallback';
 is $nginx->post("/fallback$tags", token => $token, raw_path => 1,

@@ -144,10 +144,14 @@ accepted 'a key in the location is enough', "$here;",
 
 refused qr/"guildlog_issuer" directive is duplicate/,
     "$here; $key guildlog_issuer a; guildlog_issuer b;", $api;
-refused qr/guildlog_auth" directive (?:takes "off", "on" or "on admin"|is duplicate)|invalid number of arguments in "guildlog_auth"/,
+refused qr/"guildlog_auth" directive takes "off", "on" or "on admin"/,
     "$here; $key", "location / { guildlog_auth $_; }"
-    for 'yes', 'ON', 'off admin', 'on basic', 'admin', 'on admin more', '',
-        'on; guildlog_auth off';
+    for 'yes', 'ON', 'off admin', 'on basic', 'admin';
+refused qr/invalid number of arguments in "guildlog_auth"/,
+    "$here; $key", "location / { guildlog_auth $_; }"
+    for '', 'on admin more';
+refused qr/"guildlog_auth" directive is duplicate/,
+    "$here; $key", 'location / { guildlog_auth on; guildlog_auth off; }';
 
 
 # guildlog_limit_zone, guildlog_limit
@@ -193,7 +197,8 @@ refused qr/is duplicate/, "$here; $key", "location /a/ { $_; $_; }"
     for 'guildlog_api', 'guildlog_operator', 'guildlog_status';
 refused qr/another handler/, "$here; $key", "location /a/ { $_ }"
     for 'guildlog_api; guildlog_status;', 'guildlog_status; guildlog_api;',
-        'guildlog_api; proxy_pass http://127.0.0.1;', 'stub_status; guildlog_api;';
+        'guildlog_api; proxy_pass http://127.0.0.1;',
+        'stub_status; guildlog_api;';
 refused qr/invalid parameter "api"/, "$here; $key",
     'location /a/ { guildlog_api api; }';
 refused qr/invalid parameter "\/b"/, "$here; $key",

@@ -25,7 +25,8 @@ $nginx->sql('create trigger fail before insert on tag for each row execute'
     . ' function fail()');
 
 my $later  = '{"error":"the database is not available, try again later"}';
-my $failed = '{"error":"the request could not be carried out, try again later"}';
+my $failed = '{"error":"the request could not be carried out, '
+    . 'try again later"}';
 
 
 sub fail_with {
@@ -110,7 +111,8 @@ for (
     ['no status', 'status int, out body text', "null::int, '{}'"],
     ['a status below all', 'status int, out body text', "99, '{}'"],
     ['a status above all', 'status int, out body text', "600, '{}'"],
-    ['a status that is no number', 'status text, out body text', "'x'::text, '{}'"],
+    ['a status that is no number', 'status text, out body text',
+        "'x'::text, '{}'"],
     ['no row', 'status int, out body text', "1, '{}' where false"],
     ['three columns', 'status int, out body text, out more int',
         "200, '{}', 1"],

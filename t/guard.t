@@ -21,7 +21,8 @@ my $nginx = Guildlog->new(
 
         server {
             listen unix:%%PREFIX%%/backend.sock;
-            return 200 "$http_x_server/$http_x_kind/$http_x_token/$http_authorization";
+            set $told "$http_x_server/$http_x_kind/$http_x_token";
+            return 200 "$told/$http_authorization";
         }
 CONF
     server    => 'root %%PREFIX%%/files;',
@@ -145,7 +146,8 @@ CONF
 
         location /headers/ {
             guildlog_auth on;
-            add_header X-Who "$guildlog_server/$guildlog_kind/$level/$guildlog_bot" always;
+            add_header X-Who
+                "$guildlog_server/$guildlog_kind/$level/$guildlog_bot" always;
         }
 
         location /other-keys/ {

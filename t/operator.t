@@ -196,7 +196,8 @@ for (@kinds) {
     $answer = op('PUT', "/servers/$server/$path",
         [{ id => '7', name => 'good' }, { id => '8', name => 5 }]);
     is $answer->status, 400, 'one bad item';
-    like $answer->json->{error}, qr/^body\[1\]\.name: /, 'is named by its place';
+    like $answer->json->{error}, qr/^body\[1\]\.name: /,
+        'is named by its place';
     is_deeply directory($kind), $before, 'and nothing is applied';
 
     for my $bad ([], {}, [[]], [1], [{}], [{ name => 'x' }],
@@ -205,8 +206,9 @@ for (@kinds) {
         is op('PUT', "/servers/$server/$path", $bad)->status, 400,
             'refused: ' . json->encode($bad);
     }
-    is op('PUT', "/servers/$server/$path", [map { { id => "$_" } } 1 .. 1000])
-        ->status, 200, 'a thousand';
+    is op('PUT', "/servers/$server/$path", [map {
+        { id => "$_", name => "\x{1f600}" x 100 } } 1 .. 1000])->status, 200,
+        'a thousand, with the longest of names';
     is op('PUT', "/servers/$server/$path", [map { { id => "$_" } } 1 .. 1001])
         ->status, 400, 'one more';
 }

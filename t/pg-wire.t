@@ -62,6 +62,15 @@ my %script = (
             return;
         });
     },
+    deaf => sub {
+        my ($peer) = @_;
+        $peer->welcome;
+        $peer->wait_for_bytes;
+        $peer->notice('n' x 1000) for 1 .. 20_000;
+        $peer->serve(execute => sub {
+            { body => '{"bytes":' . length($_[1]{arguments}[1]) . '}' }
+        });
+    },
     nobody => sub {
         my ($peer) = @_;
         $peer->welcome;
@@ -106,6 +115,21 @@ cmp_ok $worst, '<', 0.5, 'nobody waits for it meanwhile';
 is $fake->ask($nginx, 'GET')->response->text, $long,
     'a flood of notices hides no answer' for 1 .. 3;
 is $fake->count('session'), 1, 'nor does it end the connection';
+
+# a server that talks and does not listen, while it is sent several megabytes:
+# one of the two has to give way
+
+($fake, $nginx) = against('deaf', operator => 'guildlog_max_body 16m;');
+my $roles = join ',', map {
+    '"' . (400_000_000_000_000_000 + $_) . '"'
+} 1 .. 250;
+my $members = '[' . join(',', map {
+    '{"id":"' . (300_000_000_000_000_000 + $_) . qq(","roles":[$roles]})
+} 1 .. 1000) . ']';
+$answer = $nginx->operator('PUT', "/servers/$FakePostgres::guild/members",
+    $members);
+is $answer->status, 200, 'a long statement goes out while notices come in';
+cmp_ok $answer->json->{bytes}, '>', 5_000_000, 'all of it';
 
 # what was not asked for
 

@@ -127,6 +127,8 @@ SQL
 
     # an nginx that stays with its parent takes no upgrade
     $nginx->stop;
+    local %ENV = %ENV;
+    $nginx->_sanitizer_environment;
     system($nginx->_command) == 0 or die 'nginx';
     wait_for { -s $pid_file && served_quietly($nginx) };
     my $old = $nginx->pid;

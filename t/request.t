@@ -13,7 +13,8 @@ my $nginx = Guildlog->new(locations => <<'CONF');
     }
 
     location /rewritten/ {
-        rewrite ^/rewritten/([^/]*)$ /api/servers/$1/config/settings?a=%2f&bot=pro break;
+        rewrite ^/rewritten/([^/]*)$
+                /api/servers/$1/config/settings?a=%2f&bot=pro break;
         guildlog_api /api;
     }
 
@@ -141,7 +142,8 @@ answers 'a dead token before the work', 401, '{}',
 
 answers "$_ is no path", 404, '{}', $nginx->get($_, token => $token)
     for "$at/", "$at/config/", "$at/config%2Fsettings",
-        "/servers/$server%2Fconfig", "/servers%2f$server", '/', '/servers', '/servers/', "$at/config/logging/ignore/7",
+        "/servers/$server%2Fconfig", "/servers%2f$server", '/', '/servers',
+        '/servers/', "$at/config/logging/ignore/7",
         "$at/config/logging/settings/102", "$at/config/logging/settings/01",
         "$at/Config", '/status';
 

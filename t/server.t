@@ -77,8 +77,8 @@ sub revoke {
 
 
 no_change($nginx, $server, 'revoking nothing', sub {
-    for my $bad ('', '?tokenId=', '?tokenId=' . 'x' x 65, '?tokenId=a&tokenId=b',
-        '?tokenid=a')
+    for my $bad ('', '?tokenId=', '?tokenId=' . 'x' x 65,
+        '?tokenId=a&tokenId=b', '?tokenid=a')
     {
         my $answer = revoke($bad);
         is $answer->status, 400, "no token: $bad";

@@ -11,6 +11,8 @@ returns int language plpgsql as $$
 declare
     until_id  constant bigint := time_id(ms(clock_timestamp()) - 10000);
     made      int := 0;
+    looked    int := 0;
+    more      int;
     head      record;
 begin
     for head in
@@ -18,15 +20,17 @@ begin
          where h.arrival - h.counted >= 256
          order by h.arrival - h.counted desc
     loop
-        exit when made * 256 >= budget;
+        exit when looked >= budget;
 
         perform from log_head h
           where h.guild_id = head.guild_id and h.bot = head.bot
             for update skip locked;
 
         if found then
-            made := made + checkpoints_extend(head.guild_id, head.bot,
-                                              until_id, budget - made * 256);
+            more := checkpoints_extend(head.guild_id, head.bot, until_id,
+                                       budget - looked);
+            made := made + more;
+            looked := looked + greatest(more * 256, 256);
         end if;
     end loop;
 

@@ -37,16 +37,16 @@ declare
     requests  active_ignore[];
     e         record;
 begin
-    requests := array(select a from active_ignore a
-                       where a.guild_id = guild
-                         and a.bot = active_ignore_apply.bot
-                         and a.remaining > 0
-                         and a.expires_at > clock_timestamp()
-                       order by a.requested_at, a.request_id);
-
-    if cardinality(requests) = 0 then
+    if not exists (select from active_ignore a
+                    where a.guild_id = guild
+                      and a.bot = active_ignore_apply.bot
+                      and a.remaining > 0
+                      and a.expires_at > clock_timestamp())
+    then
         return verdicts;
     end if;
+
+    requests := active_ignore_about(guild, bot, batch);
 
     for e in
         select b.*, t as what
@@ -81,6 +81,39 @@ begin
        and a.remaining > r.remaining;
 
     return verdicts;
+end $$;
+
+
+-- The requests that still run and speak of somebody or something in the batch,
+-- the oldest first.
+
+create or replace function active_ignore_about(guild bigint, bot smallint,
+    batch incoming[])
+returns active_ignore[] language plpgsql stable as $$
+declare
+    types     constant smallint[] := array(
+        select distinct b.type from unnest(batch) b);
+    subjects  constant text[] := array(
+        select s.id
+          from unnest(batch) b
+         cross join lateral (
+             values ((b.executor).id), ((b.target).id), ((b.channel).id),
+                    (b.emoji ->> 'id'), (b.emoji ->> 'name'), (b.name),
+                    (b.value)) s (id)
+        union
+        select m ->> 'id'
+          from unnest(batch) b
+         cross join lateral jsonb_array_elements(b.messages) m);
+begin
+    return array(
+        select a from active_ignore a
+         where a.guild_id = guild
+           and a.bot = active_ignore_about.bot
+           and a.remaining > 0
+           and a.expires_at > clock_timestamp()
+           and (a.log_type is null or a.log_type = any (types))
+           and (a.subject_type in (3, 5) or a.subject_id = any (subjects))
+         order by a.requested_at, a.request_id);
 end $$;
 
 
@@ -133,8 +166,8 @@ begin
            and h.bot = held_take.bot
            and h.until > clock_timestamp()
            and active_ignore_covers(a, t, e.executor_id::text,
-                   e.target_id::text, e.channel_id::text, d.doc -> 'emoji', d.doc ->> 'name',
-                   d.doc ->> 'value', d.doc -> 'messages')
+                   e.target_id::text, e.channel_id::text, d.doc -> 'emoji',
+                   d.doc ->> 'name', d.doc ->> 'value', d.doc -> 'messages')
          order by e.arrival
          limit a.remaining);
 

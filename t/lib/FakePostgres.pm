@@ -505,6 +505,15 @@ sub _take {
 }
 
 
+# without reading them
+sub wait_for_bytes {
+    my ($self) = @_;
+
+    vec(my $readable = '', fileno $self->{socket}, 1) = 1;
+    select $readable, undef, undef, undef if !length $self->{buffer};
+}
+
+
 # says nothing any more, until the client hangs up
 sub hang {
     my ($self) = @_;

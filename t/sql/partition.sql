@@ -2,7 +2,7 @@
 -- later take over what the default one holds.
 
 \ir setup.psql
-select plan(9);
+select plan(16);
 
 select partitions_ensure() \g /dev/null
 select is(tableoid::regclass::text,
@@ -47,6 +47,33 @@ select is(count(*)::int, (select count(*)::int from pg_indexes
           'a partition has every index')
   from pg_indexes where tablename = 'log_entry_' || :'later';
 select lives_ok('select partitions_ensure(6)', 'once more changes nothing');
+
+-- what is past keeping
+
+drop table log_entry_past;
+select partition_make('log_entry', 'log_entry_20200101', 'id',
+                      day_id('2020-01-01')::text, day_id('2020-01-02')::text),
+       partition_make('log_event', 'log_event_20200101', 'recorded_at',
+                      '2020-01-01 00:00Z', '2020-01-02 00:00Z') \g /dev/null
+select partition_make('log_entry', 'log_entry_kept', 'id',
+           day_id('2020-01-02')::text,
+           day_id((now() at time zone 'UTC')::date - 30)::text) \g /dev/null
+insert into log_checkpoint values (:guild, 0, day_id('2020-01-01') + 1, '{}'),
+                                  (:guild, 0, next_id(ms(now())), '{}');
+insert into held_entry values (:guild, 0, day_id('2020-01-01') + 1, null,
+                               now()),
+                              (:guild, 0, next_id(ms(now())), null, now());
+select is(partitions_expire(), true, 'what is past keeping goes');
+select hasnt_table('guildlog', 'log_entry_20200101', 'entries');
+select hasnt_table('guildlog', 'log_event_20200101', 'and events');
+select has_table('guildlog', 'log_entry_kept',
+                 'not what has a day of the last 31');
+select is(count(*)::int, 1, 'with checkpoints')
+  from log_checkpoint where guild_id = :guild;
+select is(count(*)::int, 1, 'and what was held')
+  from held_entry where guild_id = :guild;
+select is(pg_temp.record_at(:guild, now() - interval '29 days'),
+          'log_entry_default', 'late entries still find a place');
 
 select * from finish();
 rollback;

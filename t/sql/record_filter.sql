@@ -164,7 +164,10 @@ begin
            and e.id = (answer #>> '{ids,0}')::bigint), answer -> 'dropped');
 end $$;
 
-\set entry '{"content": "a@b.c", "contentAfter": "x a@b.c", "reason": "a@b.c", "name": "a@b.c", "messages": [{"id": "1", "content": "a@b.c"}, {"id": "2"}]}'
+select jsonb_build_object('content', 'a@b.c', 'contentAfter', 'x a@b.c',
+           'reason', 'a@b.c', 'name', 'a@b.c', 'messages',
+           '[{"id": "1", "content": "a@b.c"}, {"id": "2"}]'::jsonb) as entry
+\gset
 select is(pg_temp.stored(:'entry') ->> 'content', 'a@b.c',
           'they are off until they are on');
 select filter_patch(:me, 'emails', '{"enabled": true}') \g /dev/null

@@ -12,11 +12,20 @@ select bag_eq($$
      where p.pronamespace = 'guildlog'::regnamespace
        and has_function_privilege('guildlog', p.oid, 'execute')
 $$, $$
-    select name || '(' || case kind
-           when 'api' then concat_ws(', ',
-               'token text, guild bigint, bot smallint, kind smallint', args)
-           else concat_ws(', ', 'guild bigint', args) end
-           || ', OUT status integer, OUT body text)'
+    select name || '(' || concat_ws(', ', case
+           when kind in ('api', 'logs')
+           then 'token text, guild bigint, bot smallint, kind smallint'
+           when kind = 'operator' then 'guild bigint'
+           when kind = 'tail' then 'guild bigint, bot smallint' end,
+           case when kind in ('logs', 'tail')
+           then 'search text, after bigint, before bigint, category text[], '
+                'type integer[], channel bigint, member bigint, '
+                'member_role text, role text' end,
+           args,
+           case when kind in ('api', 'operator', 'batch', 'keeper')
+           then 'OUT status integer, OUT body text' end,
+           case when name like 'operator_record%' then 'OUT counts text' end)
+           || ')'
       from (values
         ('api', 'server_get', null),
         ('api', 'server_reset', null),
@@ -53,6 +62,17 @@ $$, $$
         ('api', 'search_members', 'query text'),
         ('api', 'search_channels', 'query text'),
         ('api', 'config_get', null),
+        ('api', 'logs_actors', null),
+        ('logs', 'logs_page', 'most integer, below bigint'),
+        ('logs', 'logs_export', 'locale text, since bigint, below bigint, '
+                                'most integer'),
+        ('logs', 'logs_stream', 'last_id bigint'),
+        ('tail', 'logs_tail', 'since bigint, most integer'),
+        ('news', 'logs_news', 'guilds bigint[], bots smallint[], '
+                              'arrivals bigint[]'),
+        ('news', 'logs_tokens', 'guilds bigint[], tokens text[]'),
+        ('keeper', 'keeper_step', null),
+        ('batch', 'operator_record_many', 'entries jsonb'),
         ('operator', 'operator_server_put', 'input jsonb'),
         ('operator', 'operator_token_create', 'input jsonb'),
         ('operator', 'operator_record', 'bot smallint, entries jsonb'),
@@ -155,9 +175,9 @@ select bag_eq($$
                                 and a.attnum = i.indkey[0]
             where i.indrelid = c.oid and i.indisprimary
               and a.attname = 'guild_id')
-$$, $$ values ('language'), ('log_type'), ('filter_kind'),
-              ('schema_version') $$,
-    'but for fixed data, guild_id leads every key');
+$$, $$ values ('language'), ('log_type'), ('filter_kind'), ('summary'),
+              ('keeper'), ('schema_version') $$,
+    'guild_id leads every key, but of fixed data and the schema''s own');
 select is_empty($$
     select i.indexrelid::regclass from pg_index i
       join pg_class c on c.oid = i.indrelid

@@ -1,6 +1,6 @@
 
 /*
- * Links ngx_guildlog_args.c and ngx_guildlog_json.c.
+ * Links ngx_guildlog_args.c, ngx_guildlog_value.c and ngx_guildlog_json.c.
  *
  * Whatever a query string or a body holds, a statement gets arguments of the
  * type and range its table says, or the caller an error that names the field
@@ -438,21 +438,21 @@ test_long_name(void)
 static void
 test_id(void)
 {
-    tap_is(ngx_guildlog_args_id((u_char *) "12345678901234567", 17, 17),
+    tap_is(ngx_guildlog_value_id((u_char *) "12345678901234567", 17, 17),
            NGX_OK, "17 digits");
-    tap_is(ngx_guildlog_args_id((u_char *) "1234567890123456", 16, 17),
+    tap_is(ngx_guildlog_value_id((u_char *) "1234567890123456", 16, 17),
            NGX_DECLINED, "16 are too few");
-    tap_is(ngx_guildlog_args_id((u_char *) "9223372036854775807", 19, 17),
+    tap_is(ngx_guildlog_value_id((u_char *) "9223372036854775807", 19, 17),
            NGX_OK, "the largest");
-    tap_is(ngx_guildlog_args_id((u_char *) "9223372036854775808", 19, 17),
+    tap_is(ngx_guildlog_value_id((u_char *) "9223372036854775808", 19, 17),
            NGX_DECLINED, "one more");
-    tap_is(ngx_guildlog_args_id((u_char *) "09223372036854775807", 20, 17),
+    tap_is(ngx_guildlog_value_id((u_char *) "09223372036854775807", 20, 17),
            NGX_OK, "20 digits with a zero in front");
-    tap_is(ngx_guildlog_args_id((u_char *) "10000000000000000000", 20, 17),
+    tap_is(ngx_guildlog_value_id((u_char *) "10000000000000000000", 20, 17),
            NGX_DECLINED, "20 digits that are too large");
-    tap_is(ngx_guildlog_args_id((u_char *) "1234567890123456a", 17, 17),
+    tap_is(ngx_guildlog_value_id((u_char *) "1234567890123456a", 17, 17),
            NGX_DECLINED, "a letter");
-    tap_is(ngx_guildlog_args_id((u_char *) "", 0, 0), NGX_DECLINED, "nothing");
+    tap_is(ngx_guildlog_value_id((u_char *) "", 0, 0), NGX_DECLINED, "nothing");
 }
 
 

@@ -1,7 +1,7 @@
 
 /*
- * Links ngx_guildlog_jwt.c, ngx_guildlog_keys.c, ngx_guildlog_args.c and
- * ngx_guildlog_json.c.
+ * Links ngx_guildlog_jwt.c, ngx_guildlog_cache.c, ngx_guildlog_keys.c,
+ * ngx_guildlog_value.c and ngx_guildlog_json.c.
  *
  * A token is believed only as signed by a key of ours with that key's
  * algorithm, for our issuer, in its time.
@@ -32,7 +32,7 @@
 
 static ngx_str_t                  issuer = ngx_string("guildlog");
 static ngx_guildlog_keys_t        secrets;
-static ngx_guildlog_jwt_cache_t  *cache;
+static ngx_guildlog_cache_t  *cache;
 static ngx_guildlog_token_t       token;
 static EVP_PKEY                  *rsa;
 
@@ -694,7 +694,7 @@ main(void)
     test_cache();
     test_no_memory();
 
-    ngx_guildlog_jwt_cache_destroy(cache);
+    ngx_guildlog_cache_destroy(cache);
     cache = NULL;
 
     test_good();

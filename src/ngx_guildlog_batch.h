@@ -1,0 +1,30 @@
+
+/*
+ * Batches of entries to record, as a JSON array or a line each.
+ */
+
+#ifndef _NGX_GUILDLOG_BATCH_H_INCLUDED_
+#define _NGX_GUILDLOG_BATCH_H_INCLUDED_
+
+
+#include "ngx_guildlog.h"
+
+
+#define NGX_GUILDLOG_BATCH_MAX  1000
+
+
+/*
+ * Makes a JSON array for the recording functions of a body: a JSON array, or
+ * with ndjson set an object a line.  An entry that breaks a rule stands in
+ * the array as a string that says which; an array without such entries is
+ * passed on as it is.  With many set each entry says its server.  Timestamps
+ * are held against now_ms.  NGX_OK; NGX_DECLINED: *error says why the batch
+ * as a whole is refused; NGX_ERROR: memory.
+ */
+
+ngx_int_t ngx_guildlog_batch(ngx_pool_t *pool, const ngx_str_t *body,
+    ngx_uint_t ndjson, ngx_uint_t many, int64_t now_ms, ngx_str_t *array,
+    ngx_str_t *error);
+
+
+#endif /* _NGX_GUILDLOG_BATCH_H_INCLUDED_ */

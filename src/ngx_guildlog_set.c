@@ -1,0 +1,281 @@
+
+/*
+ * The connections of a pool: which one takes a query, when one more is opened,
+ * and what happens while the server is down.
+ */
+
+#include "ngx_guildlog_pg.h"
+
+
+#define NGX_GUILDLOG_SET_SLOW         100   /* ms, nobody queues up behind */
+#define NGX_GUILDLOG_SET_DOWN         2000  /* ms, then no query waits */
+#define NGX_GUILDLOG_SET_BACKOFF      50    /* ms, the first, about */
+#define NGX_GUILDLOG_SET_BACKOFF_MAX  1000
+
+
+static void ngx_guildlog_set_connect(ngx_guildlog_pool_t *pool,
+    ngx_guildlog_set_t *set);
+static void ngx_guildlog_set_back_off(ngx_guildlog_pool_t *pool);
+static void ngx_guildlog_set_retry(ngx_event_t *ev);
+
+
+void
+ngx_guildlog_set_init(ngx_guildlog_pool_t *pool)
+{
+    ngx_uint_t                      i;
+    ngx_guildlog_set_t             *set;
+    const ngx_guildlog_database_t  *database;
+
+    database = pool->database;
+
+    for (i = 0; i < 2; i++) {
+        set = &pool->sets[i];
+
+        ngx_queue_init(&set->waiting);
+        ngx_queue_init(&set->connections);
+
+        set->max = i ? database->long_connections : database->connections;
+        set->depth = i ? 1 : database->depth;
+        set->timeout = i ? database->long_timeout : database->timeout;
+    }
+
+    pool->retry.data = pool;
+    pool->retry.log = pool->log;
+    pool->retry.handler = ngx_guildlog_set_retry;
+    pool->retry.cancelable = 1;
+}
+
+
+/*
+ * An idle one, otherwise the shortest pipeline that moves.  Slow statements
+ * rather wait here, where they may still go to any connection, and where
+ * their asker hears in time that there is none.
+ */
+
+ngx_guildlog_pg_t *
+ngx_guildlog_set_choose(ngx_guildlog_set_t *set, ngx_uint_t epoch)
+{
+    ngx_queue_t        *q;
+    ngx_guildlog_pg_t  *pg, *best;
+
+    best = NULL;
+
+    for (q = ngx_queue_head(&set->connections);
+         q != ngx_queue_sentinel(&set->connections);
+         q = ngx_queue_next(q))
+    {
+        pg = ngx_queue_data(q, ngx_guildlog_pg_t, queue);
+
+        if (!pg->ready || pg->worn || pg->blocked || pg->epoch < epoch) {
+            continue;
+        }
+
+        if (pg->nflight == 0) {
+            return pg;
+        }
+
+        if (pg->nflight < set->depth
+            && ngx_current_msec - pg->head_since < NGX_GUILDLOG_SET_SLOW
+            && pg->nflight * set->pace / 16 < NGX_GUILDLOG_SET_SLOW
+            && (best == NULL || pg->nflight < best->nflight))
+        {
+            best = pg;
+        }
+    }
+
+    return best;
+}
+
+
+void
+ngx_guildlog_set_grow(ngx_guildlog_pool_t *pool, ngx_guildlog_set_t *set)
+{
+    ngx_uint_t  n;
+
+    n = ngx_min(set->nwaiting + set->crowded,
+                set->max - set->nconnections + set->nconnecting);
+
+    /* one at a time while it is not known that the server lives */
+
+    if (pool->failing) {
+        n = (pool->sets[0].nconnecting + pool->sets[1].nconnecting)
+            ? 0 : ngx_min(n, 1);
+    }
+
+    while (set->nconnecting < n && !pool->retry.timer_set) {
+        ngx_guildlog_set_connect(pool, set);
+    }
+}
+
+
+static void
+ngx_guildlog_set_connect(ngx_guildlog_pool_t *pool, ngx_guildlog_set_t *set)
+{
+    ngx_guildlog_pg_t  *pg;
+
+    if (pool->nready + pool->sets[0].nconnecting + pool->sets[1].nconnecting
+        == 0
+        && !pool->failing)
+    {
+        pool->since = ngx_current_msec;
+    }
+
+    pg = ngx_guildlog_pg_create(pool, pool->site, set, set->timeout);
+
+    if (pg == NULL) {
+        ngx_guildlog_set_back_off(pool);
+        return;
+    }
+
+    set->nconnections++;
+    set->nconnecting++;
+    ngx_queue_insert_tail(&set->connections, &pg->queue);
+
+    ngx_guildlog_pg_open(pg);
+}
+
+
+void
+ngx_guildlog_set_ready(ngx_guildlog_pg_t *pg)
+{
+    ngx_guildlog_set_t   *set;
+    ngx_guildlog_pool_t  *pool;
+
+    pool = pg->pool;
+    set = pg->set;
+
+    set->nconnecting--;
+    pool->nready++;
+    pool->failing = 0;
+    pg->epoch = pool->epoch;
+
+    ngx_guildlog_stats_count(pool->stats, NGX_GUILDLOG_COUNT_CONNECTS, 1);
+    ngx_guildlog_stats_gauge(pool->stats, NGX_GUILDLOG_GAUGE_CONNECTIONS, 1);
+
+    ngx_post_event(&pool->run, &ngx_posted_events);
+}
+
+
+void
+ngx_guildlog_set_ended(ngx_guildlog_pg_t *pg)
+{
+    ngx_guildlog_set_t   *set;
+    ngx_guildlog_pool_t  *pool;
+
+    pool = pg->pool;
+    set = pg->set;
+
+    ngx_queue_remove(&pg->queue);
+    ngx_queue_insert_tail(&pool->dead, &pg->queue);
+    set->nconnections--;
+
+    if (pg->ready) {
+        ngx_guildlog_stats_gauge(pool->stats,
+                                 NGX_GUILDLOG_GAUGE_CONNECTIONS, -1);
+
+        if (--pool->nready == 0) {
+            pool->since = ngx_current_msec;
+        }
+
+    } else {
+        set->nconnecting--;
+    }
+
+    if (pg->nflight) {
+        ngx_guildlog_stats_gauge(pool->stats, NGX_GUILDLOG_GAUGE_BUSY, -1);
+    }
+
+    ngx_post_event(&pool->run, &ngx_posted_events);
+
+    if (pg->closing) {
+        return;
+    }
+
+    if (pg->ready) {
+        ngx_guildlog_stats_count(pool->stats, NGX_GUILDLOG_COUNT_LOST, 1);
+        pool->epoch++;
+
+    } else {
+        ngx_guildlog_stats_count(pool->stats,
+                                 NGX_GUILDLOG_COUNT_CONNECT_FAILURES, 1);
+        pool->failing = 1;
+    }
+
+    if (!pg->answered) {
+        ngx_guildlog_set_back_off(pool);
+    }
+}
+
+
+static void
+ngx_guildlog_set_back_off(ngx_guildlog_pool_t *pool)
+{
+    if (pool->retry.timer_set || pool->closed) {
+        return;
+    }
+
+    pool->backoff = ngx_min(pool->backoff * 2,
+                            NGX_GUILDLOG_SET_BACKOFF_MAX);
+    pool->backoff = ngx_max(pool->backoff, NGX_GUILDLOG_SET_BACKOFF);
+
+    ngx_add_timer(&pool->retry, pool->backoff * 3 / 4
+                                + ngx_random() % (pool->backoff / 2));
+}
+
+
+/* a server that is down is tried again even if nobody asks for it */
+
+static void
+ngx_guildlog_set_retry(ngx_event_t *ev)
+{
+    ngx_guildlog_pool_t *pool = ev->data;
+
+    ngx_post_event(&pool->run, &ngx_posted_events);
+
+    if (!pool->failing || pool->nready || ngx_exiting
+        || pool->sets[0].nwaiting || pool->sets[1].nwaiting
+        || pool->sets[0].nconnecting || pool->sets[1].nconnecting)
+    {
+        return;
+    }
+
+    ngx_guildlog_set_connect(pool, &pool->sets[0]);
+}
+
+
+/* nobody else will need them */
+
+void
+ngx_guildlog_set_shrink(ngx_guildlog_set_t *set)
+{
+    ngx_queue_t        *q, *next;
+    ngx_guildlog_pg_t  *pg;
+
+    if (set->nwaiting) {
+        return;
+    }
+
+    for (q = ngx_queue_head(&set->connections);
+         q != ngx_queue_sentinel(&set->connections);
+         q = next)
+    {
+        next = ngx_queue_next(q);
+        pg = ngx_queue_data(q, ngx_guildlog_pg_t, queue);
+
+        if (pg->nflight == 0) {
+            ngx_guildlog_pg_close(pg);
+        }
+    }
+}
+
+
+ngx_uint_t
+ngx_guildlog_set_down(ngx_guildlog_pool_t *pool)
+{
+    if (pool->terminated) {
+        return 1;
+    }
+
+    return pool->failing && pool->nready == 0
+           && ngx_current_msec - pool->since >= NGX_GUILDLOG_SET_DOWN;
+}

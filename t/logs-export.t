@@ -1,0 +1,183 @@
+# "200 text/csv, 204 when nothing matches; filters of /logs without limit and
+# cursor; streamed, constant memory, no row cap": RFC 4180, newest first; a
+# reader who stalls holds no connection, and what cannot be finished does not
+# look whole.
+
+use lib 't/lib';
+use Guildlog;
+
+my $nginx  = Guildlog->new(openapi => 1, api => 'send_timeout 60s;');
+my $server = $nginx->server;
+my %as     = (token => $nginx->token($server));
+my $export = "/servers/$server/logs/export";
+my $now    = int(time * 1000);
+my $next   = 0;
+
+
+sub record {
+    my (@entries) = @_;
+
+    return $nginx->operator('POST', "/servers/$server/logs", [map { {
+        event_id => 'e' . $next++, type => 5, timestamp => $now - $next, %$_,
+    } } @entries])->json->{ids};
+}
+
+
+# many at once, straight into the store
+sub fill {
+    my ($n) = @_;
+
+    $nginx->sql(<<~'SQL', $server, $now, $n);
+        insert into log_entry (guild_id, id, arrival, bot, type, doc)
+        select g, i.id, i.n, 0, 7,
+               format('{"id":"%s","type":7,"timestamp":%s,"content":%s',
+                      i.id, now - 1000 - i.n, to_json(repeat('x', 500)))
+          from (values (?::bigint, ?::bigint, ?::int)) v (g, now, n),
+               lateral (select n, time_id(now - 1000 - n) as id
+                          from generate_series(1, v.n) n) i
+        SQL
+}
+
+
+# rows of cells; dies where it is not RFC 4180
+sub csv {
+    my ($text) = @_;
+
+    my (@rows, @row);
+    utf8::decode($text);
+    while ($text =~ /\G(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r\n)/gc) {
+        my ($quoted, $plain, $end) = ($1, $2, $3);
+        push @row, defined $quoted ? $quoted =~ s/""/"/gr : $plain;
+        next if $end eq ',';
+        push @rows, [@row];
+        @row = ();
+    }
+    die 'not CSV at ', pos $text if (pos $text // 0) < length $text || @row;
+    return @rows;
+}
+
+
+my @columns = qw(timestamp log_id log_type log_name summary executor_id
+    executor_name target_id target_name channel_id channel_name role name
+    reason count content content_after delivered delivery_reason);
+
+sub export {
+    my ($query) = @_;
+
+    my $answer = $nginx->get("$export?$query", %as);
+    is $answer->status, 200, "200: $query";
+    my ($head, @rows) = csv($answer->text);
+    is_deeply $head, \@columns, 'the header row';
+    return map { my %row; @row{@columns} = @$_; \%row } @rows;
+}
+
+
+is $nginx->get("$export?type=50", %as)->status, 204, 'nothing matches';
+is $nginx->get("$export?type=50", %as)->text, '', 'no header row then';
+
+# a row
+
+my ($id) = @{ record({
+    executor => { id => '101', name => '=Ann' },
+    target   => { id => '102', name => 'Bén "B"' },
+    channel  => { id => '103', name => 'a,b' },
+    role => '+r', name => '-n', reason => "@\r\nx", count => 5,
+    content => "line\nfeed", contentAfter => "\t=1",
+}) };
+
+my ($row) = export('type=5');
+is_deeply $row, {
+    timestamp => iso($now - 1), log_id => $id, log_type => 5,
+    log_name => 'Message deleted',
+    summary => 'Message deleted: Bén "B", by =Ann, in a,b',
+    executor_id => 101, executor_name => "'=Ann",
+    target_id => 102, target_name => 'Bén "B"',
+    channel_id => 103, channel_name => 'a,b', role => "'+r", name => "'-n",
+    reason => "'@\r\nx", count => 5, content => "line\nfeed",
+    content_after => "'\t=1", delivered => 'not_delivered',
+    delivery_reason => 'no_channel',
+}, 'every cell, and none a formula';
+
+like((export('type=5&locale=de'))[0]{summary},
+    qr/^Nachricht gelöscht: .*, von =Ann, in a,b$/, 'a German summary');
+like((export('type=5&locale=ja'))[0]{summary},
+    qr/^メッセージの削除：.*、実行者：=Ann、チャンネル：a,b$/, 'a Japanese one');
+is((export('type=5&locale=de'))[0]{log_name}, 'Message deleted',
+    'the title stays');
+is $nginx->get("$export?locale=fr", %as)->status, 400, 'there is no French';
+is $nginx->get("$export?limit=x&cursor=x&type=5", %as)->status, 200,
+    'limit and cursor are no parameters here';
+
+my $answer = $nginx->get("$export?type=5", %as);
+like $answer->header('Content-Type'), qr{^text/csv}, 'its type';
+like $answer->header('Content-Disposition'),
+    qr/^attachment; filename="[\w.-]+\.csv"$/, 'a file';
+my $head = $nginx->head("$export?type=5", %as);
+is $head->status, 200, 'HEAD';
+is $head->header('Content-Disposition'),
+    $answer->header('Content-Disposition'), 'has the headers of GET'
+    if $head->header('Date') eq $answer->header('Date');
+
+
+sub iso {
+    my ($ms) = @_;
+    my @t = gmtime int($ms / 1000);
+    return sprintf '%04d-%02d-%02dT%02d:%02d:%02d.%03dZ', $t[5] + 1900,
+        $t[4] + 1, @t[3, 2, 1, 0], $ms % 1000;
+}
+
+
+# many chunks
+
+fill(20_000);
+my @rows = export('type=7');
+is @rows, 20_000, 'all rows, whatever the size of a chunk';
+is_deeply [map { $_->{log_id} } @rows],
+    [sort { $b <=> $a } map { $_->{log_id} } @rows], 'newest first';
+is export('type=7&after=' . ($now - 1501)), 500, 'exactly one chunk';
+is export('type=7&after=' . ($now - 1502)), 501, 'and one more';
+
+# a reader who stalls
+
+sub memory {
+    my ($worker) = $nginx->workers;
+    open my $in, '<', "/proc/$worker/status" or die $!;
+    return (map { /^VmRSS:\s+(\d+)/ ? $1 : () } <$in>)[0];
+}
+
+my @stalled = map {
+    my $connection = $nginx->connection;
+    $connection->send("GET /api$export HTTP/1.1\r\nHost: x\r\n"
+        . "Authorization: Bearer $as{token}\r\n\r\n");
+    $connection;
+} 1 .. 20;
+
+wait_for { $_->readable || return 0 for @stalled; 1 } 20, 'all began';
+my $before = memory();
+is $nginx->get("/servers/$server/logs?limit=1", %as)->status, 200,
+    'others are served while 20 exports are stalled';
+is $nginx->get("$export?type=5", %as)->status, 200, 'exports too';
+is $nginx->sql(q(select count(*) from pg_stat_activity
+    where usename = 'guildlog' and datname = current_database()
+      and state <> 'idle')), 0, 'and hold no connection';
+
+my $rest = $stalled[0]->response;
+ok !$rest->truncated, 'one goes on reading';
+my $stored = $nginx->sql('select count(*) from log_entry where guild_id = ?',
+    $server);
+is scalar(my @got = csv($rest->text)), $stored + 1, '... and gets everything';
+cmp_ok memory() - $before, '<', 30_000, 'in constant memory';
+$_->close(reset => 1) for @stalled;
+
+# what cannot be finished
+
+my $connection = $nginx->connection;
+$connection->send("GET /api$export HTTP/1.1\r\nHost: x\r\n"
+    . "Authorization: Bearer $as{token}\r\n\r\n");
+wait_for { $connection->readable } 10, 'it begins';
+$nginx->sql('update token set revoked_at = now() where guild_id = ?', $server);
+$answer = $connection->response;
+is $answer->status, 200, 'it had begun';
+ok $answer->truncated, 'a token revoked on the way ends it visibly';
+
+done_testing;

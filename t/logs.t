@@ -1,0 +1,216 @@
+# "Returns the server's logs, newest first": the parameters and their rules,
+# the page, its cursor, and who may ask. That pages and counts are the right
+# ones, whatever is stored, is shown by property.t.
+
+use lib 't/lib';
+use Guildlog;
+
+my $nginx  = Guildlog->new(openapi => 1, workers => 2);
+my $server = $nginx->server;
+my %as     = (token => $nginx->token($server));
+my $logs   = "/servers/$server/logs";
+my $next   = 0;
+
+
+sub record {
+    my (@entries) = @_;
+
+    my $answer = $nginx->operator('POST', $logs, [map { {
+        event_id => 'e' . $next++, type => 5, %$_,
+    } } @entries]);
+    return $answer->json->{ids};
+}
+
+
+sub page {
+    my ($query, %option) = @_;
+
+    my $answer = $nginx->get("$logs?" . ($query // ''), %as, %option);
+    is $answer->status, 200, "200: $query";
+    return $answer->json;
+}
+
+
+sub refused {
+    my ($query, $name) = @_;
+
+    my $answer = $nginx->get("$logs?$query", %as);
+    is $answer->status, 400, "400: $query";
+    like $answer->json->{error}, qr/^\Q$name\E: /, 'names it';
+}
+
+
+$nginx->sql('delete from log_entry where guild_id = ?', $server);
+
+# nothing
+
+is_deeply page(''), {
+    entries => [], total => 0, retentionMs => 30 * 86_400_000,
+    walled => JSON::PP::false, cursor => undef, categoryCounts => {},
+}, 'an empty page';
+
+# an entry, with all there is
+
+my $now = int(time * 1000);
+my %full = (
+    type => 5, timestamp => $now - 1000,
+    executor => { id => '101', name => 'Ann "A"' },
+    target   => { id => '102', name => 'Bén' },
+    channel  => { id => '103', name => '' },
+    role => 'Mods', name => 'name', reason => "a\nb\\", count => 3,
+    content => "é\t\x{1F600}", contentAfter => 'after',
+    messages => [{ id => '7', content => 'm', authorId => '102',
+        timestamp => $now, attachments => [{ name => 'a.png', size => 5 }] }],
+    emoji => { id => '9', name => 'x', animated => JSON::PP::true },
+    action => 'act', value => 'val',
+);
+my ($id) = @{ record(\%full) };
+my $page = page('');
+
+is_deeply $page->{entries}, [{
+    %full, id => $id, messagesTruncated => undef,
+    delivery => { status => 'not_delivered', reason => 'no_channel',
+        channelId => undef, messageId => undef },
+}], 'an entry is what was recorded';
+is_deeply [@$page{qw(total cursor categoryCounts)}],
+    [1, undef, { categoryText => 1 }], 'and counted';
+
+my ($bare) = @{ record({ type => 101, timestamp => $now - 2000 }) };
+is_deeply page('type=101')->{entries}, [{
+    (map { $_ => undef } keys %full), id => $bare, type => 101,
+    timestamp => $now - 2000, messages => [], messagesTruncated => undef,
+    delivery => { status => 'not_delivered', reason => 'no_channel',
+        channelId => undef, messageId => undef },
+}], 'every field is there, whatever the entry has';
+
+# the delivery, where a channel was chosen
+
+$nginx->patch("/servers/$server/config/logging/channels", %as,
+    json => { main_channel => '555', category_modlog => '0' });
+record({ type => 7 }, { type => 39 });
+is_deeply page('type=7')->{entries}[0]{delivery},
+    { status => 'not_delivered', reason => 'queued', channelId => '555',
+      messageId => undef }, 'queued, for a channel';
+is_deeply page('type=39')->{entries}[0]{delivery},
+    { status => 'not_delivered', reason => 'off', channelId => undef,
+      messageId => undef }, 'or off';
+
+# pages
+
+record(map { { type => 1, content => "$_", timestamp => $now - 10_000 } }
+    1 .. 25);
+$page = page('type=1&limit=10');
+my @names = map { $_->{content} } @{ $page->{entries} };
+is $page->{total}, 25, 'all are counted on the first page';
+my $second = page("type=1&limit=10&cursor=$page->{cursor}");
+push @names, map { $_->{content} } @{ $second->{entries} };
+is $second->{total}, 15, 'what is left, on the second';
+is_deeply $second->{categoryCounts}, $page->{categoryCounts},
+    'counts by category are of the whole window';
+record({ type => 1, content => 'new' });
+my $third = page("type=1&limit=10&cursor=$second->{cursor}");
+push @names, map { $_->{content} } @{ $third->{entries} };
+is_deeply [@$third{qw(total cursor)}], [5, undef], 'the last page';
+is_deeply [sort { $a <=> $b } @names], [1 .. 25],
+    'entries of one millisecond come once each, whatever is new';
+is_deeply page('type=1&limit=10')->{entries}[0]{content}, 'new',
+    'new ones come first';
+is page('type=1&limit=26')->{cursor}, undef,
+    'no cursor where nothing is left';
+
+my $other = $nginx->server;
+my $answer = $nginx->get("/servers/$other/logs?cursor=$page->{cursor}",
+    token => $nginx->token($other));
+is $answer->status, 200, 'a cursor of another server is a position';
+
+# parameters
+
+is page('search=%20%09')->{total}, page('')->{total},
+    'white space is no search';
+is page('unknown=1&limit=1&Limit=x')->{total}, page('')->{total},
+    'unknown parameters are ignored';
+is page('memberRole=target')->{total}, page('')->{total},
+    'memberRole needs a member';
+is page('member=101&memberRole=executor')->{total}, 1, 'a member';
+is page('member=101&memberRole=target')->{total}, 0, '... on one side';
+is page('type=5&type=101&type=5')->{total}, 2, 'types, repeated';
+is page('category=categoryModlog&category=categoryService&type=101')->{total},
+    1, 'categories, repeated';
+is page('search=b%C3%A9N')->{total}, 1, 'a part of a name';
+is page('search=' . ('%F0%9F%98%80' x 200))->{total}, 0,
+    '200 characters of a search';
+is page('role=' . ('%C3%A4' x 100))->{total}, 0, '100 of a role';
+is page("after=$now&before=" . ($now - 1))->{total}, 0,
+    'the end before the begin';
+is page('bot=pro')->{total}, 0, 'the Pro bot has its own';
+
+refused(@$_) for
+    ['search=' . 'a' x 201, 'search'], ['search=%ff', 'search'],
+    ['search=%00', 'search'], ['search=a&search=b', 'search'],
+    ['after=x', 'after'], ['after=1.5', 'after'], ['after=', 'after'],
+    ['after=9007199254740992', 'after'], ['before=now', 'before'],
+    ['category=text', 'category'], ['category=', 'category'],
+    ['type=102', 'type'], ['type=-1', 'type'], ['type=5&type=a', 'type'],
+    ['channel=abc', 'channel'], ['channel=1&channel=2', 'channel'],
+    ['member=99999999999999999999', 'member'],
+    ['memberRole=both', 'memberRole'], ['role=' . 'a' x 101, 'role'],
+    ['limit=0', 'limit'], ['limit=201', 'limit'], ['limit=1&limit=1', 'limit'],
+    ['cursor=', 'cursor'], ['cursor=x', 'cursor'],
+    ['cursor=AAAAAAAAAAAA', 'cursor'],
+    ['cursor=' . substr($page->{cursor}, 1), 'cursor'], ['bot=main', 'bot'];
+
+# HEAD, and who may ask
+
+$answer = $nginx->get($logs, %as);
+my $head = $nginx->head($logs, %as);
+is $head->status, 200, 'HEAD';
+is $head->header('Content-Length'), length $answer->text,
+    'has the length of GET';
+is $answer->header('Content-Type'), 'application/json', 'JSON';
+is $answer->header('Cache-Control'), 'no-store', 'not to be cached';
+
+for my $path ($logs, "$logs/actors", "$logs/export", "$logs/stream") {
+    is $nginx->get($path)->status, 401, "no token: $path";
+    is $nginx->get($path, token => $nginx->token($other))->status, 403,
+        'of another server';
+    is $nginx->get($path, token => $nginx->token($server, kind => 'basic'))
+        ->status, 403, 'a Basic one';
+    is $nginx->post($path, %as)->status, 405, 'POST';
+    is $nginx->get($path, token => $nginx->sign($nginx->claims($server)))
+        ->status, 401, 'a token that lives no more';
+    $nginx->sql('update token set revoked_at = now()
+        where guild_id in (?, ?) and permissions = 2', $server, $other);
+}
+
+# the window
+
+record({ type => 2, timestamp => $now - 7_200_000 },
+    { type => 2, timestamp => $now - 3_000_000 });
+is page('type=2')->{total}, 2, 'Pro reads 30 days';
+for my $plan (qw(free pro_lite)) {
+    $nginx->operator('PUT', "/servers/$server", { plan => $plan });
+    my $page = page('type=2');
+    is_deeply [@$page{qw(total retentionMs walled)}],
+        [1, 3_600_000, JSON::PP::false], "$plan: one hour";
+    $page = page('type=2&after=' . ($now - 3_700_000));
+    is_deeply [@$page{qw(total walled)}], [1, JSON::PP::true],
+        'asking for more is walled';
+    $page = page('type=2&after=' . ($now - 3_500_000));
+    is_deeply [@$page{qw(total walled)}], [1, JSON::PP::false],
+        'asking for less is not';
+}
+
+# actors
+
+$nginx->operator('PUT', "/servers/$server", { plan => 'pro' });
+record({ executor => { id => '1', name => 'old' }, timestamp => $now - 5000 },
+    { executor => { id => '1', name => 'new' }, timestamp => $now - 4000 },
+    { executor => { id => '2', name => '"' }, timestamp => $now - 4500 });
+my %actor = map { $_->{id} => $_->{name} }
+    @{ $nginx->get("$logs/actors", %as)->json->{actors} };
+is_deeply { map { $_ => $actor{$_} } 1, 2 }, { 1 => 'new', 2 => '"' },
+    'actors, by their last names';
+is_deeply $nginx->get("$logs/actors?bot=pro", %as)->json, { actors => [] },
+    'none at the Pro bot';
+
+done_testing;

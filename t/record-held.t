@@ -1,0 +1,58 @@
+# Active ignore from end to end: a request hides what comes after it, and what
+# came up to 3 s before it, so that a bot may say it late; nothing else.
+
+use lib 't/lib';
+use Guildlog;
+
+my $nginx  = Guildlog->new;
+my $server = $nginx->server;
+my $token  = $nginx->token($server);
+my $basic  = $nginx->token($server, kind => 'basic');
+my $at     = "/servers/$server";
+my $next   = 0;
+
+
+sub record {
+    my $answer = $nginx->operator('POST', "$at/logs", [
+        map { { event_id => 'e' . $next++, type => 5, %$_ } } @_ ]);
+    return $answer->json;
+}
+
+
+sub page {
+    return $nginx->get("$at/logs?type=5&type=39", token => $token)->json;
+}
+
+
+sub ignore {
+    my ($who, %more) = @_;
+    return $nginx->post("$at/active/ignore/executors", token => $basic,
+        json => { id => $who, %more })->status;
+}
+
+
+$nginx->patch("$at/config/logging/channels", token => $token,
+    json => { main_channel => '1' });
+$nginx->patch("$at/config/logging/settings", token => $token,
+    json => { active_ignore => \1 });
+
+is record({ executor => { id => '7' } }, { executor => { id => '8' } })
+    ->{recorded}, 2, 'two entries';
+is_deeply [map { $_->{delivery}{reason} } @{ page()->{entries} }],
+    ['held', 'held'], 'are held';
+is ignore('7'), 200, 'a request comes late';
+is_deeply [map { $_->{executor}{id} } @{ page()->{entries} }], ['8'],
+    'and takes its own back';
+is page()->{total}, 1, 'from the count too';
+wait_for { page()->{entries}[0]{delivery}{reason} eq 'queued' } 10;
+is ignore('8'), 200, 'what is held no more';
+is page()->{total}, 1, 'stays';
+
+is ignore('9', count => 2, time => 60), 200, 'a request comes first';
+my $answer = record(map { { executor => { id => '9' } } } 1 .. 5);
+is_deeply $answer->{dropped}, { active_ignore => 2 }, 'and hides two';
+is $answer->{recorded}, 3, 'of five';
+is_deeply record({ type => 39, executor => { id => '9' } })->{dropped}, {},
+    'but no ban';
+
+done_testing;

@@ -1,0 +1,260 @@
+# The operator's way in: entries as a JSON array or NDJSON, for one server or
+# for many. "One bad entry does not sink the batch, it is reported by index";
+# "the same one twice in 24 h is stored once".
+
+use lib 't/lib';
+use Guildlog;
+
+my $nginx  = Guildlog->new;
+my $server = $nginx->server;
+my $other  = $nginx->server;
+my $now    = int(time * 1000);
+my $next   = 0;
+
+
+sub entry {
+    return { event_id => 'e' . $next++, type => 5, @_ };
+}
+
+
+sub line {
+    return json->encode(entry(@_));
+}
+
+
+sub send_text {
+    my ($path, $type, $text) = @_;
+
+    return Guildlog::Client->new(unix => $nginx->{operator})->request('POST',
+        $path, body => $text, headers => ['Content-Type', $type]);
+}
+
+
+sub record {
+    return $nginx->operator('POST', "/servers/$server/logs", [@_]);
+}
+
+
+# the error of an entry with these fields, or what else came of it
+sub fate {
+    my $answer = record(entry(@_))->json;
+    return $answer->{errors}[0]{error} // ($answer->{recorded}
+        ? 'recorded' : (keys %{ $answer->{dropped} })[0]);
+}
+
+
+# the forms
+
+my $answer = record(entry(content => 'Ünï'), entry(), entry(type => 7));
+is $answer->status, 200, 'an array';
+is $answer->header('Content-Type'), 'application/json', '... is answered';
+is_deeply { %{ $answer->json }, ids => 0 }, { recorded => 3, duplicates => 0,
+    dropped => {}, errors => [], ids => 0 }, '... with what became of it';
+my @ids = @{ $answer->json->{ids} };
+is_deeply [map { scalar $nginx->sql(
+    'select type from log_entry where id = ?', $_) } @ids], [5, 5, 7],
+    '... and an id for each, in order';
+like $nginx->sql('select doc from log_entry where id = ?', $ids[0]),
+    qr/"content":"Ünï"/, 'text is stored as it came';
+
+my @lines = map { line() } 1 .. 3;
+my $at = "/servers/$server/logs";
+for my $form (
+    ['lines', 'application/x-ndjson', join("\n", @lines)],
+    ['lines that end', 'application/x-ndjson; charset=utf-8',
+        join('', map { "$_\n" } map { line() } 1 .. 3)],
+    ['blank ones', 'application/x-ndjson',
+        join("\r\n\n \t\n", map { line() } 1 .. 3)],
+    ['under another name', 'application/json',
+        join("\n", map { line() } 1 .. 3)],
+) {
+    my ($name, @form) = @$form;
+    is send_text($at, @form)->json->{recorded}, 3, "NDJSON: $name";
+}
+
+$answer = send_text($at, 'application/x-ndjson',
+    join "\n", line(), '{"broken', line(), '[]', '5',
+    '{"event_id": "a", "event_id": "b", "type": 5}', line());
+is $answer->json->{recorded}, 3, 'a line that is no JSON is a bad entry';
+is_deeply [map { $_->{index} } @{ $answer->json->{errors} }], [1, 3, 4, 5],
+    '... at its place';
+is_deeply [map { defined ? 1 : 0 } @{ $answer->json->{ids} }],
+    [1, 0, 1, 0, 0, 0, 1], '... without an id';
+like $answer->json->{errors}[3]{error}, qr/^event_id: given twice$/,
+    'a field that is given twice is one';
+is send_text($at, 'application/x-ndjson', "\n \n")->json->{recorded}, 0,
+    'no lines, no entries';
+is_deeply $nginx->operator('POST', $at, [])->json, { recorded => 0,
+    duplicates => 0, dropped => {}, errors => [], ids => [] },
+    'an empty array';
+
+for my $bad (
+    ['nothing', 'application/json', '', 400],
+    ['text', 'text/plain', '[]', 415],
+    ['a broken array', 'application/json', '[{"event_id": "x"', 400],
+    ['a string', 'application/json', '"x"', 400],
+    ['a field twice', 'application/json',
+        '[{"event_id": "x", "event_id": "y", "type": 5}]', 400],
+    ['too deep', 'application/json', '[' x 20 . ']' x 20, 400],
+    ['no UTF-8', 'application/json', "[{\"event_id\": \"\xff\"}]", 400],
+    ['1001 entries', 'application/json',
+        '[' . join(',', map { line() } 1 .. 1001) . ']', 400],
+    ['1001 lines', 'application/x-ndjson',
+        join("\n", map { line() } 1 .. 1001), 400],
+    ['9 MB', 'application/json', '[' . ' ' x 9_000_000 . ']', 413],
+) {
+    my ($name, $type, $text, $status) = @$bad;
+    is send_text($at, $type, $text)->status, $status, "$name: $status";
+}
+is record(map { entry() } 1 .. 1000)->json->{recorded}, 1000, '1000 entries';
+
+
+# what an entry may be
+
+for my $rule (
+    ['event_id: must be 1 to 64 characters long', event_id => ''],
+    ['event_id: must be 1 to 64 characters long', event_id => 'x' x 65],
+    ['event_id: must be a string', event_id => undef],
+    ['type: must be an integer from 0 to 101', type => 102],
+    ['type: must be an integer from 0 to 101', type => '5'],
+    ['recorded', type => 101],
+    ['timestamp: must be within the last 30 days and at most 60 s ahead',
+        timestamp => $now + 70_000],
+    ['timestamp: must be within the last 30 days and at most 60 s ahead',
+        timestamp => $now - 30 * 86_400_000 - 1000],
+    ['recorded', timestamp => $now + 50_000],
+    ['recorded', timestamp => $now - 30 * 86_400_000 + 60_000],
+    ['timestamp: must be an integer from 0 to 9007199254740991',
+        timestamp => 1.5],
+    ['colour: unknown field', colour => 1],
+    ['server: unknown field', server => $server],
+    ['executor: must be an object', executor => '1'],
+    ['executor.id: is required', executor => { name => 'x' }],
+    ['executor.id: must be a string of 1 to 20 digits, '
+        . 'from 0 to 9223372036854775807', executor => { id => 'x' }],
+    ['executor.nick: unknown field', executor => { id => '1', nick => 1 }],
+    ['recorded', executor => { id => '0', name => 'API' }],
+    ['executor.bot: must be true or false',
+        executor => { id => '1', bot => 1 }],
+    ['target.roles[1]: must be a string of 1 to 20 digits, '
+        . 'from 1 to 9223372036854775807',
+        target => { id => '1', roles => ['1', 'x'] }],
+    ['channel.id: must be a string of 1 to 20 digits, '
+        . 'from 1 to 9223372036854775807',
+        channel => { id => '9223372036854775808' }],
+    ['recorded', channel => { id => '9223372036854775807', name => '',
+        parent => '1', category => '2' }],
+    ['executor.name: must be at most 100 characters long',
+        executor => { id => '1', name => 'ü' x 101 }],
+    ['recorded', executor => { id => '1', name => 'ü' x 100 }],
+    ['role: must be at most 100 characters long', role => 'x' x 101],
+    ['reason: must be at most 512 characters long', reason => 'x' x 513],
+    ['recorded', reason => '日' x 512],
+    ['content: must be at most 4000 characters long', content => 'x' x 4001],
+    ['recorded', content => '😀' x 4000],
+    ['messages: must be an array', messages => {}],
+    ['messages[1]: must be an object', messages => [{}, 1]],
+    ['messages[3].content: must be at most 4000 characters long',
+        messages => [{}, {}, {}, { content => 'x' x 4001 }]],
+    ['messages[0].attachments[1].name: must be a string',
+        messages => [{ attachments => [{}, { name => 1 }] }]],
+    ['messages[0].attachments[0].url: unknown field',
+        messages => [{ attachments => [{ url => 'x' }] }]],
+    ['recorded', messages => [map { {} } 1 .. 150]],
+    ['emoji.animated: must be true or false', emoji => { animated => 'x' }],
+    ['recorded', emoji => { id => undef, name => '👍' }],
+    ['entry: must be at most 65536 bytes',
+        messages => [map { { content => 'x' x 3900 } } 1 .. 17]],
+    ['recorded', messages => [map { { content => 'x' x 3900 } } 1 .. 16]],
+    ['recorded', map { $_ => undef } qw(timestamp executor target channel role
+        name reason count content contentAfter messages emoji action value
+        proxied)],
+) {
+    my ($expected, @fields) = @$rule;
+    is fate(@fields), $expected, "$fields[0]: $expected";
+}
+is_deeply send_text($at, 'application/json', '[' . join(',', line(),
+        '{"event_id": "a", "type": 5, "count": 99999999999999999999}',
+        '{"event_id": "\u0000", "type": 5}', line()) . ']')->json->{errors},
+    [{ index => 1, error => 'count: the number is out of range' },
+     { index => 2, error => 'event_id: must not contain NUL' }],
+    'what cannot be a value';
+is_deeply record(entry(), 5, entry())->json->{errors},
+    [{ index => 1, error => 'entry: must be a JSON object' }],
+    'an entry that is no object';
+is record({ type => 5 })->json->{errors}[0]{error}, 'event_id: is required',
+    'what is required';
+
+
+# the same event
+
+my $same = entry();
+my $first = record($same)->json->{ids}[0];
+$answer = record($same, entry(), $same)->json;
+is $answer->{duplicates}, 2, 'the same event is not stored again';
+is_deeply [@{ $answer->{ids} }[0, 2]], [$first, $first],
+    '... and answers with its id';
+
+my @pids;
+for my $n (1 .. 4) {
+    my $pid = fork // die "fork: $!";
+    next if push(@pids, $pid) && $pid;
+    record(map { { event_id => "at-once-$_", type => 5 } } 1 .. 100);
+    POSIX::_exit(0);
+}
+waitpid $_, 0 for @pids;
+is $nginx->sql(q{select count(*) from log_event where guild_id = ?
+    and event_id like 'at-once-%'}, $server), 100,
+    'nor when it is sent four times at once';
+
+
+# rules and counts
+
+is fate(executor => { id => '1', bot => \1 }), 'bot_executor',
+    'a rule drops an entry';
+$answer = record(entry(executor => { id => '1', bot => \1 }),
+    entry(target => { id => '1', bot => \1 }), entry())->json;
+is_deeply $answer->{dropped}, { bot_executor => 1, bot_target => 1 },
+    '... and is named';
+
+
+# the Pro bot
+
+is $nginx->operator('POST', "$at?bot=pro", [entry()])->json->{recorded}, 1,
+    'bot=pro';
+is $nginx->sql('select count(*) from log_entry where guild_id = ? and bot = 1',
+    $server), 1, '... is another bot';
+is $nginx->operator('POST', "$at?bot=main", [])->status, 400,
+    '... and the only one that is named';
+
+
+# many servers
+
+$answer = $nginx->operator('POST', '/logs', [
+    entry(server => $other), entry(server => $server),
+    entry(server => $server, bot => 'pro'), entry(),
+    entry(server => '100000000000000001'), entry(server => '1'),
+    entry(server => $other, executor => { id => '1', bot => \1 }),
+    entry(server => $other, bot => 'other'),
+]);
+is $answer->status, 200, 'entries of many servers';
+is $answer->json->{recorded}, 3, '... are recorded';
+is_deeply $answer->json->{dropped}, { bot_executor => 1 }, '... or dropped';
+is_deeply { map { $_->{index} => $_->{error} } @{ $answer->json->{errors} } },
+    { 3 => 'server: is required', 4 => 'server: unknown',
+      5 => 'server: must be a string of 1 to 20 digits, '
+          . 'from 10000000000000000 to 9223372036854775807',
+      7 => 'bot: must be one of main, pro' }, '... or bad, by their place';
+is $nginx->sql('select guild_id from log_entry where id = ?',
+    $answer->json->{ids}[0]), $other, '... each with its server';
+is $nginx->operator('POST', '/servers/100000000000000001/logs',
+    [entry()])->status, 404, 'a server that nobody put';
+is $nginx->operator('GET', '/logs')->status, 405, 'it is only written to';
+
+my $status = $nginx->get('/status', raw_path => 1)->json;
+ok $status->{entries_total}{bot_executor} >= 3
+    && $status->{entries_total}{duplicate} >= 302
+    && $status->{entries_total}{recorded} > 1000,
+    'the status page counts what became of entries';
+
+done_testing;

@@ -1,0 +1,226 @@
+
+/*
+ * Links ngx_guildlog_csv.c and ngx_guildlog_json.c.
+ *
+ * "CSV columns in order … RFC 4180 with a header row, UTF-8, CRLF; a cell a
+ * spreadsheet would run as a formula gets a leading apostrophe."
+ */
+
+#include "ngx_guildlog_csv.h"
+#include "tap.h"
+
+
+typedef struct {
+    const char  *doc;
+    const char  *row;      /* without its line end */
+} case_t;
+
+
+#define HEAD      "\"id\":\"9\",\"type\":5,\"timestamp\":1700000000007"
+#define FRONT     "2023-11-14T22:13:20.007Z,9,5,Name 5,"
+#define BACK      ",delivered,"
+
+static const case_t  cases[] = {
+
+    { HEAD, FRONT "Title 5,,,,,,,,,,,," BACK },
+
+    { HEAD ",\"executor\":{\"id\":\"1\",\"name\":\"Al\"},"
+      "\"target\":{\"id\":\"2\",\"name\":\"Bo\"},"
+      "\"channel\":{\"id\":\"3\",\"name\":\"c\"},\"role\":\"r\","
+      "\"name\":\"n\",\"reason\":\"why\",\"count\":-4,\"content\":\"a\","
+      "\"contentAfter\":\"b\"",
+      FRONT "Title 5: Bo by Al in c,1,Al,2,Bo,3,c,r,n,why,-4,a,b" BACK },
+
+    /* what the summary is about, where there is no target */
+
+    { HEAD ",\"role\":\"r\",\"name\":\"n\"",
+      FRONT "Title 5: r,,,,,,,r,n,,,," BACK },
+    { HEAD ",\"name\":\"n\"", FRONT "Title 5: n,,,,,,,,n,,,," BACK },
+    { HEAD ",\"executor\":{\"id\":\"1\",\"name\":\"\"},\"target\":null",
+      FRONT "Title 5 by 1,1,,,,,,,,,,," BACK },
+
+    /* RFC 4180 */
+
+    { HEAD ",\"content\":\"a,b\"", FRONT "Title 5,,,,,,,,,,,\"a,b\"," BACK },
+    { HEAD ",\"content\":\"\\\"\"", FRONT "Title 5,,,,,,,,,,,\"\"\"\"," BACK },
+    { HEAD ",\"content\":\"a\\r\\nb\"",
+      FRONT "Title 5,,,,,,,,,,,\"a\r\nb\"," BACK },
+    { HEAD ",\"content\":\" a \"", FRONT "Title 5,,,,,,,,,,, a ," BACK },
+    { HEAD ",\"content\":\"\\u00e4\\ud83d\\ude00\\t\"",
+      FRONT "Title 5,,,,,,,,,,,\xc3\xa4\xf0\x9f\x98\x80\t," BACK },
+    { HEAD ",\"name\":\"x,\\\"y\\\"\"",
+      FRONT "\"Title 5: x,\"\"y\"\"\",,,,,,,,\"x,\"\"y\"\"\",,,," BACK },
+
+    /* formulas */
+
+    { HEAD ",\"content\":\"=1\"", FRONT "Title 5,,,,,,,,,,,'=1," BACK },
+    { HEAD ",\"content\":\"+1\"", FRONT "Title 5,,,,,,,,,,,'+1," BACK },
+    { HEAD ",\"content\":\"-1\"", FRONT "Title 5,,,,,,,,,,,'-1," BACK },
+    { HEAD ",\"content\":\"@a\"", FRONT "Title 5,,,,,,,,,,,'@a," BACK },
+    { HEAD ",\"content\":\"\\t=\"", FRONT "Title 5,,,,,,,,,,,'\t=," BACK },
+    { HEAD ",\"content\":\"\\r=\"",
+      FRONT "Title 5,,,,,,,,,,,\"'\r=\"," BACK },
+    { HEAD ",\"content\":\"=a,b\"",
+      FRONT "Title 5,,,,,,,,,,,\"'=a,b\"," BACK },
+    { HEAD ",\"content\":\"\xef\xbc\x9d" "1\"",
+      FRONT "Title 5,,,,,,,,,,,'\xef\xbc\x9d" "1," BACK },
+    { HEAD ",\"content\":\"a=1\"", FRONT "Title 5,,,,,,,,,,,a=1," BACK },
+    { HEAD ",\"executor\":{\"id\":\"1\",\"name\":\"=Al\"}",
+      FRONT "Title 5 by =Al,1,'=Al,,,,,,,,,," BACK }
+};
+
+
+static ngx_guildlog_csv_t  csv;
+
+
+static ngx_str_t
+titles(ngx_pool_t *pool, ngx_uint_t n)
+{
+    u_char      *p;
+    ngx_str_t    head;
+    ngx_uint_t   i, list;
+
+    static const char  *lists[] = { "Name", "Title" };
+    static const char  *keys[] = { "\"names\":[", "],\"titles\":[" };
+
+    head.data = ngx_palloc(pool, 8192);
+    p = head.data;
+    *p++ = '{';
+
+    for (list = 0; list < 2; list++) {
+        p = ngx_sprintf(p, "%s", keys[list]);
+
+        for (i = 0; i < n; i++) {
+            p = ngx_sprintf(p, "%s\"%s %ui\"", i ? "," : "", lists[list], i);
+        }
+    }
+
+    p = ngx_sprintf(p, "],\"subject\":\": \",\"executor\":\" by \","
+                       "\"channel\":\" in \"}");
+    head.len = p - head.data;
+
+    return head;
+}
+
+
+static void
+test_rows(ngx_pool_t *pool)
+{
+    size_t      size;
+    u_char     *dst, *end;
+    ngx_str_t   doc, status, reason, row;
+    ngx_uint_t  i;
+    char        want[1024];
+
+    status = tap_str("delivered");
+    ngx_str_null(&reason);
+
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        doc.data = ngx_palloc(pool, 1024);
+        doc.len = ngx_sprintf(doc.data, "{%s", cases[i].doc) - doc.data;
+
+        size = ngx_guildlog_csv_size(&csv, &doc);
+        dst = malloc(size);
+
+        end = ngx_guildlog_csv_row(&csv, dst, &doc, &status, &reason);
+
+        row.data = dst;
+        row.len = end ? end - dst : 0;
+
+        snprintf(want, sizeof(want), "%s\r\n", cases[i].row);
+        tap_is_str(&row, want, cases[i].doc);
+        tap_ok(row.len <= size, "in its room");
+
+        free(dst);
+    }
+}
+
+
+/* all that can grow does: quotes, in all that stands twice */
+
+static void
+test_room(ngx_pool_t *pool)
+{
+    size_t      size;
+    u_char     *p, *dst, *end;
+    ngx_str_t   doc, status, reason;
+    ngx_uint_t  i;
+
+    doc.data = ngx_palloc(pool, 65536);
+    p = ngx_sprintf(doc.data, "{" HEAD ",\"target\":{\"id\":\"1\",\"name\":\"=");
+
+    for (i = 0; i < 10000; i++) {
+        *p++ = '\\';
+        *p++ = '"';
+    }
+
+    p = ngx_sprintf(p, "\"}");
+    doc.len = p - doc.data;
+
+    status = tap_str("delivered");
+    reason = tap_str("a reason far longer than any reason ought to be");
+
+    size = ngx_guildlog_csv_size(&csv, &doc);
+    dst = malloc(size);
+
+    end = ngx_guildlog_csv_row(&csv, dst, &doc, &status, &reason);
+
+    tap_ok(end && (size_t) (end - dst) <= size, "quotes fit");
+
+    free(dst);
+}
+
+
+static void
+test_broken(ngx_pool_t *pool)
+{
+    u_char      *dst;
+    ngx_str_t    doc, text;
+    ngx_uint_t   i;
+
+    static const char  *bad[] = {
+        "", "[1", "{\"type\":102", "{\"type\":-1", "{\"type\":5,",
+        "{\"type\":5,\"content\":\"\xff\""
+    };
+
+    text = tap_str("delivered");
+
+    for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        doc = tap_str(bad[i]);
+        dst = malloc(ngx_guildlog_csv_size(&csv, &doc));
+
+        tap_ok(ngx_guildlog_csv_row(&csv, dst, &doc, &text, &text) == NULL,
+               "no entry: %s", bad[i]);
+
+        free(dst);
+    }
+}
+
+
+int
+main(void)
+{
+    ngx_str_t    head;
+    ngx_pool_t  *pool;
+
+    tap_start();
+
+    pool = ngx_create_pool(65536, &tap_log);
+
+    head = titles(pool, 101);
+    tap_is(ngx_guildlog_csv_init(&csv, pool, &head), NGX_DECLINED,
+           "a title is missing");
+    head = tap_str("[]");
+    tap_is(ngx_guildlog_csv_init(&csv, pool, &head), NGX_DECLINED, "no titles");
+
+    head = titles(pool, 102);
+    tap_is(ngx_guildlog_csv_init(&csv, pool, &head), NGX_OK, "titles");
+
+    test_rows(pool);
+    test_room(pool);
+    test_broken(pool);
+
+    ngx_destroy_pool(pool);
+
+    return tap_done();
+}

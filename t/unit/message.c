@@ -1,0 +1,1048 @@
+
+/*
+ * Links ngx_guildlog_message.c, ngx_guildlog_message_body.c,
+ * ngx_guildlog_message_parts.c, ngx_guildlog_text.c, ngx_guildlog_json.c,
+ * ngx_guildlog_titles.c, ngx_guildlog_titles_en.c,
+ * ngx_guildlog_titles_west.c, ngx_guildlog_titles_east.c and
+ * ngx_guildlog_titles_asia.c.
+ *
+ * Whatever an entry holds, its message is one that the platform takes, and
+ * nothing in it is rendered, mentions anybody or becomes a link that we did
+ * not write.  Entries are packed in order, and a retry has the same bytes.
+ */
+
+#include "ngx_guildlog_json.h"
+#include "ngx_guildlog_message.h"
+#include "ngx_guildlog_text.h"
+#include "tap.h"
+
+
+#define ROUNDS    250
+#define ENTRIES   14
+#define DOC       (1 << 16)
+#define CONTENT   4000
+
+
+static uint64_t     seed;
+static ngx_pool_t  *pool;
+
+
+/* what hostile entries are made of; none of the ids is one of theirs */
+
+static const char  *pieces[] = {
+    "@everyone", "@here", "<@4242424242>", "<@!4242424242>", "<@&4242424242>",
+    "<#4242424242>", "<:evil:4242424242>", "<a:evil:4242424242>",
+    "</evil:4242424242>", "<t:4242424242:R>", "https://evil.example/x",
+    "http://\u200bevil.example", "discord.gg/evil", "discord.\u200bgg/evil",
+    "[text](https://evil.example)", "||", "|", "```", "``", "`", "```c\nx```",
+    "**", "*", "__", "_", "~~", "\\", "\\\\", "\\|", "> ", ">>> ", "# ", "-# ",
+    "- ", "1. ", "\n", "\r\n", "\n\n\n\n", "\t", " ", "   ", "\u2026",
+    "\u202e", "\u202a", "\u2066", "\u2069", "\u200b", "\u200c", "\u200d",
+    "\u200e", "\u200f", "\u061c", "\ufeff", "\u00ad", "\u2028", "\u2029",
+    "\u3000", "\u00a0", "\u2800", "\u3164", "\ufe0f", "\x01", "\x1b", "\x7f",
+    "\U000e0041", "\U0001f600", "\U0010ffff", "\U0001f469\u200d\U0001f4bb",
+    "e\u0301", "\u05d0\u05d1", "\u0627\u0644", "\u4e2d\u6587", "word", "a", "9",
+    "\"", "{", "}", "'", "@", "<", ":", "&", "-#", "#"
+};
+
+#define PIECES  (sizeof(pieces) / sizeof(pieces[0]))
+
+
+/* neither in what the platform renders, nor in the label of a button */
+
+static const char  *never_sent[] = {
+    "@everyone", "@here", "<@4242424242", "<@!4", "<@&4", "\u202e", "\u202a",
+    "\u2066", "\u2069", "\u200e", "\u200f", "\u061c", "\ufeff", "\u00ad",
+    "\u2028", "\u2029", "\u2800", "\u3164", "\U000e0041", "\x7f", "\\u00"
+};
+
+static const char  *never_rendered[] = {
+    "<#4242424242", "<:evil", "<a:evil", "<t:4242424242", "evil.example",
+    "discord.gg", "```"
+};
+
+#define NEVER_SENT      (sizeof(never_sent) / sizeof(never_sent[0]))
+#define NEVER_RENDERED  (sizeof(never_rendered) / sizeof(never_rendered[0]))
+
+
+static ngx_uint_t
+has(const ngx_str_t *body, const char *text)
+{
+    return memmem(body->data, body->len, text, strlen(text)) != NULL;
+}
+
+
+static ngx_uint_t
+draw(ngx_uint_t n)
+{
+    seed = seed * 6364136223846793005ULL + 1442695040888963407ULL;
+
+    return (ngx_uint_t) ((seed >> 33) % n);
+}
+
+
+/* of at most so many code points; now and then as long as it may be */
+
+static json_t *
+hostile(ngx_uint_t max)
+{
+    static char  text[4 * CONTENT + 1];
+
+    size_t       len;
+    ngx_uint_t   n, only;
+    const char  *piece;
+
+    if (draw(6) == 0) {
+        return draw(2) ? json_null() : json_string("");
+    }
+
+    if (draw(3)) {
+        max = draw(max);
+    }
+
+    only = draw(5) ? PIECES : draw(PIECES);
+    len = 0;
+
+    for ( ;; ) {
+        piece = pieces[only < PIECES ? only : draw(PIECES)];
+        n = ngx_guildlog_json_length((u_char *) piece, strlen(piece));
+
+        if (n > max) {
+            break;
+        }
+
+        max -= n;
+        memcpy(text + len, piece, strlen(piece));
+        len += strlen(piece);
+    }
+
+    return json_stringn(text, len);
+}
+
+
+static json_t *
+named(void)
+{
+    char  id[32];
+
+    if (draw(4) == 0) {
+        return json_null();
+    }
+
+    snprintf(id, sizeof(id), "%u%09u", (unsigned) draw(8) + 5,
+             (unsigned) draw(1000000000));
+
+    return json_pack("{s:s,s:o}", "id", draw(8) ? id : "0",
+                     "name", hostile(100));
+}
+
+
+static json_t *
+messages(void)
+{
+    json_t      *list, *message, *files;
+    ngx_uint_t   n, i;
+
+    static const ngx_uint_t  sizes[] = { 0, 0, 1, 1, 2, 5, 100 };
+
+    list = json_array();
+
+    for (n = sizes[draw(7)]; n; n--) {
+        files = json_array();
+
+        for (i = draw(4) ? 0 : draw(11); i; i--) {
+            json_array_append_new(files,
+                json_pack("{s:o,s:I}", "name", hostile(100), "size",
+                          (json_int_t) draw(1 << 30) << draw(30)));
+        }
+
+        message = json_pack("{s:s,s:o,s:s,s:o}", "id", "8000000001",
+                            "content", hostile(draw(4) ? 50 : CONTENT),
+                            "authorId", draw(4) ? "7000000001" : "none",
+                            "attachments", files);
+        json_array_append_new(list, message);
+    }
+
+    return list;
+}
+
+
+/* no longer than an entry may be, as the store writes it */
+
+static void
+entry(ngx_guildlog_message_entry_t *e, ngx_uint_t id)
+{
+    char    *text, number[32];
+    json_t  *json;
+
+    static const json_int_t  times[] = {
+        1754000000123, 0, -1, INT64_MAX, INT64_MIN, 253402300799999
+    };
+
+    for ( ;; ) {
+        snprintf(number, sizeof(number), "9%018u", (unsigned) id);
+
+        json = json_pack("{s:s,s:i,s:I,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,"
+                         "s:o,s:o,s:o,s:o,s:o}",
+                         "id", number, "type", (int) draw(102),
+                         "timestamp", times[draw(4) ? 0 : draw(6)],
+                         "executor", named(), "target", named(),
+                         "channel", named(), "role", hostile(100),
+                         "name", hostile(100), "reason", hostile(600),
+                         "count", draw(2) ? json_integer(INT64_MIN)
+                                          : json_null(),
+                         "content", hostile(CONTENT),
+                         "contentAfter", hostile(CONTENT),
+                         "messages", messages(),
+                         "messagesTruncated", draw(2) ? json_integer(INT64_MAX)
+                                                      : json_null(),
+                         "emoji", draw(2) ? named() : json_null(),
+                         "action", hostile(512), "value", hostile(512));
+
+        text = json_dumps(json, JSON_COMPACT);
+        json_decref(json);
+
+        if (strlen(text) < DOC) {
+            break;
+        }
+
+        free(text);
+    }
+
+    e->doc.len = strlen(text) - 1;
+    e->doc.data = ngx_pnalloc(pool, e->doc.len);
+    memcpy(e->doc.data, text, e->doc.len);
+    free(text);
+}
+
+
+static void
+conf(ngx_guildlog_message_conf_t *c)
+{
+    ngx_memzero(c, sizeof(ngx_guildlog_message_conf_t));
+
+    c->format = draw(4);
+    c->color = draw(2) ? -1 : (ngx_int_t) draw(0x1000000);
+    c->spoilers = draw(2);
+    c->locale = draw(19);
+    c->buttons = draw(3) ? 0 : draw(8);
+    c->guild = tap_str("123456789012345678");
+}
+
+
+/* as the platform counts: UTF-16 units, without the blanks around */
+
+static ngx_uint_t
+units(const char *s)
+{
+    ngx_uint_t   n, trailing;
+    ngx_uint_t   started;
+
+    n = 0;
+    trailing = 0;
+    started = 0;
+
+    for ( /* void */ ; *s; s++) {
+        if ((*s & 0xc0) == 0x80) {
+            continue;
+        }
+
+        if (*s == ' ' || *s == '\n') {
+            n += started;
+            trailing += started;
+            continue;
+        }
+
+        started = 1;
+        trailing = 0;
+        n += ((u_char) *s >= 0xf0) ? 2 : 1;
+    }
+
+    return n - trailing;
+}
+
+
+static ngx_uint_t
+fits(json_t *object, const char *key, ngx_uint_t max, ngx_uint_t *sum)
+{
+    json_t      *value;
+    ngx_uint_t   n;
+
+    value = json_object_get(object, key);
+
+    if (value == NULL) {
+        return 1;
+    }
+
+    n = units(json_string_value(value));
+    *sum += n;
+
+    return n >= 1 && n <= max;
+}
+
+
+/* "<", what may stand in it, ">": of ours; the length, 0: it is none */
+
+static size_t
+markup(const char *s)
+{
+    size_t  n;
+
+    static const char  *begins[] = { "<@", "<#", "<t:", "<:", "<a:" };
+
+    for (n = 0; n < 5; n++) {
+        if (strncmp(s, begins[n], strlen(begins[n])) == 0) {
+            break;
+        }
+    }
+
+    if (n == 5) {
+        return 0;
+    }
+
+    n = strlen(begins[n]);
+    n += strspn(s + n, "abcdefghijklmnopqrstuvwxyz0123456789_:F");
+
+    return s[n] == '>' ? n + 1 : 0;
+}
+
+
+/*
+ * What is not behind a backslash is ours: "**", "`id`", mentions, in plain
+ * text the "> " of quotes and the "-# " of the last line, and "||" in pairs.
+ */
+
+static ngx_uint_t
+harmless(const char *s, ngx_uint_t spoilers, ngx_uint_t plain)
+{
+    size_t       n;
+    ngx_uint_t   marks, line;
+    const char  *p;
+
+    marks = 0;
+    line = 1;
+
+    for (p = s; *p; p += n) {
+        n = 1;
+
+        switch (*p) {
+
+        case '\\':
+            n = (p[1] && strchr("\\*_~|`<>[]:#-.", p[1])) ? 2 : 0;
+            break;
+
+        case '*':
+            n = (p[1] == '*') ? 2 : 0;
+            break;
+
+        case '|':
+            n = (p[1] == '|' && spoilers) ? 2 : 0;
+            marks++;
+            break;
+
+        case '`':
+            n = 1 + strspn(p + 1, "0123456789");
+            n = (n > 1 && p[n] == '`') ? n + 1 : 0;
+            break;
+
+        case '<':
+            n = markup(p);
+            break;
+
+        case '>':
+            n = line && plain && p[1] == ' ' ? 2 : 0;
+            break;
+
+        case '-':
+            n = (!line || (p[1] >= '0' && p[1] <= '9')) ? 1
+                : (plain && strncmp(p, "-# 9", 4) == 0) ? 4 : 0;
+            break;
+
+        case '#':
+        case '~':
+        case '_':
+        case '[':
+        case ']':
+            n = 0;
+            break;
+        }
+
+        if (n == 0) {
+            printf("# at %s\n", p);
+            return 0;
+        }
+
+        line = (p[n - 1] == '\n' || (line && *p == '>'));
+    }
+
+    return marks % 2 == 0;
+}
+
+
+static ngx_uint_t
+quiet(json_t *body)
+{
+    json_t      *mentions;
+    ngx_uint_t   ok;
+
+    mentions = json_pack("{s:[]}", "parse");
+    ok = json_equal(json_object_get(body, "allowed_mentions"), mentions)
+         && json_integer_value(json_object_get(body, "flags")) == 4096;
+    json_decref(mentions);
+
+    return ok;
+}
+
+
+static ngx_uint_t
+valid_embed(json_t *embed, const ngx_guildlog_message_entry_t *e,
+    ngx_uint_t *sum)
+{
+    size_t       i;
+    json_t      *field, *fields;
+    ngx_uint_t   ok, spoilers;
+
+    spoilers = e->conf.spoilers;
+    fields = json_object_get(embed, "fields");
+
+    ok = fits(embed, "title", 256, sum)
+         && fits(embed, "description", 4096, sum)
+         && fits(json_object_get(embed, "footer"), "text", 2048, sum)
+         && (json_object_get(embed, "title") != NULL
+             || json_object_get(embed, "description") != NULL)
+         && json_array_size(fields) <= 25
+         && strlen(json_string_value(json_object_get(embed, "timestamp")))
+            == sizeof("1970-01-01T00:00:00.000Z") - 1
+         && json_integer_value(json_object_get(embed, "color")) >= 0
+         && json_integer_value(json_object_get(embed, "color")) <= 0xffffff;
+
+    if (json_object_get(embed, "description")) {
+        ok &= harmless(json_string_value(json_object_get(embed,
+                                                         "description")),
+                       spoilers, 0);
+    }
+
+    json_array_foreach(fields, i, field) {
+        ok &= json_object_size(field) == 3
+              && fits(field, "name", 256, sum)
+              && fits(field, "value", 1024, sum)
+              && harmless(json_string_value(json_object_get(field, "value")),
+                          spoilers, 0);
+    }
+
+    return ok;
+}
+
+
+static ngx_uint_t
+valid_buttons(json_t *body)
+{
+    size_t        i;
+    json_t       *rows, *row, *button;
+    ngx_uint_t    ok, sum;
+    const char   *url;
+
+    rows = json_object_get(body, "components");
+
+    if (rows == NULL) {
+        return 1;
+    }
+
+    row = json_array_get(rows, 0);
+    ok = json_array_size(rows) == 1
+         && json_integer_value(json_object_get(row, "type")) == 1;
+
+    row = json_object_get(row, "components");
+    ok &= json_array_size(row) >= 1 && json_array_size(row) <= 5;
+
+    json_array_foreach(row, i, button) {
+        url = json_string_value(json_object_get(button, "url"));
+
+        ok &= json_integer_value(json_object_get(button, "type")) == 2
+              && json_integer_value(json_object_get(button, "style")) == 5
+              && fits(button, "label", 80, &sum)
+              && strncmp(url, "https://", 8) == 0
+              && strlen(url) <= 512
+              && strspn(url, "abcdefghijklmnopqrstuvwxyz0123456789:/.")
+                 == strlen(url);
+    }
+
+    return ok;
+}
+
+
+/* the ids, each once and in order */
+
+static ngx_uint_t
+in_order(json_t *body, const ngx_guildlog_message_entry_t *e, ngx_uint_t n)
+{
+    char         id[32];
+    ngx_uint_t   i;
+    const char  *p, *text;
+
+    p = json_string_value(json_object_get(body, "content"));
+
+    for (i = 0; i < n; i++) {
+        snprintf(id, sizeof(id), "\n-# %.19s ", e[i].doc.data + 7);
+
+        if (p) {
+            p = strstr(p, id);
+
+            if (p++ == NULL) {
+                return 0;
+            }
+
+            continue;
+        }
+
+        id[23] = '\0';
+        text = json_string_value(json_object_get(json_object_get(
+                   json_array_get(json_object_get(body, "embeds"), i),
+                   "footer"), "text"));
+
+        if (text == NULL || strcmp(text, id + 4) != 0) {
+            return 0;
+        }
+    }
+
+    return p ? strstr(p, "\n-# 9") == NULL
+             : json_array_size(json_object_get(body, "embeds")) == n;
+}
+
+
+/* NULL: nothing is wrong */
+
+static const char *
+wrong(const ngx_str_t *text, const ngx_guildlog_message_entry_t *e,
+    ngx_uint_t packed)
+{
+    size_t       i;
+    u_char      *buttons;
+    json_t      *body, *embeds;
+    ngx_str_t    error, rendered;
+    ngx_uint_t   sum, spoilers;
+    const char  *content;
+
+    body = ngx_guildlog_json_parse(pool, text, &error);
+    embeds = json_object_get(body, "embeds");
+    content = json_string_value(json_object_get(body, "content"));
+
+    if (body == NULL) {
+        return "JSON";
+    }
+
+    for (i = 0; i < NEVER_SENT; i++) {
+        if (has(text, never_sent[i])) {
+            return never_sent[i];
+        }
+    }
+
+    rendered = *text;
+    buttons = memmem(text->data, text->len, ",\"components\":", 14);
+
+    if (buttons) {
+        rendered.len = buttons - text->data;
+    }
+
+    for (i = 0; i < NEVER_RENDERED; i++) {
+        if (has(&rendered, never_rendered[i])) {
+            return never_rendered[i];
+        }
+    }
+
+    if (!quiet(body)) {
+        return "mentions or flags";
+    }
+
+    if (!valid_buttons(body)) {
+        return "buttons";
+    }
+
+    if (!in_order(body, e, packed)) {
+        return "order";
+    }
+
+    if (json_object_get(body, "components") && packed > 1) {
+        return "buttons of many";
+    }
+
+    sum = 0;
+
+    if (content) {
+        for (i = 0, spoilers = 0; i < packed; i++) {
+            spoilers |= e[i].conf.spoilers;
+        }
+
+        return !fits(body, "content", 2000, &sum) ? "content"
+               : !harmless(content, spoilers, 1) ? "harm in content"
+               : embeds ? "embeds and content" : NULL;
+    }
+
+    if (json_array_size(embeds) < 1 || json_array_size(embeds) > 10) {
+        return "number of embeds";
+    }
+
+    for (i = 0; i < json_array_size(embeds); i++) {
+        if (!valid_embed(json_array_get(embeds, i), &e[i], &sum)) {
+            return "embed";
+        }
+    }
+
+    return sum <= 6000 ? NULL : "sum of embeds";
+}
+
+
+/* what is wrong with a message of the first entries, NULL: nothing */
+
+static const char *
+round_of(const ngx_guildlog_message_entry_t *e, ngx_uint_t n)
+{
+    ngx_str_t    body, other;
+    ngx_uint_t   packed, k, m;
+    const char  *what;
+
+    if (ngx_guildlog_message_build(pool, e, n, &body, &packed) != NGX_OK
+        || packed < 1 || packed > n)
+    {
+        return "packed";
+    }
+
+    what = wrong(&body, e, packed);
+
+    if (what) {
+        return what;
+    }
+
+    for (k = 1; k <= n; k++) {
+        if (ngx_guildlog_message_build(pool, e, k, &other, &m) != NGX_OK
+            || m != ngx_min(k, packed))
+        {
+            return "prefix";
+        }
+
+        if (k >= packed && (other.len != body.len
+                            || memcmp(other.data, body.data, body.len) != 0))
+        {
+            return "bytes";
+        }
+    }
+
+    return NULL;
+}
+
+
+static void
+test_hostile(void)
+{
+    ngx_uint_t                     i, j, n, bad, plain, several;
+    ngx_str_t                      body;
+    const char                    *what;
+    ngx_guildlog_message_conf_t    shared;
+    ngx_guildlog_message_entry_t   e[ENTRIES];
+
+    bad = 0;
+    plain = 0;
+    several = 0;
+
+    for (i = 0; i < ROUNDS; i++) {
+        pool = tap_pool();
+        seed = i;
+
+        conf(&shared);
+        n = 1 + draw(ENTRIES);
+
+        for (j = 0; j < n; j++) {
+            entry(&e[j], j);
+
+            e[j].conf = shared;
+
+            if (draw(10) == 0) {
+                conf(&e[j].conf);
+            }
+        }
+
+        what = round_of(e, n);
+
+        if (what) {
+            bad++;
+            printf("# seed %u: %s\n", (unsigned) i, what);
+        }
+
+        if (ngx_guildlog_message_build(pool, e, n, &body, &j) == NGX_OK) {
+            several += j > 1;
+            plain += e[0].conf.format >= 2;
+        }
+
+        ngx_destroy_pool(pool);
+    }
+
+    tap_is(bad, 0, "hostile entries make messages that the platform takes");
+    tap_ok(several > ROUNDS / 10, "many of them of several entries");
+    tap_ok(plain > ROUNDS / 4 && plain < ROUNDS * 3 / 4,
+           "plain ones and embeds");
+}
+
+
+typedef struct {
+    const char   *what;
+    const char   *in;
+    const char   *out;
+    ngx_uint_t    max;
+    ngx_uint_t    flags;
+} text_case_t;
+
+
+#define MD     NGX_GUILDLOG_TEXT_MARKDOWN
+#define LINES  (MD | NGX_GUILDLOG_TEXT_LINES)
+#define QUOTE  (LINES | NGX_GUILDLOG_TEXT_QUOTE)
+
+
+static const text_case_t  texts[] = {
+    { "is as it was", "plain words, 3 of them!", "plain words, 3 of them!",
+      100, MD },
+    { "bold is not", "**a**", "\\*\\*a\\*\\*", 100, MD },
+    { "a fence is broken", "```x", "\\`\\`\\`x", 100, MD },
+    { "a backslash does not free the next", "\\*", "\\\\\\*", 100, MD },
+    { "nobody is mentioned", "<@1> @everyone",
+      "\\<@\u200b1\\> @\u200beveryone", 100, MD },
+    { "an address is no link", "see https://a.b/c",
+      "see https\\://a\\.b/c", 100, MD },
+    { "nor without a scheme", "discord.\u200bgg/x", "discord\\.gg/x", 100,
+      MD },
+    { "a list only at the start", "- a - b", "\\- a - b", 100, MD },
+    { "of every line", "a\n# b\n- c\n1. d", "a\n\\# b\n\\- c\n1\\. d", 100,
+      LINES },
+    { "lines become one", "a\nb\r\n\r\n\r\nc", "a b c", 100, MD },
+    { "or an empty line stays", "a\nb\r\n\r\n\r\n\r\nc", "a\nb\n\nc", 100,
+      LINES },
+    { "quoted in every line", "a\n\n\n> b", "a\n> \n> \\> b", 100, QUOTE },
+    { "no way is written backwards", "\u202eabc\u202c", "abc", 100, MD },
+    { "a joined emoji stays", "\U0001f469\u200d\U0001f4bb",
+      "\U0001f469\u200d\U0001f4bb", 100, MD },
+    { "one joiner is enough", "a\u200d\u200d\u200db", "a\u200db", 100, MD },
+    { "none without something", "\u200d\ufe0f", "", 100, MD },
+    { "nothing to see", " \n\u200b\u3000\u2800\t", "", 100, MD },
+    { "blanks around go", "  a  b  ", "a b", 100, MD },
+    { "no markdown where it is not rendered", "a_b*c <@1>", "a_b*c <@\u200b1>",
+      100, 0 },
+    { "what fits is not cut", "abcde", "abcde", 5, MD },
+    { "what does not is marked", "abcdef", "abcd\u2026", 5, MD },
+    { "no blank before the mark", "abc def", "abc\u2026", 5, MD },
+    { "two units are not parted", "abc\U0001f600x", "abc\u2026", 5, MD },
+    { "they fit as two", "abc\U0001f600", "abc\U0001f600", 5, MD },
+    { "nor a backslash from its character", "abc*d", "abc\u2026", 5, MD },
+    { "nothing but the mark", "ab", "\u2026", 1, MD },
+    { "nothing at all", "ab", "", 0, MD },
+    { "blanks do not count at the end", "abcde   ", "abcde", 5, MD }
+};
+
+
+static void
+test_texts(void)
+{
+    ngx_str_t             in, out;
+    ngx_uint_t            i, n;
+    ngx_guildlog_text_t   text;
+
+    pool = tap_pool();
+
+    for (i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        (void) ngx_guildlog_text_init(&text, pool, 100);
+
+        in = tap_str(texts[i].in);
+        n = ngx_guildlog_text_user(&text, &in, texts[i].max, texts[i].flags);
+
+        out.data = text.start;
+        out.len = text.pos - text.start;
+
+        tap_is_str(&out, texts[i].out, texts[i].what);
+        tap_ok(n == ngx_guildlog_text_units(out.data, out.len)
+               && n == 100 - text.left, "and it is counted");
+    }
+
+    ngx_destroy_pool(pool);
+}
+
+
+/* entries of few words; NULL: it is refused */
+
+static const char *
+build(ngx_uint_t n, const char **docs, ngx_uint_t format, ngx_uint_t buttons,
+    ngx_uint_t *packed)
+{
+    ngx_str_t                      body;
+    ngx_uint_t                     i;
+    ngx_guildlog_message_entry_t   e[32];
+
+    ngx_memzero(e, sizeof(e));
+
+    for (i = 0; i < n; i++) {
+        e[i].doc = tap_str(docs[i]);
+        e[i].conf.format = format;
+        e[i].conf.color = -1;
+        e[i].conf.buttons = buttons;
+        e[i].conf.guild = tap_str("123456789012345678");
+    }
+
+    if (ngx_guildlog_message_build(pool, e, n, &body, packed) != NGX_OK) {
+        return NULL;
+    }
+
+    body.data[body.len] = '\0';
+
+    return (char *) body.data;
+}
+
+
+static void
+test_packing(void)
+{
+    ngx_uint_t                     i, packed;
+    const char                    *docs[12], *body;
+    ngx_str_t                      s;
+    ngx_guildlog_message_entry_t   e[3];
+
+    pool = tap_pool();
+
+    for (i = 0; i < 12; i++) {
+        docs[i] = "{\"id\":\"1\",\"type\":5,\"timestamp\":1,"
+                  "\"executor\":{\"id\":\"7\",\"name\":\"x\"}";
+    }
+
+    (void) build(12, docs, 0, 0, &packed);
+    tap_is(packed, 10, "ten embeds a message");
+
+    (void) build(12, docs, 2, 0, &packed);
+    tap_is(packed, 12, "plain text as far as it fits");
+
+    (void) build(12, docs, 0, NGX_GUILDLOG_BUTTON_USER_ID, &packed);
+    tap_is(packed, 1, "an entry with buttons goes alone");
+
+    ngx_memzero(e, sizeof(e));
+
+    for (i = 0; i < 3; i++) {
+        e[i].doc = tap_str(docs[i]);
+        e[i].conf.guild = tap_str("1");
+    }
+
+    e[2].conf.buttons = NGX_GUILDLOG_BUTTON_CUSTOMISE;
+    (void) ngx_guildlog_message_build(pool, e, 3, &s, &packed);
+    tap_is(packed, 2, "and not behind others");
+
+    e[1].conf.format = NGX_GUILDLOG_FORMAT_COMPACT_EMBED;
+    (void) ngx_guildlog_message_build(pool, e, 3, &s, &packed);
+    tap_is(packed, 2, "embeds of both kinds go together");
+
+    e[1].conf.format = NGX_GUILDLOG_FORMAT_PLAIN;
+    (void) ngx_guildlog_message_build(pool, e, 3, &s, &packed);
+    tap_is(packed, 1, "embeds and text do not");
+
+    docs[1] = "{\"id\":\"1\",\"type\":";
+    (void) build(3, docs, 0, 0, &packed);
+    tap_is(packed, 1, "what is no entry waits for its own message");
+
+    docs[0] = docs[1];
+    tap_ok(build(3, docs, 0, 0, &packed) == NULL, "and is refused there");
+
+    docs[0] = "{\"id\":\"1\",\"type\":102";
+    tap_ok(build(1, docs, 0, 0, &packed) == NULL, "so is an unknown type");
+
+    docs[0] = "{\"id\":\"1\"";
+    tap_ok(build(1, docs, 0, 0, &packed) == NULL, "or none");
+
+    docs[0] = "{\"type\":1,\"id\":\"x\"";
+    tap_ok(build(1, docs, 0, 0, &packed) == NULL, "or one without an id");
+
+    body = build(1, docs + 2, 0, NGX_GUILDLOG_BUTTON_SUPPORT_SERVER, &packed);
+    tap_ok(body && strstr(body, "/support\"") && !strstr(body, "/users/"),
+           "only the buttons that are asked for");
+
+    ngx_destroy_pool(pool);
+}
+
+
+typedef struct {
+    const char   *what;
+    ngx_uint_t    format;
+    const char   *doc;
+    const char   *out;
+} message_case_t;
+
+
+#define TAIL  "],\"allowed_mentions\":{\"parse\":[]},\"flags\":4096}"
+#define TEXT  "\",\"allowed_mentions\":{\"parse\":[]},\"flags\":4096}"
+
+
+static const message_case_t  cases[] = {
+
+    { "a deleted message", 0,
+      "{\"id\":\"12\",\"type\":5,\"timestamp\":1754000000123,"
+      "\"executor\":{\"id\":\"0\",\"name\":\"\"},"
+      "\"target\":{\"id\":\"34\",\"name\":\"a_b\"},"
+      "\"channel\":{\"id\":\"56\",\"name\":\"c\"},\"role\":null,"
+      "\"content\":null,\"messages\":[{\"id\":\"1\",\"content\":\"hi *x*\","
+      "\"attachments\":[{\"name\":\"a.png\",\"size\":2048}]}]",
+
+      "{\"embeds\":[{\"title\":\"Message deleted\","
+      "\"description\":\"hi \\\\*x\\\\*\","
+      "\"timestamp\":\"2025-07-31T22:13:20.123Z\",\"color\":5793266,"
+      "\"footer\":{\"text\":\"12\"},\"fields\":["
+      "{\"name\":\"Executor\",\"value\":\"Dashboard or API\","
+      "\"inline\":true},"
+      "{\"name\":\"Target\",\"value\":\"<@34> a\\\\_b (`34`)\","
+      "\"inline\":true},"
+      "{\"name\":\"Channel\",\"value\":\"<#56> c (`56`)\",\"inline\":true},"
+      "{\"name\":\"Attachments\",\"value\":\"a\\\\.png (2.0 KB)\","
+      "\"inline\":false}]}" TAIL },
+
+    { "a changed role, whose target is no user", 0,
+      "{\"id\":\"12\",\"type\":33,\"timestamp\":0,"
+      "\"target\":{\"id\":\"34\",\"name\":\"r\"},\"role\":\"r\","
+      "\"count\":2,\"content\":\"a\",\"contentAfter\":\"b\"",
+
+      "{\"embeds\":[{\"title\":\"Role changed\","
+      "\"description\":\"**Before**\\na\\n**After**\\nb\","
+      "\"timestamp\":\"1970-01-01T00:00:00.000Z\",\"color\":15844367,"
+      "\"footer\":{\"text\":\"12\"},\"fields\":["
+      "{\"name\":\"Target\",\"value\":\"r (`34`)\",\"inline\":true},"
+      "{\"name\":\"Role\",\"value\":\"r\",\"inline\":true},"
+      "{\"name\":\"Count\",\"value\":\"2\",\"inline\":true}]}" TAIL },
+
+    { "many messages", 0,
+      "{\"id\":\"12\",\"type\":3,\"timestamp\":0,\"messages\":["
+      "{\"authorId\":\"7\",\"content\":\"a\\nb\"},"
+      "{\"content\":\"c\",\"attachments\":[{}]}],\"messagesTruncated\":5",
+
+      "{\"embeds\":[{\"title\":\"Messages bulk deleted\","
+      "\"description\":\"**Messages: 7**\\n<@7> a b\\n"
+      "\u2022 c (\U0001f4ce 1)\\nand 5 more\","
+      "\"timestamp\":\"1970-01-01T00:00:00.000Z\",\"color\":5793266,"
+      "\"footer\":{\"text\":\"12\"},\"fields\":["
+      "{\"name\":\"Attachments\",\"value\":\"?\",\"inline\":false}]}" TAIL },
+
+    { "a compact embed", 1,
+      "{\"id\":\"12\",\"type\":39,\"timestamp\":0,"
+      "\"executor\":{\"id\":\"7\",\"name\":\"A\"},"
+      "\"target\":{\"id\":\"8\",\"name\":\"\"},\"reason\":\"bad\"",
+
+      "{\"embeds\":[{\"description\":\"**Member banned** \u00b7 A \u2192 <@8>"
+      "\\n**Reason:** bad\","
+      "\"timestamp\":\"1970-01-01T00:00:00.000Z\",\"color\":15548997,"
+      "\"footer\":{\"text\":\"12\"}}" TAIL },
+
+    { "plain text", 2,
+      "{\"id\":\"12\",\"type\":7,\"timestamp\":1754000000123,"
+      "\"executor\":{\"id\":\"7\",\"name\":\"A\"},"
+      "\"content\":\"a\\nb\",\"contentAfter\":\"> c\","
+      "\"emoji\":{\"id\":\"9\",\"name\":\"e_e\",\"animated\":true}",
+
+      "{\"content\":\"**Message edited**\\n**Executor:** <@7> A (`7`)\\n"
+      "**Emoji:** <a:e_e:9> e\\\\_e\\n**Before**\\n> a\\n> b\\n"
+      "**After**\\n> \\\\> c\\n-# 12 \u00b7 <t:1754000000:F>" TEXT },
+
+    { "compact plain text", 3,
+      "{\"id\":\"12\",\"type\":46,\"timestamp\":1000,\"count\":9,"
+      "\"content\":\"a\\nb\",\"contentAfter\":\"c\"",
+
+      "{\"content\":\"**Members pruned** \u00b7 \u00d79\\na b \u2192 c\\n"
+      "-# 12 \u00b7 <t:1:F>" TEXT },
+
+    { "an entry of nothing", 0, "{\"id\":\"12\",\"type\":60",
+
+      "{\"embeds\":[{\"title\":\"Stage ended\","
+      "\"timestamp\":\"1970-01-01T00:00:00.000Z\",\"color\":1752220,"
+      "\"footer\":{\"text\":\"12\"},\"fields\":[]}" TAIL }
+};
+
+
+static void
+test_cases(void)
+{
+    ngx_str_t    s;
+    ngx_uint_t   i, packed;
+    const char  *body;
+
+    pool = tap_pool();
+
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        body = build(1, (const char **) &cases[i].doc, cases[i].format, 0,
+                     &packed);
+        s = tap_str(body ? body : "");
+        tap_is_str(&s, cases[i].out, cases[i].what);
+    }
+
+    ngx_destroy_pool(pool);
+}
+
+
+static void
+test_spoilers(void)
+{
+    ngx_str_t                      body;
+    ngx_uint_t                     packed;
+    ngx_guildlog_message_entry_t   e;
+
+    pool = tap_pool();
+    ngx_memzero(&e, sizeof(e));
+
+    e.conf.spoilers = 1;
+    e.doc = tap_str("{\"id\":\"1\",\"type\":5,\"reason\":\"r\","
+                    "\"content\":\"a||b\\\\\"");
+
+    (void) ngx_guildlog_message_build(pool, &e, 1, &body, &packed);
+
+    tap_ok(has(&body, "\"||a\\\\|\\\\|b\\\\\\\\||\""),
+           "content stands between spoiler marks and cannot end them");
+    tap_ok(has(&body, "\"r\""),
+           "the reason does not");
+
+    e.doc = tap_str("{\"id\":\"1\",\"type\":5,\"content\":\" \"");
+    (void) ngx_guildlog_message_build(pool, &e, 1, &body, &packed);
+
+    tap_ok(!has(&body, "||"),
+           "nothing is not hidden");
+
+    ngx_destroy_pool(pool);
+}
+
+
+static void
+test_colors(void)
+{
+    ngx_str_t                      body;
+    ngx_uint_t                     packed;
+    ngx_guildlog_message_entry_t   e;
+
+    pool = tap_pool();
+    ngx_memzero(&e, sizeof(e));
+
+    e.doc = tap_str("{\"id\":\"1\",\"type\":5");
+
+    e.conf.color = 0;
+    (void) ngx_guildlog_message_build(pool, &e, 1, &body, &packed);
+    tap_ok(has(&body, "\"color\":0,"),
+           "a color of its own, even black");
+
+    e.conf.color = 0x1000000;
+    (void) ngx_guildlog_message_build(pool, &e, 1, &body, &packed);
+    tap_ok(has(&body, "\"color\":5793266,"),
+           "what is no color is not one");
+
+    ngx_destroy_pool(pool);
+}
+
+
+int
+main(void)
+{
+    tap_start();
+
+    test_texts();
+    test_cases();
+    test_spoilers();
+    test_colors();
+    test_packing();
+    test_hostile();
+
+    return tap_done();
+}

@@ -1,0 +1,199 @@
+
+/*
+ * Links ngx_guildlog_titles.c, ngx_guildlog_titles_en.c,
+ * ngx_guildlog_titles_west.c, ngx_guildlog_titles_east.c and
+ * ngx_guildlog_titles_asia.c.
+ *
+ * Every log type has a title in every language; the English ones are those of
+ * conf/log-types.tsv, the German and Japanese ones those of the exports.
+ */
+
+#include "ngx_guildlog_titles.h"
+#include "tap.h"
+
+
+#define EN_US       0
+#define EN_GB       1
+#define DE          9
+#define JA          18
+#define TITLE       100    /* characters: far below what a message takes */
+
+
+static size_t
+length(const char *s)
+{
+    size_t  n;
+
+    for (n = 0; *s; s++) {
+        n += (*s & 0xc0) != 0x80;
+    }
+
+    return n;
+}
+
+
+/* a file of the repository, whole, to be freed */
+
+static char *
+slurp(const char *name)
+{
+    char    path[1024], *text;
+    FILE   *file;
+    size_t  n;
+
+    snprintf(path, sizeof(path), "%.*s/../../%s",
+             (int) (strrchr(__FILE__, '/') - __FILE__), __FILE__, name);
+
+    file = fopen(path, "r");
+    if (file == NULL) {
+        abort();
+    }
+
+    text = calloc(1, 1 << 16);
+    n = fread(text, 1, (1 << 16) - 1, file);
+    fclose(file);
+
+    tap_ok(n > 1000 && n < (1 << 16) - 1, "%s can be read", name);
+
+    return text;
+}
+
+
+static void
+test_complete(void)
+{
+    const char  *title;
+    ngx_uint_t   locale, type, i, label, missing, long_ones, twice;
+
+    for (locale = 0; locale < NGX_GUILDLOG_LOCALES; locale++) {
+        missing = 0;
+        long_ones = 0;
+        twice = 0;
+
+        for (type = 0; type < NGX_GUILDLOG_TYPES; type++) {
+            title = ngx_guildlog_title(type, locale);
+
+            missing += title == NULL || *title == '\0';
+            long_ones += title != NULL && length(title) > TITLE;
+
+            for (i = 0; i < type; i++) {
+                twice += strcmp(title, ngx_guildlog_title(i, locale)) == 0;
+            }
+        }
+
+        for (label = 0; label < NGX_GUILDLOG_LABELS; label++) {
+            title = ngx_guildlog_label(label, locale);
+
+            missing += title == NULL || *title == '\0';
+            long_ones += title != NULL && length(title) > 30;
+        }
+
+        tap_is(missing, 0, "a language has all its titles and labels");
+        tap_is(long_ones, 0, "none of them is too long");
+        tap_is(twice, 0, "no title stands for two types");
+
+        title = ngx_guildlog_label(NGX_GUILDLOG_LABEL_MORE, locale);
+
+        tap_ok(strchr(title, '%') && strncmp(strchr(title, '%'), "%ui", 3) == 0
+               && strchr(title, '%') == strrchr(title, '%'),
+               "\"%s\" has one place for a number", title);
+    }
+}
+
+
+static void
+test_own(void)
+{
+    ngx_uint_t  locale, type, same;
+
+    for (locale = EN_GB + 1; locale < NGX_GUILDLOG_LOCALES; locale++) {
+        same = 0;
+
+        for (type = 0; type < NGX_GUILDLOG_TYPES; type++) {
+            same += strcmp(ngx_guildlog_title(type, locale),
+                           ngx_guildlog_title(type, EN_US)) == 0;
+        }
+
+        tap_ok(same <= 2, "language %u has titles of its own",
+               (unsigned) locale);
+    }
+
+    tap_ok(strcmp(ngx_guildlog_title(12, EN_GB), "Camera switched on") == 0,
+           "British English differs where it does");
+    tap_ok(ngx_guildlog_title(5, EN_GB) == ngx_guildlog_title(5, EN_US),
+           "and is the same elsewhere");
+
+    tap_ok(ngx_guildlog_title(5, NGX_GUILDLOG_LOCALES)
+           == ngx_guildlog_title(5, EN_US),
+           "a language that nobody knows is English");
+    tap_ok(ngx_guildlog_label(NGX_GUILDLOG_LABEL_REASON, 1000)
+           == ngx_guildlog_label(NGX_GUILDLOG_LABEL_REASON, EN_US),
+           "for labels too");
+}
+
+
+static void
+test_english(void)
+{
+    char        *text, *line, *next, *title;
+    ngx_uint_t   type;
+
+    text = slurp("conf/log-types.tsv");
+    line = strchr(text, '\n') + 1;
+
+    for (type = 0; *line; type++, line = next) {
+        next = strchr(line, '\n');
+        *next++ = '\0';
+
+        title = strrchr(line, '\t') + 1;
+
+        tap_ok((ngx_uint_t) atoi(line) == type
+               && type < NGX_GUILDLOG_TYPES
+               && strcmp(title, ngx_guildlog_title(type, EN_US)) == 0,
+               "type %s", title);
+    }
+
+    tap_is(type, NGX_GUILDLOG_TYPES, "the table has all types");
+
+    free(text);
+}
+
+
+static void
+test_exports(void)
+{
+    char        *text, entry[512];
+    ngx_uint_t   type, locale, missing;
+
+    static const ngx_uint_t  locales[] = { DE, JA };
+
+    text = slurp("sql/summaries.sql");
+    missing = 0;
+
+    for (type = 0; type < NGX_GUILDLOG_TYPES; type++) {
+        for (locale = 0; locale < 2; locale++) {
+            snprintf(entry, sizeof(entry), "'%s'",
+                     ngx_guildlog_title(type, locales[locale]));
+
+            missing += strstr(text, entry) == NULL;
+        }
+    }
+
+    tap_is(missing, 0, "exports say the same in German and Japanese");
+
+    free(text);
+}
+
+
+int
+main(void)
+{
+    tap_start();
+
+    test_complete();
+    test_own();
+    test_english();
+    test_exports();
+
+    return tap_done();
+}
