@@ -84,6 +84,8 @@ ngx_guildlog_reader_init(ngx_guildlog_reader_t *reader, ngx_pool_t *pool,
     ngx_memzero(reader, sizeof(ngx_guildlog_reader_t));
     ngx_memzero(answer, sizeof(ngx_guildlog_answer_t));
 
+    ngx_str_set(&answer->body, "");
+
     reader->pool = pool;
     reader->answer = answer;
     reader->bodiless = bodiless;
@@ -601,7 +603,7 @@ ngx_guildlog_reader_room(ngx_guildlog_reader_t *reader, size_t n)
         return NGX_ERROR;
     }
 
-    if (body->data) {
+    if (reader->body_size) {
         ngx_memcpy(p, body->data, body->len);
         (void) ngx_pfree(reader->pool, body->data);
     }

@@ -249,10 +249,14 @@ ngx_table_elt_t *ngx_http_guildlog_set_header(ngx_http_request_t *r,
     const char *name, const ngx_str_t *value);
 
 
-/* ngx_http_guildlog_directives.c */
+/* ngx_http_guildlog_database.c */
 
 char *ngx_http_guildlog_conf_database(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
+
+
+/* ngx_http_guildlog_directives.c */
+
 char *ngx_http_guildlog_conf_key(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
 char *ngx_http_guildlog_conf_auth(ngx_conf_t *cf, ngx_command_t *cmd,
@@ -265,6 +269,13 @@ char *ngx_http_guildlog_conf_serve(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
 char *ngx_http_guildlog_conf_status(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
+
+/* "name=value": the value, where the name is this one */
+ngx_uint_t ngx_http_guildlog_conf_is(ngx_str_t *arg, const char *name,
+    ngx_str_t *value);
+
+/* the module has something to do */
+void ngx_http_guildlog_conf_used(ngx_conf_t *cf);
 
 /* what an API location without guildlog_limit gets; NULL: logged */
 ngx_http_guildlog_limit_conf_t *ngx_http_guildlog_default_limit(

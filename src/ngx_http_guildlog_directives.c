@@ -10,34 +10,6 @@
 #define NGX_HTTP_GUILDLOG_WINDOW    10000
 
 
-typedef char *(*ngx_http_guildlog_param_pt)(ngx_conf_t *cf, void *field,
-    ngx_str_t *value);
-
-typedef struct {
-    const char                    *name;
-    size_t                         offset;
-    ngx_http_guildlog_param_pt     set;
-} ngx_http_guildlog_param_t;
-
-
-static char *ngx_http_guildlog_param_hosts(ngx_conf_t *cf, void *field,
-    ngx_str_t *value);
-static char *ngx_http_guildlog_param_port(ngx_conf_t *cf, void *field,
-    ngx_str_t *value);
-static char *ngx_http_guildlog_param_string(ngx_conf_t *cf, void *field,
-    ngx_str_t *value);
-static char *ngx_http_guildlog_param_file(ngx_conf_t *cf, void *field,
-    ngx_str_t *value);
-static char *ngx_http_guildlog_param_number(ngx_conf_t *cf, void *field,
-    ngx_str_t *value);
-static char *ngx_http_guildlog_param_time(ngx_conf_t *cf, void *field,
-    ngx_str_t *value);
-static char *ngx_http_guildlog_param_flag(ngx_conf_t *cf, void *field,
-    ngx_str_t *value);
-static char *ngx_http_guildlog_init_database(ngx_conf_t *cf,
-    ngx_guildlog_database_t *database);
-static ngx_int_t ngx_http_guildlog_read_password(ngx_conf_t *cf,
-    ngx_guildlog_database_t *database);
 static ngx_shm_zone_t *ngx_http_guildlog_add_zone(ngx_conf_t *cf,
     ngx_str_t *name, size_t size);
 static char *ngx_http_guildlog_limit_param(ngx_conf_t *cf,
@@ -46,351 +18,6 @@ static char *ngx_http_guildlog_init_limit(ngx_conf_t *cf,
     ngx_http_guildlog_limit_conf_t *limit);
 static ngx_http_guildlog_limit_conf_t *ngx_http_guildlog_create_limit(
     ngx_conf_t *cf);
-static void ngx_http_guildlog_used(ngx_conf_t *cf);
-static ngx_uint_t ngx_http_guildlog_is(ngx_str_t *arg, const char *name,
-    ngx_str_t *value);
-
-
-static const ngx_http_guildlog_param_t
-    ngx_http_guildlog_database_params[] =
-{
-    { "host", offsetof(ngx_guildlog_database_t, hosts),
-      ngx_http_guildlog_param_hosts },
-    { "port", offsetof(ngx_guildlog_database_t, port),
-      ngx_http_guildlog_param_port },
-    { "dbname", offsetof(ngx_guildlog_database_t, dbname),
-      ngx_http_guildlog_param_string },
-    { "user", offsetof(ngx_guildlog_database_t, user),
-      ngx_http_guildlog_param_string },
-    { "password_file", offsetof(ngx_guildlog_database_t, password_file),
-      ngx_http_guildlog_param_file },
-    { "sslmode", offsetof(ngx_guildlog_database_t, sslmode),
-      ngx_http_guildlog_param_string },
-    { "sslrootcert", offsetof(ngx_guildlog_database_t, sslrootcert),
-      ngx_http_guildlog_param_file },
-    { "connections", offsetof(ngx_guildlog_database_t, connections),
-      ngx_http_guildlog_param_number },
-    { "long_connections", offsetof(ngx_guildlog_database_t, long_connections),
-      ngx_http_guildlog_param_number },
-    { "depth", offsetof(ngx_guildlog_database_t, depth),
-      ngx_http_guildlog_param_number },
-    { "queue", offsetof(ngx_guildlog_database_t, queue),
-      ngx_http_guildlog_param_number },
-    { "connect_timeout", offsetof(ngx_guildlog_database_t, connect_timeout),
-      ngx_http_guildlog_param_time },
-    { "timeout", offsetof(ngx_guildlog_database_t, timeout),
-      ngx_http_guildlog_param_time },
-    { "long_timeout", offsetof(ngx_guildlog_database_t, long_timeout),
-      ngx_http_guildlog_param_time },
-    { "queue_timeout", offsetof(ngx_guildlog_database_t, queue_timeout),
-      ngx_http_guildlog_param_time },
-    { "prepare", offsetof(ngx_guildlog_database_t, prepare),
-      ngx_http_guildlog_param_flag },
-    { NULL, 0, NULL }
-};
-
-
-char *
-ngx_http_guildlog_conf_database(ngx_conf_t *cf, ngx_command_t *cmd,
-    void *conf)
-{
-    ngx_http_guildlog_main_conf_t *gmcf = conf;
-
-    char                              *error;
-    ngx_str_t                         *args, value;
-    ngx_uint_t                         i, j;
-    ngx_guildlog_database_t           *database, **databases;
-    const ngx_http_guildlog_param_t   *param;
-
-    database = ngx_pcalloc(cf->pool, sizeof(ngx_guildlog_database_t));
-    if (database == NULL) {
-        return NGX_CONF_ERROR;
-    }
-
-    if (ngx_array_init(&database->hosts, cf->pool, 2, sizeof(ngx_str_t))
-        != NGX_OK)
-    {
-        return NGX_CONF_ERROR;
-    }
-
-    ngx_str_set(&database->name, "default");
-    ngx_str_set(&database->dbname, "guildlog");
-    ngx_str_set(&database->user, "guildlog");
-    ngx_str_set(&database->sslmode, "disable");
-
-    database->port = 5432;
-    database->connections = 4;
-    database->long_connections = 2;
-    database->depth = 8;
-    database->queue = 1024;
-    database->connect_timeout = 2000;
-    database->timeout = 5000;
-    database->long_timeout = 30000;
-    database->queue_timeout = 2000;
-    database->prepare = 1;
-
-    args = cf->args->elts;
-
-    for (i = 1; i < cf->args->nelts; i++) {
-
-        if (ngx_http_guildlog_is(&args[i], "name", &database->name)) {
-            continue;
-        }
-
-        for (param = ngx_http_guildlog_database_params; param->name; param++)
-        {
-            if (ngx_http_guildlog_is(&args[i], param->name, &value)) {
-                break;
-            }
-        }
-
-        error = param->name
-                ? param->set(cf, (char *) database + param->offset, &value)
-                : "unknown";
-
-        if (error != NGX_CONF_OK) {
-            ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
-                               "invalid parameter \"%V\"", &args[i]);
-            return NGX_CONF_ERROR;
-        }
-    }
-
-    databases = gmcf->databases.elts;
-
-    for (j = 0; j < gmcf->databases.nelts; j++) {
-        if (databases[j]->name.len == database->name.len
-            && ngx_strncmp(databases[j]->name.data, database->name.data,
-                           database->name.len)
-               == 0)
-        {
-            return "is duplicate";
-        }
-    }
-
-    database->index = gmcf->databases.nelts;
-
-    databases = ngx_array_push(&gmcf->databases);
-    if (databases == NULL) {
-        return NGX_CONF_ERROR;
-    }
-
-    *databases = database;
-
-    ngx_http_guildlog_used(cf);
-
-    return ngx_http_guildlog_init_database(cf, database);
-}
-
-
-static char *
-ngx_http_guildlog_param_hosts(ngx_conf_t *cf, void *field, ngx_str_t *value)
-{
-    ngx_array_t *hosts = field;
-
-    u_char     *p, *last, *comma;
-    ngx_str_t  *host;
-
-    last = value->data + value->len;
-
-    for (p = value->data; p <= last; p = comma + 1) {
-
-        comma = ngx_strlchr(p, last, ',');
-
-        if (comma == NULL) {
-            comma = last;
-        }
-
-        if (comma == p) {
-            return NGX_CONF_ERROR;
-        }
-
-        host = ngx_array_push(hosts);
-        if (host == NULL) {
-            return NGX_CONF_ERROR;
-        }
-
-        host->data = p;
-        host->len = comma - p;
-    }
-
-    return NGX_CONF_OK;
-}
-
-
-static char *
-ngx_http_guildlog_param_port(ngx_conf_t *cf, void *field, ngx_str_t *value)
-{
-    in_port_t *port = field;
-
-    ngx_int_t  n;
-
-    n = ngx_atoi(value->data, value->len);
-
-    if (n < 1 || n > 65535) {
-        return NGX_CONF_ERROR;
-    }
-
-    *port = (in_port_t) n;
-
-    return NGX_CONF_OK;
-}
-
-
-static char *
-ngx_http_guildlog_param_string(ngx_conf_t *cf, void *field, ngx_str_t *value)
-{
-    ngx_str_t *s = field;
-
-    *s = *value;
-
-    return NGX_CONF_OK;
-}
-
-
-static char *
-ngx_http_guildlog_param_file(ngx_conf_t *cf, void *field, ngx_str_t *value)
-{
-    ngx_str_t *s = field;
-
-    *s = *value;
-
-    return ngx_conf_full_name(cf->cycle, s, 1) == NGX_OK ? NGX_CONF_OK
-                                                         : NGX_CONF_ERROR;
-}
-
-
-static char *
-ngx_http_guildlog_param_number(ngx_conf_t *cf, void *field, ngx_str_t *value)
-{
-    ngx_uint_t *number = field;
-
-    ngx_int_t  n;
-
-    n = ngx_atoi(value->data, value->len);
-
-    if (n < 1 || n > 1000000) {
-        return NGX_CONF_ERROR;
-    }
-
-    *number = n;
-
-    return NGX_CONF_OK;
-}
-
-
-static char *
-ngx_http_guildlog_param_time(ngx_conf_t *cf, void *field, ngx_str_t *value)
-{
-    ngx_msec_t *time_ms = field;
-
-    ngx_int_t  n;
-
-    n = ngx_parse_time(value, 0);
-
-    if (n < 1) {
-        return NGX_CONF_ERROR;
-    }
-
-    *time_ms = n;
-
-    return NGX_CONF_OK;
-}
-
-
-static char *
-ngx_http_guildlog_param_flag(ngx_conf_t *cf, void *field, ngx_str_t *value)
-{
-    ngx_flag_t *flag = field;
-
-    *flag = ngx_strcmp(value->data, "on") == 0;
-
-    return *flag || ngx_strcmp(value->data, "off") == 0 ? NGX_CONF_OK
-                                                        : NGX_CONF_ERROR;
-}
-
-
-static char *
-ngx_http_guildlog_init_database(ngx_conf_t *cf,
-    ngx_guildlog_database_t *database)
-{
-    ngx_str_t  *host;
-
-    if (database->hosts.nelts == 0) {
-        host = ngx_array_push(&database->hosts);
-        if (host == NULL) {
-            return NGX_CONF_ERROR;
-        }
-
-        ngx_str_set(host, "/run/postgresql");
-    }
-
-    if (ngx_strcmp(database->sslmode.data, "disable") != 0
-        && ngx_strcmp(database->sslmode.data, "verify-full") != 0)
-    {
-        return "takes sslmode=disable or sslmode=verify-full: anything else "
-               "would be content with a forged server";
-    }
-
-    if (database->password_file.len
-        && ngx_http_guildlog_read_password(cf, database) != NGX_OK)
-    {
-        return NGX_CONF_ERROR;
-    }
-
-    return ngx_guildlog_database_resolve(cf, database);
-}
-
-
-static ngx_int_t
-ngx_http_guildlog_read_password(ngx_conf_t *cf,
-    ngx_guildlog_database_t *database)
-{
-    u_char      buf[256];
-    ssize_t     n;
-    ngx_fd_t    fd;
-    ngx_str_t  *file;
-
-    file = &database->password_file;
-
-    fd = ngx_open_file(file->data, NGX_FILE_RDONLY, NGX_FILE_OPEN, 0);
-
-    n = fd == NGX_INVALID_FILE ? -1 : ngx_read_fd(fd, buf, sizeof(buf));
-
-    if (n == -1) {
-        ngx_conf_log_error(NGX_LOG_EMERG, cf, ngx_errno,
-                           "could not read \"%V\"", file);
-    }
-
-    if (fd != NGX_INVALID_FILE) {
-        (void) ngx_close_file(fd);
-    }
-
-    if (n == -1) {
-        return NGX_ERROR;
-    }
-
-    while (n && (buf[n - 1] == LF || buf[n - 1] == CR)) {
-        n--;
-    }
-
-    if (n == 0 || n == sizeof(buf) || memchr(buf, '\0', n)) {
-        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
-                           "\"%V\" does not hold a password", file);
-        return NGX_ERROR;
-    }
-
-    database->password.len = n;
-    database->password.data = ngx_pcalloc(cf->pool, n + 1);
-
-    if (database->password.data == NULL) {
-        return NGX_ERROR;
-    }
-
-    ngx_memcpy(database->password.data, buf, n);
-    ngx_explicit_memzero(buf, sizeof(buf));
-
-    return NGX_OK;
-}
 
 
 char *
@@ -418,7 +45,9 @@ ngx_http_guildlog_conf_serve(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
     args = cf->args->elts;
 
     for (i = 1; i < cf->args->nelts; i++) {
-        if (ngx_http_guildlog_is(&args[i], "database", &glcf->database_name)) {
+        if (ngx_http_guildlog_conf_is(&args[i], "database",
+                                      &glcf->database_name))
+        {
             continue;
         }
 
@@ -436,7 +65,7 @@ ngx_http_guildlog_conf_serve(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 
     clcf->handler = ngx_http_guildlog_content_handler;
 
-    ngx_http_guildlog_used(cf);
+    ngx_http_guildlog_conf_used(cf);
 
     return NGX_CONF_OK;
 }
@@ -457,7 +86,7 @@ ngx_http_guildlog_conf_status(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 
     clcf->handler = ngx_http_guildlog_status_handler;
 
-    ngx_http_guildlog_used(cf);
+    ngx_http_guildlog_conf_used(cf);
 
     return NGX_CONF_OK;
 }
@@ -518,7 +147,7 @@ ngx_http_guildlog_conf_auth(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
     glcf->auth = cf->args->nelts == 3 ? NGX_GUILDLOG_ADMIN
                                       : NGX_GUILDLOG_BASIC;
 
-    ngx_http_guildlog_used(cf);
+    ngx_http_guildlog_conf_used(cf);
 
     return NGX_CONF_OK;
 }
@@ -584,7 +213,7 @@ ngx_http_guildlog_add_zone(ngx_conf_t *cf, ngx_str_t *name, size_t size)
 
     zone->init = ngx_guildlog_limit_init_zone;
 
-    ngx_http_guildlog_used(cf);
+    ngx_http_guildlog_conf_used(cf);
 
     /* the zone of this name need not be declared */
 
@@ -655,11 +284,11 @@ ngx_http_guildlog_limit_param(ngx_conf_t *cf,
         return NGX_CONF_OK;
     }
 
-    if (ngx_http_guildlog_is(arg, "zone", &limit->zone_name)) {
+    if (ngx_http_guildlog_conf_is(arg, "zone", &limit->zone_name)) {
         return NGX_CONF_OK;
     }
 
-    if (ngx_http_guildlog_is(arg, "requests", &value)) {
+    if (ngx_http_guildlog_conf_is(arg, "requests", &value)) {
         n = ngx_atoi(value.data, value.len);
 
         if (n < 1 || n > 1000000000) {
@@ -670,7 +299,7 @@ ngx_http_guildlog_limit_param(ngx_conf_t *cf,
         return NGX_CONF_OK;
     }
 
-    if (ngx_http_guildlog_is(arg, "window", &value)) {
+    if (ngx_http_guildlog_conf_is(arg, "window", &value)) {
         n = ngx_parse_time(&value, 0);
 
         if (n < 1) {
@@ -681,7 +310,7 @@ ngx_http_guildlog_limit_param(ngx_conf_t *cf,
         return NGX_CONF_OK;
     }
 
-    if (ngx_http_guildlog_is(arg, "key", &value)) {
+    if (ngx_http_guildlog_conf_is(arg, "key", &value)) {
         limit->key = ngx_palloc(cf->pool, sizeof(ngx_http_complex_value_t));
         if (limit->key == NULL) {
             return NGX_CONF_ERROR;
@@ -784,8 +413,8 @@ ngx_http_guildlog_create_limit(ngx_conf_t *cf)
 }
 
 
-static void
-ngx_http_guildlog_used(ngx_conf_t *cf)
+void
+ngx_http_guildlog_conf_used(ngx_conf_t *cf)
 {
     ngx_http_guildlog_main_conf_t  *gmcf;
 
@@ -796,8 +425,8 @@ ngx_http_guildlog_used(ngx_conf_t *cf)
 
 /* "name=value": splits a parameter of a directive; the value is not empty */
 
-static ngx_uint_t
-ngx_http_guildlog_is(ngx_str_t *arg, const char *name, ngx_str_t *value)
+ngx_uint_t
+ngx_http_guildlog_conf_is(ngx_str_t *arg, const char *name, ngx_str_t *value)
 {
     size_t  len;
 

@@ -950,9 +950,7 @@ ngx_http_guildlog_ask(ngx_http_guildlog_call_t *call,
         return NGX_ERROR;
     }
 
-    if (!r->discard_body) {
-        r->read_event_handler = ngx_http_test_reading;
-    }
+    r->read_event_handler = ngx_http_test_reading;
 
     return NGX_AGAIN;
 }

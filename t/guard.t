@@ -156,10 +156,24 @@ CONF
             guildlog_auth on;
         }
 
+        location /third-keys/ {
+            guildlog_key HS256 third.key;
+            guildlog_auth on;
+        }
+
         location /redirects/ {
             guildlog_auth on;
-            rewrite ^/redirects/other /other-keys/file last;
-            rewrite ^ /any/file last;
+            try_files /nothing /any/file;
+        }
+
+        location /redirects/other {
+            guildlog_auth on;
+            try_files /nothing /other-keys/file;
+        }
+
+        location /redirects/third {
+            guildlog_auth on;
+            try_files /nothing /third-keys/file;
         }
 CONF
     start => 0,
@@ -167,11 +181,12 @@ CONF
 
 $nginx->file("files/$_", "content of $_") for map({ "$_/file" } qw(any admin
     admin/open limited either address both asks asked asks-any live json
-    headers other-keys pages pages/admin)), 'open/401', 'open/429';
+    headers other-keys third-keys pages pages/admin)), 'open/401', 'open/429';
 $nginx->file('files/included/file',
     'before <!--# include virtual="/any/file" --> after');
 $nginx->file('users', "u:{PLAIN}p\n");
 $nginx->file('other.key', 'the key of somebody else, for others', 0600);
+$nginx->file('third.key', 'the key of a third, for others again', 0600);
 $nginx->start;
 
 my $server = $nginx->server;
@@ -336,9 +351,9 @@ is_answer '/json/file', [token => $basic], '403 {}', '... 403 as well';
 is_answer '/json/file', [token => $basic], '429 {}', '... and 429';
 
 is_answer '/redirects/', [token => $admin], '200 content of any/file',
-    'rewritten into another location';
-is_answer '/redirects/other', [token => $admin], 401,
-    '... which has keys of its own';
+    'redirected into another location';
+is_answer "/redirects/$_", [token => $admin], 401,
+    '... which has keys of its own' for qw(other third);
 is_answer '/other-keys/file', [token => $nginx->sign(
     $nginx->claims($server, iss => 'somebody'), kid => undef,
     key => 'the key of somebody else, for others')],

@@ -157,9 +157,11 @@ my $before = memory();
 is $nginx->get("/servers/$server/logs?limit=1", %as)->status, 200,
     'others are served while 20 exports are stalled';
 is $nginx->get("$export?type=5", %as)->status, 200, 'exports too';
-is $nginx->sql(q(select count(*) from pg_stat_activity
-    where usename = 'guildlog' and datname = current_database()
-      and state <> 'idle')), 0, 'and hold no connection';
+ok eval { wait_for {
+    !$nginx->sql(q(select count(*) from pg_stat_activity
+        where usename = 'guildlog' and datname = current_database()
+          and state <> 'idle'))
+} 10 }, 'and they hold no connection';
 
 my $rest = $stalled[0]->response;
 ok !$rest->truncated, 'one goes on reading';

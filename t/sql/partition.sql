@@ -1,5 +1,13 @@
 -- Partitions: there is always one to insert into, and those that are made
--- later take over what the default one holds.
+-- later take over what the default one holds. Those past keeping go.
+
+\set QUIET on
+
+-- who takes a partition away waits for all others, so they wait for this file
+
+set client_min_messages = error;
+begin;
+lock table guildlog.log_head, guildlog.log_event, guildlog.log_entry;
 
 \ir setup.psql
 select plan(16);

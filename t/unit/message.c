@@ -861,6 +861,49 @@ test_packing(void)
 }
 
 
+/* two plain entries whose lengths come to less and more than a message */
+
+static void
+test_brim(void)
+{
+    char                           doc[2][2048];
+    json_t                        *json;
+    ngx_str_t                      body, error;
+    ngx_uint_t                     i, n, packed, longest, wrong_ones;
+    ngx_guildlog_message_entry_t   e[2];
+
+    ngx_memzero(e, sizeof(e));
+    longest = 0;
+    wrong_ones = 0;
+
+    for (i = 800; i < 1100; i++) {
+        pool = tap_pool();
+
+        for (n = 0; n < 2; n++) {
+            snprintf(doc[n], sizeof(doc[n]),
+                     "{\"id\":\"9\",\"type\":5,\"content\":\"%0*d\"",
+                     (int) (n ? i : 900), 0);
+
+            e[n].doc = tap_str(doc[n]);
+            e[n].conf.format = NGX_GUILDLOG_FORMAT_PLAIN;
+        }
+
+        (void) ngx_guildlog_message_build(pool, e, 2, &body, &packed);
+
+        json = ngx_guildlog_json_parse(pool, &body, &error);
+        n = units(json_string_value(json_object_get(json, "content")));
+
+        wrong_ones += (n > 2000) || (packed == 1 && longest < 2000);
+        longest = ngx_max(longest, n);
+
+        ngx_destroy_pool(pool);
+    }
+
+    tap_is(longest, 2000, "plain text fills a message to the brim");
+    tap_is(wrong_ones, 0, "but not further");
+}
+
+
 typedef struct {
     const char   *what;
     ngx_uint_t    format;
@@ -1042,6 +1085,7 @@ main(void)
     test_spoilers();
     test_colors();
     test_packing();
+    test_brim();
     test_hostile();
 
     return tap_done();

@@ -1,0 +1,219 @@
+# "live tail: new entries that match the filters, one event each with the entry
+# id as event id; Last-Event-ID resumes without loss; comment heartbeat every
+# 15 s", over several workers, a reload, a restart of the database and the end
+# of the token.
+
+use lib 't/lib';
+use Guildlog;
+
+my $nginx = Guildlog->new(openapi => 1, workers => 2, connections => 4096,
+    api => 'guildlog_limit requests=100000;', cluster => Guildlog::Cluster->new);
+my $server = $nginx->server;
+my $token  = $nginx->token($server);
+my $next   = 0;
+
+
+# a listener: {connection, status, header, buffer}
+sub listen_to {
+    my ($query, @headers) = @_;
+
+    my $connection = $nginx->connection;
+    $connection->send(join "\r\n",
+        "GET /api/servers/$server/logs/stream?$query HTTP/1.1", 'Host: x',
+        "Authorization: Bearer $token", @headers, '', '');
+    my %stream = (connection => $connection, buffer => '');
+    ($stream{status}) = $connection->line(10) =~ / (\d+)/;
+    while (length(my $line = $connection->line(10))) {
+        my ($name, $value) = split /: /, $line, 2;
+        $stream{header}{lc $name} = $value;
+    }
+    return \%stream;
+}
+
+
+# lines of the body, as far as they have come
+sub lines {
+    my ($stream, $seconds) = @_;
+
+    $stream->{buffer} .= $stream->{connection}->some($seconds) // '';
+    my @lines;
+
+    # chunks: size, bytes
+    while ($stream->{buffer} =~ /^([0-9a-f]+)\r\n/) {
+        my ($head, $size) = (length $&, hex $1);
+        last if length $stream->{buffer} < $head + $size + 2;
+        $stream->{ended} = 1 if !$size;
+        $stream->{body} .= substr $stream->{buffer}, $head, $size;
+        substr $stream->{buffer}, 0, $head + $size + 2, '';
+    }
+    push @lines, $1 while ($stream->{body} //= '') =~ s/^(.*)\n//;
+    return @lines;
+}
+
+
+# so many events: [id, entry]
+sub events {
+    my ($stream, $n, $seconds) = @_;
+
+    my $deadline = time + ($seconds || 10);
+    while (@{ $stream->{events} //= [] } < $n && time < $deadline) {
+        for (lines($stream, 0.1)) {
+            $stream->{id} = $1 if /^id: (\d+)$/;
+            push @{ $stream->{events} }, [$stream->{id}, json->decode($1)]
+                if /^data: (.*)$/;
+        }
+        last if $stream->{ended};
+    }
+    return splice @{ $stream->{events} }, 0, $n;
+}
+
+
+sub contents {
+    return join ' ', map { $_->[1]{content} } events(@_);
+}
+
+
+sub record {
+    my (@entries) = @_;
+
+    my $answer = $nginx->operator('POST', "/servers/$server/logs", [map { {
+        event_id => 'e' . $next++, type => 5, %$_,
+    } } @entries]);
+    die $answer->text if $answer->status != 200;
+    return $answer->json->{ids};
+}
+
+
+# an event
+
+my $all = listen_to('');
+is $all->{status}, 200, 'a stream';
+is $all->{header}{'content-type'}, 'text/event-stream', 'of events';
+is $all->{header}{'cache-control'}, 'no-store', 'not to be cached';
+is $all->{header}{'x-accel-buffering'}, 'no', 'nor buffered';
+is((lines($all, 5))[0], ':', 'a comment comes at once');
+
+my $began = time;
+my ($id) = @{ record({ content => "a\nb", executor => { id => '7' } }) };
+my ($event) = events($all, 1);
+cmp_ok time - $began, '<', 3, 'an entry comes soon';
+is $event->[0], $id, 'with its id';
+is_deeply $event->[1], $nginx->get("/servers/$server/logs?limit=1",
+    token => $token)->json->{entries}[0], 'as the page has it';
+
+# filters
+
+my %stream = map { $_ => listen_to($_) } 'type=7', 'category=categoryModlog',
+    'search=hello', 'member=7&memberRole=executor', 'channel=9', 'role=mo',
+    'bot=pro', 'after=' . int((time - 600) * 1000);
+
+record({ content => '1', type => 7 }, { content => '2', type => 39 },
+    { content => '3 Hello' }, { content => '4', executor => { id => '7' } },
+    { content => '5', target => { id => '7' } },
+    { content => '6', channel => { id => '9' } },
+    { content => '7', role => 'Moderator' },
+    { content => '8', timestamp => int((time - 900) * 1000) });
+
+is contents($all, 8), '1 2 3 Hello 4 5 6 7 8', 'all, in the order they came';
+is contents($stream{'type=7'}, 1), '1', 'a type';
+is contents($stream{'category=categoryModlog'}, 1), '2', 'a category';
+is contents($stream{'search=hello'}, 1), '3 Hello', 'a search';
+is contents($stream{'member=7&memberRole=executor'}, 1), '4', 'a member';
+is contents($stream{'channel=9'}, 1), '6', 'a channel';
+is contents($stream{'role=mo'}, 1), '7', 'a role';
+my ($after) = grep { /^after/ } keys %stream;
+is contents($stream{$after}, 7), '1 2 3 Hello 4 5 6 7', 'not what is too old';
+is contents($_, 1, 0.5), '', 'nothing else' for values %stream;
+
+# resuming
+
+my @ids = @{ record(map { { content => "r$_" } } 1 .. 500) };
+my $late = record({ content => 'late',
+    timestamp => int((time - 3000) * 1000) })->[0];
+is scalar(my @many = events($all, 501)), 501, 'many at once';
+my $resumed = listen_to('', "Last-Event-ID: $ids[0]");
+is contents($resumed, 500), join(' ', (map { "r$_" } 2 .. 500), 'late'),
+    'all behind the last one seen, a late one too';
+is contents(listen_to("lastEventId=$ids[497]"), 3), 'r499 r500 late',
+    'by a parameter';
+is contents(listen_to("lastEventId=$ids[0]", "Last-Event-ID: $ids[498]"), 2),
+    'r500 late', 'the header wins';
+is contents(listen_to('', "Last-Event-ID: $late"), 1, 0.5), '',
+    'nothing behind the last';
+is contents(listen_to('search=r7', "Last-Event-ID: $ids[1]"), 1), 'r7',
+    'with a filter';
+for my $bad ('x', '-1', '1.5', '99999999999999999999', '1' x 21) {
+    my $stream = listen_to('', "Last-Event-ID: $bad");
+    is $stream->{status}, 400, "malformed: $bad";
+}
+
+# HEAD ends
+
+my $head = $nginx->head("/servers/$server/logs/stream", token => $token);
+is $head->status, 200, 'HEAD';
+is $head->header('Content-Type'), 'text/event-stream', 'as GET';
+
+# many listeners hold no connection
+
+my @crowd = map { listen_to($_ % 2 ? 'type=5' : '') } 1 .. 300;
+record({ content => 'crowd' });
+is_deeply [grep { contents($_, 1) ne 'crowd' } @crowd], [],
+    'everybody in a crowd gets it';
+cmp_ok $nginx->sql(q(select count(*) from pg_stat_activity
+    where usename = 'guildlog' and datname = current_database())), '<=', 12,
+    'over few connections';
+$_->{connection}->close for @crowd;
+
+# held entries come when nobody can take them back any more
+
+$nginx->patch("/servers/$server/config/logging/settings", token => $token,
+    json => { active_ignore => JSON::PP::true });
+my $held = listen_to('type=44');
+record({ content => 'held', type => 44 });
+is contents($held, 1, 1), '', 'a held entry is waited for';
+is contents($held, 1, 10), 'held', 'and comes then';
+$nginx->patch("/servers/$server/config/logging/settings", token => $token,
+    json => { active_ignore => JSON::PP::false });
+
+# the database goes and comes back
+
+my $quiet = listen_to('type=8');
+$nginx->cluster->stop('immediate');
+ok !$quiet->{connection}->closed(2), 'a stream outlives the database';
+$nginx->cluster->start;
+delete $nginx->{dbh};
+wait_for {
+    eval { record({ content => 'back', type => 8 }) }
+} 20;
+is contents($quiet, 1, 20), 'back', 'and goes on with it';
+
+# a reload ends streams at once, and nothing is lost
+
+my $seen = record({ content => 'before', type => 9 })->[0];
+my $stream = listen_to('type=9');
+$began = time;
+$nginx->reload;
+cmp_ok time - $began, '<', 5, 'the workers do not wait for their streams';
+events($stream, 1, 1);
+ok $stream->{ended}, 'the stream ends in order';
+record({ content => 'meanwhile', type => 9 });
+$stream = listen_to('type=9', "Last-Event-ID: $seen");
+is contents($stream, 1), 'meanwhile', 'and the next one goes on';
+
+# heartbeats, the end of the token
+
+my @beats = grep { $_ eq ':' } map { lines($stream, 1) } 1 .. 17;
+cmp_ok scalar @beats, '>=', 1, 'a comment within 15 s';
+
+$nginx->sql('update token set revoked_at = now() where guild_id = ?', $server);
+ok $stream->{connection}->closed(15), 'a revoked token ends it within 15 s';
+
+$token = $nginx->token($server);
+my ($jti) = $nginx->sql('select token_id from token
+    where guild_id = ? and revoked_at is null', $server);
+$token = $nginx->sign($nginx->claims($server, jti => $jti->[0],
+    exp => int(time) + 3));
+$stream = listen_to('');
+ok $stream->{connection}->closed(15), 'so does its expiry';
+
+done_testing;
