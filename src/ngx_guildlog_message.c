@@ -9,16 +9,17 @@
 
 /* limits of the platform, in UTF-16 units but for the first */
 
-#define NGX_GUILDLOG_MESSAGE_EMBEDS       10
+#define NGX_GUILDLOG_MESSAGE_ENTRIES      10
 #define NGX_GUILDLOG_MESSAGE_TOTAL        6000   /* over all embeds */
 #define NGX_GUILDLOG_MESSAGE_TITLE        256
 #define NGX_GUILDLOG_MESSAGE_DESCRIPTION  4096
 #define NGX_GUILDLOG_MESSAGE_FOOTER       64
 #define NGX_GUILDLOG_MESSAGE_CONTENT      2000
 #define NGX_GUILDLOG_MESSAGE_LABEL        80     /* of a button */
+#define NGX_GUILDLOG_MESSAGE_IN_A_ROW     5      /* buttons */
+#define NGX_GUILDLOG_MESSAGE_BUTTONS      25     /* of 10 entries at most 22 */
 
 #define NGX_GUILDLOG_MESSAGE_SIZE         4096   /* of the body, to begin */
-#define NGX_GUILDLOG_MESSAGE_URL          128
 
 /* numbers of the platform */
 
@@ -38,6 +39,12 @@ typedef struct {
 
 
 typedef struct {
+    ngx_str_t                      label;
+    ngx_str_t                      url;
+} ngx_guildlog_message_button_t;
+
+
+typedef struct {
     ngx_pool_t                    *pool;
     ngx_guildlog_json_t            json;
     ngx_guildlog_text_t            work;     /* of one embed after another */
@@ -45,7 +52,8 @@ typedef struct {
     ngx_guildlog_message_item_t    first;
     ngx_uint_t                     packed;
     ngx_uint_t                     units;    /* of the embeds */
-    unsigned                       alone:1;
+    ngx_uint_t                     nbuttons;
+    ngx_guildlog_message_button_t  buttons[NGX_GUILDLOG_MESSAGE_BUTTONS];
 } ngx_guildlog_message_t;
 
 
@@ -62,6 +70,18 @@ static ngx_int_t ngx_guildlog_message_start(ngx_guildlog_message_t *message,
     ngx_pool_t *pool);
 static ngx_int_t ngx_guildlog_message_append(ngx_guildlog_message_t *message,
     ngx_guildlog_message_item_t *item);
+static ngx_int_t ngx_guildlog_message_collect(ngx_guildlog_message_t *message,
+    ngx_guildlog_message_item_t *item);
+static ngx_int_t ngx_guildlog_message_button(ngx_guildlog_message_t *message,
+    ngx_guildlog_message_item_t *item,
+    const ngx_guildlog_message_link_t *link);
+static ngx_int_t ngx_guildlog_message_label_of(ngx_pool_t *pool,
+    const ngx_guildlog_message_item_t *item,
+    const ngx_guildlog_message_link_t *link, const ngx_str_t *id,
+    const ngx_str_t *name, ngx_str_t *label);
+static ngx_uint_t ngx_guildlog_message_has(
+    const ngx_guildlog_message_item_t *item,
+    const ngx_guildlog_message_link_t *link, ngx_str_t *id, ngx_str_t *name);
 static ngx_int_t ngx_guildlog_message_plain(ngx_guildlog_message_t *message,
     ngx_guildlog_message_item_t *item);
 static ngx_int_t ngx_guildlog_message_embed(ngx_guildlog_message_t *message,
@@ -77,18 +97,11 @@ static void ngx_guildlog_message_write_fields(ngx_guildlog_json_t *w,
 static void ngx_guildlog_message_write_string(ngx_guildlog_json_t *w,
     const char *key, const ngx_str_t *s);
 static ngx_int_t ngx_guildlog_message_finish(ngx_guildlog_message_t *message);
-static ngx_int_t ngx_guildlog_message_write_buttons(
+static void ngx_guildlog_message_write_buttons(
     ngx_guildlog_message_t *message);
-static ngx_int_t ngx_guildlog_message_write_button(
-    ngx_guildlog_message_t *message, const ngx_guildlog_message_link_t *link);
-static ngx_uint_t ngx_guildlog_message_alone(
-    const ngx_guildlog_message_item_t *item);
-static ngx_uint_t ngx_guildlog_message_has(
-    const ngx_guildlog_message_item_t *item,
-    const ngx_guildlog_message_link_t *link, ngx_str_t *id, ngx_str_t *name);
 
 
-/* at most five: they share a row */
+/* what an entry's buttons lead to */
 
 static const ngx_guildlog_message_link_t  ngx_guildlog_message_links[] = {
 
@@ -166,8 +179,6 @@ static ngx_int_t
 ngx_guildlog_message_start(ngx_guildlog_message_t *message, ngx_pool_t *pool)
 {
     message->pool = pool;
-    message->alone = ngx_guildlog_message_alone(&message->first);
-
     ngx_guildlog_json_init(&message->json, pool, NGX_GUILDLOG_MESSAGE_SIZE);
     ngx_guildlog_json_begin(&message->json, '{');
 
@@ -190,23 +201,162 @@ static ngx_int_t
 ngx_guildlog_message_append(ngx_guildlog_message_t *message,
     ngx_guildlog_message_item_t *item)
 {
-    ngx_int_t  rc;
+    ngx_int_t   rc;
+    ngx_uint_t  nbuttons;
 
-    if (message->packed
-        && (message->alone || ngx_guildlog_message_alone(item)
-            || item->plain != message->first.plain))
+    if (message->packed == NGX_GUILDLOG_MESSAGE_ENTRIES
+        || (message->packed && item->plain != message->first.plain))
     {
         return NGX_DECLINED;
     }
 
-    rc = item->plain ? ngx_guildlog_message_plain(message, item)
-                     : ngx_guildlog_message_embed(message, item);
+    nbuttons = message->nbuttons;
+
+    rc = ngx_guildlog_message_collect(message, item);
+
+    if (rc == NGX_OK) {
+        rc = item->plain ? ngx_guildlog_message_plain(message, item)
+                         : ngx_guildlog_message_embed(message, item);
+    }
 
     if (rc == NGX_OK) {
         message->packed++;
+
+    } else {
+        message->nbuttons = nbuttons;
     }
 
     return rc;
+}
+
+
+static ngx_int_t
+ngx_guildlog_message_collect(ngx_guildlog_message_t *message,
+    ngx_guildlog_message_item_t *item)
+{
+    ngx_int_t   rc;
+    ngx_uint_t  i;
+
+    for (i = 0; i < NGX_GUILDLOG_MESSAGE_LINKS; i++) {
+        rc = ngx_guildlog_message_button(message, item,
+                                         &ngx_guildlog_message_links[i]);
+        if (rc != NGX_OK) {
+            return rc;
+        }
+    }
+
+    return NGX_OK;
+}
+
+
+/* buttons belong to a message: entries of one user share theirs */
+
+static ngx_int_t
+ngx_guildlog_message_button(ngx_guildlog_message_t *message,
+    ngx_guildlog_message_item_t *item,
+    const ngx_guildlog_message_link_t *link)
+{
+    size_t                          size;
+    ngx_str_t                       id, name, url;
+    ngx_uint_t                      i;
+    ngx_guildlog_message_button_t  *button;
+
+    if (!ngx_guildlog_message_has(item, link, &id, &name)) {
+        return NGX_OK;
+    }
+
+    size = ngx_strlen(link->url) + id.len;
+
+    url.data = ngx_pnalloc(message->pool, size);
+    if (url.data == NULL) {
+        return NGX_ERROR;
+    }
+
+    url.len = ngx_sprintf(url.data, "%s%V", link->url, &id) - url.data;
+
+    for (i = 0; i < message->nbuttons; i++) {
+        button = &message->buttons[i];
+
+        if (button->url.len == url.len
+            && ngx_memcmp(button->url.data, url.data, url.len) == 0)
+        {
+            return NGX_OK;
+        }
+    }
+
+    button = &message->buttons[message->nbuttons++];
+    button->url = url;
+
+    return ngx_guildlog_message_label_of(message->pool, item, link, &id,
+                                         &name, &button->label);
+}
+
+
+static ngx_int_t
+ngx_guildlog_message_label_of(ngx_pool_t *pool,
+    const ngx_guildlog_message_item_t *item,
+    const ngx_guildlog_message_link_t *link, const ngx_str_t *id,
+    const ngx_str_t *name, ngx_str_t *label)
+{
+    ngx_guildlog_text_t  text;
+
+    if (ngx_guildlog_text_init(&text, pool, NGX_GUILDLOG_MESSAGE_LABEL)
+        != NGX_OK)
+    {
+        return NGX_ERROR;
+    }
+
+    (void) ngx_guildlog_text_add(&text, "%s",
+                                 ngx_guildlog_message_label(item,
+                                                            link->label));
+    if (link->user) {
+        (void) ngx_guildlog_text_add(&text, ": ");
+
+        if (ngx_guildlog_text_user(&text, name, text.left, 0) == 0) {
+            (void) ngx_guildlog_text_add(&text, "%V", id);
+        }
+    }
+
+    label->data = text.start;
+    label->len = text.pos - text.start;
+
+    return NGX_OK;
+}
+
+
+/* the id that ends its link, if any, and the name of whose id that is */
+
+static ngx_uint_t
+ngx_guildlog_message_has(const ngx_guildlog_message_item_t *item,
+    const ngx_guildlog_message_link_t *link, ngx_str_t *id, ngx_str_t *name)
+{
+    ngx_str_t  executor, ignored;
+
+    ngx_str_set(id, "");
+
+    if (!(item->conf->buttons & link->bit)) {
+        return 0;
+    }
+
+    if (link->user == NULL) {
+
+        if (link->guild) {
+            *id = item->conf->guild;
+        }
+
+        return 1;
+    }
+
+    if (!ngx_guildlog_message_user(item, link->user, id, name)) {
+        return 0;
+    }
+
+    /* one link for those who did it to themselves */
+
+    return link->label == NGX_GUILDLOG_LABEL_EXECUTOR
+           || !ngx_guildlog_message_user(item, "executor", &executor, &ignored)
+           || executor.len != id->len
+           || ngx_memcmp(executor.data, id->data, id->len) != 0;
 }
 
 
@@ -257,10 +407,6 @@ ngx_guildlog_message_embed(ngx_guildlog_message_t *message,
 {
     ngx_guildlog_text_t           all;
     ngx_guildlog_message_embed_t  embed;
-
-    if (message->packed == NGX_GUILDLOG_MESSAGE_EMBEDS) {
-        return NGX_DECLINED;
-    }
 
     ngx_memzero(&embed, sizeof(ngx_guildlog_message_embed_t));
 
@@ -455,10 +601,8 @@ ngx_guildlog_message_finish(ngx_guildlog_message_t *message)
     ngx_guildlog_json_key(w, "flags");
     ngx_guildlog_json_number(w, NGX_GUILDLOG_MESSAGE_QUIET);
 
-    if (message->alone
-        && ngx_guildlog_message_write_buttons(message) != NGX_OK)
-    {
-        return NGX_ERROR;
+    if (message->nbuttons) {
+        ngx_guildlog_message_write_buttons(message);
     }
 
     ngx_guildlog_json_end(w);
@@ -467,144 +611,46 @@ ngx_guildlog_message_finish(ngx_guildlog_message_t *message)
 }
 
 
-static ngx_int_t
+static void
 ngx_guildlog_message_write_buttons(ngx_guildlog_message_t *message)
 {
-    ngx_uint_t            i;
-    ngx_guildlog_json_t  *w;
+    ngx_uint_t                      i;
+    ngx_guildlog_json_t            *w;
+    ngx_guildlog_message_button_t  *button;
 
     w = &message->json;
 
     ngx_guildlog_json_key(w, "components");
     ngx_guildlog_json_begin(w, '[');
-    ngx_guildlog_json_begin(w, '{');
-    ngx_guildlog_json_key(w, "type");
-    ngx_guildlog_json_number(w, NGX_GUILDLOG_MESSAGE_ROW);
-    ngx_guildlog_json_key(w, "components");
-    ngx_guildlog_json_begin(w, '[');
 
-    for (i = 0; i < NGX_GUILDLOG_MESSAGE_LINKS; i++) {
-        if (ngx_guildlog_message_write_button(message,
-                                              &ngx_guildlog_message_links[i])
-            != NGX_OK)
-        {
-            return NGX_ERROR;
+    for (i = 0; i < message->nbuttons; i++) {
+        button = &message->buttons[i];
+
+        if (i % NGX_GUILDLOG_MESSAGE_IN_A_ROW == 0) {
+
+            if (i) {
+                ngx_guildlog_json_end(w);
+                ngx_guildlog_json_end(w);
+            }
+
+            ngx_guildlog_json_begin(w, '{');
+            ngx_guildlog_json_key(w, "type");
+            ngx_guildlog_json_number(w, NGX_GUILDLOG_MESSAGE_ROW);
+            ngx_guildlog_json_key(w, "components");
+            ngx_guildlog_json_begin(w, '[');
         }
+
+        ngx_guildlog_json_begin(w, '{');
+        ngx_guildlog_json_key(w, "type");
+        ngx_guildlog_json_number(w, NGX_GUILDLOG_MESSAGE_LINK_BUTTON);
+        ngx_guildlog_json_key(w, "style");
+        ngx_guildlog_json_number(w, NGX_GUILDLOG_MESSAGE_LINK_STYLE);
+        ngx_guildlog_message_write_string(w, "label", &button->label);
+        ngx_guildlog_message_write_string(w, "url", &button->url);
+        ngx_guildlog_json_end(w);
     }
 
     ngx_guildlog_json_end(w);
     ngx_guildlog_json_end(w);
     ngx_guildlog_json_end(w);
-
-    return NGX_OK;
-}
-
-
-static ngx_int_t
-ngx_guildlog_message_write_button(ngx_guildlog_message_t *message,
-    const ngx_guildlog_message_link_t *link)
-{
-    u_char               *p;
-    ngx_str_t             id, name, s;
-    ngx_guildlog_json_t  *w;
-    ngx_guildlog_text_t   label;
-    u_char                url[NGX_GUILDLOG_MESSAGE_URL];
-
-    if (!ngx_guildlog_message_has(&message->first, link, &id, &name)) {
-        return NGX_OK;
-    }
-
-    if (ngx_guildlog_text_init(&label, message->pool,
-                               NGX_GUILDLOG_MESSAGE_LABEL)
-        != NGX_OK)
-    {
-        return NGX_ERROR;
-    }
-
-    (void) ngx_guildlog_text_add(&label, "%s",
-                                 ngx_guildlog_message_label(&message->first,
-                                                            link->label));
-    if (link->user) {
-        (void) ngx_guildlog_text_add(&label, ": ");
-
-        if (ngx_guildlog_text_user(&label, &name, label.left, 0) == 0) {
-            (void) ngx_guildlog_text_add(&label, "%V", &id);
-        }
-    }
-
-    w = &message->json;
-
-    ngx_guildlog_json_begin(w, '{');
-    ngx_guildlog_json_key(w, "type");
-    ngx_guildlog_json_number(w, NGX_GUILDLOG_MESSAGE_LINK_BUTTON);
-    ngx_guildlog_json_key(w, "style");
-    ngx_guildlog_json_number(w, NGX_GUILDLOG_MESSAGE_LINK_STYLE);
-
-    s.data = label.start;
-    s.len = label.pos - label.start;
-    ngx_guildlog_message_write_string(w, "label", &s);
-
-    p = ngx_snprintf(url, sizeof(url), "%s%V", link->url, &id);
-
-    s.data = url;
-    s.len = p - url;
-    ngx_guildlog_message_write_string(w, "url", &s);
-
-    ngx_guildlog_json_end(w);
-
-    return NGX_OK;
-}
-
-
-static ngx_uint_t
-ngx_guildlog_message_alone(const ngx_guildlog_message_item_t *item)
-{
-    ngx_str_t   id, name;
-    ngx_uint_t  i;
-
-    for (i = 0; i < NGX_GUILDLOG_MESSAGE_LINKS; i++) {
-        if (ngx_guildlog_message_has(item, &ngx_guildlog_message_links[i],
-                                     &id, &name))
-        {
-            return 1;
-        }
-    }
-
-    return 0;
-}
-
-
-/* the id that ends its link, if any, and the name of whose id that is */
-
-static ngx_uint_t
-ngx_guildlog_message_has(const ngx_guildlog_message_item_t *item,
-    const ngx_guildlog_message_link_t *link, ngx_str_t *id, ngx_str_t *name)
-{
-    ngx_str_t  executor, ignored;
-
-    ngx_str_set(id, "");
-
-    if (!(item->conf->buttons & link->bit)) {
-        return 0;
-    }
-
-    if (link->user == NULL) {
-
-        if (link->guild) {
-            *id = item->conf->guild;
-        }
-
-        return 1;
-    }
-
-    if (!ngx_guildlog_message_user(item, link->user, id, name)) {
-        return 0;
-    }
-
-    /* one link for those who did it to themselves */
-
-    return link->label == NGX_GUILDLOG_LABEL_EXECUTOR
-           || !ngx_guildlog_message_user(item, "executor", &executor, &ignored)
-           || executor.len != id->len
-           || ngx_memcmp(executor.data, id->data, id->len) != 0;
 }

@@ -19,6 +19,9 @@
 #define NGX_GUILDLOG_MESSAGE_TIMES      "\xc3\x97"
 
 
+static ngx_int_t ngx_guildlog_message_parse(ngx_guildlog_message_item_t *item,
+    ngx_pool_t *pool, const ngx_str_t *doc);
+static void ngx_guildlog_message_cleanup(void *data);
 static void ngx_guildlog_message_who(ngx_guildlog_message_item_t *item,
     ngx_guildlog_text_t *text, const char *key);
 static const char *ngx_guildlog_message_mention(
@@ -124,23 +127,13 @@ ngx_int_t
 ngx_guildlog_message_read(ngx_guildlog_message_item_t *item, ngx_pool_t *pool,
     const ngx_guildlog_message_entry_t *entry)
 {
-    u_char      *p;
-    ngx_str_t    text, error;
-    json_int_t   type;
+    ngx_int_t   rc;
+    json_int_t  type;
 
-    text.len = entry->doc.len + 1;
+    rc = ngx_guildlog_message_parse(item, pool, &entry->doc);
 
-    text.data = ngx_pnalloc(pool, text.len);
-    if (text.data == NULL) {
-        return NGX_ERROR;
-    }
-
-    p = ngx_cpymem(text.data, entry->doc.data, entry->doc.len);
-    *p = '}';
-
-    item->json = ngx_guildlog_json_parse(pool, &text, &error);
-    if (item->json == NULL) {
-        return error.len ? NGX_DECLINED : NGX_ERROR;
+    if (rc != NGX_OK) {
+        return rc;
     }
 
     type = -1;
@@ -167,6 +160,51 @@ ngx_guildlog_message_read(ngx_guildlog_message_item_t *item, ngx_pool_t *pool,
                     || entry->conf.format == NGX_GUILDLOG_FORMAT_COMPACT_PLAIN;
 
     return NGX_OK;
+}
+
+
+/* what came from our own store needs no words for what is wrong with it */
+
+static ngx_int_t
+ngx_guildlog_message_parse(ngx_guildlog_message_item_t *item, ngx_pool_t *pool,
+    const ngx_str_t *doc)
+{
+    u_char              *p, *text;
+    json_error_t         error;
+    ngx_pool_cleanup_t  *cln;
+
+    cln = ngx_pool_cleanup_add(pool, 0);
+    if (cln == NULL) {
+        return NGX_ERROR;
+    }
+
+    text = ngx_pnalloc(pool, doc->len + 1);
+    if (text == NULL) {
+        return NGX_ERROR;
+    }
+
+    p = ngx_cpymem(text, doc->data, doc->len);
+    *p = '}';
+
+    item->json = json_loadb((char *) text, doc->len + 1, 0, &error);
+
+    (void) ngx_pfree(pool, text);
+
+    if (item->json == NULL) {
+        return error.text[0] ? NGX_DECLINED : NGX_ERROR;
+    }
+
+    cln->handler = ngx_guildlog_message_cleanup;
+    cln->data = item->json;
+
+    return NGX_OK;
+}
+
+
+static void
+ngx_guildlog_message_cleanup(void *data)
+{
+    json_decref(data);
 }
 
 

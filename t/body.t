@@ -35,6 +35,11 @@ CONF
             client_max_body_size 1k;
         }
 
+        location /slow/ {
+            guildlog_api;
+            client_body_timeout 200ms;
+        }
+
         location /bare/ {
             guildlog_api;
             error_page 404 /nothing;
@@ -209,6 +214,15 @@ error_is $nginx->post($tags, token => $token, json => tag(65537)), 413, '{}',
     $client = $nginx->connection;
     $client->send(head('POST', $tags, @chunked) . "nonsense\r\n");
     error_is $client->response, 400, '{}', 'chunks that are none';
+}
+
+{
+    my $client = $nginx->connection;
+    $client->send("POST /slow$tags HTTP/1.1\r\nHost: localhost\r\n"
+        . "Authorization: Bearer $token\r\nContent-Length: 20\r\n"
+        . "Content-Type: application/json\r\n\r\n{");
+    error_is $client->response, 408, '{}', 'a body that does not come';
+    ok $client->closed(10), '... is not waited for';
 }
 
 error_is $nginx->post("/small$tags", token => $token, raw_path => 1,

@@ -10,14 +10,20 @@ my $key   = 'guildlog_key HS256 main.key sign;';
 my $api   = 'location /api/ { guildlog_api; }';
 
 $nginx->file('second.key', 'a second secret, as good as the first', 0600);
-$nginx->file('open.key', 'a secret that everybody may read', 0644);
-$nginx->file('group.key', 'a secret that a group may read', 0640);
+$nginx->file('open.key', 'a secret that everybody may read, alas', 0644);
+$nginx->file('group.key', 'a secret that a group may read, too', 0640);
 $nginx->file('empty.key', '', 0600);
 $nginx->file('short.key', 'short', 0600);
 $nginx->file('nul.password', "a\0b");
 $nginx->file('empty.password', "\n");
 $nginx->file('long.password', 'x' x 300);
 my %pair = map { $_ => $nginx->key_pair($_) } qw(RS256 ES256);
+
+for (['loose.pem', 'public', 0666], ['naked.pem', 'private', 0644]) {
+    my ($name, $half, $mode) = @$_;
+    open my $in, '<', $pair{RS256}{$half} or die;
+    $nginx->file($name, do { local $/; <$in> }, $mode);
+}
 
 
 # the http block: $http, and a server with $server in it
@@ -97,30 +103,38 @@ accepted 'several keys', <<"CONF", $api;
     guildlog_key RS256 $pair{RS256}{public} kid=c;
     guildlog_key ES256 $pair{ES256}{public};
 CONF
+accepted 'a group may read a key', <<"CONF", $api;
+    $here;
+    guildlog_key HS256 group.key;
+CONF
 accepted 'private keys sign', <<"CONF", $api;
     $here;
     guildlog_key ES256 $pair{ES256}{private} kid=a sign;
 CONF
 
 refused $_->[0], "$here; guildlog_key $_->[1];", $api
-    for [qr/"HS257"/, 'HS257 main.key'],
-        [qr/"none"/, 'none main.key'],
-        [qr/"hs256"/, 'hs256 main.key'],
-        [qr/"PS256"/, "PS256 $pair{RS256}{public}"],
+    for [qr/unknown key algorithm "HS257"/, 'HS257 main.key'],
+        [qr/unknown key algorithm "none"/, 'none main.key'],
+        [qr/unknown key algorithm "hs256"/, 'hs256 main.key'],
+        [qr/unknown key algorithm "PS256"/, "PS256 $pair{RS256}{public}"],
         [qr/nothing\.key" .*No such file/, 'HS256 nothing.key'],
-        [qr/open\.key"/, 'HS256 open.key'],
-        [qr/empty\.key"/, 'HS256 empty.key'],
-        [qr/main\.key"/, 'RS256 main.key'],
-        [qr/"ES256"|public\.pem"/, "ES256 $pair{RS256}{public}"],
-        [qr/"RS256"|public\.pem"/, "RS256 $pair{ES256}{public}"],
-        [qr/public\.pem"/, "HS256 $pair{RS256}{public}"],
-        [qr/sign/, "RS256 $pair{RS256}{public} sign"],
+        [qr/open\.key" is readable by everyone/, 'HS256 open.key'],
+        [qr/loose\.pem" is writable by everyone/, 'RS256 loose.pem'],
+        [qr/naked\.pem" is readable by everyone/, 'RS256 naked.pem'],
+        [qr/empty\.key" is empty/, 'HS256 empty.key'],
+        [qr/short\.key" holds a secret of less than 32/, 'HS256 short.key'],
+        [qr/main\.key" holds no PEM/, 'RS256 main.key'],
+        [qr/holds a key of another type/, "ES256 $pair{RS256}{public}"],
+        [qr/holds a key of another type/, "RS256 $pair{ES256}{public}"],
+        [qr/holds a key on another curve/, "ES384 $pair{ES256}{public}"],
+        [qr/holds PEM, not a secret/, "HS256 $pair{RS256}{public}"],
+        [qr/holds no private key/, "RS256 $pair{RS256}{public} sign"],
         [qr/invalid parameter "nonsense"/, 'HS256 main.key nonsense'],
-        [qr/invalid parameter "kid="|kid/, 'HS256 main.key kid='],
+        [qr/"kid" must be|invalid parameter "kid="/, 'HS256 main.key kid='],
         [qr/invalid number of arguments/, 'HS256'],
         [qr/invalid number of arguments/, 'HS256 main.key kid=a sign more'];
 
-refused qr/duplicate|kid/, <<"CONF", $api;
+refused qr/duplicate kid "a"/, <<"CONF", $api;
     $here;
     guildlog_key HS256 main.key kid=a;
     guildlog_key HS256 second.key kid=a;

@@ -168,7 +168,8 @@ ok !$rest->truncated, 'one goes on reading';
 my $stored = $nginx->sql('select count(*) from log_entry where guild_id = ?',
     $server);
 is scalar(my @got = csv($rest->text)), $stored + 1, '... and gets everything';
-cmp_ok memory() - $before, '<', 30_000, 'in constant memory';
+cmp_ok memory() - $before, '<', 30_000, 'in constant memory'
+    if ($ENV{GUILDLOG_BUILD} || '') ne 'asan';   # which keeps what is freed
 $_->close(reset => 1) for @stalled;
 
 # what cannot be finished

@@ -127,8 +127,7 @@ SQL
 
     # an nginx that stays with its parent takes no upgrade
     $nginx->stop;
-    local %ENV = %ENV;
-    $nginx->_sanitizer_environment;
+    local $ENV{ASAN_OPTIONS} = $nginx->_sanitizer_options;
     system($nginx->_command) == 0 or die 'nginx';
     wait_for { -s $pid_file && served_quietly($nginx) };
     my $old = $nginx->pid;

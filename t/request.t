@@ -203,7 +203,37 @@ answers 'in limit_except', 401, '{}',
     $nginx->post("/if$tags", raw_path => 1, json => {});
 
 
-# what nginx refuses by itself
+# many requests on one connection, answered in their order
+
+{
+    my $client = $nginx->connection;
+    my @wanted = map { (200, 404, 401, 400, 405) } 1 .. 20;
+    my %request = (
+        200 => ['GET',  $at,               $token],
+        404 => ['GET',  "$at/nothing",     $token],
+        401 => ['GET',  $at,               'nonsense'],
+        400 => ['GET',  '/servers/12',     $token],
+        405 => ['POST', "$at/config",      $token],
+    );
+    $client->send(join '', map {
+        my ($method, $path, $bearer) = @{ $request{$_} };
+        "$method /api$path HTTP/1.1\r\nHost: localhost\r\n"
+            . "Authorization: Bearer $bearer\r\n\r\n";
+    } @wanted);
+    is join(' ', map { $client->response->status } @wanted), "@wanted",
+        'a hundred at once';
+}
+
+
+# what nginx refuses by itself: error_page leads it to the API
+
+my ($sample, $used) = map {
+    open my $in, '<', $_ or die "$_: $!";
+    my $text = do { local $/; <$in> };
+    $text =~ /^ *(error_page +[\d ]+ \/api\/;)/m ? $1 =~ s/ +/ /gr : undef;
+} "$Guildlog::TOP/conf/guildlog.conf", $nginx->prefix . '/nginx.conf';
+ok defined $sample, 'the sample configuration does so';
+is $used, $sample, '... as the one of the tests';
 
 sub raw {
     my ($bytes) = @_;
@@ -212,6 +242,12 @@ sub raw {
     $client->send($bytes);
     return $client->response;
 }
+
+is raw("GET http://localhost/api$at HTTP/1.1\r\nHost: localhost\r\n"
+    . "Authorization: Bearer $token\r\n\r\n")->status, 200,
+    'a path with its host';
+is raw("GET /api$at HTTP/1.0\r\nAuthorization: Bearer $token\r\n\r\n")
+    ->status, 200, 'HTTP/1.0';
 
 my $authorized = "Host: localhost\r\nAuthorization: Bearer $token\r\n";
 

@@ -10,40 +10,40 @@ create type log_count as (
 
 
 create or replace function log_counts(q log_query, below bigint)
-returns setof log_count
-language plpgsql stable as $$
+returns log_count[] language plpgsql stable as $$
 begin
     if q.role is not null
         and (q.member is not null or q.channel is not null)
         or q.member is not null and q.channel is not null
     then
-        return query select c.* from unnest(log_counts_marked(
-            log_marks(q, null), below)) c;
+        return log_counts_marked(log_marks(q, null), below);
 
     elsif q.member is not null then
-        return query select * from log_counts_member(q, below);
+        return log_counts_member(q, below);
 
     elsif q.channel is not null then
-        return query
-            select e.type, count(*), count(*) filter (where e.id < below)
+        return array(
+            select row(e.type, count(*),
+                       count(*) filter (where e.id < below))::log_count
               from log_entry e
              where e.guild_id = q.guild and e.bot = q.bot
                and e.channel_id = q.channel
                and e.id >= q.low and e.id < q.high
-             group by e.type;
+             group by e.type);
 
     elsif q.role is not null then
-        return query
-            select e.type, count(*), count(*) filter (where e.id < below)
+        return array(
+            select row(e.type, count(*),
+                       count(*) filter (where e.id < below))::log_count
               from log_roles(q) r (role)
               join log_entry e
                 on e.guild_id = q.guild and e.bot = q.bot
                and e.role = r.role
                and e.id >= q.low and e.id < q.high
-             group by e.type;
+             group by e.type);
 
     else
-        return query select * from log_counts_all(q, below);
+        return log_counts_all(q, below);
     end if;
 end $$;
 
@@ -86,30 +86,32 @@ end $$;
 
 
 create or replace function log_counts_member(q log_query, below bigint)
-returns setof log_count
-language plpgsql stable as $$
+returns log_count[] language plpgsql stable as $$
 begin
     if q.side = 'executor' then
-        return query
-            select e.type, count(*), count(*) filter (where e.id < below)
+        return array(
+            select row(e.type, count(*),
+                       count(*) filter (where e.id < below))::log_count
               from log_entry e
              where e.guild_id = q.guild and e.bot = q.bot
                and e.executor_id = q.member
                and e.id >= q.low and e.id < q.high
-             group by e.type;
+             group by e.type);
 
     elsif q.side = 'target' then
-        return query
-            select e.type, count(*), count(*) filter (where e.id < below)
+        return array(
+            select row(e.type, count(*),
+                       count(*) filter (where e.id < below))::log_count
               from log_entry e
              where e.guild_id = q.guild and e.bot = q.bot
                and e.target_id = q.member
                and e.id >= q.low and e.id < q.high
-             group by e.type;
+             group by e.type);
 
     else
-        return query
-            select f.type, count(*), count(*) filter (where f.id < below)
+        return array(
+            select row(f.type, count(*),
+                       count(*) filter (where f.id < below))::log_count
               from (select e.id, e.type from log_entry e
                      where e.guild_id = q.guild and e.bot = q.bot
                        and e.executor_id = q.member
@@ -120,7 +122,7 @@ begin
                        and e.target_id = q.member
                        and e.executor_id is distinct from q.member
                        and e.id >= q.low and e.id < q.high) f
-             group by f.type;
+             group by f.type);
     end if;
 end $$;
 
@@ -128,20 +130,20 @@ end $$;
 -- By checkpoints; the range below the position only where there is one.
 
 create or replace function log_counts_all(q log_query, below bigint)
-returns setof log_count
-language plpgsql stable as $$
+returns log_count[] language plpgsql stable as $$
+declare
+    counts  constant log_count[] :=
+            log_counts_between(q.guild, q.bot, q.low, q.high);
 begin
     if below >= q.high then
-        return query
-            select c.type, c.n, c.n
-              from log_counts_between(q.guild, q.bot, q.low, q.high) c;
-    else
-        return query
-            select c.type, c.n, coalesce(p.n, 0)
-              from log_counts_between(q.guild, q.bot, q.low, q.high) c
-              left join log_counts_between(q.guild, q.bot, q.low, below) p
-                on p.type = c.type;
+        return counts;
     end if;
+
+    return array(
+        select row(c.type, c.n, coalesce(p.n, 0))::log_count
+          from unnest(counts) c
+          left join unnest(log_counts_between(q.guild, q.bot, q.low, below)) p
+            on p.type = c.type);
 end $$;
 
 
@@ -151,7 +153,7 @@ end $$;
 
 create or replace function log_counts_between(guild bigint, bot smallint,
     low bigint, high bigint)
-returns table (type smallint, n bigint) language plpgsql stable as $$
+returns log_count[] language plpgsql stable as $$
 declare
     first  log_checkpoint;
     last   log_checkpoint;
@@ -162,12 +164,12 @@ begin
      order by c.last_id limit 1;
 
     if not found then
-        return query
-            select e.type, count(*) from log_entry e
+        return array(
+            select row(e.type, count(*), count(*))::log_count
+              from log_entry e
              where e.guild_id = guild and e.bot = log_counts_between.bot
                and e.id >= low and e.id < high
-             group by e.type;
-        return;
+             group by e.type);
     end if;
 
     select c.* into last from log_checkpoint c
@@ -175,21 +177,19 @@ begin
        and c.last_id >= first.last_id and c.last_id < high
      order by c.last_id desc limit 1;
 
-    return query
-        select p.type, sum(p.n)::bigint
-          from (select e.type, count(*) as n from log_entry e
+    return array(
+        select row(p.type, sum(p.n), sum(p.n))::log_count
+          from (select e.type, 1 as n from log_entry e
                  where e.guild_id = guild and e.bot = log_counts_between.bot
                    and e.id >= low and e.id <= first.last_id
-                 group by e.type
                 union all
-                select e.type, count(*) from log_entry e
+                select e.type, 1 from log_entry e
                  where e.guild_id = guild and e.bot = log_counts_between.bot
                    and e.id > last.last_id and e.id < high
-                 group by e.type
                 union all
                 select (c.place - 1)::smallint,
                        c.cum - first.cum[c.place]
                   from unnest(last.cum) with ordinality c (cum, place)
                  where c.cum <> first.cum[c.place]) p
-         group by p.type;
+         group by p.type);
 end $$;

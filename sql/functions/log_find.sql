@@ -132,7 +132,8 @@ begin
             select (log_columns(e, q)).*
               from unnest(q.ids) i (id)
               join log_entry e
-                on e.guild_id = q.guild and e.bot = q.bot and e.id = i.id;
+                on e.guild_id = q.guild and e.bot = q.bot and e.id = i.id
+             order by e.id desc;
 
     elsif q.member is not null then
         return query select * from log_rows_member(q, below, most);

@@ -45,19 +45,16 @@ language sql stable as $$
 $$;
 
 
--- Entries as they are sent.
+-- Entries as they are sent, in the order of log_rows().
 
 create or replace function log_rows_sent(q log_query, below bigint, most int,
     walk boolean)
-returns setof log_row language plpgsql stable as $$
-begin
-    return query
-        select e.id, null::boolean, d.status, d.reason, d.channel_id,
-               d.message_id, e.doc
-          from log_rows(q, below, most, walk) e
-         cross join lateral delivery_of(q.guild, q.bot, e) d
-         order by e.id desc;
-end $$;
+returns setof log_row language sql stable as $$
+    select e.id, null::boolean, d.status, d.reason, d.channel_id,
+           d.message_id, e.doc
+      from log_rows(q, below, most, walk) e
+     cross join lateral delivery_of(q.guild, q.bot, e) d
+$$;
 
 
 -- How far back the server may be read now: the oldest time (ms).
@@ -80,7 +77,7 @@ declare
     total  log_total;
 begin
     select coalesce(sum(c.total), 0), coalesce(sum(c.rest), 0),
-           '{' || coalesce(string_agg(to_json(c.category) || ':' || c.n, ',')
+           '{' || coalesce(string_agg('"' || c.category || '":' || c.n, ',')
                                filter (where c.n > 0), '') || '}'
       into total
       from (select t.category, sum(l.rest) as rest,
@@ -125,8 +122,7 @@ begin
     below := least(below, q.high);
 
     if q.part is null then
-        counts := array(select row(c.*)::log_count
-                          from log_counts(q, below) c);
+        counts := log_counts(q, below);
     else
         marks := log_marks(q, type::smallint[]);
         counts := log_counts_marked(marks, below);
