@@ -146,7 +146,8 @@ ngx_guildlog_batch_is_separable(const ngx_str_t *body)
     code = json_error_code(&cause);
 
     return code == json_error_numeric_overflow
-           || code == json_error_null_character;
+           || code == json_error_null_character
+           || ngx_guildlog_json_is_half(&cause);
 }
 
 

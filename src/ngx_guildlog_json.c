@@ -176,9 +176,7 @@ ngx_guildlog_json_explain(ngx_pool_t *pool, const ngx_str_t *text,
         break;
     }
 
-    /* a lone surrogate has no code of its own */
-
-    if (ngx_strncmp(cause->text, "invalid Unicode", 15) == 0) {
+    if (ngx_guildlog_json_is_half(cause)) {
         ngx_guildlog_json_error(pool, text, offset,
                                 "\\u is not followed by a character", error);
         return;
@@ -190,6 +188,13 @@ ngx_guildlog_json_explain(ngx_pool_t *pool, const ngx_str_t *text,
     *p = '\0';
 
     ngx_guildlog_json_error(pool, text, 0, (char *) why, error);
+}
+
+
+ngx_uint_t
+ngx_guildlog_json_is_half(const json_error_t *cause)
+{
+    return ngx_strncmp(cause->text, "invalid Unicode", 15) == 0;
 }
 
 

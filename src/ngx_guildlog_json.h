@@ -26,6 +26,9 @@
 json_t *ngx_guildlog_json_parse(ngx_pool_t *pool, const ngx_str_t *text,
     ngx_str_t *error);
 
+/* it stopped at a \u that is half a character: jansson has no code for it */
+ngx_uint_t ngx_guildlog_json_is_half(const json_error_t *cause);
+
 /* how many bytes from the start are UTF-8 without a NUL; len: all of them */
 size_t ngx_guildlog_json_valid(const u_char *p, size_t len);
 

@@ -1,18 +1,14 @@
 
 /*
- * What is said to the chat platform, and what its answers mean: one table.
+ * What the chat platform's answers mean: one table.
  */
 
-#include "ngx_guildlog_json.h"
 #include "ngx_guildlog_platform.h"
 
 
 #define NGX_GUILDLOG_PLATFORM_RETRY  5000        /* ms, where none is said */
 #define NGX_GUILDLOG_PLATFORM_LONG   86400000    /* ms, more is not believed */
 #define NGX_GUILDLOG_PLATFORM_EMBEDS 10
-
-#define NGX_GUILDLOG_PLATFORM_ID     20          /* digits */
-#define NGX_GUILDLOG_PLATFORM_TOKEN  200         /* characters */
 
 #define NGX_GUILDLOG_CALL_WRITES     (NGX_GUILDLOG_CALL_EXECUTE               \
                                       |NGX_GUILDLOG_CALL_CREATE)
@@ -64,14 +60,14 @@ static ngx_int_t ngx_guildlog_platform_seconds(json_t *value);
 static ngx_int_t ngx_guildlog_platform_header_seconds(
     const ngx_guildlog_answer_t *answer, const char *name);
 static ngx_int_t ngx_guildlog_platform_ms(const u_char *p, size_t len);
-static ngx_array_t *ngx_guildlog_platform_array(ngx_pool_t *pool,
-    const ngx_str_t *body, size_t size, json_t **json);
-static ngx_int_t ngx_guildlog_platform_text(ngx_pool_t *pool, json_t *object,
-    const char *name, ngx_str_t *value);
-static ngx_int_t ngx_guildlog_platform_id(ngx_pool_t *pool, json_t *object,
-    const char *name, ngx_str_t *value);
-static ngx_uint_t ngx_guildlog_platform_is_id(const ngx_str_t *id);
-static ngx_uint_t ngx_guildlog_platform_is_token(const ngx_str_t *token);
+
+
+#define with_code(number, calls, class, reason)                               \
+    { 4, number, NGX_GUILDLOG_CALL_##calls, NGX_GUILDLOG_FORM_JSON,           \
+      NGX_GUILDLOG_PLATFORM_##class, reason }
+#define with_status(number, calls, form, class, reason)                       \
+    { number, NGX_GUILDLOG_CODE_ANY, NGX_GUILDLOG_CALL_##calls,               \
+      NGX_GUILDLOG_FORM_##form, NGX_GUILDLOG_PLATFORM_##class, reason }
 
 
 /* the first row that matches holds */
@@ -80,148 +76,73 @@ static const ngx_guildlog_platform_row_t  ngx_guildlog_platform_rows[] = {
 
     /* not the platform, but what stands in front of it */
 
-    { 4, 40333, NGX_GUILDLOG_CALL_ANY, NGX_GUILDLOG_FORM_JSON,
-      NGX_GUILDLOG_PLATFORM_BLOCKED, "blocked_address" },
-    { 4, 1010, NGX_GUILDLOG_CALL_ANY, NGX_GUILDLOG_FORM_JSON,
-      NGX_GUILDLOG_PLATFORM_BLOCKED, "blocked_address" },
-    { 4, 1015, NGX_GUILDLOG_CALL_ANY, NGX_GUILDLOG_FORM_JSON,
-      NGX_GUILDLOG_PLATFORM_BLOCKED, "blocked_address" },
-    { 429, NGX_GUILDLOG_CODE_ANY, NGX_GUILDLOG_CALL_ANY,
-      NGX_GUILDLOG_FORM_BARE,
-      NGX_GUILDLOG_PLATFORM_BLOCKED, "blocked_address" },
-    { 403, NGX_GUILDLOG_CODE_ANY, NGX_GUILDLOG_CALL_ANY,
-      NGX_GUILDLOG_FORM_BARE,
-      NGX_GUILDLOG_PLATFORM_BLOCKED, "blocked_address" },
-    { 429, NGX_GUILDLOG_CODE_ANY, NGX_GUILDLOG_CALL_ANY,
-      NGX_GUILDLOG_FORM_TEXT,
-      NGX_GUILDLOG_PLATFORM_BLOCKED, "blocked_address" },
-    { 403, NGX_GUILDLOG_CODE_ANY, NGX_GUILDLOG_CALL_ANY,
-      NGX_GUILDLOG_FORM_TEXT,
-      NGX_GUILDLOG_PLATFORM_BLOCKED, "blocked_address" },
-    { 401, NGX_GUILDLOG_CODE_ANY, NGX_GUILDLOG_CALL_ANY,
-      NGX_GUILDLOG_FORM_TEXT,
-      NGX_GUILDLOG_PLATFORM_BLOCKED, "not_the_platform" },
-    { 404, NGX_GUILDLOG_CODE_ANY, NGX_GUILDLOG_CALL_ANY,
-      NGX_GUILDLOG_FORM_TEXT,
-      NGX_GUILDLOG_PLATFORM_BLOCKED, "not_the_platform" },
-
-    { 429, NGX_GUILDLOG_CODE_ANY, NGX_GUILDLOG_CALL_ANY,
-      NGX_GUILDLOG_FORM_ANY,
-      NGX_GUILDLOG_PLATFORM_LIMITED, "rate_limited" },
+    with_code(40333, ANY, BLOCKED, "blocked_address"),
+    with_code(1010, ANY, BLOCKED, "blocked_address"),
+    with_code(1015, ANY, BLOCKED, "blocked_address"),
+    with_status(429, ANY, BARE, BLOCKED, "blocked_address"),
+    with_status(403, ANY, BARE, BLOCKED, "blocked_address"),
+    with_status(429, ANY, TEXT, BLOCKED, "blocked_address"),
+    with_status(403, ANY, TEXT, BLOCKED, "blocked_address"),
+    with_status(401, ANY, TEXT, BLOCKED, "not_the_platform"),
+    with_status(404, ANY, TEXT, BLOCKED, "not_the_platform"),
+    with_status(429, ANY, ANY, LIMITED, "rate_limited"),
 
     /* the webhook */
 
-    { 4, 10015, NGX_GUILDLOG_CALL_EXECUTE, NGX_GUILDLOG_FORM_JSON,
-      NGX_GUILDLOG_PLATFORM_WEBHOOK_GONE, "unknown_webhook" },
-    { 4, 50027, NGX_GUILDLOG_CALL_EXECUTE, NGX_GUILDLOG_FORM_JSON,
-      NGX_GUILDLOG_PLATFORM_WEBHOOK_GONE, "invalid_webhook_token" },
-    { 4, 10015, NGX_GUILDLOG_CALL_DELETE, NGX_GUILDLOG_FORM_JSON,
-      NGX_GUILDLOG_PLATFORM_DONE, "unknown_webhook" },
-    { 4, 50027, NGX_GUILDLOG_CALL_DELETE, NGX_GUILDLOG_FORM_JSON,
-      NGX_GUILDLOG_PLATFORM_DONE, "invalid_webhook_token" },
-    { 4, 30007, NGX_GUILDLOG_CALL_CREATE, NGX_GUILDLOG_FORM_JSON,
-      NGX_GUILDLOG_PLATFORM_FULL, "webhook_limit" },
-    { 4, 30058, NGX_GUILDLOG_CALL_CREATE, NGX_GUILDLOG_FORM_JSON,
-      NGX_GUILDLOG_PLATFORM_FULL, "webhook_limit" },
+    with_code(10015, EXECUTE, WEBHOOK_GONE, "unknown_webhook"),
+    with_code(50027, EXECUTE, WEBHOOK_GONE, "invalid_webhook_token"),
+    with_code(10015, DELETE, DONE, "unknown_webhook"),
+    with_code(50027, DELETE, DONE, "invalid_webhook_token"),
+    with_code(30007, CREATE, FULL, "webhook_limit"),
+    with_code(30058, CREATE, FULL, "webhook_limit"),
 
     /* the channel */
 
-    { 4, 10003, NGX_GUILDLOG_CALL_ANY, NGX_GUILDLOG_FORM_JSON,
-      NGX_GUILDLOG_PLATFORM_CHANNEL_GONE, "unknown_channel" },
-    { 4, 10004, NGX_GUILDLOG_CALL_ANY, NGX_GUILDLOG_FORM_JSON,
-      NGX_GUILDLOG_PLATFORM_CHANNEL_GONE, "unknown_guild" },
-    { 4, 50008, NGX_GUILDLOG_CALL_ANY, NGX_GUILDLOG_FORM_JSON,
-      NGX_GUILDLOG_PLATFORM_CHANNEL_GONE, "wrong_channel_type" },
-    { 4, 50024, NGX_GUILDLOG_CALL_ANY, NGX_GUILDLOG_FORM_JSON,
-      NGX_GUILDLOG_PLATFORM_CHANNEL_GONE, "wrong_channel_type" },
-    { 4, 220001, NGX_GUILDLOG_CALL_ANY, NGX_GUILDLOG_FORM_JSON,
-      NGX_GUILDLOG_PLATFORM_CHANNEL_GONE, "wrong_channel_type" },
-    { 4, 220002, NGX_GUILDLOG_CALL_ANY, NGX_GUILDLOG_FORM_JSON,
-      NGX_GUILDLOG_PLATFORM_CHANNEL_GONE, "wrong_channel_type" },
-    { 4, 220003, NGX_GUILDLOG_CALL_ANY, NGX_GUILDLOG_FORM_JSON,
-      NGX_GUILDLOG_PLATFORM_CHANNEL_GONE, "wrong_channel_type" },
-    { 4, 220004, NGX_GUILDLOG_CALL_ANY, NGX_GUILDLOG_FORM_JSON,
-      NGX_GUILDLOG_PLATFORM_CHANNEL_GONE, "wrong_channel_type" },
+    with_code(10003, ANY, CHANNEL_GONE, "unknown_channel"),
+    with_code(10004, ANY, CHANNEL_GONE, "unknown_guild"),
+    with_code(50008, ANY, CHANNEL_GONE, "wrong_channel_type"),
+    with_code(50024, ANY, CHANNEL_GONE, "wrong_channel_type"),
+    with_code(220001, ANY, CHANNEL_GONE, "wrong_channel_type"),
+    with_code(220002, ANY, CHANNEL_GONE, "wrong_channel_type"),
+    with_code(220003, ANY, CHANNEL_GONE, "wrong_channel_type"),
+    with_code(220004, ANY, CHANNEL_GONE, "wrong_channel_type"),
 
     /* who asks */
 
-    { 4, 50001, NGX_GUILDLOG_CALL_ANY, NGX_GUILDLOG_FORM_JSON,
-      NGX_GUILDLOG_PLATFORM_FORBIDDEN, "missing_access" },
-    { 4, 50013, NGX_GUILDLOG_CALL_ANY, NGX_GUILDLOG_FORM_JSON,
-      NGX_GUILDLOG_PLATFORM_FORBIDDEN, "missing_permissions" },
-    { 4, 160005, NGX_GUILDLOG_CALL_ANY, NGX_GUILDLOG_FORM_JSON,
-      NGX_GUILDLOG_PLATFORM_FORBIDDEN, "thread_locked" },
+    with_code(50001, ANY, FORBIDDEN, "missing_access"),
+    with_code(50013, ANY, FORBIDDEN, "missing_permissions"),
+    with_code(160005, ANY, FORBIDDEN, "thread_locked"),
 
     /* what is said */
 
-    { 4, 200000, NGX_GUILDLOG_CALL_ANY, NGX_GUILDLOG_FORM_JSON,
-      NGX_GUILDLOG_PLATFORM_CONTENT, "blocked_by_automod" },
-    { 4, 200001, NGX_GUILDLOG_CALL_ANY, NGX_GUILDLOG_FORM_JSON,
-      NGX_GUILDLOG_PLATFORM_CONTENT, "blocked_by_automod" },
-    { 4, 240000, NGX_GUILDLOG_CALL_ANY, NGX_GUILDLOG_FORM_JSON,
-      NGX_GUILDLOG_PLATFORM_CONTENT, "harmful_link" },
-    { 4, 40005, NGX_GUILDLOG_CALL_EXECUTE, NGX_GUILDLOG_FORM_JSON,
-      NGX_GUILDLOG_PLATFORM_SHRINK, "too_large" },
-    { 4, 50045, NGX_GUILDLOG_CALL_EXECUTE, NGX_GUILDLOG_FORM_JSON,
-      NGX_GUILDLOG_PLATFORM_SHRINK, "too_large" },
-    { 413, NGX_GUILDLOG_CODE_ANY, NGX_GUILDLOG_CALL_EXECUTE,
-      NGX_GUILDLOG_FORM_ANY,
-      NGX_GUILDLOG_PLATFORM_SHRINK, "too_large" },
-    { 400, NGX_GUILDLOG_CODE_ANY, NGX_GUILDLOG_CALL_ANY,
-      NGX_GUILDLOG_FORM_JSON,
-      NGX_GUILDLOG_PLATFORM_POISON, "invalid_form" },
-    { 400, NGX_GUILDLOG_CODE_ANY, NGX_GUILDLOG_CALL_ANY,
-      NGX_GUILDLOG_FORM_BARE,
-      NGX_GUILDLOG_PLATFORM_POISON, "invalid_form" },
+    with_code(200000, ANY, CONTENT, "blocked_by_automod"),
+    with_code(200001, ANY, CONTENT, "blocked_by_automod"),
+    with_code(240000, ANY, CONTENT, "harmful_link"),
+    with_code(40005, EXECUTE, SHRINK, "too_large"),
+    with_code(50045, EXECUTE, SHRINK, "too_large"),
+    with_status(413, EXECUTE, ANY, SHRINK, "too_large"),
+    with_status(400, ANY, JSON, POISON, "invalid_form"),
+    with_status(400, ANY, BARE, POISON, "invalid_form"),
 
     /* codes not known yet */
 
-    { 401, NGX_GUILDLOG_CODE_ANY, NGX_GUILDLOG_CALL_EXECUTE,
-      NGX_GUILDLOG_FORM_ANY,
-      NGX_GUILDLOG_PLATFORM_WEBHOOK_GONE, "invalid_webhook_token" },
-    { 401, NGX_GUILDLOG_CODE_ANY, NGX_GUILDLOG_CALL_DELETE,
-      NGX_GUILDLOG_FORM_ANY,
-      NGX_GUILDLOG_PLATFORM_DONE, "invalid_webhook_token" },
-    { 401, NGX_GUILDLOG_CODE_ANY, NGX_GUILDLOG_CALL_ANY,
-      NGX_GUILDLOG_FORM_ANY,
-      NGX_GUILDLOG_PLATFORM_TOKEN_BAD, "bad_bot_token" },
-    { 403, NGX_GUILDLOG_CODE_ANY, NGX_GUILDLOG_CALL_ANY,
-      NGX_GUILDLOG_FORM_ANY,
-      NGX_GUILDLOG_PLATFORM_FORBIDDEN, "forbidden" },
-    { 404, NGX_GUILDLOG_CODE_ANY, NGX_GUILDLOG_CALL_EXECUTE,
-      NGX_GUILDLOG_FORM_ANY,
-      NGX_GUILDLOG_PLATFORM_WEBHOOK_GONE, "not_found" },
-    { 404, NGX_GUILDLOG_CODE_ANY, NGX_GUILDLOG_CALL_DELETE,
-      NGX_GUILDLOG_FORM_ANY,
-      NGX_GUILDLOG_PLATFORM_DONE, "not_found" },
-    { 404, NGX_GUILDLOG_CODE_ANY, NGX_GUILDLOG_CALL_ANY,
-      NGX_GUILDLOG_FORM_ANY,
-      NGX_GUILDLOG_PLATFORM_CHANNEL_GONE, "not_found" },
+    with_status(401, EXECUTE, ANY, WEBHOOK_GONE, "invalid_webhook_token"),
+    with_status(401, DELETE, ANY, DONE, "invalid_webhook_token"),
+    with_status(401, ANY, ANY, TOKEN_BAD, "bad_bot_token"),
+    with_status(403, ANY, ANY, FORBIDDEN, "forbidden"),
+    with_status(404, EXECUTE, ANY, WEBHOOK_GONE, "not_found"),
+    with_status(404, DELETE, ANY, DONE, "not_found"),
+    with_status(404, ANY, ANY, CHANNEL_GONE, "not_found"),
 
     /* a server that gave up on a request may have read it all */
 
-    { 408, NGX_GUILDLOG_CODE_ANY, NGX_GUILDLOG_CALL_WRITES,
-      NGX_GUILDLOG_FORM_ANY,
-      NGX_GUILDLOG_PLATFORM_DOUBT, "request_timeout" },
-
-    { 3, NGX_GUILDLOG_CODE_ANY, NGX_GUILDLOG_CALL_ANY,
-      NGX_GUILDLOG_FORM_ANY,
-      NGX_GUILDLOG_PLATFORM_AGAIN, "redirected" },
-    { 4, NGX_GUILDLOG_CODE_ANY, NGX_GUILDLOG_CALL_ANY,
-      NGX_GUILDLOG_FORM_ANY,
-      NGX_GUILDLOG_PLATFORM_AGAIN, "refused" },
-    { 2, NGX_GUILDLOG_CODE_ANY, NGX_GUILDLOG_CALL_WRITES,
-      NGX_GUILDLOG_FORM_ANY,
-      NGX_GUILDLOG_PLATFORM_DOUBT, "response_unreadable" },
-    { 2, NGX_GUILDLOG_CODE_ANY, NGX_GUILDLOG_CALL_ANY,
-      NGX_GUILDLOG_FORM_ANY,
-      NGX_GUILDLOG_PLATFORM_AGAIN, "response_unreadable" },
-    { 0, NGX_GUILDLOG_CODE_ANY, NGX_GUILDLOG_CALL_WRITES,
-      NGX_GUILDLOG_FORM_ANY,
-      NGX_GUILDLOG_PLATFORM_DOUBT, "server_error" },
-    { 0, NGX_GUILDLOG_CODE_ANY, NGX_GUILDLOG_CALL_ANY,
-      NGX_GUILDLOG_FORM_ANY,
-      NGX_GUILDLOG_PLATFORM_AGAIN, "server_error" }
+    with_status(408, WRITES, ANY, DOUBT, "request_timeout"),
+    with_status(3, ANY, ANY, AGAIN, "redirected"),
+    with_status(4, ANY, ANY, AGAIN, "refused"),
+    with_status(2, WRITES, ANY, DOUBT, "response_unreadable"),
+    with_status(2, ANY, ANY, AGAIN, "response_unreadable"),
+    with_status(0, WRITES, ANY, DOUBT, "server_error"),
+    with_status(0, ANY, ANY, AGAIN, "server_error")
 };
 
 
@@ -241,18 +162,17 @@ ngx_guildlog_platform_judge(ngx_pool_t *pool,
     verdict->remaining = -1;
     verdict->reset_after_ms = -1;
 
-    if (answer->outcome != NGX_GUILDLOG_ANSWERED) {
-        verdict->reason = "unreached";
+    if (answer->outcome == NGX_GUILDLOG_UNSENT) {
         verdict->class = NGX_GUILDLOG_PLATFORM_AGAIN;
+        verdict->reason = "unreached";
+        return;
+    }
 
-        if (answer->outcome == NGX_GUILDLOG_UNCERTAIN) {
-            verdict->reason = "no_answer";
-
-            if (call & NGX_GUILDLOG_CALL_WRITES) {
-                verdict->class = NGX_GUILDLOG_PLATFORM_DOUBT;
-            }
-        }
-
+    if (answer->outcome == NGX_GUILDLOG_UNCERTAIN) {
+        verdict->class = (call & NGX_GUILDLOG_CALL_WRITES)
+                         ? NGX_GUILDLOG_PLATFORM_DOUBT
+                         : NGX_GUILDLOG_PLATFORM_AGAIN;
+        verdict->reason = "no_answer";
         return;
     }
 
@@ -350,30 +270,33 @@ static ngx_int_t
 ngx_guildlog_platform_applied(ngx_pool_t *pool, json_t *json,
     ngx_guildlog_platform_call_e call, ngx_guildlog_verdict_t *verdict)
 {
+    ngx_guildlog_platform_message_t  message;
+    ngx_guildlog_platform_webhook_t  webhook;
+
     switch (call) {
 
     case NGX_GUILDLOG_CALL_EXECUTE:
-        (void) ngx_guildlog_platform_id(pool, json, "channel_id",
-                                        &verdict->channel_id);
+        if (ngx_guildlog_platform_message(pool, json, &message) != NGX_OK) {
+            return NGX_ERROR;
+        }
 
-        return ngx_guildlog_platform_id(pool, json, "id",
-                                        &verdict->message_id);
+        verdict->message_id = message.id;
+        verdict->channel_id = message.channel_id;
+
+        return NGX_OK;
 
     case NGX_GUILDLOG_CALL_CREATE:
-        (void) ngx_guildlog_platform_id(pool, json, "channel_id",
-                                        &verdict->channel_id);
-
-        if (ngx_guildlog_platform_id(pool, json, "id", &verdict->webhook_id)
-                != NGX_OK
-            || ngx_guildlog_platform_text(pool, json, "token",
-                                          &verdict->token)
-               != NGX_OK)
+        if (ngx_guildlog_platform_webhook(pool, json, &webhook) != NGX_OK
+            || webhook.token.len == 0)
         {
             return NGX_ERROR;
         }
 
-        return ngx_guildlog_platform_is_token(&verdict->token) ? NGX_OK
-                                                               : NGX_ERROR;
+        verdict->webhook_id = webhook.id;
+        verdict->token = webhook.token;
+        verdict->channel_id = webhook.channel_id;
+
+        return NGX_OK;
 
     case NGX_GUILDLOG_CALL_DELETE:
         return NGX_OK;
@@ -563,343 +486,4 @@ ngx_guildlog_platform_ms(const u_char *p, size_t len)
     ms += more;
 
     return p == last ? ngx_min(ms, NGX_GUILDLOG_PLATFORM_LONG) : -1;
-}
-
-
-ngx_array_t *
-ngx_guildlog_platform_webhooks(ngx_pool_t *pool, const ngx_str_t *body)
-{
-    size_t                            i;
-    json_t                           *json, *item;
-    ngx_array_t                      *array;
-    ngx_guildlog_platform_webhook_t  *webhook;
-
-    array = ngx_guildlog_platform_array(pool, body,
-                                     sizeof(ngx_guildlog_platform_webhook_t),
-                                        &json);
-    if (array == NULL) {
-        return NULL;
-    }
-
-    json_array_foreach(json, i, item) {
-
-        webhook = ngx_array_push(array);
-        if (webhook == NULL) {
-            return NULL;
-        }
-
-        ngx_memzero(webhook, sizeof(ngx_guildlog_platform_webhook_t));
-
-        if (ngx_guildlog_platform_id(pool, item, "id", &webhook->id)
-            != NGX_OK)
-        {
-            return NULL;
-        }
-
-        (void) ngx_guildlog_platform_text(pool, item, "token",
-                                          &webhook->token);
-        (void) ngx_guildlog_platform_text(pool, item, "name",
-                                          &webhook->name);
-        (void) ngx_guildlog_platform_id(pool, item, "application_id",
-                                        &webhook->application_id);
-
-        if (!ngx_guildlog_platform_is_token(&webhook->token)) {
-            ngx_str_null(&webhook->token);
-        }
-    }
-
-    return array;
-}
-
-
-ngx_array_t *
-ngx_guildlog_platform_messages(ngx_pool_t *pool, const ngx_str_t *body)
-{
-    size_t                            i;
-    json_t                           *json, *item, *embeds, *embed;
-    ngx_array_t                      *array;
-    ngx_guildlog_platform_message_t  *message;
-
-    array = ngx_guildlog_platform_array(pool, body,
-                                     sizeof(ngx_guildlog_platform_message_t),
-                                        &json);
-    if (array == NULL) {
-        return NULL;
-    }
-
-    json_array_foreach(json, i, item) {
-
-        message = ngx_array_push(array);
-        if (message == NULL) {
-            return NULL;
-        }
-
-        ngx_memzero(message, sizeof(ngx_guildlog_platform_message_t));
-
-        if (ngx_guildlog_platform_id(pool, item, "id", &message->id)
-            != NGX_OK)
-        {
-            return NULL;
-        }
-
-        embeds = json_object_get(item, "embeds");
-        embed = json_array_size(embeds)
-                ? json_array_get(embeds, json_array_size(embeds) - 1) : NULL;
-
-        (void) ngx_guildlog_platform_id(pool, item, "webhook_id",
-                                        &message->webhook_id);
-        (void) ngx_guildlog_platform_text(pool, item, "content",
-                                          &message->content);
-        (void) ngx_guildlog_platform_text(pool,
-                                          json_object_get(embed, "footer"),
-                                          "text", &message->footer);
-    }
-
-    return array;
-}
-
-
-static ngx_array_t *
-ngx_guildlog_platform_array(ngx_pool_t *pool, const ngx_str_t *body,
-    size_t size, json_t **json)
-{
-    ngx_str_t  error;
-
-    *json = ngx_guildlog_json_parse(pool, body, &error);
-
-    if (!json_is_array(*json)) {
-        return NULL;
-    }
-
-    return ngx_array_create(pool, ngx_max(json_array_size(*json), 1), size);
-}
-
-
-static ngx_int_t
-ngx_guildlog_platform_text(ngx_pool_t *pool, json_t *object,
-    const char *name, ngx_str_t *value)
-{
-    json_t     *string;
-    ngx_str_t   text;
-
-    string = json_object_get(object, name);
-
-    if (!json_is_string(string)) {
-        return NGX_ERROR;
-    }
-
-    text.data = (u_char *) json_string_value(string);
-    text.len = json_string_length(string);
-
-    value->data = ngx_pstrdup(pool, &text);
-    if (value->data == NULL) {
-        return NGX_ERROR;
-    }
-
-    value->len = text.len;
-
-    return NGX_OK;
-}
-
-
-static ngx_int_t
-ngx_guildlog_platform_id(ngx_pool_t *pool, json_t *object, const char *name,
-    ngx_str_t *value)
-{
-    if (ngx_guildlog_platform_text(pool, object, name, value) != NGX_OK) {
-        return NGX_ERROR;
-    }
-
-    if (!ngx_guildlog_platform_is_id(value)) {
-        ngx_str_null(value);
-        return NGX_ERROR;
-    }
-
-    return NGX_OK;
-}
-
-
-static ngx_uint_t
-ngx_guildlog_platform_is_id(const ngx_str_t *id)
-{
-    size_t  i;
-
-    for (i = 0; i < id->len; i++) {
-        if (id->data[i] < '0' || id->data[i] > '9') {
-            return 0;
-        }
-    }
-
-    return i > 0 && i <= NGX_GUILDLOG_PLATFORM_ID;
-}
-
-
-static ngx_uint_t
-ngx_guildlog_platform_is_token(const ngx_str_t *token)
-{
-    u_char  c;
-    size_t  i;
-
-    for (i = 0; i < token->len; i++) {
-        c = ngx_tolower(token->data[i]);
-
-        if ((c < 'a' || c > 'z') && (c < '0' || c > '9')
-            && c != '-' && c != '_' && c != '.')
-        {
-            return 0;
-        }
-    }
-
-    return i > 0 && i <= NGX_GUILDLOG_PLATFORM_TOKEN;
-}
-
-
-ngx_int_t
-ngx_guildlog_platform_execute(ngx_pool_t *pool, const ngx_str_t *webhook_id,
-    const ngx_str_t *token, const ngx_str_t *thread_id,
-    ngx_guildlog_platform_request_t *request)
-{
-    u_char  *p;
-
-    ngx_memzero(request, sizeof(ngx_guildlog_platform_request_t));
-
-    if (!ngx_guildlog_platform_is_id(webhook_id)
-        || !ngx_guildlog_platform_is_token(token)
-        || (thread_id->len && !ngx_guildlog_platform_is_id(thread_id)))
-    {
-        return NGX_ERROR;
-    }
-
-    p = ngx_pnalloc(pool, sizeof("/webhooks//?wait=true&thread_id=") - 1
-                          + webhook_id->len + token->len + thread_id->len);
-    if (p == NULL) {
-        return NGX_ERROR;
-    }
-
-    request->method = "POST";
-    request->path.data = p;
-
-    p = ngx_sprintf(p, "/webhooks/%V/%V?wait=true", webhook_id, token);
-
-    if (thread_id->len) {
-        p = ngx_sprintf(p, "&thread_id=%V", thread_id);
-    }
-
-    request->path.len = p - request->path.data;
-
-    return NGX_OK;
-}
-
-
-ngx_int_t
-ngx_guildlog_platform_list(ngx_pool_t *pool, const ngx_str_t *channel_id,
-    ngx_guildlog_platform_request_t *request)
-{
-    u_char  *p;
-
-    ngx_memzero(request, sizeof(ngx_guildlog_platform_request_t));
-
-    if (!ngx_guildlog_platform_is_id(channel_id)) {
-        return NGX_ERROR;
-    }
-
-    p = ngx_pnalloc(pool, sizeof("/channels//webhooks") - 1
-                          + channel_id->len);
-    if (p == NULL) {
-        return NGX_ERROR;
-    }
-
-    request->method = "GET";
-    request->bot = 1;
-    request->path.data = p;
-    request->path.len = ngx_sprintf(p, "/channels/%V/webhooks", channel_id)
-                        - p;
-
-    return NGX_OK;
-}
-
-
-ngx_int_t
-ngx_guildlog_platform_create(ngx_pool_t *pool, const ngx_str_t *channel_id,
-    const ngx_str_t *name, ngx_guildlog_platform_request_t *request)
-{
-    ngx_guildlog_json_t  w;
-
-    if (ngx_guildlog_platform_list(pool, channel_id, request) != NGX_OK) {
-        return NGX_ERROR;
-    }
-
-    request->method = "POST";
-
-    ngx_guildlog_json_init(&w, pool, 128);
-    ngx_guildlog_json_begin(&w, '{');
-    ngx_guildlog_json_key(&w, "name");
-    ngx_guildlog_json_string(&w, name);
-    ngx_guildlog_json_end(&w);
-
-    request->body.data = w.start;
-    request->body.len = w.pos - w.start;
-
-    return w.failed ? NGX_ERROR : NGX_OK;
-}
-
-
-ngx_int_t
-ngx_guildlog_platform_delete(ngx_pool_t *pool, const ngx_str_t *webhook_id,
-    const ngx_str_t *token, ngx_guildlog_platform_request_t *request)
-{
-    u_char  *p;
-
-    ngx_memzero(request, sizeof(ngx_guildlog_platform_request_t));
-
-    if (!ngx_guildlog_platform_is_id(webhook_id)
-        || !ngx_guildlog_platform_is_token(token))
-    {
-        return NGX_ERROR;
-    }
-
-    p = ngx_pnalloc(pool, sizeof("/webhooks//") - 1
-                          + webhook_id->len + token->len);
-    if (p == NULL) {
-        return NGX_ERROR;
-    }
-
-    request->method = "DELETE";
-    request->path.data = p;
-    request->path.len = ngx_sprintf(p, "/webhooks/%V/%V", webhook_id, token)
-                        - p;
-
-    return NGX_OK;
-}
-
-
-ngx_int_t
-ngx_guildlog_platform_read(ngx_pool_t *pool, const ngx_str_t *channel_id,
-    const ngx_str_t *after_id, ngx_guildlog_platform_request_t *request)
-{
-    u_char  *p;
-
-    ngx_memzero(request, sizeof(ngx_guildlog_platform_request_t));
-
-    if (!ngx_guildlog_platform_is_id(channel_id)
-        || !ngx_guildlog_platform_is_id(after_id))
-    {
-        return NGX_ERROR;
-    }
-
-    p = ngx_pnalloc(pool, sizeof("/channels//messages?after=&limit=100") - 1
-                          + channel_id->len + after_id->len);
-    if (p == NULL) {
-        return NGX_ERROR;
-    }
-
-    request->method = "GET";
-    request->bot = 1;
-    request->path.data = p;
-    request->path.len = ngx_sprintf(p,
-                                "/channels/%V/messages?after=%V&limit=100",
-                                    channel_id, after_id)
-                        - p;
-
-    return NGX_OK;
 }

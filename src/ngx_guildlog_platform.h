@@ -8,6 +8,7 @@
 
 
 #include "ngx_guildlog_answer.h"
+#include "ngx_guildlog_json.h"
 
 
 /* while an address is blocked nothing is sent from it for so long, ms */
@@ -80,28 +81,35 @@ void ngx_guildlog_platform_judge(ngx_pool_t *pool,
     ngx_guildlog_verdict_t *verdict);
 
 
-/* lists in the answers of LIST and READ that are judged DONE */
+/* what the platform answers with; empty: not said, or not valid */
 
 typedef struct {
     ngx_str_t                      id;
-    ngx_str_t                      token;    /* empty: not ours to use */
+    ngx_str_t                      token;
     ngx_str_t                      name;
+    ngx_str_t                      channel_id;
     ngx_str_t                      application_id;
 } ngx_guildlog_platform_webhook_t;
 
 typedef struct {
     ngx_str_t                      id;
+    ngx_str_t                      channel_id;
     ngx_str_t                      webhook_id;
     ngx_str_t                      content;
     ngx_str_t                      footer;   /* of the last embed */
 } ngx_guildlog_platform_message_t;
 
-/* empty array: none.  NULL: out of memory, or no such list */
-
+/* of a LIST or READ that is DONE; NULL: out of memory, or no such list */
 ngx_array_t *ngx_guildlog_platform_webhooks(ngx_pool_t *pool,
     const ngx_str_t *body);
 ngx_array_t *ngx_guildlog_platform_messages(ngx_pool_t *pool,
     const ngx_str_t *body);
+
+/* NGX_ERROR: out of memory, or it has no id */
+ngx_int_t ngx_guildlog_platform_webhook(ngx_pool_t *pool, json_t *json,
+    ngx_guildlog_platform_webhook_t *webhook);
+ngx_int_t ngx_guildlog_platform_message(ngx_pool_t *pool, json_t *json,
+    ngx_guildlog_platform_message_t *message);
 
 
 /* for ngx_guildlog_client_send() */

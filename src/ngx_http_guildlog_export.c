@@ -176,7 +176,7 @@ ngx_http_guildlog_export_header(ngx_http_guildlog_call_t *call)
     ngx_str_t            value;
     ngx_http_request_t  *r;
 
-    static const ngx_str_t  type = ngx_string("text/csv; charset=utf-8");
+    static const ngx_str_t  type = ngx_string("text/csv");
 
     r = call->request;
 
@@ -202,6 +202,8 @@ ngx_http_guildlog_export_header(ngx_http_guildlog_call_t *call)
     {
         return NGX_ERROR;
     }
+
+    ngx_str_set(&r->headers_out.charset, "utf-8");
 
     return ngx_http_guildlog_send_head(r, NGX_HTTP_OK, &type, -1);
 }
@@ -381,7 +383,7 @@ ngx_http_guildlog_export_next(ngx_http_guildlog_call_t *call)
     if (call->export->busy == NULL && !r->buffered && !r->postponed
         && !r->connection->buffered)
     {
-        if (wev->timer_set) {
+        if (wev->timer_set && !wev->delayed) {
             ngx_del_timer(wev);
         }
 

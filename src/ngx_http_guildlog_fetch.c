@@ -135,7 +135,7 @@ static ngx_http_guildlog_fetch_t *
 ngx_http_guildlog_fetch_start(ngx_http_guildlog_listener_t *listener)
 {
     u_char                      since[NGX_INT64_LEN];
-    ngx_str_t                   args[NGX_HTTP_GUILDLOG_FETCH_NARGS];
+    ngx_str_t                   args[NGX_HTTP_GUILDLOG_FETCH_NARGS], *filters;
     ngx_uint_t                  i;
     ngx_http_guildlog_fetch_t  *fetch;
     ngx_http_guildlog_topic_t  *topic;
@@ -154,8 +154,10 @@ ngx_http_guildlog_fetch_start(ngx_http_guildlog_listener_t *listener)
     args[0] = topic->guild;
     args[1] = topic->bot;
 
+    filters = &listener->call->args[NGX_HTTP_GUILDLOG_STREAM_FILTERS];
+
     for (i = 0; i < NGX_HTTP_GUILDLOG_STREAM_NFILTERS; i++) {
-        args[2 + i] = listener->call->args[NGX_HTTP_GUILDLOG_STREAM_FILTERS + i];
+        args[2 + i] = filters[i];
     }
 
     args[2 + i].data = since;

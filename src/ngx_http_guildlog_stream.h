@@ -96,7 +96,7 @@ void ngx_http_guildlog_stream_deliver(ngx_http_guildlog_listener_t *listener,
 void ngx_http_guildlog_stream_end(ngx_http_guildlog_listener_t *listener);
 
 
-#define ngx_http_guildlog_stream_each(q, h)                                     \
+#define ngx_http_guildlog_stream_each(q, h)                                   \
     for (q = ngx_queue_head(h);                                               \
          q != ngx_queue_sentinel(h);                                          \
          q = ngx_queue_next(q))

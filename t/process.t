@@ -130,7 +130,7 @@ SQL
     local $ENV{ASAN_OPTIONS} = $nginx->_sanitizer_options;
     system($nginx->_command) == 0 or die 'nginx';
     wait_for { -s $pid_file && served_quietly($nginx) };
-    my $old = $nginx->pid;
+    my $old = $nginx->{pid} = $nginx->pid;
 
     my $ask = sub {
         my $answer = eval { $nginx->get($at, token => $token) };
@@ -150,8 +150,8 @@ SQL
     is $bad, 0, 'no request is lost';
     cmp_ok $good, '>', 10, '... of many';
     isnt $new, $old, 'the new one serves';
-    kill 'QUIT', $new;
-    ok wait_for { !kill 0, $new }, '... and ends';
+    $nginx->stop;
+    ok !kill(0, $new), '... and ends';
 }
 
 

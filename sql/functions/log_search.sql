@@ -80,24 +80,32 @@ $$;
 create or replace function entry_found(doc text, patterns text[], part text)
 returns boolean language plpgsql immutable as $$
 declare
-    entry    constant jsonb := doc || '}';
-    words    text;
-    one      text;
+    entry  constant jsonb := doc || '}';
+    one    text;
 begin
+    if cardinality(patterns) > 0
+       and has_words(fold(entry_text(entry)), patterns)
+    then
+        return true;
+    end if;
+
     foreach one in array entry_parts(entry) loop
         if strpos(fold(one), part) > 0 then
             return true;
         end if;
     end loop;
 
-    if cardinality(patterns) = 0 then
-        return false;
-    end if;
+    return false;
+end $$;
 
-    words := fold(entry_text(entry));
 
+create or replace function has_words(folded text, patterns text[])
+returns boolean language plpgsql immutable as $$
+declare
+    one  text;
+begin
     foreach one in array patterns loop
-        if words collate "und-x-icu" !~ one then
+        if folded collate "und-x-icu" !~ one then
             return false;
         end if;
     end loop;

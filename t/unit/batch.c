@@ -56,6 +56,10 @@ static const case_t  cases[] = {
       "[" ONE ",\"count: the number is out of range\"," TWO "]" },
     { "a NUL", 0, 0, "[{\"event_id\":\"\\u0000\",\"type\":5}," ONE "]", NGX_OK,
       "[\"event_id: must not contain NUL\"," ONE "]" },
+    /* what JSON.stringify() makes of a text cut within an emoji */
+    { "half a character", 0, 0,
+      "[" ONE ",{\"event_id\":\"\\ud83d\",\"type\":5}," TWO "]", NGX_OK,
+      "[" ONE ",\"event_id: \\\\u is not followed by a character\"," TWO "]" },
     { "it and broken", 0, 0, "[{\"a\":1e999}", NGX_DECLINED,
       "body[0].a: the number is out of range" },
     { "it and a string without an end", 0, 0, "[{\"a\":1e999},\"x]\\",

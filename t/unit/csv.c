@@ -147,7 +147,8 @@ test_room(ngx_pool_t *pool)
     ngx_uint_t  i;
 
     doc.data = ngx_palloc(pool, 65536);
-    p = ngx_sprintf(doc.data, "{" HEAD ",\"target\":{\"id\":\"1\",\"name\":\"=");
+    p = ngx_sprintf(doc.data,
+                    "{" HEAD ",\"target\":{\"id\":\"1\",\"name\":\"=");
 
     for (i = 0; i < 10000; i++) {
         *p++ = '\\';
