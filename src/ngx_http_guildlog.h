@@ -156,6 +156,9 @@ ngx_int_t ngx_http_guildlog_log_handler(ngx_http_request_t *r);
 ngx_int_t ngx_http_guildlog_ask(ngx_http_guildlog_call_t *call,
     const ngx_guildlog_stmt_t *stmt);
 
+/* the same with the route's own statement */
+ngx_int_t ngx_http_guildlog_submit(ngx_http_guildlog_call_t *call);
+
 /* answers with an error before any work was done */
 ngx_int_t ngx_http_guildlog_refuse(ngx_http_guildlog_call_t *call,
     ngx_uint_t status, const ngx_str_t *error);
@@ -190,6 +193,15 @@ ngx_int_t ngx_http_guildlog_export_answer(ngx_http_guildlog_call_t *call,
 ngx_int_t ngx_http_guildlog_stream_start(ngx_http_guildlog_call_t *call);
 ngx_int_t ngx_http_guildlog_stream_answer(ngx_http_guildlog_call_t *call,
     ngx_guildlog_result_t *result);
+
+
+/* ngx_http_guildlog_body.c */
+
+/*
+ * Reads the body, then submits the call with it.  NGX_AGAIN: goes on by
+ * itself, with a reference to the request; otherwise as a step of the spine.
+ */
+ngx_int_t ngx_http_guildlog_read_body(ngx_http_guildlog_call_t *call);
 
 
 /* ngx_http_guildlog_auth.c */
