@@ -30,7 +30,10 @@ grant execute on function
     operator_member_put, operator_member_delete, operator_members_put,
     operator_channel_put, operator_channel_delete, operator_channels_put,
     operator_role_put, operator_role_delete, operator_roles_put,
-    keeper_step
+    keeper_step,
+    delivery_lease, delivery_find, delivery_step, delivery_release,
+    delivery_registered, delivery_lost, delivery_broken, delivery_waits,
+    delivery_closed
 to :"role";
 
 -- Statements are prepared once and read by primary keys: one plan fits all.

@@ -93,6 +93,13 @@ select not exists (select from schema_version where version = 4)
     insert into schema_version (version) values (4);
 \endif
 
+select not exists (select from schema_version where version = 5)
+    as pending \gset
+\if :pending
+    \ir migrations/0005_delivery.sql
+    insert into schema_version (version) values (5);
+\endif
+
 \ir data.sql
 \ir summaries.sql
 
@@ -100,6 +107,8 @@ select not exists (select from schema_version where version = 4)
 \ir functions/partition.sql
 \ir functions/checkpoint.sql
 \ir functions/keeper.sql
+\ir functions/lane.sql
+\ir functions/delivery.sql
 \ir functions/mask.sql
 \ir functions/record.sql
 \ir functions/rule.sql

@@ -7,7 +7,7 @@
 
 
 #define NGX_GUILDLOG_STATS_MAGIC    0x676c7374
-#define NGX_GUILDLOG_STATS_VERSION  2
+#define NGX_GUILDLOG_STATS_VERSION  3
 
 
 static ngx_uint_t ngx_guildlog_stats_dead(ngx_pid_t pid);

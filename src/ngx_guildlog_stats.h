@@ -75,6 +75,7 @@ typedef struct {
 typedef struct {
     uint32_t                       magic;
     uint32_t                       version;
+    ngx_atomic_t                   changes; /* statements that may write */
     ngx_atomic_t                   count[NGX_GUILDLOG_COUNT_LAST];
     ngx_atomic_t                   auth[NGX_GUILDLOG_AUTH_LAST];
     ngx_atomic_t                   entries[NGX_GUILDLOG_ENTRY_LAST];

@@ -45,6 +45,11 @@
       "select id, more, status, reason, channel_id, message_id, doc"          \
           " from guildlog." #function "(" ngx_guildlog_args_##nargs ")",      \
       nargs, flags },
+#define ngx_guildlog_delivery_stmt_row(function, nargs, columns, flags)       \
+    { ngx_guildlog_stmt_##function, #function,                                \
+      "select " columns " from guildlog." #function                           \
+          "(" ngx_guildlog_args_##nargs ")",                                  \
+      nargs, flags },
 
 
 const ngx_guildlog_stmt_t  ngx_guildlog_stmts[] = {
@@ -52,4 +57,5 @@ const ngx_guildlog_stmt_t  ngx_guildlog_stmts[] = {
     NGX_GUILDLOG_RECORD_STMTS(ngx_guildlog_record_stmt_row)
     NGX_GUILDLOG_LOG_STMTS(ngx_guildlog_log_stmt_row)
     NGX_GUILDLOG_POLL_STMTS(ngx_guildlog_poll_stmt_row)
+    NGX_GUILDLOG_DELIVERY_STMTS(ngx_guildlog_delivery_stmt_row)
 };

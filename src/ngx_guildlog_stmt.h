@@ -83,7 +83,13 @@ typedef struct {
     S(operator_role_put, 3, 0)                                                \
     S(operator_role_delete, 2, 0)                                             \
     S(operator_roles_put, 2, 0)                                               \
-    S(keeper_step, 0, NGX_GUILDLOG_STMT_LONG)
+    S(keeper_step, 0, NGX_GUILDLOG_STMT_LONG)                                 \
+    S(delivery_release, 0, 0)                                                 \
+    S(delivery_registered, 6, 0)                                              \
+    S(delivery_lost, 4, 0)                                                    \
+    S(delivery_broken, 5, 0)                                                  \
+    S(delivery_waits, 7, 0)                                                   \
+    S(delivery_closed, 4, 0)
 
 
 /*
@@ -123,6 +129,22 @@ typedef struct {
     S(operator_record_many, 1, 0)
 
 
+/*
+ * The loop of delivery: rows of the types guildlog.delivery_*.
+ * S(function, number of arguments, columns, flags)
+ */
+
+#define NGX_GUILDLOG_DELIVERY_STMTS(S)                                        \
+    S(delivery_lease, 4, "shard, owner, fence, mine, share", 0)               \
+    S(delivery_find, 2, "guild, lane, shard, fence, bot, channel, state, "    \
+      "webhook, secret, head, upto, step, attempts, attempt_ms, wait_ms, "    \
+      "message, since", 0)                                                    \
+    S(delivery_step, 2, "place, result, seq, expired, doc, format, color, "   \
+      "buttons, locale, spoilers", 0)
+
+
+#define ngx_guildlog_delivery_stmt_id(function, nargs, columns, flags)        \
+    ngx_guildlog_stmt_##function,
 #define ngx_guildlog_log_stmt_id(name, function, nargs, flags)                \
     ngx_guildlog_stmt_##name,
 #define ngx_guildlog_stmt_id(function, nargs, flags)                          \
@@ -133,6 +155,7 @@ typedef enum {
     NGX_GUILDLOG_RECORD_STMTS(ngx_guildlog_stmt_id)
     NGX_GUILDLOG_LOG_STMTS(ngx_guildlog_log_stmt_id)
     NGX_GUILDLOG_POLL_STMTS(ngx_guildlog_stmt_id)
+    NGX_GUILDLOG_DELIVERY_STMTS(ngx_guildlog_delivery_stmt_id)
     ngx_guildlog_stmt_last
 } ngx_guildlog_stmt_e;
 

@@ -14,6 +14,7 @@
 
 #include "ngx_guildlog.h"
 #include "ngx_guildlog_batch.h"
+#include "ngx_guildlog_delivery.h"
 #include "ngx_guildlog_entry.h"
 #include "ngx_guildlog_jwt.h"
 #include "ngx_guildlog_keeper.h"
@@ -28,6 +29,10 @@ typedef struct {
     ngx_shm_zone_t                *limit_zone; /* of the name "guildlog" */
     ngx_shm_zone_t                *stats_zone;
     ngx_flag_t                     keeper;
+    ngx_guildlog_delivery_conf_t  *delivery;   /* NULL: nothing is said */
+    ngx_str_t                      delivery_database;
+    ngx_guildlog_database_t       *delivers_to;
+    ngx_flag_t                     delivers;
     ngx_flag_t                     used;       /* any directive at all */
 } ngx_http_guildlog_main_conf_t;
 
@@ -118,6 +123,7 @@ typedef struct {
     ngx_guildlog_pool_t          **pools;      /* by database->index */
     ngx_guildlog_keeper_t        **keepers;    /* the same, in one worker */
     ngx_uint_t                     npools;
+    ngx_guildlog_delivery_t       *delivery;   /* in one worker */
     ngx_http_guildlog_feed_t     **feeds;      /* likewise; NULL: not used */
 } ngx_http_guildlog_worker_t;
 
@@ -292,6 +298,29 @@ void ngx_http_guildlog_conf_used(ngx_conf_t *cf);
 /* what an API location without guildlog_limit gets; NULL: logged */
 ngx_http_guildlog_limit_conf_t *ngx_http_guildlog_default_limit(
     ngx_conf_t *cf);
+
+
+/* NULL: logged.  An empty name is the default's */
+ngx_guildlog_database_t *ngx_http_guildlog_find_database(ngx_conf_t *cf,
+    ngx_str_t *name);
+
+
+/* ngx_http_guildlog_delivery.c */
+
+char *ngx_http_guildlog_conf_platform(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf);
+char *ngx_http_guildlog_conf_rate(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf);
+char *ngx_http_guildlog_conf_bot_token(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf);
+char *ngx_http_guildlog_conf_delivery(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf);
+char *ngx_http_guildlog_conf_unproved(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf);
+
+/* when all of the configuration is read */
+char *ngx_http_guildlog_init_delivery(ngx_conf_t *cf,
+    ngx_http_guildlog_main_conf_t *gmcf);
 
 
 /* ngx_http_guildlog_status.c */

@@ -19,8 +19,6 @@ static char *ngx_http_guildlog_merge_plane(ngx_conf_t *cf,
     ngx_http_guildlog_loc_conf_t *conf);
 static ngx_uint_t ngx_http_guildlog_is_pattern(
     ngx_http_core_loc_conf_t *clcf);
-static ngx_guildlog_database_t *ngx_http_guildlog_find_database(
-    ngx_conf_t *cf, ngx_str_t *name);
 static ngx_int_t ngx_http_guildlog_preconfiguration(ngx_conf_t *cf);
 static ngx_int_t ngx_http_guildlog_postconfiguration(ngx_conf_t *cf);
 static ngx_int_t ngx_http_guildlog_init_process(ngx_cycle_t *cycle);
@@ -45,6 +43,41 @@ static ngx_command_t  ngx_http_guildlog_commands[] = {
       ngx_conf_set_flag_slot,
       NGX_HTTP_MAIN_CONF_OFFSET,
       offsetof(ngx_http_guildlog_main_conf_t, keeper),
+      NULL },
+
+    { ngx_string("guildlog_platform"),
+      NGX_HTTP_MAIN_CONF|NGX_CONF_TAKE12,
+      ngx_http_guildlog_conf_platform,
+      NGX_HTTP_MAIN_CONF_OFFSET,
+      0,
+      NULL },
+
+    { ngx_string("guildlog_platform_rate"),
+      NGX_HTTP_MAIN_CONF|NGX_CONF_TAKE1,
+      ngx_http_guildlog_conf_rate,
+      NGX_HTTP_MAIN_CONF_OFFSET,
+      0,
+      NULL },
+
+    { ngx_string("guildlog_bot_token"),
+      NGX_HTTP_MAIN_CONF|NGX_CONF_TAKE2,
+      ngx_http_guildlog_conf_bot_token,
+      NGX_HTTP_MAIN_CONF_OFFSET,
+      0,
+      NULL },
+
+    { ngx_string("guildlog_delivery"),
+      NGX_HTTP_MAIN_CONF|NGX_CONF_TAKE123,
+      ngx_http_guildlog_conf_delivery,
+      NGX_HTTP_MAIN_CONF_OFFSET,
+      0,
+      NULL },
+
+    { ngx_string("guildlog_delivery_unproved"),
+      NGX_HTTP_MAIN_CONF|NGX_CONF_TAKE1,
+      ngx_http_guildlog_conf_unproved,
+      NGX_HTTP_MAIN_CONF_OFFSET,
+      0,
       NULL },
 
     { ngx_string("guildlog_key"),
@@ -222,7 +255,16 @@ ngx_http_guildlog_init_process(ngx_cycle_t *cycle)
         }
     }
 
-    return NGX_OK;
+    if (ngx_worker != 0 || !gmcf->delivers) {
+        return NGX_OK;
+    }
+
+    worker->delivery = ngx_guildlog_delivery_create(cycle, gmcf->delivery,
+                                 worker->pools[gmcf->delivers_to->index],
+                                 &worker->stats.shared->changes,
+                                 clcf->resolver, clcf->resolver_timeout);
+
+    return worker->delivery ? NGX_OK : NGX_ERROR;
 }
 
 
@@ -233,6 +275,11 @@ ngx_http_guildlog_exit_process(ngx_cycle_t *cycle)
     ngx_http_guildlog_worker_t  *worker;
 
     worker = &ngx_http_guildlog_worker;
+
+    if (worker->delivery) {
+        ngx_guildlog_delivery_destroy(worker->delivery);
+        worker->delivery = NULL;
+    }
 
     for (i = 0; i < worker->npools; i++) {
         if (worker->keepers[i]) {
@@ -285,7 +332,7 @@ ngx_http_guildlog_init_main_conf(ngx_conf_t *cf, void *conf)
 
     ngx_conf_init_value(gmcf->keeper, 1);
 
-    return NGX_CONF_OK;
+    return ngx_http_guildlog_init_delivery(cf, gmcf);
 }
 
 
@@ -457,7 +504,7 @@ ngx_http_guildlog_is_pattern(ngx_http_core_loc_conf_t *clcf)
 }
 
 
-static ngx_guildlog_database_t *
+ngx_guildlog_database_t *
 ngx_http_guildlog_find_database(ngx_conf_t *cf, ngx_str_t *name)
 {
     ngx_uint_t                       i;

@@ -652,6 +652,13 @@ ngx_http_guildlog_done(void *data, ngx_guildlog_result_t *result)
     call->ctx->db_us = result->time_us;
     call->ctx->asked = 1;
 
+    /* whoever delivers may have something to do */
+
+    if (!(call->route->stmt->flags & NGX_GUILDLOG_STMT_READ)) {
+        (void) ngx_atomic_fetch_add(
+                         &ngx_http_guildlog_worker.stats.shared->changes, 1);
+    }
+
     rc = ngx_http_guildlog_answers[call->route->answer].answer(call, result);
 
     if (rc != NGX_BUSY) {

@@ -189,7 +189,11 @@ is contents($quiet, 1, 20), 'back', 'and goes on with it';
 
 # a reload ends streams at once, and nothing is lost
 
-my $seen = record({ content => 'before', type => 9 })->[0];
+# the other worker may not have its connection back yet
+my $seen = wait_for {
+    eval { record({ content => 'before', type => 9 }) }
+} 20;
+$seen = $seen->[0];
 my $stream = listen_to('type=9');
 $began = time;
 $nginx->reload;

@@ -77,14 +77,24 @@ begin
     status := 202;
 
     if before is not distinct from after then
+        perform lanes_sync(guild, bot, channels_in(input));
         return;
     end if;
 
     delete from logging_channels c
      where c.guild_id = guild and c.bot = channels_patch.bot;
     insert into logging_channels values (after.*);
+    perform lanes_sync(guild, bot, channels_in(input));
 
     perform announce(guild, bot, 68,
         jsonb_build_object('action', 'update', 'name', 'log channels')
         || coalesce(difference(to_jsonb(before), to_jsonb(after)), '{}'));
 end $$;
+
+
+-- The channels a request names.
+
+create or replace function channels_in(input jsonb)
+returns bigint[] language sql immutable as $$
+    select array_agg(v.value::bigint) from jsonb_each_text(input) v
+$$;

@@ -224,30 +224,66 @@ begin
 end $$;
 
 
--- What delivery may take from now on, at most so many: the entries no request
--- can remove any more and that have a channel to go to.
+-- Gives delivery what no request can remove any more, at most so many: the
+-- entries that have a channel to go to get their place there now.
 
 create or replace function held_release(budget int default 1000,
     out guild_id bigint, out bot smallint, out id bigint,
     out channel_id bigint)
 returns setof record language plpgsql as $$
+declare
+    due  record;
 begin
+    for due in
+        select h.guild_id, h.bot, count(*)::int as n
+          from (select x.guild_id, x.bot from held_entry x
+                 where not x.released
+                   and x.until <= clock_timestamp()
+                 order by x.until limit budget) h
+         group by 1, 2
+         order by 1, 2
+    loop
+        perform record_begin(due.guild_id, due.bot, 0);
+        return query
+            select due.guild_id, due.bot, r.id, r.channel_id
+              from held_release_of(due.guild_id, due.bot, due.n) r;
+    end loop;
+end $$;
+
+
+create or replace function held_release_of(guild bigint, bot smallint,
+    budget int, out id bigint, out channel_id bigint)
+returns setof record language plpgsql as $$
+declare
+    ids       bigint[];
+    channels  bigint[];
+    places    lane_place[];
+begin
+    select array_agg(h.id), array_agg(h.channel_id) into ids, channels
+      from (select x.id, x.channel_id
+              from held_entry x
+              join log_entry e
+                on e.guild_id = guild and e.bot = held_release_of.bot
+               and e.id = x.id
+             where x.guild_id = guild
+               and x.bot = held_release_of.bot
+               and not x.released
+               and x.until <= clock_timestamp()
+             order by e.arrival limit budget) h;
+
+    places := lanes_take(guild, bot, channels);
+
+    update held_entry h
+       set released = true,
+           lane = (places[n.place]).lane,
+           seq = (places[n.place]).seq
+      from unnest(ids) with ordinality n (id, place)
+     where h.guild_id = guild
+       and h.bot = held_release_of.bot
+       and h.id = n.id;
+
     return query
-        with due as (
-            select h.guild_id, h.bot, h.id from held_entry h
-             where not h.released
-               and h.until <= clock_timestamp()
-             order by h.until, h.id
-             limit budget
-               for update skip locked
-        ), gone as (
-            update held_entry h
-               set released = true
-              from due d
-             where h.guild_id = d.guild_id and h.bot = d.bot and h.id = d.id
-            returning h.guild_id, h.bot, h.id, h.channel_id
-        )
-        select g.guild_id, g.bot, g.id, g.channel_id from gone g
-         where g.channel_id is not null
-         order by g.guild_id, g.bot, g.id;
+        select n.id, n.channel from unnest(ids, channels) n (id, channel)
+         where n.channel is not null
+         order by n.id;
 end $$;

@@ -25,23 +25,49 @@ create type log_total as (
 
 
 -- What has become of an entry's delivery. Without a status of its own it is
--- held, as long as an active ignore request may still remove it, then queued.
+-- held, as long as an active ignore request may still remove it, then what its
+-- lane says.
 
 create or replace function delivery_of(guild bigint, bot smallint,
     e log_found)
 returns table (status text, reason text, channel_id bigint, message_id bigint)
-language sql stable as $$
-    select (array['not_delivered', 'unknown', 'delivered'])
-               [coalesce(e.dstatus, 0) + 1],
-           case when e.dstatus is not null then e.dreason
-                when e.dreason = 'held'
-                 and exists (select from held_entry h
-                              where h.guild_id = guild
-                                and h.bot = delivery_of.bot
-                                and h.id = e.id
-                                and h.until > clock_timestamp()) then 'held'
-                else 'queued' end,
-           e.dchannel_id, e.dmessage_id
+language plpgsql stable as $$
+declare
+    held  held_entry;
+    done  record;
+begin
+    if e.dstatus is not null then
+        return query select delivery_word(e.dstatus), e.dreason,
+                            e.dchannel_id, e.dmessage_id;
+        return;
+    end if;
+
+    if e.dreason = 'held' then
+        select * into held from held_entry h
+         where h.guild_id = guild and h.bot = delivery_of.bot
+           and h.id = e.id;
+    end if;
+
+    if coalesce(e.lane, held.lane) is null then
+        return query
+            select delivery_word(0::smallint),
+                   case when held.until > clock_timestamp() then 'held'
+                        else 'queued' end,
+                   e.dchannel_id, e.dmessage_id;
+        return;
+    end if;
+
+    done := lane_delivery(guild, coalesce(e.lane, held.lane),
+                          coalesce(e.seq, held.seq),
+                          to_timestamp(id_time(e.id) / 1000.0));
+    return query select delivery_word(done.status), done.reason,
+                        e.dchannel_id, done.message_id;
+end $$;
+
+
+create or replace function delivery_word(status smallint)
+returns text language sql immutable as $$
+    select (array['not_delivered', 'unknown', 'delivered'])[status + 1]
 $$;
 
 

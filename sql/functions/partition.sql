@@ -81,6 +81,11 @@ begin
                                'log_event_' || to_char(day, 'YYYYMMDD'),
                                'recorded_at', day || ' 00:00Z',
                                (day + 1) || ' 00:00Z');
+        perform partition_make('lane_batch',
+                               'lane_batch_' || to_char(week, 'YYYYMMDD'),
+                               'done_at', week || ' 00:00Z',
+                               (week + 7) || ' 00:00Z')
+           from date_trunc('week', day) w (at), date(w.at) week;
     end loop;
 
     return true;
@@ -107,6 +112,9 @@ begin
          union all
         select p.name from partitions('log_event') p
          where p.high::timestamptz <= now() - interval '2 days'
+         union all
+        select p.name from partitions('lane_batch') p
+         where p.high::timestamptz <= now() - interval '33 days'
     loop
         execute format('drop table %I', name);
     end loop;

@@ -225,16 +225,24 @@ returns bigint[] language plpgsql as $$
 declare
     times    constant bigint[] := array(
                  select coalesce(b.timestamp, received) from unnest(batch) b);
+    channels constant bigint[] := record_channels(guild, bot, batch, verdicts);
+    held     constant boolean[] := record_held(guild, bot, settings, batch);
+    places   lane_place[];
     numbers  bigint[];
 begin
+    places := lanes_take(guild, bot, array(
+        select case when not h then c end
+          from unnest(channels, held) with ordinality u (c, h, place)
+         order by u.place));
+
     loop
         numbers := array(
             select case when verdicts[place] is null
                         then next_id(times[place]) end
               from generate_subscripts(times, 1) place);
         begin
-            perform record_insert(guild, bot, arrival, received, settings,
-                                  batch, numbers);
+            perform record_insert(guild, bot, arrival, received, batch,
+                                  numbers, channels, held, places);
             exit;
         exception when unique_violation then
             continue;
@@ -261,27 +269,66 @@ begin
 end $$;
 
 
--- Each with the channel it goes to: its type's own, else its category's. Off
--- or without one it has its final status at once. doc lacks the closing brace,
--- for the delivery to follow.
+-- The channel each of them goes to: its type's own, else its category's.
+
+create or replace function record_channels(guild bigint, bot smallint,
+    batch incoming[], verdicts text[])
+returns bigint[] language plpgsql stable as $$
+begin
+    return array(
+        select case when verdicts[b.ordinality] is null
+                    then coalesce(s.log_channel, channel_of(c, t.route)) end
+          from unnest(batch) with ordinality b
+          left join log_type t on t.id = b.type
+          left join logging_channels c
+            on c.guild_id = guild and c.bot = record_channels.bot
+          left join logging_type s
+            on s.guild_id = guild and s.bot = record_channels.bot
+           and s.log_type = b.type
+         order by b.ordinality);
+end $$;
+
+
+-- Whether each of them is held for active ignore.
+
+create or replace function record_held(guild bigint, bot smallint,
+    settings recording, batch incoming[])
+returns boolean[] language plpgsql stable as $$
+begin
+    if not settings.holds then
+        return array_fill(false, array[cardinality(batch)]);
+    end if;
+
+    return array(
+        select coalesce(s.active_ignore, (settings.options).active_ignore)
+          from unnest(batch) with ordinality b
+          left join logging_type s
+            on s.guild_id = guild and s.bot = record_held.bot
+           and s.log_type = b.type
+         order by b.ordinality);
+end $$;
+
+
+-- Off or without a channel an entry has its final status at once. doc lacks
+-- the closing brace, for the delivery to follow.
 
 create or replace function record_insert(guild bigint, bot smallint,
-    arrival bigint, received bigint, settings recording, batch incoming[],
-    numbers bigint[])
+    arrival bigint, received bigint, batch incoming[], numbers bigint[],
+    channels bigint[], held boolean[], places lane_place[])
 returns void language plpgsql as $$
-declare
-    holds  constant boolean := (settings.options).active_ignore;
 begin
     insert into log_entry (guild_id, id, arrival, executor_id, target_id,
-                           channel_id, dchannel_id, bot, type, dstatus, role,
-                           dreason, doc)
+                           channel_id, lane, seq, dchannel_id, bot, type,
+                           dstatus, role, dreason, doc)
     select guild, numbers[b.ordinality], arrival + b.ordinality,
            (b.executor).id::bigint, (b.target).id::bigint,
-           (b.channel).id::bigint, nullif(r.channel, 0), record_insert.bot,
-           b.type, case when r.channel > 0 then null else 0 end, b.role,
+           (b.channel).id::bigint, (places[b.ordinality]).lane,
+           (places[b.ordinality]).seq, nullif(r.channel, 0),
+           record_insert.bot, b.type,
+           case when r.channel > 0 then null else 0 end, b.role,
            case when r.channel = 0 then 'off'
                 when r.channel is null then 'no_channel'
-                when coalesce(s.active_ignore, holds) then 'held' end,
+                when held[b.ordinality] then 'held' end,
            format('{"id":"%s","type":%s,"timestamp":%s,"executor":%s,'
                   '"target":%s,"channel":%s,"role":%s,"name":%s,"reason":%s,'
                   '"count":%s,"content":%s,"contentAfter":%s,"messages":%s,'
@@ -303,14 +350,7 @@ begin
                   coalesce(b.emoji, 'null'), quoted(b.action),
                   quoted(b.value))
       from unnest(batch) with ordinality b
-      join log_type t on t.id = b.type
-      left join logging_channels c
-        on c.guild_id = guild and c.bot = record_insert.bot
-      left join logging_type s
-        on s.guild_id = guild and s.bot = record_insert.bot
-       and s.log_type = b.type
-     cross join lateral (select coalesce(s.log_channel,
-                                         channel_of(c, t.route))) r (channel)
+     cross join lateral (select channels[b.ordinality]) r (channel)
      where numbers[b.ordinality] is not null;
 end $$;
 

@@ -97,6 +97,7 @@ begin
        set revoked_at = now()
      where t.guild_id = guild and t.bot = server_reset.bot
        and t.revoked_at is null;
+    perform lanes_sync(guild, bot);
 
     perform announce(guild, bot, 78, '{"action": "reset"}');
     status := 202;

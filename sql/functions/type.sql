@@ -85,5 +85,10 @@ begin
            from log_type t where t.id = log_id;
     end if;
 
+    if input ? 'log_channel' then
+        perform lanes_sync(guild, bot,
+                           array[(input ->> 'log_channel')::bigint]);
+    end if;
+
     status := 202;
 end $$;

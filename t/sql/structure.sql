@@ -16,13 +16,15 @@ $$, $$
            when kind in ('api', 'logs')
            then 'token text, guild bigint, bot smallint, kind smallint'
            when kind = 'operator' then 'guild bigint'
+           when kind in ('delivers', 'lane') then 'me text' end, case
+           when kind = 'lane' then 'guild bigint, lane bigint, fence bigint'
            when kind = 'tail' then 'guild bigint, bot smallint' end,
            case when kind in ('logs', 'tail')
            then 'search text, after bigint, before bigint, category text[], '
                 'type integer[], channel bigint, member bigint, '
                 'member_role text, role text' end,
            args,
-           case when kind in ('api', 'operator', 'batch', 'keeper')
+           case when kind in ('api', 'operator', 'batch', 'keeper', 'lane')
            then 'OUT status integer, OUT body text' end,
            case when name like 'operator_record%' then 'OUT counts text' end)
            || ')'
@@ -72,6 +74,17 @@ $$, $$
                               'arrivals bigint[]'),
         ('news', 'logs_tokens', 'guilds bigint[], tokens text[]'),
         ('keeper', 'keeper_step', null),
+        ('keeper', 'delivery_release', null),
+        ('delivers', 'delivery_lease', 'dead text[], give smallint[], '
+                                       'leaves boolean'),
+        ('delivers', 'delivery_find', 'everything boolean'),
+        ('delivers', 'delivery_step', 'work jsonb'),
+        ('lane', 'delivery_registered', 'webhook bigint, secret bytea'),
+        ('lane', 'delivery_lost', null),
+        ('lane', 'delivery_broken', 'reason text'),
+        ('lane', 'delivery_waits', 'reason text, final text, '
+                                   'wait_ms bigint'),
+        ('lane', 'delivery_closed', null),
         ('batch', 'operator_record_many', 'entries jsonb'),
         ('operator', 'operator_server_put', 'input jsonb'),
         ('operator', 'operator_token_create', 'input jsonb'),
@@ -176,7 +189,8 @@ select bag_eq($$
             where i.indrelid = c.oid and i.indisprimary
               and a.attname = 'guild_id')
 $$, $$ values ('language'), ('log_type'), ('filter_kind'), ('summary'),
-              ('keeper'), ('schema_version') $$,
+              ('keeper'), ('shard_lease'), ('delivery_node'),
+              ('schema_version') $$,
     'guild_id leads every key, but of fixed data and the schema''s own');
 select is_empty($$
     select i.indexrelid::regclass from pg_index i
@@ -184,7 +198,8 @@ select is_empty($$
       join pg_attribute a on a.attrelid = c.oid and a.attname = 'guild_id'
      where c.relnamespace = 'guildlog'::regnamespace
        and i.indkey[0] <> a.attnum
-$$, 'and every index');
+       and c.relname <> 'lane_ready'
+$$, 'and every index, but of the list of what all servers have to do');
 select is_empty($$
     select k.conname from pg_constraint k
      where k.connamespace = 'guildlog'::regnamespace and k.contype = 'f'

@@ -1,0 +1,231 @@
+-- Lanes: the queues in front of the webhooks. Whoever adds to one, or finds it
+-- empty, holds its row of lane_tail until the transaction ends.
+
+drop type if exists lane_place cascade;
+
+-- a place in a lane; null: none
+
+create type lane_place as (
+    lane  bigint,
+    seq   bigint
+);
+
+
+-- One lane for each of these channels, if it has none: the channel's webhook
+-- is registered by who delivers.
+
+create or replace function lanes_open(guild bigint, bot smallint,
+    channels bigint[])
+returns void language plpgsql as $$
+begin
+    with opened as (
+        insert into lane (guild_id, lane, bot, channel_id, shard)
+        select guild, n.id, lanes_open.bot, c.channel,
+               mod(mod(hashint8(n.id), 64) + 64, 64)
+          from (select distinct u.channel from unnest(channels) u (channel)
+                 where u.channel > 0
+                   and not exists (
+                       select from lane l
+                        where l.guild_id = guild
+                          and l.bot = lanes_open.bot
+                          and l.channel_id = u.channel
+                          and l.state <> 'closed')) c
+         cross join lateral (select next_id(ms(clock_timestamp()))
+                              where c.channel > 0) n (id)
+        on conflict do nothing
+        returning lane.lane, shard
+    ), tails as (
+        insert into lane_tail (guild_id, lane)
+        select guild, o.lane from opened o
+    ), heads as (
+        insert into lane_head (guild_id, lane)
+        select guild, o.lane from opened o
+    )
+    insert into lane_ready (guild_id, lane, shard, since)
+    select guild, o.lane, o.shard, clock_timestamp() from opened o;
+end $$;
+
+
+-- Places for entries that go to these channels (0 or null: to none), in their
+-- order. The caller has the (server, bot) to itself by record_begin(), so that
+-- the numbers of a lane follow the order of commits and have no gap.
+
+create or replace function lanes_take(guild bigint, bot smallint,
+    channels bigint[])
+returns lane_place[] language plpgsql as $$
+declare
+    lanes  bigint[];
+begin
+    if not exists (select from unnest(channels) c where c > 0) then
+        return null;
+    end if;
+
+    perform lanes_open(guild, bot, channels);
+
+    lanes := array(
+        select l.lane from lane l
+         where l.guild_id = guild
+           and l.bot = lanes_take.bot
+           and l.channel_id = any (channels)
+           and l.state <> 'closed'
+         order by l.lane);
+    perform from lane_tail t
+      where t.guild_id = guild and t.lane = any (lanes)
+      order by t.lane for update;
+
+    -- a lane that was closed meanwhile is opened anew
+
+    if exists (select from lane l
+                where l.guild_id = guild and l.lane = any (lanes)
+                  and l.state = 'closed')
+    then
+        return lanes_take(guild, bot, channels);
+    end if;
+
+    return lanes_number(guild, lanes, channels);
+end $$;
+
+
+create or replace function lanes_number(guild bigint, lanes bigint[],
+    channels bigint[])
+returns lane_place[] language plpgsql as $$
+declare
+    places  lane_place[];
+begin
+    places := array(
+        select case when l.lane is not null
+                    then row(l.lane, t.tail + row_number() over (
+                             partition by l.lane order by c.place)
+                         )::lane_place end
+          from unnest(channels) with ordinality c (channel, place)
+          left join lane l
+            on l.guild_id = guild and l.lane = any (lanes)
+           and l.channel_id = c.channel
+          left join lane_tail t
+            on t.guild_id = guild and t.lane = l.lane
+         order by c.place);
+
+    update lane_tail t
+       set tail = p.seq
+      from (select u.lane, max(u.seq) as seq from unnest(places) u
+             group by u.lane) p
+     where t.guild_id = guild and t.lane = p.lane;
+
+    insert into lane_ready (guild_id, lane, shard, since)
+    select guild, l.lane, l.shard, clock_timestamp()
+      from lane l
+     where l.guild_id = guild and l.lane = any (lanes)
+     order by l.lane
+    on conflict do nothing;
+
+    return places;
+end $$;
+
+
+-- The channels that entries of the server may go to.
+
+create or replace function channels_used(guild bigint, bot smallint)
+returns bigint[] language plpgsql stable as $$
+begin
+    return array(
+        select v.value::bigint
+          from logging_channels c
+         cross join lateral jsonb_each_text(
+                   to_jsonb(c) - '{guild_id,bot}'::text[]) v
+         where c.guild_id = guild and c.bot = channels_used.bot
+           and v.value::bigint > 0
+         union
+        select t.log_channel from logging_type t
+         where t.guild_id = guild and t.bot = channels_used.bot
+           and t.log_channel > 0);
+end $$;
+
+
+-- After a change of channels: new ones get a lane, which is registered at
+-- once; those that are used no more deliver what they have, and close. One that
+-- fails is tried again if its channel was set again.
+
+create or replace function lanes_sync(guild bigint, bot smallint,
+    set_again bigint[] default '{}')
+returns void language plpgsql as $$
+declare
+    used   bigint[];
+    lanes  bigint[];
+begin
+    perform record_begin(guild, bot, 0);
+    used := channels_used(guild, bot);
+    perform lanes_open(guild, bot, used);
+
+    lanes := array(
+        select l.lane from lane l
+         where l.guild_id = guild
+           and l.bot = lanes_sync.bot
+           and case when l.channel_id = any (used)
+                    then l.state = 'closing'
+                         or l.channel_id = any (set_again)
+                            and (l.state = 'broken' or l.reason is not null)
+                    else l.state in ('registering', 'active', 'broken') end
+         order by l.lane
+           for update);
+
+    update lane l
+       set state = case when not l.channel_id = any (used) then 'closing'
+                        when l.state <> 'broken' and l.webhook_id is not null
+                        then 'active'
+                        else 'registering' end,
+           since = now(), reason = null, lost_at = null, forbidden_at = null
+     where l.guild_id = guild and l.lane = any (lanes);
+
+    perform lane_wake(guild, l) from unnest(lanes) l;
+end $$;
+
+
+-- There is something to do, now.
+
+create or replace function lane_wake(guild bigint, lane bigint)
+returns void language plpgsql as $$
+begin
+    update lane_head h
+       set not_before = null
+     where h.guild_id = guild
+       and h.lane = lane_wake.lane
+       and h.not_before is not null;
+
+    insert into lane_ready as r (guild_id, lane, shard, since)
+    select guild, l.lane, l.shard, clock_timestamp()
+      from lane l
+     where l.guild_id = guild and l.lane = lane_wake.lane
+    on conflict on constraint lane_ready_pkey
+        do update set since = excluded.since;
+end $$;
+
+
+-- The delivery of what has a place: what was decided, else how far the lane
+-- has come. at: when the entry happened, before which nothing was decided.
+
+create or replace function lane_delivery(guild bigint, lane bigint,
+    seq bigint, at timestamptz, out status smallint, out reason text,
+    out message_id bigint)
+language plpgsql stable as $$
+begin
+    select b.status, b.reason, b.message_id
+      into status, reason, message_id
+      from (select * from lane_batch b
+             where b.guild_id = guild
+               and b.lane = lane_delivery.lane
+               and b.seq_from <= lane_delivery.seq
+               and b.done_at >= at - interval '2 minutes'
+             order by b.seq_from desc limit 1) b
+     where b.seq_to >= lane_delivery.seq;
+
+    if not found then
+        select case when h.head < lane_delivery.seq
+                     and h.upto >= lane_delivery.seq then 1 else 0 end,
+               case when h.upto >= lane_delivery.seq then 'in_flight'
+                    when h.refused_to >= lane_delivery.seq then 'retrying'
+                    else 'queued' end
+          into status, reason
+          from lane_head h
+         where h.guild_id = guild and h.lane = lane_delivery.lane;
+    end if;
+end $$;

@@ -1,0 +1,90 @@
+
+/*
+ * Delivery: the loop of the one worker of a machine that delivers.  It leases
+ * shards, finds lanes with something to do, gives each its turn to send, and
+ * commits their steps many at a time.
+ */
+
+#ifndef _NGX_GUILDLOG_DELIVERY_H_INCLUDED_
+#define _NGX_GUILDLOG_DELIVERY_H_INCLUDED_
+
+
+#include "ngx_guildlog_client.h"
+#include "ngx_guildlog_pool.h"
+#include "ngx_guildlog_secret.h"
+
+
+#define NGX_GUILDLOG_BOTS  2
+
+
+typedef struct ngx_guildlog_delivery_s  ngx_guildlog_delivery_t;
+typedef struct ngx_guildlog_lane_s      ngx_guildlog_lane_t;
+
+
+/* one guildlog_delivery directive, and what it needs; const while serving */
+
+typedef struct {
+    ngx_guildlog_origin_t          platform;
+    ngx_str_t                      bots[NGX_GUILDLOG_BOTS];  /* "Bot ..." */
+    ngx_str_t                      applications[NGX_GUILDLOG_BOTS];
+    ngx_str_t                      node;
+    ngx_uint_t                     rate;      /* a second; 0: any */
+    ngx_flag_t                     resend;    /* what cannot be proved */
+    u_char                         key[NGX_GUILDLOG_SECRET_KEY];
+} ngx_guildlog_delivery_conf_t;
+
+
+/* NULL: out of memory; of the cycle's pool.  wake: counts what was recorded */
+
+ngx_guildlog_delivery_t *ngx_guildlog_delivery_create(ngx_cycle_t *cycle,
+    const ngx_guildlog_delivery_conf_t *conf, ngx_guildlog_pool_t *pool,
+    ngx_atomic_t *wake, ngx_resolver_t *resolver,
+    ngx_msec_t resolver_timeout);
+void ngx_guildlog_delivery_destroy(ngx_guildlog_delivery_t *delivery);
+
+
+/*
+ * For lanes.  What they wait for comes by lane->next, never from within the
+ * call.
+ */
+
+/* commits lane->work, as often as it takes; a lane that is lost is gone */
+void ngx_guildlog_delivery_step(ngx_guildlog_lane_t *lane);
+
+/* waits for its turn to send one request; 1 from take(): it has it now */
+void ngx_guildlog_delivery_wait(ngx_guildlog_lane_t *lane);
+ngx_uint_t ngx_guildlog_delivery_take(ngx_guildlog_lane_t *lane);
+void ngx_guildlog_delivery_give_back(ngx_guildlog_lane_t *lane);
+
+/*
+ * Sends by its turn; authorization as for ngx_guildlog_client_send().  The
+ * handler gets the lane, and owes answered().  NGX_DECLINED: not now, the turn
+ * is over and nothing was sent.
+ */
+ngx_int_t ngx_guildlog_delivery_send(ngx_guildlog_lane_t *lane,
+    const char *method, const ngx_str_t *path,
+    const ngx_str_t *authorization, const ngx_str_t *body,
+    ngx_guildlog_exchange_handler_pt handler);
+
+typedef struct {
+    ngx_msec_t                     pause_ms;  /* for the whole address */
+    unsigned                       failed:1;  /* the platform is not well */
+    unsigned                       invalid:1;
+} ngx_guildlog_delivery_note_t;
+
+void ngx_guildlog_delivery_answered(ngx_guildlog_lane_t *lane,
+    const ngx_guildlog_delivery_note_t *note);
+
+/* what happens to it as a whole; it is gone then, and found anew */
+void ngx_guildlog_delivery_turn(ngx_guildlog_lane_t *lane,
+    ngx_guildlog_stmt_e stmt, const ngx_str_t *args, ngx_uint_t nargs);
+void ngx_guildlog_delivery_forget(ngx_guildlog_lane_t *lane);
+
+/* would a request be answered before the leases end? */
+ngx_uint_t ngx_guildlog_delivery_safe(ngx_guildlog_delivery_t *delivery);
+
+const ngx_guildlog_delivery_conf_t *ngx_guildlog_delivery_conf(
+    ngx_guildlog_delivery_t *delivery);
+
+
+#endif /* _NGX_GUILDLOG_DELIVERY_H_INCLUDED_ */

@@ -1,0 +1,658 @@
+
+/*
+ * The life of a lane, to be read top-down: look, pack, wait for the turn,
+ * commit the intent, send, judge, commit the outcome, look again.
+ */
+
+#include "ngx_guildlog_lane.h"
+
+
+#define NGX_GUILDLOG_LANE_MARGIN    50       /* ms, behind a limit's end */
+#define NGX_GUILDLOG_LANE_SLOW      60000    /* ms, after a shared limit */
+#define NGX_GUILDLOG_LANE_PACE      2000     /* ms, meanwhile */
+#define NGX_GUILDLOG_LANE_SHORT     5000     /* ms */
+
+
+static void ngx_guildlog_lane_go(ngx_guildlog_lane_t *lane);
+static void ngx_guildlog_lane_look(ngx_guildlog_lane_t *lane);
+static void ngx_guildlog_lane_looked(ngx_guildlog_lane_t *lane);
+static void ngx_guildlog_lane_pack(ngx_guildlog_lane_t *lane);
+static ngx_int_t ngx_guildlog_lane_build(ngx_guildlog_lane_t *lane);
+static ngx_uint_t ngx_guildlog_lane_paced(ngx_guildlog_lane_t *lane);
+static void ngx_guildlog_lane_intend(ngx_guildlog_lane_t *lane);
+static void ngx_guildlog_lane_begin(ngx_guildlog_lane_t *lane);
+static void ngx_guildlog_lane_post(ngx_guildlog_lane_t *lane);
+static void ngx_guildlog_lane_posted(void *data,
+    ngx_guildlog_answer_t *answer);
+static void ngx_guildlog_lane_outcome(ngx_guildlog_lane_t *lane,
+    ngx_guildlog_verdict_t *verdict, ngx_guildlog_answer_t *answer);
+static void ngx_guildlog_lane_keep_pace(ngx_guildlog_lane_t *lane,
+    ngx_guildlog_verdict_t *verdict);
+static void ngx_guildlog_lane_isolate(ngx_guildlog_lane_t *lane,
+    ngx_guildlog_verdict_t *verdict);
+static void ngx_guildlog_lane_refuse_entry(ngx_guildlog_lane_t *lane,
+    ngx_guildlog_verdict_t *verdict);
+static void ngx_guildlog_lane_follow(ngx_guildlog_lane_t *lane);
+static void ngx_guildlog_lane_rest(ngx_guildlog_lane_t *lane);
+static void ngx_guildlog_lane_drop(ngx_guildlog_lane_t *lane, ngx_uint_t n);
+static void ngx_guildlog_lane_timer(ngx_event_t *ev);
+
+
+void
+ngx_guildlog_lane_start(ngx_guildlog_lane_t *lane)
+{
+    lane->timer.handler = ngx_guildlog_lane_timer;
+    lane->timer.data = lane;
+    lane->timer.log = lane->log;
+    lane->timer.cancelable = 1;
+
+    ngx_guildlog_lane_sleep(lane, lane->waits ? lane->not_before : 0,
+                            ngx_guildlog_lane_go);
+}
+
+
+static void
+ngx_guildlog_lane_go(ngx_guildlog_lane_t *lane)
+{
+    if (lane->upto > lane->head) {
+        ngx_guildlog_lane_doubt(lane);
+        return;
+    }
+
+    if (lane->registering) {
+        ngx_guildlog_lane_register(lane);
+        return;
+    }
+
+    ngx_guildlog_lane_look(lane);
+}
+
+
+static void
+ngx_guildlog_lane_look(ngx_guildlog_lane_t *lane)
+{
+    ngx_guildlog_lane_drop(lane, lane->n);
+
+    lane->work.peek = lane->head;
+    lane->next = ngx_guildlog_lane_looked;
+
+    ngx_guildlog_delivery_step(lane);
+}
+
+
+static void
+ngx_guildlog_lane_looked(ngx_guildlog_lane_t *lane)
+{
+    /* whoever records has the lane, and more is coming; or it expired */
+
+    if (lane->n == 0) {
+        lane->failures = ngx_min(lane->failures + 1, 8);
+        ngx_guildlog_lane_sleep(lane, 10 << lane->failures,
+                                ngx_guildlog_lane_look);
+        return;
+    }
+
+    lane->failures = 0;
+
+    ngx_guildlog_lane_pack(lane);
+}
+
+
+static void
+ngx_guildlog_lane_pack(ngx_guildlog_lane_t *lane)
+{
+    ngx_uint_t  n;
+
+    for (n = 0; n < lane->n && lane->entries[n].expired; n++) { /* void */ }
+
+    if (n) {
+        lane->work.reason = "expired";
+        ngx_guildlog_lane_decide(lane, lane->entries[n - 1].seq,
+                                 NGX_GUILDLOG_LANE_NOT_DELIVERED);
+        return;
+    }
+
+    switch (ngx_guildlog_lane_build(lane)) {
+
+    case NGX_OK:
+        break;
+
+    case NGX_DECLINED:
+        lane->work.reason = "rejected";
+        ngx_guildlog_lane_decide(lane, lane->entries[0].seq,
+                                 NGX_GUILDLOG_LANE_NOT_DELIVERED);
+        return;
+
+    default: /* NGX_ERROR */
+        ngx_guildlog_lane_sleep(lane, NGX_GUILDLOG_LANE_SHORT,
+                                ngx_guildlog_lane_look);
+        return;
+    }
+
+    if (ngx_guildlog_lane_paced(lane)) {
+        ngx_guildlog_lane_sleep(lane, lane->not_before - ngx_current_msec,
+                                ngx_guildlog_lane_look);
+        return;
+    }
+
+    lane->next = ngx_guildlog_lane_intend;
+
+    ngx_guildlog_delivery_wait(lane);
+}
+
+
+/* the message of what is at hand; a pure function of it */
+
+static ngx_int_t
+ngx_guildlog_lane_build(ngx_guildlog_lane_t *lane)
+{
+    ngx_uint_t                     i, n;
+    ngx_guildlog_message_entry_t   entries[NGX_GUILDLOG_LANE_ENTRIES];
+
+    if (ngx_guildlog_lane_renew(lane) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    n = lane->n;
+
+    if (lane->head < lane->limit_to) {
+        n = ngx_min(n, lane->limit);
+    }
+
+    for (i = 0; i < n && !lane->entries[i].expired; i++) {
+        entries[i] = lane->entries[i].message;
+    }
+
+    return ngx_guildlog_message_build(lane->work_pool, entries, i,
+                                      &lane->body, &lane->packed);
+}
+
+
+static ngx_uint_t
+ngx_guildlog_lane_paced(ngx_guildlog_lane_t *lane)
+{
+    if (lane->waits
+        && (ngx_msec_int_t) (lane->not_before - ngx_current_msec) <= 0)
+    {
+        lane->waits = 0;
+    }
+
+    return lane->waits;
+}
+
+
+static void
+ngx_guildlog_lane_intend(ngx_guildlog_lane_t *lane)
+{
+    ngx_guildlog_lane_begin(lane);
+    ngx_guildlog_delivery_step(lane);
+}
+
+
+/* not a byte is sent before this is committed */
+
+static void
+ngx_guildlog_lane_begin(ngx_guildlog_lane_t *lane)
+{
+    lane->work.changes = 1;
+    lane->work.begin_to = lane->entries[lane->packed - 1].seq;
+    lane->work.peek = lane->entries[lane->n - 1].seq;
+
+    if (lane->n == NGX_GUILDLOG_LANE_ENTRIES) {
+        lane->work.peek = -1;
+    }
+
+    lane->next = ngx_guildlog_lane_post;
+}
+
+
+static void
+ngx_guildlog_lane_post(ngx_guildlog_lane_t *lane)
+{
+    u_char                            *p;
+    ngx_str_t                          path, none;
+    ngx_guildlog_platform_request_t    request;
+
+    ngx_str_null(&none);
+
+    lane->attempts++;
+    lane->attempt_ms = ngx_guildlog_lane_clock();
+
+    if (ngx_guildlog_platform_execute(lane->work_pool, &lane->webhook,
+                                      &lane->token, &none, &request)
+        != NGX_OK)
+    {
+        ngx_guildlog_lane_refused(lane, NGX_GUILDLOG_LANE_SHORT);
+        return;
+    }
+
+    path.len = request.path.len + sizeof("&with_components=true") - 1;
+    path.data = ngx_pnalloc(lane->work_pool, path.len);
+
+    if (path.data == NULL) {
+        ngx_guildlog_lane_refused(lane, NGX_GUILDLOG_LANE_SHORT);
+        return;
+    }
+
+    p = ngx_cpymem(path.data, request.path.data, request.path.len);
+    ngx_memcpy(p, "&with_components=true",
+               sizeof("&with_components=true") - 1);
+
+    if (ngx_guildlog_delivery_send(lane, request.method, &path, &none,
+                                   &lane->body, ngx_guildlog_lane_posted)
+        != NGX_OK)
+    {
+        ngx_guildlog_lane_refused(lane, NGX_GUILDLOG_LANE_SHORT);
+    }
+}
+
+
+static void
+ngx_guildlog_lane_posted(void *data, ngx_guildlog_answer_t *answer)
+{
+    ngx_guildlog_lane_t *lane = data;
+
+    ngx_guildlog_verdict_t  verdict;
+
+    ngx_guildlog_lane_judge(lane, answer, NGX_GUILDLOG_CALL_EXECUTE,
+                            &verdict);
+
+    if (verdict.class != NGX_GUILDLOG_PLATFORM_DONE) {
+        ngx_log_error(NGX_LOG_INFO, lane->log, 0,
+                      "lane %V of server %V: %s, HTTP %ui, code %ui%s%s",
+                      &lane->id, &lane->guild, verdict.reason,
+                      answer->status, verdict.code,
+                      answer->cause ? ", " : "",
+                      answer->cause ? answer->cause : "");
+    }
+
+    ngx_guildlog_lane_keep_pace(lane, &verdict);
+    ngx_guildlog_lane_outcome(lane, &verdict, answer);
+}
+
+
+static void
+ngx_guildlog_lane_outcome(ngx_guildlog_lane_t *lane,
+    ngx_guildlog_verdict_t *verdict, ngx_guildlog_answer_t *answer)
+{
+    switch (verdict->class) {
+
+    case NGX_GUILDLOG_PLATFORM_DONE:
+        lane->last = ngx_guildlog_lane_number(&verdict->message_id);
+        ngx_guildlog_lane_decide(lane, lane->upto,
+                                 NGX_GUILDLOG_LANE_DELIVERED);
+        return;
+
+    case NGX_GUILDLOG_PLATFORM_DOUBT:
+        ngx_guildlog_lane_doubt(lane);
+        return;
+
+    case NGX_GUILDLOG_PLATFORM_LIMITED:
+        ngx_guildlog_lane_refused(lane, verdict->retry_after_ms
+                                        + NGX_GUILDLOG_LANE_MARGIN);
+        return;
+
+    case NGX_GUILDLOG_PLATFORM_POISON:
+    case NGX_GUILDLOG_PLATFORM_CONTENT:
+    case NGX_GUILDLOG_PLATFORM_SHRINK:
+        ngx_guildlog_lane_isolate(lane, verdict);
+        return;
+
+    case NGX_GUILDLOG_PLATFORM_WEBHOOK_GONE:
+        ngx_guildlog_lane_lost(lane);
+        return;
+
+    case NGX_GUILDLOG_PLATFORM_CHANNEL_GONE:
+        ngx_guildlog_lane_broken(lane, "channel_gone");
+        return;
+
+    case NGX_GUILDLOG_PLATFORM_FORBIDDEN:
+        ngx_guildlog_lane_forbidden(lane, verdict->reason, "forbidden");
+        return;
+
+    default:
+        /* while nobody answers, the address has a pace of its own */
+
+        ngx_guildlog_lane_refused(lane, ngx_guildlog_lane_backoff(
+                                  answer->outcome == NGX_GUILDLOG_ANSWERED
+                                  ? lane->attempts : 1));
+    }
+}
+
+
+static void
+ngx_guildlog_lane_keep_pace(ngx_guildlog_lane_t *lane,
+    ngx_guildlog_verdict_t *verdict)
+{
+    ngx_msec_t  wait;
+
+    wait = 0;
+
+    if (verdict->class == NGX_GUILDLOG_PLATFORM_LIMITED
+        && verdict->scope == NGX_GUILDLOG_SCOPE_SHARED)
+    {
+        lane->slow = 1;
+        lane->slow_to = ngx_current_msec + verdict->retry_after_ms
+                        + NGX_GUILDLOG_LANE_SLOW;
+    }
+
+    if (lane->slow
+        && (ngx_msec_int_t) (lane->slow_to - ngx_current_msec) <= 0)
+    {
+        lane->slow = 0;
+    }
+
+    if (lane->slow) {
+        wait = NGX_GUILDLOG_LANE_PACE;
+    }
+
+    if (verdict->remaining == 0 && verdict->reset_after_ms > 0) {
+        wait = ngx_max(wait, (ngx_msec_t) verdict->reset_after_ms
+                             + NGX_GUILDLOG_LANE_MARGIN);
+    }
+
+    if (wait) {
+        lane->waits = 1;
+        lane->not_before = ngx_current_msec + wait;
+        lane->work.wait_ms = wait;
+    }
+}
+
+
+/* one of them is refused for what it is, and its neighbours are not */
+
+static void
+ngx_guildlog_lane_isolate(ngx_guildlog_lane_t *lane,
+    ngx_guildlog_verdict_t *verdict)
+{
+    if (lane->packed == 1 || verdict->embed == 0) {
+        ngx_guildlog_lane_refuse_entry(lane, verdict);
+        return;
+    }
+
+    lane->limit = lane->packed / 2;
+    lane->limit_to = lane->upto;
+
+    if (verdict->embed > 0 && (ngx_uint_t) verdict->embed < lane->packed) {
+        lane->limit = verdict->embed;
+    }
+
+    lane->work.changes = 1;
+    lane->work.refused = 1;
+    lane->next = ngx_guildlog_lane_pack;
+
+    ngx_guildlog_delivery_step(lane);
+}
+
+
+static void
+ngx_guildlog_lane_refuse_entry(ngx_guildlog_lane_t *lane,
+    ngx_guildlog_verdict_t *verdict)
+{
+    ngx_log_error(NGX_LOG_WARN, lane->log, 0,
+                  "lane %V of server %V: an entry was refused: %s, code %ui",
+                  &lane->id, &lane->guild, verdict->reason, verdict->code);
+
+    lane->work.refused = 1;
+    lane->work.reason = "rejected";
+
+    ngx_guildlog_lane_decide(lane, lane->entries[0].seq,
+                                 NGX_GUILDLOG_LANE_NOT_DELIVERED);
+}
+
+
+void
+ngx_guildlog_lane_decide(ngx_guildlog_lane_t *lane, int64_t to,
+    ngx_uint_t status)
+{
+    ngx_uint_t  n;
+
+    lane->work.changes = 1;
+    lane->work.done_to = to;
+    lane->work.status = status;
+
+    for (n = 0; n < lane->n && lane->entries[n].seq <= to; n++) { /* void */ }
+
+    ngx_guildlog_lane_drop(lane, n);
+    ngx_guildlog_lane_follow(lane);
+}
+
+
+/* with the outcome the next intent, if it may be sent at once */
+
+static void
+ngx_guildlog_lane_follow(ngx_guildlog_lane_t *lane)
+{
+    if (lane->n && !lane->entries[0].expired && !ngx_guildlog_lane_paced(lane)
+        && ngx_guildlog_delivery_take(lane))
+    {
+        if (ngx_guildlog_lane_build(lane) == NGX_OK) {
+            ngx_guildlog_lane_begin(lane);
+            ngx_guildlog_delivery_step(lane);
+            return;
+        }
+
+        ngx_guildlog_delivery_give_back(lane);
+    }
+
+    ngx_guildlog_lane_drop(lane, lane->n);
+
+    lane->work.peek = lane->work.done_to;
+    lane->next = ngx_guildlog_lane_looked;
+
+    ngx_guildlog_delivery_step(lane);
+}
+
+
+/* nothing of it was applied: again, later */
+
+void
+ngx_guildlog_lane_refused(ngx_guildlog_lane_t *lane, ngx_msec_t wait)
+{
+    lane->work.changes = 1;
+    lane->work.refused = 1;
+    lane->work.wait_ms = ngx_max(wait, lane->work.wait_ms);
+
+    lane->waits = 1;
+    lane->not_before = ngx_current_msec + lane->work.wait_ms;
+    lane->next = ngx_guildlog_lane_rest;
+
+    ngx_guildlog_delivery_step(lane);
+}
+
+
+static void
+ngx_guildlog_lane_rest(ngx_guildlog_lane_t *lane)
+{
+    ngx_msec_int_t  wait;
+
+    ngx_guildlog_lane_drop(lane, lane->n);
+
+    wait = (ngx_msec_int_t) (lane->not_before - ngx_current_msec);
+
+    ngx_guildlog_lane_sleep(lane, ngx_max(wait, 0), ngx_guildlog_lane_look);
+}
+
+
+void
+ngx_guildlog_lane_stepped(ngx_guildlog_lane_t *lane,
+    ngx_guildlog_lane_result_e result)
+{
+    ngx_guildlog_lane_work_t  *work;
+
+    work = &lane->work;
+
+    if (work->changes) {
+        lane->step++;
+        lane->upto = lane->head;
+
+        if (work->done_to) {
+            lane->head = work->done_to;
+            lane->upto = work->done_to;
+            lane->attempts = 0;
+        }
+
+        if (work->begin_to) {
+            lane->upto = work->begin_to;
+        }
+    }
+
+    ngx_memzero(work, sizeof(ngx_guildlog_lane_work_t));
+    work->peek = -1;
+
+    if (result == NGX_GUILDLOG_LANE_EMPTY) {
+        ngx_guildlog_delivery_forget(lane);
+        return;
+    }
+
+    if (result == NGX_GUILDLOG_LANE_CLOSING) {
+        ngx_guildlog_lane_close(lane);
+        return;
+    }
+
+    lane->next(lane);
+}
+
+
+ngx_int_t
+ngx_guildlog_lane_add(ngx_guildlog_lane_t *lane,
+    ngx_guildlog_result_t *result, ngx_uint_t row)
+{
+    ngx_str_t                    doc, color;
+    ngx_guildlog_lane_entry_t   *entry;
+
+    if (lane->n == NGX_GUILDLOG_LANE_ENTRIES) {
+        return NGX_OK;
+    }
+
+    entry = &lane->entries[lane->n];
+    ngx_memzero(entry, sizeof(ngx_guildlog_lane_entry_t));
+
+    doc = ngx_guildlog_result_value(result, row, NGX_GUILDLOG_ROW_DOC);
+    color = ngx_guildlog_result_value(result, row, NGX_GUILDLOG_ROW_COLOR);
+
+    entry->message.doc.data = ngx_alloc(doc.len, lane->log);
+    if (entry->message.doc.data == NULL) {
+        return NGX_ERROR;
+    }
+
+    ngx_memcpy(entry->message.doc.data, doc.data, doc.len);
+    entry->message.doc.len = doc.len;
+
+    entry->seq = ngx_guildlog_lane_column(result, row, NGX_GUILDLOG_ROW_SEQ);
+    entry->expired = ngx_guildlog_lane_true(result, row,
+                                            NGX_GUILDLOG_ROW_EXPIRED);
+
+    entry->message.conf.guild = lane->guild;
+    entry->message.conf.format = ngx_guildlog_lane_column(result, row,
+                                                 NGX_GUILDLOG_ROW_FORMAT);
+    entry->message.conf.color = color.data[0] == '-'
+                                ? -1 : ngx_atoi(color.data, color.len);
+    entry->message.conf.buttons = ngx_guildlog_lane_column(result, row,
+                                                 NGX_GUILDLOG_ROW_BUTTONS);
+    entry->message.conf.locale = ngx_guildlog_lane_column(result, row,
+                                                 NGX_GUILDLOG_ROW_LOCALE);
+    entry->message.conf.spoilers = ngx_guildlog_lane_true(result, row,
+                                                 NGX_GUILDLOG_ROW_SPOILERS);
+    lane->n++;
+
+    return NGX_OK;
+}
+
+
+/* the first n are done with */
+
+static void
+ngx_guildlog_lane_drop(ngx_guildlog_lane_t *lane, ngx_uint_t n)
+{
+    ngx_uint_t  i;
+
+    for (i = 0; i < n; i++) {
+        ngx_free(lane->entries[i].message.doc.data);
+    }
+
+    ngx_memmove(lane->entries, &lane->entries[n],
+                (lane->n - n) * sizeof(ngx_guildlog_lane_entry_t));
+    lane->n -= n;
+}
+
+
+void
+ngx_guildlog_lane_sleep(ngx_guildlog_lane_t *lane, ngx_msec_t ms,
+    ngx_guildlog_lane_pt next)
+{
+    lane->next = next;
+
+    ngx_add_timer(&lane->timer, ms);
+}
+
+
+static void
+ngx_guildlog_lane_timer(ngx_event_t *ev)
+{
+    ngx_guildlog_lane_t *lane = ev->data;
+
+    lane->next(lane);
+}
+
+
+ngx_guildlog_lane_t *
+ngx_guildlog_lane_create(ngx_guildlog_delivery_t *delivery,
+    ngx_guildlog_result_t *result, ngx_uint_t row, ngx_log_t *log)
+{
+    ngx_pool_t           *pool;
+    ngx_guildlog_lane_t  *lane;
+
+    pool = ngx_create_pool(sizeof(ngx_guildlog_lane_t) + 1024, log);
+    if (pool == NULL) {
+        return NULL;
+    }
+
+    lane = ngx_pcalloc(pool, sizeof(ngx_guildlog_lane_t));
+    if (lane == NULL) {
+        ngx_destroy_pool(pool);
+        return NULL;
+    }
+
+    lane->fd = (ngx_socket_t) -1;
+    lane->delivery = delivery;
+    lane->pool = pool;
+    lane->log = log;
+    lane->work.peek = -1;
+
+    if (ngx_guildlog_lane_read(lane, result, row) != NGX_OK) {
+        ngx_destroy_pool(pool);
+        return NULL;
+    }
+
+    return lane;
+}
+
+
+void
+ngx_guildlog_lane_destroy(ngx_guildlog_lane_t *lane)
+{
+    if (lane->timer.timer_set) {
+        ngx_del_timer(&lane->timer);
+    }
+
+    if (lane->exchange) {
+        ngx_guildlog_exchange_cancel(lane->exchange);
+    }
+
+    if (lane->query) {
+        ngx_guildlog_query_detach(lane->query);
+    }
+
+    ngx_guildlog_lane_drop(lane, lane->n);
+
+    if (lane->work_pool) {
+        ngx_destroy_pool(lane->work_pool);
+    }
+
+    if (lane->token.len) {
+        ngx_explicit_memzero(lane->token.data, lane->token.len);
+    }
+
+    ngx_destroy_pool(lane->pool);
+}

@@ -1,0 +1,312 @@
+
+/*
+ * A message that may have been applied: what the channel has after the one
+ * before it, read no sooner than a request may still be on its way.
+ */
+
+#include "ngx_guildlog_lane.h"
+
+
+#define NGX_GUILDLOG_DOUBT_GRACE   10000     /* ms, since the attempt */
+#define NGX_GUILDLOG_DOUBT_RETRY   5000      /* ms */
+#define NGX_GUILDLOG_DOUBT_EARLY   600000    /* ms, clocks differ */
+#define NGX_GUILDLOG_DOUBT_PAGE    100
+#define NGX_GUILDLOG_DOUBT_EPOCH   1420070400000ULL
+
+
+static void ngx_guildlog_doubt_look(ngx_guildlog_lane_t *lane);
+static void ngx_guildlog_doubt_looked(ngx_guildlog_lane_t *lane);
+static void ngx_guildlog_doubt_ask(ngx_guildlog_lane_t *lane);
+static void ngx_guildlog_doubt_read(ngx_guildlog_lane_t *lane);
+static void ngx_guildlog_doubt_answer(void *data,
+    ngx_guildlog_answer_t *answer);
+static ngx_uint_t ngx_guildlog_doubt_page(ngx_guildlog_lane_t *lane,
+    ngx_array_t *list);
+static ngx_uint_t ngx_guildlog_doubt_is(ngx_guildlog_lane_t *lane,
+    const ngx_guildlog_platform_message_t *message);
+static void ngx_guildlog_doubt_end(ngx_guildlog_lane_t *lane);
+static void ngx_guildlog_doubt_unproved(ngx_guildlog_lane_t *lane);
+
+
+void
+ngx_guildlog_lane_doubt(ngx_guildlog_lane_t *lane)
+{
+    uint64_t    now;
+    ngx_msec_t  age;
+
+    now = ngx_guildlog_lane_clock();
+    age = now > lane->attempt_ms ? now - lane->attempt_ms : 0;
+
+    ngx_guildlog_lane_sleep(lane, age < NGX_GUILDLOG_DOUBT_GRACE
+                                  ? NGX_GUILDLOG_DOUBT_GRACE - age : 0,
+                            ngx_guildlog_doubt_look);
+}
+
+
+/* its entries tell the message from others of the same webhook */
+
+static void
+ngx_guildlog_doubt_look(ngx_guildlog_lane_t *lane)
+{
+    if (lane->n) {
+        ngx_guildlog_doubt_ask(lane);
+        return;
+    }
+
+    lane->work.peek = lane->head;
+    lane->next = ngx_guildlog_doubt_looked;
+
+    ngx_guildlog_delivery_step(lane);
+}
+
+
+static void
+ngx_guildlog_doubt_looked(ngx_guildlog_lane_t *lane)
+{
+    if (lane->n == 0) {
+        ngx_guildlog_doubt_unproved(lane);
+        return;
+    }
+
+    ngx_guildlog_doubt_ask(lane);
+}
+
+
+static void
+ngx_guildlog_doubt_ask(ngx_guildlog_lane_t *lane)
+{
+    const ngx_guildlog_delivery_conf_t  *conf;
+
+    conf = ngx_guildlog_delivery_conf(lane->delivery);
+
+    if (conf->bots[lane->bot].len == 0) {
+        ngx_guildlog_doubt_unproved(lane);
+        return;
+    }
+
+    lane->proved = 0;
+    lane->found = 0;
+    lane->cursor = lane->last ? lane->last - 1
+                   : (lane->attempt_ms - NGX_GUILDLOG_DOUBT_EARLY
+                      - NGX_GUILDLOG_DOUBT_EPOCH) << 22;
+
+    lane->next = ngx_guildlog_doubt_read;
+
+    ngx_guildlog_delivery_wait(lane);
+}
+
+
+static void
+ngx_guildlog_doubt_read(ngx_guildlog_lane_t *lane)
+{
+    u_char                            buf[NGX_INT64_LEN];
+    ngx_int_t                         rc;
+    ngx_str_t                         after;
+    ngx_guildlog_platform_request_t   request;
+
+    after.data = buf;
+    after.len = ngx_sprintf(buf, "%uL", lane->cursor) - buf;
+
+    rc = ngx_guildlog_lane_renew(lane);
+
+    if (rc == NGX_OK) {
+        rc = ngx_guildlog_platform_read(lane->work_pool, &lane->channel,
+                                        &after, &request);
+    }
+
+    if (rc == NGX_OK) {
+        rc = ngx_guildlog_lane_call(lane, &request,
+                                    ngx_guildlog_doubt_answer);
+
+    } else {
+        ngx_guildlog_delivery_give_back(lane);
+    }
+
+    if (rc != NGX_OK) {
+        ngx_guildlog_lane_sleep(lane, NGX_GUILDLOG_DOUBT_RETRY,
+                                ngx_guildlog_doubt_ask);
+    }
+}
+
+
+static void
+ngx_guildlog_doubt_answer(void *data, ngx_guildlog_answer_t *answer)
+{
+    ngx_guildlog_lane_t *lane = data;
+
+    ngx_array_t             *list;
+    ngx_msec_t               wait;
+    ngx_guildlog_verdict_t   verdict;
+
+    ngx_guildlog_lane_judge(lane, answer, NGX_GUILDLOG_CALL_READ, &verdict);
+
+    wait = NGX_GUILDLOG_DOUBT_RETRY;
+
+    switch (verdict.class) {
+
+    case NGX_GUILDLOG_PLATFORM_DONE:
+        break;
+
+    case NGX_GUILDLOG_PLATFORM_LIMITED:
+        wait = verdict.retry_after_ms;
+
+        /* fall through */
+
+    case NGX_GUILDLOG_PLATFORM_AGAIN:
+    case NGX_GUILDLOG_PLATFORM_DOUBT:
+    case NGX_GUILDLOG_PLATFORM_BLOCKED:
+        ngx_guildlog_lane_sleep(lane, wait, ngx_guildlog_doubt_ask);
+        return;
+
+    default:
+        ngx_guildlog_doubt_unproved(lane);
+        return;
+    }
+
+    list = answer->cut ? NULL
+           : ngx_guildlog_platform_messages(lane->work_pool, &answer->body);
+
+    if (list == NULL) {
+        ngx_guildlog_doubt_unproved(lane);
+        return;
+    }
+
+    if (ngx_guildlog_doubt_page(lane, list)) {
+        lane->next = ngx_guildlog_doubt_read;
+        ngx_guildlog_delivery_wait(lane);
+        return;
+    }
+
+    ngx_guildlog_doubt_end(lane);
+}
+
+
+/* 1: there may be more behind it */
+
+static ngx_uint_t
+ngx_guildlog_doubt_page(ngx_guildlog_lane_t *lane, ngx_array_t *list)
+{
+    uint64_t                          id;
+    ngx_uint_t                        i;
+    ngx_guildlog_platform_message_t  *message;
+
+    message = list->elts;
+
+    for (i = 0; i < list->nelts; i++) {
+        id = ngx_guildlog_lane_number(&message[i].id);
+
+        lane->cursor = ngx_max(lane->cursor, id);
+
+        if (id == lane->last) {
+            lane->proved = 1;
+
+        } else if (id > lane->last
+                   && ngx_guildlog_doubt_is(lane, &message[i])
+                   && (lane->found == 0 || id < lane->found))
+        {
+            lane->found = id;
+        }
+    }
+
+    return lane->found == 0 && list->nelts >= NGX_GUILDLOG_DOUBT_PAGE;
+}
+
+
+/*
+ * One that shows nothing of itself, for want of a permission, is ours if it is
+ * the webhook's and came after the one before.
+ */
+
+static ngx_uint_t
+ngx_guildlog_doubt_is(ngx_guildlog_lane_t *lane,
+    const ngx_guildlog_platform_message_t *message)
+{
+    size_t           len;
+    u_char          *p, *doc;
+    ngx_str_t        id;
+    ngx_uint_t       i;
+
+    if (message->webhook_id.len != lane->webhook.len
+        || ngx_memcmp(message->webhook_id.data, lane->webhook.data,
+                      lane->webhook.len)
+           != 0)
+    {
+        return 0;
+    }
+
+    if (message->content.len == 0 && message->footer.len == 0) {
+        return lane->last != 0;
+    }
+
+    for (i = 0; i < lane->n && lane->entries[i].seq <= lane->upto; i++) {
+
+        doc = lane->entries[i].message.doc.data;
+        len = lane->entries[i].message.doc.len;
+
+        /* {"id":"123", */
+
+        if (len < sizeof("{\"id\":\"\"") || doc[7] > '9') {
+            continue;
+        }
+
+        p = doc + sizeof("{\"id\":\"") - 1;
+        id.data = p;
+        id.len = 0;
+
+        while (p < doc + len && *p != '"') {
+            p++;
+            id.len++;
+        }
+
+        if (ngx_guildlog_lane_holds(&message->footer, &id)
+            || ngx_guildlog_lane_holds(&message->content, &id))
+        {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+
+static void
+ngx_guildlog_doubt_end(ngx_guildlog_lane_t *lane)
+{
+    if (lane->found) {
+        lane->last = lane->found;
+        ngx_guildlog_lane_decide(lane, lane->upto,
+                                 NGX_GUILDLOG_LANE_DELIVERED);
+        return;
+    }
+
+    if (lane->proved && lane->last) {
+        ngx_guildlog_lane_refused(lane,
+                                  ngx_guildlog_lane_backoff(lane->attempts));
+        return;
+    }
+
+    ngx_guildlog_doubt_unproved(lane);
+}
+
+
+static void
+ngx_guildlog_doubt_unproved(ngx_guildlog_lane_t *lane)
+{
+    const ngx_guildlog_delivery_conf_t  *conf;
+
+    conf = ngx_guildlog_delivery_conf(lane->delivery);
+
+    ngx_log_error(NGX_LOG_WARN, lane->log, 0,
+                  "lane %V of server %V: it cannot be proved whether its "
+                  "last message was applied", &lane->id, &lane->guild);
+
+    if (conf->resend) {
+        ngx_guildlog_lane_refused(lane,
+                                  ngx_guildlog_lane_backoff(lane->attempts));
+        return;
+    }
+
+    lane->work.reason = "unconfirmed";
+
+    ngx_guildlog_lane_decide(lane, lane->upto, NGX_GUILDLOG_LANE_UNKNOWN);
+}

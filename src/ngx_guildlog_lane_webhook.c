@@ -1,0 +1,443 @@
+
+/*
+ * A lane's webhook: listed before it is made, so that a crash between the
+ * two leaves none behind; and what befalls a lane as a whole.
+ */
+
+#include "ngx_guildlog_lane.h"
+
+
+#define NGX_GUILDLOG_WEBHOOK_RETRY    5000      /* ms */
+#define NGX_GUILDLOG_WEBHOOK_NO_BOT   60000     /* ms */
+#define NGX_GUILDLOG_WEBHOOK_MINUTE   60000     /* ms */
+
+
+static void ngx_guildlog_webhook_list(ngx_guildlog_lane_t *lane);
+static void ngx_guildlog_webhook_listed(void *data,
+    ngx_guildlog_answer_t *answer);
+static ngx_guildlog_platform_webhook_t *ngx_guildlog_webhook_own(
+    ngx_guildlog_lane_t *lane, ngx_array_t *list);
+static void ngx_guildlog_webhook_create(ngx_guildlog_lane_t *lane);
+static void ngx_guildlog_webhook_created(void *data,
+    ngx_guildlog_answer_t *answer);
+static void ngx_guildlog_webhook_keep(ngx_guildlog_lane_t *lane,
+    const ngx_str_t *id, const ngx_str_t *token);
+static void ngx_guildlog_webhook_failed(ngx_guildlog_lane_t *lane,
+    ngx_guildlog_verdict_t *verdict);
+static void ngx_guildlog_webhook_delete(ngx_guildlog_lane_t *lane);
+static void ngx_guildlog_webhook_deleted(void *data,
+    ngx_guildlog_answer_t *answer);
+static void ngx_guildlog_webhook_closed(ngx_guildlog_lane_t *lane);
+static void ngx_guildlog_lane_identity(ngx_guildlog_lane_t *lane,
+    ngx_str_t *args, u_char *fence);
+
+
+static const ngx_str_t  ngx_guildlog_webhook_names[NGX_GUILDLOG_BOTS] = {
+    ngx_string("Guildlog"),
+    ngx_string("Guildlog Pro")
+};
+
+
+void
+ngx_guildlog_lane_register(ngx_guildlog_lane_t *lane)
+{
+    const ngx_guildlog_delivery_conf_t  *conf;
+
+    conf = ngx_guildlog_delivery_conf(lane->delivery);
+
+    if (conf->bots[lane->bot].len == 0) {
+        ngx_log_error(NGX_LOG_WARN, lane->log, 0,
+                      "no \"guildlog_bot_token\" for the webhook of lane %V "
+                      "of server %V", &lane->id, &lane->guild);
+
+        ngx_guildlog_lane_sleep(lane, NGX_GUILDLOG_WEBHOOK_NO_BOT,
+                                ngx_guildlog_lane_register);
+        return;
+    }
+
+    lane->next = ngx_guildlog_webhook_list;
+
+    ngx_guildlog_delivery_wait(lane);
+}
+
+
+static void
+ngx_guildlog_webhook_list(ngx_guildlog_lane_t *lane)
+{
+    ngx_int_t                         rc;
+    ngx_guildlog_platform_request_t   request;
+
+    rc = ngx_guildlog_lane_renew(lane);
+
+    if (rc == NGX_OK) {
+        rc = ngx_guildlog_platform_list(lane->work_pool, &lane->channel,
+                                        &request);
+    }
+
+    if (rc == NGX_OK) {
+        rc = ngx_guildlog_lane_call(lane, &request,
+                                    ngx_guildlog_webhook_listed);
+
+    } else {
+        ngx_guildlog_delivery_give_back(lane);
+    }
+
+    if (rc != NGX_OK) {
+        ngx_guildlog_lane_sleep(lane, NGX_GUILDLOG_WEBHOOK_RETRY,
+                                ngx_guildlog_lane_register);
+    }
+}
+
+
+static void
+ngx_guildlog_webhook_listed(void *data, ngx_guildlog_answer_t *answer)
+{
+    ngx_guildlog_lane_t *lane = data;
+
+    ngx_array_t                      *list;
+    ngx_guildlog_verdict_t            verdict;
+    ngx_guildlog_platform_webhook_t  *own;
+
+    ngx_guildlog_lane_judge(lane, answer, NGX_GUILDLOG_CALL_LIST, &verdict);
+
+    if (verdict.class != NGX_GUILDLOG_PLATFORM_DONE) {
+        ngx_guildlog_webhook_failed(lane, &verdict);
+        return;
+    }
+
+    list = answer->cut ? NULL
+           : ngx_guildlog_platform_webhooks(lane->work_pool, &answer->body);
+
+    if (list == NULL) {
+        ngx_guildlog_lane_sleep(lane, NGX_GUILDLOG_WEBHOOK_RETRY,
+                                ngx_guildlog_lane_register);
+        return;
+    }
+
+    own = ngx_guildlog_webhook_own(lane, list);
+
+    if (own) {
+        ngx_guildlog_webhook_keep(lane, &own->id, &own->token);
+        return;
+    }
+
+    lane->next = ngx_guildlog_webhook_create;
+
+    ngx_guildlog_delivery_wait(lane);
+}
+
+
+static ngx_guildlog_platform_webhook_t *
+ngx_guildlog_webhook_own(ngx_guildlog_lane_t *lane, ngx_array_t *list)
+{
+    ngx_uint_t                           i;
+    const ngx_str_t                     *name, *application;
+    ngx_guildlog_platform_webhook_t     *webhook;
+    const ngx_guildlog_delivery_conf_t  *conf;
+
+    conf = ngx_guildlog_delivery_conf(lane->delivery);
+
+    name = &ngx_guildlog_webhook_names[lane->bot];
+    application = &conf->applications[lane->bot];
+    webhook = list->elts;
+
+    for (i = 0; i < list->nelts; i++) {
+
+        if (webhook[i].token.len == 0
+            || webhook[i].name.len != name->len
+            || ngx_memcmp(webhook[i].name.data, name->data, name->len) != 0)
+        {
+            continue;
+        }
+
+        if (application->len == 0
+            || (webhook[i].application_id.len == application->len
+                && ngx_memcmp(webhook[i].application_id.data,
+                              application->data, application->len)
+                   == 0))
+        {
+            return &webhook[i];
+        }
+    }
+
+    return NULL;
+}
+
+
+static void
+ngx_guildlog_webhook_create(ngx_guildlog_lane_t *lane)
+{
+    ngx_int_t                         rc;
+    ngx_guildlog_platform_request_t   request;
+
+    rc = ngx_guildlog_lane_renew(lane);
+
+    if (rc == NGX_OK) {
+        rc = ngx_guildlog_platform_create(lane->work_pool, &lane->channel,
+                                  &ngx_guildlog_webhook_names[lane->bot],
+                                  &request);
+    }
+
+    if (rc == NGX_OK) {
+        rc = ngx_guildlog_lane_call(lane, &request,
+                                    ngx_guildlog_webhook_created);
+
+    } else {
+        ngx_guildlog_delivery_give_back(lane);
+    }
+
+    if (rc != NGX_OK) {
+        ngx_guildlog_lane_sleep(lane, NGX_GUILDLOG_WEBHOOK_RETRY,
+                                ngx_guildlog_lane_register);
+    }
+}
+
+
+/* a doubtful one is found by the next list */
+
+static void
+ngx_guildlog_webhook_created(void *data, ngx_guildlog_answer_t *answer)
+{
+    ngx_guildlog_lane_t *lane = data;
+
+    ngx_guildlog_verdict_t  verdict;
+
+    ngx_guildlog_lane_judge(lane, answer, NGX_GUILDLOG_CALL_CREATE,
+                            &verdict);
+
+    if (verdict.class != NGX_GUILDLOG_PLATFORM_DONE) {
+        ngx_guildlog_webhook_failed(lane, &verdict);
+        return;
+    }
+
+    ngx_guildlog_webhook_keep(lane, &verdict.webhook_id, &verdict.token);
+}
+
+
+static void
+ngx_guildlog_webhook_keep(ngx_guildlog_lane_t *lane, const ngx_str_t *id,
+    const ngx_str_t *token)
+{
+    u_char                               fence[NGX_INT64_LEN];
+    ngx_str_t                            args[5];
+    const ngx_guildlog_delivery_conf_t  *conf;
+
+    conf = ngx_guildlog_delivery_conf(lane->delivery);
+
+    ngx_guildlog_lane_identity(lane, args, fence);
+
+    args[3] = *id;
+
+    if (ngx_guildlog_secret_seal(lane->work_pool, conf->key, &lane->id,
+                                 token, &args[4])
+        != NGX_OK)
+    {
+        ngx_guildlog_lane_sleep(lane, NGX_GUILDLOG_WEBHOOK_RETRY,
+                                ngx_guildlog_lane_register);
+        return;
+    }
+
+    ngx_log_error(NGX_LOG_NOTICE, lane->log, 0,
+                  "lane %V of server %V: channel %V has webhook %V",
+                  &lane->id, &lane->guild, &lane->channel, id);
+
+    ngx_guildlog_delivery_turn(lane, ngx_guildlog_stmt_delivery_registered,
+                               args, 5);
+}
+
+
+static void
+ngx_guildlog_webhook_failed(ngx_guildlog_lane_t *lane,
+    ngx_guildlog_verdict_t *verdict)
+{
+    ngx_msec_t  wait;
+
+    ngx_log_error(NGX_LOG_WARN, lane->log, 0,
+                  "lane %V of server %V: no webhook for channel %V: %s",
+                  &lane->id, &lane->guild, &lane->channel, verdict->reason);
+
+    wait = ngx_guildlog_lane_backoff(++lane->failures);
+
+    switch (verdict->class) {
+
+    case NGX_GUILDLOG_PLATFORM_CHANNEL_GONE:
+        ngx_guildlog_lane_broken(lane, "channel_gone");
+        return;
+
+    case NGX_GUILDLOG_PLATFORM_FORBIDDEN:
+        ngx_guildlog_lane_forbidden(lane, verdict->reason, "forbidden");
+        return;
+
+    case NGX_GUILDLOG_PLATFORM_FULL:
+        ngx_guildlog_lane_forbidden(lane, verdict->reason, "webhook_404");
+        return;
+
+    case NGX_GUILDLOG_PLATFORM_LIMITED:
+        wait = verdict->retry_after_ms;
+        break;
+
+    case NGX_GUILDLOG_PLATFORM_TOKEN_BAD:
+        ngx_log_error(NGX_LOG_ERR, lane->log, 0,
+                      "the platform refuses the token of the %s bot",
+                      lane->bot == NGX_GUILDLOG_BOT_PRO ? "pro" : "main");
+        wait = NGX_GUILDLOG_WEBHOOK_MINUTE;
+        break;
+
+    default:
+        break;
+    }
+
+    ngx_guildlog_lane_sleep(lane, wait, ngx_guildlog_lane_register);
+}
+
+
+void
+ngx_guildlog_lane_close(ngx_guildlog_lane_t *lane)
+{
+    if (lane->webhook.len == 0) {
+        ngx_guildlog_webhook_closed(lane);
+        return;
+    }
+
+    lane->next = ngx_guildlog_webhook_delete;
+
+    ngx_guildlog_delivery_wait(lane);
+}
+
+
+static void
+ngx_guildlog_webhook_delete(ngx_guildlog_lane_t *lane)
+{
+    ngx_int_t                         rc;
+    ngx_guildlog_platform_request_t   request;
+
+    rc = ngx_guildlog_lane_renew(lane);
+
+    if (rc == NGX_OK) {
+        rc = ngx_guildlog_platform_delete(lane->work_pool, &lane->webhook,
+                                          &lane->token, &request);
+    }
+
+    if (rc == NGX_OK) {
+        rc = ngx_guildlog_lane_call(lane, &request,
+                                    ngx_guildlog_webhook_deleted);
+
+    } else {
+        ngx_guildlog_delivery_give_back(lane);
+    }
+
+    if (rc != NGX_OK) {
+        ngx_guildlog_lane_sleep(lane, NGX_GUILDLOG_WEBHOOK_RETRY,
+                                ngx_guildlog_lane_close);
+    }
+}
+
+
+static void
+ngx_guildlog_webhook_deleted(void *data, ngx_guildlog_answer_t *answer)
+{
+    ngx_guildlog_lane_t *lane = data;
+
+    ngx_guildlog_verdict_t  verdict;
+
+    ngx_guildlog_lane_judge(lane, answer, NGX_GUILDLOG_CALL_DELETE,
+                            &verdict);
+
+    switch (verdict.class) {
+
+    case NGX_GUILDLOG_PLATFORM_LIMITED:
+    case NGX_GUILDLOG_PLATFORM_AGAIN:
+    case NGX_GUILDLOG_PLATFORM_DOUBT:
+    case NGX_GUILDLOG_PLATFORM_BLOCKED:
+        ngx_guildlog_lane_sleep(lane, ngx_max(verdict.retry_after_ms,
+                                    ngx_guildlog_lane_backoff(
+                                                        ++lane->failures)),
+                                ngx_guildlog_lane_close);
+        return;
+
+    default:
+        ngx_guildlog_webhook_closed(lane);
+    }
+}
+
+
+static void
+ngx_guildlog_webhook_closed(ngx_guildlog_lane_t *lane)
+{
+    u_char     fence[NGX_INT64_LEN];
+    ngx_str_t  args[3];
+
+    ngx_guildlog_lane_identity(lane, args, fence);
+
+    ngx_guildlog_delivery_turn(lane, ngx_guildlog_stmt_delivery_closed, args,
+                               3);
+}
+
+
+void
+ngx_guildlog_lane_lost(ngx_guildlog_lane_t *lane)
+{
+    u_char     fence[NGX_INT64_LEN];
+    ngx_str_t  args[3];
+
+    ngx_log_error(NGX_LOG_WARN, lane->log, 0,
+                  "lane %V of server %V: webhook %V is gone",
+                  &lane->id, &lane->guild, &lane->webhook);
+
+    ngx_guildlog_lane_identity(lane, args, fence);
+
+    ngx_guildlog_delivery_turn(lane, ngx_guildlog_stmt_delivery_lost, args,
+                               3);
+}
+
+
+void
+ngx_guildlog_lane_broken(ngx_guildlog_lane_t *lane, const char *reason)
+{
+    u_char     fence[NGX_INT64_LEN];
+    ngx_str_t  args[4];
+
+    ngx_guildlog_lane_identity(lane, args, fence);
+
+    args[3].data = (u_char *) reason;
+    args[3].len = ngx_strlen(reason);
+
+    ngx_guildlog_delivery_turn(lane, ngx_guildlog_stmt_delivery_broken, args,
+                               4);
+}
+
+
+/* for want of a permission or of room, which may be given yet */
+
+void
+ngx_guildlog_lane_forbidden(ngx_guildlog_lane_t *lane, const char *reason,
+    const char *final)
+{
+    u_char     fence[NGX_INT64_LEN], wait[NGX_INT64_LEN];
+    ngx_str_t  args[6];
+
+    ngx_guildlog_lane_identity(lane, args, fence);
+
+    args[3].data = (u_char *) reason;
+    args[3].len = ngx_strlen(reason);
+    args[4].data = (u_char *) final;
+    args[4].len = ngx_strlen(final);
+    args[5].data = wait;
+    args[5].len = ngx_sprintf(wait, "%ui",
+                              (ngx_uint_t) NGX_GUILDLOG_WEBHOOK_MINUTE)
+                  - wait;
+
+    ngx_guildlog_delivery_turn(lane, ngx_guildlog_stmt_delivery_waits, args,
+                               6);
+}
+
+
+static void
+ngx_guildlog_lane_identity(ngx_guildlog_lane_t *lane, ngx_str_t *args,
+    u_char *fence)
+{
+    args[0] = lane->guild;
+    args[1] = lane->id;
+    args[2].data = fence;
+    args[2].len = ngx_sprintf(fence, "%L", lane->fence) - fence;
+}

@@ -1,0 +1,183 @@
+
+/*
+ * The pace of one address.
+ */
+
+#include "ngx_guildlog_pace.h"
+
+
+#define NGX_GUILDLOG_PACE_SECOND    1050     /* ms, and what the way varies */
+#define NGX_GUILDLOG_PACE_PROBE     5000     /* ms */
+#define NGX_GUILDLOG_PACE_FAILURES  5        /* in a row: it is not there */
+
+/* of 10,000 bad requests in ten minutes that end in a ban */
+#define NGX_GUILDLOG_PACE_CAREFUL   1000     /* one at a time */
+#define NGX_GUILDLOG_PACE_STOP      5000
+
+
+static void ngx_guildlog_pace_turn(ngx_guildlog_pace_t *pace, ngx_msec_t now);
+
+
+ngx_int_t
+ngx_guildlog_pace_init(ngx_guildlog_pace_t *pace, ngx_pool_t *pool,
+    ngx_uint_t rate)
+{
+    ngx_memzero(pace, sizeof(ngx_guildlog_pace_t));
+
+    pace->rate = rate;
+
+    if (rate == 0) {
+        return NGX_OK;
+    }
+
+    pace->sent = ngx_pcalloc(pool, rate * sizeof(ngx_msec_t));
+
+    return pace->sent ? NGX_OK : NGX_ERROR;
+}
+
+
+ngx_uint_t
+ngx_guildlog_pace_take(ngx_guildlog_pace_t *pace, ngx_msec_t now)
+{
+    ngx_uint_t  invalid;
+    ngx_msec_t  oldest;
+
+    if (pace->paused) {
+        if ((ngx_msec_int_t) (now - pace->paused_to) < 0) {
+            return 0;
+        }
+
+        pace->paused = 0;
+    }
+
+    invalid = ngx_guildlog_pace_invalid(pace, now);
+
+    if (invalid >= NGX_GUILDLOG_PACE_STOP
+        || (invalid >= NGX_GUILDLOG_PACE_CAREFUL
+            && pace->granted + pace->open))
+    {
+        return 0;
+    }
+
+    if (pace->failures >= NGX_GUILDLOG_PACE_FAILURES) {
+        if ((ngx_msec_int_t) (now - pace->probe_at) < 0) {
+            return 0;
+        }
+
+        pace->probe_at = now + NGX_GUILDLOG_PACE_PROBE;
+    }
+
+    if (pace->rate) {
+        if (pace->granted >= pace->rate) {
+            return 0;
+        }
+
+        /* what would be "rate" requests before this one */
+
+        oldest = pace->sent[(pace->next + pace->granted) % pace->rate];
+
+        if (oldest && (ngx_msec_int_t) (now - oldest)
+                      < NGX_GUILDLOG_PACE_SECOND)
+        {
+            return 0;
+        }
+    }
+
+    pace->granted++;
+
+    return 1;
+}
+
+
+void
+ngx_guildlog_pace_sent(ngx_guildlog_pace_t *pace, ngx_msec_t now)
+{
+    pace->granted--;
+    pace->open++;
+
+    if (pace->rate) {
+        pace->sent[pace->next] = now ? now : 1;
+        pace->next = (pace->next + 1) % pace->rate;
+    }
+}
+
+
+void
+ngx_guildlog_pace_cancelled(ngx_guildlog_pace_t *pace)
+{
+    pace->granted--;
+}
+
+
+void
+ngx_guildlog_pace_answered(ngx_guildlog_pace_t *pace, ngx_msec_t now,
+    ngx_uint_t failed, ngx_uint_t invalid)
+{
+    pace->open--;
+
+    if (failed) {
+        if (++pace->failures == NGX_GUILDLOG_PACE_FAILURES) {
+            pace->probe_at = now + NGX_GUILDLOG_PACE_PROBE;
+        }
+
+    } else {
+        pace->failures = 0;
+    }
+
+    if (invalid) {
+        ngx_guildlog_pace_turn(pace, now);
+        pace->invalid[pace->minute % NGX_GUILDLOG_PACE_MINUTES]++;
+    }
+}
+
+
+void
+ngx_guildlog_pace_pause(ngx_guildlog_pace_t *pace, ngx_msec_t now,
+    ngx_msec_t ms)
+{
+    if (pace->paused
+        && (ngx_msec_int_t) (pace->paused_to - (now + ms)) >= 0)
+    {
+        return;
+    }
+
+    pace->paused = 1;
+    pace->paused_to = now + ms;
+}
+
+
+ngx_uint_t
+ngx_guildlog_pace_invalid(ngx_guildlog_pace_t *pace, ngx_msec_t now)
+{
+    ngx_uint_t  i, n;
+
+    ngx_guildlog_pace_turn(pace, now);
+
+    n = 0;
+
+    for (i = 0; i < NGX_GUILDLOG_PACE_MINUTES; i++) {
+        n += pace->invalid[i];
+    }
+
+    return n;
+}
+
+
+static void
+ngx_guildlog_pace_turn(ngx_guildlog_pace_t *pace, ngx_msec_t now)
+{
+    ngx_uint_t  n;
+    ngx_msec_t  minute;
+
+    minute = now / 60000;
+
+    for (n = 0;
+         pace->minute != minute && n < NGX_GUILDLOG_PACE_MINUTES;
+         n++)
+    {
+        pace->minute++;
+        pace->invalid[pace->minute % NGX_GUILDLOG_PACE_MINUTES] = 0;
+    }
+
+    pace->minute = minute;
+}

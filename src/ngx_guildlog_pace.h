@@ -1,0 +1,55 @@
+
+/*
+ * What one address may ask of the platform: requests a second, pauses it was
+ * told to make, bad requests, and whether the platform is there at all.  Pure:
+ * the time is given, ms of any clock that only goes forward.
+ */
+
+#ifndef _NGX_GUILDLOG_PACE_H_INCLUDED_
+#define _NGX_GUILDLOG_PACE_H_INCLUDED_
+
+
+#include "ngx_guildlog.h"
+
+
+#define NGX_GUILDLOG_PACE_MINUTES  10
+
+
+typedef struct {
+    ngx_uint_t                     rate;      /* a second; 0: any */
+    ngx_msec_t                    *sent;      /* ring of the last "rate" */
+    ngx_uint_t                     next;
+    ngx_uint_t                     granted;   /* and not sent yet */
+    ngx_uint_t                     open;      /* sent and not answered */
+    ngx_msec_t                     paused_to;
+    ngx_uint_t                     failures;  /* in a row */
+    ngx_msec_t                     probe_at;
+    ngx_msec_t                     minute;
+    ngx_uint_t                     invalid[NGX_GUILDLOG_PACE_MINUTES];
+    unsigned                       paused:1;
+} ngx_guildlog_pace_t;
+
+
+ngx_int_t ngx_guildlog_pace_init(ngx_guildlog_pace_t *pace, ngx_pool_t *pool,
+    ngx_uint_t rate);
+
+/*
+ * 1: one request may be sent, and sent() or cancelled() is owed; after sent(),
+ * answered().
+ */
+ngx_uint_t ngx_guildlog_pace_take(ngx_guildlog_pace_t *pace, ngx_msec_t now);
+void ngx_guildlog_pace_sent(ngx_guildlog_pace_t *pace, ngx_msec_t now);
+void ngx_guildlog_pace_cancelled(ngx_guildlog_pace_t *pace);
+
+/* failed: no answer, or one that says that the platform is ill */
+void ngx_guildlog_pace_answered(ngx_guildlog_pace_t *pace, ngx_msec_t now,
+    ngx_uint_t failed, ngx_uint_t invalid);
+void ngx_guildlog_pace_pause(ngx_guildlog_pace_t *pace, ngx_msec_t now,
+    ngx_msec_t ms);
+
+/* bad requests within the last ten minutes */
+ngx_uint_t ngx_guildlog_pace_invalid(ngx_guildlog_pace_t *pace,
+    ngx_msec_t now);
+
+
+#endif /* _NGX_GUILDLOG_PACE_H_INCLUDED_ */

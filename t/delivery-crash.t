@@ -1,0 +1,121 @@
+#!/usr/bin/perl
+# "Whatever crashes: never delivered without the message's id; never a final
+# not_delivered for something that may be in the channel. Lanes without doubt
+# resume within 2 s of a crash."
+
+use lib 't/lib';
+use Guildlog;
+use Guildlog::Cluster;
+use Guildlog::Platform;
+use Time::HiRes qw(sleep time);
+
+my $cluster = Guildlog::Cluster->new;
+my $g = Guildlog->new(start => 0, workers => 2, cluster => $cluster,
+    api => 'guildlog_limit off;', allow => [qr/exited on signal 9/]);
+my $platform = Guildlog::Platform->new(dir => $g->prefix . '/platform');
+$g->configure(http => $platform->directives($g))->start;
+
+my $guild   = $g->server;
+my $token   = $g->token($guild);
+my $channel = '300000000000000001';
+my $event   = 0;
+
+$g->patch("/servers/$guild/config/logging/settings", token => $token,
+    json => { buttons => [] });
+$g->patch("/servers/$guild/config/logging/channels", token => $token,
+    json => { main_channel => $channel });
+
+
+sub record {
+    my $answer = $g->operator('POST', "/servers/$guild/logs", [{
+        event_id => 'e' . ++$event, type => 7, content => 'it' }]);
+    die $answer->text if $answer->status != 200;
+    return $answer->json->{ids}[0];
+}
+
+
+sub word {
+    my ($id) = @_;
+
+    my ($entry) = grep { $_->{id} eq $id } @{ $g->get(
+        "/servers/$guild/logs?limit=100", token => $token)
+        ->json->{entries} || [] };
+    return join ' ', $entry->{delivery}{status},
+        $entry->{delivery}{reason} // ();
+}
+
+
+sub becomes {
+    my ($id, $word, $seconds, $why) = @_;
+
+    my $is = '';
+    eval { wait_for { ($is = eval { word($id) } // '') eq $word } $seconds };
+    is $is, $word, $why;
+}
+
+
+sub times_applied {
+    my ($id) = @_;
+    return scalar grep { $_ eq $id } map { $platform->entries_in($_) }
+        $platform->messages($channel);
+}
+
+
+becomes(record(), 'delivered', 10, 'there is a webhook');
+
+# nothing under way
+
+$g->signal('KILL', $g->workers);
+wait_for { $g->workers == 2 } 5, 'new workers';
+my $id = wait_for { eval { record() } } 5;
+becomes($id, 'delivered', 2, 'killed workers are followed by others at once');
+
+# a message under way
+
+for my $case (['apply-hang', 'applied'], ['hang', 'not applied']) {
+    my ($action, $why) = @$case;
+
+    $platform->faults({ call => 'execute', action => $action });
+    $id = record();
+    becomes($id, 'unknown in_flight', 5, "$why: in flight");
+    $g->signal('KILL', $g->workers);
+    wait_for { $g->workers == 2 } 5, 'new workers';
+    wait_for { eval { word($id) } } 5;
+    is word($id), 'unknown in_flight', 'still so after a crash';
+    becomes($id, 'delivered', 20, 'then it is known');
+    is times_applied($id), 1, 'and in the channel once';
+}
+
+# a reload ends nothing that is under way
+
+$platform->faults({ call => 'execute', action => 'answer', status => 429,
+    headers => { 'Retry-After' => 1, 'X-RateLimit-Scope' => 'user' },
+    body => { message => 'limited', retry_after => 1 } });
+$id = record();
+$g->reload;
+becomes($id, 'delivered', 5, 'a reload loses nothing');
+is times_applied($id), 1, 'and repeats nothing';
+is scalar($g->sql(q{select count(*) from guildlog.lane_batch
+    where status = 1})), 0, 'nothing is in doubt';
+$id = record();
+becomes($id, 'delivered', 2, 'the new workers deliver');
+
+# the database goes away in the middle
+
+$cluster->kill_all;
+sleep 0.5;
+$cluster->start;
+delete $g->{dbh};
+$id = wait_for { eval { record() } } 10;
+becomes($id, 'delivered', 10, 'a crash of the database');
+
+my @requests = map { $_->{event} eq 'request' && $_->{call} eq 'create'
+    ? 1 : () } $platform->ledger;
+is scalar @requests, 1, 'all this by one webhook';
+
+$g->stop;
+is scalar($cluster->connect($g->dbname)->selectrow_array(q{select count(*)
+    from guildlog.shard_lease where owner is not null})), 0,
+    'who stops leaves no lease behind';
+
+done_testing;

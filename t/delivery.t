@@ -1,0 +1,351 @@
+#!/usr/bin/perl
+# "The service sends logs into chat-platform channels through a webhook it
+# registers per channel; each entry records a delivery status."
+
+use lib 't/lib';
+use Guildlog;
+use Guildlog::Platform;
+
+my $g = Guildlog->new(start => 0, workers => 2, api => 'guildlog_limit off;');
+my $platform = Guildlog::Platform->new(dir => $g->prefix . '/platform');
+$g->configure(http => $platform->directives($g))->start;
+
+my $channel = 300000000000000000;
+my $event   = 0;
+
+
+# a server whose main channel is a new one: (guild, token, channel)
+sub server {
+    my (%options) = @_;
+
+    my $guild = $g->server;
+    my $token = $g->token($guild);
+    my $to    = ++$channel . '';
+    my $answer = $g->patch("/servers/$guild/config/logging/settings",
+        token => $token, json => { buttons => [], %options });
+    die $answer->text if $answer->status != 200;
+    set_channel($guild, $token, $to);
+    return ($guild, $token, $to);
+}
+
+
+sub set_channel {
+    my ($guild, $token, $to) = @_;
+
+    my $answer = $g->patch("/servers/$guild/config/logging/channels",
+        token => $token, json => { main_channel => $to });
+    die $answer->text if $answer->status != 202;
+}
+
+
+# records so many entries: their ids
+sub record {
+    my ($guild, $n, %entry) = @_;
+
+    my $answer = $g->operator('POST', "/servers/$guild/logs", [map { {
+        event_id => 'e' . ++$event, type => 7,
+        executor => { id => '500000000000000001', name => 'Ann' },
+        content => "content of $_", %entry } } 1 .. $n]);
+    die $answer->text if $answer->status != 200;
+    return @{ $answer->json->{ids} };
+}
+
+
+# what the API says of an entry's delivery, "status reason"
+sub delivery {
+    my ($guild, $token, $id) = @_;
+
+    my $page = $g->get("/servers/$guild/logs?limit=200", token => $token)->json;
+    my ($entry) = grep { $_->{id} eq $id } @{ $page->{entries} };
+    return $entry->{delivery};
+}
+
+
+sub word {
+    my $it = delivery(@_);
+    return join ' ', $it->{status}, $it->{reason} // ();
+}
+
+
+sub becomes {
+    my ($guild, $token, $id, $word, $why, $seconds) = @_;
+
+    my $is = '';
+    eval { wait_for { ($is = word($guild, $token, $id)) eq $word }
+        $seconds || 10 };
+    is $is, $word, $why;
+}
+
+
+sub webhook {
+    my ($to) = @_;
+    return ($platform->webhooks($to))[0];
+}
+
+
+subtest 'a channel that is set has a webhook within a second' => sub {
+    my ($guild, $token, $to) = server();
+    wait_for { webhook($to) } 1, 'webhook';
+    my ($id) = record($guild, 1);
+    becomes($guild, $token, $id, 'delivered', 'an entry is delivered');
+
+    my $it = delivery($guild, $token, $id);
+    is $it->{channelId}, $to, 'to that channel';
+    my ($message) = grep { $_->{id} eq $it->{messageId} }
+        $platform->messages($to);
+    ok scalar(grep { $_ eq $id } $platform->entries_in($message)),
+        'as that message';
+    is_deeply $message->{allowed_mentions}, { parse => [] },
+        'which mentions nobody';
+    is scalar $platform->webhooks($to), 1, 'by one webhook';
+};
+
+
+subtest 'many entries are delivered in their order, ten a message' => sub {
+    my ($guild, $token, $to) = server();
+    my @ids = record($guild, 35);
+    becomes($guild, $token, $ids[-1], 'delivered', 'the last is delivered');
+
+    my @messages = $platform->messages($to);
+    my @sent = map { $platform->entries_in($_) } @messages;
+    is_deeply [grep { my $id = $_; grep { $_ eq $id } @ids } @sent], \@ids,
+        'each once, in their order';
+    cmp_ok scalar @messages, '<=', 7, 'in few messages';
+};
+
+
+subtest 'a held entry follows when it is held no more' => sub {
+    my ($guild, $token, $to) = server(active_ignore => JSON::PP::true);
+    my ($id) = record($guild, 1);
+    is word($guild, $token, $id), 'not_delivered held', 'it is held';
+    becomes($guild, $token, $id, 'delivered', 'then delivered');
+};
+
+
+subtest 'the bots have webhooks of their own' => sub {
+    my ($guild, $token, $to) = server();
+    $g->patch("/servers/$guild/config/logging/channels?bot=pro",
+        token => $token, json => { main_channel => $to });
+    wait_for { $platform->webhooks($to) == 2 } 5, 'two webhooks';
+    is_deeply [sort map { $_->{application_id} } $platform->webhooks($to)],
+        [map { 400000000000000001 + $_ } 0, 1], 'one each';
+};
+
+
+subtest 'a rate limit delays' => sub {
+    my ($guild, $token, $to) = server();
+    my ($first) = record($guild, 1);
+    becomes($guild, $token, $first, 'delivered', 'the first');
+    $platform->faults({ call => 'execute', channel => $to, action => 'answer',
+        status => 429, body => { message => 'limited', retry_after => 1.5,
+            global => JSON::PP::false },
+        headers => { 'Retry-After' => 2, 'X-RateLimit-Scope' => 'user' } });
+
+    my ($id) = record($guild, 1);
+    becomes($guild, $token, $id, 'not_delivered retrying', 'it is refused', 1);
+    becomes($guild, $token, $id, 'delivered', 'and sent again');
+
+    my @posts = grep { $_->{event} eq 'request' && $_->{call} eq 'execute'
+        && $_->{channel} eq $to } $platform->ledger;
+    cmp_ok $posts[-1]{at} - $posts[-2]{at}, '>=', 1500, 'after that time';
+};
+
+
+subtest 'limits are kept before they bite' => sub {
+    $platform->config(webhook_limit => [5, 2]);
+    my ($guild, $token, $to) = server(buttons => ['userID']);
+    my @ids = record($guild, 12);
+    becomes($guild, $token, $ids[-1], 'delivered', 'all are delivered', 20);
+    is scalar(grep { $_->{status} == 429 && $_->{channel} eq $to }
+        $platform->answers('execute')), 0, 'and none was refused';
+    $platform->config(webhook_limit => undef);
+};
+
+
+subtest 'one bad entry does not keep its neighbours' => sub {
+    my ($guild, $token, $to) = server();
+    $platform->faults({ call => 'execute', match => 'of poison',
+        channel => $to, action => 'poison', times => 99 });
+    my @ids = record($guild, 1);
+    becomes($guild, $token, $ids[0], 'delivered', 'there is a webhook');
+
+    my $answer = $g->operator('POST', "/servers/$guild/logs", [map { {
+        event_id => 'e' . ++$event, type => 7,
+        content => $_ == 4 ? 'of poison' : "content $_" } } 1 .. 9]);
+    @ids = @{ $answer->json->{ids} };
+    becomes($guild, $token, $ids[8], 'delivered', 'the last is delivered');
+    is_deeply [map { word($guild, $token, $_) } @ids],
+        [('delivered') x 3, 'not_delivered rejected', ('delivered') x 5],
+        'the bad one is not';
+
+    $platform->faults({ call => 'execute', match => 'of poison', times => 99,
+        channel => $to, action => 'answer', status => 400,
+        body => { code => 200000, message => 'blocked' } });
+    $answer = $g->operator('POST', "/servers/$guild/logs", [map { {
+        event_id => 'e' . ++$event, type => 7,
+        content => $_ == 6 ? 'of poison' : "content $_" } } 1 .. 9]);
+    @ids = @{ $answer->json->{ids} };
+    becomes($guild, $token, $ids[8], 'delivered', 'without being told which');
+    is_deeply [map { word($guild, $token, $_) } @ids],
+        [('delivered') x 5, 'not_delivered rejected', ('delivered') x 3],
+        'the bad one is found';
+    $platform->faults;
+};
+
+
+subtest 'a webhook that is gone is never used again' => sub {
+    my ($guild, $token, $to) = server();
+    my ($first) = record($guild, 1);
+    becomes($guild, $token, $first, 'delivered', 'the first');
+
+    my $old = webhook($to)->{id};
+    $platform->delete_webhook($old);
+    my ($id) = record($guild, 1);
+    becomes($guild, $token, $id, 'delivered', 'the next has another one');
+    isnt webhook($to)->{id}, $old, 'indeed';
+    is scalar(grep { $_->{event} eq 'request'
+        && $_->{path} =~ m{/webhooks/$old/} } $platform->ledger), 2,
+        'the old one was asked once more';
+
+    $platform->delete_webhook(webhook($to)->{id});
+    ($id) = record($guild, 1);
+    becomes($guild, $token, $id, 'not_delivered webhook_404',
+        'twice within an hour it is final');
+    ($id) = record($guild, 1);
+    becomes($guild, $token, $id, 'not_delivered webhook_404',
+        'also for what comes');
+
+    set_channel($guild, $token, $to);
+    ($id) = record($guild, 1);
+    becomes($guild, $token, $id, 'delivered', 'until the channel is set again');
+};
+
+
+subtest 'a channel that is gone' => sub {
+    my $to = $channel + 1;
+    $platform->config(gone => ["$to"]);
+    my ($guild, $token) = server();
+    my ($id) = record($guild, 1);
+    becomes($guild, $token, $id, 'not_delivered channel_gone', 'is final');
+    is delivery($guild, $token, $id)->{channelId}, $to, 'and named';
+    $platform->config(gone => []);
+};
+
+
+subtest 'a permission that is missing' => sub {
+    my $to = $channel + 1;
+    $platform->config(forbidden => ["$to"]);
+    my ($guild, $token) = server();
+    my ($id) = record($guild, 1);
+    wait_for { $g->sql('select reason from guildlog.lane
+        where guild_id = ?', $guild) } 5, 'a reason';
+    like word($guild, $token, $id), qr/^not_delivered (?:queued|retrying)$/,
+        'is waited for';
+    $platform->config(forbidden => []);
+    set_channel($guild, $token, "$to");
+    becomes($guild, $token, $id, 'delivered', 'and given');
+
+    $platform->faults({ call => 'execute', channel => "$to", times => 99,
+        action => 'answer', status => 403,
+        body => { code => 50013, message => 'Missing Permissions' } });
+    ($id) = record($guild, 1);
+    becomes($guild, $token, $id, 'not_delivered retrying', 'also of a webhook');
+    $g->sql(q{update guildlog.lane set forbidden_at = now() - interval '61 min'
+        where guild_id = ?}, $guild);
+    $g->sql(q{select guildlog.lane_wake(guild_id, lane) from guildlog.lane
+        where guild_id = ?}, $guild);
+    becomes($guild, $token, $id, 'not_delivered forbidden',
+        'after an hour it is final');
+    $platform->faults;
+};
+
+
+subtest 'an answer that never came' => sub {
+    my ($guild, $token, $to) = server();
+    my ($first) = record($guild, 1);
+    becomes($guild, $token, $first, 'delivered', 'the first');
+
+    my @cases = (
+        [{ action => 'apply-reset' }, 'delivered', 'it was applied'],
+        [{ action => 'reset' }, 'delivered', 'it was not'],
+        [{ action => 'apply-answer', status => 502, body => 'oops' },
+            'delivered', 'it was, and the answer says nothing'],
+        [{ action => 'answer', status => 503, body => 'oops' },
+            'delivered', 'it was not, and the answer says nothing'],
+    );
+    my @channels = map { [server()] } @cases;
+    for my $i (0 .. $#cases) {
+        my ($id) = record($channels[$i][0], 1);
+        becomes(@{ $channels[$i] }[0, 1], $id, 'delivered', "first of $i");
+    }
+    $platform->faults(map { { call => 'execute',
+        channel => $channels[$_][2], %{ $cases[$_][0] } } } 0 .. $#cases);
+    my @ids = map { (record($channels[$_][0], 1))[0] } 0 .. $#cases;
+    becomes(@{ $channels[0] }[0, 1], $ids[0], 'unknown in_flight',
+        'it is not known yet');
+
+    for my $i (0 .. $#cases) {
+        becomes(@{ $channels[$i] }[0, 1], $ids[$i], $cases[$i][1],
+            $cases[$i][2], 20);
+        is scalar(grep { $_ eq $ids[$i] } map { $platform->entries_in($_) }
+            $platform->messages($channels[$i][2])), 1, 'once';
+    }
+
+    $platform->config(no_history => [$to]);
+    $platform->faults({ call => 'execute', channel => $to,
+        action => 'apply-reset' });
+    my ($id) = record($guild, 1);
+    becomes($guild, $token, $id, 'unknown in_flight', 'sent');
+    my ($next) = record($guild, 1);
+    becomes($guild, $token, $id, 'unknown unconfirmed',
+        'without permission to read it stays unknown', 20);
+    becomes($guild, $token, $next, 'delivered', 'what follows does not');
+    $platform->config(no_history => []);
+};
+
+
+subtest 'a channel that is used no more' => sub {
+    my ($guild, $token, $to) = server();
+    wait_for { webhook($to) } 5, 'webhook';
+    set_channel($guild, $token, my $other = ++$channel . '');
+    wait_for { webhook($other) } 5, 'another webhook';
+    wait_for { !webhook($to) } 5, 'the old one is deleted';
+    my ($id) = record($guild, 1);
+    becomes($guild, $token, $id, 'delivered', 'the new one serves');
+    set_channel($guild, $token, $to);
+    ($id) = record($guild, 1);
+    becomes($guild, $token, $id, 'delivered', 'and the old channel anew');
+    is delivery($guild, $token, $id)->{channelId}, $to, 'indeed';
+
+    $g->delete("/servers/$guild", token => $token);
+    wait_for { !$platform->webhooks($to) } 5, 'a reset takes all webhooks';
+    pass 'a reset takes all webhooks';
+};
+
+
+subtest 'the platform is down' => sub {
+    my ($guild, $token, $to) = server();
+    my ($first) = record($guild, 1);
+    becomes($guild, $token, $first, 'delivered', 'the first');
+    $platform->stop;
+    my ($id) = record($guild, 1);
+    becomes($guild, $token, $id, 'not_delivered retrying', 'entries wait');
+    $platform->start;
+    becomes($guild, $token, $id, 'delivered', 'and are delivered', 15);
+};
+
+
+subtest 'webhooks are secrets' => sub {
+    my @tokens = map { $_->{webhook}{token} }
+        grep { $_->{event} eq 'webhook' } $platform->ledger;
+    cmp_ok scalar @tokens, '>', 5, 'there were some';
+    my $log = $g->error_log . $g->access_log;
+    is scalar(grep { index($log, $_) >= 0 } @tokens), 0, 'none is in a log';
+    my $rows = join '', map { $_->[0] // '' }
+        $g->sql('select lane::text from guildlog.lane');
+    is scalar(grep { index($rows, $_) >= 0
+        || index($rows, unpack 'H*', $_) >= 0 } @tokens), 0,
+        'or readable in the database';
+};
+
+done_testing;

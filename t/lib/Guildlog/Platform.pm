@@ -1,0 +1,152 @@
+package Guildlog::Platform;
+
+# The stand-in of the chat platform (t/lib/platform), as a test drives it.
+
+use strict;
+use warnings;
+
+use Cwd ();
+use File::Basename qw(dirname);
+use IO::Socket::INET;
+use JSON::PP;
+use MIME::Base64 qw(encode_base64url);
+use Time::HiRes qw(sleep time);
+
+use Guildlog::Client;
+
+my $program = Cwd::abs_path(dirname(__FILE__) . '/../platform');
+my $json    = JSON::PP->new->utf8->canonical;
+my %running;
+my $owner = $$;
+
+
+# a stand-in of its own in that folder, without limits unless told otherwise
+sub new {
+    my ($class, %option) = @_;
+
+    my $self = bless { port => Guildlog::free_port(), config => {
+        webhook_limit => undef, channel_limit => undef, global_limit => undef,
+        %{ $option{config} || {} } }, dir => $option{dir} }, $class;
+    mkdir $self->{dir};
+    $self->start;
+    return $self;
+}
+
+
+sub start {
+    my ($self) = @_;
+
+    defined(my $pid = fork) or die "fork: $!";
+    if (!$pid) {
+        open STDOUT, '>>', "$self->{dir}/log";
+        open STDERR, '>&', \*STDOUT;
+        exec $program, '--port', $self->{port}, '--dir', $self->{dir};
+        die "$program: $!";
+    }
+    $self->{pid} = $pid;
+    $running{$pid} = 1;
+    Guildlog::wait_for(sub {
+        IO::Socket::INET->new(PeerAddr => "127.0.0.1:$self->{port}")
+    }, 10, 'the stand-in');
+    $self->config(%{ $self->{config} });
+}
+
+
+sub stop {
+    my ($self) = @_;
+
+    my $pid = delete $self->{pid} or return;
+    delete $running{$pid};
+    kill 'KILL', $pid;
+    waitpid $pid, 0;
+}
+
+
+END {
+    if ($$ == $owner) {
+        my $status = $?;
+        kill 'KILL', keys %running;
+        waitpid $_, 0 for keys %running;
+        $? = $status;
+    }
+}
+
+
+# the directives for http{}; writes the files they need below the nginx
+sub directives {
+    my ($self, $nginx, %option) = @_;
+
+    my $rate = $option{rate} // 'off';
+    $nginx->file('bot.main', $self->token(0), 0600);
+    $nginx->file('bot.pro', $self->token(1), 0600);
+    $nginx->file('delivery.key', '0f' x 32, 0600);
+
+    return <<"CONF" . ($option{more} // '');
+        guildlog_platform http://127.0.0.1:$self->{port}/api/v10;
+        guildlog_platform_rate $rate;
+        guildlog_bot_token main bot.main;
+        guildlog_bot_token pro bot.pro;
+        guildlog_delivery secret=delivery.key;
+CONF
+}
+
+
+# the token of a bot: 0 main, 1 pro
+sub token {
+    my ($self, $bot) = @_;
+    return encode_base64url(400000000000000001 + $bot) . '.AbCdEf.secret-of-it';
+}
+
+
+sub control {
+    my ($self, $path, $body) = @_;
+
+    my $answer = Guildlog::Client->new(port => $self->{port})->request(
+        defined $body ? 'POST' : 'GET', "/_control/$path",
+        defined $body ? (json => $body) : ());
+    die "platform: ", $answer->status if $answer->status != 200;
+    return $answer->json;
+}
+
+
+sub config { my ($self, %change) = @_; return $self->control('config', \%change) }
+sub faults { my ($self, @faults) = @_; return $self->control('faults', \@faults) }
+sub ledger { return @{ $_[0]->control('ledger') } }
+sub delete_webhook { $_[0]->control("webhook/$_[1]/delete", {}) }
+
+
+sub webhooks {
+    my ($self, $channel) = @_;
+    return grep { !defined $channel || $_->{channel_id} eq $channel }
+        @{ $self->control('state')->{webhooks} };
+}
+
+
+# of a channel, in the order in which they were applied
+sub messages {
+    my ($self, $channel) = @_;
+    return sort { $a->{id} cmp $b->{id} }
+        grep { !defined $channel || $_->{channel_id} eq $channel }
+        @{ $self->control('state')->{messages} };
+}
+
+
+# the entries' ids in a message, in order
+sub entries_in {
+    my ($self, $message) = @_;
+
+    my @texts = map { $_->{footer}{text} } @{ $message->{embeds} || [] };
+    push @texts, $message->{content} =~ /^-# .*?(\d{17,20})/mg
+        if defined $message->{content};
+    return map { /(\d{17,20})\s*$/ ? $1 : () } @texts;
+}
+
+
+# answers to calls: [call, status]
+sub answers {
+    my ($self, $call) = @_;
+    return grep { $_->{event} eq 'answer' && $_->{call} eq $call } $self->ledger;
+}
+
+
+1;

@@ -1,0 +1,185 @@
+-- Lanes: places of entries, what becomes of them, and the steps of delivery.
+
+\ir setup.psql
+select plan(43);
+
+create function pg_temp.send(n int, type int default 7)
+returns setof bigint language sql as $$
+    select i::bigint from jsonb_array_elements_text(record(900000000000000001,
+        0::smallint, (select jsonb_agg(jsonb_build_object(
+            'event_id', gen_random_uuid(), 'type', type))
+            from generate_series(1, n))) -> 'ids') i
+$$;
+
+-- what is said of an entry: status, reason, message
+create function pg_temp.delivery(id bigint)
+returns text language sql as $$
+    select d.status || ' ' || coalesce(d.reason, d.message_id::text)
+      from log_entry e
+     cross join lateral delivery_of(e.guild_id, e.bot, row(e.id, e.type,
+         e.dstatus, e.lane, e.seq, e.dchannel_id, e.dmessage_id, e.dreason,
+         e.doc)::log_found) d
+     where e.guild_id = 900000000000000001 and e.id = delivery.id
+$$;
+
+-- a step of one lane
+create function pg_temp.step(who text, work jsonb)
+returns setof delivery_row language sql as $$
+    select s.* from lane l
+      join lane_head h on h.guild_id = l.guild_id and h.lane = l.lane
+      join shard_lease f on f.shard = l.shard
+     cross join lateral delivery_step(who, jsonb_build_array(
+         jsonb_build_object('guild', l.guild_id, 'lane', l.lane, 'shard',
+             l.shard, 'fence', f.fence, 'step',
+             h.step + coalesce((work ->> 'changes')::boolean, true)::int,
+             'changes', true, 'refused', false) || work)) s
+     where l.guild_id = 900000000000000001 and l.state <> 'closed'
+       and l.channel_id = 10
+$$;
+
+create function pg_temp.result(who text, work jsonb)
+returns text language sql as $$
+    select s.result from pg_temp.step(who, work) s where s.result is not null
+$$;
+
+-- a channel opens a lane
+
+select is(count(*)::int, 0, 'a server begins without lanes')
+  from lane where guild_id = :guild;
+select channels_patch(:me, '{"main_channel": "10"}') \g /dev/null
+select is(string_agg(channel_id || ' ' || state, ','), '10 registering',
+          'a channel that is set opens one') from lane where guild_id = :guild;
+select is(count(*)::int, 1, 'which is to be registered')
+  from lane_ready where guild_id = :guild;
+select lane, shard from lane where guild_id = :guild \gset
+
+-- places
+
+select pg_temp.send(3) \g /dev/null
+select results_eq(
+    format('select e.seq from log_entry e where e.guild_id = %s
+               and e.lane = %s order by e.arrival', :guild, :lane),
+    'select generate_series(1, 4)::bigint',
+    'entries have places without a gap, that of the change is the first');
+select is(tail, 4::bigint, 'the last one is known')
+  from lane_tail where guild_id = :guild;
+select id as e1 from log_entry where guild_id = :guild and seq = 1 \gset
+select id as e2 from log_entry where guild_id = :guild and seq = 2 \gset
+select id as e3 from log_entry where guild_id = :guild and seq = 3 \gset
+select id as e4 from log_entry where guild_id = :guild and seq = 4 \gset
+select is(pg_temp.delivery(:e1), 'not_delivered queued', 'they are queued');
+
+-- leases
+
+update shard_lease set owner = null, until = '-infinity';
+delete from delivery_node;
+select is(count(*)::int, 64, 'the first owner has all shards')
+  from delivery_lease('a/1/1', '{}', '{}', false) where mine;
+select is(count(*)::int, 0, 'a second one none')
+  from delivery_lease('b/1/1', '{}', '{}', false) where mine;
+select is(max(share), 32, 'until the first one gives away its half')
+  from delivery_lease('a/1/1', '{}', '{}', false);
+select is(count(*)::int, 2, 'what it gives')
+  from delivery_lease('a/1/1', '{}', '{0,1}', false) where not mine;
+select is(count(*)::int, 2, 'is taken')
+  from delivery_lease('b/1/1', '{}', '{}', false) where mine;
+select is(count(*)::int, 64, 'what the dead had is taken at once')
+  from delivery_lease('a/1/1', '{b/1/1}', '{}', false) where mine;
+select fence from shard_lease where shard = 0 \gset
+update shard_lease set until = now() - interval '1 s' where shard = 0;
+select is(fence, (:fence + 1)::bigint, 'a lease that ran out is another one')
+  from delivery_lease('a/1/1', '{}', '{}', false) where shard = 0;
+select is(count(*)::int, 0, 'who leaves takes nothing')
+  from delivery_lease('a/1/1', '{}', array(select s::smallint
+                          from generate_series(0, 63) s),
+                      true) where mine;
+select count(*) from delivery_lease('a/1/1', '{}', '{}', false) \g /dev/null
+
+-- registration
+
+select is(state || ' ' || head || ' ' || upto, 'registering 0 0',
+          'the owner finds the lane')
+  from delivery_find('a/1/1', false) where guild = :guild;
+select is(count(*)::int, 0, 'nobody else does')
+  from delivery_find('b/1/1', true);
+select fence from shard_lease where shard = :shard \gset
+select throws_ok(format('select delivery_registered(''b/1/1'', %s, %s, %s, 5,
+                         ''\x00'')', :guild, :lane, :fence), 'GL409', null,
+                 'nor registers it');
+select delivery_registered('a/1/1', :guild, :lane, :fence, 5, '\x00')
+\g /dev/null
+select is(state || ' ' || webhook, 'active 5', 'it is registered')
+  from delivery_find('a/1/1', false) where guild = :guild;
+
+-- steps
+
+select is(string_agg(seq || '', ',' order by seq), '1,2,3,4', 'entries')
+  from pg_temp.step('a/1/1', '{"changes": false, "peek": 0, "most": 20}');
+select is(pg_temp.result('b/1/1', '{"begin_to": 2}'), 'lost',
+          'only the owner changes it');
+select is(pg_temp.result('a/1/1', '{"begin_to": 2}'), 'ok', 'intent');
+select is(pg_temp.delivery(:e2), 'unknown in_flight', 'they are in flight');
+select is(pg_temp.delivery(:e3), 'not_delivered queued', 'the others are not');
+select is(pg_temp.result('a/1/1', '{"step": 1, "begin_to": 4}'), 'lost',
+          'a step of old is none');
+select is(pg_temp.result('a/1/1', '{"step": 2, "begin_to": 4}'), 'ok',
+          'the same one again');
+select is(upto, 2::bigint, 'changes nothing')
+  from lane_head where guild_id = :guild;
+select is(pg_temp.result('a/1/1', '{"refused": true, "wait_ms": 500}'), 'ok',
+          'refused');
+select is(pg_temp.delivery(:e2), 'not_delivered retrying', 'for now');
+select is(wait_ms between 1 and 500, true, 'until then nothing is sent')
+  from delivery_find('a/1/1', true) where guild = :guild;
+select pg_temp.result('a/1/1', '{"begin_to": 2}') \g /dev/null
+select is(pg_temp.result('a/1/1', '{"done_to": 2, "status": 2, "message": 77,
+          "attempts": 2, "begin_to": 3}'), 'ok', 'outcome and intent');
+select is(pg_temp.delivery(:e1), 'delivered 77', 'delivered');
+select is(pg_temp.delivery(:e2), 'delivered 77', 'both');
+select is(pg_temp.delivery(:e3), 'unknown in_flight', 'the next is in flight');
+select is(pg_temp.result('a/1/1', '{"done_to": 3, "status": 1,
+          "reason": "unconfirmed", "attempts": 1, "peek": 3, "most": 20}'),
+          'ok', 'unknown');
+select is(pg_temp.delivery(:e3), 'unknown unconfirmed', 'stays unknown');
+select is(pg_temp.result('a/1/1', '{"done_to": 4, "status": 0,
+          "reason": "rejected", "attempts": 1, "peek": 4, "most": 20}'),
+          'empty', 'the lane is empty');
+select is(count(*)::int, 0, 'and ready no more')
+  from lane_ready where guild_id = :guild;
+
+-- a broken lane
+
+select pg_temp.send(1) as e5 \gset
+select delivery_lost('a/1/1', :guild, :lane, :fence) \g /dev/null
+select is(state, 'registering', 'a lost webhook is made anew')
+  from lane where guild_id = :guild;
+select delivery_lost('a/1/1', :guild, :lane, :fence) \g /dev/null
+select count(*) from delivery_find('a/1/1', false) \g /dev/null
+select is(pg_temp.delivery(:e5), 'not_delivered webhook_404',
+          'but not twice an hour');
+select channels_patch(:me, '{"main_channel": "10"}') \g /dev/null
+select is(state, 'registering', 'unless the channel is set again')
+  from lane where guild_id = :guild;
+
+-- a held entry
+
+select delivery_registered('a/1/1', :guild, :lane, :fence, 6, '\x00')
+\g /dev/null
+select options_patch(:me, '{"active_ignore": true}') \g /dev/null
+select pg_temp.send(1, 5) as e6 \gset
+update held_entry set until = clock_timestamp() where guild_id = :guild;
+select is((select seq from log_entry where guild_id = :guild and id = :e6),
+          null, 'a held entry has no place');
+select delivery_release() \g /dev/null
+select is(count(*)::int, 1, 'until it is released')
+  from pg_temp.step('a/1/1', '{"changes": false, "peek": 0, "most": 20}') s
+ where s.doc like '{"id":"' || :e6 || '"%';
+
+-- a channel that is used no more
+
+select channels_patch(:me, '{"main_channel": null}') \g /dev/null
+select is(state, 'closing', 'closes when its lane is empty')
+  from lane where guild_id = :guild and lane = :lane;
+
+select * from finish();
+rollback;

@@ -1,0 +1,171 @@
+
+/*
+ * Links ngx_guildlog_pace.c.
+ *
+ * What one address asks of the platform: never more requests within any
+ * second than the rate, none while it pauses, few when most are refused, and
+ * one probe each five seconds while nobody is there.
+ */
+
+#include "ngx_guildlog_pace.h"
+#include "tap.h"
+
+
+static ngx_pool_t           *pool;
+static ngx_guildlog_pace_t   pace;
+
+
+static ngx_uint_t
+sends(ngx_msec_t now)
+{
+    if (!ngx_guildlog_pace_take(&pace, now)) {
+        return 0;
+    }
+
+    ngx_guildlog_pace_sent(&pace, now);
+
+    return 1;
+}
+
+
+static void
+answered(ngx_msec_t now, ngx_uint_t failed, ngx_uint_t invalid)
+{
+    ngx_guildlog_pace_answered(&pace, now, failed, invalid);
+}
+
+
+static void
+test_rate(ngx_msec_t start)
+{
+    ngx_uint_t  i, n, most, counts[3000];
+    ngx_msec_t  now;
+
+    (void) ngx_guildlog_pace_init(&pace, pool, 50);
+
+    ngx_memzero(counts, sizeof(counts));
+
+    for (now = start; now != start + 3000; now++) {
+        while (sends(now)) {
+            counts[now - start]++;
+            answered(now, 0, 0);
+        }
+    }
+
+    most = 0;
+
+    for (now = 0; now < 2000; now++) {
+        n = 0;
+
+        for (i = 0; i < 1000; i++) {
+            n += counts[now + i];
+        }
+
+        most = ngx_max(most, n);
+    }
+
+    tap_is(most, 50, "a rate is reached and never passed");
+
+    for (n = 0; ngx_guildlog_pace_take(&pace, now + start); n++) {
+        /* void */
+    }
+
+    tap_ok(n <= 50, "also by those that are not sent yet");
+
+    while (n--) {
+        ngx_guildlog_pace_cancelled(&pace);
+    }
+
+    tap_is(pace.granted, 0, "who does not send gives it back");
+}
+
+
+static void
+test_pause(void)
+{
+    (void) ngx_guildlog_pace_init(&pace, pool, 0);
+
+    ngx_guildlog_pace_pause(&pace, 1000, 500);
+    tap_is(sends(1499), 0, "a pause is made");
+    ngx_guildlog_pace_pause(&pace, 1100, 100);
+    tap_is(sends(1499), 0, "a shorter one does not end it");
+    tap_is(sends(1500), 1, "until it is over");
+}
+
+
+static void
+test_probe(void)
+{
+    ngx_uint_t  i, n;
+    ngx_msec_t  now;
+
+    (void) ngx_guildlog_pace_init(&pace, pool, 0);
+
+    for (i = 0; i < 5; i++) {
+        tap_is(sends(i), 1, "a failure is no outage");
+        answered(i, 1, 0);
+    }
+
+    n = 0;
+
+    for (now = 5; now < 20005; now++) {
+        if (sends(now)) {
+            n++;
+            answered(now, 1, 0);
+        }
+    }
+
+    tap_is(n, 4, "five are: one probe each five seconds");
+
+    while (!sends(++now)) { /* void */ }
+
+    answered(now, 0, 0);
+    tap_is(sends(now), 1, "one that is answered ends it");
+}
+
+
+static void
+test_invalid(void)
+{
+    ngx_uint_t  i;
+
+    (void) ngx_guildlog_pace_init(&pace, pool, 0);
+
+    for (i = 0; i < 1000; i++) {
+        (void) sends(60000);
+        answered(60000, 0, 1);
+    }
+
+    tap_is(ngx_guildlog_pace_invalid(&pace, 60000), 1000,
+           "bad requests are counted");
+    tap_is(sends(60001), 1, "after a thousand one is sent");
+    tap_is(sends(60001), 0, "at a time");
+    answered(60001, 0, 0);
+
+    for (i = 0; i < 4000; i++) {
+        (void) sends(120000);
+        answered(120000, 0, 1);
+    }
+
+    tap_is(sends(130000), 0, "after five thousand none");
+    tap_is(sends(660000), 1, "until they are ten minutes old");
+}
+
+
+int
+main(void)
+{
+    tap_start();
+
+    pool = tap_pool();
+
+    test_rate(1);
+    test_rate((ngx_msec_t) -1500);
+    test_pause();
+    test_probe();
+    test_invalid();
+
+    ngx_destroy_pool(pool);
+
+    return tap_done();
+}
