@@ -23,6 +23,8 @@ grant execute on function
     notifications_list, notifications_acknowledge, notification_acknowledge,
     search_members, search_channels,
     config_get,
+    pacing_get, troubleshoot_ask, troubleshoot_get, troubleshoot_fix,
+    troubleshoot_test,
     logs_page, logs_export, logs_actors,
     logs_stream, logs_tail, logs_news, logs_tokens,
     operator_server_put, operator_token_create,

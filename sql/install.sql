@@ -100,6 +100,13 @@ select not exists (select from schema_version where version = 5)
     insert into schema_version (version) values (5);
 \endif
 
+select not exists (select from schema_version where version = 6)
+    as pending \gset
+\if :pending
+    \ir migrations/0006_troubleshoot.sql
+    insert into schema_version (version) values (6);
+\endif
+
 \ir data.sql
 \ir summaries.sql
 
@@ -133,6 +140,9 @@ select not exists (select from schema_version where version = 5)
 \ir functions/logs.sql
 \ir functions/log_export.sql
 \ir functions/log_stream.sql
+\ir functions/pacing.sql
+\ir functions/troubleshoot.sql
+\ir functions/troubleshoot_fix.sql
 
 \ir grants.sql
 

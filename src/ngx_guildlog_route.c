@@ -63,6 +63,23 @@ static const char  *ngx_guildlog_categories[] = {
     "categoryActions", "categoryModlog", NULL
 };
 
+/* the fields of the log channels; and categories by either name */
+
+#define CATEGORY_COLUMNS                                                      \
+    "category_modlog", "category_members", "category_actions",                \
+    "category_text", "category_voice", "category_files", "category_server",   \
+    "category_roles", "category_channels", "category_service"
+
+static const char  *ngx_guildlog_columns[] = {
+    "main_channel", CATEGORY_COLUMNS, NULL
+};
+
+static const char  *ngx_guildlog_places[] = {
+    "main_channel", CATEGORY_COLUMNS, "categoryMembers", "categoryText",
+    "categoryVoice", "categoryServer", "categoryRoles", "categoryChannels",
+    "categoryService", "categoryActions", "categoryModlog", NULL
+};
+
 /* of the summaries in an export */
 static const char  *ngx_guildlog_languages[] = { "en", "de", "ja", NULL };
 
@@ -115,6 +132,11 @@ static const ngx_guildlog_field_t  ngx_guildlog_token_id[] = {
 
 static const ngx_guildlog_field_t  ngx_guildlog_search[] = {
     text("query", REQUIRED, 1, 100), last
+};
+
+
+static const ngx_guildlog_field_t  ngx_guildlog_live[] = {
+    integer_or("live", 0, 1, "1"), last
 };
 
 
@@ -263,6 +285,22 @@ static const ngx_guildlog_field_t  ngx_guildlog_ignored_executor[] = {
     last
 };
 
+static const ngx_guildlog_field_t  ngx_guildlog_fix[] = {
+    text("kind", REQUIRED, 1, 64),
+    id("channelId", 0, 1),
+    id("webhookId", 0, 1),
+    one_of("category", 0, ngx_guildlog_columns),
+    integer("logType", 0, 0, 101),
+    integer("ignoreType", 0, 0, 6),
+    text("value", 0, 1, 100),
+    last
+};
+
+static const ngx_guildlog_field_t  ngx_guildlog_test[] = {
+    one_of("category", 0, ngx_guildlog_places),
+    last
+};
+
 
 /* bodies of the operator */
 
@@ -335,9 +373,14 @@ static const ngx_guildlog_field_t  ngx_guildlog_roles[] = {
     { #f, GET, "/servers/{guild}/logs" p, NGX_GUILDLOG_API,                   \
       NGX_GUILDLOG_ADMIN, none, q, NULL, stmt(f), 0, a }
 
+#define trouble(f, m, p, q, b, flags, a)                                      \
+    { #f, m, "/servers/{guild}/troubleshoot" p, NGX_GUILDLOG_API,             \
+      NGX_GUILDLOG_ADMIN, none, q, b, stmt(f), flags, a }
+
 #define none      ngx_guildlog_nothing
 #define BATCH     NGX_GUILDLOG_ROUTE_BATCH
 #define EMPTY     NGX_GUILDLOG_ROUTE_EMPTY
+#define BODILESS  NGX_GUILDLOG_ROUTE_BODILESS
 #define TOKEN     NGX_GUILDLOG_ROUTE_TOKEN
 #define ENTRIES   NGX_GUILDLOG_ROUTE_ENTRIES
 
@@ -391,6 +434,15 @@ const ngx_guildlog_route_t  ngx_guildlog_routes[] = {
           none, NULL),
 
     admin(config_get, GET, "/config", none, none, NULL),
+
+    admin(pacing_get, GET, "/config/logging/pacing", none, none, NULL),
+
+    trouble(troubleshoot_get, GET, "", ngx_guildlog_live, NULL, 0,
+            NGX_GUILDLOG_TROUBLE),
+    trouble(troubleshoot_fix, POST, "/fix", none, ngx_guildlog_fix, 0,
+            NGX_GUILDLOG_ROW),
+    trouble(troubleshoot_test, POST, "/test-log", none, ngx_guildlog_test,
+            EMPTY|BODILESS, NGX_GUILDLOG_TEST),
 
     logs(logs_page, "", ngx_guildlog_page, NGX_GUILDLOG_PAGE),
     logs(logs_export, "/export", ngx_guildlog_export, NGX_GUILDLOG_EXPORT),

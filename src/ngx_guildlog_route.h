@@ -26,7 +26,9 @@ typedef enum {
     NGX_GUILDLOG_ROW = 0,        /* status and body, as the function says */
     NGX_GUILDLOG_PAGE,           /* rows that become a LogPage */
     NGX_GUILDLOG_EXPORT,         /* rows that become CSV, chunk by chunk */
-    NGX_GUILDLOG_STREAM          /* events, as long as somebody listens */
+    NGX_GUILDLOG_STREAM,         /* events, as long as somebody listens */
+    NGX_GUILDLOG_TROUBLE,        /* a row, after the platform was asked */
+    NGX_GUILDLOG_TEST            /* what came of a message */
 } ngx_guildlog_answer_e;
 
 
@@ -66,6 +68,9 @@ typedef struct {
 
 /* the body is a batch of entries, for a bot of the server or for many */
 #define NGX_GUILDLOG_ROUTE_ENTRIES  0x08
+
+/* no body at all is an empty object */
+#define NGX_GUILDLOG_ROUTE_BODILESS  0x10
 
 
 extern const ngx_guildlog_route_t  ngx_guildlog_routes[];

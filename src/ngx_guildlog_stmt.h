@@ -61,6 +61,11 @@ typedef struct {
     S(access_put, 6, 0)                                                       \
     S(access_delete, 5, 0)                                                    \
     S(config_get, 4, NGX_GUILDLOG_STMT_READ)                                  \
+    S(pacing_get, 4, NGX_GUILDLOG_STMT_READ)                                  \
+    S(troubleshoot_ask, 4, 0)                                                 \
+    S(troubleshoot_get, 7, NGX_GUILDLOG_STMT_READ)                            \
+    S(troubleshoot_fix, 5, 0)                                                 \
+    S(troubleshoot_test, 5, 0)                                                \
     S(logs_actors, 4, NGX_GUILDLOG_STMT_READ|NGX_GUILDLOG_STMT_LONG)          \
     S(filters_list, 4, NGX_GUILDLOG_STMT_READ)                                \
     S(filter_get, 5, NGX_GUILDLOG_STMT_READ)                                  \

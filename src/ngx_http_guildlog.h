@@ -70,6 +70,7 @@ typedef struct ngx_http_guildlog_call_s      ngx_http_guildlog_call_t;
 typedef struct ngx_http_guildlog_export_s    ngx_http_guildlog_export_t;
 typedef struct ngx_http_guildlog_listener_s  ngx_http_guildlog_listener_t;
 typedef struct ngx_http_guildlog_feed_s      ngx_http_guildlog_feed_t;
+typedef struct ngx_http_guildlog_trouble_s   ngx_http_guildlog_trouble_t;
 
 
 /*
@@ -111,6 +112,7 @@ struct ngx_http_guildlog_call_s {
     ngx_guildlog_query_t          *query;
     ngx_http_guildlog_export_t    *export;
     ngx_http_guildlog_listener_t  *listener;
+    ngx_http_guildlog_trouble_t   *trouble;
     unsigned                       cleaned:1;  /* its cleanup is set */
 };
 
@@ -124,6 +126,7 @@ typedef struct {
     ngx_guildlog_keeper_t        **keepers;    /* the same, in one worker */
     ngx_uint_t                     npools;
     ngx_guildlog_delivery_t       *delivery;   /* in one worker */
+    ngx_guildlog_client_t         *client;     /* of requests; or NULL */
     ngx_http_guildlog_feed_t     **feeds;      /* likewise; NULL: not used */
 } ngx_http_guildlog_worker_t;
 
@@ -162,8 +165,8 @@ ngx_int_t ngx_http_guildlog_log_handler(ngx_http_request_t *r);
 ngx_int_t ngx_http_guildlog_ask(ngx_http_guildlog_call_t *call,
     const ngx_guildlog_stmt_t *stmt);
 
-/* the same with the route's own statement */
-ngx_int_t ngx_http_guildlog_submit(ngx_http_guildlog_call_t *call);
+/* all arguments are there: the work of the route begins; returns as ask() */
+ngx_int_t ngx_http_guildlog_start(ngx_http_guildlog_call_t *call);
 
 /* answers with an error before any work was done */
 ngx_int_t ngx_http_guildlog_refuse(ngx_http_guildlog_call_t *call,
@@ -198,6 +201,17 @@ ngx_int_t ngx_http_guildlog_export_answer(ngx_http_guildlog_call_t *call,
 
 ngx_int_t ngx_http_guildlog_stream_start(ngx_http_guildlog_call_t *call);
 ngx_int_t ngx_http_guildlog_stream_answer(ngx_http_guildlog_call_t *call,
+    ngx_guildlog_result_t *result);
+
+/* ngx_http_guildlog_troubleshoot.c */
+
+ngx_int_t ngx_http_guildlog_troubleshoot_start(
+    ngx_http_guildlog_call_t *call);
+ngx_int_t ngx_http_guildlog_troubleshoot_answer(
+    ngx_http_guildlog_call_t *call, ngx_guildlog_result_t *result);
+
+ngx_int_t ngx_http_guildlog_test_start(ngx_http_guildlog_call_t *call);
+ngx_int_t ngx_http_guildlog_test_answer(ngx_http_guildlog_call_t *call,
     ngx_guildlog_result_t *result);
 
 

@@ -268,6 +268,12 @@ ngx_http_guildlog_body(ngx_http_guildlog_call_t *call)
         return ngx_http_guildlog_entries(call);
     }
 
+    if (call->body.len == 0
+        && (call->route->flags & NGX_GUILDLOG_ROUTE_BODILESS))
+    {
+        ngx_str_set(&call->body, "{}");
+    }
+
     if (call->body.len == 0) {
         return ngx_http_guildlog_refuse(call, NGX_HTTP_BAD_REQUEST,
                                         &missing);
@@ -292,7 +298,7 @@ ngx_http_guildlog_body(ngx_http_guildlog_call_t *call)
 
     call->args[call->nargs++] = call->body;
 
-    return ngx_http_guildlog_submit(call);
+    return ngx_http_guildlog_start(call);
 }
 
 
@@ -337,5 +343,5 @@ ngx_http_guildlog_entries(ngx_http_guildlog_call_t *call)
 
     call->args[call->nargs++] = array;
 
-    return ngx_http_guildlog_submit(call);
+    return ngx_http_guildlog_start(call);
 }

@@ -8,6 +8,7 @@
 
 #define NGX_HTTP_GUILDLOG_ZONE_SIZE   (10 * 1024 * 1024)
 #define NGX_HTTP_GUILDLOG_CACHE       4096    /* tokens a worker remembers */
+#define NGX_HTTP_GUILDLOG_IDLE        4       /* connections to the platform */
 
 
 static void *ngx_http_guildlog_create_main_conf(ngx_conf_t *cf);
@@ -255,7 +256,19 @@ ngx_http_guildlog_init_process(ngx_cycle_t *cycle)
         }
     }
 
-    if (ngx_worker != 0 || !gmcf->delivers) {
+    if (!gmcf->delivers) {
+        return NGX_OK;
+    }
+
+    worker->client = ngx_guildlog_client_create(cycle,
+                                 &gmcf->delivery->platform, clcf->resolver,
+                                 clcf->resolver_timeout,
+                                 NGX_HTTP_GUILDLOG_IDLE);
+    if (worker->client == NULL) {
+        return NGX_ERROR;
+    }
+
+    if (ngx_worker != 0) {
         return NGX_OK;
     }
 
@@ -279,6 +292,11 @@ ngx_http_guildlog_exit_process(ngx_cycle_t *cycle)
     if (worker->delivery) {
         ngx_guildlog_delivery_destroy(worker->delivery);
         worker->delivery = NULL;
+    }
+
+    if (worker->client) {
+        ngx_guildlog_client_destroy(worker->client);
+        worker->client = NULL;
     }
 
     for (i = 0; i < worker->npools; i++) {

@@ -19,6 +19,7 @@ static ngx_int_t ngx_http_guildlog_bind(ngx_http_guildlog_call_t *call);
 static void ngx_http_guildlog_bind_bot(ngx_http_guildlog_call_t *call,
     ngx_str_t *bot);
 static ngx_int_t ngx_http_guildlog_skip(ngx_http_guildlog_call_t *call);
+static ngx_int_t ngx_http_guildlog_submit(ngx_http_guildlog_call_t *call);
 static void ngx_http_guildlog_call_cleanup(void *data);
 static void ngx_http_guildlog_done(void *data, ngx_guildlog_result_t *result);
 static uint64_t ngx_http_guildlog_now_us(void);
@@ -37,7 +38,10 @@ static const ngx_http_guildlog_answer_t  ngx_http_guildlog_answers[] = {
     { ngx_http_guildlog_submit, ngx_http_guildlog_send_result },
     { ngx_http_guildlog_page_start, ngx_http_guildlog_page_answer },
     { ngx_http_guildlog_export_start, ngx_http_guildlog_export_answer },
-    { ngx_http_guildlog_stream_start, ngx_http_guildlog_stream_answer }
+    { ngx_http_guildlog_stream_start, ngx_http_guildlog_stream_answer },
+    { ngx_http_guildlog_troubleshoot_start,
+      ngx_http_guildlog_troubleshoot_answer },
+    { ngx_http_guildlog_test_start, ngx_http_guildlog_test_answer }
 };
 
 
@@ -560,7 +564,7 @@ ngx_http_guildlog_skip(ngx_http_guildlog_call_t *call)
         return NGX_ERROR;
     }
 
-    rc = ngx_http_guildlog_answers[call->route->answer].start(call);
+    rc = ngx_http_guildlog_start(call);
 
     if (rc == NGX_AGAIN) {
         r->main->count++;
@@ -571,6 +575,13 @@ ngx_http_guildlog_skip(ngx_http_guildlog_call_t *call)
 
 
 ngx_int_t
+ngx_http_guildlog_start(ngx_http_guildlog_call_t *call)
+{
+    return ngx_http_guildlog_answers[call->route->answer].start(call);
+}
+
+
+static ngx_int_t
 ngx_http_guildlog_submit(ngx_http_guildlog_call_t *call)
 {
     return ngx_http_guildlog_ask(call, call->route->stmt);

@@ -197,7 +197,12 @@ sub body_with {
 }
 
 
-for my $it (grep { $_->{body} } $openapi->operations, @operators) {
+# what a fix and a test message accept depends on what is wrong with the
+# server: t/troubleshoot.t
+
+for my $it (grep { $_->{body} && $_->{id} !~ /^troubleshoot_/ }
+    $openapi->operations, @operators)
+{
     my $schema = $openapi->resolve($it->{body});
     my $path = path_of($it);
     my $at = $it->{batch} ? 'body[0].' : '';

@@ -64,6 +64,12 @@ $$, $$
         ('api', 'search_members', 'query text'),
         ('api', 'search_channels', 'query text'),
         ('api', 'config_get', null),
+        ('api', 'pacing_get', null),
+        ('api', 'troubleshoot_ask', null),
+        ('api', 'troubleshoot_get', 'live smallint, application text, '
+                                    'probes jsonb'),
+        ('api', 'troubleshoot_fix', 'input jsonb'),
+        ('api', 'troubleshoot_test', 'input jsonb'),
         ('api', 'logs_actors', null),
         ('logs', 'logs_page', 'most integer, below bigint'),
         ('logs', 'logs_export', 'locale text, since bigint, below bigint, '

@@ -146,6 +146,7 @@ start_nginx(char **argv)
     ngx_time_init();
     ngx_pid = getpid();
     ngx_os_argv = argv;
+    ngx_use_stderr = 0;
 
     log = ngx_log_init((u_char *) "/tmp/", (u_char *) "/dev/null");
     ngx_ssl_init(log);

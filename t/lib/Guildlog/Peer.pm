@@ -3,10 +3,11 @@ package Guildlog::Peer;
 # An HTTP server that answers as badly as a test wants it to.  Every request
 # is answered by a case of the table below: the one that its path names
 # (/case/NAME), or for a webhook's message the one that mode() names.  Whatever
-# else a platform is asked for while a webhook is registered is answered well.
+# else a platform is asked for while a webhook is registered is answered well;
+# a webhook has the id of its channel.
 #
 #   my $peer = Guildlog::Peer->new(tls => { ... });
-#   $peer->mode('reset after the request');
+#   $peer->mode('reset in the head');
 #
 # Each connection is served by a process of its own.  What they see is told by
 # count() and seen().
@@ -226,19 +227,20 @@ sub new {
 
 
 sub port { $_[0]{port} }
-sub url  { ($_[0]{tls} ? 'https' : 'http') . "://127.0.0.1:$_[0]{port}" }
 
 
-# the case for messages to come; the one that is set
+# the case for messages to come, or only for those to one webhook; the one
+# that is set
 sub mode {
-    my ($self, $mode) = @_;
+    my ($self, $mode, $webhook) = @_;
 
+    my $file = "$self->{dir}/mode" . ($webhook ? ".$webhook" : '');
     if (defined $mode) {
         die "no case \"$mode\"\n" if !$case{$mode};
-        _write("$self->{dir}/mode.new", '>', $mode);
-        rename "$self->{dir}/mode.new", "$self->{dir}/mode" or die "mode: $!";
+        _write("$file.new", '>', $mode);
+        rename "$file.new", $file or die "mode: $!";
     }
-    return _slurp("$self->{dir}/mode");
+    return _slurp($file) || _slurp("$self->{dir}/mode");
 }
 
 
@@ -439,7 +441,8 @@ sub _case {
     my $what = "$request->{method} $request->{path}";
 
     return $case{$1} || die "no case \"$1\"\n" if $what =~ m{/case/([^?]+)};
-    return $case{$self->mode} if $what =~ m{^POST .*/webhooks/\d+/[^/]+$};
+    return $case{$self->mode(undef, $1)}
+        if $what =~ m{^POST .*/webhooks/(\d+)/[^/]+$};
     return $case{well};
 }
 
@@ -454,7 +457,8 @@ sub body {
 
     return '[]' if $channel && $method eq 'GET';
     return $json->encode({
-        id => "1$id", channel_id => $channel || '100000000000000001',
+        id => $channel || "1$id",
+        channel_id => $channel || '100000000000000001',
         $channel ? (token => "token-$id", application_id => '1',
             name => 'peer', type => 1) : (),
     });

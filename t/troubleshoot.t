@@ -1,0 +1,222 @@
+# "live=0 leaves out what asks the chat platform"; test-log "sends a real
+# message to the channel of the category asked for". That each finding comes
+# and goes is in t/sql/troubleshoot.sql; here is what only the platform knows.
+
+use lib 't/lib';
+use Guildlog;
+use Guildlog::Platform;
+
+my $g = Guildlog->new(start => 0, openapi => 1, workers => 2);
+my $platform = Guildlog::Platform->new(dir => $g->prefix . '/platform');
+$g->configure(http => $platform->directives($g))->start;
+
+my ($guild, $token);
+my $channel = 300000000000000000;
+
+
+# a new server with a channel that has a webhook, and was told of that
+sub server {
+    ($guild) = $g->server(plan => 'pro');
+    $token = $g->token($guild);
+    my $to = ++$channel . '';
+    set(main_channel => $to);
+    wait_for { $g->sql('select h.head = t.tail and t.tail > 0 from lane l
+        join lane_head h using (guild_id, lane)
+        join lane_tail t using (guild_id, lane) where l.channel_id = ?', $to) };
+    return $to;
+}
+
+
+sub set {
+    my (%channels) = @_;
+    my $answer = $g->patch("/servers/$guild/config/logging/channels",
+        token => $token, json => \%channels);
+    die $answer->text if $answer->status != 202;
+}
+
+
+sub report {
+    my ($query) = @_;
+    return $g->get("/servers/$guild/troubleshoot" . ($query // ''),
+        token => $token)->json;
+}
+
+
+# ids of findings, without the one that every server has at first
+sub found {
+    return join ' ', grep { $_ ne 'BOTS_IGNORED' }
+        map { $_->{id} } @{ report(@_)->{findings} };
+}
+
+
+sub fix {
+    my ($id) = @_;
+    my ($finding) = grep { $_->{id} eq $id } @{ report()->{findings} };
+    return post('fix', $finding->{fix});
+}
+
+
+sub post {
+    my ($what, $body) = @_;
+    return $g->post("/servers/$guild/troubleshoot/$what", token => $token,
+        defined $body ? (json => $body) : ());
+}
+
+
+sub asked { return scalar grep { $_->{event} eq 'request'
+    && $_->{call} eq 'list' } $platform->ledger }
+
+
+subtest 'the report' => sub {
+    ($guild) = $g->server(plan => 'pro_lite');
+    $token = $g->token($guild);
+
+    my $new = report();
+    my $first = $g->get("/servers/$guild", token => $token)
+        ->json->{first_log_at};
+    is $new->{status}, 'broken', 'a new server logs nowhere';
+    is $new->{findings}[0]{id}, 'NEVER_INITIALISED', 'and says why';
+    is_deeply $new->{summary}, { configuredCategories => 0,
+        firstLogAt => $first, premiumLevel => 1, incomplete => [] },
+        'with its summary';
+    is $new->{botId}, '400000000000000001', 'of its bot';
+    is $g->get("/servers/$guild/troubleshoot?bot=pro", token => $token)
+        ->json->{botId}, '400000000000000002', 'or of the other';
+    is fix('NEVER_INITIALISED')->text, '{"applied": true}', 'a fix applies';
+    is found(), 'NO_LOG_CHANNEL', 'and the finding is gone';
+
+    is $g->get("/servers/$guild/troubleshoot?live=2", token => $token)->status,
+        400, 'live is 0 or 1';
+    is post('fix', { kind => 'magic' })->status, 400, 'not automatic';
+    is post('fix', { kind => 'register_webhook', channelId => '5' })->status,
+        404, 'nothing to fix';
+    is post('fix', { kind => 'remove_ignore' })->status, 400, 'of what?';
+    is post('fix', { kind => 'clear_log_channel', logType => 102 })->status,
+        400, 'the fields have their rules';
+    my $basic = $g->token($guild, kind => 'basic');
+    is $g->get("/servers/$guild/troubleshoot", token => $basic)->status, 403,
+        'for administrators';
+};
+
+
+subtest 'what only the platform knows' => sub {
+    my $to = server();
+    my $asked = asked();
+    is found('?live=0'), '', 'nothing is found';
+    is asked(), $asked, 'and nobody asked, with live=0';
+    is found(), '', 'nor by asking';
+    is asked(), $asked + 1, 'the platform, once';
+
+    my ($webhook) = $platform->webhooks($to);
+    $platform->delete_webhook($webhook->{id});
+    is found('?live=0'), '', 'a webhook is deleted: we cannot know';
+    is found(), 'MISSING_WEBHOOK', 'but ask';
+    is fix('MISSING_WEBHOOK')->status, 200, 'it is registered anew';
+    wait_for { $platform->webhooks($to) };
+    wait_for { found() eq '' };
+    pass 'and is there';
+
+    $platform->config(forbidden => [$to]);
+    is found(), 'MISSING_PERMISSION', 'a permission is taken away';
+    $platform->config(forbidden => [], gone => [$to]);
+    is found(), 'CHANNEL_GONE', 'a channel is deleted';
+    is fix('CHANNEL_GONE')->status, 200, 'it is cleared';
+    is found(), 'NO_LOG_CHANNEL', 'and was the only one';
+    $platform->config(gone => []);
+};
+
+
+subtest 'what cannot be asked is told' => sub {
+    my $to = server();
+    $platform->faults({ call => 'list', action => 'hang', times => 1 });
+    my $start = time;
+    my $report = report();
+    ok time - $start < 8, 'the report does not wait for a platform that hangs';
+    is_deeply $report->{summary}{incomplete}, ["channel $to: no_answer"],
+        'it says what it does not know';
+    is $report->{status}, 'healthy', 'and what it does';
+    is_deeply report()->{summary}{incomplete}, [], 'the next one knows';
+
+    report() for 1 .. 10;
+    is_deeply report()->{summary}{incomplete}, ["channel $to: not asked"],
+        'the platform is not asked for ever';
+};
+
+
+subtest 'a client that leaves takes nobody along' => sub {
+    server();
+    $platform->faults({ call => 'list', action => 'hang', times => 1 });
+    my $asked = asked();
+    my $client = $g->connection;
+    $client->send("GET /api/servers/$guild/troubleshoot HTTP/1.1\r\n"
+        . "Host: localhost\r\nAuthorization: Bearer $token\r\n\r\n");
+    wait_for { asked() > $asked };
+    $client->close;
+    is report('?live=0')->{status}, 'healthy', 'others are served';
+};
+
+
+sub tests_in {
+    my ($to) = @_;
+    return scalar grep { ($_->{content} // '') =~ /test message.*main_channel/ }
+        $platform->messages($to);
+}
+
+
+subtest 'a test message' => sub {
+    my $to = server();
+    my $answer = post('test-log');
+    is $answer->status, 200, 'is sent';
+    is_deeply [@{ $answer->json }{qw(ok stage channelId httpStatus detail)}],
+        [json->decode('true'), 'delivered', $to, 200, 'ok'], 'and delivered';
+    is tests_in($to), 1, 'the channel has it';
+
+    $answer = post('test-log', {});
+    is $answer->status, 429, 'one a minute';
+    ok $answer->json->{error}, 'with an error';
+    ok $answer->header('Retry-After') >= 1
+        && $answer->header('Retry-After') <= 60, 'and when to ask again';
+    is tests_in($to), 1, 'nothing was sent';
+    is post('test-log', { category => 'x' })->status, 400, 'of what?';
+};
+
+
+# a test of a new server, after that was done to it: its stage
+sub stage {
+    my ($what, $want, $do, $category) = @_;
+
+    my $to = server();
+    $do->($to);
+    my $it = post('test-log', $category ? { category => $category } : {})->json;
+    is $it->{stage}, $want, $what;
+    ok !$it->{ok}, 'that is not well';
+}
+
+
+subtest 'why a test message does not arrive' => sub {
+    stage('off', 'no_channel', sub { set(category_text => '0') },
+        'categoryText');
+    stage('no channel', 'no_channel', sub { set(main_channel => undef) });
+    stage('the webhook is gone', 'webhook_404', sub {
+        $platform->delete_webhook($_->{id}) for $platform->webhooks($_[0]);
+    });
+    stage('the lane is broken', 'channel_parked', sub {
+        $g->sql("update lane set state = 'broken', reason = 'channel_gone',
+            webhook_id = null where channel_id = ?", $_[0]);
+    });
+    stage('a permission is missing', 'forbidden', sub {
+        $platform->faults({ call => 'execute', action => 'answer',
+            status => 403, times => 1,
+            body => { code => 50013, message => 'Missing Permissions' } });
+    });
+    stage('too many', 'rate_limited', sub {
+        $platform->faults({ call => 'execute', action => 'answer',
+            status => 429, times => 1,
+            body => { retry_after => 1, message => 'slow', global => \0 } });
+    });
+    stage('no answer', 'request_timeout_or_network', sub {
+        $platform->faults({ call => 'execute', action => 'reset', times => 1 });
+    });
+};
+
+done_testing;
