@@ -129,7 +129,10 @@ ngx_guildlog_origin_parse(ngx_conf_t *cf, ngx_guildlog_origin_t *origin,
         return NGX_CONF_ERROR;
     }
 
-    (void) ngx_cpystrn(origin->host.data, host.data, host.len + 1);
+    /* the resolver would do that to it at run time */
+
+    ngx_strlow(origin->host.data, host.data, host.len);
+    origin->host.data[host.len] = '\0';
 
     return NGX_CONF_OK;
 }
