@@ -22,6 +22,10 @@ static void ngx_guildlog_webhook_created(void *data,
     ngx_guildlog_answer_t *answer);
 static void ngx_guildlog_webhook_keep(ngx_guildlog_lane_t *lane,
     const ngx_str_t *id, const ngx_str_t *token);
+static void ngx_guildlog_webhook_ask(ngx_guildlog_lane_t *lane,
+    ngx_int_t built, ngx_guildlog_platform_request_t *request,
+    ngx_guildlog_exchange_handler_pt handler,
+    ngx_guildlog_lane_pt again);
 static void ngx_guildlog_webhook_failed(ngx_guildlog_lane_t *lane,
     ngx_guildlog_verdict_t *verdict);
 static void ngx_guildlog_webhook_delete(ngx_guildlog_lane_t *lane);
@@ -74,18 +78,8 @@ ngx_guildlog_webhook_list(ngx_guildlog_lane_t *lane)
                                         &request);
     }
 
-    if (rc == NGX_OK) {
-        rc = ngx_guildlog_lane_call(lane, &request,
-                                    ngx_guildlog_webhook_listed);
-
-    } else {
-        ngx_guildlog_delivery_give_back(lane);
-    }
-
-    if (rc != NGX_OK) {
-        ngx_guildlog_lane_sleep(lane, NGX_GUILDLOG_WEBHOOK_RETRY,
-                                ngx_guildlog_lane_register);
-    }
+    ngx_guildlog_webhook_ask(lane, rc, &request, ngx_guildlog_webhook_listed,
+                             ngx_guildlog_lane_register);
 }
 
 
@@ -178,18 +172,8 @@ ngx_guildlog_webhook_create(ngx_guildlog_lane_t *lane)
                                   &request);
     }
 
-    if (rc == NGX_OK) {
-        rc = ngx_guildlog_lane_call(lane, &request,
-                                    ngx_guildlog_webhook_created);
-
-    } else {
-        ngx_guildlog_delivery_give_back(lane);
-    }
-
-    if (rc != NGX_OK) {
-        ngx_guildlog_lane_sleep(lane, NGX_GUILDLOG_WEBHOOK_RETRY,
-                                ngx_guildlog_lane_register);
-    }
+    ngx_guildlog_webhook_ask(lane, rc, &request, ngx_guildlog_webhook_created,
+                             ngx_guildlog_lane_register);
 }
 
 
@@ -243,6 +227,30 @@ ngx_guildlog_webhook_keep(ngx_guildlog_lane_t *lane, const ngx_str_t *id,
 
     ngx_guildlog_delivery_turn(lane, ngx_guildlog_stmt_delivery_registered,
                                args, 5);
+}
+
+
+/* sends what was built, if it was; else the lane begins anew a moment later */
+
+static void
+ngx_guildlog_webhook_ask(ngx_guildlog_lane_t *lane, ngx_int_t built,
+    ngx_guildlog_platform_request_t *request,
+    ngx_guildlog_exchange_handler_pt handler,
+    ngx_guildlog_lane_pt again)
+{
+    ngx_int_t  rc;
+
+    if (built == NGX_OK) {
+        rc = ngx_guildlog_lane_call(lane, request, handler);
+
+    } else {
+        rc = built;
+        ngx_guildlog_delivery_give_back(lane);
+    }
+
+    if (rc != NGX_OK) {
+        ngx_guildlog_lane_sleep(lane, NGX_GUILDLOG_WEBHOOK_RETRY, again);
+    }
 }
 
 
@@ -318,18 +326,8 @@ ngx_guildlog_webhook_delete(ngx_guildlog_lane_t *lane)
                                           &lane->token, &request);
     }
 
-    if (rc == NGX_OK) {
-        rc = ngx_guildlog_lane_call(lane, &request,
-                                    ngx_guildlog_webhook_deleted);
-
-    } else {
-        ngx_guildlog_delivery_give_back(lane);
-    }
-
-    if (rc != NGX_OK) {
-        ngx_guildlog_lane_sleep(lane, NGX_GUILDLOG_WEBHOOK_RETRY,
-                                ngx_guildlog_lane_close);
-    }
+    ngx_guildlog_webhook_ask(lane, rc, &request, ngx_guildlog_webhook_deleted,
+                             ngx_guildlog_lane_close);
 }
 
 
