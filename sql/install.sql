@@ -65,47 +65,18 @@ begin
     end loop;
 end $$;
 
-select not exists (select from schema_version where version = 1)
-    as pending \gset
-\if :pending
-    \ir migrations/0001_tables.sql
-    insert into schema_version (version) values (1);
-\endif
-
-select not exists (select from schema_version where version = 2)
-    as pending \gset
-\if :pending
-    \ir migrations/0002_recording.sql
-    insert into schema_version (version) values (2);
-\endif
-
-select not exists (select from schema_version where version = 3)
-    as pending \gset
-\if :pending
-    \ir migrations/0003_reading.sql
-    insert into schema_version (version) values (3);
-\endif
-
-select not exists (select from schema_version where version = 4)
-    as pending \gset
-\if :pending
-    \ir migrations/0004_keeper.sql
-    insert into schema_version (version) values (4);
-\endif
-
-select not exists (select from schema_version where version = 5)
-    as pending \gset
-\if :pending
-    \ir migrations/0005_delivery.sql
-    insert into schema_version (version) values (5);
-\endif
-
-select not exists (select from schema_version where version = 6)
-    as pending \gset
-\if :pending
-    \ir migrations/0006_troubleshoot.sql
-    insert into schema_version (version) values (6);
-\endif
+\set migration 0001_tables
+\ir migrate.sql
+\set migration 0002_recording
+\ir migrate.sql
+\set migration 0003_reading
+\ir migrate.sql
+\set migration 0004_keeper
+\ir migrate.sql
+\set migration 0005_delivery
+\ir migrate.sql
+\set migration 0006_troubleshoot
+\ir migrate.sql
 
 \ir data.sql
 \ir summaries.sql
