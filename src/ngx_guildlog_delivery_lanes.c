@@ -1,0 +1,325 @@
+
+/*
+ * The lanes at hand and their servers: met when they have something to do,
+ * forgotten when they have not, or are somebody else's.
+ */
+
+#include "ngx_guildlog_delivery_loop.h"
+
+
+static void ngx_guildlog_delivery_turned(void *data,
+    ngx_guildlog_result_t *result);
+static ngx_guildlog_lane_t *ngx_guildlog_delivery_lane(
+    ngx_guildlog_delivery_t *d, const ngx_str_t *guild, const ngx_str_t *id);
+static ngx_guildlog_guild_t *ngx_guildlog_delivery_guild(
+    ngx_guildlog_delivery_t *d, const ngx_str_t *id);
+static ngx_uint_t ngx_guildlog_delivery_busy(ngx_guildlog_lane_t *lane);
+
+
+void
+ngx_guildlog_delivery_meet(ngx_guildlog_delivery_t *d,
+    ngx_guildlog_result_t *result, ngx_uint_t row)
+{
+    ngx_str_t              guild, id, since;
+    ngx_uint_t             shard;
+    ngx_guildlog_lane_t   *lane;
+
+    guild = ngx_guildlog_result_value(result, row, NGX_GUILDLOG_FACT_GUILD);
+    id = ngx_guildlog_result_value(result, row, NGX_GUILDLOG_FACT_LANE);
+    since = ngx_guildlog_result_value(result, row, NGX_GUILDLOG_FACT_SINCE);
+    shard = ngx_guildlog_lane_column(result, row, NGX_GUILDLOG_FACT_SHARD);
+
+    if (d->fences[shard % NGX_GUILDLOG_DELIVERY_SHARDS]
+        != ngx_guildlog_lane_column(result, row, NGX_GUILDLOG_FACT_FENCE))
+    {
+        return;
+    }
+
+    lane = ngx_guildlog_delivery_lane(d, &guild, &id);
+
+    if (lane) {
+
+        /* it was called for again while it rests: its facts may be others */
+
+        if (ngx_guildlog_delivery_busy(lane)
+            || (lane->since.len == since.len
+                && ngx_memcmp(lane->since.data, since.data, since.len) == 0))
+        {
+            return;
+        }
+
+        ngx_guildlog_delivery_forget(lane);
+    }
+
+    lane = ngx_guildlog_lane_create(d, result, row, d->log);
+    if (lane == NULL) {
+        return;
+    }
+
+    lane->server = ngx_guildlog_delivery_guild(d, &lane->guild);
+    if (lane->server == NULL) {
+        ngx_guildlog_lane_destroy(lane);
+        return;
+    }
+
+    lane->server->lanes++;
+
+    ngx_queue_insert_tail(&d->lanes[lane->key
+                                    % NGX_GUILDLOG_DELIVERY_BUCKETS],
+                          &lane->link);
+
+    ngx_guildlog_lane_start(lane);
+}
+
+
+static ngx_guildlog_lane_t *
+ngx_guildlog_delivery_lane(ngx_guildlog_delivery_t *d, const ngx_str_t *guild,
+    const ngx_str_t *id)
+{
+    uint64_t              key;
+    ngx_queue_t          *q, *bucket;
+    ngx_guildlog_lane_t  *lane;
+
+    key = ngx_guildlog_lane_number(id);
+    bucket = &d->lanes[key % NGX_GUILDLOG_DELIVERY_BUCKETS];
+
+    for (q = ngx_queue_head(bucket);
+         q != ngx_queue_sentinel(bucket);
+         q = ngx_queue_next(q))
+    {
+        lane = ngx_queue_data(q, ngx_guildlog_lane_t, link);
+
+        if (lane->key == key && lane->guild.len == guild->len
+            && ngx_memcmp(lane->guild.data, guild->data, guild->len) == 0)
+        {
+            return lane;
+        }
+    }
+
+    return NULL;
+}
+
+
+static ngx_guildlog_guild_t *
+ngx_guildlog_delivery_guild(ngx_guildlog_delivery_t *d, const ngx_str_t *id)
+{
+    ngx_queue_t           *q, *bucket;
+    ngx_guildlog_guild_t  *guild;
+
+    bucket = &d->guilds[ngx_guildlog_lane_number(id)
+                        % NGX_GUILDLOG_DELIVERY_BUCKETS];
+
+    for (q = ngx_queue_head(bucket);
+         q != ngx_queue_sentinel(bucket);
+         q = ngx_queue_next(q))
+    {
+        guild = ngx_queue_data(q, ngx_guildlog_guild_t, link);
+
+        if (guild->id.len == id->len
+            && ngx_memcmp(guild->id.data, id->data, id->len) == 0)
+        {
+            return guild;
+        }
+    }
+
+    guild = ngx_calloc(sizeof(ngx_guildlog_guild_t) + id->len, d->log);
+    if (guild == NULL) {
+        return NULL;
+    }
+
+    guild->id.data = (u_char *) guild + sizeof(ngx_guildlog_guild_t);
+    guild->id.len = id->len;
+    ngx_memcpy(guild->id.data, id->data, id->len);
+
+    ngx_queue_init(&guild->waiting);
+    ngx_queue_insert_tail(bucket, &guild->link);
+
+    return guild;
+}
+
+
+void
+ngx_guildlog_delivery_turn(ngx_guildlog_lane_t *lane,
+    ngx_guildlog_stmt_e stmt, const ngx_str_t *args, ngx_uint_t nargs)
+{
+    ngx_str_t                 all[8];
+    ngx_guildlog_delivery_t  *d;
+
+    d = lane->delivery;
+
+    all[0] = d->me;
+    ngx_memcpy(&all[1], args, nargs * sizeof(ngx_str_t));
+
+    lane->query = ngx_guildlog_pool_submit(d->pool,
+                                           &ngx_guildlog_stmts[stmt], all,
+                                           ngx_guildlog_delivery_turned,
+                                           lane);
+
+    if (lane->query == NULL) {
+        ngx_guildlog_delivery_forget(lane);
+        d->sweep_at = ngx_current_msec + NGX_GUILDLOG_DELIVERY_RETRY;
+    }
+}
+
+
+static void
+ngx_guildlog_delivery_turned(void *data, ngx_guildlog_result_t *result)
+{
+    ngx_guildlog_lane_t *lane = data;
+
+    ngx_guildlog_delivery_t  *d;
+
+    d = lane->delivery;
+    lane->query = NULL;
+
+    ngx_guildlog_delivery_forget(lane);
+
+    if (result->outcome == NGX_GUILDLOG_ROWS) {
+        d->find_at = ngx_current_msec;
+        return;
+    }
+
+    ngx_guildlog_delivery_refused(d, "a lane", result);
+
+    d->sweep_at = ngx_current_msec + NGX_GUILDLOG_DELIVERY_RETRY;
+    d->find_at = d->sweep_at;
+}
+
+
+void
+ngx_guildlog_delivery_forget(ngx_guildlog_lane_t *lane)
+{
+    ngx_guildlog_guild_t     *guild;
+    ngx_guildlog_delivery_t  *d;
+
+    /* its step has a pointer to it */
+
+    if (lane->submitted) {
+        lane->dropped = 1;
+        return;
+    }
+
+    d = lane->delivery;
+    guild = lane->server;
+
+    switch (lane->turn) {
+
+    case NGX_GUILDLOG_TURN_WAITS:
+        ngx_queue_remove(&lane->queue);
+
+        if (ngx_queue_empty(&guild->waiting)) {
+            ngx_queue_remove(&guild->queue);
+        }
+
+        break;
+
+    case NGX_GUILDLOG_TURN_SENT:
+        ngx_guildlog_pace_answered(&d->pace, ngx_current_msec, 0, 0);
+        guild->sending--;
+        break;
+
+    default:
+        ngx_guildlog_delivery_give_back(lane);
+    }
+
+    if (lane->stepping) {
+        ngx_queue_remove(&lane->queue);
+    }
+
+    ngx_queue_remove(&lane->link);
+    ngx_guildlog_lane_destroy(lane);
+
+    if (--guild->lanes == 0) {
+        ngx_queue_remove(&guild->link);
+        ngx_free(guild);
+    }
+}
+
+
+void
+ngx_guildlog_delivery_forget_lost(ngx_guildlog_delivery_t *d)
+{
+    ngx_uint_t            i;
+    ngx_queue_t          *q, *next;
+    ngx_guildlog_lane_t  *lane;
+
+    for (i = 0; i < NGX_GUILDLOG_DELIVERY_BUCKETS; i++) {
+
+        for (q = ngx_queue_head(&d->lanes[i]);
+             q != ngx_queue_sentinel(&d->lanes[i]);
+             q = next)
+        {
+            next = ngx_queue_next(q);
+            lane = ngx_queue_data(q, ngx_guildlog_lane_t, link);
+
+            if (d->fences[lane->shard] != lane->fence) {
+                ngx_guildlog_delivery_forget(lane);
+            }
+        }
+    }
+}
+
+
+/* at the end: what is on its way is dropped */
+
+void
+ngx_guildlog_delivery_forget_all(ngx_guildlog_delivery_t *d)
+{
+    ngx_uint_t             i;
+    ngx_queue_t           *q;
+    ngx_guildlog_guild_t  *guild;
+
+    for (i = 0; i < NGX_GUILDLOG_DELIVERY_BUCKETS; i++) {
+
+        while (!ngx_queue_empty(&d->lanes[i])) {
+            q = ngx_queue_head(&d->lanes[i]);
+            ngx_queue_remove(q);
+            ngx_guildlog_lane_destroy(ngx_queue_data(q, ngx_guildlog_lane_t,
+                                                     link));
+        }
+
+        while (!ngx_queue_empty(&d->guilds[i])) {
+            q = ngx_queue_head(&d->guilds[i]);
+            ngx_queue_remove(q);
+            guild = ngx_queue_data(q, ngx_guildlog_guild_t, link);
+            ngx_free(guild);
+        }
+    }
+}
+
+
+/* something of it is on its way */
+
+static ngx_uint_t
+ngx_guildlog_delivery_busy(ngx_guildlog_lane_t *lane)
+{
+    return lane->stepping || lane->query || lane->exchange
+           || lane->turn == NGX_GUILDLOG_TURN_GRANTED;
+}
+
+
+ngx_uint_t
+ngx_guildlog_delivery_any_busy(ngx_guildlog_delivery_t *d, ngx_int_t shard)
+{
+    ngx_uint_t            i;
+    ngx_queue_t          *q;
+    ngx_guildlog_lane_t  *lane;
+
+    for (i = 0; i < NGX_GUILDLOG_DELIVERY_BUCKETS; i++) {
+
+        for (q = ngx_queue_head(&d->lanes[i]);
+             q != ngx_queue_sentinel(&d->lanes[i]);
+             q = ngx_queue_next(q))
+        {
+            lane = ngx_queue_data(q, ngx_guildlog_lane_t, link);
+
+            if ((shard == -1 || lane->shard == (ngx_uint_t) shard)
+                && ngx_guildlog_delivery_busy(lane))
+            {
+                return 1;
+            }
+        }
+    }
+
+    return 0;
+}

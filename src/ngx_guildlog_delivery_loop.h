@@ -1,0 +1,118 @@
+
+/*
+ * Between the files of the loop: the leases, the lanes, their steps and their
+ * turns.  Nobody else includes this.
+ */
+
+#ifndef _NGX_GUILDLOG_DELIVERY_LOOP_H_INCLUDED_
+#define _NGX_GUILDLOG_DELIVERY_LOOP_H_INCLUDED_
+
+
+#include "ngx_guildlog_delivery.h"
+#include "ngx_guildlog_lane.h"
+#include "ngx_guildlog_pace.h"
+
+
+#define NGX_GUILDLOG_DELIVERY_RETRY      500     /* ms, of a step */
+
+#define NGX_GUILDLOG_DELIVERY_SHARDS     64
+#define NGX_GUILDLOG_DELIVERY_LANES      64      /* a step */
+#define NGX_GUILDLOG_DELIVERY_STEPS      2       /* at once */
+#define NGX_GUILDLOG_DELIVERY_BUCKETS    4096
+
+
+/* lanes of one server: nobody else waits for them */
+
+struct ngx_guildlog_guild_s {
+    ngx_queue_t                    link;     /* of all servers */
+    ngx_queue_t                    queue;    /* of those with lanes that
+                                                wait; empty: it has none */
+    ngx_queue_t                    waiting;  /* its lanes */
+    ngx_uint_t                     lanes;
+    ngx_uint_t                     sending;
+    ngx_str_t                      id;
+};
+
+
+typedef struct {
+    ngx_guildlog_delivery_t       *delivery;
+    ngx_guildlog_query_t          *query;
+    ngx_uint_t                     n;
+    ngx_guildlog_lane_t           *lanes[NGX_GUILDLOG_DELIVERY_LANES];
+} ngx_guildlog_step_t;
+
+
+struct ngx_guildlog_delivery_s {
+    NGX_GUILDLOG_EVENT_IDENT;
+
+    const ngx_guildlog_delivery_conf_t  *conf;
+    ngx_guildlog_pool_t           *pool;
+    ngx_guildlog_client_t         *client;
+    ngx_log_t                     *log;
+    ngx_atomic_t                  *wake;
+    ngx_atomic_uint_t              woken;
+    ngx_str_t                      me;
+    ngx_event_t                    tick;
+
+    ngx_guildlog_pace_t            pace;
+
+    int64_t                        fences[NGX_GUILDLOG_DELIVERY_SHARDS];
+    ngx_uint_t                     mine;     /* shards */
+    ngx_uint_t                     share;
+    ngx_msec_t                     lease_asked;
+    ngx_msec_t                     lease_until;
+
+    ngx_guildlog_query_t          *lease;
+    ngx_guildlog_query_t          *find;
+    ngx_guildlog_query_t          *release;
+    ngx_msec_t                     lease_at;
+    ngx_msec_t                     find_at;
+    ngx_msec_t                     sweep_at;
+    ngx_msec_t                     release_at;
+    ngx_str_t                      dead;     /* owners, as an SQL array */
+
+    ngx_guildlog_step_t            steps[NGX_GUILDLOG_DELIVERY_STEPS];
+    ngx_queue_t                    stepping; /* lanes to be stepped */
+    ngx_msec_t                     step_at;
+
+    ngx_queue_t                    servers;  /* with lanes that wait */
+    ngx_queue_t                    lanes[NGX_GUILDLOG_DELIVERY_BUCKETS];
+    ngx_queue_t                    guilds[NGX_GUILDLOG_DELIVERY_BUCKETS];
+
+    unsigned                       leased:1; /* some lease came */
+    unsigned                       sweeps:1; /* the find under way does */
+    unsigned                       left:1;   /* all was given away */
+};
+
+
+/* ngx_guildlog_delivery.c */
+
+ngx_uint_t ngx_guildlog_delivery_due(ngx_msec_t at);
+void ngx_guildlog_delivery_refused(ngx_guildlog_delivery_t *d,
+    const char *what, ngx_guildlog_result_t *result);
+
+/* ngx_guildlog_delivery_lease.c */
+
+void ngx_guildlog_delivery_lease(ngx_guildlog_delivery_t *d);
+
+/* ngx_guildlog_delivery_lanes.c */
+
+void ngx_guildlog_delivery_meet(ngx_guildlog_delivery_t *d,
+    ngx_guildlog_result_t *result, ngx_uint_t row);
+/* those whose lease is over */
+void ngx_guildlog_delivery_forget_lost(ngx_guildlog_delivery_t *d);
+/* something of some lane is on its way; shard -1: any */
+ngx_uint_t ngx_guildlog_delivery_any_busy(ngx_guildlog_delivery_t *d,
+    ngx_int_t shard);
+void ngx_guildlog_delivery_forget_all(ngx_guildlog_delivery_t *d);
+
+/* ngx_guildlog_delivery_step.c: submits what waits for it */
+
+void ngx_guildlog_delivery_steps(ngx_guildlog_delivery_t *d);
+
+/* ngx_guildlog_delivery_turn.c: gives turns to those that wait */
+
+void ngx_guildlog_delivery_turns(ngx_guildlog_delivery_t *d);
+
+
+#endif /* _NGX_GUILDLOG_DELIVERY_LOOP_H_INCLUDED_ */

@@ -1,0 +1,284 @@
+
+/*
+ * Steps: what lanes have to commit, many at a time.
+ */
+
+#include "ngx_guildlog_delivery_loop.h"
+#include "ngx_guildlog_json.h"
+
+
+static ngx_int_t ngx_guildlog_delivery_submit(ngx_guildlog_delivery_t *d,
+    ngx_guildlog_step_t *step);
+static void ngx_guildlog_delivery_write(ngx_guildlog_json_t *w,
+    ngx_guildlog_lane_t *lane);
+static void ngx_guildlog_delivery_stepped(void *data,
+    ngx_guildlog_result_t *result);
+static void ngx_guildlog_delivery_entries(ngx_guildlog_step_t *step,
+    ngx_guildlog_result_t *result);
+
+
+void
+ngx_guildlog_delivery_step(ngx_guildlog_lane_t *lane)
+{
+    lane->stepping = 1;
+
+    ngx_queue_insert_tail(&lane->delivery->stepping, &lane->queue);
+
+    /* from the next turn of the event loop on, together with others */
+
+    if (ngx_queue_next(ngx_queue_head(&lane->delivery->stepping))
+        == ngx_queue_sentinel(&lane->delivery->stepping))
+    {
+        ngx_post_event(&lane->delivery->tick, &ngx_posted_next_events);
+    }
+}
+
+
+void
+ngx_guildlog_delivery_steps(ngx_guildlog_delivery_t *d)
+{
+    ngx_uint_t            i;
+    ngx_queue_t          *q;
+    ngx_guildlog_lane_t  *lane;
+    ngx_guildlog_step_t  *step;
+
+    for (i = 0; i < NGX_GUILDLOG_DELIVERY_STEPS; i++) {
+        step = &d->steps[i];
+
+        if (step->query || ngx_queue_empty(&d->stepping)
+            || !ngx_guildlog_delivery_due(d->step_at))
+        {
+            continue;
+        }
+
+        step->delivery = d;
+        step->n = 0;
+
+        while (step->n < NGX_GUILDLOG_DELIVERY_LANES
+               && !ngx_queue_empty(&d->stepping))
+        {
+            q = ngx_queue_head(&d->stepping);
+            ngx_queue_remove(q);
+
+            lane = ngx_queue_data(q, ngx_guildlog_lane_t, queue);
+            lane->submitted = 1;
+            step->lanes[step->n++] = lane;
+        }
+
+        if (ngx_guildlog_delivery_submit(d, step) == NGX_OK) {
+            continue;
+        }
+
+        while (step->n) {
+            lane = step->lanes[--step->n];
+            lane->submitted = 0;
+            ngx_queue_insert_head(&d->stepping, &lane->queue);
+        }
+
+        d->step_at = ngx_current_msec + NGX_GUILDLOG_DELIVERY_RETRY;
+    }
+}
+
+
+static ngx_int_t
+ngx_guildlog_delivery_submit(ngx_guildlog_delivery_t *d,
+    ngx_guildlog_step_t *step)
+{
+    ngx_str_t             args[2];
+    ngx_pool_t           *pool;
+    ngx_uint_t            i;
+    ngx_guildlog_json_t   w;
+
+    pool = ngx_create_pool(16384, d->log);
+    if (pool == NULL) {
+        return NGX_ERROR;
+    }
+
+    ngx_guildlog_json_init(&w, pool, 8192);
+    ngx_guildlog_json_begin(&w, '[');
+
+    for (i = 0; i < step->n; i++) {
+        ngx_guildlog_delivery_write(&w, step->lanes[i]);
+    }
+
+    ngx_guildlog_json_end(&w);
+
+    args[0] = d->me;
+    args[1].data = w.start;
+    args[1].len = w.pos - w.start;
+
+    step->query = w.failed ? NULL
+        : ngx_guildlog_pool_submit(d->pool,
+                       &ngx_guildlog_stmts[ngx_guildlog_stmt_delivery_step],
+                       args, ngx_guildlog_delivery_stepped, step);
+
+    ngx_destroy_pool(pool);
+
+    return step->query ? NGX_OK : NGX_ERROR;
+}
+
+
+/* one of guildlog.delivery_work */
+
+static void
+ngx_guildlog_delivery_write(ngx_guildlog_json_t *w, ngx_guildlog_lane_t *lane)
+{
+    ngx_str_t                  reason;
+    ngx_guildlog_lane_work_t  *work;
+
+    work = &lane->work;
+
+    ngx_guildlog_json_begin(w, '{');
+
+    ngx_guildlog_json_key(w, "guild");
+    ngx_guildlog_json_raw(w, &lane->guild);
+    ngx_guildlog_json_key(w, "lane");
+    ngx_guildlog_json_raw(w, &lane->id);
+    ngx_guildlog_json_key(w, "shard");
+    ngx_guildlog_json_number(w, lane->shard);
+    ngx_guildlog_json_key(w, "fence");
+    ngx_guildlog_json_number(w, lane->fence);
+    ngx_guildlog_json_key(w, "step");
+    ngx_guildlog_json_number(w, lane->step + work->changes);
+    ngx_guildlog_json_key(w, "changes");
+    ngx_guildlog_json_bool(w, work->changes);
+
+    if (work->done_to) {
+        ngx_guildlog_json_key(w, "done_to");
+        ngx_guildlog_json_number(w, work->done_to);
+        ngx_guildlog_json_key(w, "status");
+        ngx_guildlog_json_number(w, work->status);
+        ngx_guildlog_json_key(w, "attempts");
+        ngx_guildlog_json_number(w, lane->attempts);
+    }
+
+    if (work->done_to && work->reason) {
+        reason.data = (u_char *) work->reason;
+        reason.len = ngx_strlen(work->reason);
+        ngx_guildlog_json_key(w, "reason");
+        ngx_guildlog_json_string(w, &reason);
+    }
+
+    if (work->done_to && work->status == NGX_GUILDLOG_LANE_DELIVERED) {
+        ngx_guildlog_json_key(w, "message");
+        ngx_guildlog_json_number(w, lane->last);
+    }
+
+    ngx_guildlog_json_key(w, "refused");
+    ngx_guildlog_json_bool(w, work->refused);
+
+    if (work->wait_ms) {
+        ngx_guildlog_json_key(w, "wait_ms");
+        ngx_guildlog_json_number(w, work->wait_ms);
+    }
+
+    if (work->begin_to) {
+        ngx_guildlog_json_key(w, "begin_to");
+        ngx_guildlog_json_number(w, work->begin_to);
+    }
+
+    if (work->peek >= 0) {
+        ngx_guildlog_json_key(w, "peek");
+        ngx_guildlog_json_number(w, work->peek);
+        ngx_guildlog_json_key(w, "most");
+        ngx_guildlog_json_number(w, NGX_GUILDLOG_LANE_ENTRIES - lane->n);
+    }
+
+    ngx_guildlog_json_end(w);
+}
+
+
+/*
+ * Without an answer it may have been committed or not: the same again, which
+ * changes nothing if it was.
+ */
+
+static void
+ngx_guildlog_delivery_stepped(void *data, ngx_guildlog_result_t *result)
+{
+    ngx_guildlog_step_t *step = data;
+
+    ngx_str_t                 value;
+    ngx_uint_t                i, n;
+    ngx_guildlog_lane_t      *lane;
+    ngx_guildlog_delivery_t  *d;
+
+    d = step->delivery;
+    step->query = NULL;
+    n = step->n;
+
+    if (result->outcome == NGX_GUILDLOG_ROWS && result->rows >= n) {
+        ngx_guildlog_delivery_entries(step, result);
+
+    } else {
+        ngx_guildlog_delivery_refused(d, "a step", result);
+        d->step_at = ngx_current_msec + NGX_GUILDLOG_DELIVERY_RETRY;
+    }
+
+    for (i = 0; i < n; i++) {
+        lane = step->lanes[i];
+        lane->submitted = 0;
+
+        if (lane->dropped) {
+            lane->stepping = 0;
+            ngx_guildlog_delivery_forget(lane);
+            continue;
+        }
+
+        if (result->outcome != NGX_GUILDLOG_ROWS || result->rows < n) {
+            ngx_queue_insert_tail(&d->stepping, &lane->queue);
+            continue;
+        }
+
+        lane->stepping = 0;
+        value = ngx_guildlog_result_value(result, i, NGX_GUILDLOG_ROW_RESULT);
+
+        switch (value.len ? value.data[0] : 'l') {
+
+        case 'o':
+            ngx_guildlog_lane_stepped(lane, NGX_GUILDLOG_LANE_OK);
+            break;
+
+        case 'e':
+            ngx_guildlog_lane_stepped(lane, NGX_GUILDLOG_LANE_EMPTY);
+            break;
+
+        case 'c':
+            ngx_guildlog_lane_stepped(lane, NGX_GUILDLOG_LANE_CLOSING);
+            break;
+
+        default: /* lost */
+            ngx_guildlog_delivery_forget(lane);
+            d->sweep_at = ngx_current_msec + NGX_GUILDLOG_DELIVERY_RETRY;
+        }
+    }
+
+    ngx_guildlog_delivery_steps(d);
+}
+
+
+/* behind the results, in the order of places */
+
+static void
+ngx_guildlog_delivery_entries(ngx_guildlog_step_t *step,
+    ngx_guildlog_result_t *result)
+{
+    ngx_uint_t            row, place;
+    ngx_guildlog_lane_t  *lane;
+
+    for (row = step->n; row < result->rows; row++) {
+        place = ngx_guildlog_lane_column(result, row, NGX_GUILDLOG_ROW_PLACE);
+
+        if (place < 1 || place > step->n) {
+            continue;
+        }
+
+        lane = step->lanes[place - 1];
+
+        if (!lane->dropped
+            && ngx_guildlog_lane_add(lane, result, row) != NGX_OK)
+        {
+            lane->dropped = 1;
+        }
+    }
+}

@@ -1,0 +1,203 @@
+
+/*
+ * Turns: who sends next, at the pace that the platform bears.
+ */
+
+#include "ngx_guildlog_delivery_loop.h"
+
+
+#define NGX_GUILDLOG_DELIVERY_DEADLINE   15000   /* ms, of a request */
+#define NGX_GUILDLOG_DELIVERY_SPARE      5000    /* ms, of a lease */
+#define NGX_GUILDLOG_DELIVERY_SERVER     10      /* requests a server at once */
+
+
+static ngx_uint_t ngx_guildlog_delivery_grant(ngx_guildlog_lane_t *lane);
+
+
+void
+ngx_guildlog_delivery_wait(ngx_guildlog_lane_t *lane)
+{
+    ngx_guildlog_guild_t     *guild;
+    ngx_guildlog_delivery_t  *d;
+
+    d = lane->delivery;
+    guild = lane->server;
+
+    lane->turn = NGX_GUILDLOG_TURN_WAITS;
+
+    if (ngx_queue_empty(&guild->waiting)) {
+        ngx_queue_insert_tail(&d->servers, &guild->queue);
+    }
+
+    ngx_queue_insert_tail(&guild->waiting, &lane->queue);
+
+    ngx_post_event(&d->tick, &ngx_posted_next_events);
+}
+
+
+/* the servers take turns; each may have so many at once */
+
+void
+ngx_guildlog_delivery_turns(ngx_guildlog_delivery_t *d)
+{
+    ngx_uint_t             skipped;
+    ngx_queue_t           *q, *server;
+    ngx_guildlog_lane_t   *lane;
+    ngx_guildlog_guild_t  *guild;
+
+    if (!ngx_guildlog_delivery_safe(d)) {
+        return;
+    }
+
+    skipped = 0;
+
+    while (!ngx_queue_empty(&d->servers)) {
+        server = ngx_queue_head(&d->servers);
+        guild = ngx_queue_data(server, ngx_guildlog_guild_t, queue);
+
+        ngx_queue_remove(server);
+
+        if (guild->sending >= NGX_GUILDLOG_DELIVERY_SERVER) {
+            ngx_queue_insert_tail(&d->servers, server);
+
+            if (++skipped > d->pace.granted + d->pace.open) {
+                return;
+            }
+
+            continue;
+        }
+
+        q = ngx_queue_head(&guild->waiting);
+        lane = ngx_queue_data(q, ngx_guildlog_lane_t, queue);
+
+        if (!ngx_guildlog_delivery_grant(lane)) {
+            ngx_queue_insert_head(&d->servers, server);
+            return;
+        }
+
+        ngx_queue_remove(q);
+
+        if (!ngx_queue_empty(&guild->waiting)) {
+            ngx_queue_insert_tail(&d->servers, server);
+        }
+
+        lane->next(lane);
+    }
+}
+
+
+static ngx_uint_t
+ngx_guildlog_delivery_grant(ngx_guildlog_lane_t *lane)
+{
+    if (!ngx_guildlog_pace_take(&lane->delivery->pace, ngx_current_msec)) {
+        return 0;
+    }
+
+    lane->turn = NGX_GUILDLOG_TURN_GRANTED;
+    lane->server->sending++;
+
+    return 1;
+}
+
+
+/* without waiting: only if nobody else does */
+
+ngx_uint_t
+ngx_guildlog_delivery_take(ngx_guildlog_lane_t *lane)
+{
+    ngx_guildlog_delivery_t  *d;
+
+    d = lane->delivery;
+
+    return !ngx_exiting
+           && ngx_queue_empty(&d->servers)
+           && lane->server->sending < NGX_GUILDLOG_DELIVERY_SERVER
+           && ngx_guildlog_delivery_safe(d)
+           && ngx_guildlog_delivery_grant(lane);
+}
+
+
+void
+ngx_guildlog_delivery_give_back(ngx_guildlog_lane_t *lane)
+{
+    if (lane->turn == NGX_GUILDLOG_TURN_GRANTED) {
+        ngx_guildlog_pace_cancelled(&lane->delivery->pace);
+        lane->server->sending--;
+    }
+
+    lane->turn = NGX_GUILDLOG_TURN_NONE;
+}
+
+
+/* would a request be answered before the leases end? */
+
+ngx_uint_t
+ngx_guildlog_delivery_safe(ngx_guildlog_delivery_t *d)
+{
+    return d->leased
+           && (ngx_msec_int_t) (d->lease_until - ngx_current_msec)
+              >= NGX_GUILDLOG_DELIVERY_DEADLINE + NGX_GUILDLOG_DELIVERY_SPARE;
+}
+
+
+ngx_int_t
+ngx_guildlog_delivery_send(ngx_guildlog_lane_t *lane, const char *method,
+    const ngx_str_t *path, const ngx_str_t *authorization,
+    const ngx_str_t *body, ngx_guildlog_exchange_handler_pt handler)
+{
+    ngx_guildlog_delivery_t  *d;
+
+    d = lane->delivery;
+
+    /* a process that was stopped for a while does not know it yet */
+
+    ngx_time_update();
+
+    if (ngx_guildlog_delivery_safe(d)) {
+        lane->exchange = ngx_guildlog_client_send(d->client, method, path,
+                                        authorization, body,
+                                        NGX_GUILDLOG_DELIVERY_DEADLINE,
+                                        handler, lane);
+    }
+
+    if (lane->exchange == NULL) {
+        ngx_guildlog_delivery_give_back(lane);
+        return NGX_DECLINED;
+    }
+
+    lane->turn = NGX_GUILDLOG_TURN_SENT;
+
+    ngx_guildlog_pace_sent(&d->pace, ngx_current_msec);
+
+    return NGX_OK;
+}
+
+
+void
+ngx_guildlog_delivery_answered(ngx_guildlog_lane_t *lane,
+    const ngx_guildlog_delivery_note_t *note)
+{
+    ngx_uint_t                before;
+    ngx_guildlog_delivery_t  *d;
+
+    d = lane->delivery;
+
+    lane->turn = NGX_GUILDLOG_TURN_NONE;
+    lane->server->sending--;
+
+    before = d->pace.failures;
+
+    ngx_guildlog_pace_answered(&d->pace, ngx_current_msec, note->failed,
+                               note->invalid);
+
+    if (note->pause_ms) {
+        ngx_log_error(NGX_LOG_WARN, d->log, 0,
+                      "the platform wants this address to pause for %M ms",
+                      note->pause_ms);
+        ngx_guildlog_pace_pause(&d->pace, ngx_current_msec, note->pause_ms);
+    }
+
+    if (before && !note->failed) {
+        ngx_log_error(NGX_LOG_NOTICE, d->log, 0, "the platform is there");
+    }
+}
