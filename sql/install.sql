@@ -77,6 +77,8 @@ end $$;
 \ir migrate.sql
 \set migration 0006_troubleshoot
 \ir migrate.sql
+\set migration 0009_keeper_tasks
+\ir migrate.sql
 
 \ir data.sql
 \ir summaries.sql

@@ -5,17 +5,20 @@
  */
 
 #include "ngx_guildlog_keeper.h"
+#include <jansson.h>
 
 
-#define NGX_GUILDLOG_KEEPER_REST   1000     /* ms, nothing was left to do */
-#define NGX_GUILDLOG_KEEPER_PAUSE  20       /* ms, between steps */
+#define NGX_GUILDLOG_KEEPER_PAUSE  20       /* ms, between steps, at least */
 #define NGX_GUILDLOG_KEEPER_RETRY  5000     /* ms, the database refused */
 
 
 struct ngx_guildlog_keeper_s {
     NGX_GUILDLOG_EVENT_IDENT;
 
+    const ngx_guildlog_keeper_conf_t  *conf;
+    const ngx_guildlog_database_t     *database;
     ngx_guildlog_pool_t           *pool;
+    ngx_guildlog_stats_t          *stats;
     ngx_guildlog_query_t          *query;
     ngx_event_t                    timer;
     ngx_log_t                     *log;
@@ -25,10 +28,19 @@ struct ngx_guildlog_keeper_s {
 static void ngx_guildlog_keeper_step(ngx_event_t *ev);
 static void ngx_guildlog_keeper_done(void *data,
     ngx_guildlog_result_t *result);
+static ngx_msec_t ngx_guildlog_keeper_next(ngx_guildlog_keeper_t *keeper,
+    ngx_guildlog_result_t *result);
+static void ngx_guildlog_keeper_note(ngx_guildlog_keeper_t *keeper,
+    const ngx_str_t *body);
+static void ngx_guildlog_keeper_task(ngx_guildlog_keeper_t *keeper,
+    const char *name, json_t *facts);
 
 
 ngx_guildlog_keeper_t *
-ngx_guildlog_keeper_create(ngx_cycle_t *cycle, ngx_guildlog_pool_t *pool)
+ngx_guildlog_keeper_create(ngx_cycle_t *cycle,
+    const ngx_guildlog_keeper_conf_t *conf,
+    const ngx_guildlog_database_t *database, ngx_guildlog_pool_t *pool,
+    ngx_guildlog_stats_t *stats)
 {
     ngx_guildlog_keeper_t  *keeper;
 
@@ -38,7 +50,10 @@ ngx_guildlog_keeper_create(ngx_cycle_t *cycle, ngx_guildlog_pool_t *pool)
     }
 
     keeper->fd = (ngx_socket_t) -1;
+    keeper->conf = conf;
+    keeper->database = database;
     keeper->pool = pool;
+    keeper->stats = stats;
     keeper->log = cycle->log;
 
     keeper->timer.handler = ngx_guildlog_keeper_step;
@@ -46,7 +61,7 @@ ngx_guildlog_keeper_create(ngx_cycle_t *cycle, ngx_guildlog_pool_t *pool)
     keeper->timer.log = cycle->log;
     keeper->timer.cancelable = 1;
 
-    ngx_add_timer(&keeper->timer, ngx_random() % NGX_GUILDLOG_KEEPER_REST);
+    ngx_add_timer(&keeper->timer, ngx_random() % 1000);
 
     return keeper;
 }
@@ -71,13 +86,19 @@ ngx_guildlog_keeper_step(ngx_event_t *ev)
 {
     ngx_guildlog_keeper_t *keeper = ev->data;
 
+    u_char     buf[NGX_INT_T_LEN];
+    ngx_str_t  budget;
+
     if (ngx_exiting) {
         return;
     }
 
+    budget.data = buf;
+    budget.len = ngx_sprintf(buf, "%ui", keeper->conf->budget) - buf;
+
     keeper->query = ngx_guildlog_pool_submit(keeper->pool,
                          &ngx_guildlog_stmts[ngx_guildlog_stmt_keeper_step],
-                         NULL, ngx_guildlog_keeper_done, keeper);
+                         &budget, ngx_guildlog_keeper_done, keeper);
 
     if (keeper->query == NULL) {
         ngx_add_timer(&keeper->timer, NGX_GUILDLOG_KEEPER_RETRY);
@@ -85,34 +106,114 @@ ngx_guildlog_keeper_step(ngx_event_t *ev)
 }
 
 
-/* 200: there is more to do, 204: there is not */
-
 static void
 ngx_guildlog_keeper_done(void *data, ngx_guildlog_result_t *result)
 {
     ngx_guildlog_keeper_t *keeper = data;
 
-    ngx_str_t   status;
     ngx_msec_t  wait;
 
     keeper->query = NULL;
 
-    if (result->outcome == NGX_GUILDLOG_ROWS && result->rows == 1) {
-        status = ngx_guildlog_result_value(result, 0, 0);
-        wait = ngx_atoi(status.data, status.len) == 200
-               ? NGX_GUILDLOG_KEEPER_PAUSE : NGX_GUILDLOG_KEEPER_REST;
+    wait = ngx_guildlog_keeper_next(keeper, result);
 
-    } else {
-        wait = NGX_GUILDLOG_KEEPER_RETRY;
+    if (!ngx_exiting) {
+        ngx_add_timer(&keeper->timer, wait);
+    }
+}
+
+
+/*
+ * 200: there is more to do, 204: there is not.  It rests for as long as it
+ * worked, so that it never takes more than half of a processor.
+ */
+
+static ngx_msec_t
+ngx_guildlog_keeper_next(ngx_guildlog_keeper_t *keeper,
+    ngx_guildlog_result_t *result)
+{
+    ngx_str_t   status, body;
+    ngx_msec_t  pause;
+
+    if (result->outcome != NGX_GUILDLOG_ROWS || result->rows != 1) {
 
         if (result->outcome == NGX_GUILDLOG_REFUSED) {
             ngx_log_error(NGX_LOG_ERR, keeper->log, 0,
                           "the keeper's step failed, SQLSTATE %s: %V",
                           result->sqlstate, &result->message);
         }
+
+        return NGX_GUILDLOG_KEEPER_RETRY;
     }
 
-    if (!ngx_exiting) {
-        ngx_add_timer(&keeper->timer, wait);
+    status = ngx_guildlog_result_value(result, 0, 0);
+    body = ngx_guildlog_result_value(result, 0, 1);
+
+    if (body.data) {
+        ngx_guildlog_keeper_note(keeper, &body);
     }
+
+    pause = ngx_max(result->time_us / 1000, NGX_GUILDLOG_KEEPER_PAUSE);
+
+    return ngx_atoi(status.data, status.len) == 200
+           ? pause : ngx_max(pause, keeper->conf->interval);
+}
+
+
+static void
+ngx_guildlog_keeper_note(ngx_guildlog_keeper_t *keeper, const ngx_str_t *body)
+{
+    json_t      *tasks, *facts;
+    const char  *name;
+
+    tasks = json_loadb((char *) body->data, body->len, 0, NULL);
+
+    json_object_foreach(tasks, name, facts) {
+        ngx_guildlog_keeper_task(keeper, name, facts);
+    }
+
+    json_decref(tasks);
+}
+
+
+/* a database of several shows its name */
+
+static void
+ngx_guildlog_keeper_task(ngx_guildlog_keeper_t *keeper, const char *name,
+    json_t *facts)
+{
+    u_char                buf[256];
+    ngx_str_t             label;
+    const char           *error;
+    ngx_guildlog_task_t  *task;
+
+    label.data = buf;
+    label.len = (keeper->database->index == 0
+                 ? ngx_snprintf(buf, sizeof(buf), "%s", name)
+                 : ngx_snprintf(buf, sizeof(buf), "%s of %V", name,
+                                &keeper->database->name))
+                - buf;
+
+    error = json_string_value(json_object_get(facts, "error"));
+
+    if (error) {
+        ngx_log_error(NGX_LOG_ERR, keeper->log, 0,
+                      "the keeper's task \"%V\" failed: %s", &label, error);
+    }
+
+    task = ngx_guildlog_stats_task(keeper->stats, &label);
+
+    if (task == NULL) {
+        return;
+    }
+
+#define ngx_guildlog_fact(key)                                                \
+    json_integer_value(json_object_get(facts, key))
+
+    task->at = ngx_time() - ngx_guildlog_fact("age_ms") / 1000;
+    task->took_us = ngx_guildlog_fact("took_us");
+    task->lag = ngx_guildlog_fact("lag");
+    task->errors = ngx_guildlog_fact("errors");
+
+#undef ngx_guildlog_fact
 }

@@ -7,7 +7,11 @@
 
 
 #define NGX_GUILDLOG_STATS_MAGIC    0x676c7374
-#define NGX_GUILDLOG_STATS_VERSION  3
+#define NGX_GUILDLOG_STATS_VERSION  4
+
+#define NGX_GUILDLOG_TASK_FREE      0
+#define NGX_GUILDLOG_TASK_MAKING    1
+#define NGX_GUILDLOG_TASK_THERE     2
 
 
 static ngx_uint_t ngx_guildlog_stats_dead(ngx_pid_t pid);
@@ -211,4 +215,48 @@ ngx_guildlog_stats_gauge_sum(ngx_guildlog_stats_t *stats,
     }
 
     return ngx_max(sum, 0);
+}
+
+
+ngx_guildlog_task_t *
+ngx_guildlog_stats_task(ngx_guildlog_stats_t *stats, const ngx_str_t *name)
+{
+    ngx_uint_t            i;
+    ngx_guildlog_task_t  *task;
+
+    for (i = 0; i < NGX_GUILDLOG_STATS_TASKS; i++) {
+        task = &stats->shared->tasks[i];
+
+        if (ngx_atomic_cmp_set(&task->state, NGX_GUILDLOG_TASK_FREE,
+                               NGX_GUILDLOG_TASK_MAKING))
+        {
+            (void) ngx_cpystrn(task->name, name->data,
+                               ngx_min(name->len + 1, sizeof(task->name)));
+            ngx_memory_barrier();
+            task->state = NGX_GUILDLOG_TASK_THERE;
+        }
+
+        if (task->state == NGX_GUILDLOG_TASK_MAKING) {
+            return NULL;
+        }
+
+        if (ngx_strlen(task->name) == ngx_min(name->len,
+                                              sizeof(task->name) - 1)
+            && ngx_strncmp(task->name, name->data,
+                           ngx_strlen(task->name)) == 0)
+        {
+            return task;
+        }
+    }
+
+    return NULL;
+}
+
+
+ngx_guildlog_task_t *
+ngx_guildlog_stats_task_at(ngx_guildlog_stats_t *stats, ngx_uint_t i)
+{
+    return i < NGX_GUILDLOG_STATS_TASKS
+           && stats->shared->tasks[i].state == NGX_GUILDLOG_TASK_THERE
+           ? &stats->shared->tasks[i] : NULL;
 }

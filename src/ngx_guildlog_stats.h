@@ -17,6 +17,7 @@
 #define NGX_GUILDLOG_STATS_CODES    20
 #define NGX_GUILDLOG_STATS_BUCKETS  14
 #define NGX_GUILDLOG_STATS_WORKERS  256
+#define NGX_GUILDLOG_STATS_TASKS    32
 
 
 typedef enum {
@@ -72,6 +73,18 @@ typedef struct {
 } ngx_guildlog_slot_t;
 
 
+/* a task of the keeper, as the database last told it */
+
+typedef struct {
+    ngx_atomic_t                   state;
+    u_char                         name[64];
+    ngx_atomic_t                   at;      /* it last succeeded, s */
+    ngx_atomic_t                   took_us;
+    ngx_atomic_t                   lag;
+    ngx_atomic_t                   errors;
+} ngx_guildlog_task_t;
+
+
 typedef struct {
     uint32_t                       magic;
     uint32_t                       version;
@@ -84,6 +97,7 @@ typedef struct {
     ngx_guildlog_histogram_t       route[NGX_GUILDLOG_STATS_ROUTES];
     ngx_guildlog_histogram_t       stmt[NGX_GUILDLOG_STMT_MAX];
     ngx_atomic_t                   stmt_errors[NGX_GUILDLOG_STMT_MAX];
+    ngx_guildlog_task_t            tasks[NGX_GUILDLOG_STATS_TASKS];
     ngx_guildlog_slot_t            slots[NGX_GUILDLOG_STATS_WORKERS];
 } ngx_guildlog_stats_shared_t;
 
@@ -126,6 +140,14 @@ void ngx_guildlog_stats_request(ngx_guildlog_stats_t *stats,
 /* the sum over the workers that live */
 ngx_uint_t ngx_guildlog_stats_gauge_sum(ngx_guildlog_stats_t *stats,
     ngx_guildlog_gauge_e what);
+
+/* the task of that name; NULL: no room, or somebody just makes it */
+ngx_guildlog_task_t *ngx_guildlog_stats_task(ngx_guildlog_stats_t *stats,
+    const ngx_str_t *name);
+
+/* those that are there, by number; NULL behind the last */
+ngx_guildlog_task_t *ngx_guildlog_stats_task_at(ngx_guildlog_stats_t *stats,
+    ngx_uint_t i);
 
 
 #endif /* _NGX_GUILDLOG_STATS_H_INCLUDED_ */

@@ -88,7 +88,7 @@ typedef struct {
     S(operator_role_put, 3, 0)                                                \
     S(operator_role_delete, 2, 0)                                             \
     S(operator_roles_put, 2, 0)                                               \
-    S(keeper_step, 0, NGX_GUILDLOG_STMT_LONG)                                 \
+    S(keeper_step, 1, NGX_GUILDLOG_STMT_LONG)                                 \
     S(delivery_release, 0, 0)                                                 \
     S(delivery_registered, 6, 0)                                              \
     S(delivery_lost, 4, 0)                                                    \

@@ -28,7 +28,7 @@ typedef struct {
     ngx_array_t                    databases;  /* of database_t pointers */
     ngx_shm_zone_t                *limit_zone; /* of the name "guildlog" */
     ngx_shm_zone_t                *stats_zone;
-    ngx_flag_t                     keeper;
+    ngx_guildlog_keeper_conf_t     keeper;
     ngx_guildlog_delivery_conf_t  *delivery;   /* NULL: nothing is said */
     ngx_str_t                      delivery_database;
     ngx_guildlog_database_t       *delivers_to;
@@ -292,6 +292,8 @@ char *ngx_http_guildlog_conf_database(ngx_conf_t *cf, ngx_command_t *cmd,
 char *ngx_http_guildlog_conf_key(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
 char *ngx_http_guildlog_conf_auth(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf);
+char *ngx_http_guildlog_conf_keeper(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
 char *ngx_http_guildlog_conf_limit_zone(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);

@@ -10,6 +10,8 @@
 #define NGX_HTTP_GUILDLOG_WINDOW    10000
 
 
+static ngx_int_t ngx_http_guildlog_keeper_param(
+    ngx_guildlog_keeper_conf_t *keeper, ngx_str_t *arg);
 static ngx_shm_zone_t *ngx_http_guildlog_add_zone(ngx_conf_t *cf,
     ngx_str_t *name, size_t size);
 static char *ngx_http_guildlog_limit_param(ngx_conf_t *cf,
@@ -150,6 +152,79 @@ ngx_http_guildlog_conf_auth(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
     ngx_http_guildlog_conf_used(cf);
 
     return NGX_CONF_OK;
+}
+
+
+/* guildlog_keeper on | off [budget=n] [interval=t] */
+
+char *
+ngx_http_guildlog_conf_keeper(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
+{
+    ngx_http_guildlog_main_conf_t *gmcf = conf;
+
+    ngx_str_t   *args;
+    ngx_uint_t   i;
+
+    if (gmcf->keeper.on != NGX_CONF_UNSET) {
+        return "is duplicate";
+    }
+
+    args = cf->args->elts;
+
+    if (ngx_strcmp(args[1].data, "on") == 0) {
+        gmcf->keeper.on = 1;
+
+    } else if (cf->args->nelts == 2 && ngx_strcmp(args[1].data, "off") == 0) {
+        gmcf->keeper.on = 0;
+
+    } else {
+        return "takes \"off\", or \"on\" and its parameters";
+    }
+
+    for (i = 2; i < cf->args->nelts; i++) {
+        if (ngx_http_guildlog_keeper_param(&gmcf->keeper, &args[i])
+            != NGX_OK)
+        {
+            ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                               "invalid parameter \"%V\"", &args[i]);
+            return NGX_CONF_ERROR;
+        }
+    }
+
+    return NGX_CONF_OK;
+}
+
+
+static ngx_int_t
+ngx_http_guildlog_keeper_param(ngx_guildlog_keeper_conf_t *keeper,
+    ngx_str_t *arg)
+{
+    ngx_int_t  n;
+    ngx_str_t  value;
+
+    if (ngx_http_guildlog_conf_is(arg, "budget", &value)) {
+        n = ngx_atoi(value.data, value.len);
+
+        if (n < 256 || n > 1000000) {
+            return NGX_ERROR;
+        }
+
+        keeper->budget = n;
+        return NGX_OK;
+    }
+
+    if (ngx_http_guildlog_conf_is(arg, "interval", &value)) {
+        n = ngx_parse_time(&value, 0);
+
+        if (n < 1 || n > 3600000) {
+            return NGX_ERROR;
+        }
+
+        keeper->interval = n;
+        return NGX_OK;
+    }
+
+    return NGX_ERROR;
 }
 
 

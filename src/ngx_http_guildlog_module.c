@@ -40,10 +40,10 @@ static ngx_command_t  ngx_http_guildlog_commands[] = {
       NULL },
 
     { ngx_string("guildlog_keeper"),
-      NGX_HTTP_MAIN_CONF|NGX_CONF_FLAG,
-      ngx_conf_set_flag_slot,
+      NGX_HTTP_MAIN_CONF|NGX_CONF_1MORE,
+      ngx_http_guildlog_conf_keeper,
       NGX_HTTP_MAIN_CONF_OFFSET,
-      offsetof(ngx_http_guildlog_main_conf_t, keeper),
+      0,
       NULL },
 
     { ngx_string("guildlog_platform"),
@@ -245,12 +245,14 @@ ngx_http_guildlog_init_process(ngx_cycle_t *cycle)
 
         worker->npools++;
 
-        if (ngx_worker != 0 || !gmcf->keeper) {
+        if (ngx_worker != 0 || !gmcf->keeper.on) {
             continue;
         }
 
-        worker->keepers[i] = ngx_guildlog_keeper_create(cycle,
-                                                        worker->pools[i]);
+        worker->keepers[i] = ngx_guildlog_keeper_create(cycle, &gmcf->keeper,
+                                                        databases[i],
+                                                        worker->pools[i],
+                                                        &worker->stats);
         if (worker->keepers[i] == NULL) {
             return NGX_ERROR;
         }
@@ -337,7 +339,9 @@ ngx_http_guildlog_create_main_conf(ngx_conf_t *cf)
         return NULL;
     }
 
-    gmcf->keeper = NGX_CONF_UNSET;
+    gmcf->keeper.on = NGX_CONF_UNSET;
+    gmcf->keeper.budget = 20000;
+    gmcf->keeper.interval = 1000;
 
     return gmcf;
 }
@@ -348,7 +352,7 @@ ngx_http_guildlog_init_main_conf(ngx_conf_t *cf, void *conf)
 {
     ngx_http_guildlog_main_conf_t *gmcf = conf;
 
-    ngx_conf_init_value(gmcf->keeper, 1);
+    ngx_conf_init_value(gmcf->keeper.on, 1);
 
     return ngx_http_guildlog_init_delivery(cf, gmcf);
 }

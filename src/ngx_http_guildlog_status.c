@@ -28,6 +28,7 @@ typedef struct {
 
 
 static void ngx_http_guildlog_status_walk(ngx_http_guildlog_status_t *st);
+static void ngx_http_guildlog_status_keeper(ngx_http_guildlog_status_t *st);
 static void ngx_http_guildlog_status_requests(ngx_http_guildlog_status_t *st);
 static void ngx_http_guildlog_status_histograms(
     ngx_http_guildlog_status_t *st);
@@ -38,6 +39,8 @@ static void ngx_http_guildlog_status_value(ngx_http_guildlog_status_t *st,
     const ngx_http_guildlog_metric_t *metric, ngx_uint_t n);
 static void ngx_http_guildlog_status_sample(ngx_http_guildlog_status_t *st,
     const char *label, const char *value, ngx_uint_t n);
+static void ngx_http_guildlog_status_seconds(ngx_http_guildlog_status_t *st,
+    const char *label, const char *value, ngx_uint_t us);
 static void ngx_http_guildlog_status_histogram(ngx_http_guildlog_status_t *st,
     const char *label, const char *value, ngx_guildlog_histogram_t *h);
 static void ngx_http_guildlog_status_line(ngx_http_guildlog_status_t *st,
@@ -181,8 +184,64 @@ ngx_http_guildlog_status_walk(ngx_http_guildlog_status_t *st)
 
     ngx_http_guildlog_status_end(st);
 
+    ngx_http_guildlog_status_keeper(st);
     ngx_http_guildlog_status_requests(st);
     ngx_http_guildlog_status_histograms(st);
+}
+
+
+static void
+ngx_http_guildlog_status_keeper(ngx_http_guildlog_status_t *st)
+{
+    ngx_uint_t             i, j, n;
+    ngx_guildlog_task_t   *task;
+    ngx_guildlog_stats_t  *stats;
+
+    static const struct {
+        const char  *name;
+        const char  *type;
+        const char  *help;
+        size_t       offset;
+
+    } families[] = {
+        { "keeper_age_seconds", "gauge", "Since a task last succeeded.",
+          offsetof(ngx_guildlog_task_t, at) },
+        { "keeper_last_seconds", "gauge", "What its last turn took.",
+          offsetof(ngx_guildlog_task_t, took_us) },
+        { "keeper_lag", "gauge", "What is left to it, in its own unit.",
+          offsetof(ngx_guildlog_task_t, lag) },
+        { "keeper_errors_total", "counter", "Its turns that failed.",
+          offsetof(ngx_guildlog_task_t, errors) }
+    };
+
+    stats = &ngx_http_guildlog_worker.stats;
+
+    for (i = 0; i < sizeof(families) / sizeof(families[0]); i++) {
+
+        ngx_http_guildlog_status_begin(st, families[i].name,
+                                       families[i].type, families[i].help);
+
+        for (j = 0; (task = ngx_guildlog_stats_task_at(stats, j)); j++) {
+            n = *(ngx_atomic_t *) ((u_char *) task + families[i].offset);
+
+            switch (families[i].offset) {
+
+            case offsetof(ngx_guildlog_task_t, at):
+                n = ngx_max(ngx_time() - (time_t) n, 0);
+                break;
+
+            case offsetof(ngx_guildlog_task_t, took_us):
+                ngx_http_guildlog_status_seconds(st, "task",
+                                                 (char *) task->name, n);
+                continue;
+            }
+
+            ngx_http_guildlog_status_sample(st, "task", (char *) task->name,
+                                            n);
+        }
+
+        ngx_http_guildlog_status_end(st);
+    }
 }
 
 
@@ -359,6 +418,28 @@ ngx_http_guildlog_status_sample(ngx_http_guildlog_status_t *st,
 
     ngx_guildlog_json_key(&st->out, value);
     ngx_guildlog_json_number(&st->out, n);
+}
+
+
+static void
+ngx_http_guildlog_status_seconds(ngx_http_guildlog_status_t *st,
+    const char *label, const char *value, ngx_uint_t us)
+{
+    u_char     buf[2 * NGX_INT_T_LEN];
+    ngx_str_t  seconds;
+
+    seconds.data = buf;
+    seconds.len = ngx_sprintf(buf, "%ui.%06ui", us / 1000000, us % 1000000)
+                  - buf;
+
+    if (st->prometheus) {
+        ngx_http_guildlog_status_line(st, "guildlog_%s{%s=\"%s\"} %V\n",
+                                      st->family, label, value, &seconds);
+        return;
+    }
+
+    ngx_guildlog_json_key(&st->out, value);
+    ngx_guildlog_json_raw(&st->out, &seconds);
 }
 
 

@@ -94,6 +94,21 @@ refused qr/does not hold a password/,
 refused qr/directive is not allowed here/, $key, "$here;";
 
 
+# guildlog_keeper
+
+accepted 'a keeper', "$here; guildlog_keeper $_; $key", $api
+    for 'off', 'on', 'on budget=256 interval=1ms',
+        'on interval=1h budget=1000000';
+refused qr/invalid parameter "$_"/, "$here; guildlog_keeper on $_; $key", $api
+    for 'budget=255', 'budget=1000001', 'budget=x', 'budget=', 'interval=0',
+        'interval=61m', 'interval=-1s', 'nonsense=1', 'budget', 'off';
+refused qr/takes "off", or "on" and its parameters/,
+    "$here; guildlog_keeper $_; $key", $api
+    for 'yes', 'off budget=1000', 'budget=1000';
+refused qr/is duplicate/,
+    "$here; guildlog_keeper on; guildlog_keeper off; $key", $api;
+
+
 # guildlog_key
 
 accepted 'several keys', <<"CONF", $api;

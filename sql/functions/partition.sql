@@ -24,6 +24,14 @@ returns bigint language sql immutable as $$
 $$;
 
 
+-- The day (UTC) of an id.
+
+create or replace function id_day(id bigint)
+returns date language sql immutable strict as $$
+    select (to_timestamp(id_time(id) / 1000) at time zone 'UTC')::date
+$$;
+
+
 -- Makes one partition and moves what the default one holds of its range.
 
 create or replace function partition_make(parent text, name text, key text,
@@ -51,7 +59,7 @@ end $$;
 -- one for everything older. False: somebody was in the way.
 
 create or replace function partitions_ensure(ahead int default 2)
-returns boolean language plpgsql set lock_timeout = '500ms' as $$
+returns boolean language plpgsql set lock_timeout = '200ms' as $$
 declare
     today  constant date := (now() at time zone 'UTC')::date;
     next   date;
@@ -59,9 +67,7 @@ declare
 begin
     perform pg_advisory_xact_lock(hashtext('guildlog.partitions'));
 
-    next := (select max(right(p.name, 8)::date) + 1
-               from partitions('log_entry') p
-              where p.name ~ '_[0-9]{8}$');
+    next := partitions_end();
 
     if next is null then
         perform partition_make('log_entry', 'log_entry_past', 'id',
@@ -94,28 +100,39 @@ exception when lock_not_available then
 end $$;
 
 
--- Drops what is past keeping: entries after 30 days and a day of grace, with
--- what refers to them, and events after two. False as above.
+-- Of the days up to some ahead, those that have no partition.
+
+create or replace function partitions_missing(ahead int default 2)
+returns int language plpgsql stable as $$
+declare
+    today  constant date := (now() at time zone 'UTC')::date;
+begin
+    return greatest(0, today + ahead + 1
+                       - greatest(partitions_end(), today));
+end $$;
+
+
+-- The first day behind all partitions of entries.
+
+create or replace function partitions_end()
+returns date language plpgsql stable as $$
+begin
+    return id_day((select max(p.high::bigint)
+                     from partitions('log_entry') p));
+end $$;
+
+
+-- Drops what is past keeping, with what refers to it. False as above.
 
 create or replace function partitions_expire()
-returns boolean language plpgsql set lock_timeout = '500ms' as $$
+returns boolean language plpgsql set lock_timeout = '200ms' as $$
 declare
-    today   constant date := (now() at time zone 'UTC')::date;
-    oldest  constant bigint := day_id(today - 31);
+    oldest  constant bigint := day_id((now() at time zone 'UTC')::date - 31);
     name    text;
 begin
     perform pg_advisory_xact_lock(hashtext('guildlog.partitions'));
 
-    for name in
-        select p.name from partitions('log_entry') p
-         where p.high::bigint <= oldest
-         union all
-        select p.name from partitions('log_event') p
-         where p.high::timestamptz <= now() - interval '2 days'
-         union all
-        select p.name from partitions('lane_batch') p
-         where p.high::timestamptz <= now() - interval '33 days'
-    loop
+    for name in select e.name from partitions_expired() e loop
         execute format('drop table %I', name);
     end loop;
 
@@ -125,6 +142,27 @@ begin
     return true;
 exception when lock_not_available then
     return false;
+end $$;
+
+
+-- The partitions past keeping: entries after 30 days and a day of grace,
+-- events after two, and what became of entries after all of these. One that
+-- has several days goes with the last.
+
+create or replace function partitions_expired(out name text)
+returns setof text language plpgsql stable as $$
+declare
+    today  constant date := (now() at time zone 'UTC')::date;
+begin
+    return query
+        select p.name from partitions('log_entry') p
+         where p.high::bigint <= day_id(today - 31)
+         union all
+        select p.name from partitions('log_event') p
+         where p.high::timestamptz <= now() - interval '2 days'
+         union all
+        select p.name from partitions('lane_batch') p
+         where p.high::timestamptz <= now() - interval '33 days';
 end $$;
 
 

@@ -79,7 +79,7 @@ $$, $$
         ('news', 'logs_news', 'guilds bigint[], bots smallint[], '
                               'arrivals bigint[]'),
         ('news', 'logs_tokens', 'guilds bigint[], tokens text[]'),
-        ('keeper', 'keeper_step', null),
+        ('keeper', 'keeper_step', 'budget integer'),
         ('keeper', 'delivery_release', null),
         ('delivers', 'delivery_lease', 'dead text[], give smallint[], '
                                        'leaves boolean'),

@@ -1,0 +1,129 @@
+# guildlog_keeper: the store's housekeeping by one worker, in steps of "budget"
+# entries, every "interval" where nothing is to do; the status page says what
+# each task did last, with or without a database.
+
+use lib 't/lib';
+use Guildlog;
+
+use constant HOUR => 3_600_000;
+
+
+# a store with a server of so many entries, some hours old
+sub with_entries {
+    my ($n, %option) = @_;
+
+    my $nginx = Guildlog->new(%option, start => 0);
+    $nginx->sql(q(insert into server (guild_id) values (1)));
+    $nginx->sql(q(select record(1::bigint, 0::smallint, jsonb_agg(
+        jsonb_build_object('event_id', i, 'type', 6, 'timestamp', ?::bigint + i)))
+        from generate_series(1, ?) i), time * 1000 - HOUR, $n);
+    $nginx->start;
+    return $nginx;
+}
+
+
+sub status {
+    my ($nginx) = @_;
+    return $nginx->get('/status', raw_path => 1)->json;
+}
+
+
+sub steps {
+    my ($nginx) = @_;
+    return status($nginx)->{statement_seconds}{keeper_step}{count} // 0;
+}
+
+
+sub checkpoints {
+    my ($nginx) = @_;
+    return scalar $nginx->sql('select count(*) from log_checkpoint');
+}
+
+
+# what it does is told
+
+my $nginx = with_entries(1000, keeper => 'on interval=20ms');
+my @tasks = map { $_->[0] } $nginx->sql('select task from keeper_tasks()');
+
+ok wait_for { checkpoints($nginx) == 3 }, 'it makes checkpoints';
+ok wait_for {
+    my $age = status($nginx)->{keeper_age_seconds};
+    join(' ', sort keys %$age) eq join ' ', sort @tasks;
+}, 'the status page has every task';
+
+for (qw(keeper_age_seconds keeper_last_seconds keeper_lag
+    keeper_errors_total))
+{
+    my $family = $_;
+    my $of = status($nginx)->{$family};
+    is join(' ', grep { $of->{$_} !~ /^\d+(\.\d+)?$/ } @tasks), '',
+        "$family is a number for each";
+    my $text = $nginx->get('/status?format=prometheus', raw_path => 1)->text;
+    is join(' ', grep { $text !~ /^guildlog_$family\{task="$_"\} \d/m }
+        @tasks), '', '... in both forms';
+}
+
+$nginx->sql(q(select record(1::bigint, 0::smallint, jsonb_agg(
+    jsonb_build_object('event_id', 'now' || i, 'type', 6)))
+    from generate_series(1, 500) i));
+ok wait_for { status($nginx)->{keeper_lag}{checkpoints} >= 500 },
+    'what is undone is told';
+$nginx->sql(q(update log_head set counted = arrival));
+ok wait_for { status($nginx)->{keeper_lag}{checkpoints} == 0 },
+    'and that it is done';
+
+$nginx->sql(q(create or replace function keeper_requests(budget int,
+    out more boolean, out lag bigint) language plpgsql
+    as $$ begin raise exception 'no such luck'; end $$));
+$nginx->sql(q(update keeper set due_at = now() where task = 'requests'));
+ok wait_for { status($nginx)->{keeper_errors_total}{requests} == 1 },
+    'a failure is counted';
+like $nginx->error_log,
+    qr/\[error\].*task "requests" failed: P0001 no such luck/, 'and logged';
+
+
+# parameters
+
+ok wait_for { steps($nginx) > 100 }, 'the interval is what it says';
+
+{
+    my $much = with_entries(5120, keeper => 'on budget=512 interval=1h');
+    ok wait_for { checkpoints($much) == 20 }, 'a small budget does all';
+    ok wait_for { steps($much) >= 10 + @tasks - 1 }, '... in small steps';
+}
+
+{
+    my $off = with_entries(1000, keeper => 'off');
+    $nginx->sql(q(update keeper set due_at = now()));
+    my $before = steps($nginx);
+    ok wait_for { steps($nginx) > $before + 20 }, 'one works';
+    is steps($off), 0, 'while another is off';
+    is_deeply status($off)->{keeper_lag}, {}, '... and says nothing';
+}
+
+
+# two at once, on one database; one that did nothing says what the other did
+
+{
+    my $second = Guildlog->new(name => 'second', keeper => 'on interval=20ms',
+        cluster => $nginx->cluster, dbname => $nginx->dbname);
+    ok wait_for {
+        keys %{ status($second)->{keeper_age_seconds} } == @tasks;
+    }, 'a second one knows as much';
+}
+
+
+# without a database
+
+$nginx->sql(q(update keeper set done_at = now() - interval '1 hour'
+    where task = 'expiry'));
+ok wait_for { status($nginx)->{keeper_age_seconds}{expiry} >= 3600 },
+    'an age';
+$nginx->sql(q(revoke execute on function keeper_step from guildlog));
+ok wait_for { $nginx->error_log =~ /the keeper's step failed, SQLSTATE 42501/
+}, 'a database that refuses is an error';
+my $last = status($nginx)->{keeper_age_seconds}{checkpoints};
+ok wait_for { status($nginx)->{keeper_age_seconds}{checkpoints} > $last },
+    'what was known stays, and gets old';
+
+done_testing;

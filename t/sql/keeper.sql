@@ -1,0 +1,90 @@
+-- The keeper's steps: each is the turn of one task, the one that is due for
+-- the longest time; one that fails leaves the others alone.
+
+\ir setup.psql
+select plan(17);
+
+delete from keeper;
+
+create function pg_temp.step(out task text, out status int)
+language plpgsql as $$
+declare
+    before  jsonb := (select jsonb_object_agg(k.task, k) from keeper k);
+begin
+    status := (select s.status from keeper_step() s);
+    task := (select string_agg(k.task, ' ') from keeper k
+              where coalesce(before, '{}') -> k.task
+                    is distinct from to_jsonb(k));
+end $$;
+
+create function pg_temp.fact(task text, name text)
+returns text language sql as $$
+    select body::json #>> array[task, name] from keeper_step()
+$$;
+
+-- turns
+
+select is(array(select (pg_temp.step()).task
+                  from generate_series(1, (select count(*)
+                                             from keeper_tasks())::int)
+                 order by 1),
+          array(select task from keeper_tasks() order by 1),
+          'each task has its turn');
+update keeper set due_at = now() + interval '1 hour';
+select is(pg_temp.step()::text, '(,204)', 'then there is nothing to do');
+update keeper set due_at = now() where task = 'requests';
+select is(pg_temp.step()::text, '(requests,204)', 'until one is due');
+update keeper set due_at = now() - interval '1 hour';
+update keeper set due_at = now() - interval '2 hours'
+ where task = 'expiry';
+select is(pg_temp.step()::text, '(expiry,200)',
+          'the one that waits longest is the next, and others follow');
+
+-- what it says
+
+update keeper set due_at = now() + interval '1 hour';
+update keeper set took_us = 123, lag = 45, errors = 6,
+       done_at = now() - interval '1 minute'
+ where task = 'checkpoints';
+select is(pg_temp.fact('checkpoints', 'took_us'), '123', 'what a turn took');
+select is(pg_temp.fact('checkpoints', 'lag'), '45', 'what it left');
+select is(pg_temp.fact('checkpoints', 'errors'), '6', 'how often it failed');
+select is(pg_temp.fact('checkpoints', 'error'), null, 'this time it did not');
+select is(pg_temp.fact('checkpoints', 'age_ms')::int between 60000 and 90000,
+          true, 'when it was');
+
+-- one that fails
+
+create or replace function keeper_requests(budget int, out more boolean,
+    out lag bigint)
+language plpgsql as $$
+begin
+    delete from guildlog.active_ignore;
+    raise exception 'for the test';
+end $$;
+insert into active_ignore values (:guild, 0, 1, 'executor', '1', null, null, 1,
+                                  now(), now() + interval '1 hour');
+update keeper set due_at = now() where task = 'requests';
+select is(pg_temp.fact('requests', 'error'), 'P0001 for the test',
+          'a failure is told');
+select is(count(*)::int, 1, 'nothing is left of it') from active_ignore
+ where guild_id = :guild;
+select is(pg_temp.fact('requests', 'error'), null, 'it is told once');
+select is(pg_temp.fact('requests', 'errors'), '1', 'and counted');
+update keeper set due_at = now() - interval '1 second'
+ where task = 'partitions';
+select is((pg_temp.step()).task, 'partitions', 'others go on');
+
+-- what is undone
+
+select partitions_ensure() \g /dev/null
+select is(partitions_missing(), 0, 'the next days have partitions');
+select is(partitions_missing(12), 10, 'those that lack one are counted');
+select record(:guild, 0::smallint, jsonb_agg(jsonb_build_object(
+           'event_id', i, 'type', 6))) from generate_series(1, 300) i
+\g /dev/null
+select is(lag >= 300, true, 'entries that wait for a checkpoint')
+  from keeper_checkpoints(20000);
+
+select * from finish();
+rollback;
