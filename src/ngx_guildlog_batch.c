@@ -254,7 +254,7 @@ ngx_guildlog_batch_add(ngx_guildlog_batch_t *batch)
 
 /*
  * The text of each entry of an array, by its brackets.  NGX_DECLINED: there
- * are too many, or the brackets are not those of one array.
+ * are too many, or it is not one array and nothing else.
  */
 
 static ngx_int_t
@@ -264,11 +264,20 @@ ngx_guildlog_batch_split(ngx_guildlog_batch_t *batch, const ngx_str_t *body)
     ngx_uint_t             depth;
     ngx_guildlog_batch_entry_t  *entry;
 
-    depth = 0;
-    start = NULL;
-    last = body->data + body->len;
+    p = body->data;
+    last = p + body->len;
 
-    for (p = body->data; p < last; p++) {
+    while (p < last && ngx_guildlog_batch_is_blank(p, p + 1)) {
+        p++;
+    }
+
+    if (p == last || *p != '[') {
+        return NGX_DECLINED;
+    }
+
+    start = ++p;
+
+    for (depth = 1; p < last && depth; p++) {
 
         switch (*p) {
 
@@ -281,18 +290,11 @@ ngx_guildlog_batch_split(ngx_guildlog_batch_t *batch, const ngx_str_t *body)
 
         case '{':
         case '[':
-            if (depth++ == 0) {
-                start = p + 1;
-            }
-
+            depth++;
             break;
 
         case '}':
         case ']':
-            if (depth == 0) {
-                return NGX_DECLINED;
-            }
-
             if (--depth) {
                 break;
             }
@@ -324,7 +326,11 @@ ngx_guildlog_batch_split(ngx_guildlog_batch_t *batch, const ngx_str_t *body)
         }
     }
 
-    return depth ? NGX_DECLINED : NGX_OK;
+    if (depth || !ngx_guildlog_batch_is_blank(p, last)) {
+        return NGX_DECLINED;
+    }
+
+    return NGX_OK;
 }
 
 

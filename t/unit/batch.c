@@ -66,6 +66,13 @@ static const case_t  cases[] = {
       NGX_DECLINED, "body[0].a: the number is out of range" },
     { "it and a bracket too many", 0, 0, "[{\"a\":1e999}]]", NGX_DECLINED,
       "body[0].a: the number is out of range" },
+    { "it and another array", 0, 0, "[{\"a\":1e999}],[1]", NGX_DECLINED,
+      "body[0].a: the number is out of range" },
+    /* was a jump through a null pointer: where would the entries begin? */
+    { "it and no array", 0, 0, "1e999,1", NGX_DECLINED,
+      "body: must be a JSON object or array" },
+    { "it in an object", 0, 0, "{\"a\":1e999,\"b\":1}", NGX_DECLINED,
+      "a: the number is out of range" },
     { "a key twice", 0, 0, "[{\"type\":5,\"type\":5}]", NGX_DECLINED,
       "body[0].type: given twice" },
 
