@@ -16,6 +16,7 @@ packages_run=(gcc libc6-dev make nginx-light nginx-dev libpq-dev
 packages_test=(libdbd-pg-perl libio-socket-ssl-perl libyaml-libyaml-perl
     postgresql-15-pgtap libtap-parser-sourcehandler-pgtap-perl prometheus)
 packages_bench=(wrk)
+packages_fuzz=(clang llvm libclang-rt-14-dev)
 packages_source=(dpkg-dev xz-utils libpcre2-dev zlib1g-dev
     debian-archive-keyring)
 
@@ -368,28 +369,39 @@ render() {
 
 
 # link_pure output source...: a program of pure files, under the sanitizers,
-# with nginx's own objects to call.  In $cflags, more flags
+# with nginx's own objects to call.  $flavour: asan (the default) or fuzz; in
+# $cflags, more flags
 link_pure() {
-    local objs=$build/asan/objs library=$build/asan/libnginx.a output=$1 flags
+    local tree=$build/${flavour:-asan} output=$1 library objs flags
     shift
+
+    objs=$tree/objs
+    library=$tree/libnginx.a
 
     if [[ ! $library -nt $objs/nginx ]]; then
         objcopy --redefine-sym main=nginx_main "$objs/src/core/nginx.o" \
-            "$build/asan/nginx.o"
+            "$tree/nginx.o"
         rm -f "$library"
         find "$objs/src" -name '*.o' ! -path '*/core/nginx.o' -print0 \
-            | xargs -0 ar rcs "$library" "$build/asan/nginx.o" \
+            | xargs -0 ar rcs "$library" "$tree/nginx.o" \
                 "$objs/ngx_modules.o"
     fi
 
     flags=$(make -s -C "$build/nginx-1.22" -f - flags <<MAKE
 include $objs/Makefile
-flags: ; @echo \$(CFLAGS) \$(ALL_INCS)
+flags: ; @echo \$(CC) \$(CFLAGS) \$(ALL_INCS)
 MAKE
     )
-    (cd "$build/nginx-1.22" && gcc $flags -I "$top/src" ${cflags:-} \
+    (cd "$build/nginx-1.22" && $flags -I "$top/src" ${cflags:-} \
         -o "$output" "$@" "$library" -lpcre2-8 -lssl -lcrypto -lcrypt -lz \
         -ljwt -ljansson -lpq)
+}
+
+
+# The head of a program that links pure files names them.
+sources_of() {
+    sed -n '/^ \*\//q; p' "$1" | grep -o 'ngx_guildlog_[a-z0-9_]*\.c' \
+        | sort -u | sed "s|^|$top/src/|"
 }
 
 

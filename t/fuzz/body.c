@@ -1,0 +1,44 @@
+
+/*
+ * Links ngx_guildlog_route.c, ngx_guildlog_args.c, ngx_guildlog_value.c,
+ * ngx_guildlog_stmt.c and ngx_guildlog_json.c.
+ *
+ * The body of any endpoint that takes one.
+ */
+
+#include "ngx_guildlog_route.h"
+#include "fuzz.h"
+
+
+static void
+fuzz(ngx_pool_t *pool, u_char *p, size_t len)
+{
+    json_t                      *body;
+    ngx_int_t                    rc;
+    ngx_str_t                    text, error;
+    const ngx_guildlog_route_t  *route;
+
+    route = &ngx_guildlog_routes[fuzz_pick(&p, &len, ngx_guildlog_nroutes)];
+
+    if (route->body == NULL) {
+        return;
+    }
+
+    text.data = p;
+    text.len = len;
+
+    body = ngx_guildlog_json_parse(pool, &text, &error);
+
+    if (body == NULL) {
+        return;
+    }
+
+    rc = ngx_guildlog_route_body(pool, route, body, &error);
+
+    if (rc == NGX_DECLINED) {
+        fuzz_refused(&error);
+        return;
+    }
+
+    fuzz_expect(rc == NGX_OK);
+}

@@ -1,0 +1,139 @@
+
+/*
+ * Links ngx_guildlog_csv.c and ngx_guildlog_json.c.
+ *
+ * A row has all of its columns, ends as it should, is no longer than was
+ * said, and no cell of it is a formula.
+ */
+
+#include "ngx_guildlog_csv.h"
+#include "fuzz.h"
+
+
+#define COLUMNS  19
+
+
+static ngx_guildlog_csv_t  csv;
+
+
+static void
+head(void)
+{
+    u_char      *p;
+    ngx_str_t    json;
+    ngx_uint_t   i;
+
+    static u_char       text[8192];
+    static ngx_pool_t  *pool;
+
+    p = ngx_sprintf(text, "{\"subject\":\": \",\"executor\":\" by \","
+                          "\"channel\":\" in \",\"names\":[\"N\"");
+
+    for (i = 1; i < NGX_GUILDLOG_CSV_TYPES; i++) {
+        p = ngx_sprintf(p, ",\"Name %ui\"", i);
+    }
+
+    p = ngx_sprintf(p, "],\"titles\":[\"T\"");
+
+    for (i = 1; i < NGX_GUILDLOG_CSV_TYPES; i++) {
+        p = ngx_sprintf(p, ",\"Title %ui\"", i);
+    }
+
+    json.data = text;
+    json.len = ngx_sprintf(p, "]}") - text;
+
+    pool = ngx_create_pool(1024, &fuzz_log);
+
+    fuzz_expect(pool != NULL);
+    fuzz_expect(ngx_guildlog_csv_init(&csv, pool, &json) == NGX_OK);
+}
+
+
+/* reads one cell as RFC 4180 has it; returns what stands behind it */
+
+static u_char *
+cell(u_char *p, u_char *last)
+{
+    u_char  *start;
+
+    start = p;
+
+    if (p < last && *p == '"') {
+
+        for (p++; p < last; p++) {
+
+            if (*p != '"') {
+                continue;
+            }
+
+            if (p + 1 == last || p[1] != '"') {
+                p++;
+                break;
+            }
+
+            p++;
+        }
+
+        start++;
+
+    } else {
+        while (p < last && *p != ',' && *p != CR) {
+            fuzz_expect(*p != '"' && *p != LF);
+            p++;
+        }
+    }
+
+    fuzz_expect(start == last
+                || (*start != '=' && *start != '+' && *start != '@'
+                    && *start != '\t'));
+
+    return p;
+}
+
+
+static void
+fuzz(ngx_pool_t *pool, u_char *p, size_t len)
+{
+    size_t      size;
+    u_char     *row, *end, *last;
+    ngx_str_t   doc, status, reason;
+    ngx_uint_t  n;
+
+    if (csv.longest == 0) {
+        head();
+    }
+
+    ngx_str_set(&status, "not_delivered");
+    ngx_str_set(&reason, "channel_gone");
+
+    doc.data = p;
+    doc.len = len;
+
+    if (ngx_guildlog_json_valid(p, len) != len) {
+        return;
+    }
+
+    size = ngx_guildlog_csv_size(&csv, &doc);
+    row = malloc(size);
+    fuzz_expect(row != NULL);
+
+    end = ngx_guildlog_csv_row(&csv, row, &doc, &status, &reason);
+
+    if (end) {
+        fuzz_expect((size_t) (end - row) <= size);
+
+        last = end - 2;
+        fuzz_expect(last > row && last[0] == CR && last[1] == LF);
+
+        p = cell(row, last);
+
+        for (n = 1; n < COLUMNS; n++) {
+            fuzz_expect(p < last && *p == ',');
+            p = cell(p + 1, last);
+        }
+
+        fuzz_expect(p == last);
+    }
+
+    free(row);
+}

@@ -1,0 +1,32 @@
+
+/*
+ * Links ngx_guildlog_cursor.c.
+ *
+ * What is read as a cursor is written as that same text.
+ */
+
+#include "ngx_guildlog_cursor.h"
+#include "fuzz.h"
+
+
+static void
+fuzz(ngx_pool_t *pool, u_char *p, size_t len)
+{
+    u_char     buf[NGX_GUILDLOG_CURSOR_LEN];
+    int64_t    id;
+    ngx_str_t  cursor;
+
+    cursor.data = p;
+    cursor.len = len;
+
+    if (ngx_guildlog_cursor_decode(&cursor, &id) != NGX_OK) {
+        return;
+    }
+
+    fuzz_expect(len == NGX_GUILDLOG_CURSOR_LEN);
+    fuzz_expect(id >= 0);
+
+    (void) ngx_guildlog_cursor_encode(buf, id);
+
+    fuzz_expect(ngx_memcmp(buf, p, len) == 0);
+}

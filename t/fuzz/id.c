@@ -1,0 +1,39 @@
+
+/*
+ * Links ngx_guildlog_value.c and ngx_guildlog_json.c.
+ *
+ * An id, of a path, a body or the last event that somebody saw: it is one
+ * where it is a number that PostgreSQL's bigint holds.
+ */
+
+#include "ngx_guildlog_value.h"
+#include "fuzz.h"
+
+
+static void
+fuzz(ngx_pool_t *pool, u_char *p, size_t len)
+{
+    char        text[32];
+    size_t      min, digits;
+    ngx_uint_t  is_id;
+
+    min = fuzz_pick(&p, &len, 20) + 1;
+
+    for (digits = 0; digits < len && digits <= 20; digits++) {
+        if (p[digits] < '0' || p[digits] > '9') {
+            break;
+        }
+    }
+
+    is_id = 0;
+
+    if (digits == len && len >= min && len <= 20) {
+        ngx_memcpy(text, p, len);
+        text[len] = '\0';
+
+        errno = 0;
+        is_id = strtoull(text, NULL, 10) <= INT64_MAX && errno == 0;
+    }
+
+    fuzz_expect((ngx_guildlog_value_id(p, len, min) == NGX_OK) == is_id);
+}

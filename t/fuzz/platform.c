@@ -1,0 +1,135 @@
+
+/*
+ * Links ngx_guildlog_platform.c, ngx_guildlog_platform_call.c,
+ * ngx_guildlog_answer.c and ngx_guildlog_json.c.
+ *
+ * An answer of the platform to any call: what it is taken for has what it
+ * needs, and what it is told to be named by may be sent back to it.
+ */
+
+#include "ngx_guildlog_platform.h"
+#include "fuzz.h"
+
+
+#define LIMIT  65536
+
+
+static ngx_uint_t
+is_id(const ngx_str_t *id)
+{
+    ngx_uint_t  i;
+
+    for (i = 0; i < id->len; i++) {
+        if (id->data[i] < '0' || id->data[i] > '9') {
+            return 0;
+        }
+    }
+
+    return id->len >= 1 && id->len <= 20;
+}
+
+
+static void
+judge(ngx_pool_t *pool, ngx_guildlog_answer_t *answer,
+    ngx_guildlog_platform_call_e call)
+{
+    ngx_guildlog_verdict_t             v;
+    ngx_guildlog_platform_request_t    request;
+
+    ngx_guildlog_platform_judge(pool, answer, call, &v);
+
+    fuzz_expect(v.class <= NGX_GUILDLOG_PLATFORM_FULL);
+    fuzz_expect(v.class == NGX_GUILDLOG_PLATFORM_DONE || v.reason != NULL);
+
+    if (v.class == NGX_GUILDLOG_PLATFORM_LIMITED) {
+        fuzz_expect(v.scope <= NGX_GUILDLOG_SCOPE_GLOBAL);
+    }
+
+    if (v.class != NGX_GUILDLOG_PLATFORM_DONE) {
+        return;
+    }
+
+    fuzz_expect(answer->status >= 200 && answer->status < 300);
+
+    if (call == NGX_GUILDLOG_CALL_EXECUTE) {
+        fuzz_expect(is_id(&v.message_id));
+    }
+
+    if (call == NGX_GUILDLOG_CALL_CREATE) {
+        fuzz_expect(is_id(&v.webhook_id));
+        fuzz_expect(ngx_guildlog_platform_delete(pool, &v.webhook_id,
+                                                 &v.token, &request)
+                    == NGX_OK);
+        fuzz_expect(ngx_strlchr(request.path.data,
+                                request.path.data + request.path.len, ' ')
+                    == NULL);
+    }
+}
+
+
+static void
+lists(ngx_pool_t *pool, ngx_guildlog_answer_t *answer)
+{
+    ngx_uint_t                        i;
+    ngx_array_t                      *list;
+    ngx_guildlog_platform_message_t  *message;
+    ngx_guildlog_platform_webhook_t  *webhook;
+
+    list = ngx_guildlog_platform_webhooks(pool, &answer->body);
+
+    if (list) {
+        webhook = list->elts;
+
+        for (i = 0; i < list->nelts; i++) {
+            fuzz_expect(is_id(&webhook[i].id));
+        }
+    }
+
+    list = ngx_guildlog_platform_messages(pool, &answer->body);
+
+    if (list) {
+        message = list->elts;
+
+        for (i = 0; i < list->nelts; i++) {
+            fuzz_expect(is_id(&message[i].id));
+        }
+    }
+}
+
+
+static void
+fuzz(ngx_pool_t *pool, u_char *p, size_t len)
+{
+    ngx_guildlog_answer_t         answer;
+    ngx_guildlog_reader_t         reader;
+    ngx_guildlog_platform_call_e  call;
+
+    call = 1 << fuzz_pick(&p, &len, 5);
+
+    ngx_memzero(&answer, sizeof(ngx_guildlog_answer_t));
+
+    fuzz_expect(ngx_guildlog_reader_init(&reader, pool, &answer, 0, LIMIT)
+                == NGX_OK);
+
+    switch (ngx_guildlog_reader_feed(&reader, p, len)) {
+
+    case NGX_OK:
+        answer.outcome = NGX_GUILDLOG_ANSWERED;
+        break;
+
+    case NGX_AGAIN:
+        answer.outcome = NGX_GUILDLOG_UNCERTAIN;
+        answer.cause = "it ended too early";
+        break;
+
+    default:
+        answer.outcome = NGX_GUILDLOG_UNCERTAIN;
+        fuzz_expect(answer.cause != NULL);
+    }
+
+    judge(pool, &answer, call);
+
+    if (answer.outcome == NGX_GUILDLOG_ANSWERED) {
+        lists(pool, &answer);
+    }
+}

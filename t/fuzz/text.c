@@ -1,0 +1,49 @@
+
+/*
+ * Links ngx_guildlog_text.c.
+ *
+ * Somebody else's text stays within its limit, is UTF-8, and nothing in it
+ * calls anybody.
+ */
+
+#include "ngx_guildlog_text.h"
+#include "fuzz.h"
+
+
+#define UNITS  100
+
+
+static void
+fuzz(ngx_pool_t *pool, u_char *p, size_t len)
+{
+    size_t               n;
+    ngx_str_t            s;
+    ngx_uint_t           flags, max, units;
+    ngx_guildlog_text_t  text;
+
+    flags = fuzz_pick(&p, &len, 8);
+    max = fuzz_pick(&p, &len, 2 * UNITS) + 1;
+
+    if (!fuzz_is_utf8(p, len)) {
+        return;
+    }
+
+    s.data = p;
+    s.len = len;
+
+    fuzz_expect(ngx_guildlog_text_init(&text, pool, UNITS) == NGX_OK);
+
+    units = ngx_guildlog_text_user(&text, &s, max, flags);
+    n = text.pos - text.start;
+
+    fuzz_expect(units <= ngx_min(max, UNITS));
+    fuzz_expect(ngx_guildlog_text_units(text.start, n) == units);
+    fuzz_expect(text.left == UNITS - units);
+    fuzz_expect(fuzz_is_utf8(text.start, n));
+
+    /* behind each of these stands what nobody sees */
+
+    for (p = text.start; p < text.pos; p++) {
+        fuzz_expect(*p != '@' || (p + 1 < text.pos && p[1] >= 0x80));
+    }
+}
