@@ -79,6 +79,8 @@ end $$;
 \ir migrate.sql
 \set migration 0009_keeper_tasks
 \ir migrate.sql
+\set migration 0011_operator
+\ir migrate.sql
 
 \ir data.sql
 \ir summaries.sql
@@ -114,6 +116,9 @@ end $$;
 \ir functions/log_export.sql
 \ir functions/log_stream.sql
 \ir functions/pacing.sql
+\ir functions/undelivered.sql
+\ir functions/replay.sql
+\ir functions/pause.sql
 \ir functions/troubleshoot.sql
 \ir functions/troubleshoot_fix.sql
 

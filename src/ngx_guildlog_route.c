@@ -87,6 +87,13 @@ static const char  *ngx_guildlog_sides[] = {
     "executor", "target", "either", NULL
 };
 
+/* why an entry is not delivered */
+static const char  *ngx_guildlog_reasons[] = {
+    "queued", "held", "retrying", "in_flight", "unconfirmed", "off",
+    "no_channel", "webhook_404", "forbidden", "channel_gone", "rejected",
+    "expired", NULL
+};
+
 static const char  *ngx_guildlog_filters[] = {
     "invites", "links", "emails", "phones", "addresses", "secrets", "cards",
     "words", NULL
@@ -153,6 +160,10 @@ static const ngx_guildlog_field_t  ngx_guildlog_role_id =
 
 static const ngx_guildlog_field_t  ngx_guildlog_category =
     one_of("", 0, ngx_guildlog_categories);
+static const ngx_guildlog_field_t  ngx_guildlog_reason =
+    one_of("", 0, ngx_guildlog_reasons);
+static const ngx_guildlog_field_t  ngx_guildlog_entry_id =
+    id("", 0, 1);
 
 
 /* what logs are chosen by; a double, thus any JSON, is exact to 2^53 - 1 */
@@ -319,6 +330,37 @@ static const ngx_guildlog_field_t  ngx_guildlog_new_token[] = {
     last
 };
 
+static const ngx_guildlog_field_t  ngx_guildlog_backlog[] = {
+    items("reason", &ngx_guildlog_reason),
+    integer_or("limit", 1, 1000, "100"),
+    id("cursor", 0, 0),
+    last
+};
+
+static const ngx_guildlog_field_t  ngx_guildlog_undelivered[] = {
+    items("reason", &ngx_guildlog_reason),
+    id("channel", 0, 1),
+    id("lane", 0, 1),
+    integer("after", 0, -MAX_EXACT, MAX_EXACT),
+    integer("before", 0, -MAX_EXACT, MAX_EXACT),
+    integer_or("limit", 1, 1000, "100"),
+    text("cursor", 0, 0, 64),
+    last
+};
+
+static const ngx_guildlog_field_t  ngx_guildlog_replay[] = {
+    list("ids", 0, 1, 1000, &ngx_guildlog_entry_id),
+    list("reasons", 0, 1, 12, &ngx_guildlog_reason),
+    id("channel", 0, 1),
+    id("lane", 0, 1),
+    integer("after", 0, -MAX_EXACT, MAX_EXACT),
+    integer("before", 0, -MAX_EXACT, MAX_EXACT),
+    boolean("mayDuplicate", 0),
+    integer("limit", 0, 1, 10000),
+    text("cursor", NULLABLE, 0, 64),
+    last
+};
+
 #define member_fields                                                         \
     text("name", 0, 0, 100),                                                  \
     boolean("bot", 0),                                                        \
@@ -369,6 +411,9 @@ static const ngx_guildlog_field_t  ngx_guildlog_roles[] = {
 #define operator(f, m, p, x, b, flags)                                        \
     { #f, m, "/servers/{guild}" p, NGX_GUILDLOG_OPERATOR, 0,                  \
       x, none, b, stmt(f), flags, NGX_GUILDLOG_ROW }
+#define delivers(f, m, p, x, q, b)                                            \
+    { #f, m, "/servers/{guild}" p, NGX_GUILDLOG_OPERATOR, 0,                  \
+      x, q, b, stmt(f), EMPTY|BODILESS, NGX_GUILDLOG_ROW }
 #define logs(f, p, q, a)                                                      \
     { #f, GET, "/servers/{guild}/logs" p, NGX_GUILDLOG_API,                   \
       NGX_GUILDLOG_ADMIN, none, q, NULL, stmt(f), 0, a }
@@ -499,7 +544,22 @@ const ngx_guildlog_route_t  ngx_guildlog_routes[] = {
     operator(operator_role_delete, DELETE, "/roles/{}", ngx_guildlog_an_id,
              NULL, 0),
     operator(operator_roles_put, PUT, "/roles", none, ngx_guildlog_roles,
-             BATCH)
+             BATCH),
+
+    { "operator_backlog", GET, "/undelivered", NGX_GUILDLOG_OPERATOR, 0, none,
+      ngx_guildlog_backlog, NULL, stmt(operator_backlog), 0,
+      NGX_GUILDLOG_ROW },
+    delivers(operator_undelivered, GET, "/undelivered", none,
+             ngx_guildlog_undelivered, NULL),
+    delivers(operator_replay, POST, "/replay", none, none,
+             ngx_guildlog_replay),
+    delivers(operator_lanes, GET, "/lanes", none, none, NULL),
+    delivers(operator_lane_pause, POST, "/lanes/{}/pause",
+             ngx_guildlog_an_id, none, NULL),
+    delivers(operator_lane_resume, POST, "/lanes/{}/resume",
+             ngx_guildlog_an_id, none, NULL),
+    delivers(operator_pause, POST, "/pause", none, none, NULL),
+    delivers(operator_resume, POST, "/resume", none, none, NULL)
 };
 
 const ngx_uint_t  ngx_guildlog_nroutes = sizeof(ngx_guildlog_routes)

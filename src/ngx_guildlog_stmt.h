@@ -88,6 +88,15 @@ typedef struct {
     S(operator_role_put, 3, 0)                                                \
     S(operator_role_delete, 2, 0)                                             \
     S(operator_roles_put, 2, 0)                                               \
+    S(operator_backlog, 3, NGX_GUILDLOG_STMT_READ|NGX_GUILDLOG_STMT_LONG)     \
+    S(operator_undelivered, 8,                                                \
+      NGX_GUILDLOG_STMT_READ|NGX_GUILDLOG_STMT_LONG)                          \
+    S(operator_replay, 2, NGX_GUILDLOG_STMT_LONG)                             \
+    S(operator_lanes, 1, NGX_GUILDLOG_STMT_READ)                              \
+    S(operator_lane_pause, 2, 0)                                              \
+    S(operator_lane_resume, 2, 0)                                             \
+    S(operator_pause, 1, 0)                                                   \
+    S(operator_resume, 1, 0)                                                  \
     S(keeper_step, 1, NGX_GUILDLOG_STMT_LONG)                                 \
     S(delivery_release, 0, 0)                                                 \
     S(delivery_registered, 6, 0)                                              \

@@ -60,7 +60,7 @@ create type delivery_work as (
 
 create type delivery_row as (
     place     int,
-    result    text,       -- ok, lost, empty, closing; null: an entry
+    result    text,       -- ok, lost, paused, empty, closing; null: an entry
     seq       bigint,
     expired   boolean,
     doc       text,
@@ -165,6 +165,7 @@ begin
          where s.owner = me
            and s.until > clock_timestamp()
            and l.state in ('registering', 'active', 'closing')
+           and l.paused_at is null
          order by r.since;
 end $$;
 
@@ -182,7 +183,7 @@ begin
           join lane_ready r on r.shard = s.shard
           join lane l
             on l.guild_id = r.guild_id and l.lane = r.lane
-           and l.state = 'broken'
+           and l.state = 'broken' and l.paused_at is null
           join lane_tail t on t.guild_id = r.guild_id and t.lane = r.lane
          where s.owner = me and s.until > clock_timestamp()
          order by r.guild_id, r.lane
@@ -224,6 +225,7 @@ begin
             on l.guild_id = r.guild_id and l.lane = r.lane
            and l.state = 'registering'
            and l.since < now() - interval '1 hour'
+           and l.paused_at is null
           join lane_head h
             on h.guild_id = r.guild_id and h.lane = r.lane and h.upto = h.head
          cross join lateral delivery_peek(h.guild_id, h.lane, h.head, 1000) p
@@ -247,7 +249,7 @@ end $$;
 -- One step of many lanes in one transaction: what became of messages, which
 -- ones are sent next, and the entries behind. A step that was committed already
 -- changes nothing more; a lane that is somebody else's, or went on without the
--- caller, is lost to it.
+-- caller, is lost to it. In one that was paused nothing new begins.
 
 create or replace function delivery_step(me text, work jsonb)
 returns setof delivery_row language plpgsql security definer
@@ -265,19 +267,27 @@ begin
 
     results := array(
         select case when not delivery_mine(me, w.shard, w.fence) then 'lost'
-                    when h.step = w.step then 'ok'
-                    when w.changes and h.step = w.step - 1 then 'change'
-                    else 'lost' end
+                    when h.step = w.step
+                    then case when w.begin_to is not null
+                               and h.upto = h.head then 'paused'
+                              else 'ok' end
+                    when not w.changes
+                      or h.step is distinct from w.step - 1 then 'lost'
+                    when l.paused_at is not null then 'end'
+                    else 'change' end
           from unnest(works) with ordinality w
+          left join lane l on l.guild_id = w.guild and l.lane = w.lane
           left join lane_head h on h.guild_id = w.guild and h.lane = w.lane
          order by w.ordinality);
 
-    perform delivery_change(works[place])
+    perform delivery_change(works[place], results[place] = 'change')
        from generate_subscripts(works, 1) place
-      where results[place] = 'change';
+      where results[place] in ('change', 'end');
 
     results := array(
-        select case when results[place] = 'lost' then 'lost'
+        select case when results[place] in ('lost', 'paused')
+                    then results[place]
+                    when results[place] = 'end' then 'paused'
                     when (works[place]).peek is null then 'ok'
                     else delivery_rest(works[place]) end
           from generate_subscripts(works, 1) place order by place);
@@ -300,9 +310,15 @@ begin
 end $$;
 
 
-create or replace function delivery_change(w delivery_work)
+-- begins: so does what is to be sent next.
+
+create or replace function delivery_change(w delivery_work, begins boolean)
 returns void language plpgsql as $$
 begin
+    if not begins then
+        w.begin_to := null;
+    end if;
+
     insert into lane_batch (guild_id, lane, seq_from, seq_to, message_id,
                             done_at, attempts, status, reason)
     select w.guild, w.lane, h.head + 1, w.done_to, w.message,
@@ -337,13 +353,17 @@ returns text language plpgsql as $$
 declare
     it  record;
 begin
-    select l.state, h.head, h.upto into it
+    select l.state, l.paused_at, h.head, h.upto into it
       from lane l
       join lane_head h on h.guild_id = l.guild_id and h.lane = l.lane
      where l.guild_id = w.guild and l.lane = w.lane;
 
     if it.state not in ('active', 'closing') then
         return 'lost';
+    end if;
+
+    if it.paused_at is not null then
+        return 'paused';
     end if;
 
     if it.upto > it.head then
@@ -369,7 +389,8 @@ end $$;
 
 
 -- Entries of a lane, with what their message depends on. After 24 h they have
--- expired; the entries of late events are younger than their ids.
+-- expired; the entries of late events are younger than their ids, and what was
+-- sent again or stood in a paused lane is as young as that.
 
 create or replace function delivery_peek(guild bigint, lane bigint,
     behind bigint, most int, out seq bigint, out expired boolean,
@@ -393,7 +414,9 @@ declare
 begin
     return query
         select e.seq,
-               e.id < time_id(ms(old)) and not exists (
+               e.id < time_id(ms(old)) and coalesce(e.again < old, true)
+               and coalesce(mine.resumed_at < old, true)
+               and not exists (
                    select from log_event k
                     where k.guild_id = guild and k.bot = mine.bot
                       and k.arrival = e.arrival
@@ -401,14 +424,15 @@ begin
                       and k.recorded_at > old),
                e.doc, coalesce(t.format_type, option.format_type),
                coalesce(t.color, -1), shown, spoken, option.spoilers
-          from ((select n.seq, n.id, n.arrival, n.type, n.doc
+          from ((select n.seq, n.id, n.arrival, n.type, n.doc,
+                        null::timestamptz as again
                    from log_entry n
                   where n.guild_id = guild
                     and n.lane = delivery_peek.lane
                     and n.seq > behind
                   order by n.seq limit most)
                 union all
-                (select h.seq, n.id, n.arrival, n.type, n.doc
+                (select h.seq, n.id, n.arrival, n.type, n.doc, null
                    from held_entry h
                    join log_entry n
                      on n.guild_id = guild and n.bot = mine.bot
@@ -417,6 +441,16 @@ begin
                     and h.lane = delivery_peek.lane
                     and h.seq > behind
                   order by h.seq limit most)
+                union all
+                (select r.seq, n.id, n.arrival, n.type, n.doc, r.at
+                   from replay r
+                   join log_entry n
+                     on n.guild_id = guild and n.bot = mine.bot
+                    and n.id = r.id
+                  where r.guild_id = guild
+                    and r.lane = delivery_peek.lane
+                    and r.seq > behind
+                  order by r.seq limit most)
                 order by 1 limit most) e
           left join logging_type t
             on t.guild_id = guild and t.bot = mine.bot

@@ -19,9 +19,10 @@ create or replace function lanes_open(guild bigint, bot smallint,
 returns void language plpgsql as $$
 begin
     with opened as (
-        insert into lane (guild_id, lane, bot, channel_id, shard)
+        insert into lane (guild_id, lane, bot, channel_id, shard, paused_at)
         select guild, n.id, lanes_open.bot, c.channel,
-               mod(mod(hashint8(n.id), 64) + 64, 64)
+               mod(mod(hashint8(n.id), 64) + 64, 64),
+               (select s.paused_at from server s where s.guild_id = guild)
           from (select distinct u.channel from unnest(channels) u (channel)
                  where u.channel > 0
                    and not exists (
@@ -219,13 +220,21 @@ begin
      where b.seq_to >= lane_delivery.seq;
 
     if not found then
-        select case when h.head < lane_delivery.seq
-                     and h.upto >= lane_delivery.seq then 1 else 0 end,
-               case when h.upto >= lane_delivery.seq then 'in_flight'
-                    when h.refused_to >= lane_delivery.seq then 'retrying'
-                    else 'queued' end
-          into status, reason
+        select w.status, w.reason into status, reason
           from lane_head h
+         cross join lateral lane_waiting(h, seq) w
          where h.guild_id = guild and h.lane = lane_delivery.lane;
     end if;
 end $$;
+
+
+-- Of what is not decided yet.
+
+create or replace function lane_waiting(h lane_head, seq bigint,
+    out status smallint, out reason text)
+language sql immutable as $$
+    select (h.head < seq and h.upto >= seq)::int::smallint,
+           case when h.upto >= seq then 'in_flight'
+                when h.refused_to >= seq then 'retrying'
+                else 'queued' end
+$$;

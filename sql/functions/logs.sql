@@ -26,7 +26,8 @@ create type log_total as (
 
 -- What has become of an entry's delivery. Without a status of its own it is
 -- held, as long as an active ignore request may still remove it, then what its
--- lane says.
+-- lane says. If that is not that it was delivered, and is not to change any
+-- more, it may have been sent again: then what is said there.
 
 create or replace function delivery_of(guild bigint, bot smallint,
     e log_found)
@@ -37,8 +38,9 @@ declare
     done  record;
 begin
     if e.dstatus is not null then
-        return query select delivery_word(e.dstatus), e.dreason,
-                            e.dchannel_id, e.dmessage_id;
+        return query
+            select * from delivery_again(guild, bot, e.id, e.dstatus,
+                              e.dreason, e.dchannel_id, e.dmessage_id);
         return;
     end if;
 
@@ -60,8 +62,42 @@ begin
     done := lane_delivery(guild, coalesce(e.lane, held.lane),
                           coalesce(e.seq, held.seq),
                           to_timestamp(id_time(e.id) / 1000.0));
-    return query select delivery_word(done.status), done.reason,
-                        e.dchannel_id, done.message_id;
+    return query
+        select * from delivery_again(guild, bot, e.id, done.status,
+                          done.reason, e.dchannel_id, done.message_id);
+end $$;
+
+
+create or replace function delivery_again(guild bigint, bot smallint,
+    id bigint, code smallint, why text, channel bigint, message bigint,
+    out status text, out reason text, out channel_id bigint,
+    out message_id bigint)
+language plpgsql stable as $$
+declare
+    again  replay;
+    done   record;
+begin
+    status := delivery_word(code);
+    reason := why;
+    channel_id := channel;
+    message_id := message;
+
+    if code = 2 or why in ('queued', 'retrying', 'in_flight') then
+        return;
+    end if;
+
+    select * into again from replay r
+     where r.guild_id = guild and r.bot = delivery_again.bot
+       and r.id = delivery_again.id;
+
+    if found then
+        done := lane_delivery(guild, again.lane, again.seq, again.at);
+        status := delivery_word(done.status);
+        reason := done.reason;
+        message_id := done.message_id;
+        channel_id := (select l.channel_id from lane l
+                        where l.guild_id = guild and l.lane = again.lane);
+    end if;
 end $$;
 
 

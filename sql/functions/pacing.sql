@@ -28,9 +28,12 @@ begin
                t.tail - h.head,
                case when t.tail > h.head
                     then lane_age(guild, l.lane, h.head + 1) else 0 end,
-               case when l.state = 'active' and w.waits then 'paused'
+               case when l.paused_at is not null
+                      or l.state = 'active' and w.waits then 'paused'
                     else l.state end,
-               coalesce(l.reason, case when w.waits then 'retrying' end)
+               case when l.paused_at is not null then 'operator'
+                    else coalesce(l.reason,
+                                  case when w.waits then 'retrying' end) end
           from lane l
           join lane_tail t on t.guild_id = guild and t.lane = l.lane
           join lane_head h on h.guild_id = guild and h.lane = l.lane
@@ -77,7 +80,11 @@ begin
                  union all
                 select h.id from held_entry h
                  where h.guild_id = guild and h.lane = lane_age.lane
-                   and h.seq = lane_age.seq) e)));
+                   and h.seq = lane_age.seq
+                 union all
+                select time_id(ms(r.at)) from replay r
+                 where r.guild_id = guild and r.lane = lane_age.lane
+                   and r.seq = lane_age.seq) e)));
 end $$;
 
 

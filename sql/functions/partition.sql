@@ -138,6 +138,7 @@ begin
 
     delete from log_checkpoint c where c.last_id < oldest;
     delete from held_entry h where h.id < oldest;
+    delete from replay r where r.id < oldest;
 
     return true;
 exception when lock_not_available then

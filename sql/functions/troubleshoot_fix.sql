@@ -301,6 +301,7 @@ begin
            then 'webhook_404'
            when trouble = 'MISSING_PERMISSION' then 'forbidden'
            when l.webhook_id is null or trouble is not null
+                or l.paused_at is not null
            then 'channel_parked'
            when exists (select from lane_head h
                          where h.guild_id = l.guild_id and h.lane = l.lane
@@ -315,6 +316,8 @@ returns text language sql stable as $$
                 then 'no channel is set for it, or it is off'
                 when stage = 'local_rate_limit'
                 then 'the channel has to wait before the next message'
+                when l.paused_at is not null
+                then 'the operator has paused its deliveries'
                 else coalesce((lane_trouble(l)).detail,
                               'the webhook is not registered yet') end
 $$;

@@ -103,7 +103,18 @@ $$, $$
         ('operator', 'operator_channels_put', 'input jsonb'),
         ('operator', 'operator_role_put', 'role_id bigint, input jsonb'),
         ('operator', 'operator_role_delete', 'role_id bigint'),
-        ('operator', 'operator_roles_put', 'input jsonb')
+        ('operator', 'operator_roles_put', 'input jsonb'),
+        ('keeper', 'operator_backlog', 'reason text[], most integer, '
+                                       'behind bigint'),
+        ('operator', 'operator_undelivered', 'reason text[], channel bigint, '
+             'lane bigint, after bigint, before bigint, most integer, '
+             'cursor text'),
+        ('operator', 'operator_replay', 'input jsonb'),
+        ('operator', 'operator_lanes', null),
+        ('operator', 'operator_lane_pause', 'lane bigint'),
+        ('operator', 'operator_lane_resume', 'lane bigint'),
+        ('operator', 'operator_pause', null),
+        ('operator', 'operator_resume', null)
       ) f (kind, name, args)
 $$, 'the public functions');
 
