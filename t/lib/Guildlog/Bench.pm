@@ -18,6 +18,7 @@ our @EXPORT = qw(option start wrk pgbench script cpu rss line row median
 our $no_limit = 'guildlog_limit requests=1000000000 window=1d;';
 
 my %option;
+my $scripts = 0;
 
 
 # those of the command line
@@ -52,11 +53,13 @@ sub wrk {
     die "not the answers meant: $text\n"
         if $lua && $text =~ /Non-2xx/;
 
+    my ($requests)   = $text =~ /(\d+) requests in/;
+    my ($rate)       = $text =~ m{Requests/sec:\s+([\d.]+)};
     my ($p50, $unit) = $text =~ /50%\s+([\d.]+)(us|ms|s)/;
     my %ms = (us => 0.001, ms => 1, s => 1000);
     return {
-        rate     => $text =~ m{Requests/sec:\s+([\d.]+)} && $1,
-        requests => $text =~ m{(\d+) requests in} && $1,
+        rate     => $rate,
+        requests => $requests,
         p50      => sprintf('%.2f', $p50 * $ms{$unit}),
     };
 }
@@ -81,7 +84,7 @@ sub pgbench {
 
 sub script {
     my ($nginx, $sql) = @_;
-    return $nginx->file('bench.sql', $sql);
+    return $nginx->file('bench' . ++$scripts . '.sql', $sql);
 }
 
 

@@ -1,13 +1,18 @@
 package Guildlog::Bench::Record;
 
-# entries in batches of 100 through the operator location, against
-# the bare insert of such rows
+# entries in batches of 100 through the operator location, for many
+# servers (the largest has --entries), against the bare insert of
+# such rows
 
 use strict;
 use warnings;
 use utf8;
 
 use Guildlog::Bench;
+use Guildlog::Zipf;
+
+# prepared for the largest server
+use constant BATCHES => 200;
 
 
 # every rule and the routing are on; the ceiling has the same rows made already
@@ -16,47 +21,13 @@ sub run {
         workers => 1,
         locations => 'location /op/ { guildlog_operator; }',
     );
-    my $guild = $nginx->server;
-    my $token = $nginx->token($guild);
+    my @guilds = Guildlog::Zipf::fill($nginx, $nginx->server,
+        option('entries'));
 
-    $nginx->patch("/servers/$guild/config/logging/channels", token => $token,
-        json => { main_channel => '400000000000000001' });
-    $nginx->post("/servers/$guild/config/logging/ignore/2", token => $token,
-        json => { value => '900000000000000001' });
+    route($nginx, $_) for @guilds;
 
-    my $lua = $nginx->file('record.lua', <<"LUA");
-local n = 0
-local batch = {}
-local run = tostring(os.time()) .. tostring({}):sub(8)
-request = function()
-    for i = 1, 100 do
-        n = n + 1
-        batch[i] = string.format('{"event_id":"%s-%d","type":%d,'
-            .. '"executor":{"id":"2000000000000%05d","name":"member %d"},'
-            .. '"channel":{"id":"3000000000000000%02d","name":"general"},'
-            .. '"content":"lorem ipsum dolor sit amet consetetur %d",'
-            .. '"contentAfter":"lorem ipsum dolor sit amet sadipscing %d"}',
-            run, n, 5 + n % 4, n % 997, n % 997, n % 20, n, n)
-    end
-    return wrk.format("POST", "/op/servers/$guild/logs",
-        { ["Content-Type"] = "application/json" },
-        "[" .. table.concat(batch, ",") .. "]")
-end
-LUA
-    my $script = script($nginx, <<"SQL");
-with e as materialized (
-    select next_id(ms(clock_timestamp())) as id, n
-      from generate_series(1, 100) n
-), made as (
-    insert into log_entry (guild_id, id, arrival, executor_id, channel_id,
-                           bot, type, dchannel_id, doc)
-    select 1, e.id, e.n, 200000000000000000 + e.n, 300000000000000000 + e.n % 20,
-           0, 5 + e.n % 4, 400000000000000001, repeat('lorem ipsum ', 45)
-      from e
-)
-insert into log_event (guild_id, arrival, entry_id, recorded_at, bot, event_id)
-select 1, e.n, e.id, now(), 0, gen_random_uuid() from e;
-SQL
+    my $lua    = load($nginx, @guilds);
+    my $script = ceiling($nginx, @guilds);
 
     my (@ours, @theirs);
     for (1 .. option('rounds')) {
@@ -66,6 +37,82 @@ SQL
     }
     row('entries recorded / bare insert, 2 clients', \@ours, \@theirs);
     $nginx->stop;
+}
+
+
+sub route {
+    my ($nginx, $guild) = @_;
+
+    my $token = $nginx->token($guild);
+    my %change = (
+        'channels' => [patch => { main_channel => '400000000000000001' }],
+        'ignore/2' => [post  => { value => '900000000000000001' }],
+    );
+    for my $path (sort keys %change) {
+        my ($method, $json) = @{ $change{$path} };
+        my $answer = $nginx->$method("/servers/$guild/config/logging/$path",
+            token => $token, json => $json);
+        die $answer->text if $answer->status !~ /^2/;
+    }
+}
+
+
+# batches for the servers, as often as they are large; "@" in an event's id
+# becomes a number of the run
+sub load {
+    my ($nginx, @guilds) = @_;
+
+    my @paths = map { ("/op/servers/$guilds[$_ - 1]/logs")
+        x (BATCHES / $_ ** 2) } 1 .. @guilds;
+    my $batches = join '', map {
+        "$_\n[" . Guildlog::Zipf::entries(100, '@') . "]\n"
+    } @paths;
+    my $file = $nginx->file('batches', $batches);
+
+    return $nginx->file('record.lua', <<"LUA");
+local paths, batches, n = {}, {}, 0
+local run = tostring(os.time()) .. tostring({}):sub(8) .. "."
+for line in io.lines("$file") do
+    if line:sub(1, 1) == "/" then
+        paths[#paths + 1] = line
+    else
+        batches[#batches + 1] = line
+    end
+end
+local headers = { ["Content-Type"] = "application/json" }
+request = function()
+    n = n + 1
+    local i = n * 7919 % #paths + 1
+    return wrk.format("POST", paths[i], headers,
+        (batches[i]:gsub("@", run .. n)))
+end
+LUA
+}
+
+
+# rows as long as ours
+sub ceiling {
+    my ($nginx, @guilds) = @_;
+
+    my $length = $nginx->sql('select avg(length(doc))::int from log_entry '
+        . 'where guild_id = ?', $guilds[0]);
+
+    return script($nginx, <<"SQL");
+\\set guild random_zipfian(1, 100, 2)
+with e as materialized (
+    select next_id(ms(clock_timestamp())) as id, n
+      from generate_series(1, 100) n
+), made as (
+    insert into log_entry (guild_id, id, arrival, executor_id, channel_id,
+                           bot, type, dchannel_id, doc)
+    select :guild, e.id, e.n, 200000000000000000 + e.n,
+           300000000000000000 + e.n % 20, 0, 5 + e.n % 4, 400000000000000001,
+           left(repeat('lorem ipsum ', 400), $length)
+      from e
+)
+insert into log_event (guild_id, arrival, entry_id, recorded_at, bot, event_id)
+select :guild, e.n, e.id, now(), 0, gen_random_uuid() from e;
+SQL
 }
 
 
