@@ -179,7 +179,13 @@ ngx_guildlog_delivery_turned(void *data, ngx_guildlog_result_t *result)
         return;
     }
 
-    ngx_guildlog_delivery_refused(d, "a lane", result);
+    /* it was another one's, or had been found a moment too early */
+
+    if (result->outcome != NGX_GUILDLOG_REFUSED
+        || ngx_strcmp(result->sqlstate, "GL409") != 0)
+    {
+        ngx_guildlog_delivery_refused(d, "a lane", result);
+    }
 
     d->sweep_at = ngx_current_msec + NGX_GUILDLOG_DELIVERY_RETRY;
     d->find_at = d->sweep_at;

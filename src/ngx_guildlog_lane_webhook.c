@@ -33,7 +33,7 @@ static void ngx_guildlog_webhook_deleted(void *data,
     ngx_guildlog_answer_t *answer);
 static void ngx_guildlog_webhook_closed(ngx_guildlog_lane_t *lane);
 static void ngx_guildlog_lane_identity(ngx_guildlog_lane_t *lane,
-    ngx_str_t *args, u_char *fence);
+    ngx_str_t *args, u_char *numbers);
 
 
 static const ngx_str_t  ngx_guildlog_webhook_names[NGX_GUILDLOG_BOTS] = {
@@ -202,18 +202,18 @@ static void
 ngx_guildlog_webhook_keep(ngx_guildlog_lane_t *lane, const ngx_str_t *id,
     const ngx_str_t *token)
 {
-    u_char                               fence[NGX_INT64_LEN];
-    ngx_str_t                            args[5];
+    u_char                               numbers[2 * NGX_INT64_LEN];
+    ngx_str_t                            args[6];
     const ngx_guildlog_delivery_conf_t  *conf;
 
     conf = ngx_guildlog_delivery_conf(lane->delivery);
 
-    ngx_guildlog_lane_identity(lane, args, fence);
+    ngx_guildlog_lane_identity(lane, args, numbers);
 
-    args[3] = *id;
+    args[4] = *id;
 
     if (ngx_guildlog_secret_seal(lane->work_pool, conf->key, &lane->id,
-                                 token, &args[4])
+                                 token, &args[5])
         != NGX_OK)
     {
         ngx_guildlog_lane_sleep(lane, NGX_GUILDLOG_WEBHOOK_RETRY,
@@ -226,7 +226,7 @@ ngx_guildlog_webhook_keep(ngx_guildlog_lane_t *lane, const ngx_str_t *id,
                   &lane->id, &lane->guild, &lane->channel, id);
 
     ngx_guildlog_delivery_turn(lane, ngx_guildlog_stmt_delivery_registered,
-                               args, 5);
+                               args, 6);
 }
 
 
@@ -362,46 +362,46 @@ ngx_guildlog_webhook_deleted(void *data, ngx_guildlog_answer_t *answer)
 static void
 ngx_guildlog_webhook_closed(ngx_guildlog_lane_t *lane)
 {
-    u_char     fence[NGX_INT64_LEN];
-    ngx_str_t  args[3];
+    u_char     numbers[2 * NGX_INT64_LEN];
+    ngx_str_t  args[4];
 
-    ngx_guildlog_lane_identity(lane, args, fence);
+    ngx_guildlog_lane_identity(lane, args, numbers);
 
     ngx_guildlog_delivery_turn(lane, ngx_guildlog_stmt_delivery_closed, args,
-                               3);
+                               4);
 }
 
 
 void
 ngx_guildlog_lane_lost(ngx_guildlog_lane_t *lane)
 {
-    u_char     fence[NGX_INT64_LEN];
-    ngx_str_t  args[3];
+    u_char     numbers[2 * NGX_INT64_LEN];
+    ngx_str_t  args[4];
 
     ngx_log_error(NGX_LOG_WARN, lane->log, 0,
                   "lane %V of server %V: webhook %V is gone",
                   &lane->id, &lane->guild, &lane->webhook);
 
-    ngx_guildlog_lane_identity(lane, args, fence);
+    ngx_guildlog_lane_identity(lane, args, numbers);
 
     ngx_guildlog_delivery_turn(lane, ngx_guildlog_stmt_delivery_lost, args,
-                               3);
+                               4);
 }
 
 
 void
 ngx_guildlog_lane_broken(ngx_guildlog_lane_t *lane, const char *reason)
 {
-    u_char     fence[NGX_INT64_LEN];
-    ngx_str_t  args[4];
+    u_char     numbers[2 * NGX_INT64_LEN];
+    ngx_str_t  args[5];
 
-    ngx_guildlog_lane_identity(lane, args, fence);
+    ngx_guildlog_lane_identity(lane, args, numbers);
 
-    args[3].data = (u_char *) reason;
-    args[3].len = ngx_strlen(reason);
+    args[4].data = (u_char *) reason;
+    args[4].len = ngx_strlen(reason);
 
     ngx_guildlog_delivery_turn(lane, ngx_guildlog_stmt_delivery_broken, args,
-                               4);
+                               5);
 }
 
 
@@ -411,31 +411,36 @@ void
 ngx_guildlog_lane_forbidden(ngx_guildlog_lane_t *lane, const char *reason,
     const char *final)
 {
-    u_char     fence[NGX_INT64_LEN], wait[NGX_INT64_LEN];
-    ngx_str_t  args[6];
+    u_char     numbers[2 * NGX_INT64_LEN], wait[NGX_INT64_LEN];
+    ngx_str_t  args[7];
 
-    ngx_guildlog_lane_identity(lane, args, fence);
+    ngx_guildlog_lane_identity(lane, args, numbers);
 
-    args[3].data = (u_char *) reason;
-    args[3].len = ngx_strlen(reason);
-    args[4].data = (u_char *) final;
-    args[4].len = ngx_strlen(final);
-    args[5].data = wait;
-    args[5].len = ngx_sprintf(wait, "%ui",
+    args[4].data = (u_char *) reason;
+    args[4].len = ngx_strlen(reason);
+    args[5].data = (u_char *) final;
+    args[5].len = ngx_strlen(final);
+    args[6].data = wait;
+    args[6].len = ngx_sprintf(wait, "%ui",
                               (ngx_uint_t) NGX_GUILDLOG_WEBHOOK_MINUTE)
                   - wait;
 
     ngx_guildlog_delivery_turn(lane, ngx_guildlog_stmt_delivery_waits, args,
-                               6);
+                               7);
 }
 
 
+/* its first arguments; numbers: room for two */
+
 static void
 ngx_guildlog_lane_identity(ngx_guildlog_lane_t *lane, ngx_str_t *args,
-    u_char *fence)
+    u_char *numbers)
 {
     args[0] = lane->guild;
     args[1] = lane->id;
-    args[2].data = fence;
-    args[2].len = ngx_sprintf(fence, "%L", lane->fence) - fence;
+    args[2].data = numbers;
+    args[2].len = ngx_sprintf(numbers, "%L", lane->fence) - numbers;
+    args[3].data = numbers + NGX_INT64_LEN;
+    args[3].len = ngx_sprintf(args[3].data, "%L", lane->step)
+                  - args[3].data;
 }

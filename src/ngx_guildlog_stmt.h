@@ -99,11 +99,11 @@ typedef struct {
     S(operator_resume, 1, 0)                                                  \
     S(keeper_step, 1, NGX_GUILDLOG_STMT_LONG)                                 \
     S(delivery_release, 0, 0)                                                 \
-    S(delivery_registered, 6, 0)                                              \
-    S(delivery_lost, 4, 0)                                                    \
-    S(delivery_broken, 5, 0)                                                  \
-    S(delivery_waits, 7, 0)                                                   \
-    S(delivery_closed, 4, 0)
+    S(delivery_registered, 7, 0)                                              \
+    S(delivery_lost, 5, 0)                                                    \
+    S(delivery_broken, 6, 0)                                                  \
+    S(delivery_waits, 8, 0)                                                   \
+    S(delivery_closed, 5, 0)
 
 
 /*

@@ -470,10 +470,11 @@ end $$;
 
 
 -- What happens to a lane. Its owner forgets it then, and finds it anew. Each
--- answers 409 if it is not the caller's.
+-- answers 409 if it is not the caller's, or went on without the caller, who
+-- found it a moment too early.
 
 create or replace function delivery_turn(me text, guild bigint, lane bigint,
-    fence bigint)
+    fence bigint, step bigint)
 returns lane language plpgsql as $$
 declare
     it  lane;
@@ -494,7 +495,13 @@ begin
     update lane_head h
        set refused_to = greatest(h.refused_to, h.upto), upto = h.head,
            step = h.step + 1
-     where h.guild_id = guild and h.lane = delivery_turn.lane;
+     where h.guild_id = guild
+       and h.lane = delivery_turn.lane
+       and h.step = delivery_turn.step;
+
+    if not found then
+        perform refuse(409, 'this lane went on');
+    end if;
 
     return it;
 end $$;
@@ -503,11 +510,11 @@ end $$;
 -- It has a webhook. One whose channel is used no more closes at once.
 
 create or replace function delivery_registered(me text, guild bigint,
-    lane bigint, fence bigint, webhook bigint, secret bytea,
+    lane bigint, fence bigint, step bigint, webhook bigint, secret bytea,
     out status int, out body text)
 language plpgsql security definer set search_path = guildlog, pg_temp as $$
 declare
-    it  lane := delivery_turn(me, guild, lane, fence);
+    it  lane := delivery_turn(me, guild, lane, fence, step);
 begin
     update lane l
        set state = case when it.state = 'registering'
@@ -527,10 +534,10 @@ end $$;
 -- Its webhook is gone and never used again. It gets another one, once an hour.
 
 create or replace function delivery_lost(me text, guild bigint, lane bigint,
-    fence bigint, out status int, out body text)
+    fence bigint, step bigint, out status int, out body text)
 language plpgsql security definer set search_path = guildlog, pg_temp as $$
 declare
-    it     lane := delivery_turn(me, guild, lane, fence);
+    it     lane := delivery_turn(me, guild, lane, fence, step);
     again  constant boolean := it.lost_at > now() - interval '1 hour';
 begin
     update lane l
@@ -548,10 +555,11 @@ end $$;
 -- The platform will not have it: final for what is in it.
 
 create or replace function delivery_broken(me text, guild bigint,
-    lane bigint, fence bigint, reason text, out status int, out body text)
+    lane bigint, fence bigint, step bigint, reason text,
+    out status int, out body text)
 language plpgsql security definer set search_path = guildlog, pg_temp as $$
 declare
-    it  lane := delivery_turn(me, guild, lane, fence);
+    it  lane := delivery_turn(me, guild, lane, fence, step);
 begin
     update lane l
        set state = 'broken', reason = delivery_broken.reason, since = now(),
@@ -568,11 +576,11 @@ end $$;
 -- for that reason.
 
 create or replace function delivery_waits(me text, guild bigint, lane bigint,
-    fence bigint, reason text, final text, wait_ms bigint,
+    fence bigint, step bigint, reason text, final text, wait_ms bigint,
     out status int, out body text)
 language plpgsql security definer set search_path = guildlog, pg_temp as $$
 declare
-    it    lane := delivery_turn(me, guild, lane, fence);
+    it    lane := delivery_turn(me, guild, lane, fence, step);
     over  constant boolean := it.forbidden_at < now() - interval '1 hour';
 begin
     update lane l
@@ -594,10 +602,10 @@ end $$;
 -- Its webhook was deleted: it is closed, unless it is needed again.
 
 create or replace function delivery_closed(me text, guild bigint,
-    lane bigint, fence bigint, out status int, out body text)
+    lane bigint, fence bigint, step bigint, out status int, out body text)
 language plpgsql security definer set search_path = guildlog, pg_temp as $$
 declare
-    it    lane := delivery_turn(me, guild, lane, fence);
+    it    lane := delivery_turn(me, guild, lane, fence, step);
     ends  constant boolean := it.state = 'closing' and exists (
               select from lane_tail t
                 join lane_head h

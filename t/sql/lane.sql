@@ -1,7 +1,7 @@
 -- Lanes: places of entries, what becomes of them, and the steps of delivery.
 
 \ir setup.psql
-select plan(43);
+select plan(45);
 
 create function pg_temp.send(n int, type int default 7)
 returns setof bigint language sql as $$
@@ -103,13 +103,18 @@ select is(state || ' ' || head || ' ' || upto, 'registering 0 0',
 select is(count(*)::int, 0, 'nobody else does')
   from delivery_find('b/1/1', true);
 select fence from shard_lease where shard = :shard \gset
-select throws_ok(format('select delivery_registered(''b/1/1'', %s, %s, %s, 5,
-                         ''\x00'')', :guild, :lane, :fence), 'GL409', null,
+select throws_ok(format('select delivery_registered(''b/1/1'', %s, %s, %s, 0,
+                         5, ''\x00'')', :guild, :lane, :fence), 'GL409', null,
                  'nor registers it');
-select delivery_registered('a/1/1', :guild, :lane, :fence, 5, '\x00')
+select delivery_registered('a/1/1', :guild, :lane, :fence, 0, 5, '\x00')
 \g /dev/null
 select is(state || ' ' || webhook, 'active 5', 'it is registered')
   from delivery_find('a/1/1', false) where guild = :guild;
+select throws_ok(format('select delivery_registered(''a/1/1'', %s, %s, %s, 0,
+                         5, ''\x00'')', :guild, :lane, :fence), 'GL409', null,
+                 'once, if it was found twice');
+select is(state, 'active', 'and stays so')
+  from lane where guild_id = :guild and lane = :lane;
 
 -- steps
 
@@ -149,11 +154,13 @@ select is(count(*)::int, 0, 'and ready no more')
 
 -- a broken lane
 
+\set step '(select step from lane_head where guild_id = :guild and lane = :lane)'
+
 select pg_temp.send(1) as e5 \gset
-select delivery_lost('a/1/1', :guild, :lane, :fence) \g /dev/null
+select delivery_lost('a/1/1', :guild, :lane, :fence, :step) \g /dev/null
 select is(state, 'registering', 'a lost webhook is made anew')
   from lane where guild_id = :guild;
-select delivery_lost('a/1/1', :guild, :lane, :fence) \g /dev/null
+select delivery_lost('a/1/1', :guild, :lane, :fence, :step) \g /dev/null
 select count(*) from delivery_find('a/1/1', false) \g /dev/null
 select is(pg_temp.delivery(:e5), 'not_delivered webhook_404',
           'but not twice an hour');
@@ -163,7 +170,7 @@ select is(state, 'registering', 'unless the channel is set again')
 
 -- a held entry
 
-select delivery_registered('a/1/1', :guild, :lane, :fence, 6, '\x00')
+select delivery_registered('a/1/1', :guild, :lane, :fence, :step, 6, '\x00')
 \g /dev/null
 select options_patch(:me, '{"active_ignore": true}') \g /dev/null
 select pg_temp.send(1, 5) as e6 \gset

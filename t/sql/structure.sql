@@ -17,7 +17,8 @@ $$, $$
            then 'token text, guild bigint, bot smallint, kind smallint'
            when kind = 'operator' then 'guild bigint'
            when kind in ('delivers', 'lane') then 'me text' end, case
-           when kind = 'lane' then 'guild bigint, lane bigint, fence bigint'
+           when kind = 'lane'
+           then 'guild bigint, lane bigint, fence bigint, step bigint'
            when kind = 'tail' then 'guild bigint, bot smallint' end,
            case when kind in ('logs', 'tail')
            then 'search text, after bigint, before bigint, category text[], '
