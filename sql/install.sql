@@ -49,7 +49,7 @@ create table if not exists schema_version (
 );
 
 -- The functions go first, so that those which vanished do not linger and those
--- that stay may change their arguments.
+-- that stay may change their arguments. Triggers hold on to theirs.
 
 do $$
 declare
@@ -58,6 +58,7 @@ begin
     for old in
         select p.oid from pg_proc p
          where p.pronamespace = 'guildlog'::regnamespace
+           and p.prorettype <> 'trigger'::regtype
            and not exists (select from pg_depend d
                             where d.objid = p.oid and d.deptype = 'e')
     loop
@@ -81,6 +82,8 @@ end $$;
 \ir migrate.sql
 \set migration 0011_operator
 \ir migrate.sql
+\set migration 0012_rewrite
+\ir migrate.sql
 
 \ir data.sql
 \ir summaries.sql
@@ -88,6 +91,7 @@ end $$;
 \ir functions/common.sql
 \ir functions/partition.sql
 \ir functions/checkpoint.sql
+\ir functions/rewrite.sql
 \ir functions/keeper.sql
 \ir functions/lane.sql
 \ir functions/delivery.sql

@@ -86,19 +86,26 @@ ngx_guildlog_keeper_step(ngx_event_t *ev)
 {
     ngx_guildlog_keeper_t *keeper = ev->data;
 
-    u_char     buf[NGX_INT_T_LEN];
-    ngx_str_t  budget;
+    u_char      buf[3][NGX_INT_T_LEN];
+    ngx_str_t   args[3];
+    ngx_uint_t  i, n[3];
 
     if (ngx_exiting) {
         return;
     }
 
-    budget.data = buf;
-    budget.len = ngx_sprintf(buf, "%ui", keeper->conf->budget) - buf;
+    n[0] = keeper->conf->budget;
+    n[1] = keeper->conf->from_hour;
+    n[2] = keeper->conf->to_hour;
+
+    for (i = 0; i < 3; i++) {
+        args[i].data = buf[i];
+        args[i].len = ngx_sprintf(buf[i], "%ui", n[i]) - buf[i];
+    }
 
     keeper->query = ngx_guildlog_pool_submit(keeper->pool,
                          &ngx_guildlog_stmts[ngx_guildlog_stmt_keeper_step],
-                         &budget, ngx_guildlog_keeper_done, keeper);
+                         args, ngx_guildlog_keeper_done, keeper);
 
     if (keeper->query == NULL) {
         ngx_add_timer(&keeper->timer, NGX_GUILDLOG_KEEPER_RETRY);

@@ -19,6 +19,8 @@ typedef struct ngx_guildlog_keeper_s  ngx_guildlog_keeper_t;
 typedef struct {
     ngx_flag_t                     on;
     ngx_uint_t                     budget;     /* entries a step looks at */
+    ngx_uint_t                     from_hour;  /* of the night, UTC */
+    ngx_uint_t                     to_hour;    /* the first behind it */
     ngx_msec_t                     interval;   /* where nothing is to do */
 } ngx_guildlog_keeper_conf_t;
 

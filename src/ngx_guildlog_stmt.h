@@ -97,7 +97,7 @@ typedef struct {
     S(operator_lane_resume, 2, 0)                                             \
     S(operator_pause, 1, 0)                                                   \
     S(operator_resume, 1, 0)                                                  \
-    S(keeper_step, 1, NGX_GUILDLOG_STMT_LONG)                                 \
+    S(keeper_step, 3, NGX_GUILDLOG_STMT_LONG)                                 \
     S(delivery_release, 0, 0)                                                 \
     S(delivery_registered, 7, 0)                                              \
     S(delivery_lost, 5, 0)                                                    \

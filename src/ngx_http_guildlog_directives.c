@@ -12,6 +12,8 @@
 
 static ngx_int_t ngx_http_guildlog_keeper_param(
     ngx_guildlog_keeper_conf_t *keeper, ngx_str_t *arg);
+static ngx_int_t ngx_http_guildlog_hours(ngx_str_t *value, ngx_uint_t *from,
+    ngx_uint_t *to);
 static ngx_shm_zone_t *ngx_http_guildlog_add_zone(ngx_conf_t *cf,
     ngx_str_t *name, size_t size);
 static char *ngx_http_guildlog_limit_param(ngx_conf_t *cf,
@@ -155,7 +157,7 @@ ngx_http_guildlog_conf_auth(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 }
 
 
-/* guildlog_keeper on | off [budget=n] [interval=t] */
+/* guildlog_keeper on | off [hours=h-h] [budget=n] [interval=t] */
 
 char *
 ngx_http_guildlog_conf_keeper(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
@@ -202,6 +204,11 @@ ngx_http_guildlog_keeper_param(ngx_guildlog_keeper_conf_t *keeper,
     ngx_int_t  n;
     ngx_str_t  value;
 
+    if (ngx_http_guildlog_conf_is(arg, "hours", &value)) {
+        return ngx_http_guildlog_hours(&value, &keeper->from_hour,
+                                       &keeper->to_hour);
+    }
+
     if (ngx_http_guildlog_conf_is(arg, "budget", &value)) {
         n = ngx_atoi(value.data, value.len);
 
@@ -225,6 +232,35 @@ ngx_http_guildlog_keeper_param(ngx_guildlog_keeper_conf_t *keeper,
     }
 
     return NGX_ERROR;
+}
+
+
+/* "2-5": from 2:00 to 5:00; "22-3" goes over midnight, "0-24" is all day */
+
+static ngx_int_t
+ngx_http_guildlog_hours(ngx_str_t *value, ngx_uint_t *from, ngx_uint_t *to)
+{
+    u_char     *dash, *end;
+    ngx_int_t   first, last;
+
+    end = value->data + value->len;
+    dash = ngx_strlchr(value->data, end, '-');
+
+    if (dash == NULL) {
+        return NGX_ERROR;
+    }
+
+    first = ngx_atoi(value->data, dash - value->data);
+    last = ngx_atoi(dash + 1, end - dash - 1);
+
+    if (first < 0 || first > 23 || last < 0 || last > 24 || first == last) {
+        return NGX_ERROR;
+    }
+
+    *from = first;
+    *to = last;
+
+    return NGX_OK;
 }
 
 

@@ -341,6 +341,8 @@ ngx_http_guildlog_create_main_conf(ngx_conf_t *cf)
 
     gmcf->keeper.on = NGX_CONF_UNSET;
     gmcf->keeper.budget = 20000;
+    gmcf->keeper.from_hour = 2;
+    gmcf->keeper.to_hour = 5;
     gmcf->keeper.interval = 1000;
 
     return gmcf;

@@ -1,9 +1,11 @@
 # guildlog_keeper: the store's housekeeping by one worker, in steps of "budget"
-# entries, every "interval" where nothing is to do; the status page says what
-# each task did last, with or without a database.
+# entries, every "interval" where nothing is to do, closed days rewritten in the
+# "hours" of the night; the status page says what each task did last, with or
+# without a database.
 
 use lib 't/lib';
 use Guildlog;
+use Guildlog::Days;
 
 use constant HOUR => 3_600_000;
 
@@ -99,6 +101,29 @@ ok wait_for { steps($nginx) > 100 }, 'the interval is what it says';
     ok wait_for { steps($nginx) > $before + 20 }, 'one works';
     is steps($off), 0, 'while another is off';
     is_deeply status($off)->{keeper_lag}, {}, '... and says nothing';
+}
+
+
+# so many hours from now
+sub hours { return join '-', map { ((gmtime)[2] + $_) % 24 } @_ }
+
+{
+    my $day = Guildlog->new(start => 0,
+        keeper => 'on interval=20ms hours=' . hours(2, 23));
+    month($day);
+    $day->start;
+    ok wait_for { (status($day)->{keeper_lag}{rewrite} // 0) >= 28 },
+        'by day the days that are over wait';
+    ok wait_for { steps($day) > 50 }, '... though it has all the time';
+    is scalar $day->sql('select count(*) from log_rewrite'), 0, '... they do';
+
+    $day->configure(keeper => 'on interval=20ms hours=' . hours(0, 2));
+    $day->reload;
+    $day->sql(q(update keeper set due_at = now() where task = 'rewrite'));
+    ok wait_for { status($day)->{keeper_lag}{rewrite} == 0 } 60,
+        'by night they are rewritten';
+    cmp_ok scalar closed($day), '<=', 7, '... into weeks';
+    ok wait_for { scalar(rewritten($day)) >= 4 } 60, '... to the last';
 }
 
 

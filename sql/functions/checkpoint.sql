@@ -116,3 +116,16 @@ begin
          where h.guild_id = guild and h.bot = checkpoints_drop.bot;
     end if;
 end $$;
+
+
+-- The window of the server grows over what may have been left out of a rewrite
+-- since it was counted: it is counted anew.
+
+create or replace function counted_forget(guild bigint)
+returns void language plpgsql as $$
+begin
+    perform from log_head h where h.guild_id = guild order by h.bot for update;
+
+    delete from log_checkpoint c where c.guild_id = guild;
+    update log_head h set counted = 0 where h.guild_id = guild;
+end $$;

@@ -4,22 +4,26 @@
 
 -- The tasks and how often each has its turn. Each is a function keeper_<task>
 -- that gets the number of entries it may look at, and says whether there is
--- more to do at once, and what is left undone, in its own unit.
+-- more to do at once, and what is left undone, in its own unit. Those of the
+-- night get 0 by day: then they only say what is undone.
 
-create or replace function keeper_tasks(out task text, out every interval)
+create or replace function keeper_tasks(out task text, out every interval,
+    out nightly boolean)
 returns setof record language sql immutable as $$
-    values ('partitions',  interval '10 minutes'),
-           ('expiry',      interval '10 minutes'),
-           ('requests',    interval '1 minute'),
-           ('checkpoints', interval '1 second')
+    values ('partitions',  interval '10 minutes', false),
+           ('expiry',      interval '10 minutes', false),
+           ('requests',    interval '1 minute',   false),
+           ('checkpoints', interval '1 second',   false),
+           ('rewrite',     interval '1 minute',   true)
 $$;
 
 
 -- Does a step, the turn of one task: 200 if another one is due at once, 204 if
 -- not. body: {"task": {age_ms, took_us, lag, errors, error}, …}, whoever did
--- them; error is of this step.
+-- them; error is of this step. The night goes from one hour (UTC) to another.
 
-create or replace function keeper_step(budget int default 20000, out status int,
+create or replace function keeper_step(budget int default 20000,
+    from_hour int default 2, to_hour int default 5, out status int,
     out body text)
 language plpgsql security definer set search_path = guildlog, pg_temp as $$
 declare
@@ -31,7 +35,7 @@ begin
     end if;
 
     if its is not null then
-        fault := keeper_run(its, budget);
+        fault := keeper_run(its, budget, keeper_night(from_hour, to_hour));
     end if;
 
     status := case when its is not null and keeper_next() is not null
@@ -60,30 +64,43 @@ begin
 end $$;
 
 
+create or replace function keeper_night(from_hour int, to_hour int)
+returns boolean language plpgsql stable as $$
+declare
+    hour  constant int := extract(hour from now() at time zone 'UTC');
+begin
+    return case when from_hour < to_hour
+                then hour >= from_hour and hour < to_hour
+                else hour >= from_hour or hour < to_hour end;
+end $$;
+
+
 -- Gives a task its turn; what went wrong, if anything. Somebody in the way is
 -- nothing wrong: it is tried again.
 
-create or replace function keeper_run(task text, budget int)
+create or replace function keeper_run(task text, budget int, night boolean)
 returns text language plpgsql as $$
 declare
     began  constant timestamptz := clock_timestamp();
-    every  constant interval := (select t.every from keeper_tasks() t
-                                  where t.task = keeper_run.task);
+    its    record;
     turn   record;
     fault  text;
 begin
+    select * into its from keeper_tasks() t where t.task = keeper_run.task;
+
     insert into keeper (task, done_at) values (task, '-infinity')
     on conflict do nothing;
 
     begin
         execute format('select more, lag from %I($1)', 'keeper_' || task)
-           into turn using budget;
+           into turn
+          using case when night or not its.nightly then budget else 0 end;
 
         update keeper k
            set done_at = clock_timestamp(), lag = turn.lag,
                due_at = clock_timestamp()
                         + case when turn.more then interval '0'
-                               else every end,
+                               else its.every end,
                took_us = extract(epoch from clock_timestamp() - began)
                          * 1000000
          where k.task = keeper_run.task;
@@ -96,7 +113,7 @@ begin
             fault := sqlstate || ' ' || sqlerrm;
             update keeper k
                set errors = k.errors + 1,
-                   due_at = clock_timestamp() + greatest(every,
+                   due_at = clock_timestamp() + greatest(its.every,
                                                          '30 seconds')
              where k.task = keeper_run.task;
     end;
@@ -152,4 +169,15 @@ begin
     more := checkpoints_make(budget) * 256 >= budget;
     lag := coalesce((select sum(h.arrival - h.counted) from log_head h
                       where h.arrival - h.counted >= 256), 0);
+end $$;
+
+
+-- Rewrites closed days. Undone: partitions that wait for it.
+
+create or replace function keeper_rewrite(budget int, out more boolean,
+    out lag bigint)
+language plpgsql as $$
+begin
+    more := budget > 0 and rewrite_step(budget);
+    lag := rewrite_waiting();
 end $$;

@@ -42,16 +42,23 @@ begin
         return;
     end if;
 
-    execute format('create table %I (like %I including all)', name, parent);
-    execute format('alter table %I set ('
-                   'autovacuum_vacuum_insert_scale_factor = 0, '
-                   'autovacuum_vacuum_insert_threshold = 20000)', name);
+    perform partition_table(parent, name);
     execute format('lock table %I', parent || '_default');
     execute format('with moved as (delete from %I where %I >= %L and %I < %L '
                    'returning *) insert into %I select * from moved',
                    parent || '_default', key, low, key, high, name);
     execute format('alter table %I attach partition %I '
                    'for values from (%L) to (%L)', parent, name, low, high);
+end $$;
+
+
+create or replace function partition_table(parent text, name text)
+returns void language plpgsql as $$
+begin
+    execute format('create table %I (like %I including all)', name, parent);
+    execute format('alter table %I set ('
+                   'autovacuum_vacuum_insert_scale_factor = 0, '
+                   'autovacuum_vacuum_insert_threshold = 20000)', name);
 end $$;
 
 
@@ -167,15 +174,17 @@ begin
 end $$;
 
 
--- The partitions of a table but for the default one, with their upper bounds.
+-- The partitions of a table but for the default one, with their bounds.
 
 create or replace function partitions(parent text, out name text,
-    out high text)
+    out low text, out high text)
 returns setof record language sql stable as $$
-    select c.relname,
-           (regexp_match(pg_get_expr(c.relpartbound, c.oid),
-                         'TO \(''([^'']*)''\)'))[1]
-      from pg_inherits i join pg_class c on c.oid = i.inhrelid
+    select c.relname, b.bounds[1], b.bounds[2]
+      from pg_inherits i
+      join pg_class c on c.oid = i.inhrelid
+     cross join lateral regexp_match(
+               pg_get_expr(c.relpartbound, c.oid),
+               'FROM \(''([^'']*)''\) TO \(''([^'']*)''\)') b (bounds)
      where i.inhparent = to_regclass(format('guildlog.%I', parent))
-       and pg_get_expr(c.relpartbound, c.oid) <> 'DEFAULT'
+       and b.bounds is not null
 $$;

@@ -148,6 +148,7 @@ create or replace function operator_server_put(guild bigint, input jsonb,
 language plpgsql security definer set search_path = guildlog, pg_temp as $$
 declare
     default_locale  smallint;
+    was             text;
 begin
     if input ->> 'locale' is not null then
         default_locale := locale_of(input ->> 'locale');
@@ -155,6 +156,13 @@ begin
 
     insert into server (guild_id) values (guild) on conflict do nothing;
     status := case when found then 201 else 200 end;
+
+    select s.plan into was from server s
+     where s.guild_id = guild for no key update;
+
+    if retention_ms(input ->> 'plan') > retention_ms(was) then
+        perform counted_forget(guild);
+    end if;
 
     update server s
        set name = coalesce(input ->> 'name', s.name),

@@ -80,7 +80,8 @@ $$, $$
         ('news', 'logs_news', 'guilds bigint[], bots smallint[], '
                               'arrivals bigint[]'),
         ('news', 'logs_tokens', 'guilds bigint[], tokens text[]'),
-        ('keeper', 'keeper_step', 'budget integer'),
+        ('keeper', 'keeper_step', 'budget integer, from_hour integer, '
+                                  'to_hour integer'),
         ('keeper', 'delivery_release', null),
         ('delivers', 'delivery_lease', 'dead text[], give smallint[], '
                                        'leaves boolean'),
@@ -207,7 +208,7 @@ select bag_eq($$
             where i.indrelid = c.oid and i.indisprimary
               and a.attname = 'guild_id')
 $$, $$ values ('language'), ('log_type'), ('filter_kind'), ('summary'),
-              ('keeper'), ('shard_lease'), ('delivery_node'),
+              ('keeper'), ('shard_lease'), ('delivery_node'), ('log_rewrite'),
               ('schema_version') $$,
     'guild_id leads every key, but of fixed data and the schema''s own');
 select is_empty($$

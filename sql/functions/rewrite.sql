@@ -1,0 +1,480 @@
+-- The rewrite of closed days: a page of a server's entries lies in few blocks
+-- then, the deliveries that are decided stand in the entries, and a week is
+-- one partition. A new table is filled in order, chunk by chunk; what changes
+-- meanwhile is noted by triggers; once nothing more is noted it takes the place
+-- of its sources. Between two steps nothing is left to finish, whenever the
+-- next one comes.
+
+
+-- Does a step of the rewrite under way, or begins the next one; true if there
+-- is more to do at once.
+
+create or replace function rewrite_step(budget int)
+returns boolean language plpgsql set lock_timeout = '100ms' as $$
+declare
+    w  log_rewrite;
+begin
+    select * into w from log_rewrite r where r.step <> 'done';
+
+    if not found then
+        return rewrite_begin();
+    end if;
+
+    if w.step = 'tidy' then
+        return rewrite_tidy(w, budget);
+    end if;
+
+    if not rewrite_holds(w) then
+        perform rewrite_abandon(w);
+        return true;
+    end if;
+
+    if w.step = 'fill' then
+        return rewrite_fill(w, budget);
+    end if;
+
+    return rewrite_settle(w, budget);
+end $$;
+
+
+-- The next one: the closed partitions of a week. It is rewritten as long as it
+-- grows, and once more when all of its deliveries are decided.
+
+create or replace function rewrite_due(out low bigint, out high bigint,
+    out sources text[])
+returns setof record language plpgsql stable as $$
+declare
+    today  constant date := (now() at time zone 'UTC')::date;
+begin
+    return query
+        select min(p.low::bigint), max(p.high::bigint),
+               array_agg(p.name order by p.low::bigint)
+          from partitions('log_entry') p
+         cross join lateral (
+               select date_trunc('week',
+                                 id_day(p.high::bigint - 1)::timestamp)
+                      at time zone 'UTC' + interval '8 days') s (settled)
+          left join log_rewrite r on r.name = p.name
+         where p.high::bigint <= day_id(today)
+         group by s.settled
+        having max(p.high::bigint) > day_id(today - 29)
+           and (count(*) > 1 or count(r.n) = 0
+                or s.settled <= now() and min(r.begun_at) < s.settled)
+         order by 1;
+end $$;
+
+
+-- How many partitions wait for it.
+
+create or replace function rewrite_waiting()
+returns bigint language plpgsql stable as $$
+begin
+    return (
+        select count(*)
+          from rewrite_due() d
+         cross join lateral unnest(d.sources) s (name)
+         where not exists (select from log_rewrite r where r.name = s.name));
+end $$;
+
+
+create or replace function rewrite_begin()
+returns boolean language plpgsql as $$
+declare
+    w       log_rewrite;
+    source  text;
+begin
+    perform rewrite_clean();
+
+    insert into log_rewrite (name, low, high, sources)
+    select '', d.low, d.high, d.sources from rewrite_due() d limit 1
+    returning * into w;
+
+    if not found then
+        return false;
+    end if;
+
+    w.name := format('log_entry_%s_%s', to_char(id_day(w.low), 'YYYYMMDD'),
+                     w.n);
+    update log_rewrite r set name = w.name where r.n = w.n;
+
+    perform partition_table('log_entry', w.name);
+    execute format('alter table %I add constraint inside '
+                   'check (id >= %s and id < %s)', w.name, w.low, w.high);
+
+    foreach source in array w.sources loop
+        execute format('create trigger log_change '
+                       'after insert or update or delete on %I '
+                       'for each row execute function log_changed()', source);
+    end loop;
+
+    return true;
+end $$;
+
+
+-- What one that was broken off by hand may have left.
+
+create or replace function rewrite_clean()
+returns void language plpgsql as $$
+declare
+    name  text;
+begin
+    delete from log_change;
+    delete from log_left_out;
+    delete from log_rewrite r
+     where to_regclass(format('guildlog.%I', r.name)) is null;
+
+    for name in
+        select c.relname from pg_class c
+         where c.relnamespace = 'guildlog'::regnamespace
+           and c.relname ~ '^log_entry_[0-9]{8}_[0-9]+$'
+           and not c.relispartition
+           and exists (select from pg_constraint k
+                        where k.conrelid = c.oid and k.conname = 'inside')
+    loop
+        execute format('drop table %I', name);
+    end loop;
+
+    perform rewrite_forget_changes(array(
+        select t.tgrelid::regclass::text from pg_trigger t
+         where t.tgname = 'log_change'
+           and t.tgfoid = 'log_changed'::regproc));
+end $$;
+
+
+create or replace function rewrite_forget_changes(sources text[])
+returns void language plpgsql as $$
+declare
+    source  text;
+begin
+    foreach source in array sources loop
+        if to_regclass(source) is not null then
+            execute format('drop trigger if exists log_change on %s', source);
+        end if;
+    end loop;
+end $$;
+
+
+create or replace function log_changed()
+returns trigger language plpgsql as $$
+declare
+    e  record := coalesce(new, old);
+begin
+    insert into guildlog.log_change (guild_id, bot, id)
+    values (e.guild_id, e.bot, e.id);
+    return null;
+end $$;
+
+
+-- Are its table and its sources what they were?
+
+create or replace function rewrite_holds(w log_rewrite)
+returns boolean language plpgsql stable as $$
+begin
+    return to_regclass(format('guildlog.%I', w.name)) is not null
+       and w.sources = array(
+               select p.name from partitions('log_entry') p
+                where p.high::bigint > w.low and p.low::bigint < w.high
+                order by p.low::bigint);
+end $$;
+
+
+create or replace function rewrite_abandon(w log_rewrite)
+returns void language plpgsql as $$
+begin
+    perform rewrite_forget_changes(w.sources);
+    execute format('drop table if exists %I', w.name);
+    delete from log_rewrite r where r.n = w.n;
+end $$;
+
+
+-- Copies the next entries. Behind the last of them it is filled.
+
+create or replace function rewrite_fill(w log_rewrite, budget int)
+returns boolean language plpgsql
+set enable_sort = off set work_mem = '64MB' as $$
+declare
+    last  record;
+begin
+    execute rewrite_copy(w, format(
+                'select * from log_entry e '
+                'where e.id >= %s and e.id < %s '
+                'and (e.guild_id, e.bot, e.id) > ($1, $2, $3) '
+                'order by e.guild_id, e.bot, e.id limit $4', w.low, w.high))
+       into last using w.at_guild, w.at_bot, w.at_id, budget;
+
+    if coalesce(last.n < budget, true) then
+        execute format('analyze %I', w.name);
+        update log_rewrite r
+           set step = 'settle', step_at = now() where r.n = w.n;
+    else
+        update log_rewrite r
+           set at_guild = last.guild_id, at_bot = last.bot, at_id = last.id
+         where r.n = w.n;
+    end if;
+
+    return true;
+end $$;
+
+
+-- The statement that copies these entries with what became of them, and gives
+-- their number and the last one. One whose delivery is decided needs no place
+-- in a lane any more. On the one-hour plans nothing is carried on that was
+-- older than a day at the start and is decided: no upgrade would show it.
+
+create or replace function rewrite_copy(w log_rewrite, entries text)
+returns text language plpgsql stable as $$
+begin
+    return format($sql$
+        with chunk as materialized (%s), placed as (
+            select e.*, coalesce(e.lane, h.lane) as its_lane,
+                   coalesce(e.seq, h.seq) as its_seq
+              from chunk e
+              left join held_entry h
+                on e.dstatus is null and e.dreason = 'held'
+               and h.guild_id = e.guild_id and h.bot = e.bot and h.id = e.id
+        ), decided as (
+            select e.*, b.status, b.reason, b.message_id,
+                   e.dstatus is not null or b.status is not null as known,
+                   b.status in (0, 2) as final
+              from placed e
+              left join lateral (
+                  select f.* from (
+                      select * from lane_batch b
+                       where b.guild_id = e.guild_id
+                         and b.lane = e.its_lane
+                         and b.seq_from <= e.its_seq
+                         and b.done_at >= to_timestamp(
+                                 id_time(e.id) / 1000.0)
+                                 - interval '2 minutes'
+                       order by b.seq_from desc limit 1) f
+                   where f.seq_to >= e.its_seq) b
+                on e.dstatus is null and e.its_lane is not null
+        ), judged as (
+            select e.*, coalesce(
+                       retention_ms(s.plan) < 86400000
+                       and e.id < time_id(%s) and e.known
+                       and not exists (
+                           select from replay r
+                            where r.guild_id = e.guild_id
+                              and r.bot = e.bot and r.id = e.id),
+                       false) as goes
+              from decided e
+              left join server s on s.guild_id = e.guild_id
+        ), left_out as (
+            insert into log_left_out
+            select distinct e.guild_id from judged e where e.goes
+            on conflict do nothing
+        ), copied as (
+            insert into %I (guild_id, id, arrival, executor_id, target_id,
+                            channel_id, lane, seq, dchannel_id, dmessage_id,
+                            bot, type, dstatus, role, dreason, doc)
+            select e.guild_id, e.id, e.arrival, e.executor_id, e.target_id,
+                   e.channel_id, case when e.final then null else e.lane end,
+                   case when e.final then null else e.seq end, e.dchannel_id,
+                   coalesce(e.dmessage_id,
+                            case when e.final then e.message_id end),
+                   e.bot, e.type,
+                   case when e.final then e.status else e.dstatus end, e.role,
+                   case when e.final then e.reason else e.dreason end, e.doc
+              from judged e
+             where not e.goes
+             order by e.guild_id, e.bot, e.id
+        )
+        select e.guild_id, e.bot, e.id, count(*) over () as n from chunk e
+         order by e.guild_id desc, e.bot desc, e.id desc limit 1
+        $sql$, entries, ms(w.begun_at) - 86400000, w.name);
+end $$;
+
+
+-- Follows what changed; once that is all, and nobody is left who began before,
+-- it takes the place of its sources.
+
+create or replace function rewrite_settle(w log_rewrite, budget int)
+returns boolean language plpgsql as $$
+begin
+    perform rewrite_recall(w);
+
+    if exists (select from log_change) then
+        perform rewrite_follow(w, budget);
+        update log_rewrite r set waits = null where r.n = w.n;
+        return true;
+    end if;
+
+    if not rewrite_vacuumed(w) then
+        return false;
+    end if;
+
+    if w.waits is null then
+        w.waits := transactions_here();
+        update log_rewrite r
+           set waits = w.waits, step_at = now() where r.n = w.n;
+    end if;
+
+    if w.waits && transactions_here() then
+        return w.step_at > now() - interval '5 seconds';
+    end if;
+
+    return rewrite_swap(w);
+end $$;
+
+
+-- Servers that may see 30 days again get what was left out of theirs.
+
+create or replace function rewrite_recall(w log_rewrite)
+returns void language plpgsql as $$
+begin
+    with again as (
+        delete from log_left_out o using server s
+         where s.guild_id = o.guild_id and retention_ms(s.plan) >= 86400000
+        returning o.guild_id
+    )
+    insert into log_change (guild_id, bot, id)
+    select e.guild_id, e.bot, e.id
+      from again a
+      join log_entry e on e.guild_id = a.guild_id
+     where e.id >= w.low and e.id < w.high;
+end $$;
+
+
+-- Makes entries that changed what they are in the sources.
+
+create or replace function rewrite_follow(w log_rewrite, budget int)
+returns void language plpgsql as $$
+declare
+    guilds  bigint[];
+    bots    smallint[];
+    ids     bigint[];
+begin
+    with gone as (
+        delete from log_change c
+         where c.ctid = any (array(select x.ctid from log_change x
+                                    limit budget))
+        returning c.guild_id, c.bot, c.id
+    )
+    select array_agg(g.guild_id), array_agg(g.bot), array_agg(g.id)
+      into guilds, bots, ids
+      from (select distinct * from gone) g;
+
+    execute format('delete from %I e using unnest($1, $2, $3) f (g, b, i) '
+                   'where e.guild_id = f.g and e.bot = f.b and e.id = f.i',
+                   w.name) using guilds, bots, ids;
+    execute rewrite_copy(w, format(
+                'select e.* from unnest($1, $2, $3) f (g, b, i) '
+                'join log_entry e '
+                'on e.guild_id = f.g and e.bot = f.b and e.id = f.i '
+                'where e.id >= %s and e.id < %s', w.low, w.high))
+      using guilds, bots, ids;
+end $$;
+
+
+-- Counts by index alone need to know which blocks everybody sees. Autovacuum
+-- sees to that; a table too small for it, or one it does not come to in ten
+-- minutes, is not waited for.
+
+create or replace function rewrite_vacuumed(w log_rewrite)
+returns boolean language plpgsql stable as $$
+begin
+    return w.step_at < now() - interval '10 minutes'
+        or exists (select from pg_class c
+                    where c.oid = to_regclass(format('guildlog.%I', w.name))
+                      and (c.reltuples < 40000
+                           or c.relallvisible > c.relpages * 0.95));
+end $$;
+
+
+-- Everybody else's transactions in this database. Who is in none of them now
+-- sees all that is committed now.
+
+create or replace function transactions_here()
+returns text[] language plpgsql as $$
+begin
+    return array(
+        select distinct l.virtualtransaction
+          from pg_locks l
+          join pg_stat_activity a on a.pid = l.pid
+         where l.locktype = 'virtualxid' and l.granted
+           and l.pid <> pg_backend_pid()
+           and a.usesysid is not null
+           and a.datid = (select d.oid from pg_database d
+                           where d.datname = current_database()));
+end $$;
+
+
+-- Takes the place of the sources, in the time it takes to write some rows of
+-- the catalog. Whoever reads later, reads the new one, and whoever reads now
+-- is waited for, though not long. No rows change here: a reader whose snapshot
+-- is older than this, and its lock younger, sees them all the same.
+
+create or replace function rewrite_swap(w log_rewrite)
+returns boolean language plpgsql as $$
+declare
+    source  text;
+begin
+    perform pg_advisory_xact_lock(hashtext('guildlog.partitions'));
+    execute format('lock table %I in access exclusive mode', w.name);
+
+    foreach source in array w.sources loop
+        execute format('lock table only %I in share update exclusive mode',
+                       source);
+    end loop;
+
+    lock table only log_entry in access exclusive mode;
+
+    if exists (select from log_change)
+       or exists (select from log_left_out o
+                    join server s on s.guild_id = o.guild_id
+                     and retention_ms(s.plan) >= 86400000)
+    then
+        return true;
+    end if;
+
+    foreach source in array w.sources loop
+        execute format('drop table %I', source);
+    end loop;
+
+    execute format('alter table log_entry attach partition %I '
+                   'for values from (%L) to (%L)', w.name, w.low, w.high);
+    execute format('alter table %I drop constraint inside', w.name);
+
+    delete from log_rewrite r where r.name = any (w.sources);
+    update log_rewrite r
+       set step = 'tidy', step_at = now(), at_guild = 0, at_bot = 0, at_id = 0
+     where r.n = w.n;
+
+    return true;
+end $$;
+
+
+-- Forgets that entries were held, where the entry itself says what became of
+-- it, or is gone.
+
+create or replace function rewrite_tidy(w log_rewrite, budget int)
+returns boolean language plpgsql as $$
+declare
+    looked  held_entry[] := array(
+        select h from held_entry h
+         where (h.guild_id, h.bot, h.id) > (w.at_guild, w.at_bot, w.at_id)
+         order by h.guild_id, h.bot, h.id limit budget);
+    last    held_entry := looked[cardinality(looked)];
+begin
+    delete from held_entry h
+     using unnest(looked) l
+     where h.guild_id = l.guild_id and h.bot = l.bot and h.id = l.id
+       and h.id >= w.low and h.id < w.high
+       and h.until < now()
+       and not exists (
+           select from log_entry e
+            where e.guild_id = h.guild_id and e.bot = h.bot and e.id = h.id
+              and e.dstatus is null);
+
+    if cardinality(looked) < budget then
+        update log_rewrite r
+           set step = 'done', step_at = now() where r.n = w.n;
+    else
+        update log_rewrite r
+           set at_guild = last.guild_id, at_bot = last.bot, at_id = last.id
+         where r.n = w.n;
+    end if;
+
+    return true;
+end $$;
