@@ -95,6 +95,7 @@ end $$;
 \ir functions/keeper.sql
 \ir functions/lane.sql
 \ir functions/delivery.sql
+\ir functions/delivery_figures.sql
 \ir functions/mask.sql
 \ir functions/record.sql
 \ir functions/rule.sql

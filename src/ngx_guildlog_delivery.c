@@ -27,7 +27,8 @@ static void ngx_guildlog_delivery_released(void *data,
 ngx_guildlog_delivery_t *
 ngx_guildlog_delivery_create(ngx_cycle_t *cycle,
     const ngx_guildlog_delivery_conf_t *conf, ngx_guildlog_pool_t *pool,
-    ngx_atomic_t *wake, ngx_resolver_t *resolver, ngx_msec_t resolver_timeout)
+    ngx_guildlog_stats_t *stats, ngx_resolver_t *resolver,
+    ngx_msec_t resolver_timeout)
 {
     ngx_uint_t                i;
     ngx_guildlog_delivery_t  *d;
@@ -41,7 +42,7 @@ ngx_guildlog_delivery_create(ngx_cycle_t *cycle,
     d->conf = conf;
     d->pool = pool;
     d->log = cycle->log;
-    d->wake = wake;
+    d->stats = stats;
 
     for (i = 0; i < NGX_GUILDLOG_DELIVERY_SHARDS; i++) {
         d->fences[i] = -1;
@@ -76,6 +77,11 @@ ngx_guildlog_delivery_create(ngx_cycle_t *cycle,
     d->sweep_at = ngx_current_msec;
     d->release_at = ngx_current_msec;
     d->step_at = ngx_current_msec;
+    d->figures_at = ngx_current_msec;
+
+    /* from now on there should be figures */
+
+    ngx_guildlog_stats_set(stats, NGX_GUILDLOG_GAUGE_TOLD, ngx_time());
 
     /* not cancelable: a worker that exits gives its leases away first */
 
@@ -120,6 +126,10 @@ ngx_guildlog_delivery_destroy(ngx_guildlog_delivery_t *d)
         ngx_guildlog_query_detach(d->release);
     }
 
+    if (d->figures) {
+        ngx_guildlog_query_detach(d->figures);
+    }
+
     ngx_guildlog_delivery_forget_all(d);
     ngx_guildlog_client_destroy(d->client);
 }
@@ -141,7 +151,8 @@ ngx_guildlog_delivery_tick(ngx_event_t *ev)
     if (!ngx_exiting && d->mine) {
 
         if (d->find == NULL
-            && (*d->wake != d->woken || ngx_guildlog_delivery_due(d->find_at)))
+            && (d->stats->shared->changes != d->woken
+                || ngx_guildlog_delivery_due(d->find_at)))
         {
             ngx_guildlog_delivery_find(d);
         }
@@ -154,6 +165,7 @@ ngx_guildlog_delivery_tick(ngx_event_t *ev)
     }
 
     ngx_guildlog_delivery_steps(d);
+    ngx_guildlog_delivery_figures(d);
 
     ngx_add_timer(&d->tick, NGX_GUILDLOG_DELIVERY_TICK);
 }
@@ -171,7 +183,7 @@ ngx_guildlog_delivery_find(ngx_guildlog_delivery_t *d)
 {
     ngx_str_t  args[2];
 
-    d->woken = *d->wake;
+    d->woken = d->stats->shared->changes;
     d->find_at = ngx_current_msec + NGX_GUILDLOG_DELIVERY_POLL;
     d->sweeps = ngx_guildlog_delivery_due(d->sweep_at);
 
@@ -196,6 +208,7 @@ ngx_guildlog_delivery_found(void *data, ngx_guildlog_result_t *result)
 {
     ngx_guildlog_delivery_t *d = data;
 
+    ngx_str_t   end;
     ngx_uint_t  row;
 
     d->find = NULL;
@@ -211,12 +224,25 @@ ngx_guildlog_delivery_found(void *data, ngx_guildlog_result_t *result)
         return;
     }
 
-    if (ngx_exiting) {
-        return;
+    for (row = 0; row < result->rows; row++) {
+
+        if (ngx_guildlog_result_value(result, row, NGX_GUILDLOG_FACT_LANE).len
+            == 0)
+        {
+            end = ngx_guildlog_result_value(result, row,
+                                            NGX_GUILDLOG_FACT_STATE);
+            ngx_guildlog_traffic_entries(ngx_guildlog_delivery_traffic(d),
+                                         &end,
+                                         ngx_guildlog_lane_column(result, row,
+                                                     NGX_GUILDLOG_FACT_HEAD));
+
+        } else if (!ngx_exiting) {
+            ngx_guildlog_delivery_meet(d, result, row);
+        }
     }
 
-    for (row = 0; row < result->rows; row++) {
-        ngx_guildlog_delivery_meet(d, result, row);
+    if (ngx_exiting) {
+        return;
     }
 
     ngx_guildlog_delivery_steps(d);
@@ -260,6 +286,13 @@ const ngx_guildlog_delivery_conf_t *
 ngx_guildlog_delivery_conf(ngx_guildlog_delivery_t *d)
 {
     return d->conf;
+}
+
+
+ngx_guildlog_traffic_t *
+ngx_guildlog_delivery_traffic(ngx_guildlog_delivery_t *d)
+{
+    return &d->stats->shared->traffic;
 }
 
 

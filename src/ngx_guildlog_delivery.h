@@ -34,11 +34,11 @@ typedef struct {
 } ngx_guildlog_delivery_conf_t;
 
 
-/* NULL: out of memory; of the cycle's pool.  wake: counts what was recorded */
+/* NULL: out of memory; of the cycle's pool */
 
 ngx_guildlog_delivery_t *ngx_guildlog_delivery_create(ngx_cycle_t *cycle,
     const ngx_guildlog_delivery_conf_t *conf, ngx_guildlog_pool_t *pool,
-    ngx_atomic_t *wake, ngx_resolver_t *resolver,
+    ngx_guildlog_stats_t *stats, ngx_resolver_t *resolver,
     ngx_msec_t resolver_timeout);
 void ngx_guildlog_delivery_destroy(ngx_guildlog_delivery_t *delivery);
 
@@ -84,6 +84,10 @@ void ngx_guildlog_delivery_forget(ngx_guildlog_lane_t *lane);
 ngx_uint_t ngx_guildlog_delivery_safe(ngx_guildlog_delivery_t *delivery);
 
 const ngx_guildlog_delivery_conf_t *ngx_guildlog_delivery_conf(
+    ngx_guildlog_delivery_t *delivery);
+
+/* what it counts */
+ngx_guildlog_traffic_t *ngx_guildlog_delivery_traffic(
     ngx_guildlog_delivery_t *delivery);
 
 

@@ -60,6 +60,7 @@ ngx_guildlog_delivery_giveaway(ngx_guildlog_delivery_t *d, u_char *p)
 
     more = ngx_exiting ? d->mine : d->mine - ngx_min(d->mine, d->share);
     given = 0;
+    d->given = 0;
 
     *p++ = '{';
 
@@ -73,6 +74,7 @@ ngx_guildlog_delivery_giveaway(ngx_guildlog_delivery_t *d, u_char *p)
 
         p = ngx_sprintf(p, given ? ",%ui" : "%ui", i);
         given++;
+        d->given |= (uint64_t) 1 << i;
     }
 
     *p++ = '}';
@@ -123,13 +125,14 @@ ngx_guildlog_delivery_hold(ngx_guildlog_delivery_t *d,
 {
     int64_t           fence;
     ngx_str_t         owner, *dead;
-    ngx_uint_t        row, shard, gained, found;
+    ngx_uint_t        row, shard, gained, lost, found;
 
     static u_char     buf[512];
     static ngx_str_t  none = ngx_string("{}");
 
     d->mine = 0;
     gained = 0;
+    lost = 0;
     found = 0;
     dead = &d->dead;
     *dead = none;
@@ -153,10 +156,13 @@ ngx_guildlog_delivery_hold(ngx_guildlog_delivery_t *d,
         }
 
         gained |= fence != d->fences[shard] && fence != -1;
+        lost += fence != d->fences[shard] && d->fences[shard] != -1
+                && !(d->given >> shard & 1);
         d->fences[shard] = fence;
         d->share = ngx_guildlog_lane_column(result, row, 4);
     }
 
+    ngx_guildlog_stats_count(d->stats, NGX_GUILDLOG_COUNT_LEASES_LOST, lost);
     ngx_guildlog_delivery_forget_lost(d);
 
     if (gained) {

@@ -49,8 +49,8 @@ struct ngx_guildlog_delivery_s {
     ngx_guildlog_pool_t           *pool;
     ngx_guildlog_client_t         *client;
     ngx_log_t                     *log;
-    ngx_atomic_t                  *wake;
-    ngx_atomic_uint_t              woken;
+    ngx_guildlog_stats_t          *stats;
+    ngx_atomic_uint_t              woken;    /* changes seen */
     ngx_str_t                      me;
     ngx_event_t                    tick;
 
@@ -59,16 +59,19 @@ struct ngx_guildlog_delivery_s {
     int64_t                        fences[NGX_GUILDLOG_DELIVERY_SHARDS];
     ngx_uint_t                     mine;     /* shards */
     ngx_uint_t                     share;
+    uint64_t                       given;    /* shards, by bit */
     ngx_msec_t                     lease_asked;
     ngx_msec_t                     lease_until;
 
     ngx_guildlog_query_t          *lease;
     ngx_guildlog_query_t          *find;
     ngx_guildlog_query_t          *release;
+    ngx_guildlog_query_t          *figures;
     ngx_msec_t                     lease_at;
     ngx_msec_t                     find_at;
     ngx_msec_t                     sweep_at;
     ngx_msec_t                     release_at;
+    ngx_msec_t                     figures_at;
     ngx_str_t                      dead;     /* owners, as an SQL array */
 
     ngx_guildlog_step_t            steps[NGX_GUILDLOG_DELIVERY_STEPS];
@@ -105,6 +108,10 @@ void ngx_guildlog_delivery_forget_lost(ngx_guildlog_delivery_t *d);
 ngx_uint_t ngx_guildlog_delivery_any_busy(ngx_guildlog_delivery_t *d,
     ngx_int_t shard);
 void ngx_guildlog_delivery_forget_all(ngx_guildlog_delivery_t *d);
+
+/* ngx_guildlog_delivery_figures.c: keeps the gauges, when it is time */
+
+void ngx_guildlog_delivery_figures(ngx_guildlog_delivery_t *d);
 
 /* ngx_guildlog_delivery_step.c: submits what waits for it */
 

@@ -34,6 +34,7 @@ static void ngx_guildlog_lane_refuse_entry(ngx_guildlog_lane_t *lane,
     ngx_guildlog_verdict_t *verdict);
 static void ngx_guildlog_lane_follow(ngx_guildlog_lane_t *lane);
 static void ngx_guildlog_lane_rest(ngx_guildlog_lane_t *lane);
+static void ngx_guildlog_lane_count(ngx_guildlog_lane_t *lane);
 static void ngx_guildlog_lane_drop(ngx_guildlog_lane_t *lane, ngx_uint_t n);
 static void ngx_guildlog_lane_timer(ngx_event_t *ev);
 
@@ -487,6 +488,8 @@ ngx_guildlog_lane_stepped(ngx_guildlog_lane_t *lane,
         lane->upto = lane->head;
 
         if (work->done_to) {
+            ngx_guildlog_lane_count(lane);
+
             lane->head = work->done_to;
             lane->upto = work->done_to;
             lane->attempts = 0;
@@ -511,6 +514,23 @@ ngx_guildlog_lane_stepped(ngx_guildlog_lane_t *lane,
     }
 
     lane->next(lane);
+}
+
+
+/* entries that have come to their end */
+
+static void
+ngx_guildlog_lane_count(ngx_guildlog_lane_t *lane)
+{
+    ngx_str_t  end;
+
+    end.data = (u_char *) (lane->work.reason ? lane->work.reason
+                                             : "delivered");
+    end.len = ngx_strlen(end.data);
+
+    ngx_guildlog_traffic_entries(ngx_guildlog_delivery_traffic(
+                                                        lane->delivery),
+                                 &end, lane->work.done_to - lane->head);
 }
 
 

@@ -272,7 +272,13 @@ ngx_guildlog_doubt_is(ngx_guildlog_lane_t *lane,
 static void
 ngx_guildlog_doubt_end(ngx_guildlog_lane_t *lane)
 {
+    ngx_guildlog_traffic_t  *traffic;
+
+    traffic = ngx_guildlog_delivery_traffic(lane->delivery);
+
     if (lane->found) {
+        ngx_guildlog_traffic_doubt(traffic, NGX_GUILDLOG_DOUBT_PRESENT);
+
         lane->last = lane->found;
         ngx_guildlog_lane_decide(lane, lane->upto,
                                  NGX_GUILDLOG_LANE_DELIVERED);
@@ -280,6 +286,7 @@ ngx_guildlog_doubt_end(ngx_guildlog_lane_t *lane)
     }
 
     if (lane->proved && lane->last) {
+        ngx_guildlog_traffic_doubt(traffic, NGX_GUILDLOG_DOUBT_ABSENT);
         ngx_guildlog_lane_refused(lane,
                                   ngx_guildlog_lane_backoff(lane->attempts));
         return;
@@ -295,6 +302,9 @@ ngx_guildlog_doubt_unproved(ngx_guildlog_lane_t *lane)
     const ngx_guildlog_delivery_conf_t  *conf;
 
     conf = ngx_guildlog_delivery_conf(lane->delivery);
+
+    ngx_guildlog_traffic_doubt(ngx_guildlog_delivery_traffic(lane->delivery),
+                               NGX_GUILDLOG_DOUBT_UNPROVED);
 
     ngx_log_error(NGX_LOG_WARN, lane->log, 0,
                   "lane %V of server %V: it cannot be proved whether its "

@@ -215,6 +215,8 @@ ngx_guildlog_lane_judge(ngx_guildlog_lane_t *lane,
     lane->exchange = NULL;
 
     ngx_guildlog_platform_judge(lane->work_pool, answer, call, verdict);
+    ngx_guildlog_traffic_call(ngx_guildlog_delivery_traffic(lane->delivery),
+                              call, verdict, answer->status);
 
     ngx_memzero(&note, sizeof(ngx_guildlog_delivery_note_t));
 

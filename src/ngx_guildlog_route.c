@@ -407,7 +407,7 @@ static const ngx_guildlog_field_t  ngx_guildlog_roles[] = {
       x, q, b, stmt(f), 0, NGX_GUILDLOG_ROW }
 #define basic(f, m, p, x, q, b)                                               \
     { #f, m, "/servers/{guild}" p, NGX_GUILDLOG_API, NGX_GUILDLOG_BASIC,      \
-      x, q, b, stmt(f), 0, NGX_GUILDLOG_ROW }
+      x, q, b, stmt(f), TAKES, NGX_GUILDLOG_ROW }
 #define operator(f, m, p, x, b, flags)                                        \
     { #f, m, "/servers/{guild}" p, NGX_GUILDLOG_OPERATOR, 0,                  \
       x, none, b, stmt(f), flags, NGX_GUILDLOG_ROW }
@@ -428,6 +428,7 @@ static const ngx_guildlog_field_t  ngx_guildlog_roles[] = {
 #define BODILESS  NGX_GUILDLOG_ROUTE_BODILESS
 #define TOKEN     NGX_GUILDLOG_ROUTE_TOKEN
 #define ENTRIES   NGX_GUILDLOG_ROUTE_ENTRIES
+#define TAKES     NGX_GUILDLOG_ROUTE_TAKES
 
 
 const ngx_guildlog_route_t  ngx_guildlog_routes[] = {

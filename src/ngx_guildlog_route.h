@@ -72,6 +72,9 @@ typedef struct {
 /* no body at all is an empty object */
 #define NGX_GUILDLOG_ROUTE_BODILESS  0x10
 
+/* the row has how many held entries were taken back, too */
+#define NGX_GUILDLOG_ROUTE_TAKES  0x20
+
 
 extern const ngx_guildlog_route_t  ngx_guildlog_routes[];
 extern const ngx_uint_t            ngx_guildlog_nroutes;

@@ -7,7 +7,7 @@
 
 
 #define NGX_GUILDLOG_STATS_MAGIC    0x676c7374
-#define NGX_GUILDLOG_STATS_VERSION  4
+#define NGX_GUILDLOG_STATS_VERSION  5
 
 #define NGX_GUILDLOG_TASK_FREE      0
 #define NGX_GUILDLOG_TASK_MAKING    1
@@ -15,6 +15,8 @@
 
 
 static ngx_uint_t ngx_guildlog_stats_dead(ngx_pid_t pid);
+static ngx_int_t ngx_guildlog_stats_gauge_of(ngx_guildlog_slot_t *slot,
+    ngx_guildlog_gauge_e what);
 
 
 const ngx_uint_t  ngx_guildlog_stats_bounds_us[NGX_GUILDLOG_STATS_BUCKETS] = {
@@ -196,25 +198,83 @@ ngx_guildlog_stats_request(ngx_guildlog_stats_t *stats, ngx_uint_t route,
 }
 
 
+void
+ngx_guildlog_stats_set(ngx_guildlog_stats_t *stats,
+    ngx_guildlog_gauge_e what, ngx_uint_t n)
+{
+    if (stats->slot) {
+        stats->slot->gauge[what] = n;
+    }
+}
+
+
 ngx_uint_t
 ngx_guildlog_stats_gauge_sum(ngx_guildlog_stats_t *stats,
     ngx_guildlog_gauge_e what)
 {
-    ngx_int_t             sum;
-    ngx_uint_t            i;
-    ngx_guildlog_slot_t  *slot;
+    ngx_int_t   sum;
+    ngx_uint_t  i;
 
     sum = 0;
 
     for (i = 0; i < NGX_GUILDLOG_STATS_WORKERS; i++) {
-        slot = &stats->shared->slots[i];
-
-        if (slot->pid && !ngx_guildlog_stats_dead(slot->pid)) {
-            sum += (ngx_int_t) slot->gauge[what];
-        }
+        sum += ngx_guildlog_stats_gauge_of(&stats->shared->slots[i], what);
     }
 
     return ngx_max(sum, 0);
+}
+
+
+ngx_uint_t
+ngx_guildlog_stats_gauge_most(ngx_guildlog_stats_t *stats,
+    ngx_guildlog_gauge_e what)
+{
+    ngx_int_t   n, most;
+    ngx_uint_t  i;
+
+    most = 0;
+
+    for (i = 0; i < NGX_GUILDLOG_STATS_WORKERS; i++) {
+        n = ngx_guildlog_stats_gauge_of(&stats->shared->slots[i], what);
+        most = ngx_max(most, n);
+    }
+
+    return most;
+}
+
+
+ngx_uint_t
+ngx_guildlog_stats_gauge_least(ngx_guildlog_stats_t *stats,
+    ngx_guildlog_gauge_e what)
+{
+    ngx_int_t   n, least;
+    ngx_uint_t  i;
+
+    least = 0;
+
+    for (i = 0; i < NGX_GUILDLOG_STATS_WORKERS; i++) {
+        n = ngx_guildlog_stats_gauge_of(&stats->shared->slots[i], what);
+
+        if (n > 0 && (least == 0 || n < least)) {
+            least = n;
+        }
+    }
+
+    return least;
+}
+
+
+/* 0 where there is no such worker any more */
+
+static ngx_int_t
+ngx_guildlog_stats_gauge_of(ngx_guildlog_slot_t *slot,
+    ngx_guildlog_gauge_e what)
+{
+    if (slot->pid == 0 || ngx_guildlog_stats_dead(slot->pid)) {
+        return 0;
+    }
+
+    return (ngx_int_t) slot->gauge[what];
 }
 
 

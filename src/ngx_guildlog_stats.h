@@ -11,6 +11,7 @@
 
 #include "ngx_guildlog_entry.h"
 #include "ngx_guildlog_stmt.h"
+#include "ngx_guildlog_traffic.h"
 
 
 #define NGX_GUILDLOG_STATS_ROUTES   96
@@ -47,6 +48,24 @@ typedef enum {
     NGX_GUILDLOG_GAUGE_CONNECTIONS = 0,
     NGX_GUILDLOG_GAUGE_BUSY,            /* connections with work in flight */
     NGX_GUILDLOG_GAUGE_QUEUED,
+    NGX_GUILDLOG_GAUGE_LISTENERS,       /* of live tails */
+
+    /* of the worker that delivers */
+    NGX_GUILDLOG_GAUGE_SENDING,         /* requests to the platform */
+    NGX_GUILDLOG_GAUGE_INVALID,         /* in the last ten minutes */
+    NGX_GUILDLOG_GAUGE_SHARDS,
+
+    /* the same, of its shards, as the database told it then, s */
+    NGX_GUILDLOG_GAUGE_TOLD,
+    NGX_GUILDLOG_GAUGE_BACKLOG,
+    NGX_GUILDLOG_GAUGE_HELD,
+    NGX_GUILDLOG_GAUGE_OLDEST_MS,
+    NGX_GUILDLOG_GAUGE_REGISTERING,     /* lanes, by state */
+    NGX_GUILDLOG_GAUGE_ACTIVE,
+    NGX_GUILDLOG_GAUGE_WAITING,
+    NGX_GUILDLOG_GAUGE_PAUSED,
+    NGX_GUILDLOG_GAUGE_BROKEN,
+    NGX_GUILDLOG_GAUGE_CLOSING,
     NGX_GUILDLOG_GAUGE_LAST
 } ngx_guildlog_gauge_e;
 
@@ -63,6 +82,8 @@ typedef enum {
     NGX_GUILDLOG_COUNT_LIMITED,         /* answered 429 */
     NGX_GUILDLOG_COUNT_LIMITED_DRY,     /* would have been */
     NGX_GUILDLOG_COUNT_EVICTED,         /* windows dropped from a full zone */
+    NGX_GUILDLOG_COUNT_TAKEN_BACK,      /* held entries, by active ignore */
+    NGX_GUILDLOG_COUNT_LEASES_LOST,     /* not given away */
     NGX_GUILDLOG_COUNT_LAST
 } ngx_guildlog_count_e;
 
@@ -98,6 +119,7 @@ typedef struct {
     ngx_guildlog_histogram_t       stmt[NGX_GUILDLOG_STMT_MAX];
     ngx_atomic_t                   stmt_errors[NGX_GUILDLOG_STMT_MAX];
     ngx_guildlog_task_t            tasks[NGX_GUILDLOG_STATS_TASKS];
+    ngx_guildlog_traffic_t         traffic;
     ngx_guildlog_slot_t            slots[NGX_GUILDLOG_STATS_WORKERS];
 } ngx_guildlog_stats_shared_t;
 
@@ -137,8 +159,15 @@ void ngx_guildlog_stats_observe(ngx_guildlog_histogram_t *histogram,
 void ngx_guildlog_stats_request(ngx_guildlog_stats_t *stats,
     ngx_uint_t route, ngx_uint_t status, ngx_uint_t us);
 
-/* the sum over the workers that live */
+void ngx_guildlog_stats_set(ngx_guildlog_stats_t *stats,
+    ngx_guildlog_gauge_e what, ngx_uint_t n);
+
+/* over the workers that live; least: of those that have any, 0: none has */
 ngx_uint_t ngx_guildlog_stats_gauge_sum(ngx_guildlog_stats_t *stats,
+    ngx_guildlog_gauge_e what);
+ngx_uint_t ngx_guildlog_stats_gauge_most(ngx_guildlog_stats_t *stats,
+    ngx_guildlog_gauge_e what);
+ngx_uint_t ngx_guildlog_stats_gauge_least(ngx_guildlog_stats_t *stats,
     ngx_guildlog_gauge_e what);
 
 /* the task of that name; NULL: no room, or somebody just makes it */

@@ -70,8 +70,6 @@ typedef struct {
     S(filters_list, 4, NGX_GUILDLOG_STMT_READ)                                \
     S(filter_get, 5, NGX_GUILDLOG_STMT_READ)                                  \
     S(filter_patch, 6, 0)                                                     \
-    S(active_ignore_targets, 5, 0)                                            \
-    S(active_ignore_executors, 5, 0)                                          \
     S(notifications_list, 4, NGX_GUILDLOG_STMT_READ)                          \
     S(notifications_acknowledge, 4, 0)                                        \
     S(notification_acknowledge, 5, 0)                                         \
@@ -99,6 +97,7 @@ typedef struct {
     S(operator_resume, 1, 0)                                                  \
     S(keeper_step, 3, NGX_GUILDLOG_STMT_LONG)                                 \
     S(delivery_release, 0, 0)                                                 \
+    S(delivery_figures, 1, NGX_GUILDLOG_STMT_READ|NGX_GUILDLOG_STMT_LONG)     \
     S(delivery_registered, 7, 0)                                              \
     S(delivery_lost, 5, 0)                                                    \
     S(delivery_broken, 6, 0)                                                  \
@@ -136,11 +135,13 @@ typedef struct {
     S(logs_tokens, 2, NGX_GUILDLOG_STMT_READ)
 
 
-/* the same, and the counts of what became of entries */
+/* the same, and counts: of what became of entries, or one number */
 
 #define NGX_GUILDLOG_RECORD_STMTS(S)                                          \
     S(operator_record, 3, 0)                                                  \
-    S(operator_record_many, 1, 0)
+    S(operator_record_many, 1, 0)                                             \
+    S(active_ignore_targets, 5, 0)                                            \
+    S(active_ignore_executors, 5, 0)
 
 
 /*

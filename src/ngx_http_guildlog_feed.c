@@ -80,6 +80,9 @@ ngx_http_guildlog_feed_join(ngx_http_guildlog_listener_t *listener)
     listener->topic = topic;
     ngx_queue_insert_tail(&topic->listeners, &listener->queue);
 
+    ngx_guildlog_stats_gauge(&ngx_http_guildlog_worker.stats,
+                             NGX_GUILDLOG_GAUGE_LISTENERS, 1);
+
     if (!feed->asking && !feed->poll.timer_set) {
         feed->interval = NGX_HTTP_GUILDLOG_FEED_INTERVAL;
         feed->tokens_at = ngx_current_msec;
@@ -209,6 +212,9 @@ ngx_http_guildlog_feed_leave(ngx_http_guildlog_listener_t *listener)
 
     listener->topic = NULL;
     ngx_queue_remove(&listener->queue);
+
+    ngx_guildlog_stats_gauge(&ngx_http_guildlog_worker.stats,
+                             NGX_GUILDLOG_GAUGE_LISTENERS, -1);
 
     ngx_http_guildlog_fetch_leave(listener);
 

@@ -276,7 +276,7 @@ ngx_http_guildlog_init_process(ngx_cycle_t *cycle)
 
     worker->delivery = ngx_guildlog_delivery_create(cycle, gmcf->delivery,
                                  worker->pools[gmcf->delivers_to->index],
-                                 &worker->stats.shared->changes,
+                                 &worker->stats,
                                  clcf->resolver, clcf->resolver_timeout);
 
     return worker->delivery ? NGX_OK : NGX_ERROR;

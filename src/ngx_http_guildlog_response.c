@@ -115,6 +115,13 @@ ngx_http_guildlog_send_row(ngx_http_guildlog_call_t *call,
         ngx_http_guildlog_count_entries(&value);
     }
 
+    if (call->route->flags & NGX_GUILDLOG_ROUTE_TAKES) {
+        value = ngx_guildlog_result_value(result, 0, 2);
+        ngx_guildlog_stats_count(&ngx_http_guildlog_worker.stats,
+                                 NGX_GUILDLOG_COUNT_TAKEN_BACK,
+                                 ngx_max(ngx_atoi(value.data, value.len), 0));
+    }
+
     if ((call->route->flags & NGX_GUILDLOG_ROUTE_TOKEN)
         && status == NGX_HTTP_CREATED)
     {

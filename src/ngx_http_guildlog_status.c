@@ -8,23 +8,7 @@
  * samples; a form is what it makes of them.
  */
 
-#include "ngx_http_guildlog.h"
-
-
-typedef struct {
-    ngx_guildlog_json_t            out;
-    ngx_uint_t                     prometheus;
-    const char                    *family;
-} ngx_http_guildlog_status_t;
-
-
-typedef struct {
-    const char                    *name;
-    const char                    *type;
-    const char                    *help;
-    ngx_uint_t                     index;
-    ngx_uint_t                     us;      /* shown as seconds */
-} ngx_http_guildlog_metric_t;
+#include "ngx_http_guildlog_status.h"
 
 
 static void ngx_http_guildlog_status_walk(ngx_http_guildlog_status_t *st);
@@ -32,19 +16,10 @@ static void ngx_http_guildlog_status_keeper(ngx_http_guildlog_status_t *st);
 static void ngx_http_guildlog_status_requests(ngx_http_guildlog_status_t *st);
 static void ngx_http_guildlog_status_histograms(
     ngx_http_guildlog_status_t *st);
-static void ngx_http_guildlog_status_begin(ngx_http_guildlog_status_t *st,
-    const char *name, const char *type, const char *help);
-static void ngx_http_guildlog_status_end(ngx_http_guildlog_status_t *st);
-static void ngx_http_guildlog_status_value(ngx_http_guildlog_status_t *st,
-    const ngx_http_guildlog_metric_t *metric, ngx_uint_t n);
-static void ngx_http_guildlog_status_sample(ngx_http_guildlog_status_t *st,
-    const char *label, const char *value, ngx_uint_t n);
 static void ngx_http_guildlog_status_seconds(ngx_http_guildlog_status_t *st,
     const char *label, const char *value, ngx_uint_t us);
 static void ngx_http_guildlog_status_histogram(ngx_http_guildlog_status_t *st,
     const char *label, const char *value, ngx_guildlog_histogram_t *h);
-static void ngx_http_guildlog_status_line(ngx_http_guildlog_status_t *st,
-    const char *fmt, ...);
 static const char *ngx_http_guildlog_route_name(ngx_uint_t i);
 
 
@@ -55,6 +30,8 @@ static const ngx_http_guildlog_metric_t  ngx_http_guildlog_gauges[] = {
       NGX_GUILDLOG_GAUGE_BUSY, 0 },
     { "database_queued", "gauge", "Statements that wait for a connection.",
       NGX_GUILDLOG_GAUGE_QUEUED, 0 },
+    { "stream_listeners", "gauge", "Open live tails.",
+      NGX_GUILDLOG_GAUGE_LISTENERS, 0 },
     { NULL, NULL, NULL, 0, 0 }
 };
 
@@ -90,6 +67,12 @@ static const ngx_http_guildlog_metric_t  ngx_http_guildlog_counts[] = {
     { "limit_evicted_total", "counter",
       "Windows dropped early because the zone was full.",
       NGX_GUILDLOG_COUNT_EVICTED, 0 },
+    { "held_taken_back_total", "counter",
+      "Held entries that active ignore took back.",
+      NGX_GUILDLOG_COUNT_TAKEN_BACK, 0 },
+    { "delivery_leases_lost_total", "counter",
+      "Shards that went to another machine without being given away.",
+      NGX_GUILDLOG_COUNT_LEASES_LOST, 0 },
     { NULL, NULL, NULL, 0, 0 }
 };
 
@@ -184,6 +167,7 @@ ngx_http_guildlog_status_walk(ngx_http_guildlog_status_t *st)
 
     ngx_http_guildlog_status_end(st);
 
+    ngx_http_guildlog_status_delivery(st);
     ngx_http_guildlog_status_keeper(st);
     ngx_http_guildlog_status_requests(st);
     ngx_http_guildlog_status_histograms(st);
@@ -266,10 +250,7 @@ ngx_http_guildlog_status_requests(ngx_http_guildlog_status_t *st)
 
         name = ngx_http_guildlog_route_name(i);
 
-        if (!st->prometheus) {
-            ngx_guildlog_json_key(&st->out, name);
-            ngx_guildlog_json_begin(&st->out, '{');
-        }
+        ngx_http_guildlog_status_open(st, name);
 
         for (j = 0; j < NGX_GUILDLOG_STATS_CODES; j++) {
 
@@ -297,9 +278,7 @@ ngx_http_guildlog_status_requests(ngx_http_guildlog_status_t *st)
             ngx_guildlog_json_number(&st->out, n);
         }
 
-        if (!st->prometheus) {
-            ngx_guildlog_json_end(&st->out);
-        }
+        ngx_http_guildlog_status_close(st);
     }
 
     ngx_http_guildlog_status_end(st);
@@ -351,7 +330,7 @@ ngx_http_guildlog_status_histograms(ngx_http_guildlog_status_t *st)
 }
 
 
-static void
+void
 ngx_http_guildlog_status_begin(ngx_http_guildlog_status_t *st,
     const char *name, const char *type, const char *help)
 {
@@ -369,7 +348,7 @@ ngx_http_guildlog_status_begin(ngx_http_guildlog_status_t *st,
 }
 
 
-static void
+void
 ngx_http_guildlog_status_end(ngx_http_guildlog_status_t *st)
 {
     if (!st->prometheus) {
@@ -378,7 +357,27 @@ ngx_http_guildlog_status_end(ngx_http_guildlog_status_t *st)
 }
 
 
-static void
+void
+ngx_http_guildlog_status_open(ngx_http_guildlog_status_t *st,
+    const char *value)
+{
+    if (!st->prometheus) {
+        ngx_guildlog_json_key(&st->out, value);
+        ngx_guildlog_json_begin(&st->out, '{');
+    }
+}
+
+
+void
+ngx_http_guildlog_status_close(ngx_http_guildlog_status_t *st)
+{
+    if (!st->prometheus) {
+        ngx_guildlog_json_end(&st->out);
+    }
+}
+
+
+void
 ngx_http_guildlog_status_value(ngx_http_guildlog_status_t *st,
     const ngx_http_guildlog_metric_t *metric, ngx_uint_t n)
 {
@@ -406,7 +405,7 @@ ngx_http_guildlog_status_value(ngx_http_guildlog_status_t *st,
 }
 
 
-static void
+void
 ngx_http_guildlog_status_sample(ngx_http_guildlog_status_t *st,
     const char *label, const char *value, ngx_uint_t n)
 {
@@ -490,7 +489,7 @@ ngx_http_guildlog_status_histogram(ngx_http_guildlog_status_t *st,
 }
 
 
-static void
+void
 ngx_http_guildlog_status_line(ngx_http_guildlog_status_t *st,
     const char *fmt, ...)
 {

@@ -3,11 +3,11 @@
 
 -- Takes a request. A protected log type is covered only by its name, and its
 -- name takes an Admin token. Logged with the token's id: always for such a
--- type, else once an hour a token.
+-- type, else once an hour a token. How many held entries it took back.
 
 create or replace function active_ignore_add(token text, guild bigint,
     bot smallint, kind smallint, side text, input jsonb)
-returns void language plpgsql as $$
+returns int language plpgsql as $$
 declare
     type       constant int := (input ->> 'logType')::int;
     allowance  constant int := coalesce((input ->> 'count')::int, 1);
@@ -59,21 +59,23 @@ begin
                              allowance, seconds)));
     end if;
 
-    perform held_take(guild, bot, request);
+    return held_take(guild, bot, request);
 end $$;
 
 
 -- POST /active/ignore/targets
 
 create or replace function active_ignore_targets(token text, guild bigint,
-    bot smallint, kind smallint, input jsonb, out status int, out body text)
+    bot smallint, kind smallint, input jsonb, out status int, out body text,
+    out counts text)
 language plpgsql security definer set search_path = guildlog, pg_temp as $$
 begin
     status := 401;
     body := '{}';
 
     if token_live(guild, token) then
-        perform active_ignore_add(token, guild, bot, kind, 'target', input);
+        counts := active_ignore_add(token, guild, bot, kind, 'target',
+                                    input);
         status := 200;
     end if;
 end $$;
@@ -82,14 +84,16 @@ end $$;
 -- POST /active/ignore/executors
 
 create or replace function active_ignore_executors(token text, guild bigint,
-    bot smallint, kind smallint, input jsonb, out status int, out body text)
+    bot smallint, kind smallint, input jsonb, out status int, out body text,
+    out counts text)
 language plpgsql security definer set search_path = guildlog, pg_temp as $$
 begin
     status := 401;
     body := '{}';
 
     if token_live(guild, token) then
-        perform active_ignore_add(token, guild, bot, kind, 'executor', input);
+        counts := active_ignore_add(token, guild, bot, kind, 'executor',
+                                    input);
         status := 200;
     end if;
 end $$;

@@ -136,17 +136,22 @@ end $$;
 
 
 -- The lanes of this owner that have something to do: those called for lately,
--- or all of them.
+-- or all of them. Rows without a lane say what was decided here: how many
+-- entries (head) for which reason (state).
 
 create or replace function delivery_find(me text, everything boolean)
 returns setof delivery_lane language plpgsql security definer
 set search_path = guildlog, pg_temp as $$
+declare
+    done  delivery_lane;
 begin
-    perform delivery_fail(me);
-
-    if everything then
-        perform delivery_expire(me);
-    end if;
+    for done.state, done.head in
+        select f.reason, f.n from delivery_fail(me) f
+        union all
+        select 'expired', x from delivery_expire(me) x where everything
+    loop
+        return next done;
+    end loop;
 
     return query
         select r.guild_id, r.lane, r.shard, s.fence, l.bot, l.channel_id,
@@ -172,8 +177,9 @@ end $$;
 
 -- What stands in a broken lane is decided: it will not be delivered.
 
-create or replace function delivery_fail(me text)
-returns void language plpgsql as $$
+create or replace function delivery_fail(me text, out reason text,
+    out n bigint)
+returns setof record language plpgsql as $$
 declare
     broken  record;
 begin
@@ -197,7 +203,12 @@ begin
           join lane_tail t on t.guild_id = h.guild_id and t.lane = h.lane
          where h.guild_id = broken.guild_id
            and h.lane = broken.lane
-           and t.tail > h.head;
+           and t.tail > h.head
+        returning broken.reason, seq_to - seq_from + 1 into reason, n;
+
+        if found then
+            return next;
+        end if;
 
         update lane_head h
            set head = t.tail, upto = t.tail, step = h.step + 1, attempts = 0
@@ -213,7 +224,7 @@ end $$;
 -- What waits for a webhook expires as everything else.
 
 create or replace function delivery_expire(me text)
-returns void language plpgsql as $$
+returns setof bigint language plpgsql as $$
 declare
     old  record;
 begin
@@ -242,6 +253,7 @@ begin
         update lane_head h
            set head = old.upto, upto = old.upto, step = h.step + 1
          where h.guild_id = old.guild_id and h.lane = old.lane;
+        return next old.upto - old.head;
     end loop;
 end $$;
 
@@ -284,6 +296,11 @@ begin
        from generate_subscripts(works, 1) place
       where results[place] in ('change', 'end');
 
+    perform delivery_healed(array(
+        select works[place] from generate_subscripts(works, 1) place
+         where results[place] in ('change', 'end')
+           and (works[place]).status = 2));
+
     results := array(
         select case when results[place] in ('lost', 'paused')
                     then results[place]
@@ -307,6 +324,23 @@ begin
          cross join lateral delivery_peek(w.guild, w.lane, w.peek, w.most) p
          where results[w.place] = 'ok' and w.peek is not null
          order by w.place, p.seq;
+end $$;
+
+
+-- What kept these lanes from delivering is over. One that somebody else has in
+-- hand is set anew there.
+
+create or replace function delivery_healed(works delivery_work[])
+returns void language plpgsql as $$
+begin
+    update lane l
+       set reason = null, forbidden_at = null
+      from (select x.guild_id, x.lane
+              from unnest(works) w
+              join lane x on x.guild_id = w.guild and x.lane = w.lane
+             where x.reason is not null and x.state in ('active', 'closing')
+               for update of x skip locked) h
+     where l.guild_id = h.guild_id and l.lane = h.lane;
 end $$;
 
 

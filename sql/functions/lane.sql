@@ -21,7 +21,7 @@ begin
     with opened as (
         insert into lane (guild_id, lane, bot, channel_id, shard, paused_at)
         select guild, n.id, lanes_open.bot, c.channel,
-               mod(mod(hashint8(n.id), 64) + 64, 64),
+               shard_of(n.id),
                (select s.paused_at from server s where s.guild_id = guild)
           from (select distinct u.channel from unnest(channels) u (channel)
                  where u.channel > 0

@@ -1,7 +1,7 @@
 -- Lanes: places of entries, what becomes of them, and the steps of delivery.
 
 \ir setup.psql
-select plan(45);
+select plan(46);
 
 create function pg_temp.send(n int, type int default 7)
 returns setof bigint language sql as $$
@@ -136,11 +136,16 @@ select is(pg_temp.result('a/1/1', '{"refused": true, "wait_ms": 500}'), 'ok',
 select is(pg_temp.delivery(:e2), 'not_delivered retrying', 'for now');
 select is(wait_ms between 1 and 500, true, 'until then nothing is sent')
   from delivery_find('a/1/1', true) where guild = :guild;
+update lane set reason = 'missing_permissions', forbidden_at = now()
+ where guild_id = :guild;
 select pg_temp.result('a/1/1', '{"begin_to": 2}') \g /dev/null
 select is(pg_temp.result('a/1/1', '{"done_to": 2, "status": 2, "message": 77,
           "attempts": 2, "begin_to": 3}'), 'ok', 'outcome and intent');
 select is(pg_temp.delivery(:e1), 'delivered 77', 'delivered');
 select is(pg_temp.delivery(:e2), 'delivered 77', 'both');
+select is(coalesce(reason, forbidden_at::text), null,
+          'and what was missing is there again')
+  from lane where guild_id = :guild;
 select is(pg_temp.delivery(:e3), 'unknown in_flight', 'the next is in flight');
 select is(pg_temp.result('a/1/1', '{"done_to": 3, "status": 1,
           "reason": "unconfirmed", "attempts": 1, "peek": 3, "most": 20}'),

@@ -16,7 +16,8 @@ $$, $$
            when kind in ('api', 'logs')
            then 'token text, guild bigint, bot smallint, kind smallint'
            when kind = 'operator' then 'guild bigint'
-           when kind in ('delivers', 'lane') then 'me text' end, case
+           when kind in ('delivers', 'lane', 'figures') then 'me text' end,
+           case
            when kind = 'lane'
            then 'guild bigint, lane bigint, fence bigint, step bigint'
            when kind = 'tail' then 'guild bigint, bot smallint' end,
@@ -25,9 +26,11 @@ $$, $$
                 'type integer[], channel bigint, member bigint, '
                 'member_role text, role text' end,
            args,
-           case when kind in ('api', 'operator', 'batch', 'keeper', 'lane')
+           case when kind in ('api', 'operator', 'batch', 'keeper', 'lane',
+                          'figures')
            then 'OUT status integer, OUT body text' end,
-           case when name like 'operator_record%' then 'OUT counts text' end)
+           case when name ~ '^(operator_record|active_ignore)'
+           then 'OUT counts text' end)
            || ')'
       from (values
         ('api', 'server_get', null),
@@ -83,6 +86,7 @@ $$, $$
         ('keeper', 'keeper_step', 'budget integer, from_hour integer, '
                                   'to_hour integer'),
         ('keeper', 'delivery_release', null),
+        ('figures', 'delivery_figures', null),
         ('delivers', 'delivery_lease', 'dead text[], give smallint[], '
                                        'leaves boolean'),
         ('delivers', 'delivery_find', 'everything boolean'),

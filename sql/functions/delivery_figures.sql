@@ -1,0 +1,51 @@
+-- What the lanes of this owner have before them, for the status page. Each
+-- machine tells of its own shards, so that the sum over all machines is all.
+
+create or replace function delivery_figures(me text, out status int,
+    out body text)
+language plpgsql stable security definer
+set search_path = guildlog, pg_temp as $$
+declare
+    mine   constant smallint[] := array(
+               select s.shard from shard_lease s
+                where s.owner = me and s.until > clock_timestamp());
+    lanes  jsonb;
+begin
+    select jsonb_object_agg(c.state, c.n) into lanes
+      from (select case when l.paused_at is not null then 'paused'
+                        when l.state = 'active'
+                         and (l.reason is not null
+                              or h.not_before > clock_timestamp())
+                        then 'waiting' else l.state end as state,
+                   count(*) as n
+              from lane l
+              join lane_head h
+                on h.guild_id = l.guild_id and h.lane = l.lane
+             where l.shard = any (mine) and l.state <> 'closed'
+             group by 1) c;
+
+    status := 200;
+    body := coalesce(lanes, '{}') || (
+        select jsonb_build_object(
+                   'backlog', coalesce(sum(t.tail - h.head), 0),
+                   'oldest_ms', coalesce(max(lane_age(l.guild_id, l.lane,
+                                                      h.head + 1))
+                       filter (where l.paused_at is null), 0),
+                   'held', (select count(*) from held_entry e
+                             where not e.released
+                               and e.channel_id is not null
+                               and shard_of(e.guild_id) = any (mine)))
+          from lane l
+          join lane_head h on h.guild_id = l.guild_id and h.lane = l.lane
+          join lane_tail t on t.guild_id = l.guild_id and t.lane = l.lane
+         where l.shard = any (mine) and l.state <> 'closed'
+           and t.tail > h.head);
+end $$;
+
+
+-- The shard that a number belongs to.
+
+create or replace function shard_of(n bigint)
+returns smallint language sql immutable as $$
+    select mod(mod(hashint8(n), 64) + 64, 64)::smallint
+$$;

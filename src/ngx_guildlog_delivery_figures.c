@@ -1,0 +1,97 @@
+
+/*
+ * What there is to deliver, as the database tells it, for the status page:
+ * asked for so seldom that it costs next to nothing.
+ */
+
+#include "ngx_guildlog_delivery_loop.h"
+#include <jansson.h>
+
+
+#define NGX_GUILDLOG_FIGURES_INTERVAL  2000    /* ms */
+#define NGX_GUILDLOG_FIGURES_SHARE     50      /* of the time, one part */
+
+
+static void ngx_guildlog_figures_told(void *data,
+    ngx_guildlog_result_t *result);
+
+
+/* the keys of what guildlog.delivery_figures() says */
+
+static const struct {
+    const char            *name;
+    ngx_guildlog_gauge_e   gauge;
+
+} ngx_guildlog_figures[] = {
+    { "backlog", NGX_GUILDLOG_GAUGE_BACKLOG },
+    { "held", NGX_GUILDLOG_GAUGE_HELD },
+    { "oldest_ms", NGX_GUILDLOG_GAUGE_OLDEST_MS },
+    { "registering", NGX_GUILDLOG_GAUGE_REGISTERING },
+    { "active", NGX_GUILDLOG_GAUGE_ACTIVE },
+    { "waiting", NGX_GUILDLOG_GAUGE_WAITING },
+    { "paused", NGX_GUILDLOG_GAUGE_PAUSED },
+    { "broken", NGX_GUILDLOG_GAUGE_BROKEN },
+    { "closing", NGX_GUILDLOG_GAUGE_CLOSING }
+};
+
+
+void
+ngx_guildlog_delivery_figures(ngx_guildlog_delivery_t *d)
+{
+    ngx_guildlog_stats_set(d->stats, NGX_GUILDLOG_GAUGE_SENDING,
+                           d->pace.open);
+    ngx_guildlog_stats_set(d->stats, NGX_GUILDLOG_GAUGE_INVALID,
+                           ngx_guildlog_pace_invalid(&d->pace,
+                                                     ngx_current_msec));
+    ngx_guildlog_stats_set(d->stats, NGX_GUILDLOG_GAUGE_SHARDS, d->mine);
+
+    if (ngx_exiting || d->figures
+        || !ngx_guildlog_delivery_due(d->figures_at))
+    {
+        return;
+    }
+
+    d->figures_at = ngx_current_msec + NGX_GUILDLOG_FIGURES_INTERVAL;
+
+    d->figures = ngx_guildlog_pool_submit(d->pool,
+                     &ngx_guildlog_stmts[ngx_guildlog_stmt_delivery_figures],
+                     &d->me, ngx_guildlog_figures_told, d);
+}
+
+
+static void
+ngx_guildlog_figures_told(void *data, ngx_guildlog_result_t *result)
+{
+    ngx_guildlog_delivery_t *d = data;
+
+    json_t      *json;
+    ngx_str_t    body;
+    ngx_uint_t   i;
+
+    d->figures = NULL;
+
+    if (result->outcome != NGX_GUILDLOG_ROWS || result->rows != 1) {
+        ngx_guildlog_delivery_refused(d, "figures", result);
+        return;
+    }
+
+    body = ngx_guildlog_result_value(result, 0, 1);
+    json = json_loadb((char *) body.data, body.len, 0, NULL);
+
+    for (i = 0; i < sizeof(ngx_guildlog_figures)
+                    / sizeof(ngx_guildlog_figures[0]); i++)
+    {
+        ngx_guildlog_stats_set(d->stats, ngx_guildlog_figures[i].gauge,
+            json_integer_value(json_object_get(json,
+                                              ngx_guildlog_figures[i].name)));
+    }
+
+    json_decref(json);
+
+    ngx_guildlog_stats_set(d->stats, NGX_GUILDLOG_GAUGE_TOLD, ngx_time());
+
+    d->figures_at = ngx_current_msec
+                    + ngx_max(NGX_GUILDLOG_FIGURES_INTERVAL,
+                              result->time_us / 1000
+                              * NGX_GUILDLOG_FIGURES_SHARE);
+}

@@ -1,0 +1,261 @@
+# "Metrics: oldest_undelivered_age, backlog, posts{class,code},
+# entries{outcome}, 429{scope}, invalid_budget, reconcile, lease_lost,
+# inflight, lane states": what the status page tells of delivery, each thing
+# once, through reloads too, and when PostgreSQL is away.
+
+use lib 't/lib';
+use Guildlog;
+use Guildlog::Platform;
+
+my $g = Guildlog->new(start => 0, workers => 2, api => 'guildlog_limit off;');
+my $platform = Guildlog::Platform->new(dir => $g->prefix . '/platform');
+$g->configure(http => $platform->directives($g))->start;
+
+my $channel = 300000000000000000;
+my $event   = 0;
+my ($guild, $token);
+
+
+sub samples {
+    my $text = $g->get('/status?format=prometheus', raw_path => 1)->text;
+    return { map { /^guildlog_([^# ]\S*) (\S+)$/ ? ($1, $2) : () }
+        split /\n/, $text };
+}
+
+
+# what the code adds to the samples of that family, by labels
+sub added {
+    my ($family, $code) = @_;
+    my $before = samples();
+    $code->();
+    my $after = samples();
+    return { map {
+        my $more = $after->{$_} - ($before->{$_} // 0);
+        /^$family(?:\{(.*)\})?$/ && $more ? ($1 // '' => $more) : ();
+    } keys %$after };
+}
+
+
+# a new server with a channel that has a webhook, and was told so
+sub server {
+    my (%options) = @_;
+    $guild = $g->server;
+    $token = $g->token($guild);
+    $g->patch("/servers/$guild/config/logging/settings", token => $token,
+        json => { buttons => [], %options });
+    my $to = ++$channel . '';
+    $g->patch("/servers/$guild/config/logging/channels", token => $token,
+        json => { main_channel => $to });
+    return $to;
+}
+
+
+sub record {
+    my ($n, %entry) = @_;
+    my $answer = $g->operator('POST', "/servers/$guild/logs", [map { {
+        event_id => 'e' . ++$event, type => 7,
+        content => "content of $_", %entry } } 1 .. $n]);
+    die $answer->text if $answer->status != 200;
+    return @{ $answer->json->{ids} };
+}
+
+
+# until all of the server's lanes are at rest
+sub settle {
+    wait_for { $g->sql('select bool_and(t.tail = h.head) from lane_head h
+        join lane_tail t using (guild_id, lane) where h.guild_id = ?',
+        $guild) } 30;
+}
+
+
+sub becomes {
+    my ($what, $value, $why) = @_;
+    my $is;
+    eval { wait_for { ($is = samples()->{$what}) eq $value } 15 };
+    is $is, $value, $why;
+}
+
+
+subtest 'messages and entries' => sub {
+    my $to = server();
+    settle();
+    is_deeply added('platform_requests_total', sub { record(1); settle() }),
+        { 'call="execute",class="done",status="200"' => 1 }, 'a message';
+    is_deeply added('delivery_entries_total', sub { record(12); settle() }),
+        { 'outcome="delivered"' => 12 }, 'entries';
+    my $asked = added('platform_requests_total', sub { server(); settle() });
+    is_deeply $asked, { 'call="list",class="done",status="200"' => 1,
+        'call="create",class="done",status="200"' => 1,
+        'call="execute",class="done",status="200"' => 1 },
+        'a webhook is listed, created and used';
+};
+
+
+subtest 'what is refused' => sub {
+    my $to = server();
+    settle();
+    $platform->faults(map { my $scope = $_; { call => 'execute',
+        channel => $to, times => 1, action => 'answer', status => 429,
+        body => { message => 'limited', retry_after => 0.1,
+            global => JSON::PP::false },
+        headers => { 'X-RateLimit-Scope' => $scope } } } qw(user shared));
+    my $limited = added('platform_limited_total', sub { record(1); settle() });
+    is_deeply $limited, { 'scope="user"' => 1, 'scope="shared"' => 1 },
+        'limits by their scope';
+    cmp_ok samples()->{platform_invalid_requests}, '>=', 1,
+        'what counts for a ban';
+
+    $platform->faults({ call => 'execute', match => 'of 2', channel => $to,
+        action => 'poison', times => 99 });
+    is_deeply added('delivery_entries_total', sub { record(3); settle() }),
+        { 'outcome="delivered"' => 2, 'outcome="rejected"' => 1 },
+        'one bad entry';
+    $platform->faults;
+
+    $platform->config(gone => [$channel + 1 . '']);
+    is_deeply added('delivery_entries_total', sub {
+        server(); settle(); record(4); settle();
+    }), { 'outcome="channel_gone"' => 5 }, 'a channel that is gone';
+    $platform->config(gone => []);
+};
+
+
+subtest 'what is in doubt' => sub {
+    my @at = map { my $to = server(); settle(); [$guild, $to] } 1 .. 3;
+    $platform->config(no_history => [$at[2][1]]);
+    $platform->faults(map { { call => 'execute', channel => $at[$_][1],
+        times => 1, action => $_ ? 'reset' : 'apply-reset' } } 0 .. 2);
+    is_deeply added('delivery_(?:doubts|entries)_total', sub {
+        ($guild) = @$_, record(1) for @at;
+        ($guild) = @$_, settle() for @at;
+    }), { 'result="present"' => 1, 'result="absent"' => 1,
+        'result="unproved"' => 1, 'outcome="unconfirmed"' => 1,
+        'outcome="delivered"' => 2 },
+        'one was there, one was not, of one nobody knows';
+    $platform->config(no_history => []);
+};
+
+
+subtest 'what there is to do' => sub {
+    becomes('delivery_backlog', 0, 'nothing waits');
+    is samples()->{delivery_oldest_seconds} + 0, 0, 'and nothing is old';
+    my $active = samples()->{'delivery_lanes{state="active"}'};
+
+    my $to = server();
+    settle();
+    becomes('delivery_lanes{state="active"}', $active + 1, 'a lane');
+    $platform->faults({ call => 'execute', channel => $to, action => 'answer',
+        times => 99, status => 403,
+        body => { code => 50013, message => 'Missing Permissions' } });
+    record(7);
+    becomes('delivery_backlog', 7, 'entries wait');
+    becomes('delivery_lanes{state="waiting"}', 1, 'and so does their lane');
+    ok eval { wait_for { samples()->{delivery_oldest_seconds} >= 1 } 15 },
+        'they grow older';
+
+    $g->operator('POST', "/servers/$guild/pause");
+    becomes('delivery_lanes{state="paused"}', 1, 'paused');
+    is samples()->{delivery_backlog}, 7, 'they are kept';
+    is samples()->{delivery_oldest_seconds} + 0, 0,
+        'and nobody is to be alarmed';
+    $platform->faults;
+    $g->operator('POST', "/servers/$guild/resume");
+    becomes('delivery_backlog', 0, 'resumed, they go');
+
+    is samples()->{platform_sending}, 0, 'nothing is under way';
+    $platform->faults({ call => 'execute', channel => $to, action => 'hang',
+        times => 1 });
+    record(1);
+    becomes('platform_sending', 1, 'a request that is not answered');
+    $platform->stop;
+    becomes('platform_sending', 0, 'and then is');
+    $platform->start;
+    settle();
+};
+
+
+subtest 'held entries' => sub {
+    server(active_ignore => JSON::PP::true);
+    is_deeply added('held_taken_back_total', sub {
+        record(3, target => { id => '200000000000000005', name => 'Bob' });
+        my $answer = $g->post("/servers/$guild/active/ignore/targets",
+            token => $token, json => { id => '200000000000000005', type => 0,
+            count => 2 });
+        is $answer->status, 200, 'two are taken back';
+    }), { '' => 2 }, 'and counted';
+};
+
+
+subtest 'live tails' => sub {
+    my @tails = map {
+        my $tail = $g->connection;
+        $tail->send("GET /api/servers/$guild/logs/stream HTTP/1.1\r\n"
+            . "Host: localhost\r\nAuthorization: Bearer $token\r\n\r\n");
+        $tail;
+    } 1 .. 3;
+    becomes('stream_listeners', 3, 'three listen');
+    $tails[0]->close;
+    becomes('stream_listeners', 2, 'one has left');
+    $_->close for @tails[1, 2];
+    becomes('stream_listeners', 0, 'all have');
+};
+
+
+subtest 'a reload' => sub {
+    settle();
+    my $totals = qr/^(?:delivery_\w+_total|platform_\w+_total|held_taken)/;
+    my $before = samples();
+    cmp_ok scalar(grep { /$totals/ } keys %$before), '>', 15, 'totals';
+    $g->reload for 1 .. 2;
+    my $after = samples();
+    is_deeply { map { $_ => $after->{$_} } grep { /$totals/ } keys %$before },
+        { map { $_ => $before->{$_} } grep { /$totals/ } keys %$before },
+        'totals stay what they were';
+    becomes('delivery_shards', 64, 'all shards are held once');
+    becomes('delivery_lanes{state="active"}', scalar $g->sql(
+        q{select count(*) from lane where state = 'active'}),
+        'and lanes are counted once');
+    is $after->{delivery_leases_lost_total}, 0, 'no lease was lost';
+};
+
+
+subtest 'a lease that is taken away' => sub {
+    $g->sql(q{update shard_lease set owner = 'another/1/1', fence = fence + 1,
+        until = now() + interval '30 s' where shard < 3});
+    becomes('delivery_leases_lost_total', 3, 'is counted');
+};
+
+
+subtest 'the page' => sub {
+    my $text = $g->get('/status?format=prometheus', raw_path => 1)->text;
+    my $file = $g->file('metrics', $text);
+    is qx{promtool check metrics < '$file' 2>&1}, '',
+        'promtool has nothing to say';
+    my $json = $g->get('/status', raw_path => 1);
+    my @tokens = map { $_->{token} // () } $platform->webhooks;
+    cmp_ok scalar @tokens, '>', 3, 'there are secrets';
+    is join(' ', grep { index($text . $json->text, $_) >= 0 } @tokens,
+        $guild, $channel, $platform->token(0), $token), '', 'none is told';
+    is $json->json->{platform_requests_total}{execute}{'done 200'},
+        samples()->{'platform_requests_total{call="execute",class="done",'
+            . 'status="200"}'}, 'JSON says the same';
+    is $json->json->{delivery_lanes}{paused}, 0, 'in families';
+};
+
+
+subtest 'without PostgreSQL' => sub {
+    my $admin = $g->cluster->connect('postgres');
+    my $name = $g->dbname;
+    $admin->do(qq{alter database "$name" allow_connections false});
+    $admin->do('select pg_terminate_backend(pid) from pg_stat_activity
+        where datname = ?', undef, $name);
+    my $before = samples();
+    ok exists $before->{delivery_backlog}, 'the page answers';
+    ok eval { wait_for { samples()->{delivery_figures_age_seconds} > 6 } 20 },
+        'and says how old it is';
+    $admin->do(qq{alter database "$name" allow_connections true});
+    ok eval { wait_for { samples()->{delivery_figures_age_seconds} < 6 } 20 },
+        'until it knows again';
+};
+
+done_testing;
