@@ -1,0 +1,210 @@
+# Whatever is sent, the answer is one of those that the documents name, never
+# a 500, and nginx goes on: requests made of conf/openapi.yaml's examples, then
+# bent in every part, and bytes that are hardly requests at all.
+#
+# GUILDLOG_SEED and GUILDLOG_REQUESTS say which and how many.
+
+use lib 't/lib';
+use Guildlog;
+use Guildlog::Cases;
+use Guildlog::OpenAPI;
+
+my $seed = $ENV{GUILDLOG_SEED} // 1;
+my $requests = $ENV{GUILDLOG_REQUESTS} // 2000;
+srand $seed;
+diag("seed $seed");
+
+my $openapi = Guildlog::OpenAPI->shared;
+my $nginx = Guildlog->new(openapi => 1, workers => 2,
+    api => 'guildlog_limit zone=guildlog requests=1000000;',
+    server => 'client_header_timeout 2s; client_body_timeout 2s;');
+my $server = $nginx->server;
+my $token = $nginx->token($server);
+my %answers;
+
+my @texts = ('', ' ', 'a', 'ä', '😀', "\x{202e}x", '%', '_', '\\', "'", '"',
+    '0', '-1', '00', '9' x 18, '9' x 19, '9223372036854775807',
+    '9223372036854775808', '1e5', 'true', 'null', '٣', 'main', 'pro', 'Text',
+    'x' x 101, "\x{1}", "a\nb", '<script>', '../..', 'a b c d e', $server);
+my @values = (0, 1, -1, 102, 2147483648, 9007199254740993, 1.5, undef,
+    JSON::PP::true, JSON::PP::false, [], {}, [[]], [undef], { a => 1 });
+my %known = map { $_ => 1 } 200, 201, 202, 204, 400 .. 405, 408, 409, 411, 413,
+    414, 415, 429, 431, 494, 501, 505;
+
+
+sub one_of { $_[rand @_] }
+sub now_and_then { rand() < $_[0] }
+
+
+sub any_value {
+    return now_and_then(0.5) ? one_of(@texts) : one_of(@values);
+}
+
+
+# a copy of the value with some of it changed
+sub bent {
+    my ($value, $chance) = @_;
+
+    return any_value() if now_and_then($chance);
+    return [map { bent($_, $chance) } @$value,
+        now_and_then($chance) ? @$value : ()] if ref $value eq 'ARRAY';
+    return $value if ref $value ne 'HASH';
+
+    my %bent = map { $_ => bent($value->{$_}, $chance) } keys %$value;
+    delete $bent{one_of(keys %bent)} if %bent && now_and_then($chance);
+    $bent{any_value() // 'x'} = any_value() if now_and_then($chance);
+    return \%bent;
+}
+
+
+# some bytes changed, taken out, put in or said twice
+sub broken {
+    my ($bytes) = @_;
+
+    utf8::encode($bytes) if utf8::is_utf8($bytes);
+    for (0 .. rand 4) {
+        my $at = int rand 1 + length $bytes;
+        my $length = int rand 8;
+        my $new = one_of('', chr int rand 256, "\0", "\r\n", '"', '%', '{[',
+            substr($bytes, int rand 1 + length $bytes, int rand 20),
+            'x' x rand 5000);
+        substr($bytes, $at, $length) = $new if $at <= length $bytes;
+    }
+    return $bytes;
+}
+
+
+# the operator's, who has no openapi.yaml
+my $entry = { event_id => 'e', type => 5, timestamp => int(time) * 1000,
+    executor => { id => '1', name => 'Al', bot => JSON::PP::false,
+        roles => ['4'] },
+    target => { id => '2', name => 'Bo' },
+    channel => { id => '3', name => 'c', parent => '5', category => '6' },
+    role => 'r', name => 'n', reason => 'why', count => 1, content => 'a',
+    contentAfter => 'b', proxied => JSON::PP::false, action => 'x',
+    value => 'v', emoji => { id => '7', name => 'e' },
+    messages => [{ id => '8', content => 'm', authorId => '1',
+        timestamp => 1, attachments => [{ name => 'f', size => 1 }] }] };
+my @operator = (
+    ['POST', "/servers/$server/logs", sub { [map { { %$entry,
+        event_id => rand } } 0 .. rand 4] }],
+    ['POST', '/logs', sub { [map { { %$entry, event_id => rand,
+        server => $server, bot => 'pro' } } 0 .. rand 4] }],
+    ['PUT', "/servers/$server", sub { { name => 'a', plan => 'pro',
+        locale => 'de' } }],
+    ['PUT', "/servers/$server/members/1", sub { { name => 'a', roles =>
+        ['4'] } }],
+    ['PUT', "/servers/$server/channels", sub { [{ id => '3', name => 'c',
+        type => 0, parent => undef }] }],
+    ['DELETE', "/servers/$server/roles/4", sub { undef }],
+);
+
+
+# (method, path, body, operator's?) of a request, hardly bent or much
+sub made {
+    my ($chance) = @_;
+
+    if (now_and_then(0.3)) {
+        my ($method, $path, $body) = @{ one_of(@operator) };
+        $body = $body->();
+        return ($method, $path, defined $body
+            ? json->encode(bent($body, $chance)) : undef, 1);
+    }
+
+    my $it = one_of(grep { $_->{id} !~ /stream|revoke|server_reset/ }
+        $openapi->operations);
+    my $path = $it->{path} =~ s/\{guild_id\}/$server/r;
+    $path =~ s/\{\w+\}/now_and_then(0.7) ? int rand 9
+        : escape(one_of(@texts))/ge;
+
+    my @query = map {
+        my $name = $_->{name};
+        my $schema = $_->{schema};
+        map { "$name=" . escape(now_and_then(1 - $chance)
+            ? one_of(map { $_->[1] } grep { $_->[0] }
+                text_cases($openapi, $schema))
+            : one_of(@texts)) } 0 .. now_and_then($chance)
+    } grep { $_->{in} eq 'query' && now_and_then(0.4) } @{ $it->{parameters} };
+    $path .= '?' . join '&', @query if @query;
+
+    my $body = $it->{body}
+        ? json->encode(bent($it->{example} // {}, $chance)) : undef;
+    $body = broken($body) if defined $body && now_and_then($chance);
+    return ($it->{method}, $path, $body, 0);
+}
+
+
+sub live_token {
+    return $token if $nginx->get("/servers/$server/auth",
+        token => $token)->status ne 401;
+
+    return $token = $nginx->token($server);
+}
+
+
+# sends a well-formed request; what is wrong with its answer
+sub ask {
+    my ($method, $path, $body, $operator) = @_;
+
+    my @body = defined $body ? (body => $body, headers => ['Content-Type',
+        now_and_then(0.97) ? 'application/json' : 'text/plain']) : ();
+    my $answer = eval { $operator
+        ? Guildlog::Client->new(unix => $nginx->{operator})
+            ->request($method, $path, @body)
+        : $nginx->request($method, $path, token => $token, @body) };
+
+    return "no answer: $@" if !$answer;
+    $answers{$answer->status}++;
+    return $known{$answer->status} ? '' : $answer->status . ' '
+        . $answer->text;
+}
+
+
+# sends bytes, perhaps not all of them; what is wrong with what comes back
+sub throw {
+    my ($method, $path, $body, $operator) = @_;
+
+    my $bytes = Guildlog::Client::_format($method,
+        $operator ? $path : "/api$path",
+        $operator ? () : (token => $token), json => $body // '');
+    $bytes = broken($bytes);
+    $bytes .= $bytes if now_and_then(0.1);
+
+    my $client = $operator
+        ? Guildlog::Client->new(unix => $nginx->{operator})
+        : $nginx->connection;
+    $client->send($bytes);
+    $client->socket->shutdown(1) if now_and_then(0.97);
+    return '' if now_and_then(0.1);
+
+    my $head = eval { $client->line } // '';
+    $client->close;
+    return $head =~ m{^HTTP/1.1 (\d+)} && !$known{$1} ? $head : '';
+}
+
+
+my @workers = sort $nginx->workers;
+my @wrong;
+
+for my $n (1 .. $requests) {
+    my @request = made(one_of(0, 0.02, 0.1, 0.5));
+    my $wrong = now_and_then(0.3) ? throw(@request) : ask(@request);
+
+    push @wrong, "$n: $request[0] $request[1] "
+        . substr($request[2] // '', 0, 500) . " -> $wrong" if $wrong;
+    last if @wrong > 5;
+    live_token() if $n % 200 == 0;
+}
+
+is join("\n", @wrong), '', "$requests requests have an answer that is known";
+cmp_ok $answers{200} + $answers{202}, '>', $requests / 10,
+    'many of them a good one';
+diag(join ', ', map { "$answers{$_} times $_" } sort keys %answers);
+is_deeply [sort $nginx->workers], \@workers, 'nginx goes on';
+
+my $answer = $nginx->get("/servers/$server/config", token => live_token());
+is $answer->status, 200, 'and serves';
+cmp_ok $nginx->sql('select count(*) from log_entry'), '>', 0,
+    'entries were among it';
+
+done_testing;
