@@ -16,6 +16,7 @@ packages_run=(gcc libc6-dev make nginx-light nginx-dev libpq-dev
 packages_test=(libdbd-pg-perl libio-socket-ssl-perl libyaml-libyaml-perl
     postgresql-15-pgtap libtap-parser-sourcehandler-pgtap-perl prometheus)
 packages_bench=(wrk)
+packages_package=(dpkg-dev debhelper debootstrap)
 packages_fuzz=(clang llvm libclang-rt-14-dev)
 packages_source=(dpkg-dev xz-utils libpcre2-dev zlib1g-dev
     debian-archive-keyring)
@@ -128,6 +129,18 @@ need() {
 
     rm -rf "$shims"
     return $status
+}
+
+
+# where the system's own packages come from
+debian_mirror() {
+    local release mirror
+
+    release=$(. /etc/os-release; echo "$VERSION_CODENAME")
+    mirror=$(apt-get --print-uris update \
+        | sed -n "s|^'\(.*\)/dists/$release/InRelease'.*|\1|p" | head -n 1)
+    [[ -n $mirror ]] || die "no Debian mirror is configured"
+    echo "$mirror"
 }
 
 
