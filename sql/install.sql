@@ -117,6 +117,7 @@ end $$;
 \ir functions/log_search.sql
 \ir functions/log_find.sql
 \ir functions/log_count.sql
+\ir functions/log_delivery.sql
 \ir functions/logs.sql
 \ir functions/log_export.sql
 \ir functions/log_stream.sql

@@ -55,13 +55,14 @@ sub named {
 }
 
 
+# the power says where in that time most of them are
 sub random_entry {
-    my ($oldest) = @_;
+    my ($oldest, $power) = @_;
 
     my %entry = (
         event_id  => sprintf('%08x%08x', rand 2**32, rand 2**32),
         type      => chance(0.5) ? pick(5, 7) : int rand 102,
-        timestamp => now() - int($oldest * rand() ** 2) - 15_000,
+        timestamp => now() - int($oldest * rand() ** $power) - 15_000,
     );
     $entry{executor} = named(\@people)   if chance(0.8);
     $entry{target}   = named(\@people)   if chance(0.6);
@@ -350,6 +351,7 @@ sub checkpoints {
 for my $plan (qw(pro free pro_lite)) {
     my $server = new_server($plan);
     my $oldest = $plan eq 'pro' ? 29 * DAY : 3 * HOUR;
+    my $power  = $plan eq 'pro' ? 0.3 : 2;
     my $each   = int($queries / 12) + 1;
 
     # nothing at the wall, which moves while this runs
@@ -358,7 +360,7 @@ for my $plan (qw(pro free pro_lite)) {
         return grep {
             my $age = now() - $_->{timestamp};
             abs($age - $server->{retention}) > 600_000;
-        } map { random_entry($oldest) } 1 .. $n;
+        } map { random_entry($oldest, $power) } 1 .. $n;
     };
 
     ask($server, int($each / 10) + 1, "$plan, hardly anything stored");

@@ -1,13 +1,30 @@
 -- Lanes: the queues in front of the webhooks. Whoever adds to one, or finds it
 -- empty, holds its row of lane_tail until the transaction ends.
 
-drop type if exists lane_place cascade;
+drop type if exists lane_place, log_open, log_delivery cascade;
 
 -- a place in a lane; null: none
 
 create type lane_place as (
     lane  bigint,
     seq   bigint
+);
+
+-- an entry whose delivery is to be looked up, and what has become of it
+
+create type log_open as (
+    id    bigint,
+    lane  bigint,
+    seq   bigint,
+    at    timestamptz,    -- before which nothing was decided
+    held  boolean
+);
+
+create type log_delivery as (
+    id          bigint,
+    status      smallint,
+    reason      text,
+    message_id  bigint
 );
 
 
@@ -238,3 +255,58 @@ language sql immutable as $$
                 when h.refused_to >= seq then 'retrying'
                 else 'queued' end
 $$;
+
+
+-- The same for entries of one lane at once. Those that lie close together are
+-- one range of what was decided.
+
+create or replace function lane_deliveries(guild bigint, lane bigint,
+    open log_open[])
+returns setof log_delivery language plpgsql stable as $$
+declare
+    low    bigint;
+    high   bigint;
+    first  bigint;
+    since  timestamptz;
+begin
+    select min(o.seq), max(o.seq), min(o.at) - interval '2 minutes'
+      into low, high, since
+      from unnest(open) o;
+
+    if high - low > 1000 then
+        return query
+            select o.id, d.status, d.reason, d.message_id
+              from unnest(open) o
+             cross join lateral lane_delivery(guild, lane_deliveries.lane,
+                                              o.seq, o.at) d;
+        return;
+    end if;
+
+    first := (select b.seq_from from lane_batch b
+               where b.guild_id = guild
+                 and b.lane = lane_deliveries.lane
+                 and b.seq_from <= low
+                 and b.done_at >= since
+               order by b.seq_from desc limit 1);
+
+    return query
+        select o.id,
+               case when d.seq is null then w.status else d.status end,
+               case when d.seq is null then w.reason else d.reason end,
+               d.message_id
+          from unnest(open) o
+          left join (
+              select s.seq, b.status, b.reason, b.message_id
+                from lane_batch b
+               cross join lateral generate_series(
+                         greatest(b.seq_from, low), least(b.seq_to, high))
+                         s (seq)
+               where b.guild_id = guild
+                 and b.lane = lane_deliveries.lane
+                 and b.seq_from >= coalesce(first, low)
+                 and b.seq_from <= high
+                 and b.done_at >= since) d on d.seq = o.seq
+          left join lane_head h
+            on h.guild_id = guild and h.lane = lane_deliveries.lane
+         cross join lateral lane_waiting(h, o.seq) w;
+end $$;

@@ -43,8 +43,9 @@ create type log_mark as (
 -- The first id of that time (ms), or of the nearest that an id can have.
 
 create or replace function id_at(at bigint)
-returns bigint language sql immutable strict as $$
-    select time_id(least(greatest(at, 1420070400000), 3619093655551))
+returns bigint language sql immutable as $$
+    select case when at is not null
+           then time_id(least(greatest(at, 1420070400000), 3619093655551)) end
 $$;
 
 

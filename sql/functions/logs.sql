@@ -24,98 +24,31 @@ create type log_total as (
 );
 
 
--- What has become of an entry's delivery. Without a status of its own it is
--- held, as long as an active ignore request may still remove it, then what its
--- lane says. If that is not that it was delivered, and is not to change any
--- more, it may have been sent again: then what is said there.
-
-create or replace function delivery_of(guild bigint, bot smallint,
-    e log_found)
-returns table (status text, reason text, channel_id bigint, message_id bigint)
-language plpgsql stable as $$
-declare
-    held  held_entry;
-    done  record;
-begin
-    if e.dstatus is not null then
-        return query
-            select * from delivery_again(guild, bot, e.id, e.dstatus,
-                              e.dreason, e.dchannel_id, e.dmessage_id);
-        return;
-    end if;
-
-    if e.dreason = 'held' then
-        select * into held from held_entry h
-         where h.guild_id = guild and h.bot = delivery_of.bot
-           and h.id = e.id;
-    end if;
-
-    if coalesce(e.lane, held.lane) is null then
-        return query
-            select delivery_word(0::smallint),
-                   case when held.until > clock_timestamp() then 'held'
-                        else 'queued' end,
-                   e.dchannel_id, e.dmessage_id;
-        return;
-    end if;
-
-    done := lane_delivery(guild, coalesce(e.lane, held.lane),
-                          coalesce(e.seq, held.seq),
-                          to_timestamp(id_time(e.id) / 1000.0));
-    return query
-        select * from delivery_again(guild, bot, e.id, done.status,
-                          done.reason, e.dchannel_id, done.message_id);
-end $$;
-
-
-create or replace function delivery_again(guild bigint, bot smallint,
-    id bigint, code smallint, why text, channel bigint, message bigint,
-    out status text, out reason text, out channel_id bigint,
-    out message_id bigint)
-language plpgsql stable as $$
-declare
-    again  replay;
-    done   record;
-begin
-    status := delivery_word(code);
-    reason := why;
-    channel_id := channel;
-    message_id := message;
-
-    if code = 2 or why in ('queued', 'retrying', 'in_flight') then
-        return;
-    end if;
-
-    select * into again from replay r
-     where r.guild_id = guild and r.bot = delivery_again.bot
-       and r.id = delivery_again.id;
-
-    if found then
-        done := lane_delivery(guild, again.lane, again.seq, again.at);
-        status := delivery_word(done.status);
-        reason := done.reason;
-        message_id := done.message_id;
-        channel_id := (select l.channel_id from lane l
-                        where l.guild_id = guild and l.lane = again.lane);
-    end if;
-end $$;
-
-
-create or replace function delivery_word(status smallint)
-returns text language sql immutable as $$
-    select (array['not_delivered', 'unknown', 'delivered'])[status + 1]
-$$;
-
-
 -- Entries as they are sent, in the order of log_rows().
 
 create or replace function log_rows_sent(q log_query, below bigint, most int,
     walk boolean)
 returns setof log_row language sql stable as $$
-    select e.id, null::boolean, d.status, d.reason, d.channel_id,
-           d.message_id, e.doc
-      from log_rows(q, below, most, walk) e
-     cross join lateral delivery_of(q.guild, q.bot, e) d
+    with e as materialized (
+        select * from log_rows(q, below, most, walk)
+    )
+    select e.id, null::boolean, coalesce(d.status, delivery_word(e.dstatus)),
+           case when d.id is null then e.dreason else d.reason end,
+           coalesce(d.channel_id, e.dchannel_id),
+           case when d.id is null then e.dmessage_id else d.message_id end,
+           e.doc
+      from e
+      left join deliveries_of(q.guild, q.bot, array(
+               select row(o.id, o.type, o.dstatus, o.lane, o.seq,
+                          o.dchannel_id, o.dmessage_id, o.dreason, null
+                          )::log_found
+                 from e o
+                where o.dstatus is null
+                   or o.dstatus < 2
+                  and exists (select from replay r
+                               where r.guild_id = q.guild
+                                 and r.bot = q.bot))) d on d.id = e.id
+     order by e.id desc
 $$;
 
 
@@ -170,6 +103,9 @@ declare
     marks   log_mark[];
     counts  log_count[];
     total   log_total;
+    part    float8;
+    floor   bigint;
+    n       int;
 begin
     if not token_live(guild, token) then
         return next row(401, null, null, null, null, null, null)::log_row;
@@ -198,6 +134,36 @@ begin
         total.total, ms(now()) - wall, to_json(walled), total.categories)
         )::log_row;
 
-    return query select * from log_rows_sent(
-        q, below, most, total.total * 20 >= total.passed);
+    most := least(most, total.total);
+    part := 16.0 * most / nullif(total.total, 0);
+    floor := q.low;
+
+    while most > 0 loop
+        q.low := log_slice(floor, below, part);
+        return query select * from log_rows_sent(
+            q, below, most, total.total * 20 >= total.passed);
+
+        get diagnostics n = row_count;
+        exit when q.low <= floor;
+        most := most - n;
+        below := q.low;
+        part := part * 16;
+    end loop;
+end $$;
+
+
+-- Where the newest part of a range of ids begins. Only the partitions of what
+-- is looked at need to be opened, so a page looks first where it would end if
+-- its entries were spread evenly.
+
+create or replace function log_slice(low bigint, high bigint, part float8)
+returns bigint language plpgsql stable as $$
+declare
+    top  constant bigint := least(high, id_at(ms(now())));
+begin
+    if part >= 1 or top <= low then
+        return low;
+    end if;
+
+    return top - ((top - low) * part)::bigint;
 end $$;

@@ -1,7 +1,7 @@
 -- Lanes: places of entries, what becomes of them, and the steps of delivery.
 
 \ir setup.psql
-select plan(46);
+select plan(49);
 
 create function pg_temp.send(n int, type int default 7)
 returns setof bigint language sql as $$
@@ -192,6 +192,39 @@ select is(count(*)::int, 1, 'until it is released')
 select channels_patch(:me, '{"main_channel": null}') \g /dev/null
 select is(state, 'closing', 'closes when its lane is empty')
   from lane where guild_id = :guild and lane = :lane;
+
+-- many looked up at once
+
+insert into lane_head (guild_id, lane, head, upto, refused_to)
+values (:guild, 5, 3003, 3010, 3020);
+insert into lane_batch (guild_id, lane, seq_from, seq_to, message_id, done_at,
+                        attempts, status, reason)
+select :guild, 5, n * 7 + 1, n * 7 + 7, case when n % 3 = 0 then n end, now(),
+       1, case when n % 3 = 0 then 2 else 0 end,
+       case when n % 3 > 0 then 'expired' end
+  from generate_series(0, 428) n;
+
+-- how many of these are not what each is said to be by itself
+create function pg_temp.differ(seqs bigint[])
+returns int language sql as $$
+    select count(*)::int
+      from unnest(seqs) s (seq)
+     cross join lateral lane_delivery(900000000000000001, 5, s.seq,
+                                      to_timestamp(0)) l
+      full join lane_deliveries(900000000000000001, 5, array(
+               select row(x, 5, x, to_timestamp(0), false)::log_open
+                 from unnest(seqs) x)) d
+        on d.id = s.seq
+     where (d.status, d.reason, d.message_id)
+           is distinct from (l.status, l.reason, l.message_id)
+$$;
+
+select is(pg_temp.differ(array(select generate_series(2900, 3030))), 0,
+          'a range of a lane up to what is queued');
+select is(pg_temp.differ(array(select generate_series(3, 900, 2))), 0,
+          'one that begins inside of a message');
+select is(pg_temp.differ(array(select generate_series(3, 3030, 50))), 0,
+          'and those far apart');
 
 select * from finish();
 rollback;

@@ -1,0 +1,126 @@
+-- What has become of the deliveries of entries.
+
+
+create or replace function delivery_word(status smallint)
+returns text language sql immutable as $$
+    select (array['not_delivered', 'unknown', 'delivered'])[status + 1]
+$$;
+
+
+-- Of several; the channel only where it is not the one chosen for the entry.
+-- Without a status of its own an entry is held, as long as an
+-- active ignore request may still remove it, then what its lane says. If that
+-- is not that it was delivered, and is not to change any more, it may have
+-- been sent again: then what is said there.
+
+create or replace function deliveries_of(guild bigint, bot smallint,
+    entries log_found[])
+returns table (id bigint, status text, reason text, channel_id bigint,
+    message_id bigint)
+language plpgsql stable as $$
+declare
+    found  log_delivery[];
+    again  log_open[];
+begin
+    if cardinality(entries) = 0 then
+        return;
+    end if;
+
+    found := deliveries_first(guild, bot, entries);
+
+    if exists (select from replay r
+                where r.guild_id = guild and r.bot = deliveries_of.bot)
+    then
+        again := array(
+            select row(f.id, r.lane, r.seq, r.at, false)::log_open
+              from unnest(found) f
+              join replay r
+                on r.guild_id = guild and r.bot = deliveries_of.bot
+               and r.id = f.id
+             where f.status < 2
+               and f.reason not in ('held', 'queued', 'retrying',
+                                    'in_flight'));
+    end if;
+
+    return query
+        select f.id, delivery_word(f.status), f.reason, null::bigint,
+               f.message_id
+          from unnest(found) f
+         where again is null
+            or f.id not in (select o.id from unnest(again) o);
+
+    return query
+        select d.id, delivery_word(d.status), d.reason, l.channel_id,
+               d.message_id
+          from unnest(again) o
+          join lane l on l.guild_id = guild and l.lane = o.lane
+          join lanes_deliveries(guild, again) d on d.id = o.id;
+end $$;
+
+
+-- Of one entry.
+
+create or replace function delivery_of(guild bigint, bot smallint,
+    e log_found)
+returns table (status text, reason text, channel_id bigint, message_id bigint)
+language sql stable as $$
+    select d.status, d.reason, coalesce(d.channel_id, e.dchannel_id),
+           d.message_id
+      from deliveries_of(guild, bot, array[e]) d
+$$;
+
+
+-- What is said of them where they were sent first.
+
+create or replace function deliveries_first(guild bigint, bot smallint,
+    entries log_found[])
+returns log_delivery[] language plpgsql stable as $$
+declare
+    open  log_open[];
+begin
+    open := array(
+        select row(e.id, e.lane, e.seq, to_timestamp(id_time(e.id) / 1000.0),
+                   e.dreason = 'held')::log_open
+          from unnest(entries) e
+         where e.dstatus is null);
+
+    if exists (select from unnest(open) o where o.held) then
+        open := array(
+            select row(o.id, coalesce(o.lane, h.lane), coalesce(o.seq, h.seq),
+                       o.at, h.until > clock_timestamp())::log_open
+              from unnest(open) o
+              left join held_entry h
+                on h.guild_id = guild and h.bot = deliveries_first.bot
+               and h.id = o.id and o.held);
+    end if;
+
+    return array(
+        select row(e.id, e.dstatus, e.dreason, e.dmessage_id)::log_delivery
+          from unnest(entries) e
+         where e.dstatus is not null
+         union all
+        select row(o.id, 0, case when o.held then 'held' else 'queued' end,
+                   null)::log_delivery
+          from unnest(open) o
+         where o.lane is null
+         union all
+        select d from lanes_deliveries(guild, open) d);
+end $$;
+
+
+-- Those of them that have a place, lane by lane.
+
+create or replace function lanes_deliveries(guild bigint, open log_open[])
+returns setof log_delivery language plpgsql stable as $$
+declare
+    l  record;
+begin
+    for l in
+        select o.lane, array_agg(o) as open
+          from unnest(open) o
+         where o.lane is not null
+         group by o.lane
+    loop
+        return query select * from lane_deliveries(guild, l.lane, l.open);
+    end loop;
+end $$;
