@@ -66,7 +66,8 @@ is join(' ', sort keys %$env), join(' ', qw(
     GUILDLOG_ADMIN_TOKEN GUILDLOG_BASIC_TOKEN GUILDLOG_CONF GUILDLOG_DB
     GUILDLOG_NGINX_PID GUILDLOG_OPERATOR), -x "$util/../t/lib/platform"
     ? 'GUILDLOG_PLATFORM' : (), qw(
-    GUILDLOG_SERVER GUILDLOG_STATUS GUILDLOG_URL)), 'what it tells';
+    GUILDLOG_SERVER GUILDLOG_STATUS GUILDLOG_URL GUILDLOG_VIEWER)),
+    'what it tells';
 unlike join('', values %$env), qr/[\s"'\$`\\&;|<>()*?]/, 'a shell can read it';
 is status($env), 200, 'the Admin token works';
 is status($env, token => $env->{GUILDLOG_BASIC_TOKEN}), 403,

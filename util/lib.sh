@@ -15,6 +15,7 @@ packages_run=(gcc libc6-dev make nginx-light nginx-dev libpq-dev
     libjansson-dev libjwt-dev libssl-dev postgresql-15 curl openssl perl)
 packages_test=(libdbd-pg-perl libio-socket-ssl-perl libyaml-libyaml-perl
     postgresql-15-pgtap libtap-parser-sourcehandler-pgtap-perl prometheus)
+packages_viewer=(chromium)
 packages_bench=(wrk)
 packages_package=(dpkg-dev debhelper debootstrap)
 packages_fuzz=(clang llvm libclang-rt-14-dev)
@@ -141,6 +142,24 @@ debian_mirror() {
         | sed -n "s|^'\(.*\)/dists/$release/InRelease'.*|\1|p" | head -n 1)
     [[ -n $mirror ]] || die "no Debian mirror is configured"
     echo "$mirror"
+}
+
+
+# What the viewer's tests need, in .build/viewer.  A Node.js that is not
+# Debian's brings its own npm.
+viewer_packages() {
+    local dir=$build/viewer lock=$top/t/viewer/package-lock.json
+
+    need "${packages_viewer[@]}"
+    command -v node > /dev/null || need nodejs
+    command -v npm > /dev/null || need npm
+
+    ! cmp -s "$lock" "$dir/installed" || return 0
+    mkdir -p "$dir"
+    cp "$top"/t/viewer/package{,-lock}.json "$dir"
+    step "Installing the packages of the viewer's tests" npm --prefix "$dir" \
+        ci --ignore-scripts --no-audit --no-fund
+    cp "$lock" "$dir/installed"
 }
 
 

@@ -1,0 +1,204 @@
+// The API, as the token's bearer sees it. Nothing else here speaks to a
+// server. Reads are asked again until they are answered; changes never are.
+
+import {ready, stall, working} from './connection.js';
+
+const BASE = document.querySelector('meta[name=guildlog-api]').content;
+const KEY = 'guildlog.token';     // of the tab's storage
+const PAUSES = [1, 2, 4, 8, 15];  // seconds between attempts
+
+// requests that are left to what the reader does
+const RESERVE = 150;
+
+let token = null;
+let left = {requests: Infinity, until: 0};
+let ended = () => {};
+
+export let session = null;        // {server, tokenId, bot}
+
+
+// What the API did not do: its status, its words, and the field they name.
+export class Refusal extends Error {
+    constructor(status, text) {
+        const [, field, rule] = /^([A-Za-z_]+)[^\s:]*: (.*)$/s.exec(text) ?? [];
+
+        super(rule ?? text);
+        this.status = status;
+        this.field = field;
+    }
+}
+
+
+// Takes a pasted token, or the one the tab had. False if it is none.
+export function signIn(pasted = sessionStorage.getItem(KEY)) {
+    const claims = pasted && claimsOf(pasted.trim());
+
+    if (!claims) {
+        return false;
+    }
+
+    token = pasted.trim();
+    session = {server: claims.sub, tokenId: claims.jti, bot: ''};
+    sessionStorage.setItem(KEY, token);
+    return true;
+}
+
+
+export function signOut() {
+    token = session = null;
+    sessionStorage.removeItem(KEY);
+}
+
+
+// what to do when the token stops working: f(status)
+export function whenEnded(f) {
+    ended = f;
+}
+
+
+// get('/logs', URLSearchParams): the body, or null where nothing is stored
+export async function get(path, query, signal) {
+    const response = await send('GET', path, {query, signal});
+    return response.status === 404 ? null : response.json();
+}
+
+
+// a part of the bot's configuration, its rows or null
+export async function part(name) {
+    return (await get('/config'))[name];
+}
+
+
+export async function change(method, path, body, query) {
+    const response = await send(method, path, {body, query});
+    return response.json();
+}
+
+
+// a response whose body is read as it comes
+export function open(path, query, signal, headers) {
+    return send('GET', path, {query, signal, headers});
+}
+
+
+// Resolves when the rate limit leaves room for what can wait.
+export async function leisure(signal) {
+    while (left.requests < RESERVE && Date.now() < left.until) {
+        await new Promise((resolve) => setTimeout(resolve,
+            left.until - Date.now()));
+        signal.throwIfAborted();
+    }
+}
+
+
+async function send(method, path, options) {
+    for (let attempt = 0; ; attempt++) {
+        await ready(options.signal);
+
+        const response = await attemptOnce(method, path, options);
+        const stalled = reasonToStall(response, await refusalOf(response));
+
+        if (!stalled) {
+            working();
+            return accepted(response, method);
+        }
+
+        stall(stalled, Number(response?.headers.get('Retry-After'))
+            || PAUSES[Math.min(attempt, PAUSES.length - 1)]);
+        if (method !== 'GET') {
+            throw new Refusal(response?.status ?? 0,
+                response ? 'The change was not made; please try again.'
+                    : 'The server could not be reached.');
+        }
+    }
+}
+
+
+// null where there is no answer
+async function attemptOnce(method, path, {query, body, signal, headers}) {
+    const parameters = new URLSearchParams(query);
+
+    if (session.bot) {
+        parameters.set('bot', session.bot);
+    }
+
+    try {
+        const response = await fetch(`${BASE}/servers/${session.server}${path}`
+            + (parameters.size ? '?' + parameters : ''), {
+            method, signal,
+            headers: {
+                Authorization: `Bearer ${token}`, ...headers,
+                ...body && {'Content-Type': 'application/json'},
+            },
+            body: body && JSON.stringify(body),
+            cache: 'no-store', credentials: 'omit', mode: 'same-origin',
+            redirect: 'error', referrerPolicy: 'no-referrer',
+        });
+
+        left = {
+            requests: Number(response.headers.get('X-RateLimit-Remaining')),
+            until: Date.now()
+                + Number(response.headers.get('X-RateLimit-Reset')) * 1000,
+        };
+        return response;
+    } catch (error) {
+        if (signal?.aborted) {
+            throw error;
+        }
+        return null;
+    }
+}
+
+
+// the error's text; "" where there is none, or no error
+async function refusalOf(response) {
+    if (!response || response.ok) {
+        return '';
+    }
+    try {
+        response.refusal = (await response.json()).error ?? '';
+    } catch {
+        response.refusal = '';
+    }
+    return response.refusal;
+}
+
+
+// A 429 with words of its own is about one endpoint, not about the token.
+function reasonToStall(response, refusal) {
+    if (!response) {
+        return 'offline';
+    }
+    if (response.status === 429 && !refusal) {
+        return 'limited';
+    }
+    return response.status === 503 ? 'failing' : null;
+}
+
+
+function accepted(response, method) {
+    if (response.ok || response.status === 404 && method === 'GET') {
+        return response;
+    }
+
+    if (response.status === 401
+        || response.status === 403 && !response.refusal)
+    {
+        ended(response.status);
+    }
+    throw new Refusal(response.status,
+        response.refusal || `The answer was ${response.status}.`);
+}
+
+
+function claimsOf(text) {
+    try {
+        const part = text.split('.')[1].replaceAll('-', '+')
+            .replaceAll('_', '/');
+        const claims = JSON.parse(atob(part));
+
+        return /^\d{17,20}$/.test(claims.sub) ? claims : null;
+    } catch {
+        return null;
+    }
+}

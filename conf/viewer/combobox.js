@@ -1,0 +1,127 @@
+// A text field that proposes what may be meant. What is picked has an ID;
+// what is typed and not picked is taken as the ID itself.
+
+import {foreign, h, fill, debounce, newId, placeBelow} from './dom.js';
+
+const QUIET = 150;
+
+
+// find(text, signal) gives [{id, name}]; changed(id) is called when the
+// reader has chosen. The field is {input, list, value, set(id, name)}.
+export function combobox({find, changed = () => {}, fixed = [], ...rest}) {
+    const list = h('ul', {role: 'listbox', id: newId(), popover: 'manual',
+        class: 'options', 'aria-label': 'Proposals'});
+    const input = h('input', {type: 'text', role: 'combobox',
+        autocomplete: 'off', spellcheck: 'false', 'aria-expanded': 'false',
+        'aria-autocomplete': 'list', 'aria-controls': list.id, ...rest});
+    let options = [];
+    let active = -1;
+    let request = new AbortController();
+    let field;
+
+
+    function close() {
+        request.abort();
+        active = -1;
+        if (list.matches(':popover-open')) {
+            list.hidePopover();
+        }
+        input.ariaExpanded = 'false';
+        input.removeAttribute('aria-activedescendant');
+    }
+
+
+    function pick(option) {
+        field.set(option.id, option.name);
+        close();
+        changed(field.value);
+    }
+
+
+    function activate(i) {
+        active = (i + options.length) % options.length;
+        [...list.children].forEach((node, at) => {
+            node.ariaSelected = String(at === active);
+        });
+        list.children[active].scrollIntoView({block: 'nearest'});
+        input.setAttribute('aria-activedescendant', list.children[active].id);
+    }
+
+
+    async function propose() {
+        request.abort();
+        request = new AbortController();
+        const {signal} = request;
+        const text = input.value.trim();
+        const own = fixed.filter(({name}) => name.toLowerCase()
+            .includes(text.toLowerCase()));
+
+        try {
+            options = [...own, ...await find(text, signal)];
+        } catch {
+            options = own;
+        }
+        if (signal.aborted || document.activeElement !== input) {
+            return;
+        }
+
+        fill(list, options.map((option) => h('li', {role: 'option',
+            id: newId(), 'aria-selected': 'false',
+            onpointerdown: (event) => event.preventDefault(),
+            onclick: () => pick(option)},
+            foreign(option.name || option.id), ' ',
+            /^\d{2,}$/.test(option.id) && option.name
+                ? h('small', null, option.id) : null)));
+        active = -1;
+        if (!options.length) {
+            return close();
+        }
+        if (!list.matches(':popover-open')) {
+            list.showPopover();
+        }
+        placeBelow(list, input);
+        input.ariaExpanded = 'true';
+    }
+
+
+    const soon = debounce(QUIET, propose);
+
+    input.addEventListener('input', () => {
+        field.value = input.value.trim();
+        soon();
+    });
+    input.addEventListener('change', () => {
+        close();
+        changed(field.value);
+    });
+    input.addEventListener('blur', close);
+    input.addEventListener('click', propose);
+    input.addEventListener('keydown', (event) => {
+        const open = list.matches(':popover-open');
+
+        if (event.key === 'ArrowDown' || event.key === 'ArrowUp') {
+            event.preventDefault();
+            if (open) {
+                activate(active + (event.key === 'ArrowDown' ? 1
+                    : active < 0 ? 0 : -1));
+            } else {
+                propose();
+            }
+        } else if (event.key === 'Enter' && open && active >= 0) {
+            event.preventDefault();
+            pick(options[active]);
+        } else if (event.key === 'Escape' && open) {
+            event.preventDefault();
+            close();
+        }
+    });
+
+    field = {
+        input, list, value: '',
+        set(id, name) {
+            field.value = id;
+            input.value = name || id;
+        },
+    };
+    return field;
+}

@@ -1,0 +1,51 @@
+// Recent changes to the configuration.
+
+import {change, get} from './api.js';
+import {button, fill, foreign, h} from './dom.js';
+import {timeNode} from './time.js';
+
+
+export async function notifications() {
+    const node = h('div', {class: 'card'});
+
+
+    async function show() {
+        const rows = await get('/notifications');
+        const unread = rows.filter((row) => !row.acknowledged);
+
+        fill(node,
+            h('div', {class: 'actions'},
+                h('strong', {role: 'status'}, unread.length
+                    ? `${unread.length} unread` : 'Nothing unread'),
+                unread.length ? button('Acknowledge all', () =>
+                    acknowledge('/notifications/acknowledge')) : null),
+            h('ul', {class: 'items'}, rows.map(item)));
+    }
+
+
+    function item({id, created, notificationData: data, acknowledged}) {
+        return h('li', null,
+            h('div', null,
+                acknowledged ? data.title : h('strong', null, data.title),
+                ' ', timeNode(Date.parse(created)),
+                h('p', {class: 'note'}, foreign(data.description))),
+            acknowledged ? null : button('Acknowledge', () =>
+                acknowledge(`/notifications/${id}/acknowledge`),
+            {'aria-label': `Acknowledge ${data.title}`}));
+    }
+
+
+    async function acknowledge(path) {
+        try {
+            await change('POST', path);
+            await show();
+        } catch (refusal) {
+            node.prepend(h('p', {class: 'error', role: 'alert'},
+                refusal.message));
+        }
+    }
+
+
+    await show();
+    return node;
+}

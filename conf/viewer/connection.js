@@ -1,0 +1,86 @@
+// How the page stands with the server, and the line that tells the reader.
+
+import {button, fill, h} from './dom.js';
+
+const SAYINGS = {
+    offline: ['You are offline, or the server cannot be reached.',
+        'Trying again in'],
+    limited: ['Too many requests: the API’s rate limit is reached.',
+        'Going on in'],
+    failing: ['The log store is not available.', 'Trying again in'],
+};
+
+const banner = document.getElementById('banner');
+
+let until = 0;
+let wake = null;      // ends a wait before its time
+let waiting = null;
+let timer;
+
+
+// Resolves when requests may go out.
+export function ready(signal) {
+    return waiting ? Promise.race([waiting, aborted(signal)])
+        : Promise.resolve();
+}
+
+
+// Stops all requests for so long.
+export function stall(kind, seconds) {
+    if (waiting) {
+        return;
+    }
+
+    until = Date.now() + seconds * 1000;
+    waiting = new Promise((resolve) => {
+        wake = resolve;
+    }).then(() => {
+        waiting = null;
+        clearInterval(timer);
+    });
+
+    show(kind);
+    timer = setInterval(tick, 250);
+    tick();
+}
+
+
+export function working() {
+    if (!waiting && !banner.hidden) {
+        banner.hidden = true;
+        fill(banner);
+    }
+}
+
+
+// The seconds go by unspoken: only the sentence is read out.
+function show(kind) {
+    const [what, next] = SAYINGS[kind];
+
+    banner.dataset.kind = kind;
+    fill(banner, h('strong', null, what), ' ',
+        h('span', {'aria-hidden': true}, next, ' ',
+            h('span', {class: 'countdown'}), ' s.'),
+        kind === 'limited' ? null
+            : button('Try now', () => wake(), {class: 'quiet'}));
+    banner.hidden = false;
+}
+
+
+function tick() {
+    const left = Math.ceil((until - Date.now()) / 1000);
+
+    banner.querySelector('.countdown').textContent = Math.max(left, 0);
+    if (left <= 0) {
+        wake();
+    }
+}
+
+
+function aborted(signal) {
+    return new Promise((_, reject) => signal?.addEventListener('abort',
+        () => reject(signal.reason), {once: true}));
+}
+
+
+addEventListener('online', () => banner.dataset.kind === 'offline' && wake?.());

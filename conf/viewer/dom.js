@@ -1,0 +1,134 @@
+// Elements are made here and nowhere else: what is given as text becomes text.
+
+const PROPERTIES = new Set(['value', 'checked', 'indeterminate', 'htmlFor']);
+
+let lastId = 0;
+
+
+// h('p', {class: 'x', onclick: f}, 'text', node, null)
+export function h(name, attributes, ...children) {
+    const node = document.createElement(name);
+
+    for (const [key, value] of Object.entries(attributes ?? {})) {
+        if (value === null || value === undefined || value === false) {
+            continue;
+        }
+        if (key.startsWith('on')) {
+            node.addEventListener(key.slice(2), value);
+        } else if (PROPERTIES.has(key)) {
+            node[key] = value;
+        } else {
+            node.setAttribute(key, value === true ? '' : value);
+        }
+    }
+
+    fill(node, ...children);
+    return node;
+}
+
+
+export function fill(node, ...children) {
+    node.replaceChildren(...children.flat(Infinity).filter(
+        (child) => child !== null && child !== undefined && child !== false));
+    return node;
+}
+
+
+export function svg(name, attributes) {
+    const node = document.createElementNS('http://www.w3.org/2000/svg', name);
+
+    for (const [key, value] of Object.entries(attributes ?? {})) {
+        node.setAttribute(key, value);
+    }
+    return node;
+}
+
+
+// Text of others, in its own direction. Characters that turn the direction of
+// what follows are shown instead of obeyed: "exe.gpj" must not pose as a
+// picture.
+export function foreign(text, attributes) {
+    const parts = String(text).split(/([\u202A-\u202E\u2066-\u2069])/);
+
+    return h('bdi', attributes, ...parts.map((part, i) => i % 2
+        ? h('span', {class: 'control', title: 'Turns the text direction'},
+            'U+' + part.codePointAt(0).toString(16).toUpperCase())
+        : part));
+}
+
+
+export function newId() {
+    return 'x' + ++lastId;
+}
+
+
+export function button(label, onclick, attributes) {
+    return h('button', {type: 'button', onclick, ...attributes}, label);
+}
+
+
+// mood: good, bad, open, or none
+export function badge(text, mood = 'none') {
+    return h('span', {class: 'badge', 'data-mood': mood}, text);
+}
+
+
+// Calls f when no call came for so many milliseconds.
+export function debounce(ms, f) {
+    let timer;
+
+    return (...values) => {
+        clearTimeout(timer);
+        timer = setTimeout(f, ms, ...values);
+    };
+}
+
+
+// A panel that opens beneath its button and closes by itself.
+export function popover(label, attributes, ...children) {
+    const panel = h('div', {popover: 'auto', class: 'popover', id: newId(),
+        role: 'dialog', 'aria-label': label}, ...children);
+    const opener = h('button', {type: 'button', ...attributes,
+        popovertarget: panel.id, 'aria-haspopup': 'dialog'}, label);
+
+    panel.addEventListener('toggle', () => {
+        if (panel.matches(':popover-open')) {
+            placeBelow(panel, opener);
+        }
+    });
+    return {opener, panel};
+}
+
+
+export function placeBelow(panel, anchor) {
+    const at = anchor.getBoundingClientRect();
+    const rtl = getComputedStyle(anchor).direction === 'rtl';
+    const start = rtl ? at.right - panel.offsetWidth : at.left;
+    const most = innerWidth - panel.offsetWidth - 8;
+    const below = innerHeight - at.bottom - 12;
+
+    panel.style.left = Math.max(8, Math.min(start, most)) + 'px';
+    panel.style.top = at.bottom + 4 + 'px';
+    panel.style.maxHeight = Math.max(160, below) + 'px';
+}
+
+
+// Asks before something that cannot be undone; resolves to true or false.
+export function confirmed(question, action) {
+    return new Promise((resolve) => {
+        const title = newId();
+        const dialog = h('dialog', {'aria-labelledby': title,
+            onclose: () => {
+                resolve(dialog.returnValue === 'yes');
+                dialog.remove();
+            }},
+            h('form', {method: 'dialog'},
+                h('p', {id: title}, ...[question].flat()),
+                h('div', {class: 'actions'},
+                    h('button', {value: 'no', autofocus: true}, 'Cancel'),
+                    h('button', {value: 'yes', class: 'danger'}, action))));
+
+        document.body.append(dialog);
+        dialog.showModal();
+    });
+}

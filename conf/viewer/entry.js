@@ -1,0 +1,147 @@
+// One entry, whole: who, where, why, what it said before and after, and what
+// became of its delivery.
+
+import {badge, button, foreign, h} from './dom.js';
+import {nameOf} from './directory.js';
+import {difference} from './diff.js';
+import {typeOf} from './log-types.js';
+import {iso, relativeTime, spokenTime, timeNode} from './time.js';
+import {CATEGORIES, count, deliveryInWords, size} from './words.js';
+
+
+// narrow({name: value}) filters the list by what is clicked
+export function entryNode(entry, narrow) {
+    const {category, title} = typeOf(entry.type);
+    const {content, contentAfter} = entry;
+    const edited = content !== null && contentAfter !== null;
+
+    return h('article', {'data-category': category},
+        h('header', null,
+            h('p', {class: 'kind'}, h('i', {class: 'dot'}),
+                CATEGORIES[category]),
+            h('h2', {tabindex: -1}, title),
+            h('p', {class: 'when'}, spokenTime(entry.timestamp), h('br'),
+                `${iso(entry.timestamp)}, ${relativeTime(entry.timestamp)}`)),
+        h('dl', {class: 'facts'}, factsOf(entry, narrow)),
+        edited ? comparison(content, contentAfter)
+            : text('Content', content ?? contentAfter),
+        messagesOf(entry, edited),
+        delivery(entry.delivery));
+}
+
+
+function factsOf(entry, narrow) {
+    const {executor, target, channel, emoji} = entry;
+    const member = (id, memberRole) => () => narrow({member: id, memberRole});
+
+    return [
+        person('Who', executor, executor && member(executor.id, 'executor')),
+        person('To whom', target, target && member(target.id, 'target')),
+        person('Where', channel, channel
+            && (() => narrow({channel: channel.id})), '#'),
+        fact('Why', entry.reason),
+        fact('Role', entry.role),
+        fact('Name', entry.name),
+        fact('Action', entry.action),
+        fact('Value', entry.value),
+        fact('Count', entry.count),
+        emoji && fact('Emoji', [`:${emoji.name ?? ''}:`,
+            emoji.animated && 'animated', emoji.id].filter(Boolean).join(' ')),
+        fact('Entry', entry.id, {class: 'id'}),
+    ];
+}
+
+
+function fact(label, value, attributes) {
+    return value === null || value === undefined || value === '' ? null
+        : h('div', null, h('dt', null, label),
+            h('dd', attributes, foreign(value)));
+}
+
+
+function person(label, named, onclick, sign = '') {
+    return named && h('div', null, h('dt', null, label),
+        h('dd', null, sign, foreign(named.name || named.id), ' ',
+            named.name ? h('small', {class: 'id'}, named.id) : null, ' ',
+            button('Filter', onclick, {class: 'link',
+                'aria-label': `Show only entries of ${named.name
+                    || named.id}`})));
+}
+
+
+function text(label, value) {
+    return value === null || value === '' ? null
+        : h('section', null, h('h3', null, label), quote(foreign(value)));
+}
+
+
+function quote(...children) {
+    return h('div', {class: 'quote', dir: 'auto'}, ...children);
+}
+
+
+function comparison(before, after) {
+    const [old, now] = difference(before, after);
+    const side = (label, name, runs) => h('section', null,
+        h('h3', null, label), quote(runs.length
+            ? runs.map(([run, changed]) =>
+                changed ? h(name, null, foreign(run)) : foreign(run))
+            : h('em', null, 'nothing')));
+
+    return h('div', {class: 'sides'}, side('Before', 'del', old),
+        side('After', 'ins', now));
+}
+
+
+function messagesOf(entry, edited) {
+    const {messages, messagesTruncated, content} = entry;
+    const files = messages.some((message) => message.attachments?.length);
+
+    // a single message says what the content said already
+    if (!messages.length || !files && (edited || messages.length === 1
+        && (messages[0].content ?? null) === content))
+    {
+        return null;
+    }
+
+    return h('section', {class: 'messages'},
+        h('h3', null, count(messages.length + (messagesTruncated ?? 0),
+            ['message', 'messages'])),
+        h('ol', null, messages.map((message) => messageNode(message))),
+        messagesTruncated ? h('p', {class: 'note'},
+            `${count(messagesTruncated)} more were not kept.`) : null);
+}
+
+
+function messageNode({authorId, timestamp, content, attachments}) {
+    return h('li', null,
+        h('p', {class: 'by'}, authorId ? author(authorId) : null, ' ',
+            timestamp ? timeNode(timestamp) : null),
+        content ? quote(foreign(content)) : null,
+        attachments?.length ? h('ul', {class: 'files'}, attachments.map(
+            ({name, size: bytes}) => h('li', null, foreign(name), ' ',
+                h('small', null, size(bytes ?? 0))))) : null);
+}
+
+
+function author(id) {
+    const node = h('bdi', null, id);
+
+    nameOf('member', id).then((name) => {
+        node.textContent = name || id;
+        node.title = id;
+    }, () => {});
+    return node;
+}
+
+
+function delivery(state) {
+    const {channelId, messageId} = state;
+    const {status, why, mood} = deliveryInWords(state);
+
+    return h('section', null, h('h3', null, 'Delivery'),
+        h('p', null, badge(status, mood), ' ', why),
+        h('dl', {class: 'facts'},
+            fact('Channel', channelId, {class: 'id'}),
+            fact('Message', messageId, {class: 'id'})));
+}

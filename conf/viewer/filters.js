@@ -1,0 +1,238 @@
+// The filters of the log list: every one that the API has.
+
+import {combobox} from './combobox.js';
+import {button, debounce, fill, h, newId, popover} from './dom.js';
+import {find, nameOf} from './directory.js';
+import {DAY, HOUR, fromInput, spanTime, shortTime, toInput} from './time.js';
+import {typePicker} from './type-picker.js';
+import {CATEGORIES, count} from './words.js';
+
+const TYPING = 200;
+const SPANS = [['Last hour', HOUR], ['Last 24 hours', DAY],
+    ['Last 7 days', 7 * DAY], ['Everything', 0]];
+
+
+export class Filters {
+
+    // changed(filters, typing) is called with all of them
+    constructor(changed) {
+        this.changed = changed;
+        this.fields = {};      // by the API's name: {input, set(value)}
+        this.value = {};
+
+        this.chips = Object.entries(CATEGORIES).map(([category, name]) =>
+            this.chip(category, name));
+        this.all = button('All', () => this.set({category: []}),
+            {class: 'chip'});
+        this.error = h('p', {class: 'error', role: 'alert', hidden: true,
+            id: newId()});
+        this.more = h('div', {class: 'more'}, this.time(), this.member(),
+            this.channel(), this.role(), this.types(),
+            button('Clear', () => this.clear(), {class: 'quiet'}));
+        this.opener = button('Filters', () => this.unfold(),
+            {class: 'unfold', 'aria-expanded': 'false'});
+        this.node = h('div', {class: 'filters', role: 'search',
+            'aria-label': 'Filters'},
+            h('div', {class: 'line'}, this.search(), this.opener, this.more),
+            this.error,
+            h('div', {class: 'chips', role: 'group',
+                'aria-label': 'Categories'},
+                this.all, this.chips.map(({node}) => node)));
+    }
+
+
+    show(value) {
+        const used = ['after', 'before', 'member', 'channel', 'role']
+            .filter((name) => value[name]).length + (value.type.length && 1);
+
+        this.value = value;
+        for (const field of Object.values(this.fields)) {
+            field.set(value);
+        }
+        for (const {category, node} of this.chips) {
+            node.ariaPressed = String(value.category.includes(category));
+        }
+        this.all.ariaPressed = String(!value.category.length);
+        this.opener.textContent = used ? `Filters (${used})` : 'Filters';
+        this.complain();
+    }
+
+
+    showCounts(counts) {
+        let total = 0;
+
+        for (const {category, node, number} of this.chips) {
+            const n = counts[category] ?? 0;
+
+            total += n;
+            number.textContent = count(n);
+            node.classList.toggle('none', n === 0);
+        }
+        fill(this.all, 'All ', h('b', null, count(total)));
+    }
+
+
+    // what the API did not like, beside the field
+    complain(refusal) {
+        for (const {input} of Object.values(this.fields)) {
+            input?.removeAttribute('aria-invalid');
+            input?.removeAttribute('aria-describedby');
+        }
+
+        this.error.hidden = !refusal;
+        if (refusal) {
+            const {input, label} = this.fields[refusal.field] ?? {};
+
+            this.error.textContent = `${label ?? refusal.field ?? 'Error'}: ${
+                refusal.message}`;
+            input?.setAttribute('aria-invalid', 'true');
+            input?.setAttribute('aria-describedby', this.error.id);
+        }
+    }
+
+
+    set(change, typing) {
+        this.changed({...this.value, ...change}, typing);
+    }
+
+
+    clear() {
+        this.set({search: '', after: '', before: '', category: [], type: [],
+            channel: '', member: '', memberRole: '', role: ''});
+    }
+
+
+    unfold() {
+        const open = this.opener.ariaExpanded !== 'true';
+
+        this.opener.ariaExpanded = String(open);
+        this.more.classList.toggle('open', open);
+    }
+
+
+    chip(category, name) {
+        const number = h('b');
+        const toggle = () => {
+            const {category: chosen} = this.value;
+
+            this.set({category: chosen.includes(category)
+                ? chosen.filter((one) => one !== category)
+                : [...chosen, category]});
+        };
+
+        return {category, number, node: button([h('i', {class: 'dot'}),
+            name, ' ', number], toggle,
+            {class: 'chip', 'data-category': category})};
+    }
+
+
+    // a text field whose every letter counts
+    typed(name, label, attributes) {
+        const soon = debounce(TYPING, () => this.set({[name]: input.value},
+            true));
+        const input = h('input', {type: 'search', placeholder: label,
+            'aria-label': label, oninput: soon, ...attributes});
+
+        this.fields[name] = {input, label, set: (value) => {
+            if (document.activeElement !== input) {
+                input.value = value[name];
+            }
+        }};
+        return input;
+    }
+
+
+    search() {
+        return this.typed('search', 'Search words, names, channels, reasons',
+            {class: 'search', maxlength: 200});
+    }
+
+
+    role() {
+        return this.typed('role', 'Role', {maxlength: 100});
+    }
+
+
+    // a field for an ID that is found by name
+    picked(name, label, kind) {
+        const field = combobox({placeholder: label, 'aria-label': label,
+            find: (text, signal) => find(kind, text, signal),
+            changed: (id) => id === this.value[name]
+                || this.set({[name]: id})});
+
+        this.fields[name] = {input: field.input, label, set: async (value) => {
+            const id = value[name];
+
+            field.set(id, field.value === id ? field.input.value : '');
+            const found = id && await nameOf(kind, id).catch(() => '');
+            if (found && field.value === id
+                && document.activeElement !== field.input)
+            {
+                field.set(id, found);
+            }
+        }};
+        return [field.input, field.list];
+    }
+
+
+    channel() {
+        return this.picked('channel', 'Channel', 'channel');
+    }
+
+
+    member() {
+        const role = h('select', {'aria-label': 'What the member did',
+            onchange: () => this.set({memberRole: role.value})},
+            [['', 'did it or suffered it'], ['executor', 'did it'],
+                ['target', 'suffered it']].map(([value, name]) =>
+                h('option', {value}, name)));
+
+        this.fields.memberRole = {input: role, label: 'Member’s role',
+            set: (value) => {
+                role.value = value.memberRole === 'either' ? ''
+                    : value.memberRole;
+                role.hidden = !value.member;
+            }};
+        return [...this.picked('member', 'Member', 'member'), role];
+    }
+
+
+    types() {
+        const picker = typePicker('All types', (type) => this.set({type}));
+
+        this.fields.type = {input: picker.opener, label: 'Types',
+            set: (value) => picker.set(value.type)};
+        return [picker.opener, picker.panel];
+    }
+
+
+    time() {
+        const limit = (name, label) => {
+            const input = h('input', {type: 'datetime-local', step: 1,
+                onchange: () => this.set({[name]: String(
+                    fromInput(input.value) ?? '')})});
+
+            this.fields[name] = {input, label, set: (value) => {
+                input.value = toInput(Number(value[name] || NaN));
+            }};
+            return h('label', null, label, input);
+        };
+        const {opener, panel} = popover('Time', {class: 'time'},
+            h('div', {class: 'spans'}, SPANS.map(([name, ms]) =>
+                button(name, () => {
+                    panel.hidePopover();
+                    this.set({after: ms ? String(Date.now() - ms) : '',
+                        before: ''});
+                }))),
+            limit('after', 'After'), limit('before', 'Before'));
+
+        this.fields.span = {set: ({after, before}) => {
+            opener.textContent = after && before
+                ? spanTime(Number(after), Number(before))
+                : after ? `Since ${shortTime(Number(after))}`
+                    : before ? `Until ${shortTime(Number(before))}`
+                        : 'Any time';
+        }};
+        return [opener, panel];
+    }
+}

@@ -1,0 +1,83 @@
+// A list of the configuration: its items, each with what can be done to it,
+// and a form that adds one.
+
+import {button, confirmed, fill, h} from './dom.js';
+import {form} from './form.js';
+
+
+// read() gives rows or null; line(row, i) shows one; remove(row), if given,
+// takes it out, after the question question(row), if given; edit(row), if
+// given, is a form for it; add(body) adds what the fields say.
+export function itemList({note, empty, read, line, remove, question, verb,
+    edit, fields, add})
+{
+    const items = h('ul', {class: 'items'});
+    const said = h('p', {class: 'said error', role: 'alert', hidden: true});
+    const node = h('section', null, note ? h('p', {class: 'note'}, note) : null,
+        h('div', {class: 'card'}, items, said), adder());
+
+
+    async function show() {
+        const rows = await read() ?? [];
+
+        fill(items, rows.length ? rows.map(item)
+            : h('li', {class: 'note'}, empty));
+    }
+
+
+    function item(row, i) {
+        const text = h('div', null, line(row, i));
+        const about = text.textContent.trim();
+        const node = h('li', null, text,
+            edit ? button('Edit', () => {
+                fill(node, edit(row, show));
+            }, {'aria-label': `Edit ${about}`}) : null,
+            remove ? button(verb ?? 'Remove', () => take(row),
+                {'aria-label': `${verb ?? 'Remove'} ${about}`,
+                    class: 'danger'}) : null);
+
+        return node;
+    }
+
+
+    async function take(row) {
+        if (question && !await confirmed(question(row), verb ?? 'Remove')) {
+            return;
+        }
+        await attempt(async () => {
+            await remove(row);
+            await show();
+        });
+    }
+
+
+    async function attempt(f) {
+        said.hidden = true;
+        try {
+            await f();
+        } catch (refusal) {
+            said.hidden = false;
+            said.textContent = refusal.message;
+        }
+    }
+
+
+    function adder() {
+        const place = h('div');
+        const renew = () => fill(place, form({fields, label: 'Add', all: true,
+            save: async (body) => {
+                await add(body);
+                renew();
+                await show();
+            }}));
+
+        if (fields) {
+            renew();
+        }
+        return place;
+    }
+
+
+    attempt(show);
+    return node;
+}

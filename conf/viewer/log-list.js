@@ -1,0 +1,247 @@
+// The list of entries: as long as all of them, made of the few lines that are
+// to be seen. Lines that leave the view are used again for those that come.
+
+import {h} from './dom.js';
+import {COLUMNS, LogRow} from './log-row.js';
+
+const MORE = 8;            // lines beyond each edge
+const SPARE = 100;
+const TALLEST = 10e6;      // px; browsers take no element of any height
+
+
+export class LogList {
+
+    // opened(index) is called when the reader asks for a line's whole
+    constructor(opened) {
+        this.opened = opened;
+        this.pages = null;
+        this.rows = new Map();    // by index
+        this.spare = [];
+        this.current = 0;         // the line the keyboard is at
+        this.selected = null;     // id of the entry that is open
+
+        this.head = h('div', {class: 'heading', role: 'rowgroup'},
+            h('div', {class: 'row', role: 'row', 'aria-rowindex': 1},
+                COLUMNS.map((name) => h('span', {role: 'columnheader',
+                    class: name.toLowerCase()}, name))));
+        this.body = h('div', {class: 'rows', role: 'rowgroup'});
+        this.node = this.scroller = h('div', {class: 'list', role: 'grid',
+            'aria-label': 'Log entries', 'aria-readonly': true},
+            this.head, this.body);
+
+        this.scroller.addEventListener('scroll', () => this.later(),
+            {passive: true});
+        this.body.addEventListener('keydown', (event) => this.key(event));
+        this.body.addEventListener('click', (event) => this.click(event));
+        this.body.addEventListener('focusin', (event) => this.focus(event));
+        new ResizeObserver(() => this.measure()).observe(this.scroller);
+    }
+
+
+    show(pages, atTop = true) {
+        this.pages = pages;
+        if (atTop) {
+            this.current = 0;
+            this.scroller.scrollTop = 0;
+        }
+        this.draw();
+    }
+
+
+    // a line's height, which is a matter of the reader's font
+    measure() {
+        const probe = new LogRow().node;
+
+        this.body.append(probe);
+        this.height = probe.offsetHeight;
+        probe.remove();
+        this.view = this.scroller.clientHeight - this.head.offsetHeight;
+        this.draw();
+    }
+
+
+    later() {
+        this.frame ??= requestAnimationFrame(() => this.draw());
+    }
+
+
+    // So many lines were put on top: what is being read stays where it is.
+    pushed(n) {
+        if (this.scroller.scrollTop > 0) {
+            this.current += n;
+            this.setSize();
+            this.scroller.scrollTop += n * this.height / this.scale;
+        }
+        this.draw();
+    }
+
+
+    get atTop() {
+        return this.scroller.scrollTop < this.height;
+    }
+
+
+    toTop() {
+        this.scroller.scrollTop = 0;
+        this.draw();
+    }
+
+
+    setSize() {
+        const {total} = this.pages;
+        const full = total * this.height;
+        const tall = Math.min(full, TALLEST);
+
+        // beyond TALLEST, one pixel of scrolling stands for more of them
+        this.scale = tall > this.view
+            ? (full - this.view) / (tall - this.view) : 1;
+        if (tall !== this.tall) {
+            this.tall = tall;
+            this.body.style.height = tall + 'px';
+        }
+        this.node.ariaRowCount = total + 1;
+    }
+
+
+    draw() {
+        cancelAnimationFrame(this.frame);
+        this.frame = undefined;
+        if (!this.pages || !this.height || !this.view) {
+            return;
+        }
+
+        this.setSize();
+        const {pages, height, scale} = this;
+        const {scrollTop} = this.scroller;
+        const top = scrollTop * scale;
+        const first = Math.max(Math.floor(top / height) - MORE, 0);
+        const last = Math.min(Math.ceil((top + this.view) / height) + MORE,
+            pages.total) - 1;
+
+        this.current = Math.max(Math.min(this.current, pages.total - 1), 0);
+        this.recycle(first, last);
+        for (let i = first; i <= last; i++) {
+            this.place(i, scrollTop - top);
+        }
+        if (last >= first) {
+            pages.want(first, last).catch(this.failed);
+        }
+    }
+
+
+    recycle(first, last) {
+        const focused = document.activeElement;
+
+        for (const [index, row] of this.rows) {
+            const away = index < first || index > last;
+
+            if (away && (row.node !== focused || index >= this.pages.total)) {
+                this.rows.delete(index);
+                this.spare.push(row);
+                row.node.remove();
+            }
+        }
+        this.spare.splice(SPARE);
+    }
+
+
+    place(index, shift) {
+        const entry = this.pages.at(index);
+        const row = this.rows.get(index) ?? this.take(index);
+        const y = index * this.height + shift;
+
+        if (row.y !== y) {
+            row.y = y;
+            row.node.style.transform = `translateY(${y}px)`;
+        }
+        row.show(entry, index, entry !== undefined
+            && entry.id === this.selected);
+        row.node.tabIndex = index === this.current ? 0 : -1;
+    }
+
+
+    // The order of the nodes is that of the lines: it is what is read out.
+    take(index) {
+        const row = this.spare.pop() ?? new LogRow();
+        const next = this.rows.get(index + 1);
+
+        row.index = index;
+        this.rows.set(index, row);
+        this.body.insertBefore(row.node, next?.node
+            ?? this.rows.get(index - 1)?.node.nextSibling ?? null);
+        return row;
+    }
+
+
+    // Brings a line into view.
+    reveal(index) {
+        const {height, scale, scroller} = this;
+        const y = index * height;
+        const top = scroller.scrollTop * scale;
+
+        if (y < top) {
+            scroller.scrollTop = y / scale;
+        } else if (y + height > top + this.view) {
+            scroller.scrollTop = Math.ceil((y + height - this.view) / scale);
+        }
+    }
+
+
+    go(index) {
+        this.current = Math.max(0, Math.min(index, this.pages.total - 1));
+        this.reveal(this.current);
+        this.draw();
+        this.rows.get(this.current)?.node.focus({preventScroll: true});
+    }
+
+
+    key(event) {
+        const screen = Math.floor(this.view / this.height) - 1;
+        const to = {
+            ArrowDown: this.current + 1, ArrowUp: this.current - 1,
+            PageDown: this.current + screen, PageUp: this.current - screen,
+            Home: 0, End: this.pages.total - 1,
+        }[event.key];
+
+        if (to !== undefined) {
+            this.go(to);
+        } else if (event.key === 'Enter' || event.key === ' ') {
+            this.opened(this.current);
+        } else {
+            return;
+        }
+        event.preventDefault();
+    }
+
+
+    click(event) {
+        const row = this.rowOf(event);
+
+        if (row && getSelection().isCollapsed) {
+            this.current = row.index;
+            this.opened(row.index);
+        }
+    }
+
+
+    focus(event) {
+        const row = this.rowOf(event);
+
+        if (row && row.index !== this.current) {
+            this.current = row.index;
+            this.draw();
+        }
+    }
+
+
+    rowOf(event) {
+        const node = event.target.closest('.row');
+        return [...this.rows.values()].find((row) => row.node === node);
+    }
+
+
+    select(id) {
+        this.selected = id;
+        this.draw();
+    }
+}

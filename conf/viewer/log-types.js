@@ -1,0 +1,126 @@
+// The log types in the order of their numbers, as conf/log-types.tsv has them.
+
+const members = 'categoryMembers';
+const text = 'categoryText';
+const voice = 'categoryVoice';
+const server = 'categoryServer';
+const roles = 'categoryRoles';
+const channels = 'categoryChannels';
+const service = 'categoryService';
+const actions = 'categoryActions';
+const modlog = 'categoryModlog';
+
+const TYPES = [
+    [text, 'Attachment deleted'],
+    [members, 'Member joined'],
+    [members, 'Member left'],
+    [text, 'Messages bulk deleted'],
+    [text, 'Thread message deleted'],
+    [text, 'Message deleted'],
+    [text, 'Thread message edited'],
+    [text, 'Message edited'],
+    [voice, 'Stream started'],
+    [voice, 'Stream ended'],
+    [text, 'Thread created'],
+    [text, 'Thread deleted'],
+    [voice, 'Camera turned on'],
+    [voice, 'Camera turned off'],
+    [voice, 'Member moved to another voice channel'],
+    [voice, 'Member switched voice channel'],
+    [voice, 'Member deafened'],
+    [voice, 'Member joined voice channel'],
+    [voice, 'Member left voice channel'],
+    [voice, 'Member muted'],
+    [voice, 'Member undeafened'],
+    [voice, 'Member unmuted'],
+    [voice, 'Member disconnected from voice'],
+    [actions, 'Invite created'],
+    [actions, 'Invite deleted'],
+    [members, 'Nickname changed'],
+    [members, 'Server avatar changed'],
+    [channels, 'Channel created'],
+    [channels, 'Channel deleted'],
+    [channels, 'Channel changed'],
+    [server, 'Server changed'],
+    [roles, 'Role created'],
+    [roles, 'Role deleted'],
+    [roles, 'Role changed'],
+    [text, 'Message pinned'],
+    [text, 'Message unpinned'],
+    [actions, 'Emoji created'],
+    [actions, 'Emoji deleted'],
+    [actions, 'Emoji changed'],
+    [modlog, 'Member banned'],
+    [modlog, 'Member timed out'],
+    [modlog, 'Member kicked'],
+    [modlog, 'Timeout removed'],
+    [modlog, 'Member unbanned'],
+    [members, 'Role given'],
+    [members, 'Role taken'],
+    [members, 'Members pruned'],
+    [channels, 'Channel permissions added'],
+    [channels, 'Channel permissions removed'],
+    [channels, 'Channel permissions changed'],
+    [roles, 'Role permissions changed'],
+    [text, 'Reaction removed'],
+    [server, 'Server icon changed'],
+    [roles, 'Role icon changed'],
+    [voice, 'Voice channel status changed'],
+    [server, 'Server boosted'],
+    [server, 'Boost removed'],
+    [members, 'Bot added'],
+    [members, 'Bot removed'],
+    [voice, 'Stage started'],
+    [voice, 'Stage ended'],
+    [voice, 'Stage changed'],
+    [voice, 'Stage speaker started'],
+    [voice, 'Stage speaker invited'],
+    [voice, 'Stage speaker stopped'],
+    [actions, 'Event created'],
+    [actions, 'Event deleted'],
+    [actions, 'Event changed'],
+    [service, 'Log channel changed'],
+    [service, 'Ignore options changed'],
+    [service, 'Language changed'],
+    [service, 'Token revoked'],
+    [service, 'Token created'],
+    [service, 'Tag deleted'],
+    [service, 'Tag created'],
+    [service, 'Tag changed'],
+    [service, 'Logging options changed'],
+    [service, 'Log type settings changed'],
+    [service, 'Configuration reset'],
+    [channels, 'Webhook created'],
+    [channels, 'Webhook deleted'],
+    [channels, 'Webhook changed'],
+    [channels, 'Webhook avatar changed'],
+    [channels, 'Announcement channel followed'],
+    [channels, 'Announcement channel unfollowed'],
+    [channels, 'Followed channel changed'],
+    [text, 'Poll deleted'],
+    [text, 'Thread changed'],
+    [voice, 'Voice events'],
+    [server, 'Boost level changed'],
+    [actions, 'Sticker created'],
+    [actions, 'Sticker deleted'],
+    [actions, 'Sticker changed'],
+    [actions, 'Sound created'],
+    [actions, 'Sound deleted'],
+    [actions, 'Sound changed'],
+    [server, 'Auto-moderation rule created'],
+    [server, 'Auto-moderation rule deleted'],
+    [server, 'Auto-moderation rule changed'],
+    [service, 'Dashboard access changed'],
+    [text, 'Reactions removed'],
+    [service, 'Automation rule acted'],
+].map(([category, title], id) => ({id, category, title}));
+
+
+export function typeOf(id) {
+    return TYPES[id] ?? {id, category: service, title: `Log type ${id}`};
+}
+
+
+export function typesOf(category) {
+    return TYPES.filter((type) => type.category === category);
+}

@@ -1,0 +1,108 @@
+// Times, in the reader's zone and manner.
+
+import {h} from './dom.js';
+
+const clock = {hour: '2-digit', minute: '2-digit', second: '2-digit'};
+const day = {day: 'numeric', month: 'short'};
+
+const formats = {
+    today: new Intl.DateTimeFormat(undefined, clock),
+    year: new Intl.DateTimeFormat(undefined, {...day, ...clock}),
+    older: new Intl.DateTimeFormat(undefined, {...day, year: 'numeric',
+        hour: '2-digit', minute: '2-digit'}),
+    span: new Intl.DateTimeFormat(undefined, {...day, hour: '2-digit',
+        minute: '2-digit'}),
+    exact: new Intl.DateTimeFormat(undefined, {weekday: 'long',
+        day: 'numeric', month: 'long', year: 'numeric', ...clock,
+        fractionalSecondDigits: 3, timeZoneName: 'short'}),
+    date: new Intl.DateTimeFormat(undefined, {weekday: 'short', ...day}),
+    minute: new Intl.DateTimeFormat(undefined, {hour: '2-digit',
+        minute: '2-digit'}),
+    relative: new Intl.RelativeTimeFormat(undefined, {numeric: 'auto'}),
+};
+
+export const MINUTE = 60_000;
+export const HOUR = 60 * MINUTE;
+export const DAY = 24 * HOUR;
+
+let today = new Date();
+
+
+export function shortTime(ms) {
+    const date = new Date(ms);
+
+    if (Math.abs(Date.now() - today) > MINUTE) {
+        today = new Date();
+    }
+    if (date.getFullYear() !== today.getFullYear()) {
+        return formats.older.format(date);
+    }
+    return date.getDate() === today.getDate()
+        && date.getMonth() === today.getMonth()
+        ? formats.today.format(date) : formats.year.format(date);
+}
+
+
+export function spokenTime(ms) {
+    return formats.exact.format(ms);
+}
+
+
+export function iso(ms) {
+    return new Date(ms).toISOString();
+}
+
+
+export function isMidnight(ms) {
+    return new Date(ms).getHours() + new Date(ms).getMinutes() === 0;
+}
+
+
+// a day, or a time of it
+export function tickTime(ms) {
+    return formats[isMidnight(ms) ? 'date' : 'minute'].format(ms);
+}
+
+
+export function spanTime(from, to) {
+    return formats[(to - from) % MINUTE ? 'year' : 'span']
+        .formatRange(from, to);
+}
+
+
+export function relativeTime(ms) {
+    const off = ms - Date.now();
+    const [unit, size] = [['day', DAY], ['hour', HOUR], ['minute', MINUTE],
+        ['second', 1000]].find(([, size]) => Math.abs(off) >= size)
+        ?? ['second', 1000];
+
+    return formats.relative.format(Math.round(off / size), unit);
+}
+
+
+export function setTime(node, ms) {
+    node.textContent = shortTime(ms);
+    node.dateTime = iso(ms);
+    node.title = `${spokenTime(ms)} · ${iso(ms)}`;
+}
+
+
+export function timeNode(ms) {
+    const node = h('time');
+    setTime(node, ms);
+    return node;
+}
+
+
+// the value of an input for date and time, and back
+export function toInput(ms) {
+    if (!Number.isFinite(ms)) {
+        return '';
+    }
+    return iso(ms - new Date(ms).getTimezoneOffset() * MINUTE).slice(0, 19);
+}
+
+
+export function fromInput(value) {
+    return value ? new Date(value).getTime() : null;
+}

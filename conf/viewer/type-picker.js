@@ -1,0 +1,74 @@
+// A choice of log types, by category.
+
+import {fill, h, newId, popover} from './dom.js';
+import {typesOf} from './log-types.js';
+import {CATEGORIES} from './words.js';
+
+
+// {opener, panel, value: [numbers as text], set(value)}
+export function typePicker(none, changed) {
+    const search = h('input', {type: 'search', placeholder: 'Find a type',
+        'aria-label': 'Find a type', oninput: narrow});
+    const list = h('div', {class: 'types'});
+    const {opener, panel} = popover('Log types', null, search, list);
+    const boxes = [];
+
+    panel.addEventListener('beforetoggle', () => {
+        if (!boxes.length) {
+            build();
+        }
+        update();
+    });
+
+
+    function build() {
+        fill(list, Object.entries(CATEGORIES).map(([category, name]) =>
+            h('fieldset', {'data-category': category},
+                h('legend', null, h('i', {class: 'dot'}), name),
+                typesOf(category).map(({id, title}) => {
+                    const box = h('input', {type: 'checkbox', id: newId(),
+                        value: String(id), onchange: choose});
+
+                    boxes.push(box);
+                    return h('label', {htmlFor: box.id}, box, title);
+                }))));
+    }
+
+
+    function choose() {
+        picker.set(boxes.filter((box) => box.checked)
+            .map((box) => box.value));
+        changed(picker.value);
+    }
+
+
+    function update() {
+        for (const box of boxes) {
+            box.checked = picker.value.includes(box.value);
+        }
+    }
+
+
+    function narrow() {
+        const part = search.value.toLowerCase();
+
+        for (const box of boxes) {
+            const label = box.parentNode;
+            label.hidden = !label.textContent.toLowerCase().includes(part);
+        }
+    }
+
+
+    const picker = {
+        opener, panel, value: [],
+        set(value) {
+            picker.value = value.map(String);
+            opener.textContent = value.length ? `Types: ${value.length}`
+                : none;
+            update();
+        },
+    };
+
+    picker.set([]);
+    return picker;
+}

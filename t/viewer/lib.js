@@ -1,0 +1,242 @@
+// What the suites share: TAP, the running stack, and pages of a browser that
+// note everything they should not do.
+
+import {mkdirSync} from 'node:fs';
+import http from 'node:http';
+import {createRequire} from 'node:module';
+import {isDeepStrictEqual} from 'node:util';
+
+const require = createRequire(`${process.env.GUILDLOG_VIEWER_PACKAGES}/`);
+const {chromium} = require('playwright-core');
+
+export const axeSource = require('axe-core').source;
+
+const {GUILDLOG_URL: API, GUILDLOG_OPERATOR: OPERATOR,
+    GUILDLOG_VIEWER: VIEWER, GUILDLOG_VIEWER_SHOTS: SHOTS} = process.env;
+const PATIENCE = 10_000;
+const WIDE = {width: 1400, height: 900};
+
+let tests = 0;
+let failed = 0;
+let guild = BigInt(Date.now()) * 100_000n;
+let event = 0;
+let browser;
+
+
+export function ok(pass, what, ...notes) {
+    tests++;
+    console.log(`${pass ? 'ok' : 'not ok'} ${tests} - ${
+        what.replaceAll('#', '\\#')}`);
+    if (!pass) {
+        failed++;
+        for (const line of notes.join('\n').split('\n')) {
+            console.log(`# ${line}`);
+        }
+    }
+    return pass;
+}
+
+
+export function is(got, wanted, what) {
+    return ok(isDeepStrictEqual(got, wanted), what,
+        `   got: ${JSON.stringify(got)}`,
+        `wanted: ${JSON.stringify(wanted)}`);
+}
+
+
+// what f gives, as soon as it is what is wanted
+export async function soon(f, wanted, what) {
+    const deadline = Date.now() + PATIENCE;
+    let got;
+
+    do {
+        got = await f();
+        if (isDeepStrictEqual(got, wanted)) {
+            break;
+        }
+        await new Promise((resolve) => setTimeout(resolve, 30));
+    } while (Date.now() < deadline);
+
+    return is(got, wanted, what);
+}
+
+
+export function done() {
+    console.log(`1..${tests}`);
+    return failed;
+}
+
+
+// the stack
+
+function ask(options, body) {
+    return new Promise((resolve, reject) => {
+        const request = http.request(options, (response) => {
+            const parts = [];
+
+            response.on('data', (part) => parts.push(part));
+            response.on('end', () => resolve({status: response.statusCode,
+                text: Buffer.concat(parts).toString()}));
+        });
+
+        request.on('error', reject);
+        request.end(body && JSON.stringify(body));
+    });
+}
+
+
+// OPERATOR is unix:/path/of.sock:/uri
+export async function operator(method, path, body) {
+    const [, socketPath] = /^unix:(.*):\/$/.exec(OPERATOR);
+    const {status, text} = await ask({socketPath, method, path,
+        headers: {'Content-Type': 'application/json', Host: 'localhost'}},
+    body);
+
+    if (status >= 300) {
+        throw new Error(`${method} ${path}: ${status} ${text}`);
+    }
+    return JSON.parse(text);
+}
+
+
+// {id, token, get(path), change(method, path, body), record(entries)}
+export async function newServer({name = 'Test', plan = 'pro'} = {}) {
+    const id = String(++guild);
+
+    await operator('PUT', `/servers/${id}`,
+        {name, plan, owner_id: '200000000000000001'});
+
+    const server = {
+        id,
+
+        async newToken(permissions = 1) {
+            const {token} = await operator('POST', `/servers/${id}/tokens`,
+                {permissions, creator: '200000000000000001'});
+            return token;
+        },
+
+        async ask(method, path, body) {
+            const {status, text} = await ask({
+                ...urlOptions(`${API}/servers/${id}${path}`), method,
+                headers: {Authorization: `Bearer ${server.token}`,
+                    'Content-Type': 'application/json'}}, body);
+            return {status, body: text && JSON.parse(text)};
+        },
+
+        async get(path) {
+            return (await server.ask('GET', path)).body;
+        },
+
+        async record(...entries) {
+            const answer = await operator('POST', `/servers/${id}/logs`,
+                entries.map((entry) => ({event_id: `e${++event}`,
+                    ...entry})));
+
+            if (answer.errors.length) {
+                throw new Error(JSON.stringify(answer.errors));
+            }
+            return answer.ids;
+        },
+    };
+
+    server.token = await server.newToken();
+    return server;
+}
+
+
+function urlOptions(address) {
+    const {hostname, port, pathname, search} = new URL(address);
+    return {hostname, port, path: pathname + search};
+}
+
+
+// pages
+
+export async function startBrowser() {
+    browser = await chromium.launch({executablePath: '/usr/bin/chromium',
+        args: ['--no-sandbox', '--disable-gpu', '--disable-quic',
+            '--no-first-run', '--disable-background-networking',
+            '--disable-component-update', '--disable-sync']});
+    return browser;
+}
+
+
+// A page of a new reader. Its problems are what nothing may do: errors, asks
+// of other origins, breaches of its policy, the token in an address.
+export async function newPage(options) {
+    const context = await browser.newContext({viewport: WIDE,
+        locale: 'en-GB', timezoneId: 'Europe/Berlin', acceptDownloads: true,
+        ...options});
+    const page = await context.newPage();
+    const {origin} = new URL(VIEWER);
+
+    page.setDefaultTimeout(PATIENCE);
+    page.problems = [];
+    page.expected = /^(?!)/;    // texts of errors that belong to the test
+    page.on('console', (message) => {
+        const text = message.text();
+
+        if (['error', 'warning'].includes(message.type())
+            && !page.expected.test(text))
+        {
+            page.problems.push(text);
+        }
+    });
+    page.on('pageerror', (error) => page.problems.push(error.stack));
+    page.on('dialog', (dialog) => {
+        page.problems.push(`dialog: ${dialog.message()}`);
+        dialog.dismiss();
+    });
+    page.on('request', (request) => {
+        const url = request.url();
+
+        if (new URL(url).origin !== origin && !url.startsWith('blob:')
+            || url.includes('eyJ'))
+        {
+            page.problems.push(`asked for ${url}`);
+        }
+    });
+    page.on('framenavigated', (frame) => frame.url().includes('eyJ')
+        && page.problems.push(`went to ${frame.url()}`));
+    return page;
+}
+
+
+// signed in, at this place, with its first answer there
+export async function enter(server, place = '', options = {}) {
+    const page = await newPage(options);
+
+    await page.goto(VIEWER + place);
+    await page.getByLabel('Admin token').fill(server.token);
+    await page.getByRole('button', {name: 'Open'}).click();
+    await page.locator('.logs[aria-busy=false], .page > :nth-child(2):not('
+        + '.note:only-of-type)').first().waitFor();
+    return page;
+}
+
+
+export async function leave(page, what) {
+    is(page.problems, [], `${what}: nothing went wrong unseen`);
+    await page.context().close();
+}
+
+
+export async function shoot(page, name) {
+    mkdirSync(SHOTS, {recursive: true});
+    await page.evaluate(() => Promise.all(document.getAnimations()
+        .filter(({effect}) => effect.getTiming().iterations !== Infinity)
+        .map(({finished}) => finished)));
+    await page.screenshot({path: `${SHOTS}/${name}.png`});
+}
+
+
+// how many entries the page says there are
+export async function shownTotal(page) {
+    const text = await page.locator('.bar strong').textContent();
+    return Number(text.replace(/\D/g, ''));
+}
+
+
+export function lines(page) {
+    return page.locator('.rows .row:not([aria-busy=true])');
+}

@@ -1,0 +1,117 @@
+// The live tail: what is recorded appears, waits while it is paused, and is
+// not lost while the reader is away.
+
+import {enter, is, leave, lines, newServer, ok, shoot, shownTotal, soon}
+    from './lib.js';
+
+let server;
+let next = 0;
+
+
+export default async function live() {
+    server = await newServer({name: 'Live'});
+    await server.record(...Array.from({length: 100}, (_, i) => (
+        {type: 5, content: `old ${i}`, timestamp: Date.now() - 5000 - i})));
+
+    const page = await enter(server, '#/logs?category=categoryText');
+
+    await appears(page);
+    await paused(page);
+    await scrolled(page);
+    await away(page);
+    await leave(page, 'the live tail');
+    await quiet();
+}
+
+
+async function record() {
+    const content = `new ${++next}`;
+
+    await server.record({type: 5, content}, {type: 17});
+    return content;
+}
+
+
+async function top(page) {
+    return lines(page).first().locator('.details').textContent();
+}
+
+
+async function appears(page) {
+    await soon(() => top(page), 'old 0', 'what there was');
+    const content = await record();
+
+    await soon(() => top(page), content, 'what comes appears on top');
+    await soon(() => shownTotal(page), 101, '... and is counted');
+    await soon(() => page.locator('.chip[data-category=categoryVoice] b')
+        .textContent(), '1', '... what the filters leave out, too');
+    is(await lines(page).nth(1).locator('.details').textContent(), 'old 0',
+        'above what was there');
+}
+
+
+async function paused(page) {
+    const before = await top(page);
+
+    await page.getByRole('button', {name: 'Live'}).click();
+    const content = await record();
+    await page.getByRole('button', {name: 'Resume (1 new)'}).waitFor();
+    is(await top(page), before, 'while it is paused nothing moves');
+    await page.getByRole('button', {name: 'Resume'}).click();
+    await soon(() => top(page), content, 'then it goes on');
+}
+
+
+async function scrolled(page) {
+    await page.locator('.list').evaluate((node) => {
+        node.scrollTop = 1200;
+    });
+    const seen = () => page.evaluate(() => {
+        const list = document.querySelector('.list')
+            .getBoundingClientRect();
+        return document.elementFromPoint(list.left + list.width / 2,
+            list.top + list.height / 2).closest('.row').textContent;
+    });
+
+    await soon(() => page.locator('[aria-busy=true].row').count(), 0,
+        'somewhere below');
+    const before = await seen();
+    const content = await record();
+
+    await page.getByRole('button', {name: '1 new'}).click({trial: true});
+    is(await seen(), before, 'what is being read stays where it is');
+    await page.getByRole('button', {name: '1 new'}).click();
+    await soon(() => top(page), content, 'and what came is a click away');
+}
+
+
+async function away(page) {
+    page.expected = /ERR_INTERNET_DISCONNECTED|ERR_NETWORK|status of 0/;
+    await page.context().setOffline(true);
+    await page.getByPlaceholder('Search').fill('new');
+    await page.getByText('You are offline').waitFor();
+    ok(true, 'being offline is told');
+    await shoot(page, 'offline');
+    await record();
+    const content = await record();
+    await page.context().setOffline(false);
+    await page.getByPlaceholder('Search').fill('');
+    await soon(() => top(page), content, 'nothing is missed meanwhile');
+    await soon(() => shownTotal(page), 105, 'and nothing comes twice');
+    await page.getByText('You are offline').waitFor({state: 'hidden'});
+    ok(true, 'being back is seen');
+}
+
+
+// A log that has been silent for long has no entry to resume behind.
+async function quiet() {
+    server = await newServer({name: 'Quiet'});
+
+    const page = await enter(server, '#/logs?type=5');
+
+    await page.getByText('No entry matches').waitFor();
+    const content = await record();
+    await soon(() => top(page), content, 'the first entry appears, too');
+    await soon(() => shownTotal(page), 1, '... once');
+    await leave(page, 'a quiet log');
+}
