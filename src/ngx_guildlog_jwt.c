@@ -86,17 +86,9 @@ ngx_guildlog_jwt_verify(ngx_guildlog_cache_t *cache,
     ngx_guildlog_judgement_t  judgement, *known;
     u_char                    buf[NGX_GUILDLOG_JWT_CACHED_MAX];
 
-    if (ngx_guildlog_jwt_shape(text) != NGX_OK) {
-        return NGX_GUILDLOG_AUTH_MALFORMED;
-    }
-
-    if (keys == NULL) {
-        return NGX_GUILDLOG_AUTH_KEY;
-    }
-
     key.len = 0;
 
-    if (cache) {
+    if (cache && keys) {
         key.data = buf;
         key.len = ngx_guildlog_jwt_cache_key(buf, keys, issuer, text);
     }
@@ -107,6 +99,14 @@ ngx_guildlog_jwt_verify(ngx_guildlog_cache_t *cache,
         if (known) {
             return ngx_guildlog_jwt_use(known, now, token);
         }
+    }
+
+    if (ngx_guildlog_jwt_shape(text) != NGX_OK) {
+        return NGX_GUILDLOG_AUTH_MALFORMED;
+    }
+
+    if (keys == NULL) {
+        return NGX_GUILDLOG_AUTH_KEY;
     }
 
     rc = ngx_guildlog_jwt_judge(&judgement, keys, issuer, text, log);

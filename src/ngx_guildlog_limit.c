@@ -4,7 +4,7 @@
  */
 
 #include <ngx_config.h>
-#include <openssl/sha.h>
+#include <ngx_sha1.h>
 #include "ngx_guildlog_limit.h"
 
 
@@ -73,7 +73,8 @@ ngx_guildlog_limit_take(ngx_shm_zone_t *zone, const ngx_str_t *key,
     ngx_uint_t limit, ngx_msec_t window, ngx_guildlog_limit_t *state,
     ngx_guildlog_stats_t *stats)
 {
-    u_char                      digest[SHA256_DIGEST_LENGTH];
+    u_char                      digest[20];
+    ngx_sha1_t                  sha1;
     ngx_int_t                   rc;
     ngx_guildlog_limit_node_t  *node, lost;
     ngx_guildlog_limit_take_t   t;
@@ -88,7 +89,10 @@ ngx_guildlog_limit_take(ngx_shm_zone_t *zone, const ngx_str_t *key,
     t.warn = 0;
 
     if (key->len > NGX_GUILDLOG_LIMIT_KEY) {
-        (void) SHA256(key->data, key->len, digest);
+        ngx_sha1_init(&sha1);
+        ngx_sha1_update(&sha1, key->data, key->len);
+        ngx_sha1_final(digest, &sha1);
+
         t.key.data = digest;
         t.key.len = sizeof(digest);
     }

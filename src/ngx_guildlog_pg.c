@@ -345,7 +345,9 @@ ngx_guildlog_pg_send(ngx_guildlog_pg_t *pg, ngx_guildlog_query_t *query)
 
     (void) ngx_guildlog_pg_flush(pg);
 
-    ERR_clear_error();
+    if (pg->conn && PQsslInUse(pg->conn)) {
+        ERR_clear_error();
+    }
 }
 
 

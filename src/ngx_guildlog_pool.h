@@ -142,6 +142,9 @@ void ngx_guildlog_query_detach(ngx_guildlog_query_t *query);
 ngx_str_t ngx_guildlog_result_value(ngx_guildlog_result_t *result,
     ngx_uint_t row, ngx_uint_t column);
 
+/* what all the values together have at most */
+size_t ngx_guildlog_result_size(ngx_guildlog_result_t *result);
+
 /*
  * Hands the rows to a memory pool, so that values stay valid as long as it;
  * NGX_ERROR if out of memory (then they still end with the handler).

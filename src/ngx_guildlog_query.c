@@ -96,14 +96,24 @@ ngx_guildlog_result_value(ngx_guildlog_result_t *result, ngx_uint_t row,
 
     ngx_str_null(&value);
 
-    if (row < result->rows && column < result->columns
-        && !PQgetisnull(result->res, row, column))
-    {
-        value.data = (u_char *) PQgetvalue(result->res, row, column);
+    if (row < result->rows && column < result->columns) {
         value.len = PQgetlength(result->res, row, column);
+
+        /* a null has no bytes either */
+
+        if (value.len || !PQgetisnull(result->res, row, column)) {
+            value.data = (u_char *) PQgetvalue(result->res, row, column);
+        }
     }
 
     return value;
+}
+
+
+size_t
+ngx_guildlog_result_size(ngx_guildlog_result_t *result)
+{
+    return PQresultMemorySize(result->res);
 }
 
 

@@ -185,9 +185,8 @@ ngx_int_t ngx_http_guildlog_page_start(ngx_http_guildlog_call_t *call);
 ngx_int_t ngx_http_guildlog_page_answer(ngx_http_guildlog_call_t *call,
     ngx_guildlog_result_t *result);
 
-/* an entry with its delivery, as JSON; the room it may take */
-size_t ngx_http_guildlog_entry_size(ngx_guildlog_result_t *result,
-    ngx_uint_t row);
+/* an entry with its delivery, as JSON; the room that all may take */
+size_t ngx_http_guildlog_entries_size(ngx_guildlog_result_t *result);
 u_char *ngx_http_guildlog_entry(u_char *p, ngx_guildlog_result_t *result,
     ngx_uint_t row);
 

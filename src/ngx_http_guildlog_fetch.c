@@ -253,12 +253,8 @@ ngx_http_guildlog_fetch_block(ngx_guildlog_result_t *result)
     ngx_uint_t                  row;
     ngx_http_guildlog_block_t  *block;
 
-    size = 0;
-
-    for (row = 1; row < result->rows; row++) {
-        size += ngx_http_guildlog_entry_size(result, row)
-                + sizeof("id: \ndata: \n\n") + NGX_INT64_LEN;
-    }
+    size = ngx_http_guildlog_entries_size(result)
+           + result->rows * (sizeof("id: \ndata: \n\n") + NGX_INT64_LEN);
 
     block = ngx_http_guildlog_block_create(size);
     if (block == NULL) {

@@ -23,8 +23,8 @@
 
 static ngx_int_t ngx_http_guildlog_page_build(ngx_http_guildlog_call_t *call,
     ngx_guildlog_result_t *result, ngx_str_t *body);
-static u_char *ngx_http_guildlog_page_string(u_char *p, const char *name,
-    const ngx_str_t *value);
+static u_char *ngx_http_guildlog_page_string(u_char *p,
+    const ngx_str_t *name, const ngx_str_t *value);
 
 
 ngx_int_t
@@ -90,26 +90,21 @@ static ngx_int_t
 ngx_http_guildlog_page_build(ngx_http_guildlog_call_t *call,
     ngx_guildlog_result_t *result, ngx_str_t *body)
 {
-    size_t      size;
     u_char     *p;
     int64_t     id;
     ngx_str_t   head, more, last;
     ngx_uint_t  row;
 
-    head = ngx_guildlog_result_value(result, 0, NGX_HTTP_GUILDLOG_LOG_DOC);
-    size = head.len + NGX_HTTP_GUILDLOG_PAGE_HEAD;
-
-    for (row = 1; row < result->rows; row++) {
-        size += ngx_http_guildlog_entry_size(result, row);
-    }
-
-    p = ngx_pnalloc(call->request->pool, size);
+    p = ngx_pnalloc(call->request->pool,
+                    NGX_HTTP_GUILDLOG_PAGE_HEAD
+                    + ngx_http_guildlog_entries_size(result));
     if (p == NULL) {
         return NGX_ERROR;
     }
 
     body->data = p;
 
+    head = ngx_guildlog_result_value(result, 0, NGX_HTTP_GUILDLOG_LOG_DOC);
     p = ngx_cpymem(p, head.data, head.len);
     p = ngx_cpymem(p, ",\"entries\":[", sizeof(",\"entries\":[") - 1);
 
@@ -147,21 +142,10 @@ ngx_http_guildlog_page_build(ngx_http_guildlog_call_t *call,
 
 
 size_t
-ngx_http_guildlog_entry_size(ngx_guildlog_result_t *result, ngx_uint_t row)
+ngx_http_guildlog_entries_size(ngx_guildlog_result_t *result)
 {
-    size_t      size;
-    ngx_uint_t  column;
-
-    size = NGX_HTTP_GUILDLOG_PAGE_ROW;
-
-    for (column = NGX_HTTP_GUILDLOG_LOG_STATUS;
-         column < NGX_HTTP_GUILDLOG_LOG_COLUMNS;
-         column++)
-    {
-        size += ngx_guildlog_result_value(result, row, column).len;
-    }
-
-    return size;
+    return ngx_guildlog_result_size(result)
+           + result->rows * NGX_HTTP_GUILDLOG_PAGE_ROW;
 }
 
 
@@ -172,9 +156,9 @@ ngx_http_guildlog_entry(u_char *p, ngx_guildlog_result_t *result,
     ngx_str_t   doc, value;
     ngx_uint_t  i;
 
-    static const char  *names[] = {
-        ",\"delivery\":{\"status\":", ",\"reason\":", ",\"channelId\":",
-        ",\"messageId\":"
+    static const ngx_str_t  names[] = {
+        ngx_string(",\"delivery\":{\"status\":"), ngx_string(",\"reason\":"),
+        ngx_string(",\"channelId\":"), ngx_string(",\"messageId\":")
     };
 
     doc = ngx_guildlog_result_value(result, row, NGX_HTTP_GUILDLOG_LOG_DOC);
@@ -183,7 +167,7 @@ ngx_http_guildlog_entry(u_char *p, ngx_guildlog_result_t *result,
     for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         value = ngx_guildlog_result_value(result, row,
                                           NGX_HTTP_GUILDLOG_LOG_STATUS + i);
-        p = ngx_http_guildlog_page_string(p, names[i], &value);
+        p = ngx_http_guildlog_page_string(p, &names[i], &value);
     }
 
     *p++ = '}';
@@ -196,10 +180,10 @@ ngx_http_guildlog_entry(u_char *p, ngx_guildlog_result_t *result,
 /* words and ids, in which nothing has to be escaped */
 
 static u_char *
-ngx_http_guildlog_page_string(u_char *p, const char *name,
+ngx_http_guildlog_page_string(u_char *p, const ngx_str_t *name,
     const ngx_str_t *value)
 {
-    p = ngx_cpymem(p, name, ngx_strlen(name));
+    p = ngx_cpymem(p, name->data, name->len);
 
     if (value->data == NULL) {
         return ngx_cpymem(p, "null", sizeof("null") - 1);
