@@ -1,0 +1,109 @@
+# "Across machines the token stays on one edge by nginx's own hash … consistent
+# in front: exact there too, without a counter service": conf/front.conf with
+# two edges on one database.
+
+use lib 't/lib';
+use Guildlog;
+
+my $limit = 20;
+my %edge = (api => "guildlog_limit zone=guildlog requests=$limit window=1h;",
+    server => 'set_real_ip_from 127.0.0.1; real_ip_header X-Forwarded-For;');
+my $first = Guildlog->new(%edge);
+my $second = Guildlog->new(%edge, dbname => $first->dbname);
+
+my $conf = do { local (@ARGV, $/) = "$Guildlog::TOP/conf/front.conf"; <> };
+my ($n, @ports) = (0, $first->port, $second->port);
+$conf =~ s/\b10\.0\.0\.[12]:80\b/'127.0.0.1:' . $ports[$n++]/ge;
+is $n, 2, 'the sample has two edges';
+$conf =~ s/listen  80;/listen 127.0.0.1:%%PORT%%;/ or die;
+my $front = Guildlog->new(conf => $conf, dbname => $first->dbname);
+
+my @servers = map { $first->server } 1 .. 12;
+my @tokens = map { $first->token($_) } @servers;
+
+
+# how often that edge was asked
+sub asked {
+    my ($edge) = @_;
+    return scalar(() = $edge->access_log =~ m{/api/servers}g);
+}
+
+
+sub config_of {
+    my ($i, %option) = @_;
+    return $front->get("/servers/$servers[$i]/auth", token => $tokens[$i],
+        %option);
+}
+
+
+subtest 'a limit is exact' => sub {
+    for my $i (0, 1) {
+        my @statuses = map { config_of($i)->status } 1 .. $limit + 5;
+        is_deeply \@statuses, [(200) x $limit, (429) x 5],
+            "over so many connections, token $i";
+    }
+};
+
+
+subtest 'tokens are spread, each on one edge' => sub {
+    for my $i (2 .. 11) {
+        my @before = map { asked($_) } $first, $second;
+        my @answers = map { config_of($i) } 1 .. 4;
+        wait_for { asked($first) + asked($second)
+            == $before[0] + $before[1] + 4 } 5;
+
+        is_deeply [map { $_->header('X-RateLimit-Remaining') } @answers],
+            [map { $limit - $_ } 1 .. 4], "token $i is counted";
+        is grep({ $_ == 4 } asked($first) - $before[0],
+            asked($second) - $before[1]), 1, 'on one edge';
+    }
+    ok asked($_), 'an edge has some of them' for $first, $second;
+};
+
+
+subtest 'who has no token is counted by his own address' => sub {
+    my @one = map { $front->get('/servers/1', connect =>
+        { from => '127.0.0.11' })->status } 1 .. $limit + 1;
+    is $one[-1], 429, 'one guesses too often';
+    is $front->get('/servers/1', connect => { from => '127.0.0.12' })->status,
+        401, 'another is not held up by that';
+};
+
+
+subtest 'what changes at one edge holds at the other' => sub {
+    my $server = $first->server;
+    my $made = $second->new_token($server);
+    my @ask = ("/servers/$server", token => $made->{token});
+    is $_->get(@ask)->status, 200, 'the token is good' for $first, $second;
+
+    is $front->delete("/servers/$server/auth?tokenId=$made->{unique_id}",
+        token => $made->{token})->status, 200, 'revoked';
+    is $_->get(@ask)->status, 401, 'everywhere' for $first, $second, $front;
+};
+
+
+subtest 'the live tail comes through as it is written' => sub {
+    my $server = $first->server;
+    my $token = $first->token($server);
+    my $client = $front->connection;
+    $client->send("GET /api/servers/$server/logs/stream HTTP/1.1\r\n"
+        . "Host: localhost\r\nAuthorization: Bearer $token\r\n\r\n");
+    like $client->line, qr/ 200 /, 'it is open';
+
+    is $second->operator('POST', "/servers/$server/logs", [{ event_id => 'a',
+        type => 5, name => 'now' }])->status, 200, 'an entry comes';
+    my $got = '';
+    wait_for { $got .= $client->some if $client->readable(0.1);
+        $got =~ /"name":"now"/ } 10, 'it is seen';
+    pass 'while the tail stays open';
+};
+
+
+subtest 'an edge goes' => sub {
+    $first->stop('TERM');
+    for my $i (2 .. 11) {
+        is config_of($i)->status, 200, "token $i is served";
+    }
+};
+
+done_testing;
