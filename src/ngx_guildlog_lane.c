@@ -113,6 +113,13 @@ ngx_guildlog_lane_pack(ngx_guildlog_lane_t *lane)
         return;
     }
 
+    /* its channel was given up before there was one */
+
+    if (lane->webhook.len == 0) {
+        ngx_guildlog_lane_register(lane);
+        return;
+    }
+
     switch (ngx_guildlog_lane_build(lane)) {
 
     case NGX_OK:

@@ -93,6 +93,7 @@ struct ngx_guildlog_lane_s {
     ngx_uint_t                     shard;
     ngx_uint_t                     bot;
     unsigned                       registering:1;
+    unsigned                       closing:1;    /* makes no webhook */
 
     /* how far it is */
     int64_t                        head;

@@ -50,6 +50,12 @@ ngx_guildlog_lane_register(ngx_guildlog_lane_t *lane)
     conf = ngx_guildlog_delivery_conf(lane->delivery);
 
     if (conf->bots[lane->bot].len == 0) {
+
+        if (lane->closing) {
+            ngx_guildlog_webhook_closed(lane);
+            return;
+        }
+
         ngx_log_error(NGX_LOG_WARN, lane->log, 0,
                       "no \"guildlog_bot_token\" for the webhook of lane %V "
                       "of server %V", &lane->id, &lane->guild);
@@ -112,6 +118,11 @@ ngx_guildlog_webhook_listed(void *data, ngx_guildlog_answer_t *answer)
 
     if (own) {
         ngx_guildlog_webhook_keep(lane, &own->id, &own->token);
+        return;
+    }
+
+    if (lane->closing) {
+        ngx_guildlog_webhook_closed(lane);
         return;
     }
 
@@ -264,6 +275,14 @@ ngx_guildlog_webhook_failed(ngx_guildlog_lane_t *lane,
                   "lane %V of server %V: no webhook for channel %V: %s",
                   &lane->id, &lane->guild, &lane->channel, verdict->reason);
 
+    if (lane->closing
+        && (verdict->class == NGX_GUILDLOG_PLATFORM_CHANNEL_GONE
+            || verdict->class == NGX_GUILDLOG_PLATFORM_FORBIDDEN))
+    {
+        ngx_guildlog_webhook_closed(lane);
+        return;
+    }
+
     wait = ngx_guildlog_lane_backoff(++lane->failures);
 
     switch (verdict->class) {
@@ -299,11 +318,14 @@ ngx_guildlog_webhook_failed(ngx_guildlog_lane_t *lane,
 }
 
 
+/* one that was made, but not noted, has to go too */
+
 void
 ngx_guildlog_lane_close(ngx_guildlog_lane_t *lane)
 {
     if (lane->webhook.len == 0) {
-        ngx_guildlog_webhook_closed(lane);
+        lane->closing = 1;
+        ngx_guildlog_lane_register(lane);
         return;
     }
 

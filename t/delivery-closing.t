@@ -1,0 +1,86 @@
+#!/usr/bin/perl
+# "When a channel is no longer used, its lane drains and the webhook is deleted
+# at the platform": also when the channel had no webhook yet, and when nobody
+# knows whether it has one.
+
+use lib 't/lib';
+use Guildlog;
+use Guildlog::Platform;
+
+my $g = Guildlog->new(start => 0, workers => 1, api => 'guildlog_limit off;');
+my $platform = Guildlog::Platform->new(dir => $g->prefix . '/platform');
+$g->configure(http => $platform->directives($g))->start;
+
+my $guild = $g->server;
+my $token = $g->token($guild);
+my $channel = 300000000000000000;
+my $event = 0;
+
+
+sub set_channel {
+    my ($to) = @_;
+
+    my $answer = $g->patch("/servers/$guild/config/logging/channels",
+        token => $token, json => { main_channel => $to });
+    die $answer->text if $answer->status != 202;
+}
+
+
+sub record {
+    my $answer = $g->operator('POST', "/servers/$guild/logs", [{
+        event_id => 'e' . ++$event, type => 7, content => 'it' }]);
+    die $answer->text if $answer->status != 200;
+    return $answer->json->{ids}[0];
+}
+
+
+sub delivery {
+    my ($id) = @_;
+
+    my ($entry) = grep { $_->{id} eq $id } @{ $g->get(
+        "/servers/$guild/logs?limit=200", token => $token)->json->{entries} };
+    return $entry->{delivery};
+}
+
+
+sub state {
+    my ($of) = @_;
+    return $g->sql('select state from lane where channel_id = ?
+        order by lane desc limit 1', $of);
+}
+
+
+subtest 'entries that wait for a webhook are delivered before it closes' => sub {
+    my $to = ++$channel . '';
+    $platform->faults({ call => 'create', channel => $to, times => 1,
+        action => 'answer', status => 500, body => {} });
+    set_channel($to);
+    wait_for { !$platform->faults_left } 10, 'no webhook';
+    my $id = record();
+    set_channel('300000000000000999');
+
+    my $it = {};
+    eval { wait_for { ($it = delivery($id))->{status} eq 'delivered' } 20 };
+    is $it->{status}, 'delivered', 'the entry is delivered';
+    is $it->{channelId}, $to, 'where it was to go';
+    eval { wait_for { state($to) eq 'closed' } 10 };
+    is state($to), 'closed', 'then it closes';
+    is scalar $platform->webhooks($to), 0, 'and the webhook is deleted';
+};
+
+
+subtest 'a webhook whose making had no answer is not left behind' => sub {
+    my $to = ++$channel . '';
+    $platform->faults({ call => 'create', channel => $to,
+        action => 'apply-reset' });
+    set_channel($to);
+    wait_for { !$platform->faults_left } 10, 'a webhook';
+    set_channel('300000000000000999');
+
+    eval { wait_for { state($to) eq 'closed' } 20 };
+    is state($to), 'closed', 'its lane closes';
+    is scalar $platform->webhooks($to), 0, 'and it is deleted';
+};
+
+
+done_testing;
