@@ -257,6 +257,19 @@ sub kill_all {
 }
 
 
+# the master alone: the pids of the workers that go on without it
+sub kill_master {
+    my ($self) = @_;
+
+    my @orphans = $self->workers;
+    kill 'KILL', $self->pid;
+    $self->{killed} = 1;
+    $self->_reap(1);
+    delete @$self{qw(pid status killed)};
+    return @orphans;
+}
+
+
 # requests
 
 sub connection {
@@ -796,6 +809,7 @@ C<< Guildlog->new(option => value...) >> makes and starts it.
 =head1 METHODS
 
     start  stop([signal])  reload([nowait => 1])  kill_all
+    kill_master                       the pids of the workers it leaves
     configure(option => value...)     takes effect by reload or start
     test_conf                         nginx -t: (is it good, what it said)
     signal(name, [pid...])            to the master, or to these

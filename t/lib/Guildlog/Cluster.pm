@@ -65,6 +65,17 @@ sub create_database {
 }
 
 
+# all that is in it, as text
+sub dump {
+    my ($self, $database) = @_;
+
+    local $ENV{PGPASSWORD} = $self->password;
+    my $port = $self->port;
+    my $dir  = $self->socket_dir;
+    return scalar qx{pg_dump -h "$dir" -p "$port" -U postgres "$database"};
+}
+
+
 # as the schema's owner, or as "postgres", the superuser
 sub connect {
     my ($self, $database, $user) = @_;

@@ -101,7 +101,8 @@ sub token {
 sub control {
     my ($self, $path, $body) = @_;
 
-    my $answer = Guildlog::Client->new(port => $self->{port})->request(
+    my $answer = Guildlog::Client->new(port => $self->{port}, timeout => 60)
+        ->request(
         defined $body ? 'POST' : 'GET', "/_control/$path",
         defined $body ? (json => $body) : ());
     die "platform: ", $answer->status if $answer->status != 200;
@@ -111,7 +112,9 @@ sub control {
 
 sub config { my ($self, %change) = @_; return $self->control('config', \%change) }
 sub faults { my ($self, @faults) = @_; return $self->control('faults', \@faults) }
+sub faults_left { return @{ $_[0]->control('faults') } }
 sub ledger { return @{ $_[0]->control('ledger') } }
+sub path { "$_[0]{dir}/ledger" }
 sub delete_webhook { $_[0]->control("webhook/$_[1]/delete", {}) }
 
 
@@ -128,6 +131,19 @@ sub messages {
     return sort { $a->{id} cmp $b->{id} }
         grep { !defined $channel || $_->{channel_id} eq $channel }
         @{ $self->control('state')->{messages} };
+}
+
+
+# the last lines of the ledger, as they are written
+sub ledger_tail {
+    my ($self, $lines) = @_;
+
+    open my $in, '<:raw', $self->path or return;
+    my $size = -s $in;
+    seek $in, $size > 200_000 ? $size - 200_000 : 0, 0;
+    my @lines = <$in>;
+    splice @lines, 0, -$lines if @lines > $lines;
+    return @lines;
 }
 
 
