@@ -176,3 +176,39 @@ begin
                         and cardinality(chosen) > most
                        then chosen[most].lane || '.' || chosen[most].seq end);
 end $$;
+
+
+-- After a backup was restored: what waits in it may have been sent since it was
+-- made. It becomes unconfirmed, so that nothing goes twice by itself; how many
+-- entries. For the owner of the schema, while nobody delivers.
+
+create or replace function deliveries_unsure()
+returns bigint language plpgsql set search_path = guildlog, pg_temp as $$
+declare
+    n  bigint;
+begin
+    with waiting as (
+        select h.guild_id, h.lane, h.head, h.attempts, t.tail
+          from lane_tail t
+          join lane_head h
+            on h.guild_id = t.guild_id and h.lane = t.lane
+           and t.tail > h.head
+         order by t.guild_id, t.lane
+           for update
+    ), decided as (
+        insert into lane_batch (guild_id, lane, seq_from, seq_to, done_at,
+                                attempts, status, reason)
+        select w.guild_id, w.lane, w.head + 1, w.tail, clock_timestamp(),
+               w.attempts, 1, 'unconfirmed'
+          from waiting w
+    ), moved as (
+        update lane_head h
+           set head = w.tail, upto = w.tail, step = h.step + 2, attempts = 0
+          from waiting w
+         where h.guild_id = w.guild_id and h.lane = w.lane
+        returning w.tail - w.head as n
+    )
+    select coalesce(sum(m.n), 0) into n from moved m;
+
+    return n;
+end $$;

@@ -2,7 +2,7 @@
 
 \ir setup.psql
 select ms(now()) as now \gset
-select plan(57);
+select plan(61);
 
 create function pg_temp.send(n int, type int default 7)
 returns setof bigint language sql as $$
@@ -292,6 +292,20 @@ select channels_patch(:me, '{"main_channel": "12"}') \g /dev/null
 select is(pg_temp.found(12), false, 'a server that is paused opens paused lanes');
 select operator_resume(:guild) \g /dev/null
 select is(pg_temp.found(12), true, 'until it is resumed');
+
+-- after a backup was restored
+
+update lane set webhook_id = 7, secret = '\x00', state = 'active'
+ where guild_id = :guild and channel_id = 12;
+select pg_temp.send(1) \g /dev/null
+select pg_temp.send(1) as e1 \gset restored_
+select cmp_ok(deliveries_unsure()::int, '>=', 2, 'what waits is in doubt');
+select is(pg_temp.delivery(:restored_e1), 'unknown unconfirmed 12',
+          'and is not sent by itself');
+select is(deliveries_unsure()::int, 0, 'there is no more of it');
+select is(pg_temp.replay(format('{"ids": ["%s"], "reasons": ["unconfirmed"],
+    "mayDuplicate": true}', :restored_e1)::jsonb)::jsonb ->> 'mayDuplicate',
+    '1', 'it may be sent again');
 
 select * from finish();
 rollback;
