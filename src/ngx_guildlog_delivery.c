@@ -12,12 +12,16 @@
 #define NGX_GUILDLOG_DELIVERY_POLL       200     /* ms */
 #define NGX_GUILDLOG_DELIVERY_RELEASE    500     /* ms */
 #define NGX_GUILDLOG_DELIVERY_SWEEP      30000   /* ms */
+#define NGX_GUILDLOG_DELIVERY_PAGE       1000    /* lanes found at a time */
+#define NGX_GUILDLOG_DELIVERY_MOST       8192    /* lanes at hand */
 #define NGX_GUILDLOG_DELIVERY_IDLE       64      /* connections kept */
 
 
 static void ngx_guildlog_delivery_tick(ngx_event_t *ev);
 static void ngx_guildlog_delivery_find(ngx_guildlog_delivery_t *d);
 static void ngx_guildlog_delivery_found(void *data,
+    ngx_guildlog_result_t *result);
+static void ngx_guildlog_delivery_page(ngx_guildlog_delivery_t *d,
     ngx_guildlog_result_t *result);
 static void ngx_guildlog_delivery_let_go(ngx_guildlog_delivery_t *d);
 static void ngx_guildlog_delivery_released(void *data,
@@ -150,8 +154,8 @@ ngx_guildlog_delivery_tick(ngx_event_t *ev)
 
     if (!ngx_exiting && d->mine) {
 
-        if (d->find == NULL
-            && (d->stats->shared->changes != d->woken
+        if (d->find == NULL && d->nlanes < NGX_GUILDLOG_DELIVERY_MOST
+            && (d->after_lane || d->stats->shared->changes != d->woken
                 || ngx_guildlog_delivery_due(d->find_at)))
         {
             ngx_guildlog_delivery_find(d);
@@ -178,24 +182,37 @@ ngx_guildlog_delivery_due(ngx_msec_t at)
 }
 
 
+/* page by page; the others wait where they are while there are many at hand */
+
 static void
 ngx_guildlog_delivery_find(ngx_guildlog_delivery_t *d)
 {
-    ngx_str_t  args[2];
+    u_char     guild[NGX_INT64_LEN], lane[NGX_INT64_LEN];
+    ngx_str_t  args[4];
 
-    d->woken = d->stats->shared->changes;
-    d->find_at = ngx_current_msec + NGX_GUILDLOG_DELIVERY_POLL;
-    d->sweeps = ngx_guildlog_delivery_due(d->sweep_at);
+    if (d->after_lane == 0) {
+        d->woken = d->stats->shared->changes;
+        d->find_at = ngx_current_msec + NGX_GUILDLOG_DELIVERY_POLL;
+        d->sweeps = ngx_guildlog_delivery_due(d->sweep_at);
+
+        if (d->sweeps) {
+            d->sweep_at = ngx_current_msec + NGX_GUILDLOG_DELIVERY_SWEEP;
+        }
+    }
 
     args[0] = d->me;
 
     if (d->sweeps) {
-        d->sweep_at = ngx_current_msec + NGX_GUILDLOG_DELIVERY_SWEEP;
         ngx_str_set(&args[1], "true");
 
     } else {
         ngx_str_set(&args[1], "false");
     }
+
+    args[2].data = guild;
+    args[2].len = ngx_sprintf(guild, "%L", d->after_guild) - guild;
+    args[3].data = lane;
+    args[3].len = ngx_sprintf(lane, "%L", d->after_lane) - lane;
 
     d->find = ngx_guildlog_pool_submit(d->pool,
                        &ngx_guildlog_stmts[ngx_guildlog_stmt_delivery_find],
@@ -208,9 +225,6 @@ ngx_guildlog_delivery_found(void *data, ngx_guildlog_result_t *result)
 {
     ngx_guildlog_delivery_t *d = data;
 
-    ngx_str_t   end;
-    ngx_uint_t  row;
-
     d->find = NULL;
 
     if (result->outcome != NGX_GUILDLOG_ROWS) {
@@ -220,32 +234,69 @@ ngx_guildlog_delivery_found(void *data, ngx_guildlog_result_t *result)
             d->sweep_at = ngx_current_msec;
         }
 
+        d->after_guild = 0;
+        d->after_lane = 0;
         d->find_at = ngx_current_msec + NGX_GUILDLOG_DELIVERY_RETRY;
         return;
     }
 
-    for (row = 0; row < result->rows; row++) {
-
-        if (ngx_guildlog_result_value(result, row, NGX_GUILDLOG_FACT_LANE).len
-            == 0)
-        {
-            end = ngx_guildlog_result_value(result, row,
-                                            NGX_GUILDLOG_FACT_STATE);
-            ngx_guildlog_traffic_entries(ngx_guildlog_delivery_traffic(d),
-                                         &end,
-                                         ngx_guildlog_lane_column(result, row,
-                                                     NGX_GUILDLOG_FACT_HEAD));
-
-        } else if (!ngx_exiting) {
-            ngx_guildlog_delivery_meet(d, result, row);
-        }
-    }
+    ngx_guildlog_delivery_page(d, result);
 
     if (ngx_exiting) {
         return;
     }
 
+    if (d->after_lane) {
+        ngx_post_event(&d->tick, &ngx_posted_next_events);
+    }
+
     ngx_guildlog_delivery_steps(d);
+}
+
+
+/* decisions, which have no lane, and lanes; the last one, if there are more */
+
+static void
+ngx_guildlog_delivery_page(ngx_guildlog_delivery_t *d,
+    ngx_guildlog_result_t *result)
+{
+    int64_t     guild, lane;
+    ngx_str_t   state;
+    ngx_uint_t  row, n;
+
+    guild = 0;
+    lane = 0;
+    n = 0;
+
+    for (row = 0; row < result->rows; row++) {
+        state = ngx_guildlog_result_value(result, row,
+                                          NGX_GUILDLOG_FACT_STATE);
+        lane = ngx_guildlog_lane_column(result, row, NGX_GUILDLOG_FACT_LANE);
+
+        if (lane == 0) {
+            ngx_guildlog_traffic_entries(ngx_guildlog_delivery_traffic(d),
+                                         &state,
+                                         ngx_guildlog_lane_column(result, row,
+                                                     NGX_GUILDLOG_FACT_HEAD));
+            continue;
+        }
+
+        guild = ngx_guildlog_lane_column(result, row,
+                                         NGX_GUILDLOG_FACT_GUILD);
+        n++;
+
+        if (state.len && !ngx_exiting) {
+            ngx_guildlog_delivery_meet(d, result, row);
+        }
+    }
+
+    if (n < NGX_GUILDLOG_DELIVERY_PAGE) {
+        guild = 0;
+        lane = 0;
+    }
+
+    d->after_guild = guild;
+    d->after_lane = lane;
 }
 
 

@@ -62,6 +62,7 @@ ngx_guildlog_delivery_meet(ngx_guildlog_delivery_t *d,
         return;
     }
 
+    d->nlanes++;
     lane->server->lanes++;
 
     ngx_queue_insert_tail(&d->lanes[lane->key
@@ -232,6 +233,7 @@ ngx_guildlog_delivery_forget(ngx_guildlog_lane_t *lane)
         ngx_queue_remove(&lane->queue);
     }
 
+    d->nlanes--;
     ngx_queue_remove(&lane->link);
     ngx_guildlog_lane_destroy(lane);
 

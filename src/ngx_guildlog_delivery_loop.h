@@ -69,6 +69,8 @@ struct ngx_guildlog_delivery_s {
     ngx_guildlog_query_t          *figures;
     ngx_msec_t                     lease_at;
     ngx_msec_t                     find_at;
+    int64_t                        after_guild;  /* where finding is; */
+    int64_t                        after_lane;   /* 0: at the beginning */
     ngx_msec_t                     sweep_at;
     ngx_msec_t                     release_at;
     ngx_msec_t                     figures_at;
@@ -79,6 +81,7 @@ struct ngx_guildlog_delivery_s {
     ngx_msec_t                     step_at;
 
     ngx_queue_t                    servers;  /* with lanes that wait */
+    ngx_uint_t                     nlanes;   /* at hand */
     ngx_queue_t                    lanes[NGX_GUILDLOG_DELIVERY_BUCKETS];
     ngx_queue_t                    guilds[NGX_GUILDLOG_DELIVERY_BUCKETS];
 

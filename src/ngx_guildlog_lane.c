@@ -138,8 +138,7 @@ ngx_guildlog_lane_pack(ngx_guildlog_lane_t *lane)
     }
 
     if (ngx_guildlog_lane_paced(lane)) {
-        ngx_guildlog_lane_sleep(lane, lane->not_before - ngx_current_msec,
-                                ngx_guildlog_lane_look);
+        ngx_guildlog_lane_rest(lane);
         return;
     }
 
@@ -552,6 +551,15 @@ ngx_guildlog_lane_add(ngx_guildlog_lane_t *lane,
         return NGX_OK;
     }
 
+    if (lane->entries == NULL) {
+        lane->entries = ngx_alloc(NGX_GUILDLOG_LANE_ENTRIES
+                                  * sizeof(ngx_guildlog_lane_entry_t),
+                                  lane->log);
+        if (lane->entries == NULL) {
+            return NGX_ERROR;
+        }
+    }
+
     entry = &lane->entries[lane->n];
     ngx_memzero(entry, sizeof(ngx_guildlog_lane_entry_t));
 
@@ -598,9 +606,16 @@ ngx_guildlog_lane_drop(ngx_guildlog_lane_t *lane, ngx_uint_t n)
         ngx_free(lane->entries[i].message.doc.data);
     }
 
-    ngx_memmove(lane->entries, &lane->entries[n],
-                (lane->n - n) * sizeof(ngx_guildlog_lane_entry_t));
     lane->n -= n;
+
+    if (lane->n) {
+        ngx_memmove(lane->entries, &lane->entries[n],
+                    lane->n * sizeof(ngx_guildlog_lane_entry_t));
+
+    } else if (lane->entries) {
+        ngx_free(lane->entries);
+        lane->entries = NULL;
+    }
 }
 
 

@@ -104,7 +104,7 @@ struct ngx_guildlog_lane_s {
     uint64_t                       last;     /* message; 0: none */
 
     /* what is at hand: behind the head, in order */
-    ngx_guildlog_lane_entry_t      entries[NGX_GUILDLOG_LANE_ENTRIES];
+    ngx_guildlog_lane_entry_t     *entries;  /* by ngx_alloc(); NULL: none */
     ngx_uint_t                     n;
 
     /* the message under way */

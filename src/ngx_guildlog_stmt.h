@@ -151,7 +151,7 @@ typedef struct {
 
 #define NGX_GUILDLOG_DELIVERY_STMTS(S)                                        \
     S(delivery_lease, 4, "shard, owner, fence, mine, share", 0)               \
-    S(delivery_find, 2, "guild, lane, shard, fence, bot, channel, state, "    \
+    S(delivery_find, 4, "guild, lane, shard, fence, bot, channel, state, "    \
       "webhook, secret, head, upto, step, attempts, attempt_ms, wait_ms, "    \
       "message, since", 0)                                                    \
     S(delivery_step, 2, "place, result, seq, expired, doc, format, color, "   \

@@ -135,63 +135,94 @@ begin
 end $$;
 
 
--- The lanes of this owner that have something to do: those called for lately,
--- or all of them. Rows without a lane say what was decided here: how many
--- entries (head) for which reason (state).
+-- A page of the lanes of this owner that have something to do, those behind
+-- that one: called for lately, or all of them.
 
-create or replace function delivery_find(me text, everything boolean)
+create or replace function delivery_ready(me text, everything boolean,
+    after_guild bigint, after_lane bigint)
+returns setof lane_ready language plpgsql as $$
+declare
+    lately  constant timestamptz := clock_timestamp() - interval '3 s';
+begin
+    if everything then
+        return query
+            select r.*
+              from lane_ready r
+              join shard_lease s on s.shard = r.shard
+             where s.owner = me and s.until > clock_timestamp()
+               and (r.guild_id, r.lane) > (after_guild, after_lane)
+             order by r.guild_id, r.lane
+             limit 1000;
+    else
+        return query
+            select r.*
+              from shard_lease s
+              join lane_ready r on r.shard = s.shard and r.since > lately
+             where s.owner = me and s.until > clock_timestamp()
+               and (r.guild_id, r.lane) > (after_guild, after_lane)
+             order by r.guild_id, r.lane
+             limit 1000;
+    end if;
+end $$;
+
+
+-- That page, after a decision about what needs no sending. One without a state
+-- is not to be delivered now: it is broken or paused, or rests for longer than
+-- until it is found again.
+
+create or replace function delivery_find(me text, everything boolean,
+    after_guild bigint, after_lane bigint)
 returns setof delivery_lane language plpgsql security definer
 set search_path = guildlog, pg_temp as $$
 declare
     done  delivery_lane;
 begin
     for done.state, done.head in
-        select f.reason, f.n from delivery_fail(me) f
+        select f.reason, f.n
+          from delivery_fail(me, everything, after_guild, after_lane) f
         union all
-        select 'expired', x from delivery_expire(me) x where everything
+        select 'expired', x
+          from delivery_expire(me, after_guild, after_lane) x
+         where everything
     loop
         return next done;
     end loop;
 
     return query
         select r.guild_id, r.lane, r.shard, s.fence, l.bot, l.channel_id,
-               l.state, l.webhook_id, l.secret, h.head, h.upto, h.step,
-               h.attempts,
+               case when l.state in ('registering', 'active', 'closing')
+                     and l.paused_at is null
+                     and coalesce(h.not_before < clock_timestamp()
+                                                 + interval '40 s', true)
+                    then l.state end,
+               l.webhook_id, l.secret, h.head, h.upto, h.step, h.attempts,
                ms(clock_timestamp()) - ms(h.attempt_at),
                greatest(0, ms(h.not_before) - ms(clock_timestamp())),
                h.last_message_id,
                (extract(epoch from r.since) * 1000000)::bigint
-          from shard_lease s
-          join lane_ready r
-            on r.shard = s.shard
-           and (everything or r.since > clock_timestamp() - interval '3 s')
+          from delivery_ready(me, everything, after_guild, after_lane) r
+          join shard_lease s on s.shard = r.shard
           join lane l on l.guild_id = r.guild_id and l.lane = r.lane
           join lane_head h on h.guild_id = r.guild_id and h.lane = r.lane
-         where s.owner = me
-           and s.until > clock_timestamp()
-           and l.state in ('registering', 'active', 'closing')
-           and l.paused_at is null
-         order by r.since;
+         order by r.guild_id, r.lane;
 end $$;
 
 
 -- What stands in a broken lane is decided: it will not be delivered.
 
-create or replace function delivery_fail(me text, out reason text,
-    out n bigint)
+create or replace function delivery_fail(me text, everything boolean,
+    after_guild bigint, after_lane bigint, out reason text, out n bigint)
 returns setof record language plpgsql as $$
 declare
     broken  record;
 begin
     for broken in
         select r.guild_id, r.lane, l.reason, t.tail
-          from shard_lease s
-          join lane_ready r on r.shard = s.shard
+          from delivery_ready(me, everything, after_guild, after_lane) r
           join lane l
             on l.guild_id = r.guild_id and l.lane = r.lane
            and l.state = 'broken' and l.paused_at is null
           join lane_tail t on t.guild_id = r.guild_id and t.lane = r.lane
-         where s.owner = me and s.until > clock_timestamp()
          order by r.guild_id, r.lane
            for update of t skip locked
     loop
@@ -223,15 +254,15 @@ end $$;
 
 -- What waits for a webhook expires as everything else.
 
-create or replace function delivery_expire(me text)
+create or replace function delivery_expire(me text, after_guild bigint,
+    after_lane bigint)
 returns setof bigint language plpgsql as $$
 declare
     old  record;
 begin
     for old in
         select h.guild_id, h.lane, h.head, max(p.seq) as upto
-          from shard_lease s
-          join lane_ready r on r.shard = s.shard
+          from delivery_ready(me, true, after_guild, after_lane) r
           join lane l
             on l.guild_id = r.guild_id and l.lane = r.lane
            and l.state = 'registering'
@@ -240,8 +271,7 @@ begin
           join lane_head h
             on h.guild_id = r.guild_id and h.lane = r.lane and h.upto = h.head
          cross join lateral delivery_peek(h.guild_id, h.lane, h.head, 1000) p
-         where s.owner = me and s.until > clock_timestamp()
-           and p.expired
+         where p.expired
          group by h.guild_id, h.lane
          order by h.guild_id, h.lane
     loop

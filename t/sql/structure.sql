@@ -89,7 +89,9 @@ $$, $$
         ('figures', 'delivery_figures', null),
         ('delivers', 'delivery_lease', 'dead text[], give smallint[], '
                                        'leaves boolean'),
-        ('delivers', 'delivery_find', 'everything boolean'),
+        ('delivers', 'delivery_find', 'everything boolean, '
+                                      'after_guild bigint, '
+                                      'after_lane bigint'),
         ('delivers', 'delivery_step', 'work jsonb'),
         ('lane', 'delivery_registered', 'webhook bigint, secret bytea'),
         ('lane', 'delivery_lost', null),
