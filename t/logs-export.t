@@ -5,6 +5,7 @@
 
 use lib 't/lib';
 use Guildlog;
+use Guildlog::Export;
 
 my $nginx  = Guildlog->new(openapi => 1, api => 'send_timeout 60s;');
 my $server = $nginx->server;
@@ -20,22 +21,6 @@ sub record {
     return $nginx->operator('POST', "/servers/$server/logs", [map { {
         event_id => 'e' . $next++, type => 5, timestamp => $now - $next, %$_,
     } } @entries])->json->{ids};
-}
-
-
-# many at once, straight into the store
-sub fill {
-    my ($n) = @_;
-
-    $nginx->sql(<<~'SQL', $server, $now, $n);
-        insert into log_entry (guild_id, id, arrival, bot, type, doc)
-        select g, i.id, i.n, 0, 7,
-               format('{"id":"%s","type":7,"timestamp":%s,"content":%s',
-                      i.id, now - 1000 - i.n, to_json(repeat('x', 500)))
-          from (values (?::bigint, ?::bigint, ?::int)) v (g, now, n),
-               lateral (select n, time_id(now - 1000 - n) as id
-                          from generate_series(1, v.n) n) i
-        SQL
 }
 
 
@@ -129,7 +114,7 @@ sub iso {
 
 # many chunks
 
-fill(20_000);
+fill($nginx, $server, $now, 20_000);
 my @rows = export('type=7');
 is @rows, 20_000, 'all rows, whatever the size of a chunk';
 is_deeply [map { $_->{log_id} } @rows],
@@ -139,21 +124,10 @@ is export('type=7&after=' . ($now - 1502)), 501, 'and one more';
 
 # a reader who stalls
 
-sub memory {
-    my ($worker) = $nginx->workers;
-    open my $in, '<', "/proc/$worker/status" or die $!;
-    return (map { /^VmRSS:\s+(\d+)/ ? $1 : () } <$in>)[0];
-}
-
-my @stalled = map {
-    my $connection = $nginx->connection;
-    $connection->send("GET /api$export HTTP/1.1\r\nHost: x\r\n"
-        . "Authorization: Bearer $as{token}\r\n\r\n");
-    $connection;
-} 1 .. 20;
+my @stalled = map { ask($nginx, $export, $as{token}) } 1 .. 20;
 
 wait_for { $_->readable || return 0 for @stalled; 1 } 20, 'all began';
-my $before = memory();
+my $before = memory($nginx);
 is $nginx->get("/servers/$server/logs?limit=1", %as)->status, 200,
     'others are served while 20 exports are stalled';
 is $nginx->get("$export?type=5", %as)->status, 200, 'exports too';
@@ -168,15 +142,13 @@ ok !$rest->truncated, 'one goes on reading';
 my $stored = $nginx->sql('select count(*) from log_entry where guild_id = ?',
     $server);
 is scalar(my @got = csv($rest->text)), $stored + 1, '... and gets everything';
-cmp_ok memory() - $before, '<', 30_000, 'in constant memory'
+cmp_ok memory($nginx) - $before, '<', 30_000, 'in constant memory'
     if ($ENV{GUILDLOG_BUILD} || '') ne 'asan';   # which keeps what is freed
 $_->close(reset => 1) for @stalled;
 
 # what cannot be finished
 
-my $connection = $nginx->connection;
-$connection->send("GET /api$export HTTP/1.1\r\nHost: x\r\n"
-    . "Authorization: Bearer $as{token}\r\n\r\n");
+my $connection = ask($nginx, $export, $as{token});
 wait_for { $connection->readable } 10, 'it begins';
 $nginx->sql('update token set revoked_at = now() where guild_id = ?', $server);
 $answer = $connection->response;

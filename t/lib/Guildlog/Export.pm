@@ -1,0 +1,85 @@
+package Guildlog::Export;
+
+# Exports of many entries, read byte by byte.
+
+use strict;
+use warnings;
+
+use Errno ();
+use Exporter 'import';
+
+our @EXPORT = qw(fill ask drain memory);
+
+
+# so many entries of the type, one a millisecond from $now back, straight into
+# the store; in every tenth stands "needle"
+sub fill {
+    my ($nginx, $server, $now, $n) = @_;
+
+    $nginx->sql(<<~'SQL', $server, $now, $n);
+        insert into log_entry (guild_id, id, arrival, bot, type, doc)
+        select g, i.id, i.n, 0, 7,
+               format('{"id":"%s","type":7,"timestamp":%s,"content":%s',
+                      i.id, now - 1000 - i.n, to_json(
+                          repeat('x', 500)
+                          || case when i.n % 10 = 0 then ' needle' else '' end))
+          from (values (?::bigint, ?::bigint, ?::int)) v (g, now, n),
+               lateral (select n, time_id(now - 1000 - n) as id
+                          from generate_series(1, v.n) n) i
+        SQL
+}
+
+
+# asks for it on a new connection
+sub ask {
+    my ($nginx, $path, $token, $version) = @_;
+
+    my $connection = $nginx->connection;
+    $connection->send("GET /api$path HTTP/" . ($version // '1.1')
+        . "\r\nHost: x\r\nAuthorization: Bearer $token\r\n\r\n");
+    return $connection;
+}
+
+
+# reads an answer by HTTP/1.0 to its end, or at most so many rows of it:
+# {rows, without the header's; end: "closed", "reset" or undef}. "each" is
+# called now and then
+sub drain {
+    my ($connection, %option) = @_;
+
+    my %read = (rows => -1);
+    my $tail = '';
+    $connection->_until(qr/\r\n\r\n/) // return { %read, end => 'reset' };
+    $read{rows} += () = $connection->{buffer} =~ /\r\n/g;
+    $tail = substr $connection->{buffer}, -1 if length $connection->{buffer};
+    $connection->{buffer} = '';
+
+    until ($option{rows} && $read{rows} >= $option{rows}) {
+        $connection->readable($connection->{timeout}) or die "nothing came\n";
+        my $got = sysread $connection->socket, my $bytes, 1 << 20;
+        if (!$got) {
+            $read{end} = defined $got     ? 'closed'
+                       : $!{ECONNRESET} ? 'reset'
+                       :                  die "read: $!\n";
+            last;
+        }
+        $bytes = $tail . $bytes;
+        $read{rows} += () = $bytes =~ /\r\n/g;
+        $tail = substr($bytes, -1) eq "\r" ? "\r" : '';
+        $option{each}->() if $option{each};
+    }
+    return \%read;
+}
+
+
+# of its worker, in KB
+sub memory {
+    my ($nginx) = @_;
+
+    my ($worker) = $nginx->workers;
+    open my $in, '<', "/proc/$worker/status" or die $!;
+    return (map { /^VmRSS:\s+(\d+)/ ? $1 : () } <$in>)[0];
+}
+
+
+1;

@@ -1,0 +1,127 @@
+# An export of any size costs the worker one chunk, whether its reader is fast
+# or stalls, and delays nobody; without its database it ends in a way that no
+# client can take for the end of a file.  GUILDLOG_EXPORT_ROWS: of how many
+# entries (20000).
+
+use lib 't/lib';
+use Guildlog;
+use Guildlog::Export;
+use Guildlog::H2;
+use List::Util qw(max);
+
+my $rows    = $ENV{GUILDLOG_EXPORT_ROWS} || 20_000;
+my $cluster = Guildlog::Cluster->new;
+my $h2      = free_port;
+
+# small buffers, so that little of it is on its way
+my $nginx = Guildlog->new(cluster => $cluster,
+    listen => 'sndbuf=32k', api => 'send_timeout 60s;',
+    http   => <<~"HTTP");
+        server {
+            listen 127.0.0.1:$h2 http2 sndbuf=32k;
+            location /api/ { guildlog_api; }
+        }
+        HTTP
+my $server = $nginx->server;
+my $token  = $nginx->token($server);
+my $export = "/servers/$server/logs/export";
+my $all    = "$export?type=7";
+
+fill($nginx, $server, int(time * 1000), $rows);
+is drain(ask($nginx, "$export?after=0&search=no", $token, '1.0'))->{end},
+    'closed', 'nothing to find';
+
+# memory, but for the sanitizer's, which keeps what is freed
+
+my $plain  = ($ENV{GUILDLOG_BUILD} || '') ne 'asan';
+my $before = memory($nginx);
+my $most   = 0;
+my $read   = drain(ask($nginx, $all, $token, '1.0'),
+    each => sub { $most = max($most, memory($nginx)) });
+is_deeply $read, { rows => $rows, end => 'closed' }, 'read at once: all rows';
+cmp_ok $most - $before, '<', 10_000, '... and no memory for them' if $plain;
+
+my @stalled = map { ask($nginx, $all, $token, '1.0') } 1 .. 5;
+wait_for { $_->readable || return 0 for @stalled; 1 } 20, 'all began';
+is $nginx->get("/servers/$server/logs?limit=1", token => $token)->status, 200,
+    'others are served while five stall';
+cmp_ok memory($nginx) - $before, '<', 10_000, '... and no memory for them'
+    if $plain;
+is_deeply drain(shift @stalled), { rows => $rows, end => 'closed' },
+    'a reader who had stalled gets all rows';
+$_->close(reset => 1) for @stalled;
+
+# filters
+
+for my $filter ('search=needle', 'search=needle&type=5', 'type=7&after=1',
+    'search=x*+needle')
+{
+    my $total = $nginx->get("/servers/$server/logs?limit=1&$filter",
+        token => $token)->json->{total};
+    my $export = drain(ask($nginx, "$export?$filter", $token, '1.0'));
+    is max($export->{rows}, 0), $total, "as many as GET /logs counts: $filter";
+}
+
+# the database is gone: what is on its way then is no whole file
+
+my $chunked = ask($nginx, $all, $token);
+my $closing = ask($nginx, $all, $token, '1.0');
+my $frames  = Guildlog::H2->new(port => $h2);
+my $stream  = $frames->open('GET', "/api$all", token => $token);
+
+wait_for { $_->readable || return 0
+    for $chunked, $closing, $frames->client; 1 } 20, 'all began';
+$cluster->stop('immediate');
+
+my $answer = $chunked->response;
+is $answer->status, 200, 'stopped meanwhile: it had begun';
+ok $answer->truncated, 'HTTP/1.1: the last chunk is missing';
+$read = drain($closing);
+is $read->{end}, 'reset', 'HTTP/1.0: a reset, not an end';
+cmp_ok $read->{rows}, '<', $rows, '... before all was sent';
+$answer = $frames->response($stream);
+is $answer->{status}, 200, 'HTTP/2: it had begun';
+ok !$answer->{ended}, '... and does not end';
+ok defined $answer->{reset}, '... but is reset';
+
+sub restart {
+    delete $nginx->{dbh};
+    $cluster->start;
+    wait_for { $nginx->get("/servers/$server", token => $token)->status == 200
+    } 20, 'the database is back';
+}
+
+# a backend killed while it works for an export: the chunk is asked for once
+# more, so either all rows come or the end is missing
+
+restart();
+my $connection = ask($nginx, $all, $token);
+wait_for { $connection->readable } 20, 'it began';
+my $holder = $cluster->connect($nginx->dbname);
+$holder->begin_work;
+$holder->do('lock table guildlog.token in access exclusive mode');
+
+my $reading = fork // die "fork: $!";
+if (!$reading) {
+    my $answer = eval { $connection->response };
+    my $n = () = ($answer ? $answer->text : '') =~ /\r\n/g;
+    POSIX::_exit(!$answer ? 2 : $answer->truncated || $n == $rows + 1 ? 0 : 1);
+}
+my $watcher = $cluster->connect($nginx->dbname, 'postgres');
+my $backend = wait_for {
+    ($watcher->selectrow_array(q(select pid from pg_stat_activity
+        where usename = 'guildlog' and datname = current_database()
+          and wait_event_type = 'Lock')))[0]
+} 20, 'a chunk waits';
+kill 'KILL', $backend;
+eval { $_->disconnect } for $holder, $watcher;
+waitpid $reading, 0;
+is $? >> 8, 0, 'a backend killed: all rows, or no end';
+
+delete $nginx->{dbh};
+wait_for { $nginx->get("/servers/$server", token => $token)->status == 200 }
+    20, 'PostgreSQL recovers';
+is drain(ask($nginx, $all, $token, '1.0'))->{rows}, $rows,
+    'afterwards an export is whole again';
+
+done_testing;
