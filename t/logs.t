@@ -122,6 +122,9 @@ my $other = $nginx->server;
 my $answer = $nginx->get("/servers/$other/logs?cursor=$page->{cursor}",
     token => $nginx->token($other));
 is $answer->status, 200, 'a cursor of another server is a position';
+is_deeply $answer->json->{entries}, [], '... in the own entries';
+is_deeply page("type=7&limit=10&cursor=$page->{cursor}")->{entries}, [],
+    'so is one of another query';
 
 # parameters
 
@@ -155,9 +158,34 @@ refused(@$_) for
     ['member=99999999999999999999', 'member'],
     ['memberRole=both', 'memberRole'], ['role=' . 'a' x 101, 'role'],
     ['limit=0', 'limit'], ['limit=201', 'limit'], ['limit=1&limit=1', 'limit'],
+    ['limit=1000000000', 'limit'], ['limit=1e9', 'limit'],
+    ['limit=-1', 'limit'], ['limit=1.0', 'limit'], ['limit=', 'limit'],
+    ['limit=%D9%A3', 'limit'], ['limit=18446744073709551617', 'limit'],
     ['cursor=', 'cursor'], ['cursor=x', 'cursor'],
     ['cursor=AAAAAAAAAAAA', 'cursor'],
-    ['cursor=' . substr($page->{cursor}, 1), 'cursor'], ['bot=main', 'bot'];
+    ['cursor=' . substr($page->{cursor}, 1), 'cursor'],
+    ['cursor=B' . substr($page->{cursor}, 1), 'cursor'],
+    ['cursor=' . substr($page->{cursor}, 0, 6) . '*'
+        . substr($page->{cursor}, 7), 'cursor'],
+    ['cursor=' . $page->{cursor} . 'A', 'cursor'], ['bot=main', 'bot'];
+
+is page('limit=200')->{total}, page('')->{total}, '200 at most';
+is page('limit=1')->{total}, page('')->{total}, 'or a single one';
+
+# a part of a name is of letters, none of which means anything else
+
+record(map { { type => 40, name => $_ } } '100% _off_', 'a"b\\c', "it's *so*",
+    "\x{5e9}\x{5dc}\x{5d5}\x{5dd} \x{202e}x");
+for (['%25%20_', 1], ['%25%25', 0], ['%22', 1], ['%5C', 1], ['%27', 1],
+    ['%D7%A9%D7%9C', 1], ['%E2%80%AE', 1])
+{
+    my ($search, $n) = @$_;
+    is page("type=40&search=$search")->{total}, $n, "found $n: $search";
+}
+for my $letter (qw[%25 _ * %22 %27 %5C ( %7C %D7%A9 %E2%80%AE], '[') {
+    my $page = page('search=' . $letter x 200);
+    is_deeply [@$page{qw(total entries)}], [0, []], "200 of it: $letter";
+}
 
 # HEAD, and who may ask
 

@@ -208,6 +208,35 @@ is $nginx->sql(q{select count(*) from log_event where guild_id = ?
     'nor when it is sent four times at once';
 
 
+# a batch that is cut in the middle
+
+my $count = $nginx->sql('select count(*) from log_event');
+my @whole = map { line(event_id => "cut-$_") } 1 .. 50;
+for my $form (
+    ['an array', 'application/json', '[' . join(',', @whole) . ']'],
+    ['lines', 'application/x-ndjson', join("\n", @whole) . "\n"],
+) {
+    my ($name, $type, $text) = @$form;
+    my $half = substr $text, 0, length($text) / 2;
+
+    for my $head (['a length', "Content-Length: " . length $text, $half],
+        ['chunks', 'Transfer-Encoding: chunked',
+         sprintf("%x\r\n%s\r\n", length $half, $half)])
+    {
+        my $client = Guildlog::Client->new(unix => $nginx->{operator});
+        $client->send("POST $at HTTP/1.1\r\nHost: x\r\n"
+            . "Content-Type: $type\r\n$head->[1]\r\n\r\n$head->[2]");
+        shutdown $client->socket, 1;
+        $client->closed(10);
+        is $nginx->sql('select count(*) from log_event'), $count,
+            "$name by $head->[0]: nothing of a half is recorded";
+    }
+}
+is send_text($at, 'application/json', '[' . join(',', @whole[0 .. 9]))->status,
+    400, 'an array without its end';
+is $nginx->sql('select count(*) from log_event'), $count, '... neither';
+
+
 # rules and counts
 
 is fate(executor => { id => '1', bot => \1 }), 'bot_executor',
