@@ -106,9 +106,9 @@ async function send(method, path, options) {
         stall(stalled, Number(response?.headers.get('Retry-After'))
             || PAUSES[Math.min(attempt, PAUSES.length - 1)]);
         if (method !== 'GET') {
-            throw new Refusal(response?.status ?? 0,
-                response ? 'The change was not made; please try again.'
-                    : 'The server could not be reached.');
+            throw new Refusal(response?.status ?? 0, response
+                ? 'This was not done; please try again.'
+                : 'There was no answer: whether this was done is not known.');
         }
     }
 }

@@ -2,8 +2,10 @@
 // drawn with the pointer or with Shift and the arrow keys, becomes the filter.
 
 import {fill, h, svg} from './dom.js';
-import {isMidnight, spanTime, tickTime} from './time.js';
+import {MINUTE, isMidnight, spanTime, tickTime} from './time.js';
 import {CATEGORIES, ENTRIES, count} from './words.js';
+
+const TICK = 90;      // px, with the room around it
 
 
 export class Chart {
@@ -38,7 +40,7 @@ export class Chart {
         this.at = bars.length - 1;
         this.drop();
         this.drawing.setAttribute('viewBox', `0 0 ${bars.length || 1} 100`);
-        fill(this.axis, ticksOf(bars, this.node.clientWidth).map((i) => {
+        fill(this.axis, ticksOf(bars, this.axis.clientWidth).map((i) => {
             const tick = h('span', null, tickTime(bars[i].from));
 
             tick.style.left = `${100 * i / bars.length}%`;
@@ -186,13 +188,17 @@ export class Chart {
 }
 
 
-// Which bars are told apart below: midnights, where there are any.
+// Which bars are told apart below: midnights, where there are any, else full
+// minutes, as many as there is room for.
 function ticksOf(bars, width) {
-    const midnights = [...bars.keys()].filter((i) => isMidnight(bars[i].from));
-    const places = midnights.length > 1 ? midnights : [...bars.keys()];
-    const each = Math.ceil(places.length / Math.max(width / 110, 1));
+    const room = bars.length * (1 - TICK / width);
+    const places = [...bars.keys()].filter((i) => i < room
+        && bars[i].from % MINUTE === 0);
+    const midnights = places.filter((i) => isMidnight(bars[i].from));
+    const likely = midnights.length > 1 ? midnights : places;
+    const each = Math.ceil(likely.length * TICK / width);
 
-    return places.filter((_, i) => i % each === 0);
+    return likely.filter((_, i) => i % each === 0);
 }
 
 

@@ -2,6 +2,9 @@
 
 const PROPERTIES = new Set(['value', 'checked', 'indeterminate', 'htmlFor']);
 
+const TURNING = /([\u202A-\u202E\u2066-\u2069])/;
+const RIGHT_TO_LEFT = /[\u0590-\u08FF\uFB1D-\uFEFC\u{10800}-\u{10FFF}]/u;
+
 let lastId = 0;
 
 
@@ -48,12 +51,26 @@ export function svg(name, attributes) {
 // what follows are shown instead of obeyed: "exe.gpj" must not pose as a
 // picture.
 export function foreign(text, attributes) {
-    const parts = String(text).split(/([\u202A-\u202E\u2066-\u2069])/);
+    const parts = String(text).split(TURNING);
 
     return h('bdi', attributes, ...parts.map((part, i) => i % 2
         ? h('span', {class: 'control', title: 'Turns the text direction'},
             'U+' + part.codePointAt(0).toString(16).toUpperCase())
         : part));
+}
+
+
+// The same as plain text, with a mark for each of them.
+export function plain(text) {
+    return text.split(TURNING).map((part, i) => i % 2 ? '\uFFFD' : part)
+        .join('');
+}
+
+
+// ... which turns nothing around it.
+export function isolated(text) {
+    return RIGHT_TO_LEFT.test(text) ? `\u2068${plain(text)}\u2069`
+        : plain(text);
 }
 
 

@@ -107,7 +107,7 @@ function messagesOf(entry, edited) {
     return h('section', {class: 'messages'},
         h('h3', null, count(messages.length + (messagesTruncated ?? 0),
             ['message', 'messages'])),
-        h('ol', null, messages.map((message) => messageNode(message))),
+        h('ol', null, messages.map(messageNode)),
         messagesTruncated ? h('p', {class: 'note'},
             `${count(messagesTruncated)} more were not kept.`) : null);
 }

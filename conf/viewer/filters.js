@@ -41,13 +41,14 @@ export class Filters {
     }
 
 
-    show(value) {
+    // typing: what the reader is at is left alone
+    show(value, typing) {
         const used = ['after', 'before', 'member', 'channel', 'role']
             .filter((name) => value[name]).length + (value.type.length && 1);
 
         this.value = value;
         for (const field of Object.values(this.fields)) {
-            field.set(value);
+            field.set(value, typing);
         }
         for (const {category, node} of this.chips) {
             node.ariaPressed = String(value.category.includes(category));
@@ -133,8 +134,8 @@ export class Filters {
         const input = h('input', {type: 'search', placeholder: label,
             'aria-label': label, oninput: soon, ...attributes});
 
-        this.fields[name] = {input, label, set: (value) => {
-            if (document.activeElement !== input) {
+        this.fields[name] = {input, label, set: (value, typing) => {
+            if (!typing) {
                 input.value = value[name];
             }
         }};
@@ -165,9 +166,7 @@ export class Filters {
 
             field.set(id, field.value === id ? field.input.value : '');
             const found = id && await nameOf(kind, id).catch(() => '');
-            if (found && field.value === id
-                && document.activeElement !== field.input)
-            {
+            if (found && field.value === id) {
                 field.set(id, found);
             }
         }};

@@ -186,9 +186,9 @@ const KINDS = {
 
 
     // none: what null is called; off: what "0" is called
-    channel(value, {none = 'No channel', off}) {
-        return idField('channel', value, [{id: '', name: none},
-            ...off ? [{id: '0', name: off}] : []]);
+    channel(value, {none, off}) {
+        return idField('channel', value, [...none ? [{id: '', name: none}]
+            : [], ...off ? [{id: '0', name: off}] : []]);
     },
 
 
@@ -210,7 +210,8 @@ function select(options, value, read) {
 
 
 function idField(kind, value, fixed) {
-    const field = combobox({fixed, placeholder: fixed[0]?.name ?? '',
+    const field = combobox({fixed, placeholder: fixed[0]?.name
+        ?? 'Name or ID',
         find: (text, signal) => find(kind, text, signal)});
     const named = fixed.find(({id}) => id === (value ?? ''));
 

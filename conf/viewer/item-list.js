@@ -1,15 +1,15 @@
 // A list of the configuration: its items, each with what can be done to it,
 // and a form that adds one.
 
-import {button, confirmed, fill, h} from './dom.js';
+import {button, confirmed, fill, h, newId} from './dom.js';
 import {form} from './form.js';
 
 
 // read() gives rows or null; line(row, i) shows one; remove(row), if given,
 // takes it out, after the question question(row), if given; edit(row), if
 // given, is a form for it; add(body) adds what the fields say.
-export function itemList({note, empty, read, line, remove, question, verb,
-    edit, fields, add})
+export function itemList({note, empty, read, line, remove, question,
+    verb = 'Remove', edit, fields, add})
 {
     const items = h('ul', {class: 'items'});
     const said = h('p', {class: 'said error', role: 'alert', hidden: true});
@@ -26,22 +26,22 @@ export function itemList({note, empty, read, line, remove, question, verb,
 
 
     function item(row, i) {
-        const text = h('div', null, line(row, i));
-        const about = text.textContent.trim();
+        const text = h('div', {id: newId()}, line(row, i));
+        const act = (label, f, looks) => {
+            const id = newId();
+            return button(label, f, {...looks, id,
+                'aria-labelledby': `${id} ${text.id}`});
+        };
         const node = h('li', null, text,
-            edit ? button('Edit', () => {
-                fill(node, edit(row, show));
-            }, {'aria-label': `Edit ${about}`}) : null,
-            remove ? button(verb ?? 'Remove', () => take(row),
-                {'aria-label': `${verb ?? 'Remove'} ${about}`,
-                    class: 'danger'}) : null);
+            edit ? act('Edit', () => fill(node, edit(row, show))) : null,
+            remove ? act(verb, () => take(row), {class: 'danger'}) : null);
 
         return node;
     }
 
 
     async function take(row) {
-        if (question && !await confirmed(question(row), verb ?? 'Remove')) {
+        if (question && !await confirmed(question(row), verb)) {
             return;
         }
         await attempt(async () => {

@@ -1,7 +1,7 @@
 // One line of the list. Its nodes are made once and shown again and again
 // with other entries.
 
-import {h} from './dom.js';
+import {h, isolated, plain} from './dom.js';
 import {typeOf} from './log-types.js';
 import {setTime} from './time.js';
 import {deliveryInWords} from './words.js';
@@ -15,12 +15,12 @@ export class LogRow {
 
     constructor() {
         this.time = h('time');
-        this.title = h('span');
+        this.title = h('span', {dir: 'auto'});
         this.executor = h('bdi');
         this.arrow = h('span', {class: 'arrow', 'aria-label': 'to'}, '→');
         this.target = h('bdi');
-        this.channel = h('bdi');
-        this.details = h('bdi');
+        this.channel = cell('where');
+        this.details = cell('details');
         this.sign = h('span', {'aria-hidden': true});
         this.status = h('span', {class: 'unseen'});
         this.delivery = cell('delivery', this.sign, this.status);
@@ -28,9 +28,9 @@ export class LogRow {
         this.node = h('div', {class: 'row', role: 'row', tabindex: -1},
             cell('time', this.time),
             cell('what', h('i', {class: 'dot'}), this.title),
-            cell('who', this.executor, this.arrow, this.target),
-            cell('where', this.channel),
-            cell('details', this.details),
+            h('span', {role: 'gridcell', class: 'who'},
+                this.executor, this.arrow, this.target),
+            this.channel, this.details,
             this.delivery);
     }
 
@@ -64,11 +64,11 @@ export class LogRow {
         node.dataset.category = category;
         setTime(this.time, entry.timestamp);
         this.title.textContent = title;
-        this.executor.textContent = nameOf(entry.executor);
-        this.target.textContent = nameOf(entry.target);
+        this.executor.textContent = plain(nameOf(entry.executor));
+        this.target.textContent = plain(nameOf(entry.target));
         this.arrow.hidden = !entry.executor || !entry.target;
-        this.channel.textContent = entry.channel ? '#' + nameOf(entry.channel)
-            : '';
+        this.channel.textContent = entry.channel
+            ? '#' + isolated(nameOf(entry.channel)) : '';
         this.details.textContent = detailsOf(entry);
         this.delivery.dataset.mood = mood;
         this.delivery.title = `${status}: ${why}`;
@@ -97,8 +97,8 @@ function detailsOf(entry) {
         entry.action, entry.value, entry.reason, cut(said, 300),
         count !== null && `× ${count}`,
         messages.length > 1 && `${messages.length} messages`,
-        files && `📎 ${files}`,
-    ].filter(Boolean).map((part) => cut(part, 300)).join(' · ');
+        files && (files === 1 ? '1 file' : `${files} files`),
+    ].filter(Boolean).map((part) => isolated(cut(part, 300))).join(' · ');
 }
 
 
@@ -108,5 +108,6 @@ function cut(text, most = 150) {
 
 
 function cell(name, ...children) {
-    return h('span', {role: 'gridcell', class: name}, ...children);
+    return h('span', {role: 'gridcell', class: name, dir: 'auto'},
+        ...children);
 }

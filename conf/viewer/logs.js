@@ -23,7 +23,8 @@ const filters = new Filters(filtered);
 const list = new LogList(openEntry);
 const chart = new Chart((from, to) => filters.set(
     {after: String(from - 1), before: String(to)}));
-const total = h('strong', {role: 'status'});
+const total = h('strong');
+const spoken = h('span', {class: 'unseen', role: 'status'});
 const note = h('span', {class: 'note'});
 const fresh = button('', toTop, {class: 'fresh', hidden: true});
 const live = button('', pause, {class: 'live', 'aria-pressed': 'true'});
@@ -38,8 +39,8 @@ const exporting = popover('Export', null,
 
 export const node = h('div', {class: 'logs'},
     filters.node, chart.node,
-    h('div', {class: 'bar'}, total, note, fresh, h('span', {class: 'gap'}),
-        live, exporting.opener, exporting.panel),
+    h('div', {class: 'bar'}, total, spoken, note, fresh,
+        h('span', {class: 'gap'}), live, exporting.opener, exporting.panel),
     h('div', {class: 'content'},
         h('div', {class: 'table'}, list.node, empty), panel));
 
@@ -62,6 +63,7 @@ export function show(address, facts) {
 
 export function leave() {
     current?.stop.abort();
+    current?.tail.abort();
     current?.pages.stop();
     current = null;
 }
@@ -69,7 +71,7 @@ export function leave() {
 
 function filtered(value, typing) {
     writeAddress(hrefOf('logs', bot, value), typing);
-    filters.show(value);
+    filters.show(value, typing);
     read(value);
 }
 
@@ -80,7 +82,7 @@ async function read(value) {
 
     const query = queryOf(value);
     const reading = current = {query, value, held: [], missed: 0,
-        stop: new AbortController(),
+        stop: new AbortController(), tail: new AbortController(),
         pages: new LogPages(query, answer, () => list.draw())};
 
     node.ariaBusy = 'true';
@@ -107,6 +109,7 @@ async function begin(reading) {
     drawTimeline(reading);
     release(reading);
     tell();
+    spoken.textContent = total.textContent;
 }
 
 
@@ -192,19 +195,20 @@ function ended({query}) {
 
 
 function listen(reading) {
-    const {pages, query, stop} = reading;
-
     if (ended(reading)) {
         return;
     }
 
-    follow(query, reading.lastId, stop.signal, {
+    follow(reading.query, reading.lastId, reading.tail.signal, {
         opened: (lastId) => lastId || reading.ready.then(() =>
             verify(reading)).catch(() => {}),
         entry(entry) {
             learn(entry);
             reading.lastId = entry.id;
-            reading.held.push(entry);
+            reading.flooded = reading.held.length >= MANY;
+            if (!reading.flooded) {
+                reading.held.push(entry);
+            }
             reading.frame ??= requestAnimationFrame(() => {
                 reading.frame = undefined;
                 release(reading);
@@ -250,7 +254,8 @@ function release(reading) {
     if (n === 0) {
         return;
     }
-    if (pages.live.length > MANY && list.atTop) {
+    if (reading.flooded || pages.live.length > MANY && list.atTop) {
+        reading.flooded = false;
         begin(reading).catch(report);
         return;
     }
@@ -332,6 +337,7 @@ async function download(locale) {
     const {newest} = current.pages;
 
     exporting.panel.hidePopover();
+    note.textContent = 'Exporting …';
     query.set('locale', locale);
     if (newest && !query.has('before')) {
         query.set('before', newest.timestamp + 1);
@@ -351,6 +357,7 @@ async function download(locale) {
 
         h('a', {href: url, download: name ?? 'logs.csv'}).click();
         setTimeout(() => URL.revokeObjectURL(url), 60_000);
+        tell();
     } catch (error) {
         report(error);
     }
@@ -362,8 +369,8 @@ document.addEventListener('visibilitychange', () => {
     if (!current) {
         return;
     }
-    current.stop.abort();
-    current.stop = new AbortController();
+    current.tail.abort();
+    current.tail = new AbortController();
     if (!document.hidden) {
         listen(current);
     }

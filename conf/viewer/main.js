@@ -41,8 +41,11 @@ async function route() {
     shown?.leave();
     head(address);
     if (address.view === 'logs') {
+        if (shown !== logs) {
+            fill(main, logs.node);
+            main.focus();
+        }
         shown = logs;
-        fill(main, logs.node);
         logs.show(address, server);
     } else {
         shown = await import('./config.js');

@@ -13,7 +13,7 @@ export const axeSource = require('axe-core').source;
 
 const {GUILDLOG_URL: API, GUILDLOG_OPERATOR: OPERATOR,
     GUILDLOG_VIEWER: VIEWER, GUILDLOG_VIEWER_SHOTS: SHOTS} = process.env;
-const PATIENCE = 10_000;
+const PATIENCE = 30_000;
 const WIDE = {width: 1400, height: 900};
 
 let tests = 0;

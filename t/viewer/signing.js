@@ -48,7 +48,7 @@ export default async function signing() {
     const [{unique_id: id}] = (await server.get('/auth')).filter((row) =>
         row.permissions === 1);
     await server.ask('DELETE', `/auth?tokenId=${id}`);
-    await page.getByRole('button', {name: /^Members/}).click();
+    await page.getByRole('button', {name: /^Service/}).click();
     await soon(() => said.textContent(), 'The token has ended: it expired, '
         + 'was revoked, or is not one of this service.',
     'a token that was revoked is told');

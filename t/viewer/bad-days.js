@@ -1,0 +1,84 @@
+// Bad days: the rate limit, a store that is not available, an error, a plan
+// that reads back but an hour. What is wrong is said, and passes.
+
+import {enter, is, leave, lines, newServer, ok, shoot, shownTotal, soon}
+    from './lib.js';
+
+
+export default async function badDays() {
+    const server = await newServer({name: 'Bad days', plan: 'free'});
+
+    await server.record({type: 5, content: 'one',
+        timestamp: Date.now() - 60_000});
+    await limited(server);
+    await unavailable(server);
+    await failing(server);
+    await walled(server);
+}
+
+
+async function limited(server) {
+    const page = await enter(server);
+
+    page.expected = /status of 429/;
+    while ((await Promise.all(Array.from({length: 50}, () =>
+        server.ask('GET', '')))).every(({status}) => status !== 429));
+
+    await page.getByPlaceholder('Search').fill('one');
+    await page.getByText('Too many requests').waitFor();
+    const left = Number(await page.locator('.countdown').textContent());
+    ok(left >= 1 && left <= 10, 'the limit is told, with a countdown');
+    await shoot(page, 'limited');
+    await soon(async () => Number(await page.locator('.countdown')
+        .textContent()) < left, true, 'which counts');
+    await page.getByText('Too many requests').waitFor({state: 'hidden'});
+    await soon(() => shownTotal(page), 1, 'then the question is answered');
+    await leave(page, 'the limit');
+}
+
+
+async function unavailable(server) {
+    const page = await enter(server);
+    let times = 2;
+
+    page.expected = /status of 503/;
+    await page.route(/search=one/, (route) => times-- > 0
+        ? route.fulfill({status: 503, headers: {'Retry-After': '1'},
+            contentType: 'application/json',
+            body: '{"error":"the database cannot be reached"}'})
+        : route.continue());
+    await page.getByPlaceholder('Search').fill('one');
+    await page.getByText('The log store is not available').waitFor();
+    ok(true, 'that the store is away is told');
+    await page.getByRole('button', {name: 'Try now'}).click();
+    await soon(() => shownTotal(page), 1, 'and it is asked again');
+    await page.locator('#banner').waitFor({state: 'hidden'});
+    await leave(page, 'a store that is away');
+}
+
+
+async function failing(server) {
+    const page = await enter(server);
+
+    page.expected = /status of 500/;
+    await page.route(/search=two/, (route) => route.fulfill({status: 500,
+        contentType: 'application/json',
+        body: '{"error":"the logs could not be read"}'}));
+    await page.getByPlaceholder('Search').fill('two');
+    await page.getByText('The logs could not be read.').waitFor();
+    is(await page.locator('.filters .error').textContent(),
+        'Error: the logs could not be read', 'an error is told as it is');
+    await shoot(page, 'error');
+    await page.getByPlaceholder('Search').fill('one');
+    await soon(() => lines(page).count(), 1, 'and the next answer counts');
+    await leave(page, 'an error');
+}
+
+
+async function walled(server) {
+    const page = await enter(server, '#/logs?after=1');
+
+    await page.getByText('The plan allows reading back one hour.').waitFor();
+    ok(true, 'the plan’s window is told');
+    await leave(page, 'a window');
+}

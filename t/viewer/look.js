@@ -1,0 +1,162 @@
+// How it looks, and what a screen reader finds: every view in light and dark,
+// from 320 pixels to 4 K, from right to left.
+
+import {axeSource, enter, is, leave, lines, newServer, ok, operator, shoot,
+    soon} from './lib.js';
+
+const ALL = ['channels', 'settings', 'types', 'ignore', 'filters', 'tags',
+    'access', 'tokens', 'notifications', 'troubleshoot'];
+
+// the parts of the configuration to look at, and what axe looks for in them
+const SCREENS = {
+    light: {parts: ALL, rules: null},
+    dark: {colorScheme: 'dark', rules: ['color-contrast'],
+        parts: ['channels', 'ignore', 'tokens', 'troubleshoot']},
+    small: {viewport: {width: 320, height: 640}, parts: ALL,
+        rules: ['scrollable-region-focusable', 'aria-required-children']},
+    '4k': {viewport: {width: 3840, height: 2160}, parts: ['channels'],
+        rules: ['scrollable-region-focusable']},
+    rtl: {parts: ['tags', 'troubleshoot'],
+        rules: ['scrollable-region-focusable']},
+    contrast: {forcedColors: 'active', parts: ['types'],
+        rules: ['scrollable-region-focusable']},
+};
+
+let server;
+
+
+export default async function look() {
+    server = await newServer({name: 'Look'});
+    await fill();
+
+    for (const [name, {parts, rules, ...options}]
+        of Object.entries(SCREENS))
+    {
+        const page = await enter(server, '', options);
+
+        if (name === 'rtl') {
+            await page.getByRole('button', {name: 'View'}).click();
+            await page.getByLabel('Direction').selectOption('rtl');
+            await page.keyboard.press('Escape');
+        }
+        await views(page, name, parts, rules);
+        await leave(page, name);
+    }
+    await themes();
+    await empty();
+}
+
+
+async function fill() {
+    const now = Date.now();
+    const ann = {id: '201', name: 'Ann'};
+    const bob = {id: '202', name: 'بوب'};
+    const hall = {id: '301', name: 'hall'};
+    const kinds = [
+        {type: 7, executor: ann, channel: hall, content: 'See you at noon',
+            contentAfter: 'See you all at noon, then'},
+        {type: 39, executor: ann, target: bob, reason: 'raid'},
+        {type: 5, target: bob, channel: hall, content: 'مرحبا بالعالم'},
+        {type: 17, executor: bob, channel: {id: '302', name: 'Lounge'}},
+        {type: 44, executor: ann, target: bob, role: 'Painter'},
+        {type: 3, executor: ann, channel: hall, messages: [
+            {id: '1', content: 'one', authorId: '201', timestamp: now,
+                attachments: [{name: 'cat.png', size: 120_000}]},
+            {id: '2', content: 'two', authorId: '202', attachments: []}]},
+    ];
+
+    await operator('PUT', `/servers/${server.id}/channels`, [hall]);
+    await server.ask('PATCH', '/config/logging/channels',
+        {main_channel: '301'});
+    await server.record(...Array.from({length: 300}, (_, i) => (
+        {...kinds[i % kinds.length], timestamp: now - i * 1_300_000 - 1000})));
+    await server.ask('POST', '/config/logging/ignore/0', {value: '301'});
+    await server.ask('POST', '/tags', {tag_name: 'rules', content: 'Be kind'});
+    await server.ask('PUT', '/config/access/201', {level: 'view'});
+}
+
+
+async function views(page, name, parts, rules) {
+    await soon(async () => await page.locator('.plot rect').count() > 0, true,
+        `${name}: the chart is drawn`);
+    await check(page, `${name}-logs`, rules);
+
+    await lines(page).first().click();
+    await page.locator('.entry').waitFor();
+    await check(page, `${name}-entry`, rules);
+    await page.getByRole('button', {name: 'Close'}).click();
+
+    if (name === 'small') {
+        await page.getByRole('button', {name: /^Filters/}).click();
+        await check(page, 'small-filter-bar', rules);
+    }
+
+    await page.getByRole('button', {name: /^All types|^Types/}).click();
+    await page.getByLabel('Find a type').waitFor();
+    await check(page, `${name}-type-picker`, rules);
+    await page.keyboard.press('Escape');
+
+    for (const part of parts) {
+        await page.evaluate((to) => {
+            location.hash = `#/${to}`;
+        }, part);
+        await page.locator(`.side a[href="#/${part}"][aria-current]`)
+            .waitFor();
+        await page.getByText('Loading …').waitFor({state: 'detached'});
+        await check(page, `${name}-${part}`, rules);
+    }
+}
+
+
+// nothing sticks out, nothing for axe to find, and a picture for people
+async function check(page, name, rules = null) {
+    await shoot(page, name);
+
+    const out = await page.evaluate(() => [
+        document.documentElement.scrollWidth > innerWidth && 'the page',
+        ...[...document.querySelectorAll('button, input, select, h2, h3, dd')]
+            .filter((node) => node.checkVisibility()
+                && !node.closest('.chips, .side, .row'))
+            .filter((node) => {
+                const box = node.getBoundingClientRect();
+                return box.left < -1 || box.right > innerWidth + 1;
+            }).map((node) => node.outerHTML.slice(0, 80)),
+    ].filter(Boolean));
+    is(out, [], `${name}: nothing sticks out`);
+
+    await page.evaluate(axeSource);
+    const found = await page.evaluate(async (runOnly) => {
+        const {violations} = await axe.run({resultTypes: ['violations'],
+            ...runOnly && {runOnly}});
+
+        return violations.map(({id, nodes}) => [id, nodes.slice(0, 3).map(
+            ({html, any}) => [html.slice(0, 120), any[0]?.message])]);
+    }, rules);
+    is(found, [], `${name}: axe finds nothing`);
+}
+
+
+async function themes() {
+    const page = await enter(server);
+    const ground = () => page.evaluate(() =>
+        getComputedStyle(document.body).backgroundColor);
+    const light = await ground();
+
+    await page.getByRole('button', {name: 'View'}).click();
+    await page.getByLabel('Colours').selectOption('dark');
+    ok(await ground() !== light, 'the reader may want it dark');
+    await page.reload();
+    await lines(page).first().waitFor();
+    ok(await ground() !== light, '... which is remembered');
+    await leave(page, 'a theme');
+}
+
+
+async function empty() {
+    server = await newServer({name: 'Empty'});
+    const page = await enter(server, '#/logs?category=categoryText');
+
+    await page.locator('.empty').waitFor();
+    await check(page, 'empty');
+    await leave(page, 'nothing');
+}
