@@ -78,6 +78,8 @@ end $$;
 \ir migrate.sql
 \set migration 0006_troubleshoot
 \ir migrate.sql
+\set migration 0007_search
+\ir migrate.sql
 \set migration 0009_keeper_tasks
 \ir migrate.sql
 \set migration 0011_operator
@@ -118,6 +120,9 @@ end $$;
 \ir functions/log_find.sql
 \ir functions/log_count.sql
 \ir functions/log_delivery.sql
+\ir functions/search_index.sql
+\ir functions/search_merge.sql
+\ir functions/search_query.sql
 \ir functions/logs.sql
 \ir functions/log_export.sql
 \ir functions/log_stream.sql

@@ -1,7 +1,8 @@
 # "total: number of entries matching the filters from this page onwards",
 # "categoryCounts: the category filter itself is not applied to it", "Both are
-# exact, always": whatever is stored and asked, with any number of checkpoints,
-# every page is the one that a plain look at all entries gives.
+# exact, always": whatever is stored and asked, with any number of checkpoints
+# and however much of the index for searches is made, every page is the one that
+# a plain look at all entries gives.
 #
 # GUILDLOG_SEED repeats a run, GUILDLOG_QUERIES makes it longer.
 
@@ -18,6 +19,10 @@ srand $seed;
 note "GUILDLOG_SEED=$seed";
 
 my $nginx = Guildlog->new(workers => 2, api => 'guildlog_limit off;');
+
+# so that a few entries make segments of every level
+$nginx->sql('create or replace function search_run_size() returns int
+    language sql immutable as $$ select 3 $$');
 
 my %category = map { @$_ } $nginx->sql('select id, category from log_type');
 my @categories = uniq sort values %category;
@@ -346,6 +351,55 @@ sub checkpoints {
 }
 
 
+# the index for searches, made to its end or so many pieces of it
+sub index_all {
+    my ($server, $pieces) = @_;
+
+    $nginx->sql('insert into search_head (guild_id, bot) values ($1, 0), ($1, 1)
+        on conflict do nothing', $server->{id});
+    for my $bot (0, 1) {
+        my $left = $pieces // 100_000;
+        1 while $left-- > 0
+            && $nginx->sql('select search_work(?, ?)', $server->{id}, $bot);
+    }
+    return scalar $nginx->sql('select string_agg(distinct level::text, $1 order
+        by level::text) from search_segment where guild_id = $2', ' ',
+        $server->{id});
+}
+
+
+# entries that are held, some of which a request removes; the index is being
+# made meanwhile
+sub take_back {
+    my ($server, @entries) = @_;
+
+    my @settings = ("/servers/$server->{id}/config/logging/settings",
+        token => $server->{token});
+    $nginx->patch(@settings, json => { active_ignore => JSON::PP::true });
+    record($server, 0, @entries);
+    held_until($server, '1 hour');
+    index_all($server);
+    for my $id (@people) {
+        $nginx->post("/servers/$server->{id}/active/ignore/executors",
+            token => $server->{token}, json => { id => "$id", count => 3 });
+    }
+    held_until($server, '-2 seconds');
+    index_all($server);
+    $nginx->patch(@settings, json => { active_ignore => JSON::PP::false });
+
+    my $n = @{ $server->{entries}[0] };
+    $server->{entries}[0] = stored($server->{id}, 0);
+    cmp_ok $n - @{ $server->{entries}[0] }, '>', 5, 'some are gone';
+}
+
+
+sub held_until {
+    my ($server, $in) = @_;
+    $nginx->sql('update held_entry set until = clock_timestamp() + ?::interval
+        where guild_id = ?', $in, $server->{id});
+}
+
+
 # the runs
 
 for my $plan (qw(pro free pro_lite)) {
@@ -366,15 +420,19 @@ for my $plan (qw(pro free pro_lite)) {
     ask($server, int($each / 10) + 1, "$plan, hardly anything stored");
     record($server, 0, $entries->(300)) for 1 .. 3;
     record($server, 1, $entries->(150));
-    ask($server, $each, "$plan, no checkpoint");
+    ask($server, $each, "$plan, no checkpoint, no index");
 
     ok checkpoints($server) > 0, 'checkpoints are made';
-    ask($server, $each, "$plan, with checkpoints");
+    index_all($server, between(30, 80));
+    ask($server, $each, "$plan, with checkpoints, part of the index");
 
+    is index_all($server), '0 1 2', 'an index of every level';
     record($server, 0, $entries->(300));
     ask($server, $each, "$plan, more recorded behind and before them");
 
+    take_back($server, $entries->(60));
     ok checkpoints($server) > 0, 'made again';
+    index_all($server);
     $nginx->sql('delete from log_checkpoint c where c.guild_id = ? and
         c.last_id % 3 = 0', $server->{id});
     ask($server, $each, "$plan, some of them gone");
@@ -401,6 +459,7 @@ sub walk {
         $cursor = $page->{cursor};
         record($server, 0, $entries->(5));
         checkpoints($server) if chance(0.3);
+        index_all($server, between(1, 5)) if chance(0.3);
     } while defined $cursor;
 
     is scalar(uniq @got), scalar @got, 'nothing comes twice';

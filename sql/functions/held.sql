@@ -150,6 +150,7 @@ declare
     taken  bigint[];
 begin
     perform record_begin(guild, bot, 0);
+    perform search_hold(guild, bot);
 
     select * into a from active_ignore r
      where r.guild_id = guild and r.bot = held_take.bot

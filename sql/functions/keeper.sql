@@ -13,7 +13,9 @@ returns setof record language sql immutable as $$
     values ('partitions',  interval '10 minutes', false),
            ('expiry',      interval '10 minutes', false),
            ('requests',    interval '1 minute',   false),
+           ('searchable',  interval '1 minute',   false),
            ('checkpoints', interval '1 second',   false),
+           ('search',      interval '1 second',   false),
            ('rewrite',     interval '1 minute',   true)
 $$;
 

@@ -25,6 +25,10 @@ begin
                   role);
     q.low := coalesce(since, q.low);
 
+    if q.part is not null then
+        q.ids := search_ids(q, least(below, q.high), most);
+    end if;
+
     return next row(200, null, null, null, q.low, null,
                     case when below is null
                          then export_head(locale) end)::log_row;

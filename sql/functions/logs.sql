@@ -100,7 +100,6 @@ declare
     wall    bigint;
     walled  boolean;
     q       log_query;
-    marks   log_mark[];
     counts  log_count[];
     total   log_total;
     part    float8;
@@ -122,9 +121,8 @@ begin
     if q.part is null then
         counts := log_counts(q, below);
     else
-        marks := log_marks(q, type::smallint[]);
-        counts := log_counts_marked(marks, below);
-        q.ids := log_ids_marked(marks, q.types, below, most);
+        select s.* into counts, q.ids
+          from search_page(q, type::smallint[], below, most) s;
     end if;
 
     total := log_sum(counts, type, q.types);

@@ -424,6 +424,8 @@ begin
        or exists (select from log_left_out o
                     join server s on s.guild_id = o.guild_id
                      and retention_ms(s.plan) >= 86400000)
+       or exists (select from log_left_out o
+                    join search_head h on h.guild_id = o.guild_id)
     then
         return true;
     end if;

@@ -44,7 +44,7 @@ select is(pg_temp.step()::text, '(expiry,200)',
 
 update keeper set due_at = now() + interval '1 hour';
 update keeper set took_us = 123, lag = 45, errors = 6,
-       done_at = now() - interval '1 minute'
+       done_at = clock_timestamp() - interval '1 minute'
  where task = 'checkpoints';
 select is(pg_temp.fact('checkpoints', 'took_us'), '123', 'what a turn took');
 select is(pg_temp.fact('checkpoints', 'lag'), '45', 'what it left');

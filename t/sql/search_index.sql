@@ -1,0 +1,259 @@
+-- The index for searches: whatever of it is made, an answer is the one that a
+-- look at every entry gives.
+
+\ir setup.psql
+select plan(46);
+
+-- so that a few entries make segments of every level
+create or replace function search_run_size()
+returns int language sql immutable as $$ select 4 $$;
+
+create function pg_temp.send(guild bigint, n int, name text, at bigint,
+    details jsonb default '{}')
+returns void language sql as $$
+    select record(guild, 0::smallint, jsonb_agg(jsonb_build_object(
+               'event_id', name || i,
+               'type', (array[5, 7, 17, 30, 1])[1 + i % 5], 'timestamp', at + i,
+               'content', 'all word' || i % 7 || ' ' || i,
+               'executor', jsonb_build_object('id', (77 + i % 3)::text,
+                                              'name', 'Member ' || i % 11),
+               'channel', jsonb_build_object('id', (88 + i % 2)::text,
+                                             'name', 'general_' || i % 2),
+               'role', case when i % 10 = 0 then 'All of it' end) || details))
+      from generate_series(1, n) i
+$$;
+
+create function pg_temp.summed(counts log_count[], q log_query)
+returns text language sql as $$
+    select total || categories::jsonb::text
+      from log_sum(counts, q.types, q.types)
+$$;
+
+-- "same", or the first search whose answer is not that of a look at all, the
+-- first page or the second
+create function pg_temp.compared(guild bigint, variadic searches text[])
+returns text language plpgsql as $$
+declare
+    q       log_query;
+    marks   log_mark[];
+    got     record;
+    search  text;
+    kinds   text[];
+    below   bigint;
+begin
+    foreach search in array searches loop
+        foreach kinds slice 1 in array array[['', ''], ['type', ''],
+            ['', 'member'], ['', 'channel'], ['', 'role'], ['', 'after']]
+        loop
+            q := query_of(guild, 0::smallint, 0, search,
+                     case when kinds[2] = 'after' then ms(now()) - 3599900 end,
+                     case when kinds[2] = 'after' then ms(now()) - 3599300 end,
+                     case when kinds[1] = 'type' then '{7,30}'::smallint[] end,
+                     case when kinds[2] = 'channel' then 88 end,
+                     case when kinds[2] = 'member' then 77 end, null,
+                     case when kinds[2] = 'role' then 'all' end);
+            marks := log_marks(q, q.types);
+            below := q.high;
+
+            for page in 1 .. 2 loop
+                select * into got from search_page(q, q.types, below, 60);
+
+                if pg_temp.summed(got.counts, q)
+                   is distinct from pg_temp.summed(
+                       log_counts_marked(marks, below), q)
+                   or got.ids <> log_ids_marked(marks, q.types, below, 60)
+                   or got.ids <> search_ids(q, below, 60)
+                then
+                    return format('%s %s %s', search, kinds, below);
+                end if;
+
+                exit when cardinality(got.ids) < 60;
+                below := got.ids[60];
+            end loop;
+        end loop;
+    end loop;
+
+    return 'same';
+end $$;
+
+select $$ 'all', 'ALL word3', '17', 'MEMBER 1', 'em', 'a', 'l_', 'nothing' $$ as searches \gset
+
+create function pg_temp.levels(guild bigint)
+returns text language sql as $$
+    select string_agg(s.level || '/' || s.first, ' '
+                      order by s.level desc, s.first)
+      from search_segment s where s.guild_id = guild
+$$;
+
+-- so many pieces of work, or all there is
+create function pg_temp.work(guild bigint, n int default 100000)
+returns boolean language plpgsql as $$
+begin
+    for i in 1 .. n loop
+        if not search_work(guild, 0::smallint) then
+            return false;
+        end if;
+    end loop;
+    return true;
+end $$;
+
+select ms(now()) - 3600000 as at \gset
+select options_patch(:me, '{"ignore_bot_targets": false,
+                            "ignore_bot_executors": false}') \g /dev/null
+delete from log_entry where guild_id = :guild;
+
+-- who has an index
+
+select pg_temp.send(:guild, 100, 'a', :at) \g /dev/null
+select is(pg_temp.compared(:guild, :searches), 'same', 'there is none');
+select operator_server_put(:guild, '{"plan": "free"}') \g /dev/null
+select search_begin() \g /dev/null
+select is(count(*)::int, 0, 'an hour needs none')
+  from search_head where guild_id = :guild;
+select operator_server_put(:guild, '{"plan": "pro"}') \g /dev/null
+select search_begin(), search_begin() \g /dev/null
+select is(count(*)::int, 1, 'a month does') from search_head
+ where guild_id = :guild;
+select is(pg_temp.compared(:guild, :searches), 'same', 'it is empty');
+
+-- what there was before it, by id
+
+select is(pg_temp.work(:guild, 10), true, 'it is made in pieces');
+select is(pg_temp.levels(:guild), '0/0 0/1 0/2 0/3 0/4 0/5 0/6 0/7 0/8 0/9',
+          'each of them a run');
+select is(pg_temp.compared(:guild, :searches), 'same', 'the rest is looked at');
+select pg_temp.send(:guild, 30, 'b', :at - 50) \g /dev/null
+select pg_temp.send(:guild, 30, 'c', :at + 50) \g /dev/null
+select is(pg_temp.compared(:guild, :searches), 'same',
+          'what comes before and behind it, too');
+select is(pg_temp.work(:guild, 8), true, 'sixteen runs');
+select is(merge_level::int, 0, 'are to be merged') from search_head
+ where guild_id = :guild;
+select is(pg_temp.work(:guild, 20), true, 'bucket by bucket');
+select is(pg_temp.compared(:guild, :searches), 'same',
+          'of which nothing is seen');
+select is(pg_temp.work(:guild, 1), true, 'until the last one is done');
+select is(pg_temp.levels(:guild), '1/0', 'then it takes their place');
+select is(pg_temp.compared(:guild, :searches), 'same', 'with all they had');
+select is(pg_temp.work(:guild), false, 'it comes to an end');
+select is((select sum(cardinality(ids)) from search_run
+            where guild_id = :guild)::int, 160,
+          'what came meanwhile is in as well, once');
+select is(count(*)::int, 0, 'nothing is left of what was merged')
+  from (select level, first from search_term where guild_id = :guild
+        union
+        select level, first from search_common where guild_id = :guild) t
+ where not exists (select from search_segment s
+                    where s.guild_id = :guild and s.level = t.level
+                      and s.first = t.first);
+select is(pg_temp.compared(:guild, :searches), 'same', 'all is in it');
+
+-- what comes, in the order in which it does
+
+select pg_temp.send(:guild, 903, 'd', :at - 100000) \g /dev/null
+select is(pg_temp.compared(:guild, :searches), 'same', 'before it is in');
+select is(pg_temp.work(:guild), false, 'it is put in');
+select is(pg_temp.levels(:guild) ~ '^2/0 0/256 ', true,
+          'and merged again');
+select is(pg_temp.compared(:guild, :searches), 'same', 'it is the same then');
+select is(h.arrival - s.arrival, 3::bigint, 'what makes no run waits')
+  from search_head s
+  join log_head h on h.guild_id = s.guild_id and h.bot = s.bot
+ where s.guild_id = :guild;
+update log_event set recorded_at = recorded_at - interval '13 hours'
+ where guild_id = :guild;
+update search_head set seen_at = seen_at - interval '13 hours'
+ where guild_id = :guild;
+select is(pg_temp.work(:guild), false, 'for half a day');
+select is(h.arrival - s.arrival, 0::bigint, 'then it makes a short one')
+  from search_head s
+  join log_head h on h.guild_id = s.guild_id and h.bot = s.bot
+ where s.guild_id = :guild;
+select is(pg_temp.compared(:guild, :searches), 'same', 'which is right');
+
+-- entries that are held
+
+select options_patch(:me, '{"active_ignore": true}') \g /dev/null
+select pg_temp.send(:guild, 40, 'h', :at - 500) \g /dev/null
+update held_entry set until = clock_timestamp() + interval '1 hour'
+ where guild_id = :guild;
+select sum(cardinality(ids)) as before from search_run
+ where guild_id = :guild \gset
+select is(pg_temp.work(:guild), false, 'entries that are held');
+select is((select sum(cardinality(ids)) from search_run
+            where guild_id = :guild) - :before < 4, true, 'are not put in');
+select is(pg_temp.compared(:guild, :searches), 'same', 'but found');
+select active_ignore_executors(:me, '{"id": "78", "count": 5}') \g /dev/null
+select is(pg_temp.compared(:guild, :searches), 'same',
+          'those taken back are not');
+update held_entry set until = clock_timestamp() - interval '2 seconds'
+ where guild_id = :guild;
+select is(pg_temp.work(:guild), false, 'they are when no request can');
+select is(pg_temp.compared(:guild, :searches), 'same', 'remove them any more');
+
+select options_patch(:me, '{"active_ignore": false}') \g /dev/null
+
+-- the keeper was away for so long that the events are gone
+
+select pg_temp.send(:guild, 50, 'e', :at - 800) \g /dev/null
+delete from log_event where guild_id = :guild;
+update search_head set seen_at = now() - interval '3 days'
+ where guild_id = :guild;
+select is(pg_temp.compared(:guild, :searches), 'same',
+          'without the events all is looked at');
+select is(pg_temp.work(:guild, 3), true, 'and what is missing looked for');
+select pg_temp.send(:guild, 9, 'f', :at - 30) \g /dev/null
+select is(pg_temp.compared(:guild, :searches), 'same', 'meanwhile');
+select is(pg_temp.work(:guild), false, 'to the end');
+select is((select sum(cardinality(ids)) from search_run
+            where guild_id = :guild),
+          (select count(*) - (h.arrival - s.arrival) from log_entry
+            where guild_id = :guild),
+          'each entry is in it once') from search_head s
+  join log_head h on h.guild_id = s.guild_id and h.bot = s.bot
+ where s.guild_id = :guild;
+select is(pg_temp.compared(:guild, :searches), 'same', 'and nothing else');
+
+-- words and strings of every kind
+
+select pg_temp.send(:guild, 5, 'g', :at, jsonb_build_object(
+           'content', repeat('x', 4000) || ' مرحبا ' || repeat('%', 60)
+                      || ' Ünï ' || repeat('é', 40),
+           'reason', 'a\b_c%' || repeat('r', 500))) \g /dev/null
+select is(pg_temp.work(:guild), false, 'long ones');
+select is(pg_temp.compared(:guild, repeat('x', 200), repeat('%', 200),
+          repeat('É', 40), repeat('é', 39), 'مرحبا', 'ünï', 'x', '\',
+          'b_', '\b_c%r', '_', 'rrrrr', repeat('x', 4000), '''', '"'), 'same',
+          'from one letter to 4,000, in any script');
+
+-- what is past keeping
+
+select pg_temp.send(:guild, 1, 'z', :at) \g /dev/null
+delete from log_entry where guild_id = :guild and id < time_id(:at - 200);
+select search_expire(time_id(:at - 200)) \g /dev/null
+select is(min(high) >= time_id(:at - 200), true, 'goes by segments')
+  from search_segment where guild_id = :guild;
+
+-- an index that is given up
+
+select operator_server_put(:guild, '{"plan": "free"}'), search_end(),
+       search_end() \g /dev/null
+select is((select count(*) from search_head where guild_id = :guild)
+          + (select count(*) from search_run where guild_id = :guild)
+          + (select count(*) from search_segment where guild_id = :guild)
+          + (select count(*) from search_term where guild_id = :guild)
+          + (select count(*) from search_common where guild_id = :guild)
+          + (select count(*) from search_string where guild_id = :guild),
+          0::bigint, 'leaves nothing behind');
+select is(pg_temp.compared(:guild, :searches), 'same', 'nor is it needed');
+
+-- the keeper
+
+select operator_server_put(:guild, '{"plan": "pro"}'),
+       keeper_searchable(20000) \g /dev/null
+select is(lag > 500, true, 'what is undone is counted')
+  from keeper_search(400);
+select is(lag, 0::bigint, 'until it is done') from keeper_search(400000000);
+
+select * from finish();
+rollback;
