@@ -1,8 +1,7 @@
 
 /*
- * One connection to PostgreSQL: find the host, connect, be ready, carry
- * queries in a pipeline, end.  A state is pg->handler for the socket and
- * pg->result for what the server has to say next.  Nothing here blocks.
+ * One connection to PostgreSQL: find the host, connect, be ready (then
+ * pipeline.c has it), end.  A state is pg->handler.  Nothing here blocks.
  */
 
 #include <ngx_config.h>
@@ -12,7 +11,6 @@
 
 
 #define NGX_GUILDLOG_PG_AGE        3600000            /* ms, about */
-#define NGX_GUILDLOG_PG_BIG        (8 * 1024 * 1024)  /* bytes */
 #define NGX_GUILDLOG_PG_PARAMS     32
 
 /* a file that cannot exist: libpq looks into a home directory otherwise */
@@ -32,42 +30,14 @@ static void ngx_guildlog_pg_param(ngx_guildlog_pg_params_t *params,
 static void ngx_guildlog_pg_event_handler(ngx_event_t *ev);
 static void ngx_guildlog_pg_poll(ngx_guildlog_pg_t *pg, ngx_uint_t write);
 static void ngx_guildlog_pg_setup(ngx_guildlog_pg_t *pg);
-static void ngx_guildlog_pg_io(ngx_guildlog_pg_t *pg, ngx_uint_t write);
-static int ngx_guildlog_pg_put(ngx_guildlog_pg_t *pg,
-    ngx_guildlog_query_t *query);
-static ngx_int_t ngx_guildlog_pg_flush(ngx_guildlog_pg_t *pg);
-static ngx_int_t ngx_guildlog_pg_results(ngx_guildlog_pg_t *pg);
-static void ngx_guildlog_pg_expect(ngx_guildlog_pg_t *pg);
-static ngx_int_t ngx_guildlog_pg_prepared(ngx_guildlog_pg_t *pg,
-    PGresult *res);
-static ngx_int_t ngx_guildlog_pg_prepared_end(ngx_guildlog_pg_t *pg,
-    PGresult *res);
-static ngx_int_t ngx_guildlog_pg_executed(ngx_guildlog_pg_t *pg,
-    PGresult *res);
-static ngx_int_t ngx_guildlog_pg_executed_end(ngx_guildlog_pg_t *pg,
-    PGresult *res);
-static ngx_int_t ngx_guildlog_pg_synced(ngx_guildlog_pg_t *pg,
-    PGresult *res);
-static ngx_int_t ngx_guildlog_pg_refused(ngx_guildlog_pg_t *pg,
-    ngx_guildlog_query_t *query, PGresult *res);
-static ngx_int_t ngx_guildlog_pg_astray(ngx_guildlog_pg_t *pg,
-    PGresult *res);
 static void ngx_guildlog_pg_notice(void *data, const PGresult *res);
 static void ngx_guildlog_pg_connect_expired(ngx_event_t *ev);
 static void ngx_guildlog_pg_aged(ngx_event_t *ev);
 static ngx_int_t ngx_guildlog_pg_watch(ngx_guildlog_pg_t *pg,
     ngx_uint_t write);
 static void ngx_guildlog_pg_unwatch(ngx_guildlog_pg_t *pg);
-static void ngx_guildlog_pg_read_pending(ngx_guildlog_pg_t *pg);
 static void ngx_guildlog_pg_drop(ngx_guildlog_pg_t *pg);
 static void ngx_guildlog_pg_end(ngx_guildlog_pg_t *pg);
-static void ngx_guildlog_pg_line(u_char *line, size_t size,
-    const char *text);
-
-
-/* SQLSTATEs by which a prepared form says that it is gone or out of date */
-
-static const char  *ngx_guildlog_pg_stale[] = { "26000", "0A000", NULL };
 
 
 ngx_guildlog_pg_t *
@@ -297,7 +267,7 @@ ngx_guildlog_pg_setup(ngx_guildlog_pg_t *pg)
     site->host = pg->host;
     ngx_guildlog_host_forget(pg);
 
-    pg->handler = ngx_guildlog_pg_io;
+    pg->handler = ngx_guildlog_pipeline_io;
     pg->ready = 1;
     pg->connection->idle = 1;
 
@@ -309,385 +279,6 @@ ngx_guildlog_pg_setup(ngx_guildlog_pg_t *pg)
 
     ngx_guildlog_pg_read_pending(pg);
     ngx_guildlog_set_ready(pg);
-}
-
-
-void
-ngx_guildlog_pg_send(ngx_guildlog_pg_t *pg, ngx_guildlog_query_t *query)
-{
-    uint32_t  *generation;
-
-    generation = &pg->prepared[query->stmt->index];
-
-    query->prepares = pg->site->database->prepare
-                      && (*generation == 0 || query->fresh);
-
-    if (query->prepares) {
-        *generation = ++pg->generation;
-    }
-
-    query->generation = *generation;
-    query->pg = pg;
-
-    ngx_queue_insert_tail(&pg->flight, &query->queue);
-
-    if (pg->nflight++ == 0) {
-        pg->connection->idle = 0;
-        ngx_guildlog_pg_expect(pg);
-    }
-
-    pg->blocked = 1;
-
-    if (!ngx_guildlog_pg_put(pg, query) || !PQpipelineSync(pg->conn)) {
-        ngx_guildlog_pg_fail(pg, PQerrorMessage(pg->conn));
-        return;
-    }
-
-    (void) ngx_guildlog_pg_flush(pg);
-
-    if (pg->conn && PQsslInUse(pg->conn)) {
-        ERR_clear_error();
-    }
-}
-
-
-static int
-ngx_guildlog_pg_put(ngx_guildlog_pg_t *pg, ngx_guildlog_query_t *query)
-{
-    int                         n;
-    u_char                      name[NGX_MAX_ERROR_STR];
-    const ngx_guildlog_stmt_t  *stmt;
-
-    stmt = query->stmt;
-    n = (int) stmt->nargs;
-
-    if (!pg->site->database->prepare) {
-        return PQsendQueryParams(pg->conn, stmt->text, n, NULL,
-                                 query->values, NULL, NULL, 0);
-    }
-
-    ngx_snprintf(name, sizeof(name), "%s_%uD%Z", stmt->name,
-                 query->generation);
-
-    if (query->prepares
-        && !PQsendPrepare(pg->conn, (char *) name, stmt->text, 0, NULL))
-    {
-        return 0;
-    }
-
-    return PQsendQueryPrepared(pg->conn, (char *) name, n, query->values,
-                               NULL, NULL, 0);
-}
-
-
-static void
-ngx_guildlog_pg_io(ngx_guildlog_pg_t *pg, ngx_uint_t write)
-{
-    u_char      cause[NGX_MAX_ERROR_STR / 4];
-    ngx_uint_t  ended;
-
-    ended = !write && !PQconsumeInput(pg->conn);
-
-    if (ended) {
-        ngx_guildlog_pg_line(cause, sizeof(cause), PQerrorMessage(pg->conn));
-    }
-
-    /* answers that came before the end of the stream are answers */
-
-    if (ngx_guildlog_pg_results(pg) != NGX_OK) {
-        return;
-    }
-
-    if (ended) {
-        ngx_guildlog_pg_fail(pg, (char *) cause);
-        return;
-    }
-
-    if (pg->blocked && ngx_guildlog_pg_flush(pg) != NGX_OK) {
-        return;
-    }
-
-    ngx_guildlog_pg_read_pending(pg);
-}
-
-
-/* NGX_ERROR: the connection has ended */
-
-static ngx_int_t
-ngx_guildlog_pg_flush(ngx_guildlog_pg_t *pg)
-{
-    int           rc;
-    ngx_event_t  *wev;
-
-    wev = pg->connection->write;
-    rc = PQflush(pg->conn);
-
-    if (rc == 0) {
-        pg->blocked = 0;
-
-        if (wev->active) {
-            if (ngx_del_event(wev, NGX_WRITE_EVENT, 0) != NGX_OK) {
-                ngx_guildlog_pg_fail(pg, "the socket cannot be watched");
-                return NGX_ERROR;
-            }
-
-            ngx_guildlog_pool_unblocked(pg);
-        }
-
-    } else if (rc == 1) {
-        if (!wev->active
-            && ngx_add_event(wev, NGX_WRITE_EVENT, 0) != NGX_OK)
-        {
-            ngx_guildlog_pg_fail(pg, "the socket cannot be watched");
-            return NGX_ERROR;
-        }
-
-    } else {
-        ngx_guildlog_pg_fail(pg, PQerrorMessage(pg->conn));
-        return NGX_ERROR;
-    }
-
-    /* libpq reads while it cannot write: then no event tells of the data */
-
-    if (pg->nflight && !PQisBusy(pg->conn)) {
-        ngx_post_event(pg->connection->read, &ngx_posted_next_events);
-    }
-
-    return NGX_OK;
-}
-
-
-/*
- * At most a pipeline's depth of answers a call.  PQisBusy() parses even
- * while nothing is in flight, for what a server says on its own.
- */
-
-static ngx_int_t
-ngx_guildlog_pg_results(ngx_guildlog_pg_t *pg)
-{
-    while (!PQisBusy(pg->conn)) {
-
-        if (pg->astray) {
-            return ngx_guildlog_pg_astray(pg, NULL);
-        }
-
-        if (pg->nflight == 0) {
-            break;
-        }
-
-        if (pg->result(pg, PQgetResult(pg->conn)) != NGX_OK) {
-            return NGX_ERROR;
-        }
-    }
-
-    return NGX_OK;
-}
-
-
-static void
-ngx_guildlog_pg_expect(ngx_guildlog_pg_t *pg)
-{
-    ngx_guildlog_query_t  *query;
-
-    query = ngx_queue_data(ngx_queue_head(&pg->flight),
-                           ngx_guildlog_query_t, queue);
-
-    pg->head_since = ngx_current_msec;
-    pg->result = query->prepares ? ngx_guildlog_pg_prepared
-                                 : ngx_guildlog_pg_executed;
-}
-
-
-static ngx_int_t
-ngx_guildlog_pg_prepared(ngx_guildlog_pg_t *pg, PGresult *res)
-{
-    ngx_guildlog_query_t  *query;
-
-    query = ngx_queue_data(ngx_queue_head(&pg->flight),
-                           ngx_guildlog_query_t, queue);
-
-    pg->result = ngx_guildlog_pg_prepared_end;
-
-    if (res && PQresultStatus(res) == PGRES_COMMAND_OK) {
-        PQclear(res);
-        return NGX_OK;
-    }
-
-    if (res && PQresultStatus(res) == PGRES_FATAL_ERROR) {
-
-        if (pg->prepared[query->stmt->index] == query->generation) {
-            pg->prepared[query->stmt->index] = 0;
-        }
-
-        return ngx_guildlog_pg_refused(pg, query, res);
-    }
-
-    return ngx_guildlog_pg_astray(pg, res);
-}
-
-
-static ngx_int_t
-ngx_guildlog_pg_prepared_end(ngx_guildlog_pg_t *pg, PGresult *res)
-{
-    pg->result = ngx_guildlog_pg_executed;
-
-    return res ? ngx_guildlog_pg_astray(pg, res) : NGX_OK;
-}
-
-
-static ngx_int_t
-ngx_guildlog_pg_executed(ngx_guildlog_pg_t *pg, PGresult *res)
-{
-    ngx_guildlog_query_t  *query;
-
-    query = ngx_queue_data(ngx_queue_head(&pg->flight),
-                           ngx_guildlog_query_t, queue);
-
-    pg->result = ngx_guildlog_pg_executed_end;
-
-    if (res && query->result.res) {
-
-        /* it was not prepared: what depends on that has to be skipped */
-
-        if (PQresultStatus(res) == PGRES_PIPELINE_ABORTED) {
-            PQclear(res);
-            return NGX_OK;
-        }
-
-        return ngx_guildlog_pg_astray(pg, res);
-    }
-
-    if (res && (PQresultStatus(res) == PGRES_TUPLES_OK
-                || PQresultStatus(res) == PGRES_COMMAND_OK))
-    {
-        query->result.res = res;
-        return NGX_OK;
-    }
-
-    if (res && PQresultStatus(res) == PGRES_FATAL_ERROR) {
-        return ngx_guildlog_pg_refused(pg, query, res);
-    }
-
-    return ngx_guildlog_pg_astray(pg, res);
-}
-
-
-static ngx_int_t
-ngx_guildlog_pg_executed_end(ngx_guildlog_pg_t *pg, PGresult *res)
-{
-    pg->result = ngx_guildlog_pg_synced;
-
-    return res ? ngx_guildlog_pg_astray(pg, res) : NGX_OK;
-}
-
-
-static ngx_int_t
-ngx_guildlog_pg_synced(ngx_guildlog_pg_t *pg, PGresult *res)
-{
-    ngx_guildlog_query_t  *query;
-
-    if (res == NULL || PQresultStatus(res) != PGRES_PIPELINE_SYNC) {
-        return ngx_guildlog_pg_astray(pg, res);
-    }
-
-    PQclear(res);
-
-    query = ngx_queue_data(ngx_queue_head(&pg->flight),
-                           ngx_guildlog_query_t, queue);
-
-    ngx_queue_remove(&query->queue);
-    query->pg = NULL;
-    pg->nflight--;
-    pg->answered = 1;
-
-    /* libpq's buffers never shrink */
-
-    if (query->size + PQresultMemorySize(query->result.res)
-        > NGX_GUILDLOG_PG_BIG)
-    {
-        pg->worn = 1;
-    }
-
-    ngx_guildlog_pool_answered(pg, query);
-
-    if (pg->nflight) {
-        ngx_guildlog_pg_expect(pg);
-        return NGX_OK;
-    }
-
-    if (PQtransactionStatus(pg->conn) != PQTRANS_IDLE) {
-        ngx_guildlog_pg_fail(pg, "a statement left a transaction open");
-        return NGX_ERROR;
-    }
-
-    if (pg->worn) {
-        ngx_guildlog_pg_close(pg);
-        return NGX_ERROR;
-    }
-
-    pg->connection->idle = 1;
-
-    return NGX_OK;
-}
-
-
-/* an error of this statement, or the last one of the connection */
-
-static ngx_int_t
-ngx_guildlog_pg_refused(ngx_guildlog_pg_t *pg, ngx_guildlog_query_t *query,
-    PGresult *res)
-{
-    uint32_t    *generation;
-    const char  *sqlstate, *severity, **stale;
-
-    sqlstate = PQresultErrorField(res, PG_DIAG_SQLSTATE);
-    severity = PQresultErrorField(res, PG_DIAG_SEVERITY_NONLOCALIZED);
-
-    if (sqlstate == NULL || severity == NULL
-        || ngx_strcmp(severity, "ERROR") != 0)
-    {
-        ngx_guildlog_pg_fail(pg, PQresultErrorMessage(res));
-        PQclear(res);
-        return NGX_ERROR;
-    }
-
-    query->result.res = res;
-
-    if (query->prepares || !pg->site->database->prepare) {
-        return NGX_OK;
-    }
-
-    for (stale = ngx_guildlog_pg_stale; *stale; stale++) {
-        if (ngx_strcmp(sqlstate, *stale) == 0) {
-            generation = &pg->prepared[query->stmt->index];
-
-            if (*generation == query->generation) {
-                *generation = 0;
-            }
-
-            query->stale = 1;
-        }
-    }
-
-    return NGX_OK;
-}
-
-
-/*
- * Something came that was not asked for: from here on no answer can be
- * trusted to belong to its query.
- */
-
-static ngx_int_t
-ngx_guildlog_pg_astray(ngx_guildlog_pg_t *pg, PGresult *res)
-{
-    if (res) {
-        PQclear(res);
-    }
-
-    ngx_guildlog_pg_fail(pg, "the server sent what was not asked for");
-
-    return NGX_ERROR;
 }
 
 
@@ -815,7 +406,7 @@ ngx_guildlog_pg_unwatch(ngx_guildlog_pg_t *pg)
 
 /* what OpenSSL has decrypted and not handed out raises no event */
 
-static void
+void
 ngx_guildlog_pg_read_pending(ngx_guildlog_pg_t *pg)
 {
     SSL  *ssl;
@@ -935,7 +526,7 @@ ngx_guildlog_pg_free(ngx_guildlog_pg_t *pg)
 
 /* libpq's messages have several lines, and end in a line feed */
 
-static void
+void
 ngx_guildlog_pg_line(u_char *line, size_t size, const char *text)
 {
     u_char  *p, *last;

@@ -1,7 +1,8 @@
 
 /*
- * Between pool.c, query.c, set.c, pg.c and host.c: one query, one connection,
- * and what the connections of a pool share.  Nobody else includes this.
+ * Between pool.c, query.c, set.c, pg.c, pipeline.c and host.c: one query, one
+ * connection, and what the connections of a pool share.  Nobody else includes
+ * this.
  */
 
 #ifndef _NGX_GUILDLOG_PG_H_INCLUDED_
@@ -190,10 +191,6 @@ ngx_guildlog_pg_t *ngx_guildlog_pg_create(ngx_guildlog_pool_t *pool,
 /* tries the hosts in turn; ends in set_ready() or set_ended() */
 void ngx_guildlog_pg_open(ngx_guildlog_pg_t *pg);
 
-/* takes the query; whatever goes wrong shows in set_ended() */
-void ngx_guildlog_pg_send(ngx_guildlog_pg_t *pg,
-    ngx_guildlog_query_t *query);
-
 /* ends at once: wanted, or by a cause that is logged */
 void ngx_guildlog_pg_close(ngx_guildlog_pg_t *pg);
 void ngx_guildlog_pg_fail(ngx_guildlog_pg_t *pg, const char *cause);
@@ -204,6 +201,20 @@ void ngx_guildlog_pg_free(ngx_guildlog_pg_t *pg);
 /* for host.c: to the address found; on to the next one */
 void ngx_guildlog_pg_connect(ngx_guildlog_pg_t *pg);
 void ngx_guildlog_pg_next(ngx_guildlog_pg_t *pg, const char *cause);
+
+/* for pipeline.c: bytes that raise no event; a message of libpq in one line */
+void ngx_guildlog_pg_read_pending(ngx_guildlog_pg_t *pg);
+void ngx_guildlog_pg_line(u_char *line, size_t size, const char *text);
+
+
+/* pipeline.c: no handler of a query is called here either */
+
+/* takes the query; whatever goes wrong shows in set_ended() */
+void ngx_guildlog_pipeline_send(ngx_guildlog_pg_t *pg,
+    ngx_guildlog_query_t *query);
+
+/* pg->handler once it is ready */
+void ngx_guildlog_pipeline_io(ngx_guildlog_pg_t *pg, ngx_uint_t write);
 
 
 /* host.c: finds the addresses of pg->host, then pg_connect() or pg_next() */

@@ -399,7 +399,7 @@ ngx_guildlog_pool_send(ngx_guildlog_pool_t *pool, ngx_guildlog_pg_t *pg,
                       pg->timeout * 2 + NGX_GUILDLOG_POOL_GRACE);
     }
 
-    ngx_guildlog_pg_send(pg, query);
+    ngx_guildlog_pipeline_send(pg, query);
 }
 
 
