@@ -38,7 +38,8 @@ sub start {
 }
 
 
-# a load of so many connections for some seconds: {rate, requests, p50 in ms}
+# a load of so many connections for some seconds: {rate, requests}, and {p50,
+# p99} in ms
 sub wrk {
     my ($nginx, $path, $token, $connections, $lua) = @_;
 
@@ -53,15 +54,23 @@ sub wrk {
     die "not the answers meant: $text\n"
         if $lua && $text =~ /Non-2xx/;
 
-    my ($requests)   = $text =~ /(\d+) requests in/;
-    my ($rate)       = $text =~ m{Requests/sec:\s+([\d.]+)};
-    my ($p50, $unit) = $text =~ /50%\s+([\d.]+)(us|ms|s)/;
-    my %ms = (us => 0.001, ms => 1, s => 1000);
+    my ($requests) = $text =~ /(\d+) requests in/;
+    my ($rate)     = $text =~ m{Requests/sec:\s+([\d.]+)};
     return {
         rate     => $rate,
         requests => $requests,
-        p50      => sprintf('%.2f', $p50 * $ms{$unit}),
+        p50      => _ms($text, 50),
+        p99      => _ms($text, 99),
     };
+}
+
+
+sub _ms {
+    my ($text, $percent) = @_;
+
+    my %ms = (us => 0.001, ms => 1, s => 1000);
+    my ($n, $unit) = $text =~ /$percent%\s+([\d.]+)(us|ms|s)/;
+    return sprintf '%.2f', $n * $ms{$unit};
 }
 
 
