@@ -7,7 +7,9 @@ use lib 't/lib';
 use Guildlog;
 use Guildlog::Export;
 
-my $nginx  = Guildlog->new(openapi => 1, api => 'send_timeout 60s;');
+# a machine that is busy with others may take its time
+my $nginx = Guildlog->new(openapi => 1, api => 'send_timeout 60s;',
+    database => { queue_timeout => '20s' });
 my $server = $nginx->server;
 my %as     = (token => $nginx->token($server));
 my $export = "/servers/$server/logs/export";
