@@ -115,7 +115,7 @@ sub made {
         $openapi->operations);
     my $path = $it->{path} =~ s/\{guild_id\}/$server/r;
     $path =~ s/\{\w+\}/now_and_then(0.7) ? int rand 9
-        : escape(one_of(@texts))/ge;
+        : escape(one_of(grep { length } @texts))/ge;
 
     my @query = map {
         my $name = $_->{name};
