@@ -130,10 +130,16 @@ select is(pg_temp.listed('off', 'rejected'),
 select is(pg_temp.counts(:guild), '{ "no_channel" : 1, "off" : 1, '
           '"rejected" : 1, "unconfirmed" : 1, "webhook_404" : 1 }',
           'and counted');
-select is(body::json -> 'servers' ->> 0, null, 'of servers behind the cursor')
-  from operator_backlog(null, 1000, :guild);
-select is(json_array_length(body::json -> 'servers'), 1, 'by reason, too')
-  from operator_backlog('{off}', 1000, :guild - 1);
+-- other files have servers of their own
+
+select is(count(*), 0::bigint, 'of servers behind the cursor')
+  from operator_backlog(null, 1000, :guild) b,
+       json_array_elements(b.body::json -> 'servers') s
+ where (s ->> 'server')::bigint <= :guild;
+select is(string_agg(s ->> 'reasons', ''), '{ "off" : 1 }', 'by reason, too')
+  from operator_backlog('{off}', 1000, :guild - 1) b,
+       json_array_elements(b.body::json -> 'servers') s
+ where (s ->> 'server')::bigint = :guild;
 
 -- paging
 
