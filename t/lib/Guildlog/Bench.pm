@@ -43,7 +43,8 @@ sub start {
 sub wrk {
     my ($nginx, $path, $token, $connections, $lua) = @_;
 
-    my @option = ('-c', $connections || 32, '-d', option('seconds') . 's', '--latency',
+    my @option = ('-c', $connections || 32, '-d', option('seconds') . 's',
+        '--latency',
         defined $token ? ('-H', "Authorization: Bearer $token") : (),
         defined $lua   ? ('-s', $lua) : ());
     my $url = 'http://127.0.0.1:' . $nginx->port . $path;
@@ -56,6 +57,8 @@ sub wrk {
 
     my ($requests) = $text =~ /(\d+) requests in/;
     my ($rate)     = $text =~ m{Requests/sec:\s+([\d.]+)};
+    die "nothing was answered within $option{seconds} s: $text\n"
+        if !$requests;
     return {
         rate     => $rate,
         requests => $requests,
