@@ -61,10 +61,13 @@ sub record {
 
 
 # until all of the server's lanes are at rest
+# nothing is held, and nothing waits in a lane
 sub settle {
-    wait_for { $g->sql('select bool_and(t.tail = h.head) from lane_head h
-        join lane_tail t using (guild_id, lane) where h.guild_id = ?',
-        $guild) } 30;
+    wait_for { $g->sql('select bool_and(t.tail = h.head) and not exists (
+            select from held_entry e
+             where e.guild_id = $1 and not e.released)
+        from lane_head h join lane_tail t using (guild_id, lane)
+        where h.guild_id = $1', $guild) } 30;
 }
 
 
