@@ -152,6 +152,10 @@ ngx_guildlog_delivery_tick(ngx_event_t *ev)
         ngx_guildlog_delivery_lease(d);
     }
 
+    if (!ngx_exiting) {
+        ngx_guildlog_delivery_lend(d);
+    }
+
     if (!ngx_exiting && d->mine) {
 
         if (d->find == NULL && d->nlanes < NGX_GUILDLOG_DELIVERY_MOST

@@ -120,8 +120,10 @@ void ngx_guildlog_delivery_figures(ngx_guildlog_delivery_t *d);
 
 void ngx_guildlog_delivery_steps(ngx_guildlog_delivery_t *d);
 
-/* ngx_guildlog_delivery_turn.c: gives turns to those that wait */
+/* ngx_guildlog_delivery_turn.c: gives turns to those that wait, first to
+   questions of requests */
 
+void ngx_guildlog_delivery_lend(ngx_guildlog_delivery_t *d);
 void ngx_guildlog_delivery_turns(ngx_guildlog_delivery_t *d);
 
 

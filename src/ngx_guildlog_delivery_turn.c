@@ -9,6 +9,7 @@
 #define NGX_GUILDLOG_DELIVERY_DEADLINE   15000   /* ms, of a request */
 #define NGX_GUILDLOG_DELIVERY_SPARE      5000    /* ms, of a lease */
 #define NGX_GUILDLOG_DELIVERY_SERVER     10      /* requests a server at once */
+#define NGX_GUILDLOG_DELIVERY_LENT       64      /* a tick, to requests */
 
 
 static ngx_uint_t ngx_guildlog_delivery_grant(ngx_guildlog_lane_t *lane);
@@ -32,6 +33,18 @@ ngx_guildlog_delivery_wait(ngx_guildlog_lane_t *lane)
     ngx_queue_insert_tail(&guild->waiting, &lane->queue);
 
     ngx_post_event(&d->tick, &ngx_posted_next_events);
+}
+
+
+/* while lanes wait, one a tick: people are few, and do not like to wait */
+
+void
+ngx_guildlog_delivery_lend(ngx_guildlog_delivery_t *d)
+{
+    ngx_guildlog_asks_grant(&d->stats->shared->asks, &d->pace,
+                            ngx_current_msec,
+                            ngx_queue_empty(&d->servers)
+                            ? NGX_GUILDLOG_DELIVERY_LENT : 1);
 }
 
 

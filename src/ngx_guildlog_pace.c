@@ -92,8 +92,16 @@ ngx_guildlog_pace_take(ngx_guildlog_pace_t *pace, ngx_msec_t now)
 void
 ngx_guildlog_pace_sent(ngx_guildlog_pace_t *pace, ngx_msec_t now)
 {
-    pace->granted--;
+    ngx_guildlog_pace_lent(pace, now);
+
     pace->open++;
+}
+
+
+void
+ngx_guildlog_pace_lent(ngx_guildlog_pace_t *pace, ngx_msec_t now)
+{
+    pace->granted--;
 
     if (pace->rate) {
         pace->sent[pace->next] = now ? now : 1;
@@ -125,9 +133,17 @@ ngx_guildlog_pace_answered(ngx_guildlog_pace_t *pace, ngx_msec_t now,
     }
 
     if (invalid) {
-        ngx_guildlog_pace_turn(pace, now);
-        pace->invalid[pace->minute % NGX_GUILDLOG_PACE_MINUTES]++;
+        ngx_guildlog_pace_refused(pace, now);
     }
+}
+
+
+void
+ngx_guildlog_pace_refused(ngx_guildlog_pace_t *pace, ngx_msec_t now)
+{
+    ngx_guildlog_pace_turn(pace, now);
+
+    pace->invalid[pace->minute % NGX_GUILDLOG_PACE_MINUTES]++;
 }
 
 

@@ -9,6 +9,7 @@
 #define _NGX_GUILDLOG_STATS_H_INCLUDED_
 
 
+#include "ngx_guildlog_asks.h"
 #include "ngx_guildlog_entry.h"
 #include "ngx_guildlog_stmt.h"
 #include "ngx_guildlog_traffic.h"
@@ -120,6 +121,7 @@ typedef struct {
     ngx_atomic_t                   stmt_errors[NGX_GUILDLOG_STMT_MAX];
     ngx_guildlog_task_t            tasks[NGX_GUILDLOG_STATS_TASKS];
     ngx_guildlog_traffic_t         traffic;
+    ngx_guildlog_asks_t            asks;
     ngx_guildlog_slot_t            slots[NGX_GUILDLOG_STATS_WORKERS];
 } ngx_guildlog_stats_shared_t;
 

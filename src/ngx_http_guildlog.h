@@ -202,7 +202,7 @@ ngx_int_t ngx_http_guildlog_stream_start(ngx_http_guildlog_call_t *call);
 ngx_int_t ngx_http_guildlog_stream_answer(ngx_http_guildlog_call_t *call,
     ngx_guildlog_result_t *result);
 
-/* ngx_http_guildlog_troubleshoot.c */
+/* ngx_http_guildlog_troubleshoot.c and _test.c */
 
 ngx_int_t ngx_http_guildlog_troubleshoot_start(
     ngx_http_guildlog_call_t *call);

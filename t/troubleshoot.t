@@ -126,6 +126,24 @@ subtest 'what only the platform knows' => sub {
 };
 
 
+subtest 'a channel that is full' => sub {
+    ($guild) = $g->server(plan => 'pro');
+    $token = $g->token($guild);
+    $g->operator('POST', "/servers/$guild/pause");
+    my $to = ++$channel . '';
+    set(main_channel => $to);
+    is found(), '', 'there is room for its webhook';
+    $platform->create_webhook($to, "of others $_") for 1 .. 15;
+    is found('?live=0'), '', 'others take it: we cannot know';
+    is found(), 'WEBHOOK_LIMIT', 'but ask';
+    $platform->delete_webhook(($platform->webhooks($to))[0]{id});
+    is found(), '', 'until there is room again';
+    $g->operator('POST', "/servers/$guild/resume");
+    wait_for { $platform->webhooks($to) == 15 };
+    pass 'which is taken';
+};
+
+
 subtest 'what cannot be asked is told' => sub {
     my $to = server();
     $platform->faults({ call => 'list', action => 'hang', times => 1 });
@@ -217,6 +235,46 @@ subtest 'why a test message does not arrive' => sub {
     stage('no answer', 'request_timeout_or_network', sub {
         $platform->faults({ call => 'execute', action => 'reset', times => 1 });
     });
+    stage('its lane waits', 'local_rate_limit', sub {
+        $g->sql(q{update lane_head h set not_before = now() + interval '1 min'
+            from lane l where l.lane = h.lane and l.channel_id = ?}, $_[0]);
+    });
+};
+
+
+subtest 'questions count as what the address sends' => sub {
+    my $slow = Guildlog->new(name => 'slow', start => 0);
+    my $asked = Guildlog::Platform->new(dir => $slow->prefix . '/platform');
+    $slow->configure(http => $asked->directives($slow, rate => 1))->start;
+    my $guild = $slow->server(plan => 'pro');
+    my $token = $slow->token($guild);
+    $slow->operator('POST', "/servers/$guild/pause");
+    my $answer = $slow->patch("/servers/$guild/config/logging/channels",
+        token => $token, json => { map { ("category_$_" => ++$channel . '') }
+            qw(modlog members actions text voice files server roles channels
+               service) });
+    is $answer->status, 202, 'a server with ten channels';
+
+    my $report = $slow->get("/servers/$guild/troubleshoot", token => $token);
+    my @late = grep { /local_rate_limit/ }
+        @{ $report->json->{summary}{incomplete} };
+    my $lists = grep { $_->{event} eq 'request' && $_->{call} eq 'list' }
+        $asked->ledger;
+    is $lists + @late, 10, 'each is asked about or not';
+    cmp_ok $lists, '>=', 1, 'at one a second some are';
+    cmp_ok scalar @late, '>=', 3, 'and some not';
+    is $slow->get('/status', raw_path => 1)->json->{platform_requests_total}
+        {list}{'done 200'}, $lists, 'all are counted';
+
+    $slow->operator('POST', "/servers/$guild/resume");
+    $asked->faults({ call => 'list', action => 'answer', status => 429,
+        body => { message => 'slow', retry_after => 60, global => \1 },
+        headers => { 'X-RateLimit-Scope' => 'global' }, times => 1 });
+    wait_for { $slow->error_log =~ /wants this address to pause/ } 20;
+    $report = $slow->get("/servers/$guild/troubleshoot", token => $token);
+    is scalar(grep { /local_rate_limit/ }
+        @{ $report->json->{summary}{incomplete} }), 10,
+        'while the address has to pause nobody asks';
 };
 
 done_testing;

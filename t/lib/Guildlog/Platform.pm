@@ -118,6 +118,18 @@ sub path { "$_[0]{dir}/ledger" }
 sub delete_webhook { $_[0]->control("webhook/$_[1]/delete", {}) }
 
 
+# one of somebody else, by that name
+sub create_webhook {
+    my ($self, $channel, $name) = @_;
+
+    my $answer = Guildlog::Client->new(port => $self->{port})->request('POST',
+        "/api/v10/channels/$channel/webhooks", json => { name => $name },
+        headers => [Authorization => 'Bot ' . $self->token(1),
+            'User-Agent' => 'DiscordBot (https://example.org, 1)']);
+    die "platform: ", $answer->text if $answer->status != 200;
+}
+
+
 sub webhooks {
     my ($self, $channel) = @_;
     return grep { !defined $channel || $_->{channel_id} eq $channel }

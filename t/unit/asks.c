@@ -1,0 +1,145 @@
+
+/*
+ * Links ngx_guildlog_asks.c ngx_guildlog_pace.c.
+ *
+ * Questions of requests are part of what the address may send: they are let
+ * at its pace, what nobody wants any more costs nothing, and what came of
+ * them counts.
+ */
+
+#include "ngx_guildlog_asks.h"
+#include "tap.h"
+
+
+static ngx_guildlog_pace_t   pace;
+static ngx_guildlog_asks_t   asks;
+
+
+static void
+begin(ngx_pool_t *pool, ngx_uint_t rate)
+{
+    (void) ngx_guildlog_pace_init(&pace, pool, rate);
+
+    ngx_memzero(&asks, sizeof(asks));
+}
+
+
+static ngx_uint_t
+taken(void)
+{
+    ngx_uint_t  n;
+
+    for (n = 0; ngx_guildlog_asks_take(&asks); n++) { /* void */ }
+
+    return n;
+}
+
+
+static void
+want(ngx_uint_t n)
+{
+    while (n--) {
+        ngx_guildlog_asks_want(&asks);
+    }
+}
+
+
+static void
+test_pace(ngx_pool_t *pool)
+{
+    begin(pool, 5);
+
+    want(20);
+    tap_is(taken(), 0, "nothing is let by itself");
+
+    ngx_guildlog_asks_grant(&asks, &pace, 1000, 2);
+    tap_is(taken(), 2, "as many as are to be, at most");
+
+    ngx_guildlog_asks_grant(&asks, &pace, 1000, 64);
+    tap_is(taken(), 3, "and as the rate has left");
+    tap_is(ngx_guildlog_pace_take(&pace, 1500), 0,
+           "nothing of it is left to others");
+    tap_is(pace.open, 0, "no answer is owed");
+
+    ngx_guildlog_asks_grant(&asks, &pace, 2100, 64);
+    tap_is(taken(), 5, "a second later it goes on");
+
+    begin(pool, 0);
+    want(3);
+    ngx_guildlog_asks_grant(&asks, &pace, 1000, 64);
+    tap_is(taken(), 3, "without a rate all are let");
+}
+
+
+static void
+test_give_up(ngx_pool_t *pool)
+{
+    begin(pool, 5);
+
+    want(3);
+    ngx_guildlog_asks_give_up(&asks);
+    ngx_guildlog_asks_grant(&asks, &pace, 1000, 64);
+    tap_is(asks.granted, 2, "what was given up is not let");
+
+    ngx_guildlog_asks_give_up(&asks);
+    tap_is(taken(), 1, "nor is what was let meanwhile sent");
+    tap_is(asks.wanted, 0, "nothing is left");
+
+    ngx_guildlog_asks_give_up(&asks);
+    tap_is(asks.wanted + asks.granted, 0, "never less than nothing");
+}
+
+
+static void
+test_answers(ngx_pool_t *pool)
+{
+    ngx_guildlog_verdict_t  verdict;
+
+    begin(pool, 0);
+    ngx_memzero(&verdict, sizeof(verdict));
+
+    verdict.class = NGX_GUILDLOG_PLATFORM_FORBIDDEN;
+    verdict.invalid = 1;
+    ngx_guildlog_asks_answered(&asks, &verdict);
+    ngx_guildlog_asks_answered(&asks, &verdict);
+    ngx_guildlog_asks_grant(&asks, &pace, 1000, 64);
+    tap_is(ngx_guildlog_pace_invalid(&pace, 1000), 2, "bad ones count");
+    ngx_guildlog_asks_grant(&asks, &pace, 1000, 64);
+    tap_is(ngx_guildlog_pace_invalid(&pace, 1000), 2, "once");
+
+    verdict.class = NGX_GUILDLOG_PLATFORM_LIMITED;
+    verdict.invalid = 0;
+    verdict.scope = NGX_GUILDLOG_SCOPE_USER;
+    verdict.retry_after_ms = 5000;
+    ngx_guildlog_asks_answered(&asks, &verdict);
+    want(1);
+    ngx_guildlog_asks_grant(&asks, &pace, 1000, 64);
+    tap_is(taken(), 1, "a limit of the bot is not the address's");
+
+    verdict.scope = NGX_GUILDLOG_SCOPE_GLOBAL;
+    ngx_guildlog_asks_answered(&asks, &verdict);
+    want(1);
+    ngx_guildlog_asks_grant(&asks, &pace, 1000, 64);
+    tap_is(taken(), 0, "that of all is");
+    ngx_guildlog_asks_grant(&asks, &pace, 6000, 64);
+    tap_is(taken(), 1, "as long as it says");
+}
+
+
+int
+main(void)
+{
+    ngx_pool_t  *pool;
+
+    tap_start();
+
+    pool = tap_pool();
+
+    test_pace(pool);
+    test_give_up(pool);
+    test_answers(pool);
+
+    ngx_destroy_pool(pool);
+
+    return tap_done();
+}
