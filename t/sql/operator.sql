@@ -2,7 +2,7 @@
 
 \ir setup.psql
 select ms(now()) as now \gset
-select plan(61);
+select plan(62);
 
 create function pg_temp.send(n int, type int default 7)
 returns setof bigint language sql as $$
@@ -214,6 +214,11 @@ update log_entry set dstatus = 0, dreason = 'webhook_404', lane = null
 select is(pg_temp.delivery(:gone), 'delivered 78 11',
           'and its row cannot say otherwise');
 select is(pg_temp.listed('webhook_404'), '', 'nor the list');
+
+update log_entry set dstatus = 0, dreason = 'rejected'
+ where guild_id = :guild and id = :bad;
+select is(pg_temp.listed('rejected'), :'bad' || ' rejected',
+          'a status of its own is one, and listed once');
 
 -- what has to be named
 
