@@ -127,6 +127,44 @@ sub hours { return join '-', map { ((gmtime)[2] + $_) % 24 } @_ }
 }
 
 
+# who began to read before the rewrite, and comes to the entries after it, finds
+# them where they were; it waits for nobody who came later
+
+{
+    my $store = Guildlog->new(start => 0,
+        keeper => 'on interval=20ms hours=0-24');
+    month($store);
+    $store->sql(q(insert into server (guild_id, plan) values (1, 'pro')));
+    my $late = sub {
+        my ($n) = @_;
+        $store->sql(q(select record(1::bigint, 0::smallint, jsonb_agg(
+            jsonb_build_object('event_id', gen_random_uuid(), 'type', 6,
+                'timestamp', ?::bigint + i))) from generate_series(1, ?) i),
+            (time - 20 * 86400) * 1000, $n);
+    };
+    my $count = 'select count(*) from log_entry';
+    $late->(50);
+
+    my $early = $store->cluster->connect($store->dbname);
+    $early->begin_work;
+    $early->do('set transaction isolation level repeatable read');
+    $early->do('select from server');
+    $store->start;
+    ok wait_for { $store->sql(q(select count(*) from log_rewrite where step =
+        'done' or step = 'settle' and waits is not null)) }, 'all is copied';
+    is $early->selectrow_array($count), 50, 'an old reader misses nothing';
+
+    $late->(7);
+    is $store->sql($count), 57, 'what comes meanwhile is there';
+    is $early->selectrow_array($count), 50, '... for those who came later';
+    is $store->sql(q(select count(*) from log_rewrite where step = 'done')),
+        0, 'the old reader is waited for';
+    $early->commit;
+    ok wait_for { scalar rewritten($store) >= 4 } 60, 'then it is done';
+    is $store->sql($count), 57, 'with all that came';
+}
+
+
 # two at once, on one database; one that did nothing says what the other did
 
 {

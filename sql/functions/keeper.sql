@@ -174,12 +174,13 @@ begin
 end $$;
 
 
--- Rewrites closed days. Undone: partitions that wait for it.
+-- Rewrites closed days: to copy an entry is more than to look at it. Undone:
+-- partitions that wait for it.
 
 create or replace function keeper_rewrite(budget int, out more boolean,
     out lag bigint)
 language plpgsql as $$
 begin
-    more := budget > 0 and rewrite_step(budget);
+    more := budget > 0 and rewrite_step(greatest(budget / 4, 1));
     lag := rewrite_waiting();
 end $$;

@@ -3,13 +3,14 @@ package Guildlog::Bench::Growth;
 # a month of 2,000 servers (zipf; the largest has 12 %) at each of
 # --sizes entries: pages of 100 with exact counts, of entries
 # drawn at random, beside the bare select, in days as recorded and
-# in weeks as rewritten; what the keeper's steps do a second
+# in weeks as rewritten; what the keeper's steps do a second, what
+# they cost readers, what is stored once all of it was done thrice
 
 use strict;
 use warnings;
 use utf8;
 
-use Time::HiRes qw(time);
+use Time::HiRes qw(sleep time);
 
 use Guildlog::Bench;
 use Guildlog::Days;
@@ -21,6 +22,15 @@ use constant {
     CHUNK   => 100_000,
     PAGES   => 400,
 };
+
+my %statement = (
+    'whole' => q(select id, more, status, reason, channel_id, message_id, doc
+        from guildlog.logs_page('t' || $1::text, $1::bigint, 0::smallint,
+        1::smallint, null, null, null, null, null, null, null, null, null,
+        100, null)),
+    'bare' => q(select id, doc from guildlog.log_entry
+        where guild_id = $1::bigint and bot = 0 order by id desc limit 100),
+);
 
 
 sub run {
@@ -149,13 +159,80 @@ sub keep {
         $steps++;
 
         # what autovacuum does
-        vacuum($nginx) if !$more && $lag;
+        if (!$more && $task eq 'rewrite') {
+            vacuum($nginx);
+            $lag = $nginx->sql(q(select count(*) from log_rewrite
+                where step <> 'done')) || $lag;
+        }
         last if !$more && $task eq 'checkpoints';
     }
     figure("$task, entries a second", $size / $spent);
     figure("$task, CPU µs an entry", (spent($dbh->{pg_pid}) - $cpu) / $size);
     figure("$task, longest step of $steps, ms", $longest * 1000);
     $dbh->disconnect;
+    return;
+}
+
+
+# readers alone, and with a keeper that works and rests in turn
+sub company {
+    my ($nginx) = @_;
+
+    my (@idle, @at_work);
+    for (1 .. option('rounds')) {
+        push @idle, p99($nginx);
+        my $pid = keeper($nginx);
+        push @at_work, p99($nginx);
+        kill 'KILL', $pid;
+        waitpid $pid, 0;
+    }
+    line('  p99 µs of a reader, keeper at work / idle',
+        map({ sprintf '%.0f', median(@$_) } \@at_work, \@idle),
+        sprintf('%.2f', median(@at_work) / median(@idle)), '');
+    return;
+}
+
+
+sub p99 {
+    my ($nginx) = @_;
+
+    my $dbh   = reader($nginx);
+    my $page  = $dbh->prepare($statement{whole});
+    my $until = time + option('seconds');
+    my @took;
+    while (time < $until) {
+        push @took, timed($dbh, $page, FIRST + int(SERVERS ** rand) - 1)->{p50};
+    }
+    $page->finish;
+    $dbh->disconnect;
+    @took = sort { $a <=> $b } @took;
+    return $took[0.99 * $#took];
+}
+
+
+sub keeper {
+    my ($nginx) = @_;
+
+    defined(my $pid = fork) or die "fork: $!\n";
+    return $pid if $pid;
+
+    my $dbh = $nginx->cluster->connect($nginx->dbname);
+    while (1) {
+        my $at = time;
+        $dbh->do('select keeper_rewrite(20000)');
+        $dbh->do(q(update log_rewrite
+            set begun_at = now() - interval '60 days' where step = 'done'));
+        sleep time - $at;
+    }
+}
+
+
+# as if nothing had been rewritten
+sub again {
+    my ($nginx) = @_;
+
+    $nginx->sql(q(update log_rewrite
+        set begun_at = now() - interval '60 days' where step = 'done'));
     return;
 }
 
@@ -180,16 +257,6 @@ sub reader {
     $dbh->do('set jit = off');
     return $dbh;
 }
-
-
-my %statement = (
-    'whole' => q(select id, more, status, reason, channel_id, message_id, doc
-        from guildlog.logs_page('t' || $1::text, $1::bigint, 0::smallint,
-        1::smallint, null, null, null, null, null, null, null, null, null,
-        100, null)),
-    'bare' => q(select id, doc from guildlog.log_entry
-        where guild_id = $1::bigint and bot = 0 order by id desc limit 100),
-);
 
 
 # of the server of an entry drawn at random, and of the largest
