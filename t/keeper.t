@@ -140,7 +140,7 @@ sub hours { return join '-', map { ((gmtime)[2] + $_) % 24 } @_ }
         $store->sql(q(select record(1::bigint, 0::smallint, jsonb_agg(
             jsonb_build_object('event_id', gen_random_uuid(), 'type', 6,
                 'timestamp', ?::bigint + i))) from generate_series(1, ?) i),
-            (time - 20 * 86400) * 1000, $n);
+            (time - 28.5 * 86400) * 1000, $n);
     };
     my $count = 'select count(*) from log_entry';
     $late->(50);

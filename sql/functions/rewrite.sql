@@ -300,7 +300,10 @@ begin
         return true;
     end if;
 
-    if not rewrite_vacuumed(w) then
+    if not rewrite_vacuumed(w)
+       or exists (select from log_left_out o
+                    join search_head h on h.guild_id = o.guild_id)
+    then
         return false;
     end if;
 

@@ -414,7 +414,7 @@ my @acts = map { ($_->[1]) x $_->[0] } (
     [6, sub {
         sql(q(update log_rewrite set begun_at = now() - interval '60 days'
             where step = 'done'));
-        sql(q(update keeper set due_at = now() where task = 'rewrite'));
+        sql(q(update keeper set due_at = now()));
     }],
 
     [4, sub {

@@ -11,7 +11,7 @@ begin;
 lock table guildlog.log_head, guildlog.log_event, guildlog.log_entry;
 
 \ir setup.psql
-select plan(49);
+select plan(53);
 
 \set free 900000000000000002
 
@@ -296,7 +296,7 @@ select is(array_length(pg_temp.seen(:free, 0), 1) >= 10, true, 'all of it');
 -- an upgrade counts anew
 
 select operator_server_put(:free, '{"plan": "free"}') \g /dev/null
-select pg_temp.send(:free, 600, 0.5), pg_temp.send(:free, 300, 3)
+select pg_temp.send(:free, 600, 0.5), pg_temp.send(:free, 300, 13)
 \g /dev/null
 select checkpoints_make() \g /dev/null
 select is(count(*) > 2, true, 'a free server has checkpoints')
@@ -313,6 +313,40 @@ select checkpoints_make() \g /dev/null
 select is((regexp_match((pg_temp.seen(:free, 0))[1], '"total": (\d+)'))[1],
           (select count(*)::text from log_entry where guild_id = :free),
           'also when it is counted again');
+
+-- nor found
+
+create function pg_temp.found(guild bigint, part text)
+returns text language sql as $$
+    select (p.doc || '}')::json ->> 'total'
+      from token t
+     cross join lateral logs_page(t.token_id, t.guild_id, 0::smallint,
+           1::smallint, part, null, null, null, null, null, null, null, null,
+           10, 9223372036854775807) p
+     where t.guild_id = guild and t.permissions = 1 limit 1
+$$;
+
+select pg_temp.send(:free, 600, 12.5) \g /dev/null
+select pg_temp.release() \g /dev/null
+select search_begin() \g /dev/null
+select search_index(5000) \g /dev/null
+select is(count(*) > 0, true, 'there is an index') from search_run
+ where guild_id = :free;
+select pg_temp.found(:free, 'n77')::int as found \gset
+select operator_server_put(:free, '{"plan": "free"}') \g /dev/null
+select pg_temp.again() \g /dev/null
+select pg_temp.run(1000) \g /dev/null
+select is(step, 'settle', 'a rewrite waits until the index is gone')
+  from log_rewrite where step <> 'done';
+select search_end() \g /dev/null
+select pg_temp.run(1000) \g /dev/null
+select operator_server_put(:free, '{"plan": "pro"}') \g /dev/null
+select is(pg_temp.found(:free, 'n77'),
+          (select count(*)::text from log_entry
+            where guild_id = :free and doc like '%"name":"n77%'),
+          'what is left out is not found');
+select is(pg_temp.found(:free, 'n77')::int < :found, true,
+          'which was found before');
 
 -- what is not decided is carried on even there
 
