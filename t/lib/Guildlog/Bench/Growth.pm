@@ -54,6 +54,11 @@ sub run {
         figure('bytes an entry, weeks', stored($nginx) / $size);
         figure('checkpoints of that', size_of($nginx, 'log_checkpoint')
             / $size);
+        company($nginx);
+        again($nginx);
+        keep($nginx, 'rewrite', $size);
+        vacuum($nginx);
+        figure('bytes an entry, rewritten again', stored($nginx) / $size);
         Guildlog::Cluster->clean_up;
     }
 }
