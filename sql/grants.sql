@@ -37,6 +37,7 @@ grant execute on function
     operator_resume,
     keeper_step,
     delivery_lease, delivery_find, delivery_step, delivery_release,
+    delivery_doubts, delivery_proved,
     delivery_figures,
     delivery_registered, delivery_lost, delivery_broken, delivery_waits,
     delivery_closed

@@ -82,6 +82,8 @@ end $$;
 \ir migrate.sql
 \set migration 0009_keeper_tasks
 \ir migrate.sql
+\set migration 0010_doubt
+\ir migrate.sql
 \set migration 0011_operator
 \ir migrate.sql
 \set migration 0012_rewrite
@@ -129,6 +131,7 @@ end $$;
 \ir functions/pacing.sql
 \ir functions/undelivered.sql
 \ir functions/replay.sql
+\ir functions/doubt.sql
 \ir functions/pause.sql
 \ir functions/troubleshoot.sql
 \ir functions/troubleshoot_fix.sql

@@ -57,6 +57,7 @@ ngx_guildlog_delivery_create(ngx_cycle_t *cycle,
         ngx_queue_init(&d->guilds[i]);
     }
 
+    ngx_queue_init(&d->doubts);
     ngx_queue_init(&d->stepping);
     ngx_queue_init(&d->servers);
 
@@ -80,6 +81,7 @@ ngx_guildlog_delivery_create(ngx_cycle_t *cycle,
     d->find_at = ngx_current_msec;
     d->sweep_at = ngx_current_msec;
     d->release_at = ngx_current_msec;
+    d->doubt_at = ngx_current_msec;
     d->step_at = ngx_current_msec;
     d->figures_at = ngx_current_msec;
 
@@ -130,6 +132,10 @@ ngx_guildlog_delivery_destroy(ngx_guildlog_delivery_t *d)
         ngx_guildlog_query_detach(d->release);
     }
 
+    if (d->doubt) {
+        ngx_guildlog_query_detach(d->doubt);
+    }
+
     if (d->figures) {
         ngx_guildlog_query_detach(d->figures);
     }
@@ -169,6 +175,7 @@ ngx_guildlog_delivery_tick(ngx_event_t *ev)
             ngx_guildlog_delivery_let_go(d);
         }
 
+        ngx_guildlog_delivery_doubts(d);
         ngx_guildlog_delivery_turns(d);
     }
 

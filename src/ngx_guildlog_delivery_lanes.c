@@ -13,6 +13,9 @@ static ngx_guildlog_lane_t *ngx_guildlog_delivery_lane(
     ngx_guildlog_delivery_t *d, const ngx_str_t *guild, const ngx_str_t *id);
 static ngx_guildlog_guild_t *ngx_guildlog_delivery_guild(
     ngx_guildlog_delivery_t *d, const ngx_str_t *id);
+static void ngx_guildlog_delivery_forget_in(ngx_guildlog_delivery_t *d,
+    ngx_queue_t *place);
+static void ngx_guildlog_delivery_drop_in(ngx_queue_t *place);
 static ngx_uint_t ngx_guildlog_delivery_busy(ngx_guildlog_lane_t *lane);
 
 
@@ -51,6 +54,18 @@ ngx_guildlog_delivery_meet(ngx_guildlog_delivery_t *d,
         ngx_guildlog_delivery_forget(lane);
     }
 
+    ngx_guildlog_delivery_enter(d, result, row,
+                                &d->lanes[ngx_guildlog_lane_number(&id)
+                                          % NGX_GUILDLOG_DELIVERY_BUCKETS]);
+}
+
+
+void
+ngx_guildlog_delivery_enter(ngx_guildlog_delivery_t *d,
+    ngx_guildlog_result_t *result, ngx_uint_t row, ngx_queue_t *place)
+{
+    ngx_guildlog_lane_t  *lane;
+
     lane = ngx_guildlog_lane_create(d, result, row, d->log);
     if (lane == NULL) {
         return;
@@ -65,9 +80,7 @@ ngx_guildlog_delivery_meet(ngx_guildlog_delivery_t *d,
     d->nlanes++;
     lane->server->lanes++;
 
-    ngx_queue_insert_tail(&d->lanes[lane->key
-                                    % NGX_GUILDLOG_DELIVERY_BUCKETS],
-                          &lane->link);
+    ngx_queue_insert_tail(place, &lane->link);
 
     ngx_guildlog_lane_start(lane);
 }
@@ -247,22 +260,30 @@ ngx_guildlog_delivery_forget(ngx_guildlog_lane_t *lane)
 void
 ngx_guildlog_delivery_forget_lost(ngx_guildlog_delivery_t *d)
 {
-    ngx_uint_t            i;
+    ngx_uint_t  i;
+
+    for (i = 0; i < NGX_GUILDLOG_DELIVERY_BUCKETS; i++) {
+        ngx_guildlog_delivery_forget_in(d, &d->lanes[i]);
+    }
+
+    ngx_guildlog_delivery_forget_in(d, &d->doubts);
+}
+
+
+static void
+ngx_guildlog_delivery_forget_in(ngx_guildlog_delivery_t *d,
+    ngx_queue_t *place)
+{
     ngx_queue_t          *q, *next;
     ngx_guildlog_lane_t  *lane;
 
-    for (i = 0; i < NGX_GUILDLOG_DELIVERY_BUCKETS; i++) {
+    for (q = ngx_queue_head(place); q != ngx_queue_sentinel(place); q = next)
+    {
+        next = ngx_queue_next(q);
+        lane = ngx_queue_data(q, ngx_guildlog_lane_t, link);
 
-        for (q = ngx_queue_head(&d->lanes[i]);
-             q != ngx_queue_sentinel(&d->lanes[i]);
-             q = next)
-        {
-            next = ngx_queue_next(q);
-            lane = ngx_queue_data(q, ngx_guildlog_lane_t, link);
-
-            if (d->fences[lane->shard] != lane->fence) {
-                ngx_guildlog_delivery_forget(lane);
-            }
+        if (d->fences[lane->shard] != lane->fence) {
+            ngx_guildlog_delivery_forget(lane);
         }
     }
 }
@@ -277,14 +298,10 @@ ngx_guildlog_delivery_forget_all(ngx_guildlog_delivery_t *d)
     ngx_queue_t           *q;
     ngx_guildlog_guild_t  *guild;
 
-    for (i = 0; i < NGX_GUILDLOG_DELIVERY_BUCKETS; i++) {
+    ngx_guildlog_delivery_drop_in(&d->doubts);
 
-        while (!ngx_queue_empty(&d->lanes[i])) {
-            q = ngx_queue_head(&d->lanes[i]);
-            ngx_queue_remove(q);
-            ngx_guildlog_lane_destroy(ngx_queue_data(q, ngx_guildlog_lane_t,
-                                                     link));
-        }
+    for (i = 0; i < NGX_GUILDLOG_DELIVERY_BUCKETS; i++) {
+        ngx_guildlog_delivery_drop_in(&d->lanes[i]);
 
         while (!ngx_queue_empty(&d->guilds[i])) {
             q = ngx_queue_head(&d->guilds[i]);
@@ -292,6 +309,20 @@ ngx_guildlog_delivery_forget_all(ngx_guildlog_delivery_t *d)
             guild = ngx_queue_data(q, ngx_guildlog_guild_t, link);
             ngx_free(guild);
         }
+    }
+}
+
+
+static void
+ngx_guildlog_delivery_drop_in(ngx_queue_t *place)
+{
+    ngx_queue_t  *q;
+
+    while (!ngx_queue_empty(place)) {
+        q = ngx_queue_head(place);
+        ngx_queue_remove(q);
+        ngx_guildlog_lane_destroy(ngx_queue_data(q, ngx_guildlog_lane_t,
+                                                 link));
     }
 }
 

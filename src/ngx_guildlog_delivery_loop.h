@@ -66,6 +66,7 @@ struct ngx_guildlog_delivery_s {
     ngx_guildlog_query_t          *lease;
     ngx_guildlog_query_t          *find;
     ngx_guildlog_query_t          *release;
+    ngx_guildlog_query_t          *doubt;
     ngx_guildlog_query_t          *figures;
     ngx_msec_t                     lease_at;
     ngx_msec_t                     find_at;
@@ -73,6 +74,7 @@ struct ngx_guildlog_delivery_s {
     int64_t                        after_lane;   /* 0: at the beginning */
     ngx_msec_t                     sweep_at;
     ngx_msec_t                     release_at;
+    ngx_msec_t                     doubt_at;
     ngx_msec_t                     figures_at;
     ngx_str_t                      dead;     /* owners, as an SQL array */
 
@@ -83,6 +85,7 @@ struct ngx_guildlog_delivery_s {
     ngx_queue_t                    servers;  /* with lanes that wait */
     ngx_uint_t                     nlanes;   /* at hand */
     ngx_queue_t                    lanes[NGX_GUILDLOG_DELIVERY_BUCKETS];
+    ngx_queue_t                    doubts;   /* lanes of one message each */
     ngx_queue_t                    guilds[NGX_GUILDLOG_DELIVERY_BUCKETS];
 
     unsigned                       leased:1; /* some lease came */
@@ -105,6 +108,9 @@ void ngx_guildlog_delivery_lease(ngx_guildlog_delivery_t *d);
 
 void ngx_guildlog_delivery_meet(ngx_guildlog_delivery_t *d,
     ngx_guildlog_result_t *result, ngx_uint_t row);
+/* one more, of those at that place */
+void ngx_guildlog_delivery_enter(ngx_guildlog_delivery_t *d,
+    ngx_guildlog_result_t *result, ngx_uint_t row, ngx_queue_t *place);
 /* those whose lease is over */
 void ngx_guildlog_delivery_forget_lost(ngx_guildlog_delivery_t *d);
 /* something of some lane is on its way; shard -1: any */
@@ -115,6 +121,10 @@ void ngx_guildlog_delivery_forget_all(ngx_guildlog_delivery_t *d);
 /* ngx_guildlog_delivery_figures.c: keeps the gauges, when it is time */
 
 void ngx_guildlog_delivery_figures(ngx_guildlog_delivery_t *d);
+
+/* ngx_guildlog_delivery_doubt.c: asks for what is to be looked for again */
+
+void ngx_guildlog_delivery_doubts(ngx_guildlog_delivery_t *d);
 
 /* ngx_guildlog_delivery_step.c: submits what waits for it */
 

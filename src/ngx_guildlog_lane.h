@@ -118,7 +118,10 @@ struct ngx_guildlog_lane_s {
     /* in doubt: where reading is */
     uint64_t                       cursor;
     uint64_t                       found;
+    ngx_str_t                      ids;      /* unconfirmed: it is only this
+                                                message; else empty */
     unsigned                       proved:1;     /* the one before was seen */
+    unsigned                       blind:1;      /* and one without a text */
 
     /* a refused message is taken apart: so many, up to there */
     ngx_uint_t                     limit;
@@ -136,8 +139,8 @@ struct ngx_guildlog_lane_s {
 
 
 /*
- * Of a row of guildlog.delivery_lane.  NULL: out of memory, or its secret does
- * not open, which is logged.
+ * Of a row of guildlog.delivery_lane or delivery_doubt.  NULL: out of memory,
+ * or its secret does not open, which is logged.
  */
 ngx_guildlog_lane_t *ngx_guildlog_lane_create(
     ngx_guildlog_delivery_t *delivery, ngx_guildlog_result_t *result,
@@ -160,7 +163,7 @@ void ngx_guildlog_lane_destroy(ngx_guildlog_lane_t *lane);
  * Between the files of a lane.
  */
 
-/* columns of guildlog.delivery_row and delivery_lane */
+/* columns of guildlog.delivery_row, delivery_lane and delivery_doubt */
 
 typedef enum {
     NGX_GUILDLOG_ROW_PLACE = 0,
@@ -192,7 +195,8 @@ typedef enum {
     NGX_GUILDLOG_FACT_ATTEMPT_MS,
     NGX_GUILDLOG_FACT_WAIT_MS,
     NGX_GUILDLOG_FACT_MESSAGE,
-    NGX_GUILDLOG_FACT_SINCE
+    NGX_GUILDLOG_FACT_SINCE,
+    NGX_GUILDLOG_FACT_IDS          /* of guildlog.delivery_doubt only */
 } ngx_guildlog_fact_e;
 
 

@@ -1,7 +1,9 @@
 
 /*
  * A message that may have been applied: what the channel has after the one
- * before it, read no sooner than a request may still be on its way.
+ * before it, read no sooner than a request may still be on its way.  If that
+ * proves nothing the lane goes on, and the message is looked for again later,
+ * by a lane made for it alone.
  */
 
 #include "ngx_guildlog_lane.h"
@@ -24,7 +26,11 @@ static ngx_uint_t ngx_guildlog_doubt_page(ngx_guildlog_lane_t *lane,
     ngx_array_t *list);
 static ngx_uint_t ngx_guildlog_doubt_is(ngx_guildlog_lane_t *lane,
     const ngx_guildlog_platform_message_t *message);
+static ngx_uint_t ngx_guildlog_doubt_late(ngx_guildlog_lane_t *lane);
+static ngx_uint_t ngx_guildlog_doubt_names(ngx_guildlog_lane_t *lane,
+    const ngx_guildlog_platform_message_t *message);
 static void ngx_guildlog_doubt_end(ngx_guildlog_lane_t *lane);
+static void ngx_guildlog_doubt_known(ngx_guildlog_lane_t *lane);
 static void ngx_guildlog_doubt_unproved(ngx_guildlog_lane_t *lane);
 
 
@@ -48,7 +54,7 @@ ngx_guildlog_lane_doubt(ngx_guildlog_lane_t *lane)
 static void
 ngx_guildlog_doubt_look(ngx_guildlog_lane_t *lane)
 {
-    if (lane->n) {
+    if (lane->n || lane->ids.len) {
         ngx_guildlog_doubt_ask(lane);
         return;
     }
@@ -85,6 +91,7 @@ ngx_guildlog_doubt_ask(ngx_guildlog_lane_t *lane)
     }
 
     lane->proved = 0;
+    lane->blind = 0;
     lane->found = 0;
     lane->cursor = lane->last ? lane->last - 1
                    : (lane->attempt_ms - NGX_GUILDLOG_DOUBT_EARLY
@@ -208,7 +215,19 @@ ngx_guildlog_doubt_page(ngx_guildlog_lane_t *lane, ngx_array_t *list)
         }
     }
 
-    return lane->found == 0 && list->nelts >= NGX_GUILDLOG_DOUBT_PAGE;
+    return lane->found == 0 && list->nelts >= NGX_GUILDLOG_DOUBT_PAGE
+           && !ngx_guildlog_doubt_late(lane);
+}
+
+
+/* what comes now was sent after the lane had gone on */
+
+static ngx_uint_t
+ngx_guildlog_doubt_late(ngx_guildlog_lane_t *lane)
+{
+    return lane->ids.len
+           && (lane->cursor >> 22) + NGX_GUILDLOG_DOUBT_EPOCH
+              > lane->attempt_ms + NGX_GUILDLOG_DOUBT_EARLY;
 }
 
 
@@ -221,11 +240,6 @@ static ngx_uint_t
 ngx_guildlog_doubt_is(ngx_guildlog_lane_t *lane,
     const ngx_guildlog_platform_message_t *message)
 {
-    size_t           len;
-    u_char          *p, *doc;
-    ngx_str_t        id;
-    ngx_uint_t       i;
-
     if (message->webhook_id.len != lane->webhook.len
         || ngx_memcmp(message->webhook_id.data, lane->webhook.data,
                       lane->webhook.len)
@@ -235,7 +249,35 @@ ngx_guildlog_doubt_is(ngx_guildlog_lane_t *lane,
     }
 
     if (message->content.len == 0 && message->footer.len == 0) {
-        return lane->last != 0;
+        lane->blind = 1;
+        return lane->last != 0 && lane->ids.len == 0;
+    }
+
+    return ngx_guildlog_doubt_names(lane, message);
+}
+
+
+static ngx_uint_t
+ngx_guildlog_doubt_names(ngx_guildlog_lane_t *lane,
+    const ngx_guildlog_platform_message_t *message)
+{
+    size_t       len;
+    u_char      *p, *last, *doc;
+    ngx_str_t    id;
+    ngx_uint_t   i;
+
+    last = lane->ids.data + lane->ids.len;
+
+    for (p = lane->ids.data; p < last; p = id.data + id.len + 1) {
+        id.data = p;
+        p = ngx_strlchr(p, last, ',');
+        id.len = (p ? p : last) - id.data;
+
+        if (ngx_guildlog_lane_holds(&message->footer, &id)
+            || ngx_guildlog_lane_holds(&message->content, &id))
+        {
+            return 1;
+        }
     }
 
     for (i = 0; i < lane->n && lane->entries[i].seq <= lane->upto; i++) {
@@ -279,14 +321,25 @@ ngx_guildlog_doubt_end(ngx_guildlog_lane_t *lane)
     if (lane->found) {
         ngx_guildlog_traffic_doubt(traffic, NGX_GUILDLOG_DOUBT_PRESENT);
 
+        if (lane->ids.len) {
+            ngx_guildlog_doubt_known(lane);
+            return;
+        }
+
         lane->last = lane->found;
         ngx_guildlog_lane_decide(lane, lane->upto,
                                  NGX_GUILDLOG_LANE_DELIVERED);
         return;
     }
 
-    if (lane->proved && lane->last) {
+    if (lane->proved && lane->last && (!lane->blind || !lane->ids.len)) {
         ngx_guildlog_traffic_doubt(traffic, NGX_GUILDLOG_DOUBT_ABSENT);
+
+        if (lane->ids.len) {
+            ngx_guildlog_doubt_known(lane);
+            return;
+        }
+
         ngx_guildlog_lane_refused(lane,
                                   ngx_guildlog_lane_backoff(lane->attempts));
         return;
@@ -296,10 +349,48 @@ ngx_guildlog_doubt_end(ngx_guildlog_lane_t *lane)
 }
 
 
+/* what was unconfirmed: found, or never applied */
+
+static void
+ngx_guildlog_doubt_known(ngx_guildlog_lane_t *lane)
+{
+    u_char      numbers[3][NGX_INT64_LEN];
+    ngx_str_t   args[5];
+
+    ngx_log_error(NGX_LOG_NOTICE, lane->log, 0,
+                  "lane %V of server %V: an unconfirmed message was %s",
+                  &lane->id, &lane->guild,
+                  lane->found ? "found" : "never applied");
+
+    args[0] = lane->guild;
+    args[1] = lane->id;
+    args[2].data = numbers[0];
+    args[2].len = ngx_sprintf(numbers[0], "%L", lane->fence) - numbers[0];
+    args[3].data = numbers[1];
+    args[3].len = ngx_sprintf(numbers[1], "%L", lane->head + 1) - numbers[1];
+
+    ngx_str_null(&args[4]);
+
+    if (lane->found) {
+        args[4].data = numbers[2];
+        args[4].len = ngx_sprintf(numbers[2], "%uL", lane->found)
+                      - numbers[2];
+    }
+
+    ngx_guildlog_delivery_turn(lane, ngx_guildlog_stmt_delivery_proved, args,
+                               5);
+}
+
+
 static void
 ngx_guildlog_doubt_unproved(ngx_guildlog_lane_t *lane)
 {
     const ngx_guildlog_delivery_conf_t  *conf;
+
+    if (lane->ids.len) {
+        ngx_guildlog_delivery_forget(lane);
+        return;
+    }
 
     conf = ngx_guildlog_delivery_conf(lane->delivery);
 

@@ -28,10 +28,16 @@ ngx_guildlog_lane_read(ngx_guildlog_lane_t *lane,
         { &lane->channel, NGX_GUILDLOG_FACT_CHANNEL },
         { &lane->webhook, NGX_GUILDLOG_FACT_WEBHOOK },
         { &lane->since, NGX_GUILDLOG_FACT_SINCE },
-        { &sealed, NGX_GUILDLOG_FACT_SECRET }
+        { &sealed, NGX_GUILDLOG_FACT_SECRET },
+        { &lane->ids, NGX_GUILDLOG_FACT_IDS }
     };
 
     for (i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+
+        if (texts[i].column >= result->columns) {
+            continue;
+        }
+
         if (ngx_guildlog_lane_copy(lane->pool, texts[i].to, result, row,
                                    texts[i].column)
             != NGX_OK)

@@ -98,6 +98,7 @@ typedef struct {
     S(keeper_step, 3, NGX_GUILDLOG_STMT_LONG)                                 \
     S(delivery_release, 0, 0)                                                 \
     S(delivery_figures, 1, NGX_GUILDLOG_STMT_READ|NGX_GUILDLOG_STMT_LONG)     \
+    S(delivery_proved, 6, 0)                                                  \
     S(delivery_registered, 7, 0)                                              \
     S(delivery_lost, 5, 0)                                                    \
     S(delivery_broken, 6, 0)                                                  \
@@ -154,6 +155,9 @@ typedef struct {
     S(delivery_find, 4, "guild, lane, shard, fence, bot, channel, state, "    \
       "webhook, secret, head, upto, step, attempts, attempt_ms, wait_ms, "    \
       "message, since", 0)                                                    \
+    S(delivery_doubts, 1, "guild, lane, shard, fence, bot, channel, state, "  \
+      "webhook, secret, head, upto, step, attempts, attempt_ms, wait_ms, "    \
+      "message, since, ids", 0)                                               \
     S(delivery_step, 2, "place, result, seq, expired, doc, format, color, "   \
       "buttons, locale, spoilers", 0)
 

@@ -4,83 +4,14 @@
 
 use lib 't/lib';
 use Guildlog;
+use Guildlog::Delivery;
 use Guildlog::Platform;
 
 my $g = Guildlog->new(start => 0, workers => 2, api => 'guildlog_limit off;');
 my $platform = Guildlog::Platform->new(dir => $g->prefix . '/platform');
 $g->configure(http => $platform->directives($g))->start;
 
-my $channel = 300000000000000000;
-my $event   = 0;
-
-
-# a server whose main channel is a new one: (guild, token, channel)
-sub server {
-    my (%options) = @_;
-
-    my $guild = $g->server;
-    my $token = $g->token($guild);
-    my $to    = ++$channel . '';
-    my $answer = $g->patch("/servers/$guild/config/logging/settings",
-        token => $token, json => { buttons => [], %options });
-    die $answer->text if $answer->status != 200;
-    set_channel($guild, $token, $to);
-    return ($guild, $token, $to);
-}
-
-
-sub set_channel {
-    my ($guild, $token, $to) = @_;
-
-    my $answer = $g->patch("/servers/$guild/config/logging/channels",
-        token => $token, json => { main_channel => $to });
-    die $answer->text if $answer->status != 202;
-}
-
-
-# records so many entries: their ids
-sub record {
-    my ($guild, $n, %entry) = @_;
-
-    my $answer = $g->operator('POST', "/servers/$guild/logs", [map { {
-        event_id => 'e' . ++$event, type => 7,
-        executor => { id => '500000000000000001', name => 'Ann' },
-        content => "content of $_", %entry } } 1 .. $n]);
-    die $answer->text if $answer->status != 200;
-    return @{ $answer->json->{ids} };
-}
-
-
-# what the API says of an entry's delivery, "status reason"
-sub delivery {
-    my ($guild, $token, $id) = @_;
-
-    my $page = $g->get("/servers/$guild/logs?limit=200", token => $token)->json;
-    my ($entry) = grep { $_->{id} eq $id } @{ $page->{entries} };
-    return $entry->{delivery};
-}
-
-
-sub word {
-    my $it = delivery(@_);
-    return join ' ', $it->{status}, $it->{reason} // ();
-}
-
-
-sub becomes {
-    my ($guild, $token, $id, $word, $why, $seconds) = @_;
-
-    my $is = '';
-    eval { wait_for { ($is = word($guild, $token, $id)) eq $word }
-        $seconds || 10 };
-    is $is, $word, $why;
-}
-
-
-sub webhook {
-    my ($to) = @_;
-    return ($platform->webhooks($to))[0];
-}
+deliver_with($g, $platform);
 
 
 subtest 'a channel that is set has a webhook within a second' => sub {

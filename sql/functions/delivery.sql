@@ -378,6 +378,8 @@ end $$;
 
 create or replace function delivery_change(w delivery_work, begins boolean)
 returns void language plpgsql as $$
+declare
+    at  constant timestamptz := clock_timestamp();
 begin
     if not begins then
         w.begin_to := null;
@@ -386,10 +388,14 @@ begin
     insert into lane_batch (guild_id, lane, seq_from, seq_to, message_id,
                             done_at, attempts, status, reason)
     select w.guild, w.lane, h.head + 1, w.done_to, w.message,
-           clock_timestamp(), w.attempts, w.status, w.reason
+           at, w.attempts, w.status, w.reason
       from lane_head h
      where h.guild_id = w.guild and h.lane = w.lane
        and w.done_to > h.head;
+
+    if w.status = 1 then
+        perform doubt_open(w, at);
+    end if;
 
     update lane_head h
        set head = coalesce(w.done_to, h.head),

@@ -93,6 +93,11 @@ $$, $$
                                       'after_guild bigint, '
                                       'after_lane bigint'),
         ('delivers', 'delivery_step', 'work jsonb'),
+        ('delivers', 'delivery_doubts', null),
+        ('delivers', 'delivery_proved', 'guild bigint, lane bigint, '
+                                        'fence bigint, seq_from bigint, '
+                                        'message bigint, OUT status integer, '
+                                        'OUT body text'),
         ('lane', 'delivery_registered', 'webhook bigint, secret bytea'),
         ('lane', 'delivery_lost', null),
         ('lane', 'delivery_broken', 'reason text'),
@@ -223,8 +228,8 @@ select is_empty($$
       join pg_attribute a on a.attrelid = c.oid and a.attname = 'guild_id'
      where c.relnamespace = 'guildlog'::regnamespace
        and i.indkey[0] <> a.attnum
-       and c.relname <> 'lane_ready'
-$$, 'and every index, but of the list of what all servers have to do');
+       and c.relname not in ('lane_ready', 'doubt')
+$$, 'and every index, but of the lists of what all servers have to do');
 select is_empty($$
     select k.conname from pg_constraint k
      where k.connamespace = 'guildlog'::regnamespace and k.contype = 'f'

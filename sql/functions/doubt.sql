@@ -1,0 +1,196 @@
+-- What is unconfirmed: whether its message was applied is asked again for a
+-- day, after 1 minute, 10 minutes, 1 hour and then each 4 hours. A permission
+-- to read may have come back.
+
+drop type if exists delivery_doubt cascade;
+
+-- as delivery_lane: a lane of its own, that has nothing but this message
+
+create type delivery_doubt as (
+    guild       bigint,
+    lane        bigint,
+    shard       smallint,
+    fence       bigint,
+    bot         smallint,
+    channel     bigint,
+    state       text,
+    webhook     bigint,
+    secret      bytea,
+    head        bigint,
+    upto        bigint,
+    step        bigint,
+    attempts    int,
+    attempt_ms  bigint,
+    wait_ms     bigint,
+    message     bigint,
+    since       bigint,
+    ids         text      -- of its entries, separated by commas
+);
+
+
+-- A message of this lane is unconfirmed as of now; lane_head is as it was when
+-- it was sent.
+
+create or replace function doubt_open(w delivery_work, at timestamptz)
+returns void language plpgsql as $$
+begin
+    insert into doubt (guild_id, lane, seq_from, seq_to, done_at, shard,
+                       webhook_id, attempt_at, before_id, look_at)
+    select w.guild, w.lane, h.head + 1, w.done_to, at, l.shard, l.webhook_id,
+           h.attempt_at, h.last_message_id, at + doubt_pause(0)
+      from lane_head h
+      join lane l on l.guild_id = h.guild_id and l.lane = h.lane
+     where h.guild_id = w.guild and h.lane = w.lane
+       and w.done_to > h.head
+       and l.webhook_id is not null
+       and h.attempt_at is not null;
+end $$;
+
+
+-- From that look to the next one.
+
+create or replace function doubt_pause(looks int)
+returns interval language sql immutable as $$
+    select coalesce((array['1 minute', '10 minutes', '1 hour']::interval[])
+                        [looks + 1], '4 hours')
+$$;
+
+
+-- Those to be looked at now, a few at a time. Who dies while he looks leaves
+-- them for the next time.
+
+create or replace function delivery_doubts(me text)
+returns setof delivery_doubt language plpgsql security definer
+set search_path = guildlog, pg_temp as $$
+begin
+    delete from doubt d
+     using shard_lease s
+     where s.owner = me and s.until > clock_timestamp()
+       and d.shard = s.shard
+       and d.done_at < now() - interval '24 hours';
+
+    return query
+        with due as (
+            select d.guild_id, d.lane, d.seq_from, s.fence
+              from shard_lease s
+              join doubt d on d.shard = s.shard and d.look_at <= now()
+             where s.owner = me and s.until > clock_timestamp()
+             order by d.look_at
+             limit 16
+               for update of d skip locked
+        ), looked as (
+            update doubt d
+               set looks = d.looks + 1,
+                   look_at = now() + doubt_pause(d.looks + 1)
+              from due u
+             where d.guild_id = u.guild_id
+               and d.lane = u.lane
+               and d.seq_from = u.seq_from
+            returning d.*, u.fence
+        )
+        select k.guild_id, k.lane, k.shard, k.fence, l.bot, l.channel_id,
+               'active', k.webhook_id, null::bytea, k.seq_from - 1, k.seq_to,
+               0::bigint, 0, ms(clock_timestamp()) - ms(k.attempt_at),
+               0::bigint, k.before_id, 0::bigint, i.ids
+          from looked k
+          join lane l on l.guild_id = k.guild_id and l.lane = k.lane
+         cross join lateral (
+                   select string_agg(e.id::text, ',') as ids
+                     from doubt_entries(k.guild_id, k.lane, k.seq_from,
+                                        k.seq_to) e) i
+         where i.ids is not null;
+end $$;
+
+
+-- Its entries.
+
+create or replace function doubt_entries(guild bigint, lane bigint,
+    seq_from bigint, seq_to bigint)
+returns table (id bigint, bot smallint, type smallint)
+language plpgsql stable as $$
+begin
+    return query
+        select e.id, e.bot, e.type
+          from log_entry e
+         where e.guild_id = guild
+           and e.lane = doubt_entries.lane
+           and e.seq between seq_from and seq_to
+         union all
+        select e.id, e.bot, e.type
+          from (select h.id, h.bot from held_entry h
+                 where h.guild_id = guild
+                   and h.lane = doubt_entries.lane
+                   and h.seq between seq_from and seq_to
+                 union all
+                select r.id, r.bot from replay r
+                 where r.guild_id = guild
+                   and r.lane = doubt_entries.lane
+                   and r.seq between seq_from and seq_to) p
+          join log_entry e
+            on e.guild_id = guild and e.bot = p.bot and e.id = p.id;
+end $$;
+
+
+-- It is known now: it is that message, or (null) was never applied. Then its
+-- entries are sent again, but for those that an operator has sent again; if
+-- they have no way to go, that is asked later.
+
+create or replace function delivery_proved(me text, guild bigint, lane bigint,
+    fence bigint, seq_from bigint, message bigint,
+    out status int, out body text)
+language plpgsql security definer set search_path = guildlog, pg_temp as $$
+declare
+    it  doubt;
+begin
+    if message is null then
+        perform record_begin(guild, b::smallint, 0)
+           from generate_series(0, 1) b;
+    end if;
+
+    select d.* into it from doubt d
+     where d.guild_id = guild
+       and d.lane = delivery_proved.lane
+       and d.seq_from = delivery_proved.seq_from
+       and delivery_mine(me, d.shard, fence)
+       for update;
+
+    if not found then
+        perform refuse(409, 'another one looks at it');
+    end if;
+
+    status := 200;
+    body := '{}';
+
+    if message is not null then
+        update lane_batch b
+           set status = 2, reason = null, message_id = message
+         where b.guild_id = guild
+           and b.lane = it.lane
+           and b.seq_from = it.seq_from
+           and b.done_at = it.done_at;
+    elsif not doubt_again(it) then
+        return;
+    end if;
+
+    delete from doubt d
+     where d.guild_id = guild and d.lane = it.lane
+       and d.seq_from = it.seq_from;
+end $$;
+
+
+create or replace function doubt_again(d doubt)
+returns boolean language plpgsql as $$
+begin
+    return (select skipped = '{}'
+              from replay_place(d.guild_id, array(
+                       select row(0::bigint, e.id, e.bot, e.id, e.type,
+                                  null::bigint, 1::smallint, 'unconfirmed'
+                              )::undelivered
+                         from doubt_entries(d.guild_id, d.lane, d.seq_from,
+                                            d.seq_to) e
+                        where not exists (
+                                  select from replay r
+                                   where r.guild_id = d.guild_id
+                                     and r.bot = e.bot and r.id = e.id
+                                     and r.at > d.done_at))));
+end $$;

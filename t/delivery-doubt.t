@@ -1,0 +1,106 @@
+#!/usr/bin/perl
+# "unconfirmed: never sent again by itself; it may still turn into a proved
+# state for 24 h."
+
+use lib 't/lib';
+use Guildlog;
+use Guildlog::Delivery;
+use Guildlog::Platform;
+
+my $g = Guildlog->new(start => 0, workers => 2, api => 'guildlog_limit off;');
+my $platform = Guildlog::Platform->new(dir => $g->prefix . '/platform');
+$g->configure(http => $platform->directives($g))->start;
+deliver_with($g, $platform);
+
+
+# it is looked for now
+sub look {
+    my ($guild) = @_;
+
+    $g->sql('update doubt set look_at = now() where guild_id = ?', $guild);
+    wait_for { !$g->sql('select count(*) from doubt where guild_id = ?
+        and look_at <= now()', $guild) } 15, 'a look';
+}
+
+
+# each case a channel of its own, that has messages already, but for the first:
+# of that, the message of the change that set it is lost
+my %case = (
+    applied => ['apply-reset'],
+    lost    => ['reset'],
+    late    => ['late', ms => 5000],
+    old     => ['reset'],
+);
+$platform->faults({ call => 'execute', channel => $channel + 1 . '',
+    action => 'reset' });
+my @first = server();
+wait_for { posts($first[2]) } 10, 'its first message';
+
+for my $name (sort keys %case) {
+    my ($action, %more) = @{ $case{$name} };
+    my ($guild, $token, $to) = server();
+    becomes($guild, $token, (record($guild, 1))[0], 'delivered',
+        "$name: one before it");
+    $case{$name} = { guild => $guild, token => $token, to => $to,
+        fault => { call => 'execute', channel => $to, action => $action,
+            %more } };
+}
+my @deaf = map { $case{$_}{to} } qw(applied lost old);
+$platform->config(no_history => \@deaf);
+$platform->faults(map { $_->{fault} } values %case);
+$_->{id} = (record($_->{guild}, 1))[0] for values %case;
+$case{first} = { guild => $first[0], token => $first[1], to => $first[2],
+    id => scalar $g->sql('select id from log_entry where guild_id = ? and seq = 1',
+        $first[0]) };
+
+sub is_now {
+    my ($name, $word, $why, $seconds) = @_;
+    becomes(@{ $case{$name} }{qw(guild token id)}, $word, "$name: $why",
+        $seconds);
+}
+
+sub times_there {
+    my ($name) = @_;
+    return times_applied(@{ $case{$name} }{qw(to id)});
+}
+
+is_now('late', 'delivered', 'what was applied after the connection ended is '
+    . 'found', 25);
+is times_there('late'), 1, 'late: once';
+is_now($_, 'unknown unconfirmed', 'it cannot be proved', 25)
+    for qw(applied lost first old);
+
+my $posts = posts($case{lost}{to});
+look($case{$_}{guild}) for qw(applied lost);
+is_now($_, 'unknown unconfirmed', 'as long as nothing is shown')
+    for qw(applied lost);
+is scalar(posts($case{lost}{to})), $posts, 'and it is not sent again';
+
+# what may be read again
+
+$platform->config(no_history => []);
+look($case{$_}{guild}) for qw(applied lost first);
+is_now('applied', 'delivered', 'when it is, it is found');
+is times_there('applied'), 1, 'applied: once';
+my ($message) = grep { grep { $_ eq $case{applied}{id} }
+    $platform->entries_in($_) } $platform->messages($case{applied}{to});
+is delivery(@{ $case{applied} }{qw(guild token id)})->{messageId},
+    $message->{id}, 'as that message';
+is_now('lost', 'delivered', 'what is not there is sent again');
+is times_there('lost'), 1, 'lost: once';
+is $g->sql('select count(*) from doubt where guild_id in (?, ?)',
+    $case{applied}{guild}, $case{lost}{guild}), 0, 'nothing is left to ask';
+
+is_now('first', 'unknown unconfirmed', 'the first message of a lane has none '
+    . 'before it, so that nothing proves that it is absent');
+is times_there('first'), 0, 'first: indeed';
+
+# a day later
+
+$g->sql(q{update doubt set done_at = now() - interval '25 hours'
+    where guild_id = ?}, $case{old}{guild});
+wait_for { !$g->sql('select count(*) from doubt where guild_id = ?',
+    $case{old}{guild}) } 15, 'its end';
+is_now('old', 'unknown unconfirmed', 'after a day it stays so');
+
+done_testing;
