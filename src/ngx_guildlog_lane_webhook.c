@@ -8,7 +8,7 @@
 
 
 #define NGX_GUILDLOG_WEBHOOK_RETRY    5000      /* ms */
-#define NGX_GUILDLOG_WEBHOOK_NO_BOT   60000     /* ms */
+#define NGX_GUILDLOG_WEBHOOK_NO_BOT   30000     /* ms */
 #define NGX_GUILDLOG_WEBHOOK_MINUTE   60000     /* ms */
 
 
@@ -32,6 +32,8 @@ static void ngx_guildlog_webhook_delete(ngx_guildlog_lane_t *lane);
 static void ngx_guildlog_webhook_deleted(void *data,
     ngx_guildlog_answer_t *answer);
 static void ngx_guildlog_webhook_closed(ngx_guildlog_lane_t *lane);
+static void ngx_guildlog_lane_waits(ngx_guildlog_lane_t *lane,
+    const char *reason, const char *final, ngx_msec_t ms);
 static void ngx_guildlog_lane_identity(ngx_guildlog_lane_t *lane,
     ngx_str_t *args, u_char *numbers);
 
@@ -60,8 +62,8 @@ ngx_guildlog_lane_register(ngx_guildlog_lane_t *lane)
                       "no \"guildlog_bot_token\" for the webhook of lane %V "
                       "of server %V", &lane->id, &lane->guild);
 
-        ngx_guildlog_lane_sleep(lane, NGX_GUILDLOG_WEBHOOK_NO_BOT,
-                                ngx_guildlog_lane_register);
+        ngx_guildlog_lane_waits(lane, "no_bot_token", NULL,
+                                NGX_GUILDLOG_WEBHOOK_NO_BOT);
         return;
     }
 
@@ -307,8 +309,9 @@ ngx_guildlog_webhook_failed(ngx_guildlog_lane_t *lane,
         ngx_log_error(NGX_LOG_ERR, lane->log, 0,
                       "the platform refuses the token of the %s bot",
                       lane->bot == NGX_GUILDLOG_BOT_PRO ? "pro" : "main");
-        wait = NGX_GUILDLOG_WEBHOOK_MINUTE;
-        break;
+        ngx_guildlog_lane_waits(lane, "bad_bot_token", NULL,
+                                NGX_GUILDLOG_WEBHOOK_MINUTE);
+        return;
 
     default:
         break;
@@ -433,6 +436,16 @@ void
 ngx_guildlog_lane_forbidden(ngx_guildlog_lane_t *lane, const char *reason,
     const char *final)
 {
+    ngx_guildlog_lane_waits(lane, reason, final, NGX_GUILDLOG_WEBHOOK_MINUTE);
+}
+
+
+/* final: for what its entries end, some day; NULL: they wait */
+
+static void
+ngx_guildlog_lane_waits(ngx_guildlog_lane_t *lane, const char *reason,
+    const char *final, ngx_msec_t ms)
+{
     u_char     numbers[2 * NGX_INT64_LEN], wait[NGX_INT64_LEN];
     ngx_str_t  args[7];
 
@@ -441,11 +454,9 @@ ngx_guildlog_lane_forbidden(ngx_guildlog_lane_t *lane, const char *reason,
     args[4].data = (u_char *) reason;
     args[4].len = ngx_strlen(reason);
     args[5].data = (u_char *) final;
-    args[5].len = ngx_strlen(final);
+    args[5].len = final ? ngx_strlen(final) : 0;
     args[6].data = wait;
-    args[6].len = ngx_sprintf(wait, "%ui",
-                              (ngx_uint_t) NGX_GUILDLOG_WEBHOOK_MINUTE)
-                  - wait;
+    args[6].len = ngx_sprintf(wait, "%M", ms) - wait;
 
     ngx_guildlog_delivery_turn(lane, ngx_guildlog_stmt_delivery_waits, args,
                                7);

@@ -577,6 +577,21 @@ begin
 end $$;
 
 
+-- Its channel does not work, for that reason, of which the server's people are
+-- told once.
+
+create or replace function delivery_trouble(it lane, reason text)
+returns void language plpgsql as $$
+begin
+    if it.reason is distinct from delivery_trouble.reason then
+        perform notification_put(it.guild_id, it.bot, 68::smallint,
+                    'A log channel does not work',
+                    'channel ' || it.channel_id || ': '
+                    || delivery_trouble.reason);
+    end if;
+end $$;
+
+
 -- It has a webhook. One whose channel is used no more closes at once.
 
 create or replace function delivery_registered(me text, guild bigint,
@@ -616,6 +631,10 @@ begin
            since = now(), webhook_id = null, secret = null, lost_at = now()
      where l.guild_id = guild and l.lane = it.lane;
 
+    if again then
+        perform delivery_trouble(it, 'webhook_404');
+    end if;
+
     perform lane_wake(guild, it.lane);
     status := 200;
     body := '{}';
@@ -636,6 +655,7 @@ begin
            webhook_id = null, secret = null
      where l.guild_id = guild and l.lane = it.lane;
 
+    perform delivery_trouble(it, reason);
     perform lane_wake(guild, it.lane);
     status := 200;
     body := '{}';
@@ -643,7 +663,8 @@ end $$;
 
 
 -- A permission or room is missing: it is tried again for an hour, then final
--- for that reason.
+-- for that reason. Without one ("final" is null) it is never final: it is the
+-- bot that has no token, or a bad one.
 
 create or replace function delivery_waits(me text, guild bigint, lane bigint,
     fence bigint, step bigint, reason text, final text, wait_ms bigint,
@@ -651,13 +672,17 @@ create or replace function delivery_waits(me text, guild bigint, lane bigint,
 language plpgsql security definer set search_path = guildlog, pg_temp as $$
 declare
     it    lane := delivery_turn(me, guild, lane, fence, step);
-    over  constant boolean := it.forbidden_at < now() - interval '1 hour';
+    over  constant boolean := final is not null
+                              and it.forbidden_at < now() - interval '1 hour';
 begin
+    perform delivery_trouble(it, case when over then final else reason end);
+
     update lane l
        set state = case when over then 'broken' else l.state end,
            reason = case when over then final
                          else delivery_waits.reason end,
-           forbidden_at = coalesce(l.forbidden_at, now())
+           forbidden_at = case when final is not null
+                               then coalesce(l.forbidden_at, now()) end
      where l.guild_id = guild and l.lane = it.lane;
 
     perform lane_wake(guild, it.lane);

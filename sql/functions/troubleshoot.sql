@@ -212,13 +212,19 @@ language sql stable as $$
     select case when l.state = 'closed' or l.state = 'closing' then null
                 when l.reason = 'channel_gone' then 'CHANNEL_GONE'
                 when l.reason = 'webhook_limit' then 'WEBHOOK_LIMIT'
-                when l.reason = 'webhook_404' then 'MISSING_WEBHOOK'
+                when l.reason in ('webhook_404', 'no_bot_token',
+                                  'bad_bot_token') then 'MISSING_WEBHOOK'
                 when l.reason is not null then 'MISSING_PERMISSION'
                 when l.state = 'registering'
                  and l.since < now() - interval '1 minute'
                 then 'MISSING_WEBHOOK' end,
            case when l.state = 'broken'
                 then 'deliveries have stopped (' || l.reason || ').'
+                when l.reason = 'no_bot_token'
+                then 'the service has no token of this bot (no_bot_token).'
+                when l.reason = 'bad_bot_token'
+                then 'the platform refuses the token of this bot '
+                     || '(bad_bot_token).'
                 when l.reason is not null
                 then 'tried again each minute (' || l.reason || ').'
                 else 'the webhook is still being registered.' end

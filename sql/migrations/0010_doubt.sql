@@ -17,3 +17,16 @@ create table doubt (
 );
 
 create index on doubt (shard, look_at);
+
+
+-- What was queued before there were lanes has no place in any, and would be
+-- queued for ever. It ends; an operator may send it again.
+
+update log_entry e
+   set dstatus = 0, dreason = 'expired'
+ where e.dstatus is null and e.lane is null
+   and not exists (select from held_entry h
+                    where h.guild_id = e.guild_id
+                      and h.bot = e.bot
+                      and h.id = e.id
+                      and (h.lane is not null or not h.released));

@@ -26,7 +26,7 @@ create database :name owner :owner template template0;
 \connect :name
 set client_min_messages = warning;
 create extension pgtap;
-select plan(15);
+select plan(17);
 
 select is(:'said'::text, '', 'installing says nothing');
 select is(rolcanlogin, true, 'it makes the role')
@@ -51,10 +51,28 @@ create function guildlog.ms(at text) returns int language sql
 update guildlog.language set key = 'xx' where key = 'de';
 select oid as before from pg_class where relname = 'server' \gset
 
+-- as it was before deliveries had lanes: an entry that is queued, one held
+
+insert into guildlog.log_entry (guild_id, id, arrival, bot, type, dchannel_id,
+                                dreason, doc)
+select 900000000000000001, guildlog.time_id(guildlog.ms(now())) + n, n, 0, 7,
+       10, case n when 2 then 'held' end, '{"id":"' || n || '"'
+  from generate_series(1, 2) n;
+insert into guildlog.held_entry (guild_id, bot, id, channel_id, until)
+select guild_id, bot, id, 10, now() + interval '1 hour'
+  from guildlog.log_entry where arrival = 2;
+drop table guildlog.doubt cascade;
+delete from guildlog.schema_version where version = 10;
+
 \set said `sh -c "$INSTALL role=$ROLE" 2>&1`
 select is(:'said'::text, '', 'installing again says nothing');
 select is(oid, :before::oid, 'a migration runs once') from pg_class
  where relname = 'server' and relnamespace = 'guildlog'::regnamespace;
+select is(dstatus || ' ' || dreason, '0 expired',
+          'what was queued before there were lanes ends')
+  from guildlog.log_entry where arrival = 1;
+select is(dstatus, null, 'but not what is held') from guildlog.log_entry
+ where arrival = 2;
 select hasnt_function('guildlog', 'vanished', 'what vanished is dropped');
 select has_function('guildlog', 'ms', '{timestamptz}', 'what stays is there');
 select hasnt_function('guildlog', 'ms', '{text}', 'with its arguments only');
