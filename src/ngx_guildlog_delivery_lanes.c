@@ -225,17 +225,12 @@ ngx_guildlog_delivery_forget(ngx_guildlog_lane_t *lane)
     switch (lane->turn) {
 
     case NGX_GUILDLOG_TURN_WAITS:
-        ngx_queue_remove(&lane->queue);
-
-        if (ngx_queue_empty(&guild->waiting)) {
-            ngx_queue_remove(&guild->queue);
-        }
-
+        ngx_guildlog_delivery_step_aside(lane);
         break;
 
     case NGX_GUILDLOG_TURN_SENT:
         ngx_guildlog_pace_answered(&d->pace, ngx_current_msec, 0, 0);
-        guild->sending--;
+        ngx_guildlog_delivery_sent(lane);
         break;
 
     default:

@@ -25,12 +25,12 @@
 
 struct ngx_guildlog_guild_s {
     ngx_queue_t                    link;     /* of all servers */
-    ngx_queue_t                    queue;    /* of those with lanes that
-                                                wait; empty: it has none */
+    ngx_queue_t                    queue;    /* of those that are next */
     ngx_queue_t                    waiting;  /* its lanes */
     ngx_uint_t                     lanes;
     ngx_uint_t                     sending;
     ngx_str_t                      id;
+    unsigned                       queued:1;
 };
 
 
@@ -82,7 +82,8 @@ struct ngx_guildlog_delivery_s {
     ngx_queue_t                    stepping; /* lanes to be stepped */
     ngx_msec_t                     step_at;
 
-    ngx_queue_t                    servers;  /* with lanes that wait */
+    ngx_queue_t                    servers;  /* with lanes that wait, and
+                                                may send */
     ngx_uint_t                     nlanes;   /* at hand */
     ngx_queue_t                    lanes[NGX_GUILDLOG_DELIVERY_BUCKETS];
     ngx_queue_t                    doubts;   /* lanes of one message each */
@@ -135,6 +136,9 @@ void ngx_guildlog_delivery_steps(ngx_guildlog_delivery_t *d);
 
 void ngx_guildlog_delivery_lend(ngx_guildlog_delivery_t *d);
 void ngx_guildlog_delivery_turns(ngx_guildlog_delivery_t *d);
+/* it waits no more, or its request has ended */
+void ngx_guildlog_delivery_step_aside(ngx_guildlog_lane_t *lane);
+void ngx_guildlog_delivery_sent(ngx_guildlog_lane_t *lane);
 
 
 #endif /* _NGX_GUILDLOG_DELIVERY_LOOP_H_INCLUDED_ */

@@ -12,25 +12,22 @@
 #define NGX_GUILDLOG_DELIVERY_LENT       64      /* a tick, to requests */
 
 
+static void ngx_guildlog_delivery_line_up(ngx_guildlog_delivery_t *d,
+    ngx_guildlog_guild_t *guild);
 static ngx_uint_t ngx_guildlog_delivery_grant(ngx_guildlog_lane_t *lane);
 
 
 void
 ngx_guildlog_delivery_wait(ngx_guildlog_lane_t *lane)
 {
-    ngx_guildlog_guild_t     *guild;
     ngx_guildlog_delivery_t  *d;
 
     d = lane->delivery;
-    guild = lane->server;
 
     lane->turn = NGX_GUILDLOG_TURN_WAITS;
 
-    if (ngx_queue_empty(&guild->waiting)) {
-        ngx_queue_insert_tail(&d->servers, &guild->queue);
-    }
-
-    ngx_queue_insert_tail(&guild->waiting, &lane->queue);
+    ngx_queue_insert_tail(&lane->server->waiting, &lane->queue);
+    ngx_guildlog_delivery_line_up(d, lane->server);
 
     ngx_post_event(&d->tick, &ngx_posted_next_events);
 }
@@ -53,8 +50,7 @@ ngx_guildlog_delivery_lend(ngx_guildlog_delivery_t *d)
 void
 ngx_guildlog_delivery_turns(ngx_guildlog_delivery_t *d)
 {
-    ngx_uint_t             skipped;
-    ngx_queue_t           *q, *server;
+    ngx_queue_t           *q;
     ngx_guildlog_lane_t   *lane;
     ngx_guildlog_guild_t  *guild;
 
@@ -62,40 +58,60 @@ ngx_guildlog_delivery_turns(ngx_guildlog_delivery_t *d)
         return;
     }
 
-    skipped = 0;
-
     while (!ngx_queue_empty(&d->servers)) {
-        server = ngx_queue_head(&d->servers);
-        guild = ngx_queue_data(server, ngx_guildlog_guild_t, queue);
-
-        ngx_queue_remove(server);
-
-        if (guild->sending >= NGX_GUILDLOG_DELIVERY_SERVER) {
-            ngx_queue_insert_tail(&d->servers, server);
-
-            if (++skipped > d->pace.granted + d->pace.open) {
-                return;
-            }
-
-            continue;
-        }
-
+        guild = ngx_queue_data(ngx_queue_head(&d->servers),
+                               ngx_guildlog_guild_t, queue);
         q = ngx_queue_head(&guild->waiting);
         lane = ngx_queue_data(q, ngx_guildlog_lane_t, queue);
 
         if (!ngx_guildlog_delivery_grant(lane)) {
-            ngx_queue_insert_head(&d->servers, server);
             return;
         }
 
         ngx_queue_remove(q);
-
-        if (!ngx_queue_empty(&guild->waiting)) {
-            ngx_queue_insert_tail(&d->servers, server);
-        }
+        ngx_queue_remove(&guild->queue);
+        guild->queued = 0;
+        ngx_guildlog_delivery_line_up(d, guild);
 
         lane->next(lane);
     }
+}
+
+
+static void
+ngx_guildlog_delivery_line_up(ngx_guildlog_delivery_t *d,
+    ngx_guildlog_guild_t *guild)
+{
+    if (!guild->queued && !ngx_queue_empty(&guild->waiting)
+        && guild->sending < NGX_GUILDLOG_DELIVERY_SERVER)
+    {
+        guild->queued = 1;
+        ngx_queue_insert_tail(&d->servers, &guild->queue);
+    }
+}
+
+
+void
+ngx_guildlog_delivery_step_aside(ngx_guildlog_lane_t *lane)
+{
+    ngx_guildlog_guild_t  *guild;
+
+    guild = lane->server;
+
+    ngx_queue_remove(&lane->queue);
+
+    if (guild->queued && ngx_queue_empty(&guild->waiting)) {
+        guild->queued = 0;
+        ngx_queue_remove(&guild->queue);
+    }
+}
+
+
+void
+ngx_guildlog_delivery_sent(ngx_guildlog_lane_t *lane)
+{
+    lane->server->sending--;
+    ngx_guildlog_delivery_line_up(lane->delivery, lane->server);
 }
 
 
@@ -135,7 +151,7 @@ ngx_guildlog_delivery_give_back(ngx_guildlog_lane_t *lane)
 {
     if (lane->turn == NGX_GUILDLOG_TURN_GRANTED) {
         ngx_guildlog_pace_cancelled(&lane->delivery->pace);
-        lane->server->sending--;
+        ngx_guildlog_delivery_sent(lane);
     }
 
     lane->turn = NGX_GUILDLOG_TURN_NONE;
@@ -196,7 +212,7 @@ ngx_guildlog_delivery_answered(ngx_guildlog_lane_t *lane,
     d = lane->delivery;
 
     lane->turn = NGX_GUILDLOG_TURN_NONE;
-    lane->server->sending--;
+    ngx_guildlog_delivery_sent(lane);
 
     before = d->pace.failures;
 
