@@ -219,7 +219,8 @@ ngx_http_guildlog_conf_delivery(ngx_conf_t *cf, ngx_command_t *cmd,
             continue;
         }
 
-        if (ngx_strncmp(args[i].data, "node=", 5) == 0 && args[i].len <= 105
+        if (ngx_strncmp(args[i].data, "node=", 5) == 0
+            && args[i].len > 5 && args[i].len <= 105
             && strpbrk((char *) args[i].data, "/\"\\{}") == NULL)
         {
             delivery->node.data = args[i].data + 5;
@@ -271,6 +272,10 @@ ngx_http_guildlog_conf_unproved(ngx_conf_t *cf, ngx_command_t *cmd,
         return NGX_CONF_ERROR;
     }
 
+    if (delivery->resend != NGX_CONF_UNSET) {
+        return "is duplicate";
+    }
+
     args = cf->args->elts;
 
     if (ngx_strcmp(args[1].data, "resend") == 0) {
@@ -297,6 +302,7 @@ ngx_http_guildlog_delivery_conf(ngx_conf_t *cf,
 
         if (gmcf->delivery) {
             gmcf->delivery->rate = NGX_CONF_UNSET_UINT;
+            gmcf->delivery->resend = NGX_CONF_UNSET;
         }
     }
 
@@ -416,6 +422,10 @@ ngx_http_guildlog_init_delivery(ngx_conf_t *cf,
 
     if (delivery->rate == NGX_CONF_UNSET_UINT) {
         delivery->rate = NGX_HTTP_GUILDLOG_RATE;
+    }
+
+    if (delivery->resend == NGX_CONF_UNSET) {
+        delivery->resend = 0;
     }
 
     gmcf->delivers_to = ngx_http_guildlog_find_database(cf,

@@ -111,6 +111,85 @@ refused qr/is duplicate/,
     "$here; guildlog_keeper on; guildlog_keeper off; $key", $api;
 
 
+# delivery
+
+$nginx->file('bot', 'NDAwMDAwMDAwMDAwMDAwMDAx.AbCdEf.secret', 0600);
+$nginx->file('open.bot', 'NDAwMDAwMDAwMDAwMDAwMDAx.AbCdEf.secret', 0644);
+$nginx->file('empty.bot', "\n", 0600);
+$nginx->file('two.bot', 'two words', 0600);
+$nginx->file('delivery.key', '0f' x 32, 0600);
+$nginx->file('base64.key', 'Dw8PDw8PDw8PDw8PDw8PDw8PDw8PDw8PDw8PDw8PDw8=', 0600);
+$nginx->file('open.delivery.key', '0f' x 32, 0644);
+$nginx->file('long.delivery.key', '0f' x 33, 0600);
+$nginx->file('huge.delivery.key', '0f' x 300, 0600);
+
+my $delivers = "$here; $key guildlog_delivery secret=delivery.key;";
+my $platform = 'guildlog_platform http://127.0.0.1:1/api/v10;';
+
+accepted 'a delivery', "$platform $delivers", $api;
+accepted 'everything said of it', <<"CONF", $api;
+    $here;
+    $here name=second;
+    $key
+    guildlog_platform https://127.0.0.1/api;
+    guildlog_platform_rate 100000;
+    guildlog_bot_token main bot;
+    guildlog_bot_token pro bot;
+    guildlog_delivery secret=base64.key database=second node=a-machine;
+    guildlog_delivery_unproved resend;
+CONF
+accepted 'one that is not used', "$here; $key $platform "
+    . 'guildlog_platform_rate off; guildlog_bot_token main bot; '
+    . 'guildlog_delivery_unproved keep;', $api;
+
+refused qr/"guildlog_delivery" needs a "guildlog_platform"/, $delivers;
+refused qr/needs "secret=file"/, "$here; $platform guildlog_delivery $_; $key"
+    for 'node=a', 'secret=';
+refused qr/invalid parameter "$_"/,
+    "$here; $platform guildlog_delivery secret=delivery.key $_; $key"
+    for 'nonsense', 'nonsense=1', 'node=', 'node=a/b', 'SECRET=a',
+        'node=' . 'x' x 101;
+refused qr/no "guildlog_database" is named "second"/,
+    "$here; $platform guildlog_delivery secret=delivery.key database=second; "
+    . $key;
+refused qr/could not read "[^"]+nothing"/,
+    "$here; $platform guildlog_delivery secret=nothing; $key";
+refused qr/must not be readable by everybody/,
+    "$here; $platform guildlog_delivery secret=open.delivery.key; $key";
+refused qr/does not hold 32 bytes/,
+    "$here; $platform guildlog_delivery secret=$_; $key"
+    for qw(short.key empty.key long.delivery.key huge.delivery.key);
+refused qr/invalid number of arguments/, "$here; guildlog_delivery; $key";
+
+refused qr/takes "main" or "pro", and a file/,
+    "guildlog_bot_token $_ bot;" for qw(both MAIN);
+refused qr/could not read "[^"]+nothing"/, 'guildlog_bot_token main nothing;';
+refused qr/must not be readable by everybody/,
+    'guildlog_bot_token main open.bot;';
+refused qr/does not hold a bot's token/, "guildlog_bot_token main $_;"
+    for qw(empty.bot two.bot huge.delivery.key);
+refused qr/invalid number of arguments/, 'guildlog_bot_token main;';
+
+refused qr/takes a number of requests a second, or "off"/,
+    "guildlog_platform_rate $_;" for qw(0 -1 x 100001 on 1.5);
+refused qr/takes "keep" or "resend"/, "guildlog_delivery_unproved $_;"
+    for qw(on drop);
+refused qr/is duplicate/, "$_ $_" for $platform, 'guildlog_platform_rate 5;',
+    'guildlog_bot_token main bot;', 'guildlog_delivery_unproved keep;',
+    'guildlog_delivery secret=delivery.key;';
+
+refused qr/must begin with http:\/\/ or https:\/\//,
+    "guildlog_platform $_;" for qw(127.0.0.1 ftp://a unix:/a);
+refused qr/may only have a host, a port and a path/,
+    "guildlog_platform $_;" for 'http://a?b', 'http://a@b', 'http://a/b#c';
+refused qr/must be https:\/\/ for trusted=/,
+    'guildlog_platform http://127.0.0.1 trusted=a;';
+refused qr/invalid parameter "$_"/, "guildlog_platform https://127.0.0.1 $_;"
+    for qw(trusted= trusted nonsense=1);
+refused qr/directive is not allowed here/, "$here; $key", "$_"
+    for $platform, 'guildlog_delivery secret=delivery.key;';
+
+
 # guildlog_key
 
 accepted 'several keys', <<"CONF", $api;
