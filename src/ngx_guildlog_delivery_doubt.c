@@ -63,7 +63,7 @@ ngx_guildlog_delivery_doubted(void *data, ngx_guildlog_result_t *result)
             == ngx_guildlog_lane_column(result, row,
                                         NGX_GUILDLOG_FACT_FENCE))
         {
-            ngx_guildlog_delivery_enter(d, result, row, &d->doubts);
+            (void) ngx_guildlog_delivery_enter(d, result, row, &d->doubts);
         }
     }
 }

@@ -24,8 +24,12 @@ ngx_guildlog_delivery_meet(ngx_guildlog_delivery_t *d,
     ngx_guildlog_result_t *result, ngx_uint_t row)
 {
     ngx_str_t              guild, id, since;
-    ngx_uint_t             shard;
+    ngx_msec_t             slow_to;
+    ngx_uint_t             shard, slow;
     ngx_guildlog_lane_t   *lane;
+
+    slow = 0;
+    slow_to = 0;
 
     guild = ngx_guildlog_result_value(result, row, NGX_GUILDLOG_FACT_GUILD);
     id = ngx_guildlog_result_value(result, row, NGX_GUILDLOG_FACT_LANE);
@@ -51,16 +55,26 @@ ngx_guildlog_delivery_meet(ngx_guildlog_delivery_t *d,
             return;
         }
 
+        slow = lane->slow;
+        slow_to = lane->slow_to;
+
         ngx_guildlog_delivery_forget(lane);
     }
 
-    ngx_guildlog_delivery_enter(d, result, row,
+    lane = ngx_guildlog_delivery_enter(d, result, row,
                                 &d->lanes[ngx_guildlog_lane_number(&id)
                                           % NGX_GUILDLOG_DELIVERY_BUCKETS]);
+
+    /* a learnt pace is its channel's */
+
+    if (lane) {
+        lane->slow = slow;
+        lane->slow_to = slow_to;
+    }
 }
 
 
-void
+ngx_guildlog_lane_t *
 ngx_guildlog_delivery_enter(ngx_guildlog_delivery_t *d,
     ngx_guildlog_result_t *result, ngx_uint_t row, ngx_queue_t *place)
 {
@@ -68,13 +82,13 @@ ngx_guildlog_delivery_enter(ngx_guildlog_delivery_t *d,
 
     lane = ngx_guildlog_lane_create(d, result, row, d->log);
     if (lane == NULL) {
-        return;
+        return NULL;
     }
 
     lane->server = ngx_guildlog_delivery_guild(d, &lane->guild);
     if (lane->server == NULL) {
         ngx_guildlog_lane_destroy(lane);
-        return;
+        return NULL;
     }
 
     d->nlanes++;
@@ -83,6 +97,8 @@ ngx_guildlog_delivery_enter(ngx_guildlog_delivery_t *d,
     ngx_queue_insert_tail(place, &lane->link);
 
     ngx_guildlog_lane_start(lane);
+
+    return lane;
 }
 
 

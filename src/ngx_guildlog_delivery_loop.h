@@ -109,8 +109,8 @@ void ngx_guildlog_delivery_lease(ngx_guildlog_delivery_t *d);
 
 void ngx_guildlog_delivery_meet(ngx_guildlog_delivery_t *d,
     ngx_guildlog_result_t *result, ngx_uint_t row);
-/* one more, of those at that place */
-void ngx_guildlog_delivery_enter(ngx_guildlog_delivery_t *d,
+/* one more, of those at that place; NULL: out of memory */
+ngx_guildlog_lane_t *ngx_guildlog_delivery_enter(ngx_guildlog_delivery_t *d,
     ngx_guildlog_result_t *result, ngx_uint_t row, ngx_queue_t *place);
 /* those whose lease is over */
 void ngx_guildlog_delivery_forget_lost(ngx_guildlog_delivery_t *d);

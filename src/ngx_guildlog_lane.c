@@ -34,6 +34,7 @@ static void ngx_guildlog_lane_refuse_entry(ngx_guildlog_lane_t *lane,
     ngx_guildlog_verdict_t *verdict);
 static void ngx_guildlog_lane_follow(ngx_guildlog_lane_t *lane);
 static void ngx_guildlog_lane_rest(ngx_guildlog_lane_t *lane);
+static void ngx_guildlog_lane_leave(ngx_guildlog_lane_t *lane);
 static void ngx_guildlog_lane_count(ngx_guildlog_lane_t *lane);
 static void ngx_guildlog_lane_drop(ngx_guildlog_lane_t *lane, ngx_uint_t n);
 static void ngx_guildlog_lane_timer(ngx_event_t *ev);
@@ -510,7 +511,7 @@ ngx_guildlog_lane_stepped(ngx_guildlog_lane_t *lane,
     work->peek = -1;
 
     if (result == NGX_GUILDLOG_LANE_EMPTY) {
-        ngx_guildlog_delivery_forget(lane);
+        ngx_guildlog_lane_leave(lane);
         return;
     }
 
@@ -520,6 +521,24 @@ ngx_guildlog_lane_stepped(ngx_guildlog_lane_t *lane,
     }
 
     lane->next(lane);
+}
+
+
+/* it stays as long as it knows what is not in the database: a learnt pace */
+
+static void
+ngx_guildlog_lane_leave(ngx_guildlog_lane_t *lane)
+{
+    ngx_msec_int_t  rest;
+
+    rest = (ngx_msec_int_t) (lane->slow_to - ngx_current_msec);
+
+    if (lane->slow && rest > 0) {
+        ngx_guildlog_lane_sleep(lane, rest, ngx_guildlog_delivery_forget);
+        return;
+    }
+
+    ngx_guildlog_delivery_forget(lane);
 }
 
 
