@@ -47,7 +47,7 @@ export const node = h('div', {class: 'logs'},
 let current = null;        // {pages, stop, query, timeline, held}
 let paused = false;
 let bot = '';
-let server;                // what is known of it
+let server;                // what will be known of it
 
 
 list.failed = report;
@@ -106,7 +106,7 @@ async function begin(reading) {
     reading.begun = true;
     reading.missed = 0;
     list.show(reading.pages);
-    drawTimeline(reading);
+    drawTimeline(reading).catch(report);
     release(reading);
     tell();
     spoken.textContent = total.textContent;
@@ -161,28 +161,34 @@ function tell() {
 
 // the chart
 
-function drawTimeline(reading) {
+async function drawTimeline(reading) {
     const {pages, query, stop} = reading;
+    const {first_log_at: first} = await server;
     const now = Date.now();
     const begun = Math.max(now - pages.retention,
-        server.first_log_at ?? now - HOUR);
+        first ?? now - HOUR);
     const from = Math.max(Number(query.get('after') ?? begun) + 1, begun);
     const to = Number(query.get('before') ?? now);
+
+    if (stop.signal.aborted) {
+        return;
+    }
 
     reading.timeline = barsOf(Math.min(from, to), to,
         Math.max(20, Math.min(60, Math.floor(chart.node.clientWidth / 14))));
 
+    chart.show(reading.timeline);
     if (pages.whole) {
         countHere(reading.timeline.bars, pages.whole);
-        return chart.show(reading.timeline);
+        chart.draw();
+        return;
     }
 
-    chart.show(reading.timeline);
-    setTimeout(() => stop.signal.aborted
-        || countThere(reading.timeline.bars, query, async (counted) => {
-            await leisure(stop.signal);
-            return get('/logs', counted, stop.signal);
-        }, () => chart.draw()).catch(report), QUIET);
+    await new Promise((resolve) => setTimeout(resolve, QUIET));
+    await countThere(reading.timeline.bars, query, async (counted) => {
+        await leisure(stop.signal);
+        return get('/logs', counted, stop.signal);
+    }, () => chart.draw());
 }
 
 
@@ -246,7 +252,7 @@ function release(reading) {
 
     for (const entry of held.splice(0)) {
         if (pages.add(entry)) {
-            countOne(timeline.bars, entry);
+            countOne(timeline?.bars ?? [], entry);
         }
     }
 

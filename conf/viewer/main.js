@@ -19,7 +19,7 @@ const [main, nav, where, me, form, field, ended] = ['main', 'nav', 'where',
     'me', 'sign-in', 'token', 'ended'].map((id) =>
     document.getElementById(id));
 
-let server;         // what GET of the server answers
+let server;         // what GET of the server will answer
 let shown;          // the view
 
 
@@ -32,14 +32,10 @@ async function route() {
     if (session.bot !== address.bot || !server) {
         session.bot = address.bot;
         forget();
-        server = await get('');
-        if (!session) {
-            return;
-        }
+        server = get('');
     }
 
     shown?.leave();
-    head(address);
     if (address.view === 'logs') {
         if (shown !== logs) {
             fill(main, logs.node);
@@ -47,15 +43,17 @@ async function route() {
         }
         shown = logs;
         logs.show(address, server);
+        head(address, await server);
     } else {
+        head(address, await server);
         shown = await import('./config.js');
         fill(main, shown.node);
-        shown.show(address, server);
+        shown.show(address, await server);
     }
 }
 
 
-function head({view, bot}) {
+function head({view, bot}, {name, plan}) {
     const inLogs = view === 'logs';
     const link = (to, label, here) => h('a', {href: hrefOf(to, bot),
         'aria-current': here && 'page'}, label);
@@ -65,12 +63,12 @@ function head({view, bot}) {
         h('option', {value: 'pro'}, 'Pro bot'));
 
     bots.value = bot;
-    fill(where, h('strong', null, foreign(server.name)), ' ',
-        badge(PLANS[server.plan]), ' ', bots);
+    fill(where, h('strong', null, foreign(name)), ' ',
+        badge(PLANS[plan]), ' ', bots);
     fill(nav, link('logs', 'Logs', inLogs),
         link('channels', 'Configuration', !inLogs));
     where.hidden = nav.hidden = false;
-    document.title = `${server.name} · guildlog`;
+    document.title = `${name} · guildlog`;
 }
 
 

@@ -84,8 +84,9 @@ goes_well('nginx -t', 'nginx has the directives');
 unlink "$machine/etc/nginx/conf.d/guildlog.conf";
 
 goes_well('test -f /usr/share/guildlog/sql/install.sql '
-    . '&& test -f /usr/share/guildlog/conf/guildlog.conf',
-    'the schema and the sample are there');
+    . '&& test -f /usr/share/guildlog/conf/guildlog.conf '
+    . '&& test -f /usr/share/guildlog/conf/viewer/index.html',
+    'the schema, the sample and the log viewer are there');
 
 goes_well('apt-get -qy purge --auto-remove libnginx-mod-http-guildlog',
     'the package is removed');

@@ -21,6 +21,7 @@ export default async function live() {
     await away(page);
     await leave(page, 'the live tail');
     await quiet();
+    await twice();
 }
 
 
@@ -114,4 +115,30 @@ async function quiet() {
     await soon(() => top(page), content, 'the first entry appears, too');
     await soon(() => shownTotal(page), 1, '... once');
     await leave(page, 'a quiet log');
+}
+
+
+// What the tail brings while the page is read stands in both.
+async function twice() {
+    const page = await enter(server);
+    let recorded;
+    const wait = new Promise((resolve) => {
+        recorded = resolve;
+    });
+
+    await page.route(/limit=200/, async (route) => {
+        await wait;
+        await route.continue();
+    });
+
+    const listening = page.waitForResponse(/logs\/stream/);
+    await page.locator('.chip[data-category=categoryText]').click();
+    await listening;
+    const content = await record();
+    recorded();
+    await soon(() => top(page), content, 'an entry that comes both ways');
+    await soon(() => shownTotal(page), 2, '... is one');
+    is(await lines(page).locator('.details', {hasText: content}).count(), 1,
+        '... and stands there once');
+    await leave(page, 'both ways');
 }
