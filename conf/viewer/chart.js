@@ -74,6 +74,12 @@ export class Chart {
     }
 
 
+    fail(error) {
+        this.saying.textContent = `The counts could not be read: ${
+            error.message}`;
+    }
+
+
     // what is chosen, or the bar at hand, in words
     say(i = this.at) {
         const [first, last] = this.range(i);

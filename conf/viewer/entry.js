@@ -26,7 +26,7 @@ export function entryNode(entry, narrow) {
         edited ? comparison(content, contentAfter)
             : text('Content', content ?? contentAfter),
         messagesOf(entry, edited),
-        delivery(entry.delivery));
+        deliveryNode(entry.delivery));
 }
 
 
@@ -135,11 +135,11 @@ function author(id) {
 }
 
 
-function delivery(state) {
+export function deliveryNode(state) {
     const {channelId, messageId} = state;
     const {status, why, mood} = deliveryInWords(state);
 
-    return h('section', null, h('h3', null, 'Delivery'),
+    return h('section', {class: 'outcome'}, h('h3', null, 'Delivery'),
         h('p', null, badge(status, mood), ' ', why),
         h('dl', {class: 'facts'},
             fact('Channel', channelId, {class: 'id'}),

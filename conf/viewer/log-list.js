@@ -11,9 +11,11 @@ const TALLEST = 10e6;      // px; browsers take no element of any height
 
 export class LogList {
 
-    // opened(index) is called when the reader asks for a line's whole
-    constructor(opened) {
+    // opened(index) is called when the reader asks for a line's whole,
+    // failed(error) when lines could not be had
+    constructor(opened, failed) {
         this.opened = opened;
+        this.failed = failed;
         this.pages = null;
         this.rows = new Map();    // by index
         this.spare = [];
@@ -25,16 +27,16 @@ export class LogList {
                 COLUMNS.map((name) => h('span', {role: 'columnheader',
                     class: name.toLowerCase()}, name))));
         this.body = h('div', {class: 'rows', role: 'rowgroup'});
-        this.node = this.scroller = h('div', {class: 'list', role: 'grid',
+        this.node = h('div', {class: 'list', role: 'grid',
             'aria-label': 'Log entries', 'aria-readonly': true},
             this.head, this.body);
 
-        this.scroller.addEventListener('scroll', () => this.later(),
+        this.node.addEventListener('scroll', () => this.later(),
             {passive: true});
         this.body.addEventListener('keydown', (event) => this.key(event));
         this.body.addEventListener('click', (event) => this.click(event));
         this.body.addEventListener('focusin', (event) => this.focus(event));
-        new ResizeObserver(() => this.measure()).observe(this.scroller);
+        new ResizeObserver(() => this.measure()).observe(this.node);
     }
 
 
@@ -42,7 +44,7 @@ export class LogList {
         this.pages = pages;
         if (atTop) {
             this.current = 0;
-            this.scroller.scrollTop = 0;
+            this.node.scrollTop = 0;
         }
         this.draw();
     }
@@ -55,7 +57,7 @@ export class LogList {
         this.body.append(probe);
         this.height = probe.offsetHeight;
         probe.remove();
-        this.view = this.scroller.clientHeight - this.head.offsetHeight;
+        this.view = this.node.clientHeight - this.head.offsetHeight;
         this.draw();
     }
 
@@ -65,24 +67,34 @@ export class LogList {
     }
 
 
-    // So many lines were put on top: what is being read stays where it is.
+    // So many lines were put on top: what is being read stays where it is,
+    // and so does what has the focus.
     pushed(n) {
-        if (this.scroller.scrollTop > 0) {
-            this.current += n;
+        this.current += n;
+        this.rows = new Map([...this.rows].map(([index, row]) =>
+            [row.index = index + n, row]));
+        if (this.node.scrollTop > 0) {
             this.setSize();
-            this.scroller.scrollTop += n * this.height / this.scale;
+            this.node.scrollTop += n * this.height / this.scale;
         }
         this.draw();
     }
 
 
+    // entries that are shown
+    get shown() {
+        return [...this.rows.values()].map(({entry}) => entry)
+            .filter(Boolean);
+    }
+
+
     get atTop() {
-        return this.scroller.scrollTop < this.height;
+        return this.node.scrollTop < this.height;
     }
 
 
     toTop() {
-        this.scroller.scrollTop = 0;
+        this.node.scrollTop = 0;
         this.draw();
     }
 
@@ -112,7 +124,7 @@ export class LogList {
 
         this.setSize();
         const {pages, height, scale} = this;
-        const {scrollTop} = this.scroller;
+        const {scrollTop} = this.node;
         const top = scrollTop * scale;
         const first = Math.max(Math.floor(top / height) - MORE, 0);
         const last = Math.min(Math.ceil((top + this.view) / height) + MORE,
@@ -175,14 +187,14 @@ export class LogList {
 
     // Brings a line into view.
     reveal(index) {
-        const {height, scale, scroller} = this;
+        const {height, scale, node} = this;
         const y = index * height;
-        const top = scroller.scrollTop * scale;
+        const top = node.scrollTop * scale;
 
         if (y < top) {
-            scroller.scrollTop = y / scale;
+            node.scrollTop = y / scale;
         } else if (y + height > top + this.view) {
-            scroller.scrollTop = Math.ceil((y + height - this.view) / scale);
+            node.scrollTop = Math.ceil((y + height - this.view) / scale);
         }
     }
 

@@ -245,12 +245,17 @@ export class LogPages {
     }
 
 
-    // Has the exact counts of now; gives the total.
-    async recount() {
+    // Has the exact counts of now; true if nothing is new to us, so many
+    // apart that wait.
+    async recount(waiting) {
+        const live = this.live.length;
         const page = await this.ask({limit: 1});
+        const [newest] = page.entries;
 
         this.counts = page.categoryCounts;
-        return page.total;
+        this.shrink(page.total - live);
+        return page.total <= this.total + waiting
+            && (waiting > 0 || newest?.id === this.newest?.id);
     }
 
 

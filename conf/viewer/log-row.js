@@ -40,11 +40,12 @@ export class LogRow {
 
         node.ariaRowIndex = index + 2;
         node.ariaSelected = String(selected);
-        if (this.entry === entry) {
+        if (this.entry === entry && this.state === entry?.delivery) {
             return;
         }
 
         this.entry = entry;
+        this.state = entry?.delivery;
         node.ariaBusy = String(!entry);
         if (!entry) {
             node.removeAttribute('data-category');

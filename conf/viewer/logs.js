@@ -1,12 +1,14 @@
 // The view of the log: filters, chart, list, live tail, and the entry that is
 // open. One Reading at a time: the entries of one set of filters.
 
-import {get, leisure, open} from './api.js';
+import {get, leisure} from './api.js';
 import {hrefOf, queryOf, writeAddress} from './address.js';
 import {Chart} from './chart.js';
+import {refresh} from './deliveries.js';
 import {learn} from './directory.js';
-import {button, debounce, fill, h, popover} from './dom.js';
-import {entryNode} from './entry.js';
+import {button, fill, h} from './dom.js';
+import {EntryPanel} from './entry-panel.js';
+import {exportMenu, save} from './export.js';
 import {Filters} from './filters.js';
 import {LogList} from './log-list.js';
 import {LogPages} from './log-pages.js';
@@ -15,12 +17,13 @@ import {DAY, HOUR} from './time.js';
 import {barsOf, countHere, countOne, countThere} from './timeline.js';
 import {ENTRIES, count} from './words.js';
 
-const LOCALES = {en: 'English', de: 'Deutsch', ja: '日本語'};
+const CHANGING = 3000;     // ms between looks at what is not delivered yet
+const COUNTING = 1000;     // ms before what came is counted by category
 const QUIET = 400;         // before the server is asked for the chart
 const MANY = 1000;         // live entries after which all is read anew
 
 const filters = new Filters(filtered);
-const list = new LogList(openEntry);
+const list = new LogList(openEntry, report);
 const chart = new Chart((from, to) => filters.set(
     {after: String(from - 1), before: String(to)}));
 const total = h('strong');
@@ -29,34 +32,30 @@ const note = h('span', {class: 'note'});
 const fresh = button('', toTop, {class: 'fresh', hidden: true});
 const live = button('', pause, {class: 'live', 'aria-pressed': 'true'});
 const empty = h('p', {class: 'empty', hidden: true});
-const panel = h('aside', {class: 'entry', 'aria-label': 'Entry',
-    hidden: true, onkeydown: (event) => event.key === 'Escape'
-        && closeEntry()});
-const exporting = popover('Export', null,
-    h('p', null, 'A CSV file of exactly these entries, with summaries in'),
-    Object.entries(LOCALES).map(([locale, name]) =>
-        button(name, () => download(locale), {lang: locale})));
+const panel = new EntryPanel({step, close: closeEntry, narrow(change) {
+    closeEntry();
+    filters.set(change);
+}});
 
 export const node = h('div', {class: 'logs'},
     filters.node, chart.node,
     h('div', {class: 'bar'}, total, spoken, note, fresh,
-        h('span', {class: 'gap'}), live, exporting.opener, exporting.panel),
+        h('span', {class: 'gap'}), live, exportMenu(download)),
     h('div', {class: 'content'},
-        h('div', {class: 'table'}, list.node, empty), panel));
+        h('div', {class: 'table'}, list.node, empty), panel.node));
 
 let current = null;        // {pages, stop, query, timeline, held}
 let paused = false;
+let opened;                // the place of the entry that is open
 let bot = '';
 let server;                // what will be known of it
-
-
-list.failed = report;
 
 
 export function show(address, facts) {
     bot = address.bot;
     server = facts;
     filters.show(address.filters);
+    shutEntry();
     read(address.filters);
 }
 
@@ -72,6 +71,7 @@ export function leave() {
 function filtered(value, typing) {
     writeAddress(hrefOf('logs', bot, value), typing);
     filters.show(value, typing);
+    shutEntry();
     read(value);
 }
 
@@ -103,10 +103,15 @@ async function read(value) {
 
 async function begin(reading) {
     await reading.pages.start();
+    if (reading !== current) {
+        return;
+    }
+
     reading.begun = true;
     reading.missed = 0;
     list.show(reading.pages);
-    drawTimeline(reading).catch(report);
+    drawTimeline(reading).catch((error) =>
+        error.name === 'AbortError' || chart.fail(error));
     release(reading);
     tell();
     spoken.textContent = total.textContent;
@@ -226,9 +231,9 @@ function listen(reading) {
 
 // What came before the tail began to listen is not in it.
 async function verify(reading) {
-    const {pages, held} = reading;
-
-    if (await pages.recount() === pages.total + held.length) {
+    if (await reading.pages.recount(reading.held.length)
+        || reading !== current)
+    {
         return;
     }
     if (list.atTop) {
@@ -245,7 +250,10 @@ function release(reading) {
     const {pages, held, timeline} = reading;
     const before = pages.total;
 
-    if (paused || !reading.begun) {
+    if (reading !== current || !reading.begun) {
+        return;
+    }
+    if (paused) {
         tell();
         return;
     }
@@ -267,6 +275,7 @@ function release(reading) {
     }
 
     reading.missed = list.atTop ? 0 : reading.missed + n;
+    opened += n;
     list.pushed(n);
     chart.draw();
     tell();
@@ -274,12 +283,16 @@ function release(reading) {
 }
 
 
-const recount = debounce(1000, async (reading) => {
-    await reading.pages.recount().catch(() => {});
-    if (current === reading) {
-        tell();
-    }
-});
+// The counts are the server's, once in a while.
+function recount(reading) {
+    reading.counting ??= setTimeout(async () => {
+        reading.counting = undefined;
+        await reading.pages.recount(0).catch(() => {});
+        if (reading === current) {
+            tell();
+        }
+    }, COUNTING);
+}
 
 
 function pause() {
@@ -308,33 +321,49 @@ function openEntry(index) {
         return;
     }
 
-    const step = (by, label, sign) => button(sign, () => {
-        list.go(index + by);
-        openEntry(index + by);
-    }, {'aria-label': label, class: 'quiet',
-        disabled: index + by < 0 || index + by >= current.pages.total});
-
-    fill(panel,
-        h('div', {class: 'tools'},
-            step(-1, 'Newer entry', '↑'), step(1, 'Older entry', '↓'),
-            h('span', {class: 'gap'}),
-            button('✕', closeEntry, {'aria-label': 'Close', class: 'quiet'})),
-        entryNode(entry, (change) => {
-            closeEntry();
-            filters.set(change);
-        }));
-    panel.hidden = false;
+    opened = index;
+    panel.show(entry);
     list.select(entry.id);
-    panel.scrollTop = 0;
-    panel.querySelector('h2').focus();
+}
+
+
+function step(by) {
+    const to = opened + by;
+
+    if (to >= 0 && to < current.pages.total) {
+        list.go(to);
+        openEntry(to);
+    }
+}
+
+
+function shutEntry() {
+    panel.hide();
+    list.select(null);
 }
 
 
 function closeEntry() {
-    panel.hidden = true;
-    list.select(null);
+    shutEntry();
     list.go(list.current);
 }
+
+
+// What is not delivered yet may be soon.
+setInterval(async () => {
+    const reading = current;
+
+    if (!reading?.begun || document.hidden) {
+        return;
+    }
+    if (await refresh(list.shown, reading.query, (query) =>
+        get('/logs', query, reading.stop.signal)).catch(() => false)
+        && reading === current)
+    {
+        list.draw();
+        panel.update(reading.pages.at(opened));
+    }
+}, CHANGING);
 
 
 // what is seen, and nothing that came since
@@ -342,28 +371,19 @@ async function download(locale) {
     const query = new URLSearchParams(current.query);
     const {newest} = current.pages;
 
-    exporting.panel.hidePopover();
-    note.textContent = 'Exporting …';
     query.set('locale', locale);
     if (newest && !query.has('before')) {
         query.set('before', newest.timestamp + 1);
     }
 
+    note.textContent = 'Exporting …';
     try {
-        const response = await open('/logs/export', query);
+        const saved = await save(query);
 
-        if (response.status === 204) {
-            note.textContent = 'There is nothing to export.';
-            return;
-        }
-
-        const url = URL.createObjectURL(await response.blob());
-        const name = /filename="([^"]+)"/.exec(
-            response.headers.get('Content-Disposition'))?.[1];
-
-        h('a', {href: url, download: name ?? 'logs.csv'}).click();
-        setTimeout(() => URL.revokeObjectURL(url), 60_000);
         tell();
+        if (!saved) {
+            note.textContent = 'There is nothing to export.';
+        }
     } catch (error) {
         report(error);
     }

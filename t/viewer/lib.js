@@ -237,6 +237,18 @@ export async function shownTotal(page) {
 }
 
 
+// scrolls the list, and waits for what is there
+export async function scrollTo(page, top) {
+    await page.locator('.list').evaluate(async (node, y) => {
+        node.scrollTop = y;
+        await new Promise(requestAnimationFrame);
+        await new Promise(requestAnimationFrame);
+    }, top);
+    await page.locator('.rows .row[aria-busy=true]').first()
+        .waitFor({state: 'detached'});
+}
+
+
 export function lines(page) {
     return page.locator('.rows .row:not([aria-busy=true])');
 }

@@ -1,8 +1,8 @@
 // The live tail: what is recorded appears, waits while it is paused, and is
 // not lost while the reader is away.
 
-import {enter, is, leave, lines, newServer, ok, shoot, shownTotal, soon}
-    from './lib.js';
+import {enter, is, leave, lines, newServer, ok, operator, scrollTo, shoot,
+    shownTotal, soon} from './lib.js';
 
 let server;
 let next = 0;
@@ -16,12 +16,14 @@ export default async function live() {
     const page = await enter(server, '#/logs?category=categoryText');
 
     await appears(page);
+    await stays(page);
     await paused(page);
     await scrolled(page);
     await away(page);
     await leave(page, 'the live tail');
     await quiet();
     await twice();
+    await delivered();
 }
 
 
@@ -51,6 +53,25 @@ async function appears(page) {
 }
 
 
+// What the reader is at is not what is at its place.
+async function stays(page) {
+    const entry = page.locator('.entry .quote');
+
+    await lines(page).nth(1).focus();
+    const focused = await page.locator(':focus .details').textContent();
+    await page.keyboard.press('Enter');
+    await entry.waitFor();
+    const content = await record();
+    await soon(() => top(page), content, 'while an entry is open');
+    is(await page.locator('.row[aria-selected=true] .details').textContent(),
+        focused, '... its line stays marked');
+    await page.getByRole('button', {name: 'Newer entry'}).click();
+    await page.getByRole('button', {name: 'Newer entry'}).click();
+    await soon(() => entry.textContent(), content, '... and leads to the new');
+    await page.getByRole('button', {name: 'Close'}).click();
+}
+
+
 async function paused(page) {
     const before = await top(page);
 
@@ -64,9 +85,7 @@ async function paused(page) {
 
 
 async function scrolled(page) {
-    await page.locator('.list').evaluate((node) => {
-        node.scrollTop = 1200;
-    });
+    await scrollTo(page, 1200);
     const seen = () => page.evaluate(() => {
         const list = document.querySelector('.list')
             .getBoundingClientRect();
@@ -98,7 +117,7 @@ async function away(page) {
     await page.context().setOffline(false);
     await page.getByPlaceholder('Search').fill('');
     await soon(() => top(page), content, 'nothing is missed meanwhile');
-    await soon(() => shownTotal(page), 105, 'and nothing comes twice');
+    await soon(() => shownTotal(page), 106, 'and nothing comes twice');
     await page.getByText('You are offline').waitFor({state: 'hidden'});
     ok(true, 'being back is seen');
 }
@@ -141,4 +160,26 @@ async function twice() {
     is(await lines(page).locator('.details', {hasText: content}).count(), 1,
         '... and stands there once');
     await leave(page, 'both ways');
+}
+
+
+// What becomes of an entry is seen without asking.
+async function delivered() {
+    await operator('PUT', `/servers/${server.id}/channels`,
+        [{id: '301', name: 'hall', type: 0}]);
+    await server.ask('PATCH', '/config/logging/channels',
+        {main_channel: '301'});
+
+    const page = await enter(server, '#/logs?category=categoryText');
+    const content = await record();
+
+    await soon(() => top(page), content, 'an entry to deliver');
+    await lines(page).first().click();
+    await soon(() => lines(page).first().locator('.delivery').innerText()
+        .then((text) => text.replace(/\s+/g, ' ')), '✓ Delivered',
+    'its delivery is seen');
+    await soon(() => page.locator('.outcome').innerText().then((text) =>
+        text.includes('It stands in its log channel.')), true,
+    '... where it is open, too');
+    await leave(page, 'a delivery');
 }

@@ -2,8 +2,8 @@
 // entry as a whole, export.
 
 import {readFile} from 'node:fs/promises';
-import {enter, is, leave, lines, newServer, ok, operator, shoot, shownTotal,
-    soon} from './lib.js';
+import {enter, is, leave, lines, newServer, ok, operator, scrollTo, shoot,
+    shownTotal, soon} from './lib.js';
 
 const ANN = {id: '201', name: 'Ann'};
 const BOB = {id: '202', name: 'Bob'};
@@ -62,7 +62,6 @@ async function apiTotal(query) {
 
 
 async function list(page) {
-    const scroller = page.locator('.list');
     const {total, categoryCounts} = await server.get('/logs?limit=1');
 
     await soon(() => shownTotal(page), total, 'all entries are told');
@@ -79,11 +78,7 @@ async function list(page) {
     const seen = new Set();
 
     for (let y = 0; y <= 900 * 40; y += 500) {
-        await scroller.evaluate((node, top) => {
-            node.scrollTop = top;
-        }, y);
-        await page.locator('.rows .row[aria-busy=true]').first()
-            .waitFor({state: 'detached'});
+        await scrollTo(page, y);
         for (const index of await page.locator('.rows .row').evaluateAll(
             (rows) => rows.map((row) => row.ariaRowIndex)))
         {
@@ -92,14 +87,9 @@ async function list(page) {
     }
     is(seen.size, total, 'scrolling meets every entry');
 
-    await scroller.evaluate((node) => {
-        node.scrollTop = 0;
-    });
     await page.reload();
     await lines(page).first().waitFor();
-    await scroller.evaluate((node) => {
-        node.scrollTop = node.scrollHeight;
-    });
+    await scrollTo(page, 1e6);
     await soon(() => lines(page).last().innerText().then((text) =>
         /Singer|Painter/.test(text)), true,
     'the oldest are found without reading what is between');
