@@ -100,6 +100,12 @@ function leave(why) {
     field.value = '';
     ended.hidden = !why;
     ended.textContent = why ?? '';
+    ask();
+}
+
+
+function ask() {
+    form.classList.add('ready');
     fill(main, form);
     field.focus();
 }
@@ -170,5 +176,5 @@ if (signIn()) {
     start();
 } else {
     fill(me, look());
-    field.focus();
+    ask();
 }
