@@ -5,13 +5,13 @@
 //   node t/viewer/measure.js
 
 import {execFileSync} from 'node:child_process';
-import {dirname} from 'node:path';
+import {fileURLToPath} from 'node:url';
 import {newPage, newServer, operator, startBrowser} from './lib.js';
 
 const ENTRIES = 100_000;
 const ROUNDS = 9;
 const VIEWER = process.env.GUILDLOG_VIEWER;
-const demo = `${dirname(dirname(import.meta.dirname))}/util/demo`;
+const demo = fileURLToPath(new URL('../../util/demo', import.meta.url));
 
 const browser = await startBrowser();
 const server = await newServer({name: 'Measured'});
@@ -41,7 +41,7 @@ async function enter() {
 
 
 function tell(what, values) {
-    const sorted = values.toSorted((a, b) => a - b);
+    const sorted = [...values].sort((a, b) => a - b);
     const at = (part) => sorted[Math.floor((sorted.length - 1) * part)]
         .toFixed(1);
 

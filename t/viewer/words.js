@@ -1,13 +1,18 @@
 // What the page knows of the service by itself is what the service says.
 
 import {readFileSync} from 'node:fs';
-import {typeOf, typesOf} from '../../conf/viewer/log-types.js';
-import {BUTTONS, CATEGORIES, FILTERS, LANGUAGES, ROUTES, STAGES,
-    deliveryInWords} from '../../conf/viewer/words.js';
 import {is, ok} from './lib.js';
 
 const conf = (name) => readFileSync(new URL(`../../conf/${name}`,
     import.meta.url), 'utf8');
+
+// no package.json there tells Node.js that these are modules
+const load = (name) => import(`data:text/javascript,${
+    encodeURIComponent(conf(`viewer/${name}`))}`);
+
+const {typeOf, typesOf} = await load('log-types.js');
+const {BUTTONS, CATEGORIES, FILTERS, LANGUAGES, ROUTES, STAGES,
+    deliveryInWords} = await load('words.js');
 
 
 // the values of an enumeration of the API's description
@@ -40,10 +45,10 @@ export default function words() {
     is(Object.keys(BUTTONS), values(api, 'Button'), 'the buttons');
     is(Object.keys(STAGES), values(api, 'TestResult'),
         'what comes of a test message');
-    is(Object.keys(ROUTES).toSorted(), [...api.matchAll(
+    is(Object.keys(ROUTES).sort(), [...api.matchAll(
         /^        (main_channel|category_\w+): \{.*ChannelOr/gm)]
         .map(([, name]) => name).filter((name, i, all) =>
-            all.indexOf(name) === i).toSorted(), 'the log channels');
+            all.indexOf(name) === i).sort(), 'the log channels');
 
     const [, reasons] = /Not final: ([\s\S]*?)\n\s+channelId:/.exec(api);
     for (const reason of reasons.replace(/(unknown|final):/g, '')
