@@ -42,7 +42,7 @@ sub run {
         waitpid $pid, 0;
 
         my @stalled = map { ask($nginx, $export, $token) } 1 .. 10;
-        Guildlog::wait_for(sub { !grep { !$_->readable } @stalled }, 60);
+        stall($nginx, @stalled);
         push @{ $p99{'ten that stall'} }, $p99->();
         line('  memory with ten that stall, KB more',
             rss($nginx->workers) - $before, '', '', '');
@@ -58,6 +58,7 @@ sub whole {
     my ($nginx, $export, $token, $entries, $before) = @_;
 
     my $start = time;
+    my $cpu   = cpu($nginx);
     my $most  = 0;
     my $pid   = reader($nginx, $export, $token);
     until (gone($pid)) {
@@ -66,7 +67,24 @@ sub whole {
     }
     line("rows exported a second, of $entries",
         int($entries / (time - $start)), '', '', '');
+    line('  nginx CPU, µs a row', sprintf('%.1f',
+        (cpu($nginx) - $cpu) / $entries * 1e6), '', '', '');
     line('  memory meanwhile, KB more', $most - $before, '', '', '');
+}
+
+
+# until all have begun and nothing more is asked for, the sockets being full
+sub stall {
+    my ($nginx, @exports) = @_;
+
+    my $quiet = 0;
+    Guildlog::wait_for(sub {
+        return if grep { !$_->readable } @exports;
+        $quiet = 0 if $nginx->sql(q(select count(*) from pg_stat_activity
+            where usename = 'guildlog' and datname = current_database()
+              and state <> 'idle' and query like '%logs_export%'));
+        return ++$quiet > 20;
+    }, 120);
 }
 
 
