@@ -91,11 +91,14 @@ begin
       where t.guild_id = guild and t.lane = any (lanes)
       order by t.lane for update;
 
-    -- a lane that was closed meanwhile is opened anew
+    -- a lane that was closed meanwhile, before it was looked for or then, is
+    -- opened anew
 
-    if exists (select from lane l
-                where l.guild_id = guild and l.lane = any (lanes)
-                  and l.state = 'closed')
+    if cardinality(lanes) < (select count(distinct c) from unnest(channels) c
+                              where c > 0)
+       or exists (select from lane l
+                   where l.guild_id = guild and l.lane = any (lanes)
+                     and l.state = 'closed')
     then
         return lanes_take(guild, bot, channels);
     end if;

@@ -1,0 +1,59 @@
+#!/usr/bin/perl
+# An entry that is recorded while the lane of its channel closes has a place in
+# the next one: else it would be queued for ever, and nobody would come for it.
+
+use lib 't/lib';
+use Guildlog;
+
+my $g = Guildlog->new(api => 'guildlog_limit off;');
+my $guild = $g->server;
+my $token = $g->token($guild);
+my ($text, $other) = ('300000000000000001', '300000000000000002');
+
+my $answer = $g->patch("/servers/$guild/config/logging/channels",
+    token => $token, json => { main_channel => $other, category_text => $text });
+is $answer->status, 202, 'two channels';
+
+
+sub close_lane {
+    my ($channel) = @_;
+    $g->sql(q{update lane set state = 'closed' where guild_id = ?
+        and channel_id = ? and state <> 'closed'}, $guild, $channel);
+}
+
+
+# somebody opens a lane for the other channel, and is not done with it: who
+# records waits for that, and has seen already that the first one has a lane
+
+close_lane($other);
+my $opener = $g->cluster->connect($g->dbname);
+$opener->begin_work;
+$opener->do("select lanes_open($guild, 0::smallint, array[$other])");
+
+my $recorder = Guildlog::Client->new(unix => $g->{operator});
+my $entries = json->encode([
+    { event_id => 'text', type => 7, content => 'it' },
+    { event_id => 'ban', type => 40 }]);
+$recorder->send("POST /servers/$guild/logs HTTP/1.1\r\nHost: localhost\r\n"
+    . "Content-Type: application/json\r\nContent-Length: "
+    . length($entries) . "\r\n\r\n$entries");
+wait_for { $g->sql(q{select count(*) from pg_stat_activity
+    where datname = current_database() and usename = 'guildlog'
+      and wait_event_type = 'Lock'}) } 10, 'who records waits';
+
+close_lane($text);
+$opener->commit;
+
+$answer = $recorder->response('POST');
+is $answer->status, 200, 'both are recorded';
+my @places = $g->sql(q{select l.channel_id, l.state, e.seq
+    from log_entry e
+    left join lane l on l.guild_id = e.guild_id and l.lane = e.lane
+   where e.guild_id = ? and e.id = any (?) order by e.id}, $guild,
+    $answer->json->{ids});
+is_deeply [map { $_->[0] } @places], [$text, $other], 'each in its lane';
+is scalar(grep { ($_->[1] // '') eq 'closed' } @places), 0,
+    'none of them closed';
+is scalar(grep { !defined $_->[2] } @places), 0, 'each has its place there';
+
+done_testing;
