@@ -34,14 +34,20 @@ static void ngx_guildlog_doubt_known(ngx_guildlog_lane_t *lane);
 static void ngx_guildlog_doubt_unproved(ngx_guildlog_lane_t *lane);
 
 
+/*
+ * The intent may be older than the attempt: another one may have sent until the
+ * lane was found here.
+ */
+
 void
 ngx_guildlog_lane_doubt(ngx_guildlog_lane_t *lane)
 {
-    uint64_t    now;
+    uint64_t    now, since;
     ngx_msec_t  age;
 
     now = ngx_guildlog_lane_clock();
-    age = now > lane->attempt_ms ? now - lane->attempt_ms : 0;
+    since = ngx_max(lane->attempt_ms, lane->found_ms);
+    age = now > since ? now - since : 0;
 
     ngx_guildlog_lane_sleep(lane, age < NGX_GUILDLOG_DOUBT_GRACE
                                   ? NGX_GUILDLOG_DOUBT_GRACE - age : 0,

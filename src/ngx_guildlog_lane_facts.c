@@ -61,6 +61,7 @@ ngx_guildlog_lane_read(ngx_guildlog_lane_t *lane,
     lane->upto = ngx_guildlog_fact(UPTO);
     lane->step = ngx_guildlog_fact(STEP);
     lane->attempts = ngx_guildlog_fact(ATTEMPTS);
+    lane->found_ms = ngx_guildlog_lane_clock();
     lane->attempt_ms = ngx_guildlog_lane_clock()
                        - ngx_guildlog_fact(ATTEMPT_MS);
     lane->last = ngx_guildlog_fact(MESSAGE);

@@ -60,10 +60,11 @@ sub database {
 }
 
 
-# rules({match =>, at => 'before' | 'after', kill =>, tag =>}, ...): the next
-# statement whose arguments match is not let through, or its answer is not,
-# and its connection ends; with "kill" the process at its other end before
-# that.  Each acts once
+# rules({match =>, at => 'before' | 'after' | 'silence', kill =>, tag =>}, ...):
+# the next statement whose arguments match is not let through, or its answer is
+# not, and its connection ends; with "kill" the process at its other end before
+# that.  At "silence" the connection stays, and nothing more comes over it.  Each
+# acts once
 sub rules {
     my ($self, @rules) = @_;
     return $self->_say({ rules => \@rules });
@@ -227,15 +228,20 @@ sub swallows {
     my $this = $caught && $it->{ready} == $caught->{at};
     $it->{ready}++ if $type eq 'Z' && $it->{greeted}++;
 
-    strike($it->{far}, $caught->{rule}) if $this && $type eq 'Z';
-    return $this;
+    if ($this && $type eq 'Z') {
+        return strike($it->{far}, $caught->{rule})
+            if $caught->{rule}{at} eq 'after';
+        push @hits, $caught->{rule}{tag};
+        $it->{silent} = 1;
+    }
+    return $this || $it->{silent};
 }
 
 
 sub strike {
     my ($it, $rule) = @_;
 
-    push @hits, $rule->{tag} // $rule->{match};
+    push @hits, $rule->{tag};
     kill 'KILL', $it->{pid} if $rule->{kill};
     end($it);
     return 1;

@@ -1,0 +1,67 @@
+#!/usr/bin/perl
+# "The channel is read, no sooner than 10 s after the attempt": which may have
+# been long after its intent was committed, if nobody heard of that at first.
+# Read too early, a message on its way was taken for one that was lost, and sent
+# again.
+
+use lib 't/lib';
+use Guildlog;
+use Guildlog::Cutter;
+use Guildlog::Platform;
+use Time::HiRes qw(time);
+
+my $g = Guildlog->new(start => 0, workers => 2, allow => [qr/signal 9/]);
+my $platform = Guildlog::Platform->new(dir => $g->prefix . '/platform');
+my $cutter = Guildlog::Cutter->new(dir => $g->prefix . '/cutter',
+    to => $g->cluster);
+$g->configure(http => $platform->directives($g),
+    database => $cutter->database)->start;
+
+my $guild = $g->server;
+my $token = $g->token($guild);
+my ($event, $late_ms) = (0, 7000);
+
+
+sub record {
+    my $answer = $g->operator('POST', "/servers/$guild/logs", [{
+        event_id => 'e' . ++$event, type => 7, content => 'it' }]);
+    die $answer->text if $answer->status != 200;
+    return $answer->json->{ids}[0];
+}
+
+
+sub status_of {
+    my ($id) = @_;
+
+    my $page = eval { $g->get("/servers/$guild/logs", token => $token)->json };
+    my ($entry) = grep { $_->{id} eq $id } @{ $page->{entries} || [] };
+    return $entry->{delivery}{status} // '';
+}
+
+
+$g->patch("/servers/$guild/config/logging/channels", token => $token,
+    json => { main_channel => '300000000000000001' });
+my $id = record();
+wait_for { status_of($id) eq 'delivered' } 10, 'there is a webhook';
+
+$cutter->rules({ match => '"begin_to"', at => 'silence', tag => 'intent' });
+$platform->faults({ call => 'execute', action => 'late', ms => $late_ms,
+    kill => [$g->workers] });
+$id = record();
+wait_for { $cutter->hits } 10, 'nobody hears of the intent';
+wait_for { !$platform->faults_left } 20, 'then it is sent, by who dies of it';
+
+my $is = '';
+eval { wait_for { ($is = status_of($id)) eq 'delivered' } 30 };
+is $is, 'delivered', 'the entry is delivered';
+
+# the platform has applied it by now, or does so in a moment
+
+my ($sent) = grep { $_->{event} eq 'answer' && $_->{status} eq 'reset' }
+    $platform->ledger;
+wait_for { time * 1000 > $sent->{at} + $late_ms + 500 } 10;
+my @times = grep { $_ eq $id } map { $platform->entries_in($_) }
+    $platform->messages;
+is scalar @times, 1, 'once';
+
+done_testing;
