@@ -250,6 +250,7 @@ sub stop {
 sub kill_all {
     my ($self) = @_;
 
+    kill 'STOP', $self->pid;
     kill 'KILL', $self->pid, $self->workers;
     $self->{killed} = 1;
     $self->_reap(1);
@@ -261,6 +262,9 @@ sub kill_all {
 sub kill_master {
     my ($self) = @_;
 
+    # stopped, so that none is born meanwhile
+
+    kill 'STOP', $self->pid;
     my @orphans = $self->workers;
     kill 'KILL', $self->pid;
     $self->{killed} = 1;

@@ -33,6 +33,8 @@ my %statements = (
     'after recorded'         => ['operator_record', 'after'],
     'after a change'         => ['settings_patch|channels_patch|ignore_',
                                  'after'],
+    'no word of the intent'  => ['"begin_to"', 'silence'],
+    'no word of the outcome' => ['"done_to"', 'silence'],
 );
 
 # or a request, and what becomes of it
@@ -76,12 +78,13 @@ my @harms = map { ($_->[1]) x $_->[0] } (
 );
 
 
-# new(seed =>, machines => 1, servers => 6, recorders => 2)
+# new(seed =>, machines => 1, servers => 6, recorders => 2, pause => how long a
+# client rests, platform_is => {configuration of the stand-in})
 sub new {
     my ($class, %option) = @_;
 
     my $self = bless { machines => 1, servers => 6, recorders => 2,
-        workers => 2, %option, kills => {}, others => {}, resumed => [] },
+        workers => 2, pause => 0.08, %option, kills => {}, others => {}, resumed => [] },
         $class;
     srand $self->{seed};
 
@@ -101,7 +104,8 @@ sub _nginx {
         cluster => $self->{cluster}, dbname => $self->{dbname},
         api => 'guildlog_limit requests=1000000;', allow => [qr/exited on signal 9/]);
     $self->{platform} ||= Guildlog::Platform->new(
-        dir => $g->prefix . '/platform', config => { latency => [1, 300] });
+        dir => $g->prefix . '/platform',
+        config => { latency => [1, 300], %{ $self->{platform_is} || {} } });
     $g->{cutter} = Guildlog::Cutter->new(dir => $g->prefix . '/cutter',
         to => $self->{cluster});
     $g->configure(http => $self->{platform}->directives($g),
@@ -159,7 +163,7 @@ sub start {
         Guildlog::Chaos::Clients->$kind(%common, name => $name,
             file => $file, seed => $self->{seed} + $n,
             keeps => $kind eq 'administrator',
-            pause => $kind eq 'recorder' ? 0.08 : 0.05);
+            pause => $self->{pause});
     }
     $self->{started} = time;
 }
@@ -304,8 +308,8 @@ sub strike_statement {
 
     my @names = sort keys %statements;
     my $name  = $names[rand @names];
-    my $kills = rand() < 0.8;
     my ($match, $at) = @{ $statements{$name} };
+    my $kills = $at ne 'silence' && rand() < 0.8;
 
     $_->{cutter}->hits for @{ $self->{nginx} };
     $_->{cutter}->rules({ match => $match, at => $at, tag => $name,
@@ -315,7 +319,7 @@ sub strike_statement {
     $_->{cutter}->rules for @{ $self->{nginx} };
 
     return if !$hit;
-    return $kills ? $self->_killed($name) : $self->_other("cut off $name");
+    return $kills ? $self->_killed($name) : $self->_other("only cut off: $name");
 }
 
 

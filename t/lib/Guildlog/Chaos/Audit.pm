@@ -96,8 +96,11 @@ sub read_ledger {
             my $status = $it->{status};
             my $webhook = $it->{call} eq 'execute'
                 ? $request{ $it->{number} } : undef;
+            my $scope = $it->{scope} // '';
             push @{ $self->{invalid} }, $it->{at}
-                if $status =~ /^(?:401|403|429)$/;
+                if $status =~ /^(?:401|403|429)$/ && $scope ne 'shared';
+            push @{ $self->{limited}{$scope}{ $webhook // $it->{call} } },
+                $it->{at} if $status eq '429';
             next if !defined $webhook;
             delete $open{$webhook}{ $it->{number} } if $status ne 'hang';
             $self->{wait_to}{$webhook} = $it->{at}

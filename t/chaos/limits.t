@@ -1,0 +1,48 @@
+#!/usr/bin/perl
+# The platform's limits while workers die: a webhook's own limit is hit once a
+# window at most, and nothing is sent before the wait that was asked for; what
+# waits is delivered all the same.
+#
+# GUILDLOG_SEED repeats a run, GUILDLOG_KILLS says how long it is.
+
+use lib 't/lib';
+use Guildlog;
+use Guildlog::Chaos;
+use Guildlog::Chaos::Audit;
+use Time::HiRes qw(sleep time);
+
+my $kills = $ENV{GUILDLOG_KILLS} || 30;
+my $seed  = $ENV{GUILDLOG_SEED}  || time ^ $$;
+diag("GUILDLOG_SEED=$seed GUILDLOG_KILLS=$kills");
+
+my $world = Guildlog::Chaos->new(seed => $seed, servers => 3, pause => 0.1,
+    platform_is => { webhook_limit => [5, 2], channel_limit => [30, 60],
+                     global_limit => [50, 1] });
+$world->start;
+
+# what kills, and nothing that breaks the platform or its answers
+
+my @harms = qw(kill_worker kill_deliverer kill_workers kill_machine
+    kill_database strike_statement reload);
+while ($world->kills < $kills) {
+    $world->harm($harms[rand @harms]);
+    sleep rand 1.5;
+}
+
+$world->settle(300);
+my $audit = Guildlog::Chaos::Audit->audit($world);
+
+my %limited = %{ $audit->{limited} || {} };
+my @often;
+for my $webhook (keys %{ $limited{user} || {} }) {
+    my @at = sort { $a <=> $b } @{ $limited{user}{$webhook} };
+    push @often, map { "$webhook at $at[$_]" }
+        grep { $at[$_] - $at[$_ - 1] < 2000 } 1 .. $#at;
+}
+is "@often", '', 'G9: once a window and webhook at most';
+note(join ', ', map {
+    my $n = 0;
+    $n += @$_ for values %{ $limited{$_} };
+    "$n refused by the limit \"$_\"" } sort keys %limited);
+
+done_testing;
