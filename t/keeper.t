@@ -162,6 +162,18 @@ sub hours { return join '-', map { ((gmtime)[2] + $_) % 24 } @_ }
     $early->commit;
     ok wait_for { scalar rewritten($store) >= 4 } 60, 'then it is done';
     is $store->sql($count), 57, 'with all that came';
+
+    # whoever else calls for a step, and not by the keeper
+    $store->stop;
+    $store->sql(q(update log_rewrite
+        set begun_at = now() - interval '60 days'));
+    $store->sql('select rewrite_step(10)');
+    $early->begin_work;
+    $early->do('select rewrite_step(10)');
+    ok !eval { $store->sql('select rewrite_step(10)'); 1 },
+        'of two steps at once';
+    like $@, qr/lock timeout/, '... the second gives up';
+    $early->commit;
 }
 
 

@@ -7,14 +7,14 @@
 
 
 -- Does a step of the rewrite under way, or begins the next one; true if there
--- is more to do at once.
+-- is more to do at once. Of two at once the second gives up.
 
 create or replace function rewrite_step(budget int)
 returns boolean language plpgsql set lock_timeout = '100ms' as $$
 declare
     w  log_rewrite;
 begin
-    select * into w from log_rewrite r where r.step <> 'done';
+    select * into w from log_rewrite r where r.step <> 'done' for update;
 
     if not found then
         return rewrite_begin();

@@ -10,6 +10,7 @@ use strict;
 use warnings;
 use utf8;
 
+use POSIX ();
 use Time::HiRes qw(sleep time);
 
 use Guildlog::Bench;
@@ -188,7 +189,7 @@ sub company {
         push @idle, p99($nginx);
         my $pid = keeper($nginx);
         push @at_work, p99($nginx);
-        kill 'KILL', $pid;
+        kill 'TERM', $pid;
         waitpid $pid, 0;
     }
     line('  p99 µs of a reader, keeper at work / idle',
@@ -221,14 +222,17 @@ sub keeper {
     defined(my $pid = fork) or die "fork: $!\n";
     return $pid if $pid;
 
+    my $ends = 0;
+    local $SIG{TERM} = sub { $ends = 1 };
     my $dbh = $nginx->cluster->connect($nginx->dbname);
-    while (1) {
+    while (!$ends) {
         my $at = time;
         $dbh->do('select keeper_rewrite(20000)');
         $dbh->do(q(update log_rewrite
             set begun_at = now() - interval '60 days' where step = 'done'));
         sleep time - $at;
     }
+    POSIX::_exit(0);
 }
 
 
