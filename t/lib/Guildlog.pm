@@ -250,27 +250,34 @@ sub stop {
 sub kill_all {
     my ($self) = @_;
 
-    kill 'STOP', $self->pid;
-    kill 'KILL', $self->pid, $self->workers;
-    $self->{killed} = 1;
-    $self->_reap(1);
-    delete @$self{qw(pid status killed)};
+    my @workers = $self->kill_master;
+    kill 'KILL', @workers;
+    $self->gone(@workers);
 }
 
 
-# the master alone: the pids of the workers that go on without it
+# the master alone: the pids of the workers that go on without it.  It is stopped
+# first, so that none is born meanwhile; the youngest have no title yet
 sub kill_master {
     my ($self) = @_;
 
-    # stopped, so that none is born meanwhile
-
-    kill 'STOP', $self->pid;
-    my @orphans = $self->workers;
-    kill 'KILL', $self->pid;
+    my $pid = $self->pid;
+    kill 'STOP', $pid;
+    my @orphans = split ' ', _slurp("/proc/$pid/task/$pid/children");
+    kill 'KILL', $pid;
     $self->{killed} = 1;
     $self->_reap(1);
     delete @$self{qw(pid status killed)};
     return @orphans;
+}
+
+
+# waits for the end of workers that were killed: they hold the port
+sub gone {
+    my ($self, @pids) = @_;
+
+    wait_for { !grep { length _slurp("/proc/$_/cmdline") } @pids } 10,
+        'the end of workers';
 }
 
 
@@ -814,6 +821,7 @@ C<< Guildlog->new(option => value...) >> makes and starts it.
 
     start  stop([signal])  reload([nowait => 1])  kill_all
     kill_master                       the pids of the workers it leaves
+    gone(pid...)                      waits for the end of killed ones
     configure(option => value...)     takes effect by reload or start
     test_conf                         nginx -t: (is it good, what it said)
     signal(name, [pid...])            to the master, or to these

@@ -254,6 +254,7 @@ sub kill_master {
     my @orphans = $g->kill_master;
     sleep rand 1.5;
     kill 'KILL', @orphans;
+    $g->gone(@orphans);
     $g->start;
     return $self->_killed('the master');
 }
