@@ -124,6 +124,7 @@ end $$;
 \ir functions/log_delivery.sql
 \ir functions/search_index.sql
 \ir functions/search_merge.sql
+\ir functions/search_set.sql
 \ir functions/search_query.sql
 \ir functions/logs.sql
 \ir functions/log_export.sql

@@ -68,10 +68,12 @@ returns int language sql immutable as $$
 $$;
 
 
--- Works on the index for about so many ms; true if there is more to do.
+-- Works on the index for about so many ms; true if there is more to do. All it
+-- reads it finds by indexes, however little the planner knows as yet.
 
 create or replace function search_index(budget_ms int default 50)
-returns boolean language plpgsql as $$
+returns boolean language plpgsql
+set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
     until   constant timestamptz := clock_timestamp()
                                     + budget_ms * interval '1 ms';
@@ -382,19 +384,18 @@ begin
 end $$;
 
 
--- A string as it is, and if it has many words these, too.
+-- A string as it is, and if it is a long one its words, too.
 
 create or replace function search_strings_of(folded text,
     out kind smallint, out string text)
 returns setof record language plpgsql immutable as $$
-declare
-    words  constant text[] := words_of(folded);
-    many   constant boolean := cardinality(words) > 3;
 begin
-    return query select many::int::smallint, folded;
-
-    if many then
-        return query select 2::smallint, w from unnest(words) w;
+    if length(folded) <= 24 then
+        return query select 0::smallint, folded;
+    else
+        return query select 1::smallint, folded
+                     union all
+                     select 2::smallint, w from unnest(words_of(folded)) w;
     end if;
 end $$;
 
@@ -473,16 +474,17 @@ begin
     insert into search_term (guild_id, bot, level, bucket, first, terms, ends,
                              marks)
     with posting as materialized (
-        select search_bucket(search_put.level, p.term) as bucket, p.term,
-               p.marks,
-               row_number() over (order by p.term collate "C") as place
+        select b.bucket, p.term, p.marks,
+               row_number() over (order by b.bucket, p.term collate "C")
+                   as place,
+               sum(cardinality(p.marks)) over (
+                   partition by b.bucket order by p.term collate "C")::int
+                   as stop
           from unnest(postings) p
+         cross join lateral (
+               select search_bucket(search_put.level, p.term) offset 0)
+               b (bucket)
          where cardinality(p.marks) < few
-    ), ended as (
-        select p.bucket, p.term,
-               sum(cardinality(p.marks)) over (partition by p.bucket
-                                               order by p.place)::int as stop
-          from posting p
     ), listed as (
         select p.bucket, array_agg(m order by p.place, m) as marks
           from posting p, unnest(p.marks) m
@@ -490,9 +492,9 @@ begin
     )
     select guild, search_put.bot, search_put.level, l.bucket,
            search_put.first, t.terms, t.ends, l.marks
-      from (select e.bucket, array_agg(e.term order by e.stop) as terms,
-                   array_agg(e.stop order by e.stop) as ends
-              from ended e group by e.bucket) t
+      from (select p.bucket, array_agg(p.term order by p.place) as terms,
+                   array_agg(p.stop order by p.place) as ends
+              from posting p group by p.bucket) t
       join listed l on l.bucket = t.bucket;
 end $$;
 
@@ -503,12 +505,23 @@ create or replace function search_bits(marks int[])
 returns bit varying language plpgsql immutable as $$
 begin
     return (
+        select search_bits_of(array_agg(w.place), array_agg(w.bits))
+          from (select m >> 13 as place,
+                       bit_or(1::bigint << 63 - (m >> 7 & 63)) as bits
+                  from unnest(marks) m group by 1) w);
+end $$;
+
+
+-- The same of 64 bits at each of these places.
+
+create or replace function search_bits_of(places int[], bits bigint[])
+returns bit varying language plpgsql immutable as $$
+begin
+    return (
         select ('x' || string_agg(lpad(to_hex(coalesce(w.bits, 0)), 16, '0'),
                                   '' order by i))::bit varying
           from generate_series(0, 1023) i
-          left join (select m >> 13 as place,
-                            bit_or(1::bigint << 63 - (m >> 7 & 63)) as bits
-                       from unnest(marks) m group by 1) w on w.place = i);
+          left join unnest(places, bits) w (place, bits) on w.place = i);
 end $$;
 
 

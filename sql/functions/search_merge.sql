@@ -46,9 +46,11 @@ begin
         select row(x.term, array_agg(x.mark order by x.mark))::search_posting
           from (select u.term, m + (t.first - head.merge_first << 15) as mark
                   from search_term t
+                 cross join lateral (   -- offset: unpacked once
+                       select t.marks || '{}'::int[] offset 0) a (marks)
                  cross join lateral unnest(t.terms, t.ends, 0 || t.ends)
                        u (term, stop, start)
-                 cross join lateral unnest(t.marks[u.start + 1 : u.stop]) m
+                 cross join lateral unnest(a.marks[u.start + 1 : u.stop]) m
                  where t.guild_id = head.guild_id and t.bot = head.bot
                    and t.level = head.merge_level
                    and t.bucket = head.merge_step

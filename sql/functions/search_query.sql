@@ -2,31 +2,6 @@
 -- entry that is in none yet. All of it within one snapshot, so the answer is
 -- that of a look at all entries.
 
-drop type if exists search_piece, search_set cascade;
-
--- the marks of a term in a segment
-
-create type search_piece as (
-    level   smallint,
-    first   int,
-    place   int,           -- of the term
-    counts  int[],         -- null: count them
-    marks   int[],
-    bits    bit varying    -- null: marks
-);
-
--- the entries found in a segment: the bits, and the marks besides them
-
-create type search_set as (
-    level   smallint,
-    first   int,
-    low     bigint,        -- their ids are within these
-    high    bigint,
-    counts  int[],         -- null: not known
-    marks   int[],
-    bits    bit varying
-);
-
 
 -- The newest entries of a search below the position, at most so many, and how
 -- many there are. asked: the types, where some were asked for.
@@ -99,10 +74,13 @@ begin
 end $$;
 
 
--- Looks at each entry that is in no run, whatever its type.
+-- Looks at each entry that is in no run, whatever its type: at those that the
+-- events say came later, and in a round at those that it has not come to.
 
 create or replace function search_tail(q log_query, head search_head)
 returns log_mark[] language plpgsql stable as $$
+declare
+    tail  log_mark[];
 begin
     if head.seen_at < now() - interval '44 hours' then
         return array(
@@ -116,7 +94,7 @@ begin
                and entry_fits(e.type, e.channel_id, e.role, e.doc, q));
     end if;
 
-    return array(
+    tail := array(
         select row(e.id, e.type)::log_mark
           from log_event k
           join log_entry e
@@ -127,312 +105,20 @@ begin
            and k.arrival > coalesce(head.round_to, head.arrival)
            and k.recorded_at > head.seen_at - interval '1 hour'
            and entry_has_member(e.executor_id, e.target_id, q)
-           and entry_fits(e.type, e.channel_id, e.role, e.doc, q)
-        union all
-        select row(e.id, e.type)::log_mark
-          from log_entry e
-         where head.round_to is not null
-           and e.guild_id = q.guild and e.bot = q.bot
+           and entry_fits(e.type, e.channel_id, e.role, e.doc, q));
+
+    if head.round_to is null then
+        return tail;
+    end if;
+
+    return tail || array(
+        select row(e.id, e.type)::log_mark from log_entry e
+         where e.guild_id = q.guild and e.bot = q.bot
            and e.id >= greatest(q.low, head.round_id + 1) and e.id < q.high
            and e.arrival > head.arrival and e.arrival <= head.round_to
            and entry_has_member(e.executor_id, e.target_id, q)
            and entry_fits(e.type, e.channel_id, e.role, e.doc, q));
 end $$;
-
-
--- The set of each segment in the window: entries with all words, or with one of
--- the strings that hold the query.
-
-create or replace function search_sets(q log_query)
-returns search_set[] language plpgsql stable as $$
-declare
-    terms    constant text[] := array(
-        select search_term_of(w) from unnest(words_of(q.part)) w);
-    strings  constant text[] := search_strings(q);
-    words    search_set[];
-    parts    search_set[];
-begin
-    words := search_sets_words(q, terms);
-
-    if cardinality(strings) = 0 then
-        return words;
-    end if;
-
-    parts := search_sets_strings(q, strings);
-
-    return array(
-        select case when p is null then w when w is null then p
-                    else search_either(w, p) end
-          from unnest(words) w
-          full join unnest(parts) p
-            on p.level = w.level and p.first = w.first);
-end $$;
-
-
--- The terms of the strings that the whole query is a part of. One word is
--- looked for among the words of long strings instead of in these.
-
-create or replace function search_strings(q log_query)
-returns text[] language plpgsql stable as $$
-declare
-    pattern  constant text := '%' || regexp_replace(q.part, '([\\%_])',
-                                                    '\\\1', 'g') || '%';
-    other    constant smallint := case when words_of(q.part) = array[q.part]
-                                       then 2 else 1 end;
-begin
-    if length(q.part) < 3 then
-        return array(
-            select '#' || s.number from search_string s
-             where s.guild_id = q.guild and s.bot = q.bot
-               and s.kind in (0, other) and strpos(s.string, q.part) > 0);
-    end if;
-
-    return array(
-        select '#' || s.number
-          from unnest(array[0, other]) k (kind)
-         cross join lateral (
-               select x.number from search_string x
-                where x.guild_id = q.guild and x.bot = q.bot
-                  and x.kind = k.kind and x.string like pattern) s);
-end $$;
-
-
--- Where each of the terms stands, in the segments of the window.
-
-create or replace function search_pieces(q log_query, wanted text[])
-returns setof search_piece language plpgsql stable as $$
-begin
-    return query
-        select c.level, c.first, t.place::int, c.counts, c.marks, c.bits
-          from unnest(wanted) with ordinality t (term, place)
-         cross join generate_series(0, 2) l (level)
-          join search_common c
-            on c.guild_id = q.guild and c.bot = q.bot and c.level = l.level
-           and c.bucket = search_bucket(l.level, t.term) and c.term = t.term
-        union all
-        select c.level, c.first, t.place::int, null,
-               c.marks[coalesce(c.ends[a.at - 1], 0) + 1 : c.ends[a.at]], null
-          from unnest(wanted) with ordinality t (term, place)
-         cross join generate_series(0, 2) l (level)
-          join search_term c
-            on c.guild_id = q.guild and c.bot = q.bot and c.level = l.level
-           and c.bucket = search_bucket(l.level, t.term)
-         cross join lateral array_position(c.terms, t.term) a (at)
-         where a.at is not null;
-end $$;
-
-
--- The same for very many strings: reads all of them.
-
-create or replace function search_pieces_strings(q log_query,
-    wanted text[])
-returns setof search_piece language plpgsql stable as $$
-begin
-    return query
-        select c.level, c.first, 0, c.counts, c.marks, c.bits
-          from generate_series(0, 2) l (level)
-          join search_common c
-            on c.guild_id = q.guild and c.bot = q.bot and c.level = l.level
-           and c.bucket >= 16 << 3 * l.level
-          join unnest(wanted) t (term) on t.term = c.term
-        union all
-        select c.level, c.first, 0, null, c.marks[u.start + 1 : u.stop], null
-          from generate_series(0, 2) l (level)
-          join search_term c
-            on c.guild_id = q.guild and c.bot = q.bot and c.level = l.level
-           and c.bucket >= 16 << 3 * l.level
-         cross join lateral unnest(c.terms, c.ends, 0 || c.ends)
-               u (term, stop, start)
-          join unnest(wanted) t (term) on t.term = u.term;
-end $$;
-
-
-create or replace function search_sets_words(q log_query, terms text[])
-returns search_set[] language plpgsql stable as $$
-declare
-    it    search_set;
-    sets  search_set[];
-    seg   record;
-begin
-    if cardinality(terms) = 0 then
-        return '{}';
-    elsif cardinality(terms) = 1 then
-        return array(
-            select row(s.level, s.first, s.low, s.high, p.counts, p.marks,
-                       p.bits)::search_set
-              from search_pieces(q, terms) p
-              join search_segment s
-                on s.guild_id = q.guild and s.bot = q.bot
-               and s.level = p.level and s.first = p.first
-             where s.high >= q.low and s.low < q.high);
-    end if;
-
-    for seg in
-        select s.level, s.first, s.low, s.high,
-               array_agg(p order by cardinality(p.marks)) as pieces
-          from search_pieces(q, terms) p
-          join search_segment s
-            on s.guild_id = q.guild and s.bot = q.bot
-           and s.level = p.level and s.first = p.first
-         where s.high >= q.low and s.low < q.high
-         group by 1, 2, 3, 4
-        having count(*) = cardinality(terms)
-    loop
-        it := search_all(seg.pieces);
-
-        if it.bits is not null or cardinality(it.marks) > 0 then
-            it.level := seg.level;
-            it.first := seg.first;
-            it.low := seg.low;
-            it.high := seg.high;
-            sets := sets || it;
-        end if;
-    end loop;
-
-    return coalesce(sets, '{}');
-end $$;
-
-
--- What is in all of the pieces, the shortest first and bits last.
-
-create or replace function search_all(pieces search_piece[])
-returns search_set language plpgsql stable as $$
-declare
-    it     search_set;
-    piece  search_piece;
-begin
-    it.marks := pieces[1].marks;
-    it.bits := pieces[1].bits;
-
-    foreach piece in array pieces[2 :] loop
-        if it.bits is not null then
-            it.bits := it.bits & piece.bits;
-        elsif piece.bits is not null then
-            it.marks := search_within(it.marks, piece.bits, 1);
-        else
-            it.marks := array(select unnest(it.marks)
-                              intersect select unnest(piece.marks));
-        end if;
-
-        exit when cardinality(it.marks) = 0;
-    end loop;
-
-    return it;
-end $$;
-
-
--- The marks whose bit is that.
-
-create or replace function search_within(marks int[], bits bit varying,
-    value int)
-returns int[] language plpgsql immutable as $$
-begin
-    return array(select m from unnest(marks) m
-                  where get_bit(bits, m >> 7) = value);
-end $$;
-
-
-create or replace function search_sets_strings(q log_query, terms text[])
-returns search_set[] language plpgsql stable as $$
-begin
-    if cardinality(terms) > 100 then
-        return array(
-            select search_any(s.level, s.first, s.low, s.high, array_agg(p))
-              from search_pieces_strings(q, terms) p
-              join search_segment s
-                on s.guild_id = q.guild and s.bot = q.bot
-               and s.level = p.level and s.first = p.first
-             where s.high >= q.low and s.low < q.high
-             group by s.level, s.first, s.low, s.high);
-    end if;
-
-    return array(
-        select search_any(s.level, s.first, s.low, s.high, array_agg(p))
-          from search_pieces(q, terms) p
-          join search_segment s
-            on s.guild_id = q.guild and s.bot = q.bot
-           and s.level = p.level and s.first = p.first
-         where s.high >= q.low and s.low < q.high
-         group by s.level, s.first, s.low, s.high);
-end $$;
-
-
--- What is in any of the pieces of a segment.
-
-create or replace function search_any(level smallint, first int, low bigint,
-    high bigint, pieces search_piece[])
-returns search_set language plpgsql stable as $$
-declare
-    it    search_set;
-    bits  bit varying;
-begin
-    it.level := level;
-    it.first := first;
-    it.low := low;
-    it.high := high;
-
-    if cardinality(pieces) = 1 then
-        it.counts := pieces[1].counts;
-        it.marks := pieces[1].marks;
-        it.bits := pieces[1].bits;
-        return it;
-    end if;
-
-    it.marks := array(select m from unnest(pieces) p, unnest(p.marks) m);
-    bits := (select bit_or(p.bits) from unnest(pieces) p);
-
-    if level = 2 and cardinality(it.marks) >= 2048 then
-        it.bits := coalesce(bits | search_bits(it.marks),
-                            search_bits(it.marks));
-        it.marks := null;
-    else
-        it.marks := array(select distinct m from unnest(it.marks) m
-                           where bits is null or get_bit(bits, m >> 7) = 0);
-        it.bits := bits;
-    end if;
-
-    return it;
-end $$;
-
-
--- What is in one set or the other of the same segment.
-
-create or replace function search_either(a search_set, b search_set)
-returns search_set language plpgsql stable as $$
-begin
-    if a.bits is not null and b.bits is not null then
-        a.counts := null;
-        a.marks := array(select distinct m
-                           from unnest(a.marks || b.marks) m
-                          where get_bit(a.bits, m >> 7) = 0
-                            and get_bit(b.bits, m >> 7) = 0);
-        a.bits := a.bits | b.bits;
-        return a;
-
-    elsif b.bits is not null then
-        return search_either(b, a);
-
-    elsif a.bits is not null then
-        b.marks := search_within(b.marks, a.bits, 0);
-        a.counts := a.counts || search_counted(b.marks);
-        a.marks := array(select unnest(a.marks) union
-                         select unnest(b.marks));
-        return a;
-    end if;
-
-    a.counts := null;
-    a.marks := array(select unnest(a.marks) union select unnest(b.marks));
-    return a;
-end $$;
-
-
--- How many marks of each type: 128 times the number, and the type.
-
-create or replace function search_counted(marks int[])
-returns int[] language sql immutable as $$
-    select array(select (count(*) * 128 + (m & 127))::int
-                   from unnest(marks) m group by m & 127)
-$$;
 
 
 -- How many entries of each type. The bits of a segment are counted by category
@@ -570,6 +256,8 @@ end $$;
 create or replace function search_entries_bits(q log_query, it search_set,
     runs int[], out id bigint, out type smallint, out mark int)
 returns setof record language plpgsql stable as $$
+declare
+    plain  constant bit varying := it.bits || B'';   -- unpacked once
 begin
     return query
         select e.id, e.type,
@@ -580,7 +268,7 @@ begin
             on r.guild_id = q.guild and r.bot = q.bot
            and r.run = it.first + g.run
          cross join lateral (
-               select substring(it.bits from g.run * 256 + 1 for 256)) b (bits)
+               select substring(plain from g.run * 256 + 1 for 256)) b (bits)
          cross join lateral unnest(r.ids, r.types) with ordinality
                e (id, type, place)
          where bit_count(b.bits) > 0
@@ -673,7 +361,13 @@ end $$;
 create or replace function search_runs_newest(q log_query, it search_set,
     below bigint, most int)
 returns int[] language plpgsql stable as $$
+declare
+    plain  constant bit varying := it.bits || B'';   -- unpacked once
 begin
+    if it.bits is null and cardinality(it.marks) <= most then
+        return null;
+    end if;
+
     return (
         with run as (
             select r.place::int - 1 as run, r.low, r.high
@@ -687,7 +381,7 @@ begin
             select r.run, r.low, r.high,
                    case when r.low >= q.low and r.high < below
                         then coalesce(m.n, 0) + coalesce(bit_count(substring(
-                             it.bits from r.run * 256 + 1 for 256)), 0)
+                             plain from r.run * 256 + 1 for 256)), 0)
                         else 0 end as sure,
                    m.n > 0 or it.bits is not null as has
               from run r
