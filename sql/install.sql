@@ -80,6 +80,8 @@ end $$;
 \ir migrate.sql
 \set migration 0007_search
 \ir migrate.sql
+\set migration 0008_keys
+\ir migrate.sql
 \set migration 0009_keeper_tasks
 \ir migrate.sql
 \set migration 0010_doubt
@@ -95,6 +97,8 @@ end $$;
 \ir functions/common.sql
 \ir functions/partition.sql
 \ir functions/checkpoint.sql
+\ir functions/correction.sql
+\ir functions/key.sql
 \ir functions/rewrite.sql
 \ir functions/keeper.sql
 \ir functions/lane.sql

@@ -1,7 +1,7 @@
 # "total: number of entries matching the filters from this page onwards",
 # "categoryCounts: the category filter itself is not applied to it", "Both are
-# exact, always": whatever is stored and asked, with any number of checkpoints
-# and however much of the index for searches is made, every page is the one that
+# exact, always": whatever is stored, late or taken back, and asked, with any
+# number of checkpoints, of everything and of channels and members, and however much of the index for searches is made, every page is the one that
 # a plain look at all entries gives.
 #
 # GUILDLOG_SEED repeats a run, GUILDLOG_QUERIES makes it longer.
@@ -23,6 +23,9 @@ my $nginx = Guildlog->new(workers => 2, api => 'guildlog_limit off;');
 # so that a few entries make segments of every level
 $nginx->sql('create or replace function search_run_size() returns int
     language sql immutable as $$ select 3 $$');
+
+# nobody here has 2,000 entries
+$nginx->sql('set guildlog.heavy = 40');
 
 my %category = map { @$_ } $nginx->sql('select id, category from log_type');
 my @categories = uniq sort values %category;
@@ -341,13 +344,22 @@ sub ask {
 }
 
 
+# the keeper does all that there is; how many checkpoints of each kind
 sub checkpoints {
     my ($server) = @_;
 
     1 while $nginx->sql('select checkpoints_make()') > 0;
-    return $nginx->sql(
-        'select count(*) from log_checkpoint where guild_id = ?',
-        $server->{id});
+    1 while $nginx->sql('select corrections_fold()') > 0;
+    1 while $nginx->sql('select keys_make()') > 0;
+    return map { scalar $nginx->sql('select count(*) from log_checkpoint
+        where guild_id = ? and kind = ?', $server->{id}, $_) } 0 .. 3;
+}
+
+
+# or some of it
+sub some_checkpoints {
+    $nginx->sql("select $_") for pick(qw(checkpoints_make(256)
+        corrections_fold(3) keys_make(40)));
 }
 
 
@@ -406,7 +418,7 @@ for my $plan (qw(pro free pro_lite)) {
     my $server = new_server($plan);
     my $oldest = $plan eq 'pro' ? 29 * DAY : 3 * HOUR;
     my $power  = $plan eq 'pro' ? 0.3 : 2;
-    my $each   = int($queries / 12) + 1;
+    my $each   = int($queries / 15) + 1;
 
     # nothing at the wall, which moves while this runs
     my $entries = sub {
@@ -422,7 +434,8 @@ for my $plan (qw(pro free pro_lite)) {
     record($server, 1, $entries->(150));
     ask($server, $each, "$plan, no checkpoint, no index");
 
-    ok checkpoints($server) > 0, 'checkpoints are made';
+    is scalar(grep { $_ > 0 } checkpoints($server)), 4,
+        'checkpoints are made, of everything and of all kinds of keys';
     index_all($server, between(30, 80));
     ask($server, $each, "$plan, with checkpoints, part of the index");
 
@@ -431,8 +444,15 @@ for my $plan (qw(pro free pro_lite)) {
     ask($server, $each, "$plan, more recorded behind and before them");
 
     take_back($server, $entries->(60));
-    ok checkpoints($server) > 0, 'made again';
     index_all($server);
+    for (1 .. 4) {
+        some_checkpoints();
+        ask($server, int($each / 4), "$plan, some of them repaired");
+        record($server, 0, $entries->(40));
+    }
+
+    is scalar(grep { $_ > 0 } checkpoints($server)), 4, 'all of them';
+    is scalar $nginx->sql('select count(*) from log_correction'), 0, '... are';
     $nginx->sql('delete from log_checkpoint c where c.guild_id = ? and
         c.last_id % 3 = 0', $server->{id});
     ask($server, $each, "$plan, some of them gone");
@@ -458,7 +478,7 @@ sub walk {
         push @got, map { $_->{id} } @{ $page->{entries} };
         $cursor = $page->{cursor};
         record($server, 0, $entries->(5));
-        checkpoints($server) if chance(0.3);
+        some_checkpoints() if chance(0.5);
         index_all($server, between(1, 5)) if chance(0.3);
     } while defined $cursor;
 

@@ -1,6 +1,16 @@
 -- Checkpoints: for the counting of many entries at once. Whoever changes or
 -- counts holds the (server, bot), as record_begin() does.
 
+drop type if exists key_entry cascade;
+
+-- an entry of a key; apart: the key is its target, and not its executor
+
+create type key_entry as (
+    id     bigint,
+    type   smallint,
+    apart  boolean
+);
+
 
 -- Makes checkpoints, one every 256 entries, for what is older than 10 s,
 -- looking at about so many entries; how many it made, 0 when there is nothing
@@ -22,13 +32,9 @@ begin
     loop
         exit when looked >= budget;
 
-        perform from log_head h
-          where h.guild_id = head.guild_id and h.bot = head.bot
-            for update skip locked;
-
-        if found then
-            more := checkpoints_extend(head.guild_id, head.bot, until_id,
-                                       budget - looked);
+        if head_take(head.guild_id, head.bot) then
+            more := checkpoints_count(head.guild_id, head.bot, until_id,
+                                      budget - looked);
             made := made + more;
             looked := looked + greatest(more * 256, 256);
         end if;
@@ -38,83 +44,151 @@ begin
 end $$;
 
 
--- Adds the checkpoints that follow the last one of a (server, bot).
+-- Takes the (server, bot) unless somebody has it.
 
-create or replace function checkpoints_extend(guild bigint, bot smallint,
+create or replace function head_take(guild bigint, bot smallint)
+returns boolean language plpgsql as $$
+begin
+    perform from log_head h
+      where h.guild_id = guild and h.bot = head_take.bot
+        for update skip locked;
+    return found;
+end $$;
+
+
+-- Adds the checkpoints of everything that follow the last one.
+
+create or replace function checkpoints_count(guild bigint, bot smallint,
     until_id bigint, budget int)
 returns int language plpgsql as $$
 declare
-    base  log_checkpoint;
-    made  int;
+    last  log_checkpoint := checkpoint_last(guild, bot, 0::smallint, 0);
+    made  constant int :=
+          checkpoints_extend(last, until_id, 256, greatest(budget, 256));
 begin
-    select * into base from log_checkpoint c
-     where c.guild_id = guild and c.bot = checkpoints_extend.bot
-     order by c.last_id desc limit 1;
-
-    insert into log_checkpoint
-    with tail as (
-        select e.id, e.type,
-               (row_number() over (order by e.id) - 1) / 256 as step
-          from log_entry e
-         where e.guild_id = guild
-           and e.bot = checkpoints_extend.bot
-           and e.id > coalesce(base.last_id, 0)
-           and e.id < until_id
-         order by e.id
-         limit greatest(budget, 256)
-    ), step as (
-        select t.step, max(t.id) as last_id from tail t
-         group by t.step having count(*) = 256
-    ), counted as (
-        select t.step, t.type, count(*) as n from tail t group by 1, 2
-    ), running as (
-        select s.last_id, k.type,
-               coalesce(base.cum[k.type + 1], 0)
-               + sum(coalesce(c.n, 0)) over (partition by k.type
-                                             order by s.step) as n
-          from step s
-         cross join generate_series(0, 101) k (type)
-          left join counted c on c.step = s.step and c.type = k.type
-    )
-    select guild, checkpoints_extend.bot, r.last_id,
-           array_agg(r.n::int order by r.type)
-      from running r group by r.last_id;
-
-    get diagnostics made = row_count;
+    last := checkpoint_last(guild, bot, 0::smallint, 0);
 
     update log_head h
        set counted = h.arrival - (
                select count(*)
                  from (select from log_entry e
                         where e.guild_id = guild
-                          and e.bot = checkpoints_extend.bot
-                          and e.id > coalesce((
-                                  select max(c.last_id) from log_checkpoint c
-                                   where c.guild_id = guild
-                                     and c.bot = checkpoints_extend.bot), 0)
+                          and e.bot = checkpoints_count.bot
+                          and e.id > last.last_id
                         limit 1000) e)
-     where h.guild_id = guild and h.bot = checkpoints_extend.bot;
+     where h.guild_id = guild and h.bot = checkpoints_count.bot;
 
     return made;
 end $$;
 
 
--- An entry came or went at that id: what was counted above it no longer holds.
+-- The last checkpoint of a key; before the first one there is nothing.
 
-create or replace function checkpoints_drop(guild bigint, bot smallint,
-    id bigint)
-returns void language plpgsql as $$
+create or replace function checkpoint_last(guild bigint, bot smallint,
+    kind smallint, key bigint)
+returns log_checkpoint language plpgsql stable as $$
+declare
+    last  log_checkpoint;
 begin
-    delete from log_checkpoint c
-     where c.guild_id = guild
-       and c.bot = checkpoints_drop.bot
-       and c.last_id >= checkpoints_drop.id;
+    select * into last from log_checkpoint c
+     where c.guild_id = guild and c.bot = checkpoint_last.bot
+       and c.kind = checkpoint_last.kind and c.key = checkpoint_last.key
+     order by c.last_id desc limit 1;
 
-    if found then
-        update log_head h
-           set counted = 0
-         where h.guild_id = guild and h.bot = checkpoints_drop.bot;
+    if not found then
+        last.guild_id := guild;
+        last.bot := bot;
+        last.kind := kind;
+        last.key := key;
+        last.last_id := 0;
+        last.cum := array_fill(0, array[case kind when 3 then 204
+                                        else 102 end]);
     end if;
+
+    return last;
+end $$;
+
+
+-- Adds checkpoints behind one of them, each so many entries after the other,
+-- looking at no more than the budget; how many it made.
+
+create or replace function checkpoints_extend(base log_checkpoint,
+    until_id bigint, step int, budget int)
+returns int language plpgsql as $$
+declare
+    made  int;
+begin
+    insert into log_checkpoint (guild_id, bot, kind, key, last_id, cum)
+    with tail as materialized (
+        select e.*,
+               (row_number() over (order by e.id) - 1)
+               / checkpoints_extend.step as step
+          from key_entries(base.guild_id, base.bot, base.kind, base.key,
+                           base.last_id + 1, until_id, budget) e
+    ), step as (
+        select t.step, max(t.id) as last_id from tail t
+         group by t.step having count(*) = checkpoints_extend.step
+    ), counted as (
+        select t.step, p.place, count(*) as n
+          from tail t
+         cross join lateral (
+               values (t.type + 1), (case when t.apart then t.type + 103 end)
+               ) p (place)
+         where p.place is not null
+         group by 1, 2
+    ), running as (
+        select s.last_id, b.place,
+               b.n + sum(coalesce(c.n, 0)) over (partition by b.place
+                                                 order by s.step) as n
+          from step s
+         cross join unnest(base.cum) with ordinality b (n, place)
+          left join counted c on c.step = s.step and c.place = b.place
+    )
+    select base.guild_id, base.bot, base.kind, base.key, r.last_id,
+           array_agg(r.n::int order by r.place)
+      from running r group by r.last_id;
+
+    get diagnostics made = row_count;
+    return made;
+end $$;
+
+
+-- The entries of a key in a range of ids, from the oldest on, at most so many.
+
+create or replace function key_entries(guild bigint, bot smallint,
+    kind smallint, key bigint, low bigint, high bigint, most int)
+returns setof key_entry language plpgsql stable as $$
+begin
+    case kind
+    when 0 then
+        return query
+            select e.id, e.type, false from log_entry e
+             where e.guild_id = guild and e.bot = key_entries.bot
+               and e.id >= low and e.id < high
+             order by e.id limit most;
+    when 1 then
+        return query
+            select e.id, e.type, false from log_entry e
+             where e.guild_id = guild and e.bot = key_entries.bot
+               and e.channel_id = key
+               and e.id >= low and e.id < high
+             order by e.id limit most;
+    when 2 then
+        return query
+            select e.id, e.type, false from log_entry e
+             where e.guild_id = guild and e.bot = key_entries.bot
+               and e.executor_id = key
+               and e.id >= low and e.id < high
+             order by e.id limit most;
+    when 3 then
+        return query
+            select e.id, e.type, e.executor_id is distinct from key
+              from log_entry e
+             where e.guild_id = guild and e.bot = key_entries.bot
+               and e.target_id = key
+               and e.id >= low and e.id < high
+             order by e.id limit most;
+    end case;
 end $$;
 
 
@@ -127,5 +201,9 @@ begin
     perform from log_head h where h.guild_id = guild order by h.bot for update;
 
     delete from log_checkpoint c where c.guild_id = guild;
-    update log_head h set counted = 0 where h.guild_id = guild;
+    delete from log_correction c where c.guild_id = guild;
+    delete from log_key k where k.guild_id = guild;
+    update log_head h
+       set counted = 0, keyed = 0, keyed_id = 0
+     where h.guild_id = guild;
 end $$;

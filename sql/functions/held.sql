@@ -193,6 +193,8 @@ create or replace function entries_remove(guild bigint, bot smallint,
     ids bigint[])
 returns void language plpgsql as $$
 begin
+    perform corrections_add(guild, bot, ids, -1);
+
     delete from held_entry h
      where h.guild_id = guild
        and h.bot = entries_remove.bot
@@ -212,8 +214,6 @@ begin
        and k.bot = entries_remove.bot
        and k.arrival = g.arrival
        and k.entry_id is not null;
-
-    perform checkpoints_drop(guild, bot, (select min(i) from unnest(ids) i));
 
     update log_head h
        set first_log_at = (

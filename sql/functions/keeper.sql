@@ -16,6 +16,8 @@ returns setof record language sql immutable as $$
            ('searchable',  interval '1 minute',   false),
            ('checkpoints', interval '1 second',   false),
            ('search',      interval '1 second',   false),
+           ('corrections', interval '1 second',   false),
+           ('keys',        interval '1 second',   false),
            ('rewrite',     interval '1 minute',   true)
 $$;
 
@@ -171,6 +173,32 @@ begin
     more := checkpoints_make(budget) * 256 >= budget;
     lag := coalesce((select sum(h.arrival - h.counted) from log_head h
                       where h.arrival - h.counted >= 256), 0);
+end $$;
+
+
+-- Works corrections into checkpoints. Undone: corrections.
+
+create or replace function keeper_corrections(budget int, out more boolean,
+    out lag bigint)
+language plpgsql as $$
+declare
+    most  constant int := greatest(budget / 64, 1);
+begin
+    more := corrections_fold(most) >= most;
+    lag := (select count(*) from log_correction);
+end $$;
+
+
+-- Makes the checkpoints of heavy keys. Undone: counted entries that were not
+-- looked at.
+
+create or replace function keeper_keys(budget int, out more boolean,
+    out lag bigint)
+language plpgsql as $$
+begin
+    more := keys_make(budget / 4) >= budget / 4;
+    lag := coalesce((select sum(h.counted - h.keyed) from log_head h
+                      where h.counted - h.keyed >= heavy_from() / 2), 0);
 end $$;
 
 

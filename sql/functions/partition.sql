@@ -144,6 +144,9 @@ begin
     end loop;
 
     delete from log_checkpoint c where c.last_id < oldest;
+    delete from log_correction c where c.id < oldest;
+    delete from log_key k
+     where not k.heavy and k.noticed_at < now() - interval '31 days';
     delete from held_entry h where h.id < oldest;
     delete from replay r where r.id < oldest;
 

@@ -253,8 +253,7 @@ begin
         perform held_add(guild, bot, settings, numbers);
     end if;
 
-    perform checkpoints_drop(guild, bot, (select min(n)
-                                            from unnest(numbers) n));
+    perform corrections_add(guild, bot, numbers, 1);
 
     update log_head h
        set first_log_at = f.at

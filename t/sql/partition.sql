@@ -10,7 +10,7 @@ begin;
 lock table guildlog.log_head, guildlog.log_event, guildlog.log_entry;
 
 \ir setup.psql
-select plan(16);
+select plan(18);
 
 select partitions_ensure() \g /dev/null
 select is(tableoid::regclass::text,
@@ -68,6 +68,13 @@ select partition_make('log_entry', 'log_entry_kept', 'id',
            day_id((now() at time zone 'UTC')::date - 30)::text) \g /dev/null
 insert into log_checkpoint values (:guild, 0, day_id('2020-01-01') + 1, '{}'),
                                   (:guild, 0, next_id(ms(now())), '{}');
+insert into log_correction values
+    (:guild, 0, 0, 0, day_id('2020-01-01') + 1, 6, 1),
+    (:guild, 0, 0, 0, next_id(ms(now())), 6, 1);
+insert into log_key values
+    (:guild, 0, 1, 1, false, 1, now() - interval '32 days'),
+    (:guild, 0, 1, 2, true, 1, now() - interval '32 days'),
+    (:guild, 0, 1, 3, false, 1, now());
 insert into held_entry values (:guild, 0, day_id('2020-01-01') + 1, null,
                                now()),
                               (:guild, 0, next_id(ms(now())), null, now());
@@ -78,6 +85,11 @@ select has_table('guildlog', 'log_entry_kept',
                  'not what has a day of the last 31');
 select is(count(*)::int, 1, 'with checkpoints')
   from log_checkpoint where guild_id = :guild;
+select is(count(*)::int, 1, 'and what they are short of')
+  from log_correction where guild_id = :guild;
+select is(string_agg(key::text, ',' order by key), '2,3',
+          'keys that did not get heavy in that time')
+  from log_key where guild_id = :guild;
 select is(count(*)::int, 1, 'and what was held')
   from held_entry where guild_id = :guild;
 select is(pg_temp.record_at(:guild, now() - interval '29 days'),
