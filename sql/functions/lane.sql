@@ -252,7 +252,7 @@ end $$;
 
 create or replace function lane_waiting(h lane_head, seq bigint,
     out status smallint, out reason text)
-language sql immutable as $$
+returns setof record language sql immutable as $$
     select (h.head < seq and h.upto >= seq)::int::smallint,
            case when h.upto >= seq then 'in_flight'
                 when h.refused_to >= seq then 'retrying'

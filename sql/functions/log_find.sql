@@ -232,6 +232,46 @@ begin
 end $$;
 
 
+-- The ids of the newest entries of a channel or a member, of the types asked
+-- for, below the position: the indexes tell the type, so that the entries of
+-- other types need not be fetched.
+
+create or replace function log_ids(q log_query, below bigint, most int)
+returns bigint[] language plpgsql stable as $$
+begin
+    if q.channel is not null then
+        return array(
+            select e.id from log_entry e
+             where e.guild_id = q.guild and e.bot = q.bot
+               and e.channel_id = q.channel
+               and e.id >= q.low and e.id < below
+               and e.type = any (q.types)
+             order by e.id desc limit most);
+    end if;
+
+    return array(
+        select f.id
+          from ((select e.id from log_entry e
+                  where e.guild_id = q.guild and e.bot = q.bot
+                    and e.executor_id = q.member
+                    and e.id >= q.low and e.id < below
+                    and e.type = any (q.types)
+                    and q.side <> 'target'
+                  order by e.id desc limit most)
+                union all
+                (select e.id from log_entry e
+                  where e.guild_id = q.guild and e.bot = q.bot
+                    and e.target_id = q.member
+                    and (q.side = 'target'
+                         or e.executor_id is distinct from q.member)
+                    and e.id >= q.low and e.id < below
+                    and e.type = any (q.types)
+                    and q.side <> 'executor'
+                  order by e.id desc limit most)) f
+         order by f.id desc limit most);
+end $$;
+
+
 -- The roles of the server's entries that hold the one asked for: a step of
 -- the index for each that there is.
 

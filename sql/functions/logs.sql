@@ -136,6 +136,16 @@ begin
     part := 16.0 * most / nullif(total.total, 0);
     floor := q.low;
 
+    -- where most are of other types, these are passed over in the index
+
+    if q.types is not null and total.total * 12 < total.passed
+       and num_nonnulls(q.channel, q.member) = 1
+       and num_nonnulls(q.role, q.part) = 0
+    then
+        q.ids := log_ids(q, below, most);
+        part := 1;
+    end if;
+
     while most > 0 loop
         q.low := log_slice(floor, below, part);
         return query select * from log_rows_sent(
