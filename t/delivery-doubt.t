@@ -95,6 +95,35 @@ is_now('first', 'unknown unconfirmed', 'the first message of a lane has none '
     . 'before it, so that nothing proves that it is absent');
 is times_there('first'), 0, 'first: indeed';
 
+# two of one message, of which one is sent again: its new message is not that
+# of the other
+
+{
+    my ($guild, $token, $to) = server();
+    becomes($guild, $token, (record($guild, 1))[0], 'delivered', 'parted: one '
+        . 'before it');
+    $platform->config(no_history => [$to]);
+    $platform->faults({ call => 'execute', channel => $to,
+        action => 'reset' });
+    my ($again, $other) = record($guild, 2);
+    becomes($guild, $token, $_, 'unknown unconfirmed', 'parted: lost', 25)
+        for $again, $other;
+    my $answer = $g->operator('POST', "/servers/$guild/replay",
+        { ids => [$again], reasons => ['unconfirmed'],
+            mayDuplicate => JSON::PP::true });
+    is $answer->json->{replayed}, 1, 'parted: one is sent again';
+    becomes($guild, $token, $again, 'delivered', 'parted: it is there');
+    $platform->config(no_history => []);
+    my $told = sub { $g->get('/status', raw_path => 1)->json
+        ->{statement_seconds}{delivery_proved}{count} };
+    my $before = $told->();
+    look($guild);
+    wait_for { $told->() > $before } 15, 'parted: something was found';
+    is times_applied($to, $other), 0, 'parted: the other never was';
+    is word($guild, $token, $other), 'unknown unconfirmed',
+        'parted: nor is it said to be';
+}
+
 # a day later
 
 $g->sql(q{update doubt set done_at = now() - interval '25 hours'

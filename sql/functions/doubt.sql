@@ -133,7 +133,8 @@ end $$;
 
 -- It is known now: it is that message, or (null) was never applied. Then its
 -- entries are sent again, but for those that an operator has sent again; if
--- they have no way to go, that is asked later.
+-- they have no way to go, that is asked later. A message found after some were
+-- sent again may be that one, which says nothing of the others.
 
 create or replace function delivery_proved(me text, guild bigint, lane bigint,
     fence bigint, seq_from bigint, message bigint,
@@ -161,7 +162,9 @@ begin
     status := 200;
     body := '{}';
 
-    if message is not null then
+    if message is not null and doubt_replayed(it) then
+        return;
+    elsif message is not null then
         update lane_batch b
            set status = 2, reason = null, message_id = message
          where b.guild_id = guild
@@ -175,6 +178,17 @@ begin
     delete from doubt d
      where d.guild_id = guild and d.lane = it.lane
        and d.seq_from = it.seq_from;
+end $$;
+
+
+create or replace function doubt_replayed(d doubt)
+returns boolean language plpgsql stable as $$
+begin
+    return exists (
+        select from doubt_entries(d.guild_id, d.lane, d.seq_from, d.seq_to) e
+          join replay r
+            on r.guild_id = d.guild_id and r.bot = e.bot and r.id = e.id
+         where r.at > d.done_at);
 end $$;
 
 
