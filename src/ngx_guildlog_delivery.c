@@ -151,6 +151,7 @@ ngx_guildlog_delivery_tick(ngx_event_t *ev)
     ngx_guildlog_delivery_t *d = ev->data;
 
     if (d->left) {
+        ngx_guildlog_delivery_figures(d);
         return;
     }
 

@@ -14,6 +14,8 @@
 
 static void ngx_guildlog_figures_told(void *data,
     ngx_guildlog_result_t *result);
+static void ngx_guildlog_figures_forget(ngx_guildlog_delivery_t *d,
+    ngx_guildlog_gauge_e from);
 
 
 /* the keys of what guildlog.delivery_figures() says */
@@ -38,6 +40,11 @@ static const struct {
 void
 ngx_guildlog_delivery_figures(ngx_guildlog_delivery_t *d)
 {
+    if (d->left) {
+        ngx_guildlog_figures_forget(d, NGX_GUILDLOG_GAUGE_SENDING);
+        return;
+    }
+
     ngx_guildlog_stats_set(d->stats, NGX_GUILDLOG_GAUGE_SENDING,
                            d->pace.open);
     ngx_guildlog_stats_set(d->stats, NGX_GUILDLOG_GAUGE_INVALID,
@@ -45,9 +52,12 @@ ngx_guildlog_delivery_figures(ngx_guildlog_delivery_t *d)
                                                      ngx_current_msec));
     ngx_guildlog_stats_set(d->stats, NGX_GUILDLOG_GAUGE_SHARDS, d->mine);
 
-    if (ngx_exiting || d->figures
-        || !ngx_guildlog_delivery_due(d->figures_at))
-    {
+    if (ngx_exiting) {
+        ngx_guildlog_figures_forget(d, NGX_GUILDLOG_GAUGE_TOLD);
+        return;
+    }
+
+    if (d->figures || !ngx_guildlog_delivery_due(d->figures_at)) {
         return;
     }
 
@@ -69,6 +79,10 @@ ngx_guildlog_figures_told(void *data, ngx_guildlog_result_t *result)
     ngx_uint_t   i;
 
     d->figures = NULL;
+
+    if (ngx_exiting) {
+        return;
+    }
 
     if (result->outcome != NGX_GUILDLOG_ROWS || result->rows != 1) {
         ngx_guildlog_delivery_refused(d, "figures", result);
@@ -94,4 +108,18 @@ ngx_guildlog_figures_told(void *data, ngx_guildlog_result_t *result)
                     + ngx_max(NGX_GUILDLOG_FIGURES_INTERVAL,
                               result->time_us / 1000
                               * NGX_GUILDLOG_FIGURES_SHARE);
+}
+
+
+/* a worker that leaves may live on for long: others tell what they say */
+
+static void
+ngx_guildlog_figures_forget(ngx_guildlog_delivery_t *d,
+    ngx_guildlog_gauge_e from)
+{
+    ngx_uint_t  i;
+
+    for (i = from; i < NGX_GUILDLOG_GAUGE_LAST; i++) {
+        ngx_guildlog_stats_set(d->stats, i, 0);
+    }
 }

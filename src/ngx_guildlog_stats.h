@@ -51,7 +51,7 @@ typedef enum {
     NGX_GUILDLOG_GAUGE_QUEUED,
     NGX_GUILDLOG_GAUGE_LISTENERS,       /* of live tails */
 
-    /* of the worker that delivers */
+    /* of the worker that delivers, from here to the last one */
     NGX_GUILDLOG_GAUGE_SENDING,         /* requests to the platform */
     NGX_GUILDLOG_GAUGE_INVALID,         /* in the last ten minutes */
     NGX_GUILDLOG_GAUGE_SHARDS,

@@ -222,6 +222,40 @@ subtest 'a reload' => sub {
 };
 
 
+subtest 'a reload while a request lasts' => sub {
+    settle();
+    my $owner = $g->sql('select distinct owner from shard_lease');
+    my ($old) = $owner =~ m{/(\d+)/};
+
+    # none but the worker that delivers takes it
+
+    my @others = grep { $_ != $old } $g->workers;
+    $g->signal('STOP', @others);
+    wait_for { !grep { qx(cat /proc/$_/stat) !~ /\) T / } @others } 10,
+        'they stand still';
+    my $slow = $g->connection;
+    $slow->send("PATCH /api/servers/$guild/config/logging/settings HTTP/1.1"
+        . "\r\nHost: localhost\r\nAuthorization: Bearer $token\r\n"
+        . "Content-Type: application/json\r\nContent-Length: 2\r\n"
+        . "Expect: 100-continue\r\n\r\n");
+    like $slow->line, qr/ 100 /, 'it waits for a body';
+    $g->signal('CONT', @others);
+
+    $g->reload(nowait => 1);
+    wait_for { my $now = $g->sql(q{select string_agg(distinct owner, ' ')
+        from shard_lease}); $now && $now ne $owner } 15, 'another delivers';
+    server();
+    settle();
+    becomes('delivery_lanes{state="active"}', scalar $g->sql(
+        q{select count(*) from lane where state = 'active'}),
+        'lanes are counted once, with a new one');
+    becomes('delivery_shards', 64, 'all shards are held once');
+    ok kill(0, $old), 'while the worker that delivered is there';
+    $slow->close;
+    wait_for { !kill 0, $old } 15, 'it leaves';
+};
+
+
 subtest 'a lease that is taken away' => sub {
     $g->sql(q{update shard_lease set owner = 'another/1/1', fence = fence + 1,
         until = now() + interval '30 s' where shard < 3});
