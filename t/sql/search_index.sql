@@ -253,7 +253,11 @@ select operator_server_put(:guild, '{"plan": "pro"}'),
        keeper_searchable(20000) \g /dev/null
 select is(lag > 500, true, 'what is undone is counted')
   from keeper_search(400);
-select is(lag, 0::bigint, 'until it is done') from keeper_search(400000000);
+-- other files may be at work on servers of their own
+select keeper_search(400000000) \g /dev/null
+select is(h.arrival - s.arrival < search_run_size(), true, 'until it is done')
+  from search_head s join log_head h using (guild_id, bot)
+ where guild_id = :guild and bot = 0;
 
 select * from finish();
 rollback;
