@@ -15,7 +15,7 @@ use Guildlog::Zipf;
 
 sub run {
     my $entries = option('entries');
-    my $nginx   = start(api => $no_limit, keeper => 'on');
+    my $nginx   = start(api => $no_limit);
     my $guild   = $nginx->server;
     my $token   = $nginx->new_token($guild);
     my $path    = "/api/servers/$guild/logs";
