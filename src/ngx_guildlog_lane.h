@@ -214,12 +214,18 @@ ngx_uint_t ngx_guildlog_lane_holds(const ngx_str_t *text,
 
 /* ngx_guildlog_lane.c */
 
+/* a message of what is at hand */
+void ngx_guildlog_lane_pack(ngx_guildlog_lane_t *lane);
 void ngx_guildlog_lane_sleep(ngx_guildlog_lane_t *lane, ngx_msec_t ms,
     ngx_guildlog_lane_pt next);
 /* all up to there has that status, for work.reason */
 void ngx_guildlog_lane_decide(ngx_guildlog_lane_t *lane, int64_t to,
     ngx_uint_t status);
 void ngx_guildlog_lane_refused(ngx_guildlog_lane_t *lane, ngx_msec_t wait);
+
+/* ngx_guildlog_lane_outcome.c: the answer to its message */
+
+void ngx_guildlog_lane_posted(void *data, ngx_guildlog_answer_t *answer);
 
 /* ngx_guildlog_lane_doubt.c: was it applied?  The channel tells */
 
