@@ -103,6 +103,8 @@ end $$;
 \ir functions/keeper.sql
 \ir functions/lane.sql
 \ir functions/delivery.sql
+\ir functions/delivery_step.sql
+\ir functions/delivery_turn.sql
 \ir functions/delivery_figures.sql
 \ir functions/mask.sql
 \ir functions/record.sql

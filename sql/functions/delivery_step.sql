@@ -1,0 +1,282 @@
+-- The steps of lanes. Nothing of a message is sent before the step that names
+-- its range is committed, so that after any crash what may have been sent is
+-- what is in flight.
+
+drop type if exists delivery_work, delivery_row cascade;
+
+-- one lane's part of a step; the fields of what is not to be done are null
+
+create type delivery_work as (
+    guild     bigint,
+    lane      bigint,
+    shard     smallint,
+    fence     bigint,
+    step      bigint,     -- the number of this change, or of the last one
+    changes   boolean,
+    done_to   bigint,     -- decided: all behind the head up to here
+    status    smallint,
+    reason    text,
+    message   bigint,
+    attempts  int,
+    refused   boolean,    -- what is in flight was not taken
+    wait_ms   bigint,
+    begin_to  bigint,     -- in flight from now on
+    peek      bigint,     -- entries behind this one
+    most      int
+);
+
+-- a row of a step's answer: first each lane's result, then entries
+
+create type delivery_row as (
+    place     int,
+    result    text,       -- ok, lost, paused, empty, closing; null: an entry
+    seq       bigint,
+    expired   boolean,
+    doc       text,
+    format    smallint,
+    color     int,
+    buttons   int,
+    locale    smallint,
+    spoilers  boolean
+);
+
+
+-- One step of many lanes in one transaction: what became of messages, which
+-- ones are sent next, and the entries behind. A step that was committed already
+-- changes nothing more; a lane that is somebody else's, or went on without the
+-- caller, is lost to it. In one that was paused nothing new begins.
+
+create or replace function delivery_step(me text, work jsonb)
+returns setof delivery_row language plpgsql security definer
+set search_path = guildlog, pg_temp as $$
+declare
+    works    constant delivery_work[] := array(
+                 select w from jsonb_populate_recordset(
+                     null::delivery_work, work) w);
+    results  text[];
+begin
+    perform from lane_head h
+       join unnest(works) w on w.guild = h.guild_id and w.lane = h.lane
+      order by h.guild_id, h.lane
+        for update of h;
+
+    results := array(
+        select case when not delivery_mine(me, w.shard, w.fence) then 'lost'
+                    when h.step = w.step
+                    then case when w.begin_to is not null
+                               and h.upto = h.head then 'paused'
+                              else 'ok' end
+                    when not w.changes
+                      or h.step is distinct from w.step - 1 then 'lost'
+                    when l.paused_at is not null then 'end'
+                    else 'change' end
+          from unnest(works) with ordinality w
+          left join lane l on l.guild_id = w.guild and l.lane = w.lane
+          left join lane_head h on h.guild_id = w.guild and h.lane = w.lane
+         order by w.ordinality);
+
+    perform delivery_change(works[place], results[place] = 'change')
+       from generate_subscripts(works, 1) place
+      where results[place] in ('change', 'end');
+
+    perform delivery_healed(array(
+        select works[place] from generate_subscripts(works, 1) place
+         where results[place] in ('change', 'end')
+           and (works[place]).status = 2));
+
+    results := array(
+        select case when results[place] in ('lost', 'paused')
+                    then results[place]
+                    when results[place] = 'end' then 'paused'
+                    when (works[place]).peek is null then 'ok'
+                    else delivery_rest(works[place]) end
+          from generate_subscripts(works, 1) place order by place);
+
+    return query
+        select place, results[place], null::bigint, null::boolean, null,
+               null::smallint, null::int, null::int, null::smallint,
+               null::boolean
+          from generate_subscripts(works, 1) place order by place;
+
+    return query
+        select w.place::int, null, p.*
+          from unnest(works) with ordinality
+                   w (guild, lane, shard, fence, step, changes, done_to,
+                      status, reason, message, attempts, refused, wait_ms,
+                      begin_to, peek, most, place)
+         cross join lateral delivery_peek(w.guild, w.lane, w.peek, w.most) p
+         where results[w.place] = 'ok' and w.peek is not null
+         order by w.place, p.seq;
+end $$;
+
+
+-- What kept these lanes from delivering is over. One that somebody else has in
+-- hand is set anew there.
+
+create or replace function delivery_healed(works delivery_work[])
+returns void language plpgsql as $$
+begin
+    update lane l
+       set reason = null, forbidden_at = null
+      from (select x.guild_id, x.lane
+              from unnest(works) w
+              join lane x on x.guild_id = w.guild and x.lane = w.lane
+             where x.reason is not null and x.state in ('active', 'closing')
+               for update of x skip locked) h
+     where l.guild_id = h.guild_id and l.lane = h.lane;
+end $$;
+
+
+-- begins: so does what is to be sent next.
+
+create or replace function delivery_change(w delivery_work, begins boolean)
+returns void language plpgsql as $$
+declare
+    at  constant timestamptz := clock_timestamp();
+begin
+    if not begins then
+        w.begin_to := null;
+    end if;
+
+    insert into lane_batch (guild_id, lane, seq_from, seq_to, message_id,
+                            done_at, attempts, status, reason)
+    select w.guild, w.lane, h.head + 1, w.done_to, w.message,
+           at, w.attempts, w.status, w.reason
+      from lane_head h
+     where h.guild_id = w.guild and h.lane = w.lane
+       and w.done_to > h.head;
+
+    if w.status = 1 then
+        perform doubt_open(w, at);
+    end if;
+
+    update lane_head h
+       set head = coalesce(w.done_to, h.head),
+           upto = coalesce(w.begin_to, w.done_to, h.head),
+           refused_to = case when w.refused
+                             then greatest(h.refused_to, h.upto)
+                             else h.refused_to end,
+           step = w.step,
+           attempts = case when w.done_to is not null then 0
+                           else h.attempts end
+                      + (w.begin_to is not null)::int,
+           attempt_at = case when w.begin_to is not null
+                             then clock_timestamp() else h.attempt_at end,
+           not_before = clock_timestamp() + w.wait_ms * interval '1 ms',
+           last_message_id = coalesce(w.message, h.last_message_id)
+     where h.guild_id = w.guild and h.lane = w.lane;
+end $$;
+
+
+-- Is there more in the lane? If not, it is called for by the next entry, for
+-- which the row of lane_tail stands.
+
+create or replace function delivery_rest(w delivery_work)
+returns text language plpgsql as $$
+declare
+    it  record;
+begin
+    select l.state, l.paused_at, h.head, h.upto into it
+      from lane l
+      join lane_head h on h.guild_id = l.guild_id and h.lane = l.lane
+     where l.guild_id = w.guild and l.lane = w.lane;
+
+    if it.state not in ('active', 'closing') then
+        return 'lost';
+    end if;
+
+    if it.paused_at is not null then
+        return 'paused';
+    end if;
+
+    if it.upto > it.head then
+        return 'ok';
+    end if;
+
+    perform from lane_tail t
+      where t.guild_id = w.guild and t.lane = w.lane and t.tail = it.head
+        for update skip locked;
+
+    if not found then
+        return 'ok';
+    end if;
+
+    if it.state = 'closing' then
+        return 'closing';
+    end if;
+
+    delete from lane_ready r where r.guild_id = w.guild and r.lane = w.lane;
+
+    return 'empty';
+end $$;
+
+
+-- Entries of a lane, with what their message depends on. After 24 h they have
+-- expired; the entries of late events are younger than their ids, and what was
+-- sent again or stood in a paused lane is as young as that.
+
+create or replace function delivery_peek(guild bigint, lane bigint,
+    behind bigint, most int, out seq bigint, out expired boolean,
+    out doc text, out format smallint, out color int, out buttons int,
+    out locale smallint, out spoilers boolean)
+returns setof record language plpgsql stable as $$
+declare
+    old     constant timestamptz := now() - interval '24 hours';
+    mine    constant lane := (
+                select l from lane l
+                 where l.guild_id = guild and l.lane = delivery_peek.lane);
+    option  constant logging_options := options_of(guild, mine.bot);
+    spoken  constant smallint := coalesce(
+                (select s.locale from settings s
+                  where s.guild_id = guild and s.bot = mine.bot),
+                (select s.locale from server s where s.guild_id = guild), 0);
+    shown   constant int :=
+                ('userID' = any (option.buttons))::int
+                + ('supportServer' = any (option.buttons))::int * 2
+                + ('customise' = any (option.buttons))::int * 4;
+begin
+    return query
+        select e.seq,
+               e.id < time_id(ms(old)) and coalesce(e.again < old, true)
+               and coalesce(mine.resumed_at < old, true)
+               and not exists (
+                   select from log_event k
+                    where k.guild_id = guild and k.bot = mine.bot
+                      and k.arrival = e.arrival
+                      and k.entry_id is not null
+                      and k.recorded_at > old),
+               e.doc, coalesce(t.format_type, option.format_type),
+               coalesce(t.color, -1), shown, spoken, option.spoilers
+          from ((select n.seq, n.id, n.arrival, n.type, n.doc,
+                        null::timestamptz as again
+                   from log_entry n
+                  where n.guild_id = guild
+                    and n.lane = delivery_peek.lane
+                    and n.seq > behind
+                  order by n.seq limit most)
+                union all
+                (select h.seq, n.id, n.arrival, n.type, n.doc, null
+                   from held_entry h
+                   join log_entry n
+                     on n.guild_id = guild and n.bot = mine.bot
+                    and n.id = h.id
+                  where h.guild_id = guild
+                    and h.lane = delivery_peek.lane
+                    and h.seq > behind
+                  order by h.seq limit most)
+                union all
+                (select r.seq, n.id, n.arrival, n.type, n.doc, r.at
+                   from replay r
+                   join log_entry n
+                     on n.guild_id = guild and n.bot = mine.bot
+                    and n.id = r.id
+                  where r.guild_id = guild
+                    and r.lane = delivery_peek.lane
+                    and r.seq > behind
+                  order by r.seq limit most)
+                order by 1 limit most) e
+          left join logging_type t
+            on t.guild_id = guild and t.bot = mine.bot
+           and t.log_type = e.type
+         order by e.seq;
+end $$;

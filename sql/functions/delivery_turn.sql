@@ -1,0 +1,184 @@
+-- What happens to a lane as a whole. Its owner forgets it then, and finds it
+-- anew. Each answers 409 if it is not the caller's, or went on without the
+-- caller, who found it a moment too early.
+
+create or replace function delivery_turn(me text, guild bigint, lane bigint,
+    fence bigint, step bigint)
+returns lane language plpgsql as $$
+declare
+    it  lane;
+begin
+    perform from lane_tail t
+      where t.guild_id = guild and t.lane = delivery_turn.lane for update;
+
+    select l.* into it from lane l
+     where l.guild_id = guild
+       and l.lane = delivery_turn.lane
+       and delivery_mine(me, l.shard, fence)
+       for update;
+
+    if not found then
+        perform refuse(409, 'another one delivers this lane');
+    end if;
+
+    update lane_head h
+       set refused_to = greatest(h.refused_to, h.upto), upto = h.head,
+           step = h.step + 1
+     where h.guild_id = guild
+       and h.lane = delivery_turn.lane
+       and h.step = delivery_turn.step;
+
+    if not found then
+        perform refuse(409, 'this lane went on');
+    end if;
+
+    return it;
+end $$;
+
+
+-- Its channel does not work, for that reason, of which the server's people are
+-- told once.
+
+create or replace function delivery_trouble(it lane, reason text)
+returns void language plpgsql as $$
+begin
+    if it.reason is distinct from delivery_trouble.reason then
+        perform notification_put(it.guild_id, it.bot, 68::smallint,
+                    'A log channel does not work',
+                    'channel ' || it.channel_id || ': '
+                    || delivery_trouble.reason);
+    end if;
+end $$;
+
+
+-- It has a webhook. One whose channel is used no more closes at once.
+
+create or replace function delivery_registered(me text, guild bigint,
+    lane bigint, fence bigint, step bigint, webhook bigint, secret bytea,
+    out status int, out body text)
+language plpgsql security definer set search_path = guildlog, pg_temp as $$
+declare
+    it  lane := delivery_turn(me, guild, lane, fence, step);
+begin
+    update lane l
+       set state = case when it.state = 'registering'
+                         and it.channel_id = any (
+                                 channels_used(guild, it.bot)) then 'active'
+                        else 'closing' end,
+           since = now(), reason = null, forbidden_at = null,
+           webhook_id = webhook, secret = delivery_registered.secret
+     where l.guild_id = guild and l.lane = it.lane;
+
+    perform lane_wake(guild, it.lane);
+    status := 200;
+    body := '{}';
+end $$;
+
+
+-- Its webhook is gone and never used again. It gets another one, once an hour.
+
+create or replace function delivery_lost(me text, guild bigint, lane bigint,
+    fence bigint, step bigint, out status int, out body text)
+language plpgsql security definer set search_path = guildlog, pg_temp as $$
+declare
+    it     lane := delivery_turn(me, guild, lane, fence, step);
+    again  constant boolean := it.lost_at > now() - interval '1 hour';
+begin
+    update lane l
+       set state = case when again then 'broken' else 'registering' end,
+           reason = case when again then 'webhook_404' end,
+           since = now(), webhook_id = null, secret = null, lost_at = now()
+     where l.guild_id = guild and l.lane = it.lane;
+
+    if again then
+        perform delivery_trouble(it, 'webhook_404');
+    end if;
+
+    perform lane_wake(guild, it.lane);
+    status := 200;
+    body := '{}';
+end $$;
+
+
+-- The platform will not have it: final for what is in it.
+
+create or replace function delivery_broken(me text, guild bigint,
+    lane bigint, fence bigint, step bigint, reason text,
+    out status int, out body text)
+language plpgsql security definer set search_path = guildlog, pg_temp as $$
+declare
+    it  lane := delivery_turn(me, guild, lane, fence, step);
+begin
+    update lane l
+       set state = 'broken', reason = delivery_broken.reason, since = now(),
+           webhook_id = null, secret = null
+     where l.guild_id = guild and l.lane = it.lane;
+
+    perform delivery_trouble(it, reason);
+    perform lane_wake(guild, it.lane);
+    status := 200;
+    body := '{}';
+end $$;
+
+
+-- A permission or room is missing: it is tried again for an hour, then final
+-- for that reason. Without one ("final" is null) it is never final: it is the
+-- bot that has no token, or a bad one.
+
+create or replace function delivery_waits(me text, guild bigint, lane bigint,
+    fence bigint, step bigint, reason text, final text, wait_ms bigint,
+    out status int, out body text)
+language plpgsql security definer set search_path = guildlog, pg_temp as $$
+declare
+    it    lane := delivery_turn(me, guild, lane, fence, step);
+    over  constant boolean := final is not null
+                              and it.forbidden_at < now() - interval '1 hour';
+begin
+    perform delivery_trouble(it, case when over then final else reason end);
+
+    update lane l
+       set state = case when over then 'broken' else l.state end,
+           reason = case when over then final
+                         else delivery_waits.reason end,
+           forbidden_at = case when final is not null
+                               then coalesce(l.forbidden_at, now()) end
+     where l.guild_id = guild and l.lane = it.lane;
+
+    perform lane_wake(guild, it.lane);
+    update lane_head h
+       set not_before = clock_timestamp() + wait_ms * interval '1 ms'
+     where h.guild_id = guild and h.lane = it.lane;
+    status := 200;
+    body := '{}';
+end $$;
+
+
+-- Its webhook was deleted: it is closed, unless it is needed again.
+
+create or replace function delivery_closed(me text, guild bigint,
+    lane bigint, fence bigint, step bigint, out status int, out body text)
+language plpgsql security definer set search_path = guildlog, pg_temp as $$
+declare
+    it    lane := delivery_turn(me, guild, lane, fence, step);
+    ends  constant boolean := it.state = 'closing' and exists (
+              select from lane_tail t
+                join lane_head h
+                  on h.guild_id = t.guild_id and h.lane = t.lane
+               where t.guild_id = guild and t.lane = it.lane
+                 and t.tail = h.head);
+begin
+    update lane l
+       set state = case when ends then 'closed' else 'registering' end,
+           since = now(), webhook_id = null, secret = null
+     where l.guild_id = guild and l.lane = it.lane;
+
+    if ends then
+        delete from lane_ready r
+         where r.guild_id = guild and r.lane = it.lane;
+    else
+        perform lane_wake(guild, it.lane);
+    end if;
+
+    status := 200;
+    body := '{}';
+end $$;
