@@ -1,8 +1,8 @@
 
 /*
- * Between pool.c, query.c, set.c, pg.c, pipeline.c and host.c: one query, one
- * connection, and what the connections of a pool share.  Nobody else includes
- * this.
+ * Between pool.c, outcome.c, query.c, set.c, pg.c, pipeline.c and host.c: one
+ * query, one connection, and what the connections of a pool share.  Nobody
+ * else includes this.
  */
 
 #ifndef _NGX_GUILDLOG_PG_H_INCLUDED_
@@ -12,6 +12,9 @@
 #include <ngx_config.h>
 #include <libpq-fe.h>
 #include "ngx_guildlog_pool.h"
+
+
+#define NGX_GUILDLOG_PG_GRACE  500  /* ms, the server gives up first */
 
 
 typedef struct ngx_guildlog_pg_s   ngx_guildlog_pg_t;
@@ -243,6 +246,29 @@ void ngx_guildlog_set_shrink(ngx_guildlog_set_t *set);
 ngx_uint_t ngx_guildlog_set_down(ngx_guildlog_pool_t *pool);
 
 
+/* outcome.c: a query is taken, and goes to the finished ones or waits again */
+
+/* unsent: not all of it had left this machine when its connection died */
+void ngx_guildlog_outcome_orphaned(ngx_guildlog_pool_t *pool,
+    ngx_guildlog_query_t *query, ngx_uint_t unsent);
+
+void ngx_guildlog_outcome_finish(ngx_guildlog_pool_t *pool,
+    ngx_guildlog_query_t *query, ngx_guildlog_outcome_e outcome);
+
+/* only tells */
+void ngx_guildlog_outcome_late(ngx_guildlog_pool_t *pool,
+    ngx_guildlog_query_t *query);
+
+
+/* pool.c */
+
+ngx_guildlog_set_t *ngx_guildlog_pool_set(ngx_guildlog_query_t *query);
+
+/* waits once more, before all others */
+void ngx_guildlog_pool_requeue(ngx_guildlog_pool_t *pool,
+    ngx_guildlog_query_t *query);
+
+
 /*
  * News of a connection.  They only note it and post the pool's event, so a
  * connection is never freed, nor used again, under its own feet.
@@ -252,9 +278,11 @@ ngx_uint_t ngx_guildlog_set_down(ngx_guildlog_pool_t *pool);
 void ngx_guildlog_set_ready(ngx_guildlog_pg_t *pg);
 void ngx_guildlog_set_ended(ngx_guildlog_pg_t *pg);
 
-/* pool.c */
-void ngx_guildlog_pool_answered(ngx_guildlog_pg_t *pg,
+/* outcome.c */
+void ngx_guildlog_outcome_answered(ngx_guildlog_pg_t *pg,
     ngx_guildlog_query_t *query);
+
+/* pool.c */
 void ngx_guildlog_pool_unblocked(ngx_guildlog_pg_t *pg);
 
 /* the worker may wait no longer (worker_shutdown_timeout) */

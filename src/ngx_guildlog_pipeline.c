@@ -335,7 +335,7 @@ ngx_guildlog_pipeline_synced(ngx_guildlog_pg_t *pg, PGresult *res)
         pg->worn = 1;
     }
 
-    ngx_guildlog_pool_answered(pg, query);
+    ngx_guildlog_outcome_answered(pg, query);
 
     if (pg->nflight) {
         ngx_guildlog_pipeline_expect(pg);

@@ -2,7 +2,7 @@
 /*
  * The queries of a worker to one database: they wait, are sent on one of two
  * sets of connections (for short statements in pipelines, for long ones one
- * by one), are answered, sent again or given up.
+ * by one), and are delivered to their askers.
  *
  * All that follows from an event is done by one posted event, run(): bury
  * the dead, send what waits, open what is missing, and last call the
@@ -13,10 +13,6 @@
 #include "ngx_guildlog_pg.h"
 
 
-#define NGX_GUILDLOG_POOL_GRACE  500  /* ms, the server gives up first */
-
-
-static ngx_guildlog_set_t *ngx_guildlog_pool_set(ngx_guildlog_query_t *query);
 static void ngx_guildlog_pool_reject(ngx_guildlog_pool_t *pool,
     ngx_guildlog_query_t *query, ngx_guildlog_outcome_e outcome);
 static void ngx_guildlog_pool_wait(ngx_guildlog_pool_t *pool,
@@ -26,34 +22,14 @@ static void ngx_guildlog_pool_leave(ngx_guildlog_pool_t *pool,
 static void ngx_guildlog_pool_wait_expired(ngx_event_t *ev);
 static void ngx_guildlog_pool_run(ngx_event_t *ev);
 static void ngx_guildlog_pool_bury(ngx_guildlog_pool_t *pool);
-static void ngx_guildlog_pool_orphan(ngx_guildlog_pool_t *pool,
-    ngx_guildlog_query_t *query, ngx_uint_t unsent);
-static void ngx_guildlog_pool_again(ngx_guildlog_pool_t *pool,
-    ngx_guildlog_query_t *query);
 static void ngx_guildlog_pool_dispatch(ngx_guildlog_pool_t *pool,
     ngx_guildlog_set_t *set);
 static void ngx_guildlog_pool_send(ngx_guildlog_pool_t *pool,
     ngx_guildlog_pg_t *pg, ngx_guildlog_query_t *query);
 static void ngx_guildlog_pool_send_expired(ngx_event_t *ev);
-static void ngx_guildlog_pool_late(ngx_guildlog_pool_t *pool,
-    ngx_guildlog_query_t *query);
-static void ngx_guildlog_pool_head(ngx_guildlog_pg_t *pg);
-static void ngx_guildlog_pool_judge(ngx_guildlog_pool_t *pool,
-    ngx_guildlog_query_t *query);
-static ngx_uint_t ngx_guildlog_pool_lost_a_race(ngx_guildlog_result_t *result);
-static void ngx_guildlog_pool_observe(ngx_guildlog_pool_t *pool,
-    ngx_guildlog_query_t *query);
-static void ngx_guildlog_pool_finish(ngx_guildlog_pool_t *pool,
-    ngx_guildlog_query_t *query, ngx_guildlog_outcome_e outcome);
 static void ngx_guildlog_pool_deliver(ngx_guildlog_pool_t *pool);
 static void ngx_guildlog_pool_complain(ngx_guildlog_pool_t *pool,
     const char *what);
-static uint64_t ngx_guildlog_pool_now_us(void);
-
-
-/* SQLSTATEs of a statement that lost to another: it had no effect */
-
-static const char  *ngx_guildlog_pool_losers[] = { "40001", "40P01", NULL };
 
 
 ngx_guildlog_pool_t *
@@ -150,17 +126,6 @@ ngx_guildlog_pool_submit(ngx_guildlog_pool_t *pool,
 }
 
 
-static ngx_guildlog_set_t *
-ngx_guildlog_pool_set(ngx_guildlog_query_t *query)
-{
-    ngx_uint_t  i;
-
-    i = (query->stmt->flags & NGX_GUILDLOG_STMT_LONG) ? 1 : 0;
-
-    return &query->pool->sets[i];
-}
-
-
 /*
  * The next iteration delivers it: an asker who asks again at once must not
  * keep the event loop in this one.
@@ -171,7 +136,7 @@ ngx_guildlog_pool_reject(ngx_guildlog_pool_t *pool,
     ngx_guildlog_query_t *query, ngx_guildlog_outcome_e outcome)
 {
     ngx_post_event(&pool->run, &ngx_posted_next_events);
-    ngx_guildlog_pool_finish(pool, query, outcome);
+    ngx_guildlog_outcome_finish(pool, query, outcome);
 }
 
 
@@ -185,7 +150,7 @@ ngx_guildlog_pool_wait(ngx_guildlog_pool_t *pool,
     ngx_guildlog_stats_gauge(pool->stats, NGX_GUILDLOG_GAUGE_QUEUED, 1);
 
     query->turn = pool->turn;
-    query->start_us = ngx_guildlog_pool_now_us();
+    query->start_us = ngx_guildlog_now_us();
 
     query->timer.handler = ngx_guildlog_pool_wait_expired;
     ngx_add_timer(&query->timer, pool->database->queue_timeout);
@@ -208,6 +173,27 @@ ngx_guildlog_pool_leave(ngx_guildlog_pool_t *pool,
 }
 
 
+ngx_guildlog_set_t *
+ngx_guildlog_pool_set(ngx_guildlog_query_t *query)
+{
+    ngx_uint_t  i;
+
+    i = (query->stmt->flags & NGX_GUILDLOG_STMT_LONG) ? 1 : 0;
+
+    return &query->pool->sets[i];
+}
+
+
+void
+ngx_guildlog_pool_requeue(ngx_guildlog_pool_t *pool,
+    ngx_guildlog_query_t *query)
+{
+    ngx_queue_insert_head(&ngx_guildlog_pool_set(query)->waiting,
+                          &query->queue);
+    ngx_guildlog_pool_wait(pool, query);
+}
+
+
 static void
 ngx_guildlog_pool_wait_expired(ngx_event_t *ev)
 {
@@ -221,7 +207,7 @@ ngx_guildlog_pool_wait_expired(ngx_event_t *ev)
     ngx_guildlog_pool_complain(pool, "no connection was free in time");
 
     ngx_guildlog_pool_leave(pool, query);
-    ngx_guildlog_pool_finish(pool, query, NGX_GUILDLOG_UNAVAILABLE);
+    ngx_guildlog_outcome_finish(pool, query, NGX_GUILDLOG_UNAVAILABLE);
 }
 
 
@@ -273,67 +259,12 @@ ngx_guildlog_pool_bury(ngx_guildlog_pool_t *pool)
             ngx_queue_remove(q);
 
             query = ngx_queue_data(q, ngx_guildlog_query_t, queue);
-            ngx_guildlog_pool_orphan(pool, query, unsent);
+            ngx_guildlog_outcome_orphaned(pool, query, unsent);
             unsent = 0;
         }
 
         ngx_guildlog_pg_free(pg);
     }
-}
-
-
-/*
- * Its connection died; unsent: not all of it had left this machine.  Where
- * one connection dies the others often do, so only a newer one will take it.
- */
-
-static void
-ngx_guildlog_pool_orphan(ngx_guildlog_pool_t *pool,
-    ngx_guildlog_query_t *query, ngx_uint_t unsent)
-{
-    query->pg = NULL;
-
-    if (query->late) {
-        ngx_guildlog_pool_finish(pool, query, NGX_GUILDLOG_TIMEOUT);
-        return;
-    }
-
-    if (!query->retried
-        && (unsent || (query->stmt->flags & NGX_GUILDLOG_STMT_READ)))
-    {
-        query->retried = 1;
-        query->epoch = pool->epoch;
-        ngx_guildlog_pool_again(pool, query);
-        return;
-    }
-
-    ngx_guildlog_pool_finish(pool, query, NGX_GUILDLOG_UNAVAILABLE);
-}
-
-
-static void
-ngx_guildlog_pool_again(ngx_guildlog_pool_t *pool,
-    ngx_guildlog_query_t *query)
-{
-    ngx_guildlog_set_t  *set;
-
-    if (query->handler == NULL || pool->terminated || pool->closed) {
-        ngx_guildlog_pool_finish(pool, query, NGX_GUILDLOG_UNAVAILABLE);
-        return;
-    }
-
-    ngx_guildlog_stats_count(pool->stats, NGX_GUILDLOG_COUNT_RETRIES, 1);
-
-    if (query->timer.timer_set) {
-        ngx_del_timer(&query->timer);
-    }
-
-    PQclear(query->result.res);
-    ngx_memzero(&query->result, sizeof(ngx_guildlog_result_t));
-
-    set = ngx_guildlog_pool_set(query);
-    ngx_queue_insert_head(&set->waiting, &query->queue);
-    ngx_guildlog_pool_wait(pool, query);
 }
 
 
@@ -378,7 +309,7 @@ ngx_guildlog_pool_send(ngx_guildlog_pool_t *pool, ngx_guildlog_pg_t *pg,
 
     ngx_guildlog_pool_leave(pool, query);
 
-    now = ngx_guildlog_pool_now_us();
+    now = ngx_guildlog_now_us();
 
     if (pool->turn > query->turn + 1) {
         ngx_guildlog_stats_count(pool->stats, NGX_GUILDLOG_COUNT_WAITS, 1);
@@ -392,11 +323,11 @@ ngx_guildlog_pool_send(ngx_guildlog_pool_t *pool, ngx_guildlog_pg_t *pg,
 
     if (pg->nflight == 0) {
         ngx_guildlog_stats_gauge(pool->stats, NGX_GUILDLOG_GAUGE_BUSY, 1);
-        ngx_add_timer(&query->timer, pg->timeout + NGX_GUILDLOG_POOL_GRACE);
+        ngx_add_timer(&query->timer, pg->timeout + NGX_GUILDLOG_PG_GRACE);
 
     } else {
         ngx_add_timer(&query->timer,
-                      pg->timeout * 2 + NGX_GUILDLOG_POOL_GRACE);
+                      pg->timeout * 2 + NGX_GUILDLOG_PG_GRACE);
     }
 
     ngx_guildlog_pipeline_send(pg, query);
@@ -416,7 +347,7 @@ ngx_guildlog_pool_send_expired(ngx_event_t *ev)
 
     query->late = 1;
 
-    ngx_guildlog_pool_late(pool, query);
+    ngx_guildlog_outcome_late(pool, query);
 
     if (query->pg->conn) {
         ngx_guildlog_pg_fail(query->pg, "a statement missed its deadline");
@@ -424,180 +355,10 @@ ngx_guildlog_pool_send_expired(ngx_event_t *ev)
 }
 
 
-static void
-ngx_guildlog_pool_late(ngx_guildlog_pool_t *pool,
-    ngx_guildlog_query_t *query)
-{
-    ngx_guildlog_stats_count(pool->stats, NGX_GUILDLOG_COUNT_TIMEOUTS, 1);
-
-    ngx_log_error(NGX_LOG_ERR, pool->log, 0,
-                  "guildlog database \"%V\": statement \"%s\" ran past %M ms",
-                  &pool->database->name, query->stmt->name,
-                  ngx_guildlog_pool_set(query)->timeout);
-}
-
-
-void
-ngx_guildlog_pool_answered(ngx_guildlog_pg_t *pg,
-    ngx_guildlog_query_t *query)
-{
-    ngx_guildlog_set_t   *set;
-    ngx_guildlog_pool_t  *pool;
-
-    pool = pg->pool;
-    set = pg->set;
-
-    pool->backoff = 0;
-    query->result.time_us = ngx_guildlog_pool_now_us() - query->start_us;
-    set->pace += ngx_current_msec - pg->head_since - set->pace / 16;
-
-    if (pg->nflight == 0) {
-        ngx_guildlog_stats_gauge(pool->stats, NGX_GUILDLOG_GAUGE_BUSY, -1);
-
-        ngx_queue_remove(&pg->queue);
-        ngx_queue_insert_head(&set->connections, &pg->queue);
-
-    } else {
-        ngx_guildlog_pool_head(pg);
-    }
-
-    ngx_guildlog_pool_judge(pool, query);
-
-    ngx_post_event(&pool->run, &ngx_posted_events);
-}
-
-
-/* the next one runs from now on, within the time that it had anyway */
-
-static void
-ngx_guildlog_pool_head(ngx_guildlog_pg_t *pg)
-{
-    ngx_queue_t           *q;
-    ngx_msec_t             timeout;
-    ngx_guildlog_query_t  *query;
-
-    q = ngx_queue_head(&pg->flight);
-    query = ngx_queue_data(q, ngx_guildlog_query_t, queue);
-    timeout = pg->timeout + NGX_GUILDLOG_POOL_GRACE;
-
-    if (query->timer.timer_set
-        && (ngx_msec_int_t) (query->timer.timer.key - ngx_current_msec)
-           > (ngx_msec_int_t) timeout)
-    {
-        ngx_del_timer(&query->timer);
-        ngx_add_timer(&query->timer, timeout);
-    }
-}
-
-
-static void
-ngx_guildlog_pool_judge(ngx_guildlog_pool_t *pool,
-    ngx_guildlog_query_t *query)
-{
-    char                   *text;
-    PGresult               *res;
-    ngx_guildlog_result_t  *result;
-
-    result = &query->result;
-    res = result->res;
-
-    if (PQresultStatus(res) != PGRES_FATAL_ERROR) {
-        result->rows = PQntuples(res);
-        result->columns = PQnfields(res);
-        ngx_guildlog_pool_observe(pool, query);
-        ngx_guildlog_pool_finish(pool, query, NGX_GUILDLOG_ROWS);
-        return;
-    }
-
-    text = PQresultErrorField(res, PG_DIAG_SQLSTATE);
-    ngx_cpystrn((u_char *) result->sqlstate, (u_char *) text,
-                sizeof(result->sqlstate));
-
-    if (query->stale) {
-        query->stale = 0;
-        query->fresh = 1;
-        ngx_guildlog_pool_again(pool, query);
-        return;
-    }
-
-    if (!query->retried && ngx_guildlog_pool_lost_a_race(result)) {
-        query->retried = 1;
-        ngx_guildlog_pool_again(pool, query);
-        return;
-    }
-
-    text = PQresultErrorField(res, PG_DIAG_MESSAGE_PRIMARY);
-
-    if (text) {
-        result->message.data = (u_char *) text;
-        result->message.len = ngx_strlen(text);
-    }
-
-    ngx_guildlog_pool_observe(pool, query);
-
-    if (ngx_strcmp(result->sqlstate, "57014") == 0) {
-        ngx_guildlog_pool_late(pool, query);
-        ngx_guildlog_pool_finish(pool, query, NGX_GUILDLOG_TIMEOUT);
-        return;
-    }
-
-    ngx_guildlog_pool_finish(pool, query, NGX_GUILDLOG_REFUSED);
-}
-
-
-static ngx_uint_t
-ngx_guildlog_pool_lost_a_race(ngx_guildlog_result_t *result)
-{
-    const char  **loser;
-
-    for (loser = ngx_guildlog_pool_losers; *loser; loser++) {
-        if (ngx_strcmp(result->sqlstate, *loser) == 0) {
-            return 1;
-        }
-    }
-
-    return 0;
-}
-
-
-static void
-ngx_guildlog_pool_observe(ngx_guildlog_pool_t *pool,
-    ngx_guildlog_query_t *query)
-{
-    ngx_guildlog_stats_observe(
-                          &pool->stats->shared->stmt[query->stmt->index],
-                          query->result.time_us);
-}
-
-
 void
 ngx_guildlog_pool_unblocked(ngx_guildlog_pg_t *pg)
 {
     ngx_post_event(&pg->pool->run, &ngx_posted_events);
-}
-
-
-static void
-ngx_guildlog_pool_finish(ngx_guildlog_pool_t *pool,
-    ngx_guildlog_query_t *query, ngx_guildlog_outcome_e outcome)
-{
-    if (query->timer.timer_set) {
-        ngx_del_timer(&query->timer);
-    }
-
-    /* class GL is how the schema says no: an answer like any other */
-
-    if (outcome != NGX_GUILDLOG_ROWS
-        && ngx_strncmp(query->result.sqlstate, "GL", 2) != 0)
-    {
-        (void) ngx_atomic_fetch_add(
-                   &pool->stats->shared->stmt_errors[query->stmt->index], 1);
-    }
-
-    query->result.outcome = outcome;
-    ngx_queue_insert_tail(&pool->finished, &query->queue);
-
-    ngx_post_event(&pool->run, &ngx_posted_events);
 }
 
 
@@ -682,7 +443,7 @@ ngx_guildlog_pool_terminate(ngx_guildlog_pool_t *pool)
             query = ngx_queue_data(q, ngx_guildlog_query_t, queue);
 
             ngx_guildlog_pool_leave(pool, query);
-            ngx_guildlog_pool_finish(pool, query, NGX_GUILDLOG_UNAVAILABLE);
+            ngx_guildlog_outcome_finish(pool, query, NGX_GUILDLOG_UNAVAILABLE);
         }
     }
 }
@@ -735,15 +496,4 @@ ngx_guildlog_pool_complain(ngx_guildlog_pool_t *pool, const char *what)
 
     ngx_log_error(NGX_LOG_ERR, pool->log, 0, "guildlog database \"%V\": %s",
                   &pool->database->name, what);
-}
-
-
-static uint64_t
-ngx_guildlog_pool_now_us(void)
-{
-    struct timespec  now;
-
-    (void) clock_gettime(CLOCK_MONOTONIC, &now);
-
-    return (uint64_t) now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
