@@ -149,12 +149,16 @@ extern ngx_module_t                ngx_http_guildlog_module;
 extern ngx_http_guildlog_worker_t  ngx_http_guildlog_worker;
 
 
-/* ngx_http_guildlog_request.c */
+/* ngx_http_guildlog_guard.c */
 
 ngx_http_guildlog_ctx_t *ngx_http_guildlog_get_ctx(ngx_http_request_t *r,
     ngx_uint_t create);
 ngx_int_t ngx_http_guildlog_preaccess_handler(ngx_http_request_t *r);
 ngx_int_t ngx_http_guildlog_access_handler(ngx_http_request_t *r);
+
+
+/* ngx_http_guildlog_request.c */
+
 ngx_int_t ngx_http_guildlog_content_handler(ngx_http_request_t *r);
 ngx_int_t ngx_http_guildlog_log_handler(ngx_http_request_t *r);
 
