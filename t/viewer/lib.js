@@ -13,7 +13,7 @@ export const axeSource = require('axe-core').source;
 
 const {GUILDLOG_URL: API, GUILDLOG_OPERATOR: OPERATOR,
     GUILDLOG_VIEWER: VIEWER, GUILDLOG_VIEWER_SHOTS: SHOTS} = process.env;
-const PATIENCE = 30_000;
+const PATIENCE = 60_000;
 const WIDE = {width: 1400, height: 900};
 
 let tests = 0;
@@ -29,8 +29,9 @@ export function ok(pass, what, ...notes) {
         what.replaceAll('#', '\\#')}`);
     if (!pass) {
         failed++;
+        console.error(`# Failed test ${tests} - ${what}`);
         for (const line of notes.join('\n').split('\n')) {
-            console.log(`# ${line}`);
+            console.error(`# ${line}`);
         }
     }
     return pass;
