@@ -175,12 +175,12 @@ export class LogList {
     // The order of the nodes is that of the lines: it is what is read out.
     take(index) {
         const row = this.spare.pop() ?? new LogRow();
-        const next = this.rows.get(index + 1);
+        const behind = Math.min(...[...this.rows.keys()]
+            .filter((other) => other > index));
 
         row.index = index;
         this.rows.set(index, row);
-        this.body.insertBefore(row.node, next?.node
-            ?? this.rows.get(index - 1)?.node.nextSibling ?? null);
+        this.body.insertBefore(row.node, this.rows.get(behind)?.node ?? null);
         return row;
     }
 

@@ -76,11 +76,14 @@ async function paused(page) {
     const before = await top(page);
 
     await page.getByRole('button', {name: 'Live'}).click();
-    const content = await record();
-    await page.getByRole('button', {name: 'Resume (1 new)'}).waitFor();
+    const older = await record();
+    const newer = await record();
+    await page.getByRole('button', {name: 'Resume (2 new)'}).waitFor();
     is(await top(page), before, 'while it is paused nothing moves');
     await page.getByRole('button', {name: 'Resume'}).click();
-    await soon(() => top(page), content, 'then it goes on');
+    await soon(() => lines(page).locator('.details').allTextContents()
+        .then((all) => all.slice(0, 3)), [newer, older, before],
+    'then it goes on, in the order in which a reader is told');
 }
 
 
@@ -117,7 +120,7 @@ async function away(page) {
     await page.context().setOffline(false);
     await page.getByPlaceholder('Search').fill('');
     await soon(() => top(page), content, 'nothing is missed meanwhile');
-    await soon(() => shownTotal(page), 106, 'and nothing comes twice');
+    await soon(() => shownTotal(page), 107, 'and nothing comes twice');
     await page.getByText('You are offline').waitFor({state: 'hidden'});
     ok(true, 'being back is seen');
 }
