@@ -254,13 +254,15 @@ ngx_guildlog_batch_add(ngx_guildlog_batch_t *batch)
 
 /*
  * The text of each entry of an array, by its brackets.  NGX_DECLINED: there
- * are too many, or it is not one array and nothing else.
+ * are too many, or it is not one array and nothing else.  It is nested no
+ * deeper than NGX_GUILDLOG_JSON_DEPTH.
  */
 
 static ngx_int_t
 ngx_guildlog_batch_split(ngx_guildlog_batch_t *batch, const ngx_str_t *body)
 {
     u_char                *p, *last, *start;
+    u_char                 close[NGX_GUILDLOG_JSON_DEPTH];
     ngx_uint_t             depth;
     ngx_guildlog_batch_entry_t  *entry;
 
@@ -276,6 +278,7 @@ ngx_guildlog_batch_split(ngx_guildlog_batch_t *batch, const ngx_str_t *body)
     }
 
     start = ++p;
+    close[0] = ']';
 
     for (depth = 1; p < last && depth; p++) {
 
@@ -290,12 +293,17 @@ ngx_guildlog_batch_split(ngx_guildlog_batch_t *batch, const ngx_str_t *body)
 
         case '{':
         case '[':
-            depth++;
+            close[depth++] = (*p == '{') ? '}' : ']';
             break;
 
         case '}':
         case ']':
-            if (--depth) {
+            if (*p != close[--depth]) {
+                ngx_str_set(batch->error, "body: brackets do not match");
+                return NGX_DECLINED;
+            }
+
+            if (depth) {
                 break;
             }
 

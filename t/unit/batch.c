@@ -66,6 +66,10 @@ static const case_t  cases[] = {
       NGX_DECLINED, "body[0].a: the number is out of range" },
     { "it and a bracket too many", 0, 0, "[{\"a\":1e999}]]", NGX_DECLINED,
       "body[0].a: the number is out of range" },
+    { "it and an end of another kind", 0, 0, "[{\"a\":1e999}," ONE "}",
+      NGX_DECLINED, "body: brackets do not match" },
+    { "it and one in an entry", 0, 0, "[{\"a\":1e999},{\"b\":[}]}]",
+      NGX_DECLINED, "body: brackets do not match" },
     { "it and another array", 0, 0, "[{\"a\":1e999}],[1]", NGX_DECLINED,
       "body[0].a: the number is out of range" },
     /* was a jump through a null pointer: where would the entries begin? */
