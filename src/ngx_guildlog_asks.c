@@ -6,31 +6,53 @@
 #include "ngx_guildlog_asks.h"
 
 
+static ngx_guildlog_asker_t *ngx_guildlog_asks_next(
+    ngx_guildlog_asks_t *asks);
 static ngx_uint_t ngx_guildlog_asks_less(ngx_atomic_t *n);
 static ngx_uint_t ngx_guildlog_asks_drain(ngx_atomic_t *n);
 
 
-void
-ngx_guildlog_asks_want(ngx_guildlog_asks_t *asks)
+ngx_guildlog_asker_t *
+ngx_guildlog_asks_enter(ngx_guildlog_asks_t *asks, ngx_uint_t place)
 {
-    (void) ngx_atomic_fetch_add(&asks->wanted, 1);
+    ngx_atomic_uint_t      used;
+    ngx_guildlog_asker_t  *asker;
+
+    asker = &asks->askers[place];
+
+    (void) ngx_guildlog_asks_drain(&asker->wanted);
+    (void) ngx_guildlog_asks_drain(&asker->granted);
+
+    do {
+        used = asks->used;
+    } while (used <= place
+             && !ngx_atomic_cmp_set(&asks->used, used, place + 1));
+
+    return asker;
+}
+
+
+void
+ngx_guildlog_asks_want(ngx_guildlog_asker_t *asker)
+{
+    (void) ngx_atomic_fetch_add(&asker->wanted, 1);
 }
 
 
 ngx_uint_t
-ngx_guildlog_asks_take(ngx_guildlog_asks_t *asks)
+ngx_guildlog_asks_take(ngx_guildlog_asker_t *asker)
 {
-    return ngx_guildlog_asks_less(&asks->granted);
+    return ngx_guildlog_asks_less(&asker->granted);
 }
 
 
 /* if it is wanted no more it has been granted, and nobody is to send it */
 
 void
-ngx_guildlog_asks_give_up(ngx_guildlog_asks_t *asks)
+ngx_guildlog_asks_give_up(ngx_guildlog_asker_t *asker)
 {
-    if (!ngx_guildlog_asks_less(&asks->wanted)) {
-        (void) ngx_guildlog_asks_less(&asks->granted);
+    if (!ngx_guildlog_asks_less(&asker->wanted)) {
+        (void) ngx_guildlog_asks_less(&asker->granted);
     }
 }
 
@@ -56,7 +78,8 @@ void
 ngx_guildlog_asks_grant(ngx_guildlog_asks_t *asks, ngx_guildlog_pace_t *pace,
     ngx_msec_t now, ngx_uint_t most)
 {
-    ngx_uint_t  n;
+    ngx_uint_t             n;
+    ngx_guildlog_asker_t  *asker;
 
     for (n = ngx_guildlog_asks_drain(&asks->invalid); n; n--) {
         ngx_guildlog_pace_refused(pace, now);
@@ -68,21 +91,46 @@ ngx_guildlog_asks_grant(ngx_guildlog_asks_t *asks, ngx_guildlog_pace_t *pace,
         ngx_guildlog_pace_pause(pace, now, n);
     }
 
-    for (n = 0; n < most && asks->wanted; n++) {
+    for (n = 0; n < most; n++) {
 
-        if (!ngx_guildlog_pace_take(pace, now)) {
+        asker = ngx_guildlog_asks_next(asks);
+
+        if (asker == NULL || !ngx_guildlog_pace_take(pace, now)) {
             return;
         }
 
-        if (!ngx_guildlog_asks_less(&asks->wanted)) {
+        if (!ngx_guildlog_asks_less(&asker->wanted)) {
             ngx_guildlog_pace_cancelled(pace);
             return;
         }
 
         ngx_guildlog_pace_lent(pace, now);
 
-        (void) ngx_atomic_fetch_add(&asks->granted, 1);
+        (void) ngx_atomic_fetch_add(&asker->granted, 1);
     }
+}
+
+
+/* the workers take turns; NULL: nobody wants anything */
+
+static ngx_guildlog_asker_t *
+ngx_guildlog_asks_next(ngx_guildlog_asks_t *asks)
+{
+    ngx_uint_t             i, used;
+    ngx_guildlog_asker_t  *asker;
+
+    used = asks->used;
+
+    for (i = 0; i < used; i++) {
+        asker = &asks->askers[(asks->next + i) % used];
+
+        if (asker->wanted) {
+            asks->next = (asks->next + i + 1) % used;
+            return asker;
+        }
+    }
+
+    return NULL;
 }
 
 

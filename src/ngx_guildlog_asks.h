@@ -13,19 +13,33 @@
 #include "ngx_guildlog_platform.h"
 
 
+/* of one worker, so that nothing of it outlives it */
+
 typedef struct {
     ngx_atomic_t                   wanted;
     ngx_atomic_t                   granted;  /* and not taken yet */
+} ngx_guildlog_asker_t;
+
+
+typedef struct {
+    ngx_guildlog_asker_t           askers[NGX_MAX_PROCESSES];
+    ngx_atomic_t                   used;     /* of them, the last one + 1 */
+    ngx_atomic_t                   next;     /* whose turn it is */
     ngx_atomic_t                   invalid;  /* answers not told yet */
     ngx_atomic_t                   pause_ms; /* the same */
 } ngx_guildlog_asks_t;
 
 
+/* a worker begins, at the place of one that has ended; it is ours from now */
+
+ngx_guildlog_asker_t *ngx_guildlog_asks_enter(ngx_guildlog_asks_t *asks,
+    ngx_uint_t place);
+
 /* who wants one takes it once it is granted, or gives up */
 
-void ngx_guildlog_asks_want(ngx_guildlog_asks_t *asks);
-ngx_uint_t ngx_guildlog_asks_take(ngx_guildlog_asks_t *asks);
-void ngx_guildlog_asks_give_up(ngx_guildlog_asks_t *asks);
+void ngx_guildlog_asks_want(ngx_guildlog_asker_t *asker);
+ngx_uint_t ngx_guildlog_asks_take(ngx_guildlog_asker_t *asker);
+void ngx_guildlog_asks_give_up(ngx_guildlog_asker_t *asker);
 
 void ngx_guildlog_asks_answered(ngx_guildlog_asks_t *asks,
     const ngx_guildlog_verdict_t *verdict);

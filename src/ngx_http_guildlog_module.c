@@ -262,6 +262,9 @@ ngx_http_guildlog_init_process(ngx_cycle_t *cycle)
         return NGX_OK;
     }
 
+    worker->asker = ngx_guildlog_asks_enter(&worker->stats.shared->asks,
+                                            ngx_process_slot);
+
     worker->client = ngx_guildlog_client_create(cycle,
                                  &gmcf->delivery->platform, clcf->resolver,
                                  clcf->resolver_timeout,

@@ -76,10 +76,10 @@ ngx_http_guildlog_probes_cleanup(void *data)
     ngx_http_guildlog_trouble_t *trouble = data;
 
     ngx_uint_t                  i;
-    ngx_guildlog_asks_t        *asks;
+    ngx_guildlog_asker_t       *asker;
     ngx_http_guildlog_probe_t  *probe;
 
-    asks = &ngx_http_guildlog_worker.stats.shared->asks;
+    asker = ngx_http_guildlog_worker.asker;
 
     if (trouble->timer.timer_set) {
         ngx_del_timer(&trouble->timer);
@@ -89,7 +89,7 @@ ngx_http_guildlog_probes_cleanup(void *data)
         probe = &trouble->probes[i];
 
         if (probe->waits) {
-            ngx_guildlog_asks_give_up(asks);
+            ngx_guildlog_asks_give_up(asker);
             probe->waits = 0;
         }
 
@@ -124,10 +124,10 @@ void
 ngx_http_guildlog_probes_start(ngx_http_guildlog_call_t *call, ngx_msec_t ms)
 {
     ngx_uint_t                    i;
-    ngx_guildlog_asks_t          *asks;
+    ngx_guildlog_asker_t         *asker;
     ngx_http_guildlog_trouble_t  *trouble;
 
-    asks = &ngx_http_guildlog_worker.stats.shared->asks;
+    asker = ngx_http_guildlog_worker.asker;
 
     trouble = call->trouble;
     trouble->pending = trouble->n;
@@ -135,7 +135,7 @@ ngx_http_guildlog_probes_start(ngx_http_guildlog_call_t *call, ngx_msec_t ms)
 
     for (i = 0; i < trouble->n; i++) {
         trouble->probes[i].waits = 1;
-        ngx_guildlog_asks_want(asks);
+        ngx_guildlog_asks_want(asker);
     }
 
     ngx_add_timer(&trouble->timer, NGX_HTTP_GUILDLOG_PROBE_TURN);
@@ -149,10 +149,10 @@ ngx_http_guildlog_probes_turn(ngx_event_t *ev)
 
     ngx_uint_t                  i, waiting;
     ngx_msec_int_t              left;
-    ngx_guildlog_asks_t        *asks;
+    ngx_guildlog_asker_t       *asker;
     ngx_http_guildlog_probe_t  *probe;
 
-    asks = &ngx_http_guildlog_worker.stats.shared->asks;
+    asker = ngx_http_guildlog_worker.asker;
     left = (ngx_msec_int_t) (trouble->until - ngx_current_msec);
     waiting = 0;
 
@@ -165,13 +165,13 @@ ngx_http_guildlog_probes_turn(ngx_event_t *ev)
 
         if (left <= 0) {
             probe->waits = 0;
-            ngx_guildlog_asks_give_up(asks);
+            ngx_guildlog_asks_give_up(asker);
             ngx_http_guildlog_probe_ends(probe, "local_rate_limit",
                        "the requests this machine may send were used up");
             continue;
         }
 
-        if (ngx_guildlog_asks_take(asks)) {
+        if (ngx_guildlog_asks_take(asker)) {
             probe->waits = 0;
             ngx_http_guildlog_probe_send(probe, left);
             continue;

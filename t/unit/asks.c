@@ -13,6 +13,7 @@
 
 static ngx_guildlog_pace_t   pace;
 static ngx_guildlog_asks_t   asks;
+static ngx_guildlog_asker_t *asker;
 
 
 static void
@@ -21,6 +22,8 @@ begin(ngx_pool_t *pool, ngx_uint_t rate)
     (void) ngx_guildlog_pace_init(&pace, pool, rate);
 
     ngx_memzero(&asks, sizeof(asks));
+
+    asker = ngx_guildlog_asks_enter(&asks, 3);
 }
 
 
@@ -29,7 +32,7 @@ taken(void)
 {
     ngx_uint_t  n;
 
-    for (n = 0; ngx_guildlog_asks_take(&asks); n++) { /* void */ }
+    for (n = 0; ngx_guildlog_asks_take(asker); n++) { /* void */ }
 
     return n;
 }
@@ -39,7 +42,7 @@ static void
 want(ngx_uint_t n)
 {
     while (n--) {
-        ngx_guildlog_asks_want(&asks);
+        ngx_guildlog_asks_want(asker);
     }
 }
 
@@ -77,16 +80,51 @@ test_give_up(ngx_pool_t *pool)
     begin(pool, 5);
 
     want(3);
-    ngx_guildlog_asks_give_up(&asks);
+    ngx_guildlog_asks_give_up(asker);
     ngx_guildlog_asks_grant(&asks, &pace, 1000, 64);
-    tap_is(asks.granted, 2, "what was given up is not let");
+    tap_is(asker->granted, 2, "what was given up is not let");
 
-    ngx_guildlog_asks_give_up(&asks);
+    ngx_guildlog_asks_give_up(asker);
     tap_is(taken(), 1, "nor is what was let meanwhile sent");
-    tap_is(asks.wanted, 0, "nothing is left");
+    tap_is(asker->wanted, 0, "nothing is left");
 
-    ngx_guildlog_asks_give_up(&asks);
-    tap_is(asks.wanted + asks.granted, 0, "never less than nothing");
+    ngx_guildlog_asks_give_up(asker);
+    tap_is(asker->wanted + asker->granted, 0, "never less than nothing");
+}
+
+
+/* nothing of a worker that is killed while it waits goes to others */
+
+static void
+test_workers(ngx_pool_t *pool)
+{
+    ngx_guildlog_asker_t  *other;
+
+    begin(pool, 5);
+
+    other = ngx_guildlog_asks_enter(&asks, 1);
+
+    want(1);
+    ngx_guildlog_asks_grant(&asks, &pace, 1000, 64);
+    tap_is(ngx_guildlog_asks_take(other), 0, "what one wants is its own");
+    tap_is(taken(), 1, "and it gets it");
+
+    want(4);
+    ngx_guildlog_asks_want(other);
+    ngx_guildlog_asks_grant(&asks, &pace, 1000, 2);
+    tap_is(ngx_guildlog_asks_take(other), 1, "the workers take turns");
+
+    want(2);
+    ngx_guildlog_asks_grant(&asks, &pace, 3000, 2);
+    asker = ngx_guildlog_asks_enter(&asks, 3);
+    tap_is(taken(), 0, "who follows one that died has nothing");
+    ngx_guildlog_asks_grant(&asks, &pace, 6000, 64);
+    tap_is(asker->granted + other->granted, 0,
+           "what that one wanted nobody wants any more");
+    want(1);
+    tap_is(taken(), 0, "a question waits for its own grant");
+    ngx_guildlog_asks_grant(&asks, &pace, 8000, 64);
+    tap_is(taken(), 1, "and gets it");
 }
 
 
@@ -137,6 +175,7 @@ main(void)
 
     test_pace(pool);
     test_give_up(pool);
+    test_workers(pool);
     test_answers(pool);
 
     ngx_destroy_pool(pool);
