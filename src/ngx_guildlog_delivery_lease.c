@@ -51,7 +51,11 @@ ngx_guildlog_delivery_lease(ngx_guildlog_delivery_t *d)
 }
 
 
-/* what is more than a fair share, or all, where nothing is under way */
+/*
+ * What is more than a fair share, or all, where nothing is under way.  It is
+ * not ours from now on, so that nothing gets under way meanwhile; what is not
+ * given after all the answer gives back.
+ */
 
 static u_char *
 ngx_guildlog_delivery_giveaway(ngx_guildlog_delivery_t *d, u_char *p)
@@ -60,7 +64,6 @@ ngx_guildlog_delivery_giveaway(ngx_guildlog_delivery_t *d, u_char *p)
 
     more = ngx_exiting ? d->mine : d->mine - ngx_min(d->mine, d->share);
     given = 0;
-    d->given = 0;
 
     *p++ = '{';
 
@@ -74,10 +77,15 @@ ngx_guildlog_delivery_giveaway(ngx_guildlog_delivery_t *d, u_char *p)
 
         p = ngx_sprintf(p, given ? ",%ui" : "%ui", i);
         given++;
-        d->given |= (uint64_t) 1 << i;
+        d->mine--;
+        d->fences[i] = -1;
     }
 
     *p++ = '}';
+
+    if (given) {
+        ngx_guildlog_delivery_forget_lost(d);
+    }
 
     return p;
 }
@@ -156,8 +164,7 @@ ngx_guildlog_delivery_hold(ngx_guildlog_delivery_t *d,
         }
 
         gained |= fence != d->fences[shard] && fence != -1;
-        lost += fence != d->fences[shard] && d->fences[shard] != -1
-                && !(d->given >> shard & 1);
+        lost += fence != d->fences[shard] && d->fences[shard] != -1;
         d->fences[shard] = fence;
         d->share = ngx_guildlog_lane_column(result, row, 4);
     }

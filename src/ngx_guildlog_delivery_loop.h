@@ -59,7 +59,6 @@ struct ngx_guildlog_delivery_s {
     int64_t                        fences[NGX_GUILDLOG_DELIVERY_SHARDS];
     ngx_uint_t                     mine;     /* shards */
     ngx_uint_t                     share;
-    uint64_t                       given;    /* shards, by bit */
     ngx_msec_t                     lease_asked;
     ngx_msec_t                     lease_until;
 

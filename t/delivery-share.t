@@ -1,0 +1,89 @@
+#!/usr/bin/perl
+# Machines share the work: for what one gives to another it begins nothing from
+# the moment it offers it, so that no message of it is ever in doubt; and what
+# was given is not lost, even if nobody hears that it was taken.
+
+use lib 't/lib';
+use Guildlog;
+use Guildlog::Cluster;
+use Guildlog::Cutter;
+use Guildlog::Delivery;
+use Guildlog::Platform;
+
+my $cluster = Guildlog::Cluster->new;
+my $dbname  = $cluster->create_database;
+my @shared  = (start => 0, workers => 1, cluster => $cluster,
+    dbname => $dbname, api => 'guildlog_limit off;');
+my $g = Guildlog->new(name => 'first', @shared);
+my $platform = Guildlog::Platform->new(dir => $g->prefix . '/platform');
+my $cutter = Guildlog::Cutter->new(dir => $g->prefix . '/cutter',
+    to => $cluster);
+$g->configure(http => $platform->directives($g),
+    database => { %{ $cutter->database }, timeout => '30s' })->start;
+deliver_with($g, $platform);
+
+
+# how many shards each owner has
+sub shards {
+    return join ' ', map { $_->[0] } $g->sql('select count(*)
+        from shard_lease where until > now() group by owner');
+}
+
+
+sub status {
+    return $g->get('/status', raw_path => 1)->json;
+}
+
+
+# a server with lanes among the shards that are given and among those kept
+
+my ($guild, $token) = server();
+my (%given, %kept);
+for my $type (0 .. 30) {
+    my $to = ++$channel . '';
+    my $answer = $g->patch("/servers/$guild/config/logging/settings/$type",
+        token => $token, json => { log_channel => $to });
+    die $answer->text if $answer->status != 202;
+    my $shard = $g->sql('select shard from lane where channel_id = ?', $to);
+    ($shard < 32 ? \%given : \%kept)->{$type} = $to;
+    last if %given && %kept;
+}
+wait_for { !grep { !webhook($_) } values %given, values %kept } 20, 'webhooks';
+is shards(), '64', 'one machine has all of it';
+
+# a second one comes, of which the first learns by its next lease
+
+my $other = Guildlog->new(name => 'second', @shared);
+$other->configure(http => $platform->directives($other))->start;
+wait_for { $g->sql('select count(*) from delivery_node') == 2 } 20, 'it';
+my $until = $g->sql('select max(until) from shard_lease');
+wait_for { $g->sql('select min(until) > ? from shard_lease', $until) } 20,
+    'a lease';
+
+# while it gives, entries come
+
+$cutter->rules({ match => 'delivery_lease.*\{\d+(?:,\d+)+\}', at => 'after',
+    tag => 'given' });
+my $locker = $cluster->connect($dbname, 'postgres');
+$locker->begin_work;
+$locker->do('select from guildlog.shard_lease for update');
+wait_for { $locker->selectrow_array(q{select count(*) = 2
+    from pg_stat_activity where wait_event_type = 'Lock'
+     and query like '%delivery_lease%'}) } 20, 'the lease by which it gives';
+
+my @given  = map { record($guild, 1, type => 0 + $_) } sort keys %given;
+my ($kept) = map { record($guild, 1, type => 0 + $_) } (keys %kept)[0];
+eval { wait_for { word($guild, $token, $kept) eq 'delivered' } 3 };
+is scalar(map { posts($_) } values %given), 0,
+    'what is being given is not begun';
+$locker->rollback;
+
+becomes($guild, $token, $_, 'delivered', 'the other one delivers it', 30)
+    for @given, $kept;
+is scalar(map { posts($_) } values %given), scalar @given, 'each once';
+wait_for { $cutter->hits } 10, 'the answer that did not come';
+wait_for { shards() eq '32 32' && status()->{delivery_shards} == 32 } 20,
+    'half of the shards';
+is status()->{delivery_leases_lost_total}, 0, 'none was lost';
+
+done_testing;
