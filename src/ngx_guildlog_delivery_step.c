@@ -13,6 +13,10 @@ static void ngx_guildlog_delivery_write(ngx_guildlog_json_t *w,
     ngx_guildlog_lane_t *lane);
 static void ngx_guildlog_delivery_stepped(void *data,
     ngx_guildlog_result_t *result);
+static void ngx_guildlog_delivery_go_on(ngx_guildlog_lane_t *lane,
+    ngx_guildlog_result_t *result, ngx_uint_t row);
+static ngx_guildlog_lane_result_e ngx_guildlog_delivery_became(
+    ngx_guildlog_result_t *result, ngx_uint_t row);
 static void ngx_guildlog_delivery_entries(ngx_guildlog_step_t *step,
     ngx_guildlog_result_t *result);
 
@@ -198,16 +202,16 @@ ngx_guildlog_delivery_stepped(void *data, ngx_guildlog_result_t *result)
 {
     ngx_guildlog_step_t *step = data;
 
-    ngx_str_t                 value;
-    ngx_uint_t                i, n;
+    ngx_uint_t                i, n, answered;
     ngx_guildlog_lane_t      *lane;
     ngx_guildlog_delivery_t  *d;
 
     d = step->delivery;
     step->query = NULL;
     n = step->n;
+    answered = result->outcome == NGX_GUILDLOG_ROWS && result->rows >= n;
 
-    if (result->outcome == NGX_GUILDLOG_ROWS && result->rows >= n) {
+    if (answered) {
         ngx_guildlog_delivery_entries(step, result);
 
     } else {
@@ -219,41 +223,78 @@ ngx_guildlog_delivery_stepped(void *data, ngx_guildlog_result_t *result)
         lane = step->lanes[i];
         lane->submitted = 0;
 
-        if (lane->dropped) {
+        if (answered) {
+            lane->stepping = 0;
+            ngx_guildlog_delivery_go_on(lane, result, i);
+
+        } else if (lane->dropped) {
             lane->stepping = 0;
             ngx_guildlog_delivery_forget(lane);
-            continue;
-        }
 
-        if (result->outcome != NGX_GUILDLOG_ROWS || result->rows < n) {
+        } else {
             ngx_queue_insert_tail(&d->stepping, &lane->queue);
-            continue;
-        }
-
-        lane->stepping = 0;
-        value = ngx_guildlog_result_value(result, i, NGX_GUILDLOG_ROW_RESULT);
-
-        switch (value.len ? value.data[0] : 'l') {
-
-        case 'o':
-            ngx_guildlog_lane_stepped(lane, NGX_GUILDLOG_LANE_OK);
-            break;
-
-        case 'e':
-            ngx_guildlog_lane_stepped(lane, NGX_GUILDLOG_LANE_EMPTY);
-            break;
-
-        case 'c':
-            ngx_guildlog_lane_stepped(lane, NGX_GUILDLOG_LANE_CLOSING);
-            break;
-
-        default: /* lost */
-            ngx_guildlog_delivery_forget(lane);
-            d->sweep_at = ngx_current_msec + NGX_GUILDLOG_DELIVERY_RETRY;
         }
     }
 
     ngx_guildlog_delivery_steps(d);
+}
+
+
+static void
+ngx_guildlog_delivery_go_on(ngx_guildlog_lane_t *lane,
+    ngx_guildlog_result_t *result, ngx_uint_t row)
+{
+    ngx_guildlog_delivery_t     *d;
+    ngx_guildlog_lane_result_e   became;
+
+    d = lane->delivery;
+    became = ngx_guildlog_delivery_became(result, row);
+
+    if (became != NGX_GUILDLOG_LANE_LOST) {
+        ngx_guildlog_lane_committed(lane);
+    }
+
+    if (lane->dropped) {
+        ngx_guildlog_delivery_forget(lane);
+        return;
+    }
+
+    if (became == NGX_GUILDLOG_LANE_LOST
+        || became == NGX_GUILDLOG_LANE_PAUSED)
+    {
+        ngx_guildlog_delivery_forget(lane);
+        d->sweep_at = ngx_current_msec + NGX_GUILDLOG_DELIVERY_RETRY;
+        return;
+    }
+
+    ngx_guildlog_lane_stepped(lane, became);
+}
+
+
+static ngx_guildlog_lane_result_e
+ngx_guildlog_delivery_became(ngx_guildlog_result_t *result, ngx_uint_t row)
+{
+    ngx_str_t  value;
+
+    value = ngx_guildlog_result_value(result, row, NGX_GUILDLOG_ROW_RESULT);
+
+    switch (value.len ? value.data[0] : 'l') {
+
+    case 'o':
+        return NGX_GUILDLOG_LANE_OK;
+
+    case 'e':
+        return NGX_GUILDLOG_LANE_EMPTY;
+
+    case 'c':
+        return NGX_GUILDLOG_LANE_CLOSING;
+
+    case 'p':
+        return NGX_GUILDLOG_LANE_PAUSED;
+
+    default: /* lost */
+        return NGX_GUILDLOG_LANE_LOST;
+    }
 }
 
 

@@ -315,8 +315,7 @@ ngx_guildlog_lane_rest(ngx_guildlog_lane_t *lane)
 
 
 void
-ngx_guildlog_lane_stepped(ngx_guildlog_lane_t *lane,
-    ngx_guildlog_lane_result_e result)
+ngx_guildlog_lane_committed(ngx_guildlog_lane_t *lane)
 {
     ngx_guildlog_lane_work_t  *work;
 
@@ -341,7 +340,13 @@ ngx_guildlog_lane_stepped(ngx_guildlog_lane_t *lane,
 
     ngx_memzero(work, sizeof(ngx_guildlog_lane_work_t));
     work->peek = -1;
+}
 
+
+void
+ngx_guildlog_lane_stepped(ngx_guildlog_lane_t *lane,
+    ngx_guildlog_lane_result_e result)
+{
     if (result == NGX_GUILDLOG_LANE_EMPTY) {
         ngx_guildlog_lane_leave(lane);
         return;

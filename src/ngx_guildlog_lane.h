@@ -32,7 +32,9 @@ typedef void (*ngx_guildlog_lane_pt)(ngx_guildlog_lane_t *lane);
 typedef enum {
     NGX_GUILDLOG_LANE_OK = 0,
     NGX_GUILDLOG_LANE_EMPTY,         /* nothing left: it is called again */
-    NGX_GUILDLOG_LANE_CLOSING        /* nothing left, and no longer used */
+    NGX_GUILDLOG_LANE_CLOSING,       /* nothing left, and no longer used */
+    NGX_GUILDLOG_LANE_PAUSED,        /* committed, and it goes on elsewhere */
+    NGX_GUILDLOG_LANE_LOST           /* not committed: it is another one's */
 } ngx_guildlog_lane_result_e;
 
 
@@ -152,7 +154,8 @@ void ngx_guildlog_lane_start(ngx_guildlog_lane_t *lane);
 ngx_int_t ngx_guildlog_lane_add(ngx_guildlog_lane_t *lane,
     ngx_guildlog_result_t *result, ngx_uint_t row);
 
-/* its step is committed */
+/* its step is committed; then it goes on, unless it is paused or lost */
+void ngx_guildlog_lane_committed(ngx_guildlog_lane_t *lane);
 void ngx_guildlog_lane_stepped(ngx_guildlog_lane_t *lane,
     ngx_guildlog_lane_result_e result);
 

@@ -94,6 +94,25 @@ subtest 'messages and entries' => sub {
 };
 
 
+subtest 'paused while a message is under way' => sub {
+    my $to = server();
+    settle();
+    my $lane = $g->sql('select lane from lane where guild_id = ?', $guild);
+    my $delivered = samples()->{'delivery_entries_total{outcome="delivered"}'};
+
+    kill 'STOP', $platform->{pid};
+    record(3);
+    wait_for { $g->sql('select upto > head from lane_head where lane = ?',
+        $lane) } 20, 'a message under way';
+    $g->operator('POST', "/servers/$guild/lanes/$lane/pause");
+    kill 'CONT', $platform->{pid};
+    settle();
+    becomes('delivery_entries_total{outcome="delivered"}', $delivered + 3,
+        'its entries count');
+    $g->operator('POST', "/servers/$guild/lanes/$lane/resume");
+};
+
+
 subtest 'what is refused' => sub {
     my $to = server();
     settle();

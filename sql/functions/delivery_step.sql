@@ -29,7 +29,8 @@ create type delivery_work as (
 
 create type delivery_row as (
     place     int,
-    result    text,       -- ok, lost, paused, empty, closing; null: an entry
+    result    text,       -- ok, paused, empty, closing; lost: nothing was
+                          -- committed; null: an entry
     seq       bigint,
     expired   boolean,
     doc       text,
@@ -44,7 +45,8 @@ create type delivery_row as (
 -- One step of many lanes in one transaction: what became of messages, which
 -- ones are sent next, and the entries behind. A step that was committed already
 -- changes nothing more; a lane that is somebody else's, or went on without the
--- caller, is lost to it. In one that was paused nothing new begins.
+-- caller, is lost to it. In one that was paused nothing new begins; nor does it
+-- go on with one that has become something else meanwhile.
 
 create or replace function delivery_step(me text, work jsonb)
 returns setof delivery_row language plpgsql security definer
@@ -181,11 +183,7 @@ begin
       join lane_head h on h.guild_id = l.guild_id and h.lane = l.lane
      where l.guild_id = w.guild and l.lane = w.lane;
 
-    if it.state not in ('active', 'closing') then
-        return 'lost';
-    end if;
-
-    if it.paused_at is not null then
+    if it.state not in ('active', 'closing') or it.paused_at is not null then
         return 'paused';
     end if;
 
