@@ -19,32 +19,21 @@ package FakePostgres;
 use strict;
 use warnings;
 
-use File::Path qw(remove_tree);
-use File::Temp;
+use parent 'Guildlog::Fake';
+
 use IO::Socket::INET;
-use POSIX ();
-use Socket qw(IPPROTO_TCP TCP_NODELAY SOL_SOCKET SO_LINGER);
-use Time::HiRes qw(time);
 
 
 sub new {
     my ($class, $script, %option) = @_;
 
-    my $self = bless { script => $script, owner => $$,
-        address => $option{address} || '127.0.0.1',
-        dir => File::Temp::tempdir('fake.XXXXXX', DIR => '/tmp') }, $class;
-
-    $self->{listener} = $self->_listen($option{port});
-    $self->{port} = $self->{listener}->sockport;
-    $self->mode($option{mode} // '');
-    $self->_start;
-    return $self;
+    return $class->SUPER::new(script => $script, address => '127.0.0.1',
+        mode => '', %option);
 }
 
 
 # as of a cluster: where nginx finds it
 sub socket_dir { $_[0]{address} }
-sub port       { $_[0]{port} }
 
 
 our $guild = '100000000000000001';
@@ -89,67 +78,6 @@ sub ask {
 }
 
 
-# a word for the scripts of the connections to come, and for those that ask
-sub mode {
-    my ($self, $mode) = @_;
-
-    if (defined $mode) {
-        _write("$self->{dir}/mode.new", '>', $mode);
-        rename "$self->{dir}/mode.new", "$self->{dir}/mode" or die "mode: $!";
-    }
-    return _slurp("$self->{dir}/mode");
-}
-
-
-# events: {time, connection, what, detail}, in order; of one kind, or all
-sub seen {
-    my ($self, $what) = @_;
-
-    my @seen = map {
-        my ($time, $connection, $name, $detail) = split /\t/, $_, 4;
-        { time => $time, connection => $connection, what => $name,
-          detail => $detail };
-    } split /\n/, _slurp("$self->{dir}/events");
-
-    return grep { !defined $what || $_->{what} eq $what } @seen;
-}
-
-
-sub count {
-    my ($self, $what) = @_;
-    return scalar(my @all = $self->seen($what));
-}
-
-
-# refuses connections, like a machine without the server; start ends that
-sub stop {
-    my ($self) = @_;
-
-    return if !$self->{pid};
-    kill 'KILL', -$self->{pid};
-    waitpid $self->{pid}, 0;
-    delete $self->{pid};
-}
-
-
-sub start {
-    my ($self) = @_;
-
-    $self->{listener} = $self->_listen($self->{port});
-    $self->_start;
-}
-
-
-sub DESTROY {
-    my ($self) = @_;
-
-    return if $self->{owner} != $$;
-    local ($?, $@, $!);
-    $self->stop;
-    remove_tree($self->{dir});
-}
-
-
 sub _listen {
     my ($self, $port) = @_;
 
@@ -158,65 +86,11 @@ sub _listen {
 }
 
 
-sub _start {
-    my ($self) = @_;
+sub _serve {
+    my ($self, $number, $socket) = @_;
 
-    defined(my $pid = fork) or die "fork: $!";
-    $self->{pid} = $pid;
-
-    if ($pid) {
-        setpgrp $pid, $pid;
-        delete $self->{listener};
-        return;
-    }
-
-    setpgrp 0, 0;
-    $SIG{$_} = 'DEFAULT' for qw(INT TERM);
-    $SIG{CHLD} = 'IGNORE';
-    $SIG{PIPE} = 'IGNORE';
-    my $number = () = $self->seen('connect');
-
-    while (my $socket = $self->{listener}->accept) {
-        $number++;
-        $self->event($number, 'connect');
-        next if fork;
-
-        close $self->{listener};
-        my $peer = bless { fake => $self, socket => $socket, buffer => '',
-            number => $number, statements => {} }, 'FakePostgres::Peer';
-        $socket->setsockopt(IPPROTO_TCP, TCP_NODELAY, 1);
-        eval { $self->{script}->($peer); 1 }
-            or $self->event($number, 'end', $@ =~ s/\n/ /gr);
-        close $socket;
-        POSIX::_exit(0);
-    }
-    POSIX::_exit(0);
-}
-
-
-sub event {
-    my ($self, $connection, $what, $detail) = @_;
-
-    _write("$self->{dir}/events", '>>', join("\t", time, $connection, $what,
-        ($detail // '') =~ s/\s+/ /gr) . "\n");
-}
-
-
-sub _write {
-    my ($path, $how, $text) = @_;
-
-    open my $out, $how, $path or die "$path: $!";
-    syswrite $out, $text;
-    close $out;
-}
-
-
-sub _slurp {
-    my ($path) = @_;
-
-    open my $in, '<', $path or return '';
-    local $/;
-    return scalar(<$in>) // '';
+    $self->{script}->(bless { fake => $self, socket => $socket, buffer => '',
+        number => $number, statements => {} }, 'FakePostgres::Peer');
 }
 
 

@@ -15,12 +15,12 @@ package Guildlog::Peer;
 use strict;
 use warnings;
 
-use File::Path qw(remove_tree);
-use File::Temp;
+use parent 'Guildlog::Fake';
+
 use IO::Socket::IP;
 use JSON::PP;
 use POSIX ();
-use Socket qw(IPPROTO_TCP TCP_NODELAY SOL_SOCKET SO_LINGER);
+use Socket qw(SOL_SOCKET SO_LINGER);
 use Time::HiRes qw(sleep time);
 
 my $json = JSON::PP->new->utf8->canonical;
@@ -213,20 +213,8 @@ our %case = (
 
 sub new {
     my ($class, %option) = @_;
-
-    my $self = bless { owner => $$, tls => $option{tls},
-        dir => File::Temp::tempdir('peer.XXXXXX', DIR => '/tmp') }, $class;
-
-    $self->{host} = $option{host} || '127.0.0.1';
-    $self->{listener} = $self->_listen($option{port});
-    $self->{port} = $self->{listener}->sockport;
-    $self->mode($option{mode} || 'well');
-    $self->_start;
-    return $self;
+    return $class->SUPER::new(host => '127.0.0.1', mode => 'well', %option);
 }
-
-
-sub port { $_[0]{port} }
 
 
 # the case for messages to come, or only for those to one webhook; the one
@@ -234,64 +222,8 @@ sub port { $_[0]{port} }
 sub mode {
     my ($self, $mode, $webhook) = @_;
 
-    my $file = "$self->{dir}/mode" . ($webhook ? ".$webhook" : '');
-    if (defined $mode) {
-        die "no case \"$mode\"\n" if !$case{$mode};
-        _write("$file.new", '>', $mode);
-        rename "$file.new", $file or die "mode: $!";
-    }
-    return _slurp($file) || _slurp("$self->{dir}/mode");
-}
-
-
-# events: {time, connection, what, detail}, in order; of one kind, or all.
-# "connect", "request" METHOD PATH, "body" LENGTH, "end" and why
-sub seen {
-    my ($self, $what) = @_;
-
-    my @seen = map {
-        my ($time, $connection, $name, $detail) = split / /, $_, 4;
-        { time => $time, connection => $connection, what => $name,
-          detail => $detail };
-    } split /\n/, _slurp("$self->{dir}/events");
-
-    return grep { !defined $what || $_->{what} eq $what } @seen;
-}
-
-
-sub count {
-    my ($self, $what) = @_;
-    return scalar(my @all = $self->seen($what));
-}
-
-
-# refuses connections; start ends that
-sub stop {
-    my ($self) = @_;
-
-    return if !$self->{pid};
-    kill 'KILL', -$self->{pid};
-    waitpid $self->{pid}, 0;
-    delete $self->{pid};
-    delete $self->{listener};
-}
-
-
-sub start {
-    my ($self) = @_;
-
-    $self->{listener} = $self->_listen($self->{port});
-    $self->_start;
-}
-
-
-sub DESTROY {
-    my ($self) = @_;
-
-    return if $self->{owner} != $$;
-    local ($?, $@, $!);
-    $self->stop;
-    remove_tree($self->{dir});
+    die "no case \"$mode\"\n" if defined $mode && !$case{$mode};
+    return $self->SUPER::mode($mode, $webhook);
 }
 
 
@@ -320,7 +252,8 @@ sub certificate {
         _openssl(qw(req -new -newkey ec -pkeyopt
             ec_paramgen_curve:prime256v1 -nodes -subj /CN=peer -keyout),
             "$dir/$name.key", '-out', "$dir/$name.csr");
-        _write("$dir/$name.ext", '>', "subjectAltName=$names\n");
+        Guildlog::Fake::_write("$dir/$name.ext", '>',
+            "subjectAltName=$names\n");
         _openssl(qw(x509 -req -CAcreateserial -in), "$dir/$name.csr",
             '-CA', "$ca.crt", '-CAkey', "$ca.key", '-extfile',
             "$dir/$name.ext", '-days', $option{expired} ? -1 : 30, '-out',
@@ -354,45 +287,13 @@ sub _listen {
 }
 
 
-sub _start {
-    my ($self) = @_;
-
-    defined(my $pid = fork) or die "fork: $!";
-    $self->{pid} = $pid;
-
-    if ($pid) {
-        setpgrp $pid, $pid;
-        return;
-    }
-
-    setpgrp 0, 0;
-    $SIG{$_} = 'DEFAULT' for qw(INT TERM);
-    $SIG{CHLD} = 'IGNORE';
-    $SIG{PIPE} = 'IGNORE';
-    require IO::Socket::SSL if $self->{tls};
-    my $number = $self->count('connect');
-
-    while (my $socket = $self->{listener}->accept) {
-        $self->_event(++$number, 'connect');
-        next if fork;
-
-        CORE::close($self->{listener});
-        $self->{number} = $number;
-        $self->{socket} = $socket;
-        eval { $self->_serve; 1 } or $self->note('end', $@);
-        POSIX::_exit(0);
-    }
-    POSIX::_exit(0);
-}
-
-
 sub _serve {
-    my ($self) = @_;
+    my ($self, $number, $socket) = @_;
 
-    $self->{buffer} = '';
-    $self->{socket}->setsockopt(IPPROTO_TCP, TCP_NODELAY, 1);
+    @$self{qw(number socket buffer)} = ($number, $socket, '');
 
     if ($self->{tls}) {
+        require IO::Socket::SSL;
         IO::Socket::SSL->start_SSL($self->{socket}, SSL_server => 1,
             %{ $self->{tls} })
             or die "TLS: $IO::Socket::SSL::SSL_ERROR\n";
@@ -469,7 +370,7 @@ sub body {
 
 sub note {
     my ($self, $what, $detail) = @_;
-    $self->_event($self->{number}, $what, $detail);
+    $self->event($self->{number}, $what, $detail);
 }
 
 
@@ -580,32 +481,6 @@ sub _fill {
 
     sysread $self->{socket}, $self->{buffer}, 65536, length $self->{buffer}
         or die "the client left\n";
-}
-
-
-sub _event {
-    my ($self, $connection, $what, $detail) = @_;
-
-    _write("$self->{dir}/events", '>>', join(' ', time, $connection, $what,
-        ($detail // '') =~ s/\s+/ /gr) . "\n");
-}
-
-
-sub _write {
-    my ($path, $how, $text) = @_;
-
-    open my $out, $how, $path or die "$path: $!";
-    syswrite $out, $text;
-    CORE::close $out;
-}
-
-
-sub _slurp {
-    my ($path) = @_;
-
-    open my $in, '<', $path or return '';
-    local $/;
-    return scalar(<$in>) // '';
 }
 
 
