@@ -305,21 +305,23 @@ ngx_guildlog_delivery_forget_in(ngx_guildlog_delivery_t *d,
 void
 ngx_guildlog_delivery_forget_all(ngx_guildlog_delivery_t *d)
 {
-    ngx_uint_t             i;
-    ngx_queue_t           *q;
-    ngx_guildlog_guild_t  *guild;
+    ngx_uint_t    i;
+    ngx_queue_t  *q, *next;
 
     ngx_guildlog_delivery_drop_in(&d->doubts);
 
     for (i = 0; i < NGX_GUILDLOG_DELIVERY_BUCKETS; i++) {
         ngx_guildlog_delivery_drop_in(&d->lanes[i]);
 
-        while (!ngx_queue_empty(&d->guilds[i])) {
-            q = ngx_queue_head(&d->guilds[i]);
-            ngx_queue_remove(q);
-            guild = ngx_queue_data(q, ngx_guildlog_guild_t, link);
-            ngx_free(guild);
+        for (q = ngx_queue_head(&d->guilds[i]);
+             q != ngx_queue_sentinel(&d->guilds[i]);
+             q = next)
+        {
+            next = ngx_queue_next(q);
+            ngx_free(ngx_queue_data(q, ngx_guildlog_guild_t, link));
         }
+
+        ngx_queue_init(&d->guilds[i]);
     }
 }
 

@@ -361,6 +361,7 @@ ngx_guildlog_webhook_deleted(void *data, ngx_guildlog_answer_t *answer)
 {
     ngx_guildlog_lane_t *lane = data;
 
+    ngx_msec_t              wait;
     ngx_guildlog_verdict_t  verdict;
 
     ngx_guildlog_lane_judge(lane, answer, NGX_GUILDLOG_CALL_DELETE,
@@ -372,9 +373,8 @@ ngx_guildlog_webhook_deleted(void *data, ngx_guildlog_answer_t *answer)
     case NGX_GUILDLOG_PLATFORM_AGAIN:
     case NGX_GUILDLOG_PLATFORM_DOUBT:
     case NGX_GUILDLOG_PLATFORM_BLOCKED:
-        ngx_guildlog_lane_sleep(lane, ngx_max(verdict.retry_after_ms,
-                                    ngx_guildlog_lane_backoff(
-                                                        ++lane->failures)),
+        wait = ngx_guildlog_lane_backoff(++lane->failures);
+        ngx_guildlog_lane_sleep(lane, ngx_max(verdict.retry_after_ms, wait),
                                 ngx_guildlog_lane_close);
         return;
 

@@ -103,7 +103,7 @@ static const char  ngx_guildlog_message_types[] =
 
 
 static const struct {
-    char                           category;
+    u_char                         category;
     ngx_int_t                      color;
 } ngx_guildlog_message_colors[] = {
     { 'm', 0x57f287 },

@@ -433,7 +433,7 @@ ngx_guildlog_platform_seconds(json_t *value)
         return -1;
     }
 
-    if (seconds >= NGX_GUILDLOG_PLATFORM_LONG / 1000) {
+    if (seconds * 1000 >= NGX_GUILDLOG_PLATFORM_LONG) {
         return NGX_GUILDLOG_PLATFORM_LONG;
     }
 

@@ -318,6 +318,7 @@ ngx_guildlog_value_json_string(ngx_guildlog_value_t *v,
 
     text.data = (u_char *) json_string_value(value);
     text.len = json_string_length(value);
+    ngx_str_null(&arg);
 
     rc = ngx_guildlog_value_text(v, field, &text, &arg);
 

@@ -114,9 +114,9 @@ ngx_http_guildlog_fetch_find(ngx_http_guildlog_listener_t *listener)
         for (i = 0; i < NGX_HTTP_GUILDLOG_STREAM_NFILTERS; i++) {
             if (one[i].len != two[i].len
                 || (one[i].data == NULL) != (two[i].data == NULL)
-                || (one[i].len && ngx_memcmp(one[i].data, two[i].data,
-                                             one[i].len)
-                                  != 0))
+                || (one[i].data && ngx_memcmp(one[i].data, two[i].data,
+                                              one[i].len)
+                                   != 0))
             {
                 break;
             }

@@ -18,6 +18,7 @@ packages_test=(libdbd-pg-perl libio-socket-ssl-perl libyaml-libyaml-perl
 packages_viewer=(chromium)
 packages_bench=(wrk)
 packages_package=(dpkg-dev debhelper debootstrap)
+packages_check=(clang-tidy)
 packages_fuzz=(clang llvm libclang-rt-14-dev)
 packages_source=(dpkg-dev xz-utils libpcre2-dev zlib1g-dev
     debian-archive-keyring)
