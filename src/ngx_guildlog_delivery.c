@@ -206,6 +206,8 @@ ngx_guildlog_delivery_find(ngx_guildlog_delivery_t *d)
         d->woken = d->stats->shared->changes;
         d->find_at = ngx_current_msec + NGX_GUILDLOG_DELIVERY_POLL;
         d->sweeps = ngx_guildlog_delivery_due(d->sweep_at);
+        d->missed = 0;
+        d->next_mark.len = 0;
 
         if (d->sweeps) {
             d->sweep_at = ngx_current_msec + NGX_GUILDLOG_DELIVERY_SWEEP;
@@ -214,11 +216,12 @@ ngx_guildlog_delivery_find(ngx_guildlog_delivery_t *d)
 
     args[0] = d->me;
 
-    if (d->sweeps) {
-        ngx_str_set(&args[1], "true");
+    if (d->sweeps || d->mark.len == 0) {
+        ngx_str_null(&args[1]);
 
     } else {
-        ngx_str_set(&args[1], "false");
+        args[1].data = d->mark.data;
+        args[1].len = d->mark.len;
     }
 
     args[2].data = guild;
@@ -260,13 +263,19 @@ ngx_guildlog_delivery_found(void *data, ngx_guildlog_result_t *result)
 
     if (d->after_lane) {
         ngx_post_event(&d->tick, &ngx_posted_next_events);
+
+    } else if (!d->missed) {
+        d->mark = d->next_mark;
     }
 
     ngx_guildlog_delivery_steps(d);
 }
 
 
-/* decisions, which have no lane, and lanes; the last one, if there are more */
+/*
+ * The mark, decisions, which have no lane either, and lanes; the last one, if
+ * there are more.
+ */
 
 static void
 ngx_guildlog_delivery_page(ngx_guildlog_delivery_t *d,
@@ -280,7 +289,14 @@ ngx_guildlog_delivery_page(ngx_guildlog_delivery_t *d,
     lane = 0;
     n = 0;
 
-    for (row = 0; row < result->rows; row++) {
+    state = ngx_guildlog_result_value(result, 0, NGX_GUILDLOG_FACT_STATE);
+
+    if (d->after_lane == 0 && state.len <= NGX_GUILDLOG_DELIVERY_MARK) {
+        d->next_mark.len = state.len;
+        ngx_memcpy(d->next_mark.data, state.data, state.len);
+    }
+
+    for (row = 1; row < result->rows; row++) {
         state = ngx_guildlog_result_value(result, row,
                                           NGX_GUILDLOG_FACT_STATE);
         lane = ngx_guildlog_lane_column(result, row, NGX_GUILDLOG_FACT_LANE);

@@ -46,12 +46,16 @@ ngx_guildlog_delivery_meet(ngx_guildlog_delivery_t *d,
 
     if (lane) {
 
-        /* it was called for again while it rests: its facts may be others */
-
-        if (ngx_guildlog_delivery_busy(lane)
-            || (lane->since.len == since.len
-                && ngx_memcmp(lane->since.data, since.data, since.len) == 0))
+        if (lane->since.len == since.len
+            && ngx_memcmp(lane->since.data, since.data, since.len) == 0)
         {
+            return;
+        }
+
+        /* it was called for again: its facts may be others, once it rests */
+
+        if (ngx_guildlog_delivery_busy(lane)) {
+            d->missed = 1;
             return;
         }
 

@@ -19,6 +19,7 @@
 #define NGX_GUILDLOG_DELIVERY_LANES      64      /* a step */
 #define NGX_GUILDLOG_DELIVERY_STEPS      2       /* at once */
 #define NGX_GUILDLOG_DELIVERY_BUCKETS    4096
+#define NGX_GUILDLOG_DELIVERY_MARK       256     /* bytes */
 
 
 /* lanes of one server: nobody else waits for them */
@@ -40,6 +41,14 @@ typedef struct {
     ngx_uint_t                     n;
     ngx_guildlog_lane_t           *lanes[NGX_GUILDLOG_DELIVERY_LANES];
 } ngx_guildlog_step_t;
+
+
+/* guildlog.delivery_mark, as text; empty: none */
+
+typedef struct {
+    size_t                         len;
+    u_char                         data[NGX_GUILDLOG_DELIVERY_MARK];
+} ngx_guildlog_mark_t;
 
 
 struct ngx_guildlog_delivery_s {
@@ -71,6 +80,8 @@ struct ngx_guildlog_delivery_s {
     ngx_msec_t                     find_at;
     int64_t                        after_guild;  /* where finding is; */
     int64_t                        after_lane;   /* 0: at the beginning */
+    ngx_guildlog_mark_t            mark;     /* how far it has looked */
+    ngx_guildlog_mark_t            next_mark;    /* and will have */
     ngx_msec_t                     sweep_at;
     ngx_msec_t                     release_at;
     ngx_msec_t                     doubt_at;
@@ -90,6 +101,7 @@ struct ngx_guildlog_delivery_s {
 
     unsigned                       leased:1; /* some lease came */
     unsigned                       sweeps:1; /* the find under way does */
+    unsigned                       missed:1; /* and found one that was busy */
     unsigned                       left:1;   /* all was given away */
 };
 

@@ -1,7 +1,7 @@
 -- Delivery: what the worker that delivers asks for: its leases, and the lanes
 -- that have something to do.
 
-drop type if exists delivery_shard, delivery_lane cascade;
+drop type if exists delivery_shard, delivery_lane, delivery_mark cascade;
 
 create type delivery_shard as (
     shard  smallint,
@@ -31,6 +31,15 @@ create type delivery_lane as (
     wait_ms     bigint,   -- nothing is to be sent before
     message     bigint,   -- the last one delivered
     since       bigint    -- tells one call for it from the next
+);
+
+-- how far one has looked: whatever was not to be seen then has been written
+-- after "low", for what had been before "at" are the transactions before "next"
+
+create type delivery_mark as (
+    low   timestamptz,
+    at    timestamptz,
+    next  xid8
 );
 
 
@@ -97,16 +106,33 @@ begin
 end $$;
 
 
--- A page of the lanes of this owner that have something to do, those behind
--- that one: called for lately, or all of them.
+-- Who looks now, after he has looked so far. A transaction that goes on for
+-- longer than half a minute is not waited for: now and then all is looked at.
 
-create or replace function delivery_ready(me text, everything boolean,
+create or replace function delivery_marked(mark delivery_mark)
+returns delivery_mark language plpgsql as $$
+declare
+    at    constant timestamptz := clock_timestamp();
+    seen  constant pg_snapshot := pg_current_snapshot();
+begin
+    if mark is null or mark.next <= pg_snapshot_xmin(seen) then
+        mark := row(mark.at, at, pg_snapshot_xmax(seen));
+    end if;
+
+    mark.low := greatest(mark.low, at - interval '30 s');
+
+    return mark;
+end $$;
+
+
+-- A page of the lanes of this owner that have something to do, those behind
+-- that one: called for since then, or (null) all of them.
+
+create or replace function delivery_ready(me text, low timestamptz,
     after_guild bigint, after_lane bigint)
 returns setof lane_ready language plpgsql as $$
-declare
-    lately  constant timestamptz := clock_timestamp() - interval '3 s';
 begin
-    if everything then
+    if low is null then
         return query
             select r.*
               from lane_ready r
@@ -119,7 +145,7 @@ begin
         return query
             select r.*
               from shard_lease s
-              join lane_ready r on r.shard = s.shard and r.since > lately
+              join lane_ready r on r.shard = s.shard and r.since > low
              where s.owner = me and s.until > clock_timestamp()
                and (r.guild_id, r.lane) > (after_guild, after_lane)
              order by r.guild_id, r.lane
@@ -128,24 +154,30 @@ begin
 end $$;
 
 
--- That page, after a decision about what needs no sending. One without a state
--- is not to be delivered now: it is broken or paused, or rests for longer than
--- until it is found again.
+-- That page, behind a row with the mark of the next call alone (as its state),
+-- and what was decided about what needs no sending. A lane without a state is
+-- not to be delivered now: it is broken or paused, or rests for longer than
+-- until it is found again. Without a mark: all of them.
 
-create or replace function delivery_find(me text, everything boolean,
+create or replace function delivery_find(me text, mark text,
     after_guild bigint, after_lane bigint)
 returns setof delivery_lane language plpgsql security definer
 set search_path = guildlog, pg_temp as $$
 declare
+    low   constant timestamptz := (mark::delivery_mark).low
+                                  - interval '1 s';
     done  delivery_lane;
 begin
+    done.state := delivery_marked(mark::delivery_mark)::text;
+    return next done;
+
     for done.state, done.head in
         select f.reason, f.n
-          from delivery_fail(me, everything, after_guild, after_lane) f
+          from delivery_fail(me, low, after_guild, after_lane) f
         union all
         select 'expired', x
           from delivery_expire(me, after_guild, after_lane) x
-         where everything
+         where mark is null
     loop
         return next done;
     end loop;
@@ -162,7 +194,7 @@ begin
                greatest(0, ms(h.not_before) - ms(clock_timestamp())),
                h.last_message_id,
                (extract(epoch from r.since) * 1000000)::bigint
-          from delivery_ready(me, everything, after_guild, after_lane) r
+          from delivery_ready(me, low, after_guild, after_lane) r
           join shard_lease s on s.shard = r.shard
           join lane l on l.guild_id = r.guild_id and l.lane = r.lane
           join lane_head h on h.guild_id = r.guild_id and h.lane = r.lane
@@ -172,7 +204,7 @@ end $$;
 
 -- What stands in a broken lane is decided: it will not be delivered.
 
-create or replace function delivery_fail(me text, everything boolean,
+create or replace function delivery_fail(me text, low timestamptz,
     after_guild bigint, after_lane bigint, out reason text, out n bigint)
 returns setof record language plpgsql as $$
 declare
@@ -180,7 +212,7 @@ declare
 begin
     for broken in
         select r.guild_id, r.lane, l.reason, t.tail
-          from delivery_ready(me, everything, after_guild, after_lane) r
+          from delivery_ready(me, low, after_guild, after_lane) r
           join lane l
             on l.guild_id = r.guild_id and l.lane = r.lane
            and l.state = 'broken' and l.paused_at is null
@@ -224,7 +256,7 @@ declare
 begin
     for old in
         select h.guild_id, h.lane, h.head, max(p.seq) as upto
-          from delivery_ready(me, true, after_guild, after_lane) r
+          from delivery_ready(me, null, after_guild, after_lane) r
           join lane l
             on l.guild_id = r.guild_id and l.lane = r.lane
            and l.state = 'registering'

@@ -85,7 +85,7 @@ $$;
 
 create function pg_temp.found(channel bigint)
 returns boolean language sql as $$
-    select exists (select from delivery_find('a/1/1', true, 0, 0) f
+    select exists (select from delivery_find('a/1/1', null, 0, 0) f
                     where f.guild = 900000000000000001
                       and f.channel = found.channel
                       and f.state is not null)

@@ -89,7 +89,7 @@ $$, $$
         ('figures', 'delivery_figures', null),
         ('delivers', 'delivery_lease', 'dead text[], give smallint[], '
                                        'leaves boolean'),
-        ('delivers', 'delivery_find', 'everything boolean, '
+        ('delivers', 'delivery_find', 'mark text, '
                                       'after_guild bigint, '
                                       'after_lane bigint'),
         ('delivers', 'delivery_step', 'work jsonb'),
