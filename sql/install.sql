@@ -62,7 +62,7 @@ begin
            and not exists (select from pg_depend d
                             where d.objid = p.oid and d.deptype = 'e')
     loop
-        execute format('drop function %s', old);
+        execute format('drop routine %s', old);
     end loop;
 end $$;
 
@@ -89,6 +89,8 @@ end $$;
 \set migration 0011_operator
 \ir migrate.sql
 \set migration 0012_rewrite
+\ir migrate.sql
+\set migration 0015_search_marks
 \ir migrate.sql
 
 \ir data.sql

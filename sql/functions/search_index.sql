@@ -10,22 +10,28 @@ drop type if exists search_item, search_key, search_posting cascade;
 create type search_item as (
     id     bigint,
     type   smallint,
-    words  text[],
-    parts  text[]
-);
-
--- a part by a string that it is looked for by
-
-create type search_key as (
-    part    text,
-    kind    smallint,
-    string  text,
-    number  int
+    mark   int,
+    words  text,     -- the texts that words are looked for in, folded
+    parts  text[]    -- what parts are looked for in
 );
 
 create type search_posting as (
     term   text,
     marks  int[]
+);
+
+-- a name and the number of a string that it is looked for by
+
+create type search_key as (
+    name    text,
+    number  int
+);
+
+
+-- One array of many, in the order in which they come.
+
+create aggregate search_joined(int[]) (
+    sfunc = array_cat, stype = int[], initcond = '{}'
 );
 
 
@@ -73,7 +79,8 @@ $$;
 
 create or replace function search_index(budget_ms int default 50)
 returns boolean language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off as $$
+set enable_seqscan = off set enable_bitmapscan = off
+set work_mem = '32MB' as $$
 declare
     until   constant timestamptz := clock_timestamp()
                                     + budget_ms * interval '1 ms';
@@ -89,7 +96,7 @@ begin
             or s.seen_at < now() - interval '12 hours'
          order by random()
     loop
-        exit when clock_timestamp() > until;
+        exit when worked and clock_timestamp() > until;
 
         while search_work(head.guild_id, head.bot) loop
             worked := true;
@@ -310,22 +317,15 @@ end $$;
 create or replace function search_run_make(head search_head, batch bigint[])
 returns void language plpgsql as $$
 declare
-    items  search_item[];
+    items  constant search_item[] := search_items(head, batch);
+    names  search_posting[];
     keys   search_key[];
 begin
-    items := array(
-        select row(e.id, e.type, words_of(entry_text(d.doc)),
-                   entry_parts(d.doc))::search_item
-          from log_entry e
-         cross join lateral (   -- offset: read once, not by every function
-               select (e.doc || '}')::jsonb offset 0) d (doc)
-         where e.guild_id = head.guild_id and e.bot = head.bot
-           and e.id = any (batch)
-         order by e.id);
-
     if cardinality(items) > 0 then
-        keys := search_keys(head, items);
-        perform search_run_add(head, items, keys);
+        names := search_names(items);
+        keys := search_keys(head, names);
+        perform search_run_add(head, items, search_postings_words(items)
+                               || search_postings_names(names, keys));
         head.runs := head.runs + 1;
         head.strings := greatest(head.strings, (select max(k.number)
                                                   from unnest(keys) k));
@@ -347,40 +347,160 @@ begin
 end $$;
 
 
--- The strings that the entries' names, roles and reasons are looked for by,
--- each with its number. What is new gets one.
+-- The bounds say which partitions have them.
 
-create or replace function search_keys(head search_head, items search_item[])
+create or replace function search_items(head search_head, batch bigint[])
+returns search_item[] language plpgsql stable as $$
+declare
+    low   constant bigint := (select min(i) from unnest(batch) i);
+    high  constant bigint := (select max(i) from unnest(batch) i);
+begin
+    return array(
+        select row(e.id, e.type,
+                   search_mark(head.runs, row_number() over (order by e.id)
+                               ::int - 1, e.type),
+                   fold(concat_ws(' ', d.content, d."contentAfter",
+                                  case when d.messages -> 0 is not null
+                                       then messages_text(d.messages) end)),
+                   array[d.executor ->> 'name', d.target ->> 'name',
+                         d.channel ->> 'name', d.role, d.name, d.reason]
+                   )::search_item
+          from log_entry e
+         cross join lateral json_to_record((e.doc || '}')::json) d (
+                   content text, "contentAfter" text, messages json,
+                   executor json, target json, channel json, role text,
+                   name text, reason text)
+         where e.guild_id = head.guild_id and e.bot = head.bot
+           and e.id = any (batch) and e.id >= low and e.id <= high
+         order by e.id);
+end $$;
+
+
+-- The texts of messages.
+
+create or replace function messages_text(messages json)
+returns text language plpgsql immutable as $$
+begin
+    return array_to_string(array(
+               select m ->> 'content' from json_array_elements(messages) m),
+               ' ');
+end $$;
+
+
+-- Runs have their place in a segment of level 2 before there is one.
+
+create or replace function search_mark(run int, place int, type smallint)
+returns int language sql immutable as $$
+    select ((run & 255) << 15) + (place << 7) + type
+$$;
+
+
+-- The words of the entries. What stands between blanks mostly is one; what is
+-- not is taken apart once, however often it occurs.
+
+create or replace function search_postings_words(items search_item[])
+returns search_posting[] language plpgsql immutable as $$
+begin
+    return array(
+        with chunk as materialized (
+            select c.chunk collate "C" as chunk, array_agg(i.mark) as marks,
+                   (c.chunk collate "C") ~ '^[a-z0-9]+$' as plain
+              from unnest(items) i
+             cross join lateral unnest(search_chunks(i.words)) c (chunk)
+             group by 1
+        ), word as (
+            select c.chunk as word, c.marks from chunk c where c.plain
+            union all
+            select w, c.marks from chunk c
+             cross join lateral unnest(words_of(c.chunk)) w
+             where not c.plain
+        )
+        select row(search_term_of(w.word),
+                   case when count(*) = 1 then min(w.marks)
+                        else search_sorted(search_joined(w.marks)) end
+                   )::search_posting
+          from word w group by w.word);
+end $$;
+
+
+-- What stands between blanks, each once. To sort them as lexemes is fast, but
+-- those must not be long.
+
+create or replace function search_chunks(words text)
+returns text[] language plpgsql immutable as $$
+begin
+    if octet_length(words) < 2000 then
+        return tsvector_to_array(array_to_tsvector(
+                   array_remove(string_to_array(words, ' '), '')));
+    else
+        return array(select distinct c from string_to_table(words, ' ') c
+                      where c <> '');
+    end if;
+end $$;
+
+
+create or replace function search_sorted(marks int[])
+returns int[] language plpgsql immutable as $$
+begin
+    return array(select distinct m from unnest(marks) m order by m);
+end $$;
+
+
+-- The names, roles and reasons of the entries, as they are.
+
+create or replace function search_names(items search_item[])
+returns search_posting[] language plpgsql immutable as $$
+begin
+    return array(
+        select row(p.part, array_agg(distinct p.mark))::search_posting
+          from (select p collate "C", i.mark
+                  from unnest(items) i
+                 cross join lateral unnest(i.parts) p
+                 where p <> '') p (part, mark)
+         group by p.part);
+end $$;
+
+
+-- The strings that names are looked for by, each with its number. What is new
+-- gets one.
+
+create or replace function search_keys(head search_head,
+    names search_posting[])
 returns search_key[] language plpgsql as $$
 declare
     keys  search_key[];
 begin
-    keys := array(
-        select row(p.part, s.kind, s.string,
-                   search_number(head.guild_id, head.bot, s.kind, s.string)
-                   )::search_key
-          from (select distinct p collate "C"
-                  from unnest(items) i, unnest(i.parts) p
-                 where p <> '') p (part)
-         cross join lateral search_strings_of(fold(p.part)) s);
+    with string as materialized (
+        select n.name, s.kind, s.string collate "C" as string
+          from unnest(names) n (name, marks)
+         cross join lateral search_strings_of(fold(n.name)) s
+    ), known as materialized (
+        select s.kind, s.string, f.number, f.run
+          from (select distinct x.kind, x.string from string x) s
+          left join lateral search_string_find(head, s.kind, s.string) f
+            on true
+    ), numbered as materialized (
+        select k.*, k.number is null as new,
+               coalesce(k.number, head.strings + row_number() over (
+                                      partition by k.number is null)) as n
+          from known k
+    ), seen as (
+        update search_string s
+           set run = head.runs
+          from numbered k
+         where s.guild_id = head.guild_id and s.bot = head.bot
+           and s.number = k.number and k.run <= head.runs - 4096
+    ), added as (
+        insert into search_string (guild_id, bot, number, run, kind,
+                                   string)
+        select head.guild_id, head.bot, k.n, head.runs, k.kind, k.string
+          from numbered k where k.new
+    )
+    select array_agg(row(s.name, k.n)::search_key) into keys
+      from string s
+      join numbered k on k.kind = s.kind and k.string = s.string;
 
-    update search_string s
-       set run = head.runs
-      from (select distinct k.number from unnest(keys) k) k
-     where s.guild_id = head.guild_id and s.bot = head.bot
-       and s.number = k.number and s.run <= head.runs - 4096;
-
-    insert into search_string (guild_id, bot, number, run, kind, string)
-    select head.guild_id, head.bot, head.strings + row_number() over (),
-           head.runs, n.kind, n.string
-      from (select distinct k.kind, k.string collate "C" as string
-              from unnest(keys) k where k.number is null) n;
-
-    return array(
-        select row(k.part, k.kind, k.string, coalesce(k.number, search_number(
-                       head.guild_id, head.bot, k.kind, k.string))
-                   )::search_key
-          from unnest(keys) k);
+    return coalesce(keys, '{}');
 end $$;
 
 
@@ -388,38 +508,50 @@ end $$;
 
 create or replace function search_strings_of(folded text,
     out kind smallint, out string text)
-returns setof record language plpgsql immutable as $$
-begin
-    if length(folded) <= 24 then
-        return query select 0::smallint, folded;
-    else
-        return query select 1::smallint, folded
-                     union all
-                     select 2::smallint, w from unnest(words_of(folded)) w;
-    end if;
-end $$;
+returns setof record language sql immutable as $$
+    select case when length(folded) <= 24 then 0 else 1 end::smallint, folded
+    union all
+    select 2::smallint, w
+      from unnest(case when length(folded) > 24 then words_of(folded) end) w
+$$;
 
 
-create or replace function search_number(guild bigint, bot smallint,
-    kind smallint, string text)
-returns int language plpgsql stable as $$
+-- Nothing but the index of strings will do to find it, whatever the planner
+-- thinks of the table.
+
+create or replace function search_string_find(head search_head,
+    kind smallint, string text, out number int, out run int)
+returns setof record language sql stable as $$
+    select s.number, s.run from search_string s
+     where s.guild_id = head.guild_id
+       and hashtextextended(s.string, 0)
+           = hashtextextended(search_string_find.string, 0)
+       and s.bot + 0 = head.bot and s.kind + 0 = search_string_find.kind
+       and s.string || '' = search_string_find.string
+$$;
+
+
+create or replace function search_postings_names(names search_posting[],
+    keys search_key[])
+returns search_posting[] language plpgsql stable as $$
 begin
-    return (select s.number from search_string s
-             where s.guild_id = guild and s.bot = search_number.bot
-               and s.kind = search_number.kind
-               and hashtextextended(s.string, 0)
-                   = hashtextextended(search_number.string, 0)
-               and s.string = search_number.string);
+    return array(
+        select row('#' || k.number,
+                   case when count(*) = 1 then min(n.marks)
+                        else search_sorted(search_joined(n.marks)) end
+                   )::search_posting
+          from unnest(names) n (name, marks)
+          join unnest(keys) k (name, number) on k.name = n.name
+         group by k.number);
 end $$;
 
 
 create or replace function search_run_add(head search_head,
-    items search_item[], keys search_key[])
+    items search_item[], postings search_posting[])
 returns void language plpgsql as $$
 declare
-    low       bigint := items[1].id;
-    high      bigint := items[cardinality(items)].id;
-    postings  search_posting[];
+    low   constant bigint := items[1].id;
+    high  constant bigint := items[cardinality(items)].id;
 begin
     insert into search_run (guild_id, bot, run, ids, types)
     select head.guild_id, head.bot, head.runs, array_agg(i.id order by i.id),
@@ -430,18 +562,6 @@ begin
                                 highs, categories)
     values (head.guild_id, head.bot, 0, head.runs, low, high, array[low],
             array[high], '{}');
-
-    postings := array(
-        select row(t.term, array_agg(t.mark order by t.mark))::search_posting
-          from (select search_term_of(w) collate "C" as term,
-                       ((i.ordinality - 1) * 128 + i.type)::int as mark
-                  from unnest(items) with ordinality i, unnest(i.words) w
-                union all
-                select distinct '#' || k.number,
-                       ((i.ordinality - 1) * 128 + i.type)::int
-                  from unnest(items) with ordinality i, unnest(i.parts) p
-                  join unnest(keys) k on k.part collate "C" = p) t
-         group by t.term);
 
     perform search_put(head.guild_id, head.bot, 0::smallint, head.runs,
                        postings);
@@ -455,7 +575,8 @@ create or replace function search_put(guild bigint, bot smallint,
     level smallint, first int, postings search_posting[])
 returns void language plpgsql as $$
 declare
-    few  constant int := 16 << level;
+    few   constant int := 16 << level;
+    bits  constant int := case when level = 2 then 2048 end;
 begin
     insert into search_common (guild_id, bot, level, bucket, first, term,
                                counts, marks, bits)
@@ -463,39 +584,40 @@ begin
            search_bucket(search_put.level, p.term), search_put.first, p.term,
            array(select (count(*) * 128 + (m & 127))::int
                    from unnest(p.marks) m group by m & 127),
-           case when not b.much then p.marks end,
-           case when b.much then search_bits(p.marks) end
+           case when cardinality(p.marks) < bits is not false
+                then p.marks end,
+           case when cardinality(p.marks) >= bits
+                then search_bits(p.marks) end
       from unnest(postings) p
-     cross join lateral (
-           select search_put.level = 2 and cardinality(p.marks) >= 2048)
-           b (much)
      where cardinality(p.marks) >= few;
 
     insert into search_term (guild_id, bot, level, bucket, first, terms, ends,
                              marks)
-    with posting as materialized (
-        select b.bucket, p.term, p.marks,
-               row_number() over (order by b.bucket, p.term collate "C")
-                   as place,
-               sum(cardinality(p.marks)) over (
-                   partition by b.bucket order by p.term collate "C")::int
-                   as stop
-          from unnest(postings) p
-         cross join lateral (
-               select search_bucket(search_put.level, p.term) offset 0)
-               b (bucket)
-         where cardinality(p.marks) < few
-    ), listed as (
-        select p.bucket, array_agg(m order by p.place, m) as marks
-          from posting p, unnest(p.marks) m
-         group by p.bucket
-    )
-    select guild, search_put.bot, search_put.level, l.bucket,
-           search_put.first, t.terms, t.ends, l.marks
-      from (select p.bucket, array_agg(p.term order by p.place) as terms,
-                   array_agg(p.stop order by p.place) as ends
-              from posting p group by p.bucket) t
-      join listed l on l.bucket = t.bucket;
+    select guild, search_put.bot, search_put.level, p.bucket,
+           search_put.first, p.terms, search_ends(p.sizes), p.marks
+      from (select search_bucket(search_put.level, u.term) as bucket,
+                   array_agg(u.term) as terms,
+                   array_agg(cardinality(u.marks)) as sizes,
+                   search_joined(u.marks) as marks
+              from unnest(postings) u
+             where cardinality(u.marks) < few
+             group by 1) p;
+end $$;
+
+
+-- Where each of pieces of these sizes ends.
+
+create or replace function search_ends(sizes int[])
+returns int[] language plpgsql immutable as $$
+declare
+    stop  int := 0;
+begin
+    for i in 1 .. cardinality(sizes) loop
+        stop := stop + sizes[i];
+        sizes[i] := stop;
+    end loop;
+
+    return sizes;
 end $$;
 
 

@@ -43,23 +43,21 @@ declare
     postings  search_posting[];
 begin
     postings := array(
-        select row(x.term, array_agg(x.mark order by x.mark))::search_posting
-          from (select u.term, m + (t.first - head.merge_first << 15) as mark
+        select row(x.term, search_joined(x.marks order by x.first)
+                   )::search_posting
+          from (select u.term, t.first, a.marks[u.start + 1 : u.stop] as marks
                   from search_term t
                  cross join lateral (   -- offset: unpacked once
                        select t.marks || '{}'::int[] offset 0) a (marks)
                  cross join lateral unnest(t.terms, t.ends, 0 || t.ends)
                        u (term, stop, start)
-                 cross join lateral unnest(a.marks[u.start + 1 : u.stop]) m
                  where t.guild_id = head.guild_id and t.bot = head.bot
                    and t.level = head.merge_level
                    and t.bucket = head.merge_step
                    and t.first between head.merge_first and last
                    and u.term is not null
                 union all
-                select c.term, m + (c.first - head.merge_first << 15)
-                  from search_common c
-                 cross join lateral unnest(c.marks) m
+                select c.term, c.first, c.marks from search_common c
                  where c.guild_id = head.guild_id and c.bot = head.bot
                    and c.level = head.merge_level
                    and c.bucket = head.merge_step
@@ -134,8 +132,7 @@ create or replace function search_categories(head search_head)
 returns bit varying[] language plpgsql stable as $$
 declare
     marks  constant int[] := array(
-        select (r.run - head.merge_first << 15)
-               + ((t.place::int - 1) << 7) + t.type
+        select search_mark(r.run, t.place::int - 1, t.type)
           from search_run r
          cross join lateral unnest(r.types) with ordinality t (type, place)
          where r.guild_id = head.guild_id and r.bot = head.bot

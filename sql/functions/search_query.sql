@@ -211,11 +211,12 @@ begin
 
     it.counts := null;
     it.marks := array(
-        select m from unnest(it.marks) m where inside[(m >> 15) + 1]
+        select m from unnest(it.marks) m
+         where inside[(m >> 15) - (it.first & 255) + 1]
         union all
         select e.mark
           from search_entries(q, it, array(
-                   select r.place::int - 1
+                   select (it.first & 255) + r.place::int - 1
                      from unnest(inside) with ordinality r (inside, place)
                     where r.inside is null)) e
          where e.id >= low and e.id < high);
@@ -244,7 +245,7 @@ begin
                  group by m >> 15) g
           join search_run r
             on r.guild_id = q.guild and r.bot = q.bot
-           and r.run = it.first + g.run
+           and r.run = (it.first & ~255) + g.run
          cross join lateral unnest(g.marks) m;
 
     if it.bits is not null then
@@ -266,7 +267,7 @@ begin
                g (run)
           join search_run r
             on r.guild_id = q.guild and r.bot = q.bot
-           and r.run = it.first + g.run
+           and r.run = (it.first & ~255) + g.run
          cross join lateral (
                select substring(plain from g.run * 256 + 1 for 256)) b (bits)
          cross join lateral unnest(r.ids, r.types) with ordinality
@@ -370,7 +371,7 @@ begin
 
     return (
         with run as (
-            select r.place::int - 1 as run, r.low, r.high
+            select (it.first & 255) + r.place::int - 1 as run, r.low, r.high
               from search_segment s
              cross join lateral unnest(s.lows, s.highs) with ordinality
                    r (low, high, place)

@@ -212,13 +212,13 @@ end $$;
 -- The marks that are in both lists, of which the second is sorted.
 
 create or replace function search_both(few int[], many int[])
-returns int[] language sql immutable as $$
-    select array(   -- offset: unpacked once
-        select m
-          from (select many || '{}'::int[] as sorted offset 0) x,
-               unnest(few) m
-         where x.sorted[width_bucket(m, x.sorted)] = m)
-$$;
+returns int[] language plpgsql immutable as $$
+declare
+    sorted  constant int[] := many || '{}'::int[];   -- unpacked once
+begin
+    return array(select m from unnest(few) m
+                  where sorted[width_bucket(m, sorted)] = m);
+end $$;
 
 
 -- The marks whose bit is that.
@@ -369,7 +369,8 @@ end $$;
 -- How many marks of each type: 128 times the number, and the type.
 
 create or replace function search_counted(marks int[])
-returns int[] language sql immutable as $$
-    select array(select (count(*) * 128 + (m & 127))::int
-                   from unnest(marks) m group by m & 127)
-$$;
+returns int[] language plpgsql immutable as $$
+begin
+    return array(select (count(*) * 128 + (m & 127))::int
+                   from unnest(marks) m group by m & 127);
+end $$;
