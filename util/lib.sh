@@ -14,7 +14,8 @@ build=$top/.build
 packages_run=(gcc libc6-dev make nginx-light nginx-dev libpq-dev
     libjansson-dev libjwt-dev libssl-dev postgresql-15 curl openssl perl)
 packages_test=(libdbd-pg-perl libio-socket-ssl-perl libyaml-libyaml-perl
-    postgresql-15-pgtap libtap-parser-sourcehandler-pgtap-perl prometheus)
+    postgresql-15-pgtap libtap-parser-sourcehandler-pgtap-perl prometheus
+    pgbouncer)
 packages_viewer=(chromium)
 packages_bench=(wrk)
 packages_package=(dpkg-dev debhelper debootstrap)
