@@ -29,6 +29,7 @@ typedef struct {
     ngx_str_t                      applications[NGX_GUILDLOG_BOTS];
     ngx_str_t                      node;
     ngx_uint_t                     rate;      /* a second; 0: any */
+    ngx_uint_t                     connections;  /* to the database */
     ngx_flag_t                     resend;    /* what cannot be proved */
     u_char                         key[NGX_GUILDLOG_SECRET_KEY];
 } ngx_guildlog_delivery_conf_t;

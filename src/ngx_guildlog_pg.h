@@ -123,6 +123,14 @@ struct ngx_guildlog_pg_s {
 };
 
 
+typedef enum {
+    NGX_GUILDLOG_SET_SHORT = 0,
+    NGX_GUILDLOG_SET_LONG,
+    NGX_GUILDLOG_SET_DELIVERY,
+    NGX_GUILDLOG_SET_LAST
+} ngx_guildlog_set_e;
+
+
 /* the connections for one kind of statements, and who waits for them */
 
 struct ngx_guildlog_set_s {
@@ -150,7 +158,7 @@ struct ngx_guildlog_pool_s {
     ngx_pool_t                    *pool;
     ngx_log_t                     *log;
 
-    ngx_guildlog_set_t             sets[2];      /* short, long */
+    ngx_guildlog_set_t             sets[NGX_GUILDLOG_SET_LAST];
     ngx_queue_t                    dead;         /* connections */
     ngx_queue_t                    finished;     /* queries */
 

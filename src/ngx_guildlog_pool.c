@@ -176,11 +176,15 @@ ngx_guildlog_pool_leave(ngx_guildlog_pool_t *pool,
 ngx_guildlog_set_t *
 ngx_guildlog_pool_set(ngx_guildlog_query_t *query)
 {
-    ngx_uint_t  i;
+    ngx_uint_t  flags;
 
-    i = (query->stmt->flags & NGX_GUILDLOG_STMT_LONG) ? 1 : 0;
+    flags = query->stmt->flags;
 
-    return &query->pool->sets[i];
+    return &query->pool->sets[
+                 (flags & NGX_GUILDLOG_STMT_LONG) ? NGX_GUILDLOG_SET_LONG
+                 : (flags & NGX_GUILDLOG_STMT_DELIVERY)
+                   ? NGX_GUILDLOG_SET_DELIVERY
+                   : NGX_GUILDLOG_SET_SHORT];
 }
 
 
@@ -222,7 +226,7 @@ ngx_guildlog_pool_run(ngx_event_t *ev)
 
     ngx_guildlog_pool_bury(pool);
 
-    for (i = 0; i < 2; i++) {
+    for (i = 0; i < NGX_GUILDLOG_SET_LAST; i++) {
         ngx_guildlog_pool_dispatch(pool, &pool->sets[i]);
         ngx_guildlog_set_grow(pool, &pool->sets[i]);
 
@@ -437,7 +441,7 @@ ngx_guildlog_pool_terminate(ngx_guildlog_pool_t *pool)
 
     pool->terminated = 1;
 
-    for (i = 0; i < 2; i++) {
+    for (i = 0; i < NGX_GUILDLOG_SET_LAST; i++) {
         while (!ngx_queue_empty(&pool->sets[i].waiting)) {
             q = ngx_queue_head(&pool->sets[i].waiting);
             query = ngx_queue_data(q, ngx_guildlog_query_t, queue);
@@ -458,7 +462,7 @@ ngx_guildlog_pool_destroy(ngx_guildlog_pool_t *pool)
 
     pool->closed = 1;
 
-    for (i = 0; i < 2; i++) {
+    for (i = 0; i < NGX_GUILDLOG_SET_LAST; i++) {
         while (!ngx_queue_empty(&pool->sets[i].connections)) {
             q = ngx_queue_head(&pool->sets[i].connections);
             pg = ngx_queue_data(q, ngx_guildlog_pg_t, queue);

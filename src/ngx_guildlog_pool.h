@@ -51,6 +51,7 @@ typedef struct {
     ngx_str_t                      sslrootcert;
     ngx_uint_t                     connections; /* for short statements */
     ngx_uint_t                     long_connections;
+    ngx_uint_t                     delivery_connections;
     ngx_uint_t                     depth;       /* of a pipeline */
     ngx_uint_t                     queue;
     ngx_msec_t                     connect_timeout;

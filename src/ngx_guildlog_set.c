@@ -13,6 +13,7 @@
 #define NGX_GUILDLOG_SET_BACKOFF_MAX  1000
 
 
+static ngx_uint_t ngx_guildlog_set_connecting(ngx_guildlog_pool_t *pool);
 static void ngx_guildlog_set_connect(ngx_guildlog_pool_t *pool,
     ngx_guildlog_set_t *set);
 static void ngx_guildlog_set_back_off(ngx_guildlog_pool_t *pool);
@@ -28,16 +29,24 @@ ngx_guildlog_set_init(ngx_guildlog_pool_t *pool)
 
     database = pool->database;
 
-    for (i = 0; i < 2; i++) {
+    for (i = 0; i < NGX_GUILDLOG_SET_LAST; i++) {
         set = &pool->sets[i];
 
         ngx_queue_init(&set->waiting);
         ngx_queue_init(&set->connections);
 
-        set->max = i ? database->long_connections : database->connections;
-        set->depth = i ? 1 : database->depth;
-        set->timeout = i ? database->long_timeout : database->timeout;
+        set->max = database->connections;
+        set->depth = database->depth;
+        set->timeout = database->timeout;
     }
+
+    set = &pool->sets[NGX_GUILDLOG_SET_LONG];
+    set->max = database->long_connections;
+    set->depth = 1;
+    set->timeout = database->long_timeout;
+
+    set = &pool->sets[NGX_GUILDLOG_SET_DELIVERY];
+    set->max = database->delivery_connections;
 
     pool->retry.data = pool;
     pool->retry.log = pool->log;
@@ -98,8 +107,7 @@ ngx_guildlog_set_grow(ngx_guildlog_pool_t *pool, ngx_guildlog_set_t *set)
     /* one at a time while it is not known that the server lives */
 
     if (pool->failing) {
-        n = (pool->sets[0].nconnecting + pool->sets[1].nconnecting)
-            ? 0 : ngx_min(n, 1);
+        n = ngx_guildlog_set_connecting(pool) ? 0 : ngx_min(n, 1);
     }
 
     while (set->nconnecting < n && !pool->retry.timer_set) {
@@ -108,13 +116,27 @@ ngx_guildlog_set_grow(ngx_guildlog_pool_t *pool, ngx_guildlog_set_t *set)
 }
 
 
+static ngx_uint_t
+ngx_guildlog_set_connecting(ngx_guildlog_pool_t *pool)
+{
+    ngx_uint_t  i, n;
+
+    n = 0;
+
+    for (i = 0; i < NGX_GUILDLOG_SET_LAST; i++) {
+        n += pool->sets[i].nconnecting;
+    }
+
+    return n;
+}
+
+
 static void
 ngx_guildlog_set_connect(ngx_guildlog_pool_t *pool, ngx_guildlog_set_t *set)
 {
     ngx_guildlog_pg_t  *pg;
 
-    if (pool->nready + pool->sets[0].nconnecting + pool->sets[1].nconnecting
-        == 0
+    if (pool->nready + ngx_guildlog_set_connecting(pool) == 0
         && !pool->failing)
     {
         pool->since = ngx_current_msec;
@@ -230,16 +252,23 @@ ngx_guildlog_set_retry(ngx_event_t *ev)
 {
     ngx_guildlog_pool_t *pool = ev->data;
 
+    ngx_uint_t  i;
+
     ngx_post_event(&pool->run, &ngx_posted_events);
 
     if (!pool->failing || pool->nready || ngx_exiting
-        || pool->sets[0].nwaiting || pool->sets[1].nwaiting
-        || pool->sets[0].nconnecting || pool->sets[1].nconnecting)
+        || ngx_guildlog_set_connecting(pool))
     {
         return;
     }
 
-    ngx_guildlog_set_connect(pool, &pool->sets[0]);
+    for (i = 0; i < NGX_GUILDLOG_SET_LAST; i++) {
+        if (pool->sets[i].nwaiting) {
+            return;
+        }
+    }
+
+    ngx_guildlog_set_connect(pool, &pool->sets[NGX_GUILDLOG_SET_SHORT]);
 }
 
 

@@ -16,6 +16,9 @@
 /* may take long: runs on a connection of its own, never in a pipeline */
 #define NGX_GUILDLOG_STMT_LONG  0x02
 
+/* of delivery: runs on connections that no request waits for */
+#define NGX_GUILDLOG_STMT_DELIVERY  0x04
+
 #define NGX_GUILDLOG_STMT_MAX   256
 #define NGX_GUILDLOG_ARGS_MAX   32
 
@@ -96,14 +99,14 @@ typedef struct {
     S(operator_pause, 1, 0)                                                   \
     S(operator_resume, 1, 0)                                                  \
     S(keeper_step, 3, NGX_GUILDLOG_STMT_LONG)                                 \
-    S(delivery_release, 0, 0)                                                 \
+    S(delivery_release, 0, NGX_GUILDLOG_STMT_DELIVERY)                        \
     S(delivery_figures, 1, NGX_GUILDLOG_STMT_READ|NGX_GUILDLOG_STMT_LONG)     \
-    S(delivery_proved, 6, 0)                                                  \
-    S(delivery_registered, 7, 0)                                              \
-    S(delivery_lost, 5, 0)                                                    \
-    S(delivery_broken, 6, 0)                                                  \
-    S(delivery_waits, 8, 0)                                                   \
-    S(delivery_closed, 5, 0)
+    S(delivery_proved, 6, NGX_GUILDLOG_STMT_DELIVERY)                         \
+    S(delivery_registered, 7, NGX_GUILDLOG_STMT_DELIVERY)                     \
+    S(delivery_lost, 5, NGX_GUILDLOG_STMT_DELIVERY)                           \
+    S(delivery_broken, 6, NGX_GUILDLOG_STMT_DELIVERY)                         \
+    S(delivery_waits, 8, NGX_GUILDLOG_STMT_DELIVERY)                          \
+    S(delivery_closed, 5, NGX_GUILDLOG_STMT_DELIVERY)
 
 
 /*
@@ -151,15 +154,16 @@ typedef struct {
  */
 
 #define NGX_GUILDLOG_DELIVERY_STMTS(S)                                        \
-    S(delivery_lease, 4, "shard, owner, fence, mine, share", 0)               \
+    S(delivery_lease, 4, "shard, owner, fence, mine, share",                  \
+      NGX_GUILDLOG_STMT_DELIVERY)                                             \
     S(delivery_find, 4, "guild, lane, shard, fence, bot, channel, state, "    \
       "webhook, secret, head, upto, step, attempts, attempt_ms, wait_ms, "    \
-      "message, since", 0)                                                    \
+      "message, since", NGX_GUILDLOG_STMT_DELIVERY)                           \
     S(delivery_doubts, 1, "guild, lane, shard, fence, bot, channel, state, "  \
       "webhook, secret, head, upto, step, attempts, attempt_ms, wait_ms, "    \
-      "message, since, ids", 0)                                               \
+      "message, since, ids", NGX_GUILDLOG_STMT_DELIVERY)                      \
     S(delivery_step, 2, "place, result, seq, expired, doc, format, color, "   \
-      "buttons, locale, spoilers", 0)
+      "buttons, locale, spoilers", NGX_GUILDLOG_STMT_DELIVERY)
 
 
 #define ngx_guildlog_delivery_stmt_id(function, nargs, columns, flags)        \

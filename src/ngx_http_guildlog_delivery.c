@@ -9,6 +9,9 @@
 #define NGX_HTTP_GUILDLOG_RATE      50
 #define NGX_HTTP_GUILDLOG_MAX_RATE  100000
 
+#define NGX_HTTP_GUILDLOG_CONNECTIONS      3
+#define NGX_HTTP_GUILDLOG_MAX_CONNECTIONS  100
+
 
 static ngx_guildlog_delivery_conf_t *ngx_http_guildlog_delivery_conf(
     ngx_conf_t *cf, ngx_http_guildlog_main_conf_t *gmcf);
@@ -177,7 +180,7 @@ ngx_http_guildlog_conf_bot_token(ngx_conf_t *cf, ngx_command_t *cmd,
 }
 
 
-/* guildlog_delivery secret=file [database=name] [node=name] */
+/* guildlog_delivery secret=file [database=name] [node=name] [connections=n] */
 
 char *
 ngx_http_guildlog_conf_delivery(ngx_conf_t *cf, ngx_command_t *cmd,
@@ -186,6 +189,7 @@ ngx_http_guildlog_conf_delivery(ngx_conf_t *cf, ngx_command_t *cmd,
     ngx_http_guildlog_main_conf_t *gmcf = conf;
 
     u_char                         buf[256];
+    ngx_int_t                      n;
     ngx_str_t                     *args, file, text;
     ngx_uint_t                     i;
     ngx_guildlog_delivery_conf_t  *delivery;
@@ -226,6 +230,15 @@ ngx_http_guildlog_conf_delivery(ngx_conf_t *cf, ngx_command_t *cmd,
             delivery->node.data = args[i].data + 5;
             delivery->node.len = args[i].len - 5;
             continue;
+        }
+
+        if (ngx_strncmp(args[i].data, "connections=", 12) == 0) {
+            n = ngx_atoi(args[i].data + 12, args[i].len - 12);
+
+            if (n >= 1 && n <= NGX_HTTP_GUILDLOG_MAX_CONNECTIONS) {
+                delivery->connections = n;
+                continue;
+            }
         }
 
         ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
@@ -303,6 +316,7 @@ ngx_http_guildlog_delivery_conf(ngx_conf_t *cf,
         if (gmcf->delivery) {
             gmcf->delivery->rate = NGX_CONF_UNSET_UINT;
             gmcf->delivery->resend = NGX_CONF_UNSET;
+            gmcf->delivery->connections = NGX_HTTP_GUILDLOG_CONNECTIONS;
         }
     }
 
@@ -433,6 +447,8 @@ ngx_http_guildlog_init_delivery(ngx_conf_t *cf,
     if (gmcf->delivers_to == NULL) {
         return NGX_CONF_ERROR;
     }
+
+    gmcf->delivers_to->delivery_connections = delivery->connections;
 
     if (delivery->node.len == 0
         && ngx_http_guildlog_node(cf, &delivery->node) != NGX_OK)

@@ -68,7 +68,7 @@ static ngx_command_t  ngx_http_guildlog_commands[] = {
       NULL },
 
     { ngx_string("guildlog_delivery"),
-      NGX_HTTP_MAIN_CONF|NGX_CONF_TAKE123,
+      NGX_HTTP_MAIN_CONF|NGX_CONF_TAKE123|NGX_CONF_TAKE4,
       ngx_http_guildlog_conf_delivery,
       NGX_HTTP_MAIN_CONF_OFFSET,
       0,

@@ -135,7 +135,8 @@ accepted 'everything said of it', <<"CONF", $api;
     guildlog_platform_rate 100000;
     guildlog_bot_token main bot;
     guildlog_bot_token pro bot;
-    guildlog_delivery secret=base64.key database=second node=a-machine;
+    guildlog_delivery secret=base64.key database=second node=a-machine
+                      connections=100;
     guildlog_delivery_unproved resend;
 CONF
 accepted 'one that is not used', "$here; $key $platform "
@@ -148,7 +149,8 @@ refused qr/needs "secret=file"/, "$here; $platform guildlog_delivery $_; $key"
 refused qr/invalid parameter "$_"/,
     "$here; $platform guildlog_delivery secret=delivery.key $_; $key"
     for 'nonsense', 'nonsense=1', 'node=', 'node=a/b', 'SECRET=a',
-        'node=' . 'x' x 101;
+        'node=' . 'x' x 101, 'connections=0', 'connections=101',
+        'connections=a', 'connections=';
 refused qr/no "guildlog_database" is named "second"/,
     "$here; $platform guildlog_delivery secret=delivery.key database=second; "
     . $key;

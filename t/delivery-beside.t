@@ -1,0 +1,41 @@
+#!/usr/bin/perl
+# What delivers has connections of its own: however long its statements take,
+# no request waits behind them.
+
+use lib 't/lib';
+use Guildlog;
+use Guildlog::Delivery;
+use Guildlog::Platform;
+
+my $g = Guildlog->new(start => 0, workers => 1, api => 'guildlog_limit off;');
+my $platform = Guildlog::Platform->new(dir => $g->prefix . '/platform');
+$g->configure(http => $platform->directives($g),
+    database => { connections => 1, depth => 1, timeout => '60s' })->start;
+deliver_with($g, $platform);
+
+my ($guild, $token, $to) = server();
+my ($first) = record($guild, 1);
+becomes($guild, $token, $first, 'delivered', 'the first');
+
+my $locker = $g->cluster->connect($g->dbname);
+$locker->begin_work;
+$locker->do('select from lane_head where guild_id = ? for update', {}, $guild);
+my ($id) = record($guild, 1);
+wait_for { $g->sql(q{select count(*) from pg_stat_activity
+    where wait_event_type = 'Lock' and query like '%delivery_step%'}) } 20,
+    'a step that waits';
+
+is $g->get("/servers/$guild/config/logging/settings", token => $token)->status, 200,
+    'a request is answered' for 1 .. 3;
+my $status = $g->get('/status', raw_path => 1)->json;
+is $status->{database_queued}, 0, 'none waits';
+cmp_ok $status->{database_connections}, '>=', 2,
+    'those of delivery are counted';
+cmp_ok $g->sql(q{select count(*) from pg_stat_activity
+    where usename = 'guildlog' and datname = current_database()}), '<=',
+    1 + 2 + 3, 'no more than there are to be';
+
+$locker->rollback;
+becomes($guild, $token, $id, 'delivered', 'then it goes on');
+
+done_testing;
