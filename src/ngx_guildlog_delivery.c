@@ -11,6 +11,7 @@
 #define NGX_GUILDLOG_DELIVERY_TICK       20      /* ms */
 #define NGX_GUILDLOG_DELIVERY_POLL       200     /* ms */
 #define NGX_GUILDLOG_DELIVERY_RELEASE    500     /* ms */
+#define NGX_GUILDLOG_DELIVERY_MOMENT     500     /* us */
 #define NGX_GUILDLOG_DELIVERY_SWEEP      30000   /* ms */
 #define NGX_GUILDLOG_DELIVERY_PAGE       1000    /* lanes found at a time */
 #define NGX_GUILDLOG_DELIVERY_MOST       8192    /* lanes at hand */
@@ -18,6 +19,8 @@
 
 
 static void ngx_guildlog_delivery_tick(ngx_event_t *ev);
+static void ngx_guildlog_delivery_go(ngx_event_t *ev);
+static uint64_t ngx_guildlog_delivery_us(void);
 static void ngx_guildlog_delivery_find(ngx_guildlog_delivery_t *d);
 static void ngx_guildlog_delivery_found(void *data,
     ngx_guildlog_result_t *result);
@@ -59,6 +62,7 @@ ngx_guildlog_delivery_create(ngx_cycle_t *cycle,
 
     ngx_queue_init(&d->doubts);
     ngx_queue_init(&d->stepping);
+    ngx_queue_init(&d->going);
     ngx_queue_init(&d->servers);
 
     ngx_str_set(&d->dead, "{}");
@@ -83,6 +87,7 @@ ngx_guildlog_delivery_create(ngx_cycle_t *cycle,
     d->release_at = ngx_current_msec;
     d->doubt_at = ngx_current_msec;
     d->step_at = ngx_current_msec;
+    d->requests_at = ngx_current_msec;
     d->figures_at = ngx_current_msec;
 
     /* from now on there should be figures */
@@ -96,6 +101,10 @@ ngx_guildlog_delivery_create(ngx_cycle_t *cycle,
     d->tick.log = cycle->log;
 
     ngx_add_timer(&d->tick, NGX_GUILDLOG_DELIVERY_TICK);
+
+    d->go.handler = ngx_guildlog_delivery_go;
+    d->go.data = d;
+    d->go.log = cycle->log;
 
     return d;
 }
@@ -112,6 +121,10 @@ ngx_guildlog_delivery_destroy(ngx_guildlog_delivery_t *d)
 
     if (d->tick.timer_set) {
         ngx_del_timer(&d->tick);
+    }
+
+    if (d->go.posted) {
+        ngx_delete_posted_event(&d->go);
     }
 
     for (i = 0; i < NGX_GUILDLOG_DELIVERY_STEPS; i++) {
@@ -191,6 +204,60 @@ ngx_uint_t
 ngx_guildlog_delivery_due(ngx_msec_t at)
 {
     return (ngx_msec_int_t) (ngx_current_msec - at) >= 0;
+}
+
+
+void
+ngx_guildlog_delivery_go_on(ngx_guildlog_lane_t *lane)
+{
+    lane->goes_on = 1;
+
+    ngx_queue_insert_tail(&lane->delivery->going, &lane->queue);
+    ngx_post_event(&lane->delivery->go, &ngx_posted_next_events);
+}
+
+
+/* for a moment; then requests of this worker come first */
+
+static void
+ngx_guildlog_delivery_go(ngx_event_t *ev)
+{
+    ngx_guildlog_delivery_t *d = ev->data;
+
+    uint64_t              end;
+    ngx_queue_t          *q;
+    ngx_guildlog_lane_t  *lane;
+
+    end = ngx_guildlog_delivery_us() + NGX_GUILDLOG_DELIVERY_MOMENT;
+
+    while (!ngx_queue_empty(&d->going)) {
+
+        q = ngx_queue_head(&d->going);
+        ngx_queue_remove(q);
+
+        lane = ngx_queue_data(q, ngx_guildlog_lane_t, queue);
+        lane->goes_on = 0;
+        lane->next(lane);
+
+        if (ngx_guildlog_delivery_us() >= end) {
+            break;
+        }
+    }
+
+    if (!ngx_queue_empty(&d->going)) {
+        ngx_post_event(&d->go, &ngx_posted_next_events);
+    }
+}
+
+
+static uint64_t
+ngx_guildlog_delivery_us(void)
+{
+    struct timespec  now;
+
+    (void) clock_gettime(CLOCK_MONOTONIC, &now);
+
+    return (uint64_t) now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
 

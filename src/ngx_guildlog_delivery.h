@@ -52,6 +52,9 @@ void ngx_guildlog_delivery_destroy(ngx_guildlog_delivery_t *delivery);
 /* commits lane->work, as often as it takes; a lane that is lost is gone */
 void ngx_guildlog_delivery_step(ngx_guildlog_lane_t *lane);
 
+/* does what takes a while, after others have had their chance */
+void ngx_guildlog_delivery_go_on(ngx_guildlog_lane_t *lane);
+
 /* waits for its turn to send one request; 1 from take(): it has it now */
 void ngx_guildlog_delivery_wait(ngx_guildlog_lane_t *lane);
 ngx_uint_t ngx_guildlog_delivery_take(ngx_guildlog_lane_t *lane);

@@ -257,7 +257,7 @@ ngx_guildlog_delivery_forget(ngx_guildlog_lane_t *lane)
         ngx_guildlog_delivery_give_back(lane);
     }
 
-    if (lane->stepping) {
+    if (lane->stepping || lane->goes_on) {
         ngx_queue_remove(&lane->queue);
     }
 
@@ -349,7 +349,7 @@ ngx_guildlog_delivery_drop_in(ngx_queue_t *place)
 static ngx_uint_t
 ngx_guildlog_delivery_busy(ngx_guildlog_lane_t *lane)
 {
-    return lane->stepping || lane->query || lane->exchange
+    return lane->stepping || lane->goes_on || lane->query || lane->exchange
            || lane->turn == NGX_GUILDLOG_TURN_GRANTED;
 }
 

@@ -90,7 +90,11 @@ struct ngx_guildlog_delivery_s {
 
     ngx_guildlog_step_t            steps[NGX_GUILDLOG_DELIVERY_STEPS];
     ngx_queue_t                    stepping; /* lanes to be stepped */
+    ngx_queue_t                    going;    /* lanes that are to go on */
+    ngx_event_t                    go;
     ngx_msec_t                     step_at;
+    ngx_uint_t                     requests; /* counted so far, then */
+    ngx_msec_t                     requests_at;
 
     ngx_queue_t                    servers;  /* with lanes that wait, and
                                                 may send */
@@ -102,6 +106,7 @@ struct ngx_guildlog_delivery_s {
     unsigned                       leased:1; /* some lease came */
     unsigned                       sweeps:1; /* the find under way does */
     unsigned                       missed:1; /* and found one that was busy */
+    unsigned                       beside:1; /* there are requests */
     unsigned                       left:1;   /* all was given away */
 };
 

@@ -7,13 +7,18 @@
 #include "ngx_guildlog_json.h"
 
 
+#define NGX_GUILDLOG_STEP_BESIDE  16     /* lanes, beside requests */
+#define NGX_GUILDLOG_STEP_LATELY  500    /* ms */
+
+
+static ngx_uint_t ngx_guildlog_delivery_beside(ngx_guildlog_delivery_t *d);
 static ngx_int_t ngx_guildlog_delivery_submit(ngx_guildlog_delivery_t *d,
     ngx_guildlog_step_t *step);
 static void ngx_guildlog_delivery_write(ngx_guildlog_json_t *w,
     ngx_guildlog_lane_t *lane);
 static void ngx_guildlog_delivery_stepped(void *data,
     ngx_guildlog_result_t *result);
-static void ngx_guildlog_delivery_go_on(ngx_guildlog_lane_t *lane,
+static void ngx_guildlog_delivery_end_step(ngx_guildlog_lane_t *lane,
     ngx_guildlog_result_t *result, ngx_uint_t row);
 static ngx_guildlog_lane_result_e ngx_guildlog_delivery_became(
     ngx_guildlog_result_t *result, ngx_uint_t row);
@@ -41,12 +46,20 @@ ngx_guildlog_delivery_step(ngx_guildlog_lane_t *lane)
 void
 ngx_guildlog_delivery_steps(ngx_guildlog_delivery_t *d)
 {
-    ngx_uint_t            i;
+    ngx_uint_t            i, most, lanes;
     ngx_queue_t          *q;
     ngx_guildlog_lane_t  *lane;
     ngx_guildlog_step_t  *step;
 
-    for (i = 0; i < NGX_GUILDLOG_DELIVERY_STEPS; i++) {
+    most = NGX_GUILDLOG_DELIVERY_STEPS;
+    lanes = NGX_GUILDLOG_DELIVERY_LANES;
+
+    if (ngx_guildlog_delivery_beside(d)) {
+        most = 1;
+        lanes = NGX_GUILDLOG_STEP_BESIDE;
+    }
+
+    for (i = 0; i < most; i++) {
         step = &d->steps[i];
 
         if (step->query || ngx_queue_empty(&d->stepping)
@@ -58,9 +71,7 @@ ngx_guildlog_delivery_steps(ngx_guildlog_delivery_t *d)
         step->delivery = d;
         step->n = 0;
 
-        while (step->n < NGX_GUILDLOG_DELIVERY_LANES
-               && !ngx_queue_empty(&d->stepping))
-        {
+        while (step->n < lanes && !ngx_queue_empty(&d->stepping)) {
             q = ngx_queue_head(&d->stepping);
             ngx_queue_remove(q);
 
@@ -81,6 +92,28 @@ ngx_guildlog_delivery_steps(ngx_guildlog_delivery_t *d)
 
         d->step_at = ngx_current_msec + NGX_GUILDLOG_DELIVERY_RETRY;
     }
+}
+
+
+/*
+ * Have there been requests lately, of any worker?  They find the processors
+ * of the database free sooner if it steps a little at a time.
+ */
+
+static ngx_uint_t
+ngx_guildlog_delivery_beside(ngx_guildlog_delivery_t *d)
+{
+    ngx_uint_t  n;
+
+    if (ngx_guildlog_delivery_due(d->requests_at)) {
+        n = ngx_guildlog_stats_requests(d->stats);
+
+        d->beside = (n != d->requests);
+        d->requests = n;
+        d->requests_at = ngx_current_msec + NGX_GUILDLOG_STEP_LATELY;
+    }
+
+    return d->beside;
 }
 
 
@@ -225,7 +258,7 @@ ngx_guildlog_delivery_stepped(void *data, ngx_guildlog_result_t *result)
 
         if (answered) {
             lane->stepping = 0;
-            ngx_guildlog_delivery_go_on(lane, result, i);
+            ngx_guildlog_delivery_end_step(lane, result, i);
 
         } else if (lane->dropped) {
             lane->stepping = 0;
@@ -241,7 +274,7 @@ ngx_guildlog_delivery_stepped(void *data, ngx_guildlog_result_t *result)
 
 
 static void
-ngx_guildlog_delivery_go_on(ngx_guildlog_lane_t *lane,
+ngx_guildlog_delivery_end_step(ngx_guildlog_lane_t *lane,
     ngx_guildlog_result_t *result, ngx_uint_t row)
 {
     ngx_guildlog_delivery_t     *d;

@@ -19,6 +19,8 @@ static void ngx_guildlog_lane_intend(ngx_guildlog_lane_t *lane);
 static void ngx_guildlog_lane_begin(ngx_guildlog_lane_t *lane);
 static void ngx_guildlog_lane_post(ngx_guildlog_lane_t *lane);
 static void ngx_guildlog_lane_follow(ngx_guildlog_lane_t *lane);
+static void ngx_guildlog_lane_next(ngx_guildlog_lane_t *lane);
+static void ngx_guildlog_lane_end(ngx_guildlog_lane_t *lane);
 static void ngx_guildlog_lane_rest(ngx_guildlog_lane_t *lane);
 static void ngx_guildlog_lane_leave(ngx_guildlog_lane_t *lane);
 static void ngx_guildlog_lane_count(ngx_guildlog_lane_t *lane);
@@ -266,15 +268,35 @@ ngx_guildlog_lane_follow(ngx_guildlog_lane_t *lane)
     if (lane->n && !lane->entries[0].expired && !ngx_guildlog_lane_paced(lane)
         && ngx_guildlog_delivery_take(lane))
     {
-        if (ngx_guildlog_lane_build(lane) == NGX_OK) {
-            ngx_guildlog_lane_begin(lane);
-            ngx_guildlog_delivery_step(lane);
-            return;
-        }
+        lane->next = ngx_guildlog_lane_next;
 
-        ngx_guildlog_delivery_give_back(lane);
+        ngx_guildlog_delivery_go_on(lane);
+        return;
     }
 
+    ngx_guildlog_lane_end(lane);
+}
+
+
+static void
+ngx_guildlog_lane_next(ngx_guildlog_lane_t *lane)
+{
+    if (ngx_guildlog_lane_build(lane) != NGX_OK) {
+        ngx_guildlog_delivery_give_back(lane);
+        ngx_guildlog_lane_end(lane);
+        return;
+    }
+
+    ngx_guildlog_lane_begin(lane);
+    ngx_guildlog_delivery_step(lane);
+}
+
+
+/* without a next one */
+
+static void
+ngx_guildlog_lane_end(ngx_guildlog_lane_t *lane)
+{
     ngx_guildlog_lane_drop(lane, lane->n);
 
     lane->work.peek = lane->work.done_to;
@@ -357,7 +379,7 @@ ngx_guildlog_lane_stepped(ngx_guildlog_lane_t *lane,
         return;
     }
 
-    lane->next(lane);
+    ngx_guildlog_delivery_go_on(lane);
 }
 
 

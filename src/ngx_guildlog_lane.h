@@ -76,12 +76,14 @@ struct ngx_guildlog_lane_s {
 
     /* the loop's */
     ngx_queue_t                    link;     /* of all lanes */
-    ngx_queue_t                    queue;    /* for a step, or for its turn */
+    ngx_queue_t                    queue;    /* for a step, for its turn, or
+                                                to go on */
     ngx_guildlog_guild_t          *server;
     ngx_guildlog_turn_e            turn;
     unsigned                       stepping:1;   /* in a step, queued too */
     unsigned                       submitted:1;  /* and on its way */
     unsigned                       dropped:1;    /* to go after that step */
+    unsigned                       goes_on:1;    /* is about to */
 
     /* as it was found */
     ngx_str_t                      guild;

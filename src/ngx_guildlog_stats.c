@@ -198,6 +198,21 @@ ngx_guildlog_stats_request(ngx_guildlog_stats_t *stats, ngx_uint_t route,
 }
 
 
+ngx_uint_t
+ngx_guildlog_stats_requests(ngx_guildlog_stats_t *stats)
+{
+    ngx_uint_t  i, n;
+
+    n = 0;
+
+    for (i = 0; i < NGX_GUILDLOG_STATS_ROUTES; i++) {
+        n += stats->shared->route[i].count;
+    }
+
+    return n;
+}
+
+
 void
 ngx_guildlog_stats_set(ngx_guildlog_stats_t *stats,
     ngx_guildlog_gauge_e what, ngx_uint_t n)

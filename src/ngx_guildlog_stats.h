@@ -160,6 +160,8 @@ void ngx_guildlog_stats_observe(ngx_guildlog_histogram_t *histogram,
     ngx_uint_t us);
 void ngx_guildlog_stats_request(ngx_guildlog_stats_t *stats,
     ngx_uint_t route, ngx_uint_t status, ngx_uint_t us);
+/* of all routes, so far */
+ngx_uint_t ngx_guildlog_stats_requests(ngx_guildlog_stats_t *stats);
 
 void ngx_guildlog_stats_set(ngx_guildlog_stats_t *stats,
     ngx_guildlog_gauge_e what, ngx_uint_t n);
