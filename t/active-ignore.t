@@ -38,6 +38,9 @@ sub told {
 }
 
 
+ask('admin', 'executors', { id => '00200000000000000001' });
+is stored()->[1], '200000000000000001', 'zeros before an id are not kept';
+
 for my $kind (qw(basic admin)) {
     my $answer = ask($kind, 'targets', { id => 'x', type => 5 });
     is $answer->status, 200, "$kind: a target";

@@ -1,6 +1,7 @@
-# conf/openapi.yaml is the API: every endpoint that is served stands in it, and
-# everything in it is served. That answers are what it says, the tests of the
-# endpoints see to, by the harness's option "openapi".
+# conf/openapi.yaml is the API, conf/openapi-operator.yaml the operator's: every
+# endpoint that is served stands in one of them, and everything in them is
+# served. That answers are what they say, the tests of the endpoints see to, by
+# the harness's option "openapi".
 
 use lib 't/lib';
 use Guildlog;
@@ -20,20 +21,29 @@ is_deeply [@{ $doc->{components}{securitySchemes}{token} }
 
 # the table of endpoints, as C has it
 
-my $route = do {
-    open my $in, '<', "$Guildlog::TOP/src/ngx_guildlog_route.c" or die $!;
+sub source {
+    my ($name) = @_;
+    open my $in, '<', "$Guildlog::TOP/src/ngx_guildlog_$name.c" or die $!;
     local $/;
-    <$in> =~ s{/\*.*?\*/}{}gsr =~ s{\\\n}{}gr;
-};
+    return <$in> =~ s{/\*.*?\*/}{}gsr =~ s{\\\n}{}gr;
+}
+
 
 # names of fields, by the name of their table
 my %fields = (nothing => [], NULL => []);
-my %plain = $route =~ /^#define (\w+)[ ]+([^\n]*)$/mg;
-while ($route =~ /\bngx_guildlog_(\w+)\[\] = \{(.*?)\};/gs) {
-    my ($table, $rows) = ($1, $2);
-    1 while $rows =~ s/\b(\w+_fields)\b/$plain{$1}/g;
-    $fields{$table} = [$rows =~ /\b\w+\(\s*"(\w+)"/g];
+sub tables {
+    my ($source) = @_;
+    my %plain = $source =~ /^#define (\w+)[ ]+([^\n]*)$/mg;
+    while ($source =~ /\bngx_guildlog_(\w+)\[\] = \{(.*?)\};/gs) {
+        my ($table, $rows) = ($1, $2);
+        1 while $rows =~ s/\b(\w+_fields)\b/$plain{$1}/g;
+        $fields{$table} = [$rows =~ /\b\w+\(\s*"(\w+)"/g];
+    }
 }
+
+
+my $route = source('route');
+tables($_) for source('entry'), $route;
 
 # rows, with their macros expanded
 my %macro;
@@ -42,7 +52,7 @@ $macro{$1} = [[split /,\s*/, $2], $3]
 
 my ($table) = $route =~ /ngx_guildlog_routes\[\] = \{(.*?)\n\};/s;
 my $arguments = qr/\((?:[^()"]|"[^"]*"|\([^()]*\))*\)/;
-my %served;
+my %served = (API => {}, OPERATOR => {});
 while ($table =~ /\G\s*(?:(\w+)($arguments)|(\{[^}]*\})),?/gc) {
     my ($name_of, $given, $plain) = ($1, $2, $3);
     my ($names, $row) = $plain ? ([], $plain)
@@ -51,71 +61,111 @@ while ($table =~ /\G\s*(?:(\w+)($arguments)|(\{[^}]*\})),?/gc) {
     @value{@$names} = map { s/^[\s(]+|[\s)]+$//gr } split /,/, $given // '';
     $row =~ s/#?\b(\w+)\b(?=(?:[^"]*"[^"]*")*[^"]*$)/$value{$1} \/\/ $1/ge;
 
-    my ($name, $method, $path, $plane, $kind, $pieces, $query, $body)
-        = map { s/^[\s{]+|\s+$|"\s*"//gr =~ s/^"(.*)"$/$1/r } split /,/, $row;
-    next if $plane eq 'NGX_GUILDLOG_OPERATOR';
+    my ($name, $method, $path, $plane, $kind, $pieces, $query, $body, undef,
+        $flags) = map { s/^[\s{]+|\s+$|"\s*"//gr =~ s/^"(.*)"$/$1/r }
+            split /,/, $row;
 
     for ($query, $body) {
         s/^none$/nothing/;
         s/^ngx_guildlog_//;
         die "no table of fields: $_\n" if !$fields{$_};
     }
-    $served{"$method $path" =~ s/\{\w*\}/{}/gr} = {
+    my @bot = $plane =~ /API/ || $name eq 'operator_record' ? 'bot' : ();
+    my $entries = $flags =~ /ENTRIES/;
+    $body = 'entry_fields' if $entries;
+    $body = 'entry_many_fields' if $entries && $path !~ /guild/;
+    $served{ $plane =~ s/NGX_GUILDLOG_//r }
+        {"$method $path" =~ s/\{\w*\}/{}/gr} = {
         name => $name,
-        query => [sort 'bot', @{ $fields{$query} }],
+        query => [sort @bot, @{ $fields{$query} }],
         body => [sort @{ $fields{$body} }],
+        many => $entries || $flags =~ /BATCH/ ? 1 : 0,
     };
 }
-ok keys %served > 30 && substr($table, pos($table) // 0) !~ /\S/,
+ok keys %{ $served{API} } > 30 && keys %{ $served{OPERATOR} } > 20
+    && substr($table, pos($table) // 0) !~ /\S/,
     'the table of endpoints can be read';
 
-my %written = map {
-    my $it = $_;
-    my $schema = $it->{body} ? $openapi->resolve($it->{body}) : {};
-    "$it->{method} " . $it->{path} =~ s/\{\w+\}/{}/gr => {
-        name => $it->{id},
-        query => [sort map { $_->{name} }
-            grep { $_->{in} eq 'query' } @{ $it->{parameters} }],
-        body => [sort keys %{ $schema->{properties} }],
-    };
-} $openapi->operations;
 
-is_deeply [sort keys %written], [sort keys %served],
-    'the endpoints in the file are those that are served';
-is_deeply $written{$_}, $served{$_}, "$_: parameters and fields"
-    for grep { $written{$_} } sort keys %served;
-
-
-# the file in itself
-
-my @dangling;
-my @todo = ($doc);
-while (my $it = shift @todo) {
-    if (ref $it eq 'HASH') {
-        push @dangling, $it->{'$ref'}
-            if exists $it->{'$ref'} && !eval { $openapi->resolve($it) };
-        push @todo, grep { ref } values %$it;
-    }
-    push @todo, grep { ref } @$it if ref $it eq 'ARRAY';
+sub written {
+    my ($file) = @_;
+    return { map {
+        my $it = $_;
+        my $schema = $it->{body} ? $file->resolve($it->{body}) : {};
+        my $items = $schema->{items};
+        $schema = $file->resolve($items) if $items;
+        "$it->{method} " . $it->{path} =~ s/\{\w+\}/{}/gr => {
+            name => $it->{id},
+            query => [sort map { $_->{name} }
+                grep { $_->{in} eq 'query' } @{ $it->{parameters} }],
+            body => [sort keys %{ $schema->{properties} }],
+            many => $items ? 1 : 0,
+        };
+    } $file->operations };
 }
-is "@dangling", '', 'whatever is referred to is there';
 
-for my $it ($openapi->operations) {
-    is_deeply [grep { !$it->{responses}{$_} } 400, 401, 403, 429, 500, 503],
-        [], "$it->{id}: the answers that each endpoint may give";
 
-    my %here = map { $_->{name} => 1 }
-        grep { $_->{in} eq 'path' } @{ $it->{parameters} };
-    is_deeply [sort keys %here], [sort $it->{path} =~ /\{(\w+)\}/g],
-        'the pieces of the path';
-    next if !$it->{body};
+my $operator = Guildlog::OpenAPI->operator;
+for ([$openapi, $served{API}], [$operator, $served{OPERATOR}]) {
+    my ($written, $served) = (written($_->[0]), $_->[1]);
+    is_deeply [sort keys %$written], [sort keys %$served],
+        'the endpoints in the file are those that are served';
+    is_deeply $written->{$_}, $served->{$_}, "$_: parameters and fields"
+        for grep { $written->{$_} } sort keys %$served;
+}
 
-    is join(', ', $openapi->value_problems($it->{body}, $it->{example})), '',
-        'the example is one';
-    is_deeply [grep { !$it->{responses}{$_} } 413, 415], [],
-        'the answers to a body';
-    ok defined $openapi->resolve($it->{body})->{additionalProperties},
-        'unknown fields are refused';
+# what an entry holds
+for (['Actor', 'actor'], ['EntryChannel', 'channel'], ['Emoji', 'emoji'],
+    ['Attachment', 'attachment'], ['Message', 'message'])
+{
+    my ($schema, $its) = @$_;
+    is_deeply [sort keys %{ $operator->doc->{components}{schemas}{$schema}
+        {properties} }], [sort @{ $fields{"entry_$its"} }], "$schema: fields";
+}
+
+
+# the files in themselves
+
+sub dangling {
+    my ($file) = @_;
+
+    my @dangling;
+    my @todo = ($file->doc);
+    while (my $it = shift @todo) {
+        if (ref $it eq 'HASH') {
+            push @dangling, $it->{'$ref'}
+                if exists $it->{'$ref'} && !eval { $file->resolve($it) };
+            push @todo, grep { ref } values %$it;
+        }
+        push @todo, grep { ref } @$it if ref $it eq 'ARRAY';
+    }
+    return "@dangling";
+}
+
+
+for ([$openapi, 400, 401, 403, 429, 500, 503], [$operator, 400, 500, 503]) {
+    my ($file, @always) = @$_;
+    is dangling($file), '', 'whatever is referred to is there';
+
+    for my $it ($file->operations) {
+        is_deeply [grep { !$it->{responses}{$_} } @always], [],
+            "$it->{id}: the answers that each endpoint may give";
+
+        my %here = map { $_->{name} => 1 }
+            grep { $_->{in} eq 'path' } @{ $it->{parameters} };
+        is_deeply [sort keys %here], [sort $it->{path} =~ /\{(\w+)\}/g],
+            'the pieces of the path';
+        next if !$it->{body};
+
+        is join(', ', $file->value_problems($it->{body}, $it->{example})), '',
+            'the example is one';
+        is_deeply [grep { !$it->{responses}{$_} } 413, 415], [],
+            'the answers to a body';
+        my $schema = $file->resolve($it->{body});
+        $schema = $file->resolve($schema->{items}) if $schema->{items};
+        ok defined $schema->{additionalProperties},
+            'unknown fields are refused';
+    }
 }
 
 

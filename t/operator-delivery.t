@@ -12,7 +12,8 @@ my $platform = Guildlog::Platform->new(dir => $g->prefix . '/platform');
 $g->configure(http => $platform->directives($g))->start;
 
 # a machine that delivers nothing itself
-my $other = Guildlog->new(name => 'other', dbname => $g->dbname);
+my $other = Guildlog->new(name => 'other', dbname => $g->dbname,
+    openapi => 1);
 
 my $channel = 300000000000000000;
 my $event   = 0;

@@ -59,8 +59,8 @@ subtest 'recording, reading, delivery' => sub {
         $delivery->{status} eq 'delivered';
     } 30 }, 'it is delivered';
     is $delivery->{channelId}, $channel, 'in its channel';
-    is scalar(grep { $_->{id} eq $delivery->{messageId} } $platform->ledger),
-        1, 'as that message';
+    is scalar(grep { ($_->{id} // '') eq $delivery->{messageId} }
+        $platform->ledger), 1, 'as that message';
 };
 
 

@@ -5,7 +5,7 @@
 use lib 't/lib';
 use Guildlog;
 
-my $nginx  = Guildlog->new;
+my $nginx  = Guildlog->new(openapi => 1);
 my $server = $nginx->server;
 my $other  = $nginx->server;
 my $now    = int(time * 1000);
@@ -285,5 +285,13 @@ ok $status->{entries_total}{bot_executor} >= 3
     && $status->{entries_total}{duplicate} >= 302
     && $status->{entries_total}{recorded} > 1000,
     'the status page counts what became of entries';
+
+# "IDs are strings of 1 to 20 digits, at most 9223372036854775807"
+
+$answer = record(entry(type => 7, executor => { id => '00200000000000000009',
+    name => 'Zoe' }));
+is $answer->json->{recorded}, 1, 'zeros before an id are taken';
+is $nginx->sql('select executor_id from log_entry where id = ?',
+    $answer->json->{ids}[0]), '200000000000000009', '... and mean nothing';
 
 done_testing;

@@ -15,6 +15,9 @@ declare
                                      300);
     at         constant timestamptz := clock_timestamp();
     request    constant bigint := next_id(ms(at));
+    -- an executor's id may be written with zeros before it
+    subject    constant text := case side when 'executor'
+                   then (input ->> 'id')::bigint::text else input ->> 'id' end;
     what       log_type;
 begin
     if allowance not between 1 and 100 then
@@ -40,7 +43,7 @@ begin
        and a.expires_at < at - interval '1 minute';
 
     insert into active_ignore
-    values (guild, bot, request, side, input ->> 'id',
+    values (guild, bot, request, side, subject,
             (input ->> 'type')::smallint, type, allowance, at,
             at + seconds * interval '1 second');
 

@@ -299,19 +299,21 @@ sub request {
 
     my $answer = $connection->request($method, $raw ? $path : "/api$path",
         %option);
-    $self->_hold_against_openapi($method, $path, $answer)
-        if $self->{option}{openapi} && !$raw;
+    $self->_hold_against_openapi('shared', $method, $path, $answer) if !$raw;
     return $answer;
 }
 
 
-# with the option "openapi", every answer has to be what conf/openapi.yaml says
+# with the option "openapi", every answer has to be what conf/openapi.yaml says,
+# or conf/openapi-operator.yaml
 sub _hold_against_openapi {
-    my ($self, $method, $path, $answer) = @_;
+    my ($self, $file, $method, $path, $answer) = @_;
+
+    return if !$self->{option}{openapi};
 
     require Guildlog::OpenAPI;
     $self->_complain("$method $path: $_")
-        for Guildlog::OpenAPI->shared->problems($method, $path, $answer);
+        for Guildlog::OpenAPI->$file->problems($method, $path, $answer);
 }
 
 
@@ -326,8 +328,10 @@ sub delete { my $self = shift; return $self->request('DELETE', @_) }
 sub operator {
     my ($self, $method, $path, $body) = @_;
 
-    return Guildlog::Client->new(unix => $self->{operator})
+    my $answer = Guildlog::Client->new(unix => $self->{operator})
         ->request($method, $path, defined $body ? (json => $body) : ());
+    $self->_hold_against_openapi('operator', $method, $path, $answer);
+    return $answer;
 }
 
 
@@ -812,6 +816,7 @@ C<< Guildlog->new(option => value...) >> makes and starts it.
     master_process           0 for a single process
     log                      level of the error log (info)
     openapi                  1 to hold every answer against conf/openapi.yaml
+                             and conf/openapi-operator.yaml
     allow                    [qr/.../] alarming lines that may be there
     cluster, dbname          a Guildlog::Cluster, an existing database of it
     start                    0 to leave it stopped

@@ -1,8 +1,8 @@
 package Guildlog::OpenAPI;
 
-# conf/openapi.yaml: what it says of an endpoint, and whether an answer is what
-# it says. Knows the part of OpenAPI 3.0 that the file uses, and dies of the
-# rest, so that nothing there goes unchecked.
+# conf/openapi.yaml, and that of the operator: what it says of an endpoint, and
+# whether an answer is what it says. Knows the part of OpenAPI 3.0 that the
+# files use, and dies of the rest, so that nothing there goes unchecked.
 
 use strict;
 use warnings;
@@ -13,26 +13,18 @@ use JSON::PP;
 use List::Util qw(all any uniq);
 use YAML::XS ();
 
-my $file = Cwd::abs_path(dirname(__FILE__) . '/../../../conf/openapi.yaml');
+my $conf = Cwd::abs_path(dirname(__FILE__) . '/../../../conf');
 my $json = JSON::PP->new->utf8->canonical->allow_nonref;
-my $shared;
+my %shared;
 
-# statuses that may come before a path is known to be one
+# statuses that may come before a path of the API is known to be one
 my %before = map { $_ => 1 } 401, 429;
 
 my %about = map { $_ => 1 } qw(description example default);
 
 
-sub shared {
-    my ($class) = @_;
-
-    return $shared ||= do {
-        local $YAML::XS::Boolean = 'JSON::PP';
-        my $self = bless { doc => YAML::XS::LoadFile($file) }, $class;
-        $self->_read_paths;
-        $self;
-    };
-}
+sub shared   { $_[0]->_read('openapi') }
+sub operator { $_[0]->_read('openapi-operator') }
 
 
 sub doc { $_[0]{doc} }
@@ -128,6 +120,19 @@ sub value_problems {
 
 # the rest is for this file
 
+sub _read {
+    my ($class, $name) = @_;
+
+    return $shared{$name} ||= do {
+        local $YAML::XS::Boolean = 'JSON::PP';
+        my $self = bless { doc => YAML::XS::LoadFile("$conf/$name.yaml") },
+            $class;
+        $self->_read_paths;
+        $self;
+    };
+}
+
+
 sub _read_paths {
     my ($self) = @_;
 
@@ -172,7 +177,7 @@ sub _unlisted {
     my ($self, @headers) = @_;
 
     my $response = $self->{doc}{components}{responses}{NotFound};
-    return { %$response, headers => { %{ $response->{headers} },
+    return { %$response, headers => { %{ $response->{headers} || {} },
         map { $_ => { required => JSON::PP::true, schema =>
             { type => 'string' } } } @headers } };
 }
