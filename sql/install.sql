@@ -49,7 +49,9 @@ create table if not exists schema_version (
 );
 
 -- The functions go first, so that those which vanished do not linger and those
--- that stay may change their arguments. Triggers hold on to theirs.
+-- that stay may change their arguments. Triggers hold on to theirs. What the
+-- module of the last release calls has to stay callable for one more: new
+-- arguments come last and have a default, columns are only added.
 
 do $$
 declare

@@ -18,9 +18,14 @@ static void ngx_guildlog_outcome_again(ngx_guildlog_pool_t *pool,
     ngx_guildlog_query_t *query);
 
 
-/* SQLSTATEs of a statement that lost to another: it had no effect */
+/*
+ * SQLSTATEs of a statement that lost to another, or whose functions, types
+ * and tables were replaced in its midst: it had no effect
+ */
 
-static const char  *ngx_guildlog_outcome_losers[] = { "40001", "40P01", NULL };
+static const char  *ngx_guildlog_outcome_losers[] = {
+    "40001", "40P01", "42703", "42704", "42883", "42P01", "XX000", NULL
+};
 
 
 void
