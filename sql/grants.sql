@@ -25,7 +25,7 @@ grant execute on function
     config_get,
     pacing_get, troubleshoot_ask, troubleshoot_get, troubleshoot_fix,
     troubleshoot_test,
-    logs_page, logs_export, logs_actors,
+    logs_plain, logs_page, logs_export, logs_actors,
     logs_stream, logs_tail, logs_news, logs_tokens,
     operator_server_put, operator_token_create,
     operator_record, operator_record_many,

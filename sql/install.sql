@@ -92,6 +92,8 @@ end $$;
 \ir migrate.sql
 \set migration 0012_rewrite
 \ir migrate.sql
+\set migration 0013_sums
+\ir migrate.sql
 \set migration 0015_search_marks
 \ir migrate.sql
 
@@ -99,6 +101,7 @@ end $$;
 \ir summaries.sql
 
 \ir functions/common.sql
+\ir functions/category.sql
 \ir functions/partition.sql
 \ir functions/checkpoint.sql
 \ir functions/correction.sql
@@ -137,6 +140,7 @@ end $$;
 \ir functions/search_set.sql
 \ir functions/search_query.sql
 \ir functions/logs.sql
+\ir functions/logs_plain.sql
 \ir functions/log_export.sql
 \ir functions/log_stream.sql
 \ir functions/pacing.sql

@@ -9,8 +9,25 @@
 
 /* behind the four of every function, the parameters in the route's order */
 
-#define NGX_HTTP_GUILDLOG_PAGE_SEARCH  4
-#define NGX_HTTP_GUILDLOG_PAGE_CURSOR  14
+#define NGX_HTTP_GUILDLOG_PAGE_SEARCH    4
+#define NGX_HTTP_GUILDLOG_PAGE_AFTER     5
+#define NGX_HTTP_GUILDLOG_PAGE_BEFORE    6
+#define NGX_HTTP_GUILDLOG_PAGE_CATEGORY  7
+#define NGX_HTTP_GUILDLOG_PAGE_TYPE      8
+#define NGX_HTTP_GUILDLOG_PAGE_CHANNEL   9
+#define NGX_HTTP_GUILDLOG_PAGE_MEMBER    10
+#define NGX_HTTP_GUILDLOG_PAGE_ROLE      12
+#define NGX_HTTP_GUILDLOG_PAGE_LIMIT     13
+#define NGX_HTTP_GUILDLOG_PAGE_CURSOR    14
+
+
+/* where nothing is filtered, these are all that is left */
+
+#define NGX_HTTP_GUILDLOG_PLAIN_AFTER   4
+#define NGX_HTTP_GUILDLOG_PLAIN_BEFORE  5
+#define NGX_HTTP_GUILDLOG_PLAIN_LIMIT   6
+#define NGX_HTTP_GUILDLOG_PLAIN_CURSOR  7
+#define NGX_HTTP_GUILDLOG_PLAIN_ARGS    8
 
 
 /* around what comes from the database, generously */
@@ -21,6 +38,9 @@
             "\"channelId\":\"\",\"messageId\":\"\"}}") + 16)
 
 
+static ngx_uint_t ngx_http_guildlog_page_filtered(
+    ngx_http_guildlog_call_t *call);
+static void ngx_http_guildlog_page_plain(ngx_http_guildlog_call_t *call);
 static ngx_int_t ngx_http_guildlog_page_build(ngx_http_guildlog_call_t *call,
     ngx_guildlog_result_t *result, ngx_str_t *body);
 static u_char *ngx_http_guildlog_page_string(u_char *p,
@@ -30,10 +50,10 @@ static u_char *ngx_http_guildlog_page_string(u_char *p,
 ngx_int_t
 ngx_http_guildlog_page_start(ngx_http_guildlog_call_t *call)
 {
-    u_char                     *p;
-    int64_t                     id;
-    ngx_str_t                  *cursor;
-    const ngx_guildlog_stmt_t  *stmt;
+    u_char      *p;
+    int64_t      id;
+    ngx_str_t   *cursor;
+    ngx_uint_t   stmt;
 
     static const ngx_str_t  malformed =
         ngx_string("cursor: must be the cursor of the previous page");
@@ -57,11 +77,57 @@ ngx_http_guildlog_page_start(ngx_http_guildlog_call_t *call)
 
     /* a search may have to look at everything */
 
-    stmt = call->args[NGX_HTTP_GUILDLOG_PAGE_SEARCH].data
-           ? &ngx_guildlog_stmts[ngx_guildlog_stmt_logs_search]
-           : call->route->stmt;
+    if (call->args[NGX_HTTP_GUILDLOG_PAGE_SEARCH].data) {
+        stmt = ngx_guildlog_stmt_logs_search;
 
-    return ngx_http_guildlog_ask(call, stmt);
+    } else if (ngx_http_guildlog_page_filtered(call)) {
+        stmt = ngx_guildlog_stmt_logs_page;
+
+    } else {
+        stmt = ngx_guildlog_stmt_logs_plain;
+        ngx_http_guildlog_page_plain(call);
+    }
+
+    return ngx_http_guildlog_ask(call, &ngx_guildlog_stmts[stmt]);
+}
+
+
+static ngx_uint_t
+ngx_http_guildlog_page_filtered(ngx_http_guildlog_call_t *call)
+{
+    ngx_uint_t  i;
+
+    /* the side of a member alone says nothing */
+
+    static const ngx_uint_t  filters[] = {
+        NGX_HTTP_GUILDLOG_PAGE_CATEGORY, NGX_HTTP_GUILDLOG_PAGE_TYPE,
+        NGX_HTTP_GUILDLOG_PAGE_CHANNEL, NGX_HTTP_GUILDLOG_PAGE_MEMBER,
+        NGX_HTTP_GUILDLOG_PAGE_ROLE
+    };
+
+    for (i = 0; i < sizeof(filters) / sizeof(filters[0]); i++) {
+        if (call->args[filters[i]].data) {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+
+static void
+ngx_http_guildlog_page_plain(ngx_http_guildlog_call_t *call)
+{
+    ngx_str_t  *args;
+
+    args = call->args;
+
+    args[NGX_HTTP_GUILDLOG_PLAIN_AFTER] = args[NGX_HTTP_GUILDLOG_PAGE_AFTER];
+    args[NGX_HTTP_GUILDLOG_PLAIN_BEFORE] = args[NGX_HTTP_GUILDLOG_PAGE_BEFORE];
+    args[NGX_HTTP_GUILDLOG_PLAIN_LIMIT] = args[NGX_HTTP_GUILDLOG_PAGE_LIMIT];
+    args[NGX_HTTP_GUILDLOG_PLAIN_CURSOR] = args[NGX_HTTP_GUILDLOG_PAGE_CURSOR];
+
+    call->nargs = NGX_HTTP_GUILDLOG_PLAIN_ARGS;
 }
 
 

@@ -47,7 +47,7 @@ sub checkpoints {
 my $nginx = with_entries(1000, keeper => 'on interval=20ms');
 my @tasks = map { $_->[0] } $nginx->sql('select task from keeper_tasks()');
 
-ok wait_for { checkpoints($nginx) == 3 }, 'it makes checkpoints';
+ok wait_for { checkpoints($nginx) == 15 }, 'it makes checkpoints';
 ok wait_for {
     my $age = status($nginx)->{keeper_age_seconds};
     join(' ', sort keys %$age) eq join ' ', sort @tasks;
@@ -90,7 +90,7 @@ ok wait_for { steps($nginx) > 100 }, 'the interval is what it says';
 
 {
     my $much = with_entries(5120, keeper => 'on budget=512 interval=1h');
-    ok wait_for { checkpoints($much) == 20 }, 'a small budget does all';
+    ok wait_for { checkpoints($much) == 80 }, 'a small budget does all';
     ok wait_for { steps($much) >= 10 + @tasks - 1 }, '... in small steps';
 }
 

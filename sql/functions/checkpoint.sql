@@ -12,9 +12,17 @@ create type key_entry as (
 );
 
 
--- Makes checkpoints, one every 256 entries, for what is older than 10 s,
--- looking at about so many entries; how many it made, 0 when there is nothing
--- left to do. Servers that are being recorded to are left for the next call.
+-- How many entries of everything lie between two checkpoints: whoever counts
+-- walks through as many at most at each end. They are made two at a time, or
+-- more.
+
+create or replace function checkpoint_every()
+returns int language sql immutable as $$ select 64 $$;
+
+
+-- Makes checkpoints for what is older than 10 s, looking at about so many
+-- entries; how many it made, 0 when there is nothing left to do. Servers that
+-- are being recorded to are left for the next call.
 
 create or replace function checkpoints_make(budget int default 20000)
 returns int language plpgsql as $$
@@ -27,7 +35,7 @@ declare
 begin
     for head in
         select h.guild_id, h.bot from log_head h
-         where h.arrival - h.counted >= 256
+         where h.arrival - h.counted >= 2 * checkpoint_every()
          order by h.arrival - h.counted desc
     loop
         exit when looked >= budget;
@@ -36,7 +44,7 @@ begin
             more := checkpoints_count(head.guild_id, head.bot, until_id,
                                       budget - looked);
             made := made + more;
-            looked := looked + greatest(more * 256, 256);
+            looked := looked + greatest(more * checkpoint_every(), 256);
         end if;
     end loop;
 
@@ -64,7 +72,8 @@ returns int language plpgsql as $$
 declare
     last  log_checkpoint := checkpoint_last(guild, bot, 0::smallint, 0);
     made  constant int :=
-          checkpoints_extend(last, until_id, 256, greatest(budget, 256));
+          checkpoints_extend(last, until_id, checkpoint_every(),
+                             greatest(budget, 256));
 begin
     last := checkpoint_last(guild, bot, 0::smallint, 0);
 
@@ -129,7 +138,7 @@ begin
         select t.step, max(t.id) as last_id from tail t
          group by t.step having count(*) = checkpoints_extend.step
     ), counted as (
-        select t.step, p.place, count(*) as n
+        select t.step, p.place, count(*)::int as n
           from tail t
          cross join lateral (
                values (t.type + 1), (case when t.apart then t.type + 103 end)

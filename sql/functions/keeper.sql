@@ -170,9 +170,10 @@ create or replace function keeper_checkpoints(budget int, out more boolean,
     out lag bigint)
 language plpgsql as $$
 begin
-    more := checkpoints_make(budget) * 256 >= budget;
+    more := checkpoints_make(budget) * checkpoint_every() >= budget;
     lag := coalesce((select sum(h.arrival - h.counted) from log_head h
-                      where h.arrival - h.counted >= 256), 0);
+                      where h.arrival - h.counted
+                            >= 2 * checkpoint_every()), 0);
 end $$;
 
 

@@ -16,7 +16,7 @@ $$;
 
 create or replace function checkpoint_step(kind smallint)
 returns int language sql stable as $$
-    select case kind when 0 then 256 else heavy_from() / 8 end
+    select case kind when 0 then checkpoint_every() else heavy_from() / 8 end
 $$;
 
 

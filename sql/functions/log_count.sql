@@ -1,6 +1,6 @@
 -- Counting entries, exactly and without looking at most of them.
 
-drop type if exists log_count cascade;
+drop type if exists log_count, log_span cascade;
 
 -- some of the entries that are counted; a type may come several times
 
@@ -10,41 +10,42 @@ create type log_count as (
     rest  bigint    -- those of them below the position
 );
 
+-- What tells the entries of a key in a range: the running counts at the first
+-- checkpoint inside, at the last one, and at the last one below the position;
+-- and each entry that is outside of these: type << 2, 2 if it is one of the
+-- query, 1 if it is below the position.
+
+create type log_span as (
+    kind      smallint,
+    key       bigint,
+    shift     int,      -- where its counts begin
+    first_id  bigint,
+    below_id  bigint,
+    last_id   bigint,
+    first     int[],
+    below     int[],
+    last      int[],
+    walked    int[]
+);
+
+
+-- Those of the query that no checkpoints count.
 
 create or replace function log_counts(q log_query, below bigint)
 returns log_count[] language plpgsql stable as $$
 begin
-    if q.role is not null
-        and (q.member is not null or q.channel is not null)
-        or q.member is not null and q.channel is not null
-    then
+    if num_nonnulls(q.role, q.member, q.channel) > 1 then
         return log_counts_marked(log_marks(q, null), below);
-
-    elsif q.member is not null and q.side = 'either' then
-        return log_counts_key(q, 2, q.member, false, below)
-            || log_counts_key(q, 3, q.member, true, below);
-
-    elsif q.member is not null then
-        return log_counts_key(q, case q.side when 'executor' then 2 else 3 end,
-                              q.member, false, below);
-
-    elsif q.channel is not null then
-        return log_counts_key(q, 1, q.channel, false, below);
-
-    elsif q.role is not null then
-        return array(
-            select row(e.type, count(*),
-                       count(*) filter (where e.id < below))::log_count
-              from log_roles(q) r (role)
-              join log_entry e
-                on e.guild_id = q.guild and e.bot = q.bot
-               and e.role = r.role
-               and e.id >= q.low and e.id < q.high
-             group by e.type);
-
-    else
-        return log_counts_key(q, 0, 0, false, below);
     end if;
+
+    return array(
+        select row(e.type, count(*),
+                   count(*) filter (where e.id < below))::log_count
+          from log_roles(q) r (role)
+          join log_entry e
+            on e.guild_id = q.guild and e.bot = q.bot and e.role = r.role
+           and e.id >= q.low and e.id < q.high
+         group by e.type);
 end $$;
 
 
@@ -85,116 +86,159 @@ begin
 end $$;
 
 
--- By checkpoints; the range from the position on only where there is one.
+-- Do checkpoints tell of the query?
 
-create or replace function log_counts_key(q log_query, kind int, key bigint,
-    apart boolean, below bigint)
-returns log_count[] language plpgsql stable as $$
+create or replace function log_has_spans(q log_query)
+returns boolean language plpgsql immutable as $$
 begin
-    if below >= q.high then
-        return log_counts_between(q.guild, q.bot, kind::smallint, key, apart,
-                                  q.low, q.high, 1);
-    end if;
-
-    below := greatest(below, q.low);
-    return log_counts_between(q.guild, q.bot, kind::smallint, key, apart,
-                              q.low, below, 1)
-        || log_counts_between(q.guild, q.bot, kind::smallint, key, apart,
-                              below, q.high, 0);
+    return num_nonnulls(q.role, q.part) = 0
+       and num_nonnulls(q.member, q.channel) < 2;
 end $$;
 
 
--- The difference of the first and the last checkpoint inside, what these are
--- short of, and the entries before the one and behind the other. Only what is
--- inside is looked at, so it does not matter what is gone below. rest: 1 if it
--- counts as below the position.
+create or replace function log_spans(q log_query, below bigint)
+returns log_span[] language plpgsql stable as $$
+begin
+    if q.member is null and q.channel is null then
+        return array[log_span(q, 0, 0, 0, below)];
 
-create or replace function log_counts_between(guild bigint, bot smallint,
-    kind smallint, key bigint, apart boolean, low bigint, high bigint,
-    rest int)
-returns log_count[] language plpgsql stable as $$
+    elsif q.member is null then
+        return array[log_span(q, 1, q.channel, 0, below)];
+
+    elsif q.side = 'executor' then
+        return array[log_span(q, 2, q.member, 0, below)];
+
+    elsif q.side = 'target' then
+        return array[log_span(q, 3, q.member, 0, below)];
+
+    else
+        return array[log_span(q, 2, q.member, 0, below),
+                     log_span(q, 3, q.member, 102, below)];
+    end if;
+end $$;
+
+
+-- Only what is inside is looked at, so it does not matter what is gone below.
+
+create or replace function log_span(q log_query, kind int, key bigint,
+    shift int, below bigint)
+returns log_span language plpgsql stable as $$
 declare
-    shift  constant int := case when apart then 102 else 0 end;
-    first  log_checkpoint;
-    last   log_checkpoint;
+    s  log_span;
 begin
-    select c.* into first from log_checkpoint c
-     where c.guild_id = guild and c.bot = log_counts_between.bot
-       and c.kind = log_counts_between.kind and c.key = log_counts_between.key
-       and c.last_id >= low and c.last_id < high
-     order by c.last_id limit 1;
+    select log_span.kind, log_span.key, log_span.shift, f.last_id, l.last_id,
+           l.last_id, f.cum[shift + 1 : shift + 102],
+           l.cum[shift + 1 : shift + 102], l.cum[shift + 1 : shift + 102],
+           null
+      into s
+      from (select c.last_id, c.cum from log_checkpoint c
+             where c.guild_id = q.guild and c.bot = q.bot
+               and c.kind = log_span.kind and c.key = log_span.key
+               and c.last_id >= q.low and c.last_id < q.high
+             order by c.last_id limit 1) f
+     cross join (
+           select c.last_id, c.cum from log_checkpoint c
+            where c.guild_id = q.guild and c.bot = q.bot
+              and c.kind = log_span.kind and c.key = log_span.key
+              and c.last_id >= q.low and c.last_id < q.high
+            order by c.last_id desc limit 1) l;
 
-    if not found then
-        return log_counts_walked(guild, bot, kind, key, apart, low, high,
-                                 rest);
+    if s.kind is null then
+        s.kind := log_span.kind;
+        s.key := log_span.key;
+        s.shift := log_span.shift;
+
+    elsif below < q.high then
+        select c.last_id, c.cum[shift + 1 : shift + 102]
+          into s.below_id, s.below
+          from log_checkpoint c
+         where c.guild_id = q.guild and c.bot = q.bot
+           and c.kind = log_span.kind and c.key = log_span.key
+           and c.last_id >= s.first_id and c.last_id < log_span.below
+         order by c.last_id desc limit 1;
     end if;
 
-    select c.* into last from log_checkpoint c
-     where c.guild_id = guild and c.bot = log_counts_between.bot
-       and c.kind = log_counts_between.kind and c.key = log_counts_between.key
-       and c.last_id >= first.last_id and c.last_id < high
-     order by c.last_id desc limit 1;
-
-    return array(
-        select row(d.place - 1, d.n, d.n * rest)::log_count
-          from (select c.place, c.cum - c.was
-                  from unnest(last.cum[shift + 1 : shift + 102],
-                              first.cum[shift + 1 : shift + 102])
-                           with ordinality c (cum, was, place)
-                 where c.cum <> c.was
-                 union all
-                select x.place - shift, x.n from log_correction x
-                 where x.guild_id = guild and x.bot = log_counts_between.bot
-                   and x.kind = log_counts_between.kind
-                   and x.key = log_counts_between.key
-                   and x.id > first.last_id and x.id <= last.last_id
-                   and x.place - shift between 1 and 102) d (place, n))
-        || log_counts_walked(guild, bot, kind, key, apart, low,
-                             first.last_id + 1, rest)
-        || log_counts_walked(guild, bot, kind, key, apart, last.last_id + 1,
-                             high, rest);
+    s.walked := log_walk(q, s, below);
+    return s;
 end $$;
 
 
--- One by one.
+-- The entries outside of the checkpoints: up to the first one, from the one
+-- below the position up to there, and behind the last one.
 
-create or replace function log_counts_walked(guild bigint, bot smallint,
-    kind smallint, key bigint, apart boolean, low bigint, high bigint,
-    rest int)
-returns log_count[] language plpgsql stable as $$
+create or replace function log_walk(q log_query, s log_span, below bigint)
+returns int[] language plpgsql stable as $$
+declare
+    low_end  constant bigint := coalesce(s.first_id + 1, q.high);
+    middle   constant bigint := case when below < q.high
+                                     then s.below_id end;
+    behind   constant bigint := s.last_id;
+    rest     constant int := (below >= q.high)::int;
 begin
-    case kind
+    case s.kind
     when 0 then
         return array(
-            select row(e.type, count(*), count(*) * rest)::log_count
-              from log_entry e
-             where e.guild_id = guild and e.bot = log_counts_walked.bot
-               and e.id >= low and e.id < high
-             group by e.type);
+            select e.type << 2 | 2 | (e.id < below)::int from log_entry e
+             where e.guild_id = q.guild and e.bot = q.bot
+               and e.id >= q.low and e.id < low_end
+             union all
+            select e.type << 2 | 1 from log_entry e
+             where e.guild_id = q.guild and e.bot = q.bot
+               and e.id > middle and e.id < below
+             union all
+            select e.type << 2 | 2 | rest from log_entry e
+             where e.guild_id = q.guild and e.bot = q.bot
+               and e.id > behind and e.id < q.high);
     when 1 then
         return array(
-            select row(e.type, count(*), count(*) * rest)::log_count
-              from log_entry e
-             where e.guild_id = guild and e.bot = log_counts_walked.bot
-               and e.channel_id = key
-               and e.id >= low and e.id < high
-             group by e.type);
+            select e.type << 2 | 2 | (e.id < below)::int from log_entry e
+             where e.guild_id = q.guild and e.bot = q.bot
+               and e.channel_id = s.key
+               and e.id >= q.low and e.id < low_end
+             union all
+            select e.type << 2 | 1 from log_entry e
+             where e.guild_id = q.guild and e.bot = q.bot
+               and e.channel_id = s.key
+               and e.id > middle and e.id < below
+             union all
+            select e.type << 2 | 2 | rest from log_entry e
+             where e.guild_id = q.guild and e.bot = q.bot
+               and e.channel_id = s.key
+               and e.id > behind and e.id < q.high);
     when 2 then
         return array(
-            select row(e.type, count(*), count(*) * rest)::log_count
-              from log_entry e
-             where e.guild_id = guild and e.bot = log_counts_walked.bot
-               and e.executor_id = key
-               and e.id >= low and e.id < high
-             group by e.type);
+            select e.type << 2 | 2 | (e.id < below)::int from log_entry e
+             where e.guild_id = q.guild and e.bot = q.bot
+               and e.executor_id = s.key
+               and e.id >= q.low and e.id < low_end
+             union all
+            select e.type << 2 | 1 from log_entry e
+             where e.guild_id = q.guild and e.bot = q.bot
+               and e.executor_id = s.key
+               and e.id > middle and e.id < below
+             union all
+            select e.type << 2 | 2 | rest from log_entry e
+             where e.guild_id = q.guild and e.bot = q.bot
+               and e.executor_id = s.key
+               and e.id > behind and e.id < q.high);
     when 3 then
         return array(
-            select row(e.type, count(*), count(*) * rest)::log_count
-              from log_entry e
-             where e.guild_id = guild and e.bot = log_counts_walked.bot
-               and e.target_id = key
-               and (not apart or e.executor_id is distinct from key)
-               and e.id >= low and e.id < high
-             group by e.type);
+            select e.type << 2 | 2 | (e.id < below)::int from log_entry e
+             where e.guild_id = q.guild and e.bot = q.bot
+               and e.target_id = s.key
+               and (s.shift = 0 or e.executor_id is distinct from s.key)
+               and e.id >= q.low and e.id < low_end
+             union all
+            select e.type << 2 | 1 from log_entry e
+             where e.guild_id = q.guild and e.bot = q.bot
+               and e.target_id = s.key
+               and (s.shift = 0 or e.executor_id is distinct from s.key)
+               and e.id > middle and e.id < below
+             union all
+            select e.type << 2 | 2 | rest from log_entry e
+             where e.guild_id = q.guild and e.bot = q.bot
+               and e.target_id = s.key
+               and (s.shift = 0 or e.executor_id is distinct from s.key)
+               and e.id > behind and e.id < q.high);
     end case;
 end $$;

@@ -7,6 +7,33 @@ returns text language sql immutable as $$
 $$;
 
 
+-- Is all that there is to say of deliveries said by the entries themselves?
+-- Nothing was ever held then, nor had a lane to wait in.
+
+create or replace function deliveries_settled(guild bigint, bot smallint)
+returns boolean language plpgsql stable as $$
+begin
+    return not exists (select from lane l where l.guild_id = guild)
+       and not exists (select from held_entry h
+                        where h.guild_id = guild
+                          and h.bot = deliveries_settled.bot);
+end $$;
+
+
+-- What entries say then.
+
+create or replace function settled_word(status smallint)
+returns text language sql immutable as $$
+    select delivery_word(coalesce(status, 0::smallint))
+$$;
+
+
+create or replace function settled_reason(status smallint, reason text)
+returns text language sql immutable as $$
+    select case when status is null then 'queued' else reason end
+$$;
+
+
 -- Of several; the channel only where it is not the one chosen for the entry.
 -- Without a status of its own an entry is held, as long as an
 -- active ignore request may still remove it, then what its lane says. If that

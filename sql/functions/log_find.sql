@@ -49,6 +49,15 @@ returns bigint language sql immutable as $$
 $$;
 
 
+-- The first id beyond what may be read: no entry is recorded more than a minute
+-- ahead, and what nothing can be in need not be opened.
+
+create or replace function log_high(now bigint, before bigint)
+returns bigint language sql immutable as $$
+    select least(id_at(before), id_at(now + 3600000))
+$$;
+
+
 -- The types of these categories; with both given, what both allow.
 
 create or replace function types_of(category text[], type int[])
@@ -70,7 +79,7 @@ end $$;
 create or replace function query_of(guild bigint, bot smallint, wall bigint,
     search text, after bigint, before bigint, types smallint[],
     channel bigint, member bigint, member_role text, role text)
-returns log_query language plpgsql immutable as $$
+returns log_query language plpgsql stable as $$
 declare
     q      log_query;
     words  text[];
@@ -78,7 +87,7 @@ begin
     q.guild := guild;
     q.bot := bot;
     q.low := id_at(greatest(after + 1, wall));
-    q.high := coalesce(id_at(before), 9223372036854775807);
+    q.high := log_high(ms(now()), before);
     q.types := types;
     q.channel := channel;
     q.member := member;

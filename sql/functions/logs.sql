@@ -28,28 +28,40 @@ create type log_total as (
 
 create or replace function log_rows_sent(q log_query, below bigint, most int,
     walk boolean)
-returns setof log_row language sql stable as $$
-    with e as materialized (
-        select * from log_rows(q, below, most, walk)
-    )
-    select e.id, null::boolean, coalesce(d.status, delivery_word(e.dstatus)),
-           case when d.id is null then e.dreason else d.reason end,
-           coalesce(d.channel_id, e.dchannel_id),
-           case when d.id is null then e.dmessage_id else d.message_id end,
-           e.doc
-      from e
-      left join deliveries_of(q.guild, q.bot, array(
-               select row(o.id, o.type, o.dstatus, o.lane, o.seq,
-                          o.dchannel_id, o.dmessage_id, o.dreason, null
-                          )::log_found
-                 from e o
-                where o.dstatus is null
-                   or o.dstatus < 2
-                  and exists (select from replay r
-                               where r.guild_id = q.guild
-                                 and r.bot = q.bot))) d on d.id = e.id
-     order by e.id desc
-$$;
+returns setof log_row language plpgsql stable as $$
+begin
+    if deliveries_settled(q.guild, q.bot) then
+        return query
+            select e.id, null::boolean, settled_word(e.dstatus),
+                   settled_reason(e.dstatus, e.dreason), e.dchannel_id,
+                   e.dmessage_id, e.doc
+              from log_rows(q, below, most, walk) e;
+        return;
+    end if;
+
+    return query
+        with e as materialized (
+            select * from log_rows(q, below, most, walk)
+        )
+        select e.id, null::boolean,
+               coalesce(d.status, delivery_word(e.dstatus)),
+               case when d.id is null then e.dreason else d.reason end,
+               coalesce(d.channel_id, e.dchannel_id),
+               case when d.id is null then e.dmessage_id else d.message_id end,
+               e.doc
+          from e
+          left join deliveries_of(q.guild, q.bot, array(
+                   select row(o.id, o.type, o.dstatus, o.lane, o.seq,
+                              o.dchannel_id, o.dmessage_id, o.dreason, null
+                              )::log_found
+                     from e o
+                    where o.dstatus is null
+                       or o.dstatus < 2
+                      and exists (select from replay r
+                                   where r.guild_id = q.guild
+                                     and r.bot = q.bot))) d on d.id = e.id
+         order by e.id desc;
+end $$;
 
 
 -- How far back the server may be read now: the oldest time (ms).
@@ -62,27 +74,67 @@ begin
 end $$;
 
 
+-- The same for the bearer of a token; null: it is dead.
+
+create or replace function token_wall(guild bigint, token text)
+returns bigint language plpgsql stable as $$
+begin
+    return (select ms(now()) - retention_ms(s.plan)
+              from token t
+              join server s on s.guild_id = t.guild_id
+             where t.guild_id = guild
+               and t.token_id = token
+               and t.revoked_at is null
+               and t.expires_at > now());
+end $$;
+
+
 -- Sums up: entries of these types (null: all) below the position, and those
 -- of the types asked for by category.
 
 create or replace function log_sum(counts log_count[], asked int[],
-    types smallint[])
+    types smallint[], guild bigint default null, bot smallint default null,
+    spans log_span[] default null)
 returns log_total language plpgsql stable as $$
 declare
     total  log_total;
 begin
     select coalesce(sum(c.total), 0), coalesce(sum(c.rest), 0),
-           '{' || coalesce(string_agg('"' || c.category || '":' || c.n, ',')
+           '{' || coalesce(string_agg('"' || (categories())[c.category]
+                                      || '":' || c.n, ',')
                                filter (where c.n > 0), '') || '}'
       into total
-      from (select t.category, sum(l.rest) as rest,
-                   sum(l.rest) filter (where types is null
-                                       or l.type = any (types)) as total,
-                   sum(l.n) filter (where asked is null
-                                    or l.type = any (asked)) as n
-              from unnest(counts) l
-              join log_type t on t.id = l.type
-             group by t.category) c;
+      from (select category_place(d.type) as category, sum(d.rest) as rest,
+                   sum(d.rest) filter (where types is null
+                                       or d.type = any (types)) as total,
+                   sum(d.n) filter (where asked is null
+                                    or d.type = any (asked)) as n
+              from (select c.type::int, c.n::int, c.rest::int
+                      from unnest(counts) c
+                     union all
+                    select d.*
+                      from unnest(spans) s
+                     cross join lateral (
+                           select u.place::int - 1, u.last - u.first,
+                                  coalesce(u.below, u.first) - u.first
+                             from unnest(s.last, s.below, s.first)
+                                      with ordinality u (last, below, first,
+                                                         place)
+                            where u.last <> u.first
+                            union all
+                           select x.place - 1 - s.shift, x.n,
+                                  case when x.id <= s.below_id
+                                       then x.n else 0 end
+                             from log_correction x
+                            where x.guild_id = guild and x.bot = log_sum.bot
+                              and x.kind = s.kind and x.key = s.key
+                              and x.id > s.first_id and x.id <= s.last_id
+                              and x.place - s.shift between 1 and 102
+                            union all
+                           select w >> 2, w >> 1 & 1, w & 1
+                             from unnest(s.walked) w) d)
+                   d (type, n, rest)
+             group by 1) c;
 
     return total;
 end $$;
@@ -97,39 +149,42 @@ create or replace function logs_page(token text, guild bigint, bot smallint,
 returns setof log_row language plpgsql stable security definer
 set search_path = guildlog, pg_temp as $$
 declare
-    wall    bigint;
+    wall    constant bigint := token_wall(guild, token);
     walled  boolean;
+    plain   boolean;
     q       log_query;
     counts  log_count[];
+    spans   log_span[];
     total   log_total;
     part    float8;
     floor   bigint;
     n       int;
 begin
-    if not token_live(guild, token) then
+    if wall is null then
         return next row(401, null, null, null, null, null, null)::log_row;
         return;
     end if;
 
-    wall := wall_of(guild);
     walled := coalesce(after < wall - 1 or below < id_at(wall), false);
     q := query_of(guild, bot, wall, search, after, before,
                   types_of(category, type), channel, member, member_role,
                   role);
     below := least(below, q.high);
 
-    if q.part is null then
-        counts := log_counts(q, below);
-    else
+    if q.part is not null then
         select s.* into counts, q.ids
           from search_page(q, type::smallint[], below, most) s;
+    elsif log_has_spans(q) then
+        spans := log_spans(q, below);
+    else
+        counts := log_counts(q, below);
     end if;
 
-    total := log_sum(counts, type, q.types);
+    total := log_sum(counts, type, q.types, guild, bot, spans);
 
     return next row(200, total.total > most, null, null, null, null, format(
         '{"total":%s,"retentionMs":%s,"walled":%s,"categoryCounts":%s',
-        total.total, ms(now()) - wall, to_json(walled), total.categories)
+        total.total, ms(now()) - wall, walled::text, total.categories)
         )::log_row;
 
     most := least(most, total.total);
@@ -146,16 +201,33 @@ begin
         part := 1;
     end if;
 
+    plain := q.types is null and num_nonnulls(q.channel, q.member, q.role,
+                                              q.part) = 0
+             and deliveries_settled(guild, bot);
+    q.low := coalesce(log_page_low(q, spans[1], below, most),
+                      log_slice(floor, below, part));
+
     while most > 0 loop
-        q.low := log_slice(floor, below, part);
-        return query select * from log_rows_sent(
-            q, below, most, total.total * 20 >= total.passed);
+        if plain then
+            return query
+                select e.id, null::boolean, settled_word(e.dstatus),
+                       settled_reason(e.dstatus, e.dreason), e.dchannel_id,
+                       e.dmessage_id, e.doc
+                  from log_entry e
+                 where e.guild_id = q.guild and e.bot = q.bot
+                   and e.id >= q.low and e.id < below
+                 order by e.id desc limit most;
+        else
+            return query select * from log_rows_sent(
+                q, below, most, total.total * 20 >= total.passed);
+        end if;
 
         get diagnostics n = row_count;
         exit when q.low <= floor;
         most := most - n;
         below := q.low;
         part := part * 16;
+        q.low := log_slice(floor, below, part);
     end loop;
 end $$;
 
@@ -174,4 +246,23 @@ begin
     end if;
 
     return top - ((top - low) * part)::bigint;
+end $$;
+
+
+-- Where a page begins for sure, by the checkpoints; null: these do not tell.
+
+create or replace function log_page_low(q log_query, s log_span, below bigint,
+    most int)
+returns bigint language plpgsql stable as $$
+begin
+    if s.below_id is null or q.types is not null then
+        return null;
+    end if;
+
+    return (select c.last_id from log_checkpoint c
+             where c.guild_id = q.guild and c.bot = q.bot
+               and c.kind = s.kind and c.key = s.key
+               and c.last_id >= q.low and c.last_id <= s.below_id
+             order by c.last_id desc
+            offset most / checkpoint_step(s.kind) + 1 limit 1);
 end $$;

@@ -52,6 +52,18 @@ returns text language sql as $$
      where r.ordinality > 1 and r.doc is not null
 $$;
 
+create function pg_temp.line(rows log_row[])
+returns text language sql as $$
+    select case when rows[1].id <> 200 then rows[1].id::text else
+           concat_ws(' ', pg_temp.names(rows), h.head ->> 'total',
+               (select string_agg(substr(c.key, 9) || c.value, ' '
+                                  order by c.key)
+                  from json_each_text(h.head -> 'categoryCounts') c),
+               case when (h.head ->> 'walled')::boolean then 'walled' end,
+               case when rows[1].more then 'more' end) end
+      from (select (rows[1].doc || '}')::json) h (head)
+$$;
+
 create function pg_temp.page(me text, search text default null,
     after bigint default null, before bigint default null,
     category text[] default null, type int[] default null,
@@ -61,7 +73,7 @@ create function pg_temp.page(me text, search text default null,
 returns text language plpgsql as $$
 declare
     rows  log_row[];
-    head  json;
+    it    text;
 begin
     execute format('select array(select row(p.*)::log_row from logs_page('
                    '%s, $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) p)', me)
@@ -69,16 +81,22 @@ begin
       using search, after, before, category, type, channel, member, side,
             role, most, below;
 
-    if rows[1].id <> 200 then
-        return rows[1].id;
+    it := pg_temp.line(rows);
+
+    -- where nothing is filtered, both functions have to say the same
+
+    if num_nonnulls(search, category, type, channel, member, role) = 0 then
+        execute format('select array(select row(p.*)::log_row from '
+                       'logs_plain(%s, $1, $2, $3, $4) p)', me)
+           into rows
+          using after, before, most, below;
+
+        if pg_temp.line(rows) <> it then
+            return format('%s, but %s', it, pg_temp.line(rows));
+        end if;
     end if;
 
-    head := rows[1].doc || '}';
-    return concat_ws(' ', pg_temp.names(rows), head ->> 'total',
-        (select string_agg(substr(c.key, 9) || c.value, ' ' order by c.key)
-           from json_each_text(head -> 'categoryCounts') c),
-        case when (head ->> 'walled')::boolean then 'walled' end,
-        case when rows[1].more then 'more' end);
+    return it;
 end $$;
 
 

@@ -2,7 +2,7 @@
 -- came late, was taken back or was never looked at.
 
 \ir setup.psql
-select plan(53);
+select plan(54);
 
 -- "right", or what is not: every checkpoint, with what it is short of, against
 -- the entries up to it
@@ -61,26 +61,33 @@ select options_patch(:me, '{"ignore_bot_targets": false,
 update log_head set counted = arrival;
 delete from log_entry where guild_id = :guild;
 
-select pg_temp.send(:guild, 255, :at, 'a') \g /dev/null
-select is(checkpoints_make(), 0, 'there is none for fewer than 256');
+select pg_temp.send(:guild, 127, :at, 'a') \g /dev/null
+select is(checkpoints_make(), 0, 'there is none for fewer than 128');
 select pg_temp.send(:guild, 1, :at + 1000, 'b') \g /dev/null
-select is(checkpoints_make(), 1, 'one for 256');
+select is(checkpoints_make(), 2, 'two for 128');
 select is(pg_temp.checked(:guild), 'right', 'it counts them');
 select is(checkpoints_make(), 0, 'and it is made once');
-select is(array_length(cum, 1), 102, 'by every type')
+select is(array_agg(array_length(cum, 1))::text, '{102,102}', 'by every type')
   from log_checkpoint where guild_id = :guild;
 
 select pg_temp.send(:guild, 1000, :at + 2000, 'c') \g /dev/null
-select is(checkpoints_make(), 3, 'three for 1000 more');
+select is(checkpoints_make(), 15, 'fifteen for 1000 more');
 select is(pg_temp.checked(:guild), 'right', 'which go on from it');
-select is(array_agg((select sum(n) from unnest(cum) n) order by last_id)::text,
-          '{256,512,768,1024}', 'each 256 after the last')
+select is(array_agg((select sum(n)::int from unnest(cum) n) order by last_id),
+          array(select generate_series(64, 1088, 64)), 'each 64 after the last')
   from log_checkpoint where guild_id = :guild;
+select is_empty(format($$
+    select c.last_id
+      from log_checkpoint c
+     where c.guild_id = %s
+       and c.sums <> array(select sum(c.cum[t.id + 1])::int from log_type t
+                            group by t.category order by t.category)
+$$, :guild), 'and by every category');
 
 -- late events
 
 select pg_temp.send(:guild, 1, :at + 2300, 'd') \g /dev/null
-select is(pg_temp.made(:guild), 4, 'a late event leaves those above it');
+select is(pg_temp.made(:guild), 17, 'a late event leaves those above it');
 select is(pg_temp.owed(:guild), 1, 'and says what they are short of');
 select is(pg_temp.checked(:guild), 'right', 'which makes them right');
 select pg_temp.send(:guild, 10, :at - 5000000, 'e'),
@@ -100,7 +107,7 @@ select is(checkpoints_make(), 0, 'and there is nothing to make');
 select pg_temp.send(:guild, 1000, :at + 500, 'y') \g /dev/null
 select is(pg_temp.checked(:guild), 'right', 'a thousand late ones');
 select corrections_fold() \g /dev/null
-select is(max(n) <= 512, true, 'do not make the ways long')
+select is(max(n) <= 128, true, 'do not make the ways long')
   from (select count(e.id) as n from log_checkpoint c
           join lateral (select max(b.last_id) as last_id
                           from log_checkpoint b
@@ -128,8 +135,8 @@ delete from log_entry
 
 delete from log_checkpoint where guild_id = :guild;
 update log_head set counted = 0 where guild_id = :guild;
-select is(checkpoints_make(512), 2, 'no more is looked at than is allowed');
-select is(checkpoints_make(512), 2, 'and the next call goes on');
+select is(checkpoints_make(512), 8, 'no more is looked at than is allowed');
+select is(checkpoints_make(512), 8, 'and the next call goes on');
 select is(pg_temp.checked(:guild), 'right', 'to the same end');
 
 -- entries that are taken back

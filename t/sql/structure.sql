@@ -75,6 +75,9 @@ $$, $$
         ('api', 'troubleshoot_fix', 'input jsonb'),
         ('api', 'troubleshoot_test', 'input jsonb'),
         ('api', 'logs_actors', null),
+        ('plain', 'logs_plain', 'token text, guild bigint, bot smallint, '
+             'kind smallint, after bigint, before bigint, most integer, '
+             'below bigint'),
         ('logs', 'logs_page', 'most integer, below bigint'),
         ('logs', 'logs_export', 'locale text, since bigint, below bigint, '
                                 'most integer'),
