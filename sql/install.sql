@@ -94,6 +94,8 @@ end $$;
 \ir migrate.sql
 \set migration 0013_sums
 \ir migrate.sql
+\set migration 0014_batches
+\ir migrate.sql
 \set migration 0015_search_marks
 \ir migrate.sql
 

@@ -4,7 +4,6 @@
  */
 
 #include "ngx_guildlog_batch.h"
-#include "ngx_guildlog_entry.h"
 
 
 /* for what is parsed and judged of one line */
@@ -12,19 +11,13 @@
 
 
 typedef struct {
-    ngx_str_t                      text;     /* as it was sent */
-    ngx_str_t                      error;    /* empty: it is good */
-} ngx_guildlog_batch_entry_t;
-
-
-typedef struct {
     ngx_pool_t                    *pool;
     ngx_uint_t                     many;
     int64_t                        now_ms;
-    ngx_uint_t                     nentries;
-    ngx_uint_t                     bad;
-    ngx_guildlog_batch_entry_t    *entries;
+    ngx_uint_t                     n;        /* entries so far */
+    ngx_str_t                     *texts;    /* of an array's, as sent */
     ngx_str_t                     *error;    /* of the whole */
+    ngx_guildlog_columns_t         columns;
 } ngx_guildlog_batch_t;
 
 
@@ -34,39 +27,34 @@ static ngx_uint_t ngx_guildlog_batch_is_separable(const ngx_str_t *body);
 static ngx_int_t ngx_guildlog_batch_lines(ngx_guildlog_batch_t *batch,
     const ngx_str_t *body);
 static ngx_int_t ngx_guildlog_batch_line(ngx_guildlog_batch_t *batch,
-    ngx_guildlog_batch_entry_t *entry);
-static ngx_guildlog_batch_entry_t *ngx_guildlog_batch_add(
-    ngx_guildlog_batch_t *batch);
+    const ngx_str_t *text);
+static ngx_int_t ngx_guildlog_batch_count(ngx_guildlog_batch_t *batch);
 static ngx_int_t ngx_guildlog_batch_split(ngx_guildlog_batch_t *batch,
     const ngx_str_t *body);
 static ngx_uint_t ngx_guildlog_batch_is_blank(const u_char *p,
     const u_char *last);
+static ngx_int_t ngx_guildlog_batch_text(ngx_guildlog_batch_t *batch,
+    const u_char *start, const u_char *end);
 static ngx_int_t ngx_guildlog_batch_check(ngx_guildlog_batch_t *batch,
-    ngx_pool_t *pool, ngx_guildlog_batch_entry_t *entry, json_t *json);
-static ngx_int_t ngx_guildlog_batch_write(ngx_guildlog_batch_t *batch,
-    ngx_str_t *array);
+    ngx_pool_t *pool, size_t len, json_t *json);
 
 
 ngx_int_t
 ngx_guildlog_batch(ngx_pool_t *pool, const ngx_str_t *body,
-    ngx_uint_t ndjson, ngx_uint_t many, int64_t now_ms, ngx_str_t *array,
+    ngx_uint_t ndjson, ngx_uint_t many, int64_t now_ms, ngx_str_t *args,
     ngx_str_t *error)
 {
     ngx_int_t             rc;
     ngx_guildlog_batch_t  batch;
 
-    ngx_memzero(&batch, sizeof(ngx_guildlog_batch_t));
-
     batch.pool = pool;
-    batch.now_ms = now_ms;
-    batch.error = error;
     batch.many = many;
+    batch.now_ms = now_ms;
+    batch.n = 0;
+    batch.texts = NULL;
+    batch.error = error;
 
-    batch.entries = ngx_pcalloc(pool, NGX_GUILDLOG_BATCH_MAX
-                                      * sizeof(ngx_guildlog_batch_entry_t));
-    if (batch.entries == NULL) {
-        return NGX_ERROR;
-    }
+    ngx_guildlog_columns_init(&batch.columns, pool, many, body->len);
 
     rc = ndjson ? ngx_guildlog_batch_lines(&batch, body)
                 : ngx_guildlog_batch_array(&batch, body);
@@ -75,22 +63,17 @@ ngx_guildlog_batch(ngx_pool_t *pool, const ngx_str_t *body,
         return rc;
     }
 
-    if (!ndjson && batch.bad == 0) {
-        *array = *body;
-        return NGX_OK;
-    }
-
-    return ngx_guildlog_batch_write(&batch, array);
+    return ngx_guildlog_columns_end(&batch.columns, args);
 }
 
 
 static ngx_int_t
 ngx_guildlog_batch_array(ngx_guildlog_batch_t *batch, const ngx_str_t *body)
 {
-    json_t                *json;
-    ngx_int_t              rc;
-    ngx_uint_t             i;
-    ngx_guildlog_batch_entry_t  *entry;
+    json_t      *json;
+    size_t       len;
+    ngx_int_t    rc;
+    ngx_uint_t   i;
 
     json = ngx_guildlog_json_parse(batch->pool, body, batch->error);
 
@@ -107,16 +90,30 @@ ngx_guildlog_batch_array(ngx_guildlog_batch_t *batch, const ngx_str_t *body)
         return NGX_DECLINED;
     }
 
-    if (ngx_guildlog_batch_split(batch, body) != NGX_OK) {
-        return NGX_DECLINED;
+    /* where no entry can be too long, how long each is need not be known */
+
+    if (json && body->len <= NGX_GUILDLOG_ENTRY_SIZE_MAX) {
+
+        for (i = 0; i < json_array_size(json); i++) {
+            if (ngx_guildlog_batch_count(batch) != NGX_OK) {
+                return NGX_DECLINED;
+            }
+        }
+
+    } else {
+        rc = ngx_guildlog_batch_split(batch, body);
+
+        if (rc != NGX_OK) {
+            return rc;
+        }
     }
 
-    for (i = 0; i < batch->nentries; i++) {
-        entry = &batch->entries[i];
+    for (i = 0; i < batch->n; i++) {
+        len = batch->texts ? batch->texts[i].len : 0;
 
-        rc = json ? ngx_guildlog_batch_check(batch, batch->pool, entry,
+        rc = json ? ngx_guildlog_batch_check(batch, batch->pool, len,
                                              json_array_get(json, i))
-                  : ngx_guildlog_batch_line(batch, entry);
+                  : ngx_guildlog_batch_line(batch, &batch->texts[i]);
 
         if (rc != NGX_OK) {
             return NGX_ERROR;
@@ -156,8 +153,8 @@ ngx_guildlog_batch_is_separable(const ngx_str_t *body)
 static ngx_int_t
 ngx_guildlog_batch_lines(ngx_guildlog_batch_t *batch, const ngx_str_t *body)
 {
-    u_char                *p, *last, *end, *start;
-    ngx_guildlog_batch_entry_t  *entry;
+    u_char     *p, *last, *end;
+    ngx_str_t   line;
 
     p = body->data;
     last = p + body->len;
@@ -167,31 +164,30 @@ ngx_guildlog_batch_lines(ngx_guildlog_batch_t *batch, const ngx_str_t *body)
         end = ngx_strlchr(p, last, LF);
         end = end ? end : last;
 
-        start = p;
+        line.data = p;
         p = end;
 
-        while (start < p && (*start == ' ' || *start == '\t' || *start == CR))
+        while (line.data < p && ngx_guildlog_batch_is_blank(line.data,
+                                                            line.data + 1))
         {
-            start++;
+            line.data++;
         }
 
-        while (start < p && (p[-1] == ' ' || p[-1] == '\t' || p[-1] == CR)) {
+        while (line.data < p && ngx_guildlog_batch_is_blank(p - 1, p)) {
             p--;
         }
 
-        if (start == p) {
+        if (line.data == p) {
             continue;
         }
 
-        entry = ngx_guildlog_batch_add(batch);
-        if (entry == NULL) {
+        line.len = p - line.data;
+
+        if (ngx_guildlog_batch_count(batch) != NGX_OK) {
             return NGX_DECLINED;
         }
 
-        entry->text.data = start;
-        entry->text.len = p - start;
-
-        if (ngx_guildlog_batch_line(batch, entry) != NGX_OK) {
+        if (ngx_guildlog_batch_line(batch, &line) != NGX_OK) {
             return NGX_ERROR;
         }
     }
@@ -200,14 +196,14 @@ ngx_guildlog_batch_lines(ngx_guildlog_batch_t *batch, const ngx_str_t *body)
 }
 
 
-/* what is made of a line lives no longer than it is judged, but its error */
+/* what is made of a line lives no longer than it is judged */
 
 static ngx_int_t
-ngx_guildlog_batch_line(ngx_guildlog_batch_t *batch,
-    ngx_guildlog_batch_entry_t *entry)
+ngx_guildlog_batch_line(ngx_guildlog_batch_t *batch, const ngx_str_t *text)
 {
     json_t      *json;
     ngx_int_t    rc;
+    ngx_str_t    error;
     ngx_pool_t  *pool;
 
     pool = ngx_create_pool(NGX_GUILDLOG_BATCH_POOL_SIZE, batch->pool->log);
@@ -215,22 +211,17 @@ ngx_guildlog_batch_line(ngx_guildlog_batch_t *batch,
         return NGX_ERROR;
     }
 
-    json = ngx_guildlog_json_parse(pool, &entry->text, &entry->error);
+    rc = NGX_OK;
+    json = ngx_guildlog_json_parse(pool, text, &error);
 
     if (json) {
-        rc = ngx_guildlog_batch_check(batch, pool, entry, json);
+        rc = ngx_guildlog_batch_check(batch, pool, text->len, json);
+
+    } else if (error.len) {
+        ngx_guildlog_columns_refuse(&batch->columns, &error);
 
     } else {
-        batch->bad++;
-        rc = entry->error.len ? NGX_OK : NGX_ERROR;
-    }
-
-    if (rc == NGX_OK && entry->error.len) {
-        entry->error.data = ngx_pstrdup(batch->pool, &entry->error);
-
-        if (entry->error.data == NULL) {
-            rc = NGX_ERROR;
-        }
+        rc = NGX_ERROR;
     }
 
     ngx_destroy_pool(pool);
@@ -239,16 +230,18 @@ ngx_guildlog_batch_line(ngx_guildlog_batch_t *batch,
 }
 
 
-static ngx_guildlog_batch_entry_t *
-ngx_guildlog_batch_add(ngx_guildlog_batch_t *batch)
+static ngx_int_t
+ngx_guildlog_batch_count(ngx_guildlog_batch_t *batch)
 {
-    if (batch->nentries == NGX_GUILDLOG_BATCH_MAX) {
+    if (batch->n == NGX_GUILDLOG_BATCH_MAX) {
         ngx_str_set(batch->error, "body: must have at most "
                     ngx_value(NGX_GUILDLOG_BATCH_MAX) " entries");
-        return NULL;
+        return NGX_DECLINED;
     }
 
-    return &batch->entries[batch->nentries++];
+    batch->n++;
+
+    return NGX_OK;
 }
 
 
@@ -264,7 +257,12 @@ ngx_guildlog_batch_split(ngx_guildlog_batch_t *batch, const ngx_str_t *body)
     u_char                *p, *last, *start;
     u_char                 close[NGX_GUILDLOG_JSON_DEPTH];
     ngx_uint_t             depth;
-    ngx_guildlog_batch_entry_t  *entry;
+
+    batch->texts = ngx_pnalloc(batch->pool, NGX_GUILDLOG_BATCH_MAX
+                                            * sizeof(ngx_str_t));
+    if (batch->texts == NULL) {
+        return NGX_ERROR;
+    }
 
     p = body->data;
     last = p + body->len;
@@ -307,7 +305,7 @@ ngx_guildlog_batch_split(ngx_guildlog_batch_t *batch, const ngx_str_t *body)
                 break;
             }
 
-            if (batch->nentries == 0
+            if (batch->n == 0
                 && ngx_guildlog_batch_is_blank(start, p))
             {
                 break;
@@ -320,13 +318,9 @@ ngx_guildlog_batch_split(ngx_guildlog_batch_t *batch, const ngx_str_t *body)
                 break;
             }
 
-            entry = ngx_guildlog_batch_add(batch);
-            if (entry == NULL) {
+            if (ngx_guildlog_batch_text(batch, start, p) != NGX_OK) {
                 return NGX_DECLINED;
             }
-
-            entry->text.data = start;
-            entry->text.len = p - start;
 
             start = p + 1;
 
@@ -354,66 +348,45 @@ ngx_guildlog_batch_is_blank(const u_char *p, const u_char *last)
 
 
 static ngx_int_t
-ngx_guildlog_batch_check(ngx_guildlog_batch_t *batch, ngx_pool_t *pool,
-    ngx_guildlog_batch_entry_t *entry, json_t *json)
+ngx_guildlog_batch_text(ngx_guildlog_batch_t *batch, const u_char *start,
+    const u_char *end)
 {
-    ngx_int_t  rc;
-
-    if (entry->text.len > NGX_GUILDLOG_ENTRY_SIZE_MAX) {
-        ngx_str_set(&entry->error, "entry: must be at most "
-                    ngx_value(NGX_GUILDLOG_ENTRY_SIZE_MAX) " bytes");
-        rc = NGX_DECLINED;
-
-    } else {
-        rc = ngx_guildlog_entry_check(pool, json, batch->many, batch->now_ms,
-                                      &entry->error);
+    if (ngx_guildlog_batch_count(batch) != NGX_OK) {
+        return NGX_DECLINED;
     }
 
-    if (rc != NGX_DECLINED) {
-        return rc;
-    }
-
-    batch->bad++;
+    batch->texts[batch->n - 1].data = (u_char *) start;
+    batch->texts[batch->n - 1].len = end - start;
 
     return NGX_OK;
 }
 
 
-/* good entries as they were sent, bad ones as the strings that say why */
-
 static ngx_int_t
-ngx_guildlog_batch_write(ngx_guildlog_batch_t *batch, ngx_str_t *array)
+ngx_guildlog_batch_check(ngx_guildlog_batch_t *batch, ngx_pool_t *pool,
+    size_t len, json_t *json)
 {
-    size_t                 size;
-    ngx_uint_t             i;
-    ngx_guildlog_json_t    w;
-    ngx_guildlog_batch_entry_t  *entry;
+    json_t     *fields[NGX_GUILDLOG_ENTRY_FIELDS];
+    ngx_int_t   rc;
+    ngx_str_t   error;
 
-    size = sizeof("[]") - 1;
+    if (len > NGX_GUILDLOG_ENTRY_SIZE_MAX) {
+        ngx_str_set(&error, "entry: must be at most "
+                    ngx_value(NGX_GUILDLOG_ENTRY_SIZE_MAX) " bytes");
+        rc = NGX_DECLINED;
 
-    for (i = 0; i < batch->nentries; i++) {
-        entry = &batch->entries[i];
-        size += 1 + (entry->error.len ? 2 * entry->error.len + 2
-                                      : entry->text.len);
+    } else {
+        rc = ngx_guildlog_entry_check(pool, json, batch->many, batch->now_ms,
+                                      fields, &error);
     }
 
-    ngx_guildlog_json_init(&w, batch->pool, size);
-    ngx_guildlog_json_begin(&w, '[');
+    if (rc == NGX_OK) {
+        ngx_guildlog_columns_add(&batch->columns, fields);
 
-    for (i = 0; i < batch->nentries; i++) {
-        entry = &batch->entries[i];
-
-        if (entry->error.len) {
-            ngx_guildlog_json_string(&w, &entry->error);
-        } else {
-            ngx_guildlog_json_raw(&w, &entry->text);
-        }
+    } else if (rc == NGX_DECLINED) {
+        ngx_guildlog_columns_refuse(&batch->columns, &error);
+        rc = NGX_OK;
     }
 
-    ngx_guildlog_json_end(&w);
-
-    array->data = w.start;
-    array->len = w.pos - w.start;
-
-    return w.failed ? NGX_ERROR : NGX_OK;
+    return rc;
 }

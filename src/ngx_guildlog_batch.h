@@ -7,23 +7,27 @@
 #define _NGX_GUILDLOG_BATCH_H_INCLUDED_
 
 
-#include "ngx_guildlog.h"
+#include "ngx_guildlog_columns.h"
 
 
 #define NGX_GUILDLOG_BATCH_MAX  1000
 
 
 /*
- * Makes a JSON array for the recording functions of a body: a JSON array, or
- * with ndjson set an object a line.  An entry that breaks a rule stands in
- * the array as a string that says which; an array without such entries is
- * passed on as it is.  With many set each entry says its server.  Timestamps
- * are held against now_ms.  NGX_OK; NGX_DECLINED: *error says why the batch
- * as a whole is refused; NGX_ERROR: memory.
+ * Makes the arguments of the recording functions of a body: a JSON array, or
+ * with ndjson set an object a line.  An entry that breaks a rule keeps its
+ * place, and stands among the errors.  With many set each entry says its
+ * server.  Timestamps are held against now_ms.  NGX_OK: so many arguments are
+ * written; NGX_DECLINED: *error says why the batch as a whole is refused;
+ * NGX_ERROR: memory.
  */
 
+#define ngx_guildlog_batch_nargs(many)                                        \
+    ((many) ? NGX_GUILDLOG_COLUMN_LAST                                        \
+            : NGX_GUILDLOG_COLUMN_LAST - NGX_GUILDLOG_COLUMN_EVENTS)
+
 ngx_int_t ngx_guildlog_batch(ngx_pool_t *pool, const ngx_str_t *body,
-    ngx_uint_t ndjson, ngx_uint_t many, int64_t now_ms, ngx_str_t *array,
+    ngx_uint_t ndjson, ngx_uint_t many, int64_t now_ms, ngx_str_t *args,
     ngx_str_t *error);
 
 

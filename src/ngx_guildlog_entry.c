@@ -21,7 +21,8 @@ struct ngx_guildlog_entry_field_s {
 
 
 static ngx_int_t ngx_guildlog_entry_object(ngx_pool_t *pool,
-    const ngx_guildlog_entry_field_t *fields, json_t *json, ngx_str_t *error);
+    const ngx_guildlog_entry_field_t *fields, json_t *json, json_t **values,
+    ngx_str_t *error);
 static ngx_int_t ngx_guildlog_entry_value(ngx_pool_t *pool,
     const ngx_guildlog_entry_field_t *field, json_t *json, ngx_str_t *error);
 static ngx_int_t ngx_guildlog_entry_objects(ngx_pool_t *pool,
@@ -105,6 +106,8 @@ static const ngx_guildlog_entry_field_t  ngx_guildlog_entry_message[] = {
 };
 
 
+/* from NGX_GUILDLOG_ENTRY_EVENT_ID on */
+
 #define entry_fields                                                          \
     text("event_id", REQUIRED, 1, 64),                                        \
     integer("type", REQUIRED, 0, 101),                                        \
@@ -160,26 +163,31 @@ const char  *ngx_guildlog_entry_outcomes[] = {
 
 ngx_int_t
 ngx_guildlog_entry_check(ngx_pool_t *pool, json_t *json, ngx_uint_t many,
-    int64_t now_ms, ngx_str_t *error)
+    int64_t now_ms, json_t **values, ngx_str_t *error)
 {
     int64_t     at;
     json_t     *timestamp;
     ngx_int_t   rc;
+
+    ngx_memzero(values, NGX_GUILDLOG_ENTRY_FIELDS * sizeof(json_t *));
 
     if (!json_is_object(json)) {
         ngx_str_set(error, "entry: must be a JSON object");
         return NGX_DECLINED;
     }
 
-    rc = ngx_guildlog_entry_object(pool, many ? ngx_guildlog_entry_many_fields
-                                              : ngx_guildlog_entry_fields,
-                                   json, error);
+    rc = many ? ngx_guildlog_entry_object(pool,
+                                          ngx_guildlog_entry_many_fields,
+                                          json, values, error)
+              : ngx_guildlog_entry_object(pool, ngx_guildlog_entry_fields,
+                                  json, values + NGX_GUILDLOG_ENTRY_EVENT_ID,
+                                  error);
 
     if (rc != NGX_OK) {
         return rc;
     }
 
-    timestamp = json_object_get(json, "timestamp");
+    timestamp = values[NGX_GUILDLOG_ENTRY_TIMESTAMP];
 
     if (!json_is_integer(timestamp)) {
         return NGX_OK;
@@ -199,9 +207,12 @@ ngx_guildlog_entry_check(ngx_pool_t *pool, json_t *json, ngx_uint_t many,
 }
 
 
+/* values: by the places of fields; NULL: nobody asks for them */
+
 static ngx_int_t
 ngx_guildlog_entry_object(ngx_pool_t *pool,
-    const ngx_guildlog_entry_field_t *fields, json_t *json, ngx_str_t *error)
+    const ngx_guildlog_entry_field_t *fields, json_t *json, json_t **values,
+    ngx_str_t *error)
 {
     size_t                             len;
     json_t                            *value;
@@ -230,6 +241,10 @@ ngx_guildlog_entry_object(ngx_pool_t *pool,
 
         if (rc != NGX_OK) {
             return rc;
+        }
+
+        if (values) {
+            values[field - fields] = value;
         }
     }
 
@@ -270,7 +285,7 @@ ngx_guildlog_entry_value(ngx_pool_t *pool,
                                          &field->value.name);
     }
 
-    rc = ngx_guildlog_entry_object(pool, field->fields, json, &rule);
+    rc = ngx_guildlog_entry_object(pool, field->fields, json, NULL, &rule);
 
     if (rc == NGX_DECLINED) {
         return ngx_guildlog_entry_refuse(pool, error, "%V.%V",
@@ -303,7 +318,8 @@ ngx_guildlog_entry_objects(ngx_pool_t *pool,
                                              &field->value.name, i);
         }
 
-        rc = ngx_guildlog_entry_object(pool, field->fields, item, &rule);
+        rc = ngx_guildlog_entry_object(pool, field->fields, item, NULL,
+                                       &rule);
 
         if (rc == NGX_DECLINED) {
             return ngx_guildlog_entry_refuse(pool, error, "%V[%uz].%V",

@@ -39,14 +39,41 @@ typedef enum {
 extern const char  *ngx_guildlog_entry_outcomes[];
 
 
+/* what it may say */
+
+typedef enum {
+    NGX_GUILDLOG_ENTRY_SERVER = 0,
+    NGX_GUILDLOG_ENTRY_BOT,
+    NGX_GUILDLOG_ENTRY_EVENT_ID,
+    NGX_GUILDLOG_ENTRY_TYPE,
+    NGX_GUILDLOG_ENTRY_TIMESTAMP,
+    NGX_GUILDLOG_ENTRY_EXECUTOR,
+    NGX_GUILDLOG_ENTRY_TARGET,
+    NGX_GUILDLOG_ENTRY_CHANNEL,
+    NGX_GUILDLOG_ENTRY_ROLE,
+    NGX_GUILDLOG_ENTRY_NAME,
+    NGX_GUILDLOG_ENTRY_REASON,
+    NGX_GUILDLOG_ENTRY_COUNT,
+    NGX_GUILDLOG_ENTRY_CONTENT,
+    NGX_GUILDLOG_ENTRY_CONTENT_AFTER,
+    NGX_GUILDLOG_ENTRY_MESSAGES,
+    NGX_GUILDLOG_ENTRY_EMOJI,
+    NGX_GUILDLOG_ENTRY_ACTION,
+    NGX_GUILDLOG_ENTRY_VALUE,
+    NGX_GUILDLOG_ENTRY_PROXIED,
+    NGX_GUILDLOG_ENTRY_FIELDS
+} ngx_guildlog_entry_field_e;
+
+
 /*
  * Holds a parsed entry against the rules that need no data; with many set it
- * says its server.  NGX_OK; NGX_DECLINED: *error names the field and the rule;
- * NGX_ERROR: memory.
+ * says its server.  NGX_OK: values are those of its NGX_GUILDLOG_ENTRY_FIELDS
+ * fields, NULL for what is absent; NGX_DECLINED: *error names the field and
+ * the rule; NGX_ERROR: memory.
  */
 
 ngx_int_t ngx_guildlog_entry_check(ngx_pool_t *pool, json_t *json,
-    ngx_uint_t many, int64_t now_ms, ngx_str_t *error);
+    ngx_uint_t many, int64_t now_ms, json_t **values, ngx_str_t *error);
 
 /*
  * Reads the counts that the recording functions return, {"recorded": 5, …};

@@ -43,6 +43,7 @@ static size_t ngx_guildlog_json_rune(const u_char *p, size_t len);
 static u_char *ngx_guildlog_json_room(ngx_guildlog_json_t *w, size_t len);
 static void ngx_guildlog_json_value(ngx_guildlog_json_t *w, const void *data,
     size_t len);
+static u_char ngx_guildlog_json_letter(u_char c);
 static size_t ngx_guildlog_json_escaped(const u_char *p, size_t len);
 static u_char *ngx_guildlog_json_escape(u_char *dst, const u_char *p,
     size_t len);
@@ -572,6 +573,15 @@ ngx_guildlog_json_raw(ngx_guildlog_json_t *w, const ngx_str_t *s)
 }
 
 
+void
+ngx_guildlog_json_literal(ngx_guildlog_json_t *w, const void *data, size_t len)
+{
+    w->comma = 0;
+    ngx_guildlog_json_value(w, data, len);
+    w->comma = 0;
+}
+
+
 /* the place to write len bytes to; NULL once the writer has failed */
 
 static u_char *
@@ -627,19 +637,51 @@ ngx_guildlog_json_value(ngx_guildlog_json_t *w, const void *data, size_t len)
 }
 
 
+/* the letter behind the backslash; 0: none is needed, 'u': its number is */
+
+static u_char
+ngx_guildlog_json_letter(u_char c)
+{
+    if (c >= 0x20) {
+        return (c == '"' || c == '\\') ? c : 0;
+    }
+
+    switch (c) {
+
+    case '\b':
+        return 'b';
+
+    case '\f':
+        return 'f';
+
+    case LF:
+        return 'n';
+
+    case CR:
+        return 'r';
+
+    case '\t':
+        return 't';
+
+    default:
+        return 'u';
+    }
+}
+
+
 static size_t
 ngx_guildlog_json_escaped(const u_char *p, size_t len)
 {
     size_t  i, n;
+    u_char  letter;
 
     n = len;
 
     for (i = 0; i < len; i++) {
-        if (p[i] == '"' || p[i] == '\\') {
-            n++;
+        letter = ngx_guildlog_json_letter(p[i]);
 
-        } else if (p[i] < 0x20) {
-            n += sizeof("\\u001f") - 1 - 1;
+        if (letter) {
+            n += (letter == 'u') ? sizeof("\\u001f") - 1 - 1 : 1;
         }
     }
 
@@ -651,22 +693,20 @@ static u_char *
 ngx_guildlog_json_escape(u_char *dst, const u_char *p, size_t len)
 {
     size_t  i;
+    u_char  letter;
 
     for (i = 0; i < len; i++) {
+        letter = ngx_guildlog_json_letter(p[i]);
 
-        if (p[i] == '"' || p[i] == '\\') {
-            *dst++ = '\\';
+        if (letter == 0) {
             *dst++ = p[i];
 
-        } else if (p[i] == LF) {
-            *dst++ = '\\';
-            *dst++ = 'n';
-
-        } else if (p[i] < 0x20) {
+        } else if (letter == 'u') {
             dst = ngx_sprintf(dst, "\\u%04xd", p[i]);
 
         } else {
-            *dst++ = p[i];
+            *dst++ = '\\';
+            *dst++ = letter;
         }
     }
 

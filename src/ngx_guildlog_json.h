@@ -66,6 +66,9 @@ void ngx_guildlog_json_bool(ngx_guildlog_json_t *w, ngx_uint_t b);
 void ngx_guildlog_json_null(ngx_guildlog_json_t *w);
 /* a finished piece of JSON, as it is */
 void ngx_guildlog_json_raw(ngx_guildlog_json_t *w, const ngx_str_t *s);
+/* anything, as it is; no comma comes before it, nor before what is next */
+void ngx_guildlog_json_literal(ngx_guildlog_json_t *w, const void *data,
+    size_t len);
 
 
 #endif /* _NGX_GUILDLOG_JSON_H_INCLUDED_ */

@@ -24,6 +24,9 @@
 #define ngx_guildlog_args_15  ngx_guildlog_args_14 ",$15"
 #define ngx_guildlog_args_16  ngx_guildlog_args_15 ",$16"
 #define ngx_guildlog_args_17  ngx_guildlog_args_16 ",$17"
+#define ngx_guildlog_args_18  ngx_guildlog_args_17 ",$18"
+#define ngx_guildlog_args_19  ngx_guildlog_args_18 ",$19"
+#define ngx_guildlog_args_20  ngx_guildlog_args_19 ",$20"
 
 #define ngx_guildlog_stmt_row(function, nargs, flags)                         \
     { ngx_guildlog_stmt_##function, #function,                                \

@@ -143,8 +143,8 @@ typedef struct {
 /* the same, and counts: of what became of entries, or one number */
 
 #define NGX_GUILDLOG_RECORD_STMTS(S)                                          \
-    S(operator_record, 3, 0)                                                  \
-    S(operator_record_many, 1, 0)                                             \
+    S(operator_record, 20, 0)                                                 \
+    S(operator_record_many, 20, 0)                                            \
     S(active_ignore_targets, 5, 0)                                            \
     S(active_ignore_executors, 5, 0)
 

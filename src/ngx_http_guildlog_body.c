@@ -310,8 +310,8 @@ ngx_http_guildlog_entries(ngx_http_guildlog_call_t *call)
     u_char               *p, *last;
     int64_t               now_ms;
     ngx_int_t             rc;
-    ngx_str_t             error, array;
-    ngx_uint_t            ndjson;
+    ngx_str_t             error;
+    ngx_uint_t            ndjson, many;
     ngx_time_t           *tp;
     ngx_http_request_t   *r;
 
@@ -330,8 +330,10 @@ ngx_http_guildlog_entries(ngx_http_guildlog_call_t *call)
     tp = ngx_timeofday();
     now_ms = (int64_t) tp->sec * 1000 + tp->msec;
 
-    rc = ngx_guildlog_batch(r->pool, &call->body, ndjson,
-                            call->guild.len == 0, now_ms, &array, &error);
+    many = (call->guild.len == 0);
+
+    rc = ngx_guildlog_batch(r->pool, &call->body, ndjson, many, now_ms,
+                            &call->args[call->nargs], &error);
 
     if (rc == NGX_DECLINED) {
         return ngx_http_guildlog_refuse(call, NGX_HTTP_BAD_REQUEST, &error);
@@ -341,7 +343,7 @@ ngx_http_guildlog_entries(ngx_http_guildlog_call_t *call)
         return NGX_ERROR;
     }
 
-    call->args[call->nargs++] = array;
+    call->nargs += ngx_guildlog_batch_nargs(many);
 
     return ngx_http_guildlog_start(call);
 }

@@ -186,6 +186,42 @@ is record({ type => 5 })->json->{errors}[0]{error}, 'event_id: is required',
     'what is required';
 
 
+# nginx makes the document of an entry, the SQL function makes it for those who
+# record without: they are the same to the byte
+
+for my $fields (
+    {},
+    { map { $_ => undef } qw(executor target channel role name reason count
+        content contentAfter messages emoji action value) },
+    { executor => { id => '007', name => "A\"\\/\b\f\n\r\t\x01\x1f\x7f" },
+        target => { id => '0', name => undef }, channel => { id => '3' },
+        role => '', name => 'ü 日 😀', reason => "\x{2028}", count => 0,
+        content => '\u0041 {"id":"', contentAfter => ' ', action => 'a',
+        value => "'\$1" },
+    { messages => [] },
+    { messages => [{}, { id => '1', content => undef, authorId => '2',
+        timestamp => 9007199254740991, attachments => [] },
+        { attachments => [{ size => 5, name => "\t" }, {}] }] },
+    { messages => [map { { id => "$_", content => "m$_" } } 1 .. 100] },
+    { messages => [map { { id => "$_", content => "m$_" } } 1 .. 103] },
+    { emoji => {} },
+    { emoji => { animated => \0, name => 'e', id => '1' } },
+    { emoji => { animated => undef, name => undef, id => undef } },
+) {
+    my $entry = entry(timestamp => $now, %$fields);
+    my $id = record($entry)->json->{ids}[0];
+    utf8::decode(my $text = json->encode([$entry]));
+    my $sql = $nginx->sql('select record(?::bigint, 0::smallint, ?::jsonb)'
+        . q{ #>> '{ids,0}'}, $other, $text);
+    my ($http, $same) = map { scalar $nginx->sql('select doc from log_entry '
+        . 'where guild_id = ? and id = ?', @$_) } [$server, $id],
+        [$other, $sql];
+    s/^\{"id":"\d+"// for $http, $same;
+    is $http, $same, 'a document of ' . (join(', ', sort keys %$fields)
+        || 'nothing');
+}
+
+
 # the same event
 
 my $same = entry();

@@ -14,11 +14,16 @@ $$;
 -- (the setting guildlog.node, 0 to 15, one for each machine of a cluster) and
 -- an 18-bit number.
 
+create or replace function node_id()
+returns bigint language sql stable as $$
+    select coalesce(nullif(current_setting('guildlog.node', true), ''),
+                    '0')::bigint << 18
+$$;
+
+
 create or replace function next_id(at bigint)
 returns bigint language sql volatile as $$
-    select ((at - 1420070400000) << 22)
-         | (coalesce(nullif(current_setting('guildlog.node', true), ''),
-                     '0')::bigint << 18)
+    select ((at - 1420070400000) << 22) | node_id()
          | nextval('guildlog.entry_number')
 $$;
 

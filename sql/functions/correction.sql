@@ -9,13 +9,24 @@ create or replace function corrections_add(guild bigint, bot smallint,
     ids bigint[], n int)
 returns void language plpgsql as $$
 declare
-    last  constant bigint := (
-              select greatest(h.keyed_id, (checkpoint_last(
-                         guild, corrections_add.bot, 0::smallint, 0)).last_id)
-                from log_head h
-               where h.guild_id = guild and h.bot = corrections_add.bot);
-    late  bigint;
+    last   bigint;
+    first  bigint;
+    late   bigint;
 begin
+    select greatest(h.keyed_id, (
+               select c.last_id from log_checkpoint c
+                where c.guild_id = guild and c.bot = corrections_add.bot
+                  and c.kind = 0 and c.key = 0
+                order by c.last_id desc limit 1)),
+           (select min(i) from unnest(ids) i)
+      into last, first
+      from log_head h
+     where h.guild_id = guild and h.bot = corrections_add.bot;
+
+    if first > last then
+        return;
+    end if;
+
     -- one by one, so that each opens its partition only
 
     for late in

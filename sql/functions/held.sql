@@ -30,7 +30,7 @@ $$;
 -- one, since each entry uses up one of a count.
 
 create or replace function active_ignore_apply(guild bigint, bot smallint,
-    settings recording, batch incoming[], verdicts text[])
+    settings recording, b batch, docs text[], verdicts text[])
 returns text[] language plpgsql as $$
 declare
     holds     constant boolean := (settings.options).active_ignore;
@@ -46,27 +46,32 @@ begin
         return verdicts;
     end if;
 
-    requests := active_ignore_about(guild, bot, batch);
+    requests := active_ignore_about(guild, bot, b, docs);
 
     for e in
-        select b.*, t as what
-          from unnest(batch) with ordinality b
-          join log_type t on t.id = b.type
+        select u.place, u.executor, u.target, u.channel, t as what,
+               d.doc -> 'emoji' as emoji, d.doc ->> 'name' as name,
+               d.doc ->> 'value' as value, d.doc -> 'messages' as messages
+          from unnest(b.types, b.executors, b.targets, b.channels, docs,
+                      verdicts) with ordinality
+                   u (type, executor, target, channel, doc, verdict, place)
+          join log_type t on t.id = u.type
           left join logging_type c
             on c.guild_id = guild and c.bot = active_ignore_apply.bot
-           and c.log_type = b.type
-         where verdicts[b.ordinality] is null
+           and c.log_type = u.type
+         cross join lateral entry_of(u.doc) d (doc)
+         where u.verdict is null
            and coalesce(c.active_ignore, holds)
-         order by b.ordinality
+         order by u.place
     loop
         for i in 1 .. cardinality(requests) loop
             if requests[i].remaining > 0
-               and active_ignore_covers(requests[i], e.what,
-                       (e.executor).id, (e.target).id, (e.channel).id,
-                       e.emoji, e.name, e.value, e.messages)
+               and active_ignore_covers(requests[i], e.what, e.executor,
+                       e.target, e.channel, e.emoji, e.name, e.value,
+                       e.messages)
             then
                 requests[i].remaining := requests[i].remaining - 1;
-                verdicts[e.ordinality] := 'active_ignore';
+                verdicts[e.place] := 'active_ignore';
                 exit;
             end if;
         end loop;
@@ -88,22 +93,21 @@ end $$;
 -- the oldest first.
 
 create or replace function active_ignore_about(guild bigint, bot smallint,
-    batch incoming[])
+    b batch, docs text[])
 returns active_ignore[] language plpgsql stable as $$
 declare
-    types     constant smallint[] := array(
-        select distinct b.type from unnest(batch) b);
     subjects  constant text[] := array(
         select s.id
-          from unnest(batch) b
+          from unnest(b.executors, b.targets, b.channels, docs)
+                   u (executor, target, channel, doc)
+         cross join lateral entry_of(u.doc) d (doc)
          cross join lateral (
-             values ((b.executor).id), ((b.target).id), ((b.channel).id),
-                    (b.emoji ->> 'id'), (b.emoji ->> 'name'), (b.name),
-                    (b.value)) s (id)
-        union
-        select m ->> 'id'
-          from unnest(batch) b
-         cross join lateral jsonb_array_elements(b.messages) m);
+             values (u.executor), (u.target), (u.channel),
+                    (d.doc #>> '{emoji,id}'), (d.doc #>> '{emoji,name}'),
+                    (d.doc ->> 'name'), (d.doc ->> 'value')
+              union all
+             select m ->> 'id'
+               from jsonb_array_elements(d.doc -> 'messages') m) s (id));
 begin
     return array(
         select a from active_ignore a
@@ -111,7 +115,7 @@ begin
            and a.bot = active_ignore_about.bot
            and a.remaining > 0
            and a.expires_at > clock_timestamp()
-           and (a.log_type is null or a.log_type = any (types))
+           and (a.log_type is null or a.log_type = any (b.types))
            and (a.subject_type in (3, 5) or a.subject_id = any (subjects))
          order by a.requested_at, a.request_id);
 end $$;
@@ -120,22 +124,14 @@ end $$;
 -- Holds what was stored, where active ignore is on.
 
 create or replace function held_add(guild bigint, bot smallint,
-    settings recording, numbers bigint[])
+    numbers bigint[], routes bigint[], held boolean[])
 returns void language plpgsql as $$
-declare
-    holds  constant boolean := (settings.options).active_ignore;
 begin
     insert into held_entry (guild_id, bot, id, channel_id, until)
-    select guild, held_add.bot, e.id, e.dchannel_id,
+    select guild, held_add.bot, u.id, nullif(u.route, 0),
            clock_timestamp() + interval '3 s'
-      from log_entry e
-      left join logging_type c
-        on c.guild_id = guild and c.bot = held_add.bot
-       and c.log_type = e.type
-     where e.guild_id = guild
-       and e.bot = held_add.bot
-       and e.id = any (numbers)
-       and coalesce(c.active_ignore, holds);
+      from unnest(numbers, routes, held) u (id, route, held)
+     where u.id is not null and u.held;
 end $$;
 
 

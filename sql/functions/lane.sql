@@ -72,58 +72,57 @@ create or replace function lanes_take(guild bigint, bot smallint,
     channels bigint[])
 returns lane_place[] language plpgsql as $$
 declare
-    lanes  bigint[];
+    used   bigint[];
+    tails  lane_tail[];
+    its    bigint[];     -- channel of each of these
 begin
-    if not exists (select from unnest(channels) c where c > 0) then
+    used := array(select distinct c from unnest(channels) c where c > 0);
+
+    if used = '{}' then
         return null;
     end if;
 
-    perform lanes_open(guild, bot, channels);
+    loop
+        select array_agg(q.t), array_agg(q.channel_id) into tails, its
+          from (select t, l.channel_id
+                  from lane l
+                  join lane_tail t
+                    on t.guild_id = guild and t.lane = l.lane
+                 where l.guild_id = guild
+                   and l.bot = lanes_take.bot
+                   and l.channel_id = any (used)
+                   and l.state <> 'closed'
+                 order by t.lane for update of t) q;
 
-    lanes := array(
-        select l.lane from lane l
-         where l.guild_id = guild
-           and l.bot = lanes_take.bot
-           and l.channel_id = any (channels)
-           and l.state <> 'closed'
-         order by l.lane);
-    perform from lane_tail t
-      where t.guild_id = guild and t.lane = any (lanes)
-      order by t.lane for update;
+        -- one that is closed, or was meanwhile, is opened anew
 
-    -- a lane that was closed meanwhile, before it was looked for or then, is
-    -- opened anew
+        exit when cardinality(tails) = cardinality(used)
+              and not exists (select from unnest(tails) t
+                                join lane l
+                                  on l.guild_id = guild and l.lane = t.lane
+                               where l.state = 'closed');
 
-    if cardinality(lanes) < (select count(distinct c) from unnest(channels) c
-                              where c > 0)
-       or exists (select from lane l
-                   where l.guild_id = guild and l.lane = any (lanes)
-                     and l.state = 'closed')
-    then
-        return lanes_take(guild, bot, channels);
-    end if;
+        perform lanes_open(guild, bot, used);
+    end loop;
 
-    return lanes_number(guild, lanes, channels);
+    return lanes_number(guild, tails, its, channels);
 end $$;
 
 
-create or replace function lanes_number(guild bigint, lanes bigint[],
-    channels bigint[])
+create or replace function lanes_number(guild bigint, tails lane_tail[],
+    its bigint[], channels bigint[])
 returns lane_place[] language plpgsql as $$
 declare
     places  lane_place[];
 begin
     places := array(
         select case when l.lane is not null
-                    then row(l.lane, t.tail + row_number() over (
+                    then row(l.lane, l.tail + row_number() over (
                              partition by l.lane order by c.place)
                          )::lane_place end
           from unnest(channels) with ordinality c (channel, place)
-          left join lane l
-            on l.guild_id = guild and l.lane = any (lanes)
-           and l.channel_id = c.channel
-          left join lane_tail t
-            on t.guild_id = guild and t.lane = l.lane
+          left join unnest(tails, its) l (guild_id, lane, tail, channel)
+            on l.channel = c.channel
          order by c.place);
 
     update lane_tail t
@@ -134,8 +133,8 @@ begin
 
     insert into lane_ready (guild_id, lane, shard, since)
     select guild, l.lane, l.shard, clock_timestamp()
-      from lane l
-     where l.guild_id = guild and l.lane = any (lanes)
+      from unnest(tails) t
+      join lane l on l.guild_id = guild and l.lane = t.lane
      order by l.lane
     on conflict do nothing;
 

@@ -3,42 +3,29 @@
 -- entry at a place stands at that place of "verdicts": error, duplicate, the
 -- rule that dropped it, or null as long as it goes on.
 
-drop type if exists incoming, actor, place, recording, ignored cascade;
+drop type if exists batch, recording, ignored cascade;
 
-create type actor as (
-    id     text,
-    name   text,
-    bot    boolean,
-    roles  text[]
-);
+-- Entries, one at each place of the arrays, or at those named. An array that
+-- says nothing of any of them may be null. Their documents, which are most of
+-- what there is to copy, go beside it, each as entry_doc() makes it.
 
-create type place as (
-    id        text,
-    name      text,
-    parent    text,      -- a thread's or a post's channel
-    category  text
-);
-
--- an entry as it is sent
-
-create type incoming as (
-    event_id        text,
-    type            smallint,
-    "timestamp"     bigint,   -- ms since the epoch; null: now
-    executor        actor,
-    target          actor,
-    channel         place,
-    role            text,
-    name            text,
-    reason          text,
-    count           bigint,
-    content         text,
-    "contentAfter"  text,
-    messages        jsonb,
-    emoji           jsonb,
-    action          text,
-    value           text,
-    proxied         boolean
+create type batch as (
+    events          text[],      -- null: an error
+    types           smallint[],
+    times           bigint[],    -- ms since the epoch; null: now
+    executors       text[],
+    executor_bots   boolean[],
+    executor_roles  text[],      -- each an array of ids as text
+    targets         text[],
+    target_bots     boolean[],
+    target_roles    text[],
+    channels        text[],
+    parents         text[],      -- a thread's or a post's channel
+    categories      text[],
+    roles           text[],
+    proxied         boolean[],
+    prefixed        int[],       -- those with a reason that begins with [
+    crowded         int[]        -- those with more messages than are kept
 );
 
 -- the ignore lists; null: nothing in it
@@ -59,8 +46,8 @@ create type recording as (
     free      boolean,           -- the plan
     options   logging_options,
     holds     boolean,           -- active ignore is on somewhere
-    lists     ignored,
-    maskers   masker[]
+    filters   boolean,           -- one is on
+    lists     ignored
 );
 
 
@@ -71,49 +58,55 @@ create type recording as (
 create or replace function record(guild bigint, bot smallint, entries jsonb)
 returns jsonb language plpgsql as $$
 declare
-    verdicts  text[];
-    ids       text[];
+    did  constant record := record_batch(guild, bot, record_read(entries),
+                                         record_docs(entries));
 begin
-    select r.* into verdicts, ids from record_batch(guild, bot, entries) r;
-
-    return record_answer(entries, verdicts, ids);
+    return record_answer(record_errors(entries, did.verdicts),
+                         record_counts(did.verdicts), did.ids);
 end $$;
 
 
-create or replace function record_batch(guild bigint, bot smallint,
-    entries jsonb, out verdicts text[], out ids text[])
+create or replace function record_batch(guild bigint, bot smallint, b batch,
+    docs text[], out verdicts text[], out ids bigint[])
 language plpgsql as $$
 declare
     arrival   bigint;
     received  bigint;
     settings  recording;
-    batch     incoming[];
-    events    text[];
-    numbers   bigint[];
+    routes    bigint[];
+    did       record;
 begin
-    arrival := record_begin(guild, bot, jsonb_array_length(entries));
+    arrival := record_begin(guild, bot, cardinality(b.events));
     received := ms(clock_timestamp());
     settings := record_settings(guild, bot);
+    verdicts := record_known(guild, bot, b.events);
 
-    batch := record_read(entries);
-    events := array(select b.event_id from unnest(batch) b);
-    verdicts := record_known(guild, bot, events);
+    if b.prefixed is not null then
+        did := record_prefixes(guild, b, docs);
+        b := did.b;
+        docs := did.docs;
+    end if;
 
-    batch := record_prefixes(guild, batch);
-    verdicts := record_rules(guild, bot, settings, batch, verdicts);
+    select r.* into verdicts, routes
+      from record_rules(guild, bot, settings, b, docs, verdicts) r;
 
     if settings.holds then
-        verdicts := active_ignore_apply(guild, bot, settings, batch, verdicts);
+        verdicts := active_ignore_apply(guild, bot, settings, b, docs,
+                                        verdicts);
     end if;
 
-    if cardinality(settings.maskers) > 0 then
-        select f.* into batch, verdicts
-          from record_filter(settings, batch, verdicts) f;
+    if settings.filters then
+        select f.* into docs, verdicts
+          from record_filter(maskers(guild, bot), b.types, docs, verdicts) f;
     end if;
 
-    numbers := record_store(guild, bot, arrival, received, settings, batch,
-                            verdicts);
-    ids := record_events(guild, bot, arrival, events, verdicts, numbers);
+    if b.crowded is not null then
+        docs := record_truncate(b.crowded, docs);
+    end if;
+
+    ids := record_store(guild, bot, arrival, received, settings, b, docs,
+                        verdicts, routes);
+    ids := record_events(guild, bot, arrival, b.events, verdicts, ids);
 end $$;
 
 
@@ -141,238 +134,79 @@ returns recording language plpgsql stable as $$
 declare
     it  recording;
 begin
-    it.free := not exists (select from server s
-                            where s.guild_id = guild and s.plan <> 'free');
-    it.options := options_of(guild, bot);
-    it.holds := (it.options).active_ignore
-                or exists (select from logging_type t
-                            where t.guild_id = guild
-                              and t.bot = record_settings.bot
-                              and t.active_ignore);
-    it.lists := ignored_by(guild, bot);
-    it.maskers := maskers(guild, bot);
+    select not exists (select from server s
+                        where s.guild_id = guild and s.plan <> 'free'),
+           coalesce(o, options_default()),
+           exists (select from logging_type t
+                    where t.guild_id = guild
+                      and t.bot = record_settings.bot
+                      and t.active_ignore),
+           exists (select from filter f
+                    where f.guild_id = guild
+                      and f.bot = record_settings.bot and f.enabled),
+           (select row(
+                array_agg(i.ignore_value) filter (where i.ignore_type = 0),
+                array_agg(i.ignore_value) filter (where i.ignore_type = 1),
+                array_agg(i.ignore_value) filter (where i.ignore_type = 2),
+                array_agg(i.ignore_value) filter (where i.ignore_type = 3),
+                array_agg(i.ignore_value) filter (where i.ignore_type = 4),
+                array_agg(i.ignore_value) filter (where i.ignore_type = 5),
+                array_agg(i.ignore_value) filter (where i.ignore_type = 6)
+                )::ignored
+              from ignore_entry i
+             where i.guild_id = guild and i.bot = record_settings.bot)
+      into it.free, it.options, it.holds, it.filters, it.lists
+      from (values (1)) one
+      left join logging_options o
+        on o.guild_id = guild and o.bot = record_settings.bot;
+
+    it.holds := it.holds or (it.options).active_ignore;
 
     return it;
 end $$;
 
 
-create or replace function ignored_by(guild bigint, bot smallint)
-returns ignored language plpgsql stable as $$
-begin
-    return (
-        select row(array_agg(i.ignore_value) filter (where i.ignore_type = 0),
-                   array_agg(i.ignore_value) filter (where i.ignore_type = 1),
-                   array_agg(i.ignore_value) filter (where i.ignore_type = 2),
-                   array_agg(i.ignore_value) filter (where i.ignore_type = 3),
-                   array_agg(i.ignore_value) filter (where i.ignore_type = 4),
-                   array_agg(i.ignore_value) filter (where i.ignore_type = 5),
-                   array_agg(i.ignore_value) filter (where i.ignore_type = 6)
-               )::ignored
-          from ignore_entry i
-         where i.guild_id = guild and i.bot = ignored_by.bot);
-end $$;
-
-
 create or replace function record_read(entries jsonb)
-returns incoming[] language plpgsql immutable as $$
-begin
-    if jsonb_path_exists(entries, '$[*] ? (@.type() == "string")') then
-        entries := (select jsonb_agg(case jsonb_typeof(e.entry)
-                                     when 'object' then e.entry
-                                     else '{}' end order by e.place)
-                      from jsonb_array_elements(entries)
-                               with ordinality e (entry, place));
-    end if;
-
-    return array(select r
-                   from jsonb_populate_recordset(null::incoming, entries) r);
-end $$;
-
-
--- The same event twice within 24 h, or within the array, is a duplicate. One
--- without an id is not an entry, but an error.
-
-create or replace function record_known(guild bigint, bot smallint,
-    events text[])
-returns text[] language plpgsql as $$
-begin
-    return array(
-        select case when e.id is null then 'error'
-                    when k.known or e.nth > 1 then 'duplicate' end
-          from (select n.id, n.place,
-                       row_number() over (partition by n.id
-                                          order by n.place) as nth
-                  from unnest(events) with ordinality n (id, place)) e
-          left join lateral (
-              select true as known from log_event l
-               where l.guild_id = guild
-                 and l.bot = record_known.bot
-                 and l.event_id = e.id
-                 and l.recorded_at > now() - interval '24 hours'
-                 and l.recorded_at < now() + interval '1 hour'
-               limit 1) k on true
-         order by e.place);
-end $$;
-
-
--- Stores what is left; the ids of the entries. A late entry may draw a
--- number that was taken in its millisecond long ago: then all draw anew.
-
-create or replace function record_store(guild bigint, bot smallint,
-    arrival bigint, received bigint, settings recording, batch incoming[],
-    verdicts text[])
-returns bigint[] language plpgsql as $$
+returns batch language plpgsql stable as $$
 declare
-    times    constant bigint[] := array(
-                 select coalesce(b.timestamp, received) from unnest(batch) b);
-    channels constant bigint[] := record_channels(guild, bot, batch, verdicts);
-    held     constant boolean[] := record_held(guild, bot, settings, batch);
-    places   lane_place[];
-    numbers  bigint[];
+    b  batch;
 begin
-    places := lanes_take(guild, bot, array(
-        select case when not h then c end
-          from unnest(channels, held) with ordinality u (c, h, place)
-         order by u.place));
+    select coalesce(array_agg(e ->> 'event_id'), '{}'),
+           array_agg((e ->> 'type')::smallint),
+           array_agg((e ->> 'timestamp')::bigint),
+           array_agg(e #>> '{executor,id}'),
+           array_agg((e #>> '{executor,bot}')::boolean),
+           array_agg(translate(e #>> '{executor,roles}', '[]', '{}')),
+           array_agg(e #>> '{target,id}'),
+           array_agg((e #>> '{target,bot}')::boolean),
+           array_agg(translate(e #>> '{target,roles}', '[]', '{}')),
+           array_agg(e #>> '{channel,id}'),
+           array_agg(e #>> '{channel,parent}'),
+           array_agg(e #>> '{channel,category}'),
+           array_agg(e ->> 'role'),
+           array_agg((e ->> 'proxied')::boolean),
+           array_agg(place) filter (where e ->> 'reason' like '[%'),
+           array_agg(place) filter (where e @? '$.messages[100]')
+      into b
+      from (select case jsonb_typeof(u.entry)
+                   when 'object' then u.entry else '{}' end, u.place
+              from jsonb_array_elements(entries) with ordinality
+                       u (entry, place)
+             order by u.place) n (e, place);
 
-    loop
-        numbers := array(
-            select case when verdicts[place] is null
-                        then next_id(times[place]) end
-              from generate_subscripts(times, 1) place);
-        begin
-            perform record_insert(guild, bot, arrival, received, batch,
-                                  numbers, channels, held, places);
-            exit;
-        exception when unique_violation then
-            continue;
-        end;
-    end loop;
-
-    if settings.holds then
-        perform held_add(guild, bot, settings, numbers);
-    end if;
-
-    perform corrections_add(guild, bot, numbers, 1);
-
-    update log_head h
-       set first_log_at = f.at
-      from (select min(times[place]) as at
-              from generate_subscripts(times, 1) place
-             where numbers[place] is not null) f
-     where h.guild_id = guild
-       and h.bot = record_store.bot
-       and (h.first_log_at is null or h.first_log_at > f.at);
-
-    return numbers;
+    return b;
 end $$;
 
 
--- The channel each of them goes to: its type's own, else its category's.
-
-create or replace function record_channels(guild bigint, bot smallint,
-    batch incoming[], verdicts text[])
-returns bigint[] language plpgsql stable as $$
+create or replace function record_docs(entries jsonb)
+returns text[] language plpgsql stable as $$
 begin
     return array(
-        select case when verdicts[b.ordinality] is null
-                    then coalesce(s.log_channel, channel_of(c, t.route)) end
-          from unnest(batch) with ordinality b
-          left join log_type t on t.id = b.type
-          left join logging_channels c
-            on c.guild_id = guild and c.bot = record_channels.bot
-          left join logging_type s
-            on s.guild_id = guild and s.bot = record_channels.bot
-           and s.log_type = b.type
-         order by b.ordinality);
+        select case jsonb_typeof(u.entry)
+               when 'object' then entry_doc(u.entry - 'messagesTruncated') end
+          from jsonb_array_elements(entries) with ordinality u (entry, place)
+         order by u.place);
 end $$;
-
-
--- Whether each of them is held for active ignore.
-
-create or replace function record_held(guild bigint, bot smallint,
-    settings recording, batch incoming[])
-returns boolean[] language plpgsql stable as $$
-begin
-    if not settings.holds then
-        return array_fill(false, array[cardinality(batch)]);
-    end if;
-
-    return array(
-        select coalesce(s.active_ignore, (settings.options).active_ignore)
-          from unnest(batch) with ordinality b
-          left join logging_type s
-            on s.guild_id = guild and s.bot = record_held.bot
-           and s.log_type = b.type
-         order by b.ordinality);
-end $$;
-
-
--- Off or without a channel an entry has its final status at once. doc lacks
--- the closing brace, for the delivery to follow.
-
-create or replace function record_insert(guild bigint, bot smallint,
-    arrival bigint, received bigint, batch incoming[], numbers bigint[],
-    channels bigint[], held boolean[], places lane_place[])
-returns void language plpgsql as $$
-begin
-    insert into log_entry (guild_id, id, arrival, executor_id, target_id,
-                           channel_id, lane, seq, dchannel_id, bot, type,
-                           dstatus, role, dreason, doc)
-    select guild, numbers[b.ordinality], arrival + b.ordinality,
-           (b.executor).id::bigint, (b.target).id::bigint,
-           (b.channel).id::bigint, (places[b.ordinality]).lane,
-           (places[b.ordinality]).seq, nullif(r.channel, 0),
-           record_insert.bot, b.type,
-           case when r.channel > 0 then null else 0 end, b.role,
-           case when r.channel = 0 then 'off'
-                when r.channel is null then 'no_channel'
-                when held[b.ordinality] then 'held' end,
-           format('{"id":"%s","type":%s,"timestamp":%s,"executor":%s,'
-                  '"target":%s,"channel":%s,"role":%s,"name":%s,"reason":%s,'
-                  '"count":%s,"content":%s,"contentAfter":%s,"messages":%s,'
-                  '"messagesTruncated":%s,"emoji":%s,"action":%s,"value":%s',
-                  numbers[b.ordinality], b.type,
-                  coalesce(b.timestamp, received),
-                  named_id((b.executor).id, (b.executor).name),
-                  named_id((b.target).id, (b.target).name),
-                  named_id((b.channel).id, (b.channel).name),
-                  quoted(b.role), quoted(b.name), quoted(b.reason),
-                  coalesce(b.count::text, 'null'), quoted(b.content),
-                  quoted(b."contentAfter"),
-                  case when jsonb_array_length(b.messages) > 100
-                       then messages_first(b.messages, 100)
-                       else coalesce(b.messages, '[]') end,
-                  case when jsonb_array_length(b.messages) > 100
-                       then (jsonb_array_length(b.messages) - 100)::text
-                       else 'null' end,
-                  coalesce(b.emoji, 'null'), quoted(b.action),
-                  quoted(b.value))
-      from unnest(batch) with ordinality b
-     cross join lateral (select channels[b.ordinality]) r (channel)
-     where numbers[b.ordinality] is not null;
-end $$;
-
-
--- The channel a category's entries go to: its own, files that of the text,
--- else the main one. 0: off, null: none.
-
-create or replace function channel_of(c logging_channels, route text)
-returns bigint language sql immutable as $$
-    select coalesce(case route
-           when 'category_modlog' then c.category_modlog
-           when 'category_members' then c.category_members
-           when 'category_actions' then c.category_actions
-           when 'category_text' then c.category_text
-           when 'category_voice' then c.category_voice
-           when 'category_files' then coalesce(c.category_files,
-                                               c.category_text)
-           when 'category_server' then c.category_server
-           when 'category_roles' then c.category_roles
-           when 'category_channels' then c.category_channels
-           when 'category_service' then c.category_service
-           end, c.main_channel)
-$$;
 
 
 -- Pieces of an entry's JSON.
@@ -383,20 +217,212 @@ returns text language sql stable as $$
 $$;
 
 
-create or replace function named_id(id text, name text)
+create or replace function named_id(it jsonb)
 returns text language sql stable as $$
-    select case when id is not null
-                then format('{"id":"%s","name":%s}', id,
-                            to_json(coalesce(name, '')))
+    select case when it ->> 'id' is not null
+                then format('{"id":"%s","name":%s}', it ->> 'id',
+                            to_json(coalesce(it ->> 'name', '')))
                 else 'null' end
 $$;
 
 
-create or replace function messages_first(messages jsonb, n int)
-returns jsonb language plpgsql immutable as $$
+-- The document of an entry but for its id, type, time and outer braces.
+
+create or replace function entry_doc(e jsonb)
+returns text language sql stable as $$
+    select format('"executor":%s,"target":%s,"channel":%s,"role":%s,'
+                  '"name":%s,"reason":%s,"count":%s,"content":%s,'
+                  '"contentAfter":%s,"messages":%s,"messagesTruncated":%s,'
+                  '"emoji":%s,"action":%s,"value":%s',
+                  named_id(e -> 'executor'), named_id(e -> 'target'),
+                  named_id(e -> 'channel'), quoted(e ->> 'role'),
+                  quoted(e ->> 'name'), quoted(e ->> 'reason'),
+                  coalesce(e ->> 'count', 'null'), quoted(e ->> 'content'),
+                  quoted(e ->> 'contentAfter'),
+                  coalesce(e ->> 'messages', '[]'),
+                  coalesce(e ->> 'messagesTruncated', 'null'),
+                  coalesce(e ->> 'emoji', 'null'), quoted(e ->> 'action'),
+                  quoted(e ->> 'value'))
+$$;
+
+
+
+-- And back again.
+
+create or replace function entry_of(doc text)
+returns jsonb language sql immutable as $$
+    select ('{' || doc || '}')::jsonb
+$$;
+
+
+-- The same event twice within 24 h, or within the array, is a duplicate. One
+-- without an id is not an entry, but an error.
+
+create or replace function record_known(guild bigint, bot smallint,
+    events text[])
+returns text[] language plpgsql stable as $$
+declare
+    known  text[];
+    n      int;
 begin
-    return jsonb_path_query_array(messages, '$[0 to $last]',
-                                  jsonb_build_object('last', n - 1));
+    -- one by one, so that it is the whole index that is asked, whatever the
+    -- statistics of a young partition say
+
+    select array(select u.id
+                   from unnest(events) u (id)
+                  where (select true from log_event l
+                          where l.guild_id = guild
+                            and l.bot = record_known.bot
+                            and l.event_id = u.id
+                            and l.recorded_at > now() - interval '24 hours'
+                            and l.recorded_at < now() + interval '1 hour'
+                          limit 1)),
+           (select count(distinct u.id collate "C") from unnest(events) u (id))
+      into known, n;
+
+    if known = '{}' and n = cardinality(events) then
+        return array_fill(null::text, array[n]);
+    end if;
+
+    return array(
+        select case when e.id is null then 'error'
+                    when e.id = any (known) or e.nth > 1 then 'duplicate' end
+          from (select n.id, n.place,
+                       row_number() over (partition by n.id
+                                          order by n.place) as nth
+                  from unnest(events) with ordinality n (id, place)) e
+         order by e.place);
+end $$;
+
+
+-- Of long lists of messages the first 100 are kept and the others counted.
+
+create or replace function record_truncate(crowded int[], docs text[])
+returns text[] language plpgsql stable as $$
+declare
+    place  int;
+    e      jsonb;
+begin
+    foreach place in array crowded loop
+        e := entry_of(docs[place]);
+        docs[place] := entry_doc(e || jsonb_build_object(
+            'messages', jsonb_path_query_array(e, '$.messages[0 to 99]'),
+            'messagesTruncated', jsonb_array_length(e -> 'messages') - 100));
+    end loop;
+
+    return docs;
+end $$;
+
+
+-- Stores what is left; the ids of the entries. A late entry may draw a
+-- number that was taken in its millisecond long ago: then all draw anew.
+
+create or replace function record_store(guild bigint, bot smallint,
+    arrival bigint, received bigint, settings recording, b batch,
+    docs text[], verdicts text[], routes bigint[])
+returns bigint[] language plpgsql as $$
+declare
+    node     constant bigint := node_id();
+    held     boolean[];
+    places   lane_place[];
+    numbers  bigint[];
+begin
+    if settings.holds then
+        held := record_held(guild, bot, settings, b.types);
+    end if;
+
+    places := lanes_take(guild, bot, array(
+        select case when u.verdict is null and u.held is not true
+                    then u.route end
+          from unnest(verdicts, routes, held) with ordinality
+                   u (verdict, route, held, place)
+         order by u.place));
+
+    loop
+        numbers := array(
+            select case when u.verdict is null
+                        then time_id(coalesce(u.at, received)) | node
+                             | nextval('guildlog.entry_number') end
+              from unnest(verdicts, b.times) with ordinality
+                       u (verdict, at, place)
+             where u.place <= cardinality(verdicts)
+             order by u.place);
+        begin
+            perform record_insert(guild, bot, arrival, received, b, docs,
+                                  numbers, routes, held, places);
+            exit;
+        exception when unique_violation then
+            continue;
+        end;
+    end loop;
+
+    if settings.holds then
+        perform held_add(guild, bot, numbers, routes, held);
+    end if;
+
+    perform corrections_add(guild, bot, numbers, 1);
+    perform record_first(guild, bot, id_time((
+        select min(i) from unnest(numbers) i)));
+
+    return numbers;
+end $$;
+
+
+-- Whether each of them is held for active ignore.
+
+create or replace function record_held(guild bigint, bot smallint,
+    settings recording, types smallint[])
+returns boolean[] language plpgsql stable as $$
+begin
+    return array(
+        select coalesce(s.active_ignore, (settings.options).active_ignore)
+          from unnest(types) with ordinality u (type, place)
+          left join logging_type s
+            on s.guild_id = guild and s.bot = record_held.bot
+           and s.log_type = u.type
+         order by u.place);
+end $$;
+
+
+-- Off or without a channel an entry has its final status at once. doc lacks
+-- the closing brace, for the delivery to follow.
+
+create or replace function record_insert(guild bigint, bot smallint,
+    arrival bigint, received bigint, b batch, docs text[],
+    numbers bigint[], routes bigint[], held boolean[], places lane_place[])
+returns void language plpgsql as $$
+begin
+    insert into log_entry (guild_id, id, arrival, executor_id, target_id,
+                           channel_id, lane, seq, dchannel_id, bot, type,
+                           dstatus, role, dreason, doc)
+    select guild, u.id, arrival + u.place, u.executor::bigint,
+           u.target::bigint, u.channel::bigint, u.lane, u.seq,
+           nullif(u.route, 0), record_insert.bot, u.type,
+           case when u.route > 0 then null else 0 end, u.role,
+           case when u.route = 0 then 'off'
+                when u.route is null then 'no_channel'
+                when u.held then 'held' end,
+           '{"id":"' || u.id || '","type":' || u.type || ',"timestamp":'
+           || coalesce(u.at, received) || ',' || u.doc
+      from unnest(numbers, b.types, b.times, b.executors, b.targets,
+                  b.channels, b.roles, docs, routes, held, places)
+               with ordinality u (id, type, at, executor, target, channel,
+                                  role, doc, route, held, lane, seq, place)
+     where u.id is not null;
+end $$;
+
+
+-- The first log of the server may be older than thought.
+
+create or replace function record_first(guild bigint, bot smallint,
+    at bigint)
+returns void language plpgsql as $$
+begin
+    update log_head h
+       set first_log_at = at
+     where h.guild_id = guild
+       and h.bot = record_first.bot
+       and (h.first_log_at is null or h.first_log_at > at);
 end $$;
 
 
@@ -405,14 +431,14 @@ end $$;
 
 create or replace function record_events(guild bigint, bot smallint,
     arrival bigint, events text[], verdicts text[], numbers bigint[])
-returns text[] language plpgsql as $$
+returns bigint[] language plpgsql as $$
 begin
-    insert into log_event
-    select guild, arrival + place, numbers[place], now(), record_events.bot,
-           events[place]
-      from generate_subscripts(events, 1) place
-     where verdicts[place] is null
-        or verdicts[place] not in ('duplicate', 'error');
+    insert into log_event (guild_id, arrival, entry_id, recorded_at, bot,
+                           event_id)
+    select guild, arrival + u.place, u.id, now(), record_events.bot, u.event
+      from unnest(events, numbers, verdicts) with ordinality
+               u (event, id, verdict, place)
+     where u.verdict is null or u.verdict not in ('duplicate', 'error');
 
     if array_position(verdicts, 'duplicate') is null then
         return numbers;
@@ -433,18 +459,16 @@ begin
 end $$;
 
 
-create or replace function record_answer(entries jsonb, verdicts text[],
-    ids text[])
+create or replace function record_answer(errors jsonb, counts jsonb,
+    ids bigint[])
 returns jsonb language plpgsql immutable as $$
-declare
-    counts  constant jsonb := record_counts(verdicts);
 begin
     return jsonb_build_object(
         'recorded', coalesce(counts -> 'recorded', '0'),
         'duplicates', coalesce(counts -> 'duplicate', '0'),
         'dropped', counts - '{recorded,duplicate,error}'::text[],
-        'errors', record_errors(entries, verdicts),
-        'ids', to_jsonb(ids));
+        'errors', errors,
+        'ids', to_jsonb(ids::text[]));
 end $$;
 
 
@@ -453,6 +477,10 @@ end $$;
 create or replace function record_counts(verdicts text[])
 returns jsonb language plpgsql immutable as $$
 begin
+    if array_remove(verdicts, null) = '{}' and verdicts <> '{}' then
+        return jsonb_build_object('recorded', cardinality(verdicts));
+    end if;
+
     return (
         select coalesce(jsonb_object_agg(coalesce(v.verdict, 'recorded'), v.n),
                         '{}')
@@ -496,10 +524,16 @@ end $$;
 
 
 -- POST /servers/{guild}/logs of the operator: the answer, and counts for the
--- metrics.
+-- metrics. docs: one a line. errors: those of the entries that have no event,
+-- as they go into the answer.
 
 create or replace function operator_record(guild bigint, bot smallint,
-    entries jsonb, out status int, out body text, out counts text)
+    events text[], types smallint[], times bigint[], executors text[],
+    executor_bots boolean[], executor_roles text[], targets text[],
+    target_bots boolean[], target_roles text[], channels text[],
+    parents text[], categories text[], roles text[], proxied boolean[],
+    prefixed int[], crowded int[], docs text, errors jsonb, out status int,
+    out body text, out counts text)
 language plpgsql security definer set search_path = guildlog, pg_temp as $$
 declare
     did  record;
@@ -508,49 +542,78 @@ begin
         perform refuse(404, 'server: unknown');
     end if;
 
-    did := record_batch(guild, bot, entries);
+    did := record_batch(guild, bot, row(events, types, times, executors,
+        executor_bots, executor_roles, targets, target_bots, target_roles,
+        channels, parents, categories, roles, proxied, prefixed,
+        crowded)::batch, string_to_array(docs, e'\n'));
     status := 200;
-    body := record_answer(entries, did.verdicts, did.ids);
     counts := record_counts(did.verdicts);
+    body := record_answer(errors, counts::jsonb, did.ids);
 end $$;
 
 
--- POST /logs of the operator: entries of many servers, each with "server" and,
--- for the Pro bot, "bot": "pro". Those of one server and bot are recorded
--- together, the servers in the order of their ids, so that two such requests
--- never wait for each other in a circle.
+-- POST /logs of the operator: entries of many servers. Those of one server and
+-- bot are recorded together, the servers in the order of their ids, so that
+-- two such requests never wait for each other in a circle.
 
-create or replace function operator_record_many(entries jsonb,
-    out status int, out body text, out counts text)
+create or replace function operator_record_many(guilds bigint[],
+    bots smallint[], events text[], types smallint[], times bigint[],
+    executors text[], executor_bots boolean[], executor_roles text[],
+    targets text[], target_bots boolean[], target_roles text[],
+    channels text[], parents text[], categories text[], roles text[],
+    proxied boolean[], prefixed int[], crowded int[], docs text,
+    errors jsonb, out status int, out body text, out counts text)
 language plpgsql security definer set search_path = guildlog, pg_temp as $$
 declare
     verdicts  text[] := array_fill('error'::text,
-                                   array[jsonb_array_length(entries)]);
-    ids       text[] := array_fill(null::text,
-                                   array[jsonb_array_length(entries)]);
+                                   array[cardinality(events)]);
+    ids       bigint[] := array_fill(null::bigint,
+                                     array[cardinality(events)]);
     part      record;
     did       record;
 begin
     for part in
-        select (e.entry ->> 'server')::bigint as guild,
-               (coalesce(e.entry ->> 'bot', 'main') = 'pro')::int::smallint
-                   as bot,
-               array_agg(e.place order by e.place) as places,
-               jsonb_agg(e.entry - '{server,bot}'::text[] order by e.place)
-                   as entries
-          from jsonb_array_elements(entries) with ordinality e (entry, place)
-         where jsonb_typeof(e.entry) = 'object'
+        select u.guild, u.its_bot as bot, array_agg(u.place) as places,
+               row(array_agg(u.event), array_agg(u.type), array_agg(u.at),
+                   array_agg(u.executor), array_agg(u.executor_bot),
+                   array_agg(u.executor_roles), array_agg(u.target),
+                   array_agg(u.target_bot), array_agg(u.target_roles),
+                   array_agg(u.channel), array_agg(u.parent),
+                   array_agg(u.category), array_agg(u.role),
+                   array_agg(u.proxied),
+                   array_agg(u.nth) filter (where u.place = any (prefixed)),
+                   array_agg(u.nth) filter (where u.place = any (crowded))
+                  )::batch as batch,
+               array_agg(u.doc) as docs,
+               exists (select from server s where s.guild_id = u.guild)
+                   as known
+          from (select n.*, b.its_bot,
+                       row_number() over (partition by n.guild, b.its_bot
+                                          order by n.place) as nth
+                  from unnest(guilds, bots, events, types, times, executors,
+                              executor_bots, executor_roles, targets,
+                              target_bots, target_roles, channels, parents,
+                              categories, roles, proxied,
+                              string_to_array(docs, e'\n')) with ordinality
+                           n (guild, bot, event, type, at, executor,
+                              executor_bot, executor_roles, target,
+                              target_bot, target_roles, channel, parent,
+                              category, role, proxied, doc, place)
+                 cross join lateral coalesce(n.bot, 0::smallint) b (its_bot)
+                 where n.event is not null
+                 order by n.guild, b.its_bot, n.place) u
          group by 1, 2
          order by 1, 2
     loop
-        if not exists (select from server s where s.guild_id = part.guild)
-        then
-            entries := record_refused(entries, part.places,
-                                      'server: unknown');
+        if not part.known then
+            errors := errors || (
+                select jsonb_agg(jsonb_build_object(
+                           'index', p - 1, 'error', 'server: unknown'))
+                  from unnest(part.places) p);
             continue;
         end if;
 
-        did := record_batch(part.guild, part.bot, part.entries);
+        did := record_batch(part.guild, part.bot, part.batch, part.docs);
 
         for i in 1 .. cardinality(part.places) loop
             verdicts[part.places[i]] := did.verdicts[i];
@@ -559,21 +622,17 @@ begin
     end loop;
 
     status := 200;
-    body := record_answer(entries, verdicts, ids);
     counts := record_counts(verdicts);
+    body := record_answer(record_sorted(errors), counts::jsonb, ids);
 end $$;
 
 
--- The entries with that error at those places.
+-- Errors in the order of their places.
 
-create or replace function record_refused(entries jsonb, places bigint[],
-    error text)
+create or replace function record_sorted(errors jsonb)
 returns jsonb language plpgsql immutable as $$
 begin
     return (
-        select jsonb_agg(case when e.place = any (places)
-                              then to_jsonb(error) else e.entry end
-                         order by e.place)
-          from jsonb_array_elements(entries) with ordinality
-                   e (entry, place));
+        select coalesce(jsonb_agg(e order by (e ->> 'index')::int), '[]')
+          from jsonb_array_elements(errors) e);
 end $$;

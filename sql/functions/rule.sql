@@ -1,180 +1,293 @@
 -- The rules of recording: stages of a batch that change what an entry says or
 -- keep it from being stored.
 
+drop type if exists role_bearers, ignored_places cascade;
+
+-- members of the directory, by what their roles bring about
+
+create type role_bearers as (
+    executors  bigint[],
+    targets    bigint[]
+);
+
+-- what happened in channels or categories of the ignore lists
+
+create type ignored_places as (
+    channels    boolean[],
+    categories  boolean[]
+);
+
 
 -- "[USERID] rest" as the reason of a bot: USERID did it, for that rest. Only
 -- the entries that have such a prefix are touched, one by one.
 
-create or replace function record_prefixes(guild bigint, batch incoming[])
-returns incoming[] language plpgsql stable as $$
+create or replace function record_prefixes(guild bigint, inout b batch,
+    inout docs text[])
+language plpgsql stable as $$
 declare
-    prefixed  int;
-    e         incoming;
-    parts     text[];
+    executors       text[] := b.executors;
+    executor_bots   boolean[] := b.executor_bots;
+    executor_roles  text[] := b.executor_roles;
+    place           int;
+    e               jsonb;
+    parts           text[];
 begin
-    for prefixed in
-        select b.place from unnest(array(select b.reason
-                                           from unnest(batch) b))
-                                with ordinality b (reason, place)
-         where b.reason like '[%'
-    loop
-        e := batch[prefixed];
-        parts := regexp_match(e.reason, '^\[([0-9]{17,20})\]\s*(.*)$');
+    foreach place in array b.prefixed loop
+        e := entry_of(docs[place]);
+        parts := regexp_match(e ->> 'reason', '^\[([0-9]{17,20})\]\s*(.*)$');
 
         continue when parts is null
                    or parts[1]::numeric > 9223372036854775807
-                   or e.type in (4, 5, 14, 16, 19, 20, 21, 22)
-                   or not is_bot(guild, e.executor);
+                   or b.types[place] in (4, 5, 14, 16, 19, 20, 21, 22)
+                   or not is_bot(guild, executors[place]::bigint,
+                                 executor_bots[place]);
 
-        e.executor := row(parts[1]::bigint,
-                          (select d.name from directory d
-                            where d.guild_id = guild
-                              and d.kind = 0
-                              and d.id = parts[1]::bigint), null, null);
-        e.reason := nullif(parts[2], '');
-        batch[prefixed] := e;
+        executors[place] := parts[1]::bigint;
+        executor_bots[place] := null;
+        executor_roles[place] := null;
+        docs[place] := entry_doc(e || jsonb_build_object(
+            'executor', jsonb_build_object(
+                'id', executors[place],
+                'name', (select d.name from directory d
+                          where d.guild_id = guild
+                            and d.kind = 0
+                            and d.id = parts[1]::bigint)),
+            'reason', nullif(parts[2], '')));
     end loop;
 
-    return batch;
+    b.executors := executors;
+    b.executor_bots := executor_bots;
+    b.executor_roles := executor_roles;
 end $$;
 
 
-create or replace function is_bot(guild bigint, who actor)
+create or replace function is_bot(guild bigint, who bigint, bot boolean)
 returns boolean language plpgsql stable as $$
 begin
-    return coalesce(who.bot, (select d.bot from directory d
-                               where d.guild_id = guild and d.kind = 0
-                                 and d.id = who.id::bigint), false);
+    return coalesce(bot, (select d.bot from directory d
+                           where d.guild_id = guild and d.kind = 0
+                             and d.id = who), false);
 end $$;
 
 
--- The rules that drop an entry, in the order in which they are asked. What an
--- entry does not say, the directory may know. A channel is under those above
--- it, a thread's or a post's channel and the categories; one of which nobody
--- knows whether it is a category counts as both.
+-- The rules that drop an entry, in the order in which they are asked, and the
+-- channel each of them goes to. What an entry does not say, the directory may
+-- know.
 
 create or replace function record_rules(guild bigint, bot smallint,
-    settings recording, batch incoming[], verdicts text[])
-returns text[] language plpgsql stable as $$
+    settings recording, b batch, docs text[], inout verdicts text[],
+    out routes bigint[])
+language plpgsql stable as $$
 declare
-    free     constant boolean := settings.free;
     options  constant logging_options := settings.options;
     lists    constant ignored := settings.lists;
-    places   constant boolean := (lists.channels, lists.categories)
-                                 is distinct from (null, null);
     now_ms   constant bigint := ms(clock_timestamp());
+    bots     constant bigint[] := bots_among(guild, b);
+    roles    role_bearers;
+    places   ignored_places;
 begin
-    return array(
+    if lists.executor_roles is not null or lists.target_roles is not null then
+        roles := roles_among(guild, lists, b);
+    end if;
+
+    if lists.channels is not null or lists.categories is not null then
+        places := places_among(guild, lists, b);
+    end if;
+
+    select array_agg(r.verdict), array_agg(r.route)
+      into verdicts, routes
+      from (
         select case
-               when verdicts[b.ordinality] is not null
-               then verdicts[b.ordinality]
+               when e.verdict is not null
+               then e.verdict
 
-               when not c.enabled then 'type_disabled'
+               when not t.enabled then 'type_disabled'
 
-               when not t.always_log_bots
-                and (free or coalesce(c.ignore_bot_executors,
-                                      options.ignore_bot_executors))
-                and coalesce((b.executor).bot, x.bot)
+               when t.ignores_bot_executors
+                and coalesce(e.executor_bot, e.executor::bigint = any (bots))
                then 'bot_executor'
 
-               when not t.always_log_bots
-                and (free or coalesce(c.ignore_bot_targets,
-                                      options.ignore_bot_targets))
-                and coalesce((b.target).bot, y.bot)
+               when t.ignores_bot_targets
+                and coalesce(e.target_bot, e.target::bigint = any (bots))
                then 'bot_target'
 
-               when of_place(t.category)
-                and ((b.channel).id = any (lists.channels)
-                     and own.type is distinct from 4
-                     or coalesce((b.channel).parent, own.parent::text)
-                        = any (lists.channels)
-                     and up.type is distinct from 4)
-               then 'ignored_channel'
+               when t.of_place and e.in_channel then 'ignored_channel'
 
-               when of_place(t.category)
-                and ((b.channel).id = any (lists.categories)
-                     and coalesce(own.type, 4) = 4
-                     or coalesce((b.channel).parent, own.parent::text)
-                        = any (lists.categories)
-                     and coalesce(up.type, 4) = 4
-                     or (b.channel).category = any (lists.categories)
-                     or up.parent::text = any (lists.categories))
-               then 'ignored_category'
+               when t.of_place and e.in_category then 'ignored_category'
 
-               when (b.executor).id = any (lists.executors)
+               when e.executor = any (lists.executors)
                then 'ignored_executor'
 
-               when (b.target).id = any (lists.targets)
+               when e.target = any (lists.targets)
                then 'ignored_target'
 
-               when coalesce((b.executor).roles, x.roles::text[])
-                    && lists.executor_roles
+               when coalesce(e.executor_roles::text[] && lists.executor_roles,
+                             e.executor::bigint = any (roles.executors))
                then 'ignored_executor_role'
 
-               when coalesce((b.target).roles, y.roles::text[])
-                    && lists.target_roles
+               when coalesce(e.target_roles::text[] && lists.target_roles,
+                             e.target::bigint = any (roles.targets))
                then 'ignored_target_role'
 
-               when b.type in (3, 4, 5) and lists.contents is not null
-                and coalesce(b.content, content_of(b.messages))
-                    = any (lists.contents)
+               when lists.contents is not null and e.type in (3, 4, 5)
+                and content_of(entry_of(e.doc)) = any (lists.contents)
                then 'ignored_content'
 
-               when options.proxy_integration and b.proxied
-                and b.type in (4, 5) and (b.executor).id is null
-                and coalesce(coalesce(b.timestamp, now_ms)
-                             - (b.messages #> '{0,timestamp}')::bigint, 0)
+               when options.proxy_integration and e.proxied
+                and e.type in (4, 5) and e.executor is null
+                and coalesce(coalesce(e.at, now_ms) - (entry_of(e.doc)
+                                 #>> '{messages,0,timestamp}')::bigint, 0)
                     <= 10000
                then 'proxied'
-               end
-          from unnest(batch) with ordinality b
-          left join log_type t on t.id = b.type
-          left join logging_type c
-            on c.guild_id = guild and c.bot = record_rules.bot
-           and c.log_type = b.type
-          left join directory x
-            on x.guild_id = guild and x.kind = 0
-           and x.id = unsaid(b.executor, lists.executor_roles)
-          left join directory y
-            on y.guild_id = guild and y.kind = 0
-           and y.id = unsaid(b.target, lists.target_roles)
-          left join directory own
-            on own.guild_id = guild and own.kind = 1
-           and own.id = case when places then (b.channel).id::bigint end
-          left join directory up
-            on up.guild_id = guild and up.kind = 1
-           and up.id = case when places
-                            then coalesce((b.channel).parent::bigint,
-                                          own.parent) end
-         order by b.ordinality);
+               end as verdict,
+               t.route
+          from unnest(b.types, b.times, b.executors, b.executor_bots,
+                      b.executor_roles, b.targets, b.target_bots,
+                      b.target_roles, b.proxied, docs, places.channels,
+                      places.categories, verdicts) with ordinality
+                   e (type, at, executor, executor_bot, executor_roles,
+                      target, target_bot, target_roles, proxied, doc,
+                      in_channel, in_category, verdict, place)
+          left join (
+            select t.id, c.enabled,
+                   coalesce(c.log_channel, channel_of(l, t.route)) as route,
+                   not t.always_log_bots
+                   and (settings.free or coalesce(c.ignore_bot_executors,
+                                             options.ignore_bot_executors))
+                       as ignores_bot_executors,
+                   not t.always_log_bots
+                   and (settings.free or coalesce(c.ignore_bot_targets,
+                                             options.ignore_bot_targets))
+                       as ignores_bot_targets,
+                   t.category in ('categoryText', 'categoryVoice',
+                                  'categoryChannels') as of_place
+              from log_type t
+              left join logging_type c
+                on c.guild_id = guild and c.bot = record_rules.bot
+               and c.log_type = t.id
+              left join logging_channels l
+                on l.guild_id = guild and l.bot = record_rules.bot
+             where t.id = any (b.types)
+            offset 0) t on t.id = e.type
+         where e.place <= cardinality(b.events)
+         order by e.place) r;
 end $$;
 
 
-create or replace function of_place(category text)
-returns boolean language sql immutable as $$
-    select category in ('categoryText', 'categoryVoice', 'categoryChannels')
-$$;
+-- Of the members of whom the entries do not say it, those that are bots.
+
+create or replace function bots_among(guild bigint, b batch)
+returns bigint[] language plpgsql stable as $$
+begin
+    return array(
+        select u.id
+          from (select e.executor::bigint
+                  from unnest(b.executors, b.executor_bots)
+                           e (executor, bot)
+                 where e.bot is null
+                 union
+                select e.target::bigint
+                  from unnest(b.targets, b.target_bots) e (target, bot)
+                 where e.bot is null) u (id)
+         where (select d.bot from directory d
+                 where d.guild_id = guild and d.kind = 0 and d.id = u.id));
+end $$;
 
 
--- The id to look up in the directory: null where the entry says it all.
+-- Those that have a role of the ignore lists.
 
-create or replace function unsaid(who actor, roles text[])
+create or replace function roles_among(guild bigint, lists ignored, b batch)
+returns role_bearers language plpgsql stable as $$
+declare
+    it  role_bearers;
+begin
+    it.executors := array(
+        select u.id from (select distinct e::bigint
+                            from unnest(b.executors) e) u (id)
+         where (select d.roles::text[] && lists.executor_roles
+                  from directory d
+                 where d.guild_id = guild and d.kind = 0 and d.id = u.id));
+    it.targets := array(
+        select u.id from (select distinct e::bigint
+                            from unnest(b.targets) e) u (id)
+         where (select d.roles::text[] && lists.target_roles
+                  from directory d
+                 where d.guild_id = guild and d.kind = 0 and d.id = u.id));
+
+    return it;
+end $$;
+
+
+-- Which entries happened in a channel or a category of the ignore lists. A
+-- channel is under those above it, a thread's or a post's channel and the
+-- categories; one of which nobody knows whether it is a category counts as
+-- both.
+
+create or replace function places_among(guild bigint, lists ignored, b batch)
+returns ignored_places language plpgsql stable as $$
+declare
+    it  ignored_places;
+begin
+    select array_agg(p.in_channel), array_agg(p.in_category)
+      into it.channels, it.categories
+      from (
+        select e.channel = any (lists.channels)
+               and own.type is distinct from 4
+               or coalesce(e.parent, own.parent::text)
+                  = any (lists.channels)
+               and up.type is distinct from 4 as in_channel,
+               e.channel = any (lists.categories)
+               and coalesce(own.type, 4) = 4
+               or coalesce(e.parent, own.parent::text)
+                  = any (lists.categories)
+               and coalesce(up.type, 4) = 4
+               or e.category = any (lists.categories)
+               or up.parent::text = any (lists.categories) as in_category
+          from unnest(b.types, b.channels, b.parents, b.categories)
+                   with ordinality e (type, channel, parent, category, place)
+          left join directory own
+            on own.guild_id = guild and own.kind = 1
+           and own.id = e.channel::bigint
+          left join directory up
+            on up.guild_id = guild and up.kind = 1
+           and up.id = coalesce(e.parent::bigint, own.parent)
+         order by e.place) p;
+
+    return it;
+end $$;
+
+
+-- The channel a category's entries go to: its own, files that of the text,
+-- else the main one. 0: off, null: none.
+
+create or replace function channel_of(c logging_channels, route text)
 returns bigint language sql immutable as $$
-    select case when who.bot is null
-                  or roles is not null and who.roles is null
-                then who.id::bigint end
+    select coalesce(case route
+           when 'category_modlog' then c.category_modlog
+           when 'category_members' then c.category_members
+           when 'category_actions' then c.category_actions
+           when 'category_text' then c.category_text
+           when 'category_voice' then c.category_voice
+           when 'category_files' then coalesce(c.category_files,
+                                               c.category_text)
+           when 'category_server' then c.category_server
+           when 'category_roles' then c.category_roles
+           when 'category_channels' then c.category_channels
+           when 'category_service' then c.category_service
+           end, c.main_channel)
 $$;
 
 
--- The content that all the messages have.
+-- The content of an entry, else that which all its messages have.
 
-create or replace function content_of(messages jsonb)
+create or replace function content_of(e jsonb)
 returns text language plpgsql immutable as $$
 begin
-    return (
-        select min(m ->> 'content') from jsonb_array_elements(messages) m
+    return coalesce(e ->> 'content', (
+        select min(m ->> 'content')
+          from jsonb_array_elements(e -> 'messages') m
         having min(m ->> 'content') = max(m ->> 'content')
-           and count(m ->> 'content') = count(*));
+           and count(m ->> 'content') = count(*)));
 end $$;
 
 
@@ -182,40 +295,42 @@ end $$;
 -- stored, or drops the entry they found something in. Entry by entry, since
 -- it changes them.
 
-create or replace function record_filter(settings recording,
-    inout batch incoming[], inout verdicts text[])
+create or replace function record_filter(maskers masker[], types smallint[],
+    inout docs text[], inout verdicts text[])
 language plpgsql immutable as $$
 declare
-    e      incoming;
-    drops  masker[];
-    masks  masker[];
+    e       jsonb;
+    masked  jsonb;
+    drops   masker[];
+    masks   masker[];
 begin
-    for place in 1 .. cardinality(batch) loop
+    for place in 1 .. cardinality(verdicts) loop
         continue when verdicts[place] is not null;
 
-        e := batch[place];
-        drops := maskers_for(settings.maskers, 'drop', e.type);
-        masks := maskers_for(settings.maskers, 'mask', e.type);
+        e := entry_of(docs[place]);
+        drops := maskers_for(maskers, 'drop', types[place]);
+        masks := maskers_for(maskers, 'mask', types[place]);
 
-        if cardinality(drops) > 0 and masks_any(drops, e) then
+        if cardinality(drops) > 0 and mask_entry(drops, e) <> e then
             verdicts[place] := 'filter';
 
         elsif cardinality(masks) > 0 then
-            e.content := mask(masks, e.content);
-            e."contentAfter" := mask(masks, e."contentAfter");
-            e.reason := mask(masks, e.reason);
-            e.messages := mask_messages(masks, e.messages);
-            batch[place] := e;
+            masked := mask_entry(masks, e);
+
+            if masked <> e then
+                docs[place] := entry_doc(masked);
+            end if;
         end if;
     end loop;
 end $$;
 
 
-create or replace function masks_any(maskers masker[], e incoming)
-returns boolean language plpgsql immutable as $$
+create or replace function mask_entry(maskers masker[], e jsonb)
+returns jsonb language plpgsql immutable as $$
 begin
-    return (e.content, e."contentAfter", e.reason, e.messages)
-           is distinct from
-           (mask(maskers, e.content), mask(maskers, e."contentAfter"),
-            mask(maskers, e.reason), mask_messages(maskers, e.messages));
+    return e || jsonb_build_object(
+        'content', mask(maskers, e ->> 'content'),
+        'contentAfter', mask(maskers, e ->> 'contentAfter'),
+        'reason', mask(maskers, e ->> 'reason'),
+        'messages', mask_messages(maskers, e -> 'messages'));
 end $$;

@@ -1,28 +1,71 @@
 
 /*
- * Links ngx_guildlog_batch.c, ngx_guildlog_entry.c, ngx_guildlog_args.c,
- * ngx_guildlog_value.c and ngx_guildlog_json.c.
+ * Links ngx_guildlog_batch.c, ngx_guildlog_columns.c, ngx_guildlog_entry.c,
+ * ngx_guildlog_args.c, ngx_guildlog_value.c and ngx_guildlog_json.c.
  *
- * A batch of entries: what is handed on is an array of objects, and of
- * strings in the place of those that are refused.
+ * A batch of entries: what is handed on has a document for each, which is
+ * JSON, or an error in its place.
  */
 
 #include "ngx_guildlog_batch.h"
-#include "ngx_guildlog_entry.h"
 #include "fuzz.h"
 
 
 #define NOW  1700000000000
 
 
+/* those of the entries that are not empty; in *n all */
+
+static ngx_uint_t
+documents(ngx_pool_t *pool, const ngx_str_t *docs, ngx_uint_t *n)
+{
+    u_char         *p, *start, *last;
+    json_t         *doc;
+    ngx_str_t       text;
+    ngx_uint_t      good;
+    json_error_t    cause;
+
+    last = docs->data + docs->len;
+    good = 0;
+    *n = 1;
+
+    for (p = start = docs->data; /* void */ ; p++) {
+
+        if (p < last && *p != '\n') {
+            continue;
+        }
+
+        if (p > start) {
+            text.data = ngx_pnalloc(pool, p - start + 2);
+            text.len = ngx_sprintf(text.data, "{%*s}", p - start, start)
+                       - text.data;
+
+            doc = json_loadb((char *) text.data, text.len,
+                             JSON_REJECT_DUPLICATES, &cause);
+
+            fuzz_expect(json_is_object(doc));
+            fuzz_expect(json_object_size(doc) == 14);
+            json_decref(doc);
+            good++;
+        }
+
+        if (p == last) {
+            return good;
+        }
+
+        start = p + 1;
+        (*n)++;
+    }
+}
+
+
 static void
 fuzz(ngx_pool_t *pool, u_char *p, size_t len)
 {
-    json_t        *entries, *entry;
-    size_t         i;
+    json_t        *errors;
     ngx_int_t      rc;
-    ngx_str_t      body, array, error;
-    ngx_uint_t     ndjson, many;
+    ngx_str_t      body, columns[NGX_GUILDLOG_COLUMN_LAST], error, *text;
+    ngx_uint_t     ndjson, many, good, n;
     json_error_t   cause;
 
     ndjson = fuzz_pick(&p, &len, 2);
@@ -31,7 +74,9 @@ fuzz(ngx_pool_t *pool, u_char *p, size_t len)
     body.data = p;
     body.len = len;
 
-    rc = ngx_guildlog_batch(pool, &body, ndjson, many, NOW, &array, &error);
+    rc = ngx_guildlog_batch(pool, &body, ndjson, many, NOW,
+                            columns + (many ? 0 : NGX_GUILDLOG_COLUMN_EVENTS),
+                            &error);
 
     if (rc == NGX_DECLINED) {
         fuzz_refused(&error);
@@ -40,20 +85,16 @@ fuzz(ngx_pool_t *pool, u_char *p, size_t len)
 
     fuzz_expect(rc == NGX_OK);
 
-    entries = json_loadb((char *) array.data, array.len, 0, &cause);
+    text = &columns[NGX_GUILDLOG_COLUMN_ERRORS];
+    errors = json_loadb((char *) text->data, text->len, 0, &cause);
 
-    fuzz_expect(json_is_array(entries));
-    fuzz_expect(json_array_size(entries) <= NGX_GUILDLOG_BATCH_MAX);
+    fuzz_expect(json_is_array(errors));
 
-    json_array_foreach(entries, i, entry) {
+    good = documents(pool, &columns[NGX_GUILDLOG_COLUMN_DOCS], &n);
 
-        if (json_is_string(entry)) {
-            continue;
-        }
+    fuzz_expect(n <= NGX_GUILDLOG_BATCH_MAX);
+    fuzz_expect(good + json_array_size(errors) == n
+                || (good == 0 && json_array_size(errors) == 0));
 
-        fuzz_expect(ngx_guildlog_entry_check(pool, entry, many, NOW, &error)
-                    == NGX_OK);
-    }
-
-    json_decref(entries);
+    json_decref(errors);
 }

@@ -2,6 +2,7 @@
 -- channel it goes to.
 
 \ir setup.psql
+\ir operator.psql
 select plan(35);
 
 create function pg_temp.entry(event_id text, more jsonb default '{}')
@@ -136,8 +137,8 @@ select is(pg_temp.routed(:guild, t.id), '10',
 select pg_temp.answers(status, body, 200, '{"ids": [], "errors": [], '
                        '"dropped": {}, "recorded": 0, "duplicates": 0}',
                        'the operator records')
-  from operator_record(:guild, 0::smallint, '[]');
-select throws_ok($$ select operator_record(900000000000000009, 0::smallint,
+  from pg_temp.operator_record(:guild, 0::smallint, '[]');
+select throws_ok($$ select pg_temp.operator_record(900000000000000009, 0::smallint,
                                            '[]') $$,
                  'GL404', 'server: unknown', 'for servers it has put');
 select record(:guild, 0::smallint, jsonb_build_array(pg_temp.entry('early',

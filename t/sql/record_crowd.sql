@@ -94,11 +94,13 @@ select is(count(*)::int, 8, 'the others are their own')
 
 select translate(format($$
     do $do$ begin for i in 1 .. 30 loop
-        perform operator_record_many((
-            select jsonb_agg(jsonb_build_object('server', s::text, 'type', 5,
-                       'event_id', gen_random_uuid())
-                       order by case when @ %% 2 = 0 then s else -s end)
-              from generate_series(%s::bigint, %s::bigint) s));
+        perform operator_record_many(
+            array(select s from generate_series(%s::bigint, %s::bigint) s
+                   order by case when @ %% 2 = 0 then s else -s end),
+            null, array[gen_random_uuid(), gen_random_uuid()]::text[],
+            array[5, 5]::smallint[], null, null, null, null, null, null, null,
+            null, null, null, null, null, null, null,
+            entry_doc('{}') || chr(10) || entry_doc('{}'), '[]');
         commit;
     end loop; end $do$; select 'done' $$, :guild, :guild + 1), e'\n', ' ')
     as sql \gset

@@ -2,12 +2,13 @@
 -- whole; nothing a bad entry does touches another.
 
 \ir setup.psql
+\ir operator.psql
 select plan(14);
 
 \set other 900000000000000002
 select operator_server_put(:other, '{"plan": "pro"}') \g /dev/null
 
-select body as answer, counts, status from operator_record_many('[
+select body as answer, counts, status from pg_temp.operator_record_many('[
     {"server": "900000000000000002", "event_id": "a", "type": 5},
     {"server": "900000000000000001", "event_id": "a", "type": 5},
     "server: is required",
@@ -41,19 +42,19 @@ select is(count(*)::int, 0, 'what says whose it is does not stand in it')
 
 select is(body::jsonb, '{"recorded": 0, "duplicates": 0, "dropped": {},
                          "errors": [], "ids": []}', 'none')
-  from operator_record_many('[]');
+  from pg_temp.operator_record_many('[]');
 select is(body::jsonb ->> 'errors', '[{"error": "x", "index": 0}]',
           'nothing but errors')
-  from operator_record_many('["x"]');
+  from pg_temp.operator_record_many('["x"]');
 
 select is(body::jsonb - 'ids', '{"recorded": 1, "duplicates": 1,
     "dropped": {}, "errors": [{"index": 0, "error": "type: is required"}]}',
     'one server')
-  from operator_record(:guild, 0::smallint, '["type: is required",
+  from pg_temp.operator_record(:guild, 0::smallint, '["type: is required",
            {"event_id": "z", "type": 5}, {"event_id": "z", "type": 5}]');
 select is(counts, '{"recorded": 1}', 'and its counts')
-  from operator_record(:guild, 0::smallint, '[{"event_id": "y", "type": 5}]');
-select throws_ok($$ select operator_record(900000000000000009, 0::smallint,
+  from pg_temp.operator_record(:guild, 0::smallint, '[{"event_id": "y", "type": 5}]');
+select throws_ok($$ select pg_temp.operator_record(900000000000000009, 0::smallint,
                                            '[]') $$,
                  'GL404', 'server: unknown', 'one that is unknown');
 

@@ -25,7 +25,13 @@ $$, $$
            then 'search text, after bigint, before bigint, category text[], '
                 'type integer[], channel bigint, member bigint, '
                 'member_role text, role text' end,
-           args,
+           replace(args, '@entries', 'events text[], types smallint[], '
+               'times bigint[], executors text[], executor_bots boolean[], '
+               'executor_roles text[], targets text[], '
+               'target_bots boolean[], target_roles text[], '
+               'channels text[], parents text[], categories text[], '
+               'roles text[], proxied boolean[], prefixed integer[], '
+               'crowded integer[], docs text, errors jsonb'),
            case when kind in ('api', 'operator', 'batch', 'keeper', 'lane',
                           'figures')
            then 'OUT status integer, OUT body text' end,
@@ -107,10 +113,11 @@ $$, $$
         ('lane', 'delivery_waits', 'reason text, final text, '
                                    'wait_ms bigint'),
         ('lane', 'delivery_closed', null),
-        ('batch', 'operator_record_many', 'entries jsonb'),
+        ('batch', 'operator_record_many', 'guilds bigint[], '
+                  'bots smallint[], @entries'),
         ('operator', 'operator_server_put', 'input jsonb'),
         ('operator', 'operator_token_create', 'input jsonb'),
-        ('operator', 'operator_record', 'bot smallint, entries jsonb'),
+        ('operator', 'operator_record', 'bot smallint, @entries'),
         ('operator', 'operator_member_put', 'user_id bigint, input jsonb'),
         ('operator', 'operator_member_delete', 'user_id bigint'),
         ('operator', 'operator_members_put', 'input jsonb'),

@@ -1,14 +1,13 @@
 
 /*
- * Links ngx_guildlog_batch.c, ngx_guildlog_entry.c, ngx_guildlog_args.c,
- * ngx_guildlog_value.c and ngx_guildlog_json.c.
+ * Links ngx_guildlog_batch.c, ngx_guildlog_columns.c, ngx_guildlog_entry.c,
+ * ngx_guildlog_args.c, ngx_guildlog_value.c and ngx_guildlog_json.c.
  *
- * Whatever a batch holds, what goes to SQL is a JSON array with a place for
- * every entry: as it was sent, or the reason why it is refused.
+ * Whatever a batch holds, what goes to SQL is arrays with a place for every
+ * entry, and of each that is refused the reason.
  */
 
 #include "ngx_guildlog_batch.h"
-#include "ngx_guildlog_entry.h"
 #include "tap.h"
 
 
@@ -16,6 +15,7 @@
 
 #define ONE  "{\"event_id\":\"1\",\"type\":5}"
 #define TWO  "{ \"event_id\": \"2\" , \"type\": 5 }"
+#define FIRST  NGX_GUILDLOG_COLUMN_EVENTS
 #define MANY "{\"server\":\"12345678901234567\",\"event_id\":\"1\",\"type\":5}"
 
 
@@ -25,41 +25,51 @@ typedef struct {
     ngx_uint_t   many;
     const char  *body;
     ngx_int_t    rc;
-    const char  *expected;   /* the array, or the error */
+    const char  *expected;   /* events and errors, or the error */
 } case_t;
 
 
 static const case_t  cases[] = {
-    { "an array", 0, 0, "[" ONE "," TWO "]", NGX_OK, "[" ONE "," TWO "]" },
-    { "white space", 0, 0, " [ " ONE " ] ", NGX_OK, " [ " ONE " ] " },
-    { "an empty one", 0, 0, "[]", NGX_OK, "[]" },
+    { "an array", 0, 0, "[" ONE "," TWO "]", NGX_OK, "{\"1\",\"2\"} []" },
+    { "white space", 0, 0, " [ " ONE " ] ", NGX_OK, "{\"1\"} []" },
+    { "an empty one", 0, 0, "[]", NGX_OK, "{} []" },
     { "a bad entry first", 0, 0, "[1," ONE "," TWO "]", NGX_OK,
-      "[\"entry: must be a JSON object\"," ONE "," TWO "]" },
+      "{null,\"1\",\"2\"} "
+      "[{\"index\":0,\"error\":\"entry: must be a JSON object\"}]" },
     { "last", 0, 0, "[" ONE "," TWO ", {} ]", NGX_OK,
-      "[" ONE "," TWO ",\"event_id: is required\"]" },
+      "{\"1\",\"2\",null} "
+      "[{\"index\":2,\"error\":\"event_id: is required\"}]" },
     { "brackets in strings", 0, 0,
-      "[{\"event_id\":\"]}\\\",[{\\\\\",\"type\":5},{}]", NGX_OK,
-      "[{\"event_id\":\"]}\\\",[{\\\\\",\"type\":5},"
-      "\"event_id: is required\"]" },
+      "[{\"event_id\":\"]}\\\",[{\\\\\",\"type\":5},{\"count\":1e999}]", NGX_OK,
+      "{\"]}\\\",[{\\\\\",null} "
+      "[{\"index\":1,\"error\":\"count: the number is out of range\"}]" },
     { "brackets in entries", 0, 0,
       "[{\"event_id\":\"1\",\"type\":5,\"messages\":[{\"attachments\":[]},{}]},"
-      "null,[[],{}]]", NGX_OK,
-      "[{\"event_id\":\"1\",\"type\":5,\"messages\":[{\"attachments\":[]},{}]},"
-      "\"entry: must be a JSON object\",\"entry: must be a JSON object\"]" },
+      "null,[[],{}],1e999]", NGX_OK,
+      "{\"1\",null,null,null} "
+      "[{\"index\":1,\"error\":\"body: must be a JSON object or array\"},"
+      "{\"index\":2,\"error\":\"entry: must be a JSON object\"},"
+      "{\"index\":3,\"error\":\"body: must be a JSON object or array\"}]" },
     { "a name with quotes", 0, 0, "[{\"a\\\"b\":1}]", NGX_OK,
-      "[\"a\\\"b: unknown field\"]" },
+      "{null} [{\"index\":0,\"error\":\"a\\\"b: unknown field\"}]" },
+    { "what an array of SQL would not take as it is", 0, 0,
+      "[{\"event_id\":\"NULL\",\"type\":5},"
+      "{\"event_id\":\"a,{}\\n\",\"type\":5}]", NGX_OK,
+      "{\"NULL\",\"a,{}\n\"} []" },
     { "no array", 0, 0, ONE, NGX_DECLINED, "body: must be an array" },
     { "broken", 0, 0, "[" ONE ",", NGX_DECLINED, "body: ends too early" },
     { "a number out of range", 0, 0,
       "[" ONE ",{\"event_id\":\"1\",\"type\":5,\"count\":1e999}," TWO "]",
-      NGX_OK,
-      "[" ONE ",\"count: the number is out of range\"," TWO "]" },
+      NGX_OK, "{\"1\",null,\"2\"} "
+      "[{\"index\":1,\"error\":\"count: the number is out of range\"}]" },
     { "a NUL", 0, 0, "[{\"event_id\":\"\\u0000\",\"type\":5}," ONE "]", NGX_OK,
-      "[\"event_id: must not contain NUL\"," ONE "]" },
+      "{null,\"1\"} "
+      "[{\"index\":0,\"error\":\"event_id: must not contain NUL\"}]" },
     /* what JSON.stringify() makes of a text cut within an emoji */
     { "half a character", 0, 0,
       "[" ONE ",{\"event_id\":\"\\ud83d\",\"type\":5}," TWO "]", NGX_OK,
-      "[" ONE ",\"event_id: \\\\u is not followed by a character\"," TWO "]" },
+      "{\"1\",null,\"2\"} [{\"index\":1,\"error\":"
+      "\"event_id: \\\\u is not followed by a character\"}]" },
     { "it and broken", 0, 0, "[{\"a\":1e999}", NGX_DECLINED,
       "body[0].a: the number is out of range" },
     { "it and a string without an end", 0, 0, "[{\"a\":1e999},\"x]\\",
@@ -80,44 +90,194 @@ static const case_t  cases[] = {
     { "a key twice", 0, 0, "[{\"type\":5,\"type\":5}]", NGX_DECLINED,
       "body[0].type: given twice" },
 
-    { "lines", 1, 0, ONE "\n" TWO, NGX_OK, "[" ONE "," TWO "]" },
+    { "lines", 1, 0, ONE "\n" TWO, NGX_OK, "{\"1\",\"2\"} []" },
     { "their ends", 1, 0, "\r\n" ONE " \r\n\t\n" TWO "\n\n", NGX_OK,
-      "[" ONE "," TWO "]" },
-    { "none", 1, 0, " \n", NGX_OK, "[]" },
+      "{\"1\",\"2\"} []" },
+    { "none", 1, 0, " \n", NGX_OK, "{} []" },
     { "a broken line", 1, 0, "{\n" ONE "\n" TWO "x\n5", NGX_OK,
-      "[\"body: ends too early\"," ONE ",\"body: something stands behind its "
-      "end\",\"body: must be a JSON object or array\"]" },
+      "{null,\"1\",null,null} "
+      "[{\"index\":0,\"error\":\"body: ends too early\"},"
+      "{\"index\":2,\"error\":\"body: something stands behind its end\"},"
+      "{\"index\":3,\"error\":\"body: must be a JSON object or array\"}]" },
     { "a key twice in a line", 1, 0, "{\"type\":5,\"type\":5}\n" ONE, NGX_OK,
-      "[\"type: given twice\"," ONE "]" },
+      "{null,\"1\"} [{\"index\":0,\"error\":\"type: given twice\"}]" },
 
     { "many servers", 0, 1, "[" MANY "," ONE "]", NGX_OK,
-      "[" MANY ",\"server: is required\"]" },
+      "{\"1\",null} [{\"index\":1,\"error\":\"server: is required\"}]" },
     { "one server", 0, 0, "[" MANY "]", NGX_OK,
-      "[\"server: unknown field\"]" },
+      "{null} [{\"index\":0,\"error\":\"server: unknown field\"}]" },
 };
+
+
+static ngx_int_t
+batch(ngx_pool_t *pool, const char *text, ngx_uint_t ndjson, ngx_uint_t many,
+    ngx_str_t *columns, ngx_str_t *error)
+{
+    ngx_str_t  body;
+
+    body = tap_str(text);
+
+    return ngx_guildlog_batch(pool, &body, ndjson, many, NOW,
+                              columns + (many ? 0 : FIRST), error);
+}
 
 
 static void
 test_cases(void)
 {
     ngx_int_t    rc;
-    ngx_str_t    body, array, error;
+    ngx_str_t    columns[NGX_GUILDLOG_COLUMN_LAST], error, got;
     ngx_uint_t   i;
     ngx_pool_t  *pool;
 
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         pool = tap_pool();
-        body = tap_str(cases[i].body);
 
-        rc = ngx_guildlog_batch(pool, &body, cases[i].ndjson, cases[i].many,
-                                NOW, &array, &error);
+        rc = batch(pool, cases[i].body, cases[i].ndjson, cases[i].many,
+                   columns, &error);
+        got = error;
+
+        if (rc == NGX_OK) {
+            got.data = ngx_pnalloc(pool, 4096);
+            got.len = ngx_sprintf(got.data, "%V %V",
+                                  &columns[NGX_GUILDLOG_COLUMN_EVENTS],
+                                  &columns[NGX_GUILDLOG_COLUMN_ERRORS])
+                      - got.data;
+        }
 
         tap_is(rc, cases[i].rc, cases[i].what);
-        tap_is_str(rc == NGX_OK ? &array : &error, cases[i].expected,
-                   cases[i].what);
+        tap_is_str(&got, cases[i].expected, cases[i].what);
 
         ngx_destroy_pool(pool);
     }
+}
+
+
+/*
+ * What the columns have of an entry that says everything, one that says
+ * nothing and one that is bad.  t/record.t holds the documents against those
+ * of the SQL function.
+ */
+
+static void
+test_columns(void)
+{
+    ngx_str_t    columns[NGX_GUILDLOG_COLUMN_LAST], error;
+    ngx_uint_t   i;
+    ngx_pool_t  *pool;
+
+    static const char  text[] =
+        "[{\"server\":\"12345678901234567\",\"bot\":\"pro\","
+        "\"event_id\":\"a\",\"type\":5,\"timestamp\":1790000000000,"
+        "\"executor\":{\"id\":\"07\",\"name\":\"A\\n\",\"bot\":false,"
+        "\"roles\":[\"1\",\"2\"]},"
+        "\"target\":{\"id\":\"8\",\"bot\":true,\"roles\":[]},"
+        "\"channel\":{\"id\":\"3\",\"name\":\"c\",\"parent\":\"4\","
+        "\"category\":\"5\"},"
+        "\"role\":\"r\\\"\",\"name\":\"n\",\"reason\":\"[1] r\",\"count\":4,"
+        "\"content\":\"\\u0001\\t\\/\",\"contentAfter\":\"\","
+        "\"messages\":[{\"authorId\":\"2\",\"content\":null,\"id\":\"9\","
+        "\"attachments\":[{\"size\":7,\"name\":\"f\"}],\"timestamp\":1},{}],"
+        "\"emoji\":{\"animated\":true,\"name\":\"e\",\"id\":\"6\"},"
+        "\"action\":\"act\",\"value\":\"v\",\"proxied\":true},"
+        "{\"server\":\"12345678901234568\",\"event_id\":\"b\",\"type\":7,"
+        "\"executor\":null},{}]";
+
+    static const char  *expected[] = {
+        "{12345678901234567,12345678901234568,null}",
+        "{1,null,null}",
+        "{\"a\",\"b\",null}",
+        "{5,7,null}",
+        "{1790000000000,null,null}",
+        "{07,null,null}",
+        "{false,null,null}",
+        "{\"{1,2}\",null,null}",
+        "{8,null,null}",
+        "{true,null,null}",
+        "{\"{}\",null,null}",
+        "{3,null,null}",
+        "{4,null,null}",
+        "{5,null,null}",
+        "{\"r\\\"\",null,null}",
+        "{true,null,null}",
+        "{1}",
+        NULL,
+        "\"executor\":{\"id\":\"07\",\"name\":\"A\\n\"},"
+        "\"target\":{\"id\":\"8\",\"name\":\"\"},"
+        "\"channel\":{\"id\":\"3\",\"name\":\"c\"},\"role\":\"r\\\"\","
+        "\"name\":\"n\",\"reason\":\"[1] r\",\"count\":4,"
+        "\"content\":\"\\u0001\\t/\",\"contentAfter\":\"\","
+        "\"messages\":[{\"id\": \"9\", \"content\": null, "
+        "\"authorId\": \"2\", \"timestamp\": 1, "
+        "\"attachments\": [{\"name\": \"f\", \"size\": 7}]}, {}],"
+        "\"messagesTruncated\":null,"
+        "\"emoji\":{\"id\": \"6\", \"name\": \"e\", \"animated\": true},"
+        "\"action\":\"act\",\"value\":\"v\"\n"
+        "\"executor\":null,\"target\":null,\"channel\":null,\"role\":null,"
+        "\"name\":null,\"reason\":null,\"count\":null,\"content\":null,"
+        "\"contentAfter\":null,\"messages\":[],\"messagesTruncated\":null,"
+        "\"emoji\":null,\"action\":null,\"value\":null\n",
+        "[{\"index\":2,\"error\":\"server: is required\"}]"
+    };
+
+    pool = tap_pool();
+
+    tap_is(batch(pool, text, 0, 1, columns, &error), NGX_OK, "columns");
+
+    for (i = 0; i < NGX_GUILDLOG_COLUMN_LAST; i++) {
+        if (expected[i]) {
+            tap_is_str(&columns[i], expected[i], "a column");
+        } else {
+            tap_ok(columns[i].data == NULL, "a column that says nothing");
+        }
+    }
+
+    ngx_destroy_pool(pool);
+}
+
+
+/* one that has more messages than are kept is named, with all of them */
+
+static void
+test_crowded(ngx_uint_t n, const char *places)
+{
+    u_char      *p;
+    ngx_str_t    columns[NGX_GUILDLOG_COLUMN_LAST], error, *got, *docs;
+    ngx_uint_t   i;
+    ngx_pool_t  *pool;
+    u_char       buf[4096];
+
+    pool = tap_pool();
+
+    p = ngx_sprintf(buf, "[" ONE ",{\"event_id\":\"2\",\"type\":3,"
+                         "\"messages\":[{}");
+
+    for (i = 1; i < n; i++) {
+        p = ngx_sprintf(p, ",{}");
+    }
+
+    *ngx_sprintf(p, "]}]") = '\0';
+
+    tap_is(batch(pool, (char *) buf, 0, 0, columns, &error), NGX_OK,
+           "messages");
+
+    got = &columns[NGX_GUILDLOG_COLUMN_CROWDED];
+
+    if (places) {
+        tap_is_str(got, places, "too many messages");
+    } else {
+        tap_ok(got->data == NULL, "not too many messages");
+    }
+
+    docs = &columns[NGX_GUILDLOG_COLUMN_DOCS];
+
+    for (i = 0, p = docs->data; p + 1 < docs->data + docs->len; p++) {
+        i += (p[0] == '{' && p[1] == '}');
+    }
+
+    tap_is(i, n, "all of them are there");
+
+    ngx_destroy_pool(pool);
 }
 
 
@@ -127,7 +287,7 @@ static void
 test_size(size_t size, ngx_uint_t ndjson, const char *expected)
 {
     size_t       len;
-    ngx_str_t    body, array, error;
+    ngx_str_t    body, columns[NGX_GUILDLOG_COLUMN_LAST], error, *errors;
     ngx_pool_t  *pool;
 
     static const char  head[] = "{\"event_id\":\"1\",\"type\":5,"
@@ -164,9 +324,11 @@ test_size(size_t size, ngx_uint_t ndjson, const char *expected)
         body.data[body.len++] = ']';
     }
 
-    tap_is(ngx_guildlog_batch(pool, &body, ndjson, 0, NOW, &array, &error),
-           NGX_OK, "a long entry");
-    tap_ok(ngx_strnstr(array.data, (char *) expected, array.len) != NULL,
+    tap_is(ngx_guildlog_batch(pool, &body, ndjson, 0, NOW, columns + FIRST,
+                              &error), NGX_OK, "a long entry");
+
+    errors = &columns[NGX_GUILDLOG_COLUMN_ERRORS];
+    tap_ok(ngx_strnstr(errors->data, (char *) expected, errors->len) != NULL,
            "%lu bytes", size);
 
     ngx_destroy_pool(pool);
@@ -178,7 +340,7 @@ test_number(ngx_uint_t n, ngx_uint_t ndjson, ngx_int_t rc)
 {
     u_char      *p;
     ngx_uint_t   i;
-    ngx_str_t    body, array, error;
+    ngx_str_t    body, columns[NGX_GUILDLOG_COLUMN_LAST], error;
     ngx_pool_t  *pool;
 
     pool = tap_pool();
@@ -197,8 +359,8 @@ test_number(ngx_uint_t n, ngx_uint_t ndjson, ngx_int_t rc)
 
     body.len = p - body.data;
 
-    tap_is(ngx_guildlog_batch(pool, &body, ndjson, 0, NOW, &array, &error),
-           rc, "so many entries");
+    tap_is(ngx_guildlog_batch(pool, &body, ndjson, 0, NOW, columns + FIRST,
+                              &error), rc, "so many entries");
 
     if (rc == NGX_DECLINED) {
         tap_is_str(&error, "body: must have at most 1000 entries",
@@ -213,7 +375,7 @@ static void
 test_time(int64_t at, ngx_uint_t good)
 {
     u_char       buf[128];
-    ngx_str_t    body, array, error;
+    ngx_str_t    body, columns[NGX_GUILDLOG_COLUMN_LAST], error;
     ngx_pool_t  *pool;
 
     pool = tap_pool();
@@ -222,9 +384,10 @@ test_time(int64_t at, ngx_uint_t good)
     body.len = ngx_sprintf(buf, "[{\"event_id\":\"1\",\"type\":5,"
                                 "\"timestamp\":%L}]", at) - buf;
 
-    (void) ngx_guildlog_batch(pool, &body, 0, 0, NOW, &array, &error);
+    (void) ngx_guildlog_batch(pool, &body, 0, 0, NOW, columns + FIRST,
+                              &error);
 
-    tap_is(array.data[1] == '{', good, "a time");
+    tap_is(columns[NGX_GUILDLOG_COLUMN_ERRORS].len == 2, good, "a time");
 
     ngx_destroy_pool(pool);
 }
@@ -257,10 +420,14 @@ main(void)
     tap_start();
 
     test_cases();
+    test_columns();
 
-    test_size(65536, 0, "event_id");
+    test_crowded(100, NULL);
+    test_crowded(101, "{2}");
+
+    test_size(65536, 0, "[]");
     test_size(65537, 0, "entry: must be at most 65536 bytes");
-    test_size(65536, 1, "event_id");
+    test_size(65536, 1, "[]");
     test_size(65537, 1, "entry: must be at most 65536 bytes");
 
     test_number(1000, 0, NGX_OK);

@@ -332,7 +332,7 @@ test_writer(void)
 
     tap_is(w.failed, 0, "nothing failed");
     written(&w, "{\"n\":-9223372036854775807,\"list\":[{},true,false,null,"
-                "\"\\\"\\\\/\\n\\u000d\\u0009\\u0001\\u001f\x7f\xc3\xa4\","
+                "\"\\\"\\\\/\\n\\r\\t\\u0001\\u001f\x7f\xc3\xa4\","
                 "{\"raw\":1}],\"last\":\"\"}",
             "commas, brackets and escapes stand where they should");
 
