@@ -1,6 +1,6 @@
 # conf/alerts.yaml and conf/grafana.json: what they ask for is there. Each
 # alert fires when it should, and not otherwise (t/alerts.yaml), and the README
-# says what it means.
+# says what it means, and what each metric does.
 
 use lib 't/lib';
 use Guildlog;
@@ -88,6 +88,21 @@ subtest 'alerts' => sub {
             "$name is tested, on and off";
         ok index($readme, "\n| `$name` |") >= 0, '... and explained';
     }
+};
+
+
+subtest 'what each metric means' => sub {
+    my ($text) = slurp('README.md') =~ /^\*\*Metrics\*\*(.*?)^# /ms;
+    my %told = map { $_ => 1 } $text =~ /`([a-z_]+)`/g;
+    my @families = status() =~ /^# TYPE guildlog_(\S+) /mg;
+
+    cmp_ok scalar @families, '>', 30, 'metrics';
+    is join(' ', grep { !$told{$_} } @families), '',
+        'the README has each of them';
+    is_deeply [grep { /_(?:total|seconds)$/ } sort keys %told],
+        [grep { my $name = $_; grep { $_ eq $name } @families }
+            grep { /_(?:total|seconds)$/ } sort keys %told],
+        'and none that is not there';
 };
 
 

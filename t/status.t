@@ -197,13 +197,40 @@ SQL
 # a reload
 
 {
-    my $totals = qr/^guildlog_(?:requests|auth|limited|request_seconds)/;
+    my $tail = $nginx->connection;
+    $tail->send("GET /api$at/logs/stream HTTP/1.1\r\nHost: localhost\r\n"
+        . "Authorization: Bearer $token\r\n\r\n");
+    like $tail->line, qr/ 200 /, 'a live tail';
+    is_deeply added(entries_total => sub {
+        $nginx->operator('POST', "$at/logs", [map { { type => 5,
+            event_id => $_ } } '1', '2', '2', '']);
+    }), { 'outcome="recorded"' => 2, 'outcome="duplicate"' => 1,
+        'outcome="error"' => 1 }, 'entries by what became of them';
+    $nginx->patch("$at/config/logging/settings/7", token => $token,
+        json => { enabled => JSON::PP::false });
+    is_deeply added(entries_total => sub {
+        $nginx->operator('POST', "$at/logs", [{ type => 7, event_id => '3' }]);
+    }), { 'outcome="type_disabled"' => 1 }, 'and by the rule';
+    is status()->json->{stream_listeners}, 1, 'somebody listens';
+
+    # once it has ended nobody asks for anything
+
+    $nginx->reload;
+    ok eval { wait_for { !status()->json->{stream_listeners} } },
+        'nobody does after a reload';
+    my %counts = map { $_ => 1 } status('?format=prometheus')->text
+        =~ /^# TYPE guildlog_(\S+) (?:counter|histogram)$/mg;
+    delete $counts{database_connects_total};
+    my $totals = join '|', keys %counts;
     my $before = samples();
     $nginx->reload for 1 .. 3;
     my $after = samples();
 
-    is join("\n", grep { /$totals/ && $before->{$_} ne $after->{$_} }
-        sort keys %$before), '', 'totals stay what they were';
+    cmp_ok scalar(grep { /^guildlog_(?:$totals)/ && $before->{$_} }
+        keys %$before), '>', 50, 'totals';
+    is join("\n", grep { /^guildlog_(?:$totals)(?:_|\{|$)/
+        && $before->{$_} ne $after->{$_} } sort keys %$before), '',
+        'all stay what they were';
 
     $nginx->get($at, token => $token);
     ok eval { wait_for {
