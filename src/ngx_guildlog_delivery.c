@@ -13,6 +13,7 @@
 #define NGX_GUILDLOG_DELIVERY_RELEASE    500     /* ms */
 #define NGX_GUILDLOG_DELIVERY_MOMENT     500     /* us */
 #define NGX_GUILDLOG_DELIVERY_SWEEP      30000   /* ms */
+#define NGX_GUILDLOG_DELIVERY_LEAVE      5000    /* ms, without a master */
 #define NGX_GUILDLOG_DELIVERY_PAGE       1000    /* lanes found at a time */
 #define NGX_GUILDLOG_DELIVERY_MOST       8192    /* lanes at hand */
 #define NGX_GUILDLOG_DELIVERY_IDLE       64      /* connections kept */
@@ -107,6 +108,21 @@ ngx_guildlog_delivery_create(ngx_cycle_t *cycle,
     d->go.log = cycle->log;
 
     return d;
+}
+
+
+void
+ngx_guildlog_delivery_leave(ngx_guildlog_delivery_t *d, ngx_cycle_t *cycle)
+{
+    ngx_msec_t  end;
+
+    end = ngx_current_msec + NGX_GUILDLOG_DELIVERY_LEAVE;
+    ngx_exiting = 1;
+    d->lease_at = ngx_current_msec;
+
+    while (!d->left && !ngx_terminate && !ngx_guildlog_delivery_due(end)) {
+        ngx_process_events_and_timers(cycle);
+    }
 }
 
 

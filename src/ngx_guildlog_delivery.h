@@ -43,6 +43,13 @@ ngx_guildlog_delivery_t *ngx_guildlog_delivery_create(ngx_cycle_t *cycle,
     ngx_msec_t resolver_timeout);
 void ngx_guildlog_delivery_destroy(ngx_guildlog_delivery_t *delivery);
 
+/*
+ * A process without a master ends at once: this runs its event loop until what
+ * is under way has ended and the leases are given away, for a while at most.
+ */
+void ngx_guildlog_delivery_leave(ngx_guildlog_delivery_t *delivery,
+    ngx_cycle_t *cycle);
+
 
 /*
  * For lanes.  What they wait for comes by lane->next, never from within the

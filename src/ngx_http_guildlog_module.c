@@ -294,6 +294,10 @@ ngx_http_guildlog_exit_process(ngx_cycle_t *cycle)
 
     worker = &ngx_http_guildlog_worker;
 
+    if (worker->delivery && ngx_process == NGX_PROCESS_SINGLE && ngx_quit) {
+        ngx_guildlog_delivery_leave(worker->delivery, cycle);
+    }
+
     if (worker->delivery) {
         ngx_guildlog_delivery_destroy(worker->delivery);
         worker->delivery = NULL;
