@@ -84,7 +84,8 @@ sub new {
     my ($class, %option) = @_;
 
     my $self = bless { machines => 1, servers => 6, recorders => 2,
-        workers => 2, pause => 0.08, %option, kills => {}, others => {}, resumed => [] },
+        workers => 2, pause => 0.08, %option, kills => {}, others => {},
+        leased => [], resumed => [] },
         $class;
     srand $self->{seed};
 
@@ -232,8 +233,9 @@ sub kill_deliverer {
     my ($self) = @_;
 
     my @pids = $self->deliverers or return;
-    kill 'KILL', $pids[rand @pids];
-    $self->_resumes if @{ $self->{nginx} } == 1;
+    my $pid = $pids[rand @pids];
+    kill 'KILL', $pid;
+    $self->_resumes($pid) if @{ $self->{nginx} } == 1;
     return $self->_killed('the worker that delivers');
 }
 
@@ -412,17 +414,21 @@ sub delete_webhook {
 }
 
 
-# G8: from a kill to the next message, if one comes soon
+# G8: from a kill until another one has the leases, and until the next message,
+# if one comes soon: a lane whose message was under way rests for 10 s
 sub _resumes {
-    my ($self) = @_;
+    my ($self, $killed) = @_;
 
-    my $from = time * 1000;
+    my $from = time;
+    my $leased = eval { Guildlog::wait_for(sub {
+        grep { $_ != $killed } $self->deliverers }, 10) };
+    push @{ $self->{leased} }, time - $from if $leased;
     my $then = eval { Guildlog::wait_for(sub {
         my ($last) = grep { /"event":"request"/ && /"call":"execute"/ }
             reverse $self->{platform}->ledger_tail(20);
-        $last && $last =~ /"at":(\d+)/ && $1 > $from ? $1 : 0;
+        $last && $last =~ /"at":(\d+)/ && $1 > $from * 1000 ? $1 : 0;
     }, 5) };
-    push @{ $self->{resumed} }, ($then - $from) / 1000 if $then;
+    push @{ $self->{resumed} }, $then / 1000 - $from if $then;
 }
 
 

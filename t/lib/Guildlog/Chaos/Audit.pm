@@ -194,7 +194,12 @@ sub told {
     my $world = $self->{world};
     my @seen = values %{ $self->{seen} };
     my $say = sub { join ', ', map { "$_[0]{$_} $_" } sort keys %{ $_[0] } };
-    my @resumed = sort { $a <=> $b } @{ $world->{resumed} };
+    my $took = sub {
+        my ($what, @times) = @_;
+        @times = sort { $a <=> $b } @times or return;
+        return sprintf '%s after %.2f s (median), %.2f s (longest of %d)',
+            $what, $times[@times / 2], $times[-1], scalar @times;
+    };
 
     Test::More::note($_) for
         'kills: ' . $world->kills . ' (' . $say->($world->{kills}) . ')',
@@ -207,9 +212,8 @@ sub told {
         'answers: ' . $say->($self->{answers} || {}) . ', none '
             . ($self->{none} || 0) . "; $self->{read} lists and "
             . "$self->{exported} exports whole",
-        @resumed ? sprintf('resumed after %.2f s (median), %.2f s (longest of '
-            . '%d)', $resumed[@resumed / 2], $resumed[-1], scalar @resumed)
-            : ();
+        $took->('leases of another worker', @{ $world->{leased} }),
+        $took->('the next message', @{ $world->{resumed} });
 }
 
 
