@@ -70,9 +70,9 @@ ngx_guildlog_batch(ngx_pool_t *pool, const ngx_str_t *body,
 static ngx_int_t
 ngx_guildlog_batch_array(ngx_guildlog_batch_t *batch, const ngx_str_t *body)
 {
-    json_t      *json;
-    size_t       len;
+    json_t      *json, *item;
     ngx_int_t    rc;
+    ngx_str_t   *text;
     ngx_uint_t   i;
 
     json = ngx_guildlog_json_parse(batch->pool, body, batch->error);
@@ -109,11 +109,19 @@ ngx_guildlog_batch_array(ngx_guildlog_batch_t *batch, const ngx_str_t *body)
     }
 
     for (i = 0; i < batch->n; i++) {
-        len = batch->texts ? batch->texts[i].len : 0;
+        item = json_array_get(json, i);
+        text = batch->texts ? &batch->texts[i] : NULL;
 
-        rc = json ? ngx_guildlog_batch_check(batch, batch->pool, len,
-                                             json_array_get(json, i))
-                  : ngx_guildlog_batch_line(batch, &batch->texts[i]);
+        if (text == NULL) {
+            rc = ngx_guildlog_batch_check(batch, batch->pool, 0, item);
+
+        } else if (json) {
+            rc = ngx_guildlog_batch_check(batch, batch->pool, text->len,
+                                          item);
+
+        } else {
+            rc = ngx_guildlog_batch_line(batch, text);
+        }
 
         if (rc != NGX_OK) {
             return NGX_ERROR;

@@ -38,7 +38,10 @@ static u_char *ngx_guildlog_json_path(u_char *p, u_char *last,
     ngx_guildlog_json_walk_t *walk);
 static ngx_int_t ngx_guildlog_json_walk(ngx_guildlog_json_walk_t *walk,
     const u_char *p, const u_char *last);
+static const u_char *ngx_guildlog_json_quote(const u_char *p,
+    const u_char *last);
 static void ngx_guildlog_json_cleanup(void *data);
+static size_t ngx_guildlog_json_plain(const u_char *p, size_t len);
 static size_t ngx_guildlog_json_rune(const u_char *p, size_t len);
 static u_char *ngx_guildlog_json_room(ngx_guildlog_json_t *w, size_t len);
 static void ngx_guildlog_json_value(ngx_guildlog_json_t *w, const void *data,
@@ -303,10 +306,7 @@ ngx_guildlog_json_walk(ngx_guildlog_json_walk_t *walk, const u_char *p,
 
         case '"':
             start = ++p;
-
-            while (p < last && *p != '"') {
-                p += (*p == '\\') ? 2 : 1;
-            }
+            p = ngx_guildlog_json_quote(p, last);
 
             if (p < last && frame && !frame->value) {
                 frame->key.data = (u_char *) start;
@@ -337,6 +337,34 @@ ngx_guildlog_json_walk(ngx_guildlog_json_walk_t *walk, const u_char *p,
 }
 
 
+/* the quote that ends a string; last or behind it: none does */
+
+static const u_char *
+ngx_guildlog_json_quote(const u_char *p, const u_char *last)
+{
+    const u_char  *end;
+
+    for (end = NULL; p < last; p += 2) {
+
+        if (end == NULL || end < p) {
+            end = memchr(p, '"', last - p);
+
+            if (end == NULL) {
+                break;
+            }
+        }
+
+        p = memchr(p, '\\', end - p);
+
+        if (p == NULL) {
+            return end;
+        }
+    }
+
+    return last;
+}
+
+
 static void
 ngx_guildlog_json_cleanup(void *data)
 {
@@ -350,9 +378,35 @@ ngx_guildlog_json_valid(const u_char *p, size_t len)
     size_t  i, n;
 
     for (i = 0; i < len; i += n) {
+        n = ngx_guildlog_json_plain(p + i, len - i);
+
+        if (n) {
+            continue;
+        }
+
         n = ngx_guildlog_json_rune(p + i, len - i);
 
         if (n == 0) {
+            break;
+        }
+    }
+
+    return i;
+}
+
+
+/* eight bytes at once: how many of the first ones are ASCII without a NUL */
+
+static size_t
+ngx_guildlog_json_plain(const u_char *p, size_t len)
+{
+    size_t    i;
+    uint64_t  word;
+
+    for (i = 0; i + sizeof(word) <= len; i += sizeof(word)) {
+        ngx_memcpy(&word, p + i, sizeof(word));
+
+        if ((word | (word - 0x0101010101010101)) & 0x8080808080808080) {
             break;
         }
     }
