@@ -1,18 +1,19 @@
 package Guildlog::Cutter;
 
-# Stands between nginx and PostgreSQL on unix sockets, and cuts where it is told
-# to: a statement on its way there, its answer on the way back, or everything.
-# The one that spoke may be killed by it.
+# Stands between nginx and PostgreSQL on unix sockets, or a server on loopback,
+# and cuts where it is told to: a statement or request on its way there, its
+# answer on the way back, or everything. The one that spoke may be killed by it.
 
 use strict;
 use warnings;
 
 use Errno qw(EAGAIN EINTR);
 use IO::Select;
+use IO::Socket::INET;
 use IO::Socket::UNIX;
 use JSON::PP;
 use POSIX ();
-use Socket qw(AF_UNIX SOCK_STREAM PF_UNSPEC SOL_SOCKET);
+use Socket qw(AF_UNIX SOCK_STREAM PF_UNSPEC SOL_SOCKET SO_LINGER);
 use Time::HiRes qw(time);
 
 use constant SO_PEERCRED => 17;
@@ -22,27 +23,21 @@ my $owner = $$;
 my %running;
 
 
-# new(dir => where its socket is to be, to => the cluster)
+# new(dir => where its socket is to be, to => the cluster), or new(to => a port)
 sub new {
     my ($class, %option) = @_;
 
-    my $port = $option{to}->port;
-    my $self = bless { dir => $option{dir}, port => $port }, $class;
-    mkdir $self->{dir};
-    chmod 0711, $self->{dir};
-
-    my $path = "$self->{dir}/.s.PGSQL.$port";
-    my $listener = IO::Socket::UNIX->new(Local => $path, Listen => 200)
-        or die "$path: $!\n";
-    chmod 0777, $path;
+    my $to   = $option{to};
+    my $self = bless { ref $to ? (dir => $option{dir}, port => $to->port) : () },
+        $class;
+    my ($listener, $target) = ref $to ? $self->_unix($to) : $self->_tcp($to);
     socketpair my $ours, my $its, AF_UNIX, SOCK_STREAM, PF_UNSPEC
         or die "socketpair: $!\n";
 
     defined(my $pid = fork) or die "fork: $!\n";
     if (!$pid) {
         close $ours;
-        eval { serve($listener, $its,
-            $option{to}->socket_dir . "/.s.PGSQL.$port") };
+        eval { serve($listener, $its, $target) };
         print STDERR "cutter: $@" if $@;
         POSIX::_exit(0);
     }
@@ -51,6 +46,33 @@ sub new {
     $running{$pid} = 1;
     return $self;
 }
+
+
+sub _unix {
+    my ($self, $cluster) = @_;
+
+    mkdir $self->{dir};
+    chmod 0711, $self->{dir};
+    my $path = "$self->{dir}/.s.PGSQL.$self->{port}";
+    my $listener = IO::Socket::UNIX->new(Local => $path, Listen => 200)
+        or die "$path: $!\n";
+    chmod 0777, $path;
+    return ($listener, $cluster->socket_dir . "/.s.PGSQL.$self->{port}");
+}
+
+
+sub _tcp {
+    my ($self, $port) = @_;
+
+    my $listener = IO::Socket::INET->new(Listen => 200,
+        LocalAddr => '127.0.0.1') or die "listen: $!\n";
+    $self->{port} = $listener->sockport;
+    return ($listener, $port);
+}
+
+
+# where it listens
+sub port { $_[0]{port} }
 
 
 # for Guildlog->new(database => ...)
@@ -64,7 +86,12 @@ sub database {
 # the next statement whose arguments match is not let through, or its answer is
 # not, and its connection ends; with "kill" the process at its other end before
 # that.  At "silence" the connection stays, and nothing more comes over it.  Each
-# acts once
+# acts once.
+#
+# Of bytes: at => 'connect', the next connection ends as it begins; at => 'sent',
+# of the next request that matches so many "bytes" get through; at =>
+# 'answered', so many of its answer, counted behind what matches "past". Then
+# both sides of the connection are closed, or with "reset" reset.
 sub rules {
     my ($self, @rules) = @_;
     return $self->_say({ rules => \@rules });
@@ -77,6 +104,10 @@ sub hits { @{ $_[0]->_say({ hits => 1 }) } }
 
 # every connection ends
 sub cut { $_[0]->_say({ cut => 1 }) }
+
+
+# bytes get through so many at a time, slowly; 0: as they come
+sub throttle { $_[0]->_say({ throttle => $_[1] }) }
 
 
 # nothing gets through for so many seconds; then it does, late, or every
@@ -110,9 +141,11 @@ END {
 
 # The process itself.  A side: {socket, in, out, far}; the client's also
 # {pid, synced, started}, the server's {ready} and what is caught: after so many
-# answers, by which rule.
+# answers, by which rule.  Of bytes: {said, passed}, the request or answer as far
+# as it has come, and how much of it went on.
 
 my ($select, %side, @rules, @hits, $held_to, $cut_then);
+my $throttle = 0;
 
 sub serve {
     my ($listener, $control, $target) = @_;
@@ -127,7 +160,12 @@ sub serve {
             my @sides = values %side;
             pass($_) for grep { !$_->{gone} } @sides;
         }
-        my $wait = $held_to ? $held_to - time : 1;
+        my $slow = $throttle && !$held_to && grep { length $_->{in} } values %side;
+        if ($slow) {
+            my @sides = values %side;
+            pass($_) for grep { !$_->{gone} } @sides;
+        }
+        my $wait = $held_to ? $held_to - time : $slow ? 0.0005 : 1;
         my @blocked = map { $_->{socket} }
             grep { length $_->{out} && !$held_to } values %side;
         my ($read, $write) = IO::Select->select($select,
@@ -153,11 +191,22 @@ sub accept_one {
     my ($listener, $target) = @_;
 
     my $client = $listener->accept or return;
-    my ($pid) = unpack 'i', getsockopt $client, SOL_SOCKET, SO_PEERCRED;
-    my $server = IO::Socket::UNIX->new(Peer => $target) or return;
+    my $bytes  = $target =~ /^\d+$/;
+    my ($i) = grep { $rules[$_]{at} eq 'connect' } 0 .. $#rules;
+    if (defined $i) {
+        push @hits, (splice @rules, $i, 1)->{tag};
+        return reset_one($client);
+    }
 
-    my ($near, $far) = map { { socket => $_, in => '', out => '' } }
-        $client, $server;
+    my $pid = $bytes ? 0 : unpack 'i', getsockopt $client, SOL_SOCKET,
+        SO_PEERCRED;
+    my $server = $bytes
+        ? IO::Socket::INET->new(PeerAddr => "127.0.0.1:$target")
+        : IO::Socket::UNIX->new(Peer => $target);
+    return if !$server;
+
+    my ($near, $far) = map { { socket => $_, in => '', out => '',
+        bytes => $bytes, said => '', passed => 0 } } $client, $server;
     @$near{qw(far client pid synced)} = ($far, 1, $pid, 0);
     @$far{qw(far ready)} = ($near, 0);
     for my $it ($near, $far) {
@@ -181,6 +230,8 @@ sub take {
 # whole messages only
 sub pass {
     my ($it) = @_;
+
+    return pass_bytes($it) if $it->{bytes};
 
     while (!$held_to && !$it->{gone}) {
         my $first = $it->{client} && !$it->{started};
@@ -243,8 +294,61 @@ sub strike {
 
     push @hits, $rule->{tag};
     kill 'KILL', $it->{pid} if $rule->{kill};
-    end($it);
+    end($it, $rule->{reset});
     return 1;
+}
+
+
+# as they come, up to where a rule ends them
+sub pass_bytes {
+    my ($it) = @_;
+
+    return if $held_to || $it->{gone} || !length $it->{in};
+
+    my $bytes = substr $it->{in}, 0, $throttle || length $it->{in}, '';
+    if ($it->{client} && length $it->{far}{said}) {
+        @$_{qw(said passed)} = ('', 0) for $it, $it->{far};
+    }
+    $it->{said} .= $bytes;
+
+    my $most = $it->{client} ? of_request($it) : of_answer($it);
+    my $ends = defined $most && length $it->{said} >= $most;
+    my $upto = $ends ? $most : length $it->{said};
+    $it->{far}{out} .= substr $it->{said}, $it->{passed},
+        $upto - $it->{passed} if $upto > $it->{passed};
+    $it->{passed} = $upto if $upto > $it->{passed};
+    flush($it->{far});
+    strike($it, delete $it->{rule}) if $ends && !$it->{gone};
+}
+
+
+# how many bytes of a request are let through: undef: all
+sub of_request {
+    my ($it) = @_;
+
+    return if $it->{far}{rule};
+    if (!$it->{rule}) {
+        my ($i) = grep { $rules[$_]{at} ne 'connect'
+            && $it->{said} =~ /$rules[$_]{match}/s } 0 .. $#rules;
+        return if !defined $i;
+        my $rule = splice @rules, $i, 1;
+        if ($rule->{at} eq 'answered') {
+            $it->{far}{rule} = $rule;
+            return;
+        }
+        $it->{rule} = $rule;
+    }
+    return $it->{rule}{bytes};
+}
+
+
+# the same of an answer
+sub of_answer {
+    my ($it) = @_;
+
+    my $rule = $it->{rule} or return;
+    return $rule->{bytes} if !defined $rule->{past};
+    return $it->{said} =~ /$rule->{past}/s ? $+[0] + $rule->{bytes} : undef;
 }
 
 
@@ -262,15 +366,23 @@ sub flush {
 }
 
 
+sub reset_one {
+    my ($socket) = @_;
+
+    setsockopt $socket, SOL_SOCKET, SO_LINGER, pack 'll', 1, 0;
+    close $socket;
+}
+
+
 sub end {
-    my ($it) = @_;
+    my ($it, $reset) = @_;
 
     for my $side ($it, $it->{far}) {
         next if !$side || $side->{gone};
         $side->{gone} = 1;
         $select->remove($side->{socket});
         delete $side{ $side->{socket} };
-        close $side->{socket};
+        $reset ? reset_one($side->{socket}) : close $side->{socket};
     }
 }
 
@@ -295,6 +407,7 @@ sub obey {
         @hits = ();
     }
     end_all() if $what->{cut};
+    $throttle = $what->{throttle} if defined $what->{throttle};
     ($held_to, $cut_then) = (time + $what->{hold}, $what->{cut_then})
         if $what->{hold};
     syswrite $control, $json->encode($answer) . "\n";

@@ -77,12 +77,13 @@ sub directives {
     my ($self, $nginx, %option) = @_;
 
     my $rate = $option{rate} // 'off';
+    my $at   = $option{at}   // "http://127.0.0.1:$self->{port}";
     $nginx->file('bot.main', $self->token(0), 0600);
     $nginx->file('bot.pro', $self->token(1), 0600);
     $nginx->file('delivery.key', '0f' x 32, 0600);
 
     return <<"CONF" . ($option{more} // '');
-        guildlog_platform http://127.0.0.1:$self->{port}/api/v10;
+        guildlog_platform $at/api/v10 @{[ $option{trusted} // '' ]};
         guildlog_platform_rate $rate;
         guildlog_bot_token main bot.main;
         guildlog_bot_token pro bot.pro;
