@@ -213,6 +213,8 @@ our %case = (
 
 sub new {
     my ($class, %option) = @_;
+
+    require IO::Socket::SSL if $option{tls};    # not for each connection
     return $class->SUPER::new(host => '127.0.0.1', mode => 'well', %option);
 }
 
@@ -293,7 +295,6 @@ sub _serve {
     @$self{qw(number socket buffer)} = ($number, $socket, '');
 
     if ($self->{tls}) {
-        require IO::Socket::SSL;
         IO::Socket::SSL->start_SSL($self->{socket}, SSL_server => 1,
             %{ $self->{tls} })
             or die "TLS: $IO::Socket::SSL::SSL_ERROR\n";
