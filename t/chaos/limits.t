@@ -1,7 +1,7 @@
 #!/usr/bin/perl
-# The platform's limits while workers die: a webhook's own limit is hit once a
-# window at most, and nothing is sent before the wait that was asked for; what
-# waits is delivered all the same.
+# The platform's limits while workers die and others use up the webhooks: a
+# webhook's own limit is hit once a window at most, and nothing is sent before
+# the wait that was asked for; what waits is delivered all the same.
 #
 # GUILDLOG_SEED repeats a run, GUILDLOG_KILLS says how long it is.
 
@@ -24,9 +24,22 @@ $world->start;
 
 my @harms = qw(kill_worker kill_deliverer kill_workers kill_machine
     kill_database strike_statement reload);
+my (%spent, $spent);
 while ($world->kills < $kills) {
     $world->harm($harms[rand @harms]);
+    spend();
     sleep rand 1.5;
+}
+
+
+# the limits of webhooks, but of none in two windows one after the other
+sub spend {
+    for my $id (map { $_->{id} } $world->{platform}->webhooks) {
+        next if time - ($spent{$id} // 0) < 5;
+        $spent{$id} = time;
+        $world->{platform}->spend_webhook($id);
+        $spent++;
+    }
 }
 
 $world->settle(300);
@@ -40,6 +53,9 @@ for my $webhook (keys %{ $limited{user} || {} }) {
         grep { $at[$_] - $at[$_ - 1] < 2000 } 1 .. $#at;
 }
 is "@often", '', 'G9: once a window and webhook at most';
+cmp_ok scalar(map { @$_ } values %{ $limited{user} || {} }), '>=', 1,
+    'and it was hit';
+note("$spent limits were used up by others");
 note(join ', ', map {
     my $n = 0;
     $n += @$_ for values %{ $limited{$_} };

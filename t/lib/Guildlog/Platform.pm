@@ -117,6 +117,7 @@ sub faults_left { return @{ $_[0]->control('faults') } }
 sub ledger { return @{ $_[0]->control('ledger') } }
 sub path { "$_[0]{dir}/ledger" }
 sub delete_webhook { $_[0]->control("webhook/$_[1]/delete", {}) }
+sub spend_webhook  { $_[0]->control("webhook/$_[1]/spend", {}) }
 
 
 # one of somebody else, by that name
