@@ -23,6 +23,8 @@ my $nginx = Guildlog->new(workers => 2, api => 'guildlog_limit off;');
 # so that a few entries make segments of every level
 $nginx->sql('create or replace function search_run_size() returns int
     language sql immutable as $$ select 3 $$');
+$nginx->sql('create or replace function search_bits_from() returns int
+    language sql immutable as $$ select 64 $$');
 
 # nobody here has 2,000 entries
 $nginx->sql('set guildlog.heavy = 40');

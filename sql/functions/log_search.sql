@@ -50,46 +50,50 @@ begin
 end $$;
 
 
--- The texts of an entry, where words are looked for.
-
-create or replace function entry_text(entry jsonb)
+create or replace function messages_text(messages json)
 returns text language plpgsql immutable as $$
 begin
-    return concat_ws(e'\n', entry ->> 'content', entry ->> 'contentAfter',
-        case when entry -> 'messages' -> 0 is not null
-             then array_to_string(array(
-                      select m ->> 'content'
-                        from jsonb_array_elements(entry -> 'messages') m),
-                  e'\n') end);
+    return array_to_string(array(
+               select m ->> 'content' from json_array_elements(messages) m),
+               ' ');
 end $$;
 
 
--- The names, role and reason of an entry, where parts are looked for.
+-- The texts of an entry. No word goes from one to the next.
 
-create or replace function entry_parts(entry jsonb)
-returns text[] language sql immutable as $$
-    select array[entry #>> '{executor,name}', entry #>> '{target,name}',
-                 entry #>> '{channel,name}', entry ->> 'role',
-                 entry ->> 'name', entry ->> 'reason']
+create or replace function entry_text(content text, content_after text,
+    messages json)
+returns text language sql immutable as $$
+    select concat_ws(' ', content, content_after,
+                     case when messages -> 0 is not null
+                          then messages_text(messages) end)
 $$;
 
 
--- Is the entry of that doc found by these patterns of words, or by that
--- folded part?
+-- Is the entry of that doc found by these patterns of words in its texts, or
+-- by that folded part in a name, its role or reason?
 
 create or replace function entry_found(doc text, patterns text[], part text)
 returns boolean language plpgsql immutable as $$
 declare
-    entry  constant jsonb := doc || '}';
-    one    text;
+    e    record;
+    one  text;
 begin
+    select d.* into e
+      from json_to_record((doc || '}')::json) d (
+           content text, "contentAfter" text, messages json, executor json,
+           target json, channel json, role text, name text, reason text);
+
     if cardinality(patterns) > 0
-       and has_words(fold(entry_text(entry)), patterns)
+       and has_words(fold(entry_text(e.content, e."contentAfter", e.messages)),
+                     patterns)
     then
         return true;
     end if;
 
-    foreach one in array entry_parts(entry) loop
+    foreach one in array array[e.executor ->> 'name', e.target ->> 'name',
+                               e.channel ->> 'name', e.role, e.name, e.reason]
+    loop
         if strpos(fold(one), part) > 0 then
             return true;
         end if;

@@ -41,6 +41,12 @@ create or replace function search_run_size()
 returns int language sql immutable as $$ select 256 $$;
 
 
+-- From how many marks on they are bits in a segment of level 2.
+
+create or replace function search_bits_from()
+returns int language sql immutable as $$ select 512 $$;
+
+
 -- A word as a term. What would not fit into a row of an index is told by its
 -- hashes.
 
@@ -359,9 +365,7 @@ begin
         select row(e.id, e.type,
                    search_mark(head.runs, row_number() over (order by e.id)
                                ::int - 1, e.type),
-                   fold(concat_ws(' ', d.content, d."contentAfter",
-                                  case when d.messages -> 0 is not null
-                                       then messages_text(d.messages) end)),
+                   fold(entry_text(d.content, d."contentAfter", d.messages)),
                    array[d.executor ->> 'name', d.target ->> 'name',
                          d.channel ->> 'name', d.role, d.name, d.reason]
                    )::search_item
@@ -373,17 +377,6 @@ begin
          where e.guild_id = head.guild_id and e.bot = head.bot
            and e.id = any (batch) and e.id >= low and e.id <= high
          order by e.id);
-end $$;
-
-
--- The texts of messages.
-
-create or replace function messages_text(messages json)
-returns text language plpgsql immutable as $$
-begin
-    return array_to_string(array(
-               select m ->> 'content' from json_array_elements(messages) m),
-               ' ');
 end $$;
 
 
@@ -576,7 +569,7 @@ create or replace function search_put(guild bigint, bot smallint,
 returns void language plpgsql as $$
 declare
     few   constant int := 16 << level;
-    bits  constant int := case when level = 2 then 2048 end;
+    bits  constant int := case when level = 2 then search_bits_from() end;
 begin
     insert into search_common (guild_id, bot, level, bucket, first, term,
                                counts, marks, bits)
@@ -640,10 +633,15 @@ create or replace function search_bits_of(places int[], bits bigint[])
 returns bit varying language plpgsql immutable as $$
 begin
     return (
-        select ('x' || string_agg(lpad(to_hex(coalesce(w.bits, 0)), 16, '0'),
-                                  '' order by i))::bit varying
-          from generate_series(0, 1023) i
-          left join unnest(places, bits) w (place, bits) on w.place = i);
+        select ('x' || coalesce(string_agg(
+                           repeat('0', 16 * (w.place - w.before - 1))
+                           || lpad(to_hex(w.bits), 16, '0'), ''
+                           order by w.place), '')
+                || repeat('0', 16 * (1023 - coalesce(max(w.place), -1)))
+                )::bit varying
+          from (select u.place, u.bits,
+                       lag(u.place, 1, -1) over (order by u.place) as before
+                  from unnest(places, bits) u (place, bits)) w);
 end $$;
 
 

@@ -80,7 +80,10 @@ end $$;
 create or replace function search_tail(q log_query, head search_head)
 returns log_mark[] language plpgsql stable as $$
 declare
-    tail  log_mark[];
+    recent  bigint[];
+    first   bigint;
+    last    bigint;
+    tail    log_mark[];
 begin
     if head.seen_at < now() - interval '44 hours' then
         return array(
@@ -94,16 +97,20 @@ begin
                and entry_fits(e.type, e.channel_id, e.role, e.doc, q));
     end if;
 
-    tail := array(
-        select row(e.id, e.type)::log_mark
-          from log_event k
-          join log_entry e
-            on e.guild_id = q.guild and e.bot = q.bot and e.id = k.entry_id
+    recent := array(
+        select k.entry_id from log_event k
          where k.guild_id = q.guild and k.bot = q.bot
            and k.entry_id is not null
            and k.entry_id >= q.low and k.entry_id < q.high
            and k.arrival > coalesce(head.round_to, head.arrival)
-           and k.recorded_at > head.seen_at - interval '1 hour'
+           and k.recorded_at > head.seen_at - interval '1 hour');
+    select min(i), max(i) into first, last from unnest(recent) i;
+
+    tail := array(   -- the bounds say which partitions have them
+        select row(e.id, e.type)::log_mark
+          from log_entry e
+         where e.guild_id = q.guild and e.bot = q.bot
+           and e.id = any (recent) and e.id >= first and e.id <= last
            and entry_has_member(e.executor_id, e.target_id, q)
            and entry_fits(e.type, e.channel_id, e.role, e.doc, q));
 
@@ -261,19 +268,23 @@ declare
     plain  constant bit varying := it.bits || B'';   -- unpacked once
 begin
     return query
-        select e.id, e.type,
-               (g.run << 15) + ((e.place::int - 1) << 7) + e.type
+        select e.ids[p.place], e.types[p.place],
+               search_mark(g.run, p.place - 1, e.types[p.place])
           from unnest(coalesce(runs, array(select generate_series(0, 255))))
                g (run)
+         cross join lateral (
+               select substring(plain from g.run * 256 + 1 for 256)) b (bits)
           join search_run r
             on r.guild_id = q.guild and r.bot = q.bot
            and r.run = (it.first & ~255) + g.run
-         cross join lateral (
-               select substring(plain from g.run * 256 + 1 for 256)) b (bits)
-         cross join lateral unnest(r.ids, r.types) with ordinality
-               e (id, type, place)
-         where bit_count(b.bits) > 0
-           and get_bit(b.bits, e.place::int - 1) = 1;
+         cross join lateral (   -- offset: unpacked once
+               select r.ids || '{}'::bigint[], r.types || '{}'::smallint[]
+               offset 0) e (ids, types)
+         cross join lateral (   -- a bit that is set ends each run of others
+               select sum(length(z.zeros) + 1) over (order by z.n)::int, z.n
+                 from string_to_table(b.bits::text, '1') with ordinality
+                      z (zeros, n)) p (place, n)
+         where p.n <= bit_count(b.bits);
 end $$;
 
 

@@ -60,7 +60,7 @@ end $$;
 -- looked for among the words of long strings instead of in these.
 
 create or replace function search_strings(q log_query)
-returns text[] language plpgsql stable as $$
+returns text[] language plpgsql stable set enable_seqscan = off as $$
 declare
     pattern  constant text := '%' || regexp_replace(q.part, '([\\%_])',
                                                     '\\\1', 'g') || '%';
@@ -75,12 +75,9 @@ begin
     end if;
 
     return array(
-        select '#' || s.number
-          from unnest(array[0, other]) k (kind)
-         cross join lateral (
-               select x.number from search_string x
-                where x.guild_id = q.guild and x.bot = q.bot
-                  and x.kind = k.kind and x.string like pattern) s);
+        select '#' || s.number from search_string s
+         where s.guild_id = q.guild and s.bot = q.bot
+           and s.string like pattern and s.kind in (0, other));
 end $$;
 
 
@@ -109,30 +106,29 @@ begin
 end $$;
 
 
--- The same for very many strings: reads all of them.
+-- The same for very many strings: reads all of them, and never one by one.
 
 create or replace function search_pieces_strings(q log_query,
     wanted text[])
-returns setof search_piece language plpgsql stable as $$
+returns setof search_piece language plpgsql stable
+set enable_nestloop = off as $$
 begin
     return query
         select c.level, c.first, 0, c.counts, c.marks, c.bits
-          from generate_series(0, 2) l (level)
-          join search_common c
-            on c.guild_id = q.guild and c.bot = q.bot and c.level = l.level
-           and c.bucket >= 16 << 3 * l.level
+          from search_common c
           join unnest(wanted) t (term) on t.term = c.term
+         where c.guild_id = q.guild and c.bot = q.bot
+           and c.bucket >= 16 << 3 * c.level
         union all
         select c.level, c.first, 0, null, a.marks[u.start + 1 : u.stop], null
-          from generate_series(0, 2) l (level)
-          join search_term c
-            on c.guild_id = q.guild and c.bot = q.bot and c.level = l.level
-           and c.bucket >= 16 << 3 * l.level
+          from search_term c
          cross join lateral (   -- offset: unpacked once
                select c.marks || '{}'::int[] offset 0) a (marks)
          cross join lateral unnest(c.terms, c.ends, 0 || c.ends)
                u (term, stop, start)
-          join unnest(wanted) t (term) on t.term = u.term;
+          join unnest(wanted) t (term) on t.term = u.term
+         where c.guild_id = q.guild and c.bot = q.bot
+           and c.bucket >= 16 << 3 * c.level;
 end $$;
 
 
@@ -221,6 +217,18 @@ begin
 end $$;
 
 
+-- The marks that are not in the list, which is sorted.
+
+create or replace function search_without(few int[], many int[])
+returns int[] language plpgsql immutable as $$
+declare
+    sorted  constant int[] := many || '{}'::int[];   -- unpacked once
+begin
+    return array(select m from unnest(few) m
+                  where (sorted[width_bucket(m, sorted)] = m) is not true);
+end $$;
+
+
 -- The marks whose bit is that.
 
 create or replace function search_within(marks int[], bits bit varying,
@@ -294,41 +302,62 @@ begin
 end $$;
 
 
--- What is in any of the pieces of a segment.
+-- What is in any of the pieces of a segment. One of them is likely to have
+-- most of it, and knows its counts: to these those come that only others have.
 
 create or replace function search_any(level smallint, first int, low bigint,
     high bigint, pieces search_piece[])
 returns search_set language plpgsql stable as $$
 declare
     it    search_set;
-    bits  bit varying;
+    most  search_piece;
 begin
+    select p.* into most from unnest(pieces) p
+     order by bit_length(p.bits) desc nulls last, cardinality(p.marks) desc
+     limit 1;
+
     it.level := level;
     it.first := first;
     it.low := low;
     it.high := high;
+    it.counts := most.counts;
+    it.marks := most.marks;
+    it.bits := most.bits;
 
-    if cardinality(pieces) = 1 then
-        it.counts := pieces[1].counts;
-        it.marks := pieces[1].marks;
-        it.bits := pieces[1].bits;
-        return it;
+    if cardinality(pieces) > 1 and it.bits is not null then
+        it.bits := (select bit_or(p.bits) from unnest(pieces) p);
+        it.counts := case when it.bits = most.bits then it.counts end;
     end if;
 
-    it.marks := array(select m from unnest(pieces) p, unnest(p.marks) m);
-    bits := (select bit_or(p.bits) from unnest(pieces) p);
+    return search_with(it, array(
+        select distinct m from unnest(pieces) p, unnest(p.marks) m
+         where p.place <> most.place));
+end $$;
 
-    if level = 2 and cardinality(it.marks) >= 2048 then
-        it.bits := coalesce(bits | search_bits(it.marks),
-                            search_bits(it.marks));
-        it.marks := null;
-    else
-        it.marks := array(select distinct m from unnest(it.marks) m);
-        it.bits := bits;
 
-        if bits is not null then
-            it.marks := search_within(it.marks, bits, 0);
+-- The set, whose marks are sorted, and these marks.
+
+create or replace function search_with(it search_set, marks int[])
+returns search_set language plpgsql immutable as $$
+declare
+    more  int[] := marks;
+begin
+    if cardinality(more) > 0 and it.bits is not null then
+        more := search_within(more, it.bits, 0);
+    end if;
+
+    if cardinality(more) > 0 and cardinality(it.marks) > 0 then
+        more := search_without(more, it.marks);
+    end if;
+
+    if cardinality(more) > 0 then
+        if it.bits is null then
+            it.counts := coalesce(it.counts, search_counted(it.marks));
         end if;
+
+        it.counts := case when it.counts is not null
+                          then it.counts || search_counted(more) end;
+        it.marks := it.marks || more;
     end if;
 
     return it;
@@ -339,30 +368,25 @@ end $$;
 
 create or replace function search_either(a search_set, b search_set)
 returns search_set language plpgsql stable as $$
+declare
+    bits  bit varying;
 begin
-    if a.bits is not null and b.bits is not null then
-        a.counts := null;
-        a.marks := array(select distinct m
-                           from unnest(search_within(a.marks, b.bits, 0)
-                                       || search_within(b.marks, a.bits, 0))
-                                m);
-        a.bits := a.bits | b.bits;
-        return a;
-
-    elsif b.bits is not null then
+    if b.bits is not null and a.bits is null
+       or a.bits is null and cardinality(b.marks) > cardinality(a.marks)
+    then
+        b.marks := array(select m from unnest(b.marks) m order by m);
         return search_either(b, a);
+    elsif b.bits is not null then
+        bits := a.bits | b.bits;
 
-    elsif a.bits is not null then
-        b.marks := search_within(b.marks, a.bits, 0);
-        a.counts := a.counts || search_counted(b.marks);
-        a.marks := array(select unnest(a.marks) union
-                         select unnest(b.marks));
-        return a;
+        if bits <> a.bits then
+            a.counts := null;
+            a.marks := search_within(a.marks, b.bits, 0);
+            a.bits := bits;
+        end if;
     end if;
 
-    a.counts := null;
-    a.marks := array(select unnest(a.marks) union select unnest(b.marks));
-    return a;
+    return search_with(a, b.marks);
 end $$;
 
 

@@ -7,6 +7,8 @@ select plan(46);
 -- so that a few entries make segments of every level
 create or replace function search_run_size()
 returns int language sql immutable as $$ select 4 $$;
+create or replace function search_bits_from()
+returns int language sql immutable as $$ select 64 $$;
 
 create function pg_temp.send(guild bigint, n int, name text, at bigint,
     details jsonb default '{}')
