@@ -194,6 +194,77 @@ begin
 end $$;
 
 
+-- Is a channel, or a member, all that the query asks for?
+
+create or replace function log_alone(q log_query)
+returns boolean language plpgsql immutable as $$
+begin
+    return num_nonnulls(q.channel, q.member) = 1
+       and num_nonnulls(q.types, q.role, q.part, q.ids) = 0;
+end $$;
+
+
+-- The same as log_rows() then, without a condition that has to be made ready
+-- for every partition.
+
+create or replace function log_rows_alone(q log_query, below bigint,
+    most int)
+returns setof log_found language plpgsql stable as $$
+begin
+    if q.channel is not null then
+        return query
+            select e.id, e.type, e.dstatus, e.lane, e.seq, e.dchannel_id,
+                   e.dmessage_id, e.dreason, e.doc
+              from log_entry e
+             where e.guild_id = q.guild and e.bot = q.bot
+               and e.channel_id = q.channel
+               and e.id >= q.low and e.id < below
+             order by e.id desc limit most;
+
+    elsif q.side = 'executor' then
+        return query
+            select e.id, e.type, e.dstatus, e.lane, e.seq, e.dchannel_id,
+                   e.dmessage_id, e.dreason, e.doc
+              from log_entry e
+             where e.guild_id = q.guild and e.bot = q.bot
+               and e.executor_id = q.member
+               and e.id >= q.low and e.id < below
+             order by e.id desc limit most;
+
+    elsif q.side = 'target' then
+        return query
+            select e.id, e.type, e.dstatus, e.lane, e.seq, e.dchannel_id,
+                   e.dmessage_id, e.dreason, e.doc
+              from log_entry e
+             where e.guild_id = q.guild and e.bot = q.bot
+               and e.target_id = q.member
+               and e.id >= q.low and e.id < below
+             order by e.id desc limit most;
+
+    else
+        return query
+            select f.*
+              from ((select e.id, e.type, e.dstatus, e.lane, e.seq,
+                             e.dchannel_id, e.dmessage_id, e.dreason, e.doc
+                       from log_entry e
+                      where e.guild_id = q.guild and e.bot = q.bot
+                        and e.executor_id = q.member
+                        and e.id >= q.low and e.id < below
+                      order by e.id desc limit most)
+                    union all
+                    (select e.id, e.type, e.dstatus, e.lane, e.seq,
+                             e.dchannel_id, e.dmessage_id, e.dreason, e.doc
+                       from log_entry e
+                      where e.guild_id = q.guild and e.bot = q.bot
+                        and e.target_id = q.member
+                        and e.executor_id is distinct from q.member
+                        and e.id >= q.low and e.id < below
+                      order by e.id desc limit most)) f
+             order by f.id desc limit most;
+    end if;
+end $$;
+
+
 -- Either side is two walks: a condition with "or" would take one along
 -- neither index.
 

@@ -31,11 +31,19 @@ create or replace function log_rows_sent(q log_query, below bigint, most int,
 returns setof log_row language plpgsql stable as $$
 begin
     if deliveries_settled(q.guild, q.bot) then
-        return query
-            select e.id, null::boolean, settled_word(e.dstatus),
-                   settled_reason(e.dstatus, e.dreason), e.dchannel_id,
-                   e.dmessage_id, e.doc
-              from log_rows(q, below, most, walk) e;
+        if log_alone(q) then
+            return query
+                select e.id, null::boolean, settled_word(e.dstatus),
+                       settled_reason(e.dstatus, e.dreason), e.dchannel_id,
+                       e.dmessage_id, e.doc
+                  from log_rows_alone(q, below, most) e;
+        else
+            return query
+                select e.id, null::boolean, settled_word(e.dstatus),
+                       settled_reason(e.dstatus, e.dreason), e.dchannel_id,
+                       e.dmessage_id, e.doc
+                  from log_rows(q, below, most, walk) e;
+        end if;
         return;
     end if;
 
@@ -104,36 +112,42 @@ begin
                                       || '":' || c.n, ',')
                                filter (where c.n > 0), '') || '}'
       into total
-      from (select category_place(d.type) as category, sum(d.rest) as rest,
+      from (select coalesce(d.category, category_place(d.type)) as category,
+                   sum(d.rest) as rest,
                    sum(d.rest) filter (where types is null
                                        or d.type = any (types)) as total,
                    sum(d.n) filter (where asked is null
                                     or d.type = any (asked)) as n
-              from (select c.type::int, c.n::int, c.rest::int
+              from (select null::int, c.type::int, c.n::int, c.rest::int
                       from unnest(counts) c
                      union all
                     select d.*
                       from unnest(spans) s
                      cross join lateral (
-                           select u.place::int - 1, u.last - u.first,
+                           select case when s.summed then u.place::int end,
+                                  u.place::int - 1, u.last - u.first,
                                   coalesce(u.below, u.first) - u.first
                              from unnest(s.last, s.below, s.first)
                                       with ordinality u (last, below, first,
                                                          place)
                             where u.last <> u.first
                             union all
-                           select x.place - 1 - s.shift, x.n,
+                           select null, x.place - 1 - s.shift, x.n,
                                   case when x.id <= s.below_id
                                        then x.n else 0 end
                              from log_correction x
-                            where x.guild_id = guild and x.bot = log_sum.bot
+                            where x.guild_id = log_sum.guild
+                              and x.bot = log_sum.bot
                               and x.kind = s.kind and x.key = s.key
                               and x.id > s.first_id and x.id <= s.last_id
                               and x.place - s.shift between 1 and 102
                             union all
-                           select w >> 2, w >> 1 & 1, w & 1
-                             from unnest(s.walked) w) d)
-                   d (type, n, rest)
+                           select null, (w >> 2 & 127)::int,
+                                  ((w >> 9) * (w >> 1 & 1))::int,
+                                  ((w >> 9) * (w & 1))::int
+                             from unnest(s.walked) w)
+                           d (category, type, n, rest))
+                   d (category, type, n, rest)
              group by 1) c;
 
     return total;
@@ -175,7 +189,7 @@ begin
         select s.* into counts, q.ids
           from search_page(q, type::smallint[], below, most) s;
     elsif log_has_spans(q) then
-        spans := log_spans(q, below);
+        spans := log_spans(q, type is null and q.types is null, below);
     else
         counts := log_counts(q, below);
     end if;
