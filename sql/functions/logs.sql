@@ -130,7 +130,7 @@ begin
                              from unnest(s.last, s.below, s.first)
                                       with ordinality u (last, below, first,
                                                          place)
-                            where u.last <> u.first
+                            where u.last <> u.first or u.below <> u.first
                             union all
                            select null, x.place - 1 - s.shift, x.n,
                                   case when x.id <= s.below_id

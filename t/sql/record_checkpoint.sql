@@ -2,7 +2,7 @@
 -- came late, was taken back or was never looked at.
 
 \ir setup.psql
-select plan(54);
+select plan(56);
 
 -- "right", or what is not: every checkpoint, with what it is short of, against
 -- the entries up to it
@@ -54,6 +54,34 @@ create function pg_temp.owed(guild bigint)
 returns int language sql as $$
     select count(*)::int from log_correction c where c.guild_id = guild
 $$;
+
+-- "right", or what is not: the totals of an executor's pages from behind each
+-- of its checkpoints on
+create function pg_temp.told(me text, member bigint)
+returns text language plpgsql as $$
+declare
+    below  bigint;
+    got    bigint;
+    want   bigint;
+begin
+    for below in
+        select c.last_id + 1 from log_checkpoint c
+         where c.kind = 2 and c.key = member order by 1
+    loop
+        execute format('select (doc || ''}'')::json ->> ''total'' from '
+                       'logs_page(%s, null, null, null, null, null, null, $1, '
+                       '''executor'', null, 1, $2) limit 1', me)
+           into got using member, below;
+        want := (select count(*) from log_entry e
+                  where e.executor_id = member and e.id < below);
+
+        if got <> want then
+            return format('%s instead of %s', got, want);
+        end if;
+    end loop;
+
+    return 'right';
+end $$;
 
 select ms(now()) - 3600000 as at \gset
 select options_patch(:me, '{"ignore_bot_targets": false,
@@ -199,6 +227,16 @@ select is(max(n), 5, 'each five entries after the last')
                + c.cum[5] + c.cum[6] + c.cum[7]) over (order by c.last_id) as n
           from log_checkpoint c
          where c.guild_id = :guild and c.kind = 3 and c.key = 103) w;
+
+select record(:guild, 0::smallint, jsonb_build_array(jsonb_build_object(
+           'event_id', 'alone', 'type', 50, 'timestamp', :at + 10100,
+           'executor', '{"id": "100"}'::jsonb))) \g /dev/null
+select is(pg_temp.told(:'me', 100), 'right',
+          'pages count one of a category of its own that came late');
+select corrections_move(:guild, 0::smallint, 2::smallint, 100, 2) \g /dev/null
+select is(pg_temp.told(:'me', 100), 'right',
+          'also where some of the checkpoints know it');
+select count(corrections_fold()) from generate_series(1, 5) \g /dev/null
 
 select pg_temp.send_keys(:guild, 100, :at + 10200, 'l') \g /dev/null
 select is(pg_temp.checked(:guild), 'right', 'late events of heavy keys');
