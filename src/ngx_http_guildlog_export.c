@@ -9,7 +9,7 @@
 #include "ngx_guildlog_csv.h"
 
 
-#define NGX_HTTP_GUILDLOG_EXPORT_ROWS   500   /* a chunk */
+#define NGX_HTTP_GUILDLOG_EXPORT_ROWS   200   /* a chunk */
 
 /* the last arguments, behind the parameters of the route */
 

@@ -121,8 +121,8 @@ my @rows = export('type=7');
 is @rows, 20_000, 'all rows, whatever the size of a chunk';
 is_deeply [map { $_->{log_id} } @rows],
     [sort { $b <=> $a } map { $_->{log_id} } @rows], 'newest first';
-is export('type=7&after=' . ($now - 1501)), 500, 'exactly one chunk';
-is export('type=7&after=' . ($now - 1502)), 501, 'and one more';
+is export('type=7&after=' . ($now - 1201)), 200, 'exactly one chunk';
+is export('type=7&after=' . ($now - 1202)), 201, 'and one more';
 
 # a reader who stalls
 
