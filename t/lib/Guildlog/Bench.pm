@@ -12,8 +12,8 @@ use List::Util qw(max min);
 
 use Guildlog ();
 
-our @EXPORT = qw(option start wrk pgbench script cpu rss line row median
-    $no_limit);
+our @EXPORT = qw(option start wrk pgbench script cpu backend_cpu rss line row
+    median $no_limit);
 
 our $no_limit = 'guildlog_limit requests=1000000000 window=1d;';
 
@@ -111,6 +111,15 @@ sub cpu {
         $ns += (split ' ', <$in>)[0];
     }
     return $ns / 1e9;
+}
+
+
+# µs that a backend has used
+sub backend_cpu {
+    my ($dbh) = @_;
+
+    open my $in, '<', "/proc/$dbh->{pg_pid}/schedstat" or die "schedstat: $!\n";
+    return (split ' ', <$in>)[0] / 1000;
 }
 
 

@@ -26,9 +26,8 @@ use constant {
 
 my %statement = (
     'whole' => q(select id, more, status, reason, channel_id, message_id, doc
-        from guildlog.logs_page('t' || $1::text, $1::bigint, 0::smallint,
-        1::smallint, null, null, null, null, null, null, null, null, null,
-        100, null)),
+        from guildlog.logs_plain('t' || $1::text, $1::bigint, 0::smallint,
+        1::smallint, null, null, 100, null)),
     'bare' => q(select id, doc from guildlog.log_entry
         where guild_id = $1::bigint and bot = 0 order by id desc limit 100),
 );
@@ -152,7 +151,7 @@ sub keep {
 
     my $dbh  = $nginx->cluster->connect($nginx->dbname);
     my $turn = $dbh->prepare("select more, lag from keeper_$task(20000)");
-    my ($spent, $cpu, $longest, $steps) = (0, spent($dbh->{pg_pid}), 0, 0);
+    my ($spent, $cpu, $longest, $steps) = (0, backend_cpu($dbh), 0, 0);
     my ($more, $lag) = (1, 1);
 
     while ($more || $lag) {
@@ -173,7 +172,7 @@ sub keep {
         last if !$more && $task eq 'checkpoints';
     }
     figure("$task, entries a second", $size / $spent);
-    figure("$task, CPU µs an entry", (spent($dbh->{pg_pid}) - $cpu) / $size);
+    figure("$task, CPU µs an entry", (backend_cpu($dbh) - $cpu) / $size);
     figure("$task, longest step of $steps, ms", $longest * 1000);
     $dbh->disconnect;
     return;
@@ -301,24 +300,18 @@ sub pages {
 sub timed {
     my ($dbh, $page, @guilds) = @_;
 
-    my $pid = $dbh->{pg_pid};
     my @took;
-    my $cpu = spent($pid);
+    my $cpu = backend_cpu($dbh);
     for my $guild (@guilds) {
         my $at = time;
         $page->execute($guild);
         $page->fetchall_arrayref;
         push @took, (time - $at) * 1e6;
     }
-    return { p50 => median(@took), cpu => (spent($pid) - $cpu) / @guilds };
-}
-
-
-sub spent {
-    my ($pid) = @_;
-
-    open my $in, '<', "/proc/$pid/schedstat" or die "$pid: $!\n";
-    return (split ' ', <$in>)[0] / 1000;
+    return {
+        p50 => median(@took),
+        cpu => (backend_cpu($dbh) - $cpu) / @guilds,
+    };
 }
 
 
