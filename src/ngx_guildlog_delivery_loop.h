@@ -38,6 +38,7 @@ struct ngx_guildlog_guild_s {
 typedef struct {
     ngx_guildlog_delivery_t       *delivery;
     ngx_guildlog_query_t          *query;
+    ngx_msec_t                     began;
     ngx_uint_t                     n;
     ngx_guildlog_lane_t           *lanes[NGX_GUILDLOG_DELIVERY_LANES];
 } ngx_guildlog_step_t;

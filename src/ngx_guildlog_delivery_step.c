@@ -9,9 +9,11 @@
 
 #define NGX_GUILDLOG_STEP_BESIDE  16     /* lanes, beside requests */
 #define NGX_GUILDLOG_STEP_LATELY  500    /* ms */
+#define NGX_GUILDLOG_STEP_SLOW    100    /* ms */
 
 
 static ngx_uint_t ngx_guildlog_delivery_beside(ngx_guildlog_delivery_t *d);
+static ngx_uint_t ngx_guildlog_delivery_stepping(ngx_guildlog_delivery_t *d);
 static ngx_int_t ngx_guildlog_delivery_submit(ngx_guildlog_delivery_t *d,
     ngx_guildlog_step_t *step);
 static void ngx_guildlog_delivery_write(ngx_guildlog_json_t *w,
@@ -46,20 +48,14 @@ ngx_guildlog_delivery_step(ngx_guildlog_lane_t *lane)
 void
 ngx_guildlog_delivery_steps(ngx_guildlog_delivery_t *d)
 {
-    ngx_uint_t            i, most, lanes;
+    ngx_uint_t            i, lanes;
     ngx_queue_t          *q;
     ngx_guildlog_lane_t  *lane;
     ngx_guildlog_step_t  *step;
 
-    most = NGX_GUILDLOG_DELIVERY_STEPS;
     lanes = NGX_GUILDLOG_DELIVERY_LANES;
 
-    if (ngx_guildlog_delivery_beside(d)) {
-        most = 1;
-        lanes = NGX_GUILDLOG_STEP_BESIDE;
-    }
-
-    for (i = 0; i < most; i++) {
+    for (i = 0; i < NGX_GUILDLOG_DELIVERY_STEPS; i++) {
         step = &d->steps[i];
 
         if (step->query || ngx_queue_empty(&d->stepping)
@@ -68,7 +64,17 @@ ngx_guildlog_delivery_steps(ngx_guildlog_delivery_t *d)
             continue;
         }
 
+        if (ngx_guildlog_delivery_beside(d)) {
+
+            if (ngx_guildlog_delivery_stepping(d)) {
+                return;
+            }
+
+            lanes = NGX_GUILDLOG_STEP_BESIDE;
+        }
+
         step->delivery = d;
+        step->began = ngx_current_msec;
         step->n = 0;
 
         while (step->n < lanes && !ngx_queue_empty(&d->stepping)) {
@@ -114,6 +120,25 @@ ngx_guildlog_delivery_beside(ngx_guildlog_delivery_t *d)
     }
 
     return d->beside;
+}
+
+
+/* is one under way?  Those behind one that hangs do not wait for it */
+
+static ngx_uint_t
+ngx_guildlog_delivery_stepping(ngx_guildlog_delivery_t *d)
+{
+    ngx_uint_t  i;
+
+    for (i = 0; i < NGX_GUILDLOG_DELIVERY_STEPS; i++) {
+        if (d->steps[i].query
+            && ngx_current_msec - d->steps[i].began < NGX_GUILDLOG_STEP_SLOW)
+        {
+            return 1;
+        }
+    }
+
+    return 0;
 }
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/perl
 # What delivers has connections of its own: however long its statements take,
-# no request waits behind them.
+# no request waits behind them; nor do other lanes, while there are requests.
 
 use lib 't/lib';
 use Guildlog;
@@ -34,6 +34,10 @@ cmp_ok $status->{database_connections}, '>=', 2,
 cmp_ok $g->sql(q{select count(*) from pg_stat_activity
     where usename = 'guildlog' and datname = current_database()}), '<=',
     1 + 2 + 3, 'no more than there are to be';
+
+my @other = server();
+my ($its) = record($other[0], 1);
+becomes(@other[0, 1], $its, 'delivered', 'others go on');
 
 $locker->rollback;
 becomes($guild, $token, $id, 'delivered', 'then it goes on');
