@@ -87,8 +87,9 @@ begin
         docs := did.docs;
     end if;
 
-    select r.* into verdicts, routes
-      from record_rules(guild, bot, settings, b, docs, verdicts) r;
+    did := record_rules(guild, bot, settings, b, docs, verdicts);
+    verdicts := did.verdicts;
+    routes := did.routes;
 
     if settings.holds then
         verdicts := active_ignore_apply(guild, bot, settings, b, docs,

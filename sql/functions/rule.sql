@@ -85,7 +85,12 @@ declare
     bots     constant bigint[] := bots_among(guild, b);
     roles    role_bearers;
     places   ignored_places;
+    texts    text[];       -- where one of the rules reads them
 begin
+    if lists.contents is not null or options.proxy_integration then
+        texts := docs;
+    end if;
+
     if lists.executor_roles is not null or lists.target_roles is not null then
         roles := roles_among(guild, lists, b);
     end if;
@@ -143,7 +148,7 @@ begin
                t.route
           from unnest(b.types, b.times, b.executors, b.executor_bots,
                       b.executor_roles, b.targets, b.target_bots,
-                      b.target_roles, b.proxied, docs, places.channels,
+                      b.target_roles, b.proxied, texts, places.channels,
                       places.categories, verdicts) with ordinality
                    e (type, at, executor, executor_bot, executor_roles,
                       target, target_bot, target_roles, proxied, doc,
@@ -167,7 +172,6 @@ begin
                and c.log_type = t.id
               left join logging_channels l
                 on l.guild_id = guild and l.bot = record_rules.bot
-             where t.id = any (b.types)
             offset 0) t on t.id = e.type
          where e.place <= cardinality(b.events)
          order by e.place) r;
