@@ -9,8 +9,8 @@ begin
             select distinct t.category from log_type t order by 1)));
 
     execute format(
-        'create function category_places() returns smallint[] language sql '
-        'immutable as %L', format('select %L::smallint[]', array(
+        'create function category_places() returns int[] language sql '
+        'immutable as %L', format('select %L::int[]', array(
             select array_position(categories(), t.category)
               from generate_series(0, 101) n
               left join log_type t on t.id = n order by n)));
@@ -20,6 +20,6 @@ end $$;
 -- The place of a type's category among the categories.
 
 create or replace function category_place(type int)
-returns smallint language sql immutable as $$
+returns int language sql immutable as $$
     select (category_places())[type + 1]
 $$;

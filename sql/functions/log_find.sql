@@ -107,6 +107,20 @@ begin
 end $$;
 
 
+-- That of everything from an id on.
+
+create or replace function query_all(guild bigint, bot smallint, low bigint)
+returns log_query language plpgsql immutable as $$
+declare
+    q  log_query;
+begin
+    q.guild := guild;
+    q.bot := bot;
+    q.low := low;
+    return q;
+end $$;
+
+
 -- What the walk along one index cannot tell.
 
 create or replace function entry_fits(type smallint, channel bigint,

@@ -89,8 +89,8 @@ returns setof log_row language plpgsql stable security definer
 set search_path = guildlog, pg_temp as $$
 declare
     w        log_window;
-    q        log_query;
     settled  boolean;
+    low      bigint;
     n        int;
 begin
     w := log_window(token, guild, bot, after, before, most, below);
@@ -106,10 +106,10 @@ begin
                format('{"total":%s,"retentionMs":%s,"walled":%s,'
                       '"categoryCounts":{%s}', coalesce(sum(c.rest), 0),
                       ms(now()) - w.wall, w.walled::text,
-                      string_agg(format('"%s":%s',
-                                        (categories())[c.category], c.n), ',')
-                          filter (where c.n > 0))
-          from (select d.category, sum(d.n) as n, sum(d.rest) as rest
+                      string_agg('"' || (categories())[c.category] || '":'
+                                 || c.n, ',') filter (where c.n > 0))
+          from (select d.category, sum(d.n)::int as n,
+                       sum(d.rest)::int as rest
                   from (select u.place::int, u.last - u.first,
                                coalesce(u.passed, u.first) - u.first
                           from unnest(w.last, w.passed, w.first)
@@ -143,11 +143,9 @@ begin
                  group by d.category) c;
 
     settled := deliveries_settled(guild, bot);
-    q.guild := guild;
-    q.bot := bot;
 
     loop
-        q.low := coalesce(w.page_id, w.low);
+        low := coalesce(w.page_id, w.low);
 
         if settled then
             return query
@@ -156,10 +154,11 @@ begin
                        e.dmessage_id, e.doc
                   from log_entry e
                  where e.guild_id = guild and e.bot = logs_plain.bot
-                   and e.id >= q.low and e.id < w.below
+                   and e.id >= low and e.id < w.below
                  order by e.id desc limit most;
         else
-            return query select * from log_rows_sent(q, w.below, most, true);
+            return query select * from log_rows_sent(
+                query_all(guild, bot, low), w.below, most, true);
         end if;
 
         -- it is short only where entries were taken back
