@@ -36,6 +36,7 @@ my %signer = (
 
 # nginx has its own opinion on what C leaves undefined; ours counts
 my $alarming = qr{\[(?:alert|emerg)\]|open\ socket|exited\ on\ signal
+    |exited\ with\ code\ [1-9]
     |/src/ngx_(?:http_)?guildlog\w*\.[ch]:\d+:\d+:\ runtime\ error}x;
 
 my $json = JSON::PP->new->utf8->canonical->allow_nonref;
@@ -74,6 +75,7 @@ sub new {
     $self->{operator} = "$self->{prefix}/operator.sock";
 
     make_path("$self->{prefix}/logs", "$self->{prefix}/temp");
+    chmod 0777, "$self->{prefix}/logs";    # for what sanitizers say of workers
     $self->file('database.password', $self->{password});
     $self->file('main.key', $option{secret} // 'a secret of the tests and of nobody else',
         0600);
@@ -133,6 +135,7 @@ sub start {
     if (!$pid) {
         chdir $self->{prefix};
         $ENV{ASAN_OPTIONS} = $self->_sanitizer_options;
+        %ENV = (%ENV, %{ $self->{option}{env} || {} });
         open STDIN, '<', '/dev/null';
         open STDOUT, '>>', "$self->{prefix}/logs/out";
         open STDERR, '>&', \*STDOUT;
