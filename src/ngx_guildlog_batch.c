@@ -141,8 +141,8 @@ ngx_guildlog_batch_is_separable(const ngx_str_t *body)
     json_error_t           cause;
     enum json_error_code   code;
 
-    json = json_loadb((char *) body->data, body->len, JSON_REJECT_DUPLICATES,
-                      &cause);
+    json = ngx_guildlog_json_load(body->data, body->len,
+                                  JSON_REJECT_DUPLICATES, &cause);
     if (json) {
         json_decref(json);
         return 0;

@@ -5,7 +5,7 @@
  */
 
 #include "ngx_guildlog_delivery_loop.h"
-#include <jansson.h>
+#include "ngx_guildlog_json.h"
 
 
 #define NGX_GUILDLOG_FIGURES_INTERVAL  2000    /* ms */
@@ -74,9 +74,10 @@ ngx_guildlog_figures_told(void *data, ngx_guildlog_result_t *result)
 {
     ngx_guildlog_delivery_t *d = data;
 
-    json_t      *json;
-    ngx_str_t    body;
-    ngx_uint_t   i;
+    json_t        *json;
+    ngx_str_t      body;
+    ngx_uint_t     i;
+    json_error_t   cause;
 
     d->figures = NULL;
 
@@ -90,7 +91,7 @@ ngx_guildlog_figures_told(void *data, ngx_guildlog_result_t *result)
     }
 
     body = ngx_guildlog_result_value(result, 0, 1);
-    json = json_loadb((char *) body.data, body.len, 0, NULL);
+    json = ngx_guildlog_json_load(body.data, body.len, 0, &cause);
 
     for (i = 0; i < sizeof(ngx_guildlog_figures)
                     / sizeof(ngx_guildlog_figures[0]); i++)

@@ -363,10 +363,11 @@ ngx_guildlog_entry_refuse(ngx_pool_t *pool, ngx_str_t *error,
 void
 ngx_guildlog_entry_counts(const ngx_str_t *text, ngx_uint_t *counts)
 {
-    json_t      *json;
-    ngx_uint_t   i;
+    json_t        *json;
+    ngx_uint_t     i;
+    json_error_t   cause;
 
-    json = json_loadb((char *) text->data, text->len, 0, NULL);
+    json = ngx_guildlog_json_load(text->data, text->len, 0, &cause);
 
     for (i = 0; i < NGX_GUILDLOG_ENTRY_LAST; i++) {
         counts[i] = json_integer_value(json_object_get(json,

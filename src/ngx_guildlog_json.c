@@ -28,6 +28,7 @@ typedef struct {
 } ngx_guildlog_json_walk_t;
 
 
+static void *ngx_guildlog_json_alloc(size_t size);
 static ngx_int_t ngx_guildlog_json_check(ngx_pool_t *pool,
     const ngx_str_t *text, ngx_str_t *error);
 static void ngx_guildlog_json_explain(ngx_pool_t *pool, const ngx_str_t *text,
@@ -52,6 +53,9 @@ static u_char *ngx_guildlog_json_escape(u_char *dst, const u_char *p,
     size_t len);
 
 
+static ngx_uint_t  ngx_guildlog_json_failures;
+
+
 json_t *
 ngx_guildlog_json_parse(ngx_pool_t *pool, const ngx_str_t *text,
     ngx_str_t *error)
@@ -70,8 +74,8 @@ ngx_guildlog_json_parse(ngx_pool_t *pool, const ngx_str_t *text,
         return NULL;
     }
 
-    json = json_loadb((char *) text->data, text->len, JSON_REJECT_DUPLICATES,
-                      &cause);
+    json = ngx_guildlog_json_load(text->data, text->len,
+                                  JSON_REJECT_DUPLICATES, &cause);
     if (json == NULL) {
         ngx_guildlog_json_explain(pool, text, &cause, error);
         return NULL;
@@ -81,6 +85,57 @@ ngx_guildlog_json_parse(ngx_pool_t *pool, const ngx_str_t *text,
     cln->data = json;
 
     return json;
+}
+
+
+json_t *
+ngx_guildlog_json_load(const u_char *p, size_t len, size_t flags,
+    json_error_t *cause)
+{
+    json_t      *json;
+    ngx_uint_t   starved;
+
+    starved = ngx_guildlog_json_starved();
+
+    json = json_loadb((char *) p, len, flags, cause);
+
+    if (ngx_guildlog_json_starved() == starved) {
+        return json;
+    }
+
+    json_decref(json);
+    cause->text[0] = '\0';
+
+    return NULL;
+}
+
+
+ngx_uint_t
+ngx_guildlog_json_starved(void)
+{
+    return ngx_guildlog_json_failures;
+}
+
+
+void
+ngx_guildlog_json_watch(void)
+{
+    json_set_alloc_funcs(ngx_guildlog_json_alloc, free);
+}
+
+
+static void *
+ngx_guildlog_json_alloc(size_t size)
+{
+    void  *p;
+
+    p = malloc(size);
+
+    if (p == NULL) {
+        ngx_guildlog_json_failures++;
+    }
+
+    return p;
 }
 
 
@@ -140,8 +195,6 @@ ngx_guildlog_json_explain(ngx_pool_t *pool, const ngx_str_t *text,
     u_char  *p;
     size_t   offset;
     u_char   why[NGX_GUILDLOG_JSON_NAME];
-
-    /* no memory: it stopped without a word, and left the code unset */
 
     if (cause->text[0] == '\0') {
         ngx_str_null(error);

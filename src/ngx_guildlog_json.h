@@ -26,6 +26,20 @@
 json_t *ngx_guildlog_json_parse(ngx_pool_t *pool, const ngx_str_t *text,
     ngx_str_t *error);
 
+/*
+ * What jansson makes of a text, whatever it is; NULL with an empty
+ * cause->text: no memory.  Every other text is parsed through this, too.
+ */
+json_t *ngx_guildlog_json_load(const u_char *p, size_t len, size_t flags,
+    json_error_t *cause);
+
+/*
+ * How often jansson has found no memory in this process, once watch() was
+ * called.  It goes on then, and may lose a character of what it reads.
+ */
+ngx_uint_t ngx_guildlog_json_starved(void);
+void ngx_guildlog_json_watch(void);
+
 /* it stopped at a \u that is half a character: jansson has no code for it */
 ngx_uint_t ngx_guildlog_json_is_half(const json_error_t *cause);
 

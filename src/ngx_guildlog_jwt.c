@@ -8,6 +8,7 @@
 #include <jwt.h>
 #include <openssl/err.h>
 #include "ngx_guildlog_jwt.h"
+#include "ngx_guildlog_json.h"
 #include "ngx_guildlog_value.h"
 
 
@@ -111,7 +112,11 @@ ngx_guildlog_jwt_verify(ngx_guildlog_cache_t *cache,
 
     rc = ngx_guildlog_jwt_judge(&judgement, keys, issuer, text, log);
 
-    if (rc == NGX_OK && key.len) {
+    if (rc != NGX_OK) {
+        return NGX_GUILDLOG_AUTH_UNJUDGED;
+    }
+
+    if (key.len) {
         ngx_guildlog_cache_store(cache, &key, &judgement);
     }
 
@@ -164,7 +169,7 @@ ngx_guildlog_jwt_shape(const ngx_str_t *text)
 }
 
 
-/* NGX_ERROR: no memory; the judgement is a refusal, but not to be kept */
+/* NGX_ERROR: no memory, there is no judgement */
 
 static ngx_int_t
 ngx_guildlog_jwt_judge(ngx_guildlog_judgement_t *judgement,
@@ -175,8 +180,6 @@ ngx_guildlog_jwt_judge(ngx_guildlog_judgement_t *judgement,
 
     ngx_memzero(judgement, sizeof(ngx_guildlog_judgement_t));
     ngx_memzero(&t, sizeof(ngx_guildlog_trial_t));
-
-    judgement->cause = NGX_GUILDLOG_AUTH_SIGNATURE;
 
     t.pool = ngx_create_pool(NGX_GUILDLOG_JWT_POOL_SIZE, log);
     if (t.pool == NULL) {
@@ -357,21 +360,40 @@ ngx_guildlog_jwt_signed_by(ngx_guildlog_trial_t *t,
 {
     int                   rc;
     jwt_t                *jwt;
+    ngx_uint_t            starved;
     ngx_guildlog_auth_e   cause;
 
     cause = NGX_GUILDLOG_AUTH_SIGNATURE;
 
+    /* where memory is short libjwt often takes it for a bad signature */
+
+    starved = ngx_guildlog_json_starved();
+    ngx_set_errno(0);
+
     rc = jwt_decode(&jwt, (char *) t->text, key->material.data,
                     key->material.len);
 
+    if (rc == NGX_ENOMEM || (rc && ngx_errno == NGX_ENOMEM)
+        || ngx_guildlog_json_starved() != starved)
+    {
+        t->no_memory = 1;
+    }
+
     if (rc == 0) {
-        cause = (jwt_get_alg(jwt) == (jwt_alg_t) key->jwt_alg)
-                ? NGX_GUILDLOG_AUTH_OK : NGX_GUILDLOG_AUTH_ALGORITHM;
+
+        /*
+         * Without memory for the key it says yes to a token that it has not
+         * looked at: the algorithm, which the caller has compared, is none.
+         */
+
+        if (jwt_get_alg(jwt) == (jwt_alg_t) key->jwt_alg) {
+            cause = NGX_GUILDLOG_AUTH_OK;
+
+        } else {
+            t->no_memory = 1;
+        }
 
         jwt_free(jwt);
-
-    } else if (rc == ENOMEM) {
-        t->no_memory = 1;
     }
 
     /* nginx would report what is left there on another connection */

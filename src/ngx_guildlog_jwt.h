@@ -31,7 +31,8 @@ typedef struct {
 /*
  * Judges a token as sent behind "Bearer ".  NGX_GUILDLOG_AUTH_OK fills
  * *token; anything else is the cause, *token is undefined.  The cache and the
- * keys may be NULL.
+ * keys may be NULL.  NGX_GUILDLOG_AUTH_UNJUDGED says nothing of the token:
+ * memory was short.
  */
 
 ngx_guildlog_auth_e ngx_guildlog_jwt_verify(ngx_guildlog_cache_t *cache,

@@ -5,7 +5,7 @@
  */
 
 #include "ngx_guildlog_keeper.h"
-#include <jansson.h>
+#include "ngx_guildlog_json.h"
 
 
 #define NGX_GUILDLOG_KEEPER_PAUSE  20       /* ms, between steps, at least */
@@ -170,10 +170,11 @@ ngx_guildlog_keeper_next(ngx_guildlog_keeper_t *keeper,
 static void
 ngx_guildlog_keeper_note(ngx_guildlog_keeper_t *keeper, const ngx_str_t *body)
 {
-    json_t      *tasks, *facts;
-    const char  *name;
+    json_t        *tasks, *facts;
+    const char    *name;
+    json_error_t   cause;
 
-    tasks = json_loadb((char *) body->data, body->len, 0, NULL);
+    tasks = ngx_guildlog_json_load(body->data, body->len, 0, &cause);
 
     json_object_foreach(tasks, name, facts) {
         ngx_guildlog_keeper_task(keeper, name, facts);

@@ -192,19 +192,31 @@ ngx_guildlog_pipeline_flush(ngx_guildlog_pg_t *pg)
 static ngx_int_t
 ngx_guildlog_pipeline_results(ngx_guildlog_pg_t *pg)
 {
-    while (!PQisBusy(pg->conn)) {
+    for ( ;; ) {
+        ngx_set_errno(0);
+
+        if (PQisBusy(pg->conn)) {
+            break;
+        }
 
         if (pg->astray) {
             return ngx_guildlog_pipeline_astray(pg, NULL);
         }
 
         if (pg->nflight == 0) {
-            break;
+            return NGX_OK;
         }
 
         if (pg->result(pg, PQgetResult(pg->conn)) != NGX_OK) {
             return NGX_ERROR;
         }
+    }
+
+    /* libpq waits on for what it has read and had no memory to tell */
+
+    if (ngx_errno == NGX_ENOMEM) {
+        ngx_guildlog_pg_fail(pg, "no memory for an answer");
+        return NGX_ERROR;
     }
 
     return NGX_OK;

@@ -233,8 +233,11 @@ ngx_int_t ngx_http_guildlog_read_body(ngx_http_guildlog_call_t *call);
 /* words for ngx_guildlog_auth_e */
 extern const char  *ngx_http_guildlog_causes[];
 
-/* fills ctx->cause and, if it is OK, ctx->token; once by the same keys */
-void ngx_http_guildlog_authenticate(ngx_http_request_t *r,
+/*
+ * Fills ctx->cause and, if it is OK, ctx->token; once by the same keys.
+ * NGX_ERROR if out of memory.
+ */
+ngx_int_t ngx_http_guildlog_authenticate(ngx_http_request_t *r,
     ngx_http_guildlog_ctx_t *ctx, const ngx_http_guildlog_loc_conf_t *conf);
 
 /* WWW-Authenticate for ctx->cause; NGX_ERROR if out of memory */

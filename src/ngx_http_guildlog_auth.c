@@ -30,11 +30,11 @@ static ngx_int_t ngx_http_guildlog_number_header(ngx_http_request_t *r,
 
 const char  *ngx_http_guildlog_causes[] = {
     "ok", "missing", "malformed", "algorithm", "key", "signature", "issuer",
-    "expired", "claims", "revoked"
+    "expired", "claims", "revoked", "unjudged"
 };
 
 
-void
+ngx_int_t
 ngx_http_guildlog_authenticate(ngx_http_request_t *r,
     ngx_http_guildlog_ctx_t *ctx, const ngx_http_guildlog_loc_conf_t *conf)
 {
@@ -43,7 +43,7 @@ ngx_http_guildlog_authenticate(ngx_http_request_t *r,
     if (ctx->judged && ctx->judged->keys == conf->keys
         && ngx_http_guildlog_equal(&ctx->judged->issuer, &conf->issuer))
     {
-        return;
+        return NGX_OK;
     }
 
     ctx->judged = conf;
@@ -62,6 +62,13 @@ ngx_http_guildlog_authenticate(ngx_http_request_t *r,
 
     (void) ngx_atomic_fetch_add(
                 &ngx_http_guildlog_worker.stats.shared->auth[ctx->cause], 1);
+
+    if (ctx->cause == NGX_GUILDLOG_AUTH_UNJUDGED) {
+        ctx->judged = NULL;
+        return NGX_ERROR;
+    }
+
+    return NGX_OK;
 }
 
 

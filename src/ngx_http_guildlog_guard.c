@@ -95,7 +95,9 @@ ngx_http_guildlog_preaccess_handler(ngx_http_request_t *r)
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 
-    ngx_http_guildlog_authenticate(r, ctx, conf);
+    if (ngx_http_guildlog_authenticate(r, ctx, conf) != NGX_OK) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
 
     return ngx_http_guildlog_guard(r, ctx, conf);
 }
@@ -126,8 +128,10 @@ ngx_http_guildlog_access_handler(ngx_http_request_t *r)
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 
-    if (conf->auth) {
-        ngx_http_guildlog_authenticate(r, ctx, conf);
+    if (conf->auth
+        && ngx_http_guildlog_authenticate(r, ctx, conf) != NGX_OK)
+    {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 
     refused = ctx->limited;

@@ -207,6 +207,7 @@ ngx_http_guildlog_init_process(ngx_cycle_t *cycle)
 
     worker = &ngx_http_guildlog_worker;
 
+    ngx_guildlog_json_watch();
     json_object_seed(0);
 
     ngx_guildlog_stats_enter(&worker->stats, gmcf->stats_zone);

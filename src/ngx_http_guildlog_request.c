@@ -111,7 +111,9 @@ ngx_http_guildlog_admit(ngx_http_guildlog_call_t *call)
         return NGX_OK;
     }
 
-    ngx_http_guildlog_authenticate(r, ctx, call->conf);
+    if (ngx_http_guildlog_authenticate(r, ctx, call->conf) != NGX_OK) {
+        return NGX_ERROR;
+    }
 
     rc = ngx_http_guildlog_charge(r, ctx, call->conf);
 
