@@ -111,20 +111,24 @@ with title (id, de, ja) as (values
     (99, 'Dashboard-Zugriff geändert', 'ダッシュボードのアクセス権の変更'),
     (100, 'Reaktionen entfernt', 'リアクションの一括削除'),
     (101, 'Automatisierungsregel ausgeführt', '自動化ルールの実行')
-), titles (language, titles) as (
-    select 'en', array_agg(t.title order by t.id) from log_type t
+), titles as (
+    select 'en' as language, array_agg(t.title order by t.id) as titles
+      from log_type t
      union all
     select 'de', array_agg(t.de order by t.id) from title t
      union all
     select 'ja', array_agg(t.ja order by t.id) from title t
+), part as (
+    select * from (values
+           ('en', ': ', ', by ', ', in '),
+           ('de', ': ', ', von ', ', in '),
+           ('ja', '：', '、実行者：', '、チャンネル：'))
+           p (language, subject, executor, channel)
 )
 insert into summary (language, titles, subject, executor, channel)
 select t.language, t.titles, p.subject, p.executor, p.channel
   from titles t
-  join (values ('en', ': ', ', by ', ', in '),
-               ('de', ': ', ', von ', ', in '),
-               ('ja', '：', '、実行者：', '、チャンネル：'))
-           p (language, subject, executor, channel) using (language)
+  join part p on p.language = t.language
 on conflict (language) do update
    set (titles, subject, executor, channel)
      = (excluded.titles, excluded.subject, excluded.executor,

@@ -163,8 +163,8 @@ begin
                            else h.attempts end
                       + (w.begin_to is not null)::int,
            attempt_at = case when w.begin_to is not null
-                             then clock_timestamp() else h.attempt_at end,
-           not_before = clock_timestamp() + w.wait_ms * interval '1 ms',
+                             then at else h.attempt_at end,
+           not_before = at + w.wait_ms * interval '1 ms',
            last_message_id = coalesce(w.message, h.last_message_id)
      where h.guild_id = w.guild and h.lane = w.lane;
 end $$;

@@ -14,10 +14,9 @@ begin
     select l.* into it from lane l
      where l.guild_id = guild
        and l.lane = delivery_turn.lane
-       and delivery_mine(me, l.shard, fence)
        for update;
 
-    if not found then
+    if not found or not delivery_mine(me, it.shard, fence) then
         perform refuse(409, 'another one delivers this lane');
     end if;
 
@@ -58,13 +57,12 @@ create or replace function delivery_registered(me text, guild bigint,
     out status int, out body text)
 language plpgsql security definer set search_path = guildlog, pg_temp as $$
 declare
-    it  lane := delivery_turn(me, guild, lane, fence, step);
+    it    lane := delivery_turn(me, guild, lane, fence, step);
+    used  constant boolean := it.state = 'registering'
+              and it.channel_id = any (channels_used(guild, it.bot));
 begin
     update lane l
-       set state = case when it.state = 'registering'
-                         and it.channel_id = any (
-                                 channels_used(guild, it.bot)) then 'active'
-                        else 'closing' end,
+       set state = case when used then 'active' else 'closing' end,
            since = now(), reason = null, forbidden_at = null,
            webhook_id = webhook, secret = delivery_registered.secret
      where l.guild_id = guild and l.lane = it.lane;
@@ -133,6 +131,7 @@ declare
     it    lane := delivery_turn(me, guild, lane, fence, step);
     over  constant boolean := final is not null
                               and it.forbidden_at < now() - interval '1 hour';
+    at    constant timestamptz := now();
 begin
     perform delivery_trouble(it, case when over then final else reason end);
 
@@ -141,7 +140,7 @@ begin
            reason = case when over then final
                          else delivery_waits.reason end,
            forbidden_at = case when final is not null
-                               then coalesce(l.forbidden_at, now()) end
+                               then coalesce(l.forbidden_at, at) end
      where l.guild_id = guild and l.lane = it.lane;
 
     perform lane_wake(guild, it.lane);

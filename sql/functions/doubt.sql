@@ -152,10 +152,9 @@ begin
      where d.guild_id = guild
        and d.lane = delivery_proved.lane
        and d.seq_from = delivery_proved.seq_from
-       and delivery_mine(me, d.shard, fence)
        for update;
 
-    if not found then
+    if not found or not delivery_mine(me, it.shard, fence) then
         perform refuse(409, 'another one looks at it');
     end if;
 

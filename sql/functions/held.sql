@@ -162,9 +162,10 @@ begin
          where h.guild_id = guild
            and h.bot = held_take.bot
            and h.until > clock_timestamp()
-           and active_ignore_covers(a, t, e.executor_id::text,
-                   e.target_id::text, e.channel_id::text, d.doc -> 'emoji',
-                   d.doc ->> 'name', d.doc ->> 'value', d.doc -> 'messages')
+           and active_ignore_covers(a, row(t.*)::log_type,
+                   e.executor_id::text, e.target_id::text, e.channel_id::text,
+                   d.doc -> 'emoji', d.doc ->> 'name', d.doc ->> 'value',
+                   d.doc -> 'messages')
          order by e.arrival
          limit a.remaining);
 

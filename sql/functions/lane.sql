@@ -241,7 +241,7 @@ begin
     if not found then
         select w.status, w.reason into status, reason
           from lane_head h
-         cross join lateral lane_waiting(h, seq) w
+         cross join lateral lane_waiting(row(h.*)::lane_head, seq) w
          where h.guild_id = guild and h.lane = lane_delivery.lane;
     end if;
 end $$;
@@ -310,5 +310,5 @@ begin
                  and b.done_at >= since) d on d.seq = o.seq
           left join lane_head h
             on h.guild_id = guild and h.lane = lane_deliveries.lane
-         cross join lateral lane_waiting(h, o.seq) w;
+         cross join lateral lane_waiting(row(h.*)::lane_head, o.seq) w;
 end $$;

@@ -135,6 +135,9 @@ returns boolean language sql immutable as $$
 $$;
 
 
+-- A row is spelt out for it, row(e.*): where tables are spread over machines,
+-- the rows of a part are of a type of its own.
+
 create or replace function log_columns(e log_entry, q log_query)
 returns log_found language sql immutable as $$
     select row(e.id, e.type, e.dstatus, e.lane, e.seq, e.dchannel_id,
@@ -153,7 +156,7 @@ returns setof log_found language plpgsql stable as $$
 begin
     if q.ids is not null then
         return query
-            select (log_columns(e, q)).*
+            select (log_columns(row(e.*)::log_entry, q)).*
               from unnest(q.ids) i (id)
               join log_entry e
                 on e.guild_id = q.guild and e.bot = q.bot and e.id = i.id
@@ -164,7 +167,8 @@ begin
 
     elsif q.channel is not null then
         return query
-            select (log_columns(e, q)).* from log_entry e
+            select (log_columns(row(e.*)::log_entry, q)).*
+              from log_entry e
              where e.guild_id = q.guild and e.bot = q.bot
                and e.channel_id = q.channel
                and e.id >= q.low and e.id < below
@@ -176,7 +180,8 @@ begin
             select f.*
               from log_roles(q) r (role)
              cross join lateral (
-                   select (log_columns(e, q)).* from log_entry e
+                   select (log_columns(row(e.*)::log_entry, q)).*
+                     from log_entry e
                     where e.guild_id = q.guild and e.bot = q.bot
                       and e.role = r.role
                       and e.id >= q.low and e.id < below
@@ -189,7 +194,8 @@ begin
             select f.*
               from unnest(q.types) t (type)
              cross join lateral (
-                   select (log_columns(e, q)).* from log_entry e
+                   select (log_columns(row(e.*)::log_entry, q)).*
+                     from log_entry e
                     where e.guild_id = q.guild and e.bot = q.bot
                       and e.type = t.type
                       and e.id >= q.low and e.id < below
@@ -199,7 +205,8 @@ begin
 
     else
         return query
-            select (log_columns(e, q)).* from log_entry e
+            select (log_columns(row(e.*)::log_entry, q)).*
+              from log_entry e
              where e.guild_id = q.guild and e.bot = q.bot
                and e.id >= q.low and e.id < below
                and entry_fits(e.type, e.channel_id, e.role, e.doc, q)
@@ -288,7 +295,8 @@ returns setof log_found language plpgsql stable as $$
 begin
     if q.side = 'executor' then
         return query
-            select (log_columns(e, q)).* from log_entry e
+            select (log_columns(row(e.*)::log_entry, q)).*
+              from log_entry e
              where e.guild_id = q.guild and e.bot = q.bot
                and e.executor_id = q.member
                and e.id >= q.low and e.id < below
@@ -297,7 +305,8 @@ begin
 
     elsif q.side = 'target' then
         return query
-            select (log_columns(e, q)).* from log_entry e
+            select (log_columns(row(e.*)::log_entry, q)).*
+              from log_entry e
              where e.guild_id = q.guild and e.bot = q.bot
                and e.target_id = q.member
                and e.id >= q.low and e.id < below
@@ -307,14 +316,16 @@ begin
     else
         return query
             select f.*
-              from ((select (log_columns(e, q)).* from log_entry e
+              from ((select (log_columns(row(e.*)::log_entry, q)).*
+                       from log_entry e
                       where e.guild_id = q.guild and e.bot = q.bot
                         and e.executor_id = q.member
                         and e.id >= q.low and e.id < below
                         and entry_fits(e.type, e.channel_id, e.role, e.doc, q)
                       order by e.id desc limit most)
                     union all
-                    (select (log_columns(e, q)).* from log_entry e
+                    (select (log_columns(row(e.*)::log_entry, q)).*
+                       from log_entry e
                       where e.guild_id = q.guild and e.bot = q.bot
                         and e.target_id = q.member
                         and e.executor_id is distinct from q.member

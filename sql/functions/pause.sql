@@ -70,8 +70,8 @@ create or replace function operator_pause(guild bigint, out status int,
 language plpgsql security definer set search_path = guildlog, pg_temp as $$
 begin
     perform server_lock(guild);
-    update server s set paused_at = coalesce(s.paused_at, now())
-     where s.guild_id = guild;
+    update server s set paused_at = now()
+     where s.guild_id = guild and s.paused_at is null;
     perform lanes_pause(guild, array(
         select l.lane from lane l
          where l.guild_id = guild and l.state <> 'closed'));

@@ -137,7 +137,8 @@ declare
 begin
     select not exists (select from server s
                         where s.guild_id = guild and s.plan <> 'free'),
-           coalesce(o, options_default()),
+           case when o.guild_id is not null
+                then row(o.*)::logging_options else options_default() end,
            exists (select from logging_type t
                     where t.guild_id = guild
                       and t.bot = record_settings.bot
@@ -585,9 +586,7 @@ begin
                    array_agg(u.nth) filter (where u.place = any (prefixed)),
                    array_agg(u.nth) filter (where u.place = any (crowded))
                   )::batch as batch,
-               array_agg(u.doc) as docs,
-               exists (select from server s where s.guild_id = u.guild)
-                   as known
+               array_agg(u.doc) as docs
           from (select n.*, b.its_bot,
                        row_number() over (partition by n.guild, b.its_bot
                                           order by n.place) as nth
@@ -606,7 +605,8 @@ begin
          group by 1, 2
          order by 1, 2
     loop
-        if not part.known then
+        if not exists (select from server s where s.guild_id = part.guild)
+        then
             errors := errors || (
                 select jsonb_agg(jsonb_build_object(
                            'index', p - 1, 'error', 'server: unknown'))

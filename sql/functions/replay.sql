@@ -108,7 +108,9 @@ create or replace function replay_way(guild bigint, bot smallint,
     type smallint, out channel bigint, out obstacle text)
 language plpgsql stable as $$
 begin
-    select coalesce(s.log_channel, channel_of(c, t.route)) into channel
+    select coalesce(s.log_channel,
+                    channel_of(row(c.*)::logging_channels, t.route))
+      into channel
       from log_type t
       left join logging_channels c
         on c.guild_id = guild and c.bot = replay_way.bot

@@ -155,7 +155,9 @@ begin
                       in_channel, in_category, verdict, place)
           left join (
             select t.id, c.enabled,
-                   coalesce(c.log_channel, channel_of(l, t.route)) as route,
+                   coalesce(c.log_channel,
+                            channel_of(row(l.*)::logging_channels, t.route))
+                       as route,
                    not t.always_log_bots
                    and (settings.free or coalesce(c.ignore_bot_executors,
                                              options.ignore_bot_executors))

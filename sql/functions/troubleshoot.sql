@@ -188,7 +188,7 @@ begin
           from (select l.channel_id, null::bigint as webhook_id, 0 as place,
                        s.id, s.detail
                   from lane l
-                 cross join lateral lane_trouble(l) s
+                 cross join lateral lane_trouble(row(l.*)::lane) s
                  where l.guild_id = guild
                    and l.bot = findings_of_lanes.bot
                    and l.channel_id = any (channels_used(guild, l.bot))
@@ -197,7 +197,7 @@ begin
                   from lane l
                   join unnest(probes) p
                     on p."channelId" = l.channel_id::text
-                 cross join lateral probe_trouble(l, p) s
+                 cross join lateral probe_trouble(row(l.*)::lane, p) s
                  where l.guild_id = guild
                    and l.bot = findings_of_lanes.bot
                    and l.state in ('registering', 'active')

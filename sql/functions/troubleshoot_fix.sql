@@ -87,7 +87,7 @@ begin
        and l.channel_id = channel
        and l.channel_id = any (channels_used(guild, l.bot))
        and l.state in ('registering', 'active', 'broken')
-       and ((lane_trouble(l)).id is not null
+       and ((lane_trouble(row(l.*)::lane)).id is not null
             or l.webhook_id::text = input ->> 'webhookId')
        for update;
 
@@ -253,7 +253,8 @@ begin
         return;
     end if;
 
-    channel := (select channel_of(c, category) from logging_channels c
+    channel := (select channel_of(row(c.*)::logging_channels, category)
+                  from logging_channels c
                  where c.guild_id = guild and c.bot = troubleshoot_test.bot);
     select l.* into it from lane l
      where l.guild_id = guild and l.bot = troubleshoot_test.bot

@@ -164,7 +164,7 @@ begin
                   cross join lateral lane_entries(q.guild, l.lane,
                             greatest(h.head, behind) + 1,
                             9223372036854775807) p
-                  cross join lateral lane_waiting(h, p.seq) w
+                  cross join lateral lane_waiting(row(h.*)::lane_head, p.seq) w
                   where h.guild_id = q.guild and h.lane = l.lane)
                ) e (seq, bot, id, again, status, reason)
           join log_entry n
