@@ -107,7 +107,7 @@ sub named {
     return $two->nginx(name => $name,
         http => "guildlog_limit off; resolver 127.0.0.1:$dns_port ipv6=off;"
             . ' resolver_timeout 1s;',
-        database => { host => $name, queue_timeout => '500ms' }, %option);
+        database => { host => $name, queue_timeout => '2s' }, %option);
 }
 
 
@@ -124,14 +124,12 @@ like $missing->error_log, qr/host "missing\.test": connect failed: .*not found/,
 
 my $silent = named('silent.test');
 my $waiting = $two->ask($silent, 'GET');
-my $worst = 0;
+my $others = 0;
 until ($waiting->readable(0)) {
-    my $start = time;
-    $silent->get('/status', raw_path => 1);
-    $worst = time - $start if time - $start > $worst;
+    $others += $silent->get('/status', raw_path => 1)->status == 200;
 }
 is $waiting->response->status, 503, 'a name server that says nothing';
-cmp_ok $worst, '<', 0.3, 'nobody else waits for it';
+cmp_ok $others, '>', 1, 'others are served meanwhile';
 kill 'KILL', $pid;
 waitpid $pid, 0;
 

@@ -27,7 +27,10 @@ sub run {
 
 sub env_of {
     my ($folder) = @_;
-    return { map { /^(\w+)=(.*)/ } split /\n/, run($folder, '--env') };
+
+    my $told = run($folder, '--env');
+    diag $told if $?;
+    return { map { /^(\w+)=(.*)/ } split /\n/, $told };
 }
 
 

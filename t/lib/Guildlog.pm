@@ -458,7 +458,7 @@ sub sql {
 sub wait_for(&;$$) {
     my ($condition, $seconds, $what) = @_;
 
-    my $deadline = time + ($seconds ||= 10);
+    my $deadline = time + ($seconds ||= 30);
     my $value;
 
     until ($value = $condition->()) {
@@ -667,6 +667,10 @@ sub _raw_ecdsa {
 }
 
 
+# for machines that are slow, or busy with something else
+my %patience = (connect_timeout => '10s', queue_timeout => '10s');
+
+
 sub _database_directive {
     my ($self) = @_;
 
@@ -679,6 +683,7 @@ sub _database_directive {
         dbname        => $self->{dbname},
         user          => 'guildlog',
         password_file => 'database.password',
+        %patience,
         %{ $given || {} },
     );
     return 'guildlog_database ' . join(' ', map { "$_=$arg{$_}" }
