@@ -64,10 +64,10 @@ wait_for { $g->sql('select min(until) > ? from shard_lease', $until) } 20,
 
 $cutter->rules({ match => 'delivery_lease.*\{\d+(?:,\d+)+\}', at => 'after',
     tag => 'given' });
-my $locker = $cluster->connect($dbname, 'postgres');
+my ($locker, $watch) = map { $cluster->connect($dbname, 'postgres') } 1, 2;
 $locker->begin_work;
 $locker->do('select from guildlog.shard_lease for update');
-wait_for { $locker->selectrow_array(q{select count(*) = 2
+wait_for { $watch->selectrow_array(q{select count(*) = 2
     from pg_stat_activity where wait_event_type = 'Lock'
      and query like '%delivery_lease%'}) } 20, 'the lease by which it gives';
 
