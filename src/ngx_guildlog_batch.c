@@ -255,8 +255,7 @@ ngx_guildlog_batch_count(ngx_guildlog_batch_t *batch)
 
 /*
  * The text of each entry of an array, by its brackets.  NGX_DECLINED: there
- * are too many, or it is not one array and nothing else.  It is nested no
- * deeper than NGX_GUILDLOG_JSON_DEPTH.
+ * are too many, or it is not one array and nothing else, or nested too deep.
  */
 
 static ngx_int_t
@@ -299,6 +298,10 @@ ngx_guildlog_batch_split(ngx_guildlog_batch_t *batch, const ngx_str_t *body)
 
         case '{':
         case '[':
+            if (depth == NGX_GUILDLOG_JSON_DEPTH) {
+                return NGX_DECLINED;
+            }
+
             close[depth++] = (*p == '{') ? '}' : ']';
             break;
 

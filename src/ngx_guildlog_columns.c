@@ -118,8 +118,8 @@ ngx_guildlog_columns_init(ngx_guildlog_columns_t *c, ngx_pool_t *pool,
 
     for (i = 0; i < NGX_GUILDLOG_COLUMN_LAST; i++) {
         ngx_guildlog_json_init(&c->columns[i], pool,
-                               (i == NGX_GUILDLOG_COLUMN_DOCS)
-                               ? 2 * size : NGX_GUILDLOG_COLUMNS_SIZE);
+                               NGX_GUILDLOG_COLUMNS_SIZE
+                               + (i == NGX_GUILDLOG_COLUMN_DOCS ? size : 0));
 
         if (i != NGX_GUILDLOG_COLUMN_DOCS) {
             ngx_guildlog_json_begin(&c->columns[i],

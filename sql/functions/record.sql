@@ -262,7 +262,7 @@ $$;
 
 create or replace function record_known(guild bigint, bot smallint,
     events text[])
-returns text[] language plpgsql stable as $$
+returns text[] language plpgsql as $$
 declare
     known  text[];
     n      int;

@@ -80,6 +80,10 @@ static const case_t  cases[] = {
       NGX_DECLINED, "body: brackets do not match" },
     { "it and one in an entry", 0, 0, "[{\"a\":1e999},{\"b\":[}]}]",
       NGX_DECLINED, "body: brackets do not match" },
+    /* was a write behind the brackets that may be open */
+    { "it and brackets too deep", 0, 0,
+      "[1e999,[[[[[[[[[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]]]]]]]]]]", NGX_DECLINED,
+      "body: nested deeper than 16 levels" },
     { "it and another array", 0, 0, "[{\"a\":1e999}],[1]", NGX_DECLINED,
       "body[0].a: the number is out of range" },
     /* was a jump through a null pointer: where would the entries begin? */
