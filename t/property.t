@@ -460,6 +460,17 @@ for my $plan (qw(pro free pro_lite)) {
     ask($server, $each, "$plan, some of them gone");
 
     walk($server, $entries) for 1 .. 3;
+
+    # its log outlives it, and says so
+    is $nginx->delete("/servers/$server->{id}", token => $server->{token})
+        ->status, 202, 'a reset';
+    my $n = @{ $server->{entries}[0] };
+    is scalar @{ stored($server->{id}, 0) }, $n + 1, 'is one entry more';
+    $server->{token} = $nginx->token($server->{id});
+    $server->{entries}[0] = stored($server->{id}, 0);
+    index_all($server, between(0, 9));
+    record($server, 0, $entries->(20));
+    ask($server, int($each / 4), "$plan, reset");
 }
 
 
