@@ -67,9 +67,6 @@ static ngx_uint_t ngx_guildlog_jwt_is(json_t *value, const void *data,
 static ngx_guildlog_auth_e ngx_guildlog_jwt_use(
     const ngx_guildlog_judgement_t *judgement, time_t now,
     ngx_guildlog_token_t *token);
-static ngx_int_t ngx_guildlog_jwt_fill(jwt_t *jwt,
-    const ngx_guildlog_key_t *key, const ngx_str_t *issuer,
-    const ngx_guildlog_token_t *token, ngx_pool_t *pool);
 static char *ngx_guildlog_jwt_cstr(ngx_pool_t *pool, const ngx_str_t *s);
 static size_t ngx_guildlog_jwt_cache_key(u_char *key,
     const ngx_guildlog_keys_t *keys, const ngx_str_t *issuer,
@@ -572,98 +569,6 @@ ngx_guildlog_jwt_use(const ngx_guildlog_judgement_t *judgement, time_t now,
     token->guild.data = token->guild_data;
 
     return NGX_GUILDLOG_AUTH_OK;
-}
-
-
-ngx_int_t
-ngx_guildlog_jwt_sign(const ngx_guildlog_keys_t *keys, const ngx_str_t *issuer,
-    const ngx_guildlog_token_t *token, ngx_pool_t *pool, ngx_str_t *text)
-{
-    char                *signed_text;
-    jwt_t               *jwt;
-    ngx_int_t            rc;
-    ngx_uint_t           i;
-    ngx_guildlog_key_t  *key;
-
-    if (keys == NULL) {
-        return NGX_DECLINED;
-    }
-
-    key = keys->list.elts;
-
-    for (i = 0; i < keys->list.nelts; i++) {
-        if (key[i].sign) {
-            break;
-        }
-    }
-
-    if (i == keys->list.nelts) {
-        return NGX_DECLINED;
-    }
-
-    if (jwt_new(&jwt) != 0) {
-        return NGX_ERROR;
-    }
-
-    rc = ngx_guildlog_jwt_fill(jwt, &key[i], issuer, token, pool);
-
-    if (rc == NGX_OK) {
-        signed_text = jwt_encode_str(jwt);
-
-        if (signed_text) {
-            text->len = ngx_strlen(signed_text);
-            text->data = ngx_pnalloc(pool, text->len);
-
-            if (text->data) {
-                ngx_memcpy(text->data, signed_text, text->len);
-            }
-
-            ngx_free(signed_text);
-        }
-
-        rc = (signed_text && text->data) ? NGX_OK : NGX_ERROR;
-    }
-
-    jwt_free(jwt);
-    ERR_clear_error();
-
-    return rc;
-}
-
-
-static ngx_int_t
-ngx_guildlog_jwt_fill(jwt_t *jwt, const ngx_guildlog_key_t *key,
-    const ngx_str_t *issuer, const ngx_guildlog_token_t *token,
-    ngx_pool_t *pool)
-{
-    char  *kid, *iss, *sub, *jti;
-
-    kid = ngx_guildlog_jwt_cstr(pool, &key->kid);
-    iss = ngx_guildlog_jwt_cstr(pool, issuer);
-    sub = ngx_guildlog_jwt_cstr(pool, &token->guild);
-    jti = ngx_guildlog_jwt_cstr(pool, &token->jti);
-
-    if (kid == NULL || iss == NULL || sub == NULL || jti == NULL) {
-        return NGX_ERROR;
-    }
-
-    if (jwt_set_alg(jwt, (jwt_alg_t) key->jwt_alg, key->signing.data,
-                    key->signing.len)
-        || (key->kid.len && jwt_add_header(jwt, "kid", kid))
-        || jwt_add_grant(jwt, "iss", iss)
-        || jwt_add_grant(jwt, "sub", sub)
-        || jwt_add_grant(jwt, "jti", jti)
-        || jwt_add_grant(jwt, "bot", token->bot == NGX_GUILDLOG_BOT_PRO
-                                     ? "pro" : "main")
-        || jwt_add_grant(jwt, "kind", token->kind == NGX_GUILDLOG_ADMIN
-                                      ? "admin" : "basic")
-        || jwt_add_grant_int(jwt, "iat", token->iat)
-        || jwt_add_grant_int(jwt, "exp", token->exp))
-    {
-        return NGX_ERROR;
-    }
-
-    return NGX_OK;
 }
 
 

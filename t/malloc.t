@@ -32,7 +32,7 @@ my ($other, $reader) = server();    # whose log stays as it is
 my $unique_id = $g->new_token($server)->{unique_id};
 my $token = $g->token($server);
 my $expires = time + 3600;
-my (@entries, $new_token);
+my (@entries, $new_token, $new_server);
 
 
 # one that no worker has seen yet
@@ -92,6 +92,12 @@ my %cases = (
         ask  => sub { $g->get("/servers/$other/logs/export",
             token => $reader) },
         same => sub { $_[0]->text },
+    },
+    'a new token' => {
+        before => sub { $new_server = $g->server },
+        ask => sub { operator('POST', "/servers/$new_server/tokens",
+            json => { permissions => 1, creator => '200000000000000001' }) },
+        same => sub { join ' ', sort keys %{ $_[0]->json } },
     },
     'entries' => {
         before => sub { new_entries(2) },

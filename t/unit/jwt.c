@@ -1,7 +1,7 @@
 
 /*
- * Links ngx_guildlog_jwt.c, ngx_guildlog_cache.c, ngx_guildlog_keys.c,
- * ngx_guildlog_value.c and ngx_guildlog_json.c.
+ * Links ngx_guildlog_jwt.c, ngx_guildlog_sign.c, ngx_guildlog_cache.c,
+ * ngx_guildlog_keys.c, ngx_guildlog_value.c and ngx_guildlog_json.c.
  *
  * A token is believed only as signed by a key of ours with that key's
  * algorithm, for our issuer, in its time.
