@@ -4,7 +4,7 @@
 \ir setup.psql
 select plan(46);
 
--- so that a few entries make segments of every level
+-- so that a few entries make segments of every level, with marks and with bits
 create or replace function search_run_size()
 returns int language sql immutable as $$ select 4 $$;
 create or replace function search_bits_from()
@@ -16,12 +16,13 @@ returns void language sql as $$
     select record(guild, 0::smallint, jsonb_agg(jsonb_build_object(
                'event_id', name || i,
                'type', (array[5, 7, 17, 30, 1])[1 + i % 5], 'timestamp', at + i,
-               'content', 'all word' || i % 7 || ' ' || i,
+               'content', case when i % 40 > 0
+                               then 'all of it, word' || i % 7 || ' ' || i end,
                'executor', jsonb_build_object('id', (77 + i % 3)::text,
                                               'name', 'Member ' || i % 11),
                'channel', jsonb_build_object('id', (88 + i % 2)::text,
                                              'name', 'general_' || i % 2),
-               'role', case when i % 10 = 0 then 'All of it' end) || details))
+               'role', case when i % 40 = 0 then 'All of it' end) || details))
       from generate_series(1, n) i
 $$;
 
@@ -78,7 +79,8 @@ begin
     return 'same';
 end $$;
 
-select $$ 'all', 'ALL word3', '17', 'MEMBER 1', 'em', 'a', 'l_', 'nothing' $$ as searches \gset
+select $$ 'all', 'ALL word3', 'all of it', '17', 'MEMBER 1', 'em', 'a', 'l_',
+          'nothing' $$ as searches \gset
 
 create function pg_temp.levels(guild bigint)
 returns text language sql as $$
