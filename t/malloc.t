@@ -25,7 +25,7 @@ my $platform = Guildlog::Platform->new(dir => $g->prefix . '/platform');
 $g->configure(http => $platform->directives($g), env => $fault->env)->start;
 deliver_with($g, $platform);
 
-my $worker = wait_for { ($g->workers)[0] } 10, 'a worker';
+my $worker = wait_for { ($g->workers)[0] } 60, 'a worker';
 my ($server, $to) = (server())[0, 2];
 my $at = "/servers/$server";
 my ($other, $reader) = server();    # whose log stays as it is
@@ -176,7 +176,7 @@ sub starve {
 }
 
 
-becomes($other, $reader, $_, 'delivered', 'an entry to read')
+becomes($other, $reader, $_, 'delivered', 'an entry to read', 60)
     for record($other, 3);
 
 for my $name (sort keys %cases) {
@@ -213,7 +213,7 @@ subtest 'without a connection' => sub {
         my @pids = map { $_->[0] } $g->sql("select pid $mine");
         $g->sql("select pg_terminate_backend(pid) $mine");
         wait_for { !$g->sql("select count(*) $mine and pid = any (?)",
-            \@pids) } 10, 'the end of connections';
+            \@pids) } 60, 'the end of connections';
         !starve($case, $good, $_, 1);
     } @chosen;
     is "@bad", '', 'nothing was wrong';
@@ -225,7 +225,7 @@ subtest 'delivery' => sub {
     my ($guild, $key, $channel) = server();
     $fault->count($worker);
     record($guild, 1);
-    wait_for { posts($channel) } 20, 'a message';
+    wait_for { posts($channel) } 120, 'a message';
     my $count = $fault->counted;
 
     for my $nth (chosen($count, 2)) {
@@ -233,7 +233,8 @@ subtest 'delivery' => sub {
         $fault->fail($worker, $nth, 1);
         my $answer = eval { operator('POST', "/servers/$guild/logs",
             json => [new_entries(1)]) };
-        wait_for { $fault->hit || posts($channel) } 20, 'a fault or a message';
+        wait_for { $fault->hit || posts($channel) } 120,
+            'a fault or a message';
         $fault->failed;
         die "allocation $nth: the worker died\n", $fault->report($worker)
             if !kill 0, $worker;
@@ -244,7 +245,8 @@ subtest 'delivery' => sub {
 
     for (@sent) {
         my ($nth, $guild, $key, $channel, $id) = @$_;
-        becomes($guild, $key, $id, 'delivered', "without allocation $nth");
+        becomes($guild, $key, $id, 'delivered', "without allocation $nth",
+            120);
         is times_applied($channel, $id), 1, 'once';
     }
 };
