@@ -135,7 +135,7 @@ sub create_webhook {
 sub webhooks {
     my ($self, $channel) = @_;
     return grep { !defined $channel || $_->{channel_id} eq $channel }
-        @{ $self->control('state')->{webhooks} };
+        @{ $self->control('webhooks') };
 }
 
 
