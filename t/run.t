@@ -89,12 +89,24 @@ like qx{$token --name Kept}, qr/"name" : "Kept"/, 'util/token names a server';
 like qx{$token --plan gold 2>&1}, qr/^token: PUT .* 400: /,
     'and says what is refused';
 
+# a master whose file names it a second before it leads its session
+mkdir "$first/bin";
+open my $script, '>', "$first/bin/nginx" or die "nginx: $!";
+print $script <<'NGINX';
+#!/bin/sh
+perl -MPOSIX -e 'sleep 1; setsid(); exec "/usr/sbin/nginx", @ARGV' \
+    -- "$@" -g 'daemon off;' > /dev/null 2>&1 &
+echo $! > nginx.pid
+NGINX
+close $script;
+chmod 0755, "$first/bin/nginx";
+
 my $old = $env;
 for my $victim ('nginx', 'postgres') {
     my $pid = $victim eq 'nginx' ? $env->{GUILDLOG_NGINX_PID}
             : (qx{head -1 "$first/pg/data/postmaster.pid"} =~ /(\d+)/)[0];
     kill 'KILL', $pid;
-    $said = run($first, '--background');
+    $said = run($first, '--background', PATH => "$first/bin:$ENV{PATH}");
     is $?, 0, "it starts again after a kill of $victim" or diag $said;
     $env = env_of($first);
     is $env->{GUILDLOG_URL}, $old->{GUILDLOG_URL}, 'at the same address';
