@@ -11,7 +11,9 @@
 #define NGX_GUILDLOG_CLIENT_IDLE      30000              /* ms */
 
 #define NGX_GUILDLOG_CLIENT_BODY      65536              /* bytes */
-#define NGX_GUILDLOG_CLIENT_BODY_GET  1048576
+
+/* 100 messages of 6,000 characters, of four bytes each */
+#define NGX_GUILDLOG_CLIENT_BODY_GET  4194304
 #define NGX_GUILDLOG_CLIENT_READ      8192
 #define NGX_GUILDLOG_CLIENT_READS     16                 /* an event */
 
