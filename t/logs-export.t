@@ -145,7 +145,7 @@ my $stored = $nginx->sql('select count(*) from log_entry where guild_id = ?',
     $server);
 is scalar(my @got = csv($rest->text)), $stored + 1, '... and gets everything';
 cmp_ok memory($nginx) - $before, '<', 30_000, 'in constant memory'
-    if ($ENV{GUILDLOG_BUILD} || '') ne 'asan';   # which keeps what is freed
+    if ($ENV{GUILDLOG_BUILD} || '') !~ /^asan/;   # which keeps what is freed
 $_->close(reset => 1) for @stalled;
 
 # what cannot be finished
