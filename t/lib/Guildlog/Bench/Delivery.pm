@@ -247,7 +247,7 @@ sub drain {
     while (1) {
         my ($done) = done($nginx);
         $at{ int($done * 10 / $all) } //= [$done, time];
-        last if $at{9};
+        last if $at{9} || $done >= $all;
         push @beside, requests($nginx, @$token, 0.2);
     }
     my ($early, $late) = map {
@@ -326,6 +326,7 @@ sub singles {
     $nginx->sql("update log_entry set doc = regexp_replace(doc, "
         . "'\"content\":\"[^\"]*\"', '\"content\":\"' || repeat('w', 3900) "
         . "|| '\"') where lane is not null and seq <= 60");
+    $nginx->sql('delete from log_entry where lane is not null and seq > 60');
     $nginx->sql('update lane_tail set tail = 60');
     $nginx->start;
     Guildlog::wait_for(sub { (done($nginx))[1] > 500 }, 60, 'messages');
