@@ -1,6 +1,6 @@
 
 /*
- * Links ngx_guildlog_json.c.
+ * Links ngx_guildlog_json.c and ngx_guildlog_json_write.c.
  *
  * What is parsed is UTF-8 throughout; what is written is read as the same.
  */

@@ -1,6 +1,6 @@
 
 /*
- * Links ngx_guildlog_json.c.
+ * Links ngx_guildlog_json.c and ngx_guildlog_json_write.c.
  *
  * A body is refused with words that name the field; what is written is JSON
  * whatever the strings hold.
