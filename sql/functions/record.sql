@@ -66,9 +66,12 @@ begin
 end $$;
 
 
+-- A plan is kept, also one made when a partition had nothing in it yet: no
+-- statement below may be one that reads a table from one end to the other.
+
 create or replace function record_batch(guild bigint, bot smallint, b batch,
     docs text[], out verdicts text[], out ids bigint[])
-language plpgsql as $$
+language plpgsql set enable_seqscan = off as $$
 declare
     arrival   bigint;
     received  bigint;
