@@ -40,6 +40,8 @@ typedef struct {
 } ngx_guildlog_platform_row_t;
 
 
+static void ngx_guildlog_platform_unread(const ngx_guildlog_answer_t *answer,
+    ngx_guildlog_platform_call_e call, ngx_guildlog_verdict_t *verdict);
 static ngx_guildlog_platform_form_e ngx_guildlog_platform_form(
     const ngx_guildlog_answer_t *answer, json_t *json, ngx_uint_t code);
 static ngx_uint_t ngx_guildlog_platform_match(
@@ -179,6 +181,12 @@ ngx_guildlog_platform_judge(ngx_pool_t *pool,
     ngx_guildlog_platform_bucket(answer, verdict);
 
     root = ngx_guildlog_json_parse(pool, &answer->body, &error);
+
+    if (root == NULL && error.len == 0) {
+        ngx_guildlog_platform_unread(answer, call, verdict);
+        return;
+    }
+
     json = json_is_object(root) ? root : NULL;
 
     if (answer->status / 100 == 2
@@ -222,6 +230,30 @@ ngx_guildlog_platform_judge(ngx_pool_t *pool,
 }
 
 
+/* there is no memory to read it: only its status and headers are known */
+
+static void
+ngx_guildlog_platform_unread(const ngx_guildlog_answer_t *answer,
+    ngx_guildlog_platform_call_e call, ngx_guildlog_verdict_t *verdict)
+{
+    verdict->class = NGX_GUILDLOG_PLATFORM_AGAIN;
+    verdict->reason = "out_of_memory";
+
+    if (answer->status == 429) {
+        verdict->class = NGX_GUILDLOG_PLATFORM_LIMITED;
+        verdict->scope = ngx_guildlog_platform_scope(answer, NULL);
+        verdict->invalid = verdict->scope != NGX_GUILDLOG_SCOPE_SHARED;
+
+        ngx_guildlog_platform_wait(answer, NULL, verdict);
+
+    } else if ((call & NGX_GUILDLOG_CALL_WRITES)
+               && (answer->status / 100 == 2 || answer->status >= 500))
+    {
+        verdict->class = NGX_GUILDLOG_PLATFORM_DOUBT;
+    }
+}
+
+
 static ngx_guildlog_platform_form_e
 ngx_guildlog_platform_form(const ngx_guildlog_answer_t *answer, json_t *json,
     ngx_uint_t code)
@@ -229,7 +261,7 @@ ngx_guildlog_platform_form(const ngx_guildlog_answer_t *answer, json_t *json,
     ngx_uint_t     i;
     ngx_keyval_t  *header;
 
-    if (json == NULL) {
+    if (json == NULL && answer->status != 429) {
         return NGX_GUILDLOG_FORM_TEXT;
     }
 
@@ -241,13 +273,14 @@ ngx_guildlog_platform_form(const ngx_guildlog_answer_t *answer, json_t *json,
 
     for (i = 0; i < answer->headers.nelts; i++) {
         if (ngx_strncmp(header[i].key.data, "x-ratelimit-", 12) == 0
-            || ngx_strcmp(header[i].key.data, "retry-after") == 0)
+            || ((json || answer->body.len == 0)
+                && ngx_strcmp(header[i].key.data, "retry-after") == 0))
         {
             return NGX_GUILDLOG_FORM_JSON;
         }
     }
 
-    return NGX_GUILDLOG_FORM_BARE;
+    return json ? NGX_GUILDLOG_FORM_BARE : NGX_GUILDLOG_FORM_TEXT;
 }
 
 

@@ -235,18 +235,26 @@ ngx_guildlog_platform_webhook(ngx_pool_t *pool, json_t *json,
 {
     ngx_memzero(webhook, sizeof(ngx_guildlog_platform_webhook_t));
 
-    (void) ngx_guildlog_platform_text(pool, json, "token", &webhook->token);
-    (void) ngx_guildlog_platform_text(pool, json, "name", &webhook->name);
-    (void) ngx_guildlog_platform_id(pool, json, "channel_id",
-                                    &webhook->channel_id);
-    (void) ngx_guildlog_platform_id(pool, json, "application_id",
-                                    &webhook->application_id);
+    if (ngx_guildlog_platform_text(pool, json, "token", &webhook->token)
+            == NGX_ERROR
+        || ngx_guildlog_platform_text(pool, json, "name", &webhook->name)
+           == NGX_ERROR
+        || ngx_guildlog_platform_id(pool, json, "channel_id",
+                                    &webhook->channel_id)
+           == NGX_ERROR
+        || ngx_guildlog_platform_id(pool, json, "application_id",
+                                    &webhook->application_id)
+           == NGX_ERROR)
+    {
+        return NGX_ERROR;
+    }
 
     if (!ngx_guildlog_platform_is_token(&webhook->token)) {
         ngx_str_null(&webhook->token);
     }
 
-    return ngx_guildlog_platform_id(pool, json, "id", &webhook->id);
+    return ngx_guildlog_platform_id(pool, json, "id", &webhook->id) == NGX_OK
+           ? NGX_OK : NGX_ERROR;
 }
 
 
@@ -262,16 +270,24 @@ ngx_guildlog_platform_message(ngx_pool_t *pool, json_t *json,
     embed = json_array_size(embeds)
             ? json_array_get(embeds, json_array_size(embeds) - 1) : NULL;
 
-    (void) ngx_guildlog_platform_id(pool, json, "channel_id",
-                                    &message->channel_id);
-    (void) ngx_guildlog_platform_id(pool, json, "webhook_id",
-                                    &message->webhook_id);
-    (void) ngx_guildlog_platform_text(pool, json, "content",
-                                      &message->content);
-    (void) ngx_guildlog_platform_text(pool, json_object_get(embed, "footer"),
-                                      "text", &message->footer);
+    if (ngx_guildlog_platform_id(pool, json, "channel_id",
+                                 &message->channel_id)
+            == NGX_ERROR
+        || ngx_guildlog_platform_id(pool, json, "webhook_id",
+                                    &message->webhook_id)
+           == NGX_ERROR
+        || ngx_guildlog_platform_text(pool, json, "content",
+                                      &message->content)
+           == NGX_ERROR
+        || ngx_guildlog_platform_text(pool, json_object_get(embed, "footer"),
+                                      "text", &message->footer)
+           == NGX_ERROR)
+    {
+        return NGX_ERROR;
+    }
 
-    return ngx_guildlog_platform_id(pool, json, "id", &message->id);
+    return ngx_guildlog_platform_id(pool, json, "id", &message->id) == NGX_OK
+           ? NGX_OK : NGX_ERROR;
 }
 
 
@@ -291,6 +307,8 @@ ngx_guildlog_platform_array(ngx_pool_t *pool, const ngx_str_t *body,
 }
 
 
+/* NGX_DECLINED: there is none */
+
 static ngx_int_t
 ngx_guildlog_platform_text(ngx_pool_t *pool, json_t *object,
     const char *name, ngx_str_t *value)
@@ -301,7 +319,7 @@ ngx_guildlog_platform_text(ngx_pool_t *pool, json_t *object,
     string = json_object_get(object, name);
 
     if (!json_is_string(string)) {
-        return NGX_ERROR;
+        return NGX_DECLINED;
     }
 
     text.data = (u_char *) json_string_value(string);
@@ -322,16 +340,16 @@ static ngx_int_t
 ngx_guildlog_platform_id(ngx_pool_t *pool, json_t *object, const char *name,
     ngx_str_t *value)
 {
-    if (ngx_guildlog_platform_text(pool, object, name, value) != NGX_OK) {
-        return NGX_ERROR;
-    }
+    ngx_int_t  rc;
 
-    if (!ngx_guildlog_platform_is_id(value)) {
+    rc = ngx_guildlog_platform_text(pool, object, name, value);
+
+    if (rc == NGX_OK && !ngx_guildlog_platform_is_id(value)) {
         ngx_str_null(value);
-        return NGX_ERROR;
+        return NGX_DECLINED;
     }
 
-    return NGX_OK;
+    return rc;
 }
 
 

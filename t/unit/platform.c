@@ -82,6 +82,10 @@ static const judged_t  judged[] = {
       "{\"retry_after\":1.5}", is(LIMITED), 0, 0 },
     { "a limit in headers only", EXECUTE, 429, "retry-after: 2\n",
       "{\"code\":0}", is(LIMITED), 0, 1 },
+    { "a limit without a body", EXECUTE, 429, "retry-after: 2\n", "",
+      is(LIMITED), 0, 1 },
+    { "a limit on a page", EXECUTE, 429, LIMITED_HEADERS, "<html>",
+      is(LIMITED), 0, 1 },
     { "a limit in the body only", EXECUTE, 429, "",
       "{\"retry_after\":1,\"code\":0}", is(LIMITED), 0, 1 },
     { "a ban", EXECUTE, 429, "", "{\"message\":\"You are being blocked\","
@@ -509,6 +513,69 @@ test_poisons(void)
 }
 
 
+static void *
+no_memory(size_t size)
+{
+    return size == 0 ? &tap_log : NULL;
+}
+
+
+/* what it says is not known, nor is it taken for something else */
+
+static void
+test_unread(void)
+{
+    ngx_uint_t              i;
+    ngx_pool_t             *pool;
+    ngx_guildlog_answer_t   answer;
+    ngx_guildlog_verdict_t  verdict;
+
+    static const struct {
+        ngx_uint_t                     status;
+        const char                    *body;
+        ngx_guildlog_platform_call_e   call;
+        ngx_guildlog_platform_class_e  class;
+    } tests[] = {
+        { 200, "{\"id\":\"12\"}", EXECUTE, is(DOUBT) },
+        { 502, "{\"code\":0}", EXECUTE, is(DOUBT) },
+        { 200, "[{\"id\":\"12\"}]", READ, is(AGAIN) },
+        { 400, "{\"code\":50035}", EXECUTE, is(AGAIN) },
+        { 403, "{\"code\":50013}", LIST, is(AGAIN) },
+        { 404, "{\"code\":10015}", EXECUTE, is(AGAIN) }
+    };
+
+    json_set_alloc_funcs(no_memory, free);
+
+    for (i = 0; i < sizeof(tests) / sizeof(tests[0]); i++) {
+        pool = tap_pool();
+
+        make_answer(&answer, pool, tests[i].status, LIMITED_HEADERS,
+                    tests[i].body);
+        ngx_guildlog_platform_judge(pool, &answer, tests[i].call, &verdict);
+        tap_is(verdict.class, tests[i].class, "no memory to read it");
+
+        ngx_destroy_pool(pool);
+    }
+
+    pool = tap_pool();
+
+    make_answer(&answer, pool, 429, "retry-after: 2\n"
+                "x-ratelimit-scope: global\n", "{\"retry_after\":1.5}");
+    ngx_guildlog_platform_judge(pool, &answer, EXECUTE, &verdict);
+    tap_is(verdict.class, is(LIMITED), "a limit");
+    tap_is(verdict.retry_after_ms, 2000, "  as its headers have it");
+    tap_is(verdict.scope, NGX_GUILDLOG_SCOPE_GLOBAL, "  and its scope");
+
+    make_answer(&answer, pool, 200, "", "[{\"id\":\"12\"}]");
+    tap_ok(ngx_guildlog_platform_messages(pool, &answer.body) == NULL,
+           "no list without memory");
+
+    ngx_destroy_pool(pool);
+
+    json_set_alloc_funcs(malloc, free);
+}
+
+
 static void
 test_created(void)
 {
@@ -699,6 +766,7 @@ main(void)
     test_limited();
     test_buckets();
     test_poisons();
+    test_unread();
     test_created();
     test_lists();
     test_requests();
