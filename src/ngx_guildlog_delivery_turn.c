@@ -8,6 +8,7 @@
 
 #define NGX_GUILDLOG_DELIVERY_DEADLINE   15000   /* ms, of a request */
 #define NGX_GUILDLOG_DELIVERY_SPARE      5000    /* ms, of a lease */
+#define NGX_GUILDLOG_DELIVERY_MARGIN     50      /* ms, behind a pause */
 #define NGX_GUILDLOG_DELIVERY_SERVER     10      /* requests a server at once */
 #define NGX_GUILDLOG_DELIVERY_LENT       64      /* a tick, to requests */
 
@@ -182,7 +183,9 @@ ngx_guildlog_delivery_send(ngx_guildlog_lane_t *lane, const char *method,
 
     ngx_time_update();
 
-    if (ngx_guildlog_delivery_safe(d)) {
+    if (ngx_guildlog_delivery_safe(d)
+        && !ngx_guildlog_pace_paused(&d->pace, ngx_current_msec))
+    {
         lane->exchange = ngx_guildlog_client_send(d->client, method, path,
                                         authorization, body,
                                         NGX_GUILDLOG_DELIVERY_DEADLINE,
@@ -223,7 +226,9 @@ ngx_guildlog_delivery_answered(ngx_guildlog_lane_t *lane,
         ngx_log_error(NGX_LOG_WARN, d->log, 0,
                       "the platform wants this address to pause for %M ms",
                       note->pause_ms);
-        ngx_guildlog_pace_pause(&d->pace, ngx_current_msec, note->pause_ms);
+        ngx_guildlog_pace_pause(&d->pace, ngx_current_msec,
+                                note->pause_ms
+                                + NGX_GUILDLOG_DELIVERY_MARGIN);
     }
 
     if (before && !note->failed) {

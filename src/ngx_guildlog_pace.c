@@ -42,12 +42,8 @@ ngx_guildlog_pace_take(ngx_guildlog_pace_t *pace, ngx_msec_t now)
     ngx_uint_t  invalid;
     ngx_msec_t  oldest;
 
-    if (pace->paused) {
-        if ((ngx_msec_int_t) (now - pace->paused_to) < 0) {
-            return 0;
-        }
-
-        pace->paused = 0;
+    if (ngx_guildlog_pace_paused(pace, now)) {
+        return 0;
     }
 
     invalid = ngx_guildlog_pace_invalid(pace, now);
@@ -159,6 +155,17 @@ ngx_guildlog_pace_pause(ngx_guildlog_pace_t *pace, ngx_msec_t now,
 
     pace->paused = 1;
     pace->paused_to = now + ms;
+}
+
+
+ngx_uint_t
+ngx_guildlog_pace_paused(ngx_guildlog_pace_t *pace, ngx_msec_t now)
+{
+    if (pace->paused && (ngx_msec_int_t) (now - pace->paused_to) >= 0) {
+        pace->paused = 0;
+    }
+
+    return pace->paused;
 }
 
 

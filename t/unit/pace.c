@@ -87,9 +87,12 @@ test_pause(void)
 
     ngx_guildlog_pace_pause(&pace, 1000, 500);
     tap_is(sends(1499), 0, "a pause is made");
+    tap_is(ngx_guildlog_pace_paused(&pace, 1499), 1,
+           "also for who was granted before");
     ngx_guildlog_pace_pause(&pace, 1100, 100);
     tap_is(sends(1499), 0, "a shorter one does not end it");
     tap_is(sends(1500), 1, "until it is over");
+    tap_is(ngx_guildlog_pace_paused(&pace, 1500), 0, "for everybody");
 }
 
 
