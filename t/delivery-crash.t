@@ -61,14 +61,14 @@ sub times_applied {
 }
 
 
-becomes(record(), 'delivered', 10, 'there is a webhook');
+becomes(record(), 'delivered', 30, 'there is a webhook');
 
 # nothing under way
 
 $g->signal('KILL', $g->workers);
-wait_for { $g->workers == 2 } 5, 'new workers';
-my $id = wait_for { eval { record() } } 5;
-becomes($id, 'delivered', 2, 'killed workers are followed by others at once');
+wait_for { $g->workers == 2 } 30, 'new workers';
+my $id = wait_for { eval { record() } } 30;
+becomes($id, 'delivered', 15, 'killed workers are followed by others at once');
 
 # a message under way
 
@@ -77,12 +77,12 @@ for my $case (['apply-hang', 'applied'], ['hang', 'not applied']) {
 
     $platform->faults({ call => 'execute', action => $action });
     $id = record();
-    becomes($id, 'unknown in_flight', 5, "$why: in flight");
+    becomes($id, 'unknown in_flight', 30, "$why: in flight");
     $g->signal('KILL', $g->workers);
-    wait_for { $g->workers == 2 } 5, 'new workers';
-    wait_for { eval { word($id) } } 5;
+    wait_for { $g->workers == 2 } 30, 'new workers';
+    wait_for { eval { word($id) } } 30;
     is word($id), 'unknown in_flight', 'still so after a crash';
-    becomes($id, 'delivered', 20, 'then it is known');
+    becomes($id, 'delivered', 60, 'then it is known');
     is times_applied($id), 1, 'and in the channel once';
 }
 
@@ -93,12 +93,12 @@ $platform->faults({ call => 'execute', action => 'answer', status => 429,
     body => { message => 'limited', retry_after => 1 } });
 $id = record();
 $g->reload;
-becomes($id, 'delivered', 5, 'a reload loses nothing');
+becomes($id, 'delivered', 30, 'a reload loses nothing');
 is times_applied($id), 1, 'and repeats nothing';
 is scalar($g->sql(q{select count(*) from guildlog.lane_batch
     where status = 1})), 0, 'nothing is in doubt';
 $id = record();
-becomes($id, 'delivered', 2, 'the new workers deliver');
+becomes($id, 'delivered', 15, 'the new workers deliver');
 
 # the database goes away in the middle
 
@@ -106,8 +106,8 @@ $cluster->kill_all;
 sleep 0.5;
 $cluster->start;
 delete $g->{dbh};
-$id = wait_for { eval { record() } } 10;
-becomes($id, 'delivered', 10, 'a crash of the database');
+$id = wait_for { eval { record() } } 30;
+becomes($id, 'delivered', 30, 'a crash of the database');
 
 my @requests = map { $_->{event} eq 'request' && $_->{call} eq 'create'
     ? 1 : () } $platform->ledger;
