@@ -45,7 +45,7 @@ static void
 ngx_guildlog_lane_go(ngx_guildlog_lane_t *lane)
 {
     if (lane->upto > lane->head) {
-        ngx_guildlog_lane_doubt(lane);
+        ngx_guildlog_lane_doubt(lane, 0);
         return;
     }
 

@@ -127,6 +127,8 @@ struct ngx_guildlog_lane_s {
                                                 message; else empty */
     unsigned                       proved:1;     /* the one before was seen */
     unsigned                       blind:1;      /* and one without a text */
+    unsigned                       absent:1;     /* once already */
+    ngx_msec_t                     sure_at;      /* it would be there */
 
     /* a refused message is taken apart: so many, up to there */
     ngx_uint_t                     limit;
@@ -232,9 +234,10 @@ void ngx_guildlog_lane_refused(ngx_guildlog_lane_t *lane, ngx_msec_t wait);
 
 void ngx_guildlog_lane_posted(void *data, ngx_guildlog_answer_t *answer);
 
-/* ngx_guildlog_lane_doubt.c: was it applied?  The channel tells */
+/* ngx_guildlog_lane_doubt.c: was it applied?  The channel tells; the platform
+   took so long before there was no answer */
 
-void ngx_guildlog_lane_doubt(ngx_guildlog_lane_t *lane);
+void ngx_guildlog_lane_doubt(ngx_guildlog_lane_t *lane, ngx_msec_t took);
 
 /* ngx_guildlog_lane_webhook.c: the bot's calls, and what befalls a lane */
 

@@ -1,9 +1,10 @@
 
 /*
  * A message that may have been applied: what the channel has after the one
- * before it, read no sooner than a request may still be on its way.  If that
- * proves nothing the lane goes on, and the message is looked for again later,
- * by a lane made for it alone.
+ * before it, read no sooner than a request may still be on its way.  It is
+ * absent if it is not there twice, for a platform that had stood still may
+ * answer this before it does that.  If reading proves nothing the lane goes on,
+ * and the message is looked for again later, by a lane made for it alone.
  */
 
 #include "ngx_guildlog_lane.h"
@@ -30,20 +31,25 @@ static ngx_uint_t ngx_guildlog_doubt_late(ngx_guildlog_lane_t *lane);
 static ngx_uint_t ngx_guildlog_doubt_names(ngx_guildlog_lane_t *lane,
     const ngx_guildlog_platform_message_t *message);
 static void ngx_guildlog_doubt_end(ngx_guildlog_lane_t *lane);
+static void ngx_guildlog_doubt_absent(ngx_guildlog_lane_t *lane);
 static void ngx_guildlog_doubt_known(ngx_guildlog_lane_t *lane);
 static void ngx_guildlog_doubt_unproved(ngx_guildlog_lane_t *lane);
 
 
 /*
  * The intent may be older than the attempt: another one may have sent until the
- * lane was found here.
+ * lane was found here.  Who was slow to answer may be slow to apply.
  */
 
 void
-ngx_guildlog_lane_doubt(ngx_guildlog_lane_t *lane)
+ngx_guildlog_lane_doubt(ngx_guildlog_lane_t *lane, ngx_msec_t took)
 {
     uint64_t    now, since;
     ngx_msec_t  age;
+
+    lane->absent = 0;
+    lane->sure_at = ngx_current_msec
+                    + ngx_max(NGX_GUILDLOG_DOUBT_GRACE, 2 * took);
 
     now = ngx_guildlog_lane_clock();
     since = ngx_max(lane->attempt_ms, lane->found_ms);
@@ -339,19 +345,40 @@ ngx_guildlog_doubt_end(ngx_guildlog_lane_t *lane)
     }
 
     if (lane->proved && lane->last && (!lane->blind || !lane->ids.len)) {
-        ngx_guildlog_traffic_doubt(traffic, NGX_GUILDLOG_DOUBT_ABSENT);
-
-        if (lane->ids.len) {
-            ngx_guildlog_doubt_known(lane);
-            return;
-        }
-
-        ngx_guildlog_lane_refused(lane,
-                                  ngx_guildlog_lane_backoff(lane->attempts));
+        ngx_guildlog_doubt_absent(lane);
         return;
     }
 
     ngx_guildlog_doubt_unproved(lane);
+}
+
+
+static void
+ngx_guildlog_doubt_absent(ngx_guildlog_lane_t *lane)
+{
+    ngx_msec_t      wait;
+    ngx_msec_int_t  rest;
+
+    rest = (ngx_msec_int_t) (lane->sure_at - ngx_current_msec);
+
+    if (lane->ids.len == 0 && (!lane->absent || rest > 0)) {
+        lane->absent = 1;
+        wait = ngx_guildlog_lane_backoff(lane->attempts);
+
+        ngx_guildlog_lane_sleep(lane, ngx_max((ngx_msec_int_t) wait, rest),
+                                ngx_guildlog_doubt_ask);
+        return;
+    }
+
+    ngx_guildlog_traffic_doubt(ngx_guildlog_delivery_traffic(lane->delivery),
+                               NGX_GUILDLOG_DOUBT_ABSENT);
+
+    if (lane->ids.len) {
+        ngx_guildlog_doubt_known(lane);
+        return;
+    }
+
+    ngx_guildlog_lane_refused(lane, 0);
 }
 
 

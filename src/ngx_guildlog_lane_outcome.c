@@ -97,7 +97,7 @@ ngx_guildlog_lane_outcome(ngx_guildlog_lane_t *lane,
         return;
 
     case NGX_GUILDLOG_PLATFORM_DOUBT:
-        ngx_guildlog_lane_doubt(lane);
+        ngx_guildlog_lane_doubt(lane, answer->time_ms);
         return;
 
     case NGX_GUILDLOG_PLATFORM_LIMITED:

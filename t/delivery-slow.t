@@ -1,0 +1,40 @@
+#!/usr/bin/perl
+# "Proved absent: sent again": what was on its way when the channel was read is
+# not absent.  A platform that had stood still may answer the reading first; one
+# that was slow to answer may be slow to apply.
+
+use lib 't/lib';
+use Guildlog;
+use Guildlog::Delivery;
+use Guildlog::Platform;
+
+my $g = Guildlog->new(start => 0, api => 'guildlog_limit off;');
+my $platform = Guildlog::Platform->new(dir => $g->prefix . '/platform');
+$g->configure(http => $platform->directives($g))->start;
+deliver_with($g, $platform);
+
+my %case = (
+    'a message applied behind the first reading' =>
+        { action => 'after-read' },
+    'one applied when nobody waits for its answer any more' =>
+        { action => 'slow', ms => 20_000 },
+);
+
+for my $it (values %case) {
+    @$it{qw(guild token to)} = server();
+    becomes(@$it{qw(guild token)}, (record($it->{guild}, 1))[0], 'delivered',
+        'there is one before it', 60);
+    $it->{posts} = posts($it->{to});
+}
+$platform->faults(map { { call => 'execute', channel => $_->{to},
+    action => $_->{action}, ms => $_->{ms} } } values %case);
+$_->{id} = (record($_->{guild}, 1))[0] for values %case;
+
+for my $name (sort keys %case) {
+    my $it = $case{$name};
+    becomes(@$it{qw(guild token id)}, 'delivered', "$name is delivered", 120);
+    is times_applied(@$it{qw(to id)}), 1, 'once';
+    is posts($it->{to}) - $it->{posts}, 1, 'and was not sent again';
+}
+
+done_testing;
