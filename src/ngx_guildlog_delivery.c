@@ -25,6 +25,7 @@ static uint64_t ngx_guildlog_delivery_us(void);
 static void ngx_guildlog_delivery_find(ngx_guildlog_delivery_t *d);
 static void ngx_guildlog_delivery_found(void *data,
     ngx_guildlog_result_t *result);
+static void ngx_guildlog_delivery_find_again(ngx_guildlog_delivery_t *d);
 static void ngx_guildlog_delivery_page(ngx_guildlog_delivery_t *d,
     ngx_guildlog_result_t *result);
 static void ngx_guildlog_delivery_let_go(ngx_guildlog_delivery_t *d);
@@ -315,6 +316,10 @@ ngx_guildlog_delivery_find(ngx_guildlog_delivery_t *d)
     d->find = ngx_guildlog_pool_submit(d->pool,
                        &ngx_guildlog_stmts[ngx_guildlog_stmt_delivery_find],
                        args, ngx_guildlog_delivery_found, d);
+
+    if (d->find == NULL) {
+        ngx_guildlog_delivery_find_again(d);
+    }
 }
 
 
@@ -327,14 +332,7 @@ ngx_guildlog_delivery_found(void *data, ngx_guildlog_result_t *result)
 
     if (result->outcome != NGX_GUILDLOG_ROWS) {
         ngx_guildlog_delivery_refused(d, "lanes", result);
-
-        if (d->sweeps) {
-            d->sweep_at = ngx_current_msec;
-        }
-
-        d->after_guild = 0;
-        d->after_lane = 0;
-        d->find_at = ngx_current_msec + NGX_GUILDLOG_DELIVERY_RETRY;
+        ngx_guildlog_delivery_find_again(d);
         return;
     }
 
@@ -352,6 +350,21 @@ ngx_guildlog_delivery_found(void *data, ngx_guildlog_result_t *result)
     }
 
     ngx_guildlog_delivery_steps(d);
+}
+
+
+/* from the beginning */
+
+static void
+ngx_guildlog_delivery_find_again(ngx_guildlog_delivery_t *d)
+{
+    if (d->sweeps) {
+        d->sweep_at = ngx_current_msec;
+    }
+
+    d->after_guild = 0;
+    d->after_lane = 0;
+    d->find_at = ngx_current_msec + NGX_GUILDLOG_DELIVERY_RETRY;
 }
 
 

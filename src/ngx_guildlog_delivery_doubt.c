@@ -42,7 +42,8 @@ ngx_guildlog_delivery_doubted(void *data, ngx_guildlog_result_t *result)
 {
     ngx_guildlog_delivery_t *d = data;
 
-    ngx_uint_t  row, shard;
+    ngx_uint_t            row, shard;
+    ngx_guildlog_lane_t  *lane;
 
     d->doubt = NULL;
 
@@ -63,7 +64,8 @@ ngx_guildlog_delivery_doubted(void *data, ngx_guildlog_result_t *result)
             == ngx_guildlog_lane_column(result, row,
                                         NGX_GUILDLOG_FACT_FENCE))
         {
-            (void) ngx_guildlog_delivery_enter(d, result, row, &d->doubts);
+            (void) ngx_guildlog_delivery_enter(d, result, row, &d->doubts,
+                                               &lane);
         }
     }
 }

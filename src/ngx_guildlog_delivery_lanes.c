@@ -23,6 +23,7 @@ void
 ngx_guildlog_delivery_meet(ngx_guildlog_delivery_t *d,
     ngx_guildlog_result_t *result, ngx_uint_t row)
 {
+    ngx_int_t              rc;
     ngx_str_t              guild, id, since;
     ngx_msec_t             slow_to;
     ngx_uint_t             shard, slow;
@@ -65,34 +66,44 @@ ngx_guildlog_delivery_meet(ngx_guildlog_delivery_t *d,
         ngx_guildlog_delivery_forget(lane);
     }
 
-    lane = ngx_guildlog_delivery_enter(d, result, row,
+    rc = ngx_guildlog_delivery_enter(d, result, row,
                                 &d->lanes[ngx_guildlog_lane_number(&id)
-                                          % NGX_GUILDLOG_DELIVERY_BUCKETS]);
+                                          % NGX_GUILDLOG_DELIVERY_BUCKETS],
+                                     &lane);
+
+    /* what was called for before is seen only if all is looked at */
+
+    if (rc == NGX_ERROR) {
+        d->sweep_at = ngx_current_msec + NGX_GUILDLOG_DELIVERY_RETRY;
+        return;
+    }
 
     /* a learnt pace is its channel's */
 
-    if (lane) {
+    if (rc == NGX_OK) {
         lane->slow = slow;
         lane->slow_to = slow_to;
     }
 }
 
 
-ngx_guildlog_lane_t *
+ngx_int_t
 ngx_guildlog_delivery_enter(ngx_guildlog_delivery_t *d,
-    ngx_guildlog_result_t *result, ngx_uint_t row, ngx_queue_t *place)
+    ngx_guildlog_result_t *result, ngx_uint_t row, ngx_queue_t *place,
+    ngx_guildlog_lane_t **entered)
 {
+    ngx_int_t             rc;
     ngx_guildlog_lane_t  *lane;
 
-    lane = ngx_guildlog_lane_create(d, result, row, d->log);
-    if (lane == NULL) {
-        return NULL;
+    rc = ngx_guildlog_lane_create(d, result, row, d->log, &lane);
+    if (rc != NGX_OK) {
+        return rc;
     }
 
     lane->server = ngx_guildlog_delivery_guild(d, &lane->guild);
     if (lane->server == NULL) {
         ngx_guildlog_lane_destroy(lane);
-        return NULL;
+        return NGX_ERROR;
     }
 
     d->nlanes++;
@@ -102,7 +113,9 @@ ngx_guildlog_delivery_enter(ngx_guildlog_delivery_t *d,
 
     ngx_guildlog_lane_start(lane);
 
-    return lane;
+    *entered = lane;
+
+    return NGX_OK;
 }
 
 

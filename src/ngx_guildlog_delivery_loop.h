@@ -126,9 +126,10 @@ void ngx_guildlog_delivery_lease(ngx_guildlog_delivery_t *d);
 
 void ngx_guildlog_delivery_meet(ngx_guildlog_delivery_t *d,
     ngx_guildlog_result_t *result, ngx_uint_t row);
-/* one more, of those at that place; NULL: out of memory */
-ngx_guildlog_lane_t *ngx_guildlog_delivery_enter(ngx_guildlog_delivery_t *d,
-    ngx_guildlog_result_t *result, ngx_uint_t row, ngx_queue_t *place);
+/* one more, of those at that place; as ngx_guildlog_lane_create() */
+ngx_int_t ngx_guildlog_delivery_enter(ngx_guildlog_delivery_t *d,
+    ngx_guildlog_result_t *result, ngx_uint_t row, ngx_queue_t *place,
+    ngx_guildlog_lane_t **entered);
 /* those whose lease is over */
 void ngx_guildlog_delivery_forget_lost(ngx_guildlog_delivery_t *d);
 /* something of some lane is on its way; shard -1: any */

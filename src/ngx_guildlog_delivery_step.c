@@ -32,6 +32,7 @@ void
 ngx_guildlog_delivery_step(ngx_guildlog_lane_t *lane)
 {
     lane->stepping = 1;
+    lane->starved = 0;
 
     ngx_queue_insert_tail(&lane->delivery->stepping, &lane->queue);
 
@@ -374,10 +375,8 @@ ngx_guildlog_delivery_entries(ngx_guildlog_step_t *step,
 
         lane = step->lanes[place - 1];
 
-        if (!lane->dropped
-            && ngx_guildlog_lane_add(lane, result, row) != NGX_OK)
-        {
-            lane->dropped = 1;
+        if (!lane->dropped) {
+            ngx_guildlog_lane_add(lane, result, row);
         }
     }
 }

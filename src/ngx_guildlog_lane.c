@@ -7,7 +7,7 @@
 #include "ngx_guildlog_lane.h"
 
 
-#define NGX_GUILDLOG_LANE_SHORT     5000     /* ms */
+#define NGX_GUILDLOG_LANE_SHORT     1000     /* ms */
 
 
 static void ngx_guildlog_lane_go(ngx_guildlog_lane_t *lane);
@@ -218,6 +218,7 @@ ngx_guildlog_lane_post(ngx_guildlog_lane_t *lane)
                                       &lane->token, &none, &request)
         != NGX_OK)
     {
+        ngx_guildlog_delivery_give_back(lane);
         ngx_guildlog_lane_refused(lane, NGX_GUILDLOG_LANE_SHORT);
         return;
     }
@@ -226,6 +227,7 @@ ngx_guildlog_lane_post(ngx_guildlog_lane_t *lane)
     path.data = ngx_pnalloc(lane->work_pool, path.len);
 
     if (path.data == NULL) {
+        ngx_guildlog_delivery_give_back(lane);
         ngx_guildlog_lane_refused(lane, NGX_GUILDLOG_LANE_SHORT);
         return;
     }
@@ -418,15 +420,15 @@ ngx_guildlog_lane_count(ngx_guildlog_lane_t *lane)
 }
 
 
-ngx_int_t
+void
 ngx_guildlog_lane_add(ngx_guildlog_lane_t *lane,
     ngx_guildlog_result_t *result, ngx_uint_t row)
 {
     ngx_str_t                    doc, color;
     ngx_guildlog_lane_entry_t   *entry;
 
-    if (lane->n == NGX_GUILDLOG_LANE_ENTRIES) {
-        return NGX_OK;
+    if (lane->n == NGX_GUILDLOG_LANE_ENTRIES || lane->starved) {
+        return;
     }
 
     if (lane->entries == NULL) {
@@ -434,7 +436,8 @@ ngx_guildlog_lane_add(ngx_guildlog_lane_t *lane,
                                   * sizeof(ngx_guildlog_lane_entry_t),
                                   lane->log);
         if (lane->entries == NULL) {
-            return NGX_ERROR;
+            lane->starved = 1;
+            return;
         }
     }
 
@@ -446,7 +449,8 @@ ngx_guildlog_lane_add(ngx_guildlog_lane_t *lane,
 
     entry->message.doc.data = ngx_alloc(doc.len, lane->log);
     if (entry->message.doc.data == NULL) {
-        return NGX_ERROR;
+        lane->starved = 1;
+        return;
     }
 
     ngx_memcpy(entry->message.doc.data, doc.data, doc.len);
@@ -468,8 +472,6 @@ ngx_guildlog_lane_add(ngx_guildlog_lane_t *lane,
     entry->message.conf.spoilers = ngx_guildlog_lane_true(result, row,
                                                  NGX_GUILDLOG_ROW_SPOILERS);
     lane->n++;
-
-    return NGX_OK;
 }
 
 
@@ -516,22 +518,24 @@ ngx_guildlog_lane_timer(ngx_event_t *ev)
 }
 
 
-ngx_guildlog_lane_t *
+ngx_int_t
 ngx_guildlog_lane_create(ngx_guildlog_delivery_t *delivery,
-    ngx_guildlog_result_t *result, ngx_uint_t row, ngx_log_t *log)
+    ngx_guildlog_result_t *result, ngx_uint_t row, ngx_log_t *log,
+    ngx_guildlog_lane_t **created)
 {
+    ngx_int_t             rc;
     ngx_pool_t           *pool;
     ngx_guildlog_lane_t  *lane;
 
     pool = ngx_create_pool(sizeof(ngx_guildlog_lane_t) + 1024, log);
     if (pool == NULL) {
-        return NULL;
+        return NGX_ERROR;
     }
 
     lane = ngx_pcalloc(pool, sizeof(ngx_guildlog_lane_t));
     if (lane == NULL) {
         ngx_destroy_pool(pool);
-        return NULL;
+        return NGX_ERROR;
     }
 
     lane->fd = (ngx_socket_t) -1;
@@ -540,12 +544,16 @@ ngx_guildlog_lane_create(ngx_guildlog_delivery_t *delivery,
     lane->log = log;
     lane->work.peek = -1;
 
-    if (ngx_guildlog_lane_read(lane, result, row) != NGX_OK) {
+    rc = ngx_guildlog_lane_read(lane, result, row);
+
+    if (rc != NGX_OK) {
         ngx_destroy_pool(pool);
-        return NULL;
+        return rc;
     }
 
-    return lane;
+    *created = lane;
+
+    return NGX_OK;
 }
 
 

@@ -111,6 +111,7 @@ struct ngx_guildlog_lane_s {
     /* what is at hand: behind the head, in order */
     ngx_guildlog_lane_entry_t     *entries;  /* by ngx_alloc(); NULL: none */
     ngx_uint_t                     n;
+    unsigned                       starved:1;    /* not all that came */
 
     /* the message under way */
     ngx_pool_t                    *work_pool;
@@ -146,16 +147,16 @@ struct ngx_guildlog_lane_s {
 
 
 /*
- * Of a row of guildlog.delivery_lane or delivery_doubt.  NULL: out of memory,
- * or its secret does not open, which is logged.
+ * Of a row of guildlog.delivery_lane or delivery_doubt.  NGX_ERROR: out of
+ * memory.  NGX_DECLINED: its secret does not open, which is logged.
  */
-ngx_guildlog_lane_t *ngx_guildlog_lane_create(
-    ngx_guildlog_delivery_t *delivery, ngx_guildlog_result_t *result,
-    ngx_uint_t row, ngx_log_t *log);
+ngx_int_t ngx_guildlog_lane_create(ngx_guildlog_delivery_t *delivery,
+    ngx_guildlog_result_t *result, ngx_uint_t row, ngx_log_t *log,
+    ngx_guildlog_lane_t **created);
 void ngx_guildlog_lane_start(ngx_guildlog_lane_t *lane);
 
-/* NGX_ERROR: out of memory */
-ngx_int_t ngx_guildlog_lane_add(ngx_guildlog_lane_t *lane,
+/* without memory the lane is starved: those behind wait for the next step */
+void ngx_guildlog_lane_add(ngx_guildlog_lane_t *lane,
     ngx_guildlog_result_t *result, ngx_uint_t row);
 
 /* its step is committed; then it goes on, unless it is paused or lost */

@@ -12,6 +12,7 @@
 
 #define NGX_GUILDLOG_DOUBT_GRACE   10000     /* ms, since the attempt */
 #define NGX_GUILDLOG_DOUBT_RETRY   5000      /* ms */
+#define NGX_GUILDLOG_DOUBT_LISTS   3         /* that cannot be read */
 #define NGX_GUILDLOG_DOUBT_EARLY   600000    /* ms, clocks differ */
 #define NGX_GUILDLOG_DOUBT_PAGE    100
 #define NGX_GUILDLOG_DOUBT_EPOCH   1420070400000ULL
@@ -81,6 +82,12 @@ ngx_guildlog_doubt_look(ngx_guildlog_lane_t *lane)
 static void
 ngx_guildlog_doubt_looked(ngx_guildlog_lane_t *lane)
 {
+    if (lane->n == 0 && lane->starved) {
+        ngx_guildlog_lane_sleep(lane, NGX_GUILDLOG_DOUBT_RETRY,
+                                ngx_guildlog_doubt_look);
+        return;
+    }
+
     if (lane->n == 0) {
         ngx_guildlog_doubt_unproved(lane);
         return;
@@ -184,6 +191,13 @@ ngx_guildlog_doubt_answer(void *data, ngx_guildlog_answer_t *answer)
 
     list = answer->cut ? NULL
            : ngx_guildlog_platform_messages(lane->work_pool, &answer->body);
+
+    if (list == NULL && !answer->cut
+        && ++lane->failures < NGX_GUILDLOG_DOUBT_LISTS)
+    {
+        ngx_guildlog_lane_sleep(lane, wait, ngx_guildlog_doubt_ask);
+        return;
+    }
 
     if (list == NULL) {
         ngx_guildlog_doubt_unproved(lane);

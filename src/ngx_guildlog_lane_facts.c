@@ -14,6 +14,7 @@ ngx_int_t
 ngx_guildlog_lane_read(ngx_guildlog_lane_t *lane,
     ngx_guildlog_result_t *result, ngx_uint_t row)
 {
+    ngx_int_t                            rc;
     ngx_str_t                            sealed, state;
     ngx_uint_t                           i;
     const ngx_guildlog_delivery_conf_t  *conf;
@@ -76,19 +77,17 @@ ngx_guildlog_lane_read(ngx_guildlog_lane_t *lane,
 
     conf = ngx_guildlog_delivery_conf(lane->delivery);
 
-    if (ngx_guildlog_secret_open(lane->pool, conf->key, &lane->id, &sealed,
-                                 &lane->token)
-        == NGX_OK)
-    {
-        return NGX_OK;
+    rc = ngx_guildlog_secret_open(lane->pool, conf->key, &lane->id, &sealed,
+                                  &lane->token);
+
+    if (rc == NGX_DECLINED) {
+        ngx_log_error(NGX_LOG_ERR, lane->log, 0,
+                      "the webhook of lane %V of server %V was sealed with "
+                      "another secret than that of \"guildlog_delivery\"",
+                      &lane->id, &lane->guild);
     }
 
-    ngx_log_error(NGX_LOG_ERR, lane->log, 0,
-                  "the webhook of lane %V of server %V was sealed with "
-                  "another secret than that of \"guildlog_delivery\"",
-                  &lane->id, &lane->guild);
-
-    return NGX_ERROR;
+    return rc;
 }
 
 

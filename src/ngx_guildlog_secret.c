@@ -132,18 +132,21 @@ ngx_guildlog_secret_open(ngx_pool_t *pool, const u_char *key,
     if (sealed->len < 2 + 2 * NGX_GUILDLOG_SECRET_MORE
         || sealed->data[0] != '\\' || sealed->data[1] != 'x')
     {
-        return NGX_ERROR;
+        return NGX_DECLINED;
     }
 
     raw.len = (sealed->len - 2) / 2;
     raw.data = ngx_pnalloc(pool, raw.len);
     p = ngx_pnalloc(pool, raw.len);
 
-    if (raw.data == NULL || p == NULL
-        || ngx_guildlog_secret_unhex(raw.data, sealed->data + 2, raw.len)
-           != NGX_OK)
-    {
+    if (raw.data == NULL || p == NULL) {
         return NGX_ERROR;
+    }
+
+    if (ngx_guildlog_secret_unhex(raw.data, sealed->data + 2, raw.len)
+        != NGX_OK)
+    {
+        return NGX_DECLINED;
     }
 
     ctx = EVP_CIPHER_CTX_new();
@@ -178,13 +181,12 @@ ngx_guildlog_secret_decrypt(EVP_CIPHER_CTX *ctx, const u_char *key,
         || EVP_DecryptUpdate(ctx, out, &n, text, len) != 1
         || EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_GCM_SET_TAG,
                                NGX_GUILDLOG_SECRET_TAG, text + len)
-           != 1
-        || EVP_DecryptFinal_ex(ctx, out + n, &n) != 1)
+           != 1)
     {
         return NGX_ERROR;
     }
 
-    return NGX_OK;
+    return EVP_DecryptFinal_ex(ctx, out + n, &n) == 1 ? NGX_OK : NGX_DECLINED;
 }
 
 

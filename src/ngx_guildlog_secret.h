@@ -20,7 +20,7 @@ ngx_int_t ngx_guildlog_secret_key(u_char key[NGX_GUILDLOG_SECRET_KEY],
 
 /*
  * The owner goes into the seal: what was made for one opens for no other.
- * NGX_ERROR: out of memory; open(): or not what seal() made.
+ * NGX_ERROR: out of memory.  NGX_DECLINED: not what seal() made.
  */
 ngx_int_t ngx_guildlog_secret_seal(ngx_pool_t *pool, const u_char *key,
     const ngx_str_t *owner, const ngx_str_t *plain, ngx_str_t *sealed);

@@ -28,6 +28,7 @@ typedef struct {
     atomic_long  left;   /* to the first that fails */
     atomic_long  run;    /* how many fail in a row */
     atomic_long  failed;
+    char         within[64];  /* only those of that function; "": of any */
 } fault_t;
 
 
@@ -43,6 +44,7 @@ static void *fault_early_alloc(size_t size);
 static int fault_is_early(void *p);
 static void fault_find(void);
 static int fault_due(void);
+static int fault_within(void);
 static void fault_tell(void);
 
 
@@ -211,7 +213,9 @@ fault_due(void)
 {
     long  left;
 
-    if (fault->pid == 0 || fault->pid != getpid() || fault_inside) {
+    if (fault->pid == 0 || fault->pid != getpid() || fault_inside
+        || (fault->within[0] && !fault_within()))
+    {
         return 0;
     }
 
@@ -227,6 +231,33 @@ fault_due(void)
 
     errno = ENOMEM;
     return 1;
+}
+
+
+/* is that function, one that others can call, about to get it? */
+
+static int
+fault_within(void)
+{
+    int      i, n;
+    void    *frames[FAULT_DEPTH];
+    Dl_info  info;
+
+    fault_inside = 1;
+
+    n = backtrace(frames, FAULT_DEPTH);
+
+    for (i = 0; i < n; i++) {
+        if (dladdr(frames[i], &info) && info.dli_sname
+            && strcmp(info.dli_sname, fault->within) == 0)
+        {
+            break;
+        }
+    }
+
+    fault_inside = 0;
+
+    return i < n;
 }
 
 

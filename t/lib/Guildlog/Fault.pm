@@ -61,13 +61,21 @@ sub report {
 }
 
 
-# the nth allocation that the process makes from now on, and so many in a row
+# the nth allocation that the process makes from now on, and so many in a row;
+# of that function, if there is one
 sub fail {
-    my ($self, $pid, $nth, $run) = @_;
+    my ($self, $pid, $nth, $run, $within) = @_;
 
     truncate "$self->{file}.stack", 0;
     $self->_tell(0, 0, 0, 0);
-    $self->_tell($pid, $nth, $run, 0);
+    $self->_tell($pid, $nth, $run, 0, $within);
+}
+
+
+# all of that function, until failed()
+sub fail_within {
+    my ($self, $pid, $within) = @_;
+    $self->fail($pid, 1, $many, $within);
 }
 
 
@@ -114,10 +122,11 @@ sub stack {
 sub _tell {
     my ($self, @words) = @_;
 
+    my $within = $words[4] // '';
     open my $file, -e $self->{file} ? '+<' : '>', $self->{file}
         or die "$self->{file}: $!\n";
     chmod 0666, $self->{file};
-    syswrite $file, pack 'q4', @words;
+    syswrite $file, pack 'q4 a64', @words[0 .. 3], $within;
     close $file;
 }
 

@@ -1,0 +1,90 @@
+#!/usr/bin/perl
+# Where the worker that delivers finds no memory for a moment it goes on later,
+# with what it has in hand and with all others: what the platform said is not
+# taken for something else meanwhile, and no turn to send is lost for good.
+
+use lib 't/lib';
+BEGIN { $ENV{GUILDLOG_BUILD} = 'asan' }    # there, each is one of malloc()
+use Guildlog;
+use Guildlog::Delivery;
+use Guildlog::Fault;
+use Guildlog::Platform;
+
+my $g = Guildlog->new(start => 0, allow => [qr/Cannot allocate memory/],
+    api => 'guildlog_limit off;');
+my $fault = Guildlog::Fault->new($g->prefix . '/logs');
+my $platform = Guildlog::Platform->new(dir => $g->prefix . '/platform');
+$g->configure(http => $platform->directives($g), env => $fault->env)->start;
+deliver_with($g, $platform);
+my $worker = wait_for { ($g->workers)[0] } 60, 'a worker';
+
+
+# no memory for that function, while the test does that and until it is met
+sub without_memory {
+    my ($function, $work) = @_;
+
+    $fault->fail_within($worker, $function);
+    $work->();
+    wait_for { $fault->hit } 60, "$function()";
+    $fault->failed;
+}
+
+
+subtest 'turns to send' => sub {
+    my ($guild, $token) = server();
+    my @types = 20 .. 31;
+    for my $type (@types) {
+        my $answer = $g->patch("/servers/$guild/config/logging/settings/$type",
+            token => $token, json => { log_channel => ++$channel . '' });
+        die $answer->text if $answer->status != 202;
+    }
+    my @first = map { record($guild, 1, type => $_) } @types;
+    becomes($guild, $token, $_, 'delivered', 'a lane', 60) for @first;
+
+    # as many as may be sent at once for one server, and more
+
+    $fault->fail_within($worker, 'ngx_guildlog_platform_execute');
+    my @ids = map { record($guild, 1, type => $_) } @types;
+    wait_for { !grep { word($guild, $token, $_) ne 'not_delivered retrying' }
+        @ids } 60, 'none can be sent';
+    $fault->failed;
+    becomes($guild, $token, $_, 'delivered', 'then it is', 60) for @ids;
+};
+
+
+subtest 'an answer that cannot be read' => sub {
+    my ($guild, $token, $to) = server();
+    becomes($guild, $token, (record($guild, 1))[0], 'delivered', 'one', 60);
+    my $limit = sub {
+        my ($status, $body) = @_;
+        my $id;
+        $platform->faults({ call => 'execute', channel => $to,
+            action => 'answer', status => $status, body => $body });
+        without_memory('ngx_guildlog_platform_judge',
+            sub { ($id) = record($guild, 1, type => 30) });
+        becomes($guild, $token, $id, 'delivered', "$status: it is sent again",
+            60);
+        is times_applied($to, $id), 1, 'once';
+    };
+    $limit->(429, { retry_after => 0.1, global => JSON::PP::true,
+        message => 'You are being rate limited.' });
+    $limit->(403, { code => 50013, message => 'Missing Permissions' });
+    is $g->sql('select state from lane where channel_id = ?', $to), 'active',
+        'its channel is as it was';
+};
+
+
+subtest 'a webhook that is there already' => sub {
+    $platform->faults({ call => 'create', action => 'apply-reset' });
+    my ($guild, $token, $to);
+    without_memory('ngx_guildlog_platform_webhook',
+        sub { ($guild, $token, $to) = server() });
+    my ($id) = record($guild, 1);
+    becomes($guild, $token, $id, 'delivered', 'it is used', 60);
+    is scalar($platform->webhooks($to)), 1, 'and none is made beside it';
+};
+
+is_deeply [$g->workers], [$worker], 'the worker lives';
+$g->stop;
+
+done_testing;
