@@ -12,7 +12,9 @@ use Guildlog::Bench;
 
 # a read of one row: everything but the work itself is in it
 sub run {
-    my $nginx  = start(api => $no_limit);
+    my $nginx  = start(api => $no_limit,
+        locations => 'location = /ok { default_type application/json; '
+            . q(return 200 '[{"id":"100000000000000001","locale":3}]'; }));
     my $guild  = $nginx->server;
     my $token  = $nginx->new_token($guild);
     my $path   = "/api/servers/$guild/config/settings";
@@ -23,18 +25,23 @@ sub run {
     $nginx->patch("/servers/$guild/config/settings",
         token => $token->{token}, json => { locale => 'de' });
 
-    my (@cpu, @ours, @theirs);
-    for (1 .. option('rounds')) {
-        my $before = cpu($nginx);
-        my $run    = wrk($nginx, $path, $token->{token});
-        push @cpu,    (cpu($nginx) - $before) / $run->{requests} * 1e6;
-        push @ours,   $run->{rate};
-        push @theirs, pgbench($nginx, $script);
-    }
-    row('config read, token and limit / pgbench -c8 -j2', \@ours, \@theirs);
-    line('  nginx CPU, µs a request', sprintf('%.1f', median(@cpu)),
-        '', '', '');
-    $nginx->stop;
+    figures {
+        my ($ours, $cpu) = costs($nginx, $path, $token->{token});
+        my ($bare, $least) = costs($nginx, '/ok', $token->{token});
+        [$ours, pgbench($nginx, $script)->{rate}], [$cpu, $least];
+    } 'a configuration read with token and limit, requests/s; pgbench -c8 -j2 '
+        . 'on the statement',
+      'nginx CPU for it, µs; for `return 200`';
+}
+
+
+# (requests a second, µs of nginx's CPU for one)
+sub costs {
+    my ($nginx, $path, $token) = @_;
+
+    my $before = cpu($nginx);
+    my $run    = wrk($nginx, $path, token => $token);
+    return ($run->{rate}, (cpu($nginx) - $before) / $run->{requests} * 1e6);
 }
 
 

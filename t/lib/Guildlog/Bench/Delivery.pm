@@ -13,38 +13,31 @@ use utf8;
 use List::Util qw(max);
 use Time::HiRes qw(sleep time);
 
-use Guildlog ();
 use Guildlog::Bench;
 
 use constant SERVERS => 60;
 use constant CHANNELS => qw(main_channel category_text category_members
     category_roles category_server);
 
-my $peer;    # pid of its master
-
 
 sub run {
-    my $nginx = Guildlog->new(start => 0, workers => 2, log => 'error',
-        connections => 16384, api => $no_limit);
-    $nginx->configure(http => directives($nginx, peer($nginx)));
+    my $nginx = start(start => 0, connections => 16384, api => $no_limit);
+    my $port  = peer($nginx);
+    $nginx->configure(http => directives($nginx, $port));
     $nginx->start;
 
     my $token = lanes($nginx);
-    my @idle  = requests($nginx, @$token);
+    my $idle  = p99(requests($nginx, @$token));
     latency($nginx, $token->[1]);
     $nginx->stop;
 
-    backlog($nginx, int(option('entries') / lanes_of($nginx)));
+    my $lanes = $nginx->sql('select count(*) from lane');
+    backlog($nginx, 1 + int(option('entries') / $lanes));
     throughput($nginx);
-    drain($nginx, \@idle, $token);
-    singles($nginx);
+    drain($nginx, $idle, $token);
+    singles($nginx, $port);
     memory($nginx);
-    kill 'TERM', $peer;
-    waitpid $peer, 0;
-    undef $peer;
 }
-
-END { kill 'TERM', $peer if $peer }
 
 
 # the port of an nginx of its own; logs when a request's first byte came
@@ -53,7 +46,7 @@ sub peer {
 
     my $port = Guildlog::free_port();
     my $conf = $nginx->file('peer.conf', <<"CONF");
-worker_processes 1;
+master_process off;
 pid peer.pid;
 error_log logs/peer.log;
 events { worker_connections 4096; }
@@ -85,12 +78,11 @@ http {
 CONF
     my $prefix = $nginx->prefix;
 
-    defined($peer = fork) or die "fork: $!\n";
-    if (!$peer) {
+    spawn(sub {
         exec '/usr/sbin/nginx', '-p', $prefix, '-c', $conf,
-            '-e', "$prefix/logs/peer.log", '-g', 'daemon off;'
-            or POSIX::_exit(127);
-    }
+            '-e', "$prefix/logs/peer.log", '-g', 'daemon off;';
+        die "nginx: $!\n";
+    });
     Guildlog::wait_for(sub { -s "$prefix/peer.pid" }, 10, 'the peer');
     return $port;
 }
@@ -134,12 +126,6 @@ sub lanes {
 }
 
 
-sub lanes_of {
-    my ($nginx) = @_;
-    return $nginx->sql('select count(*) from lane');
-}
-
-
 # so many more entries for each lane, copies of one that was recorded
 sub backlog {
     my ($nginx, $n) = @_;
@@ -165,8 +151,7 @@ with template as (
 insert into lane_ready
 select guild_id, lane, shard, clock_timestamp() from lane
 SQL
-    $nginx->cluster->connect($nginx->dbname, 'postgres')
-        ->do('vacuum analyze guildlog.log_entry');
+    admin($nginx, 'vacuum analyze guildlog.log_entry');
 }
 
 
@@ -206,32 +191,55 @@ select count(*) from delivery_step('bench', (
       join lane_head h on h.guild_id = l.guild_id and h.lane = l.lane
       join shard_lease f on f.shard = l.shard))
 SQL
-    my (@ours, @posts, @bare, @cpu);
-    for (1 .. option('rounds')) {
+    figures {
         rewind($nginx);
         $nginx->sql(q{update shard_lease set owner = 'bench',
             until = now() + interval '1 hour'});
-        push @bare, 640 * pgbench($nginx, $script, 2, 'guildlog_owner',
-            'owner');
+        my $bare = 64 * pgbench($nginx, $script, 2, 'guildlog_owner',
+            'owner')->{rate};
         $nginx->sql(q{update shard_lease set owner = null,
             until = '-infinity'});
 
-        rewind($nginx);
-        $nginx->start;
-        Guildlog::wait_for(sub { (done($nginx))[1] > 1000 }, 60, 'messages');
-        my ($time, $cpu, @before) = (time, cpu($nginx), done($nginx));
-        sleep option('seconds');
-        my @after = done($nginx);
-        $time = time - $time;
-        push @ours,  ($after[0] - $before[0]) / $time;
-        push @posts, ($after[1] - $before[1]) / $time;
-        push @cpu, (cpu($nginx) - $cpu) / ($after[1] - $before[1]) * 1e6;
-        $nginx->stop;
-    }
-    row('entries drained / the bare step, 2 clients', \@ours, \@bare);
-    line('  messages a second', sprintf('%.0f', median(@posts)), '', '', '');
-    line('  nginx CPU, µs a message', sprintf('%.0f', median(@cpu)), '', '',
-        '');
+        my ($cpu, $postgres);
+        my ($time, @n) = delivered($nginx, sub {
+            ($cpu, $postgres) = (cpu($nginx), postgres_cpu($nginx));
+        }, sub {
+            $cpu      = cpu($nginx) - $cpu;
+            $postgres = postgres_cpu($nginx) - $postgres;
+        });
+        my @us = map { $_ / $n[1] * 1e6 } $cpu, $postgres;
+
+        [$n[0] / $time, 10 * $bare], [$n[1] / $time, $bare], [@us];
+    } 'delivered by one worker, ten a message, entries/s; the bare step of 64 '
+        . 'lanes in SQL, 2 clients',
+      'the same, messages/s; the bare step',
+      "nginx CPU for a message, µs; PostgreSQL's";
+}
+
+
+# (seconds, entries, messages): some seconds in the middle of the backlog, or
+# all of a little one
+sub delivered {
+    my ($nginx, $begin, $end) = @_;
+
+    rewind($nginx);
+    $nginx->start;
+    Guildlog::wait_for(sub { (done($nginx))[1] > 300 }, 60, 'messages')
+        if !option('smoke');
+
+    my ($time, @before) = (time, option('smoke') ? (0, 0) : done($nginx));
+    $begin->();
+    my $until = $time + option('seconds');
+    Guildlog::wait_for(sub {
+        option('smoke') || time < $until
+            ? !$nginx->sql('select count(*) from lane_ready') : 1
+    }, 120 + option('seconds'), 'messages');
+    my @after = done($nginx);
+    $end->();
+    $time = time - $time;
+    $nginx->stop;
+
+    return ($time, map { $after[$_] - $before[$_] } 0, 1);
 }
 
 
@@ -239,26 +247,31 @@ SQL
 sub drain {
     my ($nginx, $idle, $token) = @_;
 
-    rewind($nginx);
-    my $all = $nginx->sql('select sum(tail) from lane_tail');
-    $nginx->start;
+    my $all  = $nginx->sql('select sum(tail) from lane_tail');
+    my $text = Guildlog::Figures::number($all);
 
-    my (%at, @beside);
-    while (1) {
-        my ($done) = done($nginx);
-        $at{ int($done * 10 / $all) } //= [$done, time];
-        last if $at{9} || $done >= $all;
-        push @beside, requests($nginx, @$token, 0.2);
-    }
-    my ($early, $late) = map {
-        ($at{ $_ + 1 }[0] - $at{$_}[0]) / ($at{ $_ + 1 }[1] - $at{$_}[1])
-    } grep { $at{$_} && $at{ $_ + 1 } } 1, 8;
-    defined $late
-        ? row("  of $all, the ninth tenth / the second", [$late], [$early])
-        : line('  too few --entries to tell how flat it is', '', '', '', '');
-    row('  p99 of requests, µs: beside it / idle', [p99(@beside)],
-        [p99(@$idle)]);
-    $nginx->stop;
+    once {
+        rewind($nginx);
+        $nginx->start;
+
+        my (%at, @beside);
+        my $until = time + 60 + $all / 500;
+        do {
+            die "it stands still\n" if time > $until;
+            push @beside, requests($nginx, @$token, 0.2);
+            my ($done) = done($nginx);
+            $at{ int($done * 10 / $all) } //= [$done, time];
+        } until $at{9} || $at{10};
+        $nginx->stop;
+
+        my ($early, $late) = map {
+            ($at{ $_ + 1 }[0] - $at{$_}[0]) / ($at{ $_ + 1 }[1] - $at{$_}[1])
+        } grep { $at{$_} && $at{ $_ + 1 } } 1, 8;
+        [p99(@beside), $idle], defined $late ? [$late, $early]
+            : "too few --entries to tell how flat it is\n";
+    } 'p99 of reads of the configuration beside it, µs; idle',
+      option('smoke') ? ()
+          : "the ninth tenth of $text, entries/s; the second";
 }
 
 
@@ -286,24 +299,26 @@ sub requests {
 sub latency {
     my ($nginx, $guild) = @_;
 
-    my (@sent, @times);
-    for my $n (1 .. 200) {
+    my (@sent, @recorded, @times);
+    for my $n (1 .. 1 + 50 * option('seconds')) {
         push @sent, time;
         my $answer = $nginx->operator('POST', "/servers/$guild/logs",
             [{ event_id => "l$n", type => 5, content => 'lorem ipsum',
                contentAfter => 'dolor sit amet',
                executor => { id => '5', name => 'Ann' } }]);
         die $answer->text if $answer->status != 200;
+        push @recorded, (time - $sent[-1]) * 1000;
         Guildlog::wait_for(sub {
             @times = times_of($nginx);
             @times > $#sent
-        }, 10, 'a message');
+        }, 60, 'a message');
         sleep 0.005 + rand 0.02;
     }
     my @ms = map { ($times[$_] - $sent[$_]) * 1000 } 0 .. $#sent;
-    line('recorded to the first byte of its message, p99 ms',
-        sprintf('%.0f', p99(@ms)), '', '', '');
-    line('  p50 ms', sprintf('%.0f', median(@ms)), '', '', '');
+    once { [p99(@ms), p99(@recorded)], [median(@ms), median(@recorded)] }
+        'from a request that records one entry to the first byte of its '
+        . 'message, p99 ms; to the answer',
+        '  p50 ms; to the answer';
 }
 
 
@@ -320,27 +335,23 @@ sub times_of {
 
 # a message an entry, for they are so long
 sub singles {
-    my ($nginx) = @_;
+    my ($nginx, $port) = @_;
 
-    rewind($nginx);
+    my $lua = $nginx->file('single.lua', "wrk.method = 'POST'\n"
+        . "wrk.headers['Content-Type'] = 'application/json'\n"
+        . "wrk.body = string.rep('w', 4200)\n");
+
     $nginx->sql("update log_entry set doc = regexp_replace(doc, "
         . "'\"content\":\"[^\"]*\"', '\"content\":\"' || repeat('w', 3900) "
         . "|| '\"') where lane is not null and seq <= 60");
     $nginx->sql('delete from log_entry where lane is not null and seq > 60');
-    $nginx->sql('update lane_tail set tail = 60');
-    $nginx->start;
-    Guildlog::wait_for(sub { (done($nginx))[1] > 500 }, 60, 'messages');
-    my ($time, @before) = (time, done($nginx));
-    my @after;
-    Guildlog::wait_for(sub {
-        @after = done($nginx);
-        $after[1] - $before[1] > 10_000
-            || !$nginx->sql('select count(*) from lane_ready');
-    }, 120, 'messages');
-    line('messages a second, one entry of 4 KB each',
-        sprintf('%.0f', ($after[1] - $before[1]) / (time - $time)), '', '',
-        '');
-    $nginx->stop;
+    $nginx->sql('update lane_tail set tail = least(tail, 60)');
+
+    figures {
+        my ($time, undef, $n) = delivered($nginx, sub { }, sub { });
+        [$n / $time, wrk($nginx,
+            '/api/v10/webhooks/1/x', lua => $lua, port => $port)->{rate}];
+    } 'messages of one entry of 4 KB, a second; what the peer takes from wrk';
 }
 
 
@@ -348,39 +359,34 @@ sub singles {
 sub memory {
     my ($nginx) = @_;
 
+    my $lanes = 100_000 < option('entries') ? 100_000 : option('entries');
+
     $nginx->sql("insert into lane (guild_id, lane, bot, channel_id, shard,
             state, webhook_id)
         select 1, n, 0, n, mod(n, 64), 'active', 1
-          from generate_series(1, 100000) n");
+          from generate_series(1, $lanes) n");
     $nginx->sql('insert into server (guild_id) values (1)');
     $nginx->sql('insert into lane_tail select 1, lane from lane
         where guild_id = 1');
     $nginx->sql('insert into lane_head (guild_id, lane) select 1, lane
         from lane where guild_id = 1');
-    $nginx->start;
-    Guildlog::wait_for(sub { $nginx->sql('select count(*) from shard_lease
-        where owner is not null') == 64 }, 20, 'leases');
-    sleep 1;
-    my $before = max map { rss($_) } $nginx->workers;
-    $nginx->sql('insert into lane_ready select guild_id, lane, shard,
-        clock_timestamp() from lane where guild_id = 1');
+    once {
+        $nginx->start;
+        Guildlog::wait_for(sub { $nginx->sql('select count(*) from shard_lease
+            where owner is not null') == 64 }, 20, 'leases');
+        my $before = max map { rss($_) } $nginx->workers;
+        $nginx->sql('insert into lane_ready select guild_id, lane, shard,
+            clock_timestamp() from lane where guild_id = 1');
 
-    my $most = 0;
-    Guildlog::wait_for(sub {
-        $most = max $most, map { rss($_) } $nginx->workers;
-        !$nginx->sql('select count(*) from lane_ready');
-    }, 240, 'lanes');
-    line('a worker with 300 lanes, KB', $before, '', '', '');
-    line('  with 100,000 that were looked at, KB',
-        (max map { rss($_) } $nginx->workers), '', '', '');
-    line('  meanwhile at most, KB', $most, '', '', '');
-    $nginx->stop;
-}
-
-
-sub p99 {
-    my @sorted = sort { $a <=> $b } @_;
-    return $sorted[$#sorted * 0.99];
+        my $most = 0;
+        Guildlog::wait_for(sub {
+            $most = max $most, map { rss($_) } $nginx->workers;
+            !$nginx->sql('select count(*) from lane_ready');
+        }, 240, 'lanes');
+        my $after = max map { rss($_) } $nginx->workers;
+        [$after, $before], [$most, $before];
+    } 'the worker with ' . Guildlog::Figures::number($lanes)
+        . ' lanes that were looked at, KB; with 300', '  meanwhile; with 300';
 }
 
 

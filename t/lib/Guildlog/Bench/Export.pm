@@ -1,8 +1,8 @@
 package Guildlog::Bench::Export;
 
-# an export of --entries rows: its speed, a worker's memory, and the
-# p99 of other requests to that worker beside none, one and ten
-# stalled exports
+# an export of --entries rows: its speed beside a bare copy, a
+# worker's memory, and the p99 of other requests to that worker
+# beside none, one and ten stalled exports
 
 use strict;
 use warnings;
@@ -23,53 +23,77 @@ sub run {
     my $export  = "/servers/$guild/logs/export";
 
     fill($nginx, $guild, int(time * 1000), $entries);
-    $nginx->cluster->connect($nginx->dbname, 'postgres')->do('vacuum analyze');
+    admin($nginx, 'vacuum analyze');
 
-    my $p99 = sub { wrk($nginx, "/api/servers/$guild", $token, 1)->{p99} };
-    $p99->();
+    my $small = sub { wrk($nginx, "/api/servers/$guild", token => $token,
+        connections => 1)->{p99} };
+    $small->();
 
-    my $before = rss($nginx->workers);
-    whole($nginx, $export, $token, $entries, $before);
+    my $idle = rss($nginx->workers);
+    whole($nginx, $guild, $export, $token, $entries, $idle);
 
-    my %p99;
-    for (1 .. option('rounds')) {
-        push @{ $p99{none} }, $p99->();
-
-        my $pid = reader($nginx, $export, $token);
-        push @{ $p99{'one that runs'} }, $p99->();
-        die "the export was too short: more --entries\n" if gone($pid);
+    figures {
+        my $none = $small->();
+        my $pid  = reader($nginx, $export, $token);
+        my $one  = $small->();
+        my $ended = gone($pid);
         kill 'KILL', $pid;
-        waitpid $pid, 0;
+        die "the export was too short: more --entries\n"
+            if $ended && !option('smoke');
+        [$one, $none];
+    } 'p99 of a small read beside a running export, ms; beside none';
 
+    figures {
+        my $none    = $small->();
         my @stalled = map { ask($nginx, $export, $token) } 1 .. 10;
         stall($nginx, @stalled);
-        push @{ $p99{'ten that stall'} }, $p99->();
-        line('  memory with ten that stall, KB more',
-            rss($nginx->workers) - $before, '', '', '');
+        my $p99 = $small->();
+        my $rss = rss($nginx->workers);
         $_->close(reset => 1) for @stalled;
-    }
-    line("  GET /servers/{guild}, p99 ms, exports: $_", median(@{ $p99{$_} }),
-        '', '', '') for 'none', 'one that runs', 'ten that stall';
-    $nginx->stop;
+        [$p99, $none], [$rss, $idle];
+    } 'p99 of a small read beside ten that stall, ms; beside none',
+      "the worker's memory with ten that stall, KB; with none";
 }
 
 
 sub whole {
-    my ($nginx, $export, $token, $entries, $before) = @_;
+    my ($nginx, $guild, $export, $token, $entries, $idle) = @_;
 
+    once {
+        my ($start, $cpu, $most) = (time, cpu($nginx), $idle);
+        my $postgres = postgres_cpu($nginx);
+        my $pid = reader($nginx, $export, $token);
+        until (gone($pid)) {
+            $most = max($most, rss($nginx->workers));
+            sleep 0.05;
+        }
+        my $rate = $entries / (time - $start);
+        my @us = map { $_ / $entries * 1e6 } cpu($nginx) - $cpu,
+            postgres_cpu($nginx) - $postgres;
+        [$rate, bare($nginx, $guild)], [@us], [$most, $idle];
+    } "rows exported a second, of $entries; by psql, the bare documents",
+      "nginx CPU for a row, µs; PostgreSQL's",
+      "the worker's memory meanwhile, KB; before";
+}
+
+
+# rows a second of a copy of the documents
+sub bare {
+    my ($nginx, $guild) = @_;
+
+    my $file = $nginx->prefix . '/temp/copy';
+    my $n = $nginx->sql("select count(*) from log_entry where guild_id = ?",
+        $guild);
+    local $ENV{PGPASSWORD} = 'owner';
     my $start = time;
-    my $cpu   = cpu($nginx);
-    my $most  = 0;
-    my $pid   = reader($nginx, $export, $token);
-    until (gone($pid)) {
-        $most = max($most, rss($nginx->workers));
-        sleep 0.1;
-    }
-    line("rows exported a second, of $entries",
-        int($entries / (time - $start)), '', '', '');
-    line('  nginx CPU, µs a row', sprintf('%.1f',
-        (cpu($nginx) - $cpu) / $entries * 1e6), '', '', '');
-    line('  memory meanwhile, KB more', $most - $before, '', '', '');
+    system('psql', '-X', '-q', '-h', $nginx->cluster->socket_dir, '-p',
+        $nginx->cluster->port, '-U', 'guildlog_owner', '-d', $nginx->dbname,
+        '-o', $file, '-c', "copy (select doc from guildlog.log_entry where "
+        . "guild_id = $guild order by id desc) to stdout") == 0
+        or die "psql failed\n";
+    my $took = time - $start;
+    unlink $file;
+    return $n / $took;
 }
 
 
@@ -92,12 +116,11 @@ sub stall {
 sub reader {
     my ($nginx, $export, $token) = @_;
 
-    defined(my $pid = fork) or die "fork: $!";
-    return $pid if $pid;
-
-    exec 'curl', '-sf', '-o', '/dev/null', '-H',
-        "Authorization: Bearer $token", $nginx->url . "/api$export";
-    die "curl: $!";
+    return spawn(sub {
+        exec 'curl', '-sf', '-o', '/dev/null', '-H',
+            "Authorization: Bearer $token", $nginx->url . "/api$export";
+        die "curl: $!";
+    });
 }
 
 

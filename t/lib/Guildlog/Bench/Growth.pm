@@ -1,16 +1,16 @@
 package Guildlog::Bench::Growth;
 
 # a month of 2,000 servers (zipf; the largest has 12 %) at each of
-# --sizes entries: pages of 100 with exact counts, of entries
-# drawn at random, beside the bare select, in days as recorded and
-# in weeks as rewritten; what the keeper's steps do a second, what
-# they cost readers, what is stored once all of it was done thrice
+# --sizes entries, as the keeper leaves it in the morning: pages of
+# 100 with exact counts, of entries drawn at random and of the
+# largest server, in PostgreSQL, of one size beside another and
+# beside the bare select; the same cold, after a restart; what is
+# stored, what the keeper's steps take and cost readers
 
 use strict;
 use warnings;
 use utf8;
 
-use POSIX ();
 use Time::HiRes qw(sleep time);
 
 use Guildlog::Bench;
@@ -18,56 +18,66 @@ use Guildlog::Days;
 use Guildlog::Zipf;
 
 use constant {
-    FIRST   => 500_000_000_000_000_000,
-    SERVERS => 2000,
-    CHUNK   => 100_000,
-    PAGES   => 400,
+    FIRST => 500_000_000_000_000_000,
+    CHUNK => 100_000,
 };
 
+my ($servers, $pages) = (2000, 400);
+
 my %statement = (
-    'whole' => q(select id, more, status, reason, channel_id, message_id, doc
+    whole => q(select id, more, status, reason, channel_id, message_id, doc
         from guildlog.logs_plain('t' || $1::text, $1::bigint, 0::smallint,
         1::smallint, null, null, 100, null)),
-    'bare' => q(select id, doc from guildlog.log_entry
+    bare => q(select id, doc from guildlog.log_entry
         where guild_id = $1::bigint and bot = 0 order by id desc limit 100),
+);
+
+my %task = (
+    checkpoints => 'counting it by type',
+    keys        => 'counting it by type',
+    rewrite     => 'a bare copy in that order',
+    search      => "PostgreSQL's to_tsvector",
 );
 
 
 sub run {
-    for my $size (split /,/, option('sizes')) {
-        my $nginx = start(start => 0, cluster => Guildlog::Cluster->new);
-        line("$size entries", '', '', '', '');
-        month($nginx);
-        servers($nginx);
-        fill($nginx, $size);
-        vacuum($nginx);
-        keep($nginx, 'checkpoints', $size);
-        pages($nginx, 'days');
-        cold($nginx, 'days');
+    my @sizes  = sort { $a <=> $b } split /,/, option('sizes');
+    ($servers, $pages) = (100, 40) if option('smoke');
+    my @stores = map { store($_) } @sizes;
 
-        my $before = stored($nginx);
-        keep($nginx, 'rewrite', $size);
-        vacuum($nginx);
-        pages($nginx, 'weeks');
-        cold($nginx, 'weeks');
-        figure('bytes an entry, days', $before / $size);
-        figure('bytes an entry, weeks', stored($nginx) / $size);
-        figure('checkpoints of that', size_of($nginx, 'log_checkpoint')
-            / $size);
-        company($nginx);
-        again($nginx);
-        keep($nginx, 'rewrite', $size);
-        vacuum($nginx);
-        figure('bytes an entry, rewritten again', stored($nginx) / $size);
-        Guildlog::Cluster->clean_up;
+    for my $which ('drawn at random', 'of the largest server') {
+        beside_bare($_, $which) for @stores;
+        one_beside_another($which, @stores) if @stores > 1;
     }
+    cold(@stores);
+    company($stores[0]);
+    search($stores[0]);
 }
 
 
-sub figure {
-    my ($what, $value) = @_;
-    line("  $what", sprintf($value < 10 ? '%.2f' : '%.0f', $value), '', '',
-        '');
+# {nginx, size, text}, all of the keeper's work done
+sub store {
+    my ($size) = @_;
+
+    my $store = { nginx => start(start => 0), size => $size,
+        text => Guildlog::Figures::number($size) };
+    my $nginx = $store->{nginx};
+
+    month($nginx);
+    servers($nginx);
+    fill($nginx, $size);
+    vacuum($nginx);
+    my $days = stored($nginx);
+    keep($store, $_) for qw(checkpoints keys rewrite);
+    vacuum($nginx);
+
+    my $doc = $nginx->sql('select avg(length(doc)) from (select doc from
+        log_entry limit 20000) e');
+    once { [$days / $size, $doc] } "bytes an entry of $store->{text} as "
+        . 'recorded, with its indexes; its document alone';
+    once { [stored($nginx) / $size, $doc] } "bytes an entry of $store->{text} "
+        . 'as rewritten; its document alone';
+    return $store;
 }
 
 
@@ -75,7 +85,7 @@ sub figure {
 sub servers {
     my ($nginx) = @_;
 
-    my ($first, $last) = (FIRST, FIRST + SERVERS - 1);
+    my ($first, $last) = (FIRST, FIRST + $servers - 1);
     $nginx->sql("insert into server (guild_id, plan)
         select g, 'pro' from generate_series($first, $last) g");
     $nginx->sql("insert into token select g, 't' || g, 0, 1, 1, now(),
@@ -112,18 +122,32 @@ sub fill {
 
     for (my $at = 0; $at < $size; $at += CHUNK) {
         my $to = $at + CHUNK < $size ? $at + CHUNK : $size;
-        $nginx->sql(sprintf(<<'SQL', SERVERS, FIRST, $start, $step, $at, $to));
+        $nginx->sql(sprintf(<<'SQL', $at, $servers, FIRST, $start, $step, $to));
+            with x as materialized (
+                select i, g as guild, (time_id(%4$d + (i * %5$f)::bigint))
+                           | (i & 262143) as id,
+                       row_number() over (partition by g order by i) as n
+                  from (select i, floor(%2$d ^ random())::bigint - 1 + %3$d as g
+                          from generate_series(%1$d + 1, %6$d) i) d
+            ), head as (
+                insert into log_head as h (guild_id, bot, arrival)
+                select guild, 0, count(*) from x group by 1
+                on conflict (guild_id, bot)
+                    do update set arrival = h.arrival + excluded.arrival
+                returning h.guild_id, h.arrival
+            )
             insert into log_entry (guild_id, id, arrival, executor_id,
                 target_id, channel_id, lane, seq, dchannel_id, bot, type,
                 role, doc)
-            select x.guild, x.id, x.i, s.executor_id, s.target_id,
-                   s.channel_id, 1, x.i, 10, 0, s.type, s.role,
-                   '{"id":"' || x.id || '"' || s.rest
-              from (select i, floor(%d ^ random())::bigint - 1 + %d as guild,
-                           (time_id(%d + (i * %f)::bigint))
-                               | (i & 262143) as id
-                      from generate_series(%d + 1, %d) i) x
+            select x.guild, x.id, h.arrival - c.n + x.n, s.executor_id,
+                   s.target_id, s.channel_id, 1, h.arrival - c.n + x.n, 10, 0,
+                   s.type, s.role, '{"id":"' || x.id || '"' || s.rest
+              from x
+              join head h on h.guild_id = x.guild
+              join (select guild, count(*) as n from x group by 1) c
+                on c.guild = x.guild
               join sample s on s.n = x.i %% 2000 + 1
+             order by x.i
 SQL
     }
 
@@ -135,123 +159,164 @@ SQL
                     partition by e.guild_id order by e.seq) - 1) / 10 as m
                   from log_entry e where e.lane = 1) e
          group by guild_id, m));
-    $nginx->sql('update lane_head h set head = t.n, upto = t.n
-        from (select guild_id, max(seq) as n from log_entry where lane = 1
-        group by 1) t where t.guild_id = h.guild_id');
-    $nginx->sql('insert into log_head (guild_id, bot, arrival)
-        select guild_id, 0, count(*) from log_entry where lane = 1
-        group by 1');
+    $nginx->sql('update lane_tail t set tail = h.arrival from log_head h
+        where h.guild_id = t.guild_id and h.bot = 0');
+    $nginx->sql('update lane_head l set head = t.tail, upto = t.tail
+        from lane_tail t where t.guild_id = l.guild_id');
     return;
 }
 
 
-# the steps of a task, as the keeper would do them, one after the other
+# all turns of a task, as the keeper would do them, one after the other
 sub keep {
-    my ($nginx, $task, $size) = @_;
+    my ($store, $task) = @_;
 
-    my $dbh  = $nginx->cluster->connect($nginx->dbname);
-    my $turn = $dbh->prepare("select more, lag from keeper_$task(20000)");
-    my ($spent, $cpu, $longest, $steps) = (0, backend_cpu($dbh), 0, 0);
-    my ($more, $lag) = (1, 1);
+    my $nginx = $store->{nginx};
+    my $dbh   = reader($nginx);
+    my $turn  = $dbh->prepare("select more from keeper_$task(20000)");
+    my @turns;
 
-    while ($more || $lag) {
-        my $at = time;
-        $turn->execute;
-        ($more, $lag) = $turn->fetchrow_array;
-        $turn->finish;
-        $longest = time - $at if $longest < time - $at;
-        $spent += time - $at;
-        $steps++;
-
-        # what autovacuum does
-        if (!$more && $task eq 'rewrite') {
-            vacuum($nginx);
-            $lag = $nginx->sql(q(select count(*) from log_rewrite
-                where step <> 'done')) || $lag;
+    once {
+        my $least = least($nginx, $task);
+        my $cpu   = backend_cpu($dbh);
+        my $more  = 1;
+        while ($more) {
+            my $before = backend_cpu($dbh);
+            $more = turn($turn) // next;
+            push @turns, (backend_cpu($dbh) - $before) / 1000;
+            $more ||= $task eq 'rewrite' && not_rewritten($nginx);
         }
-        last if !$more && $task eq 'checkpoints';
-    }
-    figure("$task, entries a second", $size / $spent);
-    figure("$task, CPU µs an entry", (backend_cpu($dbh) - $cpu) / $size);
-    figure("$task, longest step of $steps, ms", $longest * 1000);
+        [(backend_cpu($dbh) - $cpu) / $store->{size}, $least];
+    } "the keeper's $task of $store->{text}, CPU µs an entry; $task{$task}";
+
+    once { [(sort { $a <=> $b } @turns)[-1], median(@turns)] }
+        '  the longest of ' . @turns . ' turns, CPU ms; the median';
     $dbh->disconnect;
     return;
 }
 
 
-# readers alone, and with a keeper that works and rests in turn
-sub company {
-    my ($nginx) = @_;
+sub search {
+    my ($store) = @_;
 
-    my (@idle, @at_work);
-    for (1 .. option('rounds')) {
-        push @idle, p99($nginx);
-        my $pid = keeper($nginx);
-        push @at_work, p99($nginx);
-        kill 'TERM', $pid;
-        waitpid $pid, 0;
-    }
-    line('  p99 µs of a reader, keeper at work / idle',
-        map({ sprintf '%.0f', median(@$_) } \@at_work, \@idle),
-        sprintf('%.2f', median(@at_work) / median(@idle)), '');
+    my ($nginx, $before) = ($store->{nginx}, stored($store->{nginx}));
+    $nginx->sql('select search_begin()') for 0 .. $servers / 100;
+    keep($store, 'search');
+    once {
+        [stored($nginx) / $store->{size}, $before / $store->{size}];
+    } "bytes an entry of $store->{text} with the index of searches; without";
     return;
 }
 
 
-sub p99 {
+# is there more to do? undef: somebody was in the way
+sub turn {
+    my ($turn) = @_;
+
+    my ($more) = eval { $turn->execute; $turn->fetchrow_array };
+    die $@ if $@ && $turn->state ne '55P03';
+    sleep 0.5 if $@;
+    $turn->finish;
+    return $more;
+}
+
+
+# A rewrite waits for autovacuum, and a week follows the other.
+sub not_rewritten {
+    my ($nginx) = @_;
+
+    vacuum($nginx);
+    return $nginx->sql(q(select rewrite_waiting() + count(*) from log_rewrite
+        where step <> 'done'));
+}
+
+
+# CPU µs an entry of what no keeper could do with less
+sub least {
+    my ($nginx, $task) = @_;
+
+    my $dbh = reader($nginx);
+    my $n   = 200_000;
+    my $cpu;
+
+    if ($task eq 'rewrite') {
+        $dbh->do('create temp table copy (like log_entry including all)');
+        $cpu = backend_cpu($dbh);
+        $n = $dbh->do("insert into copy select * from log_entry
+            where id < time_id(ms(now())) - 20 * (86400000::bigint << 22)
+            order by guild_id, bot, id limit $n");
+    } elsif ($task eq 'search') {
+        $n = 20_000;
+        $cpu = backend_cpu($dbh);
+        ($n) = $dbh->selectrow_array("select count(to_tsvector('simple', doc))
+            from (select doc from log_entry limit $n) e");
+    } else {
+        $cpu = backend_cpu($dbh);
+        $dbh->selectall_arrayref('select guild_id, bot, type, count(*)
+            from log_entry group by 1, 2, 3');
+        ($n) = $dbh->selectrow_array('select count(*) from log_entry');
+    }
+    my $least = (backend_cpu($dbh) - $cpu) / $n;
+    $dbh->disconnect;
+    return $least;
+}
+
+
+# readers alone, and with a keeper that works and rests in turn
+sub company {
+    my ($store) = @_;
+
+    my $nginx = $store->{nginx};
+
+    figures {
+        my $idle = reads($nginx);
+        $nginx->sql(q(update log_rewrite
+            set begun_at = now() - interval '60 days' where step = 'done'));
+        my $pid = spawn(sub { rewrites($nginx) });
+        my $beside = reads($nginx);
+        kill 'KILL', $pid;
+        [$beside, $idle];
+    } "p99 of such pages of $store->{text} beside a rewrite, µs; without";
+    return;
+}
+
+
+sub reads {
     my ($nginx) = @_;
 
     my $dbh   = reader($nginx);
     my $page  = $dbh->prepare($statement{whole});
     my $until = time + option('seconds');
     my @took;
-    while (time < $until) {
-        push @took, timed($dbh, $page, FIRST + int(SERVERS ** rand) - 1)->{p50};
-    }
-    $page->finish;
+    do {
+        push @took, timed($dbh, $page, drawn())->{p50};
+    } while time < $until;
     $dbh->disconnect;
-    @took = sort { $a <=> $b } @took;
-    return $took[0.99 * $#took];
+    return p99(@took);
 }
 
 
-sub keeper {
+sub rewrites {
     my ($nginx) = @_;
 
-    defined(my $pid = fork) or die "fork: $!\n";
-    return $pid if $pid;
-
-    my $ends = 0;
-    local $SIG{TERM} = sub { $ends = 1 };
-    my $dbh = $nginx->cluster->connect($nginx->dbname);
-    while (!$ends) {
+    my $dbh = reader($nginx);
+    while (1) {
         my $at = time;
-        $dbh->do('select keeper_rewrite(20000)');
+        my ($more) = $dbh->selectrow_array(
+            'select more from keeper_rewrite(20000)');
         $dbh->do(q(update log_rewrite
-            set begun_at = now() - interval '60 days' where step = 'done'));
+            set begun_at = now() - interval '60 days' where step = 'done'))
+            if !$more;
         sleep time - $at;
     }
-    POSIX::_exit(0);
-}
-
-
-# as if nothing had been rewritten
-sub again {
-    my ($nginx) = @_;
-
-    $nginx->sql(q(update log_rewrite
-        set begun_at = now() - interval '60 days' where step = 'done'));
-    return;
 }
 
 
 sub vacuum {
     my ($nginx) = @_;
 
-    my $admin = $nginx->cluster->connect($nginx->dbname, 'postgres');
-    $admin->do('vacuum analyze');
-    $admin->do('checkpoint');
-    $admin->disconnect;
+    admin($nginx, 'vacuum analyze');
+    admin($nginx, 'checkpoint');
     return;
 }
 
@@ -267,32 +332,59 @@ sub reader {
 }
 
 
-# of the server of an entry drawn at random, and of the largest
-sub pages {
-    my ($nginx, $layout) = @_;
+# the server of an entry drawn at random
+sub drawn { return FIRST + int($servers ** rand) - 1 }
+
+
+sub guilds {
+    my ($which) = @_;
 
     srand 1;
-    my @mixed = map { FIRST + int(SERVERS ** rand) - 1 } 1 .. PAGES;
+    return map { $which =~ /largest/ ? FIRST : drawn() } 1 .. $pages;
+}
 
-    for ([mixed => @mixed], [largest => (FIRST) x PAGES]) {
-        my ($which, @guilds) = @$_;
-        my %took = map {
-            my $name = $_;
-            my $dbh  = reader($nginx);
-            my $page = $dbh->prepare($statement{$name});
-            timed($dbh, $page, @guilds) for 1 .. 2;
-            my $took = timed($dbh, $page, @guilds);
-            $page->finish;
-            $dbh->disconnect;
-            ($name => $took);
-        } sort keys %statement;
 
-        line("  page, $layout, $which, p50 µs",
-            map({ sprintf '%.0f', $took{$_}{p50} } qw(whole bare)),
-            sprintf('%.2f', $took{bare}{p50} / $took{whole}{p50}),
-            sprintf 'CPU %.0f / %.0f', map { $took{$_}{cpu} } qw(whole bare));
+sub beside_bare {
+    my ($store, $which) = @_;
+
+    my @guilds = guilds($which);
+    figures {
+        my ($whole, $bare) = map { page($store, $_, @guilds) } qw(whole bare);
+        [@{$whole}{p50}, $bare->{p50}], [$whole->{cpu}, $bare->{cpu}];
+    } map { "a page $which of $store->{text}, $_; the bare select" }
+        'p50 µs in PostgreSQL', 'CPU µs';
+    return;
+}
+
+
+sub one_beside_another {
+    my ($which, @stores) = @_;
+
+    my ($small, @larger) = @stores;
+    my @guilds = guilds($which);
+
+    for my $large (@larger) {
+        figures {
+            my ($it, $other) = map { page($_, 'whole', @guilds) }
+                $large, $small;
+            [$it->{p50}, $other->{p50}], [$it->{cpu}, $other->{cpu}];
+        } map { "a page $which of $large->{text}, $_; of $small->{text}" }
+            'p50 µs in PostgreSQL', 'CPU µs';
     }
     return;
+}
+
+
+# warm
+sub page {
+    my ($store, $name, @guilds) = @_;
+
+    my $dbh  = reader($store->{nginx});
+    my $page = $dbh->prepare($statement{$name});
+    timed($dbh, $page, @guilds);
+    my $took = timed($dbh, $page, @guilds);
+    $dbh->disconnect;
+    return $took;
 }
 
 
@@ -317,26 +409,43 @@ sub timed {
 
 # after a restart, with nothing of its files in memory; each server once
 sub cold {
-    my ($nginx, $layout) = @_;
+    my (@stores) = @_;
 
-    my $data = "$nginx->{cluster}{dir}/data";
-    delete $nginx->{dbh};
-    $nginx->cluster->stop;
-    system('find', "$data/base", '-type', 'f', '-exec', 'dd', 'if={}',
+    my @guilds = map { FIRST + 10 + int($_ * $servers / 300) } 1 .. 100;
+
+    for my $store (@stores) {
+        figures {
+            my ($whole, $bare) = map {
+                restart(map { $_->{nginx} } @stores);
+                my $dbh  = reader($store->{nginx});
+                my $page = $dbh->prepare($statement{$_});
+                timed($dbh, $page, FIRST + $servers - 1);
+                my $read = blocks($dbh);
+                my $took = timed($dbh, $page, @guilds);
+                $took->{blocks} = (blocks($dbh) - $read) / @guilds;
+                $dbh->disconnect;
+                $took;
+            } qw(whole bare);
+            [$whole->{p50}, $bare->{p50}], [$whole->{blocks}, $bare->{blocks}];
+        } map { "a cold page of $store->{text}, $_; the bare select" }
+            'p50 µs in PostgreSQL', 'blocks read';
+    }
+    return;
+}
+
+
+sub restart {
+    my (@nginx) = @_;
+
+    my $cluster = $nginx[0]->cluster;
+    my @dirs = map { "$cluster->{dir}/data/base/" . $_->sql('select oid from
+        pg_database where datname = current_database()') } @nginx;
+    delete @$_{dbh} for @nginx;
+    $cluster->stop;
+    system('find', @dirs, '-type', 'f', '-size', '+0', '-exec', 'dd', 'if={}',
         'iflag=nocache', 'count=0', 'status=none', ';') == 0
         or die "the files stay in memory\n";
-    $nginx->cluster->start;
-
-    my $dbh  = reader($nginx);
-    my $page = $dbh->prepare($statement{whole});
-    timed($dbh, $page, FIRST + SERVERS - 1);
-
-    my $read = blocks($dbh);
-    my $took = timed($dbh, $page, map { FIRST + 10 + 7 * $_ } 1 .. 100);
-    my $more = blocks($dbh) - $read;
-    $dbh->disconnect;
-    figure("page, $layout, cold, p50 µs", $took->{p50});
-    figure("page, $layout, cold, blocks", $more / 100);
+    $cluster->start;
     return;
 }
 
@@ -351,23 +460,14 @@ sub blocks {
 }
 
 
-# all that is kept of entries
+# all that is kept of entries for a month
 sub stored {
     my ($nginx) = @_;
 
-    return size_of($nginx, 'log_entry') + size_of($nginx, 'log_checkpoint')
-        + size_of($nginx, 'lane_batch');
-}
-
-
-sub size_of {
-    my ($nginx, $table) = @_;
-
-    return scalar $nginx->sql(q(select pg_total_relation_size(
-        format('guildlog.%I', ?::text)::regclass) + coalesce(sum(
-        pg_total_relation_size(i.inhrelid)), 0) from pg_inherits i
-        where i.inhparent = format('guildlog.%I', ?::text)::regclass),
-        $table, $table);
+    return scalar $nginx->sql(q(select sum(pg_total_relation_size(c.oid))
+        from pg_class c where c.relnamespace = 'guildlog'::regnamespace
+         and c.relkind = 'r'
+         and c.relname ~ '^(log_(entry|checkpoint|key)|lane_batch|search_)'));
 }
 
 

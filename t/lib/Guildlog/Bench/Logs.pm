@@ -16,7 +16,8 @@ use Guildlog::Zipf;
 
 sub run {
     my $entries = option('entries');
-    my $nginx   = start(api => $no_limit);
+    my $nginx   = start(api => $no_limit,
+        locations => 'location = /page.json { root .; }');
     my $guild   = $nginx->server;
     my $token   = $nginx->new_token($guild);
     my $path    = "/api/servers/$guild/logs";
@@ -31,34 +32,58 @@ sub run {
         . "message_id, doc from guildlog.logs_plain('$token->{unique_id}', "
         . "$guild, 0::smallint, 1::smallint, null, null, 100, null);\n");
 
-    my (@cpu, @ours, @bare, @whole);
-    for (1 .. option('rounds')) {
-        my $before = cpu($nginx);
-        my $run    = wrk($nginx, $path, $token->{token}, 8);
-        push @cpu,   (cpu($nginx) - $before) / $run->{requests} * 1e6;
-        push @ours,  $run->{rate};
-        push @bare,  pgbench($nginx, $bare, 8, 'guildlog_owner', 'owner');
-        push @whole, pgbench($nginx, $whole);
-    }
-    row("page of 100 of $entries / bare select, pgbench", \@ours, \@bare);
-    row('  / whole statement, pgbench', \@ours, \@whole);
-    line('  nginx CPU, µs a page', sprintf('%.1f', median(@cpu)),
-        '', '', '');
-    row('  PostgreSQL CPU, µs a page / bare select',
-        spent($nginx, $whole, $bare));
+    pages($nginx, $path, $token->{token}, $bare, $whole,
+        Guildlog::Figures::number($entries));
 
     # as the keeper does, little by little
     $nginx->sql('select search_begin()');
     1 while $nginx->sql('select search_index(1000)');
-    $nginx->cluster->connect($nginx->dbname, 'postgres')->do('vacuum analyze');
+    admin($nginx, 'vacuum analyze');
 
-    filters($nginx, $path, $token->{token});
+    filters($nginx, $path, $token->{token}, $bare);
+}
 
-    line('  bytes stored an entry', $nginx->sql('select '
-        . 'sum(pg_total_relation_size(i.inhrelid)) / (select count(*) from '
-        . "log_entry) from pg_inherits i where i.inhparent = "
-        . "'guildlog.log_entry'::regclass") =~ s/\..*//r, '', '', '');
-    $nginx->stop;
+
+sub pages {
+    my ($nginx, $path, $token, $bare, $whole, $entries) = @_;
+
+    my $page = $nginx->get("$path?limit=100", raw_path => 1, token => $token);
+    $nginx->file('page.json', $page->text);
+
+    figures {
+        my ($ours, $cpu, $postgres) = costs($nginx, $path, $token);
+        my (undef, $least) = costs($nginx, '/page.json', $token);
+
+        my $before = postgres_cpu($nginx);
+        my $rows   = pgbench($nginx, $bare, 8, 'guildlog_owner', 'owner');
+        my $us     = (postgres_cpu($nginx) - $before)
+            / $rows->{transactions} * 1e6;
+
+        [$ours, $rows->{rate}], [$ours, pgbench($nginx, $whole)->{rate}], [$postgres, $us],
+            [$cpu, $least];
+    } "a page of 100 with exact counts over 30 days of $entries, pages/s; "
+        . 'pgbench -c8 -j2 on the bare select of the rows',
+      'the same; pgbench on our statement',
+      'PostgreSQL CPU for a page, µs; for the bare select',
+      'nginx CPU for a page, µs; for a file as long';
+
+    once {
+        [map { scalar $nginx->sql($_) } "select sum(pg_total_relation_size(
+            i.inhrelid)) / (select count(*) from log_entry) from pg_inherits i
+            where i.inhparent = 'guildlog.log_entry'::regclass",
+            'select avg(octet_length(doc)) from log_entry'];
+    } 'bytes stored an entry, with its indexes; its document alone';
+}
+
+
+# (pages a second, µs of nginx's CPU for one, and of PostgreSQL's)
+sub costs {
+    my ($nginx, $path, $token) = @_;
+
+    my @before = (cpu($nginx), postgres_cpu($nginx));
+    my $run    = wrk($nginx, $path, token => $token, connections => 8);
+    return ($run->{rate}, map { $_ / $run->{requests} * 1e6 }
+        cpu($nginx) - $before[0], postgres_cpu($nginx) - $before[1]);
 }
 
 
@@ -66,11 +91,10 @@ sub run {
 sub rewrite {
     my ($nginx) = @_;
 
-    my $admin = $nginx->cluster->connect($nginx->dbname, 'postgres');
     while (1) {
         my $more = $nginx->sql('select more from keeper_rewrite(80000)');
         next if $more;
-        $admin->do('vacuum analyze');
+        admin($nginx, 'vacuum analyze');
         last if !$nginx->sql(q(select rewrite_waiting() + count(*)
             from log_rewrite where step <> 'done'));
     }
@@ -78,53 +102,35 @@ sub rewrite {
 }
 
 
-# by one backend for each of two statements, alternately
-sub spent {
-    my ($nginx, @scripts) = @_;
-
-    my @spent;
-    my @dbh = map {
-        open my $in, '<', $_ or die "$_: $!\n";
-        my $dbh = $nginx->cluster->connect($nginx->dbname);
-        $dbh->do('set plan_cache_mode = force_generic_plan');
-        $dbh->do('prepare it as ' . <$in>);
-        $dbh;
-    } @scripts;
-
-    for (0 .. option('rounds')) {
-        for my $i (0 .. $#dbh) {
-            my $before = backend_cpu($dbh[$i]);
-            $dbh[$i]->do('execute it') for 1 .. 200;
-            push @{ $spent[$i] }, (backend_cpu($dbh[$i]) - $before) / 200;
-        }
-    }
-    shift @$_ for @spent;
-    return @spent;
-}
-
-
 # one client, one filter at a time; words by their rank among 5000
 sub filters {
-    my ($nginx, $path, $token) = @_;
+    my ($nginx, $path, $token, $bare) = @_;
 
     my $page  = $nginx->get("$path?limit=100", raw_path => 1,
         token => $token)->json;
-    my %query = (
-        'the second page'  => "cursor=$page->{cursor}",
-        'a frequent type'  => 'type=5',
-        'a rare type'      => 'type=46',
-        'a channel'        => 'channel=300000000000000003',
-        'a member'         => 'member=200000000000000077',
-        'a frequent member' => 'member=200000000000000002',
-        'the last hour'    => 'after=' . (time - 3600) . '000',
-        map({ ("search, word $_ of 5000" => 'search='
-            . Guildlog::Zipf::word($_)) } 1, 50, 4999),
-        'search, no match' => 'search=zzzz',
+    my @query = (
+        ['the second page'  => 'cursor=' . ($page->{cursor} // '')],
+        ['a frequent type'  => 'type=5'],
+        ['a rare type'      => 'type=46'],
+        ['a channel'        => 'channel=300000000000000003'],
+        ['a frequent member' => 'member=200000000000000002'],
+        ['a member'         => 'member=200000000000000077'],
+        ['the last hour'    => 'after=' . (time - 3600) . '000'],
+        map({ ["search, word $_ of 5000" => 'search='
+            . Guildlog::Zipf::word($_)] } 1, 50, 4999),
+        ['search, no match' => 'search=zzzz'],
     );
-    for my $name (sort keys %query) {
-        my $run = wrk($nginx, "$path?$query{$name}", $token, 1);
-        line("  $name, p50 ms", $run->{p50}, '', '', '');
-    }
+    figures {
+        my $rows = pgbench_p50($nginx, $bare, 'guildlog_owner', 'owner');
+        map {
+            my $query = $_->[1];
+            attempt {
+                [wrk($nginx, "$path?$query", token => $token,
+                    connections => 1)->{p50}, $rows];
+            };
+        } @query;
+    } map { "a page of $_->[0], p50 ms; pgbench -c1 on the bare select" }
+        @query;
 }
 
 

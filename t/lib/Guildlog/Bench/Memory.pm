@@ -1,6 +1,6 @@
 package Guildlog::Bench::Memory;
 
-# a worker's memory over a million requests
+# a worker's memory over as many requests as --entries
 
 use strict;
 use warnings;
@@ -13,17 +13,18 @@ sub run {
     my $nginx = start(api => $no_limit, workers => 1);
     my $guild = $nginx->server;
     my $token = $nginx->token($guild);
-    my $path  = "/api/servers/$guild";
-    my $done  = 0;
-    my @rss;
+    my $left  = option('entries');
 
-    while ($done < 1_000_000) {
-        $done += wrk($nginx, $path, $token)->{requests};
-        push @rss, rss($nginx->workers);
-    }
-    line("a worker's memory at first, KB", $rss[0], '', '', '');
-    line("  after $done requests, KB", $rss[-1], '', '', '');
-    $nginx->stop;
+    once {
+        my @rss;
+        while ($left > 0 || @rss < 2) {
+            $left -= wrk($nginx, "/api/servers/$guild",
+                token => $token)->{requests};
+            push @rss, rss($nginx->workers);
+        }
+        [@rss[-1, 0]];
+    } "a worker's memory after " . Guildlog::Figures::number($left)
+        . ' requests, KB; after some seconds of them';
 }
 
 

@@ -29,14 +29,22 @@ sub run {
     my $lua    = load($nginx, @guilds);
     my $script = ceiling($nginx, @guilds);
 
-    my (@ours, @theirs);
-    for (1 .. option('rounds')) {
-        push @ours, 100 * wrk($nginx, '/', undef, 2, $lua)->{rate};
-        push @theirs, 100 * pgbench($nginx, $script, 2,
-            'guildlog_owner', 'owner');
-    }
-    row('entries recorded / bare insert, 2 clients', \@ours, \@theirs);
-    $nginx->stop;
+    figures {
+        my @before = (cpu($nginx), postgres_cpu($nginx));
+        my $run    = wrk($nginx, '/', lua => $lua, connections => 2);
+        my @us     = map { $_ / $run->{requests} * 1e4 }
+            cpu($nginx) - $before[0], postgres_cpu($nginx) - $before[1];
+
+        my $before = postgres_cpu($nginx);
+        my $bare   = pgbench($nginx, $script, 2, 'guildlog_owner', 'owner');
+        my $us     = (postgres_cpu($nginx) - $before)
+            / $bare->{transactions} * 1e4;
+
+        [100 * $run->{rate}, 100 * $bare->{rate}], [$us[1], $us], [@us];
+    } 'recorded in batches of 100 with all rules, entries/s; a bare insert of '
+        . 'such rows, 2 clients',
+      'PostgreSQL CPU for an entry, µs; bare',
+      "nginx CPU for an entry, µs; PostgreSQL's";
 }
 
 

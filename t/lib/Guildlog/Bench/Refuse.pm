@@ -25,19 +25,15 @@ sub run {
 
     $nginx->get("/limited/servers/$guild", raw_path => 1, token => $good);
 
-    my %run = (
-        '401, no token'       => ["/api/servers/$guild", undef],
-        '401, bad signature'  => ["/api/servers/$guild", $bad],
-        '429, over the limit' => ["/limited/servers/$guild", $good],
-    );
-    my (%ours, @theirs);
-    for (1 .. option('rounds')) {
-        push @{ $ours{$_} }, wrk($nginx, @{ $run{$_} })->{rate}
-            for sort keys %run;
-        push @theirs, wrk($nginx, '/ok', $good)->{rate};
-    }
-    row("$_ / return 200", $ours{$_}, \@theirs) for sort keys %run;
-    $nginx->stop;
+    my @runs = (["/api/servers/$guild", undef], ["/api/servers/$guild", $bad],
+        ["/limited/servers/$guild", $good]);
+
+    figures {
+        my $ok = wrk($nginx, '/ok', token => $good)->{rate};
+        map { [wrk($nginx, $_->[0], token => $_->[1], refused => 1)->{rate},
+            $ok] } @runs;
+    } map { "$_, requests/s; nginx's `return 200`" } '401 without a token',
+        '401 for a bad signature', '429 over the limit';
 }
 
 

@@ -1,9 +1,9 @@
 package Guildlog::Bench::Search;
 
 # first pages with exact counts of searches in the largest of many
-# servers (--entries) over 30 days: PostgreSQL's CPU, beside a look
-# at every entry and beside the bare rows of the index that have the
-# words; what the index takes to make and to keep
+# servers (--entries) over 30 days: PostgreSQL's CPU, beside the bare
+# rows of the index that have the words and beside a look at every
+# entry; what the index takes to make and to keep
 
 use strict;
 use warnings;
@@ -56,36 +56,33 @@ sub run {
                 @other{qw(after type channel member)});
             $page->fetchall_arrayref;
         };
-        my (@ours, @probe, @scan);
-        for (1 .. option('rounds')) {
-            push @ours,  each_ms($dbh, 200, $ask);
-            push @probe, each_ms($dbh, 50, probe($dbh, $guild, $search));
-        }
+        figures {
+            [each_ms($dbh, 50 * option('seconds'), $ask),
+                each_ms($dbh, 15 * option('seconds'), probe($dbh, $guild, $search))];
+        } "a search for $name, ms of PostgreSQL's CPU; its rows of the index";
 
-        # for a transaction it has no index
-        $dbh->begin_work;
-        $dbh->do('delete from search_head where guild_id = ?', undef, $guild);
-        push @scan, each_ms($dbh, 1, $ask);
-        $dbh->rollback;
-
-        figures("$name / every entry", median(@ours), @scan);
-        figures('  / rows of the index', median(@ours), median(@probe));
+        once {
+            [each_ms($dbh, 1, $ask), scan($dbh, $guild, $ask)];
+        } '  the same; a look at every entry';
     }
-    $dbh->disconnect;
-    $nginx->stop;
+}
+
+
+# for a transaction it has no index
+sub scan {
+    my ($dbh, $guild, $ask) = @_;
+
+    $dbh->begin_work;
+    $dbh->do('delete from search_head where guild_id = ?', undef, $guild);
+    my $ms = eval { each_ms($dbh, 1, $ask) };
+    my $why = $@;
+    $dbh->rollback;
+    return $ms // die $why;
 }
 
 
 # of these ranks
 sub word { return join ' ', map { Guildlog::Zipf::word($_) } @_ }
-
-
-sub figures {
-    my ($what, $ours, $theirs) = @_;
-
-    line($what, map({ sprintf '%.2f', $_ } $ours, $theirs),
-        sprintf('%.3f', $ours / ($theirs || 0.01)), 'ms');
-}
 
 
 # CPU of each call: as many as take so many ms in all
@@ -100,13 +97,8 @@ sub each_ms {
 }
 
 
-# ms of a backend's CPU
-sub spent {
-    my ($dbh) = @_;
-
-    open my $in, '<', "/proc/$dbh->{pg_pid}/schedstat" or die "schedstat: $!\n";
-    return (split ' ', <$in>)[0] / 1e6;
-}
+# ms
+sub spent { return backend_cpu($_[0]) / 1000 }
 
 
 sub probe {
@@ -138,31 +130,49 @@ sub index_made {
 
     my $dbh  = $nginx->cluster->connect($nginx->dbname);
     my $turn = $dbh->prepare('select more from keeper_search(' . BUDGET . ')');
-    my ($began, $longest, $more) = (spent($dbh), 0, 1);
+    my ($n, $doc, @turns);
     $dbh->do('set plan_cache_mode = force_generic_plan');
-    $dbh->do('select keeper_searchable(' . BUDGET . ')');
 
-    while ($more) {
-        my $at = spent($dbh);
-        $turn->execute;
-        ($more) = $turn->fetchrow_array;
-        $turn->finish;
-        $longest = spent($dbh) - $at if $longest < spent($dbh) - $at;
-    }
+    once {
+        my $began = spent($dbh);
+        my $more  = 1;
+        $dbh->do('select keeper_searchable(' . BUDGET . ')');
+        while ($more) {
+            my $at = spent($dbh);
+            $turn->execute;
+            ($more) = $turn->fetchrow_array;
+            $turn->finish;
+            push @turns, spent($dbh) - $at;
+        }
+        $n = $nginx->sql('select sum(cardinality(ids)) from search_run');
+        [(spent($dbh) - $began) * 1000 / $n, words($dbh) * 1000];
+    } "the index, CPU µs an entry; PostgreSQL's to_tsvector";
 
-    my $n = $nginx->sql('select sum(cardinality(ids)) from search_run');
-    line('the index, CPU µs an entry',
-        sprintf('%.0f', (spent($dbh) - $began) * 1000 / $n), '', '', '');
-    line('  the longest turn, CPU ms', sprintf('%.0f', $longest), '', '', '');
-    $nginx->cluster->connect($nginx->dbname, 'postgres')->do('vacuum analyze');
-    line('  bytes an entry, as it is', sprintf('%.0f', size($nginx) / $n), '',
-        '', '');
-    $nginx->cluster->connect($nginx->dbname, 'postgres')->do(
-        "vacuum full analyze guildlog.$_")
+    once { [(sort { $a <=> $b } @turns)[-1], median(@turns)] }
+        '  the longest of ' . @turns . ' turns, CPU ms; the median';
+
+    admin($nginx, 'vacuum analyze');
+    once {
+        $doc = $nginx->sql('select avg(octet_length(doc)) from log_entry');
+        [size($nginx) / $n, $doc];
+    } '  bytes an entry, as it is; its document alone';
+
+    admin($nginx, "vacuum full analyze guildlog.$_")
         for qw(search_term search_common search_string);
-    line('  bytes an entry, without free room',
-        sprintf('%.0f', size($nginx) / $n), '', '', '');
+    once { [size($nginx) / $n, $doc] }
+        '  bytes an entry, without free room; its document alone';
     return;
+}
+
+
+# what it takes to see the words of an entry, ms
+sub words {
+    my ($dbh) = @_;
+
+    my $began = spent($dbh);
+    my ($n) = $dbh->selectrow_array("select count(to_tsvector('simple', doc))
+        from (select doc from log_entry limit 20000) e");
+    return (spent($dbh) - $began) / $n;
 }
 
 

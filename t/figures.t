@@ -1,0 +1,72 @@
+# util/bench's table: each figure beside its ceiling, or why there is none; the
+# others go on
+
+use strict;
+use warnings;
+use utf8;
+
+use Test::More;
+
+use Guildlog::Figures;
+
+Guildlog::Figures::set_options(rounds => 3, seconds => 1, entries => 1000);
+
+
+# what it prints; to STDERR, too, there in full
+sub table {
+    my ($code) = @_;
+
+    my ($out, $err) = ('', '');
+    open my $to, '>:encoding(UTF-8)', \$out or die $!;
+    local *STDERR;
+    open STDERR, '>', \$err or die $!;
+    my $before = select $to;
+    my $done = eval { $code->(); 1 };
+    my $why = $@;
+    select $before;
+    close $to;
+    die $why if !$done;
+    utf8::decode($out);
+    return ($out, $err);
+}
+
+
+my @rounds = ([2000, 4000], [1_234_567, 1_000_000], [30, 40]);
+my ($row) = table(sub {
+    figures { shift @rounds } 'pages/s; the bare select';
+});
+is $row, "| pages/s; the bare select | 2,000 | 4,000 | 0.75 | 0.50 - 1.23 |\n",
+    'medians over rounds, the median of ratios and how far they spread';
+
+($row) = table(sub { once { [0.0412, 0.5], [12.34, 1] } 'one', 'other' });
+is $row, "| one | 0.041 | 0.50 | 0.082 | once |\n"
+    . "| other | 12.3 | 1.00 | 12.34 | once |\n", 'two rows of one round';
+
+is Guildlog::Figures::failures(), 0, 'all of these could be had';
+
+($row, my $whole) = table(sub {
+    figures { die "ERROR: canceled | timeout\nCONTEXT: here\n" } 'a', 'b';
+    once { [1, 2] } 'c';
+});
+is $row, "| a | failed: ERROR: canceled \\| timeout | | | |\n"
+    . "| b | failed: ERROR: canceled \\| timeout | | | |\n"
+    . "| c | 1.00 | 2.00 | 0.50 | once |\n",
+    'what fails says so in its rows, and the next one is measured';
+like $whole, qr/CONTEXT: here/, 'the whole of it is said beside the table';
+
+($row) = table(sub {
+    once { attempt { die "nothing came\n" }, attempt { [3, 1] } } 'd', 'e';
+});
+is $row, "| d | failed: nothing came | | | |\n"
+    . "| e | 3.00 | 1.00 | 3.00 | once |\n", 'one of a round may fail alone';
+
+($row) = table(sub { once { [0, 1], undef } 'f', 'g' });
+is $row, "| f | failed: not measured | | | |\n"
+    . "| g | failed: not measured | | | |\n", 'nothing is no figure';
+
+is Guildlog::Figures::failures(), 5, 'so many could not be had';
+
+ok !eval { table(sub { once { die "interrupted\n" } 'h' }); 1 },
+    'who is interrupted measures nothing more';
+
+done_testing;
