@@ -330,4 +330,18 @@ is $answer->json->{recorded}, 1, 'zeros before an id are taken';
 is $nginx->sql('select executor_id from log_entry where id = ?',
     $answer->json->{ids}[0]), '200000000000000009', '... and mean nothing';
 
+# what is planned while there is nothing in the partitions is kept
+
+$nginx->sql('begin');
+$nginx->sql('truncate log_event, log_entry');
+$nginx->sql('analyze log_event, log_entry');
+my %scans = map { @$_ } $nginx->sql(
+    'select relname, seq_scan from pg_stat_xact_user_tables');
+$nginx->sql('select record(?, 0::smallint, ?)', $server,
+    json->encode([entry(), entry()]));
+is_deeply [grep { $scans{$_->[0]} < $_->[1] } $nginx->sql(
+    'select relname, seq_scan from pg_stat_xact_user_tables')], [],
+    'no table is read from one end to the other';
+$nginx->sql('rollback');
+
 done_testing;
