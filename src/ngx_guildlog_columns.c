@@ -52,7 +52,6 @@ static void ngx_guildlog_columns_jsonb(ngx_guildlog_json_t *w, json_t *value);
 static void ngx_guildlog_columns_object(ngx_guildlog_json_t *w,
     json_t *value);
 static ngx_int_t ngx_guildlog_columns_cmp(const char *one, const char *two);
-static ngx_str_t ngx_guildlog_columns_str(json_t *value);
 
 
 /* those that say something of each entry, in order from the first one on */
@@ -150,7 +149,7 @@ ngx_guildlog_columns_add(ngx_guildlog_columns_t *c, json_t **fields)
     value = fields[NGX_GUILDLOG_ENTRY_REASON];
 
     if (json_is_string(value)) {
-        reason = ngx_guildlog_columns_str(value);
+        reason = ngx_guildlog_json_text(value);
 
         if (reason.len && reason.data[0] == '[') {
             ngx_guildlog_columns_mark(c, NGX_GUILDLOG_COLUMN_PREFIXED);
@@ -312,7 +311,7 @@ ngx_guildlog_columns_text(ngx_guildlog_json_t *w, json_t *value)
     u_char     *p;
     ngx_str_t   text, quoted;
 
-    text = ngx_guildlog_columns_str(value);
+    text = ngx_guildlog_json_text(value);
 
     p = ngx_pnalloc(w->pool, 2 * text.len + 2);
     if (p == NULL) {
@@ -343,7 +342,7 @@ ngx_guildlog_columns_digits(ngx_guildlog_json_t *w, json_t *value)
 {
     ngx_str_t  digits;
 
-    digits = ngx_guildlog_columns_str(value);
+    digits = ngx_guildlog_json_text(value);
 
     ngx_guildlog_json_raw(w, &digits);
 }
@@ -419,7 +418,7 @@ ngx_guildlog_columns_string(ngx_guildlog_json_t *w, json_t *value)
 {
     ngx_str_t  text;
 
-    text = ngx_guildlog_columns_str(value);
+    text = ngx_guildlog_json_text(value);
 
     ngx_guildlog_json_string(w, &text);
 }
@@ -543,16 +542,4 @@ ngx_guildlog_columns_cmp(const char *one, const char *two)
     m = ngx_strlen(two);
 
     return (n == m) ? ngx_memcmp(one, two, n) : (n < m) ? -1 : 1;
-}
-
-
-static ngx_str_t
-ngx_guildlog_columns_str(json_t *value)
-{
-    ngx_str_t  s;
-
-    s.data = (u_char *) json_string_value(value);
-    s.len = json_string_length(value);
-
-    return s;
 }

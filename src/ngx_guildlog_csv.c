@@ -44,7 +44,6 @@ static void ngx_guildlog_csv_reason(ngx_guildlog_csv_row_t *row,
     const char *object, const char *field);
 static void ngx_guildlog_csv_named(ngx_guildlog_csv_row_t *row,
     const char *object, ngx_str_t *s);
-static void ngx_guildlog_csv_string(const json_t *value, ngx_str_t *s);
 static void ngx_guildlog_csv_cell(ngx_guildlog_csv_row_t *row,
     const ngx_str_t *parts, ngx_uint_t n);
 static ngx_uint_t ngx_guildlog_csv_formula(const ngx_str_t *s);
@@ -105,17 +104,16 @@ ngx_guildlog_csv_init(ngx_guildlog_csv_t *csv, ngx_pool_t *pool,
         return NGX_DECLINED;
     }
 
-    ngx_guildlog_csv_string(json_object_get(json, "subject"), &csv->subject);
-    ngx_guildlog_csv_string(json_object_get(json, "executor"),
-                            &csv->executor);
-    ngx_guildlog_csv_string(json_object_get(json, "channel"), &csv->channel);
+    csv->subject = ngx_guildlog_json_text(json_object_get(json, "subject"));
+    csv->executor = ngx_guildlog_json_text(json_object_get(json, "executor"));
+    csv->channel = ngx_guildlog_json_text(json_object_get(json, "channel"));
 
     name = 0;
     title = 0;
 
     for (i = 0; i < NGX_GUILDLOG_CSV_TYPES; i++) {
-        ngx_guildlog_csv_string(json_array_get(names, i), &csv->names[i]);
-        ngx_guildlog_csv_string(json_array_get(titles, i), &csv->titles[i]);
+        csv->names[i] = ngx_guildlog_json_text(json_array_get(names, i));
+        csv->titles[i] = ngx_guildlog_json_text(json_array_get(titles, i));
 
         name = ngx_max(name, csv->names[i].len);
         title = ngx_max(title, csv->titles[i].len);
@@ -239,7 +237,7 @@ ngx_guildlog_csv_text(ngx_guildlog_csv_row_t *row, const char *object,
 
     from = object ? json_object_get(row->entry, object) : row->entry;
 
-    ngx_guildlog_csv_string(json_object_get(from, field), &s);
+    s = ngx_guildlog_json_text(json_object_get(from, field));
     ngx_guildlog_csv_cell(row, &s, 1);
 }
 
@@ -270,13 +268,11 @@ ngx_guildlog_csv_summary(ngx_guildlog_csv_row_t *row, const char *object,
     ngx_guildlog_csv_named(row, "target", &parts[2]);
 
     if (parts[2].len == 0) {
-        ngx_guildlog_csv_string(json_object_get(row->entry, "role"),
-                                &parts[2]);
+        parts[2] = ngx_guildlog_json_text(json_object_get(row->entry, "role"));
     }
 
     if (parts[2].len == 0) {
-        ngx_guildlog_csv_string(json_object_get(row->entry, "name"),
-                                &parts[2]);
+        parts[2] = ngx_guildlog_json_text(json_object_get(row->entry, "name"));
     }
 
     if (parts[2].len) {
@@ -328,21 +324,11 @@ ngx_guildlog_csv_named(ngx_guildlog_csv_row_t *row, const char *object,
 
     value = json_object_get(row->entry, object);
 
-    ngx_guildlog_csv_string(json_object_get(value, "name"), s);
+    *s = ngx_guildlog_json_text(json_object_get(value, "name"));
 
     if (s->len == 0) {
-        ngx_guildlog_csv_string(json_object_get(value, "id"), s);
+        *s = ngx_guildlog_json_text(json_object_get(value, "id"));
     }
-}
-
-
-/* empty where it is no string; lives as long as the value */
-
-static void
-ngx_guildlog_csv_string(const json_t *value, ngx_str_t *s)
-{
-    s->data = (u_char *) json_string_value(value);
-    s->len = json_string_length(value);
 }
 
 

@@ -418,6 +418,18 @@ ngx_guildlog_json_cleanup(void *data)
 }
 
 
+ngx_str_t
+ngx_guildlog_json_text(const json_t *json)
+{
+    ngx_str_t  text;
+
+    text.data = (u_char *) json_string_value(json);
+    text.len = json_string_length(json);
+
+    return text;
+}
+
+
 size_t
 ngx_guildlog_json_valid(const u_char *p, size_t len)
 {

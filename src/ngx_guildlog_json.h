@@ -43,6 +43,9 @@ void ngx_guildlog_json_watch(void);
 /* it stopped at a \u that is half a character: jansson has no code for it */
 ngx_uint_t ngx_guildlog_json_is_half(const json_error_t *cause);
 
+/* the bytes of a string, in its tree; empty where it is none */
+ngx_str_t ngx_guildlog_json_text(const json_t *json);
+
 /* how many bytes from the start are UTF-8 without a NUL; len: all of them */
 size_t ngx_guildlog_json_valid(const u_char *p, size_t len);
 

@@ -541,15 +541,8 @@ ngx_guildlog_message_is_id(const ngx_str_t *s)
 }
 
 
-/* empty where there is none */
-
 void
 ngx_guildlog_message_get(const json_t *object, const char *key, ngx_str_t *s)
 {
-    const json_t  *value;
-
-    value = json_object_get(object, key);
-
-    s->data = (u_char *) json_string_value(value);
-    s->len = json_string_length(value);
+    *s = ngx_guildlog_json_text(json_object_get(object, key));
 }

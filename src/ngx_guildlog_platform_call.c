@@ -322,8 +322,7 @@ ngx_guildlog_platform_text(ngx_pool_t *pool, json_t *object,
         return NGX_DECLINED;
     }
 
-    text.data = (u_char *) json_string_value(string);
-    text.len = json_string_length(string);
+    text = ngx_guildlog_json_text(string);
 
     value->data = ngx_pstrdup(pool, &text);
     if (value->data == NULL) {

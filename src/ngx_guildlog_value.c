@@ -316,8 +316,7 @@ ngx_guildlog_value_json_string(ngx_guildlog_value_t *v,
         return ngx_guildlog_value_bad(v, field);
     }
 
-    text.data = (u_char *) json_string_value(value);
-    text.len = json_string_length(value);
+    text = ngx_guildlog_json_text(value);
     ngx_str_null(&arg);
 
     rc = ngx_guildlog_value_text(v, field, &text, &arg);

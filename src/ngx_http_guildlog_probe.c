@@ -304,17 +304,3 @@ ngx_http_guildlog_probe_word(ngx_http_guildlog_call_t *call,
 
     return ngx_guildlog_json_parse(call->request->pool, &body, &error);
 }
-
-
-ngx_str_t
-ngx_http_guildlog_json_text(json_t *json, const char *name)
-{
-    ngx_str_t  text;
-
-    json = name ? json_object_get(json, name) : json;
-
-    text.data = (u_char *) json_string_value(json);
-    text.len = json_string_length(json);
-
-    return text;
-}

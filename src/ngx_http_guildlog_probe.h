@@ -76,8 +76,5 @@ void ngx_http_guildlog_probes_start(ngx_http_guildlog_call_t *call,
 json_t *ngx_http_guildlog_probe_word(ngx_http_guildlog_call_t *call,
     ngx_guildlog_result_t *result);
 
-/* of the value itself, or of that field; lives as long as the tree */
-ngx_str_t ngx_http_guildlog_json_text(json_t *json, const char *name);
-
 
 #endif /* _NGX_HTTP_GUILDLOG_PROBE_H_INCLUDED_ */

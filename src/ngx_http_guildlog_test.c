@@ -88,7 +88,7 @@ ngx_http_guildlog_test_send(ngx_http_guildlog_call_t *call, json_t *send)
 
     probe = ngx_http_guildlog_probe_add(call);
 
-    probe->channel = ngx_http_guildlog_json_text(send, "channelId");
+    probe->channel = ngx_guildlog_json_text(json_object_get(send, "channelId"));
 
     if (ngx_http_guildlog_test_build(probe, send) == NGX_OK) {
         ngx_http_guildlog_probes_start(call, NGX_HTTP_GUILDLOG_TEST_MS);
@@ -113,10 +113,10 @@ ngx_http_guildlog_test_build(ngx_http_guildlog_probe_t *probe, json_t *send)
     pool = probe->call->request->pool;
 
     ngx_str_null(&none);
-    lane = ngx_http_guildlog_json_text(send, "lane");
-    webhook = ngx_http_guildlog_json_text(send, "webhookId");
-    secret = ngx_http_guildlog_json_text(send, "secret");
-    message = ngx_http_guildlog_json_text(send, "message");
+    lane = ngx_guildlog_json_text(json_object_get(send, "lane"));
+    webhook = ngx_guildlog_json_text(json_object_get(send, "webhookId"));
+    secret = ngx_guildlog_json_text(json_object_get(send, "secret"));
+    message = ngx_guildlog_json_text(json_object_get(send, "message"));
 
     conf = ngx_http_guildlog_probe_conf(probe->call);
 
@@ -237,7 +237,7 @@ ngx_http_guildlog_test_again(ngx_http_guildlog_call_t *call, json_t *word)
         return NGX_ERROR;
     }
 
-    error = ngx_http_guildlog_json_text(word, "error");
+    error = ngx_guildlog_json_text(json_object_get(word, "error"));
 
     return ngx_http_guildlog_send_error(r, NGX_HTTP_TOO_MANY_REQUESTS,
                                         &error);

@@ -117,7 +117,7 @@ ngx_http_guildlog_probe(ngx_http_guildlog_call_t *call, json_t *channel)
         return NGX_OK;
     }
 
-    probe->channel = ngx_http_guildlog_json_text(channel, NULL);
+    probe->channel = ngx_guildlog_json_text(channel);
 
     return ngx_guildlog_platform_list(call->request->pool, &probe->channel,
                                       &probe->request);
