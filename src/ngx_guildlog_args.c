@@ -6,9 +6,6 @@
 #include "ngx_guildlog_args.h"
 
 
-#define NGX_GUILDLOG_ARGS_NAME  64   /* of an unknown field, in bytes */
-
-
 static ngx_int_t ngx_guildlog_args_pair(ngx_guildlog_value_t *v,
     const ngx_guildlog_field_t *field, ngx_str_t *value, ngx_array_t *items,
     ngx_str_t *arg);
@@ -298,7 +295,7 @@ ngx_guildlog_args_body(ngx_pool_t *pool, const ngx_guildlog_field_t *fields,
 
         if (field == NULL) {
             v.name.len = ngx_guildlog_json_cut(v.name.data, v.name.len,
-                                               NGX_GUILDLOG_ARGS_NAME);
+                                               NGX_GUILDLOG_JSON_NAME);
 
             return ngx_guildlog_value_refuse(&v, "unknown field");
         }

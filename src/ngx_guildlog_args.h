@@ -35,4 +35,5 @@ ngx_int_t ngx_guildlog_args_body(ngx_pool_t *pool,
 ngx_int_t ngx_guildlog_args_value(ngx_pool_t *pool,
     const ngx_guildlog_field_t *field, json_t *value, ngx_str_t *error);
 
+
 #endif /* _NGX_GUILDLOG_ARGS_H_INCLUDED_ */

@@ -31,8 +31,6 @@ static ngx_int_t ngx_guildlog_batch_line(ngx_guildlog_batch_t *batch,
 static ngx_int_t ngx_guildlog_batch_count(ngx_guildlog_batch_t *batch);
 static ngx_int_t ngx_guildlog_batch_split(ngx_guildlog_batch_t *batch,
     const ngx_str_t *body);
-static ngx_uint_t ngx_guildlog_batch_is_blank(const u_char *p,
-    const u_char *last);
 static ngx_int_t ngx_guildlog_batch_text(ngx_guildlog_batch_t *batch,
     const u_char *start, const u_char *end);
 static ngx_int_t ngx_guildlog_batch_check(ngx_guildlog_batch_t *batch,
@@ -172,17 +170,12 @@ ngx_guildlog_batch_lines(ngx_guildlog_batch_t *batch, const ngx_str_t *body)
         end = ngx_strlchr(p, last, LF);
         end = end ? end : last;
 
-        line.data = p;
-        p = end;
+        line.data = ngx_guildlog_json_skip(p, end);
 
-        while (line.data < p && ngx_guildlog_batch_is_blank(line.data,
-                                                            line.data + 1))
-        {
-            line.data++;
-        }
-
-        while (line.data < p && ngx_guildlog_batch_is_blank(p - 1, p)) {
-            p--;
+        for (p = end; line.data < p; p--) {
+            if (ngx_guildlog_json_skip(p - 1, p) != p) {
+                break;
+            }
         }
 
         if (line.data == p) {
@@ -271,12 +264,8 @@ ngx_guildlog_batch_split(ngx_guildlog_batch_t *batch, const ngx_str_t *body)
         return NGX_ERROR;
     }
 
-    p = body->data;
-    last = p + body->len;
-
-    while (p < last && ngx_guildlog_batch_is_blank(p, p + 1)) {
-        p++;
-    }
+    last = body->data + body->len;
+    p = ngx_guildlog_json_skip(body->data, last);
 
     if (p == last || *p != '[') {
         return NGX_DECLINED;
@@ -316,9 +305,7 @@ ngx_guildlog_batch_split(ngx_guildlog_batch_t *batch, const ngx_str_t *body)
                 break;
             }
 
-            if (batch->n == 0
-                && ngx_guildlog_batch_is_blank(start, p))
-            {
+            if (batch->n == 0 && ngx_guildlog_json_skip(start, p) == p) {
                 break;
             }
 
@@ -339,22 +326,11 @@ ngx_guildlog_batch_split(ngx_guildlog_batch_t *batch, const ngx_str_t *body)
         }
     }
 
-    if (depth || !ngx_guildlog_batch_is_blank(p, last)) {
+    if (depth || ngx_guildlog_json_skip(p, last) != last) {
         return NGX_DECLINED;
     }
 
     return NGX_OK;
-}
-
-
-static ngx_uint_t
-ngx_guildlog_batch_is_blank(const u_char *p, const u_char *last)
-{
-    while (p < last && (*p == ' ' || *p == '\t' || *p == CR || *p == LF)) {
-        p++;
-    }
-
-    return p == last;
 }
 
 

@@ -34,7 +34,7 @@ static ngx_int_t ngx_guildlog_entry_refuse(ngx_pool_t *pool, ngx_str_t *error,
 #define REQUIRED  NGX_GUILDLOG_REQUIRED
 #define OPTIONAL  NGX_GUILDLOG_NULLABLE
 
-#define MAX_EXACT  9007199254740991   /* of a JSON number: 2^53 - 1 */
+#define MAX_EXACT  NGX_GUILDLOG_VALUE_EXACT
 
 #define no_more   { .value = { .name = ngx_null_string } }
 #define plain(s, t, f)                                                        \
@@ -232,7 +232,8 @@ ngx_guildlog_entry_object(ngx_pool_t *pool,
         }
 
         if (field->value.name.len == 0) {
-            len = ngx_guildlog_json_cut((u_char *) key, len, 64);
+            len = ngx_guildlog_json_cut((u_char *) key, len,
+                                        NGX_GUILDLOG_JSON_NAME);
             return ngx_guildlog_entry_refuse(pool, error, "%*s: unknown field",
                                              len, key);
         }

@@ -6,9 +6,6 @@
 #include "ngx_guildlog_json.h"
 
 
-/* of a name in an error, in bytes */
-#define NGX_GUILDLOG_JSON_NAME   64
-
 #define NGX_GUILDLOG_JSON_ERROR  1280
 
 
@@ -142,12 +139,8 @@ ngx_guildlog_json_check(ngx_pool_t *pool, const ngx_str_t *text,
     u_char                    *p, *last;
     ngx_guildlog_json_walk_t   walk;
 
-    p = text->data;
-    last = p + text->len;
-
-    while (p < last && (*p == ' ' || *p == '\t' || *p == CR || *p == LF)) {
-        p++;
-    }
+    last = text->data + text->len;
+    p = ngx_guildlog_json_skip(text->data, last);
 
     if (p == last) {
         ngx_guildlog_json_error(pool, text, 0, "is required", error);
@@ -427,6 +420,17 @@ ngx_guildlog_json_text(const json_t *json)
     text.len = json_string_length(json);
 
     return text;
+}
+
+
+u_char *
+ngx_guildlog_json_skip(const u_char *p, const u_char *last)
+{
+    while (p < last && (*p == ' ' || *p == '\t' || *p == CR || *p == LF)) {
+        p++;
+    }
+
+    return (u_char *) p;
 }
 
 

@@ -14,6 +14,9 @@
 
 #define NGX_GUILDLOG_JSON_DEPTH  16
 
+/* of a name in an error, in bytes */
+#define NGX_GUILDLOG_JSON_NAME   64
+
 
 /*
  * Parses one text: UTF-8, no NUL, no duplicate keys, nesting to 16, nothing
@@ -45,6 +48,9 @@ ngx_uint_t ngx_guildlog_json_is_half(const json_error_t *cause);
 
 /* the bytes of a string, in its tree; empty where it is none */
 ngx_str_t ngx_guildlog_json_text(const json_t *json);
+
+/* the first byte that is not white space between values, or last */
+u_char *ngx_guildlog_json_skip(const u_char *p, const u_char *last);
 
 /* how many bytes from the start are UTF-8 without a NUL; len: all of them */
 size_t ngx_guildlog_json_valid(const u_char *p, size_t len);

@@ -13,7 +13,6 @@
 
 
 #define NGX_GUILDLOG_JWT_TEXT_MAX    8192
-#define NGX_GUILDLOG_JWT_KID_MAX     128
 
 /* how far the clock of who made a token may be ahead of ours */
 #define NGX_GUILDLOG_JWT_LEEWAY_S    30
@@ -287,7 +286,7 @@ ngx_guildlog_jwt_header(ngx_guildlog_trial_t *t)
     kid = json_object_get(t->header, "kid");
 
     if (kid && (json_string_length(kid) == 0
-                || json_string_length(kid) > NGX_GUILDLOG_JWT_KID_MAX))
+                || json_string_length(kid) > NGX_GUILDLOG_KEYS_KID_MAX))
     {
         return NGX_GUILDLOG_AUTH_MALFORMED;
     }
@@ -441,7 +440,8 @@ ngx_guildlog_jwt_claims(ngx_guildlog_trial_t *t)
     token->jti.len = json_string_length(jti);
 
     if (ngx_guildlog_value_id((u_char *) json_string_value(sub),
-                             token->guild.len, 17) != NGX_OK
+                              token->guild.len, NGX_GUILDLOG_VALUE_GUILD)
+        != NGX_OK
         || ngx_guildlog_jwt_jti((u_char *) json_string_value(jti),
                                 token->jti.len) != NGX_OK)
     {

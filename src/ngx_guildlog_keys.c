@@ -16,7 +16,6 @@
 #define NGX_GUILDLOG_KEYS_FILE_MAX    65536
 #define NGX_GUILDLOG_KEYS_SECRET_MIN  32
 #define NGX_GUILDLOG_KEYS_RSA_MIN     2048
-#define NGX_GUILDLOG_KEYS_KID_MAX     128
 
 
 typedef struct {
@@ -231,7 +230,7 @@ ngx_guildlog_keys_load(ngx_guildlog_key_file_t *f)
         return rv;
     }
 
-    if (f->access & 0002) {
+    if (f->access & S_IWOTH) {
         return ngx_guildlog_keys_refuse(f, "is writable by everyone");
     }
 
@@ -509,7 +508,7 @@ ngx_guildlog_keys_fits(ngx_guildlog_key_file_t *f, EVP_PKEY *pkey)
 static char *
 ngx_guildlog_keys_closed(ngx_guildlog_key_file_t *f)
 {
-    if (f->access & 0004) {
+    if (f->access & S_IROTH) {
         return ngx_guildlog_keys_refuse(f,
                                  "is readable by everyone, but must be secret");
     }

@@ -10,6 +10,9 @@
 #include "ngx_guildlog.h"
 
 
+#define NGX_GUILDLOG_KEYS_KID_MAX  128
+
+
 typedef struct {
     ngx_str_t                      kid;       /* empty: none */
     ngx_str_t                      file;

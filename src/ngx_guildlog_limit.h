@@ -25,7 +25,7 @@ ngx_int_t ngx_guildlog_limit_init_zone(ngx_shm_zone_t *zone, void *data);
  * NGX_OK; NGX_BUSY where nothing is left (not counted further).  A full zone
  * drops the windows used longest ago, and never refuses for lack of memory.
  * A window keeps the limit and length it was started with.  Keys over 32
- * bytes are hashed (SHA-256) by the callee.  *state is filled in any case.
+ * bytes are hashed.  *state is filled in any case.
  */
 
 ngx_int_t ngx_guildlog_limit_take(ngx_shm_zone_t *zone, const ngx_str_t *key,

@@ -1,8 +1,8 @@
 
 /*
- * The queries of a worker to one database: they wait, are sent on one of two
- * sets of connections (for short statements in pipelines, for long ones one
- * by one), and are delivered to their askers.
+ * The queries of a worker to one database: they wait, are sent on one of three
+ * sets of connections (for short statements and for those of delivery in
+ * pipelines, for long ones one by one), and are delivered to their askers.
  *
  * All that follows from an event is done by one posted event, run(): bury
  * the dead, send what waits, open what is missing, and last call the

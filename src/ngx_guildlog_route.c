@@ -160,9 +160,9 @@ static const ngx_guildlog_field_t  ngx_guildlog_entry_id =
     id("", 0, 1);
 
 
-/* what logs are chosen by; a double, thus any JSON, is exact to 2^53 - 1 */
+/* what logs are chosen by */
 
-#define MAX_EXACT  9007199254740991
+#define MAX_EXACT  NGX_GUILDLOG_VALUE_EXACT
 
 #define log_fields                                                            \
     text("search", NGX_GUILDLOG_TRIM, 1, 200),                                \

@@ -57,8 +57,9 @@ typedef struct {
 } ngx_guildlog_route_t;
 
 
-/* the body is an array of up to 1,000 objects by the table */
+/* the body is an array of up to so many objects by the table */
 #define NGX_GUILDLOG_ROUTE_BATCH  0x01
+#define NGX_GUILDLOG_ROUTE_BATCH_MAX  1000
 
 /* an empty object is a change of nothing, and welcome */
 #define NGX_GUILDLOG_ROUTE_EMPTY  0x02

@@ -187,8 +187,9 @@ ngx_guildlog_route_body(ngx_pool_t *pool, const ngx_guildlog_route_t *route,
 
     n = json_array_size(body);
 
-    if (!json_is_array(body) || n == 0 || n > 1000) {
-        ngx_str_set(error, "body: must be an array of 1 to 1000 objects");
+    if (!json_is_array(body) || n == 0 || n > NGX_GUILDLOG_ROUTE_BATCH_MAX) {
+        ngx_str_set(error, "body: must be an array of 1 to "
+                    ngx_value(NGX_GUILDLOG_ROUTE_BATCH_MAX) " objects");
         return NGX_DECLINED;
     }
 

@@ -59,6 +59,12 @@ typedef struct {
 
 #define NGX_GUILDLOG_VALUE_NO_INDEX  ((ngx_uint_t) -1)
 
+/* a double, thus any JSON number, is exact up to 2^53 - 1 */
+#define NGX_GUILDLOG_VALUE_EXACT     9007199254740991
+
+/* digits of a server's id, at least */
+#define NGX_GUILDLOG_VALUE_GUILD     17
+
 
 /*
  * Decoded text to the text of an argument, empty where TRIM left nothing; any

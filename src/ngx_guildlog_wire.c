@@ -130,7 +130,7 @@ ngx_guildlog_wire_resolved(ngx_resolver_ctx_t *ctx)
 
     if (rc != NGX_OK) {
         ngx_guildlog_wire_configured(x, state ? ngx_resolver_strerror(state)
-                                                : "out of memory");
+                                              : "out of memory");
         return;
     }
 
@@ -478,8 +478,7 @@ ngx_guildlog_wire_secured(ngx_connection_t *c)
     x = wire->exchange;
 
     if (c->read->timedout || c->write->timedout) {
-        ngx_guildlog_wire_unreached(x, NGX_ETIMEDOUT,
-                                      "TLS handshake failed");
+        ngx_guildlog_wire_unreached(x, NGX_ETIMEDOUT, "TLS handshake failed");
         ngx_guildlog_client_lost(x, "no TLS handshake in time");
         return;
     }

@@ -121,7 +121,7 @@ struct ngx_http_guildlog_call_s {
 
 typedef struct {
     ngx_guildlog_stats_t           stats;
-    ngx_guildlog_cache_t      *cache;
+    ngx_guildlog_cache_t          *cache;
     ngx_guildlog_pool_t          **pools;      /* by database->index */
     ngx_guildlog_keeper_t        **keepers;    /* the same, in one worker */
     ngx_uint_t                     npools;

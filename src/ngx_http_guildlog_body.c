@@ -317,12 +317,8 @@ ngx_http_guildlog_entries(ngx_http_guildlog_call_t *call)
 
     r = call->request;
 
-    p = call->body.data;
-    last = p + call->body.len;
-
-    while (p < last && (*p == ' ' || *p == '\t' || *p == CR || *p == LF)) {
-        p++;
-    }
+    last = call->body.data + call->body.len;
+    p = ngx_guildlog_json_skip(call->body.data, last);
 
     ndjson = (p < last && *p == '{')
              || ngx_http_guildlog_is_type(r, &ngx_http_guildlog_ndjson);

@@ -275,7 +275,8 @@ ngx_http_guildlog_permit(ngx_http_guildlog_call_t *call)
     ctx = call->ctx;
 
     if (call->guild.len
-        && ngx_guildlog_value_id(call->guild.data, call->guild.len, 17)
+        && ngx_guildlog_value_id(call->guild.data, call->guild.len,
+                                 NGX_GUILDLOG_VALUE_GUILD)
            != NGX_OK)
     {
         return ngx_http_guildlog_refuse(call, NGX_HTTP_BAD_REQUEST,
