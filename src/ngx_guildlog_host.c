@@ -37,21 +37,6 @@ ngx_guildlog_database_resolve(ngx_conf_t *cf,
     ngx_uint_t            i;
     ngx_guildlog_host_t  *host;
 
-    if (database->hosts.nelts == 0) {
-        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
-                           "database \"%V\" has no host", &database->name);
-        return NGX_CONF_ERROR;
-    }
-
-    if (database->sslmode.len && database->sslrootcert.len == 0
-        && ngx_strcmp(database->sslmode.data, "disable") != 0)
-    {
-        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
-                           "database \"%V\": sslmode=verify-full needs "
-                           "sslrootcert", &database->name);
-        return NGX_CONF_ERROR;
-    }
-
     host = ngx_pcalloc(cf->pool,
                        database->hosts.nelts * sizeof(ngx_guildlog_host_t));
     if (host == NULL) {
@@ -88,11 +73,6 @@ ngx_guildlog_host_resolve(ngx_conf_t *cf, ngx_str_t *name,
     {
         bare.data++;
         bare.len -= 2;
-    }
-
-    if (bare.len == 0) {
-        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "empty database host");
-        return NGX_CONF_ERROR;
     }
 
     host->name = ngx_guildlog_site_text(cf->pool, &bare);
@@ -335,9 +315,7 @@ ngx_guildlog_site_create(ngx_pool_t *pool,
     site->dbname = ngx_guildlog_site_text(pool, &database->dbname);
     site->user = ngx_guildlog_site_text(pool, &database->user);
     site->password = ngx_guildlog_site_text(pool, &database->password);
-    site->sslmode = database->sslmode.len
-                    ? ngx_guildlog_site_text(pool, &database->sslmode)
-                    : "disable";
+    site->sslmode = ngx_guildlog_site_text(pool, &database->sslmode);
     site->sslrootcert = ngx_guildlog_site_text(pool, &database->sslrootcert);
 
     if (port == NULL || site->failing == NULL || site->dbname == NULL

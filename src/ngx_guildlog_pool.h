@@ -98,8 +98,8 @@ typedef void (*ngx_guildlog_query_handler_pt)(void *data,
 
 
 /*
- * Checks a database once all its fields are set and finds the addresses of
- * its hosts.  A name that nobody knows is a warning: nginx has to start
+ * Finds the addresses of a database's hosts, of which there is one at least
+ * and none is empty.  A name that nobody knows is a warning: nginx has to start
  * without the database.  Returns NGX_CONF_OK or NGX_CONF_ERROR, logged.
  */
 

@@ -293,6 +293,10 @@ ngx_table_elt_t *ngx_http_guildlog_set_header(ngx_http_request_t *r,
 char *ngx_http_guildlog_conf_database(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
 
+/* NULL: logged.  An empty name is the default's */
+ngx_guildlog_database_t *ngx_http_guildlog_find_database(ngx_conf_t *cf,
+    ngx_str_t *name);
+
 
 /* ngx_http_guildlog_directives.c */
 
@@ -315,17 +319,16 @@ char *ngx_http_guildlog_conf_status(ngx_conf_t *cf, ngx_command_t *cmd,
 ngx_uint_t ngx_http_guildlog_conf_is(ngx_str_t *arg, const char *name,
     ngx_str_t *value);
 
+/* of a file, by its full name, as much as the buffer takes; -1: logged */
+ssize_t ngx_http_guildlog_conf_read(ngx_conf_t *cf, ngx_str_t *file,
+    u_char *buf, size_t size, ngx_file_info_t *fi);
+
 /* the module has something to do */
 void ngx_http_guildlog_conf_used(ngx_conf_t *cf);
 
 /* what an API location without guildlog_limit gets; NULL: logged */
 ngx_http_guildlog_limit_conf_t *ngx_http_guildlog_default_limit(
     ngx_conf_t *cf);
-
-
-/* NULL: logged.  An empty name is the default's */
-ngx_guildlog_database_t *ngx_http_guildlog_find_database(ngx_conf_t *cf,
-    ngx_str_t *name);
 
 
 /* ngx_http_guildlog_delivery.c */

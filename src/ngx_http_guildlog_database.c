@@ -34,6 +34,8 @@ static char *ngx_http_guildlog_init_database(ngx_conf_t *cf,
     ngx_guildlog_database_t *database);
 static ngx_int_t ngx_http_guildlog_read_password(ngx_conf_t *cf,
     ngx_guildlog_database_t *database);
+static ngx_guildlog_database_t *ngx_http_guildlog_named_database(
+    ngx_http_guildlog_main_conf_t *gmcf, const ngx_str_t *name);
 
 
 static const ngx_http_guildlog_param_t
@@ -83,8 +85,8 @@ ngx_http_guildlog_conf_database(ngx_conf_t *cf, ngx_command_t *cmd,
 
     char                              *error;
     ngx_str_t                         *args, value;
-    ngx_uint_t                         i, j;
-    ngx_guildlog_database_t           *database, **databases;
+    ngx_uint_t                         i;
+    ngx_guildlog_database_t           *database, **added;
     const ngx_http_guildlog_param_t   *param;
 
     database = ngx_pcalloc(cf->pool, sizeof(ngx_guildlog_database_t));
@@ -140,26 +142,18 @@ ngx_http_guildlog_conf_database(ngx_conf_t *cf, ngx_command_t *cmd,
         }
     }
 
-    databases = gmcf->databases.elts;
-
-    for (j = 0; j < gmcf->databases.nelts; j++) {
-        if (databases[j]->name.len == database->name.len
-            && ngx_strncmp(databases[j]->name.data, database->name.data,
-                           database->name.len)
-               == 0)
-        {
-            return "is duplicate";
-        }
+    if (ngx_http_guildlog_named_database(gmcf, &database->name)) {
+        return "is duplicate";
     }
 
     database->index = gmcf->databases.nelts;
 
-    databases = ngx_array_push(&gmcf->databases);
-    if (databases == NULL) {
+    added = ngx_array_push(&gmcf->databases);
+    if (added == NULL) {
         return NGX_CONF_ERROR;
     }
 
-    *databases = database;
+    *added = database;
 
     ngx_http_guildlog_conf_used(cf);
 
@@ -316,6 +310,12 @@ ngx_http_guildlog_init_database(ngx_conf_t *cf,
                "would be content with a forged server";
     }
 
+    if (database->sslrootcert.len == 0
+        && ngx_strcmp(database->sslmode.data, "verify-full") == 0)
+    {
+        return "with sslmode=verify-full needs sslrootcert";
+    }
+
     if (database->password_file.len
         && ngx_http_guildlog_read_password(cf, database) != NGX_OK)
     {
@@ -330,25 +330,14 @@ static ngx_int_t
 ngx_http_guildlog_read_password(ngx_conf_t *cf,
     ngx_guildlog_database_t *database)
 {
-    u_char      buf[256];
-    ssize_t     n;
-    ngx_fd_t    fd;
-    ngx_str_t  *file;
+    u_char            buf[256];
+    ssize_t           n;
+    ngx_str_t        *file;
+    ngx_file_info_t   fi;
 
     file = &database->password_file;
 
-    fd = ngx_open_file(file->data, NGX_FILE_RDONLY, NGX_FILE_OPEN, 0);
-
-    n = fd == NGX_INVALID_FILE ? -1 : ngx_read_fd(fd, buf, sizeof(buf));
-
-    if (n == -1) {
-        ngx_conf_log_error(NGX_LOG_EMERG, cf, ngx_errno,
-                           "could not read \"%V\"", file);
-    }
-
-    if (fd != NGX_INVALID_FILE) {
-        (void) ngx_close_file(fd);
-    }
+    n = ngx_http_guildlog_conf_read(cf, file, buf, sizeof(buf), &fi);
 
     if (n == -1) {
         return NGX_ERROR;
@@ -375,4 +364,49 @@ ngx_http_guildlog_read_password(ngx_conf_t *cf,
     ngx_explicit_memzero(buf, sizeof(buf));
 
     return NGX_OK;
+}
+
+
+ngx_guildlog_database_t *
+ngx_http_guildlog_find_database(ngx_conf_t *cf, ngx_str_t *name)
+{
+    ngx_guildlog_database_t        *database;
+    ngx_http_guildlog_main_conf_t  *gmcf;
+
+    gmcf = ngx_http_conf_get_module_main_conf(cf, ngx_http_guildlog_module);
+
+    if (name->len == 0) {
+        ngx_str_set(name, "default");
+    }
+
+    database = ngx_http_guildlog_named_database(gmcf, name);
+
+    if (database == NULL) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                           "no \"guildlog_database\" is named \"%V\"", name);
+    }
+
+    return database;
+}
+
+
+static ngx_guildlog_database_t *
+ngx_http_guildlog_named_database(ngx_http_guildlog_main_conf_t *gmcf,
+    const ngx_str_t *name)
+{
+    ngx_uint_t                 i;
+    ngx_guildlog_database_t  **databases;
+
+    databases = gmcf->databases.elts;
+
+    for (i = 0; i < gmcf->databases.nelts; i++) {
+        if (databases[i]->name.len == name->len
+            && ngx_strncmp(databases[i]->name.data, name->data, name->len)
+               == 0)
+        {
+            return databases[i];
+        }
+    }
+
+    return NULL;
 }

@@ -1,6 +1,6 @@
 
 /*
- * The directives of delivery, and its beginning and end in a worker.
+ * The directives of delivery.
  */
 
 #include "ngx_http_guildlog.h"
@@ -11,6 +11,8 @@
 
 #define NGX_HTTP_GUILDLOG_CONNECTIONS      3
 #define NGX_HTTP_GUILDLOG_MAX_CONNECTIONS  100
+
+#define NGX_HTTP_GUILDLOG_MAX_NODE         100   /* bytes */
 
 
 static ngx_guildlog_delivery_conf_t *ngx_http_guildlog_delivery_conf(
@@ -47,16 +49,11 @@ ngx_http_guildlog_conf_platform(ngx_conf_t *cf, ngx_command_t *cmd,
     ngx_str_null(&trusted);
 
     if (cf->args->nelts == 3) {
-        if (ngx_strncmp(args[2].data, "trusted=", 8) != 0
-            || args[2].len == 8)
-        {
+        if (!ngx_http_guildlog_conf_is(&args[2], "trusted", &trusted)) {
             ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
                                "invalid parameter \"%V\"", &args[2]);
             return NGX_CONF_ERROR;
         }
-
-        trusted.data = args[2].data + 8;
-        trusted.len = args[2].len - 8;
 
         if (ngx_conf_full_name(cf->cycle, &trusted, 1) != NGX_OK) {
             return NGX_CONF_ERROR;
@@ -190,7 +187,7 @@ ngx_http_guildlog_conf_delivery(ngx_conf_t *cf, ngx_command_t *cmd,
 
     u_char                         buf[256];
     ngx_int_t                      n;
-    ngx_str_t                     *args, file, text;
+    ngx_str_t                     *args, file, text, value;
     ngx_uint_t                     i;
     ngx_guildlog_delivery_conf_t  *delivery;
 
@@ -211,29 +208,23 @@ ngx_http_guildlog_conf_delivery(ngx_conf_t *cf, ngx_command_t *cmd,
 
     for (i = 1; i < cf->args->nelts; i++) {
 
-        if (ngx_strncmp(args[i].data, "secret=", 7) == 0) {
-            file.data = args[i].data + 7;
-            file.len = args[i].len - 7;
-            continue;
-        }
-
-        if (ngx_strncmp(args[i].data, "database=", 9) == 0) {
-            gmcf->delivery_database.data = args[i].data + 9;
-            gmcf->delivery_database.len = args[i].len - 9;
-            continue;
-        }
-
-        if (ngx_strncmp(args[i].data, "node=", 5) == 0
-            && args[i].len > 5 && args[i].len <= 105
-            && strpbrk((char *) args[i].data, "/\"\\{}") == NULL)
+        if (ngx_http_guildlog_conf_is(&args[i], "secret", &file)
+            || ngx_http_guildlog_conf_is(&args[i], "database",
+                                         &gmcf->delivery_database))
         {
-            delivery->node.data = args[i].data + 5;
-            delivery->node.len = args[i].len - 5;
             continue;
         }
 
-        if (ngx_strncmp(args[i].data, "connections=", 12) == 0) {
-            n = ngx_atoi(args[i].data + 12, args[i].len - 12);
+        if (ngx_http_guildlog_conf_is(&args[i], "node", &value)
+            && value.len <= NGX_HTTP_GUILDLOG_MAX_NODE
+            && strpbrk((char *) value.data, "/\"\\{}") == NULL)
+        {
+            delivery->node = value;
+            continue;
+        }
+
+        if (ngx_http_guildlog_conf_is(&args[i], "connections", &value)) {
+            n = ngx_atoi(value.data, value.len);
 
             if (n >= 1 && n <= NGX_HTTP_GUILDLOG_MAX_CONNECTIONS) {
                 delivery->connections = n;
@@ -329,30 +320,13 @@ ngx_http_guildlog_delivery_file(ngx_conf_t *cf, ngx_str_t *file, u_char *buf,
     size_t size, ngx_str_t *text)
 {
     ssize_t          n;
-    ngx_fd_t         fd;
     ngx_file_info_t  fi;
 
     if (ngx_conf_full_name(cf->cycle, file, 1) != NGX_OK) {
         return NGX_ERROR;
     }
 
-    fd = ngx_open_file(file->data, NGX_FILE_RDONLY, NGX_FILE_OPEN, 0);
-
-    if (fd == NGX_INVALID_FILE || ngx_fd_info(fd, &fi) == NGX_FILE_ERROR) {
-        n = -1;
-
-    } else {
-        n = ngx_read_fd(fd, buf, size);
-    }
-
-    if (n == -1) {
-        ngx_conf_log_error(NGX_LOG_EMERG, cf, ngx_errno,
-                           "could not read \"%V\"", file);
-    }
-
-    if (fd != NGX_INVALID_FILE) {
-        (void) ngx_close_file(fd);
-    }
+    n = ngx_http_guildlog_conf_read(cf, file, buf, size, &fi);
 
     if (n == -1) {
         return NGX_ERROR;

@@ -108,13 +108,6 @@ ngx_http_guildlog_conf_key(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
         if (glcf->keys == NULL) {
             return NGX_CONF_ERROR;
         }
-
-        if (ngx_array_init(&glcf->keys->list, cf->pool, 2,
-                           sizeof(ngx_guildlog_key_t))
-            != NGX_OK)
-        {
-            return NGX_CONF_ERROR;
-        }
     }
 
     args = cf->args->elts;
@@ -521,6 +514,35 @@ ngx_http_guildlog_create_limit(ngx_conf_t *cf)
     limit->window = NGX_HTTP_GUILDLOG_WINDOW;
 
     return limit;
+}
+
+
+ssize_t
+ngx_http_guildlog_conf_read(ngx_conf_t *cf, ngx_str_t *file, u_char *buf,
+    size_t size, ngx_file_info_t *fi)
+{
+    ssize_t   n;
+    ngx_fd_t  fd;
+
+    fd = ngx_open_file(file->data, NGX_FILE_RDONLY, NGX_FILE_OPEN, 0);
+
+    if (fd == NGX_INVALID_FILE || ngx_fd_info(fd, fi) == NGX_FILE_ERROR) {
+        n = -1;
+
+    } else {
+        n = ngx_read_fd(fd, buf, size);
+    }
+
+    if (n == -1) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, ngx_errno,
+                           "could not read \"%V\"", file);
+    }
+
+    if (fd != NGX_INVALID_FILE) {
+        (void) ngx_close_file(fd);
+    }
+
+    return n;
 }
 
 

@@ -23,6 +23,10 @@ static ngx_uint_t ngx_http_guildlog_is_pattern(
 static ngx_int_t ngx_http_guildlog_preconfiguration(ngx_conf_t *cf);
 static ngx_int_t ngx_http_guildlog_postconfiguration(ngx_conf_t *cf);
 static ngx_int_t ngx_http_guildlog_init_process(ngx_cycle_t *cycle);
+static ngx_int_t ngx_http_guildlog_init_databases(ngx_cycle_t *cycle,
+    ngx_http_guildlog_main_conf_t *gmcf, ngx_http_core_loc_conf_t *clcf);
+static ngx_int_t ngx_http_guildlog_init_platform(ngx_cycle_t *cycle,
+    ngx_http_guildlog_main_conf_t *gmcf, ngx_http_core_loc_conf_t *clcf);
 static void ngx_http_guildlog_exit_process(ngx_cycle_t *cycle);
 
 
@@ -185,12 +189,10 @@ ngx_http_guildlog_worker_t  ngx_http_guildlog_worker;
 static ngx_int_t
 ngx_http_guildlog_init_process(ngx_cycle_t *cycle)
 {
-    ngx_uint_t                       i;
-    ngx_http_guildlog_worker_t      *worker;
-    ngx_http_core_loc_conf_t        *clcf;
-    ngx_http_conf_ctx_t             *ctx;
-    ngx_guildlog_database_t        **databases;
-    ngx_http_guildlog_main_conf_t   *gmcf;
+    ngx_http_guildlog_worker_t     *worker;
+    ngx_http_core_loc_conf_t       *clcf;
+    ngx_http_conf_ctx_t            *ctx;
+    ngx_http_guildlog_main_conf_t  *gmcf;
 
     /* a cache manager or loader comes here too, and serves no request */
 
@@ -218,24 +220,42 @@ ngx_http_guildlog_init_process(ngx_cycle_t *cycle)
         return NGX_ERROR;
     }
 
-    worker->pools = ngx_pcalloc(cycle->pool, gmcf->databases.nelts
-                                             * sizeof(ngx_guildlog_pool_t *));
-    if (worker->pools == NULL) {
-        return NGX_ERROR;
-    }
-
-    worker->keepers = ngx_pcalloc(cycle->pool, gmcf->databases.nelts
-                                           * sizeof(ngx_guildlog_keeper_t *));
-    if (worker->keepers == NULL) {
-        return NGX_ERROR;
-    }
-
     ctx = (ngx_http_conf_ctx_t *) ngx_get_conf(cycle->conf_ctx,
                                                ngx_http_module);
     clcf = ctx->loc_conf[ngx_http_core_module.ctx_index];
+
+    if (ngx_http_guildlog_init_databases(cycle, gmcf, clcf) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    return gmcf->delivers ? ngx_http_guildlog_init_platform(cycle, gmcf, clcf)
+                          : NGX_OK;
+}
+
+
+static ngx_int_t
+ngx_http_guildlog_init_databases(ngx_cycle_t *cycle,
+    ngx_http_guildlog_main_conf_t *gmcf, ngx_http_core_loc_conf_t *clcf)
+{
+    ngx_uint_t                    i, n;
+    ngx_guildlog_database_t     **databases;
+    ngx_http_guildlog_worker_t   *worker;
+
+    worker = &ngx_http_guildlog_worker;
+
+    n = gmcf->databases.nelts;
     databases = gmcf->databases.elts;
 
-    for (i = 0; i < gmcf->databases.nelts; i++) {
+    worker->pools = ngx_pcalloc(cycle->pool,
+                                n * sizeof(ngx_guildlog_pool_t *));
+    worker->keepers = ngx_pcalloc(cycle->pool,
+                                  n * sizeof(ngx_guildlog_keeper_t *));
+
+    if (worker->pools == NULL || worker->keepers == NULL) {
+        return NGX_ERROR;
+    }
+
+    for (i = 0; i < n; i++) {
         worker->pools[i] = ngx_guildlog_pool_create(cycle, databases[i],
                                                     clcf->resolver,
                                                     clcf->resolver_timeout,
@@ -259,9 +279,19 @@ ngx_http_guildlog_init_process(ngx_cycle_t *cycle)
         }
     }
 
-    if (!gmcf->delivers) {
-        return NGX_OK;
-    }
+    return NGX_OK;
+}
+
+
+/* every worker asks the platform, one delivers to it */
+
+static ngx_int_t
+ngx_http_guildlog_init_platform(ngx_cycle_t *cycle,
+    ngx_http_guildlog_main_conf_t *gmcf, ngx_http_core_loc_conf_t *clcf)
+{
+    ngx_http_guildlog_worker_t  *worker;
+
+    worker = &ngx_http_guildlog_worker;
 
     worker->asker = ngx_guildlog_asks_enter(&worker->stats.shared->asks,
                                             ngx_process_slot);
@@ -533,35 +563,6 @@ ngx_http_guildlog_is_pattern(ngx_http_core_loc_conf_t *clcf)
 #endif
 
     return clcf->name.len == 0 || clcf->name.data[0] != '/';
-}
-
-
-ngx_guildlog_database_t *
-ngx_http_guildlog_find_database(ngx_conf_t *cf, ngx_str_t *name)
-{
-    ngx_uint_t                       i;
-    ngx_guildlog_database_t        **databases;
-    ngx_http_guildlog_main_conf_t   *gmcf;
-
-    gmcf = ngx_http_conf_get_module_main_conf(cf, ngx_http_guildlog_module);
-    databases = gmcf->databases.elts;
-
-    if (name->len == 0) {
-        ngx_str_set(name, "default");
-    }
-
-    for (i = 0; i < gmcf->databases.nelts; i++) {
-        if (databases[i]->name.len == name->len
-            && ngx_strncmp(databases[i]->name.data, name->data, name->len)
-               == 0)
-        {
-            return databases[i];
-        }
-    }
-
-    ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
-                       "no \"guildlog_database\" is named \"%V\"", name);
-    return NULL;
 }
 
 

@@ -83,6 +83,8 @@ refused qr/invalid parameter "$_"/, "guildlog_database $_; $key", $api
 refused qr/takes sslmode=disable or sslmode=verify-full/,
     "guildlog_database sslmode=$_; $key", $api
     for qw(prefer require allow verify-ca VERIFY-FULL);
+refused qr/with sslmode=verify-full needs sslrootcert/,
+    "guildlog_database sslmode=verify-full; $key", $api;
 
 refused qr/is duplicate/, "$here; $here; $key", $api;
 refused qr/is duplicate/, "$here name=a; $here name=a; $key";
@@ -145,11 +147,11 @@ accepted 'one that is not used', "$here; $key $platform "
 
 refused qr/"guildlog_delivery" needs a "guildlog_platform"/, $delivers;
 refused qr/needs "secret=file"/, "$here; $platform guildlog_delivery $_; $key"
-    for 'node=a', 'secret=';
+    for 'node=a', 'database=default';
 refused qr/invalid parameter "$_"/,
     "$here; $platform guildlog_delivery secret=delivery.key $_; $key"
     for 'nonsense', 'nonsense=1', 'node=', 'node=a/b', 'SECRET=a',
-        'node=' . 'x' x 101, 'connections=0', 'connections=101',
+        'node=' . 'x' x 101, 'secret=', 'database=', 'connections=0', 'connections=101',
         'connections=a', 'connections=';
 refused qr/no "guildlog_database" is named "second"/,
     "$here; $platform guildlog_delivery secret=delivery.key database=second; "
