@@ -11,6 +11,8 @@ static ngx_int_t ngx_guildlog_args_pair(ngx_guildlog_value_t *v,
     ngx_str_t *arg);
 static ngx_int_t ngx_guildlog_args_item(ngx_guildlog_value_t *v,
     const ngx_guildlog_field_t *field, ngx_str_t *value, ngx_array_t *items);
+static ngx_int_t ngx_guildlog_args_complete(ngx_guildlog_value_t *v,
+    const ngx_guildlog_field_t *field, ngx_array_t *items, ngx_str_t *arg);
 static ngx_int_t ngx_guildlog_args_array(ngx_pool_t *pool, ngx_array_t *items,
     ngx_str_t *arg);
 static u_char *ngx_guildlog_args_decode(u_char *dst, const u_char *p,
@@ -94,33 +96,10 @@ ngx_guildlog_args_query(ngx_pool_t *pool, const ngx_guildlog_field_t *fields,
     }
 
     for (i = 0; i < n; i++) {
+        rc = ngx_guildlog_args_complete(&v, &fields[i], &items[i], &args[i]);
 
-        if (items[i].nelts) {
-            if (ngx_guildlog_args_array(pool, &items[i], &args[i]) != NGX_OK) {
-                return NGX_ERROR;
-            }
-
-            continue;
-        }
-
-        /* empty where white space was trimmed */
-
-        if (args[i].data
-            && !((fields[i].flags & NGX_GUILDLOG_TRIM) && args[i].len == 0))
-        {
-            continue;
-        }
-
-        ngx_str_null(&args[i]);
-
-        if (fields[i].flags & NGX_GUILDLOG_REQUIRED) {
-            v.name = fields[i].name;
-            return ngx_guildlog_value_refuse(&v, "is required");
-        }
-
-        if (fields[i].fallback) {
-            args[i].data = (u_char *) fields[i].fallback;
-            args[i].len = ngx_strlen(fields[i].fallback);
+        if (rc != NGX_OK) {
+            return rc;
         }
     }
 
@@ -190,12 +169,42 @@ ngx_guildlog_args_item(ngx_guildlog_value_t *v,
 }
 
 
-/* {"a","b\"c"}: everything quoted, so that NULL and commas are plain text */
+/* once all pairs are seen: what came, or what stands for it */
+
+static ngx_int_t
+ngx_guildlog_args_complete(ngx_guildlog_value_t *v,
+    const ngx_guildlog_field_t *field, ngx_array_t *items, ngx_str_t *arg)
+{
+    if (items->nelts) {
+        return ngx_guildlog_args_array(v->pool, items, arg);
+    }
+
+    /* empty where white space was trimmed */
+
+    if (arg->data && (arg->len || !(field->flags & NGX_GUILDLOG_TRIM))) {
+        return NGX_OK;
+    }
+
+    ngx_str_null(arg);
+
+    if (field->flags & NGX_GUILDLOG_REQUIRED) {
+        v->name = field->name;
+        return ngx_guildlog_value_refuse(v, "is required");
+    }
+
+    if (field->fallback) {
+        arg->data = (u_char *) field->fallback;
+        arg->len = ngx_strlen(field->fallback);
+    }
+
+    return NGX_OK;
+}
+
 
 static ngx_int_t
 ngx_guildlog_args_array(ngx_pool_t *pool, ngx_array_t *items, ngx_str_t *arg)
 {
-    size_t       len, j;
+    size_t       len;
     u_char      *p;
     ngx_str_t   *item;
     ngx_uint_t   i;
@@ -216,17 +225,7 @@ ngx_guildlog_args_array(ngx_pool_t *pool, ngx_array_t *items, ngx_str_t *arg)
 
     for (i = 0; i < items->nelts; i++) {
         *p++ = (i == 0) ? '{' : ',';
-        *p++ = '"';
-
-        for (j = 0; j < item[i].len; j++) {
-            if (item[i].data[j] == '"' || item[i].data[j] == '\\') {
-                *p++ = '\\';
-            }
-
-            *p++ = item[i].data[j];
-        }
-
-        *p++ = '"';
+        p = ngx_guildlog_value_quote(p, &item[i]);
     }
 
     *p++ = '}';

@@ -4,6 +4,7 @@
  */
 
 #include "ngx_guildlog_columns.h"
+#include "ngx_guildlog_value.h"
 
 
 #define NGX_GUILDLOG_COLUMNS_KEPT   100   /* messages of an entry */
@@ -307,7 +308,6 @@ ngx_guildlog_columns_doc(ngx_guildlog_json_t *w, json_t **fields)
 static void
 ngx_guildlog_columns_text(ngx_guildlog_json_t *w, json_t *value)
 {
-    size_t      i;
     u_char     *p;
     ngx_str_t   text, quoted;
 
@@ -320,18 +320,7 @@ ngx_guildlog_columns_text(ngx_guildlog_json_t *w, json_t *value)
     }
 
     quoted.data = p;
-    *p++ = '"';
-
-    for (i = 0; i < text.len; i++) {
-        if (text.data[i] == '"' || text.data[i] == '\\') {
-            *p++ = '\\';
-        }
-
-        *p++ = text.data[i];
-    }
-
-    *p++ = '"';
-    quoted.len = p - quoted.data;
+    quoted.len = ngx_guildlog_value_quote(p, &text) - p;
 
     ngx_guildlog_json_raw(w, &quoted);
 }

@@ -381,8 +381,9 @@ ngx_guildlog_csv_cell(ngx_guildlog_csv_row_t *row, const ngx_str_t *parts,
 static ngx_uint_t
 ngx_guildlog_csv_formula(const ngx_str_t *s)
 {
-    const ngx_str_t         *mark;
-    static const ngx_str_t   marks[] = {
+    const ngx_str_t  *mark;
+
+    static const ngx_str_t  marks[] = {
         ngx_string("="), ngx_string("+"), ngx_string("-"), ngx_string("@"),
         ngx_string("\t"), ngx_string("\r"), ngx_string("\n"),
         ngx_string("\xef\xbc\x9d"), ngx_string("\xef\xbc\x8b"),

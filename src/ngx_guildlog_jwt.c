@@ -59,7 +59,12 @@ static ngx_guildlog_auth_e ngx_guildlog_jwt_signature(
 static ngx_guildlog_auth_e ngx_guildlog_jwt_signed_by(ngx_guildlog_trial_t *t,
     const ngx_guildlog_key_t *key);
 static ngx_guildlog_auth_e ngx_guildlog_jwt_claims(ngx_guildlog_trial_t *t);
+static ngx_int_t ngx_guildlog_jwt_whose(json_t *payload,
+    ngx_guildlog_token_t *token);
+static ngx_int_t ngx_guildlog_jwt_rights(json_t *payload,
+    ngx_guildlog_token_t *token);
 static ngx_int_t ngx_guildlog_jwt_jti(const u_char *p, size_t len);
+static ngx_uint_t ngx_guildlog_jwt_is_letter(u_char ch);
 static ngx_int_t ngx_guildlog_jwt_seconds(json_t *value, int64_t *seconds);
 static ngx_uint_t ngx_guildlog_jwt_is(json_t *value, const void *data,
     size_t len);
@@ -152,9 +157,7 @@ ngx_guildlog_jwt_shape(const ngx_str_t *text)
             continue;
         }
 
-        if (!((ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z')
-              || (ch >= '0' && ch <= '9') || ch == '-' || ch == '_'))
-        {
+        if (!ngx_guildlog_jwt_is_letter(ch)) {
             return NGX_DECLINED;
         }
 
@@ -403,53 +406,73 @@ ngx_guildlog_jwt_signed_by(ngx_guildlog_trial_t *t,
 static ngx_guildlog_auth_e
 ngx_guildlog_jwt_claims(ngx_guildlog_trial_t *t)
 {
-    json_t                    *payload, *value, *sub, *jti;
+    json_t                    *value;
     ngx_guildlog_token_t      *token;
     ngx_guildlog_judgement_t  *judgement;
 
-    payload = t->payload;
     judgement = t->judgement;
     token = &judgement->token;
 
-    value = json_object_get(payload, "iss");
+    value = json_object_get(t->payload, "iss");
 
     if (!ngx_guildlog_jwt_is(value, t->issuer->data, t->issuer->len)) {
         return NGX_GUILDLOG_AUTH_ISSUER;
     }
 
-    value = json_object_get(payload, "exp");
+    value = json_object_get(t->payload, "exp");
 
     if (value == NULL
         || ngx_guildlog_jwt_seconds(value, &judgement->exp) != NGX_OK
-        || ngx_guildlog_jwt_seconds(json_object_get(payload, "nbf"),
+        || ngx_guildlog_jwt_seconds(json_object_get(t->payload, "nbf"),
                                     &judgement->nbf) != NGX_OK
-        || ngx_guildlog_jwt_seconds(json_object_get(payload, "iat"),
+        || ngx_guildlog_jwt_seconds(json_object_get(t->payload, "iat"),
                                     &judgement->iat) != NGX_OK)
     {
         return NGX_GUILDLOG_AUTH_CLAIMS;
     }
 
-    sub = json_object_get(payload, "sub");
-    jti = json_object_get(payload, "jti");
+    token->exp = judgement->exp;
+    token->iat = judgement->iat;
 
-    if (!json_is_string(sub) || !json_is_string(jti)) {
-        return NGX_GUILDLOG_AUTH_CLAIMS;
-    }
-
-    token->guild.len = json_string_length(sub);
-    token->jti.len = json_string_length(jti);
-
-    if (ngx_guildlog_value_id((u_char *) json_string_value(sub),
-                              token->guild.len, NGX_GUILDLOG_VALUE_GUILD)
-        != NGX_OK
-        || ngx_guildlog_jwt_jti((u_char *) json_string_value(jti),
-                                token->jti.len) != NGX_OK)
+    if (ngx_guildlog_jwt_whose(t->payload, token) != NGX_OK
+        || ngx_guildlog_jwt_rights(t->payload, token) != NGX_OK)
     {
         return NGX_GUILDLOG_AUTH_CLAIMS;
     }
 
-    ngx_memcpy(token->guild_data, json_string_value(sub), token->guild.len);
-    ngx_memcpy(token->jti_data, json_string_value(jti), token->jti.len);
+    return NGX_GUILDLOG_AUTH_OK;
+}
+
+
+static ngx_int_t
+ngx_guildlog_jwt_whose(json_t *payload, ngx_guildlog_token_t *token)
+{
+    ngx_str_t  sub, jti;
+
+    sub = ngx_guildlog_json_text(json_object_get(payload, "sub"));
+    jti = ngx_guildlog_json_text(json_object_get(payload, "jti"));
+
+    if (ngx_guildlog_value_id(sub.data, sub.len, NGX_GUILDLOG_VALUE_GUILD)
+        != NGX_OK
+        || ngx_guildlog_jwt_jti(jti.data, jti.len) != NGX_OK)
+    {
+        return NGX_DECLINED;
+    }
+
+    ngx_memcpy(token->guild_data, sub.data, sub.len);
+    ngx_memcpy(token->jti_data, jti.data, jti.len);
+
+    token->guild.len = sub.len;
+    token->jti.len = jti.len;
+
+    return NGX_OK;
+}
+
+
+static ngx_int_t
+ngx_guildlog_jwt_rights(json_t *payload, ngx_guildlog_token_t *token)
+{
+    json_t  *value;
 
     value = json_object_get(payload, "bot");
 
@@ -460,7 +483,7 @@ ngx_guildlog_jwt_claims(ngx_guildlog_trial_t *t)
         token->bot = NGX_GUILDLOG_BOT_PRO;
 
     } else {
-        return NGX_GUILDLOG_AUTH_CLAIMS;
+        return NGX_DECLINED;
     }
 
     value = json_object_get(payload, "kind");
@@ -472,13 +495,10 @@ ngx_guildlog_jwt_claims(ngx_guildlog_trial_t *t)
         token->kind = NGX_GUILDLOG_BASIC;
 
     } else {
-        return NGX_GUILDLOG_AUTH_CLAIMS;
+        return NGX_DECLINED;
     }
 
-    token->exp = judgement->exp;
-    token->iat = judgement->iat;
-
-    return NGX_GUILDLOG_AUTH_OK;
+    return NGX_OK;
 }
 
 
@@ -492,14 +512,22 @@ ngx_guildlog_jwt_jti(const u_char *p, size_t len)
     }
 
     for (i = 0; i < len; i++) {
-        if (!((p[i] >= 'a' && p[i] <= 'z') || (p[i] >= 'A' && p[i] <= 'Z')
-              || (p[i] >= '0' && p[i] <= '9') || p[i] == '-' || p[i] == '_'))
-        {
+        if (!ngx_guildlog_jwt_is_letter(p[i])) {
             return NGX_DECLINED;
         }
     }
 
     return NGX_OK;
+}
+
+
+/* of base64url, and of a token's id */
+
+static ngx_uint_t
+ngx_guildlog_jwt_is_letter(u_char ch)
+{
+    return (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z')
+           || (ch >= '0' && ch <= '9') || ch == '-' || ch == '_';
 }
 
 

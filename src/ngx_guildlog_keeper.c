@@ -146,7 +146,8 @@ ngx_guildlog_keeper_next(ngx_guildlog_keeper_t *keeper,
 
         if (result->outcome == NGX_GUILDLOG_REFUSED) {
             ngx_log_error(NGX_LOG_ERR, keeper->log, 0,
-                          "the keeper's step failed, SQLSTATE %s: %V",
+                          "guildlog database \"%V\": the keeper's step "
+                          "failed, SQLSTATE %s: %V", &keeper->database->name,
                           result->sqlstate, &result->message);
         }
 

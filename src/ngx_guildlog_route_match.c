@@ -114,9 +114,8 @@ static ngx_uint_t
 ngx_guildlog_route_piece(const ngx_guildlog_field_t *field,
     const ngx_str_t *piece)
 {
-    size_t        len;
-    ngx_int_t     n;
-    const char  **value;
+    size_t     len;
+    ngx_int_t  n;
 
     switch (field->type) {
 
@@ -141,15 +140,7 @@ ngx_guildlog_route_piece(const ngx_guildlog_field_t *field,
 
     case NGX_GUILDLOG_ENUM:
 
-        for (value = field->values; *value; value++) {
-            if (piece->len == ngx_strlen(*value)
-                && ngx_memcmp(piece->data, *value, piece->len) == 0)
-            {
-                return 1;
-            }
-        }
-
-        return 0;
+        return ngx_guildlog_value_is_one(field->values, piece);
 
     default: /* NGX_GUILDLOG_TEXT: of ASCII, in a path */
 

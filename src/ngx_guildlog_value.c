@@ -210,19 +210,10 @@ static ngx_int_t
 ngx_guildlog_value_text_enum(ngx_guildlog_value_t *v,
     const ngx_guildlog_field_t *field, const ngx_str_t *value, ngx_str_t *arg)
 {
-    const char  **allowed;
-
     *arg = *value;
 
-    for (allowed = field->values; *allowed; allowed++) {
-        if (ngx_strlen(*allowed) == value->len
-            && ngx_memcmp(*allowed, value->data, value->len) == 0)
-        {
-            return NGX_OK;
-        }
-    }
-
-    return ngx_guildlog_value_bad(v, field);
+    return ngx_guildlog_value_is_one(field->values, value)
+           ? NGX_OK : ngx_guildlog_value_bad(v, field);
 }
 
 
@@ -376,6 +367,42 @@ ngx_guildlog_value_json_list(ngx_guildlog_value_t *v,
 }
 
 
+ngx_uint_t
+ngx_guildlog_value_is_one(const char **values, const ngx_str_t *value)
+{
+    for ( /* void */ ; *values; values++) {
+        if (ngx_strlen(*values) == value->len
+            && ngx_memcmp(*values, value->data, value->len) == 0)
+        {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+
+u_char *
+ngx_guildlog_value_quote(u_char *p, const ngx_str_t *value)
+{
+    size_t  i;
+
+    *p++ = '"';
+
+    for (i = 0; i < value->len; i++) {
+        if (value->data[i] == '"' || value->data[i] == '\\') {
+            *p++ = '\\';
+        }
+
+        *p++ = value->data[i];
+    }
+
+    *p++ = '"';
+
+    return p;
+}
+
+
 ngx_int_t
 ngx_guildlog_value_id(const u_char *p, size_t len, size_t min)
 {
@@ -412,9 +439,10 @@ ngx_guildlog_value_id(const u_char *p, size_t len, size_t min)
 static ngx_uint_t
 ngx_guildlog_value_blank(const u_char *p, size_t len)
 {
-    size_t                         n;
-    const ngx_str_t               *space;
-    static const ngx_str_t         spaces[] = {
+    size_t            n;
+    const ngx_str_t  *space;
+
+    static const ngx_str_t  spaces[] = {
         ngx_string(" "), ngx_string("\t"), ngx_string("\n"),
         ngx_string("\v"), ngx_string("\f"), ngx_string("\r"),
         ngx_string("\xc2\x85"), ngx_string("\xc2\xa0"),

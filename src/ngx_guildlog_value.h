@@ -86,6 +86,18 @@ ngx_int_t ngx_guildlog_value_json(ngx_guildlog_value_t *v,
 ngx_int_t ngx_guildlog_value_refuse(ngx_guildlog_value_t *v, const char *fmt,
     ...);
 
+/* one of values, NULL-terminated */
+
+ngx_uint_t ngx_guildlog_value_is_one(const char **values,
+    const ngx_str_t *value);
+
+/*
+ * An element of an SQL array, at most 2 * len + 2 bytes: quoted, so that NULL
+ * and commas are plain text.  Returns the end of it.
+ */
+
+u_char *ngx_guildlog_value_quote(u_char *p, const ngx_str_t *value);
+
 /* NGX_OK: "0".."9223372036854775807", digits only, min to 20 of them */
 
 ngx_int_t ngx_guildlog_value_id(const u_char *p, size_t len, size_t min);

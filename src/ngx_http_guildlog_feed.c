@@ -12,11 +12,13 @@
 #define NGX_HTTP_GUILDLOG_FEED_SLOWEST   2000    /* ms, while it fails */
 #define NGX_HTTP_GUILDLOG_FEED_TOKENS    5000    /* ms, are they alive? */
 
+
 struct ngx_http_guildlog_feed_s {
+    NGX_GUILDLOG_EVENT_IDENT;
+
     ngx_queue_t                    topics;
     ngx_guildlog_pool_t           *pool;
     ngx_event_t                    poll;
-    ngx_connection_t               ident;      /* of the event */
     ngx_msec_t                     interval;
     ngx_msec_t                     tokens_at;  /* when they were asked for */
     unsigned                       asking:1;   /* a question is out */
@@ -125,10 +127,9 @@ ngx_http_guildlog_feed_of(ngx_http_guildlog_call_t *call)
     ngx_queue_init(&feed->topics);
 
     feed->pool = worker->pools[i];
-    feed->ident.fd = (ngx_socket_t) -1;
-    feed->ident.data = feed;
+    feed->fd = (ngx_socket_t) -1;
 
-    feed->poll.data = &feed->ident;
+    feed->poll.data = feed;
     feed->poll.log = ngx_cycle->log;
     feed->poll.handler = ngx_http_guildlog_feed_poll;
 
@@ -228,11 +229,7 @@ ngx_http_guildlog_feed_leave(ngx_http_guildlog_listener_t *listener)
 static void
 ngx_http_guildlog_feed_poll(ngx_event_t *ev)
 {
-    ngx_connection_t *ident = ev->data;
-
-    ngx_http_guildlog_feed_t  *feed;
-
-    feed = ident->data;
+    ngx_http_guildlog_feed_t *feed = ev->data;
 
     /* a worker that ends leaves its streams to the new ones */
 
@@ -546,23 +543,12 @@ ngx_http_guildlog_feed_begin(ngx_str_t *array, ngx_pool_t *pool,
 static void
 ngx_http_guildlog_feed_add(ngx_str_t *array, const ngx_str_t *value)
 {
-    size_t   i;
     u_char  *p;
 
     p = array->data + array->len;
 
     *p++ = array->len ? ',' : '{';
-    *p++ = '"';
-
-    for (i = 0; i < value->len; i++) {
-        if (value->data[i] == '"' || value->data[i] == '\\') {
-            *p++ = '\\';
-        }
-
-        *p++ = value->data[i];
-    }
-
-    *p++ = '"';
+    p = ngx_guildlog_value_quote(p, value);
 
     array->len = p - array->data;
 }
