@@ -307,6 +307,12 @@ ngx_guildlog_client_write(ngx_event_t *wev)
     x = wire->exchange;
     b = x->request;
 
+    /* nothing more is sent by who was stopped for longer than that */
+
+    if ((ngx_msec_int_t) (x->deadline.timer.key - ngx_current_msec) <= 0) {
+        return;
+    }
+
     while (b->pos < b->last) {
 
         n = c->send(c, b->pos, ngx_min(b->last - b->pos,

@@ -468,6 +468,35 @@ test_unsent(void)
 }
 
 
+/* stopped behind so many turns of the event loop, for longer than it may take:
+   its lane may be another one's by then */
+
+static void
+test_stopped(const char *scheme, unsigned where, ngx_uint_t turns)
+{
+    ngx_guildlog_client_t  *client;
+    ngx_guildlog_origin_t   origin;
+
+    client = make_client(&origin, scheme, "127.0.0.1", where);
+    ended = 0;
+    memset(outcomes, 0, sizeof(outcomes));
+
+    (void) send_one(client, "POST", "never a word", 10, 2000, NULL);
+
+    while (turns--) {
+        ngx_process_events_and_timers(cycle);
+    }
+
+    usleep(2500000);
+    loop(1);
+
+    is_outcome(outcomes[0] ? names[0] : outcomes[1] ? names[1] : names[2],
+               "unsent", scheme);
+
+    ngx_guildlog_client_destroy(client);
+}
+
+
 static void
 test_refused_bytes(void)
 {
@@ -590,6 +619,8 @@ main(int argc, char **argv)
     test_again("http", port[0]);
     test_again("https", port[1]);
     test_unsent();
+    test_stopped("http", port[0], 1);
+    test_stopped("https", port[1], 2);
     test_refused_bytes();
     test_cancel("http", port[0]);
     test_cancel("https", port[1]);
