@@ -165,7 +165,6 @@ set search_path = guildlog, pg_temp as $$
 declare
     wall    constant bigint := token_wall(guild, token);
     walled  boolean;
-    plain   boolean;
     q       log_query;
     counts  log_count[];
     spans   log_span[];
@@ -215,26 +214,12 @@ begin
         part := 1;
     end if;
 
-    plain := q.types is null and num_nonnulls(q.channel, q.member, q.role,
-                                              q.part) = 0
-             and deliveries_settled(guild, bot);
     q.low := coalesce(log_page_low(q, spans[1], below, most),
                       log_slice(floor, below, part));
 
     while most > 0 loop
-        if plain then
-            return query
-                select e.id, null::boolean, settled_word(e.dstatus),
-                       settled_reason(e.dstatus, e.dreason), e.dchannel_id,
-                       e.dmessage_id, e.doc
-                  from log_entry e
-                 where e.guild_id = q.guild and e.bot = q.bot
-                   and e.id >= q.low and e.id < below
-                 order by e.id desc limit most;
-        else
-            return query select * from log_rows_sent(
-                q, below, most, total.total * 20 >= total.passed);
-        end if;
+        return query select * from log_rows_sent(
+            q, below, most, total.total * 20 >= total.passed);
 
         get diagnostics n = row_count;
         exit when q.low <= floor;
