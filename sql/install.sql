@@ -98,6 +98,8 @@ end $$;
 \ir migrate.sql
 \set migration 0015_search_marks
 \ir migrate.sql
+\set migration 0018_ranges
+\ir migrate.sql
 
 \ir data.sql
 \ir summaries.sql

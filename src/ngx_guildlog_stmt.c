@@ -45,7 +45,8 @@
       nargs, flags },
 #define ngx_guildlog_log_stmt_row(name, function, nargs, flags)               \
     { ngx_guildlog_stmt_##name, #name,                                        \
-      "select id, more, status, reason, channel_id, message_id, doc"          \
+      "select id, more, status, reason, channel_id, message_id, doc,"         \
+          " dstatus, lane, seq"                                               \
           " from guildlog." #function "(" ngx_guildlog_args_##nargs ")",      \
       nargs, flags },
 #define ngx_guildlog_delivery_stmt_row(function, nargs, columns, flags)       \

@@ -111,12 +111,14 @@ typedef struct {
 
 /*
  * Reading logs: rows of guildlog.log_row, the first of which is a head that
- * says the same.  The long one is for what may have to look at every entry.
+ * says the same.  The long one is for what may have to look at every entry; the
+ * whole one says all deliveries, without leaving any to ranges.
  * S(name, function, number of arguments, flags)
  */
 
 #define NGX_GUILDLOG_LOG_STMTS(S)                                             \
-    S(logs_plain, logs_plain, 8, NGX_GUILDLOG_STMT_READ)                      \
+    S(logs_plain, logs_plain, 9, NGX_GUILDLOG_STMT_READ)                      \
+    S(logs_whole, logs_plain, 8, NGX_GUILDLOG_STMT_READ)                      \
     S(logs_page, logs_page, 15, NGX_GUILDLOG_STMT_READ)                       \
     S(logs_search, logs_page, 15,                                             \
       NGX_GUILDLOG_STMT_READ|NGX_GUILDLOG_STMT_LONG)                          \

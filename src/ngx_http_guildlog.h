@@ -142,6 +142,9 @@ typedef enum {
     NGX_HTTP_GUILDLOG_LOG_CHANNEL,
     NGX_HTTP_GUILDLOG_LOG_MESSAGE,
     NGX_HTTP_GUILDLOG_LOG_DOC,          /* in the head: the body's start */
+    NGX_HTTP_GUILDLOG_LOG_DSTATUS,
+    NGX_HTTP_GUILDLOG_LOG_LANE,
+    NGX_HTTP_GUILDLOG_LOG_SEQ,
     NGX_HTTP_GUILDLOG_LOG_COLUMNS
 } ngx_http_guildlog_log_e;
 

@@ -5,6 +5,7 @@
 
 #include "ngx_http_guildlog.h"
 #include "ngx_guildlog_cursor.h"
+#include "ngx_guildlog_ranges.h"
 
 
 /* behind the four of every function, the parameters in the route's order */
@@ -27,24 +28,57 @@
 #define NGX_HTTP_GUILDLOG_PLAIN_BEFORE  5
 #define NGX_HTTP_GUILDLOG_PLAIN_LIMIT   6
 #define NGX_HTTP_GUILDLOG_PLAIN_CURSOR  7
-#define NGX_HTTP_GUILDLOG_PLAIN_ARGS    8
+#define NGX_HTTP_GUILDLOG_PLAIN_RANGES  8
 
 
 /* around what comes from the database, generously */
 
 #define NGX_HTTP_GUILDLOG_PAGE_HEAD    64
 #define NGX_HTTP_GUILDLOG_PAGE_ROW                                            \
-    (sizeof(",,\"delivery\":{\"status\":\"\",\"reason\":\"\","                \
-            "\"channelId\":\"\",\"messageId\":\"\"}}") + 16)
+    (sizeof(",,\"delivery\":{\"status\":\"not_delivered\",\"reason\":"       \
+            "\"queued\",\"channelId\":null,\"messageId\":null}}") + 16)
 
 
 static ngx_uint_t ngx_http_guildlog_page_filtered(
     ngx_http_guildlog_call_t *call);
 static void ngx_http_guildlog_page_plain(ngx_http_guildlog_call_t *call);
+static ngx_int_t ngx_http_guildlog_page_whole(ngx_http_guildlog_call_t *call);
+static ngx_int_t ngx_http_guildlog_page_ranges(ngx_http_guildlog_call_t *call,
+    ngx_guildlog_result_t *result, ngx_guildlog_ranges_t *ranges);
+static void ngx_http_guildlog_page_range(ngx_guildlog_ranges_t *ranges,
+    ngx_guildlog_result_t *result, ngx_uint_t row);
 static ngx_int_t ngx_http_guildlog_page_build(ngx_http_guildlog_call_t *call,
-    ngx_guildlog_result_t *result, ngx_str_t *body);
+    ngx_guildlog_result_t *result, const ngx_guildlog_ranges_t *ranges,
+    ngx_str_t *body);
+static ngx_int_t ngx_http_guildlog_page_delivery(
+    ngx_guildlog_result_t *result, ngx_uint_t row,
+    const ngx_guildlog_ranges_t *ranges, ngx_str_t *said);
+static int64_t ngx_http_guildlog_page_number(ngx_guildlog_result_t *result,
+    ngx_uint_t row, ngx_uint_t column);
+static u_char *ngx_http_guildlog_page_entry(u_char *p, const ngx_str_t *doc,
+    const ngx_str_t *said);
 static u_char *ngx_http_guildlog_page_string(u_char *p,
     const ngx_str_t *name, const ngx_str_t *value);
+
+
+/* what is said of a delivery, in the order of its columns */
+
+enum {
+    NGX_HTTP_GUILDLOG_SAID_STATUS = 0,
+    NGX_HTTP_GUILDLOG_SAID_REASON,
+    NGX_HTTP_GUILDLOG_SAID_CHANNEL,
+    NGX_HTTP_GUILDLOG_SAID_MESSAGE,
+    NGX_HTTP_GUILDLOG_SAID_LAST
+};
+
+
+/* by dstatus */
+
+static const ngx_str_t  ngx_http_guildlog_page_words[] = {
+    ngx_string("not_delivered"),
+    ngx_string("unknown"),
+    ngx_string("delivered")
+};
 
 
 ngx_int_t
@@ -127,7 +161,9 @@ ngx_http_guildlog_page_plain(ngx_http_guildlog_call_t *call)
     args[NGX_HTTP_GUILDLOG_PLAIN_LIMIT] = args[NGX_HTTP_GUILDLOG_PAGE_LIMIT];
     args[NGX_HTTP_GUILDLOG_PLAIN_CURSOR] = args[NGX_HTTP_GUILDLOG_PAGE_CURSOR];
 
-    call->nargs = NGX_HTTP_GUILDLOG_PLAIN_ARGS;
+    ngx_str_set(&args[NGX_HTTP_GUILDLOG_PLAIN_RANGES], "t");
+
+    call->nargs = NGX_HTTP_GUILDLOG_PLAIN_RANGES + 1;
 }
 
 
@@ -135,14 +171,25 @@ ngx_int_t
 ngx_http_guildlog_page_answer(ngx_http_guildlog_call_t *call,
     ngx_guildlog_result_t *result)
 {
-    ngx_int_t  rc;
-    ngx_str_t  body;
+    ngx_int_t              rc;
+    ngx_str_t              body;
+    ngx_guildlog_ranges_t  ranges;
 
     if (!ngx_http_guildlog_has_log(call, result, &rc)) {
         return rc;
     }
 
-    if (ngx_http_guildlog_page_build(call, result, &body) != NGX_OK) {
+    if (ngx_http_guildlog_page_ranges(call, result, &ranges) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    rc = ngx_http_guildlog_page_build(call, result, &ranges, &body);
+
+    if (rc == NGX_DECLINED) {
+        return ngx_http_guildlog_page_whole(call);
+    }
+
+    if (rc != NGX_OK) {
         return NGX_ERROR;
     }
 
@@ -150,20 +197,122 @@ ngx_http_guildlog_page_answer(ngx_http_guildlog_call_t *call,
 }
 
 
-/* room for all of it is known before, so nothing is checked twice */
+/* the ranges lack what it takes for an entry: the database says all of it */
+
+static ngx_int_t
+ngx_http_guildlog_page_whole(ngx_http_guildlog_call_t *call)
+{
+    const ngx_guildlog_stmt_t  *stmt;
+
+    stmt = &ngx_guildlog_stmts[ngx_guildlog_stmt_logs_whole];
+    call->nargs = NGX_HTTP_GUILDLOG_PLAIN_RANGES;
+
+    return ngx_http_guildlog_ask(call, stmt) == NGX_AGAIN ? NGX_BUSY
+                                                          : NGX_ERROR;
+}
+
+
+/* the rows behind the entries; these are all that stay in the result */
+
+static ngx_int_t
+ngx_http_guildlog_page_ranges(ngx_http_guildlog_call_t *call,
+    ngx_guildlog_result_t *result, ngx_guildlog_ranges_t *ranges)
+{
+    ngx_str_t   doc;
+    ngx_uint_t  row, rows;
+
+    ngx_memzero(ranges, sizeof(ngx_guildlog_ranges_t));
+
+    rows = result->rows;
+
+    while (rows > 1) {
+        doc = ngx_guildlog_result_value(result, rows - 1,
+                                        NGX_HTTP_GUILDLOG_LOG_DOC);
+        if (doc.data) {
+            break;
+        }
+
+        rows--;
+    }
+
+    if (rows == result->rows) {
+        return NGX_OK;
+    }
+
+    ranges->elts = ngx_palloc(call->request->pool,
+                              (result->rows - rows)
+                              * NGX_GUILDLOG_RANGES_OF_LANE
+                              * sizeof(ngx_guildlog_range_t));
+    if (ranges->elts == NULL) {
+        return NGX_ERROR;
+    }
+
+    for (row = rows; row < result->rows; row++) {
+        ngx_http_guildlog_page_range(ranges, result, row);
+    }
+
+    ngx_guildlog_ranges_sort(ranges);
+
+    result->rows = rows;
+
+    return NGX_OK;
+}
+
+
+static void
+ngx_http_guildlog_page_range(ngx_guildlog_ranges_t *ranges,
+    ngx_guildlog_result_t *result, ngx_uint_t row)
+{
+    int64_t               status;
+    ngx_guildlog_range_t  range;
+
+    range.lane = ngx_http_guildlog_page_number(result, row,
+                                               NGX_HTTP_GUILDLOG_LOG_LANE);
+    range.first = ngx_http_guildlog_page_number(result, row,
+                                                NGX_HTTP_GUILDLOG_LOG_ID);
+    range.last = ngx_http_guildlog_page_number(result, row,
+                                               NGX_HTTP_GUILDLOG_LOG_SEQ);
+    range.reason = ngx_guildlog_result_value(result, row,
+                                             NGX_HTTP_GUILDLOG_LOG_REASON);
+    range.message = ngx_guildlog_result_value(result, row,
+                                              NGX_HTTP_GUILDLOG_LOG_MESSAGE);
+
+    status = ngx_http_guildlog_page_number(result, row,
+                                           NGX_HTTP_GUILDLOG_LOG_DSTATUS);
+
+    if (status == NGX_ERROR) {
+        ngx_guildlog_ranges_add_lane(ranges, range.lane, range.first,
+                                     range.last,
+                                     ngx_atoi(range.message.data,
+                                              range.message.len));
+        return;
+    }
+
+    range.status = status;
+    ngx_guildlog_ranges_add(ranges, &range);
+}
+
+
+/*
+ * Room for all of it is known before, so nothing is checked twice.
+ * NGX_DECLINED: the delivery of an entry is not known.
+ */
 
 static ngx_int_t
 ngx_http_guildlog_page_build(ngx_http_guildlog_call_t *call,
-    ngx_guildlog_result_t *result, ngx_str_t *body)
+    ngx_guildlog_result_t *result, const ngx_guildlog_ranges_t *ranges,
+    ngx_str_t *body)
 {
     u_char     *p;
     int64_t     id;
-    ngx_str_t   head, more, last;
+    ngx_int_t   rc;
+    ngx_str_t   head, more, doc, said[NGX_HTTP_GUILDLOG_SAID_LAST];
     ngx_uint_t  row;
 
     p = ngx_pnalloc(call->request->pool,
                     NGX_HTTP_GUILDLOG_PAGE_HEAD
-                    + ngx_http_guildlog_entries_size(result));
+                    + ngx_http_guildlog_entries_size(result)
+                    + result->rows * ranges->longest);
     if (p == NULL) {
         return NGX_ERROR;
     }
@@ -175,11 +324,19 @@ ngx_http_guildlog_page_build(ngx_http_guildlog_call_t *call,
     p = ngx_cpymem(p, ",\"entries\":[", sizeof(",\"entries\":[") - 1);
 
     for (row = 1; row < result->rows; row++) {
+        rc = ngx_http_guildlog_page_delivery(result, row, ranges, said);
+
+        if (rc != NGX_OK) {
+            return rc;
+        }
+
         if (row > 1) {
             *p++ = ',';
         }
 
-        p = ngx_http_guildlog_entry(p, result, row);
+        doc = ngx_guildlog_result_value(result, row,
+                                        NGX_HTTP_GUILDLOG_LOG_DOC);
+        p = ngx_http_guildlog_page_entry(p, &doc, said);
     }
 
     p = ngx_cpymem(p, "],\"cursor\":", sizeof("],\"cursor\":") - 1);
@@ -187,9 +344,8 @@ ngx_http_guildlog_page_build(ngx_http_guildlog_call_t *call,
     more = ngx_guildlog_result_value(result, 0, NGX_HTTP_GUILDLOG_LOG_MORE);
 
     if (more.len && *more.data == 't' && result->rows > 1) {
-        last = ngx_guildlog_result_value(result, result->rows - 1,
-                                         NGX_HTTP_GUILDLOG_LOG_ID);
-        id = ngx_atoi(last.data, last.len);
+        id = ngx_http_guildlog_page_number(result, result->rows - 1,
+                                           NGX_HTTP_GUILDLOG_LOG_ID);
 
         *p++ = '"';
         p = ngx_guildlog_cursor_encode(p, id);
@@ -207,6 +363,71 @@ ngx_http_guildlog_page_build(ngx_http_guildlog_call_t *call,
 }
 
 
+/* the entry says it, or what became of its place in a lane */
+
+static ngx_int_t
+ngx_http_guildlog_page_delivery(ngx_guildlog_result_t *result,
+    ngx_uint_t row, const ngx_guildlog_ranges_t *ranges, ngx_str_t *said)
+{
+    int64_t                      status, lane;
+    ngx_uint_t                   i;
+    const ngx_guildlog_range_t  *range;
+
+    for (i = 0; i < NGX_HTTP_GUILDLOG_SAID_LAST; i++) {
+        said[i] = ngx_guildlog_result_value(result, row,
+                                            NGX_HTTP_GUILDLOG_LOG_STATUS + i);
+    }
+
+    if (said[NGX_HTTP_GUILDLOG_SAID_STATUS].data) {
+        return NGX_OK;
+    }
+
+    status = ngx_http_guildlog_page_number(result, row,
+                                           NGX_HTTP_GUILDLOG_LOG_DSTATUS);
+    lane = ngx_http_guildlog_page_number(result, row,
+                                         NGX_HTTP_GUILDLOG_LOG_LANE);
+
+    if (status == NGX_ERROR && lane == NGX_ERROR) {
+        status = 0;
+        ngx_str_set(&said[NGX_HTTP_GUILDLOG_SAID_REASON], "queued");
+
+    } else if (status == NGX_ERROR) {
+        range = ngx_guildlog_ranges_find(ranges, lane,
+                    ngx_http_guildlog_page_number(result, row,
+                                                  NGX_HTTP_GUILDLOG_LOG_SEQ));
+        if (range == NULL) {
+            return NGX_DECLINED;
+        }
+
+        status = range->status;
+        said[NGX_HTTP_GUILDLOG_SAID_REASON] = range->reason;
+        said[NGX_HTTP_GUILDLOG_SAID_MESSAGE] = range->message;
+    }
+
+    if (status > 2) {
+        return NGX_ERROR;
+    }
+
+    said[NGX_HTTP_GUILDLOG_SAID_STATUS] =
+                                        ngx_http_guildlog_page_words[status];
+    return NGX_OK;
+}
+
+
+/* NGX_ERROR: there is none */
+
+static int64_t
+ngx_http_guildlog_page_number(ngx_guildlog_result_t *result, ngx_uint_t row,
+    ngx_uint_t column)
+{
+    ngx_str_t  value;
+
+    value = ngx_guildlog_result_value(result, row, column);
+
+    return ngx_atoi(value.data, value.len);
+}
+
+
 size_t
 ngx_http_guildlog_entries_size(ngx_guildlog_result_t *result)
 {
@@ -219,7 +440,24 @@ u_char *
 ngx_http_guildlog_entry(u_char *p, ngx_guildlog_result_t *result,
     ngx_uint_t row)
 {
-    ngx_str_t   doc, value;
+    ngx_str_t   doc, said[NGX_HTTP_GUILDLOG_SAID_LAST];
+    ngx_uint_t  i;
+
+    for (i = 0; i < NGX_HTTP_GUILDLOG_SAID_LAST; i++) {
+        said[i] = ngx_guildlog_result_value(result, row,
+                                            NGX_HTTP_GUILDLOG_LOG_STATUS + i);
+    }
+
+    doc = ngx_guildlog_result_value(result, row, NGX_HTTP_GUILDLOG_LOG_DOC);
+
+    return ngx_http_guildlog_page_entry(p, &doc, said);
+}
+
+
+static u_char *
+ngx_http_guildlog_page_entry(u_char *p, const ngx_str_t *doc,
+    const ngx_str_t *said)
+{
     ngx_uint_t  i;
 
     static const ngx_str_t  names[] = {
@@ -227,13 +465,10 @@ ngx_http_guildlog_entry(u_char *p, ngx_guildlog_result_t *result,
         ngx_string(",\"channelId\":"), ngx_string(",\"messageId\":")
     };
 
-    doc = ngx_guildlog_result_value(result, row, NGX_HTTP_GUILDLOG_LOG_DOC);
-    p = ngx_cpymem(p, doc.data, doc.len);
+    p = ngx_cpymem(p, doc->data, doc->len);
 
-    for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        value = ngx_guildlog_result_value(result, row,
-                                          NGX_HTTP_GUILDLOG_LOG_STATUS + i);
-        p = ngx_http_guildlog_page_string(p, &names[i], &value);
+    for (i = 0; i < NGX_HTTP_GUILDLOG_SAID_LAST; i++) {
+        p = ngx_http_guildlog_page_string(p, &names[i], &said[i]);
     }
 
     *p++ = '}';

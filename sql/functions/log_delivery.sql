@@ -20,6 +20,21 @@ begin
 end $$;
 
 
+-- Do their places tell what became of entries? None was ever held then, nor is
+-- any sent again.
+
+create or replace function deliveries_placed(guild bigint, bot smallint)
+returns boolean language plpgsql stable as $$
+begin
+    return not exists (select from held_entry h
+                        where h.guild_id = guild
+                          and h.bot = deliveries_placed.bot)
+       and not exists (select from replay r
+                        where r.guild_id = guild
+                          and r.bot = deliveries_placed.bot);
+end $$;
+
+
 -- What entries say then.
 
 create or replace function settled_word(status smallint)

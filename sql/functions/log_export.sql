@@ -16,7 +16,8 @@ declare
     q  log_query;
 begin
     if not token_live(guild, token) then
-        return next row(401, null, null, null, null, null, null)::log_row;
+        return next row(401, null, null, null, null, null, null, null, null,
+                        null)::log_row;
         return;
     end if;
 
@@ -30,8 +31,8 @@ begin
     end if;
 
     return next row(200, null, null, null, q.low, null,
-                    case when below is null
-                         then export_head(locale) end)::log_row;
+                    case when below is null then export_head(locale) end,
+                    null, null, null)::log_row;
 
     return query select * from log_rows_sent(
         q, least(below, q.high), most, true);

@@ -16,7 +16,8 @@ declare
     since  bigint;
 begin
     if not token_live(guild, token) then
-        return next row(401, null, null, null, null, null, null)::log_row;
+        return next row(401, null, null, null, null, null, null, null, null,
+                        null)::log_row;
         return;
     end if;
 
@@ -34,7 +35,8 @@ begin
         select h.arrival from log_head h
          where h.guild_id = guild and h.bot = logs_stream.bot), 0);
 
-    return next row(200, null, null, null, since, null, null)::log_row;
+    return next row(200, null, null, null, since, null, null, null, null,
+                    null)::log_row;
 end $$;
 
 
@@ -63,7 +65,8 @@ begin
                      and e.id = q.ids[most]);
     end if;
 
-    return next row(200, null, null, null, until, null, null)::log_row;
+    return next row(200, null, null, null, until, null, null, null, null,
+                    null)::log_row;
 
     return query
         select s.*

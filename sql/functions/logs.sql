@@ -6,6 +6,12 @@ drop type if exists log_row, log_total cascade;
 -- answer begins with, more whether there is another page. The others are
 -- entries: doc is the finished JSON but for the delivery and the closing
 -- brace.
+--
+-- Where an entry has no status, the delivery is left to who reads: dstatus
+-- says it, or what became of its place (lane, seq) if that is null. Rows
+-- without doc, behind all entries, tell of places: from id to seq of that lane;
+-- or, without dstatus, that up to id all of a lane is decided, what is in
+-- flight goes up to seq, and what was refused for now up to message_id.
 
 create type log_row as (
     id          bigint,
@@ -14,7 +20,10 @@ create type log_row as (
     reason      text,
     channel_id  bigint,    -- in a head: since, where the next one goes on
     message_id  bigint,
-    doc         text
+    doc         text,
+    dstatus     smallint,
+    lane        bigint,
+    seq         bigint
 );
 
 create type log_total as (
@@ -35,13 +44,15 @@ begin
             return query
                 select e.id, null::boolean, settled_word(e.dstatus),
                        settled_reason(e.dstatus, e.dreason), e.dchannel_id,
-                       e.dmessage_id, e.doc
+                       e.dmessage_id, e.doc, null::smallint, null::bigint,
+                       null::bigint
                   from log_rows_alone(q, below, most) e;
         else
             return query
                 select e.id, null::boolean, settled_word(e.dstatus),
                        settled_reason(e.dstatus, e.dreason), e.dchannel_id,
-                       e.dmessage_id, e.doc
+                       e.dmessage_id, e.doc, null::smallint, null::bigint,
+                       null::bigint
                   from log_rows(q, below, most, walk) e;
         end if;
         return;
@@ -56,7 +67,7 @@ begin
                case when d.id is null then e.dreason else d.reason end,
                coalesce(d.channel_id, e.dchannel_id),
                case when d.id is null then e.dmessage_id else d.message_id end,
-               e.doc
+               e.doc, null::smallint, null::bigint, null::bigint
           from e
           left join deliveries_of(q.guild, q.bot, array(
                    select row(o.id, o.type, o.dstatus, o.lane, o.seq,
@@ -174,7 +185,8 @@ declare
     n       int;
 begin
     if wall is null then
-        return next row(401, null, null, null, null, null, null)::log_row;
+        return next row(401, null, null, null, null, null, null, null, null,
+                        null)::log_row;
         return;
     end if;
 
@@ -197,8 +209,8 @@ begin
 
     return next row(200, total.total > most, null, null, null, null, format(
         '{"total":%s,"retentionMs":%s,"walled":%s,"categoryCounts":%s',
-        total.total, ms(now()) - wall, walled::text, total.categories)
-        )::log_row;
+        total.total, ms(now()) - wall, walled::text, total.categories),
+        null, null, null)::log_row;
 
     most := least(most, total.total);
     part := 16.0 * most / nullif(total.total, 0);

@@ -83,20 +83,29 @@ begin
 end $$;
 
 
+-- With ranges the deliveries are left to the module: what was decided when
+-- these entries came in, and how far the lanes are, is told behind the entries.
+-- It may lack what it takes for one of them; then the module asks without.
+
 create or replace function logs_plain(token text, guild bigint, bot smallint,
-    kind smallint, after bigint, before bigint, most int, below bigint)
+    kind smallint, after bigint, before bigint, most int, below bigint,
+    ranges boolean default false)
 returns setof log_row language plpgsql stable security definer
 set search_path = guildlog, pg_temp as $$
 declare
-    w        log_window;
-    settled  boolean;
-    low      bigint;
-    n        int;
+    w      log_window;
+    high   bigint;
+    low    bigint;
+    since  bigint;
+    until  bigint;
+    rest   int := most;
+    n      int;
 begin
     w := log_window(token, guild, bot, after, before, most, below);
 
     if w.wall is null then
-        return next row(401, null, null, null, null, null, null)::log_row;
+        return next row(401, null, null, null, null, null, null, null, null,
+                        null)::log_row;
         return;
     end if;
 
@@ -107,7 +116,8 @@ begin
                       '"categoryCounts":{%s}', coalesce(sum(c.rest), 0),
                       ms(now()) - w.wall, w.walled::text,
                       string_agg('"' || (categories())[c.category] || '":'
-                                 || c.n, ',') filter (where c.n > 0))
+                                 || c.n, ',') filter (where c.n > 0)),
+               null::smallint, null::bigint, null::bigint
           from (select d.category, sum(d.n)::int as n,
                        sum(d.rest)::int as rest
                   from (select u.place::int, u.last - u.first,
@@ -142,31 +152,55 @@ begin
                        d (category, n, rest)
                  group by d.category) c;
 
-    settled := deliveries_settled(guild, bot);
+    high := w.below;
+    ranges := ranges and deliveries_placed(guild, bot);
 
     loop
         low := coalesce(w.page_id, w.low);
 
-        if settled then
+        if ranges then
             return query
-                select e.id, null::boolean, settled_word(e.dstatus),
-                       settled_reason(e.dstatus, e.dreason), e.dchannel_id,
-                       e.dmessage_id, e.doc
+                select e.id, null::boolean, null, e.dreason, e.dchannel_id,
+                       e.dmessage_id, e.doc, e.dstatus, e.lane, e.seq
                   from log_entry e
                  where e.guild_id = guild and e.bot = logs_plain.bot
                    and e.id >= low and e.id < w.below
-                 order by e.id desc limit most;
+                 order by e.id desc limit rest;
         else
             return query select * from log_rows_sent(
-                query_all(guild, bot, low), w.below, most, true);
+                query_all(guild, bot, low), w.below, rest, true);
         end if;
 
         -- it is short only where entries were taken back
 
         get diagnostics n = row_count;
-        exit when n = most or w.page_id is null;
-        most := most - n;
+        exit when n = rest or w.page_id is null;
+        rest := rest - n;
         w.below := w.page_id;
         w.page_id := null;
     end loop;
+
+    if not ranges or not exists (select from lane l where l.guild_id = guild)
+    then
+        return;
+    end if;
+
+    -- what is older than some days the entries say themselves, as a rule
+
+    since := greatest(id_time(low) - 1000, ms(now()) - 3 * 86400000);
+    until := least(id_time(high) + 10000, ms(now()) + 3600000);
+
+    return query
+        (select b.seq_from, null::boolean, null, b.reason, null::bigint,
+                b.message_id, null, b.status, b.lane, b.seq_to
+           from lane_batch b
+          where b.guild_id = guild
+            and b.done_at >= to_timestamp(since / 1000.0::float8)
+            and b.done_at < to_timestamp(until / 1000.0::float8)
+          order by b.done_at desc limit most + 100)
+         union all
+        select h.head, null, null, null, null, h.refused_to, null, null,
+               h.lane, h.upto
+          from lane_head h
+         where h.guild_id = guild;
 end $$;

@@ -246,10 +246,11 @@ create temp table chunk as
     select * from logs_export(:me, null, null, null, null, null, null, null,
                               'either', null, 'de', null, null, 4)
                   with ordinality c (id, more, status, reason, channel_id,
-                                     message_id, doc, place);
+                                     message_id, doc, dstatus, lane, seq,
+                                     place);
 select is(pg_temp.names(array(select row(c.id, c.more, c.status, c.reason,
-                                         c.channel_id, c.message_id,
-                                         c.doc)::log_row
+                                         c.channel_id, c.message_id, c.doc,
+                                         c.dstatus, c.lane, c.seq)::log_row
                                 from chunk c order by c.place)), 'jihg',
           'a chunk, newest first');
 select is((doc::json -> 'titles' ->> 39, doc::json -> 'names' ->> 39)::text,

@@ -29,8 +29,9 @@ sub run {
     my $bare  = script($nginx, "select id, doc from guildlog.log_entry where "
         . "guild_id = $guild and bot = 0 order by id desc limit 100;\n");
     my $whole = script($nginx, 'select id, more, status, reason, channel_id, '
-        . "message_id, doc from guildlog.logs_plain('$token->{unique_id}', "
-        . "$guild, 0::smallint, 1::smallint, null, null, 100, null);\n");
+        . 'message_id, doc, dstatus, lane, seq from guildlog.logs_plain('
+        . "'$token->{unique_id}', $guild, 0::smallint, 1::smallint, null, "
+        . "null, 100, null, true);\n");
 
     pages($nginx, $path, $token->{token}, $bare, $whole,
         Guildlog::Figures::number($entries));

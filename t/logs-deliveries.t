@@ -1,0 +1,247 @@
+# "delivery: what became of it": the page puts together what a message said of
+# a range of places and where its entries stand, and where that does not do, asks
+# once more. Whatever became of entries, and whenever, it is what is said of each
+# of them by itself.
+#
+# GUILDLOG_SEED repeats a run.
+
+use lib 't/lib';
+use Guildlog;
+use List::Util qw(max min);
+
+my $seed = $ENV{GUILDLOG_SEED} || int time;
+srand $seed;
+note "GUILDLOG_SEED=$seed";
+
+my $nginx = Guildlog->new(workers => 1, api => 'guildlog_limit off;',
+    status => 'allow all;');
+my $next  = 0;
+my ($server, %as, %lanes);
+
+
+sub chance { return rand() < $_[0] }
+sub pick   { return $_[rand @_] }
+sub between { my ($low, $high) = @_; return $low + int rand($high - $low + 1) }
+
+
+# a server whose entries of three types go to three channels
+sub new_server {
+    $server = $nginx->server;
+    %as     = (token => $nginx->token($server));
+    $nginx->patch("/servers/$server/config/logging/channels", %as,
+        json => { main_channel => '10' });
+    $nginx->patch("/servers/$server/config/logging/settings/$_->[0]", %as,
+        json => { log_channel => $_->[1] }) for [1, '11'], [2, '12'];
+    $nginx->sql('delete from log_entry where guild_id = ?', $server);
+    return;
+}
+
+
+# so many, of so many ms ago each
+sub record {
+    my ($n, $age, %more) = @_;
+
+    my $now = int(time * 1000);
+    for my $from (map { $_ * 500 } 0 .. ($n - 1) / 500) {
+        $nginx->operator('POST', "/servers/$server/logs", [map { {
+            event_id => 'e' . $next++, type => pick(0, 0, 1, 2),
+            timestamp => $now - ($age ? $age->($_) : 0), %more,
+        } } $from .. min($n, $from + 500) - 1]);
+    }
+    return;
+}
+
+
+# the lane of that channel, and its last place
+sub lane {
+    my ($channel) = @_;
+    return @{ ($nginx->sql('select l.lane, t.tail from lane l
+        join lane_tail t on t.guild_id = l.guild_id and t.lane = l.lane
+        where l.guild_id = ? and l.channel_id = ?', $server, $channel))[0] };
+}
+
+
+# decides about these places, so many ms after what is recorded there happened
+sub decide {
+    my ($lane, $from, $to, $late, $status, $reason) = @_;
+
+    $nginx->sql(q(insert into lane_batch (guild_id, lane, seq_from, seq_to,
+        message_id, done_at, attempts, status, reason)
+        select guild_id, lane, ?::bigint, ?::bigint, ?::bigint,
+               to_timestamp((max(id_time(id)) + ?) / 1000.0), 1, ?, ?
+          from log_entry where guild_id = ? and lane = ? and seq between ? and ?
+         group by 1, 2), $from, $to, $status == 2 ? 10**6 + $next++ : undef,
+        $late, $status, $reason, $server, $lane, $from, $to);
+    return;
+}
+
+
+# how far the lane is
+sub comes {
+    my ($lane, $head, $upto, $refused) = @_;
+    $nginx->sql('update lane_head set head = ?, upto = ?, refused_to = ?
+        where guild_id = ? and lane = ?', $head, $upto, $refused, $server,
+        $lane);
+    return;
+}
+
+
+# all places of a channel, in messages of so many; the last ones stay
+sub decide_all {
+    my ($channel, $size, $late, $stay, @as) = @_;
+
+    my ($lane, $tail) = lane($channel);
+    my $head = max(0, $tail - $stay);
+    for (my $from = 1; $from <= $head;) {
+        my $to = min($head, $from - 1 + (ref $size ? $size->() : $size));
+        decide($lane, $from, $to, ref $late ? $late->() : $late,
+            ref $as[0] ? @{ pick(@as) } : @as);
+        $from = $to + 1;
+    }
+    comes($lane, $head, $head, 0);
+    return ($lane, $head, $tail);
+}
+
+
+# id => what is said of the entry by itself
+sub truth {
+    return map { shift(@$_) => $_ } $nginx->sql('select e.id, d.status,
+        d.reason, d.channel_id, d.message_id from log_entry e
+        cross join lateral delivery_of(e.guild_id, e.bot, row(e.id, e.type,
+            e.dstatus, e.lane, e.seq, e.dchannel_id, e.dmessage_id, e.dreason,
+            null)::log_found) d
+        where e.guild_id = ? and e.bot = 0', $server);
+}
+
+
+# page by page, what is said there; and how often was asked once more
+sub told {
+    my (@limits) = @_;
+
+    my ($cursor, %told);
+    my $before = asked();
+    do {
+        my $page = $nginx->get("/servers/$server/logs?limit=" . pick(@limits)
+            . ($cursor ? "&cursor=$cursor" : ''), %as)->json;
+        for my $entry (@{ $page->{entries} }) {
+            die "twice: $entry->{id}\n" if $told{ $entry->{id} };
+            $told{ $entry->{id} } = [@{ $entry->{delivery} }{
+                qw(status reason channelId messageId)}];
+        }
+        $cursor = $page->{cursor};
+    } while ($cursor);
+    return (asked() - $before, %told);
+}
+
+
+sub asked {
+    my $metrics = $nginx->get('/status?format=prometheus', raw_path => 1)->text;
+    return $metrics =~ /seconds_count\{statement="logs_whole"\} (\d+)/ ? $1 : 0;
+}
+
+
+# in pages of these sizes; how many of each there are
+sub same {
+    my ($what, $again, @limits) = @_;
+
+    my %truth = truth();
+    my ($asked, %told) = told(@limits ? @limits : (50));
+    my @wrong = grep { join('|', map { $_ // '' } @{ $truth{$_} })
+        ne join '|', map { $_ // '' } @{ $told{$_} || [] } } keys %truth;
+    is scalar(keys %told), scalar(keys %truth), "$what: all of them";
+    is_deeply \@wrong, [], 'and what became of each'
+        or diag explain { truth => $truth{ $wrong[0] },
+            told => $told{ $wrong[0] } };
+    $again eq 'never' ? is $asked, 0, 'without a second question'
+        : $again eq 'asks' ? isnt $asked, 0, 'with a second question' : ();
+    my %how;
+    $how{ $_->[1] // $_->[0] }++ for values %told;
+    return join ' ', map { "$_ $how{$_}" } sort keys %how;
+}
+
+
+# what was decided soon
+
+new_server();
+record(200, sub { 60_000 - 30 * $_[0] });
+is same('nothing was sent', 'never'), 'queued 200', 'all are queued';
+
+decide_all($_, 10, 500, 0, 2, undef) for 10 .. 12;
+is same('messages of ten', 'never', 7, 50, 100), 'delivered 200', 'delivered';
+
+my ($lane, $tail) = lane(10);
+comes($lane, $tail - 20, $tail - 10, $tail - 5);
+$nginx->sql('delete from lane_batch where guild_id = ? and lane = ?
+    and seq_to > ?', $server, $lane, $tail - 20);
+decide($lane, int(($tail - 20) / 10) * 10 + 1, $tail - 20, 100, 2, undef)
+    if ($tail - 20) % 10;
+is same('some under way', 'never', 30), sprintf('delivered 180 in_flight 10 '
+    . 'queued 5 retrying 5'), 'each as it is';
+
+# what was decided about many at once, or failed
+
+new_server();
+record(300, sub { 60_000 - 20 * $_[0] });
+decide_all(10, 70, 1000, 3, 0, 'webhook_404');
+decide_all(11, 1, 1000, 0, [2, undef], [1, 'unconfirmed'], [0, 'rejected']);
+decide_all(12, sub { between(1, 9) }, 1000, 30, [2, undef], [0, 'expired']);
+same('failures', 'never', 1 .. 20);
+
+# what was decided late, or nobody knows how
+
+new_server();
+record(100, sub { 3_600_000 + 60_000 - 30 * $_[0] });
+record(100, sub { 60_000 - 30 * $_[0] });
+decide_all($_, 10, 3_000_000, 0, 2, undef) for 10 .. 12;
+is same('an hour late', 'asks'), 'delivered 200', 'delivered';
+
+($lane, $tail) = lane(10);
+$nginx->sql('delete from lane_batch where guild_id = ? and lane = ?
+    and seq_from between 11 and 40', $server, $lane);
+same('a gap', 'asks');
+
+# of which the entries themselves say something
+
+new_server();
+record(60, sub { 30_000 - 30 * $_[0] });
+decide_all($_, 10, 100, 5, 2, undef) for 10 .. 12;
+$nginx->sql(q(update log_entry set dstatus = 2, dmessage_id = 5, lane = null,
+    seq = null where guild_id = ? and id % 3 = 0), $server);
+$nginx->sql(q(update log_entry set dstatus = 0, dreason = 'off', lane = null,
+    seq = null, dchannel_id = null where guild_id = ? and id % 3 = 1
+    and id % 4 = 0), $server);
+same('some in the entries', 'never');
+
+$nginx->sql(q(insert into held_entry select guild_id, bot, id, 10,
+    clock_timestamp() + interval '1 h' from log_entry
+    where guild_id = ? and dstatus is null order by id desc limit 3), $server);
+$nginx->sql(q(update log_entry e set lane = null, seq = null, dreason = 'held'
+    where guild_id = ? and id in (select id from held_entry)), $server);
+like same('some held', 'never'), qr/held 3/, 'they are';
+
+$nginx->sql('delete from held_entry');
+$nginx->sql(q(insert into replay select guild_id, bot, id, ?, ? + 1, now()
+    from log_entry where guild_id = ? and dreason = 'off' limit 1),
+    lane(10), $server);
+same('one sent again', 'never');
+
+# anything
+
+for (1 .. 6) {
+    new_server();
+    my $days = pick(0.01, 1, 6);
+    record(between(50, 400), sub { int rand $days * 86_400_000 });
+    for my $channel (10 .. 12) {
+        my ($lane, $head, $tail) = decide_all($channel,
+            sub { chance(0.9) ? between(1, 10) : between(10, 60) },
+            sub { chance(0.9) ? between(-50_000, 5000) : between(0, 10**7) },
+            between(0, 30), [2, undef], [2, undef], [1, 'unconfirmed'],
+            [0, 'expired']);
+        my $upto = between($head, $tail);
+        comes($lane, $head, $upto, chance(0.5) ? between(0, $tail) : 0);
+    }
+    $nginx->sql('select checkpoints_make(1000)') if chance(0.7);
+    same('anything', 'perhaps', between(1, 30), between(30, 200));
+}
+
+done_testing;
