@@ -8,6 +8,8 @@
 
 
 static ngx_int_t ngx_http_guildlog_admit(ngx_http_guildlog_call_t *call);
+static ngx_int_t ngx_http_guildlog_refuse_unread(
+    ngx_http_guildlog_call_t *call);
 static ngx_int_t ngx_http_guildlog_match(ngx_http_guildlog_call_t *call);
 static ngx_int_t ngx_http_guildlog_method_not_allowed(
     ngx_http_guildlog_call_t *call, ngx_uint_t methods);
@@ -130,11 +132,37 @@ ngx_http_guildlog_admit(ngx_http_guildlog_call_t *call)
         return NGX_OK;
     }
 
+    /* nginx gave up before the headers' end: a token may well have been sent */
+
+    if (r->http_state == NGX_HTTP_READING_REQUEST_STATE
+        && r->headers_in.authorization == NULL)
+    {
+        return ngx_http_guildlog_refuse_unread(call);
+    }
+
     if (ngx_http_guildlog_challenge(r, ctx) != NGX_OK) {
         return NGX_ERROR;
     }
 
     return ngx_http_guildlog_refuse(call, NGX_HTTP_UNAUTHORIZED, NULL);
+}
+
+
+/* "error_page 400 … /api/": what nginx itself would not take */
+
+static ngx_int_t
+ngx_http_guildlog_refuse_unread(ngx_http_guildlog_call_t *call)
+{
+    ngx_uint_t  status;
+
+    static const ngx_str_t  malformed =
+        ngx_string("malformed request, or a header is too large");
+
+    status = call->request->err_status;
+
+    return ngx_http_guildlog_refuse(call, status,
+                                    status == NGX_HTTP_BAD_REQUEST ? &malformed
+                                                                   : NULL);
 }
 
 
@@ -145,9 +173,6 @@ ngx_http_guildlog_match(ngx_http_guildlog_call_t *call)
     ngx_str_t            sent, path;
     ngx_uint_t           method, methods;
     ngx_http_request_t  *r;
-
-    static const ngx_str_t  malformed =
-        ngx_string("malformed request, or a header is too large");
 
     r = call->request;
 
@@ -161,8 +186,6 @@ ngx_http_guildlog_match(ngx_http_guildlog_call_t *call)
     path = r->uri;
     method = r->method;
 
-    /* "error_page 400 … /api/": what nginx itself would not take */
-
     switch (r->err_status) {
 
     case 0:
@@ -173,11 +196,8 @@ ngx_http_guildlog_match(ngx_http_guildlog_call_t *call)
         method = 0;
         break;
 
-    case NGX_HTTP_BAD_REQUEST:
-        return ngx_http_guildlog_refuse(call, r->err_status, &malformed);
-
     default:
-        return ngx_http_guildlog_refuse(call, r->err_status, NULL);
+        return ngx_http_guildlog_refuse_unread(call);
     }
 
     if (path.len < call->conf->prefix.len

@@ -60,6 +60,8 @@ END {
 }
 
 
+run($first, '--stop');
+is $?, 0, 'what never ran is stopped';
 my $said = run($first, '--background');
 is $?, 0, 'it starts' or diag $said;
 like $said, qr{\$GUILDLOG_URL/servers}, 'and prints what to try';
@@ -73,6 +75,9 @@ is join(' ', sort keys %$env), join(' ', qw(
     'what it tells';
 unlike join('', values %$env), qr/[\s"'\$`\\&;|<>()*?]/, 'a shell can read it';
 is status($env), 200, 'the Admin token works';
+my $base = Guildlog::Client->new(port => $env->{GUILDLOG_URL} =~ /:(\d+)/)
+    ->request('GET', '/api');
+is join(' ', $base->status, $base->text), '401 {}', 'the base URL by itself';
 is status($env, token => $env->{GUILDLOG_BASIC_TOKEN}), 403,
     'the Basic token is one';
 is qx{curl -s -o /dev/null -w '%{http_code}' $env->{GUILDLOG_STATUS}}, 200,
