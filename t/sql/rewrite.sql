@@ -244,7 +244,8 @@ select is(pg_temp.count(:guild), :entries + 4,
 
 select pg_temp.again() \g /dev/null
 select pg_temp.fill() \g /dev/null
-select (now() at time zone 'UTC')::date - id_day(high) as ago
+select extract(epoch from (now() at time zone 'UTC') - id_day(high)) / 86400
+           as ago
   from log_rewrite where step = 'settle' \gset
 select pg_temp.send(:guild, 20, :ago + 0.5) \g /dev/null
 select pg_temp.send_held(20, :ago + 0.6) \g /dev/null
@@ -265,7 +266,8 @@ select is(count(*)::int, 0, 'then nothing is noted any more')
 
 select pg_temp.again() \g /dev/null
 select rewrite_step(7) \g /dev/null
-select (now() at time zone 'UTC')::date - id_day(high) as ago
+select extract(epoch from (now() at time zone 'UTC') - id_day(high)) / 86400
+           as ago
   from log_rewrite where step = 'fill' \gset
 select pg_temp.send_held(10, :ago + 0.6) \g /dev/null
 select pg_temp.fill() \g /dev/null
