@@ -22,9 +22,10 @@ returns setof record language sql immutable as $$
 $$;
 
 
--- Does a step, the turn of one task: 200 if another one is due at once, 204 if
--- not. body: {"task": {age_ms, took_us, lag, errors, error}, …}, whoever did
--- them; error is of this step. The night goes from one hour (UTC) to another.
+-- Does a step, the turn of one task: 200 if another one is due at once, 202 if
+-- much is left undone besides, 204 if none is. body: {"task": {age_ms, took_us,
+-- lag, errors, error}, …}, whoever did them; error is of this step. The night
+-- goes from one hour (UTC) to another.
 
 create or replace function keeper_step(budget int default 20000,
     from_hour int default 2, to_hour int default 5, out status int,
@@ -42,8 +43,9 @@ begin
         fault := keeper_run(its, budget, keeper_night(from_hour, to_hour));
     end if;
 
-    status := case when its is not null and keeper_next() is not null
-                   then 200 else 204 end;
+    status := case when its is null or keeper_next() is null then 204
+                   when keeper_behind(budget) then 202
+                   else 200 end;
     body := (
         select jsonb_object_agg(k.task, jsonb_build_object(
                    'age_ms', ms(clock_timestamp()) - ms(k.done_at),
@@ -65,6 +67,15 @@ begin
           left join keeper k on k.task = t.task
          where coalesce(k.due_at <= clock_timestamp(), true)
          order by k.due_at nulls first, t.task limit 1);
+end $$;
+
+
+-- Are more entries left than five turns would look at?
+
+create or replace function keeper_behind(budget int)
+returns boolean language plpgsql stable as $$
+begin
+    return exists (select from keeper k where k.lag > 5 * budget);
 end $$;
 
 

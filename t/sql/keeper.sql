@@ -2,7 +2,7 @@
 -- the longest time; one that fails leaves the others alone.
 
 \ir setup.psql
-select plan(17);
+select plan(19);
 
 delete from keeper;
 
@@ -39,6 +39,13 @@ update keeper set due_at = now() - interval '2 hours'
  where task = 'expiry';
 select is(pg_temp.step()::text, '(expiry,200)',
           'the one that waits longest is the next, and others follow');
+
+update keeper set due_at = now() - interval '1 hour', lag = 1000
+ where task in ('expiry', 'search');
+select is((select s.status from keeper_step(200) s), 200,
+          'what five turns can do is not much');
+select is((select s.status from keeper_step(199) s), 202,
+          'what they cannot is, and is said');
 
 -- what it says
 
