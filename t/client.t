@@ -119,43 +119,52 @@ for my $name (sort keys %Guildlog::Peer::case) {
     my $lane = lane();
     becomes($lane, record($lane), 'delivered', "$name: before it", 20);
 
+    my $sent = posts($lane);
     $peer->mode($name, $lane->{channel});
     my $id = record($lane);
     becomes($lane, $id, $expected, "$name: $expected");
-    $doubt{$name} = [$lane, $id] if $expected =~ /^unknown/;
-    $peer->mode('well', $lane->{channel});
+
+    # "unknown" may be said before the request is: the case stays as it is
+    if ($expected =~ /^unknown/) {
+        $doubt{$name} = [$lane, $id, $sent + 1];
+    } else {
+        $peer->mode('well', $lane->{channel});
+    }
 }
 
 for my $name (sort keys %doubt) {
-    my ($lane, $id) = @{ $doubt{$name} };
+    my ($lane, $id, $sent) = @{ $doubt{$name} };
     becomes($lane, $id, 'unknown unconfirmed', "$name: not proved", 30);
-    is posts($lane), 2, "$name: not sent again";
+    is posts($lane), $sent, "$name: not sent again";
 }
 
 
 subtest 'closed as it is used again' => sub {
     my $lane = lane();
+    becomes($lane, record($lane), 'delivered', 'before it', 20);
+    my $sent = posts($lane);
     $peer->mode('closes behind the answer', $lane->{channel});
     for (1 .. 5) {
         becomes($lane, record($lane), 'delivered', "message $_");
     }
-    is posts($lane), 5, 'each is sent once';
+    is posts($lane) - $sent, 5, 'each is sent once';
 };
 
 
 subtest 'stopped in the middle of an exchange' => sub {
     my $lane = lane();
-    becomes($lane, record($lane), 'delivered', 'before it');
+    becomes($lane, record($lane), 'delivered', 'before it', 20);
+    my $sent = posts($lane);
     $peer->mode('never a word', $lane->{channel});
     my $id = record($lane);
     becomes($lane, $id, 'unknown in_flight', 'it is under way');
-    wait_for { posts($lane) == 2 } 5, 'the request';
+    wait_for { posts($lane) > $sent } 20, 'the request';
 
     $g->stop;
     $peer->mode('well', $lane->{channel});
     $g->start;
     becomes($lane, $id, 'unknown unconfirmed', 'and in doubt afterwards', 30);
-    is posts($lane), 2, 'it is not sent again';
+    is posts($lane), $sent + 1, 'it is not sent again';
 };
 
 done_testing;

@@ -163,8 +163,9 @@ async function filters(page) {
     await shows('role=paint', 'a role');
     await clear();
 
-    // Berlin is an hour ahead of UTC
-    const at = Math.floor((start - 100_000) / 1000) * 1000;
+    // Berlin is an hour ahead of UTC; a time of no seconds is not kept as
+    // it is filled in
+    const at = Math.floor((start - 100_000) / 60_000) * 60_000 + 30_000;
     await page.getByRole('button', {name: 'Any time'}).click();
     await page.getByLabel('Before').fill(new Date(at + HOUR).toISOString()
         .slice(0, 19));

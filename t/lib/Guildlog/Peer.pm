@@ -304,6 +304,7 @@ sub _serve {
     while (1) {
         my $request = $self->_head;
         my $does = $self->_case($request);
+        $self->note('request', "$request->{method} $request->{path}");
         $self->{requests}++;
 
         if ($does->{early}) {
@@ -329,7 +330,6 @@ sub _head {
     my %header = map { my ($name, $value) = split /: /, $_, 2;
         (lc $name => $value) } @headers;
 
-    $self->note('request', "$method $path");
     $path =~ s/%([0-9A-Fa-f]{2})/chr hex $1/ge;
 
     return $self->{request} = { method => $method, path => $path,
