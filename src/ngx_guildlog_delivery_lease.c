@@ -31,7 +31,9 @@ ngx_guildlog_delivery_lease(ngx_guildlog_delivery_t *d)
     args[2].data = give;
     args[2].len = ngx_guildlog_delivery_giveaway(d, give) - give;
 
-    if (ngx_exiting) {
+    d->leaves = ngx_exiting;
+
+    if (d->leaves) {
         ngx_str_set(&args[3], "true");
 
     } else {
@@ -119,20 +121,20 @@ ngx_guildlog_delivery_leased(void *data, ngx_guildlog_result_t *result)
         d->lease_at = ngx_current_msec + NGX_GUILDLOG_DELIVERY_HASTE;
     }
 
-    if (ngx_exiting && d->mine == 0) {
+    if (d->leaves && d->mine == 0) {
         d->left = 1;
     }
 }
 
 
-/* 1: some owner is known to be dead */
+/* 1: some owner is known to be dead.  One without a shard has a row as well */
 
 static ngx_uint_t
 ngx_guildlog_delivery_hold(ngx_guildlog_delivery_t *d,
     ngx_guildlog_result_t *result)
 {
     int64_t           fence;
-    ngx_str_t         owner, *dead;
+    ngx_str_t         owner, number, *dead;
     ngx_uint_t        row, shard, gained, lost, found;
 
     static u_char     buf[512];
@@ -146,6 +148,7 @@ ngx_guildlog_delivery_hold(ngx_guildlog_delivery_t *d,
     *dead = none;
 
     for (row = 0; row < result->rows; row++) {
+        number = ngx_guildlog_result_value(result, row, 0);
         shard = ngx_guildlog_lane_column(result, row, 0)
                 % NGX_GUILDLOG_DELIVERY_SHARDS;
         owner = ngx_guildlog_result_value(result, row, 1);
@@ -161,6 +164,10 @@ ngx_guildlog_delivery_hold(ngx_guildlog_delivery_t *d,
             dead->data = buf;
             dead->len = ngx_sprintf(buf, "{\"%V\"}", &owner) - buf;
             found = 1;
+        }
+
+        if (number.len == 0) {
+            continue;
         }
 
         gained |= fence != d->fences[shard] && fence != -1;

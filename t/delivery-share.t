@@ -86,4 +86,25 @@ wait_for { shards() eq '32 32' && status()->{delivery_shards} == 32 } 20,
     'half of the shards';
 is status()->{delivery_leases_lost_total}, 0, 'none was lost';
 
+# one that goes before it had a share keeps none from the others
+
+my $third = Guildlog->new(name => 'third', @shared);
+$locker->begin_work;
+$locker->do('select from guildlog.shard_lease for update');
+$third->configure(http => $platform->directives($third))->start;
+wait_for { $watch->selectrow_array(q{select count(*) = 3
+    from pg_stat_activity where wait_event_type = 'Lock'
+     and query like '%delivery_lease%'}) } 20, 'leases of all three';
+$third->signal('QUIT');
+wait_for { $third->error_log =~ /gracefully shutting down/ } 20, 'its end';
+$locker->rollback;
+$third->stop;
+is $g->sql('select count(*) from delivery_node'), 2, 'it says that it leaves';
+
+$g->sql("insert into delivery_node (owner, until) select regexp_replace(owner,
+    '/.*', '/999999999/1'), now() + interval '1 hour' from delivery_node
+    limit 1");
+ok eval { wait_for { $g->sql('select count(*) from delivery_node') == 2 } 20 },
+    'or is found to be dead';
+
 done_testing;

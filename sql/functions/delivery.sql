@@ -44,7 +44,8 @@ create type delivery_mark as (
 
 
 -- Renews the leases of this owner, takes over those that ran out or were held
--- by the dead, up to a fair share, and gives away what it wants to give.
+-- by the dead, up to a fair share, and gives away what it wants to give. An
+-- owner who has none has a row all the same: his share stands idle if he died.
 
 create or replace function delivery_lease(me text, dead text[],
     give smallint[], leaves boolean)
@@ -87,7 +88,12 @@ begin
         select l.shard, l.owner, l.fence, l.owner is not distinct from me,
                share
           from shard_lease l
-         order by l.shard;
+        union all
+        select null, n.owner, null, false, share
+          from delivery_node n
+         where n.owner <> me
+           and not exists (select from shard_lease l where l.owner = n.owner)
+         order by 1;
 end $$;
 
 

@@ -1,7 +1,7 @@
 -- Lanes: places of entries, what becomes of them, and the steps of delivery.
 
 \ir setup.psql
-select plan(52);
+select plan(53);
 
 create function pg_temp.send(n int, type int default 7)
 returns setof bigint language sql as $$
@@ -77,10 +77,13 @@ select is(count(*)::int, 64, 'the first owner has all shards')
   from delivery_lease('a/1/1', '{}', '{}', false) where mine;
 select is(count(*)::int, 0, 'a second one none')
   from delivery_lease('b/1/1', '{}', '{}', false) where mine;
+select is(array_agg(owner), array['b/1/1'], 'of whom the others know')
+  from delivery_lease('a/1/1', '{}', '{}', false) where shard is null;
 select is(max(share), 32, 'until the first one gives away its half')
   from delivery_lease('a/1/1', '{}', '{}', false);
 select is(count(*)::int, 2, 'what it gives')
-  from delivery_lease('a/1/1', '{}', '{0,1}', false) where not mine;
+  from delivery_lease('a/1/1', '{}', '{0,1}', false)
+ where not mine and shard is not null;
 select is(count(*)::int, 2, 'is taken')
   from delivery_lease('b/1/1', '{}', '{}', false) where mine;
 select is(count(*)::int, 64, 'what the dead had is taken at once')
