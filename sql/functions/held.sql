@@ -255,7 +255,7 @@ returns setof record language plpgsql as $$
 declare
     ids       bigint[];
     channels  bigint[];
-    places    lane_place[];
+    ends      lane_ends;
 begin
     select array_agg(h.id), array_agg(h.channel_id) into ids, channels
       from (select x.id, x.channel_id
@@ -269,16 +269,14 @@ begin
                and x.until <= clock_timestamp()
              order by e.arrival limit budget) h;
 
-    places := lanes_take(guild, bot, channels);
+    ends := lanes_take(guild, bot, channels);
 
     update held_entry h
-       set released = true,
-           lane = (places[n.place]).lane,
-           seq = (places[n.place]).seq
-      from unnest(ids) with ordinality n (id, place)
+       set released = true, lane = p.lane, seq = p.seq
+      from lane_places(channels, ends) p
      where h.guild_id = guild
        and h.bot = held_release_of.bot
-       and h.id = n.id;
+       and h.id = ids[p.place];
 
     return query
         select n.id, n.channel from unnest(ids, channels) n (id, channel)

@@ -1,13 +1,21 @@
 -- Lanes: the queues in front of the webhooks. Whoever adds to one, or finds it
 -- empty, holds its row of lane_tail until the transaction ends.
 
-drop type if exists lane_place, log_open, log_delivery cascade;
+drop type if exists lane_place, lane_ends, log_open, log_delivery cascade;
 
--- a place in a lane; null: none
+-- a place in a lane
 
 create type lane_place as (
     lane  bigint,
     seq   bigint
+);
+
+-- lanes and what was the last number in each of them, before entries came
+
+create type lane_ends as (
+    lanes     bigint[],
+    tails     bigint[],
+    channels  bigint[]
 );
 
 -- an entry whose delivery is to be looked up, and what has become of it
@@ -64,27 +72,31 @@ begin
 end $$;
 
 
--- Places for entries that go to these channels (0 or null: to none), in their
--- order. The caller has the (server, bot) to itself by record_begin(), so that
--- the numbers of a lane follow the order of commits and have no gap.
+-- Takes places for entries that go to these channels (0 or null: to none):
+-- those that lane_places() says. The caller has the (server, bot) to itself by
+-- record_begin(), so that the numbers of a lane follow the order of commits and
+-- have no gap.
 
 create or replace function lanes_take(guild bigint, bot smallint,
     channels bigint[])
-returns lane_place[] language plpgsql as $$
+returns lane_ends language plpgsql as $$
 declare
-    used   bigint[];
-    tails  lane_tail[];
-    its    bigint[];     -- channel of each of these
+    used    bigint[];
+    counts  bigint[];    -- for each of them
+    ends    lane_ends;
 begin
-    used := array(select distinct c from unnest(channels) c where c > 0);
+    select array_agg(u.channel), array_agg(u.n) into used, counts
+      from (select c, count(*) from unnest(channels) c where c > 0
+             group by c) u (channel, n);
 
-    if used = '{}' then
+    if used is null then
         return null;
     end if;
 
     loop
-        select array_agg(q.t), array_agg(q.channel_id) into tails, its
-          from (select t, l.channel_id
+        select array_agg(q.lane), array_agg(q.tail), array_agg(q.channel_id)
+          into ends.lanes, ends.tails, ends.channels
+          from (select t.lane, t.tail, l.channel_id
                   from lane l
                   join lane_tail t
                     on t.guild_id = guild and t.lane = l.lane
@@ -96,50 +108,55 @@ begin
 
         -- one that is closed, or was meanwhile, is opened anew
 
-        exit when cardinality(tails) = cardinality(used)
-              and not exists (select from unnest(tails) t
-                                join lane l
-                                  on l.guild_id = guild and l.lane = t.lane
-                               where l.state = 'closed');
+        exit when cardinality(ends.lanes) = cardinality(used)
+              and not exists (select from lane l
+                               where l.guild_id = guild
+                                 and l.lane = any (ends.lanes)
+                                 and l.state = 'closed');
 
         perform lanes_open(guild, bot, used);
     end loop;
 
-    return lanes_number(guild, tails, its, channels);
+    perform lanes_grow(guild, ends, used, counts);
+
+    return ends;
 end $$;
 
 
-create or replace function lanes_number(guild bigint, tails lane_tail[],
-    its bigint[], channels bigint[])
-returns lane_place[] language plpgsql as $$
-declare
-    places  lane_place[];
-begin
-    places := array(
-        select case when l.lane is not null
-                    then row(l.lane, l.tail + row_number() over (
-                             partition by l.lane order by c.place)
-                         )::lane_place end
-          from unnest(channels) with ordinality c (channel, place)
-          left join unnest(tails, its) l (guild_id, lane, tail, channel)
-            on l.channel = c.channel
-         order by c.place);
+-- So many more entries for the lanes of these channels: there is something to
+-- do.
 
+create or replace function lanes_grow(guild bigint, ends lane_ends,
+    used bigint[], counts bigint[])
+returns void language plpgsql as $$
+begin
     update lane_tail t
-       set tail = p.seq
-      from (select u.lane, max(u.seq) as seq from unnest(places) u
-             group by u.lane) p
-     where t.guild_id = guild and t.lane = p.lane;
+       set tail = t.tail + u.n
+      from unnest(ends.lanes, ends.channels) e (lane, channel)
+      join unnest(used, counts) u (channel, n) on u.channel = e.channel
+     where t.guild_id = guild and t.lane = e.lane;
 
     insert into lane_ready (guild_id, lane, shard, since)
     select guild, l.lane, l.shard, clock_timestamp()
-      from unnest(tails) t
-      join lane l on l.guild_id = guild and l.lane = t.lane
+      from lane l
+     where l.guild_id = guild and l.lane = any (ends.lanes)
      order by l.lane
     on conflict do nothing;
-
-    return places;
 end $$;
+
+
+-- The places that were taken, in the order of these channels.
+
+create or replace function lane_places(channels bigint[], ends lane_ends,
+    out place int, out lane bigint, out seq bigint)
+returns setof record language sql immutable as $$
+    select n, e.lane,
+           e.tail + row_number() over (partition by e.lane order by n)
+      from generate_subscripts(channels, 1) n
+      left join unnest((ends).lanes, (ends).tails, (ends).channels)
+                    e (lane, tail, channel)
+        on e.channel = channels[n]
+$$;
 
 
 -- The channels that entries of the server may go to.

@@ -47,7 +47,10 @@ create type recording as (
     options   logging_options,
     holds     boolean,           -- active ignore is on somewhere
     filters   boolean,           -- one is on
-    lists     ignored
+    lists     ignored,
+    channels  logging_channels,
+    counted   bigint,            -- up to that id counts were made; null: none
+    first_at  bigint             -- of the server's first log, ms
 );
 
 
@@ -159,11 +162,21 @@ begin
                 array_agg(i.ignore_value) filter (where i.ignore_type = 6)
                 )::ignored
               from ignore_entry i
-             where i.guild_id = guild and i.bot = record_settings.bot)
-      into it.free, it.options, it.holds, it.filters, it.lists
-      from (values (1)) one
+             where i.guild_id = guild and i.bot = record_settings.bot),
+           (select row(c.*)::logging_channels from logging_channels c
+             where c.guild_id = guild and c.bot = record_settings.bot),
+           greatest(h.keyed_id, (
+               select k.last_id from log_checkpoint k
+                where k.guild_id = guild and k.bot = record_settings.bot
+                  and k.kind = 0 and k.key = 0
+                order by k.last_id desc limit 1)),
+           h.first_log_at
+      into it.free, it.options, it.holds, it.filters, it.lists, it.channels,
+           it.counted, it.first_at
+      from log_head h
       left join logging_options o
-        on o.guild_id = guild and o.bot = record_settings.bot;
+        on o.guild_id = guild and o.bot = record_settings.bot
+     where h.guild_id = guild and h.bot = record_settings.bot;
 
     it.holds := it.holds or (it.options).active_ignore;
 
@@ -270,19 +283,14 @@ declare
     known  text[];
     n      int;
 begin
-    -- one by one, so that it is the whole index that is asked, whatever the
-    -- statistics of a young partition say
-
-    select array(select u.id
-                   from unnest(events) u (id)
-                  where (select true from log_event l
-                          where l.guild_id = guild
-                            and l.bot = record_known.bot
-                            and l.event_id = u.id
-                            and l.recorded_at > now() - interval '24 hours'
-                            and l.recorded_at < now() + interval '1 hour'
-                          limit 1)),
-           (select count(distinct u.id collate "C") from unnest(events) u (id))
+    select array(select l.event_id from log_event l
+                  where l.guild_id = guild
+                    and l.bot = record_known.bot
+                    and l.event_id = any (events)
+                    and l.recorded_at > now() - interval '24 hours'
+                    and l.recorded_at < now() + interval '1 hour'),
+           (select count(*) from (select distinct e from unnest(events) e
+                                   where e is not null) d)
       into known, n;
 
     if known = '{}' and n = cardinality(events) then
@@ -328,33 +336,38 @@ create or replace function record_store(guild bigint, bot smallint,
 returns bigint[] language plpgsql as $$
 declare
     node     constant bigint := node_id();
+    times    constant bigint[] := b.times;
     held     boolean[];
-    places   lane_place[];
+    queued   bigint[] := routes;     -- where they go, of those that do now
+    ends     lane_ends;
     numbers  bigint[];
+    lowest   bigint;
 begin
     if settings.holds then
         held := record_held(guild, bot, settings, b.types);
     end if;
 
-    places := lanes_take(guild, bot, array(
-        select case when u.verdict is null and u.held is not true
-                    then u.route end
-          from unnest(verdicts, routes, held) with ordinality
-                   u (verdict, route, held, place)
-         order by u.place));
+    if settings.holds or num_nonnulls(variadic verdicts) > 0 then
+        queued := array(
+            select case when verdicts[n] is null and held[n] is not true
+                        then routes[n] end
+              from generate_subscripts(verdicts, 1) n
+             order by n);
+    end if;
+
+    ends := lanes_take(guild, bot, queued);
 
     loop
-        numbers := array(
-            select case when u.verdict is null
-                        then time_id(coalesce(u.at, received)) | node
-                             | nextval('guildlog.entry_number') end
-              from unnest(verdicts, b.times) with ordinality
-                       u (verdict, at, place)
-             where u.place <= cardinality(verdicts)
-             order by u.place);
+        select coalesce(array_agg(u.id), '{}'), min(u.id)
+          into numbers, lowest
+          from (select case when verdicts[n] is null
+                            then time_id(coalesce(times[n], received)) | node
+                                 | nextval('guildlog.entry_number') end
+                  from generate_subscripts(verdicts, 1) n
+                 order by n) u (id);
         begin
             perform record_insert(guild, bot, arrival, received, b, docs,
-                                  numbers, routes, held, places);
+                                  numbers, routes, held, queued, ends);
             exit;
         exception when unique_violation then
             continue;
@@ -365,9 +378,13 @@ begin
         perform held_add(guild, bot, numbers, routes, held);
     end if;
 
-    perform corrections_add(guild, bot, numbers, 1);
-    perform record_first(guild, bot, id_time((
-        select min(i) from unnest(numbers) i)));
+    if lowest <= settings.counted then
+        perform corrections_add(guild, bot, numbers, 1);
+    end if;
+
+    if settings.first_at is null or id_time(lowest) < settings.first_at then
+        perform record_first(guild, bot, id_time(lowest));
+    end if;
 
     return numbers;
 end $$;
@@ -394,26 +411,32 @@ end $$;
 
 create or replace function record_insert(guild bigint, bot smallint,
     arrival bigint, received bigint, b batch, docs text[],
-    numbers bigint[], routes bigint[], held boolean[], places lane_place[])
+    numbers bigint[], routes bigint[], held boolean[], queued bigint[],
+    ends lane_ends)
 returns void language plpgsql as $$
+declare
+    types      constant smallint[] := b.types;
+    times      constant bigint[] := b.times;
+    executors  constant bigint[] := b.executors;
+    targets    constant bigint[] := b.targets;
+    channels   constant bigint[] := b.channels;
+    roles      constant text[] := b.roles;
 begin
     insert into log_entry (guild_id, id, arrival, executor_id, target_id,
                            channel_id, lane, seq, dchannel_id, bot, type,
                            dstatus, role, dreason, doc)
-    select guild, u.id, arrival + u.place, u.executor::bigint,
-           u.target::bigint, u.channel::bigint, u.lane, u.seq,
-           nullif(u.route, 0), record_insert.bot, u.type,
-           case when u.route > 0 then null else 0 end, u.role,
-           case when u.route = 0 then 'off'
-                when u.route is null then 'no_channel'
-                when u.held then 'held' end,
-           '{"id":"' || u.id || '","type":' || u.type || ',"timestamp":'
-           || coalesce(u.at, received) || ',' || u.doc
-      from unnest(numbers, b.types, b.times, b.executors, b.targets,
-                  b.channels, b.roles, docs, routes, held, places)
-               with ordinality u (id, type, at, executor, target, channel,
-                                  role, doc, route, held, lane, seq, place)
-     where u.id is not null;
+    select guild, numbers[n], arrival + n, executors[n], targets[n],
+           channels[n], p.lane, p.seq, nullif(routes[n], 0),
+           record_insert.bot, types[n],
+           case when routes[n] > 0 then null else 0 end, roles[n],
+           case when routes[n] = 0 then 'off'
+                when routes[n] is null then 'no_channel'
+                when held[n] then 'held' end,
+           '{"id":"' || numbers[n] || '","type":' || types[n]
+           || ',"timestamp":' || coalesce(times[n], received) || ','
+           || docs[n]
+      from lane_places(queued, ends) p (n, lane, seq)
+     where numbers[n] is not null;
 end $$;
 
 
@@ -440,10 +463,9 @@ returns bigint[] language plpgsql as $$
 begin
     insert into log_event (guild_id, arrival, entry_id, recorded_at, bot,
                            event_id)
-    select guild, arrival + u.place, u.id, now(), record_events.bot, u.event
-      from unnest(events, numbers, verdicts) with ordinality
-               u (event, id, verdict, place)
-     where u.verdict is null or u.verdict not in ('duplicate', 'error');
+    select guild, arrival + n, numbers[n], now(), record_events.bot, events[n]
+      from generate_subscripts(events, 1) n
+     where verdicts[n] is null or verdicts[n] not in ('duplicate', 'error');
 
     if array_position(verdicts, 'duplicate') is null then
         return numbers;

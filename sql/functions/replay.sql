@@ -64,6 +64,7 @@ create or replace function replay_place(guild bigint, chosen undelivered[],
 language plpgsql as $$
 declare
     ways  record;
+    ends  lane_ends;
 begin
     replayed := 0;
     doubtful := 0;
@@ -86,11 +87,12 @@ begin
             continue;
         end if;
 
+        ends := lanes_take(guild, ways.bot, ways.channels);
+
         insert into replay as r (guild_id, bot, id, lane, seq, at)
-        select guild, ways.bot, i.id, p.lane, p.seq, clock_timestamp()
-          from unnest(ways.ids) with ordinality i (id, place)
-          join unnest(lanes_take(guild, ways.bot, ways.channels))
-                   with ordinality p (lane, seq, place) on p.place = i.place
+        select guild, ways.bot, ways.ids[p.place], p.lane, p.seq,
+               clock_timestamp()
+          from lane_places(ways.channels, ends) p
         on conflict on constraint replay_pkey
             do update set lane = excluded.lane, seq = excluded.seq,
                           at = excluded.at;

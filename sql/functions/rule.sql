@@ -79,18 +79,16 @@ create or replace function record_rules(guild bigint, bot smallint,
     out routes bigint[])
 language plpgsql stable as $$
 declare
-    options  constant logging_options := settings.options;
-    lists    constant ignored := settings.lists;
-    now_ms   constant bigint := ms(clock_timestamp());
-    bots     constant bigint[] := bots_among(guild, b);
-    roles    role_bearers;
-    places   ignored_places;
-    texts    text[];       -- where one of the rules reads them
+    options    constant logging_options := settings.options;
+    lists      constant ignored := settings.lists;
+    now_ms     constant bigint := ms(clock_timestamp());
+    types      constant smallint[] := b.types;
+    executors  constant text[] := b.executors;
+    targets    constant text[] := b.targets;
+    bots       constant bigint[] := bots_among(guild, b);
+    roles      role_bearers;
+    places     ignored_places;
 begin
-    if lists.contents is not null or options.proxy_integration then
-        texts := docs;
-    end if;
-
     if lists.executor_roles is not null or lists.target_roles is not null then
         roles := roles_among(guild, lists, b);
     end if;
@@ -109,16 +107,20 @@ begin
                when not t.enabled then 'type_disabled'
 
                when t.ignores_bot_executors
-                and coalesce(e.executor_bot, e.executor::bigint = any (bots))
+                and coalesce(b.executor_bots[e.place],
+                             e.executor::bigint = any (bots))
                then 'bot_executor'
 
                when t.ignores_bot_targets
-                and coalesce(e.target_bot, e.target::bigint = any (bots))
+                and coalesce(b.target_bots[e.place],
+                             e.target::bigint = any (bots))
                then 'bot_target'
 
-               when t.of_place and e.in_channel then 'ignored_channel'
+               when t.of_place and places.channels[e.place]
+               then 'ignored_channel'
 
-               when t.of_place and e.in_category then 'ignored_category'
+               when t.of_place and places.categories[e.place]
+               then 'ignored_category'
 
                when e.executor = any (lists.executors)
                then 'ignored_executor'
@@ -126,37 +128,37 @@ begin
                when e.target = any (lists.targets)
                then 'ignored_target'
 
-               when coalesce(e.executor_roles::text[] && lists.executor_roles,
+               when coalesce(b.executor_roles[e.place]::text[]
+                             && lists.executor_roles,
                              e.executor::bigint = any (roles.executors))
                then 'ignored_executor_role'
 
-               when coalesce(e.target_roles::text[] && lists.target_roles,
+               when coalesce(b.target_roles[e.place]::text[]
+                             && lists.target_roles,
                              e.target::bigint = any (roles.targets))
                then 'ignored_target_role'
 
                when lists.contents is not null and e.type in (3, 4, 5)
-                and content_of(entry_of(e.doc)) = any (lists.contents)
+                and content_of(entry_of(docs[e.place]))
+                    = any (lists.contents)
                then 'ignored_content'
 
-               when options.proxy_integration and e.proxied
+               when options.proxy_integration and b.proxied[e.place]
                 and e.type in (4, 5) and e.executor is null
-                and coalesce(coalesce(e.at, now_ms) - (entry_of(e.doc)
-                                 #>> '{messages,0,timestamp}')::bigint, 0)
+                and coalesce(coalesce(b.times[e.place], now_ms)
+                             - (entry_of(docs[e.place])
+                                #>> '{messages,0,timestamp}')::bigint, 0)
                     <= 10000
                then 'proxied'
                end as verdict,
                t.route
-          from unnest(b.types, b.times, b.executors, b.executor_bots,
-                      b.executor_roles, b.targets, b.target_bots,
-                      b.target_roles, b.proxied, texts, places.channels,
-                      places.categories, verdicts) with ordinality
-                   e (type, at, executor, executor_bot, executor_roles,
-                      target, target_bot, target_roles, proxied, doc,
-                      in_channel, in_category, verdict, place)
+          from (select n as place, verdicts[n] as verdict, types[n] as type,
+                       executors[n] as executor, targets[n] as target
+                  from generate_subscripts(verdicts, 1) n offset 0) e
           left join (
             select t.id, c.enabled,
                    coalesce(c.log_channel,
-                            channel_of(row(l.*)::logging_channels, t.route))
+                            channel_of(settings.channels, t.route))
                        as route,
                    not t.always_log_bots
                    and (settings.free or coalesce(c.ignore_bot_executors,
@@ -172,31 +174,24 @@ begin
               left join logging_type c
                 on c.guild_id = guild and c.bot = record_rules.bot
                and c.log_type = t.id
-              left join logging_channels l
-                on l.guild_id = guild and l.bot = record_rules.bot
+             where t.id = any (types)
             offset 0) t on t.id = e.type
-         where e.place <= cardinality(b.events)
          order by e.place) r;
 end $$;
 
 
--- Of the members of whom the entries do not say it, those that are bots.
+-- Members of the entries that the directory knows to be bots.
 
 create or replace function bots_among(guild bigint, b batch)
 returns bigint[] language plpgsql stable as $$
+declare
+    members  constant bigint[] := b.executors::bigint[]
+                                  || b.targets::bigint[];
 begin
     return array(
-        select u.id
-          from (select e.executor::bigint
-                  from unnest(b.executors, b.executor_bots)
-                           e (executor, bot)
-                 where e.bot is null
-                 union
-                select e.target::bigint
-                  from unnest(b.targets, b.target_bots) e (target, bot)
-                 where e.bot is null) u (id)
-         where (select d.bot from directory d
-                 where d.guild_id = guild and d.kind = 0 and d.id = u.id));
+        select d.id from directory d
+         where d.guild_id = guild and d.kind = 0 and d.id = any (members)
+           and d.bot);
 end $$;
 
 
