@@ -45,6 +45,7 @@ my %requests = (
     'message hangs'               => ['execute', 'hang'],
     'message applied hangs'       => ['execute', 'apply-hang'],
     'message applied late'        => ['execute', 'late', ms => 4000],
+    'message applied once read'   => ['execute', 'after-read'],
     'list of webhooks'            => ['list', 'reset'],
     'webhook not made'            => ['create', 'reset'],
     'webhook made'                => ['create', 'apply-reset'],
@@ -58,7 +59,9 @@ my @faults = ({ action => 'apply-reset' }, { action => 'reset' },
     { action => 'answer', status => 503, body => 'bad' },
     { action => 'apply-answer', status => 500, body => {} },
     { action => 'apply-answer', status => 200, body => 'garbage' },
-    { action => 'late', ms => 5000 },
+    { action => 'late', ms => 5000 }, { action => 'after-read' },
+    { action => 'slow', ms => 18_000 },
+    { action => 'answer', status => 503, body => 'bad', times => 20 },
     map { { action => 'answer', status => 429, headers => {
             'Retry-After' => 1, 'X-RateLimit-Scope' => $_,
             $_ eq 'global' ? ('X-RateLimit-Global' => 'true') : () },
@@ -72,7 +75,8 @@ my @harms = map { ($_->[1]) x $_->[0] } (
     [3, 'kill_master'], [2, 'kill_machine'],
     [2, 'stop_database'], [2, 'kill_database'], [2, 'kill_backend'],
     [14, 'strike_statement'], [12, 'strike_request'],
-    [2, 'reload'], [2, 'end_sessions'], [2, 'cut_network'],
+    [2, 'reload'], [1, 'reload_often'], [1, 'restart_machine'],
+    [2, 'freeze_deliverer'], [2, 'end_sessions'], [2, 'cut_network'],
     [2, 'hold_network'], [2, 'restart_platform'], [6, 'break_platform'],
     [1, 'delete_webhook'],
 );
@@ -351,6 +355,42 @@ sub reload {
 
     $self->_one->signal('HUP');
     return $self->_other('reload');
+}
+
+
+sub reload_often {
+    my ($self) = @_;
+
+    my $g = $self->_one;
+    for (1 .. 8) {
+        $g->signal('HUP');
+        sleep rand 0.2;
+    }
+    return $self->_other('reloads without a pause');
+}
+
+
+sub restart_machine {
+    my ($self) = @_;
+
+    my $g = $self->_one;
+    $g->stop('TERM');
+    sleep rand 1;
+    $g->start;
+    return $self->_other('a machine stopped in order');
+}
+
+
+# for less than its lease
+sub freeze_deliverer {
+    my ($self) = @_;
+
+    my @pids = $self->deliverers or return;
+    my $pid = $pids[rand @pids];
+    kill 'STOP', $pid;
+    sleep 0.5 + rand 4;
+    kill 'CONT', $pid;
+    return $self->_other('the worker that delivers stands still');
 }
 
 
