@@ -464,6 +464,34 @@ ngx_guildlog_delivery_conf(ngx_guildlog_delivery_t *d)
 }
 
 
+const ngx_str_t *
+ngx_guildlog_delivery_application(ngx_guildlog_delivery_t *d, ngx_uint_t bot)
+{
+    return &d->applications[bot];
+}
+
+
+void
+ngx_guildlog_delivery_named(ngx_guildlog_delivery_t *d, ngx_uint_t bot,
+    const ngx_str_t *application)
+{
+    ngx_str_t  *known;
+
+    known = &d->applications[bot];
+
+    if (application->len == 0
+        || application->len > sizeof(d->application_ids[bot]))
+    {
+        return;
+    }
+
+    known->data = d->application_ids[bot];
+    known->len = application->len;
+
+    ngx_memcpy(known->data, application->data, application->len);
+}
+
+
 ngx_guildlog_traffic_t *
 ngx_guildlog_delivery_traffic(ngx_guildlog_delivery_t *d)
 {

@@ -97,6 +97,12 @@ ngx_uint_t ngx_guildlog_delivery_safe(ngx_guildlog_delivery_t *delivery);
 const ngx_guildlog_delivery_conf_t *ngx_guildlog_delivery_conf(
     ngx_guildlog_delivery_t *delivery);
 
+/* a bot's application as the platform named it; empty: it did not yet */
+const ngx_str_t *ngx_guildlog_delivery_application(
+    ngx_guildlog_delivery_t *delivery, ngx_uint_t bot);
+void ngx_guildlog_delivery_named(ngx_guildlog_delivery_t *delivery,
+    ngx_uint_t bot, const ngx_str_t *application);
+
 /* what it counts */
 ngx_guildlog_traffic_t *ngx_guildlog_delivery_traffic(
     ngx_guildlog_delivery_t *delivery);

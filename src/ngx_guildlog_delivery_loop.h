@@ -62,6 +62,8 @@ struct ngx_guildlog_delivery_s {
     ngx_guildlog_stats_t          *stats;
     ngx_atomic_uint_t              woken;    /* changes seen */
     ngx_str_t                      me;
+    ngx_str_t                      applications[NGX_GUILDLOG_BOTS];
+    u_char                         application_ids[NGX_GUILDLOG_BOTS][20];
     ngx_event_t                    tick;
 
     ngx_guildlog_pace_t            pace;

@@ -17,6 +17,8 @@ static void ngx_guildlog_webhook_listed(void *data,
     ngx_guildlog_answer_t *answer);
 static ngx_guildlog_platform_webhook_t *ngx_guildlog_webhook_own(
     ngx_guildlog_lane_t *lane, ngx_array_t *list);
+static ngx_uint_t ngx_guildlog_webhook_same(const ngx_str_t *one,
+    const ngx_str_t *other);
 static void ngx_guildlog_webhook_create(ngx_guildlog_lane_t *lane);
 static void ngx_guildlog_webhook_created(void *data,
     ngx_guildlog_answer_t *answer);
@@ -134,40 +136,59 @@ ngx_guildlog_webhook_listed(void *data, ngx_guildlog_answer_t *answer)
 }
 
 
+/*
+ * By name and application.  The id in a bot's token is the bot's, and some
+ * applications have another: until the platform has named ours, a webhook of
+ * an unexpected one is taken where there is none of the expected.  A platform
+ * shows a webhook's token to its owner only.
+ */
+
 static ngx_guildlog_platform_webhook_t *
 ngx_guildlog_webhook_own(ngx_guildlog_lane_t *lane, ngx_array_t *list)
 {
+    ngx_str_t                           *given;
     ngx_uint_t                           i;
-    const ngx_str_t                     *name, *application;
-    ngx_guildlog_platform_webhook_t     *webhook;
+    const ngx_str_t                     *name, *known, *likely;
+    ngx_guildlog_platform_webhook_t     *webhook, *own;
     const ngx_guildlog_delivery_conf_t  *conf;
 
     conf = ngx_guildlog_delivery_conf(lane->delivery);
 
     name = &ngx_guildlog_webhook_names[lane->bot];
-    application = &conf->applications[lane->bot];
+    known = ngx_guildlog_delivery_application(lane->delivery, lane->bot);
+    likely = known->len ? known : &conf->applications[lane->bot];
+
     webhook = list->elts;
+    own = NULL;
 
     for (i = 0; i < list->nelts; i++) {
 
         if (webhook[i].token.len == 0
-            || webhook[i].name.len != name->len
-            || ngx_memcmp(webhook[i].name.data, name->data, name->len) != 0)
+            || !ngx_guildlog_webhook_same(&webhook[i].name, name))
         {
             continue;
         }
 
-        if (application->len == 0
-            || (webhook[i].application_id.len == application->len
-                && ngx_memcmp(webhook[i].application_id.data,
-                              application->data, application->len)
-                   == 0))
-        {
+        given = &webhook[i].application_id;
+
+        if (likely->len == 0 || ngx_guildlog_webhook_same(given, likely)) {
             return &webhook[i];
+        }
+
+        if (known->len == 0 && given->len && own == NULL) {
+            own = &webhook[i];
         }
     }
 
-    return NULL;
+    return own;
+}
+
+
+static ngx_uint_t
+ngx_guildlog_webhook_same(const ngx_str_t *one, const ngx_str_t *other)
+{
+    return one->len == other->len
+           && ngx_memcmp(one->data, other->data, one->len) == 0;
 }
 
 
@@ -206,6 +227,9 @@ ngx_guildlog_webhook_created(void *data, ngx_guildlog_answer_t *answer)
         ngx_guildlog_webhook_failed(lane, &verdict);
         return;
     }
+
+    ngx_guildlog_delivery_named(lane->delivery, lane->bot,
+                                &verdict.application_id);
 
     ngx_guildlog_webhook_keep(lane, &verdict.webhook_id, &verdict.token);
 }

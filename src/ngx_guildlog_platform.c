@@ -326,6 +326,7 @@ ngx_guildlog_platform_applied(ngx_pool_t *pool, json_t *json,
         }
 
         verdict->webhook_id = webhook.id;
+        verdict->application_id = webhook.application_id;
         verdict->token = webhook.token;
         verdict->channel_id = webhook.channel_id;
 

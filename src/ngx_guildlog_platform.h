@@ -64,6 +64,7 @@ typedef struct {
     ngx_str_t                      message_id;
     ngx_str_t                      channel_id;
     ngx_str_t                      webhook_id;
+    ngx_str_t                      application_id;
     ngx_str_t                      token;
 
     /* of the bucket, -1: not said */
