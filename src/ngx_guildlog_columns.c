@@ -258,15 +258,12 @@ ngx_guildlog_columns_end(ngx_guildlog_columns_t *c, ngx_str_t *args)
             ngx_guildlog_json_end(w);
         }
 
-        if (w->failed) {
+        if (ngx_guildlog_json_written(w, args) != NGX_OK) {
             return NGX_ERROR;
         }
 
-        ngx_str_null(args);
-
-        if (c->said[i]) {
-            args->data = w->start;
-            args->len = w->pos - w->start;
+        if (!c->said[i]) {
+            ngx_str_null(args);
         }
     }
 

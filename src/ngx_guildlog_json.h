@@ -93,5 +93,9 @@ void ngx_guildlog_json_raw(ngx_guildlog_json_t *w, const ngx_str_t *s);
 void ngx_guildlog_json_literal(ngx_guildlog_json_t *w, const void *data,
     size_t len);
 
+/* all that was written so far; NGX_ERROR: the writer has failed */
+ngx_int_t ngx_guildlog_json_written(const ngx_guildlog_json_t *w,
+    ngx_str_t *text);
+
 
 #endif /* _NGX_GUILDLOG_JSON_H_INCLUDED_ */

@@ -156,6 +156,20 @@ ngx_guildlog_json_literal(ngx_guildlog_json_t *w, const void *data, size_t len)
 }
 
 
+ngx_int_t
+ngx_guildlog_json_written(const ngx_guildlog_json_t *w, ngx_str_t *text)
+{
+    if (w->failed) {
+        return NGX_ERROR;
+    }
+
+    text->data = w->start;
+    text->len = w->pos - w->start;
+
+    return NGX_OK;
+}
+
+
 /* the place to write len bytes to; NULL once the writer has failed */
 
 static u_char *

@@ -103,10 +103,7 @@ ngx_guildlog_platform_create(ngx_pool_t *pool, const ngx_str_t *channel_id,
     ngx_guildlog_json_string(&w, name);
     ngx_guildlog_json_end(&w);
 
-    request->body.data = w.start;
-    request->body.len = w.pos - w.start;
-
-    return w.failed ? NGX_ERROR : NGX_OK;
+    return ngx_guildlog_json_written(&w, &request->body);
 }
 
 

@@ -17,6 +17,8 @@
 
 static ngx_guildlog_delivery_conf_t *ngx_http_guildlog_delivery_conf(
     ngx_conf_t *cf, ngx_http_guildlog_main_conf_t *gmcf);
+static ngx_int_t ngx_http_guildlog_delivery_param(
+    ngx_http_guildlog_main_conf_t *gmcf, ngx_str_t *arg);
 static ngx_int_t ngx_http_guildlog_delivery_file(ngx_conf_t *cf,
     ngx_str_t *file, u_char *buf, size_t size, ngx_str_t *text);
 static ngx_int_t ngx_http_guildlog_bot_id(ngx_pool_t *pool,
@@ -186,8 +188,7 @@ ngx_http_guildlog_conf_delivery(ngx_conf_t *cf, ngx_command_t *cmd,
     ngx_http_guildlog_main_conf_t *gmcf = conf;
 
     u_char                         buf[256];
-    ngx_int_t                      n;
-    ngx_str_t                     *args, file, text, value;
+    ngx_str_t                     *args, file, text;
     ngx_uint_t                     i;
     ngx_guildlog_delivery_conf_t  *delivery;
 
@@ -207,34 +208,13 @@ ngx_http_guildlog_conf_delivery(ngx_conf_t *cf, ngx_command_t *cmd,
     args = cf->args->elts;
 
     for (i = 1; i < cf->args->nelts; i++) {
-
-        if (ngx_http_guildlog_conf_is(&args[i], "secret", &file)
-            || ngx_http_guildlog_conf_is(&args[i], "database",
-                                         &gmcf->delivery_database))
+        if (!ngx_http_guildlog_conf_is(&args[i], "secret", &file)
+            && ngx_http_guildlog_delivery_param(gmcf, &args[i]) != NGX_OK)
         {
-            continue;
+            ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                               "invalid parameter \"%V\"", &args[i]);
+            return NGX_CONF_ERROR;
         }
-
-        if (ngx_http_guildlog_conf_is(&args[i], "node", &value)
-            && value.len <= NGX_HTTP_GUILDLOG_MAX_NODE
-            && strpbrk((char *) value.data, "/\"\\{}") == NULL)
-        {
-            delivery->node = value;
-            continue;
-        }
-
-        if (ngx_http_guildlog_conf_is(&args[i], "connections", &value)) {
-            n = ngx_atoi(value.data, value.len);
-
-            if (n >= 1 && n <= NGX_HTTP_GUILDLOG_MAX_CONNECTIONS) {
-                delivery->connections = n;
-                continue;
-            }
-        }
-
-        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
-                           "invalid parameter \"%V\"", &args[i]);
-        return NGX_CONF_ERROR;
     }
 
     if (file.len == 0) {
@@ -257,6 +237,43 @@ ngx_http_guildlog_conf_delivery(ngx_conf_t *cf, ngx_command_t *cmd,
     ngx_explicit_memzero(buf, sizeof(buf));
 
     return NGX_CONF_OK;
+}
+
+
+static ngx_int_t
+ngx_http_guildlog_delivery_param(ngx_http_guildlog_main_conf_t *gmcf,
+    ngx_str_t *arg)
+{
+    ngx_int_t  n;
+    ngx_str_t  value;
+
+    if (ngx_http_guildlog_conf_is(arg, "database", &gmcf->delivery_database)) {
+        return NGX_OK;
+    }
+
+    if (ngx_http_guildlog_conf_is(arg, "node", &value)) {
+        if (value.len > NGX_HTTP_GUILDLOG_MAX_NODE
+            || strpbrk((char *) value.data, "/\"\\{}"))
+        {
+            return NGX_ERROR;
+        }
+
+        gmcf->delivery->node = value;
+        return NGX_OK;
+    }
+
+    if (ngx_http_guildlog_conf_is(arg, "connections", &value)) {
+        n = ngx_atoi(value.data, value.len);
+
+        if (n < 1 || n > NGX_HTTP_GUILDLOG_MAX_CONNECTIONS) {
+            return NGX_ERROR;
+        }
+
+        gmcf->delivery->connections = n;
+        return NGX_OK;
+    }
+
+    return NGX_ERROR;
 }
 
 

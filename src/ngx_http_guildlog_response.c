@@ -20,6 +20,8 @@ static ngx_int_t ngx_http_guildlog_send_revoked(
 static void ngx_http_guildlog_count_entries(ngx_str_t *counts);
 static ngx_int_t ngx_http_guildlog_send_token(ngx_http_guildlog_call_t *call,
     ngx_str_t *row);
+static ngx_int_t ngx_http_guildlog_read_token(ngx_pool_t *pool,
+    ngx_str_t *row, ngx_guildlog_token_t *token);
 static ngx_int_t ngx_http_guildlog_send_refusal(
     ngx_http_guildlog_call_t *call, ngx_guildlog_result_t *result);
 static ngx_int_t ngx_http_guildlog_send_failure(ngx_http_request_t *r,
@@ -228,11 +230,6 @@ ngx_http_guildlog_count_entries(ngx_str_t *counts)
 static ngx_int_t
 ngx_http_guildlog_send_token(ngx_http_guildlog_call_t *call, ngx_str_t *row)
 {
-    json_t               *json;
-    json_int_t            iat, exp;
-    const char           *jti, *guild, *bot;
-    int                   kind;
-    ngx_int_t             rc;
     ngx_str_t             text, body;
     ngx_http_request_t   *r;
     ngx_guildlog_json_t   w;
@@ -240,35 +237,17 @@ ngx_http_guildlog_send_token(ngx_http_guildlog_call_t *call, ngx_str_t *row)
 
     r = call->request;
 
-    json = ngx_guildlog_json_parse(r->pool, row, &text);
-
-    if (json == NULL
-        || json_unpack(json, "{s:s, s:s, s:s, s:i, s:I, s:I}",
-                       "unique_id", &jti, "guild", &guild, "bot", &bot,
-                       "permissions", &kind, "iat", &iat, "exp", &exp)
-           != 0)
-    {
+    if (ngx_http_guildlog_read_token(r->pool, row, &token) != NGX_OK) {
         ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
                       "\"%s\" described no token", call->route->stmt->name);
         return ngx_http_guildlog_send_failure(r,
                                               NGX_HTTP_INTERNAL_SERVER_ERROR);
     }
 
-    ngx_memzero(&token, sizeof(ngx_guildlog_token_t));
-
-    token.jti.data = (u_char *) jti;
-    token.jti.len = ngx_strlen(jti);
-    token.guild.data = (u_char *) guild;
-    token.guild.len = ngx_strlen(guild);
-    token.bot = ngx_strcmp(bot, "pro") == 0 ? NGX_GUILDLOG_BOT_PRO
-                                            : NGX_GUILDLOG_BOT_MAIN;
-    token.kind = kind;
-    token.iat = iat;
-    token.exp = exp;
-
-    rc = ngx_guildlog_jwt_sign(call->conf->keys, &call->conf->issuer, &token,
-                               r->pool, &text);
-    if (rc != NGX_OK) {
+    if (ngx_guildlog_jwt_sign(call->conf->keys, &call->conf->issuer, &token,
+                              r->pool, &text)
+        != NGX_OK)
+    {
         ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
                       "a token was not signed");
         return ngx_http_guildlog_send_failure(r,
@@ -282,18 +261,52 @@ ngx_http_guildlog_send_token(ngx_http_guildlog_call_t *call, ngx_str_t *row)
     ngx_guildlog_json_key(&w, "unique_id");
     ngx_guildlog_json_string(&w, &token.jti);
     ngx_guildlog_json_key(&w, "expires_at");
-    ngx_guildlog_json_number(&w, (int64_t) exp * 1000);
+    ngx_guildlog_json_number(&w, (int64_t) token.exp * 1000);
     ngx_guildlog_json_end(&w);
 
-    if (w.failed) {
+    if (ngx_guildlog_json_written(&w, &body) != NGX_OK) {
         return NGX_ERROR;
     }
 
-    body.data = w.start;
-    body.len = w.pos - w.start;
-
     return ngx_http_guildlog_send(r, NGX_HTTP_CREATED,
                                   &ngx_http_guildlog_json_type, &body);
+}
+
+
+static ngx_int_t
+ngx_http_guildlog_read_token(ngx_pool_t *pool, ngx_str_t *row,
+    ngx_guildlog_token_t *token)
+{
+    int          kind;
+    json_t      *json;
+    ngx_str_t    error;
+    json_int_t   iat, exp;
+    const char  *jti, *guild, *bot;
+
+    json = ngx_guildlog_json_parse(pool, row, &error);
+
+    if (json == NULL
+        || json_unpack(json, "{s:s, s:s, s:s, s:i, s:I, s:I}",
+                       "unique_id", &jti, "guild", &guild, "bot", &bot,
+                       "permissions", &kind, "iat", &iat, "exp", &exp)
+           != 0)
+    {
+        return NGX_ERROR;
+    }
+
+    ngx_memzero(token, sizeof(ngx_guildlog_token_t));
+
+    token->jti.data = (u_char *) jti;
+    token->jti.len = ngx_strlen(jti);
+    token->guild.data = (u_char *) guild;
+    token->guild.len = ngx_strlen(guild);
+    token->bot = ngx_strcmp(bot, "pro") == 0 ? NGX_GUILDLOG_BOT_PRO
+                                             : NGX_GUILDLOG_BOT_MAIN;
+    token->kind = kind;
+    token->iat = iat;
+    token->exp = exp;
+
+    return NGX_OK;
 }
 
 
@@ -373,12 +386,9 @@ ngx_http_guildlog_send_error(ngx_http_request_t *r, ngx_uint_t status,
     ngx_guildlog_json_string(&w, error);
     ngx_guildlog_json_end(&w);
 
-    if (w.failed) {
+    if (ngx_guildlog_json_written(&w, &body) != NGX_OK) {
         return NGX_ERROR;
     }
-
-    body.data = w.start;
-    body.len = w.pos - w.start;
 
     return ngx_http_guildlog_send(r, status, &ngx_http_guildlog_json_type,
                                   &body);

@@ -114,12 +114,9 @@ ngx_http_guildlog_status_handler(ngx_http_request_t *r)
         ngx_guildlog_json_end(&st.out);
     }
 
-    if (st.out.failed) {
+    if (ngx_guildlog_json_written(&st.out, &body) != NGX_OK) {
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
-
-    body.data = st.out.start;
-    body.len = st.out.pos - st.out.start;
 
     return ngx_http_guildlog_send(r, NGX_HTTP_OK,
                                   st.prometheus ? &text : &json, &body);

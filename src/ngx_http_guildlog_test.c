@@ -191,12 +191,9 @@ ngx_http_guildlog_test_result(ngx_http_guildlog_call_t *call)
 
     ngx_guildlog_json_end(&w);
 
-    if (w.failed) {
+    if (ngx_guildlog_json_written(&w, &text) != NGX_OK) {
         return NGX_ERROR;
     }
-
-    text.data = w.start;
-    text.len = w.pos - w.start;
 
     return ngx_http_guildlog_send_json(call->request, NGX_HTTP_OK, &text);
 }

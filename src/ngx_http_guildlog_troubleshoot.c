@@ -156,7 +156,6 @@ static ngx_int_t
 ngx_http_guildlog_report(ngx_http_guildlog_call_t *call)
 {
     ngx_int_t             rc;
-    ngx_str_t            *arg;
     ngx_uint_t            i;
     ngx_guildlog_json_t   w;
 
@@ -169,13 +168,12 @@ ngx_http_guildlog_report(ngx_http_guildlog_call_t *call)
 
     ngx_guildlog_json_end(&w);
 
-    if (w.failed) {
+    if (ngx_guildlog_json_written(&w,
+                                  &call->args[NGX_HTTP_GUILDLOG_ARG_PROBES])
+        != NGX_OK)
+    {
         return NGX_ERROR;
     }
-
-    arg = &call->args[NGX_HTTP_GUILDLOG_ARG_PROBES];
-    arg->data = w.start;
-    arg->len = w.pos - w.start;
 
     call->nargs = NGX_HTTP_GUILDLOG_REPORT_ARGS;
 

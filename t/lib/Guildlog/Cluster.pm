@@ -93,7 +93,7 @@ sub connect {
 }
 
 
-# also after kill_all; settings as in postgresql.conf
+# also after kill_all
 sub start {
     my ($self) = @_;
     $self->_shell('cluster_restart');

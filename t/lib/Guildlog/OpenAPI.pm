@@ -240,12 +240,6 @@ sub _type_of {
 }
 
 
-sub _same {
-    my ($one, $other) = @_;
-    return $json->encode($one) eq $json->encode($other);
-}
-
-
 # rules of schemas: each returns what is wrong
 
 sub _rule_enum {
