@@ -13,7 +13,6 @@
 #include <ngx_core.h>
 
 
-
 static ngx_log_t    fuzz_log;
 static ngx_cycle_t  fuzz_cycle;
 

@@ -4,22 +4,7 @@
 -- file commits what it does, to a server of its own. Runs at the top of the
 -- repository.
 
-\set ON_ERROR_STOP on
-\set QUIET on
-\pset format unaligned
-\pset tuples_only on
-\setenv PGHOST :HOST
-\setenv PGPORT :PORT
-\setenv PGUSER :USER
-\setenv PGDATABASE :DBNAME
-\setenv PGOPTIONS '-c search_path=guildlog,pg_temp'
-
-set client_min_messages = warning;
-create extension if not exists pgtap;
-select set_config('search_path', 'guildlog, ' || n.nspname || ', pg_temp',
-                  false)
-  from pg_extension e join pg_namespace n on n.oid = e.extnamespace
- where e.extname = 'pgtap' \g /dev/null
+\ir crowd.psql
 
 select 920000000000000000 + ms(clock_timestamp()) as guild \gset
 select operator_server_put(:guild, '{"plan": "pro"}') \g /dev/null
