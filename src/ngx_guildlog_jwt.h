@@ -40,7 +40,12 @@ ngx_guildlog_auth_e ngx_guildlog_jwt_verify(ngx_guildlog_cache_t *cache,
     const ngx_str_t *text, time_t now, ngx_guildlog_token_t *token,
     ngx_log_t *log);
 
-/* signs with the set's signing key; NGX_DECLINED if it has none */
+/* the key that signs new tokens, NULL: there is none */
+
+const ngx_guildlog_key_t *ngx_guildlog_jwt_signer(
+    const ngx_guildlog_keys_t *keys);
+
+/* signs with that key; NGX_DECLINED if there is none */
 
 ngx_int_t ngx_guildlog_jwt_sign(const ngx_guildlog_keys_t *keys,
     const ngx_str_t *issuer, const ngx_guildlog_token_t *token,

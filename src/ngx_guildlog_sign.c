@@ -13,8 +13,6 @@
 #include "ngx_guildlog_jwt.h"
 
 
-static ngx_guildlog_key_t *ngx_guildlog_sign_key(
-    const ngx_guildlog_keys_t *keys);
 static ngx_int_t ngx_guildlog_sign_input(const ngx_guildlog_key_t *key,
     const ngx_str_t *issuer, const ngx_guildlog_token_t *token,
     ngx_pool_t *pool, ngx_str_t *input);
@@ -45,11 +43,11 @@ ngx_int_t
 ngx_guildlog_jwt_sign(const ngx_guildlog_keys_t *keys, const ngx_str_t *issuer,
     const ngx_guildlog_token_t *token, ngx_pool_t *pool, ngx_str_t *text)
 {
-    u_char              *p;
-    ngx_str_t            input, signature, encoded;
-    ngx_guildlog_key_t  *key;
+    u_char                    *p;
+    ngx_str_t                  input, signature, encoded;
+    const ngx_guildlog_key_t  *key;
 
-    key = ngx_guildlog_sign_key(keys);
+    key = ngx_guildlog_jwt_signer(keys);
     if (key == NULL) {
         return NGX_DECLINED;
     }
@@ -80,11 +78,11 @@ ngx_guildlog_jwt_sign(const ngx_guildlog_keys_t *keys, const ngx_str_t *issuer,
 }
 
 
-static ngx_guildlog_key_t *
-ngx_guildlog_sign_key(const ngx_guildlog_keys_t *keys)
+const ngx_guildlog_key_t *
+ngx_guildlog_jwt_signer(const ngx_guildlog_keys_t *keys)
 {
-    ngx_uint_t           i;
-    ngx_guildlog_key_t  *key;
+    ngx_uint_t                 i;
+    const ngx_guildlog_key_t  *key;
 
     if (keys == NULL) {
         return NULL;

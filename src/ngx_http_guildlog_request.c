@@ -451,6 +451,20 @@ ngx_http_guildlog_start(ngx_http_guildlog_call_t *call)
 static ngx_int_t
 ngx_http_guildlog_submit(ngx_http_guildlog_call_t *call)
 {
+    static const ngx_str_t  no_signer =
+        ngx_string("no key of this location signs tokens");
+
+    /* the database would keep a token that nobody gets */
+
+    if ((call->route->flags & NGX_GUILDLOG_ROUTE_TOKEN)
+        && ngx_guildlog_jwt_signer(call->conf->keys) == NULL)
+    {
+        ngx_log_error(NGX_LOG_ERR, call->request->connection->log, 0,
+                      "no \"guildlog_key\" has \"sign\"");
+        return ngx_http_guildlog_refuse(call, NGX_HTTP_INTERNAL_SERVER_ERROR,
+                                        &no_signer);
+    }
+
     return ngx_http_guildlog_ask(call, call->route->stmt);
 }
 

@@ -334,6 +334,22 @@ $nginx->file('next.key', 'the same name, another secret for it', 0600);
 $nginx->reload;
 refused signature => 'a file with another secret', token => $next;
 
+# a token that nothing can sign is not made: it would count for its server
+
+$nginx->configure(keys => ['HS256 main.key kid=main']);
+$nginx->reload;
+
+{
+    my $lonely = $nginx->server;
+    my $answer = $nginx->operator('POST', "/servers/$lonely/tokens",
+        { permissions => 1, creator => '200000000000000001' });
+    is $answer->status, 500, 'no key signs';
+    like $answer->json->{error}, qr/signs/, '... which is said';
+    like $nginx->error_log, qr/no "guildlog_key" has "sign"/, '... and logged';
+    is $nginx->sql('select count(*) from token where guild_id = ?', $lonely),
+        0, '... and nothing is left of it';
+}
+
 $nginx->configure(keys => ['HS256 main.key kid=main sign']);
 $nginx->reload;
 
