@@ -37,11 +37,12 @@ select current_setting('server_encoding') = 'UTF8' as encoding_fits,
 create schema if not exists guildlog;
 create extension if not exists pg_trgm;
 create extension if not exists btree_gin;
+create extension if not exists intarray;
 
 select set_config('search_path', 'guildlog, ' || string_agg(distinct
            quote_ident(n.nspname), ', ') || ', pg_temp', true)
   from pg_extension e join pg_namespace n on n.oid = e.extnamespace
- where e.extname in ('pg_trgm', 'btree_gin') \g /dev/null
+ where e.extname in ('pg_trgm', 'btree_gin', 'intarray') \g /dev/null
 
 create table if not exists schema_version (
     version     int primary key,
@@ -100,6 +101,8 @@ end $$;
 \ir migrate.sql
 \set migration 0018_ranges
 \ir migrate.sql
+\set migration 0019_search_order
+\ir migrate.sql
 
 \ir data.sql
 \ir summaries.sql
@@ -140,8 +143,10 @@ end $$;
 \ir functions/log_count.sql
 \ir functions/log_delivery.sql
 \ir functions/search_index.sql
+\ir functions/search_run.sql
 \ir functions/search_merge.sql
 \ir functions/search_set.sql
+\ir functions/search_count.sql
 \ir functions/search_query.sql
 \ir functions/logs.sql
 \ir functions/logs_plain.sql

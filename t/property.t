@@ -24,7 +24,7 @@ my $nginx = Guildlog->new(workers => 2, api => 'guildlog_limit off;');
 $nginx->sql('create or replace function search_run_size() returns int
     language sql immutable as $$ select 3 $$');
 $nginx->sql('create or replace function search_bits_from() returns int
-    language sql immutable as $$ select 64 $$');
+    language sql immutable as $$ select 96 $$');
 
 # nobody here has 2,000 entries
 $nginx->sql('set guildlog.heavy = 40');

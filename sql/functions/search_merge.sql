@@ -1,24 +1,31 @@
--- Merging sixteen segments of a level into one of the next, bucket by bucket.
--- What is made counts for nothing until the last bucket is done: then the new
--- segment takes the place of the old ones, whose rows go bucket by bucket, too.
+-- Merging sixteen segments of a level into one of the next: first what is where
+-- in it, then bucket by bucket. What is made counts for nothing until the last
+-- bucket is done: then the new segment takes the place of the old ones, whose
+-- rows go bucket by bucket, too.
 
 
--- Does one bucket.
+-- Takes one step.
 
 create or replace function search_merge(head search_head)
 returns void language plpgsql as $$
 declare
     buckets  constant int := search_buckets(head.merge_level);
+    last     constant int := head.merge_first
+                             + search_runs(head.merge_level + 1) - 1;
 begin
-    if head.merge_step < buckets then
-        perform search_merge_bucket(head);
-    elsif head.merge_step = buckets then
-        perform search_merge_done(head);
+    if head.merge_step = 0 then
+        perform search_merge_places(head, last);
+    elsif head.merge_step = 1 then
+        perform search_merge_moves(head, last);
+    elsif head.merge_step < buckets + 2 then
+        perform search_merge_bucket(head, last, head.merge_step - 2);
+    elsif head.merge_step = buckets + 2 then
+        perform search_merge_done(head, last);
     else
-        perform search_merge_sweep(head);
+        perform search_merge_sweep(head, last, head.merge_step - buckets - 3);
     end if;
 
-    if head.merge_step < 2 * buckets then
+    if head.merge_step < 2 * buckets + 2 then
         head.merge_step := head.merge_step + 1;
     elsif head.merge_level = 0 and head.runs % search_runs(2) = 0 then
         head.merge_level := 1;
@@ -35,128 +42,175 @@ begin
 end $$;
 
 
-create or replace function search_merge_bucket(head search_head)
-returns void language plpgsql as $$
-declare
-    last      constant int := head.merge_first
-                              + search_runs(head.merge_level + 1) - 1;
-    postings  search_posting[];
-begin
-    postings := array(
-        select row(x.term, search_joined(x.marks order by x.first)
-                   )::search_posting
-          from (select u.term, t.first, a.marks[u.start + 1 : u.stop] as marks
-                  from search_term t
-                 cross join lateral (   -- offset: unpacked once
-                       select t.marks || '{}'::int[] offset 0) a (marks)
-                 cross join lateral unnest(t.terms, t.ends, 0 || t.ends)
-                       u (term, stop, start)
-                 where t.guild_id = head.guild_id and t.bot = head.bot
-                   and t.level = head.merge_level
-                   and t.bucket = head.merge_step
-                   and t.first between head.merge_first and last
-                   and u.term is not null
-                union all
-                select c.term, c.first, c.marks from search_common c
-                 where c.guild_id = head.guild_id and c.bot = head.bot
-                   and c.level = head.merge_level
-                   and c.bucket = head.merge_step
-                   and c.first between head.merge_first and last) x
-         group by x.term);
+-- The entries in the order that they will have.
 
-    perform search_put(head.guild_id, head.bot,
-                       (head.merge_level + 1)::smallint, head.merge_first,
-                       postings);
+create or replace function search_merge_places(head search_head, last int)
+returns void language plpgsql as $$
+begin
+    insert into search_place (guild_id, bot, level, first, chunk, ids)
+    select head.guild_id, head.bot, head.merge_level + 1, head.merge_first,
+           e.place >> 8, array_agg(e.id order by e.place)
+      from (select i.id, row_number() over (order by r.rank, i.id) - 1
+                         as place
+              from search_segment s
+             cross join lateral (
+                   select search_place_ids(s) offset 0) a (ids)
+             cross join lateral unnest(s.types, s.ends, -32769 || s.ends)
+                   t (type, stop, start)
+             cross join lateral (
+                   select category_place(t.type) << 7 | t.type offset 0)
+                   r (rank)
+             cross join lateral unnest(
+                   a.ids[t.start + 32770 : t.stop + 32769]) i (id)
+             where s.guild_id = head.guild_id and s.bot = head.bot
+               and s.level = head.merge_level
+               and s.first between head.merge_first and last
+               and t.type is not null) e
+     group by e.place >> 8;
 end $$;
 
 
--- The new segment takes the place of the old ones.
+-- All ids of a segment, by their places.
 
-create or replace function search_merge_done(head search_head)
+create or replace function search_place_ids(g search_segment)
+returns bigint[] language plpgsql stable as $$
+begin
+    return array(
+        select unnest(c.ids)
+          from (select p.ids from search_place p
+                 where p.guild_id = g.guild_id and p.bot = g.bot
+                   and p.level = g.level and p.first = g.first
+                 order by p.chunk) c);
+end $$;
+
+
+-- Tells the segments where each of their entries will be.
+
+create or replace function search_merge_moves(head search_head, last int)
 returns void language plpgsql as $$
 declare
-    last  constant int := head.merge_first
-                          + search_runs(head.merge_level + 1) - 1;
+    it   constant search_segment := search_merged(head, last);
+    new  constant bigint[] := search_place_ids(it);
 begin
-    insert into search_segment (guild_id, bot, level, first, low, high, lows,
-                                highs, categories)
-    select head.guild_id, head.bot, head.merge_level + 1, head.merge_first,
-           min(u.low), max(u.high), array_agg(u.low order by r.run),
-           array_agg(u.high order by r.run),
-           case when head.merge_level = 1 then search_categories(head)
-                else '{}' end
-      from generate_series(head.merge_first, last) r (run)
-      left join (select s.first + p.place - 1 as run, p.low, p.high
-                   from search_segment s
-                  cross join lateral unnest(s.lows, s.highs)
-                        with ordinality p (low, high, place)
-                  where s.guild_id = head.guild_id and s.bot = head.bot
-                    and s.level = head.merge_level
-                    and s.first between head.merge_first and last) u
-        on u.run = r.run
-    having count(u.run) > 0;
-
-    delete from search_segment s
+    update search_segment s
+       set places = array(
+               select (n.start + width_bucket(i.id, n.ids))::smallint
+                 from (select search_place_ids(s) offset 0) a (ids)
+                cross join lateral unnest(s.types, s.ends, -32769 || s.ends)
+                      with ordinality t (type, stop, start, n)
+                cross join lateral (
+                      select f.start,
+                             new[f.start + 32770 : f.stop + 32769]
+                        from unnest(it.types, it.ends, -32769 || it.ends)
+                             f (type, stop, start)
+                       where f.type = t.type
+                      offset 0) n (start, ids)
+                cross join lateral unnest(
+                      a.ids[t.start + 32770 : t.stop + 32769])
+                      with ordinality i (id, n)
+                where t.type is not null
+                order by t.n, i.n)
      where s.guild_id = head.guild_id and s.bot = head.bot
        and s.level = head.merge_level
        and s.first between head.merge_first and last;
 end $$;
 
 
-create or replace function search_merge_sweep(head search_head)
+-- What they become.
+
+create or replace function search_merged(head search_head, last int)
+returns search_segment language plpgsql stable as $$
+begin
+    return search_segment_of(
+        head, head.merge_level + 1, head.merge_first, array(
+            select row(t.type, t.stop - t.start)::search_count
+              from search_segment s
+             cross join lateral unnest(s.types, s.ends, -32769 || s.ends)
+                   t (type, stop, start)
+             where s.guild_id = head.guild_id and s.bot = head.bot
+               and s.level = head.merge_level
+               and s.first between head.merge_first and last
+               and t.type is not null));
+end $$;
+
+
+create or replace function search_merge_bucket(head search_head, last int,
+    bucket int)
+returns void language plpgsql as $$
+begin
+    perform search_put(search_merged(head, last), array(
+        select row(x.term, search_sorted(array_agg(x.place)))::search_posting
+          from (select u.term, a.places[m + 32769]::int as place
+                  from search_segment s
+                  join search_term t
+                    on t.guild_id = s.guild_id and t.bot = s.bot
+                   and t.level = s.level and t.first = s.first
+                 cross join lateral (   -- offset: unpacked once
+                       select t.marks || '{}'::smallint[],
+                              s.places || '{}'::smallint[]
+                       offset 0) a (marks, places)
+                 cross join lateral unnest(t.terms, t.ends, 0 || t.ends)
+                       u (term, stop, start)
+                 cross join lateral unnest(a.marks[u.start + 1 : u.stop]) m
+                 where s.guild_id = head.guild_id and s.bot = head.bot
+                   and s.level = head.merge_level
+                   and s.first between head.merge_first and last
+                   and t.bucket = search_merge_bucket.bucket
+                   and u.term is not null
+                union all
+                select c.term, a.places[m + 32769]
+                  from search_segment s
+                  join search_common c
+                    on c.guild_id = s.guild_id and c.bot = s.bot
+                   and c.level = s.level and c.first = s.first
+                 cross join lateral (
+                       select s.places || '{}'::smallint[] offset 0) a (places)
+                 cross join lateral unnest(c.marks) m
+                 where s.guild_id = head.guild_id and s.bot = head.bot
+                   and s.level = head.merge_level
+                   and s.first between head.merge_first and last
+                   and c.bucket = search_merge_bucket.bucket) x
+         group by x.term));
+end $$;
+
+
+-- The new segment takes the place of the old ones.
+
+create or replace function search_merge_done(head search_head, last int)
 returns void language plpgsql as $$
 declare
-    last    constant int := head.merge_first
-                            + search_runs(head.merge_level + 1) - 1;
-    swept   constant int := head.merge_step
-                            - search_buckets(head.merge_level) - 1;
+    it  constant search_segment := search_merged(head, last);
+begin
+    delete from search_segment s
+     where s.guild_id = head.guild_id and s.bot = head.bot
+       and s.level = head.merge_level
+       and s.first between head.merge_first and last;
+    delete from search_place p
+     where p.guild_id = head.guild_id and p.bot = head.bot
+       and p.level = head.merge_level
+       and p.first between head.merge_first and last;
+
+    if it.types is not null then
+        perform search_segment_add(it);
+    end if;
+end $$;
+
+
+create or replace function search_merge_sweep(head search_head, last int,
+    bucket int)
+returns void language plpgsql as $$
 begin
     delete from search_term t
      where t.guild_id = head.guild_id and t.bot = head.bot
        and t.level = head.merge_level
-       and t.bucket = swept
+       and t.bucket = search_merge_sweep.bucket
        and t.first between head.merge_first and last;
 
     delete from search_common c
      where c.guild_id = head.guild_id and c.bot = head.bot
        and c.level = head.merge_level
-       and c.bucket = swept
+       and c.bucket = search_merge_sweep.bucket
        and c.first between head.merge_first and last;
-end $$;
-
-
--- Each category's entries of what becomes a segment of level 2, in the order
--- of search_category_types().
-
-create or replace function search_categories(head search_head)
-returns bit varying[] language plpgsql stable as $$
-declare
-    marks  constant int[] := array(
-        select search_mark(r.run, t.place::int - 1, t.type)
-          from search_run r
-         cross join lateral unnest(r.types) with ordinality t (type, place)
-         where r.guild_id = head.guild_id and r.bot = head.bot
-           and r.run between head.merge_first
-                         and head.merge_first + search_runs(2) - 1);
-begin
-    return array(
-        select search_bits(array(
-                   select m from unnest(marks) m
-                     join log_type t on t.id = m & 127
-                    where t.category = c.category))
-          from (select category, min(id) as id from log_type group by 1) c
-         order by c.id);
-end $$;
-
-
--- For each category its first type, which may stand for the others where only
--- categories count.
-
-create or replace function search_category_types()
-returns smallint[] language plpgsql stable as $$
-begin
-    return array(select min(t.id) from log_type t
-                  group by t.category order by 1);
 end $$;
 
 
@@ -195,10 +249,9 @@ begin
     delete from search_segment s
      where s.guild_id = guild and s.bot = search_drop.bot
        and s.level = search_drop.level and s.first = search_drop.first;
-    delete from search_run r
-     where r.guild_id = guild and r.bot = search_drop.bot
-       and r.run >= search_drop.first
-       and r.run < search_drop.first + search_runs(search_drop.level);
+    delete from search_place p
+     where p.guild_id = guild and p.bot = search_drop.bot
+       and p.level = search_drop.level and p.first = search_drop.first;
     delete from search_term t
      where t.guild_id = guild and t.bot = search_drop.bot
        and t.level = search_drop.level

@@ -128,192 +128,41 @@ begin
 end $$;
 
 
--- How many entries of each type. The bits of a segment are counted by category
--- where that will do, each category by its first type.
-
-create or replace function search_counts(q log_query, sets search_set[],
-    tail log_mark[], asked smallint[], below bigint)
-returns log_count[] language plpgsql stable as $$
-declare
-    it      search_set;
-    counts  int[] := '{}';
-    rest    int[] := '{}';
-    part    int[];
-begin
-    foreach it in array sets loop
-        part := search_set_counts(q, search_cut(q, it, q.low, q.high),
-                                  asked is null);
-        counts := counts || part;
-
-        if it.high < below then
-            rest := rest || part;
-        elsif it.low < below then
-            rest := rest
-                    || search_set_counts(q, search_cut(q, it, q.low, below),
-                                         asked is null);
-        end if;
-    end loop;
-
-    return array(
-        select row(n.type, sum(n.n), sum(n.rest))::log_count
-          from (select (c & 127)::smallint as type, c >> 7 as n, 0 as rest
-                  from unnest(counts) c
-                union all
-                select (c & 127)::smallint, 0, c >> 7 from unnest(rest) c
-                union all
-                select m.type, 1, (m.id < below)::int from unnest(tail) m) n
-         group by n.type);
-end $$;
-
-
-create or replace function search_set_counts(q log_query, it search_set,
-    by_category boolean)
-returns int[] language plpgsql stable as $$
-begin
-    if it.counts is not null then
-        return it.counts;
-    elsif it.bits is null then
-        return search_counted(it.marks);
-    elsif by_category then
-        return search_counted(it.marks) || array(
-            select bit_count(it.bits & c.bits)::int * 128 + c.type
-              from search_segment s
-             cross join lateral unnest(s.categories, search_category_types())
-                   c (bits, type)
-             where s.guild_id = q.guild and s.bot = q.bot
-               and s.level = it.level and s.first = it.first);
-    else
-        return search_counted(it.marks) || array(
-            select (count(*) * 128 + e.type)::int
-              from search_entries_bits(q, it, null) e
-             group by e.type);
-    end if;
-end $$;
-
-
--- The part of a set with ids from low to below high: all of the runs that lie
--- inside, and one by one the entries of those that lie across.
-
-create or replace function search_cut(q log_query, it search_set, low bigint,
-    high bigint)
-returns search_set language plpgsql stable as $$
-declare
-    inside  boolean[];  -- null: across
-begin
-    if it.low >= low and it.high < high then
-        return it;
-    end if;
-
-    inside := (
-        select array_agg(case when r.low >= search_cut.low
-                                   and r.high < search_cut.high then true
-                              when r.high >= search_cut.low
-                                   and r.low < search_cut.high then null
-                              else false end order by r.place)
-          from search_segment s
-         cross join lateral unnest(s.lows, s.highs) with ordinality
-               r (low, high, place)
-         where s.guild_id = q.guild and s.bot = q.bot
-           and s.level = it.level and s.first = it.first);
-
-    it.counts := null;
-    it.marks := array(
-        select m from unnest(it.marks) m
-         where inside[(m >> 15) - (it.first & 255) + 1]
-        union all
-        select e.mark
-          from search_entries(q, it, array(
-                   select (it.first & 255) + r.place::int - 1
-                     from unnest(inside) with ordinality r (inside, place)
-                    where r.inside is null)) e
-         where e.id >= low and e.id < high);
-    it.bits := it.bits & (
-        select ('x' || string_agg(repeat(case when r.inside then 'f'
-                                              else '0' end, 64), ''
-                                  order by r.place))::bit varying
-          from unnest(inside) with ordinality r (inside, place)
-         where it.bits is not null);
-
-    return it;
-end $$;
-
-
--- The entries of a set that are in these runs of its segment (null: all).
-
-create or replace function search_entries(q log_query, it search_set,
-    runs int[], out id bigint, out type smallint, out mark int)
-returns setof record language plpgsql stable as $$
-begin
-    return query
-        select r.ids[(m >> 7 & 255) + 1], (m & 127)::smallint, m
-          from (select m >> 15 as run, array_agg(m) as marks
-                  from unnest(it.marks) m
-                 where runs is null or m >> 15 = any (runs)
-                 group by m >> 15) g
-          join search_run r
-            on r.guild_id = q.guild and r.bot = q.bot
-           and r.run = (it.first & ~255) + g.run
-         cross join lateral unnest(g.marks) m;
-
-    if it.bits is not null then
-        return query select * from search_entries_bits(q, it, runs);
-    end if;
-end $$;
-
-
-create or replace function search_entries_bits(q log_query, it search_set,
-    runs int[], out id bigint, out type smallint, out mark int)
-returns setof record language plpgsql stable as $$
-declare
-    plain  constant bit varying := it.bits || B'';   -- unpacked once
-begin
-    return query
-        select e.ids[p.place], e.types[p.place],
-               search_mark(g.run, p.place - 1, e.types[p.place])
-          from unnest(coalesce(runs, array(select generate_series(0, 255))))
-               g (run)
-         cross join lateral (
-               select substring(plain from g.run * 256 + 1 for 256)) b (bits)
-          join search_run r
-            on r.guild_id = q.guild and r.bot = q.bot
-           and r.run = (it.first & ~255) + g.run
-         cross join lateral (   -- offset: unpacked once
-               select r.ids || '{}'::bigint[], r.types || '{}'::smallint[]
-               offset 0) e (ids, types)
-         cross join lateral (   -- a bit that is set ends each run of others
-               select sum(length(z.zeros) + 1) over (order by z.n)::int, z.n
-                 from string_to_table(b.bits::text, '1') with ordinality
-                      z (zeros, n)) p (place, n)
-         where p.n <= bit_count(b.bits);
-end $$;
-
-
 -- The newest entries, at most so many, of these types. The sets are taken in
--- the order of their highest ids, until none of the rest can have a newer one.
+-- the order of their highest ids, as many at a time as should have enough,
+-- until none of the rest can have a newer one.
 
 create or replace function search_newest(q log_query, sets search_set[],
     tail log_mark[], types smallint[], below bigint, most int)
 returns bigint[] language plpgsql stable as $$
 declare
-    ids  bigint[];
-    it   search_set;
+    ids   bigint[];
+    turn  record;
 begin
     ids := array(
         select m.id from unnest(tail) m
          where m.id < below and (types is null or m.type = any (types))
          order by m.id desc limit most);
 
-    for it in
-        select * from unnest(sets) s where s.low < below order by s.high desc
+    for turn in
+        select array_agg(z.s) as sets, max((z.s).high) as high
+          from (select s, coalesce(sum(search_least(s)) over (
+                              order by s.high desc, s.level, s.first
+                              rows between unbounded preceding
+                                       and 1 preceding), 0)::int
+                          / greatest(most, 1) as n
+                  from unnest(sets) s
+                 where s.low < below) z
+         group by z.n order by z.n
     loop
-        exit when ids[most] > it.high;
+        exit when ids[most] > turn.high;
 
         ids := array(
             select i.id
               from (select unnest(ids) as id
                     union all
-                    select unnest(search_set_newest(q, it, types, below,
-                                                    most))) i
+                    select unnest(search_sets_newest(q, turn.sets, types,
+                                                     below, most))) i
              order by i.id desc limit most);
     end loop;
 
@@ -321,95 +170,124 @@ begin
 end $$;
 
 
--- The same of one set. It looks into the runs with the highest ids, as many as
--- surely have enough, and into those that reach above the lowest id of these.
--- Of bits the types are not known before; then as many as should have enough
--- are tried first.
+-- What a set has at least.
 
-create or replace function search_set_newest(q log_query, it search_set,
+create or replace function search_least(it search_set)
+returns int language sql immutable as $$
+    select case when it.term is not null then 16 << it.level
+                when it.bits is not null then bit_count(it.bits)::int
+                else coalesce(cardinality(it.marks), 0) end
+$$;
+
+
+create or replace function search_sets_newest(q log_query, sets search_set[],
     types smallint[], below bigint, most int)
-returns bigint[] language plpgsql stable as $$
-declare
-    runs  int[];
-    ids   bigint[];
-begin
-    if types is null or it.bits is null then
-        it.marks := array(select m from unnest(it.marks) m
-                           where types is null or m & 127 = any (types));
-        runs := search_runs_newest(q, it, below, most);
-        return search_runs_ids(q, it, runs, types, below, most);
-    end if;
-
-    runs := search_runs_newest(q, it, below, most * 16);
-    ids := search_runs_ids(q, it, runs, types, below, most);
-
-    if ids[most] is null or ids[most] < (
-           select max(h.high)
-             from search_segment s
-            cross join lateral unnest(s.highs) with ordinality h (high, place)
-            where s.guild_id = q.guild and s.bot = q.bot
-              and s.level = it.level and s.first = it.first
-              and h.place - 1 <> all (runs))
-    then
-        return search_runs_ids(q, it, null, types, below, most);
-    end if;
-
-    return ids;
-end $$;
-
-
-create or replace function search_runs_ids(q log_query, it search_set,
-    runs int[], types smallint[], below bigint, most int)
 returns bigint[] language plpgsql stable as $$
 begin
     return array(
-        select e.id from search_entries(q, it, runs) e
-         where e.id >= q.low and e.id < below
-           and (types is null or e.type = any (types))
-         order by e.id desc limit most);
+        select i.id
+          from (select s.level, s.first, m + 32768 >> 8 as chunk,
+                       array_agg(m & 255) as places
+                  from unnest(sets) s
+                 cross join lateral unnest(search_latest(q, s, types, below,
+                                                         most)) m
+                 group by 1, 2, 3) c
+          join search_place p
+            on p.guild_id = q.guild and p.bot = q.bot
+           and p.level = c.level and p.first = c.first and p.chunk = c.chunk
+         cross join lateral (   -- offset: unpacked once
+               select p.ids || '{}'::bigint[] offset 0) a (ids)
+         cross join lateral unnest(c.places) m
+         cross join lateral (select a.ids[m + 1]) i (id)
+         where i.id >= q.low and i.id < below
+         order by i.id desc limit most);
 end $$;
 
 
-create or replace function search_runs_newest(q log_query, it search_set,
-    below bigint, most int)
+-- Marks of a set among which those with the newest entries are: for each type
+-- as many as are asked for.
+
+create or replace function search_latest(q log_query, it search_set,
+    types smallint[], below bigint, most int)
 returns int[] language plpgsql stable as $$
 declare
-    plain  constant bit varying := it.bits || B'';   -- unpacked once
+    g      search_segment;
+    stops  int[];
 begin
-    if it.bits is null and cardinality(it.marks) <= most then
-        return null;
+    it := search_read(q, it);
+
+    if it.bits is null and types is null and cardinality(it.marks) <= 4 * most
+    then
+        return it.marks;
     end if;
 
-    return (
-        with run as (
-            select (it.first & 255) + r.place::int - 1 as run, r.low, r.high
-              from search_segment s
-             cross join lateral unnest(s.lows, s.highs) with ordinality
-                   r (low, high, place)
-             where s.guild_id = q.guild and s.bot = q.bot
-               and s.level = it.level and s.first = it.first
-               and r.high >= q.low and r.low < below
-        ), found as (
-            select r.run, r.low, r.high,
-                   case when r.low >= q.low and r.high < below
-                        then coalesce(m.n, 0) + coalesce(bit_count(substring(
-                             plain from r.run * 256 + 1 for 256)), 0)
-                        else 0 end as sure,
-                   m.n > 0 or it.bits is not null as has
-              from run r
-              left join (select m >> 15 as run, count(*) as n
-                           from unnest(it.marks) m group by 1) m
-                on m.run = r.run
+    select * into g from search_segment s
+     where s.guild_id = q.guild and s.bot = q.bot
+       and s.level = it.level and s.first = it.first;
+    stops := search_below(g, below);
+
+    return array(
+        select unnest(it.marks[greatest(r.start, r.stop - most) + 1 : r.stop])
+          from (select width_bucket(t.start, it.marks) as start,
+                       width_bucket(t.stop, it.marks) as stop
+                  from unnest(g.types, stops, -32769 || g.ends)
+                       t (type, stop, start)
+                 where t.type is not null
+                   and (types is null or t.type = any (types))) r)
+           || search_latest_bits(it.bits, g, stops, types, most);
+end $$;
+
+
+-- The same of bits: those in the chunks that reach as far up as the ones that
+-- surely have enough.
+
+create or replace function search_latest_bits(bits bit varying,
+    g search_segment, stops int[], types smallint[], most int)
+returns int[] language plpgsql immutable as $$
+declare
+    plain  constant bit varying := bits || B'';   -- unpacked once
+    lows   constant bigint[] := g.lows || '{}'::bigint[];
+    highs  constant bigint[] := g.highs || '{}'::bigint[];
+begin
+    if bits is null then
+        return '{}';
+    end if;
+
+    return array(
+        with part as (
+            select lows[c + 1] as low, highs[c + 1] as high, a.first,
+                   substring(plain from a.first + 1 for a.n) as bits
+              from (select t.start, t.stop
+                      from unnest(g.types, stops, -32769 || g.ends)
+                           t (type, stop, start)
+                     where t.type is not null and t.stop > t.start
+                       and (types is null or t.type = any (types))
+                       and bit_count(substring(plain from t.start + 32770
+                                               for t.stop - t.start)) > 0
+                    offset 0) t
+             cross join lateral generate_series(t.start + 32769 >> 8,
+                                                t.stop + 32768 >> 8) c
+             cross join lateral (
+                   select greatest(t.start + 32769, c << 8),
+                          least(t.stop + 32768, c << 8 | 255)) p (first, last)
+             cross join lateral (
+                   select p.first, p.last - p.first + 1) a (first, n)
+            offset 0
+        ), counted as materialized (
+            select p.*, bit_count(p.bits) as n from part p
+             where bit_count(p.bits) > 0
         ), summed as (
-            select f.*, sum(f.sure) over (order by f.high desc, f.run
-                   rows between unbounded preceding and 1 preceding) as before
-              from found f
+            select c.*, sum(c.n) over (order by c.low desc) as sum
+              from counted c
         )
-        select array_agg(s.run)
-          from summed s
-         where s.has
-           and s.high >= (select min(f.low) from summed f
-                           where coalesce(f.before, 0) < most));
+        select b.first - 32769 + sum(length(z.zeros) + 1) over (
+                   partition by b.first order by z.n)::int
+          from counted b
+         cross join lateral string_to_table(b.bits::text, '1')
+               with ordinality z (zeros, n)
+         where b.high >= coalesce((select max(s.low) from summed s
+                                    where s.sum >= most), b.high)
+           and z.n <= b.n);
 end $$;
 
 
@@ -425,12 +303,45 @@ begin
 
     return array(
         select row(m.id, m.type)::log_mark
-          from (select e.id, e.type
+          from (select f.id, f.type
                   from unnest(sets) s
-                 cross join lateral search_entries(
-                       q, search_cut(q, s, q.low, below), null) e
+                 cross join lateral search_entries(q, s) e (id)
                   join log_rows(q, below, null) f on f.id = e.id
                 union all
                 select t.id, t.type from unnest(tail) t) m
          order by m.id desc);
+end $$;
+
+
+-- All entries of a set.
+
+create or replace function search_entries(q log_query, it search_set)
+returns setof bigint language plpgsql stable as $$
+begin
+    it := search_read(q, it);
+
+    return query
+        select a.ids[m + 1]
+          from (select m + 32768 >> 8 as chunk, array_agg(m & 255) as places
+                  from unnest(it.marks) m group by 1) c
+          join search_place p
+            on p.guild_id = q.guild and p.bot = q.bot
+           and p.level = it.level and p.first = it.first and p.chunk = c.chunk
+         cross join lateral (   -- offset: unpacked once
+               select p.ids || '{}'::bigint[] offset 0) a (ids)
+         cross join lateral unnest(c.places) m;
+
+    if it.bits is not null then
+        return query
+            select i.id
+              from search_place p
+             cross join lateral (
+                   select substring(it.bits from p.chunk * 256 + 1 for 256)
+                   offset 0) b (bits)
+             cross join lateral unnest(p.ids) with ordinality i (id, n)
+             where p.guild_id = q.guild and p.bot = q.bot
+               and p.level = it.level and p.first = it.first
+               and bit_count(b.bits) > 0
+               and get_bit(b.bits, i.n::int - 1) = 1;
+    end if;
 end $$;

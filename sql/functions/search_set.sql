@@ -10,7 +10,7 @@ create type search_piece as (
     first   int,
     place   int,           -- of the term
     counts  int[],         -- null: count them
-    marks   int[],
+    marks   smallint[],
     bits    bit varying    -- null: marks
 );
 
@@ -21,10 +21,23 @@ create type search_set as (
     first   int,
     low     bigint,        -- their ids are within these
     high    bigint,
-    counts  int[],         -- null: not known
-    marks   int[],
-    bits    bit varying
+    term    text,          -- null, or what it has is yet to be read
+    counts  int[],         -- of the bits, if there are, else of the marks;
+                           --   null: not known
+    marks   int[],         -- sorted
+    bits    bit varying    -- of other entries than the marks
 );
+
+
+-- What all of many sorted lists have.
+
+create aggregate search_all(int[]) (sfunc = _int_inter, stype = int[]);
+
+
+-- What one of two has.
+
+create or replace function search_either(a int[], b int[])
+returns int[] language sql immutable return coalesce(a | b, a, b);
 
 
 -- The set of each segment in the window: entries with all words, or with one of
@@ -48,8 +61,8 @@ begin
     parts := search_sets_strings(q, strings);
 
     return array(
-        select case when p is null then w when w is null then p
-                    else search_either(w, p) end
+        select case when p.level is null then w when w.level is null then p
+                    else search_sets_joined(q, w, p) end
           from unnest(words) w
           full join unnest(parts) p
             on p.level = w.level and p.first = w.first);
@@ -120,10 +133,11 @@ begin
          where c.guild_id = q.guild and c.bot = q.bot
            and c.bucket >= 16 << 3 * c.level
         union all
-        select c.level, c.first, 0, null, a.marks[u.start + 1 : u.stop], null
+        select c.level, c.first, 0, null,
+               a.marks[u.start + 1 : u.stop], null
           from search_term c
          cross join lateral (   -- offset: unpacked once
-               select c.marks || '{}'::int[] offset 0) a (marks)
+               select c.marks || '{}'::smallint[] offset 0) a (marks)
          cross join lateral unnest(c.terms, c.ends, 0 || c.ends)
                u (term, stop, start)
           join unnest(wanted) t (term) on t.term = u.term
@@ -134,98 +148,63 @@ end $$;
 
 create or replace function search_sets_words(q log_query, terms text[])
 returns search_set[] language plpgsql stable as $$
-declare
-    it    search_set;
-    sets  search_set[];
-    seg   record;
 begin
-    if cardinality(terms) = 0 then
-        return '{}';
-    elsif cardinality(terms) = 1 then
-        return array(
-            select row(s.level, s.first, s.low, s.high, p.counts, p.marks,
-                       p.bits)::search_set
-              from search_pieces(q, terms) p
-              join search_segment s
-                on s.guild_id = q.guild and s.bot = q.bot
-               and s.level = p.level and s.first = p.first
-             where s.high >= q.low and s.low < q.high);
+    if cardinality(terms) < 2 then
+        return search_sets_one(q, terms);
     end if;
 
-    for seg in
-        select s.level, s.first, s.low, s.high,
-               array_agg(p order by cardinality(p.marks)) as pieces
+    return array(
+        select row(x.level, x.first, x.low, x.high, null, null,
+                   case when x.bits is null then x.marks
+                        else search_within(x.marks, x.bits, 1) end,
+                   case when x.marks is null then x.bits end)::search_set
+          from (select s.level, s.first, s.low, s.high,
+                       search_all(p.marks::int[]) as marks,
+                       bit_and(p.bits) as bits
+                  from search_pieces(q, terms) p
+                  join search_segment s
+                    on s.guild_id = q.guild and s.bot = q.bot
+                   and s.level = p.level and s.first = p.first
+                 where s.high >= q.low and s.low < q.high
+                 group by 1, 2, 3, 4
+                having count(*) = cardinality(terms)) x
+         where x.marks is null or cardinality(x.marks) > 0);
+end $$;
+
+
+-- What a single term has; where it is counted, it is not read yet.
+
+create or replace function search_sets_one(q log_query, terms text[])
+returns search_set[] language plpgsql stable as $$
+begin
+    return array(
+        select row(s.level, s.first, s.low, s.high,
+                   case when p.counts is not null then terms[1] end, p.counts,
+                   case when p.counts is null then p.marks::int[] end, null
+                   )::search_set
           from search_pieces(q, terms) p
           join search_segment s
             on s.guild_id = q.guild and s.bot = q.bot
            and s.level = p.level and s.first = p.first
-         where s.high >= q.low and s.low < q.high
-         group by 1, 2, 3, 4
-        having count(*) = cardinality(terms)
-    loop
-        it := search_all(seg.pieces);
-
-        if it.bits is not null or cardinality(it.marks) > 0 then
-            it.level := seg.level;
-            it.first := seg.first;
-            it.low := seg.low;
-            it.high := seg.high;
-            sets := sets || it;
-        end if;
-    end loop;
-
-    return coalesce(sets, '{}');
+         where s.high >= q.low and s.low < q.high);
 end $$;
 
 
--- What is in all of the pieces, the shortest first and bits last.
+-- The set with what it has.
 
-create or replace function search_all(pieces search_piece[])
+create or replace function search_read(q log_query, it search_set)
 returns search_set language plpgsql stable as $$
-declare
-    it     search_set;
-    piece  search_piece;
 begin
-    it.marks := pieces[1].marks;
-    it.bits := pieces[1].bits;
-
-    foreach piece in array pieces[2 :] loop
-        if it.bits is not null then
-            it.bits := it.bits & piece.bits;
-        elsif piece.bits is not null then
-            it.marks := search_within(it.marks, piece.bits, 1);
-        else
-            it.marks := search_both(it.marks, piece.marks);
-        end if;
-
-        exit when cardinality(it.marks) = 0;
-    end loop;
+    if it.term is not null then
+        select c.marks, c.bits into it.marks, it.bits
+          from search_common c
+         where c.guild_id = q.guild and c.bot = q.bot and c.level = it.level
+           and c.bucket = search_bucket(it.level, it.term)
+           and c.term = it.term and c.first = it.first;
+        it.term := null;
+    end if;
 
     return it;
-end $$;
-
-
--- The marks that are in both lists, of which the second is sorted.
-
-create or replace function search_both(few int[], many int[])
-returns int[] language plpgsql immutable as $$
-declare
-    sorted  constant int[] := many || '{}'::int[];   -- unpacked once
-begin
-    return array(select m from unnest(few) m
-                  where sorted[width_bucket(m, sorted)] = m);
-end $$;
-
-
--- The marks that are not in the list, which is sorted.
-
-create or replace function search_without(few int[], many int[])
-returns int[] language plpgsql immutable as $$
-declare
-    sorted  constant int[] := many || '{}'::int[];   -- unpacked once
-begin
-    return array(select m from unnest(few) m
-                  where (sorted[width_bucket(m, sorted)] = m) is not true);
 end $$;
 
 
@@ -238,25 +217,33 @@ declare
     plain  constant bit varying := bits || B'';   -- unpacked once
 begin
     return array(select m from unnest(marks) m
-                  where get_bit(plain, m >> 7) = value);
+                  where get_bit(plain, m + 32768) = value);
 end $$;
 
 
 create or replace function search_sets_strings(q log_query, terms text[])
 returns search_set[] language plpgsql stable as $$
 begin
-    if cardinality(terms) > 500 then
+    if cardinality(terms) = 1 then
+        return search_sets_one(q, terms);
+    elsif cardinality(terms) > 500 then
         return search_sets_many(q, terms);
     end if;
 
     return array(
-        select search_any(s.level, s.first, s.low, s.high, array_agg(p))
-          from search_pieces(q, terms) p
-          join search_segment s
-            on s.guild_id = q.guild and s.bot = q.bot
-           and s.level = p.level and s.first = p.first
-         where s.high >= q.low and s.low < q.high
-         group by s.level, s.first, s.low, s.high);
+        select row(x.level, x.first, x.low, x.high, null, null,
+                   case when x.bits is null then x.marks
+                        else search_within(x.marks, x.bits, 0) end,
+                   x.bits)::search_set
+          from (select s.level, s.first, s.low, s.high,
+                       search_sorted(search_joined(p.marks::int[])) as marks,
+                       bit_or(p.bits) as bits
+                  from search_pieces(q, terms) p
+                  join search_segment s
+                    on s.guild_id = q.guild and s.bot = q.bot
+                   and s.level = p.level and s.first = p.first
+                 where s.high >= q.low and s.low < q.high
+                 group by 1, 2, 3, 4) x);
 end $$;
 
 
@@ -274,8 +261,8 @@ begin
                and s.level = p.level and s.first = p.first
              where s.high >= q.low and s.low < q.high
         ), word as (
-            select p.first, m >> 13 as place,
-                   bit_or(1::bigint << 63 - (m >> 7 & 63)) as bits
+            select p.first, m + 32768 >> 6 as place,
+                   bit_or(1::bigint << 63 - (m & 63)) as bits
               from piece p, unnest(p.marks) m
              where p.level = 2
              group by 1, 2
@@ -284,13 +271,12 @@ begin
                                            array_agg(w.bits)) as bits
               from word w group by w.first
         ), small as (
-            select d.level, d.first, array_agg(d.m) as marks
-              from (select distinct p.level, p.first, m
-                      from piece p, unnest(p.marks) m
-                     where p.level < 2) d
+            select p.level, p.first, search_sorted(array_agg(m::int)) as marks
+              from piece p, unnest(p.marks) m
+             where p.level < 2
              group by 1, 2
         )
-        select row(p.level, p.first, p.low, p.high, null, l.marks,
+        select row(p.level, p.first, p.low, p.high, null, null, l.marks,
                    case when p.bits is null then b.bits
                         when b.bits is null then p.bits
                         else p.bits | b.bits end)::search_set
@@ -302,99 +288,29 @@ begin
 end $$;
 
 
--- What is in any of the pieces of a segment. One of them is likely to have
--- most of it, and knows its counts: to these those come that only others have.
-
-create or replace function search_any(level smallint, first int, low bigint,
-    high bigint, pieces search_piece[])
-returns search_set language plpgsql stable as $$
-declare
-    it    search_set;
-    most  search_piece;
-begin
-    select p.* into most from unnest(pieces) p
-     order by bit_length(p.bits) desc nulls last, cardinality(p.marks) desc
-     limit 1;
-
-    it.level := level;
-    it.first := first;
-    it.low := low;
-    it.high := high;
-    it.counts := most.counts;
-    it.marks := most.marks;
-    it.bits := most.bits;
-
-    if cardinality(pieces) > 1 and it.bits is not null then
-        it.bits := (select bit_or(p.bits) from unnest(pieces) p);
-        it.counts := case when it.bits = most.bits then it.counts end;
-    end if;
-
-    return search_with(it, array(
-        select distinct m from unnest(pieces) p, unnest(p.marks) m
-         where p.place <> most.place));
-end $$;
-
-
--- The set, whose marks are sorted, and these marks.
-
-create or replace function search_with(it search_set, marks int[])
-returns search_set language plpgsql immutable as $$
-declare
-    more  int[] := marks;
-begin
-    if cardinality(more) > 0 and it.bits is not null then
-        more := search_within(more, it.bits, 0);
-    end if;
-
-    if cardinality(more) > 0 and cardinality(it.marks) > 0 then
-        more := search_without(more, it.marks);
-    end if;
-
-    if cardinality(more) > 0 then
-        if it.bits is null then
-            it.counts := coalesce(it.counts, search_counted(it.marks));
-        end if;
-
-        it.counts := case when it.counts is not null
-                          then it.counts || search_counted(more) end;
-        it.marks := it.marks || more;
-    end if;
-
-    return it;
-end $$;
-
-
 -- What is in one set or the other of the same segment.
 
-create or replace function search_either(a search_set, b search_set)
+create or replace function search_sets_joined(q log_query, a search_set,
+    b search_set)
 returns search_set language plpgsql stable as $$
-declare
-    bits  bit varying;
 begin
-    if b.bits is not null and a.bits is null
-       or a.bits is null and cardinality(b.marks) > cardinality(a.marks)
-    then
-        b.marks := array(select m from unnest(b.marks) m order by m);
-        return search_either(b, a);
-    elsif b.bits is not null then
-        bits := a.bits | b.bits;
+    a := search_read(q, a);
+    b := search_read(q, b);
 
-        if bits <> a.bits then
-            a.counts := null;
-            a.marks := search_within(a.marks, b.bits, 0);
-            a.bits := bits;
-        end if;
+    if a.bits is null then
+        a.counts := b.counts;
     end if;
 
-    return search_with(a, b.marks);
-end $$;
+    if num_nonnulls(a.bits, b.bits) <> 1 then
+        a.counts := null;
+    end if;
 
+    a.bits := coalesce(a.bits | b.bits, a.bits, b.bits);
+    a.marks := search_either(a.marks, b.marks);
 
--- How many marks of each type: 128 times the number, and the type.
+    if a.bits is not null and cardinality(a.marks) > 0 then
+        a.marks := search_within(a.marks, a.bits, 0);
+    end if;
 
-create or replace function search_counted(marks int[])
-returns int[] language plpgsql immutable as $$
-begin
-    return array(select (count(*) * 128 + (m & 127))::int
-                   from unnest(marks) m group by m & 127);
+    return a;
 end $$;

@@ -35,7 +35,7 @@ sql(q(select operator_server_put(?, '{"name": "Test", "owner_id": "42",
 sql('create or replace function search_run_size() returns int
     language sql immutable as $$ select 4 $$');
 sql('create or replace function search_bits_from() returns int
-    language sql immutable as $$ select 64 $$');
+    language sql immutable as $$ select 96 $$');
 
 
 # again, until the database is there
@@ -183,9 +183,9 @@ kill 'TERM', @keepers;
 waitpid $_, 0 for @keepers;
 
 is wrong(), undef, 'the answers are the same';
-is sql('select count(*) - count(distinct i) from search_run, unnest(ids) i
+is sql('select count(*) - count(distinct i) from search_place, unnest(ids) i
     where guild_id = ?', $guild), 0, 'no entry is in it twice';
-is sql('select count(*) from search_run, unnest(ids) i where guild_id = ?',
+is sql('select count(*) from search_place, unnest(ids) i where guild_id = ?',
     $guild), entries('<='), 'nor is one left out';
 is sql('select count(*) from (select level, first from search_term
         where guild_id = $1 union select level, first from search_common

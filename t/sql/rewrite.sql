@@ -332,7 +332,7 @@ select pg_temp.send(:free, 600, 12.5) \g /dev/null
 select pg_temp.release() \g /dev/null
 select search_begin() \g /dev/null
 select search_index(5000) \g /dev/null
-select is(count(*) > 0, true, 'there is an index') from search_run
+select is(count(*) > 0, true, 'there is an index') from search_place
  where guild_id = :free;
 select pg_temp.found(:free, 'n77')::int as found \gset
 select operator_server_put(:free, '{"plan": "free"}') \g /dev/null

@@ -8,7 +8,7 @@ select plan(46);
 create or replace function search_run_size()
 returns int language sql immutable as $$ select 4 $$;
 create or replace function search_bits_from()
-returns int language sql immutable as $$ select 64 $$;
+returns int language sql immutable as $$ select 96 $$;
 
 create function pg_temp.send(guild bigint, n int, name text, at bigint,
     details jsonb default '{}')
@@ -46,11 +46,14 @@ declare
 begin
     foreach search in array searches loop
         foreach kinds slice 1 in array array[['', ''], ['type', ''],
-            ['', 'member'], ['', 'channel'], ['', 'role'], ['', 'after']]
+            ['', 'member'], ['', 'channel'], ['', 'role'], ['', 'after'],
+            ['', 'nothing']]
         loop
             q := query_of(guild, 0::smallint, 0, search,
-                     case when kinds[2] = 'after' then ms(now()) - 3599900 end,
-                     case when kinds[2] = 'after' then ms(now()) - 3599300 end,
+                     case kinds[2] when 'after' then ms(now()) - 3599900
+                                   when 'nothing' then ms(now()) - 3599300 end,
+                     case kinds[2] when 'after' then ms(now()) - 3599300
+                                   when 'nothing' then ms(now()) - 3599900 end,
                      case when kinds[1] = 'type' then '{7,30}'::smallint[] end,
                      case when kinds[2] = 'channel' then 88 end,
                      case when kinds[2] = 'member' then 77 end, null,
@@ -133,14 +136,14 @@ select is(pg_temp.compared(:guild, :searches), 'same',
 select is(pg_temp.work(:guild, 8), true, 'sixteen runs');
 select is(merge_level::int, 0, 'are to be merged') from search_head
  where guild_id = :guild;
-select is(pg_temp.work(:guild, 20), true, 'bucket by bucket');
+select is(pg_temp.work(:guild, 22), true, 'bucket by bucket');
 select is(pg_temp.compared(:guild, :searches), 'same',
           'of which nothing is seen');
 select is(pg_temp.work(:guild, 1), true, 'until the last one is done');
 select is(pg_temp.levels(:guild), '1/0', 'then it takes their place');
 select is(pg_temp.compared(:guild, :searches), 'same', 'with all they had');
 select is(pg_temp.work(:guild), false, 'it comes to an end');
-select is((select sum(cardinality(ids)) from search_run
+select is((select sum(cardinality(ids)) from search_place
             where guild_id = :guild)::int, 160,
           'what came meanwhile is in as well, once');
 select is(count(*)::int, 0, 'nothing is left of what was merged')
@@ -181,10 +184,10 @@ select options_patch(:me, '{"active_ignore": true}') \g /dev/null
 select pg_temp.send(:guild, 40, 'h', :at - 500) \g /dev/null
 update held_entry set until = clock_timestamp() + interval '1 hour'
  where guild_id = :guild;
-select sum(cardinality(ids)) as before from search_run
+select sum(cardinality(ids)) as before from search_place
  where guild_id = :guild \gset
 select is(pg_temp.work(:guild), false, 'entries that are held');
-select is((select sum(cardinality(ids)) from search_run
+select is((select sum(cardinality(ids)) from search_place
             where guild_id = :guild) - :before < 4, true, 'are not put in');
 select is(pg_temp.compared(:guild, :searches), 'same', 'but found');
 select active_ignore_executors(:me, '{"id": "78", "count": 5}') \g /dev/null
@@ -209,7 +212,7 @@ select is(pg_temp.work(:guild, 3), true, 'and what is missing looked for');
 select pg_temp.send(:guild, 9, 'f', :at - 30) \g /dev/null
 select is(pg_temp.compared(:guild, :searches), 'same', 'meanwhile');
 select is(pg_temp.work(:guild), false, 'to the end');
-select is((select sum(cardinality(ids)) from search_run
+select is((select sum(cardinality(ids)) from search_place
             where guild_id = :guild),
           (select count(*) - (h.arrival - s.arrival) from log_entry
             where guild_id = :guild),
@@ -243,7 +246,7 @@ select is(min(high) >= time_id(:at - 200), true, 'goes by segments')
 select operator_server_put(:guild, '{"plan": "free"}'), search_end(),
        search_end() \g /dev/null
 select is((select count(*) from search_head where guild_id = :guild)
-          + (select count(*) from search_run where guild_id = :guild)
+          + (select count(*) from search_place where guild_id = :guild)
           + (select count(*) from search_segment where guild_id = :guild)
           + (select count(*) from search_term where guild_id = :guild)
           + (select count(*) from search_common where guild_id = :guild)

@@ -1,0 +1,142 @@
+-- Counting what the sets of a search have, by where it stands: each type, and
+-- each category, has its places in a segment.
+
+
+-- How many entries of each type; where nobody asked for types, of each category
+-- as if all had one of them.
+
+create or replace function search_counts(q log_query, sets search_set[],
+    tail log_mark[], asked smallint[], below bigint)
+returns log_count[] language plpgsql stable as $$
+begin
+    return array(
+        select row(n.type, sum(n.n), sum(n.rest))::log_count
+          from (select (c & 127)::smallint as type, c >> 7 as n,
+                       case when s.high < below then c >> 7 else 0 end as rest
+                  from unnest(sets) s
+                 cross join lateral unnest(s.counts) c
+                 where search_is_whole(q, s.low, s.high, below)
+                union all
+                select t.type, b.n, case when s.high < below then b.n else 0 end
+                  from unnest(sets) s
+                  join search_segment g
+                    on g.guild_id = q.guild and g.bot = q.bot
+                   and g.level = s.level and g.first = s.first
+                 cross join lateral (
+                       select case when asked is null then g.kinds
+                                   else g.types end,
+                              case when asked is null then g.kind_ends
+                                   else g.ends end) k (types, ends)
+                 cross join lateral unnest(k.types, k.ends, -32769 || k.ends)
+                       t (type, stop, start)
+                 cross join lateral (   -- offset: counted once
+                       select search_between(
+                                  case when s.counts is null then s.bits end,
+                                  s.marks, t.start, t.stop) offset 0) b (n)
+                 where (s.counts is null
+                        or s.term is null and s.bits is not null)
+                   and t.type is not null
+                   and search_is_whole(q, s.low, s.high, below)
+                union all
+                select c.type, c.n, c.rest
+                  from unnest(sets) s
+                 cross join lateral unnest(search_counts_cut(q, s, below)) c
+                 where not search_is_whole(q, s.low, s.high, below)
+                union all
+                select m.type, 1, (m.id < below)::int from unnest(tail) m) n
+         group by n.type);
+end $$;
+
+
+-- Are all ids between these in the window and on the same side of the position?
+
+create or replace function search_is_whole(q log_query, low bigint,
+    high bigint, below bigint)
+returns boolean language sql immutable as $$
+    select low >= q.low and high < q.high and (high < below or low >= below)
+$$;
+
+
+-- How many behind the one place and not behind the other.
+
+create or replace function search_between(bits bit varying, marks int[],
+    start int, stop int)
+returns bigint language sql immutable as $$
+    select case when bits is null then 0
+                else bit_count(substring(bits from start + 32770
+                                         for stop - start)) end
+           + case when marks is null then 0
+                  else width_bucket(stop, marks)
+                       - width_bucket(start, marks) end
+$$;
+
+
+create or replace function search_counts_cut(q log_query, it search_set,
+    below bigint)
+returns log_count[] language plpgsql stable as $$
+declare
+    g       search_segment;
+    lows    int[];
+    highs   int[];
+    middle  int[];
+begin
+    select * into g from search_segment s
+     where s.guild_id = q.guild and s.bot = q.bot
+       and s.level = it.level and s.first = it.first;
+    it := search_read(q, it);
+    lows := search_below(g, q.low);
+    highs := search_below(g, greatest(q.high, q.low));
+    middle := search_below(g, greatest(least(below, q.high), q.low));
+
+    return array(
+        select row(t.type, search_between(it.bits, it.marks, t.low, t.high),
+                   search_between(it.bits, it.marks, t.low, t.middle)
+                   )::log_count
+          from unnest(g.types, lows, middle, highs) t (type, low, middle,
+                                                       high));
+end $$;
+
+
+-- For each type of a segment the last place with an id below that one, or the
+-- last one of the type before.
+
+create or replace function search_below(g search_segment, id bigint)
+returns int[] language plpgsql stable as $$
+declare
+    lows   bigint[];
+    highs  bigint[];
+begin
+    if id > g.high then
+        return g.ends;
+    elsif id <= g.low then
+        return (-32769 || g.ends)[: cardinality(g.ends)];
+    end if;
+
+    lows := g.lows || '{}'::bigint[];     -- unpacked once
+    highs := g.highs || '{}'::bigint[];
+
+    return array(
+        select t.start + (
+                   select sum(case when highs[c + 1] < search_below.id then a.n
+                                   when lows[c + 1] < search_below.id then (
+                              select width_bucket(
+                                         search_below.id - 1,
+                                         p.ids[a.first : a.first + a.n - 1])
+                                from search_place p
+                               where p.guild_id = g.guild_id
+                                 and p.bot = g.bot and p.level = g.level
+                                 and p.first = g.first and p.chunk = c)
+                              else 0 end)::int
+                     from generate_series(t.start + 32769 >> 8,
+                                          t.stop + 32768 >> 8) c
+                    cross join lateral (
+                          select greatest(t.start + 32769 - c * 256, 0) + 1,
+                                 least(t.stop + 32768 - c * 256, 255) + 1)
+                          e (first, last)
+                    cross join lateral (
+                          select e.first, e.last - e.first + 1) a (first, n))
+          from unnest(g.types, g.ends, -32769 || g.ends) with ordinality
+               t (type, stop, start, n)
+         where t.type is not null
+         order by t.n);
+end $$;
