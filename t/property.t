@@ -26,7 +26,7 @@ $nginx->sql('create or replace function search_run_size() returns int
 $nginx->sql('create or replace function search_bits_from() returns int
     language sql immutable as $$ select 96 $$');
 
-# nobody here has 2,000 entries
+# nobody here has 1,600 entries
 $nginx->sql('set guildlog.heavy = 40');
 
 my %category = map { @$_ } $nginx->sql('select id, category from log_type');

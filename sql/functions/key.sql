@@ -8,7 +8,7 @@
 create or replace function heavy_from()
 returns int language sql stable as $$
     select coalesce(nullif(current_setting('guildlog.heavy', true), ''),
-                    '2000')::int
+                    '1600')::int
 $$;
 
 
