@@ -114,7 +114,8 @@ begin
           join search_term c
             on c.guild_id = q.guild and c.bot = q.bot and c.level = l.level
            and c.bucket = search_bucket(l.level, t.term)
-         cross join lateral array_position(c.terms, t.term) a (at)
+         cross join lateral (   -- offset: looked for once
+               select array_position(c.terms, t.term) offset 0) a (at)
          where a.at is not null;
 end $$;
 
@@ -261,10 +262,10 @@ begin
                and s.level = p.level and s.first = p.first
              where s.high >= q.low and s.low < q.high
         ), word as (
-            select p.first, m + 32768 >> 6 as place,
-                   bit_or(1::bigint << 63 - (m & 63)) as bits
-              from piece p, unnest(p.marks) m
-             where p.level = 2
+            select m.first, m.mark + 32768 >> 6 as place,
+                   bit_or(1::bigint << 63 - (m.mark & 63)) as bits
+              from (select p.first, unnest(p.marks) as mark
+                      from piece p where p.level = 2) m
              group by 1, 2
         ), large as (
             select w.first, search_bits_of(array_agg(w.place),
