@@ -470,9 +470,12 @@ sub wait_for(&;$$) {
 }
 
 
+# whatever a test has seeded, another one of that seed may run beside it
 sub free_port {
+    open my $random, '<:raw', '/dev/urandom' or die "/dev/urandom: $!\n";
     while (1) {
-        my $port = 10_000 + int rand 20_000;
+        sysread $random, my $bytes, 4;
+        my $port = 10_000 + unpack('L', $bytes) % 20_000;
         return $port if IO::Socket::INET->new(
             Listen => 1, LocalAddr => '127.0.0.1', LocalPort => $port,
             ReuseAddr => 1);
