@@ -217,9 +217,12 @@ end $$;
 
 
 -- The statement that copies these entries with what became of them, and gives
--- their number and the last one. One whose delivery is decided needs no place
--- in a lane any more. On the one-hour plans nothing is carried on that was
--- older than a day at the start and is decided: no upgrade would show it.
+-- their number and the last one. What became of the first one of a lane is
+-- where the search for that of the others begins, which would otherwise go
+-- back to the lane's first where there is nothing to find as yet. One whose
+-- delivery is decided needs no place in a lane any more. On the one-hour plans
+-- nothing is carried on that was older than a day at the start and is decided:
+-- no upgrade would show it.
 
 create or replace function rewrite_copy(w log_rewrite, entries text)
 returns text language plpgsql stable as $$
@@ -232,23 +235,36 @@ begin
               left join held_entry h
                 on e.dstatus is null and e.dreason = 'held'
                and h.guild_id = e.guild_id and h.bot = e.bot and h.id = e.id
+        ), lanes as (
+            select l.guild_id, l.its_lane, coalesce(f.seq_from, l.low) as low
+              from (select guild_id, its_lane, min(its_seq) as low
+                      from placed
+                     where dstatus is null and its_lane is not null
+                     group by guild_id, its_lane) l
+              left join lateral (
+                  select b.seq_from from lane_batch b
+                   where b.guild_id = l.guild_id and b.lane = l.its_lane
+                     and b.seq_from <= l.low
+                   order by b.seq_from desc limit 1) f on true
         ), decided as (
             select e.*, b.status, b.reason, b.message_id,
                    e.dstatus is not null or b.status is not null as known,
                    b.status in (0, 2) as final
               from placed e
+              left join lanes l
+                on e.dstatus is null and l.guild_id = e.guild_id
+               and l.its_lane = e.its_lane
               left join lateral (
                   select f.* from (
                       select * from lane_batch b
-                       where b.guild_id = e.guild_id
-                         and b.lane = e.its_lane
-                         and b.seq_from <= e.its_seq
+                       where b.guild_id = l.guild_id
+                         and b.lane = l.its_lane
+                         and b.seq_from between l.low and e.its_seq
                          and b.done_at >= to_timestamp(
                                  id_time(e.id) / 1000.0)
                                  - interval '2 minutes'
                        order by b.seq_from desc limit 1) f
-                   where f.seq_to >= e.its_seq) b
-                on e.dstatus is null and e.its_lane is not null
+                   where f.seq_to >= e.its_seq) b on true
         ), judged as (
             select e.*, coalesce(
                        retention_ms(s.plan) < 86400000

@@ -11,7 +11,7 @@ begin;
 lock table guildlog.log_head, guildlog.log_event, guildlog.log_entry;
 
 \ir setup.psql
-select plan(53);
+select plan(54);
 
 \set free 900000000000000002
 
@@ -429,6 +429,29 @@ select pg_temp.run() \g /dev/null
 select is_empty($$ select from log_rewrite
                     where name = 'log_entry_20200106_1' $$,
                 'nothing remembers it');
+
+-- what waits for its delivery is not looked for among all that went before
+
+create function pg_temp.looked()
+returns bigint language sql as $$
+    select sum(pg_stat_get_xact_blocks_fetched(i.indexrelid))::bigint
+      from pg_index i join pg_class c on c.oid = i.indrelid
+     where c.relname ~ '^lane_batch'
+$$;
+
+update lane_tail set tail = tail + 100000 where guild_id = :guild;
+insert into lane_batch (guild_id, lane, seq_from, seq_to, message_id, done_at,
+                        attempts, status)
+select t.guild_id, t.lane, i, i, i, now() - interval '16 days', 1, 2
+  from lane_tail t, lateral generate_series(t.tail - 99999, t.tail) i
+ where t.guild_id = :guild;
+select pg_temp.send(:guild, 300, 15) \g /dev/null
+select pg_temp.release() \g /dev/null
+select pg_temp.again() \g /dev/null
+select pg_temp.looked() as before \gset
+select pg_temp.run(50) \g /dev/null
+select cmp_ok(pg_temp.looked() - :before, '<', 90000::bigint,
+              'what waits is not looked for in all that was delivered');
 
 select * from finish();
 rollback;

@@ -151,6 +151,11 @@ sub fill {
 SQL
     }
 
+    $nginx->sql(q(select partition_make('lane_batch', 'lane_batch_'
+        || to_char(w, 'YYYYMMDD'), 'done_at', w || ' 00:00Z',
+        w + 7 || ' 00:00Z') from (select date_trunc('week', d)::date as w
+        from generate_series(now() - interval '32 days', now(),
+                             interval '7 days') d) w));
     $nginx->sql(q(insert into lane_batch (guild_id, lane, seq_from, seq_to,
         message_id, done_at, attempts, status)
         select guild_id, 1, min(seq), max(seq), max(id),
