@@ -80,15 +80,15 @@ subtest 'entries that wait for a webhook are delivered before it closes' => sub 
     $platform->faults({ call => 'create', channel => $to, times => 1,
         action => 'answer', status => 500, body => {} });
     set_channel($to);
-    wait_for { !$platform->faults_left } 10, 'no webhook';
+    wait_for { !$platform->faults_left } 60, 'no webhook';
     my $id = record();
     set_channel('300000000000000999');
 
     my $it = {};
-    eval { wait_for { ($it = delivery($id))->{status} eq 'delivered' } 20 };
+    eval { wait_for { ($it = delivery($id))->{status} eq 'delivered' } 60 };
     is $it->{status}, 'delivered', 'the entry is delivered';
     is $it->{channelId}, $to, 'where it was to go';
-    eval { wait_for { state($to) eq 'closed' } 10 };
+    eval { wait_for { state($to) eq 'closed' } 60 };
     is state($to), 'closed', 'then it closes';
     is scalar $platform->webhooks($to), 0, 'and the webhook is deleted';
 };
@@ -99,10 +99,10 @@ subtest 'a webhook whose making had no answer is not left behind' => sub {
     $platform->faults({ call => 'create', channel => $to,
         action => 'apply-reset' });
     set_channel($to);
-    wait_for { !$platform->faults_left } 10, 'a webhook';
+    wait_for { !$platform->faults_left } 60, 'a webhook';
     set_channel('300000000000000999');
 
-    eval { wait_for { state($to) eq 'closed' } 20 };
+    eval { wait_for { state($to) eq 'closed' } 60 };
     is state($to), 'closed', 'its lane closes';
     is scalar $platform->webhooks($to), 0, 'and it is deleted';
 };

@@ -19,7 +19,7 @@ sub look {
 
     $g->sql('update doubt set look_at = now() where guild_id = ?', $guild);
     wait_for { !$g->sql('select count(*) from doubt where guild_id = ?
-        and look_at <= now()', $guild) } 15, 'a look';
+        and look_at <= now()', $guild) } 60, 'a look';
 }
 
 
@@ -34,7 +34,7 @@ my %case = (
 $platform->faults({ call => 'execute', channel => $channel + 1 . '',
     action => 'reset' });
 my @first = server();
-wait_for { posts($first[2]) } 10, 'its first message';
+wait_for { posts($first[2]) } 60, 'its first message';
 
 for my $name (sort keys %case) {
     my ($action, %more) = @{ $case{$name} };
@@ -65,7 +65,7 @@ sub times_there {
 }
 
 is_now('late', 'delivered', 'what was applied after the connection ended is '
-    . 'found', 25);
+    . 'found', 60);
 is times_there('late'), 1, 'late: once';
 is_now($_, 'unknown unconfirmed', 'it cannot be proved', 25)
     for qw(applied lost first old);
@@ -118,7 +118,7 @@ is times_there('first'), 0, 'first: indeed';
         ->{statement_seconds}{delivery_proved}{count} };
     my $before = $told->();
     look($guild);
-    wait_for { $told->() > $before } 15, 'parted: something was found';
+    wait_for { $told->() > $before } 60, 'parted: something was found';
     is times_applied($to, $other), 0, 'parted: the other never was';
     is word($guild, $token, $other), 'unknown unconfirmed',
         'parted: nor is it said to be';
@@ -129,7 +129,7 @@ is times_there('first'), 0, 'first: indeed';
 $g->sql(q{update doubt set done_at = now() - interval '25 hours'
     where guild_id = ?}, $case{old}{guild});
 wait_for { !$g->sql('select count(*) from doubt where guild_id = ?',
-    $case{old}{guild}) } 15, 'its end';
+    $case{old}{guild}) } 60, 'its end';
 is_now('old', 'unknown unconfirmed', 'after a day it stays so');
 
 done_testing;

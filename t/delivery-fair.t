@@ -24,7 +24,7 @@ sub large_server {
             token => $token, json => { log_channel => $channels[$i] });
         die $answer->text if $answer->status != 202;
     }
-    wait_for { !grep { !webhook($_) } @channels } 20, 'webhooks';
+    wait_for { !grep { !webhook($_) } @channels } 60, 'webhooks';
     return ($guild, $token, @channels);
 }
 
@@ -70,7 +70,7 @@ subtest 'what one server may have under way' => sub {
         action => 'hang' } } @to);
     record_types($guild, 0 .. 12);
     my $asked = sub { scalar map { posts($_) } @to };
-    wait_for { $asked->() >= 10 } 10, 'requests';
+    wait_for { $asked->() >= 10 } 60, 'requests';
 
     for (1 .. 3) {
         my ($id) = record($other[0], 1);
@@ -83,7 +83,7 @@ subtest 'what one server may have under way' => sub {
     $platform->faults;
     $platform->stop;
     $platform->start;
-    wait_for { $asked->() == 13 } 15, 'the others';
+    wait_for { $asked->() == 13 } 60, 'the others';
     pass 'then the others have their turn';
 };
 
@@ -94,16 +94,16 @@ subtest 'a raid' => sub {
     $g->configure(http => $platform->directives($g, rate => 5))->start;
     my ($raid, $token, @to) = large_server(8);
     my @other = server();
-    wait_for { webhook($other[2]) } 20, 'a webhook';
+    wait_for { webhook($other[2]) } 60, 'a webhook';
     my %raided = map { $_ => 1 } @to;
     my $order = sub { map { $_->{message}{channel_id} }
         grep { $_->{event} eq 'message' } $platform->ledger };
 
     record($raid, 200, type => $_) for 0 .. 7;
-    wait_for { grep { $raided{$_} } $order->() } 10, 'the raid';
+    wait_for { grep { $raided{$_} } $order->() } 60, 'the raid';
     my $before = grep { $raided{$_} } $order->();
     my ($id) = record($other[0], 1);
-    becomes(@other[0, 1], $id, 'delivered', 'others go on', 15);
+    becomes(@other[0, 1], $id, 'delivered', 'others go on', 60);
 
     my @order = $order->();
     my ($at) = grep { $order[$_] eq $other[2] } reverse 0 .. $#order;

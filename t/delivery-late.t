@@ -42,24 +42,24 @@ sub status_of {
 $g->patch("/servers/$guild/config/logging/channels", token => $token,
     json => { main_channel => '300000000000000001' });
 my $id = record();
-wait_for { status_of($id) eq 'delivered' } 10, 'there is a webhook';
+wait_for { status_of($id) eq 'delivered' } 60, 'there is a webhook';
 
 $cutter->rules({ match => '"begin_to"', at => 'silence', tag => 'intent' });
 $platform->faults({ call => 'execute', action => 'late', ms => $late_ms,
     kill => [$g->workers] });
 $id = record();
-wait_for { $cutter->hits } 10, 'nobody hears of the intent';
-wait_for { !$platform->faults_left } 20, 'then it is sent, by who dies of it';
+wait_for { $cutter->hits } 60, 'nobody hears of the intent';
+wait_for { !$platform->faults_left } 60, 'then it is sent, by who dies of it';
 
 my $is = '';
-eval { wait_for { ($is = status_of($id)) eq 'delivered' } 30 };
+eval { wait_for { ($is = status_of($id)) eq 'delivered' } 60 };
 is $is, 'delivered', 'the entry is delivered';
 
 # the platform has applied it by now, or does so in a moment
 
 my ($sent) = grep { $_->{event} eq 'answer' && $_->{status} eq 'reset' }
     $platform->ledger;
-wait_for { time * 1000 > $sent->{at} + $late_ms + 500 } 10;
+wait_for { time * 1000 > $sent->{at} + $late_ms + 500 } 60;
 my @times = grep { $_ eq $id } map { $platform->entries_in($_) }
     $platform->messages;
 is scalar @times, 1, 'once';

@@ -61,7 +61,7 @@ $platform->faults(map {
 my @ids = map { (record($_->{guild}, 1))[0] } @its;
 for my $i (0 .. $#case) {
     my ($why, $word) = @{ $case[$i] };
-    is_now($its[$i], $ids[$i], $word, $why, 25);
+    is_now($its[$i], $ids[$i], $word, $why, 60);
     is times_applied($its[$i]{to}, $ids[$i]), $word eq 'delivered' ? 1 : 0,
         '... and that is what the channel has';
 }

@@ -50,7 +50,7 @@ subtest 'reload, with entries all the while' => sub {
         $g->reload(nowait => 1);
         push @ids, record($guild, 3) for 1 .. 5;
     }
-    becomes($guild, $token, $ids[-1], 'delivered', 'the last is delivered', 20);
+    becomes($guild, $token, $ids[-1], 'delivered', 'the last is delivered', 60);
     all_arrived($to, 'reload', @ids);
     is scalar($g->sql('select count(*) from lane_batch where status = 1')), 0,
         'nothing came in doubt';
@@ -65,7 +65,7 @@ subtest 'a new binary' => sub {
     # an nginx that stays with its parent takes no upgrade
     local $ENV{ASAN_OPTIONS} = $g->_sanitizer_options;
     system($g->_command) == 0 or die 'nginx';
-    wait_for { -s $pid_file && $g->operator('GET', '/') } 10, 'nginx';
+    wait_for { -s $pid_file && $g->operator('GET', '/') } 60, 'nginx';
     my $old = $g->{pid} = $g->pid;
     my ($guild, $token, $to) = server();
     my @ids = record($guild, 2);
@@ -75,12 +75,12 @@ subtest 'a new binary' => sub {
     my $new = wait_for {
         my $pid = $g->pid // $old;
         $pid != $old && $g->workers && $pid;
-    } 10, 'the new master';
+    } 60, 'the new master';
     push @ids, record($guild, 3);
     becomes($guild, $token, $ids[-1], 'delivered', 'beside each other');
     kill 'QUIT', $old;
     push @ids, record($guild, 3);
-    wait_for { !kill 0, $old } 20, 'the end of the old one';
+    wait_for { !kill 0, $old } 60, 'the end of the old one';
     push @ids, record($guild, 3);
     becomes($guild, $token, $ids[-1], 'delivered', 'the new one delivers');
     all_arrived($to, 'upgrade', @ids);

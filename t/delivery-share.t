@@ -48,14 +48,14 @@ for my $type (0 .. 30) {
     ($shard < 32 ? \%given : \%kept)->{$type} = $to;
     last if %given && %kept;
 }
-wait_for { !grep { !webhook($_) } values %given, values %kept } 20, 'webhooks';
+wait_for { !grep { !webhook($_) } values %given, values %kept } 60, 'webhooks';
 is shards(), '64', 'one machine has all of it';
 
 # a second one comes, of which the first learns by its next lease
 
 my $other = Guildlog->new(name => 'second', @shared);
 $other->configure(http => $platform->directives($other))->start;
-wait_for { $g->sql('select count(*) from delivery_node') == 2 } 20, 'it';
+wait_for { $g->sql('select count(*) from delivery_node') == 2 } 60, 'it';
 my $until = $g->sql('select max(until) from shard_lease');
 wait_for { $g->sql('select min(until) > ? from shard_lease', $until) } 20,
     'a lease';
@@ -69,7 +69,7 @@ $locker->begin_work;
 $locker->do('select from guildlog.shard_lease for update');
 wait_for { $watch->selectrow_array(q{select count(*) = 2
     from pg_stat_activity where wait_event_type = 'Lock'
-     and query like '%delivery_lease%'}) } 20, 'the lease by which it gives';
+     and query like '%delivery_lease%'}) } 60, 'the lease by which it gives';
 
 my @given  = map { record($guild, 1, type => 0 + $_) } sort keys %given;
 my ($kept) = map { record($guild, 1, type => 0 + $_) } (keys %kept)[0];
@@ -81,7 +81,7 @@ $locker->rollback;
 becomes($guild, $token, $_, 'delivered', 'the other one delivers it', 30)
     for @given, $kept;
 is scalar(map { posts($_) } values %given), scalar @given, 'each once';
-wait_for { $cutter->hits } 10, 'the answer that did not come';
+wait_for { $cutter->hits } 60, 'the answer that did not come';
 wait_for { shards() eq '32 32' && status()->{delivery_shards} == 32 } 20,
     'half of the shards';
 is status()->{delivery_leases_lost_total}, 0, 'none was lost';
@@ -94,9 +94,9 @@ $locker->do('select from guildlog.shard_lease for update');
 $third->configure(http => $platform->directives($third))->start;
 wait_for { $watch->selectrow_array(q{select count(*) = 3
     from pg_stat_activity where wait_event_type = 'Lock'
-     and query like '%delivery_lease%'}) } 20, 'leases of all three';
+     and query like '%delivery_lease%'}) } 60, 'leases of all three';
 $third->signal('QUIT');
-wait_for { $third->error_log =~ /gracefully shutting down/ } 20, 'its end';
+wait_for { $third->error_log =~ /gracefully shutting down/ } 60, 'its end';
 $locker->rollback;
 $third->stop;
 is $g->sql('select count(*) from delivery_node'), 2, 'it says that it leaves';
@@ -104,7 +104,7 @@ is $g->sql('select count(*) from delivery_node'), 2, 'it says that it leaves';
 $g->sql("insert into delivery_node (owner, until) select regexp_replace(owner,
     '/.*', '/999999999/1'), now() + interval '1 hour' from delivery_node
     limit 1");
-ok eval { wait_for { $g->sql('select count(*) from delivery_node') == 2 } 20 },
+ok eval { wait_for { $g->sql('select count(*) from delivery_node') == 2 } 60 },
     'or is found to be dead';
 
 done_testing;

@@ -44,7 +44,7 @@ sub call {
 sub grows_old {
     my ($dbh) = @_;
     wait_for { $dbh->selectrow_array("select max(since) < clock_timestamp()
-        - interval '3.5 s' from lane_ready") } 30, 'time';
+        - interval '3.5 s' from lane_ready") } 60, 'time';
 }
 
 
@@ -63,7 +63,7 @@ wait_for {
     found();
     $slow->selectrow_array("select since < clock_timestamp() - interval '3.5 s'
         from lane_ready where lane = $late");
-} 30, 'a slow transaction';
+} 60, 'a slow transaction';
 $slow->commit;
 like found(), qr/\b$late\b/, 'what a slow transaction called for is found';
 
@@ -77,7 +77,7 @@ like found(), qr/\b$meanwhile\b/, 'what came while nobody asked is found';
 
 # what is known is not told for ever
 
-wait_for { found() eq '' } 10, 'nothing new';
+wait_for { found() eq '' } 60, 'nothing new';
 pass 'and not told again and again';
 
 done_testing;

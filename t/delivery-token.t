@@ -70,8 +70,8 @@ is_said(\@server, 'bot=pro', 'no_bot_token', 'still');
 $g->configure(http => $directives);
 $g->reload;
 wake($server[0]);
-wait_for { $platform->webhooks($server[2]) == 2 } 20, 'webhooks';
-wait_for { said(@server, 'bot=pro')->{state} eq 'active -' } 10, 'its state';
+wait_for { $platform->webhooks($server[2]) == 2 } 60, 'webhooks';
+wait_for { said(@server, 'bot=pro')->{state} eq 'active -' } 60, 'its state';
 is said(@server, 'bot=pro')->{found}, undef, 'with one the trouble is over';
 
 # a bad one
@@ -85,7 +85,7 @@ $g->sql(q{update lane set since = now() - interval '61 min'
     where guild_id = ?}, $server[0]);
 wake($server[0]);
 wait_for { $g->sql('select not_before > now() from lane_head
-    where guild_id = ?', $server[0]) } 10, 'another try';
+    where guild_id = ?', $server[0]) } 60, 'another try';
 is word(@server[0, 1], $id), 'not_delivered queued', 'for more than an hour';
 
 $platform->config(bad_tokens => []);

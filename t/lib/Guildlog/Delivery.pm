@@ -85,7 +85,7 @@ sub becomes {
 
     my $is = '';
     eval { Guildlog::wait_for(sub { ($is = word($guild, $token, $id)) eq $word },
-        $seconds || 10) };
+        $seconds || 60) };
     is $is, $word, $why;
 }
 
@@ -108,7 +108,7 @@ sub times_applied {
 sub posts {
     my ($to) = @_;
     return grep { $_->{event} eq 'request' && $_->{call} eq 'execute'
-        && $_->{channel} eq $to } $platform->ledger;
+        && $_->{channel} eq $to } $platform->ledger($to);
 }
 
 

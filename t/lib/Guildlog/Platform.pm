@@ -114,7 +114,8 @@ sub control {
 sub config { my ($self, %change) = @_; return $self->control('config', \%change) }
 sub faults { my ($self, @faults) = @_; return $self->control('faults', \@faults) }
 sub faults_left { return @{ $_[0]->control('faults') } }
-sub ledger { return @{ $_[0]->control('ledger') } }
+sub ledger { return @{ $_[0]->control('ledger' . _of($_[1])) } }
+sub _of { return defined $_[0] ? "?channel=$_[0]" : '' }
 sub path { "$_[0]{dir}/ledger" }
 sub delete_webhook { $_[0]->control("webhook/$_[1]/delete", {}) }
 sub spend_webhook  { $_[0]->control("webhook/$_[1]/spend", {}) }
@@ -143,8 +144,7 @@ sub webhooks {
 sub messages {
     my ($self, $channel) = @_;
     return sort { $a->{id} cmp $b->{id} }
-        grep { !defined $channel || $_->{channel_id} eq $channel }
-        @{ $self->control('state')->{messages} };
+        @{ $self->control('state' . _of($channel))->{messages} };
 }
 
 
