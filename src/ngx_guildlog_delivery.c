@@ -21,7 +21,6 @@
 
 static void ngx_guildlog_delivery_tick(ngx_event_t *ev);
 static void ngx_guildlog_delivery_go(ngx_event_t *ev);
-static uint64_t ngx_guildlog_delivery_us(void);
 static void ngx_guildlog_delivery_find(ngx_guildlog_delivery_t *d);
 static void ngx_guildlog_delivery_found(void *data,
     ngx_guildlog_result_t *result);
@@ -245,7 +244,7 @@ ngx_guildlog_delivery_go(ngx_event_t *ev)
     ngx_queue_t          *q;
     ngx_guildlog_lane_t  *lane;
 
-    end = ngx_guildlog_delivery_us() + NGX_GUILDLOG_DELIVERY_MOMENT;
+    end = ngx_guildlog_now_us() + NGX_GUILDLOG_DELIVERY_MOMENT;
 
     while (!ngx_queue_empty(&d->going)) {
 
@@ -256,7 +255,7 @@ ngx_guildlog_delivery_go(ngx_event_t *ev)
         lane->goes_on = 0;
         lane->next(lane);
 
-        if (ngx_guildlog_delivery_us() >= end) {
+        if (ngx_guildlog_now_us() >= end) {
             break;
         }
     }
@@ -264,17 +263,6 @@ ngx_guildlog_delivery_go(ngx_event_t *ev)
     if (!ngx_queue_empty(&d->going)) {
         ngx_post_event(&d->go, &ngx_posted_next_events);
     }
-}
-
-
-static uint64_t
-ngx_guildlog_delivery_us(void)
-{
-    struct timespec  now;
-
-    (void) clock_gettime(CLOCK_MONOTONIC, &now);
-
-    return (uint64_t) now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
 

@@ -91,9 +91,6 @@ void ngx_guildlog_delivery_turn(ngx_guildlog_lane_t *lane,
     ngx_guildlog_stmt_e stmt, const ngx_str_t *args, ngx_uint_t nargs);
 void ngx_guildlog_delivery_forget(ngx_guildlog_lane_t *lane);
 
-/* would a request be answered before the leases end? */
-ngx_uint_t ngx_guildlog_delivery_safe(ngx_guildlog_delivery_t *delivery);
-
 const ngx_guildlog_delivery_conf_t *ngx_guildlog_delivery_conf(
     ngx_guildlog_delivery_t *delivery);
 

@@ -14,27 +14,10 @@
 
 static void ngx_guildlog_figures_told(void *data,
     ngx_guildlog_result_t *result);
+static void ngx_guildlog_figures_set(ngx_guildlog_delivery_t *d, json_t *json,
+    const char *name, ngx_guildlog_gauge_e gauge);
 static void ngx_guildlog_figures_forget(ngx_guildlog_delivery_t *d,
     ngx_guildlog_gauge_e from);
-
-
-/* the keys of what guildlog.delivery_figures() says */
-
-static const struct {
-    const char            *name;
-    ngx_guildlog_gauge_e   gauge;
-
-} ngx_guildlog_figures[] = {
-    { "backlog", NGX_GUILDLOG_GAUGE_BACKLOG },
-    { "held", NGX_GUILDLOG_GAUGE_HELD },
-    { "oldest_ms", NGX_GUILDLOG_GAUGE_OLDEST_MS },
-    { "registering", NGX_GUILDLOG_GAUGE_REGISTERING },
-    { "active", NGX_GUILDLOG_GAUGE_ACTIVE },
-    { "waiting", NGX_GUILDLOG_GAUGE_WAITING },
-    { "paused", NGX_GUILDLOG_GAUGE_PAUSED },
-    { "broken", NGX_GUILDLOG_GAUGE_BROKEN },
-    { "closing", NGX_GUILDLOG_GAUGE_CLOSING }
-};
 
 
 void
@@ -74,10 +57,10 @@ ngx_guildlog_figures_told(void *data, ngx_guildlog_result_t *result)
 {
     ngx_guildlog_delivery_t *d = data;
 
-    json_t        *json;
-    ngx_str_t      body;
-    ngx_uint_t     i;
-    json_error_t   cause;
+    json_t                           *json;
+    ngx_str_t                         body;
+    json_error_t                      cause;
+    const ngx_guildlog_lane_gauge_t  *lane;
 
     d->figures = NULL;
 
@@ -93,12 +76,13 @@ ngx_guildlog_figures_told(void *data, ngx_guildlog_result_t *result)
     body = ngx_guildlog_result_value(result, 0, 1);
     json = ngx_guildlog_json_load(body.data, body.len, 0, &cause);
 
-    for (i = 0; i < sizeof(ngx_guildlog_figures)
-                    / sizeof(ngx_guildlog_figures[0]); i++)
-    {
-        ngx_guildlog_stats_set(d->stats, ngx_guildlog_figures[i].gauge,
-            json_integer_value(json_object_get(json,
-                                              ngx_guildlog_figures[i].name)));
+    ngx_guildlog_figures_set(d, json, "backlog", NGX_GUILDLOG_GAUGE_BACKLOG);
+    ngx_guildlog_figures_set(d, json, "held", NGX_GUILDLOG_GAUGE_HELD);
+    ngx_guildlog_figures_set(d, json, "oldest_ms",
+                             NGX_GUILDLOG_GAUGE_OLDEST_MS);
+
+    for (lane = ngx_guildlog_stats_lanes; lane->state; lane++) {
+        ngx_guildlog_figures_set(d, json, lane->state, lane->gauge);
     }
 
     json_decref(json);
@@ -109,6 +93,15 @@ ngx_guildlog_figures_told(void *data, ngx_guildlog_result_t *result)
                     + ngx_max(NGX_GUILDLOG_FIGURES_INTERVAL,
                               result->time_us / 1000
                               * NGX_GUILDLOG_FIGURES_SHARE);
+}
+
+
+static void
+ngx_guildlog_figures_set(ngx_guildlog_delivery_t *d, json_t *json,
+    const char *name, ngx_guildlog_gauge_e gauge)
+{
+    ngx_guildlog_stats_set(d->stats, gauge,
+                           json_integer_value(json_object_get(json, name)));
 }
 
 

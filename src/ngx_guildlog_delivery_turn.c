@@ -16,6 +16,7 @@
 static void ngx_guildlog_delivery_line_up(ngx_guildlog_delivery_t *d,
     ngx_guildlog_guild_t *guild);
 static ngx_uint_t ngx_guildlog_delivery_grant(ngx_guildlog_lane_t *lane);
+static ngx_uint_t ngx_guildlog_delivery_safe(ngx_guildlog_delivery_t *d);
 
 
 void
@@ -161,7 +162,7 @@ ngx_guildlog_delivery_give_back(ngx_guildlog_lane_t *lane)
 
 /* would a request be answered before the leases end? */
 
-ngx_uint_t
+static ngx_uint_t
 ngx_guildlog_delivery_safe(ngx_guildlog_delivery_t *d)
 {
     return d->leased

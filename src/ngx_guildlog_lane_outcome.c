@@ -171,5 +171,5 @@ ngx_guildlog_lane_refuse_entry(ngx_guildlog_lane_t *lane,
     lane->work.reason = "rejected";
 
     ngx_guildlog_lane_decide(lane, lane->entries[0].seq,
-                                 NGX_GUILDLOG_LANE_NOT_DELIVERED);
+                             NGX_GUILDLOG_LANE_NOT_DELIVERED);
 }

@@ -30,6 +30,17 @@ const ngx_uint_t  ngx_guildlog_stats_bounds_us[NGX_GUILDLOG_STATS_BUCKETS] = {
 };
 
 
+const ngx_guildlog_lane_gauge_t  ngx_guildlog_stats_lanes[] = {
+    { "registering", NGX_GUILDLOG_GAUGE_REGISTERING },
+    { "active", NGX_GUILDLOG_GAUGE_ACTIVE },
+    { "waiting", NGX_GUILDLOG_GAUGE_WAITING },
+    { "paused", NGX_GUILDLOG_GAUGE_PAUSED },
+    { "broken", NGX_GUILDLOG_GAUGE_BROKEN },
+    { "closing", NGX_GUILDLOG_GAUGE_CLOSING },
+    { NULL, 0 }
+};
+
+
 const ngx_uint_t  ngx_guildlog_stats_codes[NGX_GUILDLOG_STATS_CODES] = {
     200, 201, 202, 204,
     400, 401, 402, 403, 404, 405, 408, 409, 413, 415, 429, 499,

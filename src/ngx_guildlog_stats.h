@@ -96,6 +96,14 @@ typedef struct {
 } ngx_guildlog_slot_t;
 
 
+/* a state of lanes, and how many have it */
+
+typedef struct {
+    const char                    *state;
+    ngx_guildlog_gauge_e           gauge;
+} ngx_guildlog_lane_gauge_t;
+
+
 /* a task of the keeper, as the database last told it */
 
 typedef struct {
@@ -141,6 +149,9 @@ typedef struct {
  */
 extern const ngx_uint_t  ngx_guildlog_stats_bounds_us[];
 
+/* ends with a NULL state */
+extern const ngx_guildlog_lane_gauge_t  ngx_guildlog_stats_lanes[];
+
 /* the codes counted by themselves; the last, 0, stands for all others */
 extern const ngx_uint_t  ngx_guildlog_stats_codes[];
 
@@ -157,15 +168,15 @@ void ngx_guildlog_stats_count(ngx_guildlog_stats_t *stats,
     ngx_guildlog_count_e what, ngx_uint_t n);
 void ngx_guildlog_stats_gauge(ngx_guildlog_stats_t *stats,
     ngx_guildlog_gauge_e what, ngx_int_t delta);
+void ngx_guildlog_stats_set(ngx_guildlog_stats_t *stats,
+    ngx_guildlog_gauge_e what, ngx_uint_t n);
 void ngx_guildlog_stats_observe(ngx_guildlog_histogram_t *histogram,
     ngx_uint_t us);
 void ngx_guildlog_stats_request(ngx_guildlog_stats_t *stats,
     ngx_uint_t route, ngx_uint_t status, ngx_uint_t us);
+
 /* of all routes, so far */
 ngx_uint_t ngx_guildlog_stats_requests(ngx_guildlog_stats_t *stats);
-
-void ngx_guildlog_stats_set(ngx_guildlog_stats_t *stats,
-    ngx_guildlog_gauge_e what, ngx_uint_t n);
 
 /* over the workers that live; least: of those that have any, 0: none has */
 ngx_uint_t ngx_guildlog_stats_gauge_sum(ngx_guildlog_stats_t *stats,

@@ -45,20 +45,6 @@ static const ngx_http_guildlog_metric_t  ngx_http_guildlog_told = {
 };
 
 
-static const struct {
-    const char  *state;
-    ngx_uint_t   gauge;
-
-} ngx_http_guildlog_lane_states[] = {
-    { "registering", NGX_GUILDLOG_GAUGE_REGISTERING },
-    { "active", NGX_GUILDLOG_GAUGE_ACTIVE },
-    { "waiting", NGX_GUILDLOG_GAUGE_WAITING },
-    { "paused", NGX_GUILDLOG_GAUGE_PAUSED },
-    { "broken", NGX_GUILDLOG_GAUGE_BROKEN },
-    { "closing", NGX_GUILDLOG_GAUGE_CLOSING }
-};
-
-
 void
 ngx_http_guildlog_status_delivery(ngx_http_guildlog_status_t *st)
 {
@@ -174,8 +160,9 @@ ngx_http_guildlog_status_words(ngx_http_guildlog_status_t *st,
 static void
 ngx_http_guildlog_status_figures(ngx_http_guildlog_status_t *st)
 {
-    ngx_uint_t                         i, told;
+    ngx_uint_t                         told;
     ngx_guildlog_stats_t              *stats;
+    const ngx_guildlog_lane_gauge_t   *lane;
     const ngx_http_guildlog_metric_t  *m;
 
     stats = &ngx_http_guildlog_worker.stats;
@@ -202,13 +189,9 @@ ngx_http_guildlog_status_figures(ngx_http_guildlog_status_t *st)
     ngx_http_guildlog_status_begin(st, "delivery_lanes", "gauge",
                                    "Lanes delivered here, by state.");
 
-    for (i = 0; i < sizeof(ngx_http_guildlog_lane_states)
-                    / sizeof(ngx_http_guildlog_lane_states[0]); i++)
-    {
-        ngx_http_guildlog_status_sample(st, "state",
-                            ngx_http_guildlog_lane_states[i].state,
-                            ngx_guildlog_stats_gauge_sum(stats,
-                                ngx_http_guildlog_lane_states[i].gauge));
+    for (lane = ngx_guildlog_stats_lanes; lane->state; lane++) {
+        ngx_http_guildlog_status_sample(st, "state", lane->state,
+                            ngx_guildlog_stats_gauge_sum(stats, lane->gauge));
     }
 
     ngx_http_guildlog_status_end(st);
