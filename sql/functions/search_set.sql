@@ -134,16 +134,16 @@ begin
          where c.guild_id = q.guild and c.bot = q.bot
            and c.bucket >= 16 << 3 * c.level
         union all
-        select c.level, c.first, 0, null,
-               a.marks[u.start + 1 : u.stop], null
-          from search_term c
-         cross join lateral (   -- offset: unpacked once
-               select c.marks || '{}'::smallint[] offset 0) a (marks)
-         cross join lateral unnest(c.terms, c.ends, 0 || c.ends)
-               u (term, stop, start)
-          join unnest(wanted) t (term) on t.term = u.term
-         where c.guild_id = q.guild and c.bot = q.bot
-           and c.bucket >= 16 << 3 * c.level;
+        select u.level, u.first, 0, null, u.marks[u.start + 1 : u.stop], null
+          from (select c.level, c.first, c.marks, unnest(c.terms) as term,
+                       unnest(c.ends) as stop, unnest(0 || c.ends) as start
+                  from (select x.level, x.first, x.terms, x.ends,
+                               x.marks || '{}'::smallint[] as marks
+                          from search_term x
+                         where x.guild_id = q.guild and x.bot = q.bot
+                           and x.bucket >= 16 << 3 * x.level
+                        offset 0) c) u   -- offset: unpacked once
+          join unnest(wanted) t (term) on t.term = u.term;
 end $$;
 
 
@@ -227,7 +227,7 @@ returns search_set[] language plpgsql stable as $$
 begin
     if cardinality(terms) = 1 then
         return search_sets_one(q, terms);
-    elsif cardinality(terms) > 500 then
+    elsif cardinality(terms) > 800 then
         return search_sets_many(q, terms);
     end if;
 
@@ -255,37 +255,37 @@ returns search_set[] language plpgsql stable as $$
 begin
     return array(
         with piece as materialized (
-            select s.level, s.first, s.low, s.high, p.marks, p.bits
+            select p.level, p.first, p.marks, p.bits
               from search_pieces_strings(q, terms) p
-              join search_segment s
-                on s.guild_id = q.guild and s.bot = q.bot
-               and s.level = p.level and s.first = p.first
-             where s.high >= q.low and s.low < q.high
         ), word as (
             select m.first, m.mark + 32768 >> 6 as place,
                    bit_or(1::bigint << 63 - (m.mark & 63)) as bits
               from (select p.first, unnest(p.marks) as mark
                       from piece p where p.level = 2) m
              group by 1, 2
-        ), large as (
+        ), rare as materialized (
             select w.first, search_bits_of(array_agg(w.place),
                                            array_agg(w.bits)) as bits
               from word w group by w.first
-        ), small as (
+        ), common as materialized (
+            select p.first, bit_or(p.bits) as bits
+              from piece p where p.bits is not null
+             group by p.first
+        ), small as materialized (
             select p.level, p.first, search_sorted(array_agg(m::int)) as marks
               from piece p, unnest(p.marks) m
              where p.level < 2
              group by 1, 2
         )
-        select row(p.level, p.first, p.low, p.high, null, null, l.marks,
-                   case when p.bits is null then b.bits
-                        when b.bits is null then p.bits
-                        else p.bits | b.bits end)::search_set
-          from (select x.level, x.first, x.low, x.high,
-                       bit_or(x.bits) as bits
-                  from piece x group by 1, 2, 3, 4) p
-          left join small l on l.level = p.level and l.first = p.first
-          left join large b on p.level = 2 and b.first = p.first);
+        select row(s.level, s.first, s.low, s.high, null, null, l.marks,
+                   coalesce(c.bits | r.bits, c.bits, r.bits))::search_set
+          from search_segment s
+          left join small l on l.level = s.level and l.first = s.first
+          left join rare r on s.level = 2 and r.first = s.first
+          left join common c on s.level = 2 and c.first = s.first
+         where s.guild_id = q.guild and s.bot = q.bot
+           and s.high >= q.low and s.low < q.high
+           and num_nonnulls(l.marks, r.bits, c.bits) > 0);
 end $$;
 
 
