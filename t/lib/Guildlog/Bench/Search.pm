@@ -144,7 +144,7 @@ sub index_made {
             $turn->finish;
             push @turns, spent($dbh) - $at;
         }
-        $n = $nginx->sql('select sum(cardinality(ids)) from search_run');
+        $n = $nginx->sql('select sum(cardinality(ids)) from search_place');
         [(spent($dbh) - $began) * 1000 / $n, words($dbh) * 1000];
     } "the index, CPU µs an entry; PostgreSQL's to_tsvector";
 
@@ -158,7 +158,7 @@ sub index_made {
     } '  bytes an entry, as it is; its document alone';
 
     admin($nginx, "vacuum full analyze guildlog.$_")
-        for qw(search_term search_common search_string);
+        for qw(search_term search_common search_place search_string);
     once { [size($nginx) / $n, $doc] }
         '  bytes an entry, without free room; its document alone';
     return;
