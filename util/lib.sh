@@ -20,6 +20,7 @@ packages_viewer=(chromium)
 packages_bench=(wrk)
 packages_package=(dpkg-dev debhelper debootstrap)
 packages_check=(clang-tidy)
+packages_valgrind=(valgrind)
 packages_fuzz=(clang llvm libclang-rt-14-dev)
 packages_source=(dpkg-dev xz-utils libpcre2-dev zlib1g-dev
     debian-archive-keyring)
@@ -403,8 +404,8 @@ render() {
 
 
 # link_pure output source...: a program of pure files, under the sanitizers,
-# with nginx's own objects to call.  $flavour: asan (the default) or fuzz; in
-# $cflags, more flags
+# with nginx's own objects to call.  $flavour: asan (the default), fuzz, or
+# coverage, which counts instead; in $cflags, more flags
 link_pure() {
     local tree=$build/${flavour:-asan} output=$1 library objs flags
     shift

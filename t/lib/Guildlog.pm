@@ -63,7 +63,8 @@ sub new {
     my ($class, %option) = @_;
 
     my $self = bless {
-        option   => { workers => 1, master_process => 1, start => 1, %option },
+        option   => { workers => 1, master_process => 1, start => 1,
+            patience => 20, %option },
         password => 'module',
     }, $class;
 
@@ -147,7 +148,7 @@ sub start {
 
     my $up = eval { wait_for {
         $self->_reap || -s "$self->{prefix}/nginx.pid" && $self->_up;
-    } 20 };
+    } $self->{option}{patience} };
 
     if (!$up || defined $self->{status}) {
         die "nginx did not start: ", _slurp("$self->{prefix}/logs/out"),
@@ -234,7 +235,7 @@ sub stop {
     kill $signal || 'QUIT', $pid if !defined $self->{status};
 
     my $gone = eval {
-        wait_for { $self->_reap && !kill 0, $pid } 20;
+        wait_for { $self->_reap && !kill 0, $pid } $self->{option}{patience};
     };
     if (!$gone) {
         $self->_complain('nginx did not stop');
@@ -602,7 +603,8 @@ sub _build {
 sub _command {
     my ($self) = @_;
 
-    return (_build()->{nginx}, '-p', $self->{prefix},
+    return (@{ $self->{option}{under} || [] }, _build()->{nginx},
+        '-p', $self->{prefix},
         '-c', "$self->{prefix}/nginx.conf",
         '-e', "$self->{prefix}/logs/error.log");
 }
@@ -826,6 +828,8 @@ C<< Guildlog->new(option => value...) >> makes and starts it.
     workers, connections     worker_processes (1), worker_connections
     master_process           0 for a single process
     log                      level of the error log (info)
+    under                    a command to run it by, as a list
+    patience                 seconds for a start or an end (20)
     openapi                  1 to hold every answer against conf/openapi.yaml
                              and conf/openapi-operator.yaml
     allow                    [qr/.../] alarming lines that may be there
