@@ -283,12 +283,18 @@ declare
     known  text[];
     n      int;
 begin
-    select array(select l.event_id from log_event l
-                  where l.guild_id = guild
-                    and l.bot = record_known.bot
-                    and l.event_id = any (events)
-                    and l.recorded_at > now() - interval '24 hours'
-                    and l.recorded_at < now() + interval '1 hour'),
+    -- one by one, so that it is the whole index that is asked, whatever the
+    -- statistics of a young partition say
+
+    select array(select u.id
+                   from unnest(events) u (id)
+                  where (select true from log_event l
+                          where l.guild_id = guild
+                            and l.bot = record_known.bot
+                            and l.event_id = u.id
+                            and l.recorded_at > now() - interval '24 hours'
+                            and l.recorded_at < now() + interval '1 hour'
+                          limit 1)),
            (select count(*) from (select distinct e from unnest(events) e
                                    where e is not null) d)
       into known, n;

@@ -180,18 +180,24 @@ begin
 end $$;
 
 
--- Members of the entries that the directory knows to be bots.
+-- Of the members of whom the entries do not say it, those that are bots; asked
+-- one by one, as record_known() does.
 
 create or replace function bots_among(guild bigint, b batch)
 returns bigint[] language plpgsql stable as $$
-declare
-    members  constant bigint[] := b.executors::bigint[]
-                                  || b.targets::bigint[];
 begin
     return array(
-        select d.id from directory d
-         where d.guild_id = guild and d.kind = 0 and d.id = any (members)
-           and d.bot);
+        select u.id
+          from (select e.executor::bigint
+                  from unnest(b.executors, b.executor_bots)
+                           e (executor, bot)
+                 where e.bot is null
+                 union
+                select e.target::bigint
+                  from unnest(b.targets, b.target_bots) e (target, bot)
+                 where e.bot is null) u (id)
+         where (select d.bot from directory d
+                 where d.guild_id = guild and d.kind = 0 and d.id = u.id));
 end $$;
 
 
