@@ -4,6 +4,7 @@
  */
 
 #include "ngx_guildlog_json.h"
+#include <setjmp.h>
 
 
 #define NGX_GUILDLOG_JSON_ERROR  1280
@@ -25,7 +26,17 @@ typedef struct {
 } ngx_guildlog_json_walk_t;
 
 
+/* behind each block of jansson's memory */
+
+typedef struct {
+    ngx_queue_t                    queue;    /* of one text */
+    void                          *start;
+} ngx_guildlog_json_block_t;
+
+
 static void *ngx_guildlog_json_alloc(size_t size);
+static void ngx_guildlog_json_free(void *p);
+static ngx_guildlog_json_block_t *ngx_guildlog_json_block(void *p);
 static ngx_int_t ngx_guildlog_json_check(ngx_pool_t *pool,
     const ngx_str_t *text, ngx_str_t *error);
 static void ngx_guildlog_json_explain(ngx_pool_t *pool, const ngx_str_t *text,
@@ -43,7 +54,12 @@ static size_t ngx_guildlog_json_plain(const u_char *p, size_t len);
 static size_t ngx_guildlog_json_rune(const u_char *p, size_t len);
 
 
-static ngx_uint_t  ngx_guildlog_json_failures;
+static ngx_uint_t   ngx_guildlog_json_failures;
+
+/* while a text is loaded */
+static ngx_uint_t   ngx_guildlog_json_loading;
+static ngx_queue_t  ngx_guildlog_json_blocks;
+static jmp_buf      ngx_guildlog_json_escape;
 
 
 json_t *
@@ -82,18 +98,32 @@ json_t *
 ngx_guildlog_json_load(const u_char *p, size_t len, size_t flags,
     json_error_t *cause)
 {
-    json_t      *json;
-    ngx_uint_t   starved;
+    json_t                     *json;
+    ngx_queue_t                *q;
+    ngx_guildlog_json_block_t  *block;
 
-    starved = ngx_guildlog_json_starved();
+    ngx_queue_init(&ngx_guildlog_json_blocks);
+    ngx_guildlog_json_loading = 1;
 
-    json = json_loadb((char *) p, len, flags, cause);
+    if (setjmp(ngx_guildlog_json_escape) == 0) {
+        json = json_loadb((char *) p, len, flags, cause);
 
-    if (ngx_guildlog_json_starved() == starved) {
+        ngx_guildlog_json_loading = 0;
+        ngx_queue_remove(&ngx_guildlog_json_blocks);
+
         return json;
     }
 
-    json_decref(json);
+    ngx_guildlog_json_loading = 0;
+
+    while (!ngx_queue_empty(&ngx_guildlog_json_blocks)) {
+        q = ngx_queue_head(&ngx_guildlog_json_blocks);
+        ngx_queue_remove(q);
+
+        block = ngx_queue_data(q, ngx_guildlog_json_block_t, queue);
+        free(block->start);
+    }
+
     cause->text[0] = '\0';
 
     return NULL;
@@ -110,22 +140,67 @@ ngx_guildlog_json_starved(void)
 void
 ngx_guildlog_json_watch(void)
 {
-    json_set_alloc_funcs(ngx_guildlog_json_alloc, free);
+    json_set_alloc_funcs(ngx_guildlog_json_alloc, ngx_guildlog_json_free);
 }
 
+
+/*
+ * Without memory jansson goes on with a string that lacks a character, and
+ * aborts if that made nonsense of an escape: it is left at once, and what it
+ * had is freed.  What others have it make may be freed by free().
+ */
 
 static void *
 ngx_guildlog_json_alloc(size_t size)
 {
-    void  *p;
+    void                       *p;
+    ngx_guildlog_json_block_t  *block;
 
-    p = malloc(size);
+    p = malloc(ngx_align(size, sizeof(void *))
+               + sizeof(ngx_guildlog_json_block_t));
 
     if (p == NULL) {
         ngx_guildlog_json_failures++;
+
+        if (ngx_guildlog_json_loading) {
+            longjmp(ngx_guildlog_json_escape, 1);
+        }
+
+        return NULL;
+    }
+
+    block = ngx_guildlog_json_block(p);
+    block->start = p;
+
+    if (ngx_guildlog_json_loading) {
+        ngx_queue_insert_tail(&ngx_guildlog_json_blocks, &block->queue);
+
+    } else {
+        ngx_queue_init(&block->queue);
     }
 
     return p;
+}
+
+
+static void
+ngx_guildlog_json_free(void *p)
+{
+    if (p) {
+        ngx_queue_remove(&ngx_guildlog_json_block(p)->queue);
+        free(p);
+    }
+}
+
+
+static ngx_guildlog_json_block_t *
+ngx_guildlog_json_block(void *p)
+{
+    size_t  at;
+
+    at = malloc_usable_size(p) - sizeof(ngx_guildlog_json_block_t);
+
+    return (void *) ((u_char *) p + at / sizeof(void *) * sizeof(void *));
 }
 
 

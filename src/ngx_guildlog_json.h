@@ -38,7 +38,8 @@ json_t *ngx_guildlog_json_load(const u_char *p, size_t len, size_t flags,
 
 /*
  * How often jansson has found no memory in this process, once watch() was
- * called.  It goes on then, and may lose a character of what it reads.
+ * called.  Outside of load() it goes on then, and may lose a character of what
+ * it reads.
  */
 ngx_uint_t ngx_guildlog_json_starved(void);
 void ngx_guildlog_json_watch(void);

@@ -84,6 +84,28 @@ subtest 'a webhook that is there already' => sub {
     is scalar($platform->webhooks($to)), 1, 'and none is made beside it';
 };
 
+# jansson aborts if it found no memory for the letter behind a backslash
+
+subtest 'an answer that is cut in the middle of an escape' => sub {
+    my ($guild, $token, $to) = server();
+    becomes($guild, $token, (record($guild, 1))[0], 'delivered', 'one', 60);
+
+    my @ids;
+    for my $n (8 .. 21) {
+        $platform->faults({ call => 'execute', channel => $to,
+            action => 'answer', status => 429, body => { retry_after => 0.01,
+                message => 'x' x ($n % 2 ? 5 : 1) . "\x01" x 100 } });
+        $fault->fail($worker, 1 + int($n / 2), 1,
+            'ngx_guildlog_platform_judge');
+        push @ids, record($guild, 1);
+        wait_for { $fault->hit || word($guild, $token, $ids[-1])
+            eq 'delivered' } 60, 'a fault, or none';
+        $fault->failed;
+        becomes($guild, $token, $ids[-1], 'delivered', 'it is sent again', 60);
+    }
+    is scalar(grep { times_applied($to, $_) != 1 } @ids), 0, 'each once';
+};
+
 is_deeply [$g->workers], [$worker], 'the worker lives';
 $g->stop;
 
