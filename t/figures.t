@@ -66,7 +66,14 @@ is $row, "| f | failed: not measured | | | |\n"
 
 is Guildlog::Figures::failures(), 5, 'so many could not be had';
 
-ok !eval { table(sub { once { die "interrupted\n" } 'h' }); 1 },
-    'who is interrupted measures nothing more';
+my $next;
+ok !eval {
+    table(sub {
+        once { eval { Guildlog::Figures::interrupt() }; [1, 1] } 'h';
+        once { $next = 1; [1, 1] } 'i';
+    });
+}, 'who is interrupted goes no further';
+is $@, "interrupted\n", '... whoever was in the way';
+ok !$next, '... and measures nothing more';
 
 done_testing;

@@ -17,6 +17,7 @@ our @EXPORT = qw(option figures once attempt median);
 
 my %option;
 my $failures = 0;
+my $interrupted;
 
 
 # those of the command line
@@ -28,6 +29,14 @@ sub set_options {
 sub option {
     my ($name) = @_;
     return $option{$name};
+}
+
+
+# ends the figure that is being measured, or where somebody is in the way of
+# that, the next one
+sub interrupt {
+    $interrupted = 1;
+    die "interrupted\n";
 }
 
 
@@ -90,6 +99,7 @@ sub _figures {
     my @pairs;
     my $done = eval {
         for (1 .. $rounds) {
+            die "interrupted\n" if $interrupted;
             my @round = $round->();
             push @{ $pairs[$_] }, $round[$_] for 0 .. $#names;
         }
@@ -107,7 +117,7 @@ sub _figures {
 sub failed {
     my ($what, $why) = @_;
 
-    die $why if $why =~ /^interrupted/;
+    die "interrupted\n" if $interrupted;
     print STDERR $why;
     my ($line) = $why =~ /(.*)/;
     $line =~ s/\|/\\|/g;
