@@ -119,9 +119,9 @@ begin
 end $$;
 
 
--- A permission or room is missing: it is tried again for an hour, then final
--- for that reason. Without one ("final" is null) it is never final: it is the
--- bot that has no token, or a bad one.
+-- A permission or room is missing: what waits was refused for now; it is tried
+-- again for an hour, then final for that reason. Without one ("final" is null)
+-- it is never final: it is the bot that has no token, or a bad one.
 
 create or replace function delivery_waits(me text, guild bigint, lane bigint,
     fence bigint, step bigint, reason text, final text, wait_ms bigint,
@@ -145,8 +145,12 @@ begin
 
     perform lane_wake(guild, it.lane);
     update lane_head h
-       set not_before = clock_timestamp() + wait_ms * interval '1 ms'
-     where h.guild_id = guild and h.lane = it.lane;
+       set not_before = clock_timestamp() + wait_ms * interval '1 ms',
+           refused_to = case when final is null then h.refused_to
+                             else greatest(h.refused_to, t.tail) end
+      from lane_tail t
+     where h.guild_id = guild and h.lane = it.lane
+       and t.guild_id = guild and t.lane = it.lane;
     status := 200;
     body := '{}';
 end $$;
