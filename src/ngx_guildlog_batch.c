@@ -10,190 +10,281 @@
 #define NGX_GUILDLOG_BATCH_POOL_SIZE  4096
 
 
-typedef struct {
+/* takes the next entry; NGX_DONE: there is none */
+typedef ngx_int_t (*ngx_guildlog_batch_pt)(ngx_guildlog_batch_t *batch);
+
+
+struct ngx_guildlog_batch_s {
     ngx_pool_t                    *pool;
+    ngx_str_t                      body;
+    u_char                        *pos;
     ngx_uint_t                     many;
     int64_t                        now_ms;
     ngx_uint_t                     n;        /* entries so far */
-    ngx_str_t                     *texts;    /* of an array's, as sent */
+    ngx_guildlog_batch_pt          next;
     ngx_str_t                     *error;    /* of the whole */
     ngx_guildlog_columns_t         columns;
-} ngx_guildlog_batch_t;
+    unsigned                       ended:1;  /* the array */
+};
 
 
-static ngx_int_t ngx_guildlog_batch_array(ngx_guildlog_batch_t *batch,
-    const ngx_str_t *body);
-static ngx_uint_t ngx_guildlog_batch_is_separable(const ngx_str_t *body);
-static ngx_int_t ngx_guildlog_batch_lines(ngx_guildlog_batch_t *batch,
-    const ngx_str_t *body);
+static void ngx_guildlog_batch_begin(ngx_guildlog_batch_t *batch,
+    ngx_guildlog_batch_pt next);
+static ngx_int_t ngx_guildlog_batch_array(ngx_guildlog_batch_t *batch);
+static ngx_int_t ngx_guildlog_batch_item(ngx_guildlog_batch_t *batch);
+static ngx_uint_t ngx_guildlog_batch_is_separable(const json_error_t *cause);
+static ngx_int_t ngx_guildlog_batch_separate(ngx_guildlog_batch_t *batch);
+static ngx_int_t ngx_guildlog_batch_separate_item(
+    ngx_guildlog_batch_t *batch);
+static ngx_int_t ngx_guildlog_batch_refuse(ngx_guildlog_batch_t *batch);
+static ngx_int_t ngx_guildlog_batch_row(ngx_guildlog_batch_t *batch);
 static ngx_int_t ngx_guildlog_batch_line(ngx_guildlog_batch_t *batch,
     const ngx_str_t *text);
 static ngx_int_t ngx_guildlog_batch_count(ngx_guildlog_batch_t *batch);
-static ngx_int_t ngx_guildlog_batch_split(ngx_guildlog_batch_t *batch,
-    const ngx_str_t *body);
-static ngx_int_t ngx_guildlog_batch_text(ngx_guildlog_batch_t *batch,
-    const u_char *start, const u_char *end);
+static ngx_int_t ngx_guildlog_batch_cut(ngx_guildlog_batch_t *batch,
+    ngx_str_t *text);
 static ngx_int_t ngx_guildlog_batch_check(ngx_guildlog_batch_t *batch,
     ngx_pool_t *pool, size_t len, json_t *json);
 
 
-ngx_int_t
-ngx_guildlog_batch(ngx_pool_t *pool, const ngx_str_t *body,
-    ngx_uint_t ndjson, ngx_uint_t many, int64_t now_ms, ngx_str_t *args,
-    ngx_str_t *error)
+ngx_guildlog_batch_t *
+ngx_guildlog_batch_create(ngx_pool_t *pool, const ngx_str_t *body,
+    ngx_uint_t ndjson, ngx_uint_t many, int64_t now_ms)
 {
-    ngx_int_t             rc;
-    ngx_guildlog_batch_t  batch;
+    ngx_guildlog_batch_t  *batch;
 
-    batch.pool = pool;
-    batch.many = many;
-    batch.now_ms = now_ms;
-    batch.n = 0;
-    batch.texts = NULL;
-    batch.error = error;
-
-    ngx_guildlog_columns_init(&batch.columns, pool, many, body->len);
-
-    rc = ndjson ? ngx_guildlog_batch_lines(&batch, body)
-                : ngx_guildlog_batch_array(&batch, body);
-
-    if (rc != NGX_OK) {
-        return rc;
+    batch = ngx_pcalloc(pool, sizeof(ngx_guildlog_batch_t));
+    if (batch == NULL) {
+        return NULL;
     }
 
-    return ngx_guildlog_columns_end(&batch.columns, args);
+    batch->pool = pool;
+    batch->body = *body;
+    batch->many = many;
+    batch->now_ms = now_ms;
+
+    ngx_guildlog_batch_begin(batch, ndjson ? ngx_guildlog_batch_row
+                                           : ngx_guildlog_batch_array);
+    return batch;
 }
 
 
-static ngx_int_t
-ngx_guildlog_batch_array(ngx_guildlog_batch_t *batch, const ngx_str_t *body)
+static void
+ngx_guildlog_batch_begin(ngx_guildlog_batch_t *batch,
+    ngx_guildlog_batch_pt next)
 {
-    json_t      *json, *item;
-    ngx_int_t    rc;
-    ngx_str_t   *text;
-    ngx_uint_t   i;
+    batch->next = next;
+    batch->pos = batch->body.data;
+    batch->n = 0;
 
-    json = ngx_guildlog_json_parse(batch->pool, body, batch->error);
+    ngx_guildlog_columns_init(&batch->columns, batch->pool, batch->many,
+                              batch->body.len);
+}
 
-    if (json == NULL && batch->error->len == 0) {
-        return NGX_ERROR;
-    }
 
-    if (json && !json_is_array(json)) {
-        ngx_str_set(batch->error, "body: must be an array");
-        return NGX_DECLINED;
-    }
+ngx_int_t
+ngx_guildlog_batch_read(ngx_guildlog_batch_t *batch, size_t size,
+    ngx_str_t *args, ngx_str_t *error)
+{
+    u_char     *start;
+    ngx_int_t   rc;
 
-    if (json == NULL && !ngx_guildlog_batch_is_separable(body)) {
-        return NGX_DECLINED;
-    }
+    batch->error = error;
+    start = batch->pos;
 
-    /* where no entry can be too long, how long each is need not be known */
+    do {
+        rc = batch->next(batch);
 
-    if (json && body->len <= NGX_GUILDLOG_ENTRY_SIZE_MAX) {
-
-        for (i = 0; i < json_array_size(json); i++) {
-            if (ngx_guildlog_batch_count(batch) != NGX_OK) {
-                return NGX_DECLINED;
-            }
+        if (rc == NGX_DONE) {
+            return ngx_guildlog_columns_end(&batch->columns, args);
         }
-
-    } else {
-        rc = ngx_guildlog_batch_split(batch, body);
 
         if (rc != NGX_OK) {
             return rc;
         }
+
+        /* one that began anew has had its turn */
+
+    } while (batch->pos > start && (size_t) (batch->pos - start) < size);
+
+    return NGX_AGAIN;
+}
+
+
+static ngx_int_t
+ngx_guildlog_batch_array(ngx_guildlog_batch_t *batch)
+{
+    u_char  *last;
+
+    last = batch->body.data + batch->body.len;
+    batch->pos = ngx_guildlog_json_skip(batch->body.data, last);
+
+    if (batch->pos == last || *batch->pos != '[') {
+        return ngx_guildlog_batch_refuse(batch);
     }
 
-    for (i = 0; i < batch->n; i++) {
-        item = json_array_get(json, i);
-        text = batch->texts ? &batch->texts[i] : NULL;
-
-        if (text == NULL) {
-            rc = ngx_guildlog_batch_check(batch, batch->pool, 0, item);
-
-        } else if (json) {
-            rc = ngx_guildlog_batch_check(batch, batch->pool, text->len,
-                                          item);
-
-        } else {
-            rc = ngx_guildlog_batch_line(batch, text);
-        }
-
-        if (rc != NGX_OK) {
-            return NGX_ERROR;
-        }
-    }
+    batch->pos++;
+    batch->ended = 0;
+    batch->next = ngx_guildlog_batch_item;
 
     return NGX_OK;
 }
 
 
-/* refused for a value of one entry, which need not sink the others */
-
-static ngx_uint_t
-ngx_guildlog_batch_is_separable(const ngx_str_t *body)
+static ngx_int_t
+ngx_guildlog_batch_item(ngx_guildlog_batch_t *batch)
 {
-    json_t                *json;
-    json_error_t           cause;
-    enum json_error_code   code;
+    json_t        *json;
+    ngx_int_t      rc;
+    ngx_str_t      text;
+    json_error_t   cause;
 
-    json = ngx_guildlog_json_load(body->data, body->len,
-                                  JSON_REJECT_DUPLICATES, &cause);
-    if (json) {
-        json_decref(json);
-        return 0;
+    rc = ngx_guildlog_batch_cut(batch, &text);
+
+    if (rc == NGX_DONE) {
+        return NGX_DONE;
     }
 
-    code = json_error_code(&cause);
+    if (rc != NGX_OK || ngx_guildlog_batch_count(batch) != NGX_OK) {
+        return ngx_guildlog_batch_refuse(batch);
+    }
+
+    json = ngx_guildlog_json_load(text.data, text.len,
+                                  JSON_REJECT_DUPLICATES|JSON_DECODE_ANY,
+                                  &cause);
+    if (json) {
+        rc = ngx_guildlog_batch_check(batch, batch->pool, text.len, json);
+        json_decref(json);
+        return rc;
+    }
+
+    if (cause.text[0] == '\0') {
+        return NGX_ERROR;
+    }
+
+    if (!ngx_guildlog_batch_is_separable(&cause)) {
+        return ngx_guildlog_batch_refuse(batch);
+    }
+
+    ngx_guildlog_batch_begin(batch, ngx_guildlog_batch_separate);
+
+    return NGX_OK;
+}
+
+
+/* for a value of one entry, which need not sink the others */
+
+static ngx_uint_t
+ngx_guildlog_batch_is_separable(const json_error_t *cause)
+{
+    enum json_error_code  code;
+
+    code = json_error_code(cause);
 
     return code == json_error_numeric_overflow
            || code == json_error_null_character
-           || ngx_guildlog_json_is_half(&cause);
+           || ngx_guildlog_json_is_half(cause);
+}
+
+
+/* from the first entry on again: what is said of one is said of it alone */
+
+static ngx_int_t
+ngx_guildlog_batch_separate(ngx_guildlog_batch_t *batch)
+{
+    (void) ngx_guildlog_batch_array(batch);
+
+    batch->next = ngx_guildlog_batch_separate_item;
+
+    return NGX_OK;
+}
+
+
+static ngx_int_t
+ngx_guildlog_batch_separate_item(ngx_guildlog_batch_t *batch)
+{
+    ngx_int_t  rc;
+    ngx_str_t  text;
+
+    ngx_str_null(batch->error);
+
+    rc = ngx_guildlog_batch_cut(batch, &text);
+
+    if (rc == NGX_OK) {
+        rc = ngx_guildlog_batch_count(batch);
+    }
+
+    if (rc == NGX_DECLINED && batch->error->len == 0) {
+        return ngx_guildlog_batch_refuse(batch);
+    }
+
+    return (rc == NGX_OK) ? ngx_guildlog_batch_line(batch, &text) : rc;
+}
+
+
+/* says why what is no array of entries is refused as a whole */
+
+static ngx_int_t
+ngx_guildlog_batch_refuse(ngx_guildlog_batch_t *batch)
+{
+    json_t  *json;
+
+    json = ngx_guildlog_json_parse(batch->pool, &batch->body, batch->error);
+
+    if (json == NULL) {
+        return batch->error->len ? NGX_DECLINED : NGX_ERROR;
+    }
+
+    if (!json_is_array(json)) {
+        ngx_str_set(batch->error, "body: must be an array");
+        return NGX_DECLINED;
+    }
+
+    batch->n = json_array_size(json);
+
+    return (ngx_guildlog_batch_count(batch) == NGX_OK) ? NGX_ERROR
+                                                       : NGX_DECLINED;
 }
 
 
 /* one object a line; lines of nothing but white space are none */
 
 static ngx_int_t
-ngx_guildlog_batch_lines(ngx_guildlog_batch_t *batch, const ngx_str_t *body)
+ngx_guildlog_batch_row(ngx_guildlog_batch_t *batch)
 {
     u_char     *p, *last, *end;
     ngx_str_t   line;
 
-    p = body->data;
-    last = p + body->len;
+    p = batch->pos;
+    last = batch->body.data + batch->body.len;
 
-    for ( /* void */ ; p < last; p = end + 1) {
+    if (p >= last) {
+        return NGX_DONE;
+    }
 
-        end = ngx_strlchr(p, last, LF);
-        end = end ? end : last;
+    end = ngx_strlchr(p, last, LF);
+    end = end ? end : last;
+    batch->pos = end + 1;
 
-        line.data = ngx_guildlog_json_skip(p, end);
+    line.data = ngx_guildlog_json_skip(p, end);
 
-        for (p = end; line.data < p; p--) {
-            if (ngx_guildlog_json_skip(p - 1, p) != p) {
-                break;
-            }
-        }
-
-        if (line.data == p) {
-            continue;
-        }
-
-        line.len = p - line.data;
-
-        if (ngx_guildlog_batch_count(batch) != NGX_OK) {
-            return NGX_DECLINED;
-        }
-
-        if (ngx_guildlog_batch_line(batch, &line) != NGX_OK) {
-            return NGX_ERROR;
+    for (p = end; line.data < p; p--) {
+        if (ngx_guildlog_json_skip(p - 1, p) != p) {
+            break;
         }
     }
 
-    return NGX_OK;
+    line.len = p - line.data;
+
+    if (line.len == 0) {
+        return NGX_OK;
+    }
+
+    if (ngx_guildlog_batch_count(batch) != NGX_OK) {
+        return NGX_DECLINED;
+    }
+
+    return ngx_guildlog_batch_line(batch, &line);
 }
 
 
@@ -234,7 +325,7 @@ ngx_guildlog_batch_line(ngx_guildlog_batch_t *batch, const ngx_str_t *text)
 static ngx_int_t
 ngx_guildlog_batch_count(ngx_guildlog_batch_t *batch)
 {
-    if (batch->n == NGX_GUILDLOG_BATCH_MAX) {
+    if (batch->n >= NGX_GUILDLOG_BATCH_MAX) {
         ngx_str_set(batch->error, "body: must have at most "
                     ngx_value(NGX_GUILDLOG_BATCH_MAX) " entries");
         return NGX_DECLINED;
@@ -247,34 +338,27 @@ ngx_guildlog_batch_count(ngx_guildlog_batch_t *batch)
 
 
 /*
- * The text of each entry of an array, by its brackets.  NGX_DECLINED: there
- * are too many, or it is not one array and nothing else, or nested too deep.
+ * The text of the next entry of an array, by its brackets.  NGX_DONE: there is
+ * none; NGX_DECLINED: it is not one array and nothing else, or nested too
+ * deep, or not UTF-8.
  */
 
 static ngx_int_t
-ngx_guildlog_batch_split(ngx_guildlog_batch_t *batch, const ngx_str_t *body)
+ngx_guildlog_batch_cut(ngx_guildlog_batch_t *batch, ngx_str_t *text)
 {
-    u_char                *p, *last, *start;
-    u_char                 close[NGX_GUILDLOG_JSON_DEPTH];
-    ngx_uint_t             depth;
+    u_char      *p, *last;
+    u_char       close[NGX_GUILDLOG_JSON_DEPTH];
+    ngx_uint_t   depth;
 
-    batch->texts = ngx_pnalloc(batch->pool, NGX_GUILDLOG_BATCH_MAX
-                                            * sizeof(ngx_str_t));
-    if (batch->texts == NULL) {
-        return NGX_ERROR;
+    if (batch->ended) {
+        return NGX_DONE;
     }
 
-    last = body->data + body->len;
-    p = ngx_guildlog_json_skip(body->data, last);
-
-    if (p == last || *p != '[') {
-        return NGX_DECLINED;
-    }
-
-    start = ++p;
+    last = batch->body.data + batch->body.len;
+    text->data = batch->pos;
     close[0] = ']';
 
-    for (depth = 1; p < last && depth; p++) {
+    for (p = batch->pos, depth = 1; p < last; p++) {
 
         switch (*p) {
 
@@ -301,51 +385,42 @@ ngx_guildlog_batch_split(ngx_guildlog_batch_t *batch, const ngx_str_t *body)
                 return NGX_DECLINED;
             }
 
-            if (depth) {
-                break;
+            if (depth == 0) {
+                batch->ended = 1;
+                goto found;
             }
 
-            if (batch->n == 0 && ngx_guildlog_json_skip(start, p) == p) {
-                break;
-            }
-
-            /* fall through */
+            break;
 
         case ',':
-            if (depth > 1) {
-                break;
+            if (depth == 1) {
+                goto found;
             }
-
-            if (ngx_guildlog_batch_text(batch, start, p) != NGX_OK) {
-                return NGX_DECLINED;
-            }
-
-            start = p + 1;
 
             break;
         }
     }
 
-    if (depth || ngx_guildlog_json_skip(p, last) != last) {
-        return NGX_DECLINED;
+    return NGX_DECLINED;
+
+found:
+
+    text->len = p - text->data;
+    batch->pos = p + 1;
+
+    if (batch->ended) {
+
+        if (ngx_guildlog_json_skip(batch->pos, last) != last) {
+            return NGX_DECLINED;
+        }
+
+        if (batch->n == 0 && ngx_guildlog_json_skip(text->data, p) == p) {
+            return NGX_DONE;
+        }
     }
 
-    return NGX_OK;
-}
-
-
-static ngx_int_t
-ngx_guildlog_batch_text(ngx_guildlog_batch_t *batch, const u_char *start,
-    const u_char *end)
-{
-    if (ngx_guildlog_batch_count(batch) != NGX_OK) {
-        return NGX_DECLINED;
-    }
-
-    batch->texts[batch->n - 1].data = (u_char *) start;
-    batch->texts[batch->n - 1].len = end - start;
-
-    return NGX_OK;
+    return (ngx_guildlog_json_valid(text->data, text->len) == text->len)
+           ? NGX_OK : NGX_DECLINED;
 }
 
 

@@ -109,6 +109,8 @@ struct ngx_http_guildlog_call_s {
     ngx_uint_t                     nargs;
     ngx_str_t                      body;
     size_t                         body_size;  /* allocated */
+    ngx_guildlog_batch_t          *batch;      /* of entries, being read */
+    ngx_event_t                    turn;       /* to go on with it */
     ngx_guildlog_query_t          *query;
     ngx_http_guildlog_export_t    *export;
     ngx_http_guildlog_listener_t  *listener;

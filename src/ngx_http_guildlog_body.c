@@ -7,6 +7,10 @@
 #include "ngx_http_guildlog.h"
 
 
+/* bytes of entries in one turn, a few ms: others wait for that */
+#define NGX_HTTP_GUILDLOG_TURN  (128 * 1024)
+
+
 static ngx_int_t ngx_http_guildlog_check_type(
     ngx_http_guildlog_call_t *call);
 static ngx_uint_t ngx_http_guildlog_is_type(ngx_http_request_t *r,
@@ -16,6 +20,11 @@ static ngx_int_t ngx_http_guildlog_read_more(ngx_http_guildlog_call_t *call);
 static ngx_int_t ngx_http_guildlog_take(ngx_http_guildlog_call_t *call);
 static ngx_int_t ngx_http_guildlog_body(ngx_http_guildlog_call_t *call);
 static ngx_int_t ngx_http_guildlog_entries(ngx_http_guildlog_call_t *call);
+static ngx_int_t ngx_http_guildlog_read_entries(
+    ngx_http_guildlog_call_t *call);
+static ngx_int_t ngx_http_guildlog_yield(ngx_http_guildlog_call_t *call);
+static void ngx_http_guildlog_yield_cleanup(void *data);
+static void ngx_http_guildlog_turn_handler(ngx_event_t *ev);
 
 
 static const ngx_str_t  ngx_http_guildlog_ndjson =
@@ -309,9 +318,7 @@ ngx_http_guildlog_entries(ngx_http_guildlog_call_t *call)
 {
     u_char               *p, *last;
     int64_t               now_ms;
-    ngx_int_t             rc;
-    ngx_str_t             error;
-    ngx_uint_t            ndjson, many;
+    ngx_uint_t            ndjson;
     ngx_time_t           *tp;
     ngx_http_request_t   *r;
 
@@ -326,10 +333,28 @@ ngx_http_guildlog_entries(ngx_http_guildlog_call_t *call)
     tp = ngx_timeofday();
     now_ms = (int64_t) tp->sec * 1000 + tp->msec;
 
-    many = (call->guild.len == 0);
+    call->batch = ngx_guildlog_batch_create(r->pool, &call->body, ndjson,
+                                            call->guild.len == 0, now_ms);
+    if (call->batch == NULL) {
+        return NGX_ERROR;
+    }
 
-    rc = ngx_guildlog_batch(r->pool, &call->body, ndjson, many, now_ms,
-                            &call->args[call->nargs], &error);
+    return ngx_http_guildlog_read_entries(call);
+}
+
+
+static ngx_int_t
+ngx_http_guildlog_read_entries(ngx_http_guildlog_call_t *call)
+{
+    ngx_int_t  rc;
+    ngx_str_t  error;
+
+    rc = ngx_guildlog_batch_read(call->batch, NGX_HTTP_GUILDLOG_TURN,
+                                 &call->args[call->nargs], &error);
+
+    if (rc == NGX_AGAIN) {
+        return ngx_http_guildlog_yield(call);
+    }
 
     if (rc == NGX_DECLINED) {
         return ngx_http_guildlog_refuse(call, NGX_HTTP_BAD_REQUEST, &error);
@@ -339,7 +364,76 @@ ngx_http_guildlog_entries(ngx_http_guildlog_call_t *call)
         return NGX_ERROR;
     }
 
-    call->nargs += ngx_guildlog_batch_nargs(many);
+    call->nargs += ngx_guildlog_batch_nargs(call->guild.len == 0);
 
     return ngx_http_guildlog_start(call);
+}
+
+
+/* the others first */
+
+static ngx_int_t
+ngx_http_guildlog_yield(ngx_http_guildlog_call_t *call)
+{
+    ngx_http_request_t  *r;
+    ngx_http_cleanup_t  *cln;
+
+    if (call->turn.handler == NULL) {
+        r = call->request;
+
+        cln = ngx_http_cleanup_add(r, 0);
+        if (cln == NULL) {
+            return NGX_ERROR;
+        }
+
+        cln->handler = ngx_http_guildlog_yield_cleanup;
+        cln->data = call;
+
+        call->turn.handler = ngx_http_guildlog_turn_handler;
+        call->turn.data = call;
+        call->turn.log = r->connection->log;
+
+        r->read_event_handler = ngx_http_test_reading;
+    }
+
+    /* by a timer: a worker that is to exit waits for those, and nothing else */
+
+    ngx_add_timer(&call->turn, 0);
+
+    return NGX_AGAIN;
+}
+
+
+static void
+ngx_http_guildlog_yield_cleanup(void *data)
+{
+    ngx_http_guildlog_call_t *call = data;
+
+    if (call->turn.timer_set) {
+        ngx_del_timer(&call->turn);
+    }
+}
+
+
+static void
+ngx_http_guildlog_turn_handler(ngx_event_t *ev)
+{
+    ngx_int_t                  rc;
+    ngx_connection_t          *c;
+    ngx_http_request_t        *r;
+    ngx_http_guildlog_call_t  *call;
+
+    call = ev->data;
+    r = call->request;
+    c = r->connection;
+
+    ngx_http_set_log_request(c->log, r);
+
+    rc = ngx_http_guildlog_read_entries(call);
+
+    if (rc != NGX_AGAIN) {
+        ngx_http_finalize_request(r, rc == NGX_DONE ? NGX_OK : rc);
+    }
+
+    ngx_http_run_posted_requests(c);
 }

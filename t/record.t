@@ -330,6 +330,25 @@ is $answer->json->{recorded}, 1, 'zeros before an id are taken';
 is $nginx->sql('select executor_id from log_entry where id = ?',
     $answer->json->{ids}[0]), '200000000000000009', '... and mean nothing';
 
+# a batch of megabytes is read in turns, between which others have theirs
+
+my @long = map { entry(content => "$_ " . 'x' x 3900) } 1 .. 1000;
+$answer = record(@long);
+is $answer->json->{recorded}, 1000, 'a long batch is recorded';
+is $nginx->sql('select count(*) from unnest(?::bigint[]) with ordinality '
+    . 'i (id, n) join log_entry e on e.id = i.id '
+    . "where e.guild_id = ? and (e.doc || '}')::json ->> 'content' "
+    . "like i.n || ' %'", '{' . join(',', @{ $answer->json->{ids} }) . '}',
+    $server), 1000, '... each entry in its place';
+
+my $text = json->encode(\@long);
+my $gone = Guildlog::Client->new(unix => $nginx->{operator});
+ok $gone->send("POST /servers/$server/logs HTTP/1.1\r\nHost: localhost\r\n"
+    . "Content-Type: application/json\r\nContent-Length: " . length($text)
+    . "\r\n\r\n$text"), 'one that nobody waits for';
+$gone->close;
+is fate(type => 5), 'recorded', '... is in no way';
+
 # what is planned while there is nothing in the partitions is kept
 
 $nginx->sql('begin');

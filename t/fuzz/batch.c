@@ -68,6 +68,7 @@ fuzz(ngx_pool_t *pool, u_char *p, size_t len)
     ngx_str_t      body, columns[NGX_GUILDLOG_COLUMN_LAST], error, *text;
     ngx_uint_t     ndjson, many, good, n;
     json_error_t   cause;
+    ngx_guildlog_batch_t  *batch;
 
     ndjson = fuzz_pick(&p, &len, 2);
     many = fuzz_pick(&p, &len, 2);
@@ -75,9 +76,16 @@ fuzz(ngx_pool_t *pool, u_char *p, size_t len)
     body.data = p;
     body.len = len;
 
-    rc = ngx_guildlog_batch(pool, &body, ndjson, many, NOW,
-                            columns + (many ? 0 : NGX_GUILDLOG_COLUMN_EVENTS),
-                            &error);
+    ngx_guildlog_json_watch();
+
+    batch = ngx_guildlog_batch_create(pool, &body, ndjson, many, NOW);
+    fuzz_expect(batch != NULL);
+
+    do {
+        rc = ngx_guildlog_batch_read(batch, 1, columns
+                                     + (many ? 0 : NGX_GUILDLOG_COLUMN_EVENTS),
+                                     &error);
+    } while (rc == NGX_AGAIN);
 
     if (rc == NGX_DECLINED) {
         fuzz_refused(&error);

@@ -114,6 +114,36 @@ static const case_t  cases[] = {
 };
 
 
+/* so many bytes of a batch are read at a time */
+
+static size_t  turn = 1;
+
+
+static ngx_int_t
+read_batch(ngx_pool_t *pool, const ngx_str_t *body, ngx_uint_t ndjson,
+    ngx_uint_t many, ngx_str_t *columns, ngx_str_t *error)
+{
+    ngx_int_t              rc;
+    ngx_uint_t             turns;
+    ngx_guildlog_batch_t  *b;
+
+    b = ngx_guildlog_batch_create(pool, body, ndjson, many, NOW);
+    turns = 0;
+
+    do {
+        rc = ngx_guildlog_batch_read(b, turn, columns, error);
+
+        if (++turns > 2 * body->len + 3) {
+            tap_ok(0, "it comes to an end");
+            return NGX_ERROR;
+        }
+
+    } while (rc == NGX_AGAIN);
+
+    return rc;
+}
+
+
 static ngx_int_t
 batch(ngx_pool_t *pool, const char *text, ngx_uint_t ndjson, ngx_uint_t many,
     ngx_str_t *columns, ngx_str_t *error)
@@ -122,8 +152,8 @@ batch(ngx_pool_t *pool, const char *text, ngx_uint_t ndjson, ngx_uint_t many,
 
     body = tap_str(text);
 
-    return ngx_guildlog_batch(pool, &body, ndjson, many, NOW,
-                              columns + (many ? 0 : FIRST), error);
+    return read_batch(pool, &body, ndjson, many,
+                      columns + (many ? 0 : FIRST), error);
 }
 
 
@@ -329,8 +359,8 @@ test_size(size_t size, ngx_uint_t ndjson, const char *expected)
         body.data[body.len++] = ']';
     }
 
-    tap_is(ngx_guildlog_batch(pool, &body, ndjson, 0, NOW, columns + FIRST,
-                              &error), NGX_OK, "a long entry");
+    tap_is(read_batch(pool, &body, ndjson, 0, columns + FIRST, &error),
+           NGX_OK, "a long entry");
 
     errors = &columns[NGX_GUILDLOG_COLUMN_ERRORS];
     tap_ok(ngx_strnstr(errors->data, (char *) expected, errors->len) != NULL,
@@ -364,8 +394,8 @@ test_number(ngx_uint_t n, ngx_uint_t ndjson, ngx_int_t rc)
 
     body.len = p - body.data;
 
-    tap_is(ngx_guildlog_batch(pool, &body, ndjson, 0, NOW, columns + FIRST,
-                              &error), rc, "so many entries");
+    tap_is(read_batch(pool, &body, ndjson, 0, columns + FIRST, &error), rc,
+           "so many entries");
 
     if (rc == NGX_DECLINED) {
         tap_is_str(&error, "body: must have at most 1000 entries",
@@ -389,10 +419,34 @@ test_time(int64_t at, ngx_uint_t good)
     body.len = ngx_sprintf(buf, "[{\"event_id\":\"1\",\"type\":5,"
                                 "\"timestamp\":%L}]", at) - buf;
 
-    (void) ngx_guildlog_batch(pool, &body, 0, 0, NOW, columns + FIRST,
-                              &error);
+    (void) read_batch(pool, &body, 0, 0, columns + FIRST, &error);
 
     tap_is(columns[NGX_GUILDLOG_COLUMN_ERRORS].len == 2, good, "a time");
+
+    ngx_destroy_pool(pool);
+}
+
+
+static void
+test_turns(void)
+{
+    ngx_str_t              body, columns[NGX_GUILDLOG_COLUMN_LAST], error;
+    ngx_uint_t             i;
+    ngx_pool_t            *pool;
+    ngx_guildlog_batch_t  *b;
+
+    pool = tap_pool();
+    body = tap_str(ONE "\n" TWO "\n" ONE);
+    b = ngx_guildlog_batch_create(pool, &body, 1, 0, NOW);
+
+    for (i = 0; i < 3; i++) {
+        tap_is(ngx_guildlog_batch_read(b, 1, columns + FIRST, &error),
+               NGX_AGAIN, "an entry a turn");
+    }
+
+    tap_is(ngx_guildlog_batch_read(b, 1, columns + FIRST, &error), NGX_OK,
+           "then that was all");
+    tap_is_str(&columns[FIRST], "{\"1\",\"2\",\"1\"}", "each once");
 
     ngx_destroy_pool(pool);
 }
@@ -423,6 +477,14 @@ int
 main(void)
 {
     tap_start();
+
+    test_turns();
+    test_cases();
+
+    /* all at once */
+
+    ngx_guildlog_json_watch();
+    turn = 1024 * 1024;
 
     test_cases();
     test_columns();
