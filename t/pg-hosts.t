@@ -4,7 +4,7 @@
 use lib 't/lib';
 use Guildlog;
 use FakePostgres;
-use IO::Socket::INET;
+use Guildlog::Names;
 use Time::HiRes qw(time sleep);
 
 
@@ -63,50 +63,14 @@ is $one->ask($nginx, 'PATCH')->response->status, 200, 'and stays so';
 
 # names, by nginx's resolver
 
-my $dns = IO::Socket::INET->new(Proto => 'udp', LocalAddr => '127.0.0.1')
-    or die "udp: $!";
-my $dns_port = $dns->sockport;
-defined(my $pid = fork) or die "fork: $!";
-if (!$pid) {
-    my $asked = 0;
-    while (defined(my $from = $dns->recv(my $question, 512))) {
-        my ($id, $name, $type) = parse($question);
-        my $answer = $type != 1              ? reply($question, 0)
-                   : $name eq 'db.test'      ? reply($question, 0, '127.0.0.2')
-                   : $name eq 'two.test'     ? reply($question, 0,
-                                                   '127.0.0.3', '127.0.0.2')
-                   : $name eq 'silent.test'  ? undef
-                   :                           reply($question, 3);
-        $dns->send($answer, 0, $from) if defined $answer;
-    }
-    POSIX::_exit(0);
-}
-
-
-sub parse {
-    my ($question) = @_;
-    my ($id) = unpack 'n', $question;
-    my @labels = unpack '(C/a*)*', substr $question, 12, -5;
-    return ($id, join('.', @labels), unpack 'n', substr $question, -4, 2);
-}
-
-
-sub reply {
-    my ($question, $error, @addresses) = @_;
-    return pack('n6', unpack('n', $question), 0x8180 | $error, 1,
-            scalar @addresses, 0, 0)
-        . substr($question, 12)
-        . join '', map {
-            pack('n n n N n', 0xc00c, 1, 1, 60, 4) . pack 'C4', split /\./
-        } @addresses;
-}
+my $names = Guildlog::Names->new('db.test' => ['127.0.0.2'],
+    'two.test' => ['127.0.0.3', '127.0.0.2'], 'silent.test' => undef);
 
 
 sub named {
     my ($name, %option) = @_;
     return $two->nginx(name => $name,
-        http => "guildlog_limit off; resolver 127.0.0.1:$dns_port ipv6=off;"
-            . ' resolver_timeout 1s;',
+        http => 'guildlog_limit off;' . $names->resolver,
         database => { host => $name, queue_timeout => '2s' }, %option);
 }
 
@@ -130,8 +94,6 @@ until ($waiting->readable(0)) {
 }
 is $waiting->response->status, 503, 'a name server that says nothing';
 cmp_ok $others, '>', 1, 'others are served meanwhile';
-kill 'KILL', $pid;
-waitpid $pid, 0;
 
 
 # without a resolver: as found when the configuration was read
