@@ -220,4 +220,20 @@ $token = $nginx->sign($nginx->claims($server, jti => $jti->[0],
 $stream = listen_to('');
 ok $stream->{connection}->closed(15), 'so does its expiry';
 
+# readers who are slow, or do not read at all
+
+$nginx = Guildlog->new(name => 'slow', listen => 'sndbuf=8k',
+    server => 'send_timeout 5s;');
+$server = $nginx->server;
+$token  = $nginx->token($server);
+my ($slow, $dead) = map { listen_to('type=9') } 1, 2;
+my @long = map { { content => $_ . 'x' x 3900, type => 9 } } 1 .. 100;
+record(@long) for 1 .. 4;
+is contents($slow, 400, 60), join(' ', map { $_->{content} } (@long) x 4),
+    'what did not fit waits for the reader';
+ok eval { wait_for { $nginx->error_log =~ /client timed out/ } 60 },
+    'not for longer than send_timeout';
+record({ content => 'goes on', type => 9 });
+is contents($slow, 1, 20), 'goes on', 'others have their stream';
+
 done_testing;
