@@ -27,7 +27,7 @@ sub server {
 my $one = server('127.0.0.1');
 my $two = server('127.0.0.2', $one->port);
 my $nginx = $one->nginx(name => 'two', start => 0,
-    database => { host => '127.0.0.1,127.0.0.2', queue_timeout => '3s' });
+    database => { host => '127.0.0.1,127.0.0.2', queue_timeout => '10s' });
 $one->stop;
 $nginx->start;
 
@@ -68,10 +68,10 @@ my $names = Guildlog::Names->new('db.test' => ['127.0.0.2'],
 
 
 sub named {
-    my ($name, %option) = @_;
+    my ($name, $patience) = @_;
     return $two->nginx(name => $name,
         http => 'guildlog_limit off;' . $names->resolver,
-        database => { host => $name, queue_timeout => '2s' }, %option);
+        database => { host => $name, queue_timeout => $patience || '10s' });
 }
 
 
@@ -80,13 +80,13 @@ is $two->ask(named('db.test'), 'GET')->response->text, '{"at":"127.0.0.2"}',
 is $two->ask(named('two.test'), 'GET')->response->text, '{"at":"127.0.0.2"}',
     'each of its addresses is tried';
 
-my $missing = named('missing.test');
+my $missing = named('missing.test', '2s');
 is $two->ask($missing, 'GET')->response->status, 503, 'a name that is not';
 wait_for { $missing->error_log =~ /connect failed/ };
 like $missing->error_log, qr/host "missing\.test": connect failed: .*not found/,
     'the log tells why';
 
-my $silent = named('silent.test');
+my $silent = named('silent.test', '2s');
 my $waiting = $two->ask($silent, 'GET');
 my $others = 0;
 until ($waiting->readable(0)) {
