@@ -53,6 +53,8 @@ static ngx_int_t ngx_http_guildlog_page_build(ngx_http_guildlog_call_t *call,
 static ngx_int_t ngx_http_guildlog_page_delivery(
     ngx_guildlog_result_t *result, ngx_uint_t row,
     const ngx_guildlog_ranges_t *ranges, ngx_str_t *said);
+static void ngx_http_guildlog_page_said(ngx_guildlog_result_t *result,
+    ngx_uint_t row, ngx_str_t *said);
 static int64_t ngx_http_guildlog_page_number(ngx_guildlog_result_t *result,
     ngx_uint_t row, ngx_uint_t column);
 static u_char *ngx_http_guildlog_page_entry(u_char *p, const ngx_str_t *doc,
@@ -370,13 +372,9 @@ ngx_http_guildlog_page_delivery(ngx_guildlog_result_t *result,
     ngx_uint_t row, const ngx_guildlog_ranges_t *ranges, ngx_str_t *said)
 {
     int64_t                      status, lane;
-    ngx_uint_t                   i;
     const ngx_guildlog_range_t  *range;
 
-    for (i = 0; i < NGX_HTTP_GUILDLOG_SAID_LAST; i++) {
-        said[i] = ngx_guildlog_result_value(result, row,
-                                            NGX_HTTP_GUILDLOG_LOG_STATUS + i);
-    }
+    ngx_http_guildlog_page_said(result, row, said);
 
     if (said[NGX_HTTP_GUILDLOG_SAID_STATUS].data) {
         return NGX_OK;
@@ -404,13 +402,28 @@ ngx_http_guildlog_page_delivery(ngx_guildlog_result_t *result,
         said[NGX_HTTP_GUILDLOG_SAID_MESSAGE] = range->message;
     }
 
-    if (status > 2) {
+    if ((size_t) status >= sizeof(ngx_http_guildlog_page_words)
+                           / sizeof(ngx_http_guildlog_page_words[0]))
+    {
         return NGX_ERROR;
     }
 
     said[NGX_HTTP_GUILDLOG_SAID_STATUS] =
                                         ngx_http_guildlog_page_words[status];
     return NGX_OK;
+}
+
+
+static void
+ngx_http_guildlog_page_said(ngx_guildlog_result_t *result, ngx_uint_t row,
+    ngx_str_t *said)
+{
+    ngx_uint_t  i;
+
+    for (i = 0; i < NGX_HTTP_GUILDLOG_SAID_LAST; i++) {
+        said[i] = ngx_guildlog_result_value(result, row,
+                                            NGX_HTTP_GUILDLOG_LOG_STATUS + i);
+    }
 }
 
 
@@ -440,13 +453,9 @@ u_char *
 ngx_http_guildlog_entry(u_char *p, ngx_guildlog_result_t *result,
     ngx_uint_t row)
 {
-    ngx_str_t   doc, said[NGX_HTTP_GUILDLOG_SAID_LAST];
-    ngx_uint_t  i;
+    ngx_str_t  doc, said[NGX_HTTP_GUILDLOG_SAID_LAST];
 
-    for (i = 0; i < NGX_HTTP_GUILDLOG_SAID_LAST; i++) {
-        said[i] = ngx_guildlog_result_value(result, row,
-                                            NGX_HTTP_GUILDLOG_LOG_STATUS + i);
-    }
+    ngx_http_guildlog_page_said(result, row, said);
 
     doc = ngx_guildlog_result_value(result, row, NGX_HTTP_GUILDLOG_LOG_DOC);
 
