@@ -164,10 +164,25 @@ sub hours { return join '-', map { ((gmtime)[2] + $_) % 24 } @_ }
     is $store->sql($count), 57, 'with all that came';
 
     # whoever else calls for a step, and not by the keeper
+    my $under_way = q(from log_rewrite where step <> 'done');
+    ok wait_for { !$store->sql("select count(*) + rewrite_waiting()
+        $under_way") } 60, '... and so is all that was to be done';
     $store->stop;
     $store->sql(q(update log_rewrite
         set begun_at = now() - interval '60 days'));
     $store->sql('select rewrite_step(10)');
+
+    # autovacuum may come to the new table before the step that analyzes it
+    my $new = $store->sql("select name $under_way");
+    $early->begin_work;
+    $early->do("lock table $new in share update exclusive mode");
+    my $turns = 0;
+    $turns++ while $turns < 20 && $store->sql('select rewrite_step(10)');
+    is $store->sql("select step $under_way"), 'fill', 'a vacuum is waited for';
+    $early->commit;
+    $store->sql('select rewrite_step(10)');
+    is $store->sql("select step $under_way"), 'settle', '... to its end';
+
     $early->begin_work;
     $early->do('select rewrite_step(10)');
     ok !eval { $store->sql('select rewrite_step(10)'); 1 },

@@ -202,17 +202,33 @@ begin
                 'order by e.guild_id, e.bot, e.id limit $4', w.low, w.high))
        into last using w.at_guild, w.at_bot, w.at_id, budget;
 
-    if coalesce(last.n < budget, true) then
-        execute format('analyze %I', w.name);
-        update log_rewrite r
-           set step = 'settle', step_at = now() where r.n = w.n;
-    else
+    if last.n is not null then
         update log_rewrite r
            set at_guild = last.guild_id, at_bot = last.bot, at_id = last.id
          where r.n = w.n;
     end if;
 
+    if last.n >= budget then
+        return true;
+    end if;
+
+    return rewrite_filled(w);
+end $$;
+
+
+-- Autovacuum may be at the table: then the next turn is soon enough.
+
+create or replace function rewrite_filled(w log_rewrite)
+returns boolean language plpgsql as $$
+begin
+    execute format('analyze %I', w.name);
+    update log_rewrite r
+       set step = 'settle', step_at = now() where r.n = w.n;
+
     return true;
+
+exception when lock_not_available then
+    return false;
 end $$;
 
 

@@ -40,8 +40,8 @@ update keeper set due_at = now() - interval '2 hours'
 select is(pg_temp.step()::text, '(expiry,200)',
           'the one that waits longest is the next, and others follow');
 
-update keeper set due_at = now() - interval '1 hour', lag = 1000
- where task in ('expiry', 'search');
+update keeper set due_at = now() - interval '1 hour',
+       lag = case when task in ('expiry', 'search') then 1000 else 0 end;
 select is((select s.status from keeper_step(200) s), 200,
           'what five turns can do is not much');
 select is((select s.status from keeper_step(199) s), 202,
