@@ -446,6 +446,10 @@ ngx_http_guildlog_send_head(ngx_http_request_t *r, ngx_uint_t status,
 
     r->err_status = 0;
 
+    /* If-Match and its like would make it 412, in HTML, or 304 */
+
+    r->disable_not_modified = 1;
+
     r->headers_out.status = status;
     r->headers_out.content_type = *type;
     r->headers_out.content_type_len = type->len;

@@ -290,4 +290,28 @@ answers 'a broken percent-encoding in the path', 400, qr/^\{"error":/, raw(
 answers 'no request line', 400, qr/^\{"error":/, raw("nonsense\r\n\r\n");
 answers 'HTTP/9.9', 505, '{}', raw("GET /api$at HTTP/9.9\r\n$authorized\r\n");
 
+my $operator = Guildlog::Client->new(
+    unix => $nginx->prefix . '/operator.sock');
+
+# nothing here has a tag or a date: nginx would answer 412, in HTML and after
+# the work was done, or 304 to who has nothing
+
+for my $condition (
+    ['If-None-Match' => '*'],
+    ['If-Match' => '"x"'],
+    ['If-Unmodified-Since' => 'Sun, 06 Nov 1994 08:49:37 GMT'],
+) {
+    answers "$condition->[0] of a read", 200, qr/^\{"total":/,
+        $nginx->get("$at/logs", token => $token, headers => $condition);
+    answers "$condition->[0] of a change", 200, '{}',
+        $nginx->patch("$at/config/logging/settings", token => $token,
+            headers => $condition, json => { spoilers => \1 });
+    like $nginx->get("$at/logs/export", token => $token,
+        headers => $condition)->text, qr/^timestamp,/,
+        "$condition->[0] of an export";
+    is $operator->request('PUT', $at, headers => $condition,
+        json => { name => 'a' })->status, 200,
+        "$condition->[0] at the operator's";
+}
+
 done_testing;
