@@ -441,13 +441,15 @@ sources_of() {
 
 
 # test_cluster folder: a cluster for tests, on its socket and by TCP, plain
-# and TLS, with the schema in the database "guildlog_template"
+# and TLS, with the schema in the database "guildlog_template"; its time zone
+# is one that nobody expects
 test_cluster() {
     cluster_make "$1"
     certificate "$1/data/server"
     ! am_root || chown postgres: "$1"/data/server.*
     cluster_start "$1" "$(free_port)" 'fsync = off' 'full_page_writes = off' \
-        'max_connections = 200' 'shared_buffers = 128MB' 'jit = off' 'ssl = on'
+        'max_connections = 200' 'shared_buffers = 128MB' 'jit = off' 'ssl = on' \
+        "timezone = 'Asia/Kathmandu'"
 
     cluster_database "$1" owner guildlog_template
     schema "$(cluster_uri "$1" guildlog_owner owner guildlog_template)" module

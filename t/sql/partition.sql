@@ -39,7 +39,8 @@ select is(pg_temp.record_at(:guild, now() - interval '30 days'),
 select is(pg_temp.record_at(:guild, '2084-01-01'), 'log_entry_default',
           'where no partition is made yet the default one takes it');
 
-select to_char(now() + interval '5 days', 'YYYYMMDD') as later \gset
+select to_char(now() at time zone 'UTC' + interval '5 days', 'YYYYMMDD')
+           as later \gset
 select is(pg_temp.record_at(:guild, now() + interval '5 days'),
           'log_entry_default', 'five days ahead too');
 select partitions_ensure(6) \g /dev/null
