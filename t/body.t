@@ -14,7 +14,6 @@ my $nginx = Guildlog->new(
     http   => <<"CONF",
         guildlog_limit requests=100000;
         keepalive_requests 100000;
-        lingering_timeout 500ms;
         server {
             listen 127.0.0.1:$h2 http2;
             client_body_buffer_size 1k;
@@ -163,7 +162,7 @@ for my $type ('application/json; charset=utf-8', 'Application/JSON',
     $body = tag;
     $client->send(head('POST', $tags, @json, 'Expect: 100-continue',
         'Content-Length: ' . length $body));
-    is $client->some(5), "HTTP/1.1 100 Continue\r\n\r\n", 'asked for the body';
+    is $client->some(15), "HTTP/1.1 100 Continue\r\n\r\n", 'asked for the body';
     $client->send($body);
     is $client->response->status, 201, '... and took it';
 
@@ -197,9 +196,9 @@ error_is $nginx->post($tags, token => $token, json => tag(65537)), 413, '{}',
 
     $client->send(head('POST', $tags, @json, 'Content-Length: 99999999999',
         'Expect: 100-continue'));
-    like $client->some(5), qr/^HTTP\/1\.1 413 .*\r\n\r\n\{\}$/s,
+    like $client->some(15), qr/^HTTP\/1\.1 413 .*\r\n\r\n\{\}$/s,
         'nobody is asked for so much';
-    ok $client->closed(10), '... and what would come next is not guessed';
+    ok $client->closed(30), '... and what would come next is not guessed';
 
     $client = $nginx->connection;
     $client->send(head('POST', $tags, @chunked));
@@ -222,7 +221,7 @@ error_is $nginx->post($tags, token => $token, json => tag(65537)), 413, '{}',
         . "Authorization: Bearer $token\r\nContent-Length: 20\r\n"
         . "Content-Type: application/json\r\n\r\n{");
     error_is $client->response, 408, '{}', 'a body that does not come';
-    ok $client->closed(10), '... is not waited for';
+    ok $client->closed(30), '... is not waited for';
 }
 
 error_is $nginx->post("/small$tags", token => $token, raw_path => 1,
@@ -315,7 +314,7 @@ for my $method (qw(GET HEAD DELETE)) {
         is $client->response->status, 404, '... is no request';
     }
 
-    my $client = $nginx->connection(timeout => 3);
+    my $client = $nginx->connection;
     $client->send(head($method, $path, 'Content-Length: 20'));
     is $client->response($method)->status, $status,
         "$method is answered before its body comes";
@@ -348,9 +347,9 @@ for my $method (qw(GET HEAD DELETE)) {
     $lock->begin_work;
     $lock->do('lock table server in access exclusive mode');
 
-    my $client = $nginx->connection(timeout => 4);
+    my $client = $nginx->connection;
     $client->send(head('GET', $at, 'Content-Length: 20'));
-    wait_for { $nginx->sql(<<'SQL') } 5, 'the query runs';
+    wait_for { $nginx->sql(<<'SQL') } 30, 'the query runs';
         select count(*) from pg_stat_activity
          where wait_event_type = 'Lock' and datname = current_database()
            and query ~ 'server_get'
@@ -368,7 +367,7 @@ for my $path ("/api$at", "/bare$at") {
     $client->send("GET $path HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding:"
         . " chunked\r\nAuthorization: Bearer $token\r\n\r\nnonsense\r\n");
     error_is $client->response, 400, '{}', "chunks that are none, GET $path";
-    ok $client->closed(10), '... and what comes next is not guessed';
+    ok $client->closed(30), '... and what comes next is not guessed';
 }
 
 is $nginx->get($at, token => $token)->status, 200, 'nothing was deleted';

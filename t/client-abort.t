@@ -59,7 +59,7 @@ sub unlock {
 # waits until that many queries of clients wait for the lock
 sub wait_locked {
     my ($number) = @_;
-    return wait_for { $nginx->sql(<<'SQL') == $number } 10, 'locked';
+    return wait_for { $nginx->sql(<<'SQL') == $number } 30, 'locked';
         select count(*) from pg_stat_activity
          where wait_event_type = 'Lock' and datname = current_database()
            and query ~ 'server_get|tag_create'
@@ -74,7 +74,7 @@ sub gauge {
 
 sub wait_gauge {
     my ($name, $value) = @_;
-    return wait_for { gauge($name) == $value } 10, "$name is $value";
+    return wait_for { gauge($name) == $value } 30, "$name is $value";
 }
 
 
@@ -87,7 +87,7 @@ sub others {
 
 sub all_gone {
     my ($what) = @_;
-    my $gone = eval { wait_for { others() == 0 && gauge('busy') == 0 } 10 };
+    my $gone = eval { wait_for { others() == 0 && gauge('busy') == 0 } 30 };
     ok $gone, "$what: nothing is held"
         or diag others(), ' connections, busy ', gauge('busy');
 }
@@ -99,7 +99,7 @@ sub log_has {
     ok eval { wait_for {
         open my $in, '<', $nginx->prefix . '/logs/mark.log' or return;
         scalar grep { $_ eq "$line\n" } <$in>;
-    } 10 }, $what;
+    } 30 }, $what;
 }
 
 
@@ -120,7 +120,7 @@ sub http1 {
                     . "Content-Length: $more\r\n" : '') . "\r\n");
         },
         body => sub { $client->send($_[0]) },
-        wait => sub { $client->readable(10) },
+        wait => sub { $client->readable(30) },
         go   => sub {
             $how eq 'half closed' ? shutdown $client->socket, 1
                                   : $client->close(reset => $how eq 'reset');
@@ -143,7 +143,7 @@ sub http2 {
                 $more ? 'application/json' : 'text/plain']);
         },
         body => sub { $client->data($stream, $_[0], more => $_[1]) },
-        wait => sub { $client->client->readable(10) },
+        wait => sub { $client->client->readable(30) },
         go   => sub {
             $client->reset($stream) if $how eq 'stream reset';
             $client->client->close(reset => $how eq 'reset')
@@ -231,7 +231,7 @@ for my $way (http1('closed'), http1('reset'), http1('half closed'),
         $client->send(substr $request, 0, length($request) - 75 + $n);
         push @clients, $client;
     }
-    wait_for { gauge('queued') > 10 } 10, 'some wait';
+    wait_for { gauge('queued') > 10 } 30, 'some wait';
     $_->close(reset => int rand 2) for splice @clients, 0, 75;
     unlock($lock);
     $_->close(reset => int rand 2) for @clients;

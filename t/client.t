@@ -73,7 +73,7 @@ sub becomes {
 
     my $word = '';
     eval { wait_for { ($word = word($lane, $id)) =~ /^(?:$expected)$/ }
-        $seconds || 10 };
+        $seconds || 60 };
     like $word, qr/^(?:$expected)$/, $what;
 }
 
@@ -90,13 +90,13 @@ subtest 'a certificate that does not have the name' => sub {
     my $lane = lane();
     my $id = record($lane);
 
-    wait_for { $g->error_log =~ /IP address mismatch/ } 10, 'a line';
+    wait_for { $g->error_log =~ /IP address mismatch/ } 60, 'a line';
     is $peer->count('request'), 0, 'nothing is said to it';
     like word($lane, $id), qr/^not_delivered (?:queued|retrying)$/,
         'and the entry waits';
 
     $g->configure(http => platform("https://localhost:$port"))->reload;
-    becomes($lane, $id, 'delivered', 'until it has', 20);
+    becomes($lane, $id, 'delivered', 'until it has');
     is +($peer->seen('tls'))[-1]{detail}, 'localhost', 'who is asked for it';
 };
 
@@ -117,7 +117,7 @@ for my $name (sort keys %Guildlog::Peer::case) {
     # one that goes well first: what follows is not the first of its channel,
     # and not one more failure in a row
     my $lane = lane();
-    becomes($lane, record($lane), 'delivered', "$name: before it", 20);
+    becomes($lane, record($lane), 'delivered', "$name: before it");
 
     my $sent = posts($lane);
     $peer->mode($name, $lane->{channel});
@@ -134,14 +134,14 @@ for my $name (sort keys %Guildlog::Peer::case) {
 
 for my $name (sort keys %doubt) {
     my ($lane, $id, $sent) = @{ $doubt{$name} };
-    becomes($lane, $id, 'unknown unconfirmed', "$name: not proved", 30);
+    becomes($lane, $id, 'unknown unconfirmed', "$name: not proved");
     is posts($lane), $sent, "$name: not sent again";
 }
 
 
 subtest 'closed as it is used again' => sub {
     my $lane = lane();
-    becomes($lane, record($lane), 'delivered', 'before it', 20);
+    becomes($lane, record($lane), 'delivered', 'before it');
     my $sent = posts($lane);
     $peer->mode('closes behind the answer', $lane->{channel});
     for (1 .. 5) {
@@ -153,17 +153,17 @@ subtest 'closed as it is used again' => sub {
 
 subtest 'stopped in the middle of an exchange' => sub {
     my $lane = lane();
-    becomes($lane, record($lane), 'delivered', 'before it', 20);
+    becomes($lane, record($lane), 'delivered', 'before it');
     my $sent = posts($lane);
     $peer->mode('never a word', $lane->{channel});
     my $id = record($lane);
     becomes($lane, $id, 'unknown in_flight', 'it is under way');
-    wait_for { posts($lane) > $sent } 20, 'the request';
+    wait_for { posts($lane) > $sent } 60, 'the request';
 
     $g->stop;
     $peer->mode('well', $lane->{channel});
     $g->start;
-    becomes($lane, $id, 'unknown unconfirmed', 'and in doubt afterwards', 30);
+    becomes($lane, $id, 'unknown unconfirmed', 'and in doubt afterwards');
     is posts($lane), $sent + 1, 'it is not sent again';
 };
 

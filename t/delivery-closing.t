@@ -58,17 +58,17 @@ subtest 'an application with another id than its bot' => sub {
     $platform->faults({ call => 'create', channel => $first,
         action => 'apply-reset' });
     set_channel($first);
-    eval { wait_for { state($first) eq 'active' } 20 };
+    eval { wait_for { state($first) eq 'active' } 60 };
     my ($it, @more) = $platform->webhooks($first);
     is "$it->{application_id} @more", '5' x 18 . ' ',
         'its webhook is found again';
 
     set_channel($second);
-    eval { wait_for { state($second) eq 'active' } 20 };
+    eval { wait_for { state($second) eq 'active' } 60 };
     $channel++;
     $platform->create_webhook("$channel", $it->{name});
     set_channel("$channel");
-    eval { wait_for { state("$channel") eq 'active' } 20 };
+    eval { wait_for { state("$channel") eq 'active' } 60 };
     is join(' ', sort map { $_->{application_id} }
             $platform->webhooks("$channel")), '4' . '0' x 16 . '2 ' . '5' x 18,
         'what others call by that name is left to them';

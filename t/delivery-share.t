@@ -57,7 +57,7 @@ my $other = Guildlog->new(name => 'second', @shared);
 $other->configure(http => $platform->directives($other))->start;
 wait_for { $g->sql('select count(*) from delivery_node') == 2 } 60, 'it';
 my $until = $g->sql('select max(until) from shard_lease');
-wait_for { $g->sql('select min(until) > ? from shard_lease', $until) } 20,
+wait_for { $g->sql('select min(until) > ? from shard_lease', $until) } 60,
     'a lease';
 
 # while it gives, entries come
@@ -78,11 +78,11 @@ is scalar(map { posts($_) } values %given), 0,
     'what is being given is not begun';
 $locker->rollback;
 
-becomes($guild, $token, $_, 'delivered', 'the other one delivers it', 30)
+becomes($guild, $token, $_, 'delivered', 'the other one delivers it')
     for @given, $kept;
 is scalar(map { posts($_) } values %given), scalar @given, 'each once';
 wait_for { $cutter->hits } 60, 'the answer that did not come';
-wait_for { shards() eq '32 32' && status()->{delivery_shards} == 32 } 20,
+wait_for { shards() eq '32 32' && status()->{delivery_shards} == 32 } 60,
     'half of the shards';
 is status()->{delivery_leases_lost_total}, 0, 'none was lost';
 

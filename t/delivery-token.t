@@ -40,7 +40,7 @@ sub is_said {
 
     my ($guild, $token, $to) = @$server;
     wait_for { $g->sql('select reason from lane where guild_id = ? and
-        reason = ?', $guild, $reason) } 10, $reason;
+        reason = ?', $guild, $reason) } 60, $reason;
     my $said = said(@$server, $bot);
     is $said->{state}, "registering $reason", "$why: on the channel's state";
     like $said->{found}, qr/\Q($reason)\E/, "$why: in the troubleshooter";
@@ -63,7 +63,7 @@ $g->patch("/servers/$server[0]/config/logging/channels?bot=pro",
 is_said(\@server, 'bot=pro', 'no_bot_token', 'without a token');
 wake($server[0]);
 wait_for { $g->sql('select not_before > now() from lane_head h join lane l
-    using (guild_id, lane) where guild_id = ? and bot = 1', $server[0]) } 10,
+    using (guild_id, lane) where guild_id = ? and bot = 1', $server[0]) } 60,
     'another try';
 is_said(\@server, 'bot=pro', 'no_bot_token', 'still');
 

@@ -42,7 +42,7 @@ is_deeply $read, { rows => $rows, end => 'closed' }, 'read at once: all rows';
 cmp_ok $most - $before, '<', 10_000, '... and no memory for them' if $plain;
 
 my @stalled = map { ask($nginx, $all, $token, '1.0') } 1 .. 5;
-wait_for { $_->readable || return 0 for @stalled; 1 } 20, 'all began';
+wait_for { $_->readable || return 0 for @stalled; 1 } 60, 'all began';
 is $nginx->get("/servers/$server/logs?limit=1", token => $token)->status, 200,
     'others are served while five stall';
 cmp_ok memory($nginx) - $before, '<', 10_000, '... and no memory for them'
@@ -70,7 +70,7 @@ my $frames  = Guildlog::H2->new(port => $h2);
 my $stream  = $frames->open('GET', "/api$all", token => $token);
 
 wait_for { $_->readable || return 0
-    for $chunked, $closing, $frames->client; 1 } 20, 'all began';
+    for $chunked, $closing, $frames->client; 1 } 60, 'all began';
 $cluster->stop('immediate');
 
 my $answer = $chunked->response;
@@ -88,7 +88,7 @@ sub restart {
     delete $nginx->{dbh};
     $cluster->start;
     wait_for { $nginx->get("/servers/$server", token => $token)->status == 200
-    } 20, 'the database is back';
+    } 60, 'the database is back';
 }
 
 # a backend killed while it works for an export: the chunk is asked for once
@@ -96,7 +96,7 @@ sub restart {
 
 restart();
 my $connection = ask($nginx, $all, $token);
-wait_for { $connection->readable } 20, 'it began';
+wait_for { $connection->readable } 60, 'it began';
 my $holder = $cluster->connect($nginx->dbname);
 $holder->begin_work;
 $holder->do('lock table guildlog.token in access exclusive mode');
@@ -112,7 +112,7 @@ my $backend = wait_for {
     ($watcher->selectrow_array(q(select pid from pg_stat_activity
         where usename = 'guildlog' and datname = current_database()
           and wait_event_type = 'Lock')))[0]
-} 20, 'a chunk waits';
+} 60, 'a chunk waits';
 kill 'KILL', $backend;
 eval { $_->disconnect } for $holder, $watcher;
 waitpid $reading, 0;
@@ -120,7 +120,7 @@ is $? >> 8, 0, 'a backend killed: all rows, or no end';
 
 delete $nginx->{dbh};
 wait_for { $nginx->get("/servers/$server", token => $token)->status == 200 }
-    20, 'PostgreSQL recovers';
+    60, 'PostgreSQL recovers';
 is drain(ask($nginx, $all, $token, '1.0'))->{rows}, $rows,
     'afterwards an export is whole again';
 

@@ -128,7 +128,7 @@ is export('type=7&after=' . ($now - 1202)), 201, 'and one more';
 
 my @stalled = map { ask($nginx, $export, $as{token}) } 1 .. 20;
 
-wait_for { $_->readable || return 0 for @stalled; 1 } 20, 'all began';
+wait_for { $_->readable || return 0 for @stalled; 1 } 60, 'all began';
 my $before = memory($nginx);
 is $nginx->get("/servers/$server/logs?limit=1", %as)->status, 200,
     'others are served while 20 exports are stalled';
@@ -137,7 +137,7 @@ ok eval { wait_for {
     !$nginx->sql(q(select count(*) from pg_stat_activity
         where usename = 'guildlog' and datname = current_database()
           and state <> 'idle'))
-} 10 }, 'and they hold no connection';
+} 30 }, 'and they hold no connection';
 
 my $rest = $stalled[0]->response;
 ok !$rest->truncated, 'one goes on reading';
@@ -151,7 +151,7 @@ $_->close(reset => 1) for @stalled;
 # what cannot be finished
 
 my $connection = ask($nginx, $export, $as{token});
-wait_for { $connection->readable } 10, 'it begins';
+wait_for { $connection->readable } 30, 'it begins';
 $nginx->sql('update token set revoked_at = now() where guild_id = ?', $server);
 $answer = $connection->response;
 is $answer->status, 200, 'it had begun';

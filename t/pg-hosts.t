@@ -86,7 +86,7 @@ wait_for { $missing->error_log =~ /connect failed/ };
 like $missing->error_log, qr/host "missing\.test": connect failed: .*not found/,
     'the log tells why';
 
-my $silent = named('silent.test', '2s');
+my $silent = named('silent.test', '5s');
 my $waiting = $two->ask($silent, 'GET');
 my $others = 0;
 until ($waiting->readable(0)) {

@@ -45,7 +45,7 @@ sub sessions {
     my @clients = map { $nginx->connection } 1 .. 16;
     $_->send("GET /api$at HTTP/1.1\r\nHost: localhost\r\n"
         . "Authorization: Bearer $token\r\n\r\n") for @clients;
-    wait_for { $nginx->sql(<<'SQL') >= 2 } 10, 'both work';
+    wait_for { $nginx->sql(<<'SQL') >= 2 } 30, 'both work';
         select count(*) from pg_stat_activity
          where wait_event_type = 'Lock' and datname = current_database()
            and query ~ 'server_get'
@@ -71,13 +71,13 @@ SQL
         my $status = $nginx->get('/status', raw_path => 1)->json;
         $status->{database_busy} == 0
             && $status->{database_connections} == sessions($nginx);
-    } 20 }, 'the dead hold no connection';
+    } 30 }, 'the dead hold no connection';
 
     $nginx->signal('KILL', $nginx->workers);
     wait_for { $nginx->workers == 2 };
     ok wait_for { eval { $nginx->get($at, token => $token)->status == 200 } },
         'all of them may be killed';
-    ok wait_for { sessions($nginx) <= 8 } 10,
+    ok wait_for { sessions($nginx) <= 8 },
         'what the dead had open at the database goes, too';
 }
 
@@ -100,7 +100,7 @@ SQL
     $nginx->reload(nowait => 1);
     wait_for {
         eval { $nginx->get($at, token => $token)->header('X-New') };
-    } 10, 'the new workers serve';
+    } 30, 'the new workers serve';
 
     $slow->send(substr $body, 9);
     is $slow->response->status, 201, 'its body comes to the old worker';
