@@ -110,6 +110,7 @@ ngx_http_guildlog_check_type(ngx_http_guildlog_call_t *call)
 static ngx_uint_t
 ngx_http_guildlog_is_type(ngx_http_request_t *r, const ngx_str_t *expected)
 {
+    u_char     *p, *last;
     ngx_str_t  *type;
 
     if (r->headers_in.content_type == NULL) {
@@ -118,11 +119,20 @@ ngx_http_guildlog_is_type(ngx_http_request_t *r, const ngx_str_t *expected)
 
     type = &r->headers_in.content_type->value;
 
-    return type->len >= expected->len
-           && ngx_strncasecmp(type->data, expected->data, expected->len) == 0
-           && (type->len == expected->len
-               || type->data[expected->len] == ';'
-               || type->data[expected->len] == ' ');
+    if (type->len < expected->len
+        || ngx_strncasecmp(type->data, expected->data, expected->len) != 0)
+    {
+        return 0;
+    }
+
+    p = type->data + expected->len;
+    last = type->data + type->len;
+
+    while (p < last && (*p == ' ' || *p == '\t')) {
+        p++;
+    }
+
+    return p == last || *p == ';';
 }
 
 

@@ -135,7 +135,7 @@ is $nginx->post($tags, token => $token, json => tag(65536))->status, 201,
     'as large as the limit';
 
 for my $type ('application/json; charset=utf-8', 'Application/JSON',
-              'application/json ;x=y')
+              'application/json ;x=y', "application/json\t")
 {
     is $nginx->post($tags, token => $token, body => tag,
         headers => ['Content-Type', $type])->status, 201, $type;
@@ -236,6 +236,7 @@ is $nginx->post("/large$tags", token => $token, raw_path => 1,
 # not JSON
 
 for my $type (undef, 'text/plain', 'application/jsonp', 'application/js',
+              'application/json charset=utf-8',
               'application/x-www-form-urlencoded')
 {
     error_is $nginx->post($tags, token => $token, body => tag,
