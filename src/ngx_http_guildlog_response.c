@@ -450,6 +450,12 @@ ngx_http_guildlog_send_head(ngx_http_request_t *r, ngx_uint_t status,
 
     r->disable_not_modified = 1;
 
+    /* with the rest of a body on its way nginx closes: the header says so */
+
+    if (r->reading_body) {
+        r->keepalive = 0;
+    }
+
     r->headers_out.status = status;
     r->headers_out.content_type = *type;
     r->headers_out.content_type_len = type->len;

@@ -121,6 +121,15 @@ sub error_is {
                : is $answer->text, $error, '... which says so';
 }
 
+# what is left of the body is not read, so nothing can be asked behind it
+sub closes {
+    my ($answer, $status, $what) = @_;
+
+    error_is $answer, $status, '{}', $what;
+    is $answer->header('Connection'), 'close', '... and that it ends here';
+}
+
+
 my @json = ('Content-Type: application/json');
 my @chunked = (@json, 'Transfer-Encoding: chunked');
 my $not_object = qr/^\{"error":"body: [^"]+"\}$/;
@@ -203,7 +212,7 @@ error_is $nginx->post($tags, token => $token, json => tag(65537)), 413, '{}',
     $client = $nginx->connection;
     $client->send(head('POST', $tags, @chunked));
     $client->send(sprintf "%x\r\n%s\r\n", 70000, ' ' x 70000);
-    error_is $client->response, 413, '{}', 'by chunks, with no end yet';
+    closes $client->response, 413, 'by chunks, with no end yet';
 
     $client = $nginx->connection;
     $client->send(head('POST', $tags, @chunked)
@@ -220,7 +229,7 @@ error_is $nginx->post($tags, token => $token, json => tag(65537)), 413, '{}',
     $client->send("POST /slow$tags HTTP/1.1\r\nHost: localhost\r\n"
         . "Authorization: Bearer $token\r\nContent-Length: 20\r\n"
         . "Content-Type: application/json\r\n\r\n{");
-    error_is $client->response, 408, '{}', 'a body that does not come';
+    closes $client->response, 408, 'a body that does not come';
     ok $client->closed(30), '... is not waited for';
 }
 
