@@ -12,6 +12,7 @@
 #define NGX_GUILDLOG_DELIVERY_POLL       200     /* ms */
 #define NGX_GUILDLOG_DELIVERY_RELEASE    500     /* ms */
 #define NGX_GUILDLOG_DELIVERY_MOMENT     500     /* us */
+#define NGX_GUILDLOG_DELIVERY_REST       1       /* ms */
 #define NGX_GUILDLOG_DELIVERY_SWEEP      30000   /* ms */
 #define NGX_GUILDLOG_DELIVERY_LEAVE      5000    /* ms, without a master */
 #define NGX_GUILDLOG_DELIVERY_PAGE       1000    /* lanes found at a time */
@@ -21,6 +22,7 @@
 
 static void ngx_guildlog_delivery_tick(ngx_event_t *ev);
 static void ngx_guildlog_delivery_go(ngx_event_t *ev);
+static void ngx_guildlog_delivery_go_one(ngx_guildlog_delivery_t *d);
 static void ngx_guildlog_delivery_find(ngx_guildlog_delivery_t *d);
 static void ngx_guildlog_delivery_found(void *data,
     ngx_guildlog_result_t *result);
@@ -143,6 +145,10 @@ ngx_guildlog_delivery_destroy(ngx_guildlog_delivery_t *d)
         ngx_delete_posted_event(&d->go);
     }
 
+    if (d->go.timer_set) {
+        ngx_del_timer(&d->go);
+    }
+
     for (i = 0; i < NGX_GUILDLOG_DELIVERY_STEPS; i++) {
         if (d->steps[i].query) {
             ngx_guildlog_query_detach(d->steps[i].query);
@@ -209,6 +215,7 @@ ngx_guildlog_delivery_tick(ngx_event_t *ev)
         ngx_guildlog_delivery_turns(d);
     }
 
+    ngx_guildlog_delivery_go_again(d);
     ngx_guildlog_delivery_steps(d);
     ngx_guildlog_delivery_figures(d);
 
@@ -229,38 +236,72 @@ ngx_guildlog_delivery_go_on(ngx_guildlog_lane_t *lane)
     lane->goes_on = 1;
 
     ngx_queue_insert_tail(&lane->delivery->going, &lane->queue);
-    ngx_post_event(&lane->delivery->go, &ngx_posted_next_events);
+    ngx_guildlog_delivery_go_again(lane->delivery);
 }
 
 
-/* for a moment; then requests of this worker come first */
+/*
+ * For a moment; then requests come first.  Beside them it is one lane at a
+ * time, not while the database takes a step, and once a millisecond while a
+ * request of this worker waits for the database.
+ */
 
 static void
 ngx_guildlog_delivery_go(ngx_event_t *ev)
 {
     ngx_guildlog_delivery_t *d = ev->data;
 
-    uint64_t              end;
-    ngx_queue_t          *q;
-    ngx_guildlog_lane_t  *lane;
+    uint64_t     end;
+    ngx_uint_t   beside, rested;
+
+    rested = ev->timedout;
+    ev->timedout = 0;
+
+    beside = ngx_guildlog_delivery_beside(d);
+
+    if (beside && ngx_guildlog_delivery_stepping(d)) {
+        return;
+    }
+
+    if (beside && !rested && ngx_guildlog_pool_asked(d->pool)) {
+        ngx_add_timer(ev, NGX_GUILDLOG_DELIVERY_REST);
+        return;
+    }
 
     end = ngx_guildlog_now_us() + NGX_GUILDLOG_DELIVERY_MOMENT;
 
     while (!ngx_queue_empty(&d->going)) {
+        ngx_guildlog_delivery_go_one(d);
 
-        q = ngx_queue_head(&d->going);
-        ngx_queue_remove(q);
-
-        lane = ngx_queue_data(q, ngx_guildlog_lane_t, queue);
-        lane->goes_on = 0;
-        lane->next(lane);
-
-        if (ngx_guildlog_now_us() >= end) {
+        if (beside || ngx_guildlog_now_us() >= end) {
             break;
         }
     }
 
-    if (!ngx_queue_empty(&d->going)) {
+    ngx_guildlog_delivery_go_again(d);
+    ngx_guildlog_delivery_steps(d);
+}
+
+
+static void
+ngx_guildlog_delivery_go_one(ngx_guildlog_delivery_t *d)
+{
+    ngx_queue_t          *q;
+    ngx_guildlog_lane_t  *lane;
+
+    q = ngx_queue_head(&d->going);
+    ngx_queue_remove(q);
+
+    lane = ngx_queue_data(q, ngx_guildlog_lane_t, queue);
+    lane->goes_on = 0;
+    lane->next(lane);
+}
+
+
+void
+ngx_guildlog_delivery_go_again(ngx_guildlog_delivery_t *d)
+{
+    if (!ngx_queue_empty(&d->going) && !d->go.timer_set) {
         ngx_post_event(&d->go, &ngx_posted_next_events);
     }
 }

@@ -121,6 +121,9 @@ ngx_uint_t ngx_guildlog_delivery_due(ngx_msec_t at);
 void ngx_guildlog_delivery_refused(ngx_guildlog_delivery_t *d,
     const char *what, ngx_guildlog_result_t *result);
 
+/* those that are to go on do, in the next turn of the event loop */
+void ngx_guildlog_delivery_go_again(ngx_guildlog_delivery_t *d);
+
 /* ngx_guildlog_delivery_lease.c */
 
 void ngx_guildlog_delivery_lease(ngx_guildlog_delivery_t *d);
@@ -151,6 +154,11 @@ void ngx_guildlog_delivery_doubts(ngx_guildlog_delivery_t *d);
 /* ngx_guildlog_delivery_step.c: submits what waits for it */
 
 void ngx_guildlog_delivery_steps(ngx_guildlog_delivery_t *d);
+
+/* ngx_guildlog_delivery_rest.c: what it leaves to requests */
+
+ngx_uint_t ngx_guildlog_delivery_beside(ngx_guildlog_delivery_t *d);
+ngx_uint_t ngx_guildlog_delivery_stepping(ngx_guildlog_delivery_t *d);
 
 /* ngx_guildlog_delivery_turn.c: gives turns to those that wait, first to
    questions of requests */

@@ -8,12 +8,8 @@
 
 
 #define NGX_GUILDLOG_STEP_BESIDE  16     /* lanes, beside requests */
-#define NGX_GUILDLOG_STEP_LATELY  500    /* ms */
-#define NGX_GUILDLOG_STEP_SLOW    100    /* ms */
 
 
-static ngx_uint_t ngx_guildlog_delivery_beside(ngx_guildlog_delivery_t *d);
-static ngx_uint_t ngx_guildlog_delivery_stepping(ngx_guildlog_delivery_t *d);
 static ngx_int_t ngx_guildlog_delivery_submit(ngx_guildlog_delivery_t *d,
     ngx_guildlog_step_t *step);
 static void ngx_guildlog_delivery_write(ngx_guildlog_json_t *w,
@@ -67,7 +63,9 @@ ngx_guildlog_delivery_steps(ngx_guildlog_delivery_t *d)
 
         if (ngx_guildlog_delivery_beside(d)) {
 
-            if (ngx_guildlog_delivery_stepping(d)) {
+            if (ngx_guildlog_delivery_stepping(d)
+                || !ngx_queue_empty(&d->going))
+            {
                 return;
             }
 
@@ -99,47 +97,6 @@ ngx_guildlog_delivery_steps(ngx_guildlog_delivery_t *d)
 
         d->step_at = ngx_current_msec + NGX_GUILDLOG_DELIVERY_RETRY;
     }
-}
-
-
-/*
- * Have there been requests lately, of any worker?  They find the processors
- * of the database free sooner if it steps a little at a time.
- */
-
-static ngx_uint_t
-ngx_guildlog_delivery_beside(ngx_guildlog_delivery_t *d)
-{
-    ngx_uint_t  n;
-
-    if (ngx_guildlog_delivery_due(d->requests_at)) {
-        n = ngx_guildlog_stats_requests(d->stats);
-
-        d->beside = (n != d->requests);
-        d->requests = n;
-        d->requests_at = ngx_current_msec + NGX_GUILDLOG_STEP_LATELY;
-    }
-
-    return d->beside;
-}
-
-
-/* is one under way?  Those behind one that hangs do not wait for it */
-
-static ngx_uint_t
-ngx_guildlog_delivery_stepping(ngx_guildlog_delivery_t *d)
-{
-    ngx_uint_t  i;
-
-    for (i = 0; i < NGX_GUILDLOG_DELIVERY_STEPS; i++) {
-        if (d->steps[i].query
-            && ngx_current_msec - d->steps[i].began < NGX_GUILDLOG_STEP_SLOW)
-        {
-            return 1;
-        }
-    }
-
-    return 0;
 }
 
 
@@ -295,6 +252,7 @@ ngx_guildlog_delivery_stepped(void *data, ngx_guildlog_result_t *result)
         }
     }
 
+    ngx_guildlog_delivery_go_again(d);
     ngx_guildlog_delivery_steps(d);
 }
 

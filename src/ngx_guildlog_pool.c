@@ -188,6 +188,30 @@ ngx_guildlog_pool_set(ngx_guildlog_query_t *query)
 }
 
 
+ngx_uint_t
+ngx_guildlog_pool_asked(ngx_guildlog_pool_t *pool)
+{
+    ngx_queue_t         *q;
+    ngx_guildlog_pg_t   *pg;
+    ngx_guildlog_set_t  *set;
+
+    set = &pool->sets[NGX_GUILDLOG_SET_SHORT];
+
+    for (q = ngx_queue_head(&set->connections);
+         q != ngx_queue_sentinel(&set->connections);
+         q = ngx_queue_next(q))
+    {
+        pg = ngx_queue_data(q, ngx_guildlog_pg_t, queue);
+
+        if (pg->nflight) {
+            return 1;
+        }
+    }
+
+    return set->nwaiting != 0;
+}
+
+
 void
 ngx_guildlog_pool_requeue(ngx_guildlog_pool_t *pool,
     ngx_guildlog_query_t *query)

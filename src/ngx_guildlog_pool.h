@@ -131,6 +131,9 @@ ngx_guildlog_query_t *ngx_guildlog_pool_submit(ngx_guildlog_pool_t *pool,
     const ngx_guildlog_stmt_t *stmt, const ngx_str_t *args,
     ngx_guildlog_query_handler_pt handler, void *data);
 
+/* do short statements, of requests, wait or run? */
+ngx_uint_t ngx_guildlog_pool_asked(ngx_guildlog_pool_t *pool);
+
 /*
  * The asker is gone: the handler will not be called.  A query that waits is
  * dropped, a long read is broken off, any other one ends alone.

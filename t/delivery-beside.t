@@ -42,4 +42,26 @@ becomes(@other[0, 1], $its, 'delivered', 'others go on');
 $locker->rollback;
 becomes($guild, $token, $id, 'delivered', 'then it goes on');
 
+# it rests for requests that wait, but not as long as they do
+$locker->begin_work;
+$locker->do('select from lane_head where guild_id = ? for update', {}, $guild);
+my @ids = record($guild, 30);
+my $waiter = $g->cluster->connect($g->dbname);
+$waiter->begin_work;
+$waiter->do('lock table guildlog.settings in exclusive mode');
+my $waits = $g->connection(timeout => 60);
+$waits->send("PATCH /api/servers/$guild/config/settings HTTP/1.1\r\n"
+    . "Host: a\r\nAuthorization: Bearer $token\r\nContent-Length: 15\r\n"
+    . "Content-Type: application/json\r\n\r\n{\"locale\":\"de\"}");
+wait_for { $g->sql(q{select count(*) from pg_stat_activity
+    where wait_event_type = 'Lock' and query like '%settings_patch%'}) } 20,
+    'a request that waits';
+$locker->rollback;
+ok wait_for {
+    $g->get("/servers/$other[0]/logs", token => $token);    # is refused
+    times_applied($to, $ids[-1]);
+} 60, 'delivered while a request waits';
+$waiter->rollback;
+is $waits->response('PATCH')->status, 202, 'which is answered then';
+
 done_testing;

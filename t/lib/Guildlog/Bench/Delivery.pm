@@ -27,14 +27,14 @@ sub run {
     $nginx->start;
 
     my $token = lanes($nginx);
-    my $idle  = p99(requests($nginx, @$token));
+    my @idle  = requests(clients($nginx, @$token));
     latency($nginx, $token->[1]);
     $nginx->stop;
 
     my $lanes = $nginx->sql('select count(*) from lane');
     backlog($nginx, 1 + int(option('entries') / $lanes));
     throughput($nginx);
-    drain($nginx, $idle, $token);
+    drain($nginx, $token, @idle);
     singles($nginx, $port);
     memory($nginx);
 }
@@ -245,7 +245,7 @@ sub delivered {
 
 # all of it; the second tenth beside the ninth, and requests beside it
 sub drain {
-    my ($nginx, $idle, $token) = @_;
+    my ($nginx, $token, @idle) = @_;
 
     my $all  = $nginx->sql('select sum(tail) from lane_tail');
     my $text = Guildlog::Figures::number($all);
@@ -255,19 +255,24 @@ sub drain {
         $nginx->start;
 
         my (%at, @beside);
+        my $clients = clients($nginx, @$token);
         my $until = time + 60 + $all / 500;
         do {
             die "it stands still\n" if time > $until;
-            push @beside, requests($nginx, @$token, 0.2);
+            push @beside, requests($clients, 0.2);
             my ($done) = done($nginx);
             $at{ int($done * 10 / $all) } //= [$done, time];
         } until $at{9} || $at{10};
+        Guildlog::wait_for(sub {
+            !$nginx->sql('select count(*) from lane_ready')
+        }, 120, 'the end of it');
+        push @idle, requests($clients);
         $nginx->stop;
 
         my ($early, $late) = map {
             ($at{ $_ + 1 }[0] - $at{$_}[0]) / ($at{ $_ + 1 }[1] - $at{$_}[1])
         } grep { $at{$_} && $at{ $_ + 1 } } 1, 8;
-        [p99(@beside), $idle], defined $late ? [$late, $early]
+        [p99(@beside), p99(@idle)], defined $late ? [$late, $early]
             : "too few --entries to tell how flat it is\n";
     } 'p99 of reads of the configuration beside it, µs; idle',
       option('smoke') ? ()
@@ -275,17 +280,25 @@ sub drain {
 }
 
 
+# 8 connections, and what is asked on them
+sub clients {
+    my ($nginx, $token, $guild) = @_;
+
+    return { path => "/api/servers/$guild/config/settings", token => $token,
+        connections => [map { $nginx->connection } 1 .. 8] };
+}
+
+
 # times of reads of the configuration, 100 a second, in µs
 sub requests {
-    my ($nginx, $token, $guild, $seconds) = @_;
+    my ($it, $seconds) = @_;
 
-    my @connections = map { $nginx->connection } 1 .. 8;
     my @times;
     my $end = time + ($seconds || option('seconds'));
 
     while ((my $now = time) < $end) {
-        my $answer = $nginx->get("/servers/$guild/config/settings",
-            token => $token, connection => $connections[@times % 8]);
+        my $answer = $it->{connections}[@times % 8]->request('GET',
+            $it->{path}, token => $it->{token});
         push @times, (time - $now) * 1e6;
         die $answer->text if $answer->status >= 500;
         my $rest = 0.01 - (time - $now);
