@@ -103,6 +103,8 @@ end $$;
 \ir migrate.sql
 \set migration 0019_search_order
 \ir migrate.sql
+\set migration 0021_search_filter
+\ir migrate.sql
 
 \ir data.sql
 \ir summaries.sql
@@ -146,6 +148,7 @@ end $$;
 \ir functions/search_run.sql
 \ir functions/search_merge.sql
 \ir functions/search_set.sql
+\ir functions/search_filter.sql
 \ir functions/search_count.sql
 \ir functions/search_query.sql
 \ir functions/logs.sql

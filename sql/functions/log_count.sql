@@ -30,15 +30,11 @@ create type log_span as (
 );
 
 
--- Those of the query that no checkpoints count.
+-- Those of a role, which no checkpoints count.
 
 create or replace function log_counts(q log_query, below bigint)
 returns log_count[] language plpgsql stable as $$
 begin
-    if num_nonnulls(q.role, q.member, q.channel) > 1 then
-        return log_counts_marked(log_marks(q, null), below);
-    end if;
-
     return array(
         select row(e.type, count(*),
                    count(*) filter (where e.id < below))::log_count
@@ -47,43 +43,6 @@ begin
             on e.guild_id = q.guild and e.bot = q.bot and e.role = r.role
            and e.id >= q.low and e.id < q.high
          group by e.type);
-end $$;
-
-
--- Where a walk over all of them is needed: every entry of the query, of the
--- types asked for, newest first. Then what of it is counted or on the page.
-
-create or replace function log_marks(q log_query, asked smallint[])
-returns log_mark[] language plpgsql stable as $$
-begin
-    q.types := asked;
-    q.bare := true;
-    return array(
-        select row(f.id, f.type)::log_mark
-          from log_rows(q, q.high, null) f);
-end $$;
-
-
-create or replace function log_counts_marked(marks log_mark[], below bigint)
-returns log_count[] language plpgsql stable as $$
-begin
-    return array(
-        select row(m.type, count(*),
-                   count(*) filter (where m.id < below))::log_count
-          from unnest(marks) m
-         group by m.type);
-end $$;
-
-
-create or replace function log_ids_marked(marks log_mark[], types smallint[],
-    below bigint, most int)
-returns bigint[] language plpgsql stable as $$
-begin
-    return array(
-        select m.id
-          from unnest(marks) m
-         where m.id < below and (types is null or m.type = any (types))
-         limit most);
 end $$;
 
 

@@ -196,7 +196,7 @@ begin
                   role);
     below := least(below, q.high);
 
-    if q.part is not null then
+    if q.part is not null or num_nonnulls(q.role, q.member, q.channel) > 1 then
         select s.* into counts, q.ids
           from search_page(q, type::smallint[], below, most) s;
     elsif log_has_spans(q) then

@@ -13,7 +13,8 @@ create type search_item as (
     type   smallint,
     mark   int,      -- its place
     words  text,     -- the texts that words are looked for in, folded
-    parts  text[]    -- what parts are looked for in
+    parts  text[],   -- what parts are looked for in
+    terms  text[]    -- of its channel, members and role
 );
 
 create type search_posting as (
@@ -337,7 +338,8 @@ begin
         names := search_names(items);
         keys := search_keys(head, names);
         perform search_run_add(head, items, search_postings_words(items)
-                               || search_postings_names(names, keys));
+                               || search_postings_names(names, keys)
+                               || search_postings_filters(items));
         head.runs := head.runs + 1;
         head.strings := greatest(head.strings, (select max(k.number)
                                                   from unnest(keys) k));

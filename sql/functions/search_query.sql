@@ -14,13 +14,12 @@ declare
     types  constant smallint[] := q.types;
     sets   search_set[];
     tail   log_mark[];
-    marks  log_mark[];
 begin
     q.types := null;
     select * into head from search_head h
      where h.guild_id = q.guild and h.bot = q.bot;
 
-    if head.runs > 0 then
+    if head.runs > 0 and (q.part is not null or search_is_heavy(q)) then
         tail := search_tail(q, head);
         sets := search_sets(q);
     else
@@ -31,25 +30,32 @@ begin
         sets := '{}';
     end if;
 
-    if q.channel is null and q.member is null and q.role is null then
-        counts := search_counts(q, sets, tail, asked, below);
-        ids := search_newest(q, sets, tail, types, below, most);
-    else
-        marks := search_narrow(q, sets, tail, q.high);
-        counts := log_counts_marked(marks, below);
-        ids := log_ids_marked(marks, types, below, most);
-    end if;
+    counts := search_counts(q, sets, tail, asked, below);
+    ids := search_newest(q, sets, tail, types, below, most);
 end $$;
 
 
--- The same without counting.
+-- Has what log_rows() would walk along so many entries that to look them up in
+-- the index costs less?
+
+create or replace function search_is_heavy(q log_query)
+returns boolean language plpgsql stable as $$
+begin
+    return exists (
+        select from log_key k
+         where k.guild_id = q.guild and k.bot = q.bot and k.heavy
+           and (k.kind in (2, 3) and k.key = q.member
+                or k.kind = 1 and k.key = q.channel and q.member is null));
+end $$;
+
+
+-- The ids of a search without counting.
 
 create or replace function search_ids(q log_query, below bigint, most int)
 returns bigint[] language plpgsql stable as $$
 declare
     head   search_head;
     types  constant smallint[] := q.types;
-    sets   search_set[];
     tail   log_mark[];
 begin
     select * into head from search_head h
@@ -63,14 +69,7 @@ begin
     q.types := null;
     q.high := least(q.high, below);
     tail := search_tail(q, head);
-    sets := search_sets(q);
-
-    if q.channel is null and q.member is null and q.role is null then
-        return search_newest(q, sets, tail, types, below, most);
-    end if;
-
-    return log_ids_marked(search_narrow(q, sets, tail, below), types, below,
-                          most);
+    return search_newest(q, search_sets(q), tail, types, below, most);
 end $$;
 
 
@@ -192,11 +191,13 @@ begin
                  cross join lateral unnest(search_latest(q, s, types, below,
                                                          most)) m
                  group by 1, 2, 3) c
-          join search_place p
-            on p.guild_id = q.guild and p.bot = q.bot
-           and p.level = c.level and p.first = c.first and p.chunk = c.chunk
-         cross join lateral (   -- offset: unpacked once
-               select p.ids || '{}'::bigint[] offset 0) a (ids)
+         cross join lateral (   -- offset: each looked for, and unpacked once
+               select p.ids || '{}'::bigint[]
+                 from search_place p
+                where p.guild_id = q.guild and p.bot = q.bot
+                  and p.level = c.level and p.first = c.first
+                  and p.chunk = c.chunk
+               offset 0) a (ids)
          cross join lateral unnest(c.places) m
          cross join lateral (select a.ids[m + 1]) i (id)
          where i.id >= q.low and i.id < below
@@ -216,7 +217,7 @@ declare
 begin
     it := search_read(q, it);
 
-    if it.bits is null and types is null and cardinality(it.marks) <= 4 * most
+    if it.bits is null and types is null and cardinality(it.marks) <= most
     then
         return it.marks;
     end if;
@@ -226,20 +227,51 @@ begin
        and s.level = it.level and s.first = it.first;
     stops := search_below(g, below);
 
-    return array(
-        select unnest(it.marks[greatest(r.start, r.stop - most) + 1 : r.stop])
-          from (select width_bucket(t.start, it.marks) as start,
-                       width_bucket(t.stop, it.marks) as stop
-                  from unnest(g.types, stops, -32769 || g.ends)
-                       t (type, stop, start)
-                 where t.type is not null
-                   and (types is null or t.type = any (types))) r)
+    return search_upmost(array(
+               select unnest(it.marks[greatest(r.start, r.stop - most) + 1
+                                      : r.stop])
+                 from (select width_bucket(t.start, it.marks) as start,
+                              width_bucket(t.stop, it.marks) as stop
+                         from unnest(g.types, stops, -32769 || g.ends)
+                              t (type, stop, start)
+                        where t.type is not null
+                          and (types is null or t.type = any (types))) r),
+               g, most)
            || search_latest_bits(it.bits, g, stops, types, most);
 end $$;
 
 
--- The same of bits: those in the chunks that reach as far up as the ones that
+-- Of these marks those in the chunks that reach as far up as the ones that
 -- surely have enough.
+
+create or replace function search_upmost(marks int[], g search_segment,
+    most int)
+returns int[] language plpgsql immutable as $$
+declare
+    lows   constant bigint[] := g.lows || '{}'::bigint[];   -- unpacked once
+    highs  constant bigint[] := g.highs || '{}'::bigint[];
+begin
+    if cardinality(marks) <= most then
+        return marks;
+    end if;
+
+    return array(
+        with counted as materialized (
+            select lows[c.chunk + 1] as low, highs[c.chunk + 1] as high,
+                   c.marks, cardinality(c.marks) as n
+              from (select m + 32768 >> 8 as chunk, array_agg(m) as marks
+                      from unnest(search_upmost.marks) m group by 1) c
+        ), summed as (
+            select c.low, sum(c.n) over (order by c.low desc) as sum
+              from counted c
+        )
+        select unnest(c.marks) from counted c
+         where c.high >= (select max(s.low) from summed s
+                           where s.sum >= most));
+end $$;
+
+
+-- The same of bits, of which none need be told apart before.
 
 create or replace function search_latest_bits(bits bit varying,
     g search_segment, stops int[], types smallint[], most int)
@@ -288,60 +320,4 @@ begin
          where b.high >= coalesce((select max(s.low) from summed s
                                     where s.sum >= most), b.high)
            and z.n <= b.n);
-end $$;
-
-
--- All entries of the sets and the tail that the other filters let through, the
--- newest first.
-
-create or replace function search_narrow(q log_query, sets search_set[],
-    tail log_mark[], below bigint)
-returns log_mark[] language plpgsql stable as $$
-begin
-    q.part := null;
-    q.bare := true;
-
-    return array(
-        select row(m.id, m.type)::log_mark
-          from (select f.id, f.type
-                  from unnest(sets) s
-                 cross join lateral search_entries(q, s) e (id)
-                  join log_rows(q, below, null) f on f.id = e.id
-                union all
-                select t.id, t.type from unnest(tail) t) m
-         order by m.id desc);
-end $$;
-
-
--- All entries of a set.
-
-create or replace function search_entries(q log_query, it search_set)
-returns setof bigint language plpgsql stable as $$
-begin
-    it := search_read(q, it);
-
-    return query
-        select a.ids[m + 1]
-          from (select m + 32768 >> 8 as chunk, array_agg(m & 255) as places
-                  from unnest(it.marks) m group by 1) c
-          join search_place p
-            on p.guild_id = q.guild and p.bot = q.bot
-           and p.level = it.level and p.first = it.first and p.chunk = c.chunk
-         cross join lateral (   -- offset: unpacked once
-               select p.ids || '{}'::bigint[] offset 0) a (ids)
-         cross join lateral unnest(c.places) m;
-
-    if it.bits is not null then
-        return query
-            select i.id
-              from search_place p
-             cross join lateral (
-                   select substring(it.bits from p.chunk * 256 + 1 for 256)
-                   offset 0) b (bits)
-             cross join lateral unnest(p.ids) with ordinality i (id, n)
-             where p.guild_id = q.guild and p.bot = q.bot
-               and p.level = it.level and p.first = it.first
-               and bit_count(b.bits) > 0
-               and get_bit(b.bits, i.n::int - 1) = 1;
-    end if;
 end $$;

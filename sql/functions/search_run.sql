@@ -16,8 +16,9 @@ begin
                                                e.id)::int - 32769,
                    fold(entry_text(d.content, d."contentAfter", d.messages)),
                    array[d.executor ->> 'name', d.target ->> 'name',
-                         d.channel ->> 'name', d.role, d.name, d.reason]
-                   )::search_item
+                         d.channel ->> 'name', d.role, d.name, d.reason],
+                   search_terms_of(e.channel_id, e.executor_id, e.target_id,
+                                   e.role))::search_item
           from log_entry e
          cross join lateral json_to_record((e.doc || '}')::json) d (
                    content text, "contentAfter" text, messages json,
@@ -176,6 +177,19 @@ begin
           from unnest(names) n (name, marks)
           join unnest(keys) k (name, number) on k.name = n.name
          group by k.number);
+end $$;
+
+
+-- What other filters ask for.
+
+create or replace function search_postings_filters(items search_item[])
+returns search_posting[] language plpgsql immutable as $$
+begin
+    return array(
+        select row(t.term, search_sorted(array_agg(i.mark)))::search_posting
+          from unnest(items) i
+         cross join lateral unnest(i.terms) t (term)
+         group by t.term);
 end $$;
 
 

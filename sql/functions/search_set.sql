@@ -40,10 +40,16 @@ create or replace function search_either(a int[], b int[])
 returns int[] language sql immutable return coalesce(a | b, a, b);
 
 
--- The set of each segment in the window: entries with all words, or with one of
--- the strings that hold the query.
+-- What both have.
 
-create or replace function search_sets(q log_query)
+create or replace function search_shared(a int[], b int[])
+returns int[] language sql immutable return a & b;
+
+
+-- The set of each segment in the window: entries with all words, or with one of
+-- the strings that hold the query, whatever else is asked for.
+
+create or replace function search_sets_found(q log_query)
 returns search_set[] language plpgsql stable as $$
 declare
     terms    constant text[] := array(
@@ -213,7 +219,7 @@ end $$;
 
 create or replace function search_within(marks int[], bits bit varying,
     value int)
-returns int[] language plpgsql immutable as $$
+returns int[] language plpgsql immutable strict as $$
 declare
     plain  constant bit varying := bits || B'';   -- unpacked once
 begin
@@ -229,8 +235,17 @@ begin
         return search_sets_one(q, terms);
     elsif cardinality(terms) > 800 then
         return search_sets_many(q, terms);
+    else
+        return search_sets_any(q, terms);
     end if;
+end $$;
 
+
+-- What one of the terms has.
+
+create or replace function search_sets_any(q log_query, terms text[])
+returns search_set[] language plpgsql stable as $$
+begin
     return array(
         select row(x.level, x.first, x.low, x.high, null, null,
                    case when x.bits is null then x.marks
