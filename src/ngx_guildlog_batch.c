@@ -40,6 +40,8 @@ static ngx_int_t ngx_guildlog_batch_refuse(ngx_guildlog_batch_t *batch);
 static ngx_int_t ngx_guildlog_batch_row(ngx_guildlog_batch_t *batch);
 static ngx_int_t ngx_guildlog_batch_line(ngx_guildlog_batch_t *batch,
     const ngx_str_t *text);
+static ngx_int_t ngx_guildlog_batch_glance(ngx_guildlog_batch_t *batch,
+    const ngx_str_t *text);
 static ngx_int_t ngx_guildlog_batch_count(ngx_guildlog_batch_t *batch);
 static ngx_int_t ngx_guildlog_batch_cut(ngx_guildlog_batch_t *batch,
     ngx_str_t *text);
@@ -147,6 +149,12 @@ ngx_guildlog_batch_item(ngx_guildlog_batch_t *batch)
 
     if (rc != NGX_OK || ngx_guildlog_batch_count(batch) != NGX_OK) {
         return ngx_guildlog_batch_refuse(batch);
+    }
+
+    rc = ngx_guildlog_batch_glance(batch, &text);
+
+    if (rc != NGX_DECLINED) {
+        return rc;
     }
 
     json = ngx_guildlog_json_load(text.data, text.len,
@@ -298,6 +306,12 @@ ngx_guildlog_batch_line(ngx_guildlog_batch_t *batch, const ngx_str_t *text)
     ngx_str_t    error;
     ngx_pool_t  *pool;
 
+    rc = ngx_guildlog_batch_glance(batch, text);
+
+    if (rc != NGX_DECLINED) {
+        return rc;
+    }
+
     pool = ngx_create_pool(NGX_GUILDLOG_BATCH_POOL_SIZE, batch->pool->log);
     if (pool == NULL) {
         return NGX_ERROR;
@@ -317,6 +331,26 @@ ngx_guildlog_batch_line(ngx_guildlog_batch_t *batch, const ngx_str_t *text)
     }
 
     ngx_destroy_pool(pool);
+
+    return rc;
+}
+
+
+/* NGX_DECLINED: it takes more than a glance */
+
+static ngx_int_t
+ngx_guildlog_batch_glance(ngx_guildlog_batch_t *batch, const ngx_str_t *text)
+{
+    json_t     *json;
+    ngx_int_t   rc;
+
+    json = ngx_guildlog_json_glance(text->data, text->len);
+    if (json == NULL) {
+        return NGX_DECLINED;
+    }
+
+    rc = ngx_guildlog_batch_check(batch, batch->pool, text->len, json);
+    json_decref(json);
 
     return rc;
 }
@@ -346,9 +380,9 @@ ngx_guildlog_batch_count(ngx_guildlog_batch_t *batch)
 static ngx_int_t
 ngx_guildlog_batch_cut(ngx_guildlog_batch_t *batch, ngx_str_t *text)
 {
-    u_char      *p, *last;
-    u_char       close[NGX_GUILDLOG_JSON_DEPTH];
-    ngx_uint_t   depth;
+    u_char         close[NGX_GUILDLOG_JSON_DEPTH];
+    ngx_uint_t     depth;
+    const u_char  *p, *last;
 
     if (batch->ended) {
         return NGX_DONE;
@@ -363,10 +397,7 @@ ngx_guildlog_batch_cut(ngx_guildlog_batch_t *batch, ngx_str_t *text)
         switch (*p) {
 
         case '"':
-            for (p++; p < last && *p != '"'; p++) {
-                p += (*p == '\\');
-            }
-
+            p = ngx_guildlog_json_quote(p + 1, last);
             break;
 
         case '{':
@@ -406,7 +437,7 @@ ngx_guildlog_batch_cut(ngx_guildlog_batch_t *batch, ngx_str_t *text)
 found:
 
     text->len = p - text->data;
-    batch->pos = p + 1;
+    batch->pos = (u_char *) p + 1;
 
     if (batch->ended) {
 

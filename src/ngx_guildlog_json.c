@@ -1,10 +1,9 @@
 
 /*
- * JSON in: jansson, bounded.
+ * JSON in: what may be read, and what is said of the rest.
  */
 
 #include "ngx_guildlog_json.h"
-#include <setjmp.h>
 
 
 #define NGX_GUILDLOG_JSON_ERROR  1280
@@ -26,17 +25,6 @@ typedef struct {
 } ngx_guildlog_json_walk_t;
 
 
-/* behind each block of jansson's memory */
-
-typedef struct {
-    ngx_queue_t                    queue;    /* of one text */
-    void                          *start;
-} ngx_guildlog_json_block_t;
-
-
-static void *ngx_guildlog_json_alloc(size_t size);
-static void ngx_guildlog_json_free(void *p);
-static ngx_guildlog_json_block_t *ngx_guildlog_json_block(void *p);
 static ngx_int_t ngx_guildlog_json_check(ngx_pool_t *pool,
     const ngx_str_t *text, ngx_str_t *error);
 static void ngx_guildlog_json_explain(ngx_pool_t *pool, const ngx_str_t *text,
@@ -47,19 +35,9 @@ static u_char *ngx_guildlog_json_path(u_char *p, u_char *last,
     ngx_guildlog_json_walk_t *walk);
 static ngx_int_t ngx_guildlog_json_walk(ngx_guildlog_json_walk_t *walk,
     const u_char *p, const u_char *last);
-static const u_char *ngx_guildlog_json_quote(const u_char *p,
-    const u_char *last);
 static void ngx_guildlog_json_cleanup(void *data);
 static size_t ngx_guildlog_json_plain(const u_char *p, size_t len);
 static size_t ngx_guildlog_json_rune(const u_char *p, size_t len);
-
-
-static ngx_uint_t   ngx_guildlog_json_failures;
-
-/* while a text is loaded */
-static ngx_uint_t   ngx_guildlog_json_loading;
-static ngx_queue_t  ngx_guildlog_json_blocks;
-static jmp_buf      ngx_guildlog_json_escape;
 
 
 json_t *
@@ -91,116 +69,6 @@ ngx_guildlog_json_parse(ngx_pool_t *pool, const ngx_str_t *text,
     cln->data = json;
 
     return json;
-}
-
-
-json_t *
-ngx_guildlog_json_load(const u_char *p, size_t len, size_t flags,
-    json_error_t *cause)
-{
-    json_t                     *json;
-    ngx_queue_t                *q;
-    ngx_guildlog_json_block_t  *block;
-
-    ngx_queue_init(&ngx_guildlog_json_blocks);
-    ngx_guildlog_json_loading = 1;
-
-    if (setjmp(ngx_guildlog_json_escape) == 0) {
-        json = json_loadb((char *) p, len, flags, cause);
-
-        ngx_guildlog_json_loading = 0;
-        ngx_queue_remove(&ngx_guildlog_json_blocks);
-
-        return json;
-    }
-
-    ngx_guildlog_json_loading = 0;
-
-    while (!ngx_queue_empty(&ngx_guildlog_json_blocks)) {
-        q = ngx_queue_head(&ngx_guildlog_json_blocks);
-        ngx_queue_remove(q);
-
-        block = ngx_queue_data(q, ngx_guildlog_json_block_t, queue);
-        free(block->start);
-    }
-
-    cause->text[0] = '\0';
-
-    return NULL;
-}
-
-
-ngx_uint_t
-ngx_guildlog_json_starved(void)
-{
-    return ngx_guildlog_json_failures;
-}
-
-
-void
-ngx_guildlog_json_watch(void)
-{
-    json_set_alloc_funcs(ngx_guildlog_json_alloc, ngx_guildlog_json_free);
-}
-
-
-/*
- * Without memory jansson goes on with a string that lacks a character, and
- * aborts if that made nonsense of an escape: it is left at once, and what it
- * had is freed.  What others have it make may be freed by free().
- */
-
-static void *
-ngx_guildlog_json_alloc(size_t size)
-{
-    void                       *p;
-    ngx_guildlog_json_block_t  *block;
-
-    p = malloc(ngx_align(size, sizeof(void *))
-               + sizeof(ngx_guildlog_json_block_t));
-
-    if (p == NULL) {
-        ngx_guildlog_json_failures++;
-
-        if (ngx_guildlog_json_loading) {
-            longjmp(ngx_guildlog_json_escape, 1);
-        }
-
-        return NULL;
-    }
-
-    block = ngx_guildlog_json_block(p);
-    block->start = p;
-
-    if (ngx_guildlog_json_loading) {
-        ngx_queue_insert_tail(&ngx_guildlog_json_blocks, &block->queue);
-
-    } else {
-        ngx_queue_init(&block->queue);
-    }
-
-    return p;
-}
-
-
-static void
-ngx_guildlog_json_free(void *p)
-{
-    if (p) {
-        ngx_queue_remove(&ngx_guildlog_json_block(p)->queue);
-        free(p);
-    }
-}
-
-
-static ngx_guildlog_json_block_t *
-ngx_guildlog_json_block(void *p)
-{
-    size_t  at;
-
-    at = malloc_usable_size(p) - sizeof(ngx_guildlog_json_block_t);
-
-    return (void *) ((u_char *) p + at / sizeof(void *) * sizeof(void *));
 }
 
 
@@ -451,9 +319,7 @@ ngx_guildlog_json_walk(ngx_guildlog_json_walk_t *walk, const u_char *p,
 }
 
 
-/* the quote that ends a string; last or behind it: none does */
-
-static const u_char *
+const u_char *
 ngx_guildlog_json_quote(const u_char *p, const u_char *last)
 {
     const u_char  *end;
@@ -526,6 +392,38 @@ ngx_guildlog_json_valid(const u_char *p, size_t len)
         if (n == 0) {
             break;
         }
+    }
+
+    return i;
+}
+
+
+size_t
+ngx_guildlog_json_bare(const u_char *p, size_t len)
+{
+    size_t          i;
+    uint64_t        word, quote, slash;
+    const uint64_t  ones = 0x0101010101010101;
+
+    for (i = 0; i + sizeof(word) <= len; i += sizeof(word)) {
+        ngx_memcpy(&word, p + i, sizeof(word));
+
+        quote = word ^ ('"' * ones);
+        slash = word ^ ('\\' * ones);
+
+        /* a byte that was less than what is taken from it has its high bit */
+
+        if ((((word - ' ' * ones) & ~word)
+             | ((quote - ones) & ~quote)
+             | ((slash - ones) & ~slash))
+            & (0x80 * ones))
+        {
+            break;
+        }
+    }
+
+    while (i < len && p[i] >= ' ' && p[i] != '"' && p[i] != '\\') {
+        i++;
     }
 
     return i;

@@ -1,6 +1,6 @@
 
 /*
- * JSON in: jansson, bounded.  JSON out: a writer into one buffer.
+ * JSON in: jansson's trees, bounded.  JSON out: a writer into one buffer.
  */
 
 #ifndef _NGX_GUILDLOG_JSON_H_INCLUDED_
@@ -31,10 +31,20 @@ json_t *ngx_guildlog_json_parse(ngx_pool_t *pool, const ngx_str_t *text,
 
 /*
  * What jansson makes of a text, whatever it is; NULL with an empty
- * cause->text: no memory.  Every other text is parsed through this, too.
+ * cause->text: no memory.  Every other text is parsed through this, too, but
+ * for those that a glance is enough for.
  */
 json_t *ngx_guildlog_json_load(const u_char *p, size_t len, size_t flags,
     json_error_t *cause);
+
+/*
+ * The tree of an object or an array that is in order as parse() wants it, and
+ * has nothing out of the ordinary.  NULL: parse() or load() may know more.
+ */
+json_t *ngx_guildlog_json_read(const u_char *p, size_t len);
+
+/* the same; it goes (json_decref()) before the next one is looked at */
+json_t *ngx_guildlog_json_glance(const u_char *p, size_t len);
 
 /*
  * How often jansson has found no memory in this process, once watch() was
@@ -52,6 +62,12 @@ ngx_str_t ngx_guildlog_json_text(const json_t *json);
 
 /* the first byte that is not white space between values, or last */
 u_char *ngx_guildlog_json_skip(const u_char *p, const u_char *last);
+
+/* the quote that ends a string; last or behind it: none does */
+const u_char *ngx_guildlog_json_quote(const u_char *p, const u_char *last);
+
+/* how many bytes from the start stand in a string as they are */
+size_t ngx_guildlog_json_bare(const u_char *p, size_t len);
 
 /* how many bytes from the start are UTF-8 without a NUL; len: all of them */
 size_t ngx_guildlog_json_valid(const u_char *p, size_t len);

@@ -225,16 +225,16 @@ ngx_guildlog_json_value(ngx_guildlog_json_t *w, const void *data, size_t len)
 }
 
 
-/* the letter behind the backslash; 0: none is needed, 'u': its number is */
+/* the letter behind the backslash; 'u': its number is */
 
 static u_char
 ngx_guildlog_json_letter(u_char c)
 {
-    if (c >= 0x20) {
-        return (c == '"' || c == '\\') ? c : 0;
-    }
-
     switch (c) {
+
+    case '"':
+    case '\\':
+        return c;
 
     case '\b':
         return 'b';
@@ -261,16 +261,15 @@ static size_t
 ngx_guildlog_json_escaped(const u_char *p, size_t len)
 {
     size_t  i, n;
-    u_char  letter;
 
     n = len;
 
-    for (i = 0; i < len; i++) {
-        letter = ngx_guildlog_json_letter(p[i]);
-
-        if (letter) {
-            n += (letter == 'u') ? sizeof("\\u001f") - 1 - 1 : 1;
-        }
+    for (i = ngx_guildlog_json_bare(p, len);
+         i < len;
+         i += 1 + ngx_guildlog_json_bare(p + i + 1, len - i - 1))
+    {
+        n += (ngx_guildlog_json_letter(p[i]) == 'u')
+             ? sizeof("\\u001f") - 1 - 1 : 1;
     }
 
     return n;
@@ -280,17 +279,23 @@ ngx_guildlog_json_escaped(const u_char *p, size_t len)
 static u_char *
 ngx_guildlog_json_escape(u_char *dst, const u_char *p, size_t len)
 {
-    size_t  i;
-    u_char  letter;
+    size_t         n;
+    u_char         letter;
+    const u_char  *last;
 
-    for (i = 0; i < len; i++) {
-        letter = ngx_guildlog_json_letter(p[i]);
+    for (last = p + len; p < last; p++) {
+        n = ngx_guildlog_json_bare(p, last - p);
+        dst = ngx_cpymem(dst, p, n);
+        p += n;
 
-        if (letter == 0) {
-            *dst++ = p[i];
+        if (p == last) {
+            break;
+        }
 
-        } else if (letter == 'u') {
-            dst = ngx_sprintf(dst, "\\u%04xd", p[i]);
+        letter = ngx_guildlog_json_letter(*p);
+
+        if (letter == 'u') {
+            dst = ngx_sprintf(dst, "\\u%04xd", *p);
 
         } else {
             *dst++ = '\\';

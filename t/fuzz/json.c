@@ -1,6 +1,7 @@
 
 /*
- * Links ngx_guildlog_json.c and ngx_guildlog_json_write.c.
+ * Links ngx_guildlog_json.c, ngx_guildlog_json_load.c, ngx_guildlog_json_read.c
+ * and ngx_guildlog_json_write.c.
  *
  * What is parsed is UTF-8 throughout; what is written is read as the same.
  */
@@ -48,6 +49,35 @@ written(ngx_pool_t *pool, ngx_str_t *s)
 }
 
 
+/* what we read ourselves is what jansson would have */
+
+static void
+read_alike(json_t *json, u_char *p, size_t len)
+{
+    char          *ours, *theirs;
+    json_t        *other;
+    json_error_t   cause;
+
+    if (json == NULL) {
+        return;
+    }
+
+    other = json_loadb((char *) p, len, JSON_REJECT_DUPLICATES, &cause);
+    fuzz_expect(json_equal(json, other));
+
+    /* the keys in the order they came in, too */
+
+    ours = json_dumps(json, JSON_COMPACT);
+    theirs = json_dumps(other, JSON_COMPACT);
+    fuzz_expect(ngx_strcmp(ours, theirs) == 0);
+
+    free(ours);
+    free(theirs);
+    json_decref(other);
+    json_decref(json);
+}
+
+
 static void
 fuzz(ngx_pool_t *pool, u_char *p, size_t len)
 {
@@ -63,11 +93,15 @@ fuzz(ngx_pool_t *pool, u_char *p, size_t len)
 
     if (json == NULL) {
         fuzz_refused(&error);
+        fuzz_expect(ngx_guildlog_json_read(p, len) == NULL);
 
     } else {
         fuzz_expect(json_is_object(json) || json_is_array(json));
         fuzz_expect(ngx_guildlog_json_valid(p, len) == len);
     }
+
+    read_alike(ngx_guildlog_json_read(p, len), p, len);
+    read_alike(ngx_guildlog_json_glance(p, len), p, len);
 
     text.len = ngx_guildlog_json_valid(p, len);
     fuzz_expect(text.len <= len);

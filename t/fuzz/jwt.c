@@ -1,7 +1,8 @@
 
 /*
  * Links ngx_guildlog_jwt.c, ngx_guildlog_cache.c, ngx_guildlog_keys.c,
- * ngx_guildlog_value.c and ngx_guildlog_json.c.
+ * ngx_guildlog_value.c, ngx_guildlog_json.c, ngx_guildlog_json_load.c and
+ * ngx_guildlog_json_read.c.
  *
  * A token: as it is; or a head and claims, a line each, with the signature
  * that belongs to them, so that what stands behind the signature is reached.

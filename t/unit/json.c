@@ -1,6 +1,7 @@
 
 /*
- * Links ngx_guildlog_json.c and ngx_guildlog_json_write.c.
+ * Links ngx_guildlog_json.c, ngx_guildlog_json_load.c, ngx_guildlog_json_read.c
+ * and ngx_guildlog_json_write.c.
  *
  * A body is refused with words that name the field; what is written is JSON
  * whatever the strings hold.
@@ -230,14 +231,16 @@ test_no_memory(void)
     ngx_uint_t   i, told, called_syntax, made;
     ngx_pool_t  *pool;
 
-    text = tap_str("{\"a\":[1,2.5,\"text\",{\"b\":null}],\"c\":\"\\u00e4\"}");
+    text = tap_str("{\"a\":[2.5,1,\"text\",{\"b\":null}],\"c\":\"\\u00e4\"}");
     told = 0;
     called_syntax = 0;
     made = 0;
 
     json_set_alloc_funcs(scarce_malloc, free);
 
-    for (i = 1; i < 60; i++) {
+    /* a glance makes the object, the array and a 2, and ends at the point */
+
+    for (i = 5; i < 60; i++) {
         pool = tap_pool();
         allocations_left = i;
         ngx_str_set(&error, "unset");
@@ -260,9 +263,182 @@ test_no_memory(void)
     json_set_alloc_funcs(malloc, free);
 
     tap_is(made, 1, "parses once there is memory enough");
-    tap_is(told + called_syntax, i - 1, "and is refused where there is not");
+    tap_is(told + called_syntax, i - 5, "and is refused where there is not");
     tap_ok(told > called_syntax, "mostly with an empty error: jansson takes "
            "a string it could not copy for bad syntax");
+}
+
+
+/* a text is read as jansson reads it, or left to jansson */
+
+static void
+glance(const char *body, ngx_uint_t enough)
+{
+    char          *ours, *theirs;
+    json_t        *json, *other;
+    json_error_t   cause;
+
+    json = ngx_guildlog_json_glance((u_char *) body, ngx_strlen(body));
+    tap_ok((json != NULL) == enough, "%s: %s",
+           enough ? "a glance is enough" : "left to jansson", body);
+
+    if (json == NULL) {
+        return;
+    }
+
+    other = json_loadb(body, ngx_strlen(body), JSON_REJECT_DUPLICATES, &cause);
+    ours = json_dumps(json, JSON_COMPACT);
+    theirs = json_dumps(other, JSON_COMPACT);
+
+    tap_ok(other && ngx_strcmp(ours, theirs) == 0, "as jansson reads it");
+
+    free(ours);
+    free(theirs);
+    json_decref(other);
+    json_decref(json);
+}
+
+
+static void
+test_glance(void)
+{
+    ngx_uint_t           i;
+    static const char  *texts[] = {
+        "{}", "[]", " { } ", "\n[ ]\t",
+        "{\"b\":1,\"a\":2,\"\":3}",
+        "[0,-0,-1,999999999999999999,-999999999999999999]",
+        "[true,false,null,\"\",[[]],{\"a\":{}}]",
+        " { \"a\" : [ 1 , 2 ] , \"b\" : \"c\" } ",
+        "[\"a text of more than eight bytes\"]",
+        "[\"\xc3\xa4 \xe2\x82\xac \xf0\x9f\x98\x80 \xef\xbf\xbf \x7f\"]",
+        "[\"\\\"\\\\\\/\\b\\f\\n\\r\\t\"]",
+        "[\"a\\u0001\\u007f\\u0080\\u07ff\\u0800\\ud7ff\\ue000\\uFFFFb\"]",
+        "[\"\\ud800\\udc00\\uDBFF\\uDFFF and\\u0020more\"]",
+        "{\"k\\u0065y\":\"1234567\\n\"}",
+        "[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]"
+    };
+
+    for (i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        glance(texts[i], 1);
+    }
+}
+
+
+static void
+test_glance_rest(void)
+{
+    ngx_uint_t           i;
+    static const char  *texts[] = {
+        "", " ", "1", "\"a\"", "null", "{", "[", "[1", "[1,", "{\"a\"",
+        "{\"a\":", "{\"a\":1", "{\"a\":1,", "[]]", "{}x", "[] []",
+        "[,]", "[1,]", "{,}", "{\"a\":1,}", "{\"a\",1}", "{1:1}", "{a:1}",
+        "[1}", "{\"a\":1]", "[1 2]", "[\"a\" \"b\"]",
+        "[-]", "[01]", "[-01]", "[+1]", "[.5]", "[1.5]", "[1e5]", "[1.]",
+        "[1000000000000000000]", "[1a]", "[tru]", "[truex]", "[nul", "[True]",
+        "[\"a", "[\"a\\", "[\"a\\\"", "[\"\\u\"]", "[\"\\u12g4\"]",
+        "[\"\\u004", "[\"\\a\"]", "[\"\\u0000\"]", "{\"\\u0000\":1}",
+        "[\"\\ud800\"]", "[\"\\ud800a\"]", "[\"\\ud800\\n\"]",
+        "[\"\\ud800\\u0041\"]", "[\"\\udc00\"]", "[\"\\U0041\"]",
+        "[\"a\tb\"]", "[\"12345678\n\"]", "[\"\xff\"]", "[\"\xc0\x80\"]",
+        "[\"\xed\xa0\x80\"]", "[\"\\n\xe2\x82\"]", "[\v1]", "[1]\f",
+        "{\"a\":1,\"a\":2}", "{\"a\":1,\"\\u0061\":2}",
+        "[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]"
+    };
+
+    for (i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        glance(texts[i], 0);
+    }
+}
+
+
+/* also where there are more than there is room for, and long texts */
+
+static void
+test_glances(void)
+{
+    size_t       len;
+    json_t      *json[64];
+    u_char       text[32768];
+    ngx_uint_t   i, round, good;
+
+    ngx_guildlog_json_watch();
+
+    for (round = 0; round < 3; round++) {
+        good = 0;
+
+        for (i = 0; i < 64; i++) {
+            len = ngx_sprintf(text, "{\"n\":%ui,\"%02000d\":1}", i, 0)
+                  - text;
+            json[i] = ngx_guildlog_json_glance(text, len);
+            len = ngx_sprintf(text, "{\"n\":%ui,\"text\":\"%02000d\"}", i, 0)
+                  - text;
+            json_decref(json[i]);
+            json[i] = ngx_guildlog_json_glance(text, len);
+        }
+
+        for (i = 0; i < 64; i++) {
+            good += (json_integer_value(json_object_get(json[i], "n"))
+                     == (json_int_t) i
+                     && json_string_length(json_object_get(json[i], "text"))
+                        == 2000);
+            json_decref(json[i]);
+        }
+
+        tap_is(good, 64, "each of many trees is whole");
+    }
+
+    /* with escapes up to the buffer that they are taken out in, and above */
+
+    for (len = 16370; len < 16400; len++) {
+        text[0] = '[';
+        text[1] = '"';
+        text[2] = '\\';
+        text[3] = 'n';
+        ngx_memset(text + 4, 'a', len);
+        ngx_memcpy(text + 4 + len, "\\ud83d\\ude00\"]", 14);
+
+        json[0] = ngx_guildlog_json_glance(text, len + 18);
+
+        if (json[0] == NULL) {
+            break;
+        }
+
+        tap_is(json_string_length(json_array_get(json[0], 0)), len + 5,
+               "a long text");
+        json_decref(json[0]);
+    }
+
+    tap_ok(len > 16370 && len < 16400, "one that is too long is left");
+
+    json_set_alloc_funcs(malloc, free);
+}
+
+
+/* what was made of it is freed: the sanitizers look for it */
+
+static void
+test_glance_no_memory(void)
+{
+    json_t      *json;
+    ngx_str_t    text;
+    ngx_uint_t   i, made;
+
+    text = tap_str("{\"a\":[1,2,\"text\",{\"b\":null}],\"c\":\"\\u00e4\"}");
+    made = 0;
+
+    json_set_alloc_funcs(scarce_malloc, free);
+
+    for (i = 0; i < 60; i++) {
+        allocations_left = i;
+
+        json = ngx_guildlog_json_glance(text.data, text.len);
+        made += (json != NULL);
+        json_decref(json);
+    }
+
+    json_set_alloc_funcs(malloc, free);
+
+    tap_ok(made > 0 && made < 60, "there is memory, or no tree");
 }
 
 
@@ -410,6 +586,10 @@ main(void)
     test_depth();
     test_long_name();
     test_no_memory();
+    test_glance();
+    test_glance_rest();
+    test_glances();
+    test_glance_no_memory();
     test_utf8();
     test_writer();
     test_writer_grows();

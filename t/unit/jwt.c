@@ -1,7 +1,8 @@
 
 /*
  * Links ngx_guildlog_jwt.c, ngx_guildlog_sign.c, ngx_guildlog_cache.c,
- * ngx_guildlog_keys.c, ngx_guildlog_value.c, ngx_guildlog_json.c and
+ * ngx_guildlog_keys.c, ngx_guildlog_value.c, ngx_guildlog_json.c,
+ * ngx_guildlog_json_load.c, ngx_guildlog_json_read.c and
  * ngx_guildlog_json_write.c.
  *
  * A token is believed only as signed by a key of ours with that key's

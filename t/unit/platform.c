@@ -1,7 +1,8 @@
 
 /*
  * Links ngx_guildlog_platform.c, ngx_guildlog_platform_call.c,
- * ngx_guildlog_answer.c, ngx_guildlog_json.c and ngx_guildlog_json_write.c.
+ * ngx_guildlog_answer.c, ngx_guildlog_json.c, ngx_guildlog_json_load.c,
+ * ngx_guildlog_json_read.c and ngx_guildlog_json_write.c.
  *
  * Whatever the platform, or something in front of it, answers has one
  * meaning.  Nothing is delivered without an id, nothing that may have been
