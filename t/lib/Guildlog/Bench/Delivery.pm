@@ -374,6 +374,8 @@ sub memory {
 
     my $lanes = 100_000 < option('entries') ? 100_000 : option('entries');
 
+    # entries of a drain that was broken off are not to be counted
+    $nginx->sql('delete from lane_ready');
     $nginx->sql("insert into lane (guild_id, lane, bot, channel_id, shard,
             state, webhook_id)
         select 1, n, 0, n, mod(n, 64), 'active', 1
