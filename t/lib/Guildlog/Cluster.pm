@@ -10,6 +10,7 @@ use DBI;
 use DBD::Pg;
 use File::Path qw(remove_tree);
 use File::Temp;
+use Time::HiRes qw(time);
 
 my $shared;
 my @own;
@@ -56,7 +57,8 @@ sub pid {
 sub create_database {
     my ($self) = @_;
 
-    my $name = sprintf 't_%d_%d', $$, ++$databases;
+    # the number of a process may have been another's before
+    my $name = sprintf 't_%d_%d_%d', $$, ++$databases, 1e6 * time;
     my $dbh = $self->connect('postgres', 'postgres');
     $dbh->do("create database $name template guildlog_template"
         . ' owner guildlog_owner');
