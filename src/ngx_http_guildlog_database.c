@@ -343,6 +343,12 @@ ngx_http_guildlog_read_password(ngx_conf_t *cf,
         return NGX_ERROR;
     }
 
+    if (ngx_file_access(&fi) & S_IRWXO) {
+        ngx_conf_log_error(NGX_LOG_WARN, cf, 0,
+                           "\"%V\" should not be readable by everybody",
+                           file);
+    }
+
     while (n && (buf[n - 1] == LF || buf[n - 1] == CR)) {
         n--;
     }

@@ -14,6 +14,8 @@ $nginx->file('open.key', 'a secret that everybody may read, alas', 0644);
 $nginx->file('group.key', 'a secret that a group may read, too', 0640);
 $nginx->file('empty.key', '', 0600);
 $nginx->file('short.key', 'short', 0600);
+$nginx->file('open.password', 'open', 0644);
+$nginx->file('group.password', 'open', 0640);
 $nginx->file('nul.password', "a\0b");
 $nginx->file('empty.password', "\n");
 $nginx->file('long.password', 'x' x 300);
@@ -353,6 +355,17 @@ CONF
     ok $ok, 'a host that nobody knows';
     like $said, qr/\[warn\] .*nobody\.invalid/, '... is a warning';
 }
+
+{
+    my ($ok, $said) = test('guildlog_database host=/nonexistent'
+        . " password_file=open.password; $key", $api);
+    ok $ok, 'a password that everybody may read';
+    like $said, qr/\[warn\] .*open\.password" should not be readable/,
+        '... is a warning';
+}
+
+accepted 'a password that a group may read', 'guildlog_database'
+    . " host=/nonexistent password_file=group.password; $key", $api;
 
 {
     my ($ok, $said) = test("$here nonsense; $key", $api);

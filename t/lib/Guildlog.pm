@@ -77,7 +77,7 @@ sub new {
 
     make_path("$self->{prefix}/logs", "$self->{prefix}/temp");
     chmod 0777, "$self->{prefix}/logs";    # for what sanitizers say of workers
-    $self->file('database.password', $self->{password});
+    $self->file('database.password', $self->{password}, 0600);
     $self->file('main.key', $option{secret} // 'a secret of the tests and of nobody else',
         0600);
     $self->_write_conf;
