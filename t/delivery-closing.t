@@ -50,6 +50,14 @@ sub state {
 }
 
 
+# requests of that kind, for that channel
+sub asked {
+    my ($to, $call) = @_;
+    return grep { $_->{event} eq 'request' && $_->{call} eq $call }
+        $platform->ledger($to);
+}
+
+
 # the first: nobody has named the application yet
 
 subtest 'an application with another id than its bot' => sub {
@@ -107,5 +115,44 @@ subtest 'a webhook whose making had no answer is not left behind' => sub {
     is scalar $platform->webhooks($to), 0, 'and it is deleted';
 };
 
+
+subtest 'a webhook that could not be listed is not made twice' => sub {
+    my $to = ++$channel . '';
+    $platform->create_webhook($to, 'Guildlog Pro');
+    $platform->faults({ call => 'list', channel => $to, action => 'answer',
+        status => 200, body => [{}] });
+    my $answer = $g->patch("/servers/$guild/config/logging/channels?bot=pro",
+        token => $token, json => { main_channel => $to });
+    is $answer->status, 202, 'a channel that has one';
+    eval { wait_for { state($to) eq 'active' } 60 };
+    is state($to), 'active', 'it is used';
+    cmp_ok scalar asked($to, 'list'), '>', 1, 'when it could be listed';
+    is scalar $platform->webhooks($to), 1, 'and no other is made';
+};
+
+
+subtest 'a webhook that cannot be deleted now is deleted later' => sub {
+    my $to = ++$channel . '';
+    set_channel($to);
+    wait_for { $g->sql("select l.state = 'active' and h.head = t.tail
+            and t.tail > 0 and not exists (select from lane_ready r
+                where r.guild_id = l.guild_id and r.lane = l.lane)
+        from lane l join lane_head h using (guild_id, lane)
+        join lane_tail t using (guild_id, lane)
+        where channel_id = ?", $to) } 60, 'a webhook, and its first message';
+    $platform->faults(map { { call => 'delete', channel => $to,
+        action => 'answer', %$_ } }
+        { status => 429, headers => { 'X-RateLimit-Scope' => 'user' },
+            body => { message => 'limited', retry_after => 2 } },
+        { status => 500, body => {} });
+    set_channel('300000000000000999');
+
+    eval { wait_for { state($to) eq 'closed' } 60 };
+    is state($to), 'closed', 'its lane closes';
+    is scalar $platform->webhooks($to), 0, 'without a webhook';
+    my @at = map { $_->{at} } asked($to, 'delete');
+    cmp_ok scalar @at, '>', 2, 'by the third try';
+    cmp_ok $at[1] - $at[0], '>=', 2000, 'no sooner than it was told';
+};
 
 done_testing;

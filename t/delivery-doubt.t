@@ -30,6 +30,18 @@ my %case = (
     lost    => ['reset'],
     late    => ['late', ms => 5000],
     old     => ['reset'],
+    limited => ['apply-reset'],
+    failing => ['apply-reset'],
+    garbled => ['apply-reset'],
+);
+
+# how the channel's messages are not told
+my %untold = (
+    limited => [{ status => 429, headers => { 'X-RateLimit-Scope' => 'user' },
+        body => { message => 'limited', retry_after => 2 } }],
+    failing => [{ status => 500, body => {} },
+        { status => 200, body => 'oops' }],
+    garbled => [{ status => 200, body => [{}], times => 99 }],
 );
 $platform->faults({ call => 'execute', channel => $channel + 1 . '',
     action => 'reset' });
@@ -41,13 +53,14 @@ for my $name (sort keys %case) {
     my ($guild, $token, $to) = server();
     becomes($guild, $token, (record($guild, 1))[0], 'delivered',
         "$name: one before it");
-    $case{$name} = { guild => $guild, token => $token, to => $to,
-        fault => { call => 'execute', channel => $to, action => $action,
-            %more } };
+    $case{$name} = { guild => $guild, token => $token, to => $to, faults => [
+        { call => 'execute', channel => $to, action => $action, %more },
+        map { { call => 'read', channel => $to, action => 'answer', %$_ } }
+            @{ $untold{$name} || [] }] };
 }
 my @deaf = map { $case{$_}{to} } qw(applied lost old);
 $platform->config(no_history => \@deaf);
-$platform->faults(map { $_->{fault} } values %case);
+$platform->faults(map { @{ $_->{faults} } } values %case);
 $_->{id} = (record($_->{guild}, 1))[0] for values %case;
 $case{first} = { guild => $first[0], token => $first[1], to => $first[2],
     id => scalar $g->sql('select id from log_entry where guild_id = ? and seq = 1',
@@ -59,6 +72,13 @@ sub is_now {
         $seconds);
 }
 
+# the requests for a channel's messages
+sub reads {
+    my ($to) = @_;
+    return grep { $_->{event} eq 'request' && $_->{call} eq 'read' }
+        $platform->ledger($to);
+}
+
 sub times_there {
     my ($name) = @_;
     return times_applied(@{ $case{$name} }{qw(to id)});
@@ -67,8 +87,17 @@ sub times_there {
 is_now('late', 'delivered', 'what was applied after the connection ended is '
     . 'found', 60);
 is times_there('late'), 1, 'late: once';
-is_now($_, 'unknown unconfirmed', 'it cannot be proved', 25)
-    for qw(applied lost first old);
+is_now($_, 'unknown unconfirmed', 'it cannot be proved')
+    for qw(applied lost first old garbled);
+
+for my $name ('limited', 'failing') {
+    is_now($name, 'delivered', 'it is found when the channel is read');
+    is times_there($name), 1, "$name: once";
+    my @at = map { $_->{at} } reads($case{$name}{to});
+    cmp_ok scalar @at, '>', @{ $untold{$name} }, "$name: by another try";
+    cmp_ok $at[1] - $at[0], '>=', 2000, "$name: after a while";
+}
+cmp_ok scalar reads($case{garbled}{to}), '>', 2, 'garbled: by no try of three';
 
 my $posts = posts($case{lost}{to});
 look($case{$_}{guild}) for qw(applied lost);
@@ -76,12 +105,15 @@ is_now($_, 'unknown unconfirmed', 'as long as nothing is shown')
     for qw(applied lost);
 is scalar(posts($case{lost}{to})), $posts, 'and it is not sent again';
 
-# what may be read again
+# what may be read again, but for one channel
 
-$platform->config(no_history => []);
-look($case{$_}{guild}) for qw(applied lost first);
-is_now('applied', 'delivered', 'when it is, it is found');
-is times_there('applied'), 1, 'applied: once';
+$platform->config(no_history => [$case{old}{to}]);
+$platform->faults;
+look($case{$_}{guild}) for qw(applied lost first garbled);
+for my $name ('applied', 'garbled') {
+    is_now($name, 'delivered', 'when it is, it is found');
+    is times_there($name), 1, "$name: once";
+}
 my ($message) = grep { grep { $_ eq $case{applied}{id} }
     $platform->entries_in($_) } $platform->messages($case{applied}{to});
 is delivery(@{ $case{applied} }{qw(guild token id)})->{messageId},
@@ -102,18 +134,18 @@ is times_there('first'), 0, 'first: indeed';
     my ($guild, $token, $to) = server();
     becomes($guild, $token, (record($guild, 1))[0], 'delivered', 'parted: one '
         . 'before it');
-    $platform->config(no_history => [$to]);
+    $platform->config(no_history => [$case{old}{to}, $to]);
     $platform->faults({ call => 'execute', channel => $to,
         action => 'reset' });
     my ($again, $other) = record($guild, 2);
-    becomes($guild, $token, $_, 'unknown unconfirmed', 'parted: lost', 25)
+    becomes($guild, $token, $_, 'unknown unconfirmed', 'parted: lost')
         for $again, $other;
     my $answer = $g->operator('POST', "/servers/$guild/replay",
         { ids => [$again], reasons => ['unconfirmed'],
             mayDuplicate => JSON::PP::true });
     is $answer->json->{replayed}, 1, 'parted: one is sent again';
     becomes($guild, $token, $again, 'delivered', 'parted: it is there');
-    $platform->config(no_history => []);
+    $platform->config(no_history => [$case{old}{to}]);
     my $told = sub { $g->get('/status', raw_path => 1)->json
         ->{statement_seconds}{delivery_proved}{count} };
     my $before = $told->();

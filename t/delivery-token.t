@@ -1,6 +1,7 @@
 #!/usr/bin/perl
 # "Failures appear on the channel's state, as a notification, in the
-# troubleshooter": a bot without a token, or with one that the platform refuses.
+# troubleshooter": a bot without a token, or with one that the platform refuses,
+# a channel that has no room for a webhook.
 
 use lib 't/lib';
 use Guildlog;
@@ -23,7 +24,7 @@ sub said {
     my %as = (token => $token);
     my ($channel) = grep { $_->{channelId} eq $to } @{ $g->get(
         "/servers/$guild/config/logging/pacing?$bot", %as)->json->{channels} };
-    my ($finding) = grep { $_->{id} eq 'MISSING_WEBHOOK' } @{ $g->get(
+    my ($finding) = grep { $_->{id} =~ /WEBHOOK/ } @{ $g->get(
         "/servers/$guild/troubleshoot?live=0&$bot", %as)->json->{findings} };
     my @told = grep { $_->{notificationData}{title}
         eq 'A log channel does not work' }
@@ -91,5 +92,18 @@ is word(@server[0, 1], $id), 'not_delivered queued', 'for more than an hour';
 $platform->config(bad_tokens => []);
 wake($server[0]);
 becomes(@server[0, 1], $id, 'delivered', 'until it is a good one');
+
+# nor has a channel room for more webhooks than the platform allows
+
+my $full = $channel + 1 . '';
+$platform->create_webhook($full, "of others $_") for 1 .. 15;
+@server = server();
+($id) = record($server[0], 1);
+is_said(\@server, '', 'webhook_limit', 'in a channel that is full');
+like word(@server[0, 1], $id), qr/^not_delivered (?:queued|retrying)$/,
+    'entries wait';
+$platform->delete_webhook(($platform->webhooks($full))[0]{id});
+wake($server[0]);
+becomes(@server[0, 1], $id, 'delivered', 'until there is room');
 
 done_testing;
