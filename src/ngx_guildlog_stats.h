@@ -86,6 +86,7 @@ typedef enum {
     NGX_GUILDLOG_COUNT_EVICTED,         /* windows dropped from a full zone */
     NGX_GUILDLOG_COUNT_TAKEN_BACK,      /* held entries, by active ignore */
     NGX_GUILDLOG_COUNT_LEASES_LOST,     /* not given away */
+    NGX_GUILDLOG_COUNT_PAGES_KEPT,      /* answered from memory */
     NGX_GUILDLOG_COUNT_LAST
 } ngx_guildlog_count_e;
 

@@ -21,6 +21,7 @@
 #include "ngx_guildlog_limit.h"
 #include "ngx_guildlog_pool.h"
 #include "ngx_guildlog_route.h"
+#include "ngx_guildlog_shelf.h"
 #include "ngx_guildlog_stats.h"
 
 
@@ -33,6 +34,7 @@ typedef struct {
     ngx_str_t                      delivery_database;
     ngx_guildlog_database_t       *delivers_to;
     ngx_flag_t                     delivers;
+    size_t                         page_cache; /* of each worker */
     ngx_flag_t                     used;       /* any directive at all */
 } ngx_http_guildlog_main_conf_t;
 
@@ -111,6 +113,8 @@ struct ngx_http_guildlog_call_s {
     size_t                         body_size;  /* allocated */
     ngx_guildlog_batch_t          *batch;      /* of entries, being read */
     ngx_event_t                    turn;       /* to go on with it */
+    ngx_str_t                      page_key;   /* no data: not to be kept */
+    ngx_guildlog_page_t           *page;       /* as it was; NULL: unknown */
     ngx_guildlog_query_t          *query;
     ngx_http_guildlog_export_t    *export;
     ngx_http_guildlog_listener_t  *listener;
@@ -124,6 +128,7 @@ struct ngx_http_guildlog_call_s {
 typedef struct {
     ngx_guildlog_stats_t           stats;
     ngx_guildlog_cache_t          *cache;
+    ngx_guildlog_shelf_t          *shelf;      /* NULL: none is wanted */
     ngx_guildlog_pool_t          **pools;      /* by database->index */
     ngx_guildlog_keeper_t        **keepers;    /* the same, in one worker */
     ngx_uint_t                     npools;
@@ -140,7 +145,7 @@ typedef enum {
     NGX_HTTP_GUILDLOG_LOG_ID = 0,       /* in the head: the status */
     NGX_HTTP_GUILDLOG_LOG_MORE,         /* of the head */
     NGX_HTTP_GUILDLOG_LOG_STATUS,
-    NGX_HTTP_GUILDLOG_LOG_REASON,
+    NGX_HTTP_GUILDLOG_LOG_REASON,       /* in a page's head: its state */
     NGX_HTTP_GUILDLOG_LOG_CHANNEL,
     NGX_HTTP_GUILDLOG_LOG_MESSAGE,
     NGX_HTTP_GUILDLOG_LOG_DOC,          /* in the head: the body's start */
@@ -199,6 +204,16 @@ ngx_int_t ngx_http_guildlog_page_answer(ngx_http_guildlog_call_t *call,
 size_t ngx_http_guildlog_entries_size(ngx_guildlog_result_t *result);
 u_char *ngx_http_guildlog_entry(u_char *p, ngx_guildlog_result_t *result,
     ngx_uint_t row);
+
+/* ngx_http_guildlog_kept.c */
+
+/*
+ * The page of these arguments may be the one that was sent last: the key to
+ * keep it by, and the page if there is one, in the call.
+ */
+ngx_int_t ngx_http_guildlog_page_recall(ngx_http_guildlog_call_t *call);
+void ngx_http_guildlog_page_keep(ngx_http_guildlog_call_t *call,
+    const ngx_str_t *state, const ngx_str_t *body);
 
 /* ngx_http_guildlog_export.c */
 

@@ -9,6 +9,7 @@
 #define NGX_HTTP_GUILDLOG_ZONE_SIZE   (10 * 1024 * 1024)
 #define NGX_HTTP_GUILDLOG_CACHE       4096    /* tokens a worker remembers */
 #define NGX_HTTP_GUILDLOG_IDLE        4       /* connections to the platform */
+#define NGX_HTTP_GUILDLOG_PAGE_CACHE  (8 * 1024 * 1024)
 
 
 static void *ngx_http_guildlog_create_main_conf(ngx_conf_t *cf);
@@ -141,6 +142,13 @@ static ngx_command_t  ngx_http_guildlog_commands[] = {
       offsetof(ngx_http_guildlog_loc_conf_t, max_body),
       NULL },
 
+    { ngx_string("guildlog_page_cache"),
+      NGX_HTTP_MAIN_CONF|NGX_CONF_TAKE1,
+      ngx_conf_set_size_slot,
+      NGX_HTTP_MAIN_CONF_OFFSET,
+      offsetof(ngx_http_guildlog_main_conf_t, page_cache),
+      NULL },
+
     { ngx_string("guildlog_status"),
       NGX_HTTP_LOC_CONF|NGX_CONF_NOARGS,
       ngx_http_guildlog_conf_status,
@@ -218,6 +226,14 @@ ngx_http_guildlog_init_process(ngx_cycle_t *cycle)
                                                   cycle->log);
     if (worker->cache == NULL) {
         return NGX_ERROR;
+    }
+
+    if (gmcf->page_cache) {
+        worker->shelf = ngx_guildlog_shelf_create(gmcf->page_cache,
+                                                  cycle->log);
+        if (worker->shelf == NULL) {
+            return NGX_ERROR;
+        }
     }
 
     ctx = (ngx_http_conf_ctx_t *) ngx_get_conf(cycle->conf_ctx,
@@ -354,6 +370,11 @@ ngx_http_guildlog_exit_process(ngx_cycle_t *cycle)
         worker->cache = NULL;
     }
 
+    if (worker->shelf) {
+        ngx_guildlog_shelf_destroy(worker->shelf);
+        worker->shelf = NULL;
+    }
+
     if (worker->stats.shared) {
         ngx_guildlog_stats_leave(&worker->stats);
     }
@@ -377,6 +398,7 @@ ngx_http_guildlog_create_main_conf(ngx_conf_t *cf)
         return NULL;
     }
 
+    gmcf->page_cache = NGX_CONF_UNSET_SIZE;
     gmcf->keeper.on = NGX_CONF_UNSET;
     gmcf->keeper.budget = 20000;
     gmcf->keeper.from_hour = 2;
@@ -393,6 +415,7 @@ ngx_http_guildlog_init_main_conf(ngx_conf_t *cf, void *conf)
     ngx_http_guildlog_main_conf_t *gmcf = conf;
 
     ngx_conf_init_value(gmcf->keeper.on, 1);
+    ngx_conf_init_size_value(gmcf->page_cache, NGX_HTTP_GUILDLOG_PAGE_CACHE);
 
     return ngx_http_guildlog_init_delivery(cf, gmcf);
 }

@@ -29,6 +29,7 @@
 #define NGX_HTTP_GUILDLOG_PLAIN_LIMIT   6
 #define NGX_HTTP_GUILDLOG_PLAIN_CURSOR  7
 #define NGX_HTTP_GUILDLOG_PLAIN_RANGES  8
+#define NGX_HTTP_GUILDLOG_PLAIN_KNOWN   9
 
 
 /* around what comes from the database, generously */
@@ -41,7 +42,7 @@
 
 static ngx_uint_t ngx_http_guildlog_page_filtered(
     ngx_http_guildlog_call_t *call);
-static void ngx_http_guildlog_page_plain(ngx_http_guildlog_call_t *call);
+static ngx_int_t ngx_http_guildlog_page_plain(ngx_http_guildlog_call_t *call);
 static ngx_int_t ngx_http_guildlog_page_whole(ngx_http_guildlog_call_t *call);
 static ngx_int_t ngx_http_guildlog_page_ranges(ngx_http_guildlog_call_t *call,
     ngx_guildlog_result_t *result, ngx_guildlog_ranges_t *ranges);
@@ -49,12 +50,13 @@ static void ngx_http_guildlog_page_range(ngx_guildlog_ranges_t *ranges,
     ngx_guildlog_result_t *result, ngx_uint_t row);
 static ngx_int_t ngx_http_guildlog_page_build(ngx_http_guildlog_call_t *call,
     ngx_guildlog_result_t *result, const ngx_guildlog_ranges_t *ranges,
-    ngx_str_t *body);
+    ngx_str_t *body, ngx_uint_t *decided);
 static ngx_int_t ngx_http_guildlog_page_delivery(
     ngx_guildlog_result_t *result, ngx_uint_t row,
     const ngx_guildlog_ranges_t *ranges, ngx_str_t *said);
 static void ngx_http_guildlog_page_said(ngx_guildlog_result_t *result,
     ngx_uint_t row, ngx_str_t *said);
+static ngx_uint_t ngx_http_guildlog_page_decided(const ngx_str_t *said);
 static int64_t ngx_http_guildlog_page_number(ngx_guildlog_result_t *result,
     ngx_uint_t row, ngx_uint_t column);
 static u_char *ngx_http_guildlog_page_entry(u_char *p, const ngx_str_t *doc,
@@ -121,7 +123,10 @@ ngx_http_guildlog_page_start(ngx_http_guildlog_call_t *call)
 
     } else {
         stmt = ngx_guildlog_stmt_logs_plain;
-        ngx_http_guildlog_page_plain(call);
+
+        if (ngx_http_guildlog_page_plain(call) != NGX_OK) {
+            return NGX_ERROR;
+        }
     }
 
     return ngx_http_guildlog_ask(call, &ngx_guildlog_stmts[stmt]);
@@ -151,7 +156,7 @@ ngx_http_guildlog_page_filtered(ngx_http_guildlog_call_t *call)
 }
 
 
-static void
+static ngx_int_t
 ngx_http_guildlog_page_plain(ngx_http_guildlog_call_t *call)
 {
     ngx_str_t  *args;
@@ -163,9 +168,22 @@ ngx_http_guildlog_page_plain(ngx_http_guildlog_call_t *call)
     args[NGX_HTTP_GUILDLOG_PLAIN_LIMIT] = args[NGX_HTTP_GUILDLOG_PAGE_LIMIT];
     args[NGX_HTTP_GUILDLOG_PLAIN_CURSOR] = args[NGX_HTTP_GUILDLOG_PAGE_CURSOR];
 
-    ngx_str_set(&args[NGX_HTTP_GUILDLOG_PLAIN_RANGES], "t");
+    call->nargs = NGX_HTTP_GUILDLOG_PLAIN_RANGES;
 
-    call->nargs = NGX_HTTP_GUILDLOG_PLAIN_RANGES + 1;
+    if (ngx_http_guildlog_page_recall(call) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    ngx_str_set(&args[NGX_HTTP_GUILDLOG_PLAIN_RANGES], "t");
+    ngx_str_null(&args[NGX_HTTP_GUILDLOG_PLAIN_KNOWN]);
+
+    if (call->page) {
+        args[NGX_HTTP_GUILDLOG_PLAIN_KNOWN] = call->page->state;
+    }
+
+    call->nargs = NGX_HTTP_GUILDLOG_PLAIN_KNOWN + 1;
+
+    return NGX_OK;
 }
 
 
@@ -174,8 +192,18 @@ ngx_http_guildlog_page_answer(ngx_http_guildlog_call_t *call,
     ngx_guildlog_result_t *result)
 {
     ngx_int_t              rc;
-    ngx_str_t              body;
+    ngx_str_t              body, state;
+    ngx_uint_t             decided;
     ngx_guildlog_ranges_t  ranges;
+
+    if (call->page
+        && ngx_http_guildlog_log_status(result) == NGX_HTTP_NOT_MODIFIED)
+    {
+        ngx_guildlog_stats_count(&ngx_http_guildlog_worker.stats,
+                                 NGX_GUILDLOG_COUNT_PAGES_KEPT, 1);
+        return ngx_http_guildlog_send_json(call->request, NGX_HTTP_OK,
+                                           &call->page->body);
+    }
 
     if (!ngx_http_guildlog_has_log(call, result, &rc)) {
         return rc;
@@ -185,7 +213,7 @@ ngx_http_guildlog_page_answer(ngx_http_guildlog_call_t *call,
         return NGX_ERROR;
     }
 
-    rc = ngx_http_guildlog_page_build(call, result, &ranges, &body);
+    rc = ngx_http_guildlog_page_build(call, result, &ranges, &body, &decided);
 
     if (rc == NGX_DECLINED) {
         return ngx_http_guildlog_page_whole(call);
@@ -193,6 +221,12 @@ ngx_http_guildlog_page_answer(ngx_http_guildlog_call_t *call,
 
     if (rc != NGX_OK) {
         return NGX_ERROR;
+    }
+
+    if (decided) {
+        state = ngx_guildlog_result_value(result, 0,
+                                          NGX_HTTP_GUILDLOG_LOG_REASON);
+        ngx_http_guildlog_page_keep(call, &state, &body);
     }
 
     return ngx_http_guildlog_send_json(call->request, NGX_HTTP_OK, &body);
@@ -297,13 +331,14 @@ ngx_http_guildlog_page_range(ngx_guildlog_ranges_t *ranges,
 
 /*
  * Room for all of it is known before, so nothing is checked twice.
- * NGX_DECLINED: the delivery of an entry is not known.
+ * NGX_DECLINED: the delivery of an entry is not known.  decided: nothing more
+ * becomes of any of them by itself.
  */
 
 static ngx_int_t
 ngx_http_guildlog_page_build(ngx_http_guildlog_call_t *call,
     ngx_guildlog_result_t *result, const ngx_guildlog_ranges_t *ranges,
-    ngx_str_t *body)
+    ngx_str_t *body, ngx_uint_t *decided)
 {
     u_char     *p;
     int64_t     id;
@@ -320,6 +355,7 @@ ngx_http_guildlog_page_build(ngx_http_guildlog_call_t *call,
     }
 
     body->data = p;
+    *decided = 1;
 
     head = ngx_guildlog_result_value(result, 0, NGX_HTTP_GUILDLOG_LOG_DOC);
     p = ngx_cpymem(p, head.data, head.len);
@@ -330,6 +366,10 @@ ngx_http_guildlog_page_build(ngx_http_guildlog_call_t *call,
 
         if (rc != NGX_OK) {
             return rc;
+        }
+
+        if (!ngx_http_guildlog_page_decided(said)) {
+            *decided = 0;
         }
 
         if (row > 1) {
@@ -424,6 +464,42 @@ ngx_http_guildlog_page_said(ngx_guildlog_result_t *result, ngx_uint_t row,
         said[i] = ngx_guildlog_result_value(result, row,
                                             NGX_HTTP_GUILDLOG_LOG_STATUS + i);
     }
+}
+
+
+/* unknown may become known */
+
+static ngx_uint_t
+ngx_http_guildlog_page_decided(const ngx_str_t *said)
+{
+    ngx_uint_t  i;
+
+    static const ngx_str_t  open[] = {
+        ngx_string("held"), ngx_string("queued"), ngx_string("retrying"),
+        ngx_string("in_flight")
+    };
+
+    switch (said[NGX_HTTP_GUILDLOG_SAID_STATUS].data[0]) {
+
+    case 'd':
+        return 1;
+
+    case 'u':
+        return 0;
+    }
+
+    for (i = 0; i < sizeof(open) / sizeof(open[0]); i++) {
+        if (open[i].len == said[NGX_HTTP_GUILDLOG_SAID_REASON].len
+            && ngx_memcmp(open[i].data,
+                          said[NGX_HTTP_GUILDLOG_SAID_REASON].data,
+                          open[i].len)
+               == 0)
+        {
+            return 0;
+        }
+    }
+
+    return 1;
 }
 
 

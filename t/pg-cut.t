@@ -8,8 +8,10 @@ use Guildlog::Cutter;
 
 my $cluster = Guildlog::Cluster->shared;
 my $cutter  = Guildlog::Cutter->new(to => $cluster->port);
-my $nginx   = Guildlog->new(http => 'guildlog_limit off;', database => {
-    host => '127.0.0.1', port => $cutter->port, connections => 1 });
+my $nginx   = Guildlog->new(
+    http     => 'guildlog_limit off; guildlog_page_cache 0;',
+    database => { host => '127.0.0.1', port => $cutter->port,
+        connections => 1 });
 my $server  = $nginx->server;
 my %as      = (token => $nginx->token($server));
 my $at      = "/servers/$server";

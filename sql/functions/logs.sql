@@ -17,7 +17,7 @@ create type log_row as (
     id          bigint,
     more        boolean,
     status      text,      -- of the delivery
-    reason      text,
+    reason      text,      -- in a plain head: the state of the page
     channel_id  bigint,    -- in a head: since, where the next one goes on
     message_id  bigint,
     doc         text,

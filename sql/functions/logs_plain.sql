@@ -5,16 +5,25 @@
 -- With ranges the deliveries are left to the module: what was decided when
 -- these entries came in, and how far the lanes are, is told behind the entries.
 -- It may lack what it takes for one of them; then the module asks without.
+--
+-- The head's reason tells this page from what it would be at another moment: as
+-- long as that is what is known of it, the answer is the status 304 alone.
+-- Whoever adds, takes back or sends again entries of a (server, bot) writes its
+-- log_head; besides, entries leave the window as time goes by. Null: nobody can
+-- tell. What lanes are doing is not part of it: a page is the same again only
+-- if the deliveries of all of its entries are decided.
 
 create or replace function logs_plain(token text, guild bigint, bot smallint,
     kind smallint, after bigint, before bigint, most int, below bigint,
-    ranges boolean default false)
+    ranges boolean default false, known text default null)
 returns setof log_row language plpgsql stable security definer
 set search_path = guildlog, pg_temp as $$
 declare
     at        constant bigint := ms(now());
     wall      bigint;
     walled    boolean;
+    state     text;      -- of the server's entries
+    fades     bigint;    -- when the first of what bounds the page is gone
     low       bigint;
     high      bigint;
     top       bigint;    -- the page is below that
@@ -37,9 +46,12 @@ declare
     rest      int := most;
     n         int;
 begin
-    select at - retention_ms(s.plan) into wall
+    select at - retention_ms(s.plan),
+           coalesce(h.xmin || ' ' || h.arrival, '') || ' ' || s.plan
+      into wall, state
       from token t
       join server s on s.guild_id = t.guild_id
+      left join log_head h on h.guild_id = guild and h.bot = logs_plain.bot
      where t.guild_id = guild
        and t.token_id = token
        and t.revoked_at is null
@@ -51,10 +63,21 @@ begin
         return;
     end if;
 
+    if split_part(known, '/', 1) = state
+       and split_part(known, '/', 2)::bigint >= at
+    then
+        return next row(304, null, null, null, null, null, null, null, null,
+                        null)::log_row;
+        return;
+    end if;
+
     walled := coalesce(after < wall - 1 or below < id_at(wall), false);
     low := id_at(greatest(wall, after + 1));
     high := log_high(at, before);
     top := least(below, high);
+    fades := coalesce(case when not walled
+                           then least(after + 1, id_time(below)) + at - wall
+                      end, 9223372036854775807);
 
     select c.last_id, c.sums into first_id, first from log_checkpoint c
      where c.guild_id = guild and c.bot = logs_plain.bot
@@ -86,7 +109,11 @@ begin
     offset most / checkpoint_every() + 1 limit 1;
 
     return query
-        select 200::bigint, coalesce(sum(c.rest) > most, false), null, null,
+        select 200::bigint, coalesce(sum(c.rest) > most, false), null,
+               state || '/' || case
+                   when min(c.oldest) is null and first_id is not null
+                   then null
+                   else least(id_time(min(c.oldest)) + at - wall, fades) end,
                null::bigint, null::bigint,
                '{"total":' || coalesce(sum(c.rest), 0)
                || ',"retentionMs":' || at - wall || ',"walled":' || walled
@@ -96,36 +123,40 @@ begin
                || '}',
                null::smallint, null::bigint, null::bigint
           from (select d.category, sum(d.n)::int as n,
-                       sum(d.rest)::int as rest
+                       sum(d.rest)::int as rest, min(d.oldest) as oldest
                   from (select u.place::int, u.last - u.first,
-                               coalesce(u.passed, u.first) - u.first
+                               coalesce(u.passed, u.first) - u.first,
+                               null::bigint
                           from unnest(last, passed, first)
                                    with ordinality u (last, passed, first,
                                                       place)
                          union all
                         select category_place(x.place - 1), x.n,
                                case when top = high or x.id <= below_id
-                                    then x.n else 0 end
+                                    then x.n else 0 end, null
                           from log_correction x
                          where x.guild_id = guild and x.bot = logs_plain.bot
                            and x.kind = 0 and x.key = 0
                            and x.id > first_id and x.id <= last_id
                          union all
-                        select category_place(e.type), 1, (e.id < top)::int
+                        select category_place(e.type), 1, (e.id < top)::int,
+                               e.id
                           from log_entry e
                          where e.guild_id = guild and e.bot = logs_plain.bot
                            and e.id >= low
                            and e.id < coalesce(first_id + 1, high)
                          union all
-                        select category_place(e.type), 0, 1 from log_entry e
+                        select category_place(e.type), 0, 1, null
+                          from log_entry e
                          where e.guild_id = guild and e.bot = logs_plain.bot
                            and e.id > below_id and e.id < top
                          union all
-                        select category_place(e.type), 1, (top = high)::int
+                        select category_place(e.type), 1, (top = high)::int,
+                               null
                           from log_entry e
                          where e.guild_id = guild and e.bot = logs_plain.bot
                            and e.id > last_id and e.id < high)
-                       d (category, n, rest)
+                       d (category, n, rest, oldest)
                  group by d.category) c;
 
     until := id_time(top);

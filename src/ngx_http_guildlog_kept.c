@@ -1,0 +1,85 @@
+
+/*
+ * Pages that are asked for again: a worker keeps them, and the database only
+ * says whether one is still what it was.
+ */
+
+#include "ngx_http_guildlog.h"
+
+
+/* of the arguments, the server and all that follow but for the kind of token */
+
+#define NGX_HTTP_GUILDLOG_KEPT_FROM  1
+#define NGX_HTTP_GUILDLOG_KEPT_KIND  3
+
+
+static void ngx_http_guildlog_page_cleanup(void *data);
+
+
+ngx_int_t
+ngx_http_guildlog_page_recall(ngx_http_guildlog_call_t *call)
+{
+    u_char              *p;
+    size_t               len;
+    ngx_uint_t           i;
+    ngx_pool_cleanup_t  *cln;
+
+    if (ngx_http_guildlog_worker.shelf == NULL) {
+        return NGX_OK;
+    }
+
+    len = NGX_INT_T_LEN;
+
+    for (i = NGX_HTTP_GUILDLOG_KEPT_FROM; i < call->nargs; i++) {
+        len += 1 + call->args[i].len;
+    }
+
+    p = ngx_pnalloc(call->request->pool, len);
+    if (p == NULL) {
+        return NGX_ERROR;
+    }
+
+    call->page_key.data = p;
+    p = ngx_sprintf(p, "%ui", call->conf->database->index);
+
+    for (i = NGX_HTTP_GUILDLOG_KEPT_FROM; i < call->nargs; i++) {
+        if (i != NGX_HTTP_GUILDLOG_KEPT_KIND) {
+            *p++ = ' ';
+            p = ngx_cpymem(p, call->args[i].data, call->args[i].len);
+        }
+    }
+
+    call->page_key.len = p - call->page_key.data;
+
+    cln = ngx_pool_cleanup_add(call->request->pool, 0);
+    if (cln == NULL) {
+        return NGX_ERROR;
+    }
+
+    call->page = ngx_guildlog_shelf_take(ngx_http_guildlog_worker.shelf,
+                                         &call->page_key);
+    if (call->page) {
+        cln->handler = ngx_http_guildlog_page_cleanup;
+        cln->data = call->page;
+    }
+
+    return NGX_OK;
+}
+
+
+static void
+ngx_http_guildlog_page_cleanup(void *data)
+{
+    ngx_guildlog_shelf_give_back(data);
+}
+
+
+void
+ngx_http_guildlog_page_keep(ngx_http_guildlog_call_t *call,
+    const ngx_str_t *state, const ngx_str_t *body)
+{
+    if (call->page_key.data && state->len) {
+        ngx_guildlog_shelf_put(ngx_http_guildlog_worker.shelf,
+                               &call->page_key, state, body);
+    }
+}
