@@ -119,8 +119,8 @@ typedef struct {
 #define NGX_GUILDLOG_LOG_STMTS(S)                                             \
     S(logs_plain, logs_plain, 10, NGX_GUILDLOG_STMT_READ)                     \
     S(logs_whole, logs_plain, 8, NGX_GUILDLOG_STMT_READ)                      \
-    S(logs_page, logs_page, 15, NGX_GUILDLOG_STMT_READ)                       \
-    S(logs_search, logs_page, 15,                                             \
+    S(logs_page, logs_page, 16, NGX_GUILDLOG_STMT_READ)                       \
+    S(logs_search, logs_page, 16,                                             \
       NGX_GUILDLOG_STMT_READ|NGX_GUILDLOG_STMT_LONG)                          \
     S(logs_export, logs_export, 17,                                           \
       NGX_GUILDLOG_STMT_READ|NGX_GUILDLOG_STMT_LONG)                          \

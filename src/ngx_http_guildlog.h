@@ -208,10 +208,12 @@ u_char *ngx_http_guildlog_entry(u_char *p, ngx_guildlog_result_t *result,
 /* ngx_http_guildlog_kept.c */
 
 /*
- * The page of these arguments may be the one that was sent last: the key to
- * keep it by, and the page if there is one, in the call.
+ * The page of these arguments may be one that was sent before: puts that into
+ * the call, with the key to keep another one by, and what it is known by behind
+ * the arguments.
  */
-ngx_int_t ngx_http_guildlog_page_recall(ngx_http_guildlog_call_t *call);
+ngx_int_t ngx_http_guildlog_page_recall(ngx_http_guildlog_call_t *call,
+    const ngx_guildlog_stmt_t *stmt);
 void ngx_http_guildlog_page_keep(ngx_http_guildlog_call_t *call,
     const ngx_str_t *state, const ngx_str_t *body);
 

@@ -13,25 +13,60 @@
 #define NGX_HTTP_GUILDLOG_KEPT_KIND  3
 
 
+static ngx_int_t ngx_http_guildlog_page_key(ngx_http_guildlog_call_t *call,
+    const ngx_guildlog_stmt_t *stmt);
 static void ngx_http_guildlog_page_cleanup(void *data);
 
 
 ngx_int_t
-ngx_http_guildlog_page_recall(ngx_http_guildlog_call_t *call)
+ngx_http_guildlog_page_recall(ngx_http_guildlog_call_t *call,
+    const ngx_guildlog_stmt_t *stmt)
 {
-    u_char              *p;
-    size_t               len;
-    ngx_uint_t           i;
+    ngx_str_t           *known;
     ngx_pool_cleanup_t  *cln;
 
-    if (ngx_http_guildlog_worker.shelf == NULL) {
-        return NGX_OK;
+    known = &call->args[call->nargs];
+    ngx_str_null(known);
+
+    if (ngx_http_guildlog_worker.shelf) {
+
+        if (ngx_http_guildlog_page_key(call, stmt) != NGX_OK) {
+            return NGX_ERROR;
+        }
+
+        cln = ngx_pool_cleanup_add(call->request->pool, 0);
+        if (cln == NULL) {
+            return NGX_ERROR;
+        }
+
+        call->page = ngx_guildlog_shelf_take(ngx_http_guildlog_worker.shelf,
+                                             &call->page_key);
+        if (call->page) {
+            cln->handler = ngx_http_guildlog_page_cleanup;
+            cln->data = call->page;
+            *known = call->page->state;
+        }
     }
 
-    len = NGX_INT_T_LEN;
+    call->nargs++;
+
+    return NGX_OK;
+}
+
+
+static ngx_int_t
+ngx_http_guildlog_page_key(ngx_http_guildlog_call_t *call,
+    const ngx_guildlog_stmt_t *stmt)
+{
+    u_char      *p;
+    size_t       len;
+    ngx_str_t   *arg;
+    ngx_uint_t   i;
+
+    len = 2 * NGX_INT_T_LEN + 1;
 
     for (i = NGX_HTTP_GUILDLOG_KEPT_FROM; i < call->nargs; i++) {
-        len += 1 + call->args[i].len;
+        len += NGX_INT_T_LEN + 2 + call->args[i].len;
     }
 
     p = ngx_pnalloc(call->request->pool, len);
@@ -40,28 +75,20 @@ ngx_http_guildlog_page_recall(ngx_http_guildlog_call_t *call)
     }
 
     call->page_key.data = p;
-    p = ngx_sprintf(p, "%ui", call->conf->database->index);
+    p = ngx_sprintf(p, "%ui %ui", call->conf->database->index, stmt->index);
 
     for (i = NGX_HTTP_GUILDLOG_KEPT_FROM; i < call->nargs; i++) {
-        if (i != NGX_HTTP_GUILDLOG_KEPT_KIND) {
-            *p++ = ' ';
-            p = ngx_cpymem(p, call->args[i].data, call->args[i].len);
+        arg = &call->args[i];
+
+        if (i == NGX_HTTP_GUILDLOG_KEPT_KIND) {
+            continue;
         }
+
+        p = arg->data ? ngx_sprintf(p, " %uz:%V", arg->len, arg)
+                      : ngx_cpymem(p, " -", 2);
     }
 
     call->page_key.len = p - call->page_key.data;
-
-    cln = ngx_pool_cleanup_add(call->request->pool, 0);
-    if (cln == NULL) {
-        return NGX_ERROR;
-    }
-
-    call->page = ngx_guildlog_shelf_take(ngx_http_guildlog_worker.shelf,
-                                         &call->page_key);
-    if (call->page) {
-        cln->handler = ngx_http_guildlog_page_cleanup;
-        cln->data = call->page;
-    }
 
     return NGX_OK;
 }

@@ -29,7 +29,6 @@
 #define NGX_HTTP_GUILDLOG_PLAIN_LIMIT   6
 #define NGX_HTTP_GUILDLOG_PLAIN_CURSOR  7
 #define NGX_HTTP_GUILDLOG_PLAIN_RANGES  8
-#define NGX_HTTP_GUILDLOG_PLAIN_KNOWN   9
 
 
 /* around what comes from the database, generously */
@@ -42,7 +41,7 @@
 
 static ngx_uint_t ngx_http_guildlog_page_filtered(
     ngx_http_guildlog_call_t *call);
-static ngx_int_t ngx_http_guildlog_page_plain(ngx_http_guildlog_call_t *call);
+static void ngx_http_guildlog_page_plain(ngx_http_guildlog_call_t *call);
 static ngx_int_t ngx_http_guildlog_page_whole(ngx_http_guildlog_call_t *call);
 static ngx_int_t ngx_http_guildlog_page_ranges(ngx_http_guildlog_call_t *call,
     ngx_guildlog_result_t *result, ngx_guildlog_ranges_t *ranges);
@@ -123,10 +122,13 @@ ngx_http_guildlog_page_start(ngx_http_guildlog_call_t *call)
 
     } else {
         stmt = ngx_guildlog_stmt_logs_plain;
+        ngx_http_guildlog_page_plain(call);
+    }
 
-        if (ngx_http_guildlog_page_plain(call) != NGX_OK) {
-            return NGX_ERROR;
-        }
+    if (ngx_http_guildlog_page_recall(call, &ngx_guildlog_stmts[stmt])
+        != NGX_OK)
+    {
+        return NGX_ERROR;
     }
 
     return ngx_http_guildlog_ask(call, &ngx_guildlog_stmts[stmt]);
@@ -156,7 +158,7 @@ ngx_http_guildlog_page_filtered(ngx_http_guildlog_call_t *call)
 }
 
 
-static ngx_int_t
+static void
 ngx_http_guildlog_page_plain(ngx_http_guildlog_call_t *call)
 {
     ngx_str_t  *args;
@@ -168,22 +170,9 @@ ngx_http_guildlog_page_plain(ngx_http_guildlog_call_t *call)
     args[NGX_HTTP_GUILDLOG_PLAIN_LIMIT] = args[NGX_HTTP_GUILDLOG_PAGE_LIMIT];
     args[NGX_HTTP_GUILDLOG_PLAIN_CURSOR] = args[NGX_HTTP_GUILDLOG_PAGE_CURSOR];
 
-    call->nargs = NGX_HTTP_GUILDLOG_PLAIN_RANGES;
-
-    if (ngx_http_guildlog_page_recall(call) != NGX_OK) {
-        return NGX_ERROR;
-    }
-
     ngx_str_set(&args[NGX_HTTP_GUILDLOG_PLAIN_RANGES], "t");
-    ngx_str_null(&args[NGX_HTTP_GUILDLOG_PLAIN_KNOWN]);
 
-    if (call->page) {
-        args[NGX_HTTP_GUILDLOG_PLAIN_KNOWN] = call->page->state;
-    }
-
-    call->nargs = NGX_HTTP_GUILDLOG_PLAIN_KNOWN + 1;
-
-    return NGX_OK;
+    call->nargs = NGX_HTTP_GUILDLOG_PLAIN_RANGES + 1;
 }
 
 

@@ -80,7 +80,11 @@ for my $query ('?limit=7', "?limit=7&cursor=$page->{cursor}", '?limit=8',
 {
     is again($query), 2, "of $query its own";
 }
-is again('?type=5'), 0, 'one with a filter is not kept';
+for my $query (qw(type=5 category=categoryMembers member=3 search=7 search=7&type=5
+    channel=1 type=5&limit=3))
+{
+    is again("?$query"), 2, "and of $query";
+}
 is $nginx->head("/servers/$server/logs", %as)->header('Content-Length'),
     length(page()->text), 'its head';
 

@@ -17,7 +17,7 @@ create type log_row as (
     id          bigint,
     more        boolean,
     status      text,      -- of the delivery
-    reason      text,      -- in a plain head: the state of the page
+    reason      text,      -- in a head: the state of the page
     channel_id  bigint,    -- in a head: since, where the next one goes on
     message_id  bigint,
     doc         text,
@@ -93,18 +93,49 @@ begin
 end $$;
 
 
--- The same for the bearer of a token; null: it is dead.
+-- What tells a page from what it would be at another moment. As long as that is
+-- what is known of it, the answer is the status 304 alone. Whoever adds, takes
+-- back or sends again entries of a (server, bot) writes its log_head; besides,
+-- entries leave the window as time goes by. What lanes are doing is not part of
+-- it: a page is the same again only if the deliveries of all of its entries are
+-- decided.
 
-create or replace function token_wall(guild bigint, token text)
+create or replace function page_state(version text, plan text)
+returns text language sql immutable as $$
+    select coalesce(version, '') || ' ' || plan
+$$;
+
+
+create or replace function page_holds(known text, state text, at bigint)
+returns boolean language sql immutable as $$
+    select split_part(known, '/', 1) = state
+       and split_part(known, '/', 2)::bigint >= at
+$$;
+
+
+-- Until when, by what is the first to leave the window: the oldest entry that
+-- was looked at, or what bounds the query.
+
+create or replace function page_known(state text, retention bigint,
+    oldest bigint, walled boolean, after bigint, below bigint)
+returns text language sql immutable as $$
+    select state || '/' || least(
+        id_time(oldest) + retention,
+        case when not walled
+             then least(after + 1, id_time(below)) + retention end,
+        9223372036854775807)
+$$;
+
+
+-- The oldest entry of the server in the range of the query.
+
+create or replace function log_oldest(q log_query)
 returns bigint language plpgsql stable as $$
 begin
-    return (select ms(now()) - retention_ms(s.plan)
-              from token t
-              join server s on s.guild_id = t.guild_id
-             where t.guild_id = guild
-               and t.token_id = token
-               and t.revoked_at is null
-               and t.expires_at > now());
+    return (select e.id from log_entry e
+             where e.guild_id = q.guild and e.bot = q.bot
+               and e.id >= q.low and e.id < q.high
+             order by e.id limit 1);
 end $$;
 
 
@@ -170,12 +201,14 @@ end $$;
 create or replace function logs_page(token text, guild bigint, bot smallint,
     kind smallint, search text, after bigint, before bigint, category text[],
     type int[], channel bigint, member bigint, member_role text, role text,
-    most int, below bigint)
+    most int, below bigint, known text default null)
 returns setof log_row language plpgsql stable security definer
 set search_path = guildlog, pg_temp as $$
 declare
-    wall    constant bigint := token_wall(guild, token);
+    at      constant bigint := ms(now());
+    wall    bigint;
     walled  boolean;
+    state   text;
     q       log_query;
     counts  log_count[];
     spans   log_span[];
@@ -184,8 +217,20 @@ declare
     floor   bigint;
     n       int;
 begin
-    if wall is null then
-        return next row(401, null, null, null, null, null, null, null, null,
+    select at - retention_ms(s.plan),
+           page_state(h.xmin || ' ' || h.arrival, s.plan)
+      into wall, state
+      from token t
+      join server s on s.guild_id = t.guild_id
+      left join log_head h on h.guild_id = guild and h.bot = logs_page.bot
+     where t.guild_id = guild
+       and t.token_id = token
+       and t.revoked_at is null
+       and t.expires_at > now();
+
+    if not found or page_holds(known, state, at) then
+        return next row(case when wall is null then 401 else 304 end, null,
+                        null, null, null, null, null, null, null,
                         null)::log_row;
         return;
     end if;
@@ -194,6 +239,7 @@ begin
     q := query_of(guild, bot, wall, search, after, before,
                   types_of(category, type), channel, member, member_role,
                   role);
+    state := page_known(state, at - wall, log_oldest(q), walled, after, below);
     below := least(below, q.high);
 
     if q.part is not null or num_nonnulls(q.role, q.member, q.channel) > 1 then
@@ -207,9 +253,9 @@ begin
 
     total := log_sum(counts, type, q.types, guild, bot, spans);
 
-    return next row(200, total.total > most, null, null, null, null, format(
+    return next row(200, total.total > most, null, state, null, null, format(
         '{"total":%s,"retentionMs":%s,"walled":%s,"categoryCounts":%s',
-        total.total, ms(now()) - wall, walled::text, total.categories),
+        total.total, at - wall, walled::text, total.categories),
         null, null, null)::log_row;
 
     most := least(most, total.total);

@@ -5,13 +5,6 @@
 -- With ranges the deliveries are left to the module: what was decided when
 -- these entries came in, and how far the lanes are, is told behind the entries.
 -- It may lack what it takes for one of them; then the module asks without.
---
--- The head's reason tells this page from what it would be at another moment: as
--- long as that is what is known of it, the answer is the status 304 alone.
--- Whoever adds, takes back or sends again entries of a (server, bot) writes its
--- log_head; besides, entries leave the window as time goes by. Null: nobody can
--- tell. What lanes are doing is not part of it: a page is the same again only
--- if the deliveries of all of its entries are decided.
 
 create or replace function logs_plain(token text, guild bigint, bot smallint,
     kind smallint, after bigint, before bigint, most int, below bigint,
@@ -22,8 +15,7 @@ declare
     at        constant bigint := ms(now());
     wall      bigint;
     walled    boolean;
-    state     text;      -- of the server's entries
-    fades     bigint;    -- when the first of what bounds the page is gone
+    state     text;
     low       bigint;
     high      bigint;
     top       bigint;    -- the page is below that
@@ -47,7 +39,7 @@ declare
     n         int;
 begin
     select at - retention_ms(s.plan),
-           coalesce(h.xmin || ' ' || h.arrival, '') || ' ' || s.plan
+           page_state(h.xmin || ' ' || h.arrival, s.plan)
       into wall, state
       from token t
       join server s on s.guild_id = t.guild_id
@@ -57,16 +49,9 @@ begin
        and t.revoked_at is null
        and t.expires_at > now();
 
-    if not found then
-        return next row(401, null, null, null, null, null, null, null, null,
-                        null)::log_row;
-        return;
-    end if;
-
-    if split_part(known, '/', 1) = state
-       and split_part(known, '/', 2)::bigint >= at
-    then
-        return next row(304, null, null, null, null, null, null, null, null,
+    if not found or page_holds(known, state, at) then
+        return next row(case when wall is null then 401 else 304 end, null,
+                        null, null, null, null, null, null, null,
                         null)::log_row;
         return;
     end if;
@@ -75,9 +60,6 @@ begin
     low := id_at(greatest(wall, after + 1));
     high := log_high(at, before);
     top := least(below, high);
-    fades := coalesce(case when not walled
-                           then least(after + 1, id_time(below)) + at - wall
-                      end, 9223372036854775807);
 
     select c.last_id, c.sums into first_id, first from log_checkpoint c
      where c.guild_id = guild and c.bot = logs_plain.bot
@@ -110,10 +92,9 @@ begin
 
     return query
         select 200::bigint, coalesce(sum(c.rest) > most, false), null,
-               state || '/' || case
-                   when min(c.oldest) is null and first_id is not null
-                   then null
-                   else least(id_time(min(c.oldest)) + at - wall, fades) end,
+               case when first_id is null or min(c.oldest) is not null
+                    then page_known(state, at - wall, min(c.oldest), walled,
+                                    after, below) end,
                null::bigint, null::bigint,
                '{"total":' || coalesce(sum(c.rest), 0)
                || ',"retentionMs":' || at - wall || ',"walled":' || walled

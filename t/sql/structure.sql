@@ -84,7 +84,7 @@ $$, $$
         ('plain', 'logs_plain', 'token text, guild bigint, bot smallint, '
              'kind smallint, after bigint, before bigint, most integer, '
              'below bigint, ranges boolean, known text'),
-        ('logs', 'logs_page', 'most integer, below bigint'),
+        ('logs', 'logs_page', 'most integer, below bigint, known text'),
         ('logs', 'logs_export', 'locale text, since bigint, below bigint, '
                                 'most integer'),
         ('logs', 'logs_stream', 'last_id bigint'),

@@ -3,7 +3,8 @@ package Guildlog::Bench::Logs;
 # a page of 100 entries with exact total and counts over 30 days of
 # the largest of many servers (--entries), as the keeper leaves them in
 # the morning, against pgbench on the bare select of those 100 rows,
-# and on our whole statement; what the filters take
+# and on our whole statement: each page another one, and the same page
+# again and again; what the filters take
 
 use strict;
 use warnings;
@@ -51,22 +52,38 @@ sub pages {
     my $page = $nginx->get("$path?limit=100", raw_path => 1, token => $token);
     $nginx->file('page.json', $page->text);
 
+    # to come after all there is, each time a little later
+    my $another = $nginx->file('another.lua', sprintf <<'LUA', $path);
+        local before = (os.time() + 86400) * 1000
+        request = function()
+            before = before + 1
+            return wrk.format('GET', '%s?limit=100&before=' .. before)
+        end
+LUA
+
     figures {
-        my ($ours, $cpu, $postgres) = costs($nginx, $path, $token);
-        my (undef, $least) = costs($nginx, '/page.json', $token);
+        my ($ours, $cpu, $postgres) = costs($nginx, $path, token => $token,
+            lua => $another);
+        my ($again, $again_cpu, $again_postgres) = costs($nginx, $path,
+            token => $token);
+        my (undef, $least) = costs($nginx, '/page.json', token => $token);
 
         my $before = postgres_cpu($nginx);
         my $rows   = pgbench($nginx, $bare, 8, 'guildlog_owner', 'owner');
         my $us     = (postgres_cpu($nginx) - $before)
             / $rows->{transactions} * 1e6;
 
-        [$ours, $rows->{rate}], [$ours, pgbench($nginx, $whole)->{rate}], [$postgres, $us],
-            [$cpu, $least];
+        [$ours, $rows->{rate}], [$ours, pgbench($nginx, $whole)->{rate}],
+            [$postgres, $us], [$cpu, $least], [$again, $rows->{rate}],
+            [$again_postgres, $us], [$again_cpu, $least];
     } "a page of 100 with exact counts over 30 days of $entries, pages/s; "
         . 'pgbench -c8 -j2 on the bare select of the rows',
       'the same; pgbench on our statement',
       'PostgreSQL CPU for a page, µs; for the bare select',
-      'nginx CPU for a page, µs; for a file as long';
+      'nginx CPU for a page, µs; for a file as long',
+      'a page asked for again, while nothing changes; the bare select',
+      'PostgreSQL CPU for it, µs; for the bare select',
+      'nginx CPU for it, µs; for a file as long';
 
     once {
         [map { scalar $nginx->sql($_) } "select sum(pg_total_relation_size(
@@ -79,10 +96,10 @@ sub pages {
 
 # (pages a second, µs of nginx's CPU for one, and of PostgreSQL's)
 sub costs {
-    my ($nginx, $path, $token) = @_;
+    my ($nginx, $path, %load) = @_;
 
     my @before = (cpu($nginx), postgres_cpu($nginx));
-    my $run    = wrk($nginx, $path, token => $token, connections => 8);
+    my $run    = wrk($nginx, $path, connections => 8, %load);
     return ($run->{rate}, map { $_ / $run->{requests} * 1e6 }
         cpu($nginx) - $before[0], postgres_cpu($nginx) - $before[1]);
 }
