@@ -11,7 +11,7 @@ create or replace function logs_export(token text, guild bigint,
     member_role text, role text, locale text, since bigint, below bigint,
     most int)
 returns setof log_row language plpgsql stable security definer
-set search_path = guildlog, pg_temp as $$
+set search_path = guildlog, pg_temp set enable_seqscan = off as $$
 declare
     q  log_query;
 begin
@@ -58,7 +58,7 @@ end $$;
 create or replace function logs_actors(token text, guild bigint,
     bot smallint, kind smallint, out status int, out body text)
 language plpgsql stable security definer
-set search_path = guildlog, pg_temp as $$
+set search_path = guildlog, pg_temp set enable_seqscan = off as $$
 declare
     low  bigint;
 begin

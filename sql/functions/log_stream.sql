@@ -11,7 +11,7 @@ create or replace function logs_stream(token text, guild bigint,
     category text[], type int[], channel bigint, member bigint,
     member_role text, role text, last_id bigint)
 returns setof log_row language plpgsql stable security definer
-set search_path = guildlog, pg_temp as $$
+set search_path = guildlog, pg_temp set enable_seqscan = off as $$
 declare
     since  bigint;
 begin
@@ -48,7 +48,7 @@ create or replace function logs_tail(guild bigint, bot smallint, search text,
     after bigint, before bigint, category text[], type int[], channel bigint,
     member bigint, member_role text, role text, since bigint, most int)
 returns setof log_row language plpgsql stable security definer
-set search_path = guildlog, pg_temp as $$
+set search_path = guildlog, pg_temp set enable_seqscan = off as $$
 declare
     q      log_query;
     until  bigint;

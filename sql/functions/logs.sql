@@ -203,7 +203,7 @@ create or replace function logs_page(token text, guild bigint, bot smallint,
     type int[], channel bigint, member bigint, member_role text, role text,
     most int, below bigint, known text default null)
 returns setof log_row language plpgsql stable security definer
-set search_path = guildlog, pg_temp as $$
+set search_path = guildlog, pg_temp set enable_seqscan = off as $$
 declare
     at      constant bigint := ms(now());
     wall    bigint;

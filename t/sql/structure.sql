@@ -196,7 +196,7 @@ select is_empty($$
      where p.pronamespace = 'guildlog'::regnamespace
        and has_function_privilege('guildlog', p.oid, 'execute')
        and not (p.prosecdef
-                and p.proconfig = '{"search_path=guildlog, pg_temp"}')
+                and 'search_path=guildlog, pg_temp' = any (p.proconfig))
 $$, 'public functions have the owner''s rights and a fixed search path');
 select is_empty($$
     select p.proname from pg_proc p

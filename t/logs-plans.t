@@ -1,0 +1,116 @@
+# A plan is kept as long as its connection, also one made when the partition of
+# today had nothing in it yet: what comes then is never read from one end to
+# the other.
+
+use lib 't/lib';
+use Guildlog;
+
+use constant DAY => 86_400_000;
+
+my $nginx   = Guildlog->new;
+my $guild   = $nginx->server;
+my $token   = $nginx->new_token($guild)->{unique_id};
+my $member  = '200000000000000007';
+my $channel = '300000000000000003';
+my $now     = int(time * 1000);
+
+my @filters = (
+    { type => '{5}' }, { type => '{5,6}' }, { category => '{categoryText}' },
+    { channel => $channel }, { channel => $channel, type => '{5}' },
+    { channel => $channel, type => '{6}' }, { member => $member },
+    { member => $member, member_role => 'executor' },
+    { member => $member, member_role => 'target' },
+    { member => $member, channel => $channel }, { role => 'guard' },
+    { role => 'guard', channel => $channel }, { after => $now - 60_000 },
+    { search => 'needle' }, { search => 'needle', channel => $channel },
+    { search => 'needle', member => $member }, { search => 'needle hay' },
+);
+
+# as nginx does
+my $reader = $nginx->cluster->connect($nginx->dbname);
+$reader->do('set plan_cache_mode = force_generic_plan');
+$reader->do('set jit = off');
+
+
+# so many entries, one a ms from then on
+sub store {
+    my ($n, $at) = @_;
+
+    $nginx->sql('select record(?::bigint, 0::smallint, (?::text)::jsonb)',
+        $guild, json->encode([map { {
+            event_id  => "$at-$_",
+            type      => 5,
+            timestamp => $at + $_,
+            executor  => { id => $_ % 9 ? '200000000000000001' : $member,
+                name => 'Ann' },
+            target    => { id => $_ % 7 ? '200000000000000002' : $member,
+                name => 'Bob' },
+            channel   => { id => $_ % 8 ? '300000000000000001' : $channel,
+                name => 'general' },
+            content   => $_ % 5 ? 'hay' : 'a needle',
+            $_ % 6 ? () : (role => 'Guard'),
+        } } 1 .. $n]));
+}
+
+
+my %mine = (token => $token, guild => $guild, bot => 0, kind => 1);
+my @names = qw(search after before category type channel member member_role
+    role);
+my %arguments = (
+    logs_page   => [qw(token guild bot kind), @names, qw(most below)],
+    logs_export => [qw(token guild bot kind), @names,
+                    qw(locale since below most)],
+    logs_tail   => [qw(guild bot), @names, qw(since most)],
+    logs_stream => [qw(token guild bot kind), @names, 'last_id'],
+    logs_actors => [qw(token guild bot kind)],
+);
+
+
+# how many rows it has, and how many it read by scans from one end to the other
+sub call {
+    my ($function, %argument) = @_;
+
+    my @arguments = @{ $arguments{$function} };
+    %argument = (%mine, most => 50, locale => 'en', %argument);
+
+    $reader->begin_work;    # what it counts is sent away behind the end
+    my $before = scanned();
+    my $rows   = $reader->selectall_arrayref("select * from $function("
+        . join(', ', map { "$_ => ?" } @arguments) . ')', undef,
+        @argument{@arguments});
+    my $scanned = scanned() - $before;
+    $reader->commit;
+    return scalar @$rows, $scanned;
+}
+
+
+sub scanned {
+    return ($reader->selectrow_array("select coalesce(sum(seq_tup_read), 0)
+        from pg_stat_xact_user_tables where relname ~ '^log_(entry|event)'"))[0];
+}
+
+
+store(600, $now - 3 * DAY);
+$nginx->sql('select search_begin()');
+$nginx->sql('select search_index(1000)');
+$nginx->sql('analyze log_entry, log_event');
+
+my ($first, $arrival) = @{ ($nginx->sql('select id, arrival from log_entry
+    where guild_id = ? order by id limit 1', $guild))[0] };
+my @calls = ((map { my $filter = $_; map { [$_, %$filter] }
+        qw(logs_page logs_export) } {}, @filters),
+    (map { ['logs_tail', since => $arrival, %$_] } {}, @filters[3, 6, 10, 13]),
+    ['logs_stream', last_id => $first], ['logs_stream', last_id => 5],
+    ['logs_actors']);
+
+call(@$_) for @calls, @calls;
+store(2_000, $now - 30_000);
+
+for (@calls) {
+    my ($function, %argument) = @$_;
+    my ($rows, $scanned) = call($function, %argument);
+    is $scanned, 0, join ' ', "$function of $rows rows:",
+        map { "$_=$argument{$_}" } sort keys %argument;
+}
+
+done_testing;
