@@ -19,11 +19,22 @@ static void ngx_guildlog_pace_turn(ngx_guildlog_pace_t *pace, ngx_msec_t now);
 
 
 ngx_int_t
-ngx_guildlog_pace_init(ngx_guildlog_pace_t *pace, ngx_pool_t *pool,
-    ngx_uint_t rate)
+ngx_guildlog_pace_init(ngx_guildlog_pace_t *pace,
+    ngx_guildlog_pace_kept_t *kept, const ngx_str_t *platform,
+    ngx_pool_t *pool, ngx_uint_t rate)
 {
+    uint32_t  hash;
+
+    hash = ngx_crc32_long(platform->data, platform->len);
+
+    if (kept->platform != hash) {
+        ngx_memzero(kept, sizeof(ngx_guildlog_pace_kept_t));
+        kept->platform = hash;
+    }
+
     ngx_memzero(pace, sizeof(ngx_guildlog_pace_t));
 
+    pace->kept = kept;
     pace->rate = rate;
 
     if (rate == 0) {
@@ -139,7 +150,9 @@ ngx_guildlog_pace_refused(ngx_guildlog_pace_t *pace, ngx_msec_t now)
 {
     ngx_guildlog_pace_turn(pace, now);
 
-    pace->invalid[pace->minute % NGX_GUILDLOG_PACE_MINUTES]++;
+    (void) ngx_atomic_fetch_add(&pace->kept->invalid[(now / 60000)
+                                            % NGX_GUILDLOG_PACE_MINUTES],
+                                1);
 }
 
 
@@ -147,25 +160,34 @@ void
 ngx_guildlog_pace_pause(ngx_guildlog_pace_t *pace, ngx_msec_t now,
     ngx_msec_t ms)
 {
-    if (pace->paused
-        && (ngx_msec_int_t) (pace->paused_to - (now + ms)) >= 0)
-    {
-        return;
-    }
+    ngx_msec_t  to, until;
 
-    pace->paused = 1;
-    pace->paused_to = now + ms;
+    until = now + ms;
+
+    do {
+        to = pace->kept->paused_to;
+
+        if (to && (ngx_msec_int_t) (to - until) >= 0) {
+            return;
+        }
+
+    } while (!ngx_atomic_cmp_set(&pace->kept->paused_to, to,
+                                 until ? until : 1));
 }
 
 
 ngx_uint_t
 ngx_guildlog_pace_paused(ngx_guildlog_pace_t *pace, ngx_msec_t now)
 {
-    if (pace->paused && (ngx_msec_int_t) (now - pace->paused_to) >= 0) {
-        pace->paused = 0;
+    ngx_msec_t  to;
+
+    to = pace->kept->paused_to;
+
+    if (to && (ngx_msec_int_t) (now - to) >= 0) {
+        return !ngx_atomic_cmp_set(&pace->kept->paused_to, to, 0);
     }
 
-    return pace->paused;
+    return to != 0;
 }
 
 
@@ -179,28 +201,36 @@ ngx_guildlog_pace_invalid(ngx_guildlog_pace_t *pace, ngx_msec_t now)
     n = 0;
 
     for (i = 0; i < NGX_GUILDLOG_PACE_MINUTES; i++) {
-        n += pace->invalid[i];
+        n += pace->kept->invalid[i];
     }
 
     return n;
 }
 
 
+/* who comes to a minute first clears it, and those that nobody came to */
+
 static void
 ngx_guildlog_pace_turn(ngx_guildlog_pace_t *pace, ngx_msec_t now)
 {
-    ngx_uint_t  n;
-    ngx_msec_t  minute;
+    ngx_msec_t                 minute, last;
+    ngx_guildlog_pace_kept_t  *kept;
 
+    kept = pace->kept;
     minute = now / 60000;
+    last = kept->minute;
 
-    for (n = 0;
-         pace->minute != minute && n < NGX_GUILDLOG_PACE_MINUTES;
-         n++)
+    if ((ngx_msec_int_t) (minute - last) <= 0
+        || !ngx_atomic_cmp_set(&kept->minute, last, minute))
     {
-        pace->minute++;
-        pace->invalid[pace->minute % NGX_GUILDLOG_PACE_MINUTES] = 0;
+        return;
     }
 
-    pace->minute = minute;
+    if (minute - last > NGX_GUILDLOG_PACE_MINUTES) {
+        last = minute - NGX_GUILDLOG_PACE_MINUTES;
+    }
+
+    while (last != minute) {
+        kept->invalid[++last % NGX_GUILDLOG_PACE_MINUTES] = 0;
+    }
 }

@@ -2,7 +2,8 @@
 /*
  * What one address may ask of the platform: requests a second, pauses it was
  * told to make, bad requests, and whether the platform is there at all.  Pure:
- * the time is given, ms of any clock that only goes forward.
+ * the time is given, ms of any clock that only goes forward, the same one in
+ * all processes.
  */
 
 #ifndef _NGX_GUILDLOG_PACE_H_INCLUDED_
@@ -15,23 +16,32 @@
 #define NGX_GUILDLOG_PACE_MINUTES  10
 
 
+/* what has to be kept whichever process sends: for shared memory, zeroed */
+
 typedef struct {
+    ngx_atomic_t                   platform;  /* a hash */
+    ngx_atomic_t                   paused_to; /* 0: it is not */
+    ngx_atomic_t                   minute;
+    ngx_atomic_t                   invalid[NGX_GUILDLOG_PACE_MINUTES];
+} ngx_guildlog_pace_kept_t;
+
+
+typedef struct {
+    ngx_guildlog_pace_kept_t      *kept;
     ngx_uint_t                     rate;      /* a second; 0: any */
     ngx_msec_t                    *sent;      /* ring of the last "rate" */
     ngx_uint_t                     next;
     ngx_uint_t                     granted;   /* and not sent yet */
     ngx_uint_t                     open;      /* sent and not answered */
-    ngx_msec_t                     paused_to;
     ngx_uint_t                     failures;  /* in a row */
     ngx_msec_t                     probe_at;
-    ngx_msec_t                     minute;
-    ngx_uint_t                     invalid[NGX_GUILDLOG_PACE_MINUTES];
-    unsigned                       paused:1;
 } ngx_guildlog_pace_t;
 
 
-ngx_int_t ngx_guildlog_pace_init(ngx_guildlog_pace_t *pace, ngx_pool_t *pool,
-    ngx_uint_t rate);
+/* what was kept of another platform is forgotten */
+ngx_int_t ngx_guildlog_pace_init(ngx_guildlog_pace_t *pace,
+    ngx_guildlog_pace_kept_t *kept, const ngx_str_t *platform,
+    ngx_pool_t *pool, ngx_uint_t rate);
 
 /*
  * 1: one request may be sent, and sent() or cancelled() is owed; after sent(),

@@ -11,6 +11,7 @@
 
 #include "ngx_guildlog_asks.h"
 #include "ngx_guildlog_entry.h"
+#include "ngx_guildlog_pace.h"
 #include "ngx_guildlog_stmt.h"
 #include "ngx_guildlog_traffic.h"
 
@@ -132,6 +133,7 @@ typedef struct {
     ngx_guildlog_task_t            tasks[NGX_GUILDLOG_STATS_TASKS];
     ngx_guildlog_traffic_t         traffic;
     ngx_guildlog_asks_t            asks;
+    ngx_guildlog_pace_kept_t       pace;
     ngx_guildlog_slot_t            slots[NGX_GUILDLOG_STATS_WORKERS];
 } ngx_guildlog_stats_shared_t;
 

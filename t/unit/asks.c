@@ -11,15 +11,18 @@
 #include "tap.h"
 
 
-static ngx_guildlog_pace_t   pace;
-static ngx_guildlog_asks_t   asks;
-static ngx_guildlog_asker_t *asker;
+static ngx_str_t                 platform = ngx_string("a");
+static ngx_guildlog_pace_t       pace;
+static ngx_guildlog_pace_kept_t  kept;
+static ngx_guildlog_asks_t       asks;
+static ngx_guildlog_asker_t     *asker;
 
 
 static void
 begin(ngx_pool_t *pool, ngx_uint_t rate)
 {
-    (void) ngx_guildlog_pace_init(&pace, pool, rate);
+    ngx_memzero(&kept, sizeof(kept));
+    (void) ngx_guildlog_pace_init(&pace, &kept, &platform, pool, rate);
 
     ngx_memzero(&asks, sizeof(asks));
 

@@ -11,8 +11,18 @@
 #include "tap.h"
 
 
-static ngx_pool_t           *pool;
-static ngx_guildlog_pace_t   pace;
+static ngx_str_t                 platform = ngx_string("a");
+static ngx_pool_t               *pool;
+static ngx_guildlog_pace_t       pace;
+static ngx_guildlog_pace_kept_t  kept;
+
+
+static void
+begin(ngx_uint_t rate)
+{
+    ngx_memzero(&kept, sizeof(kept));
+    (void) ngx_guildlog_pace_init(&pace, &kept, &platform, pool, rate);
+}
 
 
 static ngx_uint_t
@@ -41,7 +51,7 @@ test_rate(ngx_msec_t start)
     ngx_uint_t  i, n, most, counts[3000];
     ngx_msec_t  now;
 
-    (void) ngx_guildlog_pace_init(&pace, pool, 50);
+    begin(50);
 
     ngx_memzero(counts, sizeof(counts));
 
@@ -83,7 +93,7 @@ test_rate(ngx_msec_t start)
 static void
 test_pause(void)
 {
-    (void) ngx_guildlog_pace_init(&pace, pool, 0);
+    begin(0);
 
     ngx_guildlog_pace_pause(&pace, 1000, 500);
     tap_is(sends(1499), 0, "a pause is made");
@@ -96,13 +106,39 @@ test_pause(void)
 }
 
 
+/* a worker that is killed, or replaced by a reload */
+
+static void
+test_next(void)
+{
+    static ngx_str_t  other = ngx_string("b");
+
+    begin(0);
+    ngx_guildlog_pace_pause(&pace, 61000, 5000);
+    ngx_guildlog_pace_refused(&pace, 60500);
+
+    (void) ngx_guildlog_pace_init(&pace, &kept, &platform, pool, 0);
+    tap_is(sends(65999), 0, "the next process makes the pause, too");
+    tap_is(sends(66000), 1, "until it is over");
+    tap_is(ngx_guildlog_pace_invalid(&pace, 66000), 1,
+           "and knows of bad requests");
+    tap_is(ngx_guildlog_pace_invalid(&pace, 59000), 1,
+           "whoever is a moment behind clears none");
+
+    ngx_guildlog_pace_pause(&pace, 66000, 5000);
+    (void) ngx_guildlog_pace_init(&pace, &kept, &other, pool, 0);
+    tap_is(sends(66001), 1, "another platform wanted none");
+    tap_is(ngx_guildlog_pace_invalid(&pace, 66001), 0, "and got none");
+}
+
+
 static void
 test_probe(void)
 {
     ngx_uint_t  i, n;
     ngx_msec_t  now;
 
-    (void) ngx_guildlog_pace_init(&pace, pool, 0);
+    begin(0);
 
     for (i = 0; i < 5; i++) {
         tap_is(sends(i), 1, "a failure is no outage");
@@ -132,7 +168,7 @@ test_invalid(void)
 {
     ngx_uint_t  i;
 
-    (void) ngx_guildlog_pace_init(&pace, pool, 0);
+    begin(0);
 
     for (i = 0; i < 1000; i++) {
         (void) sends(60000);
@@ -165,6 +201,7 @@ main(void)
     test_rate(1);
     test_rate((ngx_msec_t) -1500);
     test_pause();
+    test_next();
     test_probe();
     test_invalid();
 
