@@ -15,10 +15,16 @@ use Guildlog::Zipf;
 use constant BATCHES => 200;
 
 
+# each of so many clients, of both sides, has a connection to PostgreSQL: two
+# wait for one another where the same server is theirs, more use the machine
+my @clients = (2, 8);
+
+
 # every rule and the routing are on; the ceiling has the same rows made already
 sub run {
     my $nginx = start(
         workers => 1,
+        database => { connections => $clients[-1] },
         locations => 'location /op/ { guildlog_operator; }',
     );
     my @guilds = Guildlog::Zipf::fill($nginx, $nginx->server,
@@ -30,21 +36,33 @@ sub run {
     my $script = ceiling($nginx, @guilds);
 
     figures {
-        my @before = (cpu($nginx), postgres_cpu($nginx));
-        my $run    = wrk($nginx, '/', lua => $lua, connections => 2);
-        my @us     = map { $_ / $run->{requests} * 1e4 }
-            cpu($nginx) - $before[0], postgres_cpu($nginx) - $before[1];
+        map { recorded($nginx, $lua, $script, $_) } @clients;
+    } map {
+        my $n = $_;
+        map { "$_, $n clients" } (
+            'recorded in batches of 100 with all rules, entries/s; a bare '
+                . 'insert of such rows',
+            'PostgreSQL CPU for an entry, µs; bare',
+            "nginx CPU for an entry, µs; PostgreSQL's",
+        );
+    } @clients;
+}
 
-        my $before = postgres_cpu($nginx);
-        my $bare   = pgbench($nginx, $script, 2, 'guildlog_owner', 'owner');
-        my $us     = (postgres_cpu($nginx) - $before)
-            / $bare->{transactions} * 1e4;
 
-        [100 * $run->{rate}, 100 * $bare->{rate}], [$us[1], $us], [@us];
-    } 'recorded in batches of 100 with all rules, entries/s; a bare insert of '
-        . 'such rows, 2 clients',
-      'PostgreSQL CPU for an entry, µs; bare',
-      "nginx CPU for an entry, µs; PostgreSQL's";
+sub recorded {
+    my ($nginx, $lua, $script, $clients) = @_;
+
+    my @before = (cpu($nginx), postgres_cpu($nginx));
+    my $run    = wrk($nginx, '/', lua => $lua, connections => $clients);
+    my @us     = map { $_ / $run->{requests} * 1e4 }
+        cpu($nginx) - $before[0], postgres_cpu($nginx) - $before[1];
+
+    my $before = postgres_cpu($nginx);
+    my $bare   = pgbench($nginx, $script, $clients, 'guildlog_owner', 'owner');
+    my $us     = (postgres_cpu($nginx) - $before)
+        / $bare->{transactions} * 1e4;
+
+    return [100 * $run->{rate}, 100 * $bare->{rate}], [$us[1], $us], [@us];
 }
 
 
@@ -84,7 +102,13 @@ for line in io.lines("$file") do
     if line:sub(1, 1) == "/" then
         paths[#paths + 1] = line
     else
-        batches[#batches + 1] = line
+        local parts, from = {}, 1
+        for at in line:gmatch("()@") do
+            parts[#parts + 1] = line:sub(from, at - 1)
+            from = at + 1
+        end
+        parts[#parts + 1] = line:sub(from)
+        batches[#batches + 1] = parts
     end
 end
 local headers = { ["Content-Type"] = "application/json" }
@@ -92,7 +116,7 @@ request = function()
     n = n + 1
     local i = n * 7919 % #paths + 1
     return wrk.format("POST", paths[i], headers,
-        (batches[i]:gsub("@", run .. n)))
+        table.concat(batches[i], run .. n))
 end
 LUA
 }
