@@ -76,6 +76,7 @@ struct ngx_guildlog_query_s {
     unsigned                       stale:1;      /* the prepared form is */
     unsigned                       retried:1;
     unsigned                       late:1;       /* missed its deadline */
+    unsigned                       behind:1;     /* one in flight ends first */
     unsigned                       kept:1;       /* the result, by a pool */
 };
 
@@ -241,9 +242,10 @@ void ngx_guildlog_host_forget(ngx_guildlog_pg_t *pg);
 
 void ngx_guildlog_set_init(ngx_guildlog_pool_t *pool);
 
-/* NULL: none is free that was opened after so many had been lost */
+/* NULL: none is free that was opened after so many had been lost, or it goes
+   behind another one, and cannot yet */
 ngx_guildlog_pg_t *ngx_guildlog_set_choose(ngx_guildlog_set_t *set,
-    ngx_uint_t epoch);
+    ngx_guildlog_query_t *query);
 
 /* opens what is missing, closes what nobody will need */
 void ngx_guildlog_set_grow(ngx_guildlog_pool_t *pool,

@@ -313,7 +313,7 @@ ngx_guildlog_pool_dispatch(ngx_guildlog_pool_t *pool,
         next = ngx_queue_next(q);
         query = ngx_queue_data(q, ngx_guildlog_query_t, queue);
 
-        pg = ngx_guildlog_set_choose(set, query->epoch);
+        pg = ngx_guildlog_set_choose(set, query);
 
         if (pg) {
             if (pg->nflight) {
@@ -322,7 +322,7 @@ ngx_guildlog_pool_dispatch(ngx_guildlog_pool_t *pool,
 
             ngx_guildlog_pool_send(pool, pg, query);
 
-        } else if (query->epoch == 0) {
+        } else if (query->epoch == 0 && !query->behind) {
             return;
         }
     }

@@ -13,6 +13,10 @@
 #define NGX_GUILDLOG_SET_BACKOFF_MAX  1000
 
 
+static ngx_uint_t ngx_guildlog_set_moves(ngx_guildlog_set_t *set,
+    ngx_guildlog_pg_t *pg);
+static ngx_uint_t ngx_guildlog_set_waits_for(ngx_guildlog_pg_t *pg,
+    ngx_guildlog_query_t *query);
 static ngx_uint_t ngx_guildlog_set_connecting(ngx_guildlog_pool_t *pool);
 static void ngx_guildlog_set_connect(ngx_guildlog_pool_t *pool,
     ngx_guildlog_set_t *set);
@@ -58,16 +62,20 @@ ngx_guildlog_set_init(ngx_guildlog_pool_t *pool)
 /*
  * An idle one, otherwise the shortest pipeline that moves.  Slow statements
  * rather wait here, where they may still go to any connection, and where
- * their asker hears in time that there is none.
+ * their asker hears in time that there is none.  So does one that would only
+ * wait for another, if it cannot go behind that: every other connection is for
+ * somebody else.
  */
 
 ngx_guildlog_pg_t *
-ngx_guildlog_set_choose(ngx_guildlog_set_t *set, ngx_uint_t epoch)
+ngx_guildlog_set_choose(ngx_guildlog_set_t *set, ngx_guildlog_query_t *query)
 {
     ngx_queue_t        *q;
-    ngx_guildlog_pg_t  *pg, *best;
+    ngx_guildlog_pg_t  *pg, *best, *idle;
 
     best = NULL;
+    idle = NULL;
+    query->behind = 0;
 
     for (q = ngx_queue_head(&set->connections);
          q != ngx_queue_sentinel(&set->connections);
@@ -75,24 +83,65 @@ ngx_guildlog_set_choose(ngx_guildlog_set_t *set, ngx_uint_t epoch)
     {
         pg = ngx_queue_data(q, ngx_guildlog_pg_t, queue);
 
-        if (!pg->ready || pg->worn || pg->blocked || pg->epoch < epoch) {
+        if (!pg->ready || pg->worn || pg->blocked
+            || pg->epoch < query->epoch)
+        {
             continue;
         }
 
-        if (pg->nflight == 0) {
-            return pg;
+        if (ngx_guildlog_set_waits_for(pg, query)) {
+            query->behind = 1;
+            return ngx_guildlog_set_moves(set, pg) ? pg : NULL;
         }
 
-        if (pg->nflight < set->depth
-            && ngx_current_msec - pg->head_since < NGX_GUILDLOG_SET_SLOW
-            && pg->nflight * set->pace / 16 < NGX_GUILDLOG_SET_SLOW
-            && (best == NULL || pg->nflight < best->nflight))
+        if (pg->nflight == 0) {
+            idle = idle ? idle : pg;
+
+        } else if (ngx_guildlog_set_moves(set, pg)
+                   && (best == NULL || pg->nflight < best->nflight))
         {
             best = pg;
         }
     }
 
-    return best;
+    return idle ? idle : best;
+}
+
+
+static ngx_uint_t
+ngx_guildlog_set_moves(ngx_guildlog_set_t *set, ngx_guildlog_pg_t *pg)
+{
+    return pg->nflight < set->depth
+           && ngx_current_msec - pg->head_since < NGX_GUILDLOG_SET_SLOW
+           && pg->nflight * set->pace / 16 < NGX_GUILDLOG_SET_SLOW;
+}
+
+
+static ngx_uint_t
+ngx_guildlog_set_waits_for(ngx_guildlog_pg_t *pg, ngx_guildlog_query_t *query)
+{
+    ngx_queue_t           *q;
+    ngx_guildlog_query_t  *other;
+
+    if (!(query->stmt->flags & NGX_GUILDLOG_STMT_SERIAL)) {
+        return 0;
+    }
+
+    for (q = ngx_queue_head(&pg->flight);
+         q != ngx_queue_sentinel(&pg->flight);
+         q = ngx_queue_next(q))
+    {
+        other = ngx_queue_data(q, ngx_guildlog_query_t, queue);
+
+        if (other->stmt == query->stmt
+            && ngx_strcmp(other->values[0], query->values[0]) == 0
+            && ngx_strcmp(other->values[1], query->values[1]) == 0)
+        {
+            return 1;
+        }
+    }
+
+    return 0;
 }
 
 

@@ -19,6 +19,9 @@
 /* of delivery: runs on connections that no request waits for */
 #define NGX_GUILDLOG_STMT_DELIVERY  0x04
 
+/* waits for others of the same server and bot, its first arguments, to end */
+#define NGX_GUILDLOG_STMT_SERIAL  0x08
+
 #define NGX_GUILDLOG_STMT_MAX   256
 #define NGX_GUILDLOG_ARGS_MAX   32
 
@@ -145,7 +148,7 @@ typedef struct {
 /* the same, and counts: of what became of entries, or one number */
 
 #define NGX_GUILDLOG_RECORD_STMTS(S)                                          \
-    S(operator_record, 20, 0)                                                 \
+    S(operator_record, 20, NGX_GUILDLOG_STMT_SERIAL)                          \
     S(operator_record_many, 20, 0)                                            \
     S(active_ignore_targets, 5, 0)                                            \
     S(active_ignore_executors, 5, 0)

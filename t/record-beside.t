@@ -1,0 +1,84 @@
+# A server whose recording has to wait keeps nobody else from a connection: its
+# batches go one behind another, on one of them.
+
+use lib 't/lib';
+use Guildlog;
+
+my $nginx = Guildlog->new(
+    database => { connections => 2, queue_timeout => '60s', timeout => '60s' },
+    locations => 'location /op/ { guildlog_operator; }',
+);
+my ($stuck, $other) = ($nginx->server, $nginx->server);
+my $token = $nginx->token($other);
+my $n = 0;
+
+
+# asked for, and not waited for
+sub ask {
+    my ($guild, $query) = @_;
+
+    my $body = '[{"event_id":"' . ++$n . '","type":0}]';
+    my $client = $nginx->connection;
+    $client->send("POST /op/servers/$guild/logs$query HTTP/1.1\r\n"
+        . "Host: localhost\r\nContent-Type: application/json\r\n"
+        . 'Content-Length: ' . length($body) . "\r\n\r\n$body");
+    return $client;
+}
+
+
+sub waiting {
+    return scalar $nginx->sql(q(select count(*) from pg_stat_activity
+        where datname = current_database() and wait_event_type = 'Lock'));
+}
+
+
+sub counter {
+    my ($name) = @_;
+    return $nginx->get('/status', raw_path => 1)->json->{"database_$name"};
+}
+
+
+# until the transaction ends
+sub hold {
+    my (@bots) = @_;
+
+    my $lock = $nginx->cluster->connect($nginx->dbname);
+    $lock->begin_work;
+    $lock->do('select from log_head where guild_id = ? and bot = ? for update',
+        undef, $stuck, $_) for @bots;
+    return $lock;
+}
+
+
+# both connections are open
+
+is ask($stuck, $_)->response->status, 200, 'the server records'
+    for '', '?bot=pro';
+my $lock    = hold(0, 1);
+my @batches = map { ask($stuck, $_) } '', '?bot=pro';
+ok wait_for { counter('connections') == 2 }, 'there are two connections';
+$lock->rollback;
+is $_->response->status, 200, 'the server goes on' for @batches;
+
+# one of them waits
+
+$lock    = hold(0);
+@batches = map { ask($stuck, '') } 1 .. 6;
+ok wait_for { waiting() }, 'it has to wait';
+
+for my $round (1 .. 4) {
+    is $nginx->get("/servers/$other", token => $token)->status, 200,
+        "who asks for something else is answered ($round)";
+    is ask($other, '')->response->status, 200, 'another server records';
+    is ask($stuck, '?bot=pro')->response->status, 200,
+        'and so does the other bot of the server';
+}
+is waiting(), 1, 'one connection is all that waits';
+
+$lock->rollback;
+is $_->response->json->{recorded}, 1, 'what had to wait is recorded'
+    for @batches;
+is scalar $nginx->sql('select count(*) from log_entry '
+    . 'where guild_id = ? and bot = 0', $stuck), 8, 'each once';
+
+done_testing;
