@@ -7,6 +7,7 @@ use utf8;
 
 use Test::More;
 
+use Guildlog::Command;
 use Guildlog::Figures;
 
 Guildlog::Figures::set_options(rounds => 3, seconds => 1, entries => 1000);
@@ -75,5 +76,13 @@ ok !eval {
 }, 'who is interrupted goes no further';
 is $@, "interrupted\n", '... whoever was in the way';
 ok !$next, '... and measures nothing more';
+
+{
+    local $SIG{INT} = \&Guildlog::Figures::interrupt;
+    ok !eval { command('sh', '-c', 'trap "" INT; kill -INT $PPID') || 1 },
+        'nor does who waits for a command, whatever that makes of it';
+    is $@, "interrupted\n", '... but is interrupted';
+}
+is command('sh', '-c', 'exit 3') >> 8, 3, 'what a command comes to';
 
 done_testing;

@@ -12,6 +12,8 @@ use File::Path qw(remove_tree);
 use File::Temp;
 use Time::HiRes qw(time);
 
+use Guildlog::Command;
+
 my $shared;
 my @own;
 my $databases = 0;
@@ -136,7 +138,7 @@ sub _shell {
     my ($self, $function, @arguments) = @_;
 
     my $out = File::Temp->new;
-    my $ok = system('bash', '-c', 'out=$1; . "$2"; "${@:3}" > "$out"', 'bash',
+    my $ok = command('bash', '-c', 'out=$1; . "$2"; "${@:3}" > "$out"', 'bash',
         $out->filename, "$Guildlog::TOP/util/lib.sh", $function, $self->{dir},
         @arguments) == 0;
     die "$function failed\n" if !$ok;

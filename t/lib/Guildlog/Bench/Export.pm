@@ -12,6 +12,7 @@ use List::Util qw(max);
 use Time::HiRes qw(sleep time);
 
 use Guildlog::Bench;
+use Guildlog::Command;
 use Guildlog::Export;
 
 
@@ -86,7 +87,7 @@ sub bare {
         $guild);
     local $ENV{PGPASSWORD} = 'owner';
     my $start = time;
-    system('psql', '-X', '-q', '-h', $nginx->cluster->socket_dir, '-p',
+    command('psql', '-X', '-q', '-h', $nginx->cluster->socket_dir, '-p',
         $nginx->cluster->port, '-U', 'guildlog_owner', '-d', $nginx->dbname,
         '-o', $file, '-c', "copy (select doc from guildlog.log_entry where "
         . "guild_id = $guild order by id desc) to stdout") == 0

@@ -14,6 +14,7 @@ use utf8;
 use Time::HiRes qw(sleep time);
 
 use Guildlog::Bench;
+use Guildlog::Command;
 use Guildlog::Days;
 use Guildlog::Zipf;
 
@@ -447,7 +448,7 @@ sub restart {
         pg_database where datname = current_database()') } @nginx;
     delete @$_{dbh} for @nginx;
     $cluster->stop;
-    system('find', @dirs, '-type', 'f', '-size', '+0', '-exec', 'dd', 'if={}',
+    command('find', @dirs, '-type', 'f', '-size', '+0', '-exec', 'dd', 'if={}',
         'iflag=nocache', 'count=0', 'status=none', ';') == 0
         or die "the files stay in memory\n";
     $cluster->start;
