@@ -6,10 +6,12 @@ use lib 't/lib';
 use Guildlog;
 use Guildlog::Change;
 
+# while a machine that is busy installs it, statements wait
 my $g = Guildlog->new(workers => 2, api => 'guildlog_limit off;',
-    keeper => 'on interval=20ms');
+    keeper => 'on interval=20ms',
+    database => { timeout => '60s', queue_timeout => '60s' });
 my $server = $g->server;
-my %as = (token => $g->token($server));
+my %as = (token => $g->token($server), connect => { timeout => 90 });
 my $at = "/servers/$server";
 my $done = $g->prefix . '/done';
 

@@ -332,7 +332,8 @@ sub delete { my $self = shift; return $self->request('DELETE', @_) }
 sub operator {
     my ($self, $method, $path, $body) = @_;
 
-    my $answer = Guildlog::Client->new(unix => $self->{operator})
+    my $answer = Guildlog::Client
+        ->new(unix => $self->{operator}, timeout => 90)
         ->request($method, $path, defined $body ? (json => $body) : ());
     $self->_hold_against_openapi('operator', $method, $path, $answer);
     return $answer;
