@@ -78,7 +78,8 @@ my @harms = map { ($_->[1]) x $_->[0] } (
     [2, 'reload'], [1, 'reload_often'], [1, 'restart_machine'],
     [2, 'freeze_deliverer'], [2, 'end_sessions'], [2, 'cut_network'],
     [2, 'hold_network'], [2, 'restart_platform'], [6, 'break_platform'],
-    [1, 'delete_webhook'],
+    [1, 'delete_webhook'], [1, 'lose_channel'], [2, 'move_platform'],
+    [1, 'freeze_database'],
 );
 
 
@@ -136,10 +137,14 @@ sub _populate {
         $g->patch("/servers/$guild/config/logging/channels", token => $token,
             json => { main_channel => $channels[0],
                       category_text => $channels[1] });
+        $g->patch("/servers/$guild/config/logging/channels?bot=pro",
+            token => $token, json => { main_channel => $channels[3] })
+            if $i % 3 == 0;
         $g->operator('POST', "/servers/$guild/logs", [map { {
             event_id => "old $_", type => 7, content => "old entry $_",
             timestamp => int(time * 1000) - 600_000 } } 1 .. 150]);
-        $self->{guilds}{$guild} = { token => $token, channels => \@channels };
+        $self->{guilds}{$guild} = { token => $token, channels => \@channels,
+            bots => ['', $i % 3 == 0 ? '?bot=pro' : ''] };
     }
 
     my $before = int(time * 1000) + 1;
@@ -451,6 +456,63 @@ sub delete_webhook {
     $self->{deleted}{ $it->{channel_id} } = 1;
     eval { $self->{platform}->delete_webhook($it->{id}) };
     return $self->_other('webhook deleted');
+}
+
+
+# it is deleted with its webhooks, and comes back; then it is set again.  Once,
+# as a webhook
+sub lose_channel {
+    my ($self) = @_;
+
+    my $g = $self->_one;
+    my ($guild) = grep {
+        !$self->{deleted}{ $self->{guilds}{$_}{channels}[0] }
+    } sort keys %{ $self->{guilds} } or return;
+    my $it = $self->{guilds}{$guild};
+    my $to = $it->{channels}[0];
+
+    $self->{deleted}{$to} = 1;
+    eval {
+        $self->{platform}->config(gone => [$to]);
+        $self->{platform}->delete_webhook($_->{id})
+            for $self->{platform}->webhooks($to);
+    };
+    sleep 0.5 + rand 3;
+    Guildlog::wait_for(sub {
+        eval { $self->{platform}->config(gone => []); 1 } }, 30, 'a channel');
+    Guildlog::wait_for(sub {
+        (eval { $g->patch("/servers/$guild/config/logging/channels",
+            token => $it->{token}, json => { main_channel => $to })->status }
+            // 0) == 202;
+    }, 60, 'a channel that is set');
+    return $self->_other('channel lost, and set again');
+}
+
+
+# to another address of it
+sub move_platform {
+    my ($self) = @_;
+
+    my $g = $self->_one;
+    my $host = ($g->{moved} ^= 1) ? 'localhost' : '127.0.0.1';
+    $g->configure(http => $self->{platform}->directives($g,
+        at => "http://$host:$self->{platform}{port}"));
+    $g->signal('HUP');
+    return $self->_other('platform moved');
+}
+
+
+# some of its processes stand still
+sub freeze_database {
+    my ($self) = @_;
+
+    my @pids = eval { map { $_->[0] } $self->sql(q{select pid
+        from pg_stat_activity where usename = 'guildlog' and random() < 0.5}) }
+        or return;
+    kill 'STOP', @pids;
+    sleep 0.5 + rand 5;
+    kill 'CONT', @pids;
+    return $self->_other('processes of the database stand still');
 }
 
 

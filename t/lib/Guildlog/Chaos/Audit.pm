@@ -169,22 +169,29 @@ sub read_api {
 
     my $g = $self->{world}{nginx}[0];
     while (my ($guild, $it) = each %{ $self->{world}{guilds} }) {
-        my ($cursor, $total, $n) = (undef, undef, 0);
-        do {
-            my $page = $g->get("/servers/$guild/logs?limit=200"
-                . (defined $cursor ? "&cursor=$cursor" : ''),
-                token => $it->{token})->json;
-            $total //= $page->{total};
-            for my $entry (@{ $page->{entries} }) {
-                $n++;
-                $self->{seen}{ $entry->{id} } = $entry;
-            }
-            $cursor = $page->{cursor};
-        } while (defined $cursor);
-        push @{ $self->{miscounted} }, "$guild: $n of $total" if $n != $total;
+        $self->read_all($g, $guild, $it->{token}, $_) for '', '&bot=pro';
     }
     $self->none('every total is that of the entries',
         @{ $self->{miscounted} || [] });
+}
+
+
+sub read_all {
+    my ($self, $g, $guild, $token, $bot) = @_;
+
+    my ($cursor, $total, $n) = (undef, undef, 0);
+    do {
+        my $page = $g->get("/servers/$guild/logs?limit=200$bot"
+            . (defined $cursor ? "&cursor=$cursor" : ''),
+            token => $token)->json;
+        $total //= $page->{total};
+        for my $entry (@{ $page->{entries} }) {
+            $n++;
+            $self->{seen}{ $entry->{id} } = $entry;
+        }
+        $cursor = $page->{cursor};
+    } while (defined $cursor);
+    push @{ $self->{miscounted} }, "$guild$bot: $n of $total" if $n != $total;
 }
 
 

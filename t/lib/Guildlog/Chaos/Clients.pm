@@ -165,7 +165,8 @@ sub batch {
     my ($self, $n) = @_;
 
     my $guild = one_of(sort keys %{ $self->{guilds} });
-    return { guild => $guild, entries => [map {
+    my $bot = one_of(@{ $self->{guilds}{$guild}{bots} });
+    return { guild => $guild, bot => $bot, entries => [map {
         my $text = "event $self->{name}-" . ++$$n . ' '
             . ('word äöü 漢字 ' x (rand() < 0.03 ? rand 150 : rand 5));
         { event_id => "$self->{name}-$$n", type => one_of(7, 7, 40, 5),
@@ -180,7 +181,7 @@ sub send_batch {
     my $answer = eval {
         Guildlog::Client->new(timeout => 30,
             unix => one_of(@{ $self->{machines} })->{operator})
-            ->request('POST', "/servers/$batch->{guild}/logs",
+            ->request('POST', "/servers/$batch->{guild}/logs$batch->{bot}",
                 json => $batch->{entries});
     };
     $batch->{tries}++;
