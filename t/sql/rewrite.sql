@@ -158,7 +158,8 @@ select is(count(*)::int, :entries, 'so are the entries')
   from log_entry where guild_id = :guild;
 select is(count(*) <= 6, true, 'of which each week is one partition')
   from partitions('log_entry')
- where high::bigint <= day_id((now() at time zone 'UTC')::date);
+ where high::bigint > day_id((now() at time zone 'UTC')::date - 29)
+   and high::bigint <= day_id((now() at time zone 'UTC')::date);
 select is_empty($$
     select p.name from partitions('log_entry') p
      where p.high::bigint > day_id((now() at time zone 'UTC')::date - 29)
