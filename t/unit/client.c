@@ -331,6 +331,7 @@ test_case(ngx_guildlog_client_t *client, const case_t *c, const char *scheme,
     size_t       size;
     ngx_uint_t   n;
     ngx_msec_t   deadline;
+    const char  *outcome;
 
     if (strstr(c->name, "second request")) {
         return;
@@ -348,8 +349,16 @@ test_case(ngx_guildlog_client_t *client, const case_t *c, const char *scheme,
     (void) snprintf(what, sizeof(what), "%s %s, %s", scheme, method,
                     c->name);
 
-    is_outcome(exchange(client, method, c->name, size, deadline), c->outcome,
-               what);
+    outcome = exchange(client, method, c->name, size, deadline);
+
+    /* on a machine that is busy, the request's may be over before it is sent */
+
+    while (c->slow && strcmp(outcome, "unsent") == 0 && deadline < DEADLINE) {
+        deadline *= 2;
+        outcome = exchange(client, method, c->name, size, deadline);
+    }
+
+    is_outcome(outcome, c->outcome, what);
 
     if (strcmp(c->outcome, "answered") == 0) {
         tap_is(status, c->status, "  its status");
