@@ -27,7 +27,9 @@ struct ngx_guildlog_shelf_s {
 static ngx_guildlog_page_t *ngx_guildlog_shelf_find(
     ngx_guildlog_shelf_t *shelf, ngx_str_t *key);
 static ngx_str_t ngx_guildlog_shelf_copy(u_char **p, const ngx_str_t *value);
-static void ngx_guildlog_shelf_drop(ngx_guildlog_page_t *page);
+static void ngx_guildlog_shelf_drop_last(ngx_guildlog_shelf_t *shelf);
+static void ngx_guildlog_shelf_drop(ngx_guildlog_shelf_t *shelf,
+    ngx_guildlog_page_t *page);
 
 
 ngx_guildlog_shelf_t *
@@ -55,11 +57,8 @@ ngx_guildlog_shelf_create(size_t size, ngx_log_t *log)
 void
 ngx_guildlog_shelf_destroy(ngx_guildlog_shelf_t *shelf)
 {
-    ngx_queue_t  *q;
-
     while (!ngx_queue_empty(&shelf->queue)) {
-        q = ngx_queue_head(&shelf->queue);
-        ngx_guildlog_shelf_drop(ngx_queue_data(q, ngx_guildlog_page_t, queue));
+        ngx_guildlog_shelf_drop_last(shelf);
     }
 
     ngx_free(shelf);
@@ -77,7 +76,7 @@ ngx_guildlog_shelf_take(ngx_guildlog_shelf_t *shelf, ngx_str_t *key)
     }
 
     if (ngx_time() - page->since > NGX_GUILDLOG_SHELF_AGE) {
-        ngx_guildlog_shelf_drop(page);
+        ngx_guildlog_shelf_drop(shelf, page);
         return NULL;
     }
 
@@ -95,7 +94,7 @@ ngx_guildlog_shelf_give_back(ngx_guildlog_page_t *page)
 {
     page->readers--;
 
-    if (page->readers == 0 && page->shelf == NULL) {
+    if (page->readers == 0 && !page->kept) {
         ngx_free(page);
     }
 }
@@ -107,12 +106,11 @@ ngx_guildlog_shelf_put(ngx_guildlog_shelf_t *shelf, ngx_str_t *key,
 {
     u_char               *p;
     size_t                size;
-    ngx_queue_t          *q;
     ngx_guildlog_page_t  *page;
 
     page = ngx_guildlog_shelf_find(shelf, key);
     if (page) {
-        ngx_guildlog_shelf_drop(page);
+        ngx_guildlog_shelf_drop(shelf, page);
     }
 
     size = sizeof(ngx_guildlog_page_t) + key->len + state->len + body->len;
@@ -122,8 +120,7 @@ ngx_guildlog_shelf_put(ngx_guildlog_shelf_t *shelf, ngx_str_t *key,
     }
 
     while (shelf->size + size > shelf->max) {
-        q = ngx_queue_last(&shelf->queue);
-        ngx_guildlog_shelf_drop(ngx_queue_data(q, ngx_guildlog_page_t, queue));
+        ngx_guildlog_shelf_drop_last(shelf);
     }
 
     page = ngx_alloc(size, shelf->log);
@@ -135,7 +132,7 @@ ngx_guildlog_shelf_put(ngx_guildlog_shelf_t *shelf, ngx_str_t *key,
 
     page->sn.str = ngx_guildlog_shelf_copy(&p, key);
     page->sn.node.key = ngx_crc32_long(key->data, key->len);
-    page->shelf = shelf;
+    page->kept = 1;
     page->readers = 0;
     page->since = ngx_time();
     page->size = size;
@@ -172,20 +169,29 @@ ngx_guildlog_shelf_copy(u_char **p, const ngx_str_t *value)
 }
 
 
+static void
+ngx_guildlog_shelf_drop_last(ngx_guildlog_shelf_t *shelf)
+{
+    ngx_queue_t  *q;
+
+    q = ngx_queue_last(&shelf->queue);
+
+    ngx_guildlog_shelf_drop(shelf,
+                            ngx_queue_data(q, ngx_guildlog_page_t, queue));
+}
+
+
 /* who reads it still frees it */
 
 static void
-ngx_guildlog_shelf_drop(ngx_guildlog_page_t *page)
+ngx_guildlog_shelf_drop(ngx_guildlog_shelf_t *shelf,
+    ngx_guildlog_page_t *page)
 {
-    ngx_guildlog_shelf_t  *shelf;
-
-    shelf = page->shelf;
-
     ngx_queue_remove(&page->queue);
     ngx_rbtree_delete(&shelf->rbtree, &page->sn.node);
 
     shelf->size -= page->size;
-    page->shelf = NULL;
+    page->kept = 0;
 
     if (page->readers == 0) {
         ngx_free(page);

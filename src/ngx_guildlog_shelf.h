@@ -18,12 +18,12 @@ typedef struct ngx_guildlog_shelf_s  ngx_guildlog_shelf_t;
 typedef struct {
     ngx_str_node_t                 sn;       /* the key */
     ngx_queue_t                    queue;
-    ngx_guildlog_shelf_t          *shelf;    /* NULL: not on it any more */
     ngx_uint_t                     readers;
     time_t                         since;
     size_t                         size;     /* of all of it */
     ngx_str_t                      state;
     ngx_str_t                      body;
+    unsigned                       kept:1;   /* on the shelf still */
 } ngx_guildlog_page_t;
 
 
