@@ -174,8 +174,8 @@ end $$;
 create or replace function search_least(it search_set)
 returns int language sql immutable as $$
     select case when it.term is not null then 16 << it.level
-                when it.bits is not null then bit_count(it.bits)::int
-                else coalesce(cardinality(it.marks), 0) end
+                else coalesce(bit_count(it.bits)::int, 0)
+                     + coalesce(cardinality(it.marks), 0) end
 $$;
 
 

@@ -2,7 +2,7 @@
 -- look at every entry gives.
 
 \ir setup.psql
-select plan(46);
+select plan(47);
 
 -- so that a few entries make segments of every level, with marks and with bits
 create or replace function search_run_size()
@@ -280,6 +280,15 @@ delete from log_entry where guild_id = :guild and id < time_id(:at - 200);
 select search_expire(time_id(:at - 200)) \g /dev/null
 select is(min(high) >= time_id(:at - 200), true, 'goes by segments')
   from search_segment where guild_id = :guild;
+
+-- what two sets have in common may stand beside the bits of both
+
+select is((search_sets_both(null,
+              array[row(0, 1, 0, 9, null, null, '{-32768}', b'0100')
+                    ::search_set],
+              array[row(0, 1, 0, 9, null, null, '{-32768}', b'0010')
+                    ::search_set]))[1].marks,
+          '{-32768}', 'an entry with both that no bit tells');
 
 -- an index that is given up
 
