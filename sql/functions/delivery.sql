@@ -225,6 +225,7 @@ begin
           join lane_tail t on t.guild_id = r.guild_id and t.lane = r.lane
          order by r.guild_id, r.lane
            for update of t skip locked
+           for share of l skip locked
     loop
         insert into lane_batch (guild_id, lane, seq_from, seq_to, done_at,
                                 attempts, status, reason)

@@ -171,7 +171,8 @@ end $$;
 
 
 -- Is there more in the lane? If not, it is called for by the next entry, for
--- which the row of lane_tail stands.
+-- which the row of lane_tail stands, or by who changes the lane: whose call must
+-- not go with that of before.
 
 create or replace function delivery_rest(w delivery_work)
 returns text language plpgsql as $$
@@ -181,7 +182,12 @@ begin
     select l.state, l.paused_at, h.head, h.upto into it
       from lane l
       join lane_head h on h.guild_id = l.guild_id and h.lane = l.lane
-     where l.guild_id = w.guild and l.lane = w.lane;
+     where l.guild_id = w.guild and l.lane = w.lane
+       for share of l skip locked;
+
+    if not found then
+        return 'ok';
+    end if;
 
     if it.state not in ('active', 'closing') or it.paused_at is not null then
         return 'paused';
