@@ -171,8 +171,8 @@ end $$;
 
 
 -- Is there more in the lane? If not, it is called for by the next entry, for
--- which the row of lane_tail stands, or by who changes the lane: whose call must
--- not go with that of before.
+-- which the row of lane_tail stands, or by who changes the lane: a call of his
+-- must not go with the ones before.
 
 create or replace function delivery_rest(w delivery_work)
 returns text language plpgsql as $$
