@@ -39,8 +39,8 @@ grant execute on function
     delivery_lease, delivery_find, delivery_step, delivery_release,
     delivery_doubts, delivery_proved,
     delivery_figures,
-    delivery_registered, delivery_lost, delivery_broken, delivery_waits,
-    delivery_closed
+    delivery_asks, delivery_registered, delivery_lost, delivery_broken,
+    delivery_waits, delivery_closed
 to :"role";
 
 -- Statements are prepared once and read by primary keys: one plan fits all.

@@ -105,6 +105,8 @@ end $$;
 \ir migrate.sql
 \set migration 0021_search_filter
 \ir migrate.sql
+\set migration 0022_asked
+\ir migrate.sql
 
 \ir data.sql
 \ir summaries.sql

@@ -7,6 +7,11 @@
 #include "ngx_guildlog_delivery_loop.h"
 
 
+static void ngx_guildlog_delivery_submit(ngx_guildlog_lane_t *lane,
+    ngx_guildlog_stmt_e stmt, const ngx_str_t *args, ngx_uint_t nargs,
+    ngx_guildlog_query_handler_pt handler);
+static void ngx_guildlog_delivery_noted(void *data,
+    ngx_guildlog_result_t *result);
 static void ngx_guildlog_delivery_turned(void *data,
     ngx_guildlog_result_t *result);
 static ngx_guildlog_lane_t *ngx_guildlog_delivery_lane(
@@ -25,12 +30,15 @@ ngx_guildlog_delivery_meet(ngx_guildlog_delivery_t *d,
 {
     ngx_int_t              rc;
     ngx_str_t              guild, id, since;
+    uint64_t               asked;
     ngx_msec_t             slow_to;
-    ngx_uint_t             shard, slow;
+    ngx_uint_t             shard, slow, answered;
     ngx_guildlog_lane_t   *lane;
 
     slow = 0;
     slow_to = 0;
+    asked = 0;
+    answered = 0;
 
     guild = ngx_guildlog_result_value(result, row, NGX_GUILDLOG_FACT_GUILD);
     id = ngx_guildlog_result_value(result, row, NGX_GUILDLOG_FACT_LANE);
@@ -62,6 +70,8 @@ ngx_guildlog_delivery_meet(ngx_guildlog_delivery_t *d,
 
         slow = lane->slow;
         slow_to = lane->slow_to;
+        asked = lane->attempt_ms;
+        answered = lane->webhook.len == 0;
 
         ngx_guildlog_delivery_forget(lane);
     }
@@ -78,11 +88,19 @@ ngx_guildlog_delivery_meet(ngx_guildlog_delivery_t *d,
         return;
     }
 
+    if (rc != NGX_OK) {
+        return;
+    }
+
     /* a learnt pace is its channel's */
 
-    if (rc == NGX_OK) {
-        lane->slow = slow;
-        lane->slow_to = slow_to;
+    lane->slow = slow;
+    lane->slow_to = slow_to;
+
+    /* that there was an answer, and no webhook, is not noted */
+
+    if (answered && lane->webhook.len == 0) {
+        lane->attempt_ms = asked;
     }
 }
 
@@ -186,8 +204,27 @@ ngx_guildlog_delivery_guild(ngx_guildlog_delivery_t *d, const ngx_str_t *id)
 
 
 void
+ngx_guildlog_delivery_note(ngx_guildlog_lane_t *lane,
+    ngx_guildlog_stmt_e stmt, const ngx_str_t *args, ngx_uint_t nargs)
+{
+    ngx_guildlog_delivery_submit(lane, stmt, args, nargs,
+                                 ngx_guildlog_delivery_noted);
+}
+
+
+void
 ngx_guildlog_delivery_turn(ngx_guildlog_lane_t *lane,
     ngx_guildlog_stmt_e stmt, const ngx_str_t *args, ngx_uint_t nargs)
+{
+    ngx_guildlog_delivery_submit(lane, stmt, args, nargs,
+                                 ngx_guildlog_delivery_turned);
+}
+
+
+static void
+ngx_guildlog_delivery_submit(ngx_guildlog_lane_t *lane,
+    ngx_guildlog_stmt_e stmt, const ngx_str_t *args, ngx_uint_t nargs,
+    ngx_guildlog_query_handler_pt handler)
 {
     ngx_str_t                 all[8];
     ngx_guildlog_delivery_t  *d;
@@ -199,13 +236,28 @@ ngx_guildlog_delivery_turn(ngx_guildlog_lane_t *lane,
 
     lane->query = ngx_guildlog_pool_submit(d->pool,
                                            &ngx_guildlog_stmts[stmt], all,
-                                           ngx_guildlog_delivery_turned,
-                                           lane);
+                                           handler, lane);
 
     if (lane->query == NULL) {
         ngx_guildlog_delivery_forget(lane);
         d->sweep_at = ngx_current_msec + NGX_GUILDLOG_DELIVERY_RETRY;
     }
+}
+
+
+static void
+ngx_guildlog_delivery_noted(void *data, ngx_guildlog_result_t *result)
+{
+    ngx_guildlog_lane_t *lane = data;
+
+    if (result->outcome != NGX_GUILDLOG_ROWS) {
+        ngx_guildlog_delivery_turned(lane, result);
+        return;
+    }
+
+    lane->query = NULL;
+
+    ngx_guildlog_delivery_go_on(lane);
 }
 
 

@@ -104,7 +104,7 @@ struct ngx_guildlog_lane_s {
     int64_t                        upto;
     int64_t                        step;
     ngx_uint_t                     attempts;
-    uint64_t                       attempt_ms;   /* wall clock */
+    uint64_t                       attempt_ms;   /* wall clock; 0: none */
     uint64_t                       found_ms;     /* the same */
     uint64_t                       last;     /* message; 0: none */
 

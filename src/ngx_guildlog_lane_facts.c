@@ -15,7 +15,7 @@ ngx_guildlog_lane_read(ngx_guildlog_lane_t *lane,
     ngx_guildlog_result_t *result, ngx_uint_t row)
 {
     ngx_int_t                            rc;
-    ngx_str_t                            sealed, state;
+    ngx_str_t                            sealed, state, age;
     ngx_uint_t                           i;
     const ngx_guildlog_delivery_conf_t  *conf;
 
@@ -48,6 +48,8 @@ ngx_guildlog_lane_read(ngx_guildlog_lane_t *lane,
     }
 
     state = ngx_guildlog_result_value(result, row, NGX_GUILDLOG_FACT_STATE);
+    age = ngx_guildlog_result_value(result, row,
+                                    NGX_GUILDLOG_FACT_ATTEMPT_MS);
 
     lane->key = ngx_guildlog_lane_number(&lane->id);
     lane->registering = state.data[0] == 'r';
@@ -63,8 +65,8 @@ ngx_guildlog_lane_read(ngx_guildlog_lane_t *lane,
     lane->step = ngx_guildlog_fact(STEP);
     lane->attempts = ngx_guildlog_fact(ATTEMPTS);
     lane->found_ms = ngx_guildlog_lane_clock();
-    lane->attempt_ms = ngx_guildlog_lane_clock()
-                       - ngx_guildlog_fact(ATTEMPT_MS);
+    lane->attempt_ms = age.len ? lane->found_ms - ngx_guildlog_fact(ATTEMPT_MS)
+                               : 0;
     lane->last = ngx_guildlog_fact(MESSAGE);
     lane->not_before = ngx_guildlog_fact(WAIT_MS);
     lane->waits = lane->not_before != 0;

@@ -1,7 +1,9 @@
 
 /*
  * A lane's webhook: listed before it is made, so that a crash between the
- * two leaves none behind; and what befalls a lane as a whole.
+ * two leaves none behind; and what befalls a lane as a whole.  That one was
+ * asked for is noted before it is: where no answer came it may be made yet, and
+ * no other is asked for until it would be there.
  */
 
 #include "ngx_guildlog_lane.h"
@@ -10,6 +12,7 @@
 #define NGX_GUILDLOG_WEBHOOK_RETRY    5000      /* ms */
 #define NGX_GUILDLOG_WEBHOOK_NO_BOT   30000     /* ms */
 #define NGX_GUILDLOG_WEBHOOK_MINUTE   60000     /* ms */
+#define NGX_GUILDLOG_WEBHOOK_GRACE    20000     /* ms, since it was asked for */
 
 
 static void ngx_guildlog_webhook_list(ngx_guildlog_lane_t *lane);
@@ -19,6 +22,9 @@ static ngx_guildlog_platform_webhook_t *ngx_guildlog_webhook_own(
     ngx_guildlog_lane_t *lane, ngx_array_t *list);
 static ngx_uint_t ngx_guildlog_webhook_same(const ngx_str_t *one,
     const ngx_str_t *other);
+static ngx_msec_t ngx_guildlog_webhook_doubt(ngx_guildlog_lane_t *lane);
+static void ngx_guildlog_webhook_note(ngx_guildlog_lane_t *lane);
+static void ngx_guildlog_webhook_noted(ngx_guildlog_lane_t *lane);
 static void ngx_guildlog_webhook_create(ngx_guildlog_lane_t *lane);
 static void ngx_guildlog_webhook_created(void *data,
     ngx_guildlog_answer_t *answer);
@@ -98,6 +104,7 @@ ngx_guildlog_webhook_listed(void *data, ngx_guildlog_answer_t *answer)
 {
     ngx_guildlog_lane_t *lane = data;
 
+    ngx_msec_t                        doubt;
     ngx_array_t                      *list;
     ngx_guildlog_verdict_t            verdict;
     ngx_guildlog_platform_webhook_t  *own;
@@ -125,14 +132,21 @@ ngx_guildlog_webhook_listed(void *data, ngx_guildlog_answer_t *answer)
         return;
     }
 
+    doubt = ngx_guildlog_webhook_doubt(lane);
+
+    if (doubt) {
+        ngx_guildlog_lane_sleep(lane,
+                                ngx_min(doubt, NGX_GUILDLOG_WEBHOOK_RETRY),
+                                ngx_guildlog_lane_register);
+        return;
+    }
+
     if (lane->closing) {
         ngx_guildlog_webhook_closed(lane);
         return;
     }
 
-    lane->next = ngx_guildlog_webhook_create;
-
-    ngx_guildlog_delivery_wait(lane);
+    ngx_guildlog_webhook_note(lane);
 }
 
 
@@ -192,6 +206,44 @@ ngx_guildlog_webhook_same(const ngx_str_t *one, const ngx_str_t *other)
 }
 
 
+/* so long one that was asked for may be made yet */
+
+static ngx_msec_t
+ngx_guildlog_webhook_doubt(ngx_guildlog_lane_t *lane)
+{
+    uint64_t  now, end;
+
+    now = ngx_guildlog_lane_clock();
+    end = lane->attempt_ms + NGX_GUILDLOG_WEBHOOK_GRACE;
+
+    return lane->attempt_ms && end > now ? end - now : 0;
+}
+
+
+static void
+ngx_guildlog_webhook_note(ngx_guildlog_lane_t *lane)
+{
+    u_char     numbers[2 * NGX_INT64_LEN];
+    ngx_str_t  args[4];
+
+    ngx_guildlog_lane_identity(lane, args, numbers);
+
+    lane->next = ngx_guildlog_webhook_noted;
+
+    ngx_guildlog_delivery_note(lane, ngx_guildlog_stmt_delivery_asks, args, 4);
+}
+
+
+static void
+ngx_guildlog_webhook_noted(ngx_guildlog_lane_t *lane)
+{
+    lane->attempt_ms = 0;
+    lane->next = ngx_guildlog_webhook_create;
+
+    ngx_guildlog_delivery_wait(lane);
+}
+
+
 static void
 ngx_guildlog_webhook_create(ngx_guildlog_lane_t *lane)
 {
@@ -222,6 +274,10 @@ ngx_guildlog_webhook_created(void *data, ngx_guildlog_answer_t *answer)
 
     ngx_guildlog_lane_judge(lane, answer, NGX_GUILDLOG_CALL_CREATE,
                             &verdict);
+
+    if (answer->outcome == NGX_GUILDLOG_UNCERTAIN) {
+        lane->attempt_ms = ngx_guildlog_lane_clock() - answer->time_ms;
+    }
 
     if (verdict.class != NGX_GUILDLOG_PLATFORM_DONE) {
         ngx_guildlog_webhook_failed(lane, &verdict);
@@ -345,7 +401,7 @@ ngx_guildlog_webhook_failed(ngx_guildlog_lane_t *lane,
 }
 
 
-/* one that was made, but not noted, has to go too */
+/* one that was made and is not known has to go, too */
 
 void
 ngx_guildlog_lane_close(ngx_guildlog_lane_t *lane)
@@ -403,8 +459,15 @@ ngx_guildlog_webhook_deleted(void *data, ngx_guildlog_answer_t *answer)
         return;
 
     default:
-        ngx_guildlog_webhook_closed(lane);
+        break;
     }
+
+    /* no message is in doubt, nor was another webhook asked for */
+
+    ngx_str_null(&lane->webhook);
+    lane->attempt_ms = 0;
+
+    ngx_guildlog_lane_close(lane);
 }
 
 

@@ -105,6 +105,7 @@ typedef struct {
     S(delivery_release, 0, NGX_GUILDLOG_STMT_DELIVERY)                        \
     S(delivery_figures, 1, NGX_GUILDLOG_STMT_READ|NGX_GUILDLOG_STMT_LONG)     \
     S(delivery_proved, 6, NGX_GUILDLOG_STMT_DELIVERY)                         \
+    S(delivery_asks, 5, NGX_GUILDLOG_STMT_DELIVERY)                           \
     S(delivery_registered, 7, NGX_GUILDLOG_STMT_DELIVERY)                     \
     S(delivery_lost, 5, NGX_GUILDLOG_STMT_DELIVERY)                           \
     S(delivery_broken, 6, NGX_GUILDLOG_STMT_DELIVERY)                         \

@@ -7,7 +7,8 @@ use lib 't/lib';
 use Guildlog;
 use Guildlog::Platform;
 
-my $g = Guildlog->new(start => 0, workers => 1, api => 'guildlog_limit off;');
+my $g = Guildlog->new(start => 0, workers => 1, api => 'guildlog_limit off;',
+    allow => [qr/exited on signal 9/]);
 my $platform = Guildlog::Platform->new(dir => $g->prefix . '/platform');
 $g->configure(http => $platform->directives($g))->start;
 
@@ -113,6 +114,42 @@ subtest 'a webhook whose making had no answer is not left behind' => sub {
     eval { wait_for { state($to) eq 'closed' } 60 };
     is state($to), 'closed', 'its lane closes';
     is scalar $platform->webhooks($to), 0, 'and it is deleted';
+};
+
+
+# it is made behind a list without it
+for my $how (
+    ['it had no answer', action => 'late', ms => 3000],
+    ['who asked for it died', action => 'late', ms => 3000, kill => 1],
+    ['it was looked for', action => 'after-read'])
+{
+    my ($why, %fault) = @$how;
+    subtest "one that is made once $why is the only one" => sub {
+        my $to = ++$channel . '';
+        $fault{kill} = [$g->workers] if $fault{kill};
+        $platform->faults({ call => 'create', channel => $to, %fault });
+        set_channel($to);
+        eval { wait_for { state($to) eq 'active' } 60 };
+        is state($to), 'active', 'it is used';
+        is scalar $platform->webhooks($to), 1, 'it is there';
+        is scalar asked($to, 'create'), 1, 'no other was asked for';
+        cmp_ok scalar asked($to, 'list'), '>', 1, 'but looked for';
+        ok $g->sql('select asked_at is null from lane where channel_id = ?',
+            $to), 'it is on its way no more';
+    };
+}
+
+
+subtest 'one that was made in the end is deleted with the other' => sub {
+    my $to = ++$channel . '';
+    set_channel($to);
+    wait_for { state($to) eq 'active' } 60, 'a webhook';
+    $platform->create_webhook($to, ($platform->webhooks($to))[0]{name}, 0);
+    set_channel('300000000000000999');
+
+    eval { wait_for { state($to) eq 'closed' } 60 };
+    is state($to), 'closed', 'its lane closes';
+    is scalar $platform->webhooks($to), 0, 'none is left behind';
 };
 
 

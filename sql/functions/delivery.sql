@@ -27,7 +27,8 @@ create type delivery_lane as (
     upto        bigint,
     step        bigint,
     attempts    int,
-    attempt_ms  bigint,   -- the age of the last attempt
+    attempt_ms  bigint,   -- the age of the last attempt; without a webhook,
+                          -- to get one
     wait_ms     bigint,   -- nothing is to be sent before
     message     bigint,   -- the last one delivered
     since       bigint    -- tells one call for it from the next
@@ -196,7 +197,9 @@ begin
                                                  + interval '40 s', true)
                     then l.state end,
                l.webhook_id, l.secret, h.head, h.upto, h.step, h.attempts,
-               ms(clock_timestamp()) - ms(h.attempt_at),
+               ms(clock_timestamp()) - ms(case when l.webhook_id is null
+                                               then l.asked_at
+                                               else h.attempt_at end),
                greatest(0, ms(h.not_before) - ms(clock_timestamp())),
                h.last_message_id,
                (extract(epoch from r.since) * 1000000)::bigint

@@ -50,6 +50,33 @@ begin
 end $$;
 
 
+-- It is about to ask for a webhook: whoever finds it without one, soon after,
+-- cannot tell whether one is on its way.
+
+create or replace function delivery_asks(me text, guild bigint, lane bigint,
+    fence bigint, step bigint, out status int, out body text)
+language plpgsql security definer set search_path = guildlog, pg_temp as $$
+begin
+    update lane l
+       set asked_at = clock_timestamp()
+      from lane_head h
+     where l.guild_id = guild
+       and l.lane = delivery_asks.lane
+       and l.webhook_id is null
+       and h.guild_id = guild
+       and h.lane = l.lane
+       and h.step = delivery_asks.step
+       and delivery_mine(me, l.shard, fence);
+
+    if not found then
+        perform refuse(409, 'another one delivers this lane');
+    end if;
+
+    status := 200;
+    body := '{}';
+end $$;
+
+
 -- It has a webhook. One whose channel is used no more closes at once.
 
 create or replace function delivery_registered(me text, guild bigint,
@@ -58,12 +85,12 @@ create or replace function delivery_registered(me text, guild bigint,
 language plpgsql security definer set search_path = guildlog, pg_temp as $$
 declare
     it    lane := delivery_turn(me, guild, lane, fence, step);
-    used  constant boolean := it.state = 'registering'
+    used  constant boolean := it.state in ('registering', 'active')
               and it.channel_id = any (channels_used(guild, it.bot));
 begin
     update lane l
        set state = case when used then 'active' else 'closing' end,
-           since = now(), reason = null, forbidden_at = null,
+           since = now(), reason = null, forbidden_at = null, asked_at = null,
            webhook_id = webhook, secret = delivery_registered.secret
      where l.guild_id = guild and l.lane = it.lane;
 
@@ -109,7 +136,7 @@ declare
 begin
     update lane l
        set state = 'broken', reason = delivery_broken.reason, since = now(),
-           webhook_id = null, secret = null
+           webhook_id = null, secret = null, asked_at = null
      where l.guild_id = guild and l.lane = it.lane;
 
     perform delivery_trouble(it, reason);
@@ -140,7 +167,8 @@ begin
            reason = case when over then final
                          else delivery_waits.reason end,
            forbidden_at = case when final is not null
-                               then coalesce(l.forbidden_at, at) end
+                               then coalesce(l.forbidden_at, at) end,
+           asked_at = case when final is null then l.asked_at end
      where l.guild_id = guild and l.lane = it.lane;
 
     perform lane_wake(guild, it.lane);
@@ -172,7 +200,7 @@ declare
 begin
     update lane l
        set state = case when ends then 'closed' else 'registering' end,
-           since = now(), webhook_id = null, secret = null
+           since = now(), webhook_id = null, secret = null, asked_at = null
      where l.guild_id = guild and l.lane = it.lane;
 
     if ends then

@@ -107,6 +107,7 @@ $$, $$
                                         'fence bigint, seq_from bigint, '
                                         'message bigint, OUT status integer, '
                                         'OUT body text'),
+        ('lane', 'delivery_asks', null),
         ('lane', 'delivery_registered', 'webhook bigint, secret bytea'),
         ('lane', 'delivery_lost', null),
         ('lane', 'delivery_broken', 'reason text'),
