@@ -61,14 +61,21 @@ sub record {
 }
 
 
-# until all of the server's lanes are at rest
-# nothing is held, and nothing waits in a lane
+# until nothing of the server is held, nothing waits in its lanes, and whoever
+# delivered has heard of all that is committed
 sub settle {
     wait_for { $g->sql('select bool_and(t.tail = h.head) and not exists (
             select from held_entry e
              where e.guild_id = $1 and not e.released)
         from lane_head h join lane_tail t using (guild_id, lane)
         where h.guild_id = $1', $guild) } 60;
+    wait_for {
+        my $samples = samples();
+        my $counted = 0;
+        $counted += $samples->{$_}
+            for grep { /^delivery_entries_total\{/ } keys %$samples;
+        $counted == $g->sql('select sum(head) from lane_head');
+    } 60, 'counts';
 }
 
 
