@@ -37,11 +37,14 @@ ngx_guildlog_pace_init(ngx_guildlog_pace_t *pace,
     pace->kept = kept;
     pace->rate = rate;
 
-    if (rate == 0) {
+    if (rate <= NGX_GUILDLOG_PACE_KEPT) {
+        pace->sent = kept->sent;
+        pace->next = &kept->next;
         return NGX_OK;
     }
 
-    pace->sent = ngx_pcalloc(pool, rate * sizeof(ngx_msec_t));
+    pace->sent = ngx_pcalloc(pool, rate * sizeof(ngx_atomic_t));
+    pace->next = &pace->own_next;
 
     return pace->sent ? NGX_OK : NGX_ERROR;
 }
@@ -81,7 +84,7 @@ ngx_guildlog_pace_take(ngx_guildlog_pace_t *pace, ngx_msec_t now)
 
         /* what would be "rate" requests before this one */
 
-        oldest = pace->sent[(pace->next + pace->granted) % pace->rate];
+        oldest = pace->sent[(*pace->next + pace->granted) % pace->rate];
 
         if (oldest && (ngx_msec_int_t) (now - oldest)
                       < NGX_GUILDLOG_PACE_SECOND)
@@ -108,11 +111,13 @@ ngx_guildlog_pace_sent(ngx_guildlog_pace_t *pace, ngx_msec_t now)
 void
 ngx_guildlog_pace_lent(ngx_guildlog_pace_t *pace, ngx_msec_t now)
 {
+    ngx_uint_t  i;
+
     pace->granted--;
 
     if (pace->rate) {
-        pace->sent[pace->next] = now ? now : 1;
-        pace->next = (pace->next + 1) % pace->rate;
+        i = ngx_atomic_fetch_add(pace->next, 1) % pace->rate;
+        pace->sent[i] = now ? now : 1;
     }
 }
 

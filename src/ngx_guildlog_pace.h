@@ -14,6 +14,8 @@
 
 
 #define NGX_GUILDLOG_PACE_MINUTES  10
+#define NGX_GUILDLOG_PACE_KEPT     64    /* of a higher rate each process has
+                                            its own second */
 
 
 /* what has to be kept whichever process sends: for shared memory, zeroed */
@@ -23,14 +25,17 @@ typedef struct {
     ngx_atomic_t                   paused_to; /* 0: it is not */
     ngx_atomic_t                   minute;
     ngx_atomic_t                   invalid[NGX_GUILDLOG_PACE_MINUTES];
+    ngx_atomic_t                   next;
+    ngx_atomic_t                   sent[NGX_GUILDLOG_PACE_KEPT];
 } ngx_guildlog_pace_kept_t;
 
 
 typedef struct {
     ngx_guildlog_pace_kept_t      *kept;
     ngx_uint_t                     rate;      /* a second; 0: any */
-    ngx_msec_t                    *sent;      /* ring of the last "rate" */
-    ngx_uint_t                     next;
+    ngx_atomic_t                  *sent;      /* ring of the last "rate" */
+    ngx_atomic_t                  *next;      /* in it, counted on */
+    ngx_atomic_t                   own_next;
     ngx_uint_t                     granted;   /* and not sent yet */
     ngx_uint_t                     open;      /* sent and not answered */
     ngx_uint_t                     failures;  /* in a row */

@@ -90,6 +90,42 @@ test_rate(ngx_msec_t start)
 }
 
 
+/* who sends next, after a kill, and who sends besides, while nginx reloads */
+
+static void
+test_shared(void)
+{
+    ngx_uint_t           n;
+    ngx_guildlog_pace_t  other;
+
+    begin(50);
+
+    for (n = 0; n < 30; n++) {
+        (void) sends(1000 + n);
+    }
+
+    (void) ngx_guildlog_pace_init(&other, &kept, &platform, pool, 50);
+
+    for (n = 0; ngx_guildlog_pace_take(&other, 1500); n++) {
+        ngx_guildlog_pace_sent(&other, 1500);
+    }
+
+    tap_is(n, 20, "another process has what is left of the second");
+    tap_is(sends(1500), 0, "and leaves nothing");
+
+    for (n = 0; sends(2079); n++) { /* void */ }
+
+    tap_is(n, 30, "until it is over");
+
+    begin(100);
+
+    for (n = 0; sends(1000); n++) { /* void */ }
+
+    tap_is(n, 100, "a high rate is each one's own");
+    tap_is(sends(2049), 0, "and none is passed");
+}
+
+
 static void
 test_pause(void)
 {
@@ -200,6 +236,7 @@ main(void)
 
     test_rate(1);
     test_rate((ngx_msec_t) -1500);
+    test_shared();
     test_pause();
     test_next();
     test_probe();
