@@ -217,7 +217,9 @@ begin
                                                 + interval '40 s')
                         then l.state end,
                    l.webhook_id, l.secret, h.head, h.upto, h.step, h.attempts,
-                   ms(clock_timestamp()) - ms(h.attempt_at),
+                   ms(clock_timestamp()) - ms(case when l.webhook_id is null
+                                                   then l.asked_at
+                                                   else h.attempt_at end),
                    greatest(0, ms(h.not_before) - ms(clock_timestamp())),
                    h.last_message_id,
                    (extract(epoch from r.since) * 1000000)::bigint

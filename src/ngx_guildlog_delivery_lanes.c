@@ -30,15 +30,15 @@ ngx_guildlog_delivery_meet(ngx_guildlog_delivery_t *d,
 {
     ngx_int_t              rc;
     ngx_str_t              guild, id, since;
-    uint64_t               asked;
-    ngx_msec_t             slow_to;
-    ngx_uint_t             shard, slow, answered;
+    ngx_msec_t             slow_to, sure_at;
+    ngx_uint_t             shard, slow, asked, unknown;
     ngx_guildlog_lane_t   *lane;
 
     slow = 0;
     slow_to = 0;
     asked = 0;
-    answered = 0;
+    sure_at = 0;
+    unknown = 1;
 
     guild = ngx_guildlog_result_value(result, row, NGX_GUILDLOG_FACT_GUILD);
     id = ngx_guildlog_result_value(result, row, NGX_GUILDLOG_FACT_LANE);
@@ -70,8 +70,9 @@ ngx_guildlog_delivery_meet(ngx_guildlog_delivery_t *d,
 
         slow = lane->slow;
         slow_to = lane->slow_to;
-        asked = lane->attempt_ms;
-        answered = lane->webhook.len == 0;
+        asked = lane->asked;
+        sure_at = lane->sure_at;
+        unknown = lane->webhook.len != 0;
 
         ngx_guildlog_delivery_forget(lane);
     }
@@ -97,10 +98,11 @@ ngx_guildlog_delivery_meet(ngx_guildlog_delivery_t *d,
     lane->slow = slow;
     lane->slow_to = slow_to;
 
-    /* that there was an answer, and no webhook, is not noted */
+    /* that there was an answer, and no webhook, is noted here alone */
 
-    if (answered && lane->webhook.len == 0) {
-        lane->attempt_ms = asked;
+    if (!unknown && lane->webhook.len == 0) {
+        lane->asked = asked;
+        lane->sure_at = sure_at;
     }
 }
 

@@ -98,13 +98,14 @@ struct ngx_guildlog_lane_s {
     ngx_uint_t                     bot;
     unsigned                       registering:1;
     unsigned                       closing:1;    /* makes no webhook */
+    unsigned                       asked:1;      /* for one that may come */
 
     /* how far it is */
     int64_t                        head;
     int64_t                        upto;
     int64_t                        step;
     ngx_uint_t                     attempts;
-    uint64_t                       attempt_ms;   /* wall clock; 0: none */
+    uint64_t                       attempt_ms;   /* wall clock */
     uint64_t                       found_ms;     /* the same */
     uint64_t                       last;     /* message; 0: none */
 
@@ -129,7 +130,8 @@ struct ngx_guildlog_lane_s {
     unsigned                       proved:1;     /* the one before was seen */
     unsigned                       blind:1;      /* and one without a text */
     unsigned                       absent:1;     /* once already */
-    ngx_msec_t                     sure_at;      /* it would be there */
+    ngx_msec_t                     sure_at;      /* it would be there, or the
+                                                    webhook */
 
     /* a refused message is taken apart: so many, up to there */
     ngx_uint_t                     limit;
@@ -244,6 +246,8 @@ void ngx_guildlog_lane_doubt(ngx_guildlog_lane_t *lane, ngx_msec_t took);
 
 void ngx_guildlog_lane_register(ngx_guildlog_lane_t *lane);
 void ngx_guildlog_lane_close(ngx_guildlog_lane_t *lane);
+/* somebody asked for a webhook so long ago, and had no answer */
+void ngx_guildlog_lane_asked(ngx_guildlog_lane_t *lane, ngx_msec_t ago);
 void ngx_guildlog_lane_lost(ngx_guildlog_lane_t *lane);
 void ngx_guildlog_lane_broken(ngx_guildlog_lane_t *lane, const char *reason);
 void ngx_guildlog_lane_forbidden(ngx_guildlog_lane_t *lane,

@@ -65,11 +65,14 @@ ngx_guildlog_lane_read(ngx_guildlog_lane_t *lane,
     lane->step = ngx_guildlog_fact(STEP);
     lane->attempts = ngx_guildlog_fact(ATTEMPTS);
     lane->found_ms = ngx_guildlog_lane_clock();
-    lane->attempt_ms = age.len ? lane->found_ms - ngx_guildlog_fact(ATTEMPT_MS)
-                               : 0;
+    lane->attempt_ms = lane->found_ms - ngx_guildlog_fact(ATTEMPT_MS);
     lane->last = ngx_guildlog_fact(MESSAGE);
     lane->not_before = ngx_guildlog_fact(WAIT_MS);
     lane->waits = lane->not_before != 0;
+
+    if (lane->webhook.len == 0 && age.len) {
+        ngx_guildlog_lane_asked(lane, ngx_guildlog_fact(ATTEMPT_MS));
+    }
 
 #undef ngx_guildlog_fact
 

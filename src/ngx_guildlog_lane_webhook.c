@@ -12,7 +12,9 @@
 #define NGX_GUILDLOG_WEBHOOK_RETRY    5000      /* ms */
 #define NGX_GUILDLOG_WEBHOOK_NO_BOT   30000     /* ms */
 #define NGX_GUILDLOG_WEBHOOK_MINUTE   60000     /* ms */
-#define NGX_GUILDLOG_WEBHOOK_GRACE    20000     /* ms, since it was asked for */
+#define NGX_GUILDLOG_WEBHOOK_GRACE    10000     /* ms, without an answer */
+#define NGX_GUILDLOG_WEBHOOK_LOST     20000     /* ms, since it was asked for
+                                                   by who died */
 
 
 static void ngx_guildlog_webhook_list(ngx_guildlog_lane_t *lane);
@@ -24,7 +26,6 @@ static ngx_uint_t ngx_guildlog_webhook_same(const ngx_str_t *one,
     const ngx_str_t *other);
 static ngx_msec_t ngx_guildlog_webhook_doubt(ngx_guildlog_lane_t *lane);
 static void ngx_guildlog_webhook_note(ngx_guildlog_lane_t *lane);
-static void ngx_guildlog_webhook_noted(ngx_guildlog_lane_t *lane);
 static void ngx_guildlog_webhook_create(ngx_guildlog_lane_t *lane);
 static void ngx_guildlog_webhook_created(void *data,
     ngx_guildlog_answer_t *answer);
@@ -146,7 +147,9 @@ ngx_guildlog_webhook_listed(void *data, ngx_guildlog_answer_t *answer)
         return;
     }
 
-    ngx_guildlog_webhook_note(lane);
+    lane->next = ngx_guildlog_webhook_note;
+
+    ngx_guildlog_delivery_wait(lane);
 }
 
 
@@ -211,14 +214,27 @@ ngx_guildlog_webhook_same(const ngx_str_t *one, const ngx_str_t *other)
 static ngx_msec_t
 ngx_guildlog_webhook_doubt(ngx_guildlog_lane_t *lane)
 {
-    uint64_t  now, end;
+    ngx_msec_int_t  rest;
 
-    now = ngx_guildlog_lane_clock();
-    end = lane->attempt_ms + NGX_GUILDLOG_WEBHOOK_GRACE;
+    rest = (ngx_msec_int_t) (lane->sure_at - ngx_current_msec);
 
-    return lane->attempt_ms && end > now ? end - now : 0;
+    return lane->asked ? ngx_max(rest, 0) : 0;
 }
 
+
+void
+ngx_guildlog_lane_asked(ngx_guildlog_lane_t *lane, ngx_msec_t ago)
+{
+    lane->asked = 1;
+    lane->sure_at = ngx_current_msec;
+
+    if (ago < NGX_GUILDLOG_WEBHOOK_LOST) {
+        lane->sure_at += NGX_GUILDLOG_WEBHOOK_LOST - ago;
+    }
+}
+
+
+/* when nothing but this keeps it from being sent */
 
 static void
 ngx_guildlog_webhook_note(ngx_guildlog_lane_t *lane)
@@ -228,19 +244,9 @@ ngx_guildlog_webhook_note(ngx_guildlog_lane_t *lane)
 
     ngx_guildlog_lane_identity(lane, args, numbers);
 
-    lane->next = ngx_guildlog_webhook_noted;
-
-    ngx_guildlog_delivery_note(lane, ngx_guildlog_stmt_delivery_asks, args, 4);
-}
-
-
-static void
-ngx_guildlog_webhook_noted(ngx_guildlog_lane_t *lane)
-{
-    lane->attempt_ms = 0;
     lane->next = ngx_guildlog_webhook_create;
 
-    ngx_guildlog_delivery_wait(lane);
+    ngx_guildlog_delivery_note(lane, ngx_guildlog_stmt_delivery_asks, args, 4);
 }
 
 
@@ -249,6 +255,8 @@ ngx_guildlog_webhook_create(ngx_guildlog_lane_t *lane)
 {
     ngx_int_t                         rc;
     ngx_guildlog_platform_request_t   request;
+
+    lane->asked = 0;
 
     rc = ngx_guildlog_lane_renew(lane);
 
@@ -275,8 +283,11 @@ ngx_guildlog_webhook_created(void *data, ngx_guildlog_answer_t *answer)
     ngx_guildlog_lane_judge(lane, answer, NGX_GUILDLOG_CALL_CREATE,
                             &verdict);
 
-    if (answer->outcome == NGX_GUILDLOG_UNCERTAIN) {
-        lane->attempt_ms = ngx_guildlog_lane_clock() - answer->time_ms;
+    if (verdict.class == NGX_GUILDLOG_PLATFORM_DOUBT) {
+        lane->asked = 1;
+        lane->sure_at = ngx_current_msec
+                        + ngx_max(NGX_GUILDLOG_WEBHOOK_GRACE,
+                                  answer->time_ms);
     }
 
     if (verdict.class != NGX_GUILDLOG_PLATFORM_DONE) {
@@ -459,15 +470,8 @@ ngx_guildlog_webhook_deleted(void *data, ngx_guildlog_answer_t *answer)
         return;
 
     default:
-        break;
+        ngx_guildlog_webhook_closed(lane);
     }
-
-    /* no message is in doubt, nor was another webhook asked for */
-
-    ngx_str_null(&lane->webhook);
-    lane->attempt_ms = 0;
-
-    ngx_guildlog_lane_close(lane);
 }
 
 

@@ -121,7 +121,8 @@ subtest 'a webhook whose making had no answer is not left behind' => sub {
 for my $how (
     ['it had no answer', action => 'late', ms => 3000],
     ['who asked for it died', action => 'late', ms => 3000, kill => 1],
-    ['it was looked for', action => 'after-read'])
+    ['it was looked for', action => 'after-read'],
+    ['a gateway had given up', action => 'late', ms => 3000, status => 504])
 {
     my ($why, %fault) = @$how;
     subtest "one that is made once $why is the only one" => sub {
@@ -140,16 +141,44 @@ for my $how (
 }
 
 
-subtest 'one that was made in the end is deleted with the other' => sub {
+subtest 'one that may not be deleted is left' => sub {
     my $to = ++$channel . '';
     set_channel($to);
     wait_for { state($to) eq 'active' } 60, 'a webhook';
-    $platform->create_webhook($to, ($platform->webhooks($to))[0]{name}, 0);
+    $platform->faults({ call => 'delete', channel => $to, times => 99,
+        action => 'answer', status => 403,
+        body => { code => 50013, message => 'Missing Permissions' } });
     set_channel('300000000000000999');
 
     eval { wait_for { state($to) eq 'closed' } 60 };
     is state($to), 'closed', 'its lane closes';
-    is scalar $platform->webhooks($to), 0, 'none is left behind';
+    is scalar asked($to, 'delete'), 1, 'it was tried once';
+    $platform->faults;
+};
+
+
+subtest 'a channel that is set again while its webhook is deleted' => sub {
+    my $to = ++$channel . '';
+    set_channel($to);
+    wait_for { state($to) eq 'active' } 60, 'a webhook';
+    my ($old) = $platform->webhooks($to);
+    my $by_old = sub {
+        scalar grep { $_->{path} =~ /$old->{id}/ } asked($to, 'execute');
+    };
+    $platform->faults({ call => 'delete', channel => $to,
+        action => 'apply-hang' });
+    set_channel('300000000000000999');
+    wait_for { !$platform->webhooks($to) } 60, 'a deletion';
+    my $before = $by_old->();
+    set_channel($to);
+
+    my $id = record();
+    eval { wait_for { delivery($id)->{status} eq 'delivered' } 60 };
+    is delivery($id)->{status}, 'delivered', 'an entry is delivered';
+    is $by_old->(), $before, 'not by the webhook that is gone';
+    ok $g->sql('select lost_at is null from lane where channel_id = ?', $to),
+        'which counts for no loss';
+    is scalar $platform->webhooks($to), 1, 'but by a new one';
 };
 
 

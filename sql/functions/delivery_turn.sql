@@ -56,21 +56,26 @@ end $$;
 create or replace function delivery_asks(me text, guild bigint, lane bigint,
     fence bigint, step bigint, out status int, out body text)
 language plpgsql security definer set search_path = guildlog, pg_temp as $$
+declare
+    at  constant timestamptz := clock_timestamp();
+    it  lane;
 begin
-    update lane l
-       set asked_at = clock_timestamp()
-      from lane_head h
+    select l.* into it
+      from lane l
+      join lane_head h on h.guild_id = l.guild_id and h.lane = l.lane
      where l.guild_id = guild
        and l.lane = delivery_asks.lane
        and l.webhook_id is null
-       and h.guild_id = guild
-       and h.lane = l.lane
        and h.step = delivery_asks.step
-       and delivery_mine(me, l.shard, fence);
+       for update of l;
 
-    if not found then
+    if not found or not delivery_mine(me, it.shard, fence) then
         perform refuse(409, 'another one delivers this lane');
     end if;
+
+    update lane l
+       set asked_at = at
+     where l.guild_id = guild and l.lane = it.lane;
 
     status := 200;
     body := '{}';

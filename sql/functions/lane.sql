@@ -205,6 +205,20 @@ begin
          order by l.lane
            for update);
 
+    -- that of a lane that was closing, and is empty, may be deleted by now
+
+    update lane l
+       set webhook_id = null, secret = null
+      from lane_head h
+      join lane_tail t on t.guild_id = h.guild_id and t.lane = h.lane
+     where l.guild_id = guild
+       and l.lane = any (lanes)
+       and l.state = 'closing'
+       and l.channel_id = any (used)
+       and h.guild_id = l.guild_id
+       and h.lane = l.lane
+       and h.head = t.tail;
+
     update lane l
        set state = case when not l.channel_id = any (used) then 'closing'
                         when l.state <> 'broken' and l.webhook_id is not null

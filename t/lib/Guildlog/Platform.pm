@@ -121,13 +121,13 @@ sub delete_webhook { $_[0]->control("webhook/$_[1]/delete", {}) }
 sub spend_webhook  { $_[0]->control("webhook/$_[1]/spend", {}) }
 
 
-# one of the other bot, or of that one, by that name
+# one of somebody else, by that name
 sub create_webhook {
-    my ($self, $channel, $name, $bot) = @_;
+    my ($self, $channel, $name) = @_;
 
     my $answer = Guildlog::Client->new(port => $self->{port})->request('POST',
         "/api/v10/channels/$channel/webhooks", json => { name => $name },
-        headers => [Authorization => 'Bot ' . $self->token($bot // 1),
+        headers => [Authorization => 'Bot ' . $self->token(1),
             'User-Agent' => 'DiscordBot (https://example.org, 1)']);
     die "platform: ", $answer->text if $answer->status != 200;
 }
