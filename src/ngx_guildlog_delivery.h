@@ -86,8 +86,8 @@ typedef struct {
 void ngx_guildlog_delivery_answered(ngx_guildlog_lane_t *lane,
     const ngx_guildlog_delivery_note_t *note);
 
-/* notes something before it goes on; a lane that is lost is gone */
-void ngx_guildlog_delivery_note(ngx_guildlog_lane_t *lane,
+/* tells the database before it goes on; a lane that is lost is gone */
+void ngx_guildlog_delivery_say(ngx_guildlog_lane_t *lane,
     ngx_guildlog_stmt_e stmt, const ngx_str_t *args, ngx_uint_t nargs);
 
 /* what happens to it as a whole; it is gone then, and found anew */

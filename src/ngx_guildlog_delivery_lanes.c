@@ -10,7 +10,7 @@
 static void ngx_guildlog_delivery_submit(ngx_guildlog_lane_t *lane,
     ngx_guildlog_stmt_e stmt, const ngx_str_t *args, ngx_uint_t nargs,
     ngx_guildlog_query_handler_pt handler);
-static void ngx_guildlog_delivery_noted(void *data,
+static void ngx_guildlog_delivery_said(void *data,
     ngx_guildlog_result_t *result);
 static void ngx_guildlog_delivery_turned(void *data,
     ngx_guildlog_result_t *result);
@@ -31,14 +31,14 @@ ngx_guildlog_delivery_meet(ngx_guildlog_delivery_t *d,
     ngx_int_t              rc;
     ngx_str_t              guild, id, since;
     ngx_msec_t             slow_to, sure_at;
-    ngx_uint_t             shard, slow, asked, unknown;
+    ngx_uint_t             shard, slow, asked, bare;
     ngx_guildlog_lane_t   *lane;
 
     slow = 0;
     slow_to = 0;
     asked = 0;
     sure_at = 0;
-    unknown = 1;
+    bare = 0;
 
     guild = ngx_guildlog_result_value(result, row, NGX_GUILDLOG_FACT_GUILD);
     id = ngx_guildlog_result_value(result, row, NGX_GUILDLOG_FACT_LANE);
@@ -72,7 +72,7 @@ ngx_guildlog_delivery_meet(ngx_guildlog_delivery_t *d,
         slow_to = lane->slow_to;
         asked = lane->asked;
         sure_at = lane->sure_at;
-        unknown = lane->webhook.len != 0;
+        bare = lane->webhook.len == 0;
 
         ngx_guildlog_delivery_forget(lane);
     }
@@ -100,7 +100,7 @@ ngx_guildlog_delivery_meet(ngx_guildlog_delivery_t *d,
 
     /* that there was an answer, and no webhook, is noted here alone */
 
-    if (!unknown && lane->webhook.len == 0) {
+    if (bare && lane->webhook.len == 0) {
         lane->asked = asked;
         lane->sure_at = sure_at;
     }
@@ -206,11 +206,11 @@ ngx_guildlog_delivery_guild(ngx_guildlog_delivery_t *d, const ngx_str_t *id)
 
 
 void
-ngx_guildlog_delivery_note(ngx_guildlog_lane_t *lane,
+ngx_guildlog_delivery_say(ngx_guildlog_lane_t *lane,
     ngx_guildlog_stmt_e stmt, const ngx_str_t *args, ngx_uint_t nargs)
 {
     ngx_guildlog_delivery_submit(lane, stmt, args, nargs,
-                                 ngx_guildlog_delivery_noted);
+                                 ngx_guildlog_delivery_said);
 }
 
 
@@ -248,7 +248,7 @@ ngx_guildlog_delivery_submit(ngx_guildlog_lane_t *lane,
 
 
 static void
-ngx_guildlog_delivery_noted(void *data, ngx_guildlog_result_t *result)
+ngx_guildlog_delivery_said(void *data, ngx_guildlog_result_t *result)
 {
     ngx_guildlog_lane_t *lane = data;
 

@@ -24,6 +24,8 @@ static ngx_guildlog_platform_webhook_t *ngx_guildlog_webhook_own(
     ngx_guildlog_lane_t *lane, ngx_array_t *list);
 static ngx_uint_t ngx_guildlog_webhook_same(const ngx_str_t *one,
     const ngx_str_t *other);
+static void ngx_guildlog_webhook_may_come(ngx_guildlog_lane_t *lane,
+    ngx_msec_t ms);
 static ngx_msec_t ngx_guildlog_webhook_doubt(ngx_guildlog_lane_t *lane);
 static void ngx_guildlog_webhook_note(ngx_guildlog_lane_t *lane);
 static void ngx_guildlog_webhook_create(ngx_guildlog_lane_t *lane);
@@ -209,6 +211,22 @@ ngx_guildlog_webhook_same(const ngx_str_t *one, const ngx_str_t *other)
 }
 
 
+void
+ngx_guildlog_lane_asked(ngx_guildlog_lane_t *lane, ngx_msec_t ago)
+{
+    ngx_guildlog_webhook_may_come(lane, NGX_GUILDLOG_WEBHOOK_LOST
+                                  - ngx_min(ago, NGX_GUILDLOG_WEBHOOK_LOST));
+}
+
+
+static void
+ngx_guildlog_webhook_may_come(ngx_guildlog_lane_t *lane, ngx_msec_t ms)
+{
+    lane->asked = 1;
+    lane->sure_at = ngx_current_msec + ms;
+}
+
+
 /* so long one that was asked for may be made yet */
 
 static ngx_msec_t
@@ -219,18 +237,6 @@ ngx_guildlog_webhook_doubt(ngx_guildlog_lane_t *lane)
     rest = (ngx_msec_int_t) (lane->sure_at - ngx_current_msec);
 
     return lane->asked ? ngx_max(rest, 0) : 0;
-}
-
-
-void
-ngx_guildlog_lane_asked(ngx_guildlog_lane_t *lane, ngx_msec_t ago)
-{
-    lane->asked = 1;
-    lane->sure_at = ngx_current_msec;
-
-    if (ago < NGX_GUILDLOG_WEBHOOK_LOST) {
-        lane->sure_at += NGX_GUILDLOG_WEBHOOK_LOST - ago;
-    }
 }
 
 
@@ -246,7 +252,7 @@ ngx_guildlog_webhook_note(ngx_guildlog_lane_t *lane)
 
     lane->next = ngx_guildlog_webhook_create;
 
-    ngx_guildlog_delivery_note(lane, ngx_guildlog_stmt_delivery_asks, args, 4);
+    ngx_guildlog_delivery_say(lane, ngx_guildlog_stmt_delivery_asks, args, 4);
 }
 
 
@@ -284,10 +290,9 @@ ngx_guildlog_webhook_created(void *data, ngx_guildlog_answer_t *answer)
                             &verdict);
 
     if (verdict.class == NGX_GUILDLOG_PLATFORM_DOUBT) {
-        lane->asked = 1;
-        lane->sure_at = ngx_current_msec
-                        + ngx_max(NGX_GUILDLOG_WEBHOOK_GRACE,
-                                  answer->time_ms);
+        ngx_guildlog_webhook_may_come(lane,
+                                      ngx_max(NGX_GUILDLOG_WEBHOOK_GRACE,
+                                              answer->time_ms));
     }
 
     if (verdict.class != NGX_GUILDLOG_PLATFORM_DONE) {

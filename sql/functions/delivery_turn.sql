@@ -90,7 +90,7 @@ create or replace function delivery_registered(me text, guild bigint,
 language plpgsql security definer set search_path = guildlog, pg_temp as $$
 declare
     it    lane := delivery_turn(me, guild, lane, fence, step);
-    used  constant boolean := it.state in ('registering', 'active')
+    used  constant boolean := it.state = 'registering'
               and it.channel_id = any (channels_used(guild, it.bot));
 begin
     update lane l
