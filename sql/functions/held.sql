@@ -8,7 +8,7 @@
 create or replace function active_ignore_covers(a active_ignore,
     what log_type, executor text, target text, channel text,
     emoji jsonb, name text, value text, messages jsonb)
-returns boolean language sql immutable as $$
+returns boolean language sql stable as $$
     select case when a.log_type is null then not what.protected
                 else a.log_type = what.id end
        and coalesce(case

@@ -63,7 +63,7 @@ end $$;
 
 create or replace function entry_text(content text, content_after text,
     messages json)
-returns text language sql immutable as $$
+returns text language sql stable as $$
     select concat_ws(' ', content, content_after,
                      case when messages -> 0 is not null
                           then messages_text(messages) end)

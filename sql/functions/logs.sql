@@ -118,7 +118,7 @@ $$;
 
 create or replace function page_known(state text, retention bigint,
     oldest bigint, walled boolean, after bigint, below bigint)
-returns text language sql immutable as $$
+returns text language sql stable as $$
     select state || '/' || least(
         id_time(oldest) + retention,
         case when not walled

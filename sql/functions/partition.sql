@@ -27,7 +27,7 @@ $$;
 -- The day (UTC) of an id.
 
 create or replace function id_day(id bigint)
-returns date language sql immutable strict as $$
+returns date language sql immutable as $$
     select (to_timestamp(id_time(id) / 1000) at time zone 'UTC')::date
 $$;
 

@@ -7,7 +7,7 @@
 
 create or replace function search_terms_of(channel bigint, executor bigint,
     target bigint, role text)
-returns text[] language sql immutable as $$
+returns text[] language sql stable as $$
     select array_remove(array['@c' || channel, '@e' || executor,
                               '@t' || target,
                               search_term_of('@r' || fold(role))], null)

@@ -2,7 +2,7 @@
 -- owes to the design.
 
 \ir setup.psql
-select plan(18);
+select plan(19);
 
 -- rights
 
@@ -216,6 +216,40 @@ select is_empty($$
        and p.proname ~ '_(get|list)$|^search_'
        and has_function_privilege('guildlog', p.oid, 'execute')
 $$, 'what reads cannot write');
+
+-- A function in SQL becomes part of the statement that calls it, or is parsed
+-- and planned again each time that runs, which may take longer than all the
+-- rest. The latter happens to one that is declared immutable and is not: || with
+-- a number, concat_ws() and jsonb_build_object() are but stable.
+
+create function pg_temp.is_called(f pg_proc)
+returns boolean language plpgsql as $$
+declare
+    line  text;
+begin
+    for line in execute (
+        select format('explain (verbose, costs off) select %I(%s)
+                         from (select %s offset 0) a', f.proname,
+                      string_agg('x' || n, ', ' order by n),
+                      concat_ws(', ', 'random()', string_agg(
+                          format('null::%s as x%s', format_type(t.type, null),
+                                 n), ', ')))
+          from unnest(f.proargtypes) with ordinality t (type, n))
+    loop
+        if line ~ ('\m' || f.proname || '\(') then
+            return true;
+        end if;
+    end loop;
+    return false;
+end $$;
+
+select bag_eq($$
+    select p.proname::text from pg_proc p join pg_language l on l.oid = p.prolang
+     where p.pronamespace = 'guildlog'::regnamespace and l.lanname = 'sql'
+       and not p.proretset and pg_temp.is_called(p)
+$$, $$ values ('channels_in'), ('difference'), ('filter_object'),
+              ('lane_trouble'), ('probe_trouble'), ('search_counted') $$,
+    'a function in SQL is part of its statement, but where it counts for little');
 
 -- tables
 
