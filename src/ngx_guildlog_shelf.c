@@ -14,6 +14,11 @@
 #define NGX_GUILDLOG_SHELF_AGE  60
 
 
+/* for so many keys it is known that they were asked for, by their hashes */
+
+#define NGX_GUILDLOG_SHELF_ASKED  4096
+
+
 struct ngx_guildlog_shelf_s {
     ngx_rbtree_t                   rbtree;
     ngx_rbtree_node_t              sentinel;
@@ -21,6 +26,7 @@ struct ngx_guildlog_shelf_s {
     size_t                         max;
     size_t                         size;
     ngx_log_t                     *log;
+    uint32_t                       asked[NGX_GUILDLOG_SHELF_ASKED];
 };
 
 
@@ -49,6 +55,7 @@ ngx_guildlog_shelf_create(size_t size, ngx_log_t *log)
     shelf->max = size;
     shelf->size = 0;
     shelf->log = log;
+    ngx_memzero(shelf->asked, sizeof(shelf->asked));
 
     return shelf;
 }
@@ -86,6 +93,24 @@ ngx_guildlog_shelf_take(ngx_guildlog_shelf_t *shelf, ngx_str_t *key)
     page->readers++;
 
     return page;
+}
+
+
+ngx_uint_t
+ngx_guildlog_shelf_asked(ngx_guildlog_shelf_t *shelf, ngx_str_t *key)
+{
+    uint32_t  hash, *asked;
+
+    hash = ngx_crc32_long(key->data, key->len);
+    asked = &shelf->asked[hash % NGX_GUILDLOG_SHELF_ASKED];
+
+    if (*asked == hash) {
+        return 1;
+    }
+
+    *asked = hash;
+
+    return 0;
 }
 
 

@@ -36,6 +36,10 @@ ngx_guildlog_page_t *ngx_guildlog_shelf_take(ngx_guildlog_shelf_t *shelf,
     ngx_str_t *key);
 void ngx_guildlog_shelf_give_back(ngx_guildlog_page_t *page);
 
+/* was it asked for before?  it will have been: only then it is worth a place */
+ngx_uint_t ngx_guildlog_shelf_asked(ngx_guildlog_shelf_t *shelf,
+    ngx_str_t *key);
+
 /* copies all three, in place of what is there; without memory, nothing */
 void ngx_guildlog_shelf_put(ngx_guildlog_shelf_t *shelf, ngx_str_t *key,
     const ngx_str_t *state, const ngx_str_t *body);

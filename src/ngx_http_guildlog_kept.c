@@ -45,6 +45,11 @@ ngx_http_guildlog_page_recall(ngx_http_guildlog_call_t *call,
             cln->handler = ngx_http_guildlog_page_cleanup;
             cln->data = call->page;
             *known = call->page->state;
+
+        } else if (!ngx_guildlog_shelf_asked(ngx_http_guildlog_worker.shelf,
+                                             &call->page_key))
+        {
+            ngx_str_null(&call->page_key);
         }
     }
 

@@ -123,6 +123,20 @@ test_readers(void)
 
 
 static void
+test_asked(void)
+{
+    ngx_str_t  a, b;
+
+    a = tap_str("a");
+    b = tap_str("b");
+
+    tap_ok(!ngx_guildlog_shelf_asked(shelf, &a), "never before");
+    tap_ok(!ngx_guildlog_shelf_asked(shelf, &b), "nor another");
+    tap_ok(ngx_guildlog_shelf_asked(shelf, &a), "the second time");
+}
+
+
+static void
 test_age(void)
 {
     put("a", "1");
@@ -141,7 +155,7 @@ main(void)
     ngx_uint_t  i;
 
     static void  (*tests[])(void) = {
-        test_keys, test_room, test_readers, test_age
+        test_keys, test_room, test_readers, test_asked, test_age
     };
 
     tap_start();
