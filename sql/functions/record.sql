@@ -280,24 +280,31 @@ create or replace function record_known(guild bigint, bot smallint,
     events text[])
 returns text[] language plpgsql as $$
 declare
-    known  text[];
+    low    text;
+    high   text;
     n      int;
+    known  text[] := '{}';
 begin
+    select min(e collate "C"), max(e collate "C"),
+           count(distinct e collate "C")
+      into low, high, n
+      from unnest(events) e;
+
     -- one by one, so that it is the whole index that is asked, whatever the
     -- statistics of a young partition say
 
-    select array(select u.id
-                   from unnest(events) u (id)
-                  where (select true from log_event l
-                          where l.guild_id = guild
-                            and l.bot = record_known.bot
-                            and l.event_id = u.id
-                            and l.recorded_at > now() - interval '24 hours'
-                            and l.recorded_at < now() + interval '1 hour'
-                          limit 1)),
-           (select count(*) from (select distinct e from unnest(events) e
-                                   where e is not null) d)
-      into known, n;
+    if record_between(guild, bot, low, high) then
+        known := array(
+            select u.id
+              from unnest(events) u (id)
+             where (select true from log_event l
+                     where l.guild_id = guild
+                       and l.bot = record_known.bot
+                       and l.event_id = u.id
+                       and l.recorded_at > now() - interval '24 hours'
+                       and l.recorded_at < now() + interval '1 hour'
+                     limit 1));
+    end if;
 
     if known = '{}' and n = cardinality(events) then
         return array_fill(null::text, array[n]);
@@ -311,6 +318,28 @@ begin
                                           order by n.place) as nth
                   from unnest(events) with ordinality n (id, place)) e
          order by e.place);
+end $$;
+
+
+-- Is an event known whose id lies between these, maybe for more than 24 h? Ids
+-- that grow with time, as the platform's do, lie behind all of them: one
+-- question says it of the whole array. It looks at whole days, of which the
+-- first event that is found is one to be looked at.
+
+create or replace function record_between(guild bigint, bot smallint,
+    low text, high text)
+returns boolean language plpgsql stable as $$
+declare
+    since  constant timestamptz := date_trunc('day',
+                                       now() - interval '24 hours', 'UTC');
+begin
+    return exists (
+        select from log_event l
+         where l.guild_id = guild
+           and l.bot = record_between.bot
+           and l.event_id between low and high
+           and l.recorded_at >= since
+           and l.recorded_at < now() + interval '1 hour');
 end $$;
 
 

@@ -3,7 +3,7 @@
 
 \ir setup.psql
 \ir operator.psql
-select plan(35);
+select plan(37);
 
 create function pg_temp.entry(event_id text, more jsonb default '{}')
 returns jsonb language sql as $$
@@ -68,6 +68,19 @@ update log_event set recorded_at = now() - interval '25 hours'
 select is(record(:guild, 0::smallint, jsonb_build_array(
               pg_temp.entry('two'))) ->> 'recorded', '1',
           'after 24 h it is another event');
+select record(:guild, 0::smallint,
+              jsonb_build_array(pg_temp.entry('m5'))) \g /dev/null
+update log_event set recorded_at = now() - interval '23 hours'
+ where guild_id = :guild and event_id = 'm5';
+select is(record(:guild, 0::smallint, jsonb_build_array(
+              pg_temp.entry('m9'), pg_temp.entry('M1'),
+              pg_temp.entry('m5'))) - 'ids',
+          '{"recorded": 2, "duplicates": 1, "dropped": {}, "errors": []}',
+          'before, it is the same one, whatever new ones are around it');
+select is(record(:guild, 0::smallint, jsonb_build_array(
+              pg_temp.entry('m5'), pg_temp.entry('m6'))) - 'ids',
+          '{"recorded": 1, "duplicates": 1, "dropped": {}, "errors": []}',
+          'also where it is the first of them');
 select is(record(:guild, 0::smallint, '[]'),
           '{"recorded": 0, "duplicates": 0, "dropped": {}, "errors": [],
             "ids": []}', 'an empty batch');
