@@ -47,7 +47,8 @@ returns int[] language sql immutable return a & b;
 
 
 -- The set of each segment in the window: entries with all words, or with one of
--- the strings that hold the query, whatever else is asked for.
+-- the strings that hold the query, whatever else is asked for. One word is but
+-- another term, unless the strings are too many to be read one by one.
 
 create or replace function search_sets_found(q log_query)
 returns search_set[] language plpgsql stable as $$
@@ -58,6 +59,10 @@ declare
     words    search_set[];
     parts    search_set[];
 begin
+    if cardinality(terms) = 1 and cardinality(strings) between 1 and 800 then
+        return search_sets_any(q, terms || strings);
+    end if;
+
     words := search_sets_words(q, terms);
 
     if cardinality(strings) = 0 then
@@ -249,11 +254,12 @@ begin
     return array(
         select row(x.level, x.first, x.low, x.high, null, null,
                    case when x.bits is null then x.marks
-                        else search_within(x.marks, x.bits, 0) end,
+                        else array(select m from unnest(x.marks) m
+                                    where get_bit(x.bits, m + 32768) = 0) end,
                    x.bits)::search_set
           from (select s.level, s.first, s.low, s.high,
                        search_sorted(search_joined(p.marks::int[])) as marks,
-                       bit_or(p.bits) as bits
+                       bit_or(p.bits || B'') as bits   -- unpacked once
                   from search_pieces(q, terms) p
                   join search_segment s
                     on s.guild_id = q.guild and s.bot = q.bot
