@@ -63,7 +63,7 @@ begin
           join unnest(b) y on y.level = x.level and y.first = x.first
          cross join lateral (   -- offset: made once
                select search_set_both(q, x, y) offset 0) m (s)
-         where search_least(s) > 0);
+         where search_size((s).bits, (s).marks) > 0);
 end $$;
 
 

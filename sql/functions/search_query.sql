@@ -144,14 +144,19 @@ begin
          order by m.id desc limit most);
 
     for turn in
-        select array_agg(z.s) as sets, max((z.s).high) as high
-          from (select s, coalesce(sum(search_least(s)) over (
-                              order by s.high desc, s.level, s.first
+        select array_agg(z.place) as places, max(z.high) as high
+          from (select s.place, s.high, coalesce(sum(s.least) over (
+                              order by s.high desc, s.place
                               rows between unbounded preceding
                                        and 1 preceding), 0)::int
                           / greatest(most, 1) as n
-                  from unnest(sets) s
-                 where s.low < below) z
+                  from (select x.place, x.high, coalesce(
+                                   (select sum(c >> 7) from unnest(x.counts) c),
+                                   search_size(x.bits, x.marks)) as least
+                          from unnest(sets) with ordinality
+                               x (level, first, low, high, term, counts,
+                                  marks, bits, place)
+                         where x.low < below) s) z
          group by z.n order by z.n
     loop
         exit when ids[most] > turn.high;
@@ -160,8 +165,9 @@ begin
             select i.id
               from (select unnest(ids) as id
                     union all
-                    select unnest(search_sets_newest(q, turn.sets, types,
-                                                     below, most))) i
+                    select unnest(search_sets_newest(
+                        q, array(select sets[p] from unnest(turn.places) p),
+                        types, below, most))) i
              order by i.id desc limit most);
     end loop;
 
@@ -169,13 +175,9 @@ begin
 end $$;
 
 
--- What a set has at least.
-
-create or replace function search_least(it search_set)
-returns int language sql immutable as $$
-    select case when it.term is not null then 16 << it.level
-                else coalesce(bit_count(it.bits)::int, 0)
-                     + coalesce(cardinality(it.marks), 0) end
+create or replace function search_size(bits bit varying, marks int[])
+returns bigint language sql immutable as $$
+    select coalesce(bit_count(bits), 0) + coalesce(cardinality(marks), 0)
 $$;
 
 
@@ -256,18 +258,12 @@ begin
     end if;
 
     return array(
-        with counted as materialized (
-            select lows[c.chunk + 1] as low, highs[c.chunk + 1] as high,
-                   c.marks, cardinality(c.marks) as n
-              from (select m + 32768 >> 8 as chunk, array_agg(m) as marks
-                      from unnest(search_upmost.marks) m group by 1) c
-        ), summed as (
-            select c.low, sum(c.n) over (order by c.low desc) as sum
-              from counted c
-        )
-        select unnest(c.marks) from counted c
-         where c.high >= (select max(s.low) from summed s
-                           where s.sum >= most));
+        select m from unnest(marks) m
+         where highs[(m + 32768 >> 8) + 1] >= (
+                   select lows[(u + 32768 >> 8) + 1] as low
+                     from unnest(marks) u
+                    order by low desc
+                   offset most - 1 limit 1));
 end $$;
 
 
