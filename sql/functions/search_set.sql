@@ -47,36 +47,31 @@ returns int[] language sql immutable return a & b;
 
 
 -- The set of each segment in the window: entries with all words, or with one of
--- the strings that hold the query, whatever else is asked for. One word is but
--- another term, unless the strings are too many to be read one by one.
+-- the strings that hold the query, and with these other terms, whatever else is
+-- asked for. One word is but another term, unless the strings are too many to
+-- be read one by one.
 
-create or replace function search_sets_found(q log_query)
+create or replace function search_sets_found(q log_query, also text[])
 returns search_set[] language plpgsql stable as $$
 declare
     terms    constant text[] := array(
         select search_term_of(w) from unnest(words_of(q.part)) w);
     strings  constant text[] := search_strings(q);
-    words    search_set[];
-    parts    search_set[];
+    sets     search_set[];
 begin
-    if cardinality(terms) = 1 and cardinality(strings) between 1 and 800 then
-        return search_sets_any(q, terms || strings);
-    end if;
-
-    words := search_sets_words(q, terms);
-
     if cardinality(strings) = 0 then
-        return words;
+        return case when cardinality(terms) > 0
+                    then search_sets_words(q, terms || also) else '{}' end;
+    elsif cardinality(terms) = 1 and cardinality(strings) <= 800 then
+        sets := search_sets_any(q, terms || strings);
+    else
+        sets := search_sets_either(q, search_sets_words(q, terms),
+                                   search_sets_strings(q, strings));
     end if;
 
-    parts := search_sets_strings(q, strings);
-
-    return array(
-        select case when p.level is null then w when w.level is null then p
-                    else search_sets_joined(q, w, p) end
-          from unnest(words) w
-          full join unnest(parts) p
-            on p.level = w.level and p.first = w.first);
+    return case when cardinality(also) > 0
+                then search_sets_both(sets, search_sets_words(q, also))
+                else sets end;
 end $$;
 
 
@@ -168,8 +163,9 @@ begin
     return array(
         select row(x.level, x.first, x.low, x.high, null, null,
                    case when x.bits is null then x.marks
-                        else search_within(x.marks, x.bits, 1) end,
-                   case when x.marks is null then x.bits end)::search_set
+                        else array(select m from unnest(x.marks) m
+                                    where get_bit(b.bits, m + 32768) = 1) end,
+                   case when x.marks is null then b.bits end)::search_set
           from (select s.level, s.first, s.low, s.high,
                        search_all(p.marks::int[]) as marks,
                        bit_and(p.bits) as bits
@@ -180,24 +176,33 @@ begin
                  where s.high >= q.low and s.low < q.high
                  group by 1, 2, 3, 4
                 having count(*) = cardinality(terms)) x
+         cross join lateral (   -- offset: unpacked once
+               select x.bits || B'' offset 0) b (bits)
          where x.marks is null or cardinality(x.marks) > 0);
 end $$;
 
 
--- What a single term has; where it is counted, it is not read yet.
+-- What a single term has. If that is all there is to the query, then where it
+-- is counted it is not read yet.
 
 create or replace function search_sets_one(q log_query, terms text[])
 returns search_set[] language plpgsql stable as $$
+declare
+    alone  constant boolean := num_nonnulls(q.part, q.channel, q.member,
+                                            q.role) = 1;
 begin
     return array(
         select row(s.level, s.first, s.low, s.high,
-                   case when p.counts is not null then terms[1] end, p.counts,
-                   case when p.counts is null then p.marks::int[] end, null
+                   case when n.counts is not null then terms[1] end, n.counts,
+                   case when n.counts is null then p.marks::int[] end,
+                   case when n.counts is null then p.bits || B'' end
                    )::search_set
           from search_pieces(q, terms) p
           join search_segment s
             on s.guild_id = q.guild and s.bot = q.bot
            and s.level = p.level and s.first = p.first
+         cross join lateral (
+               select case when alone then p.counts end) n (counts)
          where s.high >= q.low and s.low < q.high);
 end $$;
 
@@ -217,19 +222,6 @@ begin
     end if;
 
     return it;
-end $$;
-
-
--- The marks whose bit is that.
-
-create or replace function search_within(marks int[], bits bit varying,
-    value int)
-returns int[] language plpgsql immutable strict as $$
-declare
-    plain  constant bit varying := bits || B'';   -- unpacked once
-begin
-    return array(select m from unnest(marks) m
-                  where get_bit(plain, m + 32768) = value);
 end $$;
 
 
@@ -310,6 +302,20 @@ begin
 end $$;
 
 
+-- What is in the one or the other.
+
+create or replace function search_sets_either(q log_query, a search_set[],
+    b search_set[])
+returns search_set[] language plpgsql stable as $$
+begin
+    return array(
+        select case when y.level is null then x when x.level is null then y
+                    else search_sets_joined(q, x, y) end
+          from unnest(a) x
+          full join unnest(b) y on y.level = x.level and y.first = x.first);
+end $$;
+
+
 -- What is in one set or the other of the same segment.
 
 create or replace function search_sets_joined(q log_query, a search_set,
@@ -327,11 +333,12 @@ begin
         a.counts := null;
     end if;
 
-    a.bits := coalesce(a.bits | b.bits, a.bits, b.bits);
+    a.bits := coalesce(a.bits | b.bits, a.bits, b.bits) || B'';   -- unpacked
     a.marks := search_either(a.marks, b.marks);
 
     if a.bits is not null and cardinality(a.marks) > 0 then
-        a.marks := search_within(a.marks, a.bits, 0);
+        a.marks := array(select m from unnest(a.marks) m
+                          where get_bit(a.bits, m + 32768) = 0);
     end if;
 
     return a;

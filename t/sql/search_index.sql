@@ -283,7 +283,7 @@ select is(min(high) >= time_id(:at - 200), true, 'goes by segments')
 
 -- what two sets have in common may stand beside the bits of both
 
-select is((search_sets_both(null,
+select is((search_sets_both(
               array[row(0, 1, 0, 9, null, null, '{-32768}', b'0100')
                     ::search_set],
               array[row(0, 1, 0, 9, null, null, '{-32768}', b'0010')
