@@ -151,7 +151,7 @@ $$;
 
 
 -- Nothing but the index of strings will do to find it, whatever the planner
--- thinks of the table.
+-- thinks of the table. Limit: each looked for.
 
 create or replace function search_string_find(head search_head,
     kind smallint, string text, out number int, out run int)
@@ -162,6 +162,7 @@ returns setof record language sql stable as $$
            = hashtextextended(search_string_find.string, 0)
        and s.bot + 0 = head.bot and s.kind + 0 = search_string_find.kind
        and s.string || '' = search_string_find.string
+     limit 1
 $$;
 
 
@@ -262,7 +263,8 @@ end $$;
 
 -- Puts postings into a segment: rows of their own for those with many marks,
 -- and one for the others of each bucket. Bits are for level 2, and so that very
--- many strings can be put together.
+-- many strings can be put together. A count is 128 times how many marks are of
+-- a type, and the type.
 
 create or replace function search_put(it search_segment,
     postings search_posting[])
@@ -274,7 +276,14 @@ begin
                                counts, marks, bits)
     select it.guild_id, it.bot, it.level, search_bucket(it.level, p.term),
            it.first, p.term,
-           search_counted(p.marks, it.types, it.ends),
+           array(select n.n * 128 + n.type   -- offset: found once
+                   from (select t.type, width_bucket(t.stop, p.marks)
+                                        - width_bucket(t.start, p.marks) as n
+                           from unnest(it.types, it.ends, -32769 || it.ends)
+                                t (type, stop, start)
+                          where t.type is not null
+                         offset 0) n
+                  where n.n > 0),
            case when not b.bits then p.marks::smallint[] end,
            case when b.bits then search_bits(p.marks) end
       from unnest(postings) p
@@ -295,23 +304,6 @@ begin
              where cardinality(u.marks) < few
              group by 1) p;
 end $$;
-
-
--- How many of the marks are of each of these types, which end there: 128 times
--- the number, and the type.
-
-create or replace function search_counted(marks int[], types smallint[],
-    ends int[])
-returns int[] language sql immutable as $$
-    select array(
-        select n.n * 128 + n.type
-          from (select t.type, width_bucket(t.stop, marks)
-                               - width_bucket(t.start, marks) as n
-                  from unnest(types, ends, -32769 || ends)
-                       t (type, stop, start)
-                 where t.type is not null) n
-         where n.n > 0)
-$$;
 
 
 -- Where each of pieces of these sizes ends.
