@@ -126,7 +126,8 @@ begin
 end $$;
 
 
--- The same for very many strings: reads all of them, and never one by one.
+-- The same for very many strings: reads all of them, and never one by one. To
+-- name the levels lets an index tell them from the words.
 
 create or replace function search_pieces_strings(q log_query,
     wanted text[])
@@ -138,7 +139,9 @@ begin
           from search_common c
           join unnest(wanted) t (term) on t.term = c.term
          where c.guild_id = q.guild and c.bot = q.bot
-           and c.bucket >= 16 << 3 * c.level
+           and (c.level = 0 and c.bucket >= 16
+                or c.level = 1 and c.bucket >= 16 << 3
+                or c.level = 2 and c.bucket >= 16 << 6)
         union all
         select u.level, u.first, 0, null, u.marks[u.start + 1 : u.stop], null
           from (select c.level, c.first, c.marks, unnest(c.terms) as term,
@@ -147,7 +150,9 @@ begin
                                x.marks || '{}'::smallint[] as marks
                           from search_term x
                          where x.guild_id = q.guild and x.bot = q.bot
-                           and x.bucket >= 16 << 3 * x.level
+                           and (x.level = 0 and x.bucket >= 16
+                                or x.level = 1 and x.bucket >= 16 << 3
+                                or x.level = 2 and x.bucket >= 16 << 6)
                         offset 0) c) u   -- offset: unpacked once
           join unnest(wanted) t (term) on t.term = u.term;
 end $$;
