@@ -26,8 +26,7 @@ create or replace function user_named(guild bigint, user_id bigint)
 returns jsonb language plpgsql stable as $$
 begin
     return jsonb_build_object('id', user_id::text, 'name', coalesce(
-        (select d.name from directory d
-          where d.guild_id = guild and d.kind = 0 and d.id = user_id), ''));
+        (select d.name from directory_one(guild, 0, user_id) d), ''));
 end $$;
 
 

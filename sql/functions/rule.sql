@@ -48,10 +48,8 @@ begin
         docs[place] := entry_doc(e || jsonb_build_object(
             'executor', jsonb_build_object(
                 'id', executors[place],
-                'name', (select d.name from directory d
-                          where d.guild_id = guild
-                            and d.kind = 0
-                            and d.id = parts[1]::bigint)),
+                'name', (select d.name from directory_one(
+                                guild, 0, parts[1]::bigint) d)),
             'reason', nullif(parts[2], '')));
     end loop;
 
@@ -64,9 +62,8 @@ end $$;
 create or replace function is_bot(guild bigint, who bigint, bot boolean)
 returns boolean language plpgsql stable as $$
 begin
-    return coalesce(bot, (select d.bot from directory d
-                           where d.guild_id = guild and d.kind = 0
-                             and d.id = who), false);
+    return coalesce(bot, (select d.bot from directory_one(guild, 0, who) d),
+                    false);
 end $$;
 
 
@@ -196,8 +193,7 @@ begin
                 select e.target::bigint
                   from unnest(b.targets, b.target_bots) e (target, bot)
                  where e.bot is null) u (id)
-         where (select d.bot from directory d
-                 where d.guild_id = guild and d.kind = 0 and d.id = u.id));
+         where (select d.bot from directory_one(guild, 0, u.id) d));
 end $$;
 
 
@@ -212,14 +208,12 @@ begin
         select u.id from (select distinct e::bigint
                             from unnest(b.executors) e) u (id)
          where (select d.roles::text[] && lists.executor_roles
-                  from directory d
-                 where d.guild_id = guild and d.kind = 0 and d.id = u.id));
+                  from directory_one(guild, 0, u.id) d));
     it.targets := array(
         select u.id from (select distinct e::bigint
                             from unnest(b.targets) e) u (id)
          where (select d.roles::text[] && lists.target_roles
-                  from directory d
-                 where d.guild_id = guild and d.kind = 0 and d.id = u.id));
+                  from directory_one(guild, 0, u.id) d));
 
     return it;
 end $$;
@@ -252,12 +246,11 @@ begin
                or up.parent::text = any (lists.categories) as in_category
           from unnest(b.types, b.channels, b.parents, b.categories)
                    with ordinality e (type, channel, parent, category, place)
-          left join directory own
-            on own.guild_id = guild and own.kind = 1
-           and own.id = e.channel::bigint
-          left join directory up
-            on up.guild_id = guild and up.kind = 1
-           and up.id = coalesce(e.parent::bigint, own.parent)
+          left join lateral directory_one(guild, 1, e.channel::bigint) own
+            on true
+          left join lateral directory_one(
+                   guild, 1, coalesce(e.parent::bigint, own.parent)) up
+            on true
          order by e.place) p;
 
     return it;
