@@ -276,11 +276,12 @@ sub kill_master {
 }
 
 
-# waits for the end of workers that were killed: they hold the port
+# waits for the end of workers that were killed: they hold the port until nothing
+# is left of them but their status
 sub gone {
     my ($self, @pids) = @_;
 
-    wait_for { !grep { length _slurp("/proc/$_/cmdline") } @pids } 10,
+    wait_for { !grep { _slurp("/proc/$_/stat") =~ /\) [^ZX]/ } @pids } 10,
         'the end of workers';
 }
 
