@@ -100,7 +100,8 @@ begin
 end $$;
 
 
--- Where each of the terms stands, in the segments of the window.
+-- Where each of the terms stands. Offset: each is looked for by itself, however
+-- little an average server has.
 
 create or replace function search_pieces(q log_query, wanted text[])
 returns setof search_piece language plpgsql stable as $$
@@ -109,20 +110,28 @@ begin
         select c.level, c.first, t.place::int, c.counts, c.marks, c.bits
           from unnest(wanted) with ordinality t (term, place)
          cross join generate_series(0, 2) l (level)
-          join search_common c
-            on c.guild_id = q.guild and c.bot = q.bot and c.level = l.level
-           and c.bucket = search_bucket(l.level, t.term) and c.term = t.term
+         cross join lateral (
+               select x.level, x.first, x.counts, x.marks, x.bits
+                 from search_common x
+                where x.guild_id = q.guild and x.bot = q.bot
+                  and x.level = l.level
+                  and x.bucket = search_bucket(l.level, t.term)
+                  and x.term = t.term
+               offset 0) c
         union all
         select c.level, c.first, t.place::int, null,
-               c.marks[coalesce(c.ends[a.at - 1], 0) + 1 : c.ends[a.at]], null
+               c.marks[coalesce(c.ends[c.at - 1], 0) + 1 : c.ends[c.at]], null
           from unnest(wanted) with ordinality t (term, place)
          cross join generate_series(0, 2) l (level)
-          join search_term c
-            on c.guild_id = q.guild and c.bot = q.bot and c.level = l.level
-           and c.bucket = search_bucket(l.level, t.term)
-         cross join lateral (   -- offset: looked for once
-               select array_position(c.terms, t.term) offset 0) a (at)
-         where a.at is not null;
+         cross join lateral (
+               select x.level, x.first, x.ends, x.marks,
+                      array_position(x.terms, t.term) as at
+                 from search_term x
+                where x.guild_id = q.guild and x.bot = q.bot
+                  and x.level = l.level
+                  and x.bucket = search_bucket(l.level, t.term)
+               offset 0) c
+         where c.at is not null;
 end $$;
 
 
