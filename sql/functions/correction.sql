@@ -35,7 +35,7 @@ begin
         insert into log_correction as c
         select guild, corrections_add.bot, k.kind, k.key, e.id, k.place,
                corrections_add.n
-          from log_entry e
+          from log_entry_one(guild, corrections_add.bot, late) e
          cross join lateral (
                values (0, 0, e.type + 1),
                       (1, e.channel_id, e.type + 1),
@@ -43,10 +43,7 @@ begin
                       (3, e.target_id, e.type + 1),
                       (3, nullif(e.target_id, e.executor_id), e.type + 103)
                ) k (kind, key, place)
-         where e.guild_id = guild
-           and e.bot = corrections_add.bot
-           and e.id = late
-           and (select true from log_checkpoint l
+         where (select true from log_checkpoint l
                  where l.guild_id = guild
                    and l.bot = corrections_add.bot
                    and l.kind = k.kind and l.key = k.key

@@ -261,9 +261,7 @@ begin
                 union all
                 (select h.seq, n.id, n.arrival, n.type, n.doc, null
                    from held_entry h
-                   join log_entry n
-                     on n.guild_id = guild and n.bot = mine.bot
-                    and n.id = h.id
+                  cross join lateral log_entry_one(guild, mine.bot, h.id) n
                   where h.guild_id = guild
                     and h.lane = delivery_peek.lane
                     and h.seq > behind
@@ -271,9 +269,7 @@ begin
                 union all
                 (select r.seq, n.id, n.arrival, n.type, n.doc, r.at
                    from replay r
-                   join log_entry n
-                     on n.guild_id = guild and n.bot = mine.bot
-                    and n.id = r.id
+                  cross join lateral log_entry_one(guild, mine.bot, r.id) n
                   where r.guild_id = guild
                     and r.lane = delivery_peek.lane
                     and r.seq > behind

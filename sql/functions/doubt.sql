@@ -126,8 +126,7 @@ begin
                  where r.guild_id = guild
                    and r.lane = doubt_entries.lane
                    and r.seq between seq_from and seq_to) p
-          join log_entry e
-            on e.guild_id = guild and e.bot = p.bot and e.id = p.id;
+         cross join lateral log_entry_one(guild, p.bot, p.id) e;
 end $$;
 
 

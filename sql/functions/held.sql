@@ -155,8 +155,7 @@ begin
     taken := array(
         select e.id
           from held_entry h
-          join log_entry e
-            on e.guild_id = guild and e.bot = held_take.bot and e.id = h.id
+         cross join lateral log_entry_one(guild, held_take.bot, h.id) e
           join log_type t on t.id = e.type
          cross join lateral (select (e.doc || '}')::jsonb) d (doc)
          where h.guild_id = guild
@@ -260,9 +259,8 @@ begin
     select array_agg(h.id), array_agg(h.channel_id) into ids, channels
       from (select x.id, x.channel_id
               from held_entry x
-              join log_entry e
-                on e.guild_id = guild and e.bot = held_release_of.bot
-               and e.id = x.id
+             cross join lateral log_entry_one(guild, held_release_of.bot,
+                                              x.id) e
              where x.guild_id = guild
                and x.bot = held_release_of.bot
                and not x.released

@@ -81,7 +81,6 @@ begin
                    and x.id >= low
                  group by x.executor_id
                  order by last_id desc limit 2000) a
-          join log_entry e
-            on e.guild_id = guild and e.bot = logs_actors.bot
-           and e.id = a.last_id);
+         cross join lateral log_entry_one(guild, logs_actors.bot,
+                                          a.last_id) e);
 end $$;

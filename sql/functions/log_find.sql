@@ -40,6 +40,21 @@ create type log_mark as (
 );
 
 
+-- One entry. It is the primary key that has them in this order: of an id that
+-- is but equal a plan that was made when the partition of the day was empty may
+-- look for it by any index that begins with server and bot, thus at all of
+-- their entries.
+
+create or replace function log_entry_one(guild bigint, bot smallint,
+    id bigint)
+returns setof log_entry language sql stable as $$
+    select e.* from log_entry e
+     where e.guild_id = guild and e.bot = log_entry_one.bot
+       and e.id >= log_entry_one.id and e.id <= log_entry_one.id
+     order by e.id limit 1
+$$;
+
+
 -- The first id of that time (ms), or of the nearest that an id can have.
 
 create or replace function id_at(at bigint)
@@ -158,8 +173,7 @@ begin
         return query
             select (log_columns(row(e.*)::log_entry, q)).*
               from unnest(q.ids) i (id)
-              join log_entry e
-                on e.guild_id = q.guild and e.bot = q.bot and e.id = i.id
+             cross join lateral log_entry_one(q.guild, q.bot, i.id) e
              order by e.id desc;
 
     elsif q.member is not null then

@@ -22,9 +22,8 @@ begin
     end if;
 
     if last_id is not null then
-        since := (select e.arrival from log_entry e
-                   where e.guild_id = guild and e.bot = logs_stream.bot
-                     and e.id = last_id);
+        since := (select e.arrival
+                    from log_entry_one(guild, logs_stream.bot, last_id) e);
         since := coalesce(since, (
             select min(e.arrival) - 1 from log_entry e
              where e.guild_id = guild and e.bot = logs_stream.bot
@@ -60,9 +59,8 @@ begin
     q.ids := tail_ids(q, since, until, most);
 
     if cardinality(q.ids) = most then
-        until := (select e.arrival from log_entry e
-                   where e.guild_id = guild and e.bot = logs_tail.bot
-                     and e.id = q.ids[most]);
+        until := (select e.arrival
+                    from log_entry_one(guild, logs_tail.bot, q.ids[most]) e);
     end if;
 
     return next row(200, null, null, null, until, null, null, null, null,
@@ -88,8 +86,7 @@ begin
           where h.guild_id = guild and h.bot = tail_end.bot),
         (select min(e.arrival) - 1
            from held_entry h
-           join log_entry e
-             on e.guild_id = guild and e.bot = tail_end.bot and e.id = h.id
+          cross join lateral log_entry_one(guild, tail_end.bot, h.id) e
           where h.guild_id = guild
             and h.bot = tail_end.bot
             and h.until > clock_timestamp())));
@@ -113,9 +110,7 @@ begin
         return array(
             select e.id
               from log_event k
-              join log_entry e
-                on e.guild_id = q.guild and e.bot = q.bot
-               and e.id = k.entry_id
+             cross join lateral log_entry_one(q.guild, q.bot, k.entry_id) e
              where k.guild_id = q.guild and k.bot = q.bot
                and k.entry_id is not null
                and k.arrival > since and k.arrival <= until

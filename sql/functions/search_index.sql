@@ -228,9 +228,8 @@ begin
         select least(h.arrival, (
                    select min(e.arrival) - 1
                      from held_entry x
-                     join log_entry e
-                       on e.guild_id = guild and e.bot = search_until.bot
-                      and e.id = x.id
+                    cross join lateral log_entry_one(
+                              guild, search_until.bot, x.id) e
                     where x.guild_id = guild and x.bot = search_until.bot
                       and x.until > clock_timestamp() - interval '1 second'))
           from log_head h

@@ -132,8 +132,7 @@ begin
                    from held_entry h
                   where h.guild_id = q.guild and not h.released
                     and h.channel_id is not null)) e (bot, id, status, reason)
-          join log_entry n
-            on n.guild_id = q.guild and n.bot = e.bot and n.id = e.id
+         cross join lateral log_entry_one(q.guild, e.bot, e.id) n
          where e.id > behind and e.id >= q.low and e.id < q.high
            and (q.reasons is null or e.reason = any (q.reasons))
            and (q.channel is null or n.dchannel_id = q.channel)
@@ -167,8 +166,7 @@ begin
                   cross join lateral lane_waiting(row(h.*)::lane_head, p.seq) w
                   where h.guild_id = q.guild and h.lane = l.lane)
                ) e (seq, bot, id, again, status, reason)
-          join log_entry n
-            on n.guild_id = q.guild and n.bot = e.bot and n.id = e.id
+         cross join lateral log_entry_one(q.guild, e.bot, e.id) n
          where (n.dstatus is null or e.again)
            and e.id >= q.low and e.id < q.high
            and (q.reasons is null or e.reason = any (q.reasons))
@@ -202,10 +200,9 @@ begin
                   from lane_batch b
                  cross join lateral lane_entries(b.guild_id, b.lane,
                            b.seq_from, b.seq_to) p
-                  join log_entry e
-                    on e.guild_id = b.guild_id and e.bot = p.bot
-                   and e.id = p.id and (e.dstatus is null or p.again)
+                 cross join lateral log_entry_one(b.guild_id, p.bot, p.id) e
                  where b.guild_id > behind and b.status < 2
+                   and (e.dstatus is null or p.again)
                  group by 1, 2
                 union all
                 select e.guild_id, e.dreason, count(*)

@@ -1,0 +1,98 @@
+# A plan is kept as long as its connection, also one made when a table, or the
+# partition of the day, had nothing in it yet: what is looked for by its id then
+# is found by it later on, too, and not by looking at all that a server has.
+
+use lib 't/lib';
+use Guildlog;
+
+my $nginx = Guildlog->new;
+my $guild = $nginx->server;
+my $token = $nginx->new_token($guild);
+my $me    = "'$token->{unique_id}', $guild, 0::smallint, 1::smallint";
+my $next  = 0;
+
+# so that all of an entry is looked at: members' roles, its channel, what is
+# above it; and so that it is held
+$nginx->sql('insert into ignore_entry (guild_id, bot, ignore_type, ignore_value)
+    values ($1, 0, 0, 9), ($1, 0, 1, 9), ($1, 0, 5, 9), ($1, 0, 6, 9)', $guild);
+$nginx->patch("/servers/$guild/config/logging/settings",
+    token => $token->{token}, json => { active_ignore => \1 });
+
+# as nginx does
+my $session = $nginx->cluster->connect($nginx->dbname);
+$session->do('set plan_cache_mode = force_generic_plan');
+$session->do('set jit = off');
+
+
+# how many blocks it looks at
+sub blocks {
+    my ($query) = @_;
+
+    my ($plan) = $session->selectrow_array(
+        "explain (analyze, buffers, format json) $query");
+    $plan = json->decode($plan)->[0]{Plan};
+    return $plan->{'Shared Hit Blocks'} + $plan->{'Shared Read Blocks'};
+}
+
+
+sub record {
+    my ($n) = @_;
+
+    my $entries = json->encode([map { {
+        event_id => 'e' . $next++,
+        type     => 5,
+        executor => { id => "2000$_", name => 'Ann' },
+        target   => { id => "2100$_", name => 'Bob' },
+        channel  => { id => "2200$_", name => 'general' },
+    } } 1 .. $n]);
+    return blocks("select record($guild, 0::smallint, '$entries')");
+}
+
+
+sub hold {
+    $nginx->sql("update held_entry set until = now() + interval '1 hour'");
+    return;
+}
+
+
+sub release {
+    $nginx->sql("update held_entry set until = now() - interval '1 s'");
+    return blocks('select * from held_release(500)');
+}
+
+
+sub ignore {
+    return blocks("select * from active_ignore_executors($me,
+        '{\"id\": \"1\"}')");
+}
+
+
+sub tail {
+    return blocks("select * from logs_tail($guild, 0::smallint, null, null,
+        null, null, null, null, null, null, null, 0, 10)");
+}
+
+
+for (1 .. 3) {
+    record(100);
+    hold();
+    tail();
+    ignore();
+    release();
+}
+
+my $before = record(100);
+for my $kind (0, 1) {
+    $nginx->sql('insert into directory (guild_id, kind, id, name)
+        select $1, $2, n, n from generate_series(1, 30000) n', $guild, $kind);
+}
+cmp_ok record(100), '<', $before + 100 * 3 * 10,
+    'the members and the channel of an entry';
+
+record(1000) for 1 .. 3;
+hold();
+cmp_ok tail(), '<', 4000 * 20, 'a tail: the entries that are held';
+cmp_ok ignore(), '<', 4000 * 20, 'those that are to be taken back';
+cmp_ok release(), '<', 4000 * 20, 'those that are held no more';
+
+done_testing;
