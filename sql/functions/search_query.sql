@@ -80,9 +80,8 @@ create or replace function search_tail(q log_query, head search_head)
 returns log_mark[] language plpgsql stable as $$
 declare
     recent  bigint[];
-    first   bigint;
-    last    bigint;
-    tail    log_mark[];
+    part    bigint[];
+    tail    log_mark[] := '{}';
 begin
     if head.seen_at < now() - interval '44 hours' then
         return array(
@@ -102,16 +101,23 @@ begin
            and k.entry_id is not null
            and k.entry_id >= q.low and k.entry_id < q.high
            and k.arrival > coalesce(head.round_to, head.arrival)
-           and k.recorded_at > head.seen_at - interval '1 hour');
-    select min(i), max(i) into first, last from unnest(recent) i;
+           and k.recorded_at > head.seen_at - interval '1 hour'
+         order by 1);
 
-    tail := array(   -- the bounds say which partitions have them
-        select row(e.id, e.type)::log_mark
-          from log_entry e
-         where e.guild_id = q.guild and e.bot = q.bot
-           and e.id = any (recent) and e.id >= first and e.id <= last
-           and entry_has_member(e.executor_id, e.target_id, q)
-           and entry_fits(e.type, e.channel_id, e.role, e.doc, q));
+    -- a hundred at a time, for some plans go through an array for each entry;
+    -- the bounds say which partitions have them
+
+    for i in 1 .. cardinality(recent) by 100 loop
+        part := recent[i : i + 99];
+        tail := tail || array(
+            select row(e.id, e.type)::log_mark
+              from log_entry e
+             where e.guild_id = q.guild and e.bot = q.bot
+               and e.id = any (part)
+               and e.id >= part[1] and e.id <= part[cardinality(part)]
+               and entry_has_member(e.executor_id, e.target_id, q)
+               and entry_fits(e.type, e.channel_id, e.role, e.doc, q));
+    end loop;
 
     if head.round_to is null then
         return tail;
