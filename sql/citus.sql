@@ -455,6 +455,30 @@ begin
 end $$;
 
 
+-- Functions in SQL that read a server's tables are planned without Citus once
+-- they are part of a statement; these are none.
+
+create or replace function directory_one(guild bigint, kind int, id bigint)
+returns setof directory language plpgsql stable as $$
+begin
+    return query
+        select d.* from directory d
+         where d.guild_id = guild and d.kind = directory_one.kind
+           and d.id = directory_one.id;
+end $$;
+
+
+create or replace function log_entry_one(guild bigint, bot smallint,
+    id bigint)
+returns setof log_entry language plpgsql stable as $$
+begin
+    return query
+        select e.* from log_entry e
+         where e.guild_id = guild and e.bot = log_entry_one.bot
+           and e.id = log_entry_one.id;
+end $$;
+
+
 -- A plan has to know the server to know its worker.
 
 alter role :"role" set plan_cache_mode = force_custom_plan;

@@ -181,6 +181,8 @@ begin
 end $$;
 
 
+-- How many entries a set has that was read.
+
 create or replace function search_size(bits bit varying, marks int[])
 returns bigint language sql immutable as $$
     select coalesce(bit_count(bits), 0) + coalesce(cardinality(marks), 0)

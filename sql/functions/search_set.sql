@@ -62,7 +62,7 @@ begin
     if cardinality(strings) = 0 then
         return case when cardinality(terms) > 0
                     then search_sets_words(q, terms || also) else '{}' end;
-    elsif cardinality(terms) = 1 and cardinality(strings) <= 800 then
+    elsif cardinality(terms) = 1 and not search_strings_many(strings) then
         sets := search_sets_any(q, terms || strings);
     else
         sets := search_sets_either(q, search_sets_words(q, terms),
@@ -239,12 +239,20 @@ begin
 end $$;
 
 
+-- Are they so many that to read all there are costs less than to look for each?
+
+create or replace function search_strings_many(terms text[])
+returns boolean language sql immutable as $$
+    select cardinality(terms) > 800
+$$;
+
+
 create or replace function search_sets_strings(q log_query, terms text[])
 returns search_set[] language plpgsql stable as $$
 begin
     if cardinality(terms) = 1 then
         return search_sets_one(q, terms);
-    elsif cardinality(terms) > 800 then
+    elsif search_strings_many(terms) then
         return search_sets_many(q, terms);
     else
         return search_sets_any(q, terms);
@@ -316,7 +324,7 @@ begin
 end $$;
 
 
--- What is in the one or the other.
+-- What is in the one or the other, segment by segment.
 
 create or replace function search_sets_either(q log_query, a search_set[],
     b search_set[])

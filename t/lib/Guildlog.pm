@@ -260,7 +260,7 @@ sub kill_all {
 }
 
 
-# the master alone: the pids of the workers that go on without it.  It is stopped
+# the master alone: the pids of workers that go on without it.  It is stopped
 # first, so that none is born meanwhile; the youngest have no title yet
 sub kill_master {
     my ($self) = @_;
@@ -276,8 +276,8 @@ sub kill_master {
 }
 
 
-# waits for the end of workers that were killed: they hold the port until nothing
-# is left of them but their status
+# waits for the end of workers that were killed: they hold the port until
+# nothing is left of them but their status
 sub gone {
     my ($self, @pids) = @_;
 

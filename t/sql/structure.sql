@@ -219,8 +219,8 @@ $$, 'what reads cannot write');
 
 -- A function in SQL becomes part of the statement that calls it, or is parsed
 -- and planned again each time that runs, which may take longer than all the
--- rest. The latter happens to one that is declared immutable and is not: || with
--- a number, concat_ws() and jsonb_build_object() are but stable.
+-- rest. The latter happens to one that is declared immutable and is not: ||
+-- with a number, concat_ws() and jsonb_build_object() are but stable.
 
 create function pg_temp.is_called(f pg_proc)
 returns boolean language plpgsql as $$
@@ -244,12 +244,13 @@ begin
 end $$;
 
 select bag_eq($$
-    select p.proname::text from pg_proc p join pg_language l on l.oid = p.prolang
+    select p.proname::text from pg_proc p
+      join pg_language l on l.oid = p.prolang
      where p.pronamespace = 'guildlog'::regnamespace and l.lanname = 'sql'
        and not p.proretset and pg_temp.is_called(p)
 $$, $$ values ('channels_in'), ('difference'), ('filter_object'),
               ('lane_trouble'), ('probe_trouble') $$,
-    'a function in SQL is part of its statement, but where it counts for little');
+    'a function in SQL is part of its statement, but where it hardly counts');
 
 -- tables
 
