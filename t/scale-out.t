@@ -46,6 +46,9 @@ subtest 'a limit is exact' => sub {
 
 
 subtest 'tokens are spread, each on one edge' => sub {
+    # an edge writes a line behind its answer
+    wait_for { asked($first) + asked($second) == 2 * ($limit + 5) };
+
     for my $i (2 .. 11) {
         my @before = map { asked($_) } $first, $second;
         my @answers = map { config_of($i) } 1 .. 4;
