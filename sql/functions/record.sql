@@ -290,10 +290,11 @@ begin
       into low, high, n
       from unnest(events) e;
 
-    -- one by one, so that it is the whole index that is asked, whatever the
-    -- statistics of a young partition say
-
     if record_between(guild, bot, low, high) then
+
+        -- one by one, so that it is the whole index that is asked, whatever
+        -- the statistics of a young partition say
+
         known := array(
             select u.id
               from unnest(events) u (id)
