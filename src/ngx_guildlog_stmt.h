@@ -121,7 +121,7 @@ typedef struct {
  */
 
 #define NGX_GUILDLOG_LOG_STMTS(S)                                             \
-    S(logs_plain, logs_plain, 10, NGX_GUILDLOG_STMT_READ)                     \
+    S(logs_plain, logs_plain, 11, NGX_GUILDLOG_STMT_READ)                     \
     S(logs_whole, logs_plain, 8, NGX_GUILDLOG_STMT_READ)                      \
     S(logs_page, logs_page, 16, NGX_GUILDLOG_STMT_READ)                       \
     S(logs_search, logs_page, 16,                                             \

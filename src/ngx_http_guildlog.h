@@ -20,6 +20,7 @@
 #include "ngx_guildlog_keeper.h"
 #include "ngx_guildlog_limit.h"
 #include "ngx_guildlog_pool.h"
+#include "ngx_guildlog_ranges.h"
 #include "ngx_guildlog_route.h"
 #include "ngx_guildlog_shelf.h"
 #include "ngx_guildlog_stats.h"
@@ -200,10 +201,31 @@ ngx_int_t ngx_http_guildlog_page_start(ngx_http_guildlog_call_t *call);
 ngx_int_t ngx_http_guildlog_page_answer(ngx_http_guildlog_call_t *call,
     ngx_guildlog_result_t *result);
 
-/* an entry with its delivery, as JSON; the room that all may take */
-size_t ngx_http_guildlog_entries_size(ngx_guildlog_result_t *result);
+/* ngx_http_guildlog_entries.c */
+
+typedef struct {
+    u_char                        *last;      /* there is room for all */
+    ngx_uint_t                     n;
+    const ngx_guildlog_ranges_t   *ranges;
+
+    unsigned                       undecided:1; /* more may become of one of
+                                                   them by itself */
+} ngx_http_guildlog_entries_t;
+
+/* the room that all may take; without ranges none of them are joined */
+size_t ngx_http_guildlog_entries_size(ngx_guildlog_result_t *result,
+    const ngx_guildlog_ranges_t *ranges);
+
+/* an entry with its delivery, as JSON */
 u_char *ngx_http_guildlog_entry(u_char *p, ngx_guildlog_result_t *result,
     ngx_uint_t row);
+
+/*
+ * Those of a row, behind a comma if there were others.  NGX_DECLINED: the
+ * delivery of one is not known.
+ */
+ngx_int_t ngx_http_guildlog_entries_add(ngx_http_guildlog_entries_t *entries,
+    ngx_guildlog_result_t *result, ngx_uint_t row);
 
 /* ngx_http_guildlog_kept.c */
 

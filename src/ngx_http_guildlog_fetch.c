@@ -253,7 +253,7 @@ ngx_http_guildlog_fetch_block(ngx_guildlog_result_t *result)
     ngx_uint_t                  row;
     ngx_http_guildlog_block_t  *block;
 
-    size = ngx_http_guildlog_entries_size(result)
+    size = ngx_http_guildlog_entries_size(result, NULL)
            + result->rows * (sizeof("id: \ndata: \n\n") + NGX_INT64_LEN);
 
     block = ngx_http_guildlog_block_create(size);

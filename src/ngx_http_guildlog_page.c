@@ -5,7 +5,6 @@
 
 #include "ngx_http_guildlog.h"
 #include "ngx_guildlog_cursor.h"
-#include "ngx_guildlog_ranges.h"
 
 
 /* behind the four of every function, the parameters in the route's order */
@@ -33,10 +32,7 @@
 
 /* around what comes from the database, generously */
 
-#define NGX_HTTP_GUILDLOG_PAGE_HEAD    64
-#define NGX_HTTP_GUILDLOG_PAGE_ROW                                            \
-    (sizeof(",,\"delivery\":{\"status\":\"not_delivered\",\"reason\":"       \
-            "\"queued\",\"channelId\":null,\"messageId\":null}}") + 16)
+#define NGX_HTTP_GUILDLOG_PAGE_HEAD  64
 
 
 static ngx_uint_t ngx_http_guildlog_page_filtered(
@@ -48,40 +44,10 @@ static ngx_int_t ngx_http_guildlog_page_ranges(ngx_http_guildlog_call_t *call,
 static void ngx_http_guildlog_page_range(ngx_guildlog_ranges_t *ranges,
     ngx_guildlog_result_t *result, ngx_uint_t row);
 static ngx_int_t ngx_http_guildlog_page_build(ngx_http_guildlog_call_t *call,
-    ngx_guildlog_result_t *result, const ngx_guildlog_ranges_t *ranges,
-    ngx_str_t *body, ngx_uint_t *decided);
-static ngx_int_t ngx_http_guildlog_page_delivery(
-    ngx_guildlog_result_t *result, ngx_uint_t row,
-    const ngx_guildlog_ranges_t *ranges, ngx_str_t *said);
-static void ngx_http_guildlog_page_said(ngx_guildlog_result_t *result,
-    ngx_uint_t row, ngx_str_t *said);
-static ngx_uint_t ngx_http_guildlog_page_decided(const ngx_str_t *said);
+    ngx_guildlog_result_t *result, ngx_http_guildlog_entries_t *entries,
+    ngx_str_t *body);
 static int64_t ngx_http_guildlog_page_number(ngx_guildlog_result_t *result,
     ngx_uint_t row, ngx_uint_t column);
-static u_char *ngx_http_guildlog_page_entry(u_char *p, const ngx_str_t *doc,
-    const ngx_str_t *said);
-static u_char *ngx_http_guildlog_page_string(u_char *p,
-    const ngx_str_t *name, const ngx_str_t *value);
-
-
-/* what is said of a delivery, in the order of its columns */
-
-enum {
-    NGX_HTTP_GUILDLOG_SAID_STATUS = 0,
-    NGX_HTTP_GUILDLOG_SAID_REASON,
-    NGX_HTTP_GUILDLOG_SAID_CHANNEL,
-    NGX_HTTP_GUILDLOG_SAID_MESSAGE,
-    NGX_HTTP_GUILDLOG_SAID_LAST
-};
-
-
-/* by dstatus */
-
-static const ngx_str_t  ngx_http_guildlog_page_words[] = {
-    ngx_string("not_delivered"),
-    ngx_string("unknown"),
-    ngx_string("delivered")
-};
 
 
 ngx_int_t
@@ -129,6 +95,11 @@ ngx_http_guildlog_page_start(ngx_http_guildlog_call_t *call)
         != NGX_OK)
     {
         return NGX_ERROR;
+    }
+
+    if (stmt == ngx_guildlog_stmt_logs_plain) {
+        ngx_str_set(&call->args[call->nargs], "t");
+        call->nargs++;
     }
 
     return ngx_http_guildlog_ask(call, &ngx_guildlog_stmts[stmt]);
@@ -180,10 +151,10 @@ ngx_int_t
 ngx_http_guildlog_page_answer(ngx_http_guildlog_call_t *call,
     ngx_guildlog_result_t *result)
 {
-    ngx_int_t              rc;
-    ngx_str_t              body, state;
-    ngx_uint_t             decided;
-    ngx_guildlog_ranges_t  ranges;
+    ngx_int_t                    rc;
+    ngx_str_t                    body, state;
+    ngx_guildlog_ranges_t        ranges;
+    ngx_http_guildlog_entries_t  entries;
 
     if (call->page
         && ngx_http_guildlog_log_status(result) == NGX_HTTP_NOT_MODIFIED)
@@ -202,7 +173,10 @@ ngx_http_guildlog_page_answer(ngx_http_guildlog_call_t *call,
         return NGX_ERROR;
     }
 
-    rc = ngx_http_guildlog_page_build(call, result, &ranges, &body, &decided);
+    ngx_memzero(&entries, sizeof(ngx_http_guildlog_entries_t));
+    entries.ranges = &ranges;
+
+    rc = ngx_http_guildlog_page_build(call, result, &entries, &body);
 
     if (rc == NGX_DECLINED) {
         return ngx_http_guildlog_page_whole(call);
@@ -212,7 +186,7 @@ ngx_http_guildlog_page_answer(ngx_http_guildlog_call_t *call,
         return NGX_ERROR;
     }
 
-    if (decided) {
+    if (!entries.undecided) {
         state = ngx_guildlog_result_value(result, 0,
                                           NGX_HTTP_GUILDLOG_LOG_REASON);
         ngx_http_guildlog_page_keep(call, &state, &body);
@@ -320,56 +294,44 @@ ngx_http_guildlog_page_range(ngx_guildlog_ranges_t *ranges,
 
 /*
  * Room for all of it is known before, so nothing is checked twice.
- * NGX_DECLINED: the delivery of an entry is not known.  decided: nothing more
- * becomes of any of them by itself.
+ * NGX_DECLINED: the delivery of an entry is not known.
  */
 
 static ngx_int_t
 ngx_http_guildlog_page_build(ngx_http_guildlog_call_t *call,
-    ngx_guildlog_result_t *result, const ngx_guildlog_ranges_t *ranges,
-    ngx_str_t *body, ngx_uint_t *decided)
+    ngx_guildlog_result_t *result, ngx_http_guildlog_entries_t *entries,
+    ngx_str_t *body)
 {
     u_char     *p;
     int64_t     id;
     ngx_int_t   rc;
-    ngx_str_t   head, more, doc, said[NGX_HTTP_GUILDLOG_SAID_LAST];
+    ngx_str_t   head, more;
     ngx_uint_t  row;
 
     p = ngx_pnalloc(call->request->pool,
                     NGX_HTTP_GUILDLOG_PAGE_HEAD
-                    + ngx_http_guildlog_entries_size(result)
-                    + result->rows * ranges->longest);
+                    + ngx_http_guildlog_entries_size(result, entries->ranges));
     if (p == NULL) {
         return NGX_ERROR;
     }
 
     body->data = p;
-    *decided = 1;
 
     head = ngx_guildlog_result_value(result, 0, NGX_HTTP_GUILDLOG_LOG_DOC);
     p = ngx_cpymem(p, head.data, head.len);
     p = ngx_cpymem(p, ",\"entries\":[", sizeof(",\"entries\":[") - 1);
 
+    entries->last = p;
+
     for (row = 1; row < result->rows; row++) {
-        rc = ngx_http_guildlog_page_delivery(result, row, ranges, said);
+        rc = ngx_http_guildlog_entries_add(entries, result, row);
 
         if (rc != NGX_OK) {
             return rc;
         }
-
-        if (!ngx_http_guildlog_page_decided(said)) {
-            *decided = 0;
-        }
-
-        if (row > 1) {
-            *p++ = ',';
-        }
-
-        doc = ngx_guildlog_result_value(result, row,
-                                        NGX_HTTP_GUILDLOG_LOG_DOC);
-        p = ngx_http_guildlog_page_entry(p, &doc, said);
     }
 
+    p = entries->last;
     p = ngx_cpymem(p, "],\"cursor\":", sizeof("],\"cursor\":") - 1);
 
     more = ngx_guildlog_result_value(result, 0, NGX_HTTP_GUILDLOG_LOG_MORE);
@@ -394,104 +356,6 @@ ngx_http_guildlog_page_build(ngx_http_guildlog_call_t *call,
 }
 
 
-/* the entry says it, or what became of its place in a lane */
-
-static ngx_int_t
-ngx_http_guildlog_page_delivery(ngx_guildlog_result_t *result,
-    ngx_uint_t row, const ngx_guildlog_ranges_t *ranges, ngx_str_t *said)
-{
-    int64_t                      status, lane;
-    const ngx_guildlog_range_t  *range;
-
-    ngx_http_guildlog_page_said(result, row, said);
-
-    if (said[NGX_HTTP_GUILDLOG_SAID_STATUS].data) {
-        return NGX_OK;
-    }
-
-    status = ngx_http_guildlog_page_number(result, row,
-                                           NGX_HTTP_GUILDLOG_LOG_DSTATUS);
-    lane = ngx_http_guildlog_page_number(result, row,
-                                         NGX_HTTP_GUILDLOG_LOG_LANE);
-
-    if (status == NGX_ERROR && lane == NGX_ERROR) {
-        status = 0;
-        ngx_str_set(&said[NGX_HTTP_GUILDLOG_SAID_REASON], "queued");
-
-    } else if (status == NGX_ERROR) {
-        range = ngx_guildlog_ranges_find(ranges, lane,
-                    ngx_http_guildlog_page_number(result, row,
-                                                  NGX_HTTP_GUILDLOG_LOG_SEQ));
-        if (range == NULL) {
-            return NGX_DECLINED;
-        }
-
-        status = range->status;
-        said[NGX_HTTP_GUILDLOG_SAID_REASON] = range->reason;
-        said[NGX_HTTP_GUILDLOG_SAID_MESSAGE] = range->message;
-    }
-
-    if ((size_t) status >= sizeof(ngx_http_guildlog_page_words)
-                           / sizeof(ngx_http_guildlog_page_words[0]))
-    {
-        return NGX_ERROR;
-    }
-
-    said[NGX_HTTP_GUILDLOG_SAID_STATUS] =
-                                        ngx_http_guildlog_page_words[status];
-    return NGX_OK;
-}
-
-
-static void
-ngx_http_guildlog_page_said(ngx_guildlog_result_t *result, ngx_uint_t row,
-    ngx_str_t *said)
-{
-    ngx_uint_t  i;
-
-    for (i = 0; i < NGX_HTTP_GUILDLOG_SAID_LAST; i++) {
-        said[i] = ngx_guildlog_result_value(result, row,
-                                            NGX_HTTP_GUILDLOG_LOG_STATUS + i);
-    }
-}
-
-
-/* unknown may become known */
-
-static ngx_uint_t
-ngx_http_guildlog_page_decided(const ngx_str_t *said)
-{
-    ngx_uint_t  i;
-
-    static const ngx_str_t  open[] = {
-        ngx_string("held"), ngx_string("queued"), ngx_string("retrying"),
-        ngx_string("in_flight")
-    };
-
-    switch (said[NGX_HTTP_GUILDLOG_SAID_STATUS].data[0]) {
-
-    case 'd':
-        return 1;
-
-    case 'u':
-        return 0;
-    }
-
-    for (i = 0; i < sizeof(open) / sizeof(open[0]); i++) {
-        if (open[i].len == said[NGX_HTTP_GUILDLOG_SAID_REASON].len
-            && ngx_memcmp(open[i].data,
-                          said[NGX_HTTP_GUILDLOG_SAID_REASON].data,
-                          open[i].len)
-               == 0)
-        {
-            return 0;
-        }
-    }
-
-    return 1;
-}
-
-
 /* NGX_ERROR: there is none */
 
 static int64_t
@@ -503,70 +367,4 @@ ngx_http_guildlog_page_number(ngx_guildlog_result_t *result, ngx_uint_t row,
     value = ngx_guildlog_result_value(result, row, column);
 
     return ngx_atoi(value.data, value.len);
-}
-
-
-size_t
-ngx_http_guildlog_entries_size(ngx_guildlog_result_t *result)
-{
-    return ngx_guildlog_result_size(result)
-           + result->rows * NGX_HTTP_GUILDLOG_PAGE_ROW;
-}
-
-
-u_char *
-ngx_http_guildlog_entry(u_char *p, ngx_guildlog_result_t *result,
-    ngx_uint_t row)
-{
-    ngx_str_t  doc, said[NGX_HTTP_GUILDLOG_SAID_LAST];
-
-    ngx_http_guildlog_page_said(result, row, said);
-
-    doc = ngx_guildlog_result_value(result, row, NGX_HTTP_GUILDLOG_LOG_DOC);
-
-    return ngx_http_guildlog_page_entry(p, &doc, said);
-}
-
-
-static u_char *
-ngx_http_guildlog_page_entry(u_char *p, const ngx_str_t *doc,
-    const ngx_str_t *said)
-{
-    ngx_uint_t  i;
-
-    static const ngx_str_t  names[] = {
-        ngx_string(",\"delivery\":{\"status\":"), ngx_string(",\"reason\":"),
-        ngx_string(",\"channelId\":"), ngx_string(",\"messageId\":")
-    };
-
-    p = ngx_cpymem(p, doc->data, doc->len);
-
-    for (i = 0; i < NGX_HTTP_GUILDLOG_SAID_LAST; i++) {
-        p = ngx_http_guildlog_page_string(p, &names[i], &said[i]);
-    }
-
-    *p++ = '}';
-    *p++ = '}';
-
-    return p;
-}
-
-
-/* words and ids, in which nothing has to be escaped */
-
-static u_char *
-ngx_http_guildlog_page_string(u_char *p, const ngx_str_t *name,
-    const ngx_str_t *value)
-{
-    p = ngx_cpymem(p, name->data, name->len);
-
-    if (value->data == NULL) {
-        return ngx_cpymem(p, "null", sizeof("null") - 1);
-    }
-
-    *p++ = '"';
-    p = ngx_cpymem(p, value->data, value->len);
-    *p++ = '"';
-
-    return p;
 }

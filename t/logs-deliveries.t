@@ -226,6 +226,15 @@ $nginx->sql(q(insert into replay select guild_id, bot, id, ?, ? + 1, now()
     lane(10), $server);
 same('one sent again', 'never');
 
+# of which many were taken back: a page is of several parts then
+
+new_server();
+record(400, sub { 400_000 - 900 * $_[0] });
+decide_all($_, 10, 100, 5, 2, undef) for 10 .. 12;
+$nginx->sql('select checkpoints_make(1000)');
+$nginx->sql('delete from log_entry where guild_id = ? and id % 7 > 0', $server);
+like same('taken back', 'never', 30, 60), qr/delivered/, 'the others are there';
+
 # anything
 
 for (1 .. 6) {

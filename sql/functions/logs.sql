@@ -7,11 +7,14 @@ drop type if exists log_row, log_total cascade;
 -- entries: doc is the finished JSON but for the delivery and the closing
 -- brace.
 --
--- Where an entry has no status, the delivery is left to who reads: dstatus
--- says it, or what became of its place (lane, seq) if that is null. Rows
--- without doc, behind all entries, tell of places: from id to seq of that lane;
--- or, without dstatus, that up to id all of a lane is decided, what is in
--- flight goes up to seq, and what was refused for now up to message_id.
+-- A row without a status has several entries, as many as seq says, down to id:
+-- in doc a line each, with what the entry says of its delivery behind a tab.
+-- These are words: dstatus, and behind a letter (r)eason, (c)hannel, (m)essage,
+-- (l)ane, (s)eq, as far as they are not null. Without dstatus it is what became
+-- of its place (lane, seq) that is to be told. Rows without doc, behind all
+-- entries, tell of places: from id to seq of that lane; or, without dstatus,
+-- that up to id all of a lane is decided, what is in flight goes up to seq, and
+-- what was refused for now up to message_id.
 
 create type log_row as (
     id          bigint,

@@ -28,7 +28,8 @@ my ($servers, $pages) = (2000, 400);
 my %statement = (
     whole => q(select id, more, status, reason, channel_id, message_id, doc,
         dstatus, lane, seq from guildlog.logs_plain('t' || $1::text,
-        $1::bigint, 0::smallint, 1::smallint, null, null, 100, null, true)),
+        $1::bigint, 0::smallint, 1::smallint, null, null, 100, null, true, null,
+        true)),
     bare => q(select id, doc from guildlog.log_entry
         where guild_id = $1::bigint and bot = 0 order by id desc limit 100),
 );

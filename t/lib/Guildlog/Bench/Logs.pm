@@ -32,7 +32,7 @@ sub run {
     my $whole = script($nginx, 'select id, more, status, reason, channel_id, '
         . 'message_id, doc, dstatus, lane, seq from guildlog.logs_plain('
         . "'$token->{unique_id}', $guild, 0::smallint, 1::smallint, null, "
-        . "null, 100, null, true);\n");
+        . "null, 100, null, true, null, true);\n");
 
     pages($nginx, $path, $token->{token}, $bare, $whole,
         Guildlog::Figures::number($entries));
