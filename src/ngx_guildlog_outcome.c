@@ -24,7 +24,8 @@ static void ngx_guildlog_outcome_again(ngx_guildlog_pool_t *pool,
  */
 
 static const char  *ngx_guildlog_outcome_losers[] = {
-    "40001", "40P01", "42703", "42704", "42883", "42P01", "XX000", NULL
+    "40001", "40P01", "42703", "42704", "42804", "42809", "42883", "42P01",
+    "XX000", NULL
 };
 
 

@@ -9,7 +9,8 @@ use Time::HiRes qw(time sleep);
 
 my $cluster = Guildlog::Cluster->new;
 my $nginx = Guildlog->new(cluster => $cluster,
-    http => 'guildlog_limit off;', database => { queue_timeout => '10s' });
+    http => 'guildlog_limit off;',
+    database => { queue_timeout => '10s', timeout => '30s' });
 my $server = $nginx->server;
 my %as = (token => $nginx->token($server));
 
@@ -58,8 +59,32 @@ for my $mode ('fast', 'immediate') {
     is_deeply [keys %count], [200], "$mode restart: and every read is";
 }
 
-cmp_ok counter('retries_total'), '>', 0, 'some had to be asked again';
-cmp_ok counter('lost_total'), '>', 0, 'as their connections were lost';
+cmp_ok counter('lost_total'), '>', 0, 'their connections were lost';
+
+
+# it stops in the middle of a read
+
+{
+    my $lock = $cluster->connect($nginx->dbname);
+    $lock->{InactiveDestroy} = 1;   # it ends with the server
+    $lock->begin_work;
+    $lock->do('lock table server in access exclusive mode');
+
+    my $retries = counter('retries_total');
+    my $client  = $nginx->connection;
+    $client->send("GET /api/servers/$server HTTP/1.1\r\nHost: localhost\r\n"
+        . "Authorization: Bearer $as{token}\r\n\r\n");
+    wait_for { $nginx->sql(<<'SQL') } 30, 'the read waits';
+        select count(*) from pg_stat_activity
+         where wait_event_type = 'Lock' and datname = current_database()
+           and query ~ 'server_get'
+SQL
+    delete $nginx->{dbh};
+    $cluster->stop('immediate');
+    $cluster->start;
+    is $client->response->status, 200, 'a read is answered after a restart';
+    is counter('retries_total'), $retries + 1, 'asked once more';
+}
 
 
 # one backend is killed: the server restarts all of them
@@ -88,7 +113,7 @@ cmp_ok time - $from, '>', 1, 'it is looked for, once a second or so';
 
 my @errors = grep { /\[error\].*connect failed/ } split /\n/,
     $nginx->error_log;
-cmp_ok scalar @errors, '<=', 4, 'the log has a line for each outage';
+cmp_ok scalar @errors, '<=', 5, 'the log has a line for each outage';
 
 $cluster->start;
 wait_for { (timed())[1] == 200 } 60, 'served again';
