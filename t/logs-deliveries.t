@@ -229,7 +229,7 @@ same('one sent again', 'never');
 # of which many were taken back: a page is of several parts then
 
 new_server();
-record(400, sub { 400_000 - 900 * $_[0] });
+record(400, sub { 60_000 - 30 * $_[0] });
 decide_all($_, 10, 100, 5, 2, undef) for 10 .. 12;
 $nginx->sql('select checkpoints_make(1000)');
 $nginx->sql('delete from log_entry where guild_id = ? and id % 7 > 0', $server);
