@@ -14,7 +14,8 @@ create type log_query as (
     side      text,         -- of the member: executor, target, either
     role      text,         -- folded
     part      text,         -- the search, trimmed and folded; null: none
-    patterns  text[],       -- of its words
+    words     text[],       -- of it
+    patterns  text[],       -- of these
     needle    text,
     ascii     boolean,      -- the needle is
     bare      boolean,      -- id and type are enough
@@ -96,8 +97,7 @@ create or replace function query_of(guild bigint, bot smallint, wall bigint,
     channel bigint, member bigint, member_role text, role text)
 returns log_query language plpgsql stable as $$
 declare
-    q      log_query;
-    words  text[];
+    q  log_query;
 begin
     q.guild := guild;
     q.bot := bot;
@@ -112,9 +112,9 @@ begin
     if search is not null then
         q.part := fold(regexp_replace(search collate "und-x-icu",
                        '^[[:space:]]+|[[:space:]]+$', '', 'g'));
-        words := words_of(q.part);
-        q.patterns := word_patterns(words);
-        q.needle := search_needle(words, q.part);
+        q.words := words_of(q.part);
+        q.patterns := word_patterns(q.words);
+        q.needle := search_needle(q.words, q.part);
         q.ascii := q.needle ~ '^[\u0001-\u007f]*$';
     end if;
 

@@ -43,7 +43,16 @@ create or replace function log_rows_sent(q log_query, below bigint, most int,
 returns setof log_row language plpgsql stable as $$
 begin
     if deliveries_settled(q.guild, q.bot) then
-        if log_alone(q) then
+        if q.ids is not null then
+            return query
+                select e.id, null::boolean, settled_word(e.dstatus),
+                       settled_reason(e.dstatus, e.dreason), e.dchannel_id,
+                       e.dmessage_id, e.doc, null::smallint, null::bigint,
+                       null::bigint
+                  from unnest(q.ids) i (id)
+                 cross join lateral log_entry_one(q.guild, q.bot, i.id) e
+                 order by e.id desc;
+        elsif log_alone(q) then
             return query
                 select e.id, null::boolean, settled_word(e.dstatus),
                        settled_reason(e.dstatus, e.dreason), e.dchannel_id,

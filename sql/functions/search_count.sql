@@ -10,40 +10,45 @@ create or replace function search_counts(q log_query, sets search_set[],
 returns log_count[] language plpgsql stable as $$
 begin
     return array(
-        select row(n.type, sum(n.n), sum(n.rest))::log_count
-          from (select (c & 127)::smallint as type, c >> 7 as n,
-                       case when s.high < below then c >> 7 else 0 end as rest
-                  from unnest(sets) s
-                 cross join lateral unnest(s.counts) c
-                 where search_is_whole(q, s.low, s.high, below)
+        select row(n.type, sum(n.n),
+                   coalesce(sum(n.n) filter (where n.rest), 0))::log_count
+          from (select (u.count & 127)::smallint as type, u.count >> 7 as n,
+                       u.rest
+                  from (select unnest(s.counts) as count,
+                               s.high < below as rest
+                          from unnest(sets) s
+                         where search_is_whole(q, s.low, s.high, below)) u
                 union all
-                select t.type, b.n, case when s.high < below then b.n else 0 end
-                  from unnest(sets) s
-                  join search_segment g
-                    on g.guild_id = q.guild and g.bot = q.bot
-                   and g.level = s.level and g.first = s.first
-                 cross join lateral (
-                       select case when asked is null then g.kinds
-                                   else g.types end,
-                              case when asked is null then g.kind_ends
-                                   else g.ends end) k (types, ends)
-                 cross join lateral unnest(k.types, k.ends, -32769 || k.ends)
-                       t (type, stop, start)
-                 cross join lateral (   -- offset: counted once
-                       select search_between(
-                                  case when s.counts is null then s.bits end,
-                                  s.marks, t.start, t.stop) offset 0) b (n)
-                 where (s.counts is null
-                        or s.term is null and s.bits is not null)
-                   and t.type is not null
-                   and search_is_whole(q, s.low, s.high, below)
+                select u.type,
+                       search_between(u.bits, u.marks, u.start, u.stop), u.rest
+                  from (select unnest(k.types) as type, unnest(k.ends) as stop,
+                               unnest(-32769 || k.ends) as start, s.marks,
+                               case when s.counts is null then s.bits end
+                                   as bits,
+                               s.high < below as rest
+                          from unnest(sets) s
+                          join search_segment g
+                            on g.guild_id = q.guild and g.bot = q.bot
+                           and g.level = s.level and g.first = s.first
+                         cross join lateral (
+                               select case when asked is null then g.kinds
+                                           else g.types end,
+                                      case when asked is null then g.kind_ends
+                                           else g.ends end) k (types, ends)
+                         where (s.counts is null
+                                or s.term is null and s.bits is not null)
+                           and search_is_whole(q, s.low, s.high, below)) u
+                 where u.type is not null
                 union all
-                select c.type, c.n, c.rest
+                select c.type, b.n, b.rest
                   from unnest(sets) s
                  cross join lateral unnest(search_counts_cut(q, s, below)) c
+                 cross join lateral (
+                       values (c.rest, true), (c.n - c.rest, false))
+                       b (n, rest)
                  where not search_is_whole(q, s.low, s.high, below)
                 union all
-                select m.type, 1, (m.id < below)::int from unnest(tail) m) n
+                select m.type, 1, m.id < below from unnest(tail) m) n
          group by n.type);
 end $$;
 

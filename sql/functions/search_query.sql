@@ -141,43 +141,36 @@ create or replace function search_newest(q log_query, sets search_set[],
     tail log_mark[], types smallint[], below bigint, most int)
 returns bigint[] language plpgsql stable as $$
 declare
-    ids   bigint[];
-    turn  record;
+    ids    bigint[];
+    batch  search_set[] := '{}';
+    n      bigint := 0;
+    it     search_set;
 begin
     ids := array(
         select m.id from unnest(tail) m
          where m.id < below and (types is null or m.type = any (types))
          order by m.id desc limit most);
 
-    for turn in
-        select array_agg(z.place) as places, max(z.high) as high
-          from (select s.place, s.high, coalesce(sum(s.least) over (
-                              order by s.high desc, s.place
-                              rows between unbounded preceding
-                                       and 1 preceding), 0)::int
-                          / greatest(most, 1) as n
-                  from (select x.place, x.high, coalesce(
-                                   (select sum(c >> 7) from unnest(x.counts) c),
-                                   search_size(x.bits, x.marks)) as least
-                          from unnest(sets) with ordinality
-                               x (level, first, low, high, term, counts,
-                                  marks, bits, place)
-                         where x.low < below) s) z
-         group by z.n order by z.n
+    for it in
+        select s.* from unnest(sets) s where s.low < below order by s.high desc
     loop
-        exit when ids[most] > turn.high;
+        exit when ids[most] > it.high;
+        batch := batch || it;
 
-        ids := array(
-            select i.id
-              from (select unnest(ids) as id
-                    union all
-                    select unnest(search_sets_newest(
-                        q, array(select sets[p] from unnest(turn.places) p),
-                        types, below, most))) i
-             order by i.id desc limit most);
+        if it.counts is null then
+            n := n + search_size(it.bits, it.marks);
+        else
+            n := n + (select sum(c >> 7) from unnest(it.counts) c);
+        end if;
+
+        if n >= most then
+            ids := search_newer(q, ids, batch, types, below, most);
+            batch := '{}';
+            n := 0;
+        end if;
     end loop;
 
-    return ids;
+    return search_newer(q, ids, batch, types, below, most);
 end $$;
 
 
@@ -189,29 +182,43 @@ returns bigint language sql immutable as $$
 $$;
 
 
-create or replace function search_sets_newest(q log_query, sets search_set[],
-    types smallint[], below bigint, most int)
-returns bigint[] language plpgsql stable as $$
+-- The newest of these ids and of what is in the sets. Of a set that has many
+-- all places of the segment are read once, and told apart by a hash.
+
+create or replace function search_newer(q log_query, ids bigint[],
+    sets search_set[], types smallint[], below bigint, most int)
+returns bigint[] language plpgsql stable set enable_nestloop = off as $$
 begin
+    if cardinality(sets) = 0 then
+        return ids;
+    end if;
+
     return array(
         select i.id
-          from (select s.level, s.first, m + 32768 >> 8 as chunk,
-                       array_agg(m & 255) as places
-                  from unnest(sets) s
-                 cross join lateral unnest(search_latest(q, s, types, below,
-                                                         most)) m
-                 group by 1, 2, 3) c
-         cross join lateral (   -- offset: each looked for, and unpacked once
-               select p.ids || '{}'::bigint[]
-                 from search_place p
-                where p.guild_id = q.guild and p.bot = q.bot
-                  and p.level = c.level and p.first = c.first
-                  and p.chunk = c.chunk
-               offset 0) a (ids)
-         cross join lateral unnest(c.places) m
-         cross join lateral (select a.ids[m + 1]) i (id)
+          from unnest(sets) s
+         cross join lateral search_latest(q, s, types, below, most) l (marks)
+         cross join lateral (   -- offset: each looked for, or all together
+               select p.ids[(m & 255) + 1]
+                 from unnest(l.marks) m
+                cross join lateral (
+                      select x.ids from search_place x
+                       where x.guild_id = q.guild and x.bot = q.bot
+                         and x.level = s.level and x.first = s.first
+                         and x.chunk = m + 32768 >> 8
+                      offset 0) p
+                where cardinality(l.marks) < 48
+                union all
+               select p.ids[(m & 255) + 1]
+                 from unnest(l.marks) m
+                 join (select x.chunk, x.ids from search_place x
+                        where x.guild_id = q.guild and x.bot = q.bot
+                          and x.level = s.level and x.first = s.first
+                       offset 0) p on p.chunk = m + 32768 >> 8
+                where cardinality(l.marks) >= 48) i (id)
          where i.id >= q.low and i.id < below
-         order by i.id desc limit most);
+         union all
+        select unnest(ids)
+         order by 1 desc limit most);
 end $$;
 
 
@@ -227,7 +234,7 @@ declare
 begin
     it := search_read(q, it);
 
-    if it.bits is null and types is null and cardinality(it.marks) <= most
+    if it.bits is null and types is null and cardinality(it.marks) <= 512
     then
         return it.marks;
     end if;

@@ -55,7 +55,7 @@ create or replace function search_sets_found(q log_query, also text[])
 returns search_set[] language plpgsql stable as $$
 declare
     terms    constant text[] := array(
-        select search_term_of(w) from unnest(words_of(q.part)) w);
+        select search_term_of(w) from unnest(q.words) w);
     strings  constant text[] := search_strings(q);
     sets     search_set[];
 begin
@@ -83,7 +83,7 @@ returns text[] language plpgsql stable set enable_seqscan = off as $$
 declare
     pattern  constant text := '%' || regexp_replace(q.part, '([\\%_])',
                                                     '\\\1', 'g') || '%';
-    other    constant smallint := case when words_of(q.part) = array[q.part]
+    other    constant smallint := case when q.words = array[q.part]
                                        then 2 else 1 end;
 begin
     if length(q.part) < 3 then
@@ -100,10 +100,24 @@ begin
 end $$;
 
 
--- Where each of the terms stands. Offset: each is looked for by itself, however
--- little an average server has.
+-- The first runs of the segments in the window are within these.
 
-create or replace function search_pieces(q log_query, wanted text[])
+create or replace function search_range(q log_query, out low int, out high int)
+language plpgsql stable as $$
+begin
+    select min(s.first), max(s.first) into low, high
+      from search_segment s
+     where s.guild_id = q.guild and s.bot = q.bot
+       and s.high >= q.low and s.low < q.high;
+end $$;
+
+
+-- Where each of the terms stands, in segments whose first runs are within
+-- these. Offset: each is looked for by itself, however little an average server
+-- has.
+
+create or replace function search_pieces(q log_query, wanted text[],
+    low int default 0, high int default 2147483647)
 returns setof search_piece language plpgsql stable as $$
 begin
     return query
@@ -117,6 +131,7 @@ begin
                   and x.level = l.level
                   and x.bucket = search_bucket(l.level, t.term)
                   and x.term = t.term
+                  and x.first between low and high
                offset 0) c
         union all
         select c.level, c.first, t.place::int, null,
@@ -130,6 +145,7 @@ begin
                 where x.guild_id = q.guild and x.bot = q.bot
                   and x.level = l.level
                   and x.bucket = search_bucket(l.level, t.term)
+                  and x.first between low and high
                offset 0) c
          where c.at is not null;
 end $$;
@@ -175,21 +191,21 @@ begin
     end if;
 
     return array(
-        select row(x.level, x.first, x.low, x.high, null, null,
+        select row(x.level, x.first, s.low, s.high, null, null,
                    case when x.bits is null then x.marks
                         else array(select m from unnest(x.marks) m
                                     where get_bit(b.bits, m + 32768) = 1) end,
                    case when x.marks is null then b.bits end)::search_set
-          from (select s.level, s.first, s.low, s.high,
-                       search_all(p.marks::int[]) as marks,
+          from (select p.level, p.first, search_all(p.marks::int[]) as marks,
                        bit_and(p.bits) as bits
-                  from search_pieces(q, terms) p
-                  join search_segment s
-                    on s.guild_id = q.guild and s.bot = q.bot
-                   and s.level = p.level and s.first = p.first
-                 where s.high >= q.low and s.low < q.high
-                 group by 1, 2, 3, 4
+                  from search_range(q) r
+                 cross join lateral search_pieces(q, terms, r.low, r.high) p
+                 group by 1, 2
                 having count(*) = cardinality(terms)) x
+          join search_segment s
+            on s.guild_id = q.guild and s.bot = q.bot
+           and s.level = x.level and s.first = x.first
+           and s.high >= q.low and s.low < q.high
          cross join lateral (   -- offset: unpacked once
                select x.bits || B'' offset 0) b (bits)
          where x.marks is null or cardinality(x.marks) > 0);
@@ -266,20 +282,21 @@ create or replace function search_sets_any(q log_query, terms text[])
 returns search_set[] language plpgsql stable as $$
 begin
     return array(
-        select row(x.level, x.first, x.low, x.high, null, null,
+        select row(x.level, x.first, s.low, s.high, null, null,
                    case when x.bits is null then x.marks
                         else array(select m from unnest(x.marks) m
                                     where get_bit(x.bits, m + 32768) = 0) end,
                    x.bits)::search_set
-          from (select s.level, s.first, s.low, s.high,
+          from (select p.level, p.first,
                        search_sorted(search_joined(p.marks::int[])) as marks,
                        bit_or(p.bits || B'') as bits   -- unpacked once
-                  from search_pieces(q, terms) p
-                  join search_segment s
-                    on s.guild_id = q.guild and s.bot = q.bot
-                   and s.level = p.level and s.first = p.first
-                 where s.high >= q.low and s.low < q.high
-                 group by 1, 2, 3, 4) x);
+                  from search_range(q) r
+                 cross join lateral search_pieces(q, terms, r.low, r.high) p
+                 group by 1, 2) x
+          join search_segment s
+            on s.guild_id = q.guild and s.bot = q.bot
+           and s.level = x.level and s.first = x.first
+           and s.high >= q.low and s.low < q.high);
 end $$;
 
 
