@@ -9,9 +9,11 @@ let next = 0;
 
 
 export default async function live() {
+    const start = Date.now() - 5000;
+
     server = await newServer({name: 'Live'});
     await server.record(...Array.from({length: 100}, (_, i) => (
-        {type: 5, content: `old ${i}`, timestamp: Date.now() - 5000 - i})));
+        {type: 5, content: `old ${i}`, timestamp: start - i})));
 
     const page = await enter(server, '#/logs?category=categoryText');
 
