@@ -195,7 +195,9 @@ ngx_guildlog_pg_event_handler(ngx_event_t *ev)
 
     pg->handler(pg, ev->write);
 
-    ERR_clear_error();
+    if (!pg->ready || (pg->conn && PQsslInUse(pg->conn))) {
+        ERR_clear_error();
+    }
 }
 
 
