@@ -45,11 +45,12 @@ static u_char *ngx_http_guildlog_entries_told(u_char *p, u_char *last,
     ngx_str_t *told);
 static ngx_int_t ngx_http_guildlog_entries_delivery(ngx_str_t *told,
     const ngx_guildlog_ranges_t *ranges);
-static void ngx_http_guildlog_entries_add_one(
-    ngx_http_guildlog_entries_t *entries, const ngx_str_t *doc,
-    const ngx_str_t *said);
+static void ngx_http_guildlog_entries_doc(
+    ngx_http_guildlog_entries_t *entries, const ngx_str_t *doc);
+static void ngx_http_guildlog_entries_say(
+    ngx_http_guildlog_entries_t *entries, const ngx_str_t *said);
 static ngx_uint_t ngx_http_guildlog_entries_decided(const ngx_str_t *said);
-static u_char *ngx_http_guildlog_entries_one(u_char *p, const ngx_str_t *doc,
+static u_char *ngx_http_guildlog_entries_end(u_char *p,
     const ngx_str_t *said);
 static u_char *ngx_http_guildlog_entries_string(u_char *p,
     const ngx_str_t *name, const ngx_str_t *value);
@@ -113,7 +114,9 @@ ngx_http_guildlog_entry(u_char *p, ngx_guildlog_result_t *result,
 
     doc = ngx_guildlog_result_value(result, row, NGX_HTTP_GUILDLOG_LOG_DOC);
 
-    return ngx_http_guildlog_entries_one(p, &doc, said);
+    p = ngx_cpymem(p, doc.data, doc.len);
+
+    return ngx_http_guildlog_entries_end(p, said);
 }
 
 
@@ -130,7 +133,8 @@ ngx_http_guildlog_entries_add(ngx_http_guildlog_entries_t *entries,
     }
 
     doc = ngx_guildlog_result_value(result, row, NGX_HTTP_GUILDLOG_LOG_DOC);
-    ngx_http_guildlog_entries_add_one(entries, &doc, said);
+    ngx_http_guildlog_entries_doc(entries, &doc);
+    ngx_http_guildlog_entries_say(entries, said);
 
     return NGX_OK;
 }
@@ -155,13 +159,14 @@ ngx_http_guildlog_entries_split(ngx_http_guildlog_entries_t *entries,
 {
     u_char      *p, *last;
     ngx_int_t    rc;
-    ngx_str_t    text, doc, told[NGX_HTTP_GUILDLOG_TOLD_LAST];
+    ngx_str_t    text, doc, line, said, told[NGX_HTTP_GUILDLOG_TOLD_LAST];
     ngx_uint_t   n;
 
     text = ngx_guildlog_result_value(result, row, NGX_HTTP_GUILDLOG_LOG_DOC);
 
     p = text.data;
     last = text.data + text.len;
+    line.len = 0;
 
     for (n = ngx_http_guildlog_entries_joined(result, row); n; n--) {
         doc.data = p;
@@ -171,16 +176,32 @@ ngx_http_guildlog_entries_split(ngx_http_guildlog_entries_t *entries,
             return NGX_ERROR;
         }
 
-        doc.len = p - doc.data;
+        doc.len = p++ - doc.data;
+        ngx_http_guildlog_entries_doc(entries, &doc);
 
-        p = ngx_http_guildlog_entries_told(p + 1, last, told);
+        /* most often it is the same as of the one before */
+
+        if (line.len && line.len <= (size_t) (last - p)
+            && ngx_memcmp(p, line.data, line.len) == 0)
+        {
+            entries->last = ngx_cpymem(entries->last, said.data, said.len);
+            p += line.len;
+            continue;
+        }
+
+        line.data = p;
+        p = ngx_http_guildlog_entries_told(p, last, told);
+        line.len = p - line.data;
+
         rc = ngx_http_guildlog_entries_delivery(told, entries->ranges);
 
         if (rc != NGX_OK) {
             return rc;
         }
 
-        ngx_http_guildlog_entries_add_one(entries, &doc, told);
+        said.data = entries->last;
+        ngx_http_guildlog_entries_say(entries, told);
+        said.len = entries->last - said.data;
     }
 
     return p == last ? NGX_OK : NGX_ERROR;
@@ -288,18 +309,26 @@ ngx_http_guildlog_entries_delivery(ngx_str_t *told,
 
 
 static void
-ngx_http_guildlog_entries_add_one(ngx_http_guildlog_entries_t *entries,
-    const ngx_str_t *doc, const ngx_str_t *said)
+ngx_http_guildlog_entries_doc(ngx_http_guildlog_entries_t *entries,
+    const ngx_str_t *doc)
 {
     if (entries->n++) {
         *entries->last++ = ',';
     }
 
+    entries->last = ngx_cpymem(entries->last, doc->data, doc->len);
+}
+
+
+static void
+ngx_http_guildlog_entries_say(ngx_http_guildlog_entries_t *entries,
+    const ngx_str_t *said)
+{
     if (!ngx_http_guildlog_entries_decided(said)) {
         entries->undecided = 1;
     }
 
-    entries->last = ngx_http_guildlog_entries_one(entries->last, doc, said);
+    entries->last = ngx_http_guildlog_entries_end(entries->last, said);
 }
 
 
@@ -340,8 +369,7 @@ ngx_http_guildlog_entries_decided(const ngx_str_t *said)
 
 
 static u_char *
-ngx_http_guildlog_entries_one(u_char *p, const ngx_str_t *doc,
-    const ngx_str_t *said)
+ngx_http_guildlog_entries_end(u_char *p, const ngx_str_t *said)
 {
     ngx_uint_t  i;
 
@@ -349,8 +377,6 @@ ngx_http_guildlog_entries_one(u_char *p, const ngx_str_t *doc,
         ngx_string(",\"delivery\":{\"status\":"), ngx_string(",\"reason\":"),
         ngx_string(",\"channelId\":"), ngx_string(",\"messageId\":")
     };
-
-    p = ngx_cpymem(p, doc->data, doc->len);
 
     for (i = 0; i < NGX_HTTP_GUILDLOG_SAID_LAST; i++) {
         p = ngx_http_guildlog_entries_string(p, &names[i], &said[i]);
