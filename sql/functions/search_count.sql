@@ -121,7 +121,7 @@ begin
     highs := g.highs || '{}'::bigint[];
 
     return array(
-        select t.start + (
+        select t.start + coalesce((f.chunk << 8) - t.start - 32769, 0) + (
                    select sum(case when highs[c + 1] < search_below.id then a.n
                                    when lows[c + 1] < search_below.id then (
                               select width_bucket(
@@ -132,8 +132,11 @@ begin
                                  and p.bot = g.bot and p.level = g.level
                                  and p.first = g.first and p.chunk = c)
                               else 0 end)::int
-                     from generate_series(t.start + 32769 >> 8,
-                                          t.stop + 32768 >> 8) c
+                     from unnest(case when f.chunk is not null
+                                      then array[f.chunk]
+                                      when e.last = e.first + 1
+                                      then array[e.first, e.last]
+                                      else array[e.first] end) c
                     cross join lateral (
                           select greatest(t.start + 32769 - c * 256, 0) + 1,
                                  least(t.stop + 32768 - c * 256, 255) + 1)
@@ -142,6 +145,16 @@ begin
                           select e.first, e.last - e.first + 1) a (first, n))
           from unnest(g.types, g.ends, -32769 || g.ends) with ordinality
                t (type, stop, start, n)
+         cross join lateral (   -- its first and last chunk
+               select t.start + 32769 >> 8, t.stop + 32768 >> 8) e (first, last)
+         cross join lateral (   -- how many between these are below
+               select width_bucket(search_below.id - 1,
+                                   highs[e.first + 2 : e.last]) offset 0) w (n)
+         cross join lateral (   -- one where some are: all before it are below
+               select case when e.last > e.first + 1
+                            and (w.n > 0
+                                 or lows[e.first + 2] < search_below.id)
+                           then e.first + 1 + w.n end) f (chunk)
          where t.type is not null
          order by t.n);
 end $$;
