@@ -7,6 +7,7 @@ use Guildlog;
 use Cwd qw(abs_path);
 use File::Basename qw(dirname);
 use File::Temp qw(tempdir);
+use IO::Socket::INET;
 
 my $util = abs_path(dirname(__FILE__)) . '/../util';
 my $dir  = tempdir('guildlog.XXXXXX', DIR => '/tmp', CLEANUP => 1);
@@ -130,9 +131,36 @@ is status($other, token => $env->{GUILDLOG_ADMIN_TOKEN}), 200,
     'the token of the first works there';
 is status($env), 200, 'and at the first still';
 
+# its port is free when it looks, and taken when nginx comes
+mkdir "$second/bin";
+open my $taking, '>', "$second/bin/nginx" or die "nginx: $!";
+print $taking <<'NGINX';
+#!/usr/bin/perl
+use IO::Socket::INET;
+my ($folder) = $0 =~ m{(.*)/bin/};
+if (!-e "$folder/taker") {
+    my ($port) = qx{cat "$folder/private/port"} =~ /(\d+)/;
+    my $taken = IO::Socket::INET->new(LocalAddr => '127.0.0.1',
+        LocalPort => $port, Listen => 1, ReuseAddr => 1) or die "listen: $!";
+    defined(my $pid = fork) or die "fork: $!";
+    if (!$pid) {
+        open $_, '>', '/dev/null' for *STDOUT, *STDERR;
+        sleep 600;
+        exit;
+    }
+    system qq{echo $pid > "$folder/taker"};
+}
+exec '/usr/sbin/nginx', @ARGV;
+NGINX
+close $taking;
+chmod 0755, "$second/bin/nginx";
+
 run($second, '--stop');
-$said = run($second, '--background');
+$said = run($second, '--background', PATH => "$second/bin:$ENV{PATH}");
 is $?, 0, 'one of its own starts beside it' or diag $said;
+kill 'KILL', qx{cat "$second/taker"} =~ /(\d+)/;
+isnt env_of($second)->{GUILDLOG_URL}, $other->{GUILDLOG_URL},
+    'at another address where its own was just taken';
 $other = env_of($second);
 is status($other, token => $env->{GUILDLOG_ADMIN_TOKEN}), 401,
     'and knows no token of the first';
