@@ -103,16 +103,22 @@ ngx_http_guildlog_bearer(ngx_http_request_t *r, ngx_str_t *text)
         }
     }
 
-    if (n == 0) {
+    if (n > 1) {
+        return NGX_GUILDLOG_AUTH_MALFORMED;
+    }
+
+    /* what another scheme sends is no token */
+
+    if (n == 0
+        || found->value.len < sizeof("Bearer ") - 1
+        || ngx_strncasecmp(found->value.data, (u_char *) "Bearer",
+                           sizeof("Bearer") - 1)
+           != 0)
+    {
         return NGX_GUILDLOG_AUTH_MISSING;
     }
 
-    if (n > 1
-        || found->value.len < sizeof("Bearer ") - 1
-        || ngx_strncasecmp(found->value.data, (u_char *) "Bearer ",
-                           sizeof("Bearer ") - 1)
-           != 0)
-    {
+    if (found->value.data[sizeof("Bearer") - 1] != ' ') {
         return NGX_GUILDLOG_AUTH_MALFORMED;
     }
 

@@ -219,10 +219,12 @@ ngx_http_guildlog_entries_told(u_char *p, u_char *last, ngx_str_t *told)
 
     while (p < last && *p != '\n') {
 
-        switch (*p++) {
-
-        case ' ':
+        if (*p <= ' ') {
+            p++;
             continue;
+        }
+
+        switch (*p++) {
 
         case 'r':
             word = &told[NGX_HTTP_GUILDLOG_SAID_REASON];

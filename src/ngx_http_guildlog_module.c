@@ -218,10 +218,14 @@ ngx_http_guildlog_init_process(ngx_cycle_t *cycle)
 
     worker = &ngx_http_guildlog_worker;
 
+#ifdef M_TRIM_THRESHOLD
+
     /* pages come one after the other: memory of one is there for the next */
 
     (void) mallopt(M_TRIM_THRESHOLD, NGX_HTTP_GUILDLOG_HEAP);
     (void) mallopt(M_MMAP_THRESHOLD, NGX_HTTP_GUILDLOG_HEAP);
+
+#endif
 
     ngx_guildlog_json_watch();
     json_object_seed(0);

@@ -70,10 +70,13 @@ accepted "\"$_\"", headers => [Authorization => "$_$token"]
 refused missing => 'no header';
 refused missing => 'in the query', $nginx->get("$at?access_token=$token");
 
-refused malformed => "\"$_\"", headers => [Authorization => $_]
+refused missing => "\"$_\"", headers => [Authorization => $_]
     for '', 'B', 'Bearer', 'Bearer ', "Basic $token", "Token $token", $token,
-        "Bearer $token $token", "Bearer $token,", "Bearer\t$token",
-        'Basic dTpw', "Bearer \"$token\"";
+        'Basic dTpw';
+
+refused malformed => "\"$_\"", headers => [Authorization => $_]
+    for "Bearer $token $token", "Bearer $token,", "Bearer\t$token",
+        "Bearer$token", "Bearer \"$token\"";
 
 refused malformed => "two headers, $_->[0]",
     headers => [map { (Authorization => $_) } @$_[1, 2]]
