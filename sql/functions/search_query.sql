@@ -234,6 +234,8 @@ declare
 begin
     it := search_read(q, it);
 
+    -- as few are looked up sooner than told apart
+
     if it.bits is null and types is null and cardinality(it.marks) <= 512
     then
         return it.marks;
