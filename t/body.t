@@ -359,11 +359,7 @@ for my $method (qw(GET HEAD DELETE)) {
 
     my $client = $nginx->connection;
     $client->send(head('GET', $at, 'Content-Length: 20'));
-    wait_for { $nginx->sql(<<'SQL') } 30, 'the query runs';
-        select count(*) from pg_stat_activity
-         where wait_event_type = 'Lock' and datname = current_database()
-           and query ~ 'server_get'
-SQL
+    wait_for { $nginx->waiting('server_get') } 30, 'the query runs';
     $client->send("GET / HTTP/1.1\r\n\r\n  " . head('GET', "$at/nothing"));
     $lock->rollback;
     $lock->disconnect;

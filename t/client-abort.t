@@ -59,11 +59,8 @@ sub unlock {
 # waits until that many queries of clients wait for the lock
 sub wait_locked {
     my ($number) = @_;
-    return wait_for { $nginx->sql(<<'SQL') == $number } 30, 'locked';
-        select count(*) from pg_stat_activity
-         where wait_event_type = 'Lock' and datname = current_database()
-           and query ~ 'server_get|tag_create'
-SQL
+    return wait_for { $nginx->waiting('server_get|tag_create') == $number } 30,
+        'locked';
 }
 
 

@@ -4,6 +4,7 @@
 
 use lib 't/lib';
 use Guildlog;
+use Guildlog::Plan;
 
 use constant DAY => 86_400_000;
 
@@ -26,10 +27,7 @@ my @filters = (
     { search => 'needle', member => $member }, { search => 'needle hay' },
 );
 
-# as nginx does
-my $reader = $nginx->cluster->connect($nginx->dbname);
-$reader->do('set plan_cache_mode = force_generic_plan');
-$reader->do('set jit = off');
+my $reader = session($nginx);
 
 
 # so many entries, one a ms from then on

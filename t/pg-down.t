@@ -74,11 +74,7 @@ cmp_ok counter('lost_total'), '>', 0, 'their connections were lost';
     my $client  = $nginx->connection;
     $client->send("GET /api/servers/$server HTTP/1.1\r\nHost: localhost\r\n"
         . "Authorization: Bearer $as{token}\r\n\r\n");
-    wait_for { $nginx->sql(<<'SQL') } 30, 'the read waits';
-        select count(*) from pg_stat_activity
-         where wait_event_type = 'Lock' and datname = current_database()
-           and query ~ 'server_get'
-SQL
+    wait_for { $nginx->waiting('server_get') } 30, 'the read waits';
     delete $nginx->{dbh};
     $cluster->stop('immediate');
     $cluster->start;

@@ -47,15 +47,9 @@ $client->send("PATCH /api$path HTTP/1.1\r\nHost: localhost\r\n"
     . "Content-Length: 15\r\n\r\n{\"locale\":\"it\"}");
 
 
-sub waiting {
-    return scalar $nginx->sql("select count(*) from pg_stat_activity
-        where datname = current_database() and wait_event_type = 'Lock'");
-}
-
-
-wait_for { waiting() };
+wait_for { $nginx->waiting };
 close $client->socket;
-wait_for { !waiting() };
+wait_for { !$nginx->waiting };
 $nginx->sql('rollback');
 pass 'the statement of a client that left ends';
 wait_for { !$nginx->get('/status', raw_path => 1)->json->{database_busy} };

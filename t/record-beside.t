@@ -26,12 +26,6 @@ sub ask {
 }
 
 
-sub waiting {
-    return scalar $nginx->sql(q(select count(*) from pg_stat_activity
-        where datname = current_database() and wait_event_type = 'Lock'));
-}
-
-
 sub counter {
     my ($name) = @_;
     return $nginx->get('/status', raw_path => 1)->json->{"database_$name"};
@@ -64,7 +58,7 @@ is $_->response->status, 200, 'the server goes on' for @batches;
 
 $lock    = hold(0);
 @batches = map { ask($stuck, '') } 1 .. 6;
-ok wait_for { waiting() }, 'it has to wait';
+ok wait_for { $nginx->waiting }, 'it has to wait';
 
 for my $round (1 .. 4) {
     is $nginx->get("/servers/$other", token => $token)->status, 200,
@@ -73,7 +67,7 @@ for my $round (1 .. 4) {
     is ask($stuck, '?bot=pro')->response->status, 200,
         'and so does the other bot of the server';
 }
-is waiting(), 1, 'one connection is all that waits';
+is $nginx->waiting, 1, 'one connection is all that waits';
 
 $lock->rollback;
 is $_->response->json->{recorded}, 1, 'what had to wait is recorded'

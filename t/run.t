@@ -7,7 +7,6 @@ use Guildlog;
 use Cwd qw(abs_path);
 use File::Basename qw(dirname);
 use File::Temp qw(tempdir);
-use IO::Socket::INET;
 
 my $util = abs_path(dirname(__FILE__)) . '/../util';
 my $dir  = tempdir('guildlog.XXXXXX', DIR => '/tmp', CLEANUP => 1);

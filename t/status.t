@@ -141,11 +141,7 @@ is added(statement_seconds_count => sub {
         my $client = $nginx->connection;
         $client->send("GET /api$at HTTP/1.1\r\nHost: localhost\r\n"
             . "Authorization: Bearer $token\r\n\r\n");
-        wait_for { $nginx->sql(<<'SQL') };
-            select count(*) from pg_stat_activity
-             where wait_event_type = 'Lock' and datname = current_database()
-               and query ~ 'server_get'
-SQL
+        wait_for { $nginx->waiting('server_get') };
         $client->close;
         wait_for { samples()->{
             'guildlog_requests_total{endpoint="server_get",status="499"}'} };

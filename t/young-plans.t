@@ -4,6 +4,9 @@
 
 use lib 't/lib';
 use Guildlog;
+use Guildlog::Plan;
+
+use List::Util qw(min);
 
 my $nginx = Guildlog->new;
 my $guild = $nginx->server;
@@ -18,21 +21,7 @@ $nginx->sql('insert into ignore_entry (guild_id, bot, ignore_type, ignore_value)
 $nginx->patch("/servers/$guild/config/logging/settings",
     token => $token->{token}, json => { active_ignore => \1 });
 
-# as nginx does
-my $session = $nginx->cluster->connect($nginx->dbname);
-$session->do('set plan_cache_mode = force_generic_plan');
-$session->do('set jit = off');
-
-
-# how many blocks it looks at
-sub blocks {
-    my ($query) = @_;
-
-    my ($plan) = $session->selectrow_array(
-        "explain (analyze, buffers, format json) $query");
-    $plan = json->decode($plan)->[0]{Plan};
-    return $plan->{'Shared Hit Blocks'} + $plan->{'Shared Read Blocks'};
-}
+my $session = session($nginx);
 
 
 sub record {
@@ -45,7 +34,7 @@ sub record {
         target   => { id => "2100$_", name => 'Bob' },
         channel  => { id => "2200$_", name => 'general' },
     } } 1 .. $n]);
-    return blocks("select record($guild, 0::smallint, '$entries')");
+    return blocks($session, "select record($guild, 0::smallint, '$entries')");
 }
 
 
@@ -57,18 +46,18 @@ sub hold {
 
 sub release {
     $nginx->sql("update held_entry set until = now() - interval '1 s'");
-    return blocks('select * from held_release(500)');
+    return blocks($session, 'select * from held_release(500)');
 }
 
 
 sub ignore {
-    return blocks("select * from active_ignore_executors($me,
+    return blocks($session, "select * from active_ignore_executors($me,
         '{\"id\": \"1\"}')");
 }
 
 
 sub tail {
-    return blocks("select * from logs_tail($guild, 0::smallint, null, null,
+    return blocks($session, "select * from logs_tail($guild, 0::smallint, null, null,
         null, null, null, null, null, null, null, 0, 10)");
 }
 
@@ -81,11 +70,13 @@ for (1 .. 3) {
     release();
 }
 
+my $before = record(100);
 for my $kind (0, 1) {
     $nginx->sql('insert into directory (guild_id, kind, id, name)
         select $1, $2, n, n from generate_series(1, 30000) n', $guild, $kind);
 }
-cmp_ok record(100), '<', 30000 * 3,
+# autovacuum may have it planned anew, which takes a look at the catalog
+cmp_ok min(map { record(100) } 1 .. 3), '<', $before + 100 * 3 * 10,
     'the members and the channel of an entry';
 
 record(1000) for 1 .. 3;

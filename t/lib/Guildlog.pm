@@ -455,6 +455,18 @@ sub sql {
 }
 
 
+# how many statements wait for a lock, or those of them like that
+sub waiting {
+    my ($self, $pattern) = @_;
+
+    return scalar $self->sql(<<'SQL', $pattern // '');
+        select count(*) from pg_stat_activity
+         where wait_event_type = 'Lock' and datname = current_database()
+           and query ~ ?
+SQL
+}
+
+
 # functions
 
 # the first true value of the condition; dies after so many seconds
