@@ -25,16 +25,16 @@ my $session = session($nginx);
 
 
 sub record {
-    my ($n) = @_;
+    my ($n, $server) = ($_[0], $_[1] // $guild);
 
     my $entries = json->encode([map { {
         event_id => 'e' . $next++,
         type     => 5,
         executor => { id => "2000$_", name => 'Ann' },
-        target   => { id => "2100$_", name => 'Bob' },
+        target   => { id => "2100$_", name => "Bob $_" },
         channel  => { id => "2200$_", name => 'general' },
     } } 1 .. $n]);
-    return blocks($session, "select record($guild, 0::smallint, '$entries')");
+    return blocks($session, "select record($server, 0::smallint, '$entries')");
 }
 
 
@@ -84,5 +84,24 @@ hold();
 cmp_ok tail(), '<', 4000 * 20, 'a tail: the entries that are held';
 cmp_ok ignore(), '<', 4000 * 20, 'those that are to be taken back';
 cmp_ok release(), '<', 4000 * 20, 'those that are held no more';
+
+# names that the index of searches has; the planner knows that there are none
+$nginx->sql('analyze search_string');
+my $other = $nginx->server;
+$nginx->sql('insert into search_head (guild_id, bot) values ($1, 0)', $other);
+
+
+sub index_more {
+    record(256, $other);
+    return blocks($session, 'select search_index(1000)');
+}
+
+
+$before = index_more();
+$nginx->sql("insert into search_string (guild_id, bot, number, run, kind,
+    string) select \$1, 0, -n, 0, 0, 'Member ' || n
+    from generate_series(1, 30000) n", $other);
+cmp_ok min(map { index_more() } 1 .. 3), '<', $before + 10_000,
+    'the names of entries that become part of an index';
 
 done_testing;

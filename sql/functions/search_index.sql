@@ -1,7 +1,8 @@
--- Making the index of searches. The keeper adds run after run, and merges
--- sixteen segments into one as soon as there are that many. Each of its turns
--- holds the (server, bot)'s row of search_head, so two never work on the same
--- one; readers and recording wait for none of it.
+-- Making the index of searches. The keeper adds run after run, or where many
+-- wait sixteen at once, and merges sixteen segments into one as soon as there
+-- are that many. Each of its turns holds the (server, bot)'s row of
+-- search_head, so two never work on the same one; readers and recording wait
+-- for none of it.
 
 drop type if exists search_item, search_key, search_posting, search_count
     cascade;
@@ -42,10 +43,24 @@ create aggregate search_joined(int[]) (
 );
 
 
--- How many entries make a run, at most 256.
+-- How many runs a segment of that level has.
+
+create or replace function search_runs(level int)
+returns int language sql immutable as $$
+    select 1 << 4 * level
+$$;
+
+
+-- How many entries make a run, at most 256, and a segment of that level.
 
 create or replace function search_run_size()
 returns int language sql immutable as $$ select 256 $$;
+
+
+create or replace function search_most(level int)
+returns int language sql immutable as $$
+    select search_run_size() * search_runs(level)
+$$;
 
 
 -- From how many marks on those of a word are bits in a segment of level 2.
@@ -76,14 +91,6 @@ $$;
 create or replace function search_buckets(level int)
 returns int language sql immutable as $$
     select 20 << 3 * level
-$$;
-
-
--- How many runs a segment of that level has.
-
-create or replace function search_runs(level int)
-returns int language sql immutable as $$
-    select 1 << 4 * level
 $$;
 
 
@@ -245,8 +252,8 @@ returns boolean language plpgsql as $$
 declare
     until  constant bigint := search_until(head.guild_id, head.bot);
     at     constant timestamptz := clock_timestamp();
-    size   constant int := search_run_size();
     batch  log_event[];
+    level  int;
 begin
     if head.round_to is null and head.seen_at < at - interval '40 hours' then
         head.round_to := until;
@@ -265,9 +272,12 @@ begin
            and k.entry_id is not null
            and k.arrival > head.arrival and k.arrival <= until
            and k.recorded_at > head.seen_at - interval '1 hour'
-         order by k.arrival limit size);
+         order by k.arrival
+         limit search_most(search_level(head, until - head.arrival)));
+    level := search_level(head, cardinality(batch));
+    batch := batch[: search_most(level)];
 
-    if cardinality(batch) < size
+    if cardinality(batch) < search_run_size()
        and not coalesce(batch[1].recorded_at < at - interval '12 hours',
                         false)
     then
@@ -280,8 +290,8 @@ begin
 
     head.arrival := batch[cardinality(batch)].arrival;
     head.seen_at := batch[cardinality(batch)].recorded_at;
-    perform search_run_make(head, array(select k.entry_id
-                                          from unnest(batch) k));
+    perform search_make(head, level, array(select k.entry_id
+                                             from unnest(batch) k));
     return true;
 end $$;
 
@@ -291,28 +301,31 @@ end $$;
 create or replace function search_round(head search_head)
 returns void language plpgsql as $$
 declare
-    size   constant int := search_run_size();
-    more   boolean := true;
+    most   constant int := search_most(1);
+    level  int;
     batch  bigint[];
+    last   bigint;
+    more   boolean;
 begin
-    batch := array(
-        select w.id
-          from (select e.id, e.arrival from log_entry e
-                 where e.guild_id = head.guild_id and e.bot = head.bot
-                   and e.id > head.round_id
-                 order by e.id limit 4096) w
-         where w.arrival > head.arrival and w.arrival <= head.round_to
-         limit size);
+    select array_agg(w.id order by w.id)
+               filter (where w.arrival > head.arrival
+                         and w.arrival <= head.round_to),
+           max(w.id), count(*) = most
+      into batch, last, more
+      from (select e.id, e.arrival from log_entry e
+             where e.guild_id = head.guild_id and e.bot = head.bot
+               and e.id > head.round_id
+             order by e.id limit most) w;
 
-    if cardinality(batch) = size then
-        head.round_id := batch[size];
-    else
-        select max(w.id), count(*) = 4096 into head.round_id, more
-          from (select e.id from log_entry e
-                 where e.guild_id = head.guild_id and e.bot = head.bot
-                   and e.id > head.round_id
-                 order by e.id limit 4096) w;
+    level := search_level(head, cardinality(batch));
+
+    if cardinality(batch) > search_most(level) then
+        batch := batch[: search_most(level)];
+        last := batch[search_most(level)];
+        more := true;
     end if;
+
+    head.round_id := last;
 
     if not more then
         head.arrival := head.round_to;
@@ -320,13 +333,25 @@ begin
         head.round_id := null;
     end if;
 
-    perform search_run_make(head, batch);
+    perform search_make(head, level, batch);
 end $$;
 
 
--- Puts these entries into a run and the head as it is then.
+-- The level of the next segment, where so many entries wait for it: as many as
+-- sixteen runs have become one of level 1 at once, which takes half as long as
+-- to make the runs and merge them.
 
-create or replace function search_run_make(head search_head, batch bigint[])
+create or replace function search_level(head search_head, n bigint)
+returns int language sql immutable as $$
+    select case when n >= search_most(1) and head.runs % search_runs(1) = 0
+           then 1 else 0 end
+$$;
+
+
+-- Puts these entries into a segment and the head as it is then.
+
+create or replace function search_make(head search_head, level int,
+    batch bigint[])
 returns void language plpgsql as $$
 declare
     items  constant search_item[] := search_items(head, batch);
@@ -336,16 +361,16 @@ begin
     if cardinality(items) > 0 then
         names := search_names(items);
         keys := search_keys(head, names);
-        perform search_run_add(head, items, search_postings_words(items)
-                               || search_postings_names(names, keys)
-                               || search_postings_filters(items));
-        head.runs := head.runs + 1;
+        perform search_add(head, level, items, search_postings_words(items)
+                           || search_postings_names(names, keys)
+                           || search_postings_filters(items));
+        head.runs := head.runs + search_runs(level);
         head.strings := greatest(head.strings, (select max(k.number)
                                                   from unnest(keys) k));
 
-        if head.runs % search_runs(1) = 0 then
-            head.merge_level := 0;
-            head.merge_first := head.runs - search_runs(1);
+        if head.runs % search_runs(level + 1) = 0 then
+            head.merge_level := level;
+            head.merge_first := head.runs - search_runs(level + 1);
             head.merge_step := 0;
         end if;
     end if;

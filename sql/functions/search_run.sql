@@ -2,13 +2,10 @@
 -- do with what they make.
 
 
--- In the order of their places. The bounds say which partitions have them.
+-- In the order of their places.
 
 create or replace function search_items(head search_head, batch bigint[])
 returns search_item[] language plpgsql stable as $$
-declare
-    low   constant bigint := (select min(i) from unnest(batch) i);
-    high  constant bigint := (select max(i) from unnest(batch) i);
 begin
     return array(
         select row(e.id, e.type,
@@ -19,13 +16,12 @@ begin
                          d.channel ->> 'name', d.role, d.name, d.reason],
                    search_terms_of(e.channel_id, e.executor_id, e.target_id,
                                    e.role))::search_item
-          from log_entry e
+          from unnest(batch) b (id)
+         cross join lateral log_entry_one(head.guild_id, head.bot, b.id) e
          cross join lateral json_to_record((e.doc || '}')::json) d (
                    content text, "contentAfter" text, messages json,
                    executor json, target json, channel json, role text,
                    name text, reason text)
-         where e.guild_id = head.guild_id and e.bot = head.bot
-           and e.id = any (batch) and e.id >= low and e.id <= high
          order by category_place(e.type), e.type, e.id);
 end $$;
 
@@ -150,8 +146,8 @@ returns setof record language sql immutable as $$
 $$;
 
 
--- Nothing but the index of strings will do to find it, whatever the planner
--- thinks of the table. Limit: each looked for.
+-- It is the index of strings that has them in this order: without statistics a
+-- plan may take another that begins with the server, and look at all it has.
 
 create or replace function search_string_find(head search_head,
     kind smallint, string text, out number int, out run int)
@@ -159,10 +155,12 @@ returns setof record language sql stable as $$
     select s.number, s.run from search_string s
      where s.guild_id = head.guild_id
        and hashtextextended(s.string, 0)
-           = hashtextextended(search_string_find.string, 0)
+           >= hashtextextended(search_string_find.string, 0)
+       and hashtextextended(s.string, 0)
+           <= hashtextextended(search_string_find.string, 0)
        and s.bot + 0 = head.bot and s.kind + 0 = search_string_find.kind
        and s.string || '' = search_string_find.string
-     limit 1
+     order by hashtextextended(s.string, 0) limit 1
 $$;
 
 
@@ -194,18 +192,18 @@ begin
 end $$;
 
 
-create or replace function search_run_add(head search_head,
+create or replace function search_add(head search_head, level int,
     items search_item[], postings search_posting[])
 returns void language plpgsql as $$
 declare
     it  search_segment;
 begin
     insert into search_place (guild_id, bot, level, first, chunk, ids)
-    select head.guild_id, head.bot, 0, head.runs, 0,
-           array_agg(i.id order by i.mark)
-      from unnest(items) i;
+    select head.guild_id, head.bot, search_add.level, head.runs,
+           i.mark + 32768 >> 8, array_agg(i.id order by i.mark)
+      from unnest(items) i group by i.mark + 32768 >> 8;
 
-    it := search_segment_of(head, 0, head.runs, array(
+    it := search_segment_of(head, level, head.runs, array(
         select row(i.type, count(*))::search_count
           from unnest(items) i group by i.type));
     perform search_segment_add(it);

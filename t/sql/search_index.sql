@@ -2,7 +2,7 @@
 -- look at every entry gives.
 
 \ir setup.psql
-select plan(47);
+select plan(52);
 
 -- so that a few entries make segments of every level, with marks and with bits
 create or replace function search_run_size()
@@ -151,7 +151,7 @@ values (:guild, 0, 1, 88, true, 0), (:guild, 0, 2, 77, true, 0) \g /dev/null
 
 -- who has an index
 
-select pg_temp.send(:guild, 100, 'a', :at) \g /dev/null
+select pg_temp.send(:guild, 63, 'a', :at) \g /dev/null
 select is(pg_temp.compared(:guild, :searches), 'same', 'there is none');
 select operator_server_put(:guild, '{"plan": "free"}') \g /dev/null
 select search_begin() \g /dev/null
@@ -184,7 +184,7 @@ select is(pg_temp.levels(:guild), '1/0', 'then it takes their place');
 select is(pg_temp.compared(:guild, :searches), 'same', 'with all they had');
 select is(pg_temp.work(:guild), false, 'it comes to an end');
 select is((select sum(cardinality(ids)) from search_place
-            where guild_id = :guild)::int, 160,
+            where guild_id = :guild)::int, 123,
           'what came meanwhile is in as well, once');
 select is(count(*)::int, 0, 'nothing is left of what was merged')
   from (select level, first from search_term where guild_id = :guild
@@ -197,8 +197,12 @@ select is(pg_temp.compared(:guild, :searches), 'same', 'all is in it');
 
 -- what comes, in the order in which it does
 
-select pg_temp.send(:guild, 903, 'd', :at - 100000) \g /dev/null
+select pg_temp.send(:guild, 923, 'd', :at - 100000) \g /dev/null
 select is(pg_temp.compared(:guild, :searches), 'same', 'before it is in');
+select is(pg_temp.work(:guild, 1 + 43 + 3), true, 'a run, a merge, and more');
+select is(pg_temp.levels(:guild), '1/0 1/16 1/32 1/48 1/64',
+          'sixteen runs at once, where so many entries wait');
+select is(pg_temp.compared(:guild, :searches), 'same', 'are what they would be');
 select is(pg_temp.work(:guild), false, 'it is put in');
 select is(pg_temp.levels(:guild) ~ '^2/0 0/256 ', true,
           'and merged again');
@@ -314,6 +318,9 @@ select keeper_search(400000000) \g /dev/null
 select is(h.arrival - s.arrival < search_run_size(), true, 'until it is done')
   from search_head s join log_head h using (guild_id, bot)
  where guild_id = :guild and bot = 0;
+select is(pg_temp.levels(:guild) ~ '^1/0 1/16 ', true,
+          'sixteen runs at once of what there was, too');
+select is(pg_temp.compared(:guild, :searches), 'same', 'which are right');
 
 select * from finish();
 rollback;
