@@ -17,7 +17,7 @@ begin
     select * into w from log_rewrite r where r.step <> 'done' for update;
 
     if not found then
-        return rewrite_begin();
+        return rewrite_begin(budget);
     end if;
 
     if w.step = 'tidy' then
@@ -77,7 +77,7 @@ begin
 end $$;
 
 
-create or replace function rewrite_begin()
+create or replace function rewrite_begin(budget int)
 returns boolean language plpgsql as $$
 declare
     w       log_rewrite;
@@ -100,6 +100,11 @@ begin
     perform partition_table('log_entry', w.name);
     execute format('alter table %I add constraint inside '
                    'check (id >= %s and id < %s)', w.name, w.low, w.high);
+    execute format('alter index %I set (fillfactor = 96)', w.name || '_pkey');
+
+    if rewrite_blocks(w) <= budget * 40::bigint then
+        perform rewrite_unindex(w);
+    end if;
 
     foreach source in array w.sources loop
         execute format('create trigger log_change '
@@ -108,6 +113,75 @@ begin
     end loop;
 
     return true;
+end $$;
+
+
+-- Entries that come in the order of their ids leave the pages of every index
+-- but the primary key's a third empty: of a channel or a type each one comes in
+-- the middle, where a page that is full is split in halves. So the others are
+-- made when all entries are there, each in one turn and with room for late
+-- events; of a week too large for that, as its entries come. Nobody reads the
+-- table as yet.
+
+create or replace function rewrite_unindex(w log_rewrite)
+returns void language plpgsql as $$
+declare
+    index  regclass;
+begin
+    for index in
+        select i.indexrelid from pg_index i
+         where i.indrelid = w.name::regclass and not i.indisprimary
+    loop
+        execute format('drop index %s', index);
+    end loop;
+end $$;
+
+
+-- What its sources take.
+
+create or replace function rewrite_blocks(w log_rewrite)
+returns bigint language plpgsql as $$
+begin
+    return (select sum(pg_relation_size(s.name::regclass))
+                   / current_setting('block_size')::int
+              from unnest(w.sources) s (name));
+end $$;
+
+
+-- Makes the next one that it lacks; false if there is none.
+
+create or replace function rewrite_index(w log_rewrite)
+returns boolean language plpgsql
+set max_parallel_maintenance_workers = 0 as $$
+declare
+    index  text;
+begin
+    select min(d) into index from (
+        select rewrite_indexes('log_entry') except
+        select rewrite_indexes(w.name)) i (d);
+
+    if index is null then
+        return false;
+    end if;
+
+    execute format('create index on %I using ', w.name)
+            || regexp_replace(index, '( WHERE .*)?$',
+                              ' with (fillfactor = 96)\1');
+    return true;
+end $$;
+
+
+-- What they are on, whatever the table and the room in them.
+
+create or replace function rewrite_indexes(name text)
+returns setof text language plpgsql stable as $$
+begin
+    return query
+        select regexp_replace(pg_get_indexdef(i.indexrelid),
+                              '^.* USING | WITH \([^)]*\)', '', 'g')
+          from pg_index i
+         where i.indrelid = rewrite_indexes.name::regclass
+           and not i.indisprimary;
 end $$;
 
 
@@ -221,6 +295,10 @@ end $$;
 create or replace function rewrite_filled(w log_rewrite)
 returns boolean language plpgsql as $$
 begin
+    if rewrite_index(w) then
+        return true;
+    end if;
+
     execute format('analyze %I', w.name);
     update log_rewrite r
        set step = 'settle', step_at = now() where r.n = w.n;

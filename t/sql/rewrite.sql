@@ -11,7 +11,7 @@ begin;
 lock table guildlog.log_head, guildlog.log_event, guildlog.log_entry;
 
 \ir setup.psql
-select plan(54);
+select plan(59);
 
 \set free 900000000000000002
 
@@ -453,6 +453,54 @@ select pg_temp.looked() as before \gset
 select pg_temp.run(50) \g /dev/null
 select cmp_ok(pg_temp.looked() - :before, '<', 90000::bigint,
               'what waits is not looked for in all that was delivered');
+
+-- its indexes are as small as they can be with room for late events
+
+create function pg_temp.many(first int, step int)
+returns void language sql as $$
+    insert into log_entry (guild_id, id, arrival, channel_id, executor_id, bot,
+                           type, doc)
+    select 5, time_id(ms(now() - interval '12 days')) + i, i, i % 5, i % 7, 0,
+           i % 3, '{"id":"' || i || '"'
+      from generate_series(first, 20000, step) i
+$$;
+
+create function pg_temp.place()
+returns regclass language sql as $$
+    select tableoid::regclass from log_entry where guild_id = 5 limit 1
+$$;
+
+create function pg_temp.indexes()
+returns setof text language sql as $$
+    select regexp_replace(d.def, '^.* USING | WITH \([^)]*\)', '', 'g')
+      from pg_index i
+     cross join lateral pg_get_indexdef(i.indexrelid) d (def)
+     where i.indrelid = pg_temp.place()
+$$;
+
+select pg_temp.many(1, 4) \g /dev/null
+create temp table indexes as select pg_temp.indexes() as index;
+select pg_temp.again() \g /dev/null
+select pg_temp.run(500) \g /dev/null
+select pg_indexes_size(pg_temp.place()) as size \gset
+select pg_temp.place() as place \gset
+reindex table :place;
+select cmp_ok(:size::numeric, '<', pg_indexes_size(pg_temp.place()) * 1.04,
+              'indexes made anew would take no less');
+select set_eq('select pg_temp.indexes()', 'select index from indexes',
+              'they are those that it had');
+select pg_temp.many(2, 400) \g /dev/null
+select cmp_ok(pg_indexes_size(pg_temp.place())::numeric, '<', :size * 1.1,
+              'of a hundred entries one may come late');
+
+update log_rewrite r set begun_at = now() - interval '60 days'
+ where r.name = pg_temp.place()::text;
+select rewrite_step(1) \g /dev/null
+select pg_temp.run(500) \g /dev/null
+select cmp_ok(pg_indexes_size(pg_temp.place())::numeric, '>', :size * 1.1,
+              'those of a week too large for one turn are made bit by bit');
+select set_eq('select pg_temp.indexes()', 'select index from indexes',
+              'and are all there, too');
 
 select * from finish();
 rollback;
