@@ -95,10 +95,12 @@ subtest 'messages and entries' => sub {
     is_deeply added('delivery_entries_total', sub { record(12); settle() }),
         { 'outcome="delivered"' => 12 }, 'entries';
     my $asked = added('platform_requests_total', sub { server(); settle() });
-    is_deeply $asked, { 'call="list",class="done",status="200"' => 1,
-        'call="create",class="done",status="200"' => 1,
+    # a lane whose turn was lost, as on a slow machine, is begun anew
+    cmp_ok delete $asked->{'call="list",class="done",status="200"'}, '>=', 1,
+        'webhooks are listed';
+    is_deeply $asked, { 'call="create",class="done",status="200"' => 1,
         'call="execute",class="done",status="200"' => 1 },
-        'a webhook is listed, created and used';
+        'one is created and used';
 };
 
 

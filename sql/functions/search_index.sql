@@ -94,8 +94,10 @@ returns int language sql immutable as $$
 $$;
 
 
--- Works on the index for about so many ms; true if there is more to do. All it
--- reads it finds by indexes, however little the planner knows as yet.
+-- Works on the index for about so many ms; true if there is more to do. Where
+-- most entries wait comes first: so all of them wait for as long, and where
+-- the index cannot keep up it takes many at once. All it reads it finds by
+-- indexes, however little the planner knows as yet.
 
 create or replace function search_index(budget_ms int default 50)
 returns boolean language plpgsql
@@ -114,7 +116,8 @@ begin
          where h.arrival - s.arrival >= search_run_size()
             or s.merge_level is not null
             or s.seen_at < now() - interval '12 hours'
-         order by random()
+         order by s.seen_at < now() - interval '12 hours' desc,
+                  h.arrival - s.arrival desc
     loop
         exit when worked and clock_timestamp() > until;
 

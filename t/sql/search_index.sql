@@ -2,7 +2,7 @@
 -- look at every entry gives.
 
 \ir setup.psql
-select plan(52);
+select plan(54);
 
 -- so that a few entries make segments of every level, with marks and with bits
 create or replace function search_run_size()
@@ -306,6 +306,24 @@ select is((select count(*) from search_head where guild_id = :guild)
           + (select count(*) from search_string where guild_id = :guild),
           0::bigint, 'leaves nothing behind');
 select is(pg_temp.compared(:guild, :searches), 'same', 'nor is it needed');
+
+-- where most wait is first
+
+\set other 900000000000000002
+select operator_server_put(:other, '{"plan": "pro"}'),
+       operator_server_put(:guild, '{"plan": "pro"}') \g /dev/null
+select pg_temp.send(:other, 40, 'o', :at) \g /dev/null
+select search_begin() \g /dev/null
+select search_index(0) \g /dev/null
+select is(min(guild_id), :guild, 'one with a thousand before one with forty')
+  from search_segment where guild_id in (:guild, :other);
+update search_head h set arrival = l.arrival - 30
+  from log_head l where l.guild_id = h.guild_id and h.guild_id = :guild;
+select search_index(0) \g /dev/null
+select is(count(*)::int, 1, 'then that one, where less than forty are left')
+  from search_segment where guild_id = :other;
+select search_forget(:guild, 0::smallint),
+       search_forget(:other, 0::smallint) \g /dev/null
 
 -- the keeper
 
