@@ -25,9 +25,16 @@ returns text language sql immutable as $$
 $$;
 
 
+-- What is letters of ASCII in lower case and digits, as most often a search is,
+-- is one word.
+
 create or replace function words_of(t text)
 returns text[] language plpgsql immutable as $$
 begin
+    if t collate "C" ~ '^[a-z0-9]+$' then
+        return array[t];
+    end if;
+
     return array(
         select distinct w
           from regexp_split_to_table(fold(t) collate "und-x-icu",

@@ -76,7 +76,8 @@ end $$;
 
 
 -- The terms of the strings that the whole query is a part of. One word is
--- looked for among the words of long strings instead of in these.
+-- looked for among the words of long strings instead of in these. The bot is
+-- told by the strings: in their index nearly all have the same.
 
 create or replace function search_strings(q log_query)
 returns text[] language plpgsql stable set enable_seqscan = off as $$
@@ -95,7 +96,7 @@ begin
 
     return array(
         select '#' || s.number from search_string s
-         where s.guild_id = q.guild and s.bot = q.bot
+         where s.guild_id = q.guild and s.bot + 0 = q.bot
            and s.string like pattern and s.kind in (0, other));
 end $$;
 
@@ -121,7 +122,7 @@ create or replace function search_pieces(q log_query, wanted text[],
 returns setof search_piece language plpgsql stable as $$
 begin
     return query
-        select c.level, c.first, t.place::int, c.counts, c.marks, c.bits
+        select p.level, p.first, t.place::int, p.counts, p.marks, p.bits
           from unnest(wanted) with ordinality t (term, place)
          cross join generate_series(0, 2) l (level)
          cross join lateral (
@@ -132,22 +133,20 @@ begin
                   and x.bucket = search_bucket(l.level, t.term)
                   and x.term = t.term
                   and x.first between low and high
-               offset 0) c
-        union all
-        select c.level, c.first, t.place::int, null,
-               c.marks[coalesce(c.ends[c.at - 1], 0) + 1 : c.ends[c.at]], null
-          from unnest(wanted) with ordinality t (term, place)
-         cross join generate_series(0, 2) l (level)
-         cross join lateral (
-               select x.level, x.first, x.ends, x.marks,
-                      array_position(x.terms, t.term) as at
-                 from search_term x
-                where x.guild_id = q.guild and x.bot = q.bot
-                  and x.level = l.level
-                  and x.bucket = search_bucket(l.level, t.term)
-                  and x.first between low and high
-               offset 0) c
-         where c.at is not null;
+                union all
+               select c.level, c.first, null,
+                      c.marks[coalesce(c.ends[c.at - 1], 0) + 1
+                              : c.ends[c.at]], null
+                 from (select x.level, x.first, x.ends, x.marks,
+                              array_position(x.terms, t.term) as at
+                         from search_term x
+                        where x.guild_id = q.guild and x.bot = q.bot
+                          and x.level = l.level
+                          and x.bucket = search_bucket(l.level, t.term)
+                          and x.first between low and high
+                       offset 0) c
+                where c.at is not null
+               offset 0) p;
 end $$;
 
 
