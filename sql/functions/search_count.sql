@@ -81,40 +81,64 @@ create or replace function search_counts_cut(q log_query, it search_set,
 returns log_count[] language plpgsql stable as $$
 declare
     g       search_segment;
+    types   smallint[];
+    starts  int[];
+    stops   int[];
     lows    int[];
     highs   int[];
     middle  int[];
 begin
+    it := search_read(q, it);
     select * into g from search_segment s
      where s.guild_id = q.guild and s.bot = q.bot
        and s.level = it.level and s.first = it.first;
-    it := search_read(q, it);
-    lows := search_below(g, q.low);
-    highs := search_below(g, greatest(q.high, q.low));
-    middle := search_below(g, greatest(least(below, q.high), q.low));
+    select * into types, starts, stops
+      from search_parts(g, it.bits, it.marks, null);
+
+    lows := search_below(g, q.low, starts, stops);
+    highs := search_below(g, greatest(q.high, q.low), starts, stops);
+    middle := search_below(g, greatest(least(below, q.high), q.low),
+                           starts, stops);
 
     return array(
         select row(t.type, search_between(it.bits, it.marks, t.low, t.high),
                    search_between(it.bits, it.marks, t.low, t.middle)
                    )::log_count
-          from unnest(g.types, lows, middle, highs) t (type, low, middle,
-                                                       high));
+          from unnest(types, lows, middle, highs) t (type, low, middle, high));
 end $$;
 
 
--- For each type of a segment the last place with an id below that one, or the
--- last one of the type before.
+-- Where each type of a segment stands that these have any of: between two
+-- places, behind the first one and up to the last. Of these types (null: all).
 
-create or replace function search_below(g search_segment, id bigint)
+create or replace function search_parts(g search_segment, bits bit varying,
+    marks int[], wanted smallint[], out types smallint[], out starts int[],
+    out stops int[])
+language plpgsql immutable as $$
+begin
+    select array_agg(t.type), array_agg(t.start), array_agg(t.stop)
+      into types, starts, stops
+      from unnest(g.types, g.ends, -32769 || g.ends) t (type, stop, start)
+     where t.type is not null
+       and (wanted is null or t.type = any (wanted))
+       and search_between(bits, marks, t.start, t.stop) > 0;
+end $$;
+
+
+-- For each of these parts of a segment the last place in it with an id below
+-- that one, or the place that it is behind.
+
+create or replace function search_below(g search_segment, id bigint,
+    starts int[], stops int[])
 returns int[] language plpgsql stable as $$
 declare
     lows   bigint[];
     highs  bigint[];
 begin
     if id > g.high then
-        return g.ends;
+        return stops;
     elsif id <= g.low then
-        return (-32769 || g.ends)[: cardinality(g.ends)];
+        return starts;
     end if;
 
     lows := g.lows || '{}'::bigint[];     -- unpacked once
@@ -143,8 +167,7 @@ begin
                           e (first, last)
                     cross join lateral (
                           select e.first, e.last - e.first + 1) a (first, n))
-          from unnest(g.types, g.ends, -32769 || g.ends) with ordinality
-               t (type, stop, start, n)
+          from unnest(starts, stops) with ordinality t (start, stop, n)
          cross join lateral (   -- its first and last chunk
                select t.start + 32769 >> 8, t.stop + 32768 >> 8) e (first, last)
          cross join lateral (   -- how many between these are below
@@ -155,6 +178,5 @@ begin
                             and (w.n > 0
                                  or lows[e.first + 2] < search_below.id)
                            then e.first + 1 + w.n end) f (chunk)
-         where t.type is not null
          order by t.n);
 end $$;

@@ -141,15 +141,18 @@ create or replace function search_newest(q log_query, sets search_set[],
     tail log_mark[], types smallint[], below bigint, most int)
 returns bigint[] language plpgsql stable as $$
 declare
-    ids    bigint[];
+    ids    bigint[] := '{}';
     batch  search_set[] := '{}';
     n      bigint := 0;
+    c      int;
     it     search_set;
 begin
-    ids := array(
-        select m.id from unnest(tail) m
-         where m.id < below and (types is null or m.type = any (types))
-         order by m.id desc limit most);
+    if cardinality(tail) > 0 then
+        ids := array(
+            select m.id from unnest(tail) m
+             where m.id < below and (types is null or m.type = any (types))
+             order by m.id desc limit most);
+    end if;
 
     for it in
         select s.* from unnest(sets) s where s.low < below order by s.high desc
@@ -160,7 +163,9 @@ begin
         if it.counts is null then
             n := n + search_size(it.bits, it.marks);
         else
-            n := n + (select sum(c >> 7) from unnest(it.counts) c);
+            foreach c in array it.counts loop
+                n := n + (c >> 7);
+            end loop;
         end if;
 
         if n >= most then
@@ -183,7 +188,8 @@ $$;
 
 
 -- The newest of these ids and of what is in the sets. Of a set that has many
--- all places of the segment are read once, and told apart by a hash.
+-- all places from the first to the last are read once, and told apart by a
+-- hash.
 
 create or replace function search_newer(q log_query, ids bigint[],
     sets search_set[], types smallint[], below bigint, most int)
@@ -213,6 +219,8 @@ begin
                  join (select x.chunk, x.ids from search_place x
                         where x.guild_id = q.guild and x.bot = q.bot
                           and x.level = s.level and x.first = s.first
+                          and x.chunk between l.marks[1] + 32768 >> 8
+                              and l.marks[cardinality(l.marks)] + 32768 >> 8
                        offset 0) p on p.chunk = m + 32768 >> 8
                 where cardinality(l.marks) >= 48) i (id)
          where i.id >= q.low and i.id < below
@@ -222,15 +230,16 @@ begin
 end $$;
 
 
--- Marks of a set among which those with the newest entries are: for each type
--- as many as are asked for.
+-- Marks of a set, sorted, among which those with the newest entries are: for
+-- each type as many as are asked for.
 
 create or replace function search_latest(q log_query, it search_set,
     types smallint[], below bigint, most int)
 returns int[] language plpgsql stable as $$
 declare
-    g      search_segment;
-    stops  int[];
+    g       search_segment;
+    starts  int[];
+    stops   int[];
 begin
     it := search_read(q, it);
 
@@ -244,19 +253,18 @@ begin
     select * into g from search_segment s
      where s.guild_id = q.guild and s.bot = q.bot
        and s.level = it.level and s.first = it.first;
-    stops := search_below(g, below);
+    select p.starts, p.stops into starts, stops
+      from search_parts(g, it.bits, it.marks, types) p;
+    stops := search_below(g, below, starts, stops);
 
-    return search_upmost(array(
-               select unnest(it.marks[greatest(r.start, r.stop - most) + 1
-                                      : r.stop])
-                 from (select width_bucket(t.start, it.marks) as start,
-                              width_bucket(t.stop, it.marks) as stop
-                         from unnest(g.types, stops, -32769 || g.ends)
-                              t (type, stop, start)
-                        where t.type is not null
-                          and (types is null or t.type = any (types))) r),
-               g, most)
-           || search_latest_bits(it.bits, g, stops, types, most);
+    return search_sorted(
+        search_upmost(array(
+            select unnest(it.marks[greatest(r.start, r.stop - most) + 1
+                                   : r.stop])
+              from (select width_bucket(t.start, it.marks) as start,
+                           width_bucket(t.stop, it.marks) as stop
+                      from unnest(starts, stops) t (start, stop)) r), g, most)
+        || search_latest_bits(it.bits, g, starts, stops, most));
 end $$;
 
 
@@ -287,7 +295,7 @@ end $$;
 -- The same of bits, of which none need be told apart before.
 
 create or replace function search_latest_bits(bits bit varying,
-    g search_segment, stops int[], types smallint[], most int)
+    g search_segment, starts int[], stops int[], most int)
 returns int[] language plpgsql immutable as $$
 declare
     plain  constant bit varying := bits || B'';   -- unpacked once
@@ -302,14 +310,7 @@ begin
         with part as (
             select lows[c + 1] as low, highs[c + 1] as high, a.first,
                    substring(plain from a.first + 1 for a.n) as bits
-              from (select t.start, t.stop
-                      from unnest(g.types, stops, -32769 || g.ends)
-                           t (type, stop, start)
-                     where t.type is not null and t.stop > t.start
-                       and (types is null or t.type = any (types))
-                       and bit_count(substring(plain from t.start + 32770
-                                               for t.stop - t.start)) > 0
-                    offset 0) t
+              from unnest(starts, stops) t (start, stop)
              cross join lateral generate_series(t.start + 32769 >> 8,
                                                 t.stop + 32768 >> 8) c
              cross join lateral (
@@ -317,6 +318,7 @@ begin
                           least(t.stop + 32768, c << 8 | 255)) p (first, last)
              cross join lateral (
                    select p.first, p.last - p.first + 1) a (first, n)
+             where t.stop > t.start
             offset 0
         ), counted as materialized (
             select p.*, bit_count(p.bits) as n from part p
