@@ -307,21 +307,38 @@ select is((select count(*) from search_head where guild_id = :guild)
           0::bigint, 'leaves nothing behind');
 select is(pg_temp.compared(:guild, :searches), 'same', 'nor is it needed');
 
--- where most wait is first
+-- where most wait is first; other files may be at work on servers of their own
+
+create function pg_temp.next(guild bigint, other bigint)
+returns bigint language plpgsql as $$
+declare
+    before  constant jsonb := (
+        select jsonb_object_agg(h.guild_id, h.runs) from search_head h
+         where h.guild_id in (guild, other));
+    it      bigint;
+begin
+    for i in 1 .. 1000 loop
+        perform search_index(0);
+        it := (select h.guild_id from search_head h
+                where h.guild_id in (guild, other)
+                  and h.runs > (before ->> h.guild_id::text)::int);
+        exit when it is not null;
+    end loop;
+
+    return it;
+end $$;
 
 \set other 900000000000000002
 select operator_server_put(:other, '{"plan": "pro"}'),
        operator_server_put(:guild, '{"plan": "pro"}') \g /dev/null
 select pg_temp.send(:other, 40, 'o', :at) \g /dev/null
-select search_begin() \g /dev/null
-select search_index(0) \g /dev/null
-select is(min(guild_id), :guild, 'one with a thousand before one with forty')
-  from search_segment where guild_id in (:guild, :other);
-update search_head h set arrival = l.arrival - 30
+select search_begin(), search_begin() \g /dev/null
+select is(pg_temp.next(:guild, :other), :guild,
+          'one with a thousand before one with forty');
+update search_head h set arrival = l.arrival - 30, seen_at = '-infinity'
   from log_head l where l.guild_id = h.guild_id and h.guild_id = :guild;
-select search_index(0) \g /dev/null
-select is(count(*)::int, 1, 'then that one, where less than forty are left')
-  from search_segment where guild_id = :other;
+select is(pg_temp.next(:guild, :other), :other,
+          'then that one, where less than forty are left');
 select search_forget(:guild, 0::smallint),
        search_forget(:other, 0::smallint) \g /dev/null
 
