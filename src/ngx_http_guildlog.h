@@ -184,6 +184,12 @@ ngx_int_t ngx_http_guildlog_ask(ngx_http_guildlog_call_t *call,
 /* all arguments are there: the work of the route begins; returns as ask() */
 ngx_int_t ngx_http_guildlog_start(ngx_http_guildlog_call_t *call);
 
+/*
+ * The end of a handler that the event loop has called for a request, whose log
+ * it has set: what finalizes it, or NGX_BUSY.
+ */
+void ngx_http_guildlog_finish(ngx_http_request_t *r, ngx_int_t rc);
+
 /* answers with an error before any work was done */
 ngx_int_t ngx_http_guildlog_refuse(ngx_http_guildlog_call_t *call,
     ngx_uint_t status, const ngx_str_t *error);

@@ -428,22 +428,17 @@ ngx_http_guildlog_yield_cleanup(void *data)
 static void
 ngx_http_guildlog_turn_handler(ngx_event_t *ev)
 {
-    ngx_int_t                  rc;
-    ngx_connection_t          *c;
-    ngx_http_request_t        *r;
-    ngx_http_guildlog_call_t  *call;
+    ngx_http_guildlog_call_t *call = ev->data;
 
-    call = ev->data;
+    ngx_int_t            rc;
+    ngx_http_request_t  *r;
+
     r = call->request;
-    c = r->connection;
 
-    ngx_http_set_log_request(c->log, r);
+    ngx_http_set_log_request(r->connection->log, r);
 
     rc = ngx_http_guildlog_read_entries(call);
 
-    if (rc != NGX_AGAIN) {
-        ngx_http_finalize_request(r, rc == NGX_DONE ? NGX_OK : rc);
-    }
-
-    ngx_http_run_posted_requests(c);
+    ngx_http_guildlog_finish(r, rc == NGX_AGAIN ? NGX_BUSY
+                                : rc == NGX_DONE ? NGX_OK : rc);
 }

@@ -266,22 +266,13 @@ ngx_http_guildlog_probe_ends(ngx_http_guildlog_probe_t *probe,
 static void
 ngx_http_guildlog_probes_finish(ngx_http_guildlog_call_t *call)
 {
-    ngx_int_t            rc;
-    ngx_connection_t    *c;
     ngx_http_request_t  *r;
 
     r = call->request;
-    c = r->connection;
 
-    ngx_http_set_log_request(c->log, r);
+    ngx_http_set_log_request(r->connection->log, r);
 
-    rc = call->trouble->done(call);
-
-    if (rc != NGX_BUSY) {
-        ngx_http_finalize_request(r, rc);
-    }
-
-    ngx_http_run_posted_requests(c);
+    ngx_http_guildlog_finish(r, call->trouble->done(call));
 }
 
 

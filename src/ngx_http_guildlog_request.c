@@ -531,14 +531,11 @@ ngx_http_guildlog_done(void *data, ngx_guildlog_result_t *result)
 {
     ngx_http_guildlog_call_t *call = data;
 
-    ngx_int_t            rc;
-    ngx_connection_t    *c;
     ngx_http_request_t  *r;
 
     r = call->request;
-    c = r->connection;
 
-    ngx_http_set_log_request(c->log, r);
+    ngx_http_set_log_request(r->connection->log, r);
 
     call->query = NULL;
     call->ctx->db_us = result->time_us;
@@ -551,7 +548,17 @@ ngx_http_guildlog_done(void *data, ngx_guildlog_result_t *result)
                          &ngx_http_guildlog_worker.stats.shared->changes, 1);
     }
 
-    rc = ngx_http_guildlog_answers[call->route->answer].answer(call, result);
+    ngx_http_guildlog_finish(r,
+          ngx_http_guildlog_answers[call->route->answer].answer(call, result));
+}
+
+
+void
+ngx_http_guildlog_finish(ngx_http_request_t *r, ngx_int_t rc)
+{
+    ngx_connection_t  *c;
+
+    c = r->connection;
 
     if (rc != NGX_BUSY) {
         ngx_http_finalize_request(r, rc);

@@ -243,8 +243,7 @@ ngx_http_guildlog_stream_heartbeat(ngx_event_t *ev)
     if (!listener->sending
         && ngx_http_guildlog_stream_comment(listener, "") != NGX_OK)
     {
-        ngx_http_finalize_request(r, NGX_ERROR);
-        ngx_http_run_posted_requests(c);
+        ngx_http_guildlog_finish(r, NGX_ERROR);
         return;
     }
 
@@ -280,22 +279,22 @@ void
 ngx_http_guildlog_stream_deliver(ngx_http_guildlog_listener_t *listener,
     ngx_http_guildlog_block_t *block)
 {
-    ngx_connection_t    *c;
     ngx_http_request_t  *r;
 
     r = listener->call->request;
-    c = r->connection;
 
-    ngx_http_set_log_request(c->log, r);
+    ngx_http_set_log_request(r->connection->log, r);
 
     if (ngx_http_guildlog_stream_send(listener, block) != NGX_OK) {
-        ngx_http_finalize_request(r, NGX_ERROR);
+        ngx_http_guildlog_finish(r, NGX_ERROR);
+        return;
+    }
 
-    } else if (!listener->sending) {
+    if (!listener->sending) {
         ngx_http_guildlog_fetch_next(listener);
     }
 
-    ngx_http_run_posted_requests(c);
+    ngx_http_guildlog_finish(r, NGX_BUSY);
 }
 
 
@@ -410,22 +409,16 @@ ngx_http_guildlog_stream_writer(ngx_http_request_t *r)
 void
 ngx_http_guildlog_stream_end(ngx_http_guildlog_listener_t *listener)
 {
-    ngx_int_t            rc;
-    ngx_connection_t    *c;
     ngx_http_request_t  *r;
 
     r = listener->call->request;
-    c = r->connection;
 
-    ngx_http_set_log_request(c->log, r);
+    ngx_http_set_log_request(r->connection->log, r);
 
     ngx_http_guildlog_feed_leave(listener);
 
     r->keepalive = 0;
 
-    rc = listener->sending ? NGX_ERROR
-                           : ngx_http_send_special(r, NGX_HTTP_LAST);
-
-    ngx_http_finalize_request(r, rc);
-    ngx_http_run_posted_requests(c);
+    ngx_http_guildlog_finish(r, listener->sending ? NGX_ERROR
+                                : ngx_http_send_special(r, NGX_HTTP_LAST));
 }
