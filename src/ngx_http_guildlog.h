@@ -102,6 +102,8 @@ typedef struct {
 /* one run of the spine: a request or a subrequest at a plane of ours */
 
 struct ngx_http_guildlog_call_s {
+    NGX_GUILDLOG_EVENT_IDENT;
+
     ngx_http_request_t            *request;
     ngx_http_guildlog_ctx_t       *ctx;
     const ngx_http_guildlog_loc_conf_t  *conf;

@@ -399,6 +399,8 @@ ngx_http_guildlog_yield(ngx_http_guildlog_call_t *call)
         cln->handler = ngx_http_guildlog_yield_cleanup;
         cln->data = call;
 
+        call->fd = r->connection->fd;
+
         call->turn.handler = ngx_http_guildlog_turn_handler;
         call->turn.data = call;
         call->turn.log = r->connection->log;
