@@ -74,6 +74,7 @@ ngx_http_guildlog_ctx_cleanup(void *data)
 ngx_int_t
 ngx_http_guildlog_preaccess_handler(ngx_http_request_t *r)
 {
+    ngx_int_t                            rc;
     ngx_http_guildlog_ctx_t             *ctx;
     ngx_http_core_loc_conf_t            *clcf;
     const ngx_http_guildlog_loc_conf_t  *conf;
@@ -99,7 +100,11 @@ ngx_http_guildlog_preaccess_handler(ngx_http_request_t *r)
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 
-    return ngx_http_guildlog_guard(r, ctx, conf);
+    rc = ngx_http_guildlog_guard(r, ctx, conf);
+
+    /* NGX_OK would end the phase, before limit_req and limit_conn */
+
+    return rc == NGX_OK ? NGX_DECLINED : rc;
 }
 
 

@@ -19,6 +19,8 @@ my $nginx = Guildlog->new(
             '$guildlog_db_time';
         access_log logs/guard.log guard;
 
+        limit_req_zone $server_name zone=often:1m rate=1r/m;
+
         server {
             listen unix:%%PREFIX%%/backend.sock;
             set $told "$http_x_server/$http_x_kind/$http_x_token";
@@ -96,6 +98,17 @@ CONF
         }
 
         location /asks-any/ {
+        location /asks-often/ {
+            auth_request /asked-often;
+        }
+
+        location = /asked-often {
+            internal;
+            guildlog_auth on;
+            limit_req zone=often;
+            limit_req_status 403;
+        }
+
             satisfy any;
             guildlog_auth on;
             auth_request /granted;
@@ -180,8 +193,9 @@ CONF
 );
 
 $nginx->file("files/$_", "content of $_") for map({ "$_/file" } qw(any admin
-    admin/open limited either address both asks asked asks-any live json
-    headers other-keys third-keys pages pages/admin)), 'open/401', 'open/429';
+    admin/open limited either address both asks asked asks-often asks-any live json
+    headers other-keys third-keys pages pages/admin)), 'asked-often',
+    'open/401', 'open/429';
 $nginx->file('files/included/file',
     'before <!--# include virtual="/any/file" --> after');
 $nginx->file('users', "u:{PLAIN}p\n");
@@ -304,6 +318,9 @@ is_answer '/asks/file', [token => $basic], 403, '... has its rules';
 like is_answer('/asks/file', [], 401, '... all of them')
     ->header('WWW-Authenticate'), qr/^Bearer/, '... and its challenge';
 is_answer '/asks-any/file', [], '200 content of asks-any/file',
+is_answer '/asks-often/file', [token => $admin],
+    '200 content of asks-often/file', 'auth_request of one with limit_req';
+is_answer '/asks-often/file', [token => $admin], 403, '... which acts';
     'satisfy any: auth_request';
 
 is_answer '/live/file', [token => $admin], '200 content of live/file',
