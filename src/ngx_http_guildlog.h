@@ -299,7 +299,7 @@ ngx_int_t ngx_http_guildlog_challenge(ngx_http_request_t *r,
 /*
  * Charges the token, or the client's address where there is none, once a
  * request for the same limit, and sets the rate headers.  NGX_OK; NGX_BUSY:
- * over the limit; NGX_ERROR if out of memory.
+ * over the limit, or over one before; NGX_ERROR if out of memory.
  */
 ngx_int_t ngx_http_guildlog_charge(ngx_http_request_t *r,
     ngx_http_guildlog_ctx_t *ctx, const ngx_http_guildlog_loc_conf_t *conf);

@@ -166,6 +166,12 @@ ngx_http_guildlog_charge(ngx_http_request_t *r, ngx_http_guildlog_ctx_t *ctx,
     ngx_int_t                              rc;
     const ngx_http_guildlog_limit_conf_t  *limit;
 
+    /* what error_page has for a refused one takes from no other window */
+
+    if (ctx->limited && r == r->main) {
+        return NGX_BUSY;
+    }
+
     limit = conf->limit;
 
     if (limit == NULL) {

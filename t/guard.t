@@ -13,7 +13,7 @@ my $nginx = Guildlog->new(
             basic   low;
         }
 
-        log_format guard '$arg_mark|$guildlog_token_id|$guildlog_server|'
+        log_format guard '$arg_mark$http_mark|$guildlog_token_id|$guildlog_server|'
             '$guildlog_kind|$guildlog_bot|$guildlog_auth_status|'
             '$guildlog_limit_status|$guildlog_endpoint|$level|'
             '$guildlog_db_time';
@@ -27,6 +27,7 @@ my $nginx = Guildlog->new(
             return 200 "$told/$http_authorization";
         }
 CONF
+    api       => 'guildlog_limit window=1h;',
     server    => 'root %%PREFIX%%/files;',
     locations => <<'CONF',
         location /any/ {
@@ -97,7 +98,6 @@ CONF
             guildlog_auth on admin;
         }
 
-        location /asks-any/ {
         location /asks-often/ {
             auth_request /asked-often;
         }
@@ -109,6 +109,7 @@ CONF
             limit_req_status 403;
         }
 
+        location /asks-any/ {
             satisfy any;
             guildlog_auth on;
             auth_request /granted;
@@ -317,10 +318,10 @@ is_answer '/asks/file', [token => $admin], '200 content of asks/file',
 is_answer '/asks/file', [token => $basic], 403, '... has its rules';
 like is_answer('/asks/file', [], 401, '... all of them')
     ->header('WWW-Authenticate'), qr/^Bearer/, '... and its challenge';
-is_answer '/asks-any/file', [], '200 content of asks-any/file',
 is_answer '/asks-often/file', [token => $admin],
     '200 content of asks-often/file', 'auth_request of one with limit_req';
 is_answer '/asks-often/file', [token => $admin], 403, '... which acts';
+is_answer '/asks-any/file', [], '200 content of asks-any/file',
     'satisfy any: auth_request';
 
 is_answer '/live/file', [token => $admin], '200 content of live/file',
@@ -365,7 +366,24 @@ is scalar(my @c = $answer->header('WWW-Authenticate')), 1,
 is scalar(my @l = $answer->header('X-RateLimit-Limit')), 1,
     '... and one set of headers';
 is_answer '/json/file', [token => $basic], '403 {}', '... 403 as well';
-is_answer '/json/file', [token => $basic], '429 {}', '... and 429';
+
+{
+    my $left = sub {
+        get("/api$at/nothing", token => $basic)
+            ->header('X-RateLimit-Remaining');
+    };
+    my $before = $left->();
+    $answer = is_answer '/json/file', [token => $basic,
+        headers => [Mark => 'g']], '429 {}', '... and 429';
+    is $answer->header('X-RateLimit-Limit'), 1,
+        '... with the headers of the limit that refused';
+    is $answer->header('X-RateLimit-Remaining'), 0, '... and nothing left';
+    like $answer->header('RateLimit'), qr/^"default";r=0;t=3[56]\d\d$/,
+        '... in one line as well';
+    like $answer->header('Retry-After'), qr/^3[56]\d\d$/, '... until then';
+    is $left->(), $before - 1, "... and the API's own is not charged for it";
+    is_answer '/json/file', [], '429 {}', '... whoever comes';
+}
 
 is_answer '/redirects/', [token => $admin], '200 content of any/file',
     'redirected into another location';
@@ -399,8 +417,8 @@ get('/open/401?mark=f', token => $admin);
 my %log;
 wait_for {
     open my $in, '<', $nginx->prefix . '/logs/guard.log' or return;
-    %log = map { /^([a-f])\|(.*)$/ ? ($1, $2) : () } <$in>;
-    return keys %log == 6;
+    %log = map { /^-?([a-g])-?\|(.*)$/ ? ($1, $2) : () } <$in>;
+    return keys %log == 7;
 };
 my $who = "$made->{unique_id}|$server|admin|main|ok|passed";
 
@@ -410,5 +428,6 @@ is $log{c}, '-|-|-|-|expired|passed|-|nobody|-', 'an expired one';
 like $log{d}, qr/^\Q$who|server_get|high|\E0\.\d{6}$/, 'the API';
 is $log{e}, "$who|-|high|-", 'the API, no endpoint';
 is $log{f}, '-|-|-|-|-|-|-|nobody|-', 'nobody asked';
+like $log{g}, qr/\|basic\|pro\|ok\|limited\|-\|low\|-$/, 'a 429 by the API';
 
 done_testing;
