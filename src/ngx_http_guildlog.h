@@ -47,7 +47,8 @@ typedef struct {
     ngx_uint_t                     requests;
     ngx_msec_t                     window;
     ngx_str_t                      prefix;     /* of keys in a shared zone:
-                                                  requests and window */
+                                                  requests, window, the
+                                                  key's source */
     ngx_str_t                      policy;     /* the RateLimit-Policy */
     ngx_flag_t                     dry_run;
 } ngx_http_guildlog_limit_conf_t;

@@ -203,20 +203,8 @@ static ngx_uint_t
 ngx_http_guildlog_same_limit(const ngx_http_guildlog_limit_conf_t *a,
     const ngx_http_guildlog_limit_conf_t *b)
 {
-    if (a == b) {
-        return 1;
-    }
-
-    if (a->zone != b->zone || !ngx_http_guildlog_equal(&a->prefix, &b->prefix))
-    {
-        return 0;
-    }
-
-    if (a->key == NULL || b->key == NULL) {
-        return a->key == b->key;
-    }
-
-    return ngx_http_guildlog_equal(&a->key->value, &b->key->value);
+    return a->zone == b->zone
+           && ngx_http_guildlog_equal(&a->prefix, &b->prefix);
 }
 
 

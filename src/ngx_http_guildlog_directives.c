@@ -445,7 +445,10 @@ static char *
 ngx_http_guildlog_init_limit(ngx_conf_t *cf,
     ngx_http_guildlog_limit_conf_t *limit)
 {
-    u_char  *p;
+    u_char           *p;
+    const ngx_str_t  *key;
+
+    static const ngx_str_t  none = ngx_null_string;
 
     limit->zone = ngx_http_guildlog_add_zone(cf, &limit->zone_name, 0);
     if (limit->zone == NULL) {
@@ -457,14 +460,16 @@ ngx_http_guildlog_init_limit(ngx_conf_t *cf,
      * stands before the key.
      */
 
-    p = ngx_pnalloc(cf->pool, 2 * (NGX_INT_T_LEN + 2));
+    key = limit->key ? &limit->key->value : &none;
+
+    p = ngx_pnalloc(cf->pool, sizeof("/ : ") + 3 * NGX_INT_T_LEN + key->len);
     if (p == NULL) {
         return NGX_CONF_ERROR;
     }
 
     limit->prefix.data = p;
-    limit->prefix.len = ngx_sprintf(p, "%ui/%M ", limit->requests,
-                                    limit->window)
+    limit->prefix.len = ngx_sprintf(p, "%ui/%M %uz:%V ", limit->requests,
+                                    limit->window, key->len, key)
                         - p;
 
     p = ngx_pnalloc(cf->pool, sizeof("\"default\";q=;w=") + 2 * NGX_INT_T_LEN);

@@ -30,6 +30,16 @@ CONF
             guildlog_limit key=$arg_w requests=10 window=1h;
         }
 
+        location /race-too/ {
+            guildlog_api /api;
+            guildlog_limit key=$arg_w requests=10 window=1h;
+        }
+
+        location /other-race/ {
+            guildlog_api /api;
+            guildlog_limit key=$arg_v requests=10 window=1h;
+        }
+
         location /short/ {
             guildlog_api;
             guildlog_limit requests=5 window=300ms;
@@ -341,6 +351,9 @@ is status('/race/?w=x', undef, 11), '401 ' x 10 . 429, 'by a key';
 is status('/race/?w=y', undef, 1), 401, 'another key';
 is status('/race/?w=' . 'y' x 3000 . $_, undef, 11), '401 ' x 10 . 429,
     'long keys differ, too' for 1, 2;
+is status('/race-too/?w=x', undef, 1), 429, 'by it elsewhere';
+is status('/other-race/?v=x', undef, 1), 401,
+    'by another key, which has the same value';
 is status('/race/', undef, 12), '401 ' x 11 . 401, 'no key, no limit';
 is get('/race/')->header('X-RateLimit-Limit'), undef, '... and no headers';
 
