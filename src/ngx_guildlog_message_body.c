@@ -292,7 +292,7 @@ ngx_guildlog_message_line(ngx_guildlog_message_item_t *item,
 
     files = json_array_size(json_object_get(message, "attachments"));
 
-    if (ngx_guildlog_message_is_id(&author)) {
+    if (ngx_guildlog_value_is_id(&author)) {
         (void) ngx_guildlog_text_add(text, "<@%V> ", &author);
 
     } else {

@@ -142,7 +142,7 @@ ngx_guildlog_message_read(ngx_guildlog_message_item_t *item, ngx_pool_t *pool,
     ngx_guildlog_message_get(item->json, "id", &item->id);
 
     if (type < 0 || type >= NGX_GUILDLOG_TYPES
-        || !ngx_guildlog_message_is_id(&item->id))
+        || !ngx_guildlog_value_is_id(&item->id))
     {
         return NGX_DECLINED;
     }
@@ -258,7 +258,7 @@ ngx_guildlog_message_user(const ngx_guildlog_message_item_t *item,
     ngx_guildlog_message_named(item, key, id, name);
 
     return (ngx_strcmp(key, "executor") == 0 || (type >= 'A' && type <= 'Z'))
-           && ngx_guildlog_message_is_id(id)
+           && ngx_guildlog_value_is_id(id)
            && !(id->len == 1 && id->data[0] == '0');
 }
 
@@ -274,7 +274,7 @@ ngx_guildlog_message_who(ngx_guildlog_message_item_t *item,
 
     ngx_guildlog_message_named(item, key, &id, &name);
 
-    known = ngx_guildlog_message_is_id(&id);
+    known = ngx_guildlog_value_is_id(&id);
     mention = ngx_guildlog_message_mention(item, key);
 
     if (known && id.len == 1 && id.data[0] == '0') {
@@ -396,7 +396,7 @@ ngx_guildlog_message_emoji(ngx_guildlog_message_item_t *item,
 
     ngx_guildlog_message_named(item, key, &id, &name);
 
-    if (ngx_guildlog_message_is_id(&id)
+    if (ngx_guildlog_value_is_id(&id)
         && ngx_guildlog_message_is_emoji(&name))
     {
         emoji = json_object_get(item->json, key);
@@ -410,7 +410,7 @@ ngx_guildlog_message_emoji(ngx_guildlog_message_item_t *item,
 
     if (ngx_guildlog_text_user(text, &name, text->left,
                                NGX_GUILDLOG_TEXT_MARKDOWN)
-        == 0 && ngx_guildlog_message_is_id(&id))
+        == 0 && ngx_guildlog_value_is_id(&id))
     {
         *text = before;
         (void) ngx_guildlog_text_add(text, "`%V`", &id);
@@ -523,21 +523,6 @@ ngx_guildlog_message_is_emoji(const ngx_str_t *s)
     }
 
     return s->len >= 2 && s->len <= 32;
-}
-
-
-ngx_uint_t
-ngx_guildlog_message_is_id(const ngx_str_t *s)
-{
-    size_t  i;
-
-    for (i = 0; i < s->len; i++) {
-        if (s->data[i] < '0' || s->data[i] > '9') {
-            return 0;
-        }
-    }
-
-    return s->len >= 1 && s->len <= 20;
 }
 
 

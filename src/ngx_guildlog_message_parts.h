@@ -11,6 +11,7 @@
 #include "ngx_guildlog_message.h"
 #include "ngx_guildlog_text.h"
 #include "ngx_guildlog_titles.h"
+#include "ngx_guildlog_value.h"
 
 
 #define NGX_GUILDLOG_MESSAGE_PARTS  11
@@ -74,9 +75,6 @@ ngx_uint_t ngx_guildlog_message_user(const ngx_guildlog_message_item_t *item,
 /* "and N more", unless N is 0 */
 void ngx_guildlog_message_more(const ngx_guildlog_message_item_t *item,
     ngx_guildlog_text_t *text, ngx_uint_t n);
-
-/* digits, as many as an id may have */
-ngx_uint_t ngx_guildlog_message_is_id(const ngx_str_t *s);
 
 /* a string's bytes in the tree; empty where there is no such string */
 void ngx_guildlog_message_get(const json_t *object, const char *key,

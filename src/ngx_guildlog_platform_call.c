@@ -4,9 +4,9 @@
  */
 
 #include "ngx_guildlog_platform.h"
+#include "ngx_guildlog_value.h"
 
 
-#define NGX_GUILDLOG_PLATFORM_ID     20          /* digits */
 #define NGX_GUILDLOG_PLATFORM_TOKEN  200         /* characters */
 
 
@@ -16,7 +16,6 @@ static ngx_int_t ngx_guildlog_platform_text(ngx_pool_t *pool, json_t *object,
     const char *name, ngx_str_t *value);
 static ngx_int_t ngx_guildlog_platform_id(ngx_pool_t *pool, json_t *object,
     const char *name, ngx_str_t *value);
-static ngx_uint_t ngx_guildlog_platform_is_id(const ngx_str_t *id);
 static ngx_uint_t ngx_guildlog_platform_is_token(const ngx_str_t *token);
 
 
@@ -29,9 +28,9 @@ ngx_guildlog_platform_execute(ngx_pool_t *pool, const ngx_str_t *webhook_id,
 
     ngx_memzero(request, sizeof(ngx_guildlog_platform_request_t));
 
-    if (!ngx_guildlog_platform_is_id(webhook_id)
+    if (!ngx_guildlog_value_is_id(webhook_id)
         || !ngx_guildlog_platform_is_token(token)
-        || (thread_id->len && !ngx_guildlog_platform_is_id(thread_id)))
+        || (thread_id->len && !ngx_guildlog_value_is_id(thread_id)))
     {
         return NGX_ERROR;
     }
@@ -65,7 +64,7 @@ ngx_guildlog_platform_list(ngx_pool_t *pool, const ngx_str_t *channel_id,
 
     ngx_memzero(request, sizeof(ngx_guildlog_platform_request_t));
 
-    if (!ngx_guildlog_platform_is_id(channel_id)) {
+    if (!ngx_guildlog_value_is_id(channel_id)) {
         return NGX_ERROR;
     }
 
@@ -115,7 +114,7 @@ ngx_guildlog_platform_delete(ngx_pool_t *pool, const ngx_str_t *webhook_id,
 
     ngx_memzero(request, sizeof(ngx_guildlog_platform_request_t));
 
-    if (!ngx_guildlog_platform_is_id(webhook_id)
+    if (!ngx_guildlog_value_is_id(webhook_id)
         || !ngx_guildlog_platform_is_token(token))
     {
         return NGX_ERROR;
@@ -144,8 +143,8 @@ ngx_guildlog_platform_read(ngx_pool_t *pool, const ngx_str_t *channel_id,
 
     ngx_memzero(request, sizeof(ngx_guildlog_platform_request_t));
 
-    if (!ngx_guildlog_platform_is_id(channel_id)
-        || !ngx_guildlog_platform_is_id(after_id))
+    if (!ngx_guildlog_value_is_id(channel_id)
+        || !ngx_guildlog_value_is_id(after_id))
     {
         return NGX_ERROR;
     }
@@ -340,27 +339,12 @@ ngx_guildlog_platform_id(ngx_pool_t *pool, json_t *object, const char *name,
 
     rc = ngx_guildlog_platform_text(pool, object, name, value);
 
-    if (rc == NGX_OK && !ngx_guildlog_platform_is_id(value)) {
+    if (rc == NGX_OK && !ngx_guildlog_value_is_id(value)) {
         ngx_str_null(value);
         return NGX_DECLINED;
     }
 
     return rc;
-}
-
-
-static ngx_uint_t
-ngx_guildlog_platform_is_id(const ngx_str_t *id)
-{
-    size_t  i;
-
-    for (i = 0; i < id->len; i++) {
-        if (id->data[i] < '0' || id->data[i] > '9') {
-            return 0;
-        }
-    }
-
-    return i > 0 && i <= NGX_GUILDLOG_PLATFORM_ID;
 }
 
 

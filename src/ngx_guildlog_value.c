@@ -434,6 +434,13 @@ ngx_guildlog_value_id(const u_char *p, size_t len, size_t min)
 }
 
 
+ngx_uint_t
+ngx_guildlog_value_is_id(const ngx_str_t *s)
+{
+    return ngx_guildlog_value_id(s->data, s->len, 1) == NGX_OK;
+}
+
+
 /* only what Unicode calls white space, in valid UTF-8 */
 
 static ngx_uint_t

@@ -102,5 +102,9 @@ u_char *ngx_guildlog_value_quote(u_char *p, const ngx_str_t *value);
 
 ngx_int_t ngx_guildlog_value_id(const u_char *p, size_t len, size_t min);
 
+/* such a one, of any length */
+
+ngx_uint_t ngx_guildlog_value_is_id(const ngx_str_t *s);
+
 
 #endif /* _NGX_GUILDLOG_VALUE_H_INCLUDED_ */

@@ -1,8 +1,9 @@
 
 /*
  * Links ngx_guildlog_platform.c, ngx_guildlog_platform_call.c,
- * ngx_guildlog_answer.c, ngx_guildlog_json.c, ngx_guildlog_json_load.c,
- * ngx_guildlog_json_read.c and ngx_guildlog_json_write.c.
+ * ngx_guildlog_answer.c, ngx_guildlog_value.c, ngx_guildlog_json.c,
+ * ngx_guildlog_json_load.c, ngx_guildlog_json_read.c and
+ * ngx_guildlog_json_write.c.
  *
  * An answer of the platform to any call: what it is taken for has what it
  * needs, and what it is told to be named by may be sent back to it.
@@ -18,15 +19,21 @@
 static ngx_uint_t
 is_id(const ngx_str_t *id)
 {
-    ngx_uint_t  i;
+    char    text[32];
+    size_t  digits;
 
-    for (i = 0; i < id->len; i++) {
-        if (id->data[i] < '0' || id->data[i] > '9') {
-            return 0;
-        }
+    if (id->len == 0 || id->len > 20) {
+        return 0;
     }
 
-    return id->len >= 1 && id->len <= 20;
+    ngx_memcpy(text, id->data, id->len);
+    text[id->len] = '\0';
+
+    digits = strspn(text, "0123456789");
+    errno = 0;
+
+    return strtoull(text, NULL, 10) <= INT64_MAX && errno == 0
+           && digits == id->len;
 }
 
 

@@ -1,8 +1,9 @@
 
 /*
  * Links ngx_guildlog_platform.c, ngx_guildlog_platform_call.c,
- * ngx_guildlog_answer.c, ngx_guildlog_json.c, ngx_guildlog_json_load.c,
- * ngx_guildlog_json_read.c and ngx_guildlog_json_write.c.
+ * ngx_guildlog_answer.c, ngx_guildlog_value.c, ngx_guildlog_json.c,
+ * ngx_guildlog_json_load.c, ngx_guildlog_json_read.c and
+ * ngx_guildlog_json_write.c.
  *
  * Whatever the platform, or something in front of it, answers has one
  * meaning.  Nothing is delivered without an id, nothing that may have been
@@ -52,6 +53,12 @@ static const judged_t  judged[] = {
       is(DOUBT), 0, 0 },
     { "an id that is none", EXECUTE, 200, "", "{\"id\":\"12a\"}",
       is(DOUBT), 0, 0 },
+    { "an id beyond the largest", EXECUTE, 200, "",
+      "{\"id\":\"9223372036854775808\"}", is(DOUBT), 0, 0 },
+    { "one that would begin anew at 0", EXECUTE, 200, "",
+      "{\"id\":\"18446744073709551616\"}", is(DOUBT), 0, 0 },
+    { "the largest", EXECUTE, 200, "",
+      "{\"id\":\"9223372036854775807\"}", is(DONE), 0, 0 },
     { "an empty id", EXECUTE, 200, "", "{\"id\":\"\"}", is(DOUBT), 0, 0 },
     { "half an object", EXECUTE, 200, "", "{\"id\":\"12\",", is(DOUBT), 0,
       0 },
@@ -684,6 +691,7 @@ test_requests(void)
     ngx_pool_t                      *pool;
     ngx_guildlog_platform_request_t  r;
     static const char               *ids[] = { "", "1a", "1/", "-1", " 1",
+                                               "9223372036854775808",
                                                "123456789012345678901" };
     static const char               *tokens[] = { "", "a/b", "a?b", "a b",
                                                   "a\r\nb", "%41" };
@@ -691,7 +699,7 @@ test_requests(void)
     pool = tap_pool();
 
     id = tap_str("17");
-    other = tap_str("18446744073709551615");
+    other = tap_str("9223372036854775807");
     token = tap_str("aZ09-_.");
     none = tap_str("");
     name = tap_str("a \"log\"");
@@ -703,7 +711,7 @@ test_requests(void)
     tap_is(ngx_guildlog_platform_execute(pool, &id, &token, &other, &r),
            NGX_OK, "a message in a thread");
     is_request(&r, "POST", "/webhooks/17/aZ09-_.?wait=true"
-                           "&thread_id=18446744073709551615", "", 0);
+                           "&thread_id=9223372036854775807", "", 0);
 
     tap_is(ngx_guildlog_platform_list(pool, &id, &r), NGX_OK, "a list");
     is_request(&r, "GET", "/channels/17/webhooks", "", 1);
@@ -720,7 +728,7 @@ test_requests(void)
     tap_is(ngx_guildlog_platform_read(pool, &id, &other, &r), NGX_OK,
            "messages");
     is_request(&r, "GET", "/channels/17/messages?after="
-                          "18446744073709551615&limit=100", "", 1);
+                          "9223372036854775807&limit=100", "", 1);
 
     for (i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
         bad = tap_str(ids[i]);
