@@ -205,17 +205,13 @@ ngx_guildlog_lane_begin(ngx_guildlog_lane_t *lane)
 static void
 ngx_guildlog_lane_post(ngx_guildlog_lane_t *lane)
 {
-    u_char                            *p;
-    ngx_str_t                          path, none;
-    ngx_guildlog_platform_request_t    request;
-
-    ngx_str_null(&none);
+    ngx_guildlog_platform_request_t  request;
 
     lane->attempts++;
     lane->attempt_ms = ngx_guildlog_lane_clock();
 
     if (ngx_guildlog_platform_execute(lane->work_pool, &lane->webhook,
-                                      &lane->token, &none, &request)
+                                      &lane->token, &request)
         != NGX_OK)
     {
         ngx_guildlog_delivery_give_back(lane);
@@ -223,21 +219,9 @@ ngx_guildlog_lane_post(ngx_guildlog_lane_t *lane)
         return;
     }
 
-    path.len = request.path.len + sizeof("&with_components=true") - 1;
-    path.data = ngx_pnalloc(lane->work_pool, path.len);
+    request.body = lane->body;
 
-    if (path.data == NULL) {
-        ngx_guildlog_delivery_give_back(lane);
-        ngx_guildlog_lane_refused(lane, NGX_GUILDLOG_LANE_SHORT);
-        return;
-    }
-
-    p = ngx_cpymem(path.data, request.path.data, request.path.len);
-    ngx_memcpy(p, "&with_components=true",
-               sizeof("&with_components=true") - 1);
-
-    if (ngx_guildlog_delivery_send(lane, request.method, &path, &none,
-                                   &lane->body, ngx_guildlog_lane_posted)
+    if (ngx_guildlog_lane_call(lane, &request, ngx_guildlog_lane_posted)
         != NGX_OK)
     {
         ngx_guildlog_lane_refused(lane, NGX_GUILDLOG_LANE_SHORT);

@@ -257,7 +257,7 @@ void ngx_guildlog_lane_forbidden(ngx_guildlog_lane_t *lane,
 ngx_int_t ngx_guildlog_lane_read(ngx_guildlog_lane_t *lane,
     ngx_guildlog_result_t *result, ngx_uint_t row);
 
-/* a call with the bot's token; NGX_DECLINED: not now.  The turn is granted */
+/* NGX_DECLINED: not now.  The turn is granted */
 ngx_int_t ngx_guildlog_lane_call(ngx_guildlog_lane_t *lane,
     ngx_guildlog_platform_request_t *request,
     ngx_guildlog_exchange_handler_pt handler);

@@ -124,10 +124,10 @@ typedef struct {
 
 /* NGX_ERROR: out of memory, or an id or token is none */
 
-/* the body is the message, and not set here; thread: empty for none */
+/* the body is the message, and not set here */
 ngx_int_t ngx_guildlog_platform_execute(ngx_pool_t *pool,
     const ngx_str_t *webhook_id, const ngx_str_t *token,
-    const ngx_str_t *thread_id, ngx_guildlog_platform_request_t *request);
+    ngx_guildlog_platform_request_t *request);
 ngx_int_t ngx_guildlog_platform_list(ngx_pool_t *pool,
     const ngx_str_t *channel_id, ngx_guildlog_platform_request_t *request);
 ngx_int_t ngx_guildlog_platform_create(ngx_pool_t *pool,

@@ -21,36 +21,30 @@ static ngx_uint_t ngx_guildlog_platform_is_token(const ngx_str_t *token);
 
 ngx_int_t
 ngx_guildlog_platform_execute(ngx_pool_t *pool, const ngx_str_t *webhook_id,
-    const ngx_str_t *token, const ngx_str_t *thread_id,
-    ngx_guildlog_platform_request_t *request)
+    const ngx_str_t *token, ngx_guildlog_platform_request_t *request)
 {
     u_char  *p;
 
     ngx_memzero(request, sizeof(ngx_guildlog_platform_request_t));
 
     if (!ngx_guildlog_value_is_id(webhook_id)
-        || !ngx_guildlog_platform_is_token(token)
-        || (thread_id->len && !ngx_guildlog_value_is_id(thread_id)))
+        || !ngx_guildlog_platform_is_token(token))
     {
         return NGX_ERROR;
     }
 
-    p = ngx_pnalloc(pool, sizeof("/webhooks//?wait=true&thread_id=") - 1
-                          + webhook_id->len + token->len + thread_id->len);
+    p = ngx_pnalloc(pool, sizeof("/webhooks//?wait=true&with_components=true")
+                          - 1 + webhook_id->len + token->len);
     if (p == NULL) {
         return NGX_ERROR;
     }
 
     request->method = "POST";
     request->path.data = p;
-
-    p = ngx_sprintf(p, "/webhooks/%V/%V?wait=true", webhook_id, token);
-
-    if (thread_id->len) {
-        p = ngx_sprintf(p, "&thread_id=%V", thread_id);
-    }
-
-    request->path.len = p - request->path.data;
+    request->path.len = ngx_sprintf(p, "/webhooks/%V/%V?wait=true"
+                                       "&with_components=true",
+                                    webhook_id, token)
+                        - p;
 
     return NGX_OK;
 }

@@ -105,14 +105,12 @@ ngx_http_guildlog_test_send(ngx_http_guildlog_call_t *call, json_t *send)
 static ngx_int_t
 ngx_http_guildlog_test_build(ngx_http_guildlog_probe_t *probe, json_t *send)
 {
-    ngx_str_t                            none, lane, webhook, secret, token;
-    ngx_str_t                            message;
+    ngx_str_t                            lane, webhook, secret, token, message;
     ngx_pool_t                          *pool;
     const ngx_guildlog_delivery_conf_t  *conf;
 
     pool = probe->call->request->pool;
 
-    ngx_str_null(&none);
     lane = ngx_guildlog_json_text(json_object_get(send, "lane"));
     webhook = ngx_guildlog_json_text(json_object_get(send, "webhookId"));
     secret = ngx_guildlog_json_text(json_object_get(send, "secret"));
@@ -123,7 +121,7 @@ ngx_http_guildlog_test_build(ngx_http_guildlog_probe_t *probe, json_t *send)
     if (conf == NULL
         || ngx_guildlog_secret_open(pool, conf->key, &lane, &secret, &token)
            != NGX_OK
-        || ngx_guildlog_platform_execute(pool, &webhook, &token, &none,
+        || ngx_guildlog_platform_execute(pool, &webhook, &token,
                                          &probe->request)
            != NGX_OK)
     {

@@ -686,7 +686,7 @@ is_request(ngx_guildlog_platform_request_t *request, const char *method,
 static void
 test_requests(void)
 {
-    ngx_str_t                        id, other, token, none, name, bad;
+    ngx_str_t                        id, other, token, name, bad;
     ngx_uint_t                       i;
     ngx_pool_t                      *pool;
     ngx_guildlog_platform_request_t  r;
@@ -701,17 +701,12 @@ test_requests(void)
     id = tap_str("17");
     other = tap_str("9223372036854775807");
     token = tap_str("aZ09-_.");
-    none = tap_str("");
     name = tap_str("a \"log\"");
 
-    tap_is(ngx_guildlog_platform_execute(pool, &id, &token, &none, &r),
-           NGX_OK, "a message");
-    is_request(&r, "POST", "/webhooks/17/aZ09-_.?wait=true", "", 0);
-
-    tap_is(ngx_guildlog_platform_execute(pool, &id, &token, &other, &r),
-           NGX_OK, "a message in a thread");
+    tap_is(ngx_guildlog_platform_execute(pool, &id, &token, &r), NGX_OK,
+           "a message");
     is_request(&r, "POST", "/webhooks/17/aZ09-_.?wait=true"
-                           "&thread_id=9223372036854775807", "", 0);
+                           "&with_components=true", "", 0);
 
     tap_is(ngx_guildlog_platform_list(pool, &id, &r), NGX_OK, "a list");
     is_request(&r, "GET", "/channels/17/webhooks", "", 1);
@@ -733,7 +728,7 @@ test_requests(void)
     for (i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
         bad = tap_str(ids[i]);
 
-        tap_ok(ngx_guildlog_platform_execute(pool, &bad, &token, &none, &r)
+        tap_ok(ngx_guildlog_platform_execute(pool, &bad, &token, &r)
                    == NGX_ERROR
                && ngx_guildlog_platform_list(pool, &bad, &r) == NGX_ERROR
                && ngx_guildlog_platform_create(pool, &bad, &name, &r)
@@ -747,14 +742,10 @@ test_requests(void)
                "\"%s\" is no id", ids[i]);
     }
 
-    bad = tap_str("x");
-    tap_is(ngx_guildlog_platform_execute(pool, &id, &token, &bad, &r),
-           NGX_ERROR, "nor is a thread's");
-
     for (i = 0; i < sizeof(tokens) / sizeof(tokens[0]); i++) {
         bad = tap_str(tokens[i]);
 
-        tap_ok(ngx_guildlog_platform_execute(pool, &id, &bad, &none, &r)
+        tap_ok(ngx_guildlog_platform_execute(pool, &id, &bad, &r)
                    == NGX_ERROR
                && ngx_guildlog_platform_delete(pool, &id, &bad, &r)
                   == NGX_ERROR,
