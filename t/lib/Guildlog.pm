@@ -687,7 +687,8 @@ sub _raw_ecdsa {
 
 
 # for machines that are slow, or busy with something else
-my %patience = (connect_timeout => '10s', queue_timeout => '10s');
+my %patience = (connect_timeout => '10s', queue_timeout => '10s',
+    timeout => '30s');
 
 
 sub _database_directive {

@@ -78,7 +78,9 @@ sub port { $_[0]{port} }
 # for Guildlog->new(database => ...)
 sub database {
     my ($self) = @_;
-    return { host => $self->{dir}, port => $self->{port} };
+
+    # nobody waits long for an answer that is cut
+    return { host => $self->{dir}, port => $self->{port}, timeout => '5s' };
 }
 
 
