@@ -133,7 +133,7 @@ settle(0, 'off');
     my $stay   = page()->json->{total};
     my $window = 30 * 86400 * 1000;
     is record(map { { timestamp => time * 1000 - $window + $_ } }
-        8000, 8500, 9000), 3, 'three are about to go';
+        12_000, 12_500, 13_000), 3, 'three are about to go';
     settle(0, 'off');
     ok wait_for {
         my ($before, $got, $after) = map { $_->json->{total} }

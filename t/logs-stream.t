@@ -194,7 +194,10 @@ my $seen = wait_for {
     eval { record({ content => 'before', type => 9 }) }
 } 60;
 $seen = $seen->[0];
-my $stream = listen_to('type=9');
+my $stream = wait_for {
+    my $it = listen_to('type=9');
+    $it->{status} == 200 && $it;
+} 60, 'a stream';
 ok eval { $nginx->reload; 1 }, 'the workers do not wait for their streams';
 events($stream, 1);
 ok $stream->{ended}, 'the stream ends in order';

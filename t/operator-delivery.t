@@ -205,7 +205,7 @@ subtest 'paused in the middle' => sub {
     become('delivered', 'a channel works', $first);
     my ($lane) = map { $_->{lane} } @{ lanes()->{lanes} };
     $platform->faults({ call => 'execute', channel => $to, action => 'answer',
-        status => 429, body => { message => 'limited', retry_after => 6,
+        status => 429, body => { message => 'limited', retry_after => 20,
             global => JSON::PP::false },
         headers => { 'X-RateLimit-Scope' => 'user' } });
     my @ids = record(25);

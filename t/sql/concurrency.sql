@@ -74,11 +74,18 @@ select is((name, bot, roles)::text, '(n,t,{5})', 'no field is lost')
   from directory where guild_id = :guild and kind = 0 and id = 1;
 
 
--- a change that comes while a reset is under way
+-- a change that comes while a reset is under way, which goes on until somebody
+-- waits for it
 
-select format('begin; select server_reset(%s); '
-              'select pg_advisory_lock(7012), pg_sleep(1); commit', :'me')
-    as sql \gset
+select format($$ begin; select server_reset(%s); select pg_advisory_lock(7012);
+    do 'begin
+            for i in 1 .. 1000 loop
+                exit when exists (select from pg_stat_activity
+                    where pg_backend_pid() = any (pg_blocking_pids(pid)));
+                perform pg_sleep(0.01);
+            end loop;
+        end';
+    commit $$, :'me') as sql \gset
 \setenv RESET :sql
 \! echo "$RESET" | psql -XAtq > /dev/null &
 do $$

@@ -138,7 +138,7 @@ begin
                              from mask_kinds() k),
                      rpad('', 4000, long));
 
-        if clock_timestamp() > from_time + interval '1 s' then
+        if clock_timestamp() > from_time + interval '10 s' then
             return long;
         end if;
     end loop;
