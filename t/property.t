@@ -12,7 +12,7 @@ use List::Util qw(min uniq);
 
 use constant { HOUR => 3_600_000, DAY => 86_400_000 };
 
-my $seed    = $ENV{GUILDLOG_SEED} || int time;
+my $seed    = $ENV{GUILDLOG_SEED} // 1;
 my $queries = $ENV{GUILDLOG_QUERIES} || 2_400;
 
 srand $seed;
