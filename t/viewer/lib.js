@@ -166,7 +166,7 @@ export async function startBrowser() {
 // of other origins, breaches of its policy, the token in an address.
 export async function newPage(options) {
     const context = await browser.newContext({viewport: WIDE,
-        locale: 'en-GB', timezoneId: 'Europe/Berlin', acceptDownloads: true,
+        locale: 'en-GB', timezoneId: 'Africa/Lagos', acceptDownloads: true,
         ...options});
     const page = await context.newPage();
     const {origin} = new URL(VIEWER);
