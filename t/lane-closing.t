@@ -37,9 +37,7 @@ my $entries = json->encode([
 $recorder->send("POST /servers/$guild/logs HTTP/1.1\r\nHost: localhost\r\n"
     . "Content-Type: application/json\r\nContent-Length: "
     . length($entries) . "\r\n\r\n$entries");
-wait_for { $g->sql(q{select count(*) from pg_stat_activity
-    where datname = current_database() and usename = 'guildlog'
-      and wait_event_type = 'Lock'}) } 60, 'who records waits';
+wait_for { $g->waiting } 60, 'who records waits';
 
 close_lane($text);
 $opener->commit;
