@@ -90,7 +90,9 @@ $last->send("GET /api/servers/$FakePostgres::guild HTTP/1.1\r\n"
 my $status = eval { $last->response->status } // 'none';
 like $status, qr/^(?:200|503|none)$/, 'no connection left is no crash';
 close $_->socket for @idle;
-wait_for { eval { $fake->ask($nginx, 'GET')->response->status } // 0 == 200 };
+wait_for {
+    (eval { $fake->ask($nginx, 'GET')->response->status } // 0) == 200
+};
 pass 'and passes';
 
 done_testing;
