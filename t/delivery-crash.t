@@ -1,7 +1,7 @@
 #!/usr/bin/perl
 # "Whatever crashes: never delivered without the message's id; never a final
-# not_delivered for something that may be in the channel. Lanes without doubt
-# resume within 2 s of a crash."
+# not_delivered for something that may be in the channel." Lanes without doubt
+# go on soon.
 
 use lib 't/lib';
 use Guildlog;
