@@ -225,6 +225,30 @@ subtest 'paused in the middle' => sub {
 };
 
 
+subtest 'paused while its next message begins' => sub {
+    my $to = server();
+    my ($first) = record(1);
+    become('delivered', 'a channel works', $first);
+    my ($lane) = map { $_->{lane} } @{ lanes()->{lanes} };
+    my $locker = $g->cluster->connect($g->dbname);
+    $locker->begin_work;
+    $locker->do('lock table guildlog.lane_batch in share mode');
+    my @ids = record(12);
+    wait_for { $g->sql(q{select count(*) from pg_stat_activity
+        where wait_event_type = 'Lock' and query like '%delivery_step%'}) } 20,
+        'a step that began before';
+    is op('POST', "/lanes/$lane/pause")->status, 200, 'paused within it';
+    $locker->rollback;
+    my @words;
+    eval { wait_for { (@words = words(@ids))[0] eq 'delivered' } 20 };
+    is_deeply \@words, [('delivered') x 10, ('not_delivered queued') x 2],
+        'the message is sent, those behind it wait';
+    op('POST', "/lanes/$lane/resume");
+    become('delivered', 'until it is resumed', @ids);
+    is_deeply [arrived($to, @ids)], [(1) x 12], 'each goes once';
+};
+
+
 subtest 'a server that is paused' => sub {
     my $to = server();
     my ($first) = record(1);

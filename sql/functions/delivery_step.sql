@@ -189,12 +189,14 @@ begin
         return 'ok';
     end if;
 
-    if it.state not in ('active', 'closing') or it.paused_at is not null then
-        return 'paused';
-    end if;
+    -- what is in flight comes to its end, whatever the lane has become
 
     if it.upto > it.head then
         return 'ok';
+    end if;
+
+    if it.state not in ('active', 'closing') or it.paused_at is not null then
+        return 'paused';
     end if;
 
     perform from lane_tail t
