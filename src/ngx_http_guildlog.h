@@ -329,6 +329,10 @@ ngx_int_t ngx_http_guildlog_send_head(ngx_http_request_t *r,
 /* what the head of log rows says; 0: none came */
 ngx_uint_t ngx_http_guildlog_log_status(ngx_guildlog_result_t *result);
 
+/* a value that is not negative; NGX_ERROR: it is none, or null */
+int64_t ngx_http_guildlog_number_at(ngx_guildlog_result_t *result,
+    ngx_uint_t row, ngx_uint_t column);
+
 /*
  * True if log rows have come, behind their head; otherwise the request is
  * answered, and *rc is what finalizes it.

@@ -94,11 +94,9 @@ static ngx_uint_t
 ngx_http_guildlog_entries_joined(ngx_guildlog_result_t *result,
     ngx_uint_t row)
 {
-    ngx_int_t  n;
-    ngx_str_t  value;
+    int64_t  n;
 
-    value = ngx_guildlog_result_value(result, row, NGX_HTTP_GUILDLOG_LOG_SEQ);
-    n = ngx_atoi(value.data, value.len);
+    n = ngx_http_guildlog_number_at(result, row, NGX_HTTP_GUILDLOG_LOG_SEQ);
 
     return n == NGX_ERROR ? 0 : n;
 }

@@ -375,7 +375,7 @@ ngx_http_guildlog_feed_news(void *data, ngx_guildlog_result_t *result)
         topic = ngx_queue_data(q, ngx_http_guildlog_topic_t, queue);
 
         for ( /* void */ ; row < result->rows; row++) {
-            place = ngx_http_guildlog_stream_number(result, row, 0);
+            place = ngx_http_guildlog_number_at(result, row, 0);
 
             if (place >= (int64_t) topic->place) {
                 break;
@@ -388,7 +388,7 @@ ngx_http_guildlog_feed_news(void *data, ngx_guildlog_result_t *result)
 
         if (place == (int64_t) topic->place) {
             ngx_http_guildlog_feed_arrived(topic,
-                             ngx_http_guildlog_stream_number(result, row, 1));
+                                   ngx_http_guildlog_number_at(result, row, 1));
         }
     }
 
@@ -491,7 +491,7 @@ ngx_http_guildlog_feed_tokens(void *data, ngx_guildlog_result_t *result)
 
     for (row = 0; row < result->rows; row++) {
         listener = ngx_http_guildlog_feed_listener(feed,
-                             ngx_http_guildlog_stream_number(result, row, 0));
+                                   ngx_http_guildlog_number_at(result, row, 0));
         if (listener) {
             ngx_http_guildlog_stream_end(listener);
         }

@@ -206,8 +206,8 @@ ngx_http_guildlog_fetch_done(void *data, ngx_guildlog_result_t *result)
         block = ngx_http_guildlog_fetch_block(result);
 
         if (block) {
-            until = ngx_http_guildlog_stream_number(result, 0,
-                                              NGX_HTTP_GUILDLOG_LOG_CHANNEL);
+            until = ngx_http_guildlog_number_at(result, 0,
+                                                NGX_HTTP_GUILDLOG_LOG_CHANNEL);
         }
     }
 
@@ -304,16 +304,4 @@ ngx_http_guildlog_block_free(ngx_http_guildlog_block_t *block)
     if (--block->refs == 0) {
         ngx_free(block);
     }
-}
-
-
-int64_t
-ngx_http_guildlog_stream_number(ngx_guildlog_result_t *result, ngx_uint_t row,
-    ngx_uint_t column)
-{
-    ngx_str_t  value;
-
-    value = ngx_guildlog_result_value(result, row, column);
-
-    return ngx_atoi(value.data, value.len);
 }

@@ -46,8 +46,6 @@ static void ngx_http_guildlog_page_range(ngx_guildlog_ranges_t *ranges,
 static ngx_int_t ngx_http_guildlog_page_build(ngx_http_guildlog_call_t *call,
     ngx_guildlog_result_t *result, ngx_http_guildlog_entries_t *entries,
     ngx_str_t *body);
-static int64_t ngx_http_guildlog_page_number(ngx_guildlog_result_t *result,
-    ngx_uint_t row, ngx_uint_t column);
 
 
 ngx_int_t
@@ -265,25 +263,25 @@ ngx_http_guildlog_page_range(ngx_guildlog_ranges_t *ranges,
     int64_t               status;
     ngx_guildlog_range_t  range;
 
-    range.lane = ngx_http_guildlog_page_number(result, row,
-                                               NGX_HTTP_GUILDLOG_LOG_LANE);
-    range.first = ngx_http_guildlog_page_number(result, row,
-                                                NGX_HTTP_GUILDLOG_LOG_ID);
-    range.last = ngx_http_guildlog_page_number(result, row,
-                                               NGX_HTTP_GUILDLOG_LOG_SEQ);
+    range.lane = ngx_http_guildlog_number_at(result, row,
+                                             NGX_HTTP_GUILDLOG_LOG_LANE);
+    range.first = ngx_http_guildlog_number_at(result, row,
+                                              NGX_HTTP_GUILDLOG_LOG_ID);
+    range.last = ngx_http_guildlog_number_at(result, row,
+                                             NGX_HTTP_GUILDLOG_LOG_SEQ);
     range.reason = ngx_guildlog_result_value(result, row,
                                              NGX_HTTP_GUILDLOG_LOG_REASON);
     range.message = ngx_guildlog_result_value(result, row,
                                               NGX_HTTP_GUILDLOG_LOG_MESSAGE);
 
-    status = ngx_http_guildlog_page_number(result, row,
-                                           NGX_HTTP_GUILDLOG_LOG_DSTATUS);
+    status = ngx_http_guildlog_number_at(result, row,
+                                         NGX_HTTP_GUILDLOG_LOG_DSTATUS);
 
     if (status == NGX_ERROR) {
         ngx_guildlog_ranges_add_lane(ranges, range.lane, range.first,
                                      range.last,
-                                     ngx_atoi(range.message.data,
-                                              range.message.len));
+                                     ngx_http_guildlog_number_at(result, row,
+                                                NGX_HTTP_GUILDLOG_LOG_MESSAGE));
         return;
     }
 
@@ -337,8 +335,8 @@ ngx_http_guildlog_page_build(ngx_http_guildlog_call_t *call,
     more = ngx_guildlog_result_value(result, 0, NGX_HTTP_GUILDLOG_LOG_MORE);
 
     if (more.len && *more.data == 't' && result->rows > 1) {
-        id = ngx_http_guildlog_page_number(result, result->rows - 1,
-                                           NGX_HTTP_GUILDLOG_LOG_ID);
+        id = ngx_http_guildlog_number_at(result, result->rows - 1,
+                                         NGX_HTTP_GUILDLOG_LOG_ID);
 
         *p++ = '"';
         p = ngx_guildlog_cursor_encode(p, id);
@@ -353,18 +351,4 @@ ngx_http_guildlog_page_build(ngx_http_guildlog_call_t *call,
     body->len = p - body->data;
 
     return NGX_OK;
-}
-
-
-/* NGX_ERROR: there is none */
-
-static int64_t
-ngx_http_guildlog_page_number(ngx_guildlog_result_t *result, ngx_uint_t row,
-    ngx_uint_t column)
-{
-    ngx_str_t  value;
-
-    value = ngx_guildlog_result_value(result, row, column);
-
-    return ngx_atoi(value.data, value.len);
 }

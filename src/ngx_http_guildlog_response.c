@@ -77,6 +77,7 @@ static ngx_int_t
 ngx_http_guildlog_send_row(ngx_http_guildlog_call_t *call,
     ngx_guildlog_result_t *result)
 {
+    int64_t              taken;
     ngx_int_t            status;
     ngx_str_t            value, body;
     ngx_http_request_t  *r;
@@ -91,10 +92,10 @@ ngx_http_guildlog_send_row(ngx_http_guildlog_call_t *call,
                                               NGX_HTTP_INTERNAL_SERVER_ERROR);
     }
 
-    value = ngx_guildlog_result_value(result, 0, 0);
-    status = ngx_atoi(value.data, value.len);
+    status = ngx_http_guildlog_number_at(result, 0, 0);
 
     if (status < NGX_HTTP_OK || status > 599) {
+        value = ngx_guildlog_result_value(result, 0, 0);
         ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
                       "\"%s\" returned status \"%V\"",
                       call->route->stmt->name, &value);
@@ -118,10 +119,10 @@ ngx_http_guildlog_send_row(ngx_http_guildlog_call_t *call,
     }
 
     if (call->route->flags & NGX_GUILDLOG_ROUTE_TAKES) {
-        value = ngx_guildlog_result_value(result, 0, 2);
+        taken = ngx_http_guildlog_number_at(result, 0, 2);
         ngx_guildlog_stats_count(&ngx_http_guildlog_worker.stats,
                                  NGX_GUILDLOG_COUNT_TAKEN_BACK,
-                                 ngx_max(ngx_atoi(value.data, value.len), 0));
+                                 ngx_max(taken, 0));
     }
 
     if ((call->route->flags & NGX_GUILDLOG_ROUTE_TOKEN)
@@ -170,8 +171,7 @@ ngx_http_guildlog_has_log(ngx_http_guildlog_call_t *call,
 ngx_uint_t
 ngx_http_guildlog_log_status(ngx_guildlog_result_t *result)
 {
-    ngx_int_t  status;
-    ngx_str_t  value;
+    int64_t  status;
 
     if (result->outcome != NGX_GUILDLOG_ROWS || result->rows == 0
         || result->columns != NGX_HTTP_GUILDLOG_LOG_COLUMNS)
@@ -179,10 +179,21 @@ ngx_http_guildlog_log_status(ngx_guildlog_result_t *result)
         return 0;
     }
 
-    value = ngx_guildlog_result_value(result, 0, NGX_HTTP_GUILDLOG_LOG_ID);
-    status = ngx_atoi(value.data, value.len);
+    status = ngx_http_guildlog_number_at(result, 0, NGX_HTTP_GUILDLOG_LOG_ID);
 
     return status == NGX_ERROR ? 0 : (ngx_uint_t) status;
+}
+
+
+int64_t
+ngx_http_guildlog_number_at(ngx_guildlog_result_t *result, ngx_uint_t row,
+    ngx_uint_t column)
+{
+    ngx_str_t  value;
+
+    value = ngx_guildlog_result_value(result, row, column);
+
+    return ngx_atoi(value.data, value.len);
 }
 
 

@@ -147,7 +147,6 @@ static ngx_http_guildlog_listener_t *
 ngx_http_guildlog_stream_listener(ngx_http_guildlog_call_t *call,
     ngx_guildlog_result_t *result)
 {
-    ngx_str_t                      since;
     ngx_http_cleanup_t            *cln;
     ngx_http_request_t            *r;
     ngx_http_guildlog_listener_t  *listener;
@@ -167,11 +166,9 @@ ngx_http_guildlog_stream_listener(ngx_http_guildlog_call_t *call,
     cln->handler = ngx_http_guildlog_stream_cleanup;
     cln->data = listener;
 
-    since = ngx_guildlog_result_value(result, 0,
-                                      NGX_HTTP_GUILDLOG_LOG_CHANNEL);
-
     listener->call = call;
-    listener->since = ngx_atoi(since.data, since.len);
+    listener->since = ngx_http_guildlog_number_at(result, 0,
+                                                 NGX_HTTP_GUILDLOG_LOG_CHANNEL);
 
     listener->heartbeat.data = r->connection;
     listener->heartbeat.log = r->connection->log;

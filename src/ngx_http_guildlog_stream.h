@@ -85,9 +85,6 @@ void ngx_http_guildlog_fetch_leave(ngx_http_guildlog_listener_t *listener);
 ngx_http_guildlog_block_t *ngx_http_guildlog_block_create(size_t size);
 void ngx_http_guildlog_block_free(ngx_http_guildlog_block_t *block);
 
-int64_t ngx_http_guildlog_stream_number(ngx_guildlog_result_t *result,
-    ngx_uint_t row, ngx_uint_t column);
-
 
 /* stream.c: both may end the request, and the listener with it */
 
