@@ -19,7 +19,6 @@
 struct ngx_http_guildlog_fetch_s {
     ngx_queue_t                    queue;      /* of its topic */
     ngx_queue_t                    waiting;    /* listeners */
-    ngx_http_guildlog_topic_t     *topic;
     ngx_guildlog_query_t          *query;
     int64_t                        since;
 };
@@ -178,7 +177,6 @@ ngx_http_guildlog_fetch_start(ngx_http_guildlog_listener_t *listener)
         return NULL;
     }
 
-    fetch->topic = topic;
     ngx_queue_insert_tail(&topic->fetches, &fetch->queue);
 
     return fetch;
