@@ -322,6 +322,13 @@ ngx_int_t ngx_http_guildlog_send_json(ngx_http_request_t *r,
 ngx_int_t ngx_http_guildlog_send_result(ngx_http_guildlog_call_t *call,
     ngx_guildlog_result_t *result);
 
+/*
+ * Where the database refused that statement the log says why; the status that
+ * it comes to, or 0: it did not refuse.
+ */
+ngx_uint_t ngx_http_guildlog_failed(ngx_guildlog_result_t *result,
+    const char *name, ngx_log_t *log);
+
 /* the header of an answer whose body follows; length -1: not known yet */
 ngx_int_t ngx_http_guildlog_send_head(ngx_http_request_t *r,
     ngx_uint_t status, const ngx_str_t *type, off_t length);

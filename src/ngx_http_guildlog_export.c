@@ -227,6 +227,8 @@ ngx_http_guildlog_export_chunk(ngx_http_guildlog_call_t *call,
         return ngx_http_guildlog_export_abort(call, "the token was revoked");
 
     default:
+        (void) ngx_http_guildlog_failed(result, call->route->stmt->name,
+                                        call->request->connection->log);
         return ngx_http_guildlog_export_abort(call, "the database failed");
     }
 

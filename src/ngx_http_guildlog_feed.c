@@ -37,6 +37,8 @@ static ngx_int_t ngx_http_guildlog_feed_ask_news(
     ngx_http_guildlog_feed_t *feed, ngx_pool_t *pool);
 static void ngx_http_guildlog_feed_news(void *data,
     ngx_guildlog_result_t *result);
+static void ngx_http_guildlog_feed_heard(ngx_http_guildlog_feed_t *feed,
+    ngx_guildlog_result_t *result);
 static void ngx_http_guildlog_feed_arrived(ngx_http_guildlog_topic_t *topic,
     int64_t arrival);
 static ngx_int_t ngx_http_guildlog_feed_ask_tokens(
@@ -355,21 +357,42 @@ ngx_http_guildlog_feed_news(void *data, ngx_guildlog_result_t *result)
 {
     ngx_http_guildlog_feed_t *feed = data;
 
+    if (result->outcome == NGX_GUILDLOG_ROWS) {
+        ngx_http_guildlog_feed_heard(feed, result);
+
+    } else {
+        (void) ngx_http_guildlog_failed(result,
+                       ngx_guildlog_stmts[ngx_guildlog_stmt_logs_news].name,
+                       ngx_cycle->log);
+    }
+
+    /* news or not, a token may have ended; everybody may have left by now */
+
+    if (ngx_current_msec - feed->tokens_at >= NGX_HTTP_GUILDLOG_FEED_TOKENS
+        && !ngx_queue_empty(&feed->topics))
+    {
+        feed->tokens_at = ngx_current_msec;
+        ngx_http_guildlog_feed_ask(feed, ngx_http_guildlog_feed_ask_tokens);
+        return;
+    }
+
+    ngx_http_guildlog_feed_again(feed, result->outcome != NGX_GUILDLOG_ROWS);
+}
+
+
+/* both in the order of places; topics may have left or come since */
+
+static void
+ngx_http_guildlog_feed_heard(ngx_http_guildlog_feed_t *feed,
+    ngx_guildlog_result_t *result)
+{
     int64_t                     place;
     ngx_uint_t                  row;
     ngx_queue_t                *q;
     ngx_http_guildlog_topic_t  *topic;
 
-    place = 0;
-
-    if (result->outcome != NGX_GUILDLOG_ROWS) {
-        ngx_http_guildlog_feed_again(feed, 1);
-        return;
-    }
-
-    /* both in the order of places; topics may have left or come since */
-
     row = 0;
+    place = 0;
 
     ngx_http_guildlog_stream_each(q, &feed->topics) {
         topic = ngx_queue_data(q, ngx_http_guildlog_topic_t, queue);
@@ -391,16 +414,6 @@ ngx_http_guildlog_feed_news(void *data, ngx_guildlog_result_t *result)
                                    ngx_http_guildlog_number_at(result, row, 1));
         }
     }
-
-    if (ngx_current_msec - feed->tokens_at
-        >= NGX_HTTP_GUILDLOG_FEED_TOKENS)
-    {
-        feed->tokens_at = ngx_current_msec;
-        ngx_http_guildlog_feed_ask(feed, ngx_http_guildlog_feed_ask_tokens);
-        return;
-    }
-
-    ngx_http_guildlog_feed_again(feed, 0);
 }
 
 
@@ -485,6 +498,17 @@ ngx_http_guildlog_feed_tokens(void *data, ngx_guildlog_result_t *result)
     ngx_http_guildlog_listener_t  *listener;
 
     if (result->outcome != NGX_GUILDLOG_ROWS) {
+
+        /* it will not say, so nobody is known to be let in any more */
+
+        if (ngx_http_guildlog_failed(result,
+                       ngx_guildlog_stmts[ngx_guildlog_stmt_logs_tokens].name,
+                       ngx_cycle->log)
+            == NGX_HTTP_INTERNAL_SERVER_ERROR)
+        {
+            ngx_http_guildlog_feed_close(feed);
+        }
+
         ngx_http_guildlog_feed_again(feed, 1);
         return;
     }

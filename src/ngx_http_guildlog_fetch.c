@@ -20,6 +20,7 @@ struct ngx_http_guildlog_fetch_s {
     ngx_queue_t                    queue;      /* of its topic */
     ngx_queue_t                    waiting;    /* listeners */
     ngx_guildlog_query_t          *query;
+    const ngx_guildlog_stmt_t     *stmt;
     int64_t                        since;
 };
 
@@ -29,6 +30,8 @@ static ngx_http_guildlog_fetch_t *ngx_http_guildlog_fetch_find(
 static ngx_http_guildlog_fetch_t *ngx_http_guildlog_fetch_start(
     ngx_http_guildlog_listener_t *listener);
 static void ngx_http_guildlog_fetch_done(void *data,
+    ngx_guildlog_result_t *result);
+static void ngx_http_guildlog_fetch_failed(ngx_http_guildlog_fetch_t *fetch,
     ngx_guildlog_result_t *result);
 static ngx_http_guildlog_block_t *ngx_http_guildlog_fetch_block(
     ngx_guildlog_result_t *result);
@@ -138,7 +141,6 @@ ngx_http_guildlog_fetch_start(ngx_http_guildlog_listener_t *listener)
     ngx_uint_t                  i;
     ngx_http_guildlog_fetch_t  *fetch;
     ngx_http_guildlog_topic_t  *topic;
-    const ngx_guildlog_stmt_t  *stmt;
 
     topic = listener->topic;
 
@@ -165,11 +167,12 @@ ngx_http_guildlog_fetch_start(ngx_http_guildlog_listener_t *listener)
 
     /* who is far behind does not delay the others */
 
-    stmt = (topic->arrival - fetch->since > NGX_HTTP_GUILDLOG_FETCH_ROWS)
-           ? &ngx_guildlog_stmts[ngx_guildlog_stmt_logs_past]
-           : &ngx_guildlog_stmts[ngx_guildlog_stmt_logs_tail];
+    fetch->stmt = (topic->arrival - fetch->since
+                   > NGX_HTTP_GUILDLOG_FETCH_ROWS)
+                  ? &ngx_guildlog_stmts[ngx_guildlog_stmt_logs_past]
+                  : &ngx_guildlog_stmts[ngx_guildlog_stmt_logs_tail];
 
-    fetch->query = ngx_guildlog_pool_submit(topic->pool, stmt, args,
+    fetch->query = ngx_guildlog_pool_submit(topic->pool, fetch->stmt, args,
                                             ngx_http_guildlog_fetch_done,
                                             fetch);
     if (fetch->query == NULL) {
@@ -207,6 +210,9 @@ ngx_http_guildlog_fetch_done(void *data, ngx_guildlog_result_t *result)
             until = ngx_http_guildlog_number_at(result, 0,
                                                 NGX_HTTP_GUILDLOG_LOG_CHANNEL);
         }
+
+    } else {
+        ngx_http_guildlog_fetch_failed(fetch, result);
     }
 
     while (!ngx_queue_empty(&fetch->waiting)) {
@@ -237,6 +243,23 @@ ngx_http_guildlog_fetch_done(void *data, ngx_guildlog_result_t *result)
     }
 
     ngx_free(fetch);
+}
+
+
+/* it is tried again at every poll: the log hears of one a second */
+
+static void
+ngx_http_guildlog_fetch_failed(ngx_http_guildlog_fetch_t *fetch,
+    ngx_guildlog_result_t *result)
+{
+    static time_t  told;
+
+    if (told != ngx_time()
+        && ngx_http_guildlog_failed(result, fetch->stmt->name,
+                                    ngx_cycle->log))
+    {
+        told = ngx_time();
+    }
 }
 
 

@@ -327,9 +327,8 @@ static ngx_int_t
 ngx_http_guildlog_send_refusal(ngx_http_guildlog_call_t *call,
     ngx_guildlog_result_t *result)
 {
-    ngx_int_t                            status;
-    ngx_http_request_t                  *r;
-    const ngx_http_guildlog_sqlstate_t  *s;
+    ngx_int_t            status;
+    ngx_http_request_t  *r;
 
     r = call->request;
 
@@ -341,6 +340,22 @@ ngx_http_guildlog_send_refusal(ngx_http_guildlog_call_t *call,
         }
     }
 
+    return ngx_http_guildlog_send_failure(r,
+                 ngx_http_guildlog_failed(result, call->route->stmt->name,
+                                          r->connection->log));
+}
+
+
+ngx_uint_t
+ngx_http_guildlog_failed(ngx_guildlog_result_t *result, const char *name,
+    ngx_log_t *log)
+{
+    const ngx_http_guildlog_sqlstate_t  *s;
+
+    if (result->outcome != NGX_GUILDLOG_REFUSED) {
+        return 0;
+    }
+
     for (s = ngx_http_guildlog_sqlstates; /* void */ ; s++) {
         if (ngx_strncmp(result->sqlstate, s->class, ngx_strlen(s->class))
             == 0)
@@ -349,12 +364,10 @@ ngx_http_guildlog_send_refusal(ngx_http_guildlog_call_t *call,
         }
     }
 
-    ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
-                  "\"%s\" failed, SQLSTATE %s: %V",
-                  call->route->stmt->name, result->sqlstate,
-                  &result->message);
+    ngx_log_error(NGX_LOG_ERR, log, 0, "\"%s\" failed, SQLSTATE %s: %V",
+                  name, result->sqlstate, &result->message);
 
-    return ngx_http_guildlog_send_failure(r, s->status);
+    return s->status;
 }
 
 

@@ -152,6 +152,15 @@ $_->close(reset => 1) for @stalled;
 
 my $connection = ask($nginx, $export, $as{token});
 wait_for { $connection->readable } 30, 'it begins';
+$nginx->sql('revoke execute on function logs_export from guildlog');
+ok $connection->response->truncated,
+    'a database that refuses on the way ends it visibly';
+like $nginx->error_log, qr/"logs_export" failed, SQLSTATE 42501/,
+    '... and the log says why';
+$nginx->sql('grant execute on function logs_export to guildlog');
+
+$connection = ask($nginx, $export, $as{token});
+wait_for { $connection->readable } 30, 'another begins';
 $nginx->sql('update token set revoked_at = now() where guild_id = ?', $server);
 $answer = $connection->response;
 is $answer->status, 200, 'it had begun';

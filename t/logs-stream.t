@@ -205,6 +205,38 @@ record({ content => 'meanwhile', type => 9 });
 $stream = listen_to('type=9', "Last-Event-ID: $seen");
 is contents($stream, 1), 'meanwhile', 'and the next one goes on';
 
+# what the database refuses is told, and nobody stays whose token it does not
+# vouch for
+
+sub refuse { $nginx->sql("revoke execute on function $_[0] from guildlog") }
+sub permit { $nginx->sql("grant execute on function $_[0] to guildlog") }
+
+$stream = listen_to('type=10');
+refuse('logs_tail');
+record({ content => 'behind', type => 10 });
+ok eval { wait_for {
+    $nginx->error_log =~ /"logs_tail" failed, SQLSTATE 42501/
+} 60 }, 'events that are refused are an error';
+permit('logs_tail');
+is contents($stream, 1), 'behind', '... and come when they are not any more';
+
+refuse('logs_news');
+ok eval { wait_for {
+    $nginx->error_log =~ /"logs_news" failed, SQLSTATE 42501/
+} 60 }, 'so are news';
+$nginx->sql('update token set revoked_at = now() where guild_id = ?', $server);
+ok $stream->{connection}->closed(60), '... without which a token ends, too';
+permit('logs_news');
+$token = $nginx->token($server);
+
+$stream = listen_to('type=10');
+refuse('logs_tokens');
+ok $stream->{connection}->closed(60), 'a token that is not judged is none';
+like $nginx->error_log, qr/"logs_tokens" failed, SQLSTATE 42501/,
+    '... and that is an error';
+permit('logs_tokens');
+$stream = listen_to('type=9');
+
 # heartbeats, the end of the token
 
 ok eval { wait_for { grep { $_ eq ':' } lines($stream, 1) } 60 },
