@@ -85,8 +85,11 @@ is qx{curl -s -o /dev/null -w '%{http_code}' $env->{GUILDLOG_STATUS}}, 200,
 is qx{psql -XAtc 'select count(*) from guildlog.server' "$env->{GUILDLOG_DB}"},
     "1\n", 'the database is open to its owner';
 ok kill(0, $env->{GUILDLOG_NGINX_PID}), 'the master runs';
-is qx{find "$first/private" -type f -perm /077 -name '*.key'}, '',
-    'nobody else reads the keys';
+my @secrets = map { "-name '$_'" } qw(*.key *.password bot.* demo.*);
+my $find = qq{find "$first/private" -type f \\( } . join(' -o ', @secrets)
+    . ' \)';
+is scalar(() = qx{$find}), 8, 'keys, passwords and tokens are in files';
+is qx{$find -perm /077}, '', 'which nobody else reads';
 
 my $token = "$util/token server $env->{GUILDLOG_SERVER} --operator "
     . "$env->{GUILDLOG_OPERATOR}";
@@ -175,5 +178,4 @@ ok !kill(0, $env->{GUILDLOG_NGINX_PID})
 $said = run($first, '--background --fresh');
 is $?, 0, 'it starts afresh' or diag $said;
 isnt name_of(env_of($first)), 'Kept', 'without the data of before';
-
 done_testing;
