@@ -54,6 +54,42 @@ sub name_of {
 }
 
 
+# records an entry for a channel and waits until it is there
+sub delivered {
+    my ($env) = @_;
+
+    my $server = "/servers/$env->{GUILDLOG_SERVER}";
+    my ($port) = $env->{GUILDLOG_URL} =~ /:(\d+)/;
+    my ($socket) = $env->{GUILDLOG_OPERATOR} =~ /^unix:([^:]+):/;
+    my $client = Guildlog::Client->new(port => $port);
+    my %as = (token => $env->{GUILDLOG_ADMIN_TOKEN});
+    my $answer = $client->request('PATCH',
+        "/api$server/config/logging/channels", %as,
+        json => { main_channel => '300000000000000001' });
+    die $answer->text if $answer->status != 202;
+
+    $answer = Guildlog::Client->new(unix => $socket)->request('POST',
+        "$server/logs", json => [{ event_id => 'run-' . time . rand, type => 7,
+            content => 'here' }]);
+    my $id = $answer->json->{ids}[0] or die $answer->text;
+    my $status = '';
+    eval { wait_for {
+        my $page = $client->request('GET', "/api$server/logs?limit=100", %as);
+        ($status) = map { $_->{delivery}{status} } grep { $_->{id} eq $id }
+            @{ $page->json->{entries} };
+        $status eq 'delivered';
+    } 30 };
+    is $status, 'delivered', 'an entry is delivered';
+}
+
+
+# how many messages its stand-in has
+sub messages {
+    my ($folder) = @_;
+    return qx{grep -c '"event":"message"' "$folder/platform/ledger"} + 0;
+}
+
+
 END {
     local $?;
     run($_, '--stop') for grep { -d } $second, $first;
@@ -132,6 +168,19 @@ isnt $other->{GUILDLOG_URL}, $env->{GUILDLOG_URL}, 'at its own address';
 is status($other, token => $env->{GUILDLOG_ADMIN_TOKEN}), 200,
     'the token of the first works there';
 is status($env), 200, 'and at the first still';
+is $other->{GUILDLOG_PLATFORM}, $env->{GUILDLOG_PLATFORM},
+    'they post to the same platform';
+delivered($other);
+is messages($first), 1, 'where an entry arrives';
+
+# the first is started anew beside it
+$said = run($first, '--background');
+is $?, 0, 'the first starts again' or diag $said;
+$env = env_of($first);
+is $env->{GUILDLOG_PLATFORM}, $other->{GUILDLOG_PLATFORM},
+    'with the platform at the same address';
+delivered($other);
+is messages($first), 2, 'where the next one arrives';
 
 # its port is free when it looks, and taken when nginx comes
 mkdir "$second/bin";
@@ -177,5 +226,8 @@ ok !kill(0, $env->{GUILDLOG_NGINX_PID})
 
 $said = run($first, '--background --fresh');
 is $?, 0, 'it starts afresh' or diag $said;
-isnt name_of(env_of($first)), 'Kept', 'without the data of before';
+$env = env_of($first);
+isnt name_of($env), 'Kept', 'without the data of before';
+is messages($first), 0, "nor the platform's";
+
 done_testing;
