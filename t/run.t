@@ -12,7 +12,7 @@ my $util = abs_path(dirname(__FILE__)) . '/../util';
 my $dir  = tempdir('guildlog.XXXXXX', DIR => '/tmp', CLEANUP => 1);
 chmod 0711, $dir;
 
-my ($first, $second) = ("$dir/first", "$dir/second");
+my ($first, $second, $third) = map { "$dir/$_" } qw(first second third);
 
 
 # what it says, with its status in $?
@@ -92,7 +92,7 @@ sub messages {
 
 END {
     local $?;
-    run($_, '--stop') for grep { -d } $second, $first;
+    run($_, '--stop') for grep { -d } $third, $second, $first;
 }
 
 
@@ -229,5 +229,35 @@ is $?, 0, 'it starts afresh' or diag $said;
 $env = env_of($first);
 isnt name_of($env), 'Kept', 'without the data of before';
 is messages($first), 0, "nor the platform's";
+
+# by TLS, with a conninfo of several parameters
+my $cluster = Guildlog::Cluster->shared;
+system('cp', $cluster->certificate, "$dir/ca.crt") == 0 or die 'cp';
+chmod 0644, "$dir/ca.crt";
+for my $keys ("$dir/keys", "$dir/other") {
+    mkdir $keys;
+    open my $out, '>', "$keys/database.password" or die $!;
+    print $out 'module';
+    close $out;
+    chmod 0600, "$keys/database.password";
+}
+my %tls = (GUILDLOG_WORKERS => 1, GUILDLOG_KEYS => "$dir/keys",
+    GUILDLOG_DB_URL => 'postgresql://guildlog_owner:owner@localhost:'
+        . $cluster->port . '/' . $cluster->create_database
+        . "?sslmode=verify-full&sslrootcert=$dir/ca.crt");
+$said = run($third, '--background', %tls);
+is $?, 0, 'it starts on a database by TLS' or diag $said;
+is qx{eval "\$(GUILDLOG_RUN_DIR="$third" "$util/run" --env)"
+      echo "\$GUILDLOG_DB"}, "$tls{GUILDLOG_DB_URL}\n",
+    'a shell can read its several parameters';
+is qx{psql -XAtc "select distinct ssl from pg_stat_ssl
+          join pg_stat_activity using (pid) where usename = 'guildlog'
+          and datname = current_database()" '$tls{GUILDLOG_DB_URL}'}, "t\n",
+    "nginx's connections are encrypted, too";
+
+($said = $tls{GUILDLOG_DB_URL}) =~ s/verify-full/require/;
+$said = run($third, '--background', %tls, GUILDLOG_DB_URL => $said);
+isnt $?, 0, 'what nginx would not verify it does not start with';
+like $said, qr/^run: sslmode=require is not for nginx/m, 'and says so';
 
 done_testing;

@@ -369,9 +369,33 @@ SQL
 
 
 # database_parts conninfo: "host=… port=… dbname=…" as guildlog_database takes
-# them
+# them, and its sslmode and sslrootcert where it is a URI that has them
 database_parts() {
-    sql "$1" <<< '\echo host=:HOST port=:PORT dbname=:DBNAME'
+    local parts mode file
+    parts=$(sql "$1" <<< '\echo host=:HOST port=:PORT dbname=:DBNAME') \
+        || return
+
+    mode=$(uri_parameter sslmode "$1")
+    case $mode in
+        ''|allow|prefer)     ;;
+        disable|verify-full) parts+=" sslmode=$mode" ;;
+        *)                   die "sslmode=$mode is not for nginx: disable or \
+verify-full" ;;
+    esac
+
+    file=$(uri_parameter sslrootcert "$1")
+    [[ -z $file ]] || parts+=" sslrootcert=$(realpath "$file")"
+    echo "$parts"
+}
+
+
+# uri_parameter name conninfo
+uri_parameter() {
+    perl -e '
+        my ($name, $uri) = @ARGV;
+        my ($value) = $uri =~ /[?&]\Q$name\E=([^&]*)/ or exit;
+        $value =~ s/%([[:xdigit:]]{2})/chr hex $1/ge;
+        print $value' "$@"
 }
 
 
