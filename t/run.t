@@ -255,6 +255,13 @@ is qx{psql -XAtc "select distinct ssl from pg_stat_ssl
           and datname = current_database()" '$tls{GUILDLOG_DB_URL}'}, "t\n",
     "nginx's connections are encrypted, too";
 
+# the server has two tokens by then
+system(qq{"$util/token" create $env->{GUILDLOG_SERVER} --creator 1 --operator }
+    . env_of($third)->{GUILDLOG_OPERATOR} . ' > /dev/null') for 1 .. 3;
+$said = run($third, '--background', %tls, GUILDLOG_KEYS => "$dir/other");
+isnt $?, 0, 'where it has five, other keys get none';
+like $said, qr/^run: .*GUILDLOG_KEYS/m, 'and it says what to do';
+
 ($said = $tls{GUILDLOG_DB_URL}) =~ s/verify-full/require/;
 $said = run($third, '--background', %tls, GUILDLOG_DB_URL => $said);
 isnt $?, 0, 'what nginx would not verify it does not start with';
