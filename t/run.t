@@ -11,6 +11,7 @@ use File::Temp qw(tempdir);
 my $util = abs_path(dirname(__FILE__)) . '/../util';
 my $dir  = tempdir('guildlog.XXXXXX', DIR => '/tmp', CLEANUP => 1);
 chmod 0711, $dir;
+my $foreground;
 
 my ($first, $second, $third) = map { "$dir/$_" } qw(first second third);
 
@@ -83,6 +84,19 @@ sub delivered {
 }
 
 
+# does it wait for a lock, or has it ended?
+sub waits {
+    my ($pid) = @_;
+
+    my $waits;
+    eval { wait_for {
+        $waits = -e "/proc/$pid/fd/9";
+        $waits || qx{cat /proc/$pid/stat 2>/dev/null} !~ /\) [^Z] /;
+    } 10 };
+    return $waits;
+}
+
+
 # how many messages its stand-in has
 sub messages {
     my ($folder) = @_;
@@ -92,6 +106,7 @@ sub messages {
 
 END {
     local $?;
+    kill 'INT', $foreground if $foreground;
     run($_, '--stop') for grep { -d } $third, $second, $first;
 }
 
@@ -266,5 +281,31 @@ like $said, qr/^run: .*GUILDLOG_KEYS/m, 'and it says what to do';
 $said = run($third, '--background', %tls, GUILDLOG_DB_URL => $said);
 isnt $?, 0, 'what nginx would not verify it does not start with';
 like $said, qr/^run: sslmode=require is not for nginx/m, 'and says so';
+
+# in the foreground, another util/run at work: that has the lock
+run($first, '--stop');
+$foreground = fork // die "fork: $!";
+if (!$foreground) {
+    $ENV{GUILDLOG_RUN_DIR} = $first;
+    open STDOUT, '>', '/dev/null';
+    open STDERR, '>', "$dir/said";
+    exec "$util/run";
+}
+wait_for { qx{cat "$dir/said"} =~ /Ctrl-C/ } 60;
+$env = env_of($first);
+open my $lock, '>', "$first/private/lock" or die "lock: $!";
+flock $lock, 2 or die "flock: $!";
+rename "$first/nginx/nginx.pid", "$first/nginx/away" or die "rename: $!";
+ok waits($foreground), 'a master without a name: the lock is waited for';
+rename "$first/nginx/away", "$first/nginx/nginx.pid" or die "rename: $!";
+close $lock;
+wait_for { !-e "/proc/$foreground/fd/9" } 10;
+is status($env), 200, 'and all runs on when it has its name again';
+
+run($first, '--stop');
+is $?, 0, 'it is stopped from outside';
+waitpid $foreground, 0;
+is $?, 0, 'and ends without a complaint';
+undef $foreground;
 
 done_testing;
