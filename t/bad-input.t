@@ -9,6 +9,7 @@ use Guildlog::Change;
 use Guildlog::OpenAPI;
 
 my $openapi = Guildlog::OpenAPI->shared;
+my $desk_file = Guildlog::OpenAPI->operator;
 my $nginx = Guildlog->new(openapi => 1,
     api => 'guildlog_limit zone=guildlog requests=1000000;',
     operator => 'guildlog_max_body 64k;');
@@ -16,7 +17,7 @@ my $server = $nginx->server;
 my $token = $nginx->token($server);
 my $desk = $nginx->server;   # the operator's
 
-my %piece = (guild_id => $server, log_id => 5, ignore_type => 4, user_id => 1,
+my %piece = (guild_id => $server, id => 1, log_id => 5, ignore_type => 4, user_id => 1,
     filter_id => 'words', tag_id => 1, notification_id => 1);
 
 
@@ -33,57 +34,18 @@ sub prepare {
 }
 
 
-# the operator's endpoints: they are in no file but this
+# the operator's endpoints, but those that tell of each entry by itself or that
+# send again: t/record.t, t/operator-delivery.t
 
-my $id = { type => 'string', pattern => '[1-9]' };
-my %member = (
-    name => { type => 'string', maxLength => 100 },
-    bot => { type => 'boolean' },
-    roles => { type => 'array', maxItems => 250, items => $id },
-);
-my %channel = (
-    name => { type => 'string', maxLength => 100 },
-    type => { type => 'integer', minimum => 0, maximum => 255 },
-    parent => { %$id, nullable => 1 },
-);
-my %role = (name => { type => 'string', maxLength => 100 });
-
-
-sub operator {
-    my ($id, $method, $path, $properties, $example, %more) = @_;
-
-    return { id => "operator_$id", method => $method, operator => 1,
-        path => "/servers/{guild_id}$path", parameters => [],
-        body => { type => 'object', properties => $properties,
-            required => [], %{ $more{schema} || {} } },
-        example => $example, %more };
-}
-
-
-my @operators = (
-    operator('server_put', 'PUT', '', {
-        name => { type => 'string', maxLength => 100 },
-        owner_id => $id,
-        plan => { type => 'string', enum => [qw(free pro_lite pro)] },
-        locale => $openapi->doc->{components}{schemas}{LocaleKey},
-    }, { name => 'a', plan => 'pro' }),
-    operator('token_create', 'POST', '/tokens', {
-        permissions => { type => 'integer', minimum => 1, maximum => 2 },
-        creator => $id,
-        bot => { type => 'string', enum => [qw(main pro)] },
-    }, { permissions => 1, creator => '1' },
-        schema => { required => [qw(permissions creator)] }),
-    operator('member_put', 'PUT', '/members/1', \%member, { name => 'a' }),
-    operator('channel_put', 'PUT', '/channels/1', \%channel,
-        { name => 'a' }),
-    operator('role_put', 'PUT', '/roles/1', \%role, { name => 'a' }),
-    map {
-        my ($kind, $properties) = @$_;
-        operator("${kind}_put", 'PUT', "/$kind",
-            { id => $id, %$properties }, { id => '1', name => 'a' },
-            schema => { required => ['id'] }, batch => 1);
-    } [members => \%member], [channels => \%channel], [roles => \%role],
-);
+my @operators = map {
+    my $schema = $desk_file->resolve($_->{body});
+    my $batch = $schema->{type} eq 'array';
+    +{
+        %$_, operator => 1, batch => $batch,
+        body => $batch ? $schema->{items} : $schema,
+        example => $batch ? $_->{example}[0] : $_->{example},
+    };
+} grep { $_->{body} && $_->{id} !~ /record|replay/ } $desk_file->operations;
 
 
 # asking
@@ -203,7 +165,8 @@ sub body_with {
 for my $it (grep { $_->{body} && $_->{id} !~ /^troubleshoot_/ }
     $openapi->operations, @operators)
 {
-    my $schema = $openapi->resolve($it->{body});
+    my $file = $it->{operator} ? $desk_file : $openapi;
+    my $schema = $file->resolve($it->{body});
     my $path = path_of($it);
     my $at = $it->{batch} ? 'body[0].' : '';
     my %required = map { $_ => 1 } @{ $schema->{required} };
@@ -214,7 +177,7 @@ for my $it (grep { $_->{body} && $_->{id} !~ /^troubleshoot_/ }
         'body', body_with($it)));
 
     for my $field (sort keys %{ $schema->{properties} }) {
-        my @cases = json_cases($openapi, $schema->{properties}{$field});
+        my @cases = json_cases($file, $schema->{properties}{$field});
         prepare($it->{id});
         my $before = tables($nginx);
 

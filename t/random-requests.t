@@ -1,6 +1,7 @@
 # Whatever is sent, the answer is one of those that the documents name, never
-# a 500, and nginx goes on: requests made of conf/openapi.yaml's examples, then
-# bent in every part, and bytes that are hardly requests at all.
+# a 500, and nginx goes on: requests made of conf/openapi.yaml's examples and of
+# the operator's, then bent in every part, and bytes that are hardly requests at
+# all.
 #
 # GUILDLOG_SEED and GUILDLOG_REQUESTS say which and how many.
 
@@ -74,7 +75,7 @@ sub broken {
 }
 
 
-# the operator's, who has no openapi.yaml
+# more than the file's example has
 my $entry = { event_id => 'e', type => 5, timestamp => int(time) * 1000,
     executor => { id => '1', name => 'Al', bot => JSON::PP::false,
         roles => ['4'] },
@@ -85,34 +86,26 @@ my $entry = { event_id => 'e', type => 5, timestamp => int(time) * 1000,
     value => 'v', emoji => { id => '7', name => 'e' },
     messages => [{ id => '8', content => 'm', authorId => '1',
         timestamp => 1, attachments => [{ name => 'f', size => 1 }] }] };
-my @operator = (
-    ['POST', "/servers/$server/logs", sub { [map { { %$entry,
-        event_id => rand } } 0 .. rand 4] }],
-    ['POST', '/logs', sub { [map { { %$entry, event_id => rand,
-        server => $server, bot => 'pro' } } 0 .. rand 4] }],
-    ['PUT', "/servers/$server", sub { { name => 'a', plan => 'pro',
-        locale => 'de' } }],
-    ['PUT', "/servers/$server/members/1", sub { { name => 'a', roles =>
-        ['4'] } }],
-    ['PUT', "/servers/$server/channels", sub { [{ id => '3', name => 'c',
-        type => 0, parent => undef }] }],
-    ['DELETE', "/servers/$server/roles/4", sub { undef }],
+my %entries = (
+    operator_record => sub { [map { { %$entry, event_id => rand } }
+        0 .. rand 4] },
+    operator_record_many => sub { [map { { %$entry, event_id => rand,
+        server => $server, bot => 'pro' } } 0 .. rand 4] },
 );
+
+# not what has no end, or takes the token or the place of a new one
+my @api = grep { $_->{id} !~ /stream|revoke|server_reset/ }
+    $openapi->operations;
+my $desk = Guildlog::OpenAPI->operator;
+my @operator = map { ({ %$_, file => $desk }) x ($entries{$_->{id}} ? 5 : 1) }
+    grep { $_->{id} ne 'operator_token_create' } $desk->operations;
 
 
 # (method, path, body, operator's?) of a request, hardly bent or much
 sub made {
     my ($chance) = @_;
 
-    if (now_and_then(0.3)) {
-        my ($method, $path, $body) = @{ one_of(@operator) };
-        $body = $body->();
-        return ($method, $path, defined $body
-            ? json->encode(bent($body, $chance)) : undef, 1);
-    }
-
-    my $it = one_of(grep { $_->{id} !~ /stream|revoke|server_reset/ }
-        $openapi->operations);
+    my $it = one_of(now_and_then(0.3) ? @operator : @api);
     my $path = $it->{path} =~ s/\{guild_id\}/$server/r;
     $path =~ s/\{\w+\}/now_and_then(0.7) ? int rand 9
         : escape(one_of(grep { length } @texts))/ge;
@@ -122,15 +115,15 @@ sub made {
         my $schema = $_->{schema};
         map { "$name=" . escape(now_and_then(1 - $chance)
             ? one_of(map { $_->[1] } grep { $_->[0] }
-                text_cases($openapi, $schema))
+                text_cases($it->{file} // $openapi, $schema))
             : one_of(@texts)) } 0 .. now_and_then($chance)
     } grep { $_->{in} eq 'query' && now_and_then(0.4) } @{ $it->{parameters} };
     $path .= '?' . join '&', @query if @query;
 
-    my $body = $it->{body}
-        ? json->encode(bent($it->{example} // {}, $chance)) : undef;
+    my $example = ($entries{$it->{id}} // sub { $it->{example} // {} })->();
+    my $body = $it->{body} ? json->encode(bent($example, $chance)) : undef;
     $body = broken($body) if defined $body && now_and_then($chance);
-    return ($it->{method}, $path, $body, 0);
+    return ($it->{method}, $path, $body, defined $it->{file});
 }
 
 
