@@ -3,6 +3,7 @@
 
 use lib 't/lib';
 use Guildlog;
+use Guildlog::Cases;
 use Guildlog::OpenAPI;
 
 my $openapi = Guildlog::OpenAPI->shared;
@@ -50,13 +51,6 @@ SQL
         ) all_of_it
 SQL
     return join "\n", @rows;
-}
-
-
-sub escape {
-    my ($text) = @_;
-    utf8::encode($text);
-    return $text =~ s/([^\w.-])/sprintf '%%%02X', ord $1/ger;
 }
 
 

@@ -8,6 +8,7 @@
 
 use lib 't/lib';
 use Guildlog;
+use Guildlog::Cases;
 use List::Util qw(min uniq);
 
 use constant { HOUR => 3_600_000, DAY => 86_400_000 };
@@ -280,15 +281,9 @@ sub query_string {
     my ($q) = @_;
     return join '&', map {
         my $name = $_;
-        map { "$name=" . escaped($_) }
+        map { "$name=" . escape($_) }
             ref $q->{$name} ? @{ $q->{$name} } : $q->{$name};
     } sort keys %$q;
-}
-
-
-sub escaped {
-    my $bytes = utf8_of("$_[0]");
-    return $bytes =~ s/([^A-Za-z0-9])/sprintf '%%%02X', ord $1/ger;
 }
 
 

@@ -3,17 +3,11 @@
 
 use lib 't/lib';
 use Guildlog;
+use Guildlog::Cases;
 
 my $nginx = Guildlog->new(openapi => 1);
 my $server = $nginx->server;
 my %as = (token => $nginx->token($server));
-
-
-sub escape {
-    my ($text) = @_;
-    utf8::encode($text);
-    return $text =~ s/([^A-Za-z0-9])/sprintf '%%%02X', ord $1/ger;
-}
 
 
 sub search {
