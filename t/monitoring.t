@@ -4,6 +4,7 @@
 
 use lib 't/lib';
 use Guildlog;
+use Guildlog::File;
 use Guildlog::Platform;
 
 my $g = Guildlog->new(start => 0, keeper => 'on interval=20ms',
@@ -37,14 +38,6 @@ my %labels;
 
 # by the location that the README shows
 sub status { return $g->get('/status', raw_path => 1)->text }
-
-
-sub slurp {
-    my ($name) = @_;
-    open my $in, '<:raw', "$Guildlog::TOP/$name" or die "$name: $!";
-    local $/;
-    return scalar <$in>;
-}
 
 
 # what an expression asks for that is not there

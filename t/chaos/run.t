@@ -6,6 +6,7 @@
 use lib 't/lib';
 use Guildlog;
 use Guildlog::Client;
+use Guildlog::File;
 
 use File::Temp qw(tempdir);
 use Time::HiRes qw(sleep);
@@ -93,8 +94,8 @@ sub processes {
     for my $proc (glob '/proc/[0-9]*') {
         my ($pid) = $proc =~ /(\d+)/;
         my $cwd = readlink "$proc/cwd" // next;
-        my $line = Guildlog::_slurp("$proc/cmdline");
-        my $name = Guildlog::_slurp("$proc/comm");
+        my $line = slurp("$proc/cmdline");
+        my $name = slurp("$proc/comm");
         push @{ $pids{nginx} }, $pid
             if $name eq "nginx\n" && opens($proc, "$folder/nginx/");
         push @{ $pids{postgres} }, $pid
@@ -123,7 +124,7 @@ sub master { return $_[0]{GUILDLOG_NGINX_PID} }
 
 sub postmaster {
     my ($folder) = @_;
-    return (Guildlog::_slurp("$folder/pg/data/postmaster.pid") =~ /^(\d+)/)[0];
+    return (slurp("$folder/pg/data/postmaster.pid") =~ /^(\d+)/)[0];
 }
 
 

@@ -20,6 +20,7 @@ use Time::HiRes qw(sleep time);
 
 use Guildlog::Client;
 use Guildlog::Cluster;
+use Guildlog::File;
 
 our @EXPORT = (
     (grep { $_ ne 'done_testing' } @Test::More::EXPORT),
@@ -113,13 +114,13 @@ sub file {
 
 sub error_log {
     my ($self) = @_;
-    return _slurp("$self->{prefix}/logs/error.log");
+    return slurp("$self->{prefix}/logs/error.log");
 }
 
 
 sub access_log {
     my ($self) = @_;
-    return _slurp("$self->{prefix}/logs/access.log");
+    return slurp("$self->{prefix}/logs/access.log");
 }
 
 
@@ -151,7 +152,7 @@ sub start {
     } $self->{option}{patience} };
 
     if (!$up || defined $self->{status}) {
-        die "nginx did not start: ", _slurp("$self->{prefix}/logs/out"),
+        die "nginx did not start: ", slurp("$self->{prefix}/logs/out"),
             $self->error_log;
     }
     return $self;
@@ -167,7 +168,7 @@ sub test_conf {
     my $out = "$self->{prefix}/logs/test";
     my $ok = system('/bin/sh', '-c', 'out=$1; shift; exec "$@" > "$out" 2>&1',
         'sh', $out, $self->_command, '-e', 'stderr', '-t') == 0;
-    return ($ok, _slurp($out));
+    return ($ok, slurp($out));
 }
 
 
@@ -208,7 +209,7 @@ sub signal {
 sub pid {
     my ($self) = @_;
 
-    my $pid = _slurp("$self->{prefix}/nginx.pid");
+    my $pid = slurp("$self->{prefix}/nginx.pid");
     return $pid =~ /(\d+)/ ? $1 : $self->{pid};
 }
 
@@ -220,8 +221,8 @@ sub workers {
 
     my $pid = $self->pid;
     return grep {
-        _slurp("/proc/$_/cmdline") =~ /^nginx: worker/
-    } split ' ', _slurp("/proc/$pid/task/$pid/children");
+        slurp("/proc/$_/cmdline") =~ /^nginx: worker/
+    } split ' ', slurp("/proc/$pid/task/$pid/children");
 }
 
 
@@ -267,7 +268,7 @@ sub kill_master {
 
     my $pid = $self->pid;
     kill 'STOP', $pid;
-    my @orphans = split ' ', _slurp("/proc/$pid/task/$pid/children");
+    my @orphans = split ' ', slurp("/proc/$pid/task/$pid/children");
     kill 'KILL', $pid;
     $self->{killed} = 1;
     $self->_reap(1);
@@ -281,7 +282,7 @@ sub kill_master {
 sub gone {
     my ($self, @pids) = @_;
 
-    wait_for { !grep { _slurp("/proc/$_/stat") =~ /\) [^ZX]/ } @pids } 10,
+    wait_for { !grep { slurp("/proc/$_/stat") =~ /\) [^ZX]/ } @pids } 10,
         'the end of workers';
 }
 
@@ -389,7 +390,7 @@ sub sign {
                :                       'main';
     my $header = $option{header} || { alg => $alg, typ => 'JWT',
         defined $kid ? (kid => $kid) : () };
-    my $key    = $option{key} // _slurp("$self->{prefix}/main.key");
+    my $key    = $option{key} // slurp("$self->{prefix}/main.key");
 
     my $input = join '.', map {
         base64url(ref $_ ? $json->encode($_) : $_)
@@ -528,7 +529,7 @@ sub complaints {
     my ($self) = @_;
 
     my @lines = grep { /$alarming/ } split /\n/, $self->error_log;
-    push @lines, map { _slurp($_) } glob "$self->{prefix}/logs/sanitizer.*";
+    push @lines, map { slurp($_) } glob "$self->{prefix}/logs/sanitizer.*";
     push @lines, map { "core: $_" } glob "$self->{prefix}/core*";
 
     my @allowed = @{ $self->{option}{allow} || [] };
@@ -577,15 +578,6 @@ sub _dir {
         DIR => $under);
     chmod 0711, $dir;
     return $dir;
-}
-
-
-sub _slurp {
-    my ($path) = @_;
-
-    open my $in, '<:raw', $path or return '';
-    local $/;
-    return scalar(<$in>) // '';
 }
 
 

@@ -14,6 +14,7 @@ use Time::HiRes qw(sleep);
 
 use Guildlog ();
 use Guildlog::Figures;
+use Guildlog::File;
 
 our @EXPORT = (@Guildlog::Figures::EXPORT,
     qw(start spawn wrk pgbench pgbench_p50 script admin cpu postgres_cpu
@@ -213,7 +214,7 @@ sub postgres_cpu {
     do {
         $gone = _gone($pid);
         $cpu  = $gone + _cpu($pid, split ' ',
-            Guildlog::Figures::slurp("/proc/$pid/task/$pid/children"));
+            slurp("/proc/$pid/task/$pid/children"));
     } until $gone == _gone($pid);
     return $cpu;
 }
@@ -224,7 +225,7 @@ sub _gone {
     my ($pid) = @_;
 
     my @stat = split ' ',
-        Guildlog::Figures::slurp("/proc/$pid/stat") =~ s/.*\) //r;
+        slurp("/proc/$pid/stat") =~ s/.*\) //r;
     return ($stat[13] + $stat[14]) / POSIX::sysconf(POSIX::_SC_CLK_TCK());
 }
 
@@ -232,7 +233,7 @@ sub _gone {
 sub _cpu {
     my $ns = 0;
     for my $pid (@_) {
-        $ns += (split ' ', Guildlog::Figures::slurp("/proc/$pid/schedstat")
+        $ns += (split ' ', slurp("/proc/$pid/schedstat")
             || 0)[0];
     }
     return $ns / 1e9;
@@ -249,7 +250,7 @@ sub backend_cpu {
 # KB
 sub rss {
     my ($pid) = @_;
-    return Guildlog::Figures::slurp("/proc/$pid/status") =~ /^VmRSS:\s*(\d+)/m
+    return slurp("/proc/$pid/status") =~ /^VmRSS:\s*(\d+)/m
         ? $1 : die "process $pid is gone\n";
 }
 

@@ -13,6 +13,7 @@ use File::Temp;
 use Time::HiRes qw(time);
 
 use Guildlog::Command;
+use Guildlog::File;
 
 my $shared;
 my @own;
@@ -43,15 +44,15 @@ sub new {
 
 
 sub socket_dir { "$_[0]{dir}/run" }
-sub port       { chomp(my $port = _slurp("$_[0]{dir}/port")); $port }
-sub log        { _slurp("$_[0]{dir}/log") }
-sub password   { _slurp("$_[0]{dir}/password") }
+sub port       { chomp(my $port = slurp("$_[0]{dir}/port")); $port }
+sub log        { slurp("$_[0]{dir}/log") }
+sub password   { slurp("$_[0]{dir}/password") }
 sub certificate { "$_[0]{dir}/data/server.crt" }
 
 
 sub pid {
     my ($self) = @_;
-    return _slurp("$self->{dir}/data/postmaster.pid") =~ /^(\d+)/ ? $1 : undef;
+    return slurp("$self->{dir}/data/postmaster.pid") =~ /^(\d+)/ ? $1 : undef;
 }
 
 
@@ -142,16 +143,7 @@ sub _shell {
         $out->filename, "$Guildlog::TOP/util/lib.sh", $function, $self->{dir},
         @arguments) == 0;
     die "$function failed\n" if !$ok;
-    return _slurp($out->filename);
-}
-
-
-sub _slurp {
-    my ($path) = @_;
-
-    open my $in, '<', $path or return '';
-    local $/;
-    return scalar(<$in>) // '';
+    return slurp($out->filename);
 }
 
 

@@ -14,6 +14,8 @@ use POSIX ();
 use Socket qw(IPPROTO_TCP TCP_NODELAY);
 use Time::HiRes qw(time);
 
+use Guildlog::File;
+
 
 # port => where it listens, else anywhere
 sub new {
@@ -43,7 +45,7 @@ sub mode {
         _write("$file.new", '>', $mode);
         rename "$file.new", $file or die "mode: $!";
     }
-    return _slurp($file) || _slurp("$self->{dir}/mode");
+    return slurp($file) || slurp("$self->{dir}/mode");
 }
 
 
@@ -55,7 +57,7 @@ sub seen {
         my ($time, $connection, $name, $detail) = split /\t/, $_, 4;
         { time => $time, connection => $connection, what => $name,
           detail => $detail };
-    } split /\n/, _slurp("$self->{dir}/events");
+    } split /\n/, slurp("$self->{dir}/events");
 
     return grep { !defined $what || $_->{what} eq $what } @seen;
 }
@@ -143,15 +145,6 @@ sub _write {
     open my $out, $how, $path or die "$path: $!";
     syswrite $out, $text;
     close $out;
-}
-
-
-sub _slurp {
-    my ($path) = @_;
-
-    open my $in, '<', $path or return '';
-    local $/;
-    return scalar(<$in>) // '';
 }
 
 

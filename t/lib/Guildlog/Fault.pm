@@ -8,6 +8,8 @@ use warnings;
 use Cwd ();
 use File::Basename qw(dirname);
 
+use Guildlog::File;
+
 my $many = 1e15;
 my $source = Cwd::abs_path(dirname(__FILE__) . '/../fault.c');
 
@@ -57,7 +59,7 @@ sub left {
 # what the sanitizers have to say of a process that has ended
 sub report {
     my ($self, $pid) = @_;
-    return _content("$self->{file}.report.$pid");
+    return slurp("$self->{file}.report.$pid");
 }
 
 
@@ -114,7 +116,7 @@ sub stack {
     my ($self) = @_;
 
     my @calls = grep { !m{/(?:libasan|fault)\.so} }
-        split /\n/, _content("$self->{file}.stack");
+        split /\n/, slurp("$self->{file}.stack");
     return join "\n", splice @calls, 0, 12;
 }
 
@@ -137,15 +139,6 @@ sub _ask {
     open my $file, '<', $self->{file} or die "$self->{file}: $!\n";
     sysread $file, my $bytes, 32;
     return unpack 'q4', $bytes;
-}
-
-
-sub _content {
-    my ($path) = @_;
-
-    open my $in, '<:raw', $path or return '';
-    local $/;
-    return scalar(<$in>) // '';
 }
 
 

@@ -13,6 +13,8 @@ use Exporter 'import';
 use List::Util qw(max min);
 use POSIX qw(strftime);
 
+use Guildlog::File;
+
 our @EXPORT = qw(option figures once attempt median);
 
 my %option;
@@ -165,15 +167,6 @@ sub number {
 sub median {
     my @sorted = sort { $a <=> $b } @_;
     return ($sorted[$#sorted / 2] + $sorted[@sorted / 2]) / 2;
-}
-
-
-sub slurp {
-    my ($path) = @_;
-
-    open my $in, '<', $path or return '';
-    local $/;
-    return scalar(<$in>) // '';
 }
 
 

@@ -14,6 +14,7 @@ use List::Util qw(max);
 use Time::HiRes qw(sleep time);
 
 use Guildlog::Bench;
+use Guildlog::File;
 
 use constant SERVERS => 60;
 use constant CHANNELS => qw(main_channel category_text category_members
@@ -402,15 +403,6 @@ sub memory {
         [$after, $before], [$most, $before];
     } 'the worker with ' . Guildlog::Figures::number($lanes)
         . ' lanes that were looked at, KB; with 300', '  meanwhile; with 300';
-}
-
-
-sub slurp {
-    my ($path) = @_;
-
-    open my $in, '<', $path or return '';
-    local $/;
-    return scalar(<$in>) // '';
 }
 
 

@@ -12,6 +12,7 @@ use Test::More ();
 
 use Guildlog ();
 use Guildlog::Chaos::Clients;
+use Guildlog::File;
 
 my $json = JSON::PP->new->utf8;
 
@@ -454,7 +455,7 @@ sub silent {
     my $world = $self->{world};
     my @secrets = ((map { $_->{token} } values %{ $self->{made} }),
         map { $self->{platform}->token($_) } 0, 1);
-    my %text = map { $_ => Guildlog::_slurp($_) } @{ $world->{told} };
+    my %text = map { $_ => slurp($_) } @{ $world->{told} };
     for my $g (@{ $world->{nginx} }) {
         $text{"$g->{name} error log"}  = $g->error_log;
         $text{"$g->{name} access log"} = $g->access_log;
