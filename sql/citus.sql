@@ -137,7 +137,8 @@ begin
                       then 'paused' else 'ok' end
             when not w.changes or h.step is distinct from w.step - 1
             then 'lost'
-            when l.paused_at is not null then 'end'
+            when l.state not in ('active', 'closing')
+              or l.paused_at is not null then 'end'
             else 'change' end;
 
         if result in ('change', 'end') then

@@ -85,6 +85,12 @@ ngx_guildlog_lane_read(ngx_guildlog_lane_t *lane,
     rc = ngx_guildlog_secret_open(lane->pool, conf->key, &lane->id, &sealed,
                                   &lane->token);
 
+    /* nothing is sent by the webhook that it had */
+
+    if (rc == NGX_DECLINED && lane->registering) {
+        return NGX_OK;
+    }
+
     if (rc == NGX_DECLINED) {
         ngx_log_error(NGX_LOG_ERR, lane->log, 0,
                       "the webhook of lane %V of server %V was sealed with "

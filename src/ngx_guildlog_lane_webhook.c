@@ -263,6 +263,7 @@ ngx_guildlog_webhook_create(ngx_guildlog_lane_t *lane)
     ngx_guildlog_platform_request_t   request;
 
     lane->asked = 0;
+    lane->webhook.len = 0;
 
     rc = ngx_guildlog_lane_renew(lane);
 

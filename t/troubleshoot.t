@@ -4,11 +4,13 @@
 
 use lib 't/lib';
 use Guildlog;
+use Guildlog::Delivery qw(deliver_with record becomes times_applied posts);
 use Guildlog::Platform;
 
 my $g = Guildlog->new(start => 0, openapi => 1, workers => 2);
 my $platform = Guildlog::Platform->new(dir => $g->prefix . '/platform');
 $g->configure(http => $platform->directives($g))->start;
+deliver_with($g, $platform);
 
 my ($guild, $token);
 my $channel = 300000000000000000;
@@ -123,6 +125,40 @@ subtest 'what only the platform knows' => sub {
     is fix('CHANNEL_GONE')->status, 200, 'it is cleared';
     is found(), 'NO_LOG_CHANNEL', 'and was the only one';
     $platform->config(gone => []);
+};
+
+
+# what becomes of an entry whose message has no answer, if its webhook is said
+# to be missing meanwhile
+sub fixed_in_doubt {
+    my ($action) = @_;
+    my $to = server();
+    my ($webhook) = $platform->webhooks($to);
+    my $posts = posts($to);
+    $platform->faults({ call => 'execute', channel => $to,
+        action => $action });
+    my ($id) = record($guild, 1);
+    wait_for { posts($to) > $posts };
+    $platform->delete_webhook($webhook->{id});
+    is fix('MISSING_WEBHOOK')->status, 200, 'a fix while a message is in doubt';
+    becomes($guild, $token, $id, 'delivered', 'what was sent is known by its '
+        . 'webhook');
+    is times_applied($to, $id), 1, 'it is there once';
+    my ($next) = record($guild, 1);
+    becomes($guild, $token, $next, 'delivered', 'the next one is delivered');
+    my ($new, @more) = $platform->webhooks($to);
+    isnt $new->{id}, $webhook->{id}, 'by another webhook';
+    is scalar @more, 0, 'of which there is one';
+}
+
+
+subtest 'what was applied when its webhook is registered anew' => sub {
+    fixed_in_doubt('apply-reset');
+};
+
+
+subtest 'what was not applied when its webhook is registered anew' => sub {
+    fixed_in_doubt('reset');
 };
 
 

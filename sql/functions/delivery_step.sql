@@ -45,8 +45,8 @@ create type delivery_row as (
 -- One step of many lanes in one transaction: what became of messages, which
 -- ones are sent next, and the entries behind. A step that was committed already
 -- changes nothing more; a lane that is somebody else's, or went on without the
--- caller, is lost to it. In one that was paused nothing new begins; nor does it
--- go on with one that has become something else meanwhile.
+-- caller, is lost to it. In one that was paused, or has become something else
+-- meanwhile, nothing new begins.
 
 create or replace function delivery_step(me text, work jsonb)
 returns setof delivery_row language plpgsql security definer
@@ -70,7 +70,8 @@ begin
                               else 'ok' end
                     when not w.changes
                       or h.step is distinct from w.step - 1 then 'lost'
-                    when l.paused_at is not null then 'end'
+                    when l.state not in ('active', 'closing')
+                      or l.paused_at is not null then 'end'
                     else 'change' end
           from unnest(works) with ordinality w
           left join lane l on l.guild_id = w.guild and l.lane = w.lane

@@ -51,7 +51,7 @@ end $$;
 
 
 -- It is about to ask for a webhook: whoever finds it without one, soon after,
--- cannot tell whether one is on its way.
+-- cannot tell whether one is on its way. What it had before is gone.
 
 create or replace function delivery_asks(me text, guild bigint, lane bigint,
     fence bigint, step bigint, out status int, out body text)
@@ -65,7 +65,7 @@ begin
       join lane_head h on h.guild_id = l.guild_id and h.lane = l.lane
      where l.guild_id = guild
        and l.lane = delivery_asks.lane
-       and l.webhook_id is null
+       and (l.webhook_id is null or l.state = 'registering')
        and h.step = delivery_asks.step
        for update of l;
 
@@ -74,7 +74,7 @@ begin
     end if;
 
     update lane l
-       set asked_at = at
+       set asked_at = at, webhook_id = null, secret = null
      where l.guild_id = guild and l.lane = it.lane;
 
     status := 200;

@@ -221,7 +221,8 @@ begin
 
     update lane l
        set state = case when not l.channel_id = any (used) then 'closing'
-                        when l.state <> 'broken' and l.webhook_id is not null
+                        when l.state in ('active', 'closing')
+                         and l.webhook_id is not null
                         then 'active'
                         else 'registering' end,
            since = now(), reason = null, lost_at = null, forbidden_at = null

@@ -238,13 +238,13 @@ language sql stable as $$
                 when p.result = 'forbidden' then 'MISSING_PERMISSION'
                 when p.result <> 'ok'
                   or l.webhook_id::text = any (p.webhooks) then null
-                when l.webhook_id is not null then 'MISSING_WEBHOOK'
+                when l.state = 'active' then 'MISSING_WEBHOOK'
                 when cardinality(p.webhooks) >= 15 then 'WEBHOOK_LIMIT' end,
            case when p.result = 'channel_gone'
                 then 'the platform knows it no more.'
                 when p.result = 'forbidden'
                 then 'webhooks may not be managed there.'
-                when l.webhook_id is not null
+                when l.state = 'active'
                 then 'its webhook is not at the platform any more.'
                 else 'it has ' || cardinality(p.webhooks) || ' webhooks.' end
 $$;

@@ -69,7 +69,8 @@ begin
 end $$;
 
 
--- A lane in trouble begins anew; so does one whose webhook is that one.
+-- A lane in trouble begins anew; so does one whose webhook is that one, which
+-- it keeps until another is asked for: what is in flight is known by it.
 
 create or replace function fix_webhook(guild bigint, bot smallint,
     input jsonb)
@@ -88,7 +89,8 @@ begin
        and l.channel_id = any (channels_used(guild, l.bot))
        and l.state in ('registering', 'active', 'broken')
        and ((lane_trouble(row(l.*)::lane)).id is not null
-            or l.webhook_id::text = input ->> 'webhookId')
+            or l.state = 'active'
+               and l.webhook_id::text = input ->> 'webhookId')
        for update;
 
     if not found then
@@ -97,7 +99,7 @@ begin
 
     if it.reason is null then
         update lane l
-           set state = 'broken', webhook_id = null, secret = null
+           set state = 'broken'
          where l.guild_id = guild and l.lane = it.lane;
     end if;
 

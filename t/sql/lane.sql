@@ -1,7 +1,7 @@
 -- Lanes: places of entries, what becomes of them, and the steps of delivery.
 
 \ir setup.psql
-select plan(53);
+select plan(57);
 
 create function pg_temp.send(n int, type int default 7)
 returns setof bigint language sql as $$
@@ -186,19 +186,40 @@ select channels_patch(:me, '{"main_channel": "10"}') \g /dev/null
 select is(state, 'registering', 'unless the channel is set again')
   from lane where guild_id = :guild;
 
+-- a webhook that it has, and is not to have any more
+
+select delivery_registered('a/1/1', :guild, :lane, :fence, :step, 5, '\x00')
+\g /dev/null
+update lane set forbidden_at = now() - interval '2 hours'
+ where guild_id = :guild;
+select delivery_waits('a/1/1', :guild, :lane, :fence, :step,
+                      'missing_permissions', 'forbidden', 1) \g /dev/null
+select is(state, 'broken', 'what was forbidden for an hour is given up')
+  from lane where guild_id = :guild;
+select channels_patch(:me, '{"main_channel": "10"}') \g /dev/null
+select pg_temp.send(1) as e6 \gset
+select is(pg_temp.result('a/1/1', '{"begin_to": 7}') || ' '
+          || pg_temp.delivery(:e6), 'paused not_delivered queued',
+          'when its channel is set again nothing begins without a new one')
+  from lane where guild_id = :guild and state = 'registering';
+select is(status, 200, 'which may be asked for')
+  from delivery_asks('a/1/1', :guild, :lane, :fence, :step);
+select is(webhook_id, null, 'in the place of the other')
+  from lane where guild_id = :guild;
+
 -- a held entry
 
 select delivery_registered('a/1/1', :guild, :lane, :fence, :step, 6, '\x00')
 \g /dev/null
 select options_patch(:me, '{"active_ignore": true}') \g /dev/null
-select pg_temp.send(1, 5) as e6 \gset
+select pg_temp.send(1, 5) as e7 \gset
 update held_entry set until = clock_timestamp() where guild_id = :guild;
-select is((select seq from log_entry where guild_id = :guild and id = :e6),
+select is((select seq from log_entry where guild_id = :guild and id = :e7),
           null, 'a held entry has no place');
 select delivery_release() \g /dev/null
 select is(count(*)::int, 1, 'until it is released')
   from pg_temp.step('a/1/1', '{"changes": false, "peek": 0, "most": 20}') s
- where s.doc like '{"id":"' || :e6 || '"%';
+ where s.doc like '{"id":"' || :e7 || '"%';
 
 -- a channel that is used no more
 
