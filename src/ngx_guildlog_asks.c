@@ -61,16 +61,20 @@ void
 ngx_guildlog_asks_answered(ngx_guildlog_asks_t *asks,
     const ngx_guildlog_verdict_t *verdict)
 {
+    ngx_atomic_uint_t  ms;
+
     if (verdict->invalid) {
         (void) ngx_atomic_fetch_add(&asks->invalid, 1);
     }
 
-    if (verdict->class == NGX_GUILDLOG_PLATFORM_BLOCKED
-        || (verdict->class == NGX_GUILDLOG_PLATFORM_LIMITED
-            && verdict->scope == NGX_GUILDLOG_SCOPE_GLOBAL))
-    {
-        asks->pause_ms = verdict->retry_after_ms;
+    if (!verdict->failed) {
+        (void) ngx_atomic_fetch_add(&asks->there, 1);
     }
+
+    do {
+        ms = asks->pause_ms;
+    } while (ms < verdict->pause_ms
+             && !ngx_atomic_cmp_set(&asks->pause_ms, ms, verdict->pause_ms));
 }
 
 
@@ -83,6 +87,10 @@ ngx_guildlog_asks_grant(ngx_guildlog_asks_t *asks, ngx_guildlog_pace_t *pace,
 
     for (n = ngx_guildlog_asks_drain(&asks->invalid); n; n--) {
         ngx_guildlog_pace_refused(pace, now);
+    }
+
+    if (ngx_guildlog_asks_drain(&asks->there)) {
+        ngx_guildlog_pace_there(pace);
     }
 
     n = ngx_guildlog_asks_drain(&asks->pause_ms);

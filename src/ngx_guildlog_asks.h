@@ -26,7 +26,8 @@ typedef struct {
     ngx_atomic_t                   used;     /* of them, the last one + 1 */
     ngx_atomic_t                   next;     /* whose turn it is */
     ngx_atomic_t                   invalid;  /* answers not told yet */
-    ngx_atomic_t                   pause_ms; /* the same */
+    ngx_atomic_t                   there;    /* the same */
+    ngx_atomic_t                   pause_ms; /* the longest of theirs */
 } ngx_guildlog_asks_t;
 
 

@@ -10,6 +10,7 @@
 
 
 #include "ngx_guildlog_client.h"
+#include "ngx_guildlog_platform.h"
 #include "ngx_guildlog_pool.h"
 #include "ngx_guildlog_secret.h"
 
@@ -77,14 +78,8 @@ ngx_int_t ngx_guildlog_delivery_send(ngx_guildlog_lane_t *lane,
     const ngx_str_t *authorization, const ngx_str_t *body,
     ngx_guildlog_exchange_handler_pt handler);
 
-typedef struct {
-    ngx_msec_t                     pause_ms;  /* for the whole address */
-    unsigned                       failed:1;  /* the platform is not well */
-    unsigned                       invalid:1;
-} ngx_guildlog_delivery_note_t;
-
 void ngx_guildlog_delivery_answered(ngx_guildlog_lane_t *lane,
-    const ngx_guildlog_delivery_note_t *note);
+    const ngx_guildlog_verdict_t *verdict);
 
 /* tells the database before it goes on; a lane that is lost is gone */
 void ngx_guildlog_delivery_say(ngx_guildlog_lane_t *lane,

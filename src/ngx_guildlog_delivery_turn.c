@@ -17,6 +17,8 @@ static void ngx_guildlog_delivery_line_up(ngx_guildlog_delivery_t *d,
     ngx_guildlog_guild_t *guild);
 static ngx_uint_t ngx_guildlog_delivery_grant(ngx_guildlog_lane_t *lane);
 static ngx_uint_t ngx_guildlog_delivery_safe(ngx_guildlog_delivery_t *d);
+static void ngx_guildlog_delivery_is_there(ngx_guildlog_delivery_t *d,
+    ngx_uint_t before);
 
 
 void
@@ -40,10 +42,16 @@ ngx_guildlog_delivery_wait(ngx_guildlog_lane_t *lane)
 void
 ngx_guildlog_delivery_lend(ngx_guildlog_delivery_t *d)
 {
+    ngx_uint_t  before;
+
+    before = d->pace.failures;
+
     ngx_guildlog_asks_grant(&d->stats->shared->asks, &d->pace,
                             ngx_current_msec,
                             ngx_queue_empty(&d->servers)
                             ? NGX_GUILDLOG_DELIVERY_LENT : 1);
+
+    ngx_guildlog_delivery_is_there(d, before);
 }
 
 
@@ -208,7 +216,7 @@ ngx_guildlog_delivery_send(ngx_guildlog_lane_t *lane, const char *method,
 
 void
 ngx_guildlog_delivery_answered(ngx_guildlog_lane_t *lane,
-    const ngx_guildlog_delivery_note_t *note)
+    const ngx_guildlog_verdict_t *verdict)
 {
     ngx_uint_t                before;
     ngx_guildlog_delivery_t  *d;
@@ -220,19 +228,26 @@ ngx_guildlog_delivery_answered(ngx_guildlog_lane_t *lane,
 
     before = d->pace.failures;
 
-    ngx_guildlog_pace_answered(&d->pace, ngx_current_msec, note->failed,
-                               note->invalid);
+    ngx_guildlog_pace_answered(&d->pace, ngx_current_msec, verdict->failed,
+                               verdict->invalid);
 
-    if (note->pause_ms) {
+    if (verdict->pause_ms) {
         ngx_log_error(NGX_LOG_WARN, d->log, 0,
-                      "the platform wants this address to pause for %M ms",
-                      note->pause_ms);
+                      "the platform wants this address to pause for %ui ms",
+                      verdict->pause_ms);
         ngx_guildlog_pace_pause(&d->pace, ngx_current_msec,
-                                note->pause_ms
+                                verdict->pause_ms
                                 + NGX_GUILDLOG_DELIVERY_MARGIN);
     }
 
-    if (before && !note->failed) {
+    ngx_guildlog_delivery_is_there(d, before);
+}
+
+
+static void
+ngx_guildlog_delivery_is_there(ngx_guildlog_delivery_t *d, ngx_uint_t before)
+{
+    if (before && !d->pace.failures) {
         ngx_log_error(NGX_LOG_NOTICE, d->log, 0, "the platform is there");
     }
 }

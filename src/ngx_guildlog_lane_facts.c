@@ -227,28 +227,12 @@ ngx_guildlog_lane_judge(ngx_guildlog_lane_t *lane,
     ngx_guildlog_answer_t *answer, ngx_guildlog_platform_call_e call,
     ngx_guildlog_verdict_t *verdict)
 {
-    ngx_guildlog_delivery_note_t  note;
-
     lane->exchange = NULL;
 
     ngx_guildlog_platform_judge(lane->work_pool, answer, call, verdict);
     ngx_guildlog_traffic_call(ngx_guildlog_delivery_traffic(lane->delivery),
                               call, verdict, answer->status);
-
-    ngx_memzero(&note, sizeof(ngx_guildlog_delivery_note_t));
-
-    note.invalid = verdict->invalid;
-    note.failed = answer->outcome != NGX_GUILDLOG_ANSWERED
-                  || answer->status >= 500;
-
-    if (verdict->class == NGX_GUILDLOG_PLATFORM_BLOCKED
-        || (verdict->class == NGX_GUILDLOG_PLATFORM_LIMITED
-            && verdict->scope == NGX_GUILDLOG_SCOPE_GLOBAL))
-    {
-        note.pause_ms = verdict->retry_after_ms;
-    }
-
-    ngx_guildlog_delivery_answered(lane, &note);
+    ngx_guildlog_delivery_answered(lane, verdict);
 }
 
 

@@ -141,7 +141,7 @@ ngx_guildlog_pace_answered(ngx_guildlog_pace_t *pace, ngx_msec_t now,
         }
 
     } else {
-        pace->failures = 0;
+        ngx_guildlog_pace_there(pace);
     }
 
     if (invalid) {
@@ -158,6 +158,13 @@ ngx_guildlog_pace_refused(ngx_guildlog_pace_t *pace, ngx_msec_t now)
     (void) ngx_atomic_fetch_add(&pace->kept->invalid[(now / 60000)
                                             % NGX_GUILDLOG_PACE_MINUTES],
                                 1);
+}
+
+
+void
+ngx_guildlog_pace_there(ngx_guildlog_pace_t *pace)
+{
+    pace->failures = 0;
 }
 
 

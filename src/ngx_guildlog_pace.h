@@ -58,8 +58,9 @@ void ngx_guildlog_pace_cancelled(ngx_guildlog_pace_t *pace);
 
 /* in place of sent(): somebody else sends it, and answered() is not owed */
 void ngx_guildlog_pace_lent(ngx_guildlog_pace_t *pace, ngx_msec_t now);
-/* what was sent there was a bad request */
+/* what was sent there was a bad request; or it was answered */
 void ngx_guildlog_pace_refused(ngx_guildlog_pace_t *pace, ngx_msec_t now);
+void ngx_guildlog_pace_there(ngx_guildlog_pace_t *pace);
 
 /* failed: no answer, or one that says that the platform is ill */
 void ngx_guildlog_pace_answered(ngx_guildlog_pace_t *pace, ngx_msec_t now,

@@ -40,6 +40,9 @@ typedef struct {
 } ngx_guildlog_platform_row_t;
 
 
+static void ngx_guildlog_platform_weigh(ngx_pool_t *pool,
+    const ngx_guildlog_answer_t *answer, ngx_guildlog_platform_call_e call,
+    ngx_guildlog_verdict_t *verdict);
 static void ngx_guildlog_platform_unread(const ngx_guildlog_answer_t *answer,
     ngx_guildlog_platform_call_e call, ngx_guildlog_verdict_t *verdict);
 static ngx_guildlog_platform_form_e ngx_guildlog_platform_form(
@@ -153,16 +156,35 @@ ngx_guildlog_platform_judge(ngx_pool_t *pool,
     const ngx_guildlog_answer_t *answer, ngx_guildlog_platform_call_e call,
     ngx_guildlog_verdict_t *verdict)
 {
-    json_t                             *root, *json;
-    ngx_str_t                           error;
-    ngx_guildlog_platform_form_e        form;
-    const ngx_guildlog_platform_row_t  *row;
-
     ngx_memzero(verdict, sizeof(ngx_guildlog_verdict_t));
 
     verdict->embed = -1;
     verdict->remaining = -1;
     verdict->reset_after_ms = -1;
+
+    ngx_guildlog_platform_weigh(pool, answer, call, verdict);
+
+    verdict->failed = answer->outcome != NGX_GUILDLOG_ANSWERED
+                      || answer->status >= 500;
+
+    if (verdict->class == NGX_GUILDLOG_PLATFORM_BLOCKED
+        || (verdict->class == NGX_GUILDLOG_PLATFORM_LIMITED
+            && verdict->scope == NGX_GUILDLOG_SCOPE_GLOBAL))
+    {
+        verdict->pause_ms = verdict->retry_after_ms;
+    }
+}
+
+
+static void
+ngx_guildlog_platform_weigh(ngx_pool_t *pool,
+    const ngx_guildlog_answer_t *answer, ngx_guildlog_platform_call_e call,
+    ngx_guildlog_verdict_t *verdict)
+{
+    json_t                             *root, *json;
+    ngx_str_t                           error;
+    ngx_guildlog_platform_form_e        form;
+    const ngx_guildlog_platform_row_t  *row;
 
     if (answer->outcome == NGX_GUILDLOG_UNSENT) {
         verdict->class = NGX_GUILDLOG_PLATFORM_AGAIN;

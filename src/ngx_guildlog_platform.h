@@ -56,6 +56,7 @@ typedef struct {
     ngx_uint_t                     code;     /* of the platform; 0: none */
 
     ngx_uint_t                     retry_after_ms;  /* limited, blocked */
+    ngx_uint_t                     pause_ms; /* for the whole address */
     ngx_guildlog_platform_scope_e  scope;    /* limited */
 
     ngx_int_t                      embed;    /* poison: which; -1: unknown */
@@ -71,6 +72,8 @@ typedef struct {
     ngx_int_t                      remaining;
     ngx_int_t                      reset_after_ms;
 
+    unsigned                       failed:1;   /* no answer, or one that says
+                                                that the platform is ill */
     unsigned                       invalid:1;  /* counts as a bad request */
 } ngx_guildlog_verdict_t;
 

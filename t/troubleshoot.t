@@ -278,6 +278,46 @@ subtest 'why a test message does not arrive' => sub {
 };
 
 
+# In an outage one request now and then asks whether the platform is there.
+# Where that was a question, its answer was nobody's, so each question had to
+# wait for a probe of its own, and delivery waited behind them.
+
+subtest 'a question finds out that the platform is there again' => sub {
+    my $out = Guildlog->new(name => 'outage', start => 0,
+        api => 'guildlog_limit off;');
+    my $back = Guildlog::Platform->new(dir => $out->prefix . '/platform');
+    $out->configure(http => $back->directives($out))->start;
+
+    my ($first, $asking) = map { scalar $out->server(plan => 'pro') } 1, 2;
+    my ($told, $asks) = map { $out->token($_) } $first, $asking;
+    my $to = ++$channel . '';
+    $out->patch("/servers/$first/config/logging/channels", token => $told,
+        json => { main_channel => $to });
+    wait_for { grep { $_ } $back->messages($to) };
+    $out->operator('POST', "/servers/$asking/pause");
+    $out->patch("/servers/$asking/config/logging/channels", token => $asks,
+        json => { map { ("category_$_" => ++$channel . '') }
+            qw(modlog members actions text voice files server roles channels
+               service) });
+
+    $back->stop;
+    $out->operator('POST', "/servers/$first/logs", [{ event_id => 'o', type => 7,
+        executor => { id => '500000000000000001', name => 'Ann' },
+        content => 'of the outage' }]);
+    wait_for { ($out->get('/status', raw_path => 1)
+        ->json->{platform_requests_total}{execute}{'again none'} // 0) >= 5 } 60;
+    $out->operator('POST', "/servers/$first/pause");
+    $back->start;
+
+    is_deeply $out->get("/servers/$asking/troubleshoot", token => $asks)
+        ->json->{summary}{incomplete}, [], 'all the others are asked, too';
+    ok $out->error_log =~ /the platform is there/, 'the log says so';
+    $out->operator('POST', "/servers/$first/resume");
+    wait_for { 1 < grep { $_ } $back->messages($to) };
+    pass 'and delivery goes on';
+};
+
+
 subtest 'questions count as what the address sends' => sub {
     my $slow = Guildlog->new(name => 'slow', start => 0);
     my $asked = Guildlog::Platform->new(dir => $slow->prefix . '/platform');

@@ -150,20 +150,61 @@ test_answers(ngx_pool_t *pool)
 
     verdict.class = NGX_GUILDLOG_PLATFORM_LIMITED;
     verdict.invalid = 0;
-    verdict.scope = NGX_GUILDLOG_SCOPE_USER;
-    verdict.retry_after_ms = 5000;
     ngx_guildlog_asks_answered(&asks, &verdict);
     want(1);
     ngx_guildlog_asks_grant(&asks, &pace, 1000, 64);
     tap_is(taken(), 1, "a limit of the bot is not the address's");
 
-    verdict.scope = NGX_GUILDLOG_SCOPE_GLOBAL;
+    verdict.pause_ms = 5000;
+    ngx_guildlog_asks_answered(&asks, &verdict);
+    verdict.pause_ms = 1000;
     ngx_guildlog_asks_answered(&asks, &verdict);
     want(1);
     ngx_guildlog_asks_grant(&asks, &pace, 1000, 64);
     tap_is(taken(), 0, "that of all is");
+    ngx_guildlog_asks_grant(&asks, &pace, 5999, 64);
+    tap_is(taken(), 0, "as long as the longest says");
     ngx_guildlog_asks_grant(&asks, &pace, 6000, 64);
-    tap_is(taken(), 1, "as long as it says");
+    tap_is(taken(), 1, "and no longer");
+}
+
+
+/* the only request while nobody is there may be a question, each time */
+
+static void
+test_outage(ngx_pool_t *pool)
+{
+    ngx_uint_t              i;
+    ngx_guildlog_verdict_t  verdict;
+
+    begin(pool, 0);
+    ngx_memzero(&verdict, sizeof(verdict));
+
+    for (i = 0; i < 5; i++) {
+        (void) ngx_guildlog_pace_take(&pace, 1000);
+        ngx_guildlog_pace_sent(&pace, 1000);
+        ngx_guildlog_pace_answered(&pace, 1000, 1, 0);
+    }
+
+    want(2);
+    ngx_guildlog_asks_grant(&asks, &pace, 6000, 64);
+    tap_is(taken(), 1, "in an outage a question is the probe");
+
+    verdict.class = NGX_GUILDLOG_PLATFORM_AGAIN;
+    verdict.failed = 1;
+    ngx_guildlog_asks_answered(&asks, &verdict);
+    ngx_guildlog_asks_grant(&asks, &pace, 6100, 64);
+    tap_is(taken(), 0, "which is not answered");
+
+    ngx_guildlog_asks_grant(&asks, &pace, 11000, 64);
+    tap_is(taken(), 1, "the next one is again");
+
+    verdict.class = NGX_GUILDLOG_PLATFORM_DONE;
+    verdict.failed = 0;
+    ngx_guildlog_asks_answered(&asks, &verdict);
+    ngx_guildlog_asks_grant(&asks, &pace, 11100, 64);
+    tap_is(ngx_guildlog_pace_take(&pace, 11100), 1,
+           "is answered, and ends it for all");
 }
 
 
@@ -180,6 +221,7 @@ main(void)
     test_give_up(pool);
     test_workers(pool);
     test_answers(pool);
+    test_outage(pool);
 
     ngx_destroy_pool(pool);
 

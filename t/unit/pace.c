@@ -196,6 +196,16 @@ test_probe(void)
 
     answered(now, 0, 0);
     tap_is(sends(now), 1, "one that is answered ends it");
+
+    begin(0);
+
+    for (i = 0; i < 5; i++) {
+        (void) sends(i);
+        answered(i, 1, 0);
+    }
+
+    ngx_guildlog_pace_there(&pace);
+    tap_is(sends(5), 1, "whoever sent it");
 }
 
 
