@@ -316,7 +316,7 @@ ngx_guildlog_delivery_forget(ngx_guildlog_lane_t *lane)
         break;
 
     case NGX_GUILDLOG_TURN_SENT:
-        ngx_guildlog_pace_answered(&d->pace, ngx_current_msec, 0, 0);
+        ngx_guildlog_pace_dropped(&d->pace);
         ngx_guildlog_delivery_sent(lane);
         break;
 

@@ -130,6 +130,13 @@ ngx_guildlog_pace_cancelled(ngx_guildlog_pace_t *pace)
 
 
 void
+ngx_guildlog_pace_dropped(ngx_guildlog_pace_t *pace)
+{
+    pace->open--;
+}
+
+
+void
 ngx_guildlog_pace_answered(ngx_guildlog_pace_t *pace, ngx_msec_t now,
     ngx_uint_t failed, ngx_uint_t invalid)
 {

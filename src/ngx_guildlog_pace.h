@@ -50,7 +50,7 @@ ngx_int_t ngx_guildlog_pace_init(ngx_guildlog_pace_t *pace,
 
 /*
  * 1: one request may be sent, and sent() or cancelled() is owed; after sent(),
- * answered().
+ * answered() or dropped().
  */
 ngx_uint_t ngx_guildlog_pace_take(ngx_guildlog_pace_t *pace, ngx_msec_t now);
 void ngx_guildlog_pace_sent(ngx_guildlog_pace_t *pace, ngx_msec_t now);
@@ -61,6 +61,9 @@ void ngx_guildlog_pace_lent(ngx_guildlog_pace_t *pace, ngx_msec_t now);
 /* what was sent there was a bad request; or it was answered */
 void ngx_guildlog_pace_refused(ngx_guildlog_pace_t *pace, ngx_msec_t now);
 void ngx_guildlog_pace_there(ngx_guildlog_pace_t *pace);
+
+/* in place of answered(): nobody waits for it any more */
+void ngx_guildlog_pace_dropped(ngx_guildlog_pace_t *pace);
 
 /* failed: no answer, or one that says that the platform is ill */
 void ngx_guildlog_pace_answered(ngx_guildlog_pace_t *pace, ngx_msec_t now,

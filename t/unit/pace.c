@@ -206,6 +206,20 @@ test_probe(void)
 
     ngx_guildlog_pace_there(&pace);
     tap_is(sends(5), 1, "whoever sent it");
+
+    begin(0);
+
+    for (i = 0; i < 4; i++) {
+        (void) sends(i);
+        answered(i, 1, 0);
+    }
+
+    (void) sends(4);
+    (void) sends(4);
+    ngx_guildlog_pace_dropped(&pace);
+    answered(4, 1, 0);
+    tap_is(sends(5), 0, "one that is given up is no answer");
+    tap_is(pace.open, 0, "and none is waited for");
 }
 
 
