@@ -70,6 +70,7 @@ ngx_guildlog_set_init(ngx_guildlog_pool_t *pool)
 ngx_guildlog_pg_t *
 ngx_guildlog_set_choose(ngx_guildlog_set_t *set, ngx_guildlog_query_t *query)
 {
+    ngx_uint_t          takes;
     ngx_queue_t        *q;
     ngx_guildlog_pg_t  *pg, *best, *idle;
 
@@ -83,15 +84,16 @@ ngx_guildlog_set_choose(ngx_guildlog_set_t *set, ngx_guildlog_query_t *query)
     {
         pg = ngx_queue_data(q, ngx_guildlog_pg_t, queue);
 
-        if (!pg->ready || pg->worn || pg->blocked
-            || pg->epoch < query->epoch)
-        {
-            continue;
-        }
+        takes = pg->ready && !pg->worn && !pg->blocked
+                && pg->epoch >= query->epoch;
 
         if (ngx_guildlog_set_waits_for(pg, query)) {
             query->behind = 1;
-            return ngx_guildlog_set_moves(set, pg) ? pg : NULL;
+            return takes && ngx_guildlog_set_moves(set, pg) ? pg : NULL;
+        }
+
+        if (!takes) {
+            continue;
         }
 
         if (pg->nflight == 0) {

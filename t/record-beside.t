@@ -3,6 +3,7 @@
 
 use lib 't/lib';
 use Guildlog;
+use FakePostgres;
 
 my $nginx = Guildlog->new(
     database => { connections => 2, queue_timeout => '60s', timeout => '60s' },
@@ -74,5 +75,41 @@ is $_->response->json->{recorded}, 1, 'what had to wait is recorded'
     for @batches;
 is scalar $nginx->sql('select count(*) from log_entry '
     . 'where guild_id = ? and bot = 0', $stuck), 8, 'each once';
+
+
+# one that has not left this machine is waited for as well
+
+my $fake = FakePostgres->new(sub {
+    my ($peer) = @_;
+    $peer->welcome;
+    Time::HiRes::sleep(0.01) while $peer->number == 1 && $peer->mode eq 'deaf';
+    $peer->serve(execute => sub {
+        my (undef, $call) = @_;
+        $peer->note('recorded') if $call->{text} =~ /record/;
+        return {};
+    });
+}, mode => 'deaf');
+$nginx = $fake->nginx(name => 'deaf', database => { connections => 2,
+    queue_timeout => '60s', timeout => '60s' },
+    locations => 'location /op/ { guildlog_operator; }');
+
+my $large = join ',', map {
+    qq({"event_id":"l$_","type":4,"content":") . 'x' x 4000 . '"}'
+} 1 .. 1000;
+@batches = map {
+    my $client = $nginx->connection;
+    $client->send("POST /op/servers/$FakePostgres::guild/logs HTTP/1.1\r\n"
+        . "Host: localhost\r\nContent-Type: application/json\r\n"
+        . 'Content-Length: ' . (2 + length $large) . "\r\n\r\n[$large]");
+    wait_for { counter('busy') >= 1 };
+    $client;
+} 1 .. 3;
+
+is $fake->ask($nginx, 'GET')->response->status, 200,
+    'others are answered while a batch is being sent';
+is $fake->count('recorded'), 0, 'and no other batch goes before it';
+
+$fake->mode('hears');
+is $_->response->status, 200, 'each is recorded then' for @batches;
 
 done_testing;
