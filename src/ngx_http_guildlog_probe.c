@@ -213,7 +213,7 @@ ngx_http_guildlog_probe_send(ngx_http_guildlog_probe_t *probe, ngx_msec_t ms)
                           ngx_http_guildlog_probe_answered, probe);
 
     if (probe->exchange == NULL) {
-        ngx_http_guildlog_probe_ends(probe, "unsent",
+        ngx_http_guildlog_probe_ends(probe, "unknown",
                       "the request could not be sent from this machine");
     }
 }
