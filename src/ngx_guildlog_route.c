@@ -4,6 +4,7 @@
  */
 
 #include "ngx_guildlog_route.h"
+#include "ngx_guildlog_stats.h"
 
 
 #define REQUIRED  NGX_GUILDLOG_REQUIRED
@@ -559,3 +560,7 @@ const ngx_guildlog_route_t  ngx_guildlog_routes[] = {
 
 const ngx_uint_t  ngx_guildlog_nroutes = sizeof(ngx_guildlog_routes)
                                          / sizeof(ngx_guildlog_route_t);
+
+_Static_assert(sizeof(ngx_guildlog_routes) / sizeof(ngx_guildlog_route_t)
+               < NGX_GUILDLOG_STATS_ROUTES,
+               "each route has counters, and so has no route");

@@ -190,6 +190,10 @@ typedef enum {
 } ngx_guildlog_stmt_e;
 
 
+_Static_assert(ngx_guildlog_stmt_last <= NGX_GUILDLOG_STMT_MAX,
+               "what is kept by statement has a place for each");
+
+
 extern const ngx_guildlog_stmt_t  ngx_guildlog_stmts[];
 
 
