@@ -1,7 +1,8 @@
 
 /*
  * Exchanges with one other server over HTTP/1.1: resolve, connect, TLS, send,
- * read the answer.  Knows neither who asks nor what is said.
+ * read the answer.  Names itself as the platform wants it, and knows neither
+ * who asks nor what else is said.
  */
 
 #ifndef _NGX_GUILDLOG_CLIENT_H_INCLUDED_

@@ -141,7 +141,7 @@ static const ngx_guildlog_entry_field_t  ngx_guildlog_entry_many_fields[] = {
 
 /* in the order of ngx_guildlog_entry_e */
 
-const char  *ngx_guildlog_entry_outcomes[] = {
+const char *const  ngx_guildlog_entry_outcomes[] = {
     "recorded",
     "duplicate",
     "error",

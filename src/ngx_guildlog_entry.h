@@ -36,7 +36,7 @@ typedef enum {
 } ngx_guildlog_entry_e;
 
 
-extern const char  *ngx_guildlog_entry_outcomes[];
+extern const char *const  ngx_guildlog_entry_outcomes[];
 
 
 /* what it may say */

@@ -23,7 +23,7 @@ static void ngx_guildlog_outcome_again(ngx_guildlog_pool_t *pool,
  * and tables were replaced in its midst: it had no effect
  */
 
-static const char  *ngx_guildlog_outcome_losers[] = {
+static const char *const  ngx_guildlog_outcome_losers[] = {
     "40001", "40P01", "42703", "42704", "42804", "42809", "42883", "42P01",
     "XX000", NULL
 };
@@ -140,7 +140,7 @@ ngx_guildlog_outcome_judge(ngx_guildlog_pool_t *pool,
 static ngx_uint_t
 ngx_guildlog_outcome_lost_a_race(ngx_guildlog_result_t *result)
 {
-    const char  **loser;
+    const char *const  *loser;
 
     for (loser = ngx_guildlog_outcome_losers; *loser; loser++) {
         if (ngx_strcmp(result->sqlstate, *loser) == 0) {

@@ -25,9 +25,9 @@
 
 typedef enum {
     NGX_GUILDLOG_AUTH_OK = 0,
-    NGX_GUILDLOG_AUTH_MISSING,      /* no token sent */
+    NGX_GUILDLOG_AUTH_MISSING,      /* no token sent, another scheme */
     NGX_GUILDLOG_AUTH_MALFORMED,    /* not three base64url pieces of JSON,
-                                       two headers, another scheme */
+                                       two headers */
     NGX_GUILDLOG_AUTH_ALGORITHM,    /* none, unknown, not the key's */
     NGX_GUILDLOG_AUTH_KEY,          /* no key of that id */
     NGX_GUILDLOG_AUTH_SIGNATURE,

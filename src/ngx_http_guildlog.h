@@ -143,19 +143,26 @@ typedef struct {
 } ngx_http_guildlog_worker_t;
 
 
-/* the columns of guildlog.log_row */
+/*
+ * The columns of guildlog.log_row.  A row is the head, which comes first, an
+ * entry, several of them, or tells of places in a lane.
+ */
 
 typedef enum {
-    NGX_HTTP_GUILDLOG_LOG_ID = 0,       /* in the head: the status */
+    NGX_HTTP_GUILDLOG_LOG_ID = 0,       /* in the head: the status; of places:
+                                           the first, or the lane's head */
     NGX_HTTP_GUILDLOG_LOG_MORE,         /* of the head */
     NGX_HTTP_GUILDLOG_LOG_STATUS,
     NGX_HTTP_GUILDLOG_LOG_REASON,       /* in a page's head: its state */
-    NGX_HTTP_GUILDLOG_LOG_CHANNEL,
-    NGX_HTTP_GUILDLOG_LOG_MESSAGE,
-    NGX_HTTP_GUILDLOG_LOG_DOC,          /* in the head: the body's start */
-    NGX_HTTP_GUILDLOG_LOG_DSTATUS,
+    NGX_HTTP_GUILDLOG_LOG_CHANNEL,      /* in the head: since, where the next
+                                           one goes on */
+    NGX_HTTP_GUILDLOG_LOG_MESSAGE,      /* of a whole lane: refused up to it */
+    NGX_HTTP_GUILDLOG_LOG_DOC,          /* in the head: the body's start; null
+                                           of places */
+    NGX_HTTP_GUILDLOG_LOG_DSTATUS,      /* null of a whole lane */
     NGX_HTTP_GUILDLOG_LOG_LANE,
-    NGX_HTTP_GUILDLOG_LOG_SEQ,
+    NGX_HTTP_GUILDLOG_LOG_SEQ,          /* of several: how many; of places:
+                                           the last */
     NGX_HTTP_GUILDLOG_LOG_COLUMNS
 } ngx_http_guildlog_log_e;
 
@@ -284,7 +291,7 @@ ngx_int_t ngx_http_guildlog_read_body(ngx_http_guildlog_call_t *call);
 /* ngx_http_guildlog_auth.c */
 
 /* words for ngx_guildlog_auth_e */
-extern const char  *ngx_http_guildlog_causes[];
+extern const char *const  ngx_http_guildlog_causes[];
 
 /*
  * Fills ctx->cause and, if it is OK, ctx->token; once by the same keys.

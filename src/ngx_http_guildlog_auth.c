@@ -28,7 +28,7 @@ static ngx_int_t ngx_http_guildlog_number_header(ngx_http_request_t *r,
     const char *name, ngx_uint_t n);
 
 
-const char  *ngx_http_guildlog_causes[] = {
+const char *const  ngx_http_guildlog_causes[] = {
     "ok", "missing", "malformed", "algorithm", "key", "signature", "issuer",
     "expired", "claims", "revoked", "unjudged"
 };

@@ -24,7 +24,7 @@ static void ngx_http_guildlog_probes_finish(
 const ngx_guildlog_delivery_conf_t *
 ngx_http_guildlog_probe_conf(ngx_http_guildlog_call_t *call)
 {
-    ngx_http_guildlog_main_conf_t  *gmcf;
+    const ngx_http_guildlog_main_conf_t  *gmcf;
 
     gmcf = ngx_http_get_module_main_conf(call->request,
                                          ngx_http_guildlog_module);
