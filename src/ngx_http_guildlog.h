@@ -318,6 +318,9 @@ ngx_int_t ngx_http_guildlog_charge(ngx_http_request_t *r,
 ngx_int_t ngx_http_guildlog_send(ngx_http_request_t *r, ngx_uint_t status,
     const ngx_str_t *type, const ngx_str_t *body);
 
+/* of what has failed, NGX_ERROR, before anything was said: answers with 500 */
+ngx_int_t ngx_http_guildlog_never_empty(ngx_http_request_t *r, ngx_int_t rc);
+
 /* {} where there is no error text */
 ngx_int_t ngx_http_guildlog_send_error(ngx_http_request_t *r,
     ngx_uint_t status, const ngx_str_t *error);

@@ -155,7 +155,8 @@ ngx_http_guildlog_read_handler(ngx_http_request_t *r)
     }
 
     if (rc != NGX_AGAIN) {
-        ngx_http_finalize_request(r, rc == NGX_DONE ? NGX_OK : rc);
+        rc = ngx_http_guildlog_never_empty(r, rc == NGX_DONE ? NGX_OK : rc);
+        ngx_http_finalize_request(r, rc);
     }
 }
 

@@ -139,7 +139,9 @@ ngx_http_guildlog_export_begin(ngx_http_guildlog_call_t *call,
     if (head.data == NULL
         || ngx_guildlog_csv_init(&ex->csv, pool, &head) != NGX_OK)
     {
-        return ngx_http_guildlog_export_abort(call, "no titles came");
+        ngx_log_error(NGX_LOG_ERR, call->request->connection->log, 0,
+                      "\"%s\" returned no titles", call->route->stmt->name);
+        return NGX_ERROR;
     }
 
     ex->args = &call->args[call->nargs - NGX_HTTP_GUILDLOG_EXPORT_ARGS];

@@ -57,7 +57,7 @@ ngx_http_guildlog_content_handler(ngx_http_request_t *r)
 
     call = ngx_pcalloc(r->pool, sizeof(ngx_http_guildlog_call_t));
     if (call == NULL) {
-        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+        return ngx_http_guildlog_never_empty(r, NGX_ERROR);
     }
 
     call->request = r;
@@ -65,7 +65,7 @@ ngx_http_guildlog_content_handler(ngx_http_request_t *r)
     call->ctx = ngx_http_guildlog_get_ctx(r, 1);
 
     if (call->ctx == NULL) {
-        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+        return ngx_http_guildlog_never_empty(r, NGX_ERROR);
     }
 
     call->ctx->served = 1;
@@ -93,7 +93,7 @@ ngx_http_guildlog_content_handler(ngx_http_request_t *r)
         return NGX_DONE;
     }
 
-    return rc == NGX_DONE ? NGX_OK : rc;
+    return ngx_http_guildlog_never_empty(r, rc == NGX_DONE ? NGX_OK : rc);
 }
 
 
@@ -484,7 +484,7 @@ ngx_http_guildlog_ask(ngx_http_guildlog_call_t *call,
         ngx_log_error(NGX_LOG_ALERT, r->connection->log, 0,
                       "\"%s\" takes %ui arguments, the route has %ui",
                       stmt->name, stmt->nargs, call->nargs);
-        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+        return NGX_ERROR;
     }
 
     if (!call->cleaned) {
@@ -561,7 +561,7 @@ ngx_http_guildlog_finish(ngx_http_request_t *r, ngx_int_t rc)
     c = r->connection;
 
     if (rc != NGX_BUSY) {
-        ngx_http_finalize_request(r, rc);
+        ngx_http_finalize_request(r, ngx_http_guildlog_never_empty(r, rc));
     }
 
     ngx_http_run_posted_requests(c);

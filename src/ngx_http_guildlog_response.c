@@ -393,6 +393,21 @@ ngx_http_guildlog_send_failure(ngx_http_request_t *r, ngx_uint_t status)
 
 
 ngx_int_t
+ngx_http_guildlog_never_empty(ngx_http_request_t *r, ngx_int_t rc)
+{
+    if (rc != NGX_ERROR || r->header_sent) {
+        return rc;
+    }
+
+    /* who knows how much of the body has been read */
+
+    r->keepalive = 0;
+
+    return ngx_http_guildlog_send_failure(r, NGX_HTTP_INTERNAL_SERVER_ERROR);
+}
+
+
+ngx_int_t
 ngx_http_guildlog_send_error(ngx_http_request_t *r, ngx_uint_t status,
     const ngx_str_t *error)
 {

@@ -133,4 +133,35 @@ for (
 replace_server_get('status int, out body text', '200, null');
 is $nginx->get($at, token => $token)->text, '{}', 'no body is {}';
 
+# rows of a log
+
+sub replace_logs {
+    my ($function, @rows) = @_;
+
+    my $definition = $nginx->sql('select pg_get_functiondef(oid) from pg_proc'
+        . " where oid = ('guildlog.' || ?)::regproc", $function);
+    $definition =~ s/^AS \$.*//ms;
+    $definition =~ s/^ LANGUAGE \w+/ LANGUAGE sql/m;
+    $nginx->sql("$definition as \$\$ values " . join(', ', map {
+        my ($status, $doc) = @$_;
+        "($status\::bigint, false, null, null, null\::bigint,"
+            . " null\::bigint, '$doc', null\::smallint, null\::bigint,"
+            . ' 1::bigint)'
+    } @rows) . ' $$');
+}
+
+
+for (
+    ['a page without a head', 'logs_plain', [7, '{}']],
+    ['a page of an entry in pieces', 'logs_plain', [200, '{"total":1'],
+        [7, '{}']],
+    ['an export without titles', 'logs_export', [200, '{}'], [7, '{}']],
+) {
+    my ($what, $function, @rows) = @$_;
+    my $path = $function eq 'logs_export' ? "$at/logs/export" : "$at/logs";
+
+    replace_logs($function, @rows);
+    is_json $nginx->get($path, token => $token), 500, $failed, $what;
+}
+
 done_testing;

@@ -199,6 +199,16 @@ for my $name (sort keys %cases) {
 }
 
 
+subtest 'a token that cannot be judged' => sub {
+    new_token();
+    $fault->fail_within($worker, 'ngx_guildlog_jwt_verify');
+    my $answer = eval { $g->get("$at/config", token => $new_token) };
+    $fault->failed;
+    is $answer && $answer->status, 500, 'is answered';
+    like $answer && $answer->text, qr/^\{"error":"/, '... in JSON';
+};
+
+
 # the cold ones: a connection to the database is made anew, its answer lost
 subtest 'without a connection' => sub {
     my $case = $cases{'a read by a new token'};
