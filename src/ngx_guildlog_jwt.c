@@ -623,7 +623,10 @@ ngx_guildlog_jwt_cache_create(ngx_uint_t entries, ngx_log_t *log)
 }
 
 
-/* all that a judgement depends on; 0 where that is too long to keep */
+/*
+ * All that a judgement depends on; 0 where that is too long to keep.  No token
+ * has a NUL in it, which its header would not have come with.
+ */
 
 static size_t
 ngx_guildlog_jwt_cache_key(u_char *key, const ngx_guildlog_keys_t *keys,
@@ -638,9 +641,9 @@ ngx_guildlog_jwt_cache_key(u_char *key, const ngx_guildlog_keys_t *keys,
     }
 
     p = ngx_cpymem(key, &keys->generation, sizeof(ngx_uint_t));
-    p = ngx_cpymem(p, text->data, text->len);
-    *p++ = '.';
     p = ngx_cpymem(p, issuer->data, issuer->len);
+    *p++ = '\0';
+    p = ngx_cpymem(p, text->data, text->len);
 
     return p - key;
 }

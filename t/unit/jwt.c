@@ -574,7 +574,7 @@ static void
 test_cache(void)
 {
     u_char               *secret;
-    ngx_str_t             text, other, another;
+    ngx_str_t             text, other, another, dotted;
     ngx_uint_t            i;
     ngx_guildlog_keys_t   keys, next;
     ngx_guildlog_key_t   *key;
@@ -607,6 +607,26 @@ test_cache(void)
     ngx_str_set(&issuer, "guildlo");
     tap_is(verify(&keys, &other, NOW), ISSUER,
            "another issuer is judged for itself");
+    ngx_str_set(&issuer, "guildlog");
+
+    /* a token and an issuer are not divided elsewhere */
+
+    dotted = forge(HEADER, "{\"iss\":\"one.two\",\"sub\":\"" GUILD "\","
+                   "\"jti\":\"t_-1\",\"kind\":\"admin\",\"exp\":1700000100}",
+                   "X123456789abcdef0123456789abcdef");
+    ngx_str_set(&issuer, "one.two");
+    tap_is(verify(&keys, &dotted, NOW), OK, "a token of an issuer with a dot");
+
+    for (i = 0; i < 2; i++) {
+        another.data = ngx_pnalloc(keyring_conf.pool, dotted.len + 4);
+        another.len = ngx_sprintf(another.data, i ? "one.%V" : "%V.one",
+                                  &dotted)
+                      - another.data;
+        ngx_str_set(&issuer, "two");
+        tap_is(verify(&keys, &another, NOW), MALFORMED,
+               "a piece of the issuer is none of a token");
+    }
+
     ngx_str_set(&issuer, "guildlog");
 
     /* tokens enough to push out what is not used */
