@@ -28,6 +28,16 @@ sub is_now {
 }
 
 
+# its lanes wait no longer
+sub wake {
+    my ($guild) = @_;
+    $g->sql('update lane_head set not_before = null where guild_id = ?',
+        $guild);
+    $g->sql('select lane_wake(guild_id, lane) from lane where guild_id = ?',
+        $guild);
+}
+
+
 sub code {
     my ($status, $code) = @_;
     return (action => 'answer', status => $status,
@@ -95,8 +105,7 @@ subtest 'what waits for too long' => sub {
         where guild_id = ? and id = ?', $yesterday, $id, $yesterday,
         $it->{guild}, $id);
     $g->sql('delete from log_event where guild_id = ?', $it->{guild});
-    $g->sql('select lane_wake(guild_id, lane) from lane where guild_id = ?',
-        $it->{guild});
+    wake($it->{guild});
     is_now($it, $yesterday, 'not_delivered expired', 'a day later it ends');
     is times_applied($it->{to}, $yesterday), 0, 'and was never applied';
 };
@@ -156,8 +165,7 @@ for my $case (['a page of HTML', status => 403, body => '<html>no</html>'],
         "$why: the address is blocked";
     is word(@$other{qw(guild token)}, $next), 'not_delivered queued',
         "$why: nobody sends";
-    $g->sql('select lane_wake(guild_id, lane) from lane where guild_id = ?',
-        $it->{guild});
+    wake($it->{guild});
     $g->stop;
     $g->start;
     is_now($_->[0], $_->[1], 'delivered', "$why: nothing is lost")

@@ -219,6 +219,8 @@ begin
        and h.lane = l.lane
        and h.head = t.tail;
 
+    perform lane_wake(guild, l) from unnest(lanes) l;
+
     update lane l
        set state = case when not l.channel_id = any (used) then 'closing'
                         when l.state in ('active', 'closing')
@@ -227,20 +229,23 @@ begin
                         else 'registering' end,
            since = now(), reason = null, lost_at = null, forbidden_at = null
      where l.guild_id = guild and l.lane = any (lanes);
-
-    perform lane_wake(guild, l) from unnest(lanes) l;
 end $$;
 
 
--- There is something to do, now.
+-- There is something to do. One that failed does not wait to fail again; any
+-- other waits as the platform said.
 
 create or replace function lane_wake(guild bigint, lane bigint)
 returns void language plpgsql as $$
 begin
     update lane_head h
        set not_before = null
-     where h.guild_id = guild
-       and h.lane = lane_wake.lane
+      from lane l
+     where l.guild_id = guild
+       and l.lane = lane_wake.lane
+       and l.reason is not null
+       and h.guild_id = l.guild_id
+       and h.lane = l.lane
        and h.not_before is not null;
 
     insert into lane_ready as r (guild_id, lane, shard, since)

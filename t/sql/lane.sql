@@ -1,7 +1,7 @@
 -- Lanes: places of entries, what becomes of them, and the steps of delivery.
 
 \ir setup.psql
-select plan(57);
+select plan(59);
 
 create function pg_temp.send(n int, type int default 7)
 returns setof bigint language sql as $$
@@ -206,6 +206,25 @@ select is(status, 200, 'which may be asked for')
   from delivery_asks('a/1/1', :guild, :lane, :fence, :step);
 select is(webhook_id, null, 'in the place of the other')
   from lane where guild_id = :guild;
+
+-- a wait that the platform wants, and one for what has been mended
+
+select delivery_registered('a/1/1', :guild, :lane, :fence, :step, 5, '\x00')
+\g /dev/null
+update lane_head set not_before = now() + interval '1 hour'
+ where guild_id = :guild;
+select operator_lane_pause(:guild, :lane), operator_lane_resume(:guild, :lane)
+\g /dev/null
+select channels_patch(:me, '{"main_channel": "11"}'),
+       channels_patch(:me, '{"main_channel": "10"}') \g /dev/null
+select is(not_before, now() + interval '1 hour',
+          'neither a pause nor a change of channels shortens a wait')
+  from lane_head where guild_id = :guild and lane = :lane;
+update lane set reason = 'missing_permissions'
+ where guild_id = :guild and lane = :lane;
+select channels_patch(:me, '{"main_channel": "10"}') \g /dev/null
+select is(not_before, null, 'but one that failed begins anew at once')
+  from lane_head where guild_id = :guild and lane = :lane;
 
 -- a held entry
 
