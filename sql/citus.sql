@@ -232,6 +232,8 @@ begin
 end $$;
 
 
+-- Its size is NGX_GUILDLOG_DELIVERY_PAGE.
+
 create or replace function delivery_ready(me text, low timestamptz,
     after_guild bigint, after_lane bigint)
 returns setof lane_ready language plpgsql as $$

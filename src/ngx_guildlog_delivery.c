@@ -15,7 +15,8 @@
 #define NGX_GUILDLOG_DELIVERY_REST       1       /* ms */
 #define NGX_GUILDLOG_DELIVERY_SWEEP      30000   /* ms */
 #define NGX_GUILDLOG_DELIVERY_LEAVE      5000    /* ms, without a master */
-#define NGX_GUILDLOG_DELIVERY_PAGE       1000    /* lanes found at a time */
+#define NGX_GUILDLOG_DELIVERY_PAGE       1000    /* lanes found at a time: as
+                                                    guildlog.delivery_ready */
 #define NGX_GUILDLOG_DELIVERY_MOST       8192    /* lanes at hand */
 #define NGX_GUILDLOG_DELIVERY_IDLE       64      /* connections kept */
 

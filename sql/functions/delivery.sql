@@ -133,7 +133,8 @@ end $$;
 
 
 -- A page of the lanes of this owner that have something to do, those behind
--- that one: called for since then, or (null) all of them.
+-- that one: called for since then, or (null) all of them. The caller counts on
+-- its size, NGX_GUILDLOG_DELIVERY_PAGE: one that is not full is the last.
 
 create or replace function delivery_ready(me text, low timestamptz,
     after_guild bigint, after_lane bigint)
