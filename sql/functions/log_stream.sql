@@ -75,7 +75,7 @@ end $$;
 
 
 -- Up to where one call looks: not beyond an entry that is held, for it may
--- still be taken back.
+-- still be taken back. Who takes one back looks at its time before he commits.
 
 create or replace function tail_end(guild bigint, bot smallint, since bigint)
 returns bigint language plpgsql stable as $$
@@ -89,7 +89,7 @@ begin
           cross join lateral log_entry_one(guild, tail_end.bot, h.id) e
           where h.guild_id = guild
             and h.bot = tail_end.bot
-            and h.until > clock_timestamp())));
+            and h.until > clock_timestamp() - interval '1 second')));
 end $$;
 
 

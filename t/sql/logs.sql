@@ -2,7 +2,7 @@
 -- and the live tail.
 
 \ir setup.psql
-select plan(70);
+select plan(71);
 
 -- Ten minutes of entries, one a minute, called a (the oldest) to j.
 
@@ -316,6 +316,9 @@ insert into held_entry (guild_id, bot, id, until)
 select e.guild_id, e.bot, e.id, clock_timestamp() + interval '1 minute'
   from log_entry e where e.guild_id = :guild and e.doc ~ '"content":"k"';
 select is(pg_temp.tail('j', 10), 'j', 'a held one is waited for');
+update held_entry set until = clock_timestamp() where guild_id = :guild \;
+select is(pg_temp.tail('j', 10), 'j',
+          'also while it may have been taken back, and not committed');
 
 
 select arrival as h from log_head where guild_id = :guild and bot = 0 \gset
