@@ -129,7 +129,8 @@ begin
 end $$;
 
 
--- Drops what is past keeping, with what refers to it. False as above.
+-- Drops what is past keeping, with what refers to it. False as above. The drop
+-- is last: whoever reads waits for it, until all of this is committed.
 
 create or replace function partitions_expire()
 returns boolean language plpgsql set lock_timeout = '200ms' as $$
@@ -139,16 +140,16 @@ declare
 begin
     perform pg_advisory_xact_lock(hashtext('guildlog.partitions'));
 
-    for name in select e.name from partitions_expired() e loop
-        execute format('drop table %I', name);
-    end loop;
-
     delete from log_checkpoint c where c.last_id < oldest;
     delete from log_correction c where c.id < oldest;
     delete from log_key k
      where not k.heavy and k.noticed_at < now() - interval '31 days';
     delete from held_entry h where h.id < oldest;
     delete from replay r where r.id < oldest;
+
+    for name in select e.name from partitions_expired() e loop
+        execute format('drop table %I', name);
+    end loop;
 
     return true;
 exception when lock_not_available then
