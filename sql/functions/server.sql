@@ -77,6 +77,10 @@ begin
         return;
     end if;
 
+    -- what records takes its requests of active ignore in this order
+
+    perform record_begin(guild, bot, 0);
+
     delete from logging_channels c
      where c.guild_id = guild and c.bot = server_reset.bot;
     delete from logging_options o
