@@ -246,7 +246,7 @@ begin
                                on t.guild_id = h.guild_id and t.lane = h.lane
                             where h.guild_id = s.guild_id
                               and t.tail > h.head), 0))
-                   order by s.guild_id) filter (where s.place <= most), '[]'),
+                   order by s.guild_id), '[]'),
                'cursor', max(s.guild_id) filter (
                    where s.place = most and s.of > most)::text)
           from (select c.guild_id, sum(c.n) as n,
