@@ -7,6 +7,7 @@ use Guildlog;
 use Cwd qw(abs_path);
 use File::Basename qw(dirname);
 use File::Temp qw(tempdir);
+use POSIX qw(WNOHANG);
 
 my $util = abs_path(dirname(__FILE__)) . '/../util';
 my $dir  = tempdir('guildlog.XXXXXX', DIR => '/tmp', CLEANUP => 1);
@@ -301,6 +302,19 @@ rename "$first/nginx/away", "$first/nginx/nginx.pid" or die "rename: $!";
 close $lock;
 wait_for { !-e "/proc/$foreground/fd/9" } 10;
 is status($env), 200, 'and all runs on when it has its name again';
+
+# a binary upgrade
+$old = $env;
+kill 'USR2', $old->{GUILDLOG_NGINX_PID};
+eval { wait_for {
+    -e "$first/nginx/nginx.pid.oldbin" && -s "$first/nginx/nginx.pid" } 10 };
+$env = env_of($first);
+isnt $env->{GUILDLOG_NGINX_PID}, $old->{GUILDLOG_NGINX_PID},
+    'a new binary starts';
+kill 'QUIT', $old->{GUILDLOG_NGINX_PID};
+wait_for { !-e "$first/nginx/nginx.pid.oldbin" } 20;
+is status($env), 200, 'and takes over';
+is waitpid($foreground, WNOHANG), 0, 'and util/run goes on with it';
 
 run($first, '--stop');
 is $?, 0, 'it is stopped from outside';
