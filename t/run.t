@@ -148,6 +148,8 @@ my $token = "$util/token server $env->{GUILDLOG_SERVER} --operator "
 like qx{$token --name Kept}, qr/"name" : "Kept"/, 'util/token names a server';
 like qx{$token --plan gold 2>&1}, qr/^token: PUT .* 400: /,
     'and says what is refused';
+like qx{"$util/token" create $env->{GUILDLOG_SERVER} 2>&1},
+    qr/^token: create needs --creator/, 'a token is made for somebody';
 
 # a master whose file names it a second before it leads its session
 mkdir "$first/bin";
