@@ -79,6 +79,7 @@ ngx_guildlog_pg_open(ngx_guildlog_pg_t *pg)
 void
 ngx_guildlog_pg_connect(ngx_guildlog_pg_t *pg)
 {
+    pg->astray = 0;
     pg->conn = ngx_guildlog_pg_start(pg);
 
     if (pg->conn == NULL) {
@@ -247,6 +248,11 @@ ngx_guildlog_pg_setup(ngx_guildlog_pg_t *pg)
     ngx_guildlog_site_t  *site;
 
     site = pg->site;
+
+    if (pg->astray) {
+        ngx_guildlog_pg_next(pg, NGX_GUILDLOG_PG_ASTRAY);
+        return;
+    }
 
     if (PQenterPipelineMode(pg->conn) != 1) {
         ngx_guildlog_pg_next(pg, PQerrorMessage(pg->conn));

@@ -14,7 +14,8 @@
 #include "ngx_guildlog_pool.h"
 
 
-#define NGX_GUILDLOG_PG_GRACE  500  /* ms, the server gives up first */
+#define NGX_GUILDLOG_PG_GRACE   500  /* ms, the server gives up first */
+#define NGX_GUILDLOG_PG_ASTRAY  "the server sent what was not asked for"
 
 
 typedef struct ngx_guildlog_pg_s   ngx_guildlog_pg_t;

@@ -424,7 +424,7 @@ ngx_guildlog_pipeline_astray(ngx_guildlog_pg_t *pg, PGresult *res)
         PQclear(res);
     }
 
-    ngx_guildlog_pg_fail(pg, "the server sent what was not asked for");
+    ngx_guildlog_pg_fail(pg, NGX_GUILDLOG_PG_ASTRAY);
 
     return NGX_ERROR;
 }

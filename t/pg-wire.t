@@ -52,6 +52,16 @@ my %script = (
         $peer->rows([200, '{"answer":5}']);
         $peer->hang;
     },
+    early => sub {
+        my ($peer) = @_;
+        $peer->startup;
+        $peer->together(sub {
+            $peer->greet;
+            $peer->rows([200, '{"answer":8}']) if $peer->number == 1;
+        });
+        $peer->hang if $peer->number == 1;
+        $peer->serve(execute => sub { { body => '{"answer":9}' } });
+    },
     garbage => sub {
         my ($peer) = @_;
         $peer->welcome;
@@ -149,6 +159,13 @@ for my $case (
 $fake->ask($nginx, 'GET')->response;
 is $fake->ask($nginx, 'GET')->response->text, '{"answer":4}',
     'an answer before the question is not taken for one';
+
+# a server that begins with it was waited for in vain
+
+($fake, $nginx) = against('early');
+$fake->ask($nginx, 'GET')->response;
+is $fake->ask($nginx, 'GET')->response->text, '{"answer":9}',
+    'nor is one that comes with the welcome';
 
 # the database breaks the contract, not the protocol
 

@@ -173,6 +173,13 @@ sub welcome {
     my ($self, %status) = @_;
 
     my $parameter = $self->startup;
+    $self->greet(%status);
+    return $parameter;
+}
+
+
+sub greet {
+    my ($self, %status) = @_;
 
     %status = (server_version => '15.0', client_encoding => 'UTF8',
         default_transaction_read_only => 'off', in_hot_standby => 'off',
@@ -183,7 +190,6 @@ sub welcome {
     $self->status($_, $status{$_}) for sort keys %status;
     $self->message('K', pack 'N N', $self->{number}, 42);
     $self->ready;
-    return $parameter;
 }
 
 
@@ -345,8 +351,24 @@ sub message {
 }
 
 
+# what the code sends arrives at once
+sub together {
+    my ($self, $code) = @_;
+
+    local $self->{held} = '';
+    $code->();
+    my $bytes = delete $self->{held};
+    $self->send($bytes);
+}
+
+
 sub send {
     my ($self, $bytes) = @_;
+
+    if (defined $self->{held}) {
+        $self->{held} .= $bytes;
+        return;
+    }
 
     my $size = defined $self->{drip} ? 1 : length $bytes;
 
