@@ -253,6 +253,9 @@ void ngx_guildlog_set_grow(ngx_guildlog_pool_t *pool,
     ngx_guildlog_set_t *set);
 void ngx_guildlog_set_shrink(ngx_guildlog_set_t *set);
 
+/* a server that is down is tried again even if nobody asks for it */
+void ngx_guildlog_set_revive(ngx_guildlog_pool_t *pool);
+
 /* no connection for so long that waiting for one makes no sense */
 ngx_uint_t ngx_guildlog_set_down(ngx_guildlog_pool_t *pool);
 

@@ -259,6 +259,8 @@ ngx_guildlog_pool_run(ngx_event_t *ev)
         }
     }
 
+    ngx_guildlog_set_revive(pool);
+
     /* last, for a handler may destroy the pool */
 
     ngx_guildlog_pool_deliver(pool);

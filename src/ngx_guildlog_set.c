@@ -296,30 +296,23 @@ ngx_guildlog_set_back_off(ngx_guildlog_pool_t *pool)
 }
 
 
-/* a server that is down is tried again even if nobody asks for it */
-
 static void
 ngx_guildlog_set_retry(ngx_event_t *ev)
 {
     ngx_guildlog_pool_t *pool = ev->data;
 
-    ngx_uint_t  i;
-
     ngx_post_event(&pool->run, &ngx_posted_events);
+}
 
-    if (!pool->failing || pool->nready || ngx_exiting
-        || ngx_guildlog_set_connecting(pool))
+
+void
+ngx_guildlog_set_revive(ngx_guildlog_pool_t *pool)
+{
+    if (pool->failing && pool->nready == 0 && !pool->retry.timer_set
+        && ngx_guildlog_set_connecting(pool) == 0 && !ngx_exiting)
     {
-        return;
+        ngx_guildlog_set_connect(pool, &pool->sets[NGX_GUILDLOG_SET_SHORT]);
     }
-
-    for (i = 0; i < NGX_GUILDLOG_SET_LAST; i++) {
-        if (pool->sets[i].nwaiting) {
-            return;
-        }
-    }
-
-    ngx_guildlog_set_connect(pool, &pool->sets[NGX_GUILDLOG_SET_SHORT]);
 }
 
 

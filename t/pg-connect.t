@@ -99,6 +99,35 @@ for my $what (sort keys %script) {
 }
 
 
+# Who waits gives up in the moment of the next attempt, after the worker stood
+# still: nobody is left to ask for it, and nobody would wait for one any more.
+
+{
+    my $fake = FakePostgres->new(sub {
+        my ($peer) = @_;
+        return $peer->reset if $peer->mode eq 'broken';
+        $peer->welcome;
+        $peer->serve;
+    }, mode => 'broken');
+    my $nginx = $fake->nginx(name => 'frozen',
+        database => { queue_timeout => '3s' });
+
+    my $asked = time;
+    my $client = $fake->ask($nginx, 'GET');
+    wait_for { $fake->count('connect') >= 5 };
+    my @workers = $nginx->workers;
+    kill 'STOP', @workers;
+    sleep $asked + 3.5 - time;
+    kill 'CONT', @workers;
+
+    is $client->response->status, 503, 'a worker stands still: 503';
+    $fake->mode('well');
+    wait_for { $nginx->error_log =~ /connected again/ };
+    is $fake->ask($nginx, 'GET')->response->status, 200,
+        'afterwards it connects again';
+}
+
+
 # what a connection asks for
 
 my $fake = FakePostgres->new(sub {
