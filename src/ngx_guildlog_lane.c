@@ -15,6 +15,7 @@ static void ngx_guildlog_lane_look(ngx_guildlog_lane_t *lane);
 static void ngx_guildlog_lane_looked(ngx_guildlog_lane_t *lane);
 static ngx_int_t ngx_guildlog_lane_build(ngx_guildlog_lane_t *lane);
 static ngx_uint_t ngx_guildlog_lane_paced(ngx_guildlog_lane_t *lane);
+static ngx_msec_t ngx_guildlog_lane_wait(ngx_guildlog_lane_t *lane);
 static void ngx_guildlog_lane_intend(ngx_guildlog_lane_t *lane);
 static void ngx_guildlog_lane_begin(ngx_guildlog_lane_t *lane);
 static void ngx_guildlog_lane_post(ngx_guildlog_lane_t *lane);
@@ -36,7 +37,7 @@ ngx_guildlog_lane_start(ngx_guildlog_lane_t *lane)
     lane->timer.log = lane->log;
     lane->timer.cancelable = 1;
 
-    ngx_guildlog_lane_sleep(lane, lane->waits ? lane->not_before : 0,
+    ngx_guildlog_lane_sleep(lane, ngx_guildlog_lane_wait(lane),
                             ngx_guildlog_lane_go);
 }
 
@@ -167,13 +168,20 @@ ngx_guildlog_lane_build(ngx_guildlog_lane_t *lane)
 static ngx_uint_t
 ngx_guildlog_lane_paced(ngx_guildlog_lane_t *lane)
 {
-    if (lane->waits
-        && (ngx_msec_int_t) (lane->not_before - ngx_current_msec) <= 0)
-    {
-        lane->waits = 0;
-    }
+    lane->waits = ngx_guildlog_lane_wait(lane) > 0;
 
     return lane->waits;
+}
+
+
+static ngx_msec_t
+ngx_guildlog_lane_wait(ngx_guildlog_lane_t *lane)
+{
+    ngx_msec_int_t  wait;
+
+    wait = (ngx_msec_int_t) (lane->not_before - ngx_current_msec);
+
+    return lane->waits ? ngx_max(wait, 0) : 0;
 }
 
 
@@ -312,13 +320,10 @@ ngx_guildlog_lane_refused(ngx_guildlog_lane_t *lane, ngx_msec_t wait)
 static void
 ngx_guildlog_lane_rest(ngx_guildlog_lane_t *lane)
 {
-    ngx_msec_int_t  wait;
-
     ngx_guildlog_lane_drop(lane, lane->n);
 
-    wait = (ngx_msec_int_t) (lane->not_before - ngx_current_msec);
-
-    ngx_guildlog_lane_sleep(lane, ngx_max(wait, 0), ngx_guildlog_lane_look);
+    ngx_guildlog_lane_sleep(lane, ngx_guildlog_lane_wait(lane),
+                            ngx_guildlog_lane_look);
 }
 
 

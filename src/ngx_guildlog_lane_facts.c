@@ -67,8 +67,8 @@ ngx_guildlog_lane_read(ngx_guildlog_lane_t *lane,
     lane->found_ms = ngx_guildlog_lane_clock();
     lane->attempt_ms = lane->found_ms - ngx_guildlog_fact(ATTEMPT_MS);
     lane->last = ngx_guildlog_fact(MESSAGE);
-    lane->not_before = ngx_guildlog_fact(WAIT_MS);
-    lane->waits = lane->not_before != 0;
+    lane->waits = ngx_guildlog_fact(WAIT_MS) != 0;
+    lane->not_before = ngx_current_msec + ngx_guildlog_fact(WAIT_MS);
 
     if (lane->webhook.len == 0 && age.len) {
         ngx_guildlog_lane_asked(lane, ngx_guildlog_fact(ATTEMPT_MS));
