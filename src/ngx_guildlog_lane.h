@@ -15,6 +15,7 @@
 
 
 #define NGX_GUILDLOG_LANE_ENTRIES  20    /* at hand, at most */
+#define NGX_GUILDLOG_LANE_MARGIN   50    /* ms, behind a limit's end */
 
 /* "status" of a delivery */
 #define NGX_GUILDLOG_LANE_NOT_DELIVERED  0

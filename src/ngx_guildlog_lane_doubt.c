@@ -174,7 +174,7 @@ ngx_guildlog_doubt_answer(void *data, ngx_guildlog_answer_t *answer)
         break;
 
     case NGX_GUILDLOG_PLATFORM_LIMITED:
-        wait = verdict.retry_after_ms;
+        wait = verdict.retry_after_ms + NGX_GUILDLOG_LANE_MARGIN;
 
         /* fall through */
 

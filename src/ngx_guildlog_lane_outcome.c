@@ -6,7 +6,6 @@
 #include "ngx_guildlog_lane.h"
 
 
-#define NGX_GUILDLOG_LANE_MARGIN    50       /* ms, behind a limit's end */
 #define NGX_GUILDLOG_LANE_SLOW      60000    /* ms, after a shared limit */
 #define NGX_GUILDLOG_LANE_PACE      2000     /* ms, meanwhile */
 

@@ -399,7 +399,7 @@ ngx_guildlog_webhook_failed(ngx_guildlog_lane_t *lane,
         return;
 
     case NGX_GUILDLOG_PLATFORM_LIMITED:
-        wait = verdict->retry_after_ms;
+        wait = verdict->retry_after_ms + NGX_GUILDLOG_LANE_MARGIN;
         break;
 
     case NGX_GUILDLOG_PLATFORM_TOKEN_BAD:
@@ -471,7 +471,9 @@ ngx_guildlog_webhook_deleted(void *data, ngx_guildlog_answer_t *answer)
     case NGX_GUILDLOG_PLATFORM_DOUBT:
     case NGX_GUILDLOG_PLATFORM_BLOCKED:
         wait = ngx_guildlog_lane_backoff(++lane->failures);
-        ngx_guildlog_lane_sleep(lane, ngx_max(verdict.retry_after_ms, wait),
+        ngx_guildlog_lane_sleep(lane, ngx_max(verdict.retry_after_ms
+                                              + NGX_GUILDLOG_LANE_MARGIN,
+                                              wait),
                                 ngx_guildlog_lane_close);
         return;
 
