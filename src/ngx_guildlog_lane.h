@@ -220,8 +220,6 @@ ngx_uint_t ngx_guildlog_lane_true(ngx_guildlog_result_t *result,
 uint64_t ngx_guildlog_lane_number(const ngx_str_t *digits);
 uint64_t ngx_guildlog_lane_clock(void);
 ngx_msec_t ngx_guildlog_lane_backoff(ngx_uint_t attempts);
-ngx_uint_t ngx_guildlog_lane_holds(const ngx_str_t *text,
-    const ngx_str_t *part);
 
 /* ngx_guildlog_lane.c */
 

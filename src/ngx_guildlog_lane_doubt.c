@@ -299,8 +299,8 @@ ngx_guildlog_doubt_names(ngx_guildlog_lane_t *lane,
         p = ngx_strlchr(p, last, ',');
         id.len = (p ? p : last) - id.data;
 
-        if (ngx_guildlog_lane_holds(&message->footer, &id)
-            || ngx_guildlog_lane_holds(&message->content, &id))
+        if (ngx_guildlog_message_names(&message->content, &message->footer,
+                                       &id))
         {
             return 1;
         }
@@ -326,8 +326,8 @@ ngx_guildlog_doubt_names(ngx_guildlog_lane_t *lane,
             id.len++;
         }
 
-        if (ngx_guildlog_lane_holds(&message->footer, &id)
-            || ngx_guildlog_lane_holds(&message->content, &id))
+        if (ngx_guildlog_message_names(&message->content, &message->footer,
+                                       &id))
         {
             return 1;
         }

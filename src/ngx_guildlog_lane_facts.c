@@ -234,11 +234,3 @@ ngx_guildlog_lane_judge(ngx_guildlog_lane_t *lane,
                               call, verdict, answer->status);
     ngx_guildlog_delivery_answered(lane, verdict);
 }
-
-
-ngx_uint_t
-ngx_guildlog_lane_holds(const ngx_str_t *text, const ngx_str_t *part)
-{
-    return part->len && text->len >= part->len
-           && memmem(text->data, text->len, part->data, part->len) != NULL;
-}

@@ -21,6 +21,9 @@
 
 #define NGX_GUILDLOG_MESSAGE_SIZE         4096   /* of the body, to begin */
 
+/* behind a plain entry, before its time; nobody's text has "#" as it is */
+#define NGX_GUILDLOG_MESSAGE_MARK         "\n-# %V \xc2\xb7 <t:"
+
 /* numbers of the platform */
 
 #define NGX_GUILDLOG_MESSAGE_QUIET        4096   /* SUPPRESS_NOTIFICATIONS */
@@ -172,6 +175,31 @@ ngx_guildlog_message_build(ngx_pool_t *pool,
     *packed = message.packed;
 
     return NGX_OK;
+}
+
+
+ngx_uint_t
+ngx_guildlog_message_names(const ngx_str_t *content, const ngx_str_t *footer,
+    const ngx_str_t *id)
+{
+    u_char  *last;
+    u_char   mark[sizeof(NGX_GUILDLOG_MESSAGE_MARK)
+                  + NGX_GUILDLOG_MESSAGE_FOOTER];
+
+    if (id->len == 0 || id->len > NGX_GUILDLOG_MESSAGE_FOOTER) {
+        return 0;
+    }
+
+    if (footer->len == id->len
+        && ngx_memcmp(footer->data, id->data, id->len) == 0)
+    {
+        return 1;
+    }
+
+    last = ngx_sprintf(mark, NGX_GUILDLOG_MESSAGE_MARK, id);
+
+    return content->len
+           && memmem(content->data, content->len, mark, last - mark) != NULL;
 }
 
 
@@ -380,8 +408,8 @@ ngx_guildlog_message_plain(ngx_guildlog_message_t *message,
 
     text.left += NGX_GUILDLOG_MESSAGE_FOOTER;
 
-    (void) ngx_guildlog_text_add(&text, "\n-# %V \xc2\xb7 <t:%L:F>", &item->id,
-                                 (int64_t) (item->ms / 1000));
+    (void) ngx_guildlog_text_add(&text, NGX_GUILDLOG_MESSAGE_MARK "%L:F>",
+                                 &item->id, (int64_t) (item->ms / 1000));
 
     units = NGX_GUILDLOG_MESSAGE_CONTENT - text.left;
     content = &message->content;

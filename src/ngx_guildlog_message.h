@@ -56,5 +56,14 @@ ngx_int_t ngx_guildlog_message_build(ngx_pool_t *pool,
     const ngx_guildlog_message_entry_t *entries, ngx_uint_t n,
     ngx_str_t *body, ngx_uint_t *packed);
 
+/*
+ * Is an entry with that id in a message that has this content, and this footer
+ * in its last embed?  Of several embeds only the last one says so.  What is
+ * quoted in an entry says nothing.
+ */
+
+ngx_uint_t ngx_guildlog_message_names(const ngx_str_t *content,
+    const ngx_str_t *footer, const ngx_str_t *id);
+
 
 #endif /* _NGX_GUILDLOG_MESSAGE_H_INCLUDED_ */

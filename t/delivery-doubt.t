@@ -33,6 +33,7 @@ my %case = (
     limited => ['apply-reset'],
     failing => ['apply-reset'],
     garbled => ['apply-reset'],
+    quoted  => ['reset'],
 );
 
 # how the channel's messages are not told
@@ -50,7 +51,8 @@ wait_for { posts($first[2]) } 60, 'its first message';
 
 for my $name (sort keys %case) {
     my ($action, %more) = @{ $case{$name} };
-    my ($guild, $token, $to) = server();
+    my ($guild, $token, $to) = server($name eq 'quoted'
+        ? (format_type => 2) : ());
     becomes($guild, $token, (record($guild, 1))[0], 'delivered',
         "$name: one before it");
     $case{$name} = { guild => $guild, token => $token, to => $to, faults => [
@@ -58,7 +60,7 @@ for my $name (sort keys %case) {
         map { { call => 'read', channel => $to, action => 'answer', %$_ } }
             @{ $untold{$name} || [] }] };
 }
-my @deaf = map { $case{$_}{to} } qw(applied lost old);
+my @deaf = map { $case{$_}{to} } qw(applied lost old quoted);
 $platform->config(no_history => \@deaf);
 $platform->faults(map { @{ $_->{faults} } } values %case);
 $_->{id} = (record($_->{guild}, 1))[0] for values %case;
@@ -88,7 +90,7 @@ is_now('late', 'delivered', 'what was applied after the connection ended is '
     . 'found', 60);
 is times_there('late'), 1, 'late: once';
 is_now($_, 'unknown unconfirmed', 'it cannot be proved')
-    for qw(applied lost first old garbled);
+    for qw(applied lost first old garbled quoted);
 
 for my $name ('limited', 'failing') {
     is_now($name, 'delivered', 'it is found when the channel is read');
@@ -105,11 +107,17 @@ is_now($_, 'unknown unconfirmed', 'as long as nothing is shown')
     for qw(applied lost);
 is scalar(posts($case{lost}{to})), $posts, 'and it is not sent again';
 
+# somebody quotes an entry that is not there
+
+my @more = record($case{quoted}{guild}, 1, content => $case{quoted}{id});
+becomes(@{ $case{quoted} }{qw(guild token)}, @more, 'delivered', 'quoted: in '
+    . 'a later message');
+
 # what may be read again, but for one channel
 
 $platform->config(no_history => [$case{old}{to}]);
 $platform->faults;
-look($case{$_}{guild}) for qw(applied lost first garbled);
+look($case{$_}{guild}) for qw(applied lost first garbled quoted);
 for my $name ('applied', 'garbled') {
     is_now($name, 'delivered', 'when it is, it is found');
     is times_there($name), 1, "$name: once";
@@ -118,8 +126,10 @@ my ($message) = grep { grep { $_ eq $case{applied}{id} }
     $platform->entries_in($_) } $platform->messages($case{applied}{to});
 is delivery(@{ $case{applied} }{qw(guild token id)})->{messageId},
     $message->{id}, 'as that message';
-is_now('lost', 'delivered', 'what is not there is sent again');
-is times_there('lost'), 1, 'lost: once';
+for my $name ('lost', 'quoted') {
+    is_now($name, 'delivered', 'what is not there is sent again');
+    is times_there($name), 1, "$name: once";
+}
 is $g->sql('select count(*) from doubt where guild_id in (?, ?)',
     $case{applied}{guild}, $case{lost}{guild}), 0, 'nothing is left to ask';
 

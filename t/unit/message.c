@@ -902,6 +902,62 @@ test_packing(void)
 }
 
 
+/* what was sent is found again by its ids, whatever it quotes */
+
+static void
+test_names(void)
+{
+    json_t       *json, *embeds;
+    ngx_str_t     content, footer, first, last, quoted;
+    ngx_uint_t    format, packed;
+    const char   *docs[2], *body;
+
+    pool = tap_pool();
+
+    docs[0] = "{\"id\":\"1234\",\"type\":5,\"timestamp\":1000,"
+              "\"reason\":\"777\",\"content\":\"a\\n-# 777 \xc2\xb7 "
+              "<t:1:F>\"";
+    docs[1] = "{\"id\":\"5678\",\"type\":5,\"timestamp\":1000,"
+              "\"content\":\"-# 777 \xc2\xb7 <t:1:F>\"";
+
+    first = tap_str("1234");
+    last = tap_str("5678");
+    quoted = tap_str("777");
+
+    for (format = 0; format < 4; format++) {
+        body = build(2, docs, format, 0, &packed);
+        json = json_loads(body, 0, NULL);
+        embeds = json_object_get(json, "embeds");
+
+        content = ngx_guildlog_json_text(json_object_get(json, "content"));
+        footer = ngx_guildlog_json_text(
+                     json_object_get(json_object_get(json_array_get(embeds, 1),
+                                                     "footer"), "text"));
+
+        tap_is(packed, 2, "two entries");
+        tap_ok(ngx_guildlog_message_names(&content, &footer, &last),
+               "format %u: the last one is named", (unsigned) format);
+        tap_is(ngx_guildlog_message_names(&content, &footer, &first),
+               format >= NGX_GUILDLOG_FORMAT_PLAIN,
+               "  in a text the first one, too");
+        tap_ok(!ngx_guildlog_message_names(&content, &footer, &quoted),
+               "  but not what they quote");
+
+        last.len--;
+        tap_ok(!ngx_guildlog_message_names(&content, &footer, &last),
+               "  nor what one begins with");
+        last.len = 0;
+        tap_ok(!ngx_guildlog_message_names(&content, &footer, &last),
+               "  nor nothing");
+        last.len = 4;
+
+        json_decref(json);
+    }
+
+    ngx_destroy_pool(pool);
+}
+
+
 /* two plain entries whose lengths come to less and more than a message */
 
 static void
@@ -1126,6 +1182,7 @@ main(void)
     test_spoilers();
     test_colors();
     test_packing();
+    test_names();
     test_brim();
     test_hostile();
 
