@@ -24,6 +24,8 @@ static void ngx_guildlog_doubt_ask(ngx_guildlog_lane_t *lane);
 static void ngx_guildlog_doubt_read(ngx_guildlog_lane_t *lane);
 static void ngx_guildlog_doubt_answer(void *data,
     ngx_guildlog_answer_t *answer);
+static void ngx_guildlog_doubt_unread(ngx_guildlog_lane_t *lane,
+    ngx_guildlog_answer_t *answer);
 static ngx_uint_t ngx_guildlog_doubt_page(ngx_guildlog_lane_t *lane,
     ngx_array_t *list);
 static ngx_uint_t ngx_guildlog_doubt_is(ngx_guildlog_lane_t *lane,
@@ -49,6 +51,7 @@ ngx_guildlog_lane_doubt(ngx_guildlog_lane_t *lane, ngx_msec_t took)
     ngx_msec_t  age;
 
     lane->absent = 0;
+    lane->failures = 0;
     lane->sure_at = ngx_current_msec
                     + ngx_max(NGX_GUILDLOG_DOUBT_GRACE, 2 * took);
 
@@ -161,46 +164,36 @@ ngx_guildlog_doubt_answer(void *data, ngx_guildlog_answer_t *answer)
     ngx_guildlog_lane_t *lane = data;
 
     ngx_array_t             *list;
-    ngx_msec_t               wait;
     ngx_guildlog_verdict_t   verdict;
 
     ngx_guildlog_lane_judge(lane, answer, NGX_GUILDLOG_CALL_READ, &verdict);
 
-    wait = NGX_GUILDLOG_DOUBT_RETRY;
+    list = NULL;
 
     switch (verdict.class) {
 
     case NGX_GUILDLOG_PLATFORM_DONE:
+        list = ngx_guildlog_platform_messages(lane->work_pool, &answer->body);
         break;
 
     case NGX_GUILDLOG_PLATFORM_LIMITED:
-        wait = verdict.retry_after_ms + NGX_GUILDLOG_LANE_MARGIN;
-
-        /* fall through */
+        ngx_guildlog_lane_sleep(lane, verdict.retry_after_ms
+                                      + NGX_GUILDLOG_LANE_MARGIN,
+                                ngx_guildlog_doubt_ask);
+        return;
 
     case NGX_GUILDLOG_PLATFORM_AGAIN:
     case NGX_GUILDLOG_PLATFORM_DOUBT:
     case NGX_GUILDLOG_PLATFORM_BLOCKED:
-        ngx_guildlog_lane_sleep(lane, wait, ngx_guildlog_doubt_ask);
-        return;
+        break;
 
     default:
         ngx_guildlog_doubt_unproved(lane);
         return;
     }
 
-    list = answer->cut ? NULL
-           : ngx_guildlog_platform_messages(lane->work_pool, &answer->body);
-
-    if (list == NULL && !answer->cut
-        && ++lane->failures < NGX_GUILDLOG_DOUBT_LISTS)
-    {
-        ngx_guildlog_lane_sleep(lane, wait, ngx_guildlog_doubt_ask);
-        return;
-    }
-
     if (list == NULL) {
-        ngx_guildlog_doubt_unproved(lane);
+        ngx_guildlog_doubt_unread(lane, answer);
         return;
     }
 
@@ -211,6 +204,29 @@ ngx_guildlog_doubt_answer(void *data, ngx_guildlog_answer_t *answer)
     }
 
     ngx_guildlog_doubt_end(lane);
+}
+
+
+/*
+ * An outage ends, but an answer that cannot be read may be so for good.  What
+ * is looked for again later does not keep others from being looked for.
+ */
+
+static void
+ngx_guildlog_doubt_unread(ngx_guildlog_lane_t *lane,
+    ngx_guildlog_answer_t *answer)
+{
+    if (answer->outcome == NGX_GUILDLOG_ANSWERED && answer->status / 100 == 2) {
+        lane->failures++;
+    }
+
+    if (lane->ids.len || lane->failures >= NGX_GUILDLOG_DOUBT_LISTS) {
+        ngx_guildlog_doubt_unproved(lane);
+        return;
+    }
+
+    ngx_guildlog_lane_sleep(lane, NGX_GUILDLOG_DOUBT_RETRY,
+                            ngx_guildlog_doubt_ask);
 }
 
 

@@ -119,8 +119,7 @@ ngx_guildlog_webhook_listed(void *data, ngx_guildlog_answer_t *answer)
         return;
     }
 
-    list = answer->cut ? NULL
-           : ngx_guildlog_platform_webhooks(lane->work_pool, &answer->body);
+    list = ngx_guildlog_platform_webhooks(lane->work_pool, &answer->body);
 
     if (list == NULL) {
         ngx_guildlog_lane_sleep(lane, NGX_GUILDLOG_WEBHOOK_RETRY,

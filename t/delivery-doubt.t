@@ -33,6 +33,7 @@ my %case = (
     limited => ['apply-reset'],
     failing => ['apply-reset'],
     garbled => ['apply-reset'],
+    page    => ['apply-reset'],
     quoted  => ['reset'],
 );
 
@@ -43,6 +44,7 @@ my %untold = (
     failing => [{ status => 500, body => {} },
         { status => 200, body => 'oops' }],
     garbled => [{ status => 200, body => [{}], times => 99 }],
+    page    => [{ status => 200, body => '<html>', times => 99 }],
 );
 $platform->faults({ call => 'execute', channel => $channel + 1 . '',
     action => 'reset' });
@@ -90,7 +92,7 @@ is_now('late', 'delivered', 'what was applied after the connection ended is '
     . 'found', 60);
 is times_there('late'), 1, 'late: once';
 is_now($_, 'unknown unconfirmed', 'it cannot be proved')
-    for qw(applied lost first old garbled quoted);
+    for qw(applied lost first old garbled page quoted);
 
 for my $name ('limited', 'failing') {
     is_now($name, 'delivered', 'it is found when the channel is read');
@@ -99,13 +101,18 @@ for my $name ('limited', 'failing') {
     cmp_ok scalar @at, '>', @{ $untold{$name} }, "$name: by another try";
     cmp_ok $at[1] - $at[0], '>=', 2000, "$name: after a while";
 }
-cmp_ok scalar reads($case{garbled}{to}), '>', 2, 'garbled: by no try of three';
+cmp_ok scalar reads($case{$_}{to}), '>', 2, "$_: by no try of three"
+    for 'garbled', 'page';
 
 my $posts = posts($case{lost}{to});
 look($case{$_}{guild}) for qw(applied lost);
 is_now($_, 'unknown unconfirmed', 'as long as nothing is shown')
     for qw(applied lost);
 is scalar(posts($case{lost}{to})), $posts, 'and it is not sent again';
+
+# looks that end without an answer end: the next ones, of whatever lane, come
+look($case{page}{guild}) for 1 .. 2;
+is_now('page', 'unknown unconfirmed', 'as long as it cannot be read');
 
 # somebody quotes an entry that is not there
 
@@ -117,8 +124,8 @@ becomes(@{ $case{quoted} }{qw(guild token)}, @more, 'delivered', 'quoted: in '
 
 $platform->config(no_history => [$case{old}{to}]);
 $platform->faults;
-look($case{$_}{guild}) for qw(applied lost first garbled quoted);
-for my $name ('applied', 'garbled') {
+look($case{$_}{guild}) for qw(applied lost first garbled page quoted);
+for my $name ('applied', 'garbled', 'page') {
     is_now($name, 'delivered', 'when it is, it is found');
     is times_there($name), 1, "$name: once";
 }
