@@ -13,6 +13,7 @@
 #define NGX_HTTP_GUILDLOG_MAX_CONNECTIONS  100
 
 #define NGX_HTTP_GUILDLOG_MAX_NODE         100   /* bytes */
+#define NGX_HTTP_GUILDLOG_NOT_IN_NODE      "/\"\\{}"
 
 
 static ngx_guildlog_delivery_conf_t *ngx_http_guildlog_delivery_conf(
@@ -253,7 +254,7 @@ ngx_http_guildlog_delivery_param(ngx_http_guildlog_main_conf_t *gmcf,
 
     if (ngx_http_guildlog_conf_is(arg, "node", &value)) {
         if (value.len > NGX_HTTP_GUILDLOG_MAX_NODE
-            || strpbrk((char *) value.data, "/\"\\{}"))
+            || strpbrk((char *) value.data, NGX_HTTP_GUILDLOG_NOT_IN_NODE))
         {
             return NGX_ERROR;
         }
@@ -473,7 +474,7 @@ ngx_http_guildlog_node(ngx_conf_t *cf, ngx_str_t *node)
                 - node->data;
 
     for (p = node->data; p < node->data + node->len; p++) {
-        if (*p == '/' || *p == '"' || *p == '\\' || *p == '{' || *p == '}') {
+        if (ngx_strchr(NGX_HTTP_GUILDLOG_NOT_IN_NODE, *p)) {
             *p = '-';
         }
     }
