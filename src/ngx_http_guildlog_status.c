@@ -11,6 +11,9 @@
 #include "ngx_http_guildlog_status.h"
 
 
+#define NGX_HTTP_GUILDLOG_STATUS_NUMBER  (2 * NGX_INT_T_LEN)
+
+
 static void ngx_http_guildlog_status_walk(ngx_http_guildlog_status_t *st);
 static void ngx_http_guildlog_status_keeper(ngx_http_guildlog_status_t *st);
 static void ngx_http_guildlog_status_requests(ngx_http_guildlog_status_t *st);
@@ -18,6 +21,8 @@ static void ngx_http_guildlog_status_histograms(
     ngx_http_guildlog_status_t *st);
 static void ngx_http_guildlog_status_seconds(ngx_http_guildlog_status_t *st,
     const char *label, const char *value, ngx_uint_t us);
+static ngx_str_t ngx_http_guildlog_status_number(u_char *buf, ngx_uint_t n,
+    ngx_uint_t us);
 static void ngx_http_guildlog_status_histogram(ngx_http_guildlog_status_t *st,
     const char *label, const char *value, ngx_guildlog_histogram_t *h);
 static const char *ngx_http_guildlog_route_name(ngx_uint_t i);
@@ -232,7 +237,7 @@ ngx_http_guildlog_status_keeper(ngx_http_guildlog_status_t *st)
 static void
 ngx_http_guildlog_status_requests(ngx_http_guildlog_status_t *st)
 {
-    u_char                        status[NGX_INT_T_LEN + 1];
+    u_char                        status[NGX_HTTP_GUILDLOG_STATUS_CODE];
     ngx_uint_t                    i, j, n;
     const char                   *name;
     ngx_guildlog_stats_shared_t  *shared;
@@ -260,12 +265,8 @@ ngx_http_guildlog_status_requests(ngx_http_guildlog_status_t *st)
                 continue;
             }
 
-            if (ngx_guildlog_stats_codes[j]) {
-                *ngx_sprintf(status, "%ui", ngx_guildlog_stats_codes[j])
-                    = '\0';
-            } else {
-                ngx_memcpy(status, "other", sizeof("other"));
-            }
+            ngx_http_guildlog_status_code(status, ngx_guildlog_stats_codes[j],
+                                          "other");
 
             if (st->prometheus) {
                 ngx_http_guildlog_status_line(st,
@@ -381,14 +382,10 @@ void
 ngx_http_guildlog_status_value(ngx_http_guildlog_status_t *st,
     const ngx_http_guildlog_metric_t *metric, ngx_uint_t n)
 {
-    u_char     buf[2 * NGX_INT_T_LEN];
+    u_char     buf[NGX_HTTP_GUILDLOG_STATUS_NUMBER];
     ngx_str_t  value;
 
-    value.data = buf;
-    value.len = (metric->us ? ngx_sprintf(buf, "%ui.%06ui", n / 1000000,
-                                          n % 1000000)
-                            : ngx_sprintf(buf, "%ui", n))
-                - buf;
+    value = ngx_http_guildlog_status_number(buf, n, metric->us);
 
     if (st->prometheus) {
         ngx_http_guildlog_status_line(st, "# HELP guildlog_%s %s\n"
@@ -424,12 +421,10 @@ static void
 ngx_http_guildlog_status_seconds(ngx_http_guildlog_status_t *st,
     const char *label, const char *value, ngx_uint_t us)
 {
-    u_char     buf[2 * NGX_INT_T_LEN];
+    u_char     buf[NGX_HTTP_GUILDLOG_STATUS_NUMBER];
     ngx_str_t  seconds;
 
-    seconds.data = buf;
-    seconds.len = ngx_sprintf(buf, "%ui.%06ui", us / 1000000, us % 1000000)
-                  - buf;
+    seconds = ngx_http_guildlog_status_number(buf, us, 1);
 
     if (st->prometheus) {
         ngx_http_guildlog_status_line(st, "guildlog_%s{%s=\"%s\"} %V\n",
@@ -442,13 +437,31 @@ ngx_http_guildlog_status_seconds(ngx_http_guildlog_status_t *st,
 }
 
 
+/* with us, of a number of microseconds, in seconds */
+
+static ngx_str_t
+ngx_http_guildlog_status_number(u_char *buf, ngx_uint_t n, ngx_uint_t us)
+{
+    ngx_str_t  number;
+
+    number.data = buf;
+    number.len = (us ? ngx_sprintf(buf, "%ui.%06ui", n / 1000000, n % 1000000)
+                     : ngx_sprintf(buf, "%ui", n))
+                 - buf;
+
+    return number;
+}
+
+
 /* buckets of Prometheus include the smaller ones; in JSON count and sum do */
 
 static void
 ngx_http_guildlog_status_histogram(ngx_http_guildlog_status_t *st,
     const char *label, const char *value, ngx_guildlog_histogram_t *h)
 {
-    ngx_uint_t  i, n, us;
+    u_char      buf[NGX_HTTP_GUILDLOG_STATUS_NUMBER];
+    ngx_str_t   seconds;
+    ngx_uint_t  i, n;
 
     if (h->count == 0) {
         return;
@@ -469,22 +482,23 @@ ngx_http_guildlog_status_histogram(ngx_http_guildlog_status_t *st,
 
     for (i = 0; i < NGX_GUILDLOG_STATS_BUCKETS - 1; i++) {
         n += h->buckets[i];
-        us = ngx_guildlog_stats_bounds_us[i];
+        seconds = ngx_http_guildlog_status_number(buf,
+                                         ngx_guildlog_stats_bounds_us[i], 1);
 
         ngx_http_guildlog_status_line(st, "guildlog_%s_bucket{%s=\"%s\","
-                                      "le=\"%ui.%06ui\"} %ui\n", st->family,
-                                      label, value, us / 1000000,
-                                      us % 1000000, n);
+                                      "le=\"%V\"} %ui\n", st->family,
+                                      label, value, &seconds, n);
     }
 
     n += h->buckets[i];
+    seconds = ngx_http_guildlog_status_number(buf, h->sum_us, 1);
 
     ngx_http_guildlog_status_line(st,
         "guildlog_%s_bucket{%s=\"%s\",le=\"+Inf\"} %ui\n"
-        "guildlog_%s_sum{%s=\"%s\"} %ui.%06ui\n"
+        "guildlog_%s_sum{%s=\"%s\"} %V\n"
         "guildlog_%s_count{%s=\"%s\"} %ui\n",
         st->family, label, value, n,
-        st->family, label, value, h->sum_us / 1000000, h->sum_us % 1000000,
+        st->family, label, value, &seconds,
         st->family, label, value, n);
 }
 
@@ -502,8 +516,15 @@ ngx_http_guildlog_status_line(ngx_http_guildlog_status_t *st,
     line.len = ngx_vslprintf(buf, buf + sizeof(buf), fmt, args) - buf;
     va_end(args);
 
-    ngx_guildlog_json_raw(&st->out, &line);
-    st->out.comma = 0;
+    ngx_guildlog_json_literal(&st->out, line.data, line.len);
+}
+
+
+void
+ngx_http_guildlog_status_code(u_char *buf, ngx_uint_t code, const char *word)
+{
+    *(code ? ngx_sprintf(buf, "%ui", code) : ngx_sprintf(buf, "%s", word))
+        = '\0';
 }
 
 

@@ -46,6 +46,12 @@ void ngx_http_guildlog_status_value(ngx_http_guildlog_status_t *st,
 void ngx_http_guildlog_status_line(ngx_http_guildlog_status_t *st,
     const char *fmt, ...);
 
+/* a status of HTTP in letters, with a zero behind it; 0: the word for that */
+#define NGX_HTTP_GUILDLOG_STATUS_CODE  (NGX_INT_T_LEN + 1)
+
+void ngx_http_guildlog_status_code(u_char *buf, ngx_uint_t code,
+    const char *word);
+
 /* ngx_http_guildlog_status_delivery.c */
 
 void ngx_http_guildlog_status_delivery(ngx_http_guildlog_status_t *st);

@@ -99,7 +99,7 @@ ngx_http_guildlog_status_calls(ngx_http_guildlog_status_t *st)
 static void
 ngx_http_guildlog_status_call(ngx_http_guildlog_status_t *st, ngx_uint_t call)
 {
-    u_char         status[NGX_INT_T_LEN + 1], key[64];
+    u_char         status[NGX_HTTP_GUILDLOG_STATUS_CODE], key[64];
     ngx_uint_t     i, j, n;
     const char    *class;
     ngx_atomic_t  *codes;
@@ -117,13 +117,9 @@ ngx_http_guildlog_status_call(ngx_http_guildlog_status_t *st, ngx_uint_t call)
                 continue;
             }
 
-            if (ngx_guildlog_traffic_codes[j]) {
-                *ngx_sprintf(status, "%ui", ngx_guildlog_traffic_codes[j])
-                    = '\0';
-            } else {
-                (void) ngx_cpystrn(status, (u_char *) (j ? "other" : "none"),
-                                   sizeof(status));
-            }
+            ngx_http_guildlog_status_code(status,
+                                          ngx_guildlog_traffic_codes[j],
+                                          j ? "other" : "none");
 
             if (st->prometheus) {
                 ngx_http_guildlog_status_line(st,
