@@ -306,20 +306,15 @@ static void
 ngx_guildlog_columns_text(ngx_guildlog_json_t *w, json_t *value)
 {
     u_char     *p;
-    ngx_str_t   text, quoted;
+    ngx_str_t   text;
 
     text = ngx_guildlog_json_text(value);
 
-    p = ngx_pnalloc(w->pool, 2 * text.len + 2);
-    if (p == NULL) {
-        w->failed = 1;
-        return;
+    p = ngx_guildlog_json_place(w, 2 * text.len + 2);
+
+    if (p) {
+        ngx_guildlog_json_placed(w, ngx_guildlog_value_quote(p, &text));
     }
-
-    quoted.data = p;
-    quoted.len = ngx_guildlog_value_quote(p, &text) - p;
-
-    ngx_guildlog_json_raw(w, &quoted);
 }
 
 
@@ -359,10 +354,9 @@ ngx_guildlog_columns_bot(ngx_guildlog_json_t *w, json_t *value)
 static void
 ngx_guildlog_columns_ids(ngx_guildlog_json_t *w, json_t *value)
 {
-    size_t      i, len;
-    u_char     *p;
-    json_t     *id;
-    ngx_str_t   ids;
+    size_t   i, len;
+    u_char  *p;
+    json_t  *id;
 
     len = sizeof("\"{}\"") - 1;
 
@@ -370,13 +364,11 @@ ngx_guildlog_columns_ids(ngx_guildlog_json_t *w, json_t *value)
         len += json_string_length(id) + 1;
     }
 
-    p = ngx_pnalloc(w->pool, len);
+    p = ngx_guildlog_json_place(w, len);
     if (p == NULL) {
-        w->failed = 1;
         return;
     }
 
-    ids.data = p;
     *p++ = '"';
     *p++ = '{';
 
@@ -390,9 +382,8 @@ ngx_guildlog_columns_ids(ngx_guildlog_json_t *w, json_t *value)
 
     *p++ = '}';
     *p++ = '"';
-    ids.len = p - ids.data;
 
-    ngx_guildlog_json_raw(w, &ids);
+    ngx_guildlog_json_placed(w, p);
 }
 
 

@@ -124,10 +124,8 @@ ngx_guildlog_delivery_submit(ngx_guildlog_delivery_t *d,
     ngx_guildlog_json_end(&w);
 
     args[0] = d->me;
-    args[1].data = w.start;
-    args[1].len = w.pos - w.start;
 
-    step->query = w.failed ? NULL
+    step->query = ngx_guildlog_json_written(&w, &args[1]) != NGX_OK ? NULL
         : ngx_guildlog_pool_submit(d->pool,
                        &ngx_guildlog_stmts[ngx_guildlog_stmt_delivery_step],
                        args, ngx_guildlog_delivery_stepped, step);

@@ -110,6 +110,13 @@ void ngx_guildlog_json_raw(ngx_guildlog_json_t *w, const ngx_str_t *s);
 void ngx_guildlog_json_literal(ngx_guildlog_json_t *w, const void *data,
     size_t len);
 
+/*
+ * Where a finished piece of at most len bytes may be put, which then ends at
+ * last; NULL: the writer has failed.
+ */
+u_char *ngx_guildlog_json_place(ngx_guildlog_json_t *w, size_t len);
+void ngx_guildlog_json_placed(ngx_guildlog_json_t *w, u_char *last);
+
 /* all that was written so far; NGX_ERROR: the writer has failed */
 ngx_int_t ngx_guildlog_json_written(const ngx_guildlog_json_t *w,
     ngx_str_t *text);

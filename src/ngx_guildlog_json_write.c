@@ -89,23 +89,18 @@ ngx_guildlog_json_string(ngx_guildlog_json_t *w, const ngx_str_t *s)
 {
     u_char  *p;
 
-    p = ngx_guildlog_json_room(w,
-                  sizeof(",\"\"") - 1
+    p = ngx_guildlog_json_place(w,
+                  sizeof("\"\"") - 1
                   + ngx_guildlog_json_escaped(s->data, s->len));
     if (p == NULL) {
         return;
-    }
-
-    if (w->comma) {
-        *p++ = ',';
     }
 
     *p++ = '"';
     p = ngx_guildlog_json_escape(p, s->data, s->len);
     *p++ = '"';
 
-    w->pos = p;
-    w->comma = 1;
+    ngx_guildlog_json_placed(w, p);
 }
 
 
@@ -153,6 +148,29 @@ ngx_guildlog_json_literal(ngx_guildlog_json_t *w, const void *data, size_t len)
     w->comma = 0;
     ngx_guildlog_json_value(w, data, len);
     w->comma = 0;
+}
+
+
+u_char *
+ngx_guildlog_json_place(ngx_guildlog_json_t *w, size_t len)
+{
+    u_char  *p;
+
+    p = ngx_guildlog_json_room(w, 1 + len);
+
+    if (p && w->comma) {
+        *p++ = ',';
+    }
+
+    return p;
+}
+
+
+void
+ngx_guildlog_json_placed(ngx_guildlog_json_t *w, u_char *last)
+{
+    w->pos = last;
+    w->comma = 1;
 }
 
 
@@ -211,17 +229,11 @@ ngx_guildlog_json_value(ngx_guildlog_json_t *w, const void *data, size_t len)
 {
     u_char  *p;
 
-    p = ngx_guildlog_json_room(w, 1 + len);
-    if (p == NULL) {
-        return;
-    }
+    p = ngx_guildlog_json_place(w, len);
 
-    if (w->comma) {
-        *p++ = ',';
+    if (p) {
+        ngx_guildlog_json_placed(w, ngx_cpymem(p, data, len));
     }
-
-    w->pos = ngx_cpymem(p, data, len);
-    w->comma = 1;
 }
 
 

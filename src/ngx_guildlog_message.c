@@ -99,7 +99,7 @@ static void ngx_guildlog_message_write_fields(ngx_guildlog_json_t *w,
     ngx_guildlog_message_item_t *item, ngx_guildlog_message_embed_t *embed);
 static void ngx_guildlog_message_write_string(ngx_guildlog_json_t *w,
     const char *key, const ngx_str_t *s);
-static ngx_int_t ngx_guildlog_message_finish(ngx_guildlog_message_t *message);
+static void ngx_guildlog_message_finish(ngx_guildlog_message_t *message);
 static void ngx_guildlog_message_write_buttons(
     ngx_guildlog_message_t *message);
 
@@ -165,16 +165,11 @@ ngx_guildlog_message_build(ngx_pool_t *pool,
         return NGX_DECLINED;
     }
 
-    if (ngx_guildlog_message_finish(&message) != NGX_OK) {
-        return NGX_ERROR;
-    }
-
-    body->data = message.json.start;
-    body->len = message.json.pos - message.json.start;
+    ngx_guildlog_message_finish(&message);
 
     *packed = message.packed;
 
-    return NGX_OK;
+    return ngx_guildlog_json_written(&message.json, body);
 }
 
 
@@ -601,7 +596,7 @@ ngx_guildlog_message_write_string(ngx_guildlog_json_t *w, const char *key,
 }
 
 
-static ngx_int_t
+static void
 ngx_guildlog_message_finish(ngx_guildlog_message_t *message)
 {
     ngx_str_t             content;
@@ -634,8 +629,6 @@ ngx_guildlog_message_finish(ngx_guildlog_message_t *message)
     }
 
     ngx_guildlog_json_end(w);
-
-    return w->failed ? NGX_ERROR : NGX_OK;
 }
 
 

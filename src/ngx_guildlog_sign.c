@@ -106,7 +106,7 @@ static ngx_int_t
 ngx_guildlog_sign_input(const ngx_guildlog_key_t *key, const ngx_str_t *issuer,
     const ngx_guildlog_token_t *token, ngx_pool_t *pool, ngx_str_t *input)
 {
-    ngx_str_t            part, encoded;
+    ngx_str_t            part[2], encoded;
     ngx_uint_t           i;
     ngx_guildlog_json_t  w[2];
 
@@ -143,14 +143,15 @@ ngx_guildlog_sign_input(const ngx_guildlog_key_t *key, const ngx_str_t *issuer,
     ngx_guildlog_json_number(&w[1], token->exp);
     ngx_guildlog_json_end(&w[1]);
 
-    if (w[0].failed || w[1].failed) {
+    if (ngx_guildlog_json_written(&w[0], &part[0]) != NGX_OK
+        || ngx_guildlog_json_written(&w[1], &part[1]) != NGX_OK)
+    {
         return NGX_ERROR;
     }
 
-    input->data = ngx_pnalloc(pool,
-                           ngx_base64_encoded_length(w[0].pos - w[0].start)
-                           + ngx_base64_encoded_length(w[1].pos - w[1].start)
-                           + 1);
+    input->data = ngx_pnalloc(pool, ngx_base64_encoded_length(part[0].len)
+                                    + ngx_base64_encoded_length(part[1].len)
+                                    + 1);
     if (input->data == NULL) {
         return NGX_ERROR;
     }
@@ -162,11 +163,9 @@ ngx_guildlog_sign_input(const ngx_guildlog_key_t *key, const ngx_str_t *issuer,
             input->data[input->len++] = '.';
         }
 
-        part.data = w[i].start;
-        part.len = w[i].pos - w[i].start;
         encoded.data = input->data + input->len;
 
-        ngx_encode_base64url(&encoded, &part);
+        ngx_encode_base64url(&encoded, &part[i]);
 
         input->len += encoded.len;
     }
