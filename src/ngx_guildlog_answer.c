@@ -79,7 +79,7 @@ ngx_guildlog_answer_header(const ngx_guildlog_answer_t *answer,
 
 ngx_int_t
 ngx_guildlog_reader_init(ngx_guildlog_reader_t *reader, ngx_pool_t *pool,
-    ngx_guildlog_answer_t *answer, ngx_uint_t bodiless, size_t limit)
+    ngx_guildlog_answer_t *answer, size_t limit)
 {
     ngx_memzero(reader, sizeof(ngx_guildlog_reader_t));
     ngx_memzero(answer, sizeof(ngx_guildlog_answer_t));
@@ -88,7 +88,6 @@ ngx_guildlog_reader_init(ngx_guildlog_reader_t *reader, ngx_pool_t *pool,
 
     reader->pool = pool;
     reader->answer = answer;
-    reader->bodiless = bodiless;
     reader->limit = limit;
     reader->process = ngx_guildlog_reader_status;
     reader->line_size = NGX_GUILDLOG_READER_LINE;
@@ -340,7 +339,7 @@ ngx_guildlog_reader_head(ngx_guildlog_reader_t *reader)
         return NGX_DONE;
     }
 
-    if (reader->bodiless || answer->status == 204 || answer->status == 304) {
+    if (answer->status == 204 || answer->status == 304) {
         return NGX_OK;
     }
 

@@ -55,7 +55,6 @@ struct ngx_guildlog_reader_s {
     size_t                         limit;    /* of the body, to keep */
     size_t                         body_size;
 
-    unsigned                       bodiless:1;
     unsigned                       chunked:1;
     unsigned                       sized:1;
     unsigned                       keepalive:1;
@@ -63,13 +62,12 @@ struct ngx_guildlog_reader_s {
 
 
 /*
- * Everything is allocated from the pool.  bodiless: the request was a HEAD.
+ * Of the answer to anything but HEAD; everything is allocated from the pool.
  * Of a longer body than limit the answer has the beginning, and is "cut".
  */
 
 ngx_int_t ngx_guildlog_reader_init(ngx_guildlog_reader_t *reader,
-    ngx_pool_t *pool, ngx_guildlog_answer_t *answer, ngx_uint_t bodiless,
-    size_t limit);
+    ngx_pool_t *pool, ngx_guildlog_answer_t *answer, size_t limit);
 
 /*
  * NGX_OK: the answer is whole, what is left of the piece begins at

@@ -148,10 +148,6 @@ ngx_guildlog_args_item(ngx_guildlog_value_t *v,
         }
     }
 
-    if (field->max && items->nelts == (ngx_uint_t) field->max) {
-        return ngx_guildlog_value_refuse(v, "at most %L values", field->max);
-    }
-
     if (items->elts == NULL
         && ngx_array_init(items, v->pool, 4, sizeof(ngx_str_t)) != NGX_OK)
     {

@@ -133,9 +133,7 @@ ngx_guildlog_client_send(ngx_guildlog_client_t *client, const char *method,
     x->start = ngx_current_msec;
 
     x->get = (ngx_strcmp(method, "GET") == 0);
-    x->head = (ngx_strcmp(method, "HEAD") == 0);
-    x->idempotent = x->get || x->head || ngx_strcmp(method, "PUT") == 0
-                    || ngx_strcmp(method, "DELETE") == 0;
+    x->idempotent = x->get || ngx_strcmp(method, "DELETE") == 0;
 
     x->request = ngx_guildlog_client_request(x, method, path, authorization,
                                              body);
@@ -223,7 +221,7 @@ ngx_guildlog_client_request(ngx_guildlog_exchange_t *x, const char *method,
                               "%V", body->len, body);
 
     } else {
-        b->last = ngx_sprintf(b->last, x->get || x->head ? CRLF
+        b->last = ngx_sprintf(b->last, x->get ? CRLF
                               : "Content-Length: 0" CRLF
                                 CRLF);
     }
@@ -274,7 +272,7 @@ ngx_guildlog_client_transmit(ngx_guildlog_exchange_t *x)
     x->written = 0;
     x->answering = 0;
 
-    if (ngx_guildlog_reader_init(&x->reader, x->pool, &x->answer, x->head,
+    if (ngx_guildlog_reader_init(&x->reader, x->pool, &x->answer,
                                  x->get ? NGX_GUILDLOG_CLIENT_BODY_GET
                                         : NGX_GUILDLOG_CLIENT_BODY)
         != NGX_OK)

@@ -145,15 +145,6 @@ ngx_guildlog_value_text_int(ngx_guildlog_value_t *v,
         u = u * 10 + (*p - '0');
     }
 
-    if (!negative && u > (uint64_t) field->max && field->max >= 0) {
-
-        if (!(field->flags & NGX_GUILDLOG_CLAMP)) {
-            return ngx_guildlog_value_bad(v, field);
-        }
-
-        u = field->max;
-    }
-
     if (u > INT64_MAX) {
         return ngx_guildlog_value_bad(v, field);
     }
@@ -300,7 +291,6 @@ static ngx_int_t
 ngx_guildlog_value_json_string(ngx_guildlog_value_t *v,
     const ngx_guildlog_field_t *field, json_t *value)
 {
-    ngx_int_t  rc;
     ngx_str_t  text, arg;
 
     if (!json_is_string(value)) {
@@ -308,17 +298,8 @@ ngx_guildlog_value_json_string(ngx_guildlog_value_t *v,
     }
 
     text = ngx_guildlog_json_text(value);
-    ngx_str_null(&arg);
 
-    rc = ngx_guildlog_value_text(v, field, &text, &arg);
-
-    if (rc == NGX_OK && arg.len == 0 && (field->flags & NGX_GUILDLOG_TRIM)
-        && (field->flags & NGX_GUILDLOG_REQUIRED))
-    {
-        return ngx_guildlog_value_refuse(v, "is required");
-    }
-
-    return rc;
+    return ngx_guildlog_value_text(v, field, &text, &arg);
 }
 
 

@@ -26,9 +26,10 @@ typedef enum {
 
 #define NGX_GUILDLOG_REQUIRED   0x01
 #define NGX_GUILDLOG_NULLABLE   0x02
-#define NGX_GUILDLOG_CLAMP      0x04   /* above max becomes max (body: passed
-                                          as it is, SQL clamps) */
-#define NGX_GUILDLOG_TRIM       0x08   /* white space only counts as absent */
+#define NGX_GUILDLOG_CLAMP      0x04   /* body: above max is passed as it is,
+                                          SQL clamps */
+#define NGX_GUILDLOG_TRIM       0x08   /* query: white space only counts as
+                                          absent */
 
 
 typedef struct ngx_guildlog_field_s  ngx_guildlog_field_t;

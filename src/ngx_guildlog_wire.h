@@ -75,7 +75,6 @@ struct ngx_guildlog_exchange_s {
     ngx_guildlog_answer_t          answer;
 
     unsigned                       get:1;
-    unsigned                       head:1;
     unsigned                       idempotent:1;
     unsigned                       reused:1;     /* the wire was idle */
     unsigned                       written:1;    /* a byte, on this wire */

@@ -14,8 +14,8 @@
 
 static ngx_int_t
 feed(ngx_pool_t *pool, ngx_guildlog_answer_t *answer,
-    ngx_guildlog_reader_t *reader, ngx_uint_t bodiless, u_char *p, size_t len,
-    size_t piece, size_t *used)
+    ngx_guildlog_reader_t *reader, u_char *p, size_t len, size_t piece,
+    size_t *used)
 {
     u_char     *copy;
     size_t      n, done;
@@ -23,8 +23,7 @@ feed(ngx_pool_t *pool, ngx_guildlog_answer_t *answer,
 
     ngx_memzero(answer, sizeof(ngx_guildlog_answer_t));
 
-    fuzz_expect(ngx_guildlog_reader_init(reader, pool, answer, bodiless,
-                                         LIMIT)
+    fuzz_expect(ngx_guildlog_reader_init(reader, pool, answer, LIMIT)
                 == NGX_OK);
 
     rc = NGX_AGAIN;
@@ -57,17 +56,14 @@ fuzz(ngx_pool_t *pool, u_char *p, size_t len)
 {
     size_t                  piece, used[2];
     ngx_int_t               rc;
-    ngx_uint_t              bodiless;
     ngx_guildlog_answer_t   whole, pieces;
     ngx_guildlog_reader_t   reader[2];
 
-    bodiless = fuzz_pick(&p, &len, 2);
     piece = fuzz_pick(&p, &len, 32) + 1;
 
-    rc = feed(pool, &whole, &reader[0], bodiless, p, len, len + 1, &used[0]);
+    rc = feed(pool, &whole, &reader[0], p, len, len + 1, &used[0]);
 
-    fuzz_expect(feed(pool, &pieces, &reader[1], bodiless, p, len, piece,
-                     &used[1])
+    fuzz_expect(feed(pool, &pieces, &reader[1], p, len, piece, &used[1])
                 == rc);
 
     fuzz_expect(whole.status == pieces.status);

@@ -116,7 +116,7 @@ fuzz(ngx_pool_t *pool, u_char *p, size_t len)
 
     ngx_memzero(&answer, sizeof(ngx_guildlog_answer_t));
 
-    fuzz_expect(ngx_guildlog_reader_init(&reader, pool, &answer, 0, LIMIT)
+    fuzz_expect(ngx_guildlog_reader_init(&reader, pool, &answer, LIMIT)
                 == NGX_OK);
 
     switch (ngx_guildlog_reader_feed(&reader, p, len)) {

@@ -21,7 +21,6 @@ typedef struct {
     const char  *body;       /* or the cause */
     ngx_uint_t   left;       /* bytes that are not of the answer */
     ngx_uint_t   keepalive;
-    ngx_uint_t   bodiless;
 } answer_t;
 
 
@@ -32,142 +31,138 @@ typedef struct {
 static const answer_t  answers[] = {
 
     { "a body", HEAD "Content-Length: 5\r\n\r\nhello",
-      NGX_OK, 200, "hello", 0, 1, 0 },
+      NGX_OK, 200, "hello", 0, 1 },
     { "no body", HEAD "Content-Length: 0\r\n\r\n",
-      NGX_OK, 200, "", 0, 1, 0 },
+      NGX_OK, 200, "", 0, 1 },
     { "more behind it", HEAD "Content-Length: 2\r\n\r\nhello",
-      NGX_OK, 200, "he", 3, 1, 0 },
+      NGX_OK, 200, "he", 3, 1 },
     { "white space", HEAD "Content-Length: \t 5 \t\r\n\r\nhello",
-      NGX_OK, 200, "hello", 0, 1, 0 },
+      NGX_OK, 200, "hello", 0, 1 },
     { "names in any case", HEAD "cONTENT-lENGTH:5\r\n\r\nhello",
-      NGX_OK, 200, "hello", 0, 1, 0 },
+      NGX_OK, 200, "hello", 0, 1 },
     { "lines without CR", "HTTP/1.1 200\nContent-Length: 5\n\nhello",
-      NGX_OK, 200, "hello", 0, 1, 0 },
+      NGX_OK, 200, "hello", 0, 1 },
     { "the same length twice", HEAD "Content-Length: 5\r\n"
       "Content-Length: 5\r\n\r\nhello",
-      NGX_OK, 200, "hello", 0, 1, 0 },
+      NGX_OK, 200, "hello", 0, 1 },
     { "no reason", "HTTP/1.1 599\r\nContent-Length: 0\r\n\r\n",
-      NGX_OK, 599, "", 0, 1, 0 },
+      NGX_OK, 599, "", 0, 1 },
     { "HTTP/1.0", "HTTP/1.0 200 OK\r\nContent-Length: 5\r\n\r\nhello",
-      NGX_OK, 200, "hello", 0, 0, 0 },
+      NGX_OK, 200, "hello", 0, 0 },
     { "close", HEAD "Connection: Close\r\nContent-Length: 5\r\n\r\nhello",
-      NGX_OK, 200, "hello", 0, 0, 0 },
+      NGX_OK, 200, "hello", 0, 0 },
     { "close among others", HEAD "Connection: te, close\r\n"
       "Content-Length: 5\r\n\r\nhello",
-      NGX_OK, 200, "hello", 0, 0, 0 },
+      NGX_OK, 200, "hello", 0, 0 },
     { "keep-alive", HEAD "Connection: keep-alive\r\n"
       "Content-Length: 5\r\n\r\nhello",
-      NGX_OK, 200, "hello", 0, 1, 0 },
+      NGX_OK, 200, "hello", 0, 1 },
     { "204", "HTTP/1.1 204 No Content\r\n\r\nhello",
-      NGX_OK, 204, "", 5, 1, 0 },
+      NGX_OK, 204, "", 5, 1 },
     { "304 with a length", "HTTP/1.1 304 Same\r\nContent-Length: 5\r\n\r\n",
-      NGX_OK, 304, "", 0, 1, 0 },
-    { "of a HEAD", HEAD "Content-Length: 5\r\n\r\n",
-      NGX_OK, 200, "", 0, 1, 1 },
-    { "of a HEAD, chunked", CHUNKED,
-      NGX_OK, 200, "", 0, 1, 1 },
+      NGX_OK, 304, "", 0, 1 },
     { "interim answers", "HTTP/1.1 100 Continue\r\n\r\n"
       "HTTP/1.1 103 Early Hints\r\nContent-Length: 7\r\n"
       "Connection: close\r\n\r\n" HEAD "Content-Length: 5\r\n\r\nhello",
-      NGX_OK, 200, "hello", 0, 1, 0 },
+      NGX_OK, 200, "hello", 0, 1 },
 
     { "chunks", CHUNKED "2\r\nhe\r\n3\r\nllo\r\n0\r\n\r\n",
-      NGX_OK, 200, "hello", 0, 1, 0 },
+      NGX_OK, 200, "hello", 0, 1 },
     { "no chunk", CHUNKED "0\r\n\r\n",
-      NGX_OK, 200, "", 0, 1, 0 },
+      NGX_OK, 200, "", 0, 1 },
     { "a size in any case", CHUNKED "00A\r\n0123456789\r\n"
       "b\r\n0123456789a\r\n000\r\n\r\n",
-      NGX_OK, 200, "01234567890123456789a", 0, 1, 0 },
+      NGX_OK, 200, "01234567890123456789a", 0, 1 },
     { "extensions", CHUNKED "5;a=b;c=\"d\"\r\nhello\r\n0 ;x\r\n\r\n",
-      NGX_OK, 200, "hello", 0, 1, 0 },
+      NGX_OK, 200, "hello", 0, 1 },
     { "trailers", CHUNKED "5\r\nhello\r\n0\r\nExpires: 0\r\nA: b\r\n\r\nx",
-      NGX_OK, 200, "hello", 1, 1, 0 },
+      NGX_OK, 200, "hello", 1, 1 },
     { "chunks and a length", HEAD "Content-Length: 3\r\n"
       "Transfer-Encoding: Chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
-      NGX_OK, 200, "hello", 0, 0, 0 },
+      NGX_OK, 200, "hello", 0, 0 },
 
     { "a body over the limit", HEAD "Content-Length: 1000000\r\n\r\n"
       "0123456789012345678901234567890123456789012345678901234567890123"
       "4567",
       NGX_OK, 200,
       "0123456789012345678901234567890123456789012345678901234567890123",
-      4, 0, 0 },
+      4, 0 },
     { "chunks over the limit", CHUNKED "28\r\n"
       "0123456789012345678901234567890123456789\r\n28\r\n"
       "0123456789012345678901234567890123456789\r\n",
       NGX_OK, 200,
       "0123456789012345678901234567890123456789012345678901234567890123",
-      18, 0, 0 },
+      18, 0 },
 
-    { "nothing yet", "HTTP/1.1", NGX_AGAIN, 0, "", 0, 0, 0 },
+    { "nothing yet", "HTTP/1.1", NGX_AGAIN, 0, "", 0, 0 },
     { "half a head", HEAD "Content-Length: 5\r\n",
-      NGX_AGAIN, 200, "", 0, 1, 0 },
+      NGX_AGAIN, 200, "", 0, 1 },
     { "half a body", HEAD "Content-Length: 5\r\n\r\nhell",
-      NGX_AGAIN, 200, "hell", 0, 1, 0 },
+      NGX_AGAIN, 200, "hell", 0, 1 },
     { "half a chunk", CHUNKED "5\r\nhell",
-      NGX_AGAIN, 200, "hell", 0, 1, 0 },
+      NGX_AGAIN, 200, "hell", 0, 1 },
     { "no last chunk", CHUNKED "5\r\nhello\r\n",
-      NGX_AGAIN, 200, "hello", 0, 1, 0 },
+      NGX_AGAIN, 200, "hello", 0, 1 },
     { "half of the trailers", CHUNKED "5\r\nhello\r\n0\r\nA: b\r\n",
-      NGX_AGAIN, 200, "hello", 0, 1, 0 },
+      NGX_AGAIN, 200, "hello", 0, 1 },
     { "only an interim one", "HTTP/1.1 100 Continue\r\n\r\n",
-      NGX_AGAIN, 0, "", 0, 1, 0 },
+      NGX_AGAIN, 0, "", 0, 1 },
 
     { "no length", HEAD "\r\nhello",
-      NGX_ERROR, 200, "it does not say its length", 0, 0, 0 },
+      NGX_ERROR, 200, "it does not say its length", 0, 0 },
     { "HTTP/2", "HTTP/2 200 OK\r\n",
-      NGX_ERROR, 0, "it is not HTTP/1.1", 0, 0, 0 },
+      NGX_ERROR, 0, "it is not HTTP/1.1", 0, 0 },
     { "an empty line", "\r\n" HEAD,
-      NGX_ERROR, 0, "it is not HTTP/1.1", 0, 0, 0 },
+      NGX_ERROR, 0, "it is not HTTP/1.1", 0, 0 },
     { "a status of two digits", "HTTP/1.1 20 OK\r\n",
-      NGX_ERROR, 0, "it is not HTTP/1.1", 0, 0, 0 },
+      NGX_ERROR, 0, "it is not HTTP/1.1", 0, 0 },
     { "a status of four digits", "HTTP/1.1 2000\r\n",
-      NGX_ERROR, 0, "it is not HTTP/1.1", 0, 0, 0 },
+      NGX_ERROR, 0, "it is not HTTP/1.1", 0, 0 },
     { "a status of letters", "HTTP/1.1 2xx OK\r\n",
-      NGX_ERROR, 0, "its status is invalid", 0, 0, 0 },
+      NGX_ERROR, 0, "its status is invalid", 0, 0 },
     { "a status too small", "HTTP/1.1 099 OK\r\n",
-      NGX_ERROR, 0, "its status is invalid", 0, 0, 0 },
+      NGX_ERROR, 0, "its status is invalid", 0, 0 },
     { "101", "HTTP/1.1 101 Switching\r\n\r\n",
-      NGX_ERROR, 101, "it changes the protocol", 0, 0, 0 },
+      NGX_ERROR, 101, "it changes the protocol", 0, 0 },
     { "no colon", HEAD "nonsense\r\n",
-      NGX_ERROR, 200, "a header is invalid", 0, 0, 0 },
+      NGX_ERROR, 200, "a header is invalid", 0, 0 },
     { "no name", HEAD ": value\r\n",
-      NGX_ERROR, 200, "a header is invalid", 0, 0, 0 },
+      NGX_ERROR, 200, "a header is invalid", 0, 0 },
     { "a space in a name", HEAD "Content-Length : 5\r\n",
-      NGX_ERROR, 200, "a header is invalid", 0, 0, 0 },
+      NGX_ERROR, 200, "a header is invalid", 0, 0 },
     { "a folded line", HEAD "A: b\r\n c: d\r\n",
-      NGX_ERROR, 200, "a header is invalid", 0, 0, 0 },
+      NGX_ERROR, 200, "a header is invalid", 0, 0 },
     { "a CR in a header", HEAD "A: b\rc\r\n",
-      NGX_ERROR, 200, "a header is invalid", 0, 0, 0 },
+      NGX_ERROR, 200, "a header is invalid", 0, 0 },
     { "two lengths", HEAD "Content-Length: 5\r\nContent-Length: 6\r\n",
-      NGX_ERROR, 200, "its length is invalid", 0, 0, 0 },
+      NGX_ERROR, 200, "its length is invalid", 0, 0 },
     { "a list of lengths", HEAD "Content-Length: 5, 5\r\n",
-      NGX_ERROR, 200, "its length is invalid", 0, 0, 0 },
+      NGX_ERROR, 200, "its length is invalid", 0, 0 },
     { "a negative length", HEAD "Content-Length: -5\r\n",
-      NGX_ERROR, 200, "its length is invalid", 0, 0, 0 },
+      NGX_ERROR, 200, "its length is invalid", 0, 0 },
     { "an empty length", HEAD "Content-Length:\r\n",
-      NGX_ERROR, 200, "its length is invalid", 0, 0, 0 },
+      NGX_ERROR, 200, "its length is invalid", 0, 0 },
     { "an endless length", HEAD "Content-Length: 9999999999999999\r\n",
-      NGX_ERROR, 200, "its length is invalid", 0, 0, 0 },
+      NGX_ERROR, 200, "its length is invalid", 0, 0 },
     { "another coding", HEAD "Transfer-Encoding: gzip\r\n",
-      NGX_ERROR, 200, "its coding is unknown", 0, 0, 0 },
+      NGX_ERROR, 200, "its coding is unknown", 0, 0 },
     { "two codings", HEAD "Transfer-Encoding: gzip, chunked\r\n",
-      NGX_ERROR, 200, "its coding is unknown", 0, 0, 0 },
+      NGX_ERROR, 200, "its coding is unknown", 0, 0 },
     { "chunked twice", HEAD "Transfer-Encoding: chunked\r\n"
       "Transfer-Encoding: chunked\r\n",
-      NGX_ERROR, 200, "its coding is unknown", 0, 0, 0 },
+      NGX_ERROR, 200, "its coding is unknown", 0, 0 },
     { "a chunk without a size", CHUNKED "\r\nhello",
-      NGX_ERROR, 200, "a chunk is invalid", 0, 0, 0 },
+      NGX_ERROR, 200, "a chunk is invalid", 0, 0 },
     { "a chunk's size of letters", CHUNKED "5x\r\nhello",
-      NGX_ERROR, 200, "a chunk is invalid", 0, 0, 0 },
+      NGX_ERROR, 200, "a chunk is invalid", 0, 0 },
     { "a negative chunk", CHUNKED "-5\r\nhello",
-      NGX_ERROR, 200, "a chunk is invalid", 0, 0, 0 },
+      NGX_ERROR, 200, "a chunk is invalid", 0, 0 },
     { "an endless chunk", CHUNKED "ffffffffffffffff\r\nhello",
-      NGX_ERROR, 200, "a chunk is invalid", 0, 0, 0 },
+      NGX_ERROR, 200, "a chunk is invalid", 0, 0 },
     { "a chunk longer than it says", CHUNKED "4\r\nhello\r\n",
-      NGX_ERROR, 200, "a chunk is invalid", 0, 0, 0 },
+      NGX_ERROR, 200, "a chunk is invalid", 0, 0 },
 
-    { NULL, NULL, 0, 0, NULL, 0, 0, 0 }
+    { NULL, NULL, 0, 0, NULL, 0, 0 }
 };
 
 
@@ -217,8 +212,7 @@ test_answer(const answer_t *test, size_t size)
 
     pool = tap_pool();
 
-    (void) ngx_guildlog_reader_init(&reader, pool, &answer, test->bodiless,
-                                    LIMIT);
+    (void) ngx_guildlog_reader_init(&reader, pool, &answer, LIMIT);
     rc = feed(&reader, test->bytes, strlen(test->bytes), size, &left);
 
     (void) snprintf(name, sizeof(name), "%s, by %u", test->name,
@@ -262,7 +256,7 @@ test_headers(void)
 
     pool = tap_pool();
 
-    (void) ngx_guildlog_reader_init(&reader, pool, &answer, 0, LIMIT);
+    (void) ngx_guildlog_reader_init(&reader, pool, &answer, LIMIT);
 
     tap_is(feed(&reader, bytes, sizeof(bytes) - 1, 7, &left), NGX_OK,
            "headers");
@@ -293,7 +287,7 @@ flood(const char *head, const char *unit, ngx_uint_t n)
 
     pool = tap_pool();
 
-    (void) ngx_guildlog_reader_init(&reader, pool, &answer, 0, LIMIT);
+    (void) ngx_guildlog_reader_init(&reader, pool, &answer, LIMIT);
 
     rc = feed(&reader, head, strlen(head), 8192, &left);
 

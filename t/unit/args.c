@@ -44,11 +44,8 @@ static const ngx_guildlog_field_t  query[] = {
       .fallback = "100" },
     { name_of("after"), .type = NGX_GUILDLOG_INT, .min = -10,
       .max = INT64_MAX },
-    { name_of("time"), .type = NGX_GUILDLOG_INT, .min = 1, .max = 300,
-      .flags = NGX_GUILDLOG_CLAMP },
     { name_of("category"), .type = NGX_GUILDLOG_ITEMS, .item = &category },
-    { name_of("type"), .type = NGX_GUILDLOG_ITEMS, .item = &log_type,
-      .max = 3 },
+    { name_of("type"), .type = NGX_GUILDLOG_ITEMS, .item = &log_type },
     { name_of("channel"), .type = NGX_GUILDLOG_ID, .min = 1 },
     { name_of("memberRole"), .type = NGX_GUILDLOG_ENUM, .values = roles },
     { name_of("bot"), .type = NGX_GUILDLOG_ENUM, .values = bots },
@@ -64,38 +61,36 @@ static const ngx_guildlog_field_t  query[] = {
 
 static const case_t  query_cases[] = {
 
-    ok("", "-|100|-|-|-|-|-|-|-|-"),
-    ok("&&=&=x&?", "-|100|-|-|-|-|-|-|-|-"),
-    ok("unknown=1&unknown=%zz&%zz=1", "-|100|-|-|-|-|-|-|-|-"),
-    ok("LIMIT=5", "-|100|-|-|-|-|-|-|-|-"),
-    ok("limit=7&bot=pro", "-|7|-|-|-|-|-|-|pro|-"),
-    ok("li%6Dit=7", "-|7|-|-|-|-|-|-|-|-"),
-    ok("search=a+b%2B", "a b+|100|-|-|-|-|-|-|-|-"),
-    ok("search=%25", "%|100|-|-|-|-|-|-|-|-"),
-    ok("search=a=b", "a=b|100|-|-|-|-|-|-|-|-"),
-    ok("search=+%09%E3%80%80%C2%A0", "-|100|-|-|-|-|-|-|-|-"),
-    ok("search", "-|100|-|-|-|-|-|-|-|-"),
+    ok("", "-|100|-|-|-|-|-|-|-"),
+    ok("&&=&=x&?", "-|100|-|-|-|-|-|-|-"),
+    ok("unknown=1&unknown=%zz&%zz=1", "-|100|-|-|-|-|-|-|-"),
+    ok("LIMIT=5", "-|100|-|-|-|-|-|-|-"),
+    ok("limit=7&bot=pro", "-|7|-|-|-|-|-|pro|-"),
+    ok("li%6Dit=7", "-|7|-|-|-|-|-|-|-"),
+    ok("search=a+b%2B", "a b+|100|-|-|-|-|-|-|-"),
+    ok("search=%25", "%|100|-|-|-|-|-|-|-"),
+    ok("search=a=b", "a=b|100|-|-|-|-|-|-|-"),
+    ok("search=+%09%E3%80%80%C2%A0", "-|100|-|-|-|-|-|-|-"),
+    ok("search", "-|100|-|-|-|-|-|-|-"),
     ok("search=%F0%9F%98%80%F0%9F%98%80%F0%9F%98%80%C3%A4x",
        "\xf0\x9f\x98\x80\xf0\x9f\x98\x80\xf0\x9f\x98\x80\xc3\xa4x"
-       "|100|-|-|-|-|-|-|-|-"),
-    ok("limit=0000200", "-|200|-|-|-|-|-|-|-|-"),
-    ok("after=-10", "-|100|-10|-|-|-|-|-|-|-"),
-    ok("after=-0", "-|100|0|-|-|-|-|-|-|-"),
+       "|100|-|-|-|-|-|-|-"),
+    ok("limit=0000200", "-|200|-|-|-|-|-|-|-"),
+    ok("after=-10", "-|100|-10|-|-|-|-|-|-"),
+    ok("after=-0", "-|100|0|-|-|-|-|-|-"),
     ok("after=9223372036854775807",
-       "-|100|9223372036854775807|-|-|-|-|-|-|-"),
-    ok("time=301", "-|100|-|300|-|-|-|-|-|-"),
-    ok("time=9999999999999999999", "-|100|-|300|-|-|-|-|-|-"),
-    ok("category=categoryText", "-|100|-|-|{\"categoryText\"}|-|-|-|-|-"),
+       "-|100|9223372036854775807|-|-|-|-|-|-"),
+    ok("category=categoryText", "-|100|-|{\"categoryText\"}|-|-|-|-|-"),
     ok("category=a%22b%5Cc,%7B%7D&category=NULL&category=NULL",
-       "-|100|-|-|{\"a\\\"b\\\\c,{}\",\"NULL\"}|-|-|-|-|-"),
+       "-|100|-|{\"a\\\"b\\\\c,{}\",\"NULL\"}|-|-|-|-|-"),
     ok("type=1&type=02&type=2&type=101&type=1",
-       "-|100|-|-|-|{\"1\",\"2\",\"101\"}|-|-|-|-"),
+       "-|100|-|-|{\"1\",\"2\",\"101\"}|-|-|-|-"),
     ok("channel=9223372036854775807&memberRole=either",
-       "-|100|-|-|-|-|9223372036854775807|either|-|-"),
+       "-|100|-|-|-|9223372036854775807|either|-|-"),
     ok("channel=00000000000000000001",
-       "-|100|-|-|-|-|00000000000000000001|-|-|-"),
-    ok("live=0", "-|100|-|-|-|-|-|-|-|false"),
-    ok("live=true", "-|100|-|-|-|-|-|-|-|true"),
+       "-|100|-|-|-|00000000000000000001|-|-|-"),
+    ok("live=0", "-|100|-|-|-|-|-|-|false"),
+    ok("live=true", "-|100|-|-|-|-|-|-|true"),
 
     bad("limit=1&limit=1", "limit: given twice"),
     bad("limit=1&l%69mit=2", "limit: given twice"),
@@ -121,8 +116,8 @@ static const case_t  query_cases[] = {
     bad("after=9223372036854775808", "after: must be an integer, at least -10"),
     bad("after=-9223372036854775808",
         "after: must be an integer, at least -10"),
-    bad("time=0", "time: must be an integer, at least 1"),
-    bad("time=-9999999999999999999", "time: must be an integer, at least 1"),
+    bad("after=-9999999999999999999",
+        "after: must be an integer, at least -10"),
     bad("search=abcdef", "search: must be at most 5 characters long"),
     bad("search=%ff", "search: is not valid UTF-8"),
     bad("search=%ed%a0%80", "search: is not valid UTF-8"),
@@ -135,7 +130,6 @@ static const case_t  query_cases[] = {
     bad("category=CATEGORYTEXT",
         "category: must be one of categoryText, a\"b\\c,{}, NULL"),
     bad("type=102", "type: must be an integer from 0 to 101"),
-    bad("type=1&type=2&type=3&type=4", "type: at most 3 values"),
     bad("channel=", "channel: must be a string of 1 to 20 digits, "
                     "from 1 to 9223372036854775807"),
     bad("channel=0", "channel: must be a string of 1 to 20 digits, "
@@ -377,7 +371,7 @@ test_body_required(void)
     ngx_pool_t                        *pool;
     static const ngx_guildlog_field_t  fields[] = {
         { name_of("id"), .type = NGX_GUILDLOG_TEXT, .min = 1, .max = 10,
-          .flags = NGX_GUILDLOG_REQUIRED|NGX_GUILDLOG_TRIM },
+          .flags = NGX_GUILDLOG_REQUIRED },
         { name_of("count"), .type = NGX_GUILDLOG_INT, .min = 1, .max = 9 },
         LAST
     };
@@ -394,10 +388,6 @@ test_body_required(void)
     (void) ngx_guildlog_args_body(pool, fields, json, &error);
     tap_is_str(&error, "id: is required", "also where nothing is set");
 
-    ngx_str_set(&text, "{\"id\":\" \\u2003\"}");
-    json = ngx_guildlog_json_parse(pool, &text, &error);
-    (void) ngx_guildlog_args_body(pool, fields, json, &error);
-    tap_is_str(&error, "id: is required", "white space is nothing");
 
     ngx_str_set(&text, "{}");
     json = ngx_guildlog_json_parse(pool, &text, &error);
