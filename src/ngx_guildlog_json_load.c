@@ -10,7 +10,7 @@
 #define NGX_GUILDLOG_JSON_ROOM  4096    /* pointers */
 
 
-/* behind each block of jansson's memory */
+/* behind each block of jansson's memory that was got since watch() */
 
 typedef struct {
     ngx_queue_t                    queue;    /* of one text */
@@ -194,6 +194,7 @@ static void
 ngx_guildlog_json_free(void *p)
 {
     ngx_guildlog_json_arena_t  *arena;
+    ngx_guildlog_json_block_t  *block;
 
     arena = &ngx_guildlog_json_arena;
 
@@ -207,10 +208,17 @@ ngx_guildlog_json_free(void *p)
         return;
     }
 
-    if (p) {
-        ngx_queue_remove(&ngx_guildlog_json_block(p)->queue);
-        free(p);
+    /* another module may have had it made before watch(): nothing is behind */
+
+    if (malloc_usable_size(p) >= sizeof(ngx_guildlog_json_block_t)) {
+        block = ngx_guildlog_json_block(p);
+
+        if (block->start == p) {
+            ngx_queue_remove(&block->queue);
+        }
     }
+
+    free(p);
 }
 
 

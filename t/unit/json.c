@@ -575,10 +575,52 @@ test_writer_misuse(void)
 }
 
 
+/*
+ * Another module of nginx, too, may have jansson: what that had parsed when
+ * the configuration was read may go in the worker.
+ */
+
+static void *
+alloc_dirty(size_t size)
+{
+    void  *p;
+
+    p = malloc(size);
+
+    return p ? memset(p, 0xff, size) : NULL;
+}
+
+
+static void
+test_other_module(void)
+{
+    json_t  *theirs, *ours;
+
+    json_set_alloc_funcs(alloc_dirty, free);
+    theirs = json_pack("{s:s, s:[i, n]}", "key", "value", "others", 1);
+
+    ngx_guildlog_json_watch();
+    ours = json_pack("{s:s}", "key", "value");
+
+    json_decref(theirs);
+
+    tap_ok(ngx_strcmp(json_string_value(json_object_get(ours, "key")),
+                      "value")
+           == 0,
+           "a tree from before watch() goes, and takes nothing with it");
+
+    json_decref(ours);
+}
+
+
 int
 main(void)
 {
     tap_start();
+
+    /* all that comes is read with the memory of watch(), as in a worker */
+
+    test_other_module();
 
     test_cases();
     test_raw_nul();
