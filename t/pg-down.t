@@ -32,7 +32,7 @@ sub timed {
 # restart under load
 
 my $stop = $nginx->prefix . '/stop';
-my $outages = 3;    # of one process and in a read, and the last one
+my $outages = 3;    # in a read, by a backend that is killed, and the last one
 
 
 # how often each status came, and for how many seconds there was no server
