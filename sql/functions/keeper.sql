@@ -145,8 +145,8 @@ language plpgsql as $$
 declare
     ready  constant boolean := partitions_ensure();
 begin
-    more := false;
-    lag := case when ready then 0 else partitions_missing() end;
+    lag := partitions_missing();
+    more := ready and lag > 0;
 end $$;
 
 

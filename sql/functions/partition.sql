@@ -32,14 +32,17 @@ returns date language sql immutable as $$
 $$;
 
 
--- Makes one partition and moves what the default one holds of its range.
+-- Makes one partition and moves what the default one holds of its range. True:
+-- there was something, and everybody had to wait.
 
 create or replace function partition_make(parent text, name text, key text,
     low text, high text)
-returns void language plpgsql as $$
+returns boolean language plpgsql as $$
+declare
+    moved  bigint;
 begin
     if to_regclass(format('guildlog.%I', name)) is not null then
-        return;
+        return false;
     end if;
 
     perform partition_table(parent, name);
@@ -47,8 +50,11 @@ begin
     execute format('with moved as (delete from %I where %I >= %L and %I < %L '
                    'returning *) insert into %I select * from moved',
                    parent || '_default', key, low, key, high, name);
+    get diagnostics moved = row_count;
+
     execute format('alter table %I attach partition %I '
                    'for values from (%L) to (%L)', parent, name, low, high);
+    return moved > 0;
 end $$;
 
 
@@ -63,7 +69,8 @@ end $$;
 
 
 -- Makes the partitions up to some days ahead, and before the first of them
--- one for everything older. False: somebody was in the way.
+-- one for everything older. A day of which something has to be moved is the
+-- last one of its transaction. False: somebody was in the way.
 
 create or replace function partitions_ensure(ahead int default 2)
 returns boolean language plpgsql set lock_timeout = '200ms' as $$
@@ -71,6 +78,7 @@ declare
     today  constant date := (now() at time zone 'UTC')::date;
     next   date;
     day    date;
+    moved  boolean;
 begin
     perform pg_advisory_xact_lock(hashtext('guildlog.partitions'));
 
@@ -87,18 +95,22 @@ begin
           from generate_series(coalesce(next, today), today + ahead,
                                interval '1 day') d
     loop
-        perform partition_make('log_entry',
-                               'log_entry_' || to_char(day, 'YYYYMMDD'), 'id',
-                               day_id(day)::text, day_id(day + 1)::text);
-        perform partition_make('log_event',
-                               'log_event_' || to_char(day, 'YYYYMMDD'),
-                               'recorded_at', day || ' 00:00Z',
-                               (day + 1) || ' 00:00Z');
-        perform partition_make('lane_batch',
-                               'lane_batch_' || to_char(week, 'YYYYMMDD'),
-                               'done_at', week || ' 00:00Z',
-                               (week + 7) || ' 00:00Z')
-           from date_trunc('week', day) w (at), date(w.at) week;
+        select bool_or(m.moved) into moved
+          from date_trunc('week', day) w (at),
+               date(w.at) week,
+               lateral (values
+                   (partition_make('log_entry',
+                        'log_entry_' || to_char(day, 'YYYYMMDD'), 'id',
+                        day_id(day)::text, day_id(day + 1)::text)),
+                   (partition_make('log_event',
+                        'log_event_' || to_char(day, 'YYYYMMDD'),
+                        'recorded_at', day || ' 00:00Z',
+                        (day + 1) || ' 00:00Z')),
+                   (partition_make('lane_batch',
+                        'lane_batch_' || to_char(week, 'YYYYMMDD'),
+                        'done_at', week || ' 00:00Z',
+                        (week + 7) || ' 00:00Z'))) m (moved);
+        exit when moved;
     end loop;
 
     return true;

@@ -10,7 +10,7 @@ begin;
 lock table guildlog.log_head, guildlog.log_event, guildlog.log_entry;
 
 \ir setup.psql
-select plan(18);
+select plan(22);
 
 select partitions_ensure() \g /dev/null
 select is(tableoid::regclass::text,
@@ -43,11 +43,16 @@ select to_char(now() at time zone 'UTC' + interval '5 days', 'YYYYMMDD')
            as later \gset
 select is(pg_temp.record_at(:guild, now() + interval '5 days'),
           'log_entry_default', 'five days ahead too');
+select is(pg_temp.record_at(:guild, now() + interval '4 days'),
+          'log_entry_default', 'and four');
 select partitions_ensure(6) \g /dev/null
+select is(partitions_missing(6), 2, 'one such day is moved in a transaction');
+select partitions_ensure(6) \g /dev/null
+select is(partitions_missing(6), 1, 'then the next one');
 select is(tableoid::regclass::text, 'log_entry_' || :'later',
           'until its own is made')
   from log_entry where guild_id = :guild
-   and id between day_id((now() + interval '4 days')::date)
+   and id between day_id((now() + interval '5 days')::date)
               and day_id((now() + interval '7 days')::date);
 select is(count(*)::int, 1, 'only what belongs there is moved')
   from log_entry_default where guild_id = :guild;
@@ -55,6 +60,8 @@ select is(count(*)::int, (select count(*)::int from pg_indexes
                            where tablename = 'log_entry'),
           'a partition has every index')
   from pg_indexes where tablename = 'log_entry_' || :'later';
+select partitions_ensure(6) \g /dev/null
+select is(partitions_missing(6), 0, 'at last the days that are empty');
 select lives_ok('select partitions_ensure(6)', 'once more changes nothing');
 
 -- what is past keeping
