@@ -409,9 +409,13 @@ ngx_http_guildlog_yield(ngx_http_guildlog_call_t *call)
         r->read_event_handler = ngx_http_test_reading;
     }
 
-    /* by a timer: a worker that is to exit waits for those, and nothing else */
+    /*
+     * A timer of 0 ms would be over in this turn of the event loop.  But one
+     * there is: a worker that is to exit waits for those, and nothing else.
+     */
 
-    ngx_add_timer(&call->turn, 0);
+    ngx_add_timer(&call->turn, 1);
+    ngx_post_event(&call->turn, &ngx_posted_next_events);
 
     return NGX_AGAIN;
 }
@@ -424,6 +428,10 @@ ngx_http_guildlog_yield_cleanup(void *data)
 
     if (call->turn.timer_set) {
         ngx_del_timer(&call->turn);
+    }
+
+    if (call->turn.posted) {
+        ngx_delete_posted_event(&call->turn);
     }
 }
 
@@ -438,6 +446,7 @@ ngx_http_guildlog_turn_handler(ngx_event_t *ev)
 
     r = call->request;
 
+    ngx_http_guildlog_yield_cleanup(call);
     ngx_http_set_log_request(r->connection->log, r);
 
     rc = ngx_http_guildlog_read_entries(call);
