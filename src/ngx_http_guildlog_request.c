@@ -475,10 +475,12 @@ ngx_int_t
 ngx_http_guildlog_ask(ngx_http_guildlog_call_t *call,
     const ngx_guildlog_stmt_t *stmt)
 {
+    ngx_event_t         *rev;
     ngx_http_request_t  *r;
     ngx_http_cleanup_t  *cln;
 
     r = call->request;
+    rev = r->connection->read;
 
     if (call->nargs != stmt->nargs) {
         ngx_log_error(NGX_LOG_ALERT, r->connection->log, 0,
@@ -497,6 +499,15 @@ ngx_http_guildlog_ask(ngx_http_guildlog_call_t *call,
         cln->data = call;
 
         call->cleaned = 1;
+    }
+
+    /* of a client that has gone already no event would tell */
+
+    if (rev->ready) {
+        ngx_post_event(rev, &ngx_posted_events);
+
+    } else if (ngx_handle_read_event(rev, 0) != NGX_OK) {
+        return NGX_ERROR;
     }
 
     call->query = ngx_guildlog_pool_submit(

@@ -212,6 +212,24 @@ for my $way (http1('closed'), http1('reset'), http1('half closed'),
 }
 
 
+# gone before the worker has seen it come
+
+{
+    my $lock = lock_server();
+    my @workers = $nginx->workers;
+    kill 'STOP', @workers;
+    my $client = $nginx->connection;
+    $client->send("GET /api$at?mark=early HTTP/1.1\r\nHost: localhost\r\n"
+        . "Authorization: Bearer $token\r\n\r\n");
+    $client->close;
+    kill 'CONT', @workers;
+
+    log_has('early 499', 'gone before it is seen: logged at once');
+    unlock($lock);
+    all_gone('gone before it is seen');
+}
+
+
 # many at once, at any moment
 
 {
