@@ -189,7 +189,11 @@ ngx_guildlog_host_find(ngx_guildlog_pg_t *pg)
     ctx->name.len = ngx_strlen(host->name);
     ctx->handler = ngx_guildlog_host_found;
     ctx->data = pg;
-    ctx->timeout = site->resolver_timeout;
+    ctx->timeout = site->database->connect_timeout;
+
+    if (site->resolver_timeout) {
+        ctx->timeout = ngx_min(ctx->timeout, site->resolver_timeout);
+    }
 
     pg->resolving = ctx;
 

@@ -277,6 +277,7 @@ ngx_guildlog_pg_setup(ngx_guildlog_pg_t *pg)
 
     pg->handler = ngx_guildlog_pipeline_io;
     pg->ready = 1;
+    pg->ready_at = ngx_current_msec;
     pg->connection->idle = 1;
 
     pg->timer.handler = ngx_guildlog_pg_aged;

@@ -108,6 +108,7 @@ struct ngx_guildlog_pg_s {
     ngx_queue_t                    flight;       /* queries, as sent */
     ngx_uint_t                     nflight;
     ngx_msec_t                     head_since;   /* the first one runs */
+    ngx_msec_t                     ready_at;
     ngx_uint_t                     epoch;        /* of the pool, when ready */
 
     uint32_t                       prepared[NGX_GUILDLOG_STMT_MAX];

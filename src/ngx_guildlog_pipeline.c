@@ -10,7 +10,11 @@
 #include "ngx_guildlog_pg.h"
 
 
-#define NGX_GUILDLOG_PIPELINE_BIG  (8 * 1024 * 1024)  /* bytes */
+#define NGX_GUILDLOG_PIPELINE_BIG    (8 * 1024 * 1024)  /* bytes */
+#define NGX_GUILDLOG_PIPELINE_RENEW  1000               /* ms */
+
+/* the SQLSTATE of a server that takes no writes: by its name another may now */
+#define NGX_GUILDLOG_PIPELINE_READ_ONLY  "25006"
 
 
 static int ngx_guildlog_pipeline_put(ngx_guildlog_pg_t *pg,
@@ -179,6 +183,8 @@ ngx_guildlog_pipeline_flush(ngx_guildlog_pg_t *pg)
     if (pg->nflight && !PQisBusy(pg->conn)) {
         ngx_post_event(pg->connection->read, &ngx_posted_next_events);
     }
+
+    ngx_guildlog_pg_read_pending(pg);
 
     return NGX_OK;
 }
@@ -391,6 +397,12 @@ ngx_guildlog_pipeline_refused(ngx_guildlog_pg_t *pg,
     }
 
     query->result.res = res;
+
+    if (ngx_strcmp(sqlstate, NGX_GUILDLOG_PIPELINE_READ_ONLY) == 0
+        && ngx_current_msec - pg->ready_at > NGX_GUILDLOG_PIPELINE_RENEW)
+    {
+        pg->worn = 1;
+    }
 
     if (query->prepares || !pg->site->database->prepare) {
         return NGX_OK;

@@ -61,10 +61,29 @@ is $one->ask($nginx, 'PATCH')->response->text, '{"at":"127.0.0.2"}',
 is $one->ask($nginx, 'PATCH')->response->status, 200, 'and stays so';
 
 
+# ... behind one address, with no connection lost
+
+my $moved = FakePostgres->new(sub {
+    my ($peer) = @_;
+    $peer->welcome;
+    $peer->serve(execute => sub {
+        $peer->number == 1 && $peer->mode eq 'standby' ? { error => '25006' }
+                                                       : { body => '{}' }
+    });
+});
+$nginx = $moved->nginx(name => 'moved');
+is $moved->ask($nginx, 'PATCH')->response->status, 200, 'a server takes writes';
+$moved->mode('standby');
+is $moved->ask($nginx, 'PATCH')->response->status, 503, 'until it does not';
+ok eval { wait_for { $moved->ask($nginx, 'PATCH')->response->status == 200 } },
+    'another connection comes to the one that does';
+
+
 # names, by nginx's resolver
 
 my $names = Guildlog::Names->new('db.test' => ['127.0.0.2'],
-    'two.test' => ['127.0.0.3', '127.0.0.2'], 'silent.test' => undef);
+    'two.test' => ['127.0.0.3', '127.0.0.2'], 'silent.test' => undef,
+    'localhost' => undef);
 
 
 sub named {
@@ -95,10 +114,16 @@ until ($waiting->readable(0)) {
 is $waiting->response->status, 503, 'a name server that says nothing';
 cmp_ok $others, '>', 1, 'others are served meanwhile';
 
+my $local = server('127.0.0.1');
+$nginx = $local->nginx(name => 'known',
+    http => 'guildlog_limit off;' . $names->resolver('', '60s'),
+    database => { host => 'localhost', connect_timeout => '1s' });
+is $local->ask($nginx, 'GET')->response->text, '{"at":"127.0.0.1"}',
+    'what was known before is tried as soon as a connection must be there';
+
 
 # without a resolver: as found when the configuration was read
 
-my $local = server('127.0.0.1');
 $nginx = $local->nginx(name => 'configured', database => {
     host => 'localhost' });
 is $local->ask($nginx, 'GET')->response->text, '{"at":"127.0.0.1"}',

@@ -45,11 +45,11 @@ sub are {
 }
 
 
-# the directive
+# the directives
 sub resolver {
-    my ($self, $parameters) = @_;
+    my ($self, $parameters, $timeout) = @_;
     return "resolver 127.0.0.1:$self->{port} ipv6=off @{[ $parameters // '' ]};"
-        . ' resolver_timeout 1s;';
+        . ' resolver_timeout ' . ($timeout // '1s') . ';';
 }
 
 
