@@ -177,6 +177,7 @@ struct ngx_guildlog_pool_s {
     time_t                         complained;
 
     unsigned                       failing:1;    /* the last attempt did */
+    unsigned                       missed:1;     /* asked for since, in vain */
     unsigned                       terminated:1; /* the worker may not wait */
     unsigned                       closed:1;
     unsigned                       delivering:1;
@@ -254,7 +255,10 @@ void ngx_guildlog_set_grow(ngx_guildlog_pool_t *pool,
     ngx_guildlog_set_t *set);
 void ngx_guildlog_set_shrink(ngx_guildlog_set_t *set);
 
-/* a server that is down is tried again even if nobody asks for it */
+/*
+ * a server that is down is tried again even if nobody asks for it, by a worker
+ * that exits only if somebody did
+ */
 void ngx_guildlog_set_revive(ngx_guildlog_pool_t *pool);
 
 /* no connection for so long that waiting for one makes no sense */

@@ -109,6 +109,7 @@ ngx_guildlog_pool_submit(ngx_guildlog_pool_t *pool,
         ngx_guildlog_pool_reject(pool, query, NGX_GUILDLOG_REFUSED);
 
     } else if (ngx_guildlog_set_down(pool)) {
+        pool->missed = !pool->terminated;
         ngx_guildlog_pool_reject(pool, query, NGX_GUILDLOG_UNAVAILABLE);
 
     } else if (set->nwaiting >= pool->database->queue) {

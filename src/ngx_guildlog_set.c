@@ -309,8 +309,10 @@ void
 ngx_guildlog_set_revive(ngx_guildlog_pool_t *pool)
 {
     if (pool->failing && pool->nready == 0 && !pool->retry.timer_set
-        && ngx_guildlog_set_connecting(pool) == 0 && !ngx_exiting)
+        && ngx_guildlog_set_connecting(pool) == 0
+        && (!ngx_exiting || pool->missed))
     {
+        pool->missed = 0;
         ngx_guildlog_set_connect(pool, &pool->sets[NGX_GUILDLOG_SET_SHORT]);
     }
 }
