@@ -93,6 +93,8 @@ ngx_guildlog_delivery_giveaway(ngx_guildlog_delivery_t *d, u_char *p)
 }
 
 
+/* what is not committed before the leases end is for others to find out */
+
 static void
 ngx_guildlog_delivery_leased(void *data, ngx_guildlog_result_t *result)
 {
@@ -103,7 +105,10 @@ ngx_guildlog_delivery_leased(void *data, ngx_guildlog_result_t *result)
     if (result->outcome != NGX_GUILDLOG_ROWS) {
         ngx_guildlog_delivery_refused(d, "leases", result);
 
-        if (ngx_exiting && !ngx_guildlog_delivery_any_busy(d, -1)) {
+        if (ngx_exiting
+            && (!ngx_guildlog_delivery_any_busy(d, -1)
+                || ngx_guildlog_delivery_due(d->lease_until)))
+        {
             d->left = 1;
         }
 

@@ -11,6 +11,7 @@ use Time::HiRes qw(sleep time);
 
 my $cluster = Guildlog::Cluster->new;
 my $g = Guildlog->new(start => 0, workers => 2, cluster => $cluster,
+    database => { queue_timeout => '1s' },
     api => 'guildlog_limit off;', allow => [qr/exited on signal 9/]);
 my $platform = Guildlog::Platform->new(dir => $g->prefix . '/platform');
 $g->configure(http => $platform->directives($g))->start;
@@ -40,8 +41,7 @@ sub word {
     my ($entry) = grep { $_->{id} eq $id } @{ $g->get(
         "/servers/$guild/logs?limit=100", token => $token)
         ->json->{entries} || [] };
-    return join ' ', $entry->{delivery}{status},
-        $entry->{delivery}{reason} // ();
+    return join ' ', grep { defined } @{ $entry->{delivery} }{qw(status reason)};
 }
 
 
@@ -59,6 +59,11 @@ sub times_applied {
     return scalar grep { $_ eq $id } map { $platform->entries_in($_) }
         $platform->messages($channel);
 }
+
+
+# messages that were answered, and how often the channel was read
+sub answered { scalar $platform->answers('execute') }
+sub reads    { scalar $platform->answers('read') }
 
 
 becomes(record(), 'delivered', 30, 'there is a webhook');
@@ -108,6 +113,35 @@ $cluster->start;
 delete $g->{dbh};
 $id = wait_for { eval { record() } } 30;
 becomes($id, 'delivered', 30, 'a crash of the database');
+
+# a worker that is to go while the database is away: what it knows is committed
+# as long as it may be, then it goes without, and the next one finds out
+
+for my $case ([1, 'comes back in time'], [0, 'does not']) {
+    my ($comes, $why) = @$case;
+
+    my $answered = answered();
+    $platform->config(latency => [4000, 4000]);
+    $id = record();
+    becomes($id, 'unknown in_flight', 30, "the database $why: in flight");
+    $cluster->stop('immediate');
+    delete $g->{dbh};
+    wait_for { answered() > $answered } 30, 'the answer';
+    $platform->config(latency => undef);
+    my $reads = reads();
+    my %old = map { $_ => 1 } $g->workers;
+    $g->reload(nowait => 1);
+    sleep 4;    # none waits for a database that is away for 2 s
+    $cluster->start if $comes;
+    ok eval { wait_for { !grep { $old{$_} } $g->workers } 45 },
+        'the worker goes';
+    $cluster->start if !$comes;
+    wait_for { eval { word($id) } } 30;
+    becomes($id, 'delivered', 60, 'delivered');
+    is times_applied($id), 1, 'once';
+    cmp_ok reads() - $reads, $comes ? '==' : '>', 0,
+        $comes ? 'as it knew' : 'as the channel tells';
+}
 
 my @requests = map { $_->{event} eq 'request' && $_->{call} eq 'create'
     ? 1 : () } $platform->ledger;
