@@ -123,7 +123,6 @@ ngx_guildlog_delivery_leave(ngx_guildlog_delivery_t *d, ngx_cycle_t *cycle)
 
     end = ngx_current_msec + NGX_GUILDLOG_DELIVERY_LEAVE;
     ngx_exiting = 1;
-    d->lease_at = ngx_current_msec;
 
     while (!d->left && !ngx_terminate && !ngx_guildlog_delivery_due(end)) {
         ngx_process_events_and_timers(cycle);
@@ -193,7 +192,10 @@ ngx_guildlog_delivery_tick(ngx_event_t *ev)
         return;
     }
 
-    if (d->lease == NULL && ngx_guildlog_delivery_due(d->lease_at)) {
+    if (d->lease == NULL
+        && ((ngx_exiting && !d->leaves)
+            || ngx_guildlog_delivery_due(d->lease_at)))
+    {
         ngx_guildlog_delivery_lease(d);
     }
 

@@ -107,7 +107,7 @@ struct ngx_guildlog_delivery_s {
     ngx_queue_t                    guilds[NGX_GUILDLOG_DELIVERY_BUCKETS];
 
     unsigned                       leased:1; /* some lease came */
-    unsigned                       leaves:1; /* by the lease under way */
+    unsigned                       leaves:1; /* so its last lease said */
     unsigned                       sweeps:1; /* the find under way does */
     unsigned                       missed:1; /* and found one that was busy */
     unsigned                       beside:1; /* there are requests */
