@@ -177,6 +177,11 @@ ngx_guildlog_doubt_answer(void *data, ngx_guildlog_answer_t *answer)
         break;
 
     case NGX_GUILDLOG_PLATFORM_LIMITED:
+        if (lane->ids.len) {
+            ngx_guildlog_doubt_unproved(lane);
+            return;
+        }
+
         ngx_guildlog_lane_sleep(lane, verdict.retry_after_ms
                                       + NGX_GUILDLOG_LANE_MARGIN,
                                 ngx_guildlog_doubt_ask);

@@ -110,8 +110,14 @@ is_now($_, 'unknown unconfirmed', 'as long as nothing is shown')
     for qw(applied lost);
 is scalar(posts($case{lost}{to})), $posts, 'and it is not sent again';
 
-# looks that end without an answer end: the next ones, of whatever lane, come
-look($case{page}{guild}) for 1 .. 2;
+# looks that end without an answer end, those that are to wait for one, too: the
+# next ones, of whatever lane, come
+$platform->faults(map { +{ call => 'read', channel => $case{page}{to},
+    action => 'answer', %$_ } }
+    { status => 429, headers => { 'X-RateLimit-Scope' => 'user' },
+        body => { message => 'limited', retry_after => 600 } },
+    @{ $untold{page} });
+look($case{page}{guild}) for 1 .. 3;
 is_now('page', 'unknown unconfirmed', 'as long as it cannot be read');
 
 # somebody quotes an entry that is not there
