@@ -235,16 +235,21 @@ ngx_guildlog_doubt_unread(ngx_guildlog_lane_t *lane,
 }
 
 
-/* 1: there may be more behind it */
+/*
+ * 1: there may be more behind it.  A full page of what was not asked for would
+ * come for ever, and tells of nothing that it is absent.
+ */
 
 static ngx_uint_t
 ngx_guildlog_doubt_page(ngx_guildlog_lane_t *lane, ngx_array_t *list)
 {
-    uint64_t                          id;
-    ngx_uint_t                        i;
+    uint64_t                          id, after;
+    ngx_uint_t                        i, full;
     ngx_guildlog_platform_message_t  *message;
 
     message = list->elts;
+    after = lane->cursor;
+    full = list->nelts >= NGX_GUILDLOG_DOUBT_PAGE;
 
     for (i = 0; i < list->nelts; i++) {
         id = ngx_guildlog_lane_number(&message[i].id);
@@ -262,8 +267,12 @@ ngx_guildlog_doubt_page(ngx_guildlog_lane_t *lane, ngx_array_t *list)
         }
     }
 
-    return lane->found == 0 && list->nelts >= NGX_GUILDLOG_DOUBT_PAGE
-           && !ngx_guildlog_doubt_late(lane);
+    if (full && lane->cursor == after) {
+        lane->proved = 0;
+        return 0;
+    }
+
+    return full && lane->found == 0 && !ngx_guildlog_doubt_late(lane);
 }
 
 

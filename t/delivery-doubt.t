@@ -35,6 +35,7 @@ my %case = (
     garbled => ['apply-reset'],
     page    => ['apply-reset'],
     quoted  => ['reset'],
+    same    => ['apply-reset'],
 );
 
 # how the channel's messages are not told
@@ -46,6 +47,19 @@ my %untold = (
     garbled => [{ status => 200, body => [{}], times => 99 }],
     page    => [{ status => 200, body => '<html>', times => 99 }],
 );
+
+
+# the same page, whatever is asked for: full, and from the last message on
+sub same_page {
+    my ($to) = @_;
+
+    my ($last) = reverse $platform->messages($to);
+    my $id = $last->{id};
+    return { status => 200, times => 99, body => [$last,
+        map { { id => $id + $_ . '', content => 'it' } } 1 .. 99] };
+}
+
+
 $platform->faults({ call => 'execute', channel => $channel + 1 . '',
     action => 'reset' });
 my @first = server();
@@ -57,6 +71,7 @@ for my $name (sort keys %case) {
         ? (format_type => 2) : ());
     becomes($guild, $token, (record($guild, 1))[0], 'delivered',
         "$name: one before it");
+    $untold{same} = [same_page($to)] if $name eq 'same';
     $case{$name} = { guild => $guild, token => $token, to => $to, faults => [
         { call => 'execute', channel => $to, action => $action, %more },
         map { { call => 'read', channel => $to, action => 'answer', %$_ } }
@@ -92,7 +107,7 @@ is_now('late', 'delivered', 'what was applied after the connection ended is '
     . 'found', 60);
 is times_there('late'), 1, 'late: once';
 is_now($_, 'unknown unconfirmed', 'it cannot be proved')
-    for qw(applied lost first old garbled page quoted);
+    for qw(applied lost first old garbled page quoted same);
 
 for my $name ('limited', 'failing') {
     is_now($name, 'delivered', 'it is found when the channel is read');
@@ -103,6 +118,7 @@ for my $name ('limited', 'failing') {
 }
 cmp_ok scalar reads($case{$_}{to}), '>', 2, "$_: by no try of three"
     for 'garbled', 'page';
+is scalar reads($case{same}{to}), 2, 'same: read on as long as there is more';
 
 my $posts = posts($case{lost}{to});
 look($case{$_}{guild}) for qw(applied lost);
@@ -130,8 +146,8 @@ becomes(@{ $case{quoted} }{qw(guild token)}, @more, 'delivered', 'quoted: in '
 
 $platform->config(no_history => [$case{old}{to}]);
 $platform->faults;
-look($case{$_}{guild}) for qw(applied lost first garbled page quoted);
-for my $name ('applied', 'garbled', 'page') {
+look($case{$_}{guild}) for qw(applied lost first garbled page quoted same);
+for my $name ('applied', 'garbled', 'page', 'same') {
     is_now($name, 'delivered', 'when it is, it is found');
     is times_there($name), 1, "$name: once";
 }
