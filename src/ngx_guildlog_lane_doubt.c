@@ -13,6 +13,7 @@
 #define NGX_GUILDLOG_DOUBT_GRACE   10000     /* ms, since the attempt */
 #define NGX_GUILDLOG_DOUBT_RETRY   5000      /* ms */
 #define NGX_GUILDLOG_DOUBT_LISTS   3         /* that cannot be read */
+#define NGX_GUILDLOG_DOUBT_LONG    3600000   /* ms, without any list */
 #define NGX_GUILDLOG_DOUBT_EARLY   600000    /* ms, clocks differ */
 #define NGX_GUILDLOG_DOUBT_PAGE    100
 #define NGX_GUILDLOG_DOUBT_EPOCH   1420070400000ULL
@@ -213,19 +214,29 @@ ngx_guildlog_doubt_answer(void *data, ngx_guildlog_answer_t *answer)
 
 
 /*
- * An outage ends, but an answer that cannot be read may be so for good.  What
- * is looked for again later does not keep others from being looked for.
+ * An outage ends, but an answer that cannot be read may be so for good, and so
+ * may one that is none of the channel's.  What is looked for again later does
+ * not keep others from being looked for.
  */
 
 static void
 ngx_guildlog_doubt_unread(ngx_guildlog_lane_t *lane,
     ngx_guildlog_answer_t *answer)
 {
-    if (answer->outcome == NGX_GUILDLOG_ANSWERED && answer->status / 100 == 2) {
-        lane->failures++;
+    uint64_t    end;
+    ngx_uint_t  vain;
+
+    vain = 0;
+
+    if (answer->outcome == NGX_GUILDLOG_ANSWERED) {
+        end = lane->attempt_ms + NGX_GUILDLOG_DOUBT_LONG;
+        lane->failures += answer->status / 100 == 2;
+
+        vain = lane->failures >= NGX_GUILDLOG_DOUBT_LISTS
+               || ngx_guildlog_lane_clock() > end;
     }
 
-    if (lane->ids.len || lane->failures >= NGX_GUILDLOG_DOUBT_LISTS) {
+    if (lane->ids.len || vain) {
         ngx_guildlog_doubt_unproved(lane);
         return;
     }

@@ -195,6 +195,51 @@ is times_there('first'), 0, 'first: indeed';
         'parted: nor is it said to be';
 }
 
+# what has been answered for an hour, but never with messages, is waited for no
+# more; an outage is
+
+{
+    my %of;
+    for my $name ('redirected', 'silent') {
+        my ($guild, $token, $to) = server();
+        becomes($guild, $token, (record($guild, 1))[0], 'delivered',
+            "$name: one before it");
+        $of{$name} = [$guild, $token, $to];
+    }
+    $platform->faults(map { my $to = $of{$_}[2];
+        ({ call => 'execute', channel => $to, action => 'apply-reset' },
+            { call => 'read', channel => $to, times => 99,
+                $_ eq 'silent' ? (action => 'reset')
+                : (action => 'answer', status => 302, body => {}) })
+    } keys %of);
+    for my $name (keys %of) {
+        my ($guild, $token) = @{ $of{$name} };
+        push @{ $of{$name} }, record($guild, 1);
+        becomes($guild, $token, $of{$name}[3], 'unknown in_flight',
+            "$name: in flight");
+    }
+    my $told = sub { scalar reads($of{$_[0]}[2]) };
+    wait_for { $told->('redirected') > 1 } 60, 'reads';
+    is word(@{ $of{redirected} }[0, 1, 3]), 'unknown in_flight',
+        'redirected: asked again for a while';
+
+    $g->sql(q{update lane_head set attempt_at = now() - interval '2 hours'
+        where guild_id in (?, ?)}, map { $_->[0] } values %of);
+    my $before = $told->('silent');
+    $g->reload;
+    becomes(@{ $of{redirected} }[0, 1, 3], 'unknown unconfirmed',
+        'redirected: not for ever');
+    wait_for { $told->('silent') > $before + 1 } 60, 'reads';
+    is word(@{ $of{silent} }[0, 1, 3]), 'unknown in_flight',
+        'silent: as long as nobody answers';
+    $platform->faults;
+    look($of{redirected}[0]);
+    for my $name (keys %of) {
+        becomes(@{ $of{$name} }[0, 1, 3], 'delivered', "$name: it is found");
+        is times_applied(@{ $of{$name} }[2, 3]), 1, "$name: once";
+    }
+}
+
 # a day later
 
 $g->sql(q{update doubt set done_at = now() - interval '25 hours'
