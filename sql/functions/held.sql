@@ -248,6 +248,9 @@ begin
 end $$;
 
 
+-- Those of one bot, in the order they came in, which is that of their ends but
+-- for those that have the same. What is gone has no place to go to.
+
 create or replace function held_release_of(guild bigint, bot smallint,
     budget int, out id bigint, out channel_id bigint)
 returns setof record language plpgsql as $$
@@ -256,16 +259,19 @@ declare
     channels  bigint[];
     ends      lane_ends;
 begin
-    select array_agg(h.id), array_agg(h.channel_id) into ids, channels
+    select array_agg(h.id order by e.arrival),
+           array_agg(case when e.id is not null then h.channel_id end
+                     order by e.arrival)
+      into ids, channels
       from (select x.id, x.channel_id
               from held_entry x
-             cross join lateral log_entry_one(guild, held_release_of.bot,
-                                              x.id) e
              where x.guild_id = guild
                and x.bot = held_release_of.bot
                and not x.released
                and x.until <= clock_timestamp()
-             order by e.arrival limit budget) h;
+             order by x.until fetch first budget rows with ties) h
+      left join lateral log_entry_one(guild, held_release_of.bot, h.id) e
+        on true;
 
     ends := lanes_take(guild, bot, channels);
 

@@ -3,7 +3,7 @@
 -- protected type that it does not name.
 
 \ir setup.psql
-select plan(61);
+select plan(66);
 
 create function pg_temp.send(entry jsonb)
 returns text language sql as $$
@@ -181,6 +181,53 @@ select is(id::text || ' ' || channel_id, :'r1' || ' 10',
   from held_release(100000) where guild_id = :guild;
 select is(count(*)::int, 0, 'once') from held_release(100000)
  where guild_id = :guild;
+
+-- more of them than are released at once; what comes last happened first
+
+create function pg_temp.places()
+returns bigint[] language sql as $$
+    select array_agg(e.arrival - (select min(x.arrival) from log_entry x
+                                   where x.guild_id = e.guild_id
+                                     and x.type = 5)
+                     order by h.seq)
+      from held_entry h
+      join log_entry e
+        on e.guild_id = h.guild_id and e.bot = h.bot and e.id = h.id
+     where h.guild_id = 900000000000000001 and h.seq is not null
+$$;
+
+create function pg_temp.looks()
+returns bigint language sql as $$
+    select coalesce(sum(s.idx_tup_fetch + s.seq_tup_read), 0)::bigint
+      from pg_stat_xact_user_tables s
+     where s.schemaname = 'guildlog' and s.relname like 'log_entry%'
+$$;
+
+select pg_temp.none() \g /dev/null
+select record(:guild, 0::smallint, jsonb_agg(jsonb_build_object(
+           'event_id', 'b' || i, 'type', 5,
+           'timestamp', ms(clock_timestamp()) - i * 1000)))
+  from generate_series(1, 300) i \g /dev/null
+update held_entry set until = until - interval '4 s' where guild_id = :guild;
+select is(count(*)::int, 10, 'of many a call releases so many')
+  from held_release(10) where guild_id = :guild;
+select pg_temp.looks() as looks \gset
+select count(*) from held_release(20) \g /dev/null
+select is(pg_temp.looks() - :looks < 100, true, 'and looks at no others');
+select is(pg_temp.places(), array(select generate_series(0, 29)::bigint),
+          'in the order in which they came');
+delete from log_entry e
+ using (select h.id from held_entry h
+         where h.guild_id = :guild and not h.released
+         order by h.until limit 20) h
+ where e.guild_id = :guild and e.id = h.id;
+select count(*) from held_release(20) \g /dev/null
+select is(count(*)::int, 20, 'those that are gone are in nobody''s way')
+  from held_release(20) where guild_id = :guild;
+select is(pg_temp.places(), array(select generate_series(0, 29)
+                                   union all
+                                  select generate_series(50, 69))::bigint[],
+          'and have no place');
 
 select pg_temp.none() \g /dev/null
 select channels_patch(:me, '{"main_channel": null}') \g /dev/null
