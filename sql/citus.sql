@@ -299,36 +299,66 @@ create or replace function delivery_expire(me text, after_guild bigint,
     after_lane bigint)
 returns setof bigint language plpgsql as $$
 declare
-    r     lane_ready;
-    head  bigint;
-    upto  bigint;
+    h     lane_head;
+    last  bigint;
+    n     int := 0;
+begin
+    for h in select w.* from delivery_waiting(me, after_guild, after_lane) w
+    loop
+        continue when not coalesce((
+            select p.expired
+              from delivery_peek(h.guild_id, h.lane, h.head, 1) p), false);
+
+        last := (select max(p.seq)
+                   from delivery_peek(h.guild_id, h.lane, h.head, 1000) p
+                  where p.expired);
+
+        update lane_head x
+           set head = last, upto = last, step = x.step + 1
+         where x.guild_id = h.guild_id
+           and x.lane = h.lane
+           and x.step = h.step;
+        continue when not found;
+
+        insert into lane_batch (guild_id, lane, seq_from, seq_to, done_at,
+                                attempts, status, reason)
+        values (h.guild_id, h.lane, h.head + 1, last, now(), 0, 0, 'expired');
+        return next last - h.head;
+
+        n := n + 1;
+        exit when n = 20;
+    end loop;
+end $$;
+
+
+create or replace function delivery_waiting(me text, after_guild bigint,
+    after_lane bigint)
+returns setof lane_head language plpgsql as $$
+declare
+    r  lane_ready;
+    h  lane_head;
+    n  int := 0;
 begin
     for r in select x.*
                from delivery_ready(me, null, after_guild, after_lane) x
+              order by random()
     loop
-        select h.head into head
+        select x.* into h
           from lane l
-          join lane_head h
-            on h.guild_id = l.guild_id and h.lane = l.lane and h.upto = h.head
+          join lane_head x
+            on x.guild_id = l.guild_id and x.lane = l.lane and x.upto = x.head
+          join lane_tail t
+            on t.guild_id = l.guild_id and t.lane = l.lane and t.tail > x.head
          where l.guild_id = r.guild_id and l.lane = r.lane
            and l.state = 'registering'
            and l.since < now() - interval '1 hour'
            and l.paused_at is null;
         continue when not found;
 
-        upto := (select max(p.seq)
-                   from delivery_peek(r.guild_id, r.lane, head, 1000) p
-                  where p.expired);
-        continue when upto is null;
+        return next h;
 
-        insert into lane_batch (guild_id, lane, seq_from, seq_to, done_at,
-                                attempts, status, reason)
-        values (r.guild_id, r.lane, head + 1, upto, now(), 0, 0, 'expired');
-        update lane_head h
-           set head = delivery_expire.upto, upto = delivery_expire.upto,
-               step = h.step + 1
-         where h.guild_id = r.guild_id and h.lane = r.lane;
-        return next upto - head;
+        n := n + 1;
+        exit when n = 100;
     end loop;
 end $$;
 

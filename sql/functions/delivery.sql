@@ -257,7 +257,8 @@ begin
 end $$;
 
 
--- What waits for a webhook expires as everything else.
+-- What waits for a webhook expires as everything else, a few lanes at a time:
+-- each look at one costs, so it is at some of them, and any has its chance.
 
 create or replace function delivery_expire(me text, after_guild bigint,
     after_lane bigint)
@@ -266,7 +267,43 @@ declare
     old  record;
 begin
     for old in
-        select h.guild_id, h.lane, h.head, max(p.seq) as upto
+        select h.guild_id, h.lane, h.head, h.step, max(p.seq) as upto
+          from (select w.*
+                  from delivery_waiting(me, after_guild, after_lane) w
+                 cross join lateral delivery_peek(w.guild_id, w.lane, w.head,
+                                                  1) f
+                 where f.expired
+                 limit 20) h
+         cross join lateral delivery_peek(h.guild_id, h.lane, h.head, 1000) p
+         where p.expired
+         group by h.guild_id, h.lane, h.head, h.step
+         order by h.guild_id, h.lane
+    loop
+        update lane_head h
+           set head = old.upto, upto = old.upto, step = h.step + 1
+         where h.guild_id = old.guild_id
+           and h.lane = old.lane
+           and h.step = old.step;
+        continue when not found;
+
+        insert into lane_batch (guild_id, lane, seq_from, seq_to, done_at,
+                                attempts, status, reason)
+        values (old.guild_id, old.lane, old.head + 1, old.upto,
+                clock_timestamp(), 0, 0, 'expired');
+        return next old.upto - old.head;
+    end loop;
+end $$;
+
+
+-- Some of the lanes of that page in which something waits for a webhook, for
+-- more than an hour; others each time.
+
+create or replace function delivery_waiting(me text, after_guild bigint,
+    after_lane bigint)
+returns setof lane_head language plpgsql as $$
+begin
+    return query
+        select h.*
           from delivery_ready(me, null, after_guild, after_lane) r
           join lane l
             on l.guild_id = r.guild_id and l.lane = r.lane
@@ -275,21 +312,10 @@ begin
            and l.paused_at is null
           join lane_head h
             on h.guild_id = r.guild_id and h.lane = r.lane and h.upto = h.head
-         cross join lateral delivery_peek(h.guild_id, h.lane, h.head, 1000) p
-         where p.expired
-         group by h.guild_id, h.lane
-         order by h.guild_id, h.lane
-    loop
-        insert into lane_batch (guild_id, lane, seq_from, seq_to, done_at,
-                                attempts, status, reason)
-        values (old.guild_id, old.lane, old.head + 1, old.upto,
-                clock_timestamp(), 0, 0, 'expired');
-
-        update lane_head h
-           set head = old.upto, upto = old.upto, step = h.step + 1
-         where h.guild_id = old.guild_id and h.lane = old.lane;
-        return next old.upto - old.head;
-    end loop;
+          join lane_tail t
+            on t.guild_id = r.guild_id and t.lane = r.lane and t.tail > h.head
+         order by random()
+         limit 100;
 end $$;
 
 

@@ -1,7 +1,7 @@
 -- Lanes: places of entries, what becomes of them, and the steps of delivery.
 
 \ir setup.psql
-select plan(59);
+select plan(64);
 
 create function pg_temp.send(n int, type int default 7)
 returns setof bigint language sql as $$
@@ -245,6 +245,61 @@ select is(count(*)::int, 1, 'until it is released')
 select channels_patch(:me, '{"main_channel": null}') \g /dev/null
 select is(state, 'closing', 'closes when its lane is empty')
   from lane where guild_id = :guild and lane = :lane;
+
+-- what waits for webhooks: of fifty lanes ten have entries that are young
+
+create function pg_temp.expire(out lanes int, out entries int)
+language sql as $$
+    select count(f.head)::int, coalesce(sum(f.head), 0)::int
+      from delivery_find('a/1/1', null, 0, 0) f where f.state = 'expired'
+$$;
+
+create function pg_temp.looks()
+returns bigint language sql as $$
+    select coalesce(sum(s.idx_tup_fetch + s.seq_tup_read), 0)::bigint
+      from pg_stat_xact_user_tables s
+     where s.schemaname = 'guildlog' and s.relname like 'log_entry%'
+$$;
+
+insert into lane (guild_id, lane, bot, channel_id, shard, since)
+select :guild, n, 0, n, 0, now() - interval '2 hours'
+  from generate_series(101, 150) n;
+insert into lane_head (guild_id, lane)
+select :guild, n from generate_series(101, 150) n;
+insert into lane_tail (guild_id, lane, tail)
+select :guild, n, case when n > 140 then 200 else 3 end
+  from generate_series(101, 150) n;
+insert into lane_ready (guild_id, lane, shard, since)
+select :guild, n, 0, now() from generate_series(101, 150) n;
+insert into log_entry (guild_id, bot, id, arrival, type, lane, seq, doc)
+select t.guild_id, 0,
+       time_id(ms(now() - case when t.lane > 140 then '0'
+                               else interval '25 h' end))
+       + t.lane * 1000 + n, t.lane * 1000 + n, 7, t.lane, n, '{'
+  from lane_tail t
+ cross join lateral generate_series(1, t.tail) n
+ where t.guild_id = :guild and t.lane between 101 and 150;
+
+create function pg_temp.expired()
+returns int language sql as $$
+    select count(*)::int
+      from log_entry e
+     cross join lateral lane_delivery(e.guild_id, e.lane, e.seq,
+                                      to_timestamp(id_time(e.id) / 1000)) d
+     where e.guild_id = 900000000000000001
+       and e.lane between 101 and 150
+       and d.reason = 'expired'
+$$;
+
+select is(lanes || ' ' || entries, '20 60', 'some expire')
+  from pg_temp.expire();
+select is(lanes || ' ' || entries, '20 60', 'then others')
+  from pg_temp.expire();
+select is(pg_temp.expired(), 120, 'until all have that are a day old');
+select pg_temp.looks() as looks \gset
+select is(lanes, 0, 'and no other does') from pg_temp.expire();
+select is(pg_temp.looks() - :looks < 200, true,
+          'of which no more than the first are looked at');
 
 -- many looked up at once
 
