@@ -14,6 +14,7 @@
 #define NGX_GUILDLOG_DELIVERY_MOMENT     500     /* us */
 #define NGX_GUILDLOG_DELIVERY_REST       1       /* ms */
 #define NGX_GUILDLOG_DELIVERY_SWEEP      30000   /* ms */
+#define NGX_GUILDLOG_DELIVERY_RESWEEP    5000    /* ms, after one failed */
 #define NGX_GUILDLOG_DELIVERY_LEAVE      5000    /* ms, without a master */
 #define NGX_GUILDLOG_DELIVERY_PAGE       1000    /* lanes found at a time: as
                                                     guildlog.delivery_ready */
@@ -43,6 +44,8 @@ ngx_guildlog_delivery_create(ngx_cycle_t *cycle,
 {
     ngx_uint_t                i;
     ngx_guildlog_delivery_t  *d;
+
+    static const char         always[] = "(-infinity,-infinity,0)";
 
     d = ngx_pcalloc(cycle->pool, sizeof(ngx_guildlog_delivery_t));
     if (d == NULL) {
@@ -86,6 +89,11 @@ ngx_guildlog_delivery_create(ngx_cycle_t *cycle,
     if (d->client == NULL) {
         return NULL;
     }
+
+    /* what was called for at any time, until a find says how far it looked */
+
+    d->mark.len = sizeof(always) - 1;
+    ngx_memcpy(d->mark.data, always, sizeof(always) - 1);
 
     d->lease_at = ngx_current_msec;
     d->find_at = ngx_current_msec;
@@ -387,13 +395,16 @@ ngx_guildlog_delivery_found(void *data, ngx_guildlog_result_t *result)
 }
 
 
-/* from the beginning */
+/*
+ * From the beginning.  A sweep has more to do than to find, and what it fails
+ * of it may fail of again: what is called for is found before the next one.
+ */
 
 static void
 ngx_guildlog_delivery_find_again(ngx_guildlog_delivery_t *d)
 {
     if (d->sweeps) {
-        d->sweep_at = ngx_current_msec;
+        d->sweep_at = ngx_current_msec + NGX_GUILDLOG_DELIVERY_RESWEEP;
     }
 
     d->after_guild = 0;

@@ -1,0 +1,49 @@
+#!/usr/bin/perl
+# Now and then all lanes are looked at, and what waits for a webhook expires
+# then. Whatever keeps that from coming to its end, what is called for is found:
+# by who found something before, and by who has just begun.
+
+use lib 't/lib';
+use Guildlog;
+use Guildlog::Delivery;
+use Guildlog::Platform;
+
+my $g = Guildlog->new(start => 0, api => 'guildlog_limit off;');
+my $platform = Guildlog::Platform->new(dir => $g->prefix . '/platform');
+$g->configure(http => $platform->directives($g))->start;
+deliver_with($g, $platform);
+
+
+sub arrives {
+    my ($why) = @_;
+
+    my ($guild, $token) = server();
+    becomes($guild, $token, (record($guild, 1))[0], 'delivered', $why, 30);
+}
+
+
+sub failures {
+    return scalar(() = $g->error_log =~ /delivery of lanes failed.*no time/g);
+}
+
+
+arrives('one before');
+
+$g->sql(q{create or replace function delivery_expire(me text,
+    after_guild bigint, after_lane bigint) returns setof bigint
+    language plpgsql as 'begin raise ''no time''; end'});
+$g->sql('update shard_lease set fence = fence + 1');
+wait_for { failures() } 60, 'a sweep that fails';
+arrives('beside sweeps that fail');
+
+my $before = failures();
+$g->stop;
+$g->start;
+wait_for { failures() > $before } 60, 'the first one of another';
+arrives('who begins with one');
+
+$before = failures();
+wait_for { failures() > $before } 60, 'one more';
+pass 'and sweeps are tried again';
+
+done_testing;
