@@ -47,6 +47,7 @@ create type delivery_mark as (
 -- Renews the leases of this owner, takes over those that ran out or were held
 -- by the dead, up to a fair share, and gives away what it wants to give. An
 -- owner who has none has a row all the same: his share stands idle if he died.
+-- What ends later than any lease does is from before the clock went back.
 
 create or replace function delivery_lease(me text, dead text[],
     give smallint[], leaves boolean)
@@ -60,6 +61,9 @@ begin
     delete from delivery_node n
      where n.until < clock_timestamp() or n.owner = any (dead)
         or n.owner = me;
+    update delivery_node n
+       set until = clock_timestamp() + interval '30 s'
+     where n.until > clock_timestamp() + interval '30 s';
     insert into delivery_node (owner, until)
     select me, clock_timestamp() + interval '30 s' where not leaves;
 
@@ -67,7 +71,8 @@ begin
 
     update shard_lease l
        set until = clock_timestamp() + interval '30 s'
-     where l.owner = me and l.until > clock_timestamp();
+     where l.owner = me and l.until > clock_timestamp()
+        or l.until > clock_timestamp() + interval '30 s';
     update shard_lease l
        set owner = null, until = '-infinity'
      where l.owner = me and l.shard = any (give)

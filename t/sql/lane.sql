@@ -1,7 +1,7 @@
 -- Lanes: places of entries, what becomes of them, and the steps of delivery.
 
 \ir setup.psql
-select plan(64);
+select plan(66);
 
 create function pg_temp.send(n int, type int default 7)
 returns setof bigint language sql as $$
@@ -92,6 +92,16 @@ select fence from shard_lease where shard = 0 \gset
 update shard_lease set until = now() - interval '1 s' where shard = 0;
 select is(fence, (:fence + 1)::bigint, 'a lease that ran out is another one')
   from delivery_lease('a/1/1', '{}', '{}', false) where shard = 0;
+update shard_lease set owner = 'c/1/1', until = now() + interval '1 hour'
+ where shard = 0;
+insert into delivery_node values ('c/1/1', now() + interval '1 hour');
+select is(max(share) || ' ' || max(owner) filter (where shard = 0), '32 c/1/1',
+          'when the clock goes back a lease is still its owner''s')
+  from delivery_lease('a/1/1', '{}', '{}', false);
+update shard_lease set until = until - interval '31 s' where shard = 0;
+update delivery_node set until = until - interval '31 s' where owner = 'c/1/1';
+select is(count(*)::int, 64, 'for no longer than it would be else')
+  from delivery_lease('a/1/1', '{}', '{}', false) where mine;
 select is(count(*)::int, 0, 'who leaves takes nothing')
   from delivery_lease('a/1/1', '{}', array(select s::smallint
                           from generate_series(0, 63) s),
