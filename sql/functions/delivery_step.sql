@@ -173,14 +173,19 @@ end $$;
 
 -- Is there more in the lane? If not, it is called for by the next entry, for
 -- which the row of lane_tail stands, or by who changes the lane: a call of his
--- must not go with the ones before.
+-- must not go with the ones before. What is past keeping is not there any more:
+-- one that has nothing else, and has not sent for long, has come to its end.
 
 create or replace function delivery_rest(w delivery_work)
 returns text language plpgsql as $$
 declare
-    it  record;
+    it    record;
+    last  bigint;
 begin
-    select l.state, l.paused_at, h.head, h.upto into it
+    select l.state, l.paused_at, h.head, h.upto,
+           w.changes is false
+           and coalesce(h.attempt_at < now() - interval '1 day', true) as idle
+      into it
       from lane l
       join lane_head h on h.guild_id = l.guild_id and h.lane = l.lane
      where l.guild_id = w.guild and l.lane = w.lane
@@ -200,13 +205,22 @@ begin
         return 'paused';
     end if;
 
-    perform from lane_tail t
-      where t.guild_id = w.guild and t.lane = w.lane and t.tail = it.head
-        for update skip locked;
+    select t.tail into last from lane_tail t
+     where t.guild_id = w.guild
+       and t.lane = w.lane
+       and (t.tail = it.head or it.idle)
+       for update skip locked;
 
-    if not found then
+    if not found
+       or last > it.head
+          and exists (select from delivery_peek(w.guild, w.lane, it.head, 1))
+    then
         return 'ok';
     end if;
+
+    update lane_head h
+       set head = last, upto = last
+     where h.guild_id = w.guild and h.lane = w.lane and h.head < last;
 
     if it.state = 'closing' then
         return 'closing';

@@ -1,7 +1,7 @@
 -- Lanes: places of entries, what becomes of them, and the steps of delivery.
 
 \ir setup.psql
-select plan(66);
+select plan(68);
 
 create function pg_temp.send(n int, type int default 7)
 returns setof bigint language sql as $$
@@ -310,6 +310,33 @@ select pg_temp.looks() as looks \gset
 select is(lanes, 0, 'and no other does') from pg_temp.expire();
 select is(pg_temp.looks() - :looks < 200, true,
           'of which no more than the first are looked at');
+
+-- lanes whose entries are past keeping; the third one still has one of them
+
+insert into lane (guild_id, lane, bot, channel_id, shard, state)
+select :guild, n, 0, n, 0, case when n = 202 then 'closing' else 'active' end
+  from generate_series(201, 203) n;
+insert into lane_head (guild_id, lane, head, upto)
+select :guild, n, 2, 2 from generate_series(201, 203) n;
+insert into lane_tail (guild_id, lane, tail)
+select :guild, n, 5 from generate_series(201, 203) n;
+insert into log_entry (guild_id, bot, id, arrival, type, lane, seq, doc)
+values (:guild, 0, 203, 203, 7, 203, 5, '{');
+
+select is(string_agg(s.result, ', ' order by s.place), 'empty, closing, ok',
+          'a lane that has only what is past keeping has come to its end')
+  from shard_lease f
+ cross join lateral delivery_step('a/1/1', (
+           select jsonb_agg(jsonb_build_object('guild', :guild, 'lane', n,
+                      'shard', 0, 'fence', f.fence, 'step', 0, 'changes', false,
+                      'refused', false, 'peek', 2, 'most', 20) order by n)
+             from generate_series(201, 203) n)) s
+ where f.shard = 0 and s.result is not null;
+select is(array_agg(t.tail - h.head order by t.lane), '{0,0,3}',
+          'and nothing is left in it')
+  from lane_tail t
+  join lane_head h on h.guild_id = t.guild_id and h.lane = t.lane
+ where t.guild_id = :guild and t.lane between 201 and 203;
 
 -- many looked up at once
 
