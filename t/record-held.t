@@ -71,4 +71,30 @@ is $answer->{recorded}, 3, 'of five';
 is_deeply record({ type => 39, executor => { id => '9' } })->{dropped}, {},
     'but no ban';
 
+
+# one that somebody else has in hand is in no other's way
+
+my @due = map {
+    server();
+    record({ executor => { id => '7' } });
+    $at =~ /(\d+)$/;
+} 1 .. 2;
+$nginx->sql("update held_entry set until = now() - interval '1 s',
+    released = guild_id <> all (?)", \@due);
+my ($holder, $releaser) = map { $nginx->cluster->connect($nginx->dbname) } 1, 2;
+$releaser->do("set statement_timeout = '5s'");
+
+
+sub released {
+    return eval { $releaser->selectcol_arrayref(
+        'select distinct guild_id from held_release()') } || $@;
+}
+
+
+$holder->begin_work;
+$holder->do('select from log_head where guild_id = ? for update', {}, $due[0]);
+is_deeply released(), [$due[1]], 'what others held is released';
+$holder->rollback;
+is_deeply released(), [$due[0]], 'its own is once it can be';
+
 done_testing;

@@ -240,11 +240,34 @@ begin
          group by 1, 2
          order by 1, 2
     loop
-        perform record_begin(due.guild_id, due.bot, 0);
+        continue when not held_begin(due.guild_id, due.bot);
         return query
             select due.guild_id, due.bot, r.id, r.channel_id
               from held_release_of(due.guild_id, due.bot, due.n) r;
     end loop;
+end $$;
+
+
+-- As record_begin(), but that it waits for a second at most: false if that was
+-- in vain. One server is not to be in the way of all.
+
+create or replace function held_begin(guild bigint, bot smallint)
+returns boolean language plpgsql set lock_timeout = '1s' as $$
+begin
+    perform from log_head h
+      where h.guild_id = guild and h.bot = held_begin.bot
+        for no key update skip locked;
+
+    if found then
+        return true;
+    end if;
+
+    begin
+        perform record_begin(guild, bot, 0);
+        return true;
+    exception when lock_not_available then
+        return false;
+    end;
 end $$;
 
 
