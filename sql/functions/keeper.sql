@@ -56,17 +56,22 @@ begin
 end $$;
 
 
--- The task that has been due for the longest time.
+-- The task that has been due for the longest time. Chance decides between those
+-- that have been for 10 s: a step that is ended from outside leaves no trace,
+-- and its task would be the next one for ever.
 
 create or replace function keeper_next()
 returns text language plpgsql as $$
+declare
+    at  constant timestamptz := clock_timestamp();
 begin
     return (
         select t.task
           from keeper_tasks() t
           left join keeper k on k.task = t.task
-         where coalesce(k.due_at <= clock_timestamp(), true)
-         order by k.due_at nulls first, t.task limit 1);
+         where coalesce(k.due_at <= at, true)
+         order by greatest(k.due_at, at - interval '10 seconds'), random()
+         limit 1);
 end $$;
 
 

@@ -2,7 +2,7 @@
 -- the longest time; one that fails leaves the others alone.
 
 \ir setup.psql
-select plan(19);
+select plan(20);
 
 delete from keeper;
 
@@ -34,8 +34,8 @@ update keeper set due_at = now() + interval '1 hour';
 select is(pg_temp.step()::text, '(,204)', 'then there is nothing to do');
 update keeper set due_at = now() where task = 'requests';
 select is(pg_temp.step()::text, '(requests,204)', 'until one is due');
-update keeper set due_at = now() - interval '1 hour';
-update keeper set due_at = now() - interval '2 hours'
+update keeper set due_at = clock_timestamp() - interval '1 second';
+update keeper set due_at = clock_timestamp() - interval '5 seconds'
  where task = 'expiry';
 select is(pg_temp.step()::text, '(expiry,200)',
           'the one that waits longest is the next, and others follow');
@@ -46,6 +46,19 @@ select is((select s.status from keeper_step(200) s), 200,
           'what five turns can do is not much');
 select is((select s.status from keeper_step(199) s), 202,
           'what they cannot is, and is said');
+
+-- the step of one, or of one that never had a turn, is ended from outside each
+-- time: nothing of it is left
+
+update keeper set due_at = clock_timestamp() - interval '1 minute';
+update keeper set due_at = clock_timestamp() - interval '1 hour'
+ where task = 'search';
+delete from keeper where task = 'expiry';
+select is(array(select distinct keeper_next() from generate_series(1, 1000)
+                 order by 1),
+          array(select task from keeper_tasks() order by 1),
+          'others have theirs all the same');
+select keeper_run('expiry', 1, false) \g /dev/null
 
 -- what it says
 
