@@ -410,7 +410,7 @@ begin
         return true;
     end if;
 
-    if not rewrite_vacuumed(w)
+    if w.waits is null and not rewrite_vacuumed(w)
        or exists (select from log_left_out o
                     join search_head h on h.guild_id = o.guild_id)
     then
@@ -418,9 +418,9 @@ begin
     end if;
 
     if w.waits is null then
-        w.waits := transactions_here();
         update log_rewrite r
-           set waits = w.waits, step_at = now() where r.n = w.n;
+           set waits = transactions_here(), step_at = now() where r.n = w.n
+        returning * into w;
     end if;
 
     if w.waits && transactions_here() then

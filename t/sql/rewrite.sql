@@ -11,7 +11,7 @@ begin;
 lock table guildlog.log_head, guildlog.log_event, guildlog.log_entry;
 
 \ir setup.psql
-select plan(59);
+select plan(62);
 
 \set free 900000000000000002
 
@@ -403,6 +403,32 @@ select pg_temp.again() \g /dev/null
 select pg_temp.run() \g /dev/null
 select has_table('guildlog', :'aside', 'what was detached by hand stays');
 drop table :aside;
+
+-- it waits for who began before: soon again at first, then from time to time,
+-- but for no vacuum any more
+
+create or replace function transactions_here()
+returns text[] language sql as $$ select '{2/3}'::text[] $$;
+create or replace function rewrite_vacuumed(w log_rewrite)
+returns boolean language sql as $$
+    select w.step_at < now() - interval '10 minutes'
+$$;
+select pg_temp.again() \g /dev/null
+select pg_temp.fill() \g /dev/null
+update log_rewrite set step_at = now() - interval '11 minutes'
+ where step = 'settle';
+select is(rewrite_step(7), true, 'who began before is waited for');
+update log_rewrite set step_at = now() - interval '10 seconds'
+ where step = 'settle';
+select is(rewrite_step(7), false, 'not at every moment');
+create or replace function transactions_here()
+returns text[] language sql as $$ select '{}'::text[] $$;
+select rewrite_step(7) \g /dev/null
+select is(count(*)::int, 0, 'then nothing else is')
+  from log_rewrite where step = 'settle';
+create or replace function rewrite_vacuumed(w log_rewrite)
+returns boolean language sql as $$ select true $$;
+select pg_temp.run() \g /dev/null
 
 -- what is nearly past keeping is let be; the rest is dropped when all of it is
 
