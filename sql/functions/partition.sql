@@ -141,16 +141,25 @@ begin
 end $$;
 
 
--- Drops what is past keeping, with what refers to it. False as above. The drop
--- is last: whoever reads waits for it, until all of this is committed.
+-- Drops what is past keeping, with what refers to it. To find that takes a look
+-- at all there is: only when a partition goes; of events one does each day.
+-- False as above. The drop is last: whoever reads waits for it, until all of
+-- this is committed.
 
 create or replace function partitions_expire()
 returns boolean language plpgsql set lock_timeout = '200ms' as $$
 declare
     oldest  constant bigint := day_id((now() at time zone 'UTC')::date - 31);
+    names   text[];
     name    text;
 begin
     perform pg_advisory_xact_lock(hashtext('guildlog.partitions'));
+
+    names := array(select partitions_expired());
+
+    if names = '{}' then
+        return true;
+    end if;
 
     delete from log_checkpoint c where c.last_id < oldest;
     delete from log_correction c where c.id < oldest;
@@ -159,7 +168,7 @@ begin
     delete from held_entry h where h.id < oldest;
     delete from replay r where r.id < oldest;
 
-    for name in select e.name from partitions_expired() e loop
+    foreach name in array names loop
         execute format('drop table %I', name);
     end loop;
 

@@ -10,7 +10,7 @@ begin;
 lock table guildlog.log_head, guildlog.log_event, guildlog.log_entry;
 
 \ir setup.psql
-select plan(22);
+select plan(24);
 
 select partitions_ensure() \g /dev/null
 select is(tableoid::regclass::text,
@@ -100,6 +100,10 @@ select is(string_agg(key::text, ',' order by key), '2,3',
   from log_key where guild_id = :guild;
 select is(count(*)::int, 1, 'and what was held')
   from held_entry where guild_id = :guild;
+insert into log_checkpoint values (:guild, 0, day_id('2020-01-01') + 2, '{}');
+select is(partitions_expire(), true, 'when there is none to go');
+select is(count(*)::int, 2, 'nothing is looked for')
+  from log_checkpoint where guild_id = :guild;
 select is(pg_temp.record_at(:guild, now() - interval '29 days'),
           'log_entry_default', 'late entries still find a place');
 
