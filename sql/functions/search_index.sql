@@ -42,6 +42,10 @@ create aggregate search_joined(int[]) (
     sfunc = array_cat, stype = int[], initcond = '{}'
 );
 
+create aggregate search_joined_texts(text[]) (
+    sfunc = array_cat, stype = text[], initcond = '{}'
+);
+
 
 -- How many runs a segment of that level has.
 
@@ -61,6 +65,12 @@ create or replace function search_most(level int)
 returns int language sql immutable as $$
     select search_run_size() * search_runs(level)
 $$;
+
+
+-- How many bytes of entries are put in at once, but for the last one of them.
+
+create or replace function search_bytes()
+returns int language sql immutable as $$ select 2000000 $$;
 
 
 -- From how many marks on those of a word are bits in a segment of level 2.
@@ -256,7 +266,7 @@ declare
     until  constant bigint := search_until(head.guild_id, head.bot);
     at     constant timestamptz := clock_timestamp();
     batch  log_event[];
-    level  int;
+    made   record;
 begin
     if head.round_to is null and head.seen_at < at - interval '40 hours' then
         head.round_to := until;
@@ -277,8 +287,7 @@ begin
            and k.recorded_at > head.seen_at - interval '1 hour'
          order by k.arrival
          limit search_most(search_level(head, until - head.arrival)));
-    level := search_level(head, cardinality(batch));
-    batch := batch[: search_most(level)];
+    batch := batch[: search_most(search_level(head, cardinality(batch)))];
 
     if cardinality(batch) < search_run_size()
        and not coalesce(batch[1].recorded_at < at - interval '12 hours',
@@ -291,10 +300,12 @@ begin
         return false;
     end if;
 
-    head.arrival := batch[cardinality(batch)].arrival;
-    head.seen_at := batch[cardinality(batch)].recorded_at;
-    perform search_make(head, level, array(select k.entry_id
-                                             from unnest(batch) k));
+    select * into made
+      from search_items(head, array(select k.entry_id from unnest(batch) k));
+
+    head.arrival := batch[made.taken].arrival;
+    head.seen_at := batch[made.taken].recorded_at;
+    perform search_make(head, made.items);
     return true;
 end $$;
 
@@ -305,8 +316,8 @@ create or replace function search_round(head search_head)
 returns void language plpgsql as $$
 declare
     most   constant int := search_most(1);
-    level  int;
     batch  bigint[];
+    made   record;
     last   bigint;
     more   boolean;
 begin
@@ -320,11 +331,12 @@ begin
                and e.id > head.round_id
              order by e.id limit most) w;
 
-    level := search_level(head, cardinality(batch));
+    select * into made
+      from search_items(head, batch[: search_most(search_level(
+                                          head, cardinality(batch)))]);
 
-    if cardinality(batch) > search_most(level) then
-        batch := batch[: search_most(level)];
-        last := batch[search_most(level)];
+    if made.taken < cardinality(batch) then
+        last := batch[made.taken];
         more := true;
     end if;
 
@@ -336,7 +348,7 @@ begin
         head.round_id := null;
     end if;
 
-    perform search_make(head, level, batch);
+    perform search_make(head, made.items);
 end $$;
 
 
@@ -353,11 +365,10 @@ $$;
 
 -- Puts these entries into a segment and the head as it is then.
 
-create or replace function search_make(head search_head, level int,
-    batch bigint[])
+create or replace function search_make(head search_head, items search_item[])
 returns void language plpgsql as $$
 declare
-    items  constant search_item[] := search_items(head, batch);
+    level  constant int := (cardinality(items) > search_run_size())::int;
     names  search_posting[];
     keys   search_key[];
 begin

@@ -2,27 +2,43 @@
 -- do with what they make.
 
 
--- In the order of their places.
+-- Of the first entries of a batch, in the order of their places; how many these
+-- are: a few very long ones are as much work as thousands.
 
-create or replace function search_items(head search_head, batch bigint[])
-returns search_item[] language plpgsql stable as $$
+create or replace function search_items(head search_head, batch bigint[],
+    out items search_item[], out taken int)
+language plpgsql stable as $$
 begin
-    return array(
-        select row(e.id, e.type,
-                   row_number() over (order by category_place(e.type), e.type,
-                                               e.id)::int - 32769,
-                   fold(entry_text(d.content, d."contentAfter", d.messages)),
-                   array[d.executor ->> 'name', d.target ->> 'name',
-                         d.channel ->> 'name', d.role, d.name, d.reason],
-                   search_terms_of(e.channel_id, e.executor_id, e.target_id,
-                                   e.role))::search_item
-          from unnest(batch) b (id)
+    with entry as materialized (
+        select b.n, e.id, e.type, e.channel_id, e.executor_id, e.target_id,
+               e.role, e.doc,
+               sum(octet_length(e.doc)) over (order by b.n)
+               - octet_length(e.doc) < search_bytes() as fits
+          from unnest(batch) with ordinality b (id, n)
          cross join lateral log_entry_one(head.guild_id, head.bot, b.id) e
-         cross join lateral json_to_record((e.doc || '}')::json) d (
-                   content text, "contentAfter" text, messages json,
-                   executor json, target json, channel json, role text,
-                   name text, reason text)
-         order by category_place(e.type), e.type, e.id);
+    )
+    select array(
+               select row(e.id, e.type,
+                          row_number() over (order by category_place(e.type),
+                                                      e.type, e.id)::int
+                          - 32769,
+                          fold(entry_text(d.content, d."contentAfter",
+                                          d.messages)),
+                          array[d.executor ->> 'name', d.target ->> 'name',
+                                d.channel ->> 'name', d.role, d.name,
+                                d.reason],
+                          search_terms_of(e.channel_id, e.executor_id,
+                                          e.target_id, e.role))::search_item
+                 from entry e
+                cross join lateral json_to_record((e.doc || '}')::json) d (
+                          content text, "contentAfter" text, messages json,
+                          executor json, target json, channel json, role text,
+                          name text, reason text)
+                where e.fits
+                order by category_place(e.type), e.type, e.id),
+           coalesce((select min(e.n) - 1 from entry e where not e.fits),
+                    cardinality(batch))
+      into items, taken;
 end $$;
 
 
@@ -260,9 +276,10 @@ end $$;
 
 
 -- Puts postings into a segment: rows of their own for those with many marks,
--- and one for the others of each bucket. Bits are for level 2, and so that very
--- many strings can be put together. A count is 128 times how many marks are of
--- a type, and the type.
+-- and one for the others of each bucket. That is joined from stretches: to add
+-- to an array costs a copy of it. Bits are for level 2, and so that very many
+-- strings can be put together. A count is 128 times how many marks are of a
+-- type, and the type.
 
 create or replace function search_put(it search_segment,
     postings search_posting[])
@@ -294,12 +311,16 @@ begin
                              marks)
     select it.guild_id, it.bot, it.level, p.bucket, it.first, p.terms,
            search_ends(p.sizes), p.marks::smallint[]
-      from (select search_bucket(it.level, u.term) as bucket,
-                   array_agg(u.term) as terms,
-                   array_agg(cardinality(u.marks)) as sizes,
-                   search_joined(u.marks) as marks
-              from unnest(postings) u
-             where cardinality(u.marks) < few
+      from (select s.bucket, search_joined_texts(s.terms) as terms,
+                   search_joined(s.sizes) as sizes,
+                   search_joined(s.marks) as marks
+              from (select search_bucket(it.level, u.term) as bucket,
+                           array_agg(u.term) as terms,
+                           array_agg(cardinality(u.marks)) as sizes,
+                           search_joined(u.marks) as marks
+                      from unnest(postings) with ordinality u (term, marks, n)
+                     where cardinality(u.marks) < few
+                     group by 1, u.n >> 12) s
              group by 1) p;
 end $$;
 

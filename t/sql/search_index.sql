@@ -2,7 +2,7 @@
 -- look at every entry gives.
 
 \ir setup.psql
-select plan(54);
+select plan(58);
 
 -- so that a few entries make segments of every level, with marks and with bits
 create or replace function search_run_size()
@@ -356,6 +356,52 @@ select is(h.arrival - s.arrival < search_run_size(), true, 'until it is done')
 select is(pg_temp.levels(:guild) ~ '^1/0 1/16 ', true,
           'sixteen runs at once of what there was, too');
 select is(pg_temp.compared(:guild, :searches), 'same', 'which are right');
+
+-- entries that are very long
+
+create or replace function search_bytes()
+returns int language sql immutable as $$ select 20000 $$;
+
+-- the most entries that were put in at once
+create function pg_temp.most(guild bigint)
+returns bigint language plpgsql as $$
+declare
+    before   bigint := (select coalesce(sum(cardinality(p.ids)), 0)
+                          from search_place p where p.guild_id = guild);
+    n        bigint;
+    merging  boolean;
+    most     bigint := 0;
+begin
+    loop
+        merging := (select h.merge_level is not null from search_head h
+                     where h.guild_id = guild and h.bot = 0);
+        exit when not search_work(guild, 0::smallint);
+        n := (select sum(cardinality(p.ids)) from search_place p
+               where p.guild_id = guild);
+        most := greatest(most, case when not merging then n - before end);
+        before := n;
+    end loop;
+
+    return most;
+end $$;
+
+\set long 900000000000000003
+select operator_server_put(:long, '{"plan": "pro"}') \g /dev/null
+select jsonb_build_object('reason', repeat('r', 3000)) as long \gset its_
+select pg_temp.send(:long, 199, 'l', :at, :'its_long') \g /dev/null
+select search_begin(), search_begin() \g /dev/null
+select is(pg_temp.most(:long), 6::bigint, 'are put in a few at a time');
+select pg_temp.send(:long, 199, 'm', :at + 1000, :'its_long') \g /dev/null
+select is(pg_temp.most(:long), 6::bigint, 'also when they come');
+select is((select sum(cardinality(ids)) from search_place
+            where guild_id = :long),
+          (select count(*) - (h.arrival - s.arrival) from log_entry
+            where guild_id = :long),
+          'each of them once') from search_head s
+  join log_head h on h.guild_id = s.guild_id and h.bot = s.bot
+ where s.guild_id = :long;
+select is(pg_temp.compared(:long, '199', '1', 'word3', 'rrr', 'member 1'),
+          'same', 'and are found, the last one too');
 
 select * from finish();
 rollback;
