@@ -129,12 +129,12 @@ begin
          order by s.seen_at < now() - interval '12 hours' desc,
                   h.arrival - s.arrival desc
     loop
-        exit when worked and clock_timestamp() > until;
-
         while search_work(head.guild_id, head.bot) loop
             worked := true;
             exit when clock_timestamp() > until;
         end loop;
+
+        exit when clock_timestamp() > until;
     end loop;
 
     return worked;
@@ -258,7 +258,8 @@ end $$;
 
 
 -- Makes the next run. The events know what arrived in the last two days; what
--- came before is put in by id, in a round over all that there is.
+-- came before is put in by id, in a round over all that there is. Where nearly
+-- all that arrives is dropped, or known, a short run is made in time.
 
 create or replace function search_extend(head search_head)
 returns boolean language plpgsql as $$
@@ -289,12 +290,20 @@ begin
          limit search_most(search_level(head, until - head.arrival)));
     batch := batch[: search_most(search_level(head, cardinality(batch)))];
 
+    if cardinality(batch) = 0 then
+        update search_head s
+           set arrival = greatest(s.arrival, until), seen_at = at
+         where s.guild_id = head.guild_id and s.bot = head.bot
+           and (s.arrival < until or s.seen_at < at - interval '12 hours');
+        return head.arrival < until;
+    end if;
+
     if cardinality(batch) < search_run_size()
-       and not coalesce(batch[1].recorded_at < at - interval '12 hours',
-                        false)
+       and until - head.arrival < search_most(1)
+       and batch[1].recorded_at >= at - interval '12 hours'
     then
         update search_head s
-           set seen_at = coalesce(batch[1].recorded_at, at)
+           set seen_at = batch[1].recorded_at
          where s.guild_id = head.guild_id and s.bot = head.bot
            and s.seen_at < at - interval '12 hours';
         return false;

@@ -2,7 +2,7 @@
 -- look at every entry gives.
 
 \ir setup.psql
-select plan(58);
+select plan(62);
 
 -- so that a few entries make segments of every level, with marks and with bits
 create or replace function search_run_size()
@@ -402,6 +402,32 @@ select is((select sum(cardinality(ids)) from search_place
  where s.guild_id = :long;
 select is(pg_temp.compared(:long, '199', '1', 'word3', 'rrr', 'member 1'),
           'same', 'and are found, the last one too');
+
+-- what arrives and is none
+
+create function pg_temp.waits(guild bigint)
+returns bigint language sql as $$
+    select h.arrival - s.arrival
+      from search_head s
+      join log_head h on h.guild_id = s.guild_id and h.bot = s.bot
+     where s.guild_id = guild and s.bot = 0
+$$;
+
+select pg_temp.work(:long), search_forget(:long, 0::smallint) \g /dev/null
+select search_begin(), search_begin() \g /dev/null
+select pg_temp.work(:long) \g /dev/null
+select pg_temp.send(:long, 40, 'm', :at + 1000) \g /dev/null
+select pg_temp.work(:long) \g /dev/null
+select is(pg_temp.waits(:long), 0::bigint, 'waits for nothing');
+select pg_temp.send(:long, 1, 'n', :at + 2000),
+       pg_temp.send(:long, 40, 'm', :at + 1000) \g /dev/null
+select pg_temp.work(:long) \g /dev/null
+select is(pg_temp.waits(:long), 41::bigint, 'an entry among it does');
+select pg_temp.send(:long, 40, 'm', :at + 1000) \g /dev/null
+select pg_temp.work(:long) \g /dev/null
+select is(pg_temp.waits(:long), 0::bigint, 'not when so much has arrived');
+select is(pg_temp.compared(:long, '199', '1', 'word3'), 'same',
+          'none is missed');
 
 select * from finish();
 rollback;
