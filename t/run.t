@@ -3,6 +3,7 @@
 # kill -9 of anything it goes on with the same data.
 
 use Guildlog;
+use Guildlog::File;
 
 use Cwd qw(abs_path);
 use File::Basename qw(dirname);
@@ -226,7 +227,8 @@ chmod 0755, "$second/bin/nginx";
 
 run($second, '--stop');
 $said = run($second, '--background', PATH => "$second/bin:$ENV{PATH}");
-is $?, 0, 'one of its own starts beside it' or diag $said;
+is $?, 0, 'one of its own starts beside it'
+    or diag $said, slurp("$second/nginx/logs/error.log");
 kill 'KILL', qx{cat "$second/taker"} =~ /(\d+)/;
 isnt env_of($second)->{GUILDLOG_URL}, $other->{GUILDLOG_URL},
     'at another address where its own was just taken';
