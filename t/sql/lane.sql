@@ -264,13 +264,6 @@ language sql as $$
       from delivery_find('a/1/1', null, 0, 0) f where f.state = 'expired'
 $$;
 
-create function pg_temp.looks()
-returns bigint language sql as $$
-    select coalesce(sum(s.idx_tup_fetch + s.seq_tup_read), 0)::bigint
-      from pg_stat_xact_user_tables s
-     where s.schemaname = 'guildlog' and s.relname like 'log_entry%'
-$$;
-
 insert into lane (guild_id, lane, bot, channel_id, shard, since)
 select :guild, n, 0, n, 0, now() - interval '2 hours'
   from generate_series(101, 150) n;

@@ -196,13 +196,6 @@ returns bigint[] language sql as $$
      where h.guild_id = 900000000000000001 and h.seq is not null
 $$;
 
-create function pg_temp.looks()
-returns bigint language sql as $$
-    select coalesce(sum(s.idx_tup_fetch + s.seq_tup_read), 0)::bigint
-      from pg_stat_xact_user_tables s
-     where s.schemaname = 'guildlog' and s.relname like 'log_entry%'
-$$;
-
 select pg_temp.none() \g /dev/null
 select record(:guild, 0::smallint, jsonb_agg(jsonb_build_object(
            'event_id', 'b' || i, 'type', 5,

@@ -142,6 +142,27 @@ begin
     return true;
 end $$;
 
+-- how many entries are in the index, and how much has arrived behind it
+create function pg_temp.indexed(guild bigint)
+returns bigint language sql as $$
+    select coalesce(sum(cardinality(p.ids)), 0)
+      from search_place p where p.guild_id = guild
+$$;
+
+create function pg_temp.waits(guild bigint)
+returns bigint language sql as $$
+    select h.arrival - s.arrival
+      from search_head s
+      join log_head h on h.guild_id = s.guild_id and h.bot = s.bot
+     where s.guild_id = guild and s.bot = 0
+$$;
+
+create function pg_temp.once(guild bigint, why text)
+returns text language sql as $$
+    select is(pg_temp.indexed(guild), count(*) - pg_temp.waits(guild), why)
+      from log_entry e where e.guild_id = guild
+$$;
+
 select ms(now()) - 3600000 as at \gset
 select options_patch(:me, '{"ignore_bot_targets": false,
                             "ignore_bot_executors": false}') \g /dev/null
@@ -256,13 +277,7 @@ select is(pg_temp.work(:guild, 3), true, 'and what is missing looked for');
 select pg_temp.send(:guild, 9, 'f', :at - 30) \g /dev/null
 select is(pg_temp.compared(:guild, :searches), 'same', 'meanwhile');
 select is(pg_temp.work(:guild), false, 'to the end');
-select is((select sum(cardinality(ids)) from search_place
-            where guild_id = :guild),
-          (select count(*) - (h.arrival - s.arrival) from log_entry
-            where guild_id = :guild),
-          'each entry is in it once') from search_head s
-  join log_head h on h.guild_id = s.guild_id and h.bot = s.bot
- where s.guild_id = :guild;
+select pg_temp.once(:guild, 'each entry is in it once');
 select is(pg_temp.compared(:guild, :searches), 'same', 'and nothing else');
 
 -- words and strings of every kind
@@ -366,8 +381,7 @@ returns int language sql immutable as $$ select 20000 $$;
 create function pg_temp.most(guild bigint)
 returns bigint language plpgsql as $$
 declare
-    before   bigint := (select coalesce(sum(cardinality(p.ids)), 0)
-                          from search_place p where p.guild_id = guild);
+    before   bigint := pg_temp.indexed(guild);
     n        bigint;
     merging  boolean;
     most     bigint := 0;
@@ -376,8 +390,7 @@ begin
         merging := (select h.merge_level is not null from search_head h
                      where h.guild_id = guild and h.bot = 0);
         exit when not search_work(guild, 0::smallint);
-        n := (select sum(cardinality(p.ids)) from search_place p
-               where p.guild_id = guild);
+        n := pg_temp.indexed(guild);
         most := greatest(most, case when not merging then n - before end);
         before := n;
     end loop;
@@ -393,25 +406,11 @@ select search_begin(), search_begin() \g /dev/null
 select is(pg_temp.most(:long), 6::bigint, 'are put in a few at a time');
 select pg_temp.send(:long, 199, 'm', :at + 1000, :'its_long') \g /dev/null
 select is(pg_temp.most(:long), 6::bigint, 'also when they come');
-select is((select sum(cardinality(ids)) from search_place
-            where guild_id = :long),
-          (select count(*) - (h.arrival - s.arrival) from log_entry
-            where guild_id = :long),
-          'each of them once') from search_head s
-  join log_head h on h.guild_id = s.guild_id and h.bot = s.bot
- where s.guild_id = :long;
+select pg_temp.once(:long, 'each of them once');
 select is(pg_temp.compared(:long, '199', '1', 'word3', 'rrr', 'member 1'),
           'same', 'and are found, the last one too');
 
 -- what arrives and is none
-
-create function pg_temp.waits(guild bigint)
-returns bigint language sql as $$
-    select h.arrival - s.arrival
-      from search_head s
-      join log_head h on h.guild_id = s.guild_id and h.bot = s.bot
-     where s.guild_id = guild and s.bot = 0
-$$;
 
 select pg_temp.work(:long), search_forget(:long, 0::smallint) \g /dev/null
 select search_begin(), search_begin() \g /dev/null
