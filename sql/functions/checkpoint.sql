@@ -222,3 +222,40 @@ begin
        set counted = 0, keyed = 0, keyed_id = 0
      where h.guild_id = guild;
 end $$;
+
+
+-- Forgets what was counted up to an id, a server after the other, until it is
+-- so many rows; true if there is more. Who has checkpoints at all has some of
+-- everything.
+
+create or replace function counted_expire(oldest bigint, most int)
+returns boolean language plpgsql as $$
+declare
+    gone  int := 0;
+    n     int;
+    head  record;
+begin
+    for head in
+        select h.guild_id, h.bot from log_head h
+         where exists (select from log_checkpoint c
+                        where c.guild_id = h.guild_id and c.bot = h.bot
+                          and c.kind = 0 and c.key = 0
+                          and c.last_id < oldest)
+    loop
+        if gone >= most then
+            return true;
+        end if;
+
+        delete from log_key k
+         where k.guild_id = head.guild_id and k.bot = head.bot
+           and not k.heavy and k.noticed_at < now() - interval '31 days';
+        delete from log_checkpoint c
+         where c.guild_id = head.guild_id and c.bot = head.bot
+           and c.last_id < oldest;
+
+        get diagnostics n = row_count;
+        gone := gone + n;
+    end loop;
+
+    return false;
+end $$;

@@ -160,10 +160,11 @@ end $$;
 create or replace function keeper_expiry(budget int, out more boolean,
     out lag bigint)
 language plpgsql as $$
+declare
+    ready  constant boolean := partitions_expire(budget);
 begin
-    perform partitions_expire();
-    more := false;
     lag := (select count(*) from partitions_expired());
+    more := ready and lag > 0;
 end $$;
 
 

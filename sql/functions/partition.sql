@@ -141,12 +141,12 @@ begin
 end $$;
 
 
--- Drops what is past keeping, with what refers to it. To find that takes a look
--- at all there is: only when a partition goes; of events one does each day.
--- False as above. The drop is last: whoever reads waits for it, until all of
--- this is committed.
+-- Drops what is past keeping, when all that was counted of it is gone, which
+-- takes a turn for each so many rows. To find the rest takes a look at all of
+-- it: only when a partition goes; of events one does each day. False as above.
+-- The drop is last: whoever reads waits for it, until all of this is committed.
 
-create or replace function partitions_expire()
+create or replace function partitions_expire(budget int default 20000)
 returns boolean language plpgsql set lock_timeout = '200ms' as $$
 declare
     oldest  constant bigint := day_id((now() at time zone 'UTC')::date - 31);
@@ -157,14 +157,11 @@ begin
 
     names := array(select partitions_expired());
 
-    if names = '{}' then
+    if names = '{}' or counted_expire(oldest, budget) then
         return true;
     end if;
 
-    delete from log_checkpoint c where c.last_id < oldest;
     delete from log_correction c where c.id < oldest;
-    delete from log_key k
-     where not k.heavy and k.noticed_at < now() - interval '31 days';
     delete from held_entry h where h.id < oldest;
     delete from replay r where r.id < oldest;
 

@@ -10,7 +10,7 @@ begin;
 lock table guildlog.log_head, guildlog.log_event, guildlog.log_entry;
 
 \ir setup.psql
-select plan(24);
+select plan(28);
 
 select partitions_ensure() \g /dev/null
 select is(tableoid::regclass::text,
@@ -74,8 +74,15 @@ select partition_make('log_entry', 'log_entry_20200101', 'id',
 select partition_make('log_entry', 'log_entry_kept', 'id',
            day_id('2020-01-02')::text,
            day_id((now() at time zone 'UTC')::date - 30)::text) \g /dev/null
-insert into log_checkpoint values (:guild, 0, day_id('2020-01-01') + 1, '{}'),
-                                  (:guild, 0, next_id(ms(now())), '{}');
+insert into log_checkpoint
+select :guild, 0, id, '{}', kind, kind
+  from unnest(array[day_id('2020-01-01') + 1, next_id(ms(now()))]) id,
+       generate_series(0, 3) kind;
+insert into log_head (guild_id, bot)
+values (900000000000000002, 0), (900000000000000003, 0);
+insert into log_checkpoint
+select guild, 0, day_id('2020-01-01') + 1, '{}'
+  from generate_series(900000000000000002, 900000000000000003) guild;
 insert into log_correction values
     (:guild, 0, 0, 0, day_id('2020-01-01') + 1, 6, 1),
     (:guild, 0, 0, 0, next_id(ms(now())), 6, 1);
@@ -86,13 +93,17 @@ insert into log_key values
 insert into held_entry values (:guild, 0, day_id('2020-01-01') + 1, null,
                                now()),
                               (:guild, 0, next_id(ms(now())), null, now());
-select is(partitions_expire(), true, 'what is past keeping goes');
+select is(more, true, 'what is past keeping goes') from keeper_expiry(1);
+select is(count(*) in (2, 5), true, 'a server after the other')
+  from log_checkpoint c where c.last_id < day_id('2020-01-02');
+select has_table('guildlog', 'log_entry_20200101', 'first what counts it');
+select is(more, true, 'as long as there is some') from keeper_expiry(1);
+select is(more, false, 'at last itself') from keeper_expiry(1);
 select hasnt_table('guildlog', 'log_entry_20200101', 'entries');
 select hasnt_table('guildlog', 'log_event_20200101', 'and events');
 select has_table('guildlog', 'log_entry_kept',
                  'not what has a day of the last 31');
-select is(count(*)::int, 1, 'with checkpoints')
-  from log_checkpoint where guild_id = :guild;
+select is(count(*)::int, 4, 'with checkpoints') from log_checkpoint;
 select is(count(*)::int, 1, 'and what they are short of')
   from log_correction where guild_id = :guild;
 select is(string_agg(key::text, ',' order by key), '2,3',
@@ -102,8 +113,7 @@ select is(count(*)::int, 1, 'and what was held')
   from held_entry where guild_id = :guild;
 insert into log_checkpoint values (:guild, 0, day_id('2020-01-01') + 2, '{}');
 select is(partitions_expire(), true, 'when there is none to go');
-select is(count(*)::int, 2, 'nothing is looked for')
-  from log_checkpoint where guild_id = :guild;
+select is(count(*)::int, 5, 'nothing is looked for') from log_checkpoint;
 select is(pg_temp.record_at(:guild, now() - interval '29 days'),
           'log_entry_default', 'late entries still find a place');
 
