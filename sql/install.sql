@@ -107,6 +107,8 @@ end $$;
 \ir migrate.sql
 \set migration 0022_asked
 \ir migrate.sql
+\set migration 0023_leaving
+\ir migrate.sql
 
 \ir data.sql
 \ir summaries.sql

@@ -123,9 +123,10 @@ begin
         select s.guild_id, s.bot
           from search_head s
           join log_head h on h.guild_id = s.guild_id and h.bot = s.bot
-         where h.arrival - s.arrival >= search_run_size()
-            or s.merge_level is not null
-            or s.seen_at < now() - interval '12 hours'
+         where not s.leaving
+           and (h.arrival - s.arrival >= search_run_size()
+                or s.merge_level is not null
+                or s.seen_at < now() - interval '12 hours')
          order by s.seen_at < now() - interval '12 hours' desc,
                   h.arrival - s.arrival desc
     loop
@@ -162,24 +163,36 @@ begin
 end $$;
 
 
--- Takes it from one server that may read no further back than an hour.
+-- Takes it from a server that may read no further back than an hour, so many
+-- rows at a time; it is not read from the first ones on. True if there may be
+-- more to take.
 
-create or replace function search_end()
+create or replace function search_end(most int default 20000)
 returns boolean language plpgsql as $$
 declare
     head  record;
 begin
     select s.guild_id, s.bot into head
       from search_head s
-      join server v on v.guild_id = s.guild_id and v.plan <> 'pro'
-     limit 1
+      join server v on v.guild_id = s.guild_id
+     where s.leaving or v.plan <> 'pro'
+     order by s.leaving desc limit 1
        for update of s skip locked;
 
     if not found then
         return false;
     end if;
 
-    perform search_forget(head.guild_id, head.bot);
+    update search_head s
+       set leaving = true, runs = 0
+     where s.guild_id = head.guild_id and s.bot = head.bot
+       and not s.leaving;
+
+    if search_forget(head.guild_id, head.bot, most) then
+        delete from search_head s
+         where s.guild_id = head.guild_id and s.bot = head.bot;
+    end if;
+
     return true;
 end $$;
 
@@ -195,24 +208,30 @@ begin
 end $$;
 
 
--- Forgets the index of a (server, bot), whose entries no longer are what they
--- were. It is made anew from what there is.
+-- Forgets what the index of a (server, bot) says, at most so many rows; true if
+-- nothing is left of it.
 
-create or replace function search_forget(guild bigint, bot smallint)
-returns void language plpgsql as $$
+create or replace function search_forget(guild bigint, bot smallint, most int)
+returns boolean language plpgsql set enable_seqscan = off as $$
+declare
+    gone  int := 0;
+    n     int;
+    part  text;
 begin
-    delete from search_head s
-     where s.guild_id = guild and s.bot = search_forget.bot;
-    delete from search_place p
-     where p.guild_id = guild and p.bot = search_forget.bot;
-    delete from search_segment s
-     where s.guild_id = guild and s.bot = search_forget.bot;
-    delete from search_term t
-     where t.guild_id = guild and t.bot = search_forget.bot;
-    delete from search_common c
-     where c.guild_id = guild and c.bot = search_forget.bot;
-    delete from search_string s
-     where s.guild_id = guild and s.bot = search_forget.bot;
+    foreach part in array '{search_segment, search_place, search_term,
+                            search_common, search_string}'::text[] loop
+        execute format('
+            delete from %1$I
+             where ctid = any (array(select x.ctid from %1$I x
+                                      where x.guild_id = $1 and x.bot = $2
+                                      limit $3))', part)
+          using guild, bot, most - gone;
+
+        get diagnostics n = row_count;
+        gone := gone + n;
+    end loop;
+
+    return gone < most;
 end $$;
 
 
@@ -226,6 +245,7 @@ declare
 begin
     select * into head from search_head s
      where s.guild_id = guild and s.bot = search_work.bot
+       and not s.leaving
        for update skip locked;
 
     if not found then
@@ -419,7 +439,8 @@ begin
                        from search_head s
                        join log_head h
                          on h.guild_id = s.guild_id and h.bot = s.bot
-                      where h.arrival - s.arrival >= search_run_size()), 0);
+                      where h.arrival - s.arrival >= search_run_size()
+                        and not s.leaving), 0);
 end $$;
 
 
@@ -431,7 +452,7 @@ create or replace function keeper_searchable(budget int, out more boolean,
 language plpgsql as $$
 begin
     perform search_begin();
-    more := search_end()
+    more := search_end(budget)
             or search_expire(day_id((now() at time zone 'UTC')::date - 31));
     lag := 0;
 end $$;

@@ -2,7 +2,7 @@
 -- look at every entry gives.
 
 \ir setup.psql
-select plan(62);
+select plan(67);
 
 -- so that a few entries make segments of every level, with marks and with bits
 create or replace function search_run_size()
@@ -141,6 +141,12 @@ begin
     end loop;
     return true;
 end $$;
+
+create function pg_temp.forget(guild bigint)
+returns boolean language sql as $$
+    delete from search_head s where s.guild_id = guild;
+    select search_forget(guild, 0::smallint, 1000000)
+$$;
 
 -- how many entries are in the index, and how much has arrived behind it
 create function pg_temp.indexed(guild bigint)
@@ -311,15 +317,23 @@ select is((search_sets_both(
 
 -- an index that is given up
 
-select operator_server_put(:guild, '{"plan": "free"}'), search_end(),
-       search_end() \g /dev/null
+select operator_server_put(:guild, '{"plan": "free"}') \g /dev/null
+select is(search_end(30), true, 'is taken a little at a time');
+select operator_server_put(:guild, '{"plan": "pro"}') \g /dev/null
+select is(pg_temp.compared(:guild, :searches), 'same',
+          'and not looked at from then on');
+select search_begin() \g /dev/null
+select is(pg_temp.work(:guild), false, 'nor added to');
+select is(lag, 0::bigint, 'nothing waits for it') from keeper_search(400);
+select count(*) from generate_series(1, 1000) i where search_end(30) \gset end_
+select is(:end_count > 10 and :end_count < 1000, true, 'until all is gone');
 select is((select count(*) from search_head where guild_id = :guild)
           + (select count(*) from search_place where guild_id = :guild)
           + (select count(*) from search_segment where guild_id = :guild)
           + (select count(*) from search_term where guild_id = :guild)
           + (select count(*) from search_common where guild_id = :guild)
           + (select count(*) from search_string where guild_id = :guild),
-          0::bigint, 'leaves nothing behind');
+          0::bigint, 'which leaves nothing behind');
 select is(pg_temp.compared(:guild, :searches), 'same', 'nor is it needed');
 
 -- where most wait is first; other files may be at work on servers of their own
@@ -354,8 +368,7 @@ update search_head h set arrival = l.arrival - 30, seen_at = '-infinity'
   from log_head l where l.guild_id = h.guild_id and h.guild_id = :guild;
 select is(pg_temp.next(:guild, :other), :other,
           'then that one, where less than forty are left');
-select search_forget(:guild, 0::smallint),
-       search_forget(:other, 0::smallint) \g /dev/null
+select pg_temp.forget(:guild), pg_temp.forget(:other) \g /dev/null
 
 -- the keeper
 
@@ -412,7 +425,7 @@ select is(pg_temp.compared(:long, '199', '1', 'word3', 'rrr', 'member 1'),
 
 -- what arrives and is none
 
-select pg_temp.work(:long), search_forget(:long, 0::smallint) \g /dev/null
+select pg_temp.work(:long), pg_temp.forget(:long) \g /dev/null
 select search_begin(), search_begin() \g /dev/null
 select pg_temp.work(:long) \g /dev/null
 select pg_temp.send(:long, 40, 'm', :at + 1000) \g /dev/null
