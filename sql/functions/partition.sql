@@ -32,6 +32,20 @@ returns date language sql immutable as $$
 $$;
 
 
+create or replace function today()
+returns date language sql stable as $$
+    select (now() at time zone 'UTC')::date
+$$;
+
+
+-- The first id that is kept: entries are for 30 days and a day of grace.
+
+create or replace function kept_from()
+returns bigint language sql stable as $$
+    select day_id(today() - 31)
+$$;
+
+
 -- Makes one partition and moves what the default one holds of its range. True:
 -- there was something, and everybody had to wait.
 
@@ -75,7 +89,7 @@ end $$;
 create or replace function partitions_ensure(ahead int default 2)
 returns boolean language plpgsql set lock_timeout = '200ms' as $$
 declare
-    today  constant date := (now() at time zone 'UTC')::date;
+    today  constant date := today();
     next   date;
     day    date;
     moved  boolean;
@@ -124,7 +138,7 @@ end $$;
 create or replace function partitions_missing(ahead int default 2)
 returns int language plpgsql stable as $$
 declare
-    today  constant date := (now() at time zone 'UTC')::date;
+    today  constant date := today();
 begin
     return greatest(0, today + ahead + 1
                        - greatest(partitions_end(), today));
@@ -149,7 +163,7 @@ end $$;
 create or replace function partitions_expire(budget int default 20000)
 returns boolean language plpgsql set lock_timeout = '200ms' as $$
 declare
-    oldest  constant bigint := day_id((now() at time zone 'UTC')::date - 31);
+    oldest  constant bigint := kept_from();
     names   text[];
     name    text;
 begin
@@ -175,18 +189,16 @@ exception when lock_not_available then
 end $$;
 
 
--- The partitions past keeping: entries after 30 days and a day of grace,
--- events after two, and what became of entries after all of these. One that
--- has several days goes with the last.
+-- The partitions past keeping: besides entries, events after two days, and what
+-- became of entries after all of these. One that has several days goes with the
+-- last.
 
 create or replace function partitions_expired(out name text)
 returns setof text language plpgsql stable as $$
-declare
-    today  constant date := (now() at time zone 'UTC')::date;
 begin
     return query
         select p.name from partitions('log_entry') p
-         where p.high::bigint <= day_id(today - 31)
+         where p.high::bigint <= kept_from()
          union all
         select p.name from partitions('log_event') p
          where p.high::timestamptz <= now() - interval '2 days'

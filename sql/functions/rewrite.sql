@@ -44,7 +44,7 @@ create or replace function rewrite_due(out low bigint, out high bigint,
     out sources text[])
 returns setof record language plpgsql stable as $$
 declare
-    today  constant date := (now() at time zone 'UTC')::date;
+    today  constant date := today();
 begin
     return query
         select min(p.low::bigint), max(p.high::bigint),

@@ -452,7 +452,6 @@ create or replace function keeper_searchable(budget int, out more boolean,
 language plpgsql as $$
 begin
     perform search_begin();
-    more := search_end(budget)
-            or search_expire(day_id((now() at time zone 'UTC')::date - 31));
+    more := search_end(budget) or search_expire(kept_from());
     lag := 0;
 end $$;
