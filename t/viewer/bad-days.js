@@ -47,19 +47,23 @@ async function limited(server) {
 
 async function unavailable(server) {
     const page = await enter(server);
-    let times = 2;
+    let wait = 1;
 
     page.expected = /status of 503/;
-    await page.route(/search=one/, (route) => times-- > 0
-        ? route.fulfill({status: 503, headers: {'Retry-After': '1'},
+    await page.route(/search=one/, (route) => wait
+        ? route.fulfill({status: 503, headers: {'Retry-After': String(wait)},
             contentType: 'application/json',
             body: '{"error":"the database cannot be reached"}'})
         : route.continue());
     await page.getByPlaceholder('Search').fill('one');
     await page.getByText('The log store is not available').waitFor();
     ok(true, 'that the store is away is told');
+    wait = 3600;
+    await soon(async () => Number(await page.locator('.countdown')
+        .textContent()) > 60, true, 'it is asked again after the time');
+    wait = 0;
     await page.getByRole('button', {name: 'Try now'}).click();
-    await soon(() => shownTotal(page), 1, 'and it is asked again');
+    await soon(() => shownTotal(page), 1, 'or at once, if somebody wants to');
     await page.locator('#banner').waitFor({state: 'hidden'});
     await leave(page, 'a store that is away');
 }
