@@ -237,10 +237,11 @@ declare
 begin
     for head in
         select h.guild_id, h.bot from log_head h
-         where exists (select from log_checkpoint c
-                        where c.guild_id = h.guild_id and c.bot = h.bot
-                          and c.kind = 0 and c.key = 0
-                          and c.last_id < oldest)
+         cross join lateral (
+               select from log_checkpoint c
+                where c.guild_id = h.guild_id and c.bot = h.bot
+                  and c.kind = 0 and c.key = 0 and c.last_id < oldest
+                order by c.last_id limit 1) c   -- one by one, by the index
     loop
         if gone >= most then
             return true;
