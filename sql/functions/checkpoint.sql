@@ -226,7 +226,8 @@ end $$;
 
 -- Forgets what was counted up to an id, a server after the other, until it is
 -- so many rows; true if there is more. Who has checkpoints at all has some of
--- everything.
+-- everything. Nobody is held off: who counts is the keeper, too, and what is
+-- recorded is younger.
 
 create or replace function counted_expire(oldest bigint, most int)
 returns boolean language plpgsql as $$
@@ -238,7 +239,7 @@ begin
     for head in
         select h.guild_id, h.bot from log_head h
          cross join lateral (
-               select from log_checkpoint c
+               select 1 from log_checkpoint c
                 where c.guild_id = h.guild_id and c.bot = h.bot
                   and c.kind = 0 and c.key = 0 and c.last_id < oldest
                 order by c.last_id limit 1) c   -- one by one, by the index
@@ -247,15 +248,22 @@ begin
             return true;
         end if;
 
-        delete from log_key k
-         where k.guild_id = head.guild_id and k.bot = head.bot
-           and not k.heavy and k.noticed_at < now() - interval '31 days';
         delete from log_checkpoint c
          where c.guild_id = head.guild_id and c.bot = head.bot
            and c.last_id < oldest;
 
         get diagnostics n = row_count;
         gone := gone + n;
+
+        -- those of a server that fell silent are looked at for the last time
+
+        delete from log_key k
+         where k.guild_id = head.guild_id and k.bot = head.bot
+           and not k.heavy
+           and (k.noticed_at < now() - interval '31 days'
+                or not exists (select from log_checkpoint c
+                                where c.guild_id = k.guild_id
+                                  and c.bot = k.bot));
     end loop;
 
     return false;

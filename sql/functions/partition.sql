@@ -32,6 +32,8 @@ returns date language sql immutable as $$
 $$;
 
 
+-- The day (UTC) that it is.
+
 create or replace function today()
 returns date language sql stable as $$
     select (now() at time zone 'UTC')::date

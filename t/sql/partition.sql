@@ -10,7 +10,7 @@ begin;
 lock table guildlog.log_head, guildlog.log_event, guildlog.log_entry;
 
 \ir setup.psql
-select plan(28);
+select plan(29);
 
 select partitions_ensure() \g /dev/null
 select is(tableoid::regclass::text,
@@ -88,7 +88,8 @@ insert into log_correction values
 insert into log_key values
     (:guild, 0, 1, 1, false, 1, now() - interval '32 days'),
     (:guild, 0, 1, 2, true, 1, now() - interval '32 days'),
-    (:guild, 0, 1, 3, false, 1, now());
+    (:guild, 0, 1, 3, false, 1, now()),
+    (:guild + 1, 0, 1, 3, false, 1, now());
 insert into held_entry values (:guild, 0, day_id('2020-01-01') + 1, null,
                                now()),
                               (:guild, 0, next_id(ms(now())), null, now());
@@ -109,6 +110,8 @@ select is(count(*)::int, 1, 'and what they are short of')
 select is(string_agg(key::text, ',' order by key), '2,3',
           'keys that did not get heavy in that time')
   from log_key where guild_id = :guild;
+select is(count(*)::int, 0, 'those of a server of which nothing is left')
+  from log_key where guild_id = :guild + 1;
 select is(count(*)::int, 1, 'and what was held')
   from held_entry where guild_id = :guild;
 insert into log_checkpoint values (:guild, 0, day_id('2020-01-01') + 2, '{}');
