@@ -63,7 +63,7 @@ select create_distributed_table(c.oid::regclass::text, 'guild_id',
   join pg_attribute a on a.attrelid = c.oid and a.attname = 'guild_id'
  where c.relnamespace = 'guildlog'::regnamespace
    and c.relkind in ('r', 'p') and not c.relispartition
-   and c.relname not in ('log_change', 'log_left_out')
+   and c.relname not in ('log_change', 'log_left_out', 'order_round')
    and not exists (select from pg_dist_partition
                     where logicalrelid = c.oid) \g /dev/null
 
@@ -85,14 +85,14 @@ select create_distributed_function(p.oid::regprocedure, 'guild',
 
 -- What the keeper does not do here: the rewrite follows what changes by
 -- triggers, which there are none of on distributed tables; the index of the
--- search is begun, and heavy keys are counted, by statements that Citus does
--- not take. Answers are exact without them.
+-- search is begun, heavy keys are counted, and the order of entries is kept, by
+-- statements that Citus does not take. Answers are exact without them.
 
 do $$
 declare
     task  text;
 begin
-    foreach task in array '{rewrite,searchable,keys}'::text[] loop
+    foreach task in array '{rewrite,searchable,keys,order}'::text[] loop
         execute format($f$
             create or replace function guildlog.%I(budget int,
                 out more boolean, out lag bigint)

@@ -109,6 +109,8 @@ end $$;
 \ir migrate.sql
 \set migration 0023_leaving
 \ir migrate.sql
+\set migration 0024_order
+\ir migrate.sql
 
 \ir data.sql
 \ir summaries.sql
@@ -119,6 +121,7 @@ end $$;
 \ir functions/checkpoint.sql
 \ir functions/correction.sql
 \ir functions/key.sql
+\ir functions/order.sql
 \ir functions/rewrite.sql
 \ir functions/keeper.sql
 \ir functions/lane.sql

@@ -12,6 +12,7 @@ create or replace function keeper_tasks(out task text, out every interval,
 returns setof record language sql immutable as $$
     values ('partitions',  interval '10 minutes', false),
            ('expiry',      interval '10 minutes', false),
+           ('order',       interval '10 minutes', false),
            ('requests',    interval '1 minute',   false),
            ('searchable',  interval '1 minute',   false),
            ('checkpoints', interval '1 second',   false),

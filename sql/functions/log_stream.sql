@@ -24,10 +24,8 @@ begin
     if last_id is not null then
         since := (select e.arrival
                     from log_entry_one(guild, logs_stream.bot, last_id) e);
-        since := coalesce(since, (
-            select min(e.arrival) - 1 from log_entry e
-             where e.guild_id = guild and e.bot = logs_stream.bot
-               and e.id > greatest(last_id, id_at(wall_of(guild)))));
+        since := coalesce(since, order_behind(
+                     guild, bot, greatest(last_id, id_at(wall_of(guild)))));
     end if;
 
     since := coalesce(since, (
@@ -76,6 +74,7 @@ end $$;
 
 -- Up to where one call looks: not beyond an entry that is held, for it may
 -- still be taken back. Who takes one back looks at its time before he commits.
+-- Nor beyond one row of the order.
 
 create or replace function tail_end(guild bigint, bot smallint, since bigint)
 returns bigint language plpgsql stable as $$
@@ -89,24 +88,36 @@ begin
           cross join lateral log_entry_one(guild, tail_end.bot, h.id) e
           where h.guild_id = guild
             and h.bot = tail_end.bot
-            and h.until > clock_timestamp() - interval '1 second')));
+            and h.until > clock_timestamp() - interval '1 second'),
+        (tail_order(guild, bot, since)).upto));
 end $$;
 
 
--- The events know the order of the last day; what arrived before that is
--- looked for in all of the window.
+-- What the order says of arrivals behind that one, if anything.
+
+create or replace function tail_order(guild bigint, bot smallint,
+    since bigint)
+returns log_order language plpgsql stable as $$
+begin
+    return (select o from log_order o
+             where o.guild_id = guild and o.bot = tail_order.bot
+               and o.upto > since
+             order by o.upto limit 1);
+end $$;
+
+
+-- The entries that arrived behind one and up to another, at most so many. The
+-- order says where to look for them; what it says nothing of yet the events
+-- know, who know all of the last day besides. The rest is looked for in all of
+-- the window.
 
 create or replace function tail_ids(q log_query, since bigint, until bigint,
     most int)
 returns bigint[] language plpgsql stable as $$
+declare
+    it  constant log_order := tail_order(q.guild, q.bot, since);
 begin
-    if exists (select from log_event k
-                where k.guild_id = q.guild and k.bot = q.bot
-                  and k.entry_id is not null
-                  and k.arrival <= since
-                  and k.recorded_at >= date_trunc('day', now(), 'UTC')
-                                       - interval '1 day')
-    then
+    if it.upto is null and tail_has_events(q.guild, q.bot, since) then
         return array(
             select e.id
               from log_event k
@@ -121,14 +132,43 @@ begin
     end if;
 
     return array(
-        select e.id
-          from log_entry e
-         where e.guild_id = q.guild and e.bot = q.bot
-           and e.id >= q.low and e.id < q.high
-           and e.arrival > since and e.arrival <= until
-           and entry_has_member(e.executor_id, e.target_id, q)
-           and entry_fits(e.type, e.channel_id, e.role, e.doc, q)
-         order by e.arrival limit most);
+        select f.id
+          from (select e.id, e.arrival
+                  from log_entry e
+                 where e.guild_id = q.guild and e.bot = q.bot
+                   and e.id >= greatest(q.low, it.low) and e.id < q.high
+                   and e.id <= coalesce(it.high, q.high)
+                   and e.arrival > since and e.arrival <= until
+                   and entry_has_member(e.executor_id, e.target_id, q)
+                   and entry_fits(e.type, e.channel_id, e.role, e.doc, q)
+                 union all
+                select e.id, l.arrival
+                  from log_late l
+                 cross join lateral log_entry_one(q.guild, q.bot, l.id) e
+                 where l.guild_id = q.guild and l.bot = q.bot
+                   and l.arrival > since and l.arrival <= until
+                   and it.upto is not null
+                   and e.id >= q.low and e.id < q.high
+                   and entry_has_member(e.executor_id, e.target_id, q)
+                   and entry_fits(e.type, e.channel_id, e.role, e.doc, q)) f
+         order by f.arrival limit most);
+end $$;
+
+
+-- Do the events know all that arrived behind that one?
+
+create or replace function tail_has_events(guild bigint, bot smallint,
+    since bigint)
+returns boolean language plpgsql stable as $$
+begin
+    return exists (select from log_order o
+                    where o.guild_id = guild and o.bot = tail_has_events.bot)
+        or exists (select from log_event k
+                    where k.guild_id = guild and k.bot = tail_has_events.bot
+                      and k.entry_id is not null
+                      and k.arrival <= since
+                      and k.recorded_at >= date_trunc('day', now(), 'UTC')
+                                           - interval '1 day');
 end $$;
 
 

@@ -178,6 +178,8 @@ begin
     end if;
 
     delete from log_correction c where c.id < oldest;
+    delete from log_order o where o.high < oldest;
+    delete from log_late l where l.id < oldest;
     delete from held_entry h where h.id < oldest;
     delete from replay r where r.id < oldest;
 
@@ -191,9 +193,9 @@ exception when lock_not_available then
 end $$;
 
 
--- The partitions past keeping: besides entries, events after two days, and what
--- became of entries after all of these. One that has several days goes with the
--- last.
+-- The partitions past keeping: besides entries, events after two days, when
+-- their order is kept, and what became of entries after all of these. One that
+-- has several days goes with the last.
 
 create or replace function partitions_expired(out name text)
 returns setof text language plpgsql stable as $$
@@ -204,6 +206,7 @@ begin
          union all
         select p.name from partitions('log_event') p
          where p.high::timestamptz <= now() - interval '2 days'
+           and order_is_kept(p.high::timestamptz)
          union all
         select p.name from partitions('lane_batch') p
          where p.high::timestamptz <= now() - interval '33 days';

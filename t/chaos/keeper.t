@@ -27,9 +27,13 @@ my %option = (cluster => $cluster, workers => 2,
     api => 'guildlog_limit off;', allow => [qr/exited on signal 9/]);
 my $first  = Guildlog->new(%option, start => 0);
 
-# nobody here has 2,000 entries
+# nobody here has 2,000 entries, or 20,000
 $cluster->connect($first->dbname, 'postgres')->do(
     'alter database ' . $first->dbname . " set guildlog.heavy = '40'");
+$first->sql("create or replace function order_from() returns int
+    language sql immutable as 'select 40'");
+$first->sql("create or replace function order_step() returns int
+    language sql immutable as 'select 32'");
 $first->start;
 my $second = Guildlog->new(%option, name => 'second',
     dbname => $first->dbname);
@@ -415,6 +419,24 @@ my @acts = map { ($_->[1]) x $_->[0] } (
         $did{expired}++;
     }],
 
+    # for the events a day goes by, and those that are old enough go
+    [4, sub {
+        sql(q(do $$ begin
+            update order_round set day = day - 1 where guild_id is null;
+            if found then
+                delete from log_event where recorded_at < today() - 2
+                   and order_is_kept((today() - 1)::timestamp
+                                     at time zone 'UTC');
+                update log_event
+                   set recorded_at = recorded_at - interval '1 day'
+                 where recorded_at < now() - interval '8 seconds';
+                update search_head set seen_at = seen_at - interval '1 day';
+                update keeper set due_at = now() where task = 'order';
+            end if;
+        end $$));
+        $did{days}++;
+    }],
+
     # everything is rewritten again
     [6, sub {
         sql(q(update log_rewrite set begun_at = now() - interval '60 days'
@@ -485,7 +507,7 @@ ok eval { wait_for {
 my $swaps = sql('select max(n) from log_rewrite');
 cmp_ok $swaps, '>', 8, "$swaps rewrites were begun";
 cmp_ok $did{$_} // 0, '>', 0, "$did{$_} $_"
-    for qw(taken reset expired terminated);
+    for qw(taken reset expired terminated days);
 is sql(q(select count(*) from pg_trigger where tgname = 'log_change')), 0,
     'no trigger is left';
 is sql(q(select count(*) from pg_class where relname ~ '^log_entry_'

@@ -10,7 +10,7 @@ begin;
 lock table guildlog.log_head, guildlog.log_event, guildlog.log_entry;
 
 \ir setup.psql
-select plan(29);
+select plan(35);
 
 select partitions_ensure() \g /dev/null
 select is(tableoid::regclass::text,
@@ -93,6 +93,13 @@ insert into log_key values
 insert into held_entry values (:guild, 0, day_id('2020-01-01') + 1, null,
                                now()),
                               (:guild, 0, next_id(ms(now())), null, now());
+insert into log_order values
+    (:guild, 0, 10, day_id('2020-01-01'), day_id('2020-01-01') + 9),
+    (:guild, 0, 20, day_id('2020-01-01'), next_id(ms(now())));
+insert into log_late values (:guild, 0, 5, day_id('2020-01-01') + 1),
+                            (:guild, 0, 6, next_id(ms(now())));
+delete from order_round;
+insert into order_round values ('2020-01-02');
 select is(more, true, 'what is past keeping goes') from keeper_expiry(1);
 select is(count(*) in (2, 5), true, 'a server after the other')
   from log_checkpoint c where c.last_id < day_id('2020-01-02');
@@ -100,7 +107,18 @@ select has_table('guildlog', 'log_entry_20200101', 'first what counts it');
 select is(more, true, 'as long as there is some') from keeper_expiry(1);
 select is(more, false, 'at last itself') from keeper_expiry(1);
 select hasnt_table('guildlog', 'log_entry_20200101', 'entries');
-select hasnt_table('guildlog', 'log_event_20200101', 'and events');
+select has_table('guildlog', 'log_event_20200101',
+                 'not events whose order is not kept');
+update order_round set day = '2020-01-03', guild_id = :guild;
+select is(partitions_expire(), true, 'or not of all servers');
+select has_table('guildlog', 'log_event_20200101', 'yet');
+update order_round set guild_id = null;
+select is(partitions_expire(), true, 'these go then');
+select hasnt_table('guildlog', 'log_event_20200101', 'too');
+select is(string_agg(upto::text, ','), '20', 'of the order what is past it')
+  from log_order where guild_id = :guild;
+select is(string_agg(arrival::text, ','), '6', 'and of what came late')
+  from log_late where guild_id = :guild;
 select has_table('guildlog', 'log_entry_kept',
                  'not what has a day of the last 31');
 select is(count(*)::int, 4, 'with checkpoints')

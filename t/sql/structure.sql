@@ -266,7 +266,7 @@ select bag_eq($$
               and a.attname = 'guild_id')
 $$, $$ values ('language'), ('log_type'), ('filter_kind'), ('summary'),
               ('keeper'), ('shard_lease'), ('delivery_node'), ('log_rewrite'),
-              ('schema_version') $$,
+              ('schema_version'), ('order_round') $$,
     'guild_id leads every key, but of fixed data and the schema''s own');
 select is_empty($$
     select i.indexrelid::regclass from pg_index i

@@ -1,0 +1,208 @@
+-- The order in which entries arrived. The events know it, but go after two
+-- days; what a live tail needs to find entries that came before is kept by the
+-- keeper, once a day has passed.
+
+
+-- How many arrivals make a row, at most.
+
+create or replace function order_step()
+returns int language sql immutable as $$ select 4096 $$;
+
+
+-- From how many arrivals on a (server, bot) has its order kept: to look at all
+-- of fewer takes no time.
+
+create or replace function order_from()
+returns int language sql immutable as $$ select 20000 $$;
+
+
+-- Is the order kept of what was recorded up to a day before that time? What
+-- was on the way through a midnight is kept a day later.
+
+create or replace function order_is_kept(at timestamptz)
+returns boolean language plpgsql stable as $$
+begin
+    return not exists (select from order_round r
+                        where r.guild_id is not null
+                           or r.day < (at at time zone 'UTC')::date + 1);
+end $$;
+
+
+-- The keeper's task, one server after the other. Undone: 1 as long as there is
+-- one left.
+
+create or replace function keeper_order(budget int, out more boolean,
+    out lag bigint)
+language plpgsql as $$
+declare
+    today  constant date := today();
+    round  order_round;
+begin
+    select * into round from order_round for update;
+
+    if not found then
+        insert into order_round values (today - 1) returning * into round;
+    end if;
+
+    if round.guild_id is null and round.day < today then
+        round := row(today, 0, 0);
+    end if;
+
+    if round.guild_id is not null then
+        round := order_servers(round, budget);
+        update order_round r
+           set day = round.day, guild_id = round.guild_id, bot = round.bot;
+    end if;
+
+    more := round.guild_id is not null;
+    lag := more::int;
+end $$;
+
+
+-- Keeps the order of the next servers, looking at about so many of them and
+-- their entries; how far it came.
+
+create or replace function order_servers(round order_round, budget int)
+returns order_round language plpgsql
+set enable_seqscan = off set enable_bitmapscan = off as $$
+declare
+    rest  int := budget;
+    n     int;
+    head  record;
+begin
+    for head in
+        select h.guild_id, h.bot, h.arrival from log_head h
+         where (h.guild_id, h.bot) > (round.guild_id, round.bot)
+         order by h.guild_id, h.bot limit budget
+    loop
+        while head.arrival >= order_from() loop
+            if rest <= 0 then
+                return round;
+            end if;
+
+            n := order_keep(head.guild_id, head.bot, round.day);
+            rest := rest - n;
+            exit when n < order_step();
+        end loop;
+
+        rest := rest - 1;
+        round.guild_id := head.guild_id;
+        round.bot := head.bot;
+    end loop;
+
+    if not found then
+        round.guild_id := null;
+        round.bot := null;
+    end if;
+
+    return round;
+end $$;
+
+
+-- Keeps the order of what arrived next; of how much that is. What arrived
+-- before the events say anything may be anywhere.
+
+create or replace function order_keep(guild bigint, bot smallint, day date)
+returns int language plpgsql as $$
+declare
+    last   constant bigint := (
+        select max(o.upto) from log_order o
+         where o.guild_id = guild and o.bot = order_keep.bot);
+    batch  constant log_event[] := order_batch(guild, bot, coalesce(last, 0),
+                                               day);
+    it     record;
+begin
+    if cardinality(batch) = 0 then
+        return 0;
+    end if;
+
+    select min(ms(k.recorded_at)) as at,
+           id_at(least(min(ms(k.recorded_at)) - 300000,
+                       2 * min(ms(k.recorded_at)) - max(ms(k.recorded_at))))
+               as from_id
+      into it from unnest(batch) k;
+
+    if last is null and batch[1].arrival > 1 then
+        insert into log_order
+        values (guild, bot, batch[1].arrival - 1, 0, id_at(it.at + 3600000));
+    end if;
+
+    insert into log_order
+    select guild, order_keep.bot, max(k.arrival),
+           coalesce(min(k.entry_id) filter (where k.entry_id >= it.from_id),
+                    it.from_id),
+           greatest(max(k.entry_id), it.from_id - 1)
+      from unnest(batch) k;
+
+    insert into log_late
+    select guild, order_keep.bot, k.arrival, k.entry_id
+      from unnest(batch) k where k.entry_id < it.from_id;
+
+    return cardinality(batch);
+end $$;
+
+
+-- The events that follow, as far as they were recorded before that day.
+
+create or replace function order_batch(guild bigint, bot smallint,
+    last bigint, day date)
+returns log_event[] language plpgsql stable as $$
+declare
+    batch  constant log_event[] := array(
+        select k from log_event k
+         where k.guild_id = guild and k.bot = order_batch.bot
+           and k.entry_id is not null
+           and k.arrival > last
+         order by k.arrival limit order_step());
+    until  constant bigint := (
+        select min(k.arrival) from unnest(batch) k
+         where k.recorded_at >= day::timestamp at time zone 'UTC');
+begin
+    return array(select k from unnest(batch) k
+                  where until is null or k.arrival < until
+                  order by k.arrival);
+end $$;
+
+
+-- Behind which arrival the first one came that has a higher id; null: none has.
+
+create or replace function order_behind(guild bigint, bot smallint, id bigint)
+returns bigint language plpgsql stable as $$
+declare
+    last   constant bigint := (
+        select max(o.upto) from log_order o
+         where o.guild_id = guild and o.bot = order_behind.bot);
+    first  bigint;
+    it     log_order;
+begin
+    if last is null then
+        return (select min(e.arrival) - 1 from log_entry e
+                 where e.guild_id = guild and e.bot = order_behind.bot
+                   and e.id > order_behind.id);
+    end if;
+
+    for it in
+        select * from log_order x
+         where x.guild_id = guild and x.bot = order_behind.bot
+           and x.high > order_behind.id
+         order by x.upto
+    loop
+        first := (select min(e.arrival) from log_entry e
+                   where e.guild_id = guild and e.bot = order_behind.bot
+                     and e.id >= greatest(it.low, order_behind.id + 1)
+                     and e.id <= it.high and e.arrival <= it.upto);
+        exit when first is not null;
+    end loop;
+
+    return least(
+        first,
+        (select l.arrival from log_late l
+          where l.guild_id = guild and l.bot = order_behind.bot
+            and l.id > order_behind.id
+          order by l.arrival limit 1),
+        (select k.arrival from log_event k
+          where k.guild_id = guild and k.bot = order_behind.bot
+            and k.entry_id > order_behind.id
+            and k.arrival > last
+          order by k.arrival limit 1)) - 1;
+end $$;
