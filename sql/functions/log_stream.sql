@@ -47,14 +47,14 @@ create or replace function logs_tail(guild bigint, bot smallint, search text,
 returns setof log_row language plpgsql stable security definer
 set search_path = guildlog, pg_temp set enable_seqscan = off as $$
 declare
+    it     constant log_order := tail_order(guild, bot, since);
+    until  bigint := least(tail_end(guild, bot, since), it.upto);
     q      log_query;
-    until  bigint;
 begin
-    until := tail_end(guild, bot, since);
     q := query_of(guild, bot, wall_of(guild), search, after, before,
                   types_of(category, type), channel, member, member_role,
                   role);
-    q.ids := tail_ids(q, since, until, most);
+    q.ids := tail_ids(q, it, since, until, most);
 
     if cardinality(q.ids) = most then
         until := (select e.arrival
@@ -74,7 +74,6 @@ end $$;
 
 -- Up to where one call looks: not beyond an entry that is held, for it may
 -- still be taken back. Who takes one back looks at its time before he commits.
--- Nor beyond one row of the order.
 
 create or replace function tail_end(guild bigint, bot smallint, since bigint)
 returns bigint language plpgsql stable as $$
@@ -88,8 +87,7 @@ begin
           cross join lateral log_entry_one(guild, tail_end.bot, h.id) e
           where h.guild_id = guild
             and h.bot = tail_end.bot
-            and h.until > clock_timestamp() - interval '1 second'),
-        (tail_order(guild, bot, since)).upto));
+            and h.until > clock_timestamp() - interval '1 second')));
 end $$;
 
 
@@ -111,11 +109,9 @@ end $$;
 -- know, who know all of the last day besides. The rest is looked for in all of
 -- the window.
 
-create or replace function tail_ids(q log_query, since bigint, until bigint,
-    most int)
+create or replace function tail_ids(q log_query, it log_order, since bigint,
+    until bigint, most int)
 returns bigint[] language plpgsql stable as $$
-declare
-    it  constant log_order := tail_order(q.guild, q.bot, since);
 begin
     if it.upto is null and tail_has_events(q.guild, q.bot, since) then
         return array(
@@ -142,20 +138,22 @@ begin
                    and entry_has_member(e.executor_id, e.target_id, q)
                    and entry_fits(e.type, e.channel_id, e.role, e.doc, q)
                  union all
-                select e.id, l.arrival
-                  from log_late l
-                 cross join lateral log_entry_one(q.guild, q.bot, l.id) e
-                 where l.guild_id = q.guild and l.bot = q.bot
-                   and l.arrival > since and l.arrival <= until
-                   and it.upto is not null
-                   and e.id >= q.low and e.id < q.high
-                   and entry_has_member(e.executor_id, e.target_id, q)
-                   and entry_fits(e.type, e.channel_id, e.role, e.doc, q)) f
+                (select e.id, l.arrival
+                   from log_late l
+                  cross join lateral log_entry_one(q.guild, q.bot, l.id) e
+                  where l.guild_id = q.guild and l.bot = q.bot
+                    and l.arrival > since and l.arrival <= until
+                    and it.upto is not null
+                    and e.id >= q.low and e.id < q.high
+                    and entry_has_member(e.executor_id, e.target_id, q)
+                    and entry_fits(e.type, e.channel_id, e.role, e.doc, q)
+                  order by l.arrival limit most)) f
          order by f.arrival limit most);
 end $$;
 
 
--- Do the events know all that arrived behind that one?
+-- Do the events know all that arrived behind that one, of which the order says
+-- nothing?
 
 create or replace function tail_has_events(guild bigint, bot smallint,
     since bigint)

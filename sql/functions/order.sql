@@ -10,21 +10,22 @@ returns int language sql immutable as $$ select 4096 $$;
 
 
 -- From how many arrivals on a (server, bot) has its order kept: to look at all
--- of fewer takes no time.
+-- of fewer takes little.
 
 create or replace function order_from()
 returns int language sql immutable as $$ select 20000 $$;
 
 
--- Is the order kept of what was recorded up to a day before that time? What
--- was on the way through a midnight is kept a day later.
+-- Is the order kept of all that was recorded before that time? A day more, for
+-- what was on the way through a midnight. A clock that was ahead says nothing.
 
 create or replace function order_is_kept(at timestamptz)
 returns boolean language plpgsql stable as $$
 begin
     return not exists (select from order_round r
                         where r.guild_id is not null
-                           or r.day < (at at time zone 'UTC')::date + 1);
+                           or least(r.day, today())
+                              < (at at time zone 'UTC')::date + 1);
 end $$;
 
 
@@ -41,11 +42,11 @@ begin
     select * into round from order_round for update;
 
     if not found then
-        insert into order_round values (today - 1) returning * into round;
+        insert into order_round (day) values (today - 1) returning * into round;
     end if;
 
-    if round.guild_id is null and round.day < today then
-        round := row(today, 0, 0);
+    if round.guild_id is null and round.day <> today then
+        round := row(true, today, 0, 0);
     end if;
 
     if round.guild_id is not null then
@@ -75,15 +76,19 @@ begin
          where (h.guild_id, h.bot) > (round.guild_id, round.bot)
          order by h.guild_id, h.bot limit budget
     loop
-        while head.arrival >= order_from() loop
-            if rest <= 0 then
-                return round;
-            end if;
+        if head.arrival >= order_from() then
+            rest := rest - order_forget(head.guild_id, head.bot, rest);
 
-            n := order_keep(head.guild_id, head.bot, round.day);
-            rest := rest - n;
-            exit when n < order_step();
-        end loop;
+            while rest > 0 loop
+                n := order_keep(head.guild_id, head.bot, round.day);
+                rest := rest - n;
+                exit when n < order_step();
+            end loop;
+        end if;
+
+        if rest <= 0 then
+            return round;
+        end if;
 
         rest := rest - 1;
         round.guild_id := head.guild_id;
@@ -99,8 +104,39 @@ begin
 end $$;
 
 
--- Keeps the order of what arrived next; of how much that is. What arrived
--- before the events say anything may be anywhere.
+-- Forgets the order of what is past keeping, but at most so much of what came
+-- late; of how much that is.
+
+create or replace function order_forget(guild bigint, bot smallint, most int)
+returns int language plpgsql as $$
+declare
+    oldest  constant bigint := kept_from();
+    first   bigint;
+    n       int;
+begin
+    delete from log_order o
+     where o.guild_id = guild and o.bot = order_forget.bot
+       and o.high < oldest;
+
+    first := (select min(o.upto) from log_order o
+               where o.guild_id = guild and o.bot = order_forget.bot);
+
+    delete from log_late l
+     where l.guild_id = guild and l.bot = order_forget.bot
+       and l.arrival = any (array(
+               select x.arrival from log_late x
+                where x.guild_id = guild and x.bot = order_forget.bot
+                  and (first is null or x.arrival <= first)
+                  and x.id < oldest
+                order by x.arrival limit most));
+
+    get diagnostics n = row_count;
+    return n;
+end $$;
+
+
+-- Keeps the order of what arrived next; of how much that is. The first row is
+-- for all that arrived before, too, which may be anywhere.
 
 create or replace function order_keep(guild bigint, bot smallint, day date)
 returns int language plpgsql as $$
@@ -110,39 +146,43 @@ declare
          where o.guild_id = guild and o.bot = order_keep.bot);
     batch  constant log_event[] := order_batch(guild, bot, coalesce(last, 0),
                                                day);
-    it     record;
+    low    bigint := 0;
+    high   bigint := id_at(ms(now()) + 3600000);
 begin
     if cardinality(batch) = 0 then
         return 0;
     end if;
 
-    select min(ms(k.recorded_at)) as at,
-           id_at(least(min(ms(k.recorded_at)) - 300000,
-                       2 * min(ms(k.recorded_at)) - max(ms(k.recorded_at))))
-               as from_id
-      into it from unnest(batch) k;
+    -- as late as all of this took is not late
 
-    if last is null and batch[1].arrival > 1 then
-        insert into log_order
-        values (guild, bot, batch[1].arrival - 1, 0, id_at(it.at + 3600000));
+    if last is not null then
+        low := (
+            select id_at(least(t.first - 300000, 2 * t.first - t.last))
+              from (select ms(min(k.recorded_at)) as first,
+                           ms(max(k.recorded_at)) as last
+                      from unnest(batch) k) t);
+        high := low - 1;
     end if;
-
-    insert into log_order
-    select guild, order_keep.bot, max(k.arrival),
-           coalesce(min(k.entry_id) filter (where k.entry_id >= it.from_id),
-                    it.from_id),
-           greatest(max(k.entry_id), it.from_id - 1)
-      from unnest(batch) k;
 
     insert into log_late
     select guild, order_keep.bot, k.arrival, k.entry_id
-      from unnest(batch) k where k.entry_id < it.from_id;
+      from unnest(batch) k where k.entry_id < low;
+
+    insert into log_order
+    select guild, order_keep.bot, max(k.arrival),
+           case when low > 0
+                then coalesce(min(k.entry_id) filter (where k.entry_id >= low),
+                              low)
+                else 0 end,
+           greatest(max(k.entry_id), high)
+      from unnest(batch) k;
 
     return cardinality(batch);
 end $$;
 
 
--- The events that follow, as far as they were recorded before that day.
+-- The events that follow, as far as they were recorded before that day. One of
+-- a clock that was ahead is of any day.
 
 create or replace function order_batch(guild bigint, bot smallint,
     last bigint, day date)
@@ -156,7 +196,8 @@ declare
          order by k.arrival limit order_step());
     until  constant bigint := (
         select min(k.arrival) from unnest(batch) k
-         where k.recorded_at >= day::timestamp at time zone 'UTC');
+         where k.recorded_at >= day::timestamp at time zone 'UTC'
+           and k.recorded_at < now() + interval '1 hour');
 begin
     return array(select k from unnest(batch) k
                   where until is null or k.arrival < until
@@ -179,6 +220,12 @@ begin
         return (select min(e.arrival) - 1 from log_entry e
                  where e.guild_id = guild and e.bot = order_behind.bot
                    and e.id > order_behind.id);
+    elsif (select e.id from log_entry e
+            where e.guild_id = guild and e.bot = order_behind.bot
+              and e.id > order_behind.id
+            order by e.id limit 1) is null
+    then
+        return null;
     end if;
 
     for it in

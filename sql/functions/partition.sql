@@ -178,8 +178,6 @@ begin
     end if;
 
     delete from log_correction c where c.id < oldest;
-    delete from log_order o where o.high < oldest;
-    delete from log_late l where l.id < oldest;
     delete from held_entry h where h.id < oldest;
     delete from replay r where r.id < oldest;
 

@@ -24,6 +24,7 @@ create table log_late (
 -- be done the last (server, bot) of which it is.
 
 create table order_round (
+    it        boolean primary key default true check (it),   -- the only one
     day       date not null,
     guild_id  bigint,
     bot       smallint

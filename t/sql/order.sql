@@ -2,7 +2,7 @@
 -- gets all that came since, in that order, without a look at all there is.
 
 \ir setup.psql
-select plan(26);
+select plan(33);
 
 -- so that a few entries are many
 create or replace function order_from()
@@ -139,9 +139,9 @@ select is(order_is_kept('2020-01-01'), true,
           'before the first turn nothing is waited for');
 select is(pg_temp.keep(30) > 3, true, 'the order is kept turn by turn');
 select is(lag, 0::bigint, 'then nothing is undone') from keeper_order(30);
-select is(count(*) between 14 and 20, true, 'row by row')
+select is(count(*) between 12 and 16, true, 'row by row')
   from log_order where guild_id = :many;
-select is(count(*) between 50 and 80, true,
+select is(count(*) between 40 and 60, true,
           'what came late besides, and nothing else')
   from log_late where guild_id = :many;
 select is(count(*)::int, 0, 'each for as long as its entries')
@@ -158,9 +158,13 @@ select is(pg_temp.begun(:many), 'same', 'an unknown id has its place in it');
 select is(pg_temp.compared(:guild), 'same', 'and where no order is kept');
 select is(pg_temp.begun(:guild), 'same', 'wherever it begins');
 
--- days go by
+-- days go by, and a clock was three ahead for a moment
 
 select pg_temp.day(:many, d, 40) from generate_series(3, 1, -1) d \g /dev/null
+update log_event
+   set recorded_at = now() + interval '3 days'
+ where guild_id = :many and arrival = (select min(arrival) + 20 from log_event
+                                        where guild_id = :many);
 select is(pg_temp.compared(:many), 'same',
           'what it has not come to the events know');
 select is(pg_temp.begun(:many), 'same', 'where unknown ids would be, too');
@@ -194,6 +198,50 @@ select pg_temp.keep(20000) \g /dev/null
 select is(max(upto)::int, :h - 2, 'what came behind one of the day is for the next')
   from log_order where guild_id = :many;
 select is(pg_temp.compared(:many), 'same', 'nobody misses the one between');
+
+update order_round set day = today() + 3;
+select is(more, true, 'a round that the clock put into the future counts not')
+  from keeper_order(1);
+select pg_temp.keep(20000) \g /dev/null
+
+-- What went before anything was kept is of no row: the first one is for all of
+-- it, also where midnights cut into it.
+
+\set young :guild + 2
+select operator_server_put(:young, '{"plan": "pro"}') \g /dev/null
+select pg_temp.day(:young, 5, 60) \g /dev/null
+delete from log_event
+ where guild_id = :young and (arrival <= 18 or arrival = 20);
+update order_round set day = today() - 1;
+select pg_temp.keep(20000) \g /dev/null
+delete from log_event where guild_id = :young;
+select is(pg_temp.compared(:young), 'same', 'nothing is missed that had gone');
+
+-- taken back, when rows were made
+
+delete from log_entry
+ where guild_id = :young and arrival in (19, 32, 33, 40, 45, 60);
+select is(pg_temp.compared(:young), 'same', 'what is taken back is not missed');
+select is(pg_temp.begun(:young), 'same', 'nor where it was seen last');
+
+-- what is past keeping goes, what came late little by little
+
+\set old :guild + 3
+insert into log_order values
+    (:old, 0, 10, kept_from() - 9, kept_from() - 1),
+    (:old, 0, 20, kept_from() - 1, kept_from() + 9),
+    (:old, 0, 30, kept_from() + 9, kept_from() + 19);
+insert into log_late values
+    (:old, 0, 5, kept_from() - 10), (:old, 0, 15, kept_from() - 5),
+    (:old, 0, 16, kept_from()), (:old, 0, 25, kept_from() - 5);
+select is(array[order_forget(:old, 0::smallint, 1),
+                order_forget(:old, 0::smallint, 5),
+                order_forget(:old, 0::smallint, 5)], '{1,1,0}',
+          'as many as asked for');
+select is(string_agg(upto::text, ','), '20,30', 'and no more than is past it')
+  from log_order where guild_id = :old;
+select is(string_agg(arrival::text, ','), '16,25', 'with its row')
+  from log_late where guild_id = :old;
 
 -- a tail that is days behind looks at what it gets, not at everything
 
