@@ -85,8 +85,8 @@ for my $case (['apply-hang', 'applied'], ['hang', 'not applied']) {
     becomes($id, 'unknown in_flight', 30, "$why: in flight");
     $g->signal('KILL', $g->workers);
     wait_for { $g->workers == 2 } 30, 'new workers';
-    wait_for { eval { word($id) } } 30;
-    is word($id), 'unknown in_flight', 'still so after a crash';
+    my $word = wait_for { eval { word($id) } } 30;
+    is $word, 'unknown in_flight', 'still so after a crash';
     becomes($id, 'delivered', 60, 'then it is known');
     is times_applied($id), 1, 'and in the channel once';
 }
