@@ -60,13 +60,14 @@ begin
 end $$;
 
 
--- Keeps the order of the next servers, looking at about so many of them and
--- their entries; how far it came.
+-- Keeps the order of the next servers, looking at so many of them and their
+-- entries; how far it came.
 
 create or replace function order_servers(round order_round, budget int)
 returns order_round language plpgsql
 set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
+    step  constant int := least(order_step(), budget);
     rest  int := budget;
     n     int;
     head  record;
@@ -79,14 +80,14 @@ begin
         if head.arrival >= order_from() then
             rest := rest - order_forget(head.guild_id, head.bot, rest);
 
-            while rest > 0 loop
-                n := order_keep(head.guild_id, head.bot, round.day);
+            while rest >= step loop
+                n := order_keep(head.guild_id, head.bot, round.day, step);
                 rest := rest - n;
-                exit when n < order_step();
+                exit when n < step;
             end loop;
         end if;
 
-        if rest <= 0 then
+        if rest < step then
             return round;
         end if;
 
@@ -135,19 +136,21 @@ begin
 end $$;
 
 
--- Keeps the order of what arrived next; of how much that is. The first row is
--- for all that arrived before, too, which may be anywhere.
+-- Keeps the order of what arrived next, in a row for at most so much; of how
+-- much that is. The first row is for all that arrived before, too, which may be
+-- anywhere.
 
-create or replace function order_keep(guild bigint, bot smallint, day date)
+create or replace function order_keep(guild bigint, bot smallint, day date,
+    most int)
 returns int language plpgsql as $$
 declare
     last   constant bigint := (
         select max(o.upto) from log_order o
          where o.guild_id = guild and o.bot = order_keep.bot);
     batch  constant log_event[] := order_batch(guild, bot, coalesce(last, 0),
-                                               day);
+                                               day, most);
     low    bigint := 0;
-    high   bigint := id_at(ms(now()) + 3600000);
+    high   bigint := log_high(ms(now()), null);
 begin
     if cardinality(batch) = 0 then
         return 0;
@@ -170,10 +173,9 @@ begin
 
     insert into log_order
     select guild, order_keep.bot, max(k.arrival),
-           case when low > 0
-                then coalesce(min(k.entry_id) filter (where k.entry_id >= low),
-                              low)
-                else 0 end,
+           case when last is null then 0
+                else coalesce(min(k.entry_id) filter (where k.entry_id >= low),
+                              low) end,
            greatest(max(k.entry_id), high)
       from unnest(batch) k;
 
@@ -185,7 +187,7 @@ end $$;
 -- a clock that was ahead is of any day.
 
 create or replace function order_batch(guild bigint, bot smallint,
-    last bigint, day date)
+    last bigint, day date, most int)
 returns log_event[] language plpgsql stable as $$
 declare
     batch  constant log_event[] := array(
@@ -193,15 +195,14 @@ declare
          where k.guild_id = guild and k.bot = order_batch.bot
            and k.entry_id is not null
            and k.arrival > last
-         order by k.arrival limit order_step());
+         order by k.arrival limit most);
     until  constant bigint := (
         select min(k.arrival) from unnest(batch) k
          where k.recorded_at >= day::timestamp at time zone 'UTC'
            and k.recorded_at < now() + interval '1 hour');
 begin
     return array(select k from unnest(batch) k
-                  where until is null or k.arrival < until
-                  order by k.arrival);
+                  where until is null or k.arrival < until);
 end $$;
 
 

@@ -348,7 +348,7 @@ sub export {
 # listens is away for four days of six
 
 my %stream;
-my $until = time + $seconds;
+my $until;
 
 sub away { return $did{days} % 6 > 1 && time < $until }
 
