@@ -427,33 +427,61 @@ render() {
 }
 
 
+# at_once n command argument...: "command argument" for each, so many of them
+# at a time; fails if one did, after all.  Waits by pid: "wait -n" overlooks
+# who ended while nobody waited
+at_once() {
+    local n=$1 command=$2 argument pid pids=() status=0
+    shift 2
+
+    for argument; do
+        if ((${#pids[@]} == n)); then
+            wait "${pids[0]}" || status=1
+            pids=("${pids[@]:1}")
+        fi
+
+        "$command" "$argument" &
+        pids+=($!)
+    done
+
+    for pid in "${pids[@]}"; do
+        wait "$pid" || status=1
+    done
+
+    return $status
+}
+
+
+# nginx's own objects for link_pure to call.  $flavour: asan (the default),
+# fuzz, or coverage, which counts instead
+pure_library() {
+    local tree=$build/${flavour:-asan}
+    local library=$tree/libnginx.a objs=$tree/objs
+
+    [[ ! $library -nt $objs/nginx ]] || return 0
+
+    objcopy --redefine-sym main=nginx_main "$objs/src/core/nginx.o" \
+        "$tree/nginx.o"
+    rm -f "$library"
+    find "$objs/src" -name '*.o' ! -path '*/core/nginx.o' -print0 \
+        | xargs -0 ar rcs "$library" "$tree/nginx.o" "$objs/ngx_modules.o"
+}
+
+
 # link_pure output source...: a program of pure files, under the sanitizers,
-# with nginx's own objects to call.  $flavour: asan (the default), fuzz, or
-# coverage, which counts instead; in $cflags, more flags
+# with the library of its flavour; in $cflags, more flags
 link_pure() {
-    local tree=$build/${flavour:-asan} output=$1 library objs flags
+    local tree=$build/${flavour:-asan} output=$1 flags
     shift
 
-    objs=$tree/objs
-    library=$tree/libnginx.a
-
-    if [[ ! $library -nt $objs/nginx ]]; then
-        objcopy --redefine-sym main=nginx_main "$objs/src/core/nginx.o" \
-            "$tree/nginx.o"
-        rm -f "$library"
-        find "$objs/src" -name '*.o' ! -path '*/core/nginx.o' -print0 \
-            | xargs -0 ar rcs "$library" "$tree/nginx.o" \
-                "$objs/ngx_modules.o"
-    fi
-
     flags=$(make -s -C "$build/nginx-1.22" -f - flags <<MAKE
-include $objs/Makefile
+include $tree/objs/Makefile
 flags: ; @echo \$(CC) \$(CFLAGS) \$(ALL_INCS)
 MAKE
     )
     (cd "$build/nginx-1.22" && $flags -I "$top/src" ${cflags:-} \
-        -o "$output" "$@" "$library" -lpcre2-8 -lssl -lcrypto -lcrypt -lz \
-        -ljwt -ljansson -lpq)
+        -o "$output" "$@" "$tree/libnginx.a" -lpcre2-8 -lssl -lcrypto -lcrypt \
+        -lz -ljwt -ljansson -lpq)
 }
 
 
