@@ -55,7 +55,8 @@ end $$;
 
 -- Looks at the next stretch of what is counted; at how many entries it did. A
 -- key that comes up three times in it is noticed: of the heavy ones none is
--- missed for long, of the others few are kept.
+-- missed for long, of the others few are kept. What remains is counted near the
+-- end only: entries that were taken back or came late make it differ till then.
 
 create or replace function keys_look(guild bigint, bot smallint, stretch int,
     budget int)
@@ -71,8 +72,10 @@ declare
                  where e.guild_id = guild and e.bot = keys_look.bot
                    and e.id > low and e.id <= high
                  order by e.id limit stretch);
-    looked  int := coalesce(cardinality(upto), 0);
-    last    constant bigint := coalesce(upto[looked], low);
+    passed  constant int := coalesce(cardinality(upto), 0);
+    last    constant bigint := coalesce(upto[passed], low);
+    looked  int := passed;
+    remain  bigint;
     found   log_key[];
     due     log_key;
 begin
@@ -110,14 +113,17 @@ begin
         looked := looked + key_extend(due, last, budget);
     end loop;
 
+    select count(*) into remain
+      from (select from log_entry e
+             where e.guild_id = guild and e.bot = keys_look.bot
+               and e.id > last and e.id <= high
+             limit 2 * stretch) e;
+
     update log_head h
        set keyed_id = last,
-           keyed = h.counted - (
-               select count(*)
-                 from (select from log_entry e
-                        where e.guild_id = guild and e.bot = keys_look.bot
-                          and e.id > last and e.id <= high
-                        limit 2 * stretch) e)
+           keyed = least(h.counted - remain,
+                         case when remain = 2 * stretch
+                              then h.keyed + passed end)
      where h.guild_id = guild and h.bot = keys_look.bot;
 
     return looked;

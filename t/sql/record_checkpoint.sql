@@ -2,7 +2,7 @@
 -- came late, was taken back or was never looked at.
 
 \ir setup.psql
-select plan(56);
+select plan(58);
 
 -- "right", or what is not: every checkpoint, with what it is short of, against
 -- the entries up to it
@@ -211,12 +211,18 @@ $$;
 select is(pg_temp.heavy(:guild), null, 'nobody had so many');
 select pg_temp.send_keys(:guild, 600, :at + 10000, 'k') \g /dev/null
 select checkpoints_make() \g /dev/null
+select counted - keyed as behind from log_head
+ where guild_id = :guild and bot = 0 \gset
 select is(keys_make(20), 20, 'as many are looked at as is allowed');
+select is(counted - keyed, :behind - 20::bigint, 'the others are left, all')
+  from log_head where guild_id = :guild and bot = 0;
 select is((select sum(keys_make(20)) > 100 from generate_series(1, 10)), true,
           'and the next call goes on');
 select is(pg_temp.checked(:guild), 'right', 'halfway all is right');
 select sum(keys_make()) from generate_series(1, 3) \g /dev/null
 select is(keys_make(), 0, 'at last there is nothing to do');
+select is(counted - keyed < 20, true, 'nor left')
+  from log_head where guild_id = :guild and bot = 0;
 select is(pg_temp.heavy(:guild),
           '2 100, 2 101, 3 100, 3 101, 3 102, 3 103',
           'the heavy ones have checkpoints, no channel is');
