@@ -55,8 +55,9 @@ end $$;
 
 -- Looks at the next stretch of what is counted; at how many entries it did. A
 -- key that comes up three times in it is noticed: of the heavy ones none is
--- missed for long, of the others few are kept. What remains is counted near the
--- end only: entries that were taken back or came late make it differ till then.
+-- missed for long, of the others few are kept. What remains after it is exact
+-- near the end: till then entries that were taken back or came late make it
+-- differ.
 
 create or replace function keys_look(guild bigint, bot smallint, stretch int,
     budget int)
