@@ -28,6 +28,7 @@
 
 typedef struct {
     ngx_array_t                    databases;  /* of database_t pointers */
+    ngx_array_t                   *operators;  /* locations to be fenced */
     ngx_shm_zone_t                *limit_zone; /* of the name "guildlog" */
     ngx_shm_zone_t                *stats_zone;
     ngx_guildlog_keeper_conf_t     keeper;
@@ -62,6 +63,8 @@ typedef struct {
     ngx_http_guildlog_limit_conf_t  *own_limit;  /* said or inherited */
     ngx_http_guildlog_limit_conf_t  *limit;    /* in force; NULL: off */
     ngx_flag_t                     serves;     /* a plane is mounted here */
+    ngx_flag_t                     open;       /* the operator's plane needs
+                                                  no fence of nginx */
     ngx_guildlog_plane_e           plane;
     ngx_str_t                      prefix;     /* without a closing slash */
     ngx_str_t                      database_name;
@@ -421,6 +424,15 @@ char *ngx_http_guildlog_conf_unproved(ngx_conf_t *cf, ngx_command_t *cmd,
 /* when all of the configuration is read */
 char *ngx_http_guildlog_init_delivery(ngx_conf_t *cf,
     ngx_http_guildlog_main_conf_t *gmcf);
+
+
+/* ngx_http_guildlog_operator.c */
+
+/* remembers the location that is being merged; NGX_ERROR: out of memory */
+ngx_int_t ngx_http_guildlog_add_operator(ngx_conf_t *cf);
+
+/* NGX_ERROR, logged: one of them is open to everybody over TCP */
+ngx_int_t ngx_http_guildlog_check_operators(ngx_conf_t *cf);
 
 
 /* ngx_http_guildlog_status.c */

@@ -55,6 +55,13 @@ ngx_http_guildlog_conf_serve(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
             continue;
         }
 
+        if (!glcf->open && cmd->offset == NGX_GUILDLOG_OPERATOR
+            && ngx_strcmp(args[i].data, "open") == 0)
+        {
+            glcf->open = 1;
+            continue;
+        }
+
         if (glcf->prefix.data || args[i].data[0] != '/') {
             ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
                                "invalid parameter \"%V\"", &args[i]);

@@ -130,7 +130,7 @@ static ngx_command_t  ngx_http_guildlog_commands[] = {
       NULL },
 
     { ngx_string("guildlog_operator"),
-      NGX_HTTP_LOC_CONF|NGX_CONF_NOARGS|NGX_CONF_TAKE12,
+      NGX_HTTP_LOC_CONF|NGX_CONF_NOARGS|NGX_CONF_TAKE123,
       ngx_http_guildlog_conf_serve,
       NGX_HTTP_LOC_CONF_OFFSET,
       NGX_GUILDLOG_OPERATOR,
@@ -446,6 +446,7 @@ ngx_http_guildlog_create_loc_conf(ngx_conf_t *cf)
      *
      *     glcf->issuer = { 0, NULL };
      *     glcf->serves = 0;
+     *     glcf->open = 0;
      *     glcf->prefix = { 0, NULL };
      *     glcf->limit = NULL;
      *     glcf->database = NULL;
@@ -474,6 +475,7 @@ ngx_http_guildlog_merge_loc_conf(ngx_conf_t *cf, void *parent, void *child)
 
     if (clcf->noname && prev->serves) {
         conf->serves = 1;
+        conf->open = prev->open;
         conf->plane = prev->plane;
         conf->prefix = prev->prefix;
         conf->database_name = prev->database_name;
@@ -580,6 +582,12 @@ ngx_http_guildlog_merge_plane(ngx_conf_t *cf,
 
     clcf->client_max_body_size = 0;
 
+    if (conf->plane == NGX_GUILDLOG_OPERATOR && !conf->open
+        && ngx_http_guildlog_add_operator(cf) != NGX_OK)
+    {
+        return NGX_CONF_ERROR;
+    }
+
     return NGX_CONF_OK;
 }
 
@@ -618,6 +626,10 @@ ngx_http_guildlog_postconfiguration(ngx_conf_t *cf)
 
     if (!gmcf->used) {
         return NGX_OK;
+    }
+
+    if (ngx_http_guildlog_check_operators(cf) != NGX_OK) {
+        return NGX_ERROR;
     }
 
     if (gmcf->limit_zone && gmcf->limit_zone->shm.size == 0) {

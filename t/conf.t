@@ -338,6 +338,36 @@ refused qr/"guildlog_max_body" directive invalid value/, "$here; $key",
 refused qr/is duplicate/, "$here; $key",
     'location /a/ { guildlog_max_body 1k; guildlog_max_body 2k; }';
 
+# the operator's plane is not left open over TCP
+
+my $tcp = "listen 127.0.0.1:1;";
+my @fences = (
+    'allow 127.0.0.1; deny all;',
+    'auth_basic operators; auth_basic_user_file users;',
+    'auth_request /asks;',
+);
+
+refused qr/"guildlog_operator" in location "\/o\/" can be reached over TCP/,
+    "$here; $key", "$tcp $_ location /o/ { guildlog_operator; }"
+    for '', 'auth_basic off;', 'satisfy any;';
+refused qr/can be reached over TCP/,
+    "$here; $key server { location / { guildlog_operator; } }";
+refused qr/can be reached over TCP/, "$here; $key",
+    "$tcp location /o/ { guildlog_operator; if (\$arg_a) { set \$a 1; } }"
+    . " location /b/ { $fences[0] }";
+accepted "a fence: $_", "$here; $key",
+    "$tcp location /o/ { $_ guildlog_operator; }" for @fences;
+accepted "a fence of the server: $_", "$here; $key",
+    "$tcp $_ location /o/ { guildlog_operator; }" for @fences;
+accepted 'said to be open', "$here; $key",
+    "$tcp location /o/ { guildlog_operator $_; }"
+    for 'open', 'open /o', '/o open database=default';
+accepted 'a unix socket is fenced by its folder', "$here; $key",
+    'location /o/ { guildlog_operator; }';
+refused qr/invalid parameter "open"/, "$here; $key",
+    "$tcp location /o/ { $_ }" for 'guildlog_api open;',
+    'guildlog_operator open open;';
+
 accepted 'a status alone', '', 'location = /status { guildlog_status; }';
 accepted 'nothing of it', '', 'location / { return 204; }';
 
@@ -391,7 +421,7 @@ CONF
             }
 
             location /desk/ {
-                guildlog_operator database=second;
+                guildlog_operator database=second open;
             }
 CONF
     );

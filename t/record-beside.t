@@ -7,7 +7,7 @@ use FakePostgres;
 
 my $nginx = Guildlog->new(
     database => { connections => 2, queue_timeout => '60s', timeout => '60s' },
-    locations => 'location /op/ { guildlog_operator; }',
+    locations => 'location /op/ { guildlog_operator open; }',
 );
 my ($stuck, $other) = ($nginx->server, $nginx->server);
 my $token = $nginx->token($other);
@@ -91,7 +91,7 @@ my $fake = FakePostgres->new(sub {
 }, mode => 'deaf');
 $nginx = $fake->nginx(name => 'deaf', database => { connections => 2,
     queue_timeout => '60s', timeout => '60s' },
-    locations => 'location /op/ { guildlog_operator; }');
+    locations => 'location /op/ { guildlog_operator open; }');
 
 my $large = join ',', map {
     qq({"event_id":"l$_","type":4,"content":") . 'x' x 4000 . '"}'

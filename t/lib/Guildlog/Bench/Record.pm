@@ -25,7 +25,7 @@ sub run {
     my $nginx = start(
         workers => 1,
         database => { connections => $clients[-1] },
-        locations => 'location /op/ { guildlog_operator; }',
+        locations => 'location /op/ { guildlog_operator open; }',
     );
     my @guilds = Guildlog::Zipf::fill($nginx, $nginx->server,
         option('entries'));
