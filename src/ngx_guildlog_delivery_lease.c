@@ -164,7 +164,7 @@ ngx_guildlog_delivery_hold(ngx_guildlog_delivery_t *d,
             d->mine++;
 
         } else if (owner.len && !found && owner.len < sizeof(buf) - 4
-                   && ngx_guildlog_owner_dead(&d->conf->node, &owner))
+                   && ngx_guildlog_owner_dead(&d->me, &owner))
         {
             dead->data = buf;
             dead->len = ngx_sprintf(buf, "{\"%V\"}", &owner) - buf;

@@ -1,31 +1,56 @@
 
 /*
- * A process by its pid and the time it was started, as /proc tells it.
+ * A process by its pid and the time it was started, as /proc tells it, within
+ * a place where pids mean something: one boot of one kernel and one namespace
+ * of pids.  Two containers may have the same name, and see neither each other's
+ * processes nor whether they live.
  */
 
 #include "ngx_guildlog_owner.h"
 
 
 #define NGX_GUILDLOG_OWNER_START  22    /* the field of /proc/pid/stat */
+#define NGX_GUILDLOG_OWNER_BOOT   36    /* bytes of the boot's id */
+#define NGX_GUILDLOG_OWNER_SPACE  64    /* bytes, at most, of a namespace */
 
 
+static size_t ngx_guildlog_owner_place(const ngx_str_t *owner);
 static uint64_t ngx_guildlog_owner_start(ngx_pid_t pid);
+static size_t ngx_guildlog_owner_file(const char *name, u_char *buf,
+    size_t size);
 
+
+/* what /proc does not tell is left out, for everybody in that place */
 
 ngx_int_t
 ngx_guildlog_owner_self(ngx_pool_t *pool, const ngx_str_t *node,
     ngx_str_t *owner)
 {
-    size_t  size;
+    size_t     size;
+    ssize_t    n;
+    u_char     boot_id[NGX_GUILDLOG_OWNER_BOOT];
+    u_char     link[NGX_GUILDLOG_OWNER_SPACE];
+    ngx_str_t  boot, space;
 
-    size = node->len + sizeof("//") + NGX_INT64_LEN * 2;
+    boot.data = boot_id;
+    boot.len = ngx_guildlog_owner_file("/proc/sys/kernel/random/boot_id",
+                                       boot_id, sizeof(boot_id));
+
+    n = readlink("/proc/self/ns/pid", (char *) link, sizeof(link));
+
+    space.data = link;
+    space.len = n > 0 ? n : 0;
+
+    size = node->len + boot.len + space.len + sizeof("////")
+           + NGX_INT64_LEN * 2;
 
     owner->data = ngx_pnalloc(pool, size);
     if (owner->data == NULL) {
         return NGX_ERROR;
     }
 
-    owner->len = ngx_snprintf(owner->data, size, "%V/%P/%uL", node, ngx_pid,
+    owner->len = ngx_snprintf(owner->data, size, "%V/%V/%V/%P/%uL", node,
+                              &boot, &space, ngx_pid,
                               ngx_guildlog_owner_start(ngx_pid))
                  - owner->data;
 
@@ -34,22 +59,23 @@ ngx_guildlog_owner_self(ngx_pool_t *pool, const ngx_str_t *node,
 
 
 ngx_uint_t
-ngx_guildlog_owner_dead(const ngx_str_t *node, const ngx_str_t *owner)
+ngx_guildlog_owner_dead(const ngx_str_t *me, const ngx_str_t *owner)
 {
-    u_char    *p, *last, *slash;
-    uint64_t   start;
-    ngx_int_t  pid, told;
+    size_t      place;
+    u_char     *p, *last, *slash;
+    uint64_t    start;
+    ngx_int_t   pid, told;
 
-    p = owner->data;
-    last = p + owner->len;
+    place = ngx_guildlog_owner_place(me);
 
-    if (owner->len <= node->len + 1
-        || ngx_memcmp(p, node->data, node->len) != 0 || p[node->len] != '/')
+    if (ngx_guildlog_owner_place(owner) != place
+        || ngx_memcmp(owner->data, me->data, place) != 0)
     {
         return 0;
     }
 
-    p += node->len + 1;
+    p = owner->data + place;
+    last = owner->data + owner->len;
 
     slash = ngx_strlchr(p, last, '/');
     if (slash == NULL) {
@@ -73,33 +99,38 @@ ngx_guildlog_owner_dead(const ngx_str_t *node, const ngx_str_t *owner)
 }
 
 
+/* how much of an owner's name is node/boot/namespace/ */
+
+static size_t
+ngx_guildlog_owner_place(const ngx_str_t *owner)
+{
+    size_t      len;
+    ngx_uint_t  slashes;
+
+    slashes = 0;
+
+    for (len = owner->len; len; len--) {
+        if (owner->data[len - 1] == '/' && ++slashes == 2) {
+            break;
+        }
+    }
+
+    return len;
+}
+
+
 /* 0: not known */
 
 static uint64_t
 ngx_guildlog_owner_start(ngx_pid_t pid)
 {
     u_char      name[sizeof("/proc//stat") + NGX_INT64_LEN], buf[1024], *p;
-    ssize_t     n;
     uint64_t    start;
-    ngx_fd_t    fd;
     ngx_uint_t  field;
 
     (void) ngx_sprintf(name, "/proc/%P/stat%Z", pid);
 
-    fd = ngx_open_file(name, NGX_FILE_RDONLY, NGX_FILE_OPEN, 0);
-    if (fd == NGX_INVALID_FILE) {
-        return 0;
-    }
-
-    n = ngx_read_fd(fd, buf, sizeof(buf) - 1);
-
-    (void) ngx_close_file(fd);
-
-    if (n <= 0) {
-        return 0;
-    }
-
-    buf[n] = '\0';
+    buf[ngx_guildlog_owner_file((char *) name, buf, sizeof(buf) - 1)] = '\0';
 
     /* the second field, the name, may have anything in it but this */
 
@@ -116,4 +147,25 @@ ngx_guildlog_owner_start(ngx_pid_t pid)
     }
 
     return start;
+}
+
+
+/* as much of a file as the buffer takes; 0: it cannot be read */
+
+static size_t
+ngx_guildlog_owner_file(const char *name, u_char *buf, size_t size)
+{
+    ssize_t   n;
+    ngx_fd_t  fd;
+
+    fd = ngx_open_file(name, NGX_FILE_RDONLY, NGX_FILE_OPEN, 0);
+    if (fd == NGX_INVALID_FILE) {
+        return 0;
+    }
+
+    n = ngx_read_fd(fd, buf, size);
+
+    (void) ngx_close_file(fd);
+
+    return n > 0 ? n : 0;
 }

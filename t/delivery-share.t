@@ -102,8 +102,8 @@ $third->stop;
 is $g->sql('select count(*) from delivery_node'), 2, 'it says that it leaves';
 
 $g->sql("insert into delivery_node (owner, until) select regexp_replace(owner,
-    '/.*', '/999999999/1'), now() + interval '1 hour' from delivery_node
-    limit 1");
+    '/[^/]*/[^/]*\$', '/999999999/1'), now() + interval '1 hour'
+    from delivery_node limit 1");
 ok eval { wait_for { $g->sql('select count(*) from delivery_node') == 2 } 25 },
     'or is found to be dead';
 
