@@ -66,7 +66,7 @@ begin
 end $$;
 
 
--- PUT /config/access/{user_id}
+-- PUT /config/access/{user_id}: at most 200 users.
 
 create or replace function access_put(token text, guild bigint, bot smallint,
     kind smallint, user_id bigint, input jsonb, out status int, out body text)
@@ -88,6 +88,13 @@ begin
 
     if before = input ->> 'level' then
         return;
+    end if;
+
+    if before is null
+       and (select count(*) from access a
+             where a.guild_id = guild and a.bot = access_put.bot) >= 200
+    then
+        perform refuse(402, 'at most 200 users have access');
     end if;
 
     insert into access values (guild, bot, user_id, input ->> 'level')

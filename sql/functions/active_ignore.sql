@@ -4,6 +4,11 @@
 -- Takes a request. A protected log type is covered only by its name, and its
 -- name takes an Admin token. Logged with the token's id: always for such a
 -- type, else once an hour a token. How many held entries it took back.
+--
+-- At most 1,000 requests of a (server, bot) run at a time; those that ran out
+-- or are used up go. Lock: log_head, by record_begin(). Recording updates
+-- requests under it, so the deletion cannot deadlock with that, and the count
+-- is exact. The row of the token is locked first, as by its revocation.
 
 create or replace function active_ignore_add(token text, guild bigint,
     bot smallint, kind smallint, side text, input jsonb)
@@ -19,6 +24,7 @@ declare
     subject    constant text := case side when 'executor'
                    then (input ->> 'id')::bigint::text else input ->> 'id' end;
     what       log_type;
+    told       boolean;
 begin
     if allowance not between 1 and 100 then
         perform refuse(400, 'count: must be 1 to 100');
@@ -38,15 +44,6 @@ begin
         perform refuse(403, 'logType: takes an Admin token');
     end if;
 
-    delete from active_ignore a
-     where a.guild_id = guild and a.bot = active_ignore_add.bot
-       and a.expires_at < at - interval '1 minute';
-
-    insert into active_ignore
-    values (guild, bot, request, side, subject,
-            (input ->> 'type')::smallint, type, allowance, at,
-            at + seconds * interval '1 second');
-
     update token t
        set ignore_logged_at = at
      where t.guild_id = guild
@@ -54,8 +51,26 @@ begin
        and (what.protected
             or t.ignore_logged_at is null
             or t.ignore_logged_at < at - interval '1 hour');
+    told := found;
 
-    if found then
+    perform record_begin(guild, bot, 0);
+
+    delete from active_ignore a
+     where a.guild_id = guild and a.bot = active_ignore_add.bot
+       and (a.expires_at <= clock_timestamp() or a.remaining = 0);
+
+    if (select count(*) from active_ignore a
+         where a.guild_id = guild and a.bot = active_ignore_add.bot) >= 1000
+    then
+        perform refuse(402, 'at most 1,000 requests run at a time');
+    end if;
+
+    insert into active_ignore
+    values (guild, bot, request, side, subject,
+            (input ->> 'type')::smallint, type, allowance, at,
+            at + seconds * interval '1 second');
+
+    if told then
         perform record_service(guild, bot, 69, jsonb_build_object(
             'action', 'active ignore', 'name', what.key, 'value', token,
             'reason', format('%s %s, %s in %s s', side, input ->> 'id',

@@ -56,13 +56,15 @@ begin
 end $$;
 
 
--- POST /tags: names are lower-cased and unique; 25 tags without Pro.
+-- POST /tags: names are lower-cased and unique; 25 tags without Pro, 1,000 with
+-- it.
 
 create or replace function tag_create(token text, guild bigint, bot smallint,
     kind smallint, input jsonb, out status int, out body text)
 language plpgsql security definer set search_path = guildlog, pg_temp as $$
 declare
     new  tag;
+    n    bigint;
 begin
     if not change_begin(guild, token) then
         status := 401;
@@ -76,11 +78,15 @@ begin
 
     perform tag_check(new);
 
-    if (select count(*) from tag t
-         where t.guild_id = guild and t.bot = tag_create.bot) >= 25
+    n := (select count(*) from tag t
+           where t.guild_id = guild and t.bot = tag_create.bot);
+
+    if n >= 25
        and (select s.plan from server s where s.guild_id = guild) <> 'pro'
     then
         perform refuse(402, 'more than 25 tags need the Pro plan');
+    elsif n >= 1000 then
+        perform refuse(402, 'there are at most 1,000 tags');
     end if;
 
     insert into tag values (new.*);
