@@ -112,6 +112,9 @@ end $$;
 \set migration 0024_order
 \ir migrate.sql
 
+\set migration 0033_secret
+\ir migrate.sql
+
 \ir data.sql
 \ir summaries.sql
 

@@ -204,7 +204,12 @@ ngx_guildlog_delivery_tick(ngx_event_t *ev)
         && ((ngx_exiting && !d->leaves)
             || ngx_guildlog_delivery_due(d->lease_at)))
     {
-        ngx_guildlog_delivery_lease(d);
+        if (d->fits || ngx_exiting) {
+            ngx_guildlog_delivery_lease(d);
+
+        } else {
+            ngx_guildlog_delivery_secret(d);
+        }
     }
 
     if (!ngx_exiting) {

@@ -106,6 +106,9 @@ struct ngx_guildlog_delivery_s {
     ngx_queue_t                    doubts;   /* lanes of one message each */
     ngx_queue_t                    guilds[NGX_GUILDLOG_DELIVERY_BUCKETS];
 
+    time_t                         remind_at;    /* that it does not fit */
+
+    unsigned                       fits:1;   /* the secret; else no leases */
     unsigned                       leased:1; /* some lease came */
     unsigned                       leaves:1; /* so its last lease said */
     unsigned                       sweeps:1; /* the find under way does */
@@ -127,6 +130,11 @@ void ngx_guildlog_delivery_go_again(ngx_guildlog_delivery_t *d);
 /* ngx_guildlog_delivery_lease.c */
 
 void ngx_guildlog_delivery_lease(ngx_guildlog_delivery_t *d);
+
+/* ngx_guildlog_delivery_secret.c: asks whether the secret fits, before the
+   first lease */
+
+void ngx_guildlog_delivery_secret(ngx_guildlog_delivery_t *d);
 
 /* ngx_guildlog_delivery_lanes.c */
 

@@ -57,6 +57,7 @@ typedef enum {
     NGX_GUILDLOG_GAUGE_SENDING,         /* requests to the platform */
     NGX_GUILDLOG_GAUGE_INVALID,         /* in the last ten minutes */
     NGX_GUILDLOG_GAUGE_SHARDS,
+    NGX_GUILDLOG_GAUGE_MISFIT,          /* 1: its secret is another one */
 
     /* the same, of its shards, as the database told it then, s */
     NGX_GUILDLOG_GAUGE_TOLD,

@@ -102,6 +102,7 @@ typedef struct {
     S(operator_pause, 1, 0)                                                   \
     S(operator_resume, 1, 0)                                                  \
     S(keeper_step, 3, NGX_GUILDLOG_STMT_LONG)                                 \
+    S(delivery_secret, 1, NGX_GUILDLOG_STMT_DELIVERY)                         \
     S(delivery_release, 0, NGX_GUILDLOG_STMT_DELIVERY)                        \
     S(delivery_figures, 1, NGX_GUILDLOG_STMT_READ|NGX_GUILDLOG_STMT_LONG)     \
     S(delivery_proved, 6, NGX_GUILDLOG_STMT_DELIVERY)                         \

@@ -24,6 +24,10 @@ static const ngx_http_guildlog_metric_t  ngx_http_guildlog_figures[] = {
     { "delivery_shards", "gauge",
       "Shards, of 64, whose lanes are delivered here.",
       NGX_GUILDLOG_GAUGE_SHARDS, 0 },
+    { "delivery_secret_mismatch", "gauge",
+      "1: the secret is not that of the stored webhooks, nothing is delivered "
+      "here.",
+      NGX_GUILDLOG_GAUGE_MISFIT, 0 },
     { "delivery_backlog", "gauge",
       "Entries that wait in lanes delivered here.",
       NGX_GUILDLOG_GAUGE_BACKLOG, 0 },

@@ -44,6 +44,54 @@ create type delivery_mark as (
 );
 
 
+-- What is sealed with the secret of the webhooks, behind the owner in whose
+-- name: the mark of whoever comes first. In a store of before it is the secret
+-- of the webhook that is there for longest.
+
+create or replace function delivery_secret(mark bytea,
+    out status int, out body text)
+language plpgsql security definer set search_path = guildlog, pg_temp as $$
+begin
+    status := 200;
+    body := (select s.owner || ' ' || s.sealed from delivery_secret s);
+
+    if body is null then
+        insert into delivery_secret (owner, sealed)
+        select coalesce(w.lane::text, 'guildlog'), coalesce(w.secret, mark)
+          from (values (true)) v
+          left join lateral (select l.lane, l.secret from lane l
+                              where l.secret is not null
+                              order by l.since limit 1) w on true
+        on conflict do nothing;
+
+        body := (select s.owner || ' ' || s.sealed from delivery_secret s);
+    end if;
+end $$;
+
+
+-- For who changes the secret: all webhooks are to be looked up at the platform
+-- again and sealed anew, and the next machine's secret is the one that counts.
+
+create or replace function delivery_secret_reset()
+returns void language plpgsql as $$
+declare
+    known  lane;
+begin
+    delete from delivery_secret;
+
+    for known in
+        update lane l
+           set state = case l.state when 'active' then 'registering'
+                                    else l.state end,
+               webhook_id = null, secret = null
+         where l.secret is not null
+        returning l.*
+    loop
+        perform lane_wake(known.guild_id, known.lane);
+    end loop;
+end $$;
+
+
 -- Renews the leases of this owner, takes over those that ran out or were held
 -- by the dead, up to a fair share, and gives away what it wants to give. An
 -- owner who has none has a row all the same: his share stands idle if he died.

@@ -95,6 +95,7 @@ $$, $$
         ('keeper', 'keeper_step', 'budget integer, from_hour integer, '
                                   'to_hour integer'),
         ('keeper', 'delivery_release', null),
+        ('keeper', 'delivery_secret', 'mark bytea'),
         ('figures', 'delivery_figures', null),
         ('delivers', 'delivery_lease', 'dead text[], give smallint[], '
                                        'leaves boolean'),
@@ -266,6 +267,7 @@ select bag_eq($$
               and a.attname = 'guild_id')
 $$, $$ values ('language'), ('log_type'), ('filter_kind'), ('summary'),
               ('keeper'), ('shard_lease'), ('delivery_node'), ('log_rewrite'),
+              ('delivery_secret'),
               ('schema_version'), ('order_round') $$,
     'guild_id leads every key, but of fixed data and the schema''s own');
 select is_empty($$

@@ -1,0 +1,89 @@
+#!/usr/bin/perl
+# "A machine whose secret is not the one the stored webhooks were sealed with
+# takes no shards and says so in the log and on the status page, instead of
+# holding them up."
+
+use lib 't/lib';
+use Guildlog;
+use Guildlog::Cluster;
+use Guildlog::Delivery;
+use Guildlog::Platform;
+
+my $cluster = Guildlog::Cluster->new;
+my $dbname  = $cluster->create_database;
+my @shared  = (start => 0, workers => 2, cluster => $cluster,
+    dbname => $dbname, api => 'guildlog_limit off;');
+my $right = Guildlog->new(name => 'right', @shared);
+my $platform = Guildlog::Platform->new(dir => $right->prefix . '/platform');
+$right->configure(http => $platform->directives($right))->start;
+deliver_with($right, $platform);
+
+my $wrong = Guildlog->new(name => 'wrong', @shared);
+$wrong->configure(http => $platform->directives($wrong));
+$wrong->file('delivery.key', 'e1' x 32, 0600);
+
+
+sub status {
+    my ($g) = @_;
+    return $g->get('/status', raw_path => 1)->json;
+}
+
+
+# it was asked, and said no
+sub misfits {
+    my ($why) = @_;
+
+    ok wait_for { status($wrong)->{delivery_secret_mismatch} == 1 } 60,
+        "$why: the status page says so";
+    like $wrong->error_log,
+        qr/the secret of "guildlog_delivery" is not the one/,
+        "$why: so does the log";
+    is status($wrong)->{delivery_shards}, 0, "$why: it has no shard";
+}
+
+
+# nothing is sealed yet, so the first machine's secret is the one
+
+my ($guild, $token, $to) = server();
+my ($first) = record($guild, 1);
+becomes($guild, $token, $first, 'delivered', 'the first machine delivers');
+
+$wrong->start;
+misfits('beside the first machine');
+is status($right)->{delivery_shards}, 64, 'the first machine keeps all shards';
+is status($right)->{delivery_secret_mismatch}, 0, 'its secret fits';
+is $right->sql('select count(*) from delivery_node'), 1,
+    'the other one has no share';
+my ($second) = record($guild, 1);
+becomes($guild, $token, $second, 'delivered', 'entries are delivered');
+
+# alone it does not take them either
+
+$right->stop;
+$wrong->sql('delete from delivery_secret');    # as a store of before
+$wrong->stop;
+unlink $wrong->prefix . '/logs/error.log';
+$wrong->start;
+deliver_with($wrong, $platform);
+misfits('in a store of before, which has webhooks and no mark');
+my ($third) = record($guild, 1);
+
+$right->start;
+becomes($guild, $token, $third, 'delivered', 'until the right one comes');
+
+# the secret is changed
+
+$_->stop for $right, $wrong;
+$wrong->sql('select delivery_secret_reset()');
+$right->file('delivery.key', 'e1' x 32, 0600);
+$_->start for $wrong, $right;
+ok wait_for {
+    status($wrong)->{delivery_shards} == 32
+        && status($right)->{delivery_shards} == 32
+} 60, 'both deliver after the secret was changed';
+my ($fourth) = record($guild, 1);
+becomes($guild, $token, $fourth, 'delivered', 'by the webhook there is');
+is scalar(my @now = $platform->webhooks($to)), 1,
+    'no second one was made';
+
+done_testing;
