@@ -111,6 +111,8 @@ end $$;
 \ir migrate.sql
 \set migration 0024_order
 \ir migrate.sql
+\set migration 0030_store
+\ir migrate.sql
 
 \set migration 0033_secret
 \ir migrate.sql

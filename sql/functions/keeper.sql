@@ -59,7 +59,8 @@ end $$;
 
 -- The task that has been due for the longest time. Chance decides between those
 -- that have been for 10 s: a step that is ended from outside leaves no trace,
--- and its task would be the next one for ever.
+-- and its task would be the next one for ever. A time further ahead than any
+-- turn is was told by a clock that was wrong.
 
 create or replace function keeper_next()
 returns text language plpgsql as $$
@@ -70,7 +71,8 @@ begin
         select t.task
           from keeper_tasks() t
           left join keeper k on k.task = t.task
-         where coalesce(k.due_at <= at, true)
+         where coalesce(k.due_at <= at
+                        or k.due_at > at + interval '10 minutes', true)
          order by greatest(k.due_at, at - interval '10 seconds'), random()
          limit 1);
 end $$;
@@ -169,14 +171,19 @@ begin
 end $$;
 
 
--- Forgets the requests of active ignore that ran out.
+-- Forgets the requests of active ignore that ran out, or were made by a clock
+-- that was ahead. Nothing that was held by such a clock waits for that time.
 
 create or replace function keeper_requests(budget int, out more boolean,
     out lag bigint)
 language plpgsql as $$
 begin
     delete from active_ignore a
-     where a.expires_at < now() - interval '1 hour';
+     where a.expires_at < now() - interval '1 hour'
+        or a.requested_at > clock_timestamp() + interval '10 seconds';
+    update held_entry h
+       set until = clock_timestamp()
+     where h.until > clock_timestamp() + interval '10 seconds';
     more := false;
     lag := 0;
 end $$;

@@ -258,7 +258,8 @@ end $$;
 
 
 -- The delivery of what has a place: what was decided, else how far the lane
--- has come. at: when the entry happened, before which nothing was decided.
+-- has come. at: when the entry happened, before which nothing was decided,
+-- unless the clock was set back meanwhile: then it is looked for at any time.
 
 create or replace function lane_delivery(guild bigint, lane bigint,
     seq bigint, at timestamptz, out status smallint, out reason text,
@@ -275,12 +276,25 @@ begin
              order by b.seq_from desc limit 1) b
      where b.seq_to >= lane_delivery.seq;
 
-    if not found then
-        select w.status, w.reason into status, reason
-          from lane_head h
-         cross join lateral lane_waiting(row(h.*)::lane_head, seq) w
-         where h.guild_id = guild and h.lane = lane_delivery.lane;
+    if found then
+        return;
     end if;
+
+    if at > '-infinity'
+       and exists (select from lane_head h
+                    where h.guild_id = guild
+                      and h.lane = lane_delivery.lane
+                      and h.head >= lane_delivery.seq)
+    then
+        select d.* into status, reason, message_id
+          from lane_delivery(guild, lane, seq, '-infinity') d;
+        return;
+    end if;
+
+    select w.status, w.reason into status, reason
+      from lane_head h
+     cross join lateral lane_waiting(row(h.*)::lane_head, seq) w
+     where h.guild_id = guild and h.lane = lane_delivery.lane;
 end $$;
 
 
@@ -332,7 +346,8 @@ begin
         select o.id,
                case when d.seq is null then w.status else d.status end,
                case when d.seq is null then w.reason else d.reason end,
-               d.message_id
+               case when d.seq is null then w.message_id
+                    else d.message_id end
           from unnest(open) o
           left join (
               select s.seq, b.status, b.reason, b.message_id
@@ -347,5 +362,16 @@ begin
                  and b.done_at >= since) d on d.seq = o.seq
           left join lane_head h
             on h.guild_id = guild and h.lane = lane_deliveries.lane
-         cross join lateral lane_waiting(row(h.*)::lane_head, o.seq) w;
+         cross join lateral (
+               select x.status, x.reason, null::bigint
+                 from lane_waiting(row(h.*)::lane_head, o.seq) x
+                where d.seq is null and coalesce(h.head < o.seq, true)
+                union all
+               select x.*
+                 from lane_delivery(guild, lane_deliveries.lane, o.seq,
+                                    '-infinity') x
+                where d.seq is null and h.head >= o.seq
+                union all
+               select null, null, null where d.seq is not null)
+               w (status, reason, message_id);
 end $$;

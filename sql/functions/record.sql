@@ -303,7 +303,6 @@ begin
                        and l.bot = record_known.bot
                        and l.event_id = u.id
                        and l.recorded_at > now() - interval '24 hours'
-                       and l.recorded_at < now() + interval '1 hour'
                      limit 1));
     end if;
 
@@ -339,8 +338,7 @@ begin
          where l.guild_id = guild
            and l.bot = record_between.bot
            and l.event_id between low and high
-           and l.recorded_at >= since
-           and l.recorded_at < now() + interval '1 hour');
+           and l.recorded_at >= since);
 end $$;
 
 
@@ -516,7 +514,6 @@ begin
                  and d.bot = record_events.bot
                  and d.event_id = e.id
                  and d.recorded_at > now() - interval '24 hours'
-                 and d.recorded_at < now() + interval '1 hour'
                limit 1) k on verdicts[e.place] = 'duplicate'
          order by e.place);
 end $$;

@@ -104,6 +104,16 @@ returns int language sql immutable as $$
 $$;
 
 
+-- seen_at is not later than the time at which the first event that is in no run
+-- was recorded. Is it no older than that? Events are kept for 48 hours. A time
+-- to come was told by a clock that was ahead: then nobody knows how old it is.
+
+create or replace function search_seen(at timestamptz, age interval)
+returns boolean language sql stable as $$
+    select at >= now() - age and at <= now() + interval '1 hour'
+$$;
+
+
 -- Works on the index for about so many ms; true if there is more to do. Where
 -- most entries wait comes first: so all of them wait for as long, and where
 -- the index cannot keep up it takes many at once. All it reads it finds by
@@ -126,8 +136,8 @@ begin
          where not s.leaving
            and (h.arrival - s.arrival >= search_run_size()
                 or s.merge_level is not null
-                or s.seen_at < now() - interval '12 hours')
-         order by s.seen_at < now() - interval '12 hours' desc,
+                or not search_seen(s.seen_at, '12 hours'))
+         order by search_seen(s.seen_at, '12 hours'),
                   h.arrival - s.arrival desc
     loop
         while search_work(head.guild_id, head.bot) loop
@@ -278,8 +288,10 @@ end $$;
 
 
 -- Makes the next run. The events know what arrived in the last two days; what
--- came before is put in by id, in a round over all that there is. Where nearly
--- all that arrives is dropped, or known, a short run is made in time.
+-- came before is put in by id, in a round over all that there is. Only their
+-- arrival says which events are next: recorded_at may have been told by a clock
+-- that was wrong. Where nearly all that arrives is dropped, or known, a short
+-- run is made in time.
 
 create or replace function search_extend(head search_head)
 returns boolean language plpgsql as $$
@@ -289,7 +301,7 @@ declare
     batch  log_event[];
     made   record;
 begin
-    if head.round_to is null and head.seen_at < at - interval '40 hours' then
+    if head.round_to is null and not search_seen(head.seen_at, '40 hours') then
         head.round_to := until;
         head.round_id := 0;
         head.seen_at := at;
@@ -305,7 +317,6 @@ begin
          where k.guild_id = head.guild_id and k.bot = head.bot
            and k.entry_id is not null
            and k.arrival > head.arrival and k.arrival <= until
-           and k.recorded_at > head.seen_at - interval '1 hour'
          order by k.arrival
          limit search_most(search_level(head, until - head.arrival)));
     batch := batch[: search_most(search_level(head, cardinality(batch)))];
@@ -323,7 +334,7 @@ begin
        and batch[1].recorded_at >= at - interval '12 hours'
     then
         update search_head s
-           set seen_at = batch[1].recorded_at
+           set seen_at = least(batch[1].recorded_at, at)
          where s.guild_id = head.guild_id and s.bot = head.bot
            and s.seen_at < at - interval '12 hours';
         return false;
@@ -333,7 +344,7 @@ begin
       from search_items(head, array(select k.entry_id from unnest(batch) k));
 
     head.arrival := batch[made.taken].arrival;
-    head.seen_at := batch[made.taken].recorded_at;
+    head.seen_at := least(batch[made.taken].recorded_at, at);
     perform search_make(head, made.items);
     return true;
 end $$;

@@ -83,7 +83,7 @@ declare
     part    bigint[];
     tail    log_mark[] := '{}';
 begin
-    if head.seen_at < now() - interval '44 hours' then
+    if not search_seen(head.seen_at, '44 hours') then
         return array(
             select row(e.id, e.type)::log_mark from log_entry e
              where e.guild_id = q.guild and e.bot = q.bot
@@ -101,7 +101,6 @@ begin
            and k.entry_id is not null
            and k.entry_id >= q.low and k.entry_id < q.high
            and k.arrival > coalesce(head.round_to, head.arrival)
-           and k.recorded_at > head.seen_at - interval '1 hour'
          order by 1);
 
     -- a hundred at a time, for some plans go through an array for each entry;

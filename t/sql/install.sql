@@ -26,7 +26,7 @@ create database :name owner :owner template template0;
 \connect :name
 set client_min_messages = warning;
 create extension pgtap;
-select plan(17);
+select plan(18);
 
 select is(:'said'::text, '', 'installing says nothing');
 select is(rolcanlogin, true, 'it makes the role')
@@ -64,6 +64,13 @@ select guild_id, bot, id, 10, now() + interval '1 hour'
 drop table guildlog.doubt cascade;
 delete from guildlog.schema_version where version = 10;
 
+-- an index of searches made by a clock that was ahead, and one that is right
+
+insert into guildlog.search_head (guild_id, bot, runs, seen_at)
+values (900000000000000001, 0, 5, now() + interval '3 hours'),
+       (900000000000000001, 1, 5, now());
+delete from guildlog.schema_version where version = 30;
+
 \set said `sh -c "$INSTALL role=$ROLE" 2>&1`
 select is(:'said'::text, '', 'installing again says nothing');
 select is(oid, :before::oid, 'a migration runs once') from pg_class
@@ -73,6 +80,9 @@ select is(dstatus || ' ' || dreason, '0 expired',
   from guildlog.log_entry where arrival = 1;
 select is(dstatus, null, 'but not what is held') from guildlog.log_entry
  where arrival = 2;
+select is(array_agg(bot order by bot), '{0}', 'an index that may lack something '
+          'is made anew')
+  from guildlog.search_head where leaving and runs = 0;
 select hasnt_function('guildlog', 'vanished', 'what vanished is dropped');
 select has_function('guildlog', 'ms', '{timestamptz}', 'what stays is there');
 select hasnt_function('guildlog', 'ms', '{text}', 'with its arguments only');

@@ -30,7 +30,7 @@ select is(array(select (pg_temp.step()).task
                  order by 1),
           array(select task from keeper_tasks() order by 1),
           'each task has its turn');
-update keeper set due_at = now() + interval '1 hour';
+update keeper set due_at = now() + interval '5 minutes';
 select is(pg_temp.step()::text, '(,204)', 'then there is nothing to do');
 update keeper set due_at = now() where task = 'requests';
 select is(pg_temp.step()::text, '(requests,204)', 'until one is due');
@@ -62,7 +62,7 @@ select keeper_run('expiry', 1, false) \g /dev/null
 
 -- what it says
 
-update keeper set due_at = now() + interval '1 hour';
+update keeper set due_at = now() + interval '5 minutes';
 update keeper set took_us = 123, lag = 45, errors = 6,
        done_at = clock_timestamp() - interval '1 minute'
  where task = 'checkpoints';
