@@ -422,7 +422,9 @@ begin
         head.strings := greatest(head.strings, (select max(k.number)
                                                   from unnest(keys) k));
 
-        if head.runs % search_runs(level + 1) = 0 then
+        if head.runs % search_runs(level + 1) = 0
+           and search_close(head, level, head.runs - search_runs(level + 1))
+        then
             head.merge_level := level;
             head.merge_first := head.runs - search_runs(level + 1);
             head.merge_step := 0;

@@ -4,6 +4,23 @@
 -- rows go bucket by bucket, too.
 
 
+-- Are the newest entries of the segments from that run on within 8 days? Others
+-- are not merged: a segment is purged on each day on which some of its entries
+-- expire, which takes 9 us an entry. A server has about 60 more then.
+
+create or replace function search_close(head search_head, level int,
+    first int)
+returns boolean language plpgsql stable as $$
+begin
+    return (
+        select id_time(max(s.high)) - id_time(min(s.high)) < 8 * 86400000
+          from search_segment s
+         where s.guild_id = head.guild_id and s.bot = head.bot
+           and s.level = search_close.level
+           and s.first >= search_close.first);
+end $$;
+
+
 -- Takes one step.
 
 create or replace function search_merge(head search_head)
@@ -27,7 +44,9 @@ begin
 
     if head.merge_step < 2 * buckets + 2 then
         head.merge_step := head.merge_step + 1;
-    elsif head.merge_level = 0 and head.runs % search_runs(2) = 0 then
+    elsif head.merge_level = 0 and head.runs % search_runs(2) = 0
+          and search_close(head, 1, head.runs - search_runs(2))
+    then
         head.merge_level := 1;
         head.merge_first := head.runs - search_runs(2);
         head.merge_step := 0;
@@ -215,57 +234,189 @@ end $$;
 
 
 -- Lets go of what is past keeping, a little at a time: segments without an
--- entry from this id on, and strings that none of the others has. True if there
--- may be more.
+-- entry from this id on, of the others the terms that only older entries have,
+-- then the strings that no segment has. True if there may be more. A merge
+-- that is under way carries all of it on, and is waited for.
 
 create or replace function search_expire(oldest bigint)
 returns boolean language plpgsql as $$
 declare
-    seg   record;
-    gone  int := 0;
+    until  constant timestamptz := clock_timestamp()
+                                   + interval '50 milliseconds';
+    seg    search_segment;
+    head   search_head;
 begin
     for seg in
-        select s.guild_id, s.bot, s.level, s.first
+        select s.*
           from search_segment s
           join search_head h on h.guild_id = s.guild_id and h.bot = s.bot
-         where s.high < oldest and h.merge_level is null
+         where (s.high < oldest or s.low < oldest and s.purged < oldest)
+           and h.merge_level is null
          limit 20
            for update of h skip locked
     loop
-        perform search_drop(seg.guild_id, seg.bot, seg.level, seg.first);
-        gone := gone + 1;
+        if seg.high < oldest then
+            perform search_drop(seg);
+        else
+            perform search_purge(seg, oldest);
+        end if;
+
+        update search_head h
+           set stale = true
+         where h.guild_id = seg.guild_id and h.bot = seg.bot;
+
+        if clock_timestamp() > until then
+            return true;
+        end if;
     end loop;
 
-    return gone = 20;
+    for head in
+        select h.* from search_head h
+         where h.stale and h.merge_level is null
+           and not exists (
+               select from search_segment s
+                where s.guild_id = h.guild_id and s.bot = h.bot
+                  and s.low < oldest and s.purged < oldest)
+         limit 20
+           for update skip locked
+    loop
+        perform search_strings_drop(head);
+
+        if clock_timestamp() > until then
+            return true;
+        end if;
+    end loop;
+
+    return found;
 end $$;
 
 
-create or replace function search_drop(guild bigint, bot smallint,
-    level smallint, first int)
+create or replace function search_drop(seg search_segment)
 returns void language plpgsql as $$
-declare
-    oldest  int;
 begin
     delete from search_segment s
-     where s.guild_id = guild and s.bot = search_drop.bot
-       and s.level = search_drop.level and s.first = search_drop.first;
+     where s.guild_id = seg.guild_id and s.bot = seg.bot
+       and s.level = seg.level and s.first = seg.first;
     delete from search_place p
-     where p.guild_id = guild and p.bot = search_drop.bot
-       and p.level = search_drop.level and p.first = search_drop.first;
+     where p.guild_id = seg.guild_id and p.bot = seg.bot
+       and p.level = seg.level and p.first = seg.first;
     delete from search_term t
-     where t.guild_id = guild and t.bot = search_drop.bot
-       and t.level = search_drop.level
-       and t.bucket < search_buckets(search_drop.level)
-       and t.first = search_drop.first;
+     where t.guild_id = seg.guild_id and t.bot = seg.bot
+       and t.level = seg.level
+       and t.bucket < search_buckets(seg.level)
+       and t.first = seg.first;
     delete from search_common c
-     where c.guild_id = guild and c.bot = search_drop.bot
-       and c.level = search_drop.level
-       and c.bucket < search_buckets(search_drop.level)
-       and c.first = search_drop.first;
+     where c.guild_id = seg.guild_id and c.bot = seg.bot
+       and c.level = seg.level
+       and c.bucket < search_buckets(seg.level)
+       and c.first = seg.first;
+end $$;
 
-    oldest := (select min(s.first) from search_segment s
-                where s.guild_id = guild and s.bot = search_drop.bot);
+
+-- Takes the terms out of a segment that no entry from this id on has. Those of
+-- each type that are older are the first of it: their places go up to "dead".
+-- Their marks stay where a term does: no window reaches these entries.
+
+create or replace function search_purge(seg search_segment, oldest bigint)
+returns void language plpgsql set enable_seqscan = off as $$
+declare
+    dead  constant int[] := search_below(
+        seg, oldest, -32769 || seg.ends[: cardinality(seg.ends) - 1],
+        seg.ends);
+    t     record;
+begin
+    delete from search_common c
+     using generate_series(0, search_buckets(seg.level) - 1) b
+     where c.guild_id = seg.guild_id and c.bot = seg.bot
+       and c.level = seg.level and c.bucket = b and c.first = seg.first
+       and not exists (
+           select from unnest(dead, seg.ends) p (start, stop)
+            where search_between(c.bits, c.marks::int[], p.start, p.stop) > 0);
+
+    for t in
+        select b.bucket, l.*
+          from generate_series(0, search_buckets(seg.level) - 1) b (bucket)
+          join search_term x
+            on x.guild_id = seg.guild_id and x.bot = seg.bot
+           and x.level = seg.level and x.bucket = b.bucket
+           and x.first = seg.first
+         cross join lateral search_term_living(x, seg.ends, dead) l
+         where l.terms is not null
+    loop
+        update search_term x
+           set terms = t.terms, ends = t.ends, marks = t.marks
+         where x.guild_id = seg.guild_id and x.bot = seg.bot
+           and x.level = seg.level and x.bucket = t.bucket
+           and x.first = seg.first;
+    end loop;
+
+    update search_segment s
+       set purged = oldest
+     where s.guild_id = seg.guild_id and s.bot = seg.bot
+       and s.level = seg.level and s.first = seg.first;
+end $$;
+
+
+-- What is left of a row of terms; null: all of it.
+
+create or replace function search_term_living(t search_term, stops int[],
+    dead int[], out terms text[], out ends int[], out marks smallint[])
+language plpgsql immutable as $$
+declare
+    plain   constant smallint[] := t.marks || '{}'::smallint[];  -- unpacked
+    living  constant int[] := array(
+        select u.n::int
+          from unnest(t.ends, 0 || t.ends) with ordinality u (stop, start, n)
+         where u.stop is not null
+           and exists (
+               select from unnest(plain[u.start + 1 : u.stop]) m
+                where m > dead[width_bucket(m - 1, stops) + 1])
+         order by u.n);
+begin
+    if cardinality(living) = cardinality(t.ends) then
+        return;
+    end if;
+
+    terms := array(select u.term
+                     from unnest(t.terms) with ordinality u (term, n)
+                     join unnest(living) l (n) on l.n = u.n
+                    order by u.n);
+    ends := search_ends(array(
+        select t.ends[l.n] - coalesce(t.ends[l.n - 1], 0)
+          from unnest(living) with ordinality l (n, place)
+         order by l.place));
+    marks := array(
+        select m.mark
+          from unnest(living) l (n)
+         cross join lateral unnest(
+               plain[coalesce(t.ends[l.n - 1], 0) + 1 : t.ends[l.n]])
+               with ordinality m (mark, place)
+         order by l.n, m.place);
+end $$;
+
+
+-- Forgets the strings that no segment has.
+
+create or replace function search_strings_drop(head search_head)
+returns void language plpgsql as $$
+begin
+    with used as materialized (
+        select substr(u.term, 2)::int as number
+          from search_term t
+         cross join lateral unnest(t.terms) u (term)
+         where t.guild_id = head.guild_id and t.bot = head.bot
+           and left(u.term, 1) = '#'
+        union
+        select substr(c.term, 2)::int
+          from search_common c
+         where c.guild_id = head.guild_id and c.bot = head.bot
+           and left(c.term, 1) = '#'
+    )
     delete from search_string s
-     where s.guild_id = guild and s.bot = search_drop.bot
-       and s.run + 4096 <= oldest;
+     where s.guild_id = head.guild_id and s.bot = head.bot
+       and s.number not in (select u.number from used u);
+
+    update search_head h
+       set stale = false
+     where h.guild_id = head.guild_id and h.bot = head.bot;
 end $$;

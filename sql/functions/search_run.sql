@@ -121,7 +121,7 @@ begin
           from unnest(names) n (name, marks)
          cross join lateral search_strings_of(fold(n.name)) s
     ), known as materialized (
-        select s.kind, s.string, f.number, f.run
+        select s.kind, s.string, f.number
           from (select distinct x.kind, x.string from string x) s
           left join lateral search_string_find(head, s.kind, s.string) f
             on true
@@ -130,16 +130,9 @@ begin
                coalesce(k.number, head.strings + row_number() over (
                                       partition by k.number is null)) as n
           from known k
-    ), seen as (
-        update search_string s
-           set run = head.runs
-          from numbered k
-         where s.guild_id = head.guild_id and s.bot = head.bot
-           and s.number = k.number and k.run <= head.runs - 4096
     ), added as (
-        insert into search_string (guild_id, bot, number, run, kind,
-                                   string)
-        select head.guild_id, head.bot, k.n, head.runs, k.kind, k.string
+        insert into search_string (guild_id, bot, number, kind, string)
+        select head.guild_id, head.bot, k.n, k.kind, k.string
           from numbered k where k.new
     )
     select array_agg(row(s.name, k.n)::search_key) into keys
@@ -166,9 +159,9 @@ $$;
 -- plan may take another that begins with the server, and look at all it has.
 
 create or replace function search_string_find(head search_head,
-    kind smallint, string text, out number int, out run int)
-returns setof record language sql stable as $$
-    select s.number, s.run from search_string s
+    kind smallint, string text, out number int)
+returns setof int language sql stable as $$
+    select s.number from search_string s
      where s.guild_id = head.guild_id
        and hashtextextended(s.string, 0)
            >= hashtextextended(search_string_find.string, 0)
@@ -239,6 +232,7 @@ begin
     it.bot := head.bot;
     it.level := level;
     it.first := first;
+    it.purged := 0;
 
     select array_agg(t.type order by t.kind, t.type),
            array_agg(t.stop order by t.kind, t.type),

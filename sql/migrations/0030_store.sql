@@ -3,3 +3,14 @@
 -- the keeper makes these indexes anew.
 
 update search_head set leaving = true, runs = 0 where seen_at > now();
+
+
+-- The terms and strings of the index go with the last entry that has them.
+
+alter table search_segment
+    add column purged bigint not null default 0;   -- of terms that only entries
+                                                   --   below that id have
+alter table search_head
+    add column stale boolean not null default true;  -- there may be strings
+                                                     --   that no segment has
+alter table search_string drop column run;
