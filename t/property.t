@@ -8,7 +8,7 @@
 
 use lib 't/lib';
 use Guildlog;
-use Guildlog::Cases;
+use Guildlog::Random;
 use List::Util qw(min uniq);
 
 use constant { HOUR => 3_600_000, DAY => 86_400_000 };
@@ -36,62 +36,17 @@ my @categories = uniq sort values %category;
 
 # randomness
 
-sub chance { return rand() < $_[0] }
-sub pick   { return $_[rand @_] }
-sub between { my ($low, $high) = @_; return $low + int rand($high - $low + 1) }
-
-my @words = (
-    qw(hello Hello HELLO world a I x 42 7 straße STRASSE Über ÜBER naïve),
-    qw(привет ПРИВЕТ Мир 東京 日本 नमस्ते ΣΟΦΟΣ σοφος İstanbul istanbul),
-    qw(content name id role null true reason messages),
-);
-my @marks = (' ', ' ', ' ', ', ', "\n", "\t", '-', '_', '%', '\\', '"', "'",
-    '👍', '. ', ': ', '(', ')', '|', '&', '!', ':*', '<->', "\x{1}", '/');
-my @people   = map { 210_000_000_000_000_000 + $_ } 1 .. 6;
-my @channels = map { 310_000_000_000_000_000 + $_ } 1 .. 4;
-my @names    = ('Alice', 'alice b', 'BOB_%', 'Zoë', 'ß', '東京太郎', 'x\\y"z');
-my @roles    = ('Admin', 'admin 2', 'Moderator', 'МОД', 'r%_', '100%');
-
-
-sub text {
-    my ($longest) = @_;
-    return join '', map { pick(@words), pick(@marks) } 1 .. between(1, $longest);
-}
-
-
-sub named {
-    my ($ids) = @_;
-    my $id = pick(@$ids);
-    return { id => "$id", name => pick(@names) };
-}
-
 
 # the power says where in that time most of them are
-sub random_entry {
+sub entry_of {
     my ($oldest, $power) = @_;
 
-    my %entry = (
-        event_id  => sprintf('%08x%08x', rand 2**32, rand 2**32),
-        type      => chance(0.5) ? pick(5, 7) : int rand 102,
-        timestamp => now() - int($oldest * rand() ** $power) - 15_000,
-    );
-    $entry{executor} = named(\@people)   if chance(0.8);
-    $entry{target}   = named(\@people)   if chance(0.6);
-    $entry{channel}  = named(\@channels) if chance(0.7);
-    $entry{role}     = pick(@roles)      if chance(0.2);
-    $entry{name}     = pick(@names)      if chance(0.2);
-    $entry{reason}   = text(4)           if chance(0.2);
-    $entry{count}    = between(0, 9)     if chance(0.1);
-    $entry{content}      = text(6)       if chance(0.6);
-    $entry{contentAfter} = text(6)       if chance(0.2);
-    $entry{messages} = [map { {
-        id => '' . between(1, 10**15), content => text(4),
-        authorId => '' . pick(@people),
-    } } 1 .. between(1, 3)] if chance(0.2);
+    my $entry = random_entry();
+    $entry->{timestamp} = now() - int($oldest * rand() ** $power) - 15_000;
 
     # several in one millisecond
-    $entry{timestamp} -= $entry{timestamp} % 60_000 if chance(0.1);
-    return \%entry;
+    $entry->{timestamp} -= $entry->{timestamp} % 60_000 if chance(0.1);
+    return $entry;
 }
 
 
@@ -227,63 +182,18 @@ sub record {
 
 # queries
 
-sub random_query {
+sub query_of {
     my ($server) = @_;
-    my %q;
 
     my $entries = $server->{entries}[0];
     my $some = sub { pick(@$entries)->{timestamp} + between(-1, 1) };
+    my $q = random_query(@categories);
 
-    $q{bot}      = 'pro'    if chance(0.1);
-    $q{after}    = $some->() if chance(0.2);
-    $q{before}   = $some->() if chance(0.2);
-    $q{after}    = now() - 2 * $server->{retention} if chance(0.05);
-    $q{category} = [uniq map { pick(@categories) } 1 .. between(1, 3)]
-        if chance(0.25);
-    $q{type}     = [uniq map { chance(0.4) ? 5 : int rand 102 }
-        1 .. between(1, chance(0.2) ? 30 : 3)] if chance(0.25);
-    $q{channel}  = '' . pick(@channels) if chance(0.2);
-    $q{member}   = '' . pick(@people)   if chance(0.25);
-    $q{memberRole} = pick(qw(executor target either)) if chance(0.3);
-    $q{role}     = random_part(pick(@roles)) if chance(0.15);
-    $q{search}   = random_search() if chance(0.3);
-    return \%q;
-}
-
-
-sub random_part {
-    my ($text) = @_;
-
-    my $from = int rand length $text;
-    my $part = substr $text, $from, 1 + int rand(length($text) - $from);
-    return 'a' if $part !~ /\S/;
-    return chance(0.5) ? uc_some($part) : $part;
-}
-
-
-# another case of the same letters; not where folding is no round trip
-sub uc_some {
-    my ($text) = @_;
-    return join '', map { /^[a-zа-я]$/ && chance(0.5) ? uc : $_ }
-        split //, $text;
-}
-
-
-sub random_search {
-    return random_part(pick(@names, @roles)) if chance(0.3);
-    return pick(grep { /\S/ } @marks) if chance(0.1);
-    return join pick(' ', '  ', ', ', '-'),
-        map { uc_some(pick(@words)) } 1 .. between(1, 3);
-}
-
-
-sub query_string {
-    my ($q) = @_;
-    return join '&', map {
-        my $name = $_;
-        map { "$name=" . escape($_) }
-            ref $q->{$name} ? @{ $q->{$name} } : $q->{$name};
-    } sort keys %$q;
+    $q->{bot}    = 'pro'     if chance(0.1);
+    $q->{after}  = $some->() if chance(0.2);
+    $q->{before} = $some->() if chance(0.2);
+    $q->{after}  = now() - 2 * $server->{retention} if chance(0.05);
+    return $q;
 }
 
 
@@ -335,7 +245,7 @@ sub ask {
 
     my $wrong;
     for (1 .. $n) {
-        last if $wrong = wrong($server, random_query($server));
+        last if $wrong = wrong($server, query_of($server));
     }
     ok !$wrong, "$n queries: $what" or diag "seed $seed: $wrong";
 }
@@ -423,7 +333,7 @@ for my $plan (qw(pro free pro_lite)) {
         return grep {
             my $age = now() - $_->{timestamp};
             abs($age - $server->{retention}) > 600_000;
-        } map { random_entry($oldest, $power) } 1 .. $n;
+        } map { entry_of($oldest, $power) } 1 .. $n;
     };
 
     ask($server, int($each / 10) + 1, "$plan, hardly anything stored");
@@ -480,7 +390,7 @@ for my $plan (qw(pro free pro_lite)) {
 sub walk {
     my ($server, $entries) = @_;
 
-    my $q = random_query($server);
+    my $q = query_of($server);
     delete @$q{qw(bot after before)};
     my ($want) = expected($server, $q);
     my %there = map { $_->{id} => 1 } @$want;
