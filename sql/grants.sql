@@ -1,12 +1,37 @@
--- Every role and privilege. The module's role may execute the functions below
--- and nothing else: no table, no other function.
+-- Every privilege. Each role may execute the functions of its part and nothing
+-- else: no table, no other function.
+-- Before: \set granted, what roles could execute, as [{function, role}].
 
 revoke all on schema guildlog from public;
-revoke all on all tables in schema guildlog from public, :"role";
-revoke all on all sequences in schema guildlog from public, :"role";
-revoke all on all functions in schema guildlog from public, :"role";
+revoke all on all tables in schema guildlog from public;
+revoke all on all sequences in schema guildlog from public;
+revoke all on all functions in schema guildlog from public;
 
-grant usage on schema guildlog to :"role";
+-- A role has a part that it was named for, or whose first function it could
+-- execute before. The owner stands for nobody.
+
+select string_agg(quote_ident(r), ', ') filter (where part = 'api') as api,
+       string_agg(quote_ident(r), ', ') filter (where part = 'operator')
+           as operates,
+       string_agg(quote_ident(r), ', ') filter (where part = 'worker') as works,
+       string_agg(quote_ident(r), ', ') as all
+  from (select p.part, p.role as r
+          from (values ('api', :'role'), ('operator', :'operator'),
+                       ('worker', :'worker'), ('api', current_user),
+                       ('operator', current_user), ('worker', current_user))
+                   p (part, role)
+         where p.part = 'api'
+            or exists (select from pg_roles where rolname = p.role)
+        union
+        select p.part, g.role
+          from (values ('api', 'server_get'), ('operator', 'operator_record'),
+                       ('worker', 'keeper_step')) p (part, function)
+          join json_to_recordset(:'granted') g (function text, role text)
+            on g.function = p.function
+         where not :'separate'::boolean
+            or g.role not in (:'role', :'operator', :'worker')) r \gset
+
+grant usage on schema guildlog to :all;
 
 grant execute on function
     server_get, server_reset, guilds_get,
@@ -26,7 +51,10 @@ grant execute on function
     pacing_get, troubleshoot_ask, troubleshoot_get, troubleshoot_fix,
     troubleshoot_test,
     logs_plain, logs_page, logs_export, logs_actors,
-    logs_stream, logs_tail, logs_news, logs_tokens,
+    logs_stream, logs_tail, logs_news, logs_tokens
+to :api;
+
+grant execute on function
     operator_server_put, operator_token_create,
     operator_record, operator_record_many,
     operator_member_put, operator_member_delete, operator_members_put,
@@ -34,7 +62,10 @@ grant execute on function
     operator_role_put, operator_role_delete, operator_roles_put,
     operator_backlog, operator_undelivered, operator_replay, operator_lanes,
     operator_lane_pause, operator_lane_resume, operator_pause,
-    operator_resume,
+    operator_resume
+to :operates;
+
+grant execute on function
     keeper_step,
     delivery_secret, delivery_lease, delivery_find, delivery_step,
     delivery_release,
@@ -42,14 +73,36 @@ grant execute on function
     delivery_figures,
     delivery_asks, delivery_registered, delivery_lost, delivery_broken,
     delivery_waits, delivery_closed
-to :"role";
+to :works;
 
--- Statements are prepared once and read by primary keys: one plan fits all.
+-- What others could execute, of what is still there.
 
-\if :may_make_roles
-    alter role :"role" set plan_cache_mode = force_generic_plan;
-    alter role :"role" set jit = off;
-\else
-    \warn 'The installer may not change roles: set plan_cache_mode to'
-    \warn 'force_generic_plan and jit to off for the role of nginx.'
+select format('grant usage on schema guildlog to %I', g.role)
+  from json_to_recordset(:'granted') g (function text, role text)
+  join pg_roles r on r.rolname = g.role
+ where g.role not in (:'role', :'operator', :'worker')
+ group by g.role
+union all
+select format('grant execute on function %s to %I', p.oid::regprocedure, g.role)
+  from json_to_recordset(:'granted') g (function text, role text)
+  join pg_roles r on r.rolname = g.role
+  join pg_proc p
+    on p.proname = g.function
+   and p.pronamespace = 'guildlog'::regnamespace
+   and p.prokind = 'f'
+ where g.role not in (:'role', :'operator', :'worker') \gexec
+
+select case when not :'separate'::boolean
+             and :'role' not in (:'operator', :'worker')
+             and exists (select from json_to_recordset(:'granted')
+                                     g (function text, role text)
+                          where g.role = :'role'
+                            and g.function in ('operator_record',
+                                               'keeper_step'))
+            then quote_ident(:'role') end as wide \gset
+
+\if :{?wide}
+    \warn 'The role' :wide 'of the API may still record and make tokens: give'
+    \warn 'nginx a guildlog_database for its operator and one for its worker,'
+    \warn 'then install again with -v separate=on'
 \endif

@@ -1,17 +1,10 @@
 -- Installs or upgrades the schema: psql -v role=guildlog -f sql/install.sql
 -- Safe to run again: a migration runs once, the functions are loaded anew each
--- time, and everything happens in one transaction or not at all.
---
--- role   the role nginx connects as (default guildlog). It is made where it is
---        missing and the installer may make roles.
+-- time, and everything happens in one transaction or not at all. The roles
+-- that can be named are told in roles.sql.
 
 \set ON_ERROR_STOP on
 \set QUIET on
-
-\if :{?role}
-\else
-    \set role guildlog
-\endif
 
 set client_min_messages = warning;
 
@@ -19,22 +12,15 @@ begin;
 
 select pg_advisory_xact_lock(hashtext('guildlog.install')) \g /dev/null
 
-select current_setting('server_encoding') = 'UTF8' as encoding_fits,
-       exists (select from pg_roles where rolname = :'role') as role_exists,
-       exists (select from pg_roles where rolname = current_user
-                and (rolsuper or rolcreaterole)) as may_make_roles \gset
+select current_setting('server_encoding') = 'UTF8' as encoding_fits \gset
 
 \if :encoding_fits
 \else
     do $$ begin raise 'guildlog needs a database in UTF8'; end $$;
 \endif
 
-\if :role_exists
-\elif :may_make_roles
-    create role :"role" login;
-\endif
+\ir roles.sql
 
-create schema if not exists guildlog;
 create extension if not exists pg_trgm;
 create extension if not exists btree_gin;
 create extension if not exists intarray;
@@ -44,15 +30,20 @@ select set_config('search_path', 'guildlog, ' || string_agg(distinct
   from pg_extension e join pg_namespace n on n.oid = e.extnamespace
  where e.extname in ('pg_trgm', 'btree_gin', 'intarray') \g /dev/null
 
-create table if not exists schema_version (
-    version     int primary key,
-    applied_at  timestamptz not null default now()
-);
-
 -- The functions go first, so that those which vanished do not linger and those
 -- that stay may change their arguments. Triggers hold on to theirs. What the
 -- module of the last release calls has to stay callable for one more: new
 -- arguments come last and have a default, columns are only added.
+
+select coalesce(json_agg(json_build_object(
+           'function', p.proname, 'role', g.rolname)), '[]') as granted
+  from pg_proc p
+ cross join lateral aclexplode(p.proacl) a
+  join pg_roles g on g.oid = a.grantee
+ where p.pronamespace = 'guildlog'::regnamespace
+   and a.privilege_type = 'EXECUTE'
+   and a.grantee <> p.proowner
+   and g.rolname <> current_user \gset
 
 do $$
 declare
@@ -68,6 +59,15 @@ begin
         execute format('drop routine %s', old);
     end loop;
 end $$;
+
+\if :is_superuser
+    set local role :"owner";
+\endif
+
+create table if not exists schema_version (
+    version     int primary key,
+    applied_at  timestamptz not null default now()
+);
 
 \set migration 0001_tables
 \ir migrate.sql

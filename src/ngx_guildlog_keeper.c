@@ -195,7 +195,7 @@ ngx_guildlog_keeper_note(ngx_guildlog_keeper_t *keeper, const ngx_str_t *body)
 }
 
 
-/* a database of several shows its name */
+/* of several databases all but the first show their name */
 
 static void
 ngx_guildlog_keeper_task(ngx_guildlog_keeper_t *keeper, const char *name,
@@ -207,7 +207,7 @@ ngx_guildlog_keeper_task(ngx_guildlog_keeper_t *keeper, const char *name,
     ngx_guildlog_task_t  *task;
 
     label.data = buf;
-    label.len = (keeper->database->index == 0
+    label.len = (keeper->database->kept == 1
                  ? ngx_snprintf(buf, sizeof(buf), "%s", name)
                  : ngx_snprintf(buf, sizeof(buf), "%s of %V", name,
                                 &keeper->database->name))

@@ -59,6 +59,8 @@ typedef struct {
     ngx_msec_t                     long_timeout;
     ngx_msec_t                     queue_timeout;
     ngx_flag_t                     prepare;     /* off behind old poolers */
+    ngx_uint_t                     kept;        /* place among those with a
+                                                   keeper; 0: none */
     ngx_uint_t                     index;       /* of the configuration */
     ngx_guildlog_host_t           *resolved;    /* as many as hosts; set by
                                                    resolve() */

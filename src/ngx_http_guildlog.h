@@ -32,6 +32,7 @@ typedef struct {
     ngx_shm_zone_t                *limit_zone; /* of the name "guildlog" */
     ngx_shm_zone_t                *stats_zone;
     ngx_guildlog_keeper_conf_t     keeper;
+    ngx_array_t                   *keeper_databases;  /* names; NULL: all */
     ngx_guildlog_delivery_conf_t  *delivery;   /* NULL: nothing is said */
     ngx_str_t                      delivery_database;
     ngx_guildlog_database_t       *delivers_to;

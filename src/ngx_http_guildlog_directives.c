@@ -10,8 +10,8 @@
 #define NGX_HTTP_GUILDLOG_WINDOW    10000
 
 
-static ngx_int_t ngx_http_guildlog_keeper_param(
-    ngx_guildlog_keeper_conf_t *keeper, ngx_str_t *arg);
+static ngx_int_t ngx_http_guildlog_keeper_param(ngx_conf_t *cf,
+    ngx_http_guildlog_main_conf_t *gmcf, ngx_str_t *arg);
 static ngx_int_t ngx_http_guildlog_hours(ngx_str_t *value, ngx_uint_t *from,
     ngx_uint_t *to);
 static ngx_shm_zone_t *ngx_http_guildlog_add_zone(ngx_conf_t *cf,
@@ -157,7 +157,7 @@ ngx_http_guildlog_conf_auth(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 }
 
 
-/* guildlog_keeper on | off [hours=h-h] [budget=n] [interval=t] */
+/* guildlog_keeper on | off [hours=h-h] [budget=n] [interval=t] [database=n] */
 
 char *
 ngx_http_guildlog_conf_keeper(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
@@ -184,9 +184,7 @@ ngx_http_guildlog_conf_keeper(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
     }
 
     for (i = 2; i < cf->args->nelts; i++) {
-        if (ngx_http_guildlog_keeper_param(&gmcf->keeper, &args[i])
-            != NGX_OK)
-        {
+        if (ngx_http_guildlog_keeper_param(cf, gmcf, &args[i]) != NGX_OK) {
             ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
                                "invalid parameter \"%V\"", &args[i]);
             return NGX_CONF_ERROR;
@@ -198,11 +196,31 @@ ngx_http_guildlog_conf_keeper(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 
 
 static ngx_int_t
-ngx_http_guildlog_keeper_param(ngx_guildlog_keeper_conf_t *keeper,
-    ngx_str_t *arg)
+ngx_http_guildlog_keeper_param(ngx_conf_t *cf,
+    ngx_http_guildlog_main_conf_t *gmcf, ngx_str_t *arg)
 {
-    ngx_int_t  n;
-    ngx_str_t  value;
+    ngx_int_t                    n;
+    ngx_str_t                    value, *name;
+    ngx_guildlog_keeper_conf_t  *keeper;
+
+    keeper = &gmcf->keeper;
+
+    if (ngx_http_guildlog_conf_is(arg, "database", &value)) {
+
+        if (gmcf->keeper_databases == NULL) {
+            gmcf->keeper_databases = ngx_array_create(cf->pool, 1,
+                                                      sizeof(ngx_str_t));
+        }
+
+        name = gmcf->keeper_databases
+               ? ngx_array_push(gmcf->keeper_databases) : NULL;
+        if (name == NULL) {
+            return NGX_ERROR;
+        }
+
+        *name = value;
+        return NGX_OK;
+    }
 
     if (ngx_http_guildlog_conf_is(arg, "hours", &value)) {
         return ngx_http_guildlog_hours(&value, &keeper->from_hour,

@@ -15,6 +15,8 @@
 
 static void *ngx_http_guildlog_create_main_conf(ngx_conf_t *cf);
 static char *ngx_http_guildlog_init_main_conf(ngx_conf_t *cf, void *conf);
+static ngx_int_t ngx_http_guildlog_init_keeper(ngx_conf_t *cf,
+    ngx_http_guildlog_main_conf_t *gmcf);
 static void *ngx_http_guildlog_create_loc_conf(ngx_conf_t *cf);
 static char *ngx_http_guildlog_merge_loc_conf(ngx_conf_t *cf, void *parent,
     void *child);
@@ -292,7 +294,7 @@ ngx_http_guildlog_init_databases(ngx_cycle_t *cycle,
 
         worker->npools++;
 
-        if (ngx_worker != 0 || !gmcf->keeper.on) {
+        if (ngx_worker != 0 || !databases[i]->kept) {
             continue;
         }
 
@@ -427,7 +429,47 @@ ngx_http_guildlog_init_main_conf(ngx_conf_t *cf, void *conf)
     ngx_conf_init_value(gmcf->keeper.on, 1);
     ngx_conf_init_size_value(gmcf->page_cache, NGX_HTTP_GUILDLOG_PAGE_CACHE);
 
+    if (gmcf->keeper.on
+        && ngx_http_guildlog_init_keeper(cf, gmcf) != NGX_OK)
+    {
+        return NGX_CONF_ERROR;
+    }
+
     return ngx_http_guildlog_init_delivery(cf, gmcf);
+}
+
+
+static ngx_int_t
+ngx_http_guildlog_init_keeper(ngx_conf_t *cf,
+    ngx_http_guildlog_main_conf_t *gmcf)
+{
+    ngx_str_t                 *names;
+    ngx_uint_t                 i;
+    ngx_guildlog_database_t   *database, **databases;
+
+    databases = gmcf->databases.elts;
+
+    if (gmcf->keeper_databases == NULL) {
+
+        for (i = 0; i < gmcf->databases.nelts; i++) {
+            databases[i]->kept = i + 1;
+        }
+
+        return NGX_OK;
+    }
+
+    names = gmcf->keeper_databases->elts;
+
+    for (i = 0; i < gmcf->keeper_databases->nelts; i++) {
+        database = ngx_http_guildlog_find_database(cf, &names[i]);
+        if (database == NULL) {
+            return NGX_ERROR;
+        }
+
+        database->kept = i + 1;
+    }
+
+    return NGX_OK;
 }
 
 

@@ -258,6 +258,11 @@ accepted 'a key in the location is enough', "$here;",
 
 # guildlog_issuer, guildlog_auth
 
+accepted 'the keeper of one database', "$here name=a; $here; $key"
+    . ' guildlog_keeper on database=a budget=300;', $api;
+refused qr/no "guildlog_database" is named "b"/,
+    "$here; $key guildlog_keeper on database=b;", $api;
+
 refused qr/"guildlog_issuer" directive is duplicate/,
     "$here; $key guildlog_issuer a; guildlog_issuer b;", $api;
 refused qr/"guildlog_auth" directive takes "off", "on" or "on admin"/,

@@ -7,6 +7,7 @@ use Guildlog::File;
 
 use Cwd qw(abs_path);
 use File::Basename qw(dirname);
+use File::Path qw(make_path);
 use File::Temp qw(tempdir);
 use POSIX qw(WNOHANG);
 
@@ -115,6 +116,15 @@ END {
 
 run($first, '--stop');
 is $?, 0, 'what never ran is stopped';
+
+# 8080, which it would take first, is for everybody: somebody else's program
+# there would move it from one start to the next
+for my $folder ($first, $second, $third) {
+    make_path("$folder/private", { mode => 0700 });
+    open my $out, '>', "$folder/private/port" or die "port: $!";
+    print $out free_port();
+    close $out or die "port: $!";
+}
 my $said = run($first, '--background');
 is $?, 0, 'it starts' or diag $said;
 like $said, qr{\$GUILDLOG_URL/servers}, 'and prints what to try';
@@ -141,7 +151,7 @@ ok kill(0, $env->{GUILDLOG_NGINX_PID}), 'the master runs';
 my @secrets = map { "-name '$_'" } qw(*.key *.password bot.* demo.*);
 my $find = qq{find "$first/private" -type f \\( } . join(' -o ', @secrets)
     . ' \)';
-is scalar(() = qx{$find}), 8, 'keys, passwords and tokens are in files';
+is scalar(() = qx{$find}), 10, 'keys, passwords and tokens are in files';
 is qx{$find -perm /077}, '', 'which nobody else reads';
 
 my $token = "$util/token server $env->{GUILDLOG_SERVER} --operator "

@@ -399,20 +399,24 @@ uri_parameter() {
 }
 
 
-# schema conninfo password: installs or upgrades the schema and lets the
-# module's role in with the password, unless it is in already
+# schema conninfo [psql's arguments]: installs or upgrades the schema
 schema() {
+    sql "$@" -o /dev/null -f "$top/sql/install.sql"
+}
+
+
+# let_in conninfo role password: unless that lets the role in already
+let_in() {
     local parts
     parts=$(database_parts "$1")
 
-    sql "$1" -o /dev/null -f "$top/sql/install.sql"
-    PGPASSWORD=$2 sql "$parts user=guildlog" -c '' 2> /dev/null \
-        || sql "$1" -c "alter role guildlog login password '$2'"
+    PGPASSWORD=$3 sql "$parts user=$2" -c '' 2> /dev/null \
+        || sql "$1" <<< "alter role $2 login password '$3'"
 }
 
 
 # render file from to [from to]...: prints the file with each "from", which
-# must stand there once, replaced
+# must stand there, replaced
 render() {
     perl -0777 -e '
         my $file = shift;
@@ -420,8 +424,8 @@ render() {
         my $text = <$in>;
         while (my ($from, $to) = splice @ARGV, 0, 2) {
             my $places = $text =~ s/(?<!\S)\Q$from\E(?![^\s;])/$to/g || 0;
-            die "$file: \"$from\" stands there $places times\n"
-                if $places != 1;
+            die "$file: \"$from\" does not stand there\n"
+                if !$places;
         }
         print $text' "$@"
 }
@@ -494,8 +498,10 @@ sources_of() {
 
 # test_cluster folder: a cluster for tests, on its socket and by TCP, plain
 # and TLS, with the schema in the database "guildlog_template"; its time zone
-# is one that nobody expects
+# is one that nobody expects, and one role has all parts
 test_cluster() {
+    local uri
+
     cluster_make "$1"
     certificate "$1/data/server"
     ! am_root || chown postgres: "$1"/data/server.*
@@ -504,7 +510,9 @@ test_cluster() {
         "timezone = 'Asia/Kathmandu'"
 
     cluster_database "$1" owner guildlog_template
-    schema "$(cluster_uri "$1" guildlog_owner owner guildlog_template)" module
+    uri=$(cluster_uri "$1" guildlog_owner owner guildlog_template)
+    schema "$uri" -v operator=guildlog -v worker=guildlog
+    let_in "$uri" guildlog module
 }
 
 

@@ -708,7 +708,7 @@ sub _write_conf {
 
     my %option = (main => '', http => '', server => '', api => '',
         locations => '', operator => '', status => '', conf => undef,
-        keeper => 'off',
+        keeper => 'off', operates => '',
         keys => ['HS256 main.key kid=main sign'], listen => '',
         connections => 1024, log => $ENV{GUILDLOG_LOG} || 'info',
         %{ $self->{option} });
@@ -747,7 +747,7 @@ sub _write_conf {
         listen unix:$self->{operator};
 
         location / {
-            guildlog_operator;
+            guildlog_operator $option{operates};
             $option{operator}
         }
     }

@@ -1,0 +1,67 @@
+# "The role of the API can neither mint a token nor record": nginx works with a
+# role for each of its parts, and each role can do its part only.
+
+use lib 't/lib';
+use Guildlog;
+use Guildlog::Cluster;
+use Guildlog::Delivery;
+use Guildlog::Platform;
+
+my $cluster = Guildlog::Cluster->new;
+my $dbname  = $cluster->create_database;
+my %dsn = (PGPASSWORD => 'owner', PGHOST => $cluster->socket_dir,
+    PGPORT => $cluster->port, PGUSER => 'guildlog_owner', PGDATABASE => $dbname);
+
+{
+    local @ENV{keys %dsn} = values %dsn;
+    is system('psql', '-X', '-q', '-o', '/dev/null', '-v', 'separate=on', '-f',
+        "$Guildlog::TOP/sql/install.sql"), 0, 'three roles';
+}
+$cluster->connect($dbname)->do("alter role guildlog_$_ password 'module'")
+    for 'operator', 'worker';
+
+my $g = Guildlog->new(start => 0, workers => 2, cluster => $cluster,
+    dbname => $dbname, api => 'guildlog_limit off;',
+    keeper => 'on interval=50ms database=worker');
+my $platform = Guildlog::Platform->new(dir => $g->prefix . '/platform');
+my $socket   = $cluster->socket_dir;
+my $http     = $platform->directives($g);
+$http =~ s/(guildlog_delivery [^;]+)/$1 database=worker/;
+$http .= "guildlog_database name=$_ host=$socket port=@{[ $cluster->port ]}"
+    . " dbname=$dbname user=guildlog_$_ password_file=database.password;"
+    for 'operator', 'worker';
+$g->configure(http => $http, operates => 'database=operator')->start;
+deliver_with($g, $platform);
+
+
+my ($guild, $token, $to) = server();
+my ($id) = record($guild, 1);
+becomes($guild, $token, $id, 'delivered', 'recorded, delivered and read');
+is $g->get("/servers/$guild/logs/export", token => $token)->status, 200,
+    'exported';
+ok wait_for {
+    my $task = $g->get('/status', raw_path => 1)->json->{keeper_errors_total};
+    keys %$task >= 8;
+} 60, 'the keeper works';
+is_deeply [grep { $_ } values %{ $g->get('/status', raw_path => 1)->json
+    ->{keeper_errors_total} }], [], 'without an error';
+unlike $g->error_log, qr/permission denied/, 'nobody is in want of a right';
+
+
+# with the password of the API's role
+
+my $api = DBI->connect("dbi:Pg:host=$socket;port=" . $cluster->port
+    . ";dbname=$dbname", 'guildlog', 'module',
+    { RaiseError => 0, PrintError => 0 });
+for my $statement (
+    "select guildlog.operator_token_create($guild, '{}')",
+    "select guildlog.operator_server_put($guild, '{}')",
+    'select guildlog.keeper_step(256, 0, 0)',
+    "select guildlog.delivery_secret('')",
+    'select * from guildlog.token',
+) {
+    ok !$api->do($statement), $statement;
+    is $api->state, '42501', '... is not allowed';
+}
+
+done_testing;
