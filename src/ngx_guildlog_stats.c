@@ -14,7 +14,6 @@
 #define NGX_GUILDLOG_TASK_THERE     2
 
 
-static ngx_uint_t ngx_guildlog_stats_dead(ngx_pid_t pid);
 static ngx_int_t ngx_guildlog_stats_gauge_of(ngx_guildlog_slot_t *slot,
     ngx_guildlog_gauge_e what);
 
@@ -139,7 +138,7 @@ ngx_guildlog_stats_enter(ngx_guildlog_stats_t *stats, ngx_shm_zone_t *zone)
 }
 
 
-static ngx_uint_t
+ngx_uint_t
 ngx_guildlog_stats_dead(ngx_pid_t pid)
 {
     return kill(pid, 0) == -1 && ngx_errno == NGX_ESRCH;

@@ -168,6 +168,9 @@ void ngx_guildlog_stats_enter(ngx_guildlog_stats_t *stats,
     ngx_shm_zone_t *zone);
 void ngx_guildlog_stats_leave(ngx_guildlog_stats_t *stats);
 
+/* is there no process of that id? */
+ngx_uint_t ngx_guildlog_stats_dead(ngx_pid_t pid);
+
 void ngx_guildlog_stats_count(ngx_guildlog_stats_t *stats,
     ngx_guildlog_count_e what, ngx_uint_t n);
 void ngx_guildlog_stats_gauge(ngx_guildlog_stats_t *stats,

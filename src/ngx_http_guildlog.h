@@ -22,6 +22,7 @@
 #include "ngx_guildlog_pool.h"
 #include "ngx_guildlog_ranges.h"
 #include "ngx_guildlog_route.h"
+#include "ngx_guildlog_seats.h"
 #include "ngx_guildlog_shelf.h"
 #include "ngx_guildlog_stats.h"
 
@@ -31,6 +32,7 @@ typedef struct {
     ngx_array_t                   *operators;  /* locations to be fenced */
     ngx_shm_zone_t                *limit_zone; /* of the name "guildlog" */
     ngx_shm_zone_t                *stats_zone;
+    ngx_shm_zone_t                *seats_zone;
     ngx_guildlog_keeper_conf_t     keeper;
     ngx_array_t                   *keeper_databases;  /* names; NULL: all */
     ngx_guildlog_delivery_conf_t  *delivery;   /* NULL: nothing is said */
@@ -124,6 +126,7 @@ struct ngx_http_guildlog_call_s {
     ngx_str_t                      page_key;   /* no data: not to be kept */
     ngx_guildlog_page_t           *page;       /* as it was; NULL: unknown */
     ngx_guildlog_query_t          *query;
+    ngx_guildlog_seat_t           *seat;       /* NULL: none, or uncounted */
     ngx_http_guildlog_export_t    *export;
     ngx_http_guildlog_listener_t  *listener;
     ngx_http_guildlog_trouble_t   *trouble;
@@ -135,6 +138,7 @@ struct ngx_http_guildlog_call_s {
 
 typedef struct {
     ngx_guildlog_stats_t           stats;
+    ngx_shm_zone_t                *seats;
     ngx_guildlog_cache_t          *cache;
     ngx_guildlog_shelf_t          *shelf;      /* NULL: none is wanted */
     ngx_guildlog_pool_t          **pools;      /* by database->index */
@@ -258,6 +262,14 @@ ngx_int_t ngx_http_guildlog_page_recall(ngx_http_guildlog_call_t *call,
     const ngx_guildlog_stmt_t *stmt);
 void ngx_http_guildlog_page_keep(ngx_http_guildlog_call_t *call,
     const ngx_str_t *state, const ngx_str_t *body);
+
+/* ngx_http_guildlog_seat.c */
+
+/*
+ * For what stays open for long: NGX_OK until the request ends; otherwise as a
+ * step of the spine, the token has as many as it may.
+ */
+ngx_int_t ngx_http_guildlog_seat(ngx_http_guildlog_call_t *call);
 
 /* ngx_http_guildlog_export.c */
 

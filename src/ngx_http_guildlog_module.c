@@ -234,6 +234,9 @@ ngx_http_guildlog_init_process(ngx_cycle_t *cycle)
 
     ngx_guildlog_stats_enter(&worker->stats, gmcf->stats_zone);
 
+    worker->seats = gmcf->seats_zone;
+    ngx_guildlog_seats_enter(worker->seats);
+
     worker->cache = ngx_guildlog_jwt_cache_create(NGX_HTTP_GUILDLOG_CACHE,
                                                   cycle->log);
     if (worker->cache == NULL) {
@@ -688,6 +691,17 @@ ngx_http_guildlog_postconfiguration(ngx_conf_t *cf)
     }
 
     gmcf->stats_zone->init = ngx_guildlog_stats_init_zone;
+
+    ngx_str_set(&name, "guildlog_seats");
+
+    gmcf->seats_zone = ngx_shared_memory_add(cf, &name,
+                                             NGX_GUILDLOG_SEATS_ZONE_SIZE,
+                                             &ngx_http_guildlog_module);
+    if (gmcf->seats_zone == NULL) {
+        return NGX_ERROR;
+    }
+
+    gmcf->seats_zone->init = ngx_guildlog_seats_init_zone;
 
     cmcf = ngx_http_conf_get_module_main_conf(cf, ngx_http_core_module);
 

@@ -431,6 +431,12 @@ ngx_http_guildlog_skip(ngx_http_guildlog_call_t *call)
         return NGX_ERROR;
     }
 
+    rc = ngx_http_guildlog_seat(call);
+
+    if (rc != NGX_OK) {
+        return rc;
+    }
+
     rc = ngx_http_guildlog_start(call);
 
     if (rc == NGX_AGAIN) {

@@ -378,6 +378,19 @@ sub new_token {
 }
 
 
+# so many Admin tokens, which may be more than a server can have made
+sub tokens {
+    my ($self, $guild, $n) = @_;
+
+    my @ids = map { "crowd-$_" } 1 .. $n;
+    $self->sql(q(insert into token (guild_id, token_id, bot, permissions,
+            creator, created_at, expires_at)
+        select ?, id, 0, 1, 1, now(), now() + interval '1 hour'
+          from unnest(?::text[]) id), $guild, \@ids);
+    return map { $self->sign($self->claims($guild, jti => $_)) } @ids;
+}
+
+
 # a token of any shape: claims as a hash or as text, algorithm and key chosen
 # freely; "header" replaces the header's fields.  A key is a secret, or the
 # file of a private PEM.

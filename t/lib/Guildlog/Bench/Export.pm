@@ -44,9 +44,12 @@ sub run {
         [$one, $none];
     } 'p99 of a small read beside a running export, ms; beside none';
 
+    # a token has at most four open
+    my @tokens = map { ($_) x 4 } $nginx->tokens($guild, 3);
+
     figures {
         my $none    = $small->();
-        my @stalled = map { ask($nginx, $export, $token) } 1 .. 10;
+        my @stalled = map { ask($nginx, $export, $_) } @tokens[0 .. 9];
         stall($nginx, @stalled);
         my $p99 = $small->();
         my $rss = rss($nginx->workers);
