@@ -113,7 +113,8 @@ create table if not exists schema_version (
 \ir migrate.sql
 \set migration 0030_store
 \ir migrate.sql
-
+\set migration 0031_forget
+\ir migrate.sql
 \set migration 0033_secret
 \ir migrate.sql
 
@@ -174,6 +175,8 @@ create table if not exists schema_version (
 \ir functions/pause.sql
 \ir functions/troubleshoot.sql
 \ir functions/troubleshoot_fix.sql
+\ir functions/forget.sql
+\ir functions/forget_person.sql
 
 \ir grants.sql
 

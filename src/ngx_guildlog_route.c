@@ -512,6 +512,7 @@ const ngx_guildlog_route_t  ngx_guildlog_routes[] = {
           ngx_guildlog_search, NULL),
 
     operator(operator_server_put, PUT, "", none, ngx_guildlog_server, EMPTY),
+    operator(operator_server_forget, DELETE, "", none, NULL, 0),
     operator(operator_token_create, POST, "/tokens", none,
              ngx_guildlog_new_token, TOKEN),
 
@@ -527,6 +528,8 @@ const ngx_guildlog_route_t  ngx_guildlog_routes[] = {
              ngx_guildlog_an_id, NULL, 0),
     operator(operator_members_put, PUT, "/members", none,
              ngx_guildlog_members, BATCH),
+    operator(operator_person_forget, DELETE, "/members/{}/logs",
+             ngx_guildlog_an_id, NULL, 0),
 
     operator(operator_channel_put, PUT, "/channels/{}", ngx_guildlog_an_id,
              ngx_guildlog_channel, EMPTY),

@@ -82,10 +82,12 @@ typedef struct {
     S(search_members, 5, NGX_GUILDLOG_STMT_READ)                              \
     S(search_channels, 5, NGX_GUILDLOG_STMT_READ)                             \
     S(operator_server_put, 2, 0)                                              \
+    S(operator_server_forget, 1, 0)                                           \
     S(operator_token_create, 2, 0)                                            \
     S(operator_member_put, 3, 0)                                              \
     S(operator_member_delete, 2, 0)                                           \
     S(operator_members_put, 2, 0)                                             \
+    S(operator_person_forget, 2, 0)                                           \
     S(operator_channel_put, 3, 0)                                             \
     S(operator_channel_delete, 2, 0)                                          \
     S(operator_channels_put, 2, 0)                                            \

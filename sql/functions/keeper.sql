@@ -19,6 +19,7 @@ returns setof record language sql immutable as $$
            ('search',      interval '1 second',   false),
            ('corrections', interval '1 second',   false),
            ('keys',        interval '1 second',   false),
+           ('forget',      interval '1 second',   false),
            ('rewrite',     interval '1 minute',   true)
 $$;
 

@@ -598,14 +598,13 @@ language plpgsql security definer set search_path = guildlog, pg_temp as $$
 declare
     did  record;
 begin
-    if not exists (select from server s where s.guild_id = guild) then
-        perform refuse(404, 'server: unknown');
-    end if;
+    perform server_open(guild);
 
     did := record_batch(guild, bot, row(events, types, times, executors,
         executor_bots, executor_roles, targets, target_bots, target_roles,
         channels, parents, categories, roles, proxied, prefixed,
         crowded)::batch, string_to_array(docs, e'\n'));
+    perform server_still_open(guild);
     status := 200;
     counts := record_counts(did.verdicts);
     body := record_answer(errors, counts::jsonb, did.ids);
@@ -629,6 +628,7 @@ declare
                                    array[cardinality(events)]);
     ids       bigint[] := array_fill(null::bigint,
                                      array[cardinality(events)]);
+    obstacle  text;
     part      record;
     did       record;
 begin
@@ -663,16 +663,18 @@ begin
          group by 1, 2
          order by 1, 2
     loop
-        if not exists (select from server s where s.guild_id = part.guild)
-        then
+        obstacle := server_obstacle(part.guild);
+
+        if obstacle is not null then
             errors := errors || (
                 select jsonb_agg(jsonb_build_object(
-                           'index', p - 1, 'error', 'server: unknown'))
+                           'index', p - 1, 'error', obstacle))
                   from unnest(part.places) p);
             continue;
         end if;
 
         did := record_batch(part.guild, part.bot, part.batch, part.docs);
+        perform server_still_open(part.guild);
 
         for i in 1 .. cardinality(part.places) loop
             verdicts[part.places[i]] := did.verdicts[i];

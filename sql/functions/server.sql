@@ -3,16 +3,14 @@
 
 
 -- Makes the changes of one server wait for each other until the transaction
--- ends; refuses with 404 what the operator never put.
+-- ends; refuses with 404 what the operator never put, with 409 what is being
+-- forgotten.
 
 create or replace function server_lock(guild bigint)
 returns void language plpgsql as $$
 begin
     perform from server s where s.guild_id = guild for no key update;
-
-    if not found then
-        perform refuse(404, 'server: unknown');
-    end if;
+    perform server_open(guild);
 end $$;
 
 
@@ -160,6 +158,7 @@ begin
 
     insert into server (guild_id) values (guild) on conflict do nothing;
     status := case when found then 201 else 200 end;
+    perform server_lock(guild);
 
     select s.plan into was from server s
      where s.guild_id = guild for no key update;

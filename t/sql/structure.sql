@@ -118,6 +118,8 @@ $$, $$
         ('batch', 'operator_record_many', 'guilds bigint[], '
                   'bots smallint[], @entries'),
         ('operator', 'operator_server_put', 'input jsonb'),
+        ('operator', 'operator_server_forget', null),
+        ('operator', 'operator_person_forget', 'user_id bigint'),
         ('operator', 'operator_token_create', 'input jsonb'),
         ('operator', 'operator_record', 'bot smallint, @entries'),
         ('operator', 'operator_member_put', 'user_id bigint, input jsonb'),

@@ -1,0 +1,350 @@
+-- Forgetting a person: the entries they did or suffered lose their id and name
+-- and the texts they wrote. The entries themselves stay, so no count changes.
+
+
+-- Who wrote the texts of an entry of that type: the executor, or the target,
+-- or (null) only who is named as the author of a message.
+--
+-- What stands in the entries about messages is the message, and in those about
+-- members what the member was called: both are the target's. An edit is by who
+-- wrote the message, so that there executor and target are the same.
+
+create or replace function entry_author(type smallint)
+returns text language sql immutable as $$
+    select case when type = 3 then null
+                when type in (0, 1, 2, 4, 5, 25, 26, 34, 35, 39, 40, 41, 42,
+                              43, 44, 45, 46, 51, 57, 58, 86, 100)
+                then 'target'
+                else 'executor' end
+$$;
+
+
+-- Is the person an author of texts of the entry? Where there is no target the
+-- executor did it to what is their own.
+
+create or replace function person_wrote(type smallint, did boolean,
+    suffered boolean, alone boolean)
+returns boolean language sql immutable as $$
+    select case entry_author(type)
+           when 'target' then suffered or did and alone
+           when 'executor' then did or suffered and type in (6, 7)
+           else suffered end
+$$;
+
+
+-- The id where it stands in a text, as in a mention; null where it is so short
+-- that it may be any number.
+
+create or replace function person_pattern(person bigint)
+returns text language sql immutable as $$
+    select case when person >= 10000000000000000
+                then '(?<![0-9])' || person::text || '(?![0-9])' end
+$$;
+
+
+-- A text without the id.
+
+create or replace function person_out_of(value text, pattern text)
+returns text language sql immutable as $$
+    select case when pattern is null then value
+                else regexp_replace(value, pattern, '0', 'g') end
+$$;
+
+
+-- The entry's document without the person.
+
+create or replace function person_out(doc text, type smallint, person bigint)
+returns text language plpgsql stable as $$
+declare
+    pattern   constant text := person_pattern(person);
+    was       constant jsonb := (doc || '}')::jsonb;
+    did       constant boolean := coalesce(
+                  (was #>> '{executor,id}')::bigint = person, false);
+    suffered  constant boolean := coalesce(
+                  (was #>> '{target,id}')::bigint = person, false);
+    wrote     constant boolean := person_wrote(
+                  type, did, suffered, was #>> '{target,id}' is null);
+    d         jsonb := was;
+begin
+    if did then
+        d := d || '{"executor": null, "reason": null}';
+    end if;
+
+    if suffered then
+        d := d || '{"target": null}';
+    end if;
+
+    if wrote then
+        d := d || '{"content": null, "contentAfter": null}';
+    end if;
+
+    d := d || jsonb_build_object(
+        'messages', person_out_of_messages(d -> 'messages', person,
+                                           wrote and type <> 3 or suffered),
+        'name', person_out_of(d ->> 'name', pattern),
+        'reason', person_out_of(d ->> 'reason', pattern),
+        'content', person_out_of(d ->> 'content', pattern),
+        'contentAfter', person_out_of(d ->> 'contentAfter', pattern),
+        'value', person_out_of(d ->> 'value', pattern));
+
+    -- what is called as the person was
+
+    if did or suffered then
+        d := d || (
+            select coalesce(jsonb_object_agg(f.key, null), '{}')
+              from unnest('{name,value,content,contentAfter}'::text[]) f (key)
+             where d ->> f.key in (
+                       case when did then was #>> '{executor,name}' end,
+                       case when suffered then was #>> '{target,name}' end)
+               and d ->> f.key <> '');
+    end if;
+
+    if entry_doc(d) = entry_doc(was) then
+        return doc;
+    end if;
+
+    return format('{"id":"%s","type":%s,"timestamp":%s,', d ->> 'id',
+                  d ->> 'type', d ->> 'timestamp') || entry_doc(d);
+end $$;
+
+
+-- Messages without those of the person, and (unsigned) without those that name
+-- no author: when they were sent, and how many and large their attachments
+-- were, stays.
+
+create or replace function person_out_of_messages(messages jsonb,
+    person bigint, unsigned boolean)
+returns jsonb language plpgsql stable as $$
+declare
+    pattern  constant text := person_pattern(person);
+begin
+    return coalesce((
+        select jsonb_agg(case
+                   when (m ->> 'authorId')::bigint = person
+                     or unsigned and m ->> 'authorId' is null
+                   then m || '{"content": null, "authorId": null}'
+                        || case when jsonb_typeof(m -> 'attachments') = 'array'
+                                then jsonb_build_object('attachments', (
+                                    select coalesce(jsonb_agg(a - 'name'),
+                                                    '[]')
+                                      from jsonb_array_elements(
+                                               m -> 'attachments') a))
+                                else '{}' end
+                   when m ->> 'content' ~ pattern
+                   then m || jsonb_build_object('content', person_out_of(
+                                 m ->> 'content', pattern))
+                   else m end order by place)
+          from jsonb_array_elements(messages) with ordinality e (m, place)),
+        messages);
+end $$;
+
+
+-- DELETE /servers/{guild}/members/{user_id}/logs of the operator. The rest is
+-- the keeper's. What is recorded later is not meant.
+
+create or replace function operator_person_forget(guild bigint,
+    user_id bigint, out status int, out body text)
+language plpgsql security definer set search_path = guildlog, pg_temp as $$
+declare
+    pattern  constant text := person_pattern(user_id);
+begin
+    perform server_lock(guild);
+    perform from log_head h where h.guild_id = guild order by h.bot for update;
+
+    insert into forgotten_person as p (guild_id, user_id, arrivals)
+    values (guild, operator_person_forget.user_id, array(
+        select coalesce((select h.arrival from log_head h
+                          where h.guild_id = guild and h.bot = b), 0)
+          from generate_series(0, 1) b order by b))
+    on conflict on constraint forgotten_person_pkey
+        do update set arrivals = excluded.arrivals, bot = 0, at_id = 0,
+                      due_at = '-infinity';
+
+    delete from directory d
+     where d.guild_id = guild and d.kind = 0
+       and d.id = operator_person_forget.user_id;
+    delete from active_ignore a
+     where a.guild_id = guild
+       and a.subject_id = operator_person_forget.user_id::text;
+    delete from notification n
+     where n.guild_id = guild
+       and (n.executor_id = operator_person_forget.user_id
+            or n.title ~ pattern or n.description ~ pattern);
+
+    status := 202;
+    body := '{}';
+end $$;
+
+
+-- A turn of one of the people that are being forgotten; true if there is more
+-- to do at once. One that fails is tried again in a minute, and keeps nobody
+-- else waiting.
+
+create or replace function people_forget(budget int)
+returns boolean language plpgsql as $$
+declare
+    p     forgotten_person;
+    more  boolean;
+begin
+    select f.* into p
+      from forgotten_person f
+      join server s on s.guild_id = f.guild_id and s.forgotten_at is null
+     where f.due_at <= clock_timestamp()
+     order by f.asked_at limit 1
+       for update of f skip locked;
+
+    if not found then
+        return false;
+    end if;
+
+    begin
+        more := person_forget(p, budget);
+    exception when others then
+        update forgotten_person f
+           set due_at = clock_timestamp() + interval '1 minute',
+               error = sqlstate || ' ' || sqlerrm
+         where f.guild_id = p.guild_id and f.user_id = p.user_id;
+        return true;
+    end;
+
+    return more or exists (select from forgotten_person f
+                            where f.due_at <= clock_timestamp());
+end $$;
+
+
+-- Walks along the entries of both bots for 100 ms, or until it has written 500
+-- of them, then along what is derived from them. True until all is done.
+
+create or replace function person_forget(p forgotten_person, budget int)
+returns boolean language plpgsql
+set enable_seqscan = off set enable_bitmapscan = off as $$
+declare
+    until   constant timestamptz := clock_timestamp() + interval '100 ms';
+    rest    int := least(budget, 500);
+    looked  record;
+begin
+    while p.bot < 2 and rest > 0 and clock_timestamp() < until loop
+        select max(w.id) as last, count(*) as n,
+               array_agg(w.id order by w.id) filter (
+                   where w.arrival <= p.arrivals[p.bot + 1]
+                     and position(p.user_id::text in w.doc) > 0) as ids
+          into looked
+          from (select e.id, e.arrival, e.doc from log_entry e
+                 where e.guild_id = p.guild_id and e.bot = p.bot
+                   and e.id > p.at_id
+                 order by e.id limit least(budget, 1000)) w;
+
+        if cardinality(looked.ids) > 0 then
+            looked.last := case when cardinality(looked.ids) > rest
+                                then looked.ids[rest] else looked.last end;
+            perform entries_forget(p, looked.ids[: rest]);
+            rest := rest - cardinality(looked.ids);
+        end if;
+
+        p.at_id := coalesce(looked.last, p.at_id);
+
+        if looked.n < least(budget, 1000) and rest >= 0 then
+            p.bot := p.bot + 1;
+            p.at_id := 0;
+        end if;
+    end loop;
+
+    if p.bot = 2 and person_forget_rest(p, budget) then
+        delete from forgotten_person f
+         where f.guild_id = p.guild_id and f.user_id = p.user_id;
+        return false;
+    end if;
+
+    update forgotten_person f
+       set bot = p.bot, at_id = p.at_id, error = null
+     where f.guild_id = p.guild_id and f.user_id = p.user_id;
+    return true;
+end $$;
+
+
+-- Takes the person out of these entries. What is counted of them as a member
+-- goes in the same transaction, and so does the index of searches, which has
+-- their names and words: searches look at the entries until it was made anew.
+-- Pages that are kept are asked for again, since log_head changes.
+
+create or replace function entries_forget(p forgotten_person, ids bigint[])
+returns void language plpgsql as $$
+declare
+    written  boolean := false;
+    one      bigint;
+    bare     text;
+    e        log_entry;
+begin
+    perform record_begin(p.guild_id, p.bot, 0);
+
+    foreach one in array ids loop
+        select * into e from log_entry_one(p.guild_id, p.bot, one);
+        bare := person_out(e.doc, e.type, p.user_id);
+        continue when bare is null or bare = e.doc;
+
+        update log_entry x
+           set doc = bare,
+               executor_id = nullif(x.executor_id, p.user_id),
+               target_id = nullif(x.target_id, p.user_id)
+         where x.guild_id = p.guild_id and x.bot = p.bot
+           and x.id >= one and x.id <= one;
+        written := true;
+    end loop;
+
+    if not written then
+        return;
+    end if;
+
+    delete from log_checkpoint c
+     where c.guild_id = p.guild_id and c.bot = p.bot
+       and c.kind in (2, 3) and c.key = p.user_id;
+    delete from log_correction c
+     where c.guild_id = p.guild_id and c.bot = p.bot
+       and c.kind in (2, 3) and c.key = p.user_id;
+    delete from log_key k
+     where k.guild_id = p.guild_id and k.bot = p.bot
+       and k.kind in (2, 3) and k.key = p.user_id;
+    update search_head s
+       set leaving = true, runs = 0
+     where s.guild_id = p.guild_id and s.bot = p.bot and not s.leaving;
+end $$;
+
+
+-- What is derived from the entries, when these are done, at most so many rows;
+-- false if there is more. What was copied for the rewrite of a partition is
+-- copied again, by what log_change says.
+
+create or replace function person_forget_rest(p forgotten_person, budget int)
+returns boolean language plpgsql as $$
+declare
+    head  search_head;
+    w     log_rewrite;
+begin
+    for head in
+        select * from search_head s
+         where s.guild_id = p.guild_id and s.leaving
+         order by s.bot for update
+    loop
+        if not search_forget(head.guild_id, head.bot, budget) then
+            return false;
+        end if;
+
+        delete from search_head s
+         where s.guild_id = head.guild_id and s.bot = head.bot;
+    end loop;
+
+    perform search_begin();
+
+    for w in
+        select * from log_rewrite r
+         where r.step in ('fill', 'settle')
+           and to_regclass(format('guildlog.%I', r.name)) is not null
+    loop
+        execute format('delete from %I e using log_change c '
+                       'where c.guild_id = $1 and e.guild_id = $1 '
+                       'and e.bot = c.bot and e.id = c.id', w.name)
+          using p.guild_id;
+    end loop;
+
+    return true;
+end $$;

@@ -1,0 +1,207 @@
+# "DELETE /servers/{id} forgets a server whole (202; lanes closed, webhooks
+# deleted, then every row, within an hour), DELETE
+# /servers/{id}/members/{user_id}/logs forgets a person." A forgotten server's
+# tokens are 401 at once; whatever is killed meanwhile, it comes to its end.
+
+use lib 't/lib';
+use Guildlog;
+use Guildlog::Platform;
+
+my $person = '765432109876543210';
+my $g = Guildlog->new(start => 0, openapi => 1, workers => 2,
+    keeper => 'on interval=20ms');
+my $platform = Guildlog::Platform->new(dir => $g->prefix . '/platform');
+$g->configure(http => $platform->directives($g))->start;
+
+my $channel = 300000000000000000;
+my $event   = 0;
+
+
+sub record {
+    my ($guild, @entries) = @_;
+    my $answer = $g->operator('POST', "/servers/$guild/logs", [map { {
+        event_id => 'e' . ++$event, type => 7, %$_ } } @entries]);
+    die $answer->text if $answer->status != 200;
+    return @{ $answer->json->{ids} };
+}
+
+
+sub hers {
+    my ($n) = @_;
+    return map { { executor => { id => $person, name => 'Hildegard' },
+        content => "quokka number $_" } } 1 .. $n;
+}
+
+
+sub page {
+    my ($guild, $token, $query) = @_;
+    return $g->get("/servers/$guild/logs?limit=200" . ($query // ''),
+        token => $token)->json;
+}
+
+
+sub forgotten {
+    my ($what) = @_;
+    return wait_for { !$g->sql('select 1 from forgotten_person') } 60;
+}
+
+
+# all rows of tables in which a server or a text stands
+sub stands {
+    my ($what) = @_;
+    my @tables = map { $_->[0] } $g->sql(q(
+        select c.relname from pg_class c
+         where c.relnamespace = 'guildlog'::regnamespace
+           and c.relkind in ('r', 'p') and not c.relispartition order by 1));
+    return join ' ', grep {
+        $g->sql("select 1 from $_ x where x::text like ? limit 1",
+            "%$what%")
+    } @tables;
+}
+
+
+subtest 'a person' => sub {
+    my $guild = $g->server;
+    my $token = $g->token($guild);
+    $g->patch("/servers/$guild/config/logging/settings", token => $token,
+        json => { buttons => [] });
+    record($guild, hers(150), map { { content => "other $_" } } 1 .. 10);
+    my $to = ++$channel . '';
+    $g->patch("/servers/$guild/config/logging/channels", token => $token,
+        json => { main_channel => $to });
+
+    # what waits to be delivered stays, too
+
+    wait_for { $platform->webhooks($to) } 30, 'a webhook';
+    $g->operator('POST', "/servers/$guild/pause");
+    my @waits = record($guild, hers(3));
+
+    my $before = page($guild, $token);
+    page($guild, $token) for 1 .. 3;
+    my $answer = $g->operator('DELETE',
+        "/servers/$guild/members/$person/logs");
+    is $answer->status . $answer->text, '202{}', 'answered at once with 202';
+    ok forgotten(), 'it comes to its end';
+
+    my $after = page($guild, $token);
+    is_deeply [@$after{qw(total categoryCounts)}],
+        [@$before{qw(total categoryCounts)}], 'counts are the same';
+    unlike json->encode($after), qr/quokka|Hildegard|$person/,
+        'a page that was asked for before has nothing of her';
+    is page($guild, $token, '&search=quokka')->{total}, 0,
+        'search does not find her words';
+    is page($guild, $token, '&search=hildegard')->{total}, 0,
+        'nor her name';
+    is page($guild, $token, "&member=$person")->{total}, 0,
+        'nor is she a member of entries';
+    is stands($person) . stands('Hildegard') . stands('quokka'), '',
+        'no table has anything of her';
+
+    $g->operator('POST', "/servers/$guild/resume");
+    my $sent;
+    ok wait_for {
+        ($sent) = grep { my $m = $_; grep { $_ eq $waits[2] }
+            $platform->entries_in($m) } $platform->messages($to);
+    } 60, 'what waited is delivered';
+    unlike json->encode([$platform->messages($to)]), qr/quokka|Hildegard/,
+        '... without her';
+
+    my ($later) = record($guild, hers(1));
+    is page($guild, $token)->{entries}[0]{executor}{name}, 'Hildegard',
+        'what comes later is recorded as ever';
+};
+
+
+subtest 'while nobody keeps house, and kills' => sub {
+    my $guild = $g->server;
+    my $token = $g->token($guild);
+    $g->configure(keeper => 'off')->reload;
+    record($guild, hers(1000)) for 1 .. 8;
+    is $g->operator('DELETE', "/servers/$guild/members/$person/logs")
+        ->status, 202, '202 without a keeper';
+    like stands('quokka'), qr/log_entry/, 'it waits for one';
+
+    $g->configure(keeper => 'on interval=20ms budget=512')->reload;
+    my $ended = 0;
+    ok wait_for {
+        $ended += () = $g->sql(q(select pg_terminate_backend(l.pid)
+            from pg_locks l
+           where l.relation = 'guildlog.forgotten_person'::regclass
+             and l.mode = 'RowShareLock' and l.pid <> pg_backend_pid()));
+        $ended >= 2;
+    } 60, 'its connection is ended in the midst of it, twice';
+    my $left = $g->sql(q(select count(*) from log_entry
+        where executor_id = ?), $person);
+    cmp_ok $left, '>', 0, '... before it comes to its end';
+    ok forgotten(), 'and it goes on to the end';
+    is stands('quokka number 999'), '', 'nothing is left';
+    is page($guild, $token)->{total}, 8001, 'all entries are there';
+};
+
+
+subtest 'a server' => sub {
+    my $guild = $g->server;
+    my $token = $g->token($guild);
+    my $other = $g->server;
+    my $theirs = $g->token($other);
+    record($other, hers(2));
+    my @to = map { ++$channel . '' } 1 .. 2;
+    $g->patch("/servers/$guild/config/logging/channels", token => $token,
+        json => { main_channel => $to[0], category_voice => $to[1] });
+    record($guild, hers(100));
+    wait_for { $platform->webhooks($to[0]) && $platform->webhooks($to[1]) }
+        30, 'webhooks';
+
+    my $answer = $g->operator('DELETE', "/servers/$guild");
+    is $answer->status . $answer->text, '202{}', 'answered at once with 202';
+    is $g->get("/servers/$guild", token => $token)->status, 401,
+        'its token is refused at once';
+    ok wait_for { !$platform->webhooks($to[0])
+        && !$platform->webhooks($to[1]) } 60,
+        'its webhooks are deleted at the platform';
+    ok wait_for { $g->operator('DELETE', "/servers/$guild")->status == 404 }
+        60, 'it comes to its end';
+    is stands($guild), '', 'no table has anything of it';
+    is page($other, $theirs)->{total}, 3, 'another one stays';
+    is $g->operator('POST', "/servers/$guild/logs",
+        [{ event_id => 'y', type => 7 }])->status, 404, 'it is unknown';
+    is $g->operator('PUT', "/servers/$guild", { plan => 'pro' })->status, 201,
+        'PUT makes it anew';
+    $token = $g->token($guild);
+    record($guild, { content => 'anew' });
+    is page($guild, $token)->{total}, 2, '... with nothing of what was';
+};
+
+
+subtest 'a server that nobody delivers for' => sub {
+    my $guild = $g->server;
+    my $token = $g->token($guild);
+    $g->patch("/servers/$guild/config/logging/channels", token => $token,
+        json => { main_channel => ++$channel . '' });
+    wait_for { $platform->webhooks($channel) } 30, 'a webhook';
+    $g->configure(http => '')->reload;
+    is $g->operator('DELETE', "/servers/$guild")->status, 202, 'answered at once with 202';
+    my $bodies = [{ event_id => 'z', type => 7, server => $guild }];
+    my $many = $g->operator('POST', '/logs', $bodies)->json;
+    is_deeply $many->{errors}, [{ index => 0,
+        error => 'server: is being forgotten' }], 'its entries are refused';
+    is $g->operator('PUT', "/servers/$guild", {})->status, 409, 'so is PUT';
+    my $late = $g->operator('POST', "/servers/$guild/logs",
+        [{ event_id => 'z', type => 7 }]);
+    is $late->status . $late->text,
+        '409{"error":"server: is being forgotten"}', 'and entries alone';
+    $g->sql(q(update server set forgotten_at = now() - interval '31 minutes'
+        where guild_id = ?), $guild);
+    ok wait_for { $g->operator('DELETE', "/servers/$guild")->status == 404 }
+        60, 'after half an hour its webhooks are not waited for';
+    is stands($guild), '', 'no table has anything of it';
+};
+
+
+is $g->operator('DELETE', '/servers/123456789012345678')->status, 404,
+    'an unknown server';
+is $g->operator('DELETE', "/servers/123456789012345678/members/1/logs")
+    ->status, 404, '... has no members';
+is $g->operator('DELETE', '/servers/1')->status, 400, 'a bad one';
+
+done_testing;
