@@ -104,7 +104,8 @@ begin
 
     if settings.filters then
         select f.* into docs, verdicts
-          from record_filter(maskers(guild, bot), b.types, docs, verdicts) f;
+          from record_filter(maskers(guild, bot), mask_needles_of(guild, bot),
+                             b.types, docs, verdicts) f;
     end if;
 
     if b.crowded is not null then

@@ -295,42 +295,66 @@ end $$;
 -- stored, or drops the entry they found something in. Entry by entry, since
 -- it changes them.
 
-create or replace function record_filter(maskers masker[], types smallint[],
-    inout docs text[], inout verdicts text[])
+create or replace function record_filter(maskers masker[], needles text[],
+    types smallint[], inout docs text[], inout verdicts text[])
 language plpgsql immutable as $$
 declare
     e       jsonb;
-    masked  jsonb;
+    texts   text[];
+    masked  text[];
     drops   masker[];
     masks   masker[];
 begin
     for place in 1 .. cardinality(verdicts) loop
         continue when verdicts[place] is not null;
 
-        e := entry_of(docs[place]);
         drops := maskers_for(maskers, 'drop', types[place]);
         masks := maskers_for(maskers, 'mask', types[place]);
+        continue when drops = '{}' and masks = '{}';
 
-        if cardinality(drops) > 0 and mask_entry(drops, e) <> e then
+        e := entry_of(docs[place]);
+        texts := entry_texts(e);
+
+        if drops <> '{}' and mask_texts(drops, needles, texts) <> texts then
             verdicts[place] := 'filter';
 
-        elsif cardinality(masks) > 0 then
-            masked := mask_entry(masks, e);
+        elsif masks <> '{}' then
+            masked := mask_texts(masks, needles, texts);
 
-            if masked <> e then
-                docs[place] := entry_doc(masked);
+            if masked <> texts then
+                docs[place] := entry_doc(entry_with(e, masked));
             end if;
         end if;
     end loop;
 end $$;
 
 
-create or replace function mask_entry(maskers masker[], e jsonb)
+-- The texts that filters look at: three of the entry, and one of each message.
+
+create or replace function entry_texts(e jsonb)
+returns text[] language plpgsql immutable as $$
+begin
+    return array[e ->> 'content', e ->> 'contentAfter', e ->> 'reason']
+           || array(select m.message ->> 'content'
+                      from jsonb_array_elements(e -> 'messages')
+                           with ordinality m (message, place)
+                     order by m.place);
+end $$;
+
+
+-- The entry with others in their places.
+
+create or replace function entry_with(e jsonb, texts text[])
 returns jsonb language plpgsql immutable as $$
 begin
     return e || jsonb_build_object(
-        'content', mask(maskers, e ->> 'content'),
-        'contentAfter', mask(maskers, e ->> 'contentAfter'),
-        'reason', mask(maskers, e ->> 'reason'),
-        'messages', mask_messages(maskers, e -> 'messages'));
+        'content', texts[1], 'contentAfter', texts[2], 'reason', texts[3],
+        'messages', (
+            select coalesce(jsonb_agg(
+                       case when texts[m.place + 3] is null then m.message
+                            else m.message || jsonb_build_object(
+                                     'content', texts[m.place + 3]) end
+                       order by m.place), '[]')
+              from jsonb_array_elements(e -> 'messages')
+                   with ordinality m (message, place)));
 end $$;

@@ -2,15 +2,17 @@
 -- or the whole entry is dropped; what they do not look for stays as it was.
 
 \ir setup.psql
-select plan(96);
+select plan(102);
 
 create function pg_temp.mask_is(kind text, content text, want text)
 returns text language sql as $$
-    select is(mask(array(select row(k.filter_id, 'mask', '{}',
-                                    '{bad,two words,$hit,c++,ärger,日本,a.b}',
-                                    k.mask, k.pattern)::masker
-                           from mask_kinds() k where k.filter_id = kind),
-                   content), want,
+    select is((mask_texts(
+                   array(select row(k.filter_id, 'mask', '{}', k.mask,
+                                    k.pattern, k.guard)::masker
+                           from mask_kinds() k where k.filter_id = kind
+                          order by k.place),
+                   mask_needles('{bad,two words,$hit,c++,ärger,日本,a.b}'),
+                   array[content]))[1], want,
               kind || ': ' || translate(content, e'\n', ' '))
 $$;
 
@@ -133,10 +135,11 @@ begin
         -,é,+1,0,"01 ","(",ghp_,"bad ",日}'::text[]
     loop
         from_time := clock_timestamp();
-        perform mask(array(select row(k.filter_id, 'mask', '{}', '{bad,a,日}',
-                                      k.mask, k.pattern)::masker
-                             from mask_kinds() k),
-                     rpad('', 4000, long));
+        perform mask_texts(array(select row(k.filter_id, 'mask', '{}', k.mask,
+                                            k.pattern, k.guard)::masker
+                                   from mask_kinds() k order by k.place),
+                           mask_needles('{bad,a,日}'),
+                           array[rpad('', 4000, long)]);
 
         if clock_timestamp() > from_time + interval '10 s' then
             return long;
@@ -147,6 +150,83 @@ begin
 end $$;
 
 select is(pg_temp.slowest(), null, 'no text takes long');
+
+-- words are found as a pattern of all of them would find them
+
+create function pg_temp.by_pattern(content text, words text[])
+returns text language sql as $$
+    select regexp_replace(content collate "und-x-icu",
+               '(?!(?<=\[)(?:secret|invite|link|email|address|card|phone)\])(?:'
+               || string_agg(
+                      case when w ~ '^[[:alnum:]_]' and w !~ '^[ก-๿ぁ-鿿]'
+                           then '(?<![[:alnum:]_])' else '' end
+                      || regexp_replace(w, '([^[:alnum:][:space:]_])',
+                                        '\\\1', 'g')
+                      || case when w ~ '[[:alnum:]_]$' and w !~ '[ก-๿ぁ-鿿]$'
+                              then '(?![[:alnum:]_])' else '' end,
+                      '|') || ')', '[word]', 'gi')
+      from unnest(words) w
+$$;
+
+select setseed(0.5) \g /dev/null
+select coalesce(string_agg(t.content, e'\n'), '') as different
+  from (select (select string_agg(
+                    (array['bad', 'BAD', 'badly', 'two', 'words', 'Two Words',
+                           '$hit', 'c++', 'xc++', 'ärger', 'ÄRGER', 'Ärgern',
+                           '日', '日本', '本', 'ab日', 'กัน', 'กา', 'привет',
+                           'ПРИВЕТ!', '[link]', 'link', '[', ']', '_', '-',
+                           '.', 'a.b', 'a', 'b', '!', '!!', e'\n', '😀', '…'])
+                        [1 + floor(random() * 35)::int + n * 0]
+                    || case when random() < 0.5 then ' ' else '' end, '')
+                  from generate_series(1, 2 + i % 12) n) as content
+          from generate_series(1, 400) i) t
+ cross join (values ('{bad,two words,$hit,c++,ärger,日本,กัน,привет,привет!,
+                       link,a.b,!!,😀,ab日,_}'::text[])) w (words)
+ where (mask_words(array[t.content], mask_needles(w.words), '[word]', 1000))[1]
+       is distinct from pg_temp.by_pattern(t.content, w.words) \gset
+select is(:'different'::text, '', 'as a pattern of all of them would');
+
+select is((mask_words(array[e'b\1ad \6bad \3', null, '', 'İstanbul BAD'],
+                      mask_needles(array['bad', 'istanbul', e'x\6']),
+                      '[word]', 1000))::text,
+          array[e'b\1ad \6[word] \3', null, '', '[word] [word]']::text,
+          'signs that no keyboard has, no text, and I with a dot');
+select is((mask_words(array[repeat('the lazy dog. ', 400) || 'C++, bad'],
+                      mask_needles('{bad,c++,cat,lazy dogs}'), '[word]',
+                      1000))[1],
+          repeat('the lazy dog. ', 400) || '[word], [word]', 'in a long text');
+
+-- nobody can make it look at more than so many places
+
+create function pg_temp.masked(kinds text[], texts text[])
+returns text[] language sql as $$
+    select mask_texts(array(select row(k.filter_id, 'mask', '{}', k.mask,
+                                       k.pattern, k.guard)::masker
+                              from mask_kinds() k
+                             where k.filter_id = any (kinds)
+                             order by k.place),
+                      mask_needles(array(select chr(97 + i / 26)
+                                                || chr(97 + i % 26)
+                                           from generate_series(0, 483) i)),
+                      texts)
+$$;
+
+select is(pg_temp.masked('{words,emails}',
+              array[repeat('ab cd ', 450), 'x', repeat('ef ', 200), null, '',
+                    'nothing in it']),
+          array[repeat('[word] [word] ', 450), 'x', repeat('[word] ', 200),
+                null, '', '[word]'],
+          'behind a thousand places a text is masked as a whole');
+select is(pg_temp.masked('{emails,links}',
+              array[repeat('a@b.c ', 1001), 'plain', 'http://a']),
+          array[repeat('[email] ', 1001), '[email]', '[email]'],
+          'by what there was so much of');
+select is(pg_temp.masked('{cards}',
+              array[repeat('4444 ', 201), repeat('12 ', 300),
+                    repeat('4444 4444 4444 4443, ', 1001), 'plain']),
+          array['[card] ', repeat('12 ', 300),
+                repeat('4444 4444 4444 4443, ', 1001), '[card]'],
+          'of very long rows of digits no card is picked out');
 
 -- in entries
 
