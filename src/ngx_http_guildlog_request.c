@@ -11,6 +11,8 @@ static ngx_int_t ngx_http_guildlog_admit(ngx_http_guildlog_call_t *call);
 static ngx_int_t ngx_http_guildlog_refuse_unread(
     ngx_http_guildlog_call_t *call);
 static ngx_int_t ngx_http_guildlog_match(ngx_http_guildlog_call_t *call);
+static ngx_uint_t ngx_http_guildlog_is_ambiguous(ngx_http_request_t *r,
+    ngx_str_t *sent);
 static ngx_int_t ngx_http_guildlog_method_not_allowed(
     ngx_http_guildlog_call_t *call, ngx_uint_t methods);
 static ngx_int_t ngx_http_guildlog_permit(ngx_http_guildlog_call_t *call);
@@ -211,12 +213,7 @@ ngx_http_guildlog_match(ngx_http_guildlog_call_t *call)
     path.data += call->conf->prefix.len;
     path.len -= call->conf->prefix.len;
 
-    /* r->uri is decoded: a slash inside of a piece cannot be told any more */
-
-    if (r->quoted_uri
-        && ngx_strlcasestrn(sent.data, sent.data + sent.len,
-                            (u_char *) "%2f", 3 - 1))
-    {
+    if (ngx_http_guildlog_is_ambiguous(r, &sent)) {
         return ngx_http_guildlog_refuse(call, NGX_HTTP_NOT_FOUND, NULL);
     }
 
@@ -234,6 +231,29 @@ ngx_http_guildlog_match(ngx_http_guildlog_call_t *call)
     }
 
     return ngx_http_guildlog_refuse(call, NGX_HTTP_NOT_FOUND, NULL);
+}
+
+
+/*
+ * r->uri is decoded, and its slashes are merged: a slash inside of a piece,
+ * or a piece that was left empty, cannot be told from it any more.  Of an
+ * internal redirect or a subrequest what was sent is somebody else's path.
+ */
+
+static ngx_uint_t
+ngx_http_guildlog_is_ambiguous(ngx_http_request_t *r, ngx_str_t *sent)
+{
+    if (r->quoted_uri
+        && ngx_strlcasestrn(sent->data, sent->data + sent->len,
+                            (u_char *) "%2f", 3 - 1))
+    {
+        return 1;
+    }
+
+    return r == r->main && !r->internal
+           && ngx_strlcasestrn(sent->data, sent->data + sent->len,
+                               (u_char *) "//", 2 - 1)
+              != NULL;
 }
 
 

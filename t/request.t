@@ -145,7 +145,14 @@ answers "$_ is no path", 404, '{}', $nginx->get($_, token => $token)
         "/servers/$server%2Fconfig", "/servers%2f$server", '/', '/servers',
         '/servers/', "$at/config/logging/ignore/7",
         "$at/config/logging/settings/102", "$at/config/logging/settings/01",
-        "$at/Config", '/status';
+        "$at/Config", '/status', "$at//config", '//servers', "/$at",
+        "$at/config//settings";
+
+# an id that was left empty is not all of them
+is $nginx->post("$at/notifications//acknowledge", token => $token)->status,
+    404, 'nothing is merged with an empty piece';
+is $nginx->get("$at/config/settings?a=//", token => $token)->status, 404,
+    'slashes in the query are no part of the path';
 
 is $nginx->get("/servers/$server/con%66ig", token => $token)->status, 200,
     'a letter may be escaped';
