@@ -64,6 +64,19 @@ subtest 'tokens are spread, each on one edge' => sub {
 };
 
 
+subtest 'however the header is spelled' => sub {
+    my $server = $first->server;
+    my $token = $first->token($server);
+    my @spelled = map { "$_$token" } 'Bearer ', 'bearer ', 'BEARER  ',
+        'bEARER ', 'Bearer   ', 'beareR    ';
+    my %statuses;
+    ++$statuses{$front->get("/servers/$server", headers =>
+        [Authorization => $spelled[$_ % @spelled]])->status}
+        for 0 .. 2 * $limit;
+    is $statuses{200}, $limit, 'it is one token, on one edge';
+};
+
+
 subtest 'who has no token is counted by his own address' => sub {
     my @one = map { $front->get('/servers/1', connect =>
         { from => '127.0.0.11' })->status } 1 .. $limit + 1;
