@@ -341,12 +341,19 @@ cluster_admin() {
 }
 
 
-# sql conninfo [psql's arguments]: stops at the first error
+# sql conninfo [psql's arguments]: stops at the first error.  Everybody may
+# read a command line, so the password of a URI goes into the environment
 sql() {
-    local uri=$1
+    local uri=$1 PGPASSWORD=${PGPASSWORD-}
     shift
 
-    "$(pg_bin)/psql" -X -q -A -t -v ON_ERROR_STOP=1 -d "$uri" "$@"
+    if [[ $uri =~ ^(postgres(ql)?://[^:@/]*):([^@/]*)(@.*)$ ]]; then
+        uri=${BASH_REMATCH[1]}${BASH_REMATCH[4]}
+        printf -v PGPASSWORD %b "${BASH_REMATCH[3]//%/\\x}"
+    fi
+
+    PGPASSWORD=$PGPASSWORD \
+        "$(pg_bin)/psql" -X -q -A -t -v ON_ERROR_STOP=1 -d "$uri" "$@"
 }
 
 
