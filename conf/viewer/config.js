@@ -30,7 +30,7 @@ let shown = 0;     // tells late answers from those waited for
 
 
 export async function show({view, bot}, server) {
-    const part = view in PARTS ? view : 'channels';
+    const part = Object.hasOwn(PARTS, view) ? view : 'channels';
     const [title, ...sections] = PARTS[part];
     const mine = ++shown;
     const heading = h('h2', {tabindex: -1}, title);
