@@ -329,6 +329,17 @@ sub _rule_required {
 }
 
 
+# each is a list of fields that have to be there
+sub _rule_anyOf {
+    my ($self, $schema, $value, $at) = @_;
+
+    return (grep {
+        my $one = $_;
+        !grep { !exists $value->{$_} } @{ $one->{required} };
+    } @{ $schema->{anyOf} }) ? () : "$at: none of anyOf";
+}
+
+
 sub _rule_properties {
     my ($self, $schema, $value, $at) = @_;
     return map { $self->value_problems($schema->{properties}{$_}, $value->{$_},
