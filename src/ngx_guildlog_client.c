@@ -31,6 +31,7 @@ static ngx_buf_t *ngx_guildlog_client_request(ngx_guildlog_exchange_t *x,
     const ngx_str_t *authorization, const ngx_str_t *body);
 static void ngx_guildlog_client_begin(ngx_event_t *ev);
 static void ngx_guildlog_client_write(ngx_event_t *wev);
+static void ngx_guildlog_client_spare(ngx_guildlog_exchange_t *x);
 static void ngx_guildlog_client_read(ngx_event_t *rev);
 static void ngx_guildlog_client_done(ngx_guildlog_exchange_t *x);
 static ngx_msec_t ngx_guildlog_client_patience(ngx_guildlog_exchange_t *x);
@@ -311,6 +312,15 @@ ngx_guildlog_client_write(ngx_event_t *wev)
         return;
     }
 
+    if (x->bounded && (ngx_msec_int_t) (x->begin_by - ngx_current_msec) < 0) {
+
+        if (!x->written) {
+            ngx_guildlog_client_spare(x);
+        }
+
+        return;
+    }
+
     while (b->pos < b->last) {
 
         n = c->send(c, b->pos, ngx_min(b->last - b->pos,
@@ -348,6 +358,24 @@ ngx_guildlog_client_write(ngx_event_t *wev)
     if (ngx_handle_write_event(wev, 0) != NGX_OK) {
         ngx_guildlog_client_lost(x, "the socket cannot be watched");
     }
+}
+
+
+/* it is too late to begin, but not for the next one to use the connection */
+
+static void
+ngx_guildlog_client_spare(ngx_guildlog_exchange_t *x)
+{
+    ngx_guildlog_wire_t  *wire;
+
+    wire = x->wire;
+
+    x->wire = NULL;
+    wire->exchange = NULL;
+    wire->clean = 1;
+
+    ngx_guildlog_wire_keep(wire, NGX_GUILDLOG_CLIENT_IDLE);
+    ngx_guildlog_client_end(x, "no connection in time");
 }
 
 
@@ -522,6 +550,15 @@ ngx_guildlog_client_end(ngx_guildlog_exchange_t *x, const char *cause)
     x->handler(x->data, &x->answer);
 
     ngx_destroy_pool(x->pool);
+}
+
+
+void
+ngx_guildlog_exchange_begin_by(ngx_guildlog_exchange_t *exchange,
+    ngx_msec_t moment)
+{
+    exchange->begin_by = moment;
+    exchange->bounded = 1;
 }
 
 

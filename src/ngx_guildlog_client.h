@@ -74,6 +74,13 @@ ngx_guildlog_exchange_t *ngx_guildlog_client_send(
     ngx_msec_t deadline_ms, ngx_guildlog_exchange_handler_pt handler,
     void *data);
 
+/*
+ * After that moment no byte is sent: what was not begun is unsent, and its
+ * connection serves the next one.
+ */
+void ngx_guildlog_exchange_begin_by(ngx_guildlog_exchange_t *exchange,
+    ngx_msec_t moment);
+
 /* the handler will not be called; not after it was */
 void ngx_guildlog_exchange_cancel(ngx_guildlog_exchange_t *exchange);
 

@@ -60,6 +60,7 @@ struct ngx_guildlog_exchange_s {
     ngx_guildlog_exchange_handler_pt  handler;
     void                          *data;
     ngx_msec_t                     start;
+    ngx_msec_t                     begin_by;     /* if it is bounded */
     ngx_event_t                    begin;        /* posted */
     ngx_event_t                    deadline;
 
@@ -79,6 +80,7 @@ struct ngx_guildlog_exchange_s {
     unsigned                       reused:1;     /* the wire was idle */
     unsigned                       written:1;    /* a byte, on this wire */
     unsigned                       uncertain:1;  /* a byte, on any */
+    unsigned                       bounded:1;    /* by begin_by */
     unsigned                       answering:1;  /* a byte came, on this */
 };
 

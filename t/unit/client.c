@@ -583,6 +583,41 @@ test_cancel(const char *scheme, unsigned where)
 }
 
 
+/* what cannot begin in time does not, and leaves a connection to the next */
+
+static void
+test_bounded(const char *scheme, unsigned where)
+{
+    ngx_guildlog_client_t    *client;
+    ngx_guildlog_origin_t     origin;
+    ngx_guildlog_exchange_t  *x;
+
+    client = make_client(&origin, scheme, "127.0.0.1", where);
+    memset(outcomes, 0, sizeof(outcomes));
+    ended = 0;
+
+    x = send_one(client, "POST", "well", 100, DEADLINE, NULL);
+    ngx_guildlog_exchange_begin_by(x, ngx_current_msec - 1);
+    loop(1);
+
+    is_outcome(outcomes[1] ? names[1] : names[0], "unsent",
+               "too late to begin");
+    tap_is(client->nidle, 1, "its connection is kept");
+
+    memset(outcomes, 0, sizeof(outcomes));
+    ended = 0;
+
+    x = send_one(client, "POST", "well", 100, DEADLINE, NULL);
+    ngx_guildlog_exchange_begin_by(x, ngx_current_msec + DEADLINE);
+    loop(1);
+
+    tap_is(outcomes[0], 1, "the next one, in time, is answered");
+    tap_is(client->nidle, 1, "on that connection");
+
+    ngx_guildlog_client_destroy(client);
+}
+
+
 static void
 test_crowd(const char *scheme, unsigned where, ngx_uint_t width,
     ngx_uint_t times)
@@ -633,6 +668,8 @@ main(int argc, char **argv)
     test_refused_bytes();
     test_cancel("http", port[0]);
     test_cancel("https", port[1]);
+    test_bounded("http", port[0]);
+    test_bounded("https", port[1]);
     test_crowd("http", port[0], 20, 50);
     test_crowd("https", port[1], 5, 20);
 
