@@ -169,10 +169,13 @@ begin
 
     for place in 1 .. cardinality(works) loop
         w := works[place];
-        if results[place] = 'ok' and w.peek is not null then
+        if results[place] = 'ok' and w.peek is not null
+           and w.most is distinct from 0
+        then
             return query
                 select place, null::text, p.*
-                  from delivery_peek(w.guild, w.lane, w.peek, w.most) p;
+                  from delivery_load(w.guild, w.lane, w.peek, w.most,
+                                     w.bytes) p;
         end if;
     end loop;
 end $$;
@@ -218,12 +221,15 @@ begin
                                                 + interval '40 s')
                         then l.state end,
                    l.webhook_id, l.secret, h.head, h.upto, h.step, h.attempts,
-                   ms(clock_timestamp()) - ms(case when l.webhook_id is null
-                                                   then l.asked_at
-                                                   else h.attempt_at end),
+                   delivery_age(case when l.webhook_id is null
+                                     then l.asked_at else h.attempt_at end),
                    greatest(0, ms(h.not_before) - ms(clock_timestamp())),
                    h.last_message_id,
-                   (extract(epoch from r.since) * 1000000)::bigint
+                   (extract(epoch from r.since) * 1000000)::bigint,
+                   case when h.upto > h.head
+                        then (select string_agg(e.id::text, ',')
+                                from doubt_entries(r.guild_id, r.lane,
+                                                   h.head + 1, h.upto) e) end
               from lane l
               join lane_head h
                 on h.guild_id = l.guild_id and h.lane = l.lane
@@ -364,7 +370,7 @@ end $$;
 
 
 create or replace function delivery_doubts(me text)
-returns setof delivery_doubt language plpgsql security definer
+returns setof delivery_lane language plpgsql security definer
 set search_path = guildlog, pg_temp as $$
 declare
     owned  constant jsonb := (
@@ -397,10 +403,9 @@ begin
         return query
             select d.guild_id, d.lane, d.shard,
                    (owned ->> d.shard::text)::bigint, l.bot, l.channel_id,
-                   'active', d.webhook_id, null::bytea, d.seq_from - 1,
-                   d.seq_to, 0::bigint, 0,
-                   ms(clock_timestamp()) - ms(d.attempt_at), 0::bigint,
-                   d.before_id, 0::bigint, found
+                   'doubt', d.webhook_id, null::bytea, d.seq_from - 1,
+                   d.seq_to, 0::bigint, 0, delivery_age(d.attempt_at),
+                   0::bigint, d.before_id, 0::bigint, found
               from lane l
              where l.guild_id = d.guild_id and l.lane = d.lane;
     end loop;

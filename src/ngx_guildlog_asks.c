@@ -108,7 +108,7 @@ ngx_guildlog_asks_grant(ngx_guildlog_asks_t *asks, ngx_guildlog_pace_t *pace,
         }
 
         if (!ngx_guildlog_asks_less(&asker->wanted)) {
-            ngx_guildlog_pace_cancelled(pace);
+            ngx_guildlog_pace_cancelled(pace, now);
             return;
         }
 

@@ -60,10 +60,17 @@ void ngx_guildlog_delivery_leave(ngx_guildlog_delivery_t *delivery,
 /* commits lane->work, as often as it takes; a lane that is lost is gone */
 void ngx_guildlog_delivery_step(ngx_guildlog_lane_t *lane);
 
+/* so many bytes more (or less) of entries at hand; is there room for more? */
+void ngx_guildlog_delivery_holds(ngx_guildlog_lane_t *lane, ssize_t bytes);
+ngx_uint_t ngx_guildlog_delivery_room(ngx_guildlog_delivery_t *delivery);
+
 /* does what takes a while, after others have had their chance */
 void ngx_guildlog_delivery_go_on(ngx_guildlog_lane_t *lane);
 
-/* waits for its turn to send one request; 1 from take(): it has it now */
+/*
+ * Waits for its turn to send one request, with nothing at hand; 1 from take():
+ * it has it now.
+ */
 void ngx_guildlog_delivery_wait(ngx_guildlog_lane_t *lane);
 ngx_uint_t ngx_guildlog_delivery_take(ngx_guildlog_lane_t *lane);
 void ngx_guildlog_delivery_give_back(ngx_guildlog_lane_t *lane);

@@ -330,6 +330,7 @@ ngx_guildlog_delivery_forget(ngx_guildlog_lane_t *lane)
 
     d->nlanes--;
     ngx_queue_remove(&lane->link);
+    ngx_guildlog_delivery_settle(lane);
     ngx_guildlog_lane_destroy(lane);
 
     if (--guild->lanes == 0) {

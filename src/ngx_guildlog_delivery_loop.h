@@ -67,6 +67,8 @@ struct ngx_guildlog_delivery_s {
     ngx_event_t                    tick;
 
     ngx_guildlog_pace_t            pace;
+    size_t                         bytes;    /* of entries at hand, and what
+                                                is kept free for more */
 
     int64_t                        fences[NGX_GUILDLOG_DELIVERY_SHARDS];
     ngx_uint_t                     mine;     /* shards */
@@ -162,6 +164,7 @@ void ngx_guildlog_delivery_doubts(ngx_guildlog_delivery_t *d);
 /* ngx_guildlog_delivery_step.c: submits what waits for it */
 
 void ngx_guildlog_delivery_steps(ngx_guildlog_delivery_t *d);
+void ngx_guildlog_delivery_settle(ngx_guildlog_lane_t *lane);
 
 /* ngx_guildlog_delivery_rest.c: what it leaves to requests */
 

@@ -28,7 +28,13 @@ void
 ngx_guildlog_delivery_step(ngx_guildlog_lane_t *lane)
 {
     lane->stepping = 1;
+    lane->repeated = 0;
     lane->starved = 0;
+
+    if (lane->work.peek >= 0 && !lane->work.bare) {
+        lane->room = NGX_GUILDLOG_LANE_BYTES;
+        ngx_guildlog_delivery_holds(lane, lane->room);
+    }
 
     ngx_queue_insert_tail(&lane->delivery->stepping, &lane->queue);
 
@@ -82,6 +88,12 @@ ngx_guildlog_delivery_steps(ngx_guildlog_delivery_t *d)
 
             lane = ngx_queue_data(q, ngx_guildlog_lane_t, queue);
             lane->submitted = 1;
+
+            if (!lane->repeated) {
+                lane->repeated = 1;
+                lane->intent_at = ngx_current_msec;
+            }
+
             step->lanes[step->n++] = lane;
         }
 
@@ -199,7 +211,10 @@ ngx_guildlog_delivery_write(ngx_guildlog_json_t *w, ngx_guildlog_lane_t *lane)
         ngx_guildlog_json_key(w, "peek");
         ngx_guildlog_json_number(w, work->peek);
         ngx_guildlog_json_key(w, "most");
-        ngx_guildlog_json_number(w, NGX_GUILDLOG_LANE_ENTRIES - lane->n);
+        ngx_guildlog_json_number(w, work->bare ? 0 : NGX_GUILDLOG_LANE_ENTRIES
+                                                     - lane->n);
+        ngx_guildlog_json_key(w, "bytes");
+        ngx_guildlog_json_number(w, lane->room);
     }
 
     ngx_guildlog_json_end(w);
@@ -224,6 +239,10 @@ ngx_guildlog_delivery_stepped(void *data, ngx_guildlog_result_t *result)
     step->query = NULL;
     n = step->n;
     answered = result->outcome == NGX_GUILDLOG_ROWS && result->rows >= n;
+
+    for (i = 0; answered && i < n; i++) {
+        ngx_guildlog_delivery_settle(step->lanes[i]);
+    }
 
     if (answered) {
         ngx_guildlog_delivery_entries(step, result);
@@ -252,6 +271,16 @@ ngx_guildlog_delivery_stepped(void *data, ngx_guildlog_result_t *result)
 
     ngx_guildlog_delivery_go_again(d);
     ngx_guildlog_delivery_steps(d);
+}
+
+
+/* what was kept free for entries: they are here */
+
+void
+ngx_guildlog_delivery_settle(ngx_guildlog_lane_t *lane)
+{
+    ngx_guildlog_delivery_holds(lane, -(ssize_t) lane->room);
+    lane->room = 0;
 }
 
 

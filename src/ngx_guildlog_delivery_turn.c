@@ -12,6 +12,11 @@
 #define NGX_GUILDLOG_DELIVERY_SERVER     10      /* requests a server at once */
 #define NGX_GUILDLOG_DELIVERY_LENT       64      /* a tick, to requests */
 
+/* bytes of what is to be sent, at hand at a time; of them for a request that
+   is not answered yet */
+#define NGX_GUILDLOG_DELIVERY_BYTES      (16 * 1024 * 1024)
+#define NGX_GUILDLOG_DELIVERY_REQUEST    (16 * 1024)
+
 
 static void ngx_guildlog_delivery_line_up(ngx_guildlog_delivery_t *d,
     ngx_guildlog_guild_t *guild);
@@ -27,6 +32,8 @@ ngx_guildlog_delivery_wait(ngx_guildlog_lane_t *lane)
     ngx_guildlog_delivery_t  *d;
 
     d = lane->delivery;
+
+    ngx_guildlog_lane_empty(lane);
 
     lane->turn = NGX_GUILDLOG_TURN_WAITS;
 
@@ -128,7 +135,9 @@ ngx_guildlog_delivery_sent(ngx_guildlog_lane_t *lane)
 static ngx_uint_t
 ngx_guildlog_delivery_grant(ngx_guildlog_lane_t *lane)
 {
-    if (!ngx_guildlog_pace_take(&lane->delivery->pace, ngx_current_msec)) {
+    if (!ngx_guildlog_delivery_room(lane->delivery)
+        || !ngx_guildlog_pace_take(&lane->delivery->pace, ngx_current_msec))
+    {
         return 0;
     }
 
@@ -136,6 +145,24 @@ ngx_guildlog_delivery_grant(ngx_guildlog_lane_t *lane)
     lane->server->sending++;
 
     return 1;
+}
+
+
+/* for the entries of one lane more? */
+
+ngx_uint_t
+ngx_guildlog_delivery_room(ngx_guildlog_delivery_t *d)
+{
+    return d->bytes + d->pace.open * NGX_GUILDLOG_DELIVERY_REQUEST
+           + NGX_GUILDLOG_LANE_BYTES <= NGX_GUILDLOG_DELIVERY_BYTES;
+}
+
+
+void
+ngx_guildlog_delivery_holds(ngx_guildlog_lane_t *lane, ssize_t bytes)
+{
+    lane->bytes += bytes;
+    lane->delivery->bytes += bytes;
 }
 
 
@@ -160,7 +187,7 @@ void
 ngx_guildlog_delivery_give_back(ngx_guildlog_lane_t *lane)
 {
     if (lane->turn == NGX_GUILDLOG_TURN_GRANTED) {
-        ngx_guildlog_pace_cancelled(&lane->delivery->pace);
+        ngx_guildlog_pace_cancelled(&lane->delivery->pace, ngx_current_msec);
         ngx_guildlog_delivery_sent(lane);
     }
 

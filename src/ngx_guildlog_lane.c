@@ -1,7 +1,8 @@
 
 /*
- * The life of a lane, to be read top-down: look, pack, wait for the turn,
- * commit the intent, send, judge, commit the outcome, look again.
+ * The life of a lane, to be read top-down: wait for the turn, look, pack,
+ * commit the intent, send, judge, commit the outcome, and again.  A lane has
+ * entries at hand only while it has its turn: lanes that wait are many.
  */
 
 #include "ngx_guildlog_lane.h"
@@ -13,10 +14,12 @@
 static void ngx_guildlog_lane_go(ngx_guildlog_lane_t *lane);
 static void ngx_guildlog_lane_look(ngx_guildlog_lane_t *lane);
 static void ngx_guildlog_lane_looked(ngx_guildlog_lane_t *lane);
+static void ngx_guildlog_lane_pack(ngx_guildlog_lane_t *lane);
 static ngx_int_t ngx_guildlog_lane_build(ngx_guildlog_lane_t *lane);
+static ngx_int_t ngx_guildlog_lane_keep(ngx_guildlog_lane_t *lane,
+    const ngx_str_t *body);
 static ngx_uint_t ngx_guildlog_lane_paced(ngx_guildlog_lane_t *lane);
 static ngx_msec_t ngx_guildlog_lane_wait(ngx_guildlog_lane_t *lane);
-static void ngx_guildlog_lane_intend(ngx_guildlog_lane_t *lane);
 static void ngx_guildlog_lane_begin(ngx_guildlog_lane_t *lane);
 static void ngx_guildlog_lane_post(ngx_guildlog_lane_t *lane);
 static void ngx_guildlog_lane_follow(ngx_guildlog_lane_t *lane);
@@ -25,7 +28,12 @@ static void ngx_guildlog_lane_end(ngx_guildlog_lane_t *lane);
 static void ngx_guildlog_lane_rest(ngx_guildlog_lane_t *lane);
 static void ngx_guildlog_lane_leave(ngx_guildlog_lane_t *lane);
 static void ngx_guildlog_lane_count(ngx_guildlog_lane_t *lane);
+static uint64_t ngx_guildlog_lane_entry_id(
+    const ngx_guildlog_lane_entry_t *entry);
 static void ngx_guildlog_lane_drop(ngx_guildlog_lane_t *lane, ngx_uint_t n);
+static void ngx_guildlog_lane_shed(ngx_guildlog_lane_t *lane,
+    ngx_guildlog_lane_entry_t *entry);
+static void ngx_guildlog_lane_spend(ngx_guildlog_lane_t *lane);
 static void ngx_guildlog_lane_timer(ngx_event_t *ev);
 
 
@@ -55,15 +63,22 @@ ngx_guildlog_lane_go(ngx_guildlog_lane_t *lane)
         return;
     }
 
-    ngx_guildlog_lane_look(lane);
+    ngx_guildlog_lane_line_up(lane);
+}
+
+
+void
+ngx_guildlog_lane_line_up(ngx_guildlog_lane_t *lane)
+{
+    lane->next = ngx_guildlog_lane_look;
+
+    ngx_guildlog_delivery_wait(lane);
 }
 
 
 static void
 ngx_guildlog_lane_look(ngx_guildlog_lane_t *lane)
 {
-    ngx_guildlog_lane_drop(lane, lane->n);
-
     lane->work.peek = lane->head;
     lane->next = ngx_guildlog_lane_looked;
 
@@ -79,7 +94,7 @@ ngx_guildlog_lane_looked(ngx_guildlog_lane_t *lane)
     if (lane->n == 0) {
         lane->failures = ngx_min(lane->failures + 1, 8);
         ngx_guildlog_lane_sleep(lane, 10 << lane->failures,
-                                ngx_guildlog_lane_look);
+                                ngx_guildlog_lane_line_up);
         return;
     }
 
@@ -89,7 +104,7 @@ ngx_guildlog_lane_looked(ngx_guildlog_lane_t *lane)
 }
 
 
-void
+static void
 ngx_guildlog_lane_pack(ngx_guildlog_lane_t *lane)
 {
     ngx_uint_t  n;
@@ -106,6 +121,7 @@ ngx_guildlog_lane_pack(ngx_guildlog_lane_t *lane)
     /* its channel was given up before there was one */
 
     if (lane->webhook.len == 0) {
+        ngx_guildlog_delivery_give_back(lane);
         ngx_guildlog_lane_register(lane);
         return;
     }
@@ -113,7 +129,8 @@ ngx_guildlog_lane_pack(ngx_guildlog_lane_t *lane)
     switch (ngx_guildlog_lane_build(lane)) {
 
     case NGX_OK:
-        break;
+        ngx_guildlog_lane_begin(lane);
+        return;
 
     case NGX_DECLINED:
         lane->work.reason = "rejected";
@@ -123,18 +140,8 @@ ngx_guildlog_lane_pack(ngx_guildlog_lane_t *lane)
 
     default: /* NGX_ERROR */
         ngx_guildlog_lane_sleep(lane, NGX_GUILDLOG_LANE_SHORT,
-                                ngx_guildlog_lane_look);
-        return;
+                                ngx_guildlog_lane_line_up);
     }
-
-    if (ngx_guildlog_lane_paced(lane)) {
-        ngx_guildlog_lane_rest(lane);
-        return;
-    }
-
-    lane->next = ngx_guildlog_lane_intend;
-
-    ngx_guildlog_delivery_wait(lane);
 }
 
 
@@ -143,10 +150,14 @@ ngx_guildlog_lane_pack(ngx_guildlog_lane_t *lane)
 static ngx_int_t
 ngx_guildlog_lane_build(ngx_guildlog_lane_t *lane)
 {
+    ngx_int_t                      rc;
+    ngx_str_t                      body;
     ngx_uint_t                     i, n;
+    ngx_pool_t                    *pool;
     ngx_guildlog_message_entry_t   entries[NGX_GUILDLOG_LANE_ENTRIES];
 
-    if (ngx_guildlog_lane_renew(lane) != NGX_OK) {
+    pool = ngx_create_pool(4096, lane->log);
+    if (pool == NULL) {
         return NGX_ERROR;
     }
 
@@ -160,8 +171,41 @@ ngx_guildlog_lane_build(ngx_guildlog_lane_t *lane)
         entries[i] = lane->entries[i].message;
     }
 
-    return ngx_guildlog_message_build(lane->work_pool, entries, i,
-                                      &lane->body, &lane->packed);
+    rc = ngx_guildlog_message_build(pool, entries, i, &body, &lane->packed);
+
+    if (rc == NGX_OK) {
+        rc = ngx_guildlog_lane_keep(lane, &body);
+    }
+
+    ngx_destroy_pool(pool);
+
+    return rc;
+}
+
+
+/* the message, and of its entries what names them */
+
+static ngx_int_t
+ngx_guildlog_lane_keep(ngx_guildlog_lane_t *lane, const ngx_str_t *body)
+{
+    ngx_uint_t  i;
+
+    lane->body.data = ngx_alloc(body->len, lane->log);
+    if (lane->body.data == NULL) {
+        return NGX_ERROR;
+    }
+
+    ngx_memcpy(lane->body.data, body->data, body->len);
+    lane->body.len = body->len;
+
+    for (i = 0; i < lane->packed; i++) {
+        lane->ids[i] = ngx_guildlog_lane_entry_id(&lane->entries[i]);
+        ngx_guildlog_lane_shed(lane, &lane->entries[i]);
+    }
+
+    lane->nids = lane->packed;
+
+    return NGX_OK;
 }
 
 
@@ -185,14 +229,6 @@ ngx_guildlog_lane_wait(ngx_guildlog_lane_t *lane)
 }
 
 
-static void
-ngx_guildlog_lane_intend(ngx_guildlog_lane_t *lane)
-{
-    ngx_guildlog_lane_begin(lane);
-    ngx_guildlog_delivery_step(lane);
-}
-
-
 /* not a byte is sent before this is committed */
 
 static void
@@ -200,40 +236,64 @@ ngx_guildlog_lane_begin(ngx_guildlog_lane_t *lane)
 {
     lane->work.changes = 1;
     lane->work.begin_to = lane->entries[lane->packed - 1].seq;
-    lane->work.peek = lane->entries[lane->n - 1].seq;
 
-    if (lane->n == NGX_GUILDLOG_LANE_ENTRIES) {
-        lane->work.peek = -1;
+    if (lane->n < NGX_GUILDLOG_LANE_ENTRIES
+        && lane->bytes < NGX_GUILDLOG_LANE_BYTES
+        && ngx_guildlog_delivery_room(lane->delivery))
+    {
+        lane->work.peek = lane->entries[lane->n - 1].seq;
     }
 
     lane->next = ngx_guildlog_lane_post;
+
+    ngx_guildlog_delivery_step(lane);
 }
 
 
 static void
 ngx_guildlog_lane_post(ngx_guildlog_lane_t *lane)
 {
+    ngx_int_t                        rc;
+    ngx_msec_t                       late;
     ngx_guildlog_platform_request_t  request;
+
+    /* who takes the lane over counts on that nothing is sent any more */
+
+    late = lane->intent_at + NGX_GUILDLOG_LANE_BEGIN;
 
     lane->attempts++;
     lane->attempt_ms = ngx_guildlog_lane_clock();
+    lane->attempt_at = ngx_current_msec;
+    lane->taken = 0;
 
-    if (ngx_guildlog_platform_execute(lane->work_pool, &lane->webhook,
-                                      &lane->token, &request)
-        != NGX_OK)
-    {
+    if ((ngx_msec_int_t) (late - ngx_current_msec) <= 0) {
+        rc = NGX_DECLINED;
+
+    } else {
+        rc = ngx_guildlog_lane_renew(lane);
+    }
+
+    if (rc == NGX_OK) {
+        rc = ngx_guildlog_platform_execute(lane->work_pool, &lane->webhook,
+                                           &lane->token, &request);
+    }
+
+    if (rc == NGX_OK) {
+        request.body = lane->body;
+        rc = ngx_guildlog_lane_call(lane, &request, ngx_guildlog_lane_posted);
+
+    } else {
         ngx_guildlog_delivery_give_back(lane);
+    }
+
+    ngx_guildlog_lane_spend(lane);
+
+    if (rc != NGX_OK) {
         ngx_guildlog_lane_refused(lane, NGX_GUILDLOG_LANE_SHORT);
         return;
     }
 
-    request.body = lane->body;
-
-    if (ngx_guildlog_lane_call(lane, &request, ngx_guildlog_lane_posted)
-        != NGX_OK)
-    {
-        ngx_guildlog_lane_refused(lane, NGX_GUILDLOG_LANE_SHORT);
-    }
+    ngx_guildlog_exchange_begin_by(lane->exchange, late);
 }
 
 
@@ -250,18 +310,35 @@ ngx_guildlog_lane_decide(ngx_guildlog_lane_t *lane, int64_t to,
     for (n = 0; n < lane->n && lane->entries[n].seq <= to; n++) { /* void */ }
 
     ngx_guildlog_lane_drop(lane, n);
+
+    /* those that were in a message are to be in another one */
+
+    if (lane->n && lane->entries[0].message.doc.data == NULL) {
+        ngx_guildlog_lane_drop(lane, lane->n);
+    }
+
     ngx_guildlog_lane_follow(lane);
 }
 
 
-/* with the outcome the next intent, if it may be sent at once */
+/*
+ * With the outcome the next intent, if it may be sent at once; if nothing is
+ * at hand for it the turn is kept for what may have come meanwhile.
+ */
 
 static void
 ngx_guildlog_lane_follow(ngx_guildlog_lane_t *lane)
 {
-    if (lane->n && !lane->entries[0].expired && !ngx_guildlog_lane_paced(lane)
-        && ngx_guildlog_delivery_take(lane))
+    if (ngx_guildlog_lane_paced(lane)
+        || !(lane->turn == NGX_GUILDLOG_TURN_GRANTED
+             || ngx_guildlog_delivery_take(lane)))
     {
+        ngx_guildlog_delivery_give_back(lane);
+        ngx_guildlog_lane_end(lane);
+        return;
+    }
+
+    if (lane->n && !lane->entries[0].expired) {
         lane->next = ngx_guildlog_lane_next;
 
         ngx_guildlog_delivery_go_on(lane);
@@ -282,7 +359,6 @@ ngx_guildlog_lane_next(ngx_guildlog_lane_t *lane)
     }
 
     ngx_guildlog_lane_begin(lane);
-    ngx_guildlog_delivery_step(lane);
 }
 
 
@@ -291,10 +367,15 @@ ngx_guildlog_lane_next(ngx_guildlog_lane_t *lane)
 static void
 ngx_guildlog_lane_end(ngx_guildlog_lane_t *lane)
 {
-    ngx_guildlog_lane_drop(lane, lane->n);
+    ngx_guildlog_lane_empty(lane);
 
     lane->work.peek = lane->work.done_to;
     lane->next = ngx_guildlog_lane_looked;
+
+    if (lane->turn != NGX_GUILDLOG_TURN_GRANTED) {
+        lane->work.bare = 1;
+        lane->next = ngx_guildlog_lane_rest;
+    }
 
     ngx_guildlog_delivery_step(lane);
 }
@@ -320,10 +401,13 @@ ngx_guildlog_lane_refused(ngx_guildlog_lane_t *lane, ngx_msec_t wait)
 static void
 ngx_guildlog_lane_rest(ngx_guildlog_lane_t *lane)
 {
-    ngx_guildlog_lane_drop(lane, lane->n);
+    if (ngx_guildlog_lane_paced(lane)) {
+        ngx_guildlog_lane_sleep(lane, ngx_guildlog_lane_wait(lane),
+                                ngx_guildlog_lane_line_up);
+        return;
+    }
 
-    ngx_guildlog_lane_sleep(lane, ngx_guildlog_lane_wait(lane),
-                            ngx_guildlog_lane_look);
+    ngx_guildlog_lane_line_up(lane);
 }
 
 
@@ -361,11 +445,13 @@ ngx_guildlog_lane_stepped(ngx_guildlog_lane_t *lane,
     ngx_guildlog_lane_result_e result)
 {
     if (result == NGX_GUILDLOG_LANE_EMPTY) {
+        ngx_guildlog_delivery_give_back(lane);
         ngx_guildlog_lane_leave(lane);
         return;
     }
 
     if (result == NGX_GUILDLOG_LANE_CLOSING) {
+        ngx_guildlog_delivery_give_back(lane);
         ngx_guildlog_lane_close(lane);
         return;
     }
@@ -444,6 +530,7 @@ ngx_guildlog_lane_add(ngx_guildlog_lane_t *lane,
 
     ngx_memcpy(entry->message.doc.data, doc.data, doc.len);
     entry->message.doc.len = doc.len;
+    ngx_guildlog_delivery_holds(lane, doc.len);
 
     entry->seq = ngx_guildlog_lane_column(result, row, NGX_GUILDLOG_ROW_SEQ);
     entry->expired = ngx_guildlog_lane_true(result, row,
@@ -464,6 +551,29 @@ ngx_guildlog_lane_add(ngx_guildlog_lane_t *lane,
 }
 
 
+/* {"id":"123", */
+
+static uint64_t
+ngx_guildlog_lane_entry_id(const ngx_guildlog_lane_entry_t *entry)
+{
+    u_char     *last;
+    ngx_str_t   id;
+
+    last = entry->message.doc.data + entry->message.doc.len;
+
+    id.data = entry->message.doc.data + sizeof("{\"id\":\"") - 1;
+    id.len = 0;
+
+    while (id.data + id.len < last
+           && id.data[id.len] >= '0' && id.data[id.len] <= '9')
+    {
+        id.len++;
+    }
+
+    return ngx_guildlog_lane_number(&id);
+}
+
+
 /* the first n are done with */
 
 static void
@@ -472,7 +582,7 @@ ngx_guildlog_lane_drop(ngx_guildlog_lane_t *lane, ngx_uint_t n)
     ngx_uint_t  i;
 
     for (i = 0; i < n; i++) {
-        ngx_free(lane->entries[i].message.doc.data);
+        ngx_guildlog_lane_shed(lane, &lane->entries[i]);
     }
 
     lane->n -= n;
@@ -488,10 +598,50 @@ ngx_guildlog_lane_drop(ngx_guildlog_lane_t *lane, ngx_uint_t n)
 }
 
 
+static void
+ngx_guildlog_lane_shed(ngx_guildlog_lane_t *lane,
+    ngx_guildlog_lane_entry_t *entry)
+{
+    if (entry->message.doc.data) {
+        ngx_guildlog_delivery_holds(lane, -(ssize_t) entry->message.doc.len);
+        ngx_free(entry->message.doc.data);
+        entry->message.doc.data = NULL;
+    }
+}
+
+
+/* its message was sent, or will not be */
+
+static void
+ngx_guildlog_lane_spend(ngx_guildlog_lane_t *lane)
+{
+    if (lane->body.data) {
+        ngx_free(lane->body.data);
+        lane->body.data = NULL;
+    }
+}
+
+
+void
+ngx_guildlog_lane_empty(ngx_guildlog_lane_t *lane)
+{
+    ngx_guildlog_lane_drop(lane, lane->n);
+    ngx_guildlog_lane_spend(lane);
+
+    if (lane->work_pool) {
+        ngx_destroy_pool(lane->work_pool);
+        lane->work_pool = NULL;
+    }
+}
+
+
 void
 ngx_guildlog_lane_sleep(ngx_guildlog_lane_t *lane, ngx_msec_t ms,
     ngx_guildlog_lane_pt next)
 {
+    ngx_guildlog_delivery_give_back(lane);
+    ngx_guildlog_lane_empty(lane);
+
     lane->next = next;
 
     ngx_add_timer(&lane->timer, ms);
@@ -536,7 +686,7 @@ ngx_guildlog_lane_create(ngx_guildlog_delivery_t *delivery,
     rc = ngx_guildlog_lane_read(lane, result, row);
 
     if (rc != NGX_OK) {
-        ngx_destroy_pool(pool);
+        ngx_guildlog_lane_destroy(lane);
         return rc;
     }
 
@@ -561,11 +711,7 @@ ngx_guildlog_lane_destroy(ngx_guildlog_lane_t *lane)
         ngx_guildlog_query_detach(lane->query);
     }
 
-    ngx_guildlog_lane_drop(lane, lane->n);
-
-    if (lane->work_pool) {
-        ngx_destroy_pool(lane->work_pool);
-    }
+    ngx_guildlog_lane_empty(lane);
 
     if (lane->token.len) {
         ngx_explicit_memzero(lane->token.data, lane->token.len);

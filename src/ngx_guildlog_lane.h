@@ -15,7 +15,12 @@
 
 
 #define NGX_GUILDLOG_LANE_ENTRIES  20    /* at hand, at most */
+#define NGX_GUILDLOG_LANE_BYTES    32768 /* of their documents; one entry
+                                            may be larger */
 #define NGX_GUILDLOG_LANE_MARGIN   50    /* ms, behind a limit's end */
+#define NGX_GUILDLOG_LANE_BEGIN    2000  /* ms, from the moment at which an
+                                            intent is on its way: later no
+                                            byte of the request is sent */
 
 /* "status" of a delivery */
 #define NGX_GUILDLOG_LANE_NOT_DELIVERED  0
@@ -49,7 +54,8 @@ typedef enum {
 
 typedef struct {
     int64_t                        seq;
-    ngx_guildlog_message_entry_t   message;  /* doc: by ngx_alloc() */
+    ngx_guildlog_message_entry_t   message;  /* doc: by ngx_alloc(); without
+                                                data once it is in a message */
     unsigned                       expired:1;
 } ngx_guildlog_lane_entry_t;
 
@@ -65,6 +71,8 @@ typedef struct {
     ngx_msec_t                     wait_ms;
     unsigned                       refused:1;
     unsigned                       changes:1;
+    unsigned                       bare:1;     /* is there more?  No entry of
+                                                  it comes */
 } ngx_guildlog_lane_work_t;
 
 
@@ -83,6 +91,7 @@ struct ngx_guildlog_lane_s {
     ngx_guildlog_turn_e            turn;
     unsigned                       stepping:1;   /* in a step, queued too */
     unsigned                       submitted:1;  /* and on its way */
+    unsigned                       repeated:1;   /* once already */
     unsigned                       dropped:1;    /* to go after that step */
     unsigned                       goes_on:1;    /* is about to */
 
@@ -107,18 +116,23 @@ struct ngx_guildlog_lane_s {
     int64_t                        step;
     ngx_uint_t                     attempts;
     uint64_t                       attempt_ms;   /* wall clock */
-    uint64_t                       found_ms;     /* the same */
+    ngx_msec_t                     attempt_at;   /* the same moment */
     uint64_t                       last;     /* message; 0: none */
 
-    /* what is at hand: behind the head, in order */
+    /* what is at hand: behind the head, in order; a lane that waits for its
+       turn, or for a time, has nothing */
     ngx_guildlog_lane_entry_t     *entries;  /* by ngx_alloc(); NULL: none */
     ngx_uint_t                     n;
+    size_t                         bytes;    /* of their documents */
+    size_t                         room;     /* and kept free for more */
     unsigned                       starved:1;    /* not all that came */
 
     /* the message under way */
     ngx_pool_t                    *work_pool;
-    ngx_str_t                      body;
+    ngx_str_t                      body;     /* by ngx_alloc() */
     ngx_uint_t                     packed;
+    ngx_msec_t                     intent_at;    /* its step was submitted,
+                                                    for the first time */
     ngx_guildlog_lane_work_t       work;
     ngx_guildlog_exchange_t       *exchange;
     ngx_guildlog_query_t          *query;
@@ -126,8 +140,11 @@ struct ngx_guildlog_lane_s {
     /* in doubt: where reading is */
     uint64_t                       cursor;
     uint64_t                       found;
-    ngx_str_t                      ids;      /* unconfirmed: it is only this
-                                                message; else empty */
+    uint64_t                       ids[NGX_GUILDLOG_LANE_ENTRIES];
+    ngx_uint_t                     nids;     /* of the entries in flight */
+    unsigned                       taken:1;  /* another one may have sent it */
+    unsigned                       lone:1;   /* unconfirmed: the lane is only
+                                                this message */
     unsigned                       proved:1;     /* the one before was seen */
     unsigned                       blind:1;      /* and one without a text */
     unsigned                       absent:1;     /* once already */
@@ -208,7 +225,7 @@ typedef enum {
     NGX_GUILDLOG_FACT_WAIT_MS,
     NGX_GUILDLOG_FACT_MESSAGE,
     NGX_GUILDLOG_FACT_SINCE,
-    NGX_GUILDLOG_FACT_IDS          /* of guildlog.delivery_doubt only */
+    NGX_GUILDLOG_FACT_IDS
 } ngx_guildlog_fact_e;
 
 
@@ -223,8 +240,10 @@ ngx_msec_t ngx_guildlog_lane_backoff(ngx_uint_t attempts);
 
 /* ngx_guildlog_lane.c */
 
-/* a message of what is at hand */
-void ngx_guildlog_lane_pack(ngx_guildlog_lane_t *lane);
+/* waits for its turn, then looks what there is to send */
+void ngx_guildlog_lane_line_up(ngx_guildlog_lane_t *lane);
+/* nothing stays at hand of what is to be sent */
+void ngx_guildlog_lane_empty(ngx_guildlog_lane_t *lane);
 void ngx_guildlog_lane_sleep(ngx_guildlog_lane_t *lane, ngx_msec_t ms,
     ngx_guildlog_lane_pt next);
 /* all up to there has that status, for work.reason */

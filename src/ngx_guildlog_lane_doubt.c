@@ -1,16 +1,18 @@
 
 /*
  * A message that may have been applied: what the channel has after the one
- * before it, read no sooner than a request may still be on its way.  It is
- * absent if it is not there twice, for a platform that had stood still may
- * answer this before it does that.  If reading proves nothing the lane goes on,
- * and the message is looked for again later, by a lane made for it alone.
+ * before it, read no sooner than a request may still be on its way.  The time
+ * for that counts from the attempt, whoever made it.  The message is absent if
+ * it is not there twice, for a platform that had stood still may answer this
+ * before it does that.  If reading proves nothing the lane goes on, and the
+ * message is looked for again later, by a lane made for it alone.
  */
 
 #include "ngx_guildlog_lane.h"
 
 
 #define NGX_GUILDLOG_DOUBT_GRACE   10000     /* ms, since the attempt */
+#define NGX_GUILDLOG_DOUBT_AGAIN   500       /* ms, from one look to the next */
 #define NGX_GUILDLOG_DOUBT_RETRY   5000      /* ms */
 #define NGX_GUILDLOG_DOUBT_LISTS   3         /* that cannot be read */
 #define NGX_GUILDLOG_DOUBT_LONG    3600000   /* ms, without any list */
@@ -19,8 +21,6 @@
 #define NGX_GUILDLOG_DOUBT_EPOCH   1420070400000ULL
 
 
-static void ngx_guildlog_doubt_look(ngx_guildlog_lane_t *lane);
-static void ngx_guildlog_doubt_looked(ngx_guildlog_lane_t *lane);
 static void ngx_guildlog_doubt_ask(ngx_guildlog_lane_t *lane);
 static void ngx_guildlog_doubt_read(ngx_guildlog_lane_t *lane);
 static void ngx_guildlog_doubt_answer(void *data,
@@ -41,63 +41,42 @@ static void ngx_guildlog_doubt_unproved(ngx_guildlog_lane_t *lane);
 
 
 /*
- * The intent may be older than the attempt: another one may have sent until the
- * lane was found here.  Who was slow to answer may be slow to apply.
+ * When an intent was committed is known, and that its sender began within
+ * NGX_GUILDLOG_LANE_BEGIN, or not at all: the wait ends at the same time for
+ * everybody, however often the lane is taken over.  Who was slow to answer may
+ * be slow to apply.
  */
 
 void
 ngx_guildlog_lane_doubt(ngx_guildlog_lane_t *lane, ngx_msec_t took)
 {
-    uint64_t    now, since;
-    ngx_msec_t  age;
+    ngx_msec_t      end;
+    ngx_msec_int_t  rest;
 
     lane->absent = 0;
     lane->failures = 0;
-    lane->sure_at = ngx_current_msec
-                    + ngx_max(NGX_GUILDLOG_DOUBT_GRACE, 2 * took);
 
-    now = ngx_guildlog_lane_clock();
-    since = ngx_max(lane->attempt_ms, lane->found_ms);
-    age = now > since ? now - since : 0;
+    end = lane->attempt_at + NGX_GUILDLOG_DOUBT_GRACE;
 
-    ngx_guildlog_lane_sleep(lane, age < NGX_GUILDLOG_DOUBT_GRACE
-                                  ? NGX_GUILDLOG_DOUBT_GRACE - age : 0,
-                            ngx_guildlog_doubt_look);
-}
+    if (lane->taken) {
+        end += NGX_GUILDLOG_LANE_BEGIN;
+        lane->sure_at = end;
 
-
-/* its entries tell the message from others of the same webhook */
-
-static void
-ngx_guildlog_doubt_look(ngx_guildlog_lane_t *lane)
-{
-    if (lane->n || lane->ids.len) {
-        ngx_guildlog_doubt_ask(lane);
-        return;
+    } else {
+        lane->sure_at = ngx_current_msec
+                        + ngx_max(NGX_GUILDLOG_DOUBT_GRACE, 2 * took);
     }
 
-    lane->work.peek = lane->head;
-    lane->next = ngx_guildlog_doubt_looked;
+    /* its entries tell the message from others of the same webhook */
 
-    ngx_guildlog_delivery_step(lane);
-}
-
-
-static void
-ngx_guildlog_doubt_looked(ngx_guildlog_lane_t *lane)
-{
-    if (lane->n == 0 && lane->starved) {
-        ngx_guildlog_lane_sleep(lane, NGX_GUILDLOG_DOUBT_RETRY,
-                                ngx_guildlog_doubt_look);
-        return;
-    }
-
-    if (lane->n == 0) {
+    if (lane->nids == 0) {
         ngx_guildlog_doubt_unproved(lane);
         return;
     }
 
-    ngx_guildlog_doubt_ask(lane);
+    rest = (ngx_msec_int_t) (end - ngx_current_msec);
+
+    ngx_guildlog_lane_sleep(lane, ngx_max(rest, 0), ngx_guildlog_doubt_ask);
 }
 
 
@@ -178,7 +157,7 @@ ngx_guildlog_doubt_answer(void *data, ngx_guildlog_answer_t *answer)
         break;
 
     case NGX_GUILDLOG_PLATFORM_LIMITED:
-        if (lane->ids.len) {
+        if (lane->lone) {
             ngx_guildlog_doubt_unproved(lane);
             return;
         }
@@ -236,7 +215,7 @@ ngx_guildlog_doubt_unread(ngx_guildlog_lane_t *lane,
                || ngx_guildlog_lane_clock() > end;
     }
 
-    if (lane->ids.len || vain) {
+    if (lane->lone || vain) {
         ngx_guildlog_doubt_unproved(lane);
         return;
     }
@@ -292,7 +271,7 @@ ngx_guildlog_doubt_page(ngx_guildlog_lane_t *lane, ngx_array_t *list)
 static ngx_uint_t
 ngx_guildlog_doubt_late(ngx_guildlog_lane_t *lane)
 {
-    return lane->ids.len
+    return lane->lone
            && (lane->cursor >> 22) + NGX_GUILDLOG_DOUBT_EPOCH
               > lane->attempt_ms + NGX_GUILDLOG_DOUBT_EARLY;
 }
@@ -317,7 +296,7 @@ ngx_guildlog_doubt_is(ngx_guildlog_lane_t *lane,
 
     if (message->content.len == 0 && message->footer.len == 0) {
         lane->blind = 1;
-        return lane->last != 0 && lane->ids.len == 0;
+        return lane->last != 0 && !lane->lone;
     }
 
     return ngx_guildlog_doubt_names(lane, message);
@@ -328,44 +307,14 @@ static ngx_uint_t
 ngx_guildlog_doubt_names(ngx_guildlog_lane_t *lane,
     const ngx_guildlog_platform_message_t *message)
 {
-    size_t       len;
-    u_char      *p, *last, *doc;
-    ngx_str_t    id;
-    ngx_uint_t   i;
+    u_char      buf[NGX_INT64_LEN];
+    ngx_str_t   id;
+    ngx_uint_t  i;
 
-    last = lane->ids.data + lane->ids.len;
+    id.data = buf;
 
-    for (p = lane->ids.data; p < last; p = id.data + id.len + 1) {
-        id.data = p;
-        p = ngx_strlchr(p, last, ',');
-        id.len = (p ? p : last) - id.data;
-
-        if (ngx_guildlog_message_names(&message->content, &message->footer,
-                                       &id))
-        {
-            return 1;
-        }
-    }
-
-    for (i = 0; i < lane->n && lane->entries[i].seq <= lane->upto; i++) {
-
-        doc = lane->entries[i].message.doc.data;
-        len = lane->entries[i].message.doc.len;
-
-        /* {"id":"123", */
-
-        if (len < sizeof("{\"id\":\"\"") || doc[7] > '9') {
-            continue;
-        }
-
-        p = doc + sizeof("{\"id\":\"") - 1;
-        id.data = p;
-        id.len = 0;
-
-        while (p < doc + len && *p != '"') {
-            p++;
-            id.len++;
-        }
+    for (i = 0; i < lane->nids; i++) {
+        id.len = ngx_sprintf(buf, "%uL", lane->ids[i]) - buf;
 
         if (ngx_guildlog_message_names(&message->content, &message->footer,
                                        &id))
@@ -388,7 +337,7 @@ ngx_guildlog_doubt_end(ngx_guildlog_lane_t *lane)
     if (lane->found) {
         ngx_guildlog_traffic_doubt(traffic, NGX_GUILDLOG_DOUBT_PRESENT);
 
-        if (lane->ids.len) {
+        if (lane->lone) {
             ngx_guildlog_doubt_known(lane);
             return;
         }
@@ -399,7 +348,7 @@ ngx_guildlog_doubt_end(ngx_guildlog_lane_t *lane)
         return;
     }
 
-    if (lane->proved && lane->last && (!lane->blind || !lane->ids.len)) {
+    if (lane->proved && lane->last && (!lane->blind || !lane->lone)) {
         ngx_guildlog_doubt_absent(lane);
         return;
     }
@@ -411,16 +360,14 @@ ngx_guildlog_doubt_end(ngx_guildlog_lane_t *lane)
 static void
 ngx_guildlog_doubt_absent(ngx_guildlog_lane_t *lane)
 {
-    ngx_msec_t      wait;
     ngx_msec_int_t  rest;
 
     rest = (ngx_msec_int_t) (lane->sure_at - ngx_current_msec);
 
-    if (lane->ids.len == 0 && (!lane->absent || rest > 0)) {
+    if (!lane->lone && (!lane->absent || rest > 0)) {
         lane->absent = 1;
-        wait = ngx_guildlog_lane_backoff(lane->attempts);
 
-        ngx_guildlog_lane_sleep(lane, ngx_max((ngx_msec_int_t) wait, rest),
+        ngx_guildlog_lane_sleep(lane, ngx_max(NGX_GUILDLOG_DOUBT_AGAIN, rest),
                                 ngx_guildlog_doubt_ask);
         return;
     }
@@ -428,12 +375,16 @@ ngx_guildlog_doubt_absent(ngx_guildlog_lane_t *lane)
     ngx_guildlog_traffic_doubt(ngx_guildlog_delivery_traffic(lane->delivery),
                                NGX_GUILDLOG_DOUBT_ABSENT);
 
-    if (lane->ids.len) {
+    if (lane->lone) {
         ngx_guildlog_doubt_known(lane);
         return;
     }
 
-    ngx_guildlog_lane_refused(lane, 0);
+    /* what got lost more than once is not sent as fast as it gets lost */
+
+    ngx_guildlog_lane_refused(lane, lane->attempts > 1
+                                    ? ngx_guildlog_lane_backoff(lane->attempts)
+                                    : 0);
 }
 
 
@@ -475,7 +426,7 @@ ngx_guildlog_doubt_unproved(ngx_guildlog_lane_t *lane)
 {
     const ngx_guildlog_delivery_conf_t  *conf;
 
-    if (lane->ids.len) {
+    if (lane->lone) {
         ngx_guildlog_delivery_forget(lane);
         return;
     }

@@ -6,6 +6,8 @@
 #include "ngx_guildlog_lane.h"
 
 
+static void ngx_guildlog_lane_read_ids(ngx_guildlog_lane_t *lane,
+    ngx_guildlog_result_t *result, ngx_uint_t row);
 static ngx_int_t ngx_guildlog_lane_copy(ngx_pool_t *pool, ngx_str_t *to,
     ngx_guildlog_result_t *result, ngx_uint_t row, ngx_uint_t column);
 
@@ -29,15 +31,10 @@ ngx_guildlog_lane_read(ngx_guildlog_lane_t *lane,
         { &lane->channel, NGX_GUILDLOG_FACT_CHANNEL },
         { &lane->webhook, NGX_GUILDLOG_FACT_WEBHOOK },
         { &lane->since, NGX_GUILDLOG_FACT_SINCE },
-        { &sealed, NGX_GUILDLOG_FACT_SECRET },
-        { &lane->ids, NGX_GUILDLOG_FACT_IDS }
+        { &sealed, NGX_GUILDLOG_FACT_SECRET }
     };
 
     for (i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-
-        if (texts[i].column >= result->columns) {
-            continue;
-        }
 
         if (ngx_guildlog_lane_copy(lane->pool, texts[i].to, result, row,
                                    texts[i].column)
@@ -51,8 +48,12 @@ ngx_guildlog_lane_read(ngx_guildlog_lane_t *lane,
     age = ngx_guildlog_result_value(result, row,
                                     NGX_GUILDLOG_FACT_ATTEMPT_MS);
 
+    ngx_guildlog_lane_read_ids(lane, result, row);
+
     lane->key = ngx_guildlog_lane_number(&lane->id);
     lane->registering = state.data[0] == 'r';
+    lane->lone = state.data[0] == 'd';
+    lane->taken = 1;
 
 #define ngx_guildlog_fact(name)                                               \
     ngx_guildlog_lane_column(result, row, NGX_GUILDLOG_FACT_##name)
@@ -64,8 +65,9 @@ ngx_guildlog_lane_read(ngx_guildlog_lane_t *lane,
     lane->upto = ngx_guildlog_fact(UPTO);
     lane->step = ngx_guildlog_fact(STEP);
     lane->attempts = ngx_guildlog_fact(ATTEMPTS);
-    lane->found_ms = ngx_guildlog_lane_clock();
-    lane->attempt_ms = lane->found_ms - ngx_guildlog_fact(ATTEMPT_MS);
+    lane->attempt_ms = ngx_guildlog_lane_clock()
+                       - ngx_guildlog_fact(ATTEMPT_MS);
+    lane->attempt_at = ngx_current_msec - ngx_guildlog_fact(ATTEMPT_MS);
     lane->last = ngx_guildlog_fact(MESSAGE);
     lane->waits = ngx_guildlog_fact(WAIT_MS) != 0;
     lane->not_before = ngx_current_msec + ngx_guildlog_fact(WAIT_MS);
@@ -99,6 +101,31 @@ ngx_guildlog_lane_read(ngx_guildlog_lane_t *lane,
     }
 
     return rc;
+}
+
+
+/* with commas between them */
+
+static void
+ngx_guildlog_lane_read_ids(ngx_guildlog_lane_t *lane,
+    ngx_guildlog_result_t *result, ngx_uint_t row)
+{
+    u_char     *p, *last;
+    ngx_str_t   value, id;
+
+    value = ngx_guildlog_result_value(result, row, NGX_GUILDLOG_FACT_IDS);
+    last = value.data + value.len;
+
+    for (p = value.data;
+         p < last && lane->nids < NGX_GUILDLOG_LANE_ENTRIES;
+         p = id.data + id.len + 1)
+    {
+        id.data = p;
+        p = ngx_strlchr(p, last, ',');
+        id.len = (p ? p : last) - id.data;
+
+        lane->ids[lane->nids++] = ngx_guildlog_lane_number(&id);
+    }
 }
 
 

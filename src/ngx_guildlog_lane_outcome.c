@@ -152,7 +152,7 @@ ngx_guildlog_lane_isolate(ngx_guildlog_lane_t *lane,
 
     lane->work.changes = 1;
     lane->work.refused = 1;
-    lane->next = ngx_guildlog_lane_pack;
+    lane->next = ngx_guildlog_lane_line_up;
 
     ngx_guildlog_delivery_step(lane);
 }

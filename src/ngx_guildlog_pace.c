@@ -123,9 +123,13 @@ ngx_guildlog_pace_lent(ngx_guildlog_pace_t *pace, ngx_msec_t now)
 
 
 void
-ngx_guildlog_pace_cancelled(ngx_guildlog_pace_t *pace)
+ngx_guildlog_pace_cancelled(ngx_guildlog_pace_t *pace, ngx_msec_t now)
 {
     pace->granted--;
+
+    /* nobody was asked whether he is there: the next one does it */
+
+    pace->probe_at = now;
 }
 
 

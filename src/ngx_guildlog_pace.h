@@ -54,7 +54,7 @@ ngx_int_t ngx_guildlog_pace_init(ngx_guildlog_pace_t *pace,
  */
 ngx_uint_t ngx_guildlog_pace_take(ngx_guildlog_pace_t *pace, ngx_msec_t now);
 void ngx_guildlog_pace_sent(ngx_guildlog_pace_t *pace, ngx_msec_t now);
-void ngx_guildlog_pace_cancelled(ngx_guildlog_pace_t *pace);
+void ngx_guildlog_pace_cancelled(ngx_guildlog_pace_t *pace, ngx_msec_t now);
 
 /* in place of sent(): somebody else sends it, and answered() is not owed */
 void ngx_guildlog_pace_lent(ngx_guildlog_pace_t *pace, ngx_msec_t now);

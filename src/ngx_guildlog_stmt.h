@@ -168,7 +168,7 @@ typedef struct {
       NGX_GUILDLOG_STMT_DELIVERY)                                             \
     S(delivery_find, 4, "guild, lane, shard, fence, bot, channel, state, "    \
       "webhook, secret, head, upto, step, attempts, attempt_ms, wait_ms, "    \
-      "message, since", NGX_GUILDLOG_STMT_DELIVERY)                           \
+      "message, since, ids", NGX_GUILDLOG_STMT_DELIVERY)                      \
     S(delivery_doubts, 1, "guild, lane, shard, fence, bot, channel, state, "  \
       "webhook, secret, head, upto, step, attempts, attempt_ms, wait_ms, "    \
       "message, since, ids", NGX_GUILDLOG_STMT_DELIVERY)                      \

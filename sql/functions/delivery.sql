@@ -31,7 +31,8 @@ create type delivery_lane as (
                           -- to get one
     wait_ms     bigint,   -- nothing is to be sent before
     message     bigint,   -- the last one delivered
-    since       bigint    -- tells one call for it from the next
+    since       bigint,   -- tells one call for it from the next
+    ids         text      -- of the entries in flight, separated by commas
 );
 
 -- how far one has looked: whatever was not to be seen then has been written
@@ -251,18 +252,30 @@ begin
                                                  + interval '40 s', true)
                     then l.state end,
                l.webhook_id, l.secret, h.head, h.upto, h.step, h.attempts,
-               ms(clock_timestamp()) - ms(case when l.webhook_id is null
-                                               then l.asked_at
-                                               else h.attempt_at end),
+               delivery_age(case when l.webhook_id is null then l.asked_at
+                                 else h.attempt_at end),
                greatest(0, ms(h.not_before) - ms(clock_timestamp())),
                h.last_message_id,
-               (extract(epoch from r.since) * 1000000)::bigint
+               (extract(epoch from r.since) * 1000000)::bigint,
+               case when h.upto > h.head
+                    then (select string_agg(e.id::text, ',')
+                            from doubt_entries(r.guild_id, r.lane, h.head + 1,
+                                               h.upto) e) end
           from delivery_ready(me, low, after_guild, after_lane) r
           join shard_lease s on s.shard = r.shard
           join lane l on l.guild_id = r.guild_id and l.lane = r.lane
           join lane_head h on h.guild_id = r.guild_id and h.lane = r.lane
          order by r.guild_id, r.lane;
 end $$;
+
+
+-- How long ago that was, in ms, by the clock that noted it; null: never.
+
+create or replace function delivery_age(at timestamptz)
+returns bigint language sql volatile as $$
+    select case when at is not null
+                then greatest(0, ms(clock_timestamp()) - ms(at)) end
+$$;
 
 
 -- What stands in a broken lane is decided: it will not be delivered.

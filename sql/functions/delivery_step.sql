@@ -22,7 +22,8 @@ create type delivery_work as (
     wait_ms   bigint,
     begin_to  bigint,     -- in flight from now on
     peek      bigint,     -- entries behind this one
-    most      int
+    most      int,
+    bytes     int         -- of their documents (null: any): one may be larger
 );
 
 -- a row of a step's answer: first each lane's result, then entries
@@ -106,9 +107,11 @@ begin
           from unnest(works) with ordinality
                    w (guild, lane, shard, fence, step, changes, done_to,
                       status, reason, message, attempts, refused, wait_ms,
-                      begin_to, peek, most, place)
-         cross join lateral delivery_peek(w.guild, w.lane, w.peek, w.most) p
+                      begin_to, peek, most, bytes, place)
+         cross join lateral delivery_load(w.guild, w.lane, w.peek, w.most,
+                                          w.bytes) p
          where results[w.place] = 'ok' and w.peek is not null
+           and w.most is distinct from 0
          order by w.place, p.seq;
 end $$;
 
@@ -229,6 +232,23 @@ begin
     delete from lane_ready r where r.guild_id = w.guild and r.lane = w.lane;
 
     return 'empty';
+end $$;
+
+
+-- Of those entries the first ones, whose documents have so many bytes together.
+
+create or replace function delivery_load(guild bigint, lane bigint,
+    behind bigint, most int, bytes int, out seq bigint, out expired boolean,
+    out doc text, out format smallint, out color int, out buttons int,
+    out locale smallint, out spoilers boolean)
+returns setof record language plpgsql stable as $$
+begin
+    return query
+        select p.seq, p.expired, p.doc, p.format, p.color, p.buttons,
+               p.locale, p.spoilers
+          from (select f.*, sum(octet_length(f.doc)) over (order by f.seq) as n
+                  from delivery_peek(guild, lane, behind, most) f) p
+         where bytes is null or p.n <= bytes or p.n = octet_length(p.doc);
 end $$;
 
 

@@ -4,29 +4,6 @@
 
 drop type if exists delivery_doubt cascade;
 
--- as delivery_lane: a lane of its own, that has nothing but this message
-
-create type delivery_doubt as (
-    guild       bigint,
-    lane        bigint,
-    shard       smallint,
-    fence       bigint,
-    bot         smallint,
-    channel     bigint,
-    state       text,
-    webhook     bigint,
-    secret      bytea,
-    head        bigint,
-    upto        bigint,
-    step        bigint,
-    attempts    int,
-    attempt_ms  bigint,
-    wait_ms     bigint,
-    message     bigint,
-    since       bigint,
-    ids         text      -- of its entries, separated by commas
-);
-
 
 -- A message of this lane is unconfirmed as of now; lane_head is as it was when
 -- it was sent.
@@ -56,11 +33,12 @@ returns interval language sql immutable as $$
 $$;
 
 
--- Those to be looked at now, a few at a time. Who dies while he looks leaves
--- them for the next time.
+-- Those to be looked at now, a few at a time: each as a lane of its own, that
+-- has nothing but this message. Who dies while he looks leaves them for the
+-- next time.
 
 create or replace function delivery_doubts(me text)
-returns setof delivery_doubt language plpgsql security definer
+returns setof delivery_lane language plpgsql security definer
 set search_path = guildlog, pg_temp as $$
 begin
     delete from doubt d
@@ -89,9 +67,9 @@ begin
             returning d.*, u.fence
         )
         select k.guild_id, k.lane, k.shard, k.fence, l.bot, l.channel_id,
-               'active', k.webhook_id, null::bytea, k.seq_from - 1, k.seq_to,
-               0::bigint, 0, ms(clock_timestamp()) - ms(k.attempt_at),
-               0::bigint, k.before_id, 0::bigint, i.ids
+               'doubt', k.webhook_id, null::bytea, k.seq_from - 1, k.seq_to,
+               0::bigint, 0, delivery_age(k.attempt_at), 0::bigint,
+               k.before_id, 0::bigint, i.ids
           from looked k
           join lane l on l.guild_id = k.guild_id and l.lane = k.lane
          cross join lateral (

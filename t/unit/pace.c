@@ -83,7 +83,7 @@ test_rate(ngx_msec_t start)
     tap_ok(n <= 50, "also by those that are not sent yet");
 
     while (n--) {
-        ngx_guildlog_pace_cancelled(&pace);
+        ngx_guildlog_pace_cancelled(&pace, now);
     }
 
     tap_is(pace.granted, 0, "who does not send gives it back");
@@ -194,6 +194,13 @@ test_probe(void)
 
     while (!sends(++now)) { /* void */ }
 
+    tap_ok(!ngx_guildlog_pace_take(&pace, now), "the next one waits");
+    answered(now, 1, 0);
+
+    while (!ngx_guildlog_pace_take(&pace, ++now)) { /* void */ }
+
+    ngx_guildlog_pace_cancelled(&pace, now);
+    tap_is(sends(now), 1, "one that was given back was no probe");
     answered(now, 0, 0);
     tap_is(sends(now), 1, "one that is answered ends it");
 
