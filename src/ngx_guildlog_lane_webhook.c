@@ -13,8 +13,9 @@
 #define NGX_GUILDLOG_WEBHOOK_NO_BOT   30000     /* ms */
 #define NGX_GUILDLOG_WEBHOOK_MINUTE   60000     /* ms */
 #define NGX_GUILDLOG_WEBHOOK_GRACE    10000     /* ms, without an answer */
-#define NGX_GUILDLOG_WEBHOOK_LOST     20000     /* ms, since it was asked for
-                                                   by who died */
+#define NGX_GUILDLOG_WEBHOOK_LOST     (NGX_GUILDLOG_WEBHOOK_GRACE             \
+                                       + NGX_GUILDLOG_LANE_BEGIN)  /* ms, since
+                                                   it was noted, by who died */
 
 
 static void ngx_guildlog_webhook_list(ngx_guildlog_lane_t *lane);
@@ -250,6 +251,7 @@ ngx_guildlog_webhook_note(ngx_guildlog_lane_t *lane)
     ngx_guildlog_lane_identity(lane, args, numbers);
 
     lane->next = ngx_guildlog_webhook_create;
+    lane->intent_at = ngx_current_msec;
 
     ngx_guildlog_delivery_say(lane, ngx_guildlog_stmt_delivery_asks, args, 4);
 }
@@ -274,6 +276,11 @@ ngx_guildlog_webhook_create(ngx_guildlog_lane_t *lane)
 
     ngx_guildlog_webhook_ask(lane, rc, &request, ngx_guildlog_webhook_created,
                              ngx_guildlog_lane_register);
+
+    if (lane->exchange) {
+        ngx_guildlog_exchange_begin_by(lane->exchange, lane->intent_at
+                                                   + NGX_GUILDLOG_LANE_BEGIN);
+    }
 }
 
 
