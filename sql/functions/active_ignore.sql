@@ -8,11 +8,12 @@
 -- At most 1,000 requests of a (server, bot) run at a time; those that ran out
 -- or are used up go. Lock: log_head, by record_begin(). Recording updates
 -- requests under it, so the deletion cannot deadlock with that, and the count
--- is exact. The row of the token is locked first, as by its revocation.
+-- is exact. The row of the token is locked first, as by its revocation. Waits
+-- for each no longer than record_take() does.
 
 create or replace function active_ignore_add(token text, guild bigint,
     bot smallint, kind smallint, side text, input jsonb)
-returns int language plpgsql as $$
+returns int language plpgsql set lock_timeout = '1s' as $$
 declare
     type       constant int := (input ->> 'logType')::int;
     allowance  constant int := coalesce((input ->> 'count')::int, 1);

@@ -189,7 +189,7 @@ declare
     used   bigint[];
     lanes  bigint[];
 begin
-    perform record_begin(guild, bot, 0);
+    perform record_take(guild, bot);
     used := channels_used(guild, bot);
     perform lanes_open(guild, bot, used);
 

@@ -569,11 +569,22 @@ begin
 end $$;
 
 
--- Records what the API itself did.
+-- The same for a change of the API, which adds nothing. It waits for no longer
+-- than a second while a batch of its server is being recorded: then it is
+-- refused and may be sent again, and its connection is there for others.
+
+create or replace function record_take(guild bigint, bot smallint)
+returns void language plpgsql set lock_timeout = '1s' as $$
+begin
+    perform record_begin(guild, bot, 0);
+end $$;
+
+
+-- Records what the API itself did. Waits as record_take() does.
 
 create or replace function record_service(guild bigint, bot smallint,
     log_type int, details jsonb)
-returns void language plpgsql as $$
+returns void language plpgsql set lock_timeout = '1s' as $$
 begin
     perform record(guild, bot, jsonb_build_array(
         jsonb_build_object(

@@ -77,7 +77,7 @@ begin
 
     -- what records takes its requests of active ignore in this order
 
-    perform record_begin(guild, bot, 0);
+    perform record_take(guild, bot);
 
     delete from logging_channels c
      where c.guild_id = guild and c.bot = server_reset.bot;

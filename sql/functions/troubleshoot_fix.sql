@@ -80,7 +80,7 @@ declare
     it       lane;
 begin
     perform fix_needs(input, 'channelId');
-    perform record_begin(guild, bot, 0);
+    perform record_take(guild, bot);
 
     select l.* into it from lane l
      where l.guild_id = guild
