@@ -40,6 +40,7 @@ ngx_guildlog_outcome_answered(ngx_guildlog_pg_t *pg,
     set = pg->set;
 
     pool->backoff = 0;
+    ngx_guildlog_share_count(query, -1);
     query->result.time_us = ngx_guildlog_now_us() - query->start_us;
     set->pace += ngx_current_msec - pg->head_since - set->pace / 16;
 
@@ -185,6 +186,7 @@ ngx_guildlog_outcome_orphaned(ngx_guildlog_pool_t *pool,
     ngx_guildlog_query_t *query, ngx_uint_t unsent)
 {
     query->pg = NULL;
+    ngx_guildlog_share_count(query, -1);
 
     if (query->late) {
         ngx_guildlog_outcome_finish(pool, query, NGX_GUILDLOG_TIMEOUT);

@@ -1,8 +1,8 @@
 
 /*
- * Between pool.c, outcome.c, query.c, set.c, pg.c, pipeline.c and host.c: one
- * query, one connection, and what the connections of a pool share.  Nobody
- * else includes this.
+ * Between pool.c, share.c, outcome.c, query.c, set.c, pg.c, pipeline.c and
+ * host.c: one query, one connection, and what the connections of a pool share.
+ * Nobody else includes this.
  */
 
 #ifndef _NGX_GUILDLOG_PG_H_INCLUDED_
@@ -18,8 +18,9 @@
 #define NGX_GUILDLOG_PG_ASTRAY  "the server sent what was not asked for"
 
 
-typedef struct ngx_guildlog_pg_s   ngx_guildlog_pg_t;
-typedef struct ngx_guildlog_set_s  ngx_guildlog_set_t;
+typedef struct ngx_guildlog_pg_s     ngx_guildlog_pg_t;
+typedef struct ngx_guildlog_set_s    ngx_guildlog_set_t;
+typedef struct ngx_guildlog_share_s  ngx_guildlog_share_t;
 
 typedef void (*ngx_guildlog_pg_handler_pt)(ngx_guildlog_pg_t *pg,
     ngx_uint_t write);
@@ -49,9 +50,9 @@ typedef struct {
 
 
 /*
- * A query is one allocation with its arguments.  It is owned by the pool's
- * waiting queue, by the connection it is in flight on, or by the pool's
- * queue of the finished ones.
+ * A query is one allocation with its arguments.  It is owned by the queue of
+ * its share, by the connection it is in flight on, or by the pool's queue of
+ * the finished ones.
  */
 
 struct ngx_guildlog_query_s {
@@ -60,6 +61,7 @@ struct ngx_guildlog_query_s {
     ngx_queue_t                    queue;
     ngx_guildlog_pool_t           *pool;
     ngx_guildlog_pg_t             *pg;           /* in flight on */
+    ngx_guildlog_share_t          *share;
     const ngx_guildlog_stmt_t     *stmt;
     const char                   **values;
     size_t                         size;         /* of the values, bytes */
@@ -78,6 +80,8 @@ struct ngx_guildlog_query_s {
     unsigned                       retried:1;
     unsigned                       late:1;       /* missed its deadline */
     unsigned                       behind:1;     /* one in flight ends first */
+    unsigned                       held:1;       /* its server has as many
+                                                    connections as it may */
     unsigned                       kept:1;       /* the result, by a pool */
 };
 
@@ -130,15 +134,43 @@ typedef enum {
     NGX_GUILDLOG_SET_SHORT = 0,
     NGX_GUILDLOG_SET_LONG,
     NGX_GUILDLOG_SET_DELIVERY,
+    NGX_GUILDLOG_SET_BACKGROUND,
     NGX_GUILDLOG_SET_LAST
 } ngx_guildlog_set_e;
+
+
+/*
+ * What a server has of a set: its statements in flight, and those that wait.
+ * Servers take turns, one statement a turn.  A share lives as long as it has
+ * queries.
+ */
+
+struct ngx_guildlog_share_s {
+    ngx_rbtree_node_t              node;         /* key: the server, 0 for
+                                                    none; the last bit: no
+                                                    token asks */
+    ngx_guildlog_set_t            *set;
+    ngx_queue_t                    queue;        /* the set's, while any of
+                                                    its queries waits */
+    ngx_queue_t                    waiting;      /* queries */
+    ngx_uint_t                     nwaiting;
+    ngx_uint_t                     nflight;
+    ngx_uint_t                     refs;         /* queries, also finished */
+    ngx_uint_t                     held;         /* the turn of the pool in
+                                                    which a query could not go
+                                                    for others of its own */
+};
 
 
 /* the connections for one kind of statements, and who waits for them */
 
 struct ngx_guildlog_set_s {
-    ngx_queue_t                    waiting;      /* queries */
-    ngx_uint_t                     nwaiting;
+    ngx_queue_t                    turns;        /* shares with queries that
+                                                    wait, the next one first */
+    ngx_rbtree_t                   shares;
+    ngx_rbtree_node_t              sentinel;
+    ngx_uint_t                     nwaiting;     /* queries */
+    ngx_uint_t                     nheld;        /* of them, for their own */
     ngx_queue_t                    connections;  /* the last used first */
     ngx_uint_t                     nconnections;
     ngx_uint_t                     nconnecting;
@@ -146,6 +178,13 @@ struct ngx_guildlog_set_s {
                                                     this turn */
     ngx_uint_t                     max;
     ngx_uint_t                     depth;
+
+    /* of a server, at most */
+    ngx_uint_t                     most;         /* queries in flight */
+    ngx_uint_t                     wide;         /* connections with them */
+    ngx_uint_t                     line;         /* queries that wait */
+    ngx_uint_t                     half;         /* the same of patient ones */
+
     ngx_msec_t                     timeout;
     ngx_msec_t                     pace;         /* of the last statements,
                                                     1/16 ms each */
@@ -186,7 +225,7 @@ struct ngx_guildlog_pool_s {
 
 /* query.c: memory */
 
-/* NULL if out of memory; values not set */
+/* NULL if out of memory; values not set, nor its share */
 ngx_guildlog_query_t *ngx_guildlog_query_create(ngx_guildlog_pool_t *pool,
     const ngx_guildlog_stmt_t *stmt, const ngx_str_t *args);
 
@@ -246,9 +285,13 @@ void ngx_guildlog_host_forget(ngx_guildlog_pg_t *pg);
 void ngx_guildlog_set_init(ngx_guildlog_pool_t *pool);
 
 /* NULL: none is free that was opened after so many had been lost, or it goes
-   behind another one, and cannot yet */
+   behind another one, and cannot yet, or its server has its part of them */
 ngx_guildlog_pg_t *ngx_guildlog_set_choose(ngx_guildlog_set_t *set,
     ngx_guildlog_query_t *query);
+
+/* could another server's query go now, or as soon as one more is opened? */
+ngx_uint_t ngx_guildlog_set_spare(ngx_guildlog_pool_t *pool,
+    ngx_guildlog_set_t *set);
 
 /* opens what is missing, closes what nobody will need */
 void ngx_guildlog_set_grow(ngx_guildlog_pool_t *pool,
@@ -263,6 +306,32 @@ void ngx_guildlog_set_revive(ngx_guildlog_pool_t *pool);
 
 /* no connection for so long that waiting for one makes no sense */
 ngx_uint_t ngx_guildlog_set_down(ngx_guildlog_pool_t *pool);
+
+
+/* share.c: whose turn it is */
+
+void ngx_guildlog_share_init(ngx_guildlog_set_t *set);
+
+/* the query has the share of its server from now on, until it quits; NGX_ERROR
+   if out of memory */
+ngx_int_t ngx_guildlog_share_join(ngx_guildlog_query_t *query);
+void ngx_guildlog_share_quit(ngx_guildlog_query_t *query);
+
+/* the query waits: first of all, or last of its server's, and a server that had
+   none waiting comes last; it waits no longer */
+void ngx_guildlog_share_wait(ngx_guildlog_query_t *query, ngx_uint_t first);
+void ngx_guildlog_share_leave(ngx_guildlog_query_t *query);
+
+/* one more is in flight, or one less */
+void ngx_guildlog_share_count(ngx_guildlog_query_t *query, ngx_int_t n);
+
+/* has its server got as many in flight, as many that wait, as it may? */
+ngx_uint_t ngx_guildlog_share_full(ngx_guildlog_query_t *query);
+ngx_uint_t ngx_guildlog_share_crowded(ngx_guildlog_query_t *query);
+
+/* are both of one server, or of none? */
+ngx_uint_t ngx_guildlog_share_same(ngx_guildlog_query_t *query,
+    ngx_guildlog_query_t *other);
 
 
 /* outcome.c: a query is taken, and goes to the finished ones or waits again */

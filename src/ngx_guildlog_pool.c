@@ -1,8 +1,9 @@
 
 /*
- * The queries of a worker to one database: they wait, are sent on one of three
+ * The queries of a worker to one database: they wait, are sent on one of four
  * sets of connections (for short statements and for those of delivery in
- * pipelines, for long ones one by one), and are delivered to their askers.
+ * pipelines, for long ones and those of the background one by one), and are
+ * delivered to their askers.  Servers take turns.
  *
  * All that follows from an event is done by one posted event, run(): bury
  * the dead, send what waits, open what is missing, and last call the
@@ -16,7 +17,7 @@
 static void ngx_guildlog_pool_reject(ngx_guildlog_pool_t *pool,
     ngx_guildlog_query_t *query, ngx_guildlog_outcome_e outcome);
 static void ngx_guildlog_pool_wait(ngx_guildlog_pool_t *pool,
-    ngx_guildlog_query_t *query);
+    ngx_guildlog_query_t *query, ngx_uint_t first);
 static void ngx_guildlog_pool_leave(ngx_guildlog_pool_t *pool,
     ngx_guildlog_query_t *query);
 static void ngx_guildlog_pool_wait_expired(ngx_event_t *ev);
@@ -24,6 +25,8 @@ static void ngx_guildlog_pool_run(ngx_event_t *ev);
 static void ngx_guildlog_pool_bury(ngx_guildlog_pool_t *pool);
 static void ngx_guildlog_pool_dispatch(ngx_guildlog_pool_t *pool,
     ngx_guildlog_set_t *set);
+static ngx_int_t ngx_guildlog_pool_turn(ngx_guildlog_pool_t *pool,
+    ngx_guildlog_share_t *share);
 static void ngx_guildlog_pool_send(ngx_guildlog_pool_t *pool,
     ngx_guildlog_pg_t *pg, ngx_guildlog_query_t *query);
 static void ngx_guildlog_pool_send_expired(ngx_event_t *ev);
@@ -86,6 +89,7 @@ ngx_guildlog_pool_submit(ngx_guildlog_pool_t *pool,
     const ngx_guildlog_stmt_t *stmt, const ngx_str_t *args,
     ngx_guildlog_query_handler_pt handler, void *data)
 {
+    ngx_int_t              clean;
     ngx_guildlog_set_t    *set;
     ngx_guildlog_query_t  *query;
 
@@ -102,8 +106,14 @@ ngx_guildlog_pool_submit(ngx_guildlog_pool_t *pool,
     query->data = data;
 
     set = ngx_guildlog_pool_set(query);
+    clean = ngx_guildlog_query_copy(query, args);
 
-    if (ngx_guildlog_query_copy(query, args) != NGX_OK) {
+    if (ngx_guildlog_share_join(query) != NGX_OK) {
+        ngx_guildlog_query_free(query);
+        return NULL;
+    }
+
+    if (clean != NGX_OK) {
         ngx_memcpy(query->result.sqlstate, "22021", 6);
         ngx_str_set(&query->result.message, "a NUL byte in an argument");
         ngx_guildlog_pool_reject(pool, query, NGX_GUILDLOG_REFUSED);
@@ -112,6 +122,11 @@ ngx_guildlog_pool_submit(ngx_guildlog_pool_t *pool,
         pool->missed = !pool->terminated;
         ngx_guildlog_pool_reject(pool, query, NGX_GUILDLOG_UNAVAILABLE);
 
+    } else if (ngx_guildlog_share_crowded(query)) {
+        ngx_guildlog_stats_count(pool->stats, NGX_GUILDLOG_COUNT_SHARE_TAKEN,
+                                 1);
+        ngx_guildlog_pool_reject(pool, query, NGX_GUILDLOG_SHARE_TAKEN);
+
     } else if (set->nwaiting >= pool->database->queue) {
         ngx_guildlog_stats_count(pool->stats, NGX_GUILDLOG_COUNT_QUEUE_FULL,
                                  1);
@@ -119,8 +134,7 @@ ngx_guildlog_pool_submit(ngx_guildlog_pool_t *pool,
         ngx_guildlog_pool_reject(pool, query, NGX_GUILDLOG_QUEUE_FULL);
 
     } else {
-        ngx_queue_insert_tail(&set->waiting, &query->queue);
-        ngx_guildlog_pool_wait(pool, query);
+        ngx_guildlog_pool_wait(pool, query, 0);
     }
 
     return query;
@@ -141,13 +155,11 @@ ngx_guildlog_pool_reject(ngx_guildlog_pool_t *pool,
 }
 
 
-/* in the queue already, at either end */
-
 static void
 ngx_guildlog_pool_wait(ngx_guildlog_pool_t *pool,
-    ngx_guildlog_query_t *query)
+    ngx_guildlog_query_t *query, ngx_uint_t first)
 {
-    ngx_guildlog_pool_set(query)->nwaiting++;
+    ngx_guildlog_share_wait(query, first);
     ngx_guildlog_stats_gauge(pool->stats, NGX_GUILDLOG_GAUGE_QUEUED, 1);
 
     query->turn = pool->turn;
@@ -164,8 +176,7 @@ static void
 ngx_guildlog_pool_leave(ngx_guildlog_pool_t *pool,
     ngx_guildlog_query_t *query)
 {
-    ngx_queue_remove(&query->queue);
-    ngx_guildlog_pool_set(query)->nwaiting--;
+    ngx_guildlog_share_leave(query);
     ngx_guildlog_stats_gauge(pool->stats, NGX_GUILDLOG_GAUGE_QUEUED, -1);
 
     if (query->timer.timer_set) {
@@ -185,6 +196,8 @@ ngx_guildlog_pool_set(ngx_guildlog_query_t *query)
                  (flags & NGX_GUILDLOG_STMT_LONG) ? NGX_GUILDLOG_SET_LONG
                  : (flags & NGX_GUILDLOG_STMT_DELIVERY)
                    ? NGX_GUILDLOG_SET_DELIVERY
+                 : (flags & NGX_GUILDLOG_STMT_BACKGROUND)
+                   ? NGX_GUILDLOG_SET_BACKGROUND
                    : NGX_GUILDLOG_SET_SHORT];
 }
 
@@ -217,9 +230,7 @@ void
 ngx_guildlog_pool_requeue(ngx_guildlog_pool_t *pool,
     ngx_guildlog_query_t *query)
 {
-    ngx_queue_insert_head(&ngx_guildlog_pool_set(query)->waiting,
-                          &query->queue);
-    ngx_guildlog_pool_wait(pool, query);
+    ngx_guildlog_pool_wait(pool, query, 1);
 }
 
 
@@ -228,14 +239,38 @@ ngx_guildlog_pool_wait_expired(ngx_event_t *ev)
 {
     ngx_guildlog_query_t *query = ev->data;
 
+    ngx_guildlog_set_t   *set;
     ngx_guildlog_pool_t  *pool;
 
     pool = query->pool;
+    set = query->share->set;
+
+    /* patience is of no use where there is no database */
+
+    if ((query->stmt->flags & NGX_GUILDLOG_STMT_PATIENT) && pool->nready
+        && (ngx_guildlog_now_us() - query->start_us) / 1000 < set->timeout)
+    {
+        ngx_add_timer(ev, pool->database->queue_timeout);
+        return;
+    }
+
+    ngx_guildlog_pool_leave(pool, query);
+
+    /* another server's could go: only those of its own keep it waiting */
+
+    if ((ngx_guildlog_share_full(query)
+         || (ngx_guildlog_set_choose(set, query) == NULL && query->held))
+        && ngx_guildlog_set_spare(pool, set))
+    {
+        ngx_guildlog_stats_count(pool->stats, NGX_GUILDLOG_COUNT_SHARE_TAKEN,
+                                 1);
+        ngx_guildlog_outcome_finish(pool, query, NGX_GUILDLOG_SHARE_TAKEN);
+        return;
+    }
 
     ngx_guildlog_stats_count(pool->stats, NGX_GUILDLOG_COUNT_TIMEOUTS, 1);
     ngx_guildlog_pool_complain(pool, "no connection was free in time");
 
-    ngx_guildlog_pool_leave(pool, query);
     ngx_guildlog_outcome_finish(pool, query, NGX_GUILDLOG_UNAVAILABLE);
 }
 
@@ -299,22 +334,76 @@ ngx_guildlog_pool_bury(ngx_guildlog_pool_t *pool)
 }
 
 
+/* a server that had its turn goes to the end */
+
 static void
 ngx_guildlog_pool_dispatch(ngx_guildlog_pool_t *pool,
     ngx_guildlog_set_t *set)
 {
+    ngx_int_t              rc;
     ngx_queue_t           *q, *next;
-    ngx_guildlog_pg_t     *pg;
-    ngx_guildlog_query_t  *query;
+    ngx_guildlog_share_t  *share;
 
     set->crowded = 0;
+    set->nheld = 0;
 
-    for (q = ngx_queue_head(&set->waiting);
-         q != ngx_queue_sentinel(&set->waiting);
+    for (q = ngx_queue_head(&set->turns);
+         q != ngx_queue_sentinel(&set->turns);
          q = next)
     {
+        share = ngx_queue_data(q, ngx_guildlog_share_t, queue);
         next = ngx_queue_next(q);
+
+        rc = ngx_guildlog_pool_turn(pool, share);
+
+        if (rc == NGX_BUSY) {
+            return;
+        }
+
+        if (rc == NGX_OK && share->nwaiting) {
+            ngx_queue_remove(q);
+            ngx_queue_insert_tail(&set->turns, q);
+
+            next = (next == ngx_queue_sentinel(&set->turns)) ? q : next;
+        }
+    }
+}
+
+
+/*
+ * Sends one query of the share; NGX_DECLINED: all of them have to wait for
+ * others of their own, NGX_BUSY: there is no connection for anybody.
+ */
+
+static ngx_int_t
+ngx_guildlog_pool_turn(ngx_guildlog_pool_t *pool, ngx_guildlog_share_t *share)
+{
+    ngx_uint_t             fresh;
+    ngx_queue_t           *q;
+    ngx_guildlog_pg_t     *pg;
+    ngx_guildlog_set_t    *set;
+    ngx_guildlog_query_t  *query;
+
+    set = share->set;
+    fresh = 0;
+
+    for (q = ngx_queue_head(&share->waiting);
+         q != ngx_queue_sentinel(&share->waiting);
+         q = ngx_queue_next(q))
+    {
         query = ngx_queue_data(q, ngx_guildlog_query_t, queue);
+
+        if (ngx_guildlog_share_full(query)) {
+            share->held = pool->turn;
+
+            /* its recording goes on */
+
+            if (query->stmt->flags & NGX_GUILDLOG_STMT_FIRST) {
+                continue;
+            }
+
+            break;
+        }
 
         pg = ngx_guildlog_set_choose(set, query);
 
@@ -324,11 +413,30 @@ ngx_guildlog_pool_dispatch(ngx_guildlog_pool_t *pool,
             }
 
             ngx_guildlog_pool_send(pool, pg, query);
-
-        } else if (query->epoch == 0 && !query->behind) {
-            return;
+            return NGX_OK;
         }
+
+        if (query->held) {
+            share->held = pool->turn;
+            break;
+        }
+
+        if (query->behind) {
+            continue;
+        }
+
+        if (query->epoch == 0) {
+            return NGX_BUSY;
+        }
+
+        fresh = 1;
     }
+
+    /* a connection more would be of use to one that takes but a fresh one */
+
+    set->nheld += fresh ? 0 : share->nwaiting;
+
+    return NGX_DECLINED;
 }
 
 
@@ -342,13 +450,18 @@ ngx_guildlog_pool_send(ngx_guildlog_pool_t *pool, ngx_guildlog_pg_t *pg,
 
     now = ngx_guildlog_now_us();
 
-    if (pool->turn > query->turn + 1) {
+    if (query->share->held > query->turn) {
+        ngx_guildlog_stats_count(pool->stats, NGX_GUILDLOG_COUNT_SHARE_WAITS,
+                                 1);
+
+    } else if (pool->turn > query->turn + 1) {
         ngx_guildlog_stats_count(pool->stats, NGX_GUILDLOG_COUNT_WAITS, 1);
         ngx_guildlog_stats_count(pool->stats, NGX_GUILDLOG_COUNT_WAIT_US,
                                  now - query->start_us);
     }
 
     query->start_us = now;
+    ngx_guildlog_share_count(query, 1);
 
     query->timer.handler = ngx_guildlog_pool_send_expired;
 
@@ -465,12 +578,16 @@ ngx_guildlog_pool_terminate(ngx_guildlog_pool_t *pool)
     ngx_uint_t             i;
     ngx_queue_t           *q;
     ngx_guildlog_query_t  *query;
+    ngx_guildlog_share_t  *share;
 
     pool->terminated = 1;
 
     for (i = 0; i < NGX_GUILDLOG_SET_LAST; i++) {
-        while (!ngx_queue_empty(&pool->sets[i].waiting)) {
-            q = ngx_queue_head(&pool->sets[i].waiting);
+        while (!ngx_queue_empty(&pool->sets[i].turns)) {
+            q = ngx_queue_head(&pool->sets[i].turns);
+            share = ngx_queue_data(q, ngx_guildlog_share_t, queue);
+
+            q = ngx_queue_head(&share->waiting);
             query = ngx_queue_data(q, ngx_guildlog_query_t, queue);
 
             ngx_guildlog_pool_leave(pool, query);

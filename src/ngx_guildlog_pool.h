@@ -70,9 +70,11 @@ typedef struct {
 typedef enum {
     NGX_GUILDLOG_ROWS = 0,       /* the statement ran: rows and values */
     NGX_GUILDLOG_REFUSED,        /* the server says why: sqlstate, message */
-    NGX_GUILDLOG_UNAVAILABLE,    /* no server, it went away, or none of its
-                                    connections was free in time */
+    NGX_GUILDLOG_UNAVAILABLE,    /* PostgreSQL is not there, went away, or
+                                    no connection was free in time */
     NGX_GUILDLOG_QUEUE_FULL,
+    NGX_GUILDLOG_SHARE_TAKEN,    /* its server had its share of them in use, or
+                                    too many waiting */
     NGX_GUILDLOG_TIMEOUT         /* it ran past its deadline; may have had
                                     its effect */
 } ngx_guildlog_outcome_e;

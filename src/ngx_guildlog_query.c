@@ -82,6 +82,7 @@ ngx_guildlog_query_free(ngx_guildlog_query_t *query)
         PQclear(query->result.res);
     }
 
+    ngx_guildlog_share_quit(query);
     ngx_free(query);
 }
 

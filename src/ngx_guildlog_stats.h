@@ -81,6 +81,9 @@ typedef enum {
     NGX_GUILDLOG_COUNT_WAITS,           /* queries that had to queue */
     NGX_GUILDLOG_COUNT_WAIT_US,         /* time they spent there */
     NGX_GUILDLOG_COUNT_QUEUE_FULL,
+    NGX_GUILDLOG_COUNT_SHARE_WAITS,     /* queries held up by others of their
+                                           server */
+    NGX_GUILDLOG_COUNT_SHARE_TAKEN,     /* refused for them */
     NGX_GUILDLOG_COUNT_TIMEOUTS,
     NGX_GUILDLOG_COUNT_RETRIES,
     NGX_GUILDLOG_COUNT_LIMITED,         /* answered 429 */

@@ -22,6 +22,26 @@
 /* waits for others of the same server and bot, its first arguments, to end */
 #define NGX_GUILDLOG_STMT_SERIAL  0x08
 
+/*
+ * Whose share of the connections a statement counts to: that of the server
+ * which is its second argument, behind the token; or, where no token asks but
+ * the operator or this module, that of its first argument.
+ */
+#define NGX_GUILDLOG_STMT_FIRST  0x10
+
+/* of several servers, which have one share together; of no server, no share */
+#define NGX_GUILDLOG_STMT_SEVERAL  0x20
+#define NGX_GUILDLOG_STMT_NONE  0x40
+
+/*
+ * Somebody has half of an answer, or would have to begin anew: may wait about
+ * as long as it may run, in a line that is not that of its server's share.
+ */
+#define NGX_GUILDLOG_STMT_PATIENT  0x80
+
+/* of the keeper and the figures: runs on a connection for these alone */
+#define NGX_GUILDLOG_STMT_BACKGROUND  0x100
+
 #define NGX_GUILDLOG_STMT_MAX   256
 #define NGX_GUILDLOG_ARGS_MAX   32
 
@@ -81,32 +101,36 @@ typedef struct {
     S(notification_acknowledge, 5, 0)                                         \
     S(search_members, 5, NGX_GUILDLOG_STMT_READ)                              \
     S(search_channels, 5, NGX_GUILDLOG_STMT_READ)                             \
-    S(operator_server_put, 2, 0)                                              \
-    S(operator_server_forget, 1, 0)                                           \
-    S(operator_token_create, 2, 0)                                            \
-    S(operator_member_put, 3, 0)                                              \
-    S(operator_member_delete, 2, 0)                                           \
-    S(operator_members_put, 2, 0)                                             \
-    S(operator_person_forget, 2, 0)                                           \
-    S(operator_channel_put, 3, 0)                                             \
-    S(operator_channel_delete, 2, 0)                                          \
-    S(operator_channels_put, 2, 0)                                            \
-    S(operator_role_put, 3, 0)                                                \
-    S(operator_role_delete, 2, 0)                                             \
-    S(operator_roles_put, 2, 0)                                               \
-    S(operator_backlog, 3, NGX_GUILDLOG_STMT_READ|NGX_GUILDLOG_STMT_LONG)     \
+    S(operator_server_put, 2, NGX_GUILDLOG_STMT_FIRST)                        \
+    S(operator_server_forget, 1, NGX_GUILDLOG_STMT_FIRST)                     \
+    S(operator_token_create, 2, NGX_GUILDLOG_STMT_FIRST)                      \
+    S(operator_member_put, 3, NGX_GUILDLOG_STMT_FIRST)                        \
+    S(operator_member_delete, 2, NGX_GUILDLOG_STMT_FIRST)                     \
+    S(operator_members_put, 2, NGX_GUILDLOG_STMT_FIRST)                       \
+    S(operator_person_forget, 2, NGX_GUILDLOG_STMT_FIRST)                     \
+    S(operator_channel_put, 3, NGX_GUILDLOG_STMT_FIRST)                       \
+    S(operator_channel_delete, 2, NGX_GUILDLOG_STMT_FIRST)                    \
+    S(operator_channels_put, 2, NGX_GUILDLOG_STMT_FIRST)                      \
+    S(operator_role_put, 3, NGX_GUILDLOG_STMT_FIRST)                          \
+    S(operator_role_delete, 2, NGX_GUILDLOG_STMT_FIRST)                       \
+    S(operator_roles_put, 2, NGX_GUILDLOG_STMT_FIRST)                         \
+    S(operator_backlog, 3,                                                    \
+      NGX_GUILDLOG_STMT_READ|NGX_GUILDLOG_STMT_LONG|NGX_GUILDLOG_STMT_NONE)   \
     S(operator_undelivered, 8,                                                \
-      NGX_GUILDLOG_STMT_READ|NGX_GUILDLOG_STMT_LONG)                          \
-    S(operator_replay, 2, NGX_GUILDLOG_STMT_LONG)                             \
-    S(operator_lanes, 1, NGX_GUILDLOG_STMT_READ)                              \
-    S(operator_lane_pause, 2, 0)                                              \
-    S(operator_lane_resume, 2, 0)                                             \
-    S(operator_pause, 1, 0)                                                   \
-    S(operator_resume, 1, 0)                                                  \
-    S(keeper_step, 3, NGX_GUILDLOG_STMT_LONG)                                 \
+      NGX_GUILDLOG_STMT_READ|NGX_GUILDLOG_STMT_LONG|NGX_GUILDLOG_STMT_FIRST)  \
+    S(operator_replay, 2, NGX_GUILDLOG_STMT_LONG|NGX_GUILDLOG_STMT_FIRST)     \
+    S(operator_lanes, 1, NGX_GUILDLOG_STMT_READ|NGX_GUILDLOG_STMT_FIRST)      \
+    S(operator_lane_pause, 2, NGX_GUILDLOG_STMT_FIRST)                        \
+    S(operator_lane_resume, 2, NGX_GUILDLOG_STMT_FIRST)                       \
+    S(operator_pause, 1, NGX_GUILDLOG_STMT_FIRST)                             \
+    S(operator_resume, 1, NGX_GUILDLOG_STMT_FIRST)                            \
+    S(keeper_step, 3,                                                         \
+      NGX_GUILDLOG_STMT_BACKGROUND|NGX_GUILDLOG_STMT_PATIENT)                 \
     S(delivery_secret, 1, NGX_GUILDLOG_STMT_DELIVERY)                         \
     S(delivery_release, 0, NGX_GUILDLOG_STMT_DELIVERY)                        \
-    S(delivery_figures, 1, NGX_GUILDLOG_STMT_READ|NGX_GUILDLOG_STMT_LONG)     \
+    S(delivery_figures, 1,                                                    \
+      NGX_GUILDLOG_STMT_READ|NGX_GUILDLOG_STMT_BACKGROUND                     \
+      |NGX_GUILDLOG_STMT_PATIENT)                                             \
     S(delivery_proved, 6, NGX_GUILDLOG_STMT_DELIVERY)                         \
     S(delivery_asks, 5, NGX_GUILDLOG_STMT_DELIVERY)                           \
     S(delivery_registered, 7, NGX_GUILDLOG_STMT_DELIVERY)                     \
@@ -119,7 +143,8 @@ typedef struct {
 /*
  * Reading logs: rows of guildlog.log_row, the first of which is a head that
  * says the same.  The long one is for what may have to look at every entry; the
- * whole one says all deliveries, without leaving any to ranges.
+ * whole one says all deliveries, without leaving any to ranges; the next ones
+ * of an export are all but the first.
  * S(name, function, number of arguments, flags)
  */
 
@@ -131,12 +156,18 @@ typedef struct {
       NGX_GUILDLOG_STMT_READ|NGX_GUILDLOG_STMT_LONG)                          \
     S(logs_export, logs_export, 17,                                           \
       NGX_GUILDLOG_STMT_READ|NGX_GUILDLOG_STMT_LONG)                          \
+    S(logs_export_next, logs_export, 17,                                      \
+      NGX_GUILDLOG_STMT_READ|NGX_GUILDLOG_STMT_LONG                           \
+      |NGX_GUILDLOG_STMT_PATIENT)                                             \
     S(logs_stream, logs_stream, 14, NGX_GUILDLOG_STMT_READ)                   \
     S(logs_resume, logs_stream, 14,                                           \
-      NGX_GUILDLOG_STMT_READ|NGX_GUILDLOG_STMT_LONG)                          \
-    S(logs_tail, logs_tail, 13, NGX_GUILDLOG_STMT_READ)                       \
+      NGX_GUILDLOG_STMT_READ|NGX_GUILDLOG_STMT_LONG                           \
+      |NGX_GUILDLOG_STMT_PATIENT)                                             \
+    S(logs_tail, logs_tail, 13,                                               \
+      NGX_GUILDLOG_STMT_READ|NGX_GUILDLOG_STMT_FIRST)                         \
     S(logs_past, logs_tail, 13,                                               \
-      NGX_GUILDLOG_STMT_READ|NGX_GUILDLOG_STMT_LONG)
+      NGX_GUILDLOG_STMT_READ|NGX_GUILDLOG_STMT_LONG|NGX_GUILDLOG_STMT_FIRST   \
+      |NGX_GUILDLOG_STMT_PATIENT)
 
 /*
  * What is asked for all streams at once: rows of a place in the arrays that
@@ -145,15 +176,15 @@ typedef struct {
  */
 
 #define NGX_GUILDLOG_POLL_STMTS(S)                                            \
-    S(logs_news, 3, NGX_GUILDLOG_STMT_READ)                                   \
-    S(logs_tokens, 2, NGX_GUILDLOG_STMT_READ)
+    S(logs_news, 3, NGX_GUILDLOG_STMT_READ|NGX_GUILDLOG_STMT_NONE)            \
+    S(logs_tokens, 2, NGX_GUILDLOG_STMT_READ|NGX_GUILDLOG_STMT_NONE)
 
 
 /* the same, and counts: of what became of entries, or one number */
 
 #define NGX_GUILDLOG_RECORD_STMTS(S)                                          \
-    S(operator_record, 20, NGX_GUILDLOG_STMT_SERIAL)                          \
-    S(operator_record_many, 20, 0)                                            \
+    S(operator_record, 20, NGX_GUILDLOG_STMT_SERIAL|NGX_GUILDLOG_STMT_FIRST)  \
+    S(operator_record_many, 20, NGX_GUILDLOG_STMT_SEVERAL)                    \
     S(active_ignore_targets, 5, 0)                                            \
     S(active_ignore_executors, 5, 0)
 

@@ -377,9 +377,10 @@ ngx_http_guildlog_export_send(ngx_http_guildlog_call_t *call,
 static ngx_int_t
 ngx_http_guildlog_export_next(ngx_http_guildlog_call_t *call)
 {
-    ngx_event_t               *wev;
-    ngx_http_request_t        *r;
-    ngx_http_core_loc_conf_t  *clcf;
+    ngx_event_t                *wev;
+    ngx_http_request_t         *r;
+    ngx_http_core_loc_conf_t   *clcf;
+    const ngx_guildlog_stmt_t  *stmt;
 
     r = call->request;
     wev = r->connection->write;
@@ -393,8 +394,10 @@ ngx_http_guildlog_export_next(ngx_http_guildlog_call_t *call)
 
         r->write_event_handler = ngx_http_request_empty_handler;
 
-        return ngx_http_guildlog_ask(call, call->route->stmt) == NGX_AGAIN
-               ? NGX_BUSY : NGX_ERROR;
+        stmt = &ngx_guildlog_stmts[ngx_guildlog_stmt_logs_export_next];
+
+        return ngx_http_guildlog_ask(call, stmt) == NGX_AGAIN ? NGX_BUSY
+                                                              : NGX_ERROR;
     }
 
     clcf = ngx_http_get_module_loc_conf(r->main, ngx_http_core_module);

@@ -76,9 +76,11 @@ ngx_http_guildlog_page_start(ngx_http_guildlog_call_t *call)
         cursor->len = ngx_sprintf(p, "%L", id) - p;
     }
 
-    /* a search may have to look at everything */
+    /* these may have to look at everything, or at all names of roles */
 
-    if (call->args[NGX_HTTP_GUILDLOG_PAGE_SEARCH].data) {
+    if (call->args[NGX_HTTP_GUILDLOG_PAGE_SEARCH].data
+        || call->args[NGX_HTTP_GUILDLOG_PAGE_ROLE].data)
+    {
         stmt = ngx_guildlog_stmt_logs_search;
 
     } else if (ngx_http_guildlog_page_filtered(call)) {
@@ -113,8 +115,7 @@ ngx_http_guildlog_page_filtered(ngx_http_guildlog_call_t *call)
 
     static const ngx_uint_t  filters[] = {
         NGX_HTTP_GUILDLOG_PAGE_CATEGORY, NGX_HTTP_GUILDLOG_PAGE_TYPE,
-        NGX_HTTP_GUILDLOG_PAGE_CHANNEL, NGX_HTTP_GUILDLOG_PAGE_MEMBER,
-        NGX_HTTP_GUILDLOG_PAGE_ROLE
+        NGX_HTTP_GUILDLOG_PAGE_CHANNEL, NGX_HTTP_GUILDLOG_PAGE_MEMBER
     };
 
     for (i = 0; i < sizeof(filters) / sizeof(filters[0]); i++) {

@@ -66,6 +66,10 @@ ngx_http_guildlog_send_result(ngx_http_guildlog_call_t *call,
         return ngx_http_guildlog_send_failure(call->request,
                                               NGX_HTTP_INTERNAL_SERVER_ERROR);
 
+    case NGX_GUILDLOG_SHARE_TAKEN:
+        return ngx_http_guildlog_send_failure(call->request,
+                                              NGX_HTTP_TOO_MANY_REQUESTS);
+
     default: /* NGX_GUILDLOG_UNAVAILABLE, NGX_GUILDLOG_QUEUE_FULL */
         return ngx_http_guildlog_send_failure(call->request,
                                               NGX_HTTP_SERVICE_UNAVAILABLE);
@@ -374,13 +378,28 @@ ngx_http_guildlog_failed(ngx_guildlog_result_t *result, const char *name,
 static ngx_int_t
 ngx_http_guildlog_send_failure(ngx_http_request_t *r, ngx_uint_t status)
 {
+    const ngx_str_t  *error;
+
     static const ngx_str_t  one = ngx_string("1");
     static const ngx_str_t  unavailable =
         ngx_string("the database is not available, try again later");
+    static const ngx_str_t  taken =
+        ngx_string("too many requests of this server at once, "
+                   "try again later");
     static const ngx_str_t  failed =
         ngx_string("the request could not be carried out, try again later");
 
-    if (status != NGX_HTTP_SERVICE_UNAVAILABLE) {
+    switch (status) {
+
+    case NGX_HTTP_SERVICE_UNAVAILABLE:
+        error = &unavailable;
+        break;
+
+    case NGX_HTTP_TOO_MANY_REQUESTS:
+        error = &taken;
+        break;
+
+    default:
         return ngx_http_guildlog_send_error(r, status, &failed);
     }
 
@@ -388,7 +407,7 @@ ngx_http_guildlog_send_failure(ngx_http_request_t *r, ngx_uint_t status)
         return NGX_ERROR;
     }
 
-    return ngx_http_guildlog_send_error(r, status, &unavailable);
+    return ngx_http_guildlog_send_error(r, status, error);
 }
 
 

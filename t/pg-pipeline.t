@@ -26,7 +26,7 @@ my $fake = FakePostgres->new(sub {
 my $nginx = $fake->nginx(database => { connections => 2, depth => 8 });
 
 my @guilds = map { 100_000_000_000_000_300 + $_ } 1 .. 40;
-my %asked = map { $_ => $fake->ask($nginx, 'PATCH', guild => $_) } @guilds;
+my %asked = map { $_ => $fake->ask($nginx, 'GET', guild => $_) } @guilds;
 wait_for {
     $nginx->get('/status', raw_path => 1)->json->{database_queued} == 24
 };
@@ -47,9 +47,9 @@ is $fake->count('session'), 2, 'two connections were enough';
 is $fake->count('execute'), 40, 'each was asked once';
 
 my $status = $nginx->get('/status', raw_path => 1)->json;
-is $status->{statement_seconds}{settings_patch}{count}, 40,
+is $status->{statement_seconds}{server_get}{count}, 40,
     'the status counts the statements';
-is $status->{statement_errors_total}{settings_patch}, 8,
+is $status->{statement_errors_total}{server_get}, 8,
     'and their errors, but not what the schema refuses';
 
 
@@ -67,7 +67,9 @@ $fake = FakePostgres->new(sub {
 $nginx = $fake->nginx(name => 'long', database =>
     { connections => 1, long_connections => 2, queue_timeout => '20s' });
 
-my @long = map { $fake->ask($nginx, 'GET', path => '/logs/actors') } 1 .. 3;
+my @long = map {
+    $fake->ask($nginx, 'GET', path => '/logs/actors', guild => $_)
+} @guilds[0 .. 2];
 wait_for { $fake->count('hang') == 2 };
 is $fake->ask($nginx, 'GET')->response->status, 200,
     'long statements keep no short one waiting' for 1 .. 20;

@@ -24,11 +24,18 @@ sub counter {
 }
 
 
+# of another server each: one alone may not fill the queue
+sub waits {
+    my ($n) = @_;
+    return $fake->ask($nginx, 'PATCH', guild => 100_000_000_000_000_100 + $n);
+}
+
+
 # all of it busy
 
 my $first = $fake->ask($nginx, 'GET');
 wait_for { $fake->count('execute') == 1 };
-my @waiting = map { $fake->ask($nginx, 'PATCH') } 1 .. 3;
+my @waiting = map { waits($_) } 1 .. 3;
 wait_for { counter('queued') == 3 };
 
 my $start = time;
@@ -43,7 +50,7 @@ is counter('queue_full_total'), 1, 'the status counts it';
 close((shift @waiting)->socket);
 wait_for { counter('queued') == 2 };
 pass 'a client that leaves takes its request along';
-push @waiting, $fake->ask($nginx, 'PATCH');
+push @waiting, waits(4);
 wait_for { counter('queued') == 3 };
 pass 'its place is free';
 

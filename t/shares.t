@@ -1,0 +1,253 @@
+# A server has a share of each worker's connections: four short statements in
+# flight and one long one, with four more that wait; of the connections for
+# short ones it has half.  Servers take turns.  Who asks for more waits for its
+# own, and is told 429, while others are served as if it were not there.
+
+use lib 't/lib';
+use Guildlog;
+use FakePostgres;
+
+my $nginx = Guildlog->new(
+    http     => 'guildlog_limit requests=100000;',
+    keeper   => 'on interval=20ms',
+    database => { queue_timeout => '20s', timeout => '20s' },
+    openapi  => 1,
+);
+my ($greedy, $second, $other) = map { $nginx->server } 1 .. 3;
+my %token = map { $_ => $nginx->token($_) } $greedy, $second, $other;
+
+sub status { return $nginx->get('/status', raw_path => 1)->json }
+sub counter { return status()->{"database_$_[0]"} }
+
+
+# asked for, and not waited for
+sub ask {
+    my ($guild, $path, $body) = @_;
+
+    my $client = $nginx->connection;
+    $client->send(($body ? 'POST' : 'GET') . " /api/servers/$guild$path "
+        . "HTTP/1.1\r\nHost: localhost\r\n"
+        . "Authorization: Bearer $token{$guild}\r\n"
+        . ($body ? "Content-Type: application/json\r\n" : '')
+        . 'Content-Length: ' . length($body // '') . "\r\n\r\n"
+        . ($body // ''));
+    return $client;
+}
+
+
+# {status: how many} of the answers, and what is wrong with those that refuse
+sub answers {
+    my (%count, @wrong);
+
+    for my $answer (map { $_->response } @_) {
+        my $status = $answer->status;
+        $count{$status}++;
+        next if $status == 200;
+
+        push @wrong, "$status without Retry-After"
+            if ($answer->header('Retry-After') // 0) < 1;
+        push @wrong, "$status without error" if !$answer->json->{error};
+        push @wrong, "$status without X-RateLimit-$_" for grep {
+            !defined $answer->header("X-RateLimit-$_")
+        } qw(Limit Remaining Reset);
+    }
+    is_deeply \@wrong, [], 'refusals say why and when to come back';
+    return \%count;
+}
+
+
+# what the others ask for is answered
+sub served {
+    my ($while, @paths) = @_;
+    my @failed;
+
+    for my $path ((@paths) x 3) {
+        my $answer = $nginx->get("/servers/$other$path",
+            token => $token{$other});
+        push @failed, "$path: " . $answer->status if $answer->status != 200;
+    }
+    is_deeply \@failed, [], "others are served $while";
+}
+
+
+sub record {
+    my ($guild, $event) = @_;
+
+    return $nginx->operator('POST', "/servers/$guild/logs", [{
+        event_id => $event, type => 6, role => 'a role',
+        executor => { id => '200000000000000001', name => 'somebody' },
+    }]);
+}
+
+
+# the walk over the roles of these servers waits for this lock
+my $lock = $nginx->cluster->connect($nginx->dbname);
+my $slow = 42;
+$nginx->sql('alter function log_roles(log_query) rename to log_roles_soon');
+$nginx->sql(<<'SQL');
+    create function log_roles(q log_query) returns setof text
+    language plpgsql as $$
+    begin
+        if exists (select from slow s where s.guild = q.guild) then
+            perform pg_advisory_xact_lock_shared(42);
+        end if;
+        return query select * from log_roles_soon(q);
+    end $$
+SQL
+$nginx->sql('create table slow (guild bigint)');
+$nginx->sql('insert into slow values (?), (?)', $greedy, $second);
+
+sub stop_roles { $lock->do('select pg_advisory_lock(42)') }
+sub go_on      { $lock->do('select pg_advisory_unlock(42)') }
+
+is record($_, "first of $_")->status, 200, 'something is recorded'
+    for $greedy, $second, $other;
+my @short = ('', '/config', '/logs', '/logs?type=6', '/config/guilds');
+my @long  = ('/logs?search=somebody', '/logs?role=role', '/logs/export',
+             '/logs/actors');
+served('first', @short, @long);
+
+
+# pages by role, 64 at once
+
+stop_roles();
+my $refused = counter('share_refused_total');
+my @pages = map { ask($greedy, '/logs?role=a&limit=' . $_) } 1 .. 64;
+wait_for { counter('share_refused_total') == $refused + 59 };
+pass 'one is in flight, four wait, the others are refused';
+served('while one asks for pages by role', @short, @long);
+is record($other, 'second')->json->{recorded}, 1, 'and their logs recorded';
+
+my $answer = $nginx->get("/servers/$greedy/logs?search=somebody",
+    token => $token{$greedy});
+is $answer->status, 429, 'a search of that server is refused, too';
+like $answer->json->{error}, qr/this server/, 'for its share is in use';
+is $nginx->get("/servers/$greedy/config", token => $token{$greedy})->status,
+    200, 'its short requests are not';
+
+go_on();
+is_deeply answers(@pages), { 200 => 5, 429 => 59 }, 'the five are answered';
+cmp_ok counter('share_waits_total'), '>=', 4, 'the status counts who waited';
+
+
+# both connections for long statements are taken
+
+stop_roles();
+my @taken = map { ask($_, '/logs?role=a') } $greedy, $second;
+wait_for { $nginx->waiting('logs_page') == 2 };
+my $steps = status()->{statement_seconds}{keeper_step}{count} // 0;
+wait_for {
+    (status()->{statement_seconds}{keeper_step}{count} // 0) > $steps + 2
+};
+pass 'the keeper goes on meanwhile';
+served('by the connections for short statements', @short);
+
+my @more = map { ask($greedy, '/logs?role=a') } 1 .. 4;
+wait_for { counter('queued') == 4 };
+push @more, ask($other, '/logs/actors');
+wait_for { counter('queued') == 5 };
+go_on();
+is_deeply answers(@taken, @more), { 200 => 7 }, 'then all are answered';
+
+
+# an export that has begun is not cut for want of a turn
+
+is $nginx->operator('POST', "/servers/$second/logs", [ map { {
+    event_id => "many $_", type => 6,
+} } 1 .. 1000 ])->status, 200, 'a longer log';
+my $export = ask($second, '/logs/export');
+stop_roles();
+my @search = map { ask($second, '/logs?role=a') } 1 .. 5;
+wait_for { $nginx->waiting('logs_page') == 1 };
+go_on();
+my $rows = () = $export->response->text =~ /\n/g;
+is $rows, 1003, 'an export ends well beside searches of its server';
+answers(@search);
+
+
+# a batch that is recorded slowly, and many that wait for it
+
+my $batch = $nginx->cluster->connect($nginx->dbname);
+$batch->begin_work;
+$batch->do('select record_begin(?, 0::smallint, 0)', undef, $greedy);
+my @ignore = map {
+    ask($greedy, '/active/ignore/executors', '{"id":"200000000000000001"}')
+} 1 .. 96;
+wait_for { $nginx->waiting('active_ignore') };
+wait_for { counter('queued') > 80 };
+served('while changes of one wait for a lock', @short);
+is record($other, 'third')->json->{recorded}, 1, 'and their logs recorded';
+served('still', @short);
+
+my $first = $ignore[0]->response;
+is $first->status, 503, 'a change does not wait for long';
+cmp_ok $first->header('Retry-After'), '>=', 1, 'and may be sent again';
+$batch->rollback;
+my $count = answers(@ignore[1 .. 95]);
+is $count->{200} + ($count->{503} // 0) + ($count->{429} // 0), 95,
+    'all of them are answered';
+cmp_ok $count->{200}, '>', 80, 'nearly all are done then';
+
+
+# the order
+
+my $fake = FakePostgres->new(sub {
+    my ($peer) = @_;
+    $peer->welcome;
+    $peer->serve(execute => sub {
+        Time::HiRes::sleep(0.02) while $peer->mode eq 'slow';
+        return {};
+    });
+}, mode => 'slow');
+$nginx = $fake->nginx(name => 'turns', database =>
+    { connections => 1, depth => 1, queue_timeout => '60s', timeout => '60s' });
+
+my @guilds = map { 100_000_000_000_000_000 + $_ } 1 .. 4;
+my @asked = $fake->ask($nginx, 'GET', guild => $guilds[0]);
+wait_for { $fake->count('execute') == 1 };
+for my $guild (($guilds[0]) x 20, @guilds[1 .. 3], $guilds[1]) {
+    push @asked, $fake->ask($nginx, 'GET', guild => $guild);
+    wait_for { counter('queued') == @asked - 1 };
+}
+$fake->mode('fast');
+is $_->response->status, 200, 'answered' for @asked;
+my @order = map { (split ' ', $_->{detail})[2] - $guilds[0] + 1 }
+    $fake->seen('execute');
+is "@order[0 .. 7]", '1 1 2 3 4 1 2 1', 'servers take turns';
+
+
+# of the short ones
+
+my $hog = $guilds[0];
+$fake = FakePostgres->new(sub {
+    my ($peer) = @_;
+    $peer->welcome;
+    $peer->serve(execute => sub {
+        my (undef, $call) = @_;
+        if ($call->{arguments}[1] == $hog) {
+            $peer->note('slow');
+            Time::HiRes::sleep(0.02) while $peer->mode eq 'slow';
+        }
+        return {};
+    });
+}, mode => 'slow');
+$nginx = $fake->nginx(name => 'short',
+    http => 'guildlog_limit requests=100000;', database =>
+    { queue => 40, queue_timeout => '4s', timeout => '60s' });
+
+@asked = map { $fake->ask($nginx, 'GET', guild => $hog) } 1 .. 4;
+wait_for { $fake->count('slow') && counter('queued') == 0 };
+push @asked, map { $fake->ask($nginx, 'GET', guild => $hog) } 1 .. 26;
+wait_for { counter('share_refused_total') == 6 };
+pass 'it may not fill more than half of the queue';
+cmp_ok $fake->count('slow'), '<=', 2, 'it has two of the four connections';
+is $fake->ask($nginx, 'GET', guild => $guilds[1 + $_ % 3])->response->status,
+    200, 'others have the rest' for 1 .. 10;
+wait_for { counter('queued') == 0 };
+is counter('share_refused_total'), 26,
+    'those that got no turn for others of their own are refused';
+is counter('timeouts_total'), 0, 'it is not the database that is late';
+$fake->mode('fast');
+is_deeply answers(@asked), { 200 => 4, 429 => 26 }, 'four were in flight';
+
+done_testing;
