@@ -315,8 +315,8 @@ end $$;
 -- where the search for that of the others begins, which would otherwise go
 -- back to the lane's first where there is nothing to find as yet. One whose
 -- delivery is decided needs no place in a lane any more. On the one-hour plans
--- nothing is carried on that was older than a day at the start and is decided:
--- no upgrade would show it.
+-- nothing is carried on that was older than a day at the start and is decided,
+-- unless the plan lapsed within 7 days: no upgrade would show it.
 
 create or replace function rewrite_copy(w log_rewrite, entries text)
 returns text language plpgsql stable as $$
@@ -361,7 +361,7 @@ begin
                    where f.seq_to >= e.its_seq) b on true
         ), judged as (
             select e.*, coalesce(
-                       retention_ms(s.plan) < 86400000
+                       not plan_keeps(s.plan, s.lapsed_at)
                        and e.id < time_id(%s) and e.known
                        and not exists (
                            select from replay r
@@ -438,7 +438,7 @@ returns void language plpgsql as $$
 begin
     with again as (
         delete from log_left_out o using server s
-         where s.guild_id = o.guild_id and retention_ms(s.plan) >= 86400000
+         where s.guild_id = o.guild_id and plan_keeps(s.plan, s.lapsed_at)
         returning o.guild_id
     )
     insert into log_change (guild_id, bot, id)
@@ -536,7 +536,7 @@ begin
     if exists (select from log_change)
        or exists (select from log_left_out o
                     join server s on s.guild_id = o.guild_id
-                     and retention_ms(s.plan) >= 86400000)
+                     and plan_keeps(s.plan, s.lapsed_at))
        or exists (select from log_left_out o
                     join search_head h on h.guild_id = o.guild_id)
     then

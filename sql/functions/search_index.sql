@@ -173,8 +173,8 @@ begin
 end $$;
 
 
--- Takes it from a server that may read no further back than an hour, so many
--- rows at a time; it is not read from the first ones on. True if there may be
+-- Takes it from a server that may read no further back than an hour, and could
+-- not within the last 7 days, so many rows at a time; it is not read from the first ones on. True if there may be
 -- more to take.
 
 create or replace function search_end(most int default 20000)
@@ -185,7 +185,7 @@ begin
     select s.guild_id, s.bot into head
       from search_head s
       join server v on v.guild_id = s.guild_id
-     where s.leaving or v.plan <> 'pro'
+     where s.leaving or not plan_keeps(v.plan, v.lapsed_at)
      order by s.leaving desc limit 1
        for update of s skip locked;
 
@@ -464,6 +464,7 @@ create or replace function keeper_searchable(budget int, out more boolean,
     out lag bigint)
 language plpgsql as $$
 begin
+    perform server_lapses();
     perform search_begin();
     more := search_end(budget) or search_expire(kept_from());
     lag := 0;

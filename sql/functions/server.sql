@@ -22,6 +22,30 @@ returns bigint language sql immutable as $$
 $$;
 
 
+-- May it read that far back again, without anything having been left out of its
+-- log or its index? As long as its plan lapsed no more than 7 days ago. Who
+-- upgrades it holds its row, as does who ends these days: see server_lapses().
+
+create or replace function plan_keeps(plan text, lapsed_at timestamptz)
+returns boolean language sql immutable as $$
+    select retention_ms(plan) >= 86400000 or lapsed_at is not null
+$$;
+
+
+-- Ends the days of grace of plans that lapsed. A time to come was told by a
+-- clock that was ahead.
+
+create or replace function server_lapses()
+returns void language plpgsql set enable_seqscan = off as $$
+begin
+    update server s
+       set lapsed_at = case when s.lapsed_at > now() then now() end
+     where s.lapsed_at is not null
+       and (s.lapsed_at < now() - interval '7 days'
+            or s.lapsed_at > now() + interval '1 hour');
+end $$;
+
+
 create or replace function server_object(guild bigint, bot smallint)
 returns text language plpgsql stable as $$
 declare
@@ -150,7 +174,7 @@ create or replace function operator_server_put(guild bigint, input jsonb,
 language plpgsql security definer set search_path = guildlog, pg_temp as $$
 declare
     default_locale  smallint;
-    was             text;
+    was             server;
 begin
     if input ->> 'locale' is not null then
         default_locale := locale_of(input ->> 'locale');
@@ -160,15 +184,22 @@ begin
     status := case when found then 201 else 200 end;
     perform server_lock(guild);
 
-    select s.plan into was from server s
+    select * into was from server s
      where s.guild_id = guild for no key update;
 
-    if retention_ms(input ->> 'plan') > retention_ms(was) then
+    if plan_keeps(input ->> 'plan', null)
+       and not plan_keeps(was.plan, was.lapsed_at)
+    then
         perform counted_forget(guild);
     end if;
 
     update server s
-       set name = coalesce(input ->> 'name', s.name),
+       set lapsed_at = case
+               when plan_keeps(input ->> 'plan', null) then null
+               when plan_keeps(s.plan, null) and input ->> 'plan' is not null
+               then now()
+               else s.lapsed_at end,
+           name = coalesce(input ->> 'name', s.name),
            owner_id = coalesce((input ->> 'owner_id')::bigint, s.owner_id),
            plan = coalesce(input ->> 'plan', s.plan),
            locale = coalesce(default_locale, s.locale)

@@ -14,3 +14,11 @@ alter table search_head
     add column stale boolean not null default true;  -- there may be strings
                                                      --   that no segment has
 alter table search_string drop column run;
+
+
+-- When the plan got smaller; null: it did not, or that was 7 days ago. Till then
+-- everything is kept.
+
+alter table server add column lapsed_at timestamptz;
+
+create index on server (guild_id) where lapsed_at is not null;

@@ -422,12 +422,20 @@ my @acts = map { ($_->[1]) x $_->[0] } (
     }],
 
     # up, and down again: what nobody could see for a day may be gone
-    [1, sub {
-        my $server = $servers[2];
+    [3, sub {
+        my $server = pick(@servers[1, 2]);
         my $plan = $server->{plan} eq 'pro' ? 'free' : 'pro';
         again(sub { $_[0]->operator('PUT', "/servers/$server->{id}",
             { plan => $plan }) });
-        $server->{old} = $plan eq 'pro' ? now() - DAY : 0;
+
+        # one that lapses keeps for days what it had
+        if ($plan eq 'free') {
+            $server->{kept} = $server->{old};
+            $server->{old} = 0;
+        } else {
+            $server->{old} = $server->{kept} // now() - DAY;
+        }
+
         $server->{plan} = $plan;
         $did{$plan}++;
     }],

@@ -78,6 +78,7 @@ insert into guildlog.search_head (guild_id, bot, runs, seen_at)
 values (900000000000000001, 0, 5, now() + interval '3 hours'),
        (900000000000000001, 1, 5, now());
 alter table guildlog.search_segment drop column purged;
+alter table guildlog.server drop column lapsed_at;
 alter table guildlog.search_head drop column stale;
 alter table guildlog.search_string add column run int;
 delete from guildlog.schema_version where version = 30;

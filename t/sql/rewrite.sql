@@ -87,6 +87,13 @@ returns void language sql as $$
     select held_release();
 $$;
 
+-- its plan got smaller long ago
+create function pg_temp.lapse(guild bigint)
+returns void language sql as $$
+    select operator_server_put(guild, '{"plan": "free"}');
+    update server s set lapsed_at = null where s.guild_id = guild;
+$$;
+
 -- the steps up to where it settles
 create function pg_temp.fill(budget int default 7)
 returns void language plpgsql as $$
@@ -298,7 +305,7 @@ select is(array_length(pg_temp.seen(:free, 0), 1) >= 10, true, 'all of it');
 
 -- an upgrade counts anew
 
-select operator_server_put(:free, '{"plan": "free"}') \g /dev/null
+select pg_temp.lapse(:free) \g /dev/null
 select pg_temp.send(:free, 600, 0.5), pg_temp.send(:free, 300, 13)
 \g /dev/null
 select checkpoints_make() \g /dev/null
@@ -336,7 +343,7 @@ select search_index(5000) \g /dev/null
 select is(count(*) > 0, true, 'there is an index') from search_place
  where guild_id = :free;
 select pg_temp.found(:free, 'n77')::int as found \gset
-select operator_server_put(:free, '{"plan": "free"}') \g /dev/null
+select pg_temp.lapse(:free) \g /dev/null
 select pg_temp.again() \g /dev/null
 select pg_temp.run(1000) \g /dev/null
 select is(step, 'settle', 'a rewrite waits until the index is gone')
@@ -353,7 +360,7 @@ select is(pg_temp.found(:free, 'n77')::int < :found, true,
 
 -- what is not decided is carried on even there
 
-select operator_server_put(:free, '{"plan": "free"}') \g /dev/null
+select pg_temp.lapse(:free) \g /dev/null
 select channels_patch(format('%s', (select token_id from token
             where guild_id = :free)), :free, 0::smallint, 1::smallint,
             '{"main_channel": "12"}') \g /dev/null

@@ -318,6 +318,7 @@ select is((search_sets_both(
 -- an index that is given up
 
 select operator_server_put(:guild, '{"plan": "free"}') \g /dev/null
+update server set lapsed_at = null where guild_id = :guild;
 select is(search_end(30), true, 'is taken a little at a time');
 select operator_server_put(:guild, '{"plan": "pro"}') \g /dev/null
 select is(pg_temp.compared(:guild, :searches), 'same',
