@@ -174,8 +174,8 @@ end $$;
 
 
 -- Takes it from a server that may read no further back than an hour, and could
--- not within the last 7 days, so many rows at a time; it is not read from the first ones on. True if there may be
--- more to take.
+-- not within the last 7 days, so many rows at a time; it is not read from the
+-- first ones on. True if there may be more to take.
 
 create or replace function search_end(most int default 20000)
 returns boolean language plpgsql as $$

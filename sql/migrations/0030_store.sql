@@ -16,8 +16,8 @@ alter table search_head
 alter table search_string drop column run;
 
 
--- When the plan got smaller; null: it did not, or that was 7 days ago. Till then
--- everything is kept.
+-- When the plan got smaller; null: it did not, or that was 7 days ago. Till
+-- then everything is kept.
 
 alter table server add column lapsed_at timestamptz;
 
