@@ -45,6 +45,7 @@ sub server {
 sub set_channel {
     my ($guild, $token, $to) = @_;
 
+    $platform->belong($guild, $to);
     my $answer = $g->patch("/servers/$guild/config/logging/channels",
         token => $token, json => { main_channel => $to });
     die $answer->text if $answer->status != 202;

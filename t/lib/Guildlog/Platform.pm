@@ -112,6 +112,14 @@ sub control {
 
 
 sub config { my ($self, %change) = @_; return $self->control('config', \%change) }
+# channels are that server's: "guild_id" of them and of their webhooks
+sub belong {
+    my ($self, $guild, @channels) = @_;
+    $self->{guilds}{$_} = "$guild" for @channels;
+    $self->config(guilds => $self->{guilds});
+}
+
+
 sub faults { my ($self, @faults) = @_; return $self->control('faults', \@faults) }
 sub faults_left { return @{ $_[0]->control('faults') } }
 sub ledger { return @{ $_[0]->control('ledger' . _of($_[1])) } }
