@@ -229,7 +229,8 @@ begin
                    case when h.upto > h.head
                         then (select string_agg(e.id::text, ',')
                                 from doubt_entries(r.guild_id, r.lane,
-                                                   h.head + 1, h.upto) e) end
+                                                   h.head + 1, h.upto) e) end,
+                   l.verified_at is not null
               from lane l
               join lane_head h
                 on h.guild_id = l.guild_id and h.lane = l.lane
@@ -405,7 +406,7 @@ begin
                    (owned ->> d.shard::text)::bigint, l.bot, l.channel_id,
                    'doubt', d.webhook_id, null::bytea, d.seq_from - 1,
                    d.seq_to, 0::bigint, 0, delivery_age(d.attempt_at),
-                   0::bigint, d.before_id, 0::bigint, found
+                   0::bigint, d.before_id, 0::bigint, found, true
               from lane l
              where l.guild_id = d.guild_id and l.lane = d.lane;
     end loop;

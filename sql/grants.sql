@@ -49,7 +49,7 @@ grant execute on function
     search_members, search_channels,
     config_get,
     pacing_get, troubleshoot_ask, troubleshoot_get, troubleshoot_fix,
-    troubleshoot_test,
+    troubleshoot_test, troubleshoot_report, refusals_told,
     logs_plain, logs_page, logs_export, logs_actors,
     logs_stream, logs_tail, logs_news, logs_tokens
 to :api;
@@ -71,7 +71,7 @@ grant execute on function
     delivery_secret, delivery_lease, delivery_find, delivery_step,
     delivery_release,
     delivery_doubts, delivery_proved,
-    delivery_figures,
+    delivery_figures, delivery_refused, delivery_verified,
     delivery_asks, delivery_registered, delivery_lost, delivery_broken,
     delivery_waits, delivery_closed
 to :works;

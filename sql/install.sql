@@ -111,6 +111,8 @@ create table if not exists schema_version (
 \ir migrate.sql
 \set migration 0024_order
 \ir migrate.sql
+\set migration 0025_channels
+\ir migrate.sql
 \set migration 0030_store
 \ir migrate.sql
 \set migration 0031_forget
@@ -130,6 +132,7 @@ create table if not exists schema_version (
 \ir functions/order.sql
 \ir functions/rewrite.sql
 \ir functions/keeper.sql
+\ir functions/refusal.sql
 \ir functions/lane.sql
 \ir functions/delivery.sql
 \ir functions/delivery_step.sql

@@ -71,6 +71,7 @@ ngx_guildlog_delivery_create(ngx_cycle_t *cycle,
     ngx_queue_init(&d->stepping);
     ngx_queue_init(&d->going);
     ngx_queue_init(&d->servers);
+    ngx_queue_init(&d->refused);
 
     ngx_str_set(&d->dead, "{}");
 
@@ -101,6 +102,7 @@ ngx_guildlog_delivery_create(ngx_cycle_t *cycle,
     d->release_at = ngx_current_msec;
     d->doubt_at = ngx_current_msec;
     d->step_at = ngx_current_msec;
+    d->tell_at = ngx_current_msec;
     d->requests_at = ngx_current_msec;
     d->figures_at = ngx_current_msec;
 
@@ -185,6 +187,10 @@ ngx_guildlog_delivery_destroy(ngx_guildlog_delivery_t *d)
         ngx_guildlog_query_detach(d->figures);
     }
 
+    if (d->tell) {
+        ngx_guildlog_query_detach(d->tell);
+    }
+
     ngx_guildlog_delivery_forget_all(d);
     ngx_guildlog_client_destroy(d->client);
 }
@@ -233,6 +239,7 @@ ngx_guildlog_delivery_tick(ngx_event_t *ev)
         ngx_guildlog_delivery_turns(d);
     }
 
+    ngx_guildlog_delivery_tell(d);
     ngx_guildlog_delivery_go_again(d);
     ngx_guildlog_delivery_steps(d);
     ngx_guildlog_delivery_figures(d);

@@ -88,7 +88,8 @@ ngx_int_t ngx_guildlog_delivery_send(ngx_guildlog_lane_t *lane,
 void ngx_guildlog_delivery_answered(ngx_guildlog_lane_t *lane,
     const ngx_guildlog_verdict_t *verdict);
 
-/* tells the database before it goes on; a lane that is lost is gone */
+/* tells the database before it goes on; lane->denied: that said no.  A lane
+   that is lost is gone */
 void ngx_guildlog_delivery_say(ngx_guildlog_lane_t *lane,
     ngx_guildlog_stmt_e stmt, const ngx_str_t *args, ngx_uint_t nargs);
 

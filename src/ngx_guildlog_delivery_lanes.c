@@ -252,12 +252,17 @@ ngx_guildlog_delivery_said(void *data, ngx_guildlog_result_t *result)
 {
     ngx_guildlog_lane_t *lane = data;
 
+    ngx_str_t  said;
+
     if (result->outcome != NGX_GUILDLOG_ROWS) {
         ngx_guildlog_delivery_turned(lane, result);
         return;
     }
 
+    said = ngx_guildlog_result_value(result, 0, 0);
+
     lane->query = NULL;
+    lane->denied = said.len == 0 || said.data[0] != '2';
 
     ngx_guildlog_delivery_go_on(lane);
 }
@@ -333,7 +338,15 @@ ngx_guildlog_delivery_forget(ngx_guildlog_lane_t *lane)
     ngx_guildlog_delivery_settle(lane);
     ngx_guildlog_lane_destroy(lane);
 
-    if (--guild->lanes == 0) {
+    guild->lanes--;
+    ngx_guildlog_delivery_let_guild(guild);
+}
+
+
+void
+ngx_guildlog_delivery_let_guild(ngx_guildlog_guild_t *guild)
+{
+    if (guild->lanes == 0 && !guild->tells) {
         ngx_queue_remove(&guild->link);
         ngx_free(guild);
     }

@@ -28,10 +28,16 @@ struct ngx_guildlog_guild_s {
     ngx_queue_t                    link;     /* of all servers */
     ngx_queue_t                    queue;    /* of those that are next */
     ngx_queue_t                    waiting;  /* its lanes */
+    ngx_queue_t                    tell;     /* of those with refusals */
     ngx_uint_t                     lanes;
     ngx_uint_t                     sending;
+    ngx_uint_t                     refused;  /* and not told yet */
+    ngx_uint_t                     telling;  /* and on their way */
+    ngx_msec_t                     rests_to;
     ngx_str_t                      id;
     unsigned                       queued:1;
+    unsigned                       tells:1;  /* one of those */
+    unsigned                       rests:1;
 };
 
 
@@ -81,6 +87,7 @@ struct ngx_guildlog_delivery_s {
     ngx_guildlog_query_t          *release;
     ngx_guildlog_query_t          *doubt;
     ngx_guildlog_query_t          *figures;
+    ngx_guildlog_query_t          *tell;
     ngx_msec_t                     lease_at;
     ngx_msec_t                     find_at;
     int64_t                        after_guild;  /* where finding is; */
@@ -101,6 +108,8 @@ struct ngx_guildlog_delivery_s {
     ngx_uint_t                     requests; /* counted so far, then */
     ngx_msec_t                     requests_at;
 
+    ngx_queue_t                    refused;  /* servers with refusals */
+    ngx_msec_t                     tell_at;
     ngx_queue_t                    servers;  /* with lanes that wait, and
                                                 may send */
     ngx_uint_t                     nlanes;   /* at hand */
@@ -152,6 +161,8 @@ void ngx_guildlog_delivery_forget_lost(ngx_guildlog_delivery_t *d);
 ngx_uint_t ngx_guildlog_delivery_any_busy(ngx_guildlog_delivery_t *d,
     ngx_int_t shard);
 void ngx_guildlog_delivery_forget_all(ngx_guildlog_delivery_t *d);
+/* unless somebody has a use for it */
+void ngx_guildlog_delivery_let_guild(ngx_guildlog_guild_t *guild);
 
 /* ngx_guildlog_delivery_figures.c: keeps the gauges, when it is time */
 
@@ -160,6 +171,16 @@ void ngx_guildlog_delivery_figures(ngx_guildlog_delivery_t *d);
 /* ngx_guildlog_delivery_doubt.c: asks for what is to be looked for again */
 
 void ngx_guildlog_delivery_doubts(ngx_guildlog_delivery_t *d);
+
+/* ngx_guildlog_delivery_refused.c: the database counts a server's refusals.
+   Until it has, and while the server is to rest, none of its lanes sends */
+
+void ngx_guildlog_delivery_refuses(ngx_guildlog_delivery_t *d,
+    ngx_guildlog_guild_t *guild);
+void ngx_guildlog_delivery_tell(ngx_guildlog_delivery_t *d);
+ngx_uint_t ngx_guildlog_delivery_held_off(ngx_guildlog_guild_t *guild);
+/* its lanes that wait are found anew when the rest is over */
+void ngx_guildlog_delivery_put_off(ngx_guildlog_guild_t *guild);
 
 /* ngx_guildlog_delivery_step.c: submits what waits for it */
 
@@ -176,6 +197,8 @@ ngx_uint_t ngx_guildlog_delivery_stepping(ngx_guildlog_delivery_t *d);
 
 void ngx_guildlog_delivery_lend(ngx_guildlog_delivery_t *d);
 void ngx_guildlog_delivery_turns(ngx_guildlog_delivery_t *d);
+void ngx_guildlog_delivery_line_up(ngx_guildlog_delivery_t *d,
+    ngx_guildlog_guild_t *guild);
 /* it waits no more, or its request has ended */
 void ngx_guildlog_delivery_step_aside(ngx_guildlog_lane_t *lane);
 void ngx_guildlog_delivery_sent(ngx_guildlog_lane_t *lane);

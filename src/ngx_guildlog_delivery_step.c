@@ -333,6 +333,9 @@ ngx_guildlog_delivery_became(ngx_guildlog_result_t *result, ngx_uint_t row)
     case 'c':
         return NGX_GUILDLOG_LANE_CLOSING;
 
+    case 's':
+        return NGX_GUILDLOG_LANE_SHARED;
+
     case 'p':
         return NGX_GUILDLOG_LANE_PAUSED;
 

@@ -18,8 +18,6 @@
 #define NGX_GUILDLOG_DELIVERY_REQUEST    (16 * 1024)
 
 
-static void ngx_guildlog_delivery_line_up(ngx_guildlog_delivery_t *d,
-    ngx_guildlog_guild_t *guild);
 static ngx_uint_t ngx_guildlog_delivery_grant(ngx_guildlog_lane_t *lane);
 static ngx_uint_t ngx_guildlog_delivery_safe(ngx_guildlog_delivery_t *d);
 static void ngx_guildlog_delivery_is_there(ngx_guildlog_delivery_t *d,
@@ -78,6 +76,14 @@ ngx_guildlog_delivery_turns(ngx_guildlog_delivery_t *d)
     while (!ngx_queue_empty(&d->servers)) {
         guild = ngx_queue_data(ngx_queue_head(&d->servers),
                                ngx_guildlog_guild_t, queue);
+
+        if (ngx_guildlog_delivery_held_off(guild)) {
+            ngx_queue_remove(&guild->queue);
+            guild->queued = 0;
+            ngx_guildlog_delivery_put_off(guild);
+            continue;
+        }
+
         q = ngx_queue_head(&guild->waiting);
         lane = ngx_queue_data(q, ngx_guildlog_lane_t, queue);
 
@@ -95,7 +101,7 @@ ngx_guildlog_delivery_turns(ngx_guildlog_delivery_t *d)
 }
 
 
-static void
+void
 ngx_guildlog_delivery_line_up(ngx_guildlog_delivery_t *d,
     ngx_guildlog_guild_t *guild)
 {
@@ -177,6 +183,7 @@ ngx_guildlog_delivery_take(ngx_guildlog_lane_t *lane)
 
     return !ngx_exiting
            && ngx_queue_empty(&d->servers)
+           && !ngx_guildlog_delivery_held_off(lane->server)
            && lane->server->sending < NGX_GUILDLOG_DELIVERY_SERVER
            && ngx_guildlog_delivery_safe(d)
            && ngx_guildlog_delivery_grant(lane);
@@ -251,6 +258,11 @@ ngx_guildlog_delivery_answered(ngx_guildlog_lane_t *lane,
     d = lane->delivery;
 
     lane->turn = NGX_GUILDLOG_TURN_NONE;
+
+    if (verdict->refused) {
+        ngx_guildlog_delivery_refuses(d, lane->server);
+    }
+
     ngx_guildlog_delivery_sent(lane);
 
     before = d->pace.failures;

@@ -70,6 +70,11 @@ ngx_guildlog_lane_go(ngx_guildlog_lane_t *lane)
 void
 ngx_guildlog_lane_line_up(ngx_guildlog_lane_t *lane)
 {
+    if (lane->webhook.len && !lane->verified) {
+        ngx_guildlog_lane_verify(lane, ngx_guildlog_lane_line_up);
+        return;
+    }
+
     lane->next = ngx_guildlog_lane_look;
 
     ngx_guildlog_delivery_wait(lane);
@@ -329,7 +334,7 @@ ngx_guildlog_lane_decide(ngx_guildlog_lane_t *lane, int64_t to,
 static void
 ngx_guildlog_lane_follow(ngx_guildlog_lane_t *lane)
 {
-    if (ngx_guildlog_lane_paced(lane)
+    if (ngx_guildlog_lane_paced(lane) || !lane->verified
         || !(lane->turn == NGX_GUILDLOG_TURN_GRANTED
              || ngx_guildlog_delivery_take(lane)))
     {
@@ -453,6 +458,12 @@ ngx_guildlog_lane_stepped(ngx_guildlog_lane_t *lane,
     if (result == NGX_GUILDLOG_LANE_CLOSING) {
         ngx_guildlog_delivery_give_back(lane);
         ngx_guildlog_lane_close(lane);
+        return;
+    }
+
+    if (result == NGX_GUILDLOG_LANE_SHARED) {
+        ngx_guildlog_delivery_give_back(lane);
+        ngx_guildlog_lane_closed(lane);
         return;
     }
 

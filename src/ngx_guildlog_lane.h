@@ -39,6 +39,7 @@ typedef enum {
     NGX_GUILDLOG_LANE_OK = 0,
     NGX_GUILDLOG_LANE_EMPTY,         /* nothing left: it is called again */
     NGX_GUILDLOG_LANE_CLOSING,       /* nothing left, and no longer used */
+    NGX_GUILDLOG_LANE_SHARED,        /* the same, and its webhook is used */
     NGX_GUILDLOG_LANE_PAUSED,        /* committed, and it goes on elsewhere */
     NGX_GUILDLOG_LANE_LOST           /* not committed: it is another one's */
 } ngx_guildlog_lane_result_e;
@@ -109,6 +110,11 @@ struct ngx_guildlog_lane_s {
     unsigned                       registering:1;
     unsigned                       closing:1;    /* makes no webhook */
     unsigned                       asked:1;      /* for one that may come */
+    unsigned                       verified:1;   /* its channel is the
+                                                    server's */
+    unsigned                       denied:1;     /* what was said last was */
+    unsigned                       foreign:1;    /* its webhook goes, then it
+                                                    ends */
 
     /* how far it is */
     int64_t                        head;
@@ -163,6 +169,7 @@ struct ngx_guildlog_lane_s {
 
     ngx_event_t                    timer;
     ngx_guildlog_lane_pt           next;     /* after time, turn or step */
+    ngx_guildlog_lane_pt           then;     /* once it is verified */
 };
 
 
@@ -225,7 +232,8 @@ typedef enum {
     NGX_GUILDLOG_FACT_WAIT_MS,
     NGX_GUILDLOG_FACT_MESSAGE,
     NGX_GUILDLOG_FACT_SINCE,
-    NGX_GUILDLOG_FACT_IDS
+    NGX_GUILDLOG_FACT_IDS,
+    NGX_GUILDLOG_FACT_VERIFIED
 } ngx_guildlog_fact_e;
 
 
@@ -260,10 +268,31 @@ void ngx_guildlog_lane_posted(void *data, ngx_guildlog_answer_t *answer);
 
 void ngx_guildlog_lane_doubt(ngx_guildlog_lane_t *lane, ngx_msec_t took);
 
+/* ngx_guildlog_lane_verify.c: is its channel the server's?  Then that is next.
+   An id of a server that is told, and another one */
+
+void ngx_guildlog_lane_verify(ngx_guildlog_lane_t *lane,
+    ngx_guildlog_lane_pt then);
+ngx_uint_t ngx_guildlog_lane_astray(ngx_guildlog_lane_t *lane,
+    const ngx_str_t *guild_id);
+void ngx_guildlog_lane_foreign(ngx_guildlog_lane_t *lane);
+
 /* ngx_guildlog_lane_webhook.c: the bot's calls, and what befalls a lane */
+
+/* sends what was built, if it was; else it begins anew a moment later */
+void ngx_guildlog_lane_ask(ngx_guildlog_lane_t *lane, ngx_int_t built,
+    ngx_guildlog_platform_request_t *request,
+    ngx_guildlog_exchange_handler_pt handler, ngx_guildlog_lane_pt again);
+void ngx_guildlog_lane_failed(ngx_guildlog_lane_t *lane,
+    ngx_guildlog_verdict_t *verdict, ngx_guildlog_lane_pt again);
+/* its first arguments of a statement; numbers: room for two */
+void ngx_guildlog_lane_identity(ngx_guildlog_lane_t *lane, ngx_str_t *args,
+    u_char *numbers);
 
 void ngx_guildlog_lane_register(ngx_guildlog_lane_t *lane);
 void ngx_guildlog_lane_close(ngx_guildlog_lane_t *lane);
+/* it has no webhook any more, or leaves it to another one */
+void ngx_guildlog_lane_closed(ngx_guildlog_lane_t *lane);
 /* somebody asked for a webhook so long ago, and had no answer */
 void ngx_guildlog_lane_asked(ngx_guildlog_lane_t *lane, ngx_msec_t ago);
 void ngx_guildlog_lane_lost(ngx_guildlog_lane_t *lane);

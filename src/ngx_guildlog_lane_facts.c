@@ -69,6 +69,8 @@ ngx_guildlog_lane_read(ngx_guildlog_lane_t *lane,
                        - ngx_guildlog_fact(ATTEMPT_MS);
     lane->attempt_at = ngx_current_msec - ngx_guildlog_fact(ATTEMPT_MS);
     lane->last = ngx_guildlog_fact(MESSAGE);
+    lane->verified = ngx_guildlog_lane_true(result, row,
+                                            NGX_GUILDLOG_FACT_VERIFIED);
     lane->waits = ngx_guildlog_fact(WAIT_MS) != 0;
     lane->not_before = ngx_current_msec + ngx_guildlog_fact(WAIT_MS);
 

@@ -25,6 +25,8 @@ static ngx_guildlog_platform_webhook_t *ngx_guildlog_webhook_own(
     ngx_guildlog_lane_t *lane, ngx_array_t *list);
 static ngx_uint_t ngx_guildlog_webhook_same(const ngx_str_t *one,
     const ngx_str_t *other);
+static ngx_uint_t ngx_guildlog_webhook_elsewhere(ngx_guildlog_lane_t *lane,
+    ngx_array_t *list);
 static void ngx_guildlog_webhook_may_come(ngx_guildlog_lane_t *lane,
     ngx_msec_t ms);
 static ngx_msec_t ngx_guildlog_webhook_doubt(ngx_guildlog_lane_t *lane);
@@ -32,22 +34,15 @@ static void ngx_guildlog_webhook_note(ngx_guildlog_lane_t *lane);
 static void ngx_guildlog_webhook_create(ngx_guildlog_lane_t *lane);
 static void ngx_guildlog_webhook_created(void *data,
     ngx_guildlog_answer_t *answer);
+static void ngx_guildlog_webhook_undo(ngx_guildlog_lane_t *lane,
+    ngx_guildlog_verdict_t *verdict);
 static void ngx_guildlog_webhook_keep(ngx_guildlog_lane_t *lane,
     const ngx_str_t *id, const ngx_str_t *token);
-static void ngx_guildlog_webhook_ask(ngx_guildlog_lane_t *lane,
-    ngx_int_t built, ngx_guildlog_platform_request_t *request,
-    ngx_guildlog_exchange_handler_pt handler,
-    ngx_guildlog_lane_pt again);
-static void ngx_guildlog_webhook_failed(ngx_guildlog_lane_t *lane,
-    ngx_guildlog_verdict_t *verdict);
 static void ngx_guildlog_webhook_delete(ngx_guildlog_lane_t *lane);
 static void ngx_guildlog_webhook_deleted(void *data,
     ngx_guildlog_answer_t *answer);
-static void ngx_guildlog_webhook_closed(ngx_guildlog_lane_t *lane);
 static void ngx_guildlog_lane_waits(ngx_guildlog_lane_t *lane,
     const char *reason, const char *final, ngx_msec_t ms);
-static void ngx_guildlog_lane_identity(ngx_guildlog_lane_t *lane,
-    ngx_str_t *args, u_char *numbers);
 
 
 static const ngx_str_t  ngx_guildlog_webhook_names[NGX_GUILDLOG_BOTS] = {
@@ -66,7 +61,7 @@ ngx_guildlog_lane_register(ngx_guildlog_lane_t *lane)
     if (conf->bots[lane->bot].len == 0) {
 
         if (lane->closing) {
-            ngx_guildlog_webhook_closed(lane);
+            ngx_guildlog_lane_closed(lane);
             return;
         }
 
@@ -76,6 +71,11 @@ ngx_guildlog_lane_register(ngx_guildlog_lane_t *lane)
 
         ngx_guildlog_lane_waits(lane, "no_bot_token", NULL,
                                 NGX_GUILDLOG_WEBHOOK_NO_BOT);
+        return;
+    }
+
+    if (!lane->verified) {
+        ngx_guildlog_lane_verify(lane, ngx_guildlog_lane_register);
         return;
     }
 
@@ -98,7 +98,7 @@ ngx_guildlog_webhook_list(ngx_guildlog_lane_t *lane)
                                         &request);
     }
 
-    ngx_guildlog_webhook_ask(lane, rc, &request, ngx_guildlog_webhook_listed,
+    ngx_guildlog_lane_ask(lane, rc, &request, ngx_guildlog_webhook_listed,
                              ngx_guildlog_lane_register);
 }
 
@@ -116,7 +116,7 @@ ngx_guildlog_webhook_listed(void *data, ngx_guildlog_answer_t *answer)
     ngx_guildlog_lane_judge(lane, answer, NGX_GUILDLOG_CALL_LIST, &verdict);
 
     if (verdict.class != NGX_GUILDLOG_PLATFORM_DONE) {
-        ngx_guildlog_webhook_failed(lane, &verdict);
+        ngx_guildlog_lane_failed(lane, &verdict, ngx_guildlog_lane_register);
         return;
     }
 
@@ -125,6 +125,11 @@ ngx_guildlog_webhook_listed(void *data, ngx_guildlog_answer_t *answer)
     if (list == NULL) {
         ngx_guildlog_lane_sleep(lane, NGX_GUILDLOG_WEBHOOK_RETRY,
                                 ngx_guildlog_lane_register);
+        return;
+    }
+
+    if (ngx_guildlog_webhook_elsewhere(lane, list)) {
+        ngx_guildlog_lane_foreign(lane);
         return;
     }
 
@@ -145,7 +150,7 @@ ngx_guildlog_webhook_listed(void *data, ngx_guildlog_answer_t *answer)
     }
 
     if (lane->closing) {
-        ngx_guildlog_webhook_closed(lane);
+        ngx_guildlog_lane_closed(lane);
         return;
     }
 
@@ -208,6 +213,26 @@ ngx_guildlog_webhook_same(const ngx_str_t *one, const ngx_str_t *other)
 {
     return one->len == other->len
            && ngx_memcmp(one->data, other->data, one->len) == 0;
+}
+
+
+/* where the channel did not tell whose it is, its webhooks may */
+
+static ngx_uint_t
+ngx_guildlog_webhook_elsewhere(ngx_guildlog_lane_t *lane, ngx_array_t *list)
+{
+    ngx_uint_t                        i;
+    ngx_guildlog_platform_webhook_t  *webhook;
+
+    webhook = list->elts;
+
+    for (i = 0; i < list->nelts; i++) {
+        if (ngx_guildlog_lane_astray(lane, &webhook[i].guild_id)) {
+            return 1;
+        }
+    }
+
+    return 0;
 }
 
 
@@ -274,7 +299,7 @@ ngx_guildlog_webhook_create(ngx_guildlog_lane_t *lane)
                                   &request);
     }
 
-    ngx_guildlog_webhook_ask(lane, rc, &request, ngx_guildlog_webhook_created,
+    ngx_guildlog_lane_ask(lane, rc, &request, ngx_guildlog_webhook_created,
                              ngx_guildlog_lane_register);
 
     if (lane->exchange) {
@@ -303,7 +328,12 @@ ngx_guildlog_webhook_created(void *data, ngx_guildlog_answer_t *answer)
     }
 
     if (verdict.class != NGX_GUILDLOG_PLATFORM_DONE) {
-        ngx_guildlog_webhook_failed(lane, &verdict);
+        ngx_guildlog_lane_failed(lane, &verdict, ngx_guildlog_lane_register);
+        return;
+    }
+
+    if (ngx_guildlog_lane_astray(lane, &verdict.guild_id)) {
+        ngx_guildlog_webhook_undo(lane, &verdict);
         return;
     }
 
@@ -311,6 +341,30 @@ ngx_guildlog_webhook_created(void *data, ngx_guildlog_answer_t *answer)
                                 &verdict.application_id);
 
     ngx_guildlog_webhook_keep(lane, &verdict.webhook_id, &verdict.token);
+}
+
+
+/* what was just made stands in a channel of another server: it goes at once */
+
+static void
+ngx_guildlog_webhook_undo(ngx_guildlog_lane_t *lane,
+    ngx_guildlog_verdict_t *verdict)
+{
+    lane->webhook.data = ngx_pstrdup(lane->pool, &verdict->webhook_id);
+    lane->webhook.len = verdict->webhook_id.len;
+    lane->token.data = ngx_pstrdup(lane->pool, &verdict->token);
+    lane->token.len = verdict->token.len;
+
+    if (lane->webhook.data == NULL || lane->token.data == NULL) {
+        ngx_str_null(&lane->webhook);
+        ngx_str_null(&lane->token);
+        ngx_guildlog_lane_foreign(lane);
+        return;
+    }
+
+    lane->foreign = 1;
+
+    ngx_guildlog_lane_close(lane);
 }
 
 
@@ -346,13 +400,10 @@ ngx_guildlog_webhook_keep(ngx_guildlog_lane_t *lane, const ngx_str_t *id,
 }
 
 
-/* sends what was built, if it was; else the lane begins anew a moment later */
-
-static void
-ngx_guildlog_webhook_ask(ngx_guildlog_lane_t *lane, ngx_int_t built,
+void
+ngx_guildlog_lane_ask(ngx_guildlog_lane_t *lane, ngx_int_t built,
     ngx_guildlog_platform_request_t *request,
-    ngx_guildlog_exchange_handler_pt handler,
-    ngx_guildlog_lane_pt again)
+    ngx_guildlog_exchange_handler_pt handler, ngx_guildlog_lane_pt again)
 {
     ngx_int_t  rc;
 
@@ -370,9 +421,9 @@ ngx_guildlog_webhook_ask(ngx_guildlog_lane_t *lane, ngx_int_t built,
 }
 
 
-static void
-ngx_guildlog_webhook_failed(ngx_guildlog_lane_t *lane,
-    ngx_guildlog_verdict_t *verdict)
+void
+ngx_guildlog_lane_failed(ngx_guildlog_lane_t *lane,
+    ngx_guildlog_verdict_t *verdict, ngx_guildlog_lane_pt again)
 {
     ngx_msec_t  wait;
 
@@ -380,11 +431,8 @@ ngx_guildlog_webhook_failed(ngx_guildlog_lane_t *lane,
                   "lane %V of server %V: no webhook for channel %V: %s",
                   &lane->id, &lane->guild, &lane->channel, verdict->reason);
 
-    if (lane->closing
-        && (verdict->class == NGX_GUILDLOG_PLATFORM_CHANNEL_GONE
-            || verdict->class == NGX_GUILDLOG_PLATFORM_FORBIDDEN))
-    {
-        ngx_guildlog_webhook_closed(lane);
+    if (lane->closing && verdict->refused) {
+        ngx_guildlog_lane_closed(lane);
         return;
     }
 
@@ -393,6 +441,8 @@ ngx_guildlog_webhook_failed(ngx_guildlog_lane_t *lane,
     switch (verdict->class) {
 
     case NGX_GUILDLOG_PLATFORM_CHANNEL_GONE:
+    case NGX_GUILDLOG_PLATFORM_POISON:
+    case NGX_GUILDLOG_PLATFORM_CONTENT:
         ngx_guildlog_lane_broken(lane, "channel_gone");
         return;
 
@@ -420,7 +470,7 @@ ngx_guildlog_webhook_failed(ngx_guildlog_lane_t *lane,
         break;
     }
 
-    ngx_guildlog_lane_sleep(lane, wait, ngx_guildlog_lane_register);
+    ngx_guildlog_lane_sleep(lane, wait, again);
 }
 
 
@@ -429,9 +479,19 @@ ngx_guildlog_webhook_failed(ngx_guildlog_lane_t *lane,
 void
 ngx_guildlog_lane_close(ngx_guildlog_lane_t *lane)
 {
+    if (lane->webhook.len == 0 && !lane->asked) {
+        ngx_guildlog_lane_closed(lane);
+        return;
+    }
+
     if (lane->webhook.len == 0) {
         lane->closing = 1;
         ngx_guildlog_lane_register(lane);
+        return;
+    }
+
+    if (!lane->verified) {
+        ngx_guildlog_lane_verify(lane, ngx_guildlog_lane_close);
         return;
     }
 
@@ -454,7 +514,7 @@ ngx_guildlog_webhook_delete(ngx_guildlog_lane_t *lane)
                                           &lane->token, &request);
     }
 
-    ngx_guildlog_webhook_ask(lane, rc, &request, ngx_guildlog_webhook_deleted,
+    ngx_guildlog_lane_ask(lane, rc, &request, ngx_guildlog_webhook_deleted,
                              ngx_guildlog_lane_close);
 }
 
@@ -484,13 +544,18 @@ ngx_guildlog_webhook_deleted(void *data, ngx_guildlog_answer_t *answer)
         return;
 
     default:
-        ngx_guildlog_webhook_closed(lane);
+        if (lane->foreign) {
+            ngx_guildlog_lane_foreign(lane);
+            return;
+        }
+
+        ngx_guildlog_lane_closed(lane);
     }
 }
 
 
-static void
-ngx_guildlog_webhook_closed(ngx_guildlog_lane_t *lane)
+void
+ngx_guildlog_lane_closed(ngx_guildlog_lane_t *lane)
 {
     u_char     numbers[2 * NGX_INT64_LEN];
     ngx_str_t  args[4];
@@ -568,9 +633,7 @@ ngx_guildlog_lane_waits(ngx_guildlog_lane_t *lane, const char *reason,
 }
 
 
-/* its first arguments; numbers: room for two */
-
-static void
+void
 ngx_guildlog_lane_identity(ngx_guildlog_lane_t *lane, ngx_str_t *args,
     u_char *numbers)
 {

@@ -12,10 +12,13 @@
 
 #define NGX_GUILDLOG_CALL_WRITES     (NGX_GUILDLOG_CALL_EXECUTE               \
                                       |NGX_GUILDLOG_CALL_CREATE)
+#define NGX_GUILDLOG_CALL_LOOKS      (NGX_GUILDLOG_CALL_CHANNEL               \
+                                      |NGX_GUILDLOG_CALL_WEBHOOK)
 #define NGX_GUILDLOG_CALL_ANY        (NGX_GUILDLOG_CALL_WRITES                \
                                       |NGX_GUILDLOG_CALL_LIST                 \
                                       |NGX_GUILDLOG_CALL_DELETE               \
-                                      |NGX_GUILDLOG_CALL_READ)
+                                      |NGX_GUILDLOG_CALL_READ                 \
+                                      |NGX_GUILDLOG_CALL_LOOKS)
 
 #define NGX_GUILDLOG_CODE_ANY        ((ngx_uint_t) -1)
 
@@ -40,6 +43,8 @@ typedef struct {
 } ngx_guildlog_platform_row_t;
 
 
+static ngx_uint_t ngx_guildlog_platform_refused(
+    const ngx_guildlog_verdict_t *verdict, ngx_guildlog_platform_call_e call);
 static void ngx_guildlog_platform_weigh(ngx_pool_t *pool,
     const ngx_guildlog_answer_t *answer, ngx_guildlog_platform_call_e call,
     ngx_guildlog_verdict_t *verdict);
@@ -79,6 +84,13 @@ static ngx_int_t ngx_guildlog_platform_ms(const u_char *p, size_t len);
 
 static const ngx_guildlog_platform_row_t  ngx_guildlog_platform_rows[] = {
 
+    /* a platform that has no such question tells nothing */
+
+    { 404, 0, NGX_GUILDLOG_CALL_LOOKS, NGX_GUILDLOG_FORM_ANY,
+      NGX_GUILDLOG_PLATFORM_DONE, "not_told" },
+    { 405, 0, NGX_GUILDLOG_CALL_LOOKS, NGX_GUILDLOG_FORM_ANY,
+      NGX_GUILDLOG_PLATFORM_DONE, "not_told" },
+
     /* not the platform, but what stands in front of it */
 
     with_code(40333, ANY, BLOCKED, "blocked_address"),
@@ -96,6 +108,8 @@ static const ngx_guildlog_platform_row_t  ngx_guildlog_platform_rows[] = {
 
     with_code(10015, EXECUTE, WEBHOOK_GONE, "unknown_webhook"),
     with_code(50027, EXECUTE, WEBHOOK_GONE, "invalid_webhook_token"),
+    with_code(10015, WEBHOOK, WEBHOOK_GONE, "unknown_webhook"),
+    with_code(50027, WEBHOOK, WEBHOOK_GONE, "invalid_webhook_token"),
     with_code(10015, DELETE, DONE, "unknown_webhook"),
     with_code(50027, DELETE, DONE, "invalid_webhook_token"),
     with_code(30007, CREATE, FULL, "webhook_limit"),
@@ -132,10 +146,12 @@ static const ngx_guildlog_platform_row_t  ngx_guildlog_platform_rows[] = {
     /* codes not known yet */
 
     with_status(401, EXECUTE, ANY, WEBHOOK_GONE, "invalid_webhook_token"),
+    with_status(401, WEBHOOK, ANY, WEBHOOK_GONE, "invalid_webhook_token"),
     with_status(401, DELETE, ANY, DONE, "invalid_webhook_token"),
     with_status(401, ANY, ANY, TOKEN_BAD, "bad_bot_token"),
     with_status(403, ANY, ANY, FORBIDDEN, "forbidden"),
     with_status(404, EXECUTE, ANY, WEBHOOK_GONE, "not_found"),
+    with_status(404, WEBHOOK, ANY, WEBHOOK_GONE, "not_found"),
     with_status(404, DELETE, ANY, DONE, "not_found"),
     with_status(404, ANY, ANY, CHANNEL_GONE, "not_found"),
 
@@ -166,12 +182,40 @@ ngx_guildlog_platform_judge(ngx_pool_t *pool,
 
     verdict->failed = answer->outcome != NGX_GUILDLOG_ANSWERED
                       || answer->status >= 500;
+    verdict->refused = ngx_guildlog_platform_refused(verdict, call);
 
     if (verdict->class == NGX_GUILDLOG_PLATFORM_BLOCKED
         || (verdict->class == NGX_GUILDLOG_PLATFORM_LIMITED
             && verdict->scope == NGX_GUILDLOG_SCOPE_GLOBAL))
     {
         verdict->pause_ms = verdict->retry_after_ms;
+    }
+}
+
+
+/*
+ * It is the server that could mend it.  What is in a message is not its doing,
+ * nor is a bot's token.
+ */
+
+static ngx_uint_t
+ngx_guildlog_platform_refused(const ngx_guildlog_verdict_t *verdict,
+    ngx_guildlog_platform_call_e call)
+{
+    switch (verdict->class) {
+
+    case NGX_GUILDLOG_PLATFORM_WEBHOOK_GONE:
+    case NGX_GUILDLOG_PLATFORM_CHANNEL_GONE:
+    case NGX_GUILDLOG_PLATFORM_FORBIDDEN:
+    case NGX_GUILDLOG_PLATFORM_FULL:
+        return 1;
+
+    case NGX_GUILDLOG_PLATFORM_POISON:
+    case NGX_GUILDLOG_PLATFORM_CONTENT:
+        return call != NGX_GUILDLOG_CALL_EXECUTE;
+
+    default:
+        return 0;
     }
 }
 
@@ -347,6 +391,7 @@ ngx_guildlog_platform_applied(ngx_pool_t *pool, json_t *json,
             return NGX_ERROR;
         }
 
+        verdict->guild_id = webhook.guild_id;
         verdict->webhook_id = webhook.id;
         verdict->application_id = webhook.application_id;
         verdict->token = webhook.token;
@@ -356,6 +401,12 @@ ngx_guildlog_platform_applied(ngx_pool_t *pool, json_t *json,
 
     case NGX_GUILDLOG_CALL_DELETE:
         return NGX_OK;
+
+    case NGX_GUILDLOG_CALL_CHANNEL:
+    case NGX_GUILDLOG_CALL_WEBHOOK:
+        return json_is_object(json)
+               ? ngx_guildlog_platform_guild(pool, json, &verdict->guild_id)
+               : NGX_ERROR;
 
     default: /* NGX_GUILDLOG_CALL_LIST, NGX_GUILDLOG_CALL_READ */
         return json_is_array(json) ? NGX_OK : NGX_ERROR;

@@ -22,7 +22,9 @@ typedef enum {
     NGX_GUILDLOG_CALL_LIST = 2,      /* a channel's webhooks */
     NGX_GUILDLOG_CALL_CREATE = 4,    /* a webhook */
     NGX_GUILDLOG_CALL_DELETE = 8,    /* a webhook */
-    NGX_GUILDLOG_CALL_READ = 16      /* a channel's messages */
+    NGX_GUILDLOG_CALL_READ = 16,     /* a channel's messages */
+    NGX_GUILDLOG_CALL_CHANNEL = 32,  /* a channel: whose it is */
+    NGX_GUILDLOG_CALL_WEBHOOK = 64   /* a webhook: the same */
 } ngx_guildlog_platform_call_e;
 
 
@@ -61,8 +63,10 @@ typedef struct {
 
     ngx_int_t                      embed;    /* poison: which; -1: unknown */
 
-    /* done: of the message sent; of the webhook created, with its token */
+    /* done: of the message sent; of the webhook created, with its token; the
+       server of a channel or webhook, where that is told */
     ngx_str_t                      message_id;
+    ngx_str_t                      guild_id;
     ngx_str_t                      channel_id;
     ngx_str_t                      webhook_id;
     ngx_str_t                      application_id;
@@ -75,6 +79,7 @@ typedef struct {
     unsigned                       failed:1;   /* no answer, or one that says
                                                 that the platform is ill */
     unsigned                       invalid:1;  /* counts as a bad request */
+    unsigned                       refused:1;  /* and so for its server */
 } ngx_guildlog_verdict_t;
 
 
@@ -91,6 +96,7 @@ typedef struct {
     ngx_str_t                      id;
     ngx_str_t                      token;
     ngx_str_t                      name;
+    ngx_str_t                      guild_id;
     ngx_str_t                      channel_id;
     ngx_str_t                      application_id;
 } ngx_guildlog_platform_webhook_t;
@@ -108,6 +114,10 @@ ngx_array_t *ngx_guildlog_platform_webhooks(ngx_pool_t *pool,
     const ngx_str_t *body);
 ngx_array_t *ngx_guildlog_platform_messages(ngx_pool_t *pool,
     const ngx_str_t *body);
+
+/* of a channel or webhook; NGX_ERROR: out of memory.  Empty: it is not told */
+ngx_int_t ngx_guildlog_platform_guild(ngx_pool_t *pool, json_t *json,
+    ngx_str_t *guild_id);
 
 /* NGX_ERROR: out of memory, or it has no id */
 ngx_int_t ngx_guildlog_platform_webhook(ngx_pool_t *pool, json_t *json,
@@ -135,6 +145,11 @@ ngx_int_t ngx_guildlog_platform_list(ngx_pool_t *pool,
     const ngx_str_t *channel_id, ngx_guildlog_platform_request_t *request);
 ngx_int_t ngx_guildlog_platform_create(ngx_pool_t *pool,
     const ngx_str_t *channel_id, const ngx_str_t *name,
+    ngx_guildlog_platform_request_t *request);
+ngx_int_t ngx_guildlog_platform_channel(ngx_pool_t *pool,
+    const ngx_str_t *channel_id, ngx_guildlog_platform_request_t *request);
+ngx_int_t ngx_guildlog_platform_look(ngx_pool_t *pool,
+    const ngx_str_t *webhook_id, const ngx_str_t *token,
     ngx_guildlog_platform_request_t *request);
 ngx_int_t ngx_guildlog_platform_delete(ngx_pool_t *pool,
     const ngx_str_t *webhook_id, const ngx_str_t *token,

@@ -8,6 +8,7 @@
 
 
 #define NGX_GUILDLOG_PLATFORM_TOKEN  200         /* characters */
+#define NGX_GUILDLOG_PLATFORM_GUILD  17          /* digits, at least */
 
 
 static ngx_array_t *ngx_guildlog_platform_array(ngx_pool_t *pool,
@@ -16,6 +17,9 @@ static ngx_int_t ngx_guildlog_platform_text(ngx_pool_t *pool, json_t *object,
     const char *name, ngx_str_t *value);
 static ngx_int_t ngx_guildlog_platform_id(ngx_pool_t *pool, json_t *object,
     const char *name, ngx_str_t *value);
+static ngx_int_t ngx_guildlog_platform_by_token(ngx_pool_t *pool,
+    const char *method, const ngx_str_t *webhook_id, const ngx_str_t *token,
+    ngx_guildlog_platform_request_t *request);
 static ngx_uint_t ngx_guildlog_platform_is_token(const ngx_str_t *token);
 
 
@@ -101,8 +105,55 @@ ngx_guildlog_platform_create(ngx_pool_t *pool, const ngx_str_t *channel_id,
 
 
 ngx_int_t
+ngx_guildlog_platform_channel(ngx_pool_t *pool, const ngx_str_t *channel_id,
+    ngx_guildlog_platform_request_t *request)
+{
+    u_char  *p;
+
+    ngx_memzero(request, sizeof(ngx_guildlog_platform_request_t));
+
+    if (!ngx_guildlog_value_is_id(channel_id)) {
+        return NGX_ERROR;
+    }
+
+    p = ngx_pnalloc(pool, sizeof("/channels/") - 1 + channel_id->len);
+    if (p == NULL) {
+        return NGX_ERROR;
+    }
+
+    request->method = "GET";
+    request->bot = 1;
+    request->path.data = p;
+    request->path.len = ngx_sprintf(p, "/channels/%V", channel_id) - p;
+
+    return NGX_OK;
+}
+
+
+/* by its token: that needs neither a bot nor a permission */
+
+ngx_int_t
+ngx_guildlog_platform_look(ngx_pool_t *pool, const ngx_str_t *webhook_id,
+    const ngx_str_t *token, ngx_guildlog_platform_request_t *request)
+{
+    return ngx_guildlog_platform_by_token(pool, "GET", webhook_id, token,
+                                          request);
+}
+
+
+ngx_int_t
 ngx_guildlog_platform_delete(ngx_pool_t *pool, const ngx_str_t *webhook_id,
     const ngx_str_t *token, ngx_guildlog_platform_request_t *request)
+{
+    return ngx_guildlog_platform_by_token(pool, "DELETE", webhook_id, token,
+                                          request);
+}
+
+
+static ngx_int_t
+ngx_guildlog_platform_by_token(ngx_pool_t *pool, const char *method,
+    const ngx_str_t *webhook_id, const ngx_str_t *token,
+    ngx_guildlog_platform_request_t *request)
 {
     u_char  *p;
 
@@ -120,7 +171,7 @@ ngx_guildlog_platform_delete(ngx_pool_t *pool, const ngx_str_t *webhook_id,
         return NGX_ERROR;
     }
 
-    request->method = "DELETE";
+    request->method = method;
     request->path.data = p;
     request->path.len = ngx_sprintf(p, "/webhooks/%V/%V", webhook_id, token)
                         - p;
@@ -220,13 +271,34 @@ ngx_guildlog_platform_messages(ngx_pool_t *pool, const ngx_str_t *body)
 
 
 ngx_int_t
+ngx_guildlog_platform_guild(ngx_pool_t *pool, json_t *json,
+    ngx_str_t *guild_id)
+{
+    ngx_str_null(guild_id);
+
+    if (ngx_guildlog_platform_id(pool, json, "guild_id", guild_id)
+        == NGX_ERROR)
+    {
+        return NGX_ERROR;
+    }
+
+    if (guild_id->len < NGX_GUILDLOG_PLATFORM_GUILD) {
+        ngx_str_null(guild_id);
+    }
+
+    return NGX_OK;
+}
+
+
+ngx_int_t
 ngx_guildlog_platform_webhook(ngx_pool_t *pool, json_t *json,
     ngx_guildlog_platform_webhook_t *webhook)
 {
     ngx_memzero(webhook, sizeof(ngx_guildlog_platform_webhook_t));
 
-    if (ngx_guildlog_platform_text(pool, json, "token", &webhook->token)
-            == NGX_ERROR
+    if (ngx_guildlog_platform_guild(pool, json, &webhook->guild_id) != NGX_OK
+        || ngx_guildlog_platform_text(pool, json, "token", &webhook->token)
+           == NGX_ERROR
         || ngx_guildlog_platform_text(pool, json, "name", &webhook->name)
            == NGX_ERROR
         || ngx_guildlog_platform_id(pool, json, "channel_id",

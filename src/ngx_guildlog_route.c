@@ -85,8 +85,8 @@ static const char  *ngx_guildlog_sides[] = {
 /* why an entry is not delivered */
 static const char  *ngx_guildlog_reasons[] = {
     "queued", "held", "retrying", "in_flight", "unconfirmed", "off",
-    "no_channel", "webhook_404", "forbidden", "channel_gone", "rejected",
-    "expired", NULL
+    "no_channel", "webhook_404", "forbidden", "channel_gone",
+    "foreign_channel", "rejected", "expired", NULL
 };
 
 static const char  *ngx_guildlog_filters[] = {

@@ -90,6 +90,8 @@ typedef struct {
     S(pacing_get, 4, NGX_GUILDLOG_STMT_READ)                                  \
     S(troubleshoot_ask, 4, 0)                                                 \
     S(troubleshoot_get, 7, NGX_GUILDLOG_STMT_READ)                            \
+    S(troubleshoot_report, 8, 0)                                              \
+    S(refusals_told, 2, NGX_GUILDLOG_STMT_FIRST)                              \
     S(troubleshoot_fix, 5, 0)                                                 \
     S(troubleshoot_test, 5, 0)                                                \
     S(logs_actors, 4, NGX_GUILDLOG_STMT_READ|NGX_GUILDLOG_STMT_LONG)          \
@@ -132,6 +134,7 @@ typedef struct {
       NGX_GUILDLOG_STMT_READ|NGX_GUILDLOG_STMT_BACKGROUND                     \
       |NGX_GUILDLOG_STMT_PATIENT)                                             \
     S(delivery_proved, 6, NGX_GUILDLOG_STMT_DELIVERY)                         \
+    S(delivery_verified, 6, NGX_GUILDLOG_STMT_DELIVERY)                       \
     S(delivery_asks, 5, NGX_GUILDLOG_STMT_DELIVERY)                           \
     S(delivery_registered, 7, NGX_GUILDLOG_STMT_DELIVERY)                     \
     S(delivery_lost, 5, NGX_GUILDLOG_STMT_DELIVERY)                           \
@@ -199,10 +202,11 @@ typedef struct {
       NGX_GUILDLOG_STMT_DELIVERY)                                             \
     S(delivery_find, 4, "guild, lane, shard, fence, bot, channel, state, "    \
       "webhook, secret, head, upto, step, attempts, attempt_ms, wait_ms, "    \
-      "message, since, ids", NGX_GUILDLOG_STMT_DELIVERY)                      \
+      "message, since, ids, verified", NGX_GUILDLOG_STMT_DELIVERY)            \
     S(delivery_doubts, 1, "guild, lane, shard, fence, bot, channel, state, "  \
       "webhook, secret, head, upto, step, attempts, attempt_ms, wait_ms, "    \
-      "message, since, ids", NGX_GUILDLOG_STMT_DELIVERY)                      \
+      "message, since, ids, verified", NGX_GUILDLOG_STMT_DELIVERY)            \
+    S(delivery_refused, 2, "guild, rest", NGX_GUILDLOG_STMT_DELIVERY)         \
     S(delivery_step, 2, "place, result, seq, expired, doc, format, color, "   \
       "buttons, locale, spoilers", NGX_GUILDLOG_STMT_DELIVERY)
 

@@ -9,7 +9,7 @@
 /* in the order of the bits of ngx_guildlog_platform_call_e */
 
 const char  *ngx_guildlog_traffic_calls[NGX_GUILDLOG_TRAFFIC_CALLS] = {
-    "execute", "list", "create", "delete", "read"
+    "execute", "list", "create", "delete", "read", "channel", "webhook"
 };
 
 
@@ -31,7 +31,7 @@ const char  *ngx_guildlog_traffic_scopes[NGX_GUILDLOG_TRAFFIC_SCOPES] = {
 
 const char  *ngx_guildlog_traffic_ends[NGX_GUILDLOG_TRAFFIC_ENDS] = {
     "delivered", "unconfirmed", "expired", "rejected", "webhook_404",
-    "channel_gone", "forbidden"
+    "channel_gone", "foreign_channel", "forbidden"
 };
 
 

@@ -11,11 +11,11 @@
 #include "ngx_guildlog_platform.h"
 
 
-#define NGX_GUILDLOG_TRAFFIC_CALLS    5
+#define NGX_GUILDLOG_TRAFFIC_CALLS    7
 #define NGX_GUILDLOG_TRAFFIC_CLASSES  13
 #define NGX_GUILDLOG_TRAFFIC_CODES    16
 #define NGX_GUILDLOG_TRAFFIC_SCOPES   3
-#define NGX_GUILDLOG_TRAFFIC_ENDS     7
+#define NGX_GUILDLOG_TRAFFIC_ENDS     8
 
 
 typedef enum {

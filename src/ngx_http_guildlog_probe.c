@@ -244,6 +244,7 @@ ngx_http_guildlog_probe_answered(void *data, ngx_guildlog_answer_t *answer)
     probe->time_ms = answer->time_ms;
 
     trouble->judge(probe, answer, &verdict);
+    trouble->refused += verdict.refused;
 
     if (--trouble->pending == 0) {
         ngx_http_guildlog_probes_finish(probe->call);

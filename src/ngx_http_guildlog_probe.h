@@ -14,7 +14,8 @@
 
 
 #define NGX_HTTP_GUILDLOG_PROBES     25     /* a request */
-#define NGX_HTTP_GUILDLOG_PROBE_BOT  2      /* the call's argument */
+#define NGX_HTTP_GUILDLOG_PROBE_GUILD  1    /* the call's arguments */
+#define NGX_HTTP_GUILDLOG_PROBE_BOT  2
 
 
 typedef struct {
@@ -47,6 +48,7 @@ struct ngx_http_guildlog_trouble_s {
     ngx_http_guildlog_probe_t      probes[NGX_HTTP_GUILDLOG_PROBES];
     ngx_uint_t                     n;
     ngx_uint_t                     pending;
+    ngx_uint_t                     refused;  /* of them: the database counts */
     ngx_event_t                    timer;
     ngx_msec_t                     until;
     ngx_guildlog_platform_call_e   asks;

@@ -331,13 +331,21 @@ static ngx_int_t
 ngx_http_guildlog_send_refusal(ngx_http_guildlog_call_t *call,
     ngx_guildlog_result_t *result)
 {
-    ngx_int_t            status;
-    ngx_http_request_t  *r;
+    ngx_int_t               status;
+    ngx_http_request_t     *r;
+
+    static const ngx_str_t  minute = ngx_string("60");
 
     r = call->request;
 
     if (ngx_strncmp(result->sqlstate, "GL", 2) == 0) {
         status = ngx_atoi((u_char *) result->sqlstate + 2, 3);
+
+        if (status == NGX_HTTP_TOO_MANY_REQUESTS
+            && ngx_http_guildlog_set_header(r, "Retry-After", &minute) == NULL)
+        {
+            return NGX_ERROR;
+        }
 
         if (status >= NGX_HTTP_BAD_REQUEST) {
             return ngx_http_guildlog_send_error(r, status, &result->message);

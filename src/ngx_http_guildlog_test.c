@@ -22,6 +22,8 @@ static ngx_int_t ngx_http_guildlog_test_build(ngx_http_guildlog_probe_t *probe,
     json_t *send);
 static void ngx_http_guildlog_tested(ngx_http_guildlog_probe_t *probe,
     ngx_guildlog_answer_t *answer, const ngx_guildlog_verdict_t *verdict);
+static ngx_int_t ngx_http_guildlog_test_count(
+    ngx_http_guildlog_call_t *call);
 static ngx_int_t ngx_http_guildlog_test_result(
     ngx_http_guildlog_call_t *call);
 static void ngx_http_guildlog_test_word(ngx_guildlog_json_t *w,
@@ -54,7 +56,7 @@ ngx_http_guildlog_test_start(ngx_http_guildlog_call_t *call)
 
     trouble->asks = NGX_GUILDLOG_CALL_EXECUTE;
     trouble->judge = ngx_http_guildlog_tested;
-    trouble->done = ngx_http_guildlog_test_result;
+    trouble->done = ngx_http_guildlog_test_count;
 
     return ngx_http_guildlog_ask(call, call->route->stmt);
 }
@@ -65,6 +67,10 @@ ngx_http_guildlog_test_answer(ngx_http_guildlog_call_t *call,
     ngx_guildlog_result_t *result)
 {
     json_t  *word, *send;
+
+    if (call->trouble->asked) {
+        return ngx_http_guildlog_test_result(call);
+    }
 
     word = ngx_http_guildlog_probe_word(call, result);
 
@@ -151,6 +157,30 @@ ngx_http_guildlog_tested(ngx_http_guildlog_probe_t *probe,
             probe->result = ngx_http_guildlog_stages[i].stage;
         }
     }
+}
+
+
+/* a refusal counts before it is answered with */
+
+static ngx_int_t
+ngx_http_guildlog_test_count(ngx_http_guildlog_call_t *call)
+{
+    ngx_int_t  rc;
+
+    if (call->trouble->refused == 0) {
+        return ngx_http_guildlog_test_result(call);
+    }
+
+    call->trouble->asked = 1;
+
+    call->args[0] = call->args[NGX_HTTP_GUILDLOG_PROBE_GUILD];
+    ngx_str_set(&call->args[1], "1");
+    call->nargs = 2;
+
+    rc = ngx_http_guildlog_ask(call,
+                       &ngx_guildlog_stmts[ngx_guildlog_stmt_refusals_told]);
+
+    return rc == NGX_AGAIN ? NGX_BUSY : rc;
 }
 
 

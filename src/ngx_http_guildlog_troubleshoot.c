@@ -9,18 +9,25 @@
 
 #define NGX_HTTP_GUILDLOG_PROBE_MS       5000
 
-/* arguments of troubleshoot_get: behind them, the bot's id and the answers */
+/*
+ * Arguments of troubleshoot_get: behind them, the bot's id and the answers.  Of
+ * troubleshoot_report also how many of these were refusals.
+ */
 #define NGX_HTTP_GUILDLOG_ASK_ARGS       4
-#define NGX_HTTP_GUILDLOG_REPORT_ARGS    7
+#define NGX_HTTP_GUILDLOG_GET_ARGS       7
+#define NGX_HTTP_GUILDLOG_REPORT_ARGS    8
 #define NGX_HTTP_GUILDLOG_ARG_LIVE       4
 #define NGX_HTTP_GUILDLOG_ARG_BOT_ID     5
 #define NGX_HTTP_GUILDLOG_ARG_PROBES     6
+#define NGX_HTTP_GUILDLOG_ARG_REFUSED    7
 
 
 static ngx_int_t ngx_http_guildlog_probe(ngx_http_guildlog_call_t *call,
     json_t *channel);
 static void ngx_http_guildlog_probed(ngx_http_guildlog_probe_t *probe,
     ngx_guildlog_answer_t *answer, const ngx_guildlog_verdict_t *verdict);
+static ngx_uint_t ngx_http_guildlog_probe_elsewhere(
+    ngx_http_guildlog_probe_t *probe);
 static ngx_int_t ngx_http_guildlog_report(ngx_http_guildlog_call_t *call);
 static void ngx_http_guildlog_report_probe(ngx_guildlog_json_t *w,
     const ngx_http_guildlog_probe_t *probe);
@@ -49,7 +56,7 @@ ngx_http_guildlog_troubleshoot_start(ngx_http_guildlog_call_t *call)
     if (conf == NULL || conf->bots[bot].len == 0
         || args[NGX_HTTP_GUILDLOG_ARG_LIVE].data[0] == '0')
     {
-        call->nargs = NGX_HTTP_GUILDLOG_REPORT_ARGS;
+        call->nargs = NGX_HTTP_GUILDLOG_GET_ARGS;
 
         return ngx_http_guildlog_ask(call, call->route->stmt);
     }
@@ -136,6 +143,12 @@ ngx_http_guildlog_probed(ngx_http_guildlog_probe_t *probe,
                                 probe->call->request->pool, &answer->body);
 
         probe->result = probe->webhooks ? "ok" : "response_unreadable";
+
+        if (ngx_http_guildlog_probe_elsewhere(probe)) {
+            probe->webhooks = NULL;
+            probe->result = "foreign_channel";
+        }
+
         break;
 
     case NGX_GUILDLOG_PLATFORM_CHANNEL_GONE:
@@ -152,10 +165,42 @@ ngx_http_guildlog_probed(ngx_http_guildlog_probe_t *probe,
 }
 
 
+/* a webhook there tells of another server */
+
+static ngx_uint_t
+ngx_http_guildlog_probe_elsewhere(ngx_http_guildlog_probe_t *probe)
+{
+    ngx_str_t                        *guild, *told;
+    ngx_uint_t                        i;
+    ngx_guildlog_platform_webhook_t  *webhook;
+
+    if (probe->webhooks == NULL) {
+        return 0;
+    }
+
+    guild = &probe->call->args[NGX_HTTP_GUILDLOG_PROBE_GUILD];
+    webhook = probe->webhooks->elts;
+
+    for (i = 0; i < probe->webhooks->nelts; i++) {
+        told = &webhook[i].guild_id;
+
+        if (told->len
+            && (told->len != guild->len
+                || ngx_memcmp(told->data, guild->data, guild->len) != 0))
+        {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+
 static ngx_int_t
 ngx_http_guildlog_report(ngx_http_guildlog_call_t *call)
 {
     ngx_int_t             rc;
+    ngx_str_t            *refused;
     ngx_uint_t            i;
     ngx_guildlog_json_t   w;
 
@@ -175,9 +220,20 @@ ngx_http_guildlog_report(ngx_http_guildlog_call_t *call)
         return NGX_ERROR;
     }
 
+    refused = &call->args[NGX_HTTP_GUILDLOG_ARG_REFUSED];
+
+    refused->data = ngx_pnalloc(call->request->pool, NGX_INT_T_LEN);
+    if (refused->data == NULL) {
+        return NGX_ERROR;
+    }
+
+    refused->len = ngx_sprintf(refused->data, "%ui", call->trouble->refused)
+                   - refused->data;
+
     call->nargs = NGX_HTTP_GUILDLOG_REPORT_ARGS;
 
-    rc = ngx_http_guildlog_ask(call, call->route->stmt);
+    rc = ngx_http_guildlog_ask(call,
+                &ngx_guildlog_stmts[ngx_guildlog_stmt_troubleshoot_report]);
 
     return rc == NGX_AGAIN ? NGX_BUSY : rc;
 }

@@ -99,6 +99,7 @@ subtest 'messages and entries' => sub {
     cmp_ok delete $asked->{'call="list",class="done",status="200"'}, '>=', 1,
         'webhooks are listed';
     is_deeply $asked, { 'call="create",class="done",status="200"' => 1,
+        'call="channel",class="done",status="200"' => 1,
         'call="execute",class="done",status="200"' => 1 },
         'one is created and used';
 };

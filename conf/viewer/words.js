@@ -46,6 +46,7 @@ const REASONS = {
         + 'within an hour.',
     forbidden: 'The bot lacked a permission in the channel for an hour.',
     channel_gone: 'The log channel does not exist any more.',
+    foreign_channel: 'The log channel belongs to another server.',
     rejected: 'The platform refused this message.',
     expired: 'It could not be delivered within 24 hours.',
 };

@@ -74,10 +74,12 @@ begin
         perform refuse(400, 'category_files: cannot be off');
     end if;
 
+    perform channels_refuse(guild, input);
+
     status := 202;
 
     if before is not distinct from after then
-        perform lanes_sync(guild, bot, channels_in(input));
+        perform lanes_again(guild, bot, channels_in(input));
         return;
     end if;
 
@@ -98,3 +100,20 @@ create or replace function channels_in(input jsonb)
 returns bigint[] language sql immutable as $$
     select array_agg(v.value::bigint) from jsonb_each_text(input) v
 $$;
+
+
+-- Refuses channels of another server, by the name of the field.
+
+create or replace function channels_refuse(guild bigint, input jsonb)
+returns void language plpgsql stable as $$
+declare
+    astray  constant bigint[] := channels_astray(guild, channels_in(input));
+    field   text;
+begin
+    select min(v.key) into field from jsonb_each_text(input) v
+     where v.value::bigint = any (astray);
+
+    if field is not null then
+        perform refuse(400, field || ': belongs to another server');
+    end if;
+end $$;

@@ -32,7 +32,8 @@ create type delivery_lane as (
     wait_ms     bigint,   -- nothing is to be sent before
     message     bigint,   -- the last one delivered
     since       bigint,   -- tells one call for it from the next
-    ids         text      -- of the entries in flight, separated by commas
+    ids         text,     -- of the entries in flight, separated by commas
+    verified    boolean   -- its channel was found to be the server's
 );
 
 -- how far one has looked: whatever was not to be seen then has been written
@@ -218,8 +219,8 @@ end $$;
 
 -- That page, behind a row with the mark of the next call alone (as its state),
 -- and what was decided about what needs no sending. A lane without a state is
--- not to be delivered now: it is broken or paused, or rests for longer than
--- until it is found again. Without a mark: all of them.
+-- not to be delivered now: it is broken or paused, or it or its server rests
+-- for longer than until it is found again. Without a mark: all of them.
 
 create or replace function delivery_find(me text, mark text,
     after_guild bigint, after_lane bigint)
@@ -250,21 +251,25 @@ begin
                      and l.paused_at is null
                      and coalesce(h.not_before < clock_timestamp()
                                                  + interval '40 s', true)
+                     and f.rest < 40000
                     then l.state end,
                l.webhook_id, l.secret, h.head, h.upto, h.step, h.attempts,
                delivery_age(case when l.webhook_id is null then l.asked_at
                                  else h.attempt_at end),
-               greatest(0, ms(h.not_before) - ms(clock_timestamp())),
+               greatest(f.rest, ms(h.not_before) - ms(clock_timestamp())),
                h.last_message_id,
                (extract(epoch from r.since) * 1000000)::bigint,
                case when h.upto > h.head
                     then (select string_agg(e.id::text, ',')
                             from doubt_entries(r.guild_id, r.lane, h.head + 1,
-                                               h.upto) e) end
+                                               h.upto) e) end,
+               l.verified_at is not null
           from delivery_ready(me, low, after_guild, after_lane) r
           join shard_lease s on s.shard = r.shard
           join lane l on l.guild_id = r.guild_id and l.lane = r.lane
           join lane_head h on h.guild_id = r.guild_id and h.lane = r.lane
+          left join refusal u on u.guild_id = r.guild_id
+         cross join lateral (select refusal_rest(u.since, u.n)) f (rest)
          order by r.guild_id, r.lane;
 end $$;
 
@@ -278,7 +283,8 @@ returns bigint language sql volatile as $$
 $$;
 
 
--- What stands in a broken lane is decided: it will not be delivered.
+-- What stands in a broken lane is decided: it will not be delivered. If its
+-- channel is used no more, that was its end.
 
 create or replace function delivery_fail(me text, low timestamptz,
     after_guild bigint, after_lane bigint, out reason text, out n bigint)
@@ -287,7 +293,8 @@ declare
     broken  record;
 begin
     for broken in
-        select r.guild_id, r.lane, l.reason, t.tail
+        select r.guild_id, r.lane, l.bot, l.channel_id, l.reason,
+               l.webhook_id, t.tail
           from delivery_ready(me, low, after_guild, after_lane) r
           join lane l
             on l.guild_id = r.guild_id and l.lane = r.lane
@@ -319,6 +326,13 @@ begin
            and t.guild_id = h.guild_id and t.lane = h.lane;
         delete from lane_ready r
          where r.guild_id = broken.guild_id and r.lane = broken.lane;
+
+        if broken.webhook_id is null
+           and not broken.channel_id = any (channels_used(broken.guild_id,
+                                                          broken.bot))
+        then
+            perform lane_end(broken.guild_id, broken.lane);
+        end if;
     end loop;
 end $$;
 

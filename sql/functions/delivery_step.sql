@@ -31,7 +31,8 @@ create type delivery_work as (
 create type delivery_row as (
     place     int,
     result    text,       -- ok, paused, empty, closing; lost: nothing was
-                          -- committed; null: an entry
+                          -- committed; shared: closing, and its webhook is
+                          -- another lane's, too; null: an entry
     seq       bigint,
     expired   boolean,
     doc       text,
@@ -72,11 +73,13 @@ begin
                     when not w.changes
                       or h.step is distinct from w.step - 1 then 'lost'
                     when l.state not in ('active', 'closing')
-                      or l.paused_at is not null then 'end'
+                      or l.paused_at is not null
+                      or refusal_rest(u.since, u.n) > 0 then 'end'
                     else 'change' end
           from unnest(works) with ordinality w
           left join lane l on l.guild_id = w.guild and l.lane = w.lane
           left join lane_head h on h.guild_id = w.guild and h.lane = w.lane
+          left join refusal u on u.guild_id = w.guild
          order by w.ordinality);
 
     perform delivery_change(works[place], results[place] = 'change')
@@ -123,7 +126,7 @@ create or replace function delivery_healed(works delivery_work[])
 returns void language plpgsql as $$
 begin
     update lane l
-       set reason = null, forbidden_at = null
+       set reason = null, forbidden_at = null, told = null
       from (select x.guild_id, x.lane
               from unnest(works) w
               join lane x on x.guild_id = w.guild and x.lane = w.lane
@@ -186,6 +189,7 @@ declare
     last  bigint;
 begin
     select l.state, l.paused_at, h.head, h.upto,
+           l.state = 'closing' and webhook_shared(row(l.*)::lane) as shared,
            w.changes is false
            and coalesce(h.attempt_at < now() - interval '1 day', true) as idle
       into it
@@ -226,7 +230,7 @@ begin
      where h.guild_id = w.guild and h.lane = w.lane and h.head < last;
 
     if it.state = 'closing' then
-        return 'closing';
+        return case when it.shared then 'shared' else 'closing' end;
     end if;
 
     delete from lane_ready r where r.guild_id = w.guild and r.lane = w.lane;

@@ -36,17 +36,57 @@ end $$;
 
 
 -- Its channel does not work, for that reason, of which the server's people are
--- told once.
+-- told once, however often it is tried, until it works.
 
 create or replace function delivery_trouble(it lane, reason text)
 returns void language plpgsql as $$
 begin
-    if it.reason is distinct from delivery_trouble.reason then
+    if it.told is distinct from delivery_trouble.reason then
+        update lane l
+           set told = delivery_trouble.reason
+         where l.guild_id = it.guild_id and l.lane = it.lane;
         perform notification_put(it.guild_id, it.bot, 68::smallint,
                     'A log channel does not work',
                     'channel ' || it.channel_id || ': '
                     || delivery_trouble.reason);
     end if;
+end $$;
+
+
+-- Its channel was looked at. told: the platform says that it is this server's.
+-- Where it does not say whose it is the directory is believed: 403 if that
+-- knows it under another server only.
+
+create or replace function delivery_verified(me text, guild bigint,
+    lane bigint, fence bigint, step bigint, told boolean,
+    out status int, out body text)
+language plpgsql security definer set search_path = guildlog, pg_temp as $$
+declare
+    it  lane;
+begin
+    select l.* into it
+      from lane l
+      join lane_head h on h.guild_id = l.guild_id and h.lane = l.lane
+     where l.guild_id = guild
+       and l.lane = delivery_verified.lane
+       and h.step = delivery_verified.step
+       for update of l;
+
+    if not found or not delivery_mine(me, it.shard, fence) then
+        perform refuse(409, 'another one delivers this lane');
+    end if;
+
+    body := '{}';
+
+    if not told and channels_astray(guild, array[it.channel_id]) <> '{}' then
+        status := 403;
+        return;
+    end if;
+
+    update lane l
+       set verified_at = now()
+     where l.guild_id = guild and l.lane = it.lane;
+    status := 200;
 end $$;
 
 
@@ -96,7 +136,8 @@ begin
     update lane l
        set state = case when used then 'active' else 'closing' end,
            since = now(), reason = null, forbidden_at = null, asked_at = null,
-           webhook_id = webhook, secret = delivery_registered.secret
+           webhook_id = webhook, secret = delivery_registered.secret,
+           verified_at = coalesce(l.verified_at, now()), told = null
      where l.guild_id = guild and l.lane = it.lane;
 
     perform lane_wake(guild, it.lane);
@@ -117,7 +158,8 @@ begin
     update lane l
        set state = case when again then 'broken' else 'registering' end,
            reason = case when again then 'webhook_404' end,
-           since = now(), webhook_id = null, secret = null, lost_at = now()
+           since = now(), webhook_id = null, secret = null, lost_at = now(),
+           refused_at = clock_timestamp()
      where l.guild_id = guild and l.lane = it.lane;
 
     if again then
@@ -130,7 +172,8 @@ begin
 end $$;
 
 
--- The platform will not have it: final for what is in it.
+-- The platform will not have it: final for what is in it. That a channel is
+-- another server's counts as a refusal.
 
 create or replace function delivery_broken(me text, guild bigint,
     lane bigint, fence bigint, step bigint, reason text,
@@ -141,8 +184,13 @@ declare
 begin
     update lane l
        set state = 'broken', reason = delivery_broken.reason, since = now(),
-           webhook_id = null, secret = null, asked_at = null
+           webhook_id = null, secret = null, asked_at = null,
+           verified_at = null, refused_at = clock_timestamp()
      where l.guild_id = guild and l.lane = it.lane;
+
+    if reason = 'foreign_channel' then
+        perform refusals_add(guild, 1);
+    end if;
 
     perform delivery_trouble(it, reason);
     perform lane_wake(guild, it.lane);
@@ -173,7 +221,8 @@ begin
                          else delivery_waits.reason end,
            forbidden_at = case when final is not null
                                then coalesce(l.forbidden_at, at) end,
-           asked_at = case when final is null then l.asked_at end
+           asked_at = case when final is null then l.asked_at end,
+           refused_at = clock_timestamp()
      where l.guild_id = guild and l.lane = it.lane;
 
     perform lane_wake(guild, it.lane);
@@ -189,7 +238,7 @@ begin
 end $$;
 
 
--- Its webhook was deleted: it is closed, unless it is needed again.
+-- It has no webhook any more: it is closed, unless it is needed again.
 
 create or replace function delivery_closed(me text, guild bigint,
     lane bigint, fence bigint, step bigint, out status int, out body text)
@@ -203,15 +252,13 @@ declare
                where t.guild_id = guild and t.lane = it.lane
                  and t.tail = h.head);
 begin
-    update lane l
-       set state = case when ends then 'closed' else 'registering' end,
-           since = now(), webhook_id = null, secret = null, asked_at = null
-     where l.guild_id = guild and l.lane = it.lane;
-
     if ends then
-        delete from lane_ready r
-         where r.guild_id = guild and r.lane = it.lane;
+        perform lane_end(guild, it.lane);
     else
+        update lane l
+           set state = 'registering', since = now(), webhook_id = null,
+               secret = null, asked_at = null
+         where l.guild_id = guild and l.lane = it.lane;
         perform lane_wake(guild, it.lane);
     end if;
 

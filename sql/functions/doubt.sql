@@ -69,7 +69,7 @@ begin
         select k.guild_id, k.lane, k.shard, k.fence, l.bot, l.channel_id,
                'doubt', k.webhook_id, null::bytea, k.seq_from - 1, k.seq_to,
                0::bigint, 0, delivery_age(k.attempt_at), 0::bigint,
-               k.before_id, 0::bigint, i.ids
+               k.before_id, 0::bigint, i.ids, true
           from looked k
           join lane l on l.guild_id = k.guild_id and l.lane = k.lane
          cross join lateral (

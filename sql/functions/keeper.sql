@@ -14,6 +14,7 @@ returns setof record language sql immutable as $$
            ('expiry',      interval '10 minutes', false),
            ('order',       interval '10 minutes', false),
            ('requests',    interval '1 minute',   false),
+           ('lanes',       interval '10 minutes', false),
            ('searchable',  interval '1 minute',   false),
            ('checkpoints', interval '1 second',   false),
            ('search',      interval '1 second',   false),
@@ -187,6 +188,20 @@ begin
      where h.until > clock_timestamp() + interval '10 seconds';
     more := false;
     lag := 0;
+end $$;
+
+
+-- Deletes closed lanes that nothing refers to. Undone: lanes to be looked at.
+
+create or replace function keeper_lanes(budget int, out more boolean,
+    out lag bigint)
+language plpgsql as $$
+declare
+    most  constant int := greatest(budget / 64, 1);
+begin
+    more := lanes_forget(most) >= most;
+    lag := (select count(*) from lane l
+             where l.state = 'closed' and l.look_at <= now());
 end $$;
 
 

@@ -21,17 +21,20 @@ create type pacing as (
 
 create or replace function pacing_rows(guild bigint, bot smallint)
 returns setof pacing language plpgsql stable as $$
+declare
+    rests  constant boolean := rest_ms(guild) > 0;
 begin
     return query
         select l.channel_id::text, r.messages, 30, r.messages > 30, f.ratio,
-               l.state = 'broken' or w.waits or f.ratio > 0.5,
+               l.state = 'broken' or w.waits or rests or f.ratio > 0.5,
                t.tail - h.head,
                case when t.tail > h.head
                     then lane_age(guild, l.lane, h.head + 1) else 0 end,
-               case when l.paused_at is not null
+               case when l.paused_at is not null or rests
                       or l.state = 'active' and w.waits then 'paused'
                     else l.state end,
                case when l.paused_at is not null then 'operator'
+                    when rests then 'refused'
                     else coalesce(l.reason,
                                   case when w.waits then 'retrying' end) end
           from lane l

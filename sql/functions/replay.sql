@@ -13,12 +13,12 @@ declare
     wrong  text;
 begin
     if asked is null then
-        return '{webhook_404,channel_gone,forbidden,expired}';
+        return '{webhook_404,channel_gone,foreign_channel,forbidden,expired}';
     end if;
 
     select r into wrong from unnest(asked) r
-     where r <> all ('{webhook_404,channel_gone,forbidden,expired,rejected,'
-                     'off,no_channel,unconfirmed}');
+     where r <> all ('{webhook_404,channel_gone,foreign_channel,forbidden,'
+                     'expired,rejected,off,no_channel,unconfirmed}');
 
     if found then
         perform refuse(400, 'reasons: what is ' || wrong

@@ -14,7 +14,8 @@ create type finding as (
 
 create type probe as (
     "channelId"  text,
-    result       text,     -- ok, channel_gone, forbidden; else why not asked
+    result       text,     -- ok, channel_gone, foreign_channel, forbidden;
+                           -- else why not asked
     webhooks     text[]
 );
 
@@ -172,6 +173,8 @@ end $$;
 create or replace function findings_of_lanes(guild bigint, bot smallint,
     probes probe[])
 returns setof finding language plpgsql stable as $$
+declare
+    used  constant bigint[] := channels_used(guild, bot);
 begin
     return query
         select distinct on (m.channel_id, m.id)
@@ -191,7 +194,8 @@ begin
                  cross join lateral lane_trouble(row(l.*)::lane) s
                  where l.guild_id = guild
                    and l.bot = findings_of_lanes.bot
-                   and l.channel_id = any (channels_used(guild, l.bot))
+                   and l.state <> 'closed'
+                   and l.channel_id = any (used)
                 union all
                 select l.channel_id, l.webhook_id, 1, s.id, s.detail
                   from lane l
@@ -201,7 +205,7 @@ begin
                  where l.guild_id = guild
                    and l.bot = findings_of_lanes.bot
                    and l.state in ('registering', 'active')
-                   and l.channel_id = any (channels_used(guild, l.bot))) m
+                   and l.channel_id = any (used)) m
          where m.id is not null
          order by m.channel_id, m.id, m.place;
 end $$;
@@ -210,7 +214,8 @@ end $$;
 create or replace function lane_trouble(l lane, out id text, out detail text)
 language sql stable as $$
     select case when l.state = 'closed' or l.state = 'closing' then null
-                when l.reason = 'channel_gone' then 'CHANNEL_GONE'
+                when l.reason in ('channel_gone', 'foreign_channel')
+                then 'CHANNEL_GONE'
                 when l.reason = 'webhook_limit' then 'WEBHOOK_LIMIT'
                 when l.reason in ('webhook_404', 'no_bot_token',
                                   'bad_bot_token') then 'MISSING_WEBHOOK'
@@ -218,7 +223,9 @@ language sql stable as $$
                 when l.state = 'registering'
                  and l.since < now() - interval '1 minute'
                 then 'MISSING_WEBHOOK' end,
-           case when l.state = 'broken'
+           case when l.reason = 'foreign_channel'
+                then 'it belongs to another server (foreign_channel).'
+                when l.state = 'broken'
                 then 'deliveries have stopped (' || l.reason || ').'
                 when l.reason = 'no_bot_token'
                 then 'the service has no token of this bot (no_bot_token).'
@@ -234,7 +241,8 @@ $$;
 create or replace function probe_trouble(l lane, p probe, out id text,
     out detail text)
 language sql stable as $$
-    select case when p.result = 'channel_gone' then 'CHANNEL_GONE'
+    select case when p.result in ('channel_gone', 'foreign_channel')
+                then 'CHANNEL_GONE'
                 when p.result = 'forbidden' then 'MISSING_PERMISSION'
                 when p.result <> 'ok'
                   or l.webhook_id::text = any (p.webhooks) then null
@@ -242,6 +250,8 @@ language sql stable as $$
                 when cardinality(p.webhooks) >= 15 then 'WEBHOOK_LIMIT' end,
            case when p.result = 'channel_gone'
                 then 'the platform knows it no more.'
+                when p.result = 'foreign_channel'
+                then 'it belongs to another server.'
                 when p.result = 'forbidden'
                 then 'webhooks may not be managed there.'
                 when l.state = 'active'
@@ -287,8 +297,9 @@ begin
 end $$;
 
 
--- Which channels to ask the platform about, for GET /troubleshoot: an array.
--- At most 10 reports a minute of one server ask.
+-- Which channels to ask the platform about, for GET /troubleshoot: an array,
+-- without those that are known to be another server's. At most 10 reports a
+-- minute of one server ask, and none while it rests.
 
 create or replace function troubleshoot_ask(token text, guild bigint,
     bot smallint, kind smallint, out status int, out body text)
@@ -314,9 +325,31 @@ begin
 
     status := 200;
 
-    if n <= 10 then
-        body := to_json(channels_used(guild, bot)::text[]);
+    if n <= 10 and rest_ms(guild) = 0 then
+        body := to_json(array(
+            select u.channel::text
+              from unnest(channels_used(guild, bot)) u (channel)
+             where not exists (select from lane l
+                                where l.guild_id = guild
+                                  and l.bot = troubleshoot_ask.bot
+                                  and l.channel_id = u.channel
+                                  and l.state = 'broken'
+                                  and l.reason = 'foreign_channel')));
     end if;
+end $$;
+
+
+-- The report of what was asked: so many of these questions were refused.
+
+create or replace function troubleshoot_report(token text, guild bigint,
+    bot smallint, kind smallint, live smallint, application text,
+    probes jsonb, refused int, out status int, out body text)
+language plpgsql security definer set search_path = guildlog, pg_temp as $$
+begin
+    perform refusals_add(guild, refused);
+    select g.* into status, body
+      from troubleshoot_get(token, guild, bot, kind, live, application,
+                            probes) g;
 end $$;
 
 
@@ -395,7 +428,8 @@ begin
               from unnest(channels_used(guild, bot)) u (id)
               left join unnest(asked) p on p."channelId" = u.id::text
              where coalesce(p.result, '')
-                   not in ('ok', 'channel_gone', 'forbidden'));
+                   not in ('ok', 'channel_gone', 'foreign_channel',
+                           'forbidden'));
     end if;
 
     return (

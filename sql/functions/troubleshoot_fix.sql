@@ -69,8 +69,9 @@ begin
 end $$;
 
 
--- A lane in trouble begins anew; so does one whose webhook is that one, which
--- it keeps until another is asked for: what is in flight is known by it.
+-- A lane in trouble begins anew; so does one whose webhook is that one, once a
+-- minute, which it keeps until another is asked for: what is in flight is known
+-- by it.
 
 create or replace function fix_webhook(guild bigint, bot smallint,
     input jsonb)
@@ -80,7 +81,7 @@ declare
     it       lane;
 begin
     perform fix_needs(input, 'channelId');
-    perform record_take(guild, bot);
+    perform channels_refuse(guild, jsonb_build_object('channelId', channel));
 
     select l.* into it from lane l
      where l.guild_id = guild
@@ -90,21 +91,12 @@ begin
        and l.state in ('registering', 'active', 'broken')
        and ((lane_trouble(row(l.*)::lane)).id is not null
             or l.state = 'active'
-               and l.webhook_id::text = input ->> 'webhookId')
-       for update;
+               and l.webhook_id::text = input ->> 'webhookId'
+               and coalesce(l.again_at < clock_timestamp()
+                                         - interval '1 minute', true));
 
-    if not found then
-        return false;
-    end if;
-
-    if it.reason is null then
-        update lane l
-           set state = 'broken'
-         where l.guild_id = guild and l.lane = it.lane;
-    end if;
-
-    perform lanes_sync(guild, bot, array[channel]);
-    return true;
+    return found
+           and lanes_again(guild, bot, array[channel], it.reason is null);
 end $$;
 
 
@@ -262,6 +254,12 @@ begin
      where l.guild_id = guild and l.bot = troubleshoot_test.bot
        and l.channel_id = channel and l.state <> 'closed';
 
+    -- who delivers finds out whose channel it is, before anything is sent
+
+    if it.state = 'active' and it.verified_at is null then
+        perform lane_call(guild, it.lane);
+    end if;
+
     stage := case when coalesce(channel, 0) = 0 then 'no_channel'
                   else test_stage(it) end;
     status := 200;
@@ -304,8 +302,9 @@ begin
            then 'webhook_404'
            when trouble = 'MISSING_PERMISSION' then 'forbidden'
            when l.webhook_id is null or trouble is not null
-                or l.paused_at is not null
+                or l.paused_at is not null or l.verified_at is null
            then 'channel_parked'
+           when rest_ms(l.guild_id) > 0 then 'local_rate_limit'
            when exists (select from lane_head h
                          where h.guild_id = l.guild_id and h.lane = l.lane
                            and h.not_before > clock_timestamp())
@@ -321,6 +320,8 @@ returns text language sql stable as $$
                 then 'the channel has to wait before the next message'
                 when l.paused_at is not null
                 then 'the operator has paused its deliveries'
+                when l.webhook_id is not null and l.verified_at is null
+                then 'whose channel it is, is being looked at: try again'
                 else coalesce((lane_trouble(l)).detail,
                               'the webhook is not registered yet') end
 $$;

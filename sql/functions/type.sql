@@ -60,6 +60,8 @@ begin
     end if;
 
     perform format_allowed(guild, input);
+    perform channels_refuse(guild, jsonb_build_object('log_channel',
+                                       input -> 'log_channel'));
 
     select * into before from logging_type t
      where t.guild_id = guild and t.bot = type_patch.bot
@@ -85,9 +87,10 @@ begin
            from log_type t where t.id = log_id;
     end if;
 
-    if input ? 'log_channel' then
-        perform lanes_sync(guild, bot,
-                           array[(input ->> 'log_channel')::bigint]);
+    if before.log_channel is distinct from after.log_channel then
+        perform lanes_sync(guild, bot, array[after.log_channel]);
+    elsif input ? 'log_channel' then
+        perform lanes_again(guild, bot, array[after.log_channel]);
     end if;
 
     status := 202;

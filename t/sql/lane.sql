@@ -1,7 +1,7 @@
 -- Lanes: places of entries, what becomes of them, and the steps of delivery.
 
 \ir setup.psql
-select plan(68);
+select plan(84);
 
 create function pg_temp.send(n int, type int default 7)
 returns setof bigint language sql as $$
@@ -230,11 +230,29 @@ select channels_patch(:me, '{"main_channel": "11"}'),
 select is(not_before, now() + interval '1 hour',
           'neither a pause nor a change of channels shortens a wait')
   from lane_head where guild_id = :guild and lane = :lane;
-update lane set reason = 'missing_permissions'
+update lane set reason = 'missing_permissions', again_at = null,
+       refused_at = now() - interval '1 minute'
  where guild_id = :guild and lane = :lane;
 select channels_patch(:me, '{"main_channel": "10"}') \g /dev/null
-select is(not_before, null, 'but one that failed begins anew at once')
+select is(not_before <= clock_timestamp(), true,
+          'but one that failed begins anew at once')
   from lane_head where guild_id = :guild and lane = :lane;
+update lane set reason = 'missing_permissions',
+       refused_at = clock_timestamp()
+ where guild_id = :guild and lane = :lane;
+select channels_patch(:me, '{"main_channel": "10"}') \g /dev/null
+select is(not_before > clock_timestamp() + interval '50 s', true,
+          'once a minute')
+  from lane_head where guild_id = :guild and lane = :lane;
+update lane set reason = 'missing_permissions', again_at = null,
+       refused_at = clock_timestamp()
+ where guild_id = :guild and lane = :lane;
+select channels_patch(:me, '{"main_channel": "10"}') \g /dev/null
+select is(not_before between clock_timestamp()
+                     and clock_timestamp() + interval '10 s', true,
+          'and not in the moment in which it failed')
+  from lane_head where guild_id = :guild and lane = :lane;
+update lane_head set not_before = null where guild_id = :guild;
 
 -- a held entry
 
@@ -255,6 +273,96 @@ select is(count(*)::int, 1, 'until it is released')
 select channels_patch(:me, '{"main_channel": null}') \g /dev/null
 select is(state, 'closing', 'closes when its lane is empty')
   from lane where guild_id = :guild and lane = :lane;
+
+-- its end
+
+update lane_head h set head = t.tail, upto = t.tail, step = h.step + 1
+  from lane_tail t
+ where h.guild_id = :guild and h.lane = :lane
+   and t.guild_id = h.guild_id and t.lane = h.lane;
+select delivery_closed('a/1/1', :guild, :lane, :fence, :step) \g /dev/null
+select is(state || ' ' || (look_at > now()), 'closed true',
+          'it is closed, and looked at again')
+  from lane where guild_id = :guild and lane = :lane;
+select is(lanes_forget(10), 0, 'later');
+update lane set look_at = now() where guild_id = :guild and lane = :lane;
+select is(lanes_forget(10), 1, 'it is looked at');
+select is(state || ' ' || (look_at > now()), 'closed true',
+          'and stays while entries refer to it')
+  from lane where guild_id = :guild and lane = :lane;
+update lane set look_at = now() where guild_id = :guild and lane = :lane;
+create temporary table entries as
+    select * from log_entry where guild_id = :guild and lane = :lane;
+delete from log_entry where guild_id = :guild and lane = :lane;
+delete from held_entry where guild_id = :guild and lane = :lane;
+delete from doubt where guild_id = :guild and lane = :lane;
+select is(lanes_forget(10), 1, 'it is looked at again');
+select is((select count(*) from lane where guild_id = :guild and lane = :lane)
+          + (select count(*) from lane_head
+              where guild_id = :guild and lane = :lane)
+          + (select count(*) from lane_tail
+              where guild_id = :guild and lane = :lane), 0::bigint,
+          'and goes when none does, with all that it had');
+insert into log_entry select * from entries;
+select channels_patch(:me, '{"category_voice": "12"}') \g /dev/null
+select lane as idle from lane where guild_id = :guild and channel_id = 12
+\gset
+select channels_patch(:me, '{"category_voice": "13"}') \g /dev/null
+select is((select count(*) from lane where guild_id = :guild
+                                       and lane = :idle)
+          + (select count(*) from lane_ready where guild_id = :guild
+                                               and lane = :idle), 0::bigint,
+          'one that never had an entry goes with its channel');
+
+-- a channel of another server
+
+select operator_server_put(900000000000000002, '{"plan": "free"}'),
+       operator_channel_put(900000000000000002, 14, '{}') \g /dev/null
+select throws_ok(format('select channels_patch(%s, %L)', :'me',
+                        '{"category_voice": "14"}'), 'GL400',
+                 'category_voice: belongs to another server',
+                 'is refused where the directory knows it');
+insert into lane (guild_id, lane, bot, channel_id, shard)
+select :guild, 99, 0, 14, :shard;
+insert into lane_head (guild_id, lane) values (:guild, 99);
+select is((select status from delivery_verified('a/1/1', :guild, 99, :fence, 0,
+                                                false)) || ' '
+          || (select status from delivery_verified('a/1/1', :guild, 99, :fence,
+                                                   0, true)), '403 200',
+          'a lane to it ends, unless the platform says that it is the '
+          'server''s');
+delete from lane_head where guild_id = :guild and lane = 99;
+delete from lane where guild_id = :guild and lane = 99;
+
+-- a webhook that two lanes have
+
+insert into lane (guild_id, lane, bot, channel_id, shard, state, webhook_id)
+values (:guild, 98, 0, 15, 0, 'closing', 7),
+       (900000000000000002, 97, 0, 15, 0, 'active', 7);
+insert into lane_head (guild_id, lane) values (:guild, 98);
+insert into lane_tail (guild_id, lane) values (:guild, 98);
+select is(s.result, 'shared', 'is told of when one of them closes')
+  from shard_lease f
+ cross join lateral delivery_step('a/1/1', jsonb_build_array(
+           jsonb_build_object('guild', :guild, 'lane', 98, 'shard', 0, 'fence',
+               f.fence, 'step', 0, 'changes', false, 'refused', false,
+               'peek', 0, 'most', 20))) s
+ where f.shard = 0 and s.result is not null;
+delete from lane where lane in (97, 98);
+delete from lane_head where lane = 98;
+delete from lane_tail where lane = 98;
+
+-- refusals
+
+select refusals_add(900000000000000002, 49) \g /dev/null
+select is(rest_ms(900000000000000002), 0::bigint, 'forty-nine are borne');
+select is(rest > 590000, true, 'with the fiftieth a server rests')
+  from delivery_refused('{900000000000000002}', '{1}');
+update refusal set since = since - interval '10 minutes';
+select is(rest_ms(900000000000000002), 0::bigint, 'for ten minutes');
+select refusals_add(900000000000000002, 1) \g /dev/null
+select is(n, 1, 'after which it is counted anew')
+  from refusal where guild_id = 900000000000000002;
 
 -- what waits for webhooks: of fifty lanes ten have entries that are young
 

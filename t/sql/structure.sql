@@ -78,6 +78,9 @@ $$, $$
         ('api', 'troubleshoot_ask', null),
         ('api', 'troubleshoot_get', 'live smallint, application text, '
                                     'probes jsonb'),
+        ('api', 'troubleshoot_report', 'live smallint, application text, '
+                                       'probes jsonb, refused integer'),
+        ('operator', 'refusals_told', 'n integer'),
         ('api', 'troubleshoot_fix', 'input jsonb'),
         ('api', 'troubleshoot_test', 'input jsonb'),
         ('api', 'logs_actors', null),
@@ -108,6 +111,9 @@ $$, $$
                                         'fence bigint, seq_from bigint, '
                                         'message bigint, OUT status integer, '
                                         'OUT body text'),
+        ('news', 'delivery_refused', 'guilds bigint[], counts integer[], '
+                                     'OUT guild bigint, OUT rest bigint'),
+        ('lane', 'delivery_verified', 'told boolean'),
         ('lane', 'delivery_asks', null),
         ('lane', 'delivery_registered', 'webhook bigint, secret bytea'),
         ('lane', 'delivery_lost', null),
@@ -279,7 +285,10 @@ select is_empty($$
      where c.relnamespace = 'guildlog'::regnamespace
        and i.indkey[0] <> a.attnum
        and c.relname not in ('lane_ready', 'doubt', 'order_round')
-$$, 'and every index, but of the lists of what all servers have to do');
+       and i.indexrelid <> all ('{directory_channel,lane_webhook,lane_closed}'
+                                ::regclass[])
+$$, 'and every index, but of the lists of what all servers have to do, and of '
+    'whose a channel and a webhook is');
 select is_empty($$
     select k.conname from pg_constraint k
      where k.connamespace = 'guildlog'::regnamespace and k.contype = 'f'

@@ -142,7 +142,8 @@ select pg_temp.answers(status, body, 404, '{}', 'which is done once')
 
 -- what the platform says
 
-update lane set state = 'active', webhook_id = 77, secret = ''
+update lane set state = 'active', webhook_id = 77, secret = '',
+       again_at = now() - interval '2 minutes'
  where guild_id = :guild and channel_id = 5;
 select is((pg_temp.findings(:us, '', '[{"channelId": "5", "result": "ok",
     "webhooks": ["77"]}]'), pg_temp.findings(:us, '', '[{"channelId": "5",

@@ -1,0 +1,87 @@
+-- Refusals: what the platform refused to a server. An address that is refused
+-- too much is shut out, with all servers that it speaks for. So the count is by
+-- server, and here: the lanes of a server are on several machines, and its
+-- tokens ask at any of them.
+
+
+-- So many more. Ten minutes begin with the first.
+
+create or replace function refusals_add(guild bigint, n int)
+returns void language plpgsql as $$
+declare
+    at  constant timestamptz := clock_timestamp();
+begin
+    if n = 0 then
+        return;
+    end if;
+
+    insert into refusal as r (guild_id, since, n) values (guild, at, n)
+    on conflict on constraint refusal_pkey do update
+       set since = case when refusal_now(r.since) then r.since else at end,
+           n = case when refusal_now(r.since) then r.n else 0 end
+               + excluded.n;
+end $$;
+
+
+-- Are these ten minutes not over? What began later than now is from before the
+-- clock went back.
+
+create or replace function refusal_now(since timestamptz)
+returns boolean language sql volatile as $$
+    select since <= clock_timestamp()
+           and since > clock_timestamp() - interval '10 minutes'
+$$;
+
+
+-- How long the lanes of a server rest, in ms: with 50 refusals they do until
+-- the ten minutes are over; 0: they do not.
+
+create or replace function refusal_rest(since timestamptz, n int)
+returns bigint language sql volatile as $$
+    select case when n >= 50 and refusal_now(since)
+                then greatest(1, ms(since + interval '10 minutes')
+                                 - ms(clock_timestamp()))
+                else 0 end
+$$;
+
+
+create or replace function rest_ms(guild bigint)
+returns bigint language plpgsql volatile as $$
+begin
+    return coalesce((select refusal_rest(r.since, r.n) from refusal r
+                      where r.guild_id = guild), 0);
+end $$;
+
+
+-- The worker that delivers tells what was refused to these servers; those of
+-- them that rest now, and for how long.
+
+create or replace function delivery_refused(guilds bigint[], counts int[],
+    out guild bigint, out rest bigint)
+returns setof record language plpgsql security definer
+set search_path = guildlog, pg_temp as $$
+declare
+    told  record;
+begin
+    for told in
+        select u.guild_id, u.n from unnest(guilds, counts) u (guild_id, n)
+         order by u.guild_id
+    loop
+        perform refusals_add(told.guild_id, told.n);
+        guild := told.guild_id;
+        rest := rest_ms(told.guild_id);
+        return next;
+    end loop;
+end $$;
+
+
+-- The same of what a request asked.
+
+create or replace function refusals_told(guild bigint, n int, out status int,
+    out body text)
+language plpgsql security definer set search_path = guildlog, pg_temp as $$
+begin
+    perform refusals_add(guild, n);
+    status := 200;
+    body := '{}';
+end $$;

@@ -1,0 +1,326 @@
+#!/usr/bin/perl
+# "A channel belongs to one server: what the platform or the directory knows
+# under another one is refused (400) or ends the lane with foreign_channel
+# (final, like channel_gone); nothing is ever made, adopted or deleted there."
+#
+# An administrator could set another server's channel: entries went into it
+# through that server's webhook, which was deleted when the channel was left,
+# and twice within an hour that ended the other server's log.
+
+use lib 't/lib';
+use Guildlog;
+use Guildlog::Delivery;
+use Guildlog::Platform;
+
+my $g = Guildlog->new(start => 0, workers => 2,
+    api => 'guildlog_limit off;');
+my $platform = Guildlog::Platform->new(dir => $g->prefix . '/platform');
+$g->configure(http => $platform->directives($g))->start;
+deliver_with($g, $platform);
+
+
+# a server that delivers to a channel of its own; a free one
+sub victim {
+    my ($guild, $token, $to) = server(@_);
+    becomes($guild, $token, (record($guild, 1))[0], 'delivered',
+        'a server has a log');
+    return { guild => $guild, token => $token, to => $to };
+}
+
+
+sub evil {
+    my $guild = $g->server(plan => 'free');
+    return { guild => $guild, token => $g->token($guild) };
+}
+
+
+# a PATCH below /config/logging, its answer
+sub set {
+    my ($it, $what, $body) = @_;
+    return $g->patch("/servers/$it->{guild}/config/logging/$what",
+        token => $it->{token}, json => $body);
+}
+
+
+sub post {
+    my ($it, $what, $body) = @_;
+    return $g->post("/servers/$it->{guild}/troubleshoot/$what",
+        token => $it->{token}, json => $body);
+}
+
+
+sub is_now {
+    my ($it, $id, @more) = @_;
+    becomes(@$it{qw(guild token)}, $id, @more);
+}
+
+
+sub channel_of {
+    my ($it) = @_;
+    return $g->get("/servers/$it->{guild}/config/logging/pacing",
+        token => $it->{token})->json->{channels}[0];
+}
+
+
+# the platform's requests about a channel that change something there, but for
+# messages of its own server
+sub changes_in {
+    my ($to) = @_;
+    return join ' ', map { $_->{call} } grep { $_->{event} eq 'request'
+        && $_->{call} =~ /^(?:create|delete)$/ } $platform->ledger($to);
+}
+
+
+sub messages_in {
+    my ($to) = @_;
+    my @all = $platform->messages($to);
+    return scalar @all;
+}
+
+
+# the other server is as it was: one webhook, made once, and it delivers
+sub unharmed {
+    my ($victim, $webhook, $messages) = @_;
+    is changes_in($victim->{to}), 'create',
+        'nothing else was made there, and nothing deleted';
+    is webhook($victim->{to})->{id}, $webhook, 'its webhook is there';
+    my ($id) = record($victim->{guild}, 1);
+    is_now($victim, $id, 'delivered', 'and its log goes on');
+    is messages_in($victim->{to}), $messages + 1,
+        'no other message is there';
+}
+
+
+subtest 'the platform knows whose it is' => sub {
+    my ($victim, $evil) = (victim(), evil());
+    my $webhook = webhook($victim->{to})->{id};
+    my $messages = messages_in($victim->{to});
+
+    for my $round (1 .. 2) {
+        is set($evil, 'channels', { main_channel => $victim->{to} })->status,
+            202, "the channel is set, time $round";
+        wait_for { channel_of($evil)->{state} eq 'broken' } 60;
+        is channel_of($evil)->{stateReason}, 'foreign_channel',
+            'its lane ends with that reason';
+        my ($id) = record($evil->{guild}, 1);
+        is_now($evil, $id, 'not_delivered foreign_channel',
+            'so do its entries');
+        is_now($evil, $id, 'not_delivered foreign_channel', 'for good');
+        is delivery(@$evil{qw(guild token)}, $id)->{channelId}, $victim->{to},
+            'the channel is named';
+        is set($evil, 'channels', { main_channel => undef })->status, 202,
+            'and left';
+        wait_for { !$g->sql('select count(*) from lane where guild_id = ?
+            and state <> ?', $evil->{guild}, 'closed') } 60;
+    }
+    unharmed($victim, $webhook, $messages);
+    is scalar(grep { $_->{event} eq 'request' && $_->{call} eq 'list'
+        && $_->{channel} eq $victim->{to} } $platform->ledger), 1,
+        'nor are its webhooks listed for others';
+};
+
+
+subtest 'a type of its own' => sub {
+    my ($victim, $evil) = (victim(), evil());
+    my $webhook = webhook($victim->{to})->{id};
+    my $messages = messages_in($victim->{to});
+    is set($evil, 'settings/7', { log_channel => $victim->{to} })->status, 202,
+        'its channel is set';
+    my ($id) = record($evil->{guild}, 1);
+    is_now($evil, $id, 'not_delivered foreign_channel', 'it does not arrive');
+    unharmed($victim, $webhook, $messages);
+};
+
+
+subtest 'test message, report, fixes and replay' => sub {
+    my ($victim, $evil) = (victim(), evil());
+    my $webhook = webhook($victim->{to})->{id};
+    my $messages = messages_in($victim->{to});
+    set($evil, 'channels', { main_channel => $victim->{to} });
+    wait_for { channel_of($evil)->{state} eq 'broken' } 60;
+
+    my $test = post($evil, 'test-log', {})->json;
+    ok !$test->{ok}, 'a test message is not sent';
+    is $test->{stage}, 'channel_parked', 'for its channel is parked';
+    like $test->{detail}, qr/another server/, 'and why';
+
+    my $report = $g->get("/servers/$evil->{guild}/troubleshoot",
+        token => $evil->{token})->json;
+    my ($finding) = grep { $_->{id} eq 'CHANNEL_GONE' }
+        @{ $report->{findings} };
+    like $finding->{detail}, qr/another server/, 'the report says so';
+    is $finding->{fix}{kind}, 'clear_log_channel', 'and what to do';
+    is_deeply $report->{summary}{incomplete}, ["channel $victim->{to}: not "
+        . 'asked'], 'the channel is not asked about';
+
+    post($evil, 'fix', { kind => 'register_webhook',
+        channelId => $victim->{to} });
+    my ($id) = record($evil->{guild}, 1);
+    is_now($evil, $id, 'not_delivered foreign_channel',
+        'another webhook is not the answer');
+
+    my $replayed = $g->operator('POST', "/servers/$evil->{guild}/replay",
+        { ids => [$id] })->json;
+    is_deeply $replayed->{skipped}, { lane_broken => 1 },
+        'it is not sent again';
+
+    is post($evil, 'fix', $finding->{fix})->status, 200, 'the fix is applied';
+    wait_for { !$g->sql('select count(*) from lane where guild_id = ?
+        and state <> ?', $evil->{guild}, 'closed') } 60;
+    unharmed($victim, $webhook, $messages);
+
+    my ($note) = grep { $_->{notificationData}{description}
+        =~ /foreign_channel/ } @{ $g->get(
+        "/servers/$evil->{guild}/notifications", token => $evil->{token})
+        ->json };
+    ok $note, 'its people were told';
+};
+
+
+subtest 'a platform whose channels do not tell, but webhooks do' => sub {
+    my ($victim, $evil) = (victim(), evil());
+    my $webhook = webhook($victim->{to})->{id};
+    my $messages = messages_in($victim->{to});
+    $platform->config(untold => [$victim->{to}]);
+    set($evil, 'channels', { main_channel => $victim->{to} });
+    my ($id) = record($evil->{guild}, 1);
+    is_now($evil, $id, 'not_delivered foreign_channel',
+        'its webhooks tell whose it is');
+    unharmed($victim, $webhook, $messages);
+
+    my $empty = ++$channel . '';
+    $platform->belong($victim->{guild}, $empty);
+    $platform->config(no_looks => 1);
+    set($evil, 'channels', { main_channel => $empty });
+    ($id) = record($evil->{guild}, 1);
+    is_now($evil, $id, 'not_delivered foreign_channel',
+        'where there are none, the one that is made does');
+    is scalar $platform->webhooks($empty), 0, 'and goes at once';
+    is messages_in($empty), 0, 'before it is used';
+    $platform->config(untold => [], no_looks => 0);
+};
+
+
+subtest 'a platform that tells nothing' => sub {
+    my $it = evil();
+    my $to = ++$channel . '';
+    set($it, 'channels', { main_channel => $to });
+    is_now($it, (record($it->{guild}, 1))[0], 'delivered',
+        'a channel that is nobody\'s is the server\'s');
+
+    $to = ++$channel . '';
+    $platform->config(no_looks => 1);
+    set($it, 'channels', { main_channel => $to });
+    is_now($it, (record($it->{guild}, 1))[0], 'delivered',
+        'also where a channel cannot be asked for');
+    $platform->config(no_looks => 0);
+    is scalar(grep { $_->{state} eq 'active' } channel_of($it)), 1,
+        'all is well';
+};
+
+
+subtest 'the directory knows whose it is' => sub {
+    my ($victim, $evil) = (victim(), evil());
+    my $to = ++$channel . '';
+    $g->operator('PUT', "/servers/$victim->{guild}/channels",
+        [map { { id => $_, name => 'logs' } } $to, $victim->{to}]);
+    my $asked = () = $platform->ledger($to);
+
+    my $answer = set($evil, 'channels', { category_text => $to,
+        main_channel => '300000000000009999' });
+    is $answer->status, 400, 'a channel of another server is refused';
+    is $answer->json->{error}, 'category_text: belongs to another server',
+        'by the name of the field';
+    is $g->get("/servers/$evil->{guild}/config/logging/channels",
+        token => $evil->{token})->status, 404, 'and nothing is applied';
+    $answer = set($evil, 'settings/7', { log_channel => $to });
+    is $answer->status, 400, 'so is that of a type';
+    like $answer->json->{error}, qr/^log_channel: /, 'which is named';
+    $answer = post($evil, 'fix', { kind => 'register_webhook',
+        channelId => $to });
+    is $answer->status, 400, 'and that of a fix';
+    is scalar(() = $platform->ledger($to)), $asked, 'nobody asks about it';
+
+    is set($victim, 'channels', { main_channel => $to })->status, 202,
+        'its own server may set it';
+    $g->operator('PUT', "/servers/$evil->{guild}/channels/$to", {});
+    is set($evil, 'settings/7', { log_channel => $to })->status, 202,
+        'and who has it in the directory, too';
+};
+
+
+subtest 'a webhook that another lane uses is not deleted' => sub {
+    my ($it, $other) = (evil(), victim());
+    my $to = ++$channel . '';
+    set($it, 'channels', { main_channel => $to });
+    is_now($it, (record($it->{guild}, 1))[0], 'delivered', 'a lane');
+    $g->sql('update lane set webhook_id = ? where channel_id = ?',
+        webhook($to)->{id}, $other->{to});
+    set($it, 'channels', { main_channel => undef });
+    wait_for { !$g->sql('select count(*) from lane where guild_id = ?
+        and state <> ?', $it->{guild}, 'closed') } 60;
+    is changes_in($to), 'create', 'it is left where it is';
+};
+
+
+# What a server of the version before has: lanes that nobody verified, one of
+# them with the webhook of another server.
+
+subtest 'an upgrade' => sub {
+    my ($victim, $good, $bad, $late) = (victim(), victim(), evil(), evil());
+    my $webhook = webhook($victim->{to})->{id};
+    my %own = map { ($_ => ++$channel . '') } 'bad', 'late';
+    set($bad, 'channels', { main_channel => $own{bad} });
+    set($late, 'channels', { main_channel => $own{late} });
+    is_now($_, (record($_->{guild}, 1))[0], 'delivered', 'a lane')
+        for $bad, $late;
+    my $messages = messages_in($victim->{to});
+
+    # one is known by the directory; the other by the platform alone
+
+    $g->stop;
+    $platform->belong($victim->{guild}, $own{late});
+    $g->sql('update lane set verified_at = null');
+    $g->sql('insert into directory (guild_id, kind, id, name)
+        values (?, 1, ?, ?)', $victim->{guild}, $own{bad}, 'x');
+    $g->sql('delete from schema_version where version = 25');
+    $g->sql('alter table lane drop column verified_at, drop column refused_at,
+        drop column again_at, drop column told, drop column look_at');
+    $g->sql('drop table refusal');
+    $g->sql('drop index directory_channel');
+    $g->sql('drop index lane_webhook');
+    ok install(), 'the schema is upgraded';
+    is $g->sql('select reason from lane where channel_id = ?', $own{bad}),
+        'foreign_channel', 'what the directory knows ends then';
+    is $g->sql('select count(*) from notification where guild_id = ?
+        and description like ?', $bad->{guild}, '%foreign_channel'), 1,
+        'of which its people are told';
+    $g->start;
+
+    is_now($bad, (record($bad->{guild}, 1))[0],
+        'not_delivered foreign_channel', 'nothing goes there');
+    is_now($late, (record($late->{guild}, 1))[0],
+        'not_delivered foreign_channel',
+        'nor where the platform says that it is another one\'s');
+    is_now($good, (record($good->{guild}, 1))[0], 'delivered',
+        'the others go on');
+    is scalar(grep { $_->{event} eq 'request' && $_->{call} eq 'webhook' }
+        $platform->ledger($good->{to})), 1, 'after one question';
+    is_now($good, (record($good->{guild}, 1))[0], 'delivered', 'and again');
+    is scalar(grep { $_->{event} eq 'request' && $_->{call} eq 'webhook' }
+        $platform->ledger($good->{to})), 1, 'without another';
+    is changes_in($own{$_}), 'create', 'no webhook is deleted'
+        for 'bad', 'late';
+    unharmed($victim, $webhook, $messages);
+};
+
+
+sub install {
+    local $ENV{PGPASSWORD} = 'owner';
+    return system('psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-o',
+        '/dev/null', '-h', $g->cluster->socket_dir, '-p', $g->cluster->port,
+        '-U', 'guildlog_owner', '-d', $g->dbname, '-f',
+        "$Guildlog::TOP/sql/install.sql") == 0;
+}
+
+done_testing;
