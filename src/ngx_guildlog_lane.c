@@ -12,6 +12,7 @@
 
 
 static void ngx_guildlog_lane_go(ngx_guildlog_lane_t *lane);
+static void ngx_guildlog_lane_found_in_doubt(ngx_guildlog_lane_t *lane);
 static void ngx_guildlog_lane_look(ngx_guildlog_lane_t *lane);
 static void ngx_guildlog_lane_looked(ngx_guildlog_lane_t *lane);
 static void ngx_guildlog_lane_pack(ngx_guildlog_lane_t *lane);
@@ -53,8 +54,17 @@ ngx_guildlog_lane_start(ngx_guildlog_lane_t *lane)
 static void
 ngx_guildlog_lane_go(ngx_guildlog_lane_t *lane)
 {
+    if (lane->lone) {
+        ngx_guildlog_lane_found_in_doubt(lane);
+        return;
+    }
+
+    /* is it still so?  It may have been found a moment too early */
+
     if (lane->upto > lane->head) {
-        ngx_guildlog_lane_doubt(lane, 0);
+        lane->next = ngx_guildlog_lane_found_in_doubt;
+
+        ngx_guildlog_delivery_step(lane);
         return;
     }
 
@@ -64,6 +74,13 @@ ngx_guildlog_lane_go(ngx_guildlog_lane_t *lane)
     }
 
     ngx_guildlog_lane_line_up(lane);
+}
+
+
+static void
+ngx_guildlog_lane_found_in_doubt(ngx_guildlog_lane_t *lane)
+{
+    ngx_guildlog_lane_doubt(lane, 0);
 }
 
 
