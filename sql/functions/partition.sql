@@ -1,5 +1,6 @@
 -- The partitions of the log store: one a day, made ahead. What finds none
--- falls into the default partition, so that recording never waits for them.
+-- falls into the default partition, so that recording never waits for them;
+-- that one becomes the partition of these days, once somebody makes it.
 -- Making and dropping them takes locks: who cannot have them soon gives up,
 -- rather than let everybody wait behind it, and is called again.
 
@@ -48,29 +49,34 @@ returns bigint language sql stable as $$
 $$;
 
 
--- Makes one partition and moves what the default one holds of its range. True:
--- there was something, and everybody had to wait.
+-- Makes one partition. Where the default one has rows of its range the default
+-- one becomes it, and there is a new default one: no row moves, so a reader
+-- whose snapshot is older than this, and its lock younger, sees them all the
+-- same. True: it was so, and everybody had to wait.
 
 create or replace function partition_make(parent text, name text, key text,
     low text, high text)
 returns boolean language plpgsql as $$
 declare
-    moved  bigint;
+    holds  boolean;
 begin
     if to_regclass(format('guildlog.%I', name)) is not null then
         return false;
     end if;
 
-    perform partition_table(parent, name);
     execute format('lock table %I', parent || '_default');
-    execute format('with moved as (delete from %I where %I >= %L and %I < %L '
-                   'returning *) insert into %I select * from moved',
-                   parent || '_default', key, low, key, high, name);
-    get diagnostics moved = row_count;
+    execute format('select exists (select from %I where %I >= %L and %I < %L)',
+                   parent || '_default', key, low, key, high) into holds;
+
+    if holds then
+        perform partition_adopt(parent, name, key, low, high);
+    else
+        perform partition_table(parent, name);
+    end if;
 
     execute format('alter table %I attach partition %I '
                    'for values from (%L) to (%L)', parent, name, low, high);
-    return moved > 0;
+    return holds;
 end $$;
 
 
@@ -78,55 +84,87 @@ create or replace function partition_table(parent text, name text)
 returns void language plpgsql as $$
 begin
     execute format('create table %I (like %I including all)', name, parent);
+    perform partition_vacuum(name);
+end $$;
+
+
+create or replace function partition_vacuum(name text)
+returns void language plpgsql as $$
+begin
     execute format('alter table %I set ('
                    'autovacuum_vacuum_insert_scale_factor = 0, '
                    'autovacuum_vacuum_insert_threshold = 20000)', name);
 end $$;
 
 
+-- The default partition becomes a table of that name, for that range. Only what
+-- is outside of it moves, into the new default one. See partitions_ensure():
+-- that is of days to come, which nobody reads yet.
+
+create or replace function partition_adopt(parent text, name text, key text,
+    low text, high text)
+returns void language plpgsql as $$
+declare
+    other  constant text := parent || '_default';
+begin
+    execute format('lock table only %I in access exclusive mode', parent);
+    execute format('alter table %I detach partition %I', parent, other);
+    execute format('alter table %I rename to %I', other, name);
+    perform partition_vacuum(name);
+    execute format('create table %I partition of %I default', other, parent);
+    execute format('with moved as (delete from %I where %I < %L or %I >= %L '
+                   'returning *) insert into %I select * from moved',
+                   name, key, low, key, high, other);
+end $$;
+
+
 -- Makes the partitions up to some days ahead, and before the first of them
--- one for everything older. A day of which something has to be moved is the
--- last one of its transaction. False: somebody was in the way.
+-- one for everything older. False: somebody was in the way. The days that are
+-- missing up to tomorrow are one partition where the default one has rows of
+-- them; that is the last one of its transaction.
 
 create or replace function partitions_ensure(ahead int default 2)
 returns boolean language plpgsql set lock_timeout = '200ms' as $$
 declare
     today  constant date := today();
-    next   date;
+    p      record;
     day    date;
-    moved  boolean;
+    until  date;
 begin
     perform pg_advisory_xact_lock(hashtext('guildlog.partitions'));
 
-    next := partitions_end();
-
-    if next is null then
+    if partitions_end('log_entry') is null then
         perform partition_make('log_entry', 'log_entry_past', 'id',
                                day_id('2015-01-01')::text,
                                day_id(today)::text);
     end if;
 
-    for day in
-        select d::date
-          from generate_series(coalesce(next, today), today + ahead,
-                               interval '1 day') d
+    for p in
+        select * from (values ('log_event', 'recorded_at', 1),
+                              ('lane_batch', 'done_at', 7),
+                              ('log_entry', 'id', 1)) t (parent, key, days)
     loop
-        select bool_or(m.moved) into moved
-          from date_trunc('week', day) w (at),
-               date(w.at) week,
-               lateral (values
-                   (partition_make('log_entry',
-                        'log_entry_' || to_char(day, 'YYYYMMDD'), 'id',
-                        day_id(day)::text, day_id(day + 1)::text)),
-                   (partition_make('log_event',
-                        'log_event_' || to_char(day, 'YYYYMMDD'),
-                        'recorded_at', day || ' 00:00Z',
-                        (day + 1) || ' 00:00Z')),
-                   (partition_make('lane_batch',
-                        'lane_batch_' || to_char(week, 'YYYYMMDD'),
-                        'done_at', week || ' 00:00Z',
-                        (week + 7) || ' 00:00Z'))) m (moved);
-        exit when moved;
+        day := coalesce(partitions_end(p.parent),
+                        date_trunc(case p.days when 7 then 'week' else 'day' end,
+                                   today::timestamp)::date);
+
+        while day <= today + ahead loop
+            until := day + p.days;
+
+            if day <= today and partition_holds(p.parent, p.key, day) then
+                until := day + p.days * ((today + 1 - day) / p.days + 1);
+            end if;
+
+            if partition_make(p.parent, p.parent || '_'
+                                        || to_char(day, 'YYYYMMDD'), p.key,
+                              partition_bound(p.parent, day),
+                              partition_bound(p.parent, until))
+            then
+                return true;
+            end if;
+
+            day := until;
+        end loop;
     end loop;
 
     return true;
@@ -135,25 +173,55 @@ exception when lock_not_available then
 end $$;
 
 
--- Of the days up to some ahead, those that have no partition.
+-- A day as a bound of a table's partitions.
+
+create or replace function partition_bound(parent text, day date)
+returns text language sql stable as $$
+    select case parent when 'log_entry' then day_id(day)::text
+           else day || ' 00:00Z' end
+$$;
+
+
+-- Does the default partition have rows from that day on?
+
+create or replace function partition_holds(parent text, key text, day date)
+returns boolean language plpgsql as $$
+declare
+    holds  boolean;
+begin
+    execute format('lock table %I', parent || '_default');
+    execute format('select exists (select from %I where %I >= %L)',
+                   parent || '_default', key, partition_bound(parent, day))
+       into holds;
+    return holds;
+end $$;
+
+
+-- Of the days up to some ahead, those that have no partition of any table.
 
 create or replace function partitions_missing(ahead int default 2)
 returns int language plpgsql stable as $$
 declare
     today  constant date := today();
 begin
-    return greatest(0, today + ahead + 1
-                       - greatest(partitions_end(), today));
+    return (
+        select max(greatest(0, today + ahead + 1
+                               - greatest(partitions_end(t.parent), today)))
+          from unnest('{log_entry,log_event,lane_batch}'::text[]) t (parent));
 end $$;
 
 
--- The first day behind all partitions of entries.
+-- The first day behind all partitions of a table.
 
-create or replace function partitions_end()
+create or replace function partitions_end(parent text)
 returns date language plpgsql stable as $$
 begin
-    return id_day((select max(p.high::bigint)
-                     from partitions('log_entry') p));
+    return case parent
+           when 'log_entry' then (
+               select id_day(max(p.high::bigint)) from partitions(parent) p)
+           else (
+               select max(p.high::timestamptz at time zone 'UTC')::date
+                 from partitions(parent) p) end;
 end $$;
 
 

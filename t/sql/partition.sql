@@ -45,7 +45,7 @@ select is(pg_temp.record_at(:guild, now() + interval '5 days'),
 select is(pg_temp.record_at(:guild, now() + interval '4 days'),
           'log_entry_default', 'and four');
 select partitions_ensure(6) \g /dev/null
-select is(partitions_missing(6), 2, 'one such day is moved in a transaction');
+select is(partitions_missing(6), 2, 'one such day is made in a transaction');
 select partitions_ensure(6) \g /dev/null
 select is(partitions_missing(6), 1, 'then the next one');
 select is((select tableoid::regclass::text from log_entry
