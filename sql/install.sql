@@ -180,6 +180,12 @@ create table if not exists schema_version (
 \ir functions/troubleshoot_fix.sql
 \ir functions/forget.sql
 \ir functions/forget_person.sql
+\ir functions/check.sql
+\ir functions/check_search.sql
+\ir functions/rebuild.sql
+\ir functions/status.sql
+
+\ir comments.sql
 
 \ir grants.sql
 

@@ -1,0 +1,106 @@
+-- What each table is for, for who looks at the database.
+
+comment on table access is
+    'Who may use the dashboard of a server, and how far.';
+comment on table active_ignore is
+    'Requests of active ignore: what not to record, how often, until when.';
+comment on table delivery_node is
+    'Workers that deliver, with or without a shard.';
+comment on table delivery_secret is
+    'Something sealed with the secret of the webhooks, by which a machine with '
+    'another secret is known.';
+comment on table directory is
+    'Names of members (kind 0), channels (1) and roles (2), as the bot says.';
+comment on table doubt is
+    'Messages of which it is not known whether the platform applied them: they '
+    'are looked for again for a day.';
+comment on table filter is 'What is masked before an entry is stored.';
+comment on table filter_kind is 'The filters there are, in their order.';
+comment on table forgotten_person is
+    'People who are being forgotten, and how far that has come. The row goes '
+    'when it is done.';
+comment on table held_entry is
+    'Entries that are or were held for active ignore, and their place in a '
+    'lane since they were released.';
+comment on table ignore_entry is
+    'Ignore lists: channels, categories, executors, targets, contents, roles.';
+comment on table keeper is
+    'When the keeper did each of its tasks, and what it left undone.';
+comment on table lane is
+    'A lane is the queue in front of one webhook: a server, a bot, a channel.';
+comment on table lane_batch is
+    'What became of the places from seq_from to seq_to of a lane: one row a '
+    'message, or a decision about several entries.';
+comment on table lane_head is
+    'How far a lane is delivered: up to head all is decided, from there to '
+    'upto it is in flight.';
+comment on table lane_ready is
+    'Lanes with something to do, for the workers that deliver.';
+comment on table lane_tail is 'The last place that was given in a lane.';
+comment on table language is 'The languages and their numbers.';
+comment on table log_change is
+    'Entries that changed in partitions that are being rewritten: they are '
+    'copied again.';
+comment on table log_correction is
+    'What came late, or was taken back: by how much the checkpoints from that '
+    'id on are short.';
+comment on table log_entry is
+    'The entries. doc is an entry''s JSON without its delivery and the last '
+    'brace, the other columns are what it is found by. Partitioned by id, '
+    'which is its time.';
+comment on table log_event is
+    'The events of the last days: each is recorded once, and they know the '
+    'order in which entries arrived.';
+comment on table log_head is
+    'One row a server and bot. Who records holds it, so that arrival numbers '
+    'follow the order of commits.';
+comment on table log_key is
+    'Channels and members that came up often. The heavy ones have '
+    'checkpoints.';
+comment on table log_late is
+    'Entries that arrived much later than they happened, beside log_order.';
+comment on table log_left_out is
+    'Servers of which the rewrite that is under way left out entries.';
+comment on table log_order is
+    'The order in which entries arrived, when their events are gone: up to an '
+    'arrival, the ids lie between low and high.';
+comment on table log_rewrite is
+    'Rewrites of partitions: the one under way, and what they made.';
+comment on table log_type is 'The types of entries.';
+comment on table logging_channels is
+    'The channels that entries go to. 0: off.';
+comment on table logging_options is 'Options of all log types of a bot.';
+comment on table logging_type is 'Options of one log type of a bot.';
+comment on table notification is
+    'Changes of the configuration and troubles, the last 100 of a bot.';
+comment on table order_round is
+    'How far the keeper has kept the order of entries: one row.';
+comment on table refusal is
+    'How often the platform refused something to a server within ten minutes.';
+comment on table replay is
+    'Entries that were sent again, and their new place in a lane.';
+comment on table schema_version is 'The migrations that were applied.';
+comment on table search_common is
+    'The index of searches: terms with many entries in a segment.';
+comment on table search_head is
+    'The index of searches of a server and bot: how far it has come.';
+comment on table search_place is
+    'The index of searches: the ids of a segment''s entries, 256 a row.';
+comment on table search_segment is
+    'The index of searches: entries that are indexed together.';
+comment on table search_string is
+    'The index of searches: names and reasons, each with a number.';
+comment on table search_term is
+    'The index of searches: terms with few entries in a segment, many a row.';
+comment on table server is
+    'The servers that the operator put. forgotten_at: it is being forgotten.';
+comment on table settings is 'The language of a bot.';
+comment on table shard_lease is
+    'Who delivers the lanes of each of the 64 shards, until when.';
+comment on table summary is
+    'How an entry is summed up in an export, by language.';
+comment on table tag is 'Texts that members may ask a bot for.';
+comment on table token is
+    'Facts about tokens. The tokens themselves are stored nowhere.';
+comment on table troubleshoot_use is
+    'How often a server asked for reports and tests within a minute.';
