@@ -159,15 +159,7 @@ ngx_guildlog_match_reads(const ngx_guildlog_match_t *match)
 {
     return match->types || match->after > INT64_MIN
            || match->before < INT64_MAX || match->channel >= 0
-           || match->member >= 0
-           || ngx_guildlog_match_folds(match);
-}
-
-
-ngx_uint_t
-ngx_guildlog_match_folds(const ngx_guildlog_match_t *match)
-{
-    return match->role.data || match->part.data;
+           || match->member >= 0 || match->role.data || match->part.data;
 }
 
 

@@ -90,9 +90,8 @@ ngx_int_t ngx_guildlog_match_role(ngx_guildlog_match_t *match,
 ngx_int_t ngx_guildlog_match_search(ngx_guildlog_match_t *match,
     ngx_pool_t *pool, const ngx_str_t *search);
 
-/* does it ask for what only a document tells, or only a folded one? */
+/* does it ask for anything that has to be looked for in documents? */
 ngx_uint_t ngx_guildlog_match_reads(const ngx_guildlog_match_t *match);
-ngx_uint_t ngx_guildlog_match_folds(const ngx_guildlog_match_t *match);
 
 /*
  * Reads a document; its closing brace may be missing.  NGX_ERROR: that is no
@@ -108,7 +107,7 @@ ngx_int_t ngx_guildlog_match_read(ngx_guildlog_match_doc_t *doc,
  */
 u_char *ngx_guildlog_match_fold(ngx_guildlog_match_doc_t *doc, u_char *buf);
 
-/* of a document that was read, and folded if the query asks for that */
+/* of a document that was read and folded */
 ngx_uint_t ngx_guildlog_match(const ngx_guildlog_match_t *match,
     const ngx_guildlog_match_doc_t *doc);
 

@@ -163,7 +163,7 @@ typedef struct {
       NGX_GUILDLOG_STMT_READ|NGX_GUILDLOG_STMT_LONG                           \
       |NGX_GUILDLOG_STMT_PATIENT)                                             \
     S(logs_stream, logs_stream, 14, NGX_GUILDLOG_STMT_READ)                   \
-    S(logs_resume, logs_stream, 14,                                           \
+    S(logs_resume, logs_resume, 14,                                           \
       NGX_GUILDLOG_STMT_READ|NGX_GUILDLOG_STMT_LONG                           \
       |NGX_GUILDLOG_STMT_PATIENT)                                             \
     S(logs_tail, logs_tail, 13,                                               \

@@ -39,14 +39,12 @@ static void ngx_http_guildlog_feed_news(void *data,
     ngx_guildlog_result_t *result);
 static void ngx_http_guildlog_feed_heard(ngx_http_guildlog_feed_t *feed,
     ngx_guildlog_result_t *result);
-static void ngx_http_guildlog_feed_arrived(ngx_http_guildlog_topic_t *topic,
-    int64_t arrival);
 static ngx_int_t ngx_http_guildlog_feed_ask_tokens(
     ngx_http_guildlog_feed_t *feed, ngx_pool_t *pool);
 static void ngx_http_guildlog_feed_tokens(void *data,
     ngx_guildlog_result_t *result);
-static ngx_http_guildlog_listener_t *ngx_http_guildlog_feed_listener(
-    ngx_http_guildlog_feed_t *feed, int64_t place);
+static void ngx_http_guildlog_feed_revoked(ngx_http_guildlog_feed_t *feed,
+    ngx_guildlog_result_t *result, ngx_queue_t *ended);
 static void ngx_http_guildlog_feed_ask(ngx_http_guildlog_feed_t *feed,
     ngx_int_t (*ask)(ngx_http_guildlog_feed_t *feed, ngx_pool_t *pool));
 static void ngx_http_guildlog_feed_again(ngx_http_guildlog_feed_t *feed,
@@ -79,10 +77,9 @@ ngx_http_guildlog_feed_join(ngx_http_guildlog_listener_t *listener)
         topic->arrival = listener->since;
     }
 
-    topic->arrival = ngx_min(topic->arrival, listener->since);
-
     listener->topic = topic;
     ngx_queue_insert_tail(&topic->listeners, &listener->queue);
+    ngx_http_guildlog_fetch_next(listener);
 
     ngx_guildlog_stats_gauge(&ngx_http_guildlog_worker.stats,
                              NGX_GUILDLOG_GAUGE_LISTENERS, 1);
@@ -195,7 +192,7 @@ ngx_http_guildlog_feed_topic_add(ngx_http_guildlog_feed_t *feed,
     ngx_memcpy(topic->bot.data, bot->data, bot->len);
 
     ngx_queue_init(&topic->listeners);
-    ngx_queue_init(&topic->fetches);
+    ngx_http_guildlog_fetch_create(topic);
     ngx_queue_insert_tail(&feed->topics, &topic->queue);
 
     return topic;
@@ -213,17 +210,17 @@ ngx_http_guildlog_feed_leave(ngx_http_guildlog_listener_t *listener)
         return;
     }
 
+    ngx_http_guildlog_fetch_leave(listener);
+
     listener->topic = NULL;
     ngx_queue_remove(&listener->queue);
 
     ngx_guildlog_stats_gauge(&ngx_http_guildlog_worker.stats,
                              NGX_GUILDLOG_GAUGE_LISTENERS, -1);
 
-    ngx_http_guildlog_fetch_leave(listener);
-
     if (ngx_queue_empty(&topic->listeners)) {
         ngx_queue_remove(&topic->queue);
-        ngx_free(topic);
+        ngx_http_guildlog_fetch_end(topic);
     }
 }
 
@@ -380,7 +377,10 @@ ngx_http_guildlog_feed_news(void *data, ngx_guildlog_result_t *result)
 }
 
 
-/* both in the order of places; topics may have left or come since */
+/*
+ * Both in the order of places; topics may have left or come since.  Where there
+ * is no news somebody may be behind all the same.
+ */
 
 static void
 ngx_http_guildlog_feed_heard(ngx_http_guildlog_feed_t *feed,
@@ -392,7 +392,6 @@ ngx_http_guildlog_feed_heard(ngx_http_guildlog_feed_t *feed,
     ngx_http_guildlog_topic_t  *topic;
 
     row = 0;
-    place = 0;
 
     ngx_http_guildlog_stream_each(q, &feed->topics) {
         topic = ngx_queue_data(q, ngx_http_guildlog_topic_t, queue);
@@ -400,37 +399,21 @@ ngx_http_guildlog_feed_heard(ngx_http_guildlog_feed_t *feed,
         for ( /* void */ ; row < result->rows; row++) {
             place = ngx_http_guildlog_number_at(result, row, 0);
 
-            if (place >= (int64_t) topic->place) {
-                break;
+            if (place < (int64_t) topic->place) {
+                continue;
             }
-        }
 
-        if (row == result->rows) {
+            if (place == (int64_t) topic->place) {
+                topic->arrival = ngx_max(topic->arrival,
+                                   ngx_http_guildlog_number_at(result, row, 1));
+                topic->behind = 1;
+            }
+
             break;
         }
 
-        if (place == (int64_t) topic->place) {
-            ngx_http_guildlog_feed_arrived(topic,
-                                   ngx_http_guildlog_number_at(result, row, 1));
-        }
-    }
-}
-
-
-static void
-ngx_http_guildlog_feed_arrived(ngx_http_guildlog_topic_t *topic,
-    int64_t arrival)
-{
-    ngx_queue_t                   *q;
-    ngx_http_guildlog_listener_t  *listener;
-
-    topic->arrival = arrival;
-
-    ngx_http_guildlog_stream_each(q, &topic->listeners) {
-        listener = ngx_queue_data(q, ngx_http_guildlog_listener_t, queue);
-
-        if (!listener->sending) {
-            ngx_http_guildlog_fetch_next(listener);
+        if (topic->behind) {
+            ngx_http_guildlog_fetch_turn(topic);
         }
     }
 }
@@ -494,8 +477,7 @@ ngx_http_guildlog_feed_tokens(void *data, ngx_guildlog_result_t *result)
 {
     ngx_http_guildlog_feed_t *feed = data;
 
-    ngx_uint_t                     row;
-    ngx_http_guildlog_listener_t  *listener;
+    ngx_queue_t  *q, ended;
 
     if (result->outcome != NGX_GUILDLOG_ROWS) {
 
@@ -513,27 +495,32 @@ ngx_http_guildlog_feed_tokens(void *data, ngx_guildlog_result_t *result)
         return;
     }
 
-    for (row = 0; row < result->rows; row++) {
-        listener = ngx_http_guildlog_feed_listener(feed,
-                                   ngx_http_guildlog_number_at(result, row, 0));
-        if (listener) {
-            ngx_http_guildlog_stream_end(listener);
-        }
+    ngx_http_guildlog_feed_revoked(feed, result, &ended);
+
+    while (!ngx_queue_empty(&ended)) {
+        q = ngx_queue_head(&ended);
+        ngx_http_guildlog_stream_end(
+                     ngx_queue_data(q, ngx_http_guildlog_listener_t, turn));
     }
 
     ngx_http_guildlog_feed_again(feed, 0);
 }
 
 
-/* NULL: it has left since */
+/* both in the order of places; listeners may have left or come since */
 
-static ngx_http_guildlog_listener_t *
-ngx_http_guildlog_feed_listener(ngx_http_guildlog_feed_t *feed,
-    int64_t place)
+static void
+ngx_http_guildlog_feed_revoked(ngx_http_guildlog_feed_t *feed,
+    ngx_guildlog_result_t *result, ngx_queue_t *ended)
 {
+    int64_t                        place;
+    ngx_uint_t                     row;
     ngx_queue_t                   *t, *q;
     ngx_http_guildlog_topic_t     *topic;
     ngx_http_guildlog_listener_t  *listener;
+
+    row = 0;
+    ngx_queue_init(ended);
 
     ngx_http_guildlog_stream_each(t, &feed->topics) {
         topic = ngx_queue_data(t, ngx_http_guildlog_topic_t, queue);
@@ -541,13 +528,23 @@ ngx_http_guildlog_feed_listener(ngx_http_guildlog_feed_t *feed,
         ngx_http_guildlog_stream_each(q, &topic->listeners) {
             listener = ngx_queue_data(q, ngx_http_guildlog_listener_t, queue);
 
-            if ((int64_t) listener->place == place) {
-                return listener;
+            for ( /* void */ ; row < result->rows; row++) {
+                place = ngx_http_guildlog_number_at(result, row, 0);
+
+                if (place < (int64_t) listener->place) {
+                    continue;
+                }
+
+                if (place == (int64_t) listener->place) {
+                    ngx_http_guildlog_fetch_leave(listener);
+                    listener->served = 1;
+                    ngx_queue_insert_tail(ended, &listener->turn);
+                }
+
+                break;
             }
         }
     }
-
-    return NULL;
 }
 
 

@@ -2,7 +2,8 @@
 /*
  * GET /logs/stream: one listener, from its first comment to its end.  It
  * holds at most one block of events that its reader has not taken yet; what
- * comes after that waits in the database.
+ * comes after that waits in the database.  What is read while a comment waits
+ * for its reader is not for this listener: nothing is sent before that is gone.
  */
 
 #include "ngx_http_guildlog_stream.h"
@@ -32,8 +33,7 @@ static void ngx_http_guildlog_stream_writer(ngx_http_request_t *r);
 ngx_int_t
 ngx_http_guildlog_stream_start(ngx_http_guildlog_call_t *call)
 {
-    ngx_str_t   id, *arg;
-    ngx_uint_t  stmt;
+    ngx_str_t  id, *arg;
 
     static const ngx_str_t  malformed =
         ngx_string("Last-Event-ID: must be the id of an entry");
@@ -56,10 +56,8 @@ ngx_http_guildlog_stream_start(ngx_http_guildlog_call_t *call)
                                         &malformed);
     }
 
-    stmt = arg->data ? ngx_guildlog_stmt_logs_resume
-                     : ngx_guildlog_stmt_logs_stream;
-
-    return ngx_http_guildlog_ask(call, &ngx_guildlog_stmts[stmt]);
+    return ngx_http_guildlog_ask(call,
+                            &ngx_guildlog_stmts[ngx_guildlog_stmt_logs_stream]);
 }
 
 
@@ -105,6 +103,7 @@ ngx_http_guildlog_stream_answer(ngx_http_guildlog_call_t *call,
     ngx_guildlog_result_t *result)
 {
     ngx_int_t                      rc;
+    ngx_str_t                      more;
     ngx_http_request_t            *r;
     ngx_http_guildlog_listener_t  *listener;
 
@@ -116,6 +115,16 @@ ngx_http_guildlog_stream_answer(ngx_http_guildlog_call_t *call,
     if (!ngx_http_guildlog_has_log(call, result, &rc)) {
         return rc;
     }
+
+    more = ngx_guildlog_result_value(result, 0, NGX_HTTP_GUILDLOG_LOG_MORE);
+
+    if (more.len && *more.data == 't') {
+        rc = ngx_http_guildlog_ask(call,
+                            &ngx_guildlog_stmts[ngx_guildlog_stmt_logs_resume]);
+        return rc == NGX_AGAIN ? NGX_BUSY : NGX_ERROR;
+    }
+
+    ngx_str_set(&r->headers_out.charset, "utf-8");
 
     if (ngx_http_guildlog_set_header(r, "X-Accel-Buffering", &no) == NULL) {
         return NGX_ERROR;
@@ -167,8 +176,10 @@ ngx_http_guildlog_stream_listener(ngx_http_guildlog_call_t *call,
     cln->data = listener;
 
     listener->call = call;
-    listener->since = ngx_http_guildlog_number_at(result, 0,
-                                                 NGX_HTTP_GUILDLOG_LOG_CHANNEL);
+
+    if (ngx_http_guildlog_fetch_init(listener, result) != NGX_OK) {
+        return NULL;
+    }
 
     listener->heartbeat.data = r->connection;
     listener->heartbeat.log = r->connection->log;

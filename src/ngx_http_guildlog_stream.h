@@ -9,6 +9,7 @@
 
 
 #include "ngx_http_guildlog.h"
+#include "ngx_guildlog_match.h"
 
 
 /* the arguments of a stream: token, guild, bot, kind, filters, last id */
@@ -21,20 +22,45 @@
 #define NGX_HTTP_GUILDLOG_STREAM_LAST_ID   13
 
 
-typedef struct ngx_http_guildlog_fetch_s  ngx_http_guildlog_fetch_t;
+/* in the order of the filters */
+
+enum {
+    NGX_HTTP_GUILDLOG_STREAM_SEARCH = NGX_HTTP_GUILDLOG_STREAM_FILTERS,
+    NGX_HTTP_GUILDLOG_STREAM_AFTER,
+    NGX_HTTP_GUILDLOG_STREAM_BEFORE,
+    NGX_HTTP_GUILDLOG_STREAM_CATEGORY,
+    NGX_HTTP_GUILDLOG_STREAM_TYPE,
+    NGX_HTTP_GUILDLOG_STREAM_CHANNEL,
+    NGX_HTTP_GUILDLOG_STREAM_MEMBER,
+    NGX_HTTP_GUILDLOG_STREAM_SIDE,
+    NGX_HTTP_GUILDLOG_STREAM_ROLE
+};
 
 
-/* a server and bot somebody listens to; lives as long as that */
+/*
+ * A server and bot somebody listens to; lives as long as that.  At most two
+ * statements of it run at a time: one for all who are near the newest arrival,
+ * and one for one of those who are far behind it.
+ */
 
 typedef struct {
+    NGX_GUILDLOG_EVENT_IDENT;
+
     ngx_queue_t                    queue;      /* of the feed */
     ngx_queue_t                    listeners;
-    ngx_queue_t                    fetches;
+    ngx_queue_t                    past;       /* listeners that are far behind;
+                                                  the first is served */
     ngx_guildlog_pool_t           *pool;
+    ngx_guildlog_query_t          *near_query;
+    ngx_guildlog_query_t          *past_query;
+    ngx_event_t                    turn;       /* looks who is behind */
+    int64_t                        since;      /* of the near query */
     int64_t                        arrival;    /* more than that is news */
     ngx_uint_t                     place;      /* in the last question */
     ngx_str_t                      guild;
     ngx_str_t                      bot;
+    unsigned                       behind:1;   /* somebody may be */
+    unsigned                       serving:1;  /* stays although nobody does */
 } ngx_http_guildlog_topic_t;
 
 
@@ -54,10 +80,11 @@ typedef struct {
 
 struct ngx_http_guildlog_listener_s {
     ngx_queue_t                    queue;      /* of its topic */
-    ngx_queue_t                    waiting;    /* of its fetch */
+    ngx_queue_t                    turn;       /* of the past, or of those who
+                                                  are served now */
     ngx_http_guildlog_topic_t     *topic;      /* NULL: not joined */
-    ngx_http_guildlog_fetch_t     *fetch;
     ngx_http_guildlog_call_t      *call;
+    ngx_guildlog_match_t           match;
     int64_t                        since;      /* the arrival reached */
     ngx_uint_t                     place;      /* in the last question */
     ngx_event_t                    heartbeat;
@@ -65,6 +92,8 @@ struct ngx_http_guildlog_listener_s {
     ngx_chain_t                   *free;
     ngx_chain_t                   *busy;
     unsigned                       sending:1;
+    unsigned                       past:1;     /* in the queue of the past */
+    unsigned                       served:1;   /* in a queue of these */
 };
 
 
@@ -77,9 +106,18 @@ void ngx_http_guildlog_feed_leave(ngx_http_guildlog_listener_t *listener);
 
 /* fetch.c */
 
+ngx_int_t ngx_http_guildlog_fetch_init(ngx_http_guildlog_listener_t *listener,
+    ngx_guildlog_result_t *result);
+
 /* the listener has sent all it had: what it gets next comes by deliver() */
 void ngx_http_guildlog_fetch_next(ngx_http_guildlog_listener_t *listener);
 void ngx_http_guildlog_fetch_leave(ngx_http_guildlog_listener_t *listener);
+
+void ngx_http_guildlog_fetch_create(ngx_http_guildlog_topic_t *topic);
+void ngx_http_guildlog_fetch_turn(ngx_http_guildlog_topic_t *topic);
+
+/* lets go of a topic that nobody listens to */
+void ngx_http_guildlog_fetch_end(ngx_http_guildlog_topic_t *topic);
 
 /* an empty one with room for so many bytes, or NULL */
 ngx_http_guildlog_block_t *ngx_http_guildlog_block_create(size_t size);

@@ -5,6 +5,7 @@
 
 use lib 't/lib';
 use Guildlog;
+use Guildlog::Stream;
 use Time::HiRes qw(time);
 
 my $nginx = Guildlog->new(openapi => 1, workers => 2, connections => 4096,
@@ -14,64 +15,10 @@ our $token = $nginx->token($server);
 my $next   = 0;
 
 
-# a listener: {connection, status, header, buffer}
-sub listen_to {
-    my ($query, @headers) = @_;
-
-    my $connection = $nginx->connection;
-    $connection->send(join "\r\n",
-        "GET /api/servers/$server/logs/stream?$query HTTP/1.1", 'Host: x',
-        "Authorization: Bearer $token", @headers, '', '');
-    my %stream = (connection => $connection, buffer => '');
-    ($stream{status}) = $connection->line(30) =~ / (\d+)/;
-    while (length(my $line = $connection->line(30))) {
-        my ($name, $value) = split /: /, $line, 2;
-        $stream{header}{lc $name} = $value;
-    }
-    return \%stream;
-}
-
-
-# lines of the body, as far as they have come
-sub lines {
-    my ($stream, $seconds) = @_;
-
-    $stream->{buffer} .= $stream->{connection}->some($seconds) // '';
-    my @lines;
-
-    # chunks: size, bytes
-    while ($stream->{buffer} =~ /^([0-9a-f]+)\r\n/) {
-        my ($head, $size) = (length $&, hex $1);
-        last if length $stream->{buffer} < $head + $size + 2;
-        $stream->{ended} = 1 if !$size;
-        $stream->{body} .= substr $stream->{buffer}, $head, $size;
-        substr $stream->{buffer}, 0, $head + $size + 2, '';
-    }
-    push @lines, $1 while ($stream->{body} //= '') =~ s/^(.*)\n//;
-    return @lines;
-}
-
-
-# so many events: [id, entry]
-sub events {
-    my ($stream, $n, $seconds) = @_;
-
-    my $deadline = time + ($seconds || 60);
-    while (@{ $stream->{events} //= [] } < $n && time < $deadline) {
-        for (lines($stream, 0.1)) {
-            $stream->{id} = $1 if /^id: (\d+)$/;
-            push @{ $stream->{events} }, [$stream->{id}, json->decode($1)]
-                if /^data: (.*)$/;
-        }
-        last if $stream->{ended};
-    }
-    return splice @{ $stream->{events} }, 0, $n;
-}
-
-
-sub contents {
-    return join ' ', map { $_->[1]{content} } events(@_);
-}
+sub listen_to { return Guildlog::Stream->new($nginx, $server, $token, @_) }
+sub lines     { my $stream = shift; return $stream->lines(@_) }
+sub events    { my $stream = shift; return $stream->events(@_) }
+sub contents  { my $stream = shift; return $stream->contents(@_) }
 
 
 sub record {
@@ -89,7 +36,8 @@ sub record {
 
 my $all = listen_to('');
 is $all->{status}, 200, 'a stream';
-is $all->{header}{'content-type'}, 'text/event-stream', 'of events';
+is $all->{header}{'content-type'}, 'text/event-stream; charset=utf-8',
+    'of events';
 is $all->{header}{'cache-control'}, 'no-store', 'not to be cached';
 is $all->{header}{'x-accel-buffering'}, 'no', 'nor buffered';
 is((lines($all, 30))[0], ':', 'a comment comes at once');
@@ -150,7 +98,7 @@ for my $bad ('x', '-1', '1.5', '99999999999999999999', '1' x 21) {
 
 my $head = $nginx->head("/servers/$server/logs/stream", token => $token);
 is $head->status, 200, 'HEAD';
-is $head->header('Content-Type'), 'text/event-stream', 'as GET';
+is $head->header('Content-Type'), 'text/event-stream; charset=utf-8', 'as GET';
 
 # many listeners hold no connection
 

@@ -146,7 +146,20 @@ declare
     taken  bigint[];
 begin
     perform record_begin(guild, bot, 0);
+
+    -- nothing is added while this has the head
+
+    if not exists (select from held_entry h
+                    where h.guild_id = guild
+                      and h.bot = held_take.bot
+                      and h.until > clock_timestamp())
+    then
+        return 0;
+    end if;
+
     perform search_hold(guild, bot);
+    perform pg_advisory_xact_lock(hashtext('guildlog.held'),
+                                  hashint8(guild));
 
     select * into a from active_ignore r
      where r.guild_id = guild and r.bot = held_take.bot

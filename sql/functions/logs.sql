@@ -5,7 +5,7 @@ drop type if exists log_row, log_total cascade;
 -- A row of an answer. The first is the head: id is the status, doc what the
 -- answer begins with, more whether there is another page. The others are
 -- entries: doc is the finished JSON but for the delivery and the closing
--- brace.
+-- brace; in a live tail seq is its arrival.
 --
 -- A row without a status has several entries, as many as seq says, down to id:
 -- in doc a line each, with what the entry says of its delivery behind a tab.

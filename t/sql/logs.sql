@@ -2,7 +2,7 @@
 -- and the live tail.
 
 \ir setup.psql
-select plan(71);
+select plan(77);
 
 -- Ten minutes of entries, one a minute, called a (the oldest) to j.
 
@@ -282,10 +282,26 @@ select is(s.channel_id, (select arrival from id where name = 'd'),
           'or behind the entry seen last')
   from logs_stream(:me, null, null, null, null, null, null, null, 'either',
                    null, pg_temp.id_of('d')) s;
-select is(s.channel_id, (select arrival - 1 from id where name = 'e'),
-          'or where an unknown one would be')
+select is((s.more, s.channel_id)::text, '(t,)', 'an unknown one takes longer')
   from logs_stream(:me, null, null, null, null, null, null, null, 'either',
                    null, pg_temp.id_of('d') + 1) s;
+select is((s.more, s.channel_id)::text,
+          '(f,' || (select arrival - 1 from id where name = 'e') || ')',
+          '... and is where it would be')
+  from logs_resume(:me, null, null, null, null, null, null, null, 'either',
+                   null, pg_temp.id_of('d') + 1) s;
+select is(s.doc, null, 'all types are asked for')
+  from logs_stream(:me, null, null, null, null, null, null, null, 'either',
+                   null, null) s;
+select is(s.doc, repeat('0', 5) || '1' || repeat('0', 96), 'or one')
+  from logs_stream(:me, null, null, null, null, '{5}', null, null, 'either',
+                   null, null) s;
+select is(s.doc, (select string_agg((t.category = 'categoryText'
+                                     and t.id in (5, 39))::int::text, ''
+                                    order by t.id) from log_type t),
+          'or what a category has of some')
+  from logs_stream(:me, null, null, null, '{categoryText}', '{5, 39}', null,
+                   null, 'either', null, null) s;
 
 create function pg_temp.tail(since text, most int, member bigint default null)
 returns text language sql as $$
@@ -316,9 +332,36 @@ insert into held_entry (guild_id, bot, id, until)
 select e.guild_id, e.bot, e.id, clock_timestamp() + interval '1 minute'
   from log_entry e where e.guild_id = :guild and e.doc ~ '"content":"k"';
 select is(pg_temp.tail('j', 10), 'j', 'a held one is waited for');
-update held_entry set until = clock_timestamp() where guild_id = :guild \;
-select is(pg_temp.tail('j', 10), 'j',
-          'also while it may have been taken back, and not committed');
+update held_entry set until = clock_timestamp() where guild_id = :guild;
+select is(pg_temp.tail('j', 10), 'k', 'no longer than it is held');
+select is((select string_agg(t.seq::text, ' ')
+             from logs_tail(:guild, 0::smallint, null, null, null, null, null,
+                            null, null, 'either', null, 0, 10) t
+            where t.status is not null),
+          (select string_agg(a::text, ' ')
+             from (select e.arrival as a from log_entry e
+                    where e.guild_id = :guild and e.bot = 0
+                    order by 1 limit 10) e),
+          'each has its arrival');
+
+-- a block ends at 256 KiB
+
+select record(:guild, 0::smallint, jsonb_agg(jsonb_build_object(
+           'event_id', 'long' || n, 'type', 5, 'name', n::text, 'messages',
+           (select jsonb_agg(jsonb_build_object('id', m::text, 'content',
+                                                repeat('x', 4000)))
+              from generate_series(1, 15) m))))
+  from generate_series(1, 12) n \g /dev/null
+select is((count(t.seq), max(t.seq) = max(t.channel_id))::text, '(5,t)',
+          'a block has so many as begin within 256 KiB')
+  from (select t.seq, case when t.status is null then t.channel_id end
+                           as channel_id
+          from logs_tail(:guild, 0::smallint, null, null, null, null, null,
+                         null, null, 'either', null,
+                         (select min(e.arrival) - 1 from log_entry e
+                           where e.guild_id = :guild and length(e.doc) > 50000),
+                         100) t) t
+;
 
 
 select arrival as h from log_head where guild_id = :guild and bot = 0 \gset

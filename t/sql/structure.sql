@@ -91,6 +91,7 @@ $$, $$
         ('logs', 'logs_export', 'locale text, since bigint, below bigint, '
                                 'most integer'),
         ('logs', 'logs_stream', 'last_id bigint'),
+        ('logs', 'logs_resume', 'last_id bigint'),
         ('tail', 'logs_tail', 'since bigint, most integer'),
         ('news', 'logs_news', 'guilds bigint[], bots smallint[], '
                               'arrivals bigint[]'),
