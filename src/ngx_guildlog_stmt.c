@@ -49,6 +49,31 @@
           " dstatus, lane, seq"                                               \
           " from guildlog." #function "(" ngx_guildlog_args_##nargs ")",      \
       nargs, flags },
+/* rows come as the function returned them, so the sum needs no order */
+
+#define ngx_guildlog_bound_stmt_row(name, function, nargs, flags)             \
+    { ngx_guildlog_stmt_##name, #name,                                        \
+      "select id, coalesce(more, bytes >= "                                   \
+          ngx_value(NGX_GUILDLOG_STMT_BYTES) "), status, reason,"             \
+          " channel_id, message_id, doc, dstatus, lane, seq"                  \
+          " from (select r.*, sum(octet_length(doc)) over ("                  \
+                         "rows unbounded preceding) as bytes"                 \
+                  " from guildlog." #function                                 \
+                      "(" ngx_guildlog_args_##nargs ") r) r"                  \
+         " where doc is null or bytes - octet_length(doc) < "                 \
+                 ngx_value(NGX_GUILDLOG_STMT_BYTES),                          \
+      nargs, flags },
+
+/* $14: how many entries; a head is shorter than any share */
+
+#define ngx_guildlog_share_stmt_row(name, function, nargs, flags)             \
+    { ngx_guildlog_stmt_##name, #name,                                        \
+      "select id, more, status, reason, channel_id, message_id,"              \
+          " case when octet_length(doc) <= "                                  \
+                      ngx_value(NGX_GUILDLOG_STMT_BYTES) " / $14"             \
+               " then doc end as doc, dstatus, lane, seq"                     \
+          " from guildlog." #function "(" ngx_guildlog_args_##nargs ")",      \
+      nargs, flags },
 #define ngx_guildlog_delivery_stmt_row(function, nargs, columns, flags)       \
     { ngx_guildlog_stmt_##function, #function,                                \
       "select " columns " from guildlog." #function                           \
@@ -60,6 +85,8 @@ const ngx_guildlog_stmt_t  ngx_guildlog_stmts[] = {
     NGX_GUILDLOG_STMTS(ngx_guildlog_stmt_row)
     NGX_GUILDLOG_RECORD_STMTS(ngx_guildlog_record_stmt_row)
     NGX_GUILDLOG_LOG_STMTS(ngx_guildlog_log_stmt_row)
+    NGX_GUILDLOG_BOUND_STMTS(ngx_guildlog_bound_stmt_row)
+    NGX_GUILDLOG_SHARE_STMTS(ngx_guildlog_share_stmt_row)
     NGX_GUILDLOG_POLL_STMTS(ngx_guildlog_poll_stmt_row)
     NGX_GUILDLOG_DELIVERY_STMTS(ngx_guildlog_delivery_stmt_row)
 };

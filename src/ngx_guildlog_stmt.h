@@ -145,23 +145,12 @@ typedef struct {
 
 /*
  * Reading logs: rows of guildlog.log_row, the first of which is a head that
- * says the same.  The long one is for what may have to look at every entry; the
- * whole one says all deliveries, without leaving any to ranges; the next ones
- * of an export are all but the first.
+ * says the same.
  * S(name, function, number of arguments, flags)
  */
 
 #define NGX_GUILDLOG_LOG_STMTS(S)                                             \
-    S(logs_plain, logs_plain, 11, NGX_GUILDLOG_STMT_READ)                     \
-    S(logs_whole, logs_plain, 8, NGX_GUILDLOG_STMT_READ)                      \
-    S(logs_page, logs_page, 16, NGX_GUILDLOG_STMT_READ)                       \
-    S(logs_search, logs_page, 16,                                             \
-      NGX_GUILDLOG_STMT_READ|NGX_GUILDLOG_STMT_LONG)                          \
-    S(logs_export, logs_export, 17,                                           \
-      NGX_GUILDLOG_STMT_READ|NGX_GUILDLOG_STMT_LONG)                          \
-    S(logs_export_next, logs_export, 17,                                      \
-      NGX_GUILDLOG_STMT_READ|NGX_GUILDLOG_STMT_LONG                           \
-      |NGX_GUILDLOG_STMT_PATIENT)                                             \
+    S(logs_plain, logs_plain, 12, NGX_GUILDLOG_STMT_READ)                     \
     S(logs_stream, logs_stream, 14, NGX_GUILDLOG_STMT_READ)                   \
     S(logs_resume, logs_resume, 14,                                           \
       NGX_GUILDLOG_STMT_READ|NGX_GUILDLOG_STMT_LONG                           \
@@ -171,6 +160,33 @@ typedef struct {
     S(logs_past, logs_tail, 13,                                               \
       NGX_GUILDLOG_STMT_READ|NGX_GUILDLOG_STMT_LONG|NGX_GUILDLOG_STMT_FIRST   \
       |NGX_GUILDLOG_STMT_PATIENT)
+
+/*
+ * Those that end after NGX_GUILDLOG_STMT_BYTES of documents, at the end of an
+ * entry, in which "more" says so.  The search is a long one, for it may have to
+ * look at every entry; the whole one says all deliveries, without leaving any
+ * to ranges; the next ones of an export are all but the first.  logs_page is
+ * for pages of ordinary entries: it does not sum up, but leaves out the
+ * document of an entry that is longer than its share of a page; then logs_bound
+ * is asked.
+ * S(name, function, number of arguments, flags)
+ */
+
+#define NGX_GUILDLOG_BOUND_STMTS(S)                                           \
+    S(logs_whole, logs_plain, 8, NGX_GUILDLOG_STMT_READ)                      \
+    S(logs_bound, logs_page, 16, NGX_GUILDLOG_STMT_READ)                      \
+    S(logs_search, logs_page, 16,                                             \
+      NGX_GUILDLOG_STMT_READ|NGX_GUILDLOG_STMT_LONG)                          \
+    S(logs_export, logs_export, 17,                                           \
+      NGX_GUILDLOG_STMT_READ|NGX_GUILDLOG_STMT_LONG)                          \
+    S(logs_export_next, logs_export, 17,                                      \
+      NGX_GUILDLOG_STMT_READ|NGX_GUILDLOG_STMT_LONG                           \
+      |NGX_GUILDLOG_STMT_PATIENT)
+
+#define NGX_GUILDLOG_SHARE_STMTS(S)                                           \
+    S(logs_page, logs_page, 16, NGX_GUILDLOG_STMT_READ)
+
+#define NGX_GUILDLOG_STMT_BYTES  1048576
 
 /*
  * What is asked for all streams at once: rows of a place in the arrays that
@@ -222,6 +238,8 @@ typedef enum {
     NGX_GUILDLOG_STMTS(ngx_guildlog_stmt_id)
     NGX_GUILDLOG_RECORD_STMTS(ngx_guildlog_stmt_id)
     NGX_GUILDLOG_LOG_STMTS(ngx_guildlog_log_stmt_id)
+    NGX_GUILDLOG_BOUND_STMTS(ngx_guildlog_log_stmt_id)
+    NGX_GUILDLOG_SHARE_STMTS(ngx_guildlog_log_stmt_id)
     NGX_GUILDLOG_POLL_STMTS(ngx_guildlog_stmt_id)
     NGX_GUILDLOG_DELIVERY_STMTS(ngx_guildlog_delivery_stmt_id)
     ngx_guildlog_stmt_last

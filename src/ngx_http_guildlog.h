@@ -159,7 +159,8 @@ typedef struct {
 typedef enum {
     NGX_HTTP_GUILDLOG_LOG_ID = 0,       /* in the head: the status; of places:
                                            the first, or the lane's head */
-    NGX_HTTP_GUILDLOG_LOG_MORE,         /* of the head */
+    NGX_HTTP_GUILDLOG_LOG_MORE,         /* in an entry: the answer ends here,
+                                           for it has enough bytes */
     NGX_HTTP_GUILDLOG_LOG_STATUS,
     NGX_HTTP_GUILDLOG_LOG_REASON,       /* in a page's head: its state */
     NGX_HTTP_GUILDLOG_LOG_CHANNEL,      /* in the head: since, where the next
@@ -170,7 +171,8 @@ typedef enum {
     NGX_HTTP_GUILDLOG_LOG_DSTATUS,      /* null of a whole lane */
     NGX_HTTP_GUILDLOG_LOG_LANE,
     NGX_HTTP_GUILDLOG_LOG_SEQ,          /* of several: how many; of places:
-                                           the last */
+                                           the last; in a page's head: the
+                                           total */
     NGX_HTTP_GUILDLOG_LOG_COLUMNS
 } ngx_http_guildlog_log_e;
 

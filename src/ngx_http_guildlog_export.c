@@ -252,7 +252,7 @@ ngx_http_guildlog_export_fill(ngx_http_guildlog_call_t *call,
     ngx_guildlog_result_t *result, ngx_buf_t *b)
 {
     u_char                      *p;
-    ngx_str_t                    id, doc, status, reason;
+    ngx_str_t                    id, doc, status, reason, more;
     ngx_uint_t                   row;
     ngx_http_guildlog_export_t  *ex;
 
@@ -293,7 +293,13 @@ ngx_http_guildlog_export_fill(ngx_http_guildlog_call_t *call,
         ex->args[NGX_HTTP_GUILDLOG_EXPORT_BELOW].len = id.len;
     }
 
-    ex->more = (result->rows > NGX_HTTP_GUILDLOG_EXPORT_ROWS);
+    /* fewer are the last ones, unless they have enough bytes */
+
+    more = ngx_guildlog_result_value(result, result->rows - 1,
+                                     NGX_HTTP_GUILDLOG_LOG_MORE);
+
+    ex->more = (result->rows > NGX_HTTP_GUILDLOG_EXPORT_ROWS
+                || (more.len && *more.data == 't'));
 
     b->start = ex->start;
     b->pos = ex->start;

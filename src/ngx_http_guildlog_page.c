@@ -38,7 +38,9 @@
 static ngx_uint_t ngx_http_guildlog_page_filtered(
     ngx_http_guildlog_call_t *call);
 static void ngx_http_guildlog_page_plain(ngx_http_guildlog_call_t *call);
-static ngx_int_t ngx_http_guildlog_page_whole(ngx_http_guildlog_call_t *call);
+static ngx_int_t ngx_http_guildlog_page_again(ngx_http_guildlog_call_t *call,
+    ngx_uint_t stmt);
+static ngx_uint_t ngx_http_guildlog_page_lacks(ngx_guildlog_result_t *result);
 static ngx_int_t ngx_http_guildlog_page_ranges(ngx_http_guildlog_call_t *call,
     ngx_guildlog_result_t *result, ngx_guildlog_ranges_t *ranges);
 static void ngx_http_guildlog_page_range(ngx_guildlog_ranges_t *ranges,
@@ -99,6 +101,10 @@ ngx_http_guildlog_page_start(ngx_http_guildlog_call_t *call)
 
     if (stmt == ngx_guildlog_stmt_logs_plain) {
         ngx_str_set(&call->args[call->nargs], "t");
+        call->nargs++;
+
+        ngx_str_set(&call->args[call->nargs],
+                    ngx_value(NGX_GUILDLOG_STMT_BYTES));
         call->nargs++;
     }
 
@@ -168,6 +174,10 @@ ngx_http_guildlog_page_answer(ngx_http_guildlog_call_t *call,
         return rc;
     }
 
+    if (ngx_http_guildlog_page_lacks(result)) {
+        return ngx_http_guildlog_page_again(call, ngx_guildlog_stmt_logs_bound);
+    }
+
     if (ngx_http_guildlog_page_ranges(call, result, &ranges) != NGX_OK) {
         return NGX_ERROR;
     }
@@ -177,8 +187,11 @@ ngx_http_guildlog_page_answer(ngx_http_guildlog_call_t *call,
 
     rc = ngx_http_guildlog_page_build(call, result, &entries, &body);
 
+    /* the ranges lack what it takes for an entry */
+
     if (rc == NGX_DECLINED) {
-        return ngx_http_guildlog_page_whole(call);
+        call->nargs = NGX_HTTP_GUILDLOG_PLAIN_RANGES;
+        return ngx_http_guildlog_page_again(call, ngx_guildlog_stmt_logs_whole);
     }
 
     if (rc != NGX_OK) {
@@ -195,18 +208,34 @@ ngx_http_guildlog_page_answer(ngx_http_guildlog_call_t *call,
 }
 
 
-/* the ranges lack what it takes for an entry: the database says all of it */
-
 static ngx_int_t
-ngx_http_guildlog_page_whole(ngx_http_guildlog_call_t *call)
+ngx_http_guildlog_page_again(ngx_http_guildlog_call_t *call, ngx_uint_t stmt)
 {
-    const ngx_guildlog_stmt_t  *stmt;
+    return ngx_http_guildlog_ask(call, &ngx_guildlog_stmts[stmt]) == NGX_AGAIN
+           ? NGX_BUSY : NGX_ERROR;
+}
 
-    stmt = &ngx_guildlog_stmts[ngx_guildlog_stmt_logs_whole];
-    call->nargs = NGX_HTTP_GUILDLOG_PLAIN_RANGES;
 
-    return ngx_http_guildlog_ask(call, stmt) == NGX_AGAIN ? NGX_BUSY
-                                                          : NGX_ERROR;
+/* was the document of an entry left out, which was too long? */
+
+static ngx_uint_t
+ngx_http_guildlog_page_lacks(ngx_guildlog_result_t *result)
+{
+    ngx_str_t   doc, status;
+    ngx_uint_t  row;
+
+    for (row = 1; row < result->rows; row++) {
+        doc = ngx_guildlog_result_value(result, row,
+                                        NGX_HTTP_GUILDLOG_LOG_DOC);
+        status = ngx_guildlog_result_value(result, row,
+                                           NGX_HTTP_GUILDLOG_LOG_STATUS);
+
+        if (doc.data == NULL && status.data) {
+            return 1;
+        }
+    }
+
+    return 0;
 }
 
 
@@ -302,9 +331,9 @@ ngx_http_guildlog_page_build(ngx_http_guildlog_call_t *call,
     ngx_str_t *body)
 {
     u_char     *p;
-    int64_t     id;
+    int64_t     id, total;
     ngx_int_t   rc;
-    ngx_str_t   head, more;
+    ngx_str_t   head;
     ngx_uint_t  row;
 
     p = ngx_pnalloc(call->request->pool,
@@ -333,9 +362,9 @@ ngx_http_guildlog_page_build(ngx_http_guildlog_call_t *call,
     p = entries->last;
     p = ngx_cpymem(p, "],\"cursor\":", sizeof("],\"cursor\":") - 1);
 
-    more = ngx_guildlog_result_value(result, 0, NGX_HTTP_GUILDLOG_LOG_MORE);
+    total = ngx_http_guildlog_number_at(result, 0, NGX_HTTP_GUILDLOG_LOG_SEQ);
 
-    if (more.len && *more.data == 't' && result->rows > 1) {
+    if ((int64_t) entries->n < total && entries->n) {
         id = ngx_http_guildlog_number_at(result, result->rows - 1,
                                          NGX_HTTP_GUILDLOG_LOG_ID);
 

@@ -15,6 +15,10 @@ drop type if exists log_row, log_total cascade;
 -- entries, tell of places: from id to seq of that lane; or, without dstatus,
 -- that up to id all of a lane is decided, what is in flight goes up to seq, and
 -- what was refused for now up to message_id.
+--
+-- The module's statements end what comes of a function after 1 MiB, at the end
+-- of an entry. So it is the total, seq in the head of a page, that tells
+-- whether there is another page.
 
 create type log_row as (
     id          bigint,
@@ -268,7 +272,7 @@ begin
     return next row(200, total.total > most, null, state, null, null, format(
         '{"total":%s,"retentionMs":%s,"walled":%s,"categoryCounts":%s',
         total.total, at - wall, walled::text, total.categories),
-        null, null, null)::log_row;
+        null, null, total.total)::log_row;
 
     most := least(most, total.total);
     part := 16.0 * most / nullif(total.total, 0);

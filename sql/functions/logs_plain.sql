@@ -7,11 +7,31 @@
 -- the entries. It may lack what it takes for one of them; then the module asks
 -- without. These entries are one row: as a hundred they cost both sides more.
 -- (A module that does not know that has ranges alone.)
+--
+-- What is joined ends after so many bytes, at the end of an entry. A running
+-- sum would cost a page a tenth more, so it is made only where an entry is
+-- longer than its share.
+
+-- What an entry that is joined to others says of its delivery.
+
+create or replace function log_said(dstatus smallint, dreason text,
+    dchannel_id bigint, dmessage_id bigint, lane bigint, seq bigint)
+returns text language sql stable as $$
+    select case when dstatus = 0 and dreason is not null
+                     and coalesce(lane, dchannel_id, dmessage_id) is null
+                then E'\t0 r' || dreason
+                else E'\t' || concat_ws(' ', dstatus, 'r' || dreason,
+                                        'c' || dchannel_id,
+                                        'm' || dmessage_id, 'l' || lane,
+                                        's' || seq)
+                end
+$$;
+
 
 create or replace function logs_plain(token text, guild bigint, bot smallint,
     kind smallint, after bigint, before bigint, most int, below bigint,
     ranges boolean default false, known text default null,
-    joined boolean default false)
+    joined boolean default false, bytes int default 2147483647)
 returns setof log_row language plpgsql stable security definer
 set search_path = guildlog, pg_temp as $$
 declare
@@ -39,6 +59,8 @@ declare
     since     bigint;
     until     bigint;
     rest      int := most;
+    room      int := bytes;
+    share     constant int := bytes / most;
     n         int;
     entries   log_row;
 begin
@@ -106,7 +128,7 @@ begin
                || coalesce(string_agg('"' || (categories())[c.category] || '":'
                                       || c.n, ',') filter (where c.n > 0), '')
                || '}',
-               null::smallint, null::bigint, null::bigint
+               null::smallint, null::bigint, coalesce(sum(c.rest), 0)
           from (select d.category, sum(d.n)::int as n,
                        sum(d.rest)::int as rest, min(d.oldest) as oldest
                   from (select u.place::int, u.last - u.first,
@@ -152,28 +174,45 @@ begin
 
         if ranges then
             select min(p.id), null::boolean, null, null, null::bigint,
-                   null::bigint, string_agg(p.doc || p.said, E'\n'),
-                   null::smallint, null::bigint, count(*)
+                   null::bigint,
+                   string_agg(case when octet_length(p.doc) <= share
+                                   then p.doc || p.said end, E'\n'),
+                   null::smallint,
+                   nullif(count(*) filter (where octet_length(p.doc) > share),
+                          0),
+                   count(*)
               into entries
               from (select e.id, e.doc,
-                           case when e.dstatus = 0 and e.dreason is not null
-                                     and coalesce(e.lane, e.dchannel_id,
-                                                  e.dmessage_id) is null
-                                then E'\t0 r' || e.dreason
-                                else E'\t' || concat_ws(' ', e.dstatus,
-                                                        'r' || e.dreason,
-                                                        'c' || e.dchannel_id,
-                                                        'm' || e.dmessage_id,
-                                                        'l' || e.lane,
-                                                        's' || e.seq)
-                                end as said
+                           log_said(e.dstatus, e.dreason, e.dchannel_id,
+                                    e.dmessage_id, e.lane, e.seq) as said
                       from log_entry e
                      where e.guild_id = guild and e.bot = logs_plain.bot
                        and e.id >= start and e.id < top
                      order by e.id desc limit rest) p;
+
+            if entries.lane is not null then
+                select min(p.id), null::boolean, null, null, null::bigint,
+                       null::bigint, string_agg(p.doc || p.said, E'\n'),
+                       null::smallint, null::bigint, count(*)
+                  into entries
+                  from (select e.id, e.doc,
+                               log_said(e.dstatus, e.dreason, e.dchannel_id,
+                                        e.dmessage_id, e.lane, e.seq) as said,
+                               sum(octet_length(e.doc)) over (
+                                   order by e.id desc
+                                   rows unbounded preceding)
+                               - octet_length(e.doc) as before
+                          from log_entry e
+                         where e.guild_id = guild and e.bot = logs_plain.bot
+                           and e.id >= start and e.id < top
+                         order by e.id desc limit rest) p
+                 where p.before < room;
+            end if;
+
             n := entries.seq;
             if n > 0 then
                 return next entries;
+                room := room - octet_length(entries.doc);
             end if;
         else
             return query select * from log_rows_sent(
@@ -183,7 +222,7 @@ begin
 
         -- it is short only where entries were taken back
 
-        exit when n = rest or page_id is null;
+        exit when n = rest or page_id is null or room <= 0;
         rest := rest - n;
         top := page_id;
         page_id := null;

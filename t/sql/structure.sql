@@ -86,7 +86,8 @@ $$, $$
         ('api', 'logs_actors', null),
         ('plain', 'logs_plain', 'token text, guild bigint, bot smallint, '
              'kind smallint, after bigint, before bigint, most integer, '
-             'below bigint, ranges boolean, known text, joined boolean'),
+             'below bigint, ranges boolean, known text, joined boolean, '
+             'bytes integer'),
         ('logs', 'logs_page', 'most integer, below bigint, known text'),
         ('logs', 'logs_export', 'locale text, since bigint, below bigint, '
                                 'most integer'),
