@@ -19,7 +19,6 @@ struct ngx_guildlog_batch_s {
     ngx_str_t                      body;
     u_char                        *pos;
     ngx_uint_t                     many;
-    int64_t                        now_ms;
     ngx_uint_t                     n;        /* entries so far */
     ngx_guildlog_batch_pt          next;
     ngx_str_t                     *error;    /* of the whole */
@@ -51,7 +50,7 @@ static ngx_int_t ngx_guildlog_batch_check(ngx_guildlog_batch_t *batch,
 
 ngx_guildlog_batch_t *
 ngx_guildlog_batch_create(ngx_pool_t *pool, const ngx_str_t *body,
-    ngx_uint_t ndjson, ngx_uint_t many, int64_t now_ms)
+    ngx_uint_t ndjson, ngx_uint_t many)
 {
     ngx_guildlog_batch_t  *batch;
 
@@ -63,7 +62,6 @@ ngx_guildlog_batch_create(ngx_pool_t *pool, const ngx_str_t *body,
     batch->pool = pool;
     batch->body = *body;
     batch->many = many;
-    batch->now_ms = now_ms;
 
     ngx_guildlog_batch_begin(batch, ndjson ? ngx_guildlog_batch_row
                                            : ngx_guildlog_batch_array);
@@ -469,8 +467,7 @@ ngx_guildlog_batch_check(ngx_guildlog_batch_t *batch, ngx_pool_t *pool,
         rc = NGX_DECLINED;
 
     } else {
-        rc = ngx_guildlog_entry_check(pool, json, batch->many, batch->now_ms,
-                                      fields, &error);
+        rc = ngx_guildlog_entry_check(pool, json, batch->many, fields, &error);
     }
 
     if (rc == NGX_OK) {

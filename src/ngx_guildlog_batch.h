@@ -20,12 +20,11 @@ typedef struct ngx_guildlog_batch_s  ngx_guildlog_batch_t;
  * Makes the arguments of the recording functions of a body, which has to stay:
  * a JSON array, or with ndjson set an object a line.  An entry that breaks a
  * rule keeps its place, and stands among the errors.  With many set each entry
- * says its server.  Timestamps are held against now_ms.  NULL: memory.
+ * says its server.  NULL: memory.
  */
 
 ngx_guildlog_batch_t *ngx_guildlog_batch_create(ngx_pool_t *pool,
-    const ngx_str_t *body, ngx_uint_t ndjson, ngx_uint_t many,
-    int64_t now_ms);
+    const ngx_str_t *body, ngx_uint_t ndjson, ngx_uint_t many);
 
 /*
  * Reads about size bytes of it, in whole entries.  NGX_AGAIN: there is more;

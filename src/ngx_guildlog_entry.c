@@ -7,10 +7,6 @@
 #include "ngx_guildlog_args.h"
 
 
-#define NGX_GUILDLOG_ENTRY_PAST_MS    ((int64_t) 30 * 86400 * 1000)
-#define NGX_GUILDLOG_ENTRY_FUTURE_MS  ((int64_t) 60 * 1000)
-
-
 typedef struct ngx_guildlog_entry_field_s  ngx_guildlog_entry_field_t;
 
 struct ngx_guildlog_entry_field_s {
@@ -163,12 +159,8 @@ const char *const  ngx_guildlog_entry_outcomes[] = {
 
 ngx_int_t
 ngx_guildlog_entry_check(ngx_pool_t *pool, json_t *json, ngx_uint_t many,
-    int64_t now_ms, json_t **values, ngx_str_t *error)
+    json_t **values, ngx_str_t *error)
 {
-    int64_t     at;
-    json_t     *timestamp;
-    ngx_int_t   rc;
-
     ngx_memzero(values, NGX_GUILDLOG_ENTRY_FIELDS * sizeof(json_t *));
 
     if (!json_is_object(json)) {
@@ -176,34 +168,12 @@ ngx_guildlog_entry_check(ngx_pool_t *pool, json_t *json, ngx_uint_t many,
         return NGX_DECLINED;
     }
 
-    rc = many ? ngx_guildlog_entry_object(pool,
+    return many ? ngx_guildlog_entry_object(pool,
                                           ngx_guildlog_entry_many_fields,
                                           json, values, error)
-              : ngx_guildlog_entry_object(pool, ngx_guildlog_entry_fields,
+                : ngx_guildlog_entry_object(pool, ngx_guildlog_entry_fields,
                                   json, values + NGX_GUILDLOG_ENTRY_EVENT_ID,
                                   error);
-
-    if (rc != NGX_OK) {
-        return rc;
-    }
-
-    timestamp = values[NGX_GUILDLOG_ENTRY_TIMESTAMP];
-
-    if (!json_is_integer(timestamp)) {
-        return NGX_OK;
-    }
-
-    at = json_integer_value(timestamp);
-
-    if (at < now_ms - NGX_GUILDLOG_ENTRY_PAST_MS
-        || at > now_ms + NGX_GUILDLOG_ENTRY_FUTURE_MS)
-    {
-        ngx_str_set(error, "timestamp: must be within the last 30 days and "
-                    "at most 60 s ahead");
-        return NGX_DECLINED;
-    }
-
-    return NGX_OK;
 }
 
 

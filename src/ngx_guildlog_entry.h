@@ -66,14 +66,14 @@ typedef enum {
 
 
 /*
- * Holds a parsed entry against the rules that need no data; with many set it
- * says its server.  NGX_OK: values are those of its NGX_GUILDLOG_ENTRY_FIELDS
- * fields, NULL for what is absent; NGX_DECLINED: *error names the field and
- * the rule; NGX_ERROR: memory.
+ * Holds a parsed entry against the rules that need neither data nor a clock;
+ * with many set it says its server.  NGX_OK: values are those of its
+ * NGX_GUILDLOG_ENTRY_FIELDS fields, NULL for what is absent; NGX_DECLINED:
+ * *error names the field and the rule; NGX_ERROR: memory.
  */
 
 ngx_int_t ngx_guildlog_entry_check(ngx_pool_t *pool, json_t *json,
-    ngx_uint_t many, int64_t now_ms, json_t **values, ngx_str_t *error);
+    ngx_uint_t many, json_t **values, ngx_str_t *error);
 
 /*
  * Reads the counts that the recording functions return, {"recorded": 5, …};

@@ -328,9 +328,7 @@ static ngx_int_t
 ngx_http_guildlog_entries(ngx_http_guildlog_call_t *call)
 {
     u_char               *p, *last;
-    int64_t               now_ms;
     ngx_uint_t            ndjson;
-    ngx_time_t           *tp;
     ngx_http_request_t   *r;
 
     r = call->request;
@@ -341,11 +339,8 @@ ngx_http_guildlog_entries(ngx_http_guildlog_call_t *call)
     ndjson = (p < last && *p == '{')
              || ngx_http_guildlog_is_type(r, &ngx_http_guildlog_ndjson);
 
-    tp = ngx_timeofday();
-    now_ms = (int64_t) tp->sec * 1000 + tp->msec;
-
     call->batch = ngx_guildlog_batch_create(r->pool, &call->body, ndjson,
-                                            call->guild.len == 0, now_ms);
+                                            call->guild.len == 0);
     if (call->batch == NULL) {
         return NGX_ERROR;
     }

@@ -1,7 +1,9 @@
 -- Recording: entries of one server and bot, in the order of the array, in one
 -- transaction. A batch goes through the stages below. What became of the
--- entry at a place stands at that place of "verdicts": error, duplicate, the
--- rule that dropped it, or null as long as it goes on.
+-- entry at a place stands at that place of "verdicts": error (somebody has told
+-- why), time (it happened too long ago, or is to come), postponed (it is to be
+-- sent again), duplicate, the rule that dropped it, or null as long as it goes
+-- on.
 
 drop type if exists batch, recording, ignored cascade;
 
@@ -71,9 +73,12 @@ end $$;
 
 -- A plan is kept, also one made when a partition had nothing in it yet: no
 -- statement below may be one that reads a table from one end to the other.
+-- Filters may look at it for so many ms. timed: what happened too long ago, or
+-- is to come, is an error.
 
 create or replace function record_batch(guild bigint, bot smallint, b batch,
-    docs text[], out verdicts text[], out ids bigint[])
+    docs text[], filter_ms int default 2000, timed boolean default false,
+    out verdicts text[], out ids bigint[])
 language plpgsql set enable_seqscan = off as $$
 declare
     arrival   bigint;
@@ -86,6 +91,10 @@ begin
     received := ms(clock_timestamp());
     settings := record_settings(guild, bot);
     verdicts := record_known(guild, bot, b.events);
+
+    if timed then
+        verdicts := record_times(b.times, received, verdicts);
+    end if;
 
     if b.prefixed is not null then
         did := record_prefixes(guild, b, docs);
@@ -105,7 +114,7 @@ begin
     if settings.filters then
         select f.* into docs, verdicts
           from record_filter(maskers(guild, bot), mask_needles_of(guild, bot),
-                             b.types, docs, verdicts) f;
+                             b.types, filter_ms, docs, verdicts) f;
     end if;
 
     if b.crowded is not null then
@@ -322,6 +331,33 @@ begin
 end $$;
 
 
+-- An entry is of the last 30 days, and at most 60 s ahead, by the clock of the
+-- database: there is one, while each machine that takes entries has its own.
+
+create or replace function record_times(times bigint[], received bigint,
+    verdicts text[])
+returns text[] language plpgsql immutable as $$
+declare
+    oldest  constant bigint := received - 2592000000;
+    newest  constant bigint := received + 60000;
+    fits    boolean;
+begin
+    select min(t) >= oldest and max(t) <= newest into fits
+      from unnest(times) t;
+
+    if fits is not false then
+        return verdicts;
+    end if;
+
+    return array(
+        select case when v.verdict is null
+                     and times[v.place] not between oldest and newest
+                    then 'time' else v.verdict end
+          from unnest(verdicts) with ordinality v (verdict, place)
+         order by v.place);
+end $$;
+
+
 -- Is an event known whose id lies between these, maybe for more than 24 h? Ids
 -- that grow with time, as the platform's do, lie behind all of them: one
 -- question says it of the whole array. It looks at whole days, of which the
@@ -362,20 +398,17 @@ begin
 end $$;
 
 
--- Stores what is left; the ids of the entries. A late entry may draw a
--- number that was taken in its millisecond long ago: then all draw anew.
+-- Stores what is left; the ids of the entries.
 
 create or replace function record_store(guild bigint, bot smallint,
     arrival bigint, received bigint, settings recording, b batch,
     docs text[], verdicts text[], routes bigint[])
 returns bigint[] language plpgsql as $$
 declare
-    node     constant bigint := node_id();
-    times    constant bigint[] := b.times;
     held     boolean[];
     queued   bigint[] := routes;     -- where they go, of those that do now
     ends     lane_ends;
-    numbers  bigint[];
+    numbers  bigint[] := record_draw(b.times, received, verdicts);
     lowest   bigint;
 begin
     if settings.holds then
@@ -392,22 +425,15 @@ begin
 
     ends := lanes_take(guild, bot, queued);
 
-    loop
-        select coalesce(array_agg(u.id), '{}'), min(u.id)
-          into numbers, lowest
-          from (select case when verdicts[n] is null
-                            then time_id(coalesce(times[n], received)) | node
-                                 | nextval('guildlog.entry_number') end
-                  from generate_subscripts(verdicts, 1) n
-                 order by n) u (id);
-        begin
-            perform record_insert(guild, bot, arrival, received, b, docs,
-                                  numbers, routes, held, queued, ends);
-            exit;
-        exception when unique_violation then
-            continue;
-        end;
-    end loop;
+    if record_insert(guild, bot, arrival, received, b, docs, numbers, routes,
+                     held, queued, ends)
+       < num_nonnulls(variadic numbers)
+    then
+        numbers := record_redraw(guild, bot, arrival, received, b, docs,
+                                 numbers, routes, held, queued, ends);
+    end if;
+
+    lowest := (select min(n) from unnest(numbers) n);
 
     if settings.holds then
         perform held_add(guild, bot, numbers, routes, held);
@@ -420,6 +446,67 @@ begin
     if settings.first_at is null or id_time(lowest) < settings.first_at then
         perform record_first(guild, bot, id_time(lowest));
     end if;
+
+    return numbers;
+end $$;
+
+
+-- An id for each entry that is left, of its time and a number that goes round.
+
+create or replace function record_draw(times bigint[], received bigint,
+    verdicts text[])
+returns bigint[] language plpgsql as $$
+declare
+    node  constant bigint := node_id();
+begin
+    return array(
+        select case when verdicts[n] is null
+                    then time_id(coalesce(times[n], received)) | node
+                         | nextval('guildlog.entry_number') end
+          from generate_subscripts(verdicts, 1) n
+         order by n);
+end $$;
+
+
+-- A late entry may draw a number that was taken in its millisecond long ago.
+-- Those draw again, until all are stored: three times in their own millisecond,
+-- then each time in the next one, or it would never end where all numbers of
+-- one are taken. An arrival tells whose an id is.
+
+create or replace function record_redraw(guild bigint, bot smallint,
+    arrival bigint, received bigint, b batch, docs text[], numbers bigint[],
+    routes bigint[], held boolean[], queued bigint[], ends lane_ends)
+returns bigint[] language plpgsql as $$
+declare
+    ahead   int := -2;         -- of the entry's millisecond
+    missed  bigint[];          -- new ids for those that are not stored
+begin
+    loop
+        missed := array(
+            select case when numbers[n] is not null
+                         and not exists (
+                             select from log_entry e
+                              where e.guild_id = guild
+                                and e.bot = record_redraw.bot
+                                and e.id = numbers[n]
+                                and e.arrival = record_redraw.arrival + n)
+                        then time_id(coalesce(b.times[n], received)
+                                     + greatest(ahead, 0))
+                             | node_id()
+                             | nextval('guildlog.entry_number') end
+              from generate_subscripts(numbers, 1) n
+             order by n);
+
+        exit when num_nonnulls(variadic missed) = 0;
+
+        perform record_insert(guild, bot, arrival, received, b, docs, missed,
+                              routes, held, queued, ends);
+        numbers := array(
+            select coalesce(m, numbers[n])
+              from unnest(missed) with ordinality u (m, n)
+             order by n);
+        ahead := ahead + 1;
+    end loop;
 
     return numbers;
 end $$;
@@ -442,13 +529,14 @@ end $$;
 
 
 -- Off or without a channel an entry has its final status at once. doc lacks
--- the closing brace, for the delivery to follow.
+-- the closing brace, for the delivery to follow. How many were stored: one
+-- whose id is taken is left out.
 
 create or replace function record_insert(guild bigint, bot smallint,
     arrival bigint, received bigint, b batch, docs text[],
     numbers bigint[], routes bigint[], held boolean[], queued bigint[],
     ends lane_ends)
-returns void language plpgsql as $$
+returns int language plpgsql as $$
 declare
     types      constant smallint[] := b.types;
     times      constant bigint[] := b.times;
@@ -456,6 +544,7 @@ declare
     targets    constant bigint[] := b.targets;
     channels   constant bigint[] := b.channels;
     roles      constant text[] := b.roles;
+    stored     int;
 begin
     insert into log_entry (guild_id, id, arrival, executor_id, target_id,
                            channel_id, lane, seq, dchannel_id, bot, type,
@@ -471,7 +560,11 @@ begin
            || ',"timestamp":' || coalesce(times[n], received) || ','
            || docs[n]
       from lane_places(queued, ends) p (n, lane, seq)
-     where numbers[n] is not null;
+     where numbers[n] is not null
+    on conflict do nothing;
+
+    get diagnostics stored = row_count;
+    return stored;
 end $$;
 
 
@@ -500,7 +593,8 @@ begin
                            event_id)
     select guild, arrival + n, numbers[n], now(), record_events.bot, events[n]
       from generate_subscripts(events, 1) n
-     where verdicts[n] is null or verdicts[n] not in ('duplicate', 'error');
+     where verdicts[n] is null
+        or verdicts[n] not in ('duplicate', 'error', 'time', 'postponed');
 
     if array_position(verdicts, 'duplicate') is null then
         return numbers;
@@ -527,7 +621,7 @@ begin
     return jsonb_build_object(
         'recorded', coalesce(counts -> 'recorded', '0'),
         'duplicates', coalesce(counts -> 'duplicate', '0'),
-        'dropped', counts - '{recorded,duplicate,error}'::text[],
+        'dropped', counts - '{recorded,duplicate,error,postponed}'::text[],
         'errors', errors,
         'ids', to_jsonb(ids::text[]));
 end $$;
@@ -543,29 +637,59 @@ begin
     end if;
 
     return (
-        select coalesce(jsonb_object_agg(coalesce(v.verdict, 'recorded'), v.n),
-                        '{}')
-          from (select u.verdict, count(*) as n
+        select coalesce(jsonb_object_agg(v.outcome, v.n), '{}')
+          from (select case when u.verdict is null then 'recorded'
+                            when u.verdict = 'time' then 'error'
+                            else u.verdict end as outcome, count(*) as n
                   from unnest(verdicts) u (verdict) group by 1) v);
 end $$;
 
 
 create or replace function record_errors(entries jsonb, verdicts text[])
 returns jsonb language plpgsql immutable as $$
+declare
+    told  jsonb := '[]';
 begin
-    if array_position(verdicts, 'error') is null then
-        return '[]';
+    if array_position(verdicts, 'error') is not null then
+        told := (
+            select jsonb_agg(jsonb_build_object(
+                       'index', place - 1,
+                       'error', coalesce(
+                           case jsonb_typeof(entries -> (place - 1))
+                           when 'string' then entries ->> (place - 1) end,
+                           'event_id: is required')) order by place)
+              from generate_subscripts(verdicts, 1) place
+             where verdicts[place] = 'error');
     end if;
 
-    return (
-        select jsonb_agg(jsonb_build_object(
-                   'index', place - 1,
-                   'error', coalesce(
-                       case jsonb_typeof(entries -> (place - 1))
-                       when 'string' then entries ->> (place - 1) end,
-                       'event_id: is required')) order by place)
-          from generate_subscripts(verdicts, 1) place
-         where verdicts[place] = 'error');
+    return record_told(told, verdicts);
+end $$;
+
+
+-- With the errors that were told before those that were found here, in the
+-- order of their places. What is to be sent again has "retry".
+
+create or replace function record_told(errors jsonb, verdicts text[])
+returns jsonb language plpgsql immutable as $$
+begin
+    if array_position(verdicts, 'time') is null
+       and array_position(verdicts, 'postponed') is null
+    then
+        return errors;
+    end if;
+
+    return record_sorted(errors || (
+        select jsonb_agg(case v.verdict
+                   when 'time' then jsonb_build_object(
+                       'index', v.place - 1,
+                       'error', 'timestamp: must be within the last 30 days '
+                                'and at most 60 s ahead')
+                   else jsonb_build_object(
+                       'index', v.place - 1, 'retry', true,
+                       'error', 'entry: was not recorded in time, '
+                                'send it again') end)
+          from unnest(verdicts) with ordinality v (verdict, place)
+         where v.verdict in ('time', 'postponed')));
 end $$;
 
 
@@ -615,17 +739,20 @@ begin
     did := record_batch(guild, bot, row(events, types, times, executors,
         executor_bots, executor_roles, targets, target_bots, target_roles,
         channels, parents, categories, roles, proxied, prefixed,
-        crowded)::batch, string_to_array(docs, e'\n'));
+        crowded)::batch, string_to_array(docs, e'\n'), 2000, true);
     perform server_still_open(guild);
     status := 200;
     counts := record_counts(did.verdicts);
-    body := record_answer(errors, counts::jsonb, did.ids);
+    body := record_answer(record_told(errors, did.verdicts), counts::jsonb,
+                          did.ids);
 end $$;
 
 
 -- POST /logs of the operator: entries of many servers. Those of one server and
 -- bot are recorded together, the servers in the order of their ids, so that
--- two such requests never wait for each other in a circle.
+-- two such requests never wait for each other in a circle. It is all or
+-- nothing: where one server is in trouble, or its row is held for long, the
+-- module calls operator_record_apart() instead.
 
 create or replace function operator_record_many(guilds bigint[],
     bots smallint[], events text[], types smallint[], times bigint[],
@@ -634,46 +761,63 @@ create or replace function operator_record_many(guilds bigint[],
     channels text[], parents text[], categories text[], roles text[],
     proxied boolean[], prefixed int[], crowded int[], docs text,
     errors jsonb, out status int, out body text, out counts text)
-language plpgsql security definer set search_path = guildlog, pg_temp as $$
+language plpgsql security definer set search_path = guildlog, pg_temp
+set lock_timeout = '2s' as $$
+begin
+    select r.* into status, body, counts
+      from record_many(guilds, bots, row(events, types, times, executors,
+               executor_bots, executor_roles, targets, target_bots,
+               target_roles, channels, parents, categories, roles, proxied,
+               prefixed, crowded)::batch, string_to_array(docs, e'\n'),
+               errors, false) r;
+end $$;
+
+
+-- The same, but that one server's trouble is its own: each is recorded in a
+-- transaction within this one, the smallest ones first. What fails, or is not
+-- come to in time, is to be sent again. counts has "faults", for the log.
+--
+-- Race: two of these may wait for each other in a circle. lock_timeout ends
+-- that; a deadlock would be noticed only after a second.
+
+create or replace function operator_record_apart(guilds bigint[],
+    bots smallint[], events text[], types smallint[], times bigint[],
+    executors text[], executor_bots boolean[], executor_roles text[],
+    targets text[], target_bots boolean[], target_roles text[],
+    channels text[], parents text[], categories text[], roles text[],
+    proxied boolean[], prefixed int[], crowded int[], docs text,
+    errors jsonb, out status int, out body text, out counts text)
+language plpgsql security definer set search_path = guildlog, pg_temp
+set lock_timeout = '300ms' as $$
+begin
+    select r.* into status, body, counts
+      from record_many(guilds, bots, row(events, types, times, executors,
+               executor_bots, executor_roles, targets, target_bots,
+               target_roles, channels, parents, categories, roles, proxied,
+               prefixed, crowded)::batch, string_to_array(docs, e'\n'),
+               errors, true) r;
+end $$;
+
+
+create or replace function record_many(guilds bigint[], bots smallint[],
+    b batch, docs text[], errors jsonb, apart boolean, out status int,
+    out body text, out counts jsonb)
+language plpgsql as $$
 declare
+    until     constant timestamptz := record_until();
     verdicts  text[] := array_fill('error'::text,
-                                   array[cardinality(events)]);
+                                   array[cardinality(guilds)]);
     ids       bigint[] := array_fill(null::bigint,
-                                     array[cardinality(events)]);
+                                     array[cardinality(guilds)]);
+    faults    text[] := '{}';
     obstacle  text;
     part      record;
-    did       record;
+    ended     text[];      -- verdicts of a part; null: it was not recorded
+    numbers   bigint[];
 begin
     for part in
-        select u.guild, u.its_bot as bot, array_agg(u.place) as places,
-               row(array_agg(u.event), array_agg(u.type), array_agg(u.at),
-                   array_agg(u.executor), array_agg(u.executor_bot),
-                   array_agg(u.executor_roles), array_agg(u.target),
-                   array_agg(u.target_bot), array_agg(u.target_roles),
-                   array_agg(u.channel), array_agg(u.parent),
-                   array_agg(u.category), array_agg(u.role),
-                   array_agg(u.proxied),
-                   array_agg(u.nth) filter (where u.place = any (prefixed)),
-                   array_agg(u.nth) filter (where u.place = any (crowded))
-                  )::batch as batch,
-               array_agg(u.doc) as docs
-          from (select n.*, b.its_bot,
-                       row_number() over (partition by n.guild, b.its_bot
-                                          order by n.place) as nth
-                  from unnest(guilds, bots, events, types, times, executors,
-                              executor_bots, executor_roles, targets,
-                              target_bots, target_roles, channels, parents,
-                              categories, roles, proxied,
-                              string_to_array(docs, e'\n')) with ordinality
-                           n (guild, bot, event, type, at, executor,
-                              executor_bot, executor_roles, target,
-                              target_bot, target_roles, channel, parent,
-                              category, role, proxied, doc, place)
-                 cross join lateral coalesce(n.bot, 0::smallint) b (its_bot)
-                 where n.event is not null
-                 order by n.guild, b.its_bot, n.place) u
-         group by 1, 2
-         order by 1, 2
+        select p.* from record_parts(guilds, bots, b, docs) p
+         order by case when apart then p.size end, p.guild, p.bot
     loop
         obstacle := server_obstacle(part.guild);
 
@@ -685,18 +829,112 @@ begin
             continue;
         end if;
 
-        did := record_batch(part.guild, part.bot, part.batch, part.docs);
-        perform server_still_open(part.guild);
+        ended := null;
+        numbers := null;
+
+        if not apart then
+            select r.verdicts, r.ids into ended, numbers
+              from record_part(part.guild, part.bot, part.batch,
+                               part.docs) r;
+        elsif clock_timestamp() < until then
+            begin
+                select r.verdicts, r.ids into ended, numbers
+                  from record_part(part.guild, part.bot, part.batch,
+                                   part.docs) r;
+            exception when query_canceled or others then
+                faults := faults || format(
+                    'server %s: %s entries are to be sent again, %s %s',
+                    part.guild, cardinality(part.places), sqlstate, sqlerrm);
+            end;
+        end if;
 
         for i in 1 .. cardinality(part.places) loop
-            verdicts[part.places[i]] := did.verdicts[i];
-            ids[part.places[i]] := did.ids[i];
+            verdicts[part.places[i]] := case when ended is null
+                                             then 'postponed'
+                                             else ended[i] end;
+            ids[part.places[i]] := numbers[i];
         end loop;
     end loop;
 
     status := 200;
     counts := record_counts(verdicts);
-    body := record_answer(record_sorted(errors), counts::jsonb, ids);
+    body := record_answer(record_told(record_sorted(errors), verdicts),
+                          counts, ids);
+
+    if apart then
+        counts := counts || jsonb_build_object('faults', faults);
+
+        if verdicts <> '{}' and array_remove(verdicts, 'postponed') = '{}'
+        then
+            status := 503;
+            body := '{"error": "nothing was recorded, send it again"}';
+        end if;
+    end if;
+end $$;
+
+
+create or replace function record_part(guild bigint, bot smallint, b batch,
+    docs text[], out verdicts text[], out ids bigint[])
+language plpgsql as $$
+begin
+    select r.verdicts, r.ids into verdicts, ids
+      from record_batch(guild, bot, b, docs, 500, true) r;
+    perform server_still_open(guild);
+end $$;
+
+
+-- When to begin with no further server: in two seconds, or when half of the
+-- statement's time is over.
+
+create or replace function record_until()
+returns timestamptz language plpgsql stable as $$
+declare
+    whole  constant interval := current_setting('statement_timeout');
+begin
+    return clock_timestamp() + least(
+        interval '2 s', nullif(whole, interval '0') / 2);
+end $$;
+
+
+-- The entries by server and bot: their places in the whole, the batch that
+-- they are, and how long their documents are.
+
+create or replace function record_parts(guilds bigint[], bots smallint[],
+    b batch, lines text[], out guild bigint, out bot smallint,
+    out places int[], out batch batch, out docs text[], out size bigint)
+returns setof record language plpgsql stable as $$
+begin
+    return query
+        select u.guild, u.its_bot, array_agg(u.place::int),
+               row(array_agg(u.event), array_agg(u.type), array_agg(u.at),
+                   array_agg(u.executor), array_agg(u.executor_bot),
+                   array_agg(u.executor_roles), array_agg(u.target),
+                   array_agg(u.target_bot), array_agg(u.target_roles),
+                   array_agg(u.channel), array_agg(u.parent),
+                   array_agg(u.category), array_agg(u.role),
+                   array_agg(u.proxied),
+                   array_agg(u.nth::int)
+                       filter (where u.place = any (b.prefixed)),
+                   array_agg(u.nth::int)
+                       filter (where u.place = any (b.crowded))
+                  )::batch,
+               array_agg(u.doc), sum(length(u.doc))
+          from (select n.*, k.its_bot,
+                       row_number() over (partition by n.guild, k.its_bot
+                                          order by n.place) as nth
+                  from unnest(guilds, bots, b.events, b.types, b.times,
+                              b.executors, b.executor_bots, b.executor_roles,
+                              b.targets, b.target_bots, b.target_roles,
+                              b.channels, b.parents, b.categories, b.roles,
+                              b.proxied, lines) with ordinality
+                           n (guild, bot, event, type, at, executor,
+                              executor_bot, executor_roles, target,
+                              target_bot, target_roles, channel, parent,
+                              category, role, proxied, doc, place)
+                 cross join lateral coalesce(n.bot, 0::smallint) k (its_bot)
+                 where n.event is not null
+                 order by n.guild, k.its_bot, n.place) u
+         group by 1, 2;
 end $$;
 
 

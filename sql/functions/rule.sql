@@ -293,12 +293,18 @@ end $$;
 
 -- Filters: masks what those that apply find in the texts, before anything is
 -- stored, or drops the entry they found something in. Entry by entry, since
--- it changes them.
+-- it changes them. What they did not come to in time is not stored: it is
+-- postponed, with all behind it, or the order would be another one. The first
+-- one is not: whoever sends the others again comes further each time.
 
 create or replace function record_filter(maskers masker[], needles text[],
-    types smallint[], inout docs text[], inout verdicts text[])
-language plpgsql immutable as $$
+    types smallint[], most_ms int, inout docs text[], inout verdicts text[])
+language plpgsql as $$
 declare
+    until   constant timestamptz := clock_timestamp()
+                                    + most_ms * interval '1 ms';
+    looked  boolean := false;
+    late    boolean := false;
     e       jsonb;
     texts   text[];
     masked  text[];
@@ -308,10 +314,17 @@ begin
     for place in 1 .. cardinality(verdicts) loop
         continue when verdicts[place] is not null;
 
+        if late or looked and clock_timestamp() > until then
+            verdicts[place] := 'postponed';
+            late := true;
+            continue;
+        end if;
+
         drops := maskers_for(maskers, 'drop', types[place]);
         masks := maskers_for(maskers, 'mask', types[place]);
         continue when drops = '{}' and masks = '{}';
 
+        looked := true;
         e := entry_of(docs[place]);
         texts := entry_texts(e);
 

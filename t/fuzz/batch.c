@@ -13,9 +13,6 @@
 #include "fuzz.h"
 
 
-#define NOW  1700000000000
-
-
 /* those of the entries that are not empty; in *n all */
 
 static ngx_uint_t
@@ -79,7 +76,7 @@ fuzz(ngx_pool_t *pool, u_char *p, size_t len)
 
     ngx_guildlog_json_watch();
 
-    batch = ngx_guildlog_batch_create(pool, &body, ndjson, many, NOW);
+    batch = ngx_guildlog_batch_create(pool, &body, ndjson, many);
     fuzz_expect(batch != NULL);
 
     do {

@@ -3,7 +3,7 @@
 
 \ir setup.psql
 \ir operator.psql
-select plan(37);
+select plan(43);
 
 create function pg_temp.entry(event_id text, more jsonb default '{}')
 returns jsonb language sql as $$
@@ -108,6 +108,53 @@ select is(record(:guild, 0::smallint, jsonb_build_array(
 select is(count(distinct id)::int, 2, 'both are stored')
   from log_entry where guild_id = :guild
    and id >> 22 = 1790000005000 - 1420070400000;
+
+-- of those that drew a taken number no other one is stored twice, or late
+
+select setval('entry_number', 8, false) \g /dev/null
+select record(:guild, 0::smallint, (select jsonb_agg(
+                  pg_temp.entry('z' || i, '{"timestamp": 1790000005000}')
+                  order by i) from generate_series(1, 5) i)) -> 'ids' as ids
+\gset
+select is(array(select e.entry_id::text from log_event e
+                 where e.guild_id = :guild and e.event_id ~ '^z'
+                 order by e.arrival),
+          array(select jsonb_array_elements_text(:'ids')),
+          'the others keep their places, the ids are those that are stored');
+select is(count(*)::int, 5, 'each is stored')
+  from log_entry e
+ where e.guild_id = :guild
+   and e.id = any (array(select jsonb_array_elements_text(:'ids')::bigint))
+   and e.id >> 22 = 1790000005000 - 1420070400000;
+
+-- where all numbers of a millisecond are taken it goes on in the next one
+
+alter sequence entry_number maxvalue 3 restart 0;
+select record(:guild, 0::smallint, (select jsonb_agg(
+                  pg_temp.entry('full' || i, '{"timestamp": 1790000007000}')
+                  order by i) from generate_series(1, 10) i)) as answer \gset
+select is(:'answer'::jsonb ->> 'recorded', '10', 'more than there are numbers');
+select is(string_agg(((e.id >> 22) - 1790000007000 + 1420070400000)::text, ' '
+                     order by e.id), '0 0 0 0 1 1 1 1 2 2',
+          'fill one after the other')
+  from log_entry e
+ where e.guild_id = :guild
+   and e.id = any (array(select jsonb_array_elements_text(
+                                    :'answer'::jsonb -> 'ids')::bigint));
+select is(count(*)::int, 10, 'with the time that was told')
+  from log_entry e
+ where e.guild_id = :guild and e.doc like '%"timestamp":1790000007000,%'
+   and e.id = any (array(select jsonb_array_elements_text(
+                                    :'answer'::jsonb -> 'ids')::bigint));
+alter sequence entry_number maxvalue 262143;
+
+-- Subtransactions of many servers would slow down all others: 65 of them are
+-- more than a snapshot holds.
+
+select is(array(select distinct e.xmin::text from log_entry e
+                 where e.guild_id = :guild),
+          array[(pg_current_xact_id()::text::bigint % 4294967296)::text],
+          'no entry is stored by a subtransaction');
 
 -- routing
 

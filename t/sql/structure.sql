@@ -125,6 +125,8 @@ $$, $$
         ('lane', 'delivery_closed', null),
         ('batch', 'operator_record_many', 'guilds bigint[], '
                   'bots smallint[], @entries'),
+        ('batch', 'operator_record_apart', 'guilds bigint[], '
+                  'bots smallint[], @entries'),
         ('operator', 'operator_server_put', 'input jsonb'),
         ('operator', 'operator_server_forget', null),
         ('operator', 'operator_person_forget', 'user_id bigint'),

@@ -13,8 +13,6 @@
 #include "tap.h"
 
 
-#define NOW  1790000000000
-
 #define ONE  "{\"event_id\":\"1\",\"type\":5}"
 #define TWO  "{ \"event_id\": \"2\" , \"type\": 5 }"
 #define FIRST  NGX_GUILDLOG_COLUMN_EVENTS
@@ -128,7 +126,7 @@ read_batch(ngx_pool_t *pool, const ngx_str_t *body, ngx_uint_t ndjson,
     ngx_uint_t             turns;
     ngx_guildlog_batch_t  *b;
 
-    b = ngx_guildlog_batch_create(pool, body, ndjson, many, NOW);
+    b = ngx_guildlog_batch_create(pool, body, ndjson, many);
     turns = 0;
 
     do {
@@ -408,27 +406,6 @@ test_number(ngx_uint_t n, ngx_uint_t ndjson, ngx_int_t rc)
 
 
 static void
-test_time(int64_t at, ngx_uint_t good)
-{
-    u_char       buf[128];
-    ngx_str_t    body, columns[NGX_GUILDLOG_COLUMN_LAST], error;
-    ngx_pool_t  *pool;
-
-    pool = tap_pool();
-
-    body.data = buf;
-    body.len = ngx_sprintf(buf, "[{\"event_id\":\"1\",\"type\":5,"
-                                "\"timestamp\":%L}]", at) - buf;
-
-    (void) read_batch(pool, &body, 0, 0, columns + FIRST, &error);
-
-    tap_is(columns[NGX_GUILDLOG_COLUMN_ERRORS].len == 2, good, "a time");
-
-    ngx_destroy_pool(pool);
-}
-
-
-static void
 test_turns(void)
 {
     ngx_str_t              body, columns[NGX_GUILDLOG_COLUMN_LAST], error;
@@ -438,7 +415,7 @@ test_turns(void)
 
     pool = tap_pool();
     body = tap_str(ONE "\n" TWO "\n" ONE);
-    b = ngx_guildlog_batch_create(pool, &body, 1, 0, NOW);
+    b = ngx_guildlog_batch_create(pool, &body, 1, 0);
 
     for (i = 0; i < 3; i++) {
         tap_is(ngx_guildlog_batch_read(b, 1, columns + FIRST, &error),
@@ -502,11 +479,6 @@ main(void)
     test_number(1001, 0, NGX_DECLINED);
     test_number(1000, 1, NGX_OK);
     test_number(1001, 1, NGX_DECLINED);
-
-    test_time(NOW + 60000, 1);
-    test_time(NOW + 60001, 0);
-    test_time(NOW - (int64_t) 30 * 86400 * 1000, 1);
-    test_time(NOW - (int64_t) 30 * 86400 * 1000 - 1, 0);
 
     test_counts();
 
