@@ -126,6 +126,11 @@ ngx_guildlog_outcome_judge(ngx_guildlog_pool_t *pool,
         result->message.len = ngx_strlen(text);
     }
 
+    if (query->cancelled) {
+        ngx_guildlog_outcome_finish(pool, query, NGX_GUILDLOG_ROWS);
+        return;
+    }
+
     ngx_guildlog_outcome_observe(pool, query);
 
     if (ngx_strcmp(result->sqlstate, "57014") == 0) {
@@ -239,6 +244,7 @@ ngx_guildlog_outcome_finish(ngx_guildlog_pool_t *pool,
     /* class GL is how the schema says no: an answer like any other */
 
     if (outcome != NGX_GUILDLOG_ROWS
+        && outcome != NGX_GUILDLOG_SHARE_TAKEN
         && ngx_strncmp(query->result.sqlstate, "GL", 2) != 0)
     {
         (void) ngx_atomic_fetch_add(

@@ -83,6 +83,7 @@ struct ngx_guildlog_query_s {
     unsigned                       held:1;       /* its server has as many
                                                     connections as it may */
     unsigned                       kept:1;       /* the result, by a pool */
+    unsigned                       cancelled:1;  /* nobody asks any more */
 };
 
 
@@ -114,6 +115,8 @@ struct ngx_guildlog_pg_s {
     ngx_msec_t                     head_since;   /* the first one runs */
     ngx_msec_t                     ready_at;
     ngx_uint_t                     epoch;        /* of the pool, when ready */
+    ngx_guildlog_query_t          *cancel;       /* of what runs here, on
+                                                    another connection */
 
     uint32_t                       prepared[NGX_GUILDLOG_STMT_MAX];
     uint32_t                       generation;
@@ -372,6 +375,7 @@ void ngx_guildlog_outcome_answered(ngx_guildlog_pg_t *pg,
 
 /* pool.c */
 void ngx_guildlog_pool_unblocked(ngx_guildlog_pg_t *pg);
+void ngx_guildlog_pool_not_cancelled(ngx_guildlog_pg_t *pg);
 
 /* the worker may wait no longer (worker_shutdown_timeout) */
 void ngx_guildlog_pool_terminate(ngx_guildlog_pool_t *pool);

@@ -31,6 +31,9 @@ static void ngx_guildlog_pool_send(ngx_guildlog_pool_t *pool,
     ngx_guildlog_pg_t *pg, ngx_guildlog_query_t *query);
 static void ngx_guildlog_pool_send_expired(ngx_event_t *ev);
 static void ngx_guildlog_pool_deliver(ngx_guildlog_pool_t *pool);
+static void ngx_guildlog_pool_cancel(ngx_guildlog_pg_t *pg);
+static void ngx_guildlog_pool_cancelled(void *data,
+    ngx_guildlog_result_t *result);
 static void ngx_guildlog_pool_complain(ngx_guildlog_pool_t *pool,
     const char *what);
 
@@ -567,7 +570,64 @@ ngx_guildlog_query_detach(ngx_guildlog_query_t *query)
     if (query->pg && query->pg->conn
         && (query->stmt->flags & flags) == flags)
     {
-        ngx_guildlog_pg_close(query->pg);
+        query->cancelled = 1;
+        ngx_guildlog_pool_cancel(query->pg);
+    }
+}
+
+
+/*
+ * Cancels what runs on the connection by a short statement on another one:
+ * PQcancel() would block, and to hang up would cost PostgreSQL a process for
+ * each search that somebody leaves.  Race: until the answer to that statement
+ * has come nothing else is sent on the connection, so it hits nobody else's.
+ * Behind a pooler, or with several hosts, it is not known whose process has
+ * that number: the statement goes on, within its server's share.
+ */
+
+static void
+ngx_guildlog_pool_cancel(ngx_guildlog_pg_t *pg)
+{
+    u_char                buf[NGX_INT_T_LEN];
+    ngx_str_t             arg;
+    ngx_guildlog_pool_t  *pool;
+
+    pool = pg->pool;
+
+    if (pg->cancel || !pool->database->prepare
+        || pool->database->hosts.nelts > 1)
+    {
+        return;
+    }
+
+    arg.data = buf;
+    arg.len = ngx_sprintf(buf, "%d", PQbackendPID(pg->conn)) - buf;
+
+    pg->cancel = ngx_guildlog_pool_submit(pool,
+                     &ngx_guildlog_stmts[ngx_guildlog_stmt_cancel],
+                     &arg, ngx_guildlog_pool_cancelled, pg);
+}
+
+
+static void
+ngx_guildlog_pool_cancelled(void *data, ngx_guildlog_result_t *result)
+{
+    ngx_guildlog_pg_t *pg = data;
+
+    pg->cancel = NULL;
+
+    ngx_post_event(&pg->pool->run, &ngx_posted_events);
+}
+
+
+/* the connection has ended before */
+
+void
+ngx_guildlog_pool_not_cancelled(ngx_guildlog_pg_t *pg)
+{
+    if (pg->cancel) {
+        ngx_guildlog_query_detach(pg->cancel);
+        pg->cancel = NULL;
     }
 }
 

@@ -140,7 +140,7 @@ ngx_uint_t ngx_guildlog_pool_asked(ngx_guildlog_pool_t *pool);
 
 /*
  * The asker is gone: the handler will not be called.  A query that waits is
- * dropped, a long read is broken off, any other one ends alone.
+ * dropped, a long read is cancelled, any other one ends alone.
  */
 
 void ngx_guildlog_query_detach(ngx_guildlog_query_t *query);

@@ -172,7 +172,7 @@ ngx_guildlog_set_spare(ngx_guildlog_pool_t *pool, ngx_guildlog_set_t *set)
 static ngx_uint_t
 ngx_guildlog_set_takes(ngx_guildlog_pg_t *pg)
 {
-    return pg->ready && !pg->worn && !pg->blocked;
+    return pg->ready && !pg->worn && !pg->blocked && pg->cancel == NULL;
 }
 
 
@@ -357,6 +357,8 @@ ngx_guildlog_set_ended(ngx_guildlog_pg_t *pg)
     ngx_queue_remove(&pg->queue);
     ngx_queue_insert_tail(&pool->dead, &pg->queue);
     set->nconnections--;
+
+    ngx_guildlog_pool_not_cancelled(pg);
 
     if (pg->ready) {
         ngx_guildlog_stats_gauge(pool->stats,

@@ -38,6 +38,8 @@
       "select place, arrival from guildlog." #function                        \
           "(" ngx_guildlog_args_##nargs ")",                                  \
       nargs, flags },
+#define ngx_guildlog_own_stmt_row(name, text, nargs, flags)                   \
+    { ngx_guildlog_stmt_##name, #name, text, nargs, flags },
 #define ngx_guildlog_record_stmt_row(function, nargs, flags)                  \
     { ngx_guildlog_stmt_##function, #function,                                \
       "select status, body, counts from guildlog." #function                  \
@@ -88,5 +90,6 @@ const ngx_guildlog_stmt_t  ngx_guildlog_stmts[] = {
     NGX_GUILDLOG_BOUND_STMTS(ngx_guildlog_bound_stmt_row)
     NGX_GUILDLOG_SHARE_STMTS(ngx_guildlog_share_stmt_row)
     NGX_GUILDLOG_POLL_STMTS(ngx_guildlog_poll_stmt_row)
+    NGX_GUILDLOG_OWN_STMTS(ngx_guildlog_own_stmt_row)
     NGX_GUILDLOG_DELIVERY_STMTS(ngx_guildlog_delivery_stmt_row)
 };

@@ -199,6 +199,19 @@ typedef struct {
     S(logs_tokens, 2, NGX_GUILDLOG_STMT_READ|NGX_GUILDLOG_STMT_NONE)
 
 
+/*
+ * What PostgreSQL offers itself.
+ * S(name, text, number of arguments, flags)
+ */
+
+#define NGX_GUILDLOG_OWN_STMTS(S)                                             \
+    S(cancel,                                                                 \
+      "select pg_cancel_backend(pid) from pg_stat_activity"                   \
+      " where pid = $1::int and usename = session_user"                       \
+      " and application_name = 'guildlog' and state = 'active'", 1,           \
+      NGX_GUILDLOG_STMT_NONE)
+
+
 /* the same, and counts: of what became of entries, or one number */
 
 #define NGX_GUILDLOG_RECORD_STMTS(S)                                          \
@@ -231,6 +244,8 @@ typedef struct {
     ngx_guildlog_stmt_##function,
 #define ngx_guildlog_log_stmt_id(name, function, nargs, flags)                \
     ngx_guildlog_stmt_##name,
+#define ngx_guildlog_own_stmt_id(name, text, nargs, flags)                    \
+    ngx_guildlog_stmt_##name,
 #define ngx_guildlog_stmt_id(function, nargs, flags)                          \
     ngx_guildlog_stmt_##function,
 
@@ -241,6 +256,7 @@ typedef enum {
     NGX_GUILDLOG_BOUND_STMTS(ngx_guildlog_log_stmt_id)
     NGX_GUILDLOG_SHARE_STMTS(ngx_guildlog_log_stmt_id)
     NGX_GUILDLOG_POLL_STMTS(ngx_guildlog_stmt_id)
+    NGX_GUILDLOG_OWN_STMTS(ngx_guildlog_own_stmt_id)
     NGX_GUILDLOG_DELIVERY_STMTS(ngx_guildlog_delivery_stmt_id)
     ngx_guildlog_stmt_last
 } ngx_guildlog_stmt_e;

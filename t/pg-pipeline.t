@@ -60,32 +60,35 @@ $fake = FakePostgres->new(sub {
     $peer->welcome;
     $peer->serve(execute => sub {
         my (undef, $call) = @_;
-        $peer->hang if $call->{text} =~ /logs_actors/;
-        return {};
+        $peer->note('cancel') if $call->{text} =~ /pg_cancel_backend/;
+        return {} if $call->{text} !~ /logs_actors/;
+
+        $peer->note('actors');
+        Time::HiRes::sleep(0.02) while $peer->mode eq 'held';
+        return $call->{arguments}[1] == $guilds[0] ? { error => '57014' } : {};
     });
-});
+}, mode => 'held');
 $nginx = $fake->nginx(name => 'long', database =>
     { connections => 1, long_connections => 2, queue_timeout => '20s' });
 
 my @long = map {
     $fake->ask($nginx, 'GET', path => '/logs/actors', guild => $_)
 } @guilds[0 .. 2];
-wait_for { $fake->count('hang') == 2 };
+wait_for { $fake->count('actors') == 2 };
 is $fake->ask($nginx, 'GET')->response->status, 200,
     'long statements keep no short one waiting' for 1 .. 20;
-is $fake->count('hang'), 2, 'the third waits for one of the two';
+is $fake->count('actors'), 2, 'the third waits for one of the two';
 is $fake->count('session'), 1, 'one connection serves the short ones';
 is $fake->count('long session'), 2, 'two the long ones';
 
 close((shift @long)->socket);
-wait_for { $fake->count('gone') == 1 };
-pass 'a long read whose client left is broken off';
-wait_for { $fake->count('hang') == 3 };
-pass 'the one that waited takes its place';
-is $nginx->get('/status', raw_path => 1)->json->{database_lost_total}, 0,
-    'no connection is lost by that';
-close $_->socket for @long;
-wait_for { $fake->count('gone') == 3 };
+wait_for { $fake->count('cancel') == 1 };
+pass 'a long read whose client left is cancelled';
+$fake->mode('cancelled');
+is $_->response->status, 200, 'the others are answered' for @long;
+is $fake->count('long session'), 2, 'by the same connections';
+is $nginx->get('/status', raw_path => 1)->json->{statement_errors_total}
+    {logs_actors}, undef, 'nothing failed';
 
 
 # one sync a statement: each is its own transaction

@@ -97,6 +97,10 @@ SQL
 $nginx->sql('create table slow (guild bigint)');
 $nginx->sql('insert into slow values (?), (?)', $greedy, $second);
 
+# never the same page, which would be remembered
+my $pages = 0;
+sub by_role { return '/logs?role=a&after=' . ++$pages }
+
 sub stop_roles { $lock->do('select pg_advisory_lock(42)') }
 sub go_on      { $lock->do('select pg_advisory_unlock(42)') }
 
@@ -112,7 +116,7 @@ served('first', @short, @long);
 
 stop_roles();
 my $refused = counter('share_refused_total');
-my @pages = map { ask($greedy, '/logs?role=a&limit=' . $_) } 1 .. 64;
+my @pages = map { ask($greedy, by_role()) } 1 .. 64;
 wait_for { counter('share_refused_total') == $refused + 59 };
 pass 'one is in flight, four wait, the others are refused';
 served('while one asks for pages by role', @short, @long);
@@ -133,7 +137,7 @@ cmp_ok counter('share_waits_total'), '>=', 4, 'the status counts who waited';
 # both connections for long statements are taken
 
 stop_roles();
-my @taken = map { ask($_, '/logs?role=a') } $greedy, $second;
+my @taken = map { ask($_, by_role()) } $greedy, $second;
 wait_for { $nginx->waiting('logs_page') == 2 };
 my $steps = status()->{statement_seconds}{keeper_step}{count} // 0;
 wait_for {
@@ -142,7 +146,7 @@ wait_for {
 pass 'the keeper goes on meanwhile';
 served('by the connections for short statements', @short);
 
-my @more = map { ask($greedy, '/logs?role=a') } 1 .. 4;
+my @more = map { ask($greedy, by_role()) } 1 .. 4;
 wait_for { counter('queued') == 4 };
 push @more, ask($other, '/logs/actors');
 wait_for { counter('queued') == 5 };
@@ -157,12 +161,42 @@ is $nginx->operator('POST', "/servers/$second/logs", [ map { {
 } } 1 .. 1000 ])->status, 200, 'a longer log';
 my $export = ask($second, '/logs/export');
 stop_roles();
-my @search = map { ask($second, '/logs?role=a') } 1 .. 5;
+my @search = map { ask($second, by_role()) } 1 .. 5;
 wait_for { $nginx->waiting('logs_page') == 1 };
 go_on();
 my $rows = () = $export->response->text =~ /\n/g;
 is $rows, 1003, 'an export ends well beside searches of its server';
 answers(@search);
+
+
+# a search that nobody waits for any more
+
+sub sessions {
+    return map { $_->[0] } $nginx->sql(<<'SQL');
+        select pid from pg_stat_activity
+         where usename = 'guildlog' and datname = current_database()
+SQL
+}
+
+stop_roles();
+my $timeouts = counter('timeouts_total');
+for my $round (1 .. 3) {
+    my $client = ask($greedy, by_role());
+    wait_for { $nginx->waiting('logs_page') };
+    my @before = sessions();
+    $client->close;
+    wait_for { !$nginx->waiting('logs_page') };
+    is $nginx->get("/servers/$greedy/logs?search=somebody",
+        token => $token{$greedy})->status, 200,
+        "it is cancelled, the next one of its server is not ($round)";
+    my %left = map { $_ => 1 } sessions();
+    is_deeply [grep { !$left{$_} } @before], [],
+        'and no connection is closed for it';
+}
+go_on();
+is counter('timeouts_total'), $timeouts, 'nothing ran out of time';
+is_deeply [grep { !/active_ignore/ } keys
+    %{ status()->{statement_errors_total} }], [], 'nothing failed';
 
 
 # a batch that is recorded slowly, and many that wait for it
