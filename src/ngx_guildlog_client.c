@@ -10,10 +10,8 @@
 
 #define NGX_GUILDLOG_CLIENT_IDLE      30000              /* ms */
 
-#define NGX_GUILDLOG_CLIENT_BODY      65536              /* bytes */
-
-/* 100 messages of 6,000 characters, of four bytes each */
-#define NGX_GUILDLOG_CLIENT_BODY_GET  4194304
+/* bytes: 100 messages of 6,000 characters, of four bytes each */
+#define NGX_GUILDLOG_CLIENT_BODY      4194304
 #define NGX_GUILDLOG_CLIENT_READ      8192
 #define NGX_GUILDLOG_CLIENT_READS     16                 /* an event */
 
@@ -274,8 +272,7 @@ ngx_guildlog_client_transmit(ngx_guildlog_exchange_t *x)
     x->answering = 0;
 
     if (ngx_guildlog_reader_init(&x->reader, x->pool, &x->answer,
-                                 x->get ? NGX_GUILDLOG_CLIENT_BODY_GET
-                                        : NGX_GUILDLOG_CLIENT_BODY)
+                                 NGX_GUILDLOG_CLIENT_BODY)
         != NGX_OK)
     {
         ngx_guildlog_client_end(x, "out of memory");

@@ -60,6 +60,9 @@ my @case = (
         action => 'apply-answer', status => 500, body => {}],
     ['a time-out, not applied',      'delivered',
         action => 'answer', status => 504, body => '<html>'],
+    ['a long answer',                'delivered',
+        action => 'apply-answer', status => 200, body => { content =>
+            'x' x 1_000_000, id => '300000000000000007' }],
     ['a success that says nothing',  'delivered',
         action => 'apply-answer', status => 200, body => 'oops'],
 );
@@ -75,6 +78,9 @@ for my $i (0 .. $#case) {
     is times_applied($its[$i]{to}, $ids[$i]), $word eq 'delivered' ? 1 : 0,
         '... and that is what the channel has';
 }
+my ($long) = grep { $case[$_][0] eq 'a long answer' } 0 .. $#case;
+is delivery(@{ $its[$long] }{qw(guild token)}, $ids[$long])->{messageId},
+    '300000000000000007', 'a long answer is read to its end';
 is scalar $platform->webhooks($its[0]{to}), 1,
     'an invalid token: registered anew, as the one that is listed';
 
