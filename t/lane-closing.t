@@ -72,4 +72,31 @@ is $g->sql($rest, $guild, $lane), 'ok', 'a lane that is being changed';
 $changer->rollback;
 is $g->sql($rest, $guild, $lane), 'empty', 'is left once it is not';
 
+# An administrator takes back a channel whose lane is just being closed. Who
+# changes channels had the lane and waited for its place, of which the end of
+# the lane is the other way round: one of the two was ended as a deadlock.
+
+$g->sql(q{update lane set state = 'closing', webhook_id = 7 where lane = ?},
+    $lane);
+$g->sql('update logging_channels set category_text = null where guild_id = ?',
+    $guild);
+my $closer = $g->cluster->connect($g->dbname);
+$closer->begin_work;
+$closer->do('select from lane_tail where guild_id = ? and lane = ? for update',
+    undef, $guild, $lane);
+
+my $client = $g->connection;
+my $body = json->encode({ category_text => $text });
+$client->send("PATCH /api/servers/$guild/config/logging/channels HTTP/1.1\r\n"
+    . "Host: localhost\r\nAuthorization: Bearer $token\r\n"
+    . "Content-Type: application/json\r\nContent-Length: " . length($body)
+    . "\r\n\r\n$body");
+wait_for { $g->waiting('channels_patch') } 60, 'who takes it back waits';
+ok eval { $closer->do('select from lane where guild_id = ? and lane = ?
+    for update', undef, $guild, $lane) }, 'who closes it has it';
+$closer->commit;
+is $client->response('PATCH')->status, 202, 'then it is taken back';
+is $g->sql('select state from lane where lane = ?', $lane), 'registering',
+    'and registered anew';
+
 done_testing;

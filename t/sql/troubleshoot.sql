@@ -2,7 +2,7 @@
 -- with its fix, which is told as the change it is.
 
 \ir setup.psql
-select plan(52);
+select plan(53);
 
 create function pg_temp.report(path text[], guild bigint, token text,
     live int default 0, probes jsonb default null)
@@ -177,6 +177,24 @@ select is(pg_temp.findings(:us), 'RECENT_FAILURES degraded', 'some failed');
 select is(concat_ws(' ', c ->> 'failureRatio', c ->> 'overCeiling',
                     c ->> 'unhealthy'), '0.355 false false', 'in that ratio')
   from pacing_get(:me), json_array_elements(body::json -> 'channels') c;
+
+-- lanes that were closed are not looked at, however many there are
+
+insert into lane (guild_id, lane, bot, channel_id, shard, state)
+select :guild, n, 0, n, 0, 'closed' from generate_series(10001, 12000) n;
+analyze lane;
+
+create function pg_temp.lanes_read()
+returns bigint language sql as $$
+    select sum(s.idx_tup_fetch + s.seq_tup_read)::bigint
+      from pg_stat_xact_user_tables s
+     where s.schemaname = 'guildlog' and s.relname = 'lane'
+$$;
+
+select pg_temp.lanes_read() as before \gset
+select pg_temp.report('{status}', :us) \g /dev/null
+select is(pg_temp.lanes_read() - :before < 100, true,
+          'a report looks at open lanes only');
 
 -- no fix
 

@@ -19,6 +19,8 @@
 #define CREATE   NGX_GUILDLOG_CALL_CREATE
 #define DELETE   NGX_GUILDLOG_CALL_DELETE
 #define READ     NGX_GUILDLOG_CALL_READ
+#define CHANNEL  NGX_GUILDLOG_CALL_CHANNEL
+#define WEBHOOK  NGX_GUILDLOG_CALL_WEBHOOK
 
 #define is(class)  NGX_GUILDLOG_PLATFORM_##class
 
@@ -227,7 +229,69 @@ static const judged_t  judged[] = {
     { "408", READ, 408, "", "", is(AGAIN), 0, 0 },
     { "a page", READ, 200, "", "<html>", is(AGAIN), 0, 0 },
 
+    { "a channel", CHANNEL, 200, "", "{\"id\":\"7\"}", is(DONE), 0, 0 },
+    { "half a channel", CHANNEL, 200, "", "{\"id\":", is(AGAIN), 0, 0 },
+    { "a list", CHANNEL, 200, "", "[]", is(AGAIN), 0, 0 },
+    { "no channel", CHANNEL, 404, "", "{\"code\":10003}", is(CHANNEL_GONE),
+      10003, 0 },
+    { "no access", CHANNEL, 403, "", "{\"code\":50001}", is(FORBIDDEN),
+      50001, 1 },
+    { "a bad token", CHANNEL, 401, "", "{\"code\":0}", is(TOKEN_BAD), 0, 1 },
+    { "no such question", CHANNEL, 404, "", "{\"code\":0}", is(DONE), 0, 0 },
+    { "nor a page for it", CHANNEL, 404, "", "<html>", is(DONE), 0, 0 },
+    { "nor a method", CHANNEL, 405, "", "", is(DONE), 0, 0 },
+    { "an error", CHANNEL, 500, "", "", is(AGAIN), 0, 0 },
+    { "a webhook", WEBHOOK, 200, "", "{\"id\":\"7\"}", is(DONE), 0, 0 },
+    { "no webhook", WEBHOOK, 404, "", "{\"code\":10015}", is(WEBHOOK_GONE),
+      10015, 0 },
+    { "no such token", WEBHOOK, 401, "", "{\"code\":50027}",
+      is(WEBHOOK_GONE), 50027, 1 },
+    { "no such question", WEBHOOK, 404, "", "{\"code\":0}", is(DONE), 0, 0 },
+
     { NULL, 0, 0, NULL, NULL, 0, 0, 0 }
+};
+
+
+typedef struct {
+    ngx_guildlog_platform_call_e    call;
+    ngx_uint_t                      status;
+    const char                     *body;
+    const char                     *guild;
+    ngx_uint_t                      refused;
+} guild_t;
+
+
+/* whose it is, and whether it counts for a server */
+
+static const guild_t  guilds[] = {
+    { CHANNEL, 200, "{\"guild_id\":\"12345678901234567\"}",
+      "12345678901234567", 0 },
+    { CHANNEL, 200, "{\"guild_id\":null}", "", 0 },
+    { CHANNEL, 200, "{\"guild_id\":12345678901234567}", "", 0 },
+    { CHANNEL, 200, "{\"guild_id\":\"1\"}", "", 0 },
+    { CHANNEL, 200, "{\"guild_id\":\"9223372036854775808\"}", "", 0 },
+    { CHANNEL, 404, "{\"guild_id\":\"12345678901234567\"}", "", 0 },
+    { WEBHOOK, 200, "{\"guild_id\":\"12345678901234567\"}",
+      "12345678901234567", 0 },
+    { CREATE, 200, "{\"id\":\"7\",\"token\":\"t\",\"guild_id\":"
+      "\"12345678901234567\"}", "12345678901234567", 0 },
+    { CREATE, 200, "{\"id\":\"7\",\"token\":\"t\"}", "", 0 },
+    { CHANNEL, 404, "{\"code\":10003}", "", 1 },
+    { CHANNEL, 403, "{\"code\":50001}", "", 1 },
+    { LIST, 403, "{\"code\":50013}", "", 1 },
+    { LIST, 400, "{\"code\":50035}", "", 1 },
+    { LIST, 401, "{\"code\":0}", "", 0 },
+    { LIST, 403, "<html>", "", 0 },
+    { LIST, 429, "{\"retry_after\":1}", "", 0 },
+    { CREATE, 400, "{\"code\":30007}", "", 1 },
+    { EXECUTE, 404, "{\"code\":10015}", "", 1 },
+    { EXECUTE, 403, "{\"code\":50013}", "", 1 },
+    { EXECUTE, 400, "{\"code\":50035}", "", 0 },
+    { EXECUTE, 400, "{\"code\":200000}", "", 0 },
+    { EXECUTE, 500, "{}", "", 0 },
+    { READ, 403, "{\"code\":50001}", "", 1 },
+    { DELETE, 404, "{\"code\":10015}", "", 0 },
+    { 0, 0, NULL, NULL, 0 }
 };
 
 
@@ -606,6 +670,28 @@ test_created(void)
 
 
 static void
+test_guilds(void)
+{
+    ngx_pool_t              *pool;
+    const guild_t           *test;
+    ngx_guildlog_answer_t    answer;
+    ngx_guildlog_verdict_t   verdict;
+
+    pool = tap_pool();
+
+    for (test = guilds; test->body; test++) {
+        make_answer(&answer, pool, test->status, "", test->body);
+        ngx_guildlog_platform_judge(pool, &answer, test->call, &verdict);
+
+        tap_is_str(&verdict.guild_id, test->guild, test->body);
+        tap_is(verdict.refused, test->refused, "  whether it counts");
+    }
+
+    ngx_destroy_pool(pool);
+}
+
+
+static void
 test_lists(void)
 {
     ngx_str_t                         body;
@@ -716,6 +802,13 @@ test_requests(void)
     is_request(&r, "POST", "/channels/17/webhooks",
                "{\"name\":\"a \\\"log\\\"\"}", 1);
 
+    tap_is(ngx_guildlog_platform_channel(pool, &id, &r), NGX_OK, "a channel");
+    is_request(&r, "GET", "/channels/17", "", 1);
+
+    tap_is(ngx_guildlog_platform_look(pool, &id, &token, &r), NGX_OK,
+           "a webhook");
+    is_request(&r, "GET", "/webhooks/17/aZ09-_.", "", 0);
+
     tap_is(ngx_guildlog_platform_delete(pool, &id, &token, &r), NGX_OK,
            "the end of one");
     is_request(&r, "DELETE", "/webhooks/17/aZ09-_.", "", 0);
@@ -735,6 +828,9 @@ test_requests(void)
                   == NGX_ERROR
                && ngx_guildlog_platform_delete(pool, &bad, &token, &r)
                   == NGX_ERROR
+               && ngx_guildlog_platform_look(pool, &bad, &token, &r)
+                  == NGX_ERROR
+               && ngx_guildlog_platform_channel(pool, &bad, &r) == NGX_ERROR
                && ngx_guildlog_platform_read(pool, &bad, &id, &r)
                   == NGX_ERROR
                && ngx_guildlog_platform_read(pool, &id, &bad, &r)
@@ -768,6 +864,7 @@ main(void)
     test_poisons();
     test_unread();
     test_created();
+    test_guilds();
     test_lists();
     test_requests();
 

@@ -66,7 +66,9 @@ static inline void
 tap_is_str(const ngx_str_t *got, const char *expected, const char *what)
 {
     if (!tap_ok(got->len == strlen(expected)
-                && memcmp(got->data, expected, got->len) == 0, "%s", what))
+                && (got->len == 0
+                    || memcmp(got->data, expected, got->len) == 0),
+                "%s", what))
     {
         printf("# got \"%.*s\"\n# expected \"%s\"\n", (int) got->len,
                got->data, expected);
