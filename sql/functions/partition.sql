@@ -91,7 +91,7 @@ end $$;
 create or replace function partition_vacuum(name text)
 returns void language plpgsql as $$
 begin
-    execute format('alter table %I set ('
+    execute format('alter table %I set (autovacuum_freeze_min_age = 0, '
                    'autovacuum_vacuum_insert_scale_factor = 0, '
                    'autovacuum_vacuum_insert_threshold = 20000)', name);
 end $$;
@@ -144,9 +144,9 @@ begin
                               ('lane_batch', 'done_at', 7),
                               ('log_entry', 'id', 1)) t (parent, key, days)
     loop
-        day := coalesce(partitions_end(p.parent),
-                        date_trunc(case p.days when 7 then 'week' else 'day' end,
-                                   today::timestamp)::date);
+        day := coalesce(partitions_end(p.parent), case p.days
+                        when 7 then date_trunc('week', today::timestamp)::date
+                        else today end);
 
         while day <= today + ahead loop
             until := day + p.days;

@@ -2,7 +2,7 @@
 -- owes to the design.
 
 \ir setup.psql
-select plan(19);
+select plan(22);
 
 -- rights
 
@@ -293,6 +293,36 @@ select is_empty($$
                                 ::regclass[])
 $$, 'and every index, but of the lists of what all servers have to do, and of '
     'whose a channel and a webhook is');
+select is_empty($$
+    select i.indexrelid::regclass, a.attname
+      from pg_index i
+      join pg_class c on c.oid = i.indrelid
+     cross join lateral unnest(i.indkey, i.indcollation)
+                with ordinality k (attnum, sorted, n)
+      join pg_attribute a on a.attrelid = i.indrelid and a.attnum = k.attnum
+     where c.relnamespace = 'guildlog'::regnamespace
+       and k.n <= i.indnkeyatts
+       and k.sorted = 'pg_catalog."default"'::regcollation
+       and c.relname not in ('language', 'log_type', 'filter_kind', 'summary',
+                             'keeper', 'delivery_node')
+       and i.indexrelid::regclass::text !~ 'search_string'
+$$, 'no index is sorted as the database''s locale has it at the time');
+select is_empty($$
+    select c.relname from pg_class c
+      join pg_inherits h on h.inhrelid = c.oid
+     where c.relnamespace = 'guildlog'::regnamespace and c.relkind = 'r'
+       and c.relispartition and c.relname !~ '_default$'
+       and not coalesce(c.reloptions, '{}')
+               @> '{autovacuum_freeze_min_age=0}'::text[]
+$$, 'what never changes again is frozen by the first vacuum');
+select is_empty($$
+    select t from unnest('{log_head,lane_tail,lane_head,lane_ready,held_entry,
+                           search_head}'::text[]) t
+      join pg_class c on c.oid = t::regclass
+     where not coalesce(c.reloptions, '{}')
+               @> '{autovacuum_vacuum_scale_factor=0,
+                    autovacuum_vacuum_threshold=1000}'::text[]
+$$, 'rows that change all the time are vacuumed as soon as there are a thousand');
 select is_empty($$
     select k.conname from pg_constraint k
      where k.connamespace = 'guildlog'::regnamespace and k.contype = 'f'
