@@ -491,6 +491,7 @@ ngx_guildlog_lane_close(ngx_guildlog_lane_t *lane)
     }
 
     if (!lane->verified) {
+        lane->closing = 1;
         ngx_guildlog_lane_verify(lane, ngx_guildlog_lane_close);
         return;
     }

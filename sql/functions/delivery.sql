@@ -284,7 +284,7 @@ $$;
 
 
 -- What stands in a broken lane is decided: it will not be delivered. If its
--- channel is used no more, that was its end.
+-- channel is used no more, the lane is left.
 
 create or replace function delivery_fail(me text, low timestamptz,
     after_guild bigint, after_lane bigint, out reason text, out n bigint)
@@ -293,8 +293,7 @@ declare
     broken  record;
 begin
     for broken in
-        select r.guild_id, r.lane, l.bot, l.channel_id, l.reason,
-               l.webhook_id, t.tail
+        select r.guild_id, r.lane, l.bot, l.channel_id, l.reason, t.tail
           from delivery_ready(me, low, after_guild, after_lane) r
           join lane l
             on l.guild_id = r.guild_id and l.lane = r.lane
@@ -327,11 +326,10 @@ begin
         delete from lane_ready r
          where r.guild_id = broken.guild_id and r.lane = broken.lane;
 
-        if broken.webhook_id is null
-           and not broken.channel_id = any (channels_used(broken.guild_id,
-                                                          broken.bot))
+        if not broken.channel_id = any (channels_used(broken.guild_id,
+                                                      broken.bot))
         then
-            perform lane_end(broken.guild_id, broken.lane);
+            perform lanes_leave(broken.guild_id, array[broken.lane]);
         end if;
     end loop;
 end $$;

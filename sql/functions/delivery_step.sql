@@ -130,7 +130,8 @@ begin
       from (select x.guild_id, x.lane
               from unnest(works) w
               join lane x on x.guild_id = w.guild and x.lane = w.lane
-             where x.reason is not null and x.state in ('active', 'closing')
+             where num_nonnulls(x.reason, x.told) > 0
+               and x.state in ('active', 'closing')
                for update of x skip locked) h
      where l.guild_id = h.guild_id and l.lane = h.lane;
 end $$;

@@ -137,7 +137,7 @@ begin
        set state = case when used then 'active' else 'closing' end,
            since = now(), reason = null, forbidden_at = null, asked_at = null,
            webhook_id = webhook, secret = delivery_registered.secret,
-           verified_at = coalesce(l.verified_at, now()), told = null
+           told = null
      where l.guild_id = guild and l.lane = it.lane;
 
     perform lane_wake(guild, it.lane);

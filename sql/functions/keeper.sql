@@ -191,7 +191,8 @@ begin
 end $$;
 
 
--- Deletes closed lanes that nothing refers to. Undone: lanes to be looked at.
+-- Deletes closed lanes that nothing refers to, and refusals that count no more.
+-- Undone: lanes to be looked at.
 
 create or replace function keeper_lanes(budget int, out more boolean,
     out lag bigint)
@@ -199,6 +200,7 @@ language plpgsql as $$
 declare
     most  constant int := greatest(budget / 64, 1);
 begin
+    delete from refusal r where r.since < now() - interval '1 hour';
     more := lanes_forget(most) >= most;
     lag := (select count(*) from lane l
              where l.state = 'closed' and l.look_at <= now());

@@ -155,7 +155,8 @@ select is(pg_temp.result('a/1/1', '{"refused": true, "wait_ms": 500}'), 'ok',
 select is(pg_temp.delivery(:e2), 'not_delivered retrying', 'for now');
 select is(wait_ms between 1 and 500, true, 'until then nothing is sent')
   from delivery_find('a/1/1', null, 0, 0) where guild = :guild;
-update lane set reason = 'missing_permissions', forbidden_at = now()
+update lane set reason = 'missing_permissions', forbidden_at = now(),
+       told = 'missing_permissions'
  where guild_id = :guild;
 update lane_head set not_before = now() + interval '1 minute'
  where guild_id = :guild;
@@ -166,7 +167,7 @@ select is(pg_temp.result('a/1/1', '{"done_to": 2, "status": 2, "message": 77,
           "attempts": 2, "begin_to": 3}'), 'ok', 'outcome and intent');
 select is(pg_temp.delivery(:e1), 'delivered 77', 'delivered');
 select is(pg_temp.delivery(:e2), 'delivered 77', 'both');
-select is(coalesce(reason, forbidden_at::text), null,
+select is(coalesce(reason, forbidden_at::text, told), null,
           'and what was missing is there again')
   from lane where guild_id = :guild;
 select is(pg_temp.delivery(:e3), 'unknown in_flight', 'the next is in flight');
