@@ -60,6 +60,7 @@ my %arguments = (
                     qw(locale since below most)],
     logs_tail   => [qw(guild bot), @names, qw(since most)],
     logs_stream => [qw(token guild bot kind), @names, 'last_id'],
+    logs_resume => [qw(token guild bot kind), @names, 'last_id'],
     logs_actors => [qw(token guild bot kind)],
 );
 
@@ -99,6 +100,7 @@ my @calls = ((map { my $filter = $_; map { [$_, %$filter] }
         qw(logs_page logs_export) } {}, @filters),
     (map { ['logs_tail', since => $arrival, %$_] } {}, @filters[3, 6, 10, 13]),
     ['logs_stream', last_id => $first], ['logs_stream', last_id => 5],
+    ['logs_resume', last_id => 5],
     ['logs_actors']);
 
 call(@$_) for @calls, @calls;

@@ -89,6 +89,8 @@ is contents(listen_to('', "Last-Event-ID: $late"), 1, 0.5), '',
     'nothing behind the last';
 is contents(listen_to('search=r7', "Last-Event-ID: $ids[1]"), 1), 'r7',
     'with a filter';
+is contents(listen_to('type=5', 'Last-Event-ID: ' . ($late + 1)), 1), "a\nb",
+    'behind one that nobody knows: all that has a higher id';
 for my $bad ('x', '-1', '1.5', '99999999999999999999', '1' x 21) {
     my $stream = listen_to('', "Last-Event-ID: $bad");
     is $stream->{status}, 400, "malformed: $bad";
