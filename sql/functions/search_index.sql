@@ -152,14 +152,35 @@ begin
 end $$;
 
 
+-- By what an index is made besides the entries: the hashes that say where a term
+-- is, and the letters that count as the same one. Both are of the server, and
+-- its libraries.
+
+create or replace function search_version()
+returns text language plpgsql stable as $$
+begin
+    return hashtext('guildlog') || ' ' || hashtextextended('guildlog', 0) || ' '
+        || pg_collation_actual_version('pg_catalog."und-x-icu"'::regcollation);
+end $$;
+
+
 -- Gives an index to servers that have none but may read far back. Nothing of
--- them can be removed meanwhile: see search_hold().
+-- them can be removed meanwhile: see search_hold(). One of another version is
+-- made anew.
 
 create or replace function search_begin()
 returns void language plpgsql as $$
+declare
+    its  constant text := search_version();
 begin
-    insert into search_head (guild_id, bot)
-    select h.guild_id, h.bot
+    update search_head s
+       set version = its where s.version is null;
+    update search_head s
+       set leaving = true, runs = 0
+     where s.version <> its and not s.leaving;
+
+    insert into search_head (guild_id, bot, version)
+    select h.guild_id, h.bot, its
       from (select h.guild_id, h.bot from log_head h
               join server s on s.guild_id = h.guild_id and s.plan = 'pro'
              where not exists (select from search_head x

@@ -19,7 +19,7 @@ begin
     select * into head from search_head h
      where h.guild_id = q.guild and h.bot = q.bot;
 
-    if head.runs > 0 and (q.part is not null or search_is_heavy(q)) then
+    if search_serves(head) and (q.part is not null or search_is_heavy(q)) then
         tail := search_tail(q, head);
         sets := search_sets(q);
     else
@@ -32,6 +32,17 @@ begin
 
     counts := search_counts(q, sets, tail, asked, below);
     ids := search_newest(q, sets, tail, types, below, most);
+end $$;
+
+
+-- Is there an index that this server can read?
+
+create or replace function search_serves(head search_head)
+returns boolean language plpgsql stable as $$
+begin
+    return coalesce(head.runs > 0 and (head.version is null
+                                       or head.version = search_version()),
+                    false);
 end $$;
 
 
@@ -61,7 +72,7 @@ begin
     select * into head from search_head h
      where h.guild_id = q.guild and h.bot = q.bot;
 
-    if coalesce(head.runs, 0) = 0 then
+    if not search_serves(head) then
         q.bare := true;
         return array(select f.id from log_rows(q, below, most) f);
     end if;

@@ -66,3 +66,9 @@ alter table held_entry set (autovacuum_vacuum_scale_factor = 0,
                             autovacuum_vacuum_threshold = 1000);
 alter table search_head set (autovacuum_vacuum_scale_factor = 0,
                              autovacuum_vacuum_threshold = 1000);
+
+
+-- An index of searches keeps hashes and folded letters as the server that made
+-- it has them: see search_version().
+
+alter table search_head add column version text;

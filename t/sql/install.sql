@@ -79,7 +79,7 @@ values (900000000000000001, 0, 5, now() + interval '3 hours'),
        (900000000000000001, 1, 5, now());
 alter table guildlog.search_segment drop column purged;
 alter table guildlog.server drop column lapsed_at;
-alter table guildlog.search_head drop column stale;
+alter table guildlog.search_head drop column stale, drop column version;
 alter table guildlog.search_string add column run int;
 delete from guildlog.schema_version where version = 30;
 

@@ -2,7 +2,7 @@
 -- look at every entry gives.
 
 \ir setup.psql
-select plan(67);
+select plan(70);
 
 -- so that a few entries make segments of every level, with marks and with bits
 create or replace function search_run_size()
@@ -337,6 +337,21 @@ select is((select count(*) from search_head where guild_id = :guild)
           + (select count(*) from search_string where guild_id = :guild),
           0::bigint, 'which leaves nothing behind');
 select is(pg_temp.compared(:guild, :searches), 'same', 'nor is it needed');
+
+-- one that was made by another server, whose hashes and letters are others
+
+select operator_server_put(:guild, '{"plan": "pro"}') \g /dev/null
+select search_begin(), search_begin(), pg_temp.work(:guild) \g /dev/null
+update search_head set version = 'other' where guild_id = :guild;
+delete from search_term where guild_id = :guild;
+delete from search_common where guild_id = :guild;
+select is(pg_temp.compared(:guild, :searches), 'same', 'is not looked at');
+select keeper_searchable(1000000), search_begin(), pg_temp.work(:guild)
+\g /dev/null
+select is(count(*) > 0, true, 'but made anew') from search_term
+ where guild_id = :guild;
+select is(pg_temp.compared(:guild, :searches), 'same', 'to be looked at');
+select pg_temp.forget(:guild) \g /dev/null
 
 -- where most wait is first; other files may be at work on servers of their own
 
