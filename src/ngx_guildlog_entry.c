@@ -141,6 +141,7 @@ const char *const  ngx_guildlog_entry_outcomes[] = {
     "recorded",
     "duplicate",
     "error",
+    "postponed",
     "type_disabled",
     "bot_executor",
     "bot_target",

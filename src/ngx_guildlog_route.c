@@ -520,7 +520,7 @@ const ngx_guildlog_route_t  ngx_guildlog_routes[] = {
              ENTRIES),
     { "operator_record_many", POST, "/logs", NGX_GUILDLOG_OPERATOR, 0, none,
       none, ngx_guildlog_nothing, stmt(operator_record_many), ENTRIES,
-      NGX_GUILDLOG_ROW },
+      NGX_GUILDLOG_RECORD },
 
     operator(operator_member_put, PUT, "/members/{}", ngx_guildlog_an_id,
              ngx_guildlog_member, EMPTY),

@@ -28,7 +28,8 @@ typedef enum {
     NGX_GUILDLOG_EXPORT,         /* rows that become CSV, chunk by chunk */
     NGX_GUILDLOG_STREAM,         /* events, as long as somebody listens */
     NGX_GUILDLOG_TROUBLE,        /* a row, after the platform was asked */
-    NGX_GUILDLOG_TEST            /* what came of a message */
+    NGX_GUILDLOG_TEST,           /* what came of a message */
+    NGX_GUILDLOG_RECORD          /* a row; asked for twice if that fails */
 } ngx_guildlog_answer_e;
 
 

@@ -90,6 +90,7 @@ typedef enum {
     NGX_GUILDLOG_COUNT_LIMITED_DRY,     /* would have been */
     NGX_GUILDLOG_COUNT_EVICTED,         /* windows dropped from a full zone */
     NGX_GUILDLOG_COUNT_TAKEN_BACK,      /* held entries, by active ignore */
+    NGX_GUILDLOG_COUNT_APART,           /* batches, server by server */
     NGX_GUILDLOG_COUNT_LEASES_LOST,     /* not given away */
     NGX_GUILDLOG_COUNT_PAGES_KEPT,      /* answered from memory */
     NGX_GUILDLOG_COUNT_LAST

@@ -217,6 +217,7 @@ typedef struct {
 #define NGX_GUILDLOG_RECORD_STMTS(S)                                          \
     S(operator_record, 20, NGX_GUILDLOG_STMT_SERIAL|NGX_GUILDLOG_STMT_FIRST)  \
     S(operator_record_many, 20, NGX_GUILDLOG_STMT_SEVERAL)                    \
+    S(operator_record_apart, 20, NGX_GUILDLOG_STMT_SEVERAL)                   \
     S(active_ignore_targets, 5, 0)                                            \
     S(active_ignore_executors, 5, 0)
 

@@ -131,6 +131,7 @@ struct ngx_http_guildlog_call_s {
     ngx_http_guildlog_listener_t  *listener;
     ngx_http_guildlog_trouble_t   *trouble;
     unsigned                       cleaned:1;  /* its cleanup is set */
+    unsigned                       apart:1;    /* each server for itself */
 };
 
 
@@ -294,6 +295,11 @@ ngx_int_t ngx_http_guildlog_troubleshoot_answer(
 
 ngx_int_t ngx_http_guildlog_test_start(ngx_http_guildlog_call_t *call);
 ngx_int_t ngx_http_guildlog_test_answer(ngx_http_guildlog_call_t *call,
+    ngx_guildlog_result_t *result);
+
+/* ngx_http_guildlog_record.c */
+
+ngx_int_t ngx_http_guildlog_record_answer(ngx_http_guildlog_call_t *call,
     ngx_guildlog_result_t *result);
 
 

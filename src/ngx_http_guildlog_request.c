@@ -41,7 +41,8 @@ static const ngx_http_guildlog_answer_t  ngx_http_guildlog_answers[] = {
     { ngx_http_guildlog_stream_start, ngx_http_guildlog_stream_answer },
     { ngx_http_guildlog_troubleshoot_start,
       ngx_http_guildlog_troubleshoot_answer },
-    { ngx_http_guildlog_test_start, ngx_http_guildlog_test_answer }
+    { ngx_http_guildlog_test_start, ngx_http_guildlog_test_answer },
+    { ngx_http_guildlog_submit, ngx_http_guildlog_record_answer }
 };
 
 
