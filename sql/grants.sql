@@ -56,7 +56,7 @@ to :api;
 
 grant execute on function
     operator_server_put, operator_server_forget, operator_token_create,
-    operator_person_forget,
+    operator_person_forget, operator_person_logs,
     operator_record, operator_record_many, operator_record_apart,
     operator_member_put, operator_member_delete, operator_members_put,
     operator_channel_put, operator_channel_delete, operator_channels_put,

@@ -409,6 +409,9 @@ static const ngx_guildlog_field_t  ngx_guildlog_roles[] = {
 #define delivers(f, m, p, x, q, b)                                            \
     { #f, m, "/servers/{guild}" p, NGX_GUILDLOG_OPERATOR, 0,                  \
       x, q, b, stmt(f), EMPTY|BODILESS, NGX_GUILDLOG_ROW }
+#define lines(f, s, p, x)                                                     \
+    { #f, GET, "/servers/{guild}" p, NGX_GUILDLOG_OPERATOR, 0,                \
+      x, none, NULL, stmt(s), LINES, NGX_GUILDLOG_EXPORT }
 #define logs(f, p, q, a)                                                      \
     { #f, GET, "/servers/{guild}/logs" p, NGX_GUILDLOG_API,                   \
       NGX_GUILDLOG_ADMIN, none, q, NULL, stmt(f), 0, a }
@@ -424,6 +427,7 @@ static const ngx_guildlog_field_t  ngx_guildlog_roles[] = {
 #define TOKEN     NGX_GUILDLOG_ROUTE_TOKEN
 #define ENTRIES   NGX_GUILDLOG_ROUTE_ENTRIES
 #define TAKES     NGX_GUILDLOG_ROUTE_TAKES
+#define LINES     NGX_GUILDLOG_ROUTE_LINES
 
 
 const ngx_guildlog_route_t  ngx_guildlog_routes[] = {
@@ -530,6 +534,8 @@ const ngx_guildlog_route_t  ngx_guildlog_routes[] = {
              ngx_guildlog_members, BATCH),
     operator(operator_person_forget, DELETE, "/members/{}/logs",
              ngx_guildlog_an_id, NULL, 0),
+    lines(operator_person_logs, person_logs, "/members/{}/logs",
+          ngx_guildlog_an_id),
 
     operator(operator_channel_put, PUT, "/channels/{}", ngx_guildlog_an_id,
              ngx_guildlog_channel, EMPTY),

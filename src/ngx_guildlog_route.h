@@ -25,7 +25,7 @@ typedef enum {
 typedef enum {
     NGX_GUILDLOG_ROW = 0,        /* status and body, as the function says */
     NGX_GUILDLOG_PAGE,           /* rows that become a LogPage */
-    NGX_GUILDLOG_EXPORT,         /* rows that become CSV, chunk by chunk */
+    NGX_GUILDLOG_EXPORT,         /* rows of a file, chunk by chunk */
     NGX_GUILDLOG_STREAM,         /* events, as long as somebody listens */
     NGX_GUILDLOG_TROUBLE,        /* a row, after the platform was asked */
     NGX_GUILDLOG_TEST,           /* what came of a message */
@@ -76,6 +76,11 @@ typedef struct {
 
 /* the row has how many held entries were taken back, too */
 #define NGX_GUILDLOG_ROUTE_TAKES  0x20
+
+
+/* an export is NDJSON, and its head's message_id is where the next chunk begins
+   (null: nowhere) */
+#define NGX_GUILDLOG_ROUTE_LINES  0x40
 
 
 extern const ngx_guildlog_route_t  ngx_guildlog_routes[];

@@ -151,6 +151,11 @@ typedef struct {
 
 #define NGX_GUILDLOG_LOG_STMTS(S)                                             \
     S(logs_plain, logs_plain, 12, NGX_GUILDLOG_STMT_READ)                     \
+    S(person_logs, operator_person_logs, 5,                                   \
+      NGX_GUILDLOG_STMT_READ|NGX_GUILDLOG_STMT_LONG|NGX_GUILDLOG_STMT_FIRST)  \
+    S(person_logs_next, operator_person_logs, 5,                              \
+      NGX_GUILDLOG_STMT_READ|NGX_GUILDLOG_STMT_LONG|NGX_GUILDLOG_STMT_FIRST   \
+      |NGX_GUILDLOG_STMT_PATIENT)                                             \
     S(logs_stream, logs_stream, 14, NGX_GUILDLOG_STMT_READ)                   \
     S(logs_resume, logs_resume, 14,                                           \
       NGX_GUILDLOG_STMT_READ|NGX_GUILDLOG_STMT_LONG                           \

@@ -1,8 +1,8 @@
 
 /*
- * GET /logs/export: chunk by chunk, each asked for when the one before it has
- * left, so that a slow reader costs one buffer and no connection to the
- * database.
+ * GET /logs/export, and what is stored of a person: chunk by chunk, each asked
+ * for when the one before it has left, so that a slow reader costs one buffer
+ * and no connection to the database.
  */
 
 #include "ngx_http_guildlog.h"
@@ -30,6 +30,7 @@ struct ngx_http_guildlog_export_s {
     u_char                         below[NGX_INT64_LEN];
     unsigned                       begun:1;
     unsigned                       more:1;
+    unsigned                       lines:1;    /* NDJSON instead of CSV */
 };
 
 
@@ -43,6 +44,8 @@ static ngx_int_t ngx_http_guildlog_export_chunk(
 static ngx_int_t ngx_http_guildlog_export_fill(
     ngx_http_guildlog_call_t *call, ngx_guildlog_result_t *result,
     ngx_buf_t *b);
+static void ngx_http_guildlog_export_move(ngx_http_guildlog_export_t *ex,
+    const ngx_str_t *below);
 static ngx_int_t ngx_http_guildlog_export_reserve(
     ngx_http_guildlog_export_t *ex, ngx_guildlog_result_t *result,
     ngx_log_t *log);
@@ -92,7 +95,9 @@ ngx_http_guildlog_export_answer(ngx_http_guildlog_call_t *call,
         return rc;
     }
 
-    if (result->rows == 1) {
+    if (result->rows == 1
+        && !(call->route->flags & NGX_GUILDLOG_ROUTE_LINES))
+    {
         return ngx_http_guildlog_send(call->request, NGX_HTTP_NO_CONTENT,
                                       &nothing, &nothing);
     }
@@ -134,10 +139,13 @@ ngx_http_guildlog_export_begin(ngx_http_guildlog_call_t *call,
     call->export = ex;
     call->ctx->call = call;
 
+    ex->lines = (call->route->flags & NGX_GUILDLOG_ROUTE_LINES) != 0;
+
     head = ngx_guildlog_result_value(result, 0, NGX_HTTP_GUILDLOG_LOG_DOC);
 
-    if (head.data == NULL
-        || ngx_guildlog_csv_init(&ex->csv, pool, &head) != NGX_OK)
+    if (!ex->lines
+        && (head.data == NULL
+            || ngx_guildlog_csv_init(&ex->csv, pool, &head) != NGX_OK))
     {
         ngx_log_error(NGX_LOG_ERR, call->request->connection->log, 0,
                       "\"%s\" returned no titles", call->route->stmt->name);
@@ -176,27 +184,31 @@ ngx_http_guildlog_export_header(ngx_http_guildlog_call_t *call)
     u_char              *p;
     ngx_tm_t             tm;
     ngx_str_t            value;
+    const char          *suffix;
     ngx_http_request_t  *r;
 
-    static const ngx_str_t  type = ngx_string("text/csv");
+    static const ngx_str_t  csv = ngx_string("text/csv");
+    static const ngx_str_t  lines = ngx_string("application/x-ndjson");
 
     r = call->request;
 
     p = ngx_pnalloc(r->pool,
-                    sizeof("attachment; filename=\"logs--19700101-000000.csv\"")
+                    sizeof("attachment; filename="
+                           "\"logs--19700101-000000.ndjson\"")
                     + call->guild.len);
     if (p == NULL) {
         return NGX_ERROR;
     }
 
     ngx_gmtime(ngx_time(), &tm);
+    suffix = call->export->lines ? "ndjson" : "csv";
 
     value.data = p;
     value.len = ngx_sprintf(p, "attachment; filename=\"logs-%V-%4d%02d%02d"
-                            "-%02d%02d%02d.csv\"",
+                            "-%02d%02d%02d.%s\"",
                             &call->guild, tm.ngx_tm_year, tm.ngx_tm_mon,
                             tm.ngx_tm_mday, tm.ngx_tm_hour, tm.ngx_tm_min,
-                            tm.ngx_tm_sec)
+                            tm.ngx_tm_sec, suffix)
                 - p;
 
     if (ngx_http_guildlog_set_header(r, "Content-Disposition", &value)
@@ -207,7 +219,9 @@ ngx_http_guildlog_export_header(ngx_http_guildlog_call_t *call)
 
     ngx_str_set(&r->headers_out.charset, "utf-8");
 
-    return ngx_http_guildlog_send_head(r, NGX_HTTP_OK, &type, -1);
+    return ngx_http_guildlog_send_head(r, NGX_HTTP_OK,
+                                       call->export->lines ? &lines : &csv,
+                                       -1);
 }
 
 
@@ -267,7 +281,7 @@ ngx_http_guildlog_export_fill(ngx_http_guildlog_call_t *call,
 
     p = ex->start;
 
-    if (!ex->begun) {
+    if (!ex->begun && !ex->lines) {
         ex->begun = 1;
         p = ngx_cpymem(p, ngx_guildlog_csv_header.data,
                        ngx_guildlog_csv_header.len);
@@ -275,6 +289,14 @@ ngx_http_guildlog_export_fill(ngx_http_guildlog_call_t *call,
 
     for (row = 1; row < result->rows; row++) {
         id = ngx_guildlog_result_value(result, row, NGX_HTTP_GUILDLOG_LOG_ID);
+        ngx_http_guildlog_export_move(ex, &id);
+
+        if (ex->lines) {
+            p = ngx_http_guildlog_entry(p, result, row);
+            *p++ = '\n';
+            continue;
+        }
+
         doc = ngx_guildlog_result_value(result, row,
                                         NGX_HTTP_GUILDLOG_LOG_DOC);
         status = ngx_guildlog_result_value(result, row,
@@ -287,10 +309,6 @@ ngx_http_guildlog_export_fill(ngx_http_guildlog_call_t *call,
         if (p == NULL) {
             return ngx_http_guildlog_export_abort(call, "an entry is broken");
         }
-
-        id.len = ngx_min(id.len, NGX_INT64_LEN);
-        ngx_memcpy(ex->below, id.data, id.len);
-        ex->args[NGX_HTTP_GUILDLOG_EXPORT_BELOW].len = id.len;
     }
 
     /* fewer are the last ones, unless they have enough bytes */
@@ -300,6 +318,16 @@ ngx_http_guildlog_export_fill(ngx_http_guildlog_call_t *call,
 
     ex->more = (result->rows > NGX_HTTP_GUILDLOG_EXPORT_ROWS
                 || (more.len && *more.data == 't'));
+
+    if (ex->lines) {
+        id = ngx_guildlog_result_value(result, 0,
+                                       NGX_HTTP_GUILDLOG_LOG_MESSAGE);
+        ex->more = (id.data != NULL);
+
+        if (ex->more) {
+            ngx_http_guildlog_export_move(ex, &id);
+        }
+    }
 
     b->start = ex->start;
     b->pos = ex->start;
@@ -315,6 +343,21 @@ ngx_http_guildlog_export_fill(ngx_http_guildlog_call_t *call,
 }
 
 
+/* where the next chunk begins */
+
+static void
+ngx_http_guildlog_export_move(ngx_http_guildlog_export_t *ex,
+    const ngx_str_t *below)
+{
+    size_t  len;
+
+    len = ngx_min(below->len, NGX_INT64_LEN);
+
+    ngx_memcpy(ex->below, below->data, len);
+    ex->args[NGX_HTTP_GUILDLOG_EXPORT_BELOW].len = len;
+}
+
+
 /* the chunk before has left: its room is free */
 
 static ngx_int_t
@@ -327,7 +370,11 @@ ngx_http_guildlog_export_reserve(ngx_http_guildlog_export_t *ex,
 
     size = ngx_guildlog_csv_header.len;
 
-    for (row = 1; row < result->rows; row++) {
+    if (ex->lines) {
+        size = ngx_http_guildlog_entries_size(result, NULL) + result->rows;
+    }
+
+    for (row = 1; row < result->rows && !ex->lines; row++) {
         doc = ngx_guildlog_result_value(result, row,
                                         NGX_HTTP_GUILDLOG_LOG_DOC);
         size += ngx_guildlog_csv_size(&ex->csv, &doc);
@@ -400,7 +447,9 @@ ngx_http_guildlog_export_next(ngx_http_guildlog_call_t *call)
 
         r->write_event_handler = ngx_http_request_empty_handler;
 
-        stmt = &ngx_guildlog_stmts[ngx_guildlog_stmt_logs_export_next];
+        stmt = call->export->lines
+               ? &ngx_guildlog_stmts[ngx_guildlog_stmt_person_logs_next]
+               : &ngx_guildlog_stmts[ngx_guildlog_stmt_logs_export_next];
 
         return ngx_http_guildlog_ask(call, stmt) == NGX_AGAIN ? NGX_BUSY
                                                               : NGX_ERROR;

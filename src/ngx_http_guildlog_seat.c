@@ -37,6 +37,10 @@ ngx_http_guildlog_seat(ngx_http_guildlog_call_t *call)
 
     static const ngx_str_t  retry = ngx_string(NGX_HTTP_GUILDLOG_SEAT_RETRY);
 
+    if (call->route->plane == NGX_GUILDLOG_OPERATOR) {
+        return NGX_OK;
+    }
+
     switch (call->route->answer) {
 
     case NGX_GUILDLOG_STREAM:

@@ -198,6 +198,63 @@ subtest 'a server that nobody delivers for' => sub {
 };
 
 
+subtest 'what is stored of a person' => sub {
+    my $guild = $g->server;
+    my $export = "/servers/$guild/members/$person/logs";
+    my $empty = $g->operator('GET', $export);
+    is $empty->status . $empty->text, '200', 'nothing is an empty body';
+
+    my $now = int time * 1000;
+    my @days = map { $now - 86_400_000 * $_ } 0 .. 29;
+    my @ids;
+    push @ids, record($guild, map { {
+        timestamp => $days[$_ % 30] - $_,
+        executor => { id => $_ % 3 ? $person : '1', name => 'A' },
+        target => { id => $_ % 3 == 1 ? '2' : $person, name => 'B' },
+        content => "text \x{1F600} \n $_" } } 1 .. 400);
+    my ($bulk) = record($guild, { type => 3, timestamp => $now, messages => [
+        { id => '1', authorId => $person, content => 'mine' }] });
+    record($guild, map { { executor => { id => '3', name => 'C' },
+        content => "of others, like \@$person" } } 1 .. 50);
+    my $pro = $g->operator('POST', "/servers/$guild/logs?bot=pro",
+        [{ event_id => 'p', type => 1, timestamp => $now,
+           executor => { id => $person, name => 'P' } }])->json->{ids};
+
+    my $answer = $g->operator('GET', $export);
+    is $answer->status, 200, 'exported';
+    is $answer->header('Content-Type'), 'application/x-ndjson; charset=utf-8',
+        'as NDJSON';
+    like $answer->header('Content-Disposition'), qr/\.ndjson"$/, 'a file';
+    my @lines = split /\n/, $answer->text, -1;
+    is pop @lines, '', 'a newline is behind each line';
+    my @entries = map { json->decode($_) } @lines;
+    is_deeply [map { $_->{id} } @entries],
+        [(sort { $b <=> $a } @ids, $bulk), @$pro],
+        'all of hers of both bots, newest first, and no others';
+    my $token = $g->token($guild);
+    my %page = map { $_->{id} => $_ }
+        @{ page($guild, $token, '&type=7')->{entries} };
+    my ($same) = grep { $page{$_->{id}} } @entries;
+    is_deeply $same, $page{$same->{id}}, 'each as the API shows it';
+
+    $g->sql(q(update server set plan = 'free' where guild_id = ?), $guild);
+    is scalar(() = $g->operator('GET', $export)->text =~ /\n/g), 402,
+        'also what the plan does not show';
+
+    record($guild, map { { executor => { id => $person, name => 'A' },
+        content => 'x' x 4000, contentAfter => 'y' x 4000 } } 1 .. 300);
+    is scalar(() = $g->operator('GET', $export)->text =~ /\n/g), 702,
+        'large ones';
+    $g->sql(q(insert into log_entry (guild_id, id, arrival, bot, type, doc)
+        select $1::bigint, time_id($2::bigint - 1000 * i), i, 0, 7, '{"id":"' || i || '"'
+          from generate_series(1, 12000) i), $guild, $now);
+    is scalar(() = $g->operator('GET', $export)->text =~ /\n/g), 702,
+        '... behind many of others';
+    is $g->operator('GET', '/servers/123456789012345678/members/1/logs')
+        ->status, 404, 'an unknown server';
+};
+
+
 is $g->operator('DELETE', '/servers/123456789012345678')->status, 404,
     'an unknown server';
 is $g->operator('DELETE', "/servers/123456789012345678/members/1/logs")

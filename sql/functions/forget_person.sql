@@ -348,3 +348,72 @@ begin
 
     return true;
 end $$;
+
+
+-- GET /servers/{guild}/members/{user_id}/logs of the operator: a chunk of what
+-- is stored of a person, newest first, the main bot's entries before the Pro
+-- bot's: what they did or suffered, and where they are the author of a message.
+-- below is the id, or for the Pro bot its negative; in the head message_id is
+-- where the next chunk begins, null behind the last one. A chunk looks at 5,000
+-- entries and ends after 1 MiB.
+
+create or replace function operator_person_logs(guild bigint, user_id bigint,
+    since bigint, below bigint, most int)
+returns setof log_row language plpgsql stable security definer
+set search_path = guildlog, pg_temp
+set enable_seqscan = off set enable_bitmapscan = off as $$
+declare
+    its   constant smallint := (coalesce(below, 1) < 0)::int;
+    q     log_query := query_all(guild, its, 0);
+    part  record;
+begin
+    perform server_open(guild);
+
+    with looked as materialized (
+        select e.id, octet_length(e.doc) as size,
+               e.executor_id = operator_person_logs.user_id
+               or e.target_id = operator_person_logs.user_id
+               or position(operator_person_logs.user_id::text in e.doc) > 0
+                  and person_speaks(e.doc, operator_person_logs.user_id)
+                  as theirs
+          from log_entry e
+         where e.guild_id = guild and e.bot = its
+           and e.id < coalesce(abs(operator_person_logs.below),
+                               9223372036854775807)
+         order by e.id desc limit 5000
+    ), fitting as (
+        select t.id, sum(t.size) over (order by t.id desc) - t.size
+                     < 1048576 as fits
+          from (select * from looked l where l.theirs
+                 order by l.id desc limit most) t
+    )
+    select (select array_agg(f.id order by f.id desc) from fitting f
+             where f.fits) as ids,
+           (select count(*) from looked l where l.theirs) as theirs,
+           min(l.id) as last, count(*) = 5000 as more
+      into part
+      from looked l;
+
+    q.ids := coalesce(part.ids, '{}');
+
+    return next row(200, null, null, null, 0,
+        case when cardinality(q.ids) < part.theirs
+             then q.ids[cardinality(q.ids)] * case its when 0 then 1
+                                                       else -1 end
+             when part.more
+             then part.last * case its when 0 then 1 else -1 end
+             when its = 0 then -9223372036854775807 end,
+        null, null, null, null)::log_row;
+
+    return query select * from log_rows_sent(q, null, null, null);
+end $$;
+
+
+-- Is the person named as the author of a message?
+
+create or replace function person_speaks(doc text, person bigint)
+returns boolean language plpgsql immutable as $$
+begin
+    return (doc || '}')::jsonb -> 'messages' @> jsonb_build_array(
+               jsonb_build_object('authorId', person::text));
+end $$;

@@ -130,6 +130,8 @@ $$, $$
         ('operator', 'operator_server_put', 'input jsonb'),
         ('operator', 'operator_server_forget', null),
         ('operator', 'operator_person_forget', 'user_id bigint'),
+        ('news', 'operator_person_logs', 'guild bigint, user_id bigint, '
+             'since bigint, below bigint, most integer'),
         ('operator', 'operator_token_create', 'input jsonb'),
         ('operator', 'operator_record', 'bot smallint, @entries'),
         ('operator', 'operator_member_put', 'user_id bigint, input jsonb'),
