@@ -201,7 +201,7 @@ static void
 ngx_guildlog_keeper_task(ngx_guildlog_keeper_t *keeper, const char *name,
     json_t *facts)
 {
-    u_char                buf[256];
+    u_char                buf[256], line[NGX_MAX_ERROR_STR / 4];
     ngx_str_t             label;
     const char           *error;
     ngx_guildlog_task_t  *task;
@@ -216,8 +216,9 @@ ngx_guildlog_keeper_task(ngx_guildlog_keeper_t *keeper, const char *name,
     error = json_string_value(json_object_get(facts, "error"));
 
     if (error) {
+        ngx_guildlog_pg_line(line, sizeof(line), error);
         ngx_log_error(NGX_LOG_ERR, keeper->log, 0,
-                      "the keeper's task \"%V\" failed: %s", &label, error);
+                      "the keeper's task \"%V\" failed: %s", &label, line);
     }
 
     task = ngx_guildlog_stats_task(keeper->stats, &label);

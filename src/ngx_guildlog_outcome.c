@@ -121,6 +121,12 @@ ngx_guildlog_outcome_judge(ngx_guildlog_pool_t *pool,
 
     text = PQresultErrorField(res, PG_DIAG_MESSAGE_PRIMARY);
 
+    /* what others raise may have several lines, and is for the log */
+
+    if (text && ngx_strncmp(result->sqlstate, "GL", 2) != 0) {
+        ngx_guildlog_pg_line((u_char *) text, ngx_strlen(text) + 1, text);
+    }
+
     if (text) {
         result->message.data = (u_char *) text;
         result->message.len = ngx_strlen(text);

@@ -259,9 +259,8 @@ void ngx_guildlog_pg_free(ngx_guildlog_pg_t *pg);
 void ngx_guildlog_pg_connect(ngx_guildlog_pg_t *pg);
 void ngx_guildlog_pg_next(ngx_guildlog_pg_t *pg, const char *cause);
 
-/* for pipeline.c: bytes that raise no event; a message of libpq in one line */
+/* for pipeline.c: bytes that raise no event */
 void ngx_guildlog_pg_read_pending(ngx_guildlog_pg_t *pg);
-void ngx_guildlog_pg_line(u_char *line, size_t size, const char *text);
 
 
 /* pipeline.c: no handler of a query is called here either */

@@ -161,4 +161,8 @@ ngx_int_t ngx_guildlog_result_keep(ngx_guildlog_result_t *result,
     ngx_pool_t *pool);
 
 
+/* a message of the database in one line of the log; line may be the text */
+void ngx_guildlog_pg_line(u_char *line, size_t size, const char *text);
+
+
 #endif /* _NGX_GUILDLOG_POOL_H_INCLUDED_ */

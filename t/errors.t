@@ -6,7 +6,8 @@
 use lib 't/lib';
 use Guildlog;
 
-my $nginx  = Guildlog->new(http => 'guildlog_limit requests=100000;');
+my $nginx  = Guildlog->new(http => 'guildlog_limit requests=100000;',
+    allow => [qr/ failed, .* forged/]);
 my $server = $nginx->server;
 my $token  = $nginx->token($server);
 my $at     = "/servers/$server";
@@ -42,7 +43,7 @@ sub is_json {
     is $answer->status, $status, $what;
     is $answer->text, $body, '... the text is for the client';
     is $answer->header('Content-Type'), 'application/json', '... in JSON';
-    is $answer->header('Retry-After'), $status == 503 ? 1 : undef,
+    is $answer->header('Retry-After'), { 429 => 60, 503 => 1 }->{$status},
         '... which is told whether to come back';
     ok defined $answer->header('X-RateLimit-Remaining'),
         '... and how often it may';
@@ -163,5 +164,35 @@ for (
     replace_logs($function, @rows);
     is_json $nginx->get($path, token => $token), 500, $failed, $what;
 }
+
+
+# a message of several lines is one line of the log, whoever asked
+
+$nginx->sql(<<'SQL');
+    create or replace function fail() returns trigger language plpgsql as $$
+    begin
+        raise exception e'of a tag\n2026/01/01 [alert] forged';
+    end $$
+SQL
+is_json $nginx->post("$at/tags", token => $token,
+    json => { tag_name => 'lines', content => 'x' }), 500, $failed,
+    'a message of several lines';
+
+$nginx->sql(<<'SQL');
+    create or replace function keeper_step(budget int default 1,
+        from_hour int default 2, to_hour int default 5, out status int,
+        out body text)
+    language plpgsql as $$
+    begin
+        raise exception e'of a step\n2026/01/01 [alert] forged';
+    end $$
+SQL
+my $keeps = Guildlog->new(name => 'keeps', cluster => $nginx->cluster,
+    dbname => $nginx->dbname, keeper => 'on interval=20ms',
+    allow => [qr/ failed.* forged/]);
+wait_for { $keeps->error_log =~ /of a step/ };
+
+is_deeply [grep { /^2026\/01\/01/ } map { split /\n/, $_->error_log }
+    $nginx, $keeps], [], 'makes no line of the log';
 
 done_testing;
