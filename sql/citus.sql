@@ -182,7 +182,7 @@ end $$;
 
 
 create or replace function delivery_find(me text, mark text,
-    after_guild bigint, after_lane bigint)
+    after_guild bigint, after_lane bigint, most int default 1000)
 returns setof delivery_lane language plpgsql security definer
 set search_path = guildlog, pg_temp as $$
 declare
@@ -370,7 +370,7 @@ begin
 end $$;
 
 
-create or replace function delivery_doubts(me text)
+create or replace function delivery_doubts(me text, most int default 16)
 returns setof delivery_lane language plpgsql security definer
 set search_path = guildlog, pg_temp as $$
 declare

@@ -68,9 +68,10 @@ to :operates;
 
 grant execute on function
     keeper_step,
-    delivery_secret, delivery_lease, delivery_find, delivery_step,
+    delivery_secret, delivery_lease, delivery_find, delivery_park,
+    delivery_park_next, delivery_step,
     delivery_release,
-    delivery_doubts, delivery_proved,
+    delivery_doubts, delivery_doubt_park, delivery_proved,
     delivery_figures, delivery_refused, delivery_verified,
     delivery_asks, delivery_registered, delivery_lost, delivery_broken,
     delivery_waits, delivery_closed

@@ -115,6 +115,8 @@ create table if not exists schema_version (
 \ir migrate.sql
 \set migration 0028_tail
 \ir migrate.sql
+\set migration 0029_parked
+\ir migrate.sql
 \set migration 0030_store
 \ir migrate.sql
 \set migration 0031_forget

@@ -16,8 +16,7 @@
 #define NGX_GUILDLOG_DELIVERY_SWEEP      30000   /* ms */
 #define NGX_GUILDLOG_DELIVERY_RESWEEP    5000    /* ms, after one failed */
 #define NGX_GUILDLOG_DELIVERY_LEAVE      5000    /* ms, without a master */
-#define NGX_GUILDLOG_DELIVERY_PAGE       1000    /* lanes found at a time: as
-                                                    guildlog.delivery_ready */
+#define NGX_GUILDLOG_DELIVERY_PAGE       1000    /* lanes found at a time */
 #define NGX_GUILDLOG_DELIVERY_MOST       8192    /* lanes at hand */
 #define NGX_GUILDLOG_DELIVERY_IDLE       64      /* connections kept */
 
@@ -28,7 +27,10 @@ static void ngx_guildlog_delivery_go_one(ngx_guildlog_delivery_t *d);
 static void ngx_guildlog_delivery_find(ngx_guildlog_delivery_t *d);
 static void ngx_guildlog_delivery_found(void *data,
     ngx_guildlog_result_t *result);
-static void ngx_guildlog_delivery_find_again(ngx_guildlog_delivery_t *d);
+static void ngx_guildlog_delivery_place(ngx_guildlog_delivery_t *d,
+    ngx_str_t *args, u_char *numbers);
+static ngx_uint_t ngx_guildlog_delivery_halve(ngx_guildlog_delivery_t *d,
+    ngx_guildlog_result_t *result);
 static void ngx_guildlog_delivery_page(ngx_guildlog_delivery_t *d,
     ngx_guildlog_result_t *result);
 static void ngx_guildlog_delivery_let_go(ngx_guildlog_delivery_t *d);
@@ -96,6 +98,8 @@ ngx_guildlog_delivery_create(ngx_cycle_t *cycle,
     d->mark.len = sizeof(always) - 1;
     ngx_memcpy(d->mark.data, always, sizeof(always) - 1);
 
+    d->page = NGX_GUILDLOG_DELIVERY_PAGE;
+    d->page_doubts = NGX_GUILDLOG_DELIVERY_DOUBTS;
     d->lease_at = ngx_current_msec;
     d->find_at = ngx_current_msec;
     d->sweep_at = ngx_current_msec;
@@ -225,7 +229,8 @@ ngx_guildlog_delivery_tick(ngx_event_t *ev)
     if (!ngx_exiting && d->mine) {
 
         if (d->find == NULL && d->nlanes < NGX_GUILDLOG_DELIVERY_MOST
-            && (d->after_lane || d->stats->shared->changes != d->woken
+            && (d->after_lane || d->halved
+                || d->stats->shared->changes != d->woken
                 || ngx_guildlog_delivery_due(d->find_at)))
         {
             ngx_guildlog_delivery_find(d);
@@ -337,10 +342,10 @@ ngx_guildlog_delivery_go_again(ngx_guildlog_delivery_t *d)
 static void
 ngx_guildlog_delivery_find(ngx_guildlog_delivery_t *d)
 {
-    u_char     guild[NGX_INT64_LEN], lane[NGX_INT64_LEN];
-    ngx_str_t  args[4];
+    u_char     numbers[2 * NGX_INT64_LEN], page[NGX_INT_T_LEN];
+    ngx_str_t  args[5];
 
-    if (d->after_lane == 0) {
+    if (d->after_lane == 0 && !d->halved) {
         d->woken = d->stats->shared->changes;
         d->find_at = ngx_current_msec + NGX_GUILDLOG_DELIVERY_POLL;
         d->sweeps = ngx_guildlog_delivery_due(d->sweep_at);
@@ -352,20 +357,10 @@ ngx_guildlog_delivery_find(ngx_guildlog_delivery_t *d)
         }
     }
 
-    args[0] = d->me;
+    ngx_guildlog_delivery_place(d, args, numbers);
 
-    if (d->sweeps || d->mark.len == 0) {
-        ngx_str_null(&args[1]);
-
-    } else {
-        args[1].data = d->mark.data;
-        args[1].len = d->mark.len;
-    }
-
-    args[2].data = guild;
-    args[2].len = ngx_sprintf(guild, "%L", d->after_guild) - guild;
-    args[3].data = lane;
-    args[3].len = ngx_sprintf(lane, "%L", d->after_lane) - lane;
+    args[4].data = page;
+    args[4].len = ngx_sprintf(page, "%ui", d->page) - page;
 
     d->find = ngx_guildlog_pool_submit(d->pool,
                        &ngx_guildlog_stmts[ngx_guildlog_stmt_delivery_find],
@@ -377,6 +372,30 @@ ngx_guildlog_delivery_find(ngx_guildlog_delivery_t *d)
 }
 
 
+/* where finding is: the first four arguments; numbers: room for two */
+
+static void
+ngx_guildlog_delivery_place(ngx_guildlog_delivery_t *d, ngx_str_t *args,
+    u_char *numbers)
+{
+    args[0] = d->me;
+
+    if (d->sweeps || d->mark.len == 0) {
+        ngx_str_null(&args[1]);
+
+    } else {
+        args[1].data = d->mark.data;
+        args[1].len = d->mark.len;
+    }
+
+    args[2].data = numbers;
+    args[2].len = ngx_sprintf(numbers, "%L", d->after_guild) - numbers;
+    args[3].data = numbers + NGX_INT64_LEN;
+    args[3].len = ngx_sprintf(args[3].data, "%L", d->after_lane)
+                  - args[3].data;
+}
+
+
 static void
 ngx_guildlog_delivery_found(void *data, ngx_guildlog_result_t *result)
 {
@@ -385,12 +404,19 @@ ngx_guildlog_delivery_found(void *data, ngx_guildlog_result_t *result)
     d->find = NULL;
 
     if (result->outcome != NGX_GUILDLOG_ROWS) {
-        ngx_guildlog_delivery_refused(d, "lanes", result);
-        ngx_guildlog_delivery_find_again(d);
+
+        if (!ngx_guildlog_delivery_halve(d, result)) {
+            ngx_guildlog_delivery_refused(d, "lanes", result);
+            ngx_guildlog_delivery_find_again(d);
+        }
+
         return;
     }
 
     ngx_guildlog_delivery_page(d, result);
+
+    d->halved = 0;
+    d->page = ngx_min(2 * d->page, NGX_GUILDLOG_DELIVERY_PAGE);
 
     if (ngx_exiting) {
         return;
@@ -407,18 +433,48 @@ ngx_guildlog_delivery_found(void *data, ngx_guildlog_result_t *result)
 }
 
 
+/* 1: the same again, with less at a time, or without the lane to blame */
+
+static ngx_uint_t
+ngx_guildlog_delivery_halve(ngx_guildlog_delivery_t *d,
+    ngx_guildlog_result_t *result)
+{
+    u_char     numbers[2 * NGX_INT64_LEN];
+    ngx_str_t  args[5];
+
+    if (ngx_exiting || !ngx_guildlog_delivery_to_blame(result)) {
+        return 0;
+    }
+
+    d->halved = 1;
+
+    if (d->page > 1) {
+        d->page /= 2;
+        ngx_post_event(&d->tick, &ngx_posted_next_events);
+        return 1;
+    }
+
+    ngx_guildlog_delivery_place(d, args, numbers);
+    ngx_guildlog_delivery_park_found(d, args, result);
+
+    return 1;
+}
+
+
 /*
  * From the beginning.  A sweep has more to do than to find, and what it fails
  * of it may fail of again: what is called for is found before the next one.
  */
 
-static void
+void
 ngx_guildlog_delivery_find_again(ngx_guildlog_delivery_t *d)
 {
     if (d->sweeps) {
         d->sweep_at = ngx_current_msec + NGX_GUILDLOG_DELIVERY_RESWEEP;
     }
 
+    d->halved = 0;
+    d->page = NGX_GUILDLOG_DELIVERY_PAGE;
     d->after_guild = 0;
     d->after_lane = 0;
     d->find_at = ngx_current_msec + NGX_GUILDLOG_DELIVERY_RETRY;
@@ -471,7 +527,7 @@ ngx_guildlog_delivery_page(ngx_guildlog_delivery_t *d,
         }
     }
 
-    if (n < NGX_GUILDLOG_DELIVERY_PAGE) {
+    if (n < d->page) {
         guild = 0;
         lane = 0;
     }

@@ -7,17 +7,20 @@
 #include "ngx_guildlog_delivery_loop.h"
 
 
-#define NGX_GUILDLOG_DELIVERY_DOUBTS  5000   /* ms */
+#define NGX_GUILDLOG_DOUBTS_INTERVAL  5000   /* ms */
 
 
 static void ngx_guildlog_delivery_doubted(void *data,
+    ngx_guildlog_result_t *result);
+static void ngx_guildlog_delivery_doubts_refused(ngx_guildlog_delivery_t *d,
     ngx_guildlog_result_t *result);
 
 
 void
 ngx_guildlog_delivery_doubts(ngx_guildlog_delivery_t *d)
 {
-    ngx_str_t  args[1];
+    u_char     page[NGX_INT_T_LEN];
+    ngx_str_t  args[2];
 
     /* those at hand first, however long it takes */
 
@@ -27,9 +30,11 @@ ngx_guildlog_delivery_doubts(ngx_guildlog_delivery_t *d)
         return;
     }
 
-    d->doubt_at = ngx_current_msec + NGX_GUILDLOG_DELIVERY_DOUBTS;
+    d->doubt_at = ngx_current_msec + NGX_GUILDLOG_DOUBTS_INTERVAL;
 
     args[0] = d->me;
+    args[1].data = page;
+    args[1].len = ngx_sprintf(page, "%ui", d->page_doubts) - page;
 
     d->doubt = ngx_guildlog_pool_submit(d->pool,
                      &ngx_guildlog_stmts[ngx_guildlog_stmt_delivery_doubts],
@@ -48,9 +53,12 @@ ngx_guildlog_delivery_doubted(void *data, ngx_guildlog_result_t *result)
     d->doubt = NULL;
 
     if (result->outcome != NGX_GUILDLOG_ROWS) {
-        ngx_guildlog_delivery_refused(d, "doubts", result);
+        ngx_guildlog_delivery_doubts_refused(d, result);
         return;
     }
+
+    d->page_doubts = ngx_min(2 * d->page_doubts,
+                             NGX_GUILDLOG_DELIVERY_DOUBTS);
 
     if (ngx_exiting) {
         return;
@@ -68,4 +76,24 @@ ngx_guildlog_delivery_doubted(void *data, ngx_guildlog_result_t *result)
                                                &lane);
         }
     }
+}
+
+
+static void
+ngx_guildlog_delivery_doubts_refused(ngx_guildlog_delivery_t *d,
+    ngx_guildlog_result_t *result)
+{
+    if (ngx_exiting || !ngx_guildlog_delivery_to_blame(result)) {
+        ngx_guildlog_delivery_refused(d, "doubts", result);
+        return;
+    }
+
+    d->doubt_at = ngx_current_msec;
+
+    if (d->page_doubts > 1) {
+        d->page_doubts /= 2;
+        return;
+    }
+
+    ngx_guildlog_delivery_park_doubt(d, result);
 }

@@ -7,9 +7,6 @@
 #include "ngx_guildlog_delivery_loop.h"
 
 
-static void ngx_guildlog_delivery_submit(ngx_guildlog_lane_t *lane,
-    ngx_guildlog_stmt_e stmt, const ngx_str_t *args, ngx_uint_t nargs,
-    ngx_guildlog_query_handler_pt handler);
 static void ngx_guildlog_delivery_said(void *data,
     ngx_guildlog_result_t *result);
 static void ngx_guildlog_delivery_turned(void *data,
@@ -209,7 +206,7 @@ void
 ngx_guildlog_delivery_say(ngx_guildlog_lane_t *lane,
     ngx_guildlog_stmt_e stmt, const ngx_str_t *args, ngx_uint_t nargs)
 {
-    ngx_guildlog_delivery_submit(lane, stmt, args, nargs,
+    ngx_guildlog_delivery_ask(lane, stmt, args, nargs,
                                  ngx_guildlog_delivery_said);
 }
 
@@ -218,13 +215,13 @@ void
 ngx_guildlog_delivery_turn(ngx_guildlog_lane_t *lane,
     ngx_guildlog_stmt_e stmt, const ngx_str_t *args, ngx_uint_t nargs)
 {
-    ngx_guildlog_delivery_submit(lane, stmt, args, nargs,
+    ngx_guildlog_delivery_ask(lane, stmt, args, nargs,
                                  ngx_guildlog_delivery_turned);
 }
 
 
-static void
-ngx_guildlog_delivery_submit(ngx_guildlog_lane_t *lane,
+void
+ngx_guildlog_delivery_ask(ngx_guildlog_lane_t *lane,
     ngx_guildlog_stmt_e stmt, const ngx_str_t *args, ngx_uint_t nargs,
     ngx_guildlog_query_handler_pt handler)
 {
@@ -277,6 +274,11 @@ ngx_guildlog_delivery_turned(void *data, ngx_guildlog_result_t *result)
 
     d = lane->delivery;
     lane->query = NULL;
+
+    if (!lane->lone && ngx_guildlog_delivery_to_blame(result)) {
+        ngx_guildlog_delivery_park(lane, result);
+        return;
+    }
 
     ngx_guildlog_delivery_forget(lane);
 

@@ -18,6 +18,7 @@
 #define NGX_GUILDLOG_DELIVERY_SHARDS     64
 #define NGX_GUILDLOG_DELIVERY_LANES      64      /* a step */
 #define NGX_GUILDLOG_DELIVERY_STEPS      2       /* at once */
+#define NGX_GUILDLOG_DELIVERY_DOUBTS     16      /* looked at, at a time */
 #define NGX_GUILDLOG_DELIVERY_BUCKETS    4096
 #define NGX_GUILDLOG_DELIVERY_MARK       256     /* bytes */
 
@@ -92,6 +93,8 @@ struct ngx_guildlog_delivery_s {
     ngx_msec_t                     find_at;
     int64_t                        after_guild;  /* where finding is; */
     int64_t                        after_lane;   /* 0: at the beginning */
+    ngx_uint_t                     page;     /* lanes found at a time */
+    ngx_uint_t                     page_doubts;  /* and doubts */
     ngx_guildlog_mark_t            mark;     /* how far it has looked */
     ngx_guildlog_mark_t            next_mark;    /* and will have */
     ngx_msec_t                     sweep_at;
@@ -123,6 +126,7 @@ struct ngx_guildlog_delivery_s {
     unsigned                       leased:1; /* some lease came */
     unsigned                       leaves:1; /* so its last lease said */
     unsigned                       sweeps:1; /* the find under way does */
+    unsigned                       halved:1; /* and its page was refused */
     unsigned                       missed:1; /* and found one that was busy */
     unsigned                       beside:1; /* there are requests */
     unsigned                       left:1;   /* all was given away */
@@ -132,6 +136,8 @@ struct ngx_guildlog_delivery_s {
 /* ngx_guildlog_delivery.c */
 
 ngx_uint_t ngx_guildlog_delivery_due(ngx_msec_t at);
+/* from the beginning, soon */
+void ngx_guildlog_delivery_find_again(ngx_guildlog_delivery_t *d);
 void ngx_guildlog_delivery_refused(ngx_guildlog_delivery_t *d,
     const char *what, ngx_guildlog_result_t *result);
 
@@ -167,6 +173,24 @@ void ngx_guildlog_delivery_let_guild(ngx_guildlog_guild_t *guild);
 /* ngx_guildlog_delivery_figures.c: keeps the gauges, when it is time */
 
 void ngx_guildlog_delivery_figures(ngx_guildlog_delivery_t *d);
+
+/* tells the database something of that lane; "me" comes first */
+void ngx_guildlog_delivery_ask(ngx_guildlog_lane_t *lane,
+    ngx_guildlog_stmt_e stmt, const ngx_str_t *args, ngx_uint_t nargs,
+    ngx_guildlog_query_handler_pt handler);
+
+/* ngx_guildlog_delivery_park.c */
+
+/* 1: it was refused for the sake of a row, and may be refused again */
+ngx_uint_t ngx_guildlog_delivery_to_blame(ngx_guildlog_result_t *result);
+/* nobody else waits for it any more; it is gone then */
+void ngx_guildlog_delivery_park(ngx_guildlog_lane_t *lane,
+    ngx_guildlog_result_t *result);
+/* args: as of a find, with room for the fifth */
+void ngx_guildlog_delivery_park_found(ngx_guildlog_delivery_t *d,
+    ngx_str_t *args, ngx_guildlog_result_t *result);
+void ngx_guildlog_delivery_park_doubt(ngx_guildlog_delivery_t *d,
+    ngx_guildlog_result_t *result);
 
 /* ngx_guildlog_delivery_doubt.c: asks for what is to be looked for again */
 

@@ -16,6 +16,8 @@ static void ngx_guildlog_delivery_write(ngx_guildlog_json_t *w,
     ngx_guildlog_lane_t *lane);
 static void ngx_guildlog_delivery_stepped(void *data,
     ngx_guildlog_result_t *result);
+static void ngx_guildlog_delivery_split(ngx_guildlog_step_t *step,
+    ngx_guildlog_result_t *result);
 static void ngx_guildlog_delivery_end_step(ngx_guildlog_lane_t *lane,
     ngx_guildlog_result_t *result, ngx_uint_t row);
 static ngx_guildlog_lane_result_e ngx_guildlog_delivery_became(
@@ -56,10 +58,9 @@ ngx_guildlog_delivery_steps(ngx_guildlog_delivery_t *d)
     ngx_guildlog_lane_t  *lane;
     ngx_guildlog_step_t  *step;
 
-    lanes = NGX_GUILDLOG_DELIVERY_LANES;
-
     for (i = 0; i < NGX_GUILDLOG_DELIVERY_STEPS; i++) {
         step = &d->steps[i];
+        lanes = NGX_GUILDLOG_DELIVERY_LANES;
 
         if (step->query || ngx_queue_empty(&d->stepping)
             || !ngx_guildlog_delivery_due(d->step_at))
@@ -84,9 +85,18 @@ ngx_guildlog_delivery_steps(ngx_guildlog_delivery_t *d)
 
         while (step->n < lanes && !ngx_queue_empty(&d->stepping)) {
             q = ngx_queue_head(&d->stepping);
-            ngx_queue_remove(q);
-
             lane = ngx_queue_data(q, ngx_guildlog_lane_t, queue);
+
+            if (lane->crowd) {
+
+                if (step->n >= lane->crowd) {
+                    break;
+                }
+
+                lanes = ngx_min(lanes, lane->crowd);
+            }
+
+            ngx_queue_remove(q);
             lane->submitted = 1;
 
             if (!lane->repeated) {
@@ -247,6 +257,12 @@ ngx_guildlog_delivery_stepped(void *data, ngx_guildlog_result_t *result)
     if (answered) {
         ngx_guildlog_delivery_entries(step, result);
 
+    } else if (ngx_guildlog_delivery_to_blame(result)
+               || result->outcome == NGX_GUILDLOG_TIMEOUT)
+    {
+        ngx_guildlog_delivery_split(step, result);
+        return;
+
     } else {
         ngx_guildlog_delivery_refused(d, "a step", result);
         d->step_at = ngx_current_msec + NGX_GUILDLOG_DELIVERY_RETRY;
@@ -258,6 +274,7 @@ ngx_guildlog_delivery_stepped(void *data, ngx_guildlog_result_t *result)
 
         if (answered) {
             lane->stepping = 0;
+            lane->crowd = 0;
             ngx_guildlog_delivery_end_step(lane, result, i);
 
         } else if (lane->dropped) {
@@ -266,6 +283,48 @@ ngx_guildlog_delivery_stepped(void *data, ngx_guildlog_result_t *result)
 
         } else {
             ngx_queue_insert_tail(&d->stepping, &lane->queue);
+        }
+    }
+
+    ngx_guildlog_delivery_go_again(d);
+    ngx_guildlog_delivery_steps(d);
+}
+
+
+/*
+ * One of them is to blame, and which one is not known: halves of them are tried
+ * next, until it stands alone.  What takes too long is not parked, for the
+ * database may be slow.
+ */
+
+static void
+ngx_guildlog_delivery_split(ngx_guildlog_step_t *step,
+    ngx_guildlog_result_t *result)
+{
+    ngx_uint_t                i;
+    ngx_guildlog_lane_t      *lane;
+    ngx_guildlog_delivery_t  *d;
+
+    d = step->delivery;
+
+    for (i = step->n; i > 0; i--) {
+        lane = step->lanes[i - 1];
+        lane->submitted = 0;
+        lane->crowd = (step->n + 1) / 2;
+
+        if (lane->dropped) {
+            lane->stepping = 0;
+            ngx_guildlog_delivery_forget(lane);
+
+        } else if (step->n > 1) {
+            ngx_queue_insert_head(&d->stepping, &lane->queue);
+
+        } else if (result->outcome == NGX_GUILDLOG_TIMEOUT) {
+            ngx_queue_insert_tail(&d->stepping, &lane->queue);
+
+        } else {
+            lane->stepping = 0;
+            ngx_guildlog_delivery_park(lane, result);
         }
     }
 

@@ -93,6 +93,9 @@ struct ngx_guildlog_lane_s {
     unsigned                       stepping:1;   /* in a step, queued too */
     unsigned                       submitted:1;  /* and on its way */
     unsigned                       repeated:1;   /* once already */
+    ngx_uint_t                     crowd;    /* lanes in its step at most, for
+                                                one of them is to blame for a
+                                                refusal; 0: any */
     unsigned                       dropped:1;    /* to go after that step */
     unsigned                       goes_on:1;    /* is about to */
 

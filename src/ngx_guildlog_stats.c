@@ -34,6 +34,7 @@ const ngx_guildlog_lane_gauge_t  ngx_guildlog_stats_lanes[] = {
     { "active", NGX_GUILDLOG_GAUGE_ACTIVE },
     { "waiting", NGX_GUILDLOG_GAUGE_WAITING },
     { "paused", NGX_GUILDLOG_GAUGE_PAUSED },
+    { "parked", NGX_GUILDLOG_GAUGE_PARKED },
     { "broken", NGX_GUILDLOG_GAUGE_BROKEN },
     { "closing", NGX_GUILDLOG_GAUGE_CLOSING },
     { NULL, 0 }

@@ -68,6 +68,7 @@ typedef enum {
     NGX_GUILDLOG_GAUGE_ACTIVE,
     NGX_GUILDLOG_GAUGE_WAITING,
     NGX_GUILDLOG_GAUGE_PAUSED,
+    NGX_GUILDLOG_GAUGE_PARKED,
     NGX_GUILDLOG_GAUGE_BROKEN,
     NGX_GUILDLOG_GAUGE_CLOSING,
     NGX_GUILDLOG_GAUGE_LAST
@@ -92,6 +93,7 @@ typedef enum {
     NGX_GUILDLOG_COUNT_TAKEN_BACK,      /* held entries, by active ignore */
     NGX_GUILDLOG_COUNT_APART,           /* batches, server by server */
     NGX_GUILDLOG_COUNT_LEASES_LOST,     /* not given away */
+    NGX_GUILDLOG_COUNT_PARKED,          /* lanes, for what SQL refused */
     NGX_GUILDLOG_COUNT_PAGES_KEPT,      /* answered from memory */
     NGX_GUILDLOG_COUNT_LAST
 } ngx_guildlog_count_e;

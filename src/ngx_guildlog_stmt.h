@@ -133,6 +133,9 @@ typedef struct {
     S(delivery_figures, 1,                                                    \
       NGX_GUILDLOG_STMT_READ|NGX_GUILDLOG_STMT_BACKGROUND                     \
       |NGX_GUILDLOG_STMT_PATIENT)                                             \
+    S(delivery_park, 4, NGX_GUILDLOG_STMT_DELIVERY)                           \
+    S(delivery_park_next, 5, NGX_GUILDLOG_STMT_DELIVERY)                      \
+    S(delivery_doubt_park, 2, NGX_GUILDLOG_STMT_DELIVERY)                     \
     S(delivery_proved, 6, NGX_GUILDLOG_STMT_DELIVERY)                         \
     S(delivery_verified, 6, NGX_GUILDLOG_STMT_DELIVERY)                       \
     S(delivery_asks, 5, NGX_GUILDLOG_STMT_DELIVERY)                           \
@@ -235,10 +238,10 @@ typedef struct {
 #define NGX_GUILDLOG_DELIVERY_STMTS(S)                                        \
     S(delivery_lease, 4, "shard, owner, fence, mine, share",                  \
       NGX_GUILDLOG_STMT_DELIVERY)                                             \
-    S(delivery_find, 4, "guild, lane, shard, fence, bot, channel, state, "    \
+    S(delivery_find, 5, "guild, lane, shard, fence, bot, channel, state, "    \
       "webhook, secret, head, upto, step, attempts, attempt_ms, wait_ms, "    \
       "message, since, ids, verified", NGX_GUILDLOG_STMT_DELIVERY)            \
-    S(delivery_doubts, 1, "guild, lane, shard, fence, bot, channel, state, "  \
+    S(delivery_doubts, 2, "guild, lane, shard, fence, bot, channel, state, "  \
       "webhook, secret, head, upto, step, attempts, attempt_ms, wait_ms, "    \
       "message, since, ids, verified", NGX_GUILDLOG_STMT_DELIVERY)            \
     S(delivery_refused, 2, "guild, rest", NGX_GUILDLOG_STMT_DELIVERY)         \

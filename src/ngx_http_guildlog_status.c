@@ -90,6 +90,10 @@ static const ngx_http_guildlog_metric_t  ngx_http_guildlog_counts[] = {
     { "delivery_leases_lost_total", "counter",
       "Shards that went to another machine without being given away.",
       NGX_GUILDLOG_COUNT_LEASES_LOST, 0 },
+    { "delivery_parked_total", "counter",
+      "Times that a lane was set aside because the database refused "
+      "something of it.",
+      NGX_GUILDLOG_COUNT_PARKED, 0 },
     { NULL, NULL, NULL, 0, 0 }
 };
 

@@ -188,11 +188,11 @@ end $$;
 
 
 -- A page of the lanes of this owner that have something to do, those behind
--- that one: called for since then, or (null) all of them. The caller counts on
--- its size, NGX_GUILDLOG_DELIVERY_PAGE: one that is not full is the last.
+-- that one: called for since then, or (null) all of them, without those that
+-- are parked. One that is not full is the last.
 
 create or replace function delivery_ready(me text, low timestamptz,
-    after_guild bigint, after_lane bigint)
+    after_guild bigint, after_lane bigint, most int)
 returns setof lane_ready language plpgsql as $$
 begin
     if low is null then
@@ -202,8 +202,9 @@ begin
               join shard_lease s on s.shard = r.shard
              where s.owner = me and s.until > clock_timestamp()
                and (r.guild_id, r.lane) > (after_guild, after_lane)
+               and coalesce(r.parked_to < clock_timestamp(), true)
              order by r.guild_id, r.lane
-             limit 1000;
+             limit most;
     else
         return query
             select r.*
@@ -211,8 +212,48 @@ begin
               join lane_ready r on r.shard = s.shard and r.since > low
              where s.owner = me and s.until > clock_timestamp()
                and (r.guild_id, r.lane) > (after_guild, after_lane)
+               and coalesce(r.parked_to < clock_timestamp(), true)
              order by r.guild_id, r.lane
-             limit 1000;
+             limit most;
+    end if;
+end $$;
+
+
+-- The database refused something of that lane, or of the first one of that
+-- page: it is set aside, and others go on. It is tried again in ten minutes, or
+-- when it is called for by who changes it.
+
+create or replace function delivery_park(me text, guild bigint, lane bigint,
+    cause text, out status int, out body text)
+language plpgsql security definer set search_path = guildlog, pg_temp as $$
+begin
+    update lane_ready r
+       set parked_to = clock_timestamp() + interval '10 minutes',
+           parked_for = cause
+      from shard_lease s
+     where r.guild_id = guild
+       and r.lane = delivery_park.lane
+       and s.shard = r.shard and s.owner = me
+       and s.until > clock_timestamp();
+
+    status := case when found then 200 else 404 end;
+    body := 'lane ' || lane || ' of server ' || guild || ', ' || cause || ',';
+end $$;
+
+
+create or replace function delivery_park_next(me text, mark text,
+    after_guild bigint, after_lane bigint, cause text, out status int,
+    out body text)
+language plpgsql security definer set search_path = guildlog, pg_temp as $$
+begin
+    select p.status, p.body into status, body
+      from delivery_ready(me, (mark::delivery_mark).low - interval '1 s',
+                          after_guild, after_lane, 1) r
+     cross join lateral delivery_park(me, r.guild_id, r.lane, cause) p;
+
+    if not found then
+        status := 404;
+        body := 'none';
     end if;
 end $$;
 
@@ -223,7 +264,7 @@ end $$;
 -- for longer than until it is found again. Without a mark: all of them.
 
 create or replace function delivery_find(me text, mark text,
-    after_guild bigint, after_lane bigint)
+    after_guild bigint, after_lane bigint, most int default 1000)
 returns setof delivery_lane language plpgsql security definer
 set search_path = guildlog, pg_temp as $$
 declare
@@ -236,10 +277,10 @@ begin
 
     for done.state, done.head in
         select f.reason, f.n
-          from delivery_fail(me, low, after_guild, after_lane) f
+          from delivery_fail(me, low, after_guild, after_lane, most) f
         union all
         select 'expired', x
-          from delivery_expire(me, after_guild, after_lane) x
+          from delivery_expire(me, after_guild, after_lane, most) x
          where mark is null
     loop
         return next done;
@@ -264,7 +305,7 @@ begin
                             from doubt_entries(r.guild_id, r.lane, h.head + 1,
                                                h.upto) e) end,
                l.verified_at is not null
-          from delivery_ready(me, low, after_guild, after_lane) r
+          from delivery_ready(me, low, after_guild, after_lane, most) r
           join shard_lease s on s.shard = r.shard
           join lane l on l.guild_id = r.guild_id and l.lane = r.lane
           join lane_head h on h.guild_id = r.guild_id and h.lane = r.lane
@@ -287,14 +328,15 @@ $$;
 -- channel is used no more, the lane is left.
 
 create or replace function delivery_fail(me text, low timestamptz,
-    after_guild bigint, after_lane bigint, out reason text, out n bigint)
+    after_guild bigint, after_lane bigint, most int, out reason text,
+    out n bigint)
 returns setof record language plpgsql as $$
 declare
     broken  record;
 begin
     for broken in
         select r.guild_id, r.lane, l.bot, l.channel_id, l.reason, t.tail
-          from delivery_ready(me, low, after_guild, after_lane) r
+          from delivery_ready(me, low, after_guild, after_lane, most) r
           join lane l
             on l.guild_id = r.guild_id and l.lane = r.lane
            and l.state = 'broken' and l.paused_at is null
@@ -339,7 +381,7 @@ end $$;
 -- each look at one costs, so it is at some of them, and any has its chance.
 
 create or replace function delivery_expire(me text, after_guild bigint,
-    after_lane bigint)
+    after_lane bigint, most int)
 returns setof bigint language plpgsql as $$
 declare
     old  record;
@@ -347,7 +389,7 @@ begin
     for old in
         select h.guild_id, h.lane, h.head, h.step, max(p.seq) as upto
           from (select w.*
-                  from delivery_waiting(me, after_guild, after_lane) w
+                  from delivery_waiting(me, after_guild, after_lane, most) w
                  cross join lateral delivery_peek(w.guild_id, w.lane, w.head,
                                                   1) f
                  where f.expired
@@ -377,12 +419,12 @@ end $$;
 -- more than an hour; others each time.
 
 create or replace function delivery_waiting(me text, after_guild bigint,
-    after_lane bigint)
+    after_lane bigint, most int)
 returns setof lane_head language plpgsql as $$
 begin
     return query
         select h.*
-          from delivery_ready(me, null, after_guild, after_lane) r
+          from delivery_ready(me, null, after_guild, after_lane, most) r
           join lane l
             on l.guild_id = r.guild_id and l.lane = r.lane
            and l.state = 'registering'

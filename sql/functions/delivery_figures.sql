@@ -13,6 +13,7 @@ declare
 begin
     select jsonb_object_agg(c.state, c.n) into lanes
       from (select case when l.paused_at is not null then 'paused'
+                        when p.lane is not null then 'parked'
                         when l.state = 'active'
                          and (l.reason is not null
                               or h.not_before > clock_timestamp())
@@ -21,6 +22,9 @@ begin
               from lane l
               join lane_head h
                 on h.guild_id = l.guild_id and h.lane = l.lane
+              left join lane_ready p
+                on p.guild_id = l.guild_id and p.lane = l.lane
+               and p.parked_to > clock_timestamp()
              where l.shard = any (mine) and l.state <> 'closed'
              group by 1) c;
 

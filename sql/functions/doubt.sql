@@ -37,7 +37,7 @@ $$;
 -- has nothing but this message. Who dies while he looks leaves them for the
 -- next time.
 
-create or replace function delivery_doubts(me text)
+create or replace function delivery_doubts(me text, most int default 16)
 returns setof delivery_lane language plpgsql security definer
 set search_path = guildlog, pg_temp as $$
 begin
@@ -54,7 +54,7 @@ begin
               join doubt d on d.shard = s.shard and d.look_at <= now()
              where s.owner = me and s.until > clock_timestamp()
              order by d.look_at
-             limit 16
+             limit most
                for update of d skip locked
         ), looked as (
             update doubt d
@@ -77,6 +77,32 @@ begin
                      from doubt_entries(k.guild_id, k.lane, k.seq_from,
                                         k.seq_to) e) i
          where i.ids is not null;
+end $$;
+
+
+-- The database refused something of the first one of those: others are looked
+-- at meanwhile.
+
+create or replace function delivery_doubt_park(me text, cause text,
+    out status int, out body text)
+language plpgsql security definer set search_path = guildlog, pg_temp as $$
+begin
+    update doubt d
+       set look_at = now() + interval '10 minutes'
+      from (select f.guild_id, f.lane, f.seq_from
+              from shard_lease s
+              join doubt f on f.shard = s.shard and f.look_at <= now()
+             where s.owner = me and s.until > clock_timestamp()
+             order by f.look_at
+             limit 1) f
+     where d.guild_id = f.guild_id
+       and d.lane = f.lane
+       and d.seq_from = f.seq_from
+    returning 'a doubt of lane ' || d.lane || ' of server ' || d.guild_id
+              || ', ' || cause || ','
+         into body;
+
+    status := case when found then 200 else 404 end;
 end $$;
 
 

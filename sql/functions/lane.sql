@@ -489,7 +489,7 @@ begin
       from lane l
      where l.guild_id = guild and l.lane = lane_call.lane
     on conflict on constraint lane_ready_pkey
-        do update set since = excluded.since;
+        do update set since = excluded.since, parked_to = null;
 end $$;
 
 

@@ -26,15 +26,17 @@ declare
 begin
     return query
         select l.channel_id::text, r.messages, 30, r.messages > 30, f.ratio,
-               l.state = 'broken' or w.waits or rests or f.ratio > 0.5,
+               l.state = 'broken' or w.waits or w.parked or rests
+               or f.ratio > 0.5,
                t.tail - h.head,
                case when t.tail > h.head
                     then lane_age(guild, l.lane, h.head + 1) else 0 end,
-               case when l.paused_at is not null or rests
+               case when l.paused_at is not null or rests or w.parked
                       or l.state = 'active' and w.waits then 'paused'
                     else l.state end,
                case when l.paused_at is not null then 'operator'
                     when rests then 'refused'
+                    when w.parked then 'internal_error'
                     else coalesce(l.reason,
                                   case when w.waits then 'retrying' end) end
           from lane l
@@ -44,7 +46,12 @@ begin
                    select l.reason is not null
                           or h.refused_to > h.head
                              and coalesce(h.not_before > clock_timestamp(),
-                                          false)) w (waits)
+                                          false),
+                          exists (select from lane_ready p
+                                   where p.guild_id = guild
+                                     and p.lane = l.lane
+                                     and p.parked_to > clock_timestamp())
+               ) w (waits, parked)
          cross join lateral (
                    select count(*) filter (
                               where b.status = 2

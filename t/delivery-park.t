@@ -1,0 +1,181 @@
+#!/usr/bin/perl
+# "One bad row, lane, server or batch never holds up others: a statement over
+# many is halved until the bad one stands alone, which is parked, counted,
+# logged and shown on the status page."  The bad ones here are made bad by
+# triggers.
+
+use lib 't/lib';
+use Guildlog;
+use Guildlog::Delivery;
+use Guildlog::Platform;
+
+my $g = Guildlog->new(start => 0, workers => 2, api => 'guildlog_limit off;',
+    allow => [qr/is bad/, qr/parked/]);
+my $platform = Guildlog::Platform->new(dir => $g->prefix . '/platform');
+$g->configure(http => $platform->directives($g))->start;
+deliver_with($g, $platform);
+
+$g->sql(q{create function bad() returns trigger language plpgsql as
+    $$ begin raise 'it is bad'; end $$});
+
+
+# what changes in that way of that server is refused from now on
+sub bad {
+    my ($guild, $table, $event, $when) = @_;
+
+    $when = defined $when ? " and $when" : '';
+    $g->sql("create trigger bad before $event on $table for each row
+        when (new.guild_id = $guild$when) execute function bad()");
+}
+
+
+sub good {
+    my ($table) = @_;
+    $g->sql("drop trigger bad on $table");
+}
+
+
+sub status {
+    return $g->get('/status', raw_path => 1)->json;
+}
+
+
+sub parked { status()->{delivery_parked_total} }
+
+
+# what is said of its only channel
+sub pacing {
+    my ($guild, $token) = @_;
+    return $g->get("/servers/$guild/config/logging/pacing", token => $token)
+        ->json->{channels}[0];
+}
+
+
+# as an operator does who has mended it
+sub let_go_on {
+    my ($guild) = @_;
+
+    for my $what ('pause', 'resume') {
+        my $answer = $g->operator('POST', "/servers/$guild/$what");
+        die $answer->text if $answer->status != 200;
+    }
+}
+
+
+my @servers = map { [server()] } 1 .. 64;
+for (@servers) {
+    my ($guild, $token) = @$_;
+    becomes($guild, $token, (record($guild, 1))[0], 'delivered', 'a lane');
+}
+
+subtest 'a step of 64 lanes' => sub {
+    my ($guild, $token) = @{ $servers[20] };
+    bad($guild, 'lane_head', 'update');
+    my $before = parked();
+
+    my %id = map { ($_->[0] => (record($_->[0], 1))[0]) } @servers;
+    for (@servers) {
+        my ($other, $its) = @$_;
+        next if $other == $guild;
+        becomes($other, $its, $id{$other}, 'delivered', 'another one');
+    }
+
+    wait_for { parked() > $before } 60, 'the bad one to be parked';
+    is word($guild, $token, $id{$guild}), 'not_delivered queued',
+        'the bad one waits';
+    my $it = pacing($guild, $token);
+    is "$it->{state} $it->{stateReason}", 'paused internal_error',
+        'which is told to its people';
+    ok $it->{unhealthy}, 'as unhealthy';
+    wait_for { status()->{delivery_lanes}{parked} == 1 } 60,
+        'to operators, as one lane';
+    my ($lane) = $g->sql('select lane from lane where guild_id = ?', $guild);
+    my @lines = $g->error_log =~ /(.*lane \d+ of server \d+.*parked.*)/g;
+    is scalar @lines, 1, 'by one line of the log';
+    like $lines[0], qr/lane $lane->[0] of server $guild, SQLSTATE P0001: it is bad/,
+        'with its cause';
+
+    my ($more) = record($guild, 1);
+    my ($late) = record($servers[21][0], 1);
+    becomes(@{ $servers[21] }[0, 1], $late, 'delivered', 'others go on');
+    is parked(), $before + 1, 'it is not tried again for that';
+
+    good('lane_head');
+    let_go_on($guild);
+    becomes($guild, $token, $_, 'delivered', 'it goes on when it is let')
+        for $id{$guild}, $more;
+    is pacing($guild, $token)->{state}, 'active', 'and works';
+};
+
+
+subtest 'a page of lanes' => sub {
+    my ($guild, $token) = @{ $servers[0] };
+    my $before = parked();
+
+    $platform->config(gone => [$servers[0][2]]);
+    bad($guild, 'lane_batch', 'insert');
+    my ($id) = record($guild, 1);
+    wait_for { parked() > $before } 60, 'the bad one to be parked';
+
+    for my $server (@servers[1 .. 3]) {
+        my ($other, $its) = @$server;
+        becomes($other, $its, (record($other, 1))[0], 'delivered',
+            'those behind it are found');
+    }
+    $g->reload;
+    my ($other, $its) = server();
+    becomes($other, $its, (record($other, 1))[0], 'delivered',
+        'and all are, by another worker');
+
+    good('lane_batch');
+    $platform->config(gone => []);
+    let_go_on($guild);
+    becomes($guild, $token, $id, 'not_delivered channel_gone',
+        'it comes to its end when it may');
+};
+
+
+subtest 'a webhook that cannot be noted' => sub {
+    my ($guild, $token) = ($g->server);
+    bad($guild, 'lane', 'update', q{new.state = 'active'});
+    my $before = parked();
+
+    $token = $g->token($guild);
+    my $to = ++$channel . '';
+    set_channel($guild, $token, $to);
+    wait_for { parked() > $before } 60, 'the bad one to be parked';
+    is scalar(() = $platform->webhooks($to)), 1,
+        'the platform is not asked again and again';
+    good('lane');
+    let_go_on($guild);
+    becomes($guild, $token, (record($guild, 1))[0], 'delivered',
+        'it has one when it may');
+    is scalar(() = $platform->webhooks($to)), 1, 'the same';
+};
+
+
+subtest 'doubts' => sub {
+    my @lost = @servers[5 .. 8];
+    $platform->config(no_history => [map { $_->[2] } @lost]);
+    $platform->faults(map { { call => 'execute', channel => $_->[2],
+        action => 'apply-reset' } } @lost);
+    my @ids = map { (record($_->[0], 1))[0] } @lost;
+    becomes(@{ $lost[$_] }[0, 1], $ids[$_], 'unknown unconfirmed',
+        'in doubt') for 0 .. $#lost;
+
+    my $before = parked();
+    bad($lost[0][0], 'doubt', 'update of looks');
+    $platform->config(no_history => []);
+    $g->sql(q{update doubt set look_at = now() - case when guild_id = ?
+        then interval '1 hour' else interval '0' end}, $lost[0][0]);
+    becomes(@{ $lost[$_] }[0, 1], $ids[$_], 'delivered', 'others are known')
+        for 1 .. $#lost;
+    wait_for { parked() > $before } 60, 'the bad one to be parked';
+    is word(@{ $lost[0] }[0, 1], $ids[0]), 'unknown unconfirmed',
+        'the bad one is not';
+    good('doubt');
+    $g->sql('update doubt set look_at = now()');
+    becomes(@{ $lost[0] }[0, 1], $ids[0], 'delivered', 'until it is mended');
+};
+
+done_testing;
