@@ -546,11 +546,13 @@ ngx_http_guildlog_fetch_serve(ngx_http_guildlog_listener_t *listener,
         ngx_http_guildlog_stream_deliver(listener, block);
     }
 
-    ngx_http_guildlog_block_free(block);
+    if (block != news->block) {
+        ngx_http_guildlog_block_free(block);
+    }
 }
 
 
-/* what of it fits the listener; NULL: out of memory */
+/* what of it fits the listener: all, or a block of its own; NULL: no memory */
 
 static ngx_http_guildlog_block_t *
 ngx_http_guildlog_fetch_choose(ngx_http_guildlog_listener_t *listener,
@@ -580,7 +582,6 @@ ngx_http_guildlog_fetch_choose(ngx_http_guildlog_listener_t *listener,
     }
 
     if (n == news->n) {
-        news->block->refs++;
         return news->block;
     }
 
