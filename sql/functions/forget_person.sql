@@ -99,7 +99,9 @@ begin
                and d ->> f.key <> '');
     end if;
 
-    if entry_doc(d) = entry_doc(was) then
+    -- fields that are absent and null are the same; to write an entry is dear
+
+    if not did and not suffered and entry_doc(d) = entry_doc(was) then
         return doc;
     end if;
 
