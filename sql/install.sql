@@ -121,6 +121,8 @@ create table if not exists schema_version (
 \ir migrate.sql
 \set migration 0031_forget
 \ir migrate.sql
+\set migration 0032_parked
+\ir migrate.sql
 \set migration 0033_secret
 \ir migrate.sql
 

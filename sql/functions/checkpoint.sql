@@ -28,9 +28,10 @@ create or replace function checkpoints_make(budget int default 20000)
 returns int language plpgsql as $$
 declare
     until_id  constant bigint := time_id(ms(clock_timestamp()) - 10000);
+    apart     constant boolean := keeper_apart('checkpoints');
     made      int := 0;
     looked    int := 0;
-    more      int;
+    more      int := 0;
     head      record;
 begin
     for head in
@@ -40,9 +41,26 @@ begin
     loop
         exit when looked >= budget;
 
+        continue when apart
+                      and keeper_parks('checkpoints', head.guild_id, head.bot);
+
         if head_take(head.guild_id, head.bot) then
-            more := checkpoints_count(head.guild_id, head.bot, until_id,
-                                      budget - looked);
+            if not apart then
+                more := checkpoints_count(head.guild_id, head.bot, until_id,
+                                          budget - looked);
+            else
+                begin
+                    more := checkpoints_count(head.guild_id, head.bot,
+                                              until_id, budget - looked);
+                    perform keeper_unpark('checkpoints', head.guild_id,
+                                          head.bot);
+                exception when others then
+                    more := 0;
+                    perform keeper_park('checkpoints', head.guild_id, head.bot,
+                                        sqlstate || ' ' || sqlerrm);
+                end;
+            end if;
+
             made := made + more;
             looked := looked + greatest(more * checkpoint_every(), 256);
         end if;

@@ -101,7 +101,8 @@ end $$;
 
 
 -- Gives a task its turn; what went wrong, if anything. Somebody in the way is
--- nothing wrong: it is tried again.
+-- nothing wrong: it is tried again. A task of the servers, one after the other,
+-- is tried again for each of them by itself: see keeper_park().
 
 create or replace function keeper_run(task text, budget int, night boolean)
 returns text language plpgsql as $$
@@ -110,6 +111,7 @@ declare
     its    record;
     turn   record;
     fault  text;
+    n      int := 0;       -- servers that failed
 begin
     select * into its from keeper_tasks() t where t.task = keeper_run.task;
 
@@ -121,8 +123,17 @@ begin
            into turn
           using case when night or not its.nightly then budget else 0 end;
 
+        select string_agg(format('server %s: %s', p.guild_id, p.fault), '; '),
+               count(*)
+          into fault, n
+          from keeper_parked p
+         where p.task = keeper_run.task and p.at >= began;
+
         update keeper k
-           set done_at = clock_timestamp(), lag = turn.lag,
+           set errors = k.errors + n,
+               apart = exists (select from keeper_parked p
+                                where p.task = keeper_run.task),
+               done_at = clock_timestamp(), lag = turn.lag,
                due_at = clock_timestamp()
                         + case when turn.more then interval '0'
                                else its.every end,
@@ -138,12 +149,67 @@ begin
             fault := sqlstate || ' ' || sqlerrm;
             update keeper k
                set errors = k.errors + 1,
-                   due_at = clock_timestamp() + greatest(its.every,
-                                                         '30 seconds')
+                   apart = k.task in ('checkpoints', 'keys', 'search'),
+                   due_at = clock_timestamp()
+                            + case when not k.apart and k.task in
+                                        ('checkpoints', 'keys', 'search')
+                                   then its.every
+                                   else greatest(its.every, '30 seconds') end
              where k.task = keeper_run.task;
     end;
 
     return fault;
+end $$;
+
+
+-- Is the task to be done for each server by itself, in a transaction within
+-- that of the step?
+
+create or replace function keeper_apart(task text)
+returns boolean language plpgsql stable as $$
+begin
+    return coalesce((select k.apart from keeper k
+                      where k.task = keeper_apart.task), false);
+end $$;
+
+
+-- Leaves a server out of a task that failed for it: for a minute, and each time
+-- twice as long, up to a day.
+
+create or replace function keeper_park(task text, guild bigint, bot smallint,
+    fault text)
+returns void language plpgsql as $$
+declare
+    at  constant timestamptz := clock_timestamp();
+begin
+    insert into keeper_parked as p (guild_id, bot, task, at, until, times,
+                                    fault)
+    values (guild, bot, task, at, at + interval '1 minute', 1, fault)
+    on conflict on constraint keeper_parked_pkey do update
+       set at = excluded.at, times = p.times + 1, fault = excluded.fault,
+           until = excluded.at + least(interval '1 day',
+                       interval '1 minute' * 2 ^ least(p.times, 11));
+end $$;
+
+
+-- It did not fail any more.
+
+create or replace function keeper_unpark(task text, guild bigint, bot smallint)
+returns void language plpgsql as $$
+begin
+    delete from keeper_parked p
+     where p.guild_id = guild and p.bot = keeper_unpark.bot
+       and p.task = keeper_unpark.task;
+end $$;
+
+
+create or replace function keeper_parks(task text, guild bigint, bot smallint)
+returns boolean language plpgsql stable as $$
+begin
+    return exists (select from keeper_parked p
+                    where p.guild_id = guild and p.bot = keeper_parks.bot
+                      and p.task = keeper_parks.task
+                      and p.until > clock_timestamp());
 end $$;
 
 

@@ -26,27 +26,55 @@ $$;
 create or replace function keys_make(budget int default 20000)
 returns int language plpgsql as $$
 declare
-    stretch  constant int := heavy_from() / 2;
+    apart    constant boolean := keeper_apart('keys');
     looked   int := 0;
     head     record;
 begin
     for head in
         select h.guild_id, h.bot from log_head h
-         where h.counted - h.keyed >= stretch
+         where h.counted - h.keyed >= heavy_from() / 2
          order by h.counted - h.keyed desc
     loop
         exit when looked >= budget;
+        continue when apart
+                      and keeper_parks('keys', head.guild_id, head.bot);
         continue when not head_take(head.guild_id, head.bot);
 
-        while looked < budget
-              and exists (select from log_head h
-                           where h.guild_id = head.guild_id
-                             and h.bot = head.bot
-                             and h.counted - h.keyed >= stretch)
-        loop
-            looked := looked + greatest(stretch, keys_look(
-                head.guild_id, head.bot, stretch, budget));
-        end loop;
+        if not apart then
+            looked := looked + keys_make_of(head.guild_id, head.bot,
+                                       budget - looked);
+            continue;
+        end if;
+
+        begin
+            looked := looked + keys_make_of(head.guild_id, head.bot,
+                                       budget - looked);
+            perform keeper_unpark('keys', head.guild_id, head.bot);
+        exception when others then
+            perform keeper_park('keys', head.guild_id, head.bot,
+                                sqlstate || ' ' || sqlerrm);
+        end;
+    end loop;
+
+    return looked;
+end $$;
+
+
+-- The same for one (server, bot), which the caller has taken.
+
+create or replace function keys_make_of(guild bigint, bot smallint, budget int)
+returns int language plpgsql as $$
+declare
+    stretch  constant int := heavy_from() / 2;
+    looked   int := 0;
+begin
+    while looked < budget
+          and exists (select from log_head h
+                       where h.guild_id = guild and h.bot = keys_make_of.bot
+                         and h.counted - h.keyed >= stretch)
+    loop
+        looked := looked + greatest(stretch, keys_look(guild, bot, stretch,
+                                                       budget));
     end loop;
 
     return looked;

@@ -126,6 +126,7 @@ set work_mem = '32MB' as $$
 declare
     until   constant timestamptz := clock_timestamp()
                                     + budget_ms * interval '1 ms';
+    apart   constant boolean := keeper_apart('search');
     worked  boolean := false;
     head    record;
 begin
@@ -140,11 +141,40 @@ begin
          order by search_seen(s.seen_at, '12 hours'),
                   h.arrival - s.arrival desc
     loop
-        while search_work(head.guild_id, head.bot) loop
-            worked := true;
-            exit when clock_timestamp() > until;
-        end loop;
+        continue when apart
+                      and keeper_parks('search', head.guild_id, head.bot);
 
+        if not apart then
+            worked := search_work_until(head.guild_id, head.bot, until)
+                      or worked;
+        else
+            begin
+                worked := search_work_until(head.guild_id, head.bot, until)
+                          or worked;
+                perform keeper_unpark('search', head.guild_id, head.bot);
+            exception when others then
+                perform keeper_park('search', head.guild_id, head.bot,
+                                    sqlstate || ' ' || sqlerrm);
+            end;
+        end if;
+
+        exit when clock_timestamp() > until;
+    end loop;
+
+    return worked;
+end $$;
+
+
+-- Works on that of one (server, bot); whether there was anything to do.
+
+create or replace function search_work_until(guild bigint, bot smallint,
+    until timestamptz)
+returns boolean language plpgsql as $$
+declare
+    worked  boolean := false;
+begin
+    while search_work(guild, bot) loop
+        worked := true;
         exit when clock_timestamp() > until;
     end loop;
 

@@ -2,7 +2,7 @@
 -- the longest time; one that fails leaves the others alone.
 
 \ir setup.psql
-select plan(20);
+select plan(29);
 
 delete from keeper;
 
@@ -105,6 +105,66 @@ select record(:guild, 0::smallint, jsonb_agg(jsonb_build_object(
 \g /dev/null
 select is(lag >= 300, true, 'entries that wait for a checkpoint')
   from keeper_checkpoints(20000);
+
+-- a server that a task fails for is left out of it, and all others go on
+
+\set bad 900000000000000003
+select operator_server_put(:bad, '{"plan": "pro"}') \g /dev/null
+select record(:bad, 0::smallint, jsonb_agg(jsonb_build_object(
+           'event_id', i, 'type', 6,
+           'timestamp', ms(now()) - 3600000))) from generate_series(1, 900) i
+\g /dev/null
+select record(:guild, 0::smallint, jsonb_agg(jsonb_build_object(
+           'event_id', 'k' || i, 'type', 6,
+           'timestamp', ms(now()) - 3600000))) from generate_series(1, 700) i
+\g /dev/null
+select search_begin() \g /dev/null
+
+create function pg_temp.a_bad_row()
+returns trigger language plpgsql as $$
+begin
+    if new.guild_id = 900000000000000003 then
+        raise exception 'a bad row';
+    end if;
+
+    return new;
+end $$;
+create trigger bad before insert on log_checkpoint
+    for each row execute function pg_temp.a_bad_row();
+create trigger bad before insert on search_segment
+    for each row execute function pg_temp.a_bad_row();
+
+create function pg_temp.turn(its text)
+returns text language plpgsql as $$
+begin
+    update guildlog.keeper
+       set due_at = now() + case task when its then interval '0'
+                                 else interval '5 minutes' end;
+    return guildlog.keeper_run(its, 20000, false);
+end $$;
+
+select is(pg_temp.turn('checkpoints'), 'P0001 a bad row',
+          'it fails for all once');
+select is(pg_temp.turn('checkpoints'),
+          format('server %s: P0001 a bad row', :bad),
+          'then for the one alone, which is told');
+select is(count(*)::int > 0, true, 'the others have theirs')
+  from log_checkpoint where guild_id = :guild;
+select is(pg_temp.turn('checkpoints'), null, 'once, for it is left out');
+select is(pg_temp.turn('search'), 'P0001 a bad row', 'the same of searches');
+select is(pg_temp.turn('search') ~ 'server 900000000000000003: ', true,
+          'it is the only one');
+select is(runs > 0, true, 'the index of others goes on')
+  from search_head where guild_id = :guild and bot = 0;
+select is(array(select p.task || ' ' || p.times from keeper_parked p
+                 where p.guild_id = :bad order by 1),
+          '{checkpoints 1,search 1}', 'what is left out is known');
+
+drop trigger bad on log_checkpoint;
+update keeper_parked set until = now();
+select pg_temp.turn('checkpoints') \g /dev/null
+select is(count(*)::int, 0, 'until it does not fail any more')
+  from keeper_parked where task = 'checkpoints';
 
 select * from finish();
 rollback;
