@@ -342,9 +342,11 @@ ngx_guildlog_csv_cell(ngx_guildlog_csv_row_t *row, const ngx_str_t *parts,
 
     quote = 0;
 
+    /* some readers separate by semicolons and tabs as well as by commas */
+
     for (i = 0; i < n; i++) {
         for (j = 0; j < parts[i].len && !quote; j++) {
-            quote = (ngx_strchr("\",\r\n", parts[i].data[j]) != NULL);
+            quote = (ngx_strchr("\",;\t\r\n", parts[i].data[j]) != NULL);
         }
     }
 

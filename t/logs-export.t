@@ -85,6 +85,21 @@ is_deeply $row, {
     delivery_reason => 'no_channel',
 }, 'every cell, and none a formula';
 
+# who separates by semicolons and tabs as well (as an import does that finds out
+# by itself) sees the same cells, for these are quoted
+
+record({ type => 6, content => $_ })
+    for 'a;=1+1;b', "a\t=1+1", ';@x', "a;\"\n;=1";
+my @lines = $nginx->get("$export?type=6", %as)->text =~
+    /\G((?:[^"\r]|"(?:[^"]|"")*")*)\r\n/g;
+is @lines, 5, 'a header and four entries';
+for my $line (@lines) {
+    my @cells = $line =~ /\G("(?:[^"]|"")*"|[^";,\t]*)(?:[;,\t]|\z)/g;
+    pop @cells if @cells > @columns;
+    is @cells, @columns, 'as many cells by any separator';
+    is scalar(grep { /^"?[=+\-@\t\r\n]/ } @cells), 0, '... and no formula';
+}
+
 like((export('type=5&locale=de'))[0]{summary},
     qr/^Nachricht gelöscht: .*, von =Ann, in a,b$/, 'a German summary');
 like((export('type=5&locale=ja'))[0]{summary},

@@ -48,7 +48,7 @@ static const case_t  cases[] = {
       FRONT "Title 5,,,,,,,,,,,\"a\r\nb\"," BACK },
     { HEAD ",\"content\":\" a \"", FRONT "Title 5,,,,,,,,,,, a ," BACK },
     { HEAD ",\"content\":\"\\u00e4\\ud83d\\ude00\\t\"",
-      FRONT "Title 5,,,,,,,,,,,\xc3\xa4\xf0\x9f\x98\x80\t," BACK },
+      FRONT "Title 5,,,,,,,,,,,\"\xc3\xa4\xf0\x9f\x98\x80\t\"," BACK },
     { HEAD ",\"name\":\"x,\\\"y\\\"\"",
       FRONT "\"Title 5: x,\"\"y\"\"\",,,,,,,,\"x,\"\"y\"\"\",,,," BACK },
 
@@ -58,7 +58,7 @@ static const case_t  cases[] = {
     { HEAD ",\"content\":\"+1\"", FRONT "Title 5,,,,,,,,,,,'+1," BACK },
     { HEAD ",\"content\":\"-1\"", FRONT "Title 5,,,,,,,,,,,'-1," BACK },
     { HEAD ",\"content\":\"@a\"", FRONT "Title 5,,,,,,,,,,,'@a," BACK },
-    { HEAD ",\"content\":\"\\t=\"", FRONT "Title 5,,,,,,,,,,,'\t=," BACK },
+    { HEAD ",\"content\":\"\\t=\"", FRONT "Title 5,,,,,,,,,,,\"'\t=\"," BACK },
     { HEAD ",\"content\":\"\\r=\"",
       FRONT "Title 5,,,,,,,,,,,\"'\r=\"," BACK },
     { HEAD ",\"content\":\"=a,b\"",
