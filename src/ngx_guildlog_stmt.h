@@ -185,9 +185,9 @@ typedef struct {
     S(logs_bound, logs_page, 16, NGX_GUILDLOG_STMT_READ)                      \
     S(logs_search, logs_page, 16,                                             \
       NGX_GUILDLOG_STMT_READ|NGX_GUILDLOG_STMT_LONG)                          \
-    S(logs_export, logs_export, 17,                                           \
+    S(logs_export, logs_export, 19,                                           \
       NGX_GUILDLOG_STMT_READ|NGX_GUILDLOG_STMT_LONG)                          \
-    S(logs_export_next, logs_export, 17,                                      \
+    S(logs_export_next, logs_export, 19,                                      \
       NGX_GUILDLOG_STMT_READ|NGX_GUILDLOG_STMT_LONG                           \
       |NGX_GUILDLOG_STMT_PATIENT)
 

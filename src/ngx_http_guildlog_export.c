@@ -2,7 +2,9 @@
 /*
  * GET /logs/export, and what is stored of a person: chunk by chunk, each asked
  * for when the one before it has left, so that a slow reader costs one buffer
- * and no connection to the database.
+ * and no connection to the database.  A search is not made anew for each of
+ * them: the database finds many ids at a time, and the chunks are asked for by
+ * these.
  */
 
 #include "ngx_http_guildlog.h"
@@ -16,7 +18,14 @@
 #define NGX_HTTP_GUILDLOG_EXPORT_SINCE  0
 #define NGX_HTTP_GUILDLOG_EXPORT_BELOW  1
 #define NGX_HTTP_GUILDLOG_EXPORT_MOST   2
-#define NGX_HTTP_GUILDLOG_EXPORT_ARGS   3
+#define NGX_HTTP_GUILDLOG_EXPORT_LINES  3     /* that is all of NDJSON */
+
+#define NGX_HTTP_GUILDLOG_EXPORT_IDS    3
+#define NGX_HTTP_GUILDLOG_EXPORT_AHEAD  4
+#define NGX_HTTP_GUILDLOG_EXPORT_ARGS   5
+
+/* ids that a search finds at once: some 200 KB as text */
+#define NGX_HTTP_GUILDLOG_EXPORT_FOUND  10000
 
 
 struct ngx_http_guildlog_export_s {
@@ -28,9 +37,21 @@ struct ngx_http_guildlog_export_s {
     ngx_str_t                     *args;       /* the last ones */
     u_char                         since[NGX_INT64_LEN];
     u_char                         below[NGX_INT64_LEN];
+
+    /*
+     * What a search found: decimal ids, each behind one character more, which
+     * becomes the brace of an array.  Those up to pos are done with, those up
+     * to stop are the chunk that was asked for.
+     */
+    u_char                        *ids;        /* owned; NULL: no search */
+    u_char                        *pos;
+    u_char                        *stop;
+    u_char                        *last;
+
     unsigned                       begun:1;
     unsigned                       more:1;
     unsigned                       lines:1;    /* NDJSON instead of CSV */
+    unsigned                       further:1;  /* may be behind the ids */
 };
 
 
@@ -41,9 +62,15 @@ static ngx_int_t ngx_http_guildlog_export_header(
 static void ngx_http_guildlog_export_cleanup(void *data);
 static ngx_int_t ngx_http_guildlog_export_chunk(
     ngx_http_guildlog_call_t *call, ngx_guildlog_result_t *result);
+static ngx_int_t ngx_http_guildlog_export_found(
+    ngx_http_guildlog_export_t *ex, ngx_guildlog_result_t *result,
+    ngx_log_t *log);
+static u_char *ngx_http_guildlog_export_stop(ngx_http_guildlog_export_t *ex);
 static ngx_int_t ngx_http_guildlog_export_fill(
     ngx_http_guildlog_call_t *call, ngx_guildlog_result_t *result,
     ngx_buf_t *b);
+static void ngx_http_guildlog_export_advance(ngx_http_guildlog_export_t *ex,
+    const ngx_str_t *id, ngx_uint_t cut);
 static void ngx_http_guildlog_export_move(ngx_http_guildlog_export_t *ex,
     const ngx_str_t *below);
 static ngx_int_t ngx_http_guildlog_export_reserve(
@@ -54,6 +81,7 @@ static ngx_int_t ngx_http_guildlog_export_send(
 static void ngx_http_guildlog_export_writer(ngx_http_request_t *r);
 static ngx_int_t ngx_http_guildlog_export_next(
     ngx_http_guildlog_call_t *call);
+static ngx_int_t ngx_http_guildlog_export_ask(ngx_http_guildlog_call_t *call);
 static ngx_int_t ngx_http_guildlog_export_abort(
     ngx_http_guildlog_call_t *call, const char *cause);
 
@@ -71,7 +99,14 @@ ngx_http_guildlog_export_start(ngx_http_guildlog_call_t *call)
     ngx_str_set(&args[NGX_HTTP_GUILDLOG_EXPORT_MOST],
                 ngx_value(NGX_HTTP_GUILDLOG_EXPORT_ROWS));
 
-    call->nargs += NGX_HTTP_GUILDLOG_EXPORT_ARGS;
+    ngx_str_null(&args[NGX_HTTP_GUILDLOG_EXPORT_IDS]);
+
+    ngx_str_set(&args[NGX_HTTP_GUILDLOG_EXPORT_AHEAD],
+                ngx_value(NGX_HTTP_GUILDLOG_EXPORT_FOUND));
+
+    call->nargs += (call->route->flags & NGX_GUILDLOG_ROUTE_LINES)
+                   ? NGX_HTTP_GUILDLOG_EXPORT_LINES
+                   : NGX_HTTP_GUILDLOG_EXPORT_ARGS;
 
     return ngx_http_guildlog_ask(call, call->route->stmt);
 }
@@ -152,7 +187,9 @@ ngx_http_guildlog_export_begin(ngx_http_guildlog_call_t *call,
         return NGX_ERROR;
     }
 
-    ex->args = &call->args[call->nargs - NGX_HTTP_GUILDLOG_EXPORT_ARGS];
+    ex->args = &call->args[call->nargs
+                           - (ex->lines ? NGX_HTTP_GUILDLOG_EXPORT_LINES
+                                        : NGX_HTTP_GUILDLOG_EXPORT_ARGS)];
     ex->args[NGX_HTTP_GUILDLOG_EXPORT_SINCE].data = ex->since;
     ex->args[NGX_HTTP_GUILDLOG_EXPORT_BELOW].data = ex->below;
 
@@ -174,6 +211,10 @@ ngx_http_guildlog_export_cleanup(void *data)
 
     if (ex->start) {
         ngx_free(ex->start);
+    }
+
+    if (ex->ids) {
+        ngx_free(ex->ids);
     }
 }
 
@@ -248,6 +289,13 @@ ngx_http_guildlog_export_chunk(ngx_http_guildlog_call_t *call,
         return ngx_http_guildlog_export_abort(call, "the database failed");
     }
 
+    if (ngx_http_guildlog_export_found(ex, result,
+                                       call->request->connection->log)
+        != NGX_OK)
+    {
+        return NGX_ERROR;
+    }
+
     out = ngx_chain_get_free_buf(call->request->pool, &ex->free);
     if (out == NULL) {
         return NGX_ERROR;
@@ -261,13 +309,74 @@ ngx_http_guildlog_export_chunk(ngx_http_guildlog_call_t *call,
 }
 
 
+/* the head of a search has all that it found, this chunk first */
+
+static ngx_int_t
+ngx_http_guildlog_export_found(ngx_http_guildlog_export_t *ex,
+    ngx_guildlog_result_t *result, ngx_log_t *log)
+{
+    ngx_str_t  found, more;
+
+    found = ngx_guildlog_result_value(result, 0,
+                                      NGX_HTTP_GUILDLOG_LOG_REASON);
+    if (found.data == NULL) {
+        return NGX_OK;
+    }
+
+    if (ex->ids) {
+        ngx_free(ex->ids);
+    }
+
+    ex->ids = ngx_alloc(found.len + 2, log);
+    if (ex->ids == NULL) {
+        return NGX_ERROR;
+    }
+
+    ex->pos = ex->ids;
+    ex->last = ex->ids;
+
+    if (found.len) {
+        *ex->last++ = ',';
+        ex->last = ngx_cpymem(ex->last, found.data, found.len);
+    }
+
+    ex->stop = ngx_http_guildlog_export_stop(ex);
+
+    more = ngx_guildlog_result_value(result, 0, NGX_HTTP_GUILDLOG_LOG_MORE);
+    ex->further = (more.len && *more.data == 't');
+
+    return NGX_OK;
+}
+
+
+/* the end of the next chunk of ids */
+
+static u_char *
+ngx_http_guildlog_export_stop(ngx_http_guildlog_export_t *ex)
+{
+    u_char      *p;
+    ngx_uint_t   n;
+
+    p = ex->pos;
+
+    for (n = 0; n < NGX_HTTP_GUILDLOG_EXPORT_ROWS && p < ex->last; n++) {
+
+        do {
+            p++;
+        } while (p < ex->last && *p != ',');
+    }
+
+    return p;
+}
+
+
 static ngx_int_t
 ngx_http_guildlog_export_fill(ngx_http_guildlog_call_t *call,
     ngx_guildlog_result_t *result, ngx_buf_t *b)
 {
     u_char                      *p;
-    ngx_str_t                    id, doc, status, reason, more;
-    ngx_uint_t                   row;
+    ngx_str_t                    id, doc, status, reason, more, below;
+    ngx_uint_t                   row, cut;
     ngx_http_guildlog_export_t  *ex;
 
     ex = call->export;
@@ -280,6 +389,7 @@ ngx_http_guildlog_export_fill(ngx_http_guildlog_call_t *call,
     }
 
     p = ex->start;
+    ngx_str_null(&below);
 
     if (!ex->begun && !ex->lines) {
         ex->begun = 1;
@@ -288,8 +398,8 @@ ngx_http_guildlog_export_fill(ngx_http_guildlog_call_t *call,
     }
 
     for (row = 1; row < result->rows; row++) {
-        id = ngx_guildlog_result_value(result, row, NGX_HTTP_GUILDLOG_LOG_ID);
-        ngx_http_guildlog_export_move(ex, &id);
+        below = ngx_guildlog_result_value(result, row,
+                                          NGX_HTTP_GUILDLOG_LOG_ID);
 
         if (ex->lines) {
             p = ngx_http_guildlog_entry(p, result, row);
@@ -315,9 +425,15 @@ ngx_http_guildlog_export_fill(ngx_http_guildlog_call_t *call,
 
     more = ngx_guildlog_result_value(result, result->rows - 1,
                                      NGX_HTTP_GUILDLOG_LOG_MORE);
+    cut = (result->rows > 1 && more.len && *more.data == 't');
 
-    ex->more = (result->rows > NGX_HTTP_GUILDLOG_EXPORT_ROWS
-                || (more.len && *more.data == 't'));
+    if (ex->ids) {
+        ngx_http_guildlog_export_advance(ex, &below, cut);
+
+    } else {
+        ex->more = (cut || result->rows > NGX_HTTP_GUILDLOG_EXPORT_ROWS);
+        ngx_http_guildlog_export_move(ex, &below);
+    }
 
     if (ex->lines) {
         id = ngx_guildlog_result_value(result, 0,
@@ -340,6 +456,55 @@ ngx_http_guildlog_export_fill(ngx_http_guildlog_call_t *call,
     b->last_in_chain = !ex->more;
 
     return NGX_OK;
+}
+
+
+/*
+ * Behind the chunk, or behind that id where it was cut there.  An id whose
+ * entry is gone meanwhile is passed over like any other.
+ */
+
+static void
+ngx_http_guildlog_export_advance(ngx_http_guildlog_export_t *ex,
+    const ngx_str_t *id, ngx_uint_t cut)
+{
+    u_char     *p;
+    ngx_str_t   one;
+
+    p = cut ? ex->pos : ex->stop;
+
+    while (p < ex->stop) {
+        one.data = ++p;
+
+        while (p < ex->stop && *p != ',') {
+            p++;
+        }
+
+        one.len = p - one.data;
+
+        if (one.len == id->len
+            && ngx_memcmp(one.data, id->data, id->len) == 0)
+        {
+            break;
+        }
+    }
+
+    /* the next search begins below the last one */
+
+    if (p > ex->pos) {
+        one.data = p;
+
+        while (one.data[-1] != ',') {
+            one.data--;
+        }
+
+        one.len = p - one.data;
+        ngx_http_guildlog_export_move(ex, &one);
+    }
+
+    ex->pos = p;
+    ex->stop = ngx_http_guildlog_export_stop(ex);
+    ex->more = (p < ex->last || ex->further);
 }
 
 
@@ -430,10 +595,9 @@ ngx_http_guildlog_export_send(ngx_http_guildlog_call_t *call,
 static ngx_int_t
 ngx_http_guildlog_export_next(ngx_http_guildlog_call_t *call)
 {
-    ngx_event_t                *wev;
-    ngx_http_request_t         *r;
-    ngx_http_core_loc_conf_t   *clcf;
-    const ngx_guildlog_stmt_t  *stmt;
+    ngx_event_t               *wev;
+    ngx_http_request_t        *r;
+    ngx_http_core_loc_conf_t  *clcf;
 
     r = call->request;
     wev = r->connection->write;
@@ -447,12 +611,8 @@ ngx_http_guildlog_export_next(ngx_http_guildlog_call_t *call)
 
         r->write_event_handler = ngx_http_request_empty_handler;
 
-        stmt = call->export->lines
-               ? &ngx_guildlog_stmts[ngx_guildlog_stmt_person_logs_next]
-               : &ngx_guildlog_stmts[ngx_guildlog_stmt_logs_export_next];
-
-        return ngx_http_guildlog_ask(call, stmt) == NGX_AGAIN ? NGX_BUSY
-                                                              : NGX_ERROR;
+        return ngx_http_guildlog_export_ask(call) == NGX_AGAIN ? NGX_BUSY
+                                                               : NGX_ERROR;
     }
 
     clcf = ngx_http_get_module_loc_conf(r->main, ngx_http_core_module);
@@ -468,6 +628,43 @@ ngx_http_guildlog_export_next(ngx_http_guildlog_call_t *call)
     }
 
     return NGX_BUSY;
+}
+
+
+/* the arguments are copied, so the character behind the ids can come back */
+
+static ngx_int_t
+ngx_http_guildlog_export_ask(ngx_http_guildlog_call_t *call)
+{
+    u_char                       c;
+    ngx_int_t                    rc;
+    ngx_str_t                   *ids;
+    const ngx_guildlog_stmt_t   *stmt;
+    ngx_http_guildlog_export_t  *ex;
+
+    ex = call->export;
+    ids = &ex->args[NGX_HTTP_GUILDLOG_EXPORT_IDS];
+    stmt = ex->lines ? &ngx_guildlog_stmts[ngx_guildlog_stmt_person_logs_next]
+                     : &ngx_guildlog_stmts[ngx_guildlog_stmt_logs_export_next];
+
+    if (ex->ids == NULL || ex->pos == ex->last) {
+        ngx_str_null(ids);
+        return ngx_http_guildlog_ask(call, stmt);
+    }
+
+    ids->data = ex->pos;
+    ids->len = ex->stop + 1 - ex->pos;
+
+    c = *ex->stop;
+    *ex->pos = '{';
+    *ex->stop = '}';
+
+    rc = ngx_http_guildlog_ask(call, stmt);
+
+    *ex->pos = ',';
+    *ex->stop = c;
+
+    return rc;
 }
 
 

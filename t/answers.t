@@ -119,7 +119,7 @@ cmp_ok largest(@{ walk('limit=100')->{sizes} }), '<=', $mib + $longest,
 
 my $total = $nginx->get("/servers/$server/logs?limit=1", %as)
     ->json->{total};
-for my $query ('', '?type=3', '?search=word') {
+for my $query ('', '?type=3', '?search=word', '?role=mod&type=3') {
     my $want = $query eq '?search=word' ? @ids
              : $query                   ? @ids + 100
              :                            $total;

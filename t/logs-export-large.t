@@ -62,6 +62,62 @@ for my $filter ('search=needle', 'search=needle&type=5', 'type=7&after=1',
     is max($export->{rows}, 0), $total, "as many as GET /logs counts: $filter";
 }
 
+# a search is made once for 10,000 of what it finds, and not for each chunk
+
+sub count_calls {
+    my ($function, $args, $names, $result) = @_;
+
+    $nginx->sql($_) for "create sequence public.$function",
+        "alter function guildlog.$function($args) rename to ${function}_real",
+        "create function guildlog.$function($args) returns $result"
+            . ' language plpgsql stable as $$ begin'
+            . " perform nextval('public.$function');"
+            . " return guildlog.${function}_real($names); end \$\$",
+        "grant usage on sequence public.$function to public";
+    return sub {
+        my $n = $nginx->sql("select last_value - (not is_called)::int
+            from public.$function");
+        $nginx->sql("select setval('public.$function', 1, false)");
+        return $n;
+    };
+}
+
+my $searches = count_calls('search_ids', 'guildlog.log_query, bigint, int',
+    '$1, $2, $3', 'bigint[]');
+is drain(ask($nginx, "$export?search=needle", $token, '1.0'))->{rows},
+    $rows / 10, 'a search of many chunks';
+is $searches->(), 1, '... is made once';
+
+my $second = $nginx->server;
+my $its    = $nginx->token($second);
+$nginx->sql(<<~'SQL', $second, int(time * 1000));
+    insert into log_entry (guild_id, id, arrival, bot, type, role, doc)
+    select g, i.id, i.n, 0, 7, 'mod ' || i.n % 3,
+           format('{"id":"%s","type":7,"timestamp":%s,"role":"mod %s",'
+                  '"content":"pin"', i.id, now - 1000 - i.n, i.n % 3)
+      from (values (?::bigint, ?::bigint)) v (g, now),
+           lateral (select n, time_id(now - 1000 - n) as id
+                      from generate_series(1, 10450) n) i
+    SQL
+my @ids = map { $_->[0] } $nginx->sql('select id, 1 from log_entry
+    where guild_id = ? and type = 7 order by id desc', $second);
+for my $filter ('search=pin', 'role=mod', 'search=pin&role=MOD') {
+    my $csv = $nginx->get("/servers/$second/logs/export?$filter",
+        token => $its)->text;
+    my @got = $csv =~ /^[^,]+,(\d+),7,/mg;
+    is scalar @got, 10_450, "$filter: all rows";
+    is_deeply \@got, \@ids, '... newest first, each once';
+}
+is $searches->(), 4, 'two searches for each export of 10,450 rows';
+
+# what is taken out of the store meanwhile is left out, as nothing was ahead
+
+my $slow = ask($nginx, "/servers/$second/logs/export?search=pin", $its, '1.0');
+wait_for { $slow->readable } 60, 'it began';
+$nginx->sql('delete from log_entry where guild_id = ? and id = any (?)',
+    $second, [@ids[9000 .. 9199, 10_449]]);
+is drain($slow)->{rows}, 10_450 - 201, 'what is gone meanwhile is left out';
+
 # the database is gone: what is on its way then is no whole file
 
 my $chunked = ask($nginx, $all, $token);

@@ -90,7 +90,7 @@ $$, $$
              'bytes integer'),
         ('logs', 'logs_page', 'most integer, below bigint, known text'),
         ('logs', 'logs_export', 'locale text, since bigint, below bigint, '
-                                'most integer'),
+                                'most integer, ids bigint[], ahead integer'),
         ('logs', 'logs_stream', 'last_id bigint'),
         ('logs', 'logs_resume', 'last_id bigint'),
         ('tail', 'logs_tail', 'since bigint, most integer'),
