@@ -65,12 +65,13 @@ returns bigint language sql immutable as $$
 $$;
 
 
--- The first id beyond what may be read: no entry is recorded more than a minute
--- ahead, and what nothing can be in need not be opened.
+-- The first id beyond what may be read: later partitions need not be opened. No
+-- entry is recorded more than a minute ahead, but by a clock that was wrong:
+-- one that took local time for UTC was at most 14 hours ahead.
 
 create or replace function log_high(now bigint, before bigint)
 returns bigint language sql immutable as $$
-    select least(id_at(before), id_at(now + 3600000))
+    select least(id_at(before), id_at(now + 50400000))
 $$;
 
 

@@ -347,7 +347,9 @@ end $$;
 create or replace function search_extend(head search_head)
 returns boolean language plpgsql as $$
 declare
-    until  constant bigint := search_until(head.guild_id, head.bot);
+    -- a clock that went back holds again what was released, and is in a run
+    until  constant bigint := greatest(head.arrival,
+                                  search_until(head.guild_id, head.bot));
     at     constant timestamptz := clock_timestamp();
     batch  log_event[];
     made   record;

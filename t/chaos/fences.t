@@ -24,7 +24,7 @@ diag("GUILDLOG_SEED=$seed GUILDLOG_KILLS=$kills");
 my $dir = tempdir('guildlog.XXXXXX', DIR => '/tmp', CLEANUP => 1);
 chmod 0711, $dir;
 my $clock = Guildlog::Clock->new($dir);
-my $world = Guildlog::Chaos->new(seed => $seed,
+my $world = Guildlog::Chaos->new(seed => $seed, clock_jumps => 1,
     cluster => Guildlog::Cluster->new(env => $clock->env),
     keeper => 'on interval=200ms hours=0-24 budget=2000');
 my $g = $world->{nginx}[0];

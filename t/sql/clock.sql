@@ -2,7 +2,7 @@
 -- is lost, and nothing waits until the wrong time has come.
 
 \ir setup.psql
-select plan(20);
+select plan(21);
 
 create or replace function search_run_size()
 returns int language sql immutable as $$ select 4 $$;
@@ -84,6 +84,18 @@ select search_index(5000) \g /dev/null
 select is(pg_temp.found(:guild, 'later'), 40, 'nor by the keeper');
 select is(seen_at < now() + interval '1 hour', true, 'and it is right again')
   from search_head where guild_id = :guild and bot = 0;
+
+-- what was held is held again by a clock that went back
+
+select pg_temp.wrong(:guild, '3 hours') \g /dev/null
+insert into held_entry (guild_id, bot, id, until, released)
+select guild_id, bot, id, now() + interval '1 hour', true from log_entry
+ where guild_id = :guild and arrival = 50;
+select pg_temp.work(:guild) \g /dev/null
+select is(pg_temp.found(:guild, 'ahead') || ' ' || pg_temp.found(:guild, 'later'),
+          '40 40', 'what was in the index is not put in twice');
+delete from held_entry where guild_id = :guild;
+select pg_temp.work(:guild) \g /dev/null
 
 -- the same event, once before the clock was set and once after
 

@@ -2,7 +2,7 @@
 -- and the live tail.
 
 \ir setup.psql
-select plan(77);
+select plan(79);
 
 -- Ten minutes of entries, one a minute, called a (the oldest) to j.
 
@@ -373,6 +373,16 @@ select results_eq(format('select place from logs_tokens(array[%s, 1, %1$s],
                                                         array[%L, %2$L, %L])',
                          :guild, :'admin', 'none'),
                   'values (2::bigint), (3)', 'which tokens are dead');
+
+-- What was recorded by a clock that was 13 hours ahead is there all the same.
+
+select pg_temp.page(:'me', search => 'j') as found \gset
+update log_entry set id = id + (13 * 3600000::bigint << 22)
+ where guild_id = :guild and doc ~ '"content":"j"';
+select is(pg_temp.page(:'me', search => 'j'), :'found',
+          'what is ahead is found');
+select is(left(pg_temp.page(:'me'), 1), 'j', 'and stands on the page');
+
 update token set revoked_at = now() where token_id = :'admin';
 select is(count(*)::int, 1, 'so is a revoked one')
   from logs_tokens(array[:guild], array[:'admin']);

@@ -84,17 +84,18 @@ my @harms = map { ($_->[1]) x $_->[0] } (
 
 
 # new(seed =>, machines => 1, servers => 6, recorders => 2, pause => how long a
-# client rests, platform_is => {configuration of the stand-in})
+# client rests, platform_is => {configuration of the stand-in}, cluster =>
+# with a clock of its own, clock_jumps => 1, keeper => 'off')
 sub new {
     my ($class, %option) = @_;
 
     my $self = bless { machines => 1, servers => 6, recorders => 2,
-        workers => 2, pause => 0.08, %option, kills => {}, others => {},
+        workers => 2, pause => 0.08, keeper => 'off', %option, kills => {}, others => {},
         leased => [], resumed => [] },
         $class;
     srand $self->{seed};
 
-    $self->{cluster} = Guildlog::Cluster->new;
+    $self->{cluster} ||= Guildlog::Cluster->new;
     $self->{dbname} = $self->{cluster}->create_database;
     $self->{nginx} = [map { $self->_nginx } 1 .. $self->{machines}];
     $_->start for @{ $self->{nginx} };
@@ -108,6 +109,7 @@ sub _nginx {
 
     my $g = Guildlog->new(start => 0, workers => $self->{workers},
         cluster => $self->{cluster}, dbname => $self->{dbname},
+        keeper => $self->{keeper},
         api => 'guildlog_limit requests=1000000;', allow => [qr/exited on signal 9/]);
     $self->{platform} ||= Guildlog::Platform->new(
         dir => $g->prefix . '/platform',
@@ -163,7 +165,7 @@ sub start {
 
     my @machines = map { { port => $_->port, operator => $_->{operator} } }
         @{ $self->{nginx} };
-    my %common = (machines => \@machines, guilds => $self->{guilds},
+    my %common = (clock_jumps => $self->{clock_jumps}, machines => \@machines, guilds => $self->{guilds},
         owner => $$);
     my $n = 0;
     for my $kind (('recorder') x $self->{recorders}, 'administrator') {

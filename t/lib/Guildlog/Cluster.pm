@@ -30,13 +30,14 @@ sub shared {
 }
 
 
-# one of the test's own
+# one of the test's own, whose processes have that environment besides
 sub new {
-    my ($class) = @_;
+    my ($class, %option) = @_;
 
     my $root = File::Temp::tempdir('guildlog.XXXXXX', DIR => '/tmp');
     chmod 0711, $root;
-    my $self = bless { dir => "$root/pg", root => $root, pid => $$ }, $class;
+    my $self = bless { dir => "$root/pg", root => $root, pid => $$,
+        env => $option{env} || {} }, $class;
     push @own, $self;
     $self->_shell('test_cluster');
     return $self;
@@ -139,6 +140,7 @@ sub _shell {
     my ($self, $function, @arguments) = @_;
 
     my $out = File::Temp->new;
+    local @ENV{keys %{ $self->{env} }} = values %{ $self->{env} };
     my $ok = command('bash', '-c', 'out=$1; . "$2"; "${@:3}" > "$out"', 'bash',
         $out->filename, "$Guildlog::TOP/util/lib.sh", $function, $self->{dir},
         @arguments) == 0;
