@@ -182,9 +182,9 @@ begin
 end $$;
 
 
--- By what an index is made besides the entries: the hashes that say where a term
--- is, and the letters that count as the same one. Both are of the server, and
--- its libraries.
+-- What an index depends on besides the entries: the hashes that say where a
+-- term is, and which letters count as the same one. Both are the database
+-- server's own.
 
 create or replace function search_version()
 returns text language plpgsql stable as $$

@@ -174,10 +174,34 @@ begin
 end $$;
 
 
+-- The next server behind that one of which entries may not have arrived.
+
+create or replace function undelivered_next(behind bigint)
+returns bigint language plpgsql stable set enable_seqscan = off as $$
+begin
+    return least(
+        (select h.guild_id
+           from lane_head h
+           join lane_tail t on t.guild_id = h.guild_id and t.lane = h.lane
+          where h.guild_id > behind and t.tail > h.head
+          order by h.guild_id limit 1),
+        (select b.guild_id from lane_batch b
+          where b.guild_id > behind and b.status < 2
+          order by b.guild_id limit 1),
+        (select e.guild_id from log_entry e
+          where e.guild_id > behind and e.dstatus < 2
+          order by e.guild_id limit 1),
+        (select min(h.guild_id) from held_entry h
+          where h.guild_id > behind and not h.released
+            and h.channel_id is not null));
+end $$;
+
+
 -- How many entries of each server have not arrived, by reason, of the servers
--- behind that one.
+-- behind that one up to another.
 
 create or replace function undelivered_counts(behind bigint,
+    last bigint default 9223372036854775807,
     out guild_id bigint, out reason text, out n bigint)
 returns setof record language plpgsql stable as $$
 begin
@@ -194,14 +218,16 @@ begin
                            ('queued', least(t.tail - h.upto,
                                             t.tail - h.refused_to))
                        ) w (reason, n)
-                 where h.guild_id > behind and t.tail > h.head
+                 where h.guild_id > behind and h.guild_id <= last
+                   and t.tail > h.head
                 union all
                 select b.guild_id, b.reason, count(*)
                   from lane_batch b
                  cross join lateral lane_entries(b.guild_id, b.lane,
                            b.seq_from, b.seq_to) p
                  cross join lateral log_entry_one(b.guild_id, p.bot, p.id) e
-                 where b.guild_id > behind and b.status < 2
+                 where b.guild_id > behind and b.guild_id <= last
+                   and b.status < 2
                    and (e.dstatus is null or p.again)
                  group by 1, 2
                 union all
@@ -210,16 +236,16 @@ begin
                   left join replay r
                     on r.guild_id = e.guild_id and r.bot = e.bot
                    and r.id = e.id
-                 where e.guild_id > behind and e.dstatus < 2
-                   and r.id is null
+                 where e.guild_id > behind and e.guild_id <= last
+                   and e.dstatus < 2 and r.id is null
                  group by 1, 2
                 union all
                 select h.guild_id,
                        case when h.until > clock_timestamp() then 'held'
                             else 'queued' end, 1
                   from held_entry h
-                 where h.guild_id > behind and not h.released
-                   and h.channel_id is not null
+                 where h.guild_id > behind and h.guild_id <= last
+                   and not h.released and h.channel_id is not null
                ) u (guild_id, reason, n)
          where u.n > 0
          group by 1, 2;
@@ -233,32 +259,42 @@ create or replace function operator_backlog(reason text[], most int,
     behind bigint, out status int, out body text)
 language plpgsql stable security definer
 set search_path = guildlog, pg_temp as $$
+declare
+    next    bigint := coalesce(behind, 0);
+    last    bigint;
+    its     record;
+    listed  json[] := '{}';
+    more    boolean := false;
 begin
+    loop
+        next := undelivered_next(next);
+        exit when next is null;
+
+        select sum(c.n) as n,
+               json_object_agg(c.reason, c.n order by c.reason) as reasons
+          into its
+          from undelivered_counts(next - 1, next) c
+         where operator_backlog.reason is null
+            or c.reason = any (operator_backlog.reason);
+        continue when its.n is null;
+
+        more := cardinality(listed) = most;
+        exit when more;
+
+        last := next;
+        listed := listed || json_build_object(
+            'server', next::text, 'entries', its.n, 'reasons', its.reasons,
+            'oldestQueuedMs', coalesce((
+                select max(lane_age(h.guild_id, h.lane, h.head + 1))
+                  from lane_head h
+                  join lane_tail t
+                    on t.guild_id = h.guild_id and t.lane = h.lane
+                 where h.guild_id = next and t.tail > h.head), 0));
+    end loop;
+
     status := 200;
-    body := (
-        select json_build_object('servers', coalesce(json_agg(
-                   json_build_object('server', s.guild_id::text,
-                       'entries', s.n, 'reasons', s.reasons,
-                       'oldestQueuedMs', coalesce((
-                           select max(lane_age(h.guild_id, h.lane, h.head + 1))
-                             from lane_head h
-                             join lane_tail t
-                               on t.guild_id = h.guild_id and t.lane = h.lane
-                            where h.guild_id = s.guild_id
-                              and t.tail > h.head), 0))
-                   order by s.guild_id), '[]'),
-               'cursor', max(s.guild_id) filter (
-                   where s.place = most and s.of > most)::text)
-          from (select c.guild_id, sum(c.n) as n,
-                       json_object_agg(c.reason, c.n order by c.reason)
-                           as reasons,
-                       row_number() over (order by c.guild_id) as place,
-                       count(*) over () as of
-                  from undelivered_counts(coalesce(behind, 0)) c
-                 where operator_backlog.reason is null
-                    or c.reason = any (operator_backlog.reason)
-                 group by c.guild_id) s
-         where s.place <= most);
+    body := json_build_object('servers', array_to_json(listed),
+                              'cursor', case when more then last::text end);
 end $$;
 
 

@@ -2,7 +2,7 @@
 
 \ir setup.psql
 select ms(now()) as now \gset
-select plan(62);
+select plan(67);
 
 create function pg_temp.send(n int, type int default 7)
 returns setof bigint language sql as $$
@@ -140,6 +140,31 @@ select is(string_agg(s ->> 'reasons', ''), '{ "off" : 1 }', 'by reason, too')
   from operator_backlog('{off}', 1000, :guild - 1) b,
        json_array_elements(b.body::json -> 'servers') s
  where (s ->> 'server')::bigint = :guild;
+
+-- a page looks at no other servers than its own and the next one
+
+select operator_server_put(:guild + 1, '{"plan": "pro"}'),
+       operator_server_put(:guild + 2, '{"plan": "pro"}') \g /dev/null
+select record(g, 0::smallint, jsonb_agg(jsonb_build_object(
+           'event_id', i, 'type', 7)))
+  from (values (:guild + 1, 3), (:guild + 2, 5000)) s (g, n)
+ cross join lateral generate_series(1, s.n) i group by g \g /dev/null
+select pg_temp.looks() as before \gset
+select is(body::jsonb - 'servers', jsonb_build_object('cursor', :guild::text),
+          'of each page a cursor')
+  from operator_backlog(null, 1, :guild - 1);
+select cmp_ok(pg_temp.looks() - :before, '<', 1000::bigint,
+              'without a look at all servers behind it');
+select is(body::jsonb #>> '{servers,0,reasons}', '{"no_channel": 3}',
+          'which goes on with the next')
+  from operator_backlog(null, 1, :guild);
+select is((select string_agg(s ->> 'entries', ',')
+             from json_array_elements(body::json -> 'servers') s), '3,5000',
+          'to the last')
+  from operator_backlog('{no_channel}', 1000, :guild);
+select is(body::json ->> 'cursor', null, 'which has none')
+  from operator_backlog('{no_channel}', 2, :guild);
+delete from log_entry where guild_id in (:guild + 1, :guild + 2);
 
 -- paging
 
