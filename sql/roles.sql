@@ -41,7 +41,7 @@ select rolsuper as is_superuser, rolsuper or rolcreaterole as may_make_roles
      group by r \gexec
 \endif
 
-select string_agg(distinct r, ' and ') as missing
+select string_agg(distinct r, ' or ') as missing
   from unnest(array[:'operator', :'worker']) r
  where not exists (select from pg_roles where rolname = r) \gset
 
@@ -51,6 +51,8 @@ select string_agg(distinct r, ' and ') as missing
 \endif
 
 -- Statements are prepared once and read by primary keys: one plan fits all.
+-- Each role by itself: from PostgreSQL 16 on, who may make roles may change
+-- those only that it made or was given with the admin option.
 
 select set_config('guildlog.roles',
                   array[:'role', :'operator', :'worker']::text, true)
@@ -67,14 +69,17 @@ begin
          where p.rolconfig is null
             or not p.rolconfig @> '{plan_cache_mode=force_generic_plan,jit=off}'
     loop
-        execute format('alter role %I set plan_cache_mode = '
-                       'force_generic_plan', one);
-        execute format('alter role %I set jit = off', one);
+        begin
+            execute format('alter role %I set plan_cache_mode = '
+                           'force_generic_plan', one);
+            execute format('alter role %I set jit = off', one);
+        exception
+            when insufficient_privilege then
+                raise warning 'The installer may not change the role %: set '
+                              'its plan_cache_mode to force_generic_plan and '
+                              'its jit to off', quote_ident(one);
+        end;
     end loop;
-exception
-    when insufficient_privilege then
-        raise warning 'The installer may not change roles: set plan_cache_mode '
-                      'to force_generic_plan and jit to off for those of nginx';
 end $$;
 
 -- An owner of the schema alone: what it is cannot be more than it has to be.

@@ -33,7 +33,7 @@ create database :name owner :owner template template0;
 \connect :name
 set client_min_messages = warning;
 create extension pgtap;
-select plan(42);
+select plan(44);
 
 select is(:'said'::text, '', 'installing says nothing');
 select is(count(*)::int, 3, 'it makes the roles')
@@ -164,6 +164,19 @@ select is(:'said'::text, '1',
           'an installer who may not change roles is told what to set');
 select is(has_function_privilege(:'role', 'guildlog.server_get(text, bigint, '
               'smallint, smallint)', 'execute'), true, 'and has installed');
+
+-- who may make roles may not change every one: superusers' never, and from
+-- PostgreSQL 16 on those only that it made
+
+alter role :owner createrole;
+alter role :worker superuser;
+alter role :worker reset jit;
+\set said `sh -c "$INSTALL role=$ROLE" 2>&1 | grep -o 'not change the role .*:'`
+select is(:'said'::text, 'not change the role ' || :'worker' || ':',
+          'the role that it may not change is named');
+select is(rolconfig @> '{jit=off}', true, 'the others are changed')
+  from pg_roles where rolname = :'role';
+alter role :worker nosuperuser;
 
 -- by a superuser, to whom a store of before belongs
 
