@@ -31,6 +31,24 @@ alter table log_entry alter role type text collate "C";
 alter table filter alter filter_id type text collate "C";
 
 
+-- What a rewrite that is under way has copied is to become a partition.
+
+do $$
+declare
+    name  regclass;
+begin
+    for name in
+        select to_regclass(format('guildlog.%I', r.name)) from log_rewrite r
+         where r.step in ('fill', 'settle')
+    loop
+        if name is not null then
+            execute format('alter table %s alter role type text collate "C"',
+                           name);
+        end if;
+    end loop;
+end $$;
+
+
 -- What never changes again is frozen by the first vacuum that comes to it, so
 -- that none comes to prevent a wraparound and is in the way of a drop.
 

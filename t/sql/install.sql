@@ -33,7 +33,7 @@ create database :name owner :owner template template0;
 \connect :name
 set client_min_messages = warning;
 create extension pgtap;
-select plan(44);
+select plan(45);
 
 select is(:'said'::text, '', 'installing says nothing');
 select is(count(*)::int, 3, 'it makes the roles')
@@ -83,6 +83,16 @@ alter table guildlog.search_head drop column stale, drop column version;
 alter table guildlog.search_string add column run int;
 delete from guildlog.schema_version where version = 30;
 
+-- a rewrite that is under way
+
+create table guildlog.log_entry_20150101_1 (
+    like guildlog.log_entry including all);
+alter table guildlog.log_entry_20150101_1
+    alter role type text collate "default";
+alter table guildlog.log_entry_20150101_1 owner to :owner;
+insert into guildlog.log_rewrite (name, low, high, sources)
+values ('log_entry_20150101_1', -1, 0, '{}');
+
 \set said `sh -c "$INSTALL role=$ROLE" 2>&1`
 select is(:'said'::text, '', 'installing again says nothing');
 select is(oid, :before::oid, 'a migration runs once') from pg_class
@@ -95,6 +105,10 @@ select is(dstatus, null, 'but not what is held') from guildlog.log_entry
 select is(array_agg(bot order by bot), '{0}', 'an index that may lack something '
           'is made anew')
   from guildlog.search_head where leaving and runs = 0;
+select lives_ok(
+    'alter table guildlog.log_entry attach partition '
+    'guildlog.log_entry_20150101_1 for values from (-1) to (0)',
+    'what was copied by a rewrite under way fits into the log');
 select hasnt_function('guildlog', 'vanished', 'what vanished is dropped');
 select has_function('guildlog', 'ms', '{timestamptz}', 'what stays is there');
 select hasnt_function('guildlog', 'ms', '{text}', 'with its arguments only');
