@@ -6,14 +6,12 @@
 -- type, else once an hour a token. How many held entries it took back.
 --
 -- At most 1,000 requests of a (server, bot) run at a time; those that ran out
--- or are used up go. Lock: log_head, by record_begin(). Recording updates
--- requests under it, so the deletion cannot deadlock with that, and the count
--- is exact. The row of the token is locked first, as by its revocation. Waits
--- for each no longer than record_take() does.
+-- or are used up go. The caller has log_head, as recording has when it updates
+-- requests: so the deletion cannot deadlock with that, and the count is exact.
 
 create or replace function active_ignore_add(token text, guild bigint,
     bot smallint, kind smallint, side text, input jsonb)
-returns int language plpgsql set lock_timeout = '1s' as $$
+returns int language plpgsql as $$
 declare
     type       constant int := (input ->> 'logType')::int;
     allowance  constant int := coalesce((input ->> 'count')::int, 1);
@@ -54,8 +52,6 @@ begin
             or t.ignore_logged_at < at - interval '1 hour');
     told := found;
 
-    perform record_begin(guild, bot, 0);
-
     delete from active_ignore a
      where a.guild_id = guild and a.bot = active_ignore_add.bot
        and (a.expires_at <= clock_timestamp() or a.remaining = 0);
@@ -82,6 +78,22 @@ begin
 end $$;
 
 
+-- Takes the (server, bot); false if the token died before its turn came. Lock:
+-- log_head, and behind it rows of tokens, as a reset takes them.
+
+create or replace function active_ignore_begin(token text, guild bigint,
+    bot smallint)
+returns boolean language plpgsql as $$
+begin
+    if not token_live(guild, token) then
+        return false;
+    end if;
+
+    perform record_take(guild, bot);
+    return token_live(guild, token);
+end $$;
+
+
 -- POST /active/ignore/targets
 
 create or replace function active_ignore_targets(token text, guild bigint,
@@ -92,7 +104,7 @@ begin
     status := 401;
     body := '{}';
 
-    if token_live(guild, token) then
+    if active_ignore_begin(token, guild, bot) then
         counts := active_ignore_add(token, guild, bot, kind, 'target',
                                     input);
         status := 200;
@@ -110,7 +122,7 @@ begin
     status := 401;
     body := '{}';
 
-    if token_live(guild, token) then
+    if active_ignore_begin(token, guild, bot) then
         counts := active_ignore_add(token, guild, bot, kind, 'executor',
                                     input);
         status := 200;

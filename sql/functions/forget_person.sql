@@ -151,6 +151,12 @@ declare
     pattern  constant text := person_pattern(user_id);
 begin
     perform server_lock(guild);
+
+    -- the keeper, when it is at it, has this row first
+
+    perform from forgotten_person p
+      where p.guild_id = guild and p.user_id = operator_person_forget.user_id
+        for update;
     perform from log_head h where h.guild_id = guild order by h.bot for update;
 
     insert into forgotten_person as p (guild_id, user_id, arrivals)

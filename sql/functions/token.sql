@@ -43,6 +43,10 @@ begin
         return;
     end if;
 
+    -- active ignore takes the row of its token behind this
+
+    perform record_take(guild, bot);
+
     update token t
        set revoked_at = now()
      where t.guild_id = guild

@@ -12,7 +12,33 @@ select body::json ->> 'unique_id' as token
 \gset
 select format('%L, %s, 0::smallint, 1::smallint', :'token', :guild) as me \gset
 
-select plan(10);
+select plan(14);
+
+
+-- Another session is at work, and goes on until somebody waits for it: it has
+-- that lock by then.
+
+create function pg_temp.begun(lock int)
+returns void language plpgsql as $$
+begin
+    while not exists (select from pg_locks
+                       where locktype = 'advisory' and objid = lock)
+    loop
+        if clock_timestamp() > now() + interval '10 seconds' then
+            raise 'it has not begun';
+        end if;
+
+        perform pg_sleep(0.01);
+    end loop;
+end $$;
+
+select $$ do 'begin
+            for i in 1 .. 1000 loop
+                exit when exists (select from pg_stat_activity
+                    where pg_backend_pid() = any (pg_blocking_pids(pid)));
+                perform pg_sleep(0.01);
+            end loop;
+        end' $$ as until_waited_for \gset
 
 
 -- limits
@@ -74,35 +100,62 @@ select is((name, bot, roles)::text, '(n,t,{5})', 'no field is lost')
   from directory where guild_id = :guild and kind = 0 and id = 1;
 
 
--- a change that comes while a reset is under way, which goes on until somebody
--- waits for it
+-- a change that comes while a reset is under way
 
 select format($$ begin; select server_reset(%s); select pg_advisory_lock(7012);
-    do 'begin
-            for i in 1 .. 1000 loop
-                exit when exists (select from pg_stat_activity
-                    where pg_backend_pid() = any (pg_blocking_pids(pid)));
-                perform pg_sleep(0.01);
-            end loop;
-        end';
-    commit $$, :'me') as sql \gset
+    %s;
+    commit $$, :'me', :'until_waited_for') as sql \gset
 \setenv RESET :sql
 \! echo "$RESET" | psql -XAtq > /dev/null &
-do $$
-begin
-    while not exists (select from pg_locks
-                       where locktype = 'advisory' and objid = 7012)
-    loop
-        if clock_timestamp() > now() + interval '10 seconds' then
-            raise 'the reset has not begun';
-        end if;
-
-        perform pg_sleep(0.01);
-    end loop;
-end $$;
+select pg_temp.begun(7012) \g /dev/null
 select is(status, 200, 'until it is done the token is live')
   from server_get(:me);
 select is(status, 401, 'but a change waits for it and is refused')
   from settings_patch(:me, '{"locale": "de"}');
+
+
+-- a request of active ignore that waits for the log, while its token ends
+
+select body::json ->> 'unique_id' as token
+  from operator_token_create(:guild, '{"permissions": 1, "creator": "1"}')
+\gset
+select format('%L, %s, 0::smallint, 1::smallint', :'token', :guild) as me \gset
+select options_patch(:me, '{"active_ignore": 1}') \g /dev/null
+
+select format($$ begin; select record_begin(%s, 0::smallint, 0);
+    select pg_advisory_lock(7013);
+    %s;
+    select status from server_reset(%s);
+    commit $$, :guild, :'until_waited_for', :'me') as sql \gset
+\setenv RESET :sql
+\! echo "$RESET" | psql -XAtq > /dev/null &
+select pg_temp.begun(7013) \g /dev/null
+select is(status, 401, 'a reset does not wait for it, and its token is dead')
+  from active_ignore_executors(:me, '{"id": "1"}');
+select is(count(*)::int, 0, 'nothing is ignored by it')
+  from active_ignore where guild_id = :guild;
+
+
+-- a person who is to be forgotten again, while the keeper is at it
+
+select record(:guild, 0::smallint, jsonb_build_array(jsonb_build_object(
+           'event_id', gen_random_uuid(), 'type', 7,
+           'executor', '{"id": "55500000000000001", "name": "x"}'::jsonb)))
+\g /dev/null
+select operator_person_forget(:guild, 55500000000000001) \g /dev/null
+
+select format($$ begin; select from forgotten_person where guild_id = %s
+      for update;
+    select pg_advisory_lock(7014);
+    %s;
+    select people_forget(1000);
+    commit $$, :guild, :'until_waited_for') as sql \gset
+\setenv FORGET :sql
+\! echo "$FORGET" | psql -XAtq > /dev/null &
+select pg_temp.begun(7014) \g /dev/null
+select is(status, 202, 'this and the keeper do not wait for each other')
+  from operator_person_forget(:guild, 55500000000000001);
+select is(count(*)::int, 0, 'the keeper''s turn did not fail')
+  from forgotten_person where guild_id = :guild and error is not null;
 
 select * from finish();
