@@ -174,17 +174,19 @@ begin
 end $$;
 
 
--- The next server behind that one of which entries may not have arrived.
+-- The next server behind that one of which entries may not have arrived. Lanes
+-- with something to deliver are called for, the others are too many to look at.
 
 create or replace function undelivered_next(behind bigint)
 returns bigint language plpgsql stable set enable_seqscan = off as $$
 begin
     return least(
-        (select h.guild_id
-           from lane_head h
-           join lane_tail t on t.guild_id = h.guild_id and t.lane = h.lane
-          where h.guild_id > behind and t.tail > h.head
-          order by h.guild_id limit 1),
+        (select r.guild_id
+           from lane_ready r
+           join lane_head h on h.guild_id = r.guild_id and h.lane = r.lane
+           join lane_tail t on t.guild_id = r.guild_id and t.lane = r.lane
+          where r.guild_id > behind and t.tail > h.head
+          order by r.guild_id limit 1),
         (select b.guild_id from lane_batch b
           where b.guild_id > behind and b.status < 2
           order by b.guild_id limit 1),

@@ -2,7 +2,7 @@
 
 \ir setup.psql
 select ms(now()) as now \gset
-select plan(67);
+select plan(69);
 
 create function pg_temp.send(n int, type int default 7)
 returns setof bigint language sql as $$
@@ -165,6 +165,26 @@ select is((select string_agg(s ->> 'entries', ',')
   from operator_backlog('{no_channel}', 1000, :guild);
 select is(body::json ->> 'cursor', null, 'which has none')
   from operator_backlog('{no_channel}', 2, :guild);
+
+create function pg_temp.heads()
+returns bigint language sql as $$
+    select sum(s.idx_tup_fetch + s.seq_tup_read)::bigint
+      from pg_stat_xact_user_tables s where s.relname = 'lane_head'
+$$;
+insert into lane (guild_id, lane, bot, channel_id, shard)
+select :guild + 3, i, 0, i, 0 from generate_series(1, 1000) i;
+insert into lane_tail (guild_id, lane)
+select :guild + 3, i from generate_series(1, 1000) i;
+insert into lane_head (guild_id, lane)
+select :guild + 3, i from generate_series(1, 1000) i;
+select pg_temp.heads() as before \gset
+select is(json_array_length(body::json -> 'servers'), 2, 'of those servers')
+  from operator_backlog('{no_channel}', 1000, :guild);
+select cmp_ok(pg_temp.heads() - :before, '<', 100::bigint,
+              'and without a look at the lanes that are empty');
+delete from lane where guild_id = :guild + 3;
+delete from lane_tail where guild_id = :guild + 3;
+delete from lane_head where guild_id = :guild + 3;
 delete from log_entry where guild_id in (:guild + 1, :guild + 2);
 
 -- paging
