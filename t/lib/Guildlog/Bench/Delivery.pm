@@ -375,24 +375,24 @@ sub memory {
 
     my $lanes = 100_000 < option('entries') ? 100_000 : option('entries');
 
-    # entries of a drain that was broken off are not to be counted
+    # entries of a drain that was broken off are not to be counted; servers of
+    # ten lanes each, for no more of one server look at a time
     $nginx->sql('delete from lane_ready');
+    $nginx->sql('insert into server (guild_id)
+        select n from generate_series(1, ?::bigint) n', 1 + int($lanes / 10));
     $nginx->sql("insert into lane (guild_id, lane, bot, channel_id, shard,
-            state, webhook_id)
-        select 1, n, 0, n, mod(n, 64), 'active', 1
+            state, webhook_id, verified_at)
+        select 1 + n / 10, n, 0, n, mod(n, 64), 'active', 1, now()
           from generate_series(1, $lanes) n");
-    $nginx->sql('insert into server (guild_id) values (1)');
-    $nginx->sql('insert into lane_tail select 1, lane from lane
-        where guild_id = 1');
-    $nginx->sql('insert into lane_head (guild_id, lane) select 1, lane
-        from lane where guild_id = 1');
+    $nginx->sql("insert into $_ (guild_id, lane) select guild_id, lane
+        from lane where lane <= $lanes") for 'lane_tail', 'lane_head';
     once {
         $nginx->start;
         Guildlog::wait_for(sub { $nginx->sql('select count(*) from shard_lease
             where owner is not null') == 64 }, 20, 'leases');
         my $before = max map { rss($_) } $nginx->workers;
-        $nginx->sql('insert into lane_ready select guild_id, lane, shard,
-            clock_timestamp() from lane where guild_id = 1');
+        $nginx->sql("insert into lane_ready select guild_id, lane, shard,
+            clock_timestamp() from lane where lane <= $lanes");
 
         my $most = 0;
         Guildlog::wait_for(sub {
