@@ -383,9 +383,6 @@ end $$;
 create or replace function lane_end(guild bigint, lane bigint)
 returns void language plpgsql as $$
 begin
-    delete from lane_ready r
-     where r.guild_id = guild and r.lane = lane_end.lane;
-
     if (select t.tail from lane_tail t
          where t.guild_id = guild and t.lane = lane_end.lane) > 0
     then
@@ -397,16 +394,19 @@ begin
     else
         perform lane_delete(guild, lane);
     end if;
+
+    delete from lane_ready r
+     where r.guild_id = guild and r.lane = lane_end.lane;
 end $$;
 
 
 create or replace function lane_delete(guild bigint, lane bigint)
 returns void language plpgsql as $$
 begin
-    delete from lane_head h
-     where h.guild_id = guild and h.lane = lane_delete.lane;
     delete from lane l
      where l.guild_id = guild and l.lane = lane_delete.lane;
+    delete from lane_head h
+     where h.guild_id = guild and h.lane = lane_delete.lane;
     delete from lane_tail t
      where t.guild_id = guild and t.lane = lane_delete.lane;
 end $$;
