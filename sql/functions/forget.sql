@@ -197,7 +197,8 @@ end $$;
 
 
 -- The keeper's task: a turn of the servers and one of the people that are being
--- forgotten. Undone: how many these are.
+-- forgotten. A server that fails is left out for a while, and others go on.
+-- Undone: how many these are.
 
 create or replace function keeper_forget(budget int, out more boolean,
     out lag bigint)
@@ -212,7 +213,15 @@ begin
          where s.forgotten_at is not null
          order by s.forgotten_at
     loop
-        more := server_forget(guild, greatest(budget / 4, 1));
+        continue when keeper_parks('forget', guild, 0::smallint);
+
+        begin
+            more := server_forget(guild, greatest(budget / 4, 1));
+        exception when others then
+            perform keeper_park('forget', guild, 0::smallint,
+                                sqlstate || ' ' || sqlerrm);
+        end;
+
         exit when more;
     end loop;
 

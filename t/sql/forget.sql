@@ -4,7 +4,7 @@
 
 \ir setup.psql
 \ir forget.psql
-select plan(52);
+select plan(54);
 
 \set person 765432109876543210
 \set other 765432109876543211
@@ -247,6 +247,27 @@ select alike(pg_temp.counts(:'theirs', :second, 0), '{"total":2,%',
             'other servers stay');
 select is(status, 201, 'and it may come again')
   from operator_server_put(:guild, '{}');
+
+-- a server for which it fails keeps no other from being forgotten
+
+select operator_server_put(:guild + n, '{}'), record(:guild + n, 0::smallint,
+           '[{"event_id": "x", "type": 7}]')
+  from generate_series(71, 72) n \g /dev/null
+select operator_server_forget(:guild + 71) \g /dev/null
+select operator_server_forget(:guild + 72) \g /dev/null
+create function pg_temp.fails() returns trigger language plpgsql as $$
+begin
+    raise 'bad row';
+end $$;
+create trigger fails before delete on log_head for each row
+    when (old.guild_id = 900000000000000072)
+    execute function pg_temp.fails();
+select is(keeper_run('forget', 20000, true),
+          format('server %s: P0001 bad row', :guild + 71), 'it is told');
+select keeper_run('forget', 20000, true) from generate_series(1, 3)
+\g /dev/null
+select is(count(*)::int, 0, 'and the next one goes')
+  from log_entry where guild_id = :guild + 72;
 
 select * from finish();
 rollback;
