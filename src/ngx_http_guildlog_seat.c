@@ -37,10 +37,6 @@ ngx_http_guildlog_seat(ngx_http_guildlog_call_t *call)
 
     static const ngx_str_t  retry = ngx_string(NGX_HTTP_GUILDLOG_SEAT_RETRY);
 
-    if (call->route->plane == NGX_GUILDLOG_OPERATOR) {
-        return NGX_OK;
-    }
-
     /* there is no token on the operator plane */
 
     if (call->route->plane == NGX_GUILDLOG_OPERATOR) {
