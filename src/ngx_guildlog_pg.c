@@ -552,6 +552,12 @@ ngx_guildlog_pg_line(u_char *line, size_t size, const char *text)
         }
     }
 
+    /* a character of UTF-8 is left out as a whole */
+
+    if (((u_char) *text & 0xc0) == 0x80) {
+        while (p > line && (*--p & 0xc0) == 0x80) { /* void */ }
+    }
+
     if (p > line && p[-1] == ' ') {
         p--;
     }

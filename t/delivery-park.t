@@ -15,8 +15,9 @@ my $platform = Guildlog::Platform->new(dir => $g->prefix . '/platform');
 $g->configure(http => $platform->directives($g))->start;
 deliver_with($g, $platform);
 
+# at length, and the middle of a character is where its cause is cut
 $g->sql(q{create function bad() returns trigger language plpgsql as
-    $$ begin raise 'it is bad'; end $$});
+    $$ begin raise 'it is bad %', repeat(chr(8364), 200); end $$});
 
 
 # what changes in that way of that server is refused from now on
