@@ -69,6 +69,7 @@ ngx_guildlog_delivery_park(ngx_guildlog_lane_t *lane,
     ngx_str_t  args[3];
 
     ngx_guildlog_delivery_give_back(lane);
+    ngx_guildlog_delivery_settle(lane);
     ngx_guildlog_lane_empty(lane);
 
     args[0] = lane->guild;
