@@ -228,7 +228,7 @@ struct ngx_guildlog_pool_s {
 
 /* query.c: memory */
 
-/* NULL if out of memory; values not set, nor its share */
+/* NULL if out of memory; its values are NULL, and it has no share */
 ngx_guildlog_query_t *ngx_guildlog_query_create(ngx_guildlog_pool_t *pool,
     const ngx_guildlog_stmt_t *stmt, const ngx_str_t *args);
 

@@ -31,7 +31,8 @@ ngx_guildlog_query_create(ngx_guildlog_pool_t *pool,
         return NULL;
     }
 
-    ngx_memzero(query, sizeof(ngx_guildlog_query_t));
+    ngx_memzero(query, sizeof(ngx_guildlog_query_t)
+                       + stmt->nargs * sizeof(char *));
 
     query->fd = (ngx_socket_t) -1;
     query->pool = pool;
