@@ -430,9 +430,12 @@ ngx_http_guildlog_export_fill(ngx_http_guildlog_call_t *call,
     if (ex->ids) {
         ngx_http_guildlog_export_advance(ex, &below, cut);
 
-    } else {
+    } else if (below.data) {
         ex->more = (cut || result->rows > NGX_HTTP_GUILDLOG_EXPORT_ROWS);
         ngx_http_guildlog_export_move(ex, &below);
+
+    } else {
+        ex->more = 0;
     }
 
     if (ex->lines) {
