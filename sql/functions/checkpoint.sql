@@ -28,10 +28,9 @@ create or replace function checkpoints_make(budget int default 20000)
 returns int language plpgsql as $$
 declare
     until_id  constant bigint := time_id(ms(clock_timestamp()) - 10000);
-    apart     constant boolean := keeper_apart('checkpoints');
     made      int := 0;
     looked    int := 0;
-    more      int := 0;
+    more      int;
     head      record;
 begin
     for head in
@@ -41,26 +40,12 @@ begin
     loop
         exit when looked >= budget;
 
-        continue when apart
-                      and keeper_parks('checkpoints', head.guild_id, head.bot);
+        continue when keeper_parks('checkpoints', head.guild_id, head.bot);
 
         if head_take(head.guild_id, head.bot) then
-            if not apart then
-                more := checkpoints_count(head.guild_id, head.bot, until_id,
-                                          budget - looked);
-            else
-                begin
-                    more := checkpoints_count(head.guild_id, head.bot,
-                                              until_id, budget - looked);
-                    perform keeper_unpark('checkpoints', head.guild_id,
-                                          head.bot);
-                exception when others then
-                    more := 0;
-                    perform keeper_park('checkpoints', head.guild_id, head.bot,
-                                        sqlstate || ' ' || sqlerrm);
-                end;
-            end if;
-
+            more := keeper_each('checkpoints', head.guild_id, head.bot,
+                                format('select checkpoints_count($1, $2, %s, '
+                                       '$3)', until_id), budget - looked);
             made := made + more;
             looked := looked + greatest(more * checkpoint_every(), 256);
         end if;
@@ -251,7 +236,6 @@ create or replace function counted_expire(oldest bigint, most int)
 returns boolean language plpgsql as $$
 declare
     gone  int := 0;
-    n     int;
     head  record;
 begin
     for head in
@@ -266,23 +250,36 @@ begin
             return true;
         end if;
 
-        delete from log_checkpoint c
-         where c.guild_id = head.guild_id and c.bot = head.bot
-           and c.last_id < oldest;
-
-        get diagnostics n = row_count;
-        gone := gone + n;
-
-        -- those of a server that fell silent are looked at for the last time
-
-        delete from log_key k
-         where k.guild_id = head.guild_id and k.bot = head.bot
-           and not k.heavy
-           and (k.noticed_at < now() - interval '31 days'
-                or not exists (select from log_checkpoint c
-                                where c.guild_id = k.guild_id
-                                  and c.bot = k.bot));
+        gone := gone + keeper_each('expiry', head.guild_id, head.bot,
+                    format('select counted_expire_of($1, $2, %s)', oldest),
+                    null);
     end loop;
 
     return false;
+end $$;
+
+
+-- The same for one (server, bot); how many rows. The keys of one that fell
+-- silent are looked at for the last time.
+
+create or replace function counted_expire_of(guild bigint, bot smallint,
+    oldest bigint)
+returns int language plpgsql as $$
+declare
+    n  int;
+begin
+    delete from log_checkpoint c
+     where c.guild_id = guild and c.bot = counted_expire_of.bot
+       and c.last_id < oldest;
+
+    get diagnostics n = row_count;
+
+    delete from log_key k
+     where k.guild_id = guild and k.bot = counted_expire_of.bot
+       and not k.heavy
+       and (k.noticed_at < now() - interval '31 days'
+            or not exists (select from log_checkpoint c
+                            where c.guild_id = k.guild_id
+                              and c.bot = k.bot));
+    return n;
 end $$;

@@ -65,15 +65,38 @@ declare
     owed     record;
 begin
     for owed in
-        select distinct c.guild_id, c.bot, c.kind, c.key from log_correction c
+        select distinct c.guild_id, c.bot from log_correction c
     loop
         exit when changed >= budget;
 
         if head_take(owed.guild_id, owed.bot) then
-            changed := changed + greatest(1, corrections_move(
-                owed.guild_id, owed.bot, owed.kind, owed.key,
-                budget - changed));
+            changed := changed + keeper_each('corrections', owed.guild_id,
+                           owed.bot, 'select corrections_fold_of($1, $2, $3)',
+                           budget - changed);
         end if;
+    end loop;
+
+    return changed;
+end $$;
+
+
+-- The same for one (server, bot), which the caller has taken.
+
+create or replace function corrections_fold_of(guild bigint, bot smallint,
+    budget int)
+returns int language plpgsql as $$
+declare
+    changed  int := 0;
+    owed     record;
+begin
+    for owed in
+        select distinct c.kind, c.key from log_correction c
+         where c.guild_id = guild and c.bot = corrections_fold_of.bot
+    loop
+        exit when changed >= budget;
+
+        changed := changed + greatest(1, corrections_move(
+            guild, bot, owed.kind, owed.key, budget - changed));
     end loop;
 
     return changed;

@@ -102,7 +102,8 @@ end $$;
 
 -- Gives a task its turn; what went wrong, if anything. Somebody in the way is
 -- nothing wrong: it is tried again. A task of the servers, one after the other,
--- is tried again for each of them by itself: see keeper_park().
+-- is tried again for each of them by itself, until a turn came to the last of
+-- them and nobody is left out any more: see keeper_park().
 
 create or replace function keeper_run(task text, budget int, night boolean)
 returns text language plpgsql as $$
@@ -131,8 +132,9 @@ begin
 
         update keeper k
            set errors = k.errors + n,
-               apart = exists (select from keeper_parked p
-                                where p.task = keeper_run.task),
+               apart = k.apart and turn.more
+                       or exists (select from keeper_parked p
+                                   where p.task = keeper_run.task),
                done_at = clock_timestamp(), lag = turn.lag,
                due_at = clock_timestamp()
                         + case when turn.more then interval '0'
@@ -148,13 +150,11 @@ begin
         when query_canceled or others then
             fault := sqlstate || ' ' || sqlerrm;
             update keeper k
-               set errors = k.errors + 1,
-                   apart = k.task in ('checkpoints', 'keys', 'search'),
+               set errors = k.errors + 1, apart = true,
                    due_at = clock_timestamp()
-                            + case when not k.apart and k.task in
-                                        ('checkpoints', 'keys', 'search')
-                                   then its.every
-                                   else greatest(its.every, '30 seconds') end
+                            + case when k.apart
+                                   then greatest(its.every, '30 seconds')
+                                   else least(its.every, '10 seconds') end
              where k.task = keeper_run.task;
     end;
 
@@ -210,6 +210,39 @@ begin
                     where p.guild_id = guild and p.bot = keeper_parks.bot
                       and p.task = keeper_parks.task
                       and p.until > clock_timestamp());
+end $$;
+
+
+-- Does a task for one (server, bot): a query of $1, the server, $2, the bot and
+-- $3, how much it may do. What that gives; 0 if the server is left out, or is
+-- from now on.
+
+create or replace function keeper_each(task text, guild bigint, bot smallint,
+    work text, most int)
+returns int language plpgsql as $$
+declare
+    n  int;
+begin
+    if not keeper_apart(task) then
+        execute work into n using guild, bot, most;
+        return n;
+    end if;
+
+    if keeper_parks(task, guild, bot) then
+        return 0;
+    end if;
+
+    begin
+        execute work into n using guild, bot, most;
+        perform keeper_unpark(task, guild, bot);
+        return n;
+    exception
+        when lock_not_available then
+            return 0;
+        when others then
+            perform keeper_park(task, guild, bot, sqlstate || ' ' || sqlerrm);
+            return 0;
+    end;
 end $$;
 
 

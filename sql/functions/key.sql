@@ -26,7 +26,6 @@ $$;
 create or replace function keys_make(budget int default 20000)
 returns int language plpgsql as $$
 declare
-    apart    constant boolean := keeper_apart('keys');
     looked   int := 0;
     head     record;
 begin
@@ -36,24 +35,11 @@ begin
          order by h.counted - h.keyed desc
     loop
         exit when looked >= budget;
-        continue when apart
-                      and keeper_parks('keys', head.guild_id, head.bot);
+        continue when keeper_parks('keys', head.guild_id, head.bot);
         continue when not head_take(head.guild_id, head.bot);
 
-        if not apart then
-            looked := looked + keys_make_of(head.guild_id, head.bot,
-                                       budget - looked);
-            continue;
-        end if;
-
-        begin
-            looked := looked + keys_make_of(head.guild_id, head.bot,
-                                       budget - looked);
-            perform keeper_unpark('keys', head.guild_id, head.bot);
-        exception when others then
-            perform keeper_park('keys', head.guild_id, head.bot,
-                                sqlstate || ' ' || sqlerrm);
-        end;
+        looked := looked + keeper_each('keys', head.guild_id, head.bot,
+                      'select keys_make_of($1, $2, $3)', budget - looked);
     end loop;
 
     return looked;

@@ -413,8 +413,7 @@ end $$;
 
 
 -- Deletes closed lanes that no entry refers to any more, looking at so many;
--- how many it looked at. An entry refers to its lane until it is rewritten or
--- past keeping, so one that has any is looked at again in a day.
+-- how many it looked at.
 
 create or replace function lanes_forget(most int)
 returns int language plpgsql as $$
@@ -423,27 +422,45 @@ declare
     n    int := 0;
 begin
     for old in
-        select l.guild_id, l.lane from lane l
+        select l.guild_id, l.bot, l.lane from lane l
          where l.state = 'closed' and l.look_at <= now()
+           and not keeper_parks('lanes', l.guild_id, l.bot)
          order by l.look_at limit most
     loop
         n := n + 1;
-
-        perform from lane_tail t
-          where t.guild_id = old.guild_id and t.lane = old.lane
-            for update skip locked;
-        continue when not found;
-
-        if lane_referred(old.guild_id, old.lane) then
-            update lane l
-               set look_at = now() + interval '1 day'
-             where l.guild_id = old.guild_id and l.lane = old.lane;
-        else
-            perform lane_delete(old.guild_id, old.lane);
-        end if;
+        perform keeper_each('lanes', old.guild_id, old.bot,
+                            format('select lane_forget($1, %s)', old.lane),
+                            null);
     end loop;
 
     return n;
+end $$;
+
+
+-- The same for one, unless somebody has it; whether it did it. An entry refers
+-- to its lane until it is rewritten or past keeping, so a lane that has any is
+-- looked at again in a day.
+
+create or replace function lane_forget(guild bigint, lane bigint)
+returns int language plpgsql as $$
+begin
+    perform from lane_tail t
+      where t.guild_id = guild and t.lane = lane_forget.lane
+        for update skip locked;
+
+    if not found then
+        return 0;
+    end if;
+
+    if lane_referred(guild, lane) then
+        update lane l
+           set look_at = now() + interval '1 day'
+         where l.guild_id = guild and l.lane = lane_forget.lane;
+    else
+        perform lane_delete(guild, lane);
+    end if;
+
+    return 1;
 end $$;
 
 

@@ -18,6 +18,7 @@ returns int language sql immutable as $$ select 20000 $$;
 
 -- Is the order kept of all that was recorded before that time? A day more, for
 -- what was on the way through a midnight. A clock that was ahead says nothing.
+-- While a server is left out it is not kept: the events are all there is.
 
 create or replace function order_is_kept(at timestamptz)
 returns boolean language plpgsql stable as $$
@@ -25,12 +26,13 @@ begin
     return not exists (select from order_round r
                         where r.guild_id is not null
                            or least(r.day, today())
-                              < (at at time zone 'UTC')::date + 1);
+                              < (at at time zone 'UTC')::date + 1)
+       and not exists (select from keeper_parked p where p.task = 'order');
 end $$;
 
 
--- The keeper's task, one server after the other. Undone: 1 as long as there is
--- one left.
+-- The keeper's task, one server after the other; once more from one on that was
+-- left out long enough. Undone: 1 as long as there is one left.
 
 create or replace function keeper_order(budget int, out more boolean,
     out lag bigint)
@@ -47,6 +49,12 @@ begin
 
     if round.guild_id is null and round.day <> today then
         round := row(true, today, 0, 0);
+
+    elsif round.guild_id is null then
+        select p.guild_id, p.bot - 1 into round.guild_id, round.bot
+          from keeper_parked p
+         where p.task = 'order' and p.until <= clock_timestamp()
+         order by p.guild_id, p.bot limit 1;
     end if;
 
     if round.guild_id is not null then
@@ -69,7 +77,6 @@ set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
     step  constant int := least(order_step(), budget);
     rest  int := budget;
-    n     int;
     head  record;
 begin
     for head in
@@ -78,13 +85,9 @@ begin
          order by h.guild_id, h.bot limit budget
     loop
         if head.arrival >= order_from() then
-            rest := rest - order_forget(head.guild_id, head.bot, rest);
-
-            while rest >= step loop
-                n := order_keep(head.guild_id, head.bot, round.day, step);
-                rest := rest - n;
-                exit when n < step;
-            end loop;
+            rest := rest - keeper_each('order', head.guild_id, head.bot,
+                        format('select order_server($1, $2, %L, %s, $3)',
+                               round.day, step), rest);
         end if;
 
         if rest < step then
@@ -102,6 +105,25 @@ begin
     end if;
 
     return round;
+end $$;
+
+
+-- The same for one (server, bot), in rows for so many; of how much it was.
+
+create or replace function order_server(guild bigint, bot smallint, day date,
+    step int, budget int)
+returns int language plpgsql as $$
+declare
+    looked  int := order_forget(guild, bot, budget);
+    n       int;
+begin
+    while budget - looked >= step loop
+        n := order_keep(guild, bot, day, step);
+        looked := looked + n;
+        exit when n < step;
+    end loop;
+
+    return looked;
 end $$;
 
 

@@ -236,6 +236,7 @@ declare
     oldest  constant bigint := kept_from();
     names   text[];
     name    text;
+    its     record;
 begin
     perform pg_advisory_xact_lock(hashtext('guildlog.partitions'));
 
@@ -249,13 +250,23 @@ begin
 
     names := array(select partitions_expired());
 
-    if names = '{}' or counted_expire(oldest, budget) then
+    if names = '{}' and not keeper_apart('expiry')
+       or counted_expire(oldest, budget)
+    then
         return true;
     end if;
 
-    delete from log_correction c where c.id < oldest;
-    delete from held_entry h where h.id < oldest;
-    delete from replay r where r.id < oldest;
+    for its in
+        select c.guild_id, c.bot from log_correction c where c.id < oldest
+         union
+        select h.guild_id, h.bot from held_entry h where h.id < oldest
+         union
+        select r.guild_id, r.bot from replay r where r.id < oldest
+    loop
+        perform keeper_each('expiry', its.guild_id, its.bot,
+                            format('select noted_expire($1, $2, %s)', oldest),
+                            null);
+    end loop;
 
     foreach name in array names loop
         execute format('drop table %I', name);
@@ -264,6 +275,23 @@ begin
     return true;
 exception when lock_not_available then
     return false;
+end $$;
+
+
+-- Forgets what was noted of entries of a (server, bot) that are past keeping.
+-- A note that stays because this fails is about no entry that anybody finds.
+
+create or replace function noted_expire(guild bigint, bot smallint,
+    oldest bigint)
+returns int language plpgsql as $$
+begin
+    delete from log_correction c
+     where c.guild_id = guild and c.bot = noted_expire.bot and c.id < oldest;
+    delete from held_entry h
+     where h.guild_id = guild and h.bot = noted_expire.bot and h.id < oldest;
+    delete from replay r
+     where r.guild_id = guild and r.bot = noted_expire.bot and r.id < oldest;
+    return 1;
 end $$;
 
 

@@ -126,7 +126,6 @@ set work_mem = '32MB' as $$
 declare
     until   constant timestamptz := clock_timestamp()
                                     + budget_ms * interval '1 ms';
-    apart   constant boolean := keeper_apart('search');
     worked  boolean := false;
     head    record;
 begin
@@ -141,23 +140,9 @@ begin
          order by search_seen(s.seen_at, '12 hours'),
                   h.arrival - s.arrival desc
     loop
-        continue when apart
-                      and keeper_parks('search', head.guild_id, head.bot);
-
-        if not apart then
-            worked := search_work_until(head.guild_id, head.bot, until)
-                      or worked;
-        else
-            begin
-                worked := search_work_until(head.guild_id, head.bot, until)
-                          or worked;
-                perform keeper_unpark('search', head.guild_id, head.bot);
-            exception when others then
-                perform keeper_park('search', head.guild_id, head.bot,
-                                    sqlstate || ' ' || sqlerrm);
-            end;
-        end if;
-
+        worked := keeper_each('search', head.guild_id, head.bot,
+                      format('select search_work_until($1, $2, %L)::int',
+                             until), null) > 0 or worked;
         exit when clock_timestamp() > until;
     end loop;
 

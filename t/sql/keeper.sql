@@ -2,7 +2,7 @@
 -- the longest time; one that fails leaves the others alone.
 
 \ir setup.psql
-select plan(30);
+select plan(53);
 
 delete from keeper;
 
@@ -122,12 +122,14 @@ select search_begin() \g /dev/null
 
 create function pg_temp.a_bad_row()
 returns trigger language plpgsql as $$
+declare
+    it  record := coalesce(new, old);
 begin
-    if new.guild_id = 900000000000000003 then
+    if it.guild_id = 900000000000000003 then
         raise exception 'a bad row';
     end if;
 
-    return new;
+    return it;
 end $$;
 create trigger bad before insert on log_checkpoint
     for each row execute function pg_temp.a_bad_row();
@@ -140,7 +142,7 @@ begin
     update guildlog.keeper
        set due_at = now() + case task when its then interval '0'
                                  else interval '5 minutes' end;
-    return guildlog.keeper_run(its, 20000, false);
+    return guildlog.keeper_run(its, 2000000, false);
 end $$;
 
 select is(pg_temp.turn('checkpoints'), 'P0001 a bad row',
@@ -181,6 +183,107 @@ update keeper_parked set until = now();
 select pg_temp.turn('checkpoints') \g /dev/null
 select is(count(*)::int, 0, 'until it does not fail any more')
   from keeper_parked where task = 'checkpoints';
+
+drop trigger bad on search_segment;
+update keeper_parked set until = now();
+select pg_temp.turns() \g /dev/null
+select is(count(*)::int, 0, 'whatever it was') from keeper_parked;
+
+-- the same of each task that goes from server to server. First what both have
+-- to do of it; done() says for whom it is done.
+
+create or replace function order_from()
+returns int language sql immutable as $$ select 50 $$;
+create function pg_temp.guilds()
+returns setof bigint language sql as $$
+    select 900000000000000001 union all select 900000000000000003
+$$;
+create function pg_temp.done(task text, guild bigint)
+returns boolean language sql as $$
+    select case task
+           when 'corrections' then not exists (
+               select from log_correction c where c.guild_id = guild
+                  and c.id > day_id('2020-01-02'))
+           when 'order' then exists (
+               select from log_order o where o.guild_id = guild)
+           when 'expiry' then not exists (
+               select from log_correction c where c.guild_id = guild
+                  and c.id < day_id('2020-01-02'))
+               and not exists (
+               select from log_checkpoint c where c.guild_id = guild
+                  and c.last_id < day_id('2020-01-02'))
+           when 'lanes' then not exists (
+               select from lane l where l.guild_id = guild) end
+$$;
+
+-- turns with a bad row, until it is mended
+
+create function pg_temp.mended(task text, event text, its_table text)
+returns setof text language plpgsql as $$
+declare
+    before  bigint := (select k.errors from keeper k
+                        where k.task = mended.task);
+begin
+    execute format('create trigger bad before %s on %I for each row '
+                   'execute function pg_temp.a_bad_row()', event, its_table);
+
+    return next is(pg_temp.turn(task), 'P0001 a bad row',
+                   task || ': it fails for all once');
+    return next is(pg_temp.turn(task),
+                   'server 900000000000000003: P0001 a bad row',
+                   'then for the one alone');
+    return next is((select array_agg(pg_temp.done(task, g) order by g)
+                      from pg_temp.guilds() g), '{t,f}', 'others go on');
+    return next is(coalesce(pg_temp.turn(task), '') || ' '
+                   || (select k.errors - before from keeper k
+                        where k.task = mended.task), ' 2',
+                   'it is told once, and counted');
+
+    execute format('drop trigger bad on %I', its_table);
+    update keeper_parked set until = now();
+    perform pg_temp.turn(task);
+
+    return next is((select bool_and(pg_temp.done(task, g))
+                      from pg_temp.guilds() g)
+                   and not exists (select from keeper_parked), true,
+                   'it is done when that is mended');
+end $$;
+
+insert into log_correction
+select g, 0, 0, 0, max(c.last_id), 7, 1
+  from pg_temp.guilds() g
+  join log_checkpoint c on c.guild_id = g and c.kind = 0 group by g;
+select pg_temp.mended('corrections', 'update', 'log_checkpoint');
+
+update log_event k set recorded_at = now() - interval '3 days'
+ where k.guild_id in (select * from pg_temp.guilds());
+select partition_make('log_event', 'log_event_20200101', 'recorded_at',
+                      '2020-01-01 00:00Z', '2020-01-02 00:00Z') \g /dev/null
+delete from order_round;
+select pg_temp.mended('order', 'insert', 'log_order');
+select pg_temp.turn('order') \g /dev/null
+select is(order_is_kept(now() - interval '2 days'), true,
+          'events whose order is kept may go');
+select keeper_park('order', :bad, 0::smallint, 'a bad row') \g /dev/null
+select is(order_is_kept(now() - interval '2 days'), false,
+          'but not while a server is left out');
+delete from keeper_parked;
+
+drop table log_entry_past;
+select partition_make('log_entry', 'log_entry_20200101', 'id',
+                      day_id('2020-01-01')::text, day_id('2020-01-02')::text)
+\g /dev/null
+insert into log_checkpoint
+select g, 0, day_id('2020-01-01') + 1, '{}' from pg_temp.guilds() g;
+insert into log_correction
+select g, 0, 0, 0, day_id('2020-01-01') + 1, 6, 1 from pg_temp.guilds() g;
+select pg_temp.mended('expiry', 'delete', 'log_checkpoint');
+
+insert into lane (guild_id, lane, bot, channel_id, shard, state, look_at)
+select g, 77, 0, 5, 0, 'closed', now() - interval '1 hour'
+  from pg_temp.guilds() g;
+insert into lane_tail (guild_id, lane) select g, 77 from pg_temp.guilds() g;
+select pg_temp.mended('lanes', 'delete', 'lane');
 
 select * from finish();
 rollback;
