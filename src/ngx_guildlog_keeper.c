@@ -234,6 +234,7 @@ ngx_guildlog_keeper_task(ngx_guildlog_keeper_t *keeper, const char *name,
     task->took_us = ngx_guildlog_fact("took_us");
     task->lag = ngx_guildlog_fact("lag");
     task->errors = ngx_guildlog_fact("errors");
+    task->parked = ngx_guildlog_fact("parked");
 
 #undef ngx_guildlog_fact
 }

@@ -122,6 +122,7 @@ typedef struct {
     ngx_atomic_t                   took_us;
     ngx_atomic_t                   lag;
     ngx_atomic_t                   errors;
+    ngx_atomic_t                   parked;  /* servers left out */
 } ngx_guildlog_task_t;
 
 

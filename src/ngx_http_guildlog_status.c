@@ -213,7 +213,9 @@ ngx_http_guildlog_status_keeper(ngx_http_guildlog_status_t *st)
         { "keeper_lag", "gauge", "What is left to it, in its own unit.",
           offsetof(ngx_guildlog_task_t, lag) },
         { "keeper_errors_total", "counter", "Its turns that failed.",
-          offsetof(ngx_guildlog_task_t, errors) }
+          offsetof(ngx_guildlog_task_t, errors) },
+        { "keeper_parked", "gauge", "Servers that it leaves out.",
+          offsetof(ngx_guildlog_task_t, parked) }
     };
 
     stats = &ngx_http_guildlog_worker.stats;

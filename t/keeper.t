@@ -54,7 +54,7 @@ ok wait_for {
 }, 'the status page has every task';
 
 for (qw(keeper_age_seconds keeper_last_seconds keeper_lag
-    keeper_errors_total))
+    keeper_errors_total keeper_parked))
 {
     my $family = $_;
     my $of = status($nginx)->{$family};
@@ -82,6 +82,13 @@ ok wait_for { status($nginx)->{keeper_errors_total}{requests} == 1 },
     'a failure is counted';
 like $nginx->error_log,
     qr/\[error\].*task "requests" failed: P0001 no such luck/, 'and logged';
+
+$nginx->sql(q(select keeper_park('order', 1, 0::smallint, 'a bad row')));
+ok wait_for { status($nginx)->{keeper_parked}{order} == 1 },
+    'that a server is left out of a task is told';
+$nginx->sql('delete from keeper_parked');
+ok wait_for { status($nginx)->{keeper_parked}{order} == 0 },
+    'and that none is';
 
 
 # parameters

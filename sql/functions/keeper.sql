@@ -27,8 +27,9 @@ $$;
 
 -- Does a step, the turn of one task: 200 if another one is due at once, 202 if
 -- much is left undone besides, 204 if none is. body: {"task": {age_ms, took_us,
--- lag, errors, error}, …}, whoever did them; error is of this step. The night
--- goes from one hour (UTC) to another.
+-- lag, errors, error, parked}, …}, whoever did them; error is of this step,
+-- parked: how many servers are left out. The night goes from one hour (UTC) to
+-- another.
 
 create or replace function keeper_step(budget int default 20000,
     from_hour int default 2, to_hour int default 5, out status int,
@@ -53,7 +54,9 @@ begin
         select jsonb_object_agg(k.task, jsonb_build_object(
                    'age_ms', ms(clock_timestamp()) - ms(k.done_at),
                    'took_us', k.took_us, 'lag', k.lag, 'errors', k.errors,
-                   'error', case when k.task = its then fault end))
+                   'error', case when k.task = its then fault end,
+                   'parked', (select count(*) from keeper_parked p
+                               where p.task = k.task)))
           from keeper k join keeper_tasks() t on t.task = k.task
          where k.done_at > '-infinity');
 end $$;
@@ -129,6 +132,12 @@ begin
           into fault, n
           from keeper_parked p
          where p.task = keeper_run.task and p.at >= began;
+
+        -- one that is not tried again has nothing left to do; order tries all
+
+        delete from keeper_parked p
+         where p.task = keeper_run.task and p.task <> 'order'
+           and p.until < now() - interval '1 day';
 
         update keeper k
            set errors = k.errors + n,

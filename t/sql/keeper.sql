@@ -2,7 +2,7 @@
 -- the longest time; one that fails leaves the others alone.
 
 \ir setup.psql
-select plan(53);
+select plan(54);
 
 delete from keeper;
 
@@ -284,6 +284,14 @@ select g, 77, 0, 5, 0, 'closed', now() - interval '1 hour'
   from pg_temp.guilds() g;
 insert into lane_tail (guild_id, lane) select g, 77 from pg_temp.guilds() g;
 select pg_temp.mended('lanes', 'delete', 'lane');
+
+-- what a server was left out of is done without it
+
+select keeper_park('lanes', :bad, 0::smallint, 'a bad row') \g /dev/null
+update keeper_parked set until = now() - interval '25 hours';
+select pg_temp.turn('lanes') \g /dev/null
+select is(count(*)::int, 0, 'it is not left out of what is done')
+  from keeper_parked;
 
 select * from finish();
 rollback;
