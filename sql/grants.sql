@@ -71,7 +71,7 @@ grant execute on function
     delivery_secret, delivery_lease, delivery_find, delivery_park,
     delivery_park_next, delivery_step,
     delivery_release,
-    delivery_doubts, delivery_doubt_park, delivery_proved,
+    delivery_doubts, delivery_doubt_park, delivery_sole, delivery_proved,
     delivery_figures, delivery_refused, delivery_verified,
     delivery_asks, delivery_registered, delivery_lost, delivery_broken,
     delivery_waits, delivery_closed

@@ -125,6 +125,8 @@ create table if not exists schema_version (
 \ir migrate.sql
 \set migration 0033_secret
 \ir migrate.sql
+\set migration 0035_mixed
+\ir migrate.sql
 
 \ir data.sql
 \ir summaries.sql

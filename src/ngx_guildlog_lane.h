@@ -149,13 +149,15 @@ struct ngx_guildlog_lane_s {
     /* in doubt: where reading is */
     uint64_t                       cursor;
     uint64_t                       found;
+    uint64_t                       hidden;   /* one without a text */
+    ngx_uint_t                     blind;    /* so many of those */
     uint64_t                       ids[NGX_GUILDLOG_LANE_ENTRIES];
     ngx_uint_t                     nids;     /* of the entries in flight */
     unsigned                       taken:1;  /* another one may have sent it */
     unsigned                       lone:1;   /* unconfirmed: the lane is only
                                                 this message */
-    unsigned                       proved:1;     /* the one before was seen */
-    unsigned                       blind:1;      /* and one without a text */
+    unsigned                       proved:1;     /* the one before was seen;
+                                                    any, if there is none */
     unsigned                       absent:1;     /* once already */
     ngx_msec_t                     sure_at;      /* it would be there, or the
                                                     webhook */

@@ -4,8 +4,10 @@
  * before it, read no sooner than a request may still be on its way.  The time
  * for that counts from the attempt, whoever made it.  The message is absent if
  * it is not there twice, for a platform that had stood still may answer this
- * before it does that.  If reading proves nothing the lane goes on, and the
- * message is looked for again later, by a lane made for it alone.
+ * before it does that.  Before the first one of a lane there is none: what else
+ * the channel has shows that it can be read.  If reading proves nothing the
+ * lane goes on, and the message is looked for again later, by a lane made for
+ * it alone.
  */
 
 #include "ngx_guildlog_lane.h"
@@ -29,12 +31,16 @@ static void ngx_guildlog_doubt_unread(ngx_guildlog_lane_t *lane,
     ngx_guildlog_answer_t *answer);
 static ngx_uint_t ngx_guildlog_doubt_page(ngx_guildlog_lane_t *lane,
     ngx_array_t *list);
-static ngx_uint_t ngx_guildlog_doubt_is(ngx_guildlog_lane_t *lane,
-    const ngx_guildlog_platform_message_t *message);
+static uint64_t ngx_guildlog_doubt_from(ngx_guildlog_lane_t *lane);
+static void ngx_guildlog_doubt_message(ngx_guildlog_lane_t *lane,
+    const ngx_guildlog_platform_message_t *message, uint64_t id);
 static ngx_uint_t ngx_guildlog_doubt_late(ngx_guildlog_lane_t *lane);
 static ngx_uint_t ngx_guildlog_doubt_names(ngx_guildlog_lane_t *lane,
     const ngx_guildlog_platform_message_t *message);
 static void ngx_guildlog_doubt_end(ngx_guildlog_lane_t *lane);
+static ngx_uint_t ngx_guildlog_doubt_one(ngx_guildlog_lane_t *lane);
+static void ngx_guildlog_doubt_sole(ngx_guildlog_lane_t *lane);
+static void ngx_guildlog_doubt_present(ngx_guildlog_lane_t *lane);
 static void ngx_guildlog_doubt_absent(ngx_guildlog_lane_t *lane);
 static void ngx_guildlog_doubt_known(ngx_guildlog_lane_t *lane);
 static void ngx_guildlog_doubt_unproved(ngx_guildlog_lane_t *lane);
@@ -95,9 +101,7 @@ ngx_guildlog_doubt_ask(ngx_guildlog_lane_t *lane)
     lane->proved = 0;
     lane->blind = 0;
     lane->found = 0;
-    lane->cursor = lane->last ? lane->last - 1
-                   : (lane->attempt_ms - NGX_GUILDLOG_DOUBT_EARLY
-                      - NGX_GUILDLOG_DOUBT_EPOCH) << 22;
+    lane->cursor = lane->last ? lane->last - 1 : 0;
 
     lane->next = ngx_guildlog_doubt_read;
 
@@ -114,7 +118,7 @@ ngx_guildlog_doubt_read(ngx_guildlog_lane_t *lane)
     ngx_guildlog_platform_request_t   request;
 
     after.data = buf;
-    after.len = ngx_sprintf(buf, "%uL", lane->cursor) - buf;
+    after.len = lane->cursor ? ngx_sprintf(buf, "%uL", lane->cursor) - buf : 0;
 
     rc = ngx_guildlog_lane_renew(lane);
 
@@ -227,34 +231,48 @@ ngx_guildlog_doubt_unread(ngx_guildlog_lane_t *lane,
 
 /*
  * 1: there may be more behind it.  A full page of what was not asked for would
- * come for ever, and tells of nothing that it is absent.
+ * come for ever, and tells of nothing that it is absent.  Where no message is
+ * known that came before, the newest are read, for one that is older than the
+ * webhook shows as well that the channel can be read.
  */
 
 static ngx_uint_t
 ngx_guildlog_doubt_page(ngx_guildlog_lane_t *lane, ngx_array_t *list)
 {
-    uint64_t                          id, after;
+    uint64_t                          id, from, after, oldest;
     ngx_uint_t                        i, full;
     ngx_guildlog_platform_message_t  *message;
 
     message = list->elts;
+    from = ngx_guildlog_doubt_from(lane);
     after = lane->cursor;
+    oldest = 0;
     full = list->nelts >= NGX_GUILDLOG_DOUBT_PAGE;
 
     for (i = 0; i < list->nelts; i++) {
         id = ngx_guildlog_lane_number(&message[i].id);
 
         lane->cursor = ngx_max(lane->cursor, id);
+        oldest = i ? ngx_min(oldest, id) : id;
 
-        if (id == lane->last) {
+        if (lane->last == 0 || id == lane->last) {
             lane->proved = 1;
-
-        } else if (id > lane->last
-                   && ngx_guildlog_doubt_is(lane, &message[i])
-                   && (lane->found == 0 || id < lane->found))
-        {
-            lane->found = id;
         }
+
+        if (id > from) {
+            ngx_guildlog_doubt_message(lane, &message[i], id);
+        }
+    }
+
+    if (after == 0 && (!full || oldest <= from)) {
+        return 0;
+    }
+
+    if (after == 0) {
+        lane->cursor = from;
+        lane->proved = 0;
+        lane->blind = 0;
+        return lane->found == 0;
     }
 
     if (full && lane->cursor == after) {
@@ -266,6 +284,52 @@ ngx_guildlog_doubt_page(ngx_guildlog_lane_t *lane, ngx_array_t *list)
 }
 
 
+/* what is looked for came after that */
+
+static uint64_t
+ngx_guildlog_doubt_from(ngx_guildlog_lane_t *lane)
+{
+    uint64_t  early;
+
+    if (lane->last) {
+        return lane->last;
+    }
+
+    early = (lane->attempt_ms - NGX_GUILDLOG_DOUBT_EARLY
+             - NGX_GUILDLOG_DOUBT_EPOCH) << 22;
+
+    return ngx_max(early, ngx_guildlog_lane_number(&lane->webhook));
+}
+
+
+/* one of the webhook's may show nothing of itself, for want of a permission */
+
+static void
+ngx_guildlog_doubt_message(ngx_guildlog_lane_t *lane,
+    const ngx_guildlog_platform_message_t *message, uint64_t id)
+{
+    if (message->webhook_id.len != lane->webhook.len
+        || ngx_memcmp(message->webhook_id.data, lane->webhook.data,
+                      lane->webhook.len)
+           != 0)
+    {
+        return;
+    }
+
+    if (message->content.len == 0 && message->footer.len == 0) {
+        lane->blind++;
+        lane->hidden = id;
+        return;
+    }
+
+    if (ngx_guildlog_doubt_names(lane, message)
+        && (lane->found == 0 || id < lane->found))
+    {
+        lane->found = id;
+    }
+}
+
+
 /* what comes now was sent after the lane had gone on */
 
 static ngx_uint_t
@@ -274,32 +338,6 @@ ngx_guildlog_doubt_late(ngx_guildlog_lane_t *lane)
     return lane->lone
            && (lane->cursor >> 22) + NGX_GUILDLOG_DOUBT_EPOCH
               > lane->attempt_ms + NGX_GUILDLOG_DOUBT_EARLY;
-}
-
-
-/*
- * One that shows nothing of itself, for want of a permission, is ours if it is
- * the webhook's and came after the one before.
- */
-
-static ngx_uint_t
-ngx_guildlog_doubt_is(ngx_guildlog_lane_t *lane,
-    const ngx_guildlog_platform_message_t *message)
-{
-    if (message->webhook_id.len != lane->webhook.len
-        || ngx_memcmp(message->webhook_id.data, lane->webhook.data,
-                      lane->webhook.len)
-           != 0)
-    {
-        return 0;
-    }
-
-    if (message->content.len == 0 && message->footer.len == 0) {
-        lane->blind = 1;
-        return lane->last != 0 && !lane->lone;
-    }
-
-    return ngx_guildlog_doubt_names(lane, message);
 }
 
 
@@ -330,30 +368,80 @@ ngx_guildlog_doubt_names(ngx_guildlog_lane_t *lane,
 static void
 ngx_guildlog_doubt_end(ngx_guildlog_lane_t *lane)
 {
-    ngx_guildlog_traffic_t  *traffic;
-
-    traffic = ngx_guildlog_delivery_traffic(lane->delivery);
+    u_char     numbers[2 * NGX_INT64_LEN];
+    ngx_str_t  args[4];
 
     if (lane->found) {
-        ngx_guildlog_traffic_doubt(traffic, NGX_GUILDLOG_DOUBT_PRESENT);
-
-        if (lane->lone) {
-            ngx_guildlog_doubt_known(lane);
-            return;
-        }
-
-        lane->last = lane->found;
-        ngx_guildlog_lane_decide(lane, lane->upto,
-                                 NGX_GUILDLOG_LANE_DELIVERED);
+        ngx_guildlog_doubt_present(lane);
         return;
     }
 
-    if (lane->proved && lane->last && (!lane->blind || !lane->lone)) {
+    if (ngx_guildlog_doubt_one(lane)) {
+        ngx_guildlog_lane_identity(lane, args, numbers);
+
+        lane->next = ngx_guildlog_doubt_sole;
+
+        ngx_guildlog_delivery_say(lane, ngx_guildlog_stmt_delivery_sole, args,
+                                  4);
+        return;
+    }
+
+    if (lane->proved && lane->blind == 0) {
         ngx_guildlog_doubt_absent(lane);
         return;
     }
 
     ngx_guildlog_doubt_unproved(lane);
+}
+
+
+/*
+ * The only one that the webhook sent since the one before is this one, if
+ * nothing else was sent by it.  An attempt before, of which nothing is known,
+ * may have had fewer entries.
+ */
+
+static ngx_uint_t
+ngx_guildlog_doubt_one(ngx_guildlog_lane_t *lane)
+{
+    const ngx_guildlog_delivery_conf_t  *conf;
+
+    conf = ngx_guildlog_delivery_conf(lane->delivery);
+
+    return lane->blind == 1 && !lane->lone
+           && (!conf->resend || lane->attempts <= 1);
+}
+
+
+/* the channel was read after what else may have been sent was noted */
+
+static void
+ngx_guildlog_doubt_sole(ngx_guildlog_lane_t *lane)
+{
+    if (lane->denied) {
+        ngx_guildlog_doubt_unproved(lane);
+        return;
+    }
+
+    lane->found = lane->hidden;
+
+    ngx_guildlog_doubt_present(lane);
+}
+
+
+static void
+ngx_guildlog_doubt_present(ngx_guildlog_lane_t *lane)
+{
+    ngx_guildlog_traffic_doubt(ngx_guildlog_delivery_traffic(lane->delivery),
+                               NGX_GUILDLOG_DOUBT_PRESENT);
+
+    if (lane->lone) {
+        ngx_guildlog_doubt_known(lane);
+        return;
+    }
+
+    lane->last = lane->found;
+    ngx_guildlog_lane_decide(lane, lane->upto, NGX_GUILDLOG_LANE_DELIVERED);
 }
 
 

@@ -37,7 +37,7 @@ static void ngx_guildlog_webhook_created(void *data,
 static void ngx_guildlog_webhook_undo(ngx_guildlog_lane_t *lane,
     ngx_guildlog_verdict_t *verdict);
 static void ngx_guildlog_webhook_keep(ngx_guildlog_lane_t *lane,
-    const ngx_str_t *id, const ngx_str_t *token);
+    const ngx_str_t *id, const ngx_str_t *token, ngx_uint_t made);
 static void ngx_guildlog_webhook_delete(ngx_guildlog_lane_t *lane);
 static void ngx_guildlog_webhook_deleted(void *data,
     ngx_guildlog_answer_t *answer);
@@ -136,7 +136,7 @@ ngx_guildlog_webhook_listed(void *data, ngx_guildlog_answer_t *answer)
     own = ngx_guildlog_webhook_own(lane, list);
 
     if (own) {
-        ngx_guildlog_webhook_keep(lane, &own->id, &own->token);
+        ngx_guildlog_webhook_keep(lane, &own->id, &own->token, 0);
         return;
     }
 
@@ -340,7 +340,7 @@ ngx_guildlog_webhook_created(void *data, ngx_guildlog_answer_t *answer)
     ngx_guildlog_delivery_named(lane->delivery, lane->bot,
                                 &verdict.application_id);
 
-    ngx_guildlog_webhook_keep(lane, &verdict.webhook_id, &verdict.token);
+    ngx_guildlog_webhook_keep(lane, &verdict.webhook_id, &verdict.token, 1);
 }
 
 
@@ -368,12 +368,14 @@ ngx_guildlog_webhook_undo(ngx_guildlog_lane_t *lane,
 }
 
 
+/* made: it was just made, and has sent nothing */
+
 static void
 ngx_guildlog_webhook_keep(ngx_guildlog_lane_t *lane, const ngx_str_t *id,
-    const ngx_str_t *token)
+    const ngx_str_t *token, ngx_uint_t made)
 {
     u_char                               numbers[2 * NGX_INT64_LEN];
-    ngx_str_t                            args[6];
+    ngx_str_t                            args[7];
     const ngx_guildlog_delivery_conf_t  *conf;
 
     conf = ngx_guildlog_delivery_conf(lane->delivery);
@@ -395,8 +397,14 @@ ngx_guildlog_webhook_keep(ngx_guildlog_lane_t *lane, const ngx_str_t *id,
                   "lane %V of server %V: channel %V has webhook %V",
                   &lane->id, &lane->guild, &lane->channel, id);
 
+    if (made) {
+        ngx_str_set(&args[6], "t");
+    } else {
+        ngx_str_set(&args[6], "f");
+    }
+
     ngx_guildlog_delivery_turn(lane, ngx_guildlog_stmt_delivery_registered,
-                               args, 6);
+                               args, 7);
 }
 
 

@@ -154,7 +154,7 @@ ngx_int_t ngx_guildlog_platform_look(ngx_pool_t *pool,
 ngx_int_t ngx_guildlog_platform_delete(ngx_pool_t *pool,
     const ngx_str_t *webhook_id, const ngx_str_t *token,
     ngx_guildlog_platform_request_t *request);
-/* the 100 next to that one, the newest first */
+/* the 100 next to that one, or (empty) the newest 100, the newest first */
 ngx_int_t ngx_guildlog_platform_read(ngx_pool_t *pool,
     const ngx_str_t *channel_id, const ngx_str_t *after_id,
     ngx_guildlog_platform_request_t *request);

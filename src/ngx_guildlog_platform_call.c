@@ -189,7 +189,7 @@ ngx_guildlog_platform_read(ngx_pool_t *pool, const ngx_str_t *channel_id,
     ngx_memzero(request, sizeof(ngx_guildlog_platform_request_t));
 
     if (!ngx_guildlog_value_is_id(channel_id)
-        || !ngx_guildlog_value_is_id(after_id))
+        || (after_id->len && !ngx_guildlog_value_is_id(after_id)))
     {
         return NGX_ERROR;
     }
@@ -203,10 +203,16 @@ ngx_guildlog_platform_read(ngx_pool_t *pool, const ngx_str_t *channel_id,
     request->method = "GET";
     request->bot = 1;
     request->path.data = p;
-    request->path.len = ngx_sprintf(p,
-                                "/channels/%V/messages?after=%V&limit=100",
-                                    channel_id, after_id)
-                        - p;
+
+    p = ngx_sprintf(p, "/channels/%V/messages?", channel_id);
+
+    if (after_id->len) {
+        p = ngx_sprintf(p, "after=%V&", after_id);
+    }
+
+    p = ngx_cpymem(p, "limit=100", sizeof("limit=100") - 1);
+
+    request->path.len = p - request->path.data;
 
     return NGX_OK;
 }

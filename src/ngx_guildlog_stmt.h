@@ -136,10 +136,11 @@ typedef struct {
     S(delivery_park, 4, NGX_GUILDLOG_STMT_DELIVERY)                           \
     S(delivery_park_next, 5, NGX_GUILDLOG_STMT_DELIVERY)                      \
     S(delivery_doubt_park, 2, NGX_GUILDLOG_STMT_DELIVERY)                     \
+    S(delivery_sole, 5, NGX_GUILDLOG_STMT_DELIVERY)                           \
     S(delivery_proved, 6, NGX_GUILDLOG_STMT_DELIVERY)                         \
     S(delivery_verified, 6, NGX_GUILDLOG_STMT_DELIVERY)                       \
     S(delivery_asks, 5, NGX_GUILDLOG_STMT_DELIVERY)                           \
-    S(delivery_registered, 7, NGX_GUILDLOG_STMT_DELIVERY)                     \
+    S(delivery_registered, 8, NGX_GUILDLOG_STMT_DELIVERY)                     \
     S(delivery_lost, 5, NGX_GUILDLOG_STMT_DELIVERY)                           \
     S(delivery_broken, 6, NGX_GUILDLOG_STMT_DELIVERY)                         \
     S(delivery_waits, 8, NGX_GUILDLOG_STMT_DELIVERY)                          \

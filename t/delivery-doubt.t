@@ -195,6 +195,126 @@ is times_there('first'), 0, 'first: indeed';
         'parted: nor is it said to be';
 }
 
+# the first message of a webhook, and what may stand beside it
+
+{
+    my %is;
+    my (@faults, @deaf, @mute);
+
+    # a lane that has a webhook, and has sent nothing by it
+    my $quiet = sub {
+        my $guild = $g->server;
+        my $to    = ++$channel . '';
+        my $it    = { guild => $guild, token => $g->token($guild), to => $to };
+        $platform->belong($guild, $to);
+        $platform->create_webhook($to, 'Guildlog', 0) if $_[0];
+        my $answer = $g->patch("/servers/$guild/config/logging/channels",
+            token => $it->{token}, json => { category_text => $to });
+        die $answer->text if $answer->status != 202;
+        wait_for { $g->sql(q{select count(*) from lane where guild_id = ?
+            and state = 'active' and verified_at is not null}, $guild) } 60,
+            'a webhook';
+        return $it;
+    };
+    my $test = sub {
+        my ($it) = @_;
+        is $g->post("/servers/$it->{guild}/troubleshoot/test-log",
+            token => $it->{token}, json => { category => 'categoryText' })
+            ->json->{stage}, 'delivered', 'a test message';
+    };
+    my $fault = sub {
+        my ($it, $action, %more) = @_;
+        push @faults, { call => 'execute', channel => $it->{to},
+            action => $action, %more };
+    };
+
+    # what the platform says, the message's end, what else there is
+    my @cases = (
+        ['shown',       'delivered',   ['apply-reset'], shown => 1],
+        ['alone',       'delivered',   ['apply-reset']],
+        ['5xx',         'delivered',   ['apply-answer', status => 502,
+                                           body => {}]],
+        ['unreadable',  'delivered',   ['apply-answer', status => 200,
+                                           body => 'oops']],
+        ['two',         'delivered',   ['apply-reset'], n => 2],
+        ['others',      'delivered',   ['apply-reset'], said => 3],
+        ['crowd',       'delivered',   ['apply-reset'], said => 100],
+        ['unseen',      'unknown unconfirmed', ['apply-reset'], deaf => 1],
+        ['lost',        'unknown unconfirmed', ['reset']],
+        ['absent',      'delivered',   ['reset'], said => 1],
+        ['absent100',   'delivered',   ['reset'], said => 100],
+        ['tested',      'unknown unconfirmed', ['apply-reset'], test => 1],
+        ['untaken',     'unknown unconfirmed', ['reset'], test => 1],
+        ['test shown',  'delivered',   ['apply-reset'], test => 1, shown => 1],
+        ['test absent', 'delivered',   ['reset'], test => 1, shown => 1],
+        ['adopted',     'unknown unconfirmed', ['apply-reset'], own => 1],
+        ['own shown',   'delivered',   ['apply-reset'], own => 1, shown => 1],
+    );
+    $platform->config(applications => {
+        '400000000000000001' => '400000000000000077' });
+
+    for my $case (@cases) {
+        my ($name, undef, $end, %more) = @$case;
+        my $it = $is{$name} = $quiet->($more{own});
+        $test->($it) if $more{test};
+        $platform->say($it->{to}, map { "of others $_" } 1 .. $more{said})
+            if $more{said};
+        push @mute, $it->{to} if !$more{shown};
+        push @deaf, $it->{to} if $more{deaf};
+        $fault->($it, @$end);
+    }
+
+    # behind one that is known: one that was not proved, and a test message
+    for my $name ('behind', 'proved', 'after a test') {
+        my $it = $is{$name} = $quiet->();
+        becomes(@$it{qw(guild token)}, (record($it->{guild}, 1))[0],
+            'delivered', "$name: one before it");
+        push @mute, $it->{to};
+    }
+    $test->($is{'after a test'});
+    push @deaf, $is{behind}{to};
+    push @cases, ['proved', 'delivered'];
+    $fault->($is{proved}, 'apply-reset');
+    $fault->($is{behind}, 'apply-reset');
+    $fault->($is{'after a test'}, 'reset');
+
+    $platform->config(no_content => \@mute,
+        no_history => [$case{old}{to}, @deaf]);
+    $platform->faults(@faults);
+    $is{$_}{ids} = [record($is{$_}{guild}, $_ eq 'two' ? 2 : 1)]
+        for keys %is;
+
+    for my $case (@cases) {
+        my ($name, $word) = @$case;
+        my ($guild, $token, $to, $ids) = @{ $is{$name} }{qw(guild token to ids)};
+        for my $id (@$ids) {
+            becomes($guild, $token, $id, $word, "first, $name: $word");
+            next if $word ne 'delivered';
+            is times_applied($to, $id), 1, "first, $name: once";
+            my ($message) = grep { grep { $_ eq $id } $platform->entries_in($_) }
+                $platform->messages($to);
+            is delivery($guild, $token, $id)->{messageId}, $message->{id},
+                "first, $name: as that message";
+        }
+    }
+    for my $name ('behind', 'after a test') {
+        my $it = $is{$name};
+        becomes(@$it{qw(guild token)}, $it->{ids}[0], 'unknown unconfirmed',
+            "$name: unconfirmed");
+    }
+
+    # what is lost behind it is not what came before
+    my $it = $is{behind};
+    $platform->config(no_history => [$case{old}{to}]);
+    $platform->faults({ call => 'execute', channel => $it->{to},
+        action => 'reset' });
+    my ($lost) = record($it->{guild}, 1);
+    becomes(@$it{qw(guild token)}, $lost, 'unknown unconfirmed',
+        'behind: nor is it said of the next one, which was lost');
+    is times_applied($it->{to}, $lost), 0, 'behind: indeed';
+    $platform->config(no_content => [], applications => {});
+}
+
 # what has been answered for an hour, but never with messages, is waited for no
 # more; an outage is
 

@@ -173,7 +173,8 @@ begin
            attempt_at = case when w.begin_to is not null
                              then at else h.attempt_at end,
            not_before = at + w.wait_ms * interval '1 ms',
-           last_message_id = coalesce(w.message, h.last_message_id)
+           last_message_id = coalesce(w.message, h.last_message_id),
+           mixed_at = case when w.status = 1 then at else h.mixed_at end
      where h.guild_id = w.guild and h.lane = w.lane;
 end $$;
 

@@ -122,11 +122,12 @@ begin
 end $$;
 
 
--- It has a webhook. One whose channel is used no more closes at once.
+-- It has a webhook. One whose channel is used no more closes at once. made: it
+-- was just made for it; what another one has sent is not known.
 
 create or replace function delivery_registered(me text, guild bigint,
     lane bigint, fence bigint, step bigint, webhook bigint, secret bytea,
-    out status int, out body text)
+    made boolean default false, out status int, out body text)
 language plpgsql security definer set search_path = guildlog, pg_temp as $$
 declare
     it    lane := delivery_turn(me, guild, lane, fence, step);
@@ -139,6 +140,10 @@ begin
            webhook_id = webhook, secret = delivery_registered.secret,
            told = null
      where l.guild_id = guild and l.lane = it.lane;
+
+    update lane_head h
+       set mixed_at = case when not made then clock_timestamp() end
+     where h.guild_id = guild and h.lane = it.lane;
 
     perform lane_wake(guild, it.lane);
     status := 200;

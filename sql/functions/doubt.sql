@@ -134,6 +134,35 @@ begin
 end $$;
 
 
+-- Has nothing else been sent by this lane's webhook since the last message that
+-- is known, or since it was made? 403 if something may have been: what was sent
+-- so long ago would be there, by clocks that differ.
+
+create or replace function delivery_sole(me text, guild bigint, lane bigint,
+    fence bigint, step bigint, out status int, out body text)
+language plpgsql security definer set search_path = guildlog, pg_temp as $$
+declare
+    it  record;
+begin
+    select l.shard, h.last_message_id as last,
+           h.mixed_at + interval '10 minutes' as sure into it
+      from lane l
+      join lane_head h on h.guild_id = l.guild_id and h.lane = l.lane
+     where l.guild_id = guild
+       and l.lane = delivery_sole.lane
+       and h.step = delivery_sole.step;
+
+    if not found or not delivery_mine(me, it.shard, fence) then
+        perform refuse(409, 'another one delivers this lane');
+    end if;
+
+    status := case when coalesce(it.last > time_id(ms(it.sure)),
+                                 it.sure is null)
+                   then 200 else 403 end;
+    body := '{}';
+end $$;
+
+
 -- It is known now: it is that message, or (null) was never applied. Then its
 -- entries are sent again, but for those that an operator has sent again; if
 -- they have no way to go, that is asked later. A message found after some were

@@ -265,6 +265,9 @@ begin
     status := 200;
 
     if stage is null then
+        update lane_head h
+           set mixed_at = clock_timestamp()
+         where h.guild_id = guild and h.lane = it.lane;
         body := json_build_object('send', json_build_object(
             'lane', it.lane::text, 'channelId', it.channel_id::text,
             'webhookId', it.webhook_id::text, 'secret', it.secret::text,

@@ -127,7 +127,9 @@ $$, $$
                                      'OUT guild bigint, OUT rest bigint'),
         ('lane', 'delivery_verified', 'told boolean'),
         ('lane', 'delivery_asks', null),
-        ('lane', 'delivery_registered', 'webhook bigint, secret bytea'),
+        ('lane', 'delivery_sole', null),
+        ('lane', 'delivery_registered', 'webhook bigint, secret bytea, '
+                                        'made boolean'),
         ('lane', 'delivery_lost', null),
         ('lane', 'delivery_broken', 'reason text'),
         ('lane', 'delivery_waits', 'reason text, final text, '

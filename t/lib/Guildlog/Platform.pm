@@ -129,15 +129,33 @@ sub delete_webhook { $_[0]->control("webhook/$_[1]/delete", {}) }
 sub spend_webhook  { $_[0]->control("webhook/$_[1]/spend", {}) }
 
 
-# one of somebody else, by that name
+# one by that name, of a bot: the pro one, who is somebody else; the webhook
 sub create_webhook {
-    my ($self, $channel, $name) = @_;
+    my ($self, $channel, $name, $bot) = @_;
+
+    return $self->_ask("channels/$channel/webhooks", { name => $name },
+        Authorization => 'Bot ' . $self->token($bot // 1));
+}
+
+
+# what somebody else says in a channel
+sub say {
+    my ($self, $channel, @texts) = @_;
+
+    my $it = $self->create_webhook($channel, 'Somebody');
+    $self->_ask("webhooks/$it->{id}/$it->{token}?wait=true",
+        { content => $_ }) for @texts;
+}
+
+
+sub _ask {
+    my ($self, $path, $body, @headers) = @_;
 
     my $answer = Guildlog::Client->new(port => $self->{port})->request('POST',
-        "/api/v10/channels/$channel/webhooks", json => { name => $name },
-        headers => [Authorization => 'Bot ' . $self->token(1),
+        "/api/v10/$path", json => $body, headers => [@headers,
             'User-Agent' => 'DiscordBot (https://example.org, 1)']);
     die "platform: ", $answer->text if $answer->status != 200;
+    return $answer->json;
 }
 
 
