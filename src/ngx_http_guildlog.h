@@ -395,6 +395,10 @@ char *ngx_http_guildlog_conf_database(ngx_conf_t *cf, ngx_command_t *cmd,
 ngx_guildlog_database_t *ngx_http_guildlog_find_database(ngx_conf_t *cf,
     ngx_str_t *name);
 
+/* one database by two roles: the same hosts, port and dbname */
+ngx_uint_t ngx_http_guildlog_same_database(const ngx_guildlog_database_t *one,
+    const ngx_guildlog_database_t *other);
+
 
 /* ngx_http_guildlog_directives.c */
 

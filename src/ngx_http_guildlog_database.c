@@ -396,6 +396,37 @@ ngx_http_guildlog_find_database(ngx_conf_t *cf, ngx_str_t *name)
 }
 
 
+ngx_uint_t
+ngx_http_guildlog_same_database(const ngx_guildlog_database_t *one,
+    const ngx_guildlog_database_t *other)
+{
+    ngx_str_t   *host, *others;
+    ngx_uint_t   i;
+
+    if (one->port != other->port
+        || one->hosts.nelts != other->hosts.nelts
+        || one->dbname.len != other->dbname.len
+        || ngx_memcmp(one->dbname.data, other->dbname.data, one->dbname.len)
+           != 0)
+    {
+        return 0;
+    }
+
+    host = one->hosts.elts;
+    others = other->hosts.elts;
+
+    for (i = 0; i < one->hosts.nelts; i++) {
+        if (host[i].len != others[i].len
+            || ngx_memcmp(host[i].data, others[i].data, host[i].len) != 0)
+        {
+            return 0;
+        }
+    }
+
+    return 1;
+}
+
+
 static ngx_guildlog_database_t *
 ngx_http_guildlog_named_database(ngx_http_guildlog_main_conf_t *gmcf,
     const ngx_str_t *name)

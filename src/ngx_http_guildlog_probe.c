@@ -29,7 +29,10 @@ ngx_http_guildlog_probe_conf(ngx_http_guildlog_call_t *call)
     gmcf = ngx_http_get_module_main_conf(call->request,
                                          ngx_http_guildlog_module);
 
-    if (!gmcf->delivers || gmcf->delivers_to != call->conf->database) {
+    if (!gmcf->delivers
+        || !ngx_http_guildlog_same_database(gmcf->delivers_to,
+                                            call->conf->database))
+    {
         return NULL;
     }
 

@@ -24,6 +24,10 @@ my $nginx = Guildlog->new(workers => 2, api => 'guildlog_limit off;');
 # so that a few entries make segments of every level
 $nginx->sql('create or replace function search_run_size() returns int
     language sql immutable as $$ select 3 $$');
+# or in segments of one week
+$nginx->sql('create or replace function search_close(head search_head,
+    level int, first int) returns boolean language sql immutable as
+    $$ select true $$');
 $nginx->sql('create or replace function search_bits_from() returns int
     language sql immutable as $$ select 96 $$');
 

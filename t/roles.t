@@ -39,6 +39,15 @@ my ($id) = record($guild, 1);
 becomes($guild, $token, $id, 'delivered', 'recorded, delivered and read');
 is $g->get("/servers/$guild/logs/export", token => $token)->status, 200,
     'exported';
+
+# who asks the platform for people has the API's role, who delivers another one
+my $report = $g->get("/servers/$guild/troubleshoot", token => $token)->json;
+is_deeply $report->{summary}{incomplete} // [], [],
+    'the troubleshooter asks the platform';
+is $report->{botId}, '400000000000000001', '... as that bot';
+is $g->post("/servers/$guild/troubleshoot/test-log", token => $token,
+    json => {})->json->{stage}, 'delivered', 'a test message is sent';
+
 ok wait_for {
     my $task = $g->get('/status', raw_path => 1)->json->{keeper_errors_total};
     keys %$task >= 8;
