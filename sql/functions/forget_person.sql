@@ -42,12 +42,14 @@ returns text language sql immutable as $$
 $$;
 
 
--- A text without the id.
+-- A text without the id. To look for it as a pattern is dear.
 
-create or replace function person_out_of(value text, pattern text)
+create or replace function person_out_of(value text, person bigint)
 returns text language sql immutable as $$
-    select case when pattern is null then value
-                else regexp_replace(value, pattern, '0', 'g') end
+    select case when position(person::text in value) > 0
+                then coalesce(regexp_replace(value, person_pattern(person),
+                                             '0', 'g'), value)
+                else value end
 $$;
 
 
@@ -56,7 +58,6 @@ $$;
 create or replace function person_out(doc text, type smallint, person bigint)
 returns text language plpgsql stable as $$
 declare
-    pattern   constant text := person_pattern(person);
     was       constant jsonb := (doc || '}')::jsonb;
     did       constant boolean := coalesce(
                   (was #>> '{executor,id}')::bigint = person, false);
@@ -64,7 +65,12 @@ declare
                   (was #>> '{target,id}')::bigint = person, false);
     wrote     constant boolean := person_wrote(
                   type, did, suffered, was #>> '{target,id}' is null);
+    names     constant text[] := array[
+                  case when did then was #>> '{executor,name}' end,
+                  case when suffered then was #>> '{target,name}' end];
     d         jsonb := was;
+    key       text;
+    value     text;
 begin
     if did then
         d := d || '{"executor": null, "reason": null}';
@@ -78,26 +84,23 @@ begin
         d := d || '{"content": null, "contentAfter": null}';
     end if;
 
-    d := d || jsonb_build_object(
-        'messages', person_out_of_messages(d -> 'messages', person,
-                                           wrote and type <> 3 or suffered),
-        'name', person_out_of(d ->> 'name', pattern),
-        'reason', person_out_of(d ->> 'reason', pattern),
-        'content', person_out_of(d ->> 'content', pattern),
-        'contentAfter', person_out_of(d ->> 'contentAfter', pattern),
-        'value', person_out_of(d ->> 'value', pattern));
-
-    -- what is called as the person was
-
-    if did or suffered then
-        d := d || (
-            select coalesce(jsonb_object_agg(f.key, null), '{}')
-              from unnest('{name,value,content,contentAfter}'::text[]) f (key)
-             where d ->> f.key in (
-                       case when did then was #>> '{executor,name}' end,
-                       case when suffered then was #>> '{target,name}' end)
-               and d ->> f.key <> '');
+    if d -> 'messages' <> '[]' then
+        d := d || jsonb_build_object('messages', person_out_of_messages(
+                 d -> 'messages', person, wrote and type <> 3 or suffered));
     end if;
+
+    -- the id where it stands in a text, and what is called as the person was
+
+    foreach key in array '{name,reason,content,contentAfter,value}'::text[]
+    loop
+        value := d ->> key;
+
+        if value <> '' and value = any (names) and key <> 'reason' then
+            d := d || jsonb_build_object(key, null);
+        elsif position(person::text in value) > 0 then
+            d := d || jsonb_build_object(key, person_out_of(value, person));
+        end if;
+    end loop;
 
     -- fields that are absent and null are the same; to write an entry is dear
 
@@ -117,8 +120,6 @@ end $$;
 create or replace function person_out_of_messages(messages jsonb,
     person bigint, unsigned boolean)
 returns jsonb language plpgsql stable as $$
-declare
-    pattern  constant text := person_pattern(person);
 begin
     return coalesce((
         select jsonb_agg(case
@@ -132,9 +133,9 @@ begin
                                       from jsonb_array_elements(
                                                m -> 'attachments') a))
                                 else '{}' end
-                   when m ->> 'content' ~ pattern
+                   when position(person::text in m ->> 'content') > 0
                    then m || jsonb_build_object('content', person_out_of(
-                                 m ->> 'content', pattern))
+                                 m ->> 'content', person))
                    else m end order by place)
           from jsonb_array_elements(messages) with ordinality e (m, place)),
         messages);
@@ -220,38 +221,20 @@ begin
 end $$;
 
 
--- Walks along the entries of both bots for 100 ms, or until it has written 500
--- of them, then along what is derived from them. True until all is done.
+-- Walks along the entries of both bots for 100 ms, or until it has looked at so
+-- many, then along what is derived from them. True until all is done.
 
 create or replace function person_forget(p forgotten_person, budget int)
-returns boolean language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off as $$
+returns boolean language plpgsql as $$
 declare
-    until   constant timestamptz := clock_timestamp() + interval '100 ms';
-    rest    int := least(budget, 500);
-    looked  record;
+    until  constant timestamptz := clock_timestamp() + interval '100 ms';
+    rest   int := budget;
 begin
     while p.bot < 2 and rest > 0 and clock_timestamp() < until loop
-        select max(w.id) as last, count(*) as n,
-               array_agg(w.id order by w.id) filter (
-                   where w.arrival <= p.arrivals[p.bot + 1]
-                     and position(p.user_id::text in w.doc) > 0) as ids
-          into looked
-          from (select e.id, e.arrival, e.doc from log_entry e
-                 where e.guild_id = p.guild_id and e.bot = p.bot
-                   and e.id > p.at_id
-                 order by e.id limit least(budget, 1000)) w;
+        p.at_id := entries_forget(p, least(rest, 200));
+        rest := rest - 200;
 
-        if cardinality(looked.ids) > 0 then
-            looked.last := case when cardinality(looked.ids) > rest
-                                then looked.ids[rest] else looked.last end;
-            perform entries_forget(p, looked.ids[: rest]);
-            rest := rest - cardinality(looked.ids);
-        end if;
-
-        p.at_id := coalesce(looked.last, p.at_id);
-
-        if looked.n < least(budget, 1000) and rest >= 0 then
+        if p.at_id is null then
             p.bot := p.bot + 1;
             p.at_id := 0;
         end if;
@@ -270,38 +253,74 @@ begin
 end $$;
 
 
--- Takes the person out of these entries. What is counted of them as a member
--- goes in the same transaction, and so does the index of searches, which has
--- their names and words: searches look at the entries until it was made anew.
--- Pages that are kept are asked for again, since log_head changes.
+-- Takes the person out of the next entries, at most so many; the last of them,
+-- null behind the last one of the bot. Nobody else changes rows of entries
+-- while log_head is held, so that each stays where it was found.
 
-create or replace function entries_forget(p forgotten_person, ids bigint[])
-returns void language plpgsql as $$
+create or replace function entries_forget(p forgotten_person, most int)
+returns bigint language plpgsql
+set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
+    last     bigint;
+    n        int := 0;
     written  boolean := false;
-    one      bigint;
-    bare     text;
-    e        log_entry;
+    part     record;
 begin
-    perform record_begin(p.guild_id, p.bot, 0);
+    perform from log_head h
+      where h.guild_id = p.guild_id and h.bot = p.bot for update;
 
-    foreach one in array ids loop
-        select * into e from log_entry_one(p.guild_id, p.bot, one);
-        bare := person_out(e.doc, e.type, p.user_id);
-        continue when bare is null or bare = e.doc;
+    for part in
+        with looked as materialized (
+            select e.tableoid, e.ctid, e.id, e.arrival, e.type, e.doc
+              from log_entry e
+             where e.guild_id = p.guild_id and e.bot = p.bot
+               and e.id > p.at_id
+             order by e.id limit most
+        ), bared as materialized (
+            select l.*, case when l.arrival <= p.arrivals[p.bot + 1]
+                              and position(p.user_id::text in l.doc) > 0
+                             then person_out(l.doc, l.type, p.user_id)
+                        end as bare
+              from looked l
+        )
+        select b.tableoid::regclass as name, max(b.id) as last,
+               count(*) as n,
+               array_agg(b.ctid) filter (where b.bare <> b.doc) as places,
+               array_agg(b.bare) filter (where b.bare <> b.doc) as bare
+          from bared b
+         group by b.tableoid
+    loop
+        n := n + part.n;
+        last := greatest(last, part.last);
 
-        update log_entry x
-           set doc = bare,
-               executor_id = nullif(x.executor_id, p.user_id),
-               target_id = nullif(x.target_id, p.user_id)
-         where x.guild_id = p.guild_id and x.bot = p.bot
-           and x.id >= one and x.id <= one;
-        written := true;
+        if part.places is not null then
+            execute format('update only %s e set doc = b.doc, '
+                           'executor_id = nullif(e.executor_id, $1), '
+                           'target_id = nullif(e.target_id, $1) '
+                           'from unnest($2, $3) b (place, doc) '
+                           'where e.ctid = b.place', part.name)
+              using p.user_id, part.places, part.bare;
+            written := true;
+        end if;
     end loop;
 
-    if not written then
-        return;
+    if written then
+        perform person_uncount(p);
     end if;
+
+    return case when n = most then last end;
+end $$;
+
+
+-- What is counted of them as a member goes in the same transaction, and so does
+-- the index of searches, which has their names and words: searches look at the
+-- entries until it was made anew. Pages that are kept are asked for again,
+-- since log_head changes.
+
+create or replace function person_uncount(p forgotten_person)
+returns void language plpgsql as $$
+begin
+    perform record_begin(p.guild_id, p.bot, 0);
 
     delete from log_checkpoint c
      where c.guild_id = p.guild_id and c.bot = p.bot
