@@ -2,9 +2,17 @@
 -- did or suffered lose id and name and the texts they wrote, everywhere they
 -- stand; counts stay exact." "DELETE /servers/{id} forgets a server whole."
 
+\set QUIET on
+
+-- a partition is taken away: nobody else may be at it
+
+set client_min_messages = error;
+begin;
+lock table guildlog.log_entry;
+
 \ir setup.psql
 \ir forget.psql
-select plan(54);
+select plan(61);
 
 \set person 765432109876543210
 \set other 765432109876543211
@@ -195,6 +203,51 @@ select matches(error, '^22P02 ', 'the other one says why')
   from forgotten_person where user_id = 765432109876543298;
 delete from forgotten_person;
 update log_entry set doc = left(doc, -1) where id = :bad;
+
+-- a person of a week that is being rewritten
+
+create or replace function transactions_here()
+returns text[] language sql as $$ select '{}'::text[] $$;
+
+-- the steps up to that one
+create function pg_temp.rewrite(to_step text)
+returns void language plpgsql as $$
+begin
+    for i in 1 .. 1000 loop
+        perform rewrite_step(20);
+        exit when exists (select from log_rewrite r where r.step = to_step);
+    end loop;
+end $$;
+
+select pg_temp.rewrite('fill') \g /dev/null
+select low + (1::bigint << 30) as inside from log_rewrite \gset
+select count(pg_temp.send(jsonb_build_object('type', 7,
+           'timestamp', id_time(:inside) + i,
+           'executor', '{"id": "765432109876543297", "name": "Brunhilde"}'
+                       ::jsonb,
+           'content', 'a wombat of mine')))
+  from generate_series(1, 30) i \g /dev/null
+select count(*) as n from log_entry where guild_id = :guild \gset
+select pg_temp.rewrite('settle') \g /dev/null
+select format('select count(*) from %I where executor_id = %s', name,
+              765432109876543297) as copied from log_rewrite \gset
+select rewrite_step(20), rewrite_step(20) \g /dev/null
+prepare copied as :copied;
+select results_eq('execute copied', '{30}'::bigint[],
+                  'entries of a person are copied');
+
+select operator_person_forget(:guild, 765432109876543297) \g /dev/null
+select cmp_ok(pg_temp.forget(), '>', 0, 'who is forgotten');
+select is(pg_temp.stands('765432109876543297') || pg_temp.stands('brunhilde')
+          || pg_temp.stands('wombat'), '{}',
+          'then nothing of them stands anywhere, nor in the copy');
+select is(step, 'settle', '... which is not read as yet') from log_rewrite;
+select pg_temp.rewrite('done') \g /dev/null
+select is(step, 'done', 'it is') from log_rewrite;
+select is(pg_temp.stands('765432109876543297') || pg_temp.stands('brunhilde')
+          || pg_temp.stands('wombat'), '{}', 'and nothing of them came back');
+select is(count(*)::int, :n, 'of their entries none is lost')
+  from log_entry where guild_id = :guild;
 
 -- a server
 
