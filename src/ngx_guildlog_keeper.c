@@ -133,8 +133,8 @@ ngx_guildlog_keeper_done(void *data, ngx_guildlog_result_t *result)
 /*
  * 200: there is more to do, 204: there is not.  It rests for as long as it
  * worked, so that it takes no more than half of a processor; while it is far
- * behind (202), for a quarter of that, or it would never come up with what
- * half of a processor cannot do.
+ * behind, or forgets a person (202), for a quarter of that, or it would never
+ * come up with what half of a processor cannot do.
  */
 
 static ngx_msec_t

@@ -26,10 +26,9 @@ $$;
 
 
 -- Does a step, the turn of one task: 200 if another one is due at once, 202 if
--- much is left undone besides, 204 if none is. body: {"task": {age_ms, took_us,
--- lag, errors, error, parked}, …}, whoever did them; error is of this step,
--- parked: how many servers are left out. The night goes from one hour (UTC) to
--- another.
+-- it is to hurry besides, 204 if none is. body: {"task": {age_ms, took_us, lag,
+-- errors, error, parked}, …}, whoever did them; error is of this step, parked:
+-- how many servers are left out. The night goes from one hour (UTC) to another.
 
 create or replace function keeper_step(budget int default 20000,
     from_hour int default 2, to_hour int default 5, out status int,
@@ -83,12 +82,17 @@ begin
 end $$;
 
 
--- Are more entries left than five turns would look at?
+-- Are more entries left than five turns would look at? Or is there something to
+-- forget, for which somebody waits?
 
 create or replace function keeper_behind(budget int)
 returns boolean language plpgsql stable as $$
 begin
-    return exists (select from keeper k where k.lag > 5 * budget);
+    return exists (
+        select from keeper k
+         where k.lag > 5 * budget
+            or k.task = 'forget' and k.lag > 0
+               and k.due_at <= clock_timestamp());
 end $$;
 
 

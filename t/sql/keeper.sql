@@ -2,7 +2,7 @@
 -- the longest time; one that fails leaves the others alone.
 
 \ir setup.psql
-select plan(54);
+select plan(57);
 
 delete from keeper;
 
@@ -46,6 +46,16 @@ select is((select s.status from keeper_step(200) s), 200,
           'what five turns can do is not much');
 select is((select s.status from keeper_step(199) s), 202,
           'what they cannot is, and is said');
+
+update keeper set due_at = now() + interval '5 minutes', lag = 0;
+update keeper set lag = 1 where task = 'forget';
+update keeper set due_at = now() where task in ('requests', 'lanes');
+select is((select s.status from keeper_step(20000) s), 200,
+          'who is forgotten and has to wait does not hurry it');
+update keeper set due_at = now() where task in ('requests', 'forget');
+update keeper set due_at = now() - interval '1 second' where task = 'requests';
+select is((select s.status from keeper_step(20000) s), 202,
+          'who can be forgotten now does');
 
 -- the step of one, or of one that never had a turn, is ended from outside each
 -- time: nothing of it is left
