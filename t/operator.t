@@ -49,7 +49,7 @@ like op('PUT', '/servers/123', {})->json->{error}, qr/^guild_id: /,
 is op('PUT', '/servers/9223372036854775807', {})->status, 201,
     'the largest one there is';
 is op('GET', "/servers/$server")->status, 405, 'a server is read by its token';
-is op('GET', "/servers/$server")->header('Allow'), 'PUT', 'says Allow';
+is op('GET', "/servers/$server")->header('Allow'), 'PUT, DELETE', 'says Allow';
 is op('PUT', '/servers', {})->status, 404, 'there are no more paths';
 
 my @answers = sort { $a <=> $b } at_once(4, sub {
