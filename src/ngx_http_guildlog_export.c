@@ -485,7 +485,7 @@ ngx_http_guildlog_export_advance(ngx_http_guildlog_export_t *ex,
 
         one.len = p - one.data;
 
-        if (one.len == id->len
+        if (id->len && one.len == id->len
             && ngx_memcmp(one.data, id->data, id->len) == 0)
         {
             break;
