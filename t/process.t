@@ -37,12 +37,12 @@ sub sessions {
 {
     my $nginx = make(name => 'killed', workers => 2, listen => 'reuseport',
         http => 'guildlog_limit off;', allow => [qr/exited on signal 9/],
-        database => { connections => 2, queue_timeout => '30s' });
+        database => { connections => 4, queue_timeout => '30s' });
     my $lock = $nginx->cluster->connect($nginx->dbname);
     $lock->begin_work;
     $lock->do('lock table server in access exclusive mode');
 
-    # requests in both of them: one alone has two connections
+    # requests in both of them: one alone gives a server two connections
     my @clients;
     wait_for {
         push @clients, my $client = $nginx->connection;
@@ -77,7 +77,7 @@ sub sessions {
     wait_for { $nginx->workers == 2 };
     ok wait_for { eval { $nginx->get($at, token => $token)->status == 200 } },
         'all of them may be killed';
-    ok wait_for { sessions($nginx) <= 4 },
+    ok wait_for { sessions($nginx) <= 8 },
         'what the dead had open at the database goes, too';
 }
 

@@ -98,7 +98,7 @@ my @api = grep { $_->{id} !~ /stream|revoke|server_reset/ }
     $openapi->operations;
 my $desk = Guildlog::OpenAPI->operator;
 my @operator = map { ({ %$_, file => $desk }) x ($entries{$_->{id}} ? 5 : 1) }
-    grep { $_->{id} ne 'operator_token_create' } $desk->operations;
+    grep { $_->{id} !~ /token_create|server_forget/ } $desk->operations;
 
 
 # (method, path, body, operator's?) of a request, hardly bent or much
