@@ -499,7 +499,7 @@ MAKE
 # The head of a program that links pure files names them.
 sources_of() {
     sed -n '/^ \*\//q; p' "$1" | grep -o 'ngx_guildlog_[a-z0-9_]*\.c' \
-        | sort -u | sed "s|^|$top/src/|"
+        | sort -u | sed "s|^|-o -name |" | xargs find "$top/src" -false
 }
 
 

@@ -1,5 +1,5 @@
-# Not only a sample of the allocations, as in t/malloc.t: each one fails.
+# Not only a sample of the allocations, as in t/http/malloc.t: each one fails.
 
 $ENV{GUILDLOG_FAULTS} //= 'all';
-do './t/malloc.t';
+do './t/http/malloc.t';
 die $@ if $@;

@@ -5,7 +5,7 @@
  * An answer of another server: it is the same in whatever pieces it comes.
  */
 
-#include "ngx_guildlog_answer.h"
+#include "client/ngx_guildlog_answer.h"
 #include "fuzz.h"
 
 

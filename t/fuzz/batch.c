@@ -9,7 +9,7 @@
  * JSON, or an error in its place.
  */
 
-#include "ngx_guildlog_batch.h"
+#include "log/ngx_guildlog_batch.h"
 #include "fuzz.h"
 
 

@@ -7,7 +7,7 @@
  * The body of any endpoint that takes one.
  */
 
-#include "ngx_guildlog_route.h"
+#include "api/ngx_guildlog_route.h"
 #include "fuzz.h"
 
 

@@ -7,7 +7,7 @@
  * said, and no cell of it is a formula.
  */
 
-#include "ngx_guildlog_csv.h"
+#include "log/ngx_guildlog_csv.h"
 #include "fuzz.h"
 
 

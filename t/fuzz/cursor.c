@@ -5,7 +5,7 @@
  * What is read as a cursor is written as that same text.
  */
 
-#include "ngx_guildlog_cursor.h"
+#include "log/ngx_guildlog_cursor.h"
 #include "fuzz.h"
 
 

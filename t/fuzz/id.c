@@ -7,7 +7,7 @@
  * where it is a number that PostgreSQL's bigint holds.
  */
 
-#include "ngx_guildlog_value.h"
+#include "api/ngx_guildlog_value.h"
 #include "fuzz.h"
 
 

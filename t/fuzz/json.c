@@ -6,7 +6,7 @@
  * What is parsed is UTF-8 throughout; what is written is read as the same.
  */
 
-#include "ngx_guildlog_json.h"
+#include "base/ngx_guildlog_json.h"
 #include "fuzz.h"
 
 

@@ -9,8 +9,8 @@
  * None is good that we did not sign, and what is good says whose it is.
  */
 
-#include "ngx_guildlog_jwt.h"
-#include "ngx_guildlog_value.h"
+#include "token/ngx_guildlog_jwt.h"
+#include "api/ngx_guildlog_value.h"
 #include <jwt.h>
 #include <openssl/hmac.h>
 #include "fuzz.h"

@@ -8,8 +8,8 @@
  * fits, is folded, and what is said to be found is there.
  */
 
-#include "ngx_guildlog_json.h"
-#include "ngx_guildlog_match.h"
+#include "base/ngx_guildlog_json.h"
+#include "search/ngx_guildlog_match.h"
 #include "fuzz.h"
 
 

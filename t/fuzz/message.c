@@ -11,9 +11,9 @@
  * limits hold and nobody is mentioned.
  */
 
-#include "ngx_guildlog_message.h"
-#include "ngx_guildlog_json.h"
-#include "ngx_guildlog_text.h"
+#include "platform/ngx_guildlog_message.h"
+#include "base/ngx_guildlog_json.h"
+#include "platform/ngx_guildlog_text.h"
 #include "fuzz.h"
 
 

@@ -9,7 +9,7 @@
  * needs, and what it is told to be named by may be sent back to it.
  */
 
-#include "ngx_guildlog_platform.h"
+#include "platform/ngx_guildlog_platform.h"
 #include "fuzz.h"
 
 

@@ -8,7 +8,7 @@
  * takes.
  */
 
-#include "ngx_guildlog_route.h"
+#include "api/ngx_guildlog_route.h"
 #include "fuzz.h"
 
 

@@ -8,7 +8,7 @@
  * the methods that it names either.
  */
 
-#include "ngx_guildlog_route.h"
+#include "api/ngx_guildlog_route.h"
 #include "fuzz.h"
 
 

@@ -6,7 +6,7 @@
  * calls anybody.
  */
 
-#include "ngx_guildlog_text.h"
+#include "platform/ngx_guildlog_text.h"
 #include "fuzz.h"
 
 

@@ -38,7 +38,7 @@ my %signer = (
 # nginx has its own opinion on what C leaves undefined; ours counts
 my $alarming = qr{\[(?:alert|emerg)\]|open\ socket|exited\ on\ signal
     |exited\ with\ code\ [1-9]
-    |/src/ngx_(?:http_)?guildlog\w*\.[ch]:\d+:\d+:\ runtime\ error}x;
+    |/src/\w+/ngx_(?:http_)?guildlog\w*\.[ch]:\d+:\d+:\ runtime\ error}x;
 
 my $json = JSON::PP->new->utf8->canonical->allow_nonref;
 my $dir;          # of this file

@@ -14,7 +14,7 @@
  *   match DOC               1 or 0; e: that is no document
  */
 
-#include "ngx_guildlog_match.h"
+#include "search/ngx_guildlog_match.h"
 
 
 static ngx_log_t              log;

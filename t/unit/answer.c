@@ -6,7 +6,7 @@
  * or is not HTTP/1.1, is none.
  */
 
-#include "ngx_guildlog_answer.h"
+#include "client/ngx_guildlog_answer.h"
 #include "tap.h"
 
 

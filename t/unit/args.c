@@ -8,7 +8,7 @@
  * and the rule.
  */
 
-#include "ngx_guildlog_args.h"
+#include "api/ngx_guildlog_args.h"
 #include "tap.h"
 
 

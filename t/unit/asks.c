@@ -7,7 +7,7 @@
  * them counts.
  */
 
-#include "ngx_guildlog_asks.h"
+#include "shm/ngx_guildlog_asks.h"
 #include "tap.h"
 
 

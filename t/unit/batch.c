@@ -9,7 +9,7 @@
  * entry, and of each that is refused the reason.
  */
 
-#include "ngx_guildlog_batch.h"
+#include "log/ngx_guildlog_batch.h"
 #include "tap.h"
 
 
@@ -189,8 +189,8 @@ test_cases(void)
 
 /*
  * What the columns have of an entry that says everything, one that says
- * nothing and one that is bad.  t/record.t holds the documents against those
- * of the SQL function.
+ * nothing and one that is bad.  t/record/record.t holds the documents against
+ * those of the SQL function.
  */
 
 static void

@@ -8,7 +8,7 @@
  * table says what each way to answer badly has to end in.
  */
 
-#include "ngx_guildlog_wire.h"
+#include "client/ngx_guildlog_wire.h"
 #include "tap.h"
 
 

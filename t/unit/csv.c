@@ -7,7 +7,7 @@
  * spreadsheet would run as a formula gets a leading apostrophe."
  */
 
-#include "ngx_guildlog_csv.h"
+#include "log/ngx_guildlog_csv.h"
 #include "tap.h"
 
 

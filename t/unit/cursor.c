@@ -6,7 +6,7 @@
  * nothing else, and whatever is not one is refused.
  */
 
-#include "ngx_guildlog_cursor.h"
+#include "log/ngx_guildlog_cursor.h"
 #include "tap.h"
 
 

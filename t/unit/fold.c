@@ -4,10 +4,10 @@
  *
  * "words are matched whole, case-insensitively, any language": how texts are
  * folded, cut into words and looked through, also where they are not UTF-8.
- * t/fold.t compares all of it with the database.
+ * t/search/fold.t compares all of it with the database.
  */
 
-#include "ngx_guildlog_fold.h"
+#include "search/ngx_guildlog_fold.h"
 #include "tap.h"
 
 

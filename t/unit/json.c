@@ -7,7 +7,7 @@
  * whatever the strings hold.
  */
 
-#include "ngx_guildlog_json.h"
+#include "base/ngx_guildlog_json.h"
 #include "tap.h"
 
 

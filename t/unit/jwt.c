@@ -12,7 +12,7 @@
 #include <jansson.h>
 #include <openssl/err.h>
 #include <openssl/hmac.h>
-#include "ngx_guildlog_jwt.h"
+#include "token/ngx_guildlog_jwt.h"
 #include "keyring.h"
 
 

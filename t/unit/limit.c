@@ -8,7 +8,7 @@
  */
 
 #include <sys/wait.h>
-#include "ngx_guildlog_limit.h"
+#include "shm/ngx_guildlog_limit.h"
 #include "zone.h"
 
 

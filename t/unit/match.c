@@ -5,10 +5,10 @@
  * ngx_guildlog_json_write.c and ngx_guildlog_match.c.
  *
  * Which entries a query asks for; and that what is no document is told from
- * one.  t/fold.t asks the database the same of whatever is stored.
+ * one.  t/search/fold.t asks the database the same of whatever is stored.
  */
 
-#include "ngx_guildlog_match.h"
+#include "search/ngx_guildlog_match.h"
 #include "tap.h"
 
 

@@ -12,9 +12,9 @@
  * not write.  Entries are packed in order, and a retry has the same bytes.
  */
 
-#include "ngx_guildlog_json.h"
-#include "ngx_guildlog_message.h"
-#include "ngx_guildlog_text.h"
+#include "base/ngx_guildlog_json.h"
+#include "platform/ngx_guildlog_message.h"
+#include "platform/ngx_guildlog_text.h"
 #include "tap.h"
 
 

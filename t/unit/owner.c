@@ -7,7 +7,7 @@
  */
 
 #include <sys/wait.h>
-#include "ngx_guildlog_owner.h"
+#include "jobs/ngx_guildlog_owner.h"
 #include "tap.h"
 
 

@@ -7,7 +7,7 @@
  * one probe each five seconds while nobody is there.
  */
 
-#include "ngx_guildlog_pace.h"
+#include "shm/ngx_guildlog_pace.h"
 #include "tap.h"
 
 

@@ -10,7 +10,7 @@
  * applied is called refused.
  */
 
-#include "ngx_guildlog_platform.h"
+#include "platform/ngx_guildlog_platform.h"
 #include "tap.h"
 
 

@@ -6,7 +6,7 @@
  * a range of places, or as far as the lane has come.
  */
 
-#include "ngx_guildlog_ranges.h"
+#include "log/ngx_guildlog_ranges.h"
 #include "tap.h"
 
 

@@ -6,7 +6,7 @@
  * bit of it is another.
  */
 
-#include "ngx_guildlog_secret.h"
+#include "base/ngx_guildlog_secret.h"
 #include "tap.h"
 
 

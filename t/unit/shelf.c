@@ -6,7 +6,7 @@
  * who has taken it reads what he took, whatever comes of it meanwhile.
  */
 
-#include "ngx_guildlog_shelf.h"
+#include "base/ngx_guildlog_shelf.h"
 #include "tap.h"
 
 

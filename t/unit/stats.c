@@ -7,7 +7,7 @@
  */
 
 #include <sys/wait.h>
-#include "ngx_guildlog_stats.h"
+#include "shm/ngx_guildlog_stats.h"
 #include "zone.h"
 
 

@@ -8,7 +8,7 @@
  * conf/log-types.tsv, the German and Japanese ones those of the exports.
  */
 
-#include "ngx_guildlog_titles.h"
+#include "platform/ngx_guildlog_titles.h"
 #include "tap.h"
 
 

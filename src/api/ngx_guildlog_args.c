@@ -1,0 +1,351 @@
+
+/*
+ * Query strings and bodies to the typed arguments of a statement, by tables.
+ */
+
+#include "api/ngx_guildlog_args.h"
+
+
+static ngx_int_t ngx_guildlog_args_pair(ngx_guildlog_value_t *v,
+    const ngx_guildlog_field_t *field, ngx_str_t *value, ngx_array_t *items,
+    ngx_str_t *arg);
+static ngx_int_t ngx_guildlog_args_item(ngx_guildlog_value_t *v,
+    const ngx_guildlog_field_t *field, ngx_str_t *value, ngx_array_t *items);
+static ngx_int_t ngx_guildlog_args_complete(ngx_guildlog_value_t *v,
+    const ngx_guildlog_field_t *field, ngx_array_t *items, ngx_str_t *arg);
+static ngx_int_t ngx_guildlog_args_array(ngx_pool_t *pool, ngx_array_t *items,
+    ngx_str_t *arg);
+static u_char *ngx_guildlog_args_decode(u_char *dst, const u_char *p,
+    const u_char *last);
+static const ngx_guildlog_field_t *ngx_guildlog_args_find(
+    const ngx_guildlog_field_t *fields, const u_char *name, size_t len);
+
+
+ngx_int_t
+ngx_guildlog_args_query(ngx_pool_t *pool, const ngx_guildlog_field_t *fields,
+    const ngx_str_t *query, ngx_str_t *args, ngx_str_t *error)
+{
+    u_char                      *buf, *p, *last, *end, *eq;
+    ngx_int_t                    rc;
+    ngx_str_t                    value;
+    ngx_uint_t                   i, n;
+    ngx_array_t                 *items;
+    ngx_guildlog_value_t         v;
+    const ngx_guildlog_field_t  *field;
+
+    for (n = 0; fields[n].name.len; n++) {
+        ngx_str_null(&args[n]);
+    }
+
+    if (n == 0) {
+        return NGX_OK;
+    }
+
+    /* decoded text is never longer; values stay here, names are overwritten */
+
+    buf = ngx_pnalloc(pool, query->len + 1);
+    items = ngx_pcalloc(pool, n * sizeof(ngx_array_t));
+
+    if (buf == NULL || items == NULL) {
+        return NGX_ERROR;
+    }
+
+    v.pool = pool;
+    v.index = NGX_GUILDLOG_VALUE_NO_INDEX;
+    v.error = error;
+
+    last = query->data + query->len;
+
+    for (p = query->data; p < last; p = end + 1) {
+
+        end = ngx_strlchr(p, last, '&');
+        end = end ? end : last;
+
+        eq = ngx_strlchr(p, end, '=');
+        eq = eq ? eq : end;
+
+        value.data = ngx_guildlog_args_decode(buf, p, eq);
+
+        if (value.data == NULL) {
+            continue;
+        }
+
+        field = ngx_guildlog_args_find(fields, buf, value.data - buf);
+
+        if (field == NULL) {
+            continue;
+        }
+
+        i = field - fields;
+        v.name = field->name;
+
+        value.data = buf;
+        buf = ngx_guildlog_args_decode(buf, (eq < end) ? eq + 1 : end, end);
+
+        if (buf == NULL) {
+            return ngx_guildlog_value_refuse(&v, "broken percent-encoding");
+        }
+
+        value.len = buf - value.data;
+
+        rc = ngx_guildlog_args_pair(&v, field, &value, &items[i], &args[i]);
+
+        if (rc != NGX_OK) {
+            return rc;
+        }
+    }
+
+    for (i = 0; i < n; i++) {
+        rc = ngx_guildlog_args_complete(&v, &fields[i], &items[i], &args[i]);
+
+        if (rc != NGX_OK) {
+            return rc;
+        }
+    }
+
+    return NGX_OK;
+}
+
+
+static ngx_int_t
+ngx_guildlog_args_pair(ngx_guildlog_value_t *v,
+    const ngx_guildlog_field_t *field, ngx_str_t *value, ngx_array_t *items,
+    ngx_str_t *arg)
+{
+    if (field->type == NGX_GUILDLOG_ITEMS) {
+        return ngx_guildlog_args_item(v, field, value, items);
+    }
+
+    if (arg->data) {
+        return ngx_guildlog_value_refuse(v, "given twice");
+    }
+
+    return ngx_guildlog_value_text(v, field, value, arg);
+}
+
+
+static ngx_int_t
+ngx_guildlog_args_item(ngx_guildlog_value_t *v,
+    const ngx_guildlog_field_t *field, ngx_str_t *value, ngx_array_t *items)
+{
+    ngx_int_t    rc;
+    ngx_str_t    item, *known;
+    ngx_uint_t   i;
+
+    rc = ngx_guildlog_value_text(v, field->item, value, &item);
+
+    if (rc != NGX_OK) {
+        return rc;
+    }
+
+    known = items->elts;
+
+    for (i = 0; i < items->nelts; i++) {
+        if (known[i].len == item.len
+            && ngx_memcmp(known[i].data, item.data, item.len) == 0)
+        {
+            return NGX_OK;
+        }
+    }
+
+    if (items->elts == NULL
+        && ngx_array_init(items, v->pool, 4, sizeof(ngx_str_t)) != NGX_OK)
+    {
+        return NGX_ERROR;
+    }
+
+    known = ngx_array_push(items);
+    if (known == NULL) {
+        return NGX_ERROR;
+    }
+
+    *known = item;
+
+    return NGX_OK;
+}
+
+
+/* once all pairs are seen: what came, or what stands for it */
+
+static ngx_int_t
+ngx_guildlog_args_complete(ngx_guildlog_value_t *v,
+    const ngx_guildlog_field_t *field, ngx_array_t *items, ngx_str_t *arg)
+{
+    if (items->nelts) {
+        return ngx_guildlog_args_array(v->pool, items, arg);
+    }
+
+    /* empty where white space was trimmed */
+
+    if (arg->data && (arg->len || !(field->flags & NGX_GUILDLOG_TRIM))) {
+        return NGX_OK;
+    }
+
+    ngx_str_null(arg);
+
+    if (field->flags & NGX_GUILDLOG_REQUIRED) {
+        v->name = field->name;
+        return ngx_guildlog_value_refuse(v, "is required");
+    }
+
+    if (field->fallback) {
+        arg->data = (u_char *) field->fallback;
+        arg->len = ngx_strlen(field->fallback);
+    }
+
+    return NGX_OK;
+}
+
+
+static ngx_int_t
+ngx_guildlog_args_array(ngx_pool_t *pool, ngx_array_t *items, ngx_str_t *arg)
+{
+    size_t       len;
+    u_char      *p;
+    ngx_str_t   *item;
+    ngx_uint_t   i;
+
+    item = items->elts;
+    len = sizeof("{}") - 1;
+
+    for (i = 0; i < items->nelts; i++) {
+        len += sizeof("\"\",") - 1 + 2 * item[i].len;
+    }
+
+    p = ngx_pnalloc(pool, len);
+    if (p == NULL) {
+        return NGX_ERROR;
+    }
+
+    arg->data = p;
+
+    for (i = 0; i < items->nelts; i++) {
+        *p++ = (i == 0) ? '{' : ',';
+        p = ngx_guildlog_value_quote(p, &item[i]);
+    }
+
+    *p++ = '}';
+    arg->len = p - arg->data;
+
+    return NGX_OK;
+}
+
+
+/* returns the end of what was written, NULL where a %XX is broken */
+
+static u_char *
+ngx_guildlog_args_decode(u_char *dst, const u_char *p, const u_char *last)
+{
+    ngx_int_t  n;
+
+    for ( /* void */ ; p < last; p++) {
+
+        if (*p != '%') {
+            *dst++ = (*p == '+') ? ' ' : *p;
+            continue;
+        }
+
+        if (last - p < 3) {
+            return NULL;
+        }
+
+        n = ngx_hextoi((u_char *) p + 1, 2);
+        if (n == NGX_ERROR) {
+            return NULL;
+        }
+
+        *dst++ = (u_char) n;
+        p += 2;
+    }
+
+    return dst;
+}
+
+
+ngx_int_t
+ngx_guildlog_args_body(ngx_pool_t *pool, const ngx_guildlog_field_t *fields,
+    json_t *body, ngx_str_t *error)
+{
+    json_t                      *value;
+    ngx_int_t                    rc;
+    const char                  *key;
+    ngx_guildlog_value_t         v;
+    const ngx_guildlog_field_t  *field;
+
+    v.pool = pool;
+    v.index = NGX_GUILDLOG_VALUE_NO_INDEX;
+    v.error = error;
+
+    ngx_str_set(&v.name, "body");
+
+    if (!json_is_object(body)) {
+        return ngx_guildlog_value_refuse(&v, "must be a JSON object");
+    }
+
+    json_object_foreach(body, key, value) {
+        v.name.data = (u_char *) key;
+        v.name.len = ngx_strlen(key);
+
+        field = ngx_guildlog_args_find(fields, v.name.data, v.name.len);
+
+        if (field == NULL) {
+            v.name.len = ngx_guildlog_json_cut(v.name.data, v.name.len,
+                                               NGX_GUILDLOG_JSON_NAME);
+
+            return ngx_guildlog_value_refuse(&v, "unknown field");
+        }
+
+        rc = ngx_guildlog_value_json(&v, field, value);
+
+        if (rc != NGX_OK) {
+            return rc;
+        }
+    }
+
+    for (field = fields; field->name.len; field++) {
+        if ((field->flags & NGX_GUILDLOG_REQUIRED)
+            && json_object_get(body, (char *) field->name.data) == NULL)
+        {
+            v.name = field->name;
+            return ngx_guildlog_value_refuse(&v, "is required");
+        }
+    }
+
+    if (fields->name.len && json_object_size(body) == 0) {
+        ngx_str_set(&v.name, "body");
+        return ngx_guildlog_value_refuse(&v, "must set at least one field");
+    }
+
+    return NGX_OK;
+}
+
+
+static const ngx_guildlog_field_t *
+ngx_guildlog_args_find(const ngx_guildlog_field_t *fields, const u_char *name,
+    size_t len)
+{
+    for ( /* void */ ; fields->name.len; fields++) {
+        if (fields->name.len == len
+            && ngx_memcmp(fields->name.data, name, len) == 0)
+        {
+            return fields;
+        }
+    }
+
+    return NULL;
+}
+
+
+ngx_int_t
+ngx_guildlog_args_value(ngx_pool_t *pool, const ngx_guildlog_field_t *field,
+    json_t *value, ngx_str_t *error)
+{
+    ngx_guildlog_value_t  v;
+
+    v.pool = pool;
+    v.name = field->name;
+    v.index = NGX_GUILDLOG_VALUE_NO_INDEX;
+    v.error = error;
+
+    return ngx_guildlog_value_json(&v, field, value);
+}

@@ -1,0 +1,575 @@
+
+/*
+ * The endpoints, and the rules of what comes with them.
+ */
+
+#include "api/ngx_guildlog_route.h"
+#include "shm/ngx_guildlog_stats.h"
+
+
+#define REQUIRED  NGX_GUILDLOG_REQUIRED
+#define NULLABLE  NGX_GUILDLOG_NULLABLE
+
+#define last            { .name = ngx_null_string }
+#define name_of(s)      .name = ngx_string(s)
+
+#define boolean(s, f)                                                         \
+    { name_of(s), .type = NGX_GUILDLOG_BOOL, .flags = f }
+#define integer(s, f, lo, hi)                                                 \
+    { name_of(s), .type = NGX_GUILDLOG_INT, .flags = f, .min = lo, .max = hi }
+#define text(s, f, lo, hi)                                                    \
+    { name_of(s), .type = NGX_GUILDLOG_TEXT, .flags = f, .min = lo, .max = hi }
+#define url(s, f, lo, hi)                                                     \
+    { name_of(s), .type = NGX_GUILDLOG_URL, .flags = f, .min = lo, .max = hi }
+#define id(s, f, lo)                                                          \
+    { name_of(s), .type = NGX_GUILDLOG_ID, .flags = f, .min = lo }
+#define one_of(s, f, v)                                                       \
+    { name_of(s), .type = NGX_GUILDLOG_ENUM, .flags = f, .values = v }
+#define list(s, f, lo, hi, i)                                                 \
+    { name_of(s), .type = NGX_GUILDLOG_LIST, .flags = f, .min = lo,           \
+      .max = hi, .item = i }
+#define items(s, i)                                                           \
+    { name_of(s), .type = NGX_GUILDLOG_ITEMS, .item = i }
+#define integer_or(s, lo, hi, d)                                              \
+    { name_of(s), .type = NGX_GUILDLOG_INT, .min = lo, .max = hi,             \
+      .fallback = d }
+#define one_of_or(s, v, d)                                                    \
+    { name_of(s), .type = NGX_GUILDLOG_ENUM, .values = v, .fallback = d }
+
+
+static const char  *ngx_guildlog_bots[] = { "pro", NULL };
+static const char  *ngx_guildlog_both_bots[] = { "main", "pro", NULL };
+static const char  *ngx_guildlog_plans[] = { "free", "pro_lite", "pro", NULL };
+static const char  *ngx_guildlog_levels[] = { "manage", "view", NULL };
+static const char  *ngx_guildlog_actions[] = { "mask", "drop", NULL };
+
+static const char  *ngx_guildlog_buttons[] = {
+    "userID", "supportServer", "customise", NULL
+};
+
+static const char  *ngx_guildlog_locales[] = {
+    "en-US", "en-GB", "tr", "vi", "en-PR", "pl", "nl", "es-ES", "it", "de",
+    "fr", "ru", "el", "zh_Hant", "ko", "sl", "ar", "hu", "ja", NULL
+};
+
+static const char  *ngx_guildlog_categories[] = {
+    "categoryMembers", "categoryText", "categoryVoice", "categoryServer",
+    "categoryRoles", "categoryChannels", "categoryService",
+    "categoryActions", "categoryModlog", NULL
+};
+
+/* the fields of the log channels; and categories by either name */
+
+#define CATEGORY_COLUMNS                                                      \
+    "category_modlog", "category_members", "category_actions",                \
+    "category_text", "category_voice", "category_files", "category_server",   \
+    "category_roles", "category_channels", "category_service"
+
+static const char  *ngx_guildlog_columns[] = {
+    "main_channel", CATEGORY_COLUMNS, NULL
+};
+
+static const char  *ngx_guildlog_places[] = {
+    "main_channel", CATEGORY_COLUMNS, "categoryMembers", "categoryText",
+    "categoryVoice", "categoryServer", "categoryRoles", "categoryChannels",
+    "categoryService", "categoryActions", "categoryModlog", NULL
+};
+
+/* of the summaries in an export */
+static const char  *ngx_guildlog_languages[] = { "en", "de", "ja", NULL };
+
+static const char  *ngx_guildlog_sides[] = {
+    "executor", "target", "either", NULL
+};
+
+/* why an entry is not delivered */
+static const char  *ngx_guildlog_reasons[] = {
+    "queued", "held", "retrying", "in_flight", "unconfirmed", "off",
+    "no_channel", "webhook_404", "forbidden", "channel_gone",
+    "foreign_channel", "rejected", "expired", NULL
+};
+
+static const char  *ngx_guildlog_filters[] = {
+    "invites", "links", "emails", "phones", "addresses", "secrets", "cards",
+    "words", NULL
+};
+
+
+static const ngx_guildlog_field_t  ngx_guildlog_nothing[] = { last };
+
+const ngx_guildlog_field_t  ngx_guildlog_route_bot[] = {
+    one_of("bot", 0, ngx_guildlog_bots),
+    last
+};
+
+
+/* pieces of paths */
+
+static const ngx_guildlog_field_t  ngx_guildlog_an_id[] = {
+    id("id", 0, 1), last
+};
+
+static const ngx_guildlog_field_t  ngx_guildlog_a_name[] = {
+    text("id", 0, 1, 64), last
+};
+
+static const ngx_guildlog_field_t  ngx_guildlog_log_id[] = {
+    integer("log_id", 0, 0, 101), last
+};
+
+static const ngx_guildlog_field_t  ngx_guildlog_ignore_type[] = {
+    integer("ignore_type", 0, 0, 6), last
+};
+
+static const ngx_guildlog_field_t  ngx_guildlog_filter_id[] = {
+    one_of("filter_id", 0, ngx_guildlog_filters), last
+};
+
+
+/* parameters */
+
+static const ngx_guildlog_field_t  ngx_guildlog_token_id[] = {
+    text("tokenId", REQUIRED, 1, 64), last
+};
+
+static const ngx_guildlog_field_t  ngx_guildlog_search[] = {
+    text("query", REQUIRED, 1, 100), last
+};
+
+
+static const ngx_guildlog_field_t  ngx_guildlog_live[] = {
+    integer_or("live", 0, 1, "1"), last
+};
+
+
+/* items of lists */
+
+static const ngx_guildlog_field_t  ngx_guildlog_button =
+    one_of("", 0, ngx_guildlog_buttons);
+static const ngx_guildlog_field_t  ngx_guildlog_word =
+    text("", 0, 1, 100);
+static const ngx_guildlog_field_t  ngx_guildlog_log_type =
+    integer("", 0, 0, 101);
+static const ngx_guildlog_field_t  ngx_guildlog_role_id =
+    id("", 0, 1);
+
+static const ngx_guildlog_field_t  ngx_guildlog_category =
+    one_of("", 0, ngx_guildlog_categories);
+static const ngx_guildlog_field_t  ngx_guildlog_reason =
+    one_of("", 0, ngx_guildlog_reasons);
+static const ngx_guildlog_field_t  ngx_guildlog_entry_id =
+    id("", 0, 1);
+
+
+/* what logs are chosen by */
+
+#define MAX_EXACT  NGX_GUILDLOG_VALUE_EXACT
+
+#define log_fields                                                            \
+    text("search", NGX_GUILDLOG_TRIM, 1, 200),                                \
+    integer("after", 0, -MAX_EXACT, MAX_EXACT),                               \
+    integer("before", 0, -MAX_EXACT, MAX_EXACT),                              \
+    items("category", &ngx_guildlog_category),                                \
+    items("type", &ngx_guildlog_log_type),                                    \
+    id("channel", 0, 0),                                                      \
+    id("member", 0, 0),                                                       \
+    one_of_or("memberRole", ngx_guildlog_sides, "either"),                    \
+    text("role", NGX_GUILDLOG_TRIM, 1, 100)
+
+static const ngx_guildlog_field_t  ngx_guildlog_page[] = {
+    log_fields,
+    integer_or("limit", 1, 200, "100"),
+    text("cursor", 0, 0, 64),
+    last
+};
+
+static const ngx_guildlog_field_t  ngx_guildlog_export[] = {
+    log_fields,
+    one_of_or("locale", ngx_guildlog_languages, "en"),
+    last
+};
+
+static const ngx_guildlog_field_t  ngx_guildlog_stream[] = {
+    log_fields,
+    id("lastEventId", 0, 0),
+    last
+};
+
+
+/* bodies */
+
+static const ngx_guildlog_field_t  ngx_guildlog_settings[] = {
+    one_of("locale", REQUIRED, ngx_guildlog_locales),
+    last
+};
+
+static const ngx_guildlog_field_t  ngx_guildlog_channels[] = {
+    id("main_channel", NULLABLE, 1),
+    id("category_modlog", NULLABLE, 0),
+    id("category_members", NULLABLE, 0),
+    id("category_actions", NULLABLE, 0),
+    id("category_text", NULLABLE, 0),
+    id("category_voice", NULLABLE, 0),
+    id("category_files", NULLABLE, 1),
+    id("category_server", NULLABLE, 0),
+    id("category_roles", NULLABLE, 0),
+    id("category_channels", NULLABLE, 0),
+    id("category_service", NULLABLE, 0),
+    last
+};
+
+static const ngx_guildlog_field_t  ngx_guildlog_options[] = {
+    boolean("spoilers", 0),
+    boolean("proxy_integration", 0),
+    boolean("ignore_bot_targets", 0),
+    boolean("ignore_bot_executors", 0),
+    integer("format_type", 0, 0, 3),
+    list("buttons", 0, 0, 3, &ngx_guildlog_button),
+    boolean("active_ignore", 0),
+    last
+};
+
+static const ngx_guildlog_field_t  ngx_guildlog_type[] = {
+    boolean("enabled", NULLABLE),
+    id("log_channel", NULLABLE, 0),
+    integer("format_type", NULLABLE, 0, 3),
+    integer("color", NULLABLE, 0, 16777215),
+    boolean("ignore_bot_executors", NULLABLE),
+    boolean("ignore_bot_targets", NULLABLE),
+    boolean("active_ignore", NULLABLE),
+    last
+};
+
+static const ngx_guildlog_field_t  ngx_guildlog_ignore[] = {
+    text("value", REQUIRED, 1, 100),
+    last
+};
+
+static const ngx_guildlog_field_t  ngx_guildlog_new_tag[] = {
+    text("tag_name", REQUIRED, 1, 31),
+    text("content", NULLABLE, 0, 4095),
+    integer("color", NULLABLE, 0, 16777215),
+    url("image", NULLABLE, 0, 255),
+    last
+};
+
+static const ngx_guildlog_field_t  ngx_guildlog_tag[] = {
+    text("tag_name", 0, 1, 31),
+    text("content", NULLABLE, 0, 4095),
+    integer("color", NULLABLE, 0, 16777215),
+    url("image", NULLABLE, 0, 255),
+    last
+};
+
+static const ngx_guildlog_field_t  ngx_guildlog_access[] = {
+    one_of("level", REQUIRED, ngx_guildlog_levels),
+    last
+};
+
+static const ngx_guildlog_field_t  ngx_guildlog_filter[] = {
+    boolean("enabled", 0),
+    one_of("action", 0, ngx_guildlog_actions),
+    list("words", 0, 0, 500, &ngx_guildlog_word),
+    list("log_types", 0, 0, 102, &ngx_guildlog_log_type),
+    last
+};
+
+static const ngx_guildlog_field_t  ngx_guildlog_ignored_target[] = {
+    text("id", REQUIRED, 1, 100),
+    integer("type", REQUIRED, 0, 13),
+    integer("logType", 0, 0, 101),
+    integer("count", 0, 1, 100),
+    integer("time", NGX_GUILDLOG_CLAMP, 1, 300),
+    last
+};
+
+static const ngx_guildlog_field_t  ngx_guildlog_ignored_executor[] = {
+    id("id", REQUIRED, 1),
+    integer("logType", 0, 0, 101),
+    integer("count", 0, 1, 100),
+    integer("time", NGX_GUILDLOG_CLAMP, 1, 300),
+    last
+};
+
+static const ngx_guildlog_field_t  ngx_guildlog_fix[] = {
+    text("kind", REQUIRED, 1, 64),
+    id("channelId", 0, 1),
+    id("webhookId", 0, 1),
+    one_of("category", 0, ngx_guildlog_columns),
+    integer("logType", 0, 0, 101),
+    integer("ignoreType", 0, 0, 6),
+    text("value", 0, 1, 100),
+    last
+};
+
+static const ngx_guildlog_field_t  ngx_guildlog_test[] = {
+    one_of("category", 0, ngx_guildlog_places),
+    last
+};
+
+
+/* bodies of the operator */
+
+static const ngx_guildlog_field_t  ngx_guildlog_server[] = {
+    text("name", 0, 0, 100),
+    id("owner_id", 0, 1),
+    one_of("plan", 0, ngx_guildlog_plans),
+    one_of("locale", 0, ngx_guildlog_locales),
+    last
+};
+
+static const ngx_guildlog_field_t  ngx_guildlog_new_token[] = {
+    integer("permissions", REQUIRED, 1, 2),
+    id("creator", REQUIRED, 1),
+    one_of("bot", 0, ngx_guildlog_both_bots),
+    last
+};
+
+static const ngx_guildlog_field_t  ngx_guildlog_backlog[] = {
+    items("reason", &ngx_guildlog_reason),
+    integer_or("limit", 1, 1000, "100"),
+    id("cursor", 0, 0),
+    last
+};
+
+static const ngx_guildlog_field_t  ngx_guildlog_undelivered[] = {
+    items("reason", &ngx_guildlog_reason),
+    id("channel", 0, 1),
+    id("lane", 0, 1),
+    integer("after", 0, -MAX_EXACT, MAX_EXACT),
+    integer("before", 0, -MAX_EXACT, MAX_EXACT),
+    integer_or("limit", 1, 1000, "100"),
+    text("cursor", 0, 0, 64),
+    last
+};
+
+static const ngx_guildlog_field_t  ngx_guildlog_replay[] = {
+    list("ids", 0, 1, 1000, &ngx_guildlog_entry_id),
+    list("reasons", 0, 1, 12, &ngx_guildlog_reason),
+    id("channel", 0, 1),
+    id("lane", 0, 1),
+    integer("after", 0, -MAX_EXACT, MAX_EXACT),
+    integer("before", 0, -MAX_EXACT, MAX_EXACT),
+    boolean("mayDuplicate", 0),
+    integer("limit", 0, 1, 10000),
+    text("cursor", NULLABLE, 0, 64),
+    last
+};
+
+#define member_fields                                                         \
+    text("name", 0, 0, 100),                                                  \
+    boolean("bot", 0),                                                        \
+    list("roles", 0, 0, 250, &ngx_guildlog_role_id),                          \
+    last
+
+#define channel_fields                                                        \
+    text("name", 0, 0, 100),                                                  \
+    integer("type", 0, 0, 255),                                               \
+    id("parent", NULLABLE, 1),                                                \
+    last
+
+#define role_fields                                                           \
+    text("name", 0, 0, 100),                                                  \
+    last
+
+static const ngx_guildlog_field_t  ngx_guildlog_member[] = { member_fields };
+static const ngx_guildlog_field_t  ngx_guildlog_channel[] = { channel_fields };
+static const ngx_guildlog_field_t  ngx_guildlog_role[] = { role_fields };
+
+static const ngx_guildlog_field_t  ngx_guildlog_members[] = {
+    id("id", REQUIRED, 1), member_fields
+};
+static const ngx_guildlog_field_t  ngx_guildlog_directory_channels[] = {
+    id("id", REQUIRED, 1), channel_fields
+};
+static const ngx_guildlog_field_t  ngx_guildlog_roles[] = {
+    id("id", REQUIRED, 1), role_fields
+};
+
+
+#define GET       NGX_GUILDLOG_GET
+#define POST      NGX_GUILDLOG_POST
+#define PUT       NGX_GUILDLOG_PUT
+#define PATCH     NGX_GUILDLOG_PATCH
+#define DELETE    NGX_GUILDLOG_DELETE
+
+#define stmt(f)   &ngx_guildlog_stmts[ngx_guildlog_stmt_##f]
+
+/* function, method, path, pieces, query, body */
+
+#define admin(f, m, p, x, q, b)                                               \
+    { #f, m, "/servers/{guild}" p, NGX_GUILDLOG_API, NGX_GUILDLOG_ADMIN,      \
+      x, q, b, stmt(f), 0, NGX_GUILDLOG_ROW }
+#define basic(f, m, p, x, q, b)                                               \
+    { #f, m, "/servers/{guild}" p, NGX_GUILDLOG_API, NGX_GUILDLOG_BASIC,      \
+      x, q, b, stmt(f), TAKES, NGX_GUILDLOG_ROW }
+#define operator(f, m, p, x, b, flags)                                        \
+    { #f, m, "/servers/{guild}" p, NGX_GUILDLOG_OPERATOR, 0,                  \
+      x, none, b, stmt(f), flags, NGX_GUILDLOG_ROW }
+#define delivers(f, m, p, x, q, b)                                            \
+    { #f, m, "/servers/{guild}" p, NGX_GUILDLOG_OPERATOR, 0,                  \
+      x, q, b, stmt(f), EMPTY|BODILESS, NGX_GUILDLOG_ROW }
+#define lines(f, s, p, x)                                                     \
+    { #f, GET, "/servers/{guild}" p, NGX_GUILDLOG_OPERATOR, 0,                \
+      x, none, NULL, stmt(s), LINES, NGX_GUILDLOG_EXPORT }
+#define logs(f, p, q, a)                                                      \
+    { #f, GET, "/servers/{guild}/logs" p, NGX_GUILDLOG_API,                   \
+      NGX_GUILDLOG_ADMIN, none, q, NULL, stmt(f), 0, a }
+
+#define trouble(f, m, p, q, b, flags, a)                                      \
+    { #f, m, "/servers/{guild}/troubleshoot" p, NGX_GUILDLOG_API,             \
+      NGX_GUILDLOG_ADMIN, none, q, b, stmt(f), flags, a }
+
+#define none      ngx_guildlog_nothing
+#define BATCH     NGX_GUILDLOG_ROUTE_BATCH
+#define EMPTY     NGX_GUILDLOG_ROUTE_EMPTY
+#define BODILESS  NGX_GUILDLOG_ROUTE_BODILESS
+#define TOKEN     NGX_GUILDLOG_ROUTE_TOKEN
+#define ENTRIES   NGX_GUILDLOG_ROUTE_ENTRIES
+#define TAKES     NGX_GUILDLOG_ROUTE_TAKES
+#define LINES     NGX_GUILDLOG_ROUTE_LINES
+
+
+const ngx_guildlog_route_t  ngx_guildlog_routes[] = {
+
+    admin(server_get, GET, "", none, none, NULL),
+    admin(server_reset, DELETE, "", none, none, NULL),
+
+    admin(token_list, GET, "/auth", none, none, NULL),
+    admin(token_revoke, DELETE, "/auth", none, ngx_guildlog_token_id, NULL),
+
+    admin(channels_get, GET, "/config/logging/channels", none, none, NULL),
+    admin(channels_patch, PATCH, "/config/logging/channels", none, none,
+          ngx_guildlog_channels),
+
+    admin(options_get, GET, "/config/logging/settings", none, none, NULL),
+    admin(options_patch, PATCH, "/config/logging/settings", none, none,
+          ngx_guildlog_options),
+
+    admin(type_get, GET, "/config/logging/settings/{}",
+          ngx_guildlog_log_id, none, NULL),
+    admin(type_patch, PATCH, "/config/logging/settings/{}",
+          ngx_guildlog_log_id, none, ngx_guildlog_type),
+
+    admin(ignore_get, GET, "/config/logging/ignore/{}",
+          ngx_guildlog_ignore_type, none, NULL),
+    admin(ignore_add, POST, "/config/logging/ignore/{}",
+          ngx_guildlog_ignore_type, none, ngx_guildlog_ignore),
+    admin(ignore_remove, DELETE, "/config/logging/ignore/{}",
+          ngx_guildlog_ignore_type, none, ngx_guildlog_ignore),
+
+    admin(settings_get, GET, "/config/settings", none, none, NULL),
+    admin(settings_patch, PATCH, "/config/settings", none, none,
+          ngx_guildlog_settings),
+
+    admin(guilds_get, GET, "/config/guilds", none, none, NULL),
+
+    admin(tags_get, GET, "/config/tags", none, none, NULL),
+    admin(tag_create, POST, "/tags", none, none, ngx_guildlog_new_tag),
+    admin(tag_patch, PATCH, "/tags/{}", ngx_guildlog_a_name, none,
+          ngx_guildlog_tag),
+    admin(tag_delete, DELETE, "/tags/{}", ngx_guildlog_a_name, none, NULL),
+
+    admin(access_list, GET, "/config/access", none, none, NULL),
+    admin(access_get, GET, "/config/access/{}", ngx_guildlog_an_id, none,
+          NULL),
+    admin(access_put, PUT, "/config/access/{}", ngx_guildlog_an_id, none,
+          ngx_guildlog_access),
+    admin(access_delete, DELETE, "/config/access/{}", ngx_guildlog_an_id,
+          none, NULL),
+
+    admin(config_get, GET, "/config", none, none, NULL),
+
+    admin(pacing_get, GET, "/config/logging/pacing", none, none, NULL),
+
+    trouble(troubleshoot_get, GET, "", ngx_guildlog_live, NULL, 0,
+            NGX_GUILDLOG_TROUBLE),
+    trouble(troubleshoot_fix, POST, "/fix", none, ngx_guildlog_fix, 0,
+            NGX_GUILDLOG_ROW),
+    trouble(troubleshoot_test, POST, "/test-log", none, ngx_guildlog_test,
+            EMPTY|BODILESS, NGX_GUILDLOG_TEST),
+
+    logs(logs_page, "", ngx_guildlog_page, NGX_GUILDLOG_PAGE),
+    logs(logs_export, "/export", ngx_guildlog_export, NGX_GUILDLOG_EXPORT),
+    logs(logs_stream, "/stream", ngx_guildlog_stream, NGX_GUILDLOG_STREAM),
+    logs(logs_actors, "/actors", none, NGX_GUILDLOG_ROW),
+
+    admin(filters_list, GET, "/filters", none, none, NULL),
+    admin(filter_get, GET, "/filters/{}", ngx_guildlog_filter_id, none, NULL),
+    admin(filter_patch, PATCH, "/filters/{}", ngx_guildlog_filter_id, none,
+          ngx_guildlog_filter),
+
+    basic(active_ignore_targets, POST, "/active/ignore/targets", none, none,
+          ngx_guildlog_ignored_target),
+    basic(active_ignore_executors, POST, "/active/ignore/executors", none,
+          none, ngx_guildlog_ignored_executor),
+
+    admin(notifications_list, GET, "/notifications", none, none, NULL),
+    admin(notifications_acknowledge, POST, "/notifications/acknowledge",
+          none, none, NULL),
+    admin(notification_acknowledge, POST, "/notifications/{}/acknowledge",
+          ngx_guildlog_a_name, none, NULL),
+
+    admin(search_members, GET, "/search/members", none, ngx_guildlog_search,
+          NULL),
+    admin(search_channels, GET, "/search/channels", none,
+          ngx_guildlog_search, NULL),
+
+    operator(operator_server_put, PUT, "", none, ngx_guildlog_server, EMPTY),
+    operator(operator_server_forget, DELETE, "", none, NULL, 0),
+    operator(operator_token_create, POST, "/tokens", none,
+             ngx_guildlog_new_token, TOKEN),
+
+    operator(operator_record, POST, "/logs", none, ngx_guildlog_nothing,
+             ENTRIES),
+    { "operator_record_many", POST, "/logs", NGX_GUILDLOG_OPERATOR, 0, none,
+      none, ngx_guildlog_nothing, stmt(operator_record_many), ENTRIES,
+      NGX_GUILDLOG_RECORD },
+
+    operator(operator_member_put, PUT, "/members/{}", ngx_guildlog_an_id,
+             ngx_guildlog_member, EMPTY),
+    operator(operator_member_delete, DELETE, "/members/{}",
+             ngx_guildlog_an_id, NULL, 0),
+    operator(operator_members_put, PUT, "/members", none,
+             ngx_guildlog_members, BATCH),
+    operator(operator_person_forget, DELETE, "/members/{}/logs",
+             ngx_guildlog_an_id, NULL, 0),
+    lines(operator_person_logs, person_logs, "/members/{}/logs",
+          ngx_guildlog_an_id),
+
+    operator(operator_channel_put, PUT, "/channels/{}", ngx_guildlog_an_id,
+             ngx_guildlog_channel, EMPTY),
+    operator(operator_channel_delete, DELETE, "/channels/{}",
+             ngx_guildlog_an_id, NULL, 0),
+    operator(operator_channels_put, PUT, "/channels", none,
+             ngx_guildlog_directory_channels, BATCH),
+
+    operator(operator_role_put, PUT, "/roles/{}", ngx_guildlog_an_id,
+             ngx_guildlog_role, EMPTY),
+    operator(operator_role_delete, DELETE, "/roles/{}", ngx_guildlog_an_id,
+             NULL, 0),
+    operator(operator_roles_put, PUT, "/roles", none, ngx_guildlog_roles,
+             BATCH),
+
+    { "operator_backlog", GET, "/undelivered", NGX_GUILDLOG_OPERATOR, 0, none,
+      ngx_guildlog_backlog, NULL, stmt(operator_backlog), 0,
+      NGX_GUILDLOG_ROW },
+    delivers(operator_undelivered, GET, "/undelivered", none,
+             ngx_guildlog_undelivered, NULL),
+    delivers(operator_replay, POST, "/replay", none, none,
+             ngx_guildlog_replay),
+    delivers(operator_lanes, GET, "/lanes", none, none, NULL),
+    delivers(operator_lane_pause, POST, "/lanes/{}/pause",
+             ngx_guildlog_an_id, none, NULL),
+    delivers(operator_lane_resume, POST, "/lanes/{}/resume",
+             ngx_guildlog_an_id, none, NULL),
+    delivers(operator_pause, POST, "/pause", none, none, NULL),
+    delivers(operator_resume, POST, "/resume", none, none, NULL)
+};
+
+const ngx_uint_t  ngx_guildlog_nroutes = sizeof(ngx_guildlog_routes)
+                                         / sizeof(ngx_guildlog_route_t);
+
+_Static_assert(sizeof(ngx_guildlog_routes) / sizeof(ngx_guildlog_route_t)
+               < NGX_GUILDLOG_STATS_ROUTES,
+               "each route has counters, and so has no route");

@@ -1,0 +1,110 @@
+
+/*
+ * The endpoints.  Adding one is a row here, an SQL function and a test.
+ */
+
+#ifndef _NGX_GUILDLOG_ROUTE_H_INCLUDED_
+#define _NGX_GUILDLOG_ROUTE_H_INCLUDED_
+
+
+#include "api/ngx_guildlog_args.h"
+#include "db/ngx_guildlog_stmt.h"
+
+
+#define NGX_GUILDLOG_PIECES_MAX  3
+
+
+typedef enum {
+    NGX_GUILDLOG_API = 0,
+    NGX_GUILDLOG_OPERATOR
+} ngx_guildlog_plane_e;
+
+
+/* how an endpoint answers */
+
+typedef enum {
+    NGX_GUILDLOG_ROW = 0,        /* status and body, as the function says */
+    NGX_GUILDLOG_PAGE,           /* rows that become a LogPage */
+    NGX_GUILDLOG_EXPORT,         /* rows of a file, chunk by chunk */
+    NGX_GUILDLOG_STREAM,         /* events, as long as somebody listens */
+    NGX_GUILDLOG_TROUBLE,        /* a row, after the platform was asked */
+    NGX_GUILDLOG_TEST,           /* what came of a message */
+    NGX_GUILDLOG_RECORD          /* a row; asked for twice if that fails */
+} ngx_guildlog_answer_e;
+
+
+/* methods, by the bits that nginx gives them */
+
+#define NGX_GUILDLOG_GET         0x0002
+#define NGX_GUILDLOG_HEAD        0x0004
+#define NGX_GUILDLOG_POST        0x0008
+#define NGX_GUILDLOG_PUT         0x0010
+#define NGX_GUILDLOG_DELETE      0x0020
+#define NGX_GUILDLOG_PATCH       0x4000
+
+
+typedef struct {
+    const char                    *name;       /* in the metrics */
+    ngx_uint_t                     method;
+    const char                    *pattern;    /* "/servers/{guild}/tags" */
+    ngx_guildlog_plane_e           plane;
+    ngx_uint_t                     kind;       /* ADMIN; BASIC: any token */
+    const ngx_guildlog_field_t    *pieces;     /* {…} behind the guild */
+    const ngx_guildlog_field_t    *query;
+    const ngx_guildlog_field_t    *body;       /* NULL: none is read */
+    const ngx_guildlog_stmt_t     *stmt;
+    ngx_uint_t                     flags;
+    ngx_guildlog_answer_e          answer;
+} ngx_guildlog_route_t;
+
+
+/* the body is an array of up to so many objects by the table */
+#define NGX_GUILDLOG_ROUTE_BATCH  0x01
+#define NGX_GUILDLOG_ROUTE_BATCH_MAX  1000
+
+/* an empty object is a change of nothing, and welcome */
+#define NGX_GUILDLOG_ROUTE_EMPTY  0x02
+
+/* the row describes a token: the answer is the token, signed */
+#define NGX_GUILDLOG_ROUTE_TOKEN  0x04
+
+/* the body is a batch of entries, for a bot of the server or for many */
+#define NGX_GUILDLOG_ROUTE_ENTRIES  0x08
+
+/* no body at all is an empty object */
+#define NGX_GUILDLOG_ROUTE_BODILESS  0x10
+
+/* the row has how many held entries were taken back, too */
+#define NGX_GUILDLOG_ROUTE_TAKES  0x20
+
+
+/* an export is NDJSON, and its head's message_id is where the next chunk begins
+   (null: nowhere) */
+#define NGX_GUILDLOG_ROUTE_LINES  0x40
+
+
+extern const ngx_guildlog_route_t  ngx_guildlog_routes[];
+extern const ngx_uint_t            ngx_guildlog_nroutes;
+
+/* the parameter that every path of the API takes */
+extern const ngx_guildlog_field_t  ngx_guildlog_route_bot[];
+
+
+/*
+ * The route of a path that follows the prefix.  Fills what stands for the
+ * server and for the other pieces (NULL data: none); a piece that breaks the
+ * rule of its field makes the path unknown.  NULL: *methods are those the
+ * path does allow, 0 if there is no such path.
+ */
+
+const ngx_guildlog_route_t *ngx_guildlog_route_match(
+    ngx_guildlog_plane_e plane, ngx_uint_t method, const ngx_str_t *path,
+    ngx_str_t *guild, ngx_str_t *pieces, ngx_uint_t *methods);
+
+/* holds a body against the route's table; returns as args_body() does */
+
+ngx_int_t ngx_guildlog_route_body(ngx_pool_t *pool,
+    const ngx_guildlog_route_t *route, json_t *body, ngx_str_t *error);
+
+
+#endif /* _NGX_GUILDLOG_ROUTE_H_INCLUDED_ */

@@ -1,0 +1,590 @@
+
+/*
+ * One value against the rule of its field.
+ */
+
+#include "api/ngx_guildlog_value.h"
+
+
+#define NGX_GUILDLOG_VALUE_ID_LEN   20
+#define NGX_GUILDLOG_VALUE_INT_LEN  19   /* digits of 2^63 - 1 */
+#define NGX_GUILDLOG_VALUE_MESSAGE  512
+
+
+typedef ngx_int_t (*ngx_guildlog_value_text_pt)(ngx_guildlog_value_t *v,
+    const ngx_guildlog_field_t *field, const ngx_str_t *value,
+    ngx_str_t *arg);
+typedef ngx_int_t (*ngx_guildlog_value_json_pt)(ngx_guildlog_value_t *v,
+    const ngx_guildlog_field_t *field, json_t *value);
+
+
+static ngx_int_t ngx_guildlog_value_text_bool(ngx_guildlog_value_t *v,
+    const ngx_guildlog_field_t *field, const ngx_str_t *value, ngx_str_t *arg);
+static ngx_int_t ngx_guildlog_value_text_int(ngx_guildlog_value_t *v,
+    const ngx_guildlog_field_t *field, const ngx_str_t *value, ngx_str_t *arg);
+static ngx_int_t ngx_guildlog_value_text_text(ngx_guildlog_value_t *v,
+    const ngx_guildlog_field_t *field, const ngx_str_t *value, ngx_str_t *arg);
+static ngx_int_t ngx_guildlog_value_text_id(ngx_guildlog_value_t *v,
+    const ngx_guildlog_field_t *field, const ngx_str_t *value, ngx_str_t *arg);
+static ngx_int_t ngx_guildlog_value_text_enum(ngx_guildlog_value_t *v,
+    const ngx_guildlog_field_t *field, const ngx_str_t *value, ngx_str_t *arg);
+static ngx_int_t ngx_guildlog_value_text_url(ngx_guildlog_value_t *v,
+    const ngx_guildlog_field_t *field, const ngx_str_t *value, ngx_str_t *arg);
+static ngx_int_t ngx_guildlog_value_json_bool(ngx_guildlog_value_t *v,
+    const ngx_guildlog_field_t *field, json_t *value);
+static ngx_int_t ngx_guildlog_value_json_int(ngx_guildlog_value_t *v,
+    const ngx_guildlog_field_t *field, json_t *value);
+static ngx_int_t ngx_guildlog_value_json_string(ngx_guildlog_value_t *v,
+    const ngx_guildlog_field_t *field, json_t *value);
+static ngx_int_t ngx_guildlog_value_json_list(ngx_guildlog_value_t *v,
+    const ngx_guildlog_field_t *field, json_t *value);
+static ngx_uint_t ngx_guildlog_value_blank(const u_char *p, size_t len);
+static ngx_int_t ngx_guildlog_value_length(ngx_guildlog_value_t *v,
+    const ngx_guildlog_field_t *field, const ngx_str_t *value);
+static ngx_int_t ngx_guildlog_value_bad(ngx_guildlog_value_t *v,
+    const ngx_guildlog_field_t *field);
+
+
+/* both in the order of ngx_guildlog_type_e */
+
+static const ngx_guildlog_value_text_pt  ngx_guildlog_value_texts[] = {
+    ngx_guildlog_value_text_bool,
+    ngx_guildlog_value_text_int,
+    ngx_guildlog_value_text_text,
+    ngx_guildlog_value_text_id,
+    ngx_guildlog_value_text_enum,
+    ngx_guildlog_value_text_url
+};
+
+
+static const ngx_guildlog_value_json_pt  ngx_guildlog_value_jsons[] = {
+    ngx_guildlog_value_json_bool,
+    ngx_guildlog_value_json_int,
+    ngx_guildlog_value_json_string,
+    ngx_guildlog_value_json_string,
+    ngx_guildlog_value_json_string,
+    ngx_guildlog_value_json_string,
+    ngx_guildlog_value_json_list
+};
+
+
+ngx_int_t
+ngx_guildlog_value_text(ngx_guildlog_value_t *v,
+    const ngx_guildlog_field_t *field, const ngx_str_t *value, ngx_str_t *arg)
+{
+    size_t  valid;
+
+    valid = ngx_guildlog_json_valid(value->data, value->len);
+
+    if (valid < value->len) {
+        return ngx_guildlog_value_refuse(v, value->data[valid]
+                                            ? "is not valid UTF-8"
+                                            : "must not contain NUL");
+    }
+
+    if ((field->flags & NGX_GUILDLOG_TRIM)
+        && ngx_guildlog_value_blank(value->data, value->len))
+    {
+        ngx_str_set(arg, "");
+        return NGX_OK;
+    }
+
+    return ngx_guildlog_value_texts[field->type](v, field, value, arg);
+}
+
+
+static ngx_int_t
+ngx_guildlog_value_text_bool(ngx_guildlog_value_t *v,
+    const ngx_guildlog_field_t *field, const ngx_str_t *value, ngx_str_t *arg)
+{
+    if ((value->len == 4 && ngx_memcmp(value->data, "true", 4) == 0)
+        || (value->len == 1 && value->data[0] == '1'))
+    {
+        ngx_str_set(arg, "true");
+        return NGX_OK;
+    }
+
+    if ((value->len == 5 && ngx_memcmp(value->data, "false", 5) == 0)
+        || (value->len == 1 && value->data[0] == '0'))
+    {
+        ngx_str_set(arg, "false");
+        return NGX_OK;
+    }
+
+    return ngx_guildlog_value_bad(v, field);
+}
+
+
+static ngx_int_t
+ngx_guildlog_value_text_int(ngx_guildlog_value_t *v,
+    const ngx_guildlog_field_t *field, const ngx_str_t *value, ngx_str_t *arg)
+{
+    size_t       len;
+    int64_t      n;
+    uint64_t     u;
+    ngx_uint_t   negative;
+    u_char      *p, *last;
+
+    p = value->data;
+    last = p + value->len;
+
+    negative = (p < last && *p == '-');
+    p += negative;
+
+    len = last - p;
+
+    if (len == 0 || len > NGX_GUILDLOG_VALUE_INT_LEN) {
+        return ngx_guildlog_value_bad(v, field);
+    }
+
+    for (u = 0; p < last; p++) {
+        if (*p < '0' || *p > '9') {
+            return ngx_guildlog_value_bad(v, field);
+        }
+
+        u = u * 10 + (*p - '0');
+    }
+
+    if (u > INT64_MAX) {
+        return ngx_guildlog_value_bad(v, field);
+    }
+
+    n = negative ? - (int64_t) u : (int64_t) u;
+
+    if (n < field->min || n > field->max) {
+        return ngx_guildlog_value_bad(v, field);
+    }
+
+    arg->data = ngx_pnalloc(v->pool, NGX_INT64_LEN);
+    if (arg->data == NULL) {
+        return NGX_ERROR;
+    }
+
+    arg->len = ngx_sprintf(arg->data, "%L", n) - arg->data;
+
+    return NGX_OK;
+}
+
+
+static ngx_int_t
+ngx_guildlog_value_text_text(ngx_guildlog_value_t *v,
+    const ngx_guildlog_field_t *field, const ngx_str_t *value, ngx_str_t *arg)
+{
+    *arg = *value;
+
+    return ngx_guildlog_value_length(v, field, value);
+}
+
+
+static ngx_int_t
+ngx_guildlog_value_text_id(ngx_guildlog_value_t *v,
+    const ngx_guildlog_field_t *field, const ngx_str_t *value, ngx_str_t *arg)
+{
+    size_t   i;
+    int64_t  n;
+
+    *arg = *value;
+
+    if (ngx_guildlog_value_id(value->data, value->len, 1) != NGX_OK) {
+        return ngx_guildlog_value_bad(v, field);
+    }
+
+    for (i = 0, n = 0; i < value->len; i++) {
+        n = n * 10 + (value->data[i] - '0');
+    }
+
+    return (n < field->min) ? ngx_guildlog_value_bad(v, field) : NGX_OK;
+}
+
+
+static ngx_int_t
+ngx_guildlog_value_text_enum(ngx_guildlog_value_t *v,
+    const ngx_guildlog_field_t *field, const ngx_str_t *value, ngx_str_t *arg)
+{
+    *arg = *value;
+
+    return ngx_guildlog_value_is_one(field->values, value)
+           ? NGX_OK : ngx_guildlog_value_bad(v, field);
+}
+
+
+static ngx_int_t
+ngx_guildlog_value_text_url(ngx_guildlog_value_t *v,
+    const ngx_guildlog_field_t *field, const ngx_str_t *value, ngx_str_t *arg)
+{
+    u_char  *p, *last, *host;
+
+    *arg = *value;
+
+    p = value->data;
+    last = p + value->len;
+
+    if (value->len > 7 && ngx_strncasecmp(p, (u_char *) "http://", 7) == 0) {
+        host = p + 7;
+
+    } else if (value->len > 8
+               && ngx_strncasecmp(p, (u_char *) "https://", 8) == 0)
+    {
+        host = p + 8;
+
+    } else {
+        return ngx_guildlog_value_bad(v, field);
+    }
+
+    if (ngx_strchr("/?#:@", *host)) {
+        return ngx_guildlog_value_bad(v, field);
+    }
+
+    for ( /* void */ ; p < last; p++) {
+        if (*p <= ' ' || *p == 0x7f || ngx_strchr("\"<>\\^`{|}", *p)) {
+            return ngx_guildlog_value_bad(v, field);
+        }
+    }
+
+    return ngx_guildlog_value_length(v, field, value);
+}
+
+
+ngx_int_t
+ngx_guildlog_value_json(ngx_guildlog_value_t *v,
+    const ngx_guildlog_field_t *field, json_t *value)
+{
+    if (json_is_null(value) && (field->flags & NGX_GUILDLOG_NULLABLE)) {
+        return NGX_OK;
+    }
+
+    return ngx_guildlog_value_jsons[field->type](v, field, value);
+}
+
+
+static ngx_int_t
+ngx_guildlog_value_json_bool(ngx_guildlog_value_t *v,
+    const ngx_guildlog_field_t *field, json_t *value)
+{
+    return json_is_boolean(value) ? NGX_OK : ngx_guildlog_value_bad(v, field);
+}
+
+
+static ngx_int_t
+ngx_guildlog_value_json_int(ngx_guildlog_value_t *v,
+    const ngx_guildlog_field_t *field, json_t *value)
+{
+    json_int_t  n;
+
+    if (!json_is_integer(value)) {
+        return ngx_guildlog_value_bad(v, field);
+    }
+
+    n = json_integer_value(value);
+
+    if (n < field->min
+        || (n > field->max && !(field->flags & NGX_GUILDLOG_CLAMP)))
+    {
+        return ngx_guildlog_value_bad(v, field);
+    }
+
+    return NGX_OK;
+}
+
+
+static ngx_int_t
+ngx_guildlog_value_json_string(ngx_guildlog_value_t *v,
+    const ngx_guildlog_field_t *field, json_t *value)
+{
+    ngx_str_t  text, arg;
+
+    if (!json_is_string(value)) {
+        return ngx_guildlog_value_bad(v, field);
+    }
+
+    text = ngx_guildlog_json_text(value);
+
+    return ngx_guildlog_value_text(v, field, &text, &arg);
+}
+
+
+static ngx_int_t
+ngx_guildlog_value_json_list(ngx_guildlog_value_t *v,
+    const ngx_guildlog_field_t *field, json_t *value)
+{
+    size_t      i, j;
+    int64_t     n;
+    json_t     *item;
+    ngx_int_t   rc;
+
+    if (!json_is_array(value)) {
+        return ngx_guildlog_value_refuse(v, "must be an array");
+    }
+
+    n = json_array_size(value);
+
+    if (n < field->min || n > field->max) {
+        return ngx_guildlog_value_bad(v, field);
+    }
+
+    json_array_foreach(value, i, item) {
+        v->index = i;
+
+        rc = ngx_guildlog_value_json(v, field->item, item);
+
+        if (rc != NGX_OK) {
+            return rc;
+        }
+
+        if (field->item->type != NGX_GUILDLOG_ENUM) {
+            continue;
+        }
+
+        for (j = 0; j < i; j++) {
+            if (json_equal(json_array_get(value, j), item)) {
+                return ngx_guildlog_value_refuse(v, "given twice");
+            }
+        }
+    }
+
+    v->index = NGX_GUILDLOG_VALUE_NO_INDEX;
+
+    return NGX_OK;
+}
+
+
+ngx_uint_t
+ngx_guildlog_value_is_one(const char **values, const ngx_str_t *value)
+{
+    for ( /* void */ ; *values; values++) {
+        if (ngx_strlen(*values) == value->len
+            && ngx_memcmp(*values, value->data, value->len) == 0)
+        {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+
+u_char *
+ngx_guildlog_value_quote(u_char *p, const ngx_str_t *value)
+{
+    size_t  i;
+
+    *p++ = '"';
+
+    for (i = 0; i < value->len; i++) {
+        if (value->data[i] == '"' || value->data[i] == '\\') {
+            *p++ = '\\';
+        }
+
+        *p++ = value->data[i];
+    }
+
+    *p++ = '"';
+
+    return p;
+}
+
+
+ngx_int_t
+ngx_guildlog_value_id(const u_char *p, size_t len, size_t min)
+{
+    size_t  i;
+
+    if (len < min || len == 0 || len > NGX_GUILDLOG_VALUE_ID_LEN) {
+        return NGX_DECLINED;
+    }
+
+    for (i = 0; i < len; i++) {
+        if (p[i] < '0' || p[i] > '9') {
+            return NGX_DECLINED;
+        }
+    }
+
+    while (len && *p == '0') {
+        p++;
+        len--;
+    }
+
+    if (len > NGX_GUILDLOG_VALUE_INT_LEN
+        || (len == NGX_GUILDLOG_VALUE_INT_LEN
+            && ngx_memcmp(p, "9223372036854775807", len) > 0))
+    {
+        return NGX_DECLINED;
+    }
+
+    return NGX_OK;
+}
+
+
+ngx_uint_t
+ngx_guildlog_value_is_id(const ngx_str_t *s)
+{
+    return ngx_guildlog_value_id(s->data, s->len, 1) == NGX_OK;
+}
+
+
+/* only what Unicode calls white space, in valid UTF-8 */
+
+static ngx_uint_t
+ngx_guildlog_value_blank(const u_char *p, size_t len)
+{
+    size_t            n;
+    const ngx_str_t  *space;
+
+    static const ngx_str_t  spaces[] = {
+        ngx_string(" "), ngx_string("\t"), ngx_string("\n"),
+        ngx_string("\v"), ngx_string("\f"), ngx_string("\r"),
+        ngx_string("\xc2\x85"), ngx_string("\xc2\xa0"),
+        ngx_string("\xe1\x9a\x80"), ngx_string("\xe2\x80\x80"),
+        ngx_string("\xe2\x80\x81"), ngx_string("\xe2\x80\x82"),
+        ngx_string("\xe2\x80\x83"), ngx_string("\xe2\x80\x84"),
+        ngx_string("\xe2\x80\x85"), ngx_string("\xe2\x80\x86"),
+        ngx_string("\xe2\x80\x87"), ngx_string("\xe2\x80\x88"),
+        ngx_string("\xe2\x80\x89"), ngx_string("\xe2\x80\x8a"),
+        ngx_string("\xe2\x80\xa8"), ngx_string("\xe2\x80\xa9"),
+        ngx_string("\xe2\x80\xaf"), ngx_string("\xe2\x81\x9f"),
+        ngx_string("\xe3\x80\x80"), ngx_null_string
+    };
+
+    while (len) {
+
+        for (space = spaces; space->len; space++) {
+            n = space->len;
+
+            if (n <= len && ngx_memcmp(p, space->data, n) == 0) {
+                break;
+            }
+        }
+
+        if (space->len == 0) {
+            return 0;
+        }
+
+        p += space->len;
+        len -= space->len;
+    }
+
+    return 1;
+}
+
+
+static ngx_int_t
+ngx_guildlog_value_length(ngx_guildlog_value_t *v,
+    const ngx_guildlog_field_t *field, const ngx_str_t *value)
+{
+    int64_t  n;
+
+    n = ngx_guildlog_json_length(value->data, value->len);
+
+    if (n >= field->min && n <= field->max) {
+        return NGX_OK;
+    }
+
+    if (field->min == 0) {
+        return ngx_guildlog_value_refuse(v,
+                              "must be at most %L characters long",
+                              field->max);
+    }
+
+    return ngx_guildlog_value_refuse(v, "must be %L to %L characters long",
+                                     field->min, field->max);
+}
+
+
+/* the value is not what its type says */
+
+static ngx_int_t
+ngx_guildlog_value_bad(ngx_guildlog_value_t *v,
+    const ngx_guildlog_field_t *field)
+{
+    u_char       *p, *last;
+    const char  **allowed;
+    u_char        list[NGX_GUILDLOG_VALUE_MESSAGE];
+
+    switch (field->type) {
+
+    case NGX_GUILDLOG_BOOL:
+        return ngx_guildlog_value_refuse(v, "must be true or false");
+
+    case NGX_GUILDLOG_INT:
+
+        if ((field->flags & NGX_GUILDLOG_CLAMP) || field->max == INT64_MAX) {
+            return ngx_guildlog_value_refuse(v,
+                                             "must be an integer, at least %L",
+                                             field->min);
+        }
+
+        return ngx_guildlog_value_refuse(v,
+                                         "must be an integer from %L to %L",
+                                         field->min, field->max);
+
+    case NGX_GUILDLOG_ID:
+        return ngx_guildlog_value_refuse(v,
+                             "must be a string of 1 to %d digits, "
+                             "from %L to 9223372036854775807",
+                             NGX_GUILDLOG_VALUE_ID_LEN, field->min);
+
+    case NGX_GUILDLOG_ENUM:
+        p = list;
+        last = list + sizeof(list) - 1;
+
+        for (allowed = field->values; *allowed; allowed++) {
+            p = ngx_slprintf(p, last, "%s%s", p == list ? "" : ", ", *allowed);
+        }
+
+        *p = '\0';
+
+        return ngx_guildlog_value_refuse(v, "must be %s%s",
+                                         field->values[1] ? "one of " : "",
+                                         list);
+
+    case NGX_GUILDLOG_URL:
+        return ngx_guildlog_value_refuse(v, "must be an http or https URL");
+
+    case NGX_GUILDLOG_LIST:
+
+        if (field->min == 0) {
+            return ngx_guildlog_value_refuse(v, "must have at most %L items",
+                                            field->max);
+        }
+
+        return ngx_guildlog_value_refuse(v, "must have %L to %L items",
+                                        field->min, field->max);
+
+    default: /* NGX_GUILDLOG_TEXT */
+        return ngx_guildlog_value_refuse(v, "must be a string");
+    }
+}
+
+
+/* "<name>: <what the format makes>" */
+
+ngx_int_t
+ngx_guildlog_value_refuse(ngx_guildlog_value_t *v, const char *fmt, ...)
+{
+    u_char   *p, *last;
+    va_list   args;
+
+    p = ngx_pnalloc(v->pool, NGX_GUILDLOG_VALUE_MESSAGE);
+    if (p == NULL) {
+        return NGX_ERROR;
+    }
+
+    last = p + NGX_GUILDLOG_VALUE_MESSAGE;
+    v->error->data = p;
+
+    p = ngx_slprintf(p, last, "%V", &v->name);
+
+    if (v->index != NGX_GUILDLOG_VALUE_NO_INDEX) {
+        p = ngx_slprintf(p, last, "[%ui]", v->index);
+    }
+
+    p = ngx_slprintf(p, last, ": ");
+
+    va_start(args, fmt);
+    p = ngx_vslprintf(p, last, fmt, args);
+    va_end(args);
+
+    v->error->len = p - v->error->data;
+
+    return NGX_DECLINED;
+}

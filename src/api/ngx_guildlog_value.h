@@ -1,0 +1,111 @@
+
+/*
+ * One value against the rule of its field.
+ */
+
+#ifndef _NGX_GUILDLOG_VALUE_H_INCLUDED_
+#define _NGX_GUILDLOG_VALUE_H_INCLUDED_
+
+
+#include "base/ngx_guildlog_json.h"
+
+
+typedef enum {
+    NGX_GUILDLOG_BOOL = 0,
+    NGX_GUILDLOG_INT,           /* min..max, both included */
+    NGX_GUILDLOG_TEXT,          /* min..max code points */
+    NGX_GUILDLOG_ID,            /* 1 to 20 digits, min..2^63-1, in JSON a
+                                   string */
+    NGX_GUILDLOG_ENUM,          /* one of values */
+    NGX_GUILDLOG_URL,           /* http or https, min..max code points */
+    NGX_GUILDLOG_LIST,          /* of what item says; min..max items */
+    NGX_GUILDLOG_ITEMS          /* a query parameter that may be repeated,
+                                   each as item says; an SQL array */
+} ngx_guildlog_type_e;
+
+
+#define NGX_GUILDLOG_REQUIRED   0x01
+#define NGX_GUILDLOG_NULLABLE   0x02
+#define NGX_GUILDLOG_CLAMP      0x04   /* body: above max is passed as it is,
+                                          SQL clamps */
+#define NGX_GUILDLOG_TRIM       0x08   /* query: white space only counts as
+                                          absent */
+
+
+typedef struct ngx_guildlog_field_s  ngx_guildlog_field_t;
+
+struct ngx_guildlog_field_s {
+    ngx_str_t                      name;
+    ngx_guildlog_type_e            type;
+    ngx_uint_t                     flags;
+    int64_t                        min;
+    int64_t                        max;
+    const char                   **values;   /* of ENUM, NULL-terminated */
+    const ngx_guildlog_field_t    *item;     /* of LIST and ITEMS */
+    const char                    *fallback; /* query: where it is absent;
+                                                NULL: an SQL null */
+};
+/* tables of fields end with an empty name */
+
+
+/* the value in question: what errors are written to, and begin with */
+
+typedef struct {
+    ngx_pool_t                    *pool;
+    ngx_str_t                      name;
+    ngx_uint_t                     index;   /* in a list, or NO_INDEX */
+    ngx_str_t                     *error;
+} ngx_guildlog_value_t;
+
+
+#define NGX_GUILDLOG_VALUE_NO_INDEX  ((ngx_uint_t) -1)
+
+/* a double, thus any JSON number, is exact up to 2^53 - 1 */
+#define NGX_GUILDLOG_VALUE_EXACT     9007199254740991
+
+/* digits of a server's id, at least */
+#define NGX_GUILDLOG_VALUE_GUILD     17
+
+
+/*
+ * Decoded text to the text of an argument, empty where TRIM left nothing; any
+ * type but LIST and ITEMS.  NGX_OK; NGX_DECLINED: the error is written;
+ * NGX_ERROR: memory.
+ */
+
+ngx_int_t ngx_guildlog_value_text(ngx_guildlog_value_t *v,
+    const ngx_guildlog_field_t *field, const ngx_str_t *value,
+    ngx_str_t *arg);
+
+/* a value of a body; any type but ITEMS.  Returns as above */
+
+ngx_int_t ngx_guildlog_value_json(ngx_guildlog_value_t *v,
+    const ngx_guildlog_field_t *field, json_t *value);
+
+/* writes "<name>: <what the format makes>"; NGX_DECLINED or NGX_ERROR */
+
+ngx_int_t ngx_guildlog_value_refuse(ngx_guildlog_value_t *v, const char *fmt,
+    ...);
+
+/* one of values, NULL-terminated */
+
+ngx_uint_t ngx_guildlog_value_is_one(const char **values,
+    const ngx_str_t *value);
+
+/*
+ * An element of an SQL array, at most 2 * len + 2 bytes: quoted, so that NULL
+ * and commas are plain text.  Returns the end of it.
+ */
+
+u_char *ngx_guildlog_value_quote(u_char *p, const ngx_str_t *value);
+
+/* NGX_OK: "0".."9223372036854775807", digits only, min to 20 of them */
+
+ngx_int_t ngx_guildlog_value_id(const u_char *p, size_t len, size_t min);
+
+/* such a one, of any length */
+
+ngx_uint_t ngx_guildlog_value_is_id(const ngx_str_t *s);
+
+
+#endif /* _NGX_GUILDLOG_VALUE_H_INCLUDED_ */

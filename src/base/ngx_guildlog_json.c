@@ -1,0 +1,530 @@
+
+/*
+ * JSON in: what may be read, and what is said of the rest.
+ */
+
+#include "base/ngx_guildlog_json.h"
+
+
+#define NGX_GUILDLOG_JSON_ERROR  1280
+
+
+/* where a walk over the text stands, one frame for each open bracket */
+
+typedef struct {
+    ngx_str_t                      key;      /* as written, escapes and all */
+    ngx_uint_t                     index;
+    unsigned                       object:1;
+    unsigned                       value:1;  /* the colon has passed */
+} ngx_guildlog_json_frame_t;
+
+
+typedef struct {
+    ngx_uint_t                     depth;
+    ngx_guildlog_json_frame_t      frames[NGX_GUILDLOG_JSON_DEPTH];
+} ngx_guildlog_json_walk_t;
+
+
+static ngx_int_t ngx_guildlog_json_check(ngx_pool_t *pool,
+    const ngx_str_t *text, ngx_str_t *error);
+static void ngx_guildlog_json_explain(ngx_pool_t *pool, const ngx_str_t *text,
+    json_error_t *cause, ngx_str_t *error);
+static void ngx_guildlog_json_error(ngx_pool_t *pool, const ngx_str_t *text,
+    size_t offset, const char *why, ngx_str_t *error);
+static u_char *ngx_guildlog_json_path(u_char *p, u_char *last,
+    ngx_guildlog_json_walk_t *walk);
+static ngx_int_t ngx_guildlog_json_walk(ngx_guildlog_json_walk_t *walk,
+    const u_char *p, const u_char *last);
+static void ngx_guildlog_json_cleanup(void *data);
+static size_t ngx_guildlog_json_plain(const u_char *p, size_t len);
+static size_t ngx_guildlog_json_rune(const u_char *p, size_t len);
+
+
+json_t *
+ngx_guildlog_json_parse(ngx_pool_t *pool, const ngx_str_t *text,
+    ngx_str_t *error)
+{
+    json_t              *json;
+    json_error_t         cause;
+    ngx_pool_cleanup_t  *cln;
+
+    if (ngx_guildlog_json_check(pool, text, error) != NGX_OK) {
+        return NULL;
+    }
+
+    cln = ngx_pool_cleanup_add(pool, 0);
+    if (cln == NULL) {
+        ngx_str_null(error);
+        return NULL;
+    }
+
+    json = ngx_guildlog_json_load(text->data, text->len,
+                                  JSON_REJECT_DUPLICATES, &cause);
+    if (json == NULL) {
+        ngx_guildlog_json_explain(pool, text, &cause, error);
+        return NULL;
+    }
+
+    cln->handler = ngx_guildlog_json_cleanup;
+    cln->data = json;
+
+    return json;
+}
+
+
+/* what jansson would accept, or say in words of its own */
+
+static ngx_int_t
+ngx_guildlog_json_check(ngx_pool_t *pool, const ngx_str_t *text,
+    ngx_str_t *error)
+{
+    size_t                     valid;
+    u_char                    *p, *last;
+    ngx_guildlog_json_walk_t   walk;
+
+    last = text->data + text->len;
+    p = ngx_guildlog_json_skip(text->data, last);
+
+    if (p == last) {
+        ngx_guildlog_json_error(pool, text, 0, "is required", error);
+        return NGX_DECLINED;
+    }
+
+    if (*p != '{' && *p != '[') {
+        ngx_guildlog_json_error(pool, text, 0,
+                                "must be a JSON object or array", error);
+        return NGX_DECLINED;
+    }
+
+    if (ngx_guildlog_json_walk(&walk, p, last) != NGX_OK) {
+        ngx_guildlog_json_error(pool, text, 0,
+                       "nested deeper than "
+                       ngx_value(NGX_GUILDLOG_JSON_DEPTH) " levels", error);
+        return NGX_DECLINED;
+    }
+
+    valid = ngx_guildlog_json_valid(text->data, text->len);
+
+    if (valid < text->len) {
+        ngx_guildlog_json_error(pool, text, valid,
+                                text->data[valid] ? "is not valid UTF-8"
+                                                  : "must not contain NUL",
+                                error);
+        return NGX_DECLINED;
+    }
+
+    return NGX_OK;
+}
+
+
+static void
+ngx_guildlog_json_explain(ngx_pool_t *pool, const ngx_str_t *text,
+    json_error_t *cause, ngx_str_t *error)
+{
+    u_char  *p;
+    size_t   offset;
+    u_char   why[NGX_GUILDLOG_JSON_NAME];
+
+    if (cause->text[0] == '\0') {
+        ngx_str_null(error);
+        return;
+    }
+
+    offset = cause->position;
+
+    switch (json_error_code(cause)) {
+
+    case json_error_numeric_overflow:
+        ngx_guildlog_json_error(pool, text, offset,
+                                "the number is out of range", error);
+        return;
+
+    case json_error_duplicate_key:
+        ngx_guildlog_json_error(pool, text, offset, "given twice", error);
+        return;
+
+    case json_error_null_character:
+    case json_error_null_byte_in_key:
+        ngx_guildlog_json_error(pool, text, offset, "must not contain NUL",
+                                error);
+        return;
+
+    case json_error_premature_end_of_input:
+        ngx_guildlog_json_error(pool, text, 0, "ends too early", error);
+        return;
+
+    case json_error_end_of_input_expected:
+        ngx_guildlog_json_error(pool, text, 0,
+                                "something stands behind its end", error);
+        return;
+
+    default:
+        break;
+    }
+
+    if (ngx_guildlog_json_is_half(cause)) {
+        ngx_guildlog_json_error(pool, text, offset,
+                                "\\u is not followed by a character", error);
+        return;
+    }
+
+    p = ngx_snprintf(why, sizeof(why) - 1,
+                     "not valid JSON at line %d, column %d",
+                     cause->line, cause->column);
+    *p = '\0';
+
+    ngx_guildlog_json_error(pool, text, 0, (char *) why, error);
+}
+
+
+ngx_uint_t
+ngx_guildlog_json_is_half(const json_error_t *cause)
+{
+    return ngx_strncmp(cause->text, "invalid Unicode", 15) == 0;
+}
+
+
+/* "<the field at this offset>: <why>" */
+
+static void
+ngx_guildlog_json_error(ngx_pool_t *pool, const ngx_str_t *text,
+    size_t offset, const char *why, ngx_str_t *error)
+{
+    u_char                    *p, *last;
+    ngx_guildlog_json_walk_t   walk;
+
+    p = ngx_pnalloc(pool, NGX_GUILDLOG_JSON_ERROR);
+    if (p == NULL) {
+        ngx_str_null(error);
+        return;
+    }
+
+    last = p + NGX_GUILDLOG_JSON_ERROR;
+    error->data = p;
+
+    (void) ngx_guildlog_json_walk(&walk, text->data, text->data + offset);
+
+    p = ngx_guildlog_json_path(p, last, &walk);
+    p = ngx_slprintf(p, last, ": %s", why);
+
+    error->len = p - error->data;
+}
+
+
+static u_char *
+ngx_guildlog_json_path(u_char *p, u_char *last, ngx_guildlog_json_walk_t *walk)
+{
+    u_char                     *start;
+    ngx_str_t                   name;
+    ngx_uint_t                  i;
+    ngx_guildlog_json_frame_t  *frame;
+
+    start = p;
+
+    for (i = 0; i < walk->depth; i++) {
+        frame = &walk->frames[i];
+
+        if (!frame->object) {
+            p = ngx_slprintf(p, last, "%s[%ui]", p == start ? "body" : "",
+                             frame->index);
+            continue;
+        }
+
+        if (frame->key.data) {
+            name = frame->key;
+            name.len = ngx_guildlog_json_cut(name.data, name.len,
+                                             NGX_GUILDLOG_JSON_NAME);
+
+            p = ngx_slprintf(p, last, "%s%V", p == start ? "" : ".", &name);
+        }
+    }
+
+    if (p == start) {
+        p = ngx_slprintf(p, last, "body");
+    }
+
+    return p;
+}
+
+
+/*
+ * Follows brackets and keys without judging the rest.  NGX_DECLINED: nested
+ * too deep.
+ */
+
+static ngx_int_t
+ngx_guildlog_json_walk(ngx_guildlog_json_walk_t *walk, const u_char *p,
+    const u_char *last)
+{
+    const u_char               *start;
+    ngx_guildlog_json_frame_t  *frame;
+
+    walk->depth = 0;
+    frame = NULL;
+
+    for ( /* void */ ; p < last; p++) {
+
+        switch (*p) {
+
+        case '{':
+        case '[':
+            if (walk->depth == NGX_GUILDLOG_JSON_DEPTH) {
+                return NGX_DECLINED;
+            }
+
+            frame = &walk->frames[walk->depth++];
+            ngx_memzero(frame, sizeof(ngx_guildlog_json_frame_t));
+            frame->object = (*p == '{');
+            break;
+
+        case '}':
+        case ']':
+            if (walk->depth) {
+                walk->depth--;
+            }
+
+            frame = walk->depth ? &walk->frames[walk->depth - 1] : NULL;
+            break;
+
+        case '"':
+            start = ++p;
+            p = ngx_guildlog_json_quote(p, last);
+
+            if (p < last && frame && !frame->value) {
+                frame->key.data = (u_char *) start;
+                frame->key.len = p - start;
+            }
+
+            break;
+
+        case ':':
+            if (frame) {
+                frame->value = 1;
+            }
+
+            break;
+
+        case ',':
+            if (frame) {
+                frame->value = 0;
+                ngx_str_null(&frame->key);
+                frame->index++;
+            }
+
+            break;
+        }
+    }
+
+    return NGX_OK;
+}
+
+
+const u_char *
+ngx_guildlog_json_quote(const u_char *p, const u_char *last)
+{
+    const u_char  *end;
+
+    for (end = NULL; p < last; p += 2) {
+
+        if (end == NULL || end < p) {
+            end = memchr(p, '"', last - p);
+
+            if (end == NULL) {
+                break;
+            }
+        }
+
+        p = memchr(p, '\\', end - p);
+
+        if (p == NULL) {
+            return end;
+        }
+    }
+
+    return last;
+}
+
+
+static void
+ngx_guildlog_json_cleanup(void *data)
+{
+    json_decref(data);
+}
+
+
+ngx_str_t
+ngx_guildlog_json_text(const json_t *json)
+{
+    ngx_str_t  text;
+
+    text.data = (u_char *) json_string_value(json);
+    text.len = json_string_length(json);
+
+    return text;
+}
+
+
+u_char *
+ngx_guildlog_json_skip(const u_char *p, const u_char *last)
+{
+    while (p < last && (*p == ' ' || *p == '\t' || *p == CR || *p == LF)) {
+        p++;
+    }
+
+    return (u_char *) p;
+}
+
+
+size_t
+ngx_guildlog_json_valid(const u_char *p, size_t len)
+{
+    size_t  i, n;
+
+    for (i = 0; i < len; i += n) {
+        n = ngx_guildlog_json_plain(p + i, len - i);
+
+        if (n) {
+            continue;
+        }
+
+        n = ngx_guildlog_json_rune(p + i, len - i);
+
+        if (n == 0) {
+            break;
+        }
+    }
+
+    return i;
+}
+
+
+size_t
+ngx_guildlog_json_bare(const u_char *p, size_t len)
+{
+    size_t          i;
+    uint64_t        word, quote, slash;
+    const uint64_t  ones = 0x0101010101010101;
+
+    for (i = 0; i + sizeof(word) <= len; i += sizeof(word)) {
+        ngx_memcpy(&word, p + i, sizeof(word));
+
+        quote = word ^ ('"' * ones);
+        slash = word ^ ('\\' * ones);
+
+        /* a byte that was less than what is taken from it has its high bit */
+
+        if ((((word - ' ' * ones) & ~word)
+             | ((quote - ones) & ~quote)
+             | ((slash - ones) & ~slash))
+            & (0x80 * ones))
+        {
+            break;
+        }
+    }
+
+    while (i < len && p[i] >= ' ' && p[i] != '"' && p[i] != '\\') {
+        i++;
+    }
+
+    return i;
+}
+
+
+/* eight bytes at once: how many of the first ones are ASCII without a NUL */
+
+static size_t
+ngx_guildlog_json_plain(const u_char *p, size_t len)
+{
+    size_t    i;
+    uint64_t  word;
+
+    for (i = 0; i + sizeof(word) <= len; i += sizeof(word)) {
+        ngx_memcpy(&word, p + i, sizeof(word));
+
+        if ((word | (word - 0x0101010101010101)) & 0x8080808080808080) {
+            break;
+        }
+    }
+
+    return i;
+}
+
+
+/* the length of the character at p, 0 if it is none or NUL */
+
+static size_t
+ngx_guildlog_json_rune(const u_char *p, size_t len)
+{
+    size_t  i, n;
+    u_char  min, max;
+
+    if (*p < 0x80) {
+        return *p ? 1 : 0;
+    }
+
+    /* the range of the second byte keeps out overlong forms and surrogates */
+
+    min = 0x80;
+    max = 0xbf;
+
+    if (*p >= 0xc2 && *p <= 0xdf) {
+        n = 2;
+
+    } else if (*p >= 0xe0 && *p <= 0xef) {
+        n = 3;
+        min = (*p == 0xe0) ? 0xa0 : min;
+        max = (*p == 0xed) ? 0x9f : max;
+
+    } else if (*p >= 0xf0 && *p <= 0xf4) {
+        n = 4;
+        min = (*p == 0xf0) ? 0x90 : min;
+        max = (*p == 0xf4) ? 0x8f : max;
+
+    } else {
+        return 0;
+    }
+
+    if (len < n || p[1] < min || p[1] > max) {
+        return 0;
+    }
+
+    for (i = 2; i < n; i++) {
+        if ((p[i] & 0xc0) != 0x80) {
+            return 0;
+        }
+    }
+
+    return n;
+}
+
+
+size_t
+ngx_guildlog_json_length(const u_char *p, size_t len)
+{
+    size_t  i, n;
+
+    n = 0;
+
+    for (i = 0; i < len; i++) {
+        if ((p[i] & 0xc0) != 0x80) {
+            n++;
+        }
+    }
+
+    return n;
+}
+
+
+size_t
+ngx_guildlog_json_cut(const u_char *p, size_t len, size_t max)
+{
+    if (len <= max) {
+        return len;
+    }
+
+    while (max && (p[max] & 0xc0) == 0x80) {
+        max--;
+    }
+
+    return max;
+}

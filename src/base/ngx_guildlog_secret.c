@@ -1,0 +1,210 @@
+
+/*
+ * nonce, ciphertext, tag: "\x" and hexadecimal digits.
+ */
+
+#include "base/ngx_guildlog_secret.h"
+#include <openssl/evp.h>
+#include <openssl/rand.h>
+
+
+#define NGX_GUILDLOG_SECRET_NONCE  12
+#define NGX_GUILDLOG_SECRET_TAG    16
+#define NGX_GUILDLOG_SECRET_MORE   (NGX_GUILDLOG_SECRET_NONCE                 \
+                                    + NGX_GUILDLOG_SECRET_TAG)
+
+
+static ngx_int_t ngx_guildlog_secret_encrypt(EVP_CIPHER_CTX *ctx,
+    const u_char *key, const ngx_str_t *owner, const ngx_str_t *plain,
+    u_char *out);
+static ngx_int_t ngx_guildlog_secret_decrypt(EVP_CIPHER_CTX *ctx,
+    const u_char *key, const ngx_str_t *owner, ngx_str_t *in, u_char *out);
+static ngx_int_t ngx_guildlog_secret_unhex(u_char *dst, const u_char *src,
+    size_t n);
+
+
+ngx_int_t
+ngx_guildlog_secret_key(u_char key[NGX_GUILDLOG_SECRET_KEY],
+    const ngx_str_t *text)
+{
+    u_char     buf[64];
+    ngx_str_t  src, dst;
+
+    src = *text;
+
+    while (src.len && src.data[src.len - 1] <= ' ') {
+        src.len--;
+    }
+
+    if (src.len == 2 * NGX_GUILDLOG_SECRET_KEY) {
+        return ngx_guildlog_secret_unhex(key, src.data,
+                                         NGX_GUILDLOG_SECRET_KEY)
+               == NGX_OK ? NGX_OK : NGX_DECLINED;
+    }
+
+    if (src.len < 43 || src.len > 44) {
+        return NGX_DECLINED;
+    }
+
+    dst.data = buf;
+
+    if (ngx_decode_base64(&dst, &src) != NGX_OK
+        || dst.len != NGX_GUILDLOG_SECRET_KEY)
+    {
+        return NGX_DECLINED;
+    }
+
+    ngx_memcpy(key, buf, NGX_GUILDLOG_SECRET_KEY);
+    ngx_explicit_memzero(buf, sizeof(buf));
+
+    return NGX_OK;
+}
+
+
+ngx_int_t
+ngx_guildlog_secret_seal(ngx_pool_t *pool, const u_char *key,
+    const ngx_str_t *owner, const ngx_str_t *plain, ngx_str_t *sealed)
+{
+    size_t           size;
+    u_char          *p, *raw;
+    ngx_int_t        rc;
+    EVP_CIPHER_CTX  *ctx;
+
+    size = plain->len + NGX_GUILDLOG_SECRET_MORE;
+
+    raw = ngx_pnalloc(pool, size);
+    p = ngx_pnalloc(pool, 2 + 2 * size);
+    ctx = EVP_CIPHER_CTX_new();
+
+    if (raw == NULL || p == NULL || ctx == NULL) {
+        EVP_CIPHER_CTX_free(ctx);
+        return NGX_ERROR;
+    }
+
+    rc = ngx_guildlog_secret_encrypt(ctx, key, owner, plain, raw);
+
+    EVP_CIPHER_CTX_free(ctx);
+
+    sealed->data = p;
+    *p++ = '\\';
+    *p++ = 'x';
+    sealed->len = ngx_hex_dump(p, raw, size) - sealed->data;
+
+    return rc;
+}
+
+
+static ngx_int_t
+ngx_guildlog_secret_encrypt(EVP_CIPHER_CTX *ctx, const u_char *key,
+    const ngx_str_t *owner, const ngx_str_t *plain, u_char *out)
+{
+    int      n;
+    u_char  *nonce, *text;
+
+    nonce = out;
+    text = out + NGX_GUILDLOG_SECRET_NONCE;
+
+    if (RAND_bytes(nonce, NGX_GUILDLOG_SECRET_NONCE) != 1
+        || EVP_EncryptInit_ex(ctx, EVP_aes_256_gcm(), NULL, key, nonce) != 1
+        || EVP_EncryptUpdate(ctx, NULL, &n, owner->data, owner->len) != 1
+        || EVP_EncryptUpdate(ctx, text, &n, plain->data, plain->len) != 1
+        || EVP_EncryptFinal_ex(ctx, text + n, &n) != 1
+        || EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_GCM_GET_TAG,
+                               NGX_GUILDLOG_SECRET_TAG, text + plain->len)
+           != 1)
+    {
+        return NGX_ERROR;
+    }
+
+    return NGX_OK;
+}
+
+
+ngx_int_t
+ngx_guildlog_secret_open(ngx_pool_t *pool, const u_char *key,
+    const ngx_str_t *owner, const ngx_str_t *sealed, ngx_str_t *plain)
+{
+    u_char          *p;
+    ngx_int_t        rc;
+    ngx_str_t        raw;
+    EVP_CIPHER_CTX  *ctx;
+
+    if (sealed->len < 2 + 2 * NGX_GUILDLOG_SECRET_MORE
+        || sealed->data[0] != '\\' || sealed->data[1] != 'x')
+    {
+        return NGX_DECLINED;
+    }
+
+    raw.len = (sealed->len - 2) / 2;
+    raw.data = ngx_pnalloc(pool, raw.len);
+    p = ngx_pnalloc(pool, raw.len);
+
+    if (raw.data == NULL || p == NULL) {
+        return NGX_ERROR;
+    }
+
+    if (ngx_guildlog_secret_unhex(raw.data, sealed->data + 2, raw.len)
+        != NGX_OK)
+    {
+        return NGX_DECLINED;
+    }
+
+    ctx = EVP_CIPHER_CTX_new();
+    if (ctx == NULL) {
+        return NGX_ERROR;
+    }
+
+    rc = ngx_guildlog_secret_decrypt(ctx, key, owner, &raw, p);
+
+    EVP_CIPHER_CTX_free(ctx);
+
+    plain->data = p;
+    plain->len = raw.len - NGX_GUILDLOG_SECRET_MORE;
+
+    return rc;
+}
+
+
+static ngx_int_t
+ngx_guildlog_secret_decrypt(EVP_CIPHER_CTX *ctx, const u_char *key,
+    const ngx_str_t *owner, ngx_str_t *in, u_char *out)
+{
+    int      n;
+    size_t   len;
+    u_char  *text;
+
+    text = in->data + NGX_GUILDLOG_SECRET_NONCE;
+    len = in->len - NGX_GUILDLOG_SECRET_MORE;
+
+    if (EVP_DecryptInit_ex(ctx, EVP_aes_256_gcm(), NULL, key, in->data) != 1
+        || EVP_DecryptUpdate(ctx, NULL, &n, owner->data, owner->len) != 1
+        || EVP_DecryptUpdate(ctx, out, &n, text, len) != 1
+        || EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_GCM_SET_TAG,
+                               NGX_GUILDLOG_SECRET_TAG, text + len)
+           != 1)
+    {
+        return NGX_ERROR;
+    }
+
+    return EVP_DecryptFinal_ex(ctx, out + n, &n) == 1 ? NGX_OK : NGX_DECLINED;
+}
+
+
+static ngx_int_t
+ngx_guildlog_secret_unhex(u_char *dst, const u_char *src, size_t n)
+{
+    ngx_int_t  byte;
+
+    while (n--) {
+        byte = ngx_hextoi((u_char *) src, 2);
+
+        if (byte == NGX_ERROR) {
+            return NGX_ERROR;
+        }
+
+        *dst++ = (u_char) byte;
+        src += 2;
+    }
+
+    return NGX_OK;
+}

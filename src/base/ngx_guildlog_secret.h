@@ -1,0 +1,31 @@
+
+/*
+ * What the database keeps for us and must not be able to read: AES-256-GCM
+ * under a key of our own, as the text of a bytea.  Pure.
+ */
+
+#ifndef _NGX_GUILDLOG_SECRET_H_INCLUDED_
+#define _NGX_GUILDLOG_SECRET_H_INCLUDED_
+
+
+#include "base/ngx_guildlog.h"
+
+
+#define NGX_GUILDLOG_SECRET_KEY  32
+
+
+/* 64 hexadecimal digits, or 32 bytes in base64; NGX_DECLINED: neither */
+ngx_int_t ngx_guildlog_secret_key(u_char key[NGX_GUILDLOG_SECRET_KEY],
+    const ngx_str_t *text);
+
+/*
+ * The owner goes into the seal: what was made for one opens for no other.
+ * NGX_ERROR: out of memory.  NGX_DECLINED: not what seal() made.
+ */
+ngx_int_t ngx_guildlog_secret_seal(ngx_pool_t *pool, const u_char *key,
+    const ngx_str_t *owner, const ngx_str_t *plain, ngx_str_t *sealed);
+ngx_int_t ngx_guildlog_secret_open(ngx_pool_t *pool, const u_char *key,
+    const ngx_str_t *owner, const ngx_str_t *sealed, ngx_str_t *plain);
+
+
+#endif /* _NGX_GUILDLOG_SECRET_H_INCLUDED_ */

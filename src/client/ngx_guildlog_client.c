@@ -1,0 +1,594 @@
+
+/*
+ * Exchanges over HTTP/1.1.  One gets a connection, sends its request, reads
+ * the answer and ends: it is done(), lost() with its connection, which it may
+ * try again on another one, or expired().
+ */
+
+#include "client/ngx_guildlog_wire.h"
+
+
+#define NGX_GUILDLOG_CLIENT_IDLE      30000              /* ms */
+
+/* bytes: 100 messages of 6,000 characters, of four bytes each */
+#define NGX_GUILDLOG_CLIENT_BODY      4194304
+#define NGX_GUILDLOG_CLIENT_READ      8192
+#define NGX_GUILDLOG_CLIENT_READS     16                 /* an event */
+
+/* one TLS record: either all of it is written, or it cannot be read */
+#define NGX_GUILDLOG_CLIENT_WRITE     16384
+
+#define NGX_GUILDLOG_CLIENT_AGENT                                             \
+    "DiscordBot (https://guildlog.invalid, 1.0)"
+
+
+static ngx_int_t ngx_guildlog_client_clean(const u_char *p, size_t len,
+    u_char least);
+static ngx_buf_t *ngx_guildlog_client_request(ngx_guildlog_exchange_t *x,
+    const char *method, const ngx_str_t *path,
+    const ngx_str_t *authorization, const ngx_str_t *body);
+static void ngx_guildlog_client_begin(ngx_event_t *ev);
+static void ngx_guildlog_client_write(ngx_event_t *wev);
+static void ngx_guildlog_client_spare(ngx_guildlog_exchange_t *x);
+static void ngx_guildlog_client_read(ngx_event_t *rev);
+static void ngx_guildlog_client_done(ngx_guildlog_exchange_t *x);
+static ngx_msec_t ngx_guildlog_client_patience(ngx_guildlog_exchange_t *x);
+static void ngx_guildlog_client_expired(ngx_event_t *ev);
+static void ngx_guildlog_client_release(ngx_guildlog_exchange_t *x);
+
+
+ngx_guildlog_client_t *
+ngx_guildlog_client_create(ngx_cycle_t *cycle,
+    const ngx_guildlog_origin_t *origin, ngx_resolver_t *resolver,
+    ngx_msec_t resolver_timeout, ngx_uint_t keepalive)
+{
+    ngx_pool_t             *pool;
+    ngx_guildlog_client_t  *client;
+
+    pool = ngx_create_pool(1024, cycle->log);
+    if (pool == NULL) {
+        return NULL;
+    }
+
+    client = ngx_pcalloc(pool, sizeof(ngx_guildlog_client_t));
+    if (client == NULL) {
+        ngx_destroy_pool(pool);
+        return NULL;
+    }
+
+    client->pool = pool;
+    client->log = cycle->log;
+    client->origin = origin;
+    client->resolver = resolver;
+    client->resolver_timeout = resolver_timeout;
+    client->keepalive = keepalive;
+
+    ngx_queue_init(&client->exchanges);
+    ngx_queue_init(&client->idle);
+
+    return client;
+}
+
+
+void
+ngx_guildlog_client_destroy(ngx_guildlog_client_t *client)
+{
+    ngx_queue_t  *q;
+
+    while (!ngx_queue_empty(&client->exchanges)) {
+        q = ngx_queue_head(&client->exchanges);
+        ngx_guildlog_exchange_cancel(ngx_queue_data(q,
+                                            ngx_guildlog_exchange_t, queue));
+    }
+
+    while (!ngx_queue_empty(&client->idle)) {
+        q = ngx_queue_head(&client->idle);
+        ngx_guildlog_wire_close(ngx_queue_data(q, ngx_guildlog_wire_t,
+                                               queue));
+    }
+
+    ngx_destroy_pool(client->pool);
+}
+
+
+ngx_guildlog_exchange_t *
+ngx_guildlog_client_send(ngx_guildlog_client_t *client, const char *method,
+    const ngx_str_t *path, const ngx_str_t *authorization,
+    const ngx_str_t *body, ngx_msec_t deadline_ms,
+    ngx_guildlog_exchange_handler_pt handler, void *data)
+{
+    ngx_pool_t               *pool;
+    ngx_guildlog_exchange_t  *x;
+
+    if (ngx_guildlog_client_clean((u_char *) method, ngx_strlen(method), '!')
+            != NGX_OK
+        || ngx_guildlog_client_clean(path->data, path->len, '!') != NGX_OK
+        || ngx_guildlog_client_clean(authorization->data, authorization->len,
+                                     ' ')
+           != NGX_OK)
+    {
+        ngx_log_error(NGX_LOG_ERR, client->log, 0,
+                      "guildlog platform: a request to be sent has bytes "
+                      "that no header may have");
+        return NULL;
+    }
+
+    pool = ngx_create_pool(1024, client->log);
+    if (pool == NULL) {
+        return NULL;
+    }
+
+    x = ngx_pcalloc(pool, sizeof(ngx_guildlog_exchange_t));
+    if (x == NULL) {
+        ngx_destroy_pool(pool);
+        return NULL;
+    }
+
+    x->fd = (ngx_socket_t) -1;
+    x->client = client;
+    x->pool = pool;
+    x->handler = handler;
+    x->data = data;
+    x->start = ngx_current_msec;
+
+    x->get = (ngx_strcmp(method, "GET") == 0);
+    x->idempotent = x->get || ngx_strcmp(method, "DELETE") == 0;
+
+    x->request = ngx_guildlog_client_request(x, method, path, authorization,
+                                             body);
+    if (x->request == NULL) {
+        ngx_destroy_pool(pool);
+        return NULL;
+    }
+
+    x->begin.handler = ngx_guildlog_client_begin;
+    x->begin.data = x;
+    x->begin.log = client->log;
+
+    x->deadline.handler = ngx_guildlog_client_expired;
+    x->deadline.data = x;
+    x->deadline.log = client->log;
+
+    ngx_queue_insert_tail(&client->exchanges, &x->queue);
+    ngx_add_timer(&x->deadline, deadline_ms);
+    ngx_post_event(&x->begin, &ngx_posted_next_events);
+
+    return x;
+}
+
+
+static ngx_int_t
+ngx_guildlog_client_clean(const u_char *p, size_t len, u_char least)
+{
+    while (len--) {
+        if (*p < least || *p == 0x7f) {
+            return NGX_ERROR;
+        }
+
+        p++;
+    }
+
+    return NGX_OK;
+}
+
+
+static ngx_buf_t *
+ngx_guildlog_client_request(ngx_guildlog_exchange_t *x, const char *method,
+    const ngx_str_t *path, const ngx_str_t *authorization,
+    const ngx_str_t *body)
+{
+    size_t                        size;
+    ngx_buf_t                    *b;
+    const ngx_guildlog_origin_t  *origin;
+
+    origin = x->client->origin;
+
+    size = ngx_strlen(method) + sizeof(" ") - 1
+           + origin->path.len + path->len
+           + sizeof(" HTTP/1.1" CRLF "Host: " CRLF) - 1
+           + origin->authority.len
+           + sizeof("User-Agent: " NGX_GUILDLOG_CLIENT_AGENT CRLF
+                    "Accept: application/json" CRLF) - 1
+           + sizeof("Authorization: " CRLF) - 1 + authorization->len
+           + sizeof("Content-Type: application/json" CRLF
+                    "Content-Length: " CRLF) - 1 + NGX_SIZE_T_LEN
+           + sizeof(CRLF) - 1
+           + body->len;
+
+    b = ngx_create_temp_buf(x->pool, size);
+    if (b == NULL) {
+        return NULL;
+    }
+
+    b->last = ngx_sprintf(b->last,
+                          "%s %V%V HTTP/1.1" CRLF
+                          "Host: %V" CRLF
+                          "User-Agent: " NGX_GUILDLOG_CLIENT_AGENT CRLF
+                          "Accept: application/json" CRLF,
+                          method, &origin->path, path, &origin->authority);
+
+    if (authorization->len) {
+        b->last = ngx_sprintf(b->last, "Authorization: %V" CRLF,
+                              authorization);
+    }
+
+    if (body->len) {
+        b->last = ngx_sprintf(b->last,
+                              "Content-Type: application/json" CRLF
+                              "Content-Length: %uz" CRLF
+                              CRLF
+                              "%V", body->len, body);
+
+    } else {
+        b->last = ngx_sprintf(b->last, x->get ? CRLF
+                              : "Content-Length: 0" CRLF
+                                CRLF);
+    }
+
+    return b;
+}
+
+
+static void
+ngx_guildlog_client_begin(ngx_event_t *ev)
+{
+    ngx_guildlog_exchange_t *x = ev->data;
+
+    ngx_log_debug0(NGX_LOG_DEBUG_EVENT, ev->log, 0,
+                   "guildlog exchange begins");
+
+    x->wire = ngx_guildlog_wire_take(x->client);
+
+    if (x->wire == NULL) {
+        ngx_guildlog_wire_find(x);
+        return;
+    }
+
+    x->wire->exchange = x;
+    x->reused = 1;
+
+    ngx_guildlog_client_transmit(x);
+}
+
+
+void
+ngx_guildlog_client_transmit(ngx_guildlog_exchange_t *x)
+{
+    ngx_connection_t     *c;
+    ngx_guildlog_wire_t  *wire;
+
+    wire = x->wire;
+    c = wire->connection;
+
+    wire->requests++;
+    wire->clean = 0;
+    wire->log.action = "exchanging messages";
+
+    c->read->handler = ngx_guildlog_client_read;
+    c->write->handler = ngx_guildlog_client_write;
+
+    x->request->pos = x->request->start;
+    x->written = 0;
+    x->answering = 0;
+
+    if (ngx_guildlog_reader_init(&x->reader, x->pool, &x->answer,
+                                 NGX_GUILDLOG_CLIENT_BODY)
+        != NGX_OK)
+    {
+        ngx_guildlog_client_end(x, "out of memory");
+        return;
+    }
+
+    /* the first bytes of the answer may have come with the handshake */
+
+    if (c->read->ready) {
+        ngx_post_event(c->read, &ngx_posted_events);
+    }
+
+    ngx_guildlog_client_write(c->write);
+}
+
+
+static void
+ngx_guildlog_client_write(ngx_event_t *wev)
+{
+    ssize_t                   n;
+    ngx_buf_t                *b;
+    ngx_connection_t         *c;
+    ngx_guildlog_wire_t      *wire;
+    ngx_guildlog_exchange_t  *x;
+
+    c = wev->data;
+    wire = c->data;
+    x = wire->exchange;
+    b = x->request;
+
+    /* nothing more is sent by who was stopped for longer than that */
+
+    if ((ngx_msec_int_t) (x->deadline.timer.key - ngx_current_msec) <= 0) {
+        return;
+    }
+
+    if (x->bounded && (ngx_msec_int_t) (x->begin_by - ngx_current_msec) < 0) {
+
+        if (!x->written) {
+            ngx_guildlog_client_spare(x);
+        }
+
+        return;
+    }
+
+    while (b->pos < b->last) {
+
+        n = c->send(c, b->pos, ngx_min(b->last - b->pos,
+                                       NGX_GUILDLOG_CLIENT_WRITE));
+
+        if (n > 0) {
+            b->pos += n;
+            x->written = 1;
+            x->uncertain = 1;
+            continue;
+        }
+
+        if (n == NGX_ERROR) {
+            c->write->handler = ngx_guildlog_wire_wait;
+
+            if (!x->written) {
+                ngx_guildlog_client_lost(x, "the connection was closed");
+                return;
+            }
+
+            /* why it was closed may stand in an answer yet to be read */
+
+            return;
+        }
+
+        if (ngx_handle_write_event(wev, 0) != NGX_OK) {
+            ngx_guildlog_client_lost(x, "the socket cannot be watched");
+        }
+
+        return;
+    }
+
+    wev->handler = ngx_guildlog_wire_wait;
+
+    if (ngx_handle_write_event(wev, 0) != NGX_OK) {
+        ngx_guildlog_client_lost(x, "the socket cannot be watched");
+    }
+}
+
+
+/* it is too late to begin, but not for the next one to use the connection */
+
+static void
+ngx_guildlog_client_spare(ngx_guildlog_exchange_t *x)
+{
+    ngx_guildlog_wire_t  *wire;
+
+    wire = x->wire;
+
+    x->wire = NULL;
+    wire->exchange = NULL;
+    wire->clean = 1;
+
+    ngx_guildlog_wire_keep(wire, NGX_GUILDLOG_CLIENT_IDLE);
+    ngx_guildlog_client_end(x, "no connection in time");
+}
+
+
+static void
+ngx_guildlog_client_read(ngx_event_t *rev)
+{
+    u_char                    buf[NGX_GUILDLOG_CLIENT_READ];
+    ssize_t                   n;
+    ngx_int_t                 rc;
+    ngx_uint_t                i;
+    ngx_connection_t         *c;
+    ngx_guildlog_wire_t      *wire;
+    ngx_guildlog_exchange_t  *x;
+
+    c = rev->data;
+    wire = c->data;
+    x = wire->exchange;
+
+    if (c->close) {
+        ngx_guildlog_client_end(x, "nginx waits no longer");
+        return;
+    }
+
+    for (i = 0; i < NGX_GUILDLOG_CLIENT_READS; i++) {
+
+        n = c->recv(c, buf, NGX_GUILDLOG_CLIENT_READ);
+
+        if (n == NGX_AGAIN) {
+
+            if (ngx_handle_read_event(rev, 0) != NGX_OK) {
+                ngx_guildlog_client_lost(x, "the socket cannot be watched");
+            }
+
+            return;
+        }
+
+        if (n <= 0) {
+            ngx_guildlog_client_lost(x, x->answering
+                                        ? "it ended in the middle"
+                                        : "the connection was closed");
+            return;
+        }
+
+        if (!x->written) {
+            ngx_guildlog_client_lost(x, "it answers what was not asked");
+            return;
+        }
+
+        x->answering = 1;
+
+        rc = ngx_guildlog_reader_feed(&x->reader, buf, n);
+
+        if (rc == NGX_OK) {
+            ngx_guildlog_client_done(x);
+            return;
+        }
+
+        if (rc == NGX_ERROR) {
+            ngx_guildlog_client_end(x, x->answer.cause);
+            return;
+        }
+    }
+
+    ngx_post_event(rev, &ngx_posted_next_events);
+}
+
+
+static void
+ngx_guildlog_client_done(ngx_guildlog_exchange_t *x)
+{
+    ngx_guildlog_wire_t  *wire;
+
+    wire = x->wire;
+
+    if (x->reader.keepalive
+        && x->reader.pos == x->reader.last
+        && x->request->pos == x->request->last)
+    {
+        x->wire = NULL;
+        wire->exchange = NULL;
+        wire->clean = 1;
+        ngx_guildlog_wire_keep(wire, ngx_guildlog_client_patience(x));
+    }
+
+    ngx_guildlog_client_end(x, NULL);
+}
+
+
+/* how long the connection may be idle: less than the server allows */
+
+static ngx_msec_t
+ngx_guildlog_client_patience(ngx_guildlog_exchange_t *x)
+{
+    u_char           *p, *last;
+    ngx_int_t         n;
+    const ngx_str_t  *value;
+
+    value = ngx_guildlog_answer_header(&x->answer, "keep-alive");
+
+    if (value == NULL || value->len < sizeof("timeout=0") - 1) {
+        return NGX_GUILDLOG_CLIENT_IDLE;
+    }
+
+    last = value->data + value->len;
+    p = ngx_strlcasestrn(value->data, last, (u_char *) "timeout=",
+                         sizeof("timeout=") - 2);
+    if (p == NULL) {
+        return NGX_GUILDLOG_CLIENT_IDLE;
+    }
+
+    p += sizeof("timeout=") - 1;
+
+    for (n = 0; p < last && *p >= '0' && *p <= '9' && n < 3600; p++) {
+        n = n * 10 + (*p - '0');
+    }
+
+    return ngx_min((ngx_msec_t) ngx_max(n - 1, 0) * 1000,
+                   NGX_GUILDLOG_CLIENT_IDLE);
+}
+
+
+void
+ngx_guildlog_client_lost(ngx_guildlog_exchange_t *x, const char *cause)
+{
+    if (x->wire) {
+        ngx_guildlog_wire_close(x->wire);
+        x->wire = NULL;
+    }
+
+    if (x->reused) {
+
+        if (!x->written || (x->idempotent && !x->answering)) {
+            ngx_guildlog_wire_find(x);
+            return;
+        }
+
+    } else if (!x->written && ngx_guildlog_wire_next(x) == NGX_OK) {
+        return;
+    }
+
+    ngx_guildlog_client_end(x, cause);
+}
+
+
+static void
+ngx_guildlog_client_expired(ngx_event_t *ev)
+{
+    ngx_guildlog_exchange_t *x = ev->data;
+
+    ngx_guildlog_client_end(x, x->resolving ? "no address in time"
+                               : x->answering ? "no whole answer in time"
+                               : x->written ? "no answer in time"
+                                            : "no connection in time");
+}
+
+
+void
+ngx_guildlog_client_end(ngx_guildlog_exchange_t *x, const char *cause)
+{
+    ngx_guildlog_client_release(x);
+
+    if (cause) {
+        x->answer.outcome = x->uncertain ? NGX_GUILDLOG_UNCERTAIN
+                                         : NGX_GUILDLOG_UNSENT;
+        x->answer.headers.nelts = 0;
+        x->answer.body.len = 0;
+        x->answer.cause = cause;
+    }
+
+    x->answer.time_ms = ngx_current_msec - x->start;
+
+    x->handler(x->data, &x->answer);
+
+    ngx_destroy_pool(x->pool);
+}
+
+
+void
+ngx_guildlog_exchange_begin_by(ngx_guildlog_exchange_t *exchange,
+    ngx_msec_t moment)
+{
+    exchange->begin_by = moment;
+    exchange->bounded = 1;
+}
+
+
+void
+ngx_guildlog_exchange_cancel(ngx_guildlog_exchange_t *exchange)
+{
+    ngx_guildlog_client_release(exchange);
+    ngx_destroy_pool(exchange->pool);
+}
+
+
+/* everything it has but its memory */
+
+static void
+ngx_guildlog_client_release(ngx_guildlog_exchange_t *x)
+{
+    if (x->wire) {
+        ngx_guildlog_wire_close(x->wire);
+        x->wire = NULL;
+    }
+
+    if (x->resolving) {
+        ngx_resolve_name_done(x->resolving);
+        x->resolving = NULL;
+    }
+
+    if (x->begin.posted) {
+        ngx_delete_posted_event(&x->begin);
+    }
+
+    if (x->deadline.timer_set) {
+        ngx_del_timer(&x->deadline);
+    }
+
+    ngx_queue_remove(&x->queue);
+}

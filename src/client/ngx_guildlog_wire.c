@@ -1,0 +1,675 @@
+
+/*
+ * A connection for an exchange: an idle one, or find the server, connect,
+ * TLS.  Its certificate is checked before anything is sent.
+ */
+
+#include <ngx_event_connect.h>
+#include "client/ngx_guildlog_wire.h"
+
+
+#define NGX_GUILDLOG_WIRE_CONNECT    3000                /* ms */
+#define NGX_GUILDLOG_WIRE_HANDSHAKE  5000
+#define NGX_GUILDLOG_WIRE_AGE        3600000
+#define NGX_GUILDLOG_WIRE_REQUESTS   1000
+
+
+static void ngx_guildlog_wire_resolved(ngx_resolver_ctx_t *ctx);
+static ngx_int_t ngx_guildlog_wire_addrs(ngx_guildlog_exchange_t *x,
+    ngx_resolver_ctx_t *ctx);
+static void ngx_guildlog_wire_configured(ngx_guildlog_exchange_t *x,
+    const char *cause);
+static void ngx_guildlog_wire_choose(ngx_guildlog_exchange_t *x);
+static void ngx_guildlog_wire_connect(ngx_guildlog_exchange_t *x);
+static ngx_guildlog_wire_t *ngx_guildlog_wire_create(
+    ngx_guildlog_client_t *client, ngx_addr_t *addr);
+static void ngx_guildlog_wire_connected(ngx_event_t *wev);
+static void ngx_guildlog_wire_secure(ngx_guildlog_exchange_t *x);
+static ngx_int_t ngx_guildlog_wire_expect(ngx_connection_t *c,
+    const ngx_guildlog_origin_t *origin);
+static void ngx_guildlog_wire_secured(ngx_connection_t *c);
+static void ngx_guildlog_wire_reached(ngx_guildlog_exchange_t *x);
+static void ngx_guildlog_wire_unreached(ngx_guildlog_exchange_t *x,
+    ngx_err_t err, const char *cause);
+static void ngx_guildlog_wire_idle(ngx_event_t *rev);
+static u_char *ngx_guildlog_wire_log(ngx_log_t *log, u_char *buf, size_t len);
+
+
+/*
+ * One on which nothing has come: what is readable is the end of it, or
+ * belongs to no answer.
+ */
+
+ngx_guildlog_wire_t *
+ngx_guildlog_wire_take(ngx_guildlog_client_t *client)
+{
+    u_char                byte;
+    ngx_queue_t          *q;
+    ngx_connection_t     *c;
+    ngx_guildlog_wire_t  *wire;
+
+    while (!ngx_queue_empty(&client->idle)) {
+
+        q = ngx_queue_head(&client->idle);
+        wire = ngx_queue_data(q, ngx_guildlog_wire_t, queue);
+        c = wire->connection;
+
+        if (recv(c->fd, &byte, 1, MSG_PEEK) == -1
+            && ngx_socket_errno == NGX_EAGAIN)
+        {
+            ngx_queue_remove(&wire->queue);
+            client->nidle--;
+
+            c->idle = 0;
+            ngx_del_timer(c->read);
+
+            return wire;
+        }
+
+        ngx_guildlog_wire_close(wire);
+    }
+
+    return NULL;
+}
+
+
+void
+ngx_guildlog_wire_find(ngx_guildlog_exchange_t *x)
+{
+    ngx_resolver_ctx_t     *ctx;
+    ngx_guildlog_client_t  *client;
+
+    client = x->client;
+
+    x->reused = 0;
+    x->written = 0;
+
+    ctx = NGX_NO_RESOLVER;
+
+    if (client->origin->dns && client->resolver) {
+        ctx = ngx_resolve_start(client->resolver, NULL);
+    }
+
+    if (ctx == NGX_NO_RESOLVER) {
+        ngx_guildlog_wire_configured(x, "there is no resolver");
+        return;
+    }
+
+    if (ctx == NULL) {
+        ngx_guildlog_wire_configured(x, "out of memory");
+        return;
+    }
+
+    ctx->name = client->origin->host;
+    ctx->handler = ngx_guildlog_wire_resolved;
+    ctx->data = x;
+    ctx->timeout = client->resolver_timeout;
+    ctx->cancelable = 1;
+
+    x->resolving = ctx;
+
+    if (ngx_resolve_name(ctx) != NGX_OK) {
+        x->resolving = NULL;
+        ngx_guildlog_wire_configured(x, "the name was not resolved");
+    }
+}
+
+
+static void
+ngx_guildlog_wire_resolved(ngx_resolver_ctx_t *ctx)
+{
+    ngx_guildlog_exchange_t *x = ctx->data;
+
+    ngx_int_t  rc, state;
+
+    state = ctx->state;
+    rc = state ? NGX_DECLINED : ngx_guildlog_wire_addrs(x, ctx);
+
+    x->resolving = NULL;
+    ngx_resolve_name_done(ctx);
+
+    if (rc != NGX_OK) {
+        ngx_guildlog_wire_configured(x, state ? ngx_resolver_strerror(state)
+                                              : "out of memory");
+        return;
+    }
+
+    ngx_guildlog_wire_choose(x);
+}
+
+
+static ngx_int_t
+ngx_guildlog_wire_addrs(ngx_guildlog_exchange_t *x, ngx_resolver_ctx_t *ctx)
+{
+    u_char       text[NGX_SOCKADDR_STRLEN];
+    ngx_str_t    name;
+    ngx_addr_t  *addr;
+    ngx_uint_t   i;
+
+    addr = ngx_pcalloc(x->pool, ctx->naddrs * sizeof(ngx_addr_t));
+    if (addr == NULL) {
+        return NGX_ERROR;
+    }
+
+    for (i = 0; i < ctx->naddrs; i++) {
+
+        addr[i].socklen = ctx->addrs[i].socklen;
+        addr[i].sockaddr = ngx_palloc(x->pool, addr[i].socklen);
+
+        if (addr[i].sockaddr == NULL) {
+            return NGX_ERROR;
+        }
+
+        ngx_memcpy(addr[i].sockaddr, ctx->addrs[i].sockaddr,
+                   addr[i].socklen);
+        ngx_inet_set_port(addr[i].sockaddr, x->client->origin->port);
+
+        name.data = text;
+        name.len = ngx_sock_ntop(addr[i].sockaddr, addr[i].socklen, text,
+                                 NGX_SOCKADDR_STRLEN, 1);
+
+        addr[i].name.len = name.len;
+        addr[i].name.data = ngx_pstrdup(x->pool, &name);
+
+        if (addr[i].name.data == NULL) {
+            return NGX_ERROR;
+        }
+    }
+
+    x->addrs = addr;
+    x->naddrs = ctx->naddrs;
+
+    return NGX_OK;
+}
+
+
+static void
+ngx_guildlog_wire_configured(ngx_guildlog_exchange_t *x, const char *cause)
+{
+    const ngx_guildlog_origin_t  *origin;
+
+    origin = x->client->origin;
+
+    if (origin->naddrs == 0) {
+        ngx_guildlog_wire_unreached(x, 0, cause);
+        ngx_guildlog_client_end(x, cause);
+        return;
+    }
+
+    x->addrs = origin->addrs;
+    x->naddrs = origin->naddrs;
+
+    ngx_guildlog_wire_choose(x);
+}
+
+
+/* the one that answered the last time goes first */
+
+static void
+ngx_guildlog_wire_choose(ngx_guildlog_exchange_t *x)
+{
+    ngx_uint_t              i;
+    ngx_guildlog_client_t  *client;
+
+    client = x->client;
+
+    x->first = 0;
+    x->tried = 0;
+
+    for (i = 0; client->reached_len && i < x->naddrs; i++) {
+        if (ngx_cmp_sockaddr(x->addrs[i].sockaddr, x->addrs[i].socklen,
+                             &client->reached.sockaddr, client->reached_len,
+                             1)
+            == NGX_OK)
+        {
+            x->first = i;
+            break;
+        }
+    }
+
+    ngx_guildlog_wire_connect(x);
+}
+
+
+ngx_int_t
+ngx_guildlog_wire_next(ngx_guildlog_exchange_t *x)
+{
+    if (x->tried + 1 >= x->naddrs) {
+        return NGX_DECLINED;
+    }
+
+    x->tried++;
+    ngx_guildlog_wire_connect(x);
+
+    return NGX_OK;
+}
+
+
+static void
+ngx_guildlog_wire_connect(ngx_guildlog_exchange_t *x)
+{
+    ngx_int_t               rc;
+    ngx_addr_t             *addr;
+    ngx_connection_t       *c;
+    ngx_guildlog_wire_t    *wire;
+    ngx_peer_connection_t   pc;
+
+    addr = &x->addrs[(x->first + x->tried) % x->naddrs];
+
+    wire = ngx_guildlog_wire_create(x->client, addr);
+    if (wire == NULL) {
+        ngx_guildlog_client_end(x, "out of memory");
+        return;
+    }
+
+    ngx_memzero(&pc, sizeof(ngx_peer_connection_t));
+
+    pc.sockaddr = addr->sockaddr;
+    pc.socklen = addr->socklen;
+    pc.name = &wire->name;
+    pc.get = ngx_event_get_peer;
+    pc.log = &wire->log;
+    pc.log_error = NGX_ERROR_INFO;
+
+    rc = ngx_event_connect_peer(&pc);
+
+    if (rc == NGX_ERROR) {
+        ngx_destroy_pool(wire->pool);
+        ngx_guildlog_client_end(x, "no connection is left");
+        return;
+    }
+
+    if (rc == NGX_BUSY || rc == NGX_DECLINED) {
+        x->client->failing = 1;
+        ngx_destroy_pool(wire->pool);
+        ngx_guildlog_client_lost(x, "the connection was refused");
+        return;
+    }
+
+    c = pc.connection;
+    c->data = wire;
+    c->pool = wire->pool;
+    c->read->handler = ngx_guildlog_wire_wait;
+    c->write->handler = ngx_guildlog_wire_connected;
+
+    wire->connection = c;
+    wire->exchange = x;
+    x->wire = wire;
+
+    ngx_add_timer(c->write, NGX_GUILDLOG_WIRE_CONNECT);
+
+    if (rc == NGX_OK) {
+        ngx_guildlog_wire_connected(c->write);
+    }
+}
+
+
+/*
+ * While the server is not reached, what nginx says of it was said before:
+ * the log is quiet until it is.
+ */
+
+static ngx_guildlog_wire_t *
+ngx_guildlog_wire_create(ngx_guildlog_client_t *client, ngx_addr_t *addr)
+{
+    ngx_pool_t           *pool;
+    ngx_guildlog_wire_t  *wire;
+
+    pool = ngx_create_pool(1024, client->log);
+    if (pool == NULL) {
+        return NULL;
+    }
+
+    wire = ngx_pcalloc(pool, sizeof(ngx_guildlog_wire_t));
+    if (wire == NULL) {
+        ngx_destroy_pool(pool);
+        return NULL;
+    }
+
+    wire->client = client;
+    wire->pool = pool;
+    wire->start = ngx_current_msec;
+
+    wire->name.len = addr->name.len;
+    wire->name.data = ngx_pstrdup(pool, &addr->name);
+
+    if (wire->name.data == NULL) {
+        ngx_destroy_pool(pool);
+        return NULL;
+    }
+
+    wire->log = *client->log;
+    wire->log.handler = ngx_guildlog_wire_log;
+    wire->log.data = wire;
+    wire->log.action = "connecting";
+
+    if (client->failing) {
+        wire->log.log_level = NGX_LOG_ALERT;
+    }
+
+    pool->log = &wire->log;
+
+    return wire;
+}
+
+
+static void
+ngx_guildlog_wire_connected(ngx_event_t *wev)
+{
+    int                       err;
+    socklen_t                 len;
+    ngx_connection_t         *c;
+    ngx_guildlog_wire_t      *wire;
+    ngx_guildlog_exchange_t  *x;
+
+    c = wev->data;
+    wire = c->data;
+    x = wire->exchange;
+
+    ngx_log_debug0(NGX_LOG_DEBUG_EVENT, wev->log, 0,
+                   "guildlog exchange connected");
+
+    if (wev->timedout) {
+        ngx_guildlog_wire_unreached(x, NGX_ETIMEDOUT, "connect() failed");
+        ngx_guildlog_client_lost(x, "no connection in time");
+        return;
+    }
+
+    err = 0;
+    len = sizeof(int);
+
+    if (getsockopt(c->fd, SOL_SOCKET, SO_ERROR, (void *) &err, &len) == -1) {
+        err = ngx_socket_errno;
+    }
+
+    if (err) {
+        ngx_guildlog_wire_unreached(x, err, "connect() failed");
+        ngx_guildlog_client_lost(x, "the connection was refused");
+        return;
+    }
+
+    ngx_del_timer(wev);
+
+    if (ngx_tcp_nodelay(c) != NGX_OK) {
+        ngx_guildlog_client_lost(x, "the connection was refused");
+        return;
+    }
+
+    if (x->client->origin->tls) {
+        ngx_guildlog_wire_secure(x);
+        return;
+    }
+
+    ngx_guildlog_wire_reached(x);
+}
+
+
+static void
+ngx_guildlog_wire_secure(ngx_guildlog_exchange_t *x)
+{
+    ngx_connection_t             *c;
+    const ngx_guildlog_origin_t  *origin;
+
+    c = x->wire->connection;
+    origin = x->client->origin;
+
+    x->wire->log.action = "in a TLS handshake";
+
+    if (ngx_ssl_create_connection(origin->tls, c, NGX_SSL_CLIENT) != NGX_OK
+        || ngx_guildlog_wire_expect(c, origin) != NGX_OK)
+    {
+        ngx_guildlog_client_lost(x, "TLS could not be set up");
+        return;
+    }
+
+    c->ssl->handler = ngx_guildlog_wire_secured;
+    ngx_add_timer(c->write, NGX_GUILDLOG_WIRE_HANDSHAKE);
+
+    if (ngx_ssl_handshake(c) == NGX_AGAIN) {
+        return;
+    }
+
+    ngx_guildlog_wire_secured(c);
+}
+
+
+/* who has to stand in the certificate */
+
+static ngx_int_t
+ngx_guildlog_wire_expect(ngx_connection_t *c,
+    const ngx_guildlog_origin_t *origin)
+{
+    int                 rc;
+    char               *host;
+    X509_VERIFY_PARAM  *param;
+
+    host = (char *) origin->host.data;
+    param = SSL_get0_param(c->ssl->connection);
+
+    if (origin->dns) {
+        X509_VERIFY_PARAM_set_hostflags(param,
+                                        X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+
+        rc = SSL_set_tlsext_host_name(c->ssl->connection, host)
+             && X509_VERIFY_PARAM_set1_host(param, host, 0);
+
+    } else {
+        rc = X509_VERIFY_PARAM_set1_ip_asc(param, host);
+    }
+
+    if (rc == 0) {
+        ngx_ssl_error(NGX_LOG_ERR, c->log, 0,
+                      "the name to verify could not be set");
+        return NGX_ERROR;
+    }
+
+    return NGX_OK;
+}
+
+
+static void
+ngx_guildlog_wire_secured(ngx_connection_t *c)
+{
+    long                      rc;
+    ngx_guildlog_wire_t      *wire;
+    ngx_guildlog_exchange_t  *x;
+
+    wire = c->data;
+    x = wire->exchange;
+
+    if (c->read->timedout || c->write->timedout) {
+        ngx_guildlog_wire_unreached(x, NGX_ETIMEDOUT, "TLS handshake failed");
+        ngx_guildlog_client_lost(x, "no TLS handshake in time");
+        return;
+    }
+
+    rc = SSL_get_verify_result(c->ssl->connection);
+
+    if (rc != X509_V_OK) {
+        ngx_guildlog_wire_unreached(x, 0, X509_verify_cert_error_string(rc));
+        ngx_guildlog_client_lost(x, "its certificate is not trusted");
+        return;
+    }
+
+    if (!c->ssl->handshaked) {
+        ngx_guildlog_wire_unreached(x, 0, "TLS handshake failed");
+        ngx_guildlog_client_lost(x, "the TLS handshake failed");
+        return;
+    }
+
+    ngx_del_timer(c->write);
+    ngx_guildlog_wire_reached(x);
+}
+
+
+static void
+ngx_guildlog_wire_reached(ngx_guildlog_exchange_t *x)
+{
+    ngx_addr_t             *addr;
+    ngx_guildlog_client_t  *client;
+
+    client = x->client;
+    addr = &x->addrs[(x->first + x->tried) % x->naddrs];
+
+    ngx_memcpy(&client->reached, addr->sockaddr, addr->socklen);
+    client->reached_len = addr->socklen;
+
+    x->wire->log.log_level = client->log->log_level;
+
+    if (client->failing) {
+        client->failing = 0;
+        ngx_log_error(NGX_LOG_NOTICE, client->log, 0,
+                      "guildlog platform \"%V\", address %V: reached again",
+                      &client->origin->url, &addr->name);
+    }
+
+    ngx_guildlog_client_transmit(x);
+}
+
+
+static void
+ngx_guildlog_wire_unreached(ngx_guildlog_exchange_t *x, ngx_err_t err,
+    const char *cause)
+{
+    ngx_uint_t              level;
+    ngx_guildlog_client_t  *client;
+
+    client = x->client;
+
+    level = client->failing ? NGX_LOG_INFO : NGX_LOG_ERR;
+    client->failing = 1;
+
+    ngx_log_error(level, client->log, err,
+                  "guildlog platform \"%V\", address %V: %s",
+                  &client->origin->url,
+                  x->wire ? &x->wire->name : &client->origin->host, cause);
+}
+
+
+void
+ngx_guildlog_wire_keep(ngx_guildlog_wire_t *wire, ngx_msec_t idle_ms)
+{
+    ngx_queue_t            *q;
+    ngx_connection_t       *c;
+    ngx_guildlog_client_t  *client;
+
+    c = wire->connection;
+    client = wire->client;
+
+    if (ngx_exiting || ngx_terminate
+        || client->keepalive == 0
+        || idle_ms == 0
+        || wire->requests >= NGX_GUILDLOG_WIRE_REQUESTS
+        || ngx_current_msec - wire->start >= NGX_GUILDLOG_WIRE_AGE)
+    {
+        ngx_guildlog_wire_close(wire);
+        return;
+    }
+
+    if (client->nidle == client->keepalive) {
+        q = ngx_queue_last(&client->idle);
+        ngx_guildlog_wire_close(ngx_queue_data(q, ngx_guildlog_wire_t,
+                                               queue));
+    }
+
+    ngx_queue_insert_head(&client->idle, &wire->queue);
+    client->nidle++;
+
+    wire->log.action = "keeping a connection";
+
+    c->idle = 1;
+    c->read->handler = ngx_guildlog_wire_idle;
+    c->write->handler = ngx_guildlog_wire_wait;
+
+    ngx_add_timer(c->read, idle_ms);
+
+    if (c->read->ready) {
+        ngx_guildlog_wire_idle(c->read);
+    }
+}
+
+
+/* TLS may have something to say; anything else ends it */
+
+static void
+ngx_guildlog_wire_idle(ngx_event_t *rev)
+{
+    u_char             byte;
+    ngx_connection_t  *c;
+
+    c = rev->data;
+
+    if (!c->close && !rev->timedout
+        && c->recv(c, &byte, 1) == NGX_AGAIN
+        && ngx_handle_read_event(rev, 0) == NGX_OK)
+    {
+        return;
+    }
+
+    ngx_guildlog_wire_close(c->data);
+}
+
+
+void
+ngx_guildlog_wire_wait(ngx_event_t *ev)
+{
+    ngx_connection_t     *c;
+    ngx_guildlog_wire_t  *wire;
+
+    c = ev->data;
+    wire = c->data;
+
+    ngx_log_debug1(NGX_LOG_DEBUG_EVENT, ev->log, 0,
+                   "guildlog wire wait write:%d", ev->write);
+
+    if (c->close && wire->exchange) {
+        ngx_guildlog_client_end(wire->exchange, "nginx waits no longer");
+    }
+}
+
+
+void
+ngx_guildlog_wire_close(ngx_guildlog_wire_t *wire)
+{
+    ngx_pool_t        *pool;
+    ngx_connection_t  *c;
+
+    c = wire->connection;
+    pool = wire->pool;
+
+    if (c->idle) {
+        ngx_queue_remove(&wire->queue);
+        wire->client->nidle--;
+    }
+
+    if (c->ssl) {
+        c->ssl->no_wait_shutdown = 1;
+        c->timedout = !wire->clean;
+
+        /* what cannot be said at once is not said, or it would not be freed */
+
+        if (ngx_ssl_shutdown(c) == NGX_AGAIN) {
+            c->timedout = 1;
+            (void) ngx_ssl_shutdown(c);
+        }
+    }
+
+    ngx_close_connection(c);
+    ngx_destroy_pool(pool);
+}
+
+
+static u_char *
+ngx_guildlog_wire_log(ngx_log_t *log, u_char *buf, size_t len)
+{
+    u_char               *p;
+    ngx_guildlog_wire_t  *wire;
+
+    wire = log->data;
+
+    p = ngx_snprintf(buf, len, " while %s, guildlog platform \"%V\", "
+                               "address: %V",
+                     log->action, &wire->client->origin->url, &wire->name);
+
+    return p;
+}

@@ -1,0 +1,353 @@
+
+/*
+ * Where a database is: hosts and their addresses, found when the
+ * configuration is read and, where nginx has a resolver, again at run time.
+ * libpq is only ever given numbers, since it looks names up by blocking.
+ */
+
+#include "db/ngx_guildlog_pg.h"
+
+
+#define NGX_GUILDLOG_HOST_ADDRS_MAX  16
+
+
+static char *ngx_guildlog_host_resolve(ngx_conf_t *cf, ngx_str_t *name,
+    ngx_guildlog_host_t *host);
+static char *ngx_guildlog_host_literal(ngx_conf_t *cf,
+    ngx_guildlog_host_t *host, ngx_addr_t *addr);
+static char *ngx_guildlog_host_lookup(ngx_conf_t *cf, ngx_str_t *name,
+    ngx_guildlog_host_t *host);
+static void ngx_guildlog_host_found(ngx_resolver_ctx_t *ctx);
+static void ngx_guildlog_host_configured(ngx_guildlog_pg_t *pg,
+    const char *cause);
+static void ngx_guildlog_host_text(ngx_guildlog_addr_t *addr,
+    struct sockaddr *sockaddr, socklen_t socklen);
+static const char *ngx_guildlog_site_text(ngx_pool_t *pool,
+    const ngx_str_t *value);
+
+
+static const ngx_guildlog_addr_t  ngx_guildlog_host_socket = { "" };
+
+
+char *
+ngx_guildlog_database_resolve(ngx_conf_t *cf,
+    ngx_guildlog_database_t *database)
+{
+    ngx_str_t            *name;
+    ngx_uint_t            i;
+    ngx_guildlog_host_t  *host;
+
+    host = ngx_pcalloc(cf->pool,
+                       database->hosts.nelts * sizeof(ngx_guildlog_host_t));
+    if (host == NULL) {
+        return NGX_CONF_ERROR;
+    }
+
+    name = database->hosts.elts;
+
+    for (i = 0; i < database->hosts.nelts; i++) {
+        if (ngx_guildlog_host_resolve(cf, &name[i], &host[i])
+            != NGX_CONF_OK)
+        {
+            return NGX_CONF_ERROR;
+        }
+    }
+
+    database->resolved = host;
+
+    return NGX_CONF_OK;
+}
+
+
+static char *
+ngx_guildlog_host_resolve(ngx_conf_t *cf, ngx_str_t *name,
+    ngx_guildlog_host_t *host)
+{
+    ngx_str_t   bare;
+    ngx_addr_t  addr;
+
+    bare = *name;
+
+    if (bare.len > 2 && bare.data[0] == '['
+        && bare.data[bare.len - 1] == ']')
+    {
+        bare.data++;
+        bare.len -= 2;
+    }
+
+    host->name = ngx_guildlog_site_text(cf->pool, &bare);
+    if (host->name == NULL) {
+        return NGX_CONF_ERROR;
+    }
+
+    if (bare.data[0] == '/') {
+        host->addrs = (ngx_guildlog_addr_t *) &ngx_guildlog_host_socket;
+        host->naddrs = 1;
+        return NGX_CONF_OK;
+    }
+
+    switch (ngx_parse_addr(cf->pool, &addr, bare.data, bare.len)) {
+
+    case NGX_OK:
+        return ngx_guildlog_host_literal(cf, host, &addr);
+
+    case NGX_DECLINED:
+        host->dns = 1;
+        return ngx_guildlog_host_lookup(cf, &bare, host);
+
+    default: /* NGX_ERROR */
+        return NGX_CONF_ERROR;
+    }
+}
+
+
+static char *
+ngx_guildlog_host_literal(ngx_conf_t *cf, ngx_guildlog_host_t *host,
+    ngx_addr_t *addr)
+{
+    host->addrs = ngx_palloc(cf->pool, sizeof(ngx_guildlog_addr_t));
+    if (host->addrs == NULL) {
+        return NGX_CONF_ERROR;
+    }
+
+    ngx_guildlog_host_text(host->addrs, addr->sockaddr, addr->socklen);
+    host->naddrs = 1;
+
+    return NGX_CONF_OK;
+}
+
+
+static char *
+ngx_guildlog_host_lookup(ngx_conf_t *cf, ngx_str_t *name,
+    ngx_guildlog_host_t *host)
+{
+    ngx_url_t   u;
+    ngx_uint_t  i;
+
+    ngx_memzero(&u, sizeof(ngx_url_t));
+
+    u.host = *name;
+    u.port = 1;
+
+    if (ngx_inet_resolve_host(cf->pool, &u) != NGX_OK) {
+        if (u.err == NULL) {
+            return NGX_CONF_ERROR;
+        }
+
+        ngx_conf_log_error(NGX_LOG_WARN, cf, 0,
+                           "%s \"%V\" of a database", u.err, name);
+        return NGX_CONF_OK;
+    }
+
+    host->addrs = ngx_palloc(cf->pool,
+                             u.naddrs * sizeof(ngx_guildlog_addr_t));
+    if (host->addrs == NULL) {
+        return NGX_CONF_ERROR;
+    }
+
+    for (i = 0; i < u.naddrs; i++) {
+        ngx_guildlog_host_text(&host->addrs[i], u.addrs[i].sockaddr,
+                               u.addrs[i].socklen);
+    }
+
+    host->naddrs = u.naddrs;
+
+    return NGX_CONF_OK;
+}
+
+
+/* at run time: the resolver's word first, the configuration's otherwise */
+
+void
+ngx_guildlog_host_find(ngx_guildlog_pg_t *pg)
+{
+    ngx_resolver_ctx_t         *ctx;
+    ngx_guildlog_site_t        *site;
+    const ngx_guildlog_host_t  *host;
+
+    site = pg->site;
+    host = &site->database->resolved[pg->host];
+
+    ctx = NGX_NO_RESOLVER;
+
+    if (host->dns && site->resolver) {
+        ctx = ngx_resolve_start(site->resolver, NULL);
+    }
+
+    if (ctx == NGX_NO_RESOLVER) {
+        ngx_guildlog_host_configured(pg, "no address was found when the "
+                                         "configuration was read");
+        return;
+    }
+
+    if (ctx == NULL) {
+        ngx_guildlog_host_configured(pg, "no memory to resolve the name");
+        return;
+    }
+
+    ctx->name.data = (u_char *) host->name;
+    ctx->name.len = ngx_strlen(host->name);
+    ctx->handler = ngx_guildlog_host_found;
+    ctx->data = pg;
+    ctx->timeout = site->database->connect_timeout;
+
+    if (site->resolver_timeout) {
+        ctx->timeout = ngx_min(ctx->timeout, site->resolver_timeout);
+    }
+
+    pg->resolving = ctx;
+
+    if (ngx_resolve_name(ctx) != NGX_OK) {
+        pg->resolving = NULL;
+        ngx_guildlog_host_configured(pg, "the name was not resolved");
+    }
+}
+
+
+static void
+ngx_guildlog_host_found(ngx_resolver_ctx_t *ctx)
+{
+    ngx_guildlog_pg_t *pg = ctx->data;
+
+    ngx_int_t             state;
+    ngx_uint_t            i, n;
+    ngx_guildlog_addr_t  *found;
+
+    state = ctx->state;
+    n = ngx_min(ctx->naddrs, NGX_GUILDLOG_HOST_ADDRS_MAX);
+    found = NULL;
+
+    if (state == 0 && n) {
+        found = ngx_alloc(n * sizeof(ngx_guildlog_addr_t), pg->site->log);
+    }
+
+    if (found) {
+        for (i = 0; i < n; i++) {
+            ngx_guildlog_host_text(&found[i], ctx->addrs[i].sockaddr,
+                                   ctx->addrs[i].socklen);
+        }
+    }
+
+    pg->resolving = NULL;
+    ngx_resolve_name_done(ctx);
+
+    if (found == NULL) {
+        ngx_guildlog_host_configured(pg, state ? ngx_resolver_strerror(state)
+                                               : "the name has no address");
+        return;
+    }
+
+    pg->found = found;
+    pg->addrs = found;
+    pg->naddrs = n;
+    pg->addr = 0;
+
+    ngx_guildlog_pg_connect(pg);
+}
+
+
+static void
+ngx_guildlog_host_configured(ngx_guildlog_pg_t *pg, const char *cause)
+{
+    const ngx_guildlog_host_t  *host;
+
+    host = &pg->site->database->resolved[pg->host];
+
+    pg->addrs = host->addrs;
+    pg->naddrs = host->naddrs;
+    pg->addr = 0;
+
+    if (pg->naddrs == 0) {
+        ngx_guildlog_pg_next(pg, cause);
+        return;
+    }
+
+    ngx_guildlog_pg_connect(pg);
+}
+
+
+void
+ngx_guildlog_host_forget(ngx_guildlog_pg_t *pg)
+{
+    if (pg->resolving) {
+        ngx_resolve_name_done(pg->resolving);
+        pg->resolving = NULL;
+    }
+
+    if (pg->found) {
+        ngx_free(pg->found);
+        pg->found = NULL;
+    }
+
+    pg->addrs = NULL;
+    pg->naddrs = 0;
+}
+
+
+static void
+ngx_guildlog_host_text(ngx_guildlog_addr_t *addr, struct sockaddr *sockaddr,
+    socklen_t socklen)
+{
+    size_t  len;
+
+    len = ngx_sock_ntop(sockaddr, socklen, (u_char *) addr->text,
+                        sizeof(addr->text) - 1, 0);
+    addr->text[len] = '\0';
+}
+
+
+ngx_guildlog_site_t *
+ngx_guildlog_site_create(ngx_pool_t *pool,
+    const ngx_guildlog_database_t *database, ngx_resolver_t *resolver,
+    ngx_msec_t resolver_timeout, ngx_log_t *log)
+{
+    u_char               *port;
+    ngx_guildlog_site_t  *site;
+
+    site = ngx_pcalloc(pool, sizeof(ngx_guildlog_site_t));
+    if (site == NULL) {
+        return NULL;
+    }
+
+    site->database = database;
+    site->resolver = resolver;
+    site->resolver_timeout = resolver_timeout;
+    site->log = log;
+
+    port = ngx_pcalloc(pool, NGX_INT_T_LEN + 1);
+    site->failing = ngx_pcalloc(pool, database->hosts.nelts);
+    site->dbname = ngx_guildlog_site_text(pool, &database->dbname);
+    site->user = ngx_guildlog_site_text(pool, &database->user);
+    site->password = ngx_guildlog_site_text(pool, &database->password);
+    site->sslmode = ngx_guildlog_site_text(pool, &database->sslmode);
+    site->sslrootcert = ngx_guildlog_site_text(pool, &database->sslrootcert);
+
+    if (port == NULL || site->failing == NULL || site->dbname == NULL
+        || site->user == NULL || site->password == NULL
+        || site->sslmode == NULL || site->sslrootcert == NULL)
+    {
+        return NULL;
+    }
+
+    ngx_sprintf(port, "%ui", (ngx_uint_t) database->port);
+    site->port = (const char *) port;
+
+    return site;
+}
+
+
+static const char *
+ngx_guildlog_site_text(ngx_pool_t *pool, const ngx_str_t *value)
+{
+    u_char  *p;
+
+    p = ngx_pnalloc(pool, value->len + 1);
+    if (p == NULL) {
+        return NULL;
+    }
+
+    ngx_cpystrn(p, value->data ? value->data : (u_char *) "",
+                value->len + 1);
+
+    return (const char *) p;
+}

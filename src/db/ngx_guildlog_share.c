@@ -1,0 +1,220 @@
+
+/*
+ * Each server has a share of a set of connections: so many of its statements
+ * are in flight at a time, the others wait, and the servers take turns.  So
+ * who asks much waits for its own, and nobody else does.
+ */
+
+#include "db/ngx_guildlog_pg.h"
+
+
+/* the share of all servers together: no id is that small */
+#define NGX_GUILDLOG_SHARE_SEVERAL  1
+
+
+static ngx_rbtree_key_t ngx_guildlog_share_key(ngx_guildlog_query_t *query);
+static ngx_guildlog_share_t *ngx_guildlog_share_find(ngx_guildlog_set_t *set,
+    ngx_rbtree_key_t key);
+
+
+void
+ngx_guildlog_share_init(ngx_guildlog_set_t *set)
+{
+    ngx_queue_init(&set->turns);
+    ngx_rbtree_init(&set->shares, &set->sentinel, ngx_rbtree_insert_value);
+}
+
+
+ngx_int_t
+ngx_guildlog_share_join(ngx_guildlog_query_t *query)
+{
+    ngx_rbtree_key_t       key;
+    ngx_guildlog_set_t    *set;
+    ngx_guildlog_share_t  *share;
+
+    set = ngx_guildlog_pool_set(query);
+    key = ngx_guildlog_share_key(query);
+
+    share = ngx_guildlog_share_find(set, key);
+
+    if (share == NULL) {
+        share = ngx_calloc(sizeof(ngx_guildlog_share_t), query->pool->log);
+        if (share == NULL) {
+            return NGX_ERROR;
+        }
+
+        share->node.key = key;
+        share->set = set;
+        ngx_queue_init(&share->waiting);
+
+        ngx_rbtree_insert(&set->shares, &share->node);
+    }
+
+    share->refs++;
+    query->share = share;
+
+    return NGX_OK;
+}
+
+
+/* an argument that is no number is refused by the database: no server's */
+
+static ngx_rbtree_key_t
+ngx_guildlog_share_key(ngx_guildlog_query_t *query)
+{
+    off_t        guild;
+    ngx_uint_t   flags, first;
+    const char  *value;
+
+    flags = query->stmt->flags;
+
+    if (flags & (NGX_GUILDLOG_STMT_NONE|NGX_GUILDLOG_STMT_DELIVERY
+                 |NGX_GUILDLOG_STMT_BACKGROUND))
+    {
+        return 0;
+    }
+
+    if (flags & NGX_GUILDLOG_STMT_SEVERAL) {
+        return NGX_GUILDLOG_SHARE_SEVERAL << 1 | 1;
+    }
+
+    first = (flags & NGX_GUILDLOG_STMT_FIRST) != 0;
+    value = query->stmt->nargs > !first ? query->values[!first] : NULL;
+
+    if (value == NULL) {
+        return 0;
+    }
+
+    guild = ngx_atoof((u_char *) value, ngx_strlen(value));
+
+    return guild > 0 ? (ngx_rbtree_key_t) guild << 1 | first : 0;
+}
+
+
+static ngx_guildlog_share_t *
+ngx_guildlog_share_find(ngx_guildlog_set_t *set, ngx_rbtree_key_t key)
+{
+    ngx_rbtree_node_t  *node;
+
+    node = set->shares.root;
+
+    while (node != &set->sentinel) {
+
+        if (key == node->key) {
+            return ngx_rbtree_data(node, ngx_guildlog_share_t, node);
+        }
+
+        node = key < node->key ? node->left : node->right;
+    }
+
+    return NULL;
+}
+
+
+void
+ngx_guildlog_share_quit(ngx_guildlog_query_t *query)
+{
+    ngx_guildlog_share_t  *share;
+
+    share = query->share;
+
+    if (share && --share->refs == 0) {
+        ngx_rbtree_delete(&share->set->shares, &share->node);
+        ngx_free(share);
+    }
+}
+
+
+void
+ngx_guildlog_share_wait(ngx_guildlog_query_t *query, ngx_uint_t first)
+{
+    ngx_guildlog_set_t    *set;
+    ngx_guildlog_share_t  *share;
+
+    share = query->share;
+    set = share->set;
+
+    if (share->nwaiting && first) {
+        ngx_queue_remove(&share->queue);
+    }
+
+    if (first) {
+        ngx_queue_insert_head(&share->waiting, &query->queue);
+        ngx_queue_insert_head(&set->turns, &share->queue);
+
+    } else {
+        ngx_queue_insert_tail(&share->waiting, &query->queue);
+
+        if (share->nwaiting == 0) {
+            ngx_queue_insert_tail(&set->turns, &share->queue);
+        }
+    }
+
+    share->nwaiting++;
+    set->nwaiting++;
+}
+
+
+void
+ngx_guildlog_share_leave(ngx_guildlog_query_t *query)
+{
+    ngx_guildlog_share_t  *share;
+
+    share = query->share;
+
+    ngx_queue_remove(&query->queue);
+    share->set->nwaiting--;
+
+    if (--share->nwaiting == 0) {
+        ngx_queue_remove(&share->queue);
+    }
+}
+
+
+/* what goes one behind another has one connection by that: it is not counted */
+
+void
+ngx_guildlog_share_count(ngx_guildlog_query_t *query, ngx_int_t n)
+{
+    if (!(query->stmt->flags & NGX_GUILDLOG_STMT_SERIAL)) {
+        query->share->nflight += n;
+    }
+}
+
+
+/* what is of no server has no share, and no bounds but those of all */
+
+ngx_uint_t
+ngx_guildlog_share_full(ngx_guildlog_query_t *query)
+{
+    return query->share->node.key
+           && !(query->stmt->flags & NGX_GUILDLOG_STMT_SERIAL)
+           && query->share->nflight >= query->share->set->most;
+}
+
+
+ngx_uint_t
+ngx_guildlog_share_crowded(ngx_guildlog_query_t *query)
+{
+    ngx_guildlog_set_t    *set;
+    ngx_guildlog_share_t  *share;
+
+    share = query->share;
+    set = share->set;
+
+    if (share->node.key == 0) {
+        return 0;
+    }
+
+    return share->nwaiting
+           >= ((query->stmt->flags & NGX_GUILDLOG_STMT_PATIENT) ? set->half
+                                                                : set->line);
+}
+
+
+ngx_uint_t
+ngx_guildlog_share_same(ngx_guildlog_query_t *query,
+    ngx_guildlog_query_t *other)
+{
+    return query->share->node.key >> 1 == other->share->node.key >> 1;
+}

@@ -1,0 +1,411 @@
+
+/*
+ * Who asks, and how often: the same code for the API and for any location
+ * that guildlog_auth and guildlog_limit guard.
+ */
+
+#include "http/ngx_http_guildlog.h"
+
+
+static ngx_guildlog_auth_e ngx_http_guildlog_bearer(ngx_http_request_t *r,
+    ngx_str_t *text);
+static ngx_uint_t ngx_http_guildlog_same_limit(
+    const ngx_http_guildlog_limit_conf_t *a,
+    const ngx_http_guildlog_limit_conf_t *b);
+static ngx_uint_t ngx_http_guildlog_equal(const ngx_str_t *a,
+    const ngx_str_t *b);
+static ngx_int_t ngx_http_guildlog_take_one(ngx_http_request_t *r,
+    ngx_http_guildlog_ctx_t *ctx,
+    const ngx_http_guildlog_limit_conf_t *limit);
+static ngx_int_t ngx_http_guildlog_limit_key(ngx_http_request_t *r,
+    ngx_http_guildlog_ctx_t *ctx, const ngx_http_guildlog_limit_conf_t *limit,
+    ngx_str_t *key);
+static ngx_int_t ngx_http_guildlog_address(ngx_http_request_t *r,
+    ngx_str_t *address);
+static ngx_int_t ngx_http_guildlog_limit_headers(ngx_http_request_t *r,
+    ngx_http_guildlog_ctx_t *ctx);
+static ngx_int_t ngx_http_guildlog_number_header(ngx_http_request_t *r,
+    const char *name, ngx_uint_t n);
+
+
+const char *const  ngx_http_guildlog_causes[] = {
+    "ok", "missing", "malformed", "algorithm", "key", "signature", "issuer",
+    "expired", "claims", "revoked", "unjudged"
+};
+
+
+ngx_int_t
+ngx_http_guildlog_authenticate(ngx_http_request_t *r,
+    ngx_http_guildlog_ctx_t *ctx, const ngx_http_guildlog_loc_conf_t *conf)
+{
+    ngx_str_t  text;
+
+    if (ctx->judged && ctx->judged->keys == conf->keys
+        && ngx_http_guildlog_equal(&ctx->judged->issuer, &conf->issuer))
+    {
+        return NGX_OK;
+    }
+
+    ctx->judged = conf;
+    ctx->authenticated = 0;
+
+    ctx->cause = ngx_http_guildlog_bearer(r, &text);
+
+    if (ctx->cause == NGX_GUILDLOG_AUTH_OK) {
+        ctx->cause = ngx_guildlog_jwt_verify(ngx_http_guildlog_worker.cache,
+                                             conf->keys, &conf->issuer, &text,
+                                             ngx_time(), &ctx->token,
+                                             r->connection->log);
+    }
+
+    ctx->authenticated = (ctx->cause == NGX_GUILDLOG_AUTH_OK);
+
+    (void) ngx_atomic_fetch_add(
+                &ngx_http_guildlog_worker.stats.shared->auth[ctx->cause], 1);
+
+    if (ctx->cause == NGX_GUILDLOG_AUTH_UNJUDGED) {
+        ctx->judged = NULL;
+        return NGX_ERROR;
+    }
+
+    return NGX_OK;
+}
+
+
+/*
+ * nginx keeps one Authorization header; a second one is in the list alone,
+ * and which of the two somebody else believed is not for us to guess.
+ */
+
+static ngx_guildlog_auth_e
+ngx_http_guildlog_bearer(ngx_http_request_t *r, ngx_str_t *text)
+{
+    u_char           *p, *last;
+    ngx_uint_t        i, n;
+    ngx_list_part_t  *part;
+    ngx_table_elt_t  *h, *found;
+
+    n = 0;
+    found = NULL;
+
+    for (part = &r->headers_in.headers.part; part; part = part->next) {
+        h = part->elts;
+
+        for (i = 0; i < part->nelts; i++) {
+            if (h[i].key.len == sizeof("Authorization") - 1
+                && ngx_strncasecmp(h[i].key.data, (u_char *) "Authorization",
+                                   sizeof("Authorization") - 1)
+                   == 0)
+            {
+                found = &h[i];
+                n++;
+            }
+        }
+    }
+
+    if (n > 1) {
+        return NGX_GUILDLOG_AUTH_MALFORMED;
+    }
+
+    /* what another scheme sends is no token */
+
+    if (n == 0
+        || found->value.len < sizeof("Bearer ") - 1
+        || ngx_strncasecmp(found->value.data, (u_char *) "Bearer",
+                           sizeof("Bearer") - 1)
+           != 0)
+    {
+        return NGX_GUILDLOG_AUTH_MISSING;
+    }
+
+    if (found->value.data[sizeof("Bearer") - 1] != ' ') {
+        return NGX_GUILDLOG_AUTH_MALFORMED;
+    }
+
+    p = found->value.data + sizeof("Bearer ") - 1;
+    last = found->value.data + found->value.len;
+
+    while (p < last && *p == ' ') {
+        p++;
+    }
+
+    text->data = p;
+    text->len = last - p;
+
+    return NGX_GUILDLOG_AUTH_OK;
+}
+
+
+ngx_int_t
+ngx_http_guildlog_challenge(ngx_http_request_t *r,
+    ngx_http_guildlog_ctx_t *ctx)
+{
+    ngx_table_elt_t  *h;
+
+    static const ngx_str_t  plain = ngx_string("Bearer realm=\"guildlog\"");
+    static const ngx_str_t  invalid =
+        ngx_string("Bearer realm=\"guildlog\", error=\"invalid_token\"");
+
+    h = ngx_http_guildlog_set_header(r, "WWW-Authenticate",
+                                     ctx->cause == NGX_GUILDLOG_AUTH_MISSING
+                                     ? &plain : &invalid);
+    if (h == NULL) {
+        return NGX_ERROR;
+    }
+
+    r->headers_out.www_authenticate = h;
+
+    return NGX_OK;
+}
+
+
+ngx_int_t
+ngx_http_guildlog_charge(ngx_http_request_t *r, ngx_http_guildlog_ctx_t *ctx,
+    const ngx_http_guildlog_loc_conf_t *conf)
+{
+    ngx_int_t                              rc;
+    const ngx_http_guildlog_limit_conf_t  *limit;
+
+    /* what error_page has for a refused one takes from no other window */
+
+    if (ctx->limited && r == r->main) {
+        return NGX_BUSY;
+    }
+
+    limit = conf->limit;
+
+    if (limit == NULL) {
+        return NGX_OK;
+    }
+
+    if (ctx->charged == NULL
+        || !ngx_http_guildlog_same_limit(ctx->charged, limit))
+    {
+        rc = ngx_http_guildlog_take_one(r, ctx, limit);
+
+        if (rc != NGX_OK) {
+            return rc == NGX_DECLINED ? NGX_OK : NGX_ERROR;
+        }
+    }
+
+    ctx->charged = limit;
+    ctx->limited = ctx->over && !limit->dry_run;
+
+    if (ngx_http_guildlog_limit_headers(r, ctx) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    return ctx->limited ? NGX_BUSY : NGX_OK;
+}
+
+
+static ngx_uint_t
+ngx_http_guildlog_same_limit(const ngx_http_guildlog_limit_conf_t *a,
+    const ngx_http_guildlog_limit_conf_t *b)
+{
+    return a->zone == b->zone
+           && ngx_http_guildlog_equal(&a->prefix, &b->prefix);
+}
+
+
+static ngx_uint_t
+ngx_http_guildlog_equal(const ngx_str_t *a, const ngx_str_t *b)
+{
+    return a->len == b->len && ngx_memcmp(a->data, b->data, a->len) == 0;
+}
+
+
+/* sets ctx->over; NGX_DECLINED: the request has no key, it is not limited */
+
+static ngx_int_t
+ngx_http_guildlog_take_one(ngx_http_request_t *r,
+    ngx_http_guildlog_ctx_t *ctx, const ngx_http_guildlog_limit_conf_t *limit)
+{
+    ngx_int_t              rc;
+    ngx_str_t              key;
+    ngx_guildlog_stats_t  *stats;
+
+    rc = ngx_http_guildlog_limit_key(r, ctx, limit, &key);
+
+    if (rc != NGX_OK) {
+        return rc;
+    }
+
+    stats = &ngx_http_guildlog_worker.stats;
+
+    rc = ngx_guildlog_limit_take(limit->zone, &key, limit->requests,
+                                 limit->window, &ctx->limit, stats);
+
+    if (rc == NGX_BUSY) {
+        ngx_guildlog_stats_count(stats, limit->dry_run
+                                        ? NGX_GUILDLOG_COUNT_LIMITED_DRY
+                                        : NGX_GUILDLOG_COUNT_LIMITED, 1);
+        ngx_log_error(NGX_LOG_INFO, r->connection->log, 0,
+                      "rate limited%s, %ui requests in %M ms",
+                      limit->dry_run ? " (dry run)" : "",
+                      limit->requests, limit->window);
+    }
+
+    ctx->over = (rc == NGX_BUSY);
+
+    return NGX_OK;
+}
+
+
+static ngx_int_t
+ngx_http_guildlog_limit_key(ngx_http_request_t *r,
+    ngx_http_guildlog_ctx_t *ctx, const ngx_http_guildlog_limit_conf_t *limit,
+    ngx_str_t *key)
+{
+    u_char     *p;
+    u_char      type;
+    ngx_str_t   value;
+
+    if (limit->key) {
+        if (ngx_http_complex_value(r, limit->key, &value) != NGX_OK) {
+            return NGX_ERROR;
+        }
+
+        if (value.len == 0) {
+            return NGX_DECLINED;
+        }
+
+        type = 'k';
+
+    } else if (ctx->authenticated) {
+        value = ctx->token.jti;
+        type = 't';
+
+    } else {
+        if (ngx_http_guildlog_address(r, &value) != NGX_OK) {
+            return NGX_ERROR;
+        }
+
+        type = 'a';
+    }
+
+    key->len = limit->prefix.len + 1 + value.len;
+    key->data = ngx_pnalloc(r->pool, key->len);
+
+    if (key->data == NULL) {
+        return NGX_ERROR;
+    }
+
+    p = ngx_cpymem(key->data, limit->prefix.data, limit->prefix.len);
+    *p++ = type;
+    ngx_memcpy(p, value.data, value.len);
+
+    return NGX_OK;
+}
+
+
+/*
+ * The client as the rate limit knows it.  Whoever has one IPv6 address has
+ * 2^64 of them, so those count by their network.
+ */
+
+static ngx_int_t
+ngx_http_guildlog_address(ngx_http_request_t *r, ngx_str_t *address)
+{
+    struct sockaddr      *sa;
+    struct sockaddr_in   *sin;
+#if (NGX_HAVE_INET6)
+    struct sockaddr_in6  *sin6;
+#endif
+
+    sa = r->connection->sockaddr;
+
+    switch (sa->sa_family) {
+
+#if (NGX_HAVE_INET6)
+    case AF_INET6:
+        sin6 = (struct sockaddr_in6 *) sa;
+
+        if (IN6_IS_ADDR_V4MAPPED(&sin6->sin6_addr)) {
+            address->data = (u_char *) &sin6->sin6_addr + 12;
+            address->len = 4;
+
+        } else {
+            address->data = (u_char *) &sin6->sin6_addr;
+            address->len = 8;
+        }
+
+        return NGX_OK;
+#endif
+
+    case AF_INET:
+        sin = (struct sockaddr_in *) sa;
+        address->data = (u_char *) &sin->sin_addr;
+        address->len = 4;
+        return NGX_OK;
+
+    default: /* AF_UNIX: all of them are one */
+        ngx_str_set(address, "unix");
+        return NGX_OK;
+    }
+}
+
+
+static ngx_int_t
+ngx_http_guildlog_limit_headers(ngx_http_request_t *r,
+    ngx_http_guildlog_ctx_t *ctx)
+{
+    u_char      *p;
+    ngx_str_t    value;
+    ngx_uint_t   reset;
+
+    reset = (ctx->limit.reset_ms + 999) / 1000;
+
+    if (ngx_http_guildlog_number_header(r, "X-RateLimit-Limit",
+                                        ctx->limit.limit)
+        != NGX_OK
+        || ngx_http_guildlog_number_header(r, "X-RateLimit-Remaining",
+                                           ctx->limit.remaining)
+           != NGX_OK
+        || ngx_http_guildlog_number_header(r, "X-RateLimit-Reset", reset)
+           != NGX_OK)
+    {
+        return NGX_ERROR;
+    }
+
+    p = ngx_pnalloc(r->pool, sizeof("\"default\";r=;t=") + 2 * NGX_INT_T_LEN);
+    if (p == NULL) {
+        return NGX_ERROR;
+    }
+
+    value.data = p;
+    value.len = ngx_sprintf(p, "\"default\";r=%ui;t=%ui",
+                            ctx->limit.remaining, reset)
+                - p;
+
+    if (ngx_http_guildlog_set_header(r, "RateLimit-Policy",
+                                     &ctx->charged->policy)
+        == NULL
+        || ngx_http_guildlog_set_header(r, "RateLimit", &value) == NULL)
+    {
+        return NGX_ERROR;
+    }
+
+    if (!ctx->limited) {
+        return NGX_OK;
+    }
+
+    return ngx_http_guildlog_number_header(r, "Retry-After", reset);
+}
+
+
+static ngx_int_t
+ngx_http_guildlog_number_header(ngx_http_request_t *r, const char *name,
+    ngx_uint_t n)
+{
+    ngx_str_t  value;
+
+    value.data = ngx_pnalloc(r->pool, NGX_INT_T_LEN);
+    if (value.data == NULL) {
+        return NGX_ERROR;
+    }
+
+    value.len = ngx_sprintf(value.data, "%ui", n) - value.data;
+
+    return ngx_http_guildlog_set_header(r, name, &value) ? NGX_OK : NGX_ERROR;
+}

@@ -1,0 +1,449 @@
+
+/*
+ * guildlog_database: where a database is, and how it is spoken to.
+ */
+
+#include "http/ngx_http_guildlog.h"
+
+
+typedef char *(*ngx_http_guildlog_param_pt)(ngx_conf_t *cf, void *field,
+    ngx_str_t *value);
+
+typedef struct {
+    const char                    *name;
+    size_t                         offset;
+    ngx_http_guildlog_param_pt     set;
+} ngx_http_guildlog_param_t;
+
+
+static char *ngx_http_guildlog_param_hosts(ngx_conf_t *cf, void *field,
+    ngx_str_t *value);
+static char *ngx_http_guildlog_param_port(ngx_conf_t *cf, void *field,
+    ngx_str_t *value);
+static char *ngx_http_guildlog_param_string(ngx_conf_t *cf, void *field,
+    ngx_str_t *value);
+static char *ngx_http_guildlog_param_file(ngx_conf_t *cf, void *field,
+    ngx_str_t *value);
+static char *ngx_http_guildlog_param_number(ngx_conf_t *cf, void *field,
+    ngx_str_t *value);
+static char *ngx_http_guildlog_param_time(ngx_conf_t *cf, void *field,
+    ngx_str_t *value);
+static char *ngx_http_guildlog_param_flag(ngx_conf_t *cf, void *field,
+    ngx_str_t *value);
+static char *ngx_http_guildlog_init_database(ngx_conf_t *cf,
+    ngx_guildlog_database_t *database);
+static ngx_int_t ngx_http_guildlog_read_password(ngx_conf_t *cf,
+    ngx_guildlog_database_t *database);
+static ngx_guildlog_database_t *ngx_http_guildlog_named_database(
+    ngx_http_guildlog_main_conf_t *gmcf, const ngx_str_t *name);
+
+
+static const ngx_http_guildlog_param_t
+    ngx_http_guildlog_database_params[] =
+{
+    { "host", offsetof(ngx_guildlog_database_t, hosts),
+      ngx_http_guildlog_param_hosts },
+    { "port", offsetof(ngx_guildlog_database_t, port),
+      ngx_http_guildlog_param_port },
+    { "dbname", offsetof(ngx_guildlog_database_t, dbname),
+      ngx_http_guildlog_param_string },
+    { "user", offsetof(ngx_guildlog_database_t, user),
+      ngx_http_guildlog_param_string },
+    { "password_file", offsetof(ngx_guildlog_database_t, password_file),
+      ngx_http_guildlog_param_file },
+    { "sslmode", offsetof(ngx_guildlog_database_t, sslmode),
+      ngx_http_guildlog_param_string },
+    { "sslrootcert", offsetof(ngx_guildlog_database_t, sslrootcert),
+      ngx_http_guildlog_param_file },
+    { "connections", offsetof(ngx_guildlog_database_t, connections),
+      ngx_http_guildlog_param_number },
+    { "long_connections", offsetof(ngx_guildlog_database_t, long_connections),
+      ngx_http_guildlog_param_number },
+    { "depth", offsetof(ngx_guildlog_database_t, depth),
+      ngx_http_guildlog_param_number },
+    { "queue", offsetof(ngx_guildlog_database_t, queue),
+      ngx_http_guildlog_param_number },
+    { "connect_timeout", offsetof(ngx_guildlog_database_t, connect_timeout),
+      ngx_http_guildlog_param_time },
+    { "timeout", offsetof(ngx_guildlog_database_t, timeout),
+      ngx_http_guildlog_param_time },
+    { "long_timeout", offsetof(ngx_guildlog_database_t, long_timeout),
+      ngx_http_guildlog_param_time },
+    { "queue_timeout", offsetof(ngx_guildlog_database_t, queue_timeout),
+      ngx_http_guildlog_param_time },
+    { "prepare", offsetof(ngx_guildlog_database_t, prepare),
+      ngx_http_guildlog_param_flag },
+    { NULL, 0, NULL }
+};
+
+
+char *
+ngx_http_guildlog_conf_database(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf)
+{
+    ngx_http_guildlog_main_conf_t *gmcf = conf;
+
+    char                              *error;
+    ngx_str_t                         *args, value;
+    ngx_uint_t                         i;
+    ngx_guildlog_database_t           *database, **added;
+    const ngx_http_guildlog_param_t   *param;
+
+    database = ngx_pcalloc(cf->pool, sizeof(ngx_guildlog_database_t));
+    if (database == NULL) {
+        return NGX_CONF_ERROR;
+    }
+
+    if (ngx_array_init(&database->hosts, cf->pool, 2, sizeof(ngx_str_t))
+        != NGX_OK)
+    {
+        return NGX_CONF_ERROR;
+    }
+
+    ngx_str_set(&database->name, "default");
+    ngx_str_set(&database->dbname, "guildlog");
+    ngx_str_set(&database->user, "guildlog");
+    ngx_str_set(&database->sslmode, "disable");
+
+    database->port = 5432;
+    database->connections = 4;
+    database->long_connections = 2;
+    database->depth = 8;
+    database->queue = 1024;
+    database->connect_timeout = 2000;
+    database->timeout = 5000;
+    database->long_timeout = 30000;
+    database->queue_timeout = 2000;
+    database->prepare = 1;
+
+    args = cf->args->elts;
+
+    for (i = 1; i < cf->args->nelts; i++) {
+
+        if (ngx_http_guildlog_conf_is(&args[i], "name", &database->name)) {
+            continue;
+        }
+
+        for (param = ngx_http_guildlog_database_params; param->name; param++)
+        {
+            if (ngx_http_guildlog_conf_is(&args[i], param->name, &value)) {
+                break;
+            }
+        }
+
+        error = param->name
+                ? param->set(cf, (char *) database + param->offset, &value)
+                : "unknown";
+
+        if (error != NGX_CONF_OK) {
+            ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                               "invalid parameter \"%V\"", &args[i]);
+            return NGX_CONF_ERROR;
+        }
+    }
+
+    if (ngx_http_guildlog_named_database(gmcf, &database->name)) {
+        return "is duplicate";
+    }
+
+    database->index = gmcf->databases.nelts;
+
+    added = ngx_array_push(&gmcf->databases);
+    if (added == NULL) {
+        return NGX_CONF_ERROR;
+    }
+
+    *added = database;
+
+    ngx_http_guildlog_conf_used(cf);
+
+    return ngx_http_guildlog_init_database(cf, database);
+}
+
+
+static char *
+ngx_http_guildlog_param_hosts(ngx_conf_t *cf, void *field, ngx_str_t *value)
+{
+    ngx_array_t *hosts = field;
+
+    u_char     *p, *last, *comma;
+    ngx_str_t  *host;
+
+    last = value->data + value->len;
+
+    for (p = value->data; p <= last; p = comma + 1) {
+
+        comma = ngx_strlchr(p, last, ',');
+
+        if (comma == NULL) {
+            comma = last;
+        }
+
+        if (comma == p) {
+            return NGX_CONF_ERROR;
+        }
+
+        host = ngx_array_push(hosts);
+        if (host == NULL) {
+            return NGX_CONF_ERROR;
+        }
+
+        host->data = p;
+        host->len = comma - p;
+    }
+
+    return NGX_CONF_OK;
+}
+
+
+static char *
+ngx_http_guildlog_param_port(ngx_conf_t *cf, void *field, ngx_str_t *value)
+{
+    in_port_t *port = field;
+
+    ngx_int_t  n;
+
+    n = ngx_atoi(value->data, value->len);
+
+    if (n < 1 || n > 65535) {
+        return NGX_CONF_ERROR;
+    }
+
+    *port = (in_port_t) n;
+
+    return NGX_CONF_OK;
+}
+
+
+static char *
+ngx_http_guildlog_param_string(ngx_conf_t *cf, void *field, ngx_str_t *value)
+{
+    ngx_str_t *s = field;
+
+    *s = *value;
+
+    return NGX_CONF_OK;
+}
+
+
+static char *
+ngx_http_guildlog_param_file(ngx_conf_t *cf, void *field, ngx_str_t *value)
+{
+    ngx_str_t *s = field;
+
+    *s = *value;
+
+    return ngx_conf_full_name(cf->cycle, s, 1) == NGX_OK ? NGX_CONF_OK
+                                                         : NGX_CONF_ERROR;
+}
+
+
+static char *
+ngx_http_guildlog_param_number(ngx_conf_t *cf, void *field, ngx_str_t *value)
+{
+    ngx_uint_t *number = field;
+
+    ngx_int_t  n;
+
+    n = ngx_atoi(value->data, value->len);
+
+    if (n < 1 || n > 1000000) {
+        return NGX_CONF_ERROR;
+    }
+
+    *number = n;
+
+    return NGX_CONF_OK;
+}
+
+
+static char *
+ngx_http_guildlog_param_time(ngx_conf_t *cf, void *field, ngx_str_t *value)
+{
+    ngx_msec_t *time_ms = field;
+
+    ngx_int_t  n;
+
+    n = ngx_parse_time(value, 0);
+
+    if (n < 1) {
+        return NGX_CONF_ERROR;
+    }
+
+    *time_ms = n;
+
+    return NGX_CONF_OK;
+}
+
+
+static char *
+ngx_http_guildlog_param_flag(ngx_conf_t *cf, void *field, ngx_str_t *value)
+{
+    ngx_flag_t *flag = field;
+
+    *flag = ngx_strcmp(value->data, "on") == 0;
+
+    return *flag || ngx_strcmp(value->data, "off") == 0 ? NGX_CONF_OK
+                                                        : NGX_CONF_ERROR;
+}
+
+
+static char *
+ngx_http_guildlog_init_database(ngx_conf_t *cf,
+    ngx_guildlog_database_t *database)
+{
+    ngx_str_t  *host;
+
+    if (database->hosts.nelts == 0) {
+        host = ngx_array_push(&database->hosts);
+        if (host == NULL) {
+            return NGX_CONF_ERROR;
+        }
+
+        ngx_str_set(host, "/run/postgresql");
+    }
+
+    if (ngx_strcmp(database->sslmode.data, "disable") != 0
+        && ngx_strcmp(database->sslmode.data, "verify-full") != 0)
+    {
+        return "takes sslmode=disable or sslmode=verify-full: anything else "
+               "would be content with a forged server";
+    }
+
+    if (database->sslrootcert.len == 0
+        && ngx_strcmp(database->sslmode.data, "verify-full") == 0)
+    {
+        return "with sslmode=verify-full needs sslrootcert";
+    }
+
+    if (database->password_file.len
+        && ngx_http_guildlog_read_password(cf, database) != NGX_OK)
+    {
+        return NGX_CONF_ERROR;
+    }
+
+    return ngx_guildlog_database_resolve(cf, database);
+}
+
+
+static ngx_int_t
+ngx_http_guildlog_read_password(ngx_conf_t *cf,
+    ngx_guildlog_database_t *database)
+{
+    u_char            buf[256];
+    ssize_t           n;
+    ngx_str_t        *file;
+    ngx_file_info_t   fi;
+
+    file = &database->password_file;
+
+    n = ngx_http_guildlog_conf_read(cf, file, buf, sizeof(buf), &fi);
+
+    if (n == -1) {
+        return NGX_ERROR;
+    }
+
+    if (ngx_file_access(&fi) & S_IRWXO) {
+        ngx_conf_log_error(NGX_LOG_WARN, cf, 0,
+                           "\"%V\" should not be readable by everybody",
+                           file);
+    }
+
+    while (n && (buf[n - 1] == LF || buf[n - 1] == CR)) {
+        n--;
+    }
+
+    if (n == 0 || n == sizeof(buf) || memchr(buf, '\0', n)) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                           "\"%V\" does not hold a password", file);
+        return NGX_ERROR;
+    }
+
+    database->password.len = n;
+    database->password.data = ngx_pcalloc(cf->pool, n + 1);
+
+    if (database->password.data == NULL) {
+        return NGX_ERROR;
+    }
+
+    ngx_memcpy(database->password.data, buf, n);
+    ngx_explicit_memzero(buf, sizeof(buf));
+
+    return NGX_OK;
+}
+
+
+ngx_guildlog_database_t *
+ngx_http_guildlog_find_database(ngx_conf_t *cf, ngx_str_t *name)
+{
+    ngx_guildlog_database_t        *database;
+    ngx_http_guildlog_main_conf_t  *gmcf;
+
+    gmcf = ngx_http_conf_get_module_main_conf(cf, ngx_http_guildlog_module);
+
+    if (name->len == 0) {
+        ngx_str_set(name, "default");
+    }
+
+    database = ngx_http_guildlog_named_database(gmcf, name);
+
+    if (database == NULL) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                           "no \"guildlog_database\" is named \"%V\"", name);
+    }
+
+    return database;
+}
+
+
+ngx_uint_t
+ngx_http_guildlog_same_database(const ngx_guildlog_database_t *one,
+    const ngx_guildlog_database_t *other)
+{
+    ngx_str_t   *host, *others;
+    ngx_uint_t   i;
+
+    if (one->port != other->port
+        || one->hosts.nelts != other->hosts.nelts
+        || one->dbname.len != other->dbname.len
+        || ngx_memcmp(one->dbname.data, other->dbname.data, one->dbname.len)
+           != 0)
+    {
+        return 0;
+    }
+
+    host = one->hosts.elts;
+    others = other->hosts.elts;
+
+    for (i = 0; i < one->hosts.nelts; i++) {
+        if (host[i].len != others[i].len
+            || ngx_memcmp(host[i].data, others[i].data, host[i].len) != 0)
+        {
+            return 0;
+        }
+    }
+
+    return 1;
+}
+
+
+static ngx_guildlog_database_t *
+ngx_http_guildlog_named_database(ngx_http_guildlog_main_conf_t *gmcf,
+    const ngx_str_t *name)
+{
+    ngx_uint_t                 i;
+    ngx_guildlog_database_t  **databases;
+
+    databases = gmcf->databases.elts;
+
+    for (i = 0; i < gmcf->databases.nelts; i++) {
+        if (databases[i]->name.len == name->len
+            && ngx_strncmp(databases[i]->name.data, name->data, name->len)
+               == 0)
+        {
+            return databases[i];
+        }
+    }
+
+    return NULL;
+}

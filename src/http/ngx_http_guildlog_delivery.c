@@ -1,0 +1,483 @@
+
+/*
+ * The directives of delivery.
+ */
+
+#include "http/ngx_http_guildlog.h"
+
+
+#define NGX_HTTP_GUILDLOG_RATE      50
+#define NGX_HTTP_GUILDLOG_MAX_RATE  100000
+
+#define NGX_HTTP_GUILDLOG_CONNECTIONS      3
+#define NGX_HTTP_GUILDLOG_MAX_CONNECTIONS  100
+
+#define NGX_HTTP_GUILDLOG_MAX_NODE         100   /* bytes */
+#define NGX_HTTP_GUILDLOG_NOT_IN_NODE      "/\"\\{}"
+
+
+static ngx_guildlog_delivery_conf_t *ngx_http_guildlog_delivery_conf(
+    ngx_conf_t *cf, ngx_http_guildlog_main_conf_t *gmcf);
+static ngx_int_t ngx_http_guildlog_delivery_param(
+    ngx_http_guildlog_main_conf_t *gmcf, ngx_str_t *arg);
+static ngx_int_t ngx_http_guildlog_delivery_file(ngx_conf_t *cf,
+    ngx_str_t *file, u_char *buf, size_t size, ngx_str_t *text);
+static ngx_int_t ngx_http_guildlog_bot_id(ngx_pool_t *pool,
+    const ngx_str_t *token, ngx_str_t *id);
+static ngx_int_t ngx_http_guildlog_node(ngx_conf_t *cf, ngx_str_t *node);
+
+
+/* guildlog_platform url [trusted=file] */
+
+char *
+ngx_http_guildlog_conf_platform(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf)
+{
+    ngx_http_guildlog_main_conf_t *gmcf = conf;
+
+    ngx_str_t                     *args, trusted;
+    ngx_guildlog_delivery_conf_t  *delivery;
+
+    delivery = ngx_http_guildlog_delivery_conf(cf, gmcf);
+    if (delivery == NULL) {
+        return NGX_CONF_ERROR;
+    }
+
+    if (delivery->platform.url.data) {
+        return "is duplicate";
+    }
+
+    args = cf->args->elts;
+
+    ngx_str_null(&trusted);
+
+    if (cf->args->nelts == 3) {
+        if (!ngx_http_guildlog_conf_is(&args[2], "trusted", &trusted)) {
+            ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                               "invalid parameter \"%V\"", &args[2]);
+            return NGX_CONF_ERROR;
+        }
+
+        if (ngx_conf_full_name(cf->cycle, &trusted, 1) != NGX_OK) {
+            return NGX_CONF_ERROR;
+        }
+    }
+
+    return ngx_guildlog_origin_init(cf, &delivery->platform, &args[1],
+                                    &trusted);
+}
+
+
+/* guildlog_platform_rate number | off */
+
+char *
+ngx_http_guildlog_conf_rate(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
+{
+    ngx_http_guildlog_main_conf_t *gmcf = conf;
+
+    ngx_int_t                      n;
+    ngx_str_t                     *args;
+    ngx_guildlog_delivery_conf_t  *delivery;
+
+    delivery = ngx_http_guildlog_delivery_conf(cf, gmcf);
+    if (delivery == NULL) {
+        return NGX_CONF_ERROR;
+    }
+
+    if (delivery->rate != NGX_CONF_UNSET_UINT) {
+        return "is duplicate";
+    }
+
+    args = cf->args->elts;
+
+    if (ngx_strcmp(args[1].data, "off") == 0) {
+        delivery->rate = 0;
+        return NGX_CONF_OK;
+    }
+
+    n = ngx_atoi(args[1].data, args[1].len);
+
+    if (n < 1 || n > NGX_HTTP_GUILDLOG_MAX_RATE) {
+        return "takes a number of requests a second, or \"off\"";
+    }
+
+    delivery->rate = n;
+
+    return NGX_CONF_OK;
+}
+
+
+/* guildlog_bot_token main|pro file */
+
+char *
+ngx_http_guildlog_conf_bot_token(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf)
+{
+    ngx_http_guildlog_main_conf_t *gmcf = conf;
+
+    u_char                         buf[512], *p;
+    ngx_str_t                     *args, text;
+    ngx_uint_t                     bot, i;
+    ngx_guildlog_delivery_conf_t  *delivery;
+
+    delivery = ngx_http_guildlog_delivery_conf(cf, gmcf);
+    if (delivery == NULL) {
+        return NGX_CONF_ERROR;
+    }
+
+    args = cf->args->elts;
+
+    if (ngx_strcmp(args[1].data, "main") == 0) {
+        bot = NGX_GUILDLOG_BOT_MAIN;
+
+    } else if (ngx_strcmp(args[1].data, "pro") == 0) {
+        bot = NGX_GUILDLOG_BOT_PRO;
+
+    } else {
+        return "takes \"main\" or \"pro\", and a file";
+    }
+
+    if (delivery->bots[bot].data) {
+        return "is duplicate";
+    }
+
+    if (ngx_http_guildlog_delivery_file(cf, &args[2], buf, sizeof(buf), &text)
+        != NGX_OK)
+    {
+        return NGX_CONF_ERROR;
+    }
+
+    for (i = 0; i < text.len && text.data[i] > ' ' && text.data[i] < 0x7f;
+         i++)
+    {
+        /* void */
+    }
+
+    if (i == 0 || i < text.len) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                           "\"%V\" does not hold a bot's token", &args[2]);
+        return NGX_CONF_ERROR;
+    }
+
+    p = ngx_pnalloc(cf->pool, sizeof("Bot ") - 1 + text.len);
+    if (p == NULL) {
+        return NGX_CONF_ERROR;
+    }
+
+    delivery->bots[bot].data = p;
+    delivery->bots[bot].len = ngx_sprintf(p, "Bot %V", &text) - p;
+
+    if (ngx_http_guildlog_bot_id(cf->pool, &text,
+                                 &delivery->applications[bot])
+        != NGX_OK)
+    {
+        return NGX_CONF_ERROR;
+    }
+
+    ngx_explicit_memzero(buf, sizeof(buf));
+
+    return NGX_CONF_OK;
+}
+
+
+/* guildlog_delivery secret=file [database=name] [node=name] [connections=n] */
+
+char *
+ngx_http_guildlog_conf_delivery(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf)
+{
+    ngx_http_guildlog_main_conf_t *gmcf = conf;
+
+    u_char                         buf[256];
+    ngx_str_t                     *args, file, text;
+    ngx_uint_t                     i;
+    ngx_guildlog_delivery_conf_t  *delivery;
+
+    delivery = ngx_http_guildlog_delivery_conf(cf, gmcf);
+    if (delivery == NULL) {
+        return NGX_CONF_ERROR;
+    }
+
+    if (gmcf->delivers) {
+        return "is duplicate";
+    }
+
+    gmcf->delivers = 1;
+
+    ngx_str_null(&file);
+
+    args = cf->args->elts;
+
+    for (i = 1; i < cf->args->nelts; i++) {
+        if (!ngx_http_guildlog_conf_is(&args[i], "secret", &file)
+            && ngx_http_guildlog_delivery_param(gmcf, &args[i]) != NGX_OK)
+        {
+            ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                               "invalid parameter \"%V\"", &args[i]);
+            return NGX_CONF_ERROR;
+        }
+    }
+
+    if (file.len == 0) {
+        return "needs \"secret=file\"";
+    }
+
+    if (ngx_http_guildlog_delivery_file(cf, &file, buf, sizeof(buf), &text)
+        != NGX_OK)
+    {
+        return NGX_CONF_ERROR;
+    }
+
+    if (ngx_guildlog_secret_key(delivery->key, &text) != NGX_OK) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                           "\"%V\" does not hold 32 bytes, hexadecimal or in "
+                           "base64", &file);
+        return NGX_CONF_ERROR;
+    }
+
+    ngx_explicit_memzero(buf, sizeof(buf));
+
+    return NGX_CONF_OK;
+}
+
+
+static ngx_int_t
+ngx_http_guildlog_delivery_param(ngx_http_guildlog_main_conf_t *gmcf,
+    ngx_str_t *arg)
+{
+    ngx_int_t  n;
+    ngx_str_t  value;
+
+    if (ngx_http_guildlog_conf_is(arg, "database", &gmcf->delivery_database)) {
+        return NGX_OK;
+    }
+
+    if (ngx_http_guildlog_conf_is(arg, "node", &value)) {
+        if (value.len > NGX_HTTP_GUILDLOG_MAX_NODE
+            || strpbrk((char *) value.data, NGX_HTTP_GUILDLOG_NOT_IN_NODE))
+        {
+            return NGX_ERROR;
+        }
+
+        gmcf->delivery->node = value;
+        return NGX_OK;
+    }
+
+    if (ngx_http_guildlog_conf_is(arg, "connections", &value)) {
+        n = ngx_atoi(value.data, value.len);
+
+        if (n < 1 || n > NGX_HTTP_GUILDLOG_MAX_CONNECTIONS) {
+            return NGX_ERROR;
+        }
+
+        gmcf->delivery->connections = n;
+        return NGX_OK;
+    }
+
+    return NGX_ERROR;
+}
+
+
+/* guildlog_delivery_unproved keep | resend */
+
+char *
+ngx_http_guildlog_conf_unproved(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf)
+{
+    ngx_http_guildlog_main_conf_t *gmcf = conf;
+
+    ngx_str_t                     *args;
+    ngx_guildlog_delivery_conf_t  *delivery;
+
+    delivery = ngx_http_guildlog_delivery_conf(cf, gmcf);
+    if (delivery == NULL) {
+        return NGX_CONF_ERROR;
+    }
+
+    if (delivery->resend != NGX_CONF_UNSET) {
+        return "is duplicate";
+    }
+
+    args = cf->args->elts;
+
+    if (ngx_strcmp(args[1].data, "resend") == 0) {
+        delivery->resend = 1;
+
+    } else if (ngx_strcmp(args[1].data, "keep") == 0) {
+        delivery->resend = 0;
+
+    } else {
+        return "takes \"keep\" or \"resend\"";
+    }
+
+    return NGX_CONF_OK;
+}
+
+
+static ngx_guildlog_delivery_conf_t *
+ngx_http_guildlog_delivery_conf(ngx_conf_t *cf,
+    ngx_http_guildlog_main_conf_t *gmcf)
+{
+    if (gmcf->delivery == NULL) {
+        gmcf->delivery = ngx_pcalloc(cf->pool,
+                                     sizeof(ngx_guildlog_delivery_conf_t));
+
+        if (gmcf->delivery) {
+            gmcf->delivery->rate = NGX_CONF_UNSET_UINT;
+            gmcf->delivery->resend = NGX_CONF_UNSET;
+            gmcf->delivery->connections = NGX_HTTP_GUILDLOG_CONNECTIONS;
+        }
+    }
+
+    return gmcf->delivery;
+}
+
+
+static ngx_int_t
+ngx_http_guildlog_delivery_file(ngx_conf_t *cf, ngx_str_t *file, u_char *buf,
+    size_t size, ngx_str_t *text)
+{
+    ssize_t          n;
+    ngx_file_info_t  fi;
+
+    if (ngx_conf_full_name(cf->cycle, file, 1) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    n = ngx_http_guildlog_conf_read(cf, file, buf, size, &fi);
+
+    if (n == -1) {
+        return NGX_ERROR;
+    }
+
+    if (ngx_file_access(&fi) & S_IRWXO) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                           "\"%V\" must not be readable by everybody", file);
+        return NGX_ERROR;
+    }
+
+    while (n && buf[n - 1] <= ' ') {
+        n--;
+    }
+
+    text->data = buf;
+    text->len = n == (ssize_t) size ? 0 : n;
+
+    return NGX_OK;
+}
+
+
+/* a bot's token begins with its application's id in base64; empty: not so */
+
+static ngx_int_t
+ngx_http_guildlog_bot_id(ngx_pool_t *pool, const ngx_str_t *token,
+    ngx_str_t *id)
+{
+    u_char     *dot;
+    ngx_str_t   src;
+    ngx_uint_t  i;
+
+    ngx_str_null(id);
+
+    dot = ngx_strlchr(token->data, token->data + token->len, '.');
+    if (dot == NULL) {
+        return NGX_OK;
+    }
+
+    src.data = token->data;
+    src.len = dot - token->data;
+
+    id->data = ngx_pnalloc(pool, ngx_base64_decoded_length(src.len) + 3);
+    if (id->data == NULL) {
+        return NGX_ERROR;
+    }
+
+    if (ngx_decode_base64url(id, &src) != NGX_OK) {
+        id->len = 0;
+        return NGX_OK;
+    }
+
+    for (i = 0; i < id->len; i++) {
+        if (id->data[i] < '0' || id->data[i] > '9') {
+            id->len = 0;
+        }
+    }
+
+    return NGX_OK;
+}
+
+
+char *
+ngx_http_guildlog_init_delivery(ngx_conf_t *cf,
+    ngx_http_guildlog_main_conf_t *gmcf)
+{
+    ngx_guildlog_delivery_conf_t  *delivery;
+
+    if (!gmcf->delivers) {
+        return NGX_CONF_OK;
+    }
+
+    delivery = gmcf->delivery;
+
+    if (delivery->platform.url.data == NULL) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                           "\"guildlog_delivery\" needs a "
+                           "\"guildlog_platform\"");
+        return NGX_CONF_ERROR;
+    }
+
+    if (delivery->rate == NGX_CONF_UNSET_UINT) {
+        delivery->rate = NGX_HTTP_GUILDLOG_RATE;
+    }
+
+    if (delivery->resend == NGX_CONF_UNSET) {
+        delivery->resend = 0;
+    }
+
+    gmcf->delivers_to = ngx_http_guildlog_find_database(cf,
+                                                    &gmcf->delivery_database);
+    if (gmcf->delivers_to == NULL) {
+        return NGX_CONF_ERROR;
+    }
+
+    gmcf->delivers_to->delivery_connections = delivery->connections;
+
+    if (delivery->node.len == 0
+        && ngx_http_guildlog_node(cf, &delivery->node) != NGX_OK)
+    {
+        return NGX_CONF_ERROR;
+    }
+
+    return NGX_CONF_OK;
+}
+
+
+/* the host, and which nginx of it: the same after a restart */
+
+static ngx_int_t
+ngx_http_guildlog_node(ngx_conf_t *cf, ngx_str_t *node)
+{
+    size_t   size;
+    u_char  *p;
+
+    size = cf->cycle->hostname.len + 10;
+
+    node->data = ngx_pnalloc(cf->pool, size);
+    if (node->data == NULL) {
+        return NGX_ERROR;
+    }
+
+    node->len = ngx_snprintf(node->data, size, "%V-%08xD",
+                             &cf->cycle->hostname,
+                             ngx_crc32_long(cf->cycle->prefix.data,
+                                            cf->cycle->prefix.len))
+                - node->data;
+
+    for (p = node->data; p < node->data + node->len; p++) {
+        if (ngx_strchr(NGX_HTTP_GUILDLOG_NOT_IN_NODE, *p)) {
+            *p = '-';
+        }
+    }
+
+    return NGX_OK;
+}

@@ -1,0 +1,737 @@
+
+/*
+ * GET /logs/export, and what is stored of a person: chunk by chunk, each asked
+ * for when the one before it has left, so that a slow reader costs one buffer
+ * and no connection to the database.  A search is not made anew for each of
+ * them: the database finds many ids at a time, and the chunks are asked for by
+ * these.
+ */
+
+#include "http/ngx_http_guildlog.h"
+#include "log/ngx_guildlog_csv.h"
+
+
+#define NGX_HTTP_GUILDLOG_EXPORT_ROWS   200   /* a chunk */
+
+/* the last arguments, behind the parameters of the route */
+
+#define NGX_HTTP_GUILDLOG_EXPORT_SINCE  0
+#define NGX_HTTP_GUILDLOG_EXPORT_BELOW  1
+#define NGX_HTTP_GUILDLOG_EXPORT_MOST   2
+#define NGX_HTTP_GUILDLOG_EXPORT_LINES  3     /* that is all of NDJSON */
+
+#define NGX_HTTP_GUILDLOG_EXPORT_IDS    3
+#define NGX_HTTP_GUILDLOG_EXPORT_AHEAD  4
+#define NGX_HTTP_GUILDLOG_EXPORT_ARGS   5
+
+/* ids that a search finds at once: some 200 KB as text */
+#define NGX_HTTP_GUILDLOG_EXPORT_FOUND  10000
+
+
+struct ngx_http_guildlog_export_s {
+    ngx_guildlog_csv_t             csv;
+    u_char                        *start;      /* a chunk, owned */
+    size_t                         size;
+    ngx_chain_t                   *free;
+    ngx_chain_t                   *busy;
+    ngx_str_t                     *args;       /* the last ones */
+    u_char                         since[NGX_INT64_LEN];
+    u_char                         below[NGX_INT64_LEN];
+
+    /*
+     * What a search found: decimal ids, each behind one character more, which
+     * becomes the brace of an array.  Those up to pos are done with, those up
+     * to stop are the chunk that was asked for.
+     */
+    u_char                        *ids;        /* owned; NULL: no search */
+    u_char                        *pos;
+    u_char                        *stop;
+    u_char                        *last;
+
+    unsigned                       begun:1;
+    unsigned                       more:1;
+    unsigned                       lines:1;    /* NDJSON instead of CSV */
+    unsigned                       further:1;  /* may be behind the ids */
+};
+
+
+static ngx_int_t ngx_http_guildlog_export_begin(
+    ngx_http_guildlog_call_t *call, ngx_guildlog_result_t *result);
+static ngx_int_t ngx_http_guildlog_export_header(
+    ngx_http_guildlog_call_t *call);
+static void ngx_http_guildlog_export_cleanup(void *data);
+static ngx_int_t ngx_http_guildlog_export_chunk(
+    ngx_http_guildlog_call_t *call, ngx_guildlog_result_t *result);
+static ngx_int_t ngx_http_guildlog_export_found(
+    ngx_http_guildlog_export_t *ex, ngx_guildlog_result_t *result,
+    ngx_log_t *log);
+static u_char *ngx_http_guildlog_export_stop(ngx_http_guildlog_export_t *ex);
+static ngx_int_t ngx_http_guildlog_export_fill(
+    ngx_http_guildlog_call_t *call, ngx_guildlog_result_t *result,
+    ngx_buf_t *b);
+static void ngx_http_guildlog_export_advance(ngx_http_guildlog_export_t *ex,
+    const ngx_str_t *id, ngx_uint_t cut);
+static void ngx_http_guildlog_export_move(ngx_http_guildlog_export_t *ex,
+    const ngx_str_t *below);
+static ngx_int_t ngx_http_guildlog_export_reserve(
+    ngx_http_guildlog_export_t *ex, ngx_guildlog_result_t *result,
+    ngx_log_t *log);
+static ngx_int_t ngx_http_guildlog_export_send(
+    ngx_http_guildlog_call_t *call, ngx_chain_t *out);
+static void ngx_http_guildlog_export_writer(ngx_http_request_t *r);
+static ngx_int_t ngx_http_guildlog_export_next(
+    ngx_http_guildlog_call_t *call);
+static ngx_int_t ngx_http_guildlog_export_ask(ngx_http_guildlog_call_t *call);
+static ngx_int_t ngx_http_guildlog_export_abort(
+    ngx_http_guildlog_call_t *call, const char *cause);
+
+
+ngx_int_t
+ngx_http_guildlog_export_start(ngx_http_guildlog_call_t *call)
+{
+    ngx_str_t  *args;
+
+    args = &call->args[call->nargs];
+
+    ngx_str_null(&args[NGX_HTTP_GUILDLOG_EXPORT_SINCE]);
+    ngx_str_null(&args[NGX_HTTP_GUILDLOG_EXPORT_BELOW]);
+
+    ngx_str_set(&args[NGX_HTTP_GUILDLOG_EXPORT_MOST],
+                ngx_value(NGX_HTTP_GUILDLOG_EXPORT_ROWS));
+
+    ngx_str_null(&args[NGX_HTTP_GUILDLOG_EXPORT_IDS]);
+
+    ngx_str_set(&args[NGX_HTTP_GUILDLOG_EXPORT_AHEAD],
+                ngx_value(NGX_HTTP_GUILDLOG_EXPORT_FOUND));
+
+    call->nargs += (call->route->flags & NGX_GUILDLOG_ROUTE_LINES)
+                   ? NGX_HTTP_GUILDLOG_EXPORT_LINES
+                   : NGX_HTTP_GUILDLOG_EXPORT_ARGS;
+
+    return ngx_http_guildlog_ask(call, call->route->stmt);
+}
+
+
+/* the first chunk decides what the answer is, the others how it ends */
+
+ngx_int_t
+ngx_http_guildlog_export_answer(ngx_http_guildlog_call_t *call,
+    ngx_guildlog_result_t *result)
+{
+    ngx_int_t  rc;
+
+    static const ngx_str_t  nothing = ngx_null_string;
+
+    if (call->export) {
+        return ngx_http_guildlog_export_chunk(call, result);
+    }
+
+    if (!ngx_http_guildlog_has_log(call, result, &rc)) {
+        return rc;
+    }
+
+    if (result->rows == 1
+        && !(call->route->flags & NGX_GUILDLOG_ROUTE_LINES))
+    {
+        return ngx_http_guildlog_send(call->request, NGX_HTTP_NO_CONTENT,
+                                      &nothing, &nothing);
+    }
+
+    if (ngx_http_guildlog_export_begin(call, result) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    rc = ngx_http_guildlog_export_header(call);
+
+    if (rc == NGX_ERROR || rc > NGX_OK || call->request->header_only) {
+        return rc;
+    }
+
+    return ngx_http_guildlog_export_chunk(call, result);
+}
+
+
+static ngx_int_t
+ngx_http_guildlog_export_begin(ngx_http_guildlog_call_t *call,
+    ngx_guildlog_result_t *result)
+{
+    ngx_str_t                    head, since;
+    ngx_pool_t                  *pool;
+    ngx_pool_cleanup_t          *cln;
+    ngx_http_guildlog_export_t  *ex;
+
+    pool = call->request->pool;
+
+    cln = ngx_pool_cleanup_add(pool, sizeof(ngx_http_guildlog_export_t));
+    if (cln == NULL) {
+        return NGX_ERROR;
+    }
+
+    ex = cln->data;
+    ngx_memzero(ex, sizeof(ngx_http_guildlog_export_t));
+
+    cln->handler = ngx_http_guildlog_export_cleanup;
+    call->export = ex;
+    call->ctx->call = call;
+
+    ex->lines = (call->route->flags & NGX_GUILDLOG_ROUTE_LINES) != 0;
+
+    head = ngx_guildlog_result_value(result, 0, NGX_HTTP_GUILDLOG_LOG_DOC);
+
+    if (!ex->lines
+        && (head.data == NULL
+            || ngx_guildlog_csv_init(&ex->csv, pool, &head) != NGX_OK))
+    {
+        ngx_log_error(NGX_LOG_ERR, call->request->connection->log, 0,
+                      "\"%s\" returned no titles", call->route->stmt->name);
+        return NGX_ERROR;
+    }
+
+    ex->args = &call->args[call->nargs
+                           - (ex->lines ? NGX_HTTP_GUILDLOG_EXPORT_LINES
+                                        : NGX_HTTP_GUILDLOG_EXPORT_ARGS)];
+    ex->args[NGX_HTTP_GUILDLOG_EXPORT_SINCE].data = ex->since;
+    ex->args[NGX_HTTP_GUILDLOG_EXPORT_BELOW].data = ex->below;
+
+    since = ngx_guildlog_result_value(result, 0,
+                                      NGX_HTTP_GUILDLOG_LOG_CHANNEL);
+    since.len = ngx_min(since.len, NGX_INT64_LEN);
+
+    ngx_memcpy(ex->since, since.data, since.len);
+    ex->args[NGX_HTTP_GUILDLOG_EXPORT_SINCE].len = since.len;
+
+    return NGX_OK;
+}
+
+
+static void
+ngx_http_guildlog_export_cleanup(void *data)
+{
+    ngx_http_guildlog_export_t *ex = data;
+
+    if (ex->start) {
+        ngx_free(ex->start);
+    }
+
+    if (ex->ids) {
+        ngx_free(ex->ids);
+    }
+}
+
+
+static ngx_int_t
+ngx_http_guildlog_export_header(ngx_http_guildlog_call_t *call)
+{
+    u_char              *p;
+    ngx_tm_t             tm;
+    ngx_str_t            value;
+    const char          *suffix;
+    ngx_http_request_t  *r;
+
+    static const ngx_str_t  csv = ngx_string("text/csv");
+    static const ngx_str_t  lines = ngx_string("application/x-ndjson");
+
+    r = call->request;
+
+    p = ngx_pnalloc(r->pool,
+                    sizeof("attachment; filename="
+                           "\"logs--19700101-000000.ndjson\"")
+                    + call->guild.len);
+    if (p == NULL) {
+        return NGX_ERROR;
+    }
+
+    ngx_gmtime(ngx_time(), &tm);
+    suffix = call->export->lines ? "ndjson" : "csv";
+
+    value.data = p;
+    value.len = ngx_sprintf(p, "attachment; filename=\"logs-%V-%4d%02d%02d"
+                            "-%02d%02d%02d.%s\"",
+                            &call->guild, tm.ngx_tm_year, tm.ngx_tm_mon,
+                            tm.ngx_tm_mday, tm.ngx_tm_hour, tm.ngx_tm_min,
+                            tm.ngx_tm_sec, suffix)
+                - p;
+
+    if (ngx_http_guildlog_set_header(r, "Content-Disposition", &value)
+        == NULL)
+    {
+        return NGX_ERROR;
+    }
+
+    ngx_str_set(&r->headers_out.charset, "utf-8");
+
+    return ngx_http_guildlog_send_head(r, NGX_HTTP_OK,
+                                       call->export->lines ? &lines : &csv,
+                                       -1);
+}
+
+
+static ngx_int_t
+ngx_http_guildlog_export_chunk(ngx_http_guildlog_call_t *call,
+    ngx_guildlog_result_t *result)
+{
+    ngx_chain_t                 *out;
+    ngx_http_guildlog_export_t  *ex;
+
+    ex = call->export;
+
+    switch (ngx_http_guildlog_log_status(result)) {
+
+    case NGX_HTTP_OK:
+        break;
+
+    case NGX_HTTP_UNAUTHORIZED:
+        return ngx_http_guildlog_export_abort(call, "the token was revoked");
+
+    default:
+        (void) ngx_http_guildlog_failed(result, call->route->stmt->name,
+                                        call->request->connection->log);
+        return ngx_http_guildlog_export_abort(call, "the database failed");
+    }
+
+    if (ngx_http_guildlog_export_found(ex, result,
+                                       call->request->connection->log)
+        != NGX_OK)
+    {
+        return NGX_ERROR;
+    }
+
+    out = ngx_chain_get_free_buf(call->request->pool, &ex->free);
+    if (out == NULL) {
+        return NGX_ERROR;
+    }
+
+    if (ngx_http_guildlog_export_fill(call, result, out->buf) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    return ngx_http_guildlog_export_send(call, out);
+}
+
+
+/* the head of a search has all that it found, this chunk first */
+
+static ngx_int_t
+ngx_http_guildlog_export_found(ngx_http_guildlog_export_t *ex,
+    ngx_guildlog_result_t *result, ngx_log_t *log)
+{
+    ngx_str_t  found, more;
+
+    found = ngx_guildlog_result_value(result, 0,
+                                      NGX_HTTP_GUILDLOG_LOG_REASON);
+    if (found.data == NULL) {
+        return NGX_OK;
+    }
+
+    if (ex->ids) {
+        ngx_free(ex->ids);
+    }
+
+    ex->ids = ngx_alloc(found.len + 2, log);
+    if (ex->ids == NULL) {
+        return NGX_ERROR;
+    }
+
+    ex->pos = ex->ids;
+    ex->last = ex->ids;
+
+    if (found.len) {
+        *ex->last++ = ',';
+        ex->last = ngx_cpymem(ex->last, found.data, found.len);
+    }
+
+    ex->stop = ngx_http_guildlog_export_stop(ex);
+
+    more = ngx_guildlog_result_value(result, 0, NGX_HTTP_GUILDLOG_LOG_MORE);
+    ex->further = (more.len && *more.data == 't');
+
+    return NGX_OK;
+}
+
+
+/* the end of the next chunk of ids */
+
+static u_char *
+ngx_http_guildlog_export_stop(ngx_http_guildlog_export_t *ex)
+{
+    u_char      *p;
+    ngx_uint_t   n;
+
+    p = ex->pos;
+
+    for (n = 0; n < NGX_HTTP_GUILDLOG_EXPORT_ROWS && p < ex->last; n++) {
+
+        do {
+            p++;
+        } while (p < ex->last && *p != ',');
+    }
+
+    return p;
+}
+
+
+static ngx_int_t
+ngx_http_guildlog_export_fill(ngx_http_guildlog_call_t *call,
+    ngx_guildlog_result_t *result, ngx_buf_t *b)
+{
+    u_char                      *p;
+    ngx_str_t                    id, doc, status, reason, more, below;
+    ngx_uint_t                   row, cut;
+    ngx_http_guildlog_export_t  *ex;
+
+    ex = call->export;
+
+    if (ngx_http_guildlog_export_reserve(ex, result,
+                                         call->request->connection->log)
+        != NGX_OK)
+    {
+        return NGX_ERROR;
+    }
+
+    p = ex->start;
+    ngx_str_null(&below);
+
+    if (!ex->begun && !ex->lines) {
+        ex->begun = 1;
+        p = ngx_cpymem(p, ngx_guildlog_csv_header.data,
+                       ngx_guildlog_csv_header.len);
+    }
+
+    for (row = 1; row < result->rows; row++) {
+        below = ngx_guildlog_result_value(result, row,
+                                          NGX_HTTP_GUILDLOG_LOG_ID);
+
+        if (ex->lines) {
+            p = ngx_http_guildlog_entry(p, result, row);
+            *p++ = '\n';
+            continue;
+        }
+
+        doc = ngx_guildlog_result_value(result, row,
+                                        NGX_HTTP_GUILDLOG_LOG_DOC);
+        status = ngx_guildlog_result_value(result, row,
+                                           NGX_HTTP_GUILDLOG_LOG_STATUS);
+        reason = ngx_guildlog_result_value(result, row,
+                                           NGX_HTTP_GUILDLOG_LOG_REASON);
+
+        p = ngx_guildlog_csv_row(&ex->csv, p, &doc, &status, &reason);
+
+        if (p == NULL) {
+            return ngx_http_guildlog_export_abort(call, "an entry is broken");
+        }
+    }
+
+    /* fewer are the last ones, unless they have enough bytes */
+
+    more = ngx_guildlog_result_value(result, result->rows - 1,
+                                     NGX_HTTP_GUILDLOG_LOG_MORE);
+    cut = (result->rows > 1 && more.len && *more.data == 't');
+
+    if (ex->ids) {
+        ngx_http_guildlog_export_advance(ex, &below, cut);
+
+    } else if (below.data) {
+        ex->more = (cut || result->rows > NGX_HTTP_GUILDLOG_EXPORT_ROWS);
+        ngx_http_guildlog_export_move(ex, &below);
+
+    } else {
+        ex->more = 0;
+    }
+
+    if (ex->lines) {
+        id = ngx_guildlog_result_value(result, 0,
+                                       NGX_HTTP_GUILDLOG_LOG_MESSAGE);
+        ex->more = (id.data != NULL);
+
+        if (ex->more) {
+            ngx_http_guildlog_export_move(ex, &id);
+        }
+    }
+
+    b->start = ex->start;
+    b->pos = ex->start;
+    b->last = p;
+    b->end = ex->start + ex->size;
+    b->tag = (ngx_buf_tag_t) &ngx_http_guildlog_module;
+    b->temporary = (b->last != b->pos);
+    b->flush = ex->more;
+    b->last_buf = (!ex->more && call->request == call->request->main);
+    b->last_in_chain = !ex->more;
+
+    return NGX_OK;
+}
+
+
+/*
+ * Behind the chunk, or behind that id where it was cut there.  An id whose
+ * entry is gone meanwhile is passed over like any other.
+ */
+
+static void
+ngx_http_guildlog_export_advance(ngx_http_guildlog_export_t *ex,
+    const ngx_str_t *id, ngx_uint_t cut)
+{
+    u_char     *p;
+    ngx_str_t   one;
+
+    p = cut ? ex->pos : ex->stop;
+
+    while (p < ex->stop) {
+        one.data = ++p;
+
+        while (p < ex->stop && *p != ',') {
+            p++;
+        }
+
+        one.len = p - one.data;
+
+        if (id->len && one.len == id->len
+            && ngx_memcmp(one.data, id->data, id->len) == 0)
+        {
+            break;
+        }
+    }
+
+    /* the next search begins below the last one */
+
+    if (p > ex->pos) {
+        one.data = p;
+
+        while (one.data[-1] != ',') {
+            one.data--;
+        }
+
+        one.len = p - one.data;
+        ngx_http_guildlog_export_move(ex, &one);
+    }
+
+    ex->pos = p;
+    ex->stop = ngx_http_guildlog_export_stop(ex);
+    ex->more = (p < ex->last || ex->further);
+}
+
+
+/* where the next chunk begins */
+
+static void
+ngx_http_guildlog_export_move(ngx_http_guildlog_export_t *ex,
+    const ngx_str_t *below)
+{
+    size_t  len;
+
+    len = ngx_min(below->len, NGX_INT64_LEN);
+
+    ngx_memcpy(ex->below, below->data, len);
+    ex->args[NGX_HTTP_GUILDLOG_EXPORT_BELOW].len = len;
+}
+
+
+/* the chunk before has left: its room is free */
+
+static ngx_int_t
+ngx_http_guildlog_export_reserve(ngx_http_guildlog_export_t *ex,
+    ngx_guildlog_result_t *result, ngx_log_t *log)
+{
+    size_t      size;
+    ngx_str_t   doc;
+    ngx_uint_t  row;
+
+    size = ngx_guildlog_csv_header.len;
+
+    if (ex->lines) {
+        size = ngx_http_guildlog_entries_size(result, NULL) + result->rows;
+    }
+
+    for (row = 1; row < result->rows && !ex->lines; row++) {
+        doc = ngx_guildlog_result_value(result, row,
+                                        NGX_HTTP_GUILDLOG_LOG_DOC);
+        size += ngx_guildlog_csv_size(&ex->csv, &doc);
+    }
+
+    if (size <= ex->size) {
+        return NGX_OK;
+    }
+
+    if (ex->start) {
+        ngx_free(ex->start);
+    }
+
+    ex->size = 0;
+
+    ex->start = ngx_alloc(size, log);
+    if (ex->start == NULL) {
+        return NGX_ERROR;
+    }
+
+    ex->size = size;
+
+    return NGX_OK;
+}
+
+
+static ngx_int_t
+ngx_http_guildlog_export_send(ngx_http_guildlog_call_t *call,
+    ngx_chain_t *out)
+{
+    ngx_int_t                    rc;
+    ngx_http_request_t          *r;
+    ngx_http_guildlog_export_t  *ex;
+
+    r = call->request;
+    ex = call->export;
+
+    rc = ngx_http_output_filter(r, out);
+
+    if (rc == NGX_ERROR || !ex->more) {
+        return rc;
+    }
+
+    ngx_chain_update_chains(r->pool, &ex->free, &ex->busy, &out,
+                            (ngx_buf_tag_t) &ngx_http_guildlog_module);
+
+    return ngx_http_guildlog_export_next(call);
+}
+
+
+/* asks for the next chunk, or waits until the last one has left */
+
+static ngx_int_t
+ngx_http_guildlog_export_next(ngx_http_guildlog_call_t *call)
+{
+    ngx_event_t               *wev;
+    ngx_http_request_t        *r;
+    ngx_http_core_loc_conf_t  *clcf;
+
+    r = call->request;
+    wev = r->connection->write;
+
+    if (call->export->busy == NULL && !r->buffered && !r->postponed
+        && !r->connection->buffered)
+    {
+        if (wev->timer_set && !wev->delayed) {
+            ngx_del_timer(wev);
+        }
+
+        r->write_event_handler = ngx_http_request_empty_handler;
+
+        return ngx_http_guildlog_export_ask(call) == NGX_AGAIN ? NGX_BUSY
+                                                               : NGX_ERROR;
+    }
+
+    clcf = ngx_http_get_module_loc_conf(r->main, ngx_http_core_module);
+
+    r->write_event_handler = ngx_http_guildlog_export_writer;
+
+    if (!wev->delayed) {
+        ngx_add_timer(wev, clcf->send_timeout);
+    }
+
+    if (ngx_handle_write_event(wev, clcf->send_lowat) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    return NGX_BUSY;
+}
+
+
+/* the arguments are copied, so the character behind the ids can come back */
+
+static ngx_int_t
+ngx_http_guildlog_export_ask(ngx_http_guildlog_call_t *call)
+{
+    u_char                       c;
+    ngx_int_t                    rc;
+    ngx_str_t                   *ids;
+    const ngx_guildlog_stmt_t   *stmt;
+    ngx_http_guildlog_export_t  *ex;
+
+    ex = call->export;
+    ids = &ex->args[NGX_HTTP_GUILDLOG_EXPORT_IDS];
+    stmt = ex->lines ? &ngx_guildlog_stmts[ngx_guildlog_stmt_person_logs_next]
+                     : &ngx_guildlog_stmts[ngx_guildlog_stmt_logs_export_next];
+
+    if (ex->ids == NULL || ex->pos == ex->last) {
+        ngx_str_null(ids);
+        return ngx_http_guildlog_ask(call, stmt);
+    }
+
+    ids->data = ex->pos;
+    ids->len = ex->stop + 1 - ex->pos;
+
+    c = *ex->stop;
+    *ex->pos = '{';
+    *ex->stop = '}';
+
+    rc = ngx_http_guildlog_ask(call, stmt);
+
+    *ex->pos = ',';
+    *ex->stop = c;
+
+    return rc;
+}
+
+
+static void
+ngx_http_guildlog_export_writer(ngx_http_request_t *r)
+{
+    ngx_int_t                    rc;
+    ngx_chain_t                 *out;
+    ngx_connection_t            *c;
+    ngx_http_guildlog_call_t    *call;
+    ngx_http_guildlog_export_t  *ex;
+
+    c = r->connection;
+    call = ngx_http_guildlog_get_ctx(r, 0)->call;
+    ex = call->export;
+
+    if (c->write->timedout) {
+        ngx_log_error(NGX_LOG_INFO, c->log, NGX_ETIMEDOUT,
+                      "client timed out");
+        c->timedout = 1;
+        ngx_http_finalize_request(r, NGX_HTTP_REQUEST_TIME_OUT);
+        return;
+    }
+
+    out = NULL;
+    rc = ngx_http_output_filter(r, NULL);
+
+    if (rc != NGX_ERROR) {
+        ngx_chain_update_chains(r->pool, &ex->free, &ex->busy, &out,
+                                (ngx_buf_tag_t) &ngx_http_guildlog_module);
+
+        rc = ngx_http_guildlog_export_next(call);
+    }
+
+    if (rc != NGX_BUSY) {
+        ngx_http_finalize_request(r, NGX_ERROR);
+    }
+}
+
+
+/*
+ * Too late for a status: the connection is closed (or the stream reset)
+ * before the end.  HTTP/1.0 has no mark of the end, so there it is a reset.
+ */
+
+static ngx_int_t
+ngx_http_guildlog_export_abort(ngx_http_guildlog_call_t *call,
+    const char *cause)
+{
+    struct linger        linger;
+    ngx_http_request_t  *r;
+
+    r = call->request;
+
+    ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
+                  "an export was cut short: %s", cause);
+
+    if (r->http_version < NGX_HTTP_VERSION_11) {
+        linger.l_onoff = 1;
+        linger.l_linger = 0;
+
+        (void) setsockopt(r->connection->fd, SOL_SOCKET, SO_LINGER,
+                          (const void *) &linger, sizeof(struct linger));
+    }
+
+    return NGX_ERROR;
+}

@@ -1,0 +1,575 @@
+
+/*
+ * What keeps listeners fed.  One question for all of a worker: at which of
+ * these servers has something arrived?  Now and then another: which of these
+ * tokens live no more?
+ */
+
+#include "http/ngx_http_guildlog_stream.h"
+
+
+#define NGX_HTTP_GUILDLOG_FEED_INTERVAL  250     /* ms */
+#define NGX_HTTP_GUILDLOG_FEED_SLOWEST   2000    /* ms, while it fails */
+#define NGX_HTTP_GUILDLOG_FEED_TOKENS    5000    /* ms, are they alive? */
+
+
+struct ngx_http_guildlog_feed_s {
+    NGX_GUILDLOG_EVENT_IDENT;
+
+    ngx_queue_t                    topics;
+    ngx_guildlog_pool_t           *pool;
+    ngx_event_t                    poll;
+    ngx_msec_t                     interval;
+    ngx_msec_t                     tokens_at;  /* when they were asked for */
+    unsigned                       asking:1;   /* a question is out */
+};
+
+
+static ngx_http_guildlog_feed_t *ngx_http_guildlog_feed_of(
+    ngx_http_guildlog_call_t *call);
+static ngx_http_guildlog_topic_t *ngx_http_guildlog_feed_topic(
+    ngx_http_guildlog_feed_t *feed, ngx_http_guildlog_call_t *call);
+static ngx_http_guildlog_topic_t *ngx_http_guildlog_feed_topic_add(
+    ngx_http_guildlog_feed_t *feed, ngx_http_guildlog_call_t *call);
+static void ngx_http_guildlog_feed_poll(ngx_event_t *ev);
+static void ngx_http_guildlog_feed_close(ngx_http_guildlog_feed_t *feed);
+static ngx_int_t ngx_http_guildlog_feed_ask_news(
+    ngx_http_guildlog_feed_t *feed, ngx_pool_t *pool);
+static void ngx_http_guildlog_feed_news(void *data,
+    ngx_guildlog_result_t *result);
+static void ngx_http_guildlog_feed_heard(ngx_http_guildlog_feed_t *feed,
+    ngx_guildlog_result_t *result);
+static ngx_int_t ngx_http_guildlog_feed_ask_tokens(
+    ngx_http_guildlog_feed_t *feed, ngx_pool_t *pool);
+static void ngx_http_guildlog_feed_tokens(void *data,
+    ngx_guildlog_result_t *result);
+static void ngx_http_guildlog_feed_revoked(ngx_http_guildlog_feed_t *feed,
+    ngx_guildlog_result_t *result, ngx_queue_t *ended);
+static void ngx_http_guildlog_feed_ask(ngx_http_guildlog_feed_t *feed,
+    ngx_int_t (*ask)(ngx_http_guildlog_feed_t *feed, ngx_pool_t *pool));
+static void ngx_http_guildlog_feed_again(ngx_http_guildlog_feed_t *feed,
+    ngx_uint_t failed);
+static ngx_int_t ngx_http_guildlog_feed_begin(ngx_str_t *array,
+    ngx_pool_t *pool, ngx_uint_t n, size_t size);
+static void ngx_http_guildlog_feed_add(ngx_str_t *array,
+    const ngx_str_t *value);
+
+
+ngx_int_t
+ngx_http_guildlog_feed_join(ngx_http_guildlog_listener_t *listener)
+{
+    ngx_http_guildlog_feed_t   *feed;
+    ngx_http_guildlog_topic_t  *topic;
+
+    feed = ngx_http_guildlog_feed_of(listener->call);
+    if (feed == NULL) {
+        return NGX_ERROR;
+    }
+
+    topic = ngx_http_guildlog_feed_topic(feed, listener->call);
+
+    if (topic == NULL) {
+        topic = ngx_http_guildlog_feed_topic_add(feed, listener->call);
+        if (topic == NULL) {
+            return NGX_ERROR;
+        }
+
+        topic->arrival = listener->since;
+    }
+
+    listener->topic = topic;
+    ngx_queue_insert_tail(&topic->listeners, &listener->queue);
+    ngx_http_guildlog_fetch_next(listener);
+
+    ngx_guildlog_stats_gauge(&ngx_http_guildlog_worker.stats,
+                             NGX_GUILDLOG_GAUGE_LISTENERS, 1);
+
+    if (!feed->asking && !feed->poll.timer_set) {
+        feed->interval = NGX_HTTP_GUILDLOG_FEED_INTERVAL;
+        feed->tokens_at = ngx_current_msec;
+        ngx_add_timer(&feed->poll, 1);
+    }
+
+    return NGX_OK;
+}
+
+
+static ngx_http_guildlog_feed_t *
+ngx_http_guildlog_feed_of(ngx_http_guildlog_call_t *call)
+{
+    ngx_uint_t                   i;
+    ngx_http_guildlog_feed_t    *feed;
+    ngx_http_guildlog_worker_t  *worker;
+
+    worker = &ngx_http_guildlog_worker;
+    i = call->conf->database->index;
+
+    if (worker->feeds == NULL) {
+        worker->feeds = ngx_pcalloc(ngx_cycle->pool,
+                         worker->npools * sizeof(ngx_http_guildlog_feed_t *));
+        if (worker->feeds == NULL) {
+            return NULL;
+        }
+    }
+
+    feed = worker->feeds[i];
+
+    if (feed) {
+        return feed;
+    }
+
+    feed = ngx_pcalloc(ngx_cycle->pool, sizeof(ngx_http_guildlog_feed_t));
+    if (feed == NULL) {
+        return NULL;
+    }
+
+    ngx_queue_init(&feed->topics);
+
+    feed->pool = worker->pools[i];
+    feed->fd = (ngx_socket_t) -1;
+
+    feed->poll.data = feed;
+    feed->poll.log = ngx_cycle->log;
+    feed->poll.handler = ngx_http_guildlog_feed_poll;
+
+    worker->feeds[i] = feed;
+
+    return feed;
+}
+
+
+static ngx_http_guildlog_topic_t *
+ngx_http_guildlog_feed_topic(ngx_http_guildlog_feed_t *feed,
+    ngx_http_guildlog_call_t *call)
+{
+    ngx_str_t                  *guild, *bot;
+    ngx_queue_t                *q;
+    ngx_http_guildlog_topic_t  *topic;
+
+    guild = &call->args[NGX_HTTP_GUILDLOG_STREAM_GUILD];
+    bot = &call->args[NGX_HTTP_GUILDLOG_STREAM_BOT];
+
+    ngx_http_guildlog_stream_each(q, &feed->topics) {
+        topic = ngx_queue_data(q, ngx_http_guildlog_topic_t, queue);
+
+        if (topic->guild.len == guild->len && topic->bot.len == bot->len
+            && ngx_memcmp(topic->guild.data, guild->data, guild->len) == 0
+            && ngx_memcmp(topic->bot.data, bot->data, bot->len) == 0)
+        {
+            return topic;
+        }
+    }
+
+    return NULL;
+}
+
+
+static ngx_http_guildlog_topic_t *
+ngx_http_guildlog_feed_topic_add(ngx_http_guildlog_feed_t *feed,
+    ngx_http_guildlog_call_t *call)
+{
+    u_char                     *p;
+    ngx_str_t                  *guild, *bot;
+    ngx_http_guildlog_topic_t  *topic;
+
+    guild = &call->args[NGX_HTTP_GUILDLOG_STREAM_GUILD];
+    bot = &call->args[NGX_HTTP_GUILDLOG_STREAM_BOT];
+
+    topic = ngx_calloc(sizeof(ngx_http_guildlog_topic_t) + guild->len
+                       + bot->len, ngx_cycle->log);
+    if (topic == NULL) {
+        return NULL;
+    }
+
+    p = (u_char *) (topic + 1);
+
+    topic->pool = feed->pool;
+    topic->guild.data = p;
+    topic->guild.len = guild->len;
+    topic->bot.data = ngx_cpymem(p, guild->data, guild->len);
+    topic->bot.len = bot->len;
+
+    ngx_memcpy(topic->bot.data, bot->data, bot->len);
+
+    ngx_queue_init(&topic->listeners);
+    ngx_http_guildlog_fetch_create(topic);
+    ngx_queue_insert_tail(&feed->topics, &topic->queue);
+
+    return topic;
+}
+
+
+void
+ngx_http_guildlog_feed_leave(ngx_http_guildlog_listener_t *listener)
+{
+    ngx_http_guildlog_topic_t  *topic;
+
+    topic = listener->topic;
+
+    if (topic == NULL) {
+        return;
+    }
+
+    ngx_http_guildlog_fetch_leave(listener);
+
+    listener->topic = NULL;
+    ngx_queue_remove(&listener->queue);
+
+    ngx_guildlog_stats_gauge(&ngx_http_guildlog_worker.stats,
+                             NGX_GUILDLOG_GAUGE_LISTENERS, -1);
+
+    if (ngx_queue_empty(&topic->listeners)) {
+        ngx_queue_remove(&topic->queue);
+        ngx_http_guildlog_fetch_end(topic);
+    }
+}
+
+
+static void
+ngx_http_guildlog_feed_poll(ngx_event_t *ev)
+{
+    ngx_http_guildlog_feed_t *feed = ev->data;
+
+    /* a worker that ends leaves its streams to the new ones */
+
+    if (ngx_exiting || ngx_terminate) {
+        ngx_http_guildlog_feed_close(feed);
+        return;
+    }
+
+    if (!ngx_queue_empty(&feed->topics)) {
+        ngx_http_guildlog_feed_ask(feed, ngx_http_guildlog_feed_ask_news);
+    }
+}
+
+
+static void
+ngx_http_guildlog_feed_close(ngx_http_guildlog_feed_t *feed)
+{
+    ngx_queue_t                *q;
+    ngx_http_guildlog_topic_t  *topic;
+
+    while (!ngx_queue_empty(&feed->topics)) {
+        q = ngx_queue_head(&feed->topics);
+        topic = ngx_queue_data(q, ngx_http_guildlog_topic_t, queue);
+
+        q = ngx_queue_head(&topic->listeners);
+        ngx_http_guildlog_stream_end(
+                   ngx_queue_data(q, ngx_http_guildlog_listener_t, queue));
+    }
+}
+
+
+static void
+ngx_http_guildlog_feed_ask(ngx_http_guildlog_feed_t *feed,
+    ngx_int_t (*ask)(ngx_http_guildlog_feed_t *feed, ngx_pool_t *pool))
+{
+    ngx_int_t    rc;
+    ngx_pool_t  *pool;
+
+    pool = ngx_create_pool(NGX_DEFAULT_POOL_SIZE, ngx_cycle->log);
+
+    rc = pool ? ask(feed, pool) : NGX_ERROR;
+
+    if (pool) {
+        ngx_destroy_pool(pool);
+    }
+
+    if (rc == NGX_OK) {
+        feed->asking = 1;
+
+    } else {
+        ngx_http_guildlog_feed_again(feed, 1);
+    }
+}
+
+
+/* after an answer; while there is none, less and less often */
+
+static void
+ngx_http_guildlog_feed_again(ngx_http_guildlog_feed_t *feed,
+    ngx_uint_t failed)
+{
+    feed->interval = failed ? ngx_min(feed->interval * 2,
+                                      NGX_HTTP_GUILDLOG_FEED_SLOWEST)
+                            : NGX_HTTP_GUILDLOG_FEED_INTERVAL;
+
+    feed->asking = 0;
+    ngx_add_timer(&feed->poll, feed->interval);
+}
+
+
+/* in the arrays of a question a place stands for the topic */
+
+static ngx_int_t
+ngx_http_guildlog_feed_ask_news(ngx_http_guildlog_feed_t *feed,
+    ngx_pool_t *pool)
+{
+    u_char                      number[NGX_INT64_LEN];
+    ngx_str_t                   args[3], arrival;
+    ngx_uint_t                  i, n;
+    ngx_queue_t                *q;
+    ngx_http_guildlog_topic_t  *topic;
+
+    n = 0;
+
+    ngx_http_guildlog_stream_each(q, &feed->topics) {
+        topic = ngx_queue_data(q, ngx_http_guildlog_topic_t, queue);
+        topic->place = ++n;
+    }
+
+    for (i = 0; i < 3; i++) {
+        if (ngx_http_guildlog_feed_begin(&args[i], pool, n,
+                                         n * NGX_INT64_LEN)
+            != NGX_OK)
+        {
+            return NGX_ERROR;
+        }
+    }
+
+    ngx_http_guildlog_stream_each(q, &feed->topics) {
+        topic = ngx_queue_data(q, ngx_http_guildlog_topic_t, queue);
+
+        arrival.data = number;
+        arrival.len = ngx_sprintf(number, "%L", topic->arrival) - number;
+
+        ngx_http_guildlog_feed_add(&args[0], &topic->guild);
+        ngx_http_guildlog_feed_add(&args[1], &topic->bot);
+        ngx_http_guildlog_feed_add(&args[2], &arrival);
+    }
+
+    for (i = 0; i < 3; i++) {
+        args[i].data[args[i].len++] = '}';
+    }
+
+    return ngx_guildlog_pool_submit(feed->pool,
+                             &ngx_guildlog_stmts[ngx_guildlog_stmt_logs_news],
+                             args, ngx_http_guildlog_feed_news, feed)
+           ? NGX_OK : NGX_ERROR;
+}
+
+
+static void
+ngx_http_guildlog_feed_news(void *data, ngx_guildlog_result_t *result)
+{
+    ngx_http_guildlog_feed_t *feed = data;
+
+    if (result->outcome == NGX_GUILDLOG_ROWS) {
+        ngx_http_guildlog_feed_heard(feed, result);
+
+    } else {
+        (void) ngx_http_guildlog_failed(result,
+                       ngx_guildlog_stmts[ngx_guildlog_stmt_logs_news].name,
+                       ngx_cycle->log);
+    }
+
+    /* news or not, a token may have ended; everybody may have left by now */
+
+    if (ngx_current_msec - feed->tokens_at >= NGX_HTTP_GUILDLOG_FEED_TOKENS
+        && !ngx_queue_empty(&feed->topics))
+    {
+        feed->tokens_at = ngx_current_msec;
+        ngx_http_guildlog_feed_ask(feed, ngx_http_guildlog_feed_ask_tokens);
+        return;
+    }
+
+    ngx_http_guildlog_feed_again(feed, result->outcome != NGX_GUILDLOG_ROWS);
+}
+
+
+/*
+ * Both in the order of places; topics may have left or come since.  Where there
+ * is no news somebody may be behind all the same.
+ */
+
+static void
+ngx_http_guildlog_feed_heard(ngx_http_guildlog_feed_t *feed,
+    ngx_guildlog_result_t *result)
+{
+    int64_t                     place;
+    ngx_uint_t                  row;
+    ngx_queue_t                *q;
+    ngx_http_guildlog_topic_t  *topic;
+
+    row = 0;
+
+    ngx_http_guildlog_stream_each(q, &feed->topics) {
+        topic = ngx_queue_data(q, ngx_http_guildlog_topic_t, queue);
+
+        for ( /* void */ ; row < result->rows; row++) {
+            place = ngx_http_guildlog_number_at(result, row, 0);
+
+            if (place < (int64_t) topic->place) {
+                continue;
+            }
+
+            if (place == (int64_t) topic->place) {
+                topic->arrival = ngx_max(topic->arrival,
+                                   ngx_http_guildlog_number_at(result, row, 1));
+                topic->behind = 1;
+            }
+
+            break;
+        }
+
+        if (topic->behind) {
+            ngx_http_guildlog_fetch_turn(topic);
+        }
+    }
+}
+
+
+static ngx_int_t
+ngx_http_guildlog_feed_ask_tokens(ngx_http_guildlog_feed_t *feed,
+    ngx_pool_t *pool)
+{
+    size_t                         size;
+    ngx_str_t                      args[2], *token;
+    ngx_uint_t                     n;
+    ngx_queue_t                   *t, *q;
+    ngx_http_guildlog_topic_t     *topic;
+    ngx_http_guildlog_listener_t  *listener;
+
+    n = 0;
+    size = 0;
+
+    ngx_http_guildlog_stream_each(t, &feed->topics) {
+        topic = ngx_queue_data(t, ngx_http_guildlog_topic_t, queue);
+
+        ngx_http_guildlog_stream_each(q, &topic->listeners) {
+            listener = ngx_queue_data(q, ngx_http_guildlog_listener_t, queue);
+            listener->place = ++n;
+            size += listener->call->args[NGX_HTTP_GUILDLOG_STREAM_TOKEN].len;
+        }
+    }
+
+    if (ngx_http_guildlog_feed_begin(&args[0], pool, n, n * NGX_INT64_LEN)
+        != NGX_OK
+        || ngx_http_guildlog_feed_begin(&args[1], pool, n, size) != NGX_OK)
+    {
+        return NGX_ERROR;
+    }
+
+    ngx_http_guildlog_stream_each(t, &feed->topics) {
+        topic = ngx_queue_data(t, ngx_http_guildlog_topic_t, queue);
+
+        ngx_http_guildlog_stream_each(q, &topic->listeners) {
+            listener = ngx_queue_data(q, ngx_http_guildlog_listener_t, queue);
+            token = &listener->call->args[NGX_HTTP_GUILDLOG_STREAM_TOKEN];
+
+            ngx_http_guildlog_feed_add(&args[0], &topic->guild);
+            ngx_http_guildlog_feed_add(&args[1], token);
+        }
+    }
+
+    args[0].data[args[0].len++] = '}';
+    args[1].data[args[1].len++] = '}';
+
+    return ngx_guildlog_pool_submit(feed->pool,
+                           &ngx_guildlog_stmts[ngx_guildlog_stmt_logs_tokens],
+                           args, ngx_http_guildlog_feed_tokens, feed)
+           ? NGX_OK : NGX_ERROR;
+}
+
+
+static void
+ngx_http_guildlog_feed_tokens(void *data, ngx_guildlog_result_t *result)
+{
+    ngx_http_guildlog_feed_t *feed = data;
+
+    ngx_queue_t  *q, ended;
+
+    if (result->outcome != NGX_GUILDLOG_ROWS) {
+
+        /* it will not say, so nobody is known to be let in any more */
+
+        if (ngx_http_guildlog_failed(result,
+                       ngx_guildlog_stmts[ngx_guildlog_stmt_logs_tokens].name,
+                       ngx_cycle->log)
+            == NGX_HTTP_INTERNAL_SERVER_ERROR)
+        {
+            ngx_http_guildlog_feed_close(feed);
+        }
+
+        ngx_http_guildlog_feed_again(feed, 1);
+        return;
+    }
+
+    ngx_http_guildlog_feed_revoked(feed, result, &ended);
+
+    while (!ngx_queue_empty(&ended)) {
+        q = ngx_queue_head(&ended);
+        ngx_http_guildlog_stream_end(
+                     ngx_queue_data(q, ngx_http_guildlog_listener_t, turn));
+    }
+
+    ngx_http_guildlog_feed_again(feed, 0);
+}
+
+
+/* both in the order of places; listeners may have left or come since */
+
+static void
+ngx_http_guildlog_feed_revoked(ngx_http_guildlog_feed_t *feed,
+    ngx_guildlog_result_t *result, ngx_queue_t *ended)
+{
+    int64_t                        place;
+    ngx_uint_t                     row;
+    ngx_queue_t                   *t, *q;
+    ngx_http_guildlog_topic_t     *topic;
+    ngx_http_guildlog_listener_t  *listener;
+
+    row = 0;
+    ngx_queue_init(ended);
+
+    ngx_http_guildlog_stream_each(t, &feed->topics) {
+        topic = ngx_queue_data(t, ngx_http_guildlog_topic_t, queue);
+
+        ngx_http_guildlog_stream_each(q, &topic->listeners) {
+            listener = ngx_queue_data(q, ngx_http_guildlog_listener_t, queue);
+
+            for ( /* void */ ; row < result->rows; row++) {
+                place = ngx_http_guildlog_number_at(result, row, 0);
+
+                if (place < (int64_t) listener->place) {
+                    continue;
+                }
+
+                if (place == (int64_t) listener->place) {
+                    ngx_http_guildlog_fetch_leave(listener);
+                    listener->served = 1;
+                    ngx_queue_insert_tail(ended, &listener->turn);
+                }
+
+                break;
+            }
+        }
+    }
+}
+
+
+/* an SQL array in the making: n values, size bytes of them in all */
+
+static ngx_int_t
+ngx_http_guildlog_feed_begin(ngx_str_t *array, ngx_pool_t *pool,
+    ngx_uint_t n, size_t size)
+{
+    array->len = 0;
+    array->data = ngx_pnalloc(pool, size * 2 + n * 3 + 2);
+
+    return array->data ? NGX_OK : NGX_ERROR;
+}
+
+
+static void
+ngx_http_guildlog_feed_add(ngx_str_t *array, const ngx_str_t *value)
+{
+    u_char  *p;
+
+    p = array->data + array->len;
+
+    *p++ = array->len ? ',' : '{';
+    p = ngx_guildlog_value_quote(p, value);
+
+    array->len = p - array->data;
+}

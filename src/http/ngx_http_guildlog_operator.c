@@ -1,0 +1,207 @@
+
+/*
+ * The fence of the operator's plane.  Who reaches it can mint tokens, so the
+ * configuration has to say who may: a unix socket does, by its folder; over
+ * TCP an access directive must, or "open".
+ */
+
+#include "http/ngx_http_guildlog.h"
+
+#if (NGX_HTTP_SSL)
+#include <ngx_http_ssl_module.h>
+#endif
+
+
+typedef struct {
+    ngx_http_core_loc_conf_t       *clcf;
+    ngx_http_core_srv_conf_t       *cscf;
+} ngx_http_guildlog_operator_t;
+
+
+static ngx_uint_t ngx_http_guildlog_over_tcp(ngx_http_core_main_conf_t *cmcf,
+    ngx_http_core_srv_conf_t *cscf);
+static ngx_uint_t ngx_http_guildlog_serves_address(ngx_http_conf_addr_t *addr,
+    ngx_http_core_srv_conf_t *cscf);
+static ngx_uint_t ngx_http_guildlog_has_fence(ngx_conf_t *cf,
+    ngx_http_guildlog_operator_t *operator);
+static void *ngx_http_guildlog_said(ngx_conf_t *cf, const char *module,
+    ngx_http_core_loc_conf_t *clcf);
+
+
+ngx_int_t
+ngx_http_guildlog_add_operator(ngx_conf_t *cf)
+{
+    ngx_http_guildlog_operator_t   *operator;
+    ngx_http_guildlog_main_conf_t  *gmcf;
+
+    gmcf = ngx_http_conf_get_module_main_conf(cf, ngx_http_guildlog_module);
+
+    if (gmcf->operators == NULL) {
+        gmcf->operators = ngx_array_create(cf->pool, 2,
+                                      sizeof(ngx_http_guildlog_operator_t));
+        if (gmcf->operators == NULL) {
+            return NGX_ERROR;
+        }
+    }
+
+    operator = ngx_array_push(gmcf->operators);
+    if (operator == NULL) {
+        return NGX_ERROR;
+    }
+
+    operator->clcf = ngx_http_conf_get_module_loc_conf(cf,
+                                                       ngx_http_core_module);
+    operator->cscf = ngx_http_conf_get_module_srv_conf(cf,
+                                                       ngx_http_core_module);
+
+    return NGX_OK;
+}
+
+
+ngx_int_t
+ngx_http_guildlog_check_operators(ngx_conf_t *cf)
+{
+    ngx_uint_t                      i;
+    ngx_http_core_main_conf_t      *cmcf;
+    ngx_http_guildlog_operator_t   *operator;
+    ngx_http_guildlog_main_conf_t  *gmcf;
+
+    gmcf = ngx_http_conf_get_module_main_conf(cf, ngx_http_guildlog_module);
+
+    if (gmcf->operators == NULL) {
+        return NGX_OK;
+    }
+
+    cmcf = ngx_http_conf_get_module_main_conf(cf, ngx_http_core_module);
+    operator = gmcf->operators->elts;
+
+    for (i = 0; i < gmcf->operators->nelts; i++) {
+
+        if (ngx_http_guildlog_over_tcp(cmcf, operator[i].cscf)
+            && !ngx_http_guildlog_has_fence(cf, &operator[i]))
+        {
+            ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                               "\"guildlog_operator\" in location \"%V\" can "
+                               "be reached over TCP by everybody: use a unix "
+                               "socket, \"allow\" and \"deny\", \"auth_basic\""
+                               ", \"auth_request\" or \"ssl_verify_client\", "
+                               "or say \"open\" if something else guards it",
+                               &operator[i].clcf->name);
+            return NGX_ERROR;
+        }
+    }
+
+    return NGX_OK;
+}
+
+
+static ngx_uint_t
+ngx_http_guildlog_over_tcp(ngx_http_core_main_conf_t *cmcf,
+    ngx_http_core_srv_conf_t *cscf)
+{
+    ngx_uint_t             i, n;
+    ngx_http_conf_addr_t  *addr;
+    ngx_http_conf_port_t  *port;
+
+    if (cmcf->ports == NULL) {
+        return 0;
+    }
+
+    port = cmcf->ports->elts;
+
+    for (i = 0; i < cmcf->ports->nelts; i++) {
+
+#if (NGX_HAVE_UNIX_DOMAIN)
+        if (port[i].family == AF_UNIX) {
+            continue;
+        }
+#endif
+
+        addr = port[i].addrs.elts;
+
+        for (n = 0; n < port[i].addrs.nelts; n++) {
+            if (ngx_http_guildlog_serves_address(&addr[n], cscf)) {
+                return 1;
+            }
+        }
+    }
+
+    return 0;
+}
+
+
+static ngx_uint_t
+ngx_http_guildlog_serves_address(ngx_http_conf_addr_t *addr,
+    ngx_http_core_srv_conf_t *cscf)
+{
+    ngx_uint_t                  i;
+    ngx_http_core_srv_conf_t  **server;
+
+    server = addr->servers.elts;
+
+    for (i = 0; i < addr->servers.nelts; i++) {
+        if (server[i] == cscf) {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+
+static ngx_uint_t
+ngx_http_guildlog_has_fence(ngx_conf_t *cf,
+    ngx_http_guildlog_operator_t *operator)
+{
+    ngx_http_complex_value_t  *realm;
+#if (NGX_HTTP_SSL)
+    ngx_http_ssl_srv_conf_t   *sscf;
+
+    sscf = operator->cscf->ctx->srv_conf[ngx_http_ssl_module.ctx_index];
+
+    if (sscf->verify == 1) {
+        return 1;
+    }
+#endif
+
+    realm = ngx_http_guildlog_said(cf, "ngx_http_auth_basic_module",
+                                   operator->clcf);
+
+    if (realm && !(realm->lengths == NULL && realm->value.len == 3
+                   && ngx_strncmp(realm->value.data, "off", 3) == 0))
+    {
+        return 1;
+    }
+
+    return ngx_http_guildlog_said(cf, "ngx_http_access_module",
+                                  operator->clcf) != NULL
+           || ngx_http_guildlog_said(cf, "ngx_http_auth_request_module",
+                                     operator->clcf) != NULL;
+}
+
+
+/*
+ * What a module of nginx has for that location, NULL where nothing was said.
+ * Their configurations are private; each begins with what it is about: the
+ * rules for IPv4, which "deny all" is one of, the realm, the length of the URI.
+ */
+
+static void *
+ngx_http_guildlog_said(ngx_conf_t *cf, const char *module,
+    ngx_http_core_loc_conf_t *clcf)
+{
+    void         **conf;
+    ngx_uint_t     i;
+    ngx_module_t  *m;
+
+    for (i = 0; cf->cycle->modules[i]; i++) {
+        m = cf->cycle->modules[i];
+
+        if (m->type == NGX_HTTP_MODULE && ngx_strcmp(m->name, module) == 0) {
+            conf = clcf->loc_conf[m->ctx_index];
+            return conf[0];
+        }
+    }
+
+    return NULL;
+}

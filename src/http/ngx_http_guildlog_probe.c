@@ -1,0 +1,301 @@
+
+/*
+ * Questions that a request asks the platform.
+ */
+
+#include "http/ngx_http_guildlog_probe.h"
+
+
+#define NGX_HTTP_GUILDLOG_PROBE_TURN  20     /* ms, as delivery ticks */
+
+
+static void ngx_http_guildlog_probes_cleanup(void *data);
+static void ngx_http_guildlog_probes_turn(ngx_event_t *ev);
+static void ngx_http_guildlog_probe_send(ngx_http_guildlog_probe_t *probe,
+    ngx_msec_t ms);
+static void ngx_http_guildlog_probe_answered(void *data,
+    ngx_guildlog_answer_t *answer);
+static void ngx_http_guildlog_probe_ends(ngx_http_guildlog_probe_t *probe,
+    const char *result, const char *detail);
+static void ngx_http_guildlog_probes_finish(
+    ngx_http_guildlog_call_t *call);
+
+
+const ngx_guildlog_delivery_conf_t *
+ngx_http_guildlog_probe_conf(ngx_http_guildlog_call_t *call)
+{
+    const ngx_http_guildlog_main_conf_t  *gmcf;
+
+    gmcf = ngx_http_get_module_main_conf(call->request,
+                                         ngx_http_guildlog_module);
+
+    if (!gmcf->delivers
+        || !ngx_http_guildlog_same_database(gmcf->delivers_to,
+                                            call->conf->database))
+    {
+        return NULL;
+    }
+
+    return gmcf->delivery;
+}
+
+
+ngx_http_guildlog_trouble_t *
+ngx_http_guildlog_probes_create(ngx_http_guildlog_call_t *call)
+{
+    ngx_http_cleanup_t           *cln;
+    ngx_http_guildlog_trouble_t  *trouble;
+
+    trouble = ngx_pcalloc(call->request->pool,
+                          sizeof(ngx_http_guildlog_trouble_t));
+    if (trouble == NULL) {
+        return NULL;
+    }
+
+    cln = ngx_http_cleanup_add(call->request, 0);
+    if (cln == NULL) {
+        return NULL;
+    }
+
+    cln->handler = ngx_http_guildlog_probes_cleanup;
+    cln->data = trouble;
+
+    trouble->fd = (ngx_socket_t) -1;
+    trouble->call = call;
+
+    trouble->timer.handler = ngx_http_guildlog_probes_turn;
+    trouble->timer.data = trouble;
+    trouble->timer.log = ngx_cycle->log;
+
+    call->trouble = trouble;
+
+    return trouble;
+}
+
+
+static void
+ngx_http_guildlog_probes_cleanup(void *data)
+{
+    ngx_http_guildlog_trouble_t *trouble = data;
+
+    ngx_uint_t                  i;
+    ngx_guildlog_asker_t       *asker;
+    ngx_http_guildlog_probe_t  *probe;
+
+    asker = ngx_http_guildlog_worker.asker;
+
+    if (trouble->timer.timer_set) {
+        ngx_del_timer(&trouble->timer);
+    }
+
+    for (i = 0; i < trouble->n; i++) {
+        probe = &trouble->probes[i];
+
+        if (probe->waits) {
+            ngx_guildlog_asks_give_up(asker);
+            probe->waits = 0;
+        }
+
+        if (probe->exchange) {
+            ngx_guildlog_exchange_cancel(probe->exchange);
+            probe->exchange = NULL;
+        }
+    }
+}
+
+
+ngx_http_guildlog_probe_t *
+ngx_http_guildlog_probe_add(ngx_http_guildlog_call_t *call)
+{
+    ngx_http_guildlog_probe_t    *probe;
+    ngx_http_guildlog_trouble_t  *trouble;
+
+    trouble = call->trouble;
+
+    if (trouble->n == NGX_HTTP_GUILDLOG_PROBES) {
+        return NULL;
+    }
+
+    probe = &trouble->probes[trouble->n++];
+    probe->call = call;
+
+    return probe;
+}
+
+
+void
+ngx_http_guildlog_probes_start(ngx_http_guildlog_call_t *call, ngx_msec_t ms)
+{
+    ngx_uint_t                    i;
+    ngx_guildlog_asker_t         *asker;
+    ngx_http_guildlog_trouble_t  *trouble;
+
+    asker = ngx_http_guildlog_worker.asker;
+
+    trouble = call->trouble;
+    trouble->pending = trouble->n;
+    trouble->until = ngx_current_msec + ms;
+
+    for (i = 0; i < trouble->n; i++) {
+        trouble->probes[i].waits = 1;
+        ngx_guildlog_asks_want(asker);
+    }
+
+    ngx_add_timer(&trouble->timer, NGX_HTTP_GUILDLOG_PROBE_TURN);
+}
+
+
+static void
+ngx_http_guildlog_probes_turn(ngx_event_t *ev)
+{
+    ngx_http_guildlog_trouble_t *trouble = ev->data;
+
+    ngx_uint_t                  i, waiting;
+    ngx_msec_int_t              left;
+    ngx_guildlog_asker_t       *asker;
+    ngx_http_guildlog_probe_t  *probe;
+
+    asker = ngx_http_guildlog_worker.asker;
+    left = (ngx_msec_int_t) (trouble->until - ngx_current_msec);
+    waiting = 0;
+
+    for (i = 0; i < trouble->n; i++) {
+        probe = &trouble->probes[i];
+
+        if (!probe->waits) {
+            continue;
+        }
+
+        if (left <= 0) {
+            probe->waits = 0;
+            ngx_guildlog_asks_give_up(asker);
+            ngx_http_guildlog_probe_ends(probe, "local_rate_limit",
+                       "the requests this machine may send were used up");
+            continue;
+        }
+
+        if (ngx_guildlog_asks_take(asker)) {
+            probe->waits = 0;
+            ngx_http_guildlog_probe_send(probe, left);
+            continue;
+        }
+
+        waiting = 1;
+    }
+
+    if (trouble->pending == 0) {
+        ngx_http_guildlog_probes_finish(trouble->call);
+
+    } else if (waiting) {
+        ngx_add_timer(&trouble->timer, NGX_HTTP_GUILDLOG_PROBE_TURN);
+    }
+}
+
+
+static void
+ngx_http_guildlog_probe_send(ngx_http_guildlog_probe_t *probe, ngx_msec_t ms)
+{
+    ngx_str_t                            none;
+    ngx_uint_t                           bot;
+    const ngx_str_t                     *authorization;
+    const ngx_guildlog_delivery_conf_t  *conf;
+
+    conf = ngx_http_guildlog_probe_conf(probe->call);
+
+    ngx_str_null(&none);
+    authorization = &none;
+
+    if (probe->request.bot) {
+        bot = probe->call->args[NGX_HTTP_GUILDLOG_PROBE_BOT].data[0] - '0';
+        authorization = &conf->bots[bot];
+    }
+
+    probe->exchange = ngx_guildlog_client_send(ngx_http_guildlog_worker.client,
+                          probe->request.method, &probe->request.path,
+                          authorization, &probe->request.body, ms,
+                          ngx_http_guildlog_probe_answered, probe);
+
+    if (probe->exchange == NULL) {
+        ngx_http_guildlog_probe_ends(probe, "unknown",
+                      "the request could not be sent from this machine");
+    }
+}
+
+
+static void
+ngx_http_guildlog_probe_answered(void *data, ngx_guildlog_answer_t *answer)
+{
+    ngx_http_guildlog_probe_t *probe = data;
+
+    ngx_guildlog_verdict_t         verdict;
+    ngx_guildlog_stats_shared_t   *shared;
+    ngx_http_guildlog_trouble_t   *trouble;
+
+    trouble = probe->call->trouble;
+    shared = ngx_http_guildlog_worker.stats.shared;
+
+    probe->exchange = NULL;
+
+    ngx_guildlog_platform_judge(probe->call->request->pool, answer,
+                                trouble->asks, &verdict);
+
+    ngx_guildlog_traffic_call(&shared->traffic, trouble->asks, &verdict,
+                              answer->status);
+    ngx_guildlog_asks_answered(&shared->asks, &verdict);
+
+    probe->status = answer->status;
+    probe->time_ms = answer->time_ms;
+
+    trouble->judge(probe, answer, &verdict);
+    trouble->refused += verdict.refused;
+
+    if (--trouble->pending == 0) {
+        ngx_http_guildlog_probes_finish(probe->call);
+    }
+}
+
+
+static void
+ngx_http_guildlog_probe_ends(ngx_http_guildlog_probe_t *probe,
+    const char *result, const char *detail)
+{
+    probe->result = result;
+    probe->detail = detail;
+    probe->call->trouble->pending--;
+}
+
+
+/* from the event loop: what ngx_http_guildlog_done() does with a result */
+
+static void
+ngx_http_guildlog_probes_finish(ngx_http_guildlog_call_t *call)
+{
+    ngx_http_request_t  *r;
+
+    r = call->request;
+
+    ngx_http_set_log_request(r->connection->log, r);
+
+    ngx_http_guildlog_finish(r, call->trouble->done(call));
+}
+
+
+json_t *
+ngx_http_guildlog_probe_word(ngx_http_guildlog_call_t *call,
+    ngx_guildlog_result_t *result)
+{
+    ngx_str_t  status, body, error;
+
+    if (result->outcome != NGX_GUILDLOG_ROWS || result->rows != 1) {
+        return NULL;
+    }
+
+    status = ngx_guildlog_result_value(result, 0, 0);
+    body = ngx_guildlog_result_value(result, 0, 1);
+
+    if (status.len == 3 && ngx_strncmp(status.data, "401", 3) == 0) {
+        return NULL;
+    }
+
+    return ngx_guildlog_json_parse(call->request->pool, &body, &error);
+}

@@ -1,0 +1,663 @@
+
+/*
+ * The life of a request at a plane of ours, top-down: admit, match, permit,
+ * bind, read, submit, done.  The only file that returns NGX_DONE.
+ */
+
+#include "http/ngx_http_guildlog.h"
+
+
+static ngx_int_t ngx_http_guildlog_admit(ngx_http_guildlog_call_t *call);
+static ngx_int_t ngx_http_guildlog_refuse_unread(
+    ngx_http_guildlog_call_t *call);
+static ngx_int_t ngx_http_guildlog_match(ngx_http_guildlog_call_t *call);
+static ngx_uint_t ngx_http_guildlog_is_ambiguous(ngx_http_request_t *r,
+    ngx_str_t *sent);
+static ngx_int_t ngx_http_guildlog_method_not_allowed(
+    ngx_http_guildlog_call_t *call, ngx_uint_t methods);
+static ngx_int_t ngx_http_guildlog_permit(ngx_http_guildlog_call_t *call);
+static ngx_int_t ngx_http_guildlog_bind(ngx_http_guildlog_call_t *call);
+static void ngx_http_guildlog_bind_bot(ngx_http_guildlog_call_t *call,
+    ngx_str_t *bot);
+static ngx_int_t ngx_http_guildlog_skip(ngx_http_guildlog_call_t *call);
+static ngx_int_t ngx_http_guildlog_submit(ngx_http_guildlog_call_t *call);
+static void ngx_http_guildlog_call_cleanup(void *data);
+static void ngx_http_guildlog_done(void *data, ngx_guildlog_result_t *result);
+
+
+typedef struct {
+    ngx_int_t  (*start)(ngx_http_guildlog_call_t *call);
+    ngx_int_t  (*answer)(ngx_http_guildlog_call_t *call,
+                         ngx_guildlog_result_t *result);
+} ngx_http_guildlog_answer_t;
+
+
+/* in the order of ngx_guildlog_answer_e */
+
+static const ngx_http_guildlog_answer_t  ngx_http_guildlog_answers[] = {
+    { ngx_http_guildlog_submit, ngx_http_guildlog_send_result },
+    { ngx_http_guildlog_page_start, ngx_http_guildlog_page_answer },
+    { ngx_http_guildlog_export_start, ngx_http_guildlog_export_answer },
+    { ngx_http_guildlog_stream_start, ngx_http_guildlog_stream_answer },
+    { ngx_http_guildlog_troubleshoot_start,
+      ngx_http_guildlog_troubleshoot_answer },
+    { ngx_http_guildlog_test_start, ngx_http_guildlog_test_answer },
+    { ngx_http_guildlog_submit, ngx_http_guildlog_record_answer }
+};
+
+
+/*
+ * The planes.  A step returns NGX_OK to go on, NGX_DONE where it has
+ * answered, NGX_AGAIN where the answer comes later (and holds a reference to
+ * the request), or what finalizes the request.
+ */
+
+ngx_int_t
+ngx_http_guildlog_content_handler(ngx_http_request_t *r)
+{
+    ngx_int_t                  rc;
+    ngx_http_guildlog_call_t  *call;
+
+    call = ngx_pcalloc(r->pool, sizeof(ngx_http_guildlog_call_t));
+    if (call == NULL) {
+        return ngx_http_guildlog_never_empty(r, NGX_ERROR);
+    }
+
+    call->request = r;
+    call->conf = ngx_http_get_module_loc_conf(r, ngx_http_guildlog_module);
+    call->ctx = ngx_http_guildlog_get_ctx(r, 1);
+
+    if (call->ctx == NULL) {
+        return ngx_http_guildlog_never_empty(r, NGX_ERROR);
+    }
+
+    call->ctx->served = 1;
+
+    rc = ngx_http_guildlog_admit(call);
+
+    if (rc == NGX_OK) {
+        rc = ngx_http_guildlog_match(call);
+    }
+
+    if (rc == NGX_OK) {
+        rc = ngx_http_guildlog_permit(call);
+    }
+
+    if (rc == NGX_OK) {
+        rc = ngx_http_guildlog_bind(call);
+    }
+
+    if (rc == NGX_OK) {
+        rc = call->route->body ? ngx_http_guildlog_read_body(call)
+                               : ngx_http_guildlog_skip(call);
+    }
+
+    if (rc == NGX_AGAIN) {
+        return NGX_DONE;
+    }
+
+    return ngx_http_guildlog_never_empty(r, rc == NGX_DONE ? NGX_OK : rc);
+}
+
+
+/* who asks, and how often */
+
+static ngx_int_t
+ngx_http_guildlog_admit(ngx_http_guildlog_call_t *call)
+{
+    ngx_int_t                 rc;
+    ngx_http_request_t       *r;
+    ngx_http_guildlog_ctx_t  *ctx;
+
+    r = call->request;
+    ctx = call->ctx;
+
+    if (call->conf->plane == NGX_GUILDLOG_OPERATOR) {
+        return NGX_OK;
+    }
+
+    if (ngx_http_guildlog_authenticate(r, ctx, call->conf) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    rc = ngx_http_guildlog_charge(r, ctx, call->conf);
+
+    if (rc == NGX_BUSY) {
+        return ngx_http_guildlog_refuse(call, NGX_HTTP_TOO_MANY_REQUESTS,
+                                        NULL);
+    }
+
+    if (rc == NGX_ERROR) {
+        return NGX_ERROR;
+    }
+
+    if (ctx->authenticated) {
+        return NGX_OK;
+    }
+
+    /* nginx gave up before the headers' end: a token may well have been sent */
+
+    if (r->http_state == NGX_HTTP_READING_REQUEST_STATE
+        && r->headers_in.authorization == NULL)
+    {
+        return ngx_http_guildlog_refuse_unread(call);
+    }
+
+    if (ngx_http_guildlog_challenge(r, ctx) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    return ngx_http_guildlog_refuse(call, NGX_HTTP_UNAUTHORIZED, NULL);
+}
+
+
+/* "error_page 400 … /api/": what nginx itself would not take */
+
+static ngx_int_t
+ngx_http_guildlog_refuse_unread(ngx_http_guildlog_call_t *call)
+{
+    ngx_uint_t  status;
+
+    static const ngx_str_t  malformed =
+        ngx_string("malformed request, or a header is too large");
+
+    status = call->request->err_status;
+
+    return ngx_http_guildlog_refuse(call, status,
+                                    status == NGX_HTTP_BAD_REQUEST ? &malformed
+                                                                   : NULL);
+}
+
+
+static ngx_int_t
+ngx_http_guildlog_match(ngx_http_guildlog_call_t *call)
+{
+    u_char              *p;
+    ngx_str_t            sent, path;
+    ngx_uint_t           method, methods;
+    ngx_http_request_t  *r;
+
+    r = call->request;
+
+    sent = r->unparsed_uri;
+    p = ngx_strlchr(sent.data, sent.data + sent.len, '?');
+
+    if (p) {
+        sent.len = p - sent.data;
+    }
+
+    path = r->uri;
+    method = r->method;
+
+    switch (r->err_status) {
+
+    case 0:
+        break;
+
+    case NGX_HTTP_NOT_ALLOWED: /* TRACE; path and method were replaced */
+        path = sent;
+        method = 0;
+        break;
+
+    default:
+        return ngx_http_guildlog_refuse_unread(call);
+    }
+
+    if (path.len < call->conf->prefix.len
+        || ngx_strncmp(path.data, call->conf->prefix.data,
+                       call->conf->prefix.len)
+           != 0)
+    {
+        return ngx_http_guildlog_refuse(call, NGX_HTTP_NOT_FOUND, NULL);
+    }
+
+    path.data += call->conf->prefix.len;
+    path.len -= call->conf->prefix.len;
+
+    if (ngx_http_guildlog_is_ambiguous(r, &sent)) {
+        return ngx_http_guildlog_refuse(call, NGX_HTTP_NOT_FOUND, NULL);
+    }
+
+    call->route = ngx_guildlog_route_match(call->conf->plane, method, &path,
+                                           &call->guild, call->pieces,
+                                           &methods);
+    call->ctx->route = call->route;
+
+    if (call->route) {
+        return NGX_OK;
+    }
+
+    if (methods) {
+        return ngx_http_guildlog_method_not_allowed(call, methods);
+    }
+
+    return ngx_http_guildlog_refuse(call, NGX_HTTP_NOT_FOUND, NULL);
+}
+
+
+/*
+ * r->uri is decoded, and its slashes are merged: a slash inside of a piece,
+ * or a piece that was left empty, cannot be told from it any more.  Of an
+ * internal redirect or a subrequest what was sent is somebody else's path.
+ */
+
+static ngx_uint_t
+ngx_http_guildlog_is_ambiguous(ngx_http_request_t *r, ngx_str_t *sent)
+{
+    if (r->quoted_uri
+        && ngx_strlcasestrn(sent->data, sent->data + sent->len,
+                            (u_char *) "%2f", 3 - 1))
+    {
+        return 1;
+    }
+
+    return r == r->main && !r->internal
+           && ngx_strlcasestrn(sent->data, sent->data + sent->len,
+                               (u_char *) "//", 2 - 1)
+              != NULL;
+}
+
+
+static ngx_int_t
+ngx_http_guildlog_method_not_allowed(ngx_http_guildlog_call_t *call,
+    ngx_uint_t methods)
+{
+    u_char     *p;
+    ngx_str_t   allow;
+    ngx_uint_t  i;
+
+    static const struct {
+        ngx_uint_t   bit;
+        const char  *name;
+    } names[] = {
+        { NGX_HTTP_GET, "GET" },
+        { NGX_HTTP_HEAD, "HEAD" },
+        { NGX_HTTP_POST, "POST" },
+        { NGX_HTTP_PUT, "PUT" },
+        { NGX_HTTP_PATCH, "PATCH" },
+        { NGX_HTTP_DELETE, "DELETE" }
+    };
+
+    allow.data = ngx_pnalloc(call->request->pool,
+                             sizeof("GET, HEAD, POST, PUT, PATCH, DELETE"));
+    if (allow.data == NULL) {
+        return NGX_ERROR;
+    }
+
+    p = allow.data;
+
+    for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (methods & names[i].bit) {
+            p = ngx_sprintf(p, "%s%s", p == allow.data ? "" : ", ",
+                            names[i].name);
+        }
+    }
+
+    allow.len = p - allow.data;
+
+    if (ngx_http_guildlog_set_header(call->request, "Allow", &allow) == NULL)
+    {
+        return NGX_ERROR;
+    }
+
+    return ngx_http_guildlog_refuse(call, NGX_HTTP_NOT_ALLOWED, NULL);
+}
+
+
+static ngx_int_t
+ngx_http_guildlog_permit(ngx_http_guildlog_call_t *call)
+{
+    ngx_http_guildlog_ctx_t  *ctx;
+
+    static const ngx_str_t  bad_guild =
+        ngx_string("guild_id: must be 17 to 20 digits, "
+                   "at most 9223372036854775807");
+
+    ctx = call->ctx;
+
+    if (call->guild.len
+        && ngx_guildlog_value_id(call->guild.data, call->guild.len,
+                                 NGX_GUILDLOG_VALUE_GUILD)
+           != NGX_OK)
+    {
+        return ngx_http_guildlog_refuse(call, NGX_HTTP_BAD_REQUEST,
+                                        &bad_guild);
+    }
+
+    if (call->conf->plane == NGX_GUILDLOG_OPERATOR) {
+        return NGX_OK;
+    }
+
+    if (call->guild.len != ctx->token.guild.len
+        || ngx_memcmp(call->guild.data, ctx->token.guild.data,
+                      call->guild.len)
+           != 0
+        || ctx->token.kind > call->route->kind)
+    {
+        return ngx_http_guildlog_refuse(call, NGX_HTTP_FORBIDDEN, NULL);
+    }
+
+    return NGX_OK;
+}
+
+
+/*
+ * The arguments, in the order of every function: the token, the server, the
+ * bot and the kind (the server alone for an operator), pieces of the path,
+ * parameters; the body comes last.
+ */
+
+static ngx_int_t
+ngx_http_guildlog_bind(ngx_http_guildlog_call_t *call)
+{
+    ngx_int_t                     rc;
+    ngx_str_t                     error, bot;
+    ngx_uint_t                    i;
+    ngx_http_request_t           *r;
+    const ngx_guildlog_field_t   *f;
+    const ngx_guildlog_route_t   *route;
+
+    r = call->request;
+    route = call->route;
+
+    rc = ngx_guildlog_args_query(r->pool, ngx_guildlog_route_bot, &r->args,
+                                 &bot, &error);
+
+    if (rc == NGX_OK && route->plane == NGX_GUILDLOG_API) {
+        call->args[call->nargs++] = call->ctx->token.jti;
+        call->args[call->nargs++] = call->guild;
+
+        ngx_http_guildlog_bind_bot(call, &bot);
+
+        if (call->ctx->token.kind == NGX_GUILDLOG_ADMIN) {
+            ngx_str_set(&call->args[call->nargs], "1");
+        } else {
+            ngx_str_set(&call->args[call->nargs], "2");
+        }
+
+        call->nargs++;
+
+    } else if (rc == NGX_OK && call->guild.len) {
+        call->args[call->nargs++] = call->guild;
+
+        if (route->flags & NGX_GUILDLOG_ROUTE_ENTRIES) {
+            ngx_http_guildlog_bind_bot(call, &bot);
+        }
+    }
+
+    if (rc == NGX_OK) {
+        for (i = 0; i < NGX_GUILDLOG_PIECES_MAX; i++) {
+            if (call->pieces[i].data) {
+                call->args[call->nargs++] = call->pieces[i];
+            }
+        }
+
+        rc = ngx_guildlog_args_query(r->pool, route->query, &r->args,
+                                     &call->args[call->nargs], &error);
+    }
+
+    if (rc == NGX_DECLINED) {
+        return ngx_http_guildlog_refuse(call, NGX_HTTP_BAD_REQUEST, &error);
+    }
+
+    if (rc != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    for (f = route->query; f->name.len; f++) {
+        call->nargs++;
+    }
+
+    return NGX_OK;
+}
+
+
+static void
+ngx_http_guildlog_bind_bot(ngx_http_guildlog_call_t *call, ngx_str_t *bot)
+{
+    if (bot->data) {
+        ngx_str_set(&call->args[call->nargs], "1");
+    } else {
+        ngx_str_set(&call->args[call->nargs], "0");
+    }
+
+    call->nargs++;
+}
+
+
+/* no body is asked for: what comes is discarded, for any method */
+
+static ngx_int_t
+ngx_http_guildlog_skip(ngx_http_guildlog_call_t *call)
+{
+    ngx_int_t            rc;
+    ngx_http_request_t  *r;
+
+    r = call->request;
+
+    /* what goes on for long has to have the connection to itself */
+
+    if (r != r->main && call->route->answer > NGX_GUILDLOG_PAGE) {
+        return ngx_http_guildlog_refuse(call, NGX_HTTP_NOT_FOUND, NULL);
+    }
+
+    rc = ngx_http_discard_request_body(r);
+
+    if (rc >= NGX_HTTP_SPECIAL_RESPONSE) {
+        r->keepalive = 0;
+        return ngx_http_guildlog_refuse(call, rc, NULL);
+    }
+
+    if (rc != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    rc = ngx_http_guildlog_seat(call);
+
+    if (rc != NGX_OK) {
+        return rc;
+    }
+
+    rc = ngx_http_guildlog_start(call);
+
+    if (rc == NGX_AGAIN) {
+        r->main->count++;
+    }
+
+    return rc;
+}
+
+
+ngx_int_t
+ngx_http_guildlog_start(ngx_http_guildlog_call_t *call)
+{
+    return ngx_http_guildlog_answers[call->route->answer].start(call);
+}
+
+
+static ngx_int_t
+ngx_http_guildlog_submit(ngx_http_guildlog_call_t *call)
+{
+    static const ngx_str_t  no_signer =
+        ngx_string("no key of this location signs tokens");
+
+    /* the database would keep a token that nobody gets */
+
+    if ((call->route->flags & NGX_GUILDLOG_ROUTE_TOKEN)
+        && ngx_guildlog_jwt_signer(call->conf->keys) == NULL)
+    {
+        ngx_log_error(NGX_LOG_ERR, call->request->connection->log, 0,
+                      "no \"guildlog_key\" has \"sign\"");
+        return ngx_http_guildlog_refuse(call, NGX_HTTP_INTERNAL_SERVER_ERROR,
+                                        &no_signer);
+    }
+
+    return ngx_http_guildlog_ask(call, call->route->stmt);
+}
+
+
+/* NGX_AGAIN: the answer comes with done() */
+
+ngx_int_t
+ngx_http_guildlog_ask(ngx_http_guildlog_call_t *call,
+    const ngx_guildlog_stmt_t *stmt)
+{
+    ngx_event_t         *rev;
+    ngx_http_request_t  *r;
+    ngx_http_cleanup_t  *cln;
+
+    r = call->request;
+    rev = r->connection->read;
+
+    if (call->nargs != stmt->nargs) {
+        ngx_log_error(NGX_LOG_ALERT, r->connection->log, 0,
+                      "\"%s\" takes %ui arguments, the route has %ui",
+                      stmt->name, stmt->nargs, call->nargs);
+        return NGX_ERROR;
+    }
+
+    if (!call->cleaned) {
+        cln = ngx_http_cleanup_add(r, 0);
+        if (cln == NULL) {
+            return NGX_ERROR;
+        }
+
+        cln->handler = ngx_http_guildlog_call_cleanup;
+        cln->data = call;
+
+        call->cleaned = 1;
+    }
+
+    /* of a client that has gone already no event would tell */
+
+    if (rev->ready) {
+        ngx_post_event(rev, &ngx_posted_events);
+
+    } else if (ngx_handle_read_event(rev, 0) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    call->query = ngx_guildlog_pool_submit(
+                      ngx_http_guildlog_worker.pools[
+                                                call->conf->database->index],
+                      stmt, call->args, ngx_http_guildlog_done, call);
+
+    if (call->query == NULL) {
+        return NGX_ERROR;
+    }
+
+    r->read_event_handler = ngx_http_test_reading;
+
+    return NGX_AGAIN;
+}
+
+
+static void
+ngx_http_guildlog_call_cleanup(void *data)
+{
+    ngx_http_guildlog_call_t *call = data;
+
+    if (call->query) {
+        ngx_guildlog_query_detach(call->query);
+        call->query = NULL;
+    }
+}
+
+
+static void
+ngx_http_guildlog_done(void *data, ngx_guildlog_result_t *result)
+{
+    ngx_http_guildlog_call_t *call = data;
+
+    ngx_http_request_t  *r;
+
+    r = call->request;
+
+    ngx_http_set_log_request(r->connection->log, r);
+
+    call->query = NULL;
+    call->ctx->db_us = result->time_us;
+    call->ctx->asked = 1;
+
+    /* whoever delivers may have something to do */
+
+    if (!(call->route->stmt->flags & NGX_GUILDLOG_STMT_READ)) {
+        (void) ngx_atomic_fetch_add(
+                         &ngx_http_guildlog_worker.stats.shared->changes, 1);
+    }
+
+    ngx_http_guildlog_finish(r,
+          ngx_http_guildlog_answers[call->route->answer].answer(call, result));
+}
+
+
+void
+ngx_http_guildlog_finish(ngx_http_request_t *r, ngx_int_t rc)
+{
+    ngx_connection_t  *c;
+
+    c = r->connection;
+
+    if (rc != NGX_BUSY) {
+        ngx_http_finalize_request(r, ngx_http_guildlog_never_empty(r, rc));
+    }
+
+    ngx_http_run_posted_requests(c);
+}
+
+
+ngx_int_t
+ngx_http_guildlog_refuse(ngx_http_guildlog_call_t *call, ngx_uint_t status,
+    const ngx_str_t *error)
+{
+    ngx_int_t            rc;
+    ngx_http_request_t  *r;
+
+    r = call->request;
+
+    /*
+     * Who waits for "100 Continue" may send the body or not: what comes next
+     * on the connection cannot be told.
+     */
+
+    if (r->headers_in.expect && !r->expect_tested) {
+        r->expect_tested = 1;
+        r->keepalive = 0;
+    }
+
+    if (ngx_http_discard_request_body(r) != NGX_OK) {
+        r->keepalive = 0;
+    }
+
+    rc = ngx_http_guildlog_send_error(r, status, error);
+
+    if (rc == NGX_ERROR || rc >= NGX_HTTP_SPECIAL_RESPONSE) {
+        return rc;
+    }
+
+    return NGX_DONE;
+}
+
+
+ngx_int_t
+ngx_http_guildlog_log_handler(ngx_http_request_t *r)
+{
+    ngx_uint_t                route;
+    ngx_http_guildlog_ctx_t  *ctx;
+
+    ctx = ngx_http_guildlog_get_ctx(r, 0);
+
+    if (ctx == NULL || !ctx->served) {
+        return NGX_OK;
+    }
+
+    route = ctx->route ? (ngx_uint_t) (ctx->route - ngx_guildlog_routes)
+                       : ngx_guildlog_nroutes;
+
+    ngx_guildlog_stats_request(&ngx_http_guildlog_worker.stats, route,
+                               r->err_status ? r->err_status
+                                             : r->headers_out.status,
+                               ngx_guildlog_now_us() - ctx->start_us);
+
+    return NGX_OK;
+}

@@ -1,0 +1,585 @@
+
+/*
+ * Every answer: JSON, errors, and what a result of the database means to the
+ * caller.
+ */
+
+#include "http/ngx_http_guildlog.h"
+
+
+typedef struct {
+    const char                    *class;   /* beginning of an SQLSTATE */
+    ngx_uint_t                     status;
+} ngx_http_guildlog_sqlstate_t;
+
+
+static ngx_int_t ngx_http_guildlog_send_row(ngx_http_guildlog_call_t *call,
+    ngx_guildlog_result_t *result);
+static ngx_int_t ngx_http_guildlog_send_revoked(
+    ngx_http_guildlog_call_t *call);
+static void ngx_http_guildlog_count_entries(ngx_str_t *counts);
+static ngx_int_t ngx_http_guildlog_send_token(ngx_http_guildlog_call_t *call,
+    ngx_str_t *row);
+static ngx_int_t ngx_http_guildlog_read_token(ngx_pool_t *pool,
+    ngx_str_t *row, ngx_guildlog_token_t *token);
+static ngx_int_t ngx_http_guildlog_send_refusal(
+    ngx_http_guildlog_call_t *call, ngx_guildlog_result_t *result);
+static ngx_int_t ngx_http_guildlog_send_failure(ngx_http_request_t *r,
+    ngx_uint_t status);
+
+
+/*
+ * What is not named here is our mistake or the schema's: 500, and the error
+ * log says which.  503: somebody else's trouble, and it may pass.
+ */
+
+static const ngx_http_guildlog_sqlstate_t  ngx_http_guildlog_sqlstates[] = {
+    { "08",    NGX_HTTP_SERVICE_UNAVAILABLE },  /* connection */
+    { "25006", NGX_HTTP_SERVICE_UNAVAILABLE },  /* a standby */
+    { "40",    NGX_HTTP_SERVICE_UNAVAILABLE },  /* deadlock, serialization */
+    { "53",    NGX_HTTP_SERVICE_UNAVAILABLE },  /* disk full, no memory */
+    { "55P03", NGX_HTTP_SERVICE_UNAVAILABLE },  /* a lock not got in time */
+    { "57P",   NGX_HTTP_SERVICE_UNAVAILABLE },  /* shutting down */
+    { "58",    NGX_HTTP_SERVICE_UNAVAILABLE },  /* input, output */
+    { "",      NGX_HTTP_INTERNAL_SERVER_ERROR }
+};
+
+
+static const ngx_str_t  ngx_http_guildlog_json_type =
+    ngx_string("application/json");
+static const ngx_str_t  ngx_http_guildlog_empty = ngx_string("{}");
+
+
+ngx_int_t
+ngx_http_guildlog_send_result(ngx_http_guildlog_call_t *call,
+    ngx_guildlog_result_t *result)
+{
+    switch (result->outcome) {
+
+    case NGX_GUILDLOG_ROWS:
+        return ngx_http_guildlog_send_row(call, result);
+
+    case NGX_GUILDLOG_REFUSED:
+        return ngx_http_guildlog_send_refusal(call, result);
+
+    case NGX_GUILDLOG_TIMEOUT:
+        return ngx_http_guildlog_send_failure(call->request,
+                                              NGX_HTTP_INTERNAL_SERVER_ERROR);
+
+    case NGX_GUILDLOG_SHARE_TAKEN:
+        return ngx_http_guildlog_send_failure(call->request,
+                                              NGX_HTTP_TOO_MANY_REQUESTS);
+
+    default: /* NGX_GUILDLOG_UNAVAILABLE, NGX_GUILDLOG_QUEUE_FULL */
+        return ngx_http_guildlog_send_failure(call->request,
+                                              NGX_HTTP_SERVICE_UNAVAILABLE);
+    }
+}
+
+
+static ngx_int_t
+ngx_http_guildlog_send_row(ngx_http_guildlog_call_t *call,
+    ngx_guildlog_result_t *result)
+{
+    int64_t              taken;
+    ngx_int_t            status;
+    ngx_str_t            value, body;
+    ngx_http_request_t  *r;
+
+    r = call->request;
+
+    if (result->rows != 1 || result->columns < 2) {
+        ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
+                      "\"%s\" returned %ui rows of %ui columns",
+                      call->route->stmt->name, result->rows, result->columns);
+        return ngx_http_guildlog_send_failure(r,
+                                              NGX_HTTP_INTERNAL_SERVER_ERROR);
+    }
+
+    status = ngx_http_guildlog_number_at(result, 0, 0);
+
+    if (status < NGX_HTTP_OK || status > 599) {
+        value = ngx_guildlog_result_value(result, 0, 0);
+        ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
+                      "\"%s\" returned status \"%V\"",
+                      call->route->stmt->name, &value);
+        return ngx_http_guildlog_send_failure(r,
+                                              NGX_HTTP_INTERNAL_SERVER_ERROR);
+    }
+
+    if (status == NGX_HTTP_UNAUTHORIZED) {
+        return ngx_http_guildlog_send_revoked(call);
+    }
+
+    if (ngx_guildlog_result_keep(result, r->pool) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    body = ngx_guildlog_result_value(result, 0, 1);
+
+    if (call->route->flags & NGX_GUILDLOG_ROUTE_ENTRIES) {
+        value = ngx_guildlog_result_value(result, 0, 2);
+        ngx_http_guildlog_count_entries(&value);
+    }
+
+    if (call->route->flags & NGX_GUILDLOG_ROUTE_TAKES) {
+        taken = ngx_http_guildlog_number_at(result, 0, 2);
+        ngx_guildlog_stats_count(&ngx_http_guildlog_worker.stats,
+                                 NGX_GUILDLOG_COUNT_TAKEN_BACK,
+                                 ngx_max(taken, 0));
+    }
+
+    if ((call->route->flags & NGX_GUILDLOG_ROUTE_TOKEN)
+        && status == NGX_HTTP_CREATED)
+    {
+        return ngx_http_guildlog_send_token(call, &body);
+    }
+
+    if (body.data == NULL) {
+        body = ngx_http_guildlog_empty;
+    }
+
+    return ngx_http_guildlog_send(r, status, &ngx_http_guildlog_json_type,
+                                  &body);
+}
+
+
+ngx_uint_t
+ngx_http_guildlog_has_log(ngx_http_guildlog_call_t *call,
+    ngx_guildlog_result_t *result, ngx_int_t *rc)
+{
+    if (result->outcome != NGX_GUILDLOG_ROWS) {
+        *rc = ngx_http_guildlog_send_result(call, result);
+        return 0;
+    }
+
+    switch (ngx_http_guildlog_log_status(result)) {
+
+    case NGX_HTTP_OK:
+        return 1;
+
+    case NGX_HTTP_UNAUTHORIZED:
+        *rc = ngx_http_guildlog_send_revoked(call);
+        return 0;
+    }
+
+    ngx_log_error(NGX_LOG_ERR, call->request->connection->log, 0,
+                  "\"%s\" returned no head", call->route->stmt->name);
+
+    *rc = ngx_http_guildlog_send_failure(call->request,
+                                         NGX_HTTP_INTERNAL_SERVER_ERROR);
+    return 0;
+}
+
+
+ngx_uint_t
+ngx_http_guildlog_log_status(ngx_guildlog_result_t *result)
+{
+    int64_t  status;
+
+    if (result->outcome != NGX_GUILDLOG_ROWS || result->rows == 0
+        || result->columns != NGX_HTTP_GUILDLOG_LOG_COLUMNS)
+    {
+        return 0;
+    }
+
+    status = ngx_http_guildlog_number_at(result, 0, NGX_HTTP_GUILDLOG_LOG_ID);
+
+    return status == NGX_ERROR ? 0 : (ngx_uint_t) status;
+}
+
+
+int64_t
+ngx_http_guildlog_number_at(ngx_guildlog_result_t *result, ngx_uint_t row,
+    ngx_uint_t column)
+{
+    ngx_str_t  value;
+
+    value = ngx_guildlog_result_value(result, row, column);
+
+    return ngx_atoi(value.data, value.len);
+}
+
+
+/* a token of ours that lives no more */
+
+static ngx_int_t
+ngx_http_guildlog_send_revoked(ngx_http_guildlog_call_t *call)
+{
+    call->ctx->cause = NGX_GUILDLOG_AUTH_REVOKED;
+
+    (void) ngx_atomic_fetch_add(&ngx_http_guildlog_worker.stats.shared
+                                 ->auth[NGX_GUILDLOG_AUTH_REVOKED], 1);
+
+    if (ngx_http_guildlog_challenge(call->request, call->ctx) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    return ngx_http_guildlog_send_json(call->request, NGX_HTTP_UNAUTHORIZED,
+                                       &ngx_http_guildlog_empty);
+}
+
+
+static void
+ngx_http_guildlog_count_entries(ngx_str_t *counts)
+{
+    ngx_uint_t                    i;
+    ngx_uint_t                    n[NGX_GUILDLOG_ENTRY_LAST];
+    ngx_guildlog_stats_shared_t  *shared;
+
+    shared = ngx_http_guildlog_worker.stats.shared;
+
+    ngx_guildlog_entry_counts(counts, n);
+
+    for (i = 0; i < NGX_GUILDLOG_ENTRY_LAST; i++) {
+        (void) ngx_atomic_fetch_add(&shared->entries[i], n[i]);
+    }
+}
+
+
+/*
+ * The row tells what the token says; the token itself exists here and in the
+ * answer alone.
+ */
+
+static ngx_int_t
+ngx_http_guildlog_send_token(ngx_http_guildlog_call_t *call, ngx_str_t *row)
+{
+    ngx_str_t             text, body;
+    ngx_http_request_t   *r;
+    ngx_guildlog_json_t   w;
+    ngx_guildlog_token_t  token;
+
+    r = call->request;
+
+    if (ngx_http_guildlog_read_token(r->pool, row, &token) != NGX_OK) {
+        ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
+                      "\"%s\" described no token", call->route->stmt->name);
+        return ngx_http_guildlog_send_failure(r,
+                                              NGX_HTTP_INTERNAL_SERVER_ERROR);
+    }
+
+    if (ngx_guildlog_jwt_sign(call->conf->keys, &call->conf->issuer, &token,
+                              r->pool, &text)
+        != NGX_OK)
+    {
+        ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
+                      "a token was not signed");
+        return ngx_http_guildlog_send_failure(r,
+                                              NGX_HTTP_INTERNAL_SERVER_ERROR);
+    }
+
+    ngx_guildlog_json_init(&w, r->pool, text.len + 256);
+    ngx_guildlog_json_begin(&w, '{');
+    ngx_guildlog_json_key(&w, "token");
+    ngx_guildlog_json_string(&w, &text);
+    ngx_guildlog_json_key(&w, "unique_id");
+    ngx_guildlog_json_string(&w, &token.jti);
+    ngx_guildlog_json_key(&w, "expires_at");
+    ngx_guildlog_json_number(&w, (int64_t) token.exp * 1000);
+    ngx_guildlog_json_end(&w);
+
+    if (ngx_guildlog_json_written(&w, &body) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    return ngx_http_guildlog_send(r, NGX_HTTP_CREATED,
+                                  &ngx_http_guildlog_json_type, &body);
+}
+
+
+static ngx_int_t
+ngx_http_guildlog_read_token(ngx_pool_t *pool, ngx_str_t *row,
+    ngx_guildlog_token_t *token)
+{
+    int          kind;
+    json_t      *json;
+    ngx_str_t    error;
+    json_int_t   iat, exp;
+    const char  *jti, *guild, *bot;
+
+    json = ngx_guildlog_json_parse(pool, row, &error);
+
+    if (json == NULL
+        || json_unpack(json, "{s:s, s:s, s:s, s:i, s:I, s:I}",
+                       "unique_id", &jti, "guild", &guild, "bot", &bot,
+                       "permissions", &kind, "iat", &iat, "exp", &exp)
+           != 0)
+    {
+        return NGX_ERROR;
+    }
+
+    ngx_memzero(token, sizeof(ngx_guildlog_token_t));
+
+    token->jti.data = (u_char *) jti;
+    token->jti.len = ngx_strlen(jti);
+    token->guild.data = (u_char *) guild;
+    token->guild.len = ngx_strlen(guild);
+    token->bot = ngx_strcmp(bot, "pro") == 0 ? NGX_GUILDLOG_BOT_PRO
+                                             : NGX_GUILDLOG_BOT_MAIN;
+    token->kind = kind;
+    token->iat = iat;
+    token->exp = exp;
+
+    return NGX_OK;
+}
+
+
+/* class GL is ours: the rest is the status, the message is for the caller */
+
+static ngx_int_t
+ngx_http_guildlog_send_refusal(ngx_http_guildlog_call_t *call,
+    ngx_guildlog_result_t *result)
+{
+    ngx_int_t               status;
+    ngx_http_request_t     *r;
+
+    static const ngx_str_t  minute = ngx_string("60");
+
+    r = call->request;
+
+    if (ngx_strncmp(result->sqlstate, "GL", 2) == 0) {
+        status = ngx_atoi((u_char *) result->sqlstate + 2, 3);
+
+        if (status == NGX_HTTP_TOO_MANY_REQUESTS
+            && ngx_http_guildlog_set_header(r, "Retry-After", &minute) == NULL)
+        {
+            return NGX_ERROR;
+        }
+
+        if (status >= NGX_HTTP_BAD_REQUEST) {
+            return ngx_http_guildlog_send_error(r, status, &result->message);
+        }
+    }
+
+    return ngx_http_guildlog_send_failure(r,
+                 ngx_http_guildlog_failed(result, call->route->stmt->name,
+                                          r->connection->log));
+}
+
+
+ngx_uint_t
+ngx_http_guildlog_failed(ngx_guildlog_result_t *result, const char *name,
+    ngx_log_t *log)
+{
+    const ngx_http_guildlog_sqlstate_t  *s;
+
+    if (result->outcome != NGX_GUILDLOG_REFUSED) {
+        return 0;
+    }
+
+    for (s = ngx_http_guildlog_sqlstates; /* void */ ; s++) {
+        if (ngx_strncmp(result->sqlstate, s->class, ngx_strlen(s->class))
+            == 0)
+        {
+            break;
+        }
+    }
+
+    ngx_log_error(NGX_LOG_ERR, log, 0, "\"%s\" failed, SQLSTATE %s: %V",
+                  name, result->sqlstate, &result->message);
+
+    return s->status;
+}
+
+
+static ngx_int_t
+ngx_http_guildlog_send_failure(ngx_http_request_t *r, ngx_uint_t status)
+{
+    const ngx_str_t  *error;
+
+    static const ngx_str_t  one = ngx_string("1");
+    static const ngx_str_t  unavailable =
+        ngx_string("the database is not available, try again later");
+    static const ngx_str_t  taken =
+        ngx_string("too many requests of this server at once, "
+                   "try again later");
+    static const ngx_str_t  failed =
+        ngx_string("the request could not be carried out, try again later");
+
+    switch (status) {
+
+    case NGX_HTTP_SERVICE_UNAVAILABLE:
+        error = &unavailable;
+        break;
+
+    case NGX_HTTP_TOO_MANY_REQUESTS:
+        error = &taken;
+        break;
+
+    default:
+        return ngx_http_guildlog_send_error(r, status, &failed);
+    }
+
+    if (ngx_http_guildlog_set_header(r, "Retry-After", &one) == NULL) {
+        return NGX_ERROR;
+    }
+
+    return ngx_http_guildlog_send_error(r, status, error);
+}
+
+
+ngx_int_t
+ngx_http_guildlog_never_empty(ngx_http_request_t *r, ngx_int_t rc)
+{
+    if (rc != NGX_ERROR || r->header_sent) {
+        return rc;
+    }
+
+    /* who knows how much of the body has been read */
+
+    r->keepalive = 0;
+
+    return ngx_http_guildlog_send_failure(r, NGX_HTTP_INTERNAL_SERVER_ERROR);
+}
+
+
+ngx_int_t
+ngx_http_guildlog_send_error(ngx_http_request_t *r, ngx_uint_t status,
+    const ngx_str_t *error)
+{
+    ngx_str_t            body;
+    ngx_guildlog_json_t  w;
+
+    if (error == NULL || error->len == 0) {
+        return ngx_http_guildlog_send(r, status, &ngx_http_guildlog_json_type,
+                                      &ngx_http_guildlog_empty);
+    }
+
+    ngx_guildlog_json_init(&w, r->pool, error->len + 32);
+    ngx_guildlog_json_begin(&w, '{');
+    ngx_guildlog_json_key(&w, "error");
+    ngx_guildlog_json_string(&w, error);
+    ngx_guildlog_json_end(&w);
+
+    if (ngx_guildlog_json_written(&w, &body) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    return ngx_http_guildlog_send(r, status, &ngx_http_guildlog_json_type,
+                                  &body);
+}
+
+
+ngx_int_t
+ngx_http_guildlog_send_json(ngx_http_request_t *r, ngx_uint_t status,
+    const ngx_str_t *body)
+{
+    return ngx_http_guildlog_send(r, status, &ngx_http_guildlog_json_type,
+                                  body);
+}
+
+
+ngx_int_t
+ngx_http_guildlog_send(ngx_http_request_t *r, ngx_uint_t status,
+    const ngx_str_t *type, const ngx_str_t *body)
+{
+    ngx_int_t     rc;
+    ngx_buf_t    *b;
+    ngx_chain_t   out;
+
+    rc = ngx_http_guildlog_send_head(r, status, type, body->len);
+
+    if (rc == NGX_ERROR || rc > NGX_OK || r->header_only) {
+        return rc;
+    }
+
+    b = ngx_calloc_buf(r->pool);
+    if (b == NULL) {
+        return NGX_ERROR;
+    }
+
+    b->pos = body->data;
+    b->last = body->data + body->len;
+    b->memory = (body->len != 0);
+    b->last_buf = (r == r->main);
+    b->last_in_chain = 1;
+
+    out.buf = b;
+    out.next = NULL;
+
+    return ngx_http_output_filter(r, &out);
+}
+
+
+ngx_int_t
+ngx_http_guildlog_send_head(ngx_http_request_t *r, ngx_uint_t status,
+    const ngx_str_t *type, off_t length)
+{
+    static const ngx_str_t  no_store = ngx_string("no-store");
+
+    /* an error page of nginx's own ends here with a status of our choice */
+
+    r->err_status = 0;
+
+    /* If-Match and its like would make it 412, in HTML, or 304 */
+
+    r->disable_not_modified = 1;
+
+    /* with the rest of a body on its way nginx closes: the header says so */
+
+    if (r->reading_body) {
+        r->keepalive = 0;
+    }
+
+    r->headers_out.status = status;
+    r->headers_out.content_type = *type;
+    r->headers_out.content_type_len = type->len;
+    r->headers_out.content_type_lowcase = NULL;
+    r->headers_out.content_length_n = length;
+
+    if (ngx_http_guildlog_set_header(r, "Cache-Control", &no_store) == NULL) {
+        return NGX_ERROR;
+    }
+
+    if (status == NGX_HTTP_NO_CONTENT) {
+        r->header_only = 1;
+        ngx_str_null(&r->headers_out.content_type);
+        ngx_http_clear_content_length(r);
+    }
+
+    return ngx_http_send_header(r);
+}
+
+
+ngx_table_elt_t *
+ngx_http_guildlog_set_header(ngx_http_request_t *r, const char *name,
+    const ngx_str_t *value)
+{
+    size_t            len;
+    ngx_uint_t        i;
+    ngx_list_part_t  *part;
+    ngx_table_elt_t  *h;
+
+    len = ngx_strlen(name);
+
+    for (part = &r->headers_out.headers.part; part; part = part->next) {
+        h = part->elts;
+
+        for (i = 0; i < part->nelts; i++) {
+            if (h[i].hash && h[i].key.len == len
+                && ngx_strncmp(h[i].key.data, name, len) == 0)
+            {
+                h[i].value = *value;
+                return &h[i];
+            }
+        }
+    }
+
+    h = ngx_list_push(&r->headers_out.headers);
+    if (h == NULL) {
+        return NULL;
+    }
+
+    h->hash = 1;
+    h->key.data = (u_char *) name;
+    h->key.len = len;
+    h->value = *value;
+    h->lowcase_key = NULL;
+
+#if (nginx_version >= 1023000)
+    h->next = NULL;
+#endif
+
+    return h;
+}

@@ -1,0 +1,97 @@
+
+/*
+ * What stays open for long takes a seat of its token, until the request ends.
+ */
+
+#include "http/ngx_http_guildlog.h"
+
+
+/* s; nobody knows when a seat will be free */
+#define NGX_HTTP_GUILDLOG_SEAT_RETRY  "10"
+
+
+typedef struct {
+    ngx_uint_t                     most;     /* a token */
+    ngx_str_t                      error;
+} ngx_http_guildlog_seats_t;
+
+
+static void ngx_http_guildlog_seat_cleanup(void *data);
+
+
+/* in the order of ngx_guildlog_seat_e */
+
+static const ngx_http_guildlog_seats_t  ngx_http_guildlog_seats[] = {
+    { 20, ngx_string("a token has at most 20 streams open") },
+    { 4, ngx_string("a token has at most 4 exports open") }
+};
+
+
+ngx_int_t
+ngx_http_guildlog_seat(ngx_http_guildlog_call_t *call)
+{
+    ngx_int_t                         rc;
+    ngx_http_cleanup_t               *cln;
+    ngx_guildlog_seat_e               kind;
+    const ngx_http_guildlog_seats_t  *seats;
+
+    static const ngx_str_t  retry = ngx_string(NGX_HTTP_GUILDLOG_SEAT_RETRY);
+
+    /* there is no token on the operator plane */
+
+    if (call->route->plane == NGX_GUILDLOG_OPERATOR) {
+        return NGX_OK;
+    }
+
+    switch (call->route->answer) {
+
+    case NGX_GUILDLOG_STREAM:
+        kind = NGX_GUILDLOG_SEAT_STREAM;
+        break;
+
+    case NGX_GUILDLOG_EXPORT:
+        kind = NGX_GUILDLOG_SEAT_EXPORT;
+        break;
+
+    default:
+        return NGX_OK;
+    }
+
+    cln = ngx_http_cleanup_add(call->request, 0);
+    if (cln == NULL) {
+        return NGX_ERROR;
+    }
+
+    seats = &ngx_http_guildlog_seats[kind];
+
+    rc = ngx_guildlog_seats_take(ngx_http_guildlog_worker.seats,
+                                 &call->ctx->token.jti, kind, seats->most,
+                                 &call->seat);
+
+    if (rc == NGX_OK) {
+        if (call->seat) {
+            cln->handler = ngx_http_guildlog_seat_cleanup;
+            cln->data = call;
+        }
+
+        return NGX_OK;
+    }
+
+    if (ngx_http_guildlog_set_header(call->request, "Retry-After", &retry)
+        == NULL)
+    {
+        return NGX_ERROR;
+    }
+
+    return ngx_http_guildlog_refuse(call, NGX_HTTP_TOO_MANY_REQUESTS,
+                                    &seats->error);
+}
+
+
+static void
+ngx_http_guildlog_seat_cleanup(void *data)
+{
+    ngx_http_guildlog_call_t *call = data;
+
+    ngx_guildlog_seats_give_back(ngx_http_guildlog_worker.seats, call->seat);
+}

@@ -1,0 +1,432 @@
+
+/*
+ * GET /logs/stream: one listener, from its first comment to its end.  It
+ * holds at most one block of events that its reader has not taken yet; what
+ * comes after that waits in the database.  What is read while a comment waits
+ * for its reader is not for this listener: nothing is sent before that is gone.
+ */
+
+#include "http/ngx_http_guildlog_stream.h"
+
+
+#define NGX_HTTP_GUILDLOG_STREAM_HEARTBEAT  15000   /* ms */
+
+
+static ngx_int_t ngx_http_guildlog_stream_last_id(
+    ngx_http_guildlog_call_t *call, ngx_str_t *id);
+static ngx_http_guildlog_listener_t *ngx_http_guildlog_stream_listener(
+    ngx_http_guildlog_call_t *call, ngx_guildlog_result_t *result);
+static void ngx_http_guildlog_stream_cleanup(void *data);
+static ngx_int_t ngx_http_guildlog_stream_comment(
+    ngx_http_guildlog_listener_t *listener, const char *text);
+static void ngx_http_guildlog_stream_heartbeat(ngx_event_t *ev);
+static void ngx_http_guildlog_stream_wait(
+    ngx_http_guildlog_listener_t *listener);
+static ngx_int_t ngx_http_guildlog_stream_send(
+    ngx_http_guildlog_listener_t *listener,
+    ngx_http_guildlog_block_t *block);
+static ngx_int_t ngx_http_guildlog_stream_output(
+    ngx_http_guildlog_listener_t *listener, ngx_chain_t *out);
+static void ngx_http_guildlog_stream_writer(ngx_http_request_t *r);
+
+
+ngx_int_t
+ngx_http_guildlog_stream_start(ngx_http_guildlog_call_t *call)
+{
+    ngx_str_t  id, *arg;
+
+    static const ngx_str_t  malformed =
+        ngx_string("Last-Event-ID: must be the id of an entry");
+
+    arg = &call->args[NGX_HTTP_GUILDLOG_STREAM_LAST_ID];
+
+    /* the header is what a reader sends that comes back by itself */
+
+    switch (ngx_http_guildlog_stream_last_id(call, &id)) {
+
+    case NGX_OK:
+        *arg = id;
+        break;
+
+    case NGX_DECLINED:
+        break;
+
+    default:
+        return ngx_http_guildlog_refuse(call, NGX_HTTP_BAD_REQUEST,
+                                        &malformed);
+    }
+
+    return ngx_http_guildlog_ask(call,
+                            &ngx_guildlog_stmts[ngx_guildlog_stmt_logs_stream]);
+}
+
+
+/* NGX_DECLINED: there is none; NGX_ERROR: it is no id */
+
+static ngx_int_t
+ngx_http_guildlog_stream_last_id(ngx_http_guildlog_call_t *call,
+    ngx_str_t *id)
+{
+    ngx_uint_t        i;
+    ngx_table_elt_t  *h;
+    ngx_list_part_t  *part;
+
+    static const ngx_str_t  name = ngx_string("last-event-id");
+
+    for (part = &call->request->headers_in.headers.part;
+         part;
+         part = part->next)
+    {
+        h = part->elts;
+
+        for (i = 0; i < part->nelts; i++) {
+            if (h[i].key.len != name.len
+                || ngx_strncasecmp(h[i].key.data, name.data, name.len) != 0
+                || h[i].value.len == 0)
+            {
+                continue;
+            }
+
+            *id = h[i].value;
+
+            return ngx_guildlog_value_id(id->data, id->len, 1) == NGX_OK
+                   ? NGX_OK : NGX_ERROR;
+        }
+    }
+
+    return NGX_DECLINED;
+}
+
+
+ngx_int_t
+ngx_http_guildlog_stream_answer(ngx_http_guildlog_call_t *call,
+    ngx_guildlog_result_t *result)
+{
+    ngx_int_t                      rc;
+    ngx_str_t                      more;
+    ngx_http_request_t            *r;
+    ngx_http_guildlog_listener_t  *listener;
+
+    static const ngx_str_t  type = ngx_string("text/event-stream");
+    static const ngx_str_t  no = ngx_string("no");
+
+    r = call->request;
+
+    if (!ngx_http_guildlog_has_log(call, result, &rc)) {
+        return rc;
+    }
+
+    more = ngx_guildlog_result_value(result, 0, NGX_HTTP_GUILDLOG_LOG_MORE);
+
+    if (more.len && *more.data == 't') {
+        rc = ngx_http_guildlog_ask(call,
+                            &ngx_guildlog_stmts[ngx_guildlog_stmt_logs_resume]);
+        return rc == NGX_AGAIN ? NGX_BUSY : NGX_ERROR;
+    }
+
+    ngx_str_set(&r->headers_out.charset, "utf-8");
+
+    if (ngx_http_guildlog_set_header(r, "X-Accel-Buffering", &no) == NULL) {
+        return NGX_ERROR;
+    }
+
+    rc = ngx_http_guildlog_send_head(r, NGX_HTTP_OK, &type, -1);
+
+    if (rc == NGX_ERROR || rc > NGX_OK || r->header_only) {
+        return rc;
+    }
+
+    listener = ngx_http_guildlog_stream_listener(call, result);
+
+    if (listener == NULL
+        || ngx_http_guildlog_stream_comment(listener, "retry: 1000\n")
+           != NGX_OK
+        || ngx_http_guildlog_feed_join(listener) != NGX_OK)
+    {
+        return NGX_ERROR;
+    }
+
+    ngx_http_guildlog_stream_wait(listener);
+
+    return NGX_BUSY;
+}
+
+
+static ngx_http_guildlog_listener_t *
+ngx_http_guildlog_stream_listener(ngx_http_guildlog_call_t *call,
+    ngx_guildlog_result_t *result)
+{
+    ngx_http_cleanup_t            *cln;
+    ngx_http_request_t            *r;
+    ngx_http_guildlog_listener_t  *listener;
+
+    r = call->request;
+
+    listener = ngx_pcalloc(r->pool, sizeof(ngx_http_guildlog_listener_t));
+    if (listener == NULL) {
+        return NULL;
+    }
+
+    cln = ngx_http_cleanup_add(r, 0);
+    if (cln == NULL) {
+        return NULL;
+    }
+
+    cln->handler = ngx_http_guildlog_stream_cleanup;
+    cln->data = listener;
+
+    listener->call = call;
+
+    if (ngx_http_guildlog_fetch_init(listener, result) != NGX_OK) {
+        return NULL;
+    }
+
+    listener->heartbeat.data = r->connection;
+    listener->heartbeat.log = r->connection->log;
+    listener->heartbeat.handler = ngx_http_guildlog_stream_heartbeat;
+    listener->heartbeat.cancelable = 1;
+
+    call->listener = listener;
+    call->ctx->call = call;
+
+    return listener;
+}
+
+
+static void
+ngx_http_guildlog_stream_cleanup(void *data)
+{
+    ngx_http_guildlog_listener_t *listener = data;
+
+    ngx_http_guildlog_feed_leave(listener);
+
+    if (listener->heartbeat.timer_set) {
+        ngx_del_timer(&listener->heartbeat);
+    }
+
+    if (listener->block) {
+        ngx_http_guildlog_block_free(listener->block);
+        listener->block = NULL;
+    }
+}
+
+
+/* until the next comment, or until the token expires */
+
+static void
+ngx_http_guildlog_stream_wait(ngx_http_guildlog_listener_t *listener)
+{
+    time_t      left;
+    ngx_msec_t  timeout;
+
+    timeout = NGX_HTTP_GUILDLOG_STREAM_HEARTBEAT;
+    left = listener->call->ctx->token.exp - ngx_time();
+
+    if (left < (time_t) timeout / 1000) {
+        timeout = ngx_max(left, 1) * 1000;
+    }
+
+    ngx_add_timer(&listener->heartbeat, timeout);
+}
+
+
+static void
+ngx_http_guildlog_stream_heartbeat(ngx_event_t *ev)
+{
+    ngx_connection_t *c = ev->data;
+
+    ngx_http_request_t            *r;
+    ngx_http_guildlog_listener_t  *listener;
+
+    r = c->data;
+    listener = ngx_http_guildlog_get_ctx(r, 0)->call->listener;
+
+    if (ngx_time() >= listener->call->ctx->token.exp) {
+        ngx_http_guildlog_stream_end(listener);
+        return;
+    }
+
+    ngx_http_set_log_request(c->log, r);
+
+    if (!listener->sending
+        && ngx_http_guildlog_stream_comment(listener, "") != NGX_OK)
+    {
+        ngx_http_guildlog_finish(r, NGX_ERROR);
+        return;
+    }
+
+    ngx_http_guildlog_stream_wait(listener);
+}
+
+
+/* with what follows it */
+
+static ngx_int_t
+ngx_http_guildlog_stream_comment(ngx_http_guildlog_listener_t *listener,
+    const char *text)
+{
+    ngx_int_t                   rc;
+    ngx_http_guildlog_block_t  *block;
+
+    block = ngx_http_guildlog_block_create(ngx_strlen(text) + sizeof(":\n\n"));
+    if (block == NULL) {
+        return NGX_ERROR;
+    }
+
+    block->len = ngx_sprintf(block->data, ":\n%s\n", text) - block->data;
+
+    rc = ngx_http_guildlog_stream_send(listener, block);
+
+    ngx_http_guildlog_block_free(block);
+
+    return rc;
+}
+
+
+void
+ngx_http_guildlog_stream_deliver(ngx_http_guildlog_listener_t *listener,
+    ngx_http_guildlog_block_t *block)
+{
+    ngx_http_request_t  *r;
+
+    r = listener->call->request;
+
+    ngx_http_set_log_request(r->connection->log, r);
+
+    if (ngx_http_guildlog_stream_send(listener, block) != NGX_OK) {
+        ngx_http_guildlog_finish(r, NGX_ERROR);
+        return;
+    }
+
+    if (!listener->sending) {
+        ngx_http_guildlog_fetch_next(listener);
+    }
+
+    ngx_http_guildlog_finish(r, NGX_BUSY);
+}
+
+
+static ngx_int_t
+ngx_http_guildlog_stream_send(ngx_http_guildlog_listener_t *listener,
+    ngx_http_guildlog_block_t *block)
+{
+    ngx_buf_t    *b;
+    ngx_chain_t  *out;
+
+    out = ngx_chain_get_free_buf(listener->call->request->pool,
+                                 &listener->free);
+    if (out == NULL) {
+        return NGX_ERROR;
+    }
+
+    listener->block = block;
+    listener->sending = 1;
+    block->refs++;
+
+    b = out->buf;
+
+    b->start = block->data;
+    b->pos = block->data;
+    b->last = block->data + block->len;
+    b->end = b->last;
+    b->tag = (ngx_buf_tag_t) &ngx_http_guildlog_module;
+    b->memory = 1;
+    b->flush = 1;
+
+    return ngx_http_guildlog_stream_output(listener, out);
+}
+
+
+/* a reader who takes nothing for as long as send_timeout says is let go */
+
+static ngx_int_t
+ngx_http_guildlog_stream_output(ngx_http_guildlog_listener_t *listener,
+    ngx_chain_t *out)
+{
+    ngx_event_t               *wev;
+    ngx_http_request_t        *r;
+    ngx_http_core_loc_conf_t  *clcf;
+
+    r = listener->call->request;
+    wev = r->connection->write;
+
+    if (ngx_http_output_filter(r, out) == NGX_ERROR) {
+        return NGX_ERROR;
+    }
+
+    ngx_chain_update_chains(r->pool, &listener->free, &listener->busy, &out,
+                            (ngx_buf_tag_t) &ngx_http_guildlog_module);
+
+    if (listener->busy == NULL && !r->buffered && !r->connection->buffered) {
+
+        if (wev->timer_set && !wev->delayed) {
+            ngx_del_timer(wev);
+        }
+
+        r->write_event_handler = ngx_http_request_empty_handler;
+
+        ngx_http_guildlog_block_free(listener->block);
+        listener->block = NULL;
+        listener->sending = 0;
+
+        return NGX_OK;
+    }
+
+    clcf = ngx_http_get_module_loc_conf(r, ngx_http_core_module);
+
+    r->write_event_handler = ngx_http_guildlog_stream_writer;
+
+    if (!wev->delayed) {
+        ngx_add_timer(wev, clcf->send_timeout);
+    }
+
+    return ngx_handle_write_event(wev, clcf->send_lowat);
+}
+
+
+static void
+ngx_http_guildlog_stream_writer(ngx_http_request_t *r)
+{
+    ngx_connection_t              *c;
+    ngx_http_guildlog_listener_t  *listener;
+
+    c = r->connection;
+    listener = ngx_http_guildlog_get_ctx(r, 0)->call->listener;
+
+    if (c->write->timedout) {
+        ngx_log_error(NGX_LOG_INFO, c->log, NGX_ETIMEDOUT,
+                      "client timed out");
+        c->timedout = 1;
+        ngx_http_finalize_request(r, NGX_HTTP_REQUEST_TIME_OUT);
+        return;
+    }
+
+    if (ngx_http_guildlog_stream_output(listener, NULL) != NGX_OK) {
+        ngx_http_finalize_request(r, NGX_ERROR);
+        return;
+    }
+
+    if (!listener->sending) {
+        ngx_http_guildlog_fetch_next(listener);
+    }
+}
+
+
+/* in order; but not for a reader who is not reading */
+
+void
+ngx_http_guildlog_stream_end(ngx_http_guildlog_listener_t *listener)
+{
+    ngx_http_request_t  *r;
+
+    r = listener->call->request;
+
+    ngx_http_set_log_request(r->connection->log, r);
+
+    ngx_http_guildlog_feed_leave(listener);
+
+    r->keepalive = 0;
+
+    ngx_http_guildlog_finish(r, listener->sending ? NGX_ERROR
+                                : ngx_http_send_special(r, NGX_HTTP_LAST));
+}

@@ -1,0 +1,193 @@
+
+/*
+ * Leases: whose shards are, and until when.
+ */
+
+#include "jobs/ngx_guildlog_delivery_loop.h"
+#include "jobs/ngx_guildlog_owner.h"
+
+
+#define NGX_GUILDLOG_DELIVERY_HEARTBEAT  5000    /* ms */
+#define NGX_GUILDLOG_DELIVERY_HASTE      500     /* ms, for more shards */
+#define NGX_GUILDLOG_DELIVERY_LEASE      30000   /* ms, as the schema has it */
+
+
+static u_char *ngx_guildlog_delivery_giveaway(ngx_guildlog_delivery_t *d,
+    u_char *p);
+static void ngx_guildlog_delivery_leased(void *data,
+    ngx_guildlog_result_t *result);
+static ngx_uint_t ngx_guildlog_delivery_hold(ngx_guildlog_delivery_t *d,
+    ngx_guildlog_result_t *result);
+
+
+void
+ngx_guildlog_delivery_lease(ngx_guildlog_delivery_t *d)
+{
+    u_char     give[4 * NGX_GUILDLOG_DELIVERY_SHARDS];
+    ngx_str_t  args[4];
+
+    args[0] = d->me;
+    args[1] = d->dead;
+    args[2].data = give;
+    args[2].len = ngx_guildlog_delivery_giveaway(d, give) - give;
+
+    d->leaves = ngx_exiting;
+
+    if (d->leaves) {
+        ngx_str_set(&args[3], "true");
+
+    } else {
+        ngx_str_set(&args[3], "false");
+    }
+
+    d->lease_asked = ngx_current_msec;
+    d->lease_at = ngx_current_msec + NGX_GUILDLOG_DELIVERY_HEARTBEAT;
+
+    d->lease = ngx_guildlog_pool_submit(d->pool,
+                       &ngx_guildlog_stmts[ngx_guildlog_stmt_delivery_lease],
+                       args, ngx_guildlog_delivery_leased, d);
+
+    if (d->lease == NULL && ngx_exiting) {
+        d->left = 1;
+    }
+}
+
+
+/*
+ * What is more than a fair share, or all, where nothing is under way.  It is
+ * not ours from now on, so that nothing gets under way meanwhile; what is not
+ * given after all the answer gives back.
+ */
+
+static u_char *
+ngx_guildlog_delivery_giveaway(ngx_guildlog_delivery_t *d, u_char *p)
+{
+    ngx_uint_t  i, more, given;
+
+    more = ngx_exiting ? d->mine : d->mine - ngx_min(d->mine, d->share);
+    given = 0;
+
+    *p++ = '{';
+
+    for (i = 0; i < NGX_GUILDLOG_DELIVERY_SHARDS && given < more; i++) {
+
+        if (d->fences[i] == -1
+            || ngx_guildlog_delivery_any_busy(d, (ngx_int_t) i))
+        {
+            continue;
+        }
+
+        p = ngx_sprintf(p, given ? ",%ui" : "%ui", i);
+        given++;
+        d->mine--;
+        d->fences[i] = -1;
+    }
+
+    *p++ = '}';
+
+    if (given) {
+        ngx_guildlog_delivery_forget_lost(d);
+    }
+
+    return p;
+}
+
+
+/* what is not committed before the leases end is for others to find out */
+
+static void
+ngx_guildlog_delivery_leased(void *data, ngx_guildlog_result_t *result)
+{
+    ngx_guildlog_delivery_t *d = data;
+
+    d->lease = NULL;
+
+    if (result->outcome != NGX_GUILDLOG_ROWS) {
+        ngx_guildlog_delivery_refused(d, "leases", result);
+
+        if (ngx_exiting
+            && (!ngx_guildlog_delivery_any_busy(d, -1)
+                || ngx_guildlog_delivery_due(d->lease_until)))
+        {
+            d->left = 1;
+        }
+
+        d->lease_at = ngx_current_msec + NGX_GUILDLOG_DELIVERY_HASTE;
+        return;
+    }
+
+    d->lease_until = d->lease_asked + NGX_GUILDLOG_DELIVERY_LEASE;
+    d->leased = 1;
+
+    if (ngx_guildlog_delivery_hold(d, result)) {
+        d->lease_at = ngx_current_msec;
+
+    } else if (ngx_exiting || d->mine < d->share) {
+        d->lease_at = ngx_current_msec + NGX_GUILDLOG_DELIVERY_HASTE;
+    }
+
+    if (d->leaves && d->mine == 0) {
+        d->left = 1;
+    }
+}
+
+
+/* 1: some owner is known to be dead.  One without a shard has a row as well */
+
+static ngx_uint_t
+ngx_guildlog_delivery_hold(ngx_guildlog_delivery_t *d,
+    ngx_guildlog_result_t *result)
+{
+    int64_t           fence;
+    ngx_str_t         owner, number, *dead;
+    ngx_uint_t        row, shard, gained, lost, found;
+
+    static u_char     buf[512];
+    static ngx_str_t  none = ngx_string("{}");
+
+    d->mine = 0;
+    gained = 0;
+    lost = 0;
+    found = 0;
+    dead = &d->dead;
+    *dead = none;
+
+    for (row = 0; row < result->rows; row++) {
+        number = ngx_guildlog_result_value(result, row, 0);
+        shard = ngx_guildlog_lane_column(result, row, 0)
+                % NGX_GUILDLOG_DELIVERY_SHARDS;
+        owner = ngx_guildlog_result_value(result, row, 1);
+        fence = -1;
+
+        if (ngx_guildlog_lane_true(result, row, 3)) {
+            fence = ngx_guildlog_lane_column(result, row, 2);
+            d->mine++;
+
+        } else if (owner.len && !found && owner.len < sizeof(buf) - 4
+                   && ngx_guildlog_owner_dead(&d->me, &owner))
+        {
+            dead->data = buf;
+            dead->len = ngx_sprintf(buf, "{\"%V\"}", &owner) - buf;
+            found = 1;
+        }
+
+        if (number.len == 0) {
+            continue;
+        }
+
+        gained |= fence != d->fences[shard] && fence != -1;
+        lost += fence != d->fences[shard] && d->fences[shard] != -1;
+        d->fences[shard] = fence;
+        d->share = ngx_guildlog_lane_column(result, row, 4);
+    }
+
+    ngx_guildlog_stats_count(d->stats, NGX_GUILDLOG_COUNT_LEASES_LOST, lost);
+    ngx_guildlog_delivery_forget_lost(d);
+
+    if (gained) {
+        d->find_at = ngx_current_msec;
+        d->sweep_at = ngx_current_msec;
+    }
+
+    return found;
+}

@@ -1,0 +1,220 @@
+
+/*
+ * What the platform refused to a server.  The database counts it, for all
+ * machines, and says when the server has to rest.
+ */
+
+#include "jobs/ngx_guildlog_delivery_loop.h"
+
+
+#define NGX_GUILDLOG_TELL_SERVERS  64    /* at once */
+
+
+typedef enum {
+    NGX_GUILDLOG_REFUSED_GUILD = 0,
+    NGX_GUILDLOG_REFUSED_REST
+} ngx_guildlog_refused_e;
+
+
+static void ngx_guildlog_delivery_told(void *data,
+    ngx_guildlog_result_t *result);
+static void ngx_guildlog_delivery_take_rest(ngx_guildlog_delivery_t *d,
+    ngx_guildlog_result_t *result, ngx_uint_t row);
+
+
+void
+ngx_guildlog_delivery_refuses(ngx_guildlog_delivery_t *d,
+    ngx_guildlog_guild_t *guild)
+{
+    guild->refused++;
+
+    if (!guild->tells) {
+        guild->tells = 1;
+        ngx_queue_insert_tail(&d->refused, &guild->tell);
+    }
+
+    ngx_post_event(&d->tick, &ngx_posted_next_events);
+}
+
+
+void
+ngx_guildlog_delivery_tell(ngx_guildlog_delivery_t *d)
+{
+    u_char                *g, *n;
+    u_char                 guilds[NGX_GUILDLOG_TELL_SERVERS
+                                  * (NGX_INT64_LEN + 1) + 2];
+    u_char                 counts[NGX_GUILDLOG_TELL_SERVERS
+                                  * (NGX_INT_T_LEN + 1) + 2];
+    ngx_str_t              args[2];
+    ngx_uint_t             i;
+    ngx_queue_t           *q;
+    ngx_guildlog_guild_t  *guild;
+
+    if (d->tell || ngx_queue_empty(&d->refused)
+        || !ngx_guildlog_delivery_due(d->tell_at))
+    {
+        return;
+    }
+
+    g = guilds;
+    n = counts;
+
+    q = ngx_queue_head(&d->refused);
+
+    for (i = 0;
+         i < NGX_GUILDLOG_TELL_SERVERS && q != ngx_queue_sentinel(&d->refused);
+         i++)
+    {
+        guild = ngx_queue_data(q, ngx_guildlog_guild_t, tell);
+        q = ngx_queue_next(q);
+
+        g = ngx_sprintf(g, "%c%V", i ? ',' : '{', &guild->id);
+        n = ngx_sprintf(n, "%c%ui", i ? ',' : '{', guild->refused);
+
+        guild->telling = guild->refused;
+        guild->refused = 0;
+    }
+
+    *g++ = '}';
+    *n++ = '}';
+
+    args[0].data = guilds;
+    args[0].len = g - guilds;
+    args[1].data = counts;
+    args[1].len = n - counts;
+
+    d->tell = ngx_guildlog_pool_submit(d->pool,
+                      &ngx_guildlog_stmts[ngx_guildlog_stmt_delivery_refused],
+                      args, ngx_guildlog_delivery_told, d);
+
+    if (d->tell == NULL) {
+        ngx_guildlog_delivery_take_rest(d, NULL, 0);
+        d->tell_at = ngx_current_msec + NGX_GUILDLOG_DELIVERY_RETRY;
+    }
+}
+
+
+static void
+ngx_guildlog_delivery_told(void *data, ngx_guildlog_result_t *result)
+{
+    ngx_guildlog_delivery_t *d = data;
+
+    ngx_uint_t  row;
+
+    d->tell = NULL;
+
+    if (result->outcome != NGX_GUILDLOG_ROWS) {
+        ngx_guildlog_delivery_refused(d, "refusals", result);
+        ngx_guildlog_delivery_take_rest(d, NULL, 0);
+        d->tell_at = ngx_current_msec + NGX_GUILDLOG_DELIVERY_RETRY;
+        return;
+    }
+
+    for (row = 0; row < result->rows; row++) {
+        ngx_guildlog_delivery_take_rest(d, result, row);
+    }
+}
+
+
+/* the row of a server; without a result: nothing of what was told is known */
+
+static void
+ngx_guildlog_delivery_take_rest(ngx_guildlog_delivery_t *d,
+    ngx_guildlog_result_t *result, ngx_uint_t row)
+{
+    ngx_str_t              id;
+    ngx_msec_t             rest;
+    ngx_queue_t           *q, *next;
+    ngx_guildlog_guild_t  *guild;
+
+    ngx_str_null(&id);
+    rest = 0;
+
+    if (result) {
+        id = ngx_guildlog_result_value(result, row,
+                                       NGX_GUILDLOG_REFUSED_GUILD);
+        rest = ngx_guildlog_lane_column(result, row,
+                                        NGX_GUILDLOG_REFUSED_REST);
+    }
+
+    for (q = ngx_queue_head(&d->refused);
+         q != ngx_queue_sentinel(&d->refused);
+         q = next)
+    {
+        next = ngx_queue_next(q);
+        guild = ngx_queue_data(q, ngx_guildlog_guild_t, tell);
+
+        if (result == NULL) {
+            guild->refused += guild->telling;
+            guild->telling = 0;
+            continue;
+        }
+
+        if (guild->telling == 0 || guild->id.len != id.len
+            || ngx_memcmp(guild->id.data, id.data, id.len) != 0)
+        {
+            continue;
+        }
+
+        guild->telling = 0;
+
+        if (rest) {
+            ngx_log_error(NGX_LOG_WARN, d->log, 0,
+                          "server %V was refused too often, its lanes rest "
+                          "for %M ms", &guild->id, rest);
+            guild->rests = 1;
+            guild->rests_to = ngx_current_msec + rest;
+        }
+
+        if (guild->refused == 0) {
+            guild->tells = 0;
+            ngx_queue_remove(&guild->tell);
+        }
+
+        ngx_guildlog_delivery_line_up(d, guild);
+        ngx_guildlog_delivery_let_guild(guild);
+
+        return;
+    }
+}
+
+
+ngx_uint_t
+ngx_guildlog_delivery_held_off(ngx_guildlog_guild_t *guild)
+{
+    if (guild->rests && ngx_guildlog_delivery_due(guild->rests_to)) {
+        guild->rests = 0;
+    }
+
+    return guild->tells || guild->rests;
+}
+
+
+void
+ngx_guildlog_delivery_put_off(ngx_guildlog_guild_t *guild)
+{
+    ngx_uint_t            n;
+    ngx_queue_t          *q;
+    ngx_guildlog_lane_t  *lane;
+
+    if (!guild->rests) {
+        return;
+    }
+
+    n = 0;
+
+    for (q = ngx_queue_head(&guild->waiting);
+         q != ngx_queue_sentinel(&guild->waiting);
+         q = ngx_queue_next(q))
+    {
+        n++;
+    }
+
+    /* the server goes with its last lane */
+
+    while (n--) {
+        q = ngx_queue_head(&guild->waiting);
+        lane = ngx_queue_data(q, ngx_guildlog_lane_t, queue);
+        ngx_guildlog_delivery_forget(lane);
+    }
+}

@@ -1,0 +1,429 @@
+
+/*
+ * Steps: what lanes have to commit, many at a time.
+ */
+
+#include "jobs/ngx_guildlog_delivery_loop.h"
+#include "base/ngx_guildlog_json.h"
+
+
+#define NGX_GUILDLOG_STEP_BESIDE  16     /* lanes, beside requests */
+
+
+static ngx_int_t ngx_guildlog_delivery_submit(ngx_guildlog_delivery_t *d,
+    ngx_guildlog_step_t *step);
+static void ngx_guildlog_delivery_write(ngx_guildlog_json_t *w,
+    ngx_guildlog_lane_t *lane);
+static void ngx_guildlog_delivery_stepped(void *data,
+    ngx_guildlog_result_t *result);
+static void ngx_guildlog_delivery_split(ngx_guildlog_step_t *step,
+    ngx_guildlog_result_t *result);
+static void ngx_guildlog_delivery_end_step(ngx_guildlog_lane_t *lane,
+    ngx_guildlog_result_t *result, ngx_uint_t row);
+static ngx_guildlog_lane_result_e ngx_guildlog_delivery_became(
+    ngx_guildlog_result_t *result, ngx_uint_t row);
+static void ngx_guildlog_delivery_entries(ngx_guildlog_step_t *step,
+    ngx_guildlog_result_t *result);
+
+
+void
+ngx_guildlog_delivery_step(ngx_guildlog_lane_t *lane)
+{
+    lane->stepping = 1;
+    lane->repeated = 0;
+    lane->starved = 0;
+
+    if (lane->work.peek >= 0 && !lane->work.bare) {
+        lane->room = NGX_GUILDLOG_LANE_BYTES;
+        ngx_guildlog_delivery_holds(lane, lane->room);
+    }
+
+    ngx_queue_insert_tail(&lane->delivery->stepping, &lane->queue);
+
+    /* from the next turn of the event loop on, together with others */
+
+    if (ngx_queue_next(ngx_queue_head(&lane->delivery->stepping))
+        == ngx_queue_sentinel(&lane->delivery->stepping))
+    {
+        ngx_post_event(&lane->delivery->tick, &ngx_posted_next_events);
+    }
+}
+
+
+void
+ngx_guildlog_delivery_steps(ngx_guildlog_delivery_t *d)
+{
+    ngx_uint_t            i, lanes;
+    ngx_queue_t          *q;
+    ngx_guildlog_lane_t  *lane;
+    ngx_guildlog_step_t  *step;
+
+    for (i = 0; i < NGX_GUILDLOG_DELIVERY_STEPS; i++) {
+        step = &d->steps[i];
+        lanes = NGX_GUILDLOG_DELIVERY_LANES;
+
+        if (step->query || ngx_queue_empty(&d->stepping)
+            || !ngx_guildlog_delivery_due(d->step_at))
+        {
+            continue;
+        }
+
+        if (ngx_guildlog_delivery_beside(d)) {
+
+            if (ngx_guildlog_delivery_stepping(d)
+                || !ngx_queue_empty(&d->going))
+            {
+                return;
+            }
+
+            lanes = NGX_GUILDLOG_STEP_BESIDE;
+        }
+
+        step->delivery = d;
+        step->began = ngx_current_msec;
+        step->n = 0;
+
+        while (step->n < lanes && !ngx_queue_empty(&d->stepping)) {
+            q = ngx_queue_head(&d->stepping);
+            lane = ngx_queue_data(q, ngx_guildlog_lane_t, queue);
+
+            if (lane->crowd) {
+
+                if (step->n >= lane->crowd) {
+                    break;
+                }
+
+                lanes = ngx_min(lanes, lane->crowd);
+            }
+
+            ngx_queue_remove(q);
+            lane->submitted = 1;
+
+            if (!lane->repeated) {
+                lane->repeated = 1;
+                lane->intent_at = ngx_current_msec;
+            }
+
+            step->lanes[step->n++] = lane;
+        }
+
+        if (ngx_guildlog_delivery_submit(d, step) == NGX_OK) {
+            continue;
+        }
+
+        while (step->n) {
+            lane = step->lanes[--step->n];
+            lane->submitted = 0;
+            ngx_queue_insert_head(&d->stepping, &lane->queue);
+        }
+
+        d->step_at = ngx_current_msec + NGX_GUILDLOG_DELIVERY_RETRY;
+    }
+}
+
+
+static ngx_int_t
+ngx_guildlog_delivery_submit(ngx_guildlog_delivery_t *d,
+    ngx_guildlog_step_t *step)
+{
+    ngx_str_t             args[2];
+    ngx_pool_t           *pool;
+    ngx_uint_t            i;
+    ngx_guildlog_json_t   w;
+
+    pool = ngx_create_pool(16384, d->log);
+    if (pool == NULL) {
+        return NGX_ERROR;
+    }
+
+    ngx_guildlog_json_init(&w, pool, 8192);
+    ngx_guildlog_json_begin(&w, '[');
+
+    for (i = 0; i < step->n; i++) {
+        ngx_guildlog_delivery_write(&w, step->lanes[i]);
+    }
+
+    ngx_guildlog_json_end(&w);
+
+    args[0] = d->me;
+
+    step->query = ngx_guildlog_json_written(&w, &args[1]) != NGX_OK ? NULL
+        : ngx_guildlog_pool_submit(d->pool,
+                       &ngx_guildlog_stmts[ngx_guildlog_stmt_delivery_step],
+                       args, ngx_guildlog_delivery_stepped, step);
+
+    ngx_destroy_pool(pool);
+
+    return step->query ? NGX_OK : NGX_ERROR;
+}
+
+
+/* one of guildlog.delivery_work */
+
+static void
+ngx_guildlog_delivery_write(ngx_guildlog_json_t *w, ngx_guildlog_lane_t *lane)
+{
+    ngx_str_t                  reason;
+    ngx_guildlog_lane_work_t  *work;
+
+    work = &lane->work;
+
+    ngx_guildlog_json_begin(w, '{');
+
+    ngx_guildlog_json_key(w, "guild");
+    ngx_guildlog_json_raw(w, &lane->guild);
+    ngx_guildlog_json_key(w, "lane");
+    ngx_guildlog_json_raw(w, &lane->id);
+    ngx_guildlog_json_key(w, "shard");
+    ngx_guildlog_json_number(w, lane->shard);
+    ngx_guildlog_json_key(w, "fence");
+    ngx_guildlog_json_number(w, lane->fence);
+    ngx_guildlog_json_key(w, "step");
+    ngx_guildlog_json_number(w, lane->step + work->changes);
+    ngx_guildlog_json_key(w, "changes");
+    ngx_guildlog_json_bool(w, work->changes);
+
+    if (work->done_to) {
+        ngx_guildlog_json_key(w, "done_to");
+        ngx_guildlog_json_number(w, work->done_to);
+        ngx_guildlog_json_key(w, "status");
+        ngx_guildlog_json_number(w, work->status);
+        ngx_guildlog_json_key(w, "attempts");
+        ngx_guildlog_json_number(w, lane->attempts);
+    }
+
+    if (work->done_to && work->reason) {
+        reason.data = (u_char *) work->reason;
+        reason.len = ngx_strlen(work->reason);
+        ngx_guildlog_json_key(w, "reason");
+        ngx_guildlog_json_string(w, &reason);
+    }
+
+    if (work->done_to && work->status == NGX_GUILDLOG_LANE_DELIVERED) {
+        ngx_guildlog_json_key(w, "message");
+        ngx_guildlog_json_number(w, lane->last);
+    }
+
+    ngx_guildlog_json_key(w, "refused");
+    ngx_guildlog_json_bool(w, work->refused);
+
+    if (work->wait_ms) {
+        ngx_guildlog_json_key(w, "wait_ms");
+        ngx_guildlog_json_number(w, work->wait_ms);
+    }
+
+    if (work->begin_to) {
+        ngx_guildlog_json_key(w, "begin_to");
+        ngx_guildlog_json_number(w, work->begin_to);
+    }
+
+    if (work->peek >= 0) {
+        ngx_guildlog_json_key(w, "peek");
+        ngx_guildlog_json_number(w, work->peek);
+        ngx_guildlog_json_key(w, "most");
+        ngx_guildlog_json_number(w, work->bare ? 0 : NGX_GUILDLOG_LANE_ENTRIES
+                                                     - lane->n);
+        ngx_guildlog_json_key(w, "bytes");
+        ngx_guildlog_json_number(w, lane->room);
+    }
+
+    ngx_guildlog_json_end(w);
+}
+
+
+/*
+ * Without an answer it may have been committed or not: the same again, which
+ * changes nothing if it was.
+ */
+
+static void
+ngx_guildlog_delivery_stepped(void *data, ngx_guildlog_result_t *result)
+{
+    ngx_guildlog_step_t *step = data;
+
+    ngx_uint_t                i, n, answered;
+    ngx_guildlog_lane_t      *lane;
+    ngx_guildlog_delivery_t  *d;
+
+    d = step->delivery;
+    step->query = NULL;
+    n = step->n;
+    answered = result->outcome == NGX_GUILDLOG_ROWS && result->rows >= n;
+
+    for (i = 0; answered && i < n; i++) {
+        ngx_guildlog_delivery_settle(step->lanes[i]);
+    }
+
+    if (answered) {
+        ngx_guildlog_delivery_entries(step, result);
+
+    } else if (ngx_guildlog_delivery_to_blame(result)
+               || result->outcome == NGX_GUILDLOG_TIMEOUT)
+    {
+        ngx_guildlog_delivery_split(step, result);
+        return;
+
+    } else {
+        ngx_guildlog_delivery_refused(d, "a step", result);
+        d->step_at = ngx_current_msec + NGX_GUILDLOG_DELIVERY_RETRY;
+    }
+
+    for (i = 0; i < n; i++) {
+        lane = step->lanes[i];
+        lane->submitted = 0;
+
+        if (answered) {
+            lane->stepping = 0;
+            lane->crowd = 0;
+            ngx_guildlog_delivery_end_step(lane, result, i);
+
+        } else if (lane->dropped) {
+            lane->stepping = 0;
+            ngx_guildlog_delivery_forget(lane);
+
+        } else {
+            ngx_queue_insert_tail(&d->stepping, &lane->queue);
+        }
+    }
+
+    ngx_guildlog_delivery_go_again(d);
+    ngx_guildlog_delivery_steps(d);
+}
+
+
+/*
+ * One of them is to blame, and which one is not known: halves of them are tried
+ * next, until it stands alone.  What takes too long is not parked, for the
+ * database may be slow.
+ */
+
+static void
+ngx_guildlog_delivery_split(ngx_guildlog_step_t *step,
+    ngx_guildlog_result_t *result)
+{
+    ngx_uint_t                i;
+    ngx_guildlog_lane_t      *lane;
+    ngx_guildlog_delivery_t  *d;
+
+    d = step->delivery;
+
+    for (i = step->n; i > 0; i--) {
+        lane = step->lanes[i - 1];
+        lane->submitted = 0;
+        lane->crowd = (step->n + 1) / 2;
+
+        if (lane->dropped) {
+            lane->stepping = 0;
+            ngx_guildlog_delivery_forget(lane);
+
+        } else if (step->n > 1) {
+            ngx_queue_insert_head(&d->stepping, &lane->queue);
+
+        } else if (result->outcome == NGX_GUILDLOG_TIMEOUT) {
+            ngx_queue_insert_tail(&d->stepping, &lane->queue);
+
+        } else {
+            lane->stepping = 0;
+            ngx_guildlog_delivery_park(lane, result);
+        }
+    }
+
+    ngx_guildlog_delivery_go_again(d);
+    ngx_guildlog_delivery_steps(d);
+}
+
+
+/* what was kept free for entries: they are here */
+
+void
+ngx_guildlog_delivery_settle(ngx_guildlog_lane_t *lane)
+{
+    ngx_guildlog_delivery_holds(lane, -(ssize_t) lane->room);
+    lane->room = 0;
+}
+
+
+static void
+ngx_guildlog_delivery_end_step(ngx_guildlog_lane_t *lane,
+    ngx_guildlog_result_t *result, ngx_uint_t row)
+{
+    ngx_guildlog_delivery_t     *d;
+    ngx_guildlog_lane_result_e   became;
+
+    d = lane->delivery;
+    became = ngx_guildlog_delivery_became(result, row);
+
+    if (became != NGX_GUILDLOG_LANE_LOST) {
+        ngx_guildlog_lane_committed(lane);
+    }
+
+    if (lane->dropped) {
+        ngx_guildlog_delivery_forget(lane);
+        return;
+    }
+
+    if (became == NGX_GUILDLOG_LANE_LOST
+        || became == NGX_GUILDLOG_LANE_PAUSED)
+    {
+        ngx_guildlog_delivery_forget(lane);
+        d->sweep_at = ngx_current_msec + NGX_GUILDLOG_DELIVERY_RETRY;
+        return;
+    }
+
+    ngx_guildlog_lane_stepped(lane, became);
+}
+
+
+static ngx_guildlog_lane_result_e
+ngx_guildlog_delivery_became(ngx_guildlog_result_t *result, ngx_uint_t row)
+{
+    ngx_str_t  value;
+
+    value = ngx_guildlog_result_value(result, row, NGX_GUILDLOG_ROW_RESULT);
+
+    switch (value.len ? value.data[0] : 'l') {
+
+    case 'o':
+        return NGX_GUILDLOG_LANE_OK;
+
+    case 'e':
+        return NGX_GUILDLOG_LANE_EMPTY;
+
+    case 'c':
+        return NGX_GUILDLOG_LANE_CLOSING;
+
+    case 's':
+        return NGX_GUILDLOG_LANE_SHARED;
+
+    case 'p':
+        return NGX_GUILDLOG_LANE_PAUSED;
+
+    default: /* lost */
+        return NGX_GUILDLOG_LANE_LOST;
+    }
+}
+
+
+/* behind the results, in the order of places */
+
+static void
+ngx_guildlog_delivery_entries(ngx_guildlog_step_t *step,
+    ngx_guildlog_result_t *result)
+{
+    ngx_uint_t            row, place;
+    ngx_guildlog_lane_t  *lane;
+
+    for (row = step->n; row < result->rows; row++) {
+        place = ngx_guildlog_lane_column(result, row, NGX_GUILDLOG_ROW_PLACE);
+
+        if (place < 1 || place > step->n) {
+            continue;
+        }
+
+        lane = step->lanes[place - 1];
+
+        if (!lane->dropped) {
+            ngx_guildlog_lane_add(lane, result, row);
+        }
+    }
+}

@@ -1,0 +1,240 @@
+
+/*
+ * The keeper: one small step after the other, and a rest where nothing is
+ * left to do.
+ */
+
+#include "jobs/ngx_guildlog_keeper.h"
+#include "base/ngx_guildlog_json.h"
+
+
+#define NGX_GUILDLOG_KEEPER_PAUSE  20       /* ms, between steps, at least */
+#define NGX_GUILDLOG_KEEPER_RETRY  5000     /* ms, the database refused */
+
+
+struct ngx_guildlog_keeper_s {
+    NGX_GUILDLOG_EVENT_IDENT;
+
+    const ngx_guildlog_keeper_conf_t  *conf;
+    const ngx_guildlog_database_t     *database;
+    ngx_guildlog_pool_t           *pool;
+    ngx_guildlog_stats_t          *stats;
+    ngx_guildlog_query_t          *query;
+    ngx_event_t                    timer;
+    ngx_log_t                     *log;
+};
+
+
+static void ngx_guildlog_keeper_step(ngx_event_t *ev);
+static void ngx_guildlog_keeper_done(void *data,
+    ngx_guildlog_result_t *result);
+static ngx_msec_t ngx_guildlog_keeper_next(ngx_guildlog_keeper_t *keeper,
+    ngx_guildlog_result_t *result);
+static void ngx_guildlog_keeper_note(ngx_guildlog_keeper_t *keeper,
+    const ngx_str_t *body);
+static void ngx_guildlog_keeper_task(ngx_guildlog_keeper_t *keeper,
+    const char *name, json_t *facts);
+
+
+ngx_guildlog_keeper_t *
+ngx_guildlog_keeper_create(ngx_cycle_t *cycle,
+    const ngx_guildlog_keeper_conf_t *conf,
+    const ngx_guildlog_database_t *database, ngx_guildlog_pool_t *pool,
+    ngx_guildlog_stats_t *stats)
+{
+    ngx_guildlog_keeper_t  *keeper;
+
+    keeper = ngx_pcalloc(cycle->pool, sizeof(ngx_guildlog_keeper_t));
+    if (keeper == NULL) {
+        return NULL;
+    }
+
+    keeper->fd = (ngx_socket_t) -1;
+    keeper->conf = conf;
+    keeper->database = database;
+    keeper->pool = pool;
+    keeper->stats = stats;
+    keeper->log = cycle->log;
+
+    keeper->timer.handler = ngx_guildlog_keeper_step;
+    keeper->timer.data = keeper;
+    keeper->timer.log = cycle->log;
+    keeper->timer.cancelable = 1;
+
+    ngx_add_timer(&keeper->timer, ngx_random() % 1000);
+
+    return keeper;
+}
+
+
+void
+ngx_guildlog_keeper_destroy(ngx_guildlog_keeper_t *keeper)
+{
+    if (keeper->timer.timer_set) {
+        ngx_del_timer(&keeper->timer);
+    }
+
+    if (keeper->query) {
+        ngx_guildlog_query_detach(keeper->query);
+        keeper->query = NULL;
+    }
+}
+
+
+static void
+ngx_guildlog_keeper_step(ngx_event_t *ev)
+{
+    ngx_guildlog_keeper_t *keeper = ev->data;
+
+    u_char      buf[3][NGX_INT_T_LEN];
+    ngx_str_t   args[3];
+    ngx_uint_t  i, n[3];
+
+    if (ngx_exiting) {
+        return;
+    }
+
+    n[0] = keeper->conf->budget;
+    n[1] = keeper->conf->from_hour;
+    n[2] = keeper->conf->to_hour;
+
+    for (i = 0; i < 3; i++) {
+        args[i].data = buf[i];
+        args[i].len = ngx_sprintf(buf[i], "%ui", n[i]) - buf[i];
+    }
+
+    keeper->query = ngx_guildlog_pool_submit(keeper->pool,
+                         &ngx_guildlog_stmts[ngx_guildlog_stmt_keeper_step],
+                         args, ngx_guildlog_keeper_done, keeper);
+
+    if (keeper->query == NULL) {
+        ngx_add_timer(&keeper->timer, NGX_GUILDLOG_KEEPER_RETRY);
+    }
+}
+
+
+static void
+ngx_guildlog_keeper_done(void *data, ngx_guildlog_result_t *result)
+{
+    ngx_guildlog_keeper_t *keeper = data;
+
+    ngx_msec_t  wait;
+
+    keeper->query = NULL;
+
+    wait = ngx_guildlog_keeper_next(keeper, result);
+
+    if (!ngx_exiting) {
+        ngx_add_timer(&keeper->timer, wait);
+    }
+}
+
+
+/*
+ * 200: there is more to do, 204: there is not.  It rests for as long as it
+ * worked, so that it takes no more than half of a processor; while it is far
+ * behind, or forgets a person (202), for a quarter of that, or it would never
+ * come up with what half of a processor cannot do.
+ */
+
+static ngx_msec_t
+ngx_guildlog_keeper_next(ngx_guildlog_keeper_t *keeper,
+    ngx_guildlog_result_t *result)
+{
+    ngx_int_t   status;
+    ngx_str_t   value, body;
+    ngx_msec_t  pause;
+
+    if (result->outcome != NGX_GUILDLOG_ROWS || result->rows != 1) {
+
+        if (result->outcome == NGX_GUILDLOG_REFUSED) {
+            ngx_log_error(NGX_LOG_ERR, keeper->log, 0,
+                          "guildlog database \"%V\": the keeper's step "
+                          "failed, SQLSTATE %s: %V", &keeper->database->name,
+                          result->sqlstate, &result->message);
+        }
+
+        return NGX_GUILDLOG_KEEPER_RETRY;
+    }
+
+    value = ngx_guildlog_result_value(result, 0, 0);
+    status = ngx_atoi(value.data, value.len);
+    body = ngx_guildlog_result_value(result, 0, 1);
+
+    if (body.data) {
+        ngx_guildlog_keeper_note(keeper, &body);
+    }
+
+    pause = ngx_max(result->time_us / 1000, NGX_GUILDLOG_KEEPER_PAUSE);
+
+    switch (status) {
+    case 200:
+        return pause;
+    case 202:
+        return pause / 4;
+    default:
+        return ngx_max(pause, keeper->conf->interval);
+    }
+}
+
+
+static void
+ngx_guildlog_keeper_note(ngx_guildlog_keeper_t *keeper, const ngx_str_t *body)
+{
+    json_t        *tasks, *facts;
+    const char    *name;
+    json_error_t   cause;
+
+    tasks = ngx_guildlog_json_load(body->data, body->len, 0, &cause);
+
+    json_object_foreach(tasks, name, facts) {
+        ngx_guildlog_keeper_task(keeper, name, facts);
+    }
+
+    json_decref(tasks);
+}
+
+
+/* of several databases all but the first show their name */
+
+static void
+ngx_guildlog_keeper_task(ngx_guildlog_keeper_t *keeper, const char *name,
+    json_t *facts)
+{
+    u_char                buf[256], line[NGX_MAX_ERROR_STR / 4];
+    ngx_str_t             label;
+    const char           *error;
+    ngx_guildlog_task_t  *task;
+
+    label.data = buf;
+    label.len = (keeper->database->kept == 1
+                 ? ngx_snprintf(buf, sizeof(buf), "%s", name)
+                 : ngx_snprintf(buf, sizeof(buf), "%s of %V", name,
+                                &keeper->database->name))
+                - buf;
+
+    error = json_string_value(json_object_get(facts, "error"));
+
+    if (error) {
+        ngx_guildlog_pg_line(line, sizeof(line), error);
+        ngx_log_error(NGX_LOG_ERR, keeper->log, 0,
+                      "the keeper's task \"%V\" failed: %s", &label, line);
+    }
+
+    task = ngx_guildlog_stats_task(keeper->stats, &label);
+
+    if (task == NULL) {
+        return;
+    }
+
+#define ngx_guildlog_fact(key)                                                \
+    json_integer_value(json_object_get(facts, key))
+
+    task->at = ngx_time() - ngx_guildlog_fact("age_ms") / 1000;
+    task->took_us = ngx_guildlog_fact("took_us");
+    task->lag = ngx_guildlog_fact("lag");
+    task->errors = ngx_guildlog_fact("errors");
+    task->parked = ngx_guildlog_fact("parked");
+
+#undef ngx_guildlog_fact
+}

@@ -1,0 +1,522 @@
+
+/*
+ * Entries as the recording functions take them: an SQL array of each column.
+ */
+
+#include "log/ngx_guildlog_columns.h"
+#include "api/ngx_guildlog_value.h"
+
+
+#define NGX_GUILDLOG_COLUMNS_KEPT   100   /* messages of an entry */
+#define NGX_GUILDLOG_COLUMNS_KEYS   8     /* of an object in an entry */
+#define NGX_GUILDLOG_COLUMNS_SIZE   1024  /* of a column, at first */
+
+
+typedef struct ngx_guildlog_column_s  ngx_guildlog_column_t;
+
+typedef void (*ngx_guildlog_column_pt)(ngx_guildlog_json_t *w, json_t *value);
+
+struct ngx_guildlog_column_s {
+    ngx_guildlog_entry_field_e     field;
+    const char                    *key;      /* of the object it is in */
+    ngx_guildlog_column_pt         write;    /* what is not null */
+};
+
+
+typedef struct {
+    ngx_str_t                      name;     /* with what stands around it */
+    ngx_guildlog_entry_field_e     field;
+    ngx_str_t                      fallback; /* where it is null */
+    ngx_guildlog_column_pt         write;
+} ngx_guildlog_column_doc_t;
+
+
+static void ngx_guildlog_columns_place(ngx_guildlog_columns_t *c,
+    json_t **fields);
+static json_t *ngx_guildlog_columns_value(const ngx_guildlog_column_t *column,
+    json_t **fields);
+static void ngx_guildlog_columns_mark(ngx_guildlog_columns_t *c,
+    ngx_guildlog_column_e column);
+static void ngx_guildlog_columns_doc(ngx_guildlog_json_t *w, json_t **fields);
+static void ngx_guildlog_columns_text(ngx_guildlog_json_t *w, json_t *value);
+static void ngx_guildlog_columns_digits(ngx_guildlog_json_t *w,
+    json_t *value);
+static void ngx_guildlog_columns_number(ngx_guildlog_json_t *w,
+    json_t *value);
+static void ngx_guildlog_columns_bool(ngx_guildlog_json_t *w, json_t *value);
+static void ngx_guildlog_columns_bot(ngx_guildlog_json_t *w, json_t *value);
+static void ngx_guildlog_columns_ids(ngx_guildlog_json_t *w, json_t *value);
+static void ngx_guildlog_columns_string(ngx_guildlog_json_t *w,
+    json_t *value);
+static void ngx_guildlog_columns_named(ngx_guildlog_json_t *w, json_t *value);
+static void ngx_guildlog_columns_jsonb(ngx_guildlog_json_t *w, json_t *value);
+static void ngx_guildlog_columns_object(ngx_guildlog_json_t *w,
+    json_t *value);
+static ngx_int_t ngx_guildlog_columns_cmp(const char *one, const char *two);
+
+
+/* those that say something of each entry, in order from the first one on */
+
+static const ngx_guildlog_column_t  ngx_guildlog_columns[] = {
+    { NGX_GUILDLOG_ENTRY_SERVER, NULL, ngx_guildlog_columns_digits },
+    { NGX_GUILDLOG_ENTRY_BOT, NULL, ngx_guildlog_columns_bot },
+    { NGX_GUILDLOG_ENTRY_EVENT_ID, NULL, ngx_guildlog_columns_text },
+    { NGX_GUILDLOG_ENTRY_TYPE, NULL, ngx_guildlog_columns_number },
+    { NGX_GUILDLOG_ENTRY_TIMESTAMP, NULL, ngx_guildlog_columns_number },
+    { NGX_GUILDLOG_ENTRY_EXECUTOR, "id", ngx_guildlog_columns_digits },
+    { NGX_GUILDLOG_ENTRY_EXECUTOR, "bot", ngx_guildlog_columns_bool },
+    { NGX_GUILDLOG_ENTRY_EXECUTOR, "roles", ngx_guildlog_columns_ids },
+    { NGX_GUILDLOG_ENTRY_TARGET, "id", ngx_guildlog_columns_digits },
+    { NGX_GUILDLOG_ENTRY_TARGET, "bot", ngx_guildlog_columns_bool },
+    { NGX_GUILDLOG_ENTRY_TARGET, "roles", ngx_guildlog_columns_ids },
+    { NGX_GUILDLOG_ENTRY_CHANNEL, "id", ngx_guildlog_columns_digits },
+    { NGX_GUILDLOG_ENTRY_CHANNEL, "parent", ngx_guildlog_columns_digits },
+    { NGX_GUILDLOG_ENTRY_CHANNEL, "category", ngx_guildlog_columns_digits },
+    { NGX_GUILDLOG_ENTRY_ROLE, NULL, ngx_guildlog_columns_text },
+    { NGX_GUILDLOG_ENTRY_PROXIED, NULL, ngx_guildlog_columns_bool }
+};
+
+
+/*
+ * The document, byte for byte as the SQL function entry_doc() makes it.  What
+ * is more than the messages that are kept, the rules still look at: it is cut
+ * when it is stored.
+ */
+
+#define doc(s, f, w)                                                          \
+    { ngx_string(s), NGX_GUILDLOG_ENTRY_##f, ngx_string("null"),              \
+      ngx_guildlog_columns_##w }
+
+static const ngx_guildlog_column_doc_t  ngx_guildlog_columns_docs[] = {
+    doc("\"executor\":", EXECUTOR, named),
+    doc(",\"target\":", TARGET, named),
+    doc(",\"channel\":", CHANNEL, named),
+    doc(",\"role\":", ROLE, string),
+    doc(",\"name\":", NAME, string),
+    doc(",\"reason\":", REASON, string),
+    doc(",\"count\":", COUNT, number),
+    doc(",\"content\":", CONTENT, string),
+    doc(",\"contentAfter\":", CONTENT_AFTER, string),
+    { ngx_string(",\"messages\":"), NGX_GUILDLOG_ENTRY_MESSAGES,
+      ngx_string("[]"), ngx_guildlog_columns_jsonb },
+    doc(",\"messagesTruncated\":null,\"emoji\":", EMOJI, jsonb),
+    doc(",\"action\":", ACTION, string),
+    doc(",\"value\":", VALUE, string)
+};
+
+
+void
+ngx_guildlog_columns_init(ngx_guildlog_columns_t *c, ngx_pool_t *pool,
+    ngx_uint_t many, size_t size)
+{
+    ngx_uint_t  i;
+
+    c->many = many;
+    c->n = 0;
+
+    ngx_memzero(c->said, sizeof(c->said));
+
+    for (i = 0; i < NGX_GUILDLOG_COLUMN_LAST; i++) {
+        ngx_guildlog_json_init(&c->columns[i], pool,
+                               NGX_GUILDLOG_COLUMNS_SIZE
+                               + (i == NGX_GUILDLOG_COLUMN_DOCS ? size : 0));
+
+        if (i != NGX_GUILDLOG_COLUMN_DOCS) {
+            ngx_guildlog_json_begin(&c->columns[i],
+                                    (i == NGX_GUILDLOG_COLUMN_ERRORS)
+                                    ? '[' : '{');
+        }
+    }
+
+    /* an array of none is no null */
+
+    c->said[NGX_GUILDLOG_COLUMN_GUILDS] = 1;
+    c->said[NGX_GUILDLOG_COLUMN_EVENTS] = 1;
+    c->said[NGX_GUILDLOG_COLUMN_DOCS] = 1;
+    c->said[NGX_GUILDLOG_COLUMN_ERRORS] = 1;
+}
+
+
+void
+ngx_guildlog_columns_add(ngx_guildlog_columns_t *c, json_t **fields)
+{
+    json_t     *value;
+    ngx_str_t   reason;
+
+    ngx_guildlog_columns_place(c, fields);
+
+    ngx_guildlog_columns_doc(&c->columns[NGX_GUILDLOG_COLUMN_DOCS], fields);
+
+    value = fields[NGX_GUILDLOG_ENTRY_REASON];
+
+    if (json_is_string(value)) {
+        reason = ngx_guildlog_json_text(value);
+
+        if (reason.len && reason.data[0] == '[') {
+            ngx_guildlog_columns_mark(c, NGX_GUILDLOG_COLUMN_PREFIXED);
+        }
+    }
+
+    if (json_array_size(fields[NGX_GUILDLOG_ENTRY_MESSAGES])
+        > NGX_GUILDLOG_COLUMNS_KEPT)
+    {
+        ngx_guildlog_columns_mark(c, NGX_GUILDLOG_COLUMN_CROWDED);
+    }
+}
+
+
+void
+ngx_guildlog_columns_refuse(ngx_guildlog_columns_t *c, const ngx_str_t *error)
+{
+    json_t               *none[NGX_GUILDLOG_ENTRY_FIELDS];
+    ngx_guildlog_json_t  *w;
+
+    ngx_memzero(none, sizeof(none));
+    ngx_guildlog_columns_place(c, none);
+
+    w = &c->columns[NGX_GUILDLOG_COLUMN_ERRORS];
+
+    ngx_guildlog_json_begin(w, '{');
+    ngx_guildlog_json_key(w, "index");
+    ngx_guildlog_json_number(w, c->n - 1);
+    ngx_guildlog_json_key(w, "error");
+    ngx_guildlog_json_string(w, error);
+    ngx_guildlog_json_end(w);
+}
+
+
+static void
+ngx_guildlog_columns_place(ngx_guildlog_columns_t *c, json_t **fields)
+{
+    json_t                       *value;
+    ngx_uint_t                    i;
+    const ngx_guildlog_column_t  *column;
+
+    if (c->n++) {
+        ngx_guildlog_json_literal(&c->columns[NGX_GUILDLOG_COLUMN_DOCS],
+                                  "\n", 1);
+    }
+
+    for (i = c->many ? 0 : NGX_GUILDLOG_COLUMN_EVENTS;
+         i < sizeof(ngx_guildlog_columns) / sizeof(ngx_guildlog_columns[0]);
+         i++)
+    {
+        column = &ngx_guildlog_columns[i];
+        value = ngx_guildlog_columns_value(column, fields);
+
+        if (value) {
+            c->said[i] = 1;
+            column->write(&c->columns[i], value);
+
+        } else {
+            ngx_guildlog_json_null(&c->columns[i]);
+        }
+    }
+}
+
+
+/* NULL: it is absent or null */
+
+static json_t *
+ngx_guildlog_columns_value(const ngx_guildlog_column_t *column,
+    json_t **fields)
+{
+    json_t  *value;
+
+    value = fields[column->field];
+
+    if (value && column->key) {
+        value = json_object_get(value, column->key);
+    }
+
+    return json_is_null(value) ? NULL : value;
+}
+
+
+static void
+ngx_guildlog_columns_mark(ngx_guildlog_columns_t *c,
+    ngx_guildlog_column_e column)
+{
+    c->said[column] = 1;
+    ngx_guildlog_json_number(&c->columns[column], c->n);
+}
+
+
+ngx_int_t
+ngx_guildlog_columns_end(ngx_guildlog_columns_t *c, ngx_str_t *args)
+{
+    ngx_uint_t            i;
+    ngx_guildlog_json_t  *w;
+
+    for (i = c->many ? 0 : NGX_GUILDLOG_COLUMN_EVENTS;
+         i < NGX_GUILDLOG_COLUMN_LAST;
+         i++, args++)
+    {
+        w = &c->columns[i];
+
+        if (i != NGX_GUILDLOG_COLUMN_DOCS) {
+            ngx_guildlog_json_end(w);
+        }
+
+        if (ngx_guildlog_json_written(w, args) != NGX_OK) {
+            return NGX_ERROR;
+        }
+
+        if (!c->said[i]) {
+            ngx_str_null(args);
+        }
+    }
+
+    return NGX_OK;
+}
+
+
+static void
+ngx_guildlog_columns_doc(ngx_guildlog_json_t *w, json_t **fields)
+{
+    json_t                           *value;
+    ngx_uint_t                        i;
+    const ngx_guildlog_column_doc_t  *doc;
+
+    for (i = 0;
+         i < sizeof(ngx_guildlog_columns_docs)
+             / sizeof(ngx_guildlog_columns_docs[0]);
+         i++)
+    {
+        doc = &ngx_guildlog_columns_docs[i];
+        value = fields[doc->field];
+
+        ngx_guildlog_json_literal(w, doc->name.data, doc->name.len);
+
+        if (value && !json_is_null(value)) {
+            doc->write(w, value);
+
+        } else {
+            ngx_guildlog_json_literal(w, doc->fallback.data,
+                                      doc->fallback.len);
+        }
+    }
+}
+
+
+/* the elements of arrays */
+
+
+static void
+ngx_guildlog_columns_text(ngx_guildlog_json_t *w, json_t *value)
+{
+    u_char     *p;
+    ngx_str_t   text;
+
+    text = ngx_guildlog_json_text(value);
+
+    p = ngx_guildlog_json_place(w, 2 * text.len + 2);
+
+    if (p) {
+        ngx_guildlog_json_placed(w, ngx_guildlog_value_quote(p, &text));
+    }
+}
+
+
+static void
+ngx_guildlog_columns_digits(ngx_guildlog_json_t *w, json_t *value)
+{
+    ngx_str_t  digits;
+
+    digits = ngx_guildlog_json_text(value);
+
+    ngx_guildlog_json_raw(w, &digits);
+}
+
+
+static void
+ngx_guildlog_columns_number(ngx_guildlog_json_t *w, json_t *value)
+{
+    ngx_guildlog_json_number(w, json_integer_value(value));
+}
+
+
+static void
+ngx_guildlog_columns_bool(ngx_guildlog_json_t *w, json_t *value)
+{
+    ngx_guildlog_json_bool(w, json_is_true(value));
+}
+
+
+static void
+ngx_guildlog_columns_bot(ngx_guildlog_json_t *w, json_t *value)
+{
+    ngx_guildlog_json_number(w, ngx_strcmp(json_string_value(value), "pro")
+                                == 0);
+}
+
+
+static void
+ngx_guildlog_columns_ids(ngx_guildlog_json_t *w, json_t *value)
+{
+    size_t   i, len;
+    u_char  *p;
+    json_t  *id;
+
+    len = sizeof("\"{}\"") - 1;
+
+    json_array_foreach(value, i, id) {
+        len += json_string_length(id) + 1;
+    }
+
+    p = ngx_guildlog_json_place(w, len);
+    if (p == NULL) {
+        return;
+    }
+
+    *p++ = '"';
+    *p++ = '{';
+
+    json_array_foreach(value, i, id) {
+        if (i) {
+            *p++ = ',';
+        }
+
+        p = ngx_cpymem(p, json_string_value(id), json_string_length(id));
+    }
+
+    *p++ = '}';
+    *p++ = '"';
+
+    ngx_guildlog_json_placed(w, p);
+}
+
+
+/* the values of documents */
+
+
+static void
+ngx_guildlog_columns_string(ngx_guildlog_json_t *w, json_t *value)
+{
+    ngx_str_t  text;
+
+    text = ngx_guildlog_json_text(value);
+
+    ngx_guildlog_json_string(w, &text);
+}
+
+
+static void
+ngx_guildlog_columns_named(ngx_guildlog_json_t *w, json_t *value)
+{
+    json_t  *name;
+
+    ngx_guildlog_json_literal(w, "{\"id\":", sizeof("{\"id\":") - 1);
+    ngx_guildlog_columns_string(w, json_object_get(value, "id"));
+    ngx_guildlog_json_literal(w, ",\"name\":", sizeof(",\"name\":") - 1);
+
+    name = json_object_get(value, "name");
+
+    if (json_is_string(name)) {
+        ngx_guildlog_columns_string(w, name);
+    } else {
+        ngx_guildlog_json_literal(w, "\"\"", 2);
+    }
+
+    ngx_guildlog_json_literal(w, "}", 1);
+}
+
+
+/* as PostgreSQL writes a jsonb */
+
+static void
+ngx_guildlog_columns_jsonb(ngx_guildlog_json_t *w, json_t *value)
+{
+    size_t   i;
+    json_t  *item;
+
+    switch (json_typeof(value)) {
+
+    case JSON_OBJECT:
+        ngx_guildlog_columns_object(w, value);
+        return;
+
+    case JSON_ARRAY:
+        ngx_guildlog_json_literal(w, "[", 1);
+
+        json_array_foreach(value, i, item) {
+            if (i) {
+                ngx_guildlog_json_literal(w, ", ", 2);
+            }
+
+            ngx_guildlog_columns_jsonb(w, item);
+        }
+
+        ngx_guildlog_json_literal(w, "]", 1);
+        return;
+
+    case JSON_STRING:
+        ngx_guildlog_columns_string(w, value);
+        break;
+
+    case JSON_INTEGER:
+        ngx_guildlog_columns_number(w, value);
+        break;
+
+    case JSON_NULL:
+        ngx_guildlog_json_null(w);
+        break;
+
+    default:
+        ngx_guildlog_columns_bool(w, value);
+        break;
+    }
+}
+
+
+/* its keys are in the order of their lengths */
+
+static void
+ngx_guildlog_columns_object(ngx_guildlog_json_t *w, json_t *value)
+{
+    json_t      *item;
+    ngx_str_t    name;
+    ngx_uint_t   i, n;
+    const char  *key, *keys[NGX_GUILDLOG_COLUMNS_KEYS];
+
+    n = 0;
+
+    json_object_foreach(value, key, item) {
+        for (i = n++; i && ngx_guildlog_columns_cmp(key, keys[i - 1]) < 0;
+             i--)
+        {
+            keys[i] = keys[i - 1];
+        }
+
+        keys[i] = key;
+    }
+
+    ngx_guildlog_json_literal(w, "{", 1);
+
+    for (i = 0; i < n; i++) {
+        if (i) {
+            ngx_guildlog_json_literal(w, ", ", 2);
+        }
+
+        name.data = (u_char *) keys[i];
+        name.len = ngx_strlen(keys[i]);
+
+        ngx_guildlog_json_string(w, &name);
+        ngx_guildlog_json_literal(w, ": ", 2);
+        ngx_guildlog_columns_jsonb(w, json_object_get(value, keys[i]));
+    }
+
+    ngx_guildlog_json_literal(w, "}", 1);
+}
+
+
+static ngx_int_t
+ngx_guildlog_columns_cmp(const char *one, const char *two)
+{
+    size_t  n, m;
+
+    n = ngx_strlen(one);
+    m = ngx_strlen(two);
+
+    return (n == m) ? ngx_memcmp(one, two, n) : (n < m) ? -1 : 1;
+}

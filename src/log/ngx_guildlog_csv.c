@@ -1,0 +1,405 @@
+
+/*
+ * One table says what stands in which column.
+ */
+
+#include "log/ngx_guildlog_csv.h"
+
+
+#define NGX_GUILDLOG_CSV_STATUS  128   /* of a delivery, and its reason */
+
+
+typedef struct {
+    u_char                        *pos;
+    const ngx_guildlog_csv_t      *csv;
+    json_t                        *entry;
+    ngx_uint_t                     type;
+    ngx_str_t                      status;
+    ngx_str_t                      reason;
+} ngx_guildlog_csv_row_t;
+
+
+typedef struct {
+    void                         (*write)(ngx_guildlog_csv_row_t *row,
+                                          const char *object,
+                                          const char *field);
+    const char                    *object;     /* NULL: the entry itself */
+    const char                    *field;
+} ngx_guildlog_csv_column_t;
+
+
+static void ngx_guildlog_csv_time(ngx_guildlog_csv_row_t *row,
+    const char *object, const char *field);
+static void ngx_guildlog_csv_number(ngx_guildlog_csv_row_t *row,
+    const char *object, const char *field);
+static void ngx_guildlog_csv_text(ngx_guildlog_csv_row_t *row,
+    const char *object, const char *field);
+static void ngx_guildlog_csv_name(ngx_guildlog_csv_row_t *row,
+    const char *object, const char *field);
+static void ngx_guildlog_csv_summary(ngx_guildlog_csv_row_t *row,
+    const char *object, const char *field);
+static void ngx_guildlog_csv_status(ngx_guildlog_csv_row_t *row,
+    const char *object, const char *field);
+static void ngx_guildlog_csv_reason(ngx_guildlog_csv_row_t *row,
+    const char *object, const char *field);
+static void ngx_guildlog_csv_named(ngx_guildlog_csv_row_t *row,
+    const char *object, ngx_str_t *s);
+static void ngx_guildlog_csv_cell(ngx_guildlog_csv_row_t *row,
+    const ngx_str_t *parts, ngx_uint_t n);
+static ngx_uint_t ngx_guildlog_csv_formula(const ngx_str_t *s);
+
+
+const ngx_str_t  ngx_guildlog_csv_header = ngx_string(
+    "timestamp,log_id,log_type,log_name,summary,executor_id,executor_name,"
+    "target_id,target_name,channel_id,channel_name,role,name,reason,count,"
+    "content,content_after,delivered,delivery_reason\r\n");
+
+
+/* in the order of the header */
+
+static const ngx_guildlog_csv_column_t  ngx_guildlog_csv_columns[] = {
+    { ngx_guildlog_csv_time, NULL, "timestamp" },
+    { ngx_guildlog_csv_text, NULL, "id" },
+    { ngx_guildlog_csv_number, NULL, "type" },
+    { ngx_guildlog_csv_name, NULL, NULL },
+    { ngx_guildlog_csv_summary, NULL, NULL },
+    { ngx_guildlog_csv_text, "executor", "id" },
+    { ngx_guildlog_csv_text, "executor", "name" },
+    { ngx_guildlog_csv_text, "target", "id" },
+    { ngx_guildlog_csv_text, "target", "name" },
+    { ngx_guildlog_csv_text, "channel", "id" },
+    { ngx_guildlog_csv_text, "channel", "name" },
+    { ngx_guildlog_csv_text, NULL, "role" },
+    { ngx_guildlog_csv_text, NULL, "name" },
+    { ngx_guildlog_csv_text, NULL, "reason" },
+    { ngx_guildlog_csv_number, NULL, "count" },
+    { ngx_guildlog_csv_text, NULL, "content" },
+    { ngx_guildlog_csv_text, NULL, "contentAfter" },
+    { ngx_guildlog_csv_status, NULL, NULL },
+    { ngx_guildlog_csv_reason, NULL, NULL }
+};
+
+
+#define NGX_GUILDLOG_CSV_COLUMNS  (sizeof(ngx_guildlog_csv_columns)           \
+                                   / sizeof(ngx_guildlog_csv_column_t))
+
+
+ngx_int_t
+ngx_guildlog_csv_init(ngx_guildlog_csv_t *csv, ngx_pool_t *pool,
+    const ngx_str_t *head)
+{
+    size_t      name, title;
+    json_t     *json, *names, *titles;
+    ngx_str_t   error;
+    ngx_uint_t  i;
+
+    json = ngx_guildlog_json_parse(pool, head, &error);
+
+    names = json_object_get(json, "names");
+    titles = json_object_get(json, "titles");
+
+    if (json_array_size(names) != NGX_GUILDLOG_CSV_TYPES
+        || json_array_size(titles) != NGX_GUILDLOG_CSV_TYPES)
+    {
+        return NGX_DECLINED;
+    }
+
+    csv->subject = ngx_guildlog_json_text(json_object_get(json, "subject"));
+    csv->executor = ngx_guildlog_json_text(json_object_get(json, "executor"));
+    csv->channel = ngx_guildlog_json_text(json_object_get(json, "channel"));
+
+    name = 0;
+    title = 0;
+
+    for (i = 0; i < NGX_GUILDLOG_CSV_TYPES; i++) {
+        csv->names[i] = ngx_guildlog_json_text(json_array_get(names, i));
+        csv->titles[i] = ngx_guildlog_json_text(json_array_get(titles, i));
+
+        name = ngx_max(name, csv->names[i].len);
+        title = ngx_max(title, csv->titles[i].len);
+    }
+
+    /* a cell: an apostrophe, two quotes, a comma; quotes inside double */
+
+    csv->longest = 2 * (name + title + csv->subject.len + csv->executor.len
+                        + csv->channel.len)
+                   + sizeof("1970-01-01T00:00:00.000Z")
+                   + NGX_GUILDLOG_CSV_STATUS
+                   + NGX_GUILDLOG_CSV_COLUMNS * 4;
+
+    return NGX_OK;
+}
+
+
+/* a quote is two bytes in JSON already; names stand in the summary too */
+
+size_t
+ngx_guildlog_csv_size(const ngx_guildlog_csv_t *csv, const ngx_str_t *doc)
+{
+    return csv->longest + 2 * doc->len;
+}
+
+
+u_char *
+ngx_guildlog_csv_row(const ngx_guildlog_csv_t *csv, u_char *dst,
+    const ngx_str_t *doc, const ngx_str_t *status, const ngx_str_t *reason)
+{
+    json_int_t                        type;
+    ngx_uint_t                        i;
+    json_error_t                      error;
+    ngx_guildlog_csv_row_t            row;
+    const ngx_guildlog_csv_column_t  *column;
+
+    /* the end of the buffer serves to complete the doc */
+
+    (void) ngx_cpymem(dst, doc->data, doc->len);
+    dst[doc->len] = '}';
+
+    row.entry = ngx_guildlog_json_load(dst, doc->len + 1, 0, &error);
+    if (row.entry == NULL) {
+        return NULL;
+    }
+
+    type = json_integer_value(json_object_get(row.entry, "type"));
+
+    if (type < 0 || type >= NGX_GUILDLOG_CSV_TYPES) {
+        json_decref(row.entry);
+        return NULL;
+    }
+
+    row.pos = dst;
+    row.csv = csv;
+    row.type = (ngx_uint_t) type;
+    row.status = *status;
+    row.reason = *reason;
+
+    row.status.len = ngx_min(row.status.len, NGX_GUILDLOG_CSV_STATUS / 4);
+    row.reason.len = ngx_min(row.reason.len, NGX_GUILDLOG_CSV_STATUS / 4);
+
+    for (i = 0; i < NGX_GUILDLOG_CSV_COLUMNS; i++) {
+        if (i) {
+            *row.pos++ = ',';
+        }
+
+        column = &ngx_guildlog_csv_columns[i];
+        column->write(&row, column->object, column->field);
+    }
+
+    *row.pos++ = CR;
+    *row.pos++ = LF;
+
+    json_decref(row.entry);
+
+    return row.pos;
+}
+
+
+static void
+ngx_guildlog_csv_time(ngx_guildlog_csv_row_t *row, const char *object,
+    const char *field)
+{
+    ngx_tm_t    tm;
+    json_int_t  ms;
+
+    ms = json_integer_value(json_object_get(row->entry, field));
+    ms = ngx_max(ms, 0);
+
+    ngx_gmtime((time_t) (ms / 1000), &tm);
+
+    row->pos = ngx_sprintf(row->pos, "%4d-%02d-%02dT%02d:%02d:%02d.%03dZ",
+                           tm.ngx_tm_year, tm.ngx_tm_mon, tm.ngx_tm_mday,
+                           tm.ngx_tm_hour, tm.ngx_tm_min, tm.ngx_tm_sec,
+                           (int) (ms % 1000));
+}
+
+
+static void
+ngx_guildlog_csv_number(ngx_guildlog_csv_row_t *row, const char *object,
+    const char *field)
+{
+    json_t  *value;
+
+    value = json_object_get(row->entry, field);
+
+    if (json_is_integer(value)) {
+        row->pos = ngx_sprintf(row->pos, "%L",
+                               (int64_t) json_integer_value(value));
+    }
+}
+
+
+static void
+ngx_guildlog_csv_text(ngx_guildlog_csv_row_t *row, const char *object,
+    const char *field)
+{
+    json_t     *from;
+    ngx_str_t   s;
+
+    from = object ? json_object_get(row->entry, object) : row->entry;
+
+    s = ngx_guildlog_json_text(json_object_get(from, field));
+    ngx_guildlog_csv_cell(row, &s, 1);
+}
+
+
+static void
+ngx_guildlog_csv_name(ngx_guildlog_csv_row_t *row, const char *object,
+    const char *field)
+{
+    ngx_guildlog_csv_cell(row, &row->csv->names[row->type], 1);
+}
+
+
+/* "<title>: <whom or what>, by <whom>, in <where>", each as far as known */
+
+static void
+ngx_guildlog_csv_summary(ngx_guildlog_csv_row_t *row, const char *object,
+    const char *field)
+{
+    ngx_str_t                  parts[7];
+    ngx_uint_t                 n;
+    const ngx_guildlog_csv_t  *csv;
+
+    csv = row->csv;
+
+    parts[0] = csv->titles[row->type];
+    n = 1;
+
+    ngx_guildlog_csv_named(row, "target", &parts[2]);
+
+    if (parts[2].len == 0) {
+        parts[2] = ngx_guildlog_json_text(json_object_get(row->entry, "role"));
+    }
+
+    if (parts[2].len == 0) {
+        parts[2] = ngx_guildlog_json_text(json_object_get(row->entry, "name"));
+    }
+
+    if (parts[2].len) {
+        parts[1] = csv->subject;
+        n += 2;
+    }
+
+    ngx_guildlog_csv_named(row, "executor", &parts[n + 1]);
+
+    if (parts[n + 1].len) {
+        parts[n] = csv->executor;
+        n += 2;
+    }
+
+    ngx_guildlog_csv_named(row, "channel", &parts[n + 1]);
+
+    if (parts[n + 1].len) {
+        parts[n] = csv->channel;
+        n += 2;
+    }
+
+    ngx_guildlog_csv_cell(row, parts, n);
+}
+
+
+static void
+ngx_guildlog_csv_status(ngx_guildlog_csv_row_t *row, const char *object,
+    const char *field)
+{
+    ngx_guildlog_csv_cell(row, &row->status, 1);
+}
+
+
+static void
+ngx_guildlog_csv_reason(ngx_guildlog_csv_row_t *row, const char *object,
+    const char *field)
+{
+    ngx_guildlog_csv_cell(row, &row->reason, 1);
+}
+
+
+/* what is called so, else its id */
+
+static void
+ngx_guildlog_csv_named(ngx_guildlog_csv_row_t *row, const char *object,
+    ngx_str_t *s)
+{
+    json_t  *value;
+
+    value = json_object_get(row->entry, object);
+
+    *s = ngx_guildlog_json_text(json_object_get(value, "name"));
+
+    if (s->len == 0) {
+        *s = ngx_guildlog_json_text(json_object_get(value, "id"));
+    }
+}
+
+
+static void
+ngx_guildlog_csv_cell(ngx_guildlog_csv_row_t *row, const ngx_str_t *parts,
+    ngx_uint_t n)
+{
+    size_t      j;
+    u_char     *p;
+    ngx_uint_t  i, quote;
+
+    quote = 0;
+
+    /* some readers separate by semicolons and tabs as well as by commas */
+
+    for (i = 0; i < n; i++) {
+        for (j = 0; j < parts[i].len && !quote; j++) {
+            quote = (ngx_strchr("\",;\t\r\n", parts[i].data[j]) != NULL);
+        }
+    }
+
+    p = row->pos;
+
+    if (quote) {
+        *p++ = '"';
+    }
+
+    if (ngx_guildlog_csv_formula(&parts[0])) {
+        *p++ = '\'';
+    }
+
+    for (i = 0; i < n; i++) {
+        for (j = 0; j < parts[i].len; j++) {
+            if (parts[i].data[j] == '"') {
+                *p++ = '"';
+            }
+
+            *p++ = parts[i].data[j];
+        }
+    }
+
+    if (quote) {
+        *p++ = '"';
+    }
+
+    row->pos = p;
+}
+
+
+/* spreadsheets take the wide forms of these for the same */
+
+static ngx_uint_t
+ngx_guildlog_csv_formula(const ngx_str_t *s)
+{
+    const ngx_str_t  *mark;
+
+    static const ngx_str_t  marks[] = {
+        ngx_string("="), ngx_string("+"), ngx_string("-"), ngx_string("@"),
+        ngx_string("\t"), ngx_string("\r"), ngx_string("\n"),
+        ngx_string("\xef\xbc\x9d"), ngx_string("\xef\xbc\x8b"),
+        ngx_string("\xef\xbc\x8d"), ngx_string("\xef\xbc\xa0"),
+        ngx_null_string
+    };
+
+    for (mark = marks; mark->len; mark++) {
+        if (s->len >= mark->len
+            && ngx_memcmp(s->data, mark->data, mark->len) == 0)
+        {
+            return 1;
+        }
+    }
+
+    return 0;
+}

@@ -1,0 +1,54 @@
+
+/*
+ * Entries as CSV: RFC 4180, UTF-8, CRLF, and no cell that a spreadsheet would
+ * run as a formula.
+ */
+
+#ifndef _NGX_GUILDLOG_CSV_H_INCLUDED_
+#define _NGX_GUILDLOG_CSV_H_INCLUDED_
+
+
+#include "base/ngx_guildlog_json.h"
+
+
+#define NGX_GUILDLOG_CSV_TYPES  102
+
+
+/* what rows are made with, in the language of the export */
+
+typedef struct {
+    ngx_str_t                      names[NGX_GUILDLOG_CSV_TYPES];
+    ngx_str_t                      titles[NGX_GUILDLOG_CSV_TYPES];
+    ngx_str_t                      subject;    /* what stands before these */
+    ngx_str_t                      executor;
+    ngx_str_t                      channel;
+    size_t                         longest;    /* of a row, beyond its doc */
+} ngx_guildlog_csv_t;
+
+
+/* the names of the columns, with their line end */
+extern const ngx_str_t  ngx_guildlog_csv_header;
+
+
+/*
+ * Reads {names, titles, subject, executor, channel}; the strings live as long
+ * as the pool.  NGX_DECLINED: it is something else.
+ */
+
+ngx_int_t ngx_guildlog_csv_init(ngx_guildlog_csv_t *csv, ngx_pool_t *pool,
+    const ngx_str_t *head);
+
+/* the room that a row may take */
+size_t ngx_guildlog_csv_size(const ngx_guildlog_csv_t *csv,
+    const ngx_str_t *doc);
+
+/*
+ * Writes the row of an entry: doc is its JSON without the closing brace,
+ * reason may be null.  Returns where it ends; NULL: doc is no entry.
+ */
+
+u_char *ngx_guildlog_csv_row(const ngx_guildlog_csv_t *csv, u_char *dst,
+    const ngx_str_t *doc, const ngx_str_t *status, const ngx_str_t *reason);
+
+
+#endif /* _NGX_GUILDLOG_CSV_H_INCLUDED_ */

@@ -1,0 +1,677 @@
+
+/*
+ * Entries are packed one after another.  Each is written as if it were alone,
+ * so that what is said of it never depends on its neighbours.
+ */
+
+#include "platform/ngx_guildlog_message_parts.h"
+
+
+/* limits of the platform, in UTF-16 units but for the first */
+
+#define NGX_GUILDLOG_MESSAGE_ENTRIES      10
+#define NGX_GUILDLOG_MESSAGE_TOTAL        6000   /* over all embeds */
+#define NGX_GUILDLOG_MESSAGE_TITLE        256
+#define NGX_GUILDLOG_MESSAGE_DESCRIPTION  4096
+#define NGX_GUILDLOG_MESSAGE_FOOTER       64
+#define NGX_GUILDLOG_MESSAGE_CONTENT      2000
+#define NGX_GUILDLOG_MESSAGE_LABEL        80     /* of a button */
+#define NGX_GUILDLOG_MESSAGE_IN_A_ROW     5      /* buttons */
+#define NGX_GUILDLOG_MESSAGE_BUTTONS      25     /* of 10 entries at most 22 */
+
+#define NGX_GUILDLOG_MESSAGE_SIZE         4096   /* of the body, to begin */
+
+/* behind a plain entry, before its time; nobody's text has "#" as it is */
+#define NGX_GUILDLOG_MESSAGE_MARK         "\n-# %V \xc2\xb7 <t:"
+
+/* numbers of the platform */
+
+#define NGX_GUILDLOG_MESSAGE_QUIET        4096   /* SUPPRESS_NOTIFICATIONS */
+#define NGX_GUILDLOG_MESSAGE_ROW          1
+#define NGX_GUILDLOG_MESSAGE_LINK_BUTTON  2
+#define NGX_GUILDLOG_MESSAGE_LINK_STYLE   5
+
+
+typedef struct {
+    ngx_str_t                      title;
+    ngx_str_t                      description;
+    ngx_str_t                      footer;
+    ngx_str_t                      values[NGX_GUILDLOG_MESSAGE_PARTS];
+    ngx_uint_t                     units;
+} ngx_guildlog_message_embed_t;
+
+
+typedef struct {
+    ngx_str_t                      label;
+    ngx_str_t                      url;
+} ngx_guildlog_message_button_t;
+
+
+typedef struct {
+    ngx_pool_t                    *pool;
+    ngx_guildlog_json_t            json;
+    ngx_guildlog_text_t            work;     /* of one embed after another */
+    ngx_guildlog_text_t            content;
+    ngx_guildlog_message_item_t    first;
+    ngx_uint_t                     packed;
+    ngx_uint_t                     units;    /* of the embeds */
+    ngx_uint_t                     nbuttons;
+    ngx_guildlog_message_button_t  buttons[NGX_GUILDLOG_MESSAGE_BUTTONS];
+} ngx_guildlog_message_t;
+
+
+typedef struct {
+    ngx_uint_t                     bit;
+    ngx_guildlog_label_e           label;
+    const char                    *url;
+    const char                    *user;     /* whose id ends it */
+    unsigned                       guild:1;  /* the server's id ends it */
+} ngx_guildlog_message_link_t;
+
+
+static ngx_int_t ngx_guildlog_message_start(ngx_guildlog_message_t *message,
+    ngx_pool_t *pool);
+static ngx_int_t ngx_guildlog_message_append(ngx_guildlog_message_t *message,
+    ngx_guildlog_message_item_t *item);
+static ngx_int_t ngx_guildlog_message_collect(ngx_guildlog_message_t *message,
+    ngx_guildlog_message_item_t *item);
+static ngx_int_t ngx_guildlog_message_button(ngx_guildlog_message_t *message,
+    ngx_guildlog_message_item_t *item,
+    const ngx_guildlog_message_link_t *link);
+static ngx_int_t ngx_guildlog_message_label_of(ngx_pool_t *pool,
+    const ngx_guildlog_message_item_t *item,
+    const ngx_guildlog_message_link_t *link, const ngx_str_t *id,
+    const ngx_str_t *name, ngx_str_t *label);
+static ngx_uint_t ngx_guildlog_message_has(
+    const ngx_guildlog_message_item_t *item,
+    const ngx_guildlog_message_link_t *link, ngx_str_t *id, ngx_str_t *name);
+static ngx_int_t ngx_guildlog_message_plain(ngx_guildlog_message_t *message,
+    ngx_guildlog_message_item_t *item);
+static ngx_int_t ngx_guildlog_message_embed(ngx_guildlog_message_t *message,
+    ngx_guildlog_message_item_t *item);
+static void ngx_guildlog_message_fill(ngx_guildlog_message_item_t *item,
+    ngx_guildlog_text_t *all, ngx_guildlog_message_embed_t *embed);
+static void ngx_guildlog_message_write(ngx_guildlog_json_t *w,
+    ngx_guildlog_message_item_t *item, ngx_guildlog_message_embed_t *embed);
+static void ngx_guildlog_message_write_time(ngx_guildlog_json_t *w,
+    json_int_t ms);
+static void ngx_guildlog_message_write_fields(ngx_guildlog_json_t *w,
+    ngx_guildlog_message_item_t *item, ngx_guildlog_message_embed_t *embed);
+static void ngx_guildlog_message_write_string(ngx_guildlog_json_t *w,
+    const char *key, const ngx_str_t *s);
+static void ngx_guildlog_message_finish(ngx_guildlog_message_t *message);
+static void ngx_guildlog_message_write_buttons(
+    ngx_guildlog_message_t *message);
+
+
+/* what an entry's buttons lead to */
+
+static const ngx_guildlog_message_link_t  ngx_guildlog_message_links[] = {
+
+    { NGX_GUILDLOG_BUTTON_USER_ID, NGX_GUILDLOG_LABEL_EXECUTOR,
+      "https://discord.com/users/", "executor", 0 },
+
+    { NGX_GUILDLOG_BUTTON_USER_ID, NGX_GUILDLOG_LABEL_TARGET,
+      "https://discord.com/users/", "target", 0 },
+
+    { NGX_GUILDLOG_BUTTON_SUPPORT_SERVER, NGX_GUILDLOG_LABEL_SUPPORT,
+      "https://guildlog.invalid/support", NULL, 0 },
+
+    { NGX_GUILDLOG_BUTTON_CUSTOMISE, NGX_GUILDLOG_LABEL_CUSTOMISE,
+      "https://guildlog.invalid/servers/", NULL, 1 }
+};
+
+
+#define NGX_GUILDLOG_MESSAGE_LINKS                                            \
+    (sizeof(ngx_guildlog_message_links)                                       \
+     / sizeof(ngx_guildlog_message_link_t))
+
+
+ngx_int_t
+ngx_guildlog_message_build(ngx_pool_t *pool,
+    const ngx_guildlog_message_entry_t *entries, ngx_uint_t n,
+    ngx_str_t *body, ngx_uint_t *packed)
+{
+    ngx_int_t                    rc;
+    ngx_uint_t                   i;
+    ngx_guildlog_message_t       message;
+    ngx_guildlog_message_item_t  item;
+
+    ngx_memzero(&message, sizeof(ngx_guildlog_message_t));
+
+    for (i = 0; i < n; i++) {
+
+        rc = ngx_guildlog_message_read(&item, pool, &entries[i]);
+
+        if (rc == NGX_OK && i == 0) {
+            message.first = item;
+            rc = ngx_guildlog_message_start(&message, pool);
+        }
+
+        if (rc == NGX_OK) {
+            rc = ngx_guildlog_message_append(&message, &item);
+        }
+
+        if (rc == NGX_ERROR) {
+            return NGX_ERROR;
+        }
+
+        if (rc == NGX_DECLINED) {
+            break;
+        }
+    }
+
+    if (message.packed == 0) {
+        return NGX_DECLINED;
+    }
+
+    ngx_guildlog_message_finish(&message);
+
+    *packed = message.packed;
+
+    return ngx_guildlog_json_written(&message.json, body);
+}
+
+
+ngx_uint_t
+ngx_guildlog_message_names(const ngx_str_t *content, const ngx_str_t *footer,
+    const ngx_str_t *id)
+{
+    u_char  *last;
+    u_char   mark[sizeof(NGX_GUILDLOG_MESSAGE_MARK)
+                  + NGX_GUILDLOG_MESSAGE_FOOTER];
+
+    if (id->len == 0 || id->len > NGX_GUILDLOG_MESSAGE_FOOTER) {
+        return 0;
+    }
+
+    if (footer->len == id->len
+        && ngx_memcmp(footer->data, id->data, id->len) == 0)
+    {
+        return 1;
+    }
+
+    last = ngx_sprintf(mark, NGX_GUILDLOG_MESSAGE_MARK, id);
+
+    return content->len
+           && memmem(content->data, content->len, mark, last - mark) != NULL;
+}
+
+
+static ngx_int_t
+ngx_guildlog_message_start(ngx_guildlog_message_t *message, ngx_pool_t *pool)
+{
+    message->pool = pool;
+    ngx_guildlog_json_init(&message->json, pool, NGX_GUILDLOG_MESSAGE_SIZE);
+    ngx_guildlog_json_begin(&message->json, '{');
+
+    if (message->first.plain) {
+        return ngx_guildlog_text_init(&message->content, pool,
+                                      NGX_GUILDLOG_MESSAGE_CONTENT);
+    }
+
+    ngx_guildlog_json_key(&message->json, "embeds");
+    ngx_guildlog_json_begin(&message->json, '[');
+
+    return ngx_guildlog_text_init(&message->work, pool,
+                                  NGX_GUILDLOG_MESSAGE_TOTAL);
+}
+
+
+/* NGX_DECLINED: the entry belongs to the next message */
+
+static ngx_int_t
+ngx_guildlog_message_append(ngx_guildlog_message_t *message,
+    ngx_guildlog_message_item_t *item)
+{
+    ngx_int_t   rc;
+    ngx_uint_t  nbuttons;
+
+    if (message->packed == NGX_GUILDLOG_MESSAGE_ENTRIES
+        || (message->packed && item->plain != message->first.plain))
+    {
+        return NGX_DECLINED;
+    }
+
+    nbuttons = message->nbuttons;
+
+    rc = ngx_guildlog_message_collect(message, item);
+
+    if (rc == NGX_OK) {
+        rc = item->plain ? ngx_guildlog_message_plain(message, item)
+                         : ngx_guildlog_message_embed(message, item);
+    }
+
+    if (rc == NGX_OK) {
+        message->packed++;
+
+    } else {
+        message->nbuttons = nbuttons;
+    }
+
+    return rc;
+}
+
+
+static ngx_int_t
+ngx_guildlog_message_collect(ngx_guildlog_message_t *message,
+    ngx_guildlog_message_item_t *item)
+{
+    ngx_int_t   rc;
+    ngx_uint_t  i;
+
+    for (i = 0; i < NGX_GUILDLOG_MESSAGE_LINKS; i++) {
+        rc = ngx_guildlog_message_button(message, item,
+                                         &ngx_guildlog_message_links[i]);
+        if (rc != NGX_OK) {
+            return rc;
+        }
+    }
+
+    return NGX_OK;
+}
+
+
+/* buttons belong to a message: entries of one user share theirs */
+
+static ngx_int_t
+ngx_guildlog_message_button(ngx_guildlog_message_t *message,
+    ngx_guildlog_message_item_t *item,
+    const ngx_guildlog_message_link_t *link)
+{
+    size_t                          size;
+    ngx_str_t                       id, name, url;
+    ngx_uint_t                      i;
+    ngx_guildlog_message_button_t  *button;
+
+    if (!ngx_guildlog_message_has(item, link, &id, &name)) {
+        return NGX_OK;
+    }
+
+    size = ngx_strlen(link->url) + id.len;
+
+    url.data = ngx_pnalloc(message->pool, size);
+    if (url.data == NULL) {
+        return NGX_ERROR;
+    }
+
+    url.len = ngx_sprintf(url.data, "%s%V", link->url, &id) - url.data;
+
+    for (i = 0; i < message->nbuttons; i++) {
+        button = &message->buttons[i];
+
+        if (button->url.len == url.len
+            && ngx_memcmp(button->url.data, url.data, url.len) == 0)
+        {
+            return NGX_OK;
+        }
+    }
+
+    button = &message->buttons[message->nbuttons++];
+    button->url = url;
+
+    return ngx_guildlog_message_label_of(message->pool, item, link, &id,
+                                         &name, &button->label);
+}
+
+
+static ngx_int_t
+ngx_guildlog_message_label_of(ngx_pool_t *pool,
+    const ngx_guildlog_message_item_t *item,
+    const ngx_guildlog_message_link_t *link, const ngx_str_t *id,
+    const ngx_str_t *name, ngx_str_t *label)
+{
+    ngx_guildlog_text_t  text;
+
+    if (ngx_guildlog_text_init(&text, pool, NGX_GUILDLOG_MESSAGE_LABEL)
+        != NGX_OK)
+    {
+        return NGX_ERROR;
+    }
+
+    (void) ngx_guildlog_text_add(&text, "%s",
+                                 ngx_guildlog_message_label(item,
+                                                            link->label));
+    if (link->user) {
+        (void) ngx_guildlog_text_add(&text, ": ");
+
+        if (ngx_guildlog_text_user(&text, name, text.left, 0) == 0) {
+            (void) ngx_guildlog_text_add(&text, "%V", id);
+        }
+    }
+
+    label->data = text.start;
+    label->len = text.pos - text.start;
+
+    return NGX_OK;
+}
+
+
+/* the id that ends its link, if any, and the name of whose id that is */
+
+static ngx_uint_t
+ngx_guildlog_message_has(const ngx_guildlog_message_item_t *item,
+    const ngx_guildlog_message_link_t *link, ngx_str_t *id, ngx_str_t *name)
+{
+    ngx_str_t  executor, ignored;
+
+    ngx_str_set(id, "");
+
+    if (!(item->conf->buttons & link->bit)) {
+        return 0;
+    }
+
+    if (link->user == NULL) {
+
+        if (link->guild) {
+            *id = item->conf->guild;
+        }
+
+        return 1;
+    }
+
+    if (!ngx_guildlog_message_user(item, link->user, id, name)) {
+        return 0;
+    }
+
+    /* one link for those who did it to themselves */
+
+    return link->label == NGX_GUILDLOG_LABEL_EXECUTOR
+           || !ngx_guildlog_message_user(item, "executor", &executor, &ignored)
+           || executor.len != id->len
+           || ngx_memcmp(executor.data, id->data, id->len) != 0;
+}
+
+
+static ngx_int_t
+ngx_guildlog_message_plain(ngx_guildlog_message_t *message,
+    ngx_guildlog_message_item_t *item)
+{
+    ngx_uint_t            units;
+    ngx_guildlog_text_t   text, *content;
+
+    if (ngx_guildlog_text_init(&text, message->pool,
+                               NGX_GUILDLOG_MESSAGE_CONTENT)
+        != NGX_OK)
+    {
+        return NGX_ERROR;
+    }
+
+    text.left -= NGX_GUILDLOG_MESSAGE_FOOTER;
+
+    ngx_guildlog_message_whole(item, &text);
+
+    text.left += NGX_GUILDLOG_MESSAGE_FOOTER;
+
+    (void) ngx_guildlog_text_add(&text, NGX_GUILDLOG_MESSAGE_MARK "%L:F>",
+                                 &item->id, (int64_t) (item->ms / 1000));
+
+    units = NGX_GUILDLOG_MESSAGE_CONTENT - text.left;
+    content = &message->content;
+
+    if (message->packed) {
+        if (units + 1 > content->left) {
+            return NGX_DECLINED;
+        }
+
+        (void) ngx_guildlog_text_add(content, "\n");
+    }
+
+    content->pos = ngx_cpymem(content->pos, text.start, text.pos - text.start);
+    content->left -= units;
+
+    return NGX_OK;
+}
+
+
+static ngx_int_t
+ngx_guildlog_message_embed(ngx_guildlog_message_t *message,
+    ngx_guildlog_message_item_t *item)
+{
+    ngx_guildlog_text_t           all;
+    ngx_guildlog_message_embed_t  embed;
+
+    ngx_memzero(&embed, sizeof(ngx_guildlog_message_embed_t));
+
+    all = message->work;
+
+    ngx_guildlog_message_fill(item, &all, &embed);
+
+    if (message->units + embed.units > NGX_GUILDLOG_MESSAGE_TOTAL) {
+        return NGX_DECLINED;
+    }
+
+    message->units += embed.units;
+
+    ngx_guildlog_message_write(&message->json, item, &embed);
+
+    return message->json.failed ? NGX_ERROR : NGX_OK;
+}
+
+
+/* the description comes last: it may take what the others left */
+
+static void
+ngx_guildlog_message_fill(ngx_guildlog_message_item_t *item,
+    ngx_guildlog_text_t *all, ngx_guildlog_message_embed_t *embed)
+{
+    const char                         *label;
+    ngx_uint_t                          i, left;
+    ngx_guildlog_text_t                 text;
+    const ngx_guildlog_message_part_t  *part;
+
+    left = all->left;
+
+    ngx_guildlog_text_open(&text, all, NGX_GUILDLOG_MESSAGE_FOOTER);
+    (void) ngx_guildlog_text_add(&text, "%V", &item->id);
+    ngx_guildlog_text_close(&text, all, &embed->footer);
+
+    if (item->compact) {
+        ngx_guildlog_text_open(&text, all, NGX_GUILDLOG_MESSAGE_DESCRIPTION);
+        ngx_guildlog_message_whole(item, &text);
+        ngx_guildlog_text_close(&text, all, &embed->description);
+
+        embed->units = left - all->left;
+        return;
+    }
+
+    ngx_guildlog_text_open(&text, all, NGX_GUILDLOG_MESSAGE_TITLE);
+    (void) ngx_guildlog_text_add(&text, "%s",
+                                 ngx_guildlog_message_title(item));
+    ngx_guildlog_text_close(&text, all, &embed->title);
+
+    for (i = 0; i < NGX_GUILDLOG_MESSAGE_PARTS; i++) {
+        part = &ngx_guildlog_message_parts[i];
+
+        ngx_guildlog_text_open(&text, all, part->embed);
+        part->write(item, &text, part->key);
+        ngx_guildlog_text_close(&text, all, &embed->values[i]);
+
+        if (embed->values[i].len) {
+            label = ngx_guildlog_message_label(item, part->label);
+            all->left -= ngx_guildlog_text_units((u_char *) label,
+                                                 ngx_strlen(label));
+        }
+    }
+
+    ngx_guildlog_text_open(&text, all, NGX_GUILDLOG_MESSAGE_DESCRIPTION);
+    ngx_guildlog_message_body(item, &text, NGX_GUILDLOG_TEXT_LINES);
+    ngx_guildlog_text_close(&text, all, &embed->description);
+
+    embed->units = left - all->left;
+}
+
+
+static void
+ngx_guildlog_message_write(ngx_guildlog_json_t *w,
+    ngx_guildlog_message_item_t *item, ngx_guildlog_message_embed_t *embed)
+{
+    ngx_guildlog_json_begin(w, '{');
+
+    ngx_guildlog_message_write_string(w, "title", &embed->title);
+    ngx_guildlog_message_write_string(w, "description", &embed->description);
+    ngx_guildlog_message_write_time(w, item->ms);
+
+    ngx_guildlog_json_key(w, "color");
+    ngx_guildlog_json_number(w, ngx_guildlog_message_color(item));
+
+    ngx_guildlog_json_key(w, "footer");
+    ngx_guildlog_json_begin(w, '{');
+    ngx_guildlog_message_write_string(w, "text", &embed->footer);
+    ngx_guildlog_json_end(w);
+
+    if (!item->compact) {
+        ngx_guildlog_message_write_fields(w, item, embed);
+    }
+
+    ngx_guildlog_json_end(w);
+}
+
+
+static void
+ngx_guildlog_message_write_time(ngx_guildlog_json_t *w, json_int_t ms)
+{
+    u_char     *p;
+    ngx_tm_t    tm;
+    ngx_str_t   s;
+    u_char      buf[sizeof("1970-01-01T00:00:00.000Z")];
+
+    ngx_gmtime((time_t) (ms / 1000), &tm);
+
+    p = ngx_sprintf(buf, "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ",
+                    tm.ngx_tm_year, tm.ngx_tm_mon, tm.ngx_tm_mday,
+                    tm.ngx_tm_hour, tm.ngx_tm_min, tm.ngx_tm_sec,
+                    (int) (ms % 1000));
+
+    s.data = buf;
+    s.len = p - buf;
+
+    ngx_guildlog_message_write_string(w, "timestamp", &s);
+}
+
+
+static void
+ngx_guildlog_message_write_fields(ngx_guildlog_json_t *w,
+    ngx_guildlog_message_item_t *item, ngx_guildlog_message_embed_t *embed)
+{
+    ngx_str_t                           name;
+    ngx_uint_t                          i;
+    const ngx_guildlog_message_part_t  *part;
+
+    ngx_guildlog_json_key(w, "fields");
+    ngx_guildlog_json_begin(w, '[');
+
+    for (i = 0; i < NGX_GUILDLOG_MESSAGE_PARTS; i++) {
+        part = &ngx_guildlog_message_parts[i];
+
+        if (embed->values[i].len == 0) {
+            continue;
+        }
+
+        name.data = (u_char *) ngx_guildlog_message_label(item, part->label);
+        name.len = ngx_strlen(name.data);
+
+        ngx_guildlog_json_begin(w, '{');
+        ngx_guildlog_message_write_string(w, "name", &name);
+        ngx_guildlog_message_write_string(w, "value", &embed->values[i]);
+        ngx_guildlog_json_key(w, "inline");
+        ngx_guildlog_json_bool(w, part->aside);
+        ngx_guildlog_json_end(w);
+    }
+
+    ngx_guildlog_json_end(w);
+}
+
+
+/* the platform refuses what is empty */
+
+static void
+ngx_guildlog_message_write_string(ngx_guildlog_json_t *w, const char *key,
+    const ngx_str_t *s)
+{
+    if (s->len) {
+        ngx_guildlog_json_key(w, key);
+        ngx_guildlog_json_string(w, s);
+    }
+}
+
+
+static void
+ngx_guildlog_message_finish(ngx_guildlog_message_t *message)
+{
+    ngx_str_t             content;
+    ngx_guildlog_json_t  *w;
+
+    w = &message->json;
+
+    if (message->first.plain) {
+        content.data = message->content.start;
+        content.len = message->content.pos - message->content.start;
+
+        ngx_guildlog_message_write_string(w, "content", &content);
+
+    } else {
+        ngx_guildlog_json_end(w);
+    }
+
+    ngx_guildlog_json_key(w, "allowed_mentions");
+    ngx_guildlog_json_begin(w, '{');
+    ngx_guildlog_json_key(w, "parse");
+    ngx_guildlog_json_begin(w, '[');
+    ngx_guildlog_json_end(w);
+    ngx_guildlog_json_end(w);
+
+    ngx_guildlog_json_key(w, "flags");
+    ngx_guildlog_json_number(w, NGX_GUILDLOG_MESSAGE_QUIET);
+
+    if (message->nbuttons) {
+        ngx_guildlog_message_write_buttons(message);
+    }
+
+    ngx_guildlog_json_end(w);
+}
+
+
+static void
+ngx_guildlog_message_write_buttons(ngx_guildlog_message_t *message)
+{
+    ngx_uint_t                      i;
+    ngx_guildlog_json_t            *w;
+    ngx_guildlog_message_button_t  *button;
+
+    w = &message->json;
+
+    ngx_guildlog_json_key(w, "components");
+    ngx_guildlog_json_begin(w, '[');
+
+    for (i = 0; i < message->nbuttons; i++) {
+        button = &message->buttons[i];
+
+        if (i % NGX_GUILDLOG_MESSAGE_IN_A_ROW == 0) {
+
+            if (i) {
+                ngx_guildlog_json_end(w);
+                ngx_guildlog_json_end(w);
+            }
+
+            ngx_guildlog_json_begin(w, '{');
+            ngx_guildlog_json_key(w, "type");
+            ngx_guildlog_json_number(w, NGX_GUILDLOG_MESSAGE_ROW);
+            ngx_guildlog_json_key(w, "components");
+            ngx_guildlog_json_begin(w, '[');
+        }
+
+        ngx_guildlog_json_begin(w, '{');
+        ngx_guildlog_json_key(w, "type");
+        ngx_guildlog_json_number(w, NGX_GUILDLOG_MESSAGE_LINK_BUTTON);
+        ngx_guildlog_json_key(w, "style");
+        ngx_guildlog_json_number(w, NGX_GUILDLOG_MESSAGE_LINK_STYLE);
+        ngx_guildlog_message_write_string(w, "label", &button->label);
+        ngx_guildlog_message_write_string(w, "url", &button->url);
+        ngx_guildlog_json_end(w);
+    }
+
+    ngx_guildlog_json_end(w);
+    ngx_guildlog_json_end(w);
+    ngx_guildlog_json_end(w);
+}

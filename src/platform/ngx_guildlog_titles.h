@@ -1,0 +1,70 @@
+
+/*
+ * What a server reads in its own language: the titles of the log types and
+ * the few words around them.  Languages are numbered as in "locale".
+ */
+
+#ifndef _NGX_GUILDLOG_TITLES_H_INCLUDED_
+#define _NGX_GUILDLOG_TITLES_H_INCLUDED_
+
+
+#include "base/ngx_guildlog.h"
+
+
+#define NGX_GUILDLOG_LOCALES  19
+#define NGX_GUILDLOG_TYPES    102
+
+
+typedef enum {
+    NGX_GUILDLOG_LABEL_EXECUTOR = 0,
+    NGX_GUILDLOG_LABEL_TARGET,
+    NGX_GUILDLOG_LABEL_CHANNEL,
+    NGX_GUILDLOG_LABEL_ROLE,
+    NGX_GUILDLOG_LABEL_NAME,
+    NGX_GUILDLOG_LABEL_REASON,
+    NGX_GUILDLOG_LABEL_COUNT,
+    NGX_GUILDLOG_LABEL_EMOJI,
+    NGX_GUILDLOG_LABEL_ACTION,
+    NGX_GUILDLOG_LABEL_VALUE,
+    NGX_GUILDLOG_LABEL_ATTACHMENTS,
+    NGX_GUILDLOG_LABEL_BEFORE,
+    NGX_GUILDLOG_LABEL_AFTER,
+    NGX_GUILDLOG_LABEL_MESSAGES,
+    NGX_GUILDLOG_LABEL_MORE,         /* "%ui" stands for how many */
+    NGX_GUILDLOG_LABEL_DASHBOARD,    /* the executor "0" */
+    NGX_GUILDLOG_LABEL_SUPPORT,
+    NGX_GUILDLOG_LABEL_CUSTOMISE,
+    NGX_GUILDLOG_LABELS
+} ngx_guildlog_label_e;
+
+
+/* in the language, else in en-US; never NULL for a type below 102 */
+
+const char *ngx_guildlog_title(ngx_uint_t type, ngx_uint_t locale);
+const char *ngx_guildlog_label(ngx_guildlog_label_e label, ngx_uint_t locale);
+
+
+/* one file a group of languages; what is not there is as in en-US */
+
+extern const char *const  ngx_guildlog_titles_en_us[NGX_GUILDLOG_TYPES];
+extern const char *const  ngx_guildlog_titles_en_gb[NGX_GUILDLOG_TYPES];
+extern const char *const  ngx_guildlog_titles_tr[NGX_GUILDLOG_TYPES];
+extern const char *const  ngx_guildlog_titles_vi[NGX_GUILDLOG_TYPES];
+extern const char *const  ngx_guildlog_titles_en_pr[NGX_GUILDLOG_TYPES];
+extern const char *const  ngx_guildlog_titles_pl[NGX_GUILDLOG_TYPES];
+extern const char *const  ngx_guildlog_titles_nl[NGX_GUILDLOG_TYPES];
+extern const char *const  ngx_guildlog_titles_es[NGX_GUILDLOG_TYPES];
+extern const char *const  ngx_guildlog_titles_it[NGX_GUILDLOG_TYPES];
+extern const char *const  ngx_guildlog_titles_de[NGX_GUILDLOG_TYPES];
+extern const char *const  ngx_guildlog_titles_fr[NGX_GUILDLOG_TYPES];
+extern const char *const  ngx_guildlog_titles_ru[NGX_GUILDLOG_TYPES];
+extern const char *const  ngx_guildlog_titles_el[NGX_GUILDLOG_TYPES];
+extern const char *const  ngx_guildlog_titles_zh[NGX_GUILDLOG_TYPES];
+extern const char *const  ngx_guildlog_titles_ko[NGX_GUILDLOG_TYPES];
+extern const char *const  ngx_guildlog_titles_sl[NGX_GUILDLOG_TYPES];
+extern const char *const  ngx_guildlog_titles_ar[NGX_GUILDLOG_TYPES];
+extern const char *const  ngx_guildlog_titles_hu[NGX_GUILDLOG_TYPES];
+extern const char *const  ngx_guildlog_titles_ja[NGX_GUILDLOG_TYPES];
+
+
+#endif /* _NGX_GUILDLOG_TITLES_H_INCLUDED_ */

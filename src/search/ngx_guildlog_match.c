@@ -1,0 +1,706 @@
+
+/*
+ * Is an entry one that a query asks for?  A document is read once, from its
+ * beginning to its end; what is asked for most often needs no text of it.
+ */
+
+#include "search/ngx_guildlog_match.h"
+#include "base/ngx_guildlog_json.h"
+
+
+#define NGX_GUILDLOG_MATCH_EPOCH  1420070400000   /* ms; of the ids */
+
+
+typedef ngx_int_t (*ngx_guildlog_match_field_pt)(
+    ngx_guildlog_match_doc_t *doc, const ngx_str_t *value, ngx_uint_t which);
+
+
+typedef struct {
+    ngx_str_t                      name;
+    ngx_guildlog_match_field_pt    read;
+    ngx_uint_t                     which;   /* string, or name beside an id */
+} ngx_guildlog_match_field_t;
+
+
+static ngx_int_t ngx_guildlog_match_member(const u_char **p,
+    const u_char *last, ngx_str_t *key, ngx_str_t *value);
+static ngx_int_t ngx_guildlog_match_value(const u_char **p,
+    const u_char *last, ngx_str_t *value);
+static ngx_int_t ngx_guildlog_match_nested(const u_char **p,
+    const u_char *last);
+static ngx_int_t ngx_guildlog_match_id(ngx_guildlog_match_doc_t *doc,
+    const ngx_str_t *value, ngx_uint_t which);
+static ngx_int_t ngx_guildlog_match_type(ngx_guildlog_match_doc_t *doc,
+    const ngx_str_t *value, ngx_uint_t which);
+static ngx_int_t ngx_guildlog_match_named(ngx_guildlog_match_doc_t *doc,
+    const ngx_str_t *value, ngx_uint_t which);
+static ngx_int_t ngx_guildlog_match_string(ngx_guildlog_match_doc_t *doc,
+    const ngx_str_t *value, ngx_uint_t which);
+static ngx_int_t ngx_guildlog_match_messages(ngx_guildlog_match_doc_t *doc,
+    const ngx_str_t *value, ngx_uint_t which);
+static ngx_int_t ngx_guildlog_match_text(const ngx_str_t *value,
+    ngx_str_t *text);
+static ngx_int_t ngx_guildlog_match_digits(const ngx_str_t *value,
+    int64_t *id);
+static u_char *ngx_guildlog_match_fold_messages(u_char *dst,
+    const ngx_str_t *messages);
+static u_char *ngx_guildlog_match_fold_string(u_char *dst,
+    const ngx_str_t *s);
+static u_char *ngx_guildlog_match_fold_escape(u_char *dst, const u_char **p,
+    const u_char *last);
+static ngx_int_t ngx_guildlog_match_half(const u_char *p,
+    const u_char *last);
+static ngx_uint_t ngx_guildlog_match_has_member(
+    const ngx_guildlog_match_t *match, const ngx_guildlog_match_doc_t *doc);
+static ngx_uint_t ngx_guildlog_match_found(const ngx_guildlog_match_t *match,
+    const ngx_guildlog_match_doc_t *doc);
+
+
+static const ngx_guildlog_match_field_t  ngx_guildlog_match_fields[] = {
+    { ngx_string("id"), ngx_guildlog_match_id, 0 },
+    { ngx_string("type"), ngx_guildlog_match_type, 0 },
+    { ngx_string("executor"), ngx_guildlog_match_named,
+      NGX_GUILDLOG_MATCH_EXECUTOR_NAME },
+    { ngx_string("target"), ngx_guildlog_match_named,
+      NGX_GUILDLOG_MATCH_TARGET_NAME },
+    { ngx_string("channel"), ngx_guildlog_match_named,
+      NGX_GUILDLOG_MATCH_CHANNEL_NAME },
+    { ngx_string("role"), ngx_guildlog_match_string,
+      NGX_GUILDLOG_MATCH_ROLE },
+    { ngx_string("name"), ngx_guildlog_match_string,
+      NGX_GUILDLOG_MATCH_NAME },
+    { ngx_string("reason"), ngx_guildlog_match_string,
+      NGX_GUILDLOG_MATCH_REASON },
+    { ngx_string("content"), ngx_guildlog_match_string,
+      NGX_GUILDLOG_MATCH_CONTENT },
+    { ngx_string("contentAfter"), ngx_guildlog_match_string,
+      NGX_GUILDLOG_MATCH_CONTENT_AFTER },
+    { ngx_string("messages"), ngx_guildlog_match_messages, 0 },
+    { ngx_null_string, NULL, 0 }
+};
+
+
+void
+ngx_guildlog_match_init(ngx_guildlog_match_t *match)
+{
+    ngx_memzero(match, sizeof(ngx_guildlog_match_t));
+
+    match->after = INT64_MIN;
+    match->before = INT64_MAX;
+    match->channel = NGX_GUILDLOG_MATCH_NONE;
+    match->member = NGX_GUILDLOG_MATCH_NONE;
+}
+
+
+ngx_int_t
+ngx_guildlog_match_role(ngx_guildlog_match_t *match, ngx_pool_t *pool,
+    const ngx_str_t *role)
+{
+    match->role.data = ngx_pnalloc(pool, NGX_GUILDLOG_FOLD_SIZE(role->len));
+    if (match->role.data == NULL) {
+        return NGX_ERROR;
+    }
+
+    match->role.len = ngx_guildlog_fold(match->role.data, role->data,
+                                        role->len)
+                      - match->role.data;
+
+    return NGX_OK;
+}
+
+
+ngx_int_t
+ngx_guildlog_match_search(ngx_guildlog_match_t *match, ngx_pool_t *pool,
+    const ngx_str_t *search)
+{
+    u_char      *p;
+    ngx_str_t    text, word, *words;
+    ngx_uint_t   i;
+
+    text = *search;
+    ngx_guildlog_fold_trim(&text);
+
+    /* between two words there is one byte at least */
+
+    p = ngx_pnalloc(pool, NGX_GUILDLOG_FOLD_SIZE(text.len));
+    words = ngx_palloc(pool, (text.len / 2 + 1) * sizeof(ngx_str_t));
+
+    if (p == NULL || words == NULL) {
+        return NGX_ERROR;
+    }
+
+    match->part.data = p;
+    match->part.len = ngx_guildlog_fold(p, text.data, text.len) - p;
+    match->words = words;
+    match->nwords = 0;
+
+    text = match->part;
+
+    while (ngx_guildlog_fold_word(&text, &word) == NGX_OK) {
+        for (i = 0; i < match->nwords; i++) {
+            if (words[i].len == word.len
+                && ngx_memcmp(words[i].data, word.data, word.len) == 0)
+            {
+                break;
+            }
+        }
+
+        if (i == match->nwords) {
+            words[match->nwords++] = word;
+        }
+    }
+
+    return NGX_OK;
+}
+
+
+ngx_uint_t
+ngx_guildlog_match_reads(const ngx_guildlog_match_t *match)
+{
+    return match->types || match->after > INT64_MIN
+           || match->before < INT64_MAX || match->channel >= 0
+           || match->member >= 0 || match->role.data || match->part.data;
+}
+
+
+ngx_int_t
+ngx_guildlog_match_read(ngx_guildlog_match_doc_t *doc, const ngx_str_t *text)
+{
+    ngx_int_t                          rc;
+    ngx_str_t                          key, value;
+    const u_char                      *p, *last;
+    const ngx_guildlog_match_field_t  *field;
+
+    ngx_memzero(doc, sizeof(ngx_guildlog_match_doc_t));
+
+    doc->id = NGX_GUILDLOG_MATCH_NONE;
+    doc->executor = NGX_GUILDLOG_MATCH_NONE;
+    doc->target = NGX_GUILDLOG_MATCH_NONE;
+    doc->channel = NGX_GUILDLOG_MATCH_NONE;
+
+    p = text->data;
+    last = p + text->len;
+
+    if (p == last || *p++ != '{') {
+        return NGX_ERROR;
+    }
+
+    for ( ;; ) {
+        rc = ngx_guildlog_match_member(&p, last, &key, &value);
+
+        if (rc != NGX_OK) {
+            break;
+        }
+
+        for (field = ngx_guildlog_match_fields; field->name.len; field++) {
+            if (field->name.len == key.len
+                && ngx_memcmp(field->name.data, key.data, key.len) == 0)
+            {
+                rc = field->read(doc, &value, field->which);
+                break;
+            }
+        }
+
+        if (rc != NGX_OK) {
+            return NGX_ERROR;
+        }
+    }
+
+    return (rc == NGX_DONE && doc->id >= 0) ? NGX_OK : NGX_ERROR;
+}
+
+
+/* the next one of an object; NGX_DONE: it ends here, or the document does */
+
+static ngx_int_t
+ngx_guildlog_match_member(const u_char **p, const u_char *last,
+    ngx_str_t *key, ngx_str_t *value)
+{
+    *p = ngx_guildlog_json_skip(*p, last);
+
+    if (*p == last || **p == '}') {
+        return NGX_DONE;
+    }
+
+    if (**p == ',') {
+        *p = ngx_guildlog_json_skip(*p + 1, last);
+    }
+
+    if (*p == last || **p != '"'
+        || ngx_guildlog_match_value(p, last, key) != NGX_OK)
+    {
+        return NGX_ERROR;
+    }
+
+    key->data++;
+    key->len -= 2;
+
+    *p = ngx_guildlog_json_skip(*p, last);
+
+    if (*p == last || **p != ':') {
+        return NGX_ERROR;
+    }
+
+    *p = ngx_guildlog_json_skip(*p + 1, last);
+
+    return ngx_guildlog_match_value(p, last, value);
+}
+
+
+/* of any type, as it stands there */
+
+static ngx_int_t
+ngx_guildlog_match_value(const u_char **p, const u_char *last,
+    ngx_str_t *value)
+{
+    value->data = (u_char *) *p;
+
+    if (*p == last) {
+        return NGX_ERROR;
+    }
+
+    switch (**p) {
+
+    case '"':
+        *p = ngx_guildlog_json_quote(*p + 1, last);
+
+        if (*p >= last) {
+            return NGX_ERROR;
+        }
+
+        (*p)++;
+        break;
+
+    case '{':
+    case '[':
+        if (ngx_guildlog_match_nested(p, last) != NGX_OK) {
+            return NGX_ERROR;
+        }
+
+        break;
+
+    default:
+        while (*p < last && ngx_strchr(",]} \t\r\n", **p) == NULL) {
+            (*p)++;
+        }
+    }
+
+    value->len = *p - value->data;
+
+    return value->len ? NGX_OK : NGX_ERROR;
+}
+
+
+/* what an object or an array is full of does not matter */
+
+static ngx_int_t
+ngx_guildlog_match_nested(const u_char **p, const u_char *last)
+{
+    ngx_uint_t  depth;
+
+    depth = 0;
+
+    for ( /* void */ ; *p < last; (*p)++) {
+
+        switch (**p) {
+
+        case '"':
+            *p = ngx_guildlog_json_quote(*p + 1, last);
+
+            if (*p >= last) {
+                return NGX_ERROR;
+            }
+
+            break;
+
+        case '{':
+        case '[':
+            depth++;
+            break;
+
+        case '}':
+        case ']':
+            if (--depth == 0) {
+                (*p)++;
+                return NGX_OK;
+            }
+        }
+    }
+
+    return NGX_ERROR;
+}
+
+
+static ngx_int_t
+ngx_guildlog_match_id(ngx_guildlog_match_doc_t *doc, const ngx_str_t *value,
+    ngx_uint_t which)
+{
+    return ngx_guildlog_match_digits(value, &doc->id);
+}
+
+
+static ngx_int_t
+ngx_guildlog_match_type(ngx_guildlog_match_doc_t *doc, const ngx_str_t *value,
+    ngx_uint_t which)
+{
+    doc->type = ngx_atoi(value->data, value->len);
+
+    return doc->type < NGX_GUILDLOG_MATCH_TYPES ? NGX_OK : NGX_ERROR;
+}
+
+
+static ngx_int_t
+ngx_guildlog_match_named(ngx_guildlog_match_doc_t *doc,
+    const ngx_str_t *value, ngx_uint_t which)
+{
+    int64_t       *id;
+    ngx_int_t      rc;
+    ngx_str_t      key, one;
+    const u_char  *p, *last;
+
+    if (*value->data == 'n') {
+        return NGX_OK;
+    }
+
+    if (*value->data != '{') {
+        return NGX_ERROR;
+    }
+
+    id = (which == NGX_GUILDLOG_MATCH_EXECUTOR_NAME) ? &doc->executor
+         : (which == NGX_GUILDLOG_MATCH_TARGET_NAME) ? &doc->target
+         : &doc->channel;
+
+    p = value->data + 1;
+    last = value->data + value->len;
+
+    for ( ;; ) {
+        rc = ngx_guildlog_match_member(&p, last, &key, &one);
+
+        if (rc != NGX_OK) {
+            return rc == NGX_DONE ? NGX_OK : NGX_ERROR;
+        }
+
+        if (key.len == 2 && ngx_memcmp(key.data, "id", 2) == 0) {
+            rc = ngx_guildlog_match_digits(&one, id);
+
+        } else if (key.len == 4 && ngx_memcmp(key.data, "name", 4) == 0) {
+            rc = ngx_guildlog_match_text(&one, &doc->strings[which]);
+        }
+
+        if (rc != NGX_OK) {
+            return NGX_ERROR;
+        }
+    }
+}
+
+
+static ngx_int_t
+ngx_guildlog_match_string(ngx_guildlog_match_doc_t *doc,
+    const ngx_str_t *value, ngx_uint_t which)
+{
+    return ngx_guildlog_match_text(value, &doc->strings[which]);
+}
+
+
+static ngx_int_t
+ngx_guildlog_match_messages(ngx_guildlog_match_doc_t *doc,
+    const ngx_str_t *value, ngx_uint_t which)
+{
+    if (*value->data == '[') {
+        doc->messages = *value;
+        return NGX_OK;
+    }
+
+    return *value->data == 'n' ? NGX_OK : NGX_ERROR;
+}
+
+
+/* what lies between the quotes */
+
+static ngx_int_t
+ngx_guildlog_match_text(const ngx_str_t *value, ngx_str_t *text)
+{
+    if (*value->data == '"') {
+        text->data = value->data + 1;
+        text->len = value->len - 2;
+        return NGX_OK;
+    }
+
+    return *value->data == 'n' ? NGX_OK : NGX_ERROR;
+}
+
+
+static ngx_int_t
+ngx_guildlog_match_digits(const ngx_str_t *value, int64_t *id)
+{
+    ngx_str_t  text;
+
+    ngx_str_null(&text);
+
+    if (ngx_guildlog_match_text(value, &text) != NGX_OK || text.len == 0) {
+        return NGX_ERROR;
+    }
+
+    *id = ngx_atoof(text.data, text.len);
+
+    return *id >= 0 ? NGX_OK : NGX_ERROR;
+}
+
+
+u_char *
+ngx_guildlog_match_fold(ngx_guildlog_match_doc_t *doc, u_char *buf)
+{
+    u_char      *p, *start;
+    ngx_uint_t   i;
+
+    p = buf;
+    doc->parts.data = buf;
+
+    for (i = 0; i < NGX_GUILDLOG_MATCH_STRINGS; i++) {
+
+        if (i == NGX_GUILDLOG_MATCH_PARTS) {
+            doc->parts.len = p - doc->parts.data;
+            doc->texts.data = p;
+        }
+
+        if (doc->strings[i].data == NULL) {
+            continue;
+        }
+
+        start = p;
+
+        p = ngx_guildlog_match_fold_string(p, &doc->strings[i]);
+        if (p == NULL) {
+            return NULL;
+        }
+
+        if (i == NGX_GUILDLOG_MATCH_ROLE) {
+            doc->role.data = start;
+            doc->role.len = p - start;
+        }
+
+        *p++ = '\0';
+    }
+
+    p = ngx_guildlog_match_fold_messages(p, &doc->messages);
+
+    if (p) {
+        doc->texts.len = p - doc->texts.data;
+    }
+
+    return p;
+}
+
+
+static u_char *
+ngx_guildlog_match_fold_messages(u_char *dst, const ngx_str_t *messages)
+{
+    ngx_int_t      rc;
+    ngx_str_t      key, value, text;
+    const u_char  *p, *last;
+
+    if (messages->data == NULL) {
+        return dst;
+    }
+
+    p = messages->data + 1;
+    last = messages->data + messages->len - 1;
+
+    while (p < last) {
+
+        if (*p != '{') {
+            p++;
+            continue;
+        }
+
+        p++;
+
+        for ( ;; ) {
+            rc = ngx_guildlog_match_member(&p, last, &key, &value);
+
+            if (rc != NGX_OK) {
+                break;
+            }
+
+            if (key.len != 7 || ngx_memcmp(key.data, "content", 7) != 0) {
+                continue;
+            }
+
+            ngx_str_null(&text);
+
+            if (ngx_guildlog_match_text(&value, &text) != NGX_OK) {
+                return NULL;
+            }
+
+            if (text.data) {
+                dst = ngx_guildlog_match_fold_string(dst, &text);
+                if (dst == NULL) {
+                    return NULL;
+                }
+
+                *dst++ = '\0';
+            }
+        }
+
+        if (rc == NGX_ERROR) {
+            return NULL;
+        }
+    }
+
+    return dst;
+}
+
+
+/* NULL: there is a \ with nothing behind it that JSON has */
+
+static u_char *
+ngx_guildlog_match_fold_string(u_char *dst, const ngx_str_t *s)
+{
+    const u_char  *p, *slash, *last;
+
+    p = s->data;
+    last = p + s->len;
+
+    for ( ;; ) {
+        slash = p < last ? memchr(p, '\\', last - p) : NULL;
+
+        if (slash == NULL) {
+            return ngx_guildlog_fold(dst, p, last - p);
+        }
+
+        dst = ngx_guildlog_fold(dst, p, slash - p);
+        p = slash + 1;
+
+        dst = ngx_guildlog_match_fold_escape(dst, &p, last);
+        if (dst == NULL) {
+            return NULL;
+        }
+    }
+}
+
+
+static u_char *
+ngx_guildlog_match_fold_escape(u_char *dst, const u_char **p,
+    const u_char *last)
+{
+    char       *of;
+    ngx_int_t   c, low;
+
+    static char  letters[] = "\"\\/bfnrt";
+    static char  meant[] = "\"\\/\b\f\n\r\t";
+
+    if (*p == last || **p == '\0') {
+        return NULL;
+    }
+
+    c = *(*p)++;
+
+    if (c != 'u') {
+        of = strchr(letters, (int) c);
+        if (of == NULL) {
+            return NULL;
+        }
+
+        *dst++ = (u_char) meant[of - letters];
+
+        return dst;
+    }
+
+    c = ngx_guildlog_match_half(*p, last);
+
+    if (c <= 0) {
+        return NULL;
+    }
+
+    *p += 4;
+
+    if (c >= 0xd800 && c < 0xe000) {
+
+        if (c >= 0xdc00 || last - *p < 2 || (*p)[0] != '\\' || (*p)[1] != 'u')
+        {
+            return NULL;
+        }
+
+        low = ngx_guildlog_match_half(*p + 2, last);
+
+        if (low < 0xdc00 || low >= 0xe000) {
+            return NULL;
+        }
+
+        *p += 6;
+        c = 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00);
+    }
+
+    return ngx_guildlog_fold_put(dst, (uint32_t) c);
+}
+
+
+/* the four digits behind \u; NGX_ERROR: they are none */
+
+static ngx_int_t
+ngx_guildlog_match_half(const u_char *p, const u_char *last)
+{
+    return last - p < 4 ? NGX_ERROR : ngx_hextoi((u_char *) p, 4);
+}
+
+
+ngx_uint_t
+ngx_guildlog_match(const ngx_guildlog_match_t *match,
+    const ngx_guildlog_match_doc_t *doc)
+{
+    int64_t  at;
+
+    at = (doc->id >> 22) + NGX_GUILDLOG_MATCH_EPOCH;
+
+    if (at <= match->after || at >= match->before
+        || (match->types && match->types[doc->type] != '1')
+        || (match->channel >= 0 && doc->channel != match->channel))
+    {
+        return 0;
+    }
+
+    return ngx_guildlog_match_has_member(match, doc)
+           && (match->role.data == NULL
+               || (doc->role.data
+                   && memmem(doc->role.data, doc->role.len, match->role.data,
+                             match->role.len)))
+           && (match->part.data == NULL
+               || ngx_guildlog_match_found(match, doc));
+}
+
+
+static ngx_uint_t
+ngx_guildlog_match_has_member(const ngx_guildlog_match_t *match,
+    const ngx_guildlog_match_doc_t *doc)
+{
+    return match->member < 0
+           || (match->side != NGX_GUILDLOG_MATCH_TARGET
+               && doc->executor == match->member)
+           || (match->side != NGX_GUILDLOG_MATCH_EXECUTOR
+               && doc->target == match->member);
+}
+
+
+/* a part of one of those, or all the words, each in any of the texts */
+
+static ngx_uint_t
+ngx_guildlog_match_found(const ngx_guildlog_match_t *match,
+    const ngx_guildlog_match_doc_t *doc)
+{
+    ngx_uint_t  i;
+
+    if (doc->parts.len
+        && memmem(doc->parts.data, doc->parts.len, match->part.data,
+                  match->part.len))
+    {
+        return 1;
+    }
+
+    for (i = 0; i < match->nwords; i++) {
+        if (!ngx_guildlog_fold_has_word(&doc->texts, &match->words[i])) {
+            return 0;
+        }
+    }
+
+    return match->nwords > 0;
+}

@@ -1,0 +1,259 @@
+
+/*
+ * The pace of one address.
+ */
+
+#include "shm/ngx_guildlog_pace.h"
+
+
+#define NGX_GUILDLOG_PACE_SECOND    1050     /* ms, and what the way varies */
+#define NGX_GUILDLOG_PACE_PROBE     5000     /* ms */
+#define NGX_GUILDLOG_PACE_FAILURES  5        /* in a row: it is not there */
+
+/* of 10,000 bad requests in ten minutes that end in a ban */
+#define NGX_GUILDLOG_PACE_CAREFUL   1000     /* one at a time */
+#define NGX_GUILDLOG_PACE_STOP      5000
+
+
+static void ngx_guildlog_pace_turn(ngx_guildlog_pace_t *pace, ngx_msec_t now);
+
+
+ngx_int_t
+ngx_guildlog_pace_init(ngx_guildlog_pace_t *pace,
+    ngx_guildlog_pace_kept_t *kept, const ngx_str_t *platform,
+    ngx_pool_t *pool, ngx_uint_t rate)
+{
+    uint32_t  hash;
+
+    hash = ngx_crc32_long(platform->data, platform->len);
+
+    if (kept->platform != hash) {
+        ngx_memzero(kept, sizeof(ngx_guildlog_pace_kept_t));
+        kept->platform = hash;
+    }
+
+    ngx_memzero(pace, sizeof(ngx_guildlog_pace_t));
+
+    pace->kept = kept;
+    pace->rate = rate;
+
+    if (rate <= NGX_GUILDLOG_PACE_KEPT) {
+        pace->sent = kept->sent;
+        pace->next = &kept->next;
+        return NGX_OK;
+    }
+
+    pace->sent = ngx_pcalloc(pool, rate * sizeof(ngx_atomic_t));
+    pace->next = &pace->own_next;
+
+    return pace->sent ? NGX_OK : NGX_ERROR;
+}
+
+
+ngx_uint_t
+ngx_guildlog_pace_take(ngx_guildlog_pace_t *pace, ngx_msec_t now)
+{
+    ngx_uint_t  invalid;
+    ngx_msec_t  oldest;
+
+    if (ngx_guildlog_pace_paused(pace, now)) {
+        return 0;
+    }
+
+    invalid = ngx_guildlog_pace_invalid(pace, now);
+
+    if (invalid >= NGX_GUILDLOG_PACE_STOP
+        || (invalid >= NGX_GUILDLOG_PACE_CAREFUL
+            && pace->granted + pace->open))
+    {
+        return 0;
+    }
+
+    if (pace->failures >= NGX_GUILDLOG_PACE_FAILURES) {
+        if ((ngx_msec_int_t) (now - pace->probe_at) < 0) {
+            return 0;
+        }
+
+        pace->probe_at = now + NGX_GUILDLOG_PACE_PROBE;
+    }
+
+    if (pace->rate) {
+        if (pace->granted >= pace->rate) {
+            return 0;
+        }
+
+        /* what would be "rate" requests before this one */
+
+        oldest = pace->sent[(*pace->next + pace->granted) % pace->rate];
+
+        if (oldest && (ngx_msec_int_t) (now - oldest)
+                      < NGX_GUILDLOG_PACE_SECOND)
+        {
+            return 0;
+        }
+    }
+
+    pace->granted++;
+
+    return 1;
+}
+
+
+void
+ngx_guildlog_pace_sent(ngx_guildlog_pace_t *pace, ngx_msec_t now)
+{
+    ngx_guildlog_pace_lent(pace, now);
+
+    pace->open++;
+}
+
+
+void
+ngx_guildlog_pace_lent(ngx_guildlog_pace_t *pace, ngx_msec_t now)
+{
+    ngx_uint_t  i;
+
+    pace->granted--;
+
+    if (pace->rate) {
+        i = ngx_atomic_fetch_add(pace->next, 1) % pace->rate;
+        pace->sent[i] = now ? now : 1;
+    }
+}
+
+
+void
+ngx_guildlog_pace_cancelled(ngx_guildlog_pace_t *pace, ngx_msec_t now)
+{
+    pace->granted--;
+
+    /* nobody was asked whether he is there: the next one does it */
+
+    pace->probe_at = now;
+}
+
+
+void
+ngx_guildlog_pace_dropped(ngx_guildlog_pace_t *pace)
+{
+    pace->open--;
+}
+
+
+void
+ngx_guildlog_pace_answered(ngx_guildlog_pace_t *pace, ngx_msec_t now,
+    ngx_uint_t failed, ngx_uint_t invalid)
+{
+    pace->open--;
+
+    if (failed) {
+        if (++pace->failures == NGX_GUILDLOG_PACE_FAILURES) {
+            pace->probe_at = now + NGX_GUILDLOG_PACE_PROBE;
+        }
+
+    } else {
+        ngx_guildlog_pace_there(pace);
+    }
+
+    if (invalid) {
+        ngx_guildlog_pace_refused(pace, now);
+    }
+}
+
+
+void
+ngx_guildlog_pace_refused(ngx_guildlog_pace_t *pace, ngx_msec_t now)
+{
+    ngx_guildlog_pace_turn(pace, now);
+
+    (void) ngx_atomic_fetch_add(&pace->kept->invalid[(now / 60000)
+                                            % NGX_GUILDLOG_PACE_MINUTES],
+                                1);
+}
+
+
+void
+ngx_guildlog_pace_there(ngx_guildlog_pace_t *pace)
+{
+    pace->failures = 0;
+}
+
+
+void
+ngx_guildlog_pace_pause(ngx_guildlog_pace_t *pace, ngx_msec_t now,
+    ngx_msec_t ms)
+{
+    ngx_msec_t  to, until;
+
+    until = now + ms;
+
+    do {
+        to = pace->kept->paused_to;
+
+        if (to && (ngx_msec_int_t) (to - until) >= 0) {
+            return;
+        }
+
+    } while (!ngx_atomic_cmp_set(&pace->kept->paused_to, to,
+                                 until ? until : 1));
+}
+
+
+ngx_uint_t
+ngx_guildlog_pace_paused(ngx_guildlog_pace_t *pace, ngx_msec_t now)
+{
+    ngx_msec_t  to;
+
+    to = pace->kept->paused_to;
+
+    if (to && (ngx_msec_int_t) (now - to) >= 0) {
+        return !ngx_atomic_cmp_set(&pace->kept->paused_to, to, 0);
+    }
+
+    return to != 0;
+}
+
+
+ngx_uint_t
+ngx_guildlog_pace_invalid(ngx_guildlog_pace_t *pace, ngx_msec_t now)
+{
+    ngx_uint_t  i, n;
+
+    ngx_guildlog_pace_turn(pace, now);
+
+    n = 0;
+
+    for (i = 0; i < NGX_GUILDLOG_PACE_MINUTES; i++) {
+        n += pace->kept->invalid[i];
+    }
+
+    return n;
+}
+
+
+/* who comes to a minute first clears it, and those that nobody came to */
+
+static void
+ngx_guildlog_pace_turn(ngx_guildlog_pace_t *pace, ngx_msec_t now)
+{
+    ngx_msec_t                 minute, last;
+    ngx_guildlog_pace_kept_t  *kept;
+
+    kept = pace->kept;
+    minute = now / 60000;
+    last = kept->minute;
+
+    if ((ngx_msec_int_t) (minute - last) <= 0
+        || !ngx_atomic_cmp_set(&kept->minute, last, minute))
+    {
+        return;
+    }
+
+    if (minute - last > NGX_GUILDLOG_PACE_MINUTES) {
+        last = minute - NGX_GUILDLOG_PACE_MINUTES;
+    }
+
+    while (last != minute) {
+        kept->invalid[++last % NGX_GUILDLOG_PACE_MINUTES] = 0;
+    }
+}

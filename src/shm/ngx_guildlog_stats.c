@@ -1,0 +1,359 @@
+
+/*
+ * Counters in shared memory.
+ */
+
+#include "shm/ngx_guildlog_stats.h"
+
+
+#define NGX_GUILDLOG_STATS_MAGIC    0x676c7374
+#define NGX_GUILDLOG_STATS_VERSION  12
+
+#define NGX_GUILDLOG_TASK_FREE      0
+#define NGX_GUILDLOG_TASK_MAKING    1
+#define NGX_GUILDLOG_TASK_THERE     2
+
+
+static ngx_int_t ngx_guildlog_stats_gauge_of(ngx_guildlog_slot_t *slot,
+    ngx_guildlog_gauge_e what);
+
+
+const ngx_uint_t  ngx_guildlog_stats_bounds_us[NGX_GUILDLOG_STATS_BUCKETS] = {
+    100, 250, 500,
+    1000, 2500, 5000,
+    10000, 25000, 50000,
+    100000, 250000,
+    1000000,
+    10000000,
+    (ngx_uint_t) -1
+};
+
+
+const ngx_guildlog_lane_gauge_t  ngx_guildlog_stats_lanes[] = {
+    { "registering", NGX_GUILDLOG_GAUGE_REGISTERING },
+    { "active", NGX_GUILDLOG_GAUGE_ACTIVE },
+    { "waiting", NGX_GUILDLOG_GAUGE_WAITING },
+    { "paused", NGX_GUILDLOG_GAUGE_PAUSED },
+    { "parked", NGX_GUILDLOG_GAUGE_PARKED },
+    { "broken", NGX_GUILDLOG_GAUGE_BROKEN },
+    { "closing", NGX_GUILDLOG_GAUGE_CLOSING },
+    { NULL, 0 }
+};
+
+
+const ngx_uint_t  ngx_guildlog_stats_codes[NGX_GUILDLOG_STATS_CODES] = {
+    200, 201, 202, 204,
+    400, 401, 402, 403, 404, 405, 408, 409, 413, 415, 429, 499,
+    500, 503, 504,
+    0
+};
+
+
+size_t
+ngx_guildlog_stats_zone_size(void)
+{
+    /* the slab pool takes the first page, and rounds the rest down */
+
+    return ngx_align(sizeof(ngx_guildlog_stats_shared_t), ngx_pagesize)
+           + 8 * ngx_pagesize;
+}
+
+
+ngx_int_t
+ngx_guildlog_stats_init_zone(ngx_shm_zone_t *zone, void *data)
+{
+    ngx_slab_pool_t              *shpool;
+    ngx_guildlog_stats_shared_t  *shared;
+
+    shpool = (ngx_slab_pool_t *) zone->shm.addr;
+
+    /* data: the last cycle's, after a reload */
+
+    shared = data;
+
+    if (shared == NULL && zone->shm.exists) {
+        shared = shpool->data;
+    }
+
+    if (shared) {
+        if (shared->magic != NGX_GUILDLOG_STATS_MAGIC
+            || shared->version != NGX_GUILDLOG_STATS_VERSION)
+        {
+            ngx_log_error(NGX_LOG_EMERG, zone->shm.log, 0,
+                          "shared zone \"%V\" has another layout, "
+                          "nginx must be restarted", &zone->shm.name);
+            return NGX_ERROR;
+        }
+
+        zone->data = shared;
+        return NGX_OK;
+    }
+
+    shared = ngx_slab_calloc(shpool, sizeof(ngx_guildlog_stats_shared_t));
+    if (shared == NULL) {
+        return NGX_ERROR;
+    }
+
+    shared->magic = NGX_GUILDLOG_STATS_MAGIC;
+    shared->version = NGX_GUILDLOG_STATS_VERSION;
+
+    shpool->data = shared;
+    zone->data = shared;
+
+    return NGX_OK;
+}
+
+
+void
+ngx_guildlog_stats_enter(ngx_guildlog_stats_t *stats, ngx_shm_zone_t *zone)
+{
+    ngx_pid_t             owner;
+    ngx_uint_t            i;
+    ngx_guildlog_slot_t  *slot;
+
+    stats->shared = zone->data;
+    stats->slot = NULL;
+
+    for (i = 0; i < NGX_GUILDLOG_STATS_WORKERS; i++) {
+        slot = &stats->shared->slots[i];
+        owner = slot->pid;
+
+        if (owner && owner != ngx_pid && !ngx_guildlog_stats_dead(owner)) {
+            continue;
+        }
+
+        if (stats->slot == NULL
+            && ngx_atomic_cmp_set(&slot->pid, owner, ngx_pid))
+        {
+            ngx_memzero((void *) slot->gauge, sizeof(slot->gauge));
+            stats->slot = slot;
+            continue;
+        }
+
+        /* a worker that died; its pid may come back as another process */
+
+        if (owner) {
+            (void) ngx_atomic_cmp_set(&slot->pid, owner, 0);
+        }
+    }
+}
+
+
+ngx_uint_t
+ngx_guildlog_stats_dead(ngx_pid_t pid)
+{
+    return kill(pid, 0) == -1 && ngx_errno == NGX_ESRCH;
+}
+
+
+void
+ngx_guildlog_stats_leave(ngx_guildlog_stats_t *stats)
+{
+    if (stats->slot == NULL) {
+        return;
+    }
+
+    ngx_memzero((void *) stats->slot->gauge, sizeof(stats->slot->gauge));
+
+    stats->slot->pid = 0;
+    stats->slot = NULL;
+}
+
+
+void
+ngx_guildlog_stats_count(ngx_guildlog_stats_t *stats,
+    ngx_guildlog_count_e what, ngx_uint_t n)
+{
+    (void) ngx_atomic_fetch_add(&stats->shared->count[what], n);
+}
+
+
+void
+ngx_guildlog_stats_gauge(ngx_guildlog_stats_t *stats,
+    ngx_guildlog_gauge_e what, ngx_int_t delta)
+{
+    if (stats->slot) {
+        (void) ngx_atomic_fetch_add(&stats->slot->gauge[what], delta);
+    }
+}
+
+
+void
+ngx_guildlog_stats_observe(ngx_guildlog_histogram_t *histogram, ngx_uint_t us)
+{
+    ngx_uint_t  i;
+
+    for (i = 0; us > ngx_guildlog_stats_bounds_us[i]; i++) { /* void */ }
+
+    (void) ngx_atomic_fetch_add(&histogram->buckets[i], 1);
+    (void) ngx_atomic_fetch_add(&histogram->sum_us, us);
+    (void) ngx_atomic_fetch_add(&histogram->count, 1);
+}
+
+
+void
+ngx_guildlog_stats_request(ngx_guildlog_stats_t *stats, ngx_uint_t route,
+    ngx_uint_t status, ngx_uint_t us)
+{
+    ngx_uint_t  i;
+
+    for (i = 0; i < NGX_GUILDLOG_STATS_CODES - 1; i++) {
+        if (ngx_guildlog_stats_codes[i] == status) {
+            break;
+        }
+    }
+
+    (void) ngx_atomic_fetch_add(&stats->shared->requests[route][i], 1);
+
+    ngx_guildlog_stats_observe(&stats->shared->route[route], us);
+}
+
+
+ngx_uint_t
+ngx_guildlog_stats_requests(ngx_guildlog_stats_t *stats)
+{
+    ngx_uint_t  i, n;
+
+    n = 0;
+
+    for (i = 0; i < NGX_GUILDLOG_STATS_ROUTES; i++) {
+        n += stats->shared->route[i].count;
+    }
+
+    return n;
+}
+
+
+void
+ngx_guildlog_stats_set(ngx_guildlog_stats_t *stats,
+    ngx_guildlog_gauge_e what, ngx_uint_t n)
+{
+    if (stats->slot) {
+        stats->slot->gauge[what] = n;
+    }
+}
+
+
+ngx_uint_t
+ngx_guildlog_stats_gauge_sum(ngx_guildlog_stats_t *stats,
+    ngx_guildlog_gauge_e what)
+{
+    ngx_int_t   sum;
+    ngx_uint_t  i;
+
+    sum = 0;
+
+    for (i = 0; i < NGX_GUILDLOG_STATS_WORKERS; i++) {
+        sum += ngx_guildlog_stats_gauge_of(&stats->shared->slots[i], what);
+    }
+
+    return ngx_max(sum, 0);
+}
+
+
+ngx_uint_t
+ngx_guildlog_stats_gauge_most(ngx_guildlog_stats_t *stats,
+    ngx_guildlog_gauge_e what)
+{
+    ngx_int_t   n, most;
+    ngx_uint_t  i;
+
+    most = 0;
+
+    for (i = 0; i < NGX_GUILDLOG_STATS_WORKERS; i++) {
+        n = ngx_guildlog_stats_gauge_of(&stats->shared->slots[i], what);
+        most = ngx_max(most, n);
+    }
+
+    return most;
+}
+
+
+ngx_uint_t
+ngx_guildlog_stats_gauge_least(ngx_guildlog_stats_t *stats,
+    ngx_guildlog_gauge_e what)
+{
+    ngx_int_t   n, least;
+    ngx_uint_t  i;
+
+    least = 0;
+
+    for (i = 0; i < NGX_GUILDLOG_STATS_WORKERS; i++) {
+        n = ngx_guildlog_stats_gauge_of(&stats->shared->slots[i], what);
+
+        if (n > 0 && (least == 0 || n < least)) {
+            least = n;
+        }
+    }
+
+    return least;
+}
+
+
+/* 0 where there is no such worker any more */
+
+static ngx_int_t
+ngx_guildlog_stats_gauge_of(ngx_guildlog_slot_t *slot,
+    ngx_guildlog_gauge_e what)
+{
+    if (slot->pid == 0 || ngx_guildlog_stats_dead(slot->pid)) {
+        return 0;
+    }
+
+    return (ngx_int_t) slot->gauge[what];
+}
+
+
+ngx_guildlog_task_t *
+ngx_guildlog_stats_task(ngx_guildlog_stats_t *stats, const ngx_str_t *name)
+{
+    ngx_uint_t            i;
+    ngx_guildlog_task_t  *task;
+
+    for (i = 0; i < NGX_GUILDLOG_STATS_TASKS; i++) {
+        task = &stats->shared->tasks[i];
+
+        if (ngx_atomic_cmp_set(&task->state, NGX_GUILDLOG_TASK_FREE,
+                               NGX_GUILDLOG_TASK_MAKING))
+        {
+            (void) ngx_cpystrn(task->name, name->data,
+                               ngx_min(name->len + 1, sizeof(task->name)));
+            ngx_memory_barrier();
+            task->state = NGX_GUILDLOG_TASK_THERE;
+        }
+
+        if (task->state == NGX_GUILDLOG_TASK_MAKING) {
+            return NULL;
+        }
+
+        if (ngx_strlen(task->name) == ngx_min(name->len,
+                                              sizeof(task->name) - 1)
+            && ngx_strncmp(task->name, name->data,
+                           ngx_strlen(task->name)) == 0)
+        {
+            return task;
+        }
+    }
+
+    return NULL;
+}
+
+
+ngx_guildlog_task_t *
+ngx_guildlog_stats_task_at(ngx_guildlog_stats_t *stats, ngx_uint_t i)
+{
+    return i < NGX_GUILDLOG_STATS_TASKS
+           && stats->shared->tasks[i].state == NGX_GUILDLOG_TASK_THERE
+           ? &stats->shared->tasks[i] : NULL;
+}
+
+
+uint64_t
+ngx_guildlog_now_us(void)
+{
+    struct timespec  now;
+
+    (void) clock_gettime(CLOCK_MONOTONIC, &now);
+
+    return (uint64_t) now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}

@@ -1,0 +1,649 @@
+
+/*
+ * Tokens: libjwt behind strict checks, and a worker's cache of those already
+ * judged.
+ */
+
+#include <ngx_config.h>
+#include <jwt.h>
+#include <openssl/err.h>
+#include "token/ngx_guildlog_jwt.h"
+#include "base/ngx_guildlog_json.h"
+#include "api/ngx_guildlog_value.h"
+
+
+#define NGX_GUILDLOG_JWT_TEXT_MAX    8192
+
+/* how far the clock of who made a token may be ahead of ours */
+#define NGX_GUILDLOG_JWT_LEEWAY_S    30
+
+#define NGX_GUILDLOG_JWT_CACHED_MAX  2048
+
+#define NGX_GUILDLOG_JWT_POOL_SIZE   4096
+
+
+/* what does not change with time; the times are judged at each use */
+
+typedef struct {
+    ngx_guildlog_auth_e            cause;
+    int64_t                        exp;
+    int64_t                        nbf;
+    int64_t                        iat;
+    ngx_guildlog_token_t           token;
+} ngx_guildlog_judgement_t;
+
+
+typedef struct {
+    ngx_pool_t                    *pool;
+    const ngx_guildlog_keys_t     *keys;
+    const ngx_str_t               *issuer;
+    u_char                        *text;     /* NUL-terminated */
+    json_t                        *header;
+    json_t                        *payload;
+    ngx_guildlog_judgement_t      *judgement;
+    ngx_uint_t                     no_memory;
+} ngx_guildlog_trial_t;
+
+
+static ngx_int_t ngx_guildlog_jwt_shape(const ngx_str_t *text);
+static ngx_int_t ngx_guildlog_jwt_judge(ngx_guildlog_judgement_t *judgement,
+    const ngx_guildlog_keys_t *keys, const ngx_str_t *issuer,
+    const ngx_str_t *text, ngx_log_t *log);
+static ngx_guildlog_auth_e ngx_guildlog_jwt_try(ngx_guildlog_trial_t *t,
+    const ngx_str_t *text);
+static json_t *ngx_guildlog_jwt_segment(ngx_guildlog_trial_t *t, u_char *p,
+    u_char *last);
+static ngx_guildlog_auth_e ngx_guildlog_jwt_header(ngx_guildlog_trial_t *t);
+static ngx_guildlog_auth_e ngx_guildlog_jwt_signature(
+    ngx_guildlog_trial_t *t);
+static ngx_guildlog_auth_e ngx_guildlog_jwt_signed_by(ngx_guildlog_trial_t *t,
+    const ngx_guildlog_key_t *key);
+static ngx_guildlog_auth_e ngx_guildlog_jwt_claims(ngx_guildlog_trial_t *t);
+static ngx_int_t ngx_guildlog_jwt_whose(json_t *payload,
+    ngx_guildlog_token_t *token);
+static ngx_int_t ngx_guildlog_jwt_rights(json_t *payload,
+    ngx_guildlog_token_t *token);
+static ngx_int_t ngx_guildlog_jwt_jti(const u_char *p, size_t len);
+static ngx_uint_t ngx_guildlog_jwt_is_letter(u_char ch);
+static ngx_int_t ngx_guildlog_jwt_seconds(json_t *value, int64_t *seconds);
+static ngx_uint_t ngx_guildlog_jwt_is(json_t *value, const void *data,
+    size_t len);
+static ngx_guildlog_auth_e ngx_guildlog_jwt_use(
+    const ngx_guildlog_judgement_t *judgement, time_t now,
+    ngx_guildlog_token_t *token);
+static char *ngx_guildlog_jwt_cstr(ngx_pool_t *pool, const ngx_str_t *s);
+static size_t ngx_guildlog_jwt_cache_key(u_char *key,
+    const ngx_guildlog_keys_t *keys, const ngx_str_t *issuer,
+    const ngx_str_t *text);
+
+
+ngx_guildlog_auth_e
+ngx_guildlog_jwt_verify(ngx_guildlog_cache_t *cache,
+    const ngx_guildlog_keys_t *keys, const ngx_str_t *issuer,
+    const ngx_str_t *text, time_t now, ngx_guildlog_token_t *token,
+    ngx_log_t *log)
+{
+    ngx_int_t                 rc;
+    ngx_str_t                 key;
+    ngx_guildlog_judgement_t  judgement, *known;
+    u_char                    buf[NGX_GUILDLOG_JWT_CACHED_MAX];
+
+    key.len = 0;
+
+    if (cache && keys) {
+        key.data = buf;
+        key.len = ngx_guildlog_jwt_cache_key(buf, keys, issuer, text);
+    }
+
+    if (key.len) {
+        known = ngx_guildlog_cache_find(cache, &key);
+
+        if (known) {
+            return ngx_guildlog_jwt_use(known, now, token);
+        }
+    }
+
+    if (ngx_guildlog_jwt_shape(text) != NGX_OK) {
+        return NGX_GUILDLOG_AUTH_MALFORMED;
+    }
+
+    if (keys == NULL) {
+        return NGX_GUILDLOG_AUTH_KEY;
+    }
+
+    rc = ngx_guildlog_jwt_judge(&judgement, keys, issuer, text, log);
+
+    if (rc != NGX_OK) {
+        return NGX_GUILDLOG_AUTH_UNJUDGED;
+    }
+
+    if (key.len) {
+        ngx_guildlog_cache_store(cache, &key, &judgement);
+    }
+
+    return ngx_guildlog_jwt_use(&judgement, now, token);
+}
+
+
+/*
+ * Three pieces of base64url and nothing else.  libjwt writes behind its
+ * buffer where a piece is empty.
+ */
+
+static ngx_int_t
+ngx_guildlog_jwt_shape(const ngx_str_t *text)
+{
+    size_t      i, len;
+    u_char      ch;
+    ngx_uint_t  dots;
+
+    if (text->len > NGX_GUILDLOG_JWT_TEXT_MAX) {
+        return NGX_DECLINED;
+    }
+
+    len = 0;
+    dots = 0;
+
+    for (i = 0; i <= text->len; i++) {
+        ch = (i < text->len) ? text->data[i] : '.';
+
+        if (ch == '.') {
+            if (len == 0 || len % 4 == 1) {
+                return NGX_DECLINED;
+            }
+
+            dots++;
+            len = 0;
+            continue;
+        }
+
+        if (!ngx_guildlog_jwt_is_letter(ch)) {
+            return NGX_DECLINED;
+        }
+
+        len++;
+    }
+
+    return (dots == 3) ? NGX_OK : NGX_DECLINED;
+}
+
+
+/* NGX_ERROR: no memory, there is no judgement */
+
+static ngx_int_t
+ngx_guildlog_jwt_judge(ngx_guildlog_judgement_t *judgement,
+    const ngx_guildlog_keys_t *keys, const ngx_str_t *issuer,
+    const ngx_str_t *text, ngx_log_t *log)
+{
+    ngx_guildlog_trial_t  t;
+
+    ngx_memzero(judgement, sizeof(ngx_guildlog_judgement_t));
+    ngx_memzero(&t, sizeof(ngx_guildlog_trial_t));
+
+    t.pool = ngx_create_pool(NGX_GUILDLOG_JWT_POOL_SIZE, log);
+    if (t.pool == NULL) {
+        return NGX_ERROR;
+    }
+
+    t.keys = keys;
+    t.issuer = issuer;
+    t.judgement = judgement;
+
+    judgement->cause = ngx_guildlog_jwt_try(&t, text);
+
+    ngx_destroy_pool(t.pool);
+
+    return t.no_memory ? NGX_ERROR : NGX_OK;
+}
+
+
+static ngx_guildlog_auth_e
+ngx_guildlog_jwt_try(ngx_guildlog_trial_t *t, const ngx_str_t *text)
+{
+    u_char               *payload, *signature, *last;
+    ngx_guildlog_auth_e   cause;
+
+    t->text = (u_char *) ngx_guildlog_jwt_cstr(t->pool, text);
+
+    if (t->text == NULL) {
+        t->no_memory = 1;
+        return NGX_GUILDLOG_AUTH_SIGNATURE;
+    }
+
+    last = t->text + text->len;
+    payload = ngx_strlchr(t->text, last, '.') + 1;
+    signature = ngx_strlchr(payload, last, '.') + 1;
+
+    t->header = ngx_guildlog_jwt_segment(t, t->text, payload - 1);
+    t->payload = ngx_guildlog_jwt_segment(t, payload, signature - 1);
+
+    if (t->header == NULL || t->payload == NULL) {
+        return NGX_GUILDLOG_AUTH_MALFORMED;
+    }
+
+    cause = ngx_guildlog_jwt_header(t);
+
+    if (cause == NGX_GUILDLOG_AUTH_OK) {
+        cause = ngx_guildlog_jwt_signature(t);
+    }
+
+    if (cause == NGX_GUILDLOG_AUTH_OK) {
+        cause = ngx_guildlog_jwt_claims(t);
+    }
+
+    return cause;
+}
+
+
+static json_t *
+ngx_guildlog_jwt_segment(ngx_guildlog_trial_t *t, u_char *p, u_char *last)
+{
+    json_t     *json;
+    ngx_str_t   src, text, error;
+
+    src.data = p;
+    src.len = last - p;
+
+    text.data = ngx_pnalloc(t->pool, ngx_base64_decoded_length(src.len));
+    if (text.data == NULL) {
+        t->no_memory = 1;
+        return NULL;
+    }
+
+    if (ngx_decode_base64url(&text, &src) != NGX_OK) {
+        return NULL;
+    }
+
+    json = ngx_guildlog_json_parse(t->pool, &text, &error);
+
+    if (json == NULL) {
+        t->no_memory |= (error.len == 0);
+        return NULL;
+    }
+
+    return json_is_object(json) ? json : NULL;
+}
+
+
+static ngx_guildlog_auth_e
+ngx_guildlog_jwt_header(ngx_guildlog_trial_t *t)
+{
+    json_t  *typ, *kid;
+
+    /* extensions that we must understand, and do not */
+
+    if (json_object_get(t->header, "crit")) {
+        return NGX_GUILDLOG_AUTH_MALFORMED;
+    }
+
+    typ = json_object_get(t->header, "typ");
+
+    if (typ && (!json_is_string(typ)
+                || ngx_strcasecmp((u_char *) json_string_value(typ),
+                                  (u_char *) "JWT")
+                   != 0))
+    {
+        return NGX_GUILDLOG_AUTH_MALFORMED;
+    }
+
+    kid = json_object_get(t->header, "kid");
+
+    if (kid && (json_string_length(kid) == 0
+                || json_string_length(kid) > NGX_GUILDLOG_KEYS_KID_MAX))
+    {
+        return NGX_GUILDLOG_AUTH_MALFORMED;
+    }
+
+    return NGX_GUILDLOG_AUTH_OK;
+}
+
+
+/*
+ * The keys decide which algorithms there are, never the token: it only names
+ * one, and is tried with keys that serve it.
+ */
+
+static ngx_guildlog_auth_e
+ngx_guildlog_jwt_signature(ngx_guildlog_trial_t *t)
+{
+    json_t              *alg, *kid;
+    ngx_uint_t           i, serve, anonymous;
+    ngx_guildlog_key_t  *key;
+
+    alg = json_object_get(t->header, "alg");
+    kid = json_object_get(t->header, "kid");
+
+    key = t->keys->list.elts;
+    serve = 0;
+    anonymous = 0;
+
+    for (i = 0; i < t->keys->list.nelts; i++) {
+        if (ngx_guildlog_jwt_is(alg, key[i].alg.data, key[i].alg.len)) {
+            serve++;
+            anonymous += (key[i].kid.len == 0);
+        }
+    }
+
+    if (serve == 0) {
+        return NGX_GUILDLOG_AUTH_ALGORITHM;
+    }
+
+    for (i = 0; i < t->keys->list.nelts; i++) {
+
+        if (kid) {
+            if (ngx_guildlog_jwt_is(kid, key[i].kid.data, key[i].kid.len)) {
+                return ngx_guildlog_jwt_is(alg, key[i].alg.data,
+                                           key[i].alg.len)
+                       ? ngx_guildlog_jwt_signed_by(t, &key[i])
+                       : NGX_GUILDLOG_AUTH_ALGORITHM;
+            }
+
+            continue;
+        }
+
+        if (ngx_guildlog_jwt_is(alg, key[i].alg.data, key[i].alg.len)
+            && (anonymous == 0 || key[i].kid.len == 0)
+            && ngx_guildlog_jwt_signed_by(t, &key[i]) == NGX_GUILDLOG_AUTH_OK)
+        {
+            return NGX_GUILDLOG_AUTH_OK;
+        }
+    }
+
+    return kid ? NGX_GUILDLOG_AUTH_KEY : NGX_GUILDLOG_AUTH_SIGNATURE;
+}
+
+
+static ngx_guildlog_auth_e
+ngx_guildlog_jwt_signed_by(ngx_guildlog_trial_t *t,
+    const ngx_guildlog_key_t *key)
+{
+    int                   rc;
+    jwt_t                *jwt;
+    ngx_uint_t            starved;
+    ngx_guildlog_auth_e   cause;
+
+    cause = NGX_GUILDLOG_AUTH_SIGNATURE;
+
+    /* where memory is short libjwt often takes it for a bad signature */
+
+    starved = ngx_guildlog_json_starved();
+    ngx_set_errno(0);
+
+    rc = jwt_decode(&jwt, (char *) t->text, key->material.data,
+                    key->material.len);
+
+    if (rc == NGX_ENOMEM || (rc && ngx_errno == NGX_ENOMEM)
+        || ngx_guildlog_json_starved() != starved)
+    {
+        t->no_memory = 1;
+    }
+
+    if (rc == 0) {
+
+        /*
+         * Without memory for the key it says yes to a token that it has not
+         * looked at: the algorithm, which the caller has compared, is none.
+         */
+
+        if (jwt_get_alg(jwt) == (jwt_alg_t) key->jwt_alg) {
+            cause = NGX_GUILDLOG_AUTH_OK;
+
+        } else {
+            t->no_memory = 1;
+        }
+
+        jwt_free(jwt);
+    }
+
+    /* nginx would report what is left there on another connection */
+
+    ERR_clear_error();
+
+    return cause;
+}
+
+
+static ngx_guildlog_auth_e
+ngx_guildlog_jwt_claims(ngx_guildlog_trial_t *t)
+{
+    json_t                    *value;
+    ngx_guildlog_token_t      *token;
+    ngx_guildlog_judgement_t  *judgement;
+
+    judgement = t->judgement;
+    token = &judgement->token;
+
+    value = json_object_get(t->payload, "iss");
+
+    if (!ngx_guildlog_jwt_is(value, t->issuer->data, t->issuer->len)) {
+        return NGX_GUILDLOG_AUTH_ISSUER;
+    }
+
+    value = json_object_get(t->payload, "exp");
+
+    if (value == NULL
+        || ngx_guildlog_jwt_seconds(value, &judgement->exp) != NGX_OK
+        || ngx_guildlog_jwt_seconds(json_object_get(t->payload, "nbf"),
+                                    &judgement->nbf) != NGX_OK
+        || ngx_guildlog_jwt_seconds(json_object_get(t->payload, "iat"),
+                                    &judgement->iat) != NGX_OK)
+    {
+        return NGX_GUILDLOG_AUTH_CLAIMS;
+    }
+
+    token->exp = judgement->exp;
+    token->iat = judgement->iat;
+
+    if (ngx_guildlog_jwt_whose(t->payload, token) != NGX_OK
+        || ngx_guildlog_jwt_rights(t->payload, token) != NGX_OK)
+    {
+        return NGX_GUILDLOG_AUTH_CLAIMS;
+    }
+
+    return NGX_GUILDLOG_AUTH_OK;
+}
+
+
+static ngx_int_t
+ngx_guildlog_jwt_whose(json_t *payload, ngx_guildlog_token_t *token)
+{
+    ngx_str_t  sub, jti;
+
+    sub = ngx_guildlog_json_text(json_object_get(payload, "sub"));
+    jti = ngx_guildlog_json_text(json_object_get(payload, "jti"));
+
+    if (ngx_guildlog_value_id(sub.data, sub.len, NGX_GUILDLOG_VALUE_GUILD)
+        != NGX_OK
+        || ngx_guildlog_jwt_jti(jti.data, jti.len) != NGX_OK)
+    {
+        return NGX_DECLINED;
+    }
+
+    ngx_memcpy(token->guild_data, sub.data, sub.len);
+    ngx_memcpy(token->jti_data, jti.data, jti.len);
+
+    token->guild.len = sub.len;
+    token->jti.len = jti.len;
+
+    return NGX_OK;
+}
+
+
+static ngx_int_t
+ngx_guildlog_jwt_rights(json_t *payload, ngx_guildlog_token_t *token)
+{
+    json_t  *value;
+
+    value = json_object_get(payload, "bot");
+
+    if (value == NULL || ngx_guildlog_jwt_is(value, "main", 4)) {
+        token->bot = NGX_GUILDLOG_BOT_MAIN;
+
+    } else if (ngx_guildlog_jwt_is(value, "pro", 3)) {
+        token->bot = NGX_GUILDLOG_BOT_PRO;
+
+    } else {
+        return NGX_DECLINED;
+    }
+
+    value = json_object_get(payload, "kind");
+
+    if (ngx_guildlog_jwt_is(value, "admin", 5)) {
+        token->kind = NGX_GUILDLOG_ADMIN;
+
+    } else if (ngx_guildlog_jwt_is(value, "basic", 5)) {
+        token->kind = NGX_GUILDLOG_BASIC;
+
+    } else {
+        return NGX_DECLINED;
+    }
+
+    return NGX_OK;
+}
+
+
+static ngx_int_t
+ngx_guildlog_jwt_jti(const u_char *p, size_t len)
+{
+    size_t  i;
+
+    if (len == 0 || len > NGX_GUILDLOG_JTI_MAX) {
+        return NGX_DECLINED;
+    }
+
+    for (i = 0; i < len; i++) {
+        if (!ngx_guildlog_jwt_is_letter(p[i])) {
+            return NGX_DECLINED;
+        }
+    }
+
+    return NGX_OK;
+}
+
+
+/* of base64url, and of a token's id */
+
+static ngx_uint_t
+ngx_guildlog_jwt_is_letter(u_char ch)
+{
+    return (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z')
+           || (ch >= '0' && ch <= '9') || ch == '-' || ch == '_';
+}
+
+
+/* any JSON number, without its fraction; absent: 0 */
+
+static ngx_int_t
+ngx_guildlog_jwt_seconds(json_t *value, int64_t *seconds)
+{
+    double  d;
+
+    *seconds = 0;
+
+    if (json_is_integer(value)) {
+        *seconds = json_integer_value(value);
+
+    } else if (json_is_real(value)) {
+        d = json_real_value(value);
+
+        if (d >= 9.2e18) {
+            *seconds = INT64_MAX;
+
+        } else if (d <= -9.2e18) {
+            *seconds = INT64_MIN;
+
+        } else {
+            *seconds = (int64_t) d;
+        }
+
+    } else if (value) {
+        return NGX_DECLINED;
+    }
+
+    return NGX_OK;
+}
+
+
+static ngx_uint_t
+ngx_guildlog_jwt_is(json_t *value, const void *data, size_t len)
+{
+    return json_is_string(value)
+           && json_string_length(value) == len
+           && ngx_memcmp(json_string_value(value), data, len) == 0;
+}
+
+
+static ngx_guildlog_auth_e
+ngx_guildlog_jwt_use(const ngx_guildlog_judgement_t *judgement, time_t now,
+    ngx_guildlog_token_t *token)
+{
+    int64_t  soon;
+
+    if (judgement->cause != NGX_GUILDLOG_AUTH_OK) {
+        return judgement->cause;
+    }
+
+    soon = (int64_t) now + NGX_GUILDLOG_JWT_LEEWAY_S;
+
+    if (now >= judgement->exp || judgement->nbf > soon
+        || judgement->iat > soon)
+    {
+        return NGX_GUILDLOG_AUTH_EXPIRED;
+    }
+
+    *token = judgement->token;
+
+    token->jti.data = token->jti_data;
+    token->guild.data = token->guild_data;
+
+    return NGX_GUILDLOG_AUTH_OK;
+}
+
+
+static char *
+ngx_guildlog_jwt_cstr(ngx_pool_t *pool, const ngx_str_t *s)
+{
+    u_char  *p;
+
+    p = ngx_pnalloc(pool, s->len + 1);
+
+    if (p) {
+        *ngx_cpymem(p, s->data, s->len) = '\0';
+    }
+
+    return (char *) p;
+}
+
+
+ngx_guildlog_cache_t *
+ngx_guildlog_jwt_cache_create(ngx_uint_t entries, ngx_log_t *log)
+{
+    return ngx_guildlog_cache_create(entries, sizeof(ngx_guildlog_judgement_t),
+                                     log);
+}
+
+
+/*
+ * All that a judgement depends on; 0 where that is too long to keep.  No token
+ * has a NUL in it, which its header would not have come with.
+ */
+
+static size_t
+ngx_guildlog_jwt_cache_key(u_char *key, const ngx_guildlog_keys_t *keys,
+    const ngx_str_t *issuer, const ngx_str_t *text)
+{
+    u_char  *p;
+
+    if (sizeof(ngx_uint_t) + text->len + 1 + issuer->len
+        > NGX_GUILDLOG_JWT_CACHED_MAX)
+    {
+        return 0;
+    }
+
+    p = ngx_cpymem(key, &keys->generation, sizeof(ngx_uint_t));
+    p = ngx_cpymem(p, issuer->data, issuer->len);
+    *p++ = '\0';
+    p = ngx_cpymem(p, text->data, text->len);
+
+    return p - key;
+}

@@ -1,0 +1,63 @@
+
+/*
+ * Tokens: libjwt behind strict checks, and a worker's cache of those already
+ * judged.
+ */
+
+#ifndef _NGX_GUILDLOG_JWT_H_INCLUDED_
+#define _NGX_GUILDLOG_JWT_H_INCLUDED_
+
+
+#include "base/ngx_guildlog_cache.h"
+#include "token/ngx_guildlog_keys.h"
+#include "shm/ngx_guildlog_stats.h"
+
+
+#define NGX_GUILDLOG_JTI_MAX  64
+
+
+typedef struct {
+    u_char                         jti_data[NGX_GUILDLOG_JTI_MAX];
+    u_char                         guild_data[20];
+    ngx_str_t                      jti;      /* points into jti_data */
+    ngx_str_t                      guild;    /* 17 to 20 digits, <= 2^63-1 */
+    ngx_uint_t                     bot;
+    ngx_uint_t                     kind;
+    time_t                         iat;
+    time_t                         exp;
+} ngx_guildlog_token_t;
+
+
+/*
+ * Judges a token as sent behind "Bearer ".  NGX_GUILDLOG_AUTH_OK fills
+ * *token; anything else is the cause, *token is undefined.  The cache and the
+ * keys may be NULL.  NGX_GUILDLOG_AUTH_UNJUDGED says nothing of the token:
+ * memory was short.
+ */
+
+ngx_guildlog_auth_e ngx_guildlog_jwt_verify(ngx_guildlog_cache_t *cache,
+    const ngx_guildlog_keys_t *keys, const ngx_str_t *issuer,
+    const ngx_str_t *text, time_t now, ngx_guildlog_token_t *token,
+    ngx_log_t *log);
+
+/* the key that signs new tokens, NULL: there is none */
+
+const ngx_guildlog_key_t *ngx_guildlog_jwt_signer(
+    const ngx_guildlog_keys_t *keys);
+
+/* signs with that key; NGX_DECLINED if there is none */
+
+ngx_int_t ngx_guildlog_jwt_sign(const ngx_guildlog_keys_t *keys,
+    const ngx_str_t *issuer, const ngx_guildlog_token_t *token,
+    ngx_pool_t *pool, ngx_str_t *text);
+
+/*
+ * One cache a worker, of judgements good and bad; they remember the key set
+ * and the issuer they were made by.  Some 600 bytes an entry, at most 3 KB.
+ */
+
+ngx_guildlog_cache_t *ngx_guildlog_jwt_cache_create(ngx_uint_t entries,
+    ngx_log_t *log);
+
+
+#endif /* _NGX_GUILDLOG_JWT_H_INCLUDED_ */

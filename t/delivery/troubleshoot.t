@@ -1,0 +1,360 @@
+# "live=0 leaves out what asks the chat platform"; test-log "sends a real
+# message to the channel of the category asked for". That each finding comes
+# and goes is in t/sql/trouble/troubleshoot.sql; here is what only the platform knows.
+
+use lib 't/lib';
+use Guildlog;
+use Guildlog::Delivery qw(deliver_with record becomes times_applied posts);
+use Guildlog::Platform;
+
+my $g = Guildlog->new(start => 0, openapi => 1, workers => 2);
+my $platform = Guildlog::Platform->new(dir => $g->prefix . '/platform');
+$g->configure(http => $platform->directives($g))->start;
+deliver_with($g, $platform);
+
+my ($guild, $token);
+my $channel = 300000000000000000;
+
+
+# a new server with a channel that has a webhook, and was told of that
+sub server {
+    ($guild) = $g->server(plan => 'pro');
+    $token = $g->token($guild);
+    my $to = ++$channel . '';
+    set(main_channel => $to);
+    wait_for { $g->sql('select h.head = t.tail and t.tail > 0 from lane l
+        join lane_head h using (guild_id, lane)
+        join lane_tail t using (guild_id, lane) where l.channel_id = ?', $to) };
+    return $to;
+}
+
+
+sub set {
+    my (%channels) = @_;
+    my $answer = $g->patch("/servers/$guild/config/logging/channels",
+        token => $token, json => \%channels);
+    die $answer->text if $answer->status != 202;
+}
+
+
+sub report {
+    my ($query) = @_;
+    return $g->get("/servers/$guild/troubleshoot" . ($query // ''),
+        token => $token)->json;
+}
+
+
+# ids of findings, without the one that every server has at first
+sub found {
+    return join ' ', grep { $_ ne 'BOTS_IGNORED' }
+        map { $_->{id} } @{ report(@_)->{findings} };
+}
+
+
+sub fix {
+    my ($id) = @_;
+    my ($finding) = grep { $_->{id} eq $id } @{ report()->{findings} };
+    return post('fix', $finding->{fix});
+}
+
+
+sub post {
+    my ($what, $body) = @_;
+    return $g->post("/servers/$guild/troubleshoot/$what", token => $token,
+        defined $body ? (json => $body) : ());
+}
+
+
+sub asked { return scalar grep { $_->{event} eq 'request'
+    && $_->{call} eq 'list' } $platform->ledger }
+
+
+subtest 'the report' => sub {
+    ($guild) = $g->server(plan => 'pro_lite');
+    $token = $g->token($guild);
+
+    my $new = report();
+    my $first = $g->get("/servers/$guild", token => $token)
+        ->json->{first_log_at};
+    is $new->{status}, 'broken', 'a new server logs nowhere';
+    is $new->{findings}[0]{id}, 'NEVER_INITIALISED', 'and says why';
+    is_deeply $new->{summary}, { configuredCategories => 0,
+        firstLogAt => $first, premiumLevel => 1, incomplete => [] },
+        'with its summary';
+    is $new->{botId}, '400000000000000001', 'of its bot';
+    is $g->get("/servers/$guild/troubleshoot?bot=pro", token => $token)
+        ->json->{botId}, '400000000000000002', 'or of the other';
+    is fix('NEVER_INITIALISED')->text, '{"applied": true}', 'a fix applies';
+    is found(), 'NO_LOG_CHANNEL', 'and the finding is gone';
+
+    is $g->get("/servers/$guild/troubleshoot?live=2", token => $token)->status,
+        400, 'live is 0 or 1';
+    is post('fix', { kind => 'magic' })->status, 400, 'not automatic';
+    is post('fix', { kind => 'register_webhook', channelId => '5' })->status,
+        404, 'nothing to fix';
+    is post('fix', { kind => 'remove_ignore' })->status, 400, 'of what?';
+    is post('fix', { kind => 'clear_log_channel', logType => 102 })->status,
+        400, 'the fields have their rules';
+    my $basic = $g->token($guild, kind => 'basic');
+    is $g->get("/servers/$guild/troubleshoot", token => $basic)->status, 403,
+        'for administrators';
+};
+
+
+subtest 'what only the platform knows' => sub {
+    my $to = server();
+    my $asked = asked();
+    is found('?live=0'), '', 'nothing is found';
+    is asked(), $asked, 'and nobody asked, with live=0';
+    is found(), '', 'nor by asking';
+    is asked(), $asked + 1, 'the platform, once';
+
+    my ($webhook) = $platform->webhooks($to);
+    $platform->delete_webhook($webhook->{id});
+    is found('?live=0'), '', 'a webhook is deleted: we cannot know';
+    is found(), 'MISSING_WEBHOOK', 'but ask';
+    is fix('MISSING_WEBHOOK')->status, 200, 'it is registered anew';
+    wait_for { $platform->webhooks($to) };
+    wait_for { found() eq '' };
+    pass 'and is there';
+
+    $platform->config(forbidden => [$to]);
+    is found(), 'MISSING_PERMISSION', 'a permission is taken away';
+    $platform->config(forbidden => [], gone => [$to]);
+    is found(), 'CHANNEL_GONE', 'a channel is deleted';
+    is fix('CHANNEL_GONE')->status, 200, 'it is cleared';
+    is found(), 'NO_LOG_CHANNEL', 'and was the only one';
+    $platform->config(gone => []);
+};
+
+
+# what becomes of an entry whose message has no answer, if its webhook is said
+# to be missing meanwhile
+sub fixed_in_doubt {
+    my ($action) = @_;
+    my $to = server();
+    my ($webhook) = $platform->webhooks($to);
+    my $posts = posts($to);
+    $platform->faults({ call => 'execute', channel => $to,
+        action => $action });
+    my ($id) = record($guild, 1);
+    wait_for { posts($to) > $posts };
+    $platform->delete_webhook($webhook->{id});
+    is fix('MISSING_WEBHOOK')->status, 200, 'a fix while a message is in doubt';
+    becomes($guild, $token, $id, 'delivered', 'what was sent is known by its '
+        . 'webhook');
+    is times_applied($to, $id), 1, 'it is there once';
+    my ($next) = record($guild, 1);
+    becomes($guild, $token, $next, 'delivered', 'the next one is delivered');
+    my ($new, @more) = $platform->webhooks($to);
+    isnt $new->{id}, $webhook->{id}, 'by another webhook';
+    is scalar @more, 0, 'of which there is one';
+}
+
+
+subtest 'what was applied when its webhook is registered anew' => sub {
+    fixed_in_doubt('apply-reset');
+};
+
+
+subtest 'what was not applied when its webhook is registered anew' => sub {
+    fixed_in_doubt('reset');
+};
+
+
+subtest 'a channel that is full' => sub {
+    ($guild) = $g->server(plan => 'pro');
+    $token = $g->token($guild);
+    $g->operator('POST', "/servers/$guild/pause");
+    my $to = ++$channel . '';
+    set(main_channel => $to);
+    is found(), '', 'there is room for its webhook';
+    $platform->create_webhook($to, "of others $_") for 1 .. 15;
+    is found('?live=0'), '', 'others take it: we cannot know';
+    is found(), 'WEBHOOK_LIMIT', 'but ask';
+    $platform->delete_webhook(($platform->webhooks($to))[0]{id});
+    is found(), '', 'until there is room again';
+    $g->operator('POST', "/servers/$guild/resume");
+    wait_for { $platform->webhooks($to) == 15 };
+    pass 'which is taken';
+};
+
+
+subtest 'what cannot be asked is told' => sub {
+    my $to = server();
+    $platform->faults({ call => 'list', action => 'hang', times => 1 });
+    my $start = time;
+    my $report = report();
+    ok time - $start < 14, 'the report does not wait for a platform that hangs';
+    is_deeply $report->{summary}{incomplete}, ["channel $to: no_answer"],
+        'it says what it does not know';
+    is $report->{status}, 'healthy', 'and what it does';
+    is_deeply report()->{summary}{incomplete}, [], 'the next one knows';
+
+    report() for 1 .. 10;
+    is_deeply report()->{summary}{incomplete}, ["channel $to: not asked"],
+        'the platform is not asked for ever';
+};
+
+
+subtest 'a client that leaves takes nobody along' => sub {
+    server();
+    $platform->faults({ call => 'list', action => 'hang', times => 1 });
+    my $asked = asked();
+    my $client = $g->connection;
+    $client->send("GET /api/servers/$guild/troubleshoot HTTP/1.1\r\n"
+        . "Host: localhost\r\nAuthorization: Bearer $token\r\n\r\n");
+    wait_for { asked() > $asked };
+    $client->close;
+    is report('?live=0')->{status}, 'healthy', 'others are served';
+};
+
+
+sub tests_in {
+    my ($to) = @_;
+    return scalar grep { ($_->{content} // '') =~ /test message.*main_channel/ }
+        $platform->messages($to);
+}
+
+
+subtest 'a test message' => sub {
+    my $to = server();
+    my $answer = post('test-log');
+    is $answer->status, 200, 'is sent';
+    is_deeply [@{ $answer->json }{qw(ok stage channelId httpStatus detail)}],
+        [json->decode('true'), 'delivered', $to, 200, 'ok'], 'and delivered';
+    is tests_in($to), 1, 'the channel has it';
+
+    $answer = post('test-log', {});
+    is $answer->status, 429, 'one a minute';
+    ok $answer->json->{error}, 'with an error';
+    ok $answer->header('Retry-After') >= 1
+        && $answer->header('Retry-After') <= 60, 'and when to ask again';
+    is tests_in($to), 1, 'nothing was sent';
+    is post('test-log', { category => 'x' })->status, 400, 'of what?';
+};
+
+
+# a test of a new server, after that was done to it: its stage
+sub stage {
+    my ($what, $want, $do, $category) = @_;
+
+    my $to = server();
+    $do->($to);
+    my $it = post('test-log', $category ? { category => $category } : {})->json;
+    is $it->{stage}, $want, $what;
+    ok !$it->{ok}, 'that is not well';
+}
+
+
+subtest 'why a test message does not arrive' => sub {
+    stage('off', 'no_channel', sub { set(category_text => '0') },
+        'categoryText');
+    stage('no channel', 'no_channel', sub { set(main_channel => undef) });
+    stage('the webhook is gone', 'webhook_404', sub {
+        $platform->delete_webhook($_->{id}) for $platform->webhooks($_[0]);
+    });
+    stage('the lane is broken', 'channel_parked', sub {
+        $g->sql("update lane set state = 'broken', reason = 'channel_gone',
+            webhook_id = null where channel_id = ?", $_[0]);
+    });
+    stage('a permission is missing', 'forbidden', sub {
+        $platform->faults({ call => 'execute', action => 'answer',
+            status => 403, times => 1,
+            body => { code => 50013, message => 'Missing Permissions' } });
+    });
+    stage('too many', 'rate_limited', sub {
+        $platform->faults({ call => 'execute', action => 'answer',
+            status => 429, times => 1,
+            body => { retry_after => 1, message => 'slow', global => \0 } });
+    });
+    stage('no answer', 'request_timeout_or_network', sub {
+        $platform->faults({ call => 'execute', action => 'reset', times => 1 });
+    });
+    stage('its lane waits', 'local_rate_limit', sub {
+        $g->sql(q{update lane_head h set not_before = now() + interval '1 min'
+            from lane l where l.lane = h.lane and l.channel_id = ?}, $_[0]);
+    });
+};
+
+
+# In an outage one request now and then asks whether the platform is there.
+# Where that was a question, its answer was nobody's, so each question had to
+# wait for a probe of its own, and delivery waited behind them.
+
+subtest 'a question finds out that the platform is there again' => sub {
+    my $out = Guildlog->new(name => 'outage', start => 0,
+        api => 'guildlog_limit off;');
+    my $back = Guildlog::Platform->new(dir => $out->prefix . '/platform');
+    $out->configure(http => $back->directives($out))->start;
+
+    my ($first, $asking) = map { scalar $out->server(plan => 'pro') } 1, 2;
+    my ($told, $asks) = map { $out->token($_) } $first, $asking;
+    my $to = ++$channel . '';
+    $out->patch("/servers/$first/config/logging/channels", token => $told,
+        json => { main_channel => $to });
+    wait_for { grep { $_ } $back->messages($to) };
+    $out->operator('POST', "/servers/$asking/pause");
+    $out->patch("/servers/$asking/config/logging/channels", token => $asks,
+        json => { map { ("category_$_" => ++$channel . '') }
+            qw(modlog members actions text voice files server roles channels
+               service) });
+
+    $back->stop;
+    $out->operator('POST', "/servers/$first/logs", [{ event_id => 'o', type => 7,
+        executor => { id => '500000000000000001', name => 'Ann' },
+        content => 'of the outage' }]);
+    wait_for { ($out->get('/status', raw_path => 1)
+        ->json->{platform_requests_total}{execute}{'again none'} // 0) >= 5 } 60;
+    $out->operator('POST', "/servers/$first/pause");
+    $back->start;
+
+    # the request that finds it out may be delivery's, whose lane is paused by
+    # then: one question may wait in vain for its place
+    my $left = sub { scalar @{ $out->get("/servers/$asking/troubleshoot",
+        token => $asks)->json->{summary}{incomplete} } };
+    cmp_ok $left->(), '<=', 1, 'the others are asked, too';
+    is $left->(), 0, 'and then all of them';
+    ok $out->error_log =~ /the platform is there/, 'the log says so';
+    $out->operator('POST', "/servers/$first/resume");
+    wait_for { 1 < grep { $_ } $back->messages($to) };
+    pass 'and delivery goes on';
+};
+
+
+subtest 'questions count as what the address sends' => sub {
+    my $slow = Guildlog->new(name => 'slow', start => 0);
+    my $asked = Guildlog::Platform->new(dir => $slow->prefix . '/platform');
+    $slow->configure(http => $asked->directives($slow, rate => 1))->start;
+    my $guild = $slow->server(plan => 'pro');
+    my $token = $slow->token($guild);
+    $slow->operator('POST', "/servers/$guild/pause");
+    my $answer = $slow->patch("/servers/$guild/config/logging/channels",
+        token => $token, json => { map { ("category_$_" => ++$channel . '') }
+            qw(modlog members actions text voice files server roles channels
+               service) });
+    is $answer->status, 202, 'a server with ten channels';
+
+    my $report = $slow->get("/servers/$guild/troubleshoot", token => $token);
+    my @late = grep { /local_rate_limit/ }
+        @{ $report->json->{summary}{incomplete} };
+    my $lists = grep { $_->{event} eq 'request' && $_->{call} eq 'list' }
+        $asked->ledger;
+    is $lists + @late, 10, 'each is asked about or not';
+    cmp_ok $lists, '>=', 1, 'at one a second some are';
+    cmp_ok scalar @late, '>=', 3, 'and some not';
+    is $slow->get('/status', raw_path => 1)->json->{platform_requests_total}
+        {list}{'done 200'}, $lists, 'all are counted';
+
+    $slow->operator('POST', "/servers/$guild/resume");
+    $asked->faults({ call => 'list', action => 'answer', status => 429,
+        body => { message => 'slow', retry_after => 60, global => \1 },
+        headers => { 'X-RateLimit-Scope' => 'global' }, times => 1 });
+    wait_for { $slow->error_log =~ /wants this address to pause/ } 60;
+    $report = $slow->get("/servers/$guild/troubleshoot", token => $token);
+    is scalar(grep { /local_rate_limit/ }
+        @{ $report->json->{summary}{incomplete} }), 10,
+        'while the address has to pause nobody asks';
+};
+
+done_testing;

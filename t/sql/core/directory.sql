@@ -1,0 +1,123 @@
+-- The directory: what the operator puts, and what the searches find in it.
+
+\ir ../setup.psql
+select plan(41);
+
+create function pg_temp.names(body text)
+returns text language sql as $$
+    select string_agg(e ->> 'name', ' ') from json_array_elements(body::json) e
+$$;
+
+-- put and delete
+
+select pg_temp.answers(status, body, 200, '{}', 'a member is put')
+  from operator_member_put(:guild, 7, '{"name": "Seven", "bot": true,
+                                        "roles": ["70", "71"]}');
+select operator_member_put(:guild, 7, '{"name": "SEVEN"}') \g /dev/null
+select is(row(name, bot, roles)::text, '(SEVEN,t,"{70,71}")',
+          'absent fields stay')
+  from directory where guild_id = :guild and kind = 0 and id = 7;
+select pg_temp.answers(status, body, 200, '{}', 'several at once')
+  from operator_members_put(:guild, '[{"id": "7", "bot": false},
+      {"id": "8", "name": "First"}, {"id": "8", "name": "Last"}]');
+select is(pg_temp.names(body), 'Last',
+          'of one that stands there twice the last counts')
+  from search_members(:me, '8');
+select is(bot, false, 'and the other is changed')
+  from directory where guild_id = :guild and kind = 0 and id = 7;
+select pg_temp.answers(status, body, 200, '{}', 'a member is deleted')
+  from operator_member_delete(:guild, 8);
+select pg_temp.answers(status, body, 404, '{}', 'only once')
+  from operator_member_delete(:guild, 8);
+
+select pg_temp.answers(status, body, 200, '{}', 'a channel is put')
+  from operator_channel_put(:guild, 7, '{"name": "general", "type": 0,
+                                         "parent": "9"}');
+select pg_temp.answers(status, body, 200, '[{"id":"7","name":"general",'
+                       '"type":0,"parent":"9"}]', 'and found')
+  from search_channels(:me, 'gen');
+select operator_channels_put(:guild, '[{"id": "7", "parent": null}]')
+\g /dev/null
+select is(body::json #>> '{0,parent}', null, 'a parent can be taken away')
+  from search_channels(:me, 'gen');
+select pg_temp.answers(status, body, 200, '{}', 'a channel is deleted')
+  from operator_channel_delete(:guild, 7);
+
+select pg_temp.answers(status, body, 200, '{}', 'a role is put')
+  from operator_role_put(:guild, 70, '{"name": "Mods"}');
+select pg_temp.answers(status, body, 200, '{}', 'or many')
+  from operator_roles_put(:guild, '[{"id": "71", "name": "Admins"}]');
+select pg_temp.answers(status, body, 200, '{}', 'and deleted')
+  from operator_role_delete(:guild, 70);
+select is(array_agg(name), '{Admins}', 'one is left')
+  from directory where guild_id = :guild and kind = 2;
+
+select throws_ok($$ select operator_member_put(900000000000000009, 7, '{}') $$,
+                 'GL404', 'server: unknown', 'an unknown server');
+select throws_ok(format('select operator_members_put(%s, %L)', :guild,
+                     (select jsonb_agg(jsonb_build_object('id', i::text))
+                        from generate_series(1, 1001) i)),
+                 'GL400', 'body: at most 1000 items', 'more than 1,000');
+select is(status, 200, '1,000')
+  from operator_members_put(:guild,
+           (select jsonb_agg(jsonb_build_object('id', 5000 + i))
+              from generate_series(1, 1000) i));
+delete from directory;
+
+-- search
+
+select pg_temp.answers(status, body, 401, '{}', 'a dead token finds nobody')
+  from search_members(:nobody, 'a');
+select pg_temp.answers(status, body, 401, '{}', 'and no channel')
+  from search_channels(:nobody, 'a');
+select pg_temp.answers(status, body, 200, '[]', 'nothing found')
+  from search_members(:me, 'a');
+
+select operator_members_put(:guild, '[
+    {"id": "123", "name": "anna"}, {"id": "1234", "name": "Ann"},
+    {"id": "77", "name": "Joanna"}, {"id": "78", "name": "Zoë 123"},
+    {"id": "79", "name": "100%"}, {"id": "80", "name": "1000"},
+    {"id": "81", "name": "a_b"}, {"id": "82", "name": "axb"},
+    {"id": "83", "name": "c\\d"}, {"id": "84", "name": "ÖMER"},
+    {"id": "85", "name": "日本語の部屋"}, {"id": "86", "name": "it''s"}]')
+\g /dev/null
+
+select is(pg_temp.names(body), want, why)
+  from (values ('ann', 'Ann anna Joanna', 'whole, prefix, part'),
+               ('ANNA', 'anna Joanna', 'any case'),
+               ('123', 'anna Ann Zoë 123', 'whole id, its prefix, a name'),
+               ('1234', 'Ann', 'a whole id'),
+               ('zoË', 'Zoë 123', 'any case, whatever the letters'),
+               ('öme', 'ÖMER', 'umlauts'),
+               ('本', '日本語の部屋', 'one letter within a name'),
+               ('語の部', '日本語の部屋', 'several'),
+               ('0%', '100%', '% is a letter'),
+               ('00%', '100%', 'in longer queries too'),
+               ('a_', 'a_b', '_ is a letter'),
+               ('a_b', 'a_b', 'in longer queries too'),
+               ('\', 'c\d', '\ is a letter'),
+               ('c\d', 'c\d', 'in longer queries too'),
+               ('''s', 'it''s', 'and so is a quote'),
+               ('ab', null, 'what is not together')) t (query, want, why),
+       search_members(:me, query);
+
+-- a large server: what many match, and what few match at the end of the names
+
+insert into directory (guild_id, kind, id, name)
+select :guild, 0, 1000000 + i, 'user ' || to_char(i, 'FM000000') || ' tail'
+  from generate_series(1, 8000) i;
+insert into directory (guild_id, kind, id, name)
+values (:guild, 0, 55, 'zz needle 1'), (:guild, 0, 56, 'zz needle 2'),
+       (:guild, 0, 9900001, 'zz z');
+
+select is(json_array_length(body::json), 25, 'at most 25')
+  from search_members(:me, 'tail');
+select is(body::json #>> '{24,name}', 'user 000025 tail', 'the first by name')
+  from search_members(:me, 'tail');
+select is(pg_temp.names(body), 'zz needle 1 zz needle 2', 'the last by name')
+  from search_members(:me, 'needle');
+select is(pg_temp.names(body), 'zz z', 'an id of the last by name')
+  from search_members(:me, '99000');
+
+select * from finish();
+rollback;

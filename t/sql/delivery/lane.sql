@@ -1,0 +1,477 @@
+-- Lanes: places of entries, what becomes of them, and the steps of delivery.
+
+\ir ../setup.psql
+select plan(84);
+
+create function pg_temp.send(n int, type int default 7)
+returns setof bigint language sql as $$
+    select i::bigint from jsonb_array_elements_text(record(900000000000000001,
+        0::smallint, (select jsonb_agg(jsonb_build_object(
+            'event_id', gen_random_uuid(), 'type', type))
+            from generate_series(1, n))) -> 'ids') i
+$$;
+
+-- what is said of an entry: status, reason, message
+create function pg_temp.delivery(id bigint)
+returns text language sql as $$
+    select d.status || ' ' || coalesce(d.reason, d.message_id::text)
+      from log_entry e
+     cross join lateral delivery_of(e.guild_id, e.bot, row(e.id, e.type,
+         e.dstatus, e.lane, e.seq, e.dchannel_id, e.dmessage_id, e.dreason,
+         e.doc)::log_found) d
+     where e.guild_id = 900000000000000001 and e.id = delivery.id
+$$;
+
+-- a step of one lane
+create function pg_temp.step(who text, work jsonb)
+returns setof delivery_row language sql as $$
+    select s.* from lane l
+      join lane_head h on h.guild_id = l.guild_id and h.lane = l.lane
+      join shard_lease f on f.shard = l.shard
+     cross join lateral delivery_step(who, jsonb_build_array(
+         jsonb_build_object('guild', l.guild_id, 'lane', l.lane, 'shard',
+             l.shard, 'fence', f.fence, 'step',
+             h.step + coalesce((work ->> 'changes')::boolean, true)::int,
+             'changes', true, 'refused', false) || work)) s
+     where l.guild_id = 900000000000000001 and l.state <> 'closed'
+       and l.channel_id = 10
+$$;
+
+create function pg_temp.result(who text, work jsonb)
+returns text language sql as $$
+    select s.result from pg_temp.step(who, work) s where s.result is not null
+$$;
+
+-- a channel opens a lane
+
+select is(count(*)::int, 0, 'a server begins without lanes')
+  from lane where guild_id = :guild;
+select channels_patch(:me, '{"main_channel": "10"}') \g /dev/null
+select is(string_agg(channel_id || ' ' || state, ','), '10 registering',
+          'a channel that is set opens one') from lane where guild_id = :guild;
+select is(count(*)::int, 1, 'which is to be registered')
+  from lane_ready where guild_id = :guild;
+select lane, shard from lane where guild_id = :guild \gset
+
+-- places
+
+select pg_temp.send(3) \g /dev/null
+select results_eq(
+    format('select e.seq from log_entry e where e.guild_id = %s
+               and e.lane = %s order by e.arrival', :guild, :lane),
+    'select generate_series(1, 4)::bigint',
+    'entries have places without a gap, that of the change is the first');
+select is(tail, 4::bigint, 'the last one is known')
+  from lane_tail where guild_id = :guild;
+select id as e1 from log_entry where guild_id = :guild and seq = 1 \gset
+select id as e2 from log_entry where guild_id = :guild and seq = 2 \gset
+select id as e3 from log_entry where guild_id = :guild and seq = 3 \gset
+select id as e4 from log_entry where guild_id = :guild and seq = 4 \gset
+select is(pg_temp.delivery(:e1), 'not_delivered queued', 'they are queued');
+
+-- leases
+
+update shard_lease set owner = null, until = '-infinity';
+delete from delivery_node;
+select is(count(*)::int, 64, 'the first owner has all shards')
+  from delivery_lease('a/1/1', '{}', '{}', false) where mine;
+select is(count(*)::int, 0, 'a second one none')
+  from delivery_lease('b/1/1', '{}', '{}', false) where mine;
+select is(array_agg(owner), array['b/1/1'], 'of whom the others know')
+  from delivery_lease('a/1/1', '{}', '{}', false) where shard is null;
+select is(max(share), 32, 'until the first one gives away its half')
+  from delivery_lease('a/1/1', '{}', '{}', false);
+select is(count(*)::int, 2, 'what it gives')
+  from delivery_lease('a/1/1', '{}', '{0,1}', false)
+ where not mine and shard is not null;
+select is(count(*)::int, 2, 'is taken')
+  from delivery_lease('b/1/1', '{}', '{}', false) where mine;
+select is(count(*)::int, 64, 'what the dead had is taken at once')
+  from delivery_lease('a/1/1', '{b/1/1}', '{}', false) where mine;
+select fence from shard_lease where shard = 0 \gset
+update shard_lease set until = now() - interval '1 s' where shard = 0;
+select is(fence, (:fence + 1)::bigint, 'a lease that ran out is another one')
+  from delivery_lease('a/1/1', '{}', '{}', false) where shard = 0;
+update shard_lease set owner = 'c/1/1', until = now() + interval '1 hour'
+ where shard = 0;
+insert into delivery_node values ('c/1/1', now() + interval '1 hour');
+select is(max(share) || ' ' || max(owner) filter (where shard = 0), '32 c/1/1',
+          'when the clock goes back a lease is still its owner''s')
+  from delivery_lease('a/1/1', '{}', '{}', false);
+update shard_lease set until = until - interval '31 s' where shard = 0;
+update delivery_node set until = until - interval '31 s' where owner = 'c/1/1';
+select is(count(*)::int, 64, 'for no longer than it would be else')
+  from delivery_lease('a/1/1', '{}', '{}', false) where mine;
+select is(count(*)::int, 0, 'who leaves takes nothing')
+  from delivery_lease('a/1/1', '{}', array(select s::smallint
+                          from generate_series(0, 63) s),
+                      true) where mine;
+select count(*) from delivery_lease('a/1/1', '{}', '{}', false) \g /dev/null
+
+-- registration
+
+select quote_literal(row(now(), now(), '0'::xid8)::delivery_mark) as mark \gset
+select is(state || ' ' || head || ' ' || upto, 'registering 0 0',
+          'the owner finds the lane')
+  from delivery_find('a/1/1', :mark, 0, 0) where guild = :guild;
+select is(count(*)::int, 1, 'whatever comes behind another one')
+  from delivery_find('a/1/1', null, :guild, :lane - 1)
+ where lane is not null;
+select is(count(*)::int, 0, 'once')
+  from delivery_find('a/1/1', null, :guild, :lane) where lane is not null;
+select is(count(*)::int, 0, 'nobody else does')
+  from delivery_find('b/1/1', null, 0, 0) where lane is not null;
+select fence from shard_lease where shard = :shard \gset
+select throws_ok(format('select delivery_registered(''b/1/1'', %s, %s, %s, 0,
+                         5, ''\x00'')', :guild, :lane, :fence), 'GL409', null,
+                 'nor registers it');
+select delivery_registered('a/1/1', :guild, :lane, :fence, 0, 5, '\x00')
+\g /dev/null
+select is(state || ' ' || webhook, 'active 5', 'it is registered')
+  from delivery_find('a/1/1', :mark, 0, 0) where guild = :guild;
+select throws_ok(format('select delivery_registered(''a/1/1'', %s, %s, %s, 0,
+                         5, ''\x00'')', :guild, :lane, :fence), 'GL409', null,
+                 'once, if it was found twice');
+select is(state, 'active', 'and stays so')
+  from lane where guild_id = :guild and lane = :lane;
+
+-- steps
+
+select is(string_agg(seq || '', ',' order by seq), '1,2,3,4', 'entries')
+  from pg_temp.step('a/1/1', '{"changes": false, "peek": 0, "most": 20}');
+select is(pg_temp.result('b/1/1', '{"begin_to": 2}'), 'lost',
+          'only the owner changes it');
+select is(pg_temp.result('a/1/1', '{"begin_to": 2}'), 'ok', 'intent');
+select is(pg_temp.delivery(:e2), 'unknown in_flight', 'they are in flight');
+select is(pg_temp.delivery(:e3), 'not_delivered queued', 'the others are not');
+select is(pg_temp.result('a/1/1', '{"step": 1, "begin_to": 4}'), 'lost',
+          'a step of old is none');
+select is(pg_temp.result('a/1/1', '{"step": 2, "begin_to": 4}'), 'ok',
+          'the same one again');
+select is(upto, 2::bigint, 'changes nothing')
+  from lane_head where guild_id = :guild;
+select is(pg_temp.result('a/1/1', '{"refused": true, "wait_ms": 500}'), 'ok',
+          'refused');
+select is(pg_temp.delivery(:e2), 'not_delivered retrying', 'for now');
+select is(wait_ms between 1 and 500, true, 'until then nothing is sent')
+  from delivery_find('a/1/1', null, 0, 0) where guild = :guild;
+update lane set reason = 'missing_permissions', forbidden_at = now(),
+       told = 'missing_permissions'
+ where guild_id = :guild;
+update lane_head set not_before = now() + interval '1 minute'
+ where guild_id = :guild;
+select is(state, null, 'for longer it is not to be delivered now')
+  from delivery_find('a/1/1', null, 0, 0) where guild = :guild;
+select pg_temp.result('a/1/1', '{"begin_to": 2}') \g /dev/null
+select is(pg_temp.result('a/1/1', '{"done_to": 2, "status": 2, "message": 77,
+          "attempts": 2, "begin_to": 3}'), 'ok', 'outcome and intent');
+select is(pg_temp.delivery(:e1), 'delivered 77', 'delivered');
+select is(pg_temp.delivery(:e2), 'delivered 77', 'both');
+select is(coalesce(reason, forbidden_at::text, told), null,
+          'and what was missing is there again')
+  from lane where guild_id = :guild;
+select is(pg_temp.delivery(:e3), 'unknown in_flight', 'the next is in flight');
+select is(pg_temp.result('a/1/1', '{"done_to": 3, "status": 1,
+          "reason": "unconfirmed", "attempts": 1, "peek": 3, "most": 20}'),
+          'ok', 'unknown');
+select is(pg_temp.delivery(:e3), 'unknown unconfirmed', 'stays unknown');
+select is(pg_temp.result('a/1/1', '{"done_to": 4, "status": 0,
+          "reason": "rejected", "attempts": 1, "peek": 4, "most": 20}'),
+          'empty', 'the lane is empty');
+select is(count(*)::int, 0, 'and ready no more')
+  from lane_ready where guild_id = :guild;
+
+-- a broken lane
+
+\set step '(select step from lane_head where guild_id = :guild and lane = :lane)'
+
+select pg_temp.send(1) as e5 \gset
+select delivery_lost('a/1/1', :guild, :lane, :fence, :step) \g /dev/null
+select is(state, 'registering', 'a lost webhook is made anew')
+  from lane where guild_id = :guild;
+select delivery_lost('a/1/1', :guild, :lane, :fence, :step) \g /dev/null
+select count(*) from delivery_find('a/1/1', :mark, 0, 0) \g /dev/null
+select is(pg_temp.delivery(:e5), 'not_delivered webhook_404',
+          'but not twice an hour');
+select channels_patch(:me, '{"main_channel": "10"}') \g /dev/null
+select is(state, 'registering', 'unless the channel is set again')
+  from lane where guild_id = :guild;
+
+-- a webhook that it has, and is not to have any more
+
+select delivery_registered('a/1/1', :guild, :lane, :fence, :step, 5, '\x00')
+\g /dev/null
+update lane set forbidden_at = now() - interval '2 hours'
+ where guild_id = :guild;
+select delivery_waits('a/1/1', :guild, :lane, :fence, :step,
+                      'missing_permissions', 'forbidden', 1) \g /dev/null
+select is(state, 'broken', 'what was forbidden for an hour is given up')
+  from lane where guild_id = :guild;
+select channels_patch(:me, '{"main_channel": "10"}') \g /dev/null
+select pg_temp.send(1) as e6 \gset
+select is(pg_temp.result('a/1/1', '{"begin_to": 7}') || ' '
+          || pg_temp.delivery(:e6), 'paused not_delivered queued',
+          'when its channel is set again nothing begins without a new one')
+  from lane where guild_id = :guild and state = 'registering';
+select is(status, 200, 'which may be asked for')
+  from delivery_asks('a/1/1', :guild, :lane, :fence, :step);
+select is(webhook_id, null, 'in the place of the other')
+  from lane where guild_id = :guild;
+
+-- a wait that the platform wants, and one for what has been mended
+
+select delivery_registered('a/1/1', :guild, :lane, :fence, :step, 5, '\x00')
+\g /dev/null
+update lane_head set not_before = now() + interval '1 hour'
+ where guild_id = :guild;
+select operator_lane_pause(:guild, :lane), operator_lane_resume(:guild, :lane)
+\g /dev/null
+select channels_patch(:me, '{"main_channel": "11"}'),
+       channels_patch(:me, '{"main_channel": "10"}') \g /dev/null
+select is(not_before, now() + interval '1 hour',
+          'neither a pause nor a change of channels shortens a wait')
+  from lane_head where guild_id = :guild and lane = :lane;
+update lane set reason = 'missing_permissions', again_at = null,
+       refused_at = now() - interval '1 minute'
+ where guild_id = :guild and lane = :lane;
+select channels_patch(:me, '{"main_channel": "10"}') \g /dev/null
+select is(not_before <= clock_timestamp(), true,
+          'but one that failed begins anew at once')
+  from lane_head where guild_id = :guild and lane = :lane;
+update lane set reason = 'missing_permissions',
+       refused_at = clock_timestamp()
+ where guild_id = :guild and lane = :lane;
+select channels_patch(:me, '{"main_channel": "10"}') \g /dev/null
+select is(not_before > clock_timestamp() + interval '50 s', true,
+          'once a minute')
+  from lane_head where guild_id = :guild and lane = :lane;
+update lane set reason = 'missing_permissions', again_at = null,
+       refused_at = clock_timestamp()
+ where guild_id = :guild and lane = :lane;
+select channels_patch(:me, '{"main_channel": "10"}') \g /dev/null
+select is(not_before between clock_timestamp()
+                     and clock_timestamp() + interval '10 s', true,
+          'and not in the moment in which it failed')
+  from lane_head where guild_id = :guild and lane = :lane;
+update lane_head set not_before = null where guild_id = :guild;
+
+-- a held entry
+
+select delivery_registered('a/1/1', :guild, :lane, :fence, :step, 6, '\x00')
+\g /dev/null
+select options_patch(:me, '{"active_ignore": true}') \g /dev/null
+select pg_temp.send(1, 5) as e7 \gset
+update held_entry set until = clock_timestamp() where guild_id = :guild;
+select is((select seq from log_entry where guild_id = :guild and id = :e7),
+          null, 'a held entry has no place');
+select delivery_release() \g /dev/null
+select is(count(*)::int, 1, 'until it is released')
+  from pg_temp.step('a/1/1', '{"changes": false, "peek": 0, "most": 20}') s
+ where s.doc like '{"id":"' || :e7 || '"%';
+
+-- a channel that is used no more
+
+select channels_patch(:me, '{"main_channel": null}') \g /dev/null
+select is(state, 'closing', 'closes when its lane is empty')
+  from lane where guild_id = :guild and lane = :lane;
+
+-- its end
+
+update lane_head h set head = t.tail, upto = t.tail, step = h.step + 1
+  from lane_tail t
+ where h.guild_id = :guild and h.lane = :lane
+   and t.guild_id = h.guild_id and t.lane = h.lane;
+select delivery_closed('a/1/1', :guild, :lane, :fence, :step) \g /dev/null
+select is(state || ' ' || (look_at > now()), 'closed true',
+          'it is closed, and looked at again')
+  from lane where guild_id = :guild and lane = :lane;
+select is(lanes_forget(10), 0, 'later');
+update lane set look_at = now() where guild_id = :guild and lane = :lane;
+select is(lanes_forget(10), 1, 'it is looked at');
+select is(state || ' ' || (look_at > now()), 'closed true',
+          'and stays while entries refer to it')
+  from lane where guild_id = :guild and lane = :lane;
+update lane set look_at = now() where guild_id = :guild and lane = :lane;
+create temporary table entries as
+    select * from log_entry where guild_id = :guild and lane = :lane;
+delete from log_entry where guild_id = :guild and lane = :lane;
+delete from held_entry where guild_id = :guild and lane = :lane;
+delete from doubt where guild_id = :guild and lane = :lane;
+select is(lanes_forget(10), 1, 'it is looked at again');
+select is((select count(*) from lane where guild_id = :guild and lane = :lane)
+          + (select count(*) from lane_head
+              where guild_id = :guild and lane = :lane)
+          + (select count(*) from lane_tail
+              where guild_id = :guild and lane = :lane), 0::bigint,
+          'and goes when none does, with all that it had');
+insert into log_entry select * from entries;
+select channels_patch(:me, '{"category_voice": "12"}') \g /dev/null
+select lane as idle from lane where guild_id = :guild and channel_id = 12
+\gset
+select channels_patch(:me, '{"category_voice": "13"}') \g /dev/null
+select is((select count(*) from lane where guild_id = :guild
+                                       and lane = :idle)
+          + (select count(*) from lane_ready where guild_id = :guild
+                                               and lane = :idle), 0::bigint,
+          'one that never had an entry goes with its channel');
+
+-- a channel of another server
+
+select operator_server_put(900000000000000002, '{"plan": "free"}'),
+       operator_channel_put(900000000000000002, 14, '{}') \g /dev/null
+select throws_ok(format('select channels_patch(%s, %L)', :'me',
+                        '{"category_voice": "14"}'), 'GL400',
+                 'category_voice: belongs to another server',
+                 'is refused where the directory knows it');
+insert into lane (guild_id, lane, bot, channel_id, shard)
+select :guild, 99, 0, 14, :shard;
+insert into lane_head (guild_id, lane) values (:guild, 99);
+select is((select status from delivery_verified('a/1/1', :guild, 99, :fence, 0,
+                                                false)) || ' '
+          || (select status from delivery_verified('a/1/1', :guild, 99, :fence,
+                                                   0, true)), '403 200',
+          'a lane to it ends, unless the platform says that it is the '
+          'server''s');
+delete from lane_head where guild_id = :guild and lane = 99;
+delete from lane where guild_id = :guild and lane = 99;
+
+-- a webhook that two lanes have
+
+insert into lane (guild_id, lane, bot, channel_id, shard, state, webhook_id)
+values (:guild, 98, 0, 15, 0, 'closing', 7),
+       (900000000000000002, 97, 0, 15, 0, 'active', 7);
+insert into lane_head (guild_id, lane) values (:guild, 98);
+insert into lane_tail (guild_id, lane) values (:guild, 98);
+select is(s.result, 'shared', 'is told of when one of them closes')
+  from shard_lease f
+ cross join lateral delivery_step('a/1/1', jsonb_build_array(
+           jsonb_build_object('guild', :guild, 'lane', 98, 'shard', 0, 'fence',
+               f.fence, 'step', 0, 'changes', false, 'refused', false,
+               'peek', 0, 'most', 20))) s
+ where f.shard = 0 and s.result is not null;
+delete from lane where lane in (97, 98);
+delete from lane_head where lane = 98;
+delete from lane_tail where lane = 98;
+
+-- refusals
+
+select refusals_add(900000000000000002, 49) \g /dev/null
+select is(rest_ms(900000000000000002), 0::bigint, 'forty-nine are borne');
+select is(rest > 590000, true, 'with the fiftieth a server rests')
+  from delivery_refused('{900000000000000002}', '{1}');
+update refusal set since = since - interval '10 minutes';
+select is(rest_ms(900000000000000002), 0::bigint, 'for ten minutes');
+select refusals_add(900000000000000002, 1) \g /dev/null
+select is(n, 1, 'after which it is counted anew')
+  from refusal where guild_id = 900000000000000002;
+
+-- what waits for webhooks: of fifty lanes ten have entries that are young
+
+create function pg_temp.expire(out lanes int, out entries int)
+language sql as $$
+    select count(f.head)::int, coalesce(sum(f.head), 0)::int
+      from delivery_find('a/1/1', null, 0, 0) f where f.state = 'expired'
+$$;
+
+insert into lane (guild_id, lane, bot, channel_id, shard, since)
+select :guild, n, 0, n, 0, now() - interval '2 hours'
+  from generate_series(101, 150) n;
+insert into lane_head (guild_id, lane)
+select :guild, n from generate_series(101, 150) n;
+insert into lane_tail (guild_id, lane, tail)
+select :guild, n, case when n > 140 then 200 else 3 end
+  from generate_series(101, 150) n;
+insert into lane_ready (guild_id, lane, shard, since)
+select :guild, n, 0, now() from generate_series(101, 150) n;
+insert into log_entry (guild_id, bot, id, arrival, type, lane, seq, doc)
+select t.guild_id, 0,
+       time_id(ms(now() - case when t.lane > 140 then '0'
+                               else interval '25 h' end))
+       + t.lane * 1000 + n, t.lane * 1000 + n, 7, t.lane, n, '{'
+  from lane_tail t
+ cross join lateral generate_series(1, t.tail) n
+ where t.guild_id = :guild and t.lane between 101 and 150;
+
+create function pg_temp.expired()
+returns int language sql as $$
+    select count(*)::int
+      from log_entry e
+     cross join lateral lane_delivery(e.guild_id, e.lane, e.seq,
+                                      to_timestamp(id_time(e.id) / 1000)) d
+     where e.guild_id = 900000000000000001
+       and e.lane between 101 and 150
+       and d.reason = 'expired'
+$$;
+
+select is(lanes || ' ' || entries, '20 60', 'some expire')
+  from pg_temp.expire();
+select is(lanes || ' ' || entries, '20 60', 'then others')
+  from pg_temp.expire();
+select is(pg_temp.expired(), 120, 'until all have that are a day old');
+select pg_temp.looks() as looks \gset
+select is(lanes, 0, 'and no other does') from pg_temp.expire();
+select is(pg_temp.looks() - :looks < 200, true,
+          'of which no more than the first are looked at');
+
+-- lanes whose entries are past keeping; the third one still has one of them
+
+insert into lane (guild_id, lane, bot, channel_id, shard, state)
+select :guild, n, 0, n, 0, case when n = 202 then 'closing' else 'active' end
+  from generate_series(201, 203) n;
+insert into lane_head (guild_id, lane, head, upto)
+select :guild, n, 2, 2 from generate_series(201, 203) n;
+insert into lane_tail (guild_id, lane, tail)
+select :guild, n, 5 from generate_series(201, 203) n;
+insert into log_entry (guild_id, bot, id, arrival, type, lane, seq, doc)
+values (:guild, 0, 203, 203, 7, 203, 5, '{');
+
+select is(string_agg(s.result, ', ' order by s.place), 'empty, closing, ok',
+          'a lane that has only what is past keeping has come to its end')
+  from shard_lease f
+ cross join lateral delivery_step('a/1/1', (
+           select jsonb_agg(jsonb_build_object('guild', :guild, 'lane', n,
+                      'shard', 0, 'fence', f.fence, 'step', 0, 'changes', false,
+                      'refused', false, 'peek', 2, 'most', 20) order by n)
+             from generate_series(201, 203) n)) s
+ where f.shard = 0 and s.result is not null;
+select is(array_agg(t.tail - h.head order by t.lane), '{0,0,3}',
+          'and nothing is left in it')
+  from lane_tail t
+  join lane_head h on h.guild_id = t.guild_id and h.lane = t.lane
+ where t.guild_id = :guild and t.lane between 201 and 203;
+
+-- many looked up at once
+
+insert into lane_head (guild_id, lane, head, upto, refused_to)
+values (:guild, 5, 3003, 3010, 3020);
+insert into lane_batch (guild_id, lane, seq_from, seq_to, message_id, done_at,
+                        attempts, status, reason)
+select :guild, 5, n * 7 + 1, n * 7 + 7, case when n % 3 = 0 then n end, now(),
+       1, case when n % 3 = 0 then 2 else 0 end,
+       case when n % 3 > 0 then 'expired' end
+  from generate_series(0, 428) n;
+
+-- how many of these are not what each is said to be by itself
+create function pg_temp.differ(seqs bigint[])
+returns int language sql as $$
+    select count(*)::int
+      from unnest(seqs) s (seq)
+     cross join lateral lane_delivery(900000000000000001, 5, s.seq,
+                                      to_timestamp(0)) l
+      full join lane_deliveries(900000000000000001, 5, array(
+               select row(x, 5, x, to_timestamp(0), false)::log_open
+                 from unnest(seqs) x)) d
+        on d.id = s.seq
+     where (d.status, d.reason, d.message_id)
+           is distinct from (l.status, l.reason, l.message_id)
+$$;
+
+select is(pg_temp.differ(array(select generate_series(2900, 3030))), 0,
+          'a range of a lane up to what is queued');
+select is(pg_temp.differ(array(select generate_series(3, 900, 2))), 0,
+          'one that begins inside of a message');
+select is(pg_temp.differ(array(select generate_series(3, 3030, 50))), 0,
+          'and those far apart');
+
+select * from finish();
+rollback;

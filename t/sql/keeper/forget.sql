@@ -1,0 +1,328 @@
+-- "DELETE /servers/{id}/members/{user_id}/logs forgets a person: entries they
+-- did or suffered lose id and name and the texts they wrote, everywhere they
+-- stand; counts stay exact." "DELETE /servers/{id} forgets a server whole."
+
+\set QUIET on
+
+-- a partition is taken away: nobody else may be at it
+
+set client_min_messages = error;
+begin;
+lock table guildlog.log_entry;
+
+\ir ../setup.psql
+\ir ../forget.psql
+select plan(61);
+
+\set person 765432109876543210
+\set other 765432109876543211
+set local guildlog.heavy = 40;
+
+create temp sequence nth;
+
+create function pg_temp.send(entry jsonb, bot int default 0)
+returns bigint language sql as $$
+    select (record(900000000000000001, bot::smallint, jsonb_build_array(
+               jsonb_build_object('event_id', gen_random_uuid(), 'timestamp',
+                   ms(now()) - 3600000 + nextval('pg_temp.nth')) || entry))
+            #>> '{ids,0}')::bigint
+$$;
+create function pg_temp.entry(id bigint, path text)
+returns text language sql as $$
+    select (e.doc || '}')::jsonb #>> path::text[]
+      from log_entry e where e.guild_id = 900000000000000001
+                         and e.id = entry.id
+$$;
+
+select operator_member_put(:guild, :person, '{"name": "Hildegard"}')
+\g /dev/null
+select options_patch(:me, '{"ignore_bot_targets": false}') \g /dev/null
+
+select pg_temp.send('{"type": 5, "target": {"id": "765432109876543210",
+           "name": "Hildegard"}, "executor": {"id": "765432109876543211",
+           "name": "Mod"}, "content": "a quokka of mine"}') as deleted,
+       pg_temp.send('{"type": 7, "executor": {"id": "765432109876543210",
+           "name": "Hildegard"}, "content": "quokka before",
+           "contentAfter": "quokka after"}') as edited,
+       pg_temp.send('{"type": 3, "executor": {"id": "765432109876543211",
+           "name": "Mod"}, "messages": [
+           {"id": "1", "content": "hers is a quokka",
+            "authorId": "765432109876543210", "timestamp": 5,
+            "attachments": [{"name": "quokka.png", "size": 7}]},
+           {"id": "2", "content": "of another <@765432109876543210>",
+            "authorId": "765432109876543211", "timestamp": 6}]}') as bulk,
+       pg_temp.send('{"type": 39, "executor": {"id": "765432109876543210",
+           "name": "Hildegard"}, "target": {"id": "765432109876543211",
+           "name": "Spammer"}, "reason": "sold a quokka"}') as banned,
+       pg_temp.send('{"type": 25, "executor": {"id": "765432109876543211",
+           "name": "Mod"}, "target": {"id": "765432109876543210",
+           "name": "Hildegard"}, "content": "Hilde the quokka",
+           "contentAfter": "Hildegard", "name": "Hildegard",
+           "reason": "was rude"}', 1) as named,
+       pg_temp.send('{"type": 5, "executor": {"id": "765432109876543210",
+           "name": "Hildegard"}, "target": {"id": "765432109876543211",
+           "name": "Mod"}, "content": "words of Mod"}') as moderated,
+       pg_temp.send('{"type": 10, "content": "ask <@765432109876543210>"}')
+           as mention \gset
+select access_put(:me, :person, '{"level": "view"}') \g /dev/null
+select ignore_add(:me, 2, '{"value": "765432109876543212"}') \g /dev/null
+
+-- much more of her, and of the other, so that they are heavy and indexed
+
+select count(pg_temp.send(jsonb_build_object('type', 1 + i % 2, 'executor',
+           jsonb_build_object('id', (:person + i % 3)::text,
+               'name', case i % 3 when 0 then 'Hildegard' else 'Mod' end),
+           'target', jsonb_build_object('id', (:person + i % 2)::text,
+               'name', case i % 2 when 0 then 'Hildegard' else 'Mod' end),
+           'channel', '{"id": "5", "name": "general"}'::jsonb), i % 7 / 6))
+  from generate_series(1, 700) i \g /dev/null
+select pg_temp.keep() \g /dev/null
+
+select cmp_ok(cardinality(pg_temp.stands(:'person')), '>', 8,
+              'the id stands in many places');
+select cmp_ok(cardinality(pg_temp.stands('hildegard')), '>=', 4,
+              'the name does');
+select cmp_ok(cardinality(pg_temp.stands('quokka')), '>=', 3,
+              'what she wrote does');
+select ok(exists (select from log_key where kind = 3 and key = :person
+                                        and heavy), 'she is a heavy key');
+select ok(exists (select from search_head where guild_id = :guild
+                                            and runs > 0),
+          'there is an index of searches');
+
+select pg_temp.counts(:'admin', :guild, 0) as main,
+       pg_temp.counts(:'admin', :guild, 1) as pro,
+       pg_temp.counts(:'admin', :guild, 0, :other) as others,
+       count(*) as n from log_entry where guild_id = :guild \gset
+
+select pg_temp.answers(status, body, 202, '{}', 'a person is to be forgotten')
+  from operator_person_forget(:guild, :person);
+select is(count(*)::int, 1, 'which is a task')
+  from forgotten_person where guild_id = :guild;
+select pg_temp.answers(status, body, 202, '{}', 'asked for twice is no error')
+  from operator_person_forget(:guild, :person);
+select is(count(*)::int, 1, 'and still one task')
+  from forgotten_person where guild_id = :guild;
+
+-- what comes later is not meant
+
+select pg_temp.send('{"type": 7, "event_id": "later", "executor":
+           {"id": "765432109876543210", "name": "Later"},
+           "content": "recorded as normal"}') as later \gset
+
+-- other files have servers of their own
+
+select cmp_ok(lag, '>=', 1::bigint, 'the task is told as undone')
+  from keeper_forget(7);
+select cmp_ok(pg_temp.forget(13), '>', 5, 'a small budget takes many turns');
+
+select is(pg_temp.entry(:later, '{executor,name}'), 'Later',
+          'of what was recorded after the request nothing goes');
+delete from log_entry where guild_id = :guild and id = :later;
+delete from log_event where guild_id = :guild and entry_id = :later;
+
+select bag_eq(format('select unnest(pg_temp.stands(%L))', :'person'),
+              $$ values ('access.user_id') $$,
+              'the id stands nowhere but in what an administrator granted');
+select is(pg_temp.stands('hildegard'), '{}', 'the name stands nowhere');
+select is(pg_temp.stands('quokka'), '{}', 'nor does what she wrote');
+select is(count(*)::int, :n, 'no entry went')
+  from log_entry where guild_id = :guild;
+
+select is(pg_temp.counts(:'admin', :guild, 0), :'main', 'counts are the same');
+select is(pg_temp.counts(:'admin', :guild, 1), :'pro', 'of both bots');
+select is(pg_temp.counts(:'admin', :guild, 0, :other), :'others',
+          'and those of others');
+select alike(pg_temp.counts(:'admin', :guild, 0, :person), '{"total":0,%',
+            'she has no entries');
+select alike(pg_temp.counts(:'admin', :guild, 0, null, 'quokka'),
+            '{"total":0,%', 'search does not find her words');
+select alike(pg_temp.counts(:'admin', :guild, 0, null, 'hildeg'),
+            '{"total":0,%', 'nor her name');
+select pg_temp.keep() \g /dev/null
+select ok(exists (select from search_head where guild_id = :guild
+                                            and runs > 0 and not leaving),
+          'the index is made anew');
+select alike(pg_temp.counts(:'admin', :guild, 0, null, 'quokka'),
+            '{"total":0,%', '... without her words');
+select alike(pg_temp.counts(:'admin', :guild, 0, null, 'mod'), '{"total":%',
+            '... with what others did');
+select is(pg_temp.counts(:'admin', :guild, 0, :other), :'others',
+          'and counts stay what they were');
+
+-- entry by entry
+
+select is(pg_temp.entry(:deleted, '{executor,name}') || ' '
+          || coalesce(pg_temp.entry(:deleted, '{target}'), '-')
+          || coalesce(pg_temp.entry(:deleted, '{content}'), '-'), 'Mod --',
+          'of a message that somebody deleted who it was stays');
+select is(coalesce(pg_temp.entry(:edited, '{executor}'), '-')
+          || coalesce(pg_temp.entry(:edited, '{content}'), '-')
+          || coalesce(pg_temp.entry(:edited, '{contentAfter}'), '-'), '---',
+          'an edit loses both texts');
+select is(pg_temp.entry(:bulk, '{messages}')::jsonb, '[
+    {"id": "1", "content": null, "authorId": null, "timestamp": 5,
+     "attachments": [{"size": 7}]},
+    {"id": "2", "content": "of another <@0>",
+     "authorId": "765432109876543211", "timestamp": 6}]',
+    'of many messages hers go, and in others'' her id');
+select is(pg_temp.entry(:banned, '{target,name}') || ' '
+          || coalesce(pg_temp.entry(:banned, '{executor}'), '-')
+          || coalesce(pg_temp.entry(:banned, '{reason}'), '-'), 'Spammer --',
+          'a reason goes with who wrote it');
+select is(pg_temp.entry(:named, '{reason}') || ' '
+          || coalesce(pg_temp.entry(:named, '{content}'), '-')
+          || coalesce(pg_temp.entry(:named, '{contentAfter}'), '-')
+          || coalesce(pg_temp.entry(:named, '{name}'), '-'), 'was rude ---',
+          'and what others wrote stays, but for names');
+select is(pg_temp.entry(:moderated, '{content}'), 'words of Mod',
+          'as does the message of another that she deleted');
+select is(pg_temp.entry(:mention, '{content}'), 'ask <@0>',
+          'a mention names nobody');
+select is(left(e.doc, 40), left(format('{"id":"%s","type":5,"timestamp":',
+                                       e.id), 40), 'a document begins as ever')
+  from log_entry e where e.guild_id = :guild and e.id = :deleted;
+
+-- what is wrong is told
+
+select throws_ok($$ select operator_person_forget(900000000000000009, 1) $$,
+                 'GL404', 'server: unknown', 'an unknown server');
+select throws_ok($$ select operator_server_forget(900000000000000009) $$,
+                 'GL404', 'server: unknown', '... is not forgotten either');
+
+-- one that cannot be forgotten keeps nobody waiting
+
+select pg_temp.send('{"type": 7, "executor": {"id": "765432109876543298",
+           "name": "Bad"}}') as bad,
+       pg_temp.send('{"type": 7, "executor": {"id": "765432109876543299",
+           "name": "Good"}}') as good \gset
+update log_entry set doc = doc || '{' where id = :bad;
+select operator_person_forget(:guild, 765432109876543298) \g /dev/null
+select operator_person_forget(:guild, 765432109876543299) \g /dev/null
+select pg_temp.forget() \g /dev/null
+select is(pg_temp.entry(:good, '{executor}'), null, 'the next one is');
+select matches(error, '^22P02 ', 'the other one says why')
+  from forgotten_person where user_id = 765432109876543298;
+delete from forgotten_person;
+update log_entry set doc = left(doc, -1) where id = :bad;
+
+-- a person of a week that is being rewritten
+
+create or replace function transactions_here()
+returns text[] language sql as $$ select '{}'::text[] $$;
+
+-- the steps up to that one
+create function pg_temp.rewrite(to_step text)
+returns void language plpgsql as $$
+begin
+    for i in 1 .. 1000 loop
+        perform rewrite_step(20);
+        exit when exists (select from log_rewrite r where r.step = to_step);
+    end loop;
+end $$;
+
+select pg_temp.rewrite('fill') \g /dev/null
+select low + (1::bigint << 30) as inside from log_rewrite \gset
+select count(pg_temp.send(jsonb_build_object('type', 7,
+           'timestamp', id_time(:inside) + i,
+           'executor', '{"id": "765432109876543297", "name": "Brunhilde"}'
+                       ::jsonb,
+           'content', 'a wombat of mine')))
+  from generate_series(1, 30) i \g /dev/null
+select count(*) as n from log_entry where guild_id = :guild \gset
+select pg_temp.rewrite('settle') \g /dev/null
+select format('select count(*) from %I where executor_id = %s', name,
+              765432109876543297) as copied from log_rewrite \gset
+select rewrite_step(20), rewrite_step(20) \g /dev/null
+prepare copied as :copied;
+select results_eq('execute copied', '{30}'::bigint[],
+                  'entries of a person are copied');
+
+select operator_person_forget(:guild, 765432109876543297) \g /dev/null
+select cmp_ok(pg_temp.forget(), '>', 0, 'who is forgotten');
+select is(pg_temp.stands('765432109876543297') || pg_temp.stands('brunhilde')
+          || pg_temp.stands('wombat'), '{}',
+          'then nothing of them stands anywhere, nor in the copy');
+select is(step, 'settle', '... which is not read as yet') from log_rewrite;
+select pg_temp.rewrite('done') \g /dev/null
+select is(step, 'done', 'it is') from log_rewrite;
+select is(pg_temp.stands('765432109876543297') || pg_temp.stands('brunhilde')
+          || pg_temp.stands('wombat'), '{}', 'and nothing of them came back');
+select is(count(*)::int, :n, 'of their entries none is lost')
+  from log_entry where guild_id = :guild;
+
+-- a server
+
+\set second 900000000000000002
+select operator_server_put(:second, '{"name": "Second", "plan": "pro"}')
+\g /dev/null
+select pg_temp.new_token(:second, 1, 'main') as theirs \gset
+select record(:second, 0::smallint, jsonb_build_array(jsonb_build_object(
+           'event_id', 'e', 'type', 7, 'content', 'stays'))) \g /dev/null
+
+select channels_patch(:me, '{"main_channel": "300000000000000001"}')
+\g /dev/null
+select options_patch(:me, '{"active_ignore": true}') \g /dev/null
+select tag_create(:me, '{"tag_name": "a", "content": "b"}') \g /dev/null
+select pg_temp.send('{"type": 7, "content": "held"}') \g /dev/null
+update lane set webhook_id = 77 where guild_id = :guild;
+
+select cmp_ok(cardinality(pg_temp.stands(:'guild')), '>', 20,
+              'a server stands in many tables');
+select pg_temp.answers(status, body, 202, '{}', 'it is to be forgotten')
+  from operator_server_forget(:guild);
+select pg_temp.answers(status, body, 202, '{}', 'asked for twice is no error')
+  from operator_server_forget(:guild);
+select pg_temp.answers(status, body, 401, '{}', 'its tokens are none at once')
+  from server_get(:me);
+select throws_ok(format('select operator_server_put(%s, ''{}'')', :guild),
+                 'GL409', 'server: is being forgotten',
+                 'it cannot be put meanwhile');
+select throws_ok(format('select operator_member_put(%s, 1, ''{}'')', :guild),
+                 'GL409', 'server: is being forgotten', 'nor its members');
+select is(errors, 'server: is being forgotten', 'entries are refused')
+  from server_obstacle(:guild) errors;
+
+select pg_temp.forget() \g /dev/null
+select is(state, 'closing', 'as long as its webhook is there')
+  from lane where guild_id = :guild and webhook_id is not null;
+select ok(exists (select from log_entry where guild_id = :guild),
+          'its rows are');
+update lane set state = 'closed', webhook_id = null where guild_id = :guild;
+select pg_temp.forget(800) \g /dev/null
+select is(pg_temp.stands(:'guild'), '{server.guild_id}',
+          'then nothing of it is but that it is being forgotten');
+update server set forgotten_by = '3' where guild_id = :guild;
+select pg_temp.forget() \g /dev/null
+select is(pg_temp.stands(:'guild'), '{}',
+          'which goes when no older transaction is left');
+select throws_ok(format('select operator_server_forget(%s)', :guild), 'GL404',
+                 'server: unknown', 'then it is unknown');
+select alike(pg_temp.counts(:'theirs', :second, 0), '{"total":2,%',
+            'other servers stay');
+select is(status, 201, 'and it may come again')
+  from operator_server_put(:guild, '{}');
+
+-- a server for which it fails keeps no other from being forgotten
+
+select operator_server_put(:guild + n, '{}'), record(:guild + n, 0::smallint,
+           '[{"event_id": "x", "type": 7}]')
+  from generate_series(71, 72) n \g /dev/null
+select operator_server_forget(:guild + 71) \g /dev/null
+select operator_server_forget(:guild + 72) \g /dev/null
+create function pg_temp.fails() returns trigger language plpgsql as $$
+begin
+    raise 'bad row';
+end $$;
+create trigger fails before delete on log_head for each row
+    when (old.guild_id = 900000000000000072)
+    execute function pg_temp.fails();
+select is(keeper_run('forget', 20000, true),
+          format('server %s: P0001 bad row', :guild + 71), 'it is told');
+select keeper_run('forget', 20000, true) from generate_series(1, 3)
+\g /dev/null
+select is(count(*)::int, 0, 'and the next one goes')
+  from log_entry where guild_id = :guild + 72;
+
+select * from finish();
+rollback;

@@ -1,0 +1,307 @@
+-- The keeper's steps: each is the turn of one task, the one that is due for
+-- the longest time; one that fails leaves the others alone.
+
+\ir ../setup.psql
+select plan(56);
+
+delete from keeper;
+
+create function pg_temp.step(out task text, out status int)
+language plpgsql as $$
+declare
+    before  jsonb := (select jsonb_object_agg(k.task, k) from keeper k);
+begin
+    status := (select s.status from keeper_step() s);
+    task := (select string_agg(k.task, ' ') from keeper k
+              where coalesce(before, '{}') -> k.task
+                    is distinct from to_jsonb(k));
+end $$;
+
+create function pg_temp.fact(task text, name text)
+returns text language sql as $$
+    select body::json #>> array[task, name] from keeper_step()
+$$;
+
+-- turns
+
+select is(array(select (pg_temp.step()).task
+                  from generate_series(1, (select count(*)
+                                             from keeper_tasks())::int)
+                 order by 1),
+          array(select task from keeper_tasks() order by 1),
+          'each task has its turn');
+update keeper set due_at = now() + interval '5 minutes';
+select is(pg_temp.step()::text, '(,204)', 'then there is nothing to do');
+update keeper set due_at = now() where task = 'requests';
+select is(pg_temp.step()::text, '(requests,204)', 'until one is due');
+update keeper set due_at = clock_timestamp() - interval '1 second';
+update keeper set due_at = clock_timestamp() - interval '5 seconds'
+ where task = 'expiry';
+select is(pg_temp.step()::text, '(expiry,200)',
+          'the one that waits longest is the next, and others follow');
+
+update keeper set due_at = now() - interval '1 hour',
+       lag = case when task in ('expiry', 'search') then 1000 else 0 end;
+select is((select s.status from keeper_step(200) s), 200,
+          'what five turns can do is not much');
+select is((select s.status from keeper_step(199) s), 202,
+          'what they cannot is, and is said');
+
+update keeper set due_at = now() + interval '5 minutes', lag = 0;
+update keeper set lag = 1 where task = 'forget';
+update keeper set due_at = now() where task in ('requests', 'lanes');
+select is((select s.status from keeper_step(20000) s), 200,
+          'who is forgotten and has to wait does not hurry it');
+update keeper set due_at = now() where task in ('requests', 'forget');
+update keeper set due_at = now() - interval '1 second' where task = 'requests';
+select is((select s.status from keeper_step(20000) s), 202,
+          'who can be forgotten now does');
+
+-- the step of one, or of one that never had a turn, is ended from outside each
+-- time: nothing of it is left
+
+update keeper set due_at = clock_timestamp() - interval '1 minute';
+update keeper set due_at = clock_timestamp() - interval '1 hour'
+ where task = 'search';
+delete from keeper where task = 'expiry';
+select is(array(select distinct keeper_next() from generate_series(1, 1000)
+                 order by 1),
+          array(select task from keeper_tasks() order by 1),
+          'others have theirs all the same');
+select keeper_run('expiry', 1, false) \g /dev/null
+
+-- what it says
+
+update keeper set due_at = now() + interval '5 minutes';
+update keeper set took_us = 123, lag = 45, errors = 6,
+       done_at = clock_timestamp() - interval '1 minute'
+ where task = 'checkpoints';
+select is(pg_temp.fact('checkpoints', 'took_us'), '123', 'what a turn took');
+select is(pg_temp.fact('checkpoints', 'lag'), '45', 'what it left');
+select is(pg_temp.fact('checkpoints', 'errors'), '6', 'how often it failed');
+select is(pg_temp.fact('checkpoints', 'error'), null, 'this time it did not');
+select is(pg_temp.fact('checkpoints', 'age_ms')::int between 60000 and 90000,
+          true, 'when it was');
+
+-- one that fails
+
+create or replace function keeper_requests(budget int, out more boolean,
+    out lag bigint)
+language plpgsql as $$
+begin
+    delete from guildlog.active_ignore;
+    raise exception 'for the test';
+end $$;
+insert into active_ignore values (:guild, 0, 1, 'executor', '1', null, null, 1,
+                                  now(), now() + interval '1 hour');
+update keeper set due_at = now() where task = 'requests';
+select is(pg_temp.fact('requests', 'error'), 'P0001 for the test',
+          'a failure is told');
+select is(count(*)::int, 1, 'nothing is left of it') from active_ignore
+ where guild_id = :guild;
+select is(pg_temp.fact('requests', 'error'), null, 'it is told once');
+select is(pg_temp.fact('requests', 'errors'), '1', 'and counted');
+update keeper set due_at = now() - interval '1 second'
+ where task = 'partitions';
+select is((pg_temp.step()).task, 'partitions', 'others go on');
+
+-- what is undone
+
+select partitions_ensure() \g /dev/null
+select is(partitions_missing(), 0, 'the next days have partitions');
+select is(partitions_missing(12), 10, 'those that lack one are counted');
+select record(:guild, 0::smallint, jsonb_agg(jsonb_build_object(
+           'event_id', i, 'type', 6))) from generate_series(1, 300) i
+\g /dev/null
+select is(lag >= 300, true, 'entries that wait for a checkpoint')
+  from keeper_checkpoints(20000);
+
+-- a server that a task fails for is left out of it, and all others go on
+
+\set bad 900000000000000003
+select operator_server_put(:bad, '{"plan": "pro"}') \g /dev/null
+select record(:bad, 0::smallint, jsonb_agg(jsonb_build_object(
+           'event_id', i, 'type', 6,
+           'timestamp', ms(now()) - 3600000))) from generate_series(1, 900) i
+\g /dev/null
+select record(:guild, 0::smallint, jsonb_agg(jsonb_build_object(
+           'event_id', 'k' || i, 'type', 6,
+           'timestamp', ms(now()) - 3600000))) from generate_series(1, 700) i
+\g /dev/null
+select search_begin() \g /dev/null
+
+create function pg_temp.a_bad_row()
+returns trigger language plpgsql as $$
+declare
+    it  record := coalesce(new, old);
+begin
+    if it.guild_id = 900000000000000003 then
+        raise exception 'a bad row';
+    end if;
+
+    return it;
+end $$;
+create trigger bad before insert on log_checkpoint
+    for each row execute function pg_temp.a_bad_row();
+create trigger bad before insert on search_segment
+    for each row execute function pg_temp.a_bad_row();
+
+create function pg_temp.turn(its text)
+returns text language plpgsql as $$
+begin
+    update guildlog.keeper
+       set due_at = now() + case task when its then interval '0'
+                                 else interval '5 minutes' end;
+    return guildlog.keeper_run(its, 2000000, false);
+end $$;
+
+select is(pg_temp.turn('checkpoints'), 'P0001 a bad row',
+          'it fails for all once');
+select is(pg_temp.turn('checkpoints'),
+          format('server %s: P0001 a bad row', :bad),
+          'then for the one alone, which is told');
+select is(count(*)::int > 0, true, 'the others have theirs')
+  from log_checkpoint where guild_id = :guild;
+select is(pg_temp.turn('checkpoints'), null, 'once, for it is left out');
+
+-- a turn of searches ends after 50 ms, whomever it has come to
+
+create function pg_temp.turns()
+returns text language plpgsql as $$
+declare
+    fault  text;
+begin
+    for i in 1 .. 100 loop
+        fault := pg_temp.turn('search');
+        exit when fault is not null;
+    end loop;
+    return fault;
+end $$;
+
+select is(pg_temp.turns(), 'P0001 a bad row', 'the same of searches');
+select is(pg_temp.turns(), format('server %s: P0001 a bad row', :bad),
+          'it is the only one');
+select is(pg_temp.turns(), null, 'and is left out, too');
+select is(runs > 0, true, 'the index of others goes on')
+  from search_head where guild_id = :guild and bot = 0;
+select is(array(select p.task || ' ' || p.times from keeper_parked p
+                 where p.guild_id = :bad order by 1),
+          '{checkpoints 1,search 1}', 'what is left out is known');
+
+drop trigger bad on log_checkpoint;
+update keeper_parked set until = now();
+select pg_temp.turn('checkpoints') \g /dev/null
+select is(count(*)::int, 0, 'until it does not fail any more')
+  from keeper_parked where task = 'checkpoints';
+
+drop trigger bad on search_segment;
+update keeper_parked set until = now();
+select pg_temp.turns() \g /dev/null
+select is(count(*)::int, 0, 'whatever it was') from keeper_parked;
+
+-- the same of each task that goes from server to server. First what both have
+-- to do of it; done() says for whom it is done.
+
+create or replace function order_from()
+returns int language sql immutable as $$ select 50 $$;
+create function pg_temp.guilds()
+returns setof bigint language sql as $$
+    select 900000000000000001 union all select 900000000000000003
+$$;
+create function pg_temp.done(task text, guild bigint)
+returns boolean language sql as $$
+    select case task
+           when 'corrections' then not exists (
+               select from log_correction c where c.guild_id = guild
+                  and c.id > day_id('2020-01-02'))
+           when 'order' then exists (
+               select from log_order o where o.guild_id = guild)
+           when 'expiry' then not exists (
+               select from log_correction c where c.guild_id = guild
+                  and c.id < day_id('2020-01-02'))
+               and not exists (
+               select from log_checkpoint c where c.guild_id = guild
+                  and c.last_id < day_id('2020-01-02'))
+           when 'lanes' then not exists (
+               select from lane l where l.guild_id = guild) end
+$$;
+
+-- turns with a bad row, until it is mended
+
+create function pg_temp.mended(task text, event text, its_table text)
+returns setof text language plpgsql as $$
+declare
+    before  bigint := (select k.errors from keeper k
+                        where k.task = mended.task);
+begin
+    execute format('create trigger bad before %s on %I for each row '
+                   'execute function pg_temp.a_bad_row()', event, its_table);
+
+    return next is(pg_temp.turn(task), 'P0001 a bad row',
+                   task || ': it fails for all once');
+    return next is(pg_temp.turn(task),
+                   'server 900000000000000003: P0001 a bad row',
+                   'then for the one alone');
+    return next is((select array_agg(pg_temp.done(task, g) order by g)
+                      from pg_temp.guilds() g), '{t,f}', 'others go on');
+    return next is(coalesce(pg_temp.turn(task), '') || ' '
+                   || (select k.errors - before from keeper k
+                        where k.task = mended.task), ' 2',
+                   'it is told once, and counted');
+
+    execute format('drop trigger bad on %I', its_table);
+    update keeper_parked set until = now();
+    perform pg_temp.turn(task);
+
+    return next is((select bool_and(pg_temp.done(task, g))
+                      from pg_temp.guilds() g)
+                   and not exists (select from keeper_parked), true,
+                   'it is done when that is mended');
+end $$;
+
+insert into log_correction
+select g, 0, 0, 0, max(c.last_id), 7, 1
+  from pg_temp.guilds() g
+  join log_checkpoint c on c.guild_id = g and c.kind = 0 group by g;
+select pg_temp.mended('corrections', 'update', 'log_checkpoint');
+
+update log_event k set recorded_at = now() - interval '3 days'
+ where k.guild_id in (select * from pg_temp.guilds());
+select partition_make('log_event', 'log_event_20200101', 'recorded_at',
+                      '2020-01-01 00:00Z', '2020-01-02 00:00Z') \g /dev/null
+delete from order_round;
+select pg_temp.mended('order', 'insert', 'log_order');
+select pg_temp.turn('order') \g /dev/null
+select is(order_is_kept(now() - interval '2 days'), true,
+          'events whose order is kept may go');
+select keeper_park('order', :bad, 0::smallint, 'a bad row') \g /dev/null
+select is(order_is_kept(now() - interval '2 days'), false,
+          'but not while a server is left out');
+delete from keeper_parked;
+
+drop table log_entry_past;
+select partition_make('log_entry', 'log_entry_20200101', 'id',
+                      day_id('2020-01-01')::text, day_id('2020-01-02')::text)
+\g /dev/null
+insert into log_checkpoint
+select g, 0, day_id('2020-01-01') + 1, '{}' from pg_temp.guilds() g;
+insert into log_correction
+select g, 0, 0, 0, day_id('2020-01-01') + 1, 6, 1 from pg_temp.guilds() g;
+select pg_temp.mended('expiry', 'delete', 'log_checkpoint');
+
+insert into lane (guild_id, lane, bot, channel_id, shard, state, look_at)
+select g, 77, 0, 5, 0, 'closed', now() - interval '1 hour'
+  from pg_temp.guilds() g;
+insert into lane_tail (guild_id, lane) select g, 77 from pg_temp.guilds() g;
+select pg_temp.mended('lanes', 'delete', 'lane');
+
+-- what a server was left out of is done without it
+
+select keeper_park('lanes', :bad, 0::smallint, 'a bad row') \g /dev/null
+update keeper_parked set until = now() - interval '25 hours';
+select pg_temp.turn('lanes') \g /dev/null
+select is(count(*)::int, 0, 'it is not left out of what is done')
+  from keeper_parked;
+
+select * from finish();
+rollback;

@@ -1,0 +1,261 @@
+-- Active ignore at work: a request hides exactly as many entries as it says,
+-- those that come while it runs and those still held when it came, but no
+-- protected type that it does not name.
+
+\ir ../setup.psql
+select plan(66);
+
+create function pg_temp.send(entry jsonb)
+returns text language sql as $$
+    select coalesce(nullif(a ->> 'dropped', '{}'), 'recorded')
+      from record(900000000000000001, 0::smallint, jsonb_build_array(
+               jsonb_build_object('event_id', gen_random_uuid(), 'type', 5)
+               || entry)) a
+$$;
+
+create function pg_temp.sends(want text, entry jsonb, why text)
+returns text language sql as $$
+    select is(pg_temp.send(entry), case want when 'recorded' then want
+                                   else '{"active_ignore": 1}' end, why)
+$$;
+
+create function pg_temp.none()
+returns void language sql as $$
+    delete from active_ignore a where a.guild_id = 900000000000000001;
+    delete from held_entry h where h.guild_id = 900000000000000001;
+    delete from log_entry e
+     where e.guild_id = 900000000000000001 and e.type <> 69
+$$;
+
+select options_patch(:me, '{"ignore_bot_targets": false,
+                            "ignore_bot_executors": false}') \g /dev/null
+
+-- where it is off
+
+select active_ignore_executors(:me, '{"id": "1"}') \g /dev/null
+select pg_temp.sends('recorded', '{"executor": {"id": "1"}}',
+                     'nothing happens where active ignore is off');
+select is(count(*)::int, 0, 'nor is anything held')
+  from held_entry where guild_id = :guild;
+select pg_temp.none() \g /dev/null
+
+-- what comes while a request runs
+
+select options_patch(:me, '{"active_ignore": true}') \g /dev/null
+select active_ignore_executors(:me, '{"id": "1"}') \g /dev/null
+select pg_temp.sends('recorded', '{"executor": {"id": "2"}}',
+                     'another executor');
+select pg_temp.sends('recorded', '{"target": {"id": "1"}}', 'not as target');
+select pg_temp.sends('hidden', '{"executor": {"id": "1"}}', 'the executor');
+select pg_temp.sends('recorded', '{"executor": {"id": "1"}}',
+                     'once, if it does not say how often');
+select is(record(:guild, 1::smallint, '[{"event_id": "p", "type": 5,
+                 "executor": {"id": "1"}}]') ->> 'recorded', '1',
+          'the other bot has its own requests');
+
+create function pg_temp.covers(request jsonb, want text, entry jsonb,
+    why text)
+returns text language plpgsql as $$
+begin
+    perform pg_temp.none();
+    insert into active_ignore
+    values (900000000000000001, 0, 1, 'target', request ->> 'id',
+            (request ->> 'type')::int, (request ->> 'logType')::int, 1,
+            clock_timestamp(), clock_timestamp() + interval '10 s');
+    return pg_temp.sends(want, entry, why);
+end $$;
+
+select pg_temp.covers(request::jsonb, want, entry::jsonb, request || ' '
+                                                          || entry)
+  from (values
+    ('{"id": "7", "type": 0}', 'hidden', '{"target": {"id": "7"}}'),
+    ('{"id": "7", "type": 0}', 'recorded', '{"executor": {"id": "7"}}'),
+    ('{"id": "7", "type": 9}', 'hidden', '{"target": {"id": "7"}}'),
+    ('{"id": "7", "type": 1}', 'hidden', '{"channel": {"id": "7"}}'),
+    ('{"id": "7", "type": 1}', 'hidden', '{"target": {"id": "7"}}'),
+    ('{"id": "7", "type": 8}', 'hidden', '{"channel": {"id": "7"}}'),
+    ('{"id": "7", "type": 10}', 'hidden', '{"channel": {"id": "7"}}'),
+    ('{"id": "7", "type": 0}', 'recorded', '{"channel": {"id": "7"}}'),
+    ('{"id": "7", "type": 2}', 'hidden', '{"emoji": {"id": "7"}}'),
+    ('{"id": "7", "type": 2}', 'recorded', '{"target": {"id": "7"}}'),
+    ('{"id": "7", "type": 6}', 'hidden',
+     '{"messages": [{"id": "6"}, {"id": "7"}]}'),
+    ('{"id": "7", "type": 6}', 'recorded', '{"messages": [{"id": "6"}]}'),
+    ('{"id": "abc", "type": 4}', 'hidden', '{"name": "abc"}'),
+    ('{"id": "abc", "type": 4}', 'hidden', '{"value": "abc"}'),
+    ('{"id": "abc", "type": 4}', 'recorded', '{"reason": "abc"}'),
+    ('{"id": "7", "type": 7}', 'hidden', '{"target": {"id": "7"}}'),
+    ('{"id": "7", "type": 11}', 'hidden', '{"target": {"id": "7"}}'),
+    ('{"id": "7", "type": 12}', 'hidden', '{"target": {"id": "7"}}'),
+    ('{"id": "7", "type": 13}', 'hidden', '{"target": {"id": "7"}}'),
+    ('{"id": "7", "type": 3}', 'hidden', '{}'),
+    ('{"id": "7", "type": 5}', 'hidden', '{}'),
+    ('{"id": "7", "type": 5, "logType": 5}', 'hidden', '{}'),
+    ('{"id": "7", "type": 5, "logType": 7}', 'recorded', '{}'),
+    ('{"id": "7", "type": 5}', 'recorded', '{"type": 39}'),
+    ('{"id": "7", "type": 5}', 'recorded', '{"type": 2}'),
+    ('{"id": "7", "type": 5}', 'recorded', '{"type": 58}'),
+    ('{"id": "7", "type": 5}', 'recorded', '{"type": 101}'),
+    ('{"id": "7", "type": 5, "logType": 39}', 'hidden', '{"type": 39}'))
+       v (request, want, entry);
+
+-- counts
+
+select pg_temp.none() \g /dev/null
+select active_ignore_executors(:me, '{"id": "1", "count": 3}') \g /dev/null
+select active_ignore_targets(:me, '{"id": "2", "type": 0, "count": 2}')
+\g /dev/null
+select is(record(:guild, 0::smallint, jsonb_agg(jsonb_build_object(
+              'event_id', 'n' || i, 'type', 5,
+              'executor', '{"id": "1"}'::jsonb)))
+          - '{ids,errors}'::text[], '{"recorded": 7, "duplicates": 0,
+                                      "dropped": {"active_ignore": 3}}',
+          'a count hides exactly as many')
+  from generate_series(1, 10) i;
+select is(record(:guild, 0::smallint, jsonb_agg(jsonb_build_object(
+              'event_id', 'm' || i, 'type', 5,
+              'executor', '{"id": "1"}'::jsonb,
+              'target', '{"id": "2"}'::jsonb))) -> 'dropped',
+          '{"active_ignore": 2}', 'of each request')
+  from generate_series(1, 10) i;
+select pg_temp.none() \g /dev/null
+select active_ignore_executors(:me, '{"id": "1"}') \g /dev/null
+update active_ignore set expires_at = now() - interval '1 ms';
+select pg_temp.sends('recorded', '{"executor": {"id": "1"}}',
+                     'a request runs out');
+
+-- what is held
+
+select pg_temp.none() \g /dev/null
+select channels_patch(:me, '{"main_channel": "10"}') \g /dev/null
+select record(:guild, 0::smallint, '[
+    {"event_id": "h1", "type": 5, "executor": {"id": "1"}},
+    {"event_id": "h2", "type": 5, "executor": {"id": "1"}},
+    {"event_id": "h3", "type": 5, "executor": {"id": "2"}},
+    {"event_id": "h4", "type": 39, "executor": {"id": "1"}}]') as answer \gset
+select :'answer'::json #>> '{ids,0}' as h1, :'answer'::json #>> '{ids,1}' as h2
+\gset
+select is(e.dstatus || '' || e.dreason || e.dchannel_id, null, 'no status yet')
+  from log_entry e where e.guild_id = :guild and e.id = :h1;
+select is(e.dreason || e.dchannel_id, 'held10', 'an entry is held')
+  from log_entry e where e.guild_id = :guild and e.id = :h1;
+select is((h.until - clock_timestamp())::text < '00:00:03.1'
+          and h.until > clock_timestamp() + interval '2 s', true, 'for 3 s')
+  from held_entry h where h.guild_id = :guild and h.id = :h1;
+select is(count(*)::int, 0, 'and not for delivery') from held_release(100000)
+ where guild_id = :guild;
+select active_ignore_executors(:me, '{"id": "1"}') \g /dev/null
+select is(count(*)::int, 0, 'a request that comes late takes it back')
+  from log_entry where guild_id = :guild and id = :h1;
+select is(count(*)::int, 1, 'the first one')
+  from log_entry where guild_id = :guild and id = :h2;
+select is(record(:guild, 0::smallint, '[{"event_id": "h1", "type": 5}]')
+          - 'ids', '{"recorded": 0, "duplicates": 1, "dropped": {},
+                     "errors": []}', 'its event stays known');
+select is(count(*)::int, 0, 'without an entry')
+  from log_event where guild_id = :guild and entry_id = :h1;
+select is(remaining::int, 0, 'its count is used up')
+  from active_ignore where guild_id = :guild and subject_id = '1';
+select pg_temp.sends('recorded', '{"executor": {"id": "1"}}',
+                     'and hides nothing more');
+select active_ignore_executors(:me, '{"id": "1", "count": 100}') \g /dev/null
+select is(count(*)::int, 0, 'a larger one takes all that there are')
+  from log_entry e
+ where e.guild_id = :guild and e.type = 5 and e.executor_id = 1;
+select is(pg_temp.logged(:guild, 39), 1, 'but not what is protected');
+select is(remaining::int, 98, 'and counts them')
+  from active_ignore where guild_id = :guild and remaining > 0;
+select pg_temp.sends('hidden', '{"executor": {"id": "1"}}',
+                     'the rest is for what comes');
+
+select pg_temp.none() \g /dev/null
+select record(:guild, 0::smallint, '[
+    {"event_id": "r1", "type": 5, "executor": {"id": "1"}}]')
+    #>> '{ids,0}' as r1 \gset
+update held_entry set until = clock_timestamp() where guild_id = :guild;
+select active_ignore_executors(:me, '{"id": "1"}') \g /dev/null
+select is(count(*)::int, 1, 'what is held no more stays')
+  from log_entry where guild_id = :guild and id = :r1;
+select is(id::text || ' ' || channel_id, :'r1' || ' 10',
+          'and is released to its channel')
+  from held_release(100000) where guild_id = :guild;
+select is(count(*)::int, 0, 'once') from held_release(100000)
+ where guild_id = :guild;
+
+-- more of them than are released at once; what comes last happened first
+
+create function pg_temp.places()
+returns bigint[] language sql as $$
+    select array_agg(e.arrival - (select min(x.arrival) from log_entry x
+                                   where x.guild_id = e.guild_id
+                                     and x.type = 5)
+                     order by h.seq)
+      from held_entry h
+      join log_entry e
+        on e.guild_id = h.guild_id and e.bot = h.bot and e.id = h.id
+     where h.guild_id = 900000000000000001 and h.seq is not null
+$$;
+
+select pg_temp.none() \g /dev/null
+select record(:guild, 0::smallint, jsonb_agg(jsonb_build_object(
+           'event_id', 'b' || i, 'type', 5,
+           'timestamp', ms(clock_timestamp()) - i * 1000)))
+  from generate_series(1, 300) i \g /dev/null
+update held_entry set until = until - interval '4 s' where guild_id = :guild;
+select is(count(*)::int, 10, 'of many a call releases so many')
+  from held_release(10) where guild_id = :guild;
+select pg_temp.looks() as looks \gset
+select count(*) from held_release(20) \g /dev/null
+select is(pg_temp.looks() - :looks < 100, true, 'and looks at no others');
+select is(pg_temp.places(), array(select generate_series(0, 29)::bigint),
+          'in the order in which they came');
+delete from log_entry e
+ using (select h.id from held_entry h
+         where h.guild_id = :guild and not h.released
+         order by h.until limit 20) h
+ where e.guild_id = :guild and e.id = h.id;
+select count(*) from held_release(20) \g /dev/null
+select is(count(*)::int, 20, 'those that are gone are in nobody''s way')
+  from held_release(20) where guild_id = :guild;
+select is(pg_temp.places(), array(select generate_series(0, 29)
+                                   union all
+                                  select generate_series(50, 69))::bigint[],
+          'and have no place');
+
+select pg_temp.none() \g /dev/null
+select channels_patch(:me, '{"main_channel": null}') \g /dev/null
+select pg_temp.send('{"executor": {"id": "1"}}') \g /dev/null
+select is(e.dstatus || e.dreason, '0no_channel',
+          'what goes nowhere has its status at once')
+  from log_entry e where e.guild_id = :guild and e.type = 5;
+update held_entry set until = clock_timestamp() where guild_id = :guild;
+select is(count(*)::int, 0, 'and is for nobody') from held_release(100000)
+ where guild_id = :guild;
+
+-- a type's own
+
+select pg_temp.none() \g /dev/null
+select type_patch(:me, 5, '{"active_ignore": false}') \g /dev/null
+select active_ignore_executors(:me, '{"id": "1", "count": 9}') \g /dev/null
+select pg_temp.sends('recorded', '{"executor": {"id": "1"}}',
+                     'a type that says otherwise');
+select options_patch(:me, '{"active_ignore": false}') \g /dev/null
+select type_patch(:me, 7, '{"active_ignore": true}') \g /dev/null
+select pg_temp.sends('hidden', '{"executor": {"id": "1"}, "type": 7}',
+                     'or does so alone');
+
+-- the first log
+
+select pg_temp.none() \g /dev/null
+delete from log_entry where guild_id = :guild;
+update log_head set first_log_at = null where guild_id = :guild and bot = 0;
+delete from active_ignore where guild_id = :guild;
+select pg_temp.send('{"executor": {"id": "1"}, "type": 7}') \g /dev/null
+select is(first_log_at > 0, true, 'the first log is known')
+  from log_head where guild_id = :guild and bot = 0;
+select active_ignore_executors(:me, '{"id": "1"}') \g /dev/null
+select is(first_log_at, null, 'until it is taken back')
+  from log_head where guild_id = :guild and bot = 0;
+
+select * from finish();
+rollback;
