@@ -3,121 +3,202 @@
 -- hides exactly 5.
 
 
--- Does the request speak of such an entry? Protected types only by name.
+drop type if exists active_ignore_queues cascade;
 
-create or replace function active_ignore_covers(a active_ignore,
-    what log_type, executor text, target text, channel text,
-    emoji jsonb, name text, value text, messages jsonb)
-returns boolean language sql stable as $$
-    select case when a.log_type is null then not what.protected
-                else a.log_type = what.id end
-       and coalesce(case
-           when a.side = 'executor' then a.subject_id = executor
-           when a.subject_type in (1, 8, 10)
-           then a.subject_id in (channel, target)
-           when a.subject_type = 2
-           then a.subject_id in (emoji ->> 'id', emoji ->> 'name')
-           when a.subject_type = 4 then a.subject_id in (name, value)
-           when a.subject_type = 6
-           then messages @> jsonb_build_array(
-                    jsonb_build_object('id', a.subject_id))
-           when a.subject_type in (3, 5) then true
-           else a.subject_id = target end, false)
+-- requests that run, by queues; a queue is what covers the same entries
+
+create type active_ignore_queues as (
+    requests   bigint[],     -- by queue, the oldest first
+    remaining  int[],        -- of each request
+    ages       int[],        -- and its place in the order they came in
+    ways       text[],       -- of each queue
+    subjects   text[],
+    types      smallint[],   -- null: any but the protected ones
+    firsts     int[],        -- its place among the requests
+    lasts      int[]
+);
+
+
+-- By what a request finds its entries; "any" finds all of them.
+
+create or replace function active_ignore_way(side text, subject_type smallint)
+returns text language sql immutable as $$
+    select case when side = 'executor' then 'executor'
+                when subject_type in (1, 8, 10) then 'channel'
+                when subject_type = 2 then 'emoji'
+                when subject_type in (3, 5) then 'any'
+                when subject_type = 4 then 'invite'
+                when subject_type = 6 then 'message'
+                else 'target' end
 $$;
 
 
+-- What an entry is found by, in each of these ways.
+
+create or replace function active_ignore_subjects(executor text, target text,
+    channel text, doc jsonb, out way text, out subject text)
+returns setof record language sql immutable as $$
+    values ('any', ''), ('executor', executor), ('target', target),
+           ('channel', channel), ('channel', target),
+           ('emoji', doc #>> '{emoji,id}'), ('emoji', doc #>> '{emoji,name}'),
+           ('invite', doc ->> 'name'), ('invite', doc ->> 'value')
+     union all
+    select 'message', m ->> 'id' from jsonb_array_elements(doc -> 'messages') m
+$$;
+
+
+-- Does the request speak of such an entry? Protected types only by name.
+
+create or replace function active_ignore_covers(a active_ignore,
+    what log_type, executor text, target text, channel text, doc jsonb)
+returns boolean language sql stable as $$
+    select case when a.log_type is null then not what.protected
+                else a.log_type = what.id end
+       and exists (
+               select from active_ignore_subjects(executor, target, channel,
+                                                  doc) s
+                where s.way = active_ignore_way(a.side, a.subject_type)
+                  and (s.way = 'any' or s.subject = a.subject_id))
+$$;
+
+
+-- The requests that still run, as queues: those that cover the same entries
+-- stand in one, the oldest first.
+
+create or replace function active_ignore_asked(guild bigint, bot smallint)
+returns active_ignore_queues language sql as $$
+    with asked as (
+        select a.request_id, a.remaining, w.way, w.subject, a.log_type,
+               row_number() over (order by a.requested_at, a.request_id) as age
+          from active_ignore a
+         cross join lateral active_ignore_way(a.side, a.subject_type) f (way)
+         cross join lateral (
+                   select f.way, case when f.way = 'any' then ''
+                                      else a.subject_id end) w (way, subject)
+         where a.guild_id = guild
+           and a.bot = active_ignore_asked.bot
+           and a.remaining > 0
+           and a.expires_at > clock_timestamp()
+    ), placed as (
+        select a.*, row_number() over (order by a.way, a.subject, a.log_type,
+                                                a.age) as place
+          from asked a
+    ), queued as (
+        select p.way, p.subject, p.log_type,
+               min(p.place) as first, max(p.place) as last
+          from placed p
+         group by p.way, p.subject, p.log_type
+    )
+    select row(p.requests, p.remaining, p.ages, q.ways, q.subjects, q.types,
+               q.firsts, q.lasts)::active_ignore_queues
+      from (select array_agg(request_id order by place),
+                   array_agg(remaining order by place),
+                   array_agg(age order by place)
+              from placed) p (requests, remaining, ages)
+     cross join (select array_agg(way order by first),
+                        array_agg(subject order by first),
+                        array_agg(log_type order by first),
+                        array_agg(first order by first),
+                        array_agg(last order by first)
+                   from queued) q (ways, subjects, types, firsts, lasts)
+$$;
+
+
+-- The entries of a batch that requests may cover, each with the queues that do.
+-- A join that hashes: looking through all queues for each subject would cost
+-- their product.
+
+create or replace function active_ignore_found(guild bigint, bot smallint,
+    holds boolean, asked active_ignore_queues, b batch, docs text[],
+    verdicts text[], out place bigint, out queues bigint[])
+returns setof record language plpgsql set enable_nestloop = off as $$
+begin
+    return query
+        with subjects as materialized (
+            select u.place, s.way, s.subject, k.type
+              from unnest(b.types, b.executors, b.targets, b.channels, docs,
+                          verdicts) with ordinality
+                       u (type, executor, target, channel, doc, verdict, place)
+              join log_type t on t.id = u.type
+              left join logging_type c
+                on c.guild_id = guild and c.bot = active_ignore_found.bot
+               and c.log_type = u.type
+             cross join lateral active_ignore_subjects(u.executor, u.target,
+                   u.channel, entry_of(u.doc)) s
+             cross join lateral (
+                   select u.type union all select -1 where not t.protected
+                   ) k (type)
+             where u.verdict is null
+               and coalesce(c.active_ignore, holds)
+        )
+        select s.place, array_agg(distinct q.queue)
+          from subjects s
+          join unnest(asked.ways, asked.subjects, asked.types) with ordinality
+                   q (way, subject, type, queue)
+            on q.way = s.way and q.subject = s.subject
+           and coalesce(q.type, -1) = s.type
+         group by s.place;
+end $$;
+
+
 -- Drops what requests that still run cover, the oldest request first. One by
--- one, since each entry uses up one of a count.
+-- one, since each entry uses up one of a count. An entry looks at the heads of
+-- its queues alone, however many requests there are.
 
 create or replace function active_ignore_apply(guild bigint, bot smallint,
     settings recording, b batch, docs text[], verdicts text[])
 returns text[] language plpgsql as $$
 declare
-    holds     constant boolean := (settings.options).active_ignore;
-    requests  active_ignore[];
-    e         record;
+    asked      constant active_ignore_queues := active_ignore_asked(guild,
+                                                                    bot);
+    counts     int[] := asked.remaining;
+    heads      int[] := asked.firsts;
+    lasts      constant int[] := asked.lasts;
+    ages       constant int[] := asked.ages;
+    queue      int;
+    oldest     int;
+    e          record;
 begin
-    if not exists (select from active_ignore a
-                    where a.guild_id = guild
-                      and a.bot = active_ignore_apply.bot
-                      and a.remaining > 0
-                      and a.expires_at > clock_timestamp())
-    then
+    if asked.requests is null then
         return verdicts;
     end if;
 
-    requests := active_ignore_about(guild, bot, b, docs);
-
     for e in
-        select u.place, u.executor, u.target, u.channel, t as what,
-               d.doc -> 'emoji' as emoji, d.doc ->> 'name' as name,
-               d.doc ->> 'value' as value, d.doc -> 'messages' as messages
-          from unnest(b.types, b.executors, b.targets, b.channels, docs,
-                      verdicts) with ordinality
-                   u (type, executor, target, channel, doc, verdict, place)
-          join log_type t on t.id = u.type
-          left join logging_type c
-            on c.guild_id = guild and c.bot = active_ignore_apply.bot
-           and c.log_type = u.type
-         cross join lateral entry_of(u.doc) d (doc)
-         where u.verdict is null
-           and coalesce(c.active_ignore, holds)
-         order by u.place
+        select f.place, f.queues
+          from active_ignore_found(guild, bot, (settings.options).active_ignore,
+                                   asked, b, docs, verdicts) f
+         order by f.place
     loop
-        for i in 1 .. cardinality(requests) loop
-            if requests[i].remaining > 0
-               and active_ignore_covers(requests[i], e.what, e.executor,
-                       e.target, e.channel, e.emoji, e.name, e.value,
-                       e.messages)
+        oldest := null;
+
+        foreach queue in array e.queues loop
+            if heads[queue] <= lasts[queue]
+               and (oldest is null
+                    or ages[heads[queue]] < ages[heads[oldest]])
             then
-                requests[i].remaining := requests[i].remaining - 1;
-                verdicts[e.place] := 'active_ignore';
-                exit;
+                oldest := queue;
             end if;
         end loop;
+
+        continue when oldest is null;
+
+        verdicts[e.place] := 'active_ignore';
+        counts[heads[oldest]] := counts[heads[oldest]] - 1;
+
+        if counts[heads[oldest]] = 0 then
+            heads[oldest] := heads[oldest] + 1;
+        end if;
     end loop;
 
     update active_ignore a
        set remaining = r.remaining
-      from unnest(requests) r
+      from unnest(asked.requests, counts) r (request_id, remaining)
      where a.guild_id = guild
        and a.bot = active_ignore_apply.bot
        and a.request_id = r.request_id
        and a.remaining > r.remaining;
 
     return verdicts;
-end $$;
-
-
--- The requests that still run and speak of somebody or something in the batch,
--- the oldest first.
-
-create or replace function active_ignore_about(guild bigint, bot smallint,
-    b batch, docs text[])
-returns active_ignore[] language plpgsql stable as $$
-declare
-    subjects  constant text[] := array(
-        select s.id
-          from unnest(b.executors, b.targets, b.channels, docs)
-                   u (executor, target, channel, doc)
-         cross join lateral entry_of(u.doc) d (doc)
-         cross join lateral (
-             values (u.executor), (u.target), (u.channel),
-                    (d.doc #>> '{emoji,id}'), (d.doc #>> '{emoji,name}'),
-                    (d.doc ->> 'name'), (d.doc ->> 'value')
-              union all
-             select m ->> 'id'
-               from jsonb_array_elements(d.doc -> 'messages') m) s (id));
-begin
-    return array(
-        select a from active_ignore a
-         where a.guild_id = guild
-           and a.bot = active_ignore_about.bot
-           and a.remaining > 0
-           and a.expires_at > clock_timestamp()
-           and (a.log_type is null or a.log_type = any (b.types))
-           and (a.subject_type in (3, 5) or a.subject_id = any (subjects))
-         order by a.requested_at, a.request_id);
 end $$;
 
 
@@ -176,8 +257,7 @@ begin
            and h.until > clock_timestamp()
            and active_ignore_covers(a, row(t.*)::log_type,
                    e.executor_id::text, e.target_id::text, e.channel_id::text,
-                   d.doc -> 'emoji', d.doc ->> 'name', d.doc ->> 'value',
-                   d.doc -> 'messages')
+                   d.doc)
          order by e.arrival
          limit a.remaining);
 

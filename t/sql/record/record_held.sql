@@ -3,7 +3,7 @@
 -- protected type that it does not name.
 
 \ir ../setup.psql
-select plan(66);
+select plan(67);
 
 create function pg_temp.send(entry jsonb)
 returns text language sql as $$
@@ -123,6 +123,109 @@ select active_ignore_executors(:me, '{"id": "1"}') \g /dev/null
 update active_ignore set expires_at = now() - interval '1 ms';
 select pg_temp.sends('recorded', '{"executor": {"id": "1"}}',
                      'a request runs out');
+
+-- many requests, whose entries overlap: each entry uses up the oldest that
+-- covers it and has something left, as when one looks at all of them in turn
+
+create function pg_temp.fits(a active_ignore, e jsonb)
+returns boolean language sql as $$
+    select case when a.log_type is null then e ->> 'type' <> '39'
+                else a.log_type = (e ->> 'type')::int end
+       and coalesce(case
+           when a.side = 'executor' then a.subject_id = e #>> '{executor,id}'
+           when a.subject_type = 1
+           then a.subject_id in (e #>> '{channel,id}', e #>> '{target,id}')
+           when a.subject_type = 2
+           then a.subject_id in (e #>> '{emoji,id}', e #>> '{emoji,name}')
+           when a.subject_type = 4
+           then a.subject_id in (e ->> 'name', e ->> 'value')
+           when a.subject_type = 5 then true
+           when a.subject_type = 6
+           then a.subject_id in (select m ->> 'id' from jsonb_array_elements(
+                                     e -> 'messages') m)
+           else a.subject_id = e #>> '{target,id}' end, false)
+$$;
+
+create function pg_temp.in_turn(entries jsonb)
+returns text[] language plpgsql as $$
+declare
+    rest   active_ignore[] := array(
+        select a from active_ignore a order by a.requested_at, a.request_id);
+    drops  text[] := '{}';
+begin
+    for i in 0 .. jsonb_array_length(entries) - 1 loop
+        for j in 1 .. cardinality(rest) loop
+            if rest[j].remaining > 0
+               and pg_temp.fits(rest[j], entries -> i)
+            then
+                rest[j].remaining := rest[j].remaining - 1;
+                drops := drops || i::text;
+                exit;
+            end if;
+        end loop;
+    end loop;
+
+    return drops || array(select r.remaining::text from unnest(rest) r);
+end $$;
+
+create function pg_temp.at_once(entries jsonb)
+returns text[] language plpgsql as $$
+declare
+    ids  jsonb := record(900000000000000001, 0::smallint, entries) -> 'ids';
+begin
+    return array(select i::text
+                   from generate_series(0, jsonb_array_length(ids) - 1) i
+                  where ids -> i = 'null')
+           || array(select a.remaining::text from active_ignore a
+                     order by a.requested_at, a.request_id);
+end $$;
+
+create function pg_temp.differences(rounds int)
+returns int language plpgsql as $$
+declare
+    n        int := 0;
+    entries  jsonb;
+    drops    text[];
+begin
+    for round in 1 .. rounds loop
+        perform pg_temp.none();
+        insert into active_ignore
+        select 900000000000000001, 0, i,
+               case when t.type is null then 'executor' else 'target' end,
+               (random() * 9)::int, t.type,
+               (array[5, 7, 39, null])[1 + random() * 3],
+               1 + (random() * 2)::int,
+               now() - (random() * 5)::int * interval '1 second',
+               clock_timestamp() + interval '1 hour'
+          from generate_series(1, 40) i
+         cross join lateral (
+               select (array[null, 0, 1, 2, 4, 5, 6])[1 + i * 0
+                                                      + random() * 6]) t (type);
+        entries := (
+            select jsonb_agg(jsonb_build_object(
+                       'event_id', gen_random_uuid(),
+                       'type', (array[5, 7, 39])[1 + random() * 2],
+                       'executor', jsonb_build_object('id', e.f[8]),
+                       'target', jsonb_build_object('id', e.f[9]),
+                       'channel', jsonb_build_object('id', e.f[1]),
+                       'emoji', jsonb_build_object('id', e.f[2],
+                                                   'name', e.f[3]),
+                       'name', e.f[4], 'value', e.f[5],
+                       'messages', jsonb_build_array(
+                           jsonb_build_object('id', e.f[6]),
+                           jsonb_build_object('id', e.f[7]))))
+              from (select i, array_agg((random() * 30)::int::text) as f
+                      from generate_series(1, 30) i
+                     cross join generate_series(1, 9) group by i) e);
+        drops := pg_temp.in_turn(entries);
+        n := n + (drops <> pg_temp.at_once(entries))::int;
+    end loop;
+
+    return n;
+end $$;
+
+select is(pg_temp.differences(40), 0,
+          'of many requests the oldest that fits is used up first');
 
 -- what is held
 
