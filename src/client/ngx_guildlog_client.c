@@ -5,7 +5,7 @@
  * try again on another one, or expired().
  */
 
-#include "client/ngx_guildlog_wire.h"
+#include "client/ngx_guildlog_client_conn.h"
 
 
 #define NGX_GUILDLOG_CLIENT_IDLE      30000              /* ms */

@@ -10,7 +10,7 @@
 
 
 #include <ngx_event.h>
-#include "client/ngx_guildlog_answer.h"
+#include "client/ngx_guildlog_client_response.h"
 
 
 typedef struct ngx_guildlog_client_s    ngx_guildlog_client_t;

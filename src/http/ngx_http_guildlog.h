@@ -19,7 +19,7 @@
 #include "token/ngx_guildlog_jwt.h"
 #include "jobs/ngx_guildlog_keeper.h"
 #include "shm/ngx_guildlog_limit.h"
-#include "db/ngx_guildlog_pool.h"
+#include "db/ngx_guildlog_db_pool.h"
 #include "log/ngx_guildlog_ranges.h"
 #include "api/ngx_guildlog_route.h"
 #include "shm/ngx_guildlog_seats.h"

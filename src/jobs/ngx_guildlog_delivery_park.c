@@ -5,7 +5,7 @@
  */
 
 #include "jobs/ngx_guildlog_delivery_loop.h"
-#include "db/ngx_guildlog_pg.h"
+#include "db/ngx_guildlog_db_pool.h"
 
 
 #define NGX_GUILDLOG_PARK_TIME   600000  /* ms, as guildlog.delivery_park */

@@ -8,7 +8,7 @@
 #define _NGX_GUILDLOG_KEEPER_H_INCLUDED_
 
 
-#include "db/ngx_guildlog_pool.h"
+#include "db/ngx_guildlog_db_pool.h"
 
 
 typedef struct ngx_guildlog_keeper_s  ngx_guildlog_keeper_t;

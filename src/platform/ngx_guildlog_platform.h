@@ -7,7 +7,7 @@
 #define _NGX_GUILDLOG_PLATFORM_H_INCLUDED_
 
 
-#include "client/ngx_guildlog_answer.h"
+#include "client/ngx_guildlog_client_response.h"
 #include "base/ngx_guildlog_json.h"
 
 

@@ -1,11 +1,11 @@
 
 /*
- * Links ngx_guildlog_answer.c.
+ * Links ngx_guildlog_client_response.c.
  *
  * An answer of another server: it is the same in whatever pieces it comes.
  */
 
-#include "client/ngx_guildlog_answer.h"
+#include "client/ngx_guildlog_client_response.h"
 #include "fuzz.h"
 
 

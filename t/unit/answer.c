@@ -1,12 +1,12 @@
 
 /*
- * Links ngx_guildlog_answer.c.
+ * Links ngx_guildlog_client_response.c.
  *
  * An answer is the same whatever the pieces it comes in; what is cut short,
  * or is not HTTP/1.1, is none.
  */
 
-#include "client/ngx_guildlog_answer.h"
+#include "client/ngx_guildlog_client_response.h"
 #include "tap.h"
 
 

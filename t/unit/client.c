@@ -1,14 +1,14 @@
 
 /*
- * Links ngx_guildlog_client.c, ngx_guildlog_wire.c, ngx_guildlog_origin.c and
- * ngx_guildlog_answer.c.
+ * Links ngx_guildlog_client.c, ngx_guildlog_client_conn.c,
+ * ngx_guildlog_client_url.c and ngx_guildlog_client_response.c.
  *
  * An exchange ends in what can be proved: answered, not sent, or uncertain.
  * It runs in nginx's own event loop against t/lib/Guildlog/Peer.pm, whose
  * table says what each way to answer badly has to end in.
  */
 
-#include "client/ngx_guildlog_wire.h"
+#include "client/ngx_guildlog_client_conn.h"
 #include "tap.h"
 
 

@@ -1,7 +1,7 @@
 
 /*
  * Links ngx_guildlog_platform.c, ngx_guildlog_platform_call.c,
- * ngx_guildlog_answer.c, ngx_guildlog_value.c, ngx_guildlog_json.c,
+ * ngx_guildlog_client_response.c, ngx_guildlog_value.c, ngx_guildlog_json.c,
  * ngx_guildlog_json_load.c, ngx_guildlog_json_read.c and
  * ngx_guildlog_json_write.c.
  *

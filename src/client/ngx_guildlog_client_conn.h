@@ -4,8 +4,8 @@
  * what those of a client share.  Nobody else includes this.
  */
 
-#ifndef _NGX_GUILDLOG_WIRE_H_INCLUDED_
-#define _NGX_GUILDLOG_WIRE_H_INCLUDED_
+#ifndef _NGX_GUILDLOG_CLIENT_CONN_H_INCLUDED_
+#define _NGX_GUILDLOG_CLIENT_CONN_H_INCLUDED_
 
 
 #include "client/ngx_guildlog_client.h"
@@ -116,4 +116,4 @@ void ngx_guildlog_client_lost(ngx_guildlog_exchange_t *x, const char *cause);
 void ngx_guildlog_client_end(ngx_guildlog_exchange_t *x, const char *cause);
 
 
-#endif /* _NGX_GUILDLOG_WIRE_H_INCLUDED_ */
+#endif /* _NGX_GUILDLOG_CLIENT_CONN_H_INCLUDED_ */

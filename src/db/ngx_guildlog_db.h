@@ -5,13 +5,13 @@
  * Nobody else includes this.
  */
 
-#ifndef _NGX_GUILDLOG_PG_H_INCLUDED_
-#define _NGX_GUILDLOG_PG_H_INCLUDED_
+#ifndef _NGX_GUILDLOG_DB_H_INCLUDED_
+#define _NGX_GUILDLOG_DB_H_INCLUDED_
 
 
 #include <ngx_config.h>
 #include <libpq-fe.h>
-#include "db/ngx_guildlog_pool.h"
+#include "db/ngx_guildlog_db_pool.h"
 
 
 #define NGX_GUILDLOG_PG_GRACE   500  /* ms, the server gives up first */
@@ -380,4 +380,4 @@ void ngx_guildlog_pool_not_cancelled(ngx_guildlog_pg_t *pg);
 void ngx_guildlog_pool_terminate(ngx_guildlog_pool_t *pool);
 
 
-#endif /* _NGX_GUILDLOG_PG_H_INCLUDED_ */
+#endif /* _NGX_GUILDLOG_DB_H_INCLUDED_ */

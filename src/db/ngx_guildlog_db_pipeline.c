@@ -7,7 +7,7 @@
 
 #include <ngx_config.h>
 #include <openssl/err.h>
-#include "db/ngx_guildlog_pg.h"
+#include "db/ngx_guildlog_db.h"
 
 
 #define NGX_GUILDLOG_PIPELINE_BIG    (8 * 1024 * 1024)  /* bytes */

@@ -4,7 +4,7 @@
  * and what happens while the server is down.
  */
 
-#include "db/ngx_guildlog_pg.h"
+#include "db/ngx_guildlog_db.h"
 
 
 #define NGX_GUILDLOG_SET_MOST         4     /* of a server, in flight */

@@ -4,8 +4,8 @@
  * the rest of the module sees; libpq stays behind it.
  */
 
-#ifndef _NGX_GUILDLOG_POOL_H_INCLUDED_
-#define _NGX_GUILDLOG_POOL_H_INCLUDED_
+#ifndef _NGX_GUILDLOG_DB_POOL_H_INCLUDED_
+#define _NGX_GUILDLOG_DB_POOL_H_INCLUDED_
 
 
 #include <ngx_event.h>
@@ -165,4 +165,4 @@ ngx_int_t ngx_guildlog_result_keep(ngx_guildlog_result_t *result,
 void ngx_guildlog_pg_line(u_char *line, size_t size, const char *text);
 
 
-#endif /* _NGX_GUILDLOG_POOL_H_INCLUDED_ */
+#endif /* _NGX_GUILDLOG_DB_POOL_H_INCLUDED_ */

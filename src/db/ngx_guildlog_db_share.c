@@ -5,7 +5,7 @@
  * who asks much waits for its own, and nobody else does.
  */
 
-#include "db/ngx_guildlog_pg.h"
+#include "db/ngx_guildlog_db.h"
 
 
 /* the share of all servers together: no id is that small */

@@ -3,7 +3,7 @@
  * A query's memory, from its arguments to the rows that answer it.
  */
 
-#include "db/ngx_guildlog_pg.h"
+#include "db/ngx_guildlog_db.h"
 
 
 static void ngx_guildlog_result_cleanup(void *data);

@@ -7,7 +7,7 @@
 #include <ngx_config.h>
 #include <openssl/ssl.h>
 #include <openssl/err.h>
-#include "db/ngx_guildlog_pg.h"
+#include "db/ngx_guildlog_db.h"
 
 
 #define NGX_GUILDLOG_PG_AGE        3600000            /* ms, about */

@@ -5,7 +5,7 @@
  */
 
 #include <ngx_event_connect.h>
-#include "client/ngx_guildlog_wire.h"
+#include "client/ngx_guildlog_client_conn.h"
 
 
 #define NGX_GUILDLOG_WIRE_CONNECT    3000                /* ms */

@@ -4,7 +4,7 @@
  * reader->process: it returns NGX_DONE when it has set the next one.
  */
 
-#include "client/ngx_guildlog_answer.h"
+#include "client/ngx_guildlog_client_response.h"
 
 
 /* of a head with the interim ones before it, of a chunk's line, of trailers */

@@ -5,7 +5,7 @@
  * libpq is only ever given numbers, since it looks names up by blocking.
  */
 
-#include "db/ngx_guildlog_pg.h"
+#include "db/ngx_guildlog_db.h"
 
 
 #define NGX_GUILDLOG_HOST_ADDRS_MAX  16

@@ -4,8 +4,8 @@
  * it out of bytes: HTTP/1.1, in pieces of any size.
  */
 
-#ifndef _NGX_GUILDLOG_ANSWER_H_INCLUDED_
-#define _NGX_GUILDLOG_ANSWER_H_INCLUDED_
+#ifndef _NGX_GUILDLOG_CLIENT_RESPONSE_H_INCLUDED_
+#define _NGX_GUILDLOG_CLIENT_RESPONSE_H_INCLUDED_
 
 
 #include "base/ngx_guildlog.h"
@@ -79,4 +79,4 @@ ngx_int_t ngx_guildlog_reader_feed(ngx_guildlog_reader_t *reader, u_char *p,
     size_t len);
 
 
-#endif /* _NGX_GUILDLOG_ANSWER_H_INCLUDED_ */
+#endif /* _NGX_GUILDLOG_CLIENT_RESPONSE_H_INCLUDED_ */

@@ -11,7 +11,7 @@
  * is ever on the stack when somebody else's code runs.
  */
 
-#include "db/ngx_guildlog_pg.h"
+#include "db/ngx_guildlog_db.h"
 
 
 static void ngx_guildlog_pool_reject(ngx_guildlog_pool_t *pool,

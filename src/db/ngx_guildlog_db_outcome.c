@@ -4,7 +4,7 @@
  * it is sent once more, or finished.
  */
 
-#include "db/ngx_guildlog_pg.h"
+#include "db/ngx_guildlog_db.h"
 
 
 static void ngx_guildlog_outcome_head(ngx_guildlog_pg_t *pg);
