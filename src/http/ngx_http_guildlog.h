@@ -186,7 +186,6 @@ extern ngx_http_guildlog_worker_t  ngx_http_guildlog_worker;
 
 ngx_http_guildlog_ctx_t *ngx_http_guildlog_get_ctx(ngx_http_request_t *r,
     ngx_uint_t create);
-ngx_int_t ngx_http_guildlog_preaccess_handler(ngx_http_request_t *r);
 ngx_int_t ngx_http_guildlog_access_handler(ngx_http_request_t *r);
 
 

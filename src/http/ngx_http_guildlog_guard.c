@@ -66,52 +66,10 @@ ngx_http_guildlog_ctx_cleanup(void *data)
 
 
 /*
- * nginx runs no access phase for subrequests: a location that auth_request
- * or an include leads into asks here.  "satisfy any" cannot be judged by one
- * of its modules alone, there nginx's own way stands.
- */
-
-ngx_int_t
-ngx_http_guildlog_preaccess_handler(ngx_http_request_t *r)
-{
-    ngx_int_t                            rc;
-    ngx_http_guildlog_ctx_t             *ctx;
-    ngx_http_core_loc_conf_t            *clcf;
-    const ngx_http_guildlog_loc_conf_t  *conf;
-
-    conf = ngx_http_get_module_loc_conf(r, ngx_http_guildlog_module);
-
-    if (r == r->main || conf->serves || !conf->auth) {
-        return NGX_DECLINED;
-    }
-
-    clcf = ngx_http_get_module_loc_conf(r, ngx_http_core_module);
-
-    if (clcf->satisfy == NGX_HTTP_SATISFY_ANY) {
-        return NGX_DECLINED;
-    }
-
-    ctx = ngx_http_guildlog_get_ctx(r, 1);
-    if (ctx == NULL) {
-        return NGX_HTTP_INTERNAL_SERVER_ERROR;
-    }
-
-    if (ngx_http_guildlog_authenticate(r, ctx, conf) != NGX_OK) {
-        return NGX_HTTP_INTERNAL_SERVER_ERROR;
-    }
-
-    rc = ngx_http_guildlog_guard(r, ctx, conf);
-
-    /* NGX_OK would end the phase, before limit_req and limit_conn */
-
-    return rc == NGX_OK ? NGX_DECLINED : rc;
-}
-
-
-/*
  * guildlog_auth and guildlog_limit on a location of somebody else.  A plane
  * of ours asks by itself, in its content handler, so that no "satisfy any"
- * stands between it and the token.
+ * stands between it and the token.  nginx runs no access phase for
+ * subrequests, so they are not asked, as with auth_basic.
  */
 
 ngx_int_t
