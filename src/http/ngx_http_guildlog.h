@@ -65,6 +65,7 @@ typedef struct {
                                                   kind let in */
     ngx_http_guildlog_limit_conf_t  *own_limit;  /* said or inherited */
     ngx_http_guildlog_limit_conf_t  *limit;    /* in force; NULL: off */
+    ngx_uint_t                     limit_log_level;
     ngx_flag_t                     serves;     /* a plane is mounted here */
     ngx_flag_t                     open;       /* the operator's plane needs
                                                   no fence of nginx */

@@ -16,7 +16,7 @@ static ngx_uint_t ngx_http_guildlog_equal(const ngx_str_t *a,
     const ngx_str_t *b);
 static ngx_int_t ngx_http_guildlog_take_one(ngx_http_request_t *r,
     ngx_http_guildlog_ctx_t *ctx,
-    const ngx_http_guildlog_limit_conf_t *limit);
+    const ngx_http_guildlog_loc_conf_t *conf);
 static ngx_int_t ngx_http_guildlog_limit_key(ngx_http_request_t *r,
     ngx_http_guildlog_ctx_t *ctx, const ngx_http_guildlog_limit_conf_t *limit,
     ngx_str_t *key);
@@ -181,7 +181,7 @@ ngx_http_guildlog_charge(ngx_http_request_t *r, ngx_http_guildlog_ctx_t *ctx,
     if (ctx->charged == NULL
         || !ngx_http_guildlog_same_limit(ctx->charged, limit))
     {
-        rc = ngx_http_guildlog_take_one(r, ctx, limit);
+        rc = ngx_http_guildlog_take_one(r, ctx, conf);
 
         if (rc != NGX_OK) {
             return rc == NGX_DECLINED ? NGX_OK : NGX_ERROR;
@@ -219,11 +219,14 @@ ngx_http_guildlog_equal(const ngx_str_t *a, const ngx_str_t *b)
 
 static ngx_int_t
 ngx_http_guildlog_take_one(ngx_http_request_t *r,
-    ngx_http_guildlog_ctx_t *ctx, const ngx_http_guildlog_limit_conf_t *limit)
+    ngx_http_guildlog_ctx_t *ctx, const ngx_http_guildlog_loc_conf_t *conf)
 {
-    ngx_int_t              rc;
-    ngx_str_t              key;
-    ngx_guildlog_stats_t  *stats;
+    ngx_int_t                              rc;
+    ngx_str_t                              key;
+    ngx_guildlog_stats_t                  *stats;
+    const ngx_http_guildlog_limit_conf_t  *limit;
+
+    limit = conf->limit;
 
     rc = ngx_http_guildlog_limit_key(r, ctx, limit, &key);
 
@@ -240,7 +243,7 @@ ngx_http_guildlog_take_one(ngx_http_request_t *r,
         ngx_guildlog_stats_count(stats, limit->dry_run
                                         ? NGX_GUILDLOG_COUNT_LIMITED_DRY
                                         : NGX_GUILDLOG_COUNT_LIMITED, 1);
-        ngx_log_error(NGX_LOG_INFO, r->connection->log, 0,
+        ngx_log_error(conf->limit_log_level, r->connection->log, 0,
                       "rate limited%s, %ui requests in %M ms",
                       limit->dry_run ? " (dry run)" : "",
                       limit->requests, limit->window);

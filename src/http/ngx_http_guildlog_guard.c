@@ -91,6 +91,14 @@ ngx_http_guildlog_access_handler(ngx_http_request_t *r)
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 
+    /* a request that no location takes; those have keys if they need them */
+
+    if (conf->auth && conf->keys == NULL) {
+        ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
+                      "\"guildlog_auth\" has no \"guildlog_key\" here");
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
     if (conf->auth
         && ngx_http_guildlog_authenticate(r, ctx, conf) != NGX_OK)
     {

@@ -38,6 +38,15 @@ static void ngx_http_guildlog_exit_process(ngx_cycle_t *cycle);
     (NGX_HTTP_MAIN_CONF|NGX_HTTP_SRV_CONF|NGX_HTTP_LOC_CONF)
 
 
+static ngx_conf_enum_t  ngx_http_guildlog_log_levels[] = {
+    { ngx_string("info"), NGX_LOG_INFO },
+    { ngx_string("notice"), NGX_LOG_NOTICE },
+    { ngx_string("warn"), NGX_LOG_WARN },
+    { ngx_string("error"), NGX_LOG_ERR },
+    { ngx_null_string, 0 }
+};
+
+
 static ngx_command_t  ngx_http_guildlog_commands[] = {
 
     { ngx_string("guildlog_database"),
@@ -123,6 +132,13 @@ static ngx_command_t  ngx_http_guildlog_commands[] = {
       NGX_HTTP_LOC_CONF_OFFSET,
       0,
       NULL },
+
+    { ngx_string("guildlog_limit_log_level"),
+      NGX_HTTP_GUILDLOG_ANY_CONF|NGX_CONF_TAKE1,
+      ngx_conf_set_enum_slot,
+      NGX_HTTP_LOC_CONF_OFFSET,
+      offsetof(ngx_http_guildlog_loc_conf_t, limit_log_level),
+      &ngx_http_guildlog_log_levels },
 
     { ngx_string("guildlog_api"),
       NGX_HTTP_LOC_CONF|NGX_CONF_NOARGS|NGX_CONF_TAKE12,
@@ -500,6 +516,7 @@ ngx_http_guildlog_create_loc_conf(ngx_conf_t *cf)
     glcf->keys = NGX_CONF_UNSET_PTR;
     glcf->auth = NGX_CONF_UNSET_UINT;
     glcf->own_limit = NGX_CONF_UNSET_PTR;
+    glcf->limit_log_level = NGX_CONF_UNSET_UINT;
     glcf->max_body = NGX_CONF_UNSET_SIZE;
 
     return glcf;
@@ -516,9 +533,12 @@ ngx_http_guildlog_merge_loc_conf(ngx_conf_t *cf, void *parent, void *child)
 
     clcf = ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module);
 
-    /* "if" and "limit_except" within the location belong to it */
+    /*
+     * "if" and "limit_except" within the location belong to it, unless they
+     * have a handler of their own
+     */
 
-    if (clcf->noname && prev->serves) {
+    if (clcf->noname && prev->serves && clcf->handler == NULL) {
         conf->serves = 1;
         conf->open = prev->open;
         conf->plane = prev->plane;
@@ -530,6 +550,8 @@ ngx_http_guildlog_merge_loc_conf(ngx_conf_t *cf, void *parent, void *child)
     ngx_conf_merge_ptr_value(conf->keys, prev->keys, NULL);
     ngx_conf_merge_str_value(conf->issuer, prev->issuer, "guildlog");
     ngx_conf_merge_uint_value(conf->auth, prev->auth, 0);
+    ngx_conf_merge_uint_value(conf->limit_log_level, prev->limit_log_level,
+                              NGX_LOG_INFO);
 
     /* the default depends on the plane, so a level without one has none */
 
@@ -560,7 +582,9 @@ ngx_http_guildlog_merge_loc_conf(ngx_conf_t *cf, void *parent, void *child)
         return ngx_http_guildlog_merge_plane(cf, conf);
     }
 
-    if (conf->auth && conf->keys == NULL) {
+    /* the keys may stand in the locations of a server, which has no name */
+
+    if (conf->auth && conf->keys == NULL && clcf->name.len) {
         ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
                            "\"guildlog_auth\" needs a \"guildlog_key\"");
         return NGX_CONF_ERROR;

@@ -25,6 +25,15 @@ static void ngx_http_guildlog_call_cleanup(void *data);
 static void ngx_http_guildlog_done(void *data, ngx_guildlog_result_t *result);
 
 
+_Static_assert(NGX_GUILDLOG_GET == NGX_HTTP_GET
+               && NGX_GUILDLOG_HEAD == NGX_HTTP_HEAD
+               && NGX_GUILDLOG_POST == NGX_HTTP_POST
+               && NGX_GUILDLOG_PUT == NGX_HTTP_PUT
+               && NGX_GUILDLOG_DELETE == NGX_HTTP_DELETE
+               && NGX_GUILDLOG_PATCH == NGX_HTTP_PATCH,
+               "the table of endpoints has nginx's bits for the methods");
+
+
 typedef struct {
     ngx_int_t  (*start)(ngx_http_guildlog_call_t *call);
     ngx_int_t  (*answer)(ngx_http_guildlog_call_t *call,
@@ -151,7 +160,10 @@ ngx_http_guildlog_admit(ngx_http_guildlog_call_t *call)
 }
 
 
-/* "error_page 400 … /api/": what nginx itself would not take */
+/*
+ * "error_page 400 … /api/": what nginx itself would not take.  Of
+ * "error_page 400 = /api/" nginx does not tell the status.
+ */
 
 static ngx_int_t
 ngx_http_guildlog_refuse_unread(ngx_http_guildlog_call_t *call)
@@ -162,6 +174,10 @@ ngx_http_guildlog_refuse_unread(ngx_http_guildlog_call_t *call)
         ngx_string("malformed request, or a header is too large");
 
     status = call->request->err_status;
+
+    if (status < NGX_HTTP_BAD_REQUEST) {
+        status = NGX_HTTP_BAD_REQUEST;
+    }
 
     return ngx_http_guildlog_refuse(call, status,
                                     status == NGX_HTTP_BAD_REQUEST ? &malformed
@@ -192,6 +208,10 @@ ngx_http_guildlog_match(ngx_http_guildlog_call_t *call)
     switch (r->err_status) {
 
     case 0:
+        if (r->error_page && path.len <= call->conf->prefix.len + 1) {
+            return ngx_http_guildlog_refuse_unread(call);
+        }
+
         break;
 
     case NGX_HTTP_NOT_ALLOWED: /* TRACE; path and method were replaced */

@@ -8,7 +8,6 @@
 
 
 #define NGX_GUILDLOG_COLUMNS_KEPT   100   /* messages of an entry */
-#define NGX_GUILDLOG_COLUMNS_KEYS   8     /* of an object in an entry */
 #define NGX_GUILDLOG_COLUMNS_SIZE   1024  /* of a column, at first */
 
 
@@ -477,7 +476,7 @@ ngx_guildlog_columns_object(ngx_guildlog_json_t *w, json_t *value)
     json_t      *item;
     ngx_str_t    name;
     ngx_uint_t   i, n;
-    const char  *key, *keys[NGX_GUILDLOG_COLUMNS_KEYS];
+    const char  *key, *keys[NGX_GUILDLOG_ENTRY_KEYS];
 
     n = 0;
 

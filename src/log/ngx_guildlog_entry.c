@@ -134,6 +134,23 @@ static const ngx_guildlog_entry_field_t  ngx_guildlog_entry_many_fields[] = {
     entry_fields
 };
 
+#define length(fields)  (sizeof(fields) / sizeof(fields[0]) - 1)
+
+_Static_assert(length(ngx_guildlog_entry_many_fields)
+               == NGX_GUILDLOG_ENTRY_FIELDS
+               && length(ngx_guildlog_entry_fields)
+                  == NGX_GUILDLOG_ENTRY_FIELDS - NGX_GUILDLOG_ENTRY_EVENT_ID,
+               "ngx_guildlog_entry_field_e names each field, in this order");
+
+_Static_assert(length(ngx_guildlog_entry_actor) <= NGX_GUILDLOG_ENTRY_KEYS
+               && length(ngx_guildlog_entry_channel) <= NGX_GUILDLOG_ENTRY_KEYS
+               && length(ngx_guildlog_entry_emoji) <= NGX_GUILDLOG_ENTRY_KEYS
+               && length(ngx_guildlog_entry_attachment)
+                  <= NGX_GUILDLOG_ENTRY_KEYS
+               && length(ngx_guildlog_entry_message)
+                  <= NGX_GUILDLOG_ENTRY_KEYS,
+               "the columns sort the keys of an object on the stack");
+
 
 /* in the order of ngx_guildlog_entry_e */
 

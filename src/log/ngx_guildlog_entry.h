@@ -66,6 +66,9 @@ typedef enum {
 } ngx_guildlog_entry_field_e;
 
 
+#define NGX_GUILDLOG_ENTRY_KEYS  8        /* of an object in it, at most */
+
+
 /*
  * Holds a parsed entry against the rules that need neither data nor a clock;
  * with many set it says its server.  NGX_OK: values are those of its

@@ -252,6 +252,12 @@ refused qr/"guildlog_operator" needs a "guildlog_key"/, "$here;",
     'location / { guildlog_operator; }';
 refused qr/"guildlog_auth" needs a "guildlog_key"/, "$here;",
     'location / { guildlog_auth on; }';
+accepted 'a key in the location is enough', '',
+    "guildlog_auth on; location / { $key } location /a { guildlog_auth off; }";
+refused qr/"guildlog_auth" needs a "guildlog_key"/, '',
+    'guildlog_auth on; location / { }';
+refused qr/"guildlog_limit_log_level" directive|invalid value "loud"/, $key,
+    'guildlog_limit_log_level loud;';
 accepted 'a key in the location is enough', "$here;",
     "location /api/ { $key guildlog_api; }";
 

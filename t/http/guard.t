@@ -100,6 +100,21 @@ CONF
             }
         }
 
+        location /switched/ {
+            guildlog_api;
+            if ($arg_away) {
+                proxy_pass http://unix:%%PREFIX%%/backend.sock;
+            }
+            if ($arg_here) {
+                set $here 1;
+            }
+        }
+
+        location /loud/ {
+            guildlog_limit requests=1;
+            guildlog_limit_log_level warn;
+        }
+
         location /asks-any/ {
             satisfy any;
             guildlog_auth on;
@@ -186,7 +201,7 @@ CONF
 
 $nginx->file("files/$_", "content of $_") for map({ "$_/file" } qw(any admin
     admin/open limited either address both guarded/asks asks-any live json
-    headers other-keys third-keys pages pages/admin)), 'open/401', 'open/429';
+    headers keys other-keys third-keys pages pages/admin)), 'open/401', 'open/429';
 $nginx->file('files/included/file',
     'before <!--# include virtual="/any/file" --> after');
 $nginx->file('users', "u:{PLAIN}p\n");
@@ -328,6 +343,22 @@ is_answer '/included/file', [], '200 before content of any/file after',
     'a subrequest is not asked, as with auth_basic';
 
 
+# "if" inside of a location of the API
+
+is_answer "/switched$at/nothing?away=1", [], '200 ///',
+    '"if" has a handler of its own';
+is_answer "/switched$at/nothing?here=1", [], '401 {}', '... or has none';
+is_answer "/switched$at/nothing", [token => $admin], '404 {}',
+    '... or is not taken';
+
+
+# guildlog_limit_log_level
+
+get('/loud/') for 1, 2;
+like $nginx->error_log, qr/\[warn\] .*rate limited/,
+    'a refusal is logged as loud as was asked for';
+
+
 # redirects and error pages
 
 is_answer '/pages/file', [token => $basic], '200 content of pages/file',
@@ -412,5 +443,38 @@ like $log{d}, qr/^\Q$who|server_get|high|\E0\.\d{6}$/, 'the API';
 is $log{e}, "$who|-|high|-", 'the API, no endpoint';
 is $log{f}, '-|-|-|-|-|-|-|nobody|-', 'nobody asked';
 like $log{g}, qr/\|basic\|pro\|ok\|limited\|-\|low\|-$/, 'a 429 by the API';
+
+
+# keys that stand deeper than guildlog_auth
+
+$nginx->configure(conf => <<'CONF');
+    server {
+        listen unix:%%PREFIX%%/strict.sock;
+        guildlog_auth on;
+        root %%PREFIX%%/files;
+
+        location /open/ {
+            guildlog_auth off;
+        }
+
+        location /keys/ {
+            guildlog_key HS256 main.key kid=main;
+        }
+    }
+CONF
+$nginx->reload;
+
+my $strict = sub {
+    my ($path, @option) = @_;
+    return Guildlog::Client->new(unix => $nginx->prefix . '/strict.sock')
+        ->request('GET', $path, @option);
+};
+is $strict->('/keys/file', token => $admin)->text, 'content of keys/file',
+    'the keys of a location';
+is $strict->('/keys/file')->status, 401, '... are asked for';
+is $strict->('/open/401')->text, 'content of open/401',
+    'no keys where none are needed';
+is $strict->('/any/file', token => $admin)->status, 500,
+    'nobody gets in where neither a location nor a key is';
 
 done_testing;

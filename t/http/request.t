@@ -321,4 +321,26 @@ for my $condition (
         "$condition->[0] at the operator's";
 }
 
+
+# "error_page 400 = /api/" hides the status from the module
+
+$nginx->configure(http => <<'CONF');
+    server {
+        listen unix:%%PREFIX%%/hidden.sock;
+        error_page 400 = /api/;
+        location /api/ {
+            guildlog_api;
+        }
+    }
+CONF
+$nginx->reload;
+
+for my $head ("${authorized}Content-Length: -2", "Host: a\r\nHost: b") {
+    my $client = Guildlog::Client->new(
+        unix => $nginx->prefix . '/hidden.sock');
+    $client->send("POST /api$tags HTTP/1.1\r\n$head\r\n\r\n");
+    answers 'a status that is not told', 400, qr/^\{"error":/,
+        $client->response;
+}
+
 done_testing;
