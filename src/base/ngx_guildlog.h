@@ -12,6 +12,8 @@
 #include <ngx_core.h>
 
 
+#define NGX_GUILDLOG_VERSION    "0.2.0"
+
 #define NGX_GUILDLOG_BOT_MAIN   0
 #define NGX_GUILDLOG_BOT_PRO    1
 

@@ -6,6 +6,7 @@
  */
 
 #include "client/ngx_guildlog_client_conn.h"
+#include "base/ngx_guildlog.h"
 
 
 #define NGX_GUILDLOG_CLIENT_IDLE      30000              /* ms */
@@ -19,7 +20,7 @@
 #define NGX_GUILDLOG_CLIENT_WRITE     16384
 
 #define NGX_GUILDLOG_CLIENT_AGENT                                             \
-    "DiscordBot (https://guildlog.invalid, 1.0)"
+    "DiscordBot (https://guildlog.invalid, " NGX_GUILDLOG_VERSION ")"
 
 
 static ngx_int_t ngx_guildlog_client_clean(const u_char *p, size_t len,

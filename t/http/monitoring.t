@@ -1,6 +1,6 @@
 # conf/alerts.yaml and conf/grafana.json: what they ask for is there. Each
-# alert fires when it should, and not otherwise (t/http/alerts.yaml), and the README
-# says what it means, and what each metric does.
+# alert fires when it should, and not otherwise (t/http/alerts.yaml), and
+# conf/OPERATIONS.md says what it means, and what each metric does.
 
 use lib 't/lib';
 use Guildlog;
@@ -36,7 +36,7 @@ my %labels;
 }
 
 
-# by the location that the README shows
+# by the location that conf/OPERATIONS.md shows
 sub status { return $g->get('/status', raw_path => 1)->text }
 
 
@@ -75,23 +75,23 @@ subtest 'alerts' => sub {
 
     my @names = $rules =~ /^      - alert: (\w+)$/mg;
     cmp_ok scalar @names, '>', 10, 'alerts';
-    my ($tests, $readme) = (slurp('t/http/alerts.yaml'), slurp('README.md'));
+    my ($tests, $told) = (slurp('t/http/alerts.yaml'), slurp('conf/OPERATIONS.md'));
     for my $name (@names) {
         is scalar(() = $tests =~ /^      - alertname: $name$/mg), 2,
             "$name is tested, on and off";
-        ok index($readme, "\n| `$name` |") >= 0, '... and explained';
+        ok index($told, "\n| `$name` |") >= 0, '... and explained';
     }
 };
 
 
 subtest 'what each metric means' => sub {
-    my ($text) = slurp('README.md') =~ /^\*\*Metrics\*\*(.*?)^# /ms;
+    my ($text) = slurp('conf/OPERATIONS.md') =~ /^## Metrics\n(.*)/ms;
     my %told = map { $_ => 1 } $text =~ /`([a-z_]+)`/g;
     my @families = status() =~ /^# TYPE guildlog_(\S+) /mg;
 
     cmp_ok scalar @families, '>', 30, 'metrics';
     is join(' ', grep { !$told{$_} } @families), '',
-        'the README has each of them';
+        'conf/OPERATIONS.md has each of them';
     is_deeply [grep { /_(?:total|seconds)$/ } sort keys %told],
         [grep { my $name = $_; grep { $_ eq $name } @families }
             grep { /_(?:total|seconds)$/ } sort keys %told],

@@ -1,6 +1,6 @@
 package Guildlog::Bouncer;
 
-# PgBouncer in transaction mode in front of a cluster, as the README has it.
+# PgBouncer in transaction mode in front of a cluster, as conf/SCALING.md has it.
 
 use strict;
 use warnings;

@@ -1,6 +1,6 @@
 package Guildlog::Figures;
 
-# A table of figures in Markdown, as README.md has it. A figure is a median
+# A table of figures in Markdown, as util/PERFORMANCE.md has it. A figure is a median
 # over rounds, beside that of what it is compared with in the same rounds, with
 # the ratio of the two and how far that spread. One that cannot be had says why
 # in its row, and the others go on.
