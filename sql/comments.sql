@@ -28,7 +28,7 @@ comment on table keeper is
     'When the keeper did each of its tasks, and what it left undone.';
 comment on table keeper_parked is
     'Servers that a task of the keeper failed for: they are left out for a '
-    'while.';
+    'while. Of rewrite: weeks, by the end of their ids, as guild_id.';
 comment on table lane is
     'A lane is the queue in front of one webhook: a server, a bot, a channel.';
 comment on table lane_batch is

@@ -54,7 +54,8 @@ end $$;
 
 
 -- The worker that delivers tells what was refused to these servers; those of
--- them that rest now, and for how long.
+-- them that rest now, and for how long. A server whose refusals cannot be
+-- counted rests for a minute; the keeper's task of lanes tells of it.
 
 create or replace function delivery_refused(guilds bigint[], counts int[],
     out guild bigint, out rest bigint)
@@ -67,9 +68,17 @@ begin
         select u.guild_id, u.n from unnest(guilds, counts) u (guild_id, n)
          order by u.guild_id
     loop
-        perform refusals_add(told.guild_id, told.n);
         guild := told.guild_id;
-        rest := rest_ms(told.guild_id);
+
+        begin
+            perform refusals_add(told.guild_id, told.n);
+            rest := rest_ms(told.guild_id);
+        exception when others then
+            perform keeper_park('lanes', told.guild_id, 0::smallint,
+                                sqlstate || ' ' || sqlerrm);
+            rest := 60000;
+        end;
+
         return next;
     end loop;
 end $$;
@@ -84,4 +93,13 @@ begin
     perform refusals_add(guild, n);
     status := 200;
     body := '{}';
+end $$;
+
+
+create or replace function refusal_forget(guild bigint)
+returns int language plpgsql as $$
+begin
+    delete from refusal r
+     where r.guild_id = guild and r.since < now() - interval '1 hour';
+    return 1;
 end $$;

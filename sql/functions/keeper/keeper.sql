@@ -110,7 +110,8 @@ end $$;
 -- Gives a task its turn; what went wrong, if anything. Somebody in the way is
 -- nothing wrong: it is tried again. A task of the servers, one after the other,
 -- is tried again for each of them by itself, until a turn came to the last of
--- them and nobody is left out any more: see keeper_park().
+-- them and nobody is left out any more: see keeper_park(). Those that were
+-- left out since its last turn are told, whoever did so.
 
 create or replace function keeper_run(task text, budget int, night boolean)
 returns text language plpgsql as $$
@@ -131,11 +132,14 @@ begin
            into turn
           using case when night or not its.nightly then budget else 0 end;
 
-        select string_agg(format('server %s: %s', p.guild_id, p.fault), '; '),
-               count(*)
+        select string_agg(case p.task when 'rewrite'
+                          then 'week up to ' || id_day(p.guild_id)
+                          else 'server ' || p.guild_id end
+                          || ': ' || p.fault, '; '), count(*)
           into fault, n
           from keeper_parked p
-         where p.task = keeper_run.task and p.at >= began;
+          join keeper k on k.task = p.task
+         where p.task = keeper_run.task and p.at > k.done_at;
 
         -- one that is not tried again has nothing left to do; order tries all
 
@@ -287,6 +291,7 @@ end $$;
 
 -- Forgets the requests of active ignore that ran out, or were made by a clock
 -- that was ahead. Nothing that was held by such a clock waits for that time.
+-- Undone: held entries that were to be released a minute ago.
 
 create or replace function keeper_requests(budget int, out more boolean,
     out lag bigint)
@@ -299,7 +304,8 @@ begin
        set until = clock_timestamp()
      where h.until > clock_timestamp() + interval '10 seconds';
     more := false;
-    lag := 0;
+    lag := (select count(*) from held_entry h
+             where not h.released and h.until < now() - interval '1 minute');
 end $$;
 
 
@@ -311,8 +317,16 @@ create or replace function keeper_lanes(budget int, out more boolean,
 language plpgsql as $$
 declare
     most  constant int := greatest(budget / 64, 1);
+    past  bigint;
 begin
-    delete from refusal r where r.since < now() - interval '1 hour';
+    for past in
+        select r.guild_id from refusal r
+         where r.since < now() - interval '1 hour'
+    loop
+        perform keeper_each('lanes', past, 0::smallint,
+                            'select refusal_forget($1)', null);
+    end loop;
+
     more := lanes_forget(most) >= most;
     lag := (select count(*) from lane l
              where l.state = 'closed' and l.look_at <= now());
@@ -359,12 +373,24 @@ end $$;
 
 
 -- Rewrites closed days: to copy an entry is more than to look at it. Undone:
--- partitions that wait for it.
+-- partitions that wait for it. A week that it fails for is left out as servers
+-- are, by the end of its ids.
 
 create or replace function keeper_rewrite(budget int, out more boolean,
     out lag bigint)
 language plpgsql as $$
 begin
-    more := budget > 0 and rewrite_step(greatest(budget / 4, 1));
+    begin
+        more := budget > 0 and rewrite_step(greatest(budget / 4, 1));
+    exception when others then
+        if sqlstate = '55P03' or not keeper_apart('rewrite') then
+            raise;
+        end if;
+
+        perform keeper_park('rewrite', rewrite_give_up(), 0::smallint,
+                            sqlstate || ' ' || sqlerrm);
+        more := true;
+    end;
+
     lag := rewrite_waiting();
 end $$;

@@ -60,6 +60,7 @@ begin
         having max(p.high::bigint) > day_id(today - 29)
            and (count(*) > 1 or count(r.n) = 0
                 or s.settled <= now() and min(r.begun_at) < s.settled)
+           and not keeper_parks('rewrite', max(p.high::bigint), 0::smallint)
          order by 1;
 end $$;
 
@@ -249,6 +250,32 @@ begin
                select p.name from partitions('log_entry') p
                 where p.high::bigint > w.low and p.low::bigint < w.high
                 order by p.low::bigint);
+end $$;
+
+
+-- Ends the one under way, or the next if none is, since a step of it failed;
+-- the end of its ids. One that has taken the place of its sources stays: then
+-- only what was noted about held entries goes later, with the entries.
+
+create or replace function rewrite_give_up()
+returns bigint language plpgsql set lock_timeout = '100ms' as $$
+declare
+    w  log_rewrite;
+begin
+    select * into w from log_rewrite r where r.step <> 'done' for update;
+
+    if not found then
+        return (select d.high from rewrite_due() d limit 1);
+    end if;
+
+    if w.step = 'tidy' then
+        update log_rewrite r
+           set step = 'done', step_at = now() where r.n = w.n;
+    else
+        perform rewrite_abandon(w);
+    end if;
+
+    return w.high;
 end $$;
 
 
@@ -585,6 +612,7 @@ begin
     if cardinality(looked) < budget then
         update log_rewrite r
            set step = 'done', step_at = now() where r.n = w.n;
+        perform keeper_unpark('rewrite', w.high, 0::smallint);
     else
         update log_rewrite r
            set at_guild = last.guild_id, at_bot = last.bot, at_id = last.id

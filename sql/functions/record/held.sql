@@ -51,57 +51,64 @@ $$;
 
 create or replace function active_ignore_covers(a active_ignore,
     what log_type, executor text, target text, channel text, doc jsonb)
-returns boolean language sql stable as $$
-    select case when a.log_type is null then not what.protected
-                else a.log_type = what.id end
+returns boolean language plpgsql stable as $$
+begin
+    return case when a.log_type is null then not what.protected
+                     else a.log_type = what.id end
        and exists (
                select from active_ignore_subjects(executor, target, channel,
                                                   doc) s
                 where s.way = active_ignore_way(a.side, a.subject_type)
-                  and (s.way = 'any' or s.subject = a.subject_id))
-$$;
+                  and (s.way = 'any' or s.subject = a.subject_id));
+end $$;
 
 
 -- The requests that still run, as queues: those that cover the same entries
 -- stand in one, the oldest first.
 
 create or replace function active_ignore_asked(guild bigint, bot smallint)
-returns active_ignore_queues language sql as $$
-    with asked as (
-        select a.request_id, a.remaining, w.way, w.subject, a.log_type,
-               row_number() over (order by a.requested_at, a.request_id) as age
-          from active_ignore a
-         cross join lateral active_ignore_way(a.side, a.subject_type) f (way)
-         cross join lateral (
-                   select f.way, case when f.way = 'any' then ''
-                                      else a.subject_id end) w (way, subject)
-         where a.guild_id = guild
-           and a.bot = active_ignore_asked.bot
-           and a.remaining > 0
-           and a.expires_at > clock_timestamp()
-    ), placed as (
-        select a.*, row_number() over (order by a.way, a.subject, a.log_type,
-                                                a.age) as place
-          from asked a
-    ), queued as (
-        select p.way, p.subject, p.log_type,
-               min(p.place) as first, max(p.place) as last
-          from placed p
-         group by p.way, p.subject, p.log_type
-    )
-    select row(p.requests, p.remaining, p.ages, q.ways, q.subjects, q.types,
-               q.firsts, q.lasts)::active_ignore_queues
-      from (select array_agg(request_id order by place),
-                   array_agg(remaining order by place),
-                   array_agg(age order by place)
-              from placed) p (requests, remaining, ages)
-     cross join (select array_agg(way order by first),
-                        array_agg(subject order by first),
-                        array_agg(log_type order by first),
-                        array_agg(first order by first),
-                        array_agg(last order by first)
-                   from queued) q (ways, subjects, types, firsts, lasts)
-$$;
+returns active_ignore_queues language plpgsql as $$
+begin
+    return (
+        with asked as (
+            select a.request_id, a.remaining, w.way, w.subject, a.log_type,
+                   row_number() over (order by a.requested_at,
+                                               a.request_id) as age
+              from active_ignore a
+             cross join lateral (
+                       select active_ignore_way(a.side, a.subject_type)
+                   ) f (way)
+             cross join lateral (
+                       select f.way, case when f.way = 'any' then ''
+                                          else a.subject_id end
+                   ) w (way, subject)
+             where a.guild_id = guild
+               and a.bot = active_ignore_asked.bot
+               and a.remaining > 0
+               and a.expires_at > clock_timestamp()
+        ), placed as (
+            select a.*, row_number() over (order by a.way, a.subject,
+                                                    a.log_type, a.age) as place
+              from asked a
+        ), queued as (
+            select p.way, p.subject, p.log_type,
+                   min(p.place) as first, max(p.place) as last
+              from placed p
+             group by p.way, p.subject, p.log_type
+        )
+        select row(p.requests, p.remaining, p.ages, q.ways, q.subjects, q.types,
+                   q.firsts, q.lasts)::active_ignore_queues
+          from (select array_agg(request_id order by place),
+                       array_agg(remaining order by place),
+                       array_agg(age order by place)
+                  from placed) p (requests, remaining, ages)
+         cross join (select array_agg(way order by first),
+                            array_agg(subject order by first),
+                            array_agg(log_type order by first),
+                            array_agg(first order by first),
+                            array_agg(last order by first)
+                       from queued) q (ways, subjects, types, firsts, lasts));
+end $$;
 
 
 -- The entries of a batch that requests may cover, each with the queues that do.
@@ -315,28 +322,88 @@ end $$;
 
 
 -- Gives delivery what no request can remove any more, at most so many: the
--- entries that have a channel to go to get their place there now.
+-- entries that have a channel to go to get their place there now. If that fails
+-- it is done server by server, and those that fail are left out for a while:
+-- the keeper's task of requests tells of them.
 
 create or replace function held_release(budget int default 1000,
+    out guild_id bigint, out bot smallint, out id bigint,
+    out channel_id bigint)
+returns setof record language plpgsql as $$
+begin
+    if not exists (select from keeper_parked p where p.task = 'requests') then
+        begin
+            return query select r.* from held_release_due(budget) r;
+            return;
+        exception when others then
+            null;
+        end;
+    end if;
+
+    return query select r.* from held_release_apart(budget) r;
+end $$;
+
+
+-- The servers with entries to be released, in the order of their locks, and how
+-- many of each are among the oldest of all.
+
+create or replace function held_due(budget int, out guild_id bigint,
+    out bot smallint, out n int)
+returns setof record language plpgsql stable as $$
+begin
+    return query
+        select h.guild_id, h.bot, count(*)::int
+          from (select x.guild_id, x.bot from held_entry x
+                 where not x.released
+                   and x.until <= clock_timestamp()
+                   and (x.guild_id, x.bot) not in (
+                           select p.guild_id, p.bot from keeper_parked p
+                            where p.task = 'requests'
+                              and p.until > clock_timestamp())
+                 order by x.until limit budget) h
+         group by 1, 2
+         order by 1, 2;
+end $$;
+
+
+create or replace function held_release_due(budget int, out guild_id bigint,
+    out bot smallint, out id bigint, out channel_id bigint)
+returns setof record language plpgsql as $$
+declare
+    due  record;
+begin
+    for due in select * from held_due(budget) loop
+        continue when not held_begin(due.guild_id, due.bot);
+        return query
+            select due.guild_id, due.bot, r.id, r.channel_id
+              from held_release_of(due.guild_id, due.bot, due.n) r;
+    end loop;
+end $$;
+
+
+-- The same, each server in a transaction within this one.
+
+create or replace function held_release_apart(budget int,
     out guild_id bigint, out bot smallint, out id bigint,
     out channel_id bigint)
 returns setof record language plpgsql as $$
 declare
     due  record;
 begin
-    for due in
-        select h.guild_id, h.bot, count(*)::int as n
-          from (select x.guild_id, x.bot from held_entry x
-                 where not x.released
-                   and x.until <= clock_timestamp()
-                 order by x.until limit budget) h
-         group by 1, 2
-         order by 1, 2
-    loop
-        continue when not held_begin(due.guild_id, due.bot);
-        return query
-            select due.guild_id, due.bot, r.id, r.channel_id
-              from held_release_of(due.guild_id, due.bot, due.n) r;
+    for due in select * from held_due(budget) loop
+        begin
+            continue when not held_begin(due.guild_id, due.bot);
+            return query
+                select due.guild_id, due.bot, r.id, r.channel_id
+                  from held_release_of(due.guild_id, due.bot, due.n) r;
+            perform keeper_unpark('requests', due.guild_id, due.bot);
+        exception
+            when lock_not_available or deadlock_detected then
+                null;
+            when others then
+                perform keeper_park('requests', due.guild_id, due.bot,
+                                    sqlstate || ' ' || sqlerrm);
+        end;
     end loop;
 end $$;
 

@@ -2,7 +2,7 @@
 -- the longest time; one that fails leaves the others alone.
 
 \ir ../setup.psql
-select plan(56);
+select plan(64);
 
 delete from keeper;
 
@@ -85,6 +85,7 @@ select is(pg_temp.fact('checkpoints', 'age_ms')::int between 60000 and 90000,
 
 -- one that fails
 
+select pg_get_functiondef('keeper_requests'::regproc) as keeper_requests \gset
 create or replace function keeper_requests(budget int, out more boolean,
     out lag bigint)
 language plpgsql as $$
@@ -302,6 +303,66 @@ update keeper_parked set until = now() - interval '25 hours';
 select pg_temp.turn('lanes') \g /dev/null
 select is(count(*)::int, 0, 'it is not left out of what is done')
   from keeper_parked;
+
+-- entries that are released and refusals that are counted for many servers at
+-- once: the keeper tells whom they left out
+
+\set third 900000000000000004
+select operator_server_put(:third, '{"plan": "pro"}') \g /dev/null
+update server set plan = 'pro' where guild_id = :bad;
+select pg_temp.new_token(g, 1, 'main') from pg_temp.guilds() g
+ where g <> :guild union all
+select pg_temp.new_token(:third, 1, 'main') \g /dev/null
+insert into lane (guild_id, lane, bot, channel_id, shard, state)
+select g, 88, 0, 10, 0, 'active'
+  from unnest(array[:guild, :bad, :third]) g;
+insert into lane_tail (guild_id, lane)
+select g, 88 from unnest(array[:guild, :bad, :third]) g;
+insert into lane_head (guild_id, lane)
+select g, 88 from unnest(array[:guild, :bad, :third]) g;
+select options_patch(t.token_id, t.guild_id, 0::smallint, 1::smallint,
+                     '{"active_ignore": true, "ignore_bot_targets": false}'),
+       channels_patch(t.token_id, t.guild_id, 0::smallint, 1::smallint,
+                      '{"main_channel": "10"}')
+  from token t where t.permissions = 1 \g /dev/null
+delete from held_entry;
+select record(g, 0::smallint, jsonb_agg(jsonb_build_object(
+           'event_id', 'held' || i, 'type', 5)))
+  from unnest(array[:guild, :bad, :third]) g, generate_series(1, 3) i
+ group by g \g /dev/null
+update held_entry set until = now() - interval '5 minutes';
+:keeper_requests;
+select pg_temp.turn('requests') \g /dev/null
+select errors as before from keeper where task = 'requests' \gset
+create trigger bad before update on held_entry
+    for each row execute function pg_temp.a_bad_row();
+
+select is(array_agg(guild_id::text order by guild_id),
+          array[:'guild', :'guild', :'guild', :'third', :'third', :'third'],
+          'a server whose held entries cannot be released holds up no others')
+  from held_release();
+drop trigger bad on held_entry;
+select is(count(*)::int, 0, 'it is left out') from held_release();
+select is(pg_temp.turn('requests'), format('server %s: P0001 a bad row', :bad),
+          'which the keeper tells');
+select is(pg_temp.fact('requests', 'lag') || ' '
+          || pg_temp.fact('requests', 'parked') || ' '
+          || (pg_temp.fact('requests', 'errors')::int - :before), '3 1 1',
+          'with what is left, and counts');
+update keeper_parked set until = now();
+select is(count(*)::int, 3, 'it is tried again') from held_release();
+select is(count(*)::int, 0, 'and is like others then') from keeper_parked;
+
+create trigger bad before insert on refusal
+    for each row execute function pg_temp.a_bad_row();
+select is(array_agg(guild || ' ' || (rest > 0) order by guild),
+          array[:'guild' || ' true', :'bad' || ' true', :'third' || ' false'],
+          'one whose refusals cannot be counted rests, others by their count')
+  from delivery_refused(array[:third, :bad, :guild], '{49,1,50}');
+select is(pg_temp.turn('lanes'), format('server %s: P0001 a bad row', :bad),
+          'and is told');
+drop trigger bad on refusal;
+delete from keeper_parked;
 
 select * from finish();
 rollback;

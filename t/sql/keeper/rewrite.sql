@@ -11,7 +11,7 @@ begin;
 lock table guildlog.log_head, guildlog.log_event, guildlog.log_entry;
 
 \ir ../setup.psql
-select plan(62);
+select plan(70);
 
 \set free 900000000000000002
 
@@ -534,6 +534,57 @@ select cmp_ok(pg_indexes_size(pg_temp.place())::numeric, '>', :size * 1.1,
               'those of a week too large for one turn are made bit by bit');
 select set_eq('select pg_temp.indexes()', 'select index from indexes',
               'and are all there, too');
+
+-- a week with a bad row is left out, and others are rewritten: a constraint that
+-- nothing was looked at for holds in the new table alone
+
+delete from keeper;
+select pg_temp.again() \g /dev/null
+select pg_temp.place() as place \gset
+select high::bigint from partitions('log_entry') where name = :'place' \gset
+alter table log_entry add constraint bad check (guild_id <> 5) not valid;
+
+create function pg_temp.turns()
+returns text[] language plpgsql as $$
+declare
+    told   text[] := '{}';
+    fault  text;
+begin
+    for i in 1 .. 400 loop
+        fault := keeper_run('rewrite', 2000, true);
+        told := told || array_remove(array[substr(fault, 1, 35)], null);
+        exit when not exists (select from log_rewrite r
+                               where r.step <> 'done')
+              and rewrite_waiting() = 0
+              and not exists (select from rewrite_due());
+    end loop;
+    return told;
+end $$;
+
+select is(pg_temp.turns(), array[
+           substr('23514 new row for relation "log_entry_', 1, 35),
+           substr(format('week up to %s: 23514 new row', id_day(:high)),
+                  1, 35)], 'it fails, then it is told by its week');
+select is(array_agg(p.guild_id), array[:high], 'that is left out')
+  from keeper_parked p where p.task = 'rewrite';
+select is(pg_temp.place()::text, :'place', 'and is as it was');
+select is_empty($$
+    select p.name from partitions('log_entry') p
+     where p.high::bigint > day_id((now() at time zone 'UTC')::date - 29)
+       and p.high::bigint <= day_id((now() at time zone 'UTC')::date)
+       and not exists (select from log_rewrite r
+                        where r.name = p.name
+                          and r.begun_at > now() - interval '1 day')
+       and not exists (select from keeper_parked k
+                        where k.guild_id = p.high::bigint)
+$$, 'others are rewritten');
+select is_empty($$ select from pg_trigger where tgname = 'log_change' $$,
+                'nothing is left of it');
+alter table log_entry drop constraint bad;
+update keeper_parked set until = now();
+select is(pg_temp.turns(), '{}', 'when it is mended');
+select isnt(pg_temp.place()::text, :'place', 'it is rewritten, too');
+select is(count(*)::int, 0, 'and left out no more') from keeper_parked;
 
 select * from finish();
 rollback;
