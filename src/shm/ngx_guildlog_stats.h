@@ -9,7 +9,7 @@
 #define _NGX_GUILDLOG_STATS_H_INCLUDED_
 
 
-#include "shm/ngx_guildlog_asks.h"
+#include "shm/ngx_guildlog_quota.h"
 #include "log/ngx_guildlog_entry.h"
 #include "shm/ngx_guildlog_pace.h"
 #include "db/ngx_guildlog_stmt.h"

@@ -5,8 +5,8 @@
  * them.  In shared memory.
  */
 
-#ifndef _NGX_GUILDLOG_ASKS_H_INCLUDED_
-#define _NGX_GUILDLOG_ASKS_H_INCLUDED_
+#ifndef _NGX_GUILDLOG_QUOTA_H_INCLUDED_
+#define _NGX_GUILDLOG_QUOTA_H_INCLUDED_
 
 
 #include "shm/ngx_guildlog_pace.h"
@@ -51,4 +51,4 @@ void ngx_guildlog_asks_grant(ngx_guildlog_asks_t *asks,
     ngx_guildlog_pace_t *pace, ngx_msec_t now, ngx_uint_t most);
 
 
-#endif /* _NGX_GUILDLOG_ASKS_H_INCLUDED_ */
+#endif /* _NGX_GUILDLOG_QUOTA_H_INCLUDED_ */

@@ -1,13 +1,13 @@
 
 /*
- * Links ngx_guildlog_asks.c ngx_guildlog_pace.c.
+ * Links ngx_guildlog_quota.c ngx_guildlog_pace.c.
  *
  * Questions of requests are part of what the address may send: they are let
  * at its pace, what nobody wants any more costs nothing, and what came of
  * them counts.
  */
 
-#include "shm/ngx_guildlog_asks.h"
+#include "shm/ngx_guildlog_quota.h"
 #include "tap.h"
 
 

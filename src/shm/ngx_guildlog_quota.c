@@ -3,7 +3,7 @@
  * Questions to the platform, and who lets them.
  */
 
-#include "shm/ngx_guildlog_asks.h"
+#include "shm/ngx_guildlog_quota.h"
 
 
 static ngx_guildlog_asker_t *ngx_guildlog_asks_next(
