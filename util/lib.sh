@@ -496,10 +496,12 @@ MAKE
 }
 
 
-# The head of a program that links pure files names them.
+# The head of a program that links pure files names them; those that the build
+# makes stand beside its objects.
 sources_of() {
     sed -n '/^ \*\//q; p' "$1" | grep -o 'ngx_guildlog_[a-z0-9_]*\.c' \
-        | sort -u | sed "s|^|-o -name |" | xargs find "$top/src" -false
+        | sort -u | sed "s|^|-o -name |" \
+        | xargs find "$top/src" "$build/${flavour:-asan}/objs" -false
 }
 
 

@@ -15,6 +15,8 @@
 #define NGX_GUILDLOG_TYPES    102
 
 
+/* the words of conf/titles/en-US.tsv */
+
 typedef enum {
     NGX_GUILDLOG_LABEL_EXECUTOR = 0,
     NGX_GUILDLOG_LABEL_TARGET,
@@ -38,33 +40,18 @@ typedef enum {
 } ngx_guildlog_label_e;
 
 
-/* in the language, else in en-US; never NULL for a type below 102 */
+/* in the language, or in en-US if there is none of that number */
 
 const char *ngx_guildlog_title(ngx_uint_t type, ngx_uint_t locale);
 const char *ngx_guildlog_label(ngx_guildlog_label_e label, ngx_uint_t locale);
 
 
-/* one file a group of languages; what is not there is as in en-US */
+/* ngx_guildlog_titles_data.c, which ngx_guildlog_titles.awk makes */
 
-extern const char *const  ngx_guildlog_titles_en_us[NGX_GUILDLOG_TYPES];
-extern const char *const  ngx_guildlog_titles_en_gb[NGX_GUILDLOG_TYPES];
-extern const char *const  ngx_guildlog_titles_tr[NGX_GUILDLOG_TYPES];
-extern const char *const  ngx_guildlog_titles_vi[NGX_GUILDLOG_TYPES];
-extern const char *const  ngx_guildlog_titles_en_pr[NGX_GUILDLOG_TYPES];
-extern const char *const  ngx_guildlog_titles_pl[NGX_GUILDLOG_TYPES];
-extern const char *const  ngx_guildlog_titles_nl[NGX_GUILDLOG_TYPES];
-extern const char *const  ngx_guildlog_titles_es[NGX_GUILDLOG_TYPES];
-extern const char *const  ngx_guildlog_titles_it[NGX_GUILDLOG_TYPES];
-extern const char *const  ngx_guildlog_titles_de[NGX_GUILDLOG_TYPES];
-extern const char *const  ngx_guildlog_titles_fr[NGX_GUILDLOG_TYPES];
-extern const char *const  ngx_guildlog_titles_ru[NGX_GUILDLOG_TYPES];
-extern const char *const  ngx_guildlog_titles_el[NGX_GUILDLOG_TYPES];
-extern const char *const  ngx_guildlog_titles_zh[NGX_GUILDLOG_TYPES];
-extern const char *const  ngx_guildlog_titles_ko[NGX_GUILDLOG_TYPES];
-extern const char *const  ngx_guildlog_titles_sl[NGX_GUILDLOG_TYPES];
-extern const char *const  ngx_guildlog_titles_ar[NGX_GUILDLOG_TYPES];
-extern const char *const  ngx_guildlog_titles_hu[NGX_GUILDLOG_TYPES];
-extern const char *const  ngx_guildlog_titles_ja[NGX_GUILDLOG_TYPES];
+extern const char *const
+    ngx_guildlog_titles[NGX_GUILDLOG_LOCALES][NGX_GUILDLOG_TYPES];
+extern const char *const
+    ngx_guildlog_labels[NGX_GUILDLOG_LOCALES][NGX_GUILDLOG_LABELS];
 
 
 #endif /* _NGX_GUILDLOG_TITLES_H_INCLUDED_ */

@@ -1,0 +1,223 @@
+# The titles in all languages: what is wrong in the data is told by file and
+# line and makes nothing; a build has the titles as they are now, and leaves
+# the tree as it was.
+
+use strict;
+use warnings;
+
+use Cwd ();
+use File::Temp qw(tempdir);
+use Test::More;
+
+my $top  = Cwd::abs_path('.');
+my $dir  = tempdir('guildlog.XXXXXX', DIR => '/tmp', CLEANUP => 1);
+my $tree = "$dir/tree";
+my $data = 'ngx_guildlog_titles_data.c';
+
+system('mkdir', $tree) == 0 && system('cp', '-a', map({ "$top/$_" }
+    qw(config config.make src sql conf)), $tree) == 0 or die 'cp failed';
+
+
+sub slurp {
+    my ($file) = @_;
+    open my $in, '<:raw', $file or die "$file: $!";
+    my $text = do { local $/; <$in> };
+    return $text // '';
+}
+
+
+sub spill {
+    my ($file, $text) = @_;
+    open my $out, '>:raw', $file or die "$file: $!";
+    print $out $text;
+    close $out or die "$file: $!";
+}
+
+
+# with a file of the tree changed by the code in $_
+sub changed {
+    my ($file, $change, $code) = @_;
+
+    my $before = slurp("$tree/$file");
+    local $_ = $before;
+    $change->();
+    die "$file is as it was" if $_ eq $before;
+    spill("$tree/$file", $_);
+    my @result = $code->();
+    spill("$tree/$file", $before);
+    return @result;
+}
+
+
+# what the script makes, what it says, and whether it failed
+sub make {
+    my $failed = system "cd $tree && LC_ALL=C awk"
+        . ' -f src/platform/ngx_guildlog_titles.awk sql/data.sql'
+        . ' conf/log-types.tsv conf/titles/*.tsv > ../made 2> ../said';
+    return (slurp("$dir/made"), slurp("$dir/said"), $failed);
+}
+
+
+# the number of the first line that begins so
+sub line_of {
+    my ($file, $start) = @_;
+    my $n = 0;
+    for (split /\n/, slurp("$tree/$file")) {
+        $n++;
+        return $n if /^\Q$start\E/;
+    }
+    die "no line of $file begins with $start";
+}
+
+
+sub wrong {
+    my ($why, $file, $start, $change) = @_;
+
+    my $line = $start =~ /^\d+$/ ? $start : line_of($file, $start);
+    my ($made, $said, $failed) = changed($file, $change, \&make);
+    ok $failed, "$why: refused";
+    is $made, '', 'nothing is made';
+    like $said, qr/^\Q$file:$line: \E/m, 'its line is told';
+    unlike $said, qr/^(?!\Q$file\E:)/m, 'and no other file';
+}
+
+
+my ($made, $said, $failed) = make();
+ok !$failed && $said eq '', 'the data is without a mistake' or diag $said;
+
+($made) = changed('conf/titles/de.tsv',
+    sub { s/^memberJoin\t.*/memberJoin\t"neu" \\ \\n/m }, \&make);
+ok index($made, '        "\"neu\" \\\\ \\\\n",' . "\n") > 0,
+    'a title is text, never C';
+like $made, qr/"und %ui weitere"/, 'a count has its place';
+
+my $de = 'conf/titles/de.tsv';
+my $end = () = slurp("$tree/$de") =~ /\n/g;
+
+wrong 'a type that there is not', $de, 'memberJoin',
+    sub { s/^memberJoin/memberJoined/m };
+wrong 'a type without a title', $de, $end - 1, sub { s/^memberJoin\t.*\n//m };
+wrong 'a word that is missing', $de, $end - 1, sub { s/^reason\t.*\n//m };
+wrong 'a type twice', $de, $end + 1, sub { $_ .= "memberJoin\tNochmal\n" };
+wrong 'a title twice', $de, 'memberLeave',
+    sub { s/^memberLeave\t.*/memberLeave\tMitglied beigetreten/m };
+wrong 'an empty title', $de, 'memberJoin',
+    sub { s/^memberJoin\t.*/memberJoin\t/m };
+wrong 'a title without a tab', $de, 'memberJoin',
+    sub { s/^memberJoin\t/memberJoin /m };
+wrong 'two tabs', $de, 'memberJoin',
+    sub { s/^(memberJoin\t.*)/$1\t/m };
+wrong 'a space at the end', $de, 'memberJoin',
+    sub { s/^(memberJoin\t.*)/$1 /m };
+wrong 'a title that is too long', $de, 'memberJoin',
+    sub { s/^memberJoin\t.*/"memberJoin\t" . "\xc3\xa4" x 101/me };
+
+($made, $said, $failed) = changed($de,
+    sub { s/^memberJoin\t.*/"memberJoin\t" . "\xc3\xa4" x 100/me }, \&make);
+ok !$failed, 'characters are counted, not bytes';
+
+wrong 'no place for the count', $de, 'more', sub { s/\{count\} // };
+wrong 'two of them', $de, 'more', sub { s/\{count\}/{count} {count}/ };
+wrong 'a place of another name', $de, 'more', sub { s/\{count\}/{number}/ };
+wrong 'one where none is', $de, 'reason', sub { s/^reason\t/reason\t{count}/m };
+wrong 'a format of C', $de, 'more', sub { s/\{count\}/{count} %s/ };
+
+for my $bytes ("\xc3(", "\xc0\xaf", "\xe0\x80\x80", "\xed\xa0\x80",
+    "\xf0\x80\x80\x80", "\xf4\x90\x80\x80", "\xe2\x82", "\x80", "\xff",
+    "\xc2\xc3\xa4\xa4", "\x01", "\x7f", "\r", "\0")
+{
+    wrong 'the bytes ' . unpack('H*', $bytes), $de, 'memberJoin',
+        sub { s/^(memberJoin\t.*)/$1$bytes/m };
+}
+
+for my $text ("\xc2\x80", "\xdf\xbf", "\xe0\xa0\x80", "\xed\x9f\xbf",
+    "\xee\x80\x80", "\xf0\x90\x80\x80", "\xf4\x8f\xbf\xbf")
+{
+    ($made, $said, $failed) = changed($de,
+        sub { s/^(memberJoin\t.*)/$1$text/m }, \&make);
+    ok !$failed && index($made, $text) > 0,
+        'the character ' . unpack 'H*', $text;
+}
+
+wrong 'an English title beside that of the list', 'conf/titles/en-US.tsv',
+    6, sub { s/(\n\n)/$1memberJoin\tMember joined\n/ if !/^memberJoin/m };
+wrong 'like a language that there is not', 'conf/titles/en-GB.tsv', 'like',
+    sub { s/^like\ten-US/like\ten-AU/m };
+wrong 'like two', 'conf/titles/en-GB.tsv', line_of('conf/titles/en-GB.tsv',
+    'like') + 1, sub { s/^(like\ten-US\n)/$1like\tde\n/m };
+wrong 'like itself', 'conf/titles/en-GB.tsv', 'like',
+    sub { s/^like\ten-US/like\ten-GB/m };
+wrong 'a language out of its number', 'sql/data.sql', "    (9, 'de')",
+    sub { s/\(9, 'de'\)/(90, 'de')/ };
+wrong 'a language without titles', 'sql/data.sql', "    (18, 'ja')",
+    sub { s/\(18, 'ja'\)/(18, 'jp')/; rename "$tree/conf/titles/ja.tsv",
+          "$dir/ja.tsv" };
+rename "$dir/ja.tsv", "$tree/conf/titles/ja.tsv";
+wrong 'a log type out of its number', 'conf/log-types.tsv', "1\t",
+    sub { s/^1\t/2\t/m };
+
+spill("$tree/conf/titles/xx.tsv", "memberJoin\tX\n");
+($made, $said, $failed) = make();
+ok $failed, 'a file of no language: refused';
+like $said, qr{^conf/titles/xx\.tsv:1: }, 'its line is told';
+unlink "$tree/conf/titles/xx.tsv";
+
+
+# nginx's own configure and make, and nothing of ours around them
+
+sub configure {
+    my ($how) = @_;
+    return system 'bash', '-c', 'cd /usr/share/nginx/src && . ./conf_flags'
+        . ' && bash ./configure "${NGX_CONF_FLAGS[@]}"'
+        . " --$how=$tree --builddir=$dir/objs > $dir/said 2>&1";
+}
+
+
+# makes that one file
+sub built {
+    return system "make -s -C /usr/share/nginx/src -f $dir/objs/Makefile"
+        . " @_ $dir/objs/$data > $dir/said 2>&1";
+}
+
+
+sub listing {
+    return scalar `cd $tree && find . -type f -exec cksum {} + | sort -k 3`;
+}
+
+
+my $join = line_of($de, 'memberJoin');
+my $files = listing();
+
+is changed($de, sub { s/^memberJoin\t.*\n/$&$&/m },
+    sub { configure('add-dynamic-module') }) > 0, 1,
+    'configure fails with bad data';
+like slurp("$dir/said"), qr{^\Q$tree/$de\E:${\($join + 1)}: }m,
+    'and tells where';
+ok !-e "$dir/objs/$data", 'nothing is made';
+
+is configure('add-dynamic-module'), 0, 'it goes on with good data'
+    or diag slurp("$dir/said");
+is slurp("$dir/objs/$data"), (make())[0], 'which it makes C of';
+is listing(), $files, 'the tree is left alone';
+is built('-q'), 0, 'make has nothing left to do for it';
+
+# what make sees is the time of a file, in whole ticks of the clock
+utime 1, 1, "$dir/objs/$data";
+
+changed($de, sub { s/^memberJoin\t.*/memberJoin\tMitglied da/m }, sub {
+    is built(), 0, 'make does when a title changes';
+    like slurp("$dir/objs/$data"), qr/^\s+"Mitglied da",$/m,
+        'and the title is the new one';
+});
+
+utime 1, 1, "$dir/objs/$data";
+
+changed($de, sub { s/^memberJoin\t.*\n//m }, sub {
+    isnt built(), 0, 'make fails when it becomes bad';
+    like slurp("$dir/said"), qr{^\Q$tree/$de\E:\d+: }m, 'and tells where';
+});
+
+is built(), 0, 'it is mended';
+is slurp("$dir/objs/$data"), (make())[0], 'as it was';
+
+done_testing;
