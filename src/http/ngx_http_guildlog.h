@@ -16,11 +16,11 @@
 #include "log/ngx_guildlog_batch.h"
 #include "jobs/ngx_guildlog_delivery.h"
 #include "log/ngx_guildlog_entry.h"
-#include "token/ngx_guildlog_jwt.h"
+#include "token/ngx_guildlog_token_verify.h"
 #include "jobs/ngx_guildlog_keeper.h"
 #include "shm/ngx_guildlog_limit.h"
 #include "db/ngx_guildlog_db_pool.h"
-#include "log/ngx_guildlog_ranges.h"
+#include "log/ngx_guildlog_places.h"
 #include "api/ngx_guildlog_route.h"
 #include "shm/ngx_guildlog_seats.h"
 #include "base/ngx_guildlog_shelf.h"
@@ -228,7 +228,7 @@ ngx_int_t ngx_http_guildlog_page_start(ngx_http_guildlog_call_t *call);
 ngx_int_t ngx_http_guildlog_page_answer(ngx_http_guildlog_call_t *call,
     ngx_guildlog_result_t *result);
 
-/* ngx_http_guildlog_entries.c */
+/* ngx_http_guildlog_log_json.c */
 
 typedef struct {
     u_char                        *last;      /* there is room for all */
@@ -254,7 +254,7 @@ u_char *ngx_http_guildlog_entry(u_char *p, ngx_guildlog_result_t *result,
 ngx_int_t ngx_http_guildlog_entries_add(ngx_http_guildlog_entries_t *entries,
     ngx_guildlog_result_t *result, ngx_uint_t row);
 
-/* ngx_http_guildlog_kept.c */
+/* ngx_http_guildlog_page_cache.c */
 
 /*
  * The page of these arguments may be one that was sent before: puts that into
@@ -286,7 +286,7 @@ ngx_int_t ngx_http_guildlog_stream_start(ngx_http_guildlog_call_t *call);
 ngx_int_t ngx_http_guildlog_stream_answer(ngx_http_guildlog_call_t *call,
     ngx_guildlog_result_t *result);
 
-/* ngx_http_guildlog_troubleshoot.c and _test.c */
+/* ngx_http_guildlog_trouble.c and ngx_http_guildlog_trouble_test.c */
 
 ngx_int_t ngx_http_guildlog_troubleshoot_start(
     ngx_http_guildlog_call_t *call);
@@ -386,7 +386,7 @@ ngx_table_elt_t *ngx_http_guildlog_set_header(ngx_http_request_t *r,
     const char *name, const ngx_str_t *value);
 
 
-/* ngx_http_guildlog_database.c */
+/* ngx_http_guildlog_conf_database.c */
 
 char *ngx_http_guildlog_conf_database(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
@@ -400,7 +400,7 @@ ngx_uint_t ngx_http_guildlog_same_database(const ngx_guildlog_database_t *one,
     const ngx_guildlog_database_t *other);
 
 
-/* ngx_http_guildlog_directives.c */
+/* ngx_http_guildlog_conf.c */
 
 char *ngx_http_guildlog_conf_key(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
@@ -433,7 +433,7 @@ ngx_http_guildlog_limit_conf_t *ngx_http_guildlog_default_limit(
     ngx_conf_t *cf);
 
 
-/* ngx_http_guildlog_delivery.c */
+/* ngx_http_guildlog_conf_delivery.c */
 
 char *ngx_http_guildlog_conf_platform(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
@@ -451,7 +451,7 @@ char *ngx_http_guildlog_init_delivery(ngx_conf_t *cf,
     ngx_http_guildlog_main_conf_t *gmcf);
 
 
-/* ngx_http_guildlog_operator.c */
+/* ngx_http_guildlog_conf_operator.c */
 
 /* remembers the location that is being merged; NGX_ERROR: out of memory */
 ngx_int_t ngx_http_guildlog_add_operator(ngx_conf_t *cf);

@@ -12,7 +12,7 @@
 #include "client/ngx_guildlog_client.h"
 #include "platform/ngx_guildlog_platform.h"
 #include "db/ngx_guildlog_db_pool.h"
-#include "base/ngx_guildlog_secret.h"
+#include "base/ngx_guildlog_seal.h"
 
 
 #define NGX_GUILDLOG_BOTS  2

@@ -1,15 +1,15 @@
 
 /*
- * Links ngx_guildlog_jwt.c, ngx_guildlog_cache.c, ngx_guildlog_keys.c,
- * ngx_guildlog_value.c, ngx_guildlog_json.c, ngx_guildlog_json_load.c and
- * ngx_guildlog_json_read.c.
+ * Links ngx_guildlog_token_verify.c, ngx_guildlog_cache.c,
+ * ngx_guildlog_token_keys.c, ngx_guildlog_value.c, ngx_guildlog_json.c,
+ * ngx_guildlog_json_load.c and ngx_guildlog_json_read.c.
  *
  * A token: as it is; or a head and claims, a line each, with the signature
  * that belongs to them, so that what stands behind the signature is reached.
  * None is good that we did not sign, and what is good says whose it is.
  */
 
-#include "token/ngx_guildlog_jwt.h"
+#include "token/ngx_guildlog_token_verify.h"
 #include "api/ngx_guildlog_value.h"
 #include <jwt.h>
 #include <openssl/hmac.h>

@@ -12,7 +12,7 @@
 #include <openssl/ec.h>
 #include <openssl/pem.h>
 #include <openssl/rsa.h>
-#include "token/ngx_guildlog_keys.h"
+#include "token/ngx_guildlog_token_keys.h"
 #include "tap.h"
 
 

@@ -4,12 +4,12 @@
  * judged.
  */
 
-#ifndef _NGX_GUILDLOG_JWT_H_INCLUDED_
-#define _NGX_GUILDLOG_JWT_H_INCLUDED_
+#ifndef _NGX_GUILDLOG_TOKEN_VERIFY_H_INCLUDED_
+#define _NGX_GUILDLOG_TOKEN_VERIFY_H_INCLUDED_
 
 
 #include "base/ngx_guildlog_cache.h"
-#include "token/ngx_guildlog_keys.h"
+#include "token/ngx_guildlog_token_keys.h"
 #include "shm/ngx_guildlog_stats.h"
 
 
@@ -60,4 +60,4 @@ ngx_guildlog_cache_t *ngx_guildlog_jwt_cache_create(ngx_uint_t entries,
     ngx_log_t *log);
 
 
-#endif /* _NGX_GUILDLOG_JWT_H_INCLUDED_ */
+#endif /* _NGX_GUILDLOG_TOKEN_VERIFY_H_INCLUDED_ */

@@ -1,12 +1,12 @@
 
 /*
- * Links ngx_guildlog_secret.c.
+ * Links ngx_guildlog_seal.c.
  *
  * What is sealed opens for the same owner under the same key, and not if a
  * bit of it is another.
  */
 
-#include "base/ngx_guildlog_secret.h"
+#include "base/ngx_guildlog_seal.h"
 #include "tap.h"
 
 

@@ -1,12 +1,12 @@
 
 /*
- * Links ngx_guildlog_ranges.c.
+ * Links ngx_guildlog_places.c.
  *
  * The delivery of an entry is what became of its place in a lane: decided in
  * a range of places, or as far as the lane has come.
  */
 
-#include "log/ngx_guildlog_ranges.h"
+#include "log/ngx_guildlog_places.h"
 #include "tap.h"
 
 

@@ -3,7 +3,7 @@
  * nonce, ciphertext, tag: "\x" and hexadecimal digits.
  */
 
-#include "base/ngx_guildlog_secret.h"
+#include "base/ngx_guildlog_seal.h"
 #include <openssl/evp.h>
 #include <openssl/rand.h>
 

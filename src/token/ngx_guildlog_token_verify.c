@@ -7,7 +7,7 @@
 #include <ngx_config.h>
 #include <jwt.h>
 #include <openssl/err.h>
-#include "token/ngx_guildlog_jwt.h"
+#include "token/ngx_guildlog_token_verify.h"
 #include "base/ngx_guildlog_json.h"
 #include "api/ngx_guildlog_value.h"
 

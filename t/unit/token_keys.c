@@ -1,6 +1,6 @@
 
 /*
- * Links ngx_guildlog_keys.c.
+ * Links ngx_guildlog_token_keys.c.
  *
  * A key serves one algorithm and fits it, or nginx does not start.
  */

@@ -10,7 +10,7 @@
 #include <openssl/evp.h>
 #include <openssl/objects.h>
 #include <openssl/pem.h>
-#include "token/ngx_guildlog_keys.h"
+#include "token/ngx_guildlog_token_keys.h"
 
 
 #define NGX_GUILDLOG_KEYS_FILE_MAX    65536

@@ -1,8 +1,8 @@
 
 /*
- * Links ngx_guildlog_jwt.c, ngx_guildlog_sign.c, ngx_guildlog_cache.c,
- * ngx_guildlog_keys.c, ngx_guildlog_value.c, ngx_guildlog_json.c,
- * ngx_guildlog_json_load.c, ngx_guildlog_json_read.c and
+ * Links ngx_guildlog_token_verify.c, ngx_guildlog_token_sign.c,
+ * ngx_guildlog_cache.c, ngx_guildlog_token_keys.c, ngx_guildlog_value.c,
+ * ngx_guildlog_json.c, ngx_guildlog_json_load.c, ngx_guildlog_json_read.c and
  * ngx_guildlog_json_write.c.
  *
  * A token is believed only as signed by a key of ours with that key's
@@ -12,7 +12,7 @@
 #include <jansson.h>
 #include <openssl/err.h>
 #include <openssl/hmac.h>
-#include "token/ngx_guildlog_jwt.h"
+#include "token/ngx_guildlog_token_verify.h"
 #include "keyring.h"
 
 

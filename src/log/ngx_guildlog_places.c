@@ -3,7 +3,7 @@
  * Ranges of places, in the order of lanes and places.
  */
 
-#include "log/ngx_guildlog_ranges.h"
+#include "log/ngx_guildlog_places.h"
 
 
 static int ngx_libc_cdecl ngx_guildlog_ranges_cmp(const void *one,

@@ -4,8 +4,8 @@
  * its entries, and the ranges come behind it.
  */
 
-#ifndef _NGX_GUILDLOG_RANGES_H_INCLUDED_
-#define _NGX_GUILDLOG_RANGES_H_INCLUDED_
+#ifndef _NGX_GUILDLOG_PLACES_H_INCLUDED_
+#define _NGX_GUILDLOG_PLACES_H_INCLUDED_
 
 
 #include "base/ngx_guildlog.h"
@@ -51,4 +51,4 @@ const ngx_guildlog_range_t *ngx_guildlog_ranges_find(
     const ngx_guildlog_ranges_t *ranges, int64_t lane, int64_t place);
 
 
-#endif /* _NGX_GUILDLOG_RANGES_H_INCLUDED_ */
+#endif /* _NGX_GUILDLOG_PLACES_H_INCLUDED_ */

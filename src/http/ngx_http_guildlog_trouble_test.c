@@ -4,7 +4,7 @@
  * it.
  */
 
-#include "http/ngx_http_guildlog_probe.h"
+#include "http/ngx_http_guildlog_trouble_ask.h"
 
 
 #define NGX_HTTP_GUILDLOG_TEST_MS  10000

@@ -3,7 +3,7 @@
  * Questions that a request asks the platform.
  */
 
-#include "http/ngx_http_guildlog_probe.h"
+#include "http/ngx_http_guildlog_trouble_ask.h"
 
 
 #define NGX_HTTP_GUILDLOG_PROBE_TURN  20     /* ms, as delivery ticks */

@@ -3,8 +3,8 @@
  * Key files, read when the configuration is.
  */
 
-#ifndef _NGX_GUILDLOG_KEYS_H_INCLUDED_
-#define _NGX_GUILDLOG_KEYS_H_INCLUDED_
+#ifndef _NGX_GUILDLOG_TOKEN_KEYS_H_INCLUDED_
+#define _NGX_GUILDLOG_TOKEN_KEYS_H_INCLUDED_
 
 
 #include "base/ngx_guildlog.h"
@@ -47,4 +47,4 @@ char *ngx_guildlog_keys_add(ngx_conf_t *cf, ngx_guildlog_keys_t *keys,
     ngx_str_t *args, ngx_uint_t nargs);
 
 
-#endif /* _NGX_GUILDLOG_KEYS_H_INCLUDED_ */
+#endif /* _NGX_GUILDLOG_TOKEN_KEYS_H_INCLUDED_ */

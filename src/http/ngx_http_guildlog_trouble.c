@@ -4,7 +4,7 @@
  * about each log channel.  What it all means, the database says.
  */
 
-#include "http/ngx_http_guildlog_probe.h"
+#include "http/ngx_http_guildlog_trouble_ask.h"
 
 
 #define NGX_HTTP_GUILDLOG_PROBE_MS       5000

@@ -4,8 +4,8 @@
  * under a key of our own, as the text of a bytea.  Pure.
  */
 
-#ifndef _NGX_GUILDLOG_SECRET_H_INCLUDED_
-#define _NGX_GUILDLOG_SECRET_H_INCLUDED_
+#ifndef _NGX_GUILDLOG_SEAL_H_INCLUDED_
+#define _NGX_GUILDLOG_SEAL_H_INCLUDED_
 
 
 #include "base/ngx_guildlog.h"
@@ -28,4 +28,4 @@ ngx_int_t ngx_guildlog_secret_open(ngx_pool_t *pool, const u_char *key,
     const ngx_str_t *owner, const ngx_str_t *sealed, ngx_str_t *plain);
 
 
-#endif /* _NGX_GUILDLOG_SECRET_H_INCLUDED_ */
+#endif /* _NGX_GUILDLOG_SEAL_H_INCLUDED_ */

@@ -10,7 +10,7 @@
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include "base/ngx_guildlog_json.h"
-#include "token/ngx_guildlog_jwt.h"
+#include "token/ngx_guildlog_token_verify.h"
 
 
 static ngx_int_t ngx_guildlog_sign_input(const ngx_guildlog_key_t *key,

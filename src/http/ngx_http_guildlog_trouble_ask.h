@@ -4,8 +4,8 @@
  * address may send it, all end by one deadline.
  */
 
-#ifndef _NGX_HTTP_GUILDLOG_PROBE_H_INCLUDED_
-#define _NGX_HTTP_GUILDLOG_PROBE_H_INCLUDED_
+#ifndef _NGX_HTTP_GUILDLOG_TROUBLE_ASK_H_INCLUDED_
+#define _NGX_HTTP_GUILDLOG_TROUBLE_ASK_H_INCLUDED_
 
 
 #include "http/ngx_http_guildlog.h"
@@ -79,4 +79,4 @@ json_t *ngx_http_guildlog_probe_word(ngx_http_guildlog_call_t *call,
     ngx_guildlog_result_t *result);
 
 
-#endif /* _NGX_HTTP_GUILDLOG_PROBE_H_INCLUDED_ */
+#endif /* _NGX_HTTP_GUILDLOG_TROUBLE_ASK_H_INCLUDED_ */
