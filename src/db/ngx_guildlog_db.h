@@ -55,24 +55,24 @@ typedef struct {
  * the finished ones.
  */
 
-struct ngx_guildlog_query_s {
+struct ngx_guildlog_db_query_s {
     NGX_GUILDLOG_EVENT_IDENT;
 
     ngx_queue_t                    queue;
-    ngx_guildlog_pool_t           *pool;
+    ngx_guildlog_db_pool_t        *pool;
     ngx_guildlog_pg_t             *pg;           /* in flight on */
     ngx_guildlog_share_t          *share;
     const ngx_guildlog_stmt_t     *stmt;
     const char                   **values;
     size_t                         size;         /* of the values, bytes */
-    ngx_guildlog_query_handler_pt  handler;      /* NULL: detached */
+    ngx_guildlog_db_handler_pt     handler;      /* NULL: detached */
     void                          *data;
     ngx_event_t                    timer;
     uint64_t                       start_us;     /* queued, then sent */
     ngx_uint_t                     turn;         /* of the pool, queued at */
     ngx_uint_t                     epoch;        /* not on one older */
     uint32_t                       generation;   /* of the prepared form */
-    ngx_guildlog_result_t          result;
+    ngx_guildlog_db_result_t       result;
 
     unsigned                       prepares:1;   /* brings its own Prepare */
     unsigned                       fresh:1;      /* must bring it */
@@ -91,7 +91,7 @@ struct ngx_guildlog_pg_s {
     NGX_GUILDLOG_EVENT_IDENT;
 
     ngx_queue_t                    queue;        /* the pool's */
-    ngx_guildlog_pool_t           *pool;
+    ngx_guildlog_db_pool_t        *pool;
     ngx_guildlog_site_t           *site;
     ngx_guildlog_set_t            *set;          /* the pool's */
     ngx_msec_t                     timeout;      /* of a statement */
@@ -104,10 +104,10 @@ struct ngx_guildlog_pg_s {
 
     ngx_uint_t                     host;
     ngx_uint_t                     hosts_left;
-    const ngx_guildlog_addr_t     *addrs;
+    const ngx_guildlog_db_addr_t  *addrs;
     ngx_uint_t                     naddrs;
     ngx_uint_t                     addr;
-    ngx_guildlog_addr_t           *found;        /* by the resolver, ours */
+    ngx_guildlog_db_addr_t        *found;        /* by the resolver, ours */
     ngx_resolver_ctx_t            *resolving;
 
     ngx_queue_t                    flight;       /* queries, as sent */
@@ -115,7 +115,7 @@ struct ngx_guildlog_pg_s {
     ngx_msec_t                     head_since;   /* the first one runs */
     ngx_msec_t                     ready_at;
     ngx_uint_t                     epoch;        /* of the pool, when ready */
-    ngx_guildlog_query_t          *cancel;       /* of what runs here, on
+    ngx_guildlog_db_query_t       *cancel;       /* of what runs here, on
                                                     another connection */
 
     uint32_t                       prepared[NGX_GUILDLOG_STMT_MAX];
@@ -194,7 +194,7 @@ struct ngx_guildlog_set_s {
 };
 
 
-struct ngx_guildlog_pool_s {
+struct ngx_guildlog_db_pool_s {
     NGX_GUILDLOG_EVENT_IDENT;
 
     const ngx_guildlog_database_t *database;
@@ -229,20 +229,21 @@ struct ngx_guildlog_pool_s {
 /* query.c: memory */
 
 /* NULL if out of memory; its values are NULL, and it has no share */
-ngx_guildlog_query_t *ngx_guildlog_query_create(ngx_guildlog_pool_t *pool,
+ngx_guildlog_db_query_t *ngx_guildlog_db_query_create(
+    ngx_guildlog_db_pool_t *pool,
     const ngx_guildlog_stmt_t *stmt, const ngx_str_t *args);
 
 /* NGX_DECLINED: there is a NUL in one of them */
-ngx_int_t ngx_guildlog_query_copy(ngx_guildlog_query_t *query,
+ngx_int_t ngx_guildlog_db_query_copy(ngx_guildlog_db_query_t *query,
     const ngx_str_t *args);
 
-void ngx_guildlog_query_free(ngx_guildlog_query_t *query);
+void ngx_guildlog_db_query_free(ngx_guildlog_db_query_t *query);
 
 
 /* pg.c: none of these calls a handler of a query */
 
 /* NULL if out of memory */
-ngx_guildlog_pg_t *ngx_guildlog_pg_create(ngx_guildlog_pool_t *pool,
+ngx_guildlog_pg_t *ngx_guildlog_pg_create(ngx_guildlog_db_pool_t *pool,
     ngx_guildlog_site_t *site, ngx_guildlog_set_t *set, ngx_msec_t timeout);
 
 /* tries the hosts in turn; ends in set_ready() or set_ended() */
@@ -267,7 +268,7 @@ void ngx_guildlog_pg_read_pending(ngx_guildlog_pg_t *pg);
 
 /* takes the query; whatever goes wrong shows in set_ended() */
 void ngx_guildlog_pipeline_send(ngx_guildlog_pg_t *pg,
-    ngx_guildlog_query_t *query);
+    ngx_guildlog_db_query_t *query);
 
 /* pg->handler once it is ready */
 void ngx_guildlog_pipeline_io(ngx_guildlog_pg_t *pg, ngx_uint_t write);
@@ -284,19 +285,19 @@ void ngx_guildlog_host_forget(ngx_guildlog_pg_t *pg);
 
 /* set.c: which connections there are, and which one is taken */
 
-void ngx_guildlog_set_init(ngx_guildlog_pool_t *pool);
+void ngx_guildlog_set_init(ngx_guildlog_db_pool_t *pool);
 
 /* NULL: none is free that was opened after so many had been lost, or it goes
    behind another one, and cannot yet, or its server has its part of them */
 ngx_guildlog_pg_t *ngx_guildlog_set_choose(ngx_guildlog_set_t *set,
-    ngx_guildlog_query_t *query);
+    ngx_guildlog_db_query_t *query);
 
 /* could another server's query go now, or as soon as one more is opened? */
-ngx_uint_t ngx_guildlog_set_spare(ngx_guildlog_pool_t *pool,
+ngx_uint_t ngx_guildlog_set_spare(ngx_guildlog_db_pool_t *pool,
     ngx_guildlog_set_t *set);
 
 /* opens what is missing, closes what nobody will need */
-void ngx_guildlog_set_grow(ngx_guildlog_pool_t *pool,
+void ngx_guildlog_set_grow(ngx_guildlog_db_pool_t *pool,
     ngx_guildlog_set_t *set);
 void ngx_guildlog_set_shrink(ngx_guildlog_set_t *set);
 
@@ -304,10 +305,10 @@ void ngx_guildlog_set_shrink(ngx_guildlog_set_t *set);
  * a server that is down is tried again even if nobody asks for it, by a worker
  * that exits only if somebody did
  */
-void ngx_guildlog_set_revive(ngx_guildlog_pool_t *pool);
+void ngx_guildlog_set_revive(ngx_guildlog_db_pool_t *pool);
 
 /* no connection for so long that waiting for one makes no sense */
-ngx_uint_t ngx_guildlog_set_down(ngx_guildlog_pool_t *pool);
+ngx_uint_t ngx_guildlog_set_down(ngx_guildlog_db_pool_t *pool);
 
 
 /* share.c: whose turn it is */
@@ -316,47 +317,47 @@ void ngx_guildlog_share_init(ngx_guildlog_set_t *set);
 
 /* the query has the share of its server from now on, until it quits; NGX_ERROR
    if out of memory */
-ngx_int_t ngx_guildlog_share_join(ngx_guildlog_query_t *query);
-void ngx_guildlog_share_quit(ngx_guildlog_query_t *query);
+ngx_int_t ngx_guildlog_share_join(ngx_guildlog_db_query_t *query);
+void ngx_guildlog_share_quit(ngx_guildlog_db_query_t *query);
 
 /* the query waits: first of all, or last of its server's, and a server that had
    none waiting comes last; it waits no longer */
-void ngx_guildlog_share_wait(ngx_guildlog_query_t *query, ngx_uint_t first);
-void ngx_guildlog_share_leave(ngx_guildlog_query_t *query);
+void ngx_guildlog_share_wait(ngx_guildlog_db_query_t *query, ngx_uint_t first);
+void ngx_guildlog_share_leave(ngx_guildlog_db_query_t *query);
 
 /* one more is in flight, or one less */
-void ngx_guildlog_share_count(ngx_guildlog_query_t *query, ngx_int_t n);
+void ngx_guildlog_share_count(ngx_guildlog_db_query_t *query, ngx_int_t n);
 
 /* has its server got as many in flight, as many that wait, as it may? */
-ngx_uint_t ngx_guildlog_share_full(ngx_guildlog_query_t *query);
-ngx_uint_t ngx_guildlog_share_crowded(ngx_guildlog_query_t *query);
+ngx_uint_t ngx_guildlog_share_full(ngx_guildlog_db_query_t *query);
+ngx_uint_t ngx_guildlog_share_crowded(ngx_guildlog_db_query_t *query);
 
 /* are both of one server, or of none? */
-ngx_uint_t ngx_guildlog_share_same(ngx_guildlog_query_t *query,
-    ngx_guildlog_query_t *other);
+ngx_uint_t ngx_guildlog_share_same(ngx_guildlog_db_query_t *query,
+    ngx_guildlog_db_query_t *other);
 
 
 /* outcome.c: a query is taken, and goes to the finished ones or waits again */
 
 /* unsent: not all of it had left this machine when its connection died */
-void ngx_guildlog_outcome_orphaned(ngx_guildlog_pool_t *pool,
-    ngx_guildlog_query_t *query, ngx_uint_t unsent);
+void ngx_guildlog_outcome_orphaned(ngx_guildlog_db_pool_t *pool,
+    ngx_guildlog_db_query_t *query, ngx_uint_t unsent);
 
-void ngx_guildlog_outcome_finish(ngx_guildlog_pool_t *pool,
-    ngx_guildlog_query_t *query, ngx_guildlog_outcome_e outcome);
+void ngx_guildlog_outcome_finish(ngx_guildlog_db_pool_t *pool,
+    ngx_guildlog_db_query_t *query, ngx_guildlog_db_outcome_e outcome);
 
 /* only tells */
-void ngx_guildlog_outcome_late(ngx_guildlog_pool_t *pool,
-    ngx_guildlog_query_t *query);
+void ngx_guildlog_outcome_late(ngx_guildlog_db_pool_t *pool,
+    ngx_guildlog_db_query_t *query);
 
 
 /* pool.c */
 
-ngx_guildlog_set_t *ngx_guildlog_pool_set(ngx_guildlog_query_t *query);
+ngx_guildlog_set_t *ngx_guildlog_db_pool_set(ngx_guildlog_db_query_t *query);
 
 /* waits once more, before all others */
-void ngx_guildlog_pool_requeue(ngx_guildlog_pool_t *pool,
-    ngx_guildlog_query_t *query);
+void ngx_guildlog_db_pool_requeue(ngx_guildlog_db_pool_t *pool,
+    ngx_guildlog_db_query_t *query);
 
 
 /*
@@ -370,14 +371,14 @@ void ngx_guildlog_set_ended(ngx_guildlog_pg_t *pg);
 
 /* outcome.c */
 void ngx_guildlog_outcome_answered(ngx_guildlog_pg_t *pg,
-    ngx_guildlog_query_t *query);
+    ngx_guildlog_db_query_t *query);
 
 /* pool.c */
-void ngx_guildlog_pool_unblocked(ngx_guildlog_pg_t *pg);
-void ngx_guildlog_pool_not_cancelled(ngx_guildlog_pg_t *pg);
+void ngx_guildlog_db_pool_unblocked(ngx_guildlog_pg_t *pg);
+void ngx_guildlog_db_pool_not_cancelled(ngx_guildlog_pg_t *pg);
 
 /* the worker may wait no longer (worker_shutdown_timeout) */
-void ngx_guildlog_pool_terminate(ngx_guildlog_pool_t *pool);
+void ngx_guildlog_db_pool_terminate(ngx_guildlog_db_pool_t *pool);
 
 
 #endif /* _NGX_GUILDLOG_DB_H_INCLUDED_ */

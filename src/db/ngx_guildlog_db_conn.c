@@ -41,7 +41,7 @@ static void ngx_guildlog_pg_end(ngx_guildlog_pg_t *pg);
 
 
 ngx_guildlog_pg_t *
-ngx_guildlog_pg_create(ngx_guildlog_pool_t *pool, ngx_guildlog_site_t *site,
+ngx_guildlog_pg_create(ngx_guildlog_db_pool_t *pool, ngx_guildlog_site_t *site,
     ngx_guildlog_set_t *set, ngx_msec_t timeout)
 {
     ngx_guildlog_pg_t  *pg;
@@ -187,7 +187,7 @@ ngx_guildlog_pg_event_handler(ngx_event_t *ev)
 
     if (c->close) {
         if (c->error) {
-            ngx_guildlog_pool_terminate(pg->pool);
+            ngx_guildlog_db_pool_terminate(pg->pool);
         }
 
         ngx_guildlog_pg_close(pg);
@@ -313,8 +313,8 @@ ngx_guildlog_pg_notice(void *data, const PGresult *res)
     if (severity && (ngx_strcmp(severity, "FATAL") == 0
                      || ngx_strcmp(severity, "PANIC") == 0))
     {
-        ngx_guildlog_pg_line(pg->farewell, sizeof(pg->farewell),
-                             PQresultErrorMessage(res));
+        ngx_guildlog_db_result_line(pg->farewell, sizeof(pg->farewell),
+                                    PQresultErrorMessage(res));
     }
 }
 
@@ -440,7 +440,7 @@ ngx_guildlog_pg_next(ngx_guildlog_pg_t *pg, const char *cause)
     level = site->failing[pg->host] ? NGX_LOG_INFO : NGX_LOG_ERR;
     site->failing[pg->host] = 1;
 
-    ngx_guildlog_pg_line(line, sizeof(line), cause);
+    ngx_guildlog_db_result_line(line, sizeof(line), cause);
     ngx_log_error(level, site->log, 0,
                   "guildlog database \"%V\", host \"%s\": connect failed: %s",
                   &site->database->name,
@@ -479,7 +479,7 @@ ngx_guildlog_pg_fail(ngx_guildlog_pg_t *pg, const char *cause)
     level = (ngx_time() - site->lost < 2) ? NGX_LOG_INFO : NGX_LOG_ERR;
     site->lost = ngx_time();
 
-    ngx_guildlog_pg_line(line, sizeof(line), cause);
+    ngx_guildlog_db_result_line(line, sizeof(line), cause);
     ngx_log_error(level, site->log, 0,
                   "guildlog database \"%V\", host \"%s\": connection lost: %s",
                   &site->database->name,
@@ -536,7 +536,7 @@ ngx_guildlog_pg_free(ngx_guildlog_pg_t *pg)
 /* libpq's messages have several lines, and end in a line feed */
 
 void
-ngx_guildlog_pg_line(u_char *line, size_t size, const char *text)
+ngx_guildlog_db_result_line(u_char *line, size_t size, const char *text)
 {
     u_char  *p, *last;
 

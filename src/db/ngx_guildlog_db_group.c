@@ -19,20 +19,20 @@ static ngx_uint_t ngx_guildlog_set_takes(ngx_guildlog_pg_t *pg);
 static ngx_uint_t ngx_guildlog_set_moves(ngx_guildlog_set_t *set,
     ngx_guildlog_pg_t *pg);
 static ngx_uint_t ngx_guildlog_set_joins(ngx_guildlog_pg_t *pg,
-    ngx_guildlog_query_t *query, ngx_uint_t *own);
+    ngx_guildlog_db_query_t *query, ngx_uint_t *own);
 static ngx_guildlog_pg_t *ngx_guildlog_set_better(ngx_guildlog_pg_t *pg,
     ngx_guildlog_pg_t *best);
 static ngx_uint_t ngx_guildlog_set_waits_for(ngx_guildlog_pg_t *pg,
-    ngx_guildlog_query_t *query);
-static ngx_uint_t ngx_guildlog_set_connecting(ngx_guildlog_pool_t *pool);
-static void ngx_guildlog_set_connect(ngx_guildlog_pool_t *pool,
+    ngx_guildlog_db_query_t *query);
+static ngx_uint_t ngx_guildlog_set_connecting(ngx_guildlog_db_pool_t *pool);
+static void ngx_guildlog_set_connect(ngx_guildlog_db_pool_t *pool,
     ngx_guildlog_set_t *set);
-static void ngx_guildlog_set_back_off(ngx_guildlog_pool_t *pool);
+static void ngx_guildlog_set_back_off(ngx_guildlog_db_pool_t *pool);
 static void ngx_guildlog_set_retry(ngx_event_t *ev);
 
 
 void
-ngx_guildlog_set_init(ngx_guildlog_pool_t *pool)
+ngx_guildlog_set_init(ngx_guildlog_db_pool_t *pool)
 {
     ngx_uint_t                      i;
     ngx_guildlog_set_t             *set;
@@ -92,7 +92,7 @@ ngx_guildlog_set_init(ngx_guildlog_pool_t *pool)
  */
 
 ngx_guildlog_pg_t *
-ngx_guildlog_set_choose(ngx_guildlog_set_t *set, ngx_guildlog_query_t *query)
+ngx_guildlog_set_choose(ngx_guildlog_set_t *set, ngx_guildlog_db_query_t *query)
 {
     ngx_uint_t          takes, joins, bounded, own, n;
     ngx_queue_t        *q;
@@ -147,7 +147,7 @@ ngx_guildlog_set_choose(ngx_guildlog_set_t *set, ngx_guildlog_query_t *query)
 
 
 ngx_uint_t
-ngx_guildlog_set_spare(ngx_guildlog_pool_t *pool, ngx_guildlog_set_t *set)
+ngx_guildlog_set_spare(ngx_guildlog_db_pool_t *pool, ngx_guildlog_set_t *set)
 {
     ngx_queue_t        *q;
     ngx_guildlog_pg_t  *pg;
@@ -205,12 +205,12 @@ ngx_guildlog_set_better(ngx_guildlog_pg_t *pg, ngx_guildlog_pg_t *best)
  */
 
 static ngx_uint_t
-ngx_guildlog_set_joins(ngx_guildlog_pg_t *pg, ngx_guildlog_query_t *query,
+ngx_guildlog_set_joins(ngx_guildlog_pg_t *pg, ngx_guildlog_db_query_t *query,
     ngx_uint_t *own)
 {
-    ngx_uint_t             joins;
-    ngx_queue_t           *q;
-    ngx_guildlog_query_t  *other;
+    ngx_uint_t                joins;
+    ngx_queue_t              *q;
+    ngx_guildlog_db_query_t  *other;
 
     *own = 0;
     joins = 1;
@@ -219,7 +219,7 @@ ngx_guildlog_set_joins(ngx_guildlog_pg_t *pg, ngx_guildlog_query_t *query,
          q != ngx_queue_sentinel(&pg->flight);
          q = ngx_queue_next(q))
     {
-        other = ngx_queue_data(q, ngx_guildlog_query_t, queue);
+        other = ngx_queue_data(q, ngx_guildlog_db_query_t, queue);
 
         if (other->share == query->share) {
             *own = 1;
@@ -236,10 +236,11 @@ ngx_guildlog_set_joins(ngx_guildlog_pg_t *pg, ngx_guildlog_query_t *query,
 
 
 static ngx_uint_t
-ngx_guildlog_set_waits_for(ngx_guildlog_pg_t *pg, ngx_guildlog_query_t *query)
+ngx_guildlog_set_waits_for(ngx_guildlog_pg_t *pg,
+    ngx_guildlog_db_query_t *query)
 {
-    ngx_queue_t           *q;
-    ngx_guildlog_query_t  *other;
+    ngx_queue_t              *q;
+    ngx_guildlog_db_query_t  *other;
 
     if (!(query->stmt->flags & NGX_GUILDLOG_STMT_SERIAL)) {
         return 0;
@@ -249,7 +250,7 @@ ngx_guildlog_set_waits_for(ngx_guildlog_pg_t *pg, ngx_guildlog_query_t *query)
          q != ngx_queue_sentinel(&pg->flight);
          q = ngx_queue_next(q))
     {
-        other = ngx_queue_data(q, ngx_guildlog_query_t, queue);
+        other = ngx_queue_data(q, ngx_guildlog_db_query_t, queue);
 
         if (other->stmt == query->stmt
             && ngx_strcmp(other->values[0], query->values[0]) == 0
@@ -264,7 +265,7 @@ ngx_guildlog_set_waits_for(ngx_guildlog_pg_t *pg, ngx_guildlog_query_t *query)
 
 
 void
-ngx_guildlog_set_grow(ngx_guildlog_pool_t *pool, ngx_guildlog_set_t *set)
+ngx_guildlog_set_grow(ngx_guildlog_db_pool_t *pool, ngx_guildlog_set_t *set)
 {
     ngx_uint_t  n;
 
@@ -284,7 +285,7 @@ ngx_guildlog_set_grow(ngx_guildlog_pool_t *pool, ngx_guildlog_set_t *set)
 
 
 static ngx_uint_t
-ngx_guildlog_set_connecting(ngx_guildlog_pool_t *pool)
+ngx_guildlog_set_connecting(ngx_guildlog_db_pool_t *pool)
 {
     ngx_uint_t  i, n;
 
@@ -299,7 +300,7 @@ ngx_guildlog_set_connecting(ngx_guildlog_pool_t *pool)
 
 
 static void
-ngx_guildlog_set_connect(ngx_guildlog_pool_t *pool, ngx_guildlog_set_t *set)
+ngx_guildlog_set_connect(ngx_guildlog_db_pool_t *pool, ngx_guildlog_set_t *set)
 {
     ngx_guildlog_pg_t  *pg;
 
@@ -327,8 +328,8 @@ ngx_guildlog_set_connect(ngx_guildlog_pool_t *pool, ngx_guildlog_set_t *set)
 void
 ngx_guildlog_set_ready(ngx_guildlog_pg_t *pg)
 {
-    ngx_guildlog_set_t   *set;
-    ngx_guildlog_pool_t  *pool;
+    ngx_guildlog_set_t      *set;
+    ngx_guildlog_db_pool_t  *pool;
 
     pool = pg->pool;
     set = pg->set;
@@ -348,8 +349,8 @@ ngx_guildlog_set_ready(ngx_guildlog_pg_t *pg)
 void
 ngx_guildlog_set_ended(ngx_guildlog_pg_t *pg)
 {
-    ngx_guildlog_set_t   *set;
-    ngx_guildlog_pool_t  *pool;
+    ngx_guildlog_set_t      *set;
+    ngx_guildlog_db_pool_t  *pool;
 
     pool = pg->pool;
     set = pg->set;
@@ -358,7 +359,7 @@ ngx_guildlog_set_ended(ngx_guildlog_pg_t *pg)
     ngx_queue_insert_tail(&pool->dead, &pg->queue);
     set->nconnections--;
 
-    ngx_guildlog_pool_not_cancelled(pg);
+    ngx_guildlog_db_pool_not_cancelled(pg);
 
     if (pg->ready) {
         ngx_guildlog_stats_gauge(pool->stats,
@@ -399,7 +400,7 @@ ngx_guildlog_set_ended(ngx_guildlog_pg_t *pg)
 
 
 static void
-ngx_guildlog_set_back_off(ngx_guildlog_pool_t *pool)
+ngx_guildlog_set_back_off(ngx_guildlog_db_pool_t *pool)
 {
     if (pool->retry.timer_set || pool->closed) {
         return;
@@ -417,14 +418,14 @@ ngx_guildlog_set_back_off(ngx_guildlog_pool_t *pool)
 static void
 ngx_guildlog_set_retry(ngx_event_t *ev)
 {
-    ngx_guildlog_pool_t *pool = ev->data;
+    ngx_guildlog_db_pool_t *pool = ev->data;
 
     ngx_post_event(&pool->run, &ngx_posted_events);
 }
 
 
 void
-ngx_guildlog_set_revive(ngx_guildlog_pool_t *pool)
+ngx_guildlog_set_revive(ngx_guildlog_db_pool_t *pool)
 {
     if (pool->failing && pool->nready == 0 && !pool->retry.timer_set
         && ngx_guildlog_set_connecting(pool) == 0
@@ -463,7 +464,7 @@ ngx_guildlog_set_shrink(ngx_guildlog_set_t *set)
 
 
 ngx_uint_t
-ngx_guildlog_set_down(ngx_guildlog_pool_t *pool)
+ngx_guildlog_set_down(ngx_guildlog_db_pool_t *pool)
 {
     if (pool->terminated) {
         return 1;

@@ -12,33 +12,33 @@
 
 
 static char *ngx_guildlog_host_resolve(ngx_conf_t *cf, ngx_str_t *name,
-    ngx_guildlog_host_t *host);
+    ngx_guildlog_db_host_t *host);
 static char *ngx_guildlog_host_literal(ngx_conf_t *cf,
-    ngx_guildlog_host_t *host, ngx_addr_t *addr);
+    ngx_guildlog_db_host_t *host, ngx_addr_t *addr);
 static char *ngx_guildlog_host_lookup(ngx_conf_t *cf, ngx_str_t *name,
-    ngx_guildlog_host_t *host);
+    ngx_guildlog_db_host_t *host);
 static void ngx_guildlog_host_found(ngx_resolver_ctx_t *ctx);
 static void ngx_guildlog_host_configured(ngx_guildlog_pg_t *pg,
     const char *cause);
-static void ngx_guildlog_host_text(ngx_guildlog_addr_t *addr,
+static void ngx_guildlog_host_text(ngx_guildlog_db_addr_t *addr,
     struct sockaddr *sockaddr, socklen_t socklen);
 static const char *ngx_guildlog_site_text(ngx_pool_t *pool,
     const ngx_str_t *value);
 
 
-static const ngx_guildlog_addr_t  ngx_guildlog_host_socket = { "" };
+static const ngx_guildlog_db_addr_t  ngx_guildlog_host_socket = { "" };
 
 
 char *
-ngx_guildlog_database_resolve(ngx_conf_t *cf,
+ngx_guildlog_db_host_resolve(ngx_conf_t *cf,
     ngx_guildlog_database_t *database)
 {
-    ngx_str_t            *name;
-    ngx_uint_t            i;
-    ngx_guildlog_host_t  *host;
+    ngx_str_t               *name;
+    ngx_uint_t               i;
+    ngx_guildlog_db_host_t  *host;
 
     host = ngx_pcalloc(cf->pool,
-                       database->hosts.nelts * sizeof(ngx_guildlog_host_t));
+                       database->hosts.nelts * sizeof(ngx_guildlog_db_host_t));
     if (host == NULL) {
         return NGX_CONF_ERROR;
     }
@@ -61,7 +61,7 @@ ngx_guildlog_database_resolve(ngx_conf_t *cf,
 
 static char *
 ngx_guildlog_host_resolve(ngx_conf_t *cf, ngx_str_t *name,
-    ngx_guildlog_host_t *host)
+    ngx_guildlog_db_host_t *host)
 {
     ngx_str_t   bare;
     ngx_addr_t  addr;
@@ -81,7 +81,7 @@ ngx_guildlog_host_resolve(ngx_conf_t *cf, ngx_str_t *name,
     }
 
     if (bare.data[0] == '/') {
-        host->addrs = (ngx_guildlog_addr_t *) &ngx_guildlog_host_socket;
+        host->addrs = (ngx_guildlog_db_addr_t *) &ngx_guildlog_host_socket;
         host->naddrs = 1;
         return NGX_CONF_OK;
     }
@@ -102,10 +102,10 @@ ngx_guildlog_host_resolve(ngx_conf_t *cf, ngx_str_t *name,
 
 
 static char *
-ngx_guildlog_host_literal(ngx_conf_t *cf, ngx_guildlog_host_t *host,
+ngx_guildlog_host_literal(ngx_conf_t *cf, ngx_guildlog_db_host_t *host,
     ngx_addr_t *addr)
 {
-    host->addrs = ngx_palloc(cf->pool, sizeof(ngx_guildlog_addr_t));
+    host->addrs = ngx_palloc(cf->pool, sizeof(ngx_guildlog_db_addr_t));
     if (host->addrs == NULL) {
         return NGX_CONF_ERROR;
     }
@@ -119,7 +119,7 @@ ngx_guildlog_host_literal(ngx_conf_t *cf, ngx_guildlog_host_t *host,
 
 static char *
 ngx_guildlog_host_lookup(ngx_conf_t *cf, ngx_str_t *name,
-    ngx_guildlog_host_t *host)
+    ngx_guildlog_db_host_t *host)
 {
     ngx_url_t   u;
     ngx_uint_t  i;
@@ -140,7 +140,7 @@ ngx_guildlog_host_lookup(ngx_conf_t *cf, ngx_str_t *name,
     }
 
     host->addrs = ngx_palloc(cf->pool,
-                             u.naddrs * sizeof(ngx_guildlog_addr_t));
+                             u.naddrs * sizeof(ngx_guildlog_db_addr_t));
     if (host->addrs == NULL) {
         return NGX_CONF_ERROR;
     }
@@ -161,9 +161,9 @@ ngx_guildlog_host_lookup(ngx_conf_t *cf, ngx_str_t *name,
 void
 ngx_guildlog_host_find(ngx_guildlog_pg_t *pg)
 {
-    ngx_resolver_ctx_t         *ctx;
-    ngx_guildlog_site_t        *site;
-    const ngx_guildlog_host_t  *host;
+    ngx_resolver_ctx_t            *ctx;
+    ngx_guildlog_site_t           *site;
+    const ngx_guildlog_db_host_t  *host;
 
     site = pg->site;
     host = &site->database->resolved[pg->host];
@@ -209,16 +209,16 @@ ngx_guildlog_host_found(ngx_resolver_ctx_t *ctx)
 {
     ngx_guildlog_pg_t *pg = ctx->data;
 
-    ngx_int_t             state;
-    ngx_uint_t            i, n;
-    ngx_guildlog_addr_t  *found;
+    ngx_int_t                state;
+    ngx_uint_t               i, n;
+    ngx_guildlog_db_addr_t  *found;
 
     state = ctx->state;
     n = ngx_min(ctx->naddrs, NGX_GUILDLOG_HOST_ADDRS_MAX);
     found = NULL;
 
     if (state == 0 && n) {
-        found = ngx_alloc(n * sizeof(ngx_guildlog_addr_t), pg->site->log);
+        found = ngx_alloc(n * sizeof(ngx_guildlog_db_addr_t), pg->site->log);
     }
 
     if (found) {
@@ -249,7 +249,7 @@ ngx_guildlog_host_found(ngx_resolver_ctx_t *ctx)
 static void
 ngx_guildlog_host_configured(ngx_guildlog_pg_t *pg, const char *cause)
 {
-    const ngx_guildlog_host_t  *host;
+    const ngx_guildlog_db_host_t  *host;
 
     host = &pg->site->database->resolved[pg->host];
 
@@ -285,7 +285,7 @@ ngx_guildlog_host_forget(ngx_guildlog_pg_t *pg)
 
 
 static void
-ngx_guildlog_host_text(ngx_guildlog_addr_t *addr, struct sockaddr *sockaddr,
+ngx_guildlog_host_text(ngx_guildlog_db_addr_t *addr, struct sockaddr *sockaddr,
     socklen_t socklen)
 {
     size_t  len;

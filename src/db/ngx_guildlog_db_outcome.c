@@ -8,14 +8,14 @@
 
 
 static void ngx_guildlog_outcome_head(ngx_guildlog_pg_t *pg);
-static void ngx_guildlog_outcome_judge(ngx_guildlog_pool_t *pool,
-    ngx_guildlog_query_t *query);
+static void ngx_guildlog_outcome_judge(ngx_guildlog_db_pool_t *pool,
+    ngx_guildlog_db_query_t *query);
 static ngx_uint_t ngx_guildlog_outcome_lost_a_race(
-    ngx_guildlog_result_t *result);
-static void ngx_guildlog_outcome_observe(ngx_guildlog_pool_t *pool,
-    ngx_guildlog_query_t *query);
-static void ngx_guildlog_outcome_again(ngx_guildlog_pool_t *pool,
-    ngx_guildlog_query_t *query);
+    ngx_guildlog_db_result_t *result);
+static void ngx_guildlog_outcome_observe(ngx_guildlog_db_pool_t *pool,
+    ngx_guildlog_db_query_t *query);
+static void ngx_guildlog_outcome_again(ngx_guildlog_db_pool_t *pool,
+    ngx_guildlog_db_query_t *query);
 
 
 /*
@@ -31,10 +31,10 @@ static const char *const  ngx_guildlog_outcome_losers[] = {
 
 void
 ngx_guildlog_outcome_answered(ngx_guildlog_pg_t *pg,
-    ngx_guildlog_query_t *query)
+    ngx_guildlog_db_query_t *query)
 {
-    ngx_guildlog_set_t   *set;
-    ngx_guildlog_pool_t  *pool;
+    ngx_guildlog_set_t      *set;
+    ngx_guildlog_db_pool_t  *pool;
 
     pool = pg->pool;
     set = pg->set;
@@ -65,12 +65,12 @@ ngx_guildlog_outcome_answered(ngx_guildlog_pg_t *pg,
 static void
 ngx_guildlog_outcome_head(ngx_guildlog_pg_t *pg)
 {
-    ngx_queue_t           *q;
-    ngx_msec_t             timeout;
-    ngx_guildlog_query_t  *query;
+    ngx_queue_t              *q;
+    ngx_msec_t                timeout;
+    ngx_guildlog_db_query_t  *query;
 
     q = ngx_queue_head(&pg->flight);
-    query = ngx_queue_data(q, ngx_guildlog_query_t, queue);
+    query = ngx_queue_data(q, ngx_guildlog_db_query_t, queue);
     timeout = pg->timeout + NGX_GUILDLOG_PG_GRACE;
 
     if (query->timer.timer_set
@@ -84,12 +84,12 @@ ngx_guildlog_outcome_head(ngx_guildlog_pg_t *pg)
 
 
 static void
-ngx_guildlog_outcome_judge(ngx_guildlog_pool_t *pool,
-    ngx_guildlog_query_t *query)
+ngx_guildlog_outcome_judge(ngx_guildlog_db_pool_t *pool,
+    ngx_guildlog_db_query_t *query)
 {
-    char                   *text;
-    PGresult               *res;
-    ngx_guildlog_result_t  *result;
+    char                      *text;
+    PGresult                  *res;
+    ngx_guildlog_db_result_t  *result;
 
     result = &query->result;
     res = result->res;
@@ -98,7 +98,7 @@ ngx_guildlog_outcome_judge(ngx_guildlog_pool_t *pool,
         result->rows = PQntuples(res);
         result->columns = PQnfields(res);
         ngx_guildlog_outcome_observe(pool, query);
-        ngx_guildlog_outcome_finish(pool, query, NGX_GUILDLOG_ROWS);
+        ngx_guildlog_outcome_finish(pool, query, NGX_GUILDLOG_DB_ROWS);
         return;
     }
 
@@ -124,7 +124,8 @@ ngx_guildlog_outcome_judge(ngx_guildlog_pool_t *pool,
     /* what others raise may have several lines, and is for the log */
 
     if (text && ngx_strncmp(result->sqlstate, "GL", 2) != 0) {
-        ngx_guildlog_pg_line((u_char *) text, ngx_strlen(text) + 1, text);
+        ngx_guildlog_db_result_line((u_char *) text, ngx_strlen(text) + 1,
+                                    text);
     }
 
     if (text) {
@@ -133,7 +134,7 @@ ngx_guildlog_outcome_judge(ngx_guildlog_pool_t *pool,
     }
 
     if (query->cancelled) {
-        ngx_guildlog_outcome_finish(pool, query, NGX_GUILDLOG_ROWS);
+        ngx_guildlog_outcome_finish(pool, query, NGX_GUILDLOG_DB_ROWS);
         return;
     }
 
@@ -141,16 +142,16 @@ ngx_guildlog_outcome_judge(ngx_guildlog_pool_t *pool,
 
     if (ngx_strcmp(result->sqlstate, "57014") == 0) {
         ngx_guildlog_outcome_late(pool, query);
-        ngx_guildlog_outcome_finish(pool, query, NGX_GUILDLOG_TIMEOUT);
+        ngx_guildlog_outcome_finish(pool, query, NGX_GUILDLOG_DB_TIMEOUT);
         return;
     }
 
-    ngx_guildlog_outcome_finish(pool, query, NGX_GUILDLOG_REFUSED);
+    ngx_guildlog_outcome_finish(pool, query, NGX_GUILDLOG_DB_REFUSED);
 }
 
 
 static ngx_uint_t
-ngx_guildlog_outcome_lost_a_race(ngx_guildlog_result_t *result)
+ngx_guildlog_outcome_lost_a_race(ngx_guildlog_db_result_t *result)
 {
     const char *const  *loser;
 
@@ -165,8 +166,8 @@ ngx_guildlog_outcome_lost_a_race(ngx_guildlog_result_t *result)
 
 
 static void
-ngx_guildlog_outcome_observe(ngx_guildlog_pool_t *pool,
-    ngx_guildlog_query_t *query)
+ngx_guildlog_outcome_observe(ngx_guildlog_db_pool_t *pool,
+    ngx_guildlog_db_query_t *query)
 {
     ngx_guildlog_stats_observe(
                           &pool->stats->shared->stmt[query->stmt->index],
@@ -175,15 +176,15 @@ ngx_guildlog_outcome_observe(ngx_guildlog_pool_t *pool,
 
 
 void
-ngx_guildlog_outcome_late(ngx_guildlog_pool_t *pool,
-    ngx_guildlog_query_t *query)
+ngx_guildlog_outcome_late(ngx_guildlog_db_pool_t *pool,
+    ngx_guildlog_db_query_t *query)
 {
     ngx_guildlog_stats_count(pool->stats, NGX_GUILDLOG_COUNT_TIMEOUTS, 1);
 
     ngx_log_error(NGX_LOG_ERR, pool->log, 0,
                   "guildlog database \"%V\": statement \"%s\" ran past %M ms",
                   &pool->database->name, query->stmt->name,
-                  ngx_guildlog_pool_set(query)->timeout);
+                  ngx_guildlog_db_pool_set(query)->timeout);
 }
 
 
@@ -193,14 +194,14 @@ ngx_guildlog_outcome_late(ngx_guildlog_pool_t *pool,
  */
 
 void
-ngx_guildlog_outcome_orphaned(ngx_guildlog_pool_t *pool,
-    ngx_guildlog_query_t *query, ngx_uint_t unsent)
+ngx_guildlog_outcome_orphaned(ngx_guildlog_db_pool_t *pool,
+    ngx_guildlog_db_query_t *query, ngx_uint_t unsent)
 {
     query->pg = NULL;
     ngx_guildlog_share_count(query, -1);
 
     if (query->late) {
-        ngx_guildlog_outcome_finish(pool, query, NGX_GUILDLOG_TIMEOUT);
+        ngx_guildlog_outcome_finish(pool, query, NGX_GUILDLOG_DB_TIMEOUT);
         return;
     }
 
@@ -213,16 +214,16 @@ ngx_guildlog_outcome_orphaned(ngx_guildlog_pool_t *pool,
         return;
     }
 
-    ngx_guildlog_outcome_finish(pool, query, NGX_GUILDLOG_UNAVAILABLE);
+    ngx_guildlog_outcome_finish(pool, query, NGX_GUILDLOG_DB_UNAVAILABLE);
 }
 
 
 static void
-ngx_guildlog_outcome_again(ngx_guildlog_pool_t *pool,
-    ngx_guildlog_query_t *query)
+ngx_guildlog_outcome_again(ngx_guildlog_db_pool_t *pool,
+    ngx_guildlog_db_query_t *query)
 {
     if (query->handler == NULL || pool->terminated || pool->closed) {
-        ngx_guildlog_outcome_finish(pool, query, NGX_GUILDLOG_UNAVAILABLE);
+        ngx_guildlog_outcome_finish(pool, query, NGX_GUILDLOG_DB_UNAVAILABLE);
         return;
     }
 
@@ -233,15 +234,15 @@ ngx_guildlog_outcome_again(ngx_guildlog_pool_t *pool,
     }
 
     PQclear(query->result.res);
-    ngx_memzero(&query->result, sizeof(ngx_guildlog_result_t));
+    ngx_memzero(&query->result, sizeof(ngx_guildlog_db_result_t));
 
-    ngx_guildlog_pool_requeue(pool, query);
+    ngx_guildlog_db_pool_requeue(pool, query);
 }
 
 
 void
-ngx_guildlog_outcome_finish(ngx_guildlog_pool_t *pool,
-    ngx_guildlog_query_t *query, ngx_guildlog_outcome_e outcome)
+ngx_guildlog_outcome_finish(ngx_guildlog_db_pool_t *pool,
+    ngx_guildlog_db_query_t *query, ngx_guildlog_db_outcome_e outcome)
 {
     if (query->timer.timer_set) {
         ngx_del_timer(&query->timer);
@@ -249,8 +250,8 @@ ngx_guildlog_outcome_finish(ngx_guildlog_pool_t *pool,
 
     /* class GL is how the schema says no: an answer like any other */
 
-    if (outcome != NGX_GUILDLOG_ROWS
-        && outcome != NGX_GUILDLOG_SHARE_TAKEN
+    if (outcome != NGX_GUILDLOG_DB_ROWS
+        && outcome != NGX_GUILDLOG_DB_SHARE_TAKEN
         && ngx_strncmp(query->result.sqlstate, "GL", 2) != 0)
     {
         (void) ngx_atomic_fetch_add(

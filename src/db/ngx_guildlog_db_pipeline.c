@@ -18,7 +18,7 @@
 
 
 static int ngx_guildlog_pipeline_put(ngx_guildlog_pg_t *pg,
-    ngx_guildlog_query_t *query);
+    ngx_guildlog_db_query_t *query);
 static ngx_int_t ngx_guildlog_pipeline_flush(ngx_guildlog_pg_t *pg);
 static ngx_int_t ngx_guildlog_pipeline_results(ngx_guildlog_pg_t *pg);
 static void ngx_guildlog_pipeline_expect(ngx_guildlog_pg_t *pg);
@@ -33,7 +33,7 @@ static ngx_int_t ngx_guildlog_pipeline_executed_end(ngx_guildlog_pg_t *pg,
 static ngx_int_t ngx_guildlog_pipeline_synced(ngx_guildlog_pg_t *pg,
     PGresult *res);
 static ngx_int_t ngx_guildlog_pipeline_refused(ngx_guildlog_pg_t *pg,
-    ngx_guildlog_query_t *query, PGresult *res);
+    ngx_guildlog_db_query_t *query, PGresult *res);
 static ngx_int_t ngx_guildlog_pipeline_astray(ngx_guildlog_pg_t *pg,
     PGresult *res);
 
@@ -44,7 +44,8 @@ static const char  *ngx_guildlog_pipeline_stale[] = { "26000", "0A000", NULL };
 
 
 void
-ngx_guildlog_pipeline_send(ngx_guildlog_pg_t *pg, ngx_guildlog_query_t *query)
+ngx_guildlog_pipeline_send(ngx_guildlog_pg_t *pg,
+    ngx_guildlog_db_query_t *query)
 {
     uint32_t  *generation;
 
@@ -83,7 +84,7 @@ ngx_guildlog_pipeline_send(ngx_guildlog_pg_t *pg, ngx_guildlog_query_t *query)
 
 
 static int
-ngx_guildlog_pipeline_put(ngx_guildlog_pg_t *pg, ngx_guildlog_query_t *query)
+ngx_guildlog_pipeline_put(ngx_guildlog_pg_t *pg, ngx_guildlog_db_query_t *query)
 {
     int                         n;
     u_char                      name[NGX_MAX_ERROR_STR];
@@ -120,7 +121,8 @@ ngx_guildlog_pipeline_io(ngx_guildlog_pg_t *pg, ngx_uint_t write)
     ended = !write && !PQconsumeInput(pg->conn);
 
     if (ended) {
-        ngx_guildlog_pg_line(cause, sizeof(cause), PQerrorMessage(pg->conn));
+        ngx_guildlog_db_result_line(cause, sizeof(cause),
+                                    PQerrorMessage(pg->conn));
     }
 
     /* answers that came before the end of the stream are answers */
@@ -162,7 +164,7 @@ ngx_guildlog_pipeline_flush(ngx_guildlog_pg_t *pg)
                 return NGX_ERROR;
             }
 
-            ngx_guildlog_pool_unblocked(pg);
+            ngx_guildlog_db_pool_unblocked(pg);
         }
 
     } else if (rc == 1) {
@@ -232,10 +234,10 @@ ngx_guildlog_pipeline_results(ngx_guildlog_pg_t *pg)
 static void
 ngx_guildlog_pipeline_expect(ngx_guildlog_pg_t *pg)
 {
-    ngx_guildlog_query_t  *query;
+    ngx_guildlog_db_query_t  *query;
 
     query = ngx_queue_data(ngx_queue_head(&pg->flight),
-                           ngx_guildlog_query_t, queue);
+                           ngx_guildlog_db_query_t, queue);
 
     pg->head_since = ngx_current_msec;
     pg->result = query->prepares ? ngx_guildlog_pipeline_prepared
@@ -246,10 +248,10 @@ ngx_guildlog_pipeline_expect(ngx_guildlog_pg_t *pg)
 static ngx_int_t
 ngx_guildlog_pipeline_prepared(ngx_guildlog_pg_t *pg, PGresult *res)
 {
-    ngx_guildlog_query_t  *query;
+    ngx_guildlog_db_query_t  *query;
 
     query = ngx_queue_data(ngx_queue_head(&pg->flight),
-                           ngx_guildlog_query_t, queue);
+                           ngx_guildlog_db_query_t, queue);
 
     pg->result = ngx_guildlog_pipeline_prepared_end;
 
@@ -283,10 +285,10 @@ ngx_guildlog_pipeline_prepared_end(ngx_guildlog_pg_t *pg, PGresult *res)
 static ngx_int_t
 ngx_guildlog_pipeline_executed(ngx_guildlog_pg_t *pg, PGresult *res)
 {
-    ngx_guildlog_query_t  *query;
+    ngx_guildlog_db_query_t  *query;
 
     query = ngx_queue_data(ngx_queue_head(&pg->flight),
-                           ngx_guildlog_query_t, queue);
+                           ngx_guildlog_db_query_t, queue);
 
     pg->result = ngx_guildlog_pipeline_executed_end;
 
@@ -329,7 +331,7 @@ ngx_guildlog_pipeline_executed_end(ngx_guildlog_pg_t *pg, PGresult *res)
 static ngx_int_t
 ngx_guildlog_pipeline_synced(ngx_guildlog_pg_t *pg, PGresult *res)
 {
-    ngx_guildlog_query_t  *query;
+    ngx_guildlog_db_query_t  *query;
 
     if (res == NULL || PQresultStatus(res) != PGRES_PIPELINE_SYNC) {
         return ngx_guildlog_pipeline_astray(pg, res);
@@ -338,7 +340,7 @@ ngx_guildlog_pipeline_synced(ngx_guildlog_pg_t *pg, PGresult *res)
     PQclear(res);
 
     query = ngx_queue_data(ngx_queue_head(&pg->flight),
-                           ngx_guildlog_query_t, queue);
+                           ngx_guildlog_db_query_t, queue);
 
     ngx_queue_remove(&query->queue);
     query->pg = NULL;
@@ -380,7 +382,7 @@ ngx_guildlog_pipeline_synced(ngx_guildlog_pg_t *pg, PGresult *res)
 
 static ngx_int_t
 ngx_guildlog_pipeline_refused(ngx_guildlog_pg_t *pg,
-    ngx_guildlog_query_t *query, PGresult *res)
+    ngx_guildlog_db_query_t *query, PGresult *res)
 {
     uint32_t    *generation;
     const char  *sqlstate, *severity, **stale;

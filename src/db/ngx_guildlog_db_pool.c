@@ -14,44 +14,44 @@
 #include "db/ngx_guildlog_db.h"
 
 
-static void ngx_guildlog_pool_reject(ngx_guildlog_pool_t *pool,
-    ngx_guildlog_query_t *query, ngx_guildlog_outcome_e outcome);
-static void ngx_guildlog_pool_wait(ngx_guildlog_pool_t *pool,
-    ngx_guildlog_query_t *query, ngx_uint_t first);
-static void ngx_guildlog_pool_leave(ngx_guildlog_pool_t *pool,
-    ngx_guildlog_query_t *query);
-static void ngx_guildlog_pool_wait_expired(ngx_event_t *ev);
-static void ngx_guildlog_pool_run(ngx_event_t *ev);
-static void ngx_guildlog_pool_bury(ngx_guildlog_pool_t *pool);
-static void ngx_guildlog_pool_dispatch(ngx_guildlog_pool_t *pool,
+static void ngx_guildlog_db_pool_reject(ngx_guildlog_db_pool_t *pool,
+    ngx_guildlog_db_query_t *query, ngx_guildlog_db_outcome_e outcome);
+static void ngx_guildlog_db_pool_wait(ngx_guildlog_db_pool_t *pool,
+    ngx_guildlog_db_query_t *query, ngx_uint_t first);
+static void ngx_guildlog_db_pool_leave(ngx_guildlog_db_pool_t *pool,
+    ngx_guildlog_db_query_t *query);
+static void ngx_guildlog_db_pool_wait_expired(ngx_event_t *ev);
+static void ngx_guildlog_db_pool_run(ngx_event_t *ev);
+static void ngx_guildlog_db_pool_bury(ngx_guildlog_db_pool_t *pool);
+static void ngx_guildlog_db_pool_dispatch(ngx_guildlog_db_pool_t *pool,
     ngx_guildlog_set_t *set);
-static ngx_int_t ngx_guildlog_pool_turn(ngx_guildlog_pool_t *pool,
+static ngx_int_t ngx_guildlog_db_pool_turn(ngx_guildlog_db_pool_t *pool,
     ngx_guildlog_share_t *share);
-static void ngx_guildlog_pool_send(ngx_guildlog_pool_t *pool,
-    ngx_guildlog_pg_t *pg, ngx_guildlog_query_t *query);
-static void ngx_guildlog_pool_send_expired(ngx_event_t *ev);
-static void ngx_guildlog_pool_deliver(ngx_guildlog_pool_t *pool);
-static void ngx_guildlog_pool_cancel(ngx_guildlog_pg_t *pg);
-static void ngx_guildlog_pool_cancelled(void *data,
-    ngx_guildlog_result_t *result);
-static void ngx_guildlog_pool_complain(ngx_guildlog_pool_t *pool,
+static void ngx_guildlog_db_pool_send(ngx_guildlog_db_pool_t *pool,
+    ngx_guildlog_pg_t *pg, ngx_guildlog_db_query_t *query);
+static void ngx_guildlog_db_pool_send_expired(ngx_event_t *ev);
+static void ngx_guildlog_db_pool_deliver(ngx_guildlog_db_pool_t *pool);
+static void ngx_guildlog_db_pool_cancel(ngx_guildlog_pg_t *pg);
+static void ngx_guildlog_db_pool_cancelled(void *data,
+    ngx_guildlog_db_result_t *result);
+static void ngx_guildlog_db_pool_complain(ngx_guildlog_db_pool_t *pool,
     const char *what);
 
 
-ngx_guildlog_pool_t *
-ngx_guildlog_pool_create(ngx_cycle_t *cycle,
+ngx_guildlog_db_pool_t *
+ngx_guildlog_db_pool_create(ngx_cycle_t *cycle,
     const ngx_guildlog_database_t *database, ngx_resolver_t *resolver,
     ngx_msec_t resolver_timeout, ngx_guildlog_stats_t *stats)
 {
-    ngx_pool_t           *memory;
-    ngx_guildlog_pool_t  *pool;
+    ngx_pool_t              *memory;
+    ngx_guildlog_db_pool_t  *pool;
 
     memory = ngx_create_pool(NGX_DEFAULT_POOL_SIZE, cycle->log);
     if (memory == NULL) {
         return NULL;
     }
 
-    pool = ngx_pcalloc(memory, sizeof(ngx_guildlog_pool_t));
+    pool = ngx_pcalloc(memory, sizeof(ngx_guildlog_db_pool_t));
     if (pool == NULL) {
         goto failed;
     }
@@ -70,7 +70,7 @@ ngx_guildlog_pool_create(ngx_cycle_t *cycle,
 
     pool->run.data = pool;
     pool->run.log = pool->log;
-    pool->run.handler = ngx_guildlog_pool_run;
+    pool->run.handler = ngx_guildlog_db_pool_run;
 
     ngx_queue_init(&pool->dead);
     ngx_queue_init(&pool->finished);
@@ -87,20 +87,20 @@ failed:
 }
 
 
-ngx_guildlog_query_t *
-ngx_guildlog_pool_submit(ngx_guildlog_pool_t *pool,
+ngx_guildlog_db_query_t *
+ngx_guildlog_db_pool_submit(ngx_guildlog_db_pool_t *pool,
     const ngx_guildlog_stmt_t *stmt, const ngx_str_t *args,
-    ngx_guildlog_query_handler_pt handler, void *data)
+    ngx_guildlog_db_handler_pt handler, void *data)
 {
-    ngx_int_t              clean;
-    ngx_guildlog_set_t    *set;
-    ngx_guildlog_query_t  *query;
+    ngx_int_t                 clean;
+    ngx_guildlog_set_t       *set;
+    ngx_guildlog_db_query_t  *query;
 
     if (pool->closed) {
         return NULL;
     }
 
-    query = ngx_guildlog_query_create(pool, stmt, args);
+    query = ngx_guildlog_db_query_create(pool, stmt, args);
     if (query == NULL) {
         return NULL;
     }
@@ -108,36 +108,36 @@ ngx_guildlog_pool_submit(ngx_guildlog_pool_t *pool,
     query->handler = handler;
     query->data = data;
 
-    set = ngx_guildlog_pool_set(query);
-    clean = ngx_guildlog_query_copy(query, args);
+    set = ngx_guildlog_db_pool_set(query);
+    clean = ngx_guildlog_db_query_copy(query, args);
 
     if (ngx_guildlog_share_join(query) != NGX_OK) {
-        ngx_guildlog_query_free(query);
+        ngx_guildlog_db_query_free(query);
         return NULL;
     }
 
     if (clean != NGX_OK) {
         ngx_memcpy(query->result.sqlstate, "22021", 6);
         ngx_str_set(&query->result.message, "a NUL byte in an argument");
-        ngx_guildlog_pool_reject(pool, query, NGX_GUILDLOG_REFUSED);
+        ngx_guildlog_db_pool_reject(pool, query, NGX_GUILDLOG_DB_REFUSED);
 
     } else if (ngx_guildlog_set_down(pool)) {
         pool->missed = !pool->terminated;
-        ngx_guildlog_pool_reject(pool, query, NGX_GUILDLOG_UNAVAILABLE);
+        ngx_guildlog_db_pool_reject(pool, query, NGX_GUILDLOG_DB_UNAVAILABLE);
 
     } else if (ngx_guildlog_share_crowded(query)) {
         ngx_guildlog_stats_count(pool->stats, NGX_GUILDLOG_COUNT_SHARE_TAKEN,
                                  1);
-        ngx_guildlog_pool_reject(pool, query, NGX_GUILDLOG_SHARE_TAKEN);
+        ngx_guildlog_db_pool_reject(pool, query, NGX_GUILDLOG_DB_SHARE_TAKEN);
 
     } else if (set->nwaiting >= pool->database->queue) {
         ngx_guildlog_stats_count(pool->stats, NGX_GUILDLOG_COUNT_QUEUE_FULL,
                                  1);
-        ngx_guildlog_pool_complain(pool, "the queue is full");
-        ngx_guildlog_pool_reject(pool, query, NGX_GUILDLOG_QUEUE_FULL);
+        ngx_guildlog_db_pool_complain(pool, "the queue is full");
+        ngx_guildlog_db_pool_reject(pool, query, NGX_GUILDLOG_DB_QUEUE_FULL);
 
     } else {
-        ngx_guildlog_pool_wait(pool, query, 0);
+        ngx_guildlog_db_pool_wait(pool, query, 0);
     }
 
     return query;
@@ -150,8 +150,8 @@ ngx_guildlog_pool_submit(ngx_guildlog_pool_t *pool,
  */
 
 static void
-ngx_guildlog_pool_reject(ngx_guildlog_pool_t *pool,
-    ngx_guildlog_query_t *query, ngx_guildlog_outcome_e outcome)
+ngx_guildlog_db_pool_reject(ngx_guildlog_db_pool_t *pool,
+    ngx_guildlog_db_query_t *query, ngx_guildlog_db_outcome_e outcome)
 {
     ngx_post_event(&pool->run, &ngx_posted_next_events);
     ngx_guildlog_outcome_finish(pool, query, outcome);
@@ -159,8 +159,8 @@ ngx_guildlog_pool_reject(ngx_guildlog_pool_t *pool,
 
 
 static void
-ngx_guildlog_pool_wait(ngx_guildlog_pool_t *pool,
-    ngx_guildlog_query_t *query, ngx_uint_t first)
+ngx_guildlog_db_pool_wait(ngx_guildlog_db_pool_t *pool,
+    ngx_guildlog_db_query_t *query, ngx_uint_t first)
 {
     ngx_guildlog_share_wait(query, first);
     ngx_guildlog_stats_gauge(pool->stats, NGX_GUILDLOG_GAUGE_QUEUED, 1);
@@ -168,7 +168,7 @@ ngx_guildlog_pool_wait(ngx_guildlog_pool_t *pool,
     query->turn = pool->turn;
     query->start_us = ngx_guildlog_now_us();
 
-    query->timer.handler = ngx_guildlog_pool_wait_expired;
+    query->timer.handler = ngx_guildlog_db_pool_wait_expired;
     ngx_add_timer(&query->timer, pool->database->queue_timeout);
 
     ngx_post_event(&pool->run, &ngx_posted_events);
@@ -176,8 +176,8 @@ ngx_guildlog_pool_wait(ngx_guildlog_pool_t *pool,
 
 
 static void
-ngx_guildlog_pool_leave(ngx_guildlog_pool_t *pool,
-    ngx_guildlog_query_t *query)
+ngx_guildlog_db_pool_leave(ngx_guildlog_db_pool_t *pool,
+    ngx_guildlog_db_query_t *query)
 {
     ngx_guildlog_share_leave(query);
     ngx_guildlog_stats_gauge(pool->stats, NGX_GUILDLOG_GAUGE_QUEUED, -1);
@@ -189,7 +189,7 @@ ngx_guildlog_pool_leave(ngx_guildlog_pool_t *pool,
 
 
 ngx_guildlog_set_t *
-ngx_guildlog_pool_set(ngx_guildlog_query_t *query)
+ngx_guildlog_db_pool_set(ngx_guildlog_db_query_t *query)
 {
     ngx_uint_t  flags;
 
@@ -206,7 +206,7 @@ ngx_guildlog_pool_set(ngx_guildlog_query_t *query)
 
 
 ngx_uint_t
-ngx_guildlog_pool_asked(ngx_guildlog_pool_t *pool)
+ngx_guildlog_db_pool_requests_running(ngx_guildlog_db_pool_t *pool)
 {
     ngx_queue_t         *q;
     ngx_guildlog_pg_t   *pg;
@@ -230,20 +230,20 @@ ngx_guildlog_pool_asked(ngx_guildlog_pool_t *pool)
 
 
 void
-ngx_guildlog_pool_requeue(ngx_guildlog_pool_t *pool,
-    ngx_guildlog_query_t *query)
+ngx_guildlog_db_pool_requeue(ngx_guildlog_db_pool_t *pool,
+    ngx_guildlog_db_query_t *query)
 {
-    ngx_guildlog_pool_wait(pool, query, 1);
+    ngx_guildlog_db_pool_wait(pool, query, 1);
 }
 
 
 static void
-ngx_guildlog_pool_wait_expired(ngx_event_t *ev)
+ngx_guildlog_db_pool_wait_expired(ngx_event_t *ev)
 {
-    ngx_guildlog_query_t *query = ev->data;
+    ngx_guildlog_db_query_t *query = ev->data;
 
-    ngx_guildlog_set_t   *set;
-    ngx_guildlog_pool_t  *pool;
+    ngx_guildlog_set_t      *set;
+    ngx_guildlog_db_pool_t  *pool;
 
     pool = query->pool;
     set = query->share->set;
@@ -257,7 +257,7 @@ ngx_guildlog_pool_wait_expired(ngx_event_t *ev)
         return;
     }
 
-    ngx_guildlog_pool_leave(pool, query);
+    ngx_guildlog_db_pool_leave(pool, query);
 
     /* another server's could go: only those of its own keep it waiting */
 
@@ -267,30 +267,30 @@ ngx_guildlog_pool_wait_expired(ngx_event_t *ev)
     {
         ngx_guildlog_stats_count(pool->stats, NGX_GUILDLOG_COUNT_SHARE_TAKEN,
                                  1);
-        ngx_guildlog_outcome_finish(pool, query, NGX_GUILDLOG_SHARE_TAKEN);
+        ngx_guildlog_outcome_finish(pool, query, NGX_GUILDLOG_DB_SHARE_TAKEN);
         return;
     }
 
     ngx_guildlog_stats_count(pool->stats, NGX_GUILDLOG_COUNT_TIMEOUTS, 1);
-    ngx_guildlog_pool_complain(pool, "no connection was free in time");
+    ngx_guildlog_db_pool_complain(pool, "no connection was free in time");
 
-    ngx_guildlog_outcome_finish(pool, query, NGX_GUILDLOG_UNAVAILABLE);
+    ngx_guildlog_outcome_finish(pool, query, NGX_GUILDLOG_DB_UNAVAILABLE);
 }
 
 
 static void
-ngx_guildlog_pool_run(ngx_event_t *ev)
+ngx_guildlog_db_pool_run(ngx_event_t *ev)
 {
-    ngx_guildlog_pool_t *pool = ev->data;
+    ngx_guildlog_db_pool_t *pool = ev->data;
 
     ngx_uint_t  i;
 
     pool->turn++;
 
-    ngx_guildlog_pool_bury(pool);
+    ngx_guildlog_db_pool_bury(pool);
 
     for (i = 0; i < NGX_GUILDLOG_SET_LAST; i++) {
-        ngx_guildlog_pool_dispatch(pool, &pool->sets[i]);
+        ngx_guildlog_db_pool_dispatch(pool, &pool->sets[i]);
         ngx_guildlog_set_grow(pool, &pool->sets[i]);
 
         if (ngx_exiting) {
@@ -302,17 +302,17 @@ ngx_guildlog_pool_run(ngx_event_t *ev)
 
     /* last, for a handler may destroy the pool */
 
-    ngx_guildlog_pool_deliver(pool);
+    ngx_guildlog_db_pool_deliver(pool);
 }
 
 
 static void
-ngx_guildlog_pool_bury(ngx_guildlog_pool_t *pool)
+ngx_guildlog_db_pool_bury(ngx_guildlog_db_pool_t *pool)
 {
-    ngx_queue_t           *q;
-    ngx_uint_t             unsent;
-    ngx_guildlog_pg_t     *pg;
-    ngx_guildlog_query_t  *query;
+    ngx_queue_t              *q;
+    ngx_uint_t                unsent;
+    ngx_guildlog_pg_t        *pg;
+    ngx_guildlog_db_query_t  *query;
 
     while (!ngx_queue_empty(&pool->dead)) {
         q = ngx_queue_head(&pool->dead);
@@ -327,7 +327,7 @@ ngx_guildlog_pool_bury(ngx_guildlog_pool_t *pool)
             q = ngx_queue_last(&pg->flight);
             ngx_queue_remove(q);
 
-            query = ngx_queue_data(q, ngx_guildlog_query_t, queue);
+            query = ngx_queue_data(q, ngx_guildlog_db_query_t, queue);
             ngx_guildlog_outcome_orphaned(pool, query, unsent);
             unsent = 0;
         }
@@ -340,7 +340,7 @@ ngx_guildlog_pool_bury(ngx_guildlog_pool_t *pool)
 /* a server that had its turn goes to the end */
 
 static void
-ngx_guildlog_pool_dispatch(ngx_guildlog_pool_t *pool,
+ngx_guildlog_db_pool_dispatch(ngx_guildlog_db_pool_t *pool,
     ngx_guildlog_set_t *set)
 {
     ngx_int_t              rc;
@@ -357,7 +357,7 @@ ngx_guildlog_pool_dispatch(ngx_guildlog_pool_t *pool,
         share = ngx_queue_data(q, ngx_guildlog_share_t, queue);
         next = ngx_queue_next(q);
 
-        rc = ngx_guildlog_pool_turn(pool, share);
+        rc = ngx_guildlog_db_pool_turn(pool, share);
 
         if (rc == NGX_BUSY) {
             return;
@@ -379,13 +379,14 @@ ngx_guildlog_pool_dispatch(ngx_guildlog_pool_t *pool,
  */
 
 static ngx_int_t
-ngx_guildlog_pool_turn(ngx_guildlog_pool_t *pool, ngx_guildlog_share_t *share)
+ngx_guildlog_db_pool_turn(ngx_guildlog_db_pool_t *pool,
+    ngx_guildlog_share_t *share)
 {
-    ngx_uint_t             fresh;
-    ngx_queue_t           *q;
-    ngx_guildlog_pg_t     *pg;
-    ngx_guildlog_set_t    *set;
-    ngx_guildlog_query_t  *query;
+    ngx_uint_t                fresh;
+    ngx_queue_t              *q;
+    ngx_guildlog_pg_t        *pg;
+    ngx_guildlog_set_t       *set;
+    ngx_guildlog_db_query_t  *query;
 
     set = share->set;
     fresh = 0;
@@ -394,7 +395,7 @@ ngx_guildlog_pool_turn(ngx_guildlog_pool_t *pool, ngx_guildlog_share_t *share)
          q != ngx_queue_sentinel(&share->waiting);
          q = ngx_queue_next(q))
     {
-        query = ngx_queue_data(q, ngx_guildlog_query_t, queue);
+        query = ngx_queue_data(q, ngx_guildlog_db_query_t, queue);
 
         if (ngx_guildlog_share_full(query)) {
             share->held = pool->turn;
@@ -415,7 +416,7 @@ ngx_guildlog_pool_turn(ngx_guildlog_pool_t *pool, ngx_guildlog_share_t *share)
                 set->crowded++;
             }
 
-            ngx_guildlog_pool_send(pool, pg, query);
+            ngx_guildlog_db_pool_send(pool, pg, query);
             return NGX_OK;
         }
 
@@ -444,12 +445,12 @@ ngx_guildlog_pool_turn(ngx_guildlog_pool_t *pool, ngx_guildlog_share_t *share)
 
 
 static void
-ngx_guildlog_pool_send(ngx_guildlog_pool_t *pool, ngx_guildlog_pg_t *pg,
-    ngx_guildlog_query_t *query)
+ngx_guildlog_db_pool_send(ngx_guildlog_db_pool_t *pool, ngx_guildlog_pg_t *pg,
+    ngx_guildlog_db_query_t *query)
 {
     uint64_t  now;
 
-    ngx_guildlog_pool_leave(pool, query);
+    ngx_guildlog_db_pool_leave(pool, query);
 
     now = ngx_guildlog_now_us();
 
@@ -466,7 +467,7 @@ ngx_guildlog_pool_send(ngx_guildlog_pool_t *pool, ngx_guildlog_pg_t *pg,
     query->start_us = now;
     ngx_guildlog_share_count(query, 1);
 
-    query->timer.handler = ngx_guildlog_pool_send_expired;
+    query->timer.handler = ngx_guildlog_db_pool_send_expired;
 
     if (pg->nflight == 0) {
         ngx_guildlog_stats_gauge(pool->stats, NGX_GUILDLOG_GAUGE_BUSY, 1);
@@ -484,11 +485,11 @@ ngx_guildlog_pool_send(ngx_guildlog_pool_t *pool, ngx_guildlog_pg_t *pg,
 /* the server should have given up by itself: do not trust it any more */
 
 static void
-ngx_guildlog_pool_send_expired(ngx_event_t *ev)
+ngx_guildlog_db_pool_send_expired(ngx_event_t *ev)
 {
-    ngx_guildlog_query_t *query = ev->data;
+    ngx_guildlog_db_query_t *query = ev->data;
 
-    ngx_guildlog_pool_t  *pool;
+    ngx_guildlog_db_pool_t  *pool;
 
     pool = query->pool;
 
@@ -503,17 +504,17 @@ ngx_guildlog_pool_send_expired(ngx_event_t *ev)
 
 
 void
-ngx_guildlog_pool_unblocked(ngx_guildlog_pg_t *pg)
+ngx_guildlog_db_pool_unblocked(ngx_guildlog_pg_t *pg)
 {
     ngx_post_event(&pg->pool->run, &ngx_posted_events);
 }
 
 
 static void
-ngx_guildlog_pool_deliver(ngx_guildlog_pool_t *pool)
+ngx_guildlog_db_pool_deliver(ngx_guildlog_db_pool_t *pool)
 {
-    ngx_queue_t            batch, *q;
-    ngx_guildlog_query_t  *query;
+    ngx_queue_t               batch, *q;
+    ngx_guildlog_db_query_t  *query;
 
     pool->delivering = 1;
 
@@ -529,13 +530,13 @@ ngx_guildlog_pool_deliver(ngx_guildlog_pool_t *pool)
             q = ngx_queue_head(&batch);
             ngx_queue_remove(q);
 
-            query = ngx_queue_data(q, ngx_guildlog_query_t, queue);
+            query = ngx_queue_data(q, ngx_guildlog_db_query_t, queue);
 
             if (query->handler) {
                 query->handler(query->data, &query->result);
             }
 
-            ngx_guildlog_query_free(query);
+            ngx_guildlog_db_query_free(query);
         }
 
     } while (pool->closed && !ngx_queue_empty(&pool->finished));
@@ -549,17 +550,17 @@ ngx_guildlog_pool_deliver(ngx_guildlog_pool_t *pool)
 
 
 void
-ngx_guildlog_query_detach(ngx_guildlog_query_t *query)
+ngx_guildlog_db_pool_detach(ngx_guildlog_db_query_t *query)
 {
     ngx_uint_t  flags;
 
     query->handler = NULL;
 
     if (query->timer.timer_set
-        && query->timer.handler == ngx_guildlog_pool_wait_expired)
+        && query->timer.handler == ngx_guildlog_db_pool_wait_expired)
     {
-        ngx_guildlog_pool_leave(query->pool, query);
-        ngx_guildlog_query_free(query);
+        ngx_guildlog_db_pool_leave(query->pool, query);
+        ngx_guildlog_db_query_free(query);
         return;
     }
 
@@ -571,7 +572,7 @@ ngx_guildlog_query_detach(ngx_guildlog_query_t *query)
         && (query->stmt->flags & flags) == flags)
     {
         query->cancelled = 1;
-        ngx_guildlog_pool_cancel(query->pg);
+        ngx_guildlog_db_pool_cancel(query->pg);
     }
 }
 
@@ -586,11 +587,11 @@ ngx_guildlog_query_detach(ngx_guildlog_query_t *query)
  */
 
 static void
-ngx_guildlog_pool_cancel(ngx_guildlog_pg_t *pg)
+ngx_guildlog_db_pool_cancel(ngx_guildlog_pg_t *pg)
 {
-    u_char                buf[NGX_INT_T_LEN];
-    ngx_str_t             arg;
-    ngx_guildlog_pool_t  *pool;
+    u_char                   buf[NGX_INT_T_LEN];
+    ngx_str_t                arg;
+    ngx_guildlog_db_pool_t  *pool;
 
     pool = pg->pool;
 
@@ -603,14 +604,14 @@ ngx_guildlog_pool_cancel(ngx_guildlog_pg_t *pg)
     arg.data = buf;
     arg.len = ngx_sprintf(buf, "%d", PQbackendPID(pg->conn)) - buf;
 
-    pg->cancel = ngx_guildlog_pool_submit(pool,
+    pg->cancel = ngx_guildlog_db_pool_submit(pool,
                      &ngx_guildlog_stmts[ngx_guildlog_stmt_cancel],
-                     &arg, ngx_guildlog_pool_cancelled, pg);
+                     &arg, ngx_guildlog_db_pool_cancelled, pg);
 }
 
 
 static void
-ngx_guildlog_pool_cancelled(void *data, ngx_guildlog_result_t *result)
+ngx_guildlog_db_pool_cancelled(void *data, ngx_guildlog_db_result_t *result)
 {
     ngx_guildlog_pg_t *pg = data;
 
@@ -623,22 +624,22 @@ ngx_guildlog_pool_cancelled(void *data, ngx_guildlog_result_t *result)
 /* the connection has ended before */
 
 void
-ngx_guildlog_pool_not_cancelled(ngx_guildlog_pg_t *pg)
+ngx_guildlog_db_pool_not_cancelled(ngx_guildlog_pg_t *pg)
 {
     if (pg->cancel) {
-        ngx_guildlog_query_detach(pg->cancel);
+        ngx_guildlog_db_pool_detach(pg->cancel);
         pg->cancel = NULL;
     }
 }
 
 
 void
-ngx_guildlog_pool_terminate(ngx_guildlog_pool_t *pool)
+ngx_guildlog_db_pool_terminate(ngx_guildlog_db_pool_t *pool)
 {
-    ngx_uint_t             i;
-    ngx_queue_t           *q;
-    ngx_guildlog_query_t  *query;
-    ngx_guildlog_share_t  *share;
+    ngx_uint_t                i;
+    ngx_queue_t              *q;
+    ngx_guildlog_share_t     *share;
+    ngx_guildlog_db_query_t  *query;
 
     pool->terminated = 1;
 
@@ -648,17 +649,18 @@ ngx_guildlog_pool_terminate(ngx_guildlog_pool_t *pool)
             share = ngx_queue_data(q, ngx_guildlog_share_t, queue);
 
             q = ngx_queue_head(&share->waiting);
-            query = ngx_queue_data(q, ngx_guildlog_query_t, queue);
+            query = ngx_queue_data(q, ngx_guildlog_db_query_t, queue);
 
-            ngx_guildlog_pool_leave(pool, query);
-            ngx_guildlog_outcome_finish(pool, query, NGX_GUILDLOG_UNAVAILABLE);
+            ngx_guildlog_db_pool_leave(pool, query);
+            ngx_guildlog_outcome_finish(pool, query,
+                                        NGX_GUILDLOG_DB_UNAVAILABLE);
         }
     }
 }
 
 
 void
-ngx_guildlog_pool_destroy(ngx_guildlog_pool_t *pool)
+ngx_guildlog_db_pool_destroy(ngx_guildlog_db_pool_t *pool)
 {
     ngx_uint_t          i;
     ngx_queue_t        *q;
@@ -674,8 +676,8 @@ ngx_guildlog_pool_destroy(ngx_guildlog_pool_t *pool)
         }
     }
 
-    ngx_guildlog_pool_bury(pool);
-    ngx_guildlog_pool_terminate(pool);
+    ngx_guildlog_db_pool_bury(pool);
+    ngx_guildlog_db_pool_terminate(pool);
 
     if (pool->retry.timer_set) {
         ngx_del_timer(&pool->retry);
@@ -686,7 +688,7 @@ ngx_guildlog_pool_destroy(ngx_guildlog_pool_t *pool)
     }
 
     if (!pool->delivering) {
-        ngx_guildlog_pool_deliver(pool);
+        ngx_guildlog_db_pool_deliver(pool);
     }
 }
 
@@ -694,7 +696,7 @@ ngx_guildlog_pool_destroy(ngx_guildlog_pool_t *pool)
 /* under load one line a second tells as much as a thousand */
 
 static void
-ngx_guildlog_pool_complain(ngx_guildlog_pool_t *pool, const char *what)
+ngx_guildlog_db_pool_complain(ngx_guildlog_db_pool_t *pool, const char *what)
 {
     if (pool->complained == ngx_time()) {
         return;

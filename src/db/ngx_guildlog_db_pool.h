@@ -13,26 +13,26 @@
 #include "shm/ngx_guildlog_stats.h"
 
 
-typedef struct ngx_guildlog_pool_s    ngx_guildlog_pool_t;
-typedef struct ngx_guildlog_query_s   ngx_guildlog_query_t;
-typedef struct ngx_guildlog_result_s  ngx_guildlog_result_t;
+typedef struct ngx_guildlog_db_pool_s    ngx_guildlog_db_pool_t;
+typedef struct ngx_guildlog_db_query_s   ngx_guildlog_db_query_t;
+typedef struct ngx_guildlog_db_result_s  ngx_guildlog_db_result_t;
 
 
 typedef struct {
     char                           text[NGX_INET6_ADDRSTRLEN + 1];
-} ngx_guildlog_addr_t;
+} ngx_guildlog_db_addr_t;
 
 
 /* what a host became when the configuration was read */
 
 typedef struct {
     const char                    *name;
-    ngx_guildlog_addr_t           *addrs;   /* numeric; an empty one stands
+    ngx_guildlog_db_addr_t        *addrs;   /* numeric; an empty one stands
                                                for a unix socket */
     ngx_uint_t                     naddrs;  /* 0: the name was not found */
     unsigned                       dns:1;   /* a name, a resolver may know
                                                better */
-} ngx_guildlog_host_t;
+} ngx_guildlog_db_host_t;
 
 
 /* one guildlog_database directive; const while serving */
@@ -62,26 +62,26 @@ typedef struct {
     ngx_uint_t                     kept;        /* place among those with a
                                                    keeper; 0: none */
     ngx_uint_t                     index;       /* of the configuration */
-    ngx_guildlog_host_t           *resolved;    /* as many as hosts; set by
+    ngx_guildlog_db_host_t        *resolved;    /* as many as hosts; set by
                                                    resolve() */
 } ngx_guildlog_database_t;
 
 
 typedef enum {
-    NGX_GUILDLOG_ROWS = 0,       /* the statement ran: rows and values */
-    NGX_GUILDLOG_REFUSED,        /* the server says why: sqlstate, message */
-    NGX_GUILDLOG_UNAVAILABLE,    /* PostgreSQL is not there, went away, or
+    NGX_GUILDLOG_DB_ROWS = 0,    /* the statement ran: rows and values */
+    NGX_GUILDLOG_DB_REFUSED,     /* the server says why: sqlstate, message */
+    NGX_GUILDLOG_DB_UNAVAILABLE, /* PostgreSQL is not there, went away, or
                                     no connection was free in time */
-    NGX_GUILDLOG_QUEUE_FULL,
-    NGX_GUILDLOG_SHARE_TAKEN,    /* its server had its share of them in use, or
-                                    too many waiting */
-    NGX_GUILDLOG_TIMEOUT         /* it ran past its deadline; may have had
+    NGX_GUILDLOG_DB_QUEUE_FULL,
+    NGX_GUILDLOG_DB_SHARE_TAKEN, /* its server has as many in flight or
+                                    waiting as it may */
+    NGX_GUILDLOG_DB_TIMEOUT      /* it ran past its deadline; may have had
                                     its effect */
-} ngx_guildlog_outcome_e;
+} ngx_guildlog_db_outcome_e;
 
 
-struct ngx_guildlog_result_s {
-    ngx_guildlog_outcome_e         outcome;
+struct ngx_guildlog_db_result_s {
+    ngx_guildlog_db_outcome_e      outcome;
     ngx_uint_t                     rows;
     ngx_uint_t                     columns;
     char                           sqlstate[6];
@@ -97,8 +97,8 @@ struct ngx_guildlog_result_s {
  * the query is gone when it is called, and must not be detached any more.
  */
 
-typedef void (*ngx_guildlog_query_handler_pt)(void *data,
-    ngx_guildlog_result_t *result);
+typedef void (*ngx_guildlog_db_handler_pt)(void *data,
+    ngx_guildlog_db_result_t *result);
 
 
 /*
@@ -107,13 +107,13 @@ typedef void (*ngx_guildlog_query_handler_pt)(void *data,
  * without the database.  Returns NGX_CONF_OK or NGX_CONF_ERROR, logged.
  */
 
-char *ngx_guildlog_database_resolve(ngx_conf_t *cf,
+char *ngx_guildlog_db_host_resolve(ngx_conf_t *cf,
     ngx_guildlog_database_t *database);
 
 
 /* a pool for this worker; NULL if out of memory.  Connects on first use */
 
-ngx_guildlog_pool_t *ngx_guildlog_pool_create(ngx_cycle_t *cycle,
+ngx_guildlog_db_pool_t *ngx_guildlog_db_pool_create(ngx_cycle_t *cycle,
     const ngx_guildlog_database_t *database, ngx_resolver_t *resolver,
     ngx_msec_t resolver_timeout, ngx_guildlog_stats_t *stats);
 
@@ -122,7 +122,7 @@ ngx_guildlog_pool_t *ngx_guildlog_pool_create(ngx_cycle_t *cycle,
  * UNAVAILABLE), closes every connection.  May be called by a handler.
  */
 
-void ngx_guildlog_pool_destroy(ngx_guildlog_pool_t *pool);
+void ngx_guildlog_db_pool_destroy(ngx_guildlog_db_pool_t *pool);
 
 
 /*
@@ -131,38 +131,39 @@ void ngx_guildlog_pool_destroy(ngx_guildlog_pool_t *pool);
  * being destroyed; otherwise the handler is owed one call, whatever happens.
  */
 
-ngx_guildlog_query_t *ngx_guildlog_pool_submit(ngx_guildlog_pool_t *pool,
+ngx_guildlog_db_query_t *ngx_guildlog_db_pool_submit(
+    ngx_guildlog_db_pool_t *pool,
     const ngx_guildlog_stmt_t *stmt, const ngx_str_t *args,
-    ngx_guildlog_query_handler_pt handler, void *data);
+    ngx_guildlog_db_handler_pt handler, void *data);
 
 /* do short statements, of requests, wait or run? */
-ngx_uint_t ngx_guildlog_pool_asked(ngx_guildlog_pool_t *pool);
+ngx_uint_t ngx_guildlog_db_pool_requests_running(ngx_guildlog_db_pool_t *pool);
 
 /*
  * The asker is gone: the handler will not be called.  A query that waits is
  * dropped, a long read is cancelled, any other one ends alone.
  */
 
-void ngx_guildlog_query_detach(ngx_guildlog_query_t *query);
+void ngx_guildlog_db_pool_detach(ngx_guildlog_db_query_t *query);
 
 
 /* a value of ROWS, not copied; data is NULL for an SQL null */
-ngx_str_t ngx_guildlog_result_value(ngx_guildlog_result_t *result,
+ngx_str_t ngx_guildlog_db_result_value(ngx_guildlog_db_result_t *result,
     ngx_uint_t row, ngx_uint_t column);
 
 /* what all the values together have at most */
-size_t ngx_guildlog_result_size(ngx_guildlog_result_t *result);
+size_t ngx_guildlog_db_result_size(ngx_guildlog_db_result_t *result);
 
 /*
  * Hands the rows to a memory pool, so that values stay valid as long as it;
  * NGX_ERROR if out of memory (then they still end with the handler).
  */
-ngx_int_t ngx_guildlog_result_keep(ngx_guildlog_result_t *result,
+ngx_int_t ngx_guildlog_db_result_keep(ngx_guildlog_db_result_t *result,
     ngx_pool_t *pool);
 
 
 /* a message of the database in one line of the log; line may be the text */
-void ngx_guildlog_pg_line(u_char *line, size_t size, const char *text);
+void ngx_guildlog_db_result_line(u_char *line, size_t size, const char *text);
 
 
 #endif /* _NGX_GUILDLOG_DB_POOL_H_INCLUDED_ */

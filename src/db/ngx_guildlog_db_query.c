@@ -6,18 +6,18 @@
 #include "db/ngx_guildlog_db.h"
 
 
-static void ngx_guildlog_result_cleanup(void *data);
+static void ngx_guildlog_db_result_cleanup(void *data);
 
 
 /* one allocation: the query, its values, their bytes */
 
-ngx_guildlog_query_t *
-ngx_guildlog_query_create(ngx_guildlog_pool_t *pool,
+ngx_guildlog_db_query_t *
+ngx_guildlog_db_query_create(ngx_guildlog_db_pool_t *pool,
     const ngx_guildlog_stmt_t *stmt, const ngx_str_t *args)
 {
-    size_t                 size;
-    ngx_uint_t             i;
-    ngx_guildlog_query_t  *query;
+    size_t                    size;
+    ngx_uint_t                i;
+    ngx_guildlog_db_query_t  *query;
 
     size = 0;
 
@@ -25,13 +25,13 @@ ngx_guildlog_query_create(ngx_guildlog_pool_t *pool,
         size += args[i].len + 1;
     }
 
-    query = ngx_alloc(sizeof(ngx_guildlog_query_t)
+    query = ngx_alloc(sizeof(ngx_guildlog_db_query_t)
                       + stmt->nargs * sizeof(char *) + size, pool->log);
     if (query == NULL) {
         return NULL;
     }
 
-    ngx_memzero(query, sizeof(ngx_guildlog_query_t)
+    ngx_memzero(query, sizeof(ngx_guildlog_db_query_t)
                        + stmt->nargs * sizeof(char *));
 
     query->fd = (ngx_socket_t) -1;
@@ -48,7 +48,8 @@ ngx_guildlog_query_create(ngx_guildlog_pool_t *pool,
 
 
 ngx_int_t
-ngx_guildlog_query_copy(ngx_guildlog_query_t *query, const ngx_str_t *args)
+ngx_guildlog_db_query_copy(ngx_guildlog_db_query_t *query,
+    const ngx_str_t *args)
 {
     u_char      *p;
     ngx_uint_t   i, nargs;
@@ -77,7 +78,7 @@ ngx_guildlog_query_copy(ngx_guildlog_query_t *query, const ngx_str_t *args)
 
 
 void
-ngx_guildlog_query_free(ngx_guildlog_query_t *query)
+ngx_guildlog_db_query_free(ngx_guildlog_db_query_t *query)
 {
     if (!query->kept) {
         PQclear(query->result.res);
@@ -91,7 +92,7 @@ ngx_guildlog_query_free(ngx_guildlog_query_t *query)
 /* out of bounds is not left to libpq, which would tell the connection */
 
 ngx_str_t
-ngx_guildlog_result_value(ngx_guildlog_result_t *result, ngx_uint_t row,
+ngx_guildlog_db_result_value(ngx_guildlog_db_result_t *result, ngx_uint_t row,
     ngx_uint_t column)
 {
     ngx_str_t  value;
@@ -113,27 +114,27 @@ ngx_guildlog_result_value(ngx_guildlog_result_t *result, ngx_uint_t row,
 
 
 size_t
-ngx_guildlog_result_size(ngx_guildlog_result_t *result)
+ngx_guildlog_db_result_size(ngx_guildlog_db_result_t *result)
 {
     return PQresultMemorySize(result->res);
 }
 
 
 ngx_int_t
-ngx_guildlog_result_keep(ngx_guildlog_result_t *result, ngx_pool_t *pool)
+ngx_guildlog_db_result_keep(ngx_guildlog_db_result_t *result, ngx_pool_t *pool)
 {
-    ngx_pool_cleanup_t    *cln;
-    ngx_guildlog_query_t  *query;
+    ngx_pool_cleanup_t       *cln;
+    ngx_guildlog_db_query_t  *query;
 
     cln = ngx_pool_cleanup_add(pool, 0);
     if (cln == NULL) {
         return NGX_ERROR;
     }
 
-    cln->handler = ngx_guildlog_result_cleanup;
+    cln->handler = ngx_guildlog_db_result_cleanup;
     cln->data = result->res;
 
-    query = ngx_queue_data(result, ngx_guildlog_query_t, result);
+    query = ngx_queue_data(result, ngx_guildlog_db_query_t, result);
     query->kept = 1;
 
     return NGX_OK;
@@ -141,7 +142,7 @@ ngx_guildlog_result_keep(ngx_guildlog_result_t *result, ngx_pool_t *pool)
 
 
 static void
-ngx_guildlog_result_cleanup(void *data)
+ngx_guildlog_db_result_cleanup(void *data)
 {
     PQclear(data);
 }

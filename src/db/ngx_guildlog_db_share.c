@@ -12,7 +12,7 @@
 #define NGX_GUILDLOG_SHARE_SEVERAL  1
 
 
-static ngx_rbtree_key_t ngx_guildlog_share_key(ngx_guildlog_query_t *query);
+static ngx_rbtree_key_t ngx_guildlog_share_key(ngx_guildlog_db_query_t *query);
 static ngx_guildlog_share_t *ngx_guildlog_share_find(ngx_guildlog_set_t *set,
     ngx_rbtree_key_t key);
 
@@ -26,13 +26,13 @@ ngx_guildlog_share_init(ngx_guildlog_set_t *set)
 
 
 ngx_int_t
-ngx_guildlog_share_join(ngx_guildlog_query_t *query)
+ngx_guildlog_share_join(ngx_guildlog_db_query_t *query)
 {
     ngx_rbtree_key_t       key;
     ngx_guildlog_set_t    *set;
     ngx_guildlog_share_t  *share;
 
-    set = ngx_guildlog_pool_set(query);
+    set = ngx_guildlog_db_pool_set(query);
     key = ngx_guildlog_share_key(query);
 
     share = ngx_guildlog_share_find(set, key);
@@ -60,7 +60,7 @@ ngx_guildlog_share_join(ngx_guildlog_query_t *query)
 /* an argument that is no number is refused by the database: no server's */
 
 static ngx_rbtree_key_t
-ngx_guildlog_share_key(ngx_guildlog_query_t *query)
+ngx_guildlog_share_key(ngx_guildlog_db_query_t *query)
 {
     off_t        guild;
     ngx_uint_t   flags, first;
@@ -112,7 +112,7 @@ ngx_guildlog_share_find(ngx_guildlog_set_t *set, ngx_rbtree_key_t key)
 
 
 void
-ngx_guildlog_share_quit(ngx_guildlog_query_t *query)
+ngx_guildlog_share_quit(ngx_guildlog_db_query_t *query)
 {
     ngx_guildlog_share_t  *share;
 
@@ -126,7 +126,7 @@ ngx_guildlog_share_quit(ngx_guildlog_query_t *query)
 
 
 void
-ngx_guildlog_share_wait(ngx_guildlog_query_t *query, ngx_uint_t first)
+ngx_guildlog_share_wait(ngx_guildlog_db_query_t *query, ngx_uint_t first)
 {
     ngx_guildlog_set_t    *set;
     ngx_guildlog_share_t  *share;
@@ -156,7 +156,7 @@ ngx_guildlog_share_wait(ngx_guildlog_query_t *query, ngx_uint_t first)
 
 
 void
-ngx_guildlog_share_leave(ngx_guildlog_query_t *query)
+ngx_guildlog_share_leave(ngx_guildlog_db_query_t *query)
 {
     ngx_guildlog_share_t  *share;
 
@@ -174,7 +174,7 @@ ngx_guildlog_share_leave(ngx_guildlog_query_t *query)
 /* what goes one behind another has one connection by that: it is not counted */
 
 void
-ngx_guildlog_share_count(ngx_guildlog_query_t *query, ngx_int_t n)
+ngx_guildlog_share_count(ngx_guildlog_db_query_t *query, ngx_int_t n)
 {
     if (!(query->stmt->flags & NGX_GUILDLOG_STMT_SERIAL)) {
         query->share->nflight += n;
@@ -185,7 +185,7 @@ ngx_guildlog_share_count(ngx_guildlog_query_t *query, ngx_int_t n)
 /* what is of no server has no share, and no bounds but those of all */
 
 ngx_uint_t
-ngx_guildlog_share_full(ngx_guildlog_query_t *query)
+ngx_guildlog_share_full(ngx_guildlog_db_query_t *query)
 {
     return query->share->node.key
            && !(query->stmt->flags & NGX_GUILDLOG_STMT_SERIAL)
@@ -194,7 +194,7 @@ ngx_guildlog_share_full(ngx_guildlog_query_t *query)
 
 
 ngx_uint_t
-ngx_guildlog_share_crowded(ngx_guildlog_query_t *query)
+ngx_guildlog_share_crowded(ngx_guildlog_db_query_t *query)
 {
     ngx_guildlog_set_t    *set;
     ngx_guildlog_share_t  *share;
@@ -213,8 +213,8 @@ ngx_guildlog_share_crowded(ngx_guildlog_query_t *query)
 
 
 ngx_uint_t
-ngx_guildlog_share_same(ngx_guildlog_query_t *query,
-    ngx_guildlog_query_t *other)
+ngx_guildlog_share_same(ngx_guildlog_db_query_t *query,
+    ngx_guildlog_db_query_t *other)
 {
     return query->share->node.key >> 1 == other->share->node.key >> 1;
 }

@@ -126,7 +126,7 @@ struct ngx_http_guildlog_call_s {
     ngx_event_t                    turn;       /* to go on with it */
     ngx_str_t                      page_key;   /* no data: not to be kept */
     ngx_guildlog_page_t           *page;       /* as it was; NULL: unknown */
-    ngx_guildlog_query_t          *query;
+    ngx_guildlog_db_query_t       *query;
     ngx_guildlog_seat_t           *seat;       /* NULL: none, or uncounted */
     ngx_http_guildlog_export_t    *export;
     ngx_http_guildlog_listener_t  *listener;
@@ -143,7 +143,7 @@ typedef struct {
     ngx_shm_zone_t                *seats;
     ngx_guildlog_cache_t          *cache;
     ngx_guildlog_shelf_t          *shelf;      /* NULL: none is wanted */
-    ngx_guildlog_pool_t          **pools;      /* by database->index */
+    ngx_guildlog_db_pool_t       **pools;      /* by database->index */
     ngx_guildlog_keeper_t        **keepers;    /* the same, in one worker */
     ngx_uint_t                     npools;
     ngx_guildlog_asker_t          *asker;      /* NULL: nothing delivers */
@@ -226,7 +226,7 @@ ngx_int_t ngx_http_guildlog_refuse(ngx_http_guildlog_call_t *call,
 
 ngx_int_t ngx_http_guildlog_page_start(ngx_http_guildlog_call_t *call);
 ngx_int_t ngx_http_guildlog_page_answer(ngx_http_guildlog_call_t *call,
-    ngx_guildlog_result_t *result);
+    ngx_guildlog_db_result_t *result);
 
 /* ngx_http_guildlog_log_json.c */
 
@@ -240,11 +240,11 @@ typedef struct {
 } ngx_http_guildlog_entries_t;
 
 /* the room that all may take; without ranges none of them are joined */
-size_t ngx_http_guildlog_entries_size(ngx_guildlog_result_t *result,
+size_t ngx_http_guildlog_entries_size(ngx_guildlog_db_result_t *result,
     const ngx_guildlog_ranges_t *ranges);
 
 /* an entry with its delivery, as JSON */
-u_char *ngx_http_guildlog_entry(u_char *p, ngx_guildlog_result_t *result,
+u_char *ngx_http_guildlog_entry(u_char *p, ngx_guildlog_db_result_t *result,
     ngx_uint_t row);
 
 /*
@@ -252,7 +252,7 @@ u_char *ngx_http_guildlog_entry(u_char *p, ngx_guildlog_result_t *result,
  * delivery of one is not known.
  */
 ngx_int_t ngx_http_guildlog_entries_add(ngx_http_guildlog_entries_t *entries,
-    ngx_guildlog_result_t *result, ngx_uint_t row);
+    ngx_guildlog_db_result_t *result, ngx_uint_t row);
 
 /* ngx_http_guildlog_page_cache.c */
 
@@ -278,29 +278,29 @@ ngx_int_t ngx_http_guildlog_seat(ngx_http_guildlog_call_t *call);
 
 ngx_int_t ngx_http_guildlog_export_start(ngx_http_guildlog_call_t *call);
 ngx_int_t ngx_http_guildlog_export_answer(ngx_http_guildlog_call_t *call,
-    ngx_guildlog_result_t *result);
+    ngx_guildlog_db_result_t *result);
 
 /* ngx_http_guildlog_stream.c */
 
 ngx_int_t ngx_http_guildlog_stream_start(ngx_http_guildlog_call_t *call);
 ngx_int_t ngx_http_guildlog_stream_answer(ngx_http_guildlog_call_t *call,
-    ngx_guildlog_result_t *result);
+    ngx_guildlog_db_result_t *result);
 
 /* ngx_http_guildlog_trouble.c and ngx_http_guildlog_trouble_test.c */
 
 ngx_int_t ngx_http_guildlog_troubleshoot_start(
     ngx_http_guildlog_call_t *call);
 ngx_int_t ngx_http_guildlog_troubleshoot_answer(
-    ngx_http_guildlog_call_t *call, ngx_guildlog_result_t *result);
+    ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result);
 
 ngx_int_t ngx_http_guildlog_test_start(ngx_http_guildlog_call_t *call);
 ngx_int_t ngx_http_guildlog_test_answer(ngx_http_guildlog_call_t *call,
-    ngx_guildlog_result_t *result);
+    ngx_guildlog_db_result_t *result);
 
 /* ngx_http_guildlog_record.c */
 
 ngx_int_t ngx_http_guildlog_record_answer(ngx_http_guildlog_call_t *call,
-    ngx_guildlog_result_t *result);
+    ngx_guildlog_db_result_t *result);
 
 
 /* ngx_http_guildlog_body.c */
@@ -354,13 +354,13 @@ ngx_int_t ngx_http_guildlog_send_json(ngx_http_request_t *r,
 
 /* answers with the one row of the result, or with why there is none */
 ngx_int_t ngx_http_guildlog_send_result(ngx_http_guildlog_call_t *call,
-    ngx_guildlog_result_t *result);
+    ngx_guildlog_db_result_t *result);
 
 /*
  * Where the database refused that statement the log says why; the status that
  * it comes to, or 0: it did not refuse.
  */
-ngx_uint_t ngx_http_guildlog_failed(ngx_guildlog_result_t *result,
+ngx_uint_t ngx_http_guildlog_failed(ngx_guildlog_db_result_t *result,
     const char *name, ngx_log_t *log);
 
 /* the header of an answer whose body follows; length -1: not known yet */
@@ -368,10 +368,10 @@ ngx_int_t ngx_http_guildlog_send_head(ngx_http_request_t *r,
     ngx_uint_t status, const ngx_str_t *type, off_t length);
 
 /* what the head of log rows says; 0: none came */
-ngx_uint_t ngx_http_guildlog_log_status(ngx_guildlog_result_t *result);
+ngx_uint_t ngx_http_guildlog_log_status(ngx_guildlog_db_result_t *result);
 
 /* a value that is not negative; NGX_ERROR: it is none, or null */
-int64_t ngx_http_guildlog_number_at(ngx_guildlog_result_t *result,
+int64_t ngx_http_guildlog_number_at(ngx_guildlog_db_result_t *result,
     ngx_uint_t row, ngx_uint_t column);
 
 /*
@@ -379,7 +379,7 @@ int64_t ngx_http_guildlog_number_at(ngx_guildlog_result_t *result,
  * answered, and *rc is what finalizes it.
  */
 ngx_uint_t ngx_http_guildlog_has_log(ngx_http_guildlog_call_t *call,
-    ngx_guildlog_result_t *result, ngx_int_t *rc);
+    ngx_guildlog_db_result_t *result, ngx_int_t *rc);
 
 /* in place of one of this name, which an internal redirect may have kept */
 ngx_table_elt_t *ngx_http_guildlog_set_header(ngx_http_request_t *r,

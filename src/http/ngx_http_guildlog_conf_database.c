@@ -322,7 +322,7 @@ ngx_http_guildlog_init_database(ngx_conf_t *cf,
         return NGX_CONF_ERROR;
     }
 
-    return ngx_guildlog_database_resolve(cf, database);
+    return ngx_guildlog_db_host_resolve(cf, database);
 }
 
 

@@ -56,25 +56,25 @@ struct ngx_http_guildlog_export_s {
 
 
 static ngx_int_t ngx_http_guildlog_export_begin(
-    ngx_http_guildlog_call_t *call, ngx_guildlog_result_t *result);
+    ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result);
 static ngx_int_t ngx_http_guildlog_export_header(
     ngx_http_guildlog_call_t *call);
 static void ngx_http_guildlog_export_cleanup(void *data);
 static ngx_int_t ngx_http_guildlog_export_chunk(
-    ngx_http_guildlog_call_t *call, ngx_guildlog_result_t *result);
+    ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result);
 static ngx_int_t ngx_http_guildlog_export_found(
-    ngx_http_guildlog_export_t *ex, ngx_guildlog_result_t *result,
+    ngx_http_guildlog_export_t *ex, ngx_guildlog_db_result_t *result,
     ngx_log_t *log);
 static u_char *ngx_http_guildlog_export_stop(ngx_http_guildlog_export_t *ex);
 static ngx_int_t ngx_http_guildlog_export_fill(
-    ngx_http_guildlog_call_t *call, ngx_guildlog_result_t *result,
+    ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result,
     ngx_buf_t *b);
 static void ngx_http_guildlog_export_advance(ngx_http_guildlog_export_t *ex,
     const ngx_str_t *id, ngx_uint_t cut);
 static void ngx_http_guildlog_export_move(ngx_http_guildlog_export_t *ex,
     const ngx_str_t *below);
 static ngx_int_t ngx_http_guildlog_export_reserve(
-    ngx_http_guildlog_export_t *ex, ngx_guildlog_result_t *result,
+    ngx_http_guildlog_export_t *ex, ngx_guildlog_db_result_t *result,
     ngx_log_t *log);
 static ngx_int_t ngx_http_guildlog_export_send(
     ngx_http_guildlog_call_t *call, ngx_chain_t *out);
@@ -116,7 +116,7 @@ ngx_http_guildlog_export_start(ngx_http_guildlog_call_t *call)
 
 ngx_int_t
 ngx_http_guildlog_export_answer(ngx_http_guildlog_call_t *call,
-    ngx_guildlog_result_t *result)
+    ngx_guildlog_db_result_t *result)
 {
     ngx_int_t  rc;
 
@@ -153,7 +153,7 @@ ngx_http_guildlog_export_answer(ngx_http_guildlog_call_t *call,
 
 static ngx_int_t
 ngx_http_guildlog_export_begin(ngx_http_guildlog_call_t *call,
-    ngx_guildlog_result_t *result)
+    ngx_guildlog_db_result_t *result)
 {
     ngx_str_t                    head, since;
     ngx_pool_t                  *pool;
@@ -176,7 +176,7 @@ ngx_http_guildlog_export_begin(ngx_http_guildlog_call_t *call,
 
     ex->lines = (call->route->flags & NGX_GUILDLOG_ROUTE_LINES) != 0;
 
-    head = ngx_guildlog_result_value(result, 0, NGX_HTTP_GUILDLOG_LOG_DOC);
+    head = ngx_guildlog_db_result_value(result, 0, NGX_HTTP_GUILDLOG_LOG_DOC);
 
     if (!ex->lines
         && (head.data == NULL
@@ -193,8 +193,8 @@ ngx_http_guildlog_export_begin(ngx_http_guildlog_call_t *call,
     ex->args[NGX_HTTP_GUILDLOG_EXPORT_SINCE].data = ex->since;
     ex->args[NGX_HTTP_GUILDLOG_EXPORT_BELOW].data = ex->below;
 
-    since = ngx_guildlog_result_value(result, 0,
-                                      NGX_HTTP_GUILDLOG_LOG_CHANNEL);
+    since = ngx_guildlog_db_result_value(result, 0,
+                                         NGX_HTTP_GUILDLOG_LOG_CHANNEL);
     since.len = ngx_min(since.len, NGX_INT64_LEN);
 
     ngx_memcpy(ex->since, since.data, since.len);
@@ -268,7 +268,7 @@ ngx_http_guildlog_export_header(ngx_http_guildlog_call_t *call)
 
 static ngx_int_t
 ngx_http_guildlog_export_chunk(ngx_http_guildlog_call_t *call,
-    ngx_guildlog_result_t *result)
+    ngx_guildlog_db_result_t *result)
 {
     ngx_chain_t                 *out;
     ngx_http_guildlog_export_t  *ex;
@@ -313,12 +313,12 @@ ngx_http_guildlog_export_chunk(ngx_http_guildlog_call_t *call,
 
 static ngx_int_t
 ngx_http_guildlog_export_found(ngx_http_guildlog_export_t *ex,
-    ngx_guildlog_result_t *result, ngx_log_t *log)
+    ngx_guildlog_db_result_t *result, ngx_log_t *log)
 {
     ngx_str_t  found, more;
 
-    found = ngx_guildlog_result_value(result, 0,
-                                      NGX_HTTP_GUILDLOG_LOG_REASON);
+    found = ngx_guildlog_db_result_value(result, 0,
+                                         NGX_HTTP_GUILDLOG_LOG_REASON);
     if (found.data == NULL) {
         return NGX_OK;
     }
@@ -342,7 +342,7 @@ ngx_http_guildlog_export_found(ngx_http_guildlog_export_t *ex,
 
     ex->stop = ngx_http_guildlog_export_stop(ex);
 
-    more = ngx_guildlog_result_value(result, 0, NGX_HTTP_GUILDLOG_LOG_MORE);
+    more = ngx_guildlog_db_result_value(result, 0, NGX_HTTP_GUILDLOG_LOG_MORE);
     ex->further = (more.len && *more.data == 't');
 
     return NGX_OK;
@@ -372,7 +372,7 @@ ngx_http_guildlog_export_stop(ngx_http_guildlog_export_t *ex)
 
 static ngx_int_t
 ngx_http_guildlog_export_fill(ngx_http_guildlog_call_t *call,
-    ngx_guildlog_result_t *result, ngx_buf_t *b)
+    ngx_guildlog_db_result_t *result, ngx_buf_t *b)
 {
     u_char                      *p;
     ngx_str_t                    id, doc, status, reason, more, below;
@@ -398,8 +398,8 @@ ngx_http_guildlog_export_fill(ngx_http_guildlog_call_t *call,
     }
 
     for (row = 1; row < result->rows; row++) {
-        below = ngx_guildlog_result_value(result, row,
-                                          NGX_HTTP_GUILDLOG_LOG_ID);
+        below = ngx_guildlog_db_result_value(result, row,
+                                             NGX_HTTP_GUILDLOG_LOG_ID);
 
         if (ex->lines) {
             p = ngx_http_guildlog_entry(p, result, row);
@@ -407,12 +407,12 @@ ngx_http_guildlog_export_fill(ngx_http_guildlog_call_t *call,
             continue;
         }
 
-        doc = ngx_guildlog_result_value(result, row,
-                                        NGX_HTTP_GUILDLOG_LOG_DOC);
-        status = ngx_guildlog_result_value(result, row,
-                                           NGX_HTTP_GUILDLOG_LOG_STATUS);
-        reason = ngx_guildlog_result_value(result, row,
-                                           NGX_HTTP_GUILDLOG_LOG_REASON);
+        doc = ngx_guildlog_db_result_value(result, row,
+                                           NGX_HTTP_GUILDLOG_LOG_DOC);
+        status = ngx_guildlog_db_result_value(result, row,
+                                              NGX_HTTP_GUILDLOG_LOG_STATUS);
+        reason = ngx_guildlog_db_result_value(result, row,
+                                              NGX_HTTP_GUILDLOG_LOG_REASON);
 
         p = ngx_guildlog_csv_row(&ex->csv, p, &doc, &status, &reason);
 
@@ -423,8 +423,8 @@ ngx_http_guildlog_export_fill(ngx_http_guildlog_call_t *call,
 
     /* fewer are the last ones, unless they have enough bytes */
 
-    more = ngx_guildlog_result_value(result, result->rows - 1,
-                                     NGX_HTTP_GUILDLOG_LOG_MORE);
+    more = ngx_guildlog_db_result_value(result, result->rows - 1,
+                                        NGX_HTTP_GUILDLOG_LOG_MORE);
     cut = (result->rows > 1 && more.len && *more.data == 't');
 
     if (ex->ids) {
@@ -439,8 +439,8 @@ ngx_http_guildlog_export_fill(ngx_http_guildlog_call_t *call,
     }
 
     if (ex->lines) {
-        id = ngx_guildlog_result_value(result, 0,
-                                       NGX_HTTP_GUILDLOG_LOG_MESSAGE);
+        id = ngx_guildlog_db_result_value(result, 0,
+                                          NGX_HTTP_GUILDLOG_LOG_MESSAGE);
         ex->more = (id.data != NULL);
 
         if (ex->more) {
@@ -530,7 +530,7 @@ ngx_http_guildlog_export_move(ngx_http_guildlog_export_t *ex,
 
 static ngx_int_t
 ngx_http_guildlog_export_reserve(ngx_http_guildlog_export_t *ex,
-    ngx_guildlog_result_t *result, ngx_log_t *log)
+    ngx_guildlog_db_result_t *result, ngx_log_t *log)
 {
     size_t      size;
     ngx_str_t   doc;
@@ -543,8 +543,8 @@ ngx_http_guildlog_export_reserve(ngx_http_guildlog_export_t *ex,
     }
 
     for (row = 1; row < result->rows && !ex->lines; row++) {
-        doc = ngx_guildlog_result_value(result, row,
-                                        NGX_HTTP_GUILDLOG_LOG_DOC);
+        doc = ngx_guildlog_db_result_value(result, row,
+                                           NGX_HTTP_GUILDLOG_LOG_DOC);
         size += ngx_guildlog_csv_size(&ex->csv, &doc);
     }
 

@@ -35,11 +35,11 @@ enum {
 
 
 static ngx_uint_t ngx_http_guildlog_entries_joined(
-    ngx_guildlog_result_t *result, ngx_uint_t row);
-static void ngx_http_guildlog_entries_said(ngx_guildlog_result_t *result,
+    ngx_guildlog_db_result_t *result, ngx_uint_t row);
+static void ngx_http_guildlog_entries_said(ngx_guildlog_db_result_t *result,
     ngx_uint_t row, ngx_str_t *said);
 static ngx_int_t ngx_http_guildlog_entries_split(
-    ngx_http_guildlog_entries_t *entries, ngx_guildlog_result_t *result,
+    ngx_http_guildlog_entries_t *entries, ngx_guildlog_db_result_t *result,
     ngx_uint_t row);
 static u_char *ngx_http_guildlog_entries_told(u_char *p, u_char *last,
     ngx_str_t *told);
@@ -66,13 +66,13 @@ static const ngx_str_t  ngx_http_guildlog_entries_words[] = {
 
 
 size_t
-ngx_http_guildlog_entries_size(ngx_guildlog_result_t *result,
+ngx_http_guildlog_entries_size(ngx_guildlog_db_result_t *result,
     const ngx_guildlog_ranges_t *ranges)
 {
     size_t      size;
     ngx_uint_t  row, n;
 
-    size = ngx_guildlog_result_size(result);
+    size = ngx_guildlog_db_result_size(result);
 
     if (ranges == NULL) {
         return size + result->rows * NGX_HTTP_GUILDLOG_ENTRIES_ONE;
@@ -91,7 +91,7 @@ ngx_http_guildlog_entries_size(ngx_guildlog_result_t *result,
 /* how many there are in that row; 0: it is an entry itself */
 
 static ngx_uint_t
-ngx_http_guildlog_entries_joined(ngx_guildlog_result_t *result,
+ngx_http_guildlog_entries_joined(ngx_guildlog_db_result_t *result,
     ngx_uint_t row)
 {
     int64_t  n;
@@ -103,14 +103,14 @@ ngx_http_guildlog_entries_joined(ngx_guildlog_result_t *result,
 
 
 u_char *
-ngx_http_guildlog_entry(u_char *p, ngx_guildlog_result_t *result,
+ngx_http_guildlog_entry(u_char *p, ngx_guildlog_db_result_t *result,
     ngx_uint_t row)
 {
     ngx_str_t  doc, said[NGX_HTTP_GUILDLOG_SAID_LAST];
 
     ngx_http_guildlog_entries_said(result, row, said);
 
-    doc = ngx_guildlog_result_value(result, row, NGX_HTTP_GUILDLOG_LOG_DOC);
+    doc = ngx_guildlog_db_result_value(result, row, NGX_HTTP_GUILDLOG_LOG_DOC);
 
     p = ngx_cpymem(p, doc.data, doc.len);
 
@@ -120,7 +120,7 @@ ngx_http_guildlog_entry(u_char *p, ngx_guildlog_result_t *result,
 
 ngx_int_t
 ngx_http_guildlog_entries_add(ngx_http_guildlog_entries_t *entries,
-    ngx_guildlog_result_t *result, ngx_uint_t row)
+    ngx_guildlog_db_result_t *result, ngx_uint_t row)
 {
     ngx_str_t  doc, said[NGX_HTTP_GUILDLOG_SAID_LAST];
 
@@ -130,7 +130,7 @@ ngx_http_guildlog_entries_add(ngx_http_guildlog_entries_t *entries,
         return ngx_http_guildlog_entries_split(entries, result, row);
     }
 
-    doc = ngx_guildlog_result_value(result, row, NGX_HTTP_GUILDLOG_LOG_DOC);
+    doc = ngx_guildlog_db_result_value(result, row, NGX_HTTP_GUILDLOG_LOG_DOC);
     ngx_http_guildlog_entries_doc(entries, &doc);
     ngx_http_guildlog_entries_say(entries, said);
 
@@ -139,28 +139,28 @@ ngx_http_guildlog_entries_add(ngx_http_guildlog_entries_t *entries,
 
 
 static void
-ngx_http_guildlog_entries_said(ngx_guildlog_result_t *result, ngx_uint_t row,
+ngx_http_guildlog_entries_said(ngx_guildlog_db_result_t *result, ngx_uint_t row,
     ngx_str_t *said)
 {
     ngx_uint_t  i;
 
     for (i = 0; i < NGX_HTTP_GUILDLOG_SAID_LAST; i++) {
-        said[i] = ngx_guildlog_result_value(result, row,
-                                            NGX_HTTP_GUILDLOG_LOG_STATUS + i);
+        said[i] = ngx_guildlog_db_result_value(result, row,
+                                          NGX_HTTP_GUILDLOG_LOG_STATUS + i);
     }
 }
 
 
 static ngx_int_t
 ngx_http_guildlog_entries_split(ngx_http_guildlog_entries_t *entries,
-    ngx_guildlog_result_t *result, ngx_uint_t row)
+    ngx_guildlog_db_result_t *result, ngx_uint_t row)
 {
     u_char      *p, *last;
     ngx_int_t    rc;
     ngx_str_t    text, doc, line, said, told[NGX_HTTP_GUILDLOG_TOLD_LAST];
     ngx_uint_t   n;
 
-    text = ngx_guildlog_result_value(result, row, NGX_HTTP_GUILDLOG_LOG_DOC);
+    text = ngx_guildlog_db_result_value(result, row, NGX_HTTP_GUILDLOG_LOG_DOC);
 
     p = text.data;
     last = text.data + text.len;

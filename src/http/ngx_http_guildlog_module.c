@@ -294,7 +294,7 @@ ngx_http_guildlog_init_databases(ngx_cycle_t *cycle,
     databases = gmcf->databases.elts;
 
     worker->pools = ngx_pcalloc(cycle->pool,
-                                n * sizeof(ngx_guildlog_pool_t *));
+                                n * sizeof(ngx_guildlog_db_pool_t *));
     worker->keepers = ngx_pcalloc(cycle->pool,
                                   n * sizeof(ngx_guildlog_keeper_t *));
 
@@ -303,10 +303,10 @@ ngx_http_guildlog_init_databases(ngx_cycle_t *cycle,
     }
 
     for (i = 0; i < n; i++) {
-        worker->pools[i] = ngx_guildlog_pool_create(cycle, databases[i],
-                                                    clcf->resolver,
-                                                    clcf->resolver_timeout,
-                                                    &worker->stats);
+        worker->pools[i] = ngx_guildlog_db_pool_create(cycle, databases[i],
+                                                       clcf->resolver,
+                                                       clcf->resolver_timeout,
+                                                       &worker->stats);
         if (worker->pools[i] == NULL) {
             return NGX_ERROR;
         }
@@ -391,7 +391,7 @@ ngx_http_guildlog_exit_process(ngx_cycle_t *cycle)
             ngx_guildlog_keeper_destroy(worker->keepers[i]);
         }
 
-        ngx_guildlog_pool_destroy(worker->pools[i]);
+        ngx_guildlog_db_pool_destroy(worker->pools[i]);
     }
 
     worker->npools = 0;

@@ -40,13 +40,14 @@ static ngx_uint_t ngx_http_guildlog_page_filtered(
 static void ngx_http_guildlog_page_plain(ngx_http_guildlog_call_t *call);
 static ngx_int_t ngx_http_guildlog_page_again(ngx_http_guildlog_call_t *call,
     ngx_uint_t stmt);
-static ngx_uint_t ngx_http_guildlog_page_lacks(ngx_guildlog_result_t *result);
+static ngx_uint_t ngx_http_guildlog_page_lacks(
+    ngx_guildlog_db_result_t *result);
 static ngx_int_t ngx_http_guildlog_page_ranges(ngx_http_guildlog_call_t *call,
-    ngx_guildlog_result_t *result, ngx_guildlog_ranges_t *ranges);
+    ngx_guildlog_db_result_t *result, ngx_guildlog_ranges_t *ranges);
 static void ngx_http_guildlog_page_range(ngx_guildlog_ranges_t *ranges,
-    ngx_guildlog_result_t *result, ngx_uint_t row);
+    ngx_guildlog_db_result_t *result, ngx_uint_t row);
 static ngx_int_t ngx_http_guildlog_page_build(ngx_http_guildlog_call_t *call,
-    ngx_guildlog_result_t *result, ngx_http_guildlog_entries_t *entries,
+    ngx_guildlog_db_result_t *result, ngx_http_guildlog_entries_t *entries,
     ngx_str_t *body);
 
 
@@ -154,7 +155,7 @@ ngx_http_guildlog_page_plain(ngx_http_guildlog_call_t *call)
 
 ngx_int_t
 ngx_http_guildlog_page_answer(ngx_http_guildlog_call_t *call,
-    ngx_guildlog_result_t *result)
+    ngx_guildlog_db_result_t *result)
 {
     ngx_int_t                    rc;
     ngx_str_t                    body, state;
@@ -199,8 +200,8 @@ ngx_http_guildlog_page_answer(ngx_http_guildlog_call_t *call,
     }
 
     if (!entries.undecided) {
-        state = ngx_guildlog_result_value(result, 0,
-                                          NGX_HTTP_GUILDLOG_LOG_REASON);
+        state = ngx_guildlog_db_result_value(result, 0,
+                                             NGX_HTTP_GUILDLOG_LOG_REASON);
         ngx_http_guildlog_page_keep(call, &state, &body);
     }
 
@@ -219,16 +220,16 @@ ngx_http_guildlog_page_again(ngx_http_guildlog_call_t *call, ngx_uint_t stmt)
 /* was the document of an entry left out, which was too long? */
 
 static ngx_uint_t
-ngx_http_guildlog_page_lacks(ngx_guildlog_result_t *result)
+ngx_http_guildlog_page_lacks(ngx_guildlog_db_result_t *result)
 {
     ngx_str_t   doc, status;
     ngx_uint_t  row;
 
     for (row = 1; row < result->rows; row++) {
-        doc = ngx_guildlog_result_value(result, row,
-                                        NGX_HTTP_GUILDLOG_LOG_DOC);
-        status = ngx_guildlog_result_value(result, row,
-                                           NGX_HTTP_GUILDLOG_LOG_STATUS);
+        doc = ngx_guildlog_db_result_value(result, row,
+                                           NGX_HTTP_GUILDLOG_LOG_DOC);
+        status = ngx_guildlog_db_result_value(result, row,
+                                              NGX_HTTP_GUILDLOG_LOG_STATUS);
 
         if (doc.data == NULL && status.data) {
             return 1;
@@ -243,7 +244,7 @@ ngx_http_guildlog_page_lacks(ngx_guildlog_result_t *result)
 
 static ngx_int_t
 ngx_http_guildlog_page_ranges(ngx_http_guildlog_call_t *call,
-    ngx_guildlog_result_t *result, ngx_guildlog_ranges_t *ranges)
+    ngx_guildlog_db_result_t *result, ngx_guildlog_ranges_t *ranges)
 {
     ngx_str_t   doc;
     ngx_uint_t  row, rows;
@@ -253,8 +254,8 @@ ngx_http_guildlog_page_ranges(ngx_http_guildlog_call_t *call,
     rows = result->rows;
 
     while (rows > 1) {
-        doc = ngx_guildlog_result_value(result, rows - 1,
-                                        NGX_HTTP_GUILDLOG_LOG_DOC);
+        doc = ngx_guildlog_db_result_value(result, rows - 1,
+                                           NGX_HTTP_GUILDLOG_LOG_DOC);
         if (doc.data) {
             break;
         }
@@ -288,7 +289,7 @@ ngx_http_guildlog_page_ranges(ngx_http_guildlog_call_t *call,
 
 static void
 ngx_http_guildlog_page_range(ngx_guildlog_ranges_t *ranges,
-    ngx_guildlog_result_t *result, ngx_uint_t row)
+    ngx_guildlog_db_result_t *result, ngx_uint_t row)
 {
     int64_t               status;
     ngx_guildlog_range_t  range;
@@ -299,10 +300,10 @@ ngx_http_guildlog_page_range(ngx_guildlog_ranges_t *ranges,
                                               NGX_HTTP_GUILDLOG_LOG_ID);
     range.last = ngx_http_guildlog_number_at(result, row,
                                              NGX_HTTP_GUILDLOG_LOG_SEQ);
-    range.reason = ngx_guildlog_result_value(result, row,
-                                             NGX_HTTP_GUILDLOG_LOG_REASON);
-    range.message = ngx_guildlog_result_value(result, row,
-                                              NGX_HTTP_GUILDLOG_LOG_MESSAGE);
+    range.reason = ngx_guildlog_db_result_value(result, row,
+                                                NGX_HTTP_GUILDLOG_LOG_REASON);
+    range.message = ngx_guildlog_db_result_value(result, row,
+                                                 NGX_HTTP_GUILDLOG_LOG_MESSAGE);
 
     status = ngx_http_guildlog_number_at(result, row,
                                          NGX_HTTP_GUILDLOG_LOG_DSTATUS);
@@ -327,7 +328,7 @@ ngx_http_guildlog_page_range(ngx_guildlog_ranges_t *ranges,
 
 static ngx_int_t
 ngx_http_guildlog_page_build(ngx_http_guildlog_call_t *call,
-    ngx_guildlog_result_t *result, ngx_http_guildlog_entries_t *entries,
+    ngx_guildlog_db_result_t *result, ngx_http_guildlog_entries_t *entries,
     ngx_str_t *body)
 {
     u_char     *p;
@@ -345,7 +346,7 @@ ngx_http_guildlog_page_build(ngx_http_guildlog_call_t *call,
 
     body->data = p;
 
-    head = ngx_guildlog_result_value(result, 0, NGX_HTTP_GUILDLOG_LOG_DOC);
+    head = ngx_guildlog_db_result_value(result, 0, NGX_HTTP_GUILDLOG_LOG_DOC);
     p = ngx_cpymem(p, head.data, head.len);
     p = ngx_cpymem(p, ",\"entries\":[", sizeof(",\"entries\":[") - 1);
 

@@ -10,14 +10,14 @@
 
 
 static ngx_uint_t ngx_http_guildlog_record_is_apart(
-    ngx_http_guildlog_call_t *call, ngx_guildlog_result_t *result);
+    ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result);
 static void ngx_http_guildlog_record_log(ngx_http_guildlog_call_t *call,
-    ngx_guildlog_result_t *result);
+    ngx_guildlog_db_result_t *result);
 
 
 ngx_int_t
 ngx_http_guildlog_record_answer(ngx_http_guildlog_call_t *call,
-    ngx_guildlog_result_t *result)
+    ngx_guildlog_db_result_t *result)
 {
     const ngx_guildlog_stmt_t  *stmt;
 
@@ -56,7 +56,7 @@ ngx_http_guildlog_record_answer(ngx_http_guildlog_call_t *call,
 
 static ngx_uint_t
 ngx_http_guildlog_record_is_apart(ngx_http_guildlog_call_t *call,
-    ngx_guildlog_result_t *result)
+    ngx_guildlog_db_result_t *result)
 {
     static const char *const   others[] = {
         "08", "25", "53", "57", "58", "GL", NULL
@@ -64,11 +64,11 @@ ngx_http_guildlog_record_is_apart(ngx_http_guildlog_call_t *call,
 
     const char *const  *class;
 
-    if (result->outcome == NGX_GUILDLOG_TIMEOUT) {
+    if (result->outcome == NGX_GUILDLOG_DB_TIMEOUT) {
         return 1;
     }
 
-    if (result->outcome != NGX_GUILDLOG_REFUSED) {
+    if (result->outcome != NGX_GUILDLOG_DB_REFUSED) {
         return 0;
     }
 
@@ -88,14 +88,14 @@ ngx_http_guildlog_record_is_apart(ngx_http_guildlog_call_t *call,
 
 static void
 ngx_http_guildlog_record_log(ngx_http_guildlog_call_t *call,
-    ngx_guildlog_result_t *result)
+    ngx_guildlog_db_result_t *result)
 {
     size_t         i;
     json_t        *counts, *fault;
     ngx_str_t      text;
     json_error_t   cause;
 
-    text = ngx_guildlog_result_value(result, 0, 2);
+    text = ngx_guildlog_db_result_value(result, 0, 2);
 
     if (text.data == NULL) {
         return;

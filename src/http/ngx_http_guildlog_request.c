@@ -22,7 +22,8 @@ static void ngx_http_guildlog_bind_bot(ngx_http_guildlog_call_t *call,
 static ngx_int_t ngx_http_guildlog_skip(ngx_http_guildlog_call_t *call);
 static ngx_int_t ngx_http_guildlog_submit(ngx_http_guildlog_call_t *call);
 static void ngx_http_guildlog_call_cleanup(void *data);
-static void ngx_http_guildlog_done(void *data, ngx_guildlog_result_t *result);
+static void ngx_http_guildlog_done(void *data,
+    ngx_guildlog_db_result_t *result);
 
 
 _Static_assert(NGX_GUILDLOG_GET == NGX_HTTP_GET
@@ -37,7 +38,7 @@ _Static_assert(NGX_GUILDLOG_GET == NGX_HTTP_GET
 typedef struct {
     ngx_int_t  (*start)(ngx_http_guildlog_call_t *call);
     ngx_int_t  (*answer)(ngx_http_guildlog_call_t *call,
-                         ngx_guildlog_result_t *result);
+                         ngx_guildlog_db_result_t *result);
 } ngx_http_guildlog_answer_t;
 
 
@@ -557,7 +558,7 @@ ngx_http_guildlog_ask(ngx_http_guildlog_call_t *call,
         return NGX_ERROR;
     }
 
-    call->query = ngx_guildlog_pool_submit(
+    call->query = ngx_guildlog_db_pool_submit(
                       ngx_http_guildlog_worker.pools[
                                                 call->conf->database->index],
                       stmt, call->args, ngx_http_guildlog_done, call);
@@ -578,14 +579,14 @@ ngx_http_guildlog_call_cleanup(void *data)
     ngx_http_guildlog_call_t *call = data;
 
     if (call->query) {
-        ngx_guildlog_query_detach(call->query);
+        ngx_guildlog_db_pool_detach(call->query);
         call->query = NULL;
     }
 }
 
 
 static void
-ngx_http_guildlog_done(void *data, ngx_guildlog_result_t *result)
+ngx_http_guildlog_done(void *data, ngx_guildlog_db_result_t *result)
 {
     ngx_http_guildlog_call_t *call = data;
 

@@ -14,7 +14,7 @@ typedef struct {
 
 
 static ngx_int_t ngx_http_guildlog_send_row(ngx_http_guildlog_call_t *call,
-    ngx_guildlog_result_t *result);
+    ngx_guildlog_db_result_t *result);
 static ngx_int_t ngx_http_guildlog_send_revoked(
     ngx_http_guildlog_call_t *call);
 static void ngx_http_guildlog_count_entries(ngx_str_t *counts);
@@ -23,7 +23,7 @@ static ngx_int_t ngx_http_guildlog_send_token(ngx_http_guildlog_call_t *call,
 static ngx_int_t ngx_http_guildlog_read_token(ngx_pool_t *pool,
     ngx_str_t *row, ngx_guildlog_token_t *token);
 static ngx_int_t ngx_http_guildlog_send_refusal(
-    ngx_http_guildlog_call_t *call, ngx_guildlog_result_t *result);
+    ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result);
 static ngx_int_t ngx_http_guildlog_send_failure(ngx_http_request_t *r,
     ngx_uint_t status);
 
@@ -52,25 +52,25 @@ static const ngx_str_t  ngx_http_guildlog_empty = ngx_string("{}");
 
 ngx_int_t
 ngx_http_guildlog_send_result(ngx_http_guildlog_call_t *call,
-    ngx_guildlog_result_t *result)
+    ngx_guildlog_db_result_t *result)
 {
     switch (result->outcome) {
 
-    case NGX_GUILDLOG_ROWS:
+    case NGX_GUILDLOG_DB_ROWS:
         return ngx_http_guildlog_send_row(call, result);
 
-    case NGX_GUILDLOG_REFUSED:
+    case NGX_GUILDLOG_DB_REFUSED:
         return ngx_http_guildlog_send_refusal(call, result);
 
-    case NGX_GUILDLOG_TIMEOUT:
+    case NGX_GUILDLOG_DB_TIMEOUT:
         return ngx_http_guildlog_send_failure(call->request,
                                               NGX_HTTP_INTERNAL_SERVER_ERROR);
 
-    case NGX_GUILDLOG_SHARE_TAKEN:
+    case NGX_GUILDLOG_DB_SHARE_TAKEN:
         return ngx_http_guildlog_send_failure(call->request,
                                               NGX_HTTP_TOO_MANY_REQUESTS);
 
-    default: /* NGX_GUILDLOG_UNAVAILABLE, NGX_GUILDLOG_QUEUE_FULL */
+    default: /* NGX_GUILDLOG_DB_UNAVAILABLE, NGX_GUILDLOG_DB_QUEUE_FULL */
         return ngx_http_guildlog_send_failure(call->request,
                                               NGX_HTTP_SERVICE_UNAVAILABLE);
     }
@@ -79,7 +79,7 @@ ngx_http_guildlog_send_result(ngx_http_guildlog_call_t *call,
 
 static ngx_int_t
 ngx_http_guildlog_send_row(ngx_http_guildlog_call_t *call,
-    ngx_guildlog_result_t *result)
+    ngx_guildlog_db_result_t *result)
 {
     int64_t              taken;
     ngx_int_t            status;
@@ -99,7 +99,7 @@ ngx_http_guildlog_send_row(ngx_http_guildlog_call_t *call,
     status = ngx_http_guildlog_number_at(result, 0, 0);
 
     if (status < NGX_HTTP_OK || status > 599) {
-        value = ngx_guildlog_result_value(result, 0, 0);
+        value = ngx_guildlog_db_result_value(result, 0, 0);
         ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
                       "\"%s\" returned status \"%V\"",
                       call->route->stmt->name, &value);
@@ -111,14 +111,14 @@ ngx_http_guildlog_send_row(ngx_http_guildlog_call_t *call,
         return ngx_http_guildlog_send_revoked(call);
     }
 
-    if (ngx_guildlog_result_keep(result, r->pool) != NGX_OK) {
+    if (ngx_guildlog_db_result_keep(result, r->pool) != NGX_OK) {
         return NGX_ERROR;
     }
 
-    body = ngx_guildlog_result_value(result, 0, 1);
+    body = ngx_guildlog_db_result_value(result, 0, 1);
 
     if (call->route->flags & NGX_GUILDLOG_ROUTE_ENTRIES) {
-        value = ngx_guildlog_result_value(result, 0, 2);
+        value = ngx_guildlog_db_result_value(result, 0, 2);
         ngx_http_guildlog_count_entries(&value);
     }
 
@@ -146,9 +146,9 @@ ngx_http_guildlog_send_row(ngx_http_guildlog_call_t *call,
 
 ngx_uint_t
 ngx_http_guildlog_has_log(ngx_http_guildlog_call_t *call,
-    ngx_guildlog_result_t *result, ngx_int_t *rc)
+    ngx_guildlog_db_result_t *result, ngx_int_t *rc)
 {
-    if (result->outcome != NGX_GUILDLOG_ROWS) {
+    if (result->outcome != NGX_GUILDLOG_DB_ROWS) {
         *rc = ngx_http_guildlog_send_result(call, result);
         return 0;
     }
@@ -173,11 +173,11 @@ ngx_http_guildlog_has_log(ngx_http_guildlog_call_t *call,
 
 
 ngx_uint_t
-ngx_http_guildlog_log_status(ngx_guildlog_result_t *result)
+ngx_http_guildlog_log_status(ngx_guildlog_db_result_t *result)
 {
     int64_t  status;
 
-    if (result->outcome != NGX_GUILDLOG_ROWS || result->rows == 0
+    if (result->outcome != NGX_GUILDLOG_DB_ROWS || result->rows == 0
         || result->columns != NGX_HTTP_GUILDLOG_LOG_COLUMNS)
     {
         return 0;
@@ -190,12 +190,12 @@ ngx_http_guildlog_log_status(ngx_guildlog_result_t *result)
 
 
 int64_t
-ngx_http_guildlog_number_at(ngx_guildlog_result_t *result, ngx_uint_t row,
+ngx_http_guildlog_number_at(ngx_guildlog_db_result_t *result, ngx_uint_t row,
     ngx_uint_t column)
 {
     ngx_str_t  value;
 
-    value = ngx_guildlog_result_value(result, row, column);
+    value = ngx_guildlog_db_result_value(result, row, column);
 
     return ngx_atoi(value.data, value.len);
 }
@@ -329,7 +329,7 @@ ngx_http_guildlog_read_token(ngx_pool_t *pool, ngx_str_t *row,
 
 static ngx_int_t
 ngx_http_guildlog_send_refusal(ngx_http_guildlog_call_t *call,
-    ngx_guildlog_result_t *result)
+    ngx_guildlog_db_result_t *result)
 {
     ngx_int_t               status;
     ngx_http_request_t     *r;
@@ -359,12 +359,12 @@ ngx_http_guildlog_send_refusal(ngx_http_guildlog_call_t *call,
 
 
 ngx_uint_t
-ngx_http_guildlog_failed(ngx_guildlog_result_t *result, const char *name,
+ngx_http_guildlog_failed(ngx_guildlog_db_result_t *result, const char *name,
     ngx_log_t *log)
 {
     const ngx_http_guildlog_sqlstate_t  *s;
 
-    if (result->outcome != NGX_GUILDLOG_REFUSED) {
+    if (result->outcome != NGX_GUILDLOG_DB_REFUSED) {
         return 0;
     }
 

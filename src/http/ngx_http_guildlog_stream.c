@@ -15,7 +15,7 @@
 static ngx_int_t ngx_http_guildlog_stream_last_id(
     ngx_http_guildlog_call_t *call, ngx_str_t *id);
 static ngx_http_guildlog_listener_t *ngx_http_guildlog_stream_listener(
-    ngx_http_guildlog_call_t *call, ngx_guildlog_result_t *result);
+    ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result);
 static void ngx_http_guildlog_stream_cleanup(void *data);
 static ngx_int_t ngx_http_guildlog_stream_comment(
     ngx_http_guildlog_listener_t *listener, const char *text);
@@ -100,7 +100,7 @@ ngx_http_guildlog_stream_last_id(ngx_http_guildlog_call_t *call,
 
 ngx_int_t
 ngx_http_guildlog_stream_answer(ngx_http_guildlog_call_t *call,
-    ngx_guildlog_result_t *result)
+    ngx_guildlog_db_result_t *result)
 {
     ngx_int_t                      rc;
     ngx_str_t                      more;
@@ -116,7 +116,7 @@ ngx_http_guildlog_stream_answer(ngx_http_guildlog_call_t *call,
         return rc;
     }
 
-    more = ngx_guildlog_result_value(result, 0, NGX_HTTP_GUILDLOG_LOG_MORE);
+    more = ngx_guildlog_db_result_value(result, 0, NGX_HTTP_GUILDLOG_LOG_MORE);
 
     if (more.len && *more.data == 't') {
         rc = ngx_http_guildlog_ask(call,
@@ -154,7 +154,7 @@ ngx_http_guildlog_stream_answer(ngx_http_guildlog_call_t *call,
 
 static ngx_http_guildlog_listener_t *
 ngx_http_guildlog_stream_listener(ngx_http_guildlog_call_t *call,
-    ngx_guildlog_result_t *result)
+    ngx_guildlog_db_result_t *result)
 {
     ngx_http_cleanup_t            *cln;
     ngx_http_request_t            *r;

@@ -50,9 +50,9 @@ typedef struct {
     ngx_queue_t                    listeners;
     ngx_queue_t                    past;       /* listeners that are far behind;
                                                   the first is served */
-    ngx_guildlog_pool_t           *pool;
-    ngx_guildlog_query_t          *near_query;
-    ngx_guildlog_query_t          *past_query;
+    ngx_guildlog_db_pool_t        *pool;
+    ngx_guildlog_db_query_t       *near_query;
+    ngx_guildlog_db_query_t       *past_query;
     ngx_event_t                    turn;       /* looks who is behind */
     int64_t                        since;      /* of the near query */
     int64_t                        arrival;    /* more than that is news */
@@ -107,7 +107,7 @@ void ngx_http_guildlog_feed_leave(ngx_http_guildlog_listener_t *listener);
 /* fetch.c */
 
 ngx_int_t ngx_http_guildlog_fetch_init(ngx_http_guildlog_listener_t *listener,
-    ngx_guildlog_result_t *result);
+    ngx_guildlog_db_result_t *result);
 
 /* the listener has sent all it had: what it gets next comes by deliver() */
 void ngx_http_guildlog_fetch_next(ngx_http_guildlog_listener_t *listener);

@@ -17,7 +17,7 @@ struct ngx_http_guildlog_feed_s {
     NGX_GUILDLOG_EVENT_IDENT;
 
     ngx_queue_t                    topics;
-    ngx_guildlog_pool_t           *pool;
+    ngx_guildlog_db_pool_t        *pool;
     ngx_event_t                    poll;
     ngx_msec_t                     interval;
     ngx_msec_t                     tokens_at;  /* when they were asked for */
@@ -36,15 +36,15 @@ static void ngx_http_guildlog_feed_close(ngx_http_guildlog_feed_t *feed);
 static ngx_int_t ngx_http_guildlog_feed_ask_news(
     ngx_http_guildlog_feed_t *feed, ngx_pool_t *pool);
 static void ngx_http_guildlog_feed_news(void *data,
-    ngx_guildlog_result_t *result);
+    ngx_guildlog_db_result_t *result);
 static void ngx_http_guildlog_feed_heard(ngx_http_guildlog_feed_t *feed,
-    ngx_guildlog_result_t *result);
+    ngx_guildlog_db_result_t *result);
 static ngx_int_t ngx_http_guildlog_feed_ask_tokens(
     ngx_http_guildlog_feed_t *feed, ngx_pool_t *pool);
 static void ngx_http_guildlog_feed_tokens(void *data,
-    ngx_guildlog_result_t *result);
+    ngx_guildlog_db_result_t *result);
 static void ngx_http_guildlog_feed_revoked(ngx_http_guildlog_feed_t *feed,
-    ngx_guildlog_result_t *result, ngx_queue_t *ended);
+    ngx_guildlog_db_result_t *result, ngx_queue_t *ended);
 static void ngx_http_guildlog_feed_ask(ngx_http_guildlog_feed_t *feed,
     ngx_int_t (*ask)(ngx_http_guildlog_feed_t *feed, ngx_pool_t *pool));
 static void ngx_http_guildlog_feed_again(ngx_http_guildlog_feed_t *feed,
@@ -342,7 +342,7 @@ ngx_http_guildlog_feed_ask_news(ngx_http_guildlog_feed_t *feed,
         args[i].data[args[i].len++] = '}';
     }
 
-    return ngx_guildlog_pool_submit(feed->pool,
+    return ngx_guildlog_db_pool_submit(feed->pool,
                              &ngx_guildlog_stmts[ngx_guildlog_stmt_logs_news],
                              args, ngx_http_guildlog_feed_news, feed)
            ? NGX_OK : NGX_ERROR;
@@ -350,11 +350,11 @@ ngx_http_guildlog_feed_ask_news(ngx_http_guildlog_feed_t *feed,
 
 
 static void
-ngx_http_guildlog_feed_news(void *data, ngx_guildlog_result_t *result)
+ngx_http_guildlog_feed_news(void *data, ngx_guildlog_db_result_t *result)
 {
     ngx_http_guildlog_feed_t *feed = data;
 
-    if (result->outcome == NGX_GUILDLOG_ROWS) {
+    if (result->outcome == NGX_GUILDLOG_DB_ROWS) {
         ngx_http_guildlog_feed_heard(feed, result);
 
     } else {
@@ -373,7 +373,7 @@ ngx_http_guildlog_feed_news(void *data, ngx_guildlog_result_t *result)
         return;
     }
 
-    ngx_http_guildlog_feed_again(feed, result->outcome != NGX_GUILDLOG_ROWS);
+    ngx_http_guildlog_feed_again(feed, result->outcome != NGX_GUILDLOG_DB_ROWS);
 }
 
 
@@ -384,7 +384,7 @@ ngx_http_guildlog_feed_news(void *data, ngx_guildlog_result_t *result)
 
 static void
 ngx_http_guildlog_feed_heard(ngx_http_guildlog_feed_t *feed,
-    ngx_guildlog_result_t *result)
+    ngx_guildlog_db_result_t *result)
 {
     int64_t                     place;
     ngx_uint_t                  row;
@@ -465,7 +465,7 @@ ngx_http_guildlog_feed_ask_tokens(ngx_http_guildlog_feed_t *feed,
     args[0].data[args[0].len++] = '}';
     args[1].data[args[1].len++] = '}';
 
-    return ngx_guildlog_pool_submit(feed->pool,
+    return ngx_guildlog_db_pool_submit(feed->pool,
                            &ngx_guildlog_stmts[ngx_guildlog_stmt_logs_tokens],
                            args, ngx_http_guildlog_feed_tokens, feed)
            ? NGX_OK : NGX_ERROR;
@@ -473,13 +473,13 @@ ngx_http_guildlog_feed_ask_tokens(ngx_http_guildlog_feed_t *feed,
 
 
 static void
-ngx_http_guildlog_feed_tokens(void *data, ngx_guildlog_result_t *result)
+ngx_http_guildlog_feed_tokens(void *data, ngx_guildlog_db_result_t *result)
 {
     ngx_http_guildlog_feed_t *feed = data;
 
     ngx_queue_t  *q, ended;
 
-    if (result->outcome != NGX_GUILDLOG_ROWS) {
+    if (result->outcome != NGX_GUILDLOG_DB_ROWS) {
 
         /* it will not say, so nobody is known to be let in any more */
 
@@ -511,7 +511,7 @@ ngx_http_guildlog_feed_tokens(void *data, ngx_guildlog_result_t *result)
 
 static void
 ngx_http_guildlog_feed_revoked(ngx_http_guildlog_feed_t *feed,
-    ngx_guildlog_result_t *result, ngx_queue_t *ended)
+    ngx_guildlog_db_result_t *result, ngx_queue_t *ended)
 {
     int64_t                        place;
     ngx_uint_t                     row;

@@ -47,27 +47,27 @@ typedef struct {
 static int64_t ngx_http_guildlog_fetch_number(const ngx_str_t *arg,
     int64_t none);
 static void ngx_http_guildlog_fetch_handler(ngx_event_t *ev);
-static ngx_guildlog_query_t *ngx_http_guildlog_fetch_submit(
+static ngx_guildlog_db_query_t *ngx_http_guildlog_fetch_submit(
     ngx_http_guildlog_topic_t *topic, ngx_uint_t stmt,
     const ngx_str_t *filters, int64_t since,
-    ngx_guildlog_query_handler_pt handler);
+    ngx_guildlog_db_handler_pt handler);
 static void ngx_http_guildlog_fetch_near_done(void *data,
-    ngx_guildlog_result_t *result);
+    ngx_guildlog_db_result_t *result);
 static ngx_int_t ngx_http_guildlog_fetch_read(ngx_http_guildlog_news_t *news,
-    ngx_guildlog_result_t *result);
+    ngx_guildlog_db_result_t *result);
 static ngx_uint_t ngx_http_guildlog_fetch_gather(
     ngx_http_guildlog_topic_t *topic, int64_t until, ngx_queue_t *served);
 static void ngx_http_guildlog_fetch_fold(ngx_http_guildlog_news_t *news,
-    ngx_guildlog_result_t *result);
+    ngx_guildlog_db_result_t *result);
 static void ngx_http_guildlog_fetch_serve(
     ngx_http_guildlog_listener_t *listener, ngx_http_guildlog_news_t *news);
 static ngx_http_guildlog_block_t *ngx_http_guildlog_fetch_choose(
     ngx_http_guildlog_listener_t *listener, ngx_http_guildlog_news_t *news);
 static void ngx_http_guildlog_fetch_past(ngx_http_guildlog_topic_t *topic);
 static void ngx_http_guildlog_fetch_past_done(void *data,
-    ngx_guildlog_result_t *result);
+    ngx_guildlog_db_result_t *result);
 static void ngx_http_guildlog_fetch_served(ngx_http_guildlog_topic_t *topic);
-static int64_t ngx_http_guildlog_fetch_until(ngx_guildlog_result_t *result,
+static int64_t ngx_http_guildlog_fetch_until(ngx_guildlog_db_result_t *result,
     ngx_uint_t stmt, int64_t since);
 
 
@@ -75,7 +75,7 @@ static int64_t ngx_http_guildlog_fetch_until(ngx_guildlog_result_t *result,
 
 ngx_int_t
 ngx_http_guildlog_fetch_init(ngx_http_guildlog_listener_t *listener,
-    ngx_guildlog_result_t *result)
+    ngx_guildlog_db_result_t *result)
 {
     ngx_str_t             *args, types;
     ngx_pool_t            *pool;
@@ -90,7 +90,7 @@ ngx_http_guildlog_fetch_init(ngx_http_guildlog_listener_t *listener,
     listener->since = ngx_http_guildlog_number_at(result, 0,
                                                  NGX_HTTP_GUILDLOG_LOG_CHANNEL);
 
-    types = ngx_guildlog_result_value(result, 0, NGX_HTTP_GUILDLOG_LOG_DOC);
+    types = ngx_guildlog_db_result_value(result, 0, NGX_HTTP_GUILDLOG_LOG_DOC);
 
     if (types.data) {
         if (types.len != NGX_GUILDLOG_MATCH_TYPES) {
@@ -174,7 +174,7 @@ ngx_http_guildlog_fetch_end(ngx_http_guildlog_topic_t *topic)
     }
 
     if (topic->near_query) {
-        ngx_guildlog_query_detach(topic->near_query);
+        ngx_guildlog_db_pool_detach(topic->near_query);
     }
 
     if (topic->turn.timer_set) {
@@ -226,7 +226,7 @@ ngx_http_guildlog_fetch_leave(ngx_http_guildlog_listener_t *listener)
     listener->served = 0;
 
     if (first && topic->past_query) {
-        ngx_guildlog_query_detach(topic->past_query);
+        ngx_guildlog_db_pool_detach(topic->past_query);
         topic->past_query = NULL;
         ngx_http_guildlog_fetch_past(topic);
     }
@@ -293,10 +293,10 @@ ngx_http_guildlog_fetch_turn(ngx_http_guildlog_topic_t *topic)
 
 /* filters: NULL: none */
 
-static ngx_guildlog_query_t *
+static ngx_guildlog_db_query_t *
 ngx_http_guildlog_fetch_submit(ngx_http_guildlog_topic_t *topic,
     ngx_uint_t stmt, const ngx_str_t *filters, int64_t since,
-    ngx_guildlog_query_handler_pt handler)
+    ngx_guildlog_db_handler_pt handler)
 {
     u_char      number[NGX_INT64_LEN];
     ngx_str_t   args[NGX_HTTP_GUILDLOG_FETCH_NARGS];
@@ -317,13 +317,13 @@ ngx_http_guildlog_fetch_submit(ngx_http_guildlog_topic_t *topic,
     args[i].len = ngx_sprintf(number, "%L", since) - number;
     ngx_str_set(&args[i + 1], NGX_HTTP_GUILDLOG_FETCH_ROWS);
 
-    return ngx_guildlog_pool_submit(topic->pool, &ngx_guildlog_stmts[stmt],
-                                    args, handler, topic);
+    return ngx_guildlog_db_pool_submit(topic->pool, &ngx_guildlog_stmts[stmt],
+                                       args, handler, topic);
 }
 
 
 static void
-ngx_http_guildlog_fetch_near_done(void *data, ngx_guildlog_result_t *result)
+ngx_http_guildlog_fetch_near_done(void *data, ngx_guildlog_db_result_t *result)
 {
     ngx_http_guildlog_topic_t *topic = data;
 
@@ -374,7 +374,7 @@ ngx_http_guildlog_fetch_near_done(void *data, ngx_guildlog_result_t *result)
 /* up to where the rows are all there is; since: they are none */
 
 static int64_t
-ngx_http_guildlog_fetch_until(ngx_guildlog_result_t *result, ngx_uint_t stmt,
+ngx_http_guildlog_fetch_until(ngx_guildlog_db_result_t *result, ngx_uint_t stmt,
     int64_t since)
 {
     int64_t  until;
@@ -404,7 +404,7 @@ ngx_http_guildlog_fetch_until(ngx_guildlog_result_t *result, ngx_uint_t stmt,
 
 static ngx_int_t
 ngx_http_guildlog_fetch_read(ngx_http_guildlog_news_t *news,
-    ngx_guildlog_result_t *result)
+    ngx_guildlog_db_result_t *result)
 {
     size_t                      size;
     u_char                     *p;
@@ -446,7 +446,8 @@ ngx_http_guildlog_fetch_read(ngx_http_guildlog_news_t *news,
         event->event = p;
         event->bad = 1;
 
-        id = ngx_guildlog_result_value(result, row, NGX_HTTP_GUILDLOG_LOG_ID);
+        id = ngx_guildlog_db_result_value(result, row,
+                                          NGX_HTTP_GUILDLOG_LOG_ID);
         id.len = ngx_min(id.len, NGX_INT64_LEN);
 
         p = ngx_sprintf(p, "id: %V\ndata: ", &id);
@@ -500,7 +501,7 @@ ngx_http_guildlog_fetch_gather(ngx_http_guildlog_topic_t *topic,
 
 static void
 ngx_http_guildlog_fetch_fold(ngx_http_guildlog_news_t *news,
-    ngx_guildlog_result_t *result)
+    ngx_guildlog_db_result_t *result)
 {
     u_char                     *buf;
     ngx_str_t                   doc;
@@ -510,8 +511,8 @@ ngx_http_guildlog_fetch_fold(ngx_http_guildlog_news_t *news,
     for (i = 0; i < news->n; i++) {
         event = &news->events[i];
 
-        doc = ngx_guildlog_result_value(result, i + 1,
-                                        NGX_HTTP_GUILDLOG_LOG_DOC);
+        doc = ngx_guildlog_db_result_value(result, i + 1,
+                                           NGX_HTTP_GUILDLOG_LOG_DOC);
         buf = ngx_pnalloc(news->pool, NGX_GUILDLOG_MATCH_SIZE(doc.len));
 
         event->bad = (buf == NULL
@@ -630,7 +631,7 @@ ngx_http_guildlog_fetch_past(ngx_http_guildlog_topic_t *topic)
 
 
 static void
-ngx_http_guildlog_fetch_past_done(void *data, ngx_guildlog_result_t *result)
+ngx_http_guildlog_fetch_past_done(void *data, ngx_guildlog_db_result_t *result)
 {
     ngx_http_guildlog_topic_t *topic = data;
 

@@ -79,7 +79,7 @@ ngx_http_guildlog_troubleshoot_start(ngx_http_guildlog_call_t *call)
 
 ngx_int_t
 ngx_http_guildlog_troubleshoot_answer(ngx_http_guildlog_call_t *call,
-    ngx_guildlog_result_t *result)
+    ngx_guildlog_db_result_t *result)
 {
     size_t   i;
     json_t  *channels;

@@ -282,16 +282,16 @@ ngx_http_guildlog_probes_finish(ngx_http_guildlog_call_t *call)
 
 json_t *
 ngx_http_guildlog_probe_word(ngx_http_guildlog_call_t *call,
-    ngx_guildlog_result_t *result)
+    ngx_guildlog_db_result_t *result)
 {
     ngx_str_t  status, body, error;
 
-    if (result->outcome != NGX_GUILDLOG_ROWS || result->rows != 1) {
+    if (result->outcome != NGX_GUILDLOG_DB_ROWS || result->rows != 1) {
         return NULL;
     }
 
-    status = ngx_guildlog_result_value(result, 0, 0);
-    body = ngx_guildlog_result_value(result, 0, 1);
+    status = ngx_guildlog_db_result_value(result, 0, 0);
+    body = ngx_guildlog_db_result_value(result, 0, 1);
 
     if (status.len == 3 && ngx_strncmp(status.data, "401", 3) == 0) {
         return NULL;

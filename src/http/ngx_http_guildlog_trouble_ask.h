@@ -76,7 +76,7 @@ void ngx_http_guildlog_probes_start(ngx_http_guildlog_call_t *call,
 
 /* what the database said to go on with; NULL: its answer is the answer */
 json_t *ngx_http_guildlog_probe_word(ngx_http_guildlog_call_t *call,
-    ngx_guildlog_result_t *result);
+    ngx_guildlog_db_result_t *result);
 
 
 #endif /* _NGX_HTTP_GUILDLOG_TROUBLE_ASK_H_INCLUDED_ */

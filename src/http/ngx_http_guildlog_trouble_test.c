@@ -64,7 +64,7 @@ ngx_http_guildlog_test_start(ngx_http_guildlog_call_t *call)
 
 ngx_int_t
 ngx_http_guildlog_test_answer(ngx_http_guildlog_call_t *call,
-    ngx_guildlog_result_t *result)
+    ngx_guildlog_db_result_t *result)
 {
     json_t  *word, *send;
 

@@ -26,21 +26,21 @@ static void ngx_guildlog_delivery_go(ngx_event_t *ev);
 static void ngx_guildlog_delivery_go_one(ngx_guildlog_delivery_t *d);
 static void ngx_guildlog_delivery_find(ngx_guildlog_delivery_t *d);
 static void ngx_guildlog_delivery_found(void *data,
-    ngx_guildlog_result_t *result);
+    ngx_guildlog_db_result_t *result);
 static void ngx_guildlog_delivery_place(ngx_guildlog_delivery_t *d,
     ngx_str_t *args, u_char *numbers);
 static ngx_uint_t ngx_guildlog_delivery_halve(ngx_guildlog_delivery_t *d,
-    ngx_guildlog_result_t *result);
+    ngx_guildlog_db_result_t *result);
 static void ngx_guildlog_delivery_page(ngx_guildlog_delivery_t *d,
-    ngx_guildlog_result_t *result);
+    ngx_guildlog_db_result_t *result);
 static void ngx_guildlog_delivery_let_go(ngx_guildlog_delivery_t *d);
 static void ngx_guildlog_delivery_released(void *data,
-    ngx_guildlog_result_t *result);
+    ngx_guildlog_db_result_t *result);
 
 
 ngx_guildlog_delivery_t *
 ngx_guildlog_delivery_create(ngx_cycle_t *cycle,
-    const ngx_guildlog_delivery_conf_t *conf, ngx_guildlog_pool_t *pool,
+    const ngx_guildlog_delivery_conf_t *conf, ngx_guildlog_db_pool_t *pool,
     ngx_guildlog_stats_t *stats, ngx_resolver_t *resolver,
     ngx_msec_t resolver_timeout)
 {
@@ -167,32 +167,32 @@ ngx_guildlog_delivery_destroy(ngx_guildlog_delivery_t *d)
 
     for (i = 0; i < NGX_GUILDLOG_DELIVERY_STEPS; i++) {
         if (d->steps[i].query) {
-            ngx_guildlog_query_detach(d->steps[i].query);
+            ngx_guildlog_db_pool_detach(d->steps[i].query);
         }
     }
 
     if (d->lease) {
-        ngx_guildlog_query_detach(d->lease);
+        ngx_guildlog_db_pool_detach(d->lease);
     }
 
     if (d->find) {
-        ngx_guildlog_query_detach(d->find);
+        ngx_guildlog_db_pool_detach(d->find);
     }
 
     if (d->release) {
-        ngx_guildlog_query_detach(d->release);
+        ngx_guildlog_db_pool_detach(d->release);
     }
 
     if (d->doubt) {
-        ngx_guildlog_query_detach(d->doubt);
+        ngx_guildlog_db_pool_detach(d->doubt);
     }
 
     if (d->figures) {
-        ngx_guildlog_query_detach(d->figures);
+        ngx_guildlog_db_pool_detach(d->figures);
     }
 
     if (d->tell) {
-        ngx_guildlog_query_detach(d->tell);
+        ngx_guildlog_db_pool_detach(d->tell);
     }
 
     ngx_guildlog_delivery_forget_all(d);
@@ -293,7 +293,7 @@ ngx_guildlog_delivery_go(ngx_event_t *ev)
         return;
     }
 
-    if (beside && !rested && ngx_guildlog_pool_asked(d->pool)) {
+    if (beside && !rested && ngx_guildlog_db_pool_requests_running(d->pool)) {
         ngx_add_timer(ev, NGX_GUILDLOG_DELIVERY_REST);
         return;
     }
@@ -362,7 +362,7 @@ ngx_guildlog_delivery_find(ngx_guildlog_delivery_t *d)
     args[4].data = page;
     args[4].len = ngx_sprintf(page, "%ui", d->page) - page;
 
-    d->find = ngx_guildlog_pool_submit(d->pool,
+    d->find = ngx_guildlog_db_pool_submit(d->pool,
                        &ngx_guildlog_stmts[ngx_guildlog_stmt_delivery_find],
                        args, ngx_guildlog_delivery_found, d);
 
@@ -397,13 +397,13 @@ ngx_guildlog_delivery_place(ngx_guildlog_delivery_t *d, ngx_str_t *args,
 
 
 static void
-ngx_guildlog_delivery_found(void *data, ngx_guildlog_result_t *result)
+ngx_guildlog_delivery_found(void *data, ngx_guildlog_db_result_t *result)
 {
     ngx_guildlog_delivery_t *d = data;
 
     d->find = NULL;
 
-    if (result->outcome != NGX_GUILDLOG_ROWS) {
+    if (result->outcome != NGX_GUILDLOG_DB_ROWS) {
 
         if (!ngx_guildlog_delivery_halve(d, result)) {
             ngx_guildlog_delivery_refused(d, "lanes", result);
@@ -437,7 +437,7 @@ ngx_guildlog_delivery_found(void *data, ngx_guildlog_result_t *result)
 
 static ngx_uint_t
 ngx_guildlog_delivery_halve(ngx_guildlog_delivery_t *d,
-    ngx_guildlog_result_t *result)
+    ngx_guildlog_db_result_t *result)
 {
     u_char     numbers[2 * NGX_INT64_LEN];
     ngx_str_t  args[5];
@@ -488,7 +488,7 @@ ngx_guildlog_delivery_find_again(ngx_guildlog_delivery_t *d)
 
 static void
 ngx_guildlog_delivery_page(ngx_guildlog_delivery_t *d,
-    ngx_guildlog_result_t *result)
+    ngx_guildlog_db_result_t *result)
 {
     int64_t     guild, lane;
     ngx_str_t   state;
@@ -498,7 +498,7 @@ ngx_guildlog_delivery_page(ngx_guildlog_delivery_t *d,
     lane = 0;
     n = 0;
 
-    state = ngx_guildlog_result_value(result, 0, NGX_GUILDLOG_FACT_STATE);
+    state = ngx_guildlog_db_result_value(result, 0, NGX_GUILDLOG_FACT_STATE);
 
     if (d->after_lane == 0 && state.len <= NGX_GUILDLOG_DELIVERY_MARK) {
         d->next_mark.len = state.len;
@@ -506,8 +506,8 @@ ngx_guildlog_delivery_page(ngx_guildlog_delivery_t *d,
     }
 
     for (row = 1; row < result->rows; row++) {
-        state = ngx_guildlog_result_value(result, row,
-                                          NGX_GUILDLOG_FACT_STATE);
+        state = ngx_guildlog_db_result_value(result, row,
+                                             NGX_GUILDLOG_FACT_STATE);
         lane = ngx_guildlog_lane_column(result, row, NGX_GUILDLOG_FACT_LANE);
 
         if (lane == 0) {
@@ -542,14 +542,14 @@ ngx_guildlog_delivery_let_go(ngx_guildlog_delivery_t *d)
 {
     d->release_at = ngx_current_msec + NGX_GUILDLOG_DELIVERY_RELEASE;
 
-    d->release = ngx_guildlog_pool_submit(d->pool,
+    d->release = ngx_guildlog_db_pool_submit(d->pool,
                      &ngx_guildlog_stmts[ngx_guildlog_stmt_delivery_release],
                      NULL, ngx_guildlog_delivery_released, d);
 }
 
 
 static void
-ngx_guildlog_delivery_released(void *data, ngx_guildlog_result_t *result)
+ngx_guildlog_delivery_released(void *data, ngx_guildlog_db_result_t *result)
 {
     ngx_guildlog_delivery_t *d = data;
 
@@ -557,12 +557,12 @@ ngx_guildlog_delivery_released(void *data, ngx_guildlog_result_t *result)
 
     d->release = NULL;
 
-    if (result->outcome != NGX_GUILDLOG_ROWS) {
+    if (result->outcome != NGX_GUILDLOG_DB_ROWS) {
         ngx_guildlog_delivery_refused(d, "held entries", result);
         return;
     }
 
-    n = ngx_guildlog_result_value(result, 0, 1);
+    n = ngx_guildlog_db_result_value(result, 0, 1);
 
     if (n.len != 1 || n.data[0] != '0') {
         d->find_at = ngx_current_msec;
@@ -614,9 +614,9 @@ ngx_guildlog_delivery_traffic(ngx_guildlog_delivery_t *d)
 
 void
 ngx_guildlog_delivery_refused(ngx_guildlog_delivery_t *d, const char *what,
-    ngx_guildlog_result_t *result)
+    ngx_guildlog_db_result_t *result)
 {
-    if (result->outcome == NGX_GUILDLOG_REFUSED) {
+    if (result->outcome == NGX_GUILDLOG_DB_REFUSED) {
         ngx_log_error(NGX_LOG_ERR, d->log, 0,
                       "the delivery of %s failed, SQLSTATE %s: %V", what,
                       result->sqlstate, &result->message);

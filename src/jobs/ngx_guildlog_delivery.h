@@ -39,7 +39,7 @@ typedef struct {
 /* NULL: out of memory; of the cycle's pool */
 
 ngx_guildlog_delivery_t *ngx_guildlog_delivery_create(ngx_cycle_t *cycle,
-    const ngx_guildlog_delivery_conf_t *conf, ngx_guildlog_pool_t *pool,
+    const ngx_guildlog_delivery_conf_t *conf, ngx_guildlog_db_pool_t *pool,
     ngx_guildlog_stats_t *stats, ngx_resolver_t *resolver,
     ngx_msec_t resolver_timeout);
 void ngx_guildlog_delivery_destroy(ngx_guildlog_delivery_t *delivery);

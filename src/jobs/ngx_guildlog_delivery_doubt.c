@@ -11,9 +11,9 @@
 
 
 static void ngx_guildlog_delivery_doubted(void *data,
-    ngx_guildlog_result_t *result);
+    ngx_guildlog_db_result_t *result);
 static void ngx_guildlog_delivery_doubts_refused(ngx_guildlog_delivery_t *d,
-    ngx_guildlog_result_t *result);
+    ngx_guildlog_db_result_t *result);
 
 
 void
@@ -36,14 +36,14 @@ ngx_guildlog_delivery_doubts(ngx_guildlog_delivery_t *d)
     args[1].data = page;
     args[1].len = ngx_sprintf(page, "%ui", d->page_doubts) - page;
 
-    d->doubt = ngx_guildlog_pool_submit(d->pool,
+    d->doubt = ngx_guildlog_db_pool_submit(d->pool,
                      &ngx_guildlog_stmts[ngx_guildlog_stmt_delivery_doubts],
                      args, ngx_guildlog_delivery_doubted, d);
 }
 
 
 static void
-ngx_guildlog_delivery_doubted(void *data, ngx_guildlog_result_t *result)
+ngx_guildlog_delivery_doubted(void *data, ngx_guildlog_db_result_t *result)
 {
     ngx_guildlog_delivery_t *d = data;
 
@@ -52,7 +52,7 @@ ngx_guildlog_delivery_doubted(void *data, ngx_guildlog_result_t *result)
 
     d->doubt = NULL;
 
-    if (result->outcome != NGX_GUILDLOG_ROWS) {
+    if (result->outcome != NGX_GUILDLOG_DB_ROWS) {
         ngx_guildlog_delivery_doubts_refused(d, result);
         return;
     }
@@ -81,7 +81,7 @@ ngx_guildlog_delivery_doubted(void *data, ngx_guildlog_result_t *result)
 
 static void
 ngx_guildlog_delivery_doubts_refused(ngx_guildlog_delivery_t *d,
-    ngx_guildlog_result_t *result)
+    ngx_guildlog_db_result_t *result)
 {
     if (ngx_exiting || !ngx_guildlog_delivery_to_blame(result)) {
         ngx_guildlog_delivery_refused(d, "doubts", result);

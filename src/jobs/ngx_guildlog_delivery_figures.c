@@ -13,7 +13,7 @@
 
 
 static void ngx_guildlog_figures_told(void *data,
-    ngx_guildlog_result_t *result);
+    ngx_guildlog_db_result_t *result);
 static void ngx_guildlog_figures_set(ngx_guildlog_delivery_t *d, json_t *json,
     const char *name, ngx_guildlog_gauge_e gauge);
 static void ngx_guildlog_figures_forget(ngx_guildlog_delivery_t *d,
@@ -46,14 +46,14 @@ ngx_guildlog_delivery_figures(ngx_guildlog_delivery_t *d)
 
     d->figures_at = ngx_current_msec + NGX_GUILDLOG_FIGURES_INTERVAL;
 
-    d->figures = ngx_guildlog_pool_submit(d->pool,
+    d->figures = ngx_guildlog_db_pool_submit(d->pool,
                      &ngx_guildlog_stmts[ngx_guildlog_stmt_delivery_figures],
                      &d->me, ngx_guildlog_figures_told, d);
 }
 
 
 static void
-ngx_guildlog_figures_told(void *data, ngx_guildlog_result_t *result)
+ngx_guildlog_figures_told(void *data, ngx_guildlog_db_result_t *result)
 {
     ngx_guildlog_delivery_t *d = data;
 
@@ -68,12 +68,12 @@ ngx_guildlog_figures_told(void *data, ngx_guildlog_result_t *result)
         return;
     }
 
-    if (result->outcome != NGX_GUILDLOG_ROWS || result->rows != 1) {
+    if (result->outcome != NGX_GUILDLOG_DB_ROWS || result->rows != 1) {
         ngx_guildlog_delivery_refused(d, "figures", result);
         return;
     }
 
-    body = ngx_guildlog_result_value(result, 0, 1);
+    body = ngx_guildlog_db_result_value(result, 0, 1);
     json = ngx_guildlog_json_load(body.data, body.len, 0, &cause);
 
     ngx_guildlog_figures_set(d, json, "backlog", NGX_GUILDLOG_GAUGE_BACKLOG);

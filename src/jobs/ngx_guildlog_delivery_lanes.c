@@ -8,9 +8,9 @@
 
 
 static void ngx_guildlog_delivery_said(void *data,
-    ngx_guildlog_result_t *result);
+    ngx_guildlog_db_result_t *result);
 static void ngx_guildlog_delivery_turned(void *data,
-    ngx_guildlog_result_t *result);
+    ngx_guildlog_db_result_t *result);
 static ngx_guildlog_lane_t *ngx_guildlog_delivery_lane(
     ngx_guildlog_delivery_t *d, const ngx_str_t *guild, const ngx_str_t *id);
 static ngx_guildlog_guild_t *ngx_guildlog_delivery_guild(
@@ -23,7 +23,7 @@ static ngx_uint_t ngx_guildlog_delivery_busy(ngx_guildlog_lane_t *lane);
 
 void
 ngx_guildlog_delivery_meet(ngx_guildlog_delivery_t *d,
-    ngx_guildlog_result_t *result, ngx_uint_t row)
+    ngx_guildlog_db_result_t *result, ngx_uint_t row)
 {
     ngx_int_t              rc;
     ngx_str_t              guild, id, since;
@@ -37,9 +37,9 @@ ngx_guildlog_delivery_meet(ngx_guildlog_delivery_t *d,
     sure_at = 0;
     bare = 0;
 
-    guild = ngx_guildlog_result_value(result, row, NGX_GUILDLOG_FACT_GUILD);
-    id = ngx_guildlog_result_value(result, row, NGX_GUILDLOG_FACT_LANE);
-    since = ngx_guildlog_result_value(result, row, NGX_GUILDLOG_FACT_SINCE);
+    guild = ngx_guildlog_db_result_value(result, row, NGX_GUILDLOG_FACT_GUILD);
+    id = ngx_guildlog_db_result_value(result, row, NGX_GUILDLOG_FACT_LANE);
+    since = ngx_guildlog_db_result_value(result, row, NGX_GUILDLOG_FACT_SINCE);
     shard = ngx_guildlog_lane_column(result, row, NGX_GUILDLOG_FACT_SHARD);
 
     if (d->fences[shard % NGX_GUILDLOG_DELIVERY_SHARDS]
@@ -106,7 +106,7 @@ ngx_guildlog_delivery_meet(ngx_guildlog_delivery_t *d,
 
 ngx_int_t
 ngx_guildlog_delivery_enter(ngx_guildlog_delivery_t *d,
-    ngx_guildlog_result_t *result, ngx_uint_t row, ngx_queue_t *place,
+    ngx_guildlog_db_result_t *result, ngx_uint_t row, ngx_queue_t *place,
     ngx_guildlog_lane_t **entered)
 {
     ngx_int_t             rc;
@@ -223,7 +223,7 @@ ngx_guildlog_delivery_turn(ngx_guildlog_lane_t *lane,
 void
 ngx_guildlog_delivery_ask(ngx_guildlog_lane_t *lane,
     ngx_guildlog_stmt_e stmt, const ngx_str_t *args, ngx_uint_t nargs,
-    ngx_guildlog_query_handler_pt handler)
+    ngx_guildlog_db_handler_pt handler)
 {
     ngx_str_t                 all[8];
     ngx_guildlog_delivery_t  *d;
@@ -233,9 +233,9 @@ ngx_guildlog_delivery_ask(ngx_guildlog_lane_t *lane,
     all[0] = d->me;
     ngx_memcpy(&all[1], args, nargs * sizeof(ngx_str_t));
 
-    lane->query = ngx_guildlog_pool_submit(d->pool,
-                                           &ngx_guildlog_stmts[stmt], all,
-                                           handler, lane);
+    lane->query = ngx_guildlog_db_pool_submit(d->pool,
+                                              &ngx_guildlog_stmts[stmt], all,
+                                              handler, lane);
 
     if (lane->query == NULL) {
         ngx_guildlog_delivery_forget(lane);
@@ -245,18 +245,18 @@ ngx_guildlog_delivery_ask(ngx_guildlog_lane_t *lane,
 
 
 static void
-ngx_guildlog_delivery_said(void *data, ngx_guildlog_result_t *result)
+ngx_guildlog_delivery_said(void *data, ngx_guildlog_db_result_t *result)
 {
     ngx_guildlog_lane_t *lane = data;
 
     ngx_str_t  said;
 
-    if (result->outcome != NGX_GUILDLOG_ROWS) {
+    if (result->outcome != NGX_GUILDLOG_DB_ROWS) {
         ngx_guildlog_delivery_turned(lane, result);
         return;
     }
 
-    said = ngx_guildlog_result_value(result, 0, 0);
+    said = ngx_guildlog_db_result_value(result, 0, 0);
 
     lane->query = NULL;
     lane->denied = said.len == 0 || said.data[0] != '2';
@@ -266,7 +266,7 @@ ngx_guildlog_delivery_said(void *data, ngx_guildlog_result_t *result)
 
 
 static void
-ngx_guildlog_delivery_turned(void *data, ngx_guildlog_result_t *result)
+ngx_guildlog_delivery_turned(void *data, ngx_guildlog_db_result_t *result)
 {
     ngx_guildlog_lane_t *lane = data;
 
@@ -282,14 +282,14 @@ ngx_guildlog_delivery_turned(void *data, ngx_guildlog_result_t *result)
 
     ngx_guildlog_delivery_forget(lane);
 
-    if (result->outcome == NGX_GUILDLOG_ROWS) {
+    if (result->outcome == NGX_GUILDLOG_DB_ROWS) {
         d->find_at = ngx_current_msec;
         return;
     }
 
     /* it was another one's, or had been found a moment too early */
 
-    if (result->outcome != NGX_GUILDLOG_REFUSED
+    if (result->outcome != NGX_GUILDLOG_DB_REFUSED
         || ngx_strcmp(result->sqlstate, "GL409") != 0)
     {
         ngx_guildlog_delivery_refused(d, "a lane", result);

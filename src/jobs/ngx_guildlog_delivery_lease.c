@@ -15,9 +15,9 @@
 static u_char *ngx_guildlog_delivery_giveaway(ngx_guildlog_delivery_t *d,
     u_char *p);
 static void ngx_guildlog_delivery_leased(void *data,
-    ngx_guildlog_result_t *result);
+    ngx_guildlog_db_result_t *result);
 static ngx_uint_t ngx_guildlog_delivery_hold(ngx_guildlog_delivery_t *d,
-    ngx_guildlog_result_t *result);
+    ngx_guildlog_db_result_t *result);
 
 
 void
@@ -43,7 +43,7 @@ ngx_guildlog_delivery_lease(ngx_guildlog_delivery_t *d)
     d->lease_asked = ngx_current_msec;
     d->lease_at = ngx_current_msec + NGX_GUILDLOG_DELIVERY_HEARTBEAT;
 
-    d->lease = ngx_guildlog_pool_submit(d->pool,
+    d->lease = ngx_guildlog_db_pool_submit(d->pool,
                        &ngx_guildlog_stmts[ngx_guildlog_stmt_delivery_lease],
                        args, ngx_guildlog_delivery_leased, d);
 
@@ -96,13 +96,13 @@ ngx_guildlog_delivery_giveaway(ngx_guildlog_delivery_t *d, u_char *p)
 /* what is not committed before the leases end is for others to find out */
 
 static void
-ngx_guildlog_delivery_leased(void *data, ngx_guildlog_result_t *result)
+ngx_guildlog_delivery_leased(void *data, ngx_guildlog_db_result_t *result)
 {
     ngx_guildlog_delivery_t *d = data;
 
     d->lease = NULL;
 
-    if (result->outcome != NGX_GUILDLOG_ROWS) {
+    if (result->outcome != NGX_GUILDLOG_DB_ROWS) {
         ngx_guildlog_delivery_refused(d, "leases", result);
 
         if (ngx_exiting
@@ -136,7 +136,7 @@ ngx_guildlog_delivery_leased(void *data, ngx_guildlog_result_t *result)
 
 static ngx_uint_t
 ngx_guildlog_delivery_hold(ngx_guildlog_delivery_t *d,
-    ngx_guildlog_result_t *result)
+    ngx_guildlog_db_result_t *result)
 {
     int64_t           fence;
     ngx_str_t         owner, number, *dead;
@@ -153,10 +153,10 @@ ngx_guildlog_delivery_hold(ngx_guildlog_delivery_t *d,
     *dead = none;
 
     for (row = 0; row < result->rows; row++) {
-        number = ngx_guildlog_result_value(result, row, 0);
+        number = ngx_guildlog_db_result_value(result, row, 0);
         shard = ngx_guildlog_lane_column(result, row, 0)
                 % NGX_GUILDLOG_DELIVERY_SHARDS;
-        owner = ngx_guildlog_result_value(result, row, 1);
+        owner = ngx_guildlog_db_result_value(result, row, 1);
         fence = -1;
 
         if (ngx_guildlog_lane_true(result, row, 3)) {

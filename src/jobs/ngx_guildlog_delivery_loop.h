@@ -44,7 +44,7 @@ struct ngx_guildlog_guild_s {
 
 typedef struct {
     ngx_guildlog_delivery_t       *delivery;
-    ngx_guildlog_query_t          *query;
+    ngx_guildlog_db_query_t       *query;
     ngx_msec_t                     began;
     ngx_uint_t                     n;
     ngx_guildlog_lane_t           *lanes[NGX_GUILDLOG_DELIVERY_LANES];
@@ -63,7 +63,7 @@ struct ngx_guildlog_delivery_s {
     NGX_GUILDLOG_EVENT_IDENT;
 
     const ngx_guildlog_delivery_conf_t  *conf;
-    ngx_guildlog_pool_t           *pool;
+    ngx_guildlog_db_pool_t        *pool;
     ngx_guildlog_client_t         *client;
     ngx_log_t                     *log;
     ngx_guildlog_stats_t          *stats;
@@ -83,12 +83,12 @@ struct ngx_guildlog_delivery_s {
     ngx_msec_t                     lease_asked;
     ngx_msec_t                     lease_until;
 
-    ngx_guildlog_query_t          *lease;
-    ngx_guildlog_query_t          *find;
-    ngx_guildlog_query_t          *release;
-    ngx_guildlog_query_t          *doubt;
-    ngx_guildlog_query_t          *figures;
-    ngx_guildlog_query_t          *tell;
+    ngx_guildlog_db_query_t       *lease;
+    ngx_guildlog_db_query_t       *find;
+    ngx_guildlog_db_query_t       *release;
+    ngx_guildlog_db_query_t       *doubt;
+    ngx_guildlog_db_query_t       *figures;
+    ngx_guildlog_db_query_t       *tell;
     ngx_msec_t                     lease_at;
     ngx_msec_t                     find_at;
     int64_t                        after_guild;  /* where finding is; */
@@ -139,7 +139,7 @@ ngx_uint_t ngx_guildlog_delivery_due(ngx_msec_t at);
 /* from the beginning, soon */
 void ngx_guildlog_delivery_find_again(ngx_guildlog_delivery_t *d);
 void ngx_guildlog_delivery_refused(ngx_guildlog_delivery_t *d,
-    const char *what, ngx_guildlog_result_t *result);
+    const char *what, ngx_guildlog_db_result_t *result);
 
 /* those that are to go on do, in the next turn of the event loop */
 void ngx_guildlog_delivery_go_again(ngx_guildlog_delivery_t *d);
@@ -156,10 +156,10 @@ void ngx_guildlog_delivery_secret(ngx_guildlog_delivery_t *d);
 /* ngx_guildlog_delivery_lanes.c */
 
 void ngx_guildlog_delivery_meet(ngx_guildlog_delivery_t *d,
-    ngx_guildlog_result_t *result, ngx_uint_t row);
+    ngx_guildlog_db_result_t *result, ngx_uint_t row);
 /* one more, of those at that place; as ngx_guildlog_lane_create() */
 ngx_int_t ngx_guildlog_delivery_enter(ngx_guildlog_delivery_t *d,
-    ngx_guildlog_result_t *result, ngx_uint_t row, ngx_queue_t *place,
+    ngx_guildlog_db_result_t *result, ngx_uint_t row, ngx_queue_t *place,
     ngx_guildlog_lane_t **entered);
 /* those whose lease is over */
 void ngx_guildlog_delivery_forget_lost(ngx_guildlog_delivery_t *d);
@@ -177,20 +177,20 @@ void ngx_guildlog_delivery_figures(ngx_guildlog_delivery_t *d);
 /* tells the database something of that lane; "me" comes first */
 void ngx_guildlog_delivery_ask(ngx_guildlog_lane_t *lane,
     ngx_guildlog_stmt_e stmt, const ngx_str_t *args, ngx_uint_t nargs,
-    ngx_guildlog_query_handler_pt handler);
+    ngx_guildlog_db_handler_pt handler);
 
 /* ngx_guildlog_delivery_park.c */
 
 /* 1: it was refused for the sake of a row, and may be refused again */
-ngx_uint_t ngx_guildlog_delivery_to_blame(ngx_guildlog_result_t *result);
+ngx_uint_t ngx_guildlog_delivery_to_blame(ngx_guildlog_db_result_t *result);
 /* nobody else waits for it any more; it is gone then */
 void ngx_guildlog_delivery_park(ngx_guildlog_lane_t *lane,
-    ngx_guildlog_result_t *result);
+    ngx_guildlog_db_result_t *result);
 /* args: as of a find, with room for the fifth */
 void ngx_guildlog_delivery_park_found(ngx_guildlog_delivery_t *d,
-    ngx_str_t *args, ngx_guildlog_result_t *result);
+    ngx_str_t *args, ngx_guildlog_db_result_t *result);
 void ngx_guildlog_delivery_park_doubt(ngx_guildlog_delivery_t *d,
-    ngx_guildlog_result_t *result);
+    ngx_guildlog_db_result_t *result);
 
 /* ngx_guildlog_delivery_doubt.c: asks for what is to be looked for again */
 

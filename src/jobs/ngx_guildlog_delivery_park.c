@@ -14,15 +14,15 @@
 
 
 static void ngx_guildlog_delivery_parked(void *data,
-    ngx_guildlog_result_t *result);
+    ngx_guildlog_db_result_t *result);
 static void ngx_guildlog_delivery_found_parked(void *data,
-    ngx_guildlog_result_t *result);
+    ngx_guildlog_db_result_t *result);
 static void ngx_guildlog_delivery_doubt_parked(void *data,
-    ngx_guildlog_result_t *result);
-static void ngx_guildlog_delivery_cause(ngx_guildlog_result_t *result,
+    ngx_guildlog_db_result_t *result);
+static void ngx_guildlog_delivery_cause(ngx_guildlog_db_result_t *result,
     ngx_str_t *cause);
 static ngx_uint_t ngx_guildlog_delivery_is_parked(
-    ngx_guildlog_delivery_t *d, ngx_guildlog_result_t *result);
+    ngx_guildlog_delivery_t *d, ngx_guildlog_db_result_t *result);
 
 
 /*
@@ -36,11 +36,11 @@ static const char  ngx_guildlog_park_not[][NGX_GUILDLOG_PARK_CLASS + 1] = {
 
 
 ngx_uint_t
-ngx_guildlog_delivery_to_blame(ngx_guildlog_result_t *result)
+ngx_guildlog_delivery_to_blame(ngx_guildlog_db_result_t *result)
 {
     ngx_uint_t  i;
 
-    if (result->outcome != NGX_GUILDLOG_REFUSED
+    if (result->outcome != NGX_GUILDLOG_DB_REFUSED
         || ngx_strncmp(result->sqlstate, "GL", NGX_GUILDLOG_PARK_CLASS) == 0)
     {
         return 0;
@@ -64,7 +64,7 @@ ngx_guildlog_delivery_to_blame(ngx_guildlog_result_t *result)
 
 void
 ngx_guildlog_delivery_park(ngx_guildlog_lane_t *lane,
-    ngx_guildlog_result_t *result)
+    ngx_guildlog_db_result_t *result)
 {
     ngx_str_t  args[3];
 
@@ -84,13 +84,13 @@ ngx_guildlog_delivery_park(ngx_guildlog_lane_t *lane,
 /* if not even that can be noted, it stays at hand, and rests */
 
 static void
-ngx_guildlog_delivery_parked(void *data, ngx_guildlog_result_t *result)
+ngx_guildlog_delivery_parked(void *data, ngx_guildlog_db_result_t *result)
 {
     ngx_guildlog_lane_t *lane = data;
 
     lane->query = NULL;
 
-    if (result->outcome == NGX_GUILDLOG_ROWS) {
+    if (result->outcome == NGX_GUILDLOG_DB_ROWS) {
         (void) ngx_guildlog_delivery_is_parked(lane->delivery, result);
         ngx_guildlog_delivery_forget(lane);
         return;
@@ -107,11 +107,11 @@ ngx_guildlog_delivery_parked(void *data, ngx_guildlog_result_t *result)
 
 void
 ngx_guildlog_delivery_park_found(ngx_guildlog_delivery_t *d, ngx_str_t *args,
-    ngx_guildlog_result_t *result)
+    ngx_guildlog_db_result_t *result)
 {
     ngx_guildlog_delivery_cause(result, &args[4]);
 
-    d->find = ngx_guildlog_pool_submit(d->pool,
+    d->find = ngx_guildlog_db_pool_submit(d->pool,
                    &ngx_guildlog_stmts[ngx_guildlog_stmt_delivery_park_next],
                    args, ngx_guildlog_delivery_found_parked, d);
 
@@ -122,13 +122,13 @@ ngx_guildlog_delivery_park_found(ngx_guildlog_delivery_t *d, ngx_str_t *args,
 
 
 static void
-ngx_guildlog_delivery_found_parked(void *data, ngx_guildlog_result_t *result)
+ngx_guildlog_delivery_found_parked(void *data, ngx_guildlog_db_result_t *result)
 {
     ngx_guildlog_delivery_t *d = data;
 
     d->find = NULL;
 
-    if (result->outcome != NGX_GUILDLOG_ROWS) {
+    if (result->outcome != NGX_GUILDLOG_DB_ROWS) {
         ngx_guildlog_delivery_refused(d, "a lane to be parked", result);
         ngx_guildlog_delivery_find_again(d);
         return;
@@ -144,27 +144,27 @@ ngx_guildlog_delivery_found_parked(void *data, ngx_guildlog_result_t *result)
 
 void
 ngx_guildlog_delivery_park_doubt(ngx_guildlog_delivery_t *d,
-    ngx_guildlog_result_t *result)
+    ngx_guildlog_db_result_t *result)
 {
     ngx_str_t  args[2];
 
     args[0] = d->me;
     ngx_guildlog_delivery_cause(result, &args[1]);
 
-    d->doubt = ngx_guildlog_pool_submit(d->pool,
+    d->doubt = ngx_guildlog_db_pool_submit(d->pool,
                   &ngx_guildlog_stmts[ngx_guildlog_stmt_delivery_doubt_park],
                   args, ngx_guildlog_delivery_doubt_parked, d);
 }
 
 
 static void
-ngx_guildlog_delivery_doubt_parked(void *data, ngx_guildlog_result_t *result)
+ngx_guildlog_delivery_doubt_parked(void *data, ngx_guildlog_db_result_t *result)
 {
     ngx_guildlog_delivery_t *d = data;
 
     d->doubt = NULL;
 
-    if (result->outcome != NGX_GUILDLOG_ROWS) {
+    if (result->outcome != NGX_GUILDLOG_DB_ROWS) {
         ngx_guildlog_delivery_refused(d, "a doubt to be parked", result);
         return;
     }
@@ -176,16 +176,16 @@ ngx_guildlog_delivery_doubt_parked(void *data, ngx_guildlog_result_t *result)
 /* one line, that lives until the next one is made */
 
 static void
-ngx_guildlog_delivery_cause(ngx_guildlog_result_t *result, ngx_str_t *cause)
+ngx_guildlog_delivery_cause(ngx_guildlog_db_result_t *result, ngx_str_t *cause)
 {
     size_t         len;
     static u_char  line[NGX_GUILDLOG_PARK_CAUSE];
 
     len = ngx_sprintf(line, "SQLSTATE %s: ", result->sqlstate) - line;
 
-    ngx_guildlog_pg_line(line + len, sizeof(line) - len,
-                         result->message.len ? (char *) result->message.data
-                                             : "refused");
+    ngx_guildlog_db_result_line(line + len, sizeof(line) - len,
+                                result->message.len
+                                ? (char *) result->message.data : "refused");
 
     cause->data = line;
     cause->len = ngx_strlen(line);
@@ -196,12 +196,12 @@ ngx_guildlog_delivery_cause(ngx_guildlog_result_t *result, ngx_str_t *cause)
 
 static ngx_uint_t
 ngx_guildlog_delivery_is_parked(ngx_guildlog_delivery_t *d,
-    ngx_guildlog_result_t *result)
+    ngx_guildlog_db_result_t *result)
 {
     ngx_str_t  status, what;
 
-    status = ngx_guildlog_result_value(result, 0, 0);
-    what = ngx_guildlog_result_value(result, 0, 1);
+    status = ngx_guildlog_db_result_value(result, 0, 0);
+    what = ngx_guildlog_db_result_value(result, 0, 1);
 
     if (status.len == 0 || status.data[0] != '2') {
         return 0;

@@ -17,9 +17,9 @@ typedef enum {
 
 
 static void ngx_guildlog_delivery_told(void *data,
-    ngx_guildlog_result_t *result);
+    ngx_guildlog_db_result_t *result);
 static void ngx_guildlog_delivery_take_rest(ngx_guildlog_delivery_t *d,
-    ngx_guildlog_result_t *result, ngx_uint_t row);
+    ngx_guildlog_db_result_t *result, ngx_uint_t row);
 
 
 void
@@ -83,7 +83,7 @@ ngx_guildlog_delivery_tell(ngx_guildlog_delivery_t *d)
     args[1].data = counts;
     args[1].len = n - counts;
 
-    d->tell = ngx_guildlog_pool_submit(d->pool,
+    d->tell = ngx_guildlog_db_pool_submit(d->pool,
                       &ngx_guildlog_stmts[ngx_guildlog_stmt_delivery_refused],
                       args, ngx_guildlog_delivery_told, d);
 
@@ -95,7 +95,7 @@ ngx_guildlog_delivery_tell(ngx_guildlog_delivery_t *d)
 
 
 static void
-ngx_guildlog_delivery_told(void *data, ngx_guildlog_result_t *result)
+ngx_guildlog_delivery_told(void *data, ngx_guildlog_db_result_t *result)
 {
     ngx_guildlog_delivery_t *d = data;
 
@@ -103,7 +103,7 @@ ngx_guildlog_delivery_told(void *data, ngx_guildlog_result_t *result)
 
     d->tell = NULL;
 
-    if (result->outcome != NGX_GUILDLOG_ROWS) {
+    if (result->outcome != NGX_GUILDLOG_DB_ROWS) {
         ngx_guildlog_delivery_refused(d, "refusals", result);
         ngx_guildlog_delivery_take_rest(d, NULL, 0);
         d->tell_at = ngx_current_msec + NGX_GUILDLOG_DELIVERY_RETRY;
@@ -120,7 +120,7 @@ ngx_guildlog_delivery_told(void *data, ngx_guildlog_result_t *result)
 
 static void
 ngx_guildlog_delivery_take_rest(ngx_guildlog_delivery_t *d,
-    ngx_guildlog_result_t *result, ngx_uint_t row)
+    ngx_guildlog_db_result_t *result, ngx_uint_t row)
 {
     ngx_str_t              id;
     ngx_msec_t             rest;
@@ -131,8 +131,8 @@ ngx_guildlog_delivery_take_rest(ngx_guildlog_delivery_t *d,
     rest = 0;
 
     if (result) {
-        id = ngx_guildlog_result_value(result, row,
-                                       NGX_GUILDLOG_REFUSED_GUILD);
+        id = ngx_guildlog_db_result_value(result, row,
+                                          NGX_GUILDLOG_REFUSED_GUILD);
         rest = ngx_guildlog_lane_column(result, row,
                                         NGX_GUILDLOG_REFUSED_REST);
     }

@@ -13,7 +13,7 @@
 
 
 static void ngx_guildlog_delivery_secret_told(void *data,
-    ngx_guildlog_result_t *result);
+    ngx_guildlog_db_result_t *result);
 static ngx_int_t ngx_guildlog_delivery_secret_open(ngx_guildlog_delivery_t *d,
     ngx_pool_t *pool, const ngx_str_t *told);
 
@@ -36,7 +36,7 @@ ngx_guildlog_delivery_secret(ngx_guildlog_delivery_t *d)
     if (ngx_guildlog_secret_seal(pool, d->conf->key, &mark, &mark, &sealed)
         == NGX_OK)
     {
-        d->lease = ngx_guildlog_pool_submit(d->pool,
+        d->lease = ngx_guildlog_db_pool_submit(d->pool,
                       &ngx_guildlog_stmts[ngx_guildlog_stmt_delivery_secret],
                       &sealed, ngx_guildlog_delivery_secret_told, d);
     }
@@ -46,7 +46,7 @@ ngx_guildlog_delivery_secret(ngx_guildlog_delivery_t *d)
 
 
 static void
-ngx_guildlog_delivery_secret_told(void *data, ngx_guildlog_result_t *result)
+ngx_guildlog_delivery_secret_told(void *data, ngx_guildlog_db_result_t *result)
 {
     ngx_guildlog_delivery_t *d = data;
 
@@ -56,7 +56,7 @@ ngx_guildlog_delivery_secret_told(void *data, ngx_guildlog_result_t *result)
 
     d->lease = NULL;
 
-    if (result->outcome != NGX_GUILDLOG_ROWS || result->rows != 1) {
+    if (result->outcome != NGX_GUILDLOG_DB_ROWS || result->rows != 1) {
         ngx_guildlog_delivery_refused(d, "leases", result);
         return;
     }
@@ -66,7 +66,7 @@ ngx_guildlog_delivery_secret_told(void *data, ngx_guildlog_result_t *result)
         return;
     }
 
-    told = ngx_guildlog_result_value(result, 0, 1);
+    told = ngx_guildlog_db_result_value(result, 0, 1);
     rc = ngx_guildlog_delivery_secret_open(d, pool, &told);
 
     ngx_destroy_pool(pool);

@@ -15,15 +15,15 @@ static ngx_int_t ngx_guildlog_delivery_submit(ngx_guildlog_delivery_t *d,
 static void ngx_guildlog_delivery_write(ngx_guildlog_json_t *w,
     ngx_guildlog_lane_t *lane);
 static void ngx_guildlog_delivery_stepped(void *data,
-    ngx_guildlog_result_t *result);
+    ngx_guildlog_db_result_t *result);
 static void ngx_guildlog_delivery_split(ngx_guildlog_step_t *step,
-    ngx_guildlog_result_t *result);
+    ngx_guildlog_db_result_t *result);
 static void ngx_guildlog_delivery_end_step(ngx_guildlog_lane_t *lane,
-    ngx_guildlog_result_t *result, ngx_uint_t row);
+    ngx_guildlog_db_result_t *result, ngx_uint_t row);
 static ngx_guildlog_lane_result_e ngx_guildlog_delivery_became(
-    ngx_guildlog_result_t *result, ngx_uint_t row);
+    ngx_guildlog_db_result_t *result, ngx_uint_t row);
 static void ngx_guildlog_delivery_entries(ngx_guildlog_step_t *step,
-    ngx_guildlog_result_t *result);
+    ngx_guildlog_db_result_t *result);
 
 
 void
@@ -148,7 +148,7 @@ ngx_guildlog_delivery_submit(ngx_guildlog_delivery_t *d,
     args[0] = d->me;
 
     step->query = ngx_guildlog_json_written(&w, &args[1]) != NGX_OK ? NULL
-        : ngx_guildlog_pool_submit(d->pool,
+        : ngx_guildlog_db_pool_submit(d->pool,
                        &ngx_guildlog_stmts[ngx_guildlog_stmt_delivery_step],
                        args, ngx_guildlog_delivery_stepped, step);
 
@@ -237,7 +237,7 @@ ngx_guildlog_delivery_write(ngx_guildlog_json_t *w, ngx_guildlog_lane_t *lane)
  */
 
 static void
-ngx_guildlog_delivery_stepped(void *data, ngx_guildlog_result_t *result)
+ngx_guildlog_delivery_stepped(void *data, ngx_guildlog_db_result_t *result)
 {
     ngx_guildlog_step_t *step = data;
 
@@ -248,7 +248,7 @@ ngx_guildlog_delivery_stepped(void *data, ngx_guildlog_result_t *result)
     d = step->delivery;
     step->query = NULL;
     n = step->n;
-    answered = result->outcome == NGX_GUILDLOG_ROWS && result->rows >= n;
+    answered = result->outcome == NGX_GUILDLOG_DB_ROWS && result->rows >= n;
 
     for (i = 0; answered && i < n; i++) {
         ngx_guildlog_delivery_settle(step->lanes[i]);
@@ -258,7 +258,7 @@ ngx_guildlog_delivery_stepped(void *data, ngx_guildlog_result_t *result)
         ngx_guildlog_delivery_entries(step, result);
 
     } else if (ngx_guildlog_delivery_to_blame(result)
-               || result->outcome == NGX_GUILDLOG_TIMEOUT)
+               || result->outcome == NGX_GUILDLOG_DB_TIMEOUT)
     {
         ngx_guildlog_delivery_split(step, result);
         return;
@@ -299,7 +299,7 @@ ngx_guildlog_delivery_stepped(void *data, ngx_guildlog_result_t *result)
 
 static void
 ngx_guildlog_delivery_split(ngx_guildlog_step_t *step,
-    ngx_guildlog_result_t *result)
+    ngx_guildlog_db_result_t *result)
 {
     ngx_uint_t                i;
     ngx_guildlog_lane_t      *lane;
@@ -319,7 +319,7 @@ ngx_guildlog_delivery_split(ngx_guildlog_step_t *step,
         } else if (step->n > 1) {
             ngx_queue_insert_head(&d->stepping, &lane->queue);
 
-        } else if (result->outcome == NGX_GUILDLOG_TIMEOUT) {
+        } else if (result->outcome == NGX_GUILDLOG_DB_TIMEOUT) {
             ngx_queue_insert_tail(&d->stepping, &lane->queue);
 
         } else {
@@ -345,7 +345,7 @@ ngx_guildlog_delivery_settle(ngx_guildlog_lane_t *lane)
 
 static void
 ngx_guildlog_delivery_end_step(ngx_guildlog_lane_t *lane,
-    ngx_guildlog_result_t *result, ngx_uint_t row)
+    ngx_guildlog_db_result_t *result, ngx_uint_t row)
 {
     ngx_guildlog_delivery_t     *d;
     ngx_guildlog_lane_result_e   became;
@@ -375,11 +375,11 @@ ngx_guildlog_delivery_end_step(ngx_guildlog_lane_t *lane,
 
 
 static ngx_guildlog_lane_result_e
-ngx_guildlog_delivery_became(ngx_guildlog_result_t *result, ngx_uint_t row)
+ngx_guildlog_delivery_became(ngx_guildlog_db_result_t *result, ngx_uint_t row)
 {
     ngx_str_t  value;
 
-    value = ngx_guildlog_result_value(result, row, NGX_GUILDLOG_ROW_RESULT);
+    value = ngx_guildlog_db_result_value(result, row, NGX_GUILDLOG_ROW_RESULT);
 
     switch (value.len ? value.data[0] : 'l') {
 
@@ -408,7 +408,7 @@ ngx_guildlog_delivery_became(ngx_guildlog_result_t *result, ngx_uint_t row)
 
 static void
 ngx_guildlog_delivery_entries(ngx_guildlog_step_t *step,
-    ngx_guildlog_result_t *result)
+    ngx_guildlog_db_result_t *result)
 {
     ngx_uint_t            row, place;
     ngx_guildlog_lane_t  *lane;

@@ -17,9 +17,9 @@ struct ngx_guildlog_keeper_s {
 
     const ngx_guildlog_keeper_conf_t  *conf;
     const ngx_guildlog_database_t     *database;
-    ngx_guildlog_pool_t           *pool;
+    ngx_guildlog_db_pool_t        *pool;
     ngx_guildlog_stats_t          *stats;
-    ngx_guildlog_query_t          *query;
+    ngx_guildlog_db_query_t       *query;
     ngx_event_t                    timer;
     ngx_log_t                     *log;
 };
@@ -27,9 +27,9 @@ struct ngx_guildlog_keeper_s {
 
 static void ngx_guildlog_keeper_step(ngx_event_t *ev);
 static void ngx_guildlog_keeper_done(void *data,
-    ngx_guildlog_result_t *result);
+    ngx_guildlog_db_result_t *result);
 static ngx_msec_t ngx_guildlog_keeper_next(ngx_guildlog_keeper_t *keeper,
-    ngx_guildlog_result_t *result);
+    ngx_guildlog_db_result_t *result);
 static void ngx_guildlog_keeper_note(ngx_guildlog_keeper_t *keeper,
     const ngx_str_t *body);
 static void ngx_guildlog_keeper_task(ngx_guildlog_keeper_t *keeper,
@@ -39,7 +39,7 @@ static void ngx_guildlog_keeper_task(ngx_guildlog_keeper_t *keeper,
 ngx_guildlog_keeper_t *
 ngx_guildlog_keeper_create(ngx_cycle_t *cycle,
     const ngx_guildlog_keeper_conf_t *conf,
-    const ngx_guildlog_database_t *database, ngx_guildlog_pool_t *pool,
+    const ngx_guildlog_database_t *database, ngx_guildlog_db_pool_t *pool,
     ngx_guildlog_stats_t *stats)
 {
     ngx_guildlog_keeper_t  *keeper;
@@ -75,7 +75,7 @@ ngx_guildlog_keeper_destroy(ngx_guildlog_keeper_t *keeper)
     }
 
     if (keeper->query) {
-        ngx_guildlog_query_detach(keeper->query);
+        ngx_guildlog_db_pool_detach(keeper->query);
         keeper->query = NULL;
     }
 }
@@ -103,7 +103,7 @@ ngx_guildlog_keeper_step(ngx_event_t *ev)
         args[i].len = ngx_sprintf(buf[i], "%ui", n[i]) - buf[i];
     }
 
-    keeper->query = ngx_guildlog_pool_submit(keeper->pool,
+    keeper->query = ngx_guildlog_db_pool_submit(keeper->pool,
                          &ngx_guildlog_stmts[ngx_guildlog_stmt_keeper_step],
                          args, ngx_guildlog_keeper_done, keeper);
 
@@ -114,7 +114,7 @@ ngx_guildlog_keeper_step(ngx_event_t *ev)
 
 
 static void
-ngx_guildlog_keeper_done(void *data, ngx_guildlog_result_t *result)
+ngx_guildlog_keeper_done(void *data, ngx_guildlog_db_result_t *result)
 {
     ngx_guildlog_keeper_t *keeper = data;
 
@@ -139,15 +139,15 @@ ngx_guildlog_keeper_done(void *data, ngx_guildlog_result_t *result)
 
 static ngx_msec_t
 ngx_guildlog_keeper_next(ngx_guildlog_keeper_t *keeper,
-    ngx_guildlog_result_t *result)
+    ngx_guildlog_db_result_t *result)
 {
     ngx_int_t   status;
     ngx_str_t   value, body;
     ngx_msec_t  pause;
 
-    if (result->outcome != NGX_GUILDLOG_ROWS || result->rows != 1) {
+    if (result->outcome != NGX_GUILDLOG_DB_ROWS || result->rows != 1) {
 
-        if (result->outcome == NGX_GUILDLOG_REFUSED) {
+        if (result->outcome == NGX_GUILDLOG_DB_REFUSED) {
             ngx_log_error(NGX_LOG_ERR, keeper->log, 0,
                           "guildlog database \"%V\": the keeper's step "
                           "failed, SQLSTATE %s: %V", &keeper->database->name,
@@ -157,9 +157,9 @@ ngx_guildlog_keeper_next(ngx_guildlog_keeper_t *keeper,
         return NGX_GUILDLOG_KEEPER_RETRY;
     }
 
-    value = ngx_guildlog_result_value(result, 0, 0);
+    value = ngx_guildlog_db_result_value(result, 0, 0);
     status = ngx_atoi(value.data, value.len);
-    body = ngx_guildlog_result_value(result, 0, 1);
+    body = ngx_guildlog_db_result_value(result, 0, 1);
 
     if (body.data) {
         ngx_guildlog_keeper_note(keeper, &body);
@@ -216,7 +216,7 @@ ngx_guildlog_keeper_task(ngx_guildlog_keeper_t *keeper, const char *name,
     error = json_string_value(json_object_get(facts, "error"));
 
     if (error) {
-        ngx_guildlog_pg_line(line, sizeof(line), error);
+        ngx_guildlog_db_result_line(line, sizeof(line), error);
         ngx_log_error(NGX_LOG_ERR, keeper->log, 0,
                       "the keeper's task \"%V\" failed: %s", &label, line);
     }

@@ -34,7 +34,7 @@ typedef struct {
 
 ngx_guildlog_keeper_t *ngx_guildlog_keeper_create(ngx_cycle_t *cycle,
     const ngx_guildlog_keeper_conf_t *conf,
-    const ngx_guildlog_database_t *database, ngx_guildlog_pool_t *pool,
+    const ngx_guildlog_database_t *database, ngx_guildlog_db_pool_t *pool,
     ngx_guildlog_stats_t *stats);
 
 void ngx_guildlog_keeper_destroy(ngx_guildlog_keeper_t *keeper);

@@ -525,7 +525,7 @@ ngx_guildlog_lane_count(ngx_guildlog_lane_t *lane)
 
 void
 ngx_guildlog_lane_add(ngx_guildlog_lane_t *lane,
-    ngx_guildlog_result_t *result, ngx_uint_t row)
+    ngx_guildlog_db_result_t *result, ngx_uint_t row)
 {
     ngx_str_t                    doc, color;
     ngx_guildlog_lane_entry_t   *entry;
@@ -547,8 +547,8 @@ ngx_guildlog_lane_add(ngx_guildlog_lane_t *lane,
     entry = &lane->entries[lane->n];
     ngx_memzero(entry, sizeof(ngx_guildlog_lane_entry_t));
 
-    doc = ngx_guildlog_result_value(result, row, NGX_GUILDLOG_ROW_DOC);
-    color = ngx_guildlog_result_value(result, row, NGX_GUILDLOG_ROW_COLOR);
+    doc = ngx_guildlog_db_result_value(result, row, NGX_GUILDLOG_ROW_DOC);
+    color = ngx_guildlog_db_result_value(result, row, NGX_GUILDLOG_ROW_COLOR);
 
     entry->message.doc.data = ngx_alloc(doc.len, lane->log);
     if (entry->message.doc.data == NULL) {
@@ -687,7 +687,7 @@ ngx_guildlog_lane_timer(ngx_event_t *ev)
 
 ngx_int_t
 ngx_guildlog_lane_create(ngx_guildlog_delivery_t *delivery,
-    ngx_guildlog_result_t *result, ngx_uint_t row, ngx_log_t *log,
+    ngx_guildlog_db_result_t *result, ngx_uint_t row, ngx_log_t *log,
     ngx_guildlog_lane_t **created)
 {
     ngx_int_t             rc;
@@ -736,7 +736,7 @@ ngx_guildlog_lane_destroy(ngx_guildlog_lane_t *lane)
     }
 
     if (lane->query) {
-        ngx_guildlog_query_detach(lane->query);
+        ngx_guildlog_db_pool_detach(lane->query);
     }
 
     ngx_guildlog_lane_empty(lane);

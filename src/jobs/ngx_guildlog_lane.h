@@ -144,7 +144,7 @@ struct ngx_guildlog_lane_s {
                                                     for the first time */
     ngx_guildlog_lane_work_t       work;
     ngx_guildlog_exchange_t       *exchange;
-    ngx_guildlog_query_t          *query;
+    ngx_guildlog_db_query_t       *query;
 
     /* in doubt: where reading is */
     uint64_t                       cursor;
@@ -183,13 +183,13 @@ struct ngx_guildlog_lane_s {
  * memory.  NGX_DECLINED: its secret does not open, which is logged.
  */
 ngx_int_t ngx_guildlog_lane_create(ngx_guildlog_delivery_t *delivery,
-    ngx_guildlog_result_t *result, ngx_uint_t row, ngx_log_t *log,
+    ngx_guildlog_db_result_t *result, ngx_uint_t row, ngx_log_t *log,
     ngx_guildlog_lane_t **created);
 void ngx_guildlog_lane_start(ngx_guildlog_lane_t *lane);
 
 /* without memory the lane is starved: those behind wait for the next step */
 void ngx_guildlog_lane_add(ngx_guildlog_lane_t *lane,
-    ngx_guildlog_result_t *result, ngx_uint_t row);
+    ngx_guildlog_db_result_t *result, ngx_uint_t row);
 
 /* its step is committed; then it goes on, unless it is paused or lost */
 void ngx_guildlog_lane_committed(ngx_guildlog_lane_t *lane);
@@ -243,9 +243,9 @@ typedef enum {
 
 
 /* a number of a row; 0: null.  A boolean */
-int64_t ngx_guildlog_lane_column(ngx_guildlog_result_t *result,
+int64_t ngx_guildlog_lane_column(ngx_guildlog_db_result_t *result,
     ngx_uint_t row, ngx_uint_t column);
-ngx_uint_t ngx_guildlog_lane_true(ngx_guildlog_result_t *result,
+ngx_uint_t ngx_guildlog_lane_true(ngx_guildlog_db_result_t *result,
     ngx_uint_t row, ngx_uint_t column);
 uint64_t ngx_guildlog_lane_number(const ngx_str_t *digits);
 uint64_t ngx_guildlog_lane_clock(void);
@@ -307,7 +307,7 @@ void ngx_guildlog_lane_forbidden(ngx_guildlog_lane_t *lane,
 
 /* reads the lane's facts */
 ngx_int_t ngx_guildlog_lane_read(ngx_guildlog_lane_t *lane,
-    ngx_guildlog_result_t *result, ngx_uint_t row);
+    ngx_guildlog_db_result_t *result, ngx_uint_t row);
 
 /* NGX_DECLINED: not now.  The turn is granted */
 ngx_int_t ngx_guildlog_lane_call(ngx_guildlog_lane_t *lane,

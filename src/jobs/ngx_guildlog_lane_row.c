@@ -7,14 +7,14 @@
 
 
 static void ngx_guildlog_lane_read_ids(ngx_guildlog_lane_t *lane,
-    ngx_guildlog_result_t *result, ngx_uint_t row);
+    ngx_guildlog_db_result_t *result, ngx_uint_t row);
 static ngx_int_t ngx_guildlog_lane_copy(ngx_pool_t *pool, ngx_str_t *to,
-    ngx_guildlog_result_t *result, ngx_uint_t row, ngx_uint_t column);
+    ngx_guildlog_db_result_t *result, ngx_uint_t row, ngx_uint_t column);
 
 
 ngx_int_t
 ngx_guildlog_lane_read(ngx_guildlog_lane_t *lane,
-    ngx_guildlog_result_t *result, ngx_uint_t row)
+    ngx_guildlog_db_result_t *result, ngx_uint_t row)
 {
     ngx_int_t                            rc;
     ngx_str_t                            sealed, state, age;
@@ -44,9 +44,9 @@ ngx_guildlog_lane_read(ngx_guildlog_lane_t *lane,
         }
     }
 
-    state = ngx_guildlog_result_value(result, row, NGX_GUILDLOG_FACT_STATE);
-    age = ngx_guildlog_result_value(result, row,
-                                    NGX_GUILDLOG_FACT_ATTEMPT_MS);
+    state = ngx_guildlog_db_result_value(result, row, NGX_GUILDLOG_FACT_STATE);
+    age = ngx_guildlog_db_result_value(result, row,
+                                       NGX_GUILDLOG_FACT_ATTEMPT_MS);
 
     ngx_guildlog_lane_read_ids(lane, result, row);
 
@@ -110,12 +110,12 @@ ngx_guildlog_lane_read(ngx_guildlog_lane_t *lane,
 
 static void
 ngx_guildlog_lane_read_ids(ngx_guildlog_lane_t *lane,
-    ngx_guildlog_result_t *result, ngx_uint_t row)
+    ngx_guildlog_db_result_t *result, ngx_uint_t row)
 {
     u_char     *p, *last;
     ngx_str_t   value, id;
 
-    value = ngx_guildlog_result_value(result, row, NGX_GUILDLOG_FACT_IDS);
+    value = ngx_guildlog_db_result_value(result, row, NGX_GUILDLOG_FACT_IDS);
     last = value.data + value.len;
 
     for (p = value.data;
@@ -133,11 +133,11 @@ ngx_guildlog_lane_read_ids(ngx_guildlog_lane_t *lane,
 
 static ngx_int_t
 ngx_guildlog_lane_copy(ngx_pool_t *pool, ngx_str_t *to,
-    ngx_guildlog_result_t *result, ngx_uint_t row, ngx_uint_t column)
+    ngx_guildlog_db_result_t *result, ngx_uint_t row, ngx_uint_t column)
 {
     ngx_str_t  value;
 
-    value = ngx_guildlog_result_value(result, row, column);
+    value = ngx_guildlog_db_result_value(result, row, column);
 
     to->len = value.len;
     to->data = NULL;
@@ -153,24 +153,24 @@ ngx_guildlog_lane_copy(ngx_pool_t *pool, ngx_str_t *to,
 
 
 int64_t
-ngx_guildlog_lane_column(ngx_guildlog_result_t *result, ngx_uint_t row,
+ngx_guildlog_lane_column(ngx_guildlog_db_result_t *result, ngx_uint_t row,
     ngx_uint_t column)
 {
     ngx_str_t  value;
 
-    value = ngx_guildlog_result_value(result, row, column);
+    value = ngx_guildlog_db_result_value(result, row, column);
 
     return (int64_t) ngx_guildlog_lane_number(&value);
 }
 
 
 ngx_uint_t
-ngx_guildlog_lane_true(ngx_guildlog_result_t *result, ngx_uint_t row,
+ngx_guildlog_lane_true(ngx_guildlog_db_result_t *result, ngx_uint_t row,
     ngx_uint_t column)
 {
     ngx_str_t  value;
 
-    value = ngx_guildlog_result_value(result, row, column);
+    value = ngx_guildlog_db_result_value(result, row, column);
 
     return value.len && value.data[0] == 't';
 }
