@@ -12,7 +12,8 @@ declare
     lanes  jsonb;
 begin
     select jsonb_object_agg(c.state, c.n) into lanes
-      from (select case when l.paused_at is not null then 'paused'
+      from (select case when l.state = 'broken' then 'broken'
+                        when l.paused_at is not null then 'paused'
                         when p.lane is not null then 'parked'
                         when l.state = 'active'
                          and (l.reason is not null

@@ -31,10 +31,12 @@ begin
                t.tail - h.head,
                case when t.tail > h.head
                     then lane_age(guild, l.lane, h.head + 1) else 0 end,
-               case when l.paused_at is not null or rests or w.parked
+               case when l.state = 'broken' then 'broken'
+                    when l.paused_at is not null or rests or w.parked
                       or l.state = 'active' and w.waits then 'paused'
                     else l.state end,
-               case when l.paused_at is not null then 'operator'
+               case when l.state = 'broken' then l.reason
+                    when l.paused_at is not null then 'operator'
                     when rests then 'refused'
                     when w.parked then 'internal_error'
                     else coalesce(l.reason,

@@ -2,7 +2,7 @@
 -- with its fix, which is told as the change it is.
 
 \ir ../setup.psql
-select plan(53);
+select plan(56);
 
 create function pg_temp.report(path text[], guild bigint, token text,
     live int default 0, probes jsonb default null)
@@ -177,6 +177,25 @@ select is(pg_temp.findings(:us), 'RECENT_FAILURES degraded', 'some failed');
 select is(concat_ws(' ', c ->> 'failureRatio', c ->> 'overCeiling',
                     c ->> 'unhealthy'), '0.355 false false', 'in that ratio')
   from pacing_get(:me), json_array_elements(body::json -> 'channels') c;
+
+-- a lane that is broken is so, whatever else keeps it
+
+create function pg_temp.pacing(guild bigint, channel text)
+returns text language sql as $$
+    select concat_ws(' ', p.state, p."stateReason")
+      from pacing_rows(guild, 0::smallint) p where p."channelId" = channel
+$$;
+update lane set paused_at = now() where guild_id = :guild and channel_id = 5;
+select is(pg_temp.pacing(:guild, '5'), 'paused operator', 'a lane is paused');
+insert into refusal values (:guild, now(), 50);
+update lane set state = 'broken', reason = 'channel_gone'
+ where guild_id = :guild and channel_id = 5;
+select is(pg_temp.pacing(:guild, '5'), 'broken channel_gone',
+          'a broken one is broken');
+update lane set paused_at = null, state = 'active', reason = null
+ where guild_id = :guild and channel_id = 5;
+select is(pg_temp.pacing(:guild, '5'), 'paused refused', 'its server rests');
+delete from refusal where guild_id = :guild;
 
 -- lanes that were closed are not looked at, however many there are
 
