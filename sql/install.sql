@@ -127,6 +127,8 @@ create table if not exists schema_version (
 \ir migrate.sql
 \set migration 0035_mixed
 \ir migrate.sql
+\set migration 0036_channel
+\ir migrate.sql
 
 \ir data.sql
 \ir summaries.sql

@@ -18,10 +18,16 @@ $$;
 
 -- Puts up to 1,000 of one kind, each {id, …}: creates it, or changes the
 -- fields that are there. Of one that stands in the array twice the last counts.
+-- A channel that another server's lane goes to is news: see lanes_doubted().
 
 create or replace function directory_put(guild bigint, kind int, input jsonb,
     out status int, out body text)
 language plpgsql as $$
+declare
+    known  constant bigint[] := case when directory_put.kind = 1 then array(
+        select d.id
+          from jsonb_to_recordset(input) i (id bigint)
+         cross join lateral directory_one(guild, 1, i.id) d) end;
 begin
     perform server_lock(guild);
 
@@ -50,6 +56,12 @@ begin
      where (d.name, d.bot, d.roles, d.type, d.parent)
            is distinct from (excluded.name, excluded.bot, excluded.roles,
                              excluded.type, excluded.parent);
+
+    if directory_put.kind = 1 then
+        perform lanes_doubted(guild, array(
+            select i.id from jsonb_to_recordset(input) i (id bigint)
+            except select unnest(known)));
+    end if;
 
     status := 200;
     body := '{}';

@@ -361,6 +361,33 @@ begin
 end $$;
 
 
+-- This server has these channels, as its directory was told: a lane of another
+-- one that goes there is verified again, before anything else is sent. That it
+-- was verified is from before the channel was known.
+
+create or replace function lanes_doubted(guild bigint, channels bigint[])
+returns void language plpgsql as $$
+declare
+    it  record;
+begin
+    for it in
+        select l.guild_id, l.lane from lane l
+         where l.channel_id = any (channels)
+           and l.verified_at is not null
+           and l.guild_id <> guild
+           and l.state <> 'closed'
+           and channels_astray(l.guild_id, array[l.channel_id]) <> '{}'
+         order by l.guild_id, l.lane
+           for no key update of l
+    loop
+        update lane l
+           set verified_at = null
+         where l.guild_id = it.guild_id and l.lane = it.lane;
+        perform lane_wake(it.guild_id, it.lane);
+    end loop;
+end $$;
+
+
 -- Is the webhook of this lane one that another lane uses? It is not to be
 -- deleted then. The other question.
 

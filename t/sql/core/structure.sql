@@ -303,8 +303,8 @@ select is_empty($$
      where c.relnamespace = 'guildlog'::regnamespace
        and i.indkey[0] <> a.attnum
        and c.relname not in ('lane_ready', 'doubt', 'order_round')
-       and i.indexrelid <> all ('{directory_channel,lane_webhook,lane_closed}'
-                                ::regclass[])
+       and i.indexrelid <> all ('{directory_channel,lane_channel,lane_webhook,
+                                  lane_closed}'::regclass[])
 $$, 'and every index, but of the lists of what all servers have to do, and of '
     'whose a channel and a webhook is');
 select is_empty($$

@@ -1,7 +1,7 @@
 -- Lanes: places of entries, what becomes of them, and the steps of delivery.
 
 \ir ../setup.psql
-select plan(84);
+select plan(87);
 
 create function pg_temp.send(n int, type int default 7)
 returns setof bigint language sql as $$
@@ -352,6 +352,49 @@ select is(s.result, 'shared', 'is told of when one of them closes')
 delete from lane where lane in (97, 98);
 delete from lane_head where lane = 98;
 delete from lane_tail where lane = 98;
+
+-- a channel that the directory learns of under another server
+
+insert into lane (guild_id, lane, bot, channel_id, shard, state, webhook_id,
+                  verified_at)
+select :guild, 90 + c, 0, 700 + c, 0, 'active', 700 + c, now()
+  from generate_series(1, 3) c;
+insert into lane_head (guild_id, lane)
+select :guild, 90 + c from generate_series(1, 3) c;
+insert into lane_tail (guild_id, lane)
+select :guild, 90 + c from generate_series(1, 3) c;
+delete from lane_ready where guild_id = :guild;
+create function pg_temp.verified(guild bigint)
+returns text language sql as $$
+    select string_agg(l.channel_id || case
+               when l.verified_at is not null then ' verified'
+               when exists (select from lane_ready r
+                             where r.guild_id = guild and r.lane = l.lane)
+               then ' to be looked at' end, ', ' order by l.channel_id)
+      from lane l where l.guild_id = guild and l.channel_id between 701 and 703
+$$;
+select operator_channel_put(:guild, 702, '{"name": "its own"}') \g /dev/null
+select operator_channels_put(900000000000000002, '[{"id": 701}, {"id": 702}]')
+\g /dev/null
+select is(pg_temp.verified(:guild),
+          '701 to be looked at, 702 verified, 703 verified',
+          'it is verified again, if the own server has it not');
+update lane set verified_at = now()
+ where guild_id = :guild and channel_id between 701 and 703;
+select operator_channels_put(900000000000000002,
+           '[{"id": 701, "name": "n"}, {"id": 703}]') \g /dev/null
+select is(pg_temp.verified(:guild),
+          '701 verified, 702 verified, 703 to be looked at',
+          'what was known before is no news');
+select operator_channel_put(:guild, 701, '{"name": "n"}') \g /dev/null
+select is(pg_temp.verified(:guild),
+          '701 verified, 702 verified, 703 to be looked at',
+          'nor is what a server has for its own lanes');
+delete from directory where kind = 1 and id between 701 and 703;
+delete from lane_ready where guild_id = :guild and lane between 91 and 93;
+delete from lane_head where guild_id = :guild and lane between 91 and 93;
+delete from lane_tail where guild_id = :guild and lane between 91 and 93;
+delete from lane where guild_id = :guild and lane between 91 and 93;
 
 -- refusals
 
