@@ -2,7 +2,7 @@
 -- and the live tail.
 
 \ir ../setup.psql
-select plan(79);
+select plan(81);
 
 -- Ten minutes of entries, one a minute, called a (the oldest) to j.
 
@@ -386,6 +386,28 @@ select is(left(pg_temp.page(:'me'), 1), 'j', 'and stands on the page');
 update token set revoked_at = now() where token_id = :'admin';
 select is(count(*)::int, 1, 'so is a revoked one')
   from logs_tokens(array[:guild], array[:'admin']);
+
+-- more roles than a look at each of them is worth
+
+create function pg_temp.scans()
+returns bigint language sql as $$
+    select sum(coalesce(s.idx_scan, 0))::bigint from pg_stat_xact_user_tables s
+     where s.schemaname = 'guildlog' and s.relname like 'log_entry%'
+$$;
+select record(:guild, 0::smallint, jsonb_agg(jsonb_build_object(
+           'event_id', 'role' || i, 'type', 1, 'role',
+           case i % 3 when 0 then 'third ' else 'other ' end || i)))
+  from (values (1), (1001), (2001)) v (b), generate_series(b, b + 999) i
+ group by b \g /dev/null
+select pg_temp.scans() as before \gset
+select count(*) as roles
+  from log_roles(query_of(:guild, 0::smallint, 0, null, null, null, null, null,
+                          null, null, 'third')) \gset
+select is(:roles, 1000, 'each role is found');
+select cmp_ok((pg_temp.scans() - :before) / (
+                  select count(*) from pg_inherits
+                   where inhparent = 'log_entry'::regclass), '<', 600::bigint,
+              'without a step for each');
 
 select * from finish();
 rollback;
