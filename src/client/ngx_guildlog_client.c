@@ -25,22 +25,23 @@
 
 static ngx_int_t ngx_guildlog_client_clean(const u_char *p, size_t len,
     u_char least);
-static ngx_buf_t *ngx_guildlog_client_request(ngx_guildlog_exchange_t *x,
+static ngx_buf_t *ngx_guildlog_client_request(ngx_guildlog_client_exchange_t *x,
     const char *method, const ngx_str_t *path,
     const ngx_str_t *authorization, const ngx_str_t *body);
 static void ngx_guildlog_client_begin(ngx_event_t *ev);
 static void ngx_guildlog_client_write(ngx_event_t *wev);
-static void ngx_guildlog_client_spare(ngx_guildlog_exchange_t *x);
+static void ngx_guildlog_client_spare(ngx_guildlog_client_exchange_t *x);
 static void ngx_guildlog_client_read(ngx_event_t *rev);
-static void ngx_guildlog_client_done(ngx_guildlog_exchange_t *x);
-static ngx_msec_t ngx_guildlog_client_patience(ngx_guildlog_exchange_t *x);
+static void ngx_guildlog_client_done(ngx_guildlog_client_exchange_t *x);
+static ngx_msec_t ngx_guildlog_client_patience(
+    ngx_guildlog_client_exchange_t *x);
 static void ngx_guildlog_client_expired(ngx_event_t *ev);
-static void ngx_guildlog_client_release(ngx_guildlog_exchange_t *x);
+static void ngx_guildlog_client_release(ngx_guildlog_client_exchange_t *x);
 
 
 ngx_guildlog_client_t *
 ngx_guildlog_client_create(ngx_cycle_t *cycle,
-    const ngx_guildlog_origin_t *origin, ngx_resolver_t *resolver,
+    const ngx_guildlog_client_url_t *origin, ngx_resolver_t *resolver,
     ngx_msec_t resolver_timeout, ngx_uint_t keepalive)
 {
     ngx_pool_t             *pool;
@@ -78,28 +79,28 @@ ngx_guildlog_client_destroy(ngx_guildlog_client_t *client)
 
     while (!ngx_queue_empty(&client->exchanges)) {
         q = ngx_queue_head(&client->exchanges);
-        ngx_guildlog_exchange_cancel(ngx_queue_data(q,
-                                            ngx_guildlog_exchange_t, queue));
+        ngx_guildlog_client_cancel(
+            ngx_queue_data(q, ngx_guildlog_client_exchange_t, queue));
     }
 
     while (!ngx_queue_empty(&client->idle)) {
         q = ngx_queue_head(&client->idle);
-        ngx_guildlog_wire_close(ngx_queue_data(q, ngx_guildlog_wire_t,
-                                               queue));
+        ngx_guildlog_client_conn_close(
+            ngx_queue_data(q, ngx_guildlog_client_conn_t, queue));
     }
 
     ngx_destroy_pool(client->pool);
 }
 
 
-ngx_guildlog_exchange_t *
+ngx_guildlog_client_exchange_t *
 ngx_guildlog_client_send(ngx_guildlog_client_t *client, const char *method,
     const ngx_str_t *path, const ngx_str_t *authorization,
     const ngx_str_t *body, ngx_msec_t deadline_ms,
-    ngx_guildlog_exchange_handler_pt handler, void *data)
+    ngx_guildlog_client_handler_pt handler, void *data)
 {
-    ngx_pool_t               *pool;
-    ngx_guildlog_exchange_t  *x;
+    ngx_pool_t                      *pool;
+    ngx_guildlog_client_exchange_t  *x;
 
     if (ngx_guildlog_client_clean((u_char *) method, ngx_strlen(method), '!')
             != NGX_OK
@@ -119,7 +120,7 @@ ngx_guildlog_client_send(ngx_guildlog_client_t *client, const char *method,
         return NULL;
     }
 
-    x = ngx_pcalloc(pool, sizeof(ngx_guildlog_exchange_t));
+    x = ngx_pcalloc(pool, sizeof(ngx_guildlog_client_exchange_t));
     if (x == NULL) {
         ngx_destroy_pool(pool);
         return NULL;
@@ -174,13 +175,14 @@ ngx_guildlog_client_clean(const u_char *p, size_t len, u_char least)
 
 
 static ngx_buf_t *
-ngx_guildlog_client_request(ngx_guildlog_exchange_t *x, const char *method,
+ngx_guildlog_client_request(ngx_guildlog_client_exchange_t *x,
+    const char *method,
     const ngx_str_t *path, const ngx_str_t *authorization,
     const ngx_str_t *body)
 {
-    size_t                        size;
-    ngx_buf_t                    *b;
-    const ngx_guildlog_origin_t  *origin;
+    size_t                            size;
+    ngx_buf_t                        *b;
+    const ngx_guildlog_client_url_t  *origin;
 
     origin = x->client->origin;
 
@@ -233,15 +235,15 @@ ngx_guildlog_client_request(ngx_guildlog_exchange_t *x, const char *method,
 static void
 ngx_guildlog_client_begin(ngx_event_t *ev)
 {
-    ngx_guildlog_exchange_t *x = ev->data;
+    ngx_guildlog_client_exchange_t *x = ev->data;
 
     ngx_log_debug0(NGX_LOG_DEBUG_EVENT, ev->log, 0,
                    "guildlog exchange begins");
 
-    x->wire = ngx_guildlog_wire_take(x->client);
+    x->wire = ngx_guildlog_client_conn_take(x->client);
 
     if (x->wire == NULL) {
-        ngx_guildlog_wire_find(x);
+        ngx_guildlog_client_conn_find(x);
         return;
     }
 
@@ -253,10 +255,10 @@ ngx_guildlog_client_begin(ngx_event_t *ev)
 
 
 void
-ngx_guildlog_client_transmit(ngx_guildlog_exchange_t *x)
+ngx_guildlog_client_transmit(ngx_guildlog_client_exchange_t *x)
 {
-    ngx_connection_t     *c;
-    ngx_guildlog_wire_t  *wire;
+    ngx_connection_t            *c;
+    ngx_guildlog_client_conn_t  *wire;
 
     wire = x->wire;
     c = wire->connection;
@@ -272,8 +274,8 @@ ngx_guildlog_client_transmit(ngx_guildlog_exchange_t *x)
     x->written = 0;
     x->answering = 0;
 
-    if (ngx_guildlog_reader_init(&x->reader, x->pool, &x->answer,
-                                 NGX_GUILDLOG_CLIENT_BODY)
+    if (ngx_guildlog_client_response_init(&x->reader, x->pool, &x->answer,
+                                          NGX_GUILDLOG_CLIENT_BODY)
         != NGX_OK)
     {
         ngx_guildlog_client_end(x, "out of memory");
@@ -293,11 +295,11 @@ ngx_guildlog_client_transmit(ngx_guildlog_exchange_t *x)
 static void
 ngx_guildlog_client_write(ngx_event_t *wev)
 {
-    ssize_t                   n;
-    ngx_buf_t                *b;
-    ngx_connection_t         *c;
-    ngx_guildlog_wire_t      *wire;
-    ngx_guildlog_exchange_t  *x;
+    ssize_t                          n;
+    ngx_buf_t                       *b;
+    ngx_connection_t                *c;
+    ngx_guildlog_client_conn_t      *wire;
+    ngx_guildlog_client_exchange_t  *x;
 
     c = wev->data;
     wire = c->data;
@@ -332,7 +334,7 @@ ngx_guildlog_client_write(ngx_event_t *wev)
         }
 
         if (n == NGX_ERROR) {
-            c->write->handler = ngx_guildlog_wire_wait;
+            c->write->handler = ngx_guildlog_client_conn_wait;
 
             if (!x->written) {
                 ngx_guildlog_client_lost(x, "the connection was closed");
@@ -351,7 +353,7 @@ ngx_guildlog_client_write(ngx_event_t *wev)
         return;
     }
 
-    wev->handler = ngx_guildlog_wire_wait;
+    wev->handler = ngx_guildlog_client_conn_wait;
 
     if (ngx_handle_write_event(wev, 0) != NGX_OK) {
         ngx_guildlog_client_lost(x, "the socket cannot be watched");
@@ -362,9 +364,9 @@ ngx_guildlog_client_write(ngx_event_t *wev)
 /* it is too late to begin, but not for the next one to use the connection */
 
 static void
-ngx_guildlog_client_spare(ngx_guildlog_exchange_t *x)
+ngx_guildlog_client_spare(ngx_guildlog_client_exchange_t *x)
 {
-    ngx_guildlog_wire_t  *wire;
+    ngx_guildlog_client_conn_t  *wire;
 
     wire = x->wire;
 
@@ -372,7 +374,7 @@ ngx_guildlog_client_spare(ngx_guildlog_exchange_t *x)
     wire->exchange = NULL;
     wire->clean = 1;
 
-    ngx_guildlog_wire_keep(wire, NGX_GUILDLOG_CLIENT_IDLE);
+    ngx_guildlog_client_conn_keep(wire, NGX_GUILDLOG_CLIENT_IDLE);
     ngx_guildlog_client_end(x, "no connection in time");
 }
 
@@ -380,13 +382,13 @@ ngx_guildlog_client_spare(ngx_guildlog_exchange_t *x)
 static void
 ngx_guildlog_client_read(ngx_event_t *rev)
 {
-    u_char                    buf[NGX_GUILDLOG_CLIENT_READ];
-    ssize_t                   n;
-    ngx_int_t                 rc;
-    ngx_uint_t                i;
-    ngx_connection_t         *c;
-    ngx_guildlog_wire_t      *wire;
-    ngx_guildlog_exchange_t  *x;
+    u_char                           buf[NGX_GUILDLOG_CLIENT_READ];
+    ssize_t                          n;
+    ngx_int_t                        rc;
+    ngx_uint_t                       i;
+    ngx_connection_t                *c;
+    ngx_guildlog_client_conn_t      *wire;
+    ngx_guildlog_client_exchange_t  *x;
 
     c = rev->data;
     wire = c->data;
@@ -424,7 +426,7 @@ ngx_guildlog_client_read(ngx_event_t *rev)
 
         x->answering = 1;
 
-        rc = ngx_guildlog_reader_feed(&x->reader, buf, n);
+        rc = ngx_guildlog_client_response_feed(&x->reader, buf, n);
 
         if (rc == NGX_OK) {
             ngx_guildlog_client_done(x);
@@ -442,9 +444,9 @@ ngx_guildlog_client_read(ngx_event_t *rev)
 
 
 static void
-ngx_guildlog_client_done(ngx_guildlog_exchange_t *x)
+ngx_guildlog_client_done(ngx_guildlog_client_exchange_t *x)
 {
-    ngx_guildlog_wire_t  *wire;
+    ngx_guildlog_client_conn_t  *wire;
 
     wire = x->wire;
 
@@ -455,7 +457,7 @@ ngx_guildlog_client_done(ngx_guildlog_exchange_t *x)
         x->wire = NULL;
         wire->exchange = NULL;
         wire->clean = 1;
-        ngx_guildlog_wire_keep(wire, ngx_guildlog_client_patience(x));
+        ngx_guildlog_client_conn_keep(wire, ngx_guildlog_client_patience(x));
     }
 
     ngx_guildlog_client_end(x, NULL);
@@ -465,13 +467,13 @@ ngx_guildlog_client_done(ngx_guildlog_exchange_t *x)
 /* how long the connection may be idle: less than the server allows */
 
 static ngx_msec_t
-ngx_guildlog_client_patience(ngx_guildlog_exchange_t *x)
+ngx_guildlog_client_patience(ngx_guildlog_client_exchange_t *x)
 {
     u_char           *p, *last;
     ngx_int_t         n;
     const ngx_str_t  *value;
 
-    value = ngx_guildlog_answer_header(&x->answer, "keep-alive");
+    value = ngx_guildlog_client_response_header(&x->answer, "keep-alive");
 
     if (value == NULL || value->len < sizeof("timeout=0") - 1) {
         return NGX_GUILDLOG_CLIENT_IDLE;
@@ -496,21 +498,21 @@ ngx_guildlog_client_patience(ngx_guildlog_exchange_t *x)
 
 
 void
-ngx_guildlog_client_lost(ngx_guildlog_exchange_t *x, const char *cause)
+ngx_guildlog_client_lost(ngx_guildlog_client_exchange_t *x, const char *cause)
 {
     if (x->wire) {
-        ngx_guildlog_wire_close(x->wire);
+        ngx_guildlog_client_conn_close(x->wire);
         x->wire = NULL;
     }
 
     if (x->reused) {
 
         if (!x->written || (x->idempotent && !x->answering)) {
-            ngx_guildlog_wire_find(x);
+            ngx_guildlog_client_conn_find(x);
             return;
         }
 
-    } else if (!x->written && ngx_guildlog_wire_next(x) == NGX_OK) {
+    } else if (!x->written && ngx_guildlog_client_conn_next(x) == NGX_OK) {
         return;
     }
 
@@ -521,7 +523,7 @@ ngx_guildlog_client_lost(ngx_guildlog_exchange_t *x, const char *cause)
 static void
 ngx_guildlog_client_expired(ngx_event_t *ev)
 {
-    ngx_guildlog_exchange_t *x = ev->data;
+    ngx_guildlog_client_exchange_t *x = ev->data;
 
     ngx_guildlog_client_end(x, x->resolving ? "no address in time"
                                : x->answering ? "no whole answer in time"
@@ -531,13 +533,13 @@ ngx_guildlog_client_expired(ngx_event_t *ev)
 
 
 void
-ngx_guildlog_client_end(ngx_guildlog_exchange_t *x, const char *cause)
+ngx_guildlog_client_end(ngx_guildlog_client_exchange_t *x, const char *cause)
 {
     ngx_guildlog_client_release(x);
 
     if (cause) {
-        x->answer.outcome = x->uncertain ? NGX_GUILDLOG_UNCERTAIN
-                                         : NGX_GUILDLOG_UNSENT;
+        x->answer.outcome = x->uncertain ? NGX_GUILDLOG_CLIENT_UNCERTAIN
+                                         : NGX_GUILDLOG_CLIENT_UNSENT;
         x->answer.headers.nelts = 0;
         x->answer.body.len = 0;
         x->answer.cause = cause;
@@ -552,7 +554,7 @@ ngx_guildlog_client_end(ngx_guildlog_exchange_t *x, const char *cause)
 
 
 void
-ngx_guildlog_exchange_begin_by(ngx_guildlog_exchange_t *exchange,
+ngx_guildlog_client_begin_by(ngx_guildlog_client_exchange_t *exchange,
     ngx_msec_t moment)
 {
     exchange->begin_by = moment;
@@ -561,7 +563,7 @@ ngx_guildlog_exchange_begin_by(ngx_guildlog_exchange_t *exchange,
 
 
 void
-ngx_guildlog_exchange_cancel(ngx_guildlog_exchange_t *exchange)
+ngx_guildlog_client_cancel(ngx_guildlog_client_exchange_t *exchange)
 {
     ngx_guildlog_client_release(exchange);
     ngx_destroy_pool(exchange->pool);
@@ -571,10 +573,10 @@ ngx_guildlog_exchange_cancel(ngx_guildlog_exchange_t *exchange)
 /* everything it has but its memory */
 
 static void
-ngx_guildlog_client_release(ngx_guildlog_exchange_t *x)
+ngx_guildlog_client_release(ngx_guildlog_client_exchange_t *x)
 {
     if (x->wire) {
-        ngx_guildlog_wire_close(x->wire);
+        ngx_guildlog_client_conn_close(x->wire);
         x->wire = NULL;
     }
 

@@ -14,7 +14,7 @@
 
 
 typedef struct ngx_guildlog_client_s    ngx_guildlog_client_t;
-typedef struct ngx_guildlog_exchange_s  ngx_guildlog_exchange_t;
+typedef struct ngx_guildlog_client_exchange_s  ngx_guildlog_client_exchange_t;
 
 
 /* where the server is; const while serving */
@@ -32,7 +32,7 @@ typedef struct {
     ngx_uint_t                     naddrs;
 
     unsigned                       dns:1;    /* a name, not a number */
-} ngx_guildlog_origin_t;
+} ngx_guildlog_client_url_t;
 
 
 /*
@@ -40,13 +40,14 @@ typedef struct {
  * empty for those that the system trusts.
  */
 
-char *ngx_guildlog_origin_init(ngx_conf_t *cf, ngx_guildlog_origin_t *origin,
+char *ngx_guildlog_client_url_init(ngx_conf_t *cf,
+    ngx_guildlog_client_url_t *origin,
     ngx_str_t *url, ngx_str_t *trusted);
 
 
 /* called once, from the event loop; the answer lives until it returns */
-typedef void (*ngx_guildlog_exchange_handler_pt)(void *data,
-    ngx_guildlog_answer_t *answer);
+typedef void (*ngx_guildlog_client_handler_pt)(void *data,
+    ngx_guildlog_client_response_t *answer);
 
 
 /*
@@ -55,7 +56,7 @@ typedef void (*ngx_guildlog_exchange_handler_pt)(void *data,
  */
 
 ngx_guildlog_client_t *ngx_guildlog_client_create(ngx_cycle_t *cycle,
-    const ngx_guildlog_origin_t *origin, ngx_resolver_t *resolver,
+    const ngx_guildlog_client_url_t *origin, ngx_resolver_t *resolver,
     ngx_msec_t resolver_timeout, ngx_uint_t keepalive);
 
 /* cancels what is under way; also called from a handler */
@@ -68,21 +69,21 @@ void ngx_guildlog_client_destroy(ngx_guildlog_client_t *client);
  * may be.
  */
 
-ngx_guildlog_exchange_t *ngx_guildlog_client_send(
+ngx_guildlog_client_exchange_t *ngx_guildlog_client_send(
     ngx_guildlog_client_t *client, const char *method, const ngx_str_t *path,
     const ngx_str_t *authorization, const ngx_str_t *body,
-    ngx_msec_t deadline_ms, ngx_guildlog_exchange_handler_pt handler,
+    ngx_msec_t deadline_ms, ngx_guildlog_client_handler_pt handler,
     void *data);
 
 /*
  * After that moment no byte is sent: what was not begun is unsent, and its
  * connection serves the next one.
  */
-void ngx_guildlog_exchange_begin_by(ngx_guildlog_exchange_t *exchange,
+void ngx_guildlog_client_begin_by(ngx_guildlog_client_exchange_t *exchange,
     ngx_msec_t moment);
 
 /* the handler will not be called; not after it was */
-void ngx_guildlog_exchange_cancel(ngx_guildlog_exchange_t *exchange);
+void ngx_guildlog_client_cancel(ngx_guildlog_client_exchange_t *exchange);
 
 
 #endif /* _NGX_GUILDLOG_CLIENT_H_INCLUDED_ */

@@ -8,31 +8,35 @@
 #include "client/ngx_guildlog_client_conn.h"
 
 
-#define NGX_GUILDLOG_WIRE_CONNECT    3000                /* ms */
-#define NGX_GUILDLOG_WIRE_HANDSHAKE  5000
-#define NGX_GUILDLOG_WIRE_AGE        3600000
-#define NGX_GUILDLOG_WIRE_REQUESTS   1000
+#define NGX_GUILDLOG_CLIENT_CONN_CONNECT    3000                /* ms */
+#define NGX_GUILDLOG_CLIENT_CONN_HANDSHAKE  5000
+#define NGX_GUILDLOG_CLIENT_CONN_AGE        3600000
+#define NGX_GUILDLOG_CLIENT_CONN_REQUESTS   1000
 
 
-static void ngx_guildlog_wire_resolved(ngx_resolver_ctx_t *ctx);
-static ngx_int_t ngx_guildlog_wire_addrs(ngx_guildlog_exchange_t *x,
+static void ngx_guildlog_client_conn_resolved(ngx_resolver_ctx_t *ctx);
+static ngx_int_t ngx_guildlog_client_conn_addrs(
+    ngx_guildlog_client_exchange_t *x,
     ngx_resolver_ctx_t *ctx);
-static void ngx_guildlog_wire_configured(ngx_guildlog_exchange_t *x,
+static void ngx_guildlog_client_conn_configured(
+    ngx_guildlog_client_exchange_t *x,
     const char *cause);
-static void ngx_guildlog_wire_choose(ngx_guildlog_exchange_t *x);
-static void ngx_guildlog_wire_connect(ngx_guildlog_exchange_t *x);
-static ngx_guildlog_wire_t *ngx_guildlog_wire_create(
+static void ngx_guildlog_client_conn_choose(ngx_guildlog_client_exchange_t *x);
+static void ngx_guildlog_client_conn_connect(ngx_guildlog_client_exchange_t *x);
+static ngx_guildlog_client_conn_t *ngx_guildlog_client_conn_create(
     ngx_guildlog_client_t *client, ngx_addr_t *addr);
-static void ngx_guildlog_wire_connected(ngx_event_t *wev);
-static void ngx_guildlog_wire_secure(ngx_guildlog_exchange_t *x);
-static ngx_int_t ngx_guildlog_wire_expect(ngx_connection_t *c,
-    const ngx_guildlog_origin_t *origin);
-static void ngx_guildlog_wire_secured(ngx_connection_t *c);
-static void ngx_guildlog_wire_reached(ngx_guildlog_exchange_t *x);
-static void ngx_guildlog_wire_unreached(ngx_guildlog_exchange_t *x,
+static void ngx_guildlog_client_conn_connected(ngx_event_t *wev);
+static void ngx_guildlog_client_conn_secure(ngx_guildlog_client_exchange_t *x);
+static ngx_int_t ngx_guildlog_client_conn_expect(ngx_connection_t *c,
+    const ngx_guildlog_client_url_t *origin);
+static void ngx_guildlog_client_conn_secured(ngx_connection_t *c);
+static void ngx_guildlog_client_conn_reached(ngx_guildlog_client_exchange_t *x);
+static void ngx_guildlog_client_conn_unreached(
+    ngx_guildlog_client_exchange_t *x,
     ngx_err_t err, const char *cause);
-static void ngx_guildlog_wire_idle(ngx_event_t *rev);
-static u_char *ngx_guildlog_wire_log(ngx_log_t *log, u_char *buf, size_t len);
+static void ngx_guildlog_client_conn_idle(ngx_event_t *rev);
+static u_char *ngx_guildlog_client_conn_log(ngx_log_t *log, u_char *buf,
+    size_t len);
 
 
 /*
@@ -40,18 +44,18 @@ static u_char *ngx_guildlog_wire_log(ngx_log_t *log, u_char *buf, size_t len);
  * belongs to no answer.
  */
 
-ngx_guildlog_wire_t *
-ngx_guildlog_wire_take(ngx_guildlog_client_t *client)
+ngx_guildlog_client_conn_t *
+ngx_guildlog_client_conn_take(ngx_guildlog_client_t *client)
 {
-    u_char                byte;
-    ngx_queue_t          *q;
-    ngx_connection_t     *c;
-    ngx_guildlog_wire_t  *wire;
+    u_char                       byte;
+    ngx_queue_t                 *q;
+    ngx_connection_t            *c;
+    ngx_guildlog_client_conn_t  *wire;
 
     while (!ngx_queue_empty(&client->idle)) {
 
         q = ngx_queue_head(&client->idle);
-        wire = ngx_queue_data(q, ngx_guildlog_wire_t, queue);
+        wire = ngx_queue_data(q, ngx_guildlog_client_conn_t, queue);
         c = wire->connection;
 
         if (recv(c->fd, &byte, 1, MSG_PEEK) == -1
@@ -66,7 +70,7 @@ ngx_guildlog_wire_take(ngx_guildlog_client_t *client)
             return wire;
         }
 
-        ngx_guildlog_wire_close(wire);
+        ngx_guildlog_client_conn_close(wire);
     }
 
     return NULL;
@@ -74,7 +78,7 @@ ngx_guildlog_wire_take(ngx_guildlog_client_t *client)
 
 
 void
-ngx_guildlog_wire_find(ngx_guildlog_exchange_t *x)
+ngx_guildlog_client_conn_find(ngx_guildlog_client_exchange_t *x)
 {
     ngx_resolver_ctx_t     *ctx;
     ngx_guildlog_client_t  *client;
@@ -91,17 +95,17 @@ ngx_guildlog_wire_find(ngx_guildlog_exchange_t *x)
     }
 
     if (ctx == NGX_NO_RESOLVER) {
-        ngx_guildlog_wire_configured(x, "there is no resolver");
+        ngx_guildlog_client_conn_configured(x, "there is no resolver");
         return;
     }
 
     if (ctx == NULL) {
-        ngx_guildlog_wire_configured(x, "out of memory");
+        ngx_guildlog_client_conn_configured(x, "out of memory");
         return;
     }
 
     ctx->name = client->origin->host;
-    ctx->handler = ngx_guildlog_wire_resolved;
+    ctx->handler = ngx_guildlog_client_conn_resolved;
     ctx->data = x;
     ctx->timeout = client->resolver_timeout;
     ctx->cancelable = 1;
@@ -110,36 +114,38 @@ ngx_guildlog_wire_find(ngx_guildlog_exchange_t *x)
 
     if (ngx_resolve_name(ctx) != NGX_OK) {
         x->resolving = NULL;
-        ngx_guildlog_wire_configured(x, "the name was not resolved");
+        ngx_guildlog_client_conn_configured(x, "the name was not resolved");
     }
 }
 
 
 static void
-ngx_guildlog_wire_resolved(ngx_resolver_ctx_t *ctx)
+ngx_guildlog_client_conn_resolved(ngx_resolver_ctx_t *ctx)
 {
-    ngx_guildlog_exchange_t *x = ctx->data;
+    ngx_guildlog_client_exchange_t *x = ctx->data;
 
     ngx_int_t  rc, state;
 
     state = ctx->state;
-    rc = state ? NGX_DECLINED : ngx_guildlog_wire_addrs(x, ctx);
+    rc = state ? NGX_DECLINED : ngx_guildlog_client_conn_addrs(x, ctx);
 
     x->resolving = NULL;
     ngx_resolve_name_done(ctx);
 
     if (rc != NGX_OK) {
-        ngx_guildlog_wire_configured(x, state ? ngx_resolver_strerror(state)
-                                              : "out of memory");
+        ngx_guildlog_client_conn_configured(x,
+                                      state ? ngx_resolver_strerror(state)
+                                            : "out of memory");
         return;
     }
 
-    ngx_guildlog_wire_choose(x);
+    ngx_guildlog_client_conn_choose(x);
 }
 
 
 static ngx_int_t
-ngx_guildlog_wire_addrs(ngx_guildlog_exchange_t *x, ngx_resolver_ctx_t *ctx)
+ngx_guildlog_client_conn_addrs(ngx_guildlog_client_exchange_t *x,
+    ngx_resolver_ctx_t *ctx)
 {
     u_char       text[NGX_SOCKADDR_STRLEN];
     ngx_str_t    name;
@@ -184,14 +190,15 @@ ngx_guildlog_wire_addrs(ngx_guildlog_exchange_t *x, ngx_resolver_ctx_t *ctx)
 
 
 static void
-ngx_guildlog_wire_configured(ngx_guildlog_exchange_t *x, const char *cause)
+ngx_guildlog_client_conn_configured(ngx_guildlog_client_exchange_t *x,
+    const char *cause)
 {
-    const ngx_guildlog_origin_t  *origin;
+    const ngx_guildlog_client_url_t  *origin;
 
     origin = x->client->origin;
 
     if (origin->naddrs == 0) {
-        ngx_guildlog_wire_unreached(x, 0, cause);
+        ngx_guildlog_client_conn_unreached(x, 0, cause);
         ngx_guildlog_client_end(x, cause);
         return;
     }
@@ -199,14 +206,14 @@ ngx_guildlog_wire_configured(ngx_guildlog_exchange_t *x, const char *cause)
     x->addrs = origin->addrs;
     x->naddrs = origin->naddrs;
 
-    ngx_guildlog_wire_choose(x);
+    ngx_guildlog_client_conn_choose(x);
 }
 
 
 /* the one that answered the last time goes first */
 
 static void
-ngx_guildlog_wire_choose(ngx_guildlog_exchange_t *x)
+ngx_guildlog_client_conn_choose(ngx_guildlog_client_exchange_t *x)
 {
     ngx_uint_t              i;
     ngx_guildlog_client_t  *client;
@@ -227,36 +234,36 @@ ngx_guildlog_wire_choose(ngx_guildlog_exchange_t *x)
         }
     }
 
-    ngx_guildlog_wire_connect(x);
+    ngx_guildlog_client_conn_connect(x);
 }
 
 
 ngx_int_t
-ngx_guildlog_wire_next(ngx_guildlog_exchange_t *x)
+ngx_guildlog_client_conn_next(ngx_guildlog_client_exchange_t *x)
 {
     if (x->tried + 1 >= x->naddrs) {
         return NGX_DECLINED;
     }
 
     x->tried++;
-    ngx_guildlog_wire_connect(x);
+    ngx_guildlog_client_conn_connect(x);
 
     return NGX_OK;
 }
 
 
 static void
-ngx_guildlog_wire_connect(ngx_guildlog_exchange_t *x)
+ngx_guildlog_client_conn_connect(ngx_guildlog_client_exchange_t *x)
 {
-    ngx_int_t               rc;
-    ngx_addr_t             *addr;
-    ngx_connection_t       *c;
-    ngx_guildlog_wire_t    *wire;
-    ngx_peer_connection_t   pc;
+    ngx_int_t                    rc;
+    ngx_addr_t                  *addr;
+    ngx_connection_t            *c;
+    ngx_peer_connection_t        pc;
+    ngx_guildlog_client_conn_t  *wire;
 
     addr = &x->addrs[(x->first + x->tried) % x->naddrs];
 
-    wire = ngx_guildlog_wire_create(x->client, addr);
+    wire = ngx_guildlog_client_conn_create(x->client, addr);
     if (wire == NULL) {
         ngx_guildlog_client_end(x, "out of memory");
         return;
@@ -289,17 +296,17 @@ ngx_guildlog_wire_connect(ngx_guildlog_exchange_t *x)
     c = pc.connection;
     c->data = wire;
     c->pool = wire->pool;
-    c->read->handler = ngx_guildlog_wire_wait;
-    c->write->handler = ngx_guildlog_wire_connected;
+    c->read->handler = ngx_guildlog_client_conn_wait;
+    c->write->handler = ngx_guildlog_client_conn_connected;
 
     wire->connection = c;
     wire->exchange = x;
     x->wire = wire;
 
-    ngx_add_timer(c->write, NGX_GUILDLOG_WIRE_CONNECT);
+    ngx_add_timer(c->write, NGX_GUILDLOG_CLIENT_CONN_CONNECT);
 
     if (rc == NGX_OK) {
-        ngx_guildlog_wire_connected(c->write);
+        ngx_guildlog_client_conn_connected(c->write);
     }
 }
 
@@ -309,18 +316,18 @@ ngx_guildlog_wire_connect(ngx_guildlog_exchange_t *x)
  * the log is quiet until it is.
  */
 
-static ngx_guildlog_wire_t *
-ngx_guildlog_wire_create(ngx_guildlog_client_t *client, ngx_addr_t *addr)
+static ngx_guildlog_client_conn_t *
+ngx_guildlog_client_conn_create(ngx_guildlog_client_t *client, ngx_addr_t *addr)
 {
-    ngx_pool_t           *pool;
-    ngx_guildlog_wire_t  *wire;
+    ngx_pool_t                  *pool;
+    ngx_guildlog_client_conn_t  *wire;
 
     pool = ngx_create_pool(1024, client->log);
     if (pool == NULL) {
         return NULL;
     }
 
-    wire = ngx_pcalloc(pool, sizeof(ngx_guildlog_wire_t));
+    wire = ngx_pcalloc(pool, sizeof(ngx_guildlog_client_conn_t));
     if (wire == NULL) {
         ngx_destroy_pool(pool);
         return NULL;
@@ -339,7 +346,7 @@ ngx_guildlog_wire_create(ngx_guildlog_client_t *client, ngx_addr_t *addr)
     }
 
     wire->log = *client->log;
-    wire->log.handler = ngx_guildlog_wire_log;
+    wire->log.handler = ngx_guildlog_client_conn_log;
     wire->log.data = wire;
     wire->log.action = "connecting";
 
@@ -354,13 +361,13 @@ ngx_guildlog_wire_create(ngx_guildlog_client_t *client, ngx_addr_t *addr)
 
 
 static void
-ngx_guildlog_wire_connected(ngx_event_t *wev)
+ngx_guildlog_client_conn_connected(ngx_event_t *wev)
 {
-    int                       err;
-    socklen_t                 len;
-    ngx_connection_t         *c;
-    ngx_guildlog_wire_t      *wire;
-    ngx_guildlog_exchange_t  *x;
+    int                              err;
+    socklen_t                        len;
+    ngx_connection_t                *c;
+    ngx_guildlog_client_conn_t      *wire;
+    ngx_guildlog_client_exchange_t  *x;
 
     c = wev->data;
     wire = c->data;
@@ -370,7 +377,8 @@ ngx_guildlog_wire_connected(ngx_event_t *wev)
                    "guildlog exchange connected");
 
     if (wev->timedout) {
-        ngx_guildlog_wire_unreached(x, NGX_ETIMEDOUT, "connect() failed");
+        ngx_guildlog_client_conn_unreached(x, NGX_ETIMEDOUT,
+                                           "connect() failed");
         ngx_guildlog_client_lost(x, "no connection in time");
         return;
     }
@@ -383,7 +391,7 @@ ngx_guildlog_wire_connected(ngx_event_t *wev)
     }
 
     if (err) {
-        ngx_guildlog_wire_unreached(x, err, "connect() failed");
+        ngx_guildlog_client_conn_unreached(x, err, "connect() failed");
         ngx_guildlog_client_lost(x, "the connection was refused");
         return;
     }
@@ -396,19 +404,19 @@ ngx_guildlog_wire_connected(ngx_event_t *wev)
     }
 
     if (x->client->origin->tls) {
-        ngx_guildlog_wire_secure(x);
+        ngx_guildlog_client_conn_secure(x);
         return;
     }
 
-    ngx_guildlog_wire_reached(x);
+    ngx_guildlog_client_conn_reached(x);
 }
 
 
 static void
-ngx_guildlog_wire_secure(ngx_guildlog_exchange_t *x)
+ngx_guildlog_client_conn_secure(ngx_guildlog_client_exchange_t *x)
 {
-    ngx_connection_t             *c;
-    const ngx_guildlog_origin_t  *origin;
+    ngx_connection_t                 *c;
+    const ngx_guildlog_client_url_t  *origin;
 
     c = x->wire->connection;
     origin = x->client->origin;
@@ -416,28 +424,28 @@ ngx_guildlog_wire_secure(ngx_guildlog_exchange_t *x)
     x->wire->log.action = "in a TLS handshake";
 
     if (ngx_ssl_create_connection(origin->tls, c, NGX_SSL_CLIENT) != NGX_OK
-        || ngx_guildlog_wire_expect(c, origin) != NGX_OK)
+        || ngx_guildlog_client_conn_expect(c, origin) != NGX_OK)
     {
         ngx_guildlog_client_lost(x, "TLS could not be set up");
         return;
     }
 
-    c->ssl->handler = ngx_guildlog_wire_secured;
-    ngx_add_timer(c->write, NGX_GUILDLOG_WIRE_HANDSHAKE);
+    c->ssl->handler = ngx_guildlog_client_conn_secured;
+    ngx_add_timer(c->write, NGX_GUILDLOG_CLIENT_CONN_HANDSHAKE);
 
     if (ngx_ssl_handshake(c) == NGX_AGAIN) {
         return;
     }
 
-    ngx_guildlog_wire_secured(c);
+    ngx_guildlog_client_conn_secured(c);
 }
 
 
 /* who has to stand in the certificate */
 
 static ngx_int_t
-ngx_guildlog_wire_expect(ngx_connection_t *c,
-    const ngx_guildlog_origin_t *origin)
+ngx_guildlog_client_conn_expect(ngx_connection_t *c,
+    const ngx_guildlog_client_url_t *origin)
 {
     int                 rc;
     char               *host;
@@ -468,17 +476,18 @@ ngx_guildlog_wire_expect(ngx_connection_t *c,
 
 
 static void
-ngx_guildlog_wire_secured(ngx_connection_t *c)
+ngx_guildlog_client_conn_secured(ngx_connection_t *c)
 {
-    long                      rc;
-    ngx_guildlog_wire_t      *wire;
-    ngx_guildlog_exchange_t  *x;
+    long                             rc;
+    ngx_guildlog_client_conn_t      *wire;
+    ngx_guildlog_client_exchange_t  *x;
 
     wire = c->data;
     x = wire->exchange;
 
     if (c->read->timedout || c->write->timedout) {
-        ngx_guildlog_wire_unreached(x, NGX_ETIMEDOUT, "TLS handshake failed");
+        ngx_guildlog_client_conn_unreached(x, NGX_ETIMEDOUT,
+                                           "TLS handshake failed");
         ngx_guildlog_client_lost(x, "no TLS handshake in time");
         return;
     }
@@ -486,24 +495,25 @@ ngx_guildlog_wire_secured(ngx_connection_t *c)
     rc = SSL_get_verify_result(c->ssl->connection);
 
     if (rc != X509_V_OK) {
-        ngx_guildlog_wire_unreached(x, 0, X509_verify_cert_error_string(rc));
+        ngx_guildlog_client_conn_unreached(x, 0,
+                                           X509_verify_cert_error_string(rc));
         ngx_guildlog_client_lost(x, "its certificate is not trusted");
         return;
     }
 
     if (!c->ssl->handshaked) {
-        ngx_guildlog_wire_unreached(x, 0, "TLS handshake failed");
+        ngx_guildlog_client_conn_unreached(x, 0, "TLS handshake failed");
         ngx_guildlog_client_lost(x, "the TLS handshake failed");
         return;
     }
 
     ngx_del_timer(c->write);
-    ngx_guildlog_wire_reached(x);
+    ngx_guildlog_client_conn_reached(x);
 }
 
 
 static void
-ngx_guildlog_wire_reached(ngx_guildlog_exchange_t *x)
+ngx_guildlog_client_conn_reached(ngx_guildlog_client_exchange_t *x)
 {
     ngx_addr_t             *addr;
     ngx_guildlog_client_t  *client;
@@ -528,7 +538,8 @@ ngx_guildlog_wire_reached(ngx_guildlog_exchange_t *x)
 
 
 static void
-ngx_guildlog_wire_unreached(ngx_guildlog_exchange_t *x, ngx_err_t err,
+ngx_guildlog_client_conn_unreached(ngx_guildlog_client_exchange_t *x,
+    ngx_err_t err,
     const char *cause)
 {
     ngx_uint_t              level;
@@ -547,7 +558,8 @@ ngx_guildlog_wire_unreached(ngx_guildlog_exchange_t *x, ngx_err_t err,
 
 
 void
-ngx_guildlog_wire_keep(ngx_guildlog_wire_t *wire, ngx_msec_t idle_ms)
+ngx_guildlog_client_conn_keep(ngx_guildlog_client_conn_t *wire,
+    ngx_msec_t idle_ms)
 {
     ngx_queue_t            *q;
     ngx_connection_t       *c;
@@ -559,17 +571,17 @@ ngx_guildlog_wire_keep(ngx_guildlog_wire_t *wire, ngx_msec_t idle_ms)
     if (ngx_exiting || ngx_terminate
         || client->keepalive == 0
         || idle_ms == 0
-        || wire->requests >= NGX_GUILDLOG_WIRE_REQUESTS
-        || ngx_current_msec - wire->start >= NGX_GUILDLOG_WIRE_AGE)
+        || wire->requests >= NGX_GUILDLOG_CLIENT_CONN_REQUESTS
+        || ngx_current_msec - wire->start >= NGX_GUILDLOG_CLIENT_CONN_AGE)
     {
-        ngx_guildlog_wire_close(wire);
+        ngx_guildlog_client_conn_close(wire);
         return;
     }
 
     if (client->nidle == client->keepalive) {
         q = ngx_queue_last(&client->idle);
-        ngx_guildlog_wire_close(ngx_queue_data(q, ngx_guildlog_wire_t,
-                                               queue));
+        ngx_guildlog_client_conn_close(
+            ngx_queue_data(q, ngx_guildlog_client_conn_t, queue));
     }
 
     ngx_queue_insert_head(&client->idle, &wire->queue);
@@ -578,13 +590,13 @@ ngx_guildlog_wire_keep(ngx_guildlog_wire_t *wire, ngx_msec_t idle_ms)
     wire->log.action = "keeping a connection";
 
     c->idle = 1;
-    c->read->handler = ngx_guildlog_wire_idle;
-    c->write->handler = ngx_guildlog_wire_wait;
+    c->read->handler = ngx_guildlog_client_conn_idle;
+    c->write->handler = ngx_guildlog_client_conn_wait;
 
     ngx_add_timer(c->read, idle_ms);
 
     if (c->read->ready) {
-        ngx_guildlog_wire_idle(c->read);
+        ngx_guildlog_client_conn_idle(c->read);
     }
 }
 
@@ -592,7 +604,7 @@ ngx_guildlog_wire_keep(ngx_guildlog_wire_t *wire, ngx_msec_t idle_ms)
 /* TLS may have something to say; anything else ends it */
 
 static void
-ngx_guildlog_wire_idle(ngx_event_t *rev)
+ngx_guildlog_client_conn_idle(ngx_event_t *rev)
 {
     u_char             byte;
     ngx_connection_t  *c;
@@ -606,15 +618,15 @@ ngx_guildlog_wire_idle(ngx_event_t *rev)
         return;
     }
 
-    ngx_guildlog_wire_close(c->data);
+    ngx_guildlog_client_conn_close(c->data);
 }
 
 
 void
-ngx_guildlog_wire_wait(ngx_event_t *ev)
+ngx_guildlog_client_conn_wait(ngx_event_t *ev)
 {
-    ngx_connection_t     *c;
-    ngx_guildlog_wire_t  *wire;
+    ngx_connection_t            *c;
+    ngx_guildlog_client_conn_t  *wire;
 
     c = ev->data;
     wire = c->data;
@@ -629,7 +641,7 @@ ngx_guildlog_wire_wait(ngx_event_t *ev)
 
 
 void
-ngx_guildlog_wire_close(ngx_guildlog_wire_t *wire)
+ngx_guildlog_client_conn_close(ngx_guildlog_client_conn_t *wire)
 {
     ngx_pool_t        *pool;
     ngx_connection_t  *c;
@@ -660,10 +672,10 @@ ngx_guildlog_wire_close(ngx_guildlog_wire_t *wire)
 
 
 static u_char *
-ngx_guildlog_wire_log(ngx_log_t *log, u_char *buf, size_t len)
+ngx_guildlog_client_conn_log(ngx_log_t *log, u_char *buf, size_t len)
 {
-    u_char               *p;
-    ngx_guildlog_wire_t  *wire;
+    u_char                      *p;
+    ngx_guildlog_client_conn_t  *wire;
 
     wire = log->data;
 

@@ -8,59 +8,74 @@
 
 
 /* of a head with the interim ones before it, of a chunk's line, of trailers */
-#define NGX_GUILDLOG_READER_HEAD     32768
+#define NGX_GUILDLOG_RESPONSE_HEAD     32768
 
-#define NGX_GUILDLOG_READER_HEADERS  100
-#define NGX_GUILDLOG_READER_LINE     256
-#define NGX_GUILDLOG_READER_BODY     1024
+#define NGX_GUILDLOG_RESPONSE_HEADERS  100
+#define NGX_GUILDLOG_RESPONSE_LINE     256
+#define NGX_GUILDLOG_RESPONSE_BODY     1024
 
-#define NGX_GUILDLOG_READER_DIGITS   15
+#define NGX_GUILDLOG_RESPONSE_DIGITS   15
 
 
-static ngx_int_t ngx_guildlog_reader_status(ngx_guildlog_reader_t *reader);
-static ngx_int_t ngx_guildlog_reader_header(ngx_guildlog_reader_t *reader);
-static ngx_int_t ngx_guildlog_reader_keyval(ngx_guildlog_reader_t *reader,
+static ngx_int_t ngx_guildlog_response_status(
+    ngx_guildlog_client_reader_t *reader);
+static ngx_int_t ngx_guildlog_response_header(
+    ngx_guildlog_client_reader_t *reader);
+static ngx_int_t ngx_guildlog_response_keyval(
+    ngx_guildlog_client_reader_t *reader,
     ngx_keyval_t *header);
-static ngx_int_t ngx_guildlog_reader_known(ngx_guildlog_reader_t *reader,
+static ngx_int_t ngx_guildlog_response_known(
+    ngx_guildlog_client_reader_t *reader,
     ngx_keyval_t *header);
-static ngx_int_t ngx_guildlog_reader_length(ngx_guildlog_reader_t *reader,
+static ngx_int_t ngx_guildlog_response_length(
+    ngx_guildlog_client_reader_t *reader,
     ngx_str_t *value);
-static ngx_int_t ngx_guildlog_reader_coding(ngx_guildlog_reader_t *reader,
+static ngx_int_t ngx_guildlog_response_coding(
+    ngx_guildlog_client_reader_t *reader,
     ngx_str_t *value);
-static ngx_int_t ngx_guildlog_reader_connection(
-    ngx_guildlog_reader_t *reader, ngx_str_t *value);
-static ngx_int_t ngx_guildlog_reader_head(ngx_guildlog_reader_t *reader);
-static ngx_int_t ngx_guildlog_reader_body(ngx_guildlog_reader_t *reader);
-static ngx_int_t ngx_guildlog_reader_chunk(ngx_guildlog_reader_t *reader);
-static ngx_int_t ngx_guildlog_reader_chunk_data(
-    ngx_guildlog_reader_t *reader);
-static ngx_int_t ngx_guildlog_reader_chunk_end(
-    ngx_guildlog_reader_t *reader);
-static ngx_int_t ngx_guildlog_reader_trailer(ngx_guildlog_reader_t *reader);
-static ngx_int_t ngx_guildlog_reader_line(ngx_guildlog_reader_t *reader,
+static ngx_int_t ngx_guildlog_response_connection(
+    ngx_guildlog_client_reader_t *reader, ngx_str_t *value);
+static ngx_int_t ngx_guildlog_response_head(
+    ngx_guildlog_client_reader_t *reader);
+static ngx_int_t ngx_guildlog_response_body(
+    ngx_guildlog_client_reader_t *reader);
+static ngx_int_t ngx_guildlog_response_chunk(
+    ngx_guildlog_client_reader_t *reader);
+static ngx_int_t ngx_guildlog_response_chunk_data(
+    ngx_guildlog_client_reader_t *reader);
+static ngx_int_t ngx_guildlog_response_chunk_end(
+    ngx_guildlog_client_reader_t *reader);
+static ngx_int_t ngx_guildlog_response_trailer(
+    ngx_guildlog_client_reader_t *reader);
+static ngx_int_t ngx_guildlog_response_line(
+    ngx_guildlog_client_reader_t *reader,
     ngx_str_t *line);
-static ngx_int_t ngx_guildlog_reader_append(ngx_guildlog_reader_t *reader);
-static ngx_int_t ngx_guildlog_reader_room(ngx_guildlog_reader_t *reader,
+static ngx_int_t ngx_guildlog_response_append(
+    ngx_guildlog_client_reader_t *reader);
+static ngx_int_t ngx_guildlog_response_room(
+    ngx_guildlog_client_reader_t *reader,
     size_t n);
-static ngx_int_t ngx_guildlog_reader_error(ngx_guildlog_reader_t *reader,
+static ngx_int_t ngx_guildlog_response_error(
+    ngx_guildlog_client_reader_t *reader,
     const char *cause);
 
 
 static const struct {
     ngx_str_t                      name;
-    ngx_int_t                    (*handler)(ngx_guildlog_reader_t *reader,
+    ngx_int_t                    (*handler)(
+                                       ngx_guildlog_client_reader_t *reader,
                                        ngx_str_t *value);
-} ngx_guildlog_reader_headers[] = {
-    { ngx_string("content-length"), ngx_guildlog_reader_length },
-    { ngx_string("transfer-encoding"), ngx_guildlog_reader_coding },
-    { ngx_string("connection"), ngx_guildlog_reader_connection },
+} ngx_guildlog_response_headers[] = {
+    { ngx_string("content-length"), ngx_guildlog_response_length },
+    { ngx_string("transfer-encoding"), ngx_guildlog_response_coding },
+    { ngx_string("connection"), ngx_guildlog_response_connection },
     { ngx_null_string, NULL }
 };
 
 
 const ngx_str_t *
-ngx_guildlog_answer_header(const ngx_guildlog_answer_t *answer,
-    const char *name)
+ngx_guildlog_client_response_header(
+    const ngx_guildlog_client_response_t *answer, const char *name)
 {
     ngx_uint_t           i;
     const ngx_keyval_t  *header;
@@ -78,19 +93,20 @@ ngx_guildlog_answer_header(const ngx_guildlog_answer_t *answer,
 
 
 ngx_int_t
-ngx_guildlog_reader_init(ngx_guildlog_reader_t *reader, ngx_pool_t *pool,
-    ngx_guildlog_answer_t *answer, size_t limit)
+ngx_guildlog_client_response_init(ngx_guildlog_client_reader_t *reader,
+    ngx_pool_t *pool,
+    ngx_guildlog_client_response_t *answer, size_t limit)
 {
-    ngx_memzero(reader, sizeof(ngx_guildlog_reader_t));
-    ngx_memzero(answer, sizeof(ngx_guildlog_answer_t));
+    ngx_memzero(reader, sizeof(ngx_guildlog_client_reader_t));
+    ngx_memzero(answer, sizeof(ngx_guildlog_client_response_t));
 
     ngx_str_set(&answer->body, "");
 
     reader->pool = pool;
     reader->answer = answer;
     reader->limit = limit;
-    reader->process = ngx_guildlog_reader_status;
-    reader->line_size = NGX_GUILDLOG_READER_LINE;
+    reader->process = ngx_guildlog_response_status;
+    reader->line_size = NGX_GUILDLOG_RESPONSE_LINE;
 
     reader->line.data = ngx_pnalloc(pool, reader->line_size);
     if (reader->line.data == NULL) {
@@ -102,7 +118,8 @@ ngx_guildlog_reader_init(ngx_guildlog_reader_t *reader, ngx_pool_t *pool,
 
 
 ngx_int_t
-ngx_guildlog_reader_feed(ngx_guildlog_reader_t *reader, u_char *p,
+ngx_guildlog_client_response_feed(ngx_guildlog_client_reader_t *reader,
+    u_char *p,
     size_t len)
 {
     ngx_int_t  rc;
@@ -119,13 +136,13 @@ ngx_guildlog_reader_feed(ngx_guildlog_reader_t *reader, u_char *p,
 
 
 static ngx_int_t
-ngx_guildlog_reader_status(ngx_guildlog_reader_t *reader)
+ngx_guildlog_response_status(ngx_guildlog_client_reader_t *reader)
 {
     u_char     *p;
     ngx_int_t   rc, status;
     ngx_str_t   line;
 
-    rc = ngx_guildlog_reader_line(reader, &line);
+    rc = ngx_guildlog_response_line(reader, &line);
 
     if (rc != NGX_OK) {
         return rc;
@@ -139,13 +156,13 @@ ngx_guildlog_reader_status(ngx_guildlog_reader_t *reader)
         || p[8] != ' '
         || (line.len > 12 && p[12] != ' '))
     {
-        return ngx_guildlog_reader_error(reader, "it is not HTTP/1.1");
+        return ngx_guildlog_response_error(reader, "it is not HTTP/1.1");
     }
 
     status = ngx_atoi(&p[9], 3);
 
     if (status < 100) {
-        return ngx_guildlog_reader_error(reader, "its status is invalid");
+        return ngx_guildlog_response_error(reader, "its status is invalid");
     }
 
     reader->answer->status = status;
@@ -153,54 +170,54 @@ ngx_guildlog_reader_status(ngx_guildlog_reader_t *reader)
     reader->chunked = 0;
     reader->sized = 0;
     reader->rest = 0;
-    reader->process = ngx_guildlog_reader_header;
+    reader->process = ngx_guildlog_response_header;
 
     return NGX_DONE;
 }
 
 
 static ngx_int_t
-ngx_guildlog_reader_header(ngx_guildlog_reader_t *reader)
+ngx_guildlog_response_header(ngx_guildlog_client_reader_t *reader)
 {
     ngx_int_t      rc;
     ngx_str_t      line;
     ngx_keyval_t  *header, keyval;
 
-    rc = ngx_guildlog_reader_line(reader, &line);
+    rc = ngx_guildlog_response_line(reader, &line);
 
     if (rc != NGX_OK) {
         return rc;
     }
 
     if (line.len == 0) {
-        return ngx_guildlog_reader_head(reader);
+        return ngx_guildlog_response_head(reader);
     }
 
-    if (reader->answer->headers.nelts == NGX_GUILDLOG_READER_HEADERS) {
-        return ngx_guildlog_reader_error(reader, "it has too many headers");
+    if (reader->answer->headers.nelts == NGX_GUILDLOG_RESPONSE_HEADERS) {
+        return ngx_guildlog_response_error(reader, "it has too many headers");
     }
 
     keyval.key = line;
 
-    if (ngx_guildlog_reader_keyval(reader, &keyval) != NGX_OK) {
+    if (ngx_guildlog_response_keyval(reader, &keyval) != NGX_OK) {
         return NGX_ERROR;
     }
 
     header = ngx_array_push(&reader->answer->headers);
     if (header == NULL) {
-        return ngx_guildlog_reader_error(reader, "out of memory");
+        return ngx_guildlog_response_error(reader, "out of memory");
     }
 
     *header = keyval;
 
-    return ngx_guildlog_reader_known(reader, header);
+    return ngx_guildlog_response_known(reader, header);
 }
 
 
 /* its key has the whole line */
 
 static ngx_int_t
-ngx_guildlog_reader_keyval(ngx_guildlog_reader_t *reader,
+ngx_guildlog_response_keyval(ngx_guildlog_client_reader_t *reader,
     ngx_keyval_t *header)
 {
     u_char  *p, *last, *name;
@@ -215,7 +232,7 @@ ngx_guildlog_reader_keyval(ngx_guildlog_reader_t *reader,
     header->key.len = p - header->key.data;
 
     if (header->key.len == 0 || p == last || *p != ':') {
-        return ngx_guildlog_reader_error(reader, "a header is invalid");
+        return ngx_guildlog_response_error(reader, "a header is invalid");
     }
 
     do { p++; } while (p < last && (*p == ' ' || *p == '\t'));
@@ -229,7 +246,7 @@ ngx_guildlog_reader_keyval(ngx_guildlog_reader_t *reader,
 
     for ( /* void */ ; p < last; p++) {
         if ((*p < ' ' && *p != '\t') || *p == 0x7f) {
-            return ngx_guildlog_reader_error(reader, "a header is invalid");
+            return ngx_guildlog_response_error(reader, "a header is invalid");
         }
     }
 
@@ -237,7 +254,7 @@ ngx_guildlog_reader_keyval(ngx_guildlog_reader_t *reader,
     header->value.data = ngx_pstrdup(reader->pool, &header->value);
 
     if (name == NULL || header->value.data == NULL) {
-        return ngx_guildlog_reader_error(reader, "out of memory");
+        return ngx_guildlog_response_error(reader, "out of memory");
     }
 
     ngx_strlow(name, header->key.data, header->key.len);
@@ -249,18 +266,18 @@ ngx_guildlog_reader_keyval(ngx_guildlog_reader_t *reader,
 
 
 static ngx_int_t
-ngx_guildlog_reader_known(ngx_guildlog_reader_t *reader,
+ngx_guildlog_response_known(ngx_guildlog_client_reader_t *reader,
     ngx_keyval_t *header)
 {
     ngx_uint_t  i;
 
-    for (i = 0; ngx_guildlog_reader_headers[i].name.len; i++) {
+    for (i = 0; ngx_guildlog_response_headers[i].name.len; i++) {
         if (ngx_strcmp(header->key.data,
-                       ngx_guildlog_reader_headers[i].name.data)
+                       ngx_guildlog_response_headers[i].name.data)
             == 0)
         {
-            return ngx_guildlog_reader_headers[i].handler(reader,
-                                                          &header->value);
+            return ngx_guildlog_response_headers[i].handler(reader,
+                                                            &header->value);
         }
     }
 
@@ -269,17 +286,18 @@ ngx_guildlog_reader_known(ngx_guildlog_reader_t *reader,
 
 
 static ngx_int_t
-ngx_guildlog_reader_length(ngx_guildlog_reader_t *reader, ngx_str_t *value)
+ngx_guildlog_response_length(ngx_guildlog_client_reader_t *reader,
+    ngx_str_t *value)
 {
     off_t  length;
 
-    length = (value->len <= NGX_GUILDLOG_READER_DIGITS)
+    length = (value->len <= NGX_GUILDLOG_RESPONSE_DIGITS)
              ? ngx_atoof(value->data, value->len) : NGX_ERROR;
 
     if (length == NGX_ERROR
         || (reader->sized && reader->rest != (uint64_t) length))
     {
-        return ngx_guildlog_reader_error(reader, "its length is invalid");
+        return ngx_guildlog_response_error(reader, "its length is invalid");
     }
 
     reader->sized = 1;
@@ -290,14 +308,15 @@ ngx_guildlog_reader_length(ngx_guildlog_reader_t *reader, ngx_str_t *value)
 
 
 static ngx_int_t
-ngx_guildlog_reader_coding(ngx_guildlog_reader_t *reader, ngx_str_t *value)
+ngx_guildlog_response_coding(ngx_guildlog_client_reader_t *reader,
+    ngx_str_t *value)
 {
     if (reader->chunked
         || value->len != sizeof("chunked") - 1
         || ngx_strncasecmp(value->data, (u_char *) "chunked", value->len)
            != 0)
     {
-        return ngx_guildlog_reader_error(reader, "its coding is unknown");
+        return ngx_guildlog_response_error(reader, "its coding is unknown");
     }
 
     reader->chunked = 1;
@@ -307,7 +326,7 @@ ngx_guildlog_reader_coding(ngx_guildlog_reader_t *reader, ngx_str_t *value)
 
 
 static ngx_int_t
-ngx_guildlog_reader_connection(ngx_guildlog_reader_t *reader,
+ngx_guildlog_response_connection(ngx_guildlog_client_reader_t *reader,
     ngx_str_t *value)
 {
     if (value->len >= sizeof("close") - 1
@@ -322,20 +341,20 @@ ngx_guildlog_reader_connection(ngx_guildlog_reader_t *reader,
 
 
 static ngx_int_t
-ngx_guildlog_reader_head(ngx_guildlog_reader_t *reader)
+ngx_guildlog_response_head(ngx_guildlog_client_reader_t *reader)
 {
-    ngx_guildlog_answer_t  *answer;
+    ngx_guildlog_client_response_t  *answer;
 
     answer = reader->answer;
 
     if (answer->status == 101) {
-        return ngx_guildlog_reader_error(reader, "it changes the protocol");
+        return ngx_guildlog_response_error(reader, "it changes the protocol");
     }
 
     if (answer->status < 200) {
         answer->status = 0;
         answer->headers.nelts = 0;
-        reader->process = ngx_guildlog_reader_status;
+        reader->process = ngx_guildlog_response_status;
         return NGX_DONE;
     }
 
@@ -352,27 +371,27 @@ ngx_guildlog_reader_head(ngx_guildlog_reader_t *reader)
         }
 
         reader->head = 0;
-        reader->process = ngx_guildlog_reader_chunk;
+        reader->process = ngx_guildlog_response_chunk;
         return NGX_DONE;
     }
 
     if (reader->sized) {
-        reader->process = ngx_guildlog_reader_body;
+        reader->process = ngx_guildlog_response_body;
         return NGX_DONE;
     }
 
     /* the end of the connection would not tell from a body cut short */
 
-    return ngx_guildlog_reader_error(reader, "it does not say its length");
+    return ngx_guildlog_response_error(reader, "it does not say its length");
 }
 
 
 static ngx_int_t
-ngx_guildlog_reader_body(ngx_guildlog_reader_t *reader)
+ngx_guildlog_response_body(ngx_guildlog_client_reader_t *reader)
 {
     ngx_int_t  rc;
 
-    rc = ngx_guildlog_reader_append(reader);
+    rc = ngx_guildlog_response_append(reader);
 
     if (rc != NGX_DONE) {
         return rc;
@@ -383,13 +402,13 @@ ngx_guildlog_reader_body(ngx_guildlog_reader_t *reader)
 
 
 static ngx_int_t
-ngx_guildlog_reader_chunk(ngx_guildlog_reader_t *reader)
+ngx_guildlog_response_chunk(ngx_guildlog_client_reader_t *reader)
 {
     u_char     *p, *last, c;
     ngx_int_t   rc;
     ngx_str_t   line;
 
-    rc = ngx_guildlog_reader_line(reader, &line);
+    rc = ngx_guildlog_response_line(reader, &line);
 
     if (rc != NGX_OK) {
         return rc;
@@ -412,26 +431,26 @@ ngx_guildlog_reader_chunk(ngx_guildlog_reader_t *reader)
         }
     }
 
-    if (p == line.data || p - line.data > NGX_GUILDLOG_READER_DIGITS
+    if (p == line.data || p - line.data > NGX_GUILDLOG_RESPONSE_DIGITS
         || (p < last && *p != ';' && *p != ' ' && *p != '\t'))
     {
-        return ngx_guildlog_reader_error(reader, "a chunk is invalid");
+        return ngx_guildlog_response_error(reader, "a chunk is invalid");
     }
 
     reader->head = 0;
-    reader->process = reader->rest ? ngx_guildlog_reader_chunk_data
-                                   : ngx_guildlog_reader_trailer;
+    reader->process = reader->rest ? ngx_guildlog_response_chunk_data
+                                   : ngx_guildlog_response_trailer;
 
     return NGX_DONE;
 }
 
 
 static ngx_int_t
-ngx_guildlog_reader_chunk_data(ngx_guildlog_reader_t *reader)
+ngx_guildlog_response_chunk_data(ngx_guildlog_client_reader_t *reader)
 {
     ngx_int_t  rc;
 
-    rc = ngx_guildlog_reader_append(reader);
+    rc = ngx_guildlog_response_append(reader);
 
     if (rc != NGX_DONE) {
         return rc;
@@ -441,42 +460,42 @@ ngx_guildlog_reader_chunk_data(ngx_guildlog_reader_t *reader)
         return NGX_AGAIN;
     }
 
-    reader->process = ngx_guildlog_reader_chunk_end;
+    reader->process = ngx_guildlog_response_chunk_end;
 
     return NGX_DONE;
 }
 
 
 static ngx_int_t
-ngx_guildlog_reader_chunk_end(ngx_guildlog_reader_t *reader)
+ngx_guildlog_response_chunk_end(ngx_guildlog_client_reader_t *reader)
 {
     ngx_int_t  rc;
     ngx_str_t  line;
 
-    rc = ngx_guildlog_reader_line(reader, &line);
+    rc = ngx_guildlog_response_line(reader, &line);
 
     if (rc != NGX_OK) {
         return rc;
     }
 
     if (line.len) {
-        return ngx_guildlog_reader_error(reader, "a chunk is invalid");
+        return ngx_guildlog_response_error(reader, "a chunk is invalid");
     }
 
     reader->head = 0;
-    reader->process = ngx_guildlog_reader_chunk;
+    reader->process = ngx_guildlog_response_chunk;
 
     return NGX_DONE;
 }
 
 
 static ngx_int_t
-ngx_guildlog_reader_trailer(ngx_guildlog_reader_t *reader)
+ngx_guildlog_response_trailer(ngx_guildlog_client_reader_t *reader)
 {
     ngx_int_t  rc;
     ngx_str_t  line;
 
-    rc = ngx_guildlog_reader_line(reader, &line);
+    rc = ngx_guildlog_response_line(reader, &line);
 
     if (rc != NGX_OK) {
         return rc;
@@ -489,7 +508,8 @@ ngx_guildlog_reader_trailer(ngx_guildlog_reader_t *reader)
 /* without its end; valid until the next call */
 
 static ngx_int_t
-ngx_guildlog_reader_line(ngx_guildlog_reader_t *reader, ngx_str_t *line)
+ngx_guildlog_response_line(ngx_guildlog_client_reader_t *reader,
+    ngx_str_t *line)
 {
     u_char  *p, *lf;
     size_t   n, size;
@@ -499,8 +519,8 @@ ngx_guildlog_reader_line(ngx_guildlog_reader_t *reader, ngx_str_t *line)
 
     reader->head += n;
 
-    if (reader->head > NGX_GUILDLOG_READER_HEAD) {
-        return ngx_guildlog_reader_error(reader, "its head is too long");
+    if (reader->head > NGX_GUILDLOG_RESPONSE_HEAD) {
+        return ngx_guildlog_response_error(reader, "its head is too long");
     }
 
     if (reader->line_size - reader->line.len < n) {
@@ -513,7 +533,7 @@ ngx_guildlog_reader_line(ngx_guildlog_reader_t *reader, ngx_str_t *line)
 
         p = ngx_pnalloc(reader->pool, size);
         if (p == NULL) {
-            return ngx_guildlog_reader_error(reader, "out of memory");
+            return ngx_guildlog_response_error(reader, "out of memory");
         }
 
         ngx_memcpy(p, reader->line.data, reader->line.len);
@@ -545,7 +565,7 @@ ngx_guildlog_reader_line(ngx_guildlog_reader_t *reader, ngx_str_t *line)
 /* NGX_DONE: what there was is taken.  NGX_OK: no more is wanted */
 
 static ngx_int_t
-ngx_guildlog_reader_append(ngx_guildlog_reader_t *reader)
+ngx_guildlog_response_append(ngx_guildlog_client_reader_t *reader)
 {
     size_t      n;
     ngx_str_t  *body;
@@ -563,8 +583,8 @@ ngx_guildlog_reader_append(ngx_guildlog_reader_t *reader)
         return reader->answer->cut ? NGX_OK : NGX_DONE;
     }
 
-    if (ngx_guildlog_reader_room(reader, n) != NGX_OK) {
-        return ngx_guildlog_reader_error(reader, "out of memory");
+    if (ngx_guildlog_response_room(reader, n) != NGX_OK) {
+        return ngx_guildlog_response_error(reader, "out of memory");
     }
 
     ngx_memcpy(body->data + body->len, reader->pos, n);
@@ -577,7 +597,7 @@ ngx_guildlog_reader_append(ngx_guildlog_reader_t *reader)
 
 
 static ngx_int_t
-ngx_guildlog_reader_room(ngx_guildlog_reader_t *reader, size_t n)
+ngx_guildlog_response_room(ngx_guildlog_client_reader_t *reader, size_t n)
 {
     u_char     *p;
     size_t      size;
@@ -591,7 +611,7 @@ ngx_guildlog_reader_room(ngx_guildlog_reader_t *reader, size_t n)
 
     if (reader->chunked) {
         size = ngx_max(reader->body_size * 2, body->len + n);
-        size = ngx_max(size, NGX_GUILDLOG_READER_BODY);
+        size = ngx_max(size, NGX_GUILDLOG_RESPONSE_BODY);
 
     } else {
         size = (size_t) ngx_min(reader->rest, (uint64_t) reader->limit);
@@ -615,7 +635,8 @@ ngx_guildlog_reader_room(ngx_guildlog_reader_t *reader, size_t n)
 
 
 static ngx_int_t
-ngx_guildlog_reader_error(ngx_guildlog_reader_t *reader, const char *cause)
+ngx_guildlog_response_error(ngx_guildlog_client_reader_t *reader,
+    const char *cause)
 {
     reader->answer->cause = cause;
 

@@ -12,14 +12,14 @@
 
 
 typedef enum {
-    NGX_GUILDLOG_ANSWERED = 0,       /* an answer came, of any status */
-    NGX_GUILDLOG_UNSENT,             /* no byte of the request was written */
-    NGX_GUILDLOG_UNCERTAIN           /* written, and no whole answer came */
-} ngx_guildlog_exchange_e;
+    NGX_GUILDLOG_CLIENT_ANSWERED = 0,  /* an answer came, of any status */
+    NGX_GUILDLOG_CLIENT_UNSENT,      /* no byte of the request was written */
+    NGX_GUILDLOG_CLIENT_UNCERTAIN    /* written, and no whole answer came */
+} ngx_guildlog_client_outcome_e;
 
 
 typedef struct {
-    ngx_guildlog_exchange_e        outcome;
+    ngx_guildlog_client_outcome_e  outcome;
     ngx_uint_t                     status;   /* if it came so far, else 0 */
     const char                    *cause;    /* a phrase, unless answered */
     ngx_array_t                    headers;  /* ngx_keyval_t, lower-case */
@@ -27,22 +27,23 @@ typedef struct {
     ngx_uint_t                     time_ms;
 
     unsigned                       cut:1;    /* there was more of the body */
-} ngx_guildlog_answer_t;
+} ngx_guildlog_client_response_t;
 
 
 /* the first of that name, given in lower case; NULL: none */
-const ngx_str_t *ngx_guildlog_answer_header(
-    const ngx_guildlog_answer_t *answer, const char *name);
+const ngx_str_t *ngx_guildlog_client_response_header(
+    const ngx_guildlog_client_response_t *answer, const char *name);
 
 
-typedef struct ngx_guildlog_reader_s  ngx_guildlog_reader_t;
+typedef struct ngx_guildlog_client_reader_s  ngx_guildlog_client_reader_t;
 
-typedef ngx_int_t (*ngx_guildlog_reader_pt)(ngx_guildlog_reader_t *reader);
+typedef ngx_int_t (*ngx_guildlog_client_reader_pt)(
+    ngx_guildlog_client_reader_t *reader);
 
-struct ngx_guildlog_reader_s {
+struct ngx_guildlog_client_reader_s {
     ngx_pool_t                    *pool;
-    ngx_guildlog_answer_t         *answer;
-    ngx_guildlog_reader_pt         process;  /* the state */
+    ngx_guildlog_client_response_t  *answer;
+    ngx_guildlog_client_reader_pt  process;  /* the state */
 
     u_char                        *pos;      /* of the piece at hand */
     u_char                        *last;
@@ -66,8 +67,9 @@ struct ngx_guildlog_reader_s {
  * Of a longer body than limit the answer has the beginning, and is "cut".
  */
 
-ngx_int_t ngx_guildlog_reader_init(ngx_guildlog_reader_t *reader,
-    ngx_pool_t *pool, ngx_guildlog_answer_t *answer, size_t limit);
+ngx_int_t ngx_guildlog_client_response_init(
+    ngx_guildlog_client_reader_t *reader,
+    ngx_pool_t *pool, ngx_guildlog_client_response_t *answer, size_t limit);
 
 /*
  * NGX_OK: the answer is whole, what is left of the piece begins at
@@ -75,7 +77,8 @@ ngx_int_t ngx_guildlog_reader_init(ngx_guildlog_reader_t *reader,
  * NGX_AGAIN: more is needed.  NGX_ERROR: answer->cause says why it is none.
  */
 
-ngx_int_t ngx_guildlog_reader_feed(ngx_guildlog_reader_t *reader, u_char *p,
+ngx_int_t ngx_guildlog_client_response_feed(
+    ngx_guildlog_client_reader_t *reader, u_char *p,
     size_t len);
 
 

@@ -9,27 +9,27 @@
 
 
 /* of certificates between the server's and the trusted one */
-#define NGX_GUILDLOG_ORIGIN_DEPTH  9
+#define NGX_GUILDLOG_URL_DEPTH  9
 
 
-static char *ngx_guildlog_origin_parse(ngx_conf_t *cf,
-    ngx_guildlog_origin_t *origin, ngx_url_t *u);
-static char *ngx_guildlog_origin_addrs(ngx_conf_t *cf,
-    ngx_guildlog_origin_t *origin, ngx_url_t *u);
-static char *ngx_guildlog_origin_tls(ngx_conf_t *cf,
-    ngx_guildlog_origin_t *origin);
-static char *ngx_guildlog_origin_error(ngx_conf_t *cf,
-    ngx_guildlog_origin_t *origin, const char *why);
+static char *ngx_guildlog_url_parse(ngx_conf_t *cf,
+    ngx_guildlog_client_url_t *origin, ngx_url_t *u);
+static char *ngx_guildlog_url_addrs(ngx_conf_t *cf,
+    ngx_guildlog_client_url_t *origin, ngx_url_t *u);
+static char *ngx_guildlog_url_tls(ngx_conf_t *cf,
+    ngx_guildlog_client_url_t *origin);
+static char *ngx_guildlog_url_error(ngx_conf_t *cf,
+    ngx_guildlog_client_url_t *origin, const char *why);
 
 
 char *
-ngx_guildlog_origin_init(ngx_conf_t *cf, ngx_guildlog_origin_t *origin,
+ngx_guildlog_client_url_init(ngx_conf_t *cf, ngx_guildlog_client_url_t *origin,
     ngx_str_t *url, ngx_str_t *trusted)
 {
     ngx_url_t   u;
     ngx_uint_t  tls;
 
-    ngx_memzero(origin, sizeof(ngx_guildlog_origin_t));
+    ngx_memzero(origin, sizeof(ngx_guildlog_client_url_t));
     ngx_memzero(&u, sizeof(ngx_url_t));
 
     origin->url = *url;
@@ -50,27 +50,27 @@ ngx_guildlog_origin_init(ngx_conf_t *cf, ngx_guildlog_origin_t *origin,
         u.default_port = 80;
 
     } else {
-        return ngx_guildlog_origin_error(cf, origin,
+        return ngx_guildlog_url_error(cf, origin,
                                  "must begin with http:// or https://");
     }
 
     if (trusted->len && !tls) {
-        return ngx_guildlog_origin_error(cf, origin,
+        return ngx_guildlog_url_error(cf, origin,
                                  "must be https:// for trusted=");
     }
 
-    if (ngx_guildlog_origin_parse(cf, origin, &u) != NGX_CONF_OK
-        || ngx_guildlog_origin_addrs(cf, origin, &u) != NGX_CONF_OK)
+    if (ngx_guildlog_url_parse(cf, origin, &u) != NGX_CONF_OK
+        || ngx_guildlog_url_addrs(cf, origin, &u) != NGX_CONF_OK)
     {
         return NGX_CONF_ERROR;
     }
 
-    return tls ? ngx_guildlog_origin_tls(cf, origin) : NGX_CONF_OK;
+    return tls ? ngx_guildlog_url_tls(cf, origin) : NGX_CONF_OK;
 }
 
 
 static char *
-ngx_guildlog_origin_parse(ngx_conf_t *cf, ngx_guildlog_origin_t *origin,
+ngx_guildlog_url_parse(ngx_conf_t *cf, ngx_guildlog_client_url_t *origin,
     ngx_url_t *u)
 {
     u_char     *p;
@@ -81,7 +81,7 @@ ngx_guildlog_origin_parse(ngx_conf_t *cf, ngx_guildlog_origin_t *origin,
         p = &u->url.data[i];
 
         if (*p <= ' ' || *p >= 0x7f || ngx_strchr("?#@\\\"<>", *p)) {
-            return ngx_guildlog_origin_error(cf, origin,
+            return ngx_guildlog_url_error(cf, origin,
                                  "may only have a host, a port and a path");
         }
     }
@@ -90,12 +90,12 @@ ngx_guildlog_origin_parse(ngx_conf_t *cf, ngx_guildlog_origin_t *origin,
     u->no_resolve = 1;
 
     if (ngx_parse_url(cf->pool, u) != NGX_OK) {
-        return ngx_guildlog_origin_error(cf, origin,
+        return ngx_guildlog_url_error(cf, origin,
                                  u->err ? u->err : "cannot be parsed");
     }
 
     if (u->family == AF_UNIX || u->host.len == 0) {
-        return ngx_guildlog_origin_error(cf, origin, "has no host");
+        return ngx_guildlog_url_error(cf, origin, "has no host");
     }
 
     host = u->host;
@@ -139,7 +139,7 @@ ngx_guildlog_origin_parse(ngx_conf_t *cf, ngx_guildlog_origin_t *origin,
 
 
 static char *
-ngx_guildlog_origin_addrs(ngx_conf_t *cf, ngx_guildlog_origin_t *origin,
+ngx_guildlog_url_addrs(ngx_conf_t *cf, ngx_guildlog_client_url_t *origin,
     ngx_url_t *u)
 {
     origin->dns = (u->naddrs == 0);
@@ -169,7 +169,7 @@ ngx_guildlog_origin_addrs(ngx_conf_t *cf, ngx_guildlog_origin_t *origin,
  */
 
 static char *
-ngx_guildlog_origin_tls(ngx_conf_t *cf, ngx_guildlog_origin_t *origin)
+ngx_guildlog_url_tls(ngx_conf_t *cf, ngx_guildlog_client_url_t *origin)
 {
     ngx_ssl_t           *tls;
     ngx_pool_cleanup_t  *cln;
@@ -193,7 +193,7 @@ ngx_guildlog_origin_tls(ngx_conf_t *cf, ngx_guildlog_origin_t *origin)
     cln->data = tls;
 
     if (ngx_ssl_trusted_certificate(cf, tls, &origin->trusted,
-                                    NGX_GUILDLOG_ORIGIN_DEPTH)
+                                    NGX_GUILDLOG_URL_DEPTH)
         != NGX_OK)
     {
         return NGX_CONF_ERROR;
@@ -216,7 +216,7 @@ ngx_guildlog_origin_tls(ngx_conf_t *cf, ngx_guildlog_origin_t *origin)
 
 
 static char *
-ngx_guildlog_origin_error(ngx_conf_t *cf, ngx_guildlog_origin_t *origin,
+ngx_guildlog_url_error(ngx_conf_t *cf, ngx_guildlog_client_url_t *origin,
     const char *why)
 {
     ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "URL \"%V\" %s", &origin->url,

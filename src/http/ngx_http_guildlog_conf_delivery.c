@@ -63,8 +63,8 @@ ngx_http_guildlog_conf_platform(ngx_conf_t *cf, ngx_command_t *cmd,
         }
     }
 
-    return ngx_guildlog_origin_init(cf, &delivery->platform, &args[1],
-                                    &trusted);
+    return ngx_guildlog_client_url_init(cf, &delivery->platform, &args[1],
+                                        &trusted);
 }
 
 

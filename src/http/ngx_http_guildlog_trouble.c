@@ -25,7 +25,8 @@
 static ngx_int_t ngx_http_guildlog_probe(ngx_http_guildlog_call_t *call,
     json_t *channel);
 static void ngx_http_guildlog_probed(ngx_http_guildlog_probe_t *probe,
-    ngx_guildlog_answer_t *answer, const ngx_guildlog_verdict_t *verdict);
+    ngx_guildlog_client_response_t *answer,
+    const ngx_guildlog_verdict_t *verdict);
 static ngx_uint_t ngx_http_guildlog_probe_elsewhere(
     ngx_http_guildlog_probe_t *probe);
 static ngx_int_t ngx_http_guildlog_report(ngx_http_guildlog_call_t *call);
@@ -133,7 +134,8 @@ ngx_http_guildlog_probe(ngx_http_guildlog_call_t *call, json_t *channel)
 
 static void
 ngx_http_guildlog_probed(ngx_http_guildlog_probe_t *probe,
-    ngx_guildlog_answer_t *answer, const ngx_guildlog_verdict_t *verdict)
+    ngx_guildlog_client_response_t *answer,
+    const ngx_guildlog_verdict_t *verdict)
 {
     switch (verdict->class) {
 

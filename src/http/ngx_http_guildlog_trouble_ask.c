@@ -14,7 +14,7 @@ static void ngx_http_guildlog_probes_turn(ngx_event_t *ev);
 static void ngx_http_guildlog_probe_send(ngx_http_guildlog_probe_t *probe,
     ngx_msec_t ms);
 static void ngx_http_guildlog_probe_answered(void *data,
-    ngx_guildlog_answer_t *answer);
+    ngx_guildlog_client_response_t *answer);
 static void ngx_http_guildlog_probe_ends(ngx_http_guildlog_probe_t *probe,
     const char *result, const char *detail);
 static void ngx_http_guildlog_probes_finish(
@@ -97,7 +97,7 @@ ngx_http_guildlog_probes_cleanup(void *data)
         }
 
         if (probe->exchange) {
-            ngx_guildlog_exchange_cancel(probe->exchange);
+            ngx_guildlog_client_cancel(probe->exchange);
             probe->exchange = NULL;
         }
     }
@@ -223,7 +223,8 @@ ngx_http_guildlog_probe_send(ngx_http_guildlog_probe_t *probe, ngx_msec_t ms)
 
 
 static void
-ngx_http_guildlog_probe_answered(void *data, ngx_guildlog_answer_t *answer)
+ngx_http_guildlog_probe_answered(void *data,
+    ngx_guildlog_client_response_t *answer)
 {
     ngx_http_guildlog_probe_t *probe = data;
 

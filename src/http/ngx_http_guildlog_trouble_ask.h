@@ -20,7 +20,7 @@
 
 typedef struct {
     ngx_http_guildlog_call_t         *call;
-    ngx_guildlog_exchange_t          *exchange;  /* NULL: not under way */
+    ngx_guildlog_client_exchange_t   *exchange;  /* NULL: not under way */
     ngx_guildlog_platform_request_t   request;
     ngx_str_t                         channel;
     const char                       *result;    /* a word */
@@ -34,7 +34,8 @@ typedef struct {
 
 /* takes from an answer what it wants, and at least a result */
 typedef void (*ngx_http_guildlog_probe_pt)(ngx_http_guildlog_probe_t *probe,
-    ngx_guildlog_answer_t *answer, const ngx_guildlog_verdict_t *verdict);
+    ngx_guildlog_client_response_t *answer,
+    const ngx_guildlog_verdict_t *verdict);
 
 /* all are answered: what finalizes the request, NGX_BUSY: it goes on */
 typedef ngx_int_t (*ngx_http_guildlog_probes_pt)(

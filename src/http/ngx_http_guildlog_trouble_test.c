@@ -21,7 +21,8 @@ static ngx_int_t ngx_http_guildlog_test_send(ngx_http_guildlog_call_t *call,
 static ngx_int_t ngx_http_guildlog_test_build(ngx_http_guildlog_probe_t *probe,
     json_t *send);
 static void ngx_http_guildlog_tested(ngx_http_guildlog_probe_t *probe,
-    ngx_guildlog_answer_t *answer, const ngx_guildlog_verdict_t *verdict);
+    ngx_guildlog_client_response_t *answer,
+    const ngx_guildlog_verdict_t *verdict);
 static ngx_int_t ngx_http_guildlog_test_count(
     ngx_http_guildlog_call_t *call);
 static ngx_int_t ngx_http_guildlog_test_result(
@@ -143,7 +144,8 @@ ngx_http_guildlog_test_build(ngx_http_guildlog_probe_t *probe, json_t *send)
 
 static void
 ngx_http_guildlog_tested(ngx_http_guildlog_probe_t *probe,
-    ngx_guildlog_answer_t *answer, const ngx_guildlog_verdict_t *verdict)
+    ngx_guildlog_client_response_t *answer,
+    const ngx_guildlog_verdict_t *verdict)
 {
     ngx_uint_t  i;
 

@@ -25,7 +25,7 @@ typedef struct ngx_guildlog_lane_s      ngx_guildlog_lane_t;
 /* one guildlog_delivery directive, and what it needs; const while serving */
 
 typedef struct {
-    ngx_guildlog_origin_t          platform;
+    ngx_guildlog_client_url_t      platform;
     ngx_str_t                      bots[NGX_GUILDLOG_BOTS];  /* "Bot ..." */
     ngx_str_t                      applications[NGX_GUILDLOG_BOTS];
     ngx_str_t                      node;
@@ -83,7 +83,7 @@ void ngx_guildlog_delivery_give_back(ngx_guildlog_lane_t *lane);
 ngx_int_t ngx_guildlog_delivery_send(ngx_guildlog_lane_t *lane,
     const char *method, const ngx_str_t *path,
     const ngx_str_t *authorization, const ngx_str_t *body,
-    ngx_guildlog_exchange_handler_pt handler);
+    ngx_guildlog_client_handler_pt handler);
 
 void ngx_guildlog_delivery_answered(ngx_guildlog_lane_t *lane,
     const ngx_guildlog_verdict_t *verdict);

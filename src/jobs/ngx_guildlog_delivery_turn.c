@@ -216,7 +216,7 @@ ngx_guildlog_delivery_safe(ngx_guildlog_delivery_t *d)
 ngx_int_t
 ngx_guildlog_delivery_send(ngx_guildlog_lane_t *lane, const char *method,
     const ngx_str_t *path, const ngx_str_t *authorization,
-    const ngx_str_t *body, ngx_guildlog_exchange_handler_pt handler)
+    const ngx_str_t *body, ngx_guildlog_client_handler_pt handler)
 {
     ngx_guildlog_delivery_t  *d;
 

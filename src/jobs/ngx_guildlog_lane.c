@@ -315,7 +315,7 @@ ngx_guildlog_lane_post(ngx_guildlog_lane_t *lane)
         return;
     }
 
-    ngx_guildlog_exchange_begin_by(lane->exchange, late);
+    ngx_guildlog_client_begin_by(lane->exchange, late);
 }
 
 
@@ -732,7 +732,7 @@ ngx_guildlog_lane_destroy(ngx_guildlog_lane_t *lane)
     }
 
     if (lane->exchange) {
-        ngx_guildlog_exchange_cancel(lane->exchange);
+        ngx_guildlog_client_cancel(lane->exchange);
     }
 
     if (lane->query) {

@@ -143,7 +143,7 @@ struct ngx_guildlog_lane_s {
     ngx_msec_t                     intent_at;    /* its step was submitted,
                                                     for the first time */
     ngx_guildlog_lane_work_t       work;
-    ngx_guildlog_exchange_t       *exchange;
+    ngx_guildlog_client_exchange_t  *exchange;
     ngx_guildlog_db_query_t       *query;
 
     /* in doubt: where reading is */
@@ -266,7 +266,8 @@ void ngx_guildlog_lane_refused(ngx_guildlog_lane_t *lane, ngx_msec_t wait);
 
 /* ngx_guildlog_lane_outcome.c: the answer to its message */
 
-void ngx_guildlog_lane_posted(void *data, ngx_guildlog_answer_t *answer);
+void ngx_guildlog_lane_posted(void *data,
+    ngx_guildlog_client_response_t *answer);
 
 /* ngx_guildlog_lane_doubt.c: was it applied?  The channel tells; the platform
    took so long before there was no answer */
@@ -287,7 +288,7 @@ void ngx_guildlog_lane_foreign(ngx_guildlog_lane_t *lane);
 /* sends what was built, if it was; else it begins anew a moment later */
 void ngx_guildlog_lane_ask(ngx_guildlog_lane_t *lane, ngx_int_t built,
     ngx_guildlog_platform_request_t *request,
-    ngx_guildlog_exchange_handler_pt handler, ngx_guildlog_lane_pt again);
+    ngx_guildlog_client_handler_pt handler, ngx_guildlog_lane_pt again);
 void ngx_guildlog_lane_failed(ngx_guildlog_lane_t *lane,
     ngx_guildlog_verdict_t *verdict, ngx_guildlog_lane_pt again);
 /* its first arguments of a statement; numbers: room for two */
@@ -312,11 +313,11 @@ ngx_int_t ngx_guildlog_lane_read(ngx_guildlog_lane_t *lane,
 /* NGX_DECLINED: not now.  The turn is granted */
 ngx_int_t ngx_guildlog_lane_call(ngx_guildlog_lane_t *lane,
     ngx_guildlog_platform_request_t *request,
-    ngx_guildlog_exchange_handler_pt handler);
+    ngx_guildlog_client_handler_pt handler);
 
 /* takes note of the answer; the verdict lives as long as lane->work_pool */
 void ngx_guildlog_lane_judge(ngx_guildlog_lane_t *lane,
-    ngx_guildlog_answer_t *answer, ngx_guildlog_platform_call_e call,
+    ngx_guildlog_client_response_t *answer, ngx_guildlog_platform_call_e call,
     ngx_guildlog_verdict_t *verdict);
 
 /* a fresh pool for one piece of work; NGX_ERROR: out of memory */

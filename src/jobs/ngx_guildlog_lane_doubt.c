@@ -26,9 +26,9 @@
 static void ngx_guildlog_doubt_ask(ngx_guildlog_lane_t *lane);
 static void ngx_guildlog_doubt_read(ngx_guildlog_lane_t *lane);
 static void ngx_guildlog_doubt_answer(void *data,
-    ngx_guildlog_answer_t *answer);
+    ngx_guildlog_client_response_t *answer);
 static void ngx_guildlog_doubt_unread(ngx_guildlog_lane_t *lane,
-    ngx_guildlog_answer_t *answer);
+    ngx_guildlog_client_response_t *answer);
 static ngx_uint_t ngx_guildlog_doubt_page(ngx_guildlog_lane_t *lane,
     ngx_array_t *list);
 static uint64_t ngx_guildlog_doubt_from(ngx_guildlog_lane_t *lane);
@@ -143,7 +143,7 @@ ngx_guildlog_doubt_read(ngx_guildlog_lane_t *lane)
 
 
 static void
-ngx_guildlog_doubt_answer(void *data, ngx_guildlog_answer_t *answer)
+ngx_guildlog_doubt_answer(void *data, ngx_guildlog_client_response_t *answer)
 {
     ngx_guildlog_lane_t *lane = data;
 
@@ -204,14 +204,14 @@ ngx_guildlog_doubt_answer(void *data, ngx_guildlog_answer_t *answer)
 
 static void
 ngx_guildlog_doubt_unread(ngx_guildlog_lane_t *lane,
-    ngx_guildlog_answer_t *answer)
+    ngx_guildlog_client_response_t *answer)
 {
     uint64_t    end;
     ngx_uint_t  vain;
 
     vain = 0;
 
-    if (answer->outcome == NGX_GUILDLOG_ANSWERED) {
+    if (answer->outcome == NGX_GUILDLOG_CLIENT_ANSWERED) {
         end = lane->attempt_ms + NGX_GUILDLOG_DOUBT_LONG;
         lane->failures += answer->status / 100 == 2;
 

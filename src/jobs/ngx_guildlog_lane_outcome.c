@@ -13,7 +13,7 @@
 static void ngx_guildlog_lane_keep_pace(ngx_guildlog_lane_t *lane,
     ngx_guildlog_verdict_t *verdict);
 static void ngx_guildlog_lane_outcome(ngx_guildlog_lane_t *lane,
-    ngx_guildlog_verdict_t *verdict, ngx_guildlog_answer_t *answer);
+    ngx_guildlog_verdict_t *verdict, ngx_guildlog_client_response_t *answer);
 static void ngx_guildlog_lane_isolate(ngx_guildlog_lane_t *lane,
     ngx_guildlog_verdict_t *verdict);
 static void ngx_guildlog_lane_refuse_entry(ngx_guildlog_lane_t *lane,
@@ -21,7 +21,7 @@ static void ngx_guildlog_lane_refuse_entry(ngx_guildlog_lane_t *lane,
 
 
 void
-ngx_guildlog_lane_posted(void *data, ngx_guildlog_answer_t *answer)
+ngx_guildlog_lane_posted(void *data, ngx_guildlog_client_response_t *answer)
 {
     ngx_guildlog_lane_t *lane = data;
 
@@ -85,7 +85,7 @@ ngx_guildlog_lane_keep_pace(ngx_guildlog_lane_t *lane,
 
 static void
 ngx_guildlog_lane_outcome(ngx_guildlog_lane_t *lane,
-    ngx_guildlog_verdict_t *verdict, ngx_guildlog_answer_t *answer)
+    ngx_guildlog_verdict_t *verdict, ngx_guildlog_client_response_t *answer)
 {
     switch (verdict->class) {
 
@@ -126,8 +126,8 @@ ngx_guildlog_lane_outcome(ngx_guildlog_lane_t *lane,
         /* while nobody answers, the address has a pace of its own */
 
         ngx_guildlog_lane_refused(lane, ngx_guildlog_lane_backoff(
-                                  answer->outcome == NGX_GUILDLOG_ANSWERED
-                                  ? lane->attempts : 1));
+                              answer->outcome == NGX_GUILDLOG_CLIENT_ANSWERED
+                              ? lane->attempts : 1));
     }
 }
 

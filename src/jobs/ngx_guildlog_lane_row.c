@@ -235,7 +235,7 @@ ngx_guildlog_lane_renew(ngx_guildlog_lane_t *lane)
 ngx_int_t
 ngx_guildlog_lane_call(ngx_guildlog_lane_t *lane,
     ngx_guildlog_platform_request_t *request,
-    ngx_guildlog_exchange_handler_pt handler)
+    ngx_guildlog_client_handler_pt handler)
 {
     ngx_str_t                            none;
     const ngx_guildlog_delivery_conf_t  *conf;
@@ -253,7 +253,7 @@ ngx_guildlog_lane_call(ngx_guildlog_lane_t *lane,
 
 void
 ngx_guildlog_lane_judge(ngx_guildlog_lane_t *lane,
-    ngx_guildlog_answer_t *answer, ngx_guildlog_platform_call_e call,
+    ngx_guildlog_client_response_t *answer, ngx_guildlog_platform_call_e call,
     ngx_guildlog_verdict_t *verdict)
 {
     lane->exchange = NULL;

@@ -12,7 +12,7 @@
 static void ngx_guildlog_verify_ask(ngx_guildlog_lane_t *lane);
 static ngx_uint_t ngx_guildlog_verify_webhook(ngx_guildlog_lane_t *lane);
 static void ngx_guildlog_verify_answer(void *data,
-    ngx_guildlog_answer_t *answer);
+    ngx_guildlog_client_response_t *answer);
 static void ngx_guildlog_verify_said(ngx_guildlog_lane_t *lane);
 static void ngx_guildlog_verify_again(ngx_guildlog_lane_t *lane);
 
@@ -58,7 +58,7 @@ ngx_guildlog_verify_webhook(ngx_guildlog_lane_t *lane)
 
 
 static void
-ngx_guildlog_verify_answer(void *data, ngx_guildlog_answer_t *answer)
+ngx_guildlog_verify_answer(void *data, ngx_guildlog_client_response_t *answer)
 {
     ngx_guildlog_lane_t *lane = data;
 

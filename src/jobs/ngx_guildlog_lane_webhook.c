@@ -20,7 +20,7 @@
 
 static void ngx_guildlog_webhook_list(ngx_guildlog_lane_t *lane);
 static void ngx_guildlog_webhook_listed(void *data,
-    ngx_guildlog_answer_t *answer);
+    ngx_guildlog_client_response_t *answer);
 static ngx_guildlog_platform_webhook_t *ngx_guildlog_webhook_own(
     ngx_guildlog_lane_t *lane, ngx_array_t *list);
 static ngx_uint_t ngx_guildlog_webhook_same(const ngx_str_t *one,
@@ -33,14 +33,14 @@ static ngx_msec_t ngx_guildlog_webhook_doubt(ngx_guildlog_lane_t *lane);
 static void ngx_guildlog_webhook_note(ngx_guildlog_lane_t *lane);
 static void ngx_guildlog_webhook_create(ngx_guildlog_lane_t *lane);
 static void ngx_guildlog_webhook_created(void *data,
-    ngx_guildlog_answer_t *answer);
+    ngx_guildlog_client_response_t *answer);
 static void ngx_guildlog_webhook_undo(ngx_guildlog_lane_t *lane,
     ngx_guildlog_verdict_t *verdict);
 static void ngx_guildlog_webhook_keep(ngx_guildlog_lane_t *lane,
     const ngx_str_t *id, const ngx_str_t *token, ngx_uint_t made);
 static void ngx_guildlog_webhook_delete(ngx_guildlog_lane_t *lane);
 static void ngx_guildlog_webhook_deleted(void *data,
-    ngx_guildlog_answer_t *answer);
+    ngx_guildlog_client_response_t *answer);
 static void ngx_guildlog_lane_waits(ngx_guildlog_lane_t *lane,
     const char *reason, const char *final, ngx_msec_t ms);
 
@@ -104,7 +104,7 @@ ngx_guildlog_webhook_list(ngx_guildlog_lane_t *lane)
 
 
 static void
-ngx_guildlog_webhook_listed(void *data, ngx_guildlog_answer_t *answer)
+ngx_guildlog_webhook_listed(void *data, ngx_guildlog_client_response_t *answer)
 {
     ngx_guildlog_lane_t *lane = data;
 
@@ -303,7 +303,7 @@ ngx_guildlog_webhook_create(ngx_guildlog_lane_t *lane)
                              ngx_guildlog_lane_register);
 
     if (lane->exchange) {
-        ngx_guildlog_exchange_begin_by(lane->exchange, lane->intent_at
+        ngx_guildlog_client_begin_by(lane->exchange, lane->intent_at
                                                    + NGX_GUILDLOG_LANE_BEGIN);
     }
 }
@@ -312,7 +312,7 @@ ngx_guildlog_webhook_create(ngx_guildlog_lane_t *lane)
 /* a doubtful one is found by the next list */
 
 static void
-ngx_guildlog_webhook_created(void *data, ngx_guildlog_answer_t *answer)
+ngx_guildlog_webhook_created(void *data, ngx_guildlog_client_response_t *answer)
 {
     ngx_guildlog_lane_t *lane = data;
 
@@ -411,7 +411,7 @@ ngx_guildlog_webhook_keep(ngx_guildlog_lane_t *lane, const ngx_str_t *id,
 void
 ngx_guildlog_lane_ask(ngx_guildlog_lane_t *lane, ngx_int_t built,
     ngx_guildlog_platform_request_t *request,
-    ngx_guildlog_exchange_handler_pt handler, ngx_guildlog_lane_pt again)
+    ngx_guildlog_client_handler_pt handler, ngx_guildlog_lane_pt again)
 {
     ngx_int_t  rc;
 
@@ -529,7 +529,7 @@ ngx_guildlog_webhook_delete(ngx_guildlog_lane_t *lane)
 
 
 static void
-ngx_guildlog_webhook_deleted(void *data, ngx_guildlog_answer_t *answer)
+ngx_guildlog_webhook_deleted(void *data, ngx_guildlog_client_response_t *answer)
 {
     ngx_guildlog_lane_t *lane = data;
 

@@ -46,12 +46,15 @@ typedef struct {
 static ngx_uint_t ngx_guildlog_platform_refused(
     const ngx_guildlog_verdict_t *verdict, ngx_guildlog_platform_call_e call);
 static void ngx_guildlog_platform_weigh(ngx_pool_t *pool,
-    const ngx_guildlog_answer_t *answer, ngx_guildlog_platform_call_e call,
+    const ngx_guildlog_client_response_t *answer,
+    ngx_guildlog_platform_call_e call,
     ngx_guildlog_verdict_t *verdict);
-static void ngx_guildlog_platform_unread(const ngx_guildlog_answer_t *answer,
+static void ngx_guildlog_platform_unread(
+    const ngx_guildlog_client_response_t *answer,
     ngx_guildlog_platform_call_e call, ngx_guildlog_verdict_t *verdict);
 static ngx_guildlog_platform_form_e ngx_guildlog_platform_form(
-    const ngx_guildlog_answer_t *answer, json_t *json, ngx_uint_t code);
+    const ngx_guildlog_client_response_t *answer, json_t *json,
+    ngx_uint_t code);
 static ngx_uint_t ngx_guildlog_platform_match(
     const ngx_guildlog_platform_row_t *row, ngx_uint_t status,
     ngx_uint_t code, ngx_guildlog_platform_call_e call,
@@ -59,16 +62,18 @@ static ngx_uint_t ngx_guildlog_platform_match(
 static ngx_int_t ngx_guildlog_platform_applied(ngx_pool_t *pool,
     json_t *json, ngx_guildlog_platform_call_e call,
     ngx_guildlog_verdict_t *verdict);
-static void ngx_guildlog_platform_bucket(const ngx_guildlog_answer_t *answer,
+static void ngx_guildlog_platform_bucket(
+    const ngx_guildlog_client_response_t *answer,
     ngx_guildlog_verdict_t *verdict);
-static void ngx_guildlog_platform_wait(const ngx_guildlog_answer_t *answer,
+static void ngx_guildlog_platform_wait(
+    const ngx_guildlog_client_response_t *answer,
     json_t *json, ngx_guildlog_verdict_t *verdict);
 static ngx_guildlog_platform_scope_e ngx_guildlog_platform_scope(
-    const ngx_guildlog_answer_t *answer, json_t *json);
+    const ngx_guildlog_client_response_t *answer, json_t *json);
 static ngx_int_t ngx_guildlog_platform_embed(json_t *json);
 static ngx_int_t ngx_guildlog_platform_seconds(json_t *value);
 static ngx_int_t ngx_guildlog_platform_header_seconds(
-    const ngx_guildlog_answer_t *answer, const char *name);
+    const ngx_guildlog_client_response_t *answer, const char *name);
 static ngx_int_t ngx_guildlog_platform_ms(const u_char *p, size_t len);
 
 
@@ -169,7 +174,8 @@ static const ngx_guildlog_platform_row_t  ngx_guildlog_platform_rows[] = {
 
 void
 ngx_guildlog_platform_judge(ngx_pool_t *pool,
-    const ngx_guildlog_answer_t *answer, ngx_guildlog_platform_call_e call,
+    const ngx_guildlog_client_response_t *answer,
+    ngx_guildlog_platform_call_e call,
     ngx_guildlog_verdict_t *verdict)
 {
     ngx_memzero(verdict, sizeof(ngx_guildlog_verdict_t));
@@ -180,7 +186,7 @@ ngx_guildlog_platform_judge(ngx_pool_t *pool,
 
     ngx_guildlog_platform_weigh(pool, answer, call, verdict);
 
-    verdict->failed = answer->outcome != NGX_GUILDLOG_ANSWERED
+    verdict->failed = answer->outcome != NGX_GUILDLOG_CLIENT_ANSWERED
                       || answer->status >= 500;
     verdict->refused = ngx_guildlog_platform_refused(verdict, call);
 
@@ -222,7 +228,8 @@ ngx_guildlog_platform_refused(const ngx_guildlog_verdict_t *verdict,
 
 static void
 ngx_guildlog_platform_weigh(ngx_pool_t *pool,
-    const ngx_guildlog_answer_t *answer, ngx_guildlog_platform_call_e call,
+    const ngx_guildlog_client_response_t *answer,
+    ngx_guildlog_platform_call_e call,
     ngx_guildlog_verdict_t *verdict)
 {
     json_t                             *root, *json;
@@ -230,13 +237,13 @@ ngx_guildlog_platform_weigh(ngx_pool_t *pool,
     ngx_guildlog_platform_form_e        form;
     const ngx_guildlog_platform_row_t  *row;
 
-    if (answer->outcome == NGX_GUILDLOG_UNSENT) {
+    if (answer->outcome == NGX_GUILDLOG_CLIENT_UNSENT) {
         verdict->class = NGX_GUILDLOG_PLATFORM_AGAIN;
         verdict->reason = "unreached";
         return;
     }
 
-    if (answer->outcome == NGX_GUILDLOG_UNCERTAIN) {
+    if (answer->outcome == NGX_GUILDLOG_CLIENT_UNCERTAIN) {
         verdict->class = (call & NGX_GUILDLOG_CALL_WRITES)
                          ? NGX_GUILDLOG_PLATFORM_DOUBT
                          : NGX_GUILDLOG_PLATFORM_AGAIN;
@@ -299,7 +306,7 @@ ngx_guildlog_platform_weigh(ngx_pool_t *pool,
 /* there is no memory to read it: only its status and headers are known */
 
 static void
-ngx_guildlog_platform_unread(const ngx_guildlog_answer_t *answer,
+ngx_guildlog_platform_unread(const ngx_guildlog_client_response_t *answer,
     ngx_guildlog_platform_call_e call, ngx_guildlog_verdict_t *verdict)
 {
     verdict->class = NGX_GUILDLOG_PLATFORM_AGAIN;
@@ -321,7 +328,8 @@ ngx_guildlog_platform_unread(const ngx_guildlog_answer_t *answer,
 
 
 static ngx_guildlog_platform_form_e
-ngx_guildlog_platform_form(const ngx_guildlog_answer_t *answer, json_t *json,
+ngx_guildlog_platform_form(const ngx_guildlog_client_response_t *answer,
+    json_t *json,
     ngx_uint_t code)
 {
     ngx_uint_t     i;
@@ -415,12 +423,13 @@ ngx_guildlog_platform_applied(ngx_pool_t *pool, json_t *json,
 
 
 static void
-ngx_guildlog_platform_bucket(const ngx_guildlog_answer_t *answer,
+ngx_guildlog_platform_bucket(const ngx_guildlog_client_response_t *answer,
     ngx_guildlog_verdict_t *verdict)
 {
     const ngx_str_t  *value;
 
-    value = ngx_guildlog_answer_header(answer, "x-ratelimit-remaining");
+    value = ngx_guildlog_client_response_header(answer,
+                                                "x-ratelimit-remaining");
 
     if (value) {
         verdict->remaining = ngx_atoi(value->data, value->len);
@@ -434,7 +443,8 @@ ngx_guildlog_platform_bucket(const ngx_guildlog_answer_t *answer,
 /* the body is exact where the header is whole seconds */
 
 static void
-ngx_guildlog_platform_wait(const ngx_guildlog_answer_t *answer, json_t *json,
+ngx_guildlog_platform_wait(const ngx_guildlog_client_response_t *answer,
+    json_t *json,
     ngx_guildlog_verdict_t *verdict)
 {
     ngx_int_t  ms;
@@ -464,12 +474,13 @@ ngx_guildlog_platform_wait(const ngx_guildlog_answer_t *answer, json_t *json,
 
 
 static ngx_guildlog_platform_scope_e
-ngx_guildlog_platform_scope(const ngx_guildlog_answer_t *answer, json_t *json)
+ngx_guildlog_platform_scope(const ngx_guildlog_client_response_t *answer,
+    json_t *json)
 {
     const ngx_str_t  *scope, *global;
 
-    scope = ngx_guildlog_answer_header(answer, "x-ratelimit-scope");
-    global = ngx_guildlog_answer_header(answer, "x-ratelimit-global");
+    scope = ngx_guildlog_client_response_header(answer, "x-ratelimit-scope");
+    global = ngx_guildlog_client_response_header(answer, "x-ratelimit-global");
 
     if (json_is_true(json_object_get(json, "global"))
         || (global && global->len == 4
@@ -549,12 +560,12 @@ ngx_guildlog_platform_seconds(json_t *value)
 
 
 static ngx_int_t
-ngx_guildlog_platform_header_seconds(const ngx_guildlog_answer_t *answer,
-    const char *name)
+ngx_guildlog_platform_header_seconds(
+    const ngx_guildlog_client_response_t *answer, const char *name)
 {
     const ngx_str_t  *value;
 
-    value = ngx_guildlog_answer_header(answer, name);
+    value = ngx_guildlog_client_response_header(answer, name);
 
     return value ? ngx_guildlog_platform_ms(value->data, value->len) : -1;
 }

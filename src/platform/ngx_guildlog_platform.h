@@ -86,7 +86,8 @@ typedef struct {
 /* strings of the verdict live as long as the pool */
 
 void ngx_guildlog_platform_judge(ngx_pool_t *pool,
-    const ngx_guildlog_answer_t *answer, ngx_guildlog_platform_call_e call,
+    const ngx_guildlog_client_response_t *answer,
+    ngx_guildlog_platform_call_e call,
     ngx_guildlog_verdict_t *verdict);
 
 

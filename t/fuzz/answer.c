@@ -13,17 +13,17 @@
 
 
 static ngx_int_t
-feed(ngx_pool_t *pool, ngx_guildlog_answer_t *answer,
-    ngx_guildlog_reader_t *reader, u_char *p, size_t len, size_t piece,
+feed(ngx_pool_t *pool, ngx_guildlog_client_response_t *answer,
+    ngx_guildlog_client_reader_t *reader, u_char *p, size_t len, size_t piece,
     size_t *used)
 {
     u_char     *copy;
     size_t      n, done;
     ngx_int_t   rc;
 
-    ngx_memzero(answer, sizeof(ngx_guildlog_answer_t));
+    ngx_memzero(answer, sizeof(ngx_guildlog_client_response_t));
 
-    fuzz_expect(ngx_guildlog_reader_init(reader, pool, answer, LIMIT)
+    fuzz_expect(ngx_guildlog_client_response_init(reader, pool, answer, LIMIT)
                 == NGX_OK);
 
     rc = NGX_AGAIN;
@@ -37,7 +37,7 @@ feed(ngx_pool_t *pool, ngx_guildlog_answer_t *answer,
         fuzz_expect(copy != NULL);
         ngx_memcpy(copy, p + done, n);
 
-        rc = ngx_guildlog_reader_feed(reader, copy, n);
+        rc = ngx_guildlog_client_response_feed(reader, copy, n);
 
         if (rc == NGX_OK) {
             fuzz_expect(reader->pos >= copy && reader->pos <= copy + n);
@@ -54,10 +54,10 @@ feed(ngx_pool_t *pool, ngx_guildlog_answer_t *answer,
 static void
 fuzz(ngx_pool_t *pool, u_char *p, size_t len)
 {
-    size_t                  piece, used[2];
-    ngx_int_t               rc;
-    ngx_guildlog_answer_t   whole, pieces;
-    ngx_guildlog_reader_t   reader[2];
+    size_t                          piece, used[2];
+    ngx_int_t                       rc;
+    ngx_guildlog_client_reader_t    reader[2];
+    ngx_guildlog_client_response_t  whole, pieces;
 
     piece = fuzz_pick(&p, &len, 32) + 1;
 

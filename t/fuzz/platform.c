@@ -38,7 +38,7 @@ is_id(const ngx_str_t *id)
 
 
 static void
-judge(ngx_pool_t *pool, ngx_guildlog_answer_t *answer,
+judge(ngx_pool_t *pool, ngx_guildlog_client_response_t *answer,
     ngx_guildlog_platform_call_e call)
 {
     ngx_guildlog_verdict_t             v;
@@ -76,7 +76,7 @@ judge(ngx_pool_t *pool, ngx_guildlog_answer_t *answer,
 
 
 static void
-lists(ngx_pool_t *pool, ngx_guildlog_answer_t *answer)
+lists(ngx_pool_t *pool, ngx_guildlog_client_response_t *answer)
 {
     ngx_uint_t                        i;
     ngx_array_t                      *list;
@@ -108,36 +108,36 @@ lists(ngx_pool_t *pool, ngx_guildlog_answer_t *answer)
 static void
 fuzz(ngx_pool_t *pool, u_char *p, size_t len)
 {
-    ngx_guildlog_answer_t         answer;
-    ngx_guildlog_reader_t         reader;
-    ngx_guildlog_platform_call_e  call;
+    ngx_guildlog_client_reader_t    reader;
+    ngx_guildlog_platform_call_e    call;
+    ngx_guildlog_client_response_t  answer;
 
     call = 1 << fuzz_pick(&p, &len, 5);
 
-    ngx_memzero(&answer, sizeof(ngx_guildlog_answer_t));
+    ngx_memzero(&answer, sizeof(ngx_guildlog_client_response_t));
 
-    fuzz_expect(ngx_guildlog_reader_init(&reader, pool, &answer, LIMIT)
+    fuzz_expect(ngx_guildlog_client_response_init(&reader, pool, &answer, LIMIT)
                 == NGX_OK);
 
-    switch (ngx_guildlog_reader_feed(&reader, p, len)) {
+    switch (ngx_guildlog_client_response_feed(&reader, p, len)) {
 
     case NGX_OK:
-        answer.outcome = NGX_GUILDLOG_ANSWERED;
+        answer.outcome = NGX_GUILDLOG_CLIENT_ANSWERED;
         break;
 
     case NGX_AGAIN:
-        answer.outcome = NGX_GUILDLOG_UNCERTAIN;
+        answer.outcome = NGX_GUILDLOG_CLIENT_UNCERTAIN;
         answer.cause = "it ended too early";
         break;
 
     default:
-        answer.outcome = NGX_GUILDLOG_UNCERTAIN;
+        answer.outcome = NGX_GUILDLOG_CLIENT_UNCERTAIN;
         fuzz_expect(answer.cause != NULL);
     }
 
     judge(pool, &answer, call);
 
-    if (answer.outcome == NGX_GUILDLOG_ANSWERED) {
+    if (answer.outcome == NGX_GUILDLOG_CLIENT_ANSWERED) {
         lists(pool, &answer);
     }
 }

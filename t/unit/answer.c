@@ -169,7 +169,7 @@ static const answer_t  answers[] = {
 /* in pieces of so many bytes; how many bytes it took */
 
 static ngx_int_t
-feed(ngx_guildlog_reader_t *reader, const char *bytes, size_t len,
+feed(ngx_guildlog_client_reader_t *reader, const char *bytes, size_t len,
     size_t size, size_t *left)
 {
     u_char     *copy;
@@ -186,7 +186,7 @@ feed(ngx_guildlog_reader_t *reader, const char *bytes, size_t len,
         copy = malloc(n);
         memcpy(copy, bytes, n);
 
-        rc = ngx_guildlog_reader_feed(reader, copy, n);
+        rc = ngx_guildlog_client_response_feed(reader, copy, n);
 
         len -= n - (reader->last - reader->pos);
         bytes += n;
@@ -202,17 +202,17 @@ feed(ngx_guildlog_reader_t *reader, const char *bytes, size_t len,
 static void
 test_answer(const answer_t *test, size_t size)
 {
-    char                    name[128];
-    size_t                  left;
-    ngx_int_t               rc;
-    ngx_str_t               cause;
-    ngx_pool_t             *pool;
-    ngx_guildlog_answer_t   answer;
-    ngx_guildlog_reader_t   reader;
+    char                            name[128];
+    size_t                          left;
+    ngx_int_t                       rc;
+    ngx_str_t                       cause;
+    ngx_pool_t                     *pool;
+    ngx_guildlog_client_reader_t    reader;
+    ngx_guildlog_client_response_t  answer;
 
     pool = tap_pool();
 
-    (void) ngx_guildlog_reader_init(&reader, pool, &answer, LIMIT);
+    (void) ngx_guildlog_client_response_init(&reader, pool, &answer, LIMIT);
     rc = feed(&reader, test->bytes, strlen(test->bytes), size, &left);
 
     (void) snprintf(name, sizeof(name), "%s, by %u", test->name,
@@ -243,10 +243,10 @@ test_answer(const answer_t *test, size_t size)
 static void
 test_headers(void)
 {
-    size_t                  left;
-    ngx_pool_t             *pool;
-    ngx_guildlog_answer_t   answer;
-    ngx_guildlog_reader_t   reader;
+    size_t                          left;
+    ngx_pool_t                     *pool;
+    ngx_guildlog_client_reader_t    reader;
+    ngx_guildlog_client_response_t  answer;
     static const char       bytes[] = HEAD
         "X-RateLimit-Remaining:4\r\n"
         "Empty:   \r\n"
@@ -256,18 +256,19 @@ test_headers(void)
 
     pool = tap_pool();
 
-    (void) ngx_guildlog_reader_init(&reader, pool, &answer, LIMIT);
+    (void) ngx_guildlog_client_response_init(&reader, pool, &answer, LIMIT);
 
     tap_is(feed(&reader, bytes, sizeof(bytes) - 1, 7, &left), NGX_OK,
            "headers");
     tap_is(answer.headers.nelts, 5, "all of them");
-    tap_is_str(ngx_guildlog_answer_header(&answer, "x-ratelimit-remaining"),
+    tap_is_str(ngx_guildlog_client_response_header(&answer,
+                                                   "x-ratelimit-remaining"),
                "4", "found in lower case");
-    tap_is_str(ngx_guildlog_answer_header(&answer, "empty"), "",
+    tap_is_str(ngx_guildlog_client_response_header(&answer, "empty"), "",
                "without a value");
-    tap_is_str(ngx_guildlog_answer_header(&answer, "two"), "a b\tc",
+    tap_is_str(ngx_guildlog_client_response_header(&answer, "two"), "a b\tc",
                "the first of two");
-    tap_ok(ngx_guildlog_answer_header(&answer, "x-ratelimit") == NULL,
+    tap_ok(ngx_guildlog_client_response_header(&answer, "x-ratelimit") == NULL,
            "not by the beginning of a name");
 
     ngx_destroy_pool(pool);
@@ -279,15 +280,15 @@ test_headers(void)
 static ngx_int_t
 flood(const char *head, const char *unit, ngx_uint_t n)
 {
-    size_t                  left;
-    ngx_int_t               rc;
-    ngx_pool_t             *pool;
-    ngx_guildlog_answer_t   answer;
-    ngx_guildlog_reader_t   reader;
+    size_t                          left;
+    ngx_int_t                       rc;
+    ngx_pool_t                     *pool;
+    ngx_guildlog_client_reader_t    reader;
+    ngx_guildlog_client_response_t  answer;
 
     pool = tap_pool();
 
-    (void) ngx_guildlog_reader_init(&reader, pool, &answer, LIMIT);
+    (void) ngx_guildlog_client_response_init(&reader, pool, &answer, LIMIT);
 
     rc = feed(&reader, head, strlen(head), 8192, &left);
 

@@ -192,7 +192,7 @@ start_nginx(char **argv)
 
 
 static ngx_guildlog_client_t *
-make_client(ngx_guildlog_origin_t *origin, const char *scheme,
+make_client(ngx_guildlog_client_url_t *origin, const char *scheme,
     const char *host, unsigned where)
 {
     char       text[256];
@@ -204,7 +204,7 @@ make_client(ngx_guildlog_origin_t *origin, const char *scheme,
     url.data = ngx_pstrdup(cycle->pool, &url);
     trusted = tap_str(scheme[4] ? authority : "");
 
-    if (ngx_guildlog_origin_init(&cf, origin, &url, &trusted)
+    if (ngx_guildlog_client_url_init(&cf, origin, &url, &trusted)
         != NGX_CONF_OK)
     {
         printf("Bail out! %s\n", text);
@@ -216,7 +216,7 @@ make_client(ngx_guildlog_origin_t *origin, const char *scheme,
 
 
 static void
-on_answer(void *data, ngx_guildlog_answer_t *answer)
+on_answer(void *data, ngx_guildlog_client_response_t *answer)
 {
     ended++;
     outcomes[answer->outcome]++;
@@ -237,13 +237,13 @@ on_answer(void *data, ngx_guildlog_answer_t *answer)
 }
 
 
-static ngx_guildlog_exchange_t *
+static ngx_guildlog_client_exchange_t *
 send_one(ngx_guildlog_client_t *client, const char *method, const char *name,
     size_t size, ngx_msec_t deadline, void *data)
 {
-    char                      path[256], *p;
-    ngx_str_t                 text, none, content;
-    ngx_guildlog_exchange_t  *x;
+    char                             path[256], *p;
+    ngx_str_t                        text, none, content;
+    ngx_guildlog_client_exchange_t  *x;
 
     p = path + sprintf(path, "/case/");
 
@@ -284,8 +284,8 @@ wake(ngx_event_t *ev)
 static void
 loop_for(ngx_msec_t ms)
 {
-    static ngx_event_t              ev;
-    static ngx_guildlog_exchange_t  ident;
+    static ngx_event_t                     ev;
+    static ngx_guildlog_client_exchange_t  ident;
 
     ev.data = &ident;
     ev.log = cycle->log;
@@ -387,9 +387,9 @@ test_case(ngx_guildlog_client_t *client, const case_t *c, const char *scheme,
 static void
 test_cases(const char *scheme, unsigned where)
 {
-    ngx_uint_t              i;
-    ngx_guildlog_client_t  *client;
-    ngx_guildlog_origin_t   origin;
+    ngx_uint_t                 i;
+    ngx_guildlog_client_t     *client;
+    ngx_guildlog_client_url_t  origin;
 
     client = make_client(&origin, scheme, "127.0.0.1", where);
 
@@ -407,8 +407,8 @@ test_cases(const char *scheme, unsigned where)
 static void
 test_again(const char *scheme, unsigned where)
 {
-    ngx_guildlog_client_t  *client;
-    ngx_guildlog_origin_t   origin;
+    ngx_guildlog_client_t     *client;
+    ngx_guildlog_client_url_t  origin;
 
     client = make_client(&origin, scheme, "127.0.0.1", where);
 
@@ -439,9 +439,9 @@ test_again(const char *scheme, unsigned where)
 static void
 test_unsent(void)
 {
-    ngx_uint_t              i;
-    ngx_guildlog_client_t  *client;
-    ngx_guildlog_origin_t   origin;
+    ngx_uint_t                 i;
+    ngx_guildlog_client_t     *client;
+    ngx_guildlog_client_url_t  origin;
     static const char      *wrong[] = { "another name", "no authority",
                                         "expired", "no address" };
 
@@ -483,8 +483,8 @@ test_unsent(void)
 static void
 test_stopped(const char *scheme, unsigned where, ngx_uint_t turns)
 {
-    ngx_guildlog_client_t  *client;
-    ngx_guildlog_origin_t   origin;
+    ngx_guildlog_client_t     *client;
+    ngx_guildlog_client_url_t  origin;
 
     client = make_client(&origin, scheme, "127.0.0.1", where);
     ended = 0;
@@ -509,10 +509,10 @@ test_stopped(const char *scheme, unsigned where, ngx_uint_t turns)
 static void
 test_refused_bytes(void)
 {
-    ngx_str_t               path, value, none;
-    ngx_uint_t              i;
-    ngx_guildlog_client_t  *client;
-    ngx_guildlog_origin_t   origin;
+    ngx_str_t                  path, value, none;
+    ngx_uint_t                 i;
+    ngx_guildlog_client_t     *client;
+    ngx_guildlog_client_url_t  origin;
     static const ngx_str_t  bad[] = {
         ngx_string("/a\r\nb"), ngx_string("/a\nb"), ngx_string("/a\rb"),
         ngx_string("/a\0b"), ngx_string("/a\tb"), ngx_string("/a\177b")
@@ -548,10 +548,10 @@ test_refused_bytes(void)
 static void
 test_cancel(const char *scheme, unsigned where)
 {
-    ngx_uint_t                i;
-    ngx_guildlog_client_t    *client;
-    ngx_guildlog_origin_t     origin;
-    ngx_guildlog_exchange_t  *x;
+    ngx_uint_t                       i;
+    ngx_guildlog_client_t           *client;
+    ngx_guildlog_client_url_t        origin;
+    ngx_guildlog_client_exchange_t  *x;
 
     client = make_client(&origin, scheme, "127.0.0.1", where);
 
@@ -565,7 +565,7 @@ test_cancel(const char *scheme, unsigned where)
             loop_for(i);
         }
 
-        ngx_guildlog_exchange_cancel(x);
+        ngx_guildlog_client_cancel(x);
         loop_for(5);
 
         tap_is(outcomes[0] + outcomes[1] + outcomes[2], 0,
@@ -588,16 +588,16 @@ test_cancel(const char *scheme, unsigned where)
 static void
 test_bounded(const char *scheme, unsigned where)
 {
-    ngx_guildlog_client_t    *client;
-    ngx_guildlog_origin_t     origin;
-    ngx_guildlog_exchange_t  *x;
+    ngx_guildlog_client_t           *client;
+    ngx_guildlog_client_url_t        origin;
+    ngx_guildlog_client_exchange_t  *x;
 
     client = make_client(&origin, scheme, "127.0.0.1", where);
     memset(outcomes, 0, sizeof(outcomes));
     ended = 0;
 
     x = send_one(client, "POST", "well", 100, DEADLINE, NULL);
-    ngx_guildlog_exchange_begin_by(x, ngx_current_msec - 1);
+    ngx_guildlog_client_begin_by(x, ngx_current_msec - 1);
     loop(1);
 
     is_outcome(outcomes[1] ? names[1] : names[0], "unsent",
@@ -608,7 +608,7 @@ test_bounded(const char *scheme, unsigned where)
     ended = 0;
 
     x = send_one(client, "POST", "well", 100, DEADLINE, NULL);
-    ngx_guildlog_exchange_begin_by(x, ngx_current_msec + DEADLINE);
+    ngx_guildlog_client_begin_by(x, ngx_current_msec + DEADLINE);
     loop(1);
 
     tap_is(outcomes[0], 1, "the next one, in time, is answered");
@@ -622,9 +622,9 @@ static void
 test_crowd(const char *scheme, unsigned where, ngx_uint_t width,
     ngx_uint_t times)
 {
-    ngx_uint_t              i, n;
-    ngx_guildlog_client_t  *client;
-    ngx_guildlog_origin_t   origin;
+    ngx_uint_t                 i, n;
+    ngx_guildlog_client_t     *client;
+    ngx_guildlog_client_url_t  origin;
 
     client = make_client(&origin, scheme, "127.0.0.1", where);
     memset(outcomes, 0, sizeof(outcomes));

@@ -404,13 +404,13 @@ static const struct {
 /* "name: value" lines */
 
 static void
-make_answer(ngx_guildlog_answer_t *answer, ngx_pool_t *pool,
+make_answer(ngx_guildlog_client_response_t *answer, ngx_pool_t *pool,
     ngx_uint_t status, const char *headers, const char *body)
 {
     char          *line, *value, *copy;
     ngx_keyval_t  *header;
 
-    ngx_memzero(answer, sizeof(ngx_guildlog_answer_t));
+    ngx_memzero(answer, sizeof(ngx_guildlog_client_response_t));
 
     answer->status = status;
     answer->body = tap_str(body);
@@ -434,10 +434,10 @@ make_answer(ngx_guildlog_answer_t *answer, ngx_pool_t *pool,
 static void
 test_judged(void)
 {
-    ngx_pool_t              *pool;
-    const judged_t          *test;
-    ngx_guildlog_answer_t    answer;
-    ngx_guildlog_verdict_t   verdict;
+    ngx_pool_t                     *pool;
+    const judged_t                 *test;
+    ngx_guildlog_verdict_t          verdict;
+    ngx_guildlog_client_response_t  answer;
 
     for (test = judged; test->name; test++) {
         pool = tap_pool();
@@ -464,10 +464,10 @@ test_judged(void)
 static void
 test_unanswered(void)
 {
-    ngx_uint_t              i;
-    ngx_pool_t             *pool;
-    ngx_guildlog_answer_t   answer;
-    ngx_guildlog_verdict_t  verdict;
+    ngx_uint_t                      i;
+    ngx_pool_t                     *pool;
+    ngx_guildlog_verdict_t          verdict;
+    ngx_guildlog_client_response_t  answer;
     static const struct {
         ngx_guildlog_platform_call_e   call;
         ngx_guildlog_platform_class_e  uncertain;
@@ -481,12 +481,12 @@ test_unanswered(void)
 
         make_answer(&answer, pool, 404, "", "{\"code\":10015}");
 
-        answer.outcome = NGX_GUILDLOG_UNCERTAIN;
+        answer.outcome = NGX_GUILDLOG_CLIENT_UNCERTAIN;
         ngx_guildlog_platform_judge(pool, &answer, calls[i].call, &verdict);
         tap_is(verdict.class, calls[i].uncertain,
                "no whole answer, whatever its beginning");
 
-        answer.outcome = NGX_GUILDLOG_UNSENT;
+        answer.outcome = NGX_GUILDLOG_CLIENT_UNSENT;
         ngx_guildlog_platform_judge(pool, &answer, calls[i].call, &verdict);
         tap_is(verdict.class, is(AGAIN), "nothing sent");
         tap_is(verdict.invalid, 0, "  nothing counts");
@@ -500,10 +500,10 @@ test_unanswered(void)
 static void
 test_limited(void)
 {
-    ngx_pool_t              *pool;
-    const limited_t         *test;
-    ngx_guildlog_answer_t    answer;
-    ngx_guildlog_verdict_t   verdict;
+    ngx_pool_t                     *pool;
+    const limited_t                *test;
+    ngx_guildlog_verdict_t          verdict;
+    ngx_guildlog_client_response_t  answer;
 
     for (test = limited; test->headers; test++) {
         pool = tap_pool();
@@ -535,10 +535,10 @@ test_limited(void)
 static void
 test_buckets(void)
 {
-    ngx_uint_t              i;
-    ngx_pool_t             *pool;
-    ngx_guildlog_answer_t   answer;
-    ngx_guildlog_verdict_t  verdict;
+    ngx_uint_t                      i;
+    ngx_pool_t                     *pool;
+    ngx_guildlog_verdict_t          verdict;
+    ngx_guildlog_client_response_t  answer;
 
     for (i = 0; buckets[i].headers; i++) {
         pool = tap_pool();
@@ -562,11 +562,11 @@ test_buckets(void)
 static void
 test_poisons(void)
 {
-    char                    body[256];
-    ngx_uint_t              i;
-    ngx_pool_t             *pool;
-    ngx_guildlog_answer_t   answer;
-    ngx_guildlog_verdict_t  verdict;
+    char                            body[256];
+    ngx_uint_t                      i;
+    ngx_pool_t                     *pool;
+    ngx_guildlog_verdict_t          verdict;
+    ngx_guildlog_client_response_t  answer;
 
     for (i = 0; poisons[i].errors; i++) {
         pool = tap_pool();
@@ -597,10 +597,10 @@ no_memory(size_t size)
 static void
 test_unread(void)
 {
-    ngx_uint_t              i;
-    ngx_pool_t             *pool;
-    ngx_guildlog_answer_t   answer;
-    ngx_guildlog_verdict_t  verdict;
+    ngx_uint_t                      i;
+    ngx_pool_t                     *pool;
+    ngx_guildlog_verdict_t          verdict;
+    ngx_guildlog_client_response_t  answer;
 
     static const struct {
         ngx_uint_t                     status;
@@ -651,9 +651,9 @@ test_unread(void)
 static void
 test_created(void)
 {
-    ngx_pool_t              *pool;
-    ngx_guildlog_answer_t    answer;
-    ngx_guildlog_verdict_t   verdict;
+    ngx_pool_t                     *pool;
+    ngx_guildlog_verdict_t          verdict;
+    ngx_guildlog_client_response_t  answer;
 
     pool = tap_pool();
 
@@ -672,10 +672,10 @@ test_created(void)
 static void
 test_guilds(void)
 {
-    ngx_pool_t              *pool;
-    const guild_t           *test;
-    ngx_guildlog_answer_t    answer;
-    ngx_guildlog_verdict_t   verdict;
+    ngx_pool_t                     *pool;
+    const guild_t                  *test;
+    ngx_guildlog_verdict_t          verdict;
+    ngx_guildlog_client_response_t  answer;
 
     pool = tap_pool();
 
