@@ -48,21 +48,26 @@ ngx_guildlog_json_parse(ngx_pool_t *pool, const ngx_str_t *text,
     json_error_t         cause;
     ngx_pool_cleanup_t  *cln;
 
-    if (ngx_guildlog_json_check(pool, text, error) != NGX_OK) {
-        return NULL;
-    }
-
     cln = ngx_pool_cleanup_add(pool, 0);
     if (cln == NULL) {
         ngx_str_null(error);
         return NULL;
     }
 
-    json = ngx_guildlog_json_load(text->data, text->len,
-                                  JSON_REJECT_DUPLICATES, &cause);
+    json = ngx_guildlog_json_read(text->data, text->len);
+
     if (json == NULL) {
-        ngx_guildlog_json_explain(pool, text, &cause, error);
-        return NULL;
+
+        if (ngx_guildlog_json_check(pool, text, error) != NGX_OK) {
+            return NULL;
+        }
+
+        json = ngx_guildlog_json_jansson(text->data, text->len,
+                                         JSON_REJECT_DUPLICATES, &cause);
+        if (json == NULL) {
+            ngx_guildlog_json_explain(pool, text, &cause, error);
+            return NULL;
+        }
     }
 
     cln->handler = ngx_guildlog_json_cleanup;

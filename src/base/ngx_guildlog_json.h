@@ -30,29 +30,21 @@ json_t *ngx_guildlog_json_parse(ngx_pool_t *pool, const ngx_str_t *text,
     ngx_str_t *error);
 
 /*
- * What jansson makes of a text, whatever it is; NULL with an empty
- * cause->text: no memory.  Every other text is parsed through this, too, but
- * for those that a glance is enough for.
+ * What jansson makes of a text, whatever it is, with these of its flags; NULL
+ * with an empty cause->text: no memory.
  */
 json_t *ngx_guildlog_json_load(const u_char *p, size_t len, size_t flags,
     json_error_t *cause);
 
+/* the same by jansson alone, for a text that read() does not know */
+json_t *ngx_guildlog_json_jansson(const u_char *p, size_t len, size_t flags,
+    json_error_t *cause);
+
 /*
- * The tree of an object or an array that is in order as parse() wants it, and
- * has nothing out of the ordinary.  NULL: parse() or load() may know more.
+ * The tree of an object or an array that parse() accepts and that holds nothing
+ * out of the ordinary.  NULL: parse() or load() may know more.
  */
 json_t *ngx_guildlog_json_read(const u_char *p, size_t len);
-
-/* the same; it goes (json_decref()) before the next one is looked at */
-json_t *ngx_guildlog_json_glance(const u_char *p, size_t len);
-
-/*
- * How often jansson has found no memory in this process, once watch() was
- * called.  Outside of load() it goes on then, and may lose a character of what
- * it reads.
- */
-ngx_uint_t ngx_guildlog_json_starved(void);
-void ngx_guildlog_json_watch(void);
 
 /* it stopped at a \u that is half a character: jansson has no code for it */
 ngx_uint_t ngx_guildlog_json_is_half(const json_error_t *cause);

@@ -10,7 +10,6 @@
 #define NGX_HTTP_GUILDLOG_CACHE       4096    /* tokens a worker remembers */
 #define NGX_HTTP_GUILDLOG_IDLE        4       /* connections to the platform */
 #define NGX_HTTP_GUILDLOG_PAGE_CACHE  (8 * 1024 * 1024)
-#define NGX_HTTP_GUILDLOG_HEAP        (1024 * 1024)  /* kept where it is free */
 
 
 static void *ngx_http_guildlog_create_main_conf(ngx_conf_t *cf);
@@ -236,16 +235,6 @@ ngx_http_guildlog_init_process(ngx_cycle_t *cycle)
 
     worker = &ngx_http_guildlog_worker;
 
-#ifdef M_TRIM_THRESHOLD
-
-    /* pages come one after the other: memory of one is there for the next */
-
-    (void) mallopt(M_TRIM_THRESHOLD, NGX_HTTP_GUILDLOG_HEAP);
-    (void) mallopt(M_MMAP_THRESHOLD, NGX_HTTP_GUILDLOG_HEAP);
-
-#endif
-
-    ngx_guildlog_json_watch();
     json_object_seed(0);
 
     ngx_guildlog_stats_enter(&worker->stats, gmcf->stats_zone);

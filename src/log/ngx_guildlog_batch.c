@@ -39,8 +39,6 @@ static ngx_int_t ngx_guildlog_batch_refuse(ngx_guildlog_batch_t *batch);
 static ngx_int_t ngx_guildlog_batch_row(ngx_guildlog_batch_t *batch);
 static ngx_int_t ngx_guildlog_batch_line(ngx_guildlog_batch_t *batch,
     const ngx_str_t *text);
-static ngx_int_t ngx_guildlog_batch_glance(ngx_guildlog_batch_t *batch,
-    const ngx_str_t *text);
 static ngx_int_t ngx_guildlog_batch_count(ngx_guildlog_batch_t *batch);
 static ngx_int_t ngx_guildlog_batch_cut(ngx_guildlog_batch_t *batch,
     ngx_str_t *text);
@@ -147,12 +145,6 @@ ngx_guildlog_batch_item(ngx_guildlog_batch_t *batch)
 
     if (rc != NGX_OK || ngx_guildlog_batch_count(batch) != NGX_OK) {
         return ngx_guildlog_batch_refuse(batch);
-    }
-
-    rc = ngx_guildlog_batch_glance(batch, &text);
-
-    if (rc != NGX_DECLINED) {
-        return rc;
     }
 
     json = ngx_guildlog_json_load(text.data, text.len,
@@ -304,9 +296,11 @@ ngx_guildlog_batch_line(ngx_guildlog_batch_t *batch, const ngx_str_t *text)
     ngx_str_t    error;
     ngx_pool_t  *pool;
 
-    rc = ngx_guildlog_batch_glance(batch, text);
+    json = ngx_guildlog_json_read(text->data, text->len);
 
-    if (rc != NGX_DECLINED) {
+    if (json) {
+        rc = ngx_guildlog_batch_check(batch, batch->pool, text->len, json);
+        json_decref(json);
         return rc;
     }
 
@@ -329,26 +323,6 @@ ngx_guildlog_batch_line(ngx_guildlog_batch_t *batch, const ngx_str_t *text)
     }
 
     ngx_destroy_pool(pool);
-
-    return rc;
-}
-
-
-/* NGX_DECLINED: it takes more than a glance */
-
-static ngx_int_t
-ngx_guildlog_batch_glance(ngx_guildlog_batch_t *batch, const ngx_str_t *text)
-{
-    json_t     *json;
-    ngx_int_t   rc;
-
-    json = ngx_guildlog_json_glance(text->data, text->len);
-    if (json == NULL) {
-        return NGX_DECLINED;
-    }
-
-    rc = ngx_guildlog_batch_check(batch, batch->pool, text->len, json);
-    json_decref(json);
 
     return rc;
 }

@@ -359,22 +359,18 @@ ngx_guildlog_jwt_signed_by(ngx_guildlog_trial_t *t,
 {
     int                   rc;
     jwt_t                *jwt;
-    ngx_uint_t            starved;
     ngx_guildlog_auth_e   cause;
 
     cause = NGX_GUILDLOG_AUTH_SIGNATURE;
 
     /* where memory is short libjwt often takes it for a bad signature */
 
-    starved = ngx_guildlog_json_starved();
     ngx_set_errno(0);
 
     rc = jwt_decode(&jwt, (char *) t->text, key->material.data,
                     key->material.len);
 
-    if (rc == NGX_ENOMEM || (rc && ngx_errno == NGX_ENOMEM)
-        || ngx_guildlog_json_starved() != starved)
-    {
+    if (rc == NGX_ENOMEM || (rc && ngx_errno == NGX_ENOMEM)) {
         t->no_memory = 1;
     }
 

@@ -2,8 +2,7 @@
 /*
  * Links ngx_guildlog_batch.c, ngx_guildlog_columns.c, ngx_guildlog_entry.c,
  * ngx_guildlog_args.c, ngx_guildlog_value.c, ngx_guildlog_json.c,
- * ngx_guildlog_json_load.c, ngx_guildlog_json_read.c and
- * ngx_guildlog_json_write.c.
+ * ngx_guildlog_json_read.c and ngx_guildlog_json_write.c.
  *
  * A batch of entries: what is handed on has a document for each, which is
  * JSON, or an error in its place.
@@ -73,8 +72,6 @@ fuzz(ngx_pool_t *pool, u_char *p, size_t len)
 
     body.data = p;
     body.len = len;
-
-    ngx_guildlog_json_watch();
 
     batch = ngx_guildlog_batch_create(pool, &body, ndjson, many);
     fuzz_expect(batch != NULL);

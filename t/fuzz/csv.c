@@ -1,7 +1,6 @@
 
 /*
- * Links ngx_guildlog_csv.c, ngx_guildlog_json.c, ngx_guildlog_json_load.c and
- * ngx_guildlog_json_read.c.
+ * Links ngx_guildlog_csv.c, ngx_guildlog_json.c and ngx_guildlog_json_read.c.
  *
  * A row has all of its columns, ends as it should, is no longer than was
  * said, and no cell of it is a formula.

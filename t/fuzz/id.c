@@ -1,6 +1,6 @@
 
 /*
- * Links ngx_guildlog_value.c, ngx_guildlog_json.c, ngx_guildlog_json_load.c and
+ * Links ngx_guildlog_value.c, ngx_guildlog_json.c and
  * ngx_guildlog_json_read.c.
  *
  * An id, of a path, a body or the last event that somebody saw: it is one

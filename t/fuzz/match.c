@@ -1,8 +1,8 @@
 
 /*
  * Links ngx_guildlog_fold.c, ngx_guildlog_fold_table.c, ngx_guildlog_json.c,
- * ngx_guildlog_json_load.c, ngx_guildlog_json_read.c,
- * ngx_guildlog_json_write.c and ngx_guildlog_match.c.
+ * ngx_guildlog_json_read.c, ngx_guildlog_json_write.c and
+ * ngx_guildlog_match.c.
  *
  * Whatever is taken for a document, nothing beyond it is read, what is folded
  * fits, is folded, and what is said to be found is there.

@@ -2,8 +2,7 @@
 /*
  * Links ngx_guildlog_batch.c, ngx_guildlog_columns.c, ngx_guildlog_entry.c,
  * ngx_guildlog_args.c, ngx_guildlog_value.c, ngx_guildlog_json.c,
- * ngx_guildlog_json_load.c, ngx_guildlog_json_read.c and
- * ngx_guildlog_json_write.c.
+ * ngx_guildlog_json_read.c and ngx_guildlog_json_write.c.
  *
  * Whatever a batch holds, what goes to SQL is arrays with a place for every
  * entry, and of each that is refused the reason.
@@ -461,7 +460,6 @@ main(void)
 
     /* all at once */
 
-    ngx_guildlog_json_watch();
     turn = 1024 * 1024;
 
     test_cases();

@@ -1,7 +1,6 @@
 
 /*
- * Links ngx_guildlog_csv.c, ngx_guildlog_json.c, ngx_guildlog_json_load.c and
- * ngx_guildlog_json_read.c.
+ * Links ngx_guildlog_csv.c, ngx_guildlog_json.c and ngx_guildlog_json_read.c.
  *
  * "CSV columns in order … RFC 4180 with a header row, UTF-8, CRLF; a cell a
  * spreadsheet would run as a formula gets a leading apostrophe."

@@ -2,8 +2,7 @@
 /*
  * Links ngx_guildlog_platform.c, ngx_guildlog_platform_call.c,
  * ngx_guildlog_client_response.c, ngx_guildlog_value.c, ngx_guildlog_json.c,
- * ngx_guildlog_json_load.c, ngx_guildlog_json_read.c and
- * ngx_guildlog_json_write.c.
+ * ngx_guildlog_json_read.c and ngx_guildlog_json_write.c.
  *
  * Whatever the platform, or something in front of it, answers has one
  * meaning.  Nothing is delivered without an id, nothing that may have been
@@ -588,7 +587,13 @@ test_poisons(void)
 static void *
 no_memory(size_t size)
 {
-    return size == 0 ? &tap_log : NULL;
+    if (size == 0) {
+        return &tap_log;
+    }
+
+    ngx_set_errno(NGX_ENOMEM);
+
+    return NULL;
 }
 
 

@@ -2,8 +2,7 @@
 /*
  * Links ngx_guildlog_token_verify.c, ngx_guildlog_token_sign.c,
  * ngx_guildlog_cache.c, ngx_guildlog_token_keys.c, ngx_guildlog_value.c,
- * ngx_guildlog_json.c, ngx_guildlog_json_load.c, ngx_guildlog_json_read.c and
- * ngx_guildlog_json_write.c.
+ * ngx_guildlog_json.c, ngx_guildlog_json_read.c and ngx_guildlog_json_write.c.
  *
  * A token is believed only as signed by a key of ours with that key's
  * algorithm, for our issuer, in its time.
@@ -660,7 +659,14 @@ static ngx_int_t  allocations_left;
 static void *
 scarce_malloc(size_t size)
 {
-    return allocations_left-- > 0 ? malloc(size) : NULL;
+    if (allocations_left > 0) {
+        allocations_left--;
+        return malloc(size);
+    }
+
+    ngx_set_errno(NGX_ENOMEM);
+
+    return NULL;
 }
 
 
