@@ -4,6 +4,7 @@
  */
 
 #include "api/ngx_guildlog_args.h"
+#include "base/ngx_guildlog_utf8.h"
 
 
 static ngx_int_t ngx_guildlog_args_pair(ngx_guildlog_value_t *v,
@@ -289,7 +290,7 @@ ngx_guildlog_args_body(ngx_pool_t *pool, const ngx_guildlog_field_t *fields,
         field = ngx_guildlog_args_find(fields, v.name.data, v.name.len);
 
         if (field == NULL) {
-            v.name.len = ngx_guildlog_json_cut(v.name.data, v.name.len,
+            v.name.len = ngx_guildlog_utf8_cut(v.name.data, v.name.len,
                                                NGX_GUILDLOG_JSON_NAME);
 
             return ngx_guildlog_value_refuse(&v, "unknown field");

@@ -4,6 +4,7 @@
  */
 
 #include "api/ngx_guildlog_value.h"
+#include "base/ngx_guildlog_utf8.h"
 
 
 #define NGX_GUILDLOG_VALUE_ID_LEN   20
@@ -74,7 +75,7 @@ ngx_guildlog_value_text(ngx_guildlog_value_t *v,
 {
     size_t  valid;
 
-    valid = ngx_guildlog_json_valid(value->data, value->len);
+    valid = ngx_guildlog_utf8_valid(value->data, value->len);
 
     if (valid < value->len) {
         return ngx_guildlog_value_refuse(v, value->data[valid]
@@ -473,7 +474,7 @@ ngx_guildlog_value_length(ngx_guildlog_value_t *v,
 {
     int64_t  n;
 
-    n = ngx_guildlog_json_length(value->data, value->len);
+    n = ngx_guildlog_utf8_length(value->data, value->len);
 
     if (n >= field->min && n <= field->max) {
         return NGX_OK;

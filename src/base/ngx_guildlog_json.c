@@ -4,6 +4,7 @@
  */
 
 #include "base/ngx_guildlog_json.h"
+#include "base/ngx_guildlog_utf8.h"
 
 
 #define NGX_GUILDLOG_JSON_ERROR  1280
@@ -36,8 +37,6 @@ static u_char *ngx_guildlog_json_path(u_char *p, u_char *last,
 static ngx_int_t ngx_guildlog_json_walk(ngx_guildlog_json_walk_t *walk,
     const u_char *p, const u_char *last);
 static void ngx_guildlog_json_cleanup(void *data);
-static size_t ngx_guildlog_json_plain(const u_char *p, size_t len);
-static size_t ngx_guildlog_json_rune(const u_char *p, size_t len);
 
 
 json_t *
@@ -108,7 +107,7 @@ ngx_guildlog_json_check(ngx_pool_t *pool, const ngx_str_t *text,
         return NGX_DECLINED;
     }
 
-    valid = ngx_guildlog_json_valid(text->data, text->len);
+    valid = ngx_guildlog_utf8_valid(text->data, text->len);
 
     if (valid < text->len) {
         ngx_guildlog_json_error(pool, text, valid,
@@ -237,7 +236,7 @@ ngx_guildlog_json_path(u_char *p, u_char *last, ngx_guildlog_json_walk_t *walk)
 
         if (frame->key.data) {
             name = frame->key;
-            name.len = ngx_guildlog_json_cut(name.data, name.len,
+            name.len = ngx_guildlog_utf8_cut(name.data, name.len,
                                              NGX_GUILDLOG_JSON_NAME);
 
             p = ngx_slprintf(p, last, "%s%V", p == start ? "" : ".", &name);
@@ -324,32 +323,6 @@ ngx_guildlog_json_walk(ngx_guildlog_json_walk_t *walk, const u_char *p,
 }
 
 
-const u_char *
-ngx_guildlog_json_quote(const u_char *p, const u_char *last)
-{
-    const u_char  *end;
-
-    for (end = NULL; p < last; p += 2) {
-
-        if (end == NULL || end < p) {
-            end = memchr(p, '"', last - p);
-
-            if (end == NULL) {
-                break;
-            }
-        }
-
-        p = memchr(p, '\\', end - p);
-
-        if (p == NULL) {
-            return end;
-        }
-    }
-
-    return last;
-}
-
-
 static void
 ngx_guildlog_json_cleanup(void *data)
 {
@@ -366,170 +339,4 @@ ngx_guildlog_json_text(const json_t *json)
     text.len = json_string_length(json);
 
     return text;
-}
-
-
-u_char *
-ngx_guildlog_json_skip(const u_char *p, const u_char *last)
-{
-    while (p < last && (*p == ' ' || *p == '\t' || *p == CR || *p == LF)) {
-        p++;
-    }
-
-    return (u_char *) p;
-}
-
-
-size_t
-ngx_guildlog_json_valid(const u_char *p, size_t len)
-{
-    size_t  i, n;
-
-    for (i = 0; i < len; i += n) {
-        n = ngx_guildlog_json_plain(p + i, len - i);
-
-        if (n) {
-            continue;
-        }
-
-        n = ngx_guildlog_json_rune(p + i, len - i);
-
-        if (n == 0) {
-            break;
-        }
-    }
-
-    return i;
-}
-
-
-size_t
-ngx_guildlog_json_bare(const u_char *p, size_t len)
-{
-    size_t          i;
-    uint64_t        word, quote, slash;
-    const uint64_t  ones = 0x0101010101010101;
-
-    for (i = 0; i + sizeof(word) <= len; i += sizeof(word)) {
-        ngx_memcpy(&word, p + i, sizeof(word));
-
-        quote = word ^ ('"' * ones);
-        slash = word ^ ('\\' * ones);
-
-        /* a byte that was less than what is taken from it has its high bit */
-
-        if ((((word - ' ' * ones) & ~word)
-             | ((quote - ones) & ~quote)
-             | ((slash - ones) & ~slash))
-            & (0x80 * ones))
-        {
-            break;
-        }
-    }
-
-    while (i < len && p[i] >= ' ' && p[i] != '"' && p[i] != '\\') {
-        i++;
-    }
-
-    return i;
-}
-
-
-/* eight bytes at once: how many of the first ones are ASCII without a NUL */
-
-static size_t
-ngx_guildlog_json_plain(const u_char *p, size_t len)
-{
-    size_t    i;
-    uint64_t  word;
-
-    for (i = 0; i + sizeof(word) <= len; i += sizeof(word)) {
-        ngx_memcpy(&word, p + i, sizeof(word));
-
-        if ((word | (word - 0x0101010101010101)) & 0x8080808080808080) {
-            break;
-        }
-    }
-
-    return i;
-}
-
-
-/* the length of the character at p, 0 if it is none or NUL */
-
-static size_t
-ngx_guildlog_json_rune(const u_char *p, size_t len)
-{
-    size_t  i, n;
-    u_char  min, max;
-
-    if (*p < 0x80) {
-        return *p ? 1 : 0;
-    }
-
-    /* the range of the second byte keeps out overlong forms and surrogates */
-
-    min = 0x80;
-    max = 0xbf;
-
-    if (*p >= 0xc2 && *p <= 0xdf) {
-        n = 2;
-
-    } else if (*p >= 0xe0 && *p <= 0xef) {
-        n = 3;
-        min = (*p == 0xe0) ? 0xa0 : min;
-        max = (*p == 0xed) ? 0x9f : max;
-
-    } else if (*p >= 0xf0 && *p <= 0xf4) {
-        n = 4;
-        min = (*p == 0xf0) ? 0x90 : min;
-        max = (*p == 0xf4) ? 0x8f : max;
-
-    } else {
-        return 0;
-    }
-
-    if (len < n || p[1] < min || p[1] > max) {
-        return 0;
-    }
-
-    for (i = 2; i < n; i++) {
-        if ((p[i] & 0xc0) != 0x80) {
-            return 0;
-        }
-    }
-
-    return n;
-}
-
-
-size_t
-ngx_guildlog_json_length(const u_char *p, size_t len)
-{
-    size_t  i, n;
-
-    n = 0;
-
-    for (i = 0; i < len; i++) {
-        if ((p[i] & 0xc0) != 0x80) {
-            n++;
-        }
-    }
-
-    return n;
-}
-
-
-size_t
-ngx_guildlog_json_cut(const u_char *p, size_t len, size_t max)
-{
-    if (len <= max) {
-        return len;
-    }
-
-    while (max && (p[max] & 0xc0) == 0x80) {
-        max--;
-    }
-
-    return max;
 }

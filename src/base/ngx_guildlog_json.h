@@ -61,15 +61,6 @@ const u_char *ngx_guildlog_json_quote(const u_char *p, const u_char *last);
 /* how many bytes from the start stand in a string as they are */
 size_t ngx_guildlog_json_bare(const u_char *p, size_t len);
 
-/* how many bytes from the start are UTF-8 without a NUL; len: all of them */
-size_t ngx_guildlog_json_valid(const u_char *p, size_t len);
-
-/* the number of Unicode code points in valid UTF-8 */
-size_t ngx_guildlog_json_length(const u_char *p, size_t len);
-
-/* how much of it to keep for at most max bytes of whole code points */
-size_t ngx_guildlog_json_cut(const u_char *p, size_t len, size_t max);
-
 /*
  * Writer.  Commas are its business: begin(w, '{'), key(w, "a"), number(w, 1),
  * end(w).  Memory doubles as needed from the pool; after a failed allocation

@@ -6,6 +6,7 @@
  */
 
 #include "base/ngx_guildlog_json.h"
+#include "base/ngx_guildlog_utf8.h"
 
 
 #define NGX_GUILDLOG_JSON_READ_DIGITS  18      /* always within 64 bits */
@@ -34,7 +35,6 @@ static ngx_int_t ngx_guildlog_json_read_escapes(ngx_guildlog_json_reader_t *r,
 static u_char *ngx_guildlog_json_read_escape(ngx_guildlog_json_reader_t *r,
     u_char *dst);
 static ngx_int_t ngx_guildlog_json_read_unit(ngx_guildlog_json_reader_t *r);
-static u_char *ngx_guildlog_json_read_rune(u_char *dst, ngx_uint_t rune);
 static json_t *ngx_guildlog_json_read_number(ngx_guildlog_json_reader_t *r);
 static json_t *ngx_guildlog_json_read_word(ngx_guildlog_json_reader_t *r);
 static ngx_int_t ngx_guildlog_json_read_skip(ngx_guildlog_json_reader_t *r);
@@ -308,7 +308,7 @@ ngx_guildlog_json_read_text(ngx_guildlog_json_reader_t *r, ngx_str_t *text)
         return NGX_DECLINED;
     }
 
-    return (ngx_guildlog_json_valid(text->data, text->len) == text->len)
+    return (ngx_guildlog_utf8_valid(text->data, text->len) == text->len)
            ? NGX_OK : NGX_DECLINED;
 }
 
@@ -392,7 +392,7 @@ ngx_guildlog_json_read_escape(ngx_guildlog_json_reader_t *r, u_char *dst)
         return NULL;
     }
 
-    return (rune > 0) ? ngx_guildlog_json_read_rune(dst, rune) : NULL;
+    return (rune > 0) ? ngx_guildlog_utf8_put(dst, rune) : NULL;
 }
 
 
@@ -411,36 +411,6 @@ ngx_guildlog_json_read_unit(ngx_guildlog_json_reader_t *r)
     r->pos += 6;
 
     return unit;
-}
-
-
-static u_char *
-ngx_guildlog_json_read_rune(u_char *dst, ngx_uint_t rune)
-{
-    if (rune < 0x80) {
-        *dst++ = rune;
-        return dst;
-    }
-
-    if (rune < 0x800) {
-        *dst++ = 0xc0 | rune >> 6;
-
-    } else {
-
-        if (rune < 0x10000) {
-            *dst++ = 0xe0 | rune >> 12;
-
-        } else {
-            *dst++ = 0xf0 | rune >> 18;
-            *dst++ = 0x80 | (rune >> 12 & 0x3f);
-        }
-
-        *dst++ = 0x80 | (rune >> 6 & 0x3f);
-    }
-
-    *dst++ = 0x80 | (rune & 0x3f);
-
-    return dst;
 }
 
 

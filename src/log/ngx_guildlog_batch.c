@@ -4,6 +4,7 @@
  */
 
 #include "log/ngx_guildlog_batch.h"
+#include "base/ngx_guildlog_utf8.h"
 
 
 /* for what is parsed and judged of one line */
@@ -422,7 +423,7 @@ found:
         }
     }
 
-    return (ngx_guildlog_json_valid(text->data, text->len) == text->len)
+    return (ngx_guildlog_utf8_valid(text->data, text->len) == text->len)
            ? NGX_OK : NGX_DECLINED;
 }
 

@@ -5,6 +5,7 @@
 
 #include "log/ngx_guildlog_entry.h"
 #include "api/ngx_guildlog_args.h"
+#include "base/ngx_guildlog_utf8.h"
 
 
 typedef struct ngx_guildlog_entry_field_s  ngx_guildlog_entry_field_t;
@@ -220,7 +221,7 @@ ngx_guildlog_entry_object(ngx_pool_t *pool,
         }
 
         if (field->value.name.len == 0) {
-            len = ngx_guildlog_json_cut((u_char *) key, len,
+            len = ngx_guildlog_utf8_cut((u_char *) key, len,
                                         NGX_GUILDLOG_JSON_NAME);
             return ngx_guildlog_entry_refuse(pool, error, "%*s: unknown field",
                                              len, key);

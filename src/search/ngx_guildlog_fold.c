@@ -4,6 +4,7 @@
  */
 
 #include "search/ngx_guildlog_fold.h"
+#include "base/ngx_guildlog_utf8.h"
 
 
 /* the only letter of which folding makes two characters: i and a dot above */
@@ -63,29 +64,12 @@ ngx_guildlog_fold_next(const u_char **p, const u_char *last)
 static u_char *
 ngx_guildlog_fold_write(u_char *dst, uint32_t c)
 {
-    if (c < 0x80 || c >= NGX_GUILDLOG_FOLD_BYTE) {
+    if (c >= NGX_GUILDLOG_FOLD_BYTE) {
         *dst++ = (u_char) c;
         return dst;
     }
 
-    if (c < 0x800) {
-        *dst++ = (u_char) (0xc0 | c >> 6);
-
-    } else {
-        if (c < 0x10000) {
-            *dst++ = (u_char) (0xe0 | c >> 12);
-
-        } else {
-            *dst++ = (u_char) (0xf0 | c >> 18);
-            *dst++ = (u_char) (0x80 | (c >> 12 & 0x3f));
-        }
-
-        *dst++ = (u_char) (0x80 | (c >> 6 & 0x3f));
-    }
-
-    *dst++ = (u_char) (0x80 | (c & 0x3f));
-
-    return dst;
+    return ngx_guildlog_utf8_put(dst, c);
 }
 
 

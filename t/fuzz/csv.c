@@ -1,12 +1,14 @@
 
 /*
- * Links ngx_guildlog_csv.c, ngx_guildlog_json.c and ngx_guildlog_json_read.c.
+ * Links ngx_guildlog_csv.c, ngx_guildlog_json.c, ngx_guildlog_json_read.c,
+ * ngx_guildlog_json_scan.c and ngx_guildlog_utf8.c.
  *
  * A row has all of its columns, ends as it should, is no longer than was
  * said, and no cell of it is a formula.
  */
 
 #include "log/ngx_guildlog_csv.h"
+#include "base/ngx_guildlog_utf8.h"
 #include "fuzz.h"
 
 
@@ -109,7 +111,7 @@ fuzz(ngx_pool_t *pool, u_char *p, size_t len)
     doc.data = p;
     doc.len = len;
 
-    if (ngx_guildlog_json_valid(p, len) != len) {
+    if (ngx_guildlog_utf8_valid(p, len) != len) {
         return;
     }
 

@@ -1,12 +1,13 @@
 
 /*
- * Links ngx_guildlog_json.c, ngx_guildlog_json_read.c and
- * ngx_guildlog_json_write.c.
+ * Links ngx_guildlog_json.c, ngx_guildlog_json_read.c,
+ * ngx_guildlog_json_write.c, ngx_guildlog_json_scan.c and ngx_guildlog_utf8.c.
  *
  * What is parsed is UTF-8 throughout; what is written is read as the same.
  */
 
 #include "base/ngx_guildlog_json.h"
+#include "base/ngx_guildlog_utf8.h"
 #include "fuzz.h"
 
 
@@ -15,10 +16,10 @@ cut(u_char *p, size_t len, size_t max)
 {
     size_t  kept;
 
-    kept = ngx_guildlog_json_cut(p, len, max);
+    kept = ngx_guildlog_utf8_cut(p, len, max);
 
     fuzz_expect(kept <= max && kept <= len);
-    fuzz_expect(ngx_guildlog_json_valid(p, kept) == kept);
+    fuzz_expect(ngx_guildlog_utf8_valid(p, kept) == kept);
     fuzz_expect(kept == len || kept + 4 > max);
 }
 
@@ -97,14 +98,14 @@ fuzz(ngx_pool_t *pool, u_char *p, size_t len)
 
     } else {
         fuzz_expect(json_is_object(json) || json_is_array(json));
-        fuzz_expect(ngx_guildlog_json_valid(p, len) == len);
+        fuzz_expect(ngx_guildlog_utf8_valid(p, len) == len);
     }
 
     read_alike(ngx_guildlog_json_read(p, len), p, len);
 
-    text.len = ngx_guildlog_json_valid(p, len);
+    text.len = ngx_guildlog_utf8_valid(p, len);
     fuzz_expect(text.len <= len);
-    fuzz_expect(ngx_guildlog_json_length(p, text.len) <= text.len);
+    fuzz_expect(ngx_guildlog_utf8_length(p, text.len) <= text.len);
 
     cut(p, text.len, len / 2);
     written(pool, &text);

@@ -1,8 +1,8 @@
 
 /*
  * Links ngx_guildlog_token_verify.c, ngx_guildlog_cache.c,
- * ngx_guildlog_token_keys.c, ngx_guildlog_value.c, ngx_guildlog_json.c and
- * ngx_guildlog_json_read.c.
+ * ngx_guildlog_token_keys.c, ngx_guildlog_value.c, ngx_guildlog_json.c,
+ * ngx_guildlog_json_read.c, ngx_guildlog_json_scan.c and ngx_guildlog_utf8.c.
  *
  * A token: as it is; or a head and claims, a line each, with the signature
  * that belongs to them, so that what stands behind the signature is reached.

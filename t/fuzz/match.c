@@ -1,14 +1,15 @@
 
 /*
  * Links ngx_guildlog_fold.c, ngx_guildlog_fold_table.c, ngx_guildlog_json.c,
- * ngx_guildlog_json_read.c, ngx_guildlog_json_write.c and
- * ngx_guildlog_match.c.
+ * ngx_guildlog_json_read.c, ngx_guildlog_json_write.c, ngx_guildlog_match.c,
+ * ngx_guildlog_json_scan.c and ngx_guildlog_utf8.c.
  *
  * Whatever is taken for a document, nothing beyond it is read, what is folded
  * fits, is folded, and what is said to be found is there.
  */
 
 #include "base/ngx_guildlog_json.h"
+#include "base/ngx_guildlog_utf8.h"
 #include "search/ngx_guildlog_match.h"
 #include "fuzz.h"
 
@@ -28,8 +29,8 @@ folds(ngx_pool_t *pool, ngx_str_t *s)
     text.data = once;
     text.len = len;
 
-    if (ngx_guildlog_json_valid(s->data, s->len) == s->len) {
-        fuzz_expect(ngx_guildlog_json_valid(once, len) == len);
+    if (ngx_guildlog_utf8_valid(s->data, s->len) == s->len) {
+        fuzz_expect(ngx_guildlog_utf8_valid(once, len) == len);
         fuzz_expect(ngx_guildlog_fold(twice, once, len) == twice + len);
         fuzz_expect(ngx_memcmp(once, twice, len) == 0);
     }

@@ -3,13 +3,15 @@
  * Links ngx_guildlog_message.c, ngx_guildlog_message_body.c,
  * ngx_guildlog_message_parts.c, ngx_guildlog_text.c, ngx_guildlog_value.c,
  * ngx_guildlog_json.c, ngx_guildlog_json_read.c, ngx_guildlog_json_write.c,
- * ngx_guildlog_titles.c and ngx_guildlog_titles_data.c.
+ * ngx_guildlog_titles.c, ngx_guildlog_titles_data.c, ngx_guildlog_json_scan.c
+ * and ngx_guildlog_utf8.c.
  *
  * Entries, a line each, as messages: whatever is in them, the platform's
  * limits hold and nobody is mentioned.
  */
 
 #include "platform/ngx_guildlog_message.h"
+#include "base/ngx_guildlog_utf8.h"
 #include "base/ngx_guildlog_json.h"
 #include "platform/ngx_guildlog_text.h"
 #include "fuzz.h"
@@ -134,7 +136,7 @@ fuzz(ngx_pool_t *pool, u_char *p, size_t len)
     conf.color = -1;
     ngx_str_set(&conf.guild, "123456789012345678");
 
-    if (ngx_guildlog_json_valid(p, len) != len) {
+    if (ngx_guildlog_utf8_valid(p, len) != len) {
         return;
     }
 

@@ -2,7 +2,8 @@
 /*
  * Links ngx_guildlog_platform.c, ngx_guildlog_platform_call.c,
  * ngx_guildlog_client_response.c, ngx_guildlog_value.c, ngx_guildlog_json.c,
- * ngx_guildlog_json_read.c and ngx_guildlog_json_write.c.
+ * ngx_guildlog_json_read.c, ngx_guildlog_json_write.c,
+ * ngx_guildlog_json_scan.c and ngx_guildlog_utf8.c.
  *
  * An answer of the platform to any call: what it is taken for has what it
  * needs, and what it is told to be named by may be sent back to it.

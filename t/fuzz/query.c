@@ -1,13 +1,15 @@
 
 /*
  * Links ngx_guildlog_route.c, ngx_guildlog_args.c, ngx_guildlog_value.c,
- * ngx_guildlog_stmt.c, ngx_guildlog_json.c and ngx_guildlog_json_read.c.
+ * ngx_guildlog_stmt.c, ngx_guildlog_json.c, ngx_guildlog_json_read.c,
+ * ngx_guildlog_json_scan.c and ngx_guildlog_utf8.c.
  *
  * The query string of any endpoint: every argument is text that PostgreSQL
  * takes.
  */
 
 #include "api/ngx_guildlog_route.h"
+#include "base/ngx_guildlog_utf8.h"
 #include "fuzz.h"
 
 
@@ -45,7 +47,7 @@ fuzz(ngx_pool_t *pool, u_char *p, size_t len)
         fuzz_expect(i < ARGS_MAX);
 
         if (args[i].data) {
-            fuzz_expect(ngx_guildlog_json_valid(args[i].data, args[i].len)
+            fuzz_expect(ngx_guildlog_utf8_valid(args[i].data, args[i].len)
                         == args[i].len);
         }
     }

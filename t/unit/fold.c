@@ -1,6 +1,7 @@
 
 /*
- * Links ngx_guildlog_fold.c and ngx_guildlog_fold_table.c.
+ * Links ngx_guildlog_fold.c, ngx_guildlog_fold_table.c and
+ * ngx_guildlog_utf8.c.
  *
  * "words are matched whole, case-insensitively, any language": how texts are
  * folded, cut into words and looked through, also where they are not UTF-8.

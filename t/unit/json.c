@@ -1,13 +1,14 @@
 
 /*
- * Links ngx_guildlog_json.c, ngx_guildlog_json_read.c and
- * ngx_guildlog_json_write.c.
+ * Links ngx_guildlog_json.c, ngx_guildlog_json_read.c,
+ * ngx_guildlog_json_write.c, ngx_guildlog_json_scan.c and ngx_guildlog_utf8.c.
  *
  * A body is refused with words that name the field; what is written is JSON
  * whatever the strings hold.
  */
 
 #include "base/ngx_guildlog_json.h"
+#include "base/ngx_guildlog_utf8.h"
 #include "tap.h"
 
 
@@ -420,20 +421,20 @@ test_read_no_memory(void)
 static void
 test_utf8(void)
 {
-    tap_is(ngx_guildlog_json_valid((u_char *) "a\xc3\xa4\xe2\x82\xac", 6), 6,
+    tap_is(ngx_guildlog_utf8_valid((u_char *) "a\xc3\xa4\xe2\x82\xac", 6), 6,
            "valid UTF-8");
-    tap_is(ngx_guildlog_json_valid((u_char *) "a\xc3\xa4\xe2\x82", 5), 3,
+    tap_is(ngx_guildlog_utf8_valid((u_char *) "a\xc3\xa4\xe2\x82", 5), 3,
            "up to a character that is cut");
-    tap_is(ngx_guildlog_json_valid((u_char *) "a\xe0\x80\xaf", 4), 1,
+    tap_is(ngx_guildlog_utf8_valid((u_char *) "a\xe0\x80\xaf", 4), 1,
            "an overlong form is invalid");
-    tap_is(ngx_guildlog_json_valid((u_char *) "\xf8\x88\x80\x80\x80", 5), 0,
+    tap_is(ngx_guildlog_utf8_valid((u_char *) "\xf8\x88\x80\x80\x80", 5), 0,
            "so are five bytes");
-    tap_is(ngx_guildlog_json_length((u_char *) "a\xc3\xa4\xe2\x82\xac"
+    tap_is(ngx_guildlog_utf8_length((u_char *) "a\xc3\xa4\xe2\x82\xac"
                                     "\xf0\x9f\x98\x80", 10), 4,
            "code points are counted");
-    tap_is(ngx_guildlog_json_cut((u_char *) "a\xe2\x82\xac", 4, 3), 1,
+    tap_is(ngx_guildlog_utf8_cut((u_char *) "a\xe2\x82\xac", 4, 3), 1,
            "cut before a character that does not fit");
-    tap_is(ngx_guildlog_json_cut((u_char *) "a\xe2\x82\xac", 4, 4), 4,
+    tap_is(ngx_guildlog_utf8_cut((u_char *) "a\xe2\x82\xac", 4, 4), 4,
            "not cut where all fits");
 }
 
