@@ -160,7 +160,7 @@ typedef struct {
     S(person_logs_next, operator_person_logs, 5,                              \
       NGX_GUILDLOG_STMT_READ|NGX_GUILDLOG_STMT_LONG|NGX_GUILDLOG_STMT_FIRST   \
       |NGX_GUILDLOG_STMT_PATIENT)                                             \
-    S(logs_stream, logs_stream, 14, NGX_GUILDLOG_STMT_READ)                   \
+    S(logs_stream, logs_begin, 14, NGX_GUILDLOG_STMT_READ)                    \
     S(logs_resume, logs_resume, 14,                                           \
       NGX_GUILDLOG_STMT_READ|NGX_GUILDLOG_STMT_LONG                           \
       |NGX_GUILDLOG_STMT_PATIENT)                                             \

@@ -6,7 +6,7 @@
 -- last, or now. doc: of each type whether it is asked for, as '0' or '1'; null:
 -- all are. more: that entry is unknown, and logs_resume() has to be asked.
 
-create or replace function logs_stream(token text, guild bigint,
+create or replace function logs_begin(token text, guild bigint,
     bot smallint, kind smallint, search text, after bigint, before bigint,
     category text[], type int[], channel bigint, member bigint,
     member_role text, role text, last_id bigint)
@@ -23,7 +23,7 @@ begin
 
     if last_id is not null then
         since := (select e.arrival
-                    from log_entry_one(guild, logs_stream.bot, last_id) e);
+                    from log_entry_one(guild, logs_begin.bot, last_id) e);
     else
         since := tail_now(guild, bot);
     end if;
@@ -55,6 +55,30 @@ begin
                         tail_now(guild, bot)),
                     null, types_mask(category, type), null, null,
                     null)::log_row;
+end $$;
+
+
+-- What the module of the release before calls for both: it takes a position as
+-- it comes.
+
+create or replace function logs_stream(token text, guild bigint,
+    bot smallint, kind smallint, search text, after bigint, before bigint,
+    category text[], type int[], channel bigint, member bigint,
+    member_role text, role text, last_id bigint)
+returns setof log_row language plpgsql stable security definer
+set search_path = guildlog, pg_temp set enable_seqscan = off as $$
+declare
+    it  log_row := logs_begin(token, guild, bot, kind, search, after, before,
+                              category, type, channel, member, member_role,
+                              role, last_id);
+begin
+    if it.more then
+        it := logs_resume(token, guild, bot, kind, search, after, before,
+                          category, type, channel, member, member_role, role,
+                          last_id);
+    end if;
+
+    return next it;
 end $$;
 
 

@@ -91,6 +91,7 @@ $$, $$
         ('logs', 'logs_page', 'most integer, below bigint, known text'),
         ('logs', 'logs_export', 'locale text, since bigint, below bigint, '
                                 'most integer, ids bigint[], ahead integer'),
+        ('logs', 'logs_begin', 'last_id bigint'),
         ('logs', 'logs_stream', 'last_id bigint'),
         ('logs', 'logs_resume', 'last_id bigint'),
         ('tail', 'logs_tail', 'since bigint, most integer'),

@@ -2,7 +2,7 @@
 -- and the live tail.
 
 \ir ../setup.psql
-select plan(81);
+select plan(83);
 
 -- Ten minutes of entries, one a minute, called a (the oldest) to j.
 
@@ -275,32 +275,39 @@ select is(body, '{"actors":[]}', 'none at the other bot') from logs_actors(:pro)
 -- the live tail
 
 select is(s.channel_id, h.arrival, 'it begins now')
-  from logs_stream(:me, null, null, null, null, null, null, null, 'either',
+  from logs_begin(:me, null, null, null, null, null, null, null, 'either',
                    null, null) s, log_head h
  where h.guild_id = :guild and h.bot = 0;
 select is(s.channel_id, (select arrival from id where name = 'd'),
           'or behind the entry seen last')
-  from logs_stream(:me, null, null, null, null, null, null, null, 'either',
+  from logs_begin(:me, null, null, null, null, null, null, null, 'either',
                    null, pg_temp.id_of('d')) s;
 select is((s.more, s.channel_id)::text, '(t,)', 'an unknown one takes longer')
-  from logs_stream(:me, null, null, null, null, null, null, null, 'either',
+  from logs_begin(:me, null, null, null, null, null, null, null, 'either',
                    null, pg_temp.id_of('d') + 1) s;
 select is((s.more, s.channel_id)::text,
           '(f,' || (select arrival - 1 from id where name = 'e') || ')',
           '... and is where it would be')
   from logs_resume(:me, null, null, null, null, null, null, null, 'either',
                    null, pg_temp.id_of('d') + 1) s;
+select is((s.more, s.channel_id)::text, v.want, 'both in one, ' || v.why)
+  from (values (1, '(f,' || (select arrival - 1 from id where name = 'e')
+                         || ')', 'for the module of before'),
+               (0, '(f,' || (select arrival from id where name = 'd') || ')',
+                'of one that is known')) v (n, want, why)
+ cross join lateral logs_stream(:me, null, null, null, null, null, null, null,
+                                'either', null, pg_temp.id_of('d') + v.n) s;
 select is(s.doc, null, 'all types are asked for')
-  from logs_stream(:me, null, null, null, null, null, null, null, 'either',
+  from logs_begin(:me, null, null, null, null, null, null, null, 'either',
                    null, null) s;
 select is(s.doc, repeat('0', 5) || '1' || repeat('0', 96), 'or one')
-  from logs_stream(:me, null, null, null, null, '{5}', null, null, 'either',
+  from logs_begin(:me, null, null, null, null, '{5}', null, null, 'either',
                    null, null) s;
 select is(s.doc, (select string_agg((t.category = 'categoryText'
                                      and t.id in (5, 39))::int::text, ''
                                     order by t.id) from log_type t),
           'or what a category has of some')
-  from logs_stream(:me, null, null, null, '{categoryText}', '{5, 39}', null,
+  from logs_begin(:me, null, null, null, '{categoryText}', '{5, 39}', null,
                    null, 'either', null, null) s;
 
 create function pg_temp.tail(since text, most int, member bigint default null)
