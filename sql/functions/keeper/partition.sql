@@ -53,6 +53,10 @@ $$;
 -- one becomes it, and there is a new default one: no row moves, so a reader
 -- whose snapshot is older than this, and its lock younger, sees them all the
 -- same. True: it was so, and everybody had to wait.
+--
+-- Lock: the parent, then the default partition, as readers take them. Whether
+-- everybody has to wait is seen before, without a lock; rows that came since
+-- then are left for the next call.
 
 create or replace function partition_make(parent text, name text, key text,
     low text, high text)
@@ -64,9 +68,15 @@ begin
         return false;
     end if;
 
+    holds := partition_has(parent, key, low, high);
+    execute format('lock table only %I in %s mode', parent,
+                   case when holds then 'access exclusive'
+                        else 'share update exclusive' end);
     execute format('lock table %I', parent || '_default');
-    execute format('select exists (select from %I where %I >= %L and %I < %L)',
-                   parent || '_default', key, low, key, high) into holds;
+
+    if not holds and partition_has(parent, key, low, high) then
+        raise lock_not_available;
+    end if;
 
     if holds then
         perform partition_adopt(parent, name, key, low, high);
@@ -77,6 +87,21 @@ begin
     execute format('alter table %I attach partition %I '
                    'for values from (%L) to (%L)', parent, name, low, high);
     return holds;
+end $$;
+
+
+-- Does the default partition have rows of that range?
+
+create or replace function partition_has(parent text, key text, low text,
+    high text default null)
+returns boolean language plpgsql as $$
+declare
+    has  boolean;
+begin
+    execute format('select exists (select from %I where %I >= %L and '
+                   '(%L is null or %I < %L))', parent || '_default', key, low,
+                   high, key, high) into has;
+    return has;
 end $$;
 
 
@@ -107,7 +132,6 @@ returns void language plpgsql as $$
 declare
     other  constant text := parent || '_default';
 begin
-    execute format('lock table only %I in access exclusive mode', parent);
     execute format('alter table %I detach partition %I', parent, other);
     execute format('alter table %I rename to %I', other, name);
     perform partition_vacuum(name);
@@ -151,7 +175,10 @@ begin
         while day <= today + ahead loop
             until := day + p.days;
 
-            if day <= today and partition_holds(p.parent, p.key, day) then
+            if day <= today
+               and partition_has(p.parent, p.key,
+                                 partition_bound(p.parent, day))
+            then
                 until := day + p.days * ((today + 1 - day) / p.days + 1);
             end if;
 
@@ -180,21 +207,6 @@ returns text language sql stable as $$
     select case parent when 'log_entry' then day_id(day)::text
            else day || ' 00:00Z' end
 $$;
-
-
--- Does the default partition have rows from that day on?
-
-create or replace function partition_holds(parent text, key text, day date)
-returns boolean language plpgsql as $$
-declare
-    holds  boolean;
-begin
-    execute format('lock table %I', parent || '_default');
-    execute format('select exists (select from %I where %I >= %L)',
-                   parent || '_default', key, partition_bound(parent, day))
-       into holds;
-    return holds;
-end $$;
 
 
 -- Of the days up to some ahead, those that have no partition of any table.

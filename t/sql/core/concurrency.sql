@@ -12,7 +12,7 @@ select body::json ->> 'unique_id' as token
 \gset
 select format('%L, %s, 0::smallint, 1::smallint', :'token', :guild) as me \gset
 
-select plan(14);
+select plan(16);
 
 
 -- Another session is at work, and goes on until somebody waits for it: it has
@@ -157,5 +157,42 @@ select is(status, 202, 'this and the keeper do not wait for each other')
   from operator_person_forget(:guild, 55500000000000001);
 select is(count(*)::int, 0, 'the keeper''s turn did not fail')
   from forgotten_person where guild_id = :guild and error is not null;
+
+-- who makes a partition out of the default one waits for readers of the table,
+-- and has nothing meanwhile that these are to lock: they would wait for each
+-- other
+
+begin;
+lock table only log_entry in access share mode;
+select format($$ begin; set application_name = 'maker';
+    insert into log_entry (guild_id, id, arrival, bot, type, doc)
+    values (5, day_id('2083-01-01') + 1, 1, 0, 5, '"id":"1"');
+    select partition_make('log_entry', 'log_entry_2083', 'id',
+        day_id('2083-01-01')::text, day_id('2083-01-02')::text);
+    rollback $$) as sql \gset
+\setenv MAKE :sql
+\! echo "$MAKE" | psql -XAtq > /dev/null 2>&1 &
+create function pg_temp.maker(relation regclass, granted boolean)
+returns boolean language sql as $$
+    select exists (select from pg_locks l
+                     join pg_stat_activity a on a.pid = l.pid
+                    where a.application_name = 'maker'
+                      and l.relation = maker.relation
+                      and l.mode = 'AccessExclusiveLock'
+                      and l.granted = maker.granted)
+$$;
+do $$ begin
+    for i in 1 .. 3000 loop
+        perform pg_stat_clear_snapshot();
+        exit when pg_temp.maker('log_entry', false);
+        perform pg_sleep(0.01);
+    end loop;
+end $$;
+select is(pg_temp.maker('log_entry', false), true, 'it waits for a reader');
+select is(pg_temp.maker('log_entry_default', true), false,
+          'who can go on to the default partition');
+select pg_terminate_backend(a.pid, 10000) from pg_stat_activity a
+ where a.application_name = 'maker' \g /dev/null
+commit;
 
 select * from finish();
