@@ -2,27 +2,10 @@
 -- changes meanwhile; the partitions are fewer, in order, and without what
 -- nobody can see any more.
 
-\set QUIET on
-
--- who takes a partition away waits for all others, so they wait for this file
-
-set client_min_messages = error;
-begin;
-lock table guildlog.log_head, guildlog.log_event, guildlog.log_entry;
-
-\ir ../setup.psql
+\ir ../days.psql
 select plan(70);
 
 \set free 900000000000000002
-
--- a partition for each of the last 31 days
-
-drop table log_entry_past;
-select partition_make('log_entry', 'log_entry_' || to_char(d, 'YYYYMMDD'),
-                      'id', day_id(d::date)::text, day_id(d::date + 1)::text)
-  from generate_series((now() at time zone 'UTC')::date - 31,
-                       (now() at time zone 'UTC')::date - 1,
-                       interval '1 day') d \g /dev/null
 
 -- here no other transaction counts
 

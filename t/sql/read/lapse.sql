@@ -1,23 +1,8 @@
 -- A plan that gets smaller hides at once and deletes after 7 days: an upgrade
 -- within them shows everything again, search included.
 
-\set QUIET on
-
--- who takes a partition away waits for all others, so they wait for this file
-
-set client_min_messages = error;
-begin;
-lock table guildlog.log_head, guildlog.log_event, guildlog.log_entry;
-
-\ir ../setup.psql
+\ir ../days.psql
 select plan(22);
-
-drop table log_entry_past;
-select partition_make('log_entry', 'log_entry_' || to_char(d, 'YYYYMMDD'),
-                      'id', day_id(d::date)::text, day_id(d::date + 1)::text)
-  from generate_series((now() at time zone 'UTC')::date - 31,
-                       (now() at time zone 'UTC')::date - 1,
-                       interval '1 day') d \g /dev/null
 
 -- here no other transaction counts
 

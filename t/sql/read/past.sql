@@ -2,15 +2,7 @@
 -- word of an entry that expired, however little of a segment of the index it
 -- was, and what is left is found as before.
 
-\set QUIET on
-
--- who takes a partition away waits for all others, so they wait for this file
-
-set client_min_messages = error;
-begin;
-lock table guildlog.log_head, guildlog.log_event, guildlog.log_entry;
-
-\ir ../setup.psql
+\ir ../days.psql
 select plan(21);
 
 -- so that a few entries make segments of every level, with marks and with bits
@@ -19,14 +11,8 @@ returns int language sql immutable as $$ select 4 $$;
 create or replace function search_bits_from()
 returns int language sql immutable as $$ select 96 $$;
 
--- a partition for each of the last 31 days, and the day that it is
+-- the day that it is
 
-drop table log_entry_past;
-select partition_make('log_entry', 'log_entry_' || to_char(d, 'YYYYMMDD'),
-                      'id', day_id(d::date)::text, day_id(d::date + 1)::text)
-  from generate_series((now() at time zone 'UTC')::date - 31,
-                       (now() at time zone 'UTC')::date - 1,
-                       interval '1 day') d \g /dev/null
 create temp table passed as select 0 as days;
 create or replace function today()
 returns date language sql stable as $$
