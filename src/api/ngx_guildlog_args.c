@@ -201,32 +201,26 @@ ngx_guildlog_args_complete(ngx_guildlog_value_t *v,
 static ngx_int_t
 ngx_guildlog_args_array(ngx_pool_t *pool, ngx_array_t *items, ngx_str_t *arg)
 {
-    size_t       len;
-    u_char      *p;
+    size_t       size;
     ngx_str_t   *item;
     ngx_uint_t   i;
 
     item = items->elts;
-    len = sizeof("{}") - 1;
+    size = 0;
 
     for (i = 0; i < items->nelts; i++) {
-        len += sizeof("\"\",") - 1 + 2 * item[i].len;
+        size += item[i].len;
     }
 
-    p = ngx_pnalloc(pool, len);
-    if (p == NULL) {
+    if (ngx_guildlog_value_array(arg, pool, items->nelts, size) != NGX_OK) {
         return NGX_ERROR;
     }
 
-    arg->data = p;
-
     for (i = 0; i < items->nelts; i++) {
-        *p++ = (i == 0) ? '{' : ',';
-        p = ngx_guildlog_value_quote(p, &item[i]);
+        ngx_guildlog_value_array_add(arg, &item[i]);
     }
 
-    *p++ = '}';
-    arg->len = p - arg->data;
+    ngx_guildlog_value_array_end(arg);
 
     return NGX_OK;
 }

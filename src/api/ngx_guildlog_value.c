@@ -386,6 +386,43 @@ ngx_guildlog_value_quote(u_char *p, const ngx_str_t *value)
 
 
 ngx_int_t
+ngx_guildlog_value_array(ngx_str_t *array, ngx_pool_t *pool, ngx_uint_t n,
+    size_t size)
+{
+    array->len = 0;
+    array->data = ngx_pnalloc(pool, sizeof("{}") - 1
+                                    + n * (sizeof("\"\",") - 1) + 2 * size);
+
+    return array->data ? NGX_OK : NGX_ERROR;
+}
+
+
+void
+ngx_guildlog_value_array_add(ngx_str_t *array, const ngx_str_t *value)
+{
+    u_char  *p;
+
+    p = array->data + array->len;
+
+    *p++ = array->len ? ',' : '{';
+    p = ngx_guildlog_value_quote(p, value);
+
+    array->len = p - array->data;
+}
+
+
+void
+ngx_guildlog_value_array_end(ngx_str_t *array)
+{
+    if (array->len == 0) {
+        array->data[array->len++] = '{';
+    }
+
+    array->data[array->len++] = '}';
+}
+
+
+ngx_int_t
 ngx_guildlog_value_id(const u_char *p, size_t len, size_t min)
 {
     size_t  i;

@@ -99,6 +99,16 @@ ngx_uint_t ngx_guildlog_value_is_one(const char **values,
 
 u_char *ngx_guildlog_value_quote(u_char *p, const ngx_str_t *value);
 
+/*
+ * An SQL array of n such elements with size bytes in all: begun, each added,
+ * and ended.  NGX_ERROR: no memory.
+ */
+
+ngx_int_t ngx_guildlog_value_array(ngx_str_t *array, ngx_pool_t *pool,
+    ngx_uint_t n, size_t size);
+void ngx_guildlog_value_array_add(ngx_str_t *array, const ngx_str_t *value);
+void ngx_guildlog_value_array_end(ngx_str_t *array);
+
 /* NGX_OK: "0".."9223372036854775807", digits only, min to 20 of them */
 
 ngx_int_t ngx_guildlog_value_id(const u_char *p, size_t len, size_t min);

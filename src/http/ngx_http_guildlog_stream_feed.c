@@ -49,10 +49,6 @@ static void ngx_http_guildlog_feed_ask(ngx_http_guildlog_feed_t *feed,
     ngx_int_t (*ask)(ngx_http_guildlog_feed_t *feed, ngx_pool_t *pool));
 static void ngx_http_guildlog_feed_again(ngx_http_guildlog_feed_t *feed,
     ngx_uint_t failed);
-static ngx_int_t ngx_http_guildlog_feed_begin(ngx_str_t *array,
-    ngx_pool_t *pool, ngx_uint_t n, size_t size);
-static void ngx_http_guildlog_feed_add(ngx_str_t *array,
-    const ngx_str_t *value);
 
 
 ngx_int_t
@@ -319,8 +315,7 @@ ngx_http_guildlog_feed_ask_news(ngx_http_guildlog_feed_t *feed,
     }
 
     for (i = 0; i < 3; i++) {
-        if (ngx_http_guildlog_feed_begin(&args[i], pool, n,
-                                         n * NGX_INT64_LEN)
+        if (ngx_guildlog_value_array(&args[i], pool, n, n * NGX_INT64_LEN)
             != NGX_OK)
         {
             return NGX_ERROR;
@@ -333,13 +328,13 @@ ngx_http_guildlog_feed_ask_news(ngx_http_guildlog_feed_t *feed,
         arrival.data = number;
         arrival.len = ngx_sprintf(number, "%L", topic->arrival) - number;
 
-        ngx_http_guildlog_feed_add(&args[0], &topic->guild);
-        ngx_http_guildlog_feed_add(&args[1], &topic->bot);
-        ngx_http_guildlog_feed_add(&args[2], &arrival);
+        ngx_guildlog_value_array_add(&args[0], &topic->guild);
+        ngx_guildlog_value_array_add(&args[1], &topic->bot);
+        ngx_guildlog_value_array_add(&args[2], &arrival);
     }
 
     for (i = 0; i < 3; i++) {
-        args[i].data[args[i].len++] = '}';
+        ngx_guildlog_value_array_end(&args[i]);
     }
 
     return ngx_guildlog_db_pool_submit(feed->pool,
@@ -443,9 +438,9 @@ ngx_http_guildlog_feed_ask_tokens(ngx_http_guildlog_feed_t *feed,
         }
     }
 
-    if (ngx_http_guildlog_feed_begin(&args[0], pool, n, n * NGX_INT64_LEN)
+    if (ngx_guildlog_value_array(&args[0], pool, n, n * NGX_INT64_LEN)
         != NGX_OK
-        || ngx_http_guildlog_feed_begin(&args[1], pool, n, size) != NGX_OK)
+        || ngx_guildlog_value_array(&args[1], pool, n, size) != NGX_OK)
     {
         return NGX_ERROR;
     }
@@ -457,13 +452,13 @@ ngx_http_guildlog_feed_ask_tokens(ngx_http_guildlog_feed_t *feed,
             listener = ngx_queue_data(q, ngx_http_guildlog_listener_t, queue);
             token = &listener->call->args[NGX_HTTP_GUILDLOG_STREAM_TOKEN];
 
-            ngx_http_guildlog_feed_add(&args[0], &topic->guild);
-            ngx_http_guildlog_feed_add(&args[1], token);
+            ngx_guildlog_value_array_add(&args[0], &topic->guild);
+            ngx_guildlog_value_array_add(&args[1], token);
         }
     }
 
-    args[0].data[args[0].len++] = '}';
-    args[1].data[args[1].len++] = '}';
+    ngx_guildlog_value_array_end(&args[0]);
+    ngx_guildlog_value_array_end(&args[1]);
 
     return ngx_guildlog_db_pool_submit(feed->pool,
                            &ngx_guildlog_stmts[ngx_guildlog_stmt_logs_tokens],
@@ -545,31 +540,4 @@ ngx_http_guildlog_feed_revoked(ngx_http_guildlog_feed_t *feed,
             }
         }
     }
-}
-
-
-/* an SQL array in the making: n values, size bytes of them in all */
-
-static ngx_int_t
-ngx_http_guildlog_feed_begin(ngx_str_t *array, ngx_pool_t *pool,
-    ngx_uint_t n, size_t size)
-{
-    array->len = 0;
-    array->data = ngx_pnalloc(pool, size * 2 + n * 3 + 2);
-
-    return array->data ? NGX_OK : NGX_ERROR;
-}
-
-
-static void
-ngx_http_guildlog_feed_add(ngx_str_t *array, const ngx_str_t *value)
-{
-    u_char  *p;
-
-    p = array->data + array->len;
-
-    *p++ = array->len ? ',' : '{';
-    p = ngx_guildlog_value_quote(p, value);
-
-    array->len = p - array->data;
 }
