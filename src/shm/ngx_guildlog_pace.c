@@ -7,8 +7,14 @@
 
 
 #define NGX_GUILDLOG_PACE_SECOND    1050     /* ms, and what the way varies */
-#define NGX_GUILDLOG_PACE_PROBE     5000     /* ms */
 #define NGX_GUILDLOG_PACE_FAILURES  5        /* in a row: it is not there */
+
+/*
+ * ms between two probes.  A question of a request waits for 5,000 ms at most,
+ * and may begin to wait just behind a probe that failed: it has to get the
+ * next one, and its answer, in time.
+ */
+#define NGX_GUILDLOG_PACE_PROBE     2000
 
 /* of 10,000 bad requests in ten minutes that end in a ban */
 #define NGX_GUILDLOG_PACE_CAREFUL   1000     /* one at a time */
