@@ -37,6 +37,11 @@ enum {
 };
 
 
+/* of fetch.c: what was read for those near the newest arrival */
+
+typedef struct ngx_http_guildlog_news_s  ngx_http_guildlog_news_t;
+
+
 /*
  * A server and bot somebody listens to; lives as long as that.  At most two
  * statements of it run at a time: one for all who are near the newest arrival,
@@ -50,9 +55,11 @@ typedef struct {
     ngx_queue_t                    listeners;
     ngx_queue_t                    past;       /* listeners that are far behind;
                                                   the first is served */
-    ngx_guildlog_db_pool_t        *pool;
-    ngx_guildlog_db_query_t       *near_query;
-    ngx_guildlog_db_query_t       *past_query;
+    ngx_guildlog_db_pool_t           *pool;
+    ngx_guildlog_db_query_t          *near_query;
+    ngx_guildlog_db_query_t          *past_query;
+    ngx_http_guildlog_news_t      *news;       /* NULL: nothing is judged */
+    ngx_queue_t                    judged;     /* while there are news */
     ngx_event_t                    turn;       /* looks who is behind */
     int64_t                        since;      /* of the near query */
     int64_t                        arrival;    /* more than that is news */

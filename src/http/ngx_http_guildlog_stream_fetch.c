@@ -2,9 +2,9 @@
 /*
  * From the database to the listeners.  Those near the newest arrival are served
  * together: what arrived behind the last of them is read once, without any
- * filter, and judged here for each.  Who is far behind is served alone, by what
- * the database finds for its filters, in turns.  No listener holds a connection
- * to the database.
+ * filter, and judged here for each, a moment at a time.  Who is far behind is
+ * served alone, by what the database finds for its filters, in turns.  No
+ * listener holds a connection to the database.
  */
 
 #include "http/ngx_http_guildlog_stream.h"
@@ -13,6 +13,9 @@
 #define NGX_HTTP_GUILDLOG_FETCH_NEAR   1000    /* arrivals */
 #define NGX_HTTP_GUILDLOG_FETCH_ROWS   "1000"
 #define NGX_HTTP_GUILDLOG_FETCH_PAUSE  20      /* ms, others may join */
+#define NGX_HTTP_GUILDLOG_FETCH_MOMENT 500     /* us, of judging */
+#define NGX_HTTP_GUILDLOG_FETCH_GLANCE 16      /* events between two looks at
+                                                  the clock */
 
 /* guild, bot, the filters, since, how many */
 
@@ -27,21 +30,32 @@ typedef struct {
     int64_t                        arrival;
     u_char                        *event;      /* in the block */
     size_t                         len;
+    ngx_str_t                      text;       /* the document, in the block */
     ngx_guildlog_match_doc_t       doc;
+    unsigned                       read:1;     /* doc or bad is set */
     unsigned                       bad:1;      /* the document is none */
 } ngx_http_guildlog_event_t;
 
 
-/* what was read, until everybody has it */
+/* what was read, until everybody has it; in the pool */
 
-typedef struct {
+struct ngx_http_guildlog_news_s {
     ngx_pool_t                    *pool;
     ngx_http_guildlog_block_t     *block;
     ngx_http_guildlog_event_t     *events;
-    ngx_uint_t                    *fits;       /* which of them, for one */
     ngx_uint_t                     n;
     int64_t                        until;
-} ngx_http_guildlog_news_t;
+
+    ngx_queue_t                    served;     /* listeners who wait for it */
+
+    /* the first of these, as far as it is judged */
+
+    ngx_http_guildlog_listener_t  *listener;   /* NULL: it is not begun */
+    ngx_uint_t                     next;       /* event */
+    ngx_uint_t                    *fits;       /* which fit */
+    ngx_uint_t                     nfits;
+    size_t                         size;       /* of these */
+};
 
 
 static int64_t ngx_http_guildlog_fetch_number(const ngx_str_t *arg,
@@ -53,22 +67,33 @@ static ngx_guildlog_db_query_t *ngx_http_guildlog_fetch_submit(
     ngx_guildlog_db_handler_pt handler);
 static void ngx_http_guildlog_fetch_near_done(void *data,
     ngx_guildlog_db_result_t *result);
-static ngx_int_t ngx_http_guildlog_fetch_read(ngx_http_guildlog_news_t *news,
+static ngx_http_guildlog_news_t *ngx_http_guildlog_fetch_read(
     ngx_guildlog_db_result_t *result);
-static ngx_uint_t ngx_http_guildlog_fetch_gather(
-    ngx_http_guildlog_topic_t *topic, int64_t until, ngx_queue_t *served);
-static void ngx_http_guildlog_fetch_fold(ngx_http_guildlog_news_t *news,
-    ngx_guildlog_db_result_t *result);
-static void ngx_http_guildlog_fetch_serve(
-    ngx_http_guildlog_listener_t *listener, ngx_http_guildlog_news_t *news);
-static ngx_http_guildlog_block_t *ngx_http_guildlog_fetch_choose(
-    ngx_http_guildlog_listener_t *listener, ngx_http_guildlog_news_t *news);
+static void ngx_http_guildlog_fetch_free(ngx_http_guildlog_news_t *news);
+static void ngx_http_guildlog_fetch_gather(ngx_http_guildlog_topic_t *topic);
+static void ngx_http_guildlog_fetch_judge(ngx_http_guildlog_topic_t *topic);
+static void ngx_http_guildlog_fetch_judge_handler(ngx_event_t *ev);
+static ngx_int_t ngx_http_guildlog_fetch_serve(
+    ngx_http_guildlog_topic_t *topic, uint64_t end);
+static ngx_int_t ngx_http_guildlog_fetch_choose(
+    ngx_http_guildlog_listener_t *listener, ngx_http_guildlog_news_t *news,
+    uint64_t end);
+static ngx_uint_t ngx_http_guildlog_fetch_bad(
+    ngx_http_guildlog_news_t *news, ngx_http_guildlog_event_t *event);
+static ngx_http_guildlog_block_t *ngx_http_guildlog_fetch_block(
+    ngx_http_guildlog_news_t *news);
 static void ngx_http_guildlog_fetch_past(ngx_http_guildlog_topic_t *topic);
 static void ngx_http_guildlog_fetch_past_done(void *data,
     ngx_guildlog_db_result_t *result);
 static void ngx_http_guildlog_fetch_served(ngx_http_guildlog_topic_t *topic);
 static int64_t ngx_http_guildlog_fetch_until(ngx_guildlog_db_result_t *result,
     ngx_uint_t stmt, int64_t since);
+
+
+/* topics whose news are judged: all of a worker have one moment together */
+
+static ngx_queue_t  ngx_http_guildlog_fetch_judged;
+static ngx_event_t  ngx_http_guildlog_fetch_judging;
 
 
 /* what a listener asks for, and from where on; NGX_ERROR: no memory */
@@ -177,6 +202,11 @@ ngx_http_guildlog_fetch_end(ngx_http_guildlog_topic_t *topic)
         ngx_guildlog_db_pool_detach(topic->near_query);
     }
 
+    if (topic->news) {
+        ngx_queue_remove(&topic->judged);
+        ngx_http_guildlog_fetch_free(topic->news);
+    }
+
     if (topic->turn.timer_set) {
         ngx_del_timer(&topic->turn);
     }
@@ -225,6 +255,10 @@ ngx_http_guildlog_fetch_leave(ngx_http_guildlog_listener_t *listener)
     listener->past = 0;
     listener->served = 0;
 
+    if (topic->news && topic->news->listener == listener) {
+        topic->news->listener = NULL;
+    }
+
     if (first && topic->past_query) {
         ngx_guildlog_db_pool_detach(topic->past_query);
         topic->past_query = NULL;
@@ -249,9 +283,9 @@ ngx_http_guildlog_fetch_turn(ngx_http_guildlog_topic_t *topic)
     ngx_queue_t                   *q;
     ngx_http_guildlog_listener_t  *listener;
 
-    /* what is read now ends in a turn */
+    /* what is read or judged now ends in a turn */
 
-    if (topic->near_query) {
+    if (topic->near_query || topic->news) {
         return;
     }
 
@@ -327,47 +361,33 @@ ngx_http_guildlog_fetch_near_done(void *data, ngx_guildlog_db_result_t *result)
 {
     ngx_http_guildlog_topic_t *topic = data;
 
-    ngx_queue_t                   *q, served;
-    ngx_http_guildlog_news_t       news;
-    ngx_http_guildlog_listener_t  *listener;
+    int64_t                    until;
+    ngx_http_guildlog_news_t  *news;
 
     topic->near_query = NULL;
 
-    news.until = ngx_http_guildlog_fetch_until(result,
-                                               ngx_guildlog_stmt_logs_tail,
-                                               topic->since);
+    until = ngx_http_guildlog_fetch_until(result, ngx_guildlog_stmt_logs_tail,
+                                          topic->since);
+    news = NULL;
+
+    if (until > topic->since) {
+        news = ngx_http_guildlog_fetch_read(result);
+    }
 
     /* nothing was got: it is asked for again behind the next question */
 
-    if (news.until == topic->since
-        || ngx_http_guildlog_fetch_read(&news, result) != NGX_OK)
-    {
+    if (news == NULL) {
         topic->behind = 1;
         return;
     }
 
-    topic->arrival = ngx_max(topic->arrival, news.until);
+    news->until = until;
 
-    if (ngx_http_guildlog_fetch_gather(topic, news.until, &served)) {
-        ngx_http_guildlog_fetch_fold(&news, result);
-    }
+    topic->news = news;
+    topic->arrival = ngx_max(topic->arrival, until);
 
-    topic->serving = 1;
-
-    while (!ngx_queue_empty(&served)) {
-        q = ngx_queue_head(&served);
-        listener = ngx_queue_data(q, ngx_http_guildlog_listener_t, turn);
-
-        ngx_queue_remove(q);
-        listener->served = 0;
-
-        ngx_http_guildlog_fetch_serve(listener, &news);
-    }
-
-    ngx_http_guildlog_block_free(news.block);
-    ngx_destroy_pool(news.pool);
-
-    ngx_http_guildlog_fetch_served(topic);
+    ngx_http_guildlog_fetch_gather(topic);
+    ngx_http_guildlog_fetch_judge(topic);
 }
 
 
@@ -400,40 +420,45 @@ ngx_http_guildlog_fetch_until(ngx_guildlog_db_result_t *result, ngx_uint_t stmt,
 }
 
 
-/* the rows become events; NGX_ERROR: out of memory */
+/* the rows become events; NULL: out of memory */
 
-static ngx_int_t
-ngx_http_guildlog_fetch_read(ngx_http_guildlog_news_t *news,
-    ngx_guildlog_db_result_t *result)
+static ngx_http_guildlog_news_t *
+ngx_http_guildlog_fetch_read(ngx_guildlog_db_result_t *result)
 {
     size_t                      size;
     u_char                     *p;
     ngx_str_t                   id;
     ngx_uint_t                  row;
+    ngx_pool_t                 *pool;
+    ngx_http_guildlog_news_t   *news;
     ngx_http_guildlog_event_t  *event;
 
     size = ngx_http_guildlog_entries_size(result, NULL)
            + result->rows * (sizeof("id: \ndata: \n\n") + NGX_INT64_LEN);
 
-    news->n = result->rows - 1;
-
-    news->pool = ngx_create_pool(NGX_DEFAULT_POOL_SIZE, ngx_cycle->log);
-    if (news->pool == NULL) {
-        return NGX_ERROR;
+    pool = ngx_create_pool(NGX_DEFAULT_POOL_SIZE, ngx_cycle->log);
+    if (pool == NULL) {
+        return NULL;
     }
 
-    news->block = ngx_http_guildlog_block_create(size);
-    news->events = ngx_palloc(news->pool,
+    news = ngx_pcalloc(pool, sizeof(ngx_http_guildlog_news_t));
+    if (news == NULL) {
+        ngx_destroy_pool(pool);
+        return NULL;
+    }
+
+    ngx_queue_init(&news->served);
+
+    news->pool = pool;
+    news->n = result->rows - 1;
+    news->events = ngx_palloc(pool,
                               result->rows * sizeof(ngx_http_guildlog_event_t));
-    news->fits = ngx_palloc(news->pool, result->rows * sizeof(ngx_uint_t));
+    news->fits = ngx_palloc(pool, result->rows * sizeof(ngx_uint_t));
+    news->block = ngx_http_guildlog_block_create(size);
 
     if (news->block == NULL || news->events == NULL || news->fits == NULL) {
-        if (news->block) {
-            ngx_http_guildlog_block_free(news->block);
-        }
-
-        ngx_destroy_pool(news->pool);
-        return NGX_ERROR;
+        ngx_http_guildlog_fetch_free(news);
+        return NULL;
     }
 
     p = news->block->data;
@@ -444,13 +469,21 @@ ngx_http_guildlog_fetch_read(ngx_http_guildlog_news_t *news,
         event->arrival = ngx_http_guildlog_number_at(result, row,
                                                      NGX_HTTP_GUILDLOG_LOG_SEQ);
         event->event = p;
-        event->bad = 1;
+        event->read = 0;
+        event->bad = 0;
 
         id = ngx_guildlog_db_result_value(result, row,
                                           NGX_HTTP_GUILDLOG_LOG_ID);
         id.len = ngx_min(id.len, NGX_INT64_LEN);
 
         p = ngx_sprintf(p, "id: %V\ndata: ", &id);
+
+        /* the entry begins with its document, as it is but for the end */
+
+        event->text = ngx_guildlog_db_result_value(result, row,
+                                                   NGX_HTTP_GUILDLOG_LOG_DOC);
+        event->text.data = p;
+
         p = ngx_http_guildlog_entry(p, result, row);
 
         *p++ = LF;
@@ -461,144 +494,254 @@ ngx_http_guildlog_fetch_read(ngx_http_guildlog_news_t *news,
 
     news->block->len = p - news->block->data;
 
-    return NGX_OK;
+    return news;
 }
 
 
-/*
- * Those who are ready and lack any of it.  Returns whether one of them has
- * filters.
- */
-
-static ngx_uint_t
-ngx_http_guildlog_fetch_gather(ngx_http_guildlog_topic_t *topic,
-    int64_t until, ngx_queue_t *served)
+static void
+ngx_http_guildlog_fetch_free(ngx_http_guildlog_news_t *news)
 {
-    ngx_uint_t                     reads;
+    if (news->block) {
+        ngx_http_guildlog_block_free(news->block);
+    }
+
+    ngx_destroy_pool(news->pool);
+}
+
+
+/* those who are ready and lack any of it */
+
+static void
+ngx_http_guildlog_fetch_gather(ngx_http_guildlog_topic_t *topic)
+{
     ngx_queue_t                   *q;
     ngx_http_guildlog_listener_t  *listener;
-
-    reads = 0;
-    ngx_queue_init(served);
 
     ngx_http_guildlog_stream_each(q, &topic->listeners) {
         listener = ngx_queue_data(q, ngx_http_guildlog_listener_t, queue);
 
         if (listener->past || listener->sending
-            || listener->since < topic->since || listener->since >= until)
+            || listener->since < topic->since
+            || listener->since >= topic->news->until)
         {
             continue;
         }
 
         listener->served = 1;
-        ngx_queue_insert_tail(served, &listener->turn);
-        reads |= ngx_guildlog_match_reads(&listener->match);
+        ngx_queue_insert_tail(&topic->news->served, &listener->turn);
     }
-
-    return reads;
 }
 
 
+/* in the next turn of the event loop */
+
 static void
-ngx_http_guildlog_fetch_fold(ngx_http_guildlog_news_t *news,
-    ngx_guildlog_db_result_t *result)
+ngx_http_guildlog_fetch_judge(ngx_http_guildlog_topic_t *topic)
 {
-    u_char                     *buf;
-    ngx_str_t                   doc;
-    ngx_uint_t                  i;
-    ngx_http_guildlog_event_t  *event;
+    if (ngx_http_guildlog_fetch_judging.handler == NULL) {
+        ngx_queue_init(&ngx_http_guildlog_fetch_judged);
 
-    for (i = 0; i < news->n; i++) {
-        event = &news->events[i];
+        ngx_http_guildlog_fetch_judging.log = ngx_cycle->log;
+        ngx_http_guildlog_fetch_judging.handler =
+                                        ngx_http_guildlog_fetch_judge_handler;
+    }
 
-        doc = ngx_guildlog_db_result_value(result, i + 1,
-                                           NGX_HTTP_GUILDLOG_LOG_DOC);
-        buf = ngx_pnalloc(news->pool, NGX_GUILDLOG_MATCH_SIZE(doc.len));
+    ngx_queue_insert_tail(&ngx_http_guildlog_fetch_judged, &topic->judged);
 
-        event->bad = (buf == NULL
-                      || ngx_guildlog_match_read(&event->doc, &doc) != NGX_OK
-                      || ngx_guildlog_match_fold(&event->doc, buf) == NULL);
+    ngx_post_event(&ngx_http_guildlog_fetch_judging, &ngx_posted_next_events);
+}
 
-        if (event->bad) {
-            ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0,
-                          "filters of live tails cannot read the entry that "
-                          "arrived as %L", event->arrival);
+
+/*
+ * For a moment; then other requests come first, and the other topics next.  All
+ * listeners of a topic may leave while its news are judged.
+ */
+
+static void
+ngx_http_guildlog_fetch_judge_handler(ngx_event_t *ev)
+{
+    uint64_t                    end;
+    ngx_int_t                   rc;
+    ngx_queue_t                *q;
+    ngx_http_guildlog_topic_t  *topic;
+
+    end = ngx_guildlog_now_us() + NGX_HTTP_GUILDLOG_FETCH_MOMENT;
+
+    while (!ngx_queue_empty(&ngx_http_guildlog_fetch_judged)) {
+
+        q = ngx_queue_head(&ngx_http_guildlog_fetch_judged);
+        topic = ngx_queue_data(q, ngx_http_guildlog_topic_t, judged);
+
+        topic->serving = 1;
+        rc = ngx_http_guildlog_fetch_serve(topic, end);
+        topic->serving = 0;
+
+        ngx_queue_remove(q);
+
+        if (rc == NGX_AGAIN && !ngx_queue_empty(&topic->listeners)) {
+            ngx_http_guildlog_fetch_judge(topic);
+            return;
+        }
+
+        ngx_http_guildlog_fetch_free(topic->news);
+        topic->news = NULL;
+
+        ngx_http_guildlog_fetch_served(topic);
+    }
+}
+
+
+/* NGX_AGAIN: the moment is over before all have it */
+
+static ngx_int_t
+ngx_http_guildlog_fetch_serve(ngx_http_guildlog_topic_t *topic, uint64_t end)
+{
+    ngx_queue_t                   *q;
+    ngx_http_guildlog_news_t      *news;
+    ngx_http_guildlog_block_t     *block;
+    ngx_http_guildlog_listener_t  *listener;
+
+    news = topic->news;
+
+    while (!ngx_queue_empty(&news->served)) {
+        q = ngx_queue_head(&news->served);
+        listener = ngx_queue_data(q, ngx_http_guildlog_listener_t, turn);
+
+        /* one block a listener: behind its heartbeat this is read again */
+
+        if (listener->sending) {
+            ngx_http_guildlog_fetch_leave(listener);
+            continue;
+        }
+
+        if (ngx_http_guildlog_fetch_choose(listener, news, end) != NGX_OK) {
+            return NGX_AGAIN;
+        }
+
+        ngx_http_guildlog_fetch_leave(listener);
+
+        block = ngx_http_guildlog_fetch_block(news);
+
+        listener->since = news->until;
+
+        if (block == NULL) {
+            ngx_http_guildlog_finish(listener->call->request, NGX_ERROR);
+            continue;
+        }
+
+        if (block->len) {
+            ngx_http_guildlog_stream_deliver(listener, block);
+        }
+
+        if (block != news->block) {
+            ngx_http_guildlog_block_free(block);
         }
     }
+
+    return NGX_OK;
 }
 
 
-static void
-ngx_http_guildlog_fetch_serve(ngx_http_guildlog_listener_t *listener,
-    ngx_http_guildlog_news_t *news)
-{
-    ngx_http_guildlog_block_t  *block;
+/* which events fit the listener; NGX_AGAIN: not all are judged yet */
 
-    block = ngx_http_guildlog_fetch_choose(listener, news);
-
-    listener->since = news->until;
-
-    if (block == NULL) {
-        ngx_http_guildlog_finish(listener->call->request, NGX_ERROR);
-        return;
-    }
-
-    if (block->len) {
-        ngx_http_guildlog_stream_deliver(listener, block);
-    }
-
-    if (block != news->block) {
-        ngx_http_guildlog_block_free(block);
-    }
-}
-
-
-/* what of it fits the listener: all, or a block of its own; NULL: no memory */
-
-static ngx_http_guildlog_block_t *
+static ngx_int_t
 ngx_http_guildlog_fetch_choose(ngx_http_guildlog_listener_t *listener,
-    ngx_http_guildlog_news_t *news)
+    ngx_http_guildlog_news_t *news, uint64_t end)
 {
-    size_t                      size;
-    u_char                     *p;
-    ngx_uint_t                  i, n, reads;
-    ngx_http_guildlog_block_t  *block;
+    ngx_uint_t                  i, reads;
     ngx_http_guildlog_event_t  *event;
 
-    n = 0;
-    size = 0;
     reads = ngx_guildlog_match_reads(&listener->match);
 
-    for (i = 0; i < news->n; i++) {
+    if (news->listener != listener) {
+        news->listener = listener;
+        news->next = 0;
+        news->nfits = 0;
+        news->size = 0;
+    }
+
+    for (i = news->next; i < news->n; i++) {
+
+        if (i % NGX_HTTP_GUILDLOG_FETCH_GLANCE == 0
+            && ngx_guildlog_now_us() >= end)
+        {
+            news->next = i;
+            return NGX_AGAIN;
+        }
+
         event = &news->events[i];
 
         if (event->arrival > listener->since
-            && (!reads || (!event->bad
+            && (!reads || (!ngx_http_guildlog_fetch_bad(news, event)
                            && ngx_guildlog_match(&listener->match,
                                                  &event->doc))))
         {
-            news->fits[n++] = i;
-            size += event->len;
+            news->fits[news->nfits++] = i;
+            news->size += event->len;
         }
     }
 
-    if (n == news->n) {
+    return NGX_OK;
+}
+
+
+/* reads the document for the first who asks; 1: it is none */
+
+static ngx_uint_t
+ngx_http_guildlog_fetch_bad(ngx_http_guildlog_news_t *news,
+    ngx_http_guildlog_event_t *event)
+{
+    u_char  *buf;
+
+    if (event->read) {
+        return event->bad;
+    }
+
+    buf = ngx_pnalloc(news->pool, NGX_GUILDLOG_MATCH_SIZE(event->text.len));
+
+    event->read = 1;
+    event->bad = (buf == NULL
+                  || ngx_guildlog_match_read(&event->doc, &event->text)
+                     != NGX_OK
+                  || ngx_guildlog_match_fold(&event->doc, buf) == NULL);
+
+    if (event->bad) {
+        ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0,
+                      "filters of live tails cannot read the entry that "
+                      "arrived as %L", event->arrival);
+    }
+
+    return event->bad;
+}
+
+
+/* all events, or a block of those that fit; NULL: out of memory */
+
+static ngx_http_guildlog_block_t *
+ngx_http_guildlog_fetch_block(ngx_http_guildlog_news_t *news)
+{
+    u_char                     *p;
+    ngx_uint_t                  i;
+    ngx_http_guildlog_block_t  *block;
+    ngx_http_guildlog_event_t  *event;
+
+    if (news->nfits == news->n) {
         return news->block;
     }
 
-    block = ngx_http_guildlog_block_create(size);
+    block = ngx_http_guildlog_block_create(news->size);
     if (block == NULL) {
         return NULL;
     }
 
     p = block->data;
 
-    for (i = 0; i < n; i++) {
+    for (i = 0; i < news->nfits; i++) {
         event = &news->events[news->fits[i]];
         p = ngx_cpymem(p, event->event, event->len);
     }
 
-    block->len = size;
+    block->len = news->size;
 
     return block;
 }
@@ -637,7 +780,7 @@ ngx_http_guildlog_fetch_past_done(void *data, ngx_guildlog_db_result_t *result)
 
     int64_t                        until;
     ngx_queue_t                   *q;
-    ngx_http_guildlog_news_t       news;
+    ngx_http_guildlog_news_t      *news;
     ngx_http_guildlog_listener_t  *listener;
 
     topic->past_query = NULL;
@@ -651,11 +794,15 @@ ngx_http_guildlog_fetch_past_done(void *data, ngx_guildlog_db_result_t *result)
     until = ngx_http_guildlog_fetch_until(result, ngx_guildlog_stmt_logs_past,
                                           listener->since);
 
+    news = NULL;
+
     /* a heartbeat may be on its way still: one block a listener */
 
-    if (until == listener->since || listener->sending
-        || ngx_http_guildlog_fetch_read(&news, result) != NGX_OK)
-    {
+    if (until > listener->since && !listener->sending) {
+        news = ngx_http_guildlog_fetch_read(result);
+    }
+
+    if (news == NULL) {
         topic->behind = 1;
         ngx_http_guildlog_fetch_past(topic);
         return;
@@ -664,12 +811,11 @@ ngx_http_guildlog_fetch_past_done(void *data, ngx_guildlog_db_result_t *result)
     topic->serving = 1;
     listener->since = until;
 
-    if (news.block->len) {
-        ngx_http_guildlog_stream_deliver(listener, news.block);
+    if (news->block->len) {
+        ngx_http_guildlog_stream_deliver(listener, news->block);
     }
 
-    ngx_http_guildlog_block_free(news.block);
-    ngx_destroy_pool(news.pool);
+    ngx_http_guildlog_fetch_free(news);
 
     ngx_http_guildlog_fetch_past(topic);
     ngx_http_guildlog_fetch_served(topic);

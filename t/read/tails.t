@@ -219,6 +219,22 @@ cmp_ok asked('logs_past'), '>', 0, '... by what the database finds for it';
 record_some(1);
 all_right('nobody is in the way', @listeners, @far);
 
+# what arrived is judged a moment at a time: some leave while others have it
+# already, and somebody comes back
+
+record_some(1000);
+push @{ $all->{got} }, $all->{stream}->events(1);
+my @leaving = grep { $_ % 3 == 1 } 1 .. $#listeners;
+$_->{stream}->close for @listeners[@leaving];
+my $back = $listeners[$leaving[-1]];
+$back->{stream} = listen_to($back->{string}, 'Last-Event-ID: '
+    . (@{ $back->{got} } ? $back->{got}[-1][0] : $ids[0]));
+record_some(100);
+pop @leaving;
+my %gone = map { $_ => 1 } @leaving;
+@listeners = @listeners[grep { !$gone{$_} } 0 .. $#listeners];
+all_right('who leaves in the middle takes nothing from others', @listeners);
+
 # a filter that matches nothing moves on all the same
 
 $_->{stream}->close for @listeners[1 .. $#listeners], @far;
