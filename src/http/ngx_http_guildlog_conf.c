@@ -164,6 +164,7 @@ ngx_http_guildlog_conf_keeper(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 {
     ngx_http_guildlog_main_conf_t *gmcf = conf;
 
+    ngx_int_t    rc;
     ngx_str_t   *args;
     ngx_uint_t   i;
 
@@ -184,9 +185,12 @@ ngx_http_guildlog_conf_keeper(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
     }
 
     for (i = 2; i < cf->args->nelts; i++) {
-        if (ngx_http_guildlog_keeper_param(cf, gmcf, &args[i]) != NGX_OK) {
-            ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
-                               "invalid parameter \"%V\"", &args[i]);
+        rc = ngx_http_guildlog_keeper_param(cf, gmcf, &args[i]);
+
+        if (rc != NGX_OK) {
+            ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "%s parameter \"%V\"",
+                               rc == NGX_DECLINED ? "duplicate" : "invalid",
+                               &args[i]);
             return NGX_CONF_ERROR;
         }
     }
@@ -195,12 +199,15 @@ ngx_http_guildlog_conf_keeper(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 }
 
 
+/* NGX_DECLINED: that database was named before */
+
 static ngx_int_t
 ngx_http_guildlog_keeper_param(ngx_conf_t *cf,
     ngx_http_guildlog_main_conf_t *gmcf, ngx_str_t *arg)
 {
     ngx_int_t                    n;
     ngx_str_t                    value, *name;
+    ngx_uint_t                   i;
     ngx_guildlog_keeper_conf_t  *keeper;
 
     keeper = &gmcf->keeper;
@@ -210,10 +217,22 @@ ngx_http_guildlog_keeper_param(ngx_conf_t *cf,
         if (gmcf->keeper_databases == NULL) {
             gmcf->keeper_databases = ngx_array_create(cf->pool, 1,
                                                       sizeof(ngx_str_t));
+            if (gmcf->keeper_databases == NULL) {
+                return NGX_ERROR;
+            }
         }
 
-        name = gmcf->keeper_databases
-               ? ngx_array_push(gmcf->keeper_databases) : NULL;
+        name = gmcf->keeper_databases->elts;
+
+        for (i = 0; i < gmcf->keeper_databases->nelts; i++) {
+            if (name[i].len == value.len
+                && ngx_memcmp(name[i].data, value.data, value.len) == 0)
+            {
+                return NGX_DECLINED;
+            }
+        }
+
+        name = ngx_array_push(gmcf->keeper_databases);
         if (name == NULL) {
             return NGX_ERROR;
         }

@@ -18,12 +18,22 @@ typedef struct {
 } ngx_http_guildlog_operator_t;
 
 
+/* a rule of ngx_http_access_module, which keeps its types to itself */
+
+typedef struct {
+    in_addr_t                       mask;
+    in_addr_t                       addr;
+    ngx_uint_t                      deny;
+} ngx_http_guildlog_rule_t;
+
+
 static ngx_uint_t ngx_http_guildlog_over_tcp(ngx_http_core_main_conf_t *cmcf,
     ngx_http_core_srv_conf_t *cscf);
 static ngx_uint_t ngx_http_guildlog_serves_address(ngx_http_conf_addr_t *addr,
     ngx_http_core_srv_conf_t *cscf);
 static ngx_uint_t ngx_http_guildlog_has_fence(ngx_conf_t *cf,
     ngx_http_guildlog_operator_t *operator);
+static ngx_uint_t ngx_http_guildlog_denies(ngx_array_t *rules);
 static void *ngx_http_guildlog_said(ngx_conf_t *cf, const char *module,
     ngx_http_core_loc_conf_t *clcf);
 
@@ -173,10 +183,37 @@ ngx_http_guildlog_has_fence(ngx_conf_t *cf,
         return 1;
     }
 
-    return ngx_http_guildlog_said(cf, "ngx_http_access_module",
-                                  operator->clcf) != NULL
+    return ngx_http_guildlog_denies(ngx_http_guildlog_said(cf,
+                                   "ngx_http_access_module", operator->clcf))
            || ngx_http_guildlog_said(cf, "ngx_http_auth_request_module",
                                      operator->clcf) != NULL;
+}
+
+
+/*
+ * Whom no rule matches is let in: only a rule that denies everybody makes a
+ * fence, and no rule before it may let everybody in.
+ */
+
+static ngx_uint_t
+ngx_http_guildlog_denies(ngx_array_t *rules)
+{
+    ngx_uint_t                 i;
+    ngx_http_guildlog_rule_t  *rule;
+
+    if (rules == NULL || rules->size != sizeof(ngx_http_guildlog_rule_t)) {
+        return 0;
+    }
+
+    rule = rules->elts;
+
+    for (i = 0; i < rules->nelts; i++) {
+        if (rule[i].mask == 0) {
+            return rule[i].deny;
+        }
+    }
+
+    return 0;
 }
 
 

@@ -108,6 +108,8 @@ refused qr/invalid parameter "$_"/, "$here; guildlog_keeper on $_; $key", $api
         'interval=61m', 'interval=-1s', 'nonsense=1', 'budget', 'off',
         'hours=2', 'hours=-2', 'hours=2-', 'hours=2-25', 'hours=24-2',
         'hours=3-3', 'hours=a-b', 'hours=2-3-4';
+refused qr/duplicate parameter "database=a"/, "$here name=a; $here; $key"
+    . ' guildlog_keeper on database=a budget=300 database=a;', $api;
 refused qr/takes "off", or "on" and its parameters/,
     "$here; guildlog_keeper $_; $key", $api
     for 'yes', 'off budget=1000', 'budget=1000';
@@ -354,13 +356,16 @@ refused qr/is duplicate/, "$here; $key",
 my $tcp = "listen 127.0.0.1:1;";
 my @fences = (
     'allow 127.0.0.1; deny all;',
+    'deny all;',
+    'allow 127.0.0.1; deny 0.0.0.0/0;',
     'auth_basic operators; auth_basic_user_file users;',
     'auth_request /asks;',
 );
 
 refused qr/"guildlog_operator" in location "\/o\/" can be reached over TCP/,
     "$here; $key", "$tcp $_ location /o/ { guildlog_operator; }"
-    for '', 'auth_basic off;', 'satisfy any;';
+    for '', 'auth_basic off;', 'satisfy any;', 'allow 127.0.0.1;',
+        'deny 192.0.2.1;', 'allow all; deny all;', 'deny 192.0.2.1; allow all;';
 refused qr/can be reached over TCP/,
     "$here; $key server { location / { guildlog_operator; } }";
 refused qr/can be reached over TCP/, "$here; $key",
