@@ -81,25 +81,40 @@ ngx_guildlog_delivery_park(ngx_guildlog_lane_t *lane,
 }
 
 
-/* if not even that can be noted, it stays at hand, and rests */
+/*
+ * If the database refuses even that for the sake of the lane, the lane stays at
+ * hand, and rests.  If the database could not be asked, the lane is found again
+ * soon, and fails again.
+ */
 
 static void
 ngx_guildlog_delivery_parked(void *data, ngx_guildlog_db_result_t *result)
 {
     ngx_guildlog_lane_t *lane = data;
 
+    ngx_guildlog_delivery_t  *d;
+
+    d = lane->delivery;
     lane->query = NULL;
 
     if (result->outcome == NGX_GUILDLOG_DB_ROWS) {
-        (void) ngx_guildlog_delivery_is_parked(lane->delivery, result);
+        (void) ngx_guildlog_delivery_is_parked(d, result);
         ngx_guildlog_delivery_forget(lane);
         return;
     }
 
-    ngx_guildlog_delivery_refused(lane->delivery, "a lane to be parked",
-                                  result);
-    ngx_guildlog_lane_sleep(lane, NGX_GUILDLOG_PARK_TIME,
-                            ngx_guildlog_delivery_forget);
+    ngx_guildlog_delivery_refused(d, "a lane to be parked", result);
+
+    if (ngx_guildlog_delivery_to_blame(result)) {
+        ngx_guildlog_lane_sleep(lane, NGX_GUILDLOG_PARK_TIME,
+                                ngx_guildlog_delivery_forget);
+        return;
+    }
+
+    d->sweep_at = ngx_current_msec + NGX_GUILDLOG_DELIVERY_RETRY;
+    d->find_at = d->sweep_at;
+
+    ngx_guildlog_delivery_forget(lane);
 }
 
 

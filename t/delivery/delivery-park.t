@@ -136,6 +136,29 @@ subtest 'a page of lanes' => sub {
 };
 
 
+# what has nothing to do with the lane keeps it from being parked
+
+subtest 'a lane that cannot be parked now' => sub {
+    my ($guild, $token) = @{ $servers[30] };
+    my $before = parked();
+
+    $g->sql(q{create function busy() returns trigger language plpgsql as
+        $$ begin raise 'it is bad now' using errcode = '55P03'; end $$});
+    $g->sql('create trigger busy before update of parked_to on lane_ready
+        for each row execute function busy()');
+    bad($guild, 'lane_head', 'update');
+    my ($id) = record($guild, 1);
+    wait_for { $g->error_log =~ /parked failed, SQLSTATE 55P03/ } 60,
+        'it is not noted';
+    $g->sql('drop trigger busy on lane_ready');
+    wait_for { parked() > $before } 60, 'soon it is';
+
+    good('lane_head');
+    let_go_on($guild);
+    becomes($guild, $token, $id, 'delivered', 'it goes on when it is let');
+};
+
+
 subtest 'a webhook that cannot be noted' => sub {
     my ($guild, $token) = ($g->server);
     bad($guild, 'lane', 'update', q{new.state = 'active'});
