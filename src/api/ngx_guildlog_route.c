@@ -4,7 +4,6 @@
  */
 
 #include "api/ngx_guildlog_route.h"
-#include "shm/ngx_guildlog_stats.h"
 
 
 #define REQUIRED  NGX_GUILDLOG_REQUIRED
@@ -571,5 +570,5 @@ const ngx_uint_t  ngx_guildlog_nroutes = sizeof(ngx_guildlog_routes)
                                          / sizeof(ngx_guildlog_route_t);
 
 _Static_assert(sizeof(ngx_guildlog_routes) / sizeof(ngx_guildlog_route_t)
-               < NGX_GUILDLOG_STATS_ROUTES,
-               "each route has counters, and so has no route");
+               <= NGX_GUILDLOG_ROUTES_MAX,
+               "NGX_GUILDLOG_ROUTES_MAX is less than the number of routes");

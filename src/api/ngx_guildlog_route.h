@@ -8,9 +8,10 @@
 
 
 #include "api/ngx_guildlog_args.h"
-#include "db/ngx_guildlog_stmt.h"
+#include "api/ngx_guildlog_stmt.h"
 
 
+#define NGX_GUILDLOG_ROUTES_MAX  95
 #define NGX_GUILDLOG_PIECES_MAX  3
 
 

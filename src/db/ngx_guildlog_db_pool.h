@@ -9,7 +9,7 @@
 
 
 #include <ngx_event.h>
-#include "db/ngx_guildlog_stmt.h"
+#include "api/ngx_guildlog_stmt.h"
 #include "shm/ngx_guildlog_stats.h"
 
 

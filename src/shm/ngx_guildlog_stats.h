@@ -12,11 +12,11 @@
 #include "shm/ngx_guildlog_quota.h"
 #include "log/ngx_guildlog_entry.h"
 #include "shm/ngx_guildlog_pace.h"
-#include "db/ngx_guildlog_stmt.h"
+#include "api/ngx_guildlog_route.h"
 #include "shm/ngx_guildlog_traffic.h"
 
 
-#define NGX_GUILDLOG_STATS_ROUTES   96
+#define NGX_GUILDLOG_STATS_ROUTES   (NGX_GUILDLOG_ROUTES_MAX + 1)
 #define NGX_GUILDLOG_STATS_CODES    20
 #define NGX_GUILDLOG_STATS_BUCKETS  14
 #define NGX_GUILDLOG_STATS_WORKERS  256

@@ -3,7 +3,7 @@
  * The text of every statement.
  */
 
-#include "db/ngx_guildlog_stmt.h"
+#include "api/ngx_guildlog_stmt.h"
 
 
 #define ngx_guildlog_args_0  ""
