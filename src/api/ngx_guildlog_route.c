@@ -408,6 +408,9 @@ static const ngx_guildlog_field_t  ngx_guildlog_roles[] = {
 #define delivers(f, m, p, x, q, b)                                            \
     { #f, m, "/servers/{guild}" p, NGX_GUILDLOG_OPERATOR, 0,                  \
       x, q, b, stmt(f), EMPTY|BODILESS, NGX_GUILDLOG_ROW }
+#define makes(f, p, b, a)                                                     \
+    { #f, POST, "/servers/{guild}" p, NGX_GUILDLOG_OPERATOR, 0,               \
+      none, none, b, stmt(f), 0, a }
 #define lines(f, s, p, x)                                                     \
     { #f, GET, "/servers/{guild}" p, NGX_GUILDLOG_OPERATOR, 0,                \
       x, none, NULL, stmt(s), LINES, NGX_GUILDLOG_EXPORT }
@@ -423,8 +426,6 @@ static const ngx_guildlog_field_t  ngx_guildlog_roles[] = {
 #define BATCH     NGX_GUILDLOG_ROUTE_BATCH
 #define EMPTY     NGX_GUILDLOG_ROUTE_EMPTY
 #define BODILESS  NGX_GUILDLOG_ROUTE_BODILESS
-#define TOKEN     NGX_GUILDLOG_ROUTE_TOKEN
-#define ENTRIES   NGX_GUILDLOG_ROUTE_ENTRIES
 #define TAKES     NGX_GUILDLOG_ROUTE_TAKES
 #define LINES     NGX_GUILDLOG_ROUTE_LINES
 
@@ -516,13 +517,13 @@ const ngx_guildlog_route_t  ngx_guildlog_routes[] = {
 
     operator(operator_server_put, PUT, "", none, ngx_guildlog_server, EMPTY),
     operator(operator_server_forget, DELETE, "", none, NULL, 0),
-    operator(operator_token_create, POST, "/tokens", none,
-             ngx_guildlog_new_token, TOKEN),
+    makes(operator_token_create, "/tokens", ngx_guildlog_new_token,
+          NGX_GUILDLOG_TOKEN),
 
-    operator(operator_record, POST, "/logs", none, ngx_guildlog_nothing,
-             ENTRIES),
+    makes(operator_record, "/logs", ngx_guildlog_nothing,
+          NGX_GUILDLOG_RECORD),
     { "operator_record_many", POST, "/logs", NGX_GUILDLOG_OPERATOR, 0, none,
-      none, ngx_guildlog_nothing, stmt(operator_record_many), ENTRIES,
+      none, ngx_guildlog_nothing, stmt(operator_record_many), 0,
       NGX_GUILDLOG_RECORD },
 
     operator(operator_member_put, PUT, "/members/{}", ngx_guildlog_an_id,

@@ -25,12 +25,13 @@ typedef enum {
 
 typedef enum {
     NGX_GUILDLOG_ROW = 0,        /* status and body, as the function says */
+    NGX_GUILDLOG_TOKEN,          /* a row: the token it describes, signed */
     NGX_GUILDLOG_PAGE,           /* rows that become a LogPage */
     NGX_GUILDLOG_EXPORT,         /* rows of a file, chunk by chunk */
     NGX_GUILDLOG_STREAM,         /* events, as long as somebody listens */
     NGX_GUILDLOG_TROUBLE,        /* a row, after the platform was asked */
     NGX_GUILDLOG_TEST,           /* what came of a message */
-    NGX_GUILDLOG_RECORD          /* a row; asked for twice if that fails */
+    NGX_GUILDLOG_RECORD          /* a row, for a body of entries */
 } ngx_guildlog_answer_e;
 
 
@@ -65,12 +66,6 @@ typedef struct {
 
 /* an empty object is a change of nothing, and welcome */
 #define NGX_GUILDLOG_ROUTE_EMPTY  0x02
-
-/* the row describes a token: the answer is the token, signed */
-#define NGX_GUILDLOG_ROUTE_TOKEN  0x04
-
-/* the body is a batch of entries, for a bot of the server or for many */
-#define NGX_GUILDLOG_ROUTE_ENTRIES  0x08
 
 /* no body at all is an empty object */
 #define NGX_GUILDLOG_ROUTE_BODILESS  0x10

@@ -22,6 +22,10 @@
 #define NGX_GUILDLOG_BASIC      2
 
 
+#define ngx_guildlog_str_eq(a, b)                                             \
+    ((a)->len == (b)->len && ngx_memcmp((a)->data, (b)->data, (a)->len) == 0)
+
+
 /*
  * An event's data must have a descriptor where ngx_connection_t has it:
  * ngx_event_ident() reads it for the debug log.

@@ -78,6 +78,7 @@ typedef struct {
 
 
 typedef struct ngx_http_guildlog_call_s      ngx_http_guildlog_call_t;
+typedef struct ngx_http_guildlog_endpoint_s  ngx_http_guildlog_endpoint_t;
 typedef struct ngx_http_guildlog_export_s    ngx_http_guildlog_export_t;
 typedef struct ngx_http_guildlog_listener_s  ngx_http_guildlog_listener_t;
 typedef struct ngx_http_guildlog_feed_s      ngx_http_guildlog_feed_t;
@@ -116,6 +117,7 @@ struct ngx_http_guildlog_call_s {
     ngx_http_guildlog_ctx_t       *ctx;
     const ngx_http_guildlog_loc_conf_t  *conf;
     const ngx_guildlog_route_t    *route;
+    const ngx_http_guildlog_endpoint_t  *endpoint;  /* of the route */
     ngx_str_t                      guild;
     ngx_str_t                      pieces[NGX_GUILDLOG_PIECES_MAX];
     ngx_str_t                      args[NGX_GUILDLOG_ARGS_MAX];
@@ -133,6 +135,21 @@ struct ngx_http_guildlog_call_s {
     ngx_http_guildlog_trouble_t   *trouble;
     unsigned                       cleaned:1;  /* its cleanup is set */
     unsigned                       apart:1;    /* each server for itself */
+};
+
+
+/*
+ * What an endpoint does.  bound: the body has been read; it ends in start.
+ * start: all arguments are there; it returns as ask() does.  answer: what
+ * finalizes the request, or NGX_BUSY: more is to come, by another result or by
+ * the writing of this one.
+ */
+
+struct ngx_http_guildlog_endpoint_s {
+    ngx_int_t  (*bound)(ngx_http_guildlog_call_t *call);
+    ngx_int_t  (*start)(ngx_http_guildlog_call_t *call);
+    ngx_int_t  (*answer)(ngx_http_guildlog_call_t *call,
+                         ngx_guildlog_db_result_t *result);
 };
 
 
@@ -183,17 +200,17 @@ extern ngx_module_t                ngx_http_guildlog_module;
 extern ngx_http_guildlog_worker_t  ngx_http_guildlog_worker;
 
 
-/* ngx_http_guildlog_guard.c */
-
-ngx_http_guildlog_ctx_t *ngx_http_guildlog_get_ctx(ngx_http_request_t *r,
-    ngx_uint_t create);
-ngx_int_t ngx_http_guildlog_access_handler(ngx_http_request_t *r);
-
-
 /* ngx_http_guildlog_request.c */
 
 ngx_int_t ngx_http_guildlog_content_handler(ngx_http_request_t *r);
 ngx_int_t ngx_http_guildlog_log_handler(ngx_http_request_t *r);
+
+
+/* ngx_http_guildlog_call.c */
+
+/* NULL: none yet, or out of memory if one is to be created */
+ngx_http_guildlog_ctx_t *ngx_http_guildlog_get_ctx(ngx_http_request_t *r,
+    ngx_uint_t create);
 
 /*
  * Submits the statement with the call's arguments; what comes of it goes to
@@ -201,9 +218,6 @@ ngx_int_t ngx_http_guildlog_log_handler(ngx_http_request_t *r);
  */
 ngx_int_t ngx_http_guildlog_ask(ngx_http_guildlog_call_t *call,
     const ngx_guildlog_stmt_t *stmt);
-
-/* all arguments are there: the work of the route begins; returns as ask() */
-ngx_int_t ngx_http_guildlog_start(ngx_http_guildlog_call_t *call);
 
 /*
  * The end of a handler that the event loop has called for a request, whose log
@@ -215,12 +229,6 @@ void ngx_http_guildlog_finish(ngx_http_request_t *r, ngx_int_t rc);
 ngx_int_t ngx_http_guildlog_refuse(ngx_http_guildlog_call_t *call,
     ngx_uint_t status, const ngx_str_t *error);
 
-
-/*
- * How an endpoint starts and answers: a start function returns as ask() does,
- * an answer function what finalizes the request, or NGX_BUSY: more is to
- * come, by another result or by the writing of this one.
- */
 
 /* ngx_http_guildlog_page.c */
 
@@ -297,8 +305,15 @@ ngx_int_t ngx_http_guildlog_test_start(ngx_http_guildlog_call_t *call);
 ngx_int_t ngx_http_guildlog_test_answer(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result);
 
+/* ngx_http_guildlog_token.c */
+
+ngx_int_t ngx_http_guildlog_token_start(ngx_http_guildlog_call_t *call);
+ngx_int_t ngx_http_guildlog_token_answer(ngx_http_guildlog_call_t *call,
+    ngx_guildlog_db_result_t *result);
+
 /* ngx_http_guildlog_record.c */
 
+ngx_int_t ngx_http_guildlog_record_bound(ngx_http_guildlog_call_t *call);
 ngx_int_t ngx_http_guildlog_record_answer(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result);
 
@@ -311,8 +326,12 @@ ngx_int_t ngx_http_guildlog_record_answer(ngx_http_guildlog_call_t *call,
  */
 ngx_int_t ngx_http_guildlog_read_body(ngx_http_guildlog_call_t *call);
 
+ngx_uint_t ngx_http_guildlog_body_is_ndjson(ngx_http_request_t *r);
 
-/* ngx_http_guildlog_auth.c */
+
+/* ngx_http_guildlog_access.c */
+
+ngx_int_t ngx_http_guildlog_access_handler(ngx_http_request_t *r);
 
 /* words for ngx_guildlog_auth_e */
 extern const char *const  ngx_http_guildlog_causes[];
@@ -324,9 +343,8 @@ extern const char *const  ngx_http_guildlog_causes[];
 ngx_int_t ngx_http_guildlog_authenticate(ngx_http_request_t *r,
     ngx_http_guildlog_ctx_t *ctx, const ngx_http_guildlog_loc_conf_t *conf);
 
-/* WWW-Authenticate for ctx->cause; NGX_ERROR if out of memory */
-ngx_int_t ngx_http_guildlog_challenge(ngx_http_request_t *r,
-    ngx_http_guildlog_ctx_t *ctx);
+
+/* ngx_http_guildlog_limit.c */
 
 /*
  * Charges the token, or the client's address where there is none, once a
@@ -338,6 +356,10 @@ ngx_int_t ngx_http_guildlog_charge(ngx_http_request_t *r,
 
 
 /* ngx_http_guildlog_response.c: each returns what finalizes the request */
+
+/* WWW-Authenticate for ctx->cause; NGX_ERROR if out of memory */
+ngx_int_t ngx_http_guildlog_challenge(ngx_http_request_t *r,
+    ngx_http_guildlog_ctx_t *ctx);
 
 ngx_int_t ngx_http_guildlog_send(ngx_http_request_t *r, ngx_uint_t status,
     const ngx_str_t *type, const ngx_str_t *body);
@@ -366,6 +388,9 @@ ngx_uint_t ngx_http_guildlog_failed(ngx_guildlog_db_result_t *result,
 /* the header of an answer whose body follows; length -1: not known yet */
 ngx_int_t ngx_http_guildlog_send_head(ngx_http_request_t *r,
     ngx_uint_t status, const ngx_str_t *type, off_t length);
+
+/* what the one row of the result says; 0: it has none */
+ngx_uint_t ngx_http_guildlog_row_status(ngx_guildlog_db_result_t *result);
 
 /* what the head of log rows says; 0: none came */
 ngx_uint_t ngx_http_guildlog_log_status(ngx_guildlog_db_result_t *result);

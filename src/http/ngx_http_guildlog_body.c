@@ -1,14 +1,9 @@
 
 /*
- * The body of a request: read in pieces that are bounded here, held against
- * the rules of its endpoint, and made the last argument of the statement.
+ * Reading the body of a request, in pieces that are bounded here.
  */
 
 #include "http/ngx_http_guildlog.h"
-
-
-/* bytes of entries in one turn, a few ms: others wait for that */
-#define NGX_HTTP_GUILDLOG_TURN  (128 * 1024)
 
 
 static ngx_int_t ngx_http_guildlog_check_type(
@@ -18,13 +13,6 @@ static ngx_uint_t ngx_http_guildlog_is_type(ngx_http_request_t *r,
 static void ngx_http_guildlog_read_handler(ngx_http_request_t *r);
 static ngx_int_t ngx_http_guildlog_read_more(ngx_http_guildlog_call_t *call);
 static ngx_int_t ngx_http_guildlog_take(ngx_http_guildlog_call_t *call);
-static ngx_int_t ngx_http_guildlog_body(ngx_http_guildlog_call_t *call);
-static ngx_int_t ngx_http_guildlog_entries(ngx_http_guildlog_call_t *call);
-static ngx_int_t ngx_http_guildlog_read_entries(
-    ngx_http_guildlog_call_t *call);
-static ngx_int_t ngx_http_guildlog_yield(ngx_http_guildlog_call_t *call);
-static void ngx_http_guildlog_yield_cleanup(void *data);
-static void ngx_http_guildlog_turn_handler(ngx_event_t *ev);
 
 
 static const ngx_str_t  ngx_http_guildlog_ndjson =
@@ -96,9 +84,8 @@ ngx_http_guildlog_check_type(ngx_http_guildlog_call_t *call)
         return NGX_OK;
     }
 
-    if ((call->route->flags & NGX_GUILDLOG_ROUTE_ENTRIES)
-        && ngx_http_guildlog_is_type(call->request,
-                                     &ngx_http_guildlog_ndjson))
+    if (call->route->answer == NGX_GUILDLOG_RECORD
+        && ngx_http_guildlog_body_is_ndjson(call->request))
     {
         return NGX_OK;
     }
@@ -136,6 +123,13 @@ ngx_http_guildlog_is_type(ngx_http_request_t *r, const ngx_str_t *expected)
 }
 
 
+ngx_uint_t
+ngx_http_guildlog_body_is_ndjson(ngx_http_request_t *r)
+{
+    return ngx_http_guildlog_is_type(r, &ngx_http_guildlog_ndjson);
+}
+
+
 static void
 ngx_http_guildlog_read_handler(ngx_http_request_t *r)
 {
@@ -151,7 +145,7 @@ ngx_http_guildlog_read_handler(ngx_http_request_t *r)
     }
 
     if (rc == NGX_OK) {
-        rc = ngx_http_guildlog_body(call);
+        rc = call->endpoint->bound(call);
     }
 
     if (rc != NGX_AGAIN) {
@@ -271,181 +265,4 @@ ngx_http_guildlog_take(ngx_http_guildlog_call_t *call)
     }
 
     return NGX_OK;
-}
-
-
-static ngx_int_t
-ngx_http_guildlog_body(ngx_http_guildlog_call_t *call)
-{
-    json_t     *json;
-    ngx_int_t   rc;
-    ngx_str_t   error;
-
-    static const ngx_str_t  missing =
-        ngx_string("body: must be a JSON object");
-
-    if (call->route->flags & NGX_GUILDLOG_ROUTE_ENTRIES) {
-        return ngx_http_guildlog_entries(call);
-    }
-
-    if (call->body.len == 0
-        && (call->route->flags & NGX_GUILDLOG_ROUTE_BODILESS))
-    {
-        ngx_str_set(&call->body, "{}");
-    }
-
-    if (call->body.len == 0) {
-        return ngx_http_guildlog_refuse(call, NGX_HTTP_BAD_REQUEST,
-                                        &missing);
-    }
-
-    json = ngx_guildlog_json_parse(call->request->pool, &call->body, &error);
-
-    if (json) {
-        rc = ngx_guildlog_route_body(call->request->pool, call->route, json,
-                                     &error);
-    } else {
-        rc = error.len ? NGX_DECLINED : NGX_ERROR;
-    }
-
-    if (rc == NGX_DECLINED) {
-        return ngx_http_guildlog_refuse(call, NGX_HTTP_BAD_REQUEST, &error);
-    }
-
-    if (rc != NGX_OK) {
-        return NGX_ERROR;
-    }
-
-    call->args[call->nargs++] = call->body;
-
-    return ngx_http_guildlog_start(call);
-}
-
-
-/* a body that begins as an object does is a line, whatever its type says */
-
-static ngx_int_t
-ngx_http_guildlog_entries(ngx_http_guildlog_call_t *call)
-{
-    u_char               *p, *last;
-    ngx_uint_t            ndjson;
-    ngx_http_request_t   *r;
-
-    r = call->request;
-
-    last = call->body.data + call->body.len;
-    p = ngx_guildlog_json_skip(call->body.data, last);
-
-    ndjson = (p < last && *p == '{')
-             || ngx_http_guildlog_is_type(r, &ngx_http_guildlog_ndjson);
-
-    call->batch = ngx_guildlog_batch_create(r->pool, &call->body, ndjson,
-                                            call->guild.len == 0);
-    if (call->batch == NULL) {
-        return NGX_ERROR;
-    }
-
-    return ngx_http_guildlog_read_entries(call);
-}
-
-
-static ngx_int_t
-ngx_http_guildlog_read_entries(ngx_http_guildlog_call_t *call)
-{
-    ngx_int_t  rc;
-    ngx_str_t  error;
-
-    rc = ngx_guildlog_batch_read(call->batch, NGX_HTTP_GUILDLOG_TURN,
-                                 &call->args[call->nargs], &error);
-
-    if (rc == NGX_AGAIN) {
-        return ngx_http_guildlog_yield(call);
-    }
-
-    if (rc == NGX_DECLINED) {
-        return ngx_http_guildlog_refuse(call, NGX_HTTP_BAD_REQUEST, &error);
-    }
-
-    if (rc != NGX_OK) {
-        return NGX_ERROR;
-    }
-
-    call->nargs += ngx_guildlog_batch_nargs(call->guild.len == 0);
-
-    return ngx_http_guildlog_start(call);
-}
-
-
-/* the others first */
-
-static ngx_int_t
-ngx_http_guildlog_yield(ngx_http_guildlog_call_t *call)
-{
-    ngx_http_request_t  *r;
-    ngx_http_cleanup_t  *cln;
-
-    if (call->turn.handler == NULL) {
-        r = call->request;
-
-        cln = ngx_http_cleanup_add(r, 0);
-        if (cln == NULL) {
-            return NGX_ERROR;
-        }
-
-        cln->handler = ngx_http_guildlog_yield_cleanup;
-        cln->data = call;
-
-        call->fd = r->connection->fd;
-
-        call->turn.handler = ngx_http_guildlog_turn_handler;
-        call->turn.data = call;
-        call->turn.log = r->connection->log;
-
-        r->read_event_handler = ngx_http_test_reading;
-    }
-
-    /*
-     * A timer of 0 ms would be over in this turn of the event loop.  But one
-     * there is: a worker that is to exit waits for those, and nothing else.
-     */
-
-    ngx_add_timer(&call->turn, 1);
-    ngx_post_event(&call->turn, &ngx_posted_next_events);
-
-    return NGX_AGAIN;
-}
-
-
-static void
-ngx_http_guildlog_yield_cleanup(void *data)
-{
-    ngx_http_guildlog_call_t *call = data;
-
-    if (call->turn.timer_set) {
-        ngx_del_timer(&call->turn);
-    }
-
-    if (call->turn.posted) {
-        ngx_delete_posted_event(&call->turn);
-    }
-}
-
-
-static void
-ngx_http_guildlog_turn_handler(ngx_event_t *ev)
-{
-    ngx_http_guildlog_call_t *call = ev->data;
-
-    ngx_int_t            rc;
-    ngx_http_request_t  *r;
-
-    r = call->request;
-
-    ngx_http_guildlog_yield_cleanup(call);
-    ngx_http_set_log_request(r->connection->log, r);
-
-    rc = ngx_http_guildlog_read_entries(call);
-
-    ngx_http_guildlog_finish(r, rc == NGX_AGAIN ? NGX_BUSY
-                                : rc == NGX_DONE ? NGX_OK : rc);
 }

@@ -1,18 +1,159 @@
 
 /*
- * Entries of many servers: recorded by one statement, or, where that fails,
- * each server for itself, so that the trouble of one is not that of others.
- * Recording is idempotent by event_id: what the first statement did, if
- * anything, is found to be known.
+ * Recording entries.  Their body is read in slices.  Those of many servers are
+ * recorded by one statement, or, where that fails, each server for itself, so
+ * that the trouble of one is not that of others.  Recording is idempotent by
+ * event_id: what the first statement did, if anything, is found to be known.
  */
 
 #include "http/ngx_http_guildlog.h"
 
 
+/* bytes of entries that are read before other requests go on, a few ms */
+#define NGX_HTTP_GUILDLOG_RECORD_SLICE  (128 * 1024)
+
+
+static ngx_int_t ngx_http_guildlog_read_entries(
+    ngx_http_guildlog_call_t *call);
+static ngx_int_t ngx_http_guildlog_yield(ngx_http_guildlog_call_t *call);
+static void ngx_http_guildlog_yield_cleanup(void *data);
+static void ngx_http_guildlog_turn_handler(ngx_event_t *ev);
+static ngx_int_t ngx_http_guildlog_record_send(
+    ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result);
+static void ngx_http_guildlog_count_entries(ngx_str_t *counts);
 static ngx_uint_t ngx_http_guildlog_record_is_apart(
     ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result);
 static void ngx_http_guildlog_record_log(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result);
+
+
+/* a body that begins as an object does is a line, whatever its type says */
+
+ngx_int_t
+ngx_http_guildlog_record_bound(ngx_http_guildlog_call_t *call)
+{
+    u_char               *p, *last;
+    ngx_uint_t            ndjson;
+    ngx_http_request_t   *r;
+
+    r = call->request;
+
+    last = call->body.data + call->body.len;
+    p = ngx_guildlog_json_skip(call->body.data, last);
+
+    ndjson = (p < last && *p == '{')
+             || ngx_http_guildlog_body_is_ndjson(r);
+
+    call->batch = ngx_guildlog_batch_create(r->pool, &call->body, ndjson,
+                                            call->guild.len == 0);
+    if (call->batch == NULL) {
+        return NGX_ERROR;
+    }
+
+    return ngx_http_guildlog_read_entries(call);
+}
+
+
+static ngx_int_t
+ngx_http_guildlog_read_entries(ngx_http_guildlog_call_t *call)
+{
+    ngx_int_t  rc;
+    ngx_str_t  error;
+
+    rc = ngx_guildlog_batch_read(call->batch, NGX_HTTP_GUILDLOG_RECORD_SLICE,
+                                 &call->args[call->nargs], &error);
+
+    if (rc == NGX_AGAIN) {
+        return ngx_http_guildlog_yield(call);
+    }
+
+    if (rc == NGX_DECLINED) {
+        return ngx_http_guildlog_refuse(call, NGX_HTTP_BAD_REQUEST, &error);
+    }
+
+    if (rc != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    call->nargs += ngx_guildlog_batch_nargs(call->guild.len == 0);
+
+    return call->endpoint->start(call);
+}
+
+
+/* the others first */
+
+static ngx_int_t
+ngx_http_guildlog_yield(ngx_http_guildlog_call_t *call)
+{
+    ngx_http_request_t  *r;
+    ngx_http_cleanup_t  *cln;
+
+    if (call->turn.handler == NULL) {
+        r = call->request;
+
+        cln = ngx_http_cleanup_add(r, 0);
+        if (cln == NULL) {
+            return NGX_ERROR;
+        }
+
+        cln->handler = ngx_http_guildlog_yield_cleanup;
+        cln->data = call;
+
+        call->fd = r->connection->fd;
+
+        call->turn.handler = ngx_http_guildlog_turn_handler;
+        call->turn.data = call;
+        call->turn.log = r->connection->log;
+
+        r->read_event_handler = ngx_http_test_reading;
+    }
+
+    /*
+     * A timer of 0 ms would be over in this turn of the event loop.  But one
+     * there is: a worker that is to exit waits for those, and nothing else.
+     */
+
+    ngx_add_timer(&call->turn, 1);
+    ngx_post_event(&call->turn, &ngx_posted_next_events);
+
+    return NGX_AGAIN;
+}
+
+
+static void
+ngx_http_guildlog_yield_cleanup(void *data)
+{
+    ngx_http_guildlog_call_t *call = data;
+
+    if (call->turn.timer_set) {
+        ngx_del_timer(&call->turn);
+    }
+
+    if (call->turn.posted) {
+        ngx_delete_posted_event(&call->turn);
+    }
+}
+
+
+static void
+ngx_http_guildlog_turn_handler(ngx_event_t *ev)
+{
+    ngx_http_guildlog_call_t *call = ev->data;
+
+    ngx_int_t            rc;
+    ngx_http_request_t  *r;
+
+    r = call->request;
+
+    ngx_http_guildlog_yield_cleanup(call);
+    ngx_http_set_log_request(r->connection->log, r);
+
+    rc = ngx_http_guildlog_read_entries(call);
+
+    ngx_http_guildlog_finish(r, rc == NGX_AGAIN ? NGX_BUSY
+                                : rc == NGX_DONE ? NGX_OK : rc);
+}
 
 
 ngx_int_t
@@ -34,11 +175,13 @@ ngx_http_guildlog_record_answer(ngx_http_guildlog_call_t *call,
             return NGX_ERROR;
         }
 
-        return ngx_http_guildlog_send_result(call, result);
+        return ngx_http_guildlog_record_send(call, result);
     }
 
-    if (!ngx_http_guildlog_record_is_apart(call, result)) {
-        return ngx_http_guildlog_send_result(call, result);
+    if (call->guild.len
+        || !ngx_http_guildlog_record_is_apart(call, result))
+    {
+        return ngx_http_guildlog_record_send(call, result);
     }
 
     call->apart = 1;
@@ -49,6 +192,38 @@ ngx_http_guildlog_record_answer(ngx_http_guildlog_call_t *call,
 
     return ngx_http_guildlog_ask(call, stmt) == NGX_AGAIN ? NGX_BUSY
                                                           : NGX_ERROR;
+}
+
+
+static ngx_int_t
+ngx_http_guildlog_record_send(ngx_http_guildlog_call_t *call,
+    ngx_guildlog_db_result_t *result)
+{
+    ngx_str_t  counts;
+
+    if (ngx_http_guildlog_row_status(result)) {
+        counts = ngx_guildlog_db_result_value(result, 0, 2);
+        ngx_http_guildlog_count_entries(&counts);
+    }
+
+    return ngx_http_guildlog_send_result(call, result);
+}
+
+
+static void
+ngx_http_guildlog_count_entries(ngx_str_t *counts)
+{
+    ngx_uint_t                    i;
+    ngx_uint_t                    n[NGX_GUILDLOG_ENTRY_LAST];
+    ngx_guildlog_stats_shared_t  *shared;
+
+    shared = ngx_http_guildlog_worker.stats.shared;
+
+    ngx_guildlog_entry_counts(counts, n);
+
+    for (i = 0; i < NGX_GUILDLOG_ENTRY_LAST; i++) {
+        (void) ngx_atomic_fetch_add(&shared->entries[i], n[i]);
+    }
 }
 
 

@@ -1,7 +1,7 @@
 
 /*
  * The life of a request at a plane of ours, top-down: admit, match, permit,
- * bind, read, submit, done.  The only file that returns NGX_DONE.
+ * bind, read the body, submit; call.c and the endpoint do the rest.
  */
 
 #include "http/ngx_http_guildlog.h"
@@ -20,10 +20,8 @@ static ngx_int_t ngx_http_guildlog_bind(ngx_http_guildlog_call_t *call);
 static void ngx_http_guildlog_bind_bot(ngx_http_guildlog_call_t *call,
     ngx_str_t *bot);
 static ngx_int_t ngx_http_guildlog_skip(ngx_http_guildlog_call_t *call);
+static ngx_int_t ngx_http_guildlog_bind_body(ngx_http_guildlog_call_t *call);
 static ngx_int_t ngx_http_guildlog_submit(ngx_http_guildlog_call_t *call);
-static void ngx_http_guildlog_call_cleanup(void *data);
-static void ngx_http_guildlog_done(void *data,
-    ngx_guildlog_db_result_t *result);
 
 
 _Static_assert(NGX_GUILDLOG_GET == NGX_HTTP_GET
@@ -35,24 +33,22 @@ _Static_assert(NGX_GUILDLOG_GET == NGX_HTTP_GET
                "the table of endpoints has nginx's bits for the methods");
 
 
-typedef struct {
-    ngx_int_t  (*start)(ngx_http_guildlog_call_t *call);
-    ngx_int_t  (*answer)(ngx_http_guildlog_call_t *call,
-                         ngx_guildlog_db_result_t *result);
-} ngx_http_guildlog_answer_t;
-
-
 /* in the order of ngx_guildlog_answer_e */
 
-static const ngx_http_guildlog_answer_t  ngx_http_guildlog_answers[] = {
-    { ngx_http_guildlog_submit, ngx_http_guildlog_send_result },
-    { ngx_http_guildlog_page_start, ngx_http_guildlog_page_answer },
-    { ngx_http_guildlog_export_start, ngx_http_guildlog_export_answer },
-    { ngx_http_guildlog_stream_start, ngx_http_guildlog_stream_answer },
-    { ngx_http_guildlog_troubleshoot_start,
+static const ngx_http_guildlog_endpoint_t  ngx_http_guildlog_endpoints[] = {
+    { ngx_http_guildlog_bind_body, ngx_http_guildlog_submit,
+      ngx_http_guildlog_send_result },
+    { ngx_http_guildlog_bind_body, ngx_http_guildlog_token_start,
+      ngx_http_guildlog_token_answer },
+    { NULL, ngx_http_guildlog_page_start, ngx_http_guildlog_page_answer },
+    { NULL, ngx_http_guildlog_export_start, ngx_http_guildlog_export_answer },
+    { NULL, ngx_http_guildlog_stream_start, ngx_http_guildlog_stream_answer },
+    { NULL, ngx_http_guildlog_troubleshoot_start,
       ngx_http_guildlog_troubleshoot_answer },
-    { ngx_http_guildlog_test_start, ngx_http_guildlog_test_answer },
-    { ngx_http_guildlog_submit, ngx_http_guildlog_record_answer }
+    { ngx_http_guildlog_bind_body, ngx_http_guildlog_test_start,
+      ngx_http_guildlog_test_answer },
+    { ngx_http_guildlog_record_bound, ngx_http_guildlog_submit,
+      ngx_http_guildlog_record_answer }
 };
 
 
@@ -245,6 +241,7 @@ ngx_http_guildlog_match(ngx_http_guildlog_call_t *call)
     call->ctx->route = call->route;
 
     if (call->route) {
+        call->endpoint = &ngx_http_guildlog_endpoints[call->route->answer];
         return NGX_OK;
     }
 
@@ -401,7 +398,7 @@ ngx_http_guildlog_bind(ngx_http_guildlog_call_t *call)
     } else if (rc == NGX_OK && call->guild.len) {
         call->args[call->nargs++] = call->guild;
 
-        if (route->flags & NGX_GUILDLOG_ROUTE_ENTRIES) {
+        if (route->answer == NGX_GUILDLOG_RECORD) {
             ngx_http_guildlog_bind_bot(call, &bot);
         }
     }
@@ -479,7 +476,7 @@ ngx_http_guildlog_skip(ngx_http_guildlog_call_t *call)
         return rc;
     }
 
-    rc = ngx_http_guildlog_start(call);
+    rc = call->endpoint->start(call);
 
     if (rc == NGX_AGAIN) {
         r->main->count++;
@@ -489,174 +486,56 @@ ngx_http_guildlog_skip(ngx_http_guildlog_call_t *call)
 }
 
 
-ngx_int_t
-ngx_http_guildlog_start(ngx_http_guildlog_call_t *call)
+/* a body that is one object, or an array of them, is the last argument */
+
+static ngx_int_t
+ngx_http_guildlog_bind_body(ngx_http_guildlog_call_t *call)
 {
-    return ngx_http_guildlog_answers[call->route->answer].start(call);
+    json_t     *json;
+    ngx_int_t   rc;
+    ngx_str_t   error;
+
+    static const ngx_str_t  missing =
+        ngx_string("body: must be a JSON object");
+
+    if (call->body.len == 0
+        && (call->route->flags & NGX_GUILDLOG_ROUTE_BODILESS))
+    {
+        ngx_str_set(&call->body, "{}");
+    }
+
+    if (call->body.len == 0) {
+        return ngx_http_guildlog_refuse(call, NGX_HTTP_BAD_REQUEST,
+                                        &missing);
+    }
+
+    json = ngx_guildlog_json_parse(call->request->pool, &call->body, &error);
+
+    if (json) {
+        rc = ngx_guildlog_route_body(call->request->pool, call->route, json,
+                                     &error);
+    } else {
+        rc = error.len ? NGX_DECLINED : NGX_ERROR;
+    }
+
+    if (rc == NGX_DECLINED) {
+        return ngx_http_guildlog_refuse(call, NGX_HTTP_BAD_REQUEST, &error);
+    }
+
+    if (rc != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    call->args[call->nargs++] = call->body;
+
+    return call->endpoint->start(call);
 }
 
 
 static ngx_int_t
 ngx_http_guildlog_submit(ngx_http_guildlog_call_t *call)
 {
-    static const ngx_str_t  no_signer =
-        ngx_string("no key of this location signs tokens");
-
-    /* the database would keep a token that nobody gets */
-
-    if ((call->route->flags & NGX_GUILDLOG_ROUTE_TOKEN)
-        && ngx_guildlog_jwt_signer(call->conf->keys) == NULL)
-    {
-        ngx_log_error(NGX_LOG_ERR, call->request->connection->log, 0,
-                      "no \"guildlog_key\" has \"sign\"");
-        return ngx_http_guildlog_refuse(call, NGX_HTTP_INTERNAL_SERVER_ERROR,
-                                        &no_signer);
-    }
-
     return ngx_http_guildlog_ask(call, call->route->stmt);
-}
-
-
-/* NGX_AGAIN: the answer comes with done() */
-
-ngx_int_t
-ngx_http_guildlog_ask(ngx_http_guildlog_call_t *call,
-    const ngx_guildlog_stmt_t *stmt)
-{
-    ngx_event_t         *rev;
-    ngx_http_request_t  *r;
-    ngx_http_cleanup_t  *cln;
-
-    r = call->request;
-    rev = r->connection->read;
-
-    if (call->nargs != stmt->nargs) {
-        ngx_log_error(NGX_LOG_ALERT, r->connection->log, 0,
-                      "\"%s\" takes %ui arguments, the route has %ui",
-                      stmt->name, stmt->nargs, call->nargs);
-        return NGX_ERROR;
-    }
-
-    if (!call->cleaned) {
-        cln = ngx_http_cleanup_add(r, 0);
-        if (cln == NULL) {
-            return NGX_ERROR;
-        }
-
-        cln->handler = ngx_http_guildlog_call_cleanup;
-        cln->data = call;
-
-        call->cleaned = 1;
-    }
-
-    /* of a client that has gone already no event would tell */
-
-    if (rev->ready) {
-        ngx_post_event(rev, &ngx_posted_events);
-
-    } else if (ngx_handle_read_event(rev, 0) != NGX_OK) {
-        return NGX_ERROR;
-    }
-
-    call->query = ngx_guildlog_db_pool_submit(
-                      ngx_http_guildlog_worker.pools[
-                                                call->conf->database->index],
-                      stmt, call->args, ngx_http_guildlog_done, call);
-
-    if (call->query == NULL) {
-        return NGX_ERROR;
-    }
-
-    r->read_event_handler = ngx_http_test_reading;
-
-    return NGX_AGAIN;
-}
-
-
-static void
-ngx_http_guildlog_call_cleanup(void *data)
-{
-    ngx_http_guildlog_call_t *call = data;
-
-    if (call->query) {
-        ngx_guildlog_db_pool_detach(call->query);
-        call->query = NULL;
-    }
-}
-
-
-static void
-ngx_http_guildlog_done(void *data, ngx_guildlog_db_result_t *result)
-{
-    ngx_http_guildlog_call_t *call = data;
-
-    ngx_http_request_t  *r;
-
-    r = call->request;
-
-    ngx_http_set_log_request(r->connection->log, r);
-
-    call->query = NULL;
-    call->ctx->db_us = result->time_us;
-    call->ctx->asked = 1;
-
-    /* whoever delivers may have something to do */
-
-    if (!(call->route->stmt->flags & NGX_GUILDLOG_STMT_READ)) {
-        (void) ngx_atomic_fetch_add(
-                         &ngx_http_guildlog_worker.stats.shared->changes, 1);
-    }
-
-    ngx_http_guildlog_finish(r,
-          ngx_http_guildlog_answers[call->route->answer].answer(call, result));
-}
-
-
-void
-ngx_http_guildlog_finish(ngx_http_request_t *r, ngx_int_t rc)
-{
-    ngx_connection_t  *c;
-
-    c = r->connection;
-
-    if (rc != NGX_BUSY) {
-        ngx_http_finalize_request(r, ngx_http_guildlog_never_empty(r, rc));
-    }
-
-    ngx_http_run_posted_requests(c);
-}
-
-
-ngx_int_t
-ngx_http_guildlog_refuse(ngx_http_guildlog_call_t *call, ngx_uint_t status,
-    const ngx_str_t *error)
-{
-    ngx_int_t            rc;
-    ngx_http_request_t  *r;
-
-    r = call->request;
-
-    /*
-     * Who waits for "100 Continue" may send the body or not: what comes next
-     * on the connection cannot be told.
-     */
-
-    if (r->headers_in.expect && !r->expect_tested) {
-        r->expect_tested = 1;
-        r->keepalive = 0;
-    }
-
-    if (ngx_http_discard_request_body(r) != NGX_OK) {
-        r->keepalive = 0;
-    }
-
-    rc = ngx_http_guildlog_send_error(r, status, error);
-
-    if (rc == NGX_ERROR || rc >= NGX_HTTP_SPECIAL_RESPONSE) {
-        return rc;
-    }
-
-    return NGX_DONE;
 }
 
 

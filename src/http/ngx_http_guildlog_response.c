@@ -17,11 +17,6 @@ static ngx_int_t ngx_http_guildlog_send_row(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result);
 static ngx_int_t ngx_http_guildlog_send_revoked(
     ngx_http_guildlog_call_t *call);
-static void ngx_http_guildlog_count_entries(ngx_str_t *counts);
-static ngx_int_t ngx_http_guildlog_send_token(ngx_http_guildlog_call_t *call,
-    ngx_str_t *row);
-static ngx_int_t ngx_http_guildlog_read_token(ngx_pool_t *pool,
-    ngx_str_t *row, ngx_guildlog_token_t *token);
 static ngx_int_t ngx_http_guildlog_send_refusal(
     ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result);
 static ngx_int_t ngx_http_guildlog_send_failure(ngx_http_request_t *r,
@@ -82,27 +77,18 @@ ngx_http_guildlog_send_row(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result)
 {
     int64_t              taken;
-    ngx_int_t            status;
-    ngx_str_t            value, body;
+    ngx_str_t            body;
+    ngx_uint_t           status;
     ngx_http_request_t  *r;
 
     r = call->request;
 
-    if (result->rows != 1 || result->columns < 2) {
+    status = ngx_http_guildlog_row_status(result);
+
+    if (status == 0) {
         ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
-                      "\"%s\" returned %ui rows of %ui columns",
+                      "\"%s\" returned no status: %ui rows of %ui columns",
                       call->route->stmt->name, result->rows, result->columns);
-        return ngx_http_guildlog_send_failure(r,
-                                              NGX_HTTP_INTERNAL_SERVER_ERROR);
-    }
-
-    status = ngx_http_guildlog_number_at(result, 0, 0);
-
-    if (status < NGX_HTTP_OK || status > 599) {
-        value = ngx_guildlog_db_result_value(result, 0, 0);
-        ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
-                      "\"%s\" returned status \"%V\"",
-                      call->route->stmt->name, &value);
         return ngx_http_guildlog_send_failure(r,
                                               NGX_HTTP_INTERNAL_SERVER_ERROR);
     }
@@ -117,22 +103,11 @@ ngx_http_guildlog_send_row(ngx_http_guildlog_call_t *call,
 
     body = ngx_guildlog_db_result_value(result, 0, 1);
 
-    if (call->route->flags & NGX_GUILDLOG_ROUTE_ENTRIES) {
-        value = ngx_guildlog_db_result_value(result, 0, 2);
-        ngx_http_guildlog_count_entries(&value);
-    }
-
     if (call->route->flags & NGX_GUILDLOG_ROUTE_TAKES) {
         taken = ngx_http_guildlog_number_at(result, 0, 2);
         ngx_guildlog_stats_count(&ngx_http_guildlog_worker.stats,
                                  NGX_GUILDLOG_COUNT_TAKEN_BACK,
                                  ngx_max(taken, 0));
-    }
-
-    if ((call->route->flags & NGX_GUILDLOG_ROUTE_TOKEN)
-        && status == NGX_HTTP_CREATED)
-    {
-        return ngx_http_guildlog_send_token(call, &body);
     }
 
     if (body.data == NULL) {
@@ -141,6 +116,23 @@ ngx_http_guildlog_send_row(ngx_http_guildlog_call_t *call,
 
     return ngx_http_guildlog_send(r, status, &ngx_http_guildlog_json_type,
                                   &body);
+}
+
+
+ngx_uint_t
+ngx_http_guildlog_row_status(ngx_guildlog_db_result_t *result)
+{
+    int64_t  status;
+
+    if (result->outcome != NGX_GUILDLOG_DB_ROWS || result->rows != 1
+        || result->columns < 2)
+    {
+        return 0;
+    }
+
+    status = ngx_http_guildlog_number_at(result, 0, 0);
+
+    return (status < NGX_HTTP_OK || status > 599) ? 0 : (ngx_uint_t) status;
 }
 
 
@@ -220,106 +212,24 @@ ngx_http_guildlog_send_revoked(ngx_http_guildlog_call_t *call)
 }
 
 
-static void
-ngx_http_guildlog_count_entries(ngx_str_t *counts)
+ngx_int_t
+ngx_http_guildlog_challenge(ngx_http_request_t *r,
+    ngx_http_guildlog_ctx_t *ctx)
 {
-    ngx_uint_t                    i;
-    ngx_uint_t                    n[NGX_GUILDLOG_ENTRY_LAST];
-    ngx_guildlog_stats_shared_t  *shared;
+    ngx_table_elt_t  *h;
 
-    shared = ngx_http_guildlog_worker.stats.shared;
+    static const ngx_str_t  plain = ngx_string("Bearer realm=\"guildlog\"");
+    static const ngx_str_t  invalid =
+        ngx_string("Bearer realm=\"guildlog\", error=\"invalid_token\"");
 
-    ngx_guildlog_entry_counts(counts, n);
-
-    for (i = 0; i < NGX_GUILDLOG_ENTRY_LAST; i++) {
-        (void) ngx_atomic_fetch_add(&shared->entries[i], n[i]);
-    }
-}
-
-
-/*
- * The row tells what the token says; the token itself exists here and in the
- * answer alone.
- */
-
-static ngx_int_t
-ngx_http_guildlog_send_token(ngx_http_guildlog_call_t *call, ngx_str_t *row)
-{
-    ngx_str_t             text, body;
-    ngx_http_request_t   *r;
-    ngx_guildlog_json_t   w;
-    ngx_guildlog_token_t  token;
-
-    r = call->request;
-
-    if (ngx_http_guildlog_read_token(r->pool, row, &token) != NGX_OK) {
-        ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
-                      "\"%s\" described no token", call->route->stmt->name);
-        return ngx_http_guildlog_send_failure(r,
-                                              NGX_HTTP_INTERNAL_SERVER_ERROR);
-    }
-
-    if (ngx_guildlog_jwt_sign(call->conf->keys, &call->conf->issuer, &token,
-                              r->pool, &text)
-        != NGX_OK)
-    {
-        ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
-                      "a token was not signed");
-        return ngx_http_guildlog_send_failure(r,
-                                              NGX_HTTP_INTERNAL_SERVER_ERROR);
-    }
-
-    ngx_guildlog_json_init(&w, r->pool, text.len + 256);
-    ngx_guildlog_json_begin(&w, '{');
-    ngx_guildlog_json_key(&w, "token");
-    ngx_guildlog_json_string(&w, &text);
-    ngx_guildlog_json_key(&w, "unique_id");
-    ngx_guildlog_json_string(&w, &token.jti);
-    ngx_guildlog_json_key(&w, "expires_at");
-    ngx_guildlog_json_number(&w, (int64_t) token.exp * 1000);
-    ngx_guildlog_json_end(&w);
-
-    if (ngx_guildlog_json_written(&w, &body) != NGX_OK) {
+    h = ngx_http_guildlog_set_header(r, "WWW-Authenticate",
+                                     ctx->cause == NGX_GUILDLOG_AUTH_MISSING
+                                     ? &plain : &invalid);
+    if (h == NULL) {
         return NGX_ERROR;
     }
 
-    return ngx_http_guildlog_send(r, NGX_HTTP_CREATED,
-                                  &ngx_http_guildlog_json_type, &body);
-}
-
-
-static ngx_int_t
-ngx_http_guildlog_read_token(ngx_pool_t *pool, ngx_str_t *row,
-    ngx_guildlog_token_t *token)
-{
-    int          kind;
-    json_t      *json;
-    ngx_str_t    error;
-    json_int_t   iat, exp;
-    const char  *jti, *guild, *bot;
-
-    json = ngx_guildlog_json_parse(pool, row, &error);
-
-    if (json == NULL
-        || json_unpack(json, "{s:s, s:s, s:s, s:i, s:I, s:I}",
-                       "unique_id", &jti, "guild", &guild, "bot", &bot,
-                       "permissions", &kind, "iat", &iat, "exp", &exp)
-           != 0)
-    {
-        return NGX_ERROR;
-    }
-
-    ngx_memzero(token, sizeof(ngx_guildlog_token_t));
-
-    token->jti.data = (u_char *) jti;
-    token->jti.len = ngx_strlen(jti);
-    token->guild.data = (u_char *) guild;
-    token->guild.len = ngx_strlen(guild);
-    token->bot = ngx_strcmp(bot, "pro") == 0 ? NGX_GUILDLOG_BOT_PRO
-                                             : NGX_GUILDLOG_BOT_MAIN;
-    token->kind = kind;
-    token->iat = iat;
-    token->exp = exp;
+    r->headers_out.www_authenticate = h;
 
     return NGX_OK;
 }

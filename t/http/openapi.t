@@ -62,7 +62,7 @@ while ($table =~ /\G\s*(?:(\w+)($arguments)|(\{[^}]*\})),?/gc) {
     $row =~ s/#?\b(\w+)\b(?=(?:[^"]*"[^"]*")*[^"]*$)/$value{$1} \/\/ $1/ge;
 
     my ($name, $method, $path, $plane, $kind, $pieces, $query, $body, undef,
-        $flags) = map { s/^[\s{]+|\s+$|"\s*"//gr =~ s/^"(.*)"$/$1/r }
+        $flags, $answer) = map { s/^[\s{]+|\s+$|"\s*"//gr =~ s/^"(.*)"$/$1/r }
             split /,/, $row;
 
     for ($query, $body) {
@@ -71,7 +71,7 @@ while ($table =~ /\G\s*(?:(\w+)($arguments)|(\{[^}]*\})),?/gc) {
         die "no table of fields: $_\n" if !$fields{$_};
     }
     my @bot = $plane =~ /API/ || $name eq 'operator_record' ? 'bot' : ();
-    my $entries = $flags =~ /ENTRIES/;
+    my $entries = $answer =~ /RECORD/;
     $body = 'entry_fields' if $entries;
     $body = 'entry_many_fields' if $entries && $path !~ /guild/;
     $served{ $plane =~ s/NGX_GUILDLOG_//r }

@@ -1,19 +1,15 @@
 
 /*
- * Who asks, and how often: the same code for the API and for any location
- * that guildlog_auth and guildlog_limit guard.
+ * guildlog_limit: a token, a client's address or a key of the configuration
+ * is charged for each request, and the headers say what is left.
  */
 
 #include "http/ngx_http_guildlog.h"
 
 
-static ngx_guildlog_auth_e ngx_http_guildlog_bearer(ngx_http_request_t *r,
-    ngx_str_t *text);
 static ngx_uint_t ngx_http_guildlog_same_limit(
     const ngx_http_guildlog_limit_conf_t *a,
     const ngx_http_guildlog_limit_conf_t *b);
-static ngx_uint_t ngx_http_guildlog_equal(const ngx_str_t *a,
-    const ngx_str_t *b);
 static ngx_int_t ngx_http_guildlog_take_one(ngx_http_request_t *r,
     ngx_http_guildlog_ctx_t *ctx,
     const ngx_http_guildlog_loc_conf_t *conf);
@@ -26,137 +22,6 @@ static ngx_int_t ngx_http_guildlog_limit_headers(ngx_http_request_t *r,
     ngx_http_guildlog_ctx_t *ctx);
 static ngx_int_t ngx_http_guildlog_number_header(ngx_http_request_t *r,
     const char *name, ngx_uint_t n);
-
-
-const char *const  ngx_http_guildlog_causes[] = {
-    "ok", "missing", "malformed", "algorithm", "key", "signature", "issuer",
-    "expired", "claims", "revoked", "unjudged"
-};
-
-
-ngx_int_t
-ngx_http_guildlog_authenticate(ngx_http_request_t *r,
-    ngx_http_guildlog_ctx_t *ctx, const ngx_http_guildlog_loc_conf_t *conf)
-{
-    ngx_str_t  text;
-
-    if (ctx->judged && ctx->judged->keys == conf->keys
-        && ngx_http_guildlog_equal(&ctx->judged->issuer, &conf->issuer))
-    {
-        return NGX_OK;
-    }
-
-    ctx->judged = conf;
-    ctx->authenticated = 0;
-
-    ctx->cause = ngx_http_guildlog_bearer(r, &text);
-
-    if (ctx->cause == NGX_GUILDLOG_AUTH_OK) {
-        ctx->cause = ngx_guildlog_jwt_verify(ngx_http_guildlog_worker.cache,
-                                             conf->keys, &conf->issuer, &text,
-                                             ngx_time(), &ctx->token,
-                                             r->connection->log);
-    }
-
-    ctx->authenticated = (ctx->cause == NGX_GUILDLOG_AUTH_OK);
-
-    (void) ngx_atomic_fetch_add(
-                &ngx_http_guildlog_worker.stats.shared->auth[ctx->cause], 1);
-
-    if (ctx->cause == NGX_GUILDLOG_AUTH_UNJUDGED) {
-        ctx->judged = NULL;
-        return NGX_ERROR;
-    }
-
-    return NGX_OK;
-}
-
-
-/*
- * nginx keeps one Authorization header; a second one is in the list alone,
- * and which of the two somebody else believed is not for us to guess.
- */
-
-static ngx_guildlog_auth_e
-ngx_http_guildlog_bearer(ngx_http_request_t *r, ngx_str_t *text)
-{
-    u_char           *p, *last;
-    ngx_uint_t        i, n;
-    ngx_list_part_t  *part;
-    ngx_table_elt_t  *h, *found;
-
-    n = 0;
-    found = NULL;
-
-    for (part = &r->headers_in.headers.part; part; part = part->next) {
-        h = part->elts;
-
-        for (i = 0; i < part->nelts; i++) {
-            if (h[i].key.len == sizeof("Authorization") - 1
-                && ngx_strncasecmp(h[i].key.data, (u_char *) "Authorization",
-                                   sizeof("Authorization") - 1)
-                   == 0)
-            {
-                found = &h[i];
-                n++;
-            }
-        }
-    }
-
-    if (n > 1) {
-        return NGX_GUILDLOG_AUTH_MALFORMED;
-    }
-
-    /* what another scheme sends is no token */
-
-    if (n == 0
-        || found->value.len < sizeof("Bearer ") - 1
-        || ngx_strncasecmp(found->value.data, (u_char *) "Bearer",
-                           sizeof("Bearer") - 1)
-           != 0)
-    {
-        return NGX_GUILDLOG_AUTH_MISSING;
-    }
-
-    if (found->value.data[sizeof("Bearer") - 1] != ' ') {
-        return NGX_GUILDLOG_AUTH_MALFORMED;
-    }
-
-    p = found->value.data + sizeof("Bearer ") - 1;
-    last = found->value.data + found->value.len;
-
-    while (p < last && *p == ' ') {
-        p++;
-    }
-
-    text->data = p;
-    text->len = last - p;
-
-    return NGX_GUILDLOG_AUTH_OK;
-}
-
-
-ngx_int_t
-ngx_http_guildlog_challenge(ngx_http_request_t *r,
-    ngx_http_guildlog_ctx_t *ctx)
-{
-    ngx_table_elt_t  *h;
-
-    static const ngx_str_t  plain = ngx_string("Bearer realm=\"guildlog\"");
-    static const ngx_str_t  invalid =
-        ngx_string("Bearer realm=\"guildlog\", error=\"invalid_token\"");
-
-    h = ngx_http_guildlog_set_header(r, "WWW-Authenticate",
-                                     ctx->cause == NGX_GUILDLOG_AUTH_MISSING
-                                     ? &plain : &invalid);
-    if (h == NULL) {
-        return NGX_ERROR;
-    }
-
-    r->headers_out.www_authenticate = h;
-
-    return NGX_OK;
-}
 
 
 ngx_int_t
@@ -204,14 +69,7 @@ ngx_http_guildlog_same_limit(const ngx_http_guildlog_limit_conf_t *a,
     const ngx_http_guildlog_limit_conf_t *b)
 {
     return a->zone == b->zone
-           && ngx_http_guildlog_equal(&a->prefix, &b->prefix);
-}
-
-
-static ngx_uint_t
-ngx_http_guildlog_equal(const ngx_str_t *a, const ngx_str_t *b)
-{
-    return a->len == b->len && ngx_memcmp(a->data, b->data, a->len) == 0;
+           && ngx_guildlog_str_eq(&a->prefix, &b->prefix);
 }
 
 

@@ -1,0 +1,195 @@
+
+/*
+ * Who asks: the same code for the API and for any location that guildlog_auth
+ * guards.
+ */
+
+#include "http/ngx_http_guildlog.h"
+
+
+static ngx_guildlog_auth_e ngx_http_guildlog_bearer(ngx_http_request_t *r,
+    ngx_str_t *text);
+static ngx_int_t ngx_http_guildlog_guard(ngx_http_request_t *r,
+    ngx_http_guildlog_ctx_t *ctx, const ngx_http_guildlog_loc_conf_t *conf);
+
+
+const char *const  ngx_http_guildlog_causes[] = {
+    "ok", "missing", "malformed", "algorithm", "key", "signature", "issuer",
+    "expired", "claims", "revoked", "unjudged"
+};
+
+
+ngx_int_t
+ngx_http_guildlog_authenticate(ngx_http_request_t *r,
+    ngx_http_guildlog_ctx_t *ctx, const ngx_http_guildlog_loc_conf_t *conf)
+{
+    ngx_str_t  text;
+
+    if (ctx->judged && ctx->judged->keys == conf->keys
+        && ngx_guildlog_str_eq(&ctx->judged->issuer, &conf->issuer))
+    {
+        return NGX_OK;
+    }
+
+    ctx->judged = conf;
+    ctx->authenticated = 0;
+
+    ctx->cause = ngx_http_guildlog_bearer(r, &text);
+
+    if (ctx->cause == NGX_GUILDLOG_AUTH_OK) {
+        ctx->cause = ngx_guildlog_jwt_verify(ngx_http_guildlog_worker.cache,
+                                             conf->keys, &conf->issuer, &text,
+                                             ngx_time(), &ctx->token,
+                                             r->connection->log);
+    }
+
+    ctx->authenticated = (ctx->cause == NGX_GUILDLOG_AUTH_OK);
+
+    (void) ngx_atomic_fetch_add(
+                &ngx_http_guildlog_worker.stats.shared->auth[ctx->cause], 1);
+
+    if (ctx->cause == NGX_GUILDLOG_AUTH_UNJUDGED) {
+        ctx->judged = NULL;
+        return NGX_ERROR;
+    }
+
+    return NGX_OK;
+}
+
+
+/*
+ * nginx keeps one Authorization header; a second one is in the list alone,
+ * and which of the two somebody else believed is not for us to guess.
+ */
+
+static ngx_guildlog_auth_e
+ngx_http_guildlog_bearer(ngx_http_request_t *r, ngx_str_t *text)
+{
+    u_char           *p, *last;
+    ngx_uint_t        i, n;
+    ngx_list_part_t  *part;
+    ngx_table_elt_t  *h, *found;
+
+    n = 0;
+    found = NULL;
+
+    for (part = &r->headers_in.headers.part; part; part = part->next) {
+        h = part->elts;
+
+        for (i = 0; i < part->nelts; i++) {
+            if (h[i].key.len == sizeof("Authorization") - 1
+                && ngx_strncasecmp(h[i].key.data, (u_char *) "Authorization",
+                                   sizeof("Authorization") - 1)
+                   == 0)
+            {
+                found = &h[i];
+                n++;
+            }
+        }
+    }
+
+    if (n > 1) {
+        return NGX_GUILDLOG_AUTH_MALFORMED;
+    }
+
+    /* what another scheme sends is no token */
+
+    if (n == 0
+        || found->value.len < sizeof("Bearer ") - 1
+        || ngx_strncasecmp(found->value.data, (u_char *) "Bearer",
+                           sizeof("Bearer") - 1)
+           != 0)
+    {
+        return NGX_GUILDLOG_AUTH_MISSING;
+    }
+
+    if (found->value.data[sizeof("Bearer") - 1] != ' ') {
+        return NGX_GUILDLOG_AUTH_MALFORMED;
+    }
+
+    p = found->value.data + sizeof("Bearer ") - 1;
+    last = found->value.data + found->value.len;
+
+    while (p < last && *p == ' ') {
+        p++;
+    }
+
+    text->data = p;
+    text->len = last - p;
+
+    return NGX_GUILDLOG_AUTH_OK;
+}
+
+
+/*
+ * guildlog_auth and guildlog_limit on a location of somebody else.  A plane
+ * of ours asks by itself, in its content handler, so that no "satisfy any"
+ * stands between it and the token.  nginx runs no access phase for
+ * subrequests, so they are not asked, as with auth_basic.
+ */
+
+ngx_int_t
+ngx_http_guildlog_access_handler(ngx_http_request_t *r)
+{
+    ngx_int_t                            rc;
+    ngx_uint_t                           refused;
+    ngx_http_guildlog_ctx_t             *ctx;
+    const ngx_http_guildlog_loc_conf_t  *conf;
+
+    conf = ngx_http_get_module_loc_conf(r, ngx_http_guildlog_module);
+
+    if (conf->serves || (!conf->auth && conf->limit == NULL)) {
+        return NGX_DECLINED;
+    }
+
+    ctx = ngx_http_guildlog_get_ctx(r, 1);
+    if (ctx == NULL) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    /* a request that no location takes; those have keys if they need them */
+
+    if (conf->auth && conf->keys == NULL) {
+        ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
+                      "\"guildlog_auth\" has no \"guildlog_key\" here");
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    if (conf->auth
+        && ngx_http_guildlog_authenticate(r, ctx, conf) != NGX_OK)
+    {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    refused = ctx->limited;
+
+    rc = ngx_http_guildlog_charge(r, ctx, conf);
+
+    /* the page that error_page has for it is not refused again */
+
+    if (rc == NGX_BUSY && !refused) {
+        return NGX_HTTP_TOO_MANY_REQUESTS;
+    }
+
+    if (rc == NGX_ERROR) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    return conf->auth ? ngx_http_guildlog_guard(r, ctx, conf) : NGX_DECLINED;
+}
+
+
+static ngx_int_t
+ngx_http_guildlog_guard(ngx_http_request_t *r, ngx_http_guildlog_ctx_t *ctx,
+    const ngx_http_guildlog_loc_conf_t *conf)
+{
+    if (ctx->authenticated) {
+        return ctx->token.kind <= conf->auth ? NGX_OK : NGX_HTTP_FORBIDDEN;
+    }
+
+    if (ngx_http_guildlog_challenge(r, ctx) != NGX_OK) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    return NGX_HTTP_UNAUTHORIZED;
+}
