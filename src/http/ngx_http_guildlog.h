@@ -80,6 +80,7 @@ typedef struct {
 typedef struct ngx_http_guildlog_call_s      ngx_http_guildlog_call_t;
 typedef struct ngx_http_guildlog_endpoint_s  ngx_http_guildlog_endpoint_t;
 typedef struct ngx_http_guildlog_export_s    ngx_http_guildlog_export_t;
+typedef struct ngx_http_guildlog_parts_s     ngx_http_guildlog_parts_t;
 typedef struct ngx_http_guildlog_listener_s  ngx_http_guildlog_listener_t;
 typedef struct ngx_http_guildlog_feed_s      ngx_http_guildlog_feed_t;
 typedef struct ngx_http_guildlog_trouble_s   ngx_http_guildlog_trouble_t;
@@ -130,6 +131,7 @@ struct ngx_http_guildlog_call_s {
     ngx_guildlog_page_t           *page;       /* as it was; NULL: unknown */
     ngx_guildlog_db_query_t       *query;
     ngx_guildlog_seat_t           *seat;       /* NULL: none, or uncounted */
+    ngx_http_guildlog_parts_t     *parts;      /* NULL: none was sent */
     ngx_http_guildlog_export_t    *export;
     ngx_http_guildlog_listener_t  *listener;
     ngx_http_guildlog_trouble_t   *trouble;
@@ -281,6 +283,35 @@ void ngx_http_guildlog_page_keep(ngx_http_guildlog_call_t *call,
  * step of the spine, the token has as many as it may.
  */
 ngx_int_t ngx_http_guildlog_seat(ngx_http_guildlog_call_t *call);
+
+/* ngx_http_guildlog_parts.c */
+
+/* submits the statement of the next part; returns as ask() does */
+typedef ngx_int_t (*ngx_http_guildlog_parts_ask_pt)(
+    ngx_http_guildlog_call_t *call);
+
+/* the name is what the log calls the answer, where it is cut short */
+ngx_int_t ngx_http_guildlog_parts_begin(ngx_http_guildlog_call_t *call,
+    const char *name, ngx_http_guildlog_parts_ask_pt ask);
+
+/* the result of a part has that status; NGX_ERROR: the answer is cut short */
+ngx_int_t ngx_http_guildlog_parts_fits(ngx_http_guildlog_call_t *call,
+    ngx_guildlog_db_result_t *result, ngx_uint_t status);
+
+/* room for the part that is to be sent, until the next one's; or NULL */
+u_char *ngx_http_guildlog_parts_reserve(ngx_http_guildlog_call_t *call,
+    size_t size);
+
+/*
+ * Sends what is there from the room's start up to last.  With more, asks for
+ * the next part as soon as this one has left.
+ */
+ngx_int_t ngx_http_guildlog_parts_send(ngx_http_guildlog_call_t *call,
+    u_char *last, ngx_uint_t more);
+
+/* ends the answer in a way that nobody takes for its end; NGX_ERROR */
+ngx_int_t ngx_http_guildlog_parts_abort(ngx_http_guildlog_call_t *call,
+    const char *cause);
 
 /* ngx_http_guildlog_export.c */
 

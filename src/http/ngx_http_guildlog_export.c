@@ -1,10 +1,8 @@
 
 /*
- * GET /logs/export, and what is stored of a person: chunk by chunk, each asked
- * for when the one before it has left, so that a slow reader costs one buffer
- * and no connection to the database.  A search is not made anew for each of
- * them: the database finds many ids at a time, and the chunks are asked for by
- * these.
+ * GET /logs/export, and what is stored of a person: sent in parts, which are
+ * its chunks.  A search is not made anew for each of them: the database finds
+ * many ids at a time, and the chunks are asked for by these.
  */
 
 #include "http/ngx_http_guildlog.h"
@@ -30,10 +28,6 @@
 
 struct ngx_http_guildlog_export_s {
     ngx_guildlog_csv_t             csv;
-    u_char                        *start;      /* a chunk, owned */
-    size_t                         size;
-    ngx_chain_t                   *free;
-    ngx_chain_t                   *busy;
     ngx_str_t                     *args;       /* the last ones */
     u_char                         since[NGX_INT64_LEN];
     u_char                         below[NGX_INT64_LEN];
@@ -67,23 +61,14 @@ static ngx_int_t ngx_http_guildlog_export_found(
     ngx_log_t *log);
 static u_char *ngx_http_guildlog_export_stop(ngx_http_guildlog_export_t *ex);
 static ngx_int_t ngx_http_guildlog_export_fill(
-    ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result,
-    ngx_buf_t *b);
+    ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result);
 static void ngx_http_guildlog_export_advance(ngx_http_guildlog_export_t *ex,
     const ngx_str_t *id, ngx_uint_t cut);
 static void ngx_http_guildlog_export_move(ngx_http_guildlog_export_t *ex,
     const ngx_str_t *below);
-static ngx_int_t ngx_http_guildlog_export_reserve(
-    ngx_http_guildlog_export_t *ex, ngx_guildlog_db_result_t *result,
-    ngx_log_t *log);
-static ngx_int_t ngx_http_guildlog_export_send(
-    ngx_http_guildlog_call_t *call, ngx_chain_t *out);
-static void ngx_http_guildlog_export_writer(ngx_http_request_t *r);
-static ngx_int_t ngx_http_guildlog_export_next(
-    ngx_http_guildlog_call_t *call);
+static size_t ngx_http_guildlog_export_size(ngx_http_guildlog_export_t *ex,
+    ngx_guildlog_db_result_t *result);
 static ngx_int_t ngx_http_guildlog_export_ask(ngx_http_guildlog_call_t *call);
-static ngx_int_t ngx_http_guildlog_export_abort(
-    ngx_http_guildlog_call_t *call, const char *cause);
 
 
 ngx_int_t
@@ -172,7 +157,13 @@ ngx_http_guildlog_export_begin(ngx_http_guildlog_call_t *call,
 
     cln->handler = ngx_http_guildlog_export_cleanup;
     call->export = ex;
-    call->ctx->call = call;
+
+    if (ngx_http_guildlog_parts_begin(call, "an export",
+                                      ngx_http_guildlog_export_ask)
+        != NGX_OK)
+    {
+        return NGX_ERROR;
+    }
 
     ex->lines = (call->route->flags & NGX_GUILDLOG_ROUTE_LINES) != 0;
 
@@ -208,10 +199,6 @@ static void
 ngx_http_guildlog_export_cleanup(void *data)
 {
     ngx_http_guildlog_export_t *ex = data;
-
-    if (ex->start) {
-        ngx_free(ex->start);
-    }
 
     if (ex->ids) {
         ngx_free(ex->ids);
@@ -270,42 +257,21 @@ static ngx_int_t
 ngx_http_guildlog_export_chunk(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result)
 {
-    ngx_chain_t                 *out;
-    ngx_http_guildlog_export_t  *ex;
-
-    ex = call->export;
-
-    switch (ngx_http_guildlog_log_status(result)) {
-
-    case NGX_HTTP_OK:
-        break;
-
-    case NGX_HTTP_UNAUTHORIZED:
-        return ngx_http_guildlog_export_abort(call, "the token was revoked");
-
-    default:
-        (void) ngx_http_guildlog_failed(result, call->route->stmt->name,
-                                        call->request->connection->log);
-        return ngx_http_guildlog_export_abort(call, "the database failed");
+    if (ngx_http_guildlog_parts_fits(call, result,
+                                     ngx_http_guildlog_log_status(result))
+        != NGX_OK)
+    {
+        return NGX_ERROR;
     }
 
-    if (ngx_http_guildlog_export_found(ex, result,
+    if (ngx_http_guildlog_export_found(call->export, result,
                                        call->request->connection->log)
         != NGX_OK)
     {
         return NGX_ERROR;
     }
 
-    out = ngx_chain_get_free_buf(call->request->pool, &ex->free);
-    if (out == NULL) {
-        return NGX_ERROR;
-    }
-
-    if (ngx_http_guildlog_export_fill(call, result, out->buf) != NGX_OK) {
-        return NGX_ERROR;
-    }
-
-    return ngx_http_guildlog_export_send(call, out);
+    return ngx_http_guildlog_export_fill(call, result);
 }
 
 
@@ -372,7 +338,7 @@ ngx_http_guildlog_export_stop(ngx_http_guildlog_export_t *ex)
 
 static ngx_int_t
 ngx_http_guildlog_export_fill(ngx_http_guildlog_call_t *call,
-    ngx_guildlog_db_result_t *result, ngx_buf_t *b)
+    ngx_guildlog_db_result_t *result)
 {
     u_char                      *p;
     ngx_str_t                    id, doc, status, reason, more, below;
@@ -381,14 +347,12 @@ ngx_http_guildlog_export_fill(ngx_http_guildlog_call_t *call,
 
     ex = call->export;
 
-    if (ngx_http_guildlog_export_reserve(ex, result,
-                                         call->request->connection->log)
-        != NGX_OK)
-    {
+    p = ngx_http_guildlog_parts_reserve(call,
+                                  ngx_http_guildlog_export_size(ex, result));
+    if (p == NULL) {
         return NGX_ERROR;
     }
 
-    p = ex->start;
     ngx_str_null(&below);
 
     if (!ex->begun && !ex->lines) {
@@ -417,7 +381,7 @@ ngx_http_guildlog_export_fill(ngx_http_guildlog_call_t *call,
         p = ngx_guildlog_csv_row(&ex->csv, p, &doc, &status, &reason);
 
         if (p == NULL) {
-            return ngx_http_guildlog_export_abort(call, "an entry is broken");
+            return ngx_http_guildlog_parts_abort(call, "an entry is broken");
         }
     }
 
@@ -448,17 +412,7 @@ ngx_http_guildlog_export_fill(ngx_http_guildlog_call_t *call,
         }
     }
 
-    b->start = ex->start;
-    b->pos = ex->start;
-    b->last = p;
-    b->end = ex->start + ex->size;
-    b->tag = (ngx_buf_tag_t) &ngx_http_guildlog_module;
-    b->temporary = (b->last != b->pos);
-    b->flush = ex->more;
-    b->last_buf = (!ex->more && call->request == call->request->main);
-    b->last_in_chain = !ex->more;
-
-    return NGX_OK;
+    return ngx_http_guildlog_parts_send(call, p, ex->more);
 }
 
 
@@ -526,111 +480,27 @@ ngx_http_guildlog_export_move(ngx_http_guildlog_export_t *ex,
 }
 
 
-/* the chunk before has left: its room is free */
-
-static ngx_int_t
-ngx_http_guildlog_export_reserve(ngx_http_guildlog_export_t *ex,
-    ngx_guildlog_db_result_t *result, ngx_log_t *log)
+static size_t
+ngx_http_guildlog_export_size(ngx_http_guildlog_export_t *ex,
+    ngx_guildlog_db_result_t *result)
 {
     size_t      size;
     ngx_str_t   doc;
     ngx_uint_t  row;
 
-    size = ngx_guildlog_csv_header.len;
-
     if (ex->lines) {
-        size = ngx_http_guildlog_entries_size(result, NULL) + result->rows;
+        return ngx_http_guildlog_entries_size(result, NULL) + result->rows;
     }
 
-    for (row = 1; row < result->rows && !ex->lines; row++) {
+    size = ngx_guildlog_csv_header.len;
+
+    for (row = 1; row < result->rows; row++) {
         doc = ngx_guildlog_db_result_value(result, row,
                                            NGX_HTTP_GUILDLOG_LOG_DOC);
         size += ngx_guildlog_csv_size(&ex->csv, &doc);
     }
 
-    if (size <= ex->size) {
-        return NGX_OK;
-    }
-
-    if (ex->start) {
-        ngx_free(ex->start);
-    }
-
-    ex->size = 0;
-
-    ex->start = ngx_alloc(size, log);
-    if (ex->start == NULL) {
-        return NGX_ERROR;
-    }
-
-    ex->size = size;
-
-    return NGX_OK;
-}
-
-
-static ngx_int_t
-ngx_http_guildlog_export_send(ngx_http_guildlog_call_t *call,
-    ngx_chain_t *out)
-{
-    ngx_int_t                    rc;
-    ngx_http_request_t          *r;
-    ngx_http_guildlog_export_t  *ex;
-
-    r = call->request;
-    ex = call->export;
-
-    rc = ngx_http_output_filter(r, out);
-
-    if (rc == NGX_ERROR || !ex->more) {
-        return rc;
-    }
-
-    ngx_chain_update_chains(r->pool, &ex->free, &ex->busy, &out,
-                            (ngx_buf_tag_t) &ngx_http_guildlog_module);
-
-    return ngx_http_guildlog_export_next(call);
-}
-
-
-/* asks for the next chunk, or waits until the last one has left */
-
-static ngx_int_t
-ngx_http_guildlog_export_next(ngx_http_guildlog_call_t *call)
-{
-    ngx_event_t               *wev;
-    ngx_http_request_t        *r;
-    ngx_http_core_loc_conf_t  *clcf;
-
-    r = call->request;
-    wev = r->connection->write;
-
-    if (call->export->busy == NULL && !r->buffered && !r->postponed
-        && !r->connection->buffered)
-    {
-        if (wev->timer_set && !wev->delayed) {
-            ngx_del_timer(wev);
-        }
-
-        r->write_event_handler = ngx_http_request_empty_handler;
-
-        return ngx_http_guildlog_export_ask(call) == NGX_AGAIN ? NGX_BUSY
-                                                               : NGX_ERROR;
-    }
-
-    clcf = ngx_http_get_module_loc_conf(r->main, ngx_http_core_module);
-
-    r->write_event_handler = ngx_http_guildlog_export_writer;
-
-    if (!wev->delayed) {
-        ngx_add_timer(wev, clcf->send_timeout);
-    }
-
-    if (ngx_handle_write_event(wev, clcf->send_lowat) != NGX_OK) {
-        return NGX_ERROR;
-    }
-
-    return NGX_BUSY;
+    return size;
 }
 
 
@@ -668,70 +538,4 @@ ngx_http_guildlog_export_ask(ngx_http_guildlog_call_t *call)
     *ex->stop = c;
 
     return rc;
-}
-
-
-static void
-ngx_http_guildlog_export_writer(ngx_http_request_t *r)
-{
-    ngx_int_t                    rc;
-    ngx_chain_t                 *out;
-    ngx_connection_t            *c;
-    ngx_http_guildlog_call_t    *call;
-    ngx_http_guildlog_export_t  *ex;
-
-    c = r->connection;
-    call = ngx_http_guildlog_get_ctx(r, 0)->call;
-    ex = call->export;
-
-    if (c->write->timedout) {
-        ngx_log_error(NGX_LOG_INFO, c->log, NGX_ETIMEDOUT,
-                      "client timed out");
-        c->timedout = 1;
-        ngx_http_finalize_request(r, NGX_HTTP_REQUEST_TIME_OUT);
-        return;
-    }
-
-    out = NULL;
-    rc = ngx_http_output_filter(r, NULL);
-
-    if (rc != NGX_ERROR) {
-        ngx_chain_update_chains(r->pool, &ex->free, &ex->busy, &out,
-                                (ngx_buf_tag_t) &ngx_http_guildlog_module);
-
-        rc = ngx_http_guildlog_export_next(call);
-    }
-
-    if (rc != NGX_BUSY) {
-        ngx_http_finalize_request(r, NGX_ERROR);
-    }
-}
-
-
-/*
- * Too late for a status: the connection is closed (or the stream reset)
- * before the end.  HTTP/1.0 has no mark of the end, so there it is a reset.
- */
-
-static ngx_int_t
-ngx_http_guildlog_export_abort(ngx_http_guildlog_call_t *call,
-    const char *cause)
-{
-    struct linger        linger;
-    ngx_http_request_t  *r;
-
-    r = call->request;
-
-    ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
-                  "an export was cut short: %s", cause);
-
-    if (r->http_version < NGX_HTTP_VERSION_11) {
-        linger.l_onoff = 1;
-        linger.l_linger = 0;
-
-        (void) setsockopt(r->connection->fd, SOL_SOCKET, SO_LINGER,
-                          (const void *) &linger, sizeof(struct linger));
-    }
-
-    return NGX_ERROR;
 }
