@@ -399,6 +399,9 @@ static const ngx_guildlog_field_t  ngx_guildlog_roles[] = {
 #define admin(f, m, p, x, q, b)                                               \
     { #f, m, "/servers/{guild}" p, NGX_GUILDLOG_API, NGX_GUILDLOG_ADMIN,      \
       x, q, b, stmt(f), 0, NGX_GUILDLOG_ROW }
+#define large(f, p)                                                           \
+    { #f, GET, "/servers/{guild}" p, NGX_GUILDLOG_API, NGX_GUILDLOG_ADMIN,    \
+      none, none, NULL, stmt(f), 0, NGX_GUILDLOG_LARGE }
 #define basic(f, m, p, x, q, b)                                               \
     { #f, m, "/servers/{guild}" p, NGX_GUILDLOG_API, NGX_GUILDLOG_BASIC,      \
       x, q, b, stmt(f), TAKES, NGX_GUILDLOG_ROW }
@@ -464,7 +467,7 @@ const ngx_guildlog_route_t  ngx_guildlog_routes[] = {
 
     admin(guilds_get, GET, "/config/guilds", none, none, NULL),
 
-    admin(tags_get, GET, "/config/tags", none, none, NULL),
+    large(tags_get, "/config/tags"),
     admin(tag_create, POST, "/tags", none, none, ngx_guildlog_new_tag),
     admin(tag_patch, PATCH, "/tags/{}", ngx_guildlog_a_name, none,
           ngx_guildlog_tag),
@@ -478,7 +481,7 @@ const ngx_guildlog_route_t  ngx_guildlog_routes[] = {
     admin(access_delete, DELETE, "/config/access/{}", ngx_guildlog_an_id,
           none, NULL),
 
-    admin(config_get, GET, "/config", none, none, NULL),
+    large(config_get, "/config"),
 
     admin(pacing_get, GET, "/config/logging/pacing", none, none, NULL),
 

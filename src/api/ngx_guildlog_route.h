@@ -25,6 +25,7 @@ typedef enum {
 
 typedef enum {
     NGX_GUILDLOG_ROW = 0,        /* status and body, as the function says */
+    NGX_GUILDLOG_LARGE,          /* status and body, in parts where large */
     NGX_GUILDLOG_TOKEN,          /* a row: the token it describes, signed */
     NGX_GUILDLOG_PAGE,           /* rows that become a LogPage */
     NGX_GUILDLOG_EXPORT,         /* rows of a file, chunk by chunk */

@@ -45,6 +45,11 @@
       "select status, body, counts from guildlog." #function                  \
           "(" ngx_guildlog_args_##nargs ")",                                  \
       nargs, flags },
+#define ngx_guildlog_part_stmt_row(name, function, nargs, flags)              \
+    { ngx_guildlog_stmt_##name, #name,                                        \
+      "select status, body, more from guildlog." #function                    \
+          "(" ngx_guildlog_args_##nargs ")",                                  \
+      nargs, flags },
 #define ngx_guildlog_log_stmt_row(name, function, nargs, flags)               \
     { ngx_guildlog_stmt_##name, #name,                                        \
       "select id, more, status, reason, channel_id, message_id, doc,"         \
@@ -86,6 +91,7 @@
 const ngx_guildlog_stmt_t  ngx_guildlog_stmts[] = {
     NGX_GUILDLOG_STMTS(ngx_guildlog_stmt_row)
     NGX_GUILDLOG_RECORD_STMTS(ngx_guildlog_record_stmt_row)
+    NGX_GUILDLOG_PART_STMTS(ngx_guildlog_part_stmt_row)
     NGX_GUILDLOG_LOG_STMTS(ngx_guildlog_log_stmt_row)
     NGX_GUILDLOG_BOUND_STMTS(ngx_guildlog_bound_stmt_row)
     NGX_GUILDLOG_SHARE_STMTS(ngx_guildlog_share_stmt_row)

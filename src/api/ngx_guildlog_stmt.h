@@ -78,7 +78,6 @@ typedef struct {
     S(ignore_get, 5, NGX_GUILDLOG_STMT_READ)                                  \
     S(ignore_add, 6, 0)                                                       \
     S(ignore_remove, 6, 0)                                                    \
-    S(tags_get, 4, NGX_GUILDLOG_STMT_READ)                                    \
     S(tag_create, 5, 0)                                                       \
     S(tag_patch, 6, 0)                                                        \
     S(tag_delete, 5, 0)                                                       \
@@ -86,7 +85,6 @@ typedef struct {
     S(access_get, 5, NGX_GUILDLOG_STMT_READ)                                  \
     S(access_put, 6, 0)                                                       \
     S(access_delete, 5, 0)                                                    \
-    S(config_get, 4, NGX_GUILDLOG_STMT_READ)                                  \
     S(pacing_get, 4, NGX_GUILDLOG_STMT_READ)                                  \
     S(troubleshoot_ask, 4, 0)                                                 \
     S(troubleshoot_get, 7, NGX_GUILDLOG_STMT_READ)                            \
@@ -145,6 +143,21 @@ typedef struct {
     S(delivery_broken, 6, NGX_GUILDLOG_STMT_DELIVERY)                         \
     S(delivery_waits, 8, NGX_GUILDLOG_STMT_DELIVERY)                          \
     S(delivery_closed, 5, NGX_GUILDLOG_STMT_DELIVERY)
+
+
+/*
+ * The same, in parts where it is large: each has in more what the next one is
+ * asked for by, with the statement behind its own.
+ * S(name, function, number of arguments, flags)
+ */
+
+#define NGX_GUILDLOG_PART_STMTS(S)                                            \
+    S(tags_get, tags_get, 5, NGX_GUILDLOG_STMT_READ)                          \
+    S(tags_get_next, tags_get, 5,                                             \
+      NGX_GUILDLOG_STMT_READ|NGX_GUILDLOG_STMT_PATIENT)                       \
+    S(config_get, config_get, 5, NGX_GUILDLOG_STMT_READ)                      \
+    S(config_get_next, config_get, 5,                                         \
+      NGX_GUILDLOG_STMT_READ|NGX_GUILDLOG_STMT_PATIENT)
 
 
 /*
@@ -262,6 +275,7 @@ typedef struct {
 typedef enum {
     NGX_GUILDLOG_STMTS(ngx_guildlog_stmt_id)
     NGX_GUILDLOG_RECORD_STMTS(ngx_guildlog_stmt_id)
+    NGX_GUILDLOG_PART_STMTS(ngx_guildlog_log_stmt_id)
     NGX_GUILDLOG_LOG_STMTS(ngx_guildlog_log_stmt_id)
     NGX_GUILDLOG_BOUND_STMTS(ngx_guildlog_log_stmt_id)
     NGX_GUILDLOG_SHARE_STMTS(ngx_guildlog_log_stmt_id)

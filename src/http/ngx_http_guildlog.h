@@ -313,6 +313,12 @@ ngx_int_t ngx_http_guildlog_parts_send(ngx_http_guildlog_call_t *call,
 ngx_int_t ngx_http_guildlog_parts_abort(ngx_http_guildlog_call_t *call,
     const char *cause);
 
+/* ngx_http_guildlog_large.c */
+
+ngx_int_t ngx_http_guildlog_large_start(ngx_http_guildlog_call_t *call);
+ngx_int_t ngx_http_guildlog_large_answer(ngx_http_guildlog_call_t *call,
+    ngx_guildlog_db_result_t *result);
+
 /* ngx_http_guildlog_export.c */
 
 ngx_int_t ngx_http_guildlog_export_start(ngx_http_guildlog_call_t *call);

@@ -38,6 +38,7 @@ _Static_assert(NGX_GUILDLOG_GET == NGX_HTTP_GET
 static const ngx_http_guildlog_endpoint_t  ngx_http_guildlog_endpoints[] = {
     { ngx_http_guildlog_bind_body, ngx_http_guildlog_submit,
       ngx_http_guildlog_send_result },
+    { NULL, ngx_http_guildlog_large_start, ngx_http_guildlog_large_answer },
     { ngx_http_guildlog_bind_body, ngx_http_guildlog_token_start,
       ngx_http_guildlog_token_answer },
     { NULL, ngx_http_guildlog_page_start, ngx_http_guildlog_page_answer },

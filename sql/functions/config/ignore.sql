@@ -1,19 +1,41 @@
 -- Ignore lists: what is not logged.
 
 
+-- The entries of a list, or of all; '' if they are more than so many.
+
 create or replace function ignore_rows(guild bigint, bot smallint,
-    ignore_type int)
+    ignore_type int, most int default null)
 returns text language plpgsql stable as $$
 begin
     return (
-        select '[' || string_agg(row_to_json(r)::text, ',') || ']'
+        select case when count(*) > most then ''
+                    else '[' || string_agg(row_to_json(r)::text, ',') || ']' end
           from (select i.guild_id::text as id, i.ignore_type, i.ignore_value
                   from ignore_entry i
                  where i.guild_id = guild
                    and i.bot = ignore_rows.bot
                    and (ignore_rows.ignore_type is null
                         or i.ignore_type = ignore_rows.ignore_type)
-                 order by i.ignore_type, i.ignore_value) r);
+                 order by i.ignore_type, i.ignore_value limit most + 1) r);
+end $$;
+
+
+-- A part of the array of all entries: one list, the first behind that one, or
+-- its end. More is the list; null: the array ends.
+
+create or replace function ignore_part(guild bigint, bot smallint, behind int,
+    out body text, out more int)
+language plpgsql stable as $$
+declare
+    rows  text;
+begin
+    more := (select min(i.ignore_type) from ignore_entry i
+              where i.guild_id = guild and i.bot = ignore_part.bot
+                and i.ignore_type > behind);
+    rows := ignore_rows(guild, bot, more);
+    body := case when more is null then ']'
+                 else case behind when -1 then '[' else ',' end
+                      || substr(rows, 2, length(rows) - 2) end;
 end $$;
 
 

@@ -1,16 +1,54 @@
 -- Tags: texts the bot answers with.
 
 
-create or replace function tags_rows(guild bigint, bot smallint)
+-- The tags behind a name, up to another one (null: all); '' if they are more
+-- than so many.
+
+create or replace function tags_rows(guild bigint, bot smallint,
+    most int, behind text default '', upto text default null)
 returns text language plpgsql stable as $$
 begin
     return (
-        select '[' || string_agg(row_to_json(r)::text, ',') || ']'
+        select case when count(*) > most then ''
+                    else '[' || string_agg(row_to_json(r)::text, ',') || ']' end
           from (select t.guild_id::text as id, t.tag_id, t.tag_name,
                        t.content, t.color, t.image
                   from tag t
                  where t.guild_id = guild and t.bot = tags_rows.bot
-                 order by t.tag_name) r);
+                   and t.tag_name > behind
+                   and (upto is null or t.tag_name <= upto)
+                 order by t.tag_name limit most + 1) r);
+end $$;
+
+
+-- A part of the array of all tags: those behind that name, '' in the first one;
+-- 'null' if there are none at all. More is the name that the next part begins
+-- behind; null: there is none.
+
+create or replace function tags_part(guild bigint, bot smallint, behind text,
+    out body text, out more text)
+language plpgsql stable as $$
+declare
+    rows  text;
+begin
+    more := (
+        select min(s.tag_name)
+          from (select t.tag_name,
+                       sum(128 + octet_length(t.tag_name)
+                           + coalesce(octet_length(t.content), 0)
+                           + coalesce(octet_length(t.image), 0))
+                           over (order by t.tag_name
+                                 rows unbounded preceding) as bytes
+                  from tag t
+                 where t.guild_id = guild and t.bot = tags_part.bot
+                   and t.tag_name > behind) s
+         where s.bytes >= part_bytes());
+    rows := tags_rows(guild, bot, null, behind, more);
+    body := case when rows is null and behind = '' then 'null'
+                 else concat(case when behind = '' then '['
+                                  when rows is not null then ',' end,
+                             substr(rows, 2, length(rows) - 2),
+                             case when more is null then ']' end) end;
 end $$;
 
 
@@ -38,12 +76,17 @@ begin
 end $$;
 
 
--- GET /config/tags
+-- GET /config/tags: in parts where it is large. Rest is empty for the first
+-- one, then it is what the part before has in more; the last one has none.
+-- Without rest all comes at once. Each part is as things are when it is read.
 
 create or replace function tags_get(token text, guild bigint, bot smallint,
-    kind smallint, out status int, out body text)
+    kind smallint, rest text default null, out status int, out body text,
+    out more text)
 language plpgsql stable security definer
 set search_path = guildlog, pg_temp as $$
+declare
+    part  record;
 begin
     if not token_live(guild, token) then
         status := 401;
@@ -51,7 +94,17 @@ begin
         return;
     end if;
 
-    body := coalesce(tags_rows(guild, bot), '{}');
+    if coalesce(rest, '') = '' then
+        body := coalesce(tags_rows(guild, bot, case rest when '' then 25 end),
+                         '{}');
+    end if;
+
+    if rest <> '' or body = '' then
+        part := tags_part(guild, bot, rest);
+        body := part.body;
+        more := part.more;
+    end if;
+
     status := case body when '{}' then 404 else 200 end;
 end $$;
 

@@ -109,3 +109,13 @@ create or replace function keys_of(guild bigint, bot smallint)
 returns jsonb language sql stable as $$
     select jsonb_build_object('guild_id', guild, 'bot', bot)
 $$;
+
+
+-- An answer that may be large has so many bytes of text in one part, and what
+-- exceeds them by the last row: less than 1 MiB as JSON, where a control
+-- character has six.
+
+create or replace function part_bytes()
+returns int language sql immutable as $$
+    select 131072
+$$;

@@ -36,7 +36,8 @@ $$, $$
                           'figures')
            then 'OUT status integer, OUT body text' end,
            case when name ~ '^(operator_record|active_ignore)'
-           then 'OUT counts text' end)
+           then 'OUT counts text'
+           when name in ('tags_get', 'config_get') then 'OUT more text' end)
            || ')'
       from (values
         ('api', 'server_get', null),
@@ -55,7 +56,7 @@ $$, $$
         ('api', 'ignore_get', 'ignore_type integer'),
         ('api', 'ignore_add', 'ignore_type integer, input jsonb'),
         ('api', 'ignore_remove', 'ignore_type integer, input jsonb'),
-        ('api', 'tags_get', null),
+        ('api', 'tags_get', 'rest text'),
         ('api', 'tag_create', 'input jsonb'),
         ('api', 'tag_patch', 'tag_id text, input jsonb'),
         ('api', 'tag_delete', 'tag_id text'),
@@ -73,7 +74,7 @@ $$, $$
         ('api', 'notification_acknowledge', 'id text'),
         ('api', 'search_members', 'query text'),
         ('api', 'search_channels', 'query text'),
-        ('api', 'config_get', null),
+        ('api', 'config_get', 'rest text'),
         ('api', 'pacing_get', null),
         ('api', 'troubleshoot_ask', null),
         ('api', 'troubleshoot_get', 'live smallint, application text, '
