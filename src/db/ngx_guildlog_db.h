@@ -14,18 +14,18 @@
 #include "db/ngx_guildlog_db_pool.h"
 
 
-#define NGX_GUILDLOG_PG_GRACE   500  /* ms, the server gives up first */
-#define NGX_GUILDLOG_PG_ASTRAY  "the server sent what was not asked for"
+#define NGX_GUILDLOG_DB_CONN_GRACE   500  /* ms, the server gives up first */
+#define NGX_GUILDLOG_DB_CONN_DESYNCED  "the server sent what was not asked for"
 
 
-typedef struct ngx_guildlog_pg_s     ngx_guildlog_pg_t;
-typedef struct ngx_guildlog_set_s    ngx_guildlog_set_t;
-typedef struct ngx_guildlog_share_s  ngx_guildlog_share_t;
+typedef struct ngx_guildlog_db_conn_s     ngx_guildlog_db_conn_t;
+typedef struct ngx_guildlog_db_group_s    ngx_guildlog_db_group_t;
+typedef struct ngx_guildlog_db_share_s  ngx_guildlog_db_share_t;
 
-typedef void (*ngx_guildlog_pg_handler_pt)(ngx_guildlog_pg_t *pg,
+typedef void (*ngx_guildlog_db_conn_handler_pt)(ngx_guildlog_db_conn_t *conn,
     ngx_uint_t write);
-typedef ngx_int_t (*ngx_guildlog_pg_result_pt)(ngx_guildlog_pg_t *pg,
-    PGresult *res);
+typedef ngx_int_t (*ngx_guildlog_db_conn_result_pt)(
+    ngx_guildlog_db_conn_t *conn, PGresult *res);
 
 
 /* where to connect: shared by the connections of a pool, owned by it */
@@ -46,7 +46,7 @@ typedef struct {
     const char                    *password;
     const char                    *sslmode;
     const char                    *sslrootcert;
-} ngx_guildlog_site_t;
+} ngx_guildlog_db_site_t;
 
 
 /*
@@ -60,8 +60,8 @@ struct ngx_guildlog_db_query_s {
 
     ngx_queue_t                    queue;
     ngx_guildlog_db_pool_t        *pool;
-    ngx_guildlog_pg_t             *pg;           /* in flight on */
-    ngx_guildlog_share_t          *share;
+    ngx_guildlog_db_conn_t        *conn;         /* in flight on */
+    ngx_guildlog_db_share_t       *share;
     const ngx_guildlog_stmt_t     *stmt;
     const char                   **values;
     size_t                         size;         /* of the values, bytes */
@@ -69,7 +69,7 @@ struct ngx_guildlog_db_query_s {
     void                          *data;
     ngx_event_t                    timer;
     uint64_t                       start_us;     /* queued, then sent */
-    ngx_uint_t                     turn;         /* of the pool, queued at */
+    ngx_uint_t                     round;/* of the pool, queued at */
     ngx_uint_t                     epoch;        /* not on one older */
     uint32_t                       generation;   /* of the prepared form */
     ngx_guildlog_db_result_t       result;
@@ -87,19 +87,19 @@ struct ngx_guildlog_db_query_s {
 };
 
 
-struct ngx_guildlog_pg_s {
+struct ngx_guildlog_db_conn_s {
     NGX_GUILDLOG_EVENT_IDENT;
 
     ngx_queue_t                    queue;        /* the pool's */
     ngx_guildlog_db_pool_t        *pool;
-    ngx_guildlog_site_t           *site;
-    ngx_guildlog_set_t            *set;          /* the pool's */
+    ngx_guildlog_db_site_t        *site;
+    ngx_guildlog_db_group_t       *group;        /* the pool's */
     ngx_msec_t                     timeout;      /* of a statement */
 
-    PGconn                        *conn;         /* NULL: closed */
+    PGconn                        *pg;           /* NULL: closed */
     ngx_connection_t              *connection;   /* NULL: not watched */
-    ngx_guildlog_pg_handler_pt     handler;      /* the state */
-    ngx_guildlog_pg_result_pt      result;       /* what must come next */
+    ngx_guildlog_db_conn_handler_pt  handler;    /* the state */
+    ngx_guildlog_db_conn_result_pt  result;      /* what must come next */
     ngx_event_t                    timer;        /* connecting, then age */
 
     ngx_uint_t                     host;
@@ -125,21 +125,21 @@ struct ngx_guildlog_pg_s {
     unsigned                       blocked:1;    /* the last query in flight
                                                     has bytes unsent */
     unsigned                       answered:1;   /* a query, ever */
-    unsigned                       worn:1;       /* takes no more queries */
-    unsigned                       astray:1;     /* libpq lost step */
+    unsigned                       retiring:1;   /* takes no more queries */
+    unsigned                       desynced:1;   /* libpq lost step */
     unsigned                       closing:1;    /* wanted: not a loss */
 
-    u_char                         farewell[256]; /* the server's last word */
+    u_char                         last_notice[256];  /* a fatal one */
 };
 
 
 typedef enum {
-    NGX_GUILDLOG_SET_SHORT = 0,
-    NGX_GUILDLOG_SET_LONG,
-    NGX_GUILDLOG_SET_DELIVERY,
-    NGX_GUILDLOG_SET_BACKGROUND,
-    NGX_GUILDLOG_SET_LAST
-} ngx_guildlog_set_e;
+    NGX_GUILDLOG_DB_GROUP_SHORT = 0,
+    NGX_GUILDLOG_DB_GROUP_LONG,
+    NGX_GUILDLOG_DB_GROUP_DELIVERY,
+    NGX_GUILDLOG_DB_GROUP_BACKGROUND,
+    NGX_GUILDLOG_DB_GROUP_LAST
+} ngx_guildlog_db_group_e;
 
 
 /*
@@ -148,12 +148,12 @@ typedef enum {
  * queries.
  */
 
-struct ngx_guildlog_share_s {
+struct ngx_guildlog_db_share_s {
     ngx_rbtree_node_t              node;         /* key: the server, 0 for
                                                     none; the last bit: no
                                                     token asks */
-    ngx_guildlog_set_t            *set;
-    ngx_queue_t                    queue;        /* the set's, while any of
+    ngx_guildlog_db_group_t       *group;
+    ngx_queue_t                    queue;        /* the group's, while any of
                                                     its queries waits */
     ngx_queue_t                    waiting;      /* queries */
     ngx_uint_t                     nwaiting;
@@ -167,8 +167,8 @@ struct ngx_guildlog_share_s {
 
 /* the connections for one kind of statements, and who waits for them */
 
-struct ngx_guildlog_set_s {
-    ngx_queue_t                    turns;        /* shares with queries that
+struct ngx_guildlog_db_group_s {
+    ngx_queue_t                    waiting;      /* shares with queries that
                                                     wait, the next one first */
     ngx_rbtree_t                   shares;
     ngx_rbtree_node_t              sentinel;
@@ -177,16 +177,16 @@ struct ngx_guildlog_set_s {
     ngx_queue_t                    connections;  /* the last used first */
     ngx_uint_t                     nconnections;
     ngx_uint_t                     nconnecting;
-    ngx_uint_t                     crowded;      /* sent behind others in
+    ngx_uint_t                     queued_behind;  /* sent behind others in
                                                     this turn */
     ngx_uint_t                     max;
     ngx_uint_t                     depth;
 
     /* of a server, at most */
-    ngx_uint_t                     most;         /* queries in flight */
-    ngx_uint_t                     wide;         /* connections with them */
-    ngx_uint_t                     line;         /* queries that wait */
-    ngx_uint_t                     half;         /* the same of patient ones */
+    ngx_uint_t                     share_flight;  /* queries in flight */
+    ngx_uint_t                     share_connections;  /* with them */
+    ngx_uint_t                     share_line;   /* queries that wait */
+    ngx_uint_t                     share_half;   /* the same of patient ones */
 
     ngx_msec_t                     timeout;
     ngx_msec_t                     pace;         /* of the last statements,
@@ -199,18 +199,18 @@ struct ngx_guildlog_db_pool_s {
 
     const ngx_guildlog_database_t *database;
     ngx_guildlog_stats_t          *stats;
-    ngx_guildlog_site_t           *site;
+    ngx_guildlog_db_site_t        *site;
     ngx_pool_t                    *pool;
     ngx_log_t                     *log;
 
-    ngx_guildlog_set_t             sets[NGX_GUILDLOG_SET_LAST];
-    ngx_queue_t                    dead;         /* connections */
+    ngx_guildlog_db_group_t        groups[NGX_GUILDLOG_DB_GROUP_LAST];
+    ngx_queue_t                    ended;        /* connections */
     ngx_queue_t                    finished;     /* queries */
 
     ngx_event_t                    run;
     ngx_event_t                    retry;        /* set: no new connection
                                                     until then */
-    ngx_uint_t                     turn;
+    ngx_uint_t                     round;
     ngx_uint_t                     epoch;        /* connections lost so far */
     ngx_uint_t                     nready;
     ngx_msec_t                     backoff;
@@ -219,7 +219,7 @@ struct ngx_guildlog_db_pool_s {
     time_t                         complained;
 
     unsigned                       failing:1;    /* the last attempt did */
-    unsigned                       missed:1;     /* asked for since, in vain */
+    unsigned                       wanted_while_down:1;
     unsigned                       terminated:1; /* the worker may not wait */
     unsigned                       closed:1;
     unsigned                       delivering:1;
@@ -243,117 +243,123 @@ void ngx_guildlog_db_query_free(ngx_guildlog_db_query_t *query);
 /* pg.c: none of these calls a handler of a query */
 
 /* NULL if out of memory */
-ngx_guildlog_pg_t *ngx_guildlog_pg_create(ngx_guildlog_db_pool_t *pool,
-    ngx_guildlog_site_t *site, ngx_guildlog_set_t *set, ngx_msec_t timeout);
+ngx_guildlog_db_conn_t *ngx_guildlog_db_conn_create(
+    ngx_guildlog_db_pool_t *pool,
+    ngx_guildlog_db_site_t *site, ngx_guildlog_db_group_t *group,
+    ngx_msec_t timeout);
 
 /* tries the hosts in turn; ends in set_ready() or set_ended() */
-void ngx_guildlog_pg_open(ngx_guildlog_pg_t *pg);
+void ngx_guildlog_db_conn_open(ngx_guildlog_db_conn_t *conn);
 
 /* ends at once: wanted, or by a cause that is logged */
-void ngx_guildlog_pg_close(ngx_guildlog_pg_t *pg);
-void ngx_guildlog_pg_fail(ngx_guildlog_pg_t *pg, const char *cause);
+void ngx_guildlog_db_conn_close(ngx_guildlog_db_conn_t *conn);
+void ngx_guildlog_db_conn_fail(ngx_guildlog_db_conn_t *conn, const char *cause);
 
 /* of an ended one */
-void ngx_guildlog_pg_free(ngx_guildlog_pg_t *pg);
+void ngx_guildlog_db_conn_free(ngx_guildlog_db_conn_t *conn);
 
 /* for host.c: to the address found; on to the next one */
-void ngx_guildlog_pg_connect(ngx_guildlog_pg_t *pg);
-void ngx_guildlog_pg_next(ngx_guildlog_pg_t *pg, const char *cause);
+void ngx_guildlog_db_conn_connect(ngx_guildlog_db_conn_t *conn);
+void ngx_guildlog_db_conn_next(ngx_guildlog_db_conn_t *conn, const char *cause);
 
 /* for pipeline.c: bytes that raise no event */
-void ngx_guildlog_pg_read_pending(ngx_guildlog_pg_t *pg);
+void ngx_guildlog_db_conn_read_pending(ngx_guildlog_db_conn_t *conn);
 
 
 /* pipeline.c: no handler of a query is called here either */
 
 /* takes the query; whatever goes wrong shows in set_ended() */
-void ngx_guildlog_pipeline_send(ngx_guildlog_pg_t *pg,
+void ngx_guildlog_db_pipeline_send(ngx_guildlog_db_conn_t *conn,
     ngx_guildlog_db_query_t *query);
 
 /* pg->handler once it is ready */
-void ngx_guildlog_pipeline_io(ngx_guildlog_pg_t *pg, ngx_uint_t write);
+void ngx_guildlog_db_pipeline_io(ngx_guildlog_db_conn_t *conn,
+    ngx_uint_t write);
 
 
 /* host.c: finds the addresses of pg->host, then pg_connect() or pg_next() */
 
-ngx_guildlog_site_t *ngx_guildlog_site_create(ngx_pool_t *pool,
+ngx_guildlog_db_site_t *ngx_guildlog_db_host_site(ngx_pool_t *pool,
     const ngx_guildlog_database_t *database, ngx_resolver_t *resolver,
     ngx_msec_t resolver_timeout, ngx_log_t *log);
-void ngx_guildlog_host_find(ngx_guildlog_pg_t *pg);
-void ngx_guildlog_host_forget(ngx_guildlog_pg_t *pg);
+void ngx_guildlog_db_host_find(ngx_guildlog_db_conn_t *conn);
+void ngx_guildlog_db_host_forget(ngx_guildlog_db_conn_t *conn);
 
 
 /* set.c: which connections there are, and which one is taken */
 
-void ngx_guildlog_set_init(ngx_guildlog_db_pool_t *pool);
+void ngx_guildlog_db_group_init(ngx_guildlog_db_pool_t *pool);
 
 /* NULL: none is free that was opened after so many had been lost, or it goes
    behind another one, and cannot yet, or its server has its part of them */
-ngx_guildlog_pg_t *ngx_guildlog_set_choose(ngx_guildlog_set_t *set,
+ngx_guildlog_db_conn_t *ngx_guildlog_db_group_choose(
+    ngx_guildlog_db_group_t *group,
     ngx_guildlog_db_query_t *query);
 
 /* could another server's query go now, or as soon as one more is opened? */
-ngx_uint_t ngx_guildlog_set_spare(ngx_guildlog_db_pool_t *pool,
-    ngx_guildlog_set_t *set);
+ngx_uint_t ngx_guildlog_db_group_spare(ngx_guildlog_db_pool_t *pool,
+    ngx_guildlog_db_group_t *group);
 
 /* opens what is missing, closes what nobody will need */
-void ngx_guildlog_set_grow(ngx_guildlog_db_pool_t *pool,
-    ngx_guildlog_set_t *set);
-void ngx_guildlog_set_shrink(ngx_guildlog_set_t *set);
+void ngx_guildlog_db_group_grow(ngx_guildlog_db_pool_t *pool,
+    ngx_guildlog_db_group_t *group);
+void ngx_guildlog_db_group_shrink(ngx_guildlog_db_group_t *group);
 
 /*
  * a server that is down is tried again even if nobody asks for it, by a worker
  * that exits only if somebody did
  */
-void ngx_guildlog_set_revive(ngx_guildlog_db_pool_t *pool);
+void ngx_guildlog_db_group_revive(ngx_guildlog_db_pool_t *pool);
 
 /* no connection for so long that waiting for one makes no sense */
-ngx_uint_t ngx_guildlog_set_down(ngx_guildlog_db_pool_t *pool);
+ngx_uint_t ngx_guildlog_db_group_down(ngx_guildlog_db_pool_t *pool);
 
 
 /* share.c: whose turn it is */
 
-void ngx_guildlog_share_init(ngx_guildlog_set_t *set);
+void ngx_guildlog_db_share_init(ngx_guildlog_db_group_t *group);
 
 /* the query has the share of its server from now on, until it quits; NGX_ERROR
    if out of memory */
-ngx_int_t ngx_guildlog_share_join(ngx_guildlog_db_query_t *query);
-void ngx_guildlog_share_quit(ngx_guildlog_db_query_t *query);
+ngx_int_t ngx_guildlog_db_share_join(ngx_guildlog_db_query_t *query);
+void ngx_guildlog_db_share_quit(ngx_guildlog_db_query_t *query);
 
 /* the query waits: first of all, or last of its server's, and a server that had
    none waiting comes last; it waits no longer */
-void ngx_guildlog_share_wait(ngx_guildlog_db_query_t *query, ngx_uint_t first);
-void ngx_guildlog_share_leave(ngx_guildlog_db_query_t *query);
+void ngx_guildlog_db_share_wait(ngx_guildlog_db_query_t *query,
+    ngx_uint_t first);
+void ngx_guildlog_db_share_leave(ngx_guildlog_db_query_t *query);
 
 /* one more is in flight, or one less */
-void ngx_guildlog_share_count(ngx_guildlog_db_query_t *query, ngx_int_t n);
+void ngx_guildlog_db_share_count(ngx_guildlog_db_query_t *query, ngx_int_t n);
 
 /* has its server got as many in flight, as many that wait, as it may? */
-ngx_uint_t ngx_guildlog_share_full(ngx_guildlog_db_query_t *query);
-ngx_uint_t ngx_guildlog_share_crowded(ngx_guildlog_db_query_t *query);
+ngx_uint_t ngx_guildlog_db_share_full(ngx_guildlog_db_query_t *query);
+ngx_uint_t ngx_guildlog_db_share_line_full(ngx_guildlog_db_query_t *query);
 
 /* are both of one server, or of none? */
-ngx_uint_t ngx_guildlog_share_same(ngx_guildlog_db_query_t *query,
+ngx_uint_t ngx_guildlog_db_share_same(ngx_guildlog_db_query_t *query,
     ngx_guildlog_db_query_t *other);
 
 
 /* outcome.c: a query is taken, and goes to the finished ones or waits again */
 
 /* unsent: not all of it had left this machine when its connection died */
-void ngx_guildlog_outcome_orphaned(ngx_guildlog_db_pool_t *pool,
+void ngx_guildlog_db_query_orphaned(ngx_guildlog_db_pool_t *pool,
     ngx_guildlog_db_query_t *query, ngx_uint_t unsent);
 
-void ngx_guildlog_outcome_finish(ngx_guildlog_db_pool_t *pool,
+void ngx_guildlog_db_query_finish(ngx_guildlog_db_pool_t *pool,
     ngx_guildlog_db_query_t *query, ngx_guildlog_db_outcome_e outcome);
 
 /* only tells */
-void ngx_guildlog_outcome_late(ngx_guildlog_db_pool_t *pool,
+void ngx_guildlog_db_query_late(ngx_guildlog_db_pool_t *pool,
     ngx_guildlog_db_query_t *query);
 
 
 /* pool.c */
 
-ngx_guildlog_set_t *ngx_guildlog_db_pool_set(ngx_guildlog_db_query_t *query);
+ngx_guildlog_db_group_t *ngx_guildlog_db_pool_group(
+    ngx_guildlog_db_query_t *query);
 
 /* waits once more, before all others */
 void ngx_guildlog_db_pool_requeue(ngx_guildlog_db_pool_t *pool,
@@ -366,16 +372,16 @@ void ngx_guildlog_db_pool_requeue(ngx_guildlog_db_pool_t *pool,
  */
 
 /* set.c */
-void ngx_guildlog_set_ready(ngx_guildlog_pg_t *pg);
-void ngx_guildlog_set_ended(ngx_guildlog_pg_t *pg);
+void ngx_guildlog_db_group_ready(ngx_guildlog_db_conn_t *conn);
+void ngx_guildlog_db_group_ended(ngx_guildlog_db_conn_t *conn);
 
 /* outcome.c */
-void ngx_guildlog_outcome_answered(ngx_guildlog_pg_t *pg,
+void ngx_guildlog_db_query_answered(ngx_guildlog_db_conn_t *conn,
     ngx_guildlog_db_query_t *query);
 
 /* pool.c */
-void ngx_guildlog_db_pool_unblocked(ngx_guildlog_pg_t *pg);
-void ngx_guildlog_db_pool_not_cancelled(ngx_guildlog_pg_t *pg);
+void ngx_guildlog_db_pool_unblocked(ngx_guildlog_db_conn_t *conn);
+void ngx_guildlog_db_pool_not_cancelled(ngx_guildlog_db_conn_t *conn);
 
 /* the worker may wait no longer (worker_shutdown_timeout) */
 void ngx_guildlog_db_pool_terminate(ngx_guildlog_db_pool_t *pool);

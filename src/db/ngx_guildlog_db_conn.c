@@ -10,151 +10,157 @@
 #include "db/ngx_guildlog_db.h"
 
 
-#define NGX_GUILDLOG_PG_AGE        3600000            /* ms, about */
-#define NGX_GUILDLOG_PG_PARAMS     32
+#define NGX_GUILDLOG_DB_CONN_AGE        3600000            /* ms, about */
+#define NGX_GUILDLOG_DB_CONN_PARAMS     32
 
 /* a file that cannot exist: libpq looks into a home directory otherwise */
-#define NGX_GUILDLOG_PG_NOWHERE    "/dev/null/none"
+#define NGX_GUILDLOG_DB_CONN_NOWHERE    "/dev/null/none"
 
 
 typedef struct {
-    const char  *keys[NGX_GUILDLOG_PG_PARAMS];
-    const char  *values[NGX_GUILDLOG_PG_PARAMS];
+    const char  *keys[NGX_GUILDLOG_DB_CONN_PARAMS];
+    const char  *values[NGX_GUILDLOG_DB_CONN_PARAMS];
     ngx_uint_t   n;
-} ngx_guildlog_pg_params_t;
+} ngx_guildlog_db_conn_params_t;
 
 
-static PGconn *ngx_guildlog_pg_start(ngx_guildlog_pg_t *pg);
-static void ngx_guildlog_pg_param(ngx_guildlog_pg_params_t *params,
+static PGconn *ngx_guildlog_db_conn_start(ngx_guildlog_db_conn_t *conn);
+static void ngx_guildlog_db_conn_param(ngx_guildlog_db_conn_params_t *params,
     const char *key, const char *value);
-static void ngx_guildlog_pg_event_handler(ngx_event_t *ev);
-static void ngx_guildlog_pg_poll(ngx_guildlog_pg_t *pg, ngx_uint_t write);
-static void ngx_guildlog_pg_setup(ngx_guildlog_pg_t *pg);
-static void ngx_guildlog_pg_notice(void *data, const PGresult *res);
-static void ngx_guildlog_pg_connect_expired(ngx_event_t *ev);
-static void ngx_guildlog_pg_aged(ngx_event_t *ev);
-static ngx_int_t ngx_guildlog_pg_watch(ngx_guildlog_pg_t *pg,
+static void ngx_guildlog_db_conn_event_handler(ngx_event_t *ev);
+static void ngx_guildlog_db_conn_poll(ngx_guildlog_db_conn_t *conn,
     ngx_uint_t write);
-static void ngx_guildlog_pg_unwatch(ngx_guildlog_pg_t *pg);
-static void ngx_guildlog_pg_drop(ngx_guildlog_pg_t *pg);
-static void ngx_guildlog_pg_end(ngx_guildlog_pg_t *pg);
+static void ngx_guildlog_db_conn_setup(ngx_guildlog_db_conn_t *conn);
+static void ngx_guildlog_db_conn_notice(void *data, const PGresult *res);
+static void ngx_guildlog_db_conn_connect_expired(ngx_event_t *ev);
+static void ngx_guildlog_db_conn_aged(ngx_event_t *ev);
+static ngx_int_t ngx_guildlog_db_conn_watch(ngx_guildlog_db_conn_t *conn,
+    ngx_uint_t write);
+static void ngx_guildlog_db_conn_unwatch(ngx_guildlog_db_conn_t *conn);
+static void ngx_guildlog_db_conn_drop(ngx_guildlog_db_conn_t *conn);
+static void ngx_guildlog_db_conn_end(ngx_guildlog_db_conn_t *conn);
 
 
-ngx_guildlog_pg_t *
-ngx_guildlog_pg_create(ngx_guildlog_db_pool_t *pool, ngx_guildlog_site_t *site,
-    ngx_guildlog_set_t *set, ngx_msec_t timeout)
+ngx_guildlog_db_conn_t *
+ngx_guildlog_db_conn_create(ngx_guildlog_db_pool_t *pool,
+    ngx_guildlog_db_site_t *site,
+    ngx_guildlog_db_group_t *group, ngx_msec_t timeout)
 {
-    ngx_guildlog_pg_t  *pg;
+    ngx_guildlog_db_conn_t  *conn;
 
-    pg = ngx_calloc(sizeof(ngx_guildlog_pg_t), site->log);
-    if (pg == NULL) {
+    conn = ngx_calloc(sizeof(ngx_guildlog_db_conn_t), site->log);
+    if (conn == NULL) {
         return NULL;
     }
 
-    pg->fd = (ngx_socket_t) -1;
-    pg->pool = pool;
-    pg->site = site;
-    pg->set = set;
-    pg->timeout = timeout;
+    conn->fd = (ngx_socket_t) -1;
+    conn->pool = pool;
+    conn->site = site;
+    conn->group = group;
+    conn->timeout = timeout;
 
-    pg->timer.data = pg;
-    pg->timer.log = site->log;
+    conn->timer.data = conn;
+    conn->timer.log = site->log;
 
-    ngx_queue_init(&pg->flight);
+    ngx_queue_init(&conn->flight);
 
-    return pg;
+    return conn;
 }
 
 
 void
-ngx_guildlog_pg_open(ngx_guildlog_pg_t *pg)
+ngx_guildlog_db_conn_open(ngx_guildlog_db_conn_t *conn)
 {
-    pg->host = pg->site->host;
-    pg->hosts_left = pg->site->database->hosts.nelts;
+    conn->host = conn->site->host;
+    conn->hosts_left = conn->site->database->hosts.nelts;
 
-    ngx_guildlog_host_find(pg);
+    ngx_guildlog_db_host_find(conn);
 }
 
 
 void
-ngx_guildlog_pg_connect(ngx_guildlog_pg_t *pg)
+ngx_guildlog_db_conn_connect(ngx_guildlog_db_conn_t *conn)
 {
-    pg->astray = 0;
-    pg->conn = ngx_guildlog_pg_start(pg);
+    conn->desynced = 0;
+    conn->pg = ngx_guildlog_db_conn_start(conn);
 
-    if (pg->conn == NULL) {
-        ngx_guildlog_pg_next(pg, "out of memory");
+    if (conn->pg == NULL) {
+        ngx_guildlog_db_conn_next(conn, "out of memory");
         return;
     }
 
-    if (PQstatus(pg->conn) == CONNECTION_BAD
-        || PQsetnonblocking(pg->conn, 1) != 0)
+    if (PQstatus(conn->pg) == CONNECTION_BAD
+        || PQsetnonblocking(conn->pg, 1) != 0)
     {
-        ngx_guildlog_pg_next(pg, PQerrorMessage(pg->conn));
+        ngx_guildlog_db_conn_next(conn, PQerrorMessage(conn->pg));
         return;
     }
 
-    (void) PQsetNoticeReceiver(pg->conn, ngx_guildlog_pg_notice, pg);
+    (void) PQsetNoticeReceiver(conn->pg, ngx_guildlog_db_conn_notice, conn);
 
-    pg->handler = ngx_guildlog_pg_poll;
-    pg->timer.handler = ngx_guildlog_pg_connect_expired;
-    ngx_add_timer(&pg->timer, pg->site->database->connect_timeout);
+    conn->handler = ngx_guildlog_db_conn_poll;
+    conn->timer.handler = ngx_guildlog_db_conn_connect_expired;
+    ngx_add_timer(&conn->timer, conn->site->database->connect_timeout);
 
-    if (ngx_guildlog_pg_watch(pg, 1) != NGX_OK) {
-        ngx_guildlog_pg_next(pg, "the socket cannot be watched");
+    if (ngx_guildlog_db_conn_watch(conn, 1) != NGX_OK) {
+        ngx_guildlog_db_conn_next(conn, "the socket cannot be watched");
     }
 }
 
 
 static PGconn *
-ngx_guildlog_pg_start(ngx_guildlog_pg_t *pg)
+ngx_guildlog_db_conn_start(ngx_guildlog_db_conn_t *conn)
 {
     u_char                          timeout[NGX_INT_T_LEN + 1];
     u_char                          options[256];
-    ngx_guildlog_site_t            *site;
+    ngx_guildlog_db_site_t         *site;
     const ngx_guildlog_database_t  *database;
-    ngx_guildlog_pg_params_t        params;
+    ngx_guildlog_db_conn_params_t   params;
 
-    site = pg->site;
+    site = conn->site;
     database = site->database;
 
-    ngx_sprintf(timeout, "%M%Z", pg->timeout);
+    ngx_sprintf(timeout, "%M%Z", conn->timeout);
     ngx_sprintf(options, "-c statement_timeout=%M"
                          " -c client_connection_check_interval=500"
                          " -c idle_in_transaction_session_timeout=10000%Z",
-                pg->timeout);
+                conn->timeout);
 
-    ngx_memzero(&params, sizeof(ngx_guildlog_pg_params_t));
+    ngx_memzero(&params, sizeof(ngx_guildlog_db_conn_params_t));
 
-    ngx_guildlog_pg_param(&params, "host",
-                          database->resolved[pg->host].name);
-    ngx_guildlog_pg_param(&params, "hostaddr", pg->addrs[pg->addr].text);
-    ngx_guildlog_pg_param(&params, "port", site->port);
-    ngx_guildlog_pg_param(&params, "dbname", site->dbname);
-    ngx_guildlog_pg_param(&params, "user", site->user);
-    ngx_guildlog_pg_param(&params, "password", site->password);
-    ngx_guildlog_pg_param(&params, "passfile", NGX_GUILDLOG_PG_NOWHERE);
+    ngx_guildlog_db_conn_param(&params, "host",
+                               database->resolved[conn->host].name);
+    ngx_guildlog_db_conn_param(&params, "hostaddr",
+                               conn->addrs[conn->addr].text);
+    ngx_guildlog_db_conn_param(&params, "port", site->port);
+    ngx_guildlog_db_conn_param(&params, "dbname", site->dbname);
+    ngx_guildlog_db_conn_param(&params, "user", site->user);
+    ngx_guildlog_db_conn_param(&params, "password", site->password);
+    ngx_guildlog_db_conn_param(&params, "passfile",
+                               NGX_GUILDLOG_DB_CONN_NOWHERE);
 
-    ngx_guildlog_pg_param(&params, "sslmode", site->sslmode);
-    ngx_guildlog_pg_param(&params, "sslrootcert", site->sslrootcert);
-    ngx_guildlog_pg_param(&params, "sslcert", NGX_GUILDLOG_PG_NOWHERE);
-    ngx_guildlog_pg_param(&params, "sslkey", NGX_GUILDLOG_PG_NOWHERE);
-    ngx_guildlog_pg_param(&params, "sslcrl", NGX_GUILDLOG_PG_NOWHERE);
-    ngx_guildlog_pg_param(&params, "gssencmode", "disable");
+    ngx_guildlog_db_conn_param(&params, "sslmode", site->sslmode);
+    ngx_guildlog_db_conn_param(&params, "sslrootcert", site->sslrootcert);
+    ngx_guildlog_db_conn_param(&params, "sslcert",
+                               NGX_GUILDLOG_DB_CONN_NOWHERE);
+    ngx_guildlog_db_conn_param(&params, "sslkey", NGX_GUILDLOG_DB_CONN_NOWHERE);
+    ngx_guildlog_db_conn_param(&params, "sslcrl", NGX_GUILDLOG_DB_CONN_NOWHERE);
+    ngx_guildlog_db_conn_param(&params, "gssencmode", "disable");
 
-    ngx_guildlog_pg_param(&params, "application_name", "guildlog");
-    ngx_guildlog_pg_param(&params, "client_encoding", "UTF8");
-    ngx_guildlog_pg_param(&params, "tcp_user_timeout", (char *) timeout);
-    ngx_guildlog_pg_param(&params, "keepalives_idle", "30");
-    ngx_guildlog_pg_param(&params, "keepalives_interval", "5");
-    ngx_guildlog_pg_param(&params, "keepalives_count", "3");
+    ngx_guildlog_db_conn_param(&params, "application_name", "guildlog");
+    ngx_guildlog_db_conn_param(&params, "client_encoding", "UTF8");
+    ngx_guildlog_db_conn_param(&params, "tcp_user_timeout", (char *) timeout);
+    ngx_guildlog_db_conn_param(&params, "keepalives_idle", "30");
+    ngx_guildlog_db_conn_param(&params, "keepalives_interval", "5");
+    ngx_guildlog_db_conn_param(&params, "keepalives_count", "3");
 
     if (database->hosts.nelts > 1) {
-        ngx_guildlog_pg_param(&params, "target_session_attrs", "read-write");
+        ngx_guildlog_db_conn_param(&params, "target_session_attrs",
+                                   "read-write");
     }
 
     if (database->prepare) {
-        ngx_guildlog_pg_param(&params, "options", (char *) options);
+        ngx_guildlog_db_conn_param(&params, "options", (char *) options);
     }
 
     return PQconnectStartParams(params.keys, params.values, 0);
@@ -164,7 +170,8 @@ ngx_guildlog_pg_start(ngx_guildlog_pg_t *pg)
 /* libpq takes an empty value for a missing one */
 
 static void
-ngx_guildlog_pg_param(ngx_guildlog_pg_params_t *params, const char *key,
+ngx_guildlog_db_conn_param(ngx_guildlog_db_conn_params_t *params,
+    const char *key,
     const char *value)
 {
     params->keys[params->n] = key;
@@ -174,29 +181,29 @@ ngx_guildlog_pg_param(ngx_guildlog_pg_params_t *params, const char *key,
 
 
 static void
-ngx_guildlog_pg_event_handler(ngx_event_t *ev)
+ngx_guildlog_db_conn_event_handler(ngx_event_t *ev)
 {
-    ngx_connection_t   *c;
-    ngx_guildlog_pg_t  *pg;
+    ngx_connection_t        *c;
+    ngx_guildlog_db_conn_t  *conn;
 
     c = ev->data;
-    pg = c->data;
+    conn = c->data;
 
     ngx_log_debug2(NGX_LOG_DEBUG_EVENT, ev->log, 0,
-                   "guildlog pg event fd:%d write:%d", c->fd, ev->write);
+                   "guildlog conn event fd:%d write:%d", c->fd, ev->write);
 
     if (c->close) {
         if (c->error) {
-            ngx_guildlog_db_pool_terminate(pg->pool);
+            ngx_guildlog_db_pool_terminate(conn->pool);
         }
 
-        ngx_guildlog_pg_close(pg);
+        ngx_guildlog_db_conn_close(conn);
         return;
     }
 
-    pg->handler(pg, ev->write);
+    conn->handler(conn, ev->write);
 
-    if (!pg->ready || (pg->conn && PQsslInUse(pg->conn))) {
+    if (!conn->ready || (conn->pg && PQsslInUse(conn->pg))) {
         ERR_clear_error();
     }
 }
@@ -208,14 +215,14 @@ ngx_guildlog_pg_event_handler(ngx_event_t *ev)
  */
 
 static void
-ngx_guildlog_pg_poll(ngx_guildlog_pg_t *pg, ngx_uint_t write)
+ngx_guildlog_db_conn_poll(ngx_guildlog_db_conn_t *conn, ngx_uint_t write)
 {
-    ngx_guildlog_pg_unwatch(pg);
+    ngx_guildlog_db_conn_unwatch(conn);
 
-    switch (PQconnectPoll(pg->conn)) {
+    switch (PQconnectPoll(conn->pg)) {
 
     case PGRES_POLLING_OK:
-        ngx_guildlog_pg_setup(pg);
+        ngx_guildlog_db_conn_setup(conn);
         return;
 
     case PGRES_POLLING_READING:
@@ -227,67 +234,67 @@ ngx_guildlog_pg_poll(ngx_guildlog_pg_t *pg, ngx_uint_t write)
         break;
 
     default: /* PGRES_POLLING_FAILED */
-        ngx_guildlog_pg_next(pg, PQerrorMessage(pg->conn));
+        ngx_guildlog_db_conn_next(conn, PQerrorMessage(conn->pg));
         return;
     }
 
-    if (ngx_guildlog_pg_watch(pg, write) != NGX_OK) {
-        ngx_guildlog_pg_next(pg, "the socket cannot be watched");
+    if (ngx_guildlog_db_conn_watch(conn, write) != NGX_OK) {
+        ngx_guildlog_db_conn_next(conn, "the socket cannot be watched");
         return;
     }
 
     if (!write) {
-        ngx_guildlog_pg_read_pending(pg);
+        ngx_guildlog_db_conn_read_pending(conn);
     }
 }
 
 
 static void
-ngx_guildlog_pg_setup(ngx_guildlog_pg_t *pg)
+ngx_guildlog_db_conn_setup(ngx_guildlog_db_conn_t *conn)
 {
-    ngx_guildlog_site_t  *site;
+    ngx_guildlog_db_site_t  *site;
 
-    site = pg->site;
+    site = conn->site;
 
-    if (pg->astray) {
-        ngx_guildlog_pg_next(pg, NGX_GUILDLOG_PG_ASTRAY);
+    if (conn->desynced) {
+        ngx_guildlog_db_conn_next(conn, NGX_GUILDLOG_DB_CONN_DESYNCED);
         return;
     }
 
-    if (PQenterPipelineMode(pg->conn) != 1) {
-        ngx_guildlog_pg_next(pg, PQerrorMessage(pg->conn));
+    if (PQenterPipelineMode(conn->pg) != 1) {
+        ngx_guildlog_db_conn_next(conn, PQerrorMessage(conn->pg));
         return;
     }
 
-    if (ngx_guildlog_pg_watch(pg, 0) != NGX_OK) {
-        ngx_guildlog_pg_next(pg, "the socket cannot be watched");
+    if (ngx_guildlog_db_conn_watch(conn, 0) != NGX_OK) {
+        ngx_guildlog_db_conn_next(conn, "the socket cannot be watched");
         return;
     }
 
-    if (site->failing[pg->host]) {
-        site->failing[pg->host] = 0;
+    if (site->failing[conn->host]) {
+        site->failing[conn->host] = 0;
         ngx_log_error(NGX_LOG_NOTICE, site->log, 0,
                       "guildlog database \"%V\", host \"%s\": connected again",
                       &site->database->name,
-                      site->database->resolved[pg->host].name);
+                      site->database->resolved[conn->host].name);
     }
 
-    site->host = pg->host;
-    ngx_guildlog_host_forget(pg);
+    site->host = conn->host;
+    ngx_guildlog_db_host_forget(conn);
 
-    pg->handler = ngx_guildlog_pipeline_io;
-    pg->ready = 1;
-    pg->ready_at = ngx_current_msec;
-    pg->connection->idle = 1;
+    conn->handler = ngx_guildlog_db_pipeline_io;
+    conn->ready = 1;
+    conn->ready_at = ngx_current_msec;
+    conn->connection->idle = 1;
 
-    pg->timer.handler = ngx_guildlog_pg_aged;
-    pg->timer.cancelable = 1;
-    ngx_del_timer(&pg->timer);
-    ngx_add_timer(&pg->timer, NGX_GUILDLOG_PG_AGE / 10 * 9
-                              + ngx_random() % (NGX_GUILDLOG_PG_AGE / 5));
+    conn->timer.handler = ngx_guildlog_db_conn_aged;
+    conn->timer.cancelable = 1;
+    ngx_del_timer(&conn->timer);
+    ngx_add_timer(&conn->timer, NGX_GUILDLOG_DB_CONN_AGE / 10 * 9
+                              + ngx_random() % (NGX_GUILDLOG_DB_CONN_AGE / 5));
 
-    ngx_guildlog_pg_read_pending(pg);
-    ngx_guildlog_set_ready(pg);
+    ngx_guildlog_db_conn_read_pending(conn);
+    ngx_guildlog_db_group_ready(conn);
 }
 
 
@@ -297,14 +304,14 @@ ngx_guildlog_pg_setup(ngx_guildlog_pg_t *pg)
  */
 
 static void
-ngx_guildlog_pg_notice(void *data, const PGresult *res)
+ngx_guildlog_db_conn_notice(void *data, const PGresult *res)
 {
-    ngx_guildlog_pg_t *pg = data;
+    ngx_guildlog_db_conn_t *conn = data;
 
     const char  *severity;
 
     if (PQresultErrorField(res, PG_DIAG_SQLSTATE) == NULL) {
-        pg->astray = 1;
+        conn->desynced = 1;
         return;
     }
 
@@ -313,30 +320,31 @@ ngx_guildlog_pg_notice(void *data, const PGresult *res)
     if (severity && (ngx_strcmp(severity, "FATAL") == 0
                      || ngx_strcmp(severity, "PANIC") == 0))
     {
-        ngx_guildlog_db_result_line(pg->farewell, sizeof(pg->farewell),
+        ngx_guildlog_db_result_line(conn->last_notice,
+                                    sizeof(conn->last_notice),
                                     PQresultErrorMessage(res));
     }
 }
 
 
 static void
-ngx_guildlog_pg_connect_expired(ngx_event_t *ev)
+ngx_guildlog_db_conn_connect_expired(ngx_event_t *ev)
 {
-    ngx_guildlog_pg_next(ev->data, "timed out");
+    ngx_guildlog_db_conn_next(ev->data, "timed out");
 }
 
 
 static void
-ngx_guildlog_pg_aged(ngx_event_t *ev)
+ngx_guildlog_db_conn_aged(ngx_event_t *ev)
 {
-    ngx_guildlog_pg_t *pg = ev->data;
+    ngx_guildlog_db_conn_t *conn = ev->data;
 
-    if (pg->nflight == 0) {
-        ngx_guildlog_pg_close(pg);
+    if (conn->nflight == 0) {
+        ngx_guildlog_db_conn_close(conn);
         return;
     }
 
-    pg->worn = 1;
+    conn->retiring = 1;
 }
 
 
@@ -346,28 +354,28 @@ ngx_guildlog_pg_aged(ngx_event_t *ev)
  */
 
 static ngx_int_t
-ngx_guildlog_pg_watch(ngx_guildlog_pg_t *pg, ngx_uint_t write)
+ngx_guildlog_db_conn_watch(ngx_guildlog_db_conn_t *conn, ngx_uint_t write)
 {
     int                fd;
     ngx_connection_t  *c;
 
-    fd = PQsocket(pg->conn);
+    fd = PQsocket(conn->pg);
     if (fd == -1) {
         return NGX_ERROR;
     }
 
-    c = ngx_get_connection(fd, pg->site->log);
+    c = ngx_get_connection(fd, conn->site->log);
     if (c == NULL) {
         return NGX_ERROR;
     }
 
-    c->data = pg;
-    c->read->handler = ngx_guildlog_pg_event_handler;
-    c->read->log = pg->site->log;
-    c->write->handler = ngx_guildlog_pg_event_handler;
-    c->write->log = pg->site->log;
+    c->data = conn;
+    c->read->handler = ngx_guildlog_db_conn_event_handler;
+    c->read->log = conn->site->log;
+    c->write->handler = ngx_guildlog_db_conn_event_handler;
+    c->write->log = conn->site->log;
 
-    pg->connection = c;
+    conn->connection = c;
 
     return write ? ngx_add_event(c->write, NGX_WRITE_EVENT, 0)
                  : ngx_add_event(c->read, NGX_READ_EVENT, 0);
@@ -375,12 +383,12 @@ ngx_guildlog_pg_watch(ngx_guildlog_pg_t *pg, ngx_uint_t write)
 
 
 static void
-ngx_guildlog_pg_unwatch(ngx_guildlog_pg_t *pg)
+ngx_guildlog_db_conn_unwatch(ngx_guildlog_db_conn_t *conn)
 {
     ngx_uint_t         flags;
     ngx_connection_t  *c;
 
-    c = pg->connection;
+    c = conn->connection;
 
     if (c == NULL) {
         return;
@@ -388,7 +396,7 @@ ngx_guildlog_pg_unwatch(ngx_guildlog_pg_t *pg)
 
     /* libpq closes the socket on its own when the stream ends */
 
-    flags = (PQsocket(pg->conn) == c->fd) ? 0 : NGX_CLOSE_EVENT;
+    flags = (PQsocket(conn->pg) == c->fd) ? 0 : NGX_CLOSE_EVENT;
 
     if (c->read->active) {
         (void) ngx_del_event(c->read, NGX_READ_EVENT, flags);
@@ -409,70 +417,70 @@ ngx_guildlog_pg_unwatch(ngx_guildlog_pg_t *pg)
     ngx_free_connection(c);
     c->fd = (ngx_socket_t) -1;
 
-    pg->connection = NULL;
+    conn->connection = NULL;
 }
 
 
 /* what OpenSSL has decrypted and not handed out raises no event */
 
 void
-ngx_guildlog_pg_read_pending(ngx_guildlog_pg_t *pg)
+ngx_guildlog_db_conn_read_pending(ngx_guildlog_db_conn_t *conn)
 {
     SSL  *ssl;
 
-    ssl = PQsslStruct(pg->conn, "OpenSSL");
+    ssl = PQsslStruct(conn->pg, "OpenSSL");
 
     if (ssl && SSL_pending(ssl) > 0) {
-        ngx_post_event(pg->connection->read, &ngx_posted_next_events);
+        ngx_post_event(conn->connection->read, &ngx_posted_next_events);
     }
 }
 
 
 void
-ngx_guildlog_pg_next(ngx_guildlog_pg_t *pg, const char *cause)
+ngx_guildlog_db_conn_next(ngx_guildlog_db_conn_t *conn, const char *cause)
 {
-    u_char                line[NGX_MAX_ERROR_STR / 4];
-    ngx_uint_t            level;
-    ngx_guildlog_site_t  *site;
+    u_char                   line[NGX_MAX_ERROR_STR / 4];
+    ngx_uint_t               level;
+    ngx_guildlog_db_site_t  *site;
 
-    site = pg->site;
+    site = conn->site;
 
-    level = site->failing[pg->host] ? NGX_LOG_INFO : NGX_LOG_ERR;
-    site->failing[pg->host] = 1;
+    level = site->failing[conn->host] ? NGX_LOG_INFO : NGX_LOG_ERR;
+    site->failing[conn->host] = 1;
 
     ngx_guildlog_db_result_line(line, sizeof(line), cause);
     ngx_log_error(level, site->log, 0,
                   "guildlog database \"%V\", host \"%s\": connect failed: %s",
                   &site->database->name,
-                  site->database->resolved[pg->host].name, line);
+                  site->database->resolved[conn->host].name, line);
 
-    ngx_guildlog_pg_drop(pg);
+    ngx_guildlog_db_conn_drop(conn);
 
-    if (++pg->addr < pg->naddrs) {
-        ngx_guildlog_pg_connect(pg);
+    if (++conn->addr < conn->naddrs) {
+        ngx_guildlog_db_conn_connect(conn);
         return;
     }
 
-    ngx_guildlog_host_forget(pg);
+    ngx_guildlog_db_host_forget(conn);
 
-    if (--pg->hosts_left == 0) {
-        ngx_guildlog_pg_end(pg);
+    if (--conn->hosts_left == 0) {
+        ngx_guildlog_db_conn_end(conn);
         return;
     }
 
-    pg->host = (pg->host + 1) % site->database->hosts.nelts;
-    ngx_guildlog_host_find(pg);
+    conn->host = (conn->host + 1) % site->database->hosts.nelts;
+    ngx_guildlog_db_host_find(conn);
 }
 
 
 void
-ngx_guildlog_pg_fail(ngx_guildlog_pg_t *pg, const char *cause)
+ngx_guildlog_db_conn_fail(ngx_guildlog_db_conn_t *conn, const char *cause)
 {
-    u_char                line[NGX_MAX_ERROR_STR / 4];
-    ngx_uint_t            level;
-    ngx_guildlog_site_t  *site;
+    u_char                   line[NGX_MAX_ERROR_STR / 4];
+    ngx_uint_t               level;
+    ngx_guildlog_db_site_t  *site;
 
-    site = pg->site;
+    site = conn->site;
 
     /* a restart of the server loses all of them for one cause */
 
@@ -483,53 +491,53 @@ ngx_guildlog_pg_fail(ngx_guildlog_pg_t *pg, const char *cause)
     ngx_log_error(level, site->log, 0,
                   "guildlog database \"%V\", host \"%s\": connection lost: %s",
                   &site->database->name,
-                  site->database->resolved[pg->host].name,
-                  pg->farewell[0] ? pg->farewell : line);
+                  site->database->resolved[conn->host].name,
+                  conn->last_notice[0] ? conn->last_notice : line);
 
-    ngx_guildlog_pg_end(pg);
+    ngx_guildlog_db_conn_end(conn);
 }
 
 
 void
-ngx_guildlog_pg_close(ngx_guildlog_pg_t *pg)
+ngx_guildlog_db_conn_close(ngx_guildlog_db_conn_t *conn)
 {
-    pg->closing = 1;
-    ngx_guildlog_pg_end(pg);
+    conn->closing = 1;
+    ngx_guildlog_db_conn_end(conn);
 }
 
 
 static void
-ngx_guildlog_pg_end(ngx_guildlog_pg_t *pg)
+ngx_guildlog_db_conn_end(ngx_guildlog_db_conn_t *conn)
 {
-    ngx_guildlog_pg_drop(pg);
-    ngx_guildlog_host_forget(pg);
-    ngx_guildlog_set_ended(pg);
+    ngx_guildlog_db_conn_drop(conn);
+    ngx_guildlog_db_host_forget(conn);
+    ngx_guildlog_db_group_ended(conn);
 }
 
 
 /* nginx lets go of the socket, then libpq closes it */
 
 static void
-ngx_guildlog_pg_drop(ngx_guildlog_pg_t *pg)
+ngx_guildlog_db_conn_drop(ngx_guildlog_db_conn_t *conn)
 {
-    ngx_guildlog_pg_unwatch(pg);
+    ngx_guildlog_db_conn_unwatch(conn);
 
-    if (pg->timer.timer_set) {
-        ngx_del_timer(&pg->timer);
+    if (conn->timer.timer_set) {
+        ngx_del_timer(&conn->timer);
     }
 
-    if (pg->conn) {
-        PQfinish(pg->conn);
-        pg->conn = NULL;
+    if (conn->pg) {
+        PQfinish(conn->pg);
+        conn->pg = NULL;
         ERR_clear_error();
     }
 }
 
 
 void
-ngx_guildlog_pg_free(ngx_guildlog_pg_t *pg)
+ngx_guildlog_db_conn_free(ngx_guildlog_db_conn_t *conn)
 {
-    ngx_free(pg);
+    ngx_free(conn);
 }
 
 

@@ -7,77 +7,80 @@
 #include "db/ngx_guildlog_db.h"
 
 
-#define NGX_GUILDLOG_SET_MOST         4     /* of a server, in flight */
-#define NGX_GUILDLOG_SET_LINE         4     /* long ones of it that wait */
-#define NGX_GUILDLOG_SET_SLOW         100   /* ms, nobody queues up behind */
-#define NGX_GUILDLOG_SET_DOWN         2000  /* ms, then no query waits */
-#define NGX_GUILDLOG_SET_BACKOFF      50    /* ms, the first, about */
-#define NGX_GUILDLOG_SET_BACKOFF_MAX  1000
+#define NGX_GUILDLOG_DB_GROUP_MOST         4     /* of a server, in flight */
+#define NGX_GUILDLOG_DB_GROUP_LINE         4     /* long ones of it that wait */
+#define NGX_GUILDLOG_DB_GROUP_SLOW         100   /* ms,
+    nobody queues up behind */
+#define NGX_GUILDLOG_DB_GROUP_DOWN         2000  /* ms, then no query waits */
+#define NGX_GUILDLOG_DB_GROUP_BACKOFF      50    /* ms, the first, about */
+#define NGX_GUILDLOG_DB_GROUP_BACKOFF_MAX  1000
 
 
-static ngx_uint_t ngx_guildlog_set_takes(ngx_guildlog_pg_t *pg);
-static ngx_uint_t ngx_guildlog_set_moves(ngx_guildlog_set_t *set,
-    ngx_guildlog_pg_t *pg);
-static ngx_uint_t ngx_guildlog_set_joins(ngx_guildlog_pg_t *pg,
+static ngx_uint_t ngx_guildlog_db_group_takes(ngx_guildlog_db_conn_t *conn);
+static ngx_uint_t ngx_guildlog_db_group_moves(ngx_guildlog_db_group_t *group,
+    ngx_guildlog_db_conn_t *conn);
+static ngx_uint_t ngx_guildlog_db_group_joins(ngx_guildlog_db_conn_t *conn,
     ngx_guildlog_db_query_t *query, ngx_uint_t *own);
-static ngx_guildlog_pg_t *ngx_guildlog_set_better(ngx_guildlog_pg_t *pg,
-    ngx_guildlog_pg_t *best);
-static ngx_uint_t ngx_guildlog_set_waits_for(ngx_guildlog_pg_t *pg,
+static ngx_guildlog_db_conn_t *ngx_guildlog_db_group_better(
+    ngx_guildlog_db_conn_t *conn,
+    ngx_guildlog_db_conn_t *best);
+static ngx_uint_t ngx_guildlog_db_group_waits_for(ngx_guildlog_db_conn_t *conn,
     ngx_guildlog_db_query_t *query);
-static ngx_uint_t ngx_guildlog_set_connecting(ngx_guildlog_db_pool_t *pool);
-static void ngx_guildlog_set_connect(ngx_guildlog_db_pool_t *pool,
-    ngx_guildlog_set_t *set);
-static void ngx_guildlog_set_back_off(ngx_guildlog_db_pool_t *pool);
-static void ngx_guildlog_set_retry(ngx_event_t *ev);
+static ngx_uint_t ngx_guildlog_db_group_connecting(
+    ngx_guildlog_db_pool_t *pool);
+static void ngx_guildlog_db_group_connect(ngx_guildlog_db_pool_t *pool,
+    ngx_guildlog_db_group_t *group);
+static void ngx_guildlog_db_group_back_off(ngx_guildlog_db_pool_t *pool);
+static void ngx_guildlog_db_group_retry(ngx_event_t *ev);
 
 
 void
-ngx_guildlog_set_init(ngx_guildlog_db_pool_t *pool)
+ngx_guildlog_db_group_init(ngx_guildlog_db_pool_t *pool)
 {
     ngx_uint_t                      i;
-    ngx_guildlog_set_t             *set;
+    ngx_guildlog_db_group_t        *group;
     const ngx_guildlog_database_t  *database;
 
     database = pool->database;
 
-    for (i = 0; i < NGX_GUILDLOG_SET_LAST; i++) {
-        set = &pool->sets[i];
+    for (i = 0; i < NGX_GUILDLOG_DB_GROUP_LAST; i++) {
+        group = &pool->groups[i];
 
-        ngx_guildlog_share_init(set);
-        ngx_queue_init(&set->connections);
+        ngx_guildlog_db_share_init(group);
+        ngx_queue_init(&group->connections);
 
-        set->max = database->connections;
-        set->depth = database->depth;
-        set->most = NGX_GUILDLOG_SET_MOST;
-        set->half = (database->queue + 1) / 2;
-        set->line = set->half;
-        set->timeout = database->timeout;
+        group->max = database->connections;
+        group->depth = database->depth;
+        group->share_flight = NGX_GUILDLOG_DB_GROUP_MOST;
+        group->share_half = (database->queue + 1) / 2;
+        group->share_line = group->share_half;
+        group->timeout = database->timeout;
     }
 
-    set = &pool->sets[NGX_GUILDLOG_SET_LONG];
-    set->max = database->long_connections;
-    set->depth = 1;
-    set->most = 1;
-    set->line = ngx_min(NGX_GUILDLOG_SET_LINE, set->half);
-    set->timeout = database->long_timeout;
+    group = &pool->groups[NGX_GUILDLOG_DB_GROUP_LONG];
+    group->max = database->long_connections;
+    group->depth = 1;
+    group->share_flight = 1;
+    group->share_line = ngx_min(NGX_GUILDLOG_DB_GROUP_LINE, group->share_half);
+    group->timeout = database->long_timeout;
 
-    set = &pool->sets[NGX_GUILDLOG_SET_DELIVERY];
-    set->max = database->delivery_connections;
+    group = &pool->groups[NGX_GUILDLOG_DB_GROUP_DELIVERY];
+    group->max = database->delivery_connections;
 
-    set = &pool->sets[NGX_GUILDLOG_SET_BACKGROUND];
-    set->max = 1;
-    set->depth = 1;
-    set->timeout = database->long_timeout;
+    group = &pool->groups[NGX_GUILDLOG_DB_GROUP_BACKGROUND];
+    group->max = 1;
+    group->depth = 1;
+    group->timeout = database->long_timeout;
 
     /* what one server does not get is there for the others */
 
-    for (i = 0; i < NGX_GUILDLOG_SET_LAST; i++) {
-        pool->sets[i].wide = ngx_max(pool->sets[i].max / 2, 1);
+    for (i = 0; i < NGX_GUILDLOG_DB_GROUP_LAST; i++) {
+        pool->groups[i].share_connections = ngx_max(pool->groups[i].max / 2, 1);
     }
 
     pool->retry.data = pool;
     pool->retry.log = pool->log;
-    pool->retry.handler = ngx_guildlog_set_retry;
+    pool->retry.handler = ngx_guildlog_db_group_retry;
     pool->retry.cancelable = 1;
 }
 
@@ -91,12 +94,13 @@ ngx_guildlog_set_init(ngx_guildlog_db_pool_t *pool)
  * its server's tokens have statements on one half.
  */
 
-ngx_guildlog_pg_t *
-ngx_guildlog_set_choose(ngx_guildlog_set_t *set, ngx_guildlog_db_query_t *query)
+ngx_guildlog_db_conn_t *
+ngx_guildlog_db_group_choose(ngx_guildlog_db_group_t *group,
+    ngx_guildlog_db_query_t *query)
 {
-    ngx_uint_t          takes, joins, bounded, own, n;
-    ngx_queue_t        *q;
-    ngx_guildlog_pg_t  *pg, *best, *idle, *same;
+    ngx_uint_t               takes, joins, bounded, own, n;
+    ngx_queue_t             *q;
+    ngx_guildlog_db_conn_t  *conn, *best, *idle, *same;
 
     n = 0;
     best = NULL;
@@ -105,39 +109,41 @@ ngx_guildlog_set_choose(ngx_guildlog_set_t *set, ngx_guildlog_db_query_t *query)
     query->behind = 0;
     query->held = 0;
 
-    bounded = set->wide < set->max && query->share->node.key
+    bounded = group->share_connections < group->max && query->share->node.key
               && !(query->stmt->flags & NGX_GUILDLOG_STMT_FIRST);
 
-    for (q = ngx_queue_head(&set->connections);
-         q != ngx_queue_sentinel(&set->connections);
+    for (q = ngx_queue_head(&group->connections);
+         q != ngx_queue_sentinel(&group->connections);
          q = ngx_queue_next(q))
     {
-        pg = ngx_queue_data(q, ngx_guildlog_pg_t, queue);
+        conn = ngx_queue_data(q, ngx_guildlog_db_conn_t, queue);
 
-        takes = ngx_guildlog_set_takes(pg) && pg->epoch >= query->epoch;
+        takes = ngx_guildlog_db_group_takes(conn)
+                && conn->epoch >= query->epoch;
 
-        if (ngx_guildlog_set_waits_for(pg, query)) {
+        if (ngx_guildlog_db_group_waits_for(conn, query)) {
             query->behind = 1;
-            return takes && ngx_guildlog_set_moves(set, pg) ? pg : NULL;
+            return takes && ngx_guildlog_db_group_moves(group, conn) ? conn
+                                                                     : NULL;
         }
 
-        joins = ngx_guildlog_set_joins(pg, query, &own);
+        joins = ngx_guildlog_db_group_joins(conn, query, &own);
         n += own;
 
         if (!takes) {
             continue;
         }
 
-        if (pg->nflight == 0) {
-            idle = idle ? idle : pg;
+        if (conn->nflight == 0) {
+            idle = idle ? idle : conn;
 
-        } else if (joins && ngx_guildlog_set_moves(set, pg)) {
-            best = ngx_guildlog_set_better(pg, best);
-            same = own ? ngx_guildlog_set_better(pg, same) : same;
+        } else if (joins && ngx_guildlog_db_group_moves(group, conn)) {
+            best = ngx_guildlog_db_group_better(conn, best);
+            same = own ? ngx_guildlog_db_group_better(conn, same) : same;
         }
     }
 
-    if (bounded && n >= set->wide) {
+    if (bounded && n >= group->share_connections) {
         query->held = 1;
         return same;
     }
@@ -147,54 +153,58 @@ ngx_guildlog_set_choose(ngx_guildlog_set_t *set, ngx_guildlog_db_query_t *query)
 
 
 ngx_uint_t
-ngx_guildlog_set_spare(ngx_guildlog_db_pool_t *pool, ngx_guildlog_set_t *set)
+ngx_guildlog_db_group_spare(ngx_guildlog_db_pool_t *pool,
+    ngx_guildlog_db_group_t *group)
 {
-    ngx_queue_t        *q;
-    ngx_guildlog_pg_t  *pg;
+    ngx_queue_t             *q;
+    ngx_guildlog_db_conn_t  *conn;
 
-    for (q = ngx_queue_head(&set->connections);
-         q != ngx_queue_sentinel(&set->connections);
+    for (q = ngx_queue_head(&group->connections);
+         q != ngx_queue_sentinel(&group->connections);
          q = ngx_queue_next(q))
     {
-        pg = ngx_queue_data(q, ngx_guildlog_pg_t, queue);
+        conn = ngx_queue_data(q, ngx_guildlog_db_conn_t, queue);
 
-        if (ngx_guildlog_set_takes(pg)
-            && (pg->nflight == 0 || ngx_guildlog_set_moves(set, pg)))
+        if (ngx_guildlog_db_group_takes(conn)
+            && (conn->nflight == 0 || ngx_guildlog_db_group_moves(group, conn)))
         {
             return 1;
         }
     }
 
-    return set->nconnections < set->max && pool->nready && !pool->failing;
+    return group->nconnections < group->max && pool->nready && !pool->failing;
 }
 
 
 static ngx_uint_t
-ngx_guildlog_set_takes(ngx_guildlog_pg_t *pg)
+ngx_guildlog_db_group_takes(ngx_guildlog_db_conn_t *conn)
 {
-    return pg->ready && !pg->worn && !pg->blocked && pg->cancel == NULL;
+    return conn->ready && !conn->retiring && !conn->blocked
+           && conn->cancel == NULL;
 }
 
 
 static ngx_uint_t
-ngx_guildlog_set_moves(ngx_guildlog_set_t *set, ngx_guildlog_pg_t *pg)
+ngx_guildlog_db_group_moves(ngx_guildlog_db_group_t *group,
+    ngx_guildlog_db_conn_t *conn)
 {
-    return pg->nflight < set->depth
-           && ngx_current_msec - pg->head_since < NGX_GUILDLOG_SET_SLOW
-           && pg->nflight * set->pace / 16 < NGX_GUILDLOG_SET_SLOW;
+    return conn->nflight < group->depth
+           && ngx_current_msec - conn->head_since < NGX_GUILDLOG_DB_GROUP_SLOW
+           && conn->nflight * group->pace / 16 < NGX_GUILDLOG_DB_GROUP_SLOW;
 }
 
 
-static ngx_guildlog_pg_t *
-ngx_guildlog_set_better(ngx_guildlog_pg_t *pg, ngx_guildlog_pg_t *best)
+static ngx_guildlog_db_conn_t *
+ngx_guildlog_db_group_better(ngx_guildlog_db_conn_t *conn,
+    ngx_guildlog_db_conn_t *best)
 {
-    if (best == NULL || pg->nflight < best->nflight) {
-        return pg;
+    if (best == NULL || conn->nflight < best->nflight) {
+        return conn;
     }
 
-    return pg->nflight == best->nflight
-           && (ngx_msec_int_t) (pg->head_since - best->head_since) > 0
-           ? pg : best;
+    return conn->nflight == best->nflight
+           && (ngx_msec_int_t) (conn->head_since - best->head_since) > 0
+           ? conn : best;
 }
 
 
@@ -205,7 +215,8 @@ ngx_guildlog_set_better(ngx_guildlog_pg_t *pg, ngx_guildlog_pg_t *best)
  */
 
 static ngx_uint_t
-ngx_guildlog_set_joins(ngx_guildlog_pg_t *pg, ngx_guildlog_db_query_t *query,
+ngx_guildlog_db_group_joins(ngx_guildlog_db_conn_t *conn,
+    ngx_guildlog_db_query_t *query,
     ngx_uint_t *own)
 {
     ngx_uint_t                joins;
@@ -215,8 +226,8 @@ ngx_guildlog_set_joins(ngx_guildlog_pg_t *pg, ngx_guildlog_db_query_t *query,
     *own = 0;
     joins = 1;
 
-    for (q = ngx_queue_head(&pg->flight);
-         q != ngx_queue_sentinel(&pg->flight);
+    for (q = ngx_queue_head(&conn->flight);
+         q != ngx_queue_sentinel(&conn->flight);
          q = ngx_queue_next(q))
     {
         other = ngx_queue_data(q, ngx_guildlog_db_query_t, queue);
@@ -225,7 +236,7 @@ ngx_guildlog_set_joins(ngx_guildlog_pg_t *pg, ngx_guildlog_db_query_t *query,
             *own = 1;
 
         } else if (!(other->stmt->flags & NGX_GUILDLOG_STMT_READ)
-                   && !ngx_guildlog_share_same(query, other))
+                   && !ngx_guildlog_db_share_same(query, other))
         {
             joins = 0;
         }
@@ -236,7 +247,7 @@ ngx_guildlog_set_joins(ngx_guildlog_pg_t *pg, ngx_guildlog_db_query_t *query,
 
 
 static ngx_uint_t
-ngx_guildlog_set_waits_for(ngx_guildlog_pg_t *pg,
+ngx_guildlog_db_group_waits_for(ngx_guildlog_db_conn_t *conn,
     ngx_guildlog_db_query_t *query)
 {
     ngx_queue_t              *q;
@@ -246,8 +257,8 @@ ngx_guildlog_set_waits_for(ngx_guildlog_pg_t *pg,
         return 0;
     }
 
-    for (q = ngx_queue_head(&pg->flight);
-         q != ngx_queue_sentinel(&pg->flight);
+    for (q = ngx_queue_head(&conn->flight);
+         q != ngx_queue_sentinel(&conn->flight);
          q = ngx_queue_next(q))
     {
         other = ngx_queue_data(q, ngx_guildlog_db_query_t, queue);
@@ -265,34 +276,35 @@ ngx_guildlog_set_waits_for(ngx_guildlog_pg_t *pg,
 
 
 void
-ngx_guildlog_set_grow(ngx_guildlog_db_pool_t *pool, ngx_guildlog_set_t *set)
+ngx_guildlog_db_group_grow(ngx_guildlog_db_pool_t *pool,
+    ngx_guildlog_db_group_t *group)
 {
     ngx_uint_t  n;
 
-    n = ngx_min(set->nwaiting - set->nheld + set->crowded,
-                set->max - set->nconnections + set->nconnecting);
+    n = ngx_min(group->nwaiting - group->nheld + group->queued_behind,
+                group->max - group->nconnections + group->nconnecting);
 
     /* one at a time while it is not known that the server lives */
 
     if (pool->failing) {
-        n = ngx_guildlog_set_connecting(pool) ? 0 : ngx_min(n, 1);
+        n = ngx_guildlog_db_group_connecting(pool) ? 0 : ngx_min(n, 1);
     }
 
-    while (set->nconnecting < n && !pool->retry.timer_set) {
-        ngx_guildlog_set_connect(pool, set);
+    while (group->nconnecting < n && !pool->retry.timer_set) {
+        ngx_guildlog_db_group_connect(pool, group);
     }
 }
 
 
 static ngx_uint_t
-ngx_guildlog_set_connecting(ngx_guildlog_db_pool_t *pool)
+ngx_guildlog_db_group_connecting(ngx_guildlog_db_pool_t *pool)
 {
     ngx_uint_t  i, n;
 
     n = 0;
 
-    for (i = 0; i < NGX_GUILDLOG_SET_LAST; i++) {
-        n += pool->sets[i].nconnecting;
+    for (i = 0; i < NGX_GUILDLOG_DB_GROUP_LAST; i++) {
+        n += pool->groups[i].nconnecting;
     }
 
     return n;
@@ -300,44 +312,45 @@ ngx_guildlog_set_connecting(ngx_guildlog_db_pool_t *pool)
 
 
 static void
-ngx_guildlog_set_connect(ngx_guildlog_db_pool_t *pool, ngx_guildlog_set_t *set)
+ngx_guildlog_db_group_connect(ngx_guildlog_db_pool_t *pool,
+    ngx_guildlog_db_group_t *group)
 {
-    ngx_guildlog_pg_t  *pg;
+    ngx_guildlog_db_conn_t  *conn;
 
-    if (pool->nready + ngx_guildlog_set_connecting(pool) == 0
+    if (pool->nready + ngx_guildlog_db_group_connecting(pool) == 0
         && !pool->failing)
     {
         pool->since = ngx_current_msec;
     }
 
-    pg = ngx_guildlog_pg_create(pool, pool->site, set, set->timeout);
+    conn = ngx_guildlog_db_conn_create(pool, pool->site, group, group->timeout);
 
-    if (pg == NULL) {
-        ngx_guildlog_set_back_off(pool);
+    if (conn == NULL) {
+        ngx_guildlog_db_group_back_off(pool);
         return;
     }
 
-    set->nconnections++;
-    set->nconnecting++;
-    ngx_queue_insert_tail(&set->connections, &pg->queue);
+    group->nconnections++;
+    group->nconnecting++;
+    ngx_queue_insert_tail(&group->connections, &conn->queue);
 
-    ngx_guildlog_pg_open(pg);
+    ngx_guildlog_db_conn_open(conn);
 }
 
 
 void
-ngx_guildlog_set_ready(ngx_guildlog_pg_t *pg)
+ngx_guildlog_db_group_ready(ngx_guildlog_db_conn_t *conn)
 {
-    ngx_guildlog_set_t      *set;
-    ngx_guildlog_db_pool_t  *pool;
+    ngx_guildlog_db_pool_t   *pool;
+    ngx_guildlog_db_group_t  *group;
 
-    pool = pg->pool;
-    set = pg->set;
+    pool = conn->pool;
+    group = conn->group;
 
-    set->nconnecting--;
+    group->nconnecting--;
     pool->nready++;
     pool->failing = 0;
-    pg->epoch = pool->epoch;
+    conn->epoch = pool->epoch;
 
     ngx_guildlog_stats_count(pool->stats, NGX_GUILDLOG_COUNT_CONNECTS, 1);
     ngx_guildlog_stats_gauge(pool->stats, NGX_GUILDLOG_GAUGE_CONNECTIONS, 1);
@@ -347,21 +360,21 @@ ngx_guildlog_set_ready(ngx_guildlog_pg_t *pg)
 
 
 void
-ngx_guildlog_set_ended(ngx_guildlog_pg_t *pg)
+ngx_guildlog_db_group_ended(ngx_guildlog_db_conn_t *conn)
 {
-    ngx_guildlog_set_t      *set;
-    ngx_guildlog_db_pool_t  *pool;
+    ngx_guildlog_db_pool_t   *pool;
+    ngx_guildlog_db_group_t  *group;
 
-    pool = pg->pool;
-    set = pg->set;
+    pool = conn->pool;
+    group = conn->group;
 
-    ngx_queue_remove(&pg->queue);
-    ngx_queue_insert_tail(&pool->dead, &pg->queue);
-    set->nconnections--;
+    ngx_queue_remove(&conn->queue);
+    ngx_queue_insert_tail(&pool->ended, &conn->queue);
+    group->nconnections--;
 
-    ngx_guildlog_db_pool_not_cancelled(pg);
+    ngx_guildlog_db_pool_not_cancelled(conn);
 
-    if (pg->ready) {
+    if (conn->ready) {
         ngx_guildlog_stats_gauge(pool->stats,
                                  NGX_GUILDLOG_GAUGE_CONNECTIONS, -1);
 
@@ -370,20 +383,20 @@ ngx_guildlog_set_ended(ngx_guildlog_pg_t *pg)
         }
 
     } else {
-        set->nconnecting--;
+        group->nconnecting--;
     }
 
-    if (pg->nflight) {
+    if (conn->nflight) {
         ngx_guildlog_stats_gauge(pool->stats, NGX_GUILDLOG_GAUGE_BUSY, -1);
     }
 
     ngx_post_event(&pool->run, &ngx_posted_events);
 
-    if (pg->closing) {
+    if (conn->closing) {
         return;
     }
 
-    if (pg->ready) {
+    if (conn->ready) {
         ngx_guildlog_stats_count(pool->stats, NGX_GUILDLOG_COUNT_LOST, 1);
         pool->epoch++;
 
@@ -393,22 +406,22 @@ ngx_guildlog_set_ended(ngx_guildlog_pg_t *pg)
         pool->failing = 1;
     }
 
-    if (!pg->answered) {
-        ngx_guildlog_set_back_off(pool);
+    if (!conn->answered) {
+        ngx_guildlog_db_group_back_off(pool);
     }
 }
 
 
 static void
-ngx_guildlog_set_back_off(ngx_guildlog_db_pool_t *pool)
+ngx_guildlog_db_group_back_off(ngx_guildlog_db_pool_t *pool)
 {
     if (pool->retry.timer_set || pool->closed) {
         return;
     }
 
     pool->backoff = ngx_min(pool->backoff * 2,
-                            NGX_GUILDLOG_SET_BACKOFF_MAX);
-    pool->backoff = ngx_max(pool->backoff, NGX_GUILDLOG_SET_BACKOFF);
+                            NGX_GUILDLOG_DB_GROUP_BACKOFF_MAX);
+    pool->backoff = ngx_max(pool->backoff, NGX_GUILDLOG_DB_GROUP_BACKOFF);
 
     ngx_add_timer(&pool->retry, pool->backoff * 3 / 4
                                 + ngx_random() % (pool->backoff / 2));
@@ -416,7 +429,7 @@ ngx_guildlog_set_back_off(ngx_guildlog_db_pool_t *pool)
 
 
 static void
-ngx_guildlog_set_retry(ngx_event_t *ev)
+ngx_guildlog_db_group_retry(ngx_event_t *ev)
 {
     ngx_guildlog_db_pool_t *pool = ev->data;
 
@@ -425,14 +438,15 @@ ngx_guildlog_set_retry(ngx_event_t *ev)
 
 
 void
-ngx_guildlog_set_revive(ngx_guildlog_db_pool_t *pool)
+ngx_guildlog_db_group_revive(ngx_guildlog_db_pool_t *pool)
 {
     if (pool->failing && pool->nready == 0 && !pool->retry.timer_set
-        && ngx_guildlog_set_connecting(pool) == 0
-        && (!ngx_exiting || pool->missed))
+        && ngx_guildlog_db_group_connecting(pool) == 0
+        && (!ngx_exiting || pool->wanted_while_down))
     {
-        pool->missed = 0;
-        ngx_guildlog_set_connect(pool, &pool->sets[NGX_GUILDLOG_SET_SHORT]);
+        pool->wanted_while_down = 0;
+        ngx_guildlog_db_group_connect(pool,
+                                 &pool->groups[NGX_GUILDLOG_DB_GROUP_SHORT]);
     }
 }
 
@@ -440,36 +454,36 @@ ngx_guildlog_set_revive(ngx_guildlog_db_pool_t *pool)
 /* nobody else will need them */
 
 void
-ngx_guildlog_set_shrink(ngx_guildlog_set_t *set)
+ngx_guildlog_db_group_shrink(ngx_guildlog_db_group_t *group)
 {
-    ngx_queue_t        *q, *next;
-    ngx_guildlog_pg_t  *pg;
+    ngx_queue_t             *q, *next;
+    ngx_guildlog_db_conn_t  *conn;
 
-    if (set->nwaiting) {
+    if (group->nwaiting) {
         return;
     }
 
-    for (q = ngx_queue_head(&set->connections);
-         q != ngx_queue_sentinel(&set->connections);
+    for (q = ngx_queue_head(&group->connections);
+         q != ngx_queue_sentinel(&group->connections);
          q = next)
     {
         next = ngx_queue_next(q);
-        pg = ngx_queue_data(q, ngx_guildlog_pg_t, queue);
+        conn = ngx_queue_data(q, ngx_guildlog_db_conn_t, queue);
 
-        if (pg->nflight == 0) {
-            ngx_guildlog_pg_close(pg);
+        if (conn->nflight == 0) {
+            ngx_guildlog_db_conn_close(conn);
         }
     }
 }
 
 
 ngx_uint_t
-ngx_guildlog_set_down(ngx_guildlog_db_pool_t *pool)
+ngx_guildlog_db_group_down(ngx_guildlog_db_pool_t *pool)
 {
     if (pool->terminated) {
         return 1;
     }
 
     return pool->failing && pool->nready == 0
-           && ngx_current_msec - pool->since >= NGX_GUILDLOG_SET_DOWN;
+           && ngx_current_msec - pool->since >= NGX_GUILDLOG_DB_GROUP_DOWN;
 }

@@ -8,25 +8,25 @@
 #include "db/ngx_guildlog_db.h"
 
 
-#define NGX_GUILDLOG_HOST_ADDRS_MAX  16
+#define NGX_GUILDLOG_DB_HOST_ADDRS_MAX  16
 
 
-static char *ngx_guildlog_host_resolve(ngx_conf_t *cf, ngx_str_t *name,
+static char *ngx_guildlog_db_host_resolve_one(ngx_conf_t *cf, ngx_str_t *name,
     ngx_guildlog_db_host_t *host);
-static char *ngx_guildlog_host_literal(ngx_conf_t *cf,
+static char *ngx_guildlog_db_host_literal(ngx_conf_t *cf,
     ngx_guildlog_db_host_t *host, ngx_addr_t *addr);
-static char *ngx_guildlog_host_lookup(ngx_conf_t *cf, ngx_str_t *name,
+static char *ngx_guildlog_db_host_lookup(ngx_conf_t *cf, ngx_str_t *name,
     ngx_guildlog_db_host_t *host);
-static void ngx_guildlog_host_found(ngx_resolver_ctx_t *ctx);
-static void ngx_guildlog_host_configured(ngx_guildlog_pg_t *pg,
+static void ngx_guildlog_db_host_found(ngx_resolver_ctx_t *ctx);
+static void ngx_guildlog_db_host_configured(ngx_guildlog_db_conn_t *conn,
     const char *cause);
-static void ngx_guildlog_host_text(ngx_guildlog_db_addr_t *addr,
+static void ngx_guildlog_db_host_text(ngx_guildlog_db_addr_t *addr,
     struct sockaddr *sockaddr, socklen_t socklen);
-static const char *ngx_guildlog_site_text(ngx_pool_t *pool,
+static const char *ngx_guildlog_db_host_string(ngx_pool_t *pool,
     const ngx_str_t *value);
 
 
-static const ngx_guildlog_db_addr_t  ngx_guildlog_host_socket = { "" };
+static const ngx_guildlog_db_addr_t  ngx_guildlog_db_host_socket = { "" };
 
 
 char *
@@ -46,7 +46,7 @@ ngx_guildlog_db_host_resolve(ngx_conf_t *cf,
     name = database->hosts.elts;
 
     for (i = 0; i < database->hosts.nelts; i++) {
-        if (ngx_guildlog_host_resolve(cf, &name[i], &host[i])
+        if (ngx_guildlog_db_host_resolve_one(cf, &name[i], &host[i])
             != NGX_CONF_OK)
         {
             return NGX_CONF_ERROR;
@@ -60,7 +60,7 @@ ngx_guildlog_db_host_resolve(ngx_conf_t *cf,
 
 
 static char *
-ngx_guildlog_host_resolve(ngx_conf_t *cf, ngx_str_t *name,
+ngx_guildlog_db_host_resolve_one(ngx_conf_t *cf, ngx_str_t *name,
     ngx_guildlog_db_host_t *host)
 {
     ngx_str_t   bare;
@@ -75,13 +75,13 @@ ngx_guildlog_host_resolve(ngx_conf_t *cf, ngx_str_t *name,
         bare.len -= 2;
     }
 
-    host->name = ngx_guildlog_site_text(cf->pool, &bare);
+    host->name = ngx_guildlog_db_host_string(cf->pool, &bare);
     if (host->name == NULL) {
         return NGX_CONF_ERROR;
     }
 
     if (bare.data[0] == '/') {
-        host->addrs = (ngx_guildlog_db_addr_t *) &ngx_guildlog_host_socket;
+        host->addrs = (ngx_guildlog_db_addr_t *) &ngx_guildlog_db_host_socket;
         host->naddrs = 1;
         return NGX_CONF_OK;
     }
@@ -89,11 +89,11 @@ ngx_guildlog_host_resolve(ngx_conf_t *cf, ngx_str_t *name,
     switch (ngx_parse_addr(cf->pool, &addr, bare.data, bare.len)) {
 
     case NGX_OK:
-        return ngx_guildlog_host_literal(cf, host, &addr);
+        return ngx_guildlog_db_host_literal(cf, host, &addr);
 
     case NGX_DECLINED:
         host->dns = 1;
-        return ngx_guildlog_host_lookup(cf, &bare, host);
+        return ngx_guildlog_db_host_lookup(cf, &bare, host);
 
     default: /* NGX_ERROR */
         return NGX_CONF_ERROR;
@@ -102,7 +102,7 @@ ngx_guildlog_host_resolve(ngx_conf_t *cf, ngx_str_t *name,
 
 
 static char *
-ngx_guildlog_host_literal(ngx_conf_t *cf, ngx_guildlog_db_host_t *host,
+ngx_guildlog_db_host_literal(ngx_conf_t *cf, ngx_guildlog_db_host_t *host,
     ngx_addr_t *addr)
 {
     host->addrs = ngx_palloc(cf->pool, sizeof(ngx_guildlog_db_addr_t));
@@ -110,7 +110,7 @@ ngx_guildlog_host_literal(ngx_conf_t *cf, ngx_guildlog_db_host_t *host,
         return NGX_CONF_ERROR;
     }
 
-    ngx_guildlog_host_text(host->addrs, addr->sockaddr, addr->socklen);
+    ngx_guildlog_db_host_text(host->addrs, addr->sockaddr, addr->socklen);
     host->naddrs = 1;
 
     return NGX_CONF_OK;
@@ -118,7 +118,7 @@ ngx_guildlog_host_literal(ngx_conf_t *cf, ngx_guildlog_db_host_t *host,
 
 
 static char *
-ngx_guildlog_host_lookup(ngx_conf_t *cf, ngx_str_t *name,
+ngx_guildlog_db_host_lookup(ngx_conf_t *cf, ngx_str_t *name,
     ngx_guildlog_db_host_t *host)
 {
     ngx_url_t   u;
@@ -146,8 +146,8 @@ ngx_guildlog_host_lookup(ngx_conf_t *cf, ngx_str_t *name,
     }
 
     for (i = 0; i < u.naddrs; i++) {
-        ngx_guildlog_host_text(&host->addrs[i], u.addrs[i].sockaddr,
-                               u.addrs[i].socklen);
+        ngx_guildlog_db_host_text(&host->addrs[i], u.addrs[i].sockaddr,
+                                  u.addrs[i].socklen);
     }
 
     host->naddrs = u.naddrs;
@@ -159,14 +159,14 @@ ngx_guildlog_host_lookup(ngx_conf_t *cf, ngx_str_t *name,
 /* at run time: the resolver's word first, the configuration's otherwise */
 
 void
-ngx_guildlog_host_find(ngx_guildlog_pg_t *pg)
+ngx_guildlog_db_host_find(ngx_guildlog_db_conn_t *conn)
 {
     ngx_resolver_ctx_t            *ctx;
-    ngx_guildlog_site_t           *site;
+    ngx_guildlog_db_site_t        *site;
     const ngx_guildlog_db_host_t  *host;
 
-    site = pg->site;
-    host = &site->database->resolved[pg->host];
+    site = conn->site;
+    host = &site->database->resolved[conn->host];
 
     ctx = NGX_NO_RESOLVER;
 
@@ -175,117 +175,119 @@ ngx_guildlog_host_find(ngx_guildlog_pg_t *pg)
     }
 
     if (ctx == NGX_NO_RESOLVER) {
-        ngx_guildlog_host_configured(pg, "no address was found when the "
+        ngx_guildlog_db_host_configured(conn, "no address was found when the "
                                          "configuration was read");
         return;
     }
 
     if (ctx == NULL) {
-        ngx_guildlog_host_configured(pg, "no memory to resolve the name");
+        ngx_guildlog_db_host_configured(conn, "no memory to resolve the name");
         return;
     }
 
     ctx->name.data = (u_char *) host->name;
     ctx->name.len = ngx_strlen(host->name);
-    ctx->handler = ngx_guildlog_host_found;
-    ctx->data = pg;
+    ctx->handler = ngx_guildlog_db_host_found;
+    ctx->data = conn;
     ctx->timeout = site->database->connect_timeout;
 
     if (site->resolver_timeout) {
         ctx->timeout = ngx_min(ctx->timeout, site->resolver_timeout);
     }
 
-    pg->resolving = ctx;
+    conn->resolving = ctx;
 
     if (ngx_resolve_name(ctx) != NGX_OK) {
-        pg->resolving = NULL;
-        ngx_guildlog_host_configured(pg, "the name was not resolved");
+        conn->resolving = NULL;
+        ngx_guildlog_db_host_configured(conn, "the name was not resolved");
     }
 }
 
 
 static void
-ngx_guildlog_host_found(ngx_resolver_ctx_t *ctx)
+ngx_guildlog_db_host_found(ngx_resolver_ctx_t *ctx)
 {
-    ngx_guildlog_pg_t *pg = ctx->data;
+    ngx_guildlog_db_conn_t *conn = ctx->data;
 
     ngx_int_t                state;
     ngx_uint_t               i, n;
     ngx_guildlog_db_addr_t  *found;
 
     state = ctx->state;
-    n = ngx_min(ctx->naddrs, NGX_GUILDLOG_HOST_ADDRS_MAX);
+    n = ngx_min(ctx->naddrs, NGX_GUILDLOG_DB_HOST_ADDRS_MAX);
     found = NULL;
 
     if (state == 0 && n) {
-        found = ngx_alloc(n * sizeof(ngx_guildlog_db_addr_t), pg->site->log);
+        found = ngx_alloc(n * sizeof(ngx_guildlog_db_addr_t), conn->site->log);
     }
 
     if (found) {
         for (i = 0; i < n; i++) {
-            ngx_guildlog_host_text(&found[i], ctx->addrs[i].sockaddr,
-                                   ctx->addrs[i].socklen);
+            ngx_guildlog_db_host_text(&found[i], ctx->addrs[i].sockaddr,
+                                      ctx->addrs[i].socklen);
         }
     }
 
-    pg->resolving = NULL;
+    conn->resolving = NULL;
     ngx_resolve_name_done(ctx);
 
     if (found == NULL) {
-        ngx_guildlog_host_configured(pg, state ? ngx_resolver_strerror(state)
-                                               : "the name has no address");
+        ngx_guildlog_db_host_configured(conn,
+                                     state ? ngx_resolver_strerror(state)
+                                           : "the name has no address");
         return;
     }
 
-    pg->found = found;
-    pg->addrs = found;
-    pg->naddrs = n;
-    pg->addr = 0;
+    conn->found = found;
+    conn->addrs = found;
+    conn->naddrs = n;
+    conn->addr = 0;
 
-    ngx_guildlog_pg_connect(pg);
+    ngx_guildlog_db_conn_connect(conn);
 }
 
 
 static void
-ngx_guildlog_host_configured(ngx_guildlog_pg_t *pg, const char *cause)
+ngx_guildlog_db_host_configured(ngx_guildlog_db_conn_t *conn, const char *cause)
 {
     const ngx_guildlog_db_host_t  *host;
 
-    host = &pg->site->database->resolved[pg->host];
+    host = &conn->site->database->resolved[conn->host];
 
-    pg->addrs = host->addrs;
-    pg->naddrs = host->naddrs;
-    pg->addr = 0;
+    conn->addrs = host->addrs;
+    conn->naddrs = host->naddrs;
+    conn->addr = 0;
 
-    if (pg->naddrs == 0) {
-        ngx_guildlog_pg_next(pg, cause);
+    if (conn->naddrs == 0) {
+        ngx_guildlog_db_conn_next(conn, cause);
         return;
     }
 
-    ngx_guildlog_pg_connect(pg);
+    ngx_guildlog_db_conn_connect(conn);
 }
 
 
 void
-ngx_guildlog_host_forget(ngx_guildlog_pg_t *pg)
+ngx_guildlog_db_host_forget(ngx_guildlog_db_conn_t *conn)
 {
-    if (pg->resolving) {
-        ngx_resolve_name_done(pg->resolving);
-        pg->resolving = NULL;
+    if (conn->resolving) {
+        ngx_resolve_name_done(conn->resolving);
+        conn->resolving = NULL;
     }
 
-    if (pg->found) {
-        ngx_free(pg->found);
-        pg->found = NULL;
+    if (conn->found) {
+        ngx_free(conn->found);
+        conn->found = NULL;
     }
 
-    pg->addrs = NULL;
-    pg->naddrs = 0;
+    conn->addrs = NULL;
+    conn->naddrs = 0;
 }
 
 
 static void
-ngx_guildlog_host_text(ngx_guildlog_db_addr_t *addr, struct sockaddr *sockaddr,
+ngx_guildlog_db_host_text(ngx_guildlog_db_addr_t *addr,
+    struct sockaddr *sockaddr,
     socklen_t socklen)
 {
     size_t  len;
@@ -296,15 +298,15 @@ ngx_guildlog_host_text(ngx_guildlog_db_addr_t *addr, struct sockaddr *sockaddr,
 }
 
 
-ngx_guildlog_site_t *
-ngx_guildlog_site_create(ngx_pool_t *pool,
+ngx_guildlog_db_site_t *
+ngx_guildlog_db_host_site(ngx_pool_t *pool,
     const ngx_guildlog_database_t *database, ngx_resolver_t *resolver,
     ngx_msec_t resolver_timeout, ngx_log_t *log)
 {
-    u_char               *port;
-    ngx_guildlog_site_t  *site;
+    u_char                  *port;
+    ngx_guildlog_db_site_t  *site;
 
-    site = ngx_pcalloc(pool, sizeof(ngx_guildlog_site_t));
+    site = ngx_pcalloc(pool, sizeof(ngx_guildlog_db_site_t));
     if (site == NULL) {
         return NULL;
     }
@@ -316,11 +318,12 @@ ngx_guildlog_site_create(ngx_pool_t *pool,
 
     port = ngx_pcalloc(pool, NGX_INT_T_LEN + 1);
     site->failing = ngx_pcalloc(pool, database->hosts.nelts);
-    site->dbname = ngx_guildlog_site_text(pool, &database->dbname);
-    site->user = ngx_guildlog_site_text(pool, &database->user);
-    site->password = ngx_guildlog_site_text(pool, &database->password);
-    site->sslmode = ngx_guildlog_site_text(pool, &database->sslmode);
-    site->sslrootcert = ngx_guildlog_site_text(pool, &database->sslrootcert);
+    site->dbname = ngx_guildlog_db_host_string(pool, &database->dbname);
+    site->user = ngx_guildlog_db_host_string(pool, &database->user);
+    site->password = ngx_guildlog_db_host_string(pool, &database->password);
+    site->sslmode = ngx_guildlog_db_host_string(pool, &database->sslmode);
+    site->sslrootcert = ngx_guildlog_db_host_string(pool,
+    &database->sslrootcert);
 
     if (port == NULL || site->failing == NULL || site->dbname == NULL
         || site->user == NULL || site->password == NULL
@@ -337,7 +340,7 @@ ngx_guildlog_site_create(ngx_pool_t *pool,
 
 
 static const char *
-ngx_guildlog_site_text(ngx_pool_t *pool, const ngx_str_t *value)
+ngx_guildlog_db_host_string(ngx_pool_t *pool, const ngx_str_t *value)
 {
     u_char  *p;
 

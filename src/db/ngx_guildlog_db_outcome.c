@@ -7,14 +7,14 @@
 #include "db/ngx_guildlog_db.h"
 
 
-static void ngx_guildlog_outcome_head(ngx_guildlog_pg_t *pg);
-static void ngx_guildlog_outcome_judge(ngx_guildlog_db_pool_t *pool,
+static void ngx_guildlog_db_query_head(ngx_guildlog_db_conn_t *conn);
+static void ngx_guildlog_db_query_judge(ngx_guildlog_db_pool_t *pool,
     ngx_guildlog_db_query_t *query);
-static ngx_uint_t ngx_guildlog_outcome_lost_a_race(
+static ngx_uint_t ngx_guildlog_db_query_lost_a_race(
     ngx_guildlog_db_result_t *result);
-static void ngx_guildlog_outcome_observe(ngx_guildlog_db_pool_t *pool,
+static void ngx_guildlog_db_query_observe(ngx_guildlog_db_pool_t *pool,
     ngx_guildlog_db_query_t *query);
-static void ngx_guildlog_outcome_again(ngx_guildlog_db_pool_t *pool,
+static void ngx_guildlog_db_query_again(ngx_guildlog_db_pool_t *pool,
     ngx_guildlog_db_query_t *query);
 
 
@@ -23,38 +23,38 @@ static void ngx_guildlog_outcome_again(ngx_guildlog_db_pool_t *pool,
  * and tables were replaced in its midst: it had no effect
  */
 
-static const char *const  ngx_guildlog_outcome_losers[] = {
+static const char *const  ngx_guildlog_db_query_losers[] = {
     "40001", "40P01", "42703", "42704", "42804", "42809", "42883", "42P01",
     "XX000", NULL
 };
 
 
 void
-ngx_guildlog_outcome_answered(ngx_guildlog_pg_t *pg,
+ngx_guildlog_db_query_answered(ngx_guildlog_db_conn_t *conn,
     ngx_guildlog_db_query_t *query)
 {
-    ngx_guildlog_set_t      *set;
-    ngx_guildlog_db_pool_t  *pool;
+    ngx_guildlog_db_pool_t   *pool;
+    ngx_guildlog_db_group_t  *group;
 
-    pool = pg->pool;
-    set = pg->set;
+    pool = conn->pool;
+    group = conn->group;
 
     pool->backoff = 0;
-    ngx_guildlog_share_count(query, -1);
+    ngx_guildlog_db_share_count(query, -1);
     query->result.time_us = ngx_guildlog_now_us() - query->start_us;
-    set->pace += ngx_current_msec - pg->head_since - set->pace / 16;
+    group->pace += ngx_current_msec - conn->head_since - group->pace / 16;
 
-    if (pg->nflight == 0) {
+    if (conn->nflight == 0) {
         ngx_guildlog_stats_gauge(pool->stats, NGX_GUILDLOG_GAUGE_BUSY, -1);
 
-        ngx_queue_remove(&pg->queue);
-        ngx_queue_insert_head(&set->connections, &pg->queue);
+        ngx_queue_remove(&conn->queue);
+        ngx_queue_insert_head(&group->connections, &conn->queue);
 
     } else {
-        ngx_guildlog_outcome_head(pg);
+        ngx_guildlog_db_query_head(conn);
     }
 
-    ngx_guildlog_outcome_judge(pool, query);
+    ngx_guildlog_db_query_judge(pool, query);
 
     ngx_post_event(&pool->run, &ngx_posted_events);
 }
@@ -63,15 +63,15 @@ ngx_guildlog_outcome_answered(ngx_guildlog_pg_t *pg,
 /* the next one runs from now on, within the time that it had anyway */
 
 static void
-ngx_guildlog_outcome_head(ngx_guildlog_pg_t *pg)
+ngx_guildlog_db_query_head(ngx_guildlog_db_conn_t *conn)
 {
     ngx_queue_t              *q;
     ngx_msec_t                timeout;
     ngx_guildlog_db_query_t  *query;
 
-    q = ngx_queue_head(&pg->flight);
+    q = ngx_queue_head(&conn->flight);
     query = ngx_queue_data(q, ngx_guildlog_db_query_t, queue);
-    timeout = pg->timeout + NGX_GUILDLOG_PG_GRACE;
+    timeout = conn->timeout + NGX_GUILDLOG_DB_CONN_GRACE;
 
     if (query->timer.timer_set
         && (ngx_msec_int_t) (query->timer.timer.key - ngx_current_msec)
@@ -84,7 +84,7 @@ ngx_guildlog_outcome_head(ngx_guildlog_pg_t *pg)
 
 
 static void
-ngx_guildlog_outcome_judge(ngx_guildlog_db_pool_t *pool,
+ngx_guildlog_db_query_judge(ngx_guildlog_db_pool_t *pool,
     ngx_guildlog_db_query_t *query)
 {
     char                      *text;
@@ -97,8 +97,8 @@ ngx_guildlog_outcome_judge(ngx_guildlog_db_pool_t *pool,
     if (PQresultStatus(res) != PGRES_FATAL_ERROR) {
         result->rows = PQntuples(res);
         result->columns = PQnfields(res);
-        ngx_guildlog_outcome_observe(pool, query);
-        ngx_guildlog_outcome_finish(pool, query, NGX_GUILDLOG_DB_ROWS);
+        ngx_guildlog_db_query_observe(pool, query);
+        ngx_guildlog_db_query_finish(pool, query, NGX_GUILDLOG_DB_ROWS);
         return;
     }
 
@@ -109,13 +109,13 @@ ngx_guildlog_outcome_judge(ngx_guildlog_db_pool_t *pool,
     if (query->stale) {
         query->stale = 0;
         query->fresh = 1;
-        ngx_guildlog_outcome_again(pool, query);
+        ngx_guildlog_db_query_again(pool, query);
         return;
     }
 
-    if (!query->retried && ngx_guildlog_outcome_lost_a_race(result)) {
+    if (!query->retried && ngx_guildlog_db_query_lost_a_race(result)) {
         query->retried = 1;
-        ngx_guildlog_outcome_again(pool, query);
+        ngx_guildlog_db_query_again(pool, query);
         return;
     }
 
@@ -134,28 +134,28 @@ ngx_guildlog_outcome_judge(ngx_guildlog_db_pool_t *pool,
     }
 
     if (query->cancelled) {
-        ngx_guildlog_outcome_finish(pool, query, NGX_GUILDLOG_DB_ROWS);
+        ngx_guildlog_db_query_finish(pool, query, NGX_GUILDLOG_DB_ROWS);
         return;
     }
 
-    ngx_guildlog_outcome_observe(pool, query);
+    ngx_guildlog_db_query_observe(pool, query);
 
     if (ngx_strcmp(result->sqlstate, "57014") == 0) {
-        ngx_guildlog_outcome_late(pool, query);
-        ngx_guildlog_outcome_finish(pool, query, NGX_GUILDLOG_DB_TIMEOUT);
+        ngx_guildlog_db_query_late(pool, query);
+        ngx_guildlog_db_query_finish(pool, query, NGX_GUILDLOG_DB_TIMEOUT);
         return;
     }
 
-    ngx_guildlog_outcome_finish(pool, query, NGX_GUILDLOG_DB_REFUSED);
+    ngx_guildlog_db_query_finish(pool, query, NGX_GUILDLOG_DB_REFUSED);
 }
 
 
 static ngx_uint_t
-ngx_guildlog_outcome_lost_a_race(ngx_guildlog_db_result_t *result)
+ngx_guildlog_db_query_lost_a_race(ngx_guildlog_db_result_t *result)
 {
     const char *const  *loser;
 
-    for (loser = ngx_guildlog_outcome_losers; *loser; loser++) {
+    for (loser = ngx_guildlog_db_query_losers; *loser; loser++) {
         if (ngx_strcmp(result->sqlstate, *loser) == 0) {
             return 1;
         }
@@ -166,7 +166,7 @@ ngx_guildlog_outcome_lost_a_race(ngx_guildlog_db_result_t *result)
 
 
 static void
-ngx_guildlog_outcome_observe(ngx_guildlog_db_pool_t *pool,
+ngx_guildlog_db_query_observe(ngx_guildlog_db_pool_t *pool,
     ngx_guildlog_db_query_t *query)
 {
     ngx_guildlog_stats_observe(
@@ -176,7 +176,7 @@ ngx_guildlog_outcome_observe(ngx_guildlog_db_pool_t *pool,
 
 
 void
-ngx_guildlog_outcome_late(ngx_guildlog_db_pool_t *pool,
+ngx_guildlog_db_query_late(ngx_guildlog_db_pool_t *pool,
     ngx_guildlog_db_query_t *query)
 {
     ngx_guildlog_stats_count(pool->stats, NGX_GUILDLOG_COUNT_TIMEOUTS, 1);
@@ -184,7 +184,7 @@ ngx_guildlog_outcome_late(ngx_guildlog_db_pool_t *pool,
     ngx_log_error(NGX_LOG_ERR, pool->log, 0,
                   "guildlog database \"%V\": statement \"%s\" ran past %M ms",
                   &pool->database->name, query->stmt->name,
-                  ngx_guildlog_db_pool_set(query)->timeout);
+                  ngx_guildlog_db_pool_group(query)->timeout);
 }
 
 
@@ -194,14 +194,14 @@ ngx_guildlog_outcome_late(ngx_guildlog_db_pool_t *pool,
  */
 
 void
-ngx_guildlog_outcome_orphaned(ngx_guildlog_db_pool_t *pool,
+ngx_guildlog_db_query_orphaned(ngx_guildlog_db_pool_t *pool,
     ngx_guildlog_db_query_t *query, ngx_uint_t unsent)
 {
-    query->pg = NULL;
-    ngx_guildlog_share_count(query, -1);
+    query->conn = NULL;
+    ngx_guildlog_db_share_count(query, -1);
 
     if (query->late) {
-        ngx_guildlog_outcome_finish(pool, query, NGX_GUILDLOG_DB_TIMEOUT);
+        ngx_guildlog_db_query_finish(pool, query, NGX_GUILDLOG_DB_TIMEOUT);
         return;
     }
 
@@ -210,20 +210,20 @@ ngx_guildlog_outcome_orphaned(ngx_guildlog_db_pool_t *pool,
     {
         query->retried = 1;
         query->epoch = pool->epoch;
-        ngx_guildlog_outcome_again(pool, query);
+        ngx_guildlog_db_query_again(pool, query);
         return;
     }
 
-    ngx_guildlog_outcome_finish(pool, query, NGX_GUILDLOG_DB_UNAVAILABLE);
+    ngx_guildlog_db_query_finish(pool, query, NGX_GUILDLOG_DB_UNAVAILABLE);
 }
 
 
 static void
-ngx_guildlog_outcome_again(ngx_guildlog_db_pool_t *pool,
+ngx_guildlog_db_query_again(ngx_guildlog_db_pool_t *pool,
     ngx_guildlog_db_query_t *query)
 {
     if (query->handler == NULL || pool->terminated || pool->closed) {
-        ngx_guildlog_outcome_finish(pool, query, NGX_GUILDLOG_DB_UNAVAILABLE);
+        ngx_guildlog_db_query_finish(pool, query, NGX_GUILDLOG_DB_UNAVAILABLE);
         return;
     }
 
@@ -241,7 +241,7 @@ ngx_guildlog_outcome_again(ngx_guildlog_db_pool_t *pool,
 
 
 void
-ngx_guildlog_outcome_finish(ngx_guildlog_db_pool_t *pool,
+ngx_guildlog_db_query_finish(ngx_guildlog_db_pool_t *pool,
     ngx_guildlog_db_query_t *query, ngx_guildlog_db_outcome_e outcome)
 {
     if (query->timer.timer_set) {

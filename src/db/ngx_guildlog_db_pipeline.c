@@ -10,81 +10,88 @@
 #include "db/ngx_guildlog_db.h"
 
 
-#define NGX_GUILDLOG_PIPELINE_BIG    (8 * 1024 * 1024)  /* bytes */
-#define NGX_GUILDLOG_PIPELINE_RENEW  1000               /* ms */
+#define NGX_GUILDLOG_DB_PIPELINE_BIG    (8 * 1024 * 1024)  /* bytes */
+#define NGX_GUILDLOG_DB_PIPELINE_RENEW  1000               /* ms */
 
 /* the SQLSTATE of a server that takes no writes: by its name another may now */
-#define NGX_GUILDLOG_PIPELINE_READ_ONLY  "25006"
+#define NGX_GUILDLOG_DB_PIPELINE_READ_ONLY  "25006"
 
 
-static int ngx_guildlog_pipeline_put(ngx_guildlog_pg_t *pg,
+static int ngx_guildlog_db_pipeline_put(ngx_guildlog_db_conn_t *conn,
     ngx_guildlog_db_query_t *query);
-static ngx_int_t ngx_guildlog_pipeline_flush(ngx_guildlog_pg_t *pg);
-static ngx_int_t ngx_guildlog_pipeline_results(ngx_guildlog_pg_t *pg);
-static void ngx_guildlog_pipeline_expect(ngx_guildlog_pg_t *pg);
-static ngx_int_t ngx_guildlog_pipeline_prepared(ngx_guildlog_pg_t *pg,
+static ngx_int_t ngx_guildlog_db_pipeline_flush(ngx_guildlog_db_conn_t *conn);
+static ngx_int_t ngx_guildlog_db_pipeline_results(ngx_guildlog_db_conn_t *conn);
+static void ngx_guildlog_db_pipeline_expect(ngx_guildlog_db_conn_t *conn);
+static ngx_int_t ngx_guildlog_db_pipeline_prepared(ngx_guildlog_db_conn_t *conn,
     PGresult *res);
-static ngx_int_t ngx_guildlog_pipeline_prepared_end(ngx_guildlog_pg_t *pg,
+static ngx_int_t ngx_guildlog_db_pipeline_prepared_end(
+    ngx_guildlog_db_conn_t *conn,
     PGresult *res);
-static ngx_int_t ngx_guildlog_pipeline_executed(ngx_guildlog_pg_t *pg,
+static ngx_int_t ngx_guildlog_db_pipeline_executed(ngx_guildlog_db_conn_t *conn,
     PGresult *res);
-static ngx_int_t ngx_guildlog_pipeline_executed_end(ngx_guildlog_pg_t *pg,
+static ngx_int_t ngx_guildlog_db_pipeline_executed_end(
+    ngx_guildlog_db_conn_t *conn,
     PGresult *res);
-static ngx_int_t ngx_guildlog_pipeline_synced(ngx_guildlog_pg_t *pg,
+static ngx_int_t ngx_guildlog_db_pipeline_synced(ngx_guildlog_db_conn_t *conn,
     PGresult *res);
-static ngx_int_t ngx_guildlog_pipeline_refused(ngx_guildlog_pg_t *pg,
+static ngx_int_t ngx_guildlog_db_pipeline_refused(ngx_guildlog_db_conn_t *conn,
     ngx_guildlog_db_query_t *query, PGresult *res);
-static ngx_int_t ngx_guildlog_pipeline_astray(ngx_guildlog_pg_t *pg,
+static ngx_int_t ngx_guildlog_db_pipeline_desynced(ngx_guildlog_db_conn_t *conn,
     PGresult *res);
 
 
 /* SQLSTATEs by which a prepared form says that it is gone or out of date */
 
-static const char  *ngx_guildlog_pipeline_stale[] = { "26000", "0A000", NULL };
+static const char  *ngx_guildlog_db_pipeline_stale[] = {
+    "26000", "0A000", NULL
+};
 
 
 void
-ngx_guildlog_pipeline_send(ngx_guildlog_pg_t *pg,
+ngx_guildlog_db_pipeline_send(ngx_guildlog_db_conn_t *conn,
     ngx_guildlog_db_query_t *query)
 {
     uint32_t  *generation;
 
-    generation = &pg->prepared[query->stmt->index];
+    generation = &conn->prepared[query->stmt->index];
 
-    query->prepares = pg->site->database->prepare
+    query->prepares = conn->site->database->prepare
                       && (*generation == 0 || query->fresh);
 
     if (query->prepares) {
-        *generation = ++pg->generation;
+        *generation = ++conn->generation;
     }
 
     query->generation = *generation;
-    query->pg = pg;
+    query->conn = conn;
 
-    ngx_queue_insert_tail(&pg->flight, &query->queue);
+    ngx_queue_insert_tail(&conn->flight, &query->queue);
 
-    if (pg->nflight++ == 0) {
-        pg->connection->idle = 0;
-        ngx_guildlog_pipeline_expect(pg);
+    if (conn->nflight++ == 0) {
+        conn->connection->idle = 0;
+        ngx_guildlog_db_pipeline_expect(conn);
     }
 
-    pg->blocked = 1;
+    conn->blocked = 1;
 
-    if (!ngx_guildlog_pipeline_put(pg, query) || !PQpipelineSync(pg->conn)) {
-        ngx_guildlog_pg_fail(pg, PQerrorMessage(pg->conn));
+    if (!ngx_guildlog_db_pipeline_put(conn, query)
+        || !PQpipelineSync(conn->pg))
+    {
+        ngx_guildlog_db_conn_fail(conn, PQerrorMessage(conn->pg));
         return;
     }
 
-    (void) ngx_guildlog_pipeline_flush(pg);
+    (void) ngx_guildlog_db_pipeline_flush(conn);
 
-    if (pg->conn && PQsslInUse(pg->conn)) {
+    if (conn->pg && PQsslInUse(conn->pg)) {
         ERR_clear_error();
     }
 }
 
 
 static int
-ngx_guildlog_pipeline_put(ngx_guildlog_pg_t *pg, ngx_guildlog_db_query_t *query)
+ngx_guildlog_db_pipeline_put(ngx_guildlog_db_conn_t *conn,
+    ngx_guildlog_db_query_t *query)
 {
     int                         n;
     u_char                      name[NGX_MAX_ERROR_STR];
@@ -93,8 +100,8 @@ ngx_guildlog_pipeline_put(ngx_guildlog_pg_t *pg, ngx_guildlog_db_query_t *query)
     stmt = query->stmt;
     n = (int) stmt->nargs;
 
-    if (!pg->site->database->prepare) {
-        return PQsendQueryParams(pg->conn, stmt->text, n, NULL,
+    if (!conn->site->database->prepare) {
+        return PQsendQueryParams(conn->pg, stmt->text, n, NULL,
                                  query->values, NULL, NULL, 0);
     }
 
@@ -102,91 +109,91 @@ ngx_guildlog_pipeline_put(ngx_guildlog_pg_t *pg, ngx_guildlog_db_query_t *query)
                  query->generation);
 
     if (query->prepares
-        && !PQsendPrepare(pg->conn, (char *) name, stmt->text, 0, NULL))
+        && !PQsendPrepare(conn->pg, (char *) name, stmt->text, 0, NULL))
     {
         return 0;
     }
 
-    return PQsendQueryPrepared(pg->conn, (char *) name, n, query->values,
+    return PQsendQueryPrepared(conn->pg, (char *) name, n, query->values,
                                NULL, NULL, 0);
 }
 
 
 void
-ngx_guildlog_pipeline_io(ngx_guildlog_pg_t *pg, ngx_uint_t write)
+ngx_guildlog_db_pipeline_io(ngx_guildlog_db_conn_t *conn, ngx_uint_t write)
 {
     u_char      cause[NGX_MAX_ERROR_STR / 4];
     ngx_uint_t  ended;
 
-    ended = !write && !PQconsumeInput(pg->conn);
+    ended = !write && !PQconsumeInput(conn->pg);
 
     if (ended) {
         ngx_guildlog_db_result_line(cause, sizeof(cause),
-                                    PQerrorMessage(pg->conn));
+                                    PQerrorMessage(conn->pg));
     }
 
     /* answers that came before the end of the stream are answers */
 
-    if (ngx_guildlog_pipeline_results(pg) != NGX_OK) {
+    if (ngx_guildlog_db_pipeline_results(conn) != NGX_OK) {
         return;
     }
 
     if (ended) {
-        ngx_guildlog_pg_fail(pg, (char *) cause);
+        ngx_guildlog_db_conn_fail(conn, (char *) cause);
         return;
     }
 
-    if (pg->blocked && ngx_guildlog_pipeline_flush(pg) != NGX_OK) {
+    if (conn->blocked && ngx_guildlog_db_pipeline_flush(conn) != NGX_OK) {
         return;
     }
 
-    ngx_guildlog_pg_read_pending(pg);
+    ngx_guildlog_db_conn_read_pending(conn);
 }
 
 
 /* NGX_ERROR: the connection has ended */
 
 static ngx_int_t
-ngx_guildlog_pipeline_flush(ngx_guildlog_pg_t *pg)
+ngx_guildlog_db_pipeline_flush(ngx_guildlog_db_conn_t *conn)
 {
     int           rc;
     ngx_event_t  *wev;
 
-    wev = pg->connection->write;
-    rc = PQflush(pg->conn);
+    wev = conn->connection->write;
+    rc = PQflush(conn->pg);
 
     if (rc == 0) {
-        pg->blocked = 0;
+        conn->blocked = 0;
 
         if (wev->active) {
             if (ngx_del_event(wev, NGX_WRITE_EVENT, 0) != NGX_OK) {
-                ngx_guildlog_pg_fail(pg, "the socket cannot be watched");
+                ngx_guildlog_db_conn_fail(conn, "the socket cannot be watched");
                 return NGX_ERROR;
             }
 
-            ngx_guildlog_db_pool_unblocked(pg);
+            ngx_guildlog_db_pool_unblocked(conn);
         }
 
     } else if (rc == 1) {
         if (!wev->active
             && ngx_add_event(wev, NGX_WRITE_EVENT, 0) != NGX_OK)
         {
-            ngx_guildlog_pg_fail(pg, "the socket cannot be watched");
+            ngx_guildlog_db_conn_fail(conn, "the socket cannot be watched");
             return NGX_ERROR;
         }
 
     } else {
-        ngx_guildlog_pg_fail(pg, PQerrorMessage(pg->conn));
+        ngx_guildlog_db_conn_fail(conn, PQerrorMessage(conn->pg));
         return NGX_ERROR;
     }
 
     /* libpq reads while it cannot write: then no event tells of the data */
 
-    if (pg->nflight && !PQisBusy(pg->conn)) {
-        ngx_post_event(pg->connection->read, &ngx_posted_next_events);
+    if (conn->nflight && !PQisBusy(conn->pg)) {
+        ngx_post_event(conn->connection->read, &ngx_posted_next_events);
     }
 
-    ngx_guildlog_pg_read_pending(pg);
+    ngx_guildlog_db_conn_read_pending(conn);
 
     return NGX_OK;
 }
@@ -198,24 +205,24 @@ ngx_guildlog_pipeline_flush(ngx_guildlog_pg_t *pg)
  */
 
 static ngx_int_t
-ngx_guildlog_pipeline_results(ngx_guildlog_pg_t *pg)
+ngx_guildlog_db_pipeline_results(ngx_guildlog_db_conn_t *conn)
 {
     for ( ;; ) {
         ngx_set_errno(0);
 
-        if (PQisBusy(pg->conn)) {
+        if (PQisBusy(conn->pg)) {
             break;
         }
 
-        if (pg->astray) {
-            return ngx_guildlog_pipeline_astray(pg, NULL);
+        if (conn->desynced) {
+            return ngx_guildlog_db_pipeline_desynced(conn, NULL);
         }
 
-        if (pg->nflight == 0) {
+        if (conn->nflight == 0) {
             return NGX_OK;
         }
 
-        if (pg->result(pg, PQgetResult(pg->conn)) != NGX_OK) {
+        if (conn->result(conn, PQgetResult(conn->pg)) != NGX_OK) {
             return NGX_ERROR;
         }
     }
@@ -223,7 +230,7 @@ ngx_guildlog_pipeline_results(ngx_guildlog_pg_t *pg)
     /* libpq waits on for what it has read and had no memory to tell */
 
     if (ngx_errno == NGX_ENOMEM) {
-        ngx_guildlog_pg_fail(pg, "no memory for an answer");
+        ngx_guildlog_db_conn_fail(conn, "no memory for an answer");
         return NGX_ERROR;
     }
 
@@ -232,28 +239,28 @@ ngx_guildlog_pipeline_results(ngx_guildlog_pg_t *pg)
 
 
 static void
-ngx_guildlog_pipeline_expect(ngx_guildlog_pg_t *pg)
+ngx_guildlog_db_pipeline_expect(ngx_guildlog_db_conn_t *conn)
 {
     ngx_guildlog_db_query_t  *query;
 
-    query = ngx_queue_data(ngx_queue_head(&pg->flight),
+    query = ngx_queue_data(ngx_queue_head(&conn->flight),
                            ngx_guildlog_db_query_t, queue);
 
-    pg->head_since = ngx_current_msec;
-    pg->result = query->prepares ? ngx_guildlog_pipeline_prepared
-                                 : ngx_guildlog_pipeline_executed;
+    conn->head_since = ngx_current_msec;
+    conn->result = query->prepares ? ngx_guildlog_db_pipeline_prepared
+                                 : ngx_guildlog_db_pipeline_executed;
 }
 
 
 static ngx_int_t
-ngx_guildlog_pipeline_prepared(ngx_guildlog_pg_t *pg, PGresult *res)
+ngx_guildlog_db_pipeline_prepared(ngx_guildlog_db_conn_t *conn, PGresult *res)
 {
     ngx_guildlog_db_query_t  *query;
 
-    query = ngx_queue_data(ngx_queue_head(&pg->flight),
+    query = ngx_queue_data(ngx_queue_head(&conn->flight),
                            ngx_guildlog_db_query_t, queue);
 
-    pg->result = ngx_guildlog_pipeline_prepared_end;
+    conn->result = ngx_guildlog_db_pipeline_prepared_end;
 
     if (res && PQresultStatus(res) == PGRES_COMMAND_OK) {
         PQclear(res);
@@ -262,35 +269,36 @@ ngx_guildlog_pipeline_prepared(ngx_guildlog_pg_t *pg, PGresult *res)
 
     if (res && PQresultStatus(res) == PGRES_FATAL_ERROR) {
 
-        if (pg->prepared[query->stmt->index] == query->generation) {
-            pg->prepared[query->stmt->index] = 0;
+        if (conn->prepared[query->stmt->index] == query->generation) {
+            conn->prepared[query->stmt->index] = 0;
         }
 
-        return ngx_guildlog_pipeline_refused(pg, query, res);
+        return ngx_guildlog_db_pipeline_refused(conn, query, res);
     }
 
-    return ngx_guildlog_pipeline_astray(pg, res);
+    return ngx_guildlog_db_pipeline_desynced(conn, res);
 }
 
 
 static ngx_int_t
-ngx_guildlog_pipeline_prepared_end(ngx_guildlog_pg_t *pg, PGresult *res)
+ngx_guildlog_db_pipeline_prepared_end(ngx_guildlog_db_conn_t *conn,
+    PGresult *res)
 {
-    pg->result = ngx_guildlog_pipeline_executed;
+    conn->result = ngx_guildlog_db_pipeline_executed;
 
-    return res ? ngx_guildlog_pipeline_astray(pg, res) : NGX_OK;
+    return res ? ngx_guildlog_db_pipeline_desynced(conn, res) : NGX_OK;
 }
 
 
 static ngx_int_t
-ngx_guildlog_pipeline_executed(ngx_guildlog_pg_t *pg, PGresult *res)
+ngx_guildlog_db_pipeline_executed(ngx_guildlog_db_conn_t *conn, PGresult *res)
 {
     ngx_guildlog_db_query_t  *query;
 
-    query = ngx_queue_data(ngx_queue_head(&pg->flight),
+    query = ngx_queue_data(ngx_queue_head(&conn->flight),
                            ngx_guildlog_db_query_t, queue);
 
-    pg->result = ngx_guildlog_pipeline_executed_end;
+    conn->result = ngx_guildlog_db_pipeline_executed_end;
 
     if (res && query->result.res) {
 
@@ -301,7 +309,7 @@ ngx_guildlog_pipeline_executed(ngx_guildlog_pg_t *pg, PGresult *res)
             return NGX_OK;
         }
 
-        return ngx_guildlog_pipeline_astray(pg, res);
+        return ngx_guildlog_db_pipeline_desynced(conn, res);
     }
 
     if (res && (PQresultStatus(res) == PGRES_TUPLES_OK
@@ -312,67 +320,68 @@ ngx_guildlog_pipeline_executed(ngx_guildlog_pg_t *pg, PGresult *res)
     }
 
     if (res && PQresultStatus(res) == PGRES_FATAL_ERROR) {
-        return ngx_guildlog_pipeline_refused(pg, query, res);
+        return ngx_guildlog_db_pipeline_refused(conn, query, res);
     }
 
-    return ngx_guildlog_pipeline_astray(pg, res);
+    return ngx_guildlog_db_pipeline_desynced(conn, res);
 }
 
 
 static ngx_int_t
-ngx_guildlog_pipeline_executed_end(ngx_guildlog_pg_t *pg, PGresult *res)
+ngx_guildlog_db_pipeline_executed_end(ngx_guildlog_db_conn_t *conn,
+    PGresult *res)
 {
-    pg->result = ngx_guildlog_pipeline_synced;
+    conn->result = ngx_guildlog_db_pipeline_synced;
 
-    return res ? ngx_guildlog_pipeline_astray(pg, res) : NGX_OK;
+    return res ? ngx_guildlog_db_pipeline_desynced(conn, res) : NGX_OK;
 }
 
 
 static ngx_int_t
-ngx_guildlog_pipeline_synced(ngx_guildlog_pg_t *pg, PGresult *res)
+ngx_guildlog_db_pipeline_synced(ngx_guildlog_db_conn_t *conn, PGresult *res)
 {
     ngx_guildlog_db_query_t  *query;
 
     if (res == NULL || PQresultStatus(res) != PGRES_PIPELINE_SYNC) {
-        return ngx_guildlog_pipeline_astray(pg, res);
+        return ngx_guildlog_db_pipeline_desynced(conn, res);
     }
 
     PQclear(res);
 
-    query = ngx_queue_data(ngx_queue_head(&pg->flight),
+    query = ngx_queue_data(ngx_queue_head(&conn->flight),
                            ngx_guildlog_db_query_t, queue);
 
     ngx_queue_remove(&query->queue);
-    query->pg = NULL;
-    pg->nflight--;
-    pg->answered = 1;
+    query->conn = NULL;
+    conn->nflight--;
+    conn->answered = 1;
 
     /* libpq's buffers never shrink */
 
     if (query->size + PQresultMemorySize(query->result.res)
-        > NGX_GUILDLOG_PIPELINE_BIG)
+        > NGX_GUILDLOG_DB_PIPELINE_BIG)
     {
-        pg->worn = 1;
+        conn->retiring = 1;
     }
 
-    ngx_guildlog_outcome_answered(pg, query);
+    ngx_guildlog_db_query_answered(conn, query);
 
-    if (pg->nflight) {
-        ngx_guildlog_pipeline_expect(pg);
+    if (conn->nflight) {
+        ngx_guildlog_db_pipeline_expect(conn);
         return NGX_OK;
     }
 
-    if (PQtransactionStatus(pg->conn) != PQTRANS_IDLE) {
-        ngx_guildlog_pg_fail(pg, "a statement left a transaction open");
+    if (PQtransactionStatus(conn->pg) != PQTRANS_IDLE) {
+        ngx_guildlog_db_conn_fail(conn, "a statement left a transaction open");
         return NGX_ERROR;
     }
 
-    if (pg->worn) {
-        ngx_guildlog_pg_close(pg);
+    if (conn->retiring) {
+        ngx_guildlog_db_conn_close(conn);
         return NGX_ERROR;
     }
 
-    pg->connection->idle = 1;
+    conn->connection->idle = 1;
 
     return NGX_OK;
 }
@@ -381,7 +390,7 @@ ngx_guildlog_pipeline_synced(ngx_guildlog_pg_t *pg, PGresult *res)
 /* an error of this statement, or the last one of the connection */
 
 static ngx_int_t
-ngx_guildlog_pipeline_refused(ngx_guildlog_pg_t *pg,
+ngx_guildlog_db_pipeline_refused(ngx_guildlog_db_conn_t *conn,
     ngx_guildlog_db_query_t *query, PGresult *res)
 {
     uint32_t    *generation;
@@ -393,26 +402,26 @@ ngx_guildlog_pipeline_refused(ngx_guildlog_pg_t *pg,
     if (sqlstate == NULL || severity == NULL
         || ngx_strcmp(severity, "ERROR") != 0)
     {
-        ngx_guildlog_pg_fail(pg, PQresultErrorMessage(res));
+        ngx_guildlog_db_conn_fail(conn, PQresultErrorMessage(res));
         PQclear(res);
         return NGX_ERROR;
     }
 
     query->result.res = res;
 
-    if (ngx_strcmp(sqlstate, NGX_GUILDLOG_PIPELINE_READ_ONLY) == 0
-        && ngx_current_msec - pg->ready_at > NGX_GUILDLOG_PIPELINE_RENEW)
+    if (ngx_strcmp(sqlstate, NGX_GUILDLOG_DB_PIPELINE_READ_ONLY) == 0
+        && ngx_current_msec - conn->ready_at > NGX_GUILDLOG_DB_PIPELINE_RENEW)
     {
-        pg->worn = 1;
+        conn->retiring = 1;
     }
 
-    if (query->prepares || !pg->site->database->prepare) {
+    if (query->prepares || !conn->site->database->prepare) {
         return NGX_OK;
     }
 
-    for (stale = ngx_guildlog_pipeline_stale; *stale; stale++) {
+    for (stale = ngx_guildlog_db_pipeline_stale; *stale; stale++) {
         if (ngx_strcmp(sqlstate, *stale) == 0) {
-            generation = &pg->prepared[query->stmt->index];
+            generation = &conn->prepared[query->stmt->index];
 
             if (*generation == query->generation) {
                 *generation = 0;
@@ -432,13 +441,13 @@ ngx_guildlog_pipeline_refused(ngx_guildlog_pg_t *pg,
  */
 
 static ngx_int_t
-ngx_guildlog_pipeline_astray(ngx_guildlog_pg_t *pg, PGresult *res)
+ngx_guildlog_db_pipeline_desynced(ngx_guildlog_db_conn_t *conn, PGresult *res)
 {
     if (res) {
         PQclear(res);
     }
 
-    ngx_guildlog_pg_fail(pg, NGX_GUILDLOG_PG_ASTRAY);
+    ngx_guildlog_db_conn_fail(conn, NGX_GUILDLOG_DB_CONN_DESYNCED);
 
     return NGX_ERROR;
 }

@@ -22,19 +22,19 @@ static void ngx_guildlog_db_pool_leave(ngx_guildlog_db_pool_t *pool,
     ngx_guildlog_db_query_t *query);
 static void ngx_guildlog_db_pool_wait_expired(ngx_event_t *ev);
 static void ngx_guildlog_db_pool_run(ngx_event_t *ev);
-static void ngx_guildlog_db_pool_bury(ngx_guildlog_db_pool_t *pool);
+static void ngx_guildlog_db_pool_free_ended(ngx_guildlog_db_pool_t *pool);
 static void ngx_guildlog_db_pool_dispatch(ngx_guildlog_db_pool_t *pool,
-    ngx_guildlog_set_t *set);
-static ngx_int_t ngx_guildlog_db_pool_turn(ngx_guildlog_db_pool_t *pool,
-    ngx_guildlog_share_t *share);
+    ngx_guildlog_db_group_t *group);
+static ngx_int_t ngx_guildlog_db_pool_send_one(ngx_guildlog_db_pool_t *pool,
+    ngx_guildlog_db_share_t *share);
 static void ngx_guildlog_db_pool_send(ngx_guildlog_db_pool_t *pool,
-    ngx_guildlog_pg_t *pg, ngx_guildlog_db_query_t *query);
+    ngx_guildlog_db_conn_t *conn, ngx_guildlog_db_query_t *query);
 static void ngx_guildlog_db_pool_send_expired(ngx_event_t *ev);
 static void ngx_guildlog_db_pool_deliver(ngx_guildlog_db_pool_t *pool);
-static void ngx_guildlog_db_pool_cancel(ngx_guildlog_pg_t *pg);
+static void ngx_guildlog_db_pool_cancel(ngx_guildlog_db_conn_t *conn);
 static void ngx_guildlog_db_pool_cancelled(void *data,
     ngx_guildlog_db_result_t *result);
-static void ngx_guildlog_db_pool_complain(ngx_guildlog_db_pool_t *pool,
+static void ngx_guildlog_db_pool_overloaded(ngx_guildlog_db_pool_t *pool,
     const char *what);
 
 
@@ -56,8 +56,8 @@ ngx_guildlog_db_pool_create(ngx_cycle_t *cycle,
         goto failed;
     }
 
-    pool->site = ngx_guildlog_site_create(memory, database, resolver,
-                                          resolver_timeout, cycle->log);
+    pool->site = ngx_guildlog_db_host_site(memory, database, resolver,
+                                           resolver_timeout, cycle->log);
     if (pool->site == NULL) {
         goto failed;
     }
@@ -72,10 +72,10 @@ ngx_guildlog_db_pool_create(ngx_cycle_t *cycle,
     pool->run.log = pool->log;
     pool->run.handler = ngx_guildlog_db_pool_run;
 
-    ngx_queue_init(&pool->dead);
+    ngx_queue_init(&pool->ended);
     ngx_queue_init(&pool->finished);
 
-    ngx_guildlog_set_init(pool);
+    ngx_guildlog_db_group_init(pool);
 
     return pool;
 
@@ -93,7 +93,7 @@ ngx_guildlog_db_pool_submit(ngx_guildlog_db_pool_t *pool,
     ngx_guildlog_db_handler_pt handler, void *data)
 {
     ngx_int_t                 clean;
-    ngx_guildlog_set_t       *set;
+    ngx_guildlog_db_group_t  *group;
     ngx_guildlog_db_query_t  *query;
 
     if (pool->closed) {
@@ -108,10 +108,10 @@ ngx_guildlog_db_pool_submit(ngx_guildlog_db_pool_t *pool,
     query->handler = handler;
     query->data = data;
 
-    set = ngx_guildlog_db_pool_set(query);
+    group = ngx_guildlog_db_pool_group(query);
     clean = ngx_guildlog_db_query_copy(query, args);
 
-    if (ngx_guildlog_share_join(query) != NGX_OK) {
+    if (ngx_guildlog_db_share_join(query) != NGX_OK) {
         ngx_guildlog_db_query_free(query);
         return NULL;
     }
@@ -121,19 +121,19 @@ ngx_guildlog_db_pool_submit(ngx_guildlog_db_pool_t *pool,
         ngx_str_set(&query->result.message, "a NUL byte in an argument");
         ngx_guildlog_db_pool_reject(pool, query, NGX_GUILDLOG_DB_REFUSED);
 
-    } else if (ngx_guildlog_set_down(pool)) {
-        pool->missed = !pool->terminated;
+    } else if (ngx_guildlog_db_group_down(pool)) {
+        pool->wanted_while_down = !pool->terminated;
         ngx_guildlog_db_pool_reject(pool, query, NGX_GUILDLOG_DB_UNAVAILABLE);
 
-    } else if (ngx_guildlog_share_crowded(query)) {
+    } else if (ngx_guildlog_db_share_line_full(query)) {
         ngx_guildlog_stats_count(pool->stats, NGX_GUILDLOG_COUNT_SHARE_TAKEN,
                                  1);
         ngx_guildlog_db_pool_reject(pool, query, NGX_GUILDLOG_DB_SHARE_TAKEN);
 
-    } else if (set->nwaiting >= pool->database->queue) {
+    } else if (group->nwaiting >= pool->database->queue) {
         ngx_guildlog_stats_count(pool->stats, NGX_GUILDLOG_COUNT_QUEUE_FULL,
                                  1);
-        ngx_guildlog_db_pool_complain(pool, "the queue is full");
+        ngx_guildlog_db_pool_overloaded(pool, "the queue is full");
         ngx_guildlog_db_pool_reject(pool, query, NGX_GUILDLOG_DB_QUEUE_FULL);
 
     } else {
@@ -154,7 +154,7 @@ ngx_guildlog_db_pool_reject(ngx_guildlog_db_pool_t *pool,
     ngx_guildlog_db_query_t *query, ngx_guildlog_db_outcome_e outcome)
 {
     ngx_post_event(&pool->run, &ngx_posted_next_events);
-    ngx_guildlog_outcome_finish(pool, query, outcome);
+    ngx_guildlog_db_query_finish(pool, query, outcome);
 }
 
 
@@ -162,10 +162,10 @@ static void
 ngx_guildlog_db_pool_wait(ngx_guildlog_db_pool_t *pool,
     ngx_guildlog_db_query_t *query, ngx_uint_t first)
 {
-    ngx_guildlog_share_wait(query, first);
+    ngx_guildlog_db_share_wait(query, first);
     ngx_guildlog_stats_gauge(pool->stats, NGX_GUILDLOG_GAUGE_QUEUED, 1);
 
-    query->turn = pool->turn;
+    query->round = pool->round;
     query->start_us = ngx_guildlog_now_us();
 
     query->timer.handler = ngx_guildlog_db_pool_wait_expired;
@@ -179,7 +179,7 @@ static void
 ngx_guildlog_db_pool_leave(ngx_guildlog_db_pool_t *pool,
     ngx_guildlog_db_query_t *query)
 {
-    ngx_guildlog_share_leave(query);
+    ngx_guildlog_db_share_leave(query);
     ngx_guildlog_stats_gauge(pool->stats, NGX_GUILDLOG_GAUGE_QUEUED, -1);
 
     if (query->timer.timer_set) {
@@ -188,44 +188,44 @@ ngx_guildlog_db_pool_leave(ngx_guildlog_db_pool_t *pool,
 }
 
 
-ngx_guildlog_set_t *
-ngx_guildlog_db_pool_set(ngx_guildlog_db_query_t *query)
+ngx_guildlog_db_group_t *
+ngx_guildlog_db_pool_group(ngx_guildlog_db_query_t *query)
 {
     ngx_uint_t  flags;
 
     flags = query->stmt->flags;
 
-    return &query->pool->sets[
-                 (flags & NGX_GUILDLOG_STMT_LONG) ? NGX_GUILDLOG_SET_LONG
+    return &query->pool->groups[
+                 (flags & NGX_GUILDLOG_STMT_LONG) ? NGX_GUILDLOG_DB_GROUP_LONG
                  : (flags & NGX_GUILDLOG_STMT_DELIVERY)
-                   ? NGX_GUILDLOG_SET_DELIVERY
+                   ? NGX_GUILDLOG_DB_GROUP_DELIVERY
                  : (flags & NGX_GUILDLOG_STMT_BACKGROUND)
-                   ? NGX_GUILDLOG_SET_BACKGROUND
-                   : NGX_GUILDLOG_SET_SHORT];
+                   ? NGX_GUILDLOG_DB_GROUP_BACKGROUND
+                   : NGX_GUILDLOG_DB_GROUP_SHORT];
 }
 
 
 ngx_uint_t
 ngx_guildlog_db_pool_requests_running(ngx_guildlog_db_pool_t *pool)
 {
-    ngx_queue_t         *q;
-    ngx_guildlog_pg_t   *pg;
-    ngx_guildlog_set_t  *set;
+    ngx_queue_t              *q;
+    ngx_guildlog_db_conn_t   *conn;
+    ngx_guildlog_db_group_t  *group;
 
-    set = &pool->sets[NGX_GUILDLOG_SET_SHORT];
+    group = &pool->groups[NGX_GUILDLOG_DB_GROUP_SHORT];
 
-    for (q = ngx_queue_head(&set->connections);
-         q != ngx_queue_sentinel(&set->connections);
+    for (q = ngx_queue_head(&group->connections);
+         q != ngx_queue_sentinel(&group->connections);
          q = ngx_queue_next(q))
     {
-        pg = ngx_queue_data(q, ngx_guildlog_pg_t, queue);
+        conn = ngx_queue_data(q, ngx_guildlog_db_conn_t, queue);
 
-        if (pg->nflight) {
+        if (conn->nflight) {
             return 1;
         }
     }
 
-    return set->nwaiting != 0;
+    return group->nwaiting != 0;
 }
 
 
@@ -242,16 +242,16 @@ ngx_guildlog_db_pool_wait_expired(ngx_event_t *ev)
 {
     ngx_guildlog_db_query_t *query = ev->data;
 
-    ngx_guildlog_set_t      *set;
-    ngx_guildlog_db_pool_t  *pool;
+    ngx_guildlog_db_pool_t   *pool;
+    ngx_guildlog_db_group_t  *group;
 
     pool = query->pool;
-    set = query->share->set;
+    group = query->share->group;
 
     /* patience is of no use where there is no database */
 
     if ((query->stmt->flags & NGX_GUILDLOG_STMT_PATIENT) && pool->nready
-        && (ngx_guildlog_now_us() - query->start_us) / 1000 < set->timeout)
+        && (ngx_guildlog_now_us() - query->start_us) / 1000 < group->timeout)
     {
         ngx_add_timer(ev, pool->database->queue_timeout);
         return;
@@ -261,20 +261,20 @@ ngx_guildlog_db_pool_wait_expired(ngx_event_t *ev)
 
     /* another server's could go: only those of its own keep it waiting */
 
-    if ((ngx_guildlog_share_full(query)
-         || (ngx_guildlog_set_choose(set, query) == NULL && query->held))
-        && ngx_guildlog_set_spare(pool, set))
+    if ((ngx_guildlog_db_share_full(query)
+         || (ngx_guildlog_db_group_choose(group, query) == NULL && query->held))
+        && ngx_guildlog_db_group_spare(pool, group))
     {
         ngx_guildlog_stats_count(pool->stats, NGX_GUILDLOG_COUNT_SHARE_TAKEN,
                                  1);
-        ngx_guildlog_outcome_finish(pool, query, NGX_GUILDLOG_DB_SHARE_TAKEN);
+        ngx_guildlog_db_query_finish(pool, query, NGX_GUILDLOG_DB_SHARE_TAKEN);
         return;
     }
 
     ngx_guildlog_stats_count(pool->stats, NGX_GUILDLOG_COUNT_TIMEOUTS, 1);
-    ngx_guildlog_db_pool_complain(pool, "no connection was free in time");
+    ngx_guildlog_db_pool_overloaded(pool, "no connection was free in time");
 
-    ngx_guildlog_outcome_finish(pool, query, NGX_GUILDLOG_DB_UNAVAILABLE);
+    ngx_guildlog_db_query_finish(pool, query, NGX_GUILDLOG_DB_UNAVAILABLE);
 }
 
 
@@ -285,20 +285,20 @@ ngx_guildlog_db_pool_run(ngx_event_t *ev)
 
     ngx_uint_t  i;
 
-    pool->turn++;
+    pool->round++;
 
-    ngx_guildlog_db_pool_bury(pool);
+    ngx_guildlog_db_pool_free_ended(pool);
 
-    for (i = 0; i < NGX_GUILDLOG_SET_LAST; i++) {
-        ngx_guildlog_db_pool_dispatch(pool, &pool->sets[i]);
-        ngx_guildlog_set_grow(pool, &pool->sets[i]);
+    for (i = 0; i < NGX_GUILDLOG_DB_GROUP_LAST; i++) {
+        ngx_guildlog_db_pool_dispatch(pool, &pool->groups[i]);
+        ngx_guildlog_db_group_grow(pool, &pool->groups[i]);
 
         if (ngx_exiting) {
-            ngx_guildlog_set_shrink(&pool->sets[i]);
+            ngx_guildlog_db_group_shrink(&pool->groups[i]);
         }
     }
 
-    ngx_guildlog_set_revive(pool);
+    ngx_guildlog_db_group_revive(pool);
 
     /* last, for a handler may destroy the pool */
 
@@ -307,32 +307,32 @@ ngx_guildlog_db_pool_run(ngx_event_t *ev)
 
 
 static void
-ngx_guildlog_db_pool_bury(ngx_guildlog_db_pool_t *pool)
+ngx_guildlog_db_pool_free_ended(ngx_guildlog_db_pool_t *pool)
 {
     ngx_queue_t              *q;
     ngx_uint_t                unsent;
-    ngx_guildlog_pg_t        *pg;
+    ngx_guildlog_db_conn_t   *conn;
     ngx_guildlog_db_query_t  *query;
 
-    while (!ngx_queue_empty(&pool->dead)) {
-        q = ngx_queue_head(&pool->dead);
+    while (!ngx_queue_empty(&pool->ended)) {
+        q = ngx_queue_head(&pool->ended);
         ngx_queue_remove(q);
 
-        pg = ngx_queue_data(q, ngx_guildlog_pg_t, queue);
-        unsent = pg->blocked;
+        conn = ngx_queue_data(q, ngx_guildlog_db_conn_t, queue);
+        unsent = conn->blocked;
 
         /* from the last to the first, so that they queue up as they were */
 
-        while (!ngx_queue_empty(&pg->flight)) {
-            q = ngx_queue_last(&pg->flight);
+        while (!ngx_queue_empty(&conn->flight)) {
+            q = ngx_queue_last(&conn->flight);
             ngx_queue_remove(q);
 
             query = ngx_queue_data(q, ngx_guildlog_db_query_t, queue);
-            ngx_guildlog_outcome_orphaned(pool, query, unsent);
+            ngx_guildlog_db_query_orphaned(pool, query, unsent);
             unsent = 0;
         }
 
-        ngx_guildlog_pg_free(pg);
+        ngx_guildlog_db_conn_free(conn);
     }
 }
 
@@ -341,23 +341,23 @@ ngx_guildlog_db_pool_bury(ngx_guildlog_db_pool_t *pool)
 
 static void
 ngx_guildlog_db_pool_dispatch(ngx_guildlog_db_pool_t *pool,
-    ngx_guildlog_set_t *set)
+    ngx_guildlog_db_group_t *group)
 {
-    ngx_int_t              rc;
-    ngx_queue_t           *q, *next;
-    ngx_guildlog_share_t  *share;
+    ngx_int_t                 rc;
+    ngx_queue_t              *q, *next;
+    ngx_guildlog_db_share_t  *share;
 
-    set->crowded = 0;
-    set->nheld = 0;
+    group->queued_behind = 0;
+    group->nheld = 0;
 
-    for (q = ngx_queue_head(&set->turns);
-         q != ngx_queue_sentinel(&set->turns);
+    for (q = ngx_queue_head(&group->waiting);
+         q != ngx_queue_sentinel(&group->waiting);
          q = next)
     {
-        share = ngx_queue_data(q, ngx_guildlog_share_t, queue);
+        share = ngx_queue_data(q, ngx_guildlog_db_share_t, queue);
         next = ngx_queue_next(q);
 
-        rc = ngx_guildlog_db_pool_turn(pool, share);
+        rc = ngx_guildlog_db_pool_send_one(pool, share);
 
         if (rc == NGX_BUSY) {
             return;
@@ -365,9 +365,9 @@ ngx_guildlog_db_pool_dispatch(ngx_guildlog_db_pool_t *pool,
 
         if (rc == NGX_OK && share->nwaiting) {
             ngx_queue_remove(q);
-            ngx_queue_insert_tail(&set->turns, q);
+            ngx_queue_insert_tail(&group->waiting, q);
 
-            next = (next == ngx_queue_sentinel(&set->turns)) ? q : next;
+            next = (next == ngx_queue_sentinel(&group->waiting)) ? q : next;
         }
     }
 }
@@ -379,16 +379,16 @@ ngx_guildlog_db_pool_dispatch(ngx_guildlog_db_pool_t *pool,
  */
 
 static ngx_int_t
-ngx_guildlog_db_pool_turn(ngx_guildlog_db_pool_t *pool,
-    ngx_guildlog_share_t *share)
+ngx_guildlog_db_pool_send_one(ngx_guildlog_db_pool_t *pool,
+    ngx_guildlog_db_share_t *share)
 {
     ngx_uint_t                fresh;
     ngx_queue_t              *q;
-    ngx_guildlog_pg_t        *pg;
-    ngx_guildlog_set_t       *set;
+    ngx_guildlog_db_conn_t   *conn;
+    ngx_guildlog_db_group_t  *group;
     ngx_guildlog_db_query_t  *query;
 
-    set = share->set;
+    group = share->group;
     fresh = 0;
 
     for (q = ngx_queue_head(&share->waiting);
@@ -397,8 +397,8 @@ ngx_guildlog_db_pool_turn(ngx_guildlog_db_pool_t *pool,
     {
         query = ngx_queue_data(q, ngx_guildlog_db_query_t, queue);
 
-        if (ngx_guildlog_share_full(query)) {
-            share->held = pool->turn;
+        if (ngx_guildlog_db_share_full(query)) {
+            share->held = pool->round;
 
             /* its recording goes on */
 
@@ -409,19 +409,19 @@ ngx_guildlog_db_pool_turn(ngx_guildlog_db_pool_t *pool,
             break;
         }
 
-        pg = ngx_guildlog_set_choose(set, query);
+        conn = ngx_guildlog_db_group_choose(group, query);
 
-        if (pg) {
-            if (pg->nflight) {
-                set->crowded++;
+        if (conn) {
+            if (conn->nflight) {
+                group->queued_behind++;
             }
 
-            ngx_guildlog_db_pool_send(pool, pg, query);
+            ngx_guildlog_db_pool_send(pool, conn, query);
             return NGX_OK;
         }
 
         if (query->held) {
-            share->held = pool->turn;
+            share->held = pool->round;
             break;
         }
 
@@ -438,14 +438,15 @@ ngx_guildlog_db_pool_turn(ngx_guildlog_db_pool_t *pool,
 
     /* a connection more would be of use to one that takes but a fresh one */
 
-    set->nheld += fresh ? 0 : share->nwaiting;
+    group->nheld += fresh ? 0 : share->nwaiting;
 
     return NGX_DECLINED;
 }
 
 
 static void
-ngx_guildlog_db_pool_send(ngx_guildlog_db_pool_t *pool, ngx_guildlog_pg_t *pg,
+ngx_guildlog_db_pool_send(ngx_guildlog_db_pool_t *pool,
+    ngx_guildlog_db_conn_t *conn,
     ngx_guildlog_db_query_t *query)
 {
     uint64_t  now;
@@ -454,31 +455,32 @@ ngx_guildlog_db_pool_send(ngx_guildlog_db_pool_t *pool, ngx_guildlog_pg_t *pg,
 
     now = ngx_guildlog_now_us();
 
-    if (query->share->held > query->turn) {
+    if (query->share->held > query->round) {
         ngx_guildlog_stats_count(pool->stats, NGX_GUILDLOG_COUNT_SHARE_WAITS,
                                  1);
 
-    } else if (pool->turn > query->turn + 1) {
+    } else if (pool->round > query->round + 1) {
         ngx_guildlog_stats_count(pool->stats, NGX_GUILDLOG_COUNT_WAITS, 1);
         ngx_guildlog_stats_count(pool->stats, NGX_GUILDLOG_COUNT_WAIT_US,
                                  now - query->start_us);
     }
 
     query->start_us = now;
-    ngx_guildlog_share_count(query, 1);
+    ngx_guildlog_db_share_count(query, 1);
 
     query->timer.handler = ngx_guildlog_db_pool_send_expired;
 
-    if (pg->nflight == 0) {
+    if (conn->nflight == 0) {
         ngx_guildlog_stats_gauge(pool->stats, NGX_GUILDLOG_GAUGE_BUSY, 1);
-        ngx_add_timer(&query->timer, pg->timeout + NGX_GUILDLOG_PG_GRACE);
+        ngx_add_timer(&query->timer,
+                      conn->timeout + NGX_GUILDLOG_DB_CONN_GRACE);
 
     } else {
         ngx_add_timer(&query->timer,
-                      pg->timeout * 2 + NGX_GUILDLOG_PG_GRACE);
+                      conn->timeout * 2 + NGX_GUILDLOG_DB_CONN_GRACE);
     }
 
-    ngx_guildlog_pipeline_send(pg, query);
+    ngx_guildlog_db_pipeline_send(conn, query);
 }
 
 
@@ -495,18 +497,19 @@ ngx_guildlog_db_pool_send_expired(ngx_event_t *ev)
 
     query->late = 1;
 
-    ngx_guildlog_outcome_late(pool, query);
+    ngx_guildlog_db_query_late(pool, query);
 
-    if (query->pg->conn) {
-        ngx_guildlog_pg_fail(query->pg, "a statement missed its deadline");
+    if (query->conn->pg) {
+        ngx_guildlog_db_conn_fail(query->conn,
+                                  "a statement missed its deadline");
     }
 }
 
 
 void
-ngx_guildlog_db_pool_unblocked(ngx_guildlog_pg_t *pg)
+ngx_guildlog_db_pool_unblocked(ngx_guildlog_db_conn_t *conn)
 {
-    ngx_post_event(&pg->pool->run, &ngx_posted_events);
+    ngx_post_event(&conn->pool->run, &ngx_posted_events);
 }
 
 
@@ -568,11 +571,11 @@ ngx_guildlog_db_pool_detach(ngx_guildlog_db_query_t *query)
 
     flags = NGX_GUILDLOG_STMT_LONG|NGX_GUILDLOG_STMT_READ;
 
-    if (query->pg && query->pg->conn
+    if (query->conn && query->conn->pg
         && (query->stmt->flags & flags) == flags)
     {
         query->cancelled = 1;
-        ngx_guildlog_db_pool_cancel(query->pg);
+        ngx_guildlog_db_pool_cancel(query->conn);
     }
 }
 
@@ -587,48 +590,48 @@ ngx_guildlog_db_pool_detach(ngx_guildlog_db_query_t *query)
  */
 
 static void
-ngx_guildlog_db_pool_cancel(ngx_guildlog_pg_t *pg)
+ngx_guildlog_db_pool_cancel(ngx_guildlog_db_conn_t *conn)
 {
     u_char                   buf[NGX_INT_T_LEN];
     ngx_str_t                arg;
     ngx_guildlog_db_pool_t  *pool;
 
-    pool = pg->pool;
+    pool = conn->pool;
 
-    if (pg->cancel || !pool->database->prepare
+    if (conn->cancel || !pool->database->prepare
         || pool->database->hosts.nelts > 1)
     {
         return;
     }
 
     arg.data = buf;
-    arg.len = ngx_sprintf(buf, "%d", PQbackendPID(pg->conn)) - buf;
+    arg.len = ngx_sprintf(buf, "%d", PQbackendPID(conn->pg)) - buf;
 
-    pg->cancel = ngx_guildlog_db_pool_submit(pool,
+    conn->cancel = ngx_guildlog_db_pool_submit(pool,
                      &ngx_guildlog_stmts[ngx_guildlog_stmt_cancel],
-                     &arg, ngx_guildlog_db_pool_cancelled, pg);
+                     &arg, ngx_guildlog_db_pool_cancelled, conn);
 }
 
 
 static void
 ngx_guildlog_db_pool_cancelled(void *data, ngx_guildlog_db_result_t *result)
 {
-    ngx_guildlog_pg_t *pg = data;
+    ngx_guildlog_db_conn_t *conn = data;
 
-    pg->cancel = NULL;
+    conn->cancel = NULL;
 
-    ngx_post_event(&pg->pool->run, &ngx_posted_events);
+    ngx_post_event(&conn->pool->run, &ngx_posted_events);
 }
 
 
 /* the connection has ended before */
 
 void
-ngx_guildlog_db_pool_not_cancelled(ngx_guildlog_pg_t *pg)
+ngx_guildlog_db_pool_not_cancelled(ngx_guildlog_db_conn_t *conn)
 {
-    if (pg->cancel) {
-        ngx_guildlog_db_pool_detach(pg->cancel);
-        pg->cancel = NULL;
+    if (conn->cancel) {
+        ngx_guildlog_db_pool_detach(conn->cancel);
+        conn->cancel = NULL;
     }
 }
 
@@ -638,22 +641,22 @@ ngx_guildlog_db_pool_terminate(ngx_guildlog_db_pool_t *pool)
 {
     ngx_uint_t                i;
     ngx_queue_t              *q;
-    ngx_guildlog_share_t     *share;
+    ngx_guildlog_db_share_t  *share;
     ngx_guildlog_db_query_t  *query;
 
     pool->terminated = 1;
 
-    for (i = 0; i < NGX_GUILDLOG_SET_LAST; i++) {
-        while (!ngx_queue_empty(&pool->sets[i].turns)) {
-            q = ngx_queue_head(&pool->sets[i].turns);
-            share = ngx_queue_data(q, ngx_guildlog_share_t, queue);
+    for (i = 0; i < NGX_GUILDLOG_DB_GROUP_LAST; i++) {
+        while (!ngx_queue_empty(&pool->groups[i].waiting)) {
+            q = ngx_queue_head(&pool->groups[i].waiting);
+            share = ngx_queue_data(q, ngx_guildlog_db_share_t, queue);
 
             q = ngx_queue_head(&share->waiting);
             query = ngx_queue_data(q, ngx_guildlog_db_query_t, queue);
 
             ngx_guildlog_db_pool_leave(pool, query);
-            ngx_guildlog_outcome_finish(pool, query,
-                                        NGX_GUILDLOG_DB_UNAVAILABLE);
+            ngx_guildlog_db_query_finish(pool, query,
+                                         NGX_GUILDLOG_DB_UNAVAILABLE);
         }
     }
 }
@@ -662,21 +665,21 @@ ngx_guildlog_db_pool_terminate(ngx_guildlog_db_pool_t *pool)
 void
 ngx_guildlog_db_pool_destroy(ngx_guildlog_db_pool_t *pool)
 {
-    ngx_uint_t          i;
-    ngx_queue_t        *q;
-    ngx_guildlog_pg_t  *pg;
+    ngx_uint_t               i;
+    ngx_queue_t             *q;
+    ngx_guildlog_db_conn_t  *conn;
 
     pool->closed = 1;
 
-    for (i = 0; i < NGX_GUILDLOG_SET_LAST; i++) {
-        while (!ngx_queue_empty(&pool->sets[i].connections)) {
-            q = ngx_queue_head(&pool->sets[i].connections);
-            pg = ngx_queue_data(q, ngx_guildlog_pg_t, queue);
-            ngx_guildlog_pg_close(pg);
+    for (i = 0; i < NGX_GUILDLOG_DB_GROUP_LAST; i++) {
+        while (!ngx_queue_empty(&pool->groups[i].connections)) {
+            q = ngx_queue_head(&pool->groups[i].connections);
+            conn = ngx_queue_data(q, ngx_guildlog_db_conn_t, queue);
+            ngx_guildlog_db_conn_close(conn);
         }
     }
 
-    ngx_guildlog_db_pool_bury(pool);
+    ngx_guildlog_db_pool_free_ended(pool);
     ngx_guildlog_db_pool_terminate(pool);
 
     if (pool->retry.timer_set) {
@@ -696,7 +699,7 @@ ngx_guildlog_db_pool_destroy(ngx_guildlog_db_pool_t *pool)
 /* under load one line a second tells as much as a thousand */
 
 static void
-ngx_guildlog_db_pool_complain(ngx_guildlog_db_pool_t *pool, const char *what)
+ngx_guildlog_db_pool_overloaded(ngx_guildlog_db_pool_t *pool, const char *what)
 {
     if (pool->complained == ngx_time()) {
         return;

@@ -84,7 +84,7 @@ ngx_guildlog_db_query_free(ngx_guildlog_db_query_t *query)
         PQclear(query->result.res);
     }
 
-    ngx_guildlog_share_quit(query);
+    ngx_guildlog_db_share_quit(query);
     ngx_free(query);
 }
 

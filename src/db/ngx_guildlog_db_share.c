@@ -9,45 +9,47 @@
 
 
 /* the share of all servers together: no id is that small */
-#define NGX_GUILDLOG_SHARE_SEVERAL  1
+#define NGX_GUILDLOG_DB_SHARE_SEVERAL  1
 
 
-static ngx_rbtree_key_t ngx_guildlog_share_key(ngx_guildlog_db_query_t *query);
-static ngx_guildlog_share_t *ngx_guildlog_share_find(ngx_guildlog_set_t *set,
+static ngx_rbtree_key_t ngx_guildlog_db_share_key(
+    ngx_guildlog_db_query_t *query);
+static ngx_guildlog_db_share_t *ngx_guildlog_db_share_find(
+    ngx_guildlog_db_group_t *group,
     ngx_rbtree_key_t key);
 
 
 void
-ngx_guildlog_share_init(ngx_guildlog_set_t *set)
+ngx_guildlog_db_share_init(ngx_guildlog_db_group_t *group)
 {
-    ngx_queue_init(&set->turns);
-    ngx_rbtree_init(&set->shares, &set->sentinel, ngx_rbtree_insert_value);
+    ngx_queue_init(&group->waiting);
+    ngx_rbtree_init(&group->shares, &group->sentinel, ngx_rbtree_insert_value);
 }
 
 
 ngx_int_t
-ngx_guildlog_share_join(ngx_guildlog_db_query_t *query)
+ngx_guildlog_db_share_join(ngx_guildlog_db_query_t *query)
 {
-    ngx_rbtree_key_t       key;
-    ngx_guildlog_set_t    *set;
-    ngx_guildlog_share_t  *share;
+    ngx_rbtree_key_t          key;
+    ngx_guildlog_db_group_t  *group;
+    ngx_guildlog_db_share_t  *share;
 
-    set = ngx_guildlog_db_pool_set(query);
-    key = ngx_guildlog_share_key(query);
+    group = ngx_guildlog_db_pool_group(query);
+    key = ngx_guildlog_db_share_key(query);
 
-    share = ngx_guildlog_share_find(set, key);
+    share = ngx_guildlog_db_share_find(group, key);
 
     if (share == NULL) {
-        share = ngx_calloc(sizeof(ngx_guildlog_share_t), query->pool->log);
+        share = ngx_calloc(sizeof(ngx_guildlog_db_share_t), query->pool->log);
         if (share == NULL) {
             return NGX_ERROR;
         }
 
         share->node.key = key;
-        share->set = set;
+        share->group = group;
         ngx_queue_init(&share->waiting);
 
-        ngx_rbtree_insert(&set->shares, &share->node);
+        ngx_rbtree_insert(&group->shares, &share->node);
     }
 
     share->refs++;
@@ -60,7 +62,7 @@ ngx_guildlog_share_join(ngx_guildlog_db_query_t *query)
 /* an argument that is no number is refused by the database: no server's */
 
 static ngx_rbtree_key_t
-ngx_guildlog_share_key(ngx_guildlog_db_query_t *query)
+ngx_guildlog_db_share_key(ngx_guildlog_db_query_t *query)
 {
     off_t        guild;
     ngx_uint_t   flags, first;
@@ -75,7 +77,7 @@ ngx_guildlog_share_key(ngx_guildlog_db_query_t *query)
     }
 
     if (flags & NGX_GUILDLOG_STMT_SEVERAL) {
-        return NGX_GUILDLOG_SHARE_SEVERAL << 1 | 1;
+        return NGX_GUILDLOG_DB_SHARE_SEVERAL << 1 | 1;
     }
 
     first = (flags & NGX_GUILDLOG_STMT_FIRST) != 0;
@@ -91,17 +93,17 @@ ngx_guildlog_share_key(ngx_guildlog_db_query_t *query)
 }
 
 
-static ngx_guildlog_share_t *
-ngx_guildlog_share_find(ngx_guildlog_set_t *set, ngx_rbtree_key_t key)
+static ngx_guildlog_db_share_t *
+ngx_guildlog_db_share_find(ngx_guildlog_db_group_t *group, ngx_rbtree_key_t key)
 {
     ngx_rbtree_node_t  *node;
 
-    node = set->shares.root;
+    node = group->shares.root;
 
-    while (node != &set->sentinel) {
+    while (node != &group->sentinel) {
 
         if (key == node->key) {
-            return ngx_rbtree_data(node, ngx_guildlog_share_t, node);
+            return ngx_rbtree_data(node, ngx_guildlog_db_share_t, node);
         }
 
         node = key < node->key ? node->left : node->right;
@@ -112,27 +114,27 @@ ngx_guildlog_share_find(ngx_guildlog_set_t *set, ngx_rbtree_key_t key)
 
 
 void
-ngx_guildlog_share_quit(ngx_guildlog_db_query_t *query)
+ngx_guildlog_db_share_quit(ngx_guildlog_db_query_t *query)
 {
-    ngx_guildlog_share_t  *share;
+    ngx_guildlog_db_share_t  *share;
 
     share = query->share;
 
     if (share && --share->refs == 0) {
-        ngx_rbtree_delete(&share->set->shares, &share->node);
+        ngx_rbtree_delete(&share->group->shares, &share->node);
         ngx_free(share);
     }
 }
 
 
 void
-ngx_guildlog_share_wait(ngx_guildlog_db_query_t *query, ngx_uint_t first)
+ngx_guildlog_db_share_wait(ngx_guildlog_db_query_t *query, ngx_uint_t first)
 {
-    ngx_guildlog_set_t    *set;
-    ngx_guildlog_share_t  *share;
+    ngx_guildlog_db_group_t  *group;
+    ngx_guildlog_db_share_t  *share;
 
     share = query->share;
-    set = share->set;
+    group = share->group;
 
     if (share->nwaiting && first) {
         ngx_queue_remove(&share->queue);
@@ -140,30 +142,30 @@ ngx_guildlog_share_wait(ngx_guildlog_db_query_t *query, ngx_uint_t first)
 
     if (first) {
         ngx_queue_insert_head(&share->waiting, &query->queue);
-        ngx_queue_insert_head(&set->turns, &share->queue);
+        ngx_queue_insert_head(&group->waiting, &share->queue);
 
     } else {
         ngx_queue_insert_tail(&share->waiting, &query->queue);
 
         if (share->nwaiting == 0) {
-            ngx_queue_insert_tail(&set->turns, &share->queue);
+            ngx_queue_insert_tail(&group->waiting, &share->queue);
         }
     }
 
     share->nwaiting++;
-    set->nwaiting++;
+    group->nwaiting++;
 }
 
 
 void
-ngx_guildlog_share_leave(ngx_guildlog_db_query_t *query)
+ngx_guildlog_db_share_leave(ngx_guildlog_db_query_t *query)
 {
-    ngx_guildlog_share_t  *share;
+    ngx_guildlog_db_share_t  *share;
 
     share = query->share;
 
     ngx_queue_remove(&query->queue);
-    share->set->nwaiting--;
+    share->group->nwaiting--;
 
     if (--share->nwaiting == 0) {
         ngx_queue_remove(&share->queue);
@@ -174,7 +176,7 @@ ngx_guildlog_share_leave(ngx_guildlog_db_query_t *query)
 /* what goes one behind another has one connection by that: it is not counted */
 
 void
-ngx_guildlog_share_count(ngx_guildlog_db_query_t *query, ngx_int_t n)
+ngx_guildlog_db_share_count(ngx_guildlog_db_query_t *query, ngx_int_t n)
 {
     if (!(query->stmt->flags & NGX_GUILDLOG_STMT_SERIAL)) {
         query->share->nflight += n;
@@ -185,35 +187,37 @@ ngx_guildlog_share_count(ngx_guildlog_db_query_t *query, ngx_int_t n)
 /* what is of no server has no share, and no bounds but those of all */
 
 ngx_uint_t
-ngx_guildlog_share_full(ngx_guildlog_db_query_t *query)
+ngx_guildlog_db_share_full(ngx_guildlog_db_query_t *query)
 {
     return query->share->node.key
            && !(query->stmt->flags & NGX_GUILDLOG_STMT_SERIAL)
-           && query->share->nflight >= query->share->set->most;
+           && query->share->nflight >= query->share->group->share_flight;
 }
 
 
 ngx_uint_t
-ngx_guildlog_share_crowded(ngx_guildlog_db_query_t *query)
+ngx_guildlog_db_share_line_full(ngx_guildlog_db_query_t *query)
 {
-    ngx_guildlog_set_t    *set;
-    ngx_guildlog_share_t  *share;
+    ngx_uint_t                patient;
+    ngx_guildlog_db_group_t  *group;
+    ngx_guildlog_db_share_t  *share;
 
     share = query->share;
-    set = share->set;
+    group = share->group;
 
     if (share->node.key == 0) {
         return 0;
     }
 
-    return share->nwaiting
-           >= ((query->stmt->flags & NGX_GUILDLOG_STMT_PATIENT) ? set->half
-                                                                : set->line);
+    patient = (query->stmt->flags & NGX_GUILDLOG_STMT_PATIENT) != 0;
+
+    return share->nwaiting >= (patient ? group->share_half
+                                       : group->share_line);
 }
 
 
 ngx_uint_t
-ngx_guildlog_share_same(ngx_guildlog_db_query_t *query,
+ngx_guildlog_db_share_same(ngx_guildlog_db_query_t *query,
     ngx_guildlog_db_query_t *other)
 {
     return query->share->node.key >> 1 == other->share->node.key >> 1;
