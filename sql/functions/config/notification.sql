@@ -35,7 +35,9 @@ begin
 end $$;
 
 
--- GET /notifications: newest first.
+-- GET /notifications: newest first. A description is cut, so that 100 of them
+-- never take more than 1 MiB: a control character takes 6 bytes in JSON. The
+-- service entry of the change has the rest.
 
 create or replace function notifications_list(token text, guild bigint,
     bot smallint, kind smallint, out status int, out body text)
@@ -57,7 +59,8 @@ begin
                        n.notification_id::text as "notificationId",
                        n.log_type::text as "notificationType",
                        (select row_to_json(d)
-                          from (select n.title, n.description,
+                          from (select n.title,
+                                       left(n.description, 1500) as description,
                                        n.executor_id::text as "executorId") d)
                            as "notificationData",
                        n.acknowledged::int as acknowledged

@@ -1,7 +1,7 @@
 -- /notifications: the last 100 changes, newest first, until acknowledged.
 
 \ir ../setup.psql
-select plan(19);
+select plan(21);
 
 select pg_temp.answers(status, body, 401, '{}', 'a dead token lists nothing')
   from notifications_list(:nobody);
@@ -49,6 +49,15 @@ select is(body::json #>> '{0,notificationData,description}',
   from notifications_list(:me);
 select is(count(*)::int, 100, 'no more are kept')
   from notification where guild_id = :guild;
+
+select notification_put(:guild, 0::smallint, 68::smallint, 'a title',
+                        repeat(e'\x01', 4095))
+  from generate_series(1, 100) \g /dev/null
+select ok(octet_length(body) <= 1048576, 'an answer of at most 1 MiB')
+  from notifications_list(:me);
+select is(char_length(body::json #>> '{0,notificationData,description}'),
+          1500, 'as a description is cut')
+  from notifications_list(:me);
 
 select * from finish();
 rollback;
