@@ -1,8 +1,12 @@
 
 /*
- * Between pool.c, share.c, outcome.c, query.c, set.c, pg.c, pipeline.c and
- * host.c: one query, one connection, and what the connections of a pool share.
- * Nobody else includes this.
+ * What the files of this room share: a query, a connection, a group of
+ * connections, a server's share of a group, and the pool that has them all.
+ * No other room includes this file.
+ *
+ * Calls go down: pool, queue, group, pipeline, conn, host.  Each of these may
+ * call share, query and result.  A connection reports upwards through its
+ * events.
  */
 
 #ifndef _NGX_GUILDLOG_DB_H_INCLUDED_
@@ -15,20 +19,48 @@
 
 
 #define NGX_GUILDLOG_DB_CONN_GRACE   500  /* ms, the server gives up first */
-#define NGX_GUILDLOG_DB_CONN_DESYNCED  "the server sent what was not asked for"
+#define NGX_GUILDLOG_DB_CONN_DESYNCED                                         \
+    "the server sent what was not asked for"
 
 
-typedef struct ngx_guildlog_db_conn_s     ngx_guildlog_db_conn_t;
-typedef struct ngx_guildlog_db_group_s    ngx_guildlog_db_group_t;
+typedef struct ngx_guildlog_db_conn_s   ngx_guildlog_db_conn_t;
+typedef struct ngx_guildlog_db_group_s  ngx_guildlog_db_group_t;
 typedef struct ngx_guildlog_db_share_s  ngx_guildlog_db_share_t;
 
 typedef void (*ngx_guildlog_db_conn_handler_pt)(ngx_guildlog_db_conn_t *conn,
     ngx_uint_t write);
 typedef ngx_int_t (*ngx_guildlog_db_conn_result_pt)(
     ngx_guildlog_db_conn_t *conn, PGresult *res);
+typedef void (*ngx_guildlog_db_host_found_pt)(ngx_guildlog_db_conn_t *conn,
+    const char *cause);
 
 
-/* where to connect: shared by the connections of a pool, owned by it */
+/*
+ * A connection calls these.  They note what happened and post the pool's
+ * event, so a connection is never freed or used while one of its own functions
+ * runs.
+ */
+
+typedef struct {
+    /* it is in pipeline mode; sets conn->handler */
+    void                         (*ready)(ngx_guildlog_db_conn_t *conn);
+
+    /* it is closed; what is in flight gets no answer */
+    void                         (*ended)(ngx_guildlog_db_conn_t *conn);
+
+    /* the query has its result, and is in flight no longer */
+    void                         (*answered)(ngx_guildlog_db_conn_t *conn,
+                                       ngx_guildlog_db_query_t *query);
+
+    /* every byte is sent: another query may follow */
+    void                         (*unblocked)(ngx_guildlog_db_conn_t *conn);
+
+    /* the worker waits no longer (worker_shutdown_timeout) */
+    void                         (*terminated)(ngx_guildlog_db_conn_t *conn);
+} ngx_guildlog_db_conn_events_t;
+
+
+/* where to connect; all connections of a pool have one */
 
 typedef struct {
     const ngx_guildlog_database_t *database;
@@ -37,9 +69,9 @@ typedef struct {
     ngx_log_t                     *log;
     ngx_uint_t                     host;         /* the last that worked */
     u_char                        *failing;      /* by host: it is logged */
-    time_t                         lost;         /* logged the last time */
+    time_t                         lost;         /* a loss was logged, s */
 
-    /* as libpq takes them; NULL stands for its default */
+    /* as libpq takes them; an empty one stands for its default */
     const char                    *port;
     const char                    *dbname;
     const char                    *user;
@@ -50,9 +82,9 @@ typedef struct {
 
 
 /*
- * A query is one allocation with its arguments.  It is owned by the queue of
- * its share, by the connection it is in flight on, or by the pool's queue of
- * the finished ones.
+ * A query is one allocation with its arguments.  It stands in one queue: its
+ * share's while it waits, its connection's in flight, the pool's when it has
+ * finished.
  */
 
 struct ngx_guildlog_db_query_s {
@@ -60,7 +92,7 @@ struct ngx_guildlog_db_query_s {
 
     ngx_queue_t                    queue;
     ngx_guildlog_db_pool_t        *pool;
-    ngx_guildlog_db_conn_t        *conn;         /* in flight on */
+    ngx_guildlog_db_conn_t        *conn;         /* NULL: not in flight */
     ngx_guildlog_db_share_t       *share;
     const ngx_guildlog_stmt_t     *stmt;
     const char                   **values;
@@ -69,20 +101,23 @@ struct ngx_guildlog_db_query_s {
     void                          *data;
     ngx_event_t                    timer;
     uint64_t                       start_us;     /* queued, then sent */
-    ngx_uint_t                     round;/* of the pool, queued at */
-    ngx_uint_t                     epoch;        /* not on one older */
+    ngx_uint_t                     round;        /* of the pool, queued in */
+    ngx_uint_t                     epoch;        /* takes a connection of this
+                                                    epoch or a later one */
     uint32_t                       generation;   /* of the prepared form */
     ngx_guildlog_db_result_t       result;
 
     unsigned                       prepares:1;   /* brings its own Prepare */
-    unsigned                       fresh:1;      /* must bring it */
+    unsigned                       fresh:1;      /* has to bring it */
     unsigned                       stale:1;      /* the prepared form is */
     unsigned                       retried:1;
     unsigned                       late:1;       /* missed its deadline */
-    unsigned                       behind:1;     /* one in flight ends first */
+    unsigned                       behind:1;     /* SERIAL: waits for one in
+                                                    flight */
     unsigned                       held:1;       /* its server has as many
                                                     connections as it may */
-    unsigned                       kept:1;       /* the result, by a pool */
+    unsigned                       kept:1;       /* a memory pool has the
+                                                    result */
     unsigned                       cancelled:1;  /* nobody asks any more */
 };
 
@@ -90,16 +125,18 @@ struct ngx_guildlog_db_query_s {
 struct ngx_guildlog_db_conn_s {
     NGX_GUILDLOG_EVENT_IDENT;
 
-    ngx_queue_t                    queue;        /* the pool's */
+    ngx_queue_t                    queue;        /* the group's, then that of
+                                                    pool->ended */
     ngx_guildlog_db_pool_t        *pool;
+    ngx_guildlog_db_group_t       *group;
     ngx_guildlog_db_site_t        *site;
-    ngx_guildlog_db_group_t       *group;        /* the pool's */
+    const ngx_guildlog_db_conn_events_t  *events;
     ngx_msec_t                     timeout;      /* of a statement */
 
     PGconn                        *pg;           /* NULL: closed */
     ngx_connection_t              *connection;   /* NULL: not watched */
     ngx_guildlog_db_conn_handler_pt  handler;    /* the state */
-    ngx_guildlog_db_conn_result_pt  result;      /* what must come next */
+    ngx_guildlog_db_conn_result_pt   result;     /* what must come next */
     ngx_event_t                    timer;        /* connecting, then age */
 
     ngx_uint_t                     host;
@@ -107,16 +144,17 @@ struct ngx_guildlog_db_conn_s {
     const ngx_guildlog_db_addr_t  *addrs;
     ngx_uint_t                     naddrs;
     ngx_uint_t                     addr;
-    ngx_guildlog_db_addr_t        *found;        /* by the resolver, ours */
+    ngx_guildlog_db_addr_t        *resolved;     /* addrs, if allocated */
     ngx_resolver_ctx_t            *resolving;
+    ngx_guildlog_db_host_found_pt  found;
 
     ngx_queue_t                    flight;       /* queries, as sent */
     ngx_uint_t                     nflight;
     ngx_msec_t                     head_since;   /* the first one runs */
     ngx_msec_t                     ready_at;
     ngx_uint_t                     epoch;        /* of the pool, when ready */
-    ngx_guildlog_db_query_t       *cancel;       /* of what runs here, on
-                                                    another connection */
+    ngx_guildlog_db_query_t       *cancel;       /* cancels, on another
+                                                    connection, what runs */
 
     uint32_t                       prepared[NGX_GUILDLOG_STMT_MAX];
     uint32_t                       generation;
@@ -126,7 +164,7 @@ struct ngx_guildlog_db_conn_s {
                                                     has bytes unsent */
     unsigned                       answered:1;   /* a query, ever */
     unsigned                       retiring:1;   /* takes no more queries */
-    unsigned                       desynced:1;   /* libpq lost step */
+    unsigned                       desynced:1;   /* libpq dropped a message */
     unsigned                       closing:1;    /* wanted: not a loss */
 
     u_char                         last_notice[256];  /* a fatal one */
@@ -143,50 +181,52 @@ typedef enum {
 
 
 /*
- * What a server has of a set: its statements in flight, and those that wait.
- * Servers take turns, one statement a turn.  A share lives as long as it has
+ * What one server has in a group: its queries in flight, and those that wait.
+ * Servers take turns, one query a turn.  A share lives as long as it has
  * queries.
  */
 
 struct ngx_guildlog_db_share_s {
-    ngx_rbtree_node_t              node;         /* key: the server, 0 for
-                                                    none; the last bit: no
-                                                    token asks */
+    ngx_rbtree_node_t              node;         /* key: twice the server's id,
+                                                    plus 1 if no token asks; 0
+                                                    for no server */
     ngx_guildlog_db_group_t       *group;
-    ngx_queue_t                    queue;        /* the group's, while any of
+    ngx_queue_t                    queue;        /* group->waiting, if any of
                                                     its queries waits */
     ngx_queue_t                    waiting;      /* queries */
     ngx_uint_t                     nwaiting;
     ngx_uint_t                     nflight;
     ngx_uint_t                     refs;         /* queries, also finished */
-    ngx_uint_t                     held;         /* the turn of the pool in
-                                                    which a query could not go
-                                                    for others of its own */
+    ngx_uint_t                     held;         /* the last round in which a
+                                                    query waited for others of
+                                                    its own share */
 };
 
 
 /* the connections for one kind of statements, and who waits for them */
 
 struct ngx_guildlog_db_group_s {
-    ngx_queue_t                    waiting;      /* shares with queries that
-                                                    wait, the next one first */
+    ngx_guildlog_db_pool_t        *pool;
+    ngx_queue_t                    waiting;      /* shares, the next one
+                                                    first */
     ngx_rbtree_t                   shares;
     ngx_rbtree_node_t              sentinel;
     ngx_uint_t                     nwaiting;     /* queries */
-    ngx_uint_t                     nheld;        /* of them, for their own */
+    ngx_uint_t                     nheld;        /* those of them that no new
+                                                    connection helps */
     ngx_queue_t                    connections;  /* the last used first */
     ngx_uint_t                     nconnections;
     ngx_uint_t                     nconnecting;
     ngx_uint_t                     queued_behind;  /* sent behind others in
-                                                    this turn */
+                                                      this round */
     ngx_uint_t                     max;
     ngx_uint_t                     depth;
 
-    /* of a server, at most */
-    ngx_uint_t                     share_flight;  /* queries in flight */
+    /* one server may have at most */
+    ngx_uint_t                     share_flight; /* queries in flight */
     ngx_uint_t                     share_connections;  /* with them */
     ngx_uint_t                     share_line;   /* queries that wait */
-    ngx_uint_t                     share_half;   /* the same of patient ones */
+    ngx_uint_t                     share_half;   /* PATIENT ones that wait */
 
     ngx_msec_t                     timeout;
     ngx_msec_t                     pace;         /* of the last statements,
@@ -198,27 +238,28 @@ struct ngx_guildlog_db_pool_s {
     NGX_GUILDLOG_EVENT_IDENT;
 
     const ngx_guildlog_database_t *database;
+    const ngx_guildlog_db_conn_events_t  *events;
     ngx_guildlog_stats_t          *stats;
     ngx_guildlog_db_site_t        *site;
     ngx_pool_t                    *pool;
     ngx_log_t                     *log;
 
     ngx_guildlog_db_group_t        groups[NGX_GUILDLOG_DB_GROUP_LAST];
-    ngx_queue_t                    ended;        /* connections */
-    ngx_queue_t                    finished;     /* queries */
+    ngx_queue_t                    ended;        /* connections to free */
+    ngx_queue_t                    finished;     /* queries to deliver */
 
     ngx_event_t                    run;
     ngx_event_t                    retry;        /* set: no new connection
                                                     until then */
-    ngx_uint_t                     round;
+    ngx_uint_t                     round;        /* how often "run" ran */
     ngx_uint_t                     epoch;        /* connections lost so far */
     ngx_uint_t                     nready;
     ngx_msec_t                     backoff;
     ngx_msec_t                     since;        /* no connection: lost or
-                                                    asked for then */
-    time_t                         complained;
+                                                    wanted then */
+    time_t                         overloaded;   /* was logged, s */
 
-    unsigned                       failing:1;    /* the last attempt did */
+    unsigned                       failing:1;    /* the last connect failed */
     unsigned                       wanted_while_down:1;
     unsigned                       terminated:1; /* the worker may not wait */
     unsigned                       closed:1;
@@ -226,114 +267,135 @@ struct ngx_guildlog_db_pool_s {
 };
 
 
-/* query.c: memory */
+/* db_query.c: memory, and what a result means */
 
 /* NULL if out of memory; its values are NULL, and it has no share */
 ngx_guildlog_db_query_t *ngx_guildlog_db_query_create(
     ngx_guildlog_db_pool_t *pool,
     const ngx_guildlog_stmt_t *stmt, const ngx_str_t *args);
 
-/* NGX_DECLINED: there is a NUL in one of them */
+/* NGX_DECLINED: there is a NUL byte in an argument */
 ngx_int_t ngx_guildlog_db_query_copy(ngx_guildlog_db_query_t *query,
     const ngx_str_t *args);
+
+/*
+ * NGX_OK: result.outcome says how it ended.  NGX_AGAIN: it had no effect and
+ * has to be sent once more.
+ */
+
+/* the database answered */
+ngx_int_t ngx_guildlog_db_query_answered(ngx_guildlog_db_query_t *query);
+
+/* its connection ended; unsent: before all of it had left this machine */
+ngx_int_t ngx_guildlog_db_query_orphaned(ngx_guildlog_db_query_t *query,
+    ngx_uint_t unsent);
 
 void ngx_guildlog_db_query_free(ngx_guildlog_db_query_t *query);
 
 
-/* pg.c: none of these calls a handler of a query */
+/* db_conn.c */
 
 /* NULL if out of memory */
 ngx_guildlog_db_conn_t *ngx_guildlog_db_conn_create(
-    ngx_guildlog_db_pool_t *pool,
-    ngx_guildlog_db_site_t *site, ngx_guildlog_db_group_t *group,
-    ngx_msec_t timeout);
+    ngx_guildlog_db_group_t *group);
 
-/* tries the hosts in turn; ends in set_ready() or set_ended() */
+/* tries one host after the other; ends in events->ready() or ended() */
 void ngx_guildlog_db_conn_open(ngx_guildlog_db_conn_t *conn);
 
-/* ends at once: wanted, or by a cause that is logged */
+/* both end in events->ended(): close() is wanted, fail() logs the cause */
 void ngx_guildlog_db_conn_close(ngx_guildlog_db_conn_t *conn);
-void ngx_guildlog_db_conn_fail(ngx_guildlog_db_conn_t *conn, const char *cause);
+void ngx_guildlog_db_conn_fail(ngx_guildlog_db_conn_t *conn,
+    const char *cause);
 
-/* of an ended one */
+/* only after events->ended() */
 void ngx_guildlog_db_conn_free(ngx_guildlog_db_conn_t *conn);
 
-/* for host.c: to the address found; on to the next one */
-void ngx_guildlog_db_conn_connect(ngx_guildlog_db_conn_t *conn);
-void ngx_guildlog_db_conn_next(ngx_guildlog_db_conn_t *conn, const char *cause);
-
-/* for pipeline.c: bytes that raise no event */
+/* posts the read event if TLS has bytes that raise none */
 void ngx_guildlog_db_conn_read_pending(ngx_guildlog_db_conn_t *conn);
 
 
-/* pipeline.c: no handler of a query is called here either */
+/* db_pipeline.c */
 
-/* takes the query; whatever goes wrong shows in set_ended() */
+/* takes the query; an error ends the connection */
 void ngx_guildlog_db_pipeline_send(ngx_guildlog_db_conn_t *conn,
     ngx_guildlog_db_query_t *query);
 
-/* pg->handler once it is ready */
+/* conn->handler once it is ready */
 void ngx_guildlog_db_pipeline_io(ngx_guildlog_db_conn_t *conn,
     ngx_uint_t write);
 
 
-/* host.c: finds the addresses of pg->host, then pg_connect() or pg_next() */
+/* db_host.c */
 
 ngx_guildlog_db_site_t *ngx_guildlog_db_host_site(ngx_pool_t *pool,
     const ngx_guildlog_database_t *database, ngx_resolver_t *resolver,
     ngx_msec_t resolver_timeout, ngx_log_t *log);
-void ngx_guildlog_db_host_find(ngx_guildlog_db_conn_t *conn);
+
+/*
+ * Finds conn->addrs of conn->host and calls found(), at once or from the
+ * resolver's event.  No address: the cause says why.
+ */
+void ngx_guildlog_db_host_find(ngx_guildlog_db_conn_t *conn,
+    ngx_guildlog_db_host_found_pt found);
 void ngx_guildlog_db_host_forget(ngx_guildlog_db_conn_t *conn);
 
 
-/* set.c: which connections there are, and which one is taken */
+/* db_group.c: which connections there are, and which one takes a query */
 
 void ngx_guildlog_db_group_init(ngx_guildlog_db_pool_t *pool);
 
-/* NULL: none is free that was opened after so many had been lost, or it goes
-   behind another one, and cannot yet, or its server has its part of them */
-ngx_guildlog_db_conn_t *ngx_guildlog_db_group_choose(
-    ngx_guildlog_db_group_t *group,
+ngx_guildlog_db_group_t *ngx_guildlog_db_group_of(
     ngx_guildlog_db_query_t *query);
 
-/* could another server's query go now, or as soon as one more is opened? */
-ngx_uint_t ngx_guildlog_db_group_spare(ngx_guildlog_db_pool_t *pool,
-    ngx_guildlog_db_group_t *group);
+/*
+ * The connection to send the query on.  NULL: the query has to wait.  Then
+ * "behind" and "held" say whether it waits for others of its own.
+ */
+ngx_guildlog_db_conn_t *ngx_guildlog_db_group_choose(
+    ngx_guildlog_db_group_t *group, ngx_guildlog_db_query_t *query);
 
-/* opens what is missing, closes what nobody will need */
-void ngx_guildlog_db_group_grow(ngx_guildlog_db_pool_t *pool,
-    ngx_guildlog_db_group_t *group);
+/* could another server's query go now, or as soon as one more is opened? */
+ngx_uint_t ngx_guildlog_db_group_spare(ngx_guildlog_db_group_t *group);
+
+/* opens what is missing; closes what is idle while nobody waits */
+void ngx_guildlog_db_group_grow(ngx_guildlog_db_group_t *group);
 void ngx_guildlog_db_group_shrink(ngx_guildlog_db_group_t *group);
 
 /*
- * a server that is down is tried again even if nobody asks for it, by a worker
- * that exits only if somebody did
+ * Connects again while the database is down, whether anybody asks or not.  A
+ * worker that exits does so only if somebody asked.
  */
 void ngx_guildlog_db_group_revive(ngx_guildlog_db_pool_t *pool);
 
-/* no connection for so long that waiting for one makes no sense */
+/* the database is away for so long that no query should wait for it */
 ngx_uint_t ngx_guildlog_db_group_down(ngx_guildlog_db_pool_t *pool);
 
+/* events of a connection; answered() before the query's result is judged */
+void ngx_guildlog_db_group_ready(ngx_guildlog_db_conn_t *conn);
+void ngx_guildlog_db_group_ended(ngx_guildlog_db_conn_t *conn);
+void ngx_guildlog_db_group_answered(ngx_guildlog_db_conn_t *conn);
 
-/* share.c: whose turn it is */
+
+/* db_share.c: which server is next */
 
 void ngx_guildlog_db_share_init(ngx_guildlog_db_group_t *group);
 
-/* the query has the share of its server from now on, until it quits; NGX_ERROR
-   if out of memory */
-ngx_int_t ngx_guildlog_db_share_join(ngx_guildlog_db_query_t *query);
+/* the query belongs to its server's share until it quits; NGX_ERROR if out of
+   memory */
+ngx_int_t ngx_guildlog_db_share_join(ngx_guildlog_db_group_t *group,
+    ngx_guildlog_db_query_t *query);
 void ngx_guildlog_db_share_quit(ngx_guildlog_db_query_t *query);
 
-/* the query waits: first of all, or last of its server's, and a server that had
-   none waiting comes last; it waits no longer */
+/* the query waits: before all others, or behind those of its server; it waits
+   no longer */
 void ngx_guildlog_db_share_wait(ngx_guildlog_db_query_t *query,
     ngx_uint_t first);
 void ngx_guildlog_db_share_leave(ngx_guildlog_db_query_t *query);
 
-/* one more is in flight, or one less */
+/* n: 1 when the query is sent, -1 when it is in flight no longer */
 void ngx_guildlog_db_share_count(ngx_guildlog_db_query_t *query, ngx_int_t n);
 
-/* has its server got as many in flight, as many that wait, as it may? */
+/* has its server as many in flight, as many that wait, as it may? */
 ngx_uint_t ngx_guildlog_db_share_full(ngx_guildlog_db_query_t *query);
 ngx_uint_t ngx_guildlog_db_share_line_full(ngx_guildlog_db_query_t *query);
 
@@ -342,49 +404,30 @@ ngx_uint_t ngx_guildlog_db_share_same(ngx_guildlog_db_query_t *query,
     ngx_guildlog_db_query_t *other);
 
 
-/* outcome.c: a query is taken, and goes to the finished ones or waits again */
+/* db_queue.c: a query waits, is sent, and finishes */
 
-/* unsent: not all of it had left this machine when its connection died */
-void ngx_guildlog_db_query_orphaned(ngx_guildlog_db_pool_t *pool,
-    ngx_guildlog_db_query_t *query, ngx_uint_t unsent);
+void ngx_guildlog_db_queue_wait(ngx_guildlog_db_query_t *query,
+    ngx_uint_t first);
 
-void ngx_guildlog_db_query_finish(ngx_guildlog_db_pool_t *pool,
-    ngx_guildlog_db_query_t *query, ngx_guildlog_db_outcome_e outcome);
+/* does it wait?  Then it does no longer, and is the caller's */
+ngx_uint_t ngx_guildlog_db_queue_leave(ngx_guildlog_db_query_t *query);
 
-/* only tells */
-void ngx_guildlog_db_query_late(ngx_guildlog_db_pool_t *pool,
-    ngx_guildlog_db_query_t *query);
+/* sends what can be sent */
+void ngx_guildlog_db_queue_send(ngx_guildlog_db_group_t *group);
 
+/* sends it once more, before all others; a detached one just finishes */
+void ngx_guildlog_db_queue_again(ngx_guildlog_db_query_t *query);
 
-/* pool.c */
+/* the pool's next round calls its handler */
+void ngx_guildlog_db_queue_finish(ngx_guildlog_db_query_t *query,
+    ngx_guildlog_db_outcome_e outcome);
 
-ngx_guildlog_db_group_t *ngx_guildlog_db_pool_group(
-    ngx_guildlog_db_query_t *query);
+/* counts and logs that it ran past its deadline */
+void ngx_guildlog_db_queue_late(ngx_guildlog_db_query_t *query);
 
-/* waits once more, before all others */
-void ngx_guildlog_db_pool_requeue(ngx_guildlog_db_pool_t *pool,
-    ngx_guildlog_db_query_t *query);
-
-
-/*
- * News of a connection.  They only note it and post the pool's event, so a
- * connection is never freed, nor used again, under its own feet.
- */
-
-/* set.c */
-void ngx_guildlog_db_group_ready(ngx_guildlog_db_conn_t *conn);
-void ngx_guildlog_db_group_ended(ngx_guildlog_db_conn_t *conn);
-
-/* outcome.c */
-void ngx_guildlog_db_query_answered(ngx_guildlog_db_conn_t *conn,
-    ngx_guildlog_db_query_t *query);
-
-/* pool.c */
-void ngx_guildlog_db_pool_unblocked(ngx_guildlog_db_conn_t *conn);
-void ngx_guildlog_db_pool_not_cancelled(ngx_guildlog_db_conn_t *conn);
-
-/* the worker may wait no longer (worker_shutdown_timeout) */
-void ngx_guildlog_db_pool_terminate(ngx_guildlog_db_pool_t *pool);
+/* logs that queries are refused, once a second at most */
+void ngx_guildlog_db_queue_overloaded(ngx_guildlog_db_pool_t *pool,
+    const char *what);
 
 
 #endif /* _NGX_GUILDLOG_DB_H_INCLUDED_ */

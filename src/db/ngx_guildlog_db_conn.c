@@ -24,6 +24,9 @@ typedef struct {
 } ngx_guildlog_db_conn_params_t;
 
 
+static void ngx_guildlog_db_conn_found(ngx_guildlog_db_conn_t *conn,
+    const char *cause);
+static void ngx_guildlog_db_conn_connect(ngx_guildlog_db_conn_t *conn);
 static PGconn *ngx_guildlog_db_conn_start(ngx_guildlog_db_conn_t *conn);
 static void ngx_guildlog_db_conn_param(ngx_guildlog_db_conn_params_t *params,
     const char *key, const char *value);
@@ -37,30 +40,34 @@ static void ngx_guildlog_db_conn_aged(ngx_event_t *ev);
 static ngx_int_t ngx_guildlog_db_conn_watch(ngx_guildlog_db_conn_t *conn,
     ngx_uint_t write);
 static void ngx_guildlog_db_conn_unwatch(ngx_guildlog_db_conn_t *conn);
+static void ngx_guildlog_db_conn_next(ngx_guildlog_db_conn_t *conn,
+    const char *cause);
 static void ngx_guildlog_db_conn_drop(ngx_guildlog_db_conn_t *conn);
 static void ngx_guildlog_db_conn_end(ngx_guildlog_db_conn_t *conn);
 
 
 ngx_guildlog_db_conn_t *
-ngx_guildlog_db_conn_create(ngx_guildlog_db_pool_t *pool,
-    ngx_guildlog_db_site_t *site,
-    ngx_guildlog_db_group_t *group, ngx_msec_t timeout)
+ngx_guildlog_db_conn_create(ngx_guildlog_db_group_t *group)
 {
     ngx_guildlog_db_conn_t  *conn;
+    ngx_guildlog_db_pool_t  *pool;
 
-    conn = ngx_calloc(sizeof(ngx_guildlog_db_conn_t), site->log);
+    pool = group->pool;
+
+    conn = ngx_calloc(sizeof(ngx_guildlog_db_conn_t), pool->log);
     if (conn == NULL) {
         return NULL;
     }
 
     conn->fd = (ngx_socket_t) -1;
     conn->pool = pool;
-    conn->site = site;
     conn->group = group;
-    conn->timeout = timeout;
+    conn->site = pool->site;
+    conn->events = pool->events;
+    conn->timeout = group->timeout;
 
     conn->timer.data = conn;
-    conn->timer.log = site->log;
+    conn->timer.log = pool->log;
 
     ngx_queue_init(&conn->flight);
 
@@ -74,11 +81,23 @@ ngx_guildlog_db_conn_open(ngx_guildlog_db_conn_t *conn)
     conn->host = conn->site->host;
     conn->hosts_left = conn->site->database->hosts.nelts;
 
-    ngx_guildlog_db_host_find(conn);
+    ngx_guildlog_db_host_find(conn, ngx_guildlog_db_conn_found);
 }
 
 
-void
+static void
+ngx_guildlog_db_conn_found(ngx_guildlog_db_conn_t *conn, const char *cause)
+{
+    if (conn->naddrs == 0) {
+        ngx_guildlog_db_conn_next(conn, cause);
+        return;
+    }
+
+    ngx_guildlog_db_conn_connect(conn);
+}
+
+
+static void
 ngx_guildlog_db_conn_connect(ngx_guildlog_db_conn_t *conn)
 {
     conn->desynced = 0;
@@ -194,7 +213,7 @@ ngx_guildlog_db_conn_event_handler(ngx_event_t *ev)
 
     if (c->close) {
         if (c->error) {
-            ngx_guildlog_db_pool_terminate(conn->pool);
+            conn->events->terminated(conn);
         }
 
         ngx_guildlog_db_conn_close(conn);
@@ -282,7 +301,6 @@ ngx_guildlog_db_conn_setup(ngx_guildlog_db_conn_t *conn)
     site->host = conn->host;
     ngx_guildlog_db_host_forget(conn);
 
-    conn->handler = ngx_guildlog_db_pipeline_io;
     conn->ready = 1;
     conn->ready_at = ngx_current_msec;
     conn->connection->idle = 1;
@@ -294,7 +312,7 @@ ngx_guildlog_db_conn_setup(ngx_guildlog_db_conn_t *conn)
                               + ngx_random() % (NGX_GUILDLOG_DB_CONN_AGE / 5));
 
     ngx_guildlog_db_conn_read_pending(conn);
-    ngx_guildlog_db_group_ready(conn);
+    conn->events->ready(conn);
 }
 
 
@@ -436,7 +454,7 @@ ngx_guildlog_db_conn_read_pending(ngx_guildlog_db_conn_t *conn)
 }
 
 
-void
+static void
 ngx_guildlog_db_conn_next(ngx_guildlog_db_conn_t *conn, const char *cause)
 {
     u_char                   line[NGX_MAX_ERROR_STR / 4];
@@ -469,7 +487,7 @@ ngx_guildlog_db_conn_next(ngx_guildlog_db_conn_t *conn, const char *cause)
     }
 
     conn->host = (conn->host + 1) % site->database->hosts.nelts;
-    ngx_guildlog_db_host_find(conn);
+    ngx_guildlog_db_host_find(conn, ngx_guildlog_db_conn_found);
 }
 
 
@@ -511,7 +529,7 @@ ngx_guildlog_db_conn_end(ngx_guildlog_db_conn_t *conn)
 {
     ngx_guildlog_db_conn_drop(conn);
     ngx_guildlog_db_host_forget(conn);
-    ngx_guildlog_db_group_ended(conn);
+    conn->events->ended(conn);
 }
 
 
@@ -538,37 +556,4 @@ void
 ngx_guildlog_db_conn_free(ngx_guildlog_db_conn_t *conn)
 {
     ngx_free(conn);
-}
-
-
-/* libpq's messages have several lines, and end in a line feed */
-
-void
-ngx_guildlog_db_result_line(u_char *line, size_t size, const char *text)
-{
-    u_char  *p, *last;
-
-    last = line + size - 1;
-
-    for (p = line; *text && p < last; text++) {
-
-        if ((u_char) *text > ' ') {
-            *p++ = *text;
-
-        } else if (p > line && p[-1] != ' ') {
-            *p++ = ' ';
-        }
-    }
-
-    /* a character of UTF-8 is left out as a whole */
-
-    if (((u_char) *text & 0xc0) == 0x80) {
-        while (p > line && (*--p & 0xc0) == 0x80) { /* void */ }
-    }
-
-    if (p > line && p[-1] == ' ') {
-        p--;
-    }
-
-    *p = '\0';
 }

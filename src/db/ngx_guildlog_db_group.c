@@ -7,11 +7,16 @@
 #include "db/ngx_guildlog_db.h"
 
 
-#define NGX_GUILDLOG_DB_GROUP_MOST         4     /* of a server, in flight */
-#define NGX_GUILDLOG_DB_GROUP_LINE         4     /* long ones of it that wait */
-#define NGX_GUILDLOG_DB_GROUP_SLOW         100   /* ms,
-    nobody queues up behind */
-#define NGX_GUILDLOG_DB_GROUP_DOWN         2000  /* ms, then no query waits */
+/* one server may have so many queries in flight, and long ones that wait */
+#define NGX_GUILDLOG_DB_GROUP_FLIGHT       4
+#define NGX_GUILDLOG_DB_GROUP_LINE         4
+
+/* ms: a query does not go behind one that runs for longer */
+#define NGX_GUILDLOG_DB_GROUP_SLOW         100
+
+/* ms without a connection: no query waits any more */
+#define NGX_GUILDLOG_DB_GROUP_DOWN         2000
+
 #define NGX_GUILDLOG_DB_GROUP_BACKOFF      50    /* ms, the first, about */
 #define NGX_GUILDLOG_DB_GROUP_BACKOFF_MAX  1000
 
@@ -22,14 +27,13 @@ static ngx_uint_t ngx_guildlog_db_group_moves(ngx_guildlog_db_group_t *group,
 static ngx_uint_t ngx_guildlog_db_group_joins(ngx_guildlog_db_conn_t *conn,
     ngx_guildlog_db_query_t *query, ngx_uint_t *own);
 static ngx_guildlog_db_conn_t *ngx_guildlog_db_group_better(
-    ngx_guildlog_db_conn_t *conn,
-    ngx_guildlog_db_conn_t *best);
+    ngx_guildlog_db_conn_t *conn, ngx_guildlog_db_conn_t *best);
 static ngx_uint_t ngx_guildlog_db_group_waits_for(ngx_guildlog_db_conn_t *conn,
     ngx_guildlog_db_query_t *query);
 static ngx_uint_t ngx_guildlog_db_group_connecting(
     ngx_guildlog_db_pool_t *pool);
-static void ngx_guildlog_db_group_connect(ngx_guildlog_db_pool_t *pool,
-    ngx_guildlog_db_group_t *group);
+static void ngx_guildlog_db_group_connect(ngx_guildlog_db_group_t *group);
+static void ngx_guildlog_db_group_head_runs(ngx_guildlog_db_conn_t *conn);
 static void ngx_guildlog_db_group_back_off(ngx_guildlog_db_pool_t *pool);
 static void ngx_guildlog_db_group_retry(ngx_event_t *ev);
 
@@ -45,13 +49,14 @@ ngx_guildlog_db_group_init(ngx_guildlog_db_pool_t *pool)
 
     for (i = 0; i < NGX_GUILDLOG_DB_GROUP_LAST; i++) {
         group = &pool->groups[i];
+        group->pool = pool;
 
         ngx_guildlog_db_share_init(group);
         ngx_queue_init(&group->connections);
 
         group->max = database->connections;
         group->depth = database->depth;
-        group->share_flight = NGX_GUILDLOG_DB_GROUP_MOST;
+        group->share_flight = NGX_GUILDLOG_DB_GROUP_FLIGHT;
         group->share_half = (database->queue + 1) / 2;
         group->share_line = group->share_half;
         group->timeout = database->timeout;
@@ -85,13 +90,33 @@ ngx_guildlog_db_group_init(ngx_guildlog_db_pool_t *pool)
 }
 
 
+ngx_guildlog_db_group_t *
+ngx_guildlog_db_group_of(ngx_guildlog_db_query_t *query)
+{
+    ngx_uint_t  flags, i;
+
+    flags = query->stmt->flags;
+
+    i = (flags & NGX_GUILDLOG_STMT_LONG) ? NGX_GUILDLOG_DB_GROUP_LONG
+        : (flags & NGX_GUILDLOG_STMT_DELIVERY) ? NGX_GUILDLOG_DB_GROUP_DELIVERY
+        : (flags & NGX_GUILDLOG_STMT_BACKGROUND)
+          ? NGX_GUILDLOG_DB_GROUP_BACKGROUND
+          : NGX_GUILDLOG_DB_GROUP_SHORT;
+
+    return &query->pool->groups[i];
+}
+
+
 /*
- * An idle one, otherwise the shortest pipeline that moves, of these the one
- * that moved last.  Slow statements rather wait here, where they may still go
- * to any connection, and where their asker hears in time that there is none.
- * So does one that would only wait for another, if it cannot go behind that:
- * every other connection is for somebody else.  So is the other half of them if
- * its server's tokens have statements on one half.
+ * Takes an idle connection.  Without one it takes the shortest pipeline that
+ * moves, and of these the one that moved last.  Behind a slow statement nothing
+ * is sent: a query that waits here may still go to any connection, and hears
+ * after queue_timeout that there is none.
+ *
+ * A SERIAL query goes behind the one that it waits for, or nowhere.
+ *
+ * A server whose tokens have queries on half of the connections gets no other
+ * connection: the other half is for the other servers.
  */
 
 ngx_guildlog_db_conn_t *
@@ -153,11 +178,13 @@ ngx_guildlog_db_group_choose(ngx_guildlog_db_group_t *group,
 
 
 ngx_uint_t
-ngx_guildlog_db_group_spare(ngx_guildlog_db_pool_t *pool,
-    ngx_guildlog_db_group_t *group)
+ngx_guildlog_db_group_spare(ngx_guildlog_db_group_t *group)
 {
     ngx_queue_t             *q;
     ngx_guildlog_db_conn_t  *conn;
+    ngx_guildlog_db_pool_t  *pool;
+
+    pool = group->pool;
 
     for (q = ngx_queue_head(&group->connections);
          q != ngx_queue_sentinel(&group->connections);
@@ -209,9 +236,8 @@ ngx_guildlog_db_group_better(ngx_guildlog_db_conn_t *conn,
 
 
 /*
- * May it go behind what is in flight?  A change of another server may wait for
- * a lock, and keep behind it who has nothing to do with that.  own: there are
- * some of its own share.
+ * May the query go behind what is in flight?  Not behind a change of another
+ * server, which may wait for a lock.  own: its own share has queries there.
  */
 
 static ngx_uint_t
@@ -276,22 +302,24 @@ ngx_guildlog_db_group_waits_for(ngx_guildlog_db_conn_t *conn,
 
 
 void
-ngx_guildlog_db_group_grow(ngx_guildlog_db_pool_t *pool,
-    ngx_guildlog_db_group_t *group)
+ngx_guildlog_db_group_grow(ngx_guildlog_db_group_t *group)
 {
-    ngx_uint_t  n;
+    ngx_uint_t               n;
+    ngx_guildlog_db_pool_t  *pool;
+
+    pool = group->pool;
 
     n = ngx_min(group->nwaiting - group->nheld + group->queued_behind,
                 group->max - group->nconnections + group->nconnecting);
 
-    /* one at a time while it is not known that the server lives */
+    /* one at a time while the database may be down */
 
     if (pool->failing) {
         n = ngx_guildlog_db_group_connecting(pool) ? 0 : ngx_min(n, 1);
     }
 
     while (group->nconnecting < n && !pool->retry.timer_set) {
-        ngx_guildlog_db_group_connect(pool, group);
+        ngx_guildlog_db_group_connect(group);
     }
 }
 
@@ -312,10 +340,12 @@ ngx_guildlog_db_group_connecting(ngx_guildlog_db_pool_t *pool)
 
 
 static void
-ngx_guildlog_db_group_connect(ngx_guildlog_db_pool_t *pool,
-    ngx_guildlog_db_group_t *group)
+ngx_guildlog_db_group_connect(ngx_guildlog_db_group_t *group)
 {
     ngx_guildlog_db_conn_t  *conn;
+    ngx_guildlog_db_pool_t  *pool;
+
+    pool = group->pool;
 
     if (pool->nready + ngx_guildlog_db_group_connecting(pool) == 0
         && !pool->failing)
@@ -323,7 +353,7 @@ ngx_guildlog_db_group_connect(ngx_guildlog_db_pool_t *pool,
         pool->since = ngx_current_msec;
     }
 
-    conn = ngx_guildlog_db_conn_create(pool, pool->site, group, group->timeout);
+    conn = ngx_guildlog_db_conn_create(group);
 
     if (conn == NULL) {
         ngx_guildlog_db_group_back_off(pool);
@@ -347,10 +377,12 @@ ngx_guildlog_db_group_ready(ngx_guildlog_db_conn_t *conn)
     pool = conn->pool;
     group = conn->group;
 
+    conn->handler = ngx_guildlog_db_pipeline_io;
+    conn->epoch = pool->epoch;
+
     group->nconnecting--;
     pool->nready++;
     pool->failing = 0;
-    conn->epoch = pool->epoch;
 
     ngx_guildlog_stats_count(pool->stats, NGX_GUILDLOG_COUNT_CONNECTS, 1);
     ngx_guildlog_stats_gauge(pool->stats, NGX_GUILDLOG_GAUGE_CONNECTIONS, 1);
@@ -371,8 +403,6 @@ ngx_guildlog_db_group_ended(ngx_guildlog_db_conn_t *conn)
     ngx_queue_remove(&conn->queue);
     ngx_queue_insert_tail(&pool->ended, &conn->queue);
     group->nconnections--;
-
-    ngx_guildlog_db_pool_not_cancelled(conn);
 
     if (conn->ready) {
         ngx_guildlog_stats_gauge(pool->stats,
@@ -412,6 +442,53 @@ ngx_guildlog_db_group_ended(ngx_guildlog_db_conn_t *conn)
 }
 
 
+void
+ngx_guildlog_db_group_answered(ngx_guildlog_db_conn_t *conn)
+{
+    ngx_guildlog_db_pool_t   *pool;
+    ngx_guildlog_db_group_t  *group;
+
+    pool = conn->pool;
+    group = conn->group;
+
+    pool->backoff = 0;
+    group->pace += ngx_current_msec - conn->head_since - group->pace / 16;
+
+    if (conn->nflight) {
+        ngx_guildlog_db_group_head_runs(conn);
+        return;
+    }
+
+    ngx_guildlog_stats_gauge(pool->stats, NGX_GUILDLOG_GAUGE_BUSY, -1);
+
+    ngx_queue_remove(&conn->queue);
+    ngx_queue_insert_head(&group->connections, &conn->queue);
+}
+
+
+/* the next one runs from now on: its timer still had room for two */
+
+static void
+ngx_guildlog_db_group_head_runs(ngx_guildlog_db_conn_t *conn)
+{
+    ngx_queue_t              *q;
+    ngx_msec_t                timeout;
+    ngx_guildlog_db_query_t  *query;
+
+    q = ngx_queue_head(&conn->flight);
+    query = ngx_queue_data(q, ngx_guildlog_db_query_t, queue);
+    timeout = conn->timeout + NGX_GUILDLOG_DB_CONN_GRACE;
+
+    if (query->timer.timer_set
+        && (ngx_msec_int_t) (query->timer.timer.key - ngx_current_msec)
+           > (ngx_msec_int_t) timeout)
+    {
+        ngx_del_timer(&query->timer);
+        ngx_add_timer(&query->timer, timeout);
+    }
+}
+
+
 static void
 ngx_guildlog_db_group_back_off(ngx_guildlog_db_pool_t *pool)
 {
@@ -445,13 +522,13 @@ ngx_guildlog_db_group_revive(ngx_guildlog_db_pool_t *pool)
         && (!ngx_exiting || pool->wanted_while_down))
     {
         pool->wanted_while_down = 0;
-        ngx_guildlog_db_group_connect(pool,
+        ngx_guildlog_db_group_connect(
                                  &pool->groups[NGX_GUILDLOG_DB_GROUP_SHORT]);
     }
 }
 
 
-/* nobody else will need them */
+/* the worker exits: nobody else will need them */
 
 void
 ngx_guildlog_db_group_shrink(ngx_guildlog_db_group_t *group)

@@ -17,7 +17,7 @@ static char *ngx_guildlog_db_host_literal(ngx_conf_t *cf,
     ngx_guildlog_db_host_t *host, ngx_addr_t *addr);
 static char *ngx_guildlog_db_host_lookup(ngx_conf_t *cf, ngx_str_t *name,
     ngx_guildlog_db_host_t *host);
-static void ngx_guildlog_db_host_found(ngx_resolver_ctx_t *ctx);
+static void ngx_guildlog_db_host_answered(ngx_resolver_ctx_t *ctx);
 static void ngx_guildlog_db_host_configured(ngx_guildlog_db_conn_t *conn,
     const char *cause);
 static void ngx_guildlog_db_host_text(ngx_guildlog_db_addr_t *addr,
@@ -156,10 +156,14 @@ ngx_guildlog_db_host_lookup(ngx_conf_t *cf, ngx_str_t *name,
 }
 
 
-/* at run time: the resolver's word first, the configuration's otherwise */
+/*
+ * At run time the resolver is asked first.  What was found at configuration
+ * serves if there is no resolver, or if it has no answer.
+ */
 
 void
-ngx_guildlog_db_host_find(ngx_guildlog_db_conn_t *conn)
+ngx_guildlog_db_host_find(ngx_guildlog_db_conn_t *conn,
+    ngx_guildlog_db_host_found_pt found)
 {
     ngx_resolver_ctx_t            *ctx;
     ngx_guildlog_db_site_t        *site;
@@ -168,6 +172,7 @@ ngx_guildlog_db_host_find(ngx_guildlog_db_conn_t *conn)
     site = conn->site;
     host = &site->database->resolved[conn->host];
 
+    conn->found = found;
     ctx = NGX_NO_RESOLVER;
 
     if (host->dns && site->resolver) {
@@ -176,7 +181,7 @@ ngx_guildlog_db_host_find(ngx_guildlog_db_conn_t *conn)
 
     if (ctx == NGX_NO_RESOLVER) {
         ngx_guildlog_db_host_configured(conn, "no address was found when the "
-                                         "configuration was read");
+                                              "configuration was read");
         return;
     }
 
@@ -187,7 +192,7 @@ ngx_guildlog_db_host_find(ngx_guildlog_db_conn_t *conn)
 
     ctx->name.data = (u_char *) host->name;
     ctx->name.len = ngx_strlen(host->name);
-    ctx->handler = ngx_guildlog_db_host_found;
+    ctx->handler = ngx_guildlog_db_host_answered;
     ctx->data = conn;
     ctx->timeout = site->database->connect_timeout;
 
@@ -205,7 +210,7 @@ ngx_guildlog_db_host_find(ngx_guildlog_db_conn_t *conn)
 
 
 static void
-ngx_guildlog_db_host_found(ngx_resolver_ctx_t *ctx)
+ngx_guildlog_db_host_answered(ngx_resolver_ctx_t *ctx)
 {
     ngx_guildlog_db_conn_t *conn = ctx->data;
 
@@ -238,12 +243,12 @@ ngx_guildlog_db_host_found(ngx_resolver_ctx_t *ctx)
         return;
     }
 
-    conn->found = found;
+    conn->resolved = found;
     conn->addrs = found;
     conn->naddrs = n;
     conn->addr = 0;
 
-    ngx_guildlog_db_conn_connect(conn);
+    conn->found(conn, NULL);
 }
 
 
@@ -258,12 +263,7 @@ ngx_guildlog_db_host_configured(ngx_guildlog_db_conn_t *conn, const char *cause)
     conn->naddrs = host->naddrs;
     conn->addr = 0;
 
-    if (conn->naddrs == 0) {
-        ngx_guildlog_db_conn_next(conn, cause);
-        return;
-    }
-
-    ngx_guildlog_db_conn_connect(conn);
+    conn->found(conn, cause);
 }
 
 
@@ -275,9 +275,9 @@ ngx_guildlog_db_host_forget(ngx_guildlog_db_conn_t *conn)
         conn->resolving = NULL;
     }
 
-    if (conn->found) {
-        ngx_free(conn->found);
-        conn->found = NULL;
+    if (conn->resolved) {
+        ngx_free(conn->resolved);
+        conn->resolved = NULL;
     }
 
     conn->addrs = NULL;

@@ -21,6 +21,8 @@ static int ngx_guildlog_db_pipeline_put(ngx_guildlog_db_conn_t *conn,
     ngx_guildlog_db_query_t *query);
 static ngx_int_t ngx_guildlog_db_pipeline_flush(ngx_guildlog_db_conn_t *conn);
 static ngx_int_t ngx_guildlog_db_pipeline_results(ngx_guildlog_db_conn_t *conn);
+static ngx_guildlog_db_query_t *ngx_guildlog_db_pipeline_head(
+    ngx_guildlog_db_conn_t *conn);
 static void ngx_guildlog_db_pipeline_expect(ngx_guildlog_db_conn_t *conn);
 static ngx_int_t ngx_guildlog_db_pipeline_prepared(ngx_guildlog_db_conn_t *conn,
     PGresult *res);
@@ -171,7 +173,7 @@ ngx_guildlog_db_pipeline_flush(ngx_guildlog_db_conn_t *conn)
                 return NGX_ERROR;
             }
 
-            ngx_guildlog_db_pool_unblocked(conn);
+            conn->events->unblocked(conn);
         }
 
     } else if (rc == 1) {
@@ -238,13 +240,23 @@ ngx_guildlog_db_pipeline_results(ngx_guildlog_db_conn_t *conn)
 }
 
 
+static ngx_guildlog_db_query_t *
+ngx_guildlog_db_pipeline_head(ngx_guildlog_db_conn_t *conn)
+{
+    ngx_queue_t  *q;
+
+    q = ngx_queue_head(&conn->flight);
+
+    return ngx_queue_data(q, ngx_guildlog_db_query_t, queue);
+}
+
+
 static void
 ngx_guildlog_db_pipeline_expect(ngx_guildlog_db_conn_t *conn)
 {
     ngx_guildlog_db_query_t  *query;
 
-    query = ngx_queue_data(ngx_queue_head(&conn->flight),
-                           ngx_guildlog_db_query_t, queue);
+    query = ngx_guildlog_db_pipeline_head(conn);
 
     conn->head_since = ngx_current_msec;
     conn->result = query->prepares ? ngx_guildlog_db_pipeline_prepared
@@ -257,8 +269,7 @@ ngx_guildlog_db_pipeline_prepared(ngx_guildlog_db_conn_t *conn, PGresult *res)
 {
     ngx_guildlog_db_query_t  *query;
 
-    query = ngx_queue_data(ngx_queue_head(&conn->flight),
-                           ngx_guildlog_db_query_t, queue);
+    query = ngx_guildlog_db_pipeline_head(conn);
 
     conn->result = ngx_guildlog_db_pipeline_prepared_end;
 
@@ -295,8 +306,7 @@ ngx_guildlog_db_pipeline_executed(ngx_guildlog_db_conn_t *conn, PGresult *res)
 {
     ngx_guildlog_db_query_t  *query;
 
-    query = ngx_queue_data(ngx_queue_head(&conn->flight),
-                           ngx_guildlog_db_query_t, queue);
+    query = ngx_guildlog_db_pipeline_head(conn);
 
     conn->result = ngx_guildlog_db_pipeline_executed_end;
 
@@ -348,8 +358,7 @@ ngx_guildlog_db_pipeline_synced(ngx_guildlog_db_conn_t *conn, PGresult *res)
 
     PQclear(res);
 
-    query = ngx_queue_data(ngx_queue_head(&conn->flight),
-                           ngx_guildlog_db_query_t, queue);
+    query = ngx_guildlog_db_pipeline_head(conn);
 
     ngx_queue_remove(&query->queue);
     query->conn = NULL;
@@ -364,7 +373,7 @@ ngx_guildlog_db_pipeline_synced(ngx_guildlog_db_conn_t *conn, PGresult *res)
         conn->retiring = 1;
     }
 
-    ngx_guildlog_db_query_answered(conn, query);
+    conn->events->answered(conn, query);
 
     if (conn->nflight) {
         ngx_guildlog_db_pipeline_expect(conn);

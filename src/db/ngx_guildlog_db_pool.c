@@ -1,41 +1,41 @@
 
 /*
- * The queries of a worker to one database: they wait, are sent on one of four
- * sets of connections (for short statements and for those of delivery in
- * pipelines, for long ones and those of the background one by one), and are
- * delivered to their askers.  Servers take turns.
+ * The queries of a worker to one database.  Four groups of connections serve
+ * them: pipelines for short statements and for those of delivery, one query at
+ * a time for long statements and for those in the background.
  *
- * All that follows from an event is done by one posted event, run(): bury
- * the dead, send what waits, open what is missing, and last call the
- * handlers of what has finished.  So nothing of a connection or of submit()
- * is ever on the stack when somebody else's code runs.
+ * Whatever happens only posts one event, run().  It frees the connections that
+ * ended, sends what waits, opens what is missing, and last calls the handlers
+ * of what has finished.  So a handler never runs within submit() or within a
+ * function of a connection.
  */
 
 #include "db/ngx_guildlog_db.h"
 
 
-static void ngx_guildlog_db_pool_reject(ngx_guildlog_db_pool_t *pool,
-    ngx_guildlog_db_query_t *query, ngx_guildlog_db_outcome_e outcome);
-static void ngx_guildlog_db_pool_wait(ngx_guildlog_db_pool_t *pool,
-    ngx_guildlog_db_query_t *query, ngx_uint_t first);
-static void ngx_guildlog_db_pool_leave(ngx_guildlog_db_pool_t *pool,
+static void ngx_guildlog_db_pool_reject(ngx_guildlog_db_query_t *query,
+    ngx_guildlog_db_outcome_e outcome);
+static void ngx_guildlog_db_pool_ended(ngx_guildlog_db_conn_t *conn);
+static void ngx_guildlog_db_pool_answered(ngx_guildlog_db_conn_t *conn,
     ngx_guildlog_db_query_t *query);
-static void ngx_guildlog_db_pool_wait_expired(ngx_event_t *ev);
+static void ngx_guildlog_db_pool_unblocked(ngx_guildlog_db_conn_t *conn);
+static void ngx_guildlog_db_pool_terminated(ngx_guildlog_db_conn_t *conn);
 static void ngx_guildlog_db_pool_run(ngx_event_t *ev);
 static void ngx_guildlog_db_pool_free_ended(ngx_guildlog_db_pool_t *pool);
-static void ngx_guildlog_db_pool_dispatch(ngx_guildlog_db_pool_t *pool,
-    ngx_guildlog_db_group_t *group);
-static ngx_int_t ngx_guildlog_db_pool_send_one(ngx_guildlog_db_pool_t *pool,
-    ngx_guildlog_db_share_t *share);
-static void ngx_guildlog_db_pool_send(ngx_guildlog_db_pool_t *pool,
-    ngx_guildlog_db_conn_t *conn, ngx_guildlog_db_query_t *query);
-static void ngx_guildlog_db_pool_send_expired(ngx_event_t *ev);
 static void ngx_guildlog_db_pool_deliver(ngx_guildlog_db_pool_t *pool);
 static void ngx_guildlog_db_pool_cancel(ngx_guildlog_db_conn_t *conn);
 static void ngx_guildlog_db_pool_cancelled(void *data,
     ngx_guildlog_db_result_t *result);
-static void ngx_guildlog_db_pool_overloaded(ngx_guildlog_db_pool_t *pool,
-    const char *what);
+static void ngx_guildlog_db_pool_terminate(ngx_guildlog_db_pool_t *pool);
+
+
+static const ngx_guildlog_db_conn_events_t  ngx_guildlog_db_pool_events = {
+    .ready = ngx_guildlog_db_group_ready,
+    .ended = ngx_guildlog_db_pool_ended,
+    .answered = ngx_guildlog_db_pool_answered,
+    .unblocked = ngx_guildlog_db_pool_unblocked,
+    .terminated = ngx_guildlog_db_pool_terminated
+};
 
 
 ngx_guildlog_db_pool_t *
@@ -64,6 +64,7 @@ ngx_guildlog_db_pool_create(ngx_cycle_t *cycle,
 
     pool->fd = (ngx_socket_t) -1;
     pool->database = database;
+    pool->events = &ngx_guildlog_db_pool_events;
     pool->stats = stats;
     pool->pool = memory;
     pool->log = cycle->log;
@@ -108,10 +109,10 @@ ngx_guildlog_db_pool_submit(ngx_guildlog_db_pool_t *pool,
     query->handler = handler;
     query->data = data;
 
-    group = ngx_guildlog_db_pool_group(query);
+    group = ngx_guildlog_db_group_of(query);
     clean = ngx_guildlog_db_query_copy(query, args);
 
-    if (ngx_guildlog_db_share_join(query) != NGX_OK) {
+    if (ngx_guildlog_db_share_join(group, query) != NGX_OK) {
         ngx_guildlog_db_query_free(query);
         return NULL;
     }
@@ -119,25 +120,25 @@ ngx_guildlog_db_pool_submit(ngx_guildlog_db_pool_t *pool,
     if (clean != NGX_OK) {
         ngx_memcpy(query->result.sqlstate, "22021", 6);
         ngx_str_set(&query->result.message, "a NUL byte in an argument");
-        ngx_guildlog_db_pool_reject(pool, query, NGX_GUILDLOG_DB_REFUSED);
+        ngx_guildlog_db_pool_reject(query, NGX_GUILDLOG_DB_REFUSED);
 
     } else if (ngx_guildlog_db_group_down(pool)) {
         pool->wanted_while_down = !pool->terminated;
-        ngx_guildlog_db_pool_reject(pool, query, NGX_GUILDLOG_DB_UNAVAILABLE);
+        ngx_guildlog_db_pool_reject(query, NGX_GUILDLOG_DB_UNAVAILABLE);
 
     } else if (ngx_guildlog_db_share_line_full(query)) {
         ngx_guildlog_stats_count(pool->stats, NGX_GUILDLOG_COUNT_SHARE_TAKEN,
                                  1);
-        ngx_guildlog_db_pool_reject(pool, query, NGX_GUILDLOG_DB_SHARE_TAKEN);
+        ngx_guildlog_db_pool_reject(query, NGX_GUILDLOG_DB_SHARE_TAKEN);
 
     } else if (group->nwaiting >= pool->database->queue) {
         ngx_guildlog_stats_count(pool->stats, NGX_GUILDLOG_COUNT_QUEUE_FULL,
                                  1);
-        ngx_guildlog_db_pool_overloaded(pool, "the queue is full");
-        ngx_guildlog_db_pool_reject(pool, query, NGX_GUILDLOG_DB_QUEUE_FULL);
+        ngx_guildlog_db_queue_overloaded(pool, "the queue is full");
+        ngx_guildlog_db_pool_reject(query, NGX_GUILDLOG_DB_QUEUE_FULL);
 
     } else {
-        ngx_guildlog_db_pool_wait(pool, query, 0);
+        ngx_guildlog_db_queue_wait(query, 0);
     }
 
     return query;
@@ -145,63 +146,16 @@ ngx_guildlog_db_pool_submit(ngx_guildlog_db_pool_t *pool,
 
 
 /*
- * The next iteration delivers it: an asker who asks again at once must not
- * keep the event loop in this one.
+ * The next iteration of the event loop delivers it: an asker who asks again at
+ * once must not keep the event loop in this one.
  */
 
 static void
-ngx_guildlog_db_pool_reject(ngx_guildlog_db_pool_t *pool,
-    ngx_guildlog_db_query_t *query, ngx_guildlog_db_outcome_e outcome)
+ngx_guildlog_db_pool_reject(ngx_guildlog_db_query_t *query,
+    ngx_guildlog_db_outcome_e outcome)
 {
-    ngx_post_event(&pool->run, &ngx_posted_next_events);
-    ngx_guildlog_db_query_finish(pool, query, outcome);
-}
-
-
-static void
-ngx_guildlog_db_pool_wait(ngx_guildlog_db_pool_t *pool,
-    ngx_guildlog_db_query_t *query, ngx_uint_t first)
-{
-    ngx_guildlog_db_share_wait(query, first);
-    ngx_guildlog_stats_gauge(pool->stats, NGX_GUILDLOG_GAUGE_QUEUED, 1);
-
-    query->round = pool->round;
-    query->start_us = ngx_guildlog_now_us();
-
-    query->timer.handler = ngx_guildlog_db_pool_wait_expired;
-    ngx_add_timer(&query->timer, pool->database->queue_timeout);
-
-    ngx_post_event(&pool->run, &ngx_posted_events);
-}
-
-
-static void
-ngx_guildlog_db_pool_leave(ngx_guildlog_db_pool_t *pool,
-    ngx_guildlog_db_query_t *query)
-{
-    ngx_guildlog_db_share_leave(query);
-    ngx_guildlog_stats_gauge(pool->stats, NGX_GUILDLOG_GAUGE_QUEUED, -1);
-
-    if (query->timer.timer_set) {
-        ngx_del_timer(&query->timer);
-    }
-}
-
-
-ngx_guildlog_db_group_t *
-ngx_guildlog_db_pool_group(ngx_guildlog_db_query_t *query)
-{
-    ngx_uint_t  flags;
-
-    flags = query->stmt->flags;
-
-    return &query->pool->groups[
-                 (flags & NGX_GUILDLOG_STMT_LONG) ? NGX_GUILDLOG_DB_GROUP_LONG
-                 : (flags & NGX_GUILDLOG_STMT_DELIVERY)
-                   ? NGX_GUILDLOG_DB_GROUP_DELIVERY
-                 : (flags & NGX_GUILDLOG_STMT_BACKGROUND)
-                   ? NGX_GUILDLOG_DB_GROUP_BACKGROUND
-                   : NGX_GUILDLOG_DB_GROUP_SHORT];
+    ngx_post_event(&query->pool->run, &ngx_posted_next_events);
+    ngx_guildlog_db_queue_finish(query, outcome);
 }
 
 
@@ -229,52 +183,65 @@ ngx_guildlog_db_pool_requests_running(ngx_guildlog_db_pool_t *pool)
 }
 
 
-void
-ngx_guildlog_db_pool_requeue(ngx_guildlog_db_pool_t *pool,
-    ngx_guildlog_db_query_t *query)
+static void
+ngx_guildlog_db_pool_ended(ngx_guildlog_db_conn_t *conn)
 {
-    ngx_guildlog_db_pool_wait(pool, query, 1);
+    /* nothing is left to cancel */
+
+    if (conn->cancel) {
+        ngx_guildlog_db_pool_detach(conn->cancel);
+        conn->cancel = NULL;
+    }
+
+    ngx_guildlog_db_group_ended(conn);
 }
 
 
 static void
-ngx_guildlog_db_pool_wait_expired(ngx_event_t *ev)
+ngx_guildlog_db_pool_answered(ngx_guildlog_db_conn_t *conn,
+    ngx_guildlog_db_query_t *query)
 {
-    ngx_guildlog_db_query_t *query = ev->data;
+    ngx_guildlog_db_pool_t    *pool;
+    ngx_guildlog_histogram_t  *times;
 
-    ngx_guildlog_db_pool_t   *pool;
-    ngx_guildlog_db_group_t  *group;
+    pool = conn->pool;
 
-    pool = query->pool;
-    group = query->share->group;
+    ngx_guildlog_db_share_count(query, -1);
+    ngx_guildlog_db_group_answered(conn);
 
-    /* patience is of no use where there is no database */
+    ngx_post_event(&pool->run, &ngx_posted_events);
 
-    if ((query->stmt->flags & NGX_GUILDLOG_STMT_PATIENT) && pool->nready
-        && (ngx_guildlog_now_us() - query->start_us) / 1000 < group->timeout)
-    {
-        ngx_add_timer(ev, pool->database->queue_timeout);
+    query->result.time_us = ngx_guildlog_now_us() - query->start_us;
+
+    if (ngx_guildlog_db_query_answered(query) == NGX_AGAIN) {
+        ngx_guildlog_db_queue_again(query);
         return;
     }
 
-    ngx_guildlog_db_pool_leave(pool, query);
-
-    /* another server's could go: only those of its own keep it waiting */
-
-    if ((ngx_guildlog_db_share_full(query)
-         || (ngx_guildlog_db_group_choose(group, query) == NULL && query->held))
-        && ngx_guildlog_db_group_spare(pool, group))
-    {
-        ngx_guildlog_stats_count(pool->stats, NGX_GUILDLOG_COUNT_SHARE_TAKEN,
-                                 1);
-        ngx_guildlog_db_query_finish(pool, query, NGX_GUILDLOG_DB_SHARE_TAKEN);
-        return;
+    if (!query->cancelled) {
+        times = &pool->stats->shared->stmt[query->stmt->index];
+        ngx_guildlog_stats_observe(times, query->result.time_us);
     }
 
-    ngx_guildlog_stats_count(pool->stats, NGX_GUILDLOG_COUNT_TIMEOUTS, 1);
-    ngx_guildlog_db_pool_overloaded(pool, "no connection was free in time");
+    if (query->result.outcome == NGX_GUILDLOG_DB_TIMEOUT) {
+        ngx_guildlog_db_queue_late(query);
+    }
 
-    ngx_guildlog_db_query_finish(pool, query, NGX_GUILDLOG_DB_UNAVAILABLE);
+    ngx_guildlog_db_queue_finish(query, query->result.outcome);
+}
+
+
+static void
+ngx_guildlog_db_pool_unblocked(ngx_guildlog_db_conn_t *conn)
+{
+    ngx_post_event(&conn->pool->run, &ngx_posted_events);
+}
+
+
+static void
+ngx_guildlog_db_pool_terminated(ngx_guildlog_db_conn_t *conn)
+{
+    ngx_guildlog_db_pool_terminate(conn->pool);
 }
 
 
@@ -290,8 +257,8 @@ ngx_guildlog_db_pool_run(ngx_event_t *ev)
     ngx_guildlog_db_pool_free_ended(pool);
 
     for (i = 0; i < NGX_GUILDLOG_DB_GROUP_LAST; i++) {
-        ngx_guildlog_db_pool_dispatch(pool, &pool->groups[i]);
-        ngx_guildlog_db_group_grow(pool, &pool->groups[i]);
+        ngx_guildlog_db_queue_send(&pool->groups[i]);
+        ngx_guildlog_db_group_grow(&pool->groups[i]);
 
         if (ngx_exiting) {
             ngx_guildlog_db_group_shrink(&pool->groups[i]);
@@ -328,188 +295,20 @@ ngx_guildlog_db_pool_free_ended(ngx_guildlog_db_pool_t *pool)
             ngx_queue_remove(q);
 
             query = ngx_queue_data(q, ngx_guildlog_db_query_t, queue);
-            ngx_guildlog_db_query_orphaned(pool, query, unsent);
+            ngx_guildlog_db_share_count(query, -1);
+
+            if (ngx_guildlog_db_query_orphaned(query, unsent) == NGX_AGAIN) {
+                ngx_guildlog_db_queue_again(query);
+
+            } else {
+                ngx_guildlog_db_queue_finish(query, query->result.outcome);
+            }
+
             unsent = 0;
         }
 
         ngx_guildlog_db_conn_free(conn);
     }
-}
-
-
-/* a server that had its turn goes to the end */
-
-static void
-ngx_guildlog_db_pool_dispatch(ngx_guildlog_db_pool_t *pool,
-    ngx_guildlog_db_group_t *group)
-{
-    ngx_int_t                 rc;
-    ngx_queue_t              *q, *next;
-    ngx_guildlog_db_share_t  *share;
-
-    group->queued_behind = 0;
-    group->nheld = 0;
-
-    for (q = ngx_queue_head(&group->waiting);
-         q != ngx_queue_sentinel(&group->waiting);
-         q = next)
-    {
-        share = ngx_queue_data(q, ngx_guildlog_db_share_t, queue);
-        next = ngx_queue_next(q);
-
-        rc = ngx_guildlog_db_pool_send_one(pool, share);
-
-        if (rc == NGX_BUSY) {
-            return;
-        }
-
-        if (rc == NGX_OK && share->nwaiting) {
-            ngx_queue_remove(q);
-            ngx_queue_insert_tail(&group->waiting, q);
-
-            next = (next == ngx_queue_sentinel(&group->waiting)) ? q : next;
-        }
-    }
-}
-
-
-/*
- * Sends one query of the share; NGX_DECLINED: all of them have to wait for
- * others of their own, NGX_BUSY: there is no connection for anybody.
- */
-
-static ngx_int_t
-ngx_guildlog_db_pool_send_one(ngx_guildlog_db_pool_t *pool,
-    ngx_guildlog_db_share_t *share)
-{
-    ngx_uint_t                fresh;
-    ngx_queue_t              *q;
-    ngx_guildlog_db_conn_t   *conn;
-    ngx_guildlog_db_group_t  *group;
-    ngx_guildlog_db_query_t  *query;
-
-    group = share->group;
-    fresh = 0;
-
-    for (q = ngx_queue_head(&share->waiting);
-         q != ngx_queue_sentinel(&share->waiting);
-         q = ngx_queue_next(q))
-    {
-        query = ngx_queue_data(q, ngx_guildlog_db_query_t, queue);
-
-        if (ngx_guildlog_db_share_full(query)) {
-            share->held = pool->round;
-
-            /* its recording goes on */
-
-            if (query->stmt->flags & NGX_GUILDLOG_STMT_FIRST) {
-                continue;
-            }
-
-            break;
-        }
-
-        conn = ngx_guildlog_db_group_choose(group, query);
-
-        if (conn) {
-            if (conn->nflight) {
-                group->queued_behind++;
-            }
-
-            ngx_guildlog_db_pool_send(pool, conn, query);
-            return NGX_OK;
-        }
-
-        if (query->held) {
-            share->held = pool->round;
-            break;
-        }
-
-        if (query->behind) {
-            continue;
-        }
-
-        if (query->epoch == 0) {
-            return NGX_BUSY;
-        }
-
-        fresh = 1;
-    }
-
-    /* a connection more would be of use to one that takes but a fresh one */
-
-    group->nheld += fresh ? 0 : share->nwaiting;
-
-    return NGX_DECLINED;
-}
-
-
-static void
-ngx_guildlog_db_pool_send(ngx_guildlog_db_pool_t *pool,
-    ngx_guildlog_db_conn_t *conn,
-    ngx_guildlog_db_query_t *query)
-{
-    uint64_t  now;
-
-    ngx_guildlog_db_pool_leave(pool, query);
-
-    now = ngx_guildlog_now_us();
-
-    if (query->share->held > query->round) {
-        ngx_guildlog_stats_count(pool->stats, NGX_GUILDLOG_COUNT_SHARE_WAITS,
-                                 1);
-
-    } else if (pool->round > query->round + 1) {
-        ngx_guildlog_stats_count(pool->stats, NGX_GUILDLOG_COUNT_WAITS, 1);
-        ngx_guildlog_stats_count(pool->stats, NGX_GUILDLOG_COUNT_WAIT_US,
-                                 now - query->start_us);
-    }
-
-    query->start_us = now;
-    ngx_guildlog_db_share_count(query, 1);
-
-    query->timer.handler = ngx_guildlog_db_pool_send_expired;
-
-    if (conn->nflight == 0) {
-        ngx_guildlog_stats_gauge(pool->stats, NGX_GUILDLOG_GAUGE_BUSY, 1);
-        ngx_add_timer(&query->timer,
-                      conn->timeout + NGX_GUILDLOG_DB_CONN_GRACE);
-
-    } else {
-        ngx_add_timer(&query->timer,
-                      conn->timeout * 2 + NGX_GUILDLOG_DB_CONN_GRACE);
-    }
-
-    ngx_guildlog_db_pipeline_send(conn, query);
-}
-
-
-/* the server should have given up by itself: do not trust it any more */
-
-static void
-ngx_guildlog_db_pool_send_expired(ngx_event_t *ev)
-{
-    ngx_guildlog_db_query_t *query = ev->data;
-
-    ngx_guildlog_db_pool_t  *pool;
-
-    pool = query->pool;
-
-    query->late = 1;
-
-    ngx_guildlog_db_query_late(pool, query);
-
-    if (query->conn->pg) {
-        ngx_guildlog_db_conn_fail(query->conn,
-                                  "a statement missed its deadline");
-    }
-}
-
-
-void
-ngx_guildlog_db_pool_unblocked(ngx_guildlog_db_conn_t *conn)
-{
-    ngx_post_event(&conn->pool->run, &ngx_posted_events);
 }
 
 
@@ -559,10 +358,7 @@ ngx_guildlog_db_pool_detach(ngx_guildlog_db_query_t *query)
 
     query->handler = NULL;
 
-    if (query->timer.timer_set
-        && query->timer.handler == ngx_guildlog_db_pool_wait_expired)
-    {
-        ngx_guildlog_db_pool_leave(query->pool, query);
+    if (ngx_guildlog_db_queue_leave(query)) {
         ngx_guildlog_db_query_free(query);
         return;
     }
@@ -581,12 +377,15 @@ ngx_guildlog_db_pool_detach(ngx_guildlog_db_query_t *query)
 
 
 /*
- * Cancels what runs on the connection by a short statement on another one:
- * PQcancel() would block, and to hang up would cost PostgreSQL a process for
- * each search that somebody leaves.  Race: until the answer to that statement
- * has come nothing else is sent on the connection, so it hits nobody else's.
- * Behind a pooler, or with several hosts, it is not known whose process has
- * that number: the statement goes on, within its server's share.
+ * Cancels what runs on the connection, by a short statement on another one.
+ * PQcancel() would block.  Hanging up would cost PostgreSQL a process for each
+ * search that somebody leaves.
+ *
+ * Race: the cancel must not hit the next query.  Until it is answered, nothing
+ * else is sent on this connection.
+ *
+ * Behind a pooler, or with several hosts, the process might be another one's:
+ * then the statement runs on, within its server's share.
  */
 
 static void
@@ -624,19 +423,7 @@ ngx_guildlog_db_pool_cancelled(void *data, ngx_guildlog_db_result_t *result)
 }
 
 
-/* the connection has ended before */
-
-void
-ngx_guildlog_db_pool_not_cancelled(ngx_guildlog_db_conn_t *conn)
-{
-    if (conn->cancel) {
-        ngx_guildlog_db_pool_detach(conn->cancel);
-        conn->cancel = NULL;
-    }
-}
-
-
-void
+static void
 ngx_guildlog_db_pool_terminate(ngx_guildlog_db_pool_t *pool)
 {
     ngx_uint_t                i;
@@ -654,9 +441,8 @@ ngx_guildlog_db_pool_terminate(ngx_guildlog_db_pool_t *pool)
             q = ngx_queue_head(&share->waiting);
             query = ngx_queue_data(q, ngx_guildlog_db_query_t, queue);
 
-            ngx_guildlog_db_pool_leave(pool, query);
-            ngx_guildlog_db_query_finish(pool, query,
-                                         NGX_GUILDLOG_DB_UNAVAILABLE);
+            (void) ngx_guildlog_db_queue_leave(query);
+            ngx_guildlog_db_queue_finish(query, NGX_GUILDLOG_DB_UNAVAILABLE);
         }
     }
 }
@@ -693,20 +479,4 @@ ngx_guildlog_db_pool_destroy(ngx_guildlog_db_pool_t *pool)
     if (!pool->delivering) {
         ngx_guildlog_db_pool_deliver(pool);
     }
-}
-
-
-/* under load one line a second tells as much as a thousand */
-
-static void
-ngx_guildlog_db_pool_overloaded(ngx_guildlog_db_pool_t *pool, const char *what)
-{
-    if (pool->complained == ngx_time()) {
-        return;
-    }
-
-    pool->complained = ngx_time();
-
-    ngx_log_error(NGX_LOG_ERR, pool->log, 0, "guildlog database \"%V\": %s",
-                  &pool->database->name, what);
 }

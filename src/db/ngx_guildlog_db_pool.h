@@ -62,7 +62,7 @@ typedef struct {
     ngx_uint_t                     kept;        /* place among those with a
                                                    keeper; 0: none */
     ngx_uint_t                     index;       /* of the configuration */
-    ngx_guildlog_db_host_t        *resolved;    /* as many as hosts; group by
+    ngx_guildlog_db_host_t        *resolved;    /* as many as hosts; set by
                                                    resolve() */
 } ngx_guildlog_database_t;
 

@@ -1,12 +1,25 @@
 
 /*
- * A query's memory, from its arguments to the rows that answer it.
+ * A query: its memory, and what its end means.  A query that had no effect is
+ * sent once more.
  */
 
 #include "db/ngx_guildlog_db.h"
 
 
-static void ngx_guildlog_db_result_cleanup(void *data);
+static ngx_uint_t ngx_guildlog_db_query_lost_a_race(
+    ngx_guildlog_db_result_t *result);
+
+
+/*
+ * SQLSTATEs of a statement that lost against another one, or whose functions,
+ * types or tables were replaced while it ran: it had no effect.
+ */
+
+static const char *const  ngx_guildlog_db_query_races[] = {
+    "40001", "40P01", "42703", "42704", "42804", "42809", "42883", "42P01",
+    "XX000", NULL
+};
 
 
 /* one allocation: the query, its values, their bytes */
@@ -77,6 +90,113 @@ ngx_guildlog_db_query_copy(ngx_guildlog_db_query_t *query,
 }
 
 
+ngx_int_t
+ngx_guildlog_db_query_answered(ngx_guildlog_db_query_t *query)
+{
+    char                      *text;
+    PGresult                  *res;
+    ngx_guildlog_db_result_t  *result;
+
+    result = &query->result;
+    res = result->res;
+
+    if (PQresultStatus(res) != PGRES_FATAL_ERROR) {
+        result->outcome = NGX_GUILDLOG_DB_ROWS;
+        result->rows = PQntuples(res);
+        result->columns = PQnfields(res);
+        return NGX_OK;
+    }
+
+    text = PQresultErrorField(res, PG_DIAG_SQLSTATE);
+    ngx_cpystrn((u_char *) result->sqlstate, (u_char *) text,
+                sizeof(result->sqlstate));
+
+    if (query->stale) {
+        query->stale = 0;
+        query->fresh = 1;
+        return NGX_AGAIN;
+    }
+
+    if (!query->retried && ngx_guildlog_db_query_lost_a_race(result)) {
+        query->retried = 1;
+        return NGX_AGAIN;
+    }
+
+    text = PQresultErrorField(res, PG_DIAG_MESSAGE_PRIMARY);
+
+    /* only the schema's own messages, class GL, are one line for sure */
+
+    if (text && ngx_strncmp(result->sqlstate, "GL", 2) != 0) {
+        ngx_guildlog_db_result_line((u_char *) text, ngx_strlen(text) + 1,
+                                    text);
+    }
+
+    if (text) {
+        result->message.data = (u_char *) text;
+        result->message.len = ngx_strlen(text);
+    }
+
+    /* 57014: cancelled, by the server's clock or by us */
+
+    if (query->cancelled) {
+        result->outcome = NGX_GUILDLOG_DB_ROWS;
+
+    } else if (ngx_strcmp(result->sqlstate, "57014") == 0) {
+        result->outcome = NGX_GUILDLOG_DB_TIMEOUT;
+
+    } else {
+        result->outcome = NGX_GUILDLOG_DB_REFUSED;
+    }
+
+    return NGX_OK;
+}
+
+
+static ngx_uint_t
+ngx_guildlog_db_query_lost_a_race(ngx_guildlog_db_result_t *result)
+{
+    const char *const  *sqlstate;
+
+    for (sqlstate = ngx_guildlog_db_query_races; *sqlstate; sqlstate++) {
+        if (ngx_strcmp(result->sqlstate, *sqlstate) == 0) {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+
+/*
+ * Where one connection is lost the others often are: the query takes only a
+ * connection that was opened after this loss.
+ */
+
+ngx_int_t
+ngx_guildlog_db_query_orphaned(ngx_guildlog_db_query_t *query,
+    ngx_uint_t unsent)
+{
+    query->conn = NULL;
+
+    if (query->late) {
+        query->result.outcome = NGX_GUILDLOG_DB_TIMEOUT;
+        return NGX_OK;
+    }
+
+    if (!query->retried
+        && (unsent || (query->stmt->flags & NGX_GUILDLOG_STMT_READ)))
+    {
+        query->retried = 1;
+        query->epoch = query->pool->epoch;
+        return NGX_AGAIN;
+    }
+
+    query->result.outcome = NGX_GUILDLOG_DB_UNAVAILABLE;
+
+    return NGX_OK;
+}
+
+
 void
 ngx_guildlog_db_query_free(ngx_guildlog_db_query_t *query)
 {
@@ -86,63 +206,4 @@ ngx_guildlog_db_query_free(ngx_guildlog_db_query_t *query)
 
     ngx_guildlog_db_share_quit(query);
     ngx_free(query);
-}
-
-
-/* out of bounds is not left to libpq, which would tell the connection */
-
-ngx_str_t
-ngx_guildlog_db_result_value(ngx_guildlog_db_result_t *result, ngx_uint_t row,
-    ngx_uint_t column)
-{
-    ngx_str_t  value;
-
-    ngx_str_null(&value);
-
-    if (row < result->rows && column < result->columns) {
-        value.len = PQgetlength(result->res, row, column);
-
-        /* a null has no bytes either */
-
-        if (value.len || !PQgetisnull(result->res, row, column)) {
-            value.data = (u_char *) PQgetvalue(result->res, row, column);
-        }
-    }
-
-    return value;
-}
-
-
-size_t
-ngx_guildlog_db_result_size(ngx_guildlog_db_result_t *result)
-{
-    return PQresultMemorySize(result->res);
-}
-
-
-ngx_int_t
-ngx_guildlog_db_result_keep(ngx_guildlog_db_result_t *result, ngx_pool_t *pool)
-{
-    ngx_pool_cleanup_t       *cln;
-    ngx_guildlog_db_query_t  *query;
-
-    cln = ngx_pool_cleanup_add(pool, 0);
-    if (cln == NULL) {
-        return NGX_ERROR;
-    }
-
-    cln->handler = ngx_guildlog_db_result_cleanup;
-    cln->data = result->res;
-
-    query = ngx_queue_data(result, ngx_guildlog_db_query_t, result);
-    query->kept = 1;
-
-    return NGX_OK;
-}
-
-
-static void
-ngx_guildlog_db_result_cleanup(void *data)
-{
-    PQclear(data);
 }

@@ -15,8 +15,7 @@
 static ngx_rbtree_key_t ngx_guildlog_db_share_key(
     ngx_guildlog_db_query_t *query);
 static ngx_guildlog_db_share_t *ngx_guildlog_db_share_find(
-    ngx_guildlog_db_group_t *group,
-    ngx_rbtree_key_t key);
+    ngx_guildlog_db_group_t *group, ngx_rbtree_key_t key);
 
 
 void
@@ -28,19 +27,18 @@ ngx_guildlog_db_share_init(ngx_guildlog_db_group_t *group)
 
 
 ngx_int_t
-ngx_guildlog_db_share_join(ngx_guildlog_db_query_t *query)
+ngx_guildlog_db_share_join(ngx_guildlog_db_group_t *group,
+    ngx_guildlog_db_query_t *query)
 {
     ngx_rbtree_key_t          key;
-    ngx_guildlog_db_group_t  *group;
     ngx_guildlog_db_share_t  *share;
 
-    group = ngx_guildlog_db_pool_group(query);
     key = ngx_guildlog_db_share_key(query);
 
     share = ngx_guildlog_db_share_find(group, key);
 
     if (share == NULL) {
-        share = ngx_calloc(sizeof(ngx_guildlog_db_share_t), query->pool->log);
+        share = ngx_calloc(sizeof(ngx_guildlog_db_share_t), group->pool->log);
         if (share == NULL) {
             return NGX_ERROR;
         }
