@@ -4,7 +4,8 @@
  * guards.
  */
 
-#include "http/ngx_http_guildlog.h"
+#include "http/ngx_http_guildlog_access.h"
+#include "http/ngx_http_guildlog_response.h"
 
 
 static ngx_guildlog_auth_e ngx_http_guildlog_bearer(ngx_http_request_t *r,

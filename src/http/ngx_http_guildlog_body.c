@@ -3,7 +3,8 @@
  * Reading the body of a request, in pieces that are bounded here.
  */
 
-#include "http/ngx_http_guildlog.h"
+#include "http/ngx_http_guildlog_request.h"
+#include "http/ngx_http_guildlog_response.h"
 
 
 static ngx_int_t ngx_http_guildlog_check_type(

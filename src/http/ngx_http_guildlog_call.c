@@ -4,7 +4,7 @@
  * endpoint needs, and nothing that knows one of them.
  */
 
-#include "http/ngx_http_guildlog.h"
+#include "http/ngx_http_guildlog_response.h"
 
 
 static void ngx_http_guildlog_ctx_cleanup(void *data);

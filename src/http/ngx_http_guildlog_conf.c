@@ -3,7 +3,8 @@
  * What the directives say, read into the configuration.
  */
 
-#include "http/ngx_http_guildlog.h"
+#include "http/ngx_http_guildlog_conf.h"
+#include "http/ngx_http_guildlog_request.h"
 
 
 #define NGX_HTTP_GUILDLOG_REQUESTS  500

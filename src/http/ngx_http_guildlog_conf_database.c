@@ -3,7 +3,7 @@
  * guildlog_database: where a database is, and how it is spoken to.
  */
 
-#include "http/ngx_http_guildlog.h"
+#include "http/ngx_http_guildlog_conf.h"
 
 
 typedef char *(*ngx_http_guildlog_param_pt)(ngx_conf_t *cf, void *field,

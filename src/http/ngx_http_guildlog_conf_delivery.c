@@ -3,7 +3,7 @@
  * The directives of delivery.
  */
 
-#include "http/ngx_http_guildlog.h"
+#include "http/ngx_http_guildlog_conf.h"
 
 
 #define NGX_HTTP_GUILDLOG_RATE      50

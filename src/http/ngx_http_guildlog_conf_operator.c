@@ -5,7 +5,7 @@
  * TCP an access directive must, or "open".
  */
 
-#include "http/ngx_http_guildlog.h"
+#include "http/ngx_http_guildlog_conf.h"
 
 #if (NGX_HTTP_SSL)
 #include <ngx_http_ssl_module.h>

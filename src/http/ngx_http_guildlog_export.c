@@ -5,7 +5,9 @@
  * many ids at a time, and the chunks are asked for by these.
  */
 
-#include "http/ngx_http_guildlog.h"
+#include "http/ngx_http_guildlog_log.h"
+#include "http/ngx_http_guildlog_request.h"
+#include "http/ngx_http_guildlog_response.h"
 #include "log/ngx_guildlog_csv.h"
 
 

@@ -3,7 +3,8 @@
  * A row whose body may be large: in parts, unless the first one has all of it.
  */
 
-#include "http/ngx_http_guildlog.h"
+#include "http/ngx_http_guildlog_request.h"
+#include "http/ngx_http_guildlog_response.h"
 
 
 #define NGX_HTTP_GUILDLOG_LARGE_STATUS  0

@@ -4,7 +4,8 @@
  * is charged for each request, and the headers say what is left.
  */
 
-#include "http/ngx_http_guildlog.h"
+#include "http/ngx_http_guildlog_access.h"
+#include "http/ngx_http_guildlog_response.h"
 
 
 static ngx_uint_t ngx_http_guildlog_same_limit(

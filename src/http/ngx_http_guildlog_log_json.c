@@ -4,7 +4,8 @@
  * what became of the delivery.
  */
 
-#include "http/ngx_http_guildlog.h"
+#include "http/ngx_http_guildlog_log.h"
+#include "http/ngx_http_guildlog_response.h"
 
 
 /* around what comes from the database, generously */

@@ -3,7 +3,9 @@
  * Directives, configuration, and the life of a process.  No request logic.
  */
 
-#include "http/ngx_http_guildlog.h"
+#include "http/ngx_http_guildlog_access.h"
+#include "http/ngx_http_guildlog_conf.h"
+#include "http/ngx_http_guildlog_request.h"
 
 
 #define NGX_HTTP_GUILDLOG_ZONE_SIZE   (10 * 1024 * 1024)

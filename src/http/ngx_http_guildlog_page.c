@@ -3,7 +3,9 @@
  * GET /logs: the rows of a page become a LogPage.
  */
 
-#include "http/ngx_http_guildlog.h"
+#include "http/ngx_http_guildlog_log.h"
+#include "http/ngx_http_guildlog_request.h"
+#include "http/ngx_http_guildlog_response.h"
 #include "log/ngx_guildlog_cursor.h"
 
 

@@ -4,7 +4,7 @@
  * says whether one is still what it was.
  */
 
-#include "http/ngx_http_guildlog.h"
+#include "http/ngx_http_guildlog_log.h"
 
 
 /* of the arguments, the server and all that follow but for the kind of token */

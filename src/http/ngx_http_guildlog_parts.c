@@ -5,7 +5,7 @@
  * database.
  */
 
-#include "http/ngx_http_guildlog.h"
+#include "http/ngx_http_guildlog_response.h"
 
 
 struct ngx_http_guildlog_parts_s {

@@ -6,7 +6,8 @@
  * event_id: what the first statement did, if anything, is found to be known.
  */
 
-#include "http/ngx_http_guildlog.h"
+#include "http/ngx_http_guildlog_request.h"
+#include "http/ngx_http_guildlog_response.h"
 
 
 /* bytes of entries that are read before other requests go on, a few ms */

@@ -4,7 +4,9 @@
  * bind, read the body, submit; call.c and the endpoint do the rest.
  */
 
-#include "http/ngx_http_guildlog.h"
+#include "http/ngx_http_guildlog_access.h"
+#include "http/ngx_http_guildlog_request.h"
+#include "http/ngx_http_guildlog_response.h"
 
 
 static ngx_int_t ngx_http_guildlog_admit(ngx_http_guildlog_call_t *call);

@@ -4,7 +4,8 @@
  * caller.
  */
 
-#include "http/ngx_http_guildlog.h"
+#include "http/ngx_http_guildlog_log.h"
+#include "http/ngx_http_guildlog_response.h"
 
 
 typedef struct {

@@ -3,7 +3,8 @@
  * What stays open for long takes a seat of its token, until the request ends.
  */
 
-#include "http/ngx_http_guildlog.h"
+#include "http/ngx_http_guildlog_request.h"
+#include "http/ngx_http_guildlog_response.h"
 
 
 /* s; nobody knows when a seat will be free */

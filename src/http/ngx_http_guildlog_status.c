@@ -8,6 +8,9 @@
  * samples; a form is what it makes of them.
  */
 
+#include "http/ngx_http_guildlog_access.h"
+#include "http/ngx_http_guildlog_request.h"
+#include "http/ngx_http_guildlog_response.h"
 #include "http/ngx_http_guildlog_status.h"
 
 

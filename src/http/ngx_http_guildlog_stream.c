@@ -6,6 +6,9 @@
  * for its reader is not for this listener: nothing is sent before that is gone.
  */
 
+#include "http/ngx_http_guildlog_log.h"
+#include "http/ngx_http_guildlog_request.h"
+#include "http/ngx_http_guildlog_response.h"
 #include "http/ngx_http_guildlog_stream.h"
 
 

@@ -8,7 +8,7 @@
 #define _NGX_HTTP_GUILDLOG_STREAM_H_INCLUDED_
 
 
-#include "http/ngx_http_guildlog.h"
+#include "http/ngx_http_guildlog_call.h"
 #include "search/ngx_guildlog_match.h"
 
 

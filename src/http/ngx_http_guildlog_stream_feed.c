@@ -5,6 +5,7 @@
  * tokens live no more?
  */
 
+#include "http/ngx_http_guildlog_response.h"
 #include "http/ngx_http_guildlog_stream.h"
 
 

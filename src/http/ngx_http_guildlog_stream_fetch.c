@@ -7,6 +7,8 @@
  * listener holds a connection to the database.
  */
 
+#include "http/ngx_http_guildlog_log.h"
+#include "http/ngx_http_guildlog_response.h"
 #include "http/ngx_http_guildlog_stream.h"
 
 

@@ -4,7 +4,8 @@
  * it.
  */
 
-#include "http/ngx_http_guildlog.h"
+#include "http/ngx_http_guildlog_request.h"
+#include "http/ngx_http_guildlog_response.h"
 
 
 static ngx_int_t ngx_http_guildlog_send_token(ngx_http_guildlog_call_t *call,

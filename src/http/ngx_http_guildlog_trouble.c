@@ -4,6 +4,8 @@
  * about each log channel.  What it all means, the database says.
  */
 
+#include "http/ngx_http_guildlog_request.h"
+#include "http/ngx_http_guildlog_response.h"
 #include "http/ngx_http_guildlog_trouble_ask.h"
 
 

@@ -3,6 +3,7 @@
  * Questions that a request asks the platform.
  */
 
+#include "http/ngx_http_guildlog_conf.h"
 #include "http/ngx_http_guildlog_trouble_ask.h"
 
 

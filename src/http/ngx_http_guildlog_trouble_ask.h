@@ -8,7 +8,7 @@
 #define _NGX_HTTP_GUILDLOG_TROUBLE_ASK_H_INCLUDED_
 
 
-#include "http/ngx_http_guildlog.h"
+#include "http/ngx_http_guildlog_call.h"
 #include "base/ngx_guildlog_json.h"
 #include "platform/ngx_guildlog_platform.h"
 

@@ -4,6 +4,8 @@
  * it.
  */
 
+#include "http/ngx_http_guildlog_request.h"
+#include "http/ngx_http_guildlog_response.h"
 #include "http/ngx_http_guildlog_trouble_ask.h"
 
 

@@ -3,7 +3,8 @@
  * What a request was found to be, for log_format, map and headers.
  */
 
-#include "http/ngx_http_guildlog.h"
+#include "http/ngx_http_guildlog_access.h"
+#include "http/ngx_http_guildlog_request.h"
 
 
 typedef enum {

@@ -1,0 +1,120 @@
+
+/*
+ * A request at a plane of ours: who asks, what is asked, and the functions that
+ * every endpoint needs.
+ */
+
+#ifndef _NGX_HTTP_GUILDLOG_CALL_H_INCLUDED_
+#define _NGX_HTTP_GUILDLOG_CALL_H_INCLUDED_
+
+
+#include "http/ngx_http_guildlog.h"
+#include "log/ngx_guildlog_batch.h"
+#include "db/ngx_guildlog_db_pool.h"
+#include "shm/ngx_guildlog_limit.h"
+#include "api/ngx_guildlog_route.h"
+#include "shm/ngx_guildlog_seats.h"
+#include "base/ngx_guildlog_shelf.h"
+#include "token/ngx_guildlog_token_verify.h"
+
+
+typedef struct ngx_http_guildlog_call_s      ngx_http_guildlog_call_t;
+typedef struct ngx_http_guildlog_endpoint_s  ngx_http_guildlog_endpoint_t;
+typedef struct ngx_http_guildlog_export_s    ngx_http_guildlog_export_t;
+typedef struct ngx_http_guildlog_parts_s     ngx_http_guildlog_parts_t;
+typedef struct ngx_http_guildlog_listener_s  ngx_http_guildlog_listener_t;
+typedef struct ngx_http_guildlog_trouble_s   ngx_http_guildlog_trouble_t;
+
+
+/*
+ * Who asks and how often: one a main request, kept through internal
+ * redirects, so that nothing is judged or charged twice.
+ */
+
+typedef struct {
+    ngx_guildlog_token_t           token;      /* valid if authenticated */
+    ngx_guildlog_auth_e            cause;
+    ngx_guildlog_limit_t           limit;
+    const ngx_http_guildlog_loc_conf_t    *judged;   /* by whose keys */
+    const ngx_http_guildlog_limit_conf_t  *charged;  /* by whose limit */
+    const ngx_guildlog_route_t    *route;
+    ngx_http_guildlog_call_t      *call;       /* of the main request */
+    uint64_t                       start_us;
+    ngx_uint_t                     db_us;
+    unsigned                       authenticated:1;
+    unsigned                       over:1;     /* the limit, dry run too */
+    unsigned                       limited:1;  /* and refused for it */
+    unsigned                       served:1;   /* by a plane of ours */
+    unsigned                       asked:1;    /* the database, for db_us */
+} ngx_http_guildlog_ctx_t;
+
+
+/* one run of the spine: a request or a subrequest at a plane of ours */
+
+struct ngx_http_guildlog_call_s {
+    NGX_GUILDLOG_EVENT_IDENT;
+
+    ngx_http_request_t            *request;
+    ngx_http_guildlog_ctx_t       *ctx;
+    const ngx_http_guildlog_loc_conf_t  *conf;
+    const ngx_guildlog_route_t    *route;
+    const ngx_http_guildlog_endpoint_t  *endpoint;  /* of the route */
+    ngx_str_t                      guild;
+    ngx_str_t                      pieces[NGX_GUILDLOG_PIECES_MAX];
+    ngx_str_t                      args[NGX_GUILDLOG_ARGS_MAX];
+    ngx_uint_t                     nargs;
+    ngx_str_t                      body;
+    size_t                         body_size;  /* allocated */
+    ngx_guildlog_batch_t          *batch;      /* of entries, being read */
+    ngx_event_t                    turn;       /* to go on with it */
+    ngx_str_t                      page_key;   /* no data: not to be kept */
+    ngx_guildlog_page_t           *page;       /* as it was; NULL: unknown */
+    ngx_guildlog_db_query_t       *query;
+    ngx_guildlog_seat_t           *seat;       /* NULL: none, or uncounted */
+    ngx_http_guildlog_parts_t     *parts;      /* NULL: none was sent */
+    ngx_http_guildlog_export_t    *export;
+    ngx_http_guildlog_listener_t  *listener;
+    ngx_http_guildlog_trouble_t   *trouble;
+    unsigned                       cleaned:1;  /* its cleanup is set */
+    unsigned                       apart:1;    /* each server for itself */
+};
+
+
+/*
+ * What an endpoint does.  bound: the body has been read; it ends in start.
+ * start: all arguments are there; it returns as ask() does.  answer: what
+ * finalizes the request, or NGX_BUSY: more is to come, by another result or by
+ * the writing of this one.
+ */
+
+struct ngx_http_guildlog_endpoint_s {
+    ngx_int_t  (*bound)(ngx_http_guildlog_call_t *call);
+    ngx_int_t  (*start)(ngx_http_guildlog_call_t *call);
+    ngx_int_t  (*answer)(ngx_http_guildlog_call_t *call,
+                         ngx_guildlog_db_result_t *result);
+};
+
+
+/* NULL: none yet, or out of memory if one is to be created */
+ngx_http_guildlog_ctx_t *ngx_http_guildlog_get_ctx(ngx_http_request_t *r,
+    ngx_uint_t create);
+
+/*
+ * Submits the statement with the call's arguments; what comes of it goes to
+ * the route's answer.  NGX_AGAIN, or what finalizes the request.
+ */
+ngx_int_t ngx_http_guildlog_ask(ngx_http_guildlog_call_t *call,
+    const ngx_guildlog_stmt_t *stmt);
+
+/*
+ * The end of a handler that the event loop has called for a request, whose log
+ * it has set: what finalizes it, or NGX_BUSY.
+ */
+void ngx_http_guildlog_finish(ngx_http_request_t *r, ngx_int_t rc);
+
+/* answers with an error before any work was done */
+ngx_int_t ngx_http_guildlog_refuse(ngx_http_guildlog_call_t *call,
+    ngx_uint_t status, const ngx_str_t *error);
+
+
+#endif /* _NGX_HTTP_GUILDLOG_CALL_H_INCLUDED_ */

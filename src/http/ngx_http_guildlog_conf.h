@@ -1,0 +1,87 @@
+
+/*
+ * What the directives say, read into the configuration.
+ */
+
+#ifndef _NGX_HTTP_GUILDLOG_CONF_H_INCLUDED_
+#define _NGX_HTTP_GUILDLOG_CONF_H_INCLUDED_
+
+
+#include "http/ngx_http_guildlog.h"
+
+
+/* ngx_http_guildlog_conf_database.c */
+
+char *ngx_http_guildlog_conf_database(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf);
+
+/* NULL: logged.  An empty name is the default's */
+ngx_guildlog_database_t *ngx_http_guildlog_find_database(ngx_conf_t *cf,
+    ngx_str_t *name);
+
+/* one database by two roles: the same hosts, port and dbname */
+ngx_uint_t ngx_http_guildlog_same_database(const ngx_guildlog_database_t *one,
+    const ngx_guildlog_database_t *other);
+
+
+/* ngx_http_guildlog_conf.c */
+
+char *ngx_http_guildlog_conf_key(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf);
+char *ngx_http_guildlog_conf_auth(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf);
+char *ngx_http_guildlog_conf_keeper(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf);
+char *ngx_http_guildlog_conf_limit_zone(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf);
+char *ngx_http_guildlog_conf_limit(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf);
+char *ngx_http_guildlog_conf_serve(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf);
+char *ngx_http_guildlog_conf_status(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf);
+
+/* "name=value": the value, where the name is this one */
+ngx_uint_t ngx_http_guildlog_conf_is(ngx_str_t *arg, const char *name,
+    ngx_str_t *value);
+
+/* of a file, by its full name, as much as the buffer takes; -1: logged */
+ssize_t ngx_http_guildlog_conf_read(ngx_conf_t *cf, ngx_str_t *file,
+    u_char *buf, size_t size, ngx_file_info_t *fi);
+
+/* the module has something to do */
+void ngx_http_guildlog_conf_used(ngx_conf_t *cf);
+
+/* what an API location without guildlog_limit gets; NULL: logged */
+ngx_http_guildlog_limit_conf_t *ngx_http_guildlog_default_limit(
+    ngx_conf_t *cf);
+
+
+/* ngx_http_guildlog_conf_delivery.c */
+
+char *ngx_http_guildlog_conf_platform(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf);
+char *ngx_http_guildlog_conf_rate(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf);
+char *ngx_http_guildlog_conf_bot_token(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf);
+char *ngx_http_guildlog_conf_delivery(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf);
+char *ngx_http_guildlog_conf_unproved(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf);
+
+/* when all of the configuration is read */
+char *ngx_http_guildlog_init_delivery(ngx_conf_t *cf,
+    ngx_http_guildlog_main_conf_t *gmcf);
+
+
+/* ngx_http_guildlog_conf_operator.c */
+
+/* remembers the location that is being merged; NGX_ERROR: out of memory */
+ngx_int_t ngx_http_guildlog_add_operator(ngx_conf_t *cf);
+
+/* NGX_ERROR, logged: one of them is open to everybody over TCP */
+ngx_int_t ngx_http_guildlog_check_operators(ngx_conf_t *cf);
+
+
+#endif /* _NGX_HTTP_GUILDLOG_CONF_H_INCLUDED_ */

@@ -1,0 +1,79 @@
+
+/*
+ * Rows of the log, and how they are written as JSON.
+ */
+
+#ifndef _NGX_HTTP_GUILDLOG_LOG_H_INCLUDED_
+#define _NGX_HTTP_GUILDLOG_LOG_H_INCLUDED_
+
+
+#include "http/ngx_http_guildlog_call.h"
+#include "log/ngx_guildlog_places.h"
+
+
+/*
+ * The columns of guildlog.log_row.  A row is the head, which comes first, an
+ * entry, several of them, or tells of places in a lane.
+ */
+
+typedef enum {
+    NGX_HTTP_GUILDLOG_LOG_ID = 0,       /* in the head: the status; of places:
+                                           the first, or the lane's head */
+    NGX_HTTP_GUILDLOG_LOG_MORE,         /* in an entry: the answer ends here,
+                                           for it has enough bytes */
+    NGX_HTTP_GUILDLOG_LOG_STATUS,
+    NGX_HTTP_GUILDLOG_LOG_REASON,       /* in a page's head: its state */
+    NGX_HTTP_GUILDLOG_LOG_CHANNEL,      /* in the head: since, where the next
+                                           one goes on */
+    NGX_HTTP_GUILDLOG_LOG_MESSAGE,      /* of a whole lane: refused up to it */
+    NGX_HTTP_GUILDLOG_LOG_DOC,          /* in the head: the body's start; null
+                                           of places */
+    NGX_HTTP_GUILDLOG_LOG_DSTATUS,      /* null of a whole lane */
+    NGX_HTTP_GUILDLOG_LOG_LANE,
+    NGX_HTTP_GUILDLOG_LOG_SEQ,          /* of several: how many; of places:
+                                           the last; in a page's head: the
+                                           total */
+    NGX_HTTP_GUILDLOG_LOG_COLUMNS
+} ngx_http_guildlog_log_e;
+
+
+/* ngx_http_guildlog_log_json.c */
+
+typedef struct {
+    u_char                        *last;      /* there is room for all */
+    ngx_uint_t                     n;
+    const ngx_guildlog_ranges_t   *ranges;
+
+    unsigned                       undecided:1; /* more may become of one of
+                                                   them by itself */
+} ngx_http_guildlog_entries_t;
+
+/* the room that all may take; without ranges none of them are joined */
+size_t ngx_http_guildlog_entries_size(ngx_guildlog_db_result_t *result,
+    const ngx_guildlog_ranges_t *ranges);
+
+/* an entry with its delivery, as JSON */
+u_char *ngx_http_guildlog_entry(u_char *p, ngx_guildlog_db_result_t *result,
+    ngx_uint_t row);
+
+/*
+ * Those of a row, behind a comma if there were others.  NGX_DECLINED: the
+ * delivery of one is not known.
+ */
+ngx_int_t ngx_http_guildlog_entries_add(ngx_http_guildlog_entries_t *entries,
+    ngx_guildlog_db_result_t *result, ngx_uint_t row);
+
+/* ngx_http_guildlog_page_cache.c */
+
+/*
+ * The page of these arguments may be one that was sent before: puts that into
+ * the call, with the key to keep another one by, and what it is known by behind
+ * the arguments.
+ */
+ngx_int_t ngx_http_guildlog_page_recall(ngx_http_guildlog_call_t *call,
+    const ngx_guildlog_stmt_t *stmt);
+void ngx_http_guildlog_page_keep(ngx_http_guildlog_call_t *call,
+    const ngx_str_t *state, const ngx_str_t *body);
+
+
+#endif /* _NGX_HTTP_GUILDLOG_LOG_H_INCLUDED_ */

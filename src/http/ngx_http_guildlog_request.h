@@ -1,0 +1,94 @@
+
+/*
+ * What nginx calls, the steps of a request, and the endpoints.
+ */
+
+#ifndef _NGX_HTTP_GUILDLOG_REQUEST_H_INCLUDED_
+#define _NGX_HTTP_GUILDLOG_REQUEST_H_INCLUDED_
+
+
+#include "http/ngx_http_guildlog_call.h"
+
+
+/* ngx_http_guildlog_request.c */
+
+ngx_int_t ngx_http_guildlog_content_handler(ngx_http_request_t *r);
+ngx_int_t ngx_http_guildlog_log_handler(ngx_http_request_t *r);
+
+/* ngx_http_guildlog_status.c */
+
+ngx_int_t ngx_http_guildlog_status_handler(ngx_http_request_t *r);
+
+/* ngx_http_guildlog_variables.c */
+
+ngx_int_t ngx_http_guildlog_add_variables(ngx_conf_t *cf);
+
+
+/* ngx_http_guildlog_body.c */
+
+/*
+ * Reads the body, then submits the call with it.  NGX_AGAIN: goes on by
+ * itself, with a reference to the request; otherwise as a step of the spine.
+ */
+ngx_int_t ngx_http_guildlog_read_body(ngx_http_guildlog_call_t *call);
+
+ngx_uint_t ngx_http_guildlog_body_is_ndjson(ngx_http_request_t *r);
+
+/* ngx_http_guildlog_seat.c */
+
+/*
+ * For what stays open for long: NGX_OK until the request ends; otherwise as a
+ * step of the spine, the token has as many as it may.
+ */
+ngx_int_t ngx_http_guildlog_seat(ngx_http_guildlog_call_t *call);
+
+
+/* ngx_http_guildlog_page.c */
+
+ngx_int_t ngx_http_guildlog_page_start(ngx_http_guildlog_call_t *call);
+ngx_int_t ngx_http_guildlog_page_answer(ngx_http_guildlog_call_t *call,
+    ngx_guildlog_db_result_t *result);
+
+/* ngx_http_guildlog_large.c */
+
+ngx_int_t ngx_http_guildlog_large_start(ngx_http_guildlog_call_t *call);
+ngx_int_t ngx_http_guildlog_large_answer(ngx_http_guildlog_call_t *call,
+    ngx_guildlog_db_result_t *result);
+
+/* ngx_http_guildlog_export.c */
+
+ngx_int_t ngx_http_guildlog_export_start(ngx_http_guildlog_call_t *call);
+ngx_int_t ngx_http_guildlog_export_answer(ngx_http_guildlog_call_t *call,
+    ngx_guildlog_db_result_t *result);
+
+/* ngx_http_guildlog_stream.c */
+
+ngx_int_t ngx_http_guildlog_stream_start(ngx_http_guildlog_call_t *call);
+ngx_int_t ngx_http_guildlog_stream_answer(ngx_http_guildlog_call_t *call,
+    ngx_guildlog_db_result_t *result);
+
+/* ngx_http_guildlog_trouble.c and ngx_http_guildlog_trouble_test.c */
+
+ngx_int_t ngx_http_guildlog_troubleshoot_start(
+    ngx_http_guildlog_call_t *call);
+ngx_int_t ngx_http_guildlog_troubleshoot_answer(
+    ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result);
+
+ngx_int_t ngx_http_guildlog_test_start(ngx_http_guildlog_call_t *call);
+ngx_int_t ngx_http_guildlog_test_answer(ngx_http_guildlog_call_t *call,
+    ngx_guildlog_db_result_t *result);
+
+/* ngx_http_guildlog_token.c */
+
+ngx_int_t ngx_http_guildlog_token_start(ngx_http_guildlog_call_t *call);
+ngx_int_t ngx_http_guildlog_token_answer(ngx_http_guildlog_call_t *call,
+    ngx_guildlog_db_result_t *result);
+
+/* ngx_http_guildlog_record.c */
+
+ngx_int_t ngx_http_guildlog_record_bound(ngx_http_guildlog_call_t *call);
+ngx_int_t ngx_http_guildlog_record_answer(ngx_http_guildlog_call_t *call,
+    ngx_guildlog_db_result_t *result);
+
+
+#endif /* _NGX_HTTP_GUILDLOG_REQUEST_H_INCLUDED_ */
