@@ -195,6 +195,7 @@ struct ngx_guildlog_db_share_s {
                                                     its queries waits */
     ngx_queue_t                    waiting;      /* queries */
     ngx_uint_t                     nwaiting;
+    ngx_uint_t                     npatient;     /* of these */
     ngx_uint_t                     nflight;
     ngx_uint_t                     refs;         /* queries, also finished */
     ngx_uint_t                     held;         /* the last round in which a
@@ -225,8 +226,8 @@ struct ngx_guildlog_db_group_s {
     /* one server may have at most */
     ngx_uint_t                     share_flight; /* queries in flight */
     ngx_uint_t                     share_connections;  /* with them */
-    ngx_uint_t                     share_line;   /* queries that wait */
-    ngx_uint_t                     share_half;   /* PATIENT ones that wait */
+    ngx_uint_t                     share_half;   /* queries that wait */
+    ngx_uint_t                     share_line;   /* of these, not PATIENT */
 
     ngx_msec_t                     timeout;
     ngx_msec_t                     pace;         /* of the last statements,

@@ -150,6 +150,10 @@ ngx_guildlog_db_share_wait(ngx_guildlog_db_query_t *query, ngx_uint_t first)
         }
     }
 
+    if (query->stmt->flags & NGX_GUILDLOG_STMT_PATIENT) {
+        share->npatient++;
+    }
+
     share->nwaiting++;
     group->nwaiting++;
 }
@@ -164,6 +168,10 @@ ngx_guildlog_db_share_leave(ngx_guildlog_db_query_t *query)
 
     ngx_queue_remove(&query->queue);
     share->group->nwaiting--;
+
+    if (query->stmt->flags & NGX_GUILDLOG_STMT_PATIENT) {
+        share->npatient--;
+    }
 
     if (--share->nwaiting == 0) {
         ngx_queue_remove(&share->queue);
@@ -193,10 +201,11 @@ ngx_guildlog_db_share_full(ngx_guildlog_db_query_t *query)
 }
 
 
+/* the patient ones have no place in the line of the others */
+
 ngx_uint_t
 ngx_guildlog_db_share_line_full(ngx_guildlog_db_query_t *query)
 {
-    ngx_uint_t                patient;
     ngx_guildlog_db_group_t  *group;
     ngx_guildlog_db_share_t  *share;
 
@@ -207,10 +216,12 @@ ngx_guildlog_db_share_line_full(ngx_guildlog_db_query_t *query)
         return 0;
     }
 
-    patient = (query->stmt->flags & NGX_GUILDLOG_STMT_PATIENT) != 0;
+    if (share->nwaiting >= group->share_half) {
+        return 1;
+    }
 
-    return share->nwaiting >= (patient ? group->share_half
-                                       : group->share_line);
+    return !(query->stmt->flags & NGX_GUILDLOG_STMT_PATIENT)
+           && share->nwaiting - share->npatient >= group->share_line;
 }
 
 
