@@ -14,14 +14,14 @@ static ngx_int_t ngx_http_guildlog_guard(ngx_http_request_t *r,
     ngx_http_guildlog_ctx_t *ctx, const ngx_http_guildlog_loc_conf_t *conf);
 
 
-const char *const  ngx_http_guildlog_causes[] = {
+const char *const  ngx_http_guildlog_access_causes[] = {
     "ok", "missing", "malformed", "algorithm", "key", "signature", "issuer",
     "expired", "claims", "revoked", "unjudged"
 };
 
 
 ngx_int_t
-ngx_http_guildlog_authenticate(ngx_http_request_t *r,
+ngx_http_guildlog_access_authenticate(ngx_http_request_t *r,
     ngx_http_guildlog_ctx_t *ctx, const ngx_http_guildlog_loc_conf_t *conf)
 {
     ngx_str_t  text;
@@ -143,7 +143,7 @@ ngx_http_guildlog_access_handler(ngx_http_request_t *r)
         return NGX_DECLINED;
     }
 
-    ctx = ngx_http_guildlog_get_ctx(r, 1);
+    ctx = ngx_http_guildlog_call_ctx(r, 1);
     if (ctx == NULL) {
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
@@ -157,14 +157,14 @@ ngx_http_guildlog_access_handler(ngx_http_request_t *r)
     }
 
     if (conf->auth
-        && ngx_http_guildlog_authenticate(r, ctx, conf) != NGX_OK)
+        && ngx_http_guildlog_access_authenticate(r, ctx, conf) != NGX_OK)
     {
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 
     refused = ctx->limited;
 
-    rc = ngx_http_guildlog_charge(r, ctx, conf);
+    rc = ngx_http_guildlog_limit_charge(r, ctx, conf);
 
     /* the page that error_page has for it is not refused again */
 
@@ -188,7 +188,7 @@ ngx_http_guildlog_guard(ngx_http_request_t *r, ngx_http_guildlog_ctx_t *ctx,
         return ctx->token.kind <= conf->auth ? NGX_OK : NGX_HTTP_FORBIDDEN;
     }
 
-    if (ngx_http_guildlog_challenge(r, ctx) != NGX_OK) {
+    if (ngx_http_guildlog_response_challenge(r, ctx) != NGX_OK) {
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 

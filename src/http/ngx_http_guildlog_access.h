@@ -13,13 +13,13 @@
 ngx_int_t ngx_http_guildlog_access_handler(ngx_http_request_t *r);
 
 /* words for ngx_guildlog_auth_e */
-extern const char *const  ngx_http_guildlog_causes[];
+extern const char *const  ngx_http_guildlog_access_causes[];
 
 /*
  * Fills ctx->cause and, if it is OK, ctx->token; once by the same keys.
  * NGX_ERROR if out of memory.
  */
-ngx_int_t ngx_http_guildlog_authenticate(ngx_http_request_t *r,
+ngx_int_t ngx_http_guildlog_access_authenticate(ngx_http_request_t *r,
     ngx_http_guildlog_ctx_t *ctx, const ngx_http_guildlog_loc_conf_t *conf);
 
 
@@ -30,7 +30,7 @@ ngx_int_t ngx_http_guildlog_authenticate(ngx_http_request_t *r,
  * request for the same limit, and sets the rate headers.  NGX_OK; NGX_BUSY:
  * over the limit, or over one before; NGX_ERROR if out of memory.
  */
-ngx_int_t ngx_http_guildlog_charge(ngx_http_request_t *r,
+ngx_int_t ngx_http_guildlog_limit_charge(ngx_http_request_t *r,
     ngx_http_guildlog_ctx_t *ctx, const ngx_http_guildlog_loc_conf_t *conf);
 
 

@@ -21,7 +21,7 @@ static const ngx_str_t  ngx_http_guildlog_ndjson =
 
 
 ngx_int_t
-ngx_http_guildlog_read_body(ngx_http_guildlog_call_t *call)
+ngx_http_guildlog_body_read(ngx_http_guildlog_call_t *call)
 {
     off_t                n;
     ngx_int_t            rc;
@@ -32,17 +32,17 @@ ngx_http_guildlog_read_body(ngx_http_guildlog_call_t *call)
     n = r->headers_in.content_length_n;
 
     if (n > (off_t) call->conf->max_body) {
-        return ngx_http_guildlog_refuse(call,
-                                        NGX_HTTP_REQUEST_ENTITY_TOO_LARGE,
-                                        NULL);
+        return ngx_http_guildlog_call_refuse(call,
+                                             NGX_HTTP_REQUEST_ENTITY_TOO_LARGE,
+                                             NULL);
     }
 
     if ((n > 0 || r->headers_in.chunked)
         && ngx_http_guildlog_check_type(call) != NGX_OK)
     {
-        return ngx_http_guildlog_refuse(call,
-                                        NGX_HTTP_UNSUPPORTED_MEDIA_TYPE,
-                                        NULL);
+        return ngx_http_guildlog_call_refuse(call,
+                                             NGX_HTTP_UNSUPPORTED_MEDIA_TYPE,
+                                             NULL);
     }
 
     call->body_size = n > 0 ? (size_t) n : 1024;
@@ -67,7 +67,7 @@ ngx_http_guildlog_read_body(ngx_http_guildlog_call_t *call)
 
     if (rc >= NGX_HTTP_SPECIAL_RESPONSE) {
         r->keepalive = 0;
-        return ngx_http_guildlog_refuse(call, rc, NULL);
+        return ngx_http_guildlog_call_refuse(call, rc, NULL);
     }
 
     /* the reference taken for the body is the one the query goes on with */
@@ -137,7 +137,7 @@ ngx_http_guildlog_read_handler(ngx_http_request_t *r)
     ngx_int_t                  rc;
     ngx_http_guildlog_call_t  *call;
 
-    call = ngx_http_guildlog_get_ctx(r, 0)->call;
+    call = ngx_http_guildlog_call_ctx(r, 0)->call;
 
     rc = ngx_http_guildlog_read_more(call);
 
@@ -150,8 +150,9 @@ ngx_http_guildlog_read_handler(ngx_http_request_t *r)
     }
 
     if (rc != NGX_AGAIN) {
-        rc = ngx_http_guildlog_never_empty(r, rc == NGX_DONE ? NGX_OK : rc);
-        ngx_http_finalize_request(r, rc);
+        rc = rc == NGX_DONE ? NGX_OK : rc;
+        ngx_http_finalize_request(r,
+                              ngx_http_guildlog_response_never_empty(r, rc));
     }
 }
 
@@ -179,7 +180,7 @@ ngx_http_guildlog_read_more(ngx_http_guildlog_call_t *call)
         rc = ngx_http_read_unbuffered_request_body(r);
 
         if (rc >= NGX_HTTP_SPECIAL_RESPONSE) {
-            return ngx_http_guildlog_refuse(call, rc, NULL);
+            return ngx_http_guildlog_call_refuse(call, rc, NULL);
         }
 
         if (rc == NGX_ERROR) {
@@ -225,7 +226,7 @@ ngx_http_guildlog_take(ngx_http_guildlog_call_t *call)
         }
 
         if (call->body.len + n > call->conf->max_body) {
-            return ngx_http_guildlog_refuse(call,
+            return ngx_http_guildlog_call_refuse(call,
                                             NGX_HTTP_REQUEST_ENTITY_TOO_LARGE,
                                             NULL);
         }

@@ -16,7 +16,7 @@ static void ngx_http_guildlog_done(void *data,
 /* the context outlives internal redirects, which wipe r->ctx */
 
 ngx_http_guildlog_ctx_t *
-ngx_http_guildlog_get_ctx(ngx_http_request_t *r, ngx_uint_t create)
+ngx_http_guildlog_call_ctx(ngx_http_request_t *r, ngx_uint_t create)
 {
     ngx_pool_cleanup_t       *cln;
     ngx_http_guildlog_ctx_t  *ctx;
@@ -69,7 +69,7 @@ ngx_http_guildlog_ctx_cleanup(void *data)
 /* NGX_AGAIN: the answer comes with done() */
 
 ngx_int_t
-ngx_http_guildlog_ask(ngx_http_guildlog_call_t *call,
+ngx_http_guildlog_call_ask(ngx_http_guildlog_call_t *call,
     const ngx_guildlog_stmt_t *stmt)
 {
     ngx_event_t         *rev;
@@ -156,19 +156,20 @@ ngx_http_guildlog_done(void *data, ngx_guildlog_db_result_t *result)
                          &ngx_http_guildlog_worker.stats.shared->changes, 1);
     }
 
-    ngx_http_guildlog_finish(r, call->endpoint->answer(call, result));
+    ngx_http_guildlog_call_finish(r, call->endpoint->answer(call, result));
 }
 
 
 void
-ngx_http_guildlog_finish(ngx_http_request_t *r, ngx_int_t rc)
+ngx_http_guildlog_call_finish(ngx_http_request_t *r, ngx_int_t rc)
 {
     ngx_connection_t  *c;
 
     c = r->connection;
 
     if (rc != NGX_BUSY) {
-        ngx_http_finalize_request(r, ngx_http_guildlog_never_empty(r, rc));
+        ngx_http_finalize_request(r,
+                              ngx_http_guildlog_response_never_empty(r, rc));
     }
 
     ngx_http_run_posted_requests(c);
@@ -176,7 +177,7 @@ ngx_http_guildlog_finish(ngx_http_request_t *r, ngx_int_t rc)
 
 
 ngx_int_t
-ngx_http_guildlog_refuse(ngx_http_guildlog_call_t *call, ngx_uint_t status,
+ngx_http_guildlog_call_refuse(ngx_http_guildlog_call_t *call, ngx_uint_t status,
     const ngx_str_t *error)
 {
     ngx_int_t            rc;
@@ -198,7 +199,7 @@ ngx_http_guildlog_refuse(ngx_http_guildlog_call_t *call, ngx_uint_t status,
         r->keepalive = 0;
     }
 
-    rc = ngx_http_guildlog_send_error(r, status, error);
+    rc = ngx_http_guildlog_response_error(r, status, error);
 
     if (rc == NGX_ERROR || rc >= NGX_HTTP_SPECIAL_RESPONSE) {
         return rc;

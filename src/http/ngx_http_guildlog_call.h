@@ -96,24 +96,24 @@ struct ngx_http_guildlog_endpoint_s {
 
 
 /* NULL: none yet, or out of memory if one is to be created */
-ngx_http_guildlog_ctx_t *ngx_http_guildlog_get_ctx(ngx_http_request_t *r,
+ngx_http_guildlog_ctx_t *ngx_http_guildlog_call_ctx(ngx_http_request_t *r,
     ngx_uint_t create);
 
 /*
  * Submits the statement with the call's arguments; what comes of it goes to
  * the route's answer.  NGX_AGAIN, or what finalizes the request.
  */
-ngx_int_t ngx_http_guildlog_ask(ngx_http_guildlog_call_t *call,
+ngx_int_t ngx_http_guildlog_call_ask(ngx_http_guildlog_call_t *call,
     const ngx_guildlog_stmt_t *stmt);
 
 /*
  * The end of a handler that the event loop has called for a request, whose log
  * it has set: what finalizes it, or NGX_BUSY.
  */
-void ngx_http_guildlog_finish(ngx_http_request_t *r, ngx_int_t rc);
+void ngx_http_guildlog_call_finish(ngx_http_request_t *r, ngx_int_t rc);
 
 /* answers with an error before any work was done */
-ngx_int_t ngx_http_guildlog_refuse(ngx_http_guildlog_call_t *call,
+ngx_int_t ngx_http_guildlog_call_refuse(ngx_http_guildlog_call_t *call,
     ngx_uint_t status, const ngx_str_t *error);
 
 

@@ -75,7 +75,7 @@ ngx_http_guildlog_conf_serve(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
     glcf->serves = 1;
     glcf->plane = (ngx_guildlog_plane_e) cmd->offset;
 
-    clcf->handler = ngx_http_guildlog_content_handler;
+    clcf->handler = ngx_http_guildlog_request_handler;
 
     ngx_http_guildlog_conf_used(cf);
 
@@ -533,7 +533,7 @@ ngx_http_guildlog_init_limit(ngx_conf_t *cf,
 
 
 ngx_http_guildlog_limit_conf_t *
-ngx_http_guildlog_default_limit(ngx_conf_t *cf)
+ngx_http_guildlog_conf_default_limit(ngx_conf_t *cf)
 {
     ngx_http_guildlog_limit_conf_t  *limit;
 

@@ -16,12 +16,12 @@ char *ngx_http_guildlog_conf_database(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
 
 /* NULL: logged.  An empty name is the default's */
-ngx_guildlog_database_t *ngx_http_guildlog_find_database(ngx_conf_t *cf,
+ngx_guildlog_database_t *ngx_http_guildlog_conf_database_find(ngx_conf_t *cf,
     ngx_str_t *name);
 
 /* one database by two roles: the same hosts, port and dbname */
-ngx_uint_t ngx_http_guildlog_same_database(const ngx_guildlog_database_t *one,
-    const ngx_guildlog_database_t *other);
+ngx_uint_t ngx_http_guildlog_conf_database_same(
+    const ngx_guildlog_database_t *one, const ngx_guildlog_database_t *other);
 
 
 /* ngx_http_guildlog_conf.c */
@@ -53,35 +53,35 @@ ssize_t ngx_http_guildlog_conf_read(ngx_conf_t *cf, ngx_str_t *file,
 void ngx_http_guildlog_conf_used(ngx_conf_t *cf);
 
 /* what an API location without guildlog_limit gets; NULL: logged */
-ngx_http_guildlog_limit_conf_t *ngx_http_guildlog_default_limit(
+ngx_http_guildlog_limit_conf_t *ngx_http_guildlog_conf_default_limit(
     ngx_conf_t *cf);
 
 
 /* ngx_http_guildlog_conf_delivery.c */
 
-char *ngx_http_guildlog_conf_platform(ngx_conf_t *cf, ngx_command_t *cmd,
+char *ngx_http_guildlog_conf_delivery_platform(ngx_conf_t *cf,
+    ngx_command_t *cmd, void *conf);
+char *ngx_http_guildlog_conf_delivery_rate(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
-char *ngx_http_guildlog_conf_rate(ngx_conf_t *cf, ngx_command_t *cmd,
-    void *conf);
-char *ngx_http_guildlog_conf_bot_token(ngx_conf_t *cf, ngx_command_t *cmd,
-    void *conf);
+char *ngx_http_guildlog_conf_delivery_bot_token(ngx_conf_t *cf,
+    ngx_command_t *cmd, void *conf);
 char *ngx_http_guildlog_conf_delivery(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
-char *ngx_http_guildlog_conf_unproved(ngx_conf_t *cf, ngx_command_t *cmd,
-    void *conf);
+char *ngx_http_guildlog_conf_delivery_unproved(ngx_conf_t *cf,
+    ngx_command_t *cmd, void *conf);
 
 /* when all of the configuration is read */
-char *ngx_http_guildlog_init_delivery(ngx_conf_t *cf,
+char *ngx_http_guildlog_conf_delivery_init(ngx_conf_t *cf,
     ngx_http_guildlog_main_conf_t *gmcf);
 
 
 /* ngx_http_guildlog_conf_operator.c */
 
 /* remembers the location that is being merged; NGX_ERROR: out of memory */
-ngx_int_t ngx_http_guildlog_add_operator(ngx_conf_t *cf);
+ngx_int_t ngx_http_guildlog_conf_operator_add(ngx_conf_t *cf);
 
 /* NGX_ERROR, logged: one of them is open to everybody over TCP */
-ngx_int_t ngx_http_guildlog_check_operators(ngx_conf_t *cf);
+ngx_int_t ngx_http_guildlog_conf_operator_check(ngx_conf_t *cf);
 
 
 #endif /* _NGX_HTTP_GUILDLOG_CONF_H_INCLUDED_ */

@@ -374,7 +374,7 @@ ngx_http_guildlog_read_password(ngx_conf_t *cf,
 
 
 ngx_guildlog_database_t *
-ngx_http_guildlog_find_database(ngx_conf_t *cf, ngx_str_t *name)
+ngx_http_guildlog_conf_database_find(ngx_conf_t *cf, ngx_str_t *name)
 {
     ngx_guildlog_database_t        *database;
     ngx_http_guildlog_main_conf_t  *gmcf;
@@ -397,7 +397,7 @@ ngx_http_guildlog_find_database(ngx_conf_t *cf, ngx_str_t *name)
 
 
 ngx_uint_t
-ngx_http_guildlog_same_database(const ngx_guildlog_database_t *one,
+ngx_http_guildlog_conf_database_same(const ngx_guildlog_database_t *one,
     const ngx_guildlog_database_t *other)
 {
     ngx_str_t   *host, *others;

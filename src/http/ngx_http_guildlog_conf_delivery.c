@@ -30,7 +30,7 @@ static ngx_int_t ngx_http_guildlog_node(ngx_conf_t *cf, ngx_str_t *node);
 /* guildlog_platform url [trusted=file] */
 
 char *
-ngx_http_guildlog_conf_platform(ngx_conf_t *cf, ngx_command_t *cmd,
+ngx_http_guildlog_conf_delivery_platform(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf)
 {
     ngx_http_guildlog_main_conf_t *gmcf = conf;
@@ -71,7 +71,8 @@ ngx_http_guildlog_conf_platform(ngx_conf_t *cf, ngx_command_t *cmd,
 /* guildlog_platform_rate number | off */
 
 char *
-ngx_http_guildlog_conf_rate(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
+ngx_http_guildlog_conf_delivery_rate(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf)
 {
     ngx_http_guildlog_main_conf_t *gmcf = conf;
 
@@ -110,7 +111,7 @@ ngx_http_guildlog_conf_rate(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 /* guildlog_bot_token main|pro file */
 
 char *
-ngx_http_guildlog_conf_bot_token(ngx_conf_t *cf, ngx_command_t *cmd,
+ngx_http_guildlog_conf_delivery_bot_token(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf)
 {
     ngx_http_guildlog_main_conf_t *gmcf = conf;
@@ -281,7 +282,7 @@ ngx_http_guildlog_delivery_param(ngx_http_guildlog_main_conf_t *gmcf,
 /* guildlog_delivery_unproved keep | resend */
 
 char *
-ngx_http_guildlog_conf_unproved(ngx_conf_t *cf, ngx_command_t *cmd,
+ngx_http_guildlog_conf_delivery_unproved(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf)
 {
     ngx_http_guildlog_main_conf_t *gmcf = conf;
@@ -408,7 +409,7 @@ ngx_http_guildlog_bot_id(ngx_pool_t *pool, const ngx_str_t *token,
 
 
 char *
-ngx_http_guildlog_init_delivery(ngx_conf_t *cf,
+ngx_http_guildlog_conf_delivery_init(ngx_conf_t *cf,
     ngx_http_guildlog_main_conf_t *gmcf)
 {
     ngx_guildlog_delivery_conf_t  *delivery;
@@ -434,7 +435,7 @@ ngx_http_guildlog_init_delivery(ngx_conf_t *cf,
         delivery->resend = 0;
     }
 
-    gmcf->delivers_to = ngx_http_guildlog_find_database(cf,
+    gmcf->delivers_to = ngx_http_guildlog_conf_database_find(cf,
                                                     &gmcf->delivery_database);
     if (gmcf->delivers_to == NULL) {
         return NGX_CONF_ERROR;

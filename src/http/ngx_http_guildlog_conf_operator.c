@@ -39,7 +39,7 @@ static void *ngx_http_guildlog_said(ngx_conf_t *cf, const char *module,
 
 
 ngx_int_t
-ngx_http_guildlog_add_operator(ngx_conf_t *cf)
+ngx_http_guildlog_conf_operator_add(ngx_conf_t *cf)
 {
     ngx_http_guildlog_operator_t   *operator;
     ngx_http_guildlog_main_conf_t  *gmcf;
@@ -69,7 +69,7 @@ ngx_http_guildlog_add_operator(ngx_conf_t *cf)
 
 
 ngx_int_t
-ngx_http_guildlog_check_operators(ngx_conf_t *cf)
+ngx_http_guildlog_conf_operator_check(ngx_conf_t *cf)
 {
     ngx_uint_t                      i;
     ngx_http_core_main_conf_t      *cmcf;

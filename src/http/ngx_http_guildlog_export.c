@@ -95,7 +95,7 @@ ngx_http_guildlog_export_start(ngx_http_guildlog_call_t *call)
                    ? NGX_HTTP_GUILDLOG_EXPORT_LINES
                    : NGX_HTTP_GUILDLOG_EXPORT_ARGS;
 
-    return ngx_http_guildlog_ask(call, call->route->stmt);
+    return ngx_http_guildlog_call_ask(call, call->route->stmt);
 }
 
 
@@ -113,15 +113,16 @@ ngx_http_guildlog_export_answer(ngx_http_guildlog_call_t *call,
         return ngx_http_guildlog_export_chunk(call, result);
     }
 
-    if (!ngx_http_guildlog_has_log(call, result, &rc)) {
+    if (!ngx_http_guildlog_response_has_log(call, result, &rc)) {
         return rc;
     }
 
     if (result->rows == 1
         && !(call->route->flags & NGX_GUILDLOG_ROUTE_LINES))
     {
-        return ngx_http_guildlog_send(call->request, NGX_HTTP_NO_CONTENT,
-                                      &nothing, &nothing);
+        return ngx_http_guildlog_response_send(call->request,
+                                               NGX_HTTP_NO_CONTENT, &nothing,
+                                               &nothing);
     }
 
     if (ngx_http_guildlog_export_begin(call, result) != NGX_OK) {
@@ -241,7 +242,7 @@ ngx_http_guildlog_export_header(ngx_http_guildlog_call_t *call)
                             tm.ngx_tm_sec, suffix)
                 - p;
 
-    if (ngx_http_guildlog_set_header(r, "Content-Disposition", &value)
+    if (ngx_http_guildlog_response_header(r, "Content-Disposition", &value)
         == NULL)
     {
         return NGX_ERROR;
@@ -249,9 +250,9 @@ ngx_http_guildlog_export_header(ngx_http_guildlog_call_t *call)
 
     ngx_str_set(&r->headers_out.charset, "utf-8");
 
-    return ngx_http_guildlog_send_head(r, NGX_HTTP_OK,
-                                       call->export->lines ? &lines : &csv,
-                                       -1);
+    return ngx_http_guildlog_response_head(r, NGX_HTTP_OK,
+                                           call->export->lines ? &lines : &csv,
+                                           -1);
 }
 
 
@@ -260,7 +261,7 @@ ngx_http_guildlog_export_chunk(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result)
 {
     if (ngx_http_guildlog_parts_fits(call, result,
-                                     ngx_http_guildlog_log_status(result))
+                               ngx_http_guildlog_response_log_status(result))
         != NGX_OK)
     {
         return NGX_ERROR;
@@ -368,7 +369,7 @@ ngx_http_guildlog_export_fill(ngx_http_guildlog_call_t *call,
                                              NGX_HTTP_GUILDLOG_LOG_ID);
 
         if (ex->lines) {
-            p = ngx_http_guildlog_entry(p, result, row);
+            p = ngx_http_guildlog_log_json_entry(p, result, row);
             *p++ = '\n';
             continue;
         }
@@ -491,7 +492,7 @@ ngx_http_guildlog_export_size(ngx_http_guildlog_export_t *ex,
     ngx_uint_t  row;
 
     if (ex->lines) {
-        return ngx_http_guildlog_entries_size(result, NULL) + result->rows;
+        return ngx_http_guildlog_log_json_size(result, NULL) + result->rows;
     }
 
     size = ngx_guildlog_csv_header.len;
@@ -524,7 +525,7 @@ ngx_http_guildlog_export_ask(ngx_http_guildlog_call_t *call)
 
     if (ex->ids == NULL || ex->pos == ex->last) {
         ngx_str_null(ids);
-        return ngx_http_guildlog_ask(call, stmt);
+        return ngx_http_guildlog_call_ask(call, stmt);
     }
 
     ids->data = ex->pos;
@@ -534,7 +535,7 @@ ngx_http_guildlog_export_ask(ngx_http_guildlog_call_t *call)
     *ex->pos = '{';
     *ex->stop = '}';
 
-    rc = ngx_http_guildlog_ask(call, stmt);
+    rc = ngx_http_guildlog_call_ask(call, stmt);
 
     *ex->pos = ',';
     *ex->stop = c;

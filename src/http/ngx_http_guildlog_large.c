@@ -31,7 +31,7 @@ ngx_http_guildlog_large_start(ngx_http_guildlog_call_t *call)
         ngx_str_null(rest);
     }
 
-    return ngx_http_guildlog_ask(call, call->route->stmt);
+    return ngx_http_guildlog_call_ask(call, call->route->stmt);
 }
 
 
@@ -53,8 +53,8 @@ ngx_http_guildlog_large_answer(ngx_http_guildlog_call_t *call,
     ngx_str_null(&more);
 
     if (result->outcome == NGX_GUILDLOG_DB_ROWS && result->rows == 1) {
-        status = ngx_http_guildlog_number_at(result, 0,
-                                             NGX_HTTP_GUILDLOG_LARGE_STATUS);
+        status = ngx_http_guildlog_response_number(result, 0,
+                                              NGX_HTTP_GUILDLOG_LARGE_STATUS);
         body = ngx_guildlog_db_result_value(result, 0,
                                             NGX_HTTP_GUILDLOG_LARGE_BODY);
         more = ngx_guildlog_db_result_value(result, 0,
@@ -64,7 +64,7 @@ ngx_http_guildlog_large_answer(ngx_http_guildlog_call_t *call,
     if (call->parts == NULL) {
 
         if (more.data == NULL) {
-            return ngx_http_guildlog_send_result(call, result);
+            return ngx_http_guildlog_response_result(call, result);
         }
 
         if (ngx_http_guildlog_parts_begin(call, "an answer",
@@ -74,8 +74,8 @@ ngx_http_guildlog_large_answer(ngx_http_guildlog_call_t *call,
             return NGX_ERROR;
         }
 
-        rc = ngx_http_guildlog_send_head(call->request, NGX_HTTP_OK, &type,
-                                         -1);
+        rc = ngx_http_guildlog_response_head(call->request, NGX_HTTP_OK, &type,
+                                             -1);
 
         if (rc == NGX_ERROR || rc > NGX_OK || call->request->header_only) {
             return rc;
@@ -107,5 +107,5 @@ ngx_http_guildlog_large_answer(ngx_http_guildlog_call_t *call,
 static ngx_int_t
 ngx_http_guildlog_large_ask(ngx_http_guildlog_call_t *call)
 {
-    return ngx_http_guildlog_ask(call, call->route->stmt + 1);
+    return ngx_http_guildlog_call_ask(call, call->route->stmt + 1);
 }

@@ -26,8 +26,8 @@ static ngx_int_t ngx_http_guildlog_number_header(ngx_http_request_t *r,
 
 
 ngx_int_t
-ngx_http_guildlog_charge(ngx_http_request_t *r, ngx_http_guildlog_ctx_t *ctx,
-    const ngx_http_guildlog_loc_conf_t *conf)
+ngx_http_guildlog_limit_charge(ngx_http_request_t *r,
+    ngx_http_guildlog_ctx_t *ctx, const ngx_http_guildlog_loc_conf_t *conf)
 {
     ngx_int_t                              rc;
     const ngx_http_guildlog_limit_conf_t  *limit;
@@ -240,10 +240,10 @@ ngx_http_guildlog_limit_headers(ngx_http_request_t *r,
                             ctx->limit.remaining, reset)
                 - p;
 
-    if (ngx_http_guildlog_set_header(r, "RateLimit-Policy",
-                                     &ctx->charged->policy)
+    if (ngx_http_guildlog_response_header(r, "RateLimit-Policy",
+                                          &ctx->charged->policy)
         == NULL
-        || ngx_http_guildlog_set_header(r, "RateLimit", &value) == NULL)
+        || ngx_http_guildlog_response_header(r, "RateLimit", &value) == NULL)
     {
         return NGX_ERROR;
     }
@@ -269,5 +269,6 @@ ngx_http_guildlog_number_header(ngx_http_request_t *r, const char *name,
 
     value.len = ngx_sprintf(value.data, "%ui", n) - value.data;
 
-    return ngx_http_guildlog_set_header(r, name, &value) ? NGX_OK : NGX_ERROR;
+    return ngx_http_guildlog_response_header(r, name, &value) ? NGX_OK
+                                                              : NGX_ERROR;
 }

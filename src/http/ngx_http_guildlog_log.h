@@ -46,21 +46,21 @@ typedef struct {
 
     unsigned                       undecided:1; /* more may become of one of
                                                    them by itself */
-} ngx_http_guildlog_entries_t;
+} ngx_http_guildlog_log_json_t;
 
 /* the room that all may take; without ranges none of them are joined */
-size_t ngx_http_guildlog_entries_size(ngx_guildlog_db_result_t *result,
+size_t ngx_http_guildlog_log_json_size(ngx_guildlog_db_result_t *result,
     const ngx_guildlog_ranges_t *ranges);
 
 /* an entry with its delivery, as JSON */
-u_char *ngx_http_guildlog_entry(u_char *p, ngx_guildlog_db_result_t *result,
-    ngx_uint_t row);
+u_char *ngx_http_guildlog_log_json_entry(u_char *p,
+    ngx_guildlog_db_result_t *result, ngx_uint_t row);
 
 /*
  * Those of a row, behind a comma if there were others.  NGX_DECLINED: the
  * delivery of one is not known.
  */
-ngx_int_t ngx_http_guildlog_entries_add(ngx_http_guildlog_entries_t *entries,
+ngx_int_t ngx_http_guildlog_log_json_add(ngx_http_guildlog_log_json_t *entries,
     ngx_guildlog_db_result_t *result, ngx_uint_t row);
 
 /* ngx_http_guildlog_page_cache.c */
@@ -70,9 +70,9 @@ ngx_int_t ngx_http_guildlog_entries_add(ngx_http_guildlog_entries_t *entries,
  * the call, with the key to keep another one by, and what it is known by behind
  * the arguments.
  */
-ngx_int_t ngx_http_guildlog_page_recall(ngx_http_guildlog_call_t *call,
+ngx_int_t ngx_http_guildlog_page_cache_recall(ngx_http_guildlog_call_t *call,
     const ngx_guildlog_stmt_t *stmt);
-void ngx_http_guildlog_page_keep(ngx_http_guildlog_call_t *call,
+void ngx_http_guildlog_page_cache_keep(ngx_http_guildlog_call_t *call,
     const ngx_str_t *state, const ngx_str_t *body);
 
 

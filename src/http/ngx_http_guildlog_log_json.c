@@ -40,16 +40,16 @@ static ngx_uint_t ngx_http_guildlog_entries_joined(
 static void ngx_http_guildlog_entries_said(ngx_guildlog_db_result_t *result,
     ngx_uint_t row, ngx_str_t *said);
 static ngx_int_t ngx_http_guildlog_entries_split(
-    ngx_http_guildlog_entries_t *entries, ngx_guildlog_db_result_t *result,
+    ngx_http_guildlog_log_json_t *entries, ngx_guildlog_db_result_t *result,
     ngx_uint_t row);
 static u_char *ngx_http_guildlog_entries_told(u_char *p, u_char *last,
     ngx_str_t *told);
 static ngx_int_t ngx_http_guildlog_entries_delivery(ngx_str_t *told,
     const ngx_guildlog_ranges_t *ranges);
 static void ngx_http_guildlog_entries_doc(
-    ngx_http_guildlog_entries_t *entries, const ngx_str_t *doc);
+    ngx_http_guildlog_log_json_t *entries, const ngx_str_t *doc);
 static void ngx_http_guildlog_entries_say(
-    ngx_http_guildlog_entries_t *entries, const ngx_str_t *said);
+    ngx_http_guildlog_log_json_t *entries, const ngx_str_t *said);
 static ngx_uint_t ngx_http_guildlog_entries_decided(const ngx_str_t *said);
 static u_char *ngx_http_guildlog_entries_end(u_char *p,
     const ngx_str_t *said);
@@ -67,7 +67,7 @@ static const ngx_str_t  ngx_http_guildlog_entries_words[] = {
 
 
 size_t
-ngx_http_guildlog_entries_size(ngx_guildlog_db_result_t *result,
+ngx_http_guildlog_log_json_size(ngx_guildlog_db_result_t *result,
     const ngx_guildlog_ranges_t *ranges)
 {
     size_t      size;
@@ -97,14 +97,15 @@ ngx_http_guildlog_entries_joined(ngx_guildlog_db_result_t *result,
 {
     int64_t  n;
 
-    n = ngx_http_guildlog_number_at(result, row, NGX_HTTP_GUILDLOG_LOG_SEQ);
+    n = ngx_http_guildlog_response_number(result, row,
+                                          NGX_HTTP_GUILDLOG_LOG_SEQ);
 
     return n == NGX_ERROR ? 0 : n;
 }
 
 
 u_char *
-ngx_http_guildlog_entry(u_char *p, ngx_guildlog_db_result_t *result,
+ngx_http_guildlog_log_json_entry(u_char *p, ngx_guildlog_db_result_t *result,
     ngx_uint_t row)
 {
     ngx_str_t  doc, said[NGX_HTTP_GUILDLOG_SAID_LAST];
@@ -120,7 +121,7 @@ ngx_http_guildlog_entry(u_char *p, ngx_guildlog_db_result_t *result,
 
 
 ngx_int_t
-ngx_http_guildlog_entries_add(ngx_http_guildlog_entries_t *entries,
+ngx_http_guildlog_log_json_add(ngx_http_guildlog_log_json_t *entries,
     ngx_guildlog_db_result_t *result, ngx_uint_t row)
 {
     ngx_str_t  doc, said[NGX_HTTP_GUILDLOG_SAID_LAST];
@@ -153,7 +154,7 @@ ngx_http_guildlog_entries_said(ngx_guildlog_db_result_t *result, ngx_uint_t row,
 
 
 static ngx_int_t
-ngx_http_guildlog_entries_split(ngx_http_guildlog_entries_t *entries,
+ngx_http_guildlog_entries_split(ngx_http_guildlog_log_json_t *entries,
     ngx_guildlog_db_result_t *result, ngx_uint_t row)
 {
     u_char      *p, *last;
@@ -310,7 +311,7 @@ ngx_http_guildlog_entries_delivery(ngx_str_t *told,
 
 
 static void
-ngx_http_guildlog_entries_doc(ngx_http_guildlog_entries_t *entries,
+ngx_http_guildlog_entries_doc(ngx_http_guildlog_log_json_t *entries,
     const ngx_str_t *doc)
 {
     if (entries->n++) {
@@ -322,7 +323,7 @@ ngx_http_guildlog_entries_doc(ngx_http_guildlog_entries_t *entries,
 
 
 static void
-ngx_http_guildlog_entries_say(ngx_http_guildlog_entries_t *entries,
+ngx_http_guildlog_entries_say(ngx_http_guildlog_log_json_t *entries,
     const ngx_str_t *said)
 {
     if (!ngx_http_guildlog_entries_decided(said)) {

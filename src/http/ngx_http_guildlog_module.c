@@ -66,21 +66,21 @@ static ngx_command_t  ngx_http_guildlog_commands[] = {
 
     { ngx_string("guildlog_platform"),
       NGX_HTTP_MAIN_CONF|NGX_CONF_TAKE12,
-      ngx_http_guildlog_conf_platform,
+      ngx_http_guildlog_conf_delivery_platform,
       NGX_HTTP_MAIN_CONF_OFFSET,
       0,
       NULL },
 
     { ngx_string("guildlog_platform_rate"),
       NGX_HTTP_MAIN_CONF|NGX_CONF_TAKE1,
-      ngx_http_guildlog_conf_rate,
+      ngx_http_guildlog_conf_delivery_rate,
       NGX_HTTP_MAIN_CONF_OFFSET,
       0,
       NULL },
 
     { ngx_string("guildlog_bot_token"),
       NGX_HTTP_MAIN_CONF|NGX_CONF_TAKE2,
-      ngx_http_guildlog_conf_bot_token,
+      ngx_http_guildlog_conf_delivery_bot_token,
       NGX_HTTP_MAIN_CONF_OFFSET,
       0,
       NULL },
@@ -94,7 +94,7 @@ static ngx_command_t  ngx_http_guildlog_commands[] = {
 
     { ngx_string("guildlog_delivery_unproved"),
       NGX_HTTP_MAIN_CONF|NGX_CONF_TAKE1,
-      ngx_http_guildlog_conf_unproved,
+      ngx_http_guildlog_conf_delivery_unproved,
       NGX_HTTP_MAIN_CONF_OFFSET,
       0,
       NULL },
@@ -445,7 +445,7 @@ ngx_http_guildlog_init_main_conf(ngx_conf_t *cf, void *conf)
         return NGX_CONF_ERROR;
     }
 
-    return ngx_http_guildlog_init_delivery(cf, gmcf);
+    return ngx_http_guildlog_conf_delivery_init(cf, gmcf);
 }
 
 
@@ -471,7 +471,7 @@ ngx_http_guildlog_init_keeper(ngx_conf_t *cf,
     names = gmcf->keeper_databases->elts;
 
     for (i = 0; i < gmcf->keeper_databases->nelts; i++) {
-        database = ngx_http_guildlog_find_database(cf, &names[i]);
+        database = ngx_http_guildlog_conf_database_find(cf, &names[i]);
         if (database == NULL) {
             return NGX_ERROR;
         }
@@ -535,7 +535,7 @@ ngx_http_guildlog_merge_loc_conf(ngx_conf_t *cf, void *parent, void *child)
         conf->plane = prev->plane;
         conf->prefix = prev->prefix;
         conf->database_name = prev->database_name;
-        clcf->handler = ngx_http_guildlog_content_handler;
+        clcf->handler = ngx_http_guildlog_request_handler;
     }
 
     ngx_conf_merge_ptr_value(conf->keys, prev->keys, NULL);
@@ -562,7 +562,7 @@ ngx_http_guildlog_merge_loc_conf(ngx_conf_t *cf, void *parent, void *child)
         conf->limit = conf->own_limit;
 
     } else if (conf->serves) {
-        conf->limit = ngx_http_guildlog_default_limit(cf);
+        conf->limit = ngx_http_guildlog_conf_default_limit(cf);
 
         if (conf->limit == NULL) {
             return NGX_CONF_ERROR;
@@ -595,8 +595,8 @@ ngx_http_guildlog_merge_plane(ngx_conf_t *cf,
     name = conf->plane == NGX_GUILDLOG_API ? "guildlog_api"
                                            : "guildlog_operator";
 
-    conf->database = ngx_http_guildlog_find_database(cf,
-                                                     &conf->database_name);
+    conf->database = ngx_http_guildlog_conf_database_find(cf,
+                                                          &conf->database_name);
     if (conf->database == NULL) {
         return NGX_CONF_ERROR;
     }
@@ -609,7 +609,7 @@ ngx_http_guildlog_merge_plane(ngx_conf_t *cf,
 
     clcf = ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module);
 
-    if (clcf->handler != ngx_http_guildlog_content_handler) {
+    if (clcf->handler != ngx_http_guildlog_request_handler) {
         ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
                            "location \"%V\" has another handler beside "
                            "\"%s\"", &clcf->name, name);
@@ -643,7 +643,7 @@ ngx_http_guildlog_merge_plane(ngx_conf_t *cf,
     clcf->client_max_body_size = 0;
 
     if (conf->plane == NGX_GUILDLOG_OPERATOR && !conf->open
-        && ngx_http_guildlog_add_operator(cf) != NGX_OK)
+        && ngx_http_guildlog_conf_operator_add(cf) != NGX_OK)
     {
         return NGX_CONF_ERROR;
     }
@@ -670,7 +670,7 @@ ngx_http_guildlog_is_pattern(ngx_http_core_loc_conf_t *clcf)
 static ngx_int_t
 ngx_http_guildlog_preconfiguration(ngx_conf_t *cf)
 {
-    return ngx_http_guildlog_add_variables(cf);
+    return ngx_http_guildlog_variables_add(cf);
 }
 
 
@@ -688,7 +688,7 @@ ngx_http_guildlog_postconfiguration(ngx_conf_t *cf)
         return NGX_OK;
     }
 
-    if (ngx_http_guildlog_check_operators(cf) != NGX_OK) {
+    if (ngx_http_guildlog_conf_operator_check(cf) != NGX_OK) {
         return NGX_ERROR;
     }
 
@@ -732,7 +732,7 @@ ngx_http_guildlog_postconfiguration(ngx_conf_t *cf)
         return NGX_ERROR;
     }
 
-    *h = ngx_http_guildlog_log_handler;
+    *h = ngx_http_guildlog_request_log_handler;
 
     return NGX_OK;
 }

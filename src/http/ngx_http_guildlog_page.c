@@ -49,7 +49,7 @@ static ngx_int_t ngx_http_guildlog_page_ranges(ngx_http_guildlog_call_t *call,
 static void ngx_http_guildlog_page_range(ngx_guildlog_ranges_t *ranges,
     ngx_guildlog_db_result_t *result, ngx_uint_t row);
 static ngx_int_t ngx_http_guildlog_page_build(ngx_http_guildlog_call_t *call,
-    ngx_guildlog_db_result_t *result, ngx_http_guildlog_entries_t *entries,
+    ngx_guildlog_db_result_t *result, ngx_http_guildlog_log_json_t *entries,
     ngx_str_t *body);
 
 
@@ -68,8 +68,8 @@ ngx_http_guildlog_page_start(ngx_http_guildlog_call_t *call)
 
     if (cursor->data) {
         if (ngx_guildlog_cursor_decode(cursor, &id) != NGX_OK) {
-            return ngx_http_guildlog_refuse(call, NGX_HTTP_BAD_REQUEST,
-                                            &malformed);
+            return ngx_http_guildlog_call_refuse(call, NGX_HTTP_BAD_REQUEST,
+                                                 &malformed);
         }
 
         p = ngx_pnalloc(call->request->pool, NGX_INT64_LEN);
@@ -96,7 +96,7 @@ ngx_http_guildlog_page_start(ngx_http_guildlog_call_t *call)
         ngx_http_guildlog_page_plain(call);
     }
 
-    if (ngx_http_guildlog_page_recall(call, &ngx_guildlog_stmts[stmt])
+    if (ngx_http_guildlog_page_cache_recall(call, &ngx_guildlog_stmts[stmt])
         != NGX_OK)
     {
         return NGX_ERROR;
@@ -111,7 +111,7 @@ ngx_http_guildlog_page_start(ngx_http_guildlog_call_t *call)
         call->nargs++;
     }
 
-    return ngx_http_guildlog_ask(call, &ngx_guildlog_stmts[stmt]);
+    return ngx_http_guildlog_call_ask(call, &ngx_guildlog_stmts[stmt]);
 }
 
 
@@ -159,21 +159,22 @@ ngx_int_t
 ngx_http_guildlog_page_answer(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result)
 {
-    ngx_int_t                    rc;
-    ngx_str_t                    body, state;
-    ngx_guildlog_ranges_t        ranges;
-    ngx_http_guildlog_entries_t  entries;
+    ngx_int_t                     rc;
+    ngx_str_t                     body, state;
+    ngx_guildlog_ranges_t         ranges;
+    ngx_http_guildlog_log_json_t  entries;
 
     if (call->page
-        && ngx_http_guildlog_log_status(result) == NGX_HTTP_NOT_MODIFIED)
+        && ngx_http_guildlog_response_log_status(result)
+           == NGX_HTTP_NOT_MODIFIED)
     {
         ngx_guildlog_stats_count(&ngx_http_guildlog_worker.stats,
                                  NGX_GUILDLOG_COUNT_PAGES_KEPT, 1);
-        return ngx_http_guildlog_send_json(call->request, NGX_HTTP_OK,
-                                           &call->page->body);
+        return ngx_http_guildlog_response_json(call->request, NGX_HTTP_OK,
+                                               &call->page->body);
     }
 
-    if (!ngx_http_guildlog_has_log(call, result, &rc)) {
+    if (!ngx_http_guildlog_response_has_log(call, result, &rc)) {
         return rc;
     }
 
@@ -185,7 +186,7 @@ ngx_http_guildlog_page_answer(ngx_http_guildlog_call_t *call,
         return NGX_ERROR;
     }
 
-    ngx_memzero(&entries, sizeof(ngx_http_guildlog_entries_t));
+    ngx_memzero(&entries, sizeof(ngx_http_guildlog_log_json_t));
     entries.ranges = &ranges;
 
     rc = ngx_http_guildlog_page_build(call, result, &entries, &body);
@@ -204,18 +205,21 @@ ngx_http_guildlog_page_answer(ngx_http_guildlog_call_t *call,
     if (!entries.undecided) {
         state = ngx_guildlog_db_result_value(result, 0,
                                              NGX_HTTP_GUILDLOG_LOG_REASON);
-        ngx_http_guildlog_page_keep(call, &state, &body);
+        ngx_http_guildlog_page_cache_keep(call, &state, &body);
     }
 
-    return ngx_http_guildlog_send_json(call->request, NGX_HTTP_OK, &body);
+    return ngx_http_guildlog_response_json(call->request, NGX_HTTP_OK, &body);
 }
 
 
 static ngx_int_t
 ngx_http_guildlog_page_again(ngx_http_guildlog_call_t *call, ngx_uint_t stmt)
 {
-    return ngx_http_guildlog_ask(call, &ngx_guildlog_stmts[stmt]) == NGX_AGAIN
-           ? NGX_BUSY : NGX_ERROR;
+    ngx_int_t  rc;
+
+    rc = ngx_http_guildlog_call_ask(call, &ngx_guildlog_stmts[stmt]);
+
+    return rc == NGX_AGAIN ? NGX_BUSY : NGX_ERROR;
 }
 
 
@@ -296,25 +300,25 @@ ngx_http_guildlog_page_range(ngx_guildlog_ranges_t *ranges,
     int64_t               status;
     ngx_guildlog_range_t  range;
 
-    range.lane = ngx_http_guildlog_number_at(result, row,
-                                             NGX_HTTP_GUILDLOG_LOG_LANE);
-    range.first = ngx_http_guildlog_number_at(result, row,
-                                              NGX_HTTP_GUILDLOG_LOG_ID);
-    range.last = ngx_http_guildlog_number_at(result, row,
-                                             NGX_HTTP_GUILDLOG_LOG_SEQ);
+    range.lane = ngx_http_guildlog_response_number(result, row,
+                                                   NGX_HTTP_GUILDLOG_LOG_LANE);
+    range.first = ngx_http_guildlog_response_number(result, row,
+                                                    NGX_HTTP_GUILDLOG_LOG_ID);
+    range.last = ngx_http_guildlog_response_number(result, row,
+                                                   NGX_HTTP_GUILDLOG_LOG_SEQ);
     range.reason = ngx_guildlog_db_result_value(result, row,
                                                 NGX_HTTP_GUILDLOG_LOG_REASON);
     range.message = ngx_guildlog_db_result_value(result, row,
                                                  NGX_HTTP_GUILDLOG_LOG_MESSAGE);
 
-    status = ngx_http_guildlog_number_at(result, row,
-                                         NGX_HTTP_GUILDLOG_LOG_DSTATUS);
+    status = ngx_http_guildlog_response_number(result, row,
+                                               NGX_HTTP_GUILDLOG_LOG_DSTATUS);
 
     if (status == NGX_ERROR) {
         ngx_guildlog_ranges_add_lane(ranges, range.lane, range.first,
                                      range.last,
-                                     ngx_http_guildlog_number_at(result, row,
-                                                NGX_HTTP_GUILDLOG_LOG_MESSAGE));
+                              ngx_http_guildlog_response_number(result, row,
+                                              NGX_HTTP_GUILDLOG_LOG_MESSAGE));
         return;
     }
 
@@ -330,7 +334,7 @@ ngx_http_guildlog_page_range(ngx_guildlog_ranges_t *ranges,
 
 static ngx_int_t
 ngx_http_guildlog_page_build(ngx_http_guildlog_call_t *call,
-    ngx_guildlog_db_result_t *result, ngx_http_guildlog_entries_t *entries,
+    ngx_guildlog_db_result_t *result, ngx_http_guildlog_log_json_t *entries,
     ngx_str_t *body)
 {
     u_char     *p;
@@ -341,7 +345,7 @@ ngx_http_guildlog_page_build(ngx_http_guildlog_call_t *call,
 
     p = ngx_pnalloc(call->request->pool,
                     NGX_HTTP_GUILDLOG_PAGE_HEAD
-                    + ngx_http_guildlog_entries_size(result, entries->ranges));
+                    + ngx_http_guildlog_log_json_size(result, entries->ranges));
     if (p == NULL) {
         return NGX_ERROR;
     }
@@ -355,7 +359,7 @@ ngx_http_guildlog_page_build(ngx_http_guildlog_call_t *call,
     entries->last = p;
 
     for (row = 1; row < result->rows; row++) {
-        rc = ngx_http_guildlog_entries_add(entries, result, row);
+        rc = ngx_http_guildlog_log_json_add(entries, result, row);
 
         if (rc != NGX_OK) {
             return rc;
@@ -365,11 +369,12 @@ ngx_http_guildlog_page_build(ngx_http_guildlog_call_t *call,
     p = entries->last;
     p = ngx_cpymem(p, "],\"cursor\":", sizeof("],\"cursor\":") - 1);
 
-    total = ngx_http_guildlog_number_at(result, 0, NGX_HTTP_GUILDLOG_LOG_SEQ);
+    total = ngx_http_guildlog_response_number(result, 0,
+                                              NGX_HTTP_GUILDLOG_LOG_SEQ);
 
     if ((int64_t) entries->n < total && entries->n) {
-        id = ngx_http_guildlog_number_at(result, result->rows - 1,
-                                         NGX_HTTP_GUILDLOG_LOG_ID);
+        id = ngx_http_guildlog_response_number(result, result->rows - 1,
+                                               NGX_HTTP_GUILDLOG_LOG_ID);
 
         *p++ = '"';
         p = ngx_guildlog_cursor_encode(p, id);

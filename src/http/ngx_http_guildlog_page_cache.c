@@ -19,7 +19,7 @@ static void ngx_http_guildlog_page_cleanup(void *data);
 
 
 ngx_int_t
-ngx_http_guildlog_page_recall(ngx_http_guildlog_call_t *call,
+ngx_http_guildlog_page_cache_recall(ngx_http_guildlog_call_t *call,
     const ngx_guildlog_stmt_t *stmt)
 {
     ngx_str_t           *known;
@@ -107,7 +107,7 @@ ngx_http_guildlog_page_cleanup(void *data)
 
 
 void
-ngx_http_guildlog_page_keep(ngx_http_guildlog_call_t *call,
+ngx_http_guildlog_page_cache_keep(ngx_http_guildlog_call_t *call,
     const ngx_str_t *state, const ngx_str_t *body)
 {
     if (call->page_key.data && state->len) {

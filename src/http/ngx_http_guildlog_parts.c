@@ -74,8 +74,9 @@ ngx_http_guildlog_parts_fits(ngx_http_guildlog_call_t *call,
         return ngx_http_guildlog_parts_abort(call, "the token was revoked");
 
     default:
-        (void) ngx_http_guildlog_failed(result, call->route->stmt->name,
-                                        call->request->connection->log);
+        (void) ngx_http_guildlog_response_failed(result,
+                                               call->route->stmt->name,
+                                               call->request->connection->log);
         return ngx_http_guildlog_parts_abort(call, "the database failed");
     }
 }
@@ -204,7 +205,7 @@ ngx_http_guildlog_parts_writer(ngx_http_request_t *r)
     ngx_http_guildlog_parts_t  *parts;
 
     c = r->connection;
-    call = ngx_http_guildlog_get_ctx(r, 0)->call;
+    call = ngx_http_guildlog_call_ctx(r, 0)->call;
     parts = call->parts;
 
     if (c->write->timedout) {

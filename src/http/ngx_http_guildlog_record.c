@@ -69,7 +69,8 @@ ngx_http_guildlog_read_entries(ngx_http_guildlog_call_t *call)
     }
 
     if (rc == NGX_DECLINED) {
-        return ngx_http_guildlog_refuse(call, NGX_HTTP_BAD_REQUEST, &error);
+        return ngx_http_guildlog_call_refuse(call, NGX_HTTP_BAD_REQUEST,
+                                             &error);
     }
 
     if (rc != NGX_OK) {
@@ -152,8 +153,8 @@ ngx_http_guildlog_turn_handler(ngx_event_t *ev)
 
     rc = ngx_http_guildlog_read_entries(call);
 
-    ngx_http_guildlog_finish(r, rc == NGX_AGAIN ? NGX_BUSY
-                                : rc == NGX_DONE ? NGX_OK : rc);
+    ngx_http_guildlog_call_finish(r, rc == NGX_AGAIN ? NGX_BUSY
+                                     : rc == NGX_DONE ? NGX_OK : rc);
 }
 
 
@@ -168,9 +169,10 @@ ngx_http_guildlog_record_answer(ngx_http_guildlog_call_t *call,
     if (call->apart) {
         ngx_http_guildlog_record_log(call, result);
 
-        if (ngx_http_guildlog_number_at(result, 0, 0)
+        if (ngx_http_guildlog_response_number(result, 0, 0)
                == NGX_HTTP_SERVICE_UNAVAILABLE
-            && ngx_http_guildlog_set_header(call->request, "Retry-After", &one)
+            && ngx_http_guildlog_response_header(call->request, "Retry-After",
+                                                 &one)
                == NULL)
         {
             return NGX_ERROR;
@@ -191,8 +193,8 @@ ngx_http_guildlog_record_answer(ngx_http_guildlog_call_t *call,
 
     stmt = &ngx_guildlog_stmts[ngx_guildlog_stmt_operator_record_apart];
 
-    return ngx_http_guildlog_ask(call, stmt) == NGX_AGAIN ? NGX_BUSY
-                                                          : NGX_ERROR;
+    return ngx_http_guildlog_call_ask(call, stmt) == NGX_AGAIN ? NGX_BUSY
+                                                               : NGX_ERROR;
 }
 
 
@@ -202,12 +204,12 @@ ngx_http_guildlog_record_send(ngx_http_guildlog_call_t *call,
 {
     ngx_str_t  counts;
 
-    if (ngx_http_guildlog_row_status(result)) {
+    if (ngx_http_guildlog_response_row_status(result)) {
         counts = ngx_guildlog_db_result_value(result, 0, 2);
         ngx_http_guildlog_count_entries(&counts);
     }
 
-    return ngx_http_guildlog_send_result(call, result);
+    return ngx_http_guildlog_response_result(call, result);
 }
 
 
@@ -254,8 +256,8 @@ ngx_http_guildlog_record_is_apart(ngx_http_guildlog_call_t *call,
         }
     }
 
-    (void) ngx_http_guildlog_failed(result, call->route->stmt->name,
-                                    call->request->connection->log);
+    (void) ngx_http_guildlog_response_failed(result, call->route->stmt->name,
+                                             call->request->connection->log);
     return 1;
 }
 

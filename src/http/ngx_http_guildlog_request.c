@@ -39,7 +39,7 @@ _Static_assert(NGX_GUILDLOG_GET == NGX_HTTP_GET
 
 static const ngx_http_guildlog_endpoint_t  ngx_http_guildlog_endpoints[] = {
     { ngx_http_guildlog_bind_body, ngx_http_guildlog_submit,
-      ngx_http_guildlog_send_result },
+      ngx_http_guildlog_response_result },
     { NULL, ngx_http_guildlog_large_start, ngx_http_guildlog_large_answer },
     { ngx_http_guildlog_bind_body, ngx_http_guildlog_token_start,
       ngx_http_guildlog_token_answer },
@@ -62,22 +62,22 @@ static const ngx_http_guildlog_endpoint_t  ngx_http_guildlog_endpoints[] = {
  */
 
 ngx_int_t
-ngx_http_guildlog_content_handler(ngx_http_request_t *r)
+ngx_http_guildlog_request_handler(ngx_http_request_t *r)
 {
     ngx_int_t                  rc;
     ngx_http_guildlog_call_t  *call;
 
     call = ngx_pcalloc(r->pool, sizeof(ngx_http_guildlog_call_t));
     if (call == NULL) {
-        return ngx_http_guildlog_never_empty(r, NGX_ERROR);
+        return ngx_http_guildlog_response_never_empty(r, NGX_ERROR);
     }
 
     call->request = r;
     call->conf = ngx_http_get_module_loc_conf(r, ngx_http_guildlog_module);
-    call->ctx = ngx_http_guildlog_get_ctx(r, 1);
+    call->ctx = ngx_http_guildlog_call_ctx(r, 1);
 
     if (call->ctx == NULL) {
-        return ngx_http_guildlog_never_empty(r, NGX_ERROR);
+        return ngx_http_guildlog_response_never_empty(r, NGX_ERROR);
     }
 
     call->ctx->served = 1;
@@ -97,7 +97,7 @@ ngx_http_guildlog_content_handler(ngx_http_request_t *r)
     }
 
     if (rc == NGX_OK) {
-        rc = call->route->body ? ngx_http_guildlog_read_body(call)
+        rc = call->route->body ? ngx_http_guildlog_body_read(call)
                                : ngx_http_guildlog_skip(call);
     }
 
@@ -105,7 +105,8 @@ ngx_http_guildlog_content_handler(ngx_http_request_t *r)
         return NGX_DONE;
     }
 
-    return ngx_http_guildlog_never_empty(r, rc == NGX_DONE ? NGX_OK : rc);
+    return ngx_http_guildlog_response_never_empty(r, rc == NGX_DONE ? NGX_OK
+                                                                    : rc);
 }
 
 
@@ -125,15 +126,15 @@ ngx_http_guildlog_admit(ngx_http_guildlog_call_t *call)
         return NGX_OK;
     }
 
-    if (ngx_http_guildlog_authenticate(r, ctx, call->conf) != NGX_OK) {
+    if (ngx_http_guildlog_access_authenticate(r, ctx, call->conf) != NGX_OK) {
         return NGX_ERROR;
     }
 
-    rc = ngx_http_guildlog_charge(r, ctx, call->conf);
+    rc = ngx_http_guildlog_limit_charge(r, ctx, call->conf);
 
     if (rc == NGX_BUSY) {
-        return ngx_http_guildlog_refuse(call, NGX_HTTP_TOO_MANY_REQUESTS,
-                                        NULL);
+        return ngx_http_guildlog_call_refuse(call, NGX_HTTP_TOO_MANY_REQUESTS,
+                                             NULL);
     }
 
     if (rc == NGX_ERROR) {
@@ -152,11 +153,11 @@ ngx_http_guildlog_admit(ngx_http_guildlog_call_t *call)
         return ngx_http_guildlog_refuse_unread(call);
     }
 
-    if (ngx_http_guildlog_challenge(r, ctx) != NGX_OK) {
+    if (ngx_http_guildlog_response_challenge(r, ctx) != NGX_OK) {
         return NGX_ERROR;
     }
 
-    return ngx_http_guildlog_refuse(call, NGX_HTTP_UNAUTHORIZED, NULL);
+    return ngx_http_guildlog_call_refuse(call, NGX_HTTP_UNAUTHORIZED, NULL);
 }
 
 
@@ -179,9 +180,9 @@ ngx_http_guildlog_refuse_unread(ngx_http_guildlog_call_t *call)
         status = NGX_HTTP_BAD_REQUEST;
     }
 
-    return ngx_http_guildlog_refuse(call, status,
-                                    status == NGX_HTTP_BAD_REQUEST ? &malformed
-                                                                   : NULL);
+    return ngx_http_guildlog_call_refuse(call, status,
+                                         status == NGX_HTTP_BAD_REQUEST
+                                         ? &malformed : NULL);
 }
 
 
@@ -228,14 +229,14 @@ ngx_http_guildlog_match(ngx_http_guildlog_call_t *call)
                        call->conf->prefix.len)
            != 0)
     {
-        return ngx_http_guildlog_refuse(call, NGX_HTTP_NOT_FOUND, NULL);
+        return ngx_http_guildlog_call_refuse(call, NGX_HTTP_NOT_FOUND, NULL);
     }
 
     path.data += call->conf->prefix.len;
     path.len -= call->conf->prefix.len;
 
     if (ngx_http_guildlog_is_ambiguous(r, &sent)) {
-        return ngx_http_guildlog_refuse(call, NGX_HTTP_NOT_FOUND, NULL);
+        return ngx_http_guildlog_call_refuse(call, NGX_HTTP_NOT_FOUND, NULL);
     }
 
     call->route = ngx_guildlog_route_match(call->conf->plane, method, &path,
@@ -252,7 +253,7 @@ ngx_http_guildlog_match(ngx_http_guildlog_call_t *call)
         return ngx_http_guildlog_method_not_allowed(call, methods);
     }
 
-    return ngx_http_guildlog_refuse(call, NGX_HTTP_NOT_FOUND, NULL);
+    return ngx_http_guildlog_call_refuse(call, NGX_HTTP_NOT_FOUND, NULL);
 }
 
 
@@ -316,12 +317,14 @@ ngx_http_guildlog_method_not_allowed(ngx_http_guildlog_call_t *call,
 
     allow.len = p - allow.data;
 
-    if (ngx_http_guildlog_set_header(call->request, "Allow", &allow) == NULL)
+    if (ngx_http_guildlog_response_header(call->request, "Allow",
+                                          &allow)
+        == NULL)
     {
         return NGX_ERROR;
     }
 
-    return ngx_http_guildlog_refuse(call, NGX_HTTP_NOT_ALLOWED, NULL);
+    return ngx_http_guildlog_call_refuse(call, NGX_HTTP_NOT_ALLOWED, NULL);
 }
 
 
@@ -341,8 +344,8 @@ ngx_http_guildlog_permit(ngx_http_guildlog_call_t *call)
                                  NGX_GUILDLOG_VALUE_GUILD)
            != NGX_OK)
     {
-        return ngx_http_guildlog_refuse(call, NGX_HTTP_BAD_REQUEST,
-                                        &bad_guild);
+        return ngx_http_guildlog_call_refuse(call, NGX_HTTP_BAD_REQUEST,
+                                             &bad_guild);
     }
 
     if (call->conf->plane == NGX_GUILDLOG_OPERATOR) {
@@ -355,7 +358,7 @@ ngx_http_guildlog_permit(ngx_http_guildlog_call_t *call)
            != 0
         || ctx->token.kind > call->route->kind)
     {
-        return ngx_http_guildlog_refuse(call, NGX_HTTP_FORBIDDEN, NULL);
+        return ngx_http_guildlog_call_refuse(call, NGX_HTTP_FORBIDDEN, NULL);
     }
 
     return NGX_OK;
@@ -418,7 +421,8 @@ ngx_http_guildlog_bind(ngx_http_guildlog_call_t *call)
     }
 
     if (rc == NGX_DECLINED) {
-        return ngx_http_guildlog_refuse(call, NGX_HTTP_BAD_REQUEST, &error);
+        return ngx_http_guildlog_call_refuse(call, NGX_HTTP_BAD_REQUEST,
+                                             &error);
     }
 
     if (rc != NGX_OK) {
@@ -459,14 +463,14 @@ ngx_http_guildlog_skip(ngx_http_guildlog_call_t *call)
     /* what goes on for long has to have the connection to itself */
 
     if (r != r->main && call->route->answer > NGX_GUILDLOG_PAGE) {
-        return ngx_http_guildlog_refuse(call, NGX_HTTP_NOT_FOUND, NULL);
+        return ngx_http_guildlog_call_refuse(call, NGX_HTTP_NOT_FOUND, NULL);
     }
 
     rc = ngx_http_discard_request_body(r);
 
     if (rc >= NGX_HTTP_SPECIAL_RESPONSE) {
         r->keepalive = 0;
-        return ngx_http_guildlog_refuse(call, rc, NULL);
+        return ngx_http_guildlog_call_refuse(call, rc, NULL);
     }
 
     if (rc != NGX_OK) {
@@ -508,8 +512,8 @@ ngx_http_guildlog_bind_body(ngx_http_guildlog_call_t *call)
     }
 
     if (call->body.len == 0) {
-        return ngx_http_guildlog_refuse(call, NGX_HTTP_BAD_REQUEST,
-                                        &missing);
+        return ngx_http_guildlog_call_refuse(call, NGX_HTTP_BAD_REQUEST,
+                                             &missing);
     }
 
     json = ngx_guildlog_json_parse(call->request->pool, &call->body, &error);
@@ -522,7 +526,8 @@ ngx_http_guildlog_bind_body(ngx_http_guildlog_call_t *call)
     }
 
     if (rc == NGX_DECLINED) {
-        return ngx_http_guildlog_refuse(call, NGX_HTTP_BAD_REQUEST, &error);
+        return ngx_http_guildlog_call_refuse(call, NGX_HTTP_BAD_REQUEST,
+                                             &error);
     }
 
     if (rc != NGX_OK) {
@@ -538,17 +543,17 @@ ngx_http_guildlog_bind_body(ngx_http_guildlog_call_t *call)
 static ngx_int_t
 ngx_http_guildlog_submit(ngx_http_guildlog_call_t *call)
 {
-    return ngx_http_guildlog_ask(call, call->route->stmt);
+    return ngx_http_guildlog_call_ask(call, call->route->stmt);
 }
 
 
 ngx_int_t
-ngx_http_guildlog_log_handler(ngx_http_request_t *r)
+ngx_http_guildlog_request_log_handler(ngx_http_request_t *r)
 {
     ngx_uint_t                route;
     ngx_http_guildlog_ctx_t  *ctx;
 
-    ctx = ngx_http_guildlog_get_ctx(r, 0);
+    ctx = ngx_http_guildlog_call_ctx(r, 0);
 
     if (ctx == NULL || !ctx->served) {
         return NGX_OK;

@@ -12,8 +12,8 @@
 
 /* ngx_http_guildlog_request.c */
 
-ngx_int_t ngx_http_guildlog_content_handler(ngx_http_request_t *r);
-ngx_int_t ngx_http_guildlog_log_handler(ngx_http_request_t *r);
+ngx_int_t ngx_http_guildlog_request_handler(ngx_http_request_t *r);
+ngx_int_t ngx_http_guildlog_request_log_handler(ngx_http_request_t *r);
 
 /* ngx_http_guildlog_status.c */
 
@@ -21,7 +21,7 @@ ngx_int_t ngx_http_guildlog_status_handler(ngx_http_request_t *r);
 
 /* ngx_http_guildlog_variables.c */
 
-ngx_int_t ngx_http_guildlog_add_variables(ngx_conf_t *cf);
+ngx_int_t ngx_http_guildlog_variables_add(ngx_conf_t *cf);
 
 
 /* ngx_http_guildlog_body.c */
@@ -30,7 +30,7 @@ ngx_int_t ngx_http_guildlog_add_variables(ngx_conf_t *cf);
  * Reads the body, then submits the call with it.  NGX_AGAIN: goes on by
  * itself, with a reference to the request; otherwise as a step of the spine.
  */
-ngx_int_t ngx_http_guildlog_read_body(ngx_http_guildlog_call_t *call);
+ngx_int_t ngx_http_guildlog_body_read(ngx_http_guildlog_call_t *call);
 
 ngx_uint_t ngx_http_guildlog_body_is_ndjson(ngx_http_request_t *r);
 

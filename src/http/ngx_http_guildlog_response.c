@@ -47,7 +47,7 @@ static const ngx_str_t  ngx_http_guildlog_empty = ngx_string("{}");
 
 
 ngx_int_t
-ngx_http_guildlog_send_result(ngx_http_guildlog_call_t *call,
+ngx_http_guildlog_response_result(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result)
 {
     switch (result->outcome) {
@@ -84,7 +84,7 @@ ngx_http_guildlog_send_row(ngx_http_guildlog_call_t *call,
 
     r = call->request;
 
-    status = ngx_http_guildlog_row_status(result);
+    status = ngx_http_guildlog_response_row_status(result);
 
     if (status == 0) {
         ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
@@ -105,7 +105,7 @@ ngx_http_guildlog_send_row(ngx_http_guildlog_call_t *call,
     body = ngx_guildlog_db_result_value(result, 0, 1);
 
     if (call->route->flags & NGX_GUILDLOG_ROUTE_TAKES) {
-        taken = ngx_http_guildlog_number_at(result, 0, 2);
+        taken = ngx_http_guildlog_response_number(result, 0, 2);
         ngx_guildlog_stats_count(&ngx_http_guildlog_worker.stats,
                                  NGX_GUILDLOG_COUNT_TAKEN_BACK,
                                  ngx_max(taken, 0));
@@ -115,13 +115,14 @@ ngx_http_guildlog_send_row(ngx_http_guildlog_call_t *call,
         body = ngx_http_guildlog_empty;
     }
 
-    return ngx_http_guildlog_send(r, status, &ngx_http_guildlog_json_type,
-                                  &body);
+    return ngx_http_guildlog_response_send(r, status,
+                                           &ngx_http_guildlog_json_type,
+                                           &body);
 }
 
 
 ngx_uint_t
-ngx_http_guildlog_row_status(ngx_guildlog_db_result_t *result)
+ngx_http_guildlog_response_row_status(ngx_guildlog_db_result_t *result)
 {
     int64_t  status;
 
@@ -131,22 +132,22 @@ ngx_http_guildlog_row_status(ngx_guildlog_db_result_t *result)
         return 0;
     }
 
-    status = ngx_http_guildlog_number_at(result, 0, 0);
+    status = ngx_http_guildlog_response_number(result, 0, 0);
 
     return (status < NGX_HTTP_OK || status > 599) ? 0 : (ngx_uint_t) status;
 }
 
 
 ngx_uint_t
-ngx_http_guildlog_has_log(ngx_http_guildlog_call_t *call,
+ngx_http_guildlog_response_has_log(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result, ngx_int_t *rc)
 {
     if (result->outcome != NGX_GUILDLOG_DB_ROWS) {
-        *rc = ngx_http_guildlog_send_result(call, result);
+        *rc = ngx_http_guildlog_response_result(call, result);
         return 0;
     }
 
-    switch (ngx_http_guildlog_log_status(result)) {
+    switch (ngx_http_guildlog_response_log_status(result)) {
 
     case NGX_HTTP_OK:
         return 1;
@@ -166,7 +167,7 @@ ngx_http_guildlog_has_log(ngx_http_guildlog_call_t *call,
 
 
 ngx_uint_t
-ngx_http_guildlog_log_status(ngx_guildlog_db_result_t *result)
+ngx_http_guildlog_response_log_status(ngx_guildlog_db_result_t *result)
 {
     int64_t  status;
 
@@ -176,15 +177,16 @@ ngx_http_guildlog_log_status(ngx_guildlog_db_result_t *result)
         return 0;
     }
 
-    status = ngx_http_guildlog_number_at(result, 0, NGX_HTTP_GUILDLOG_LOG_ID);
+    status = ngx_http_guildlog_response_number(result, 0,
+                                               NGX_HTTP_GUILDLOG_LOG_ID);
 
     return status == NGX_ERROR ? 0 : (ngx_uint_t) status;
 }
 
 
 int64_t
-ngx_http_guildlog_number_at(ngx_guildlog_db_result_t *result, ngx_uint_t row,
-    ngx_uint_t column)
+ngx_http_guildlog_response_number(ngx_guildlog_db_result_t *result,
+    ngx_uint_t row, ngx_uint_t column)
 {
     ngx_str_t  value;
 
@@ -204,17 +206,19 @@ ngx_http_guildlog_send_revoked(ngx_http_guildlog_call_t *call)
     (void) ngx_atomic_fetch_add(&ngx_http_guildlog_worker.stats.shared
                                  ->auth[NGX_GUILDLOG_AUTH_REVOKED], 1);
 
-    if (ngx_http_guildlog_challenge(call->request, call->ctx) != NGX_OK) {
+    if (ngx_http_guildlog_response_challenge(call->request, call->ctx)
+        != NGX_OK)
+    {
         return NGX_ERROR;
     }
 
-    return ngx_http_guildlog_send_json(call->request, NGX_HTTP_UNAUTHORIZED,
-                                       &ngx_http_guildlog_empty);
+    return ngx_http_guildlog_response_json(call->request, NGX_HTTP_UNAUTHORIZED,
+                                           &ngx_http_guildlog_empty);
 }
 
 
 ngx_int_t
-ngx_http_guildlog_challenge(ngx_http_request_t *r,
+ngx_http_guildlog_response_challenge(ngx_http_request_t *r,
     ngx_http_guildlog_ctx_t *ctx)
 {
     ngx_table_elt_t  *h;
@@ -223,7 +227,7 @@ ngx_http_guildlog_challenge(ngx_http_request_t *r,
     static const ngx_str_t  invalid =
         ngx_string("Bearer realm=\"guildlog\", error=\"invalid_token\"");
 
-    h = ngx_http_guildlog_set_header(r, "WWW-Authenticate",
+    h = ngx_http_guildlog_response_header(r, "WWW-Authenticate",
                                      ctx->cause == NGX_GUILDLOG_AUTH_MISSING
                                      ? &plain : &invalid);
     if (h == NULL) {
@@ -253,25 +257,28 @@ ngx_http_guildlog_send_refusal(ngx_http_guildlog_call_t *call,
         status = ngx_atoi((u_char *) result->sqlstate + 2, 3);
 
         if (status == NGX_HTTP_TOO_MANY_REQUESTS
-            && ngx_http_guildlog_set_header(r, "Retry-After", &minute) == NULL)
+            && ngx_http_guildlog_response_header(r, "Retry-After", &minute)
+               == NULL)
         {
             return NGX_ERROR;
         }
 
         if (status >= NGX_HTTP_BAD_REQUEST) {
-            return ngx_http_guildlog_send_error(r, status, &result->message);
+            return ngx_http_guildlog_response_error(r, status,
+                                                    &result->message);
         }
     }
 
     return ngx_http_guildlog_send_failure(r,
-                 ngx_http_guildlog_failed(result, call->route->stmt->name,
-                                          r->connection->log));
+                 ngx_http_guildlog_response_failed(result,
+                                                   call->route->stmt->name,
+                                                   r->connection->log));
 }
 
 
 ngx_uint_t
-ngx_http_guildlog_failed(ngx_guildlog_db_result_t *result, const char *name,
-    ngx_log_t *log)
+ngx_http_guildlog_response_failed(ngx_guildlog_db_result_t *result,
+    const char *name, ngx_log_t *log)
 {
     const ngx_http_guildlog_sqlstate_t  *s;
 
@@ -319,19 +326,19 @@ ngx_http_guildlog_send_failure(ngx_http_request_t *r, ngx_uint_t status)
         break;
 
     default:
-        return ngx_http_guildlog_send_error(r, status, &failed);
+        return ngx_http_guildlog_response_error(r, status, &failed);
     }
 
-    if (ngx_http_guildlog_set_header(r, "Retry-After", &one) == NULL) {
+    if (ngx_http_guildlog_response_header(r, "Retry-After", &one) == NULL) {
         return NGX_ERROR;
     }
 
-    return ngx_http_guildlog_send_error(r, status, error);
+    return ngx_http_guildlog_response_error(r, status, error);
 }
 
 
 ngx_int_t
-ngx_http_guildlog_never_empty(ngx_http_request_t *r, ngx_int_t rc)
+ngx_http_guildlog_response_never_empty(ngx_http_request_t *r, ngx_int_t rc)
 {
     if (rc != NGX_ERROR || r->header_sent) {
         return rc;
@@ -346,15 +353,16 @@ ngx_http_guildlog_never_empty(ngx_http_request_t *r, ngx_int_t rc)
 
 
 ngx_int_t
-ngx_http_guildlog_send_error(ngx_http_request_t *r, ngx_uint_t status,
+ngx_http_guildlog_response_error(ngx_http_request_t *r, ngx_uint_t status,
     const ngx_str_t *error)
 {
     ngx_str_t            body;
     ngx_guildlog_json_t  w;
 
     if (error == NULL || error->len == 0) {
-        return ngx_http_guildlog_send(r, status, &ngx_http_guildlog_json_type,
-                                      &ngx_http_guildlog_empty);
+        return ngx_http_guildlog_response_send(r, status,
+                                               &ngx_http_guildlog_json_type,
+                                               &ngx_http_guildlog_empty);
     }
 
     ngx_guildlog_json_init(&w, r->pool, error->len + 32);
@@ -367,29 +375,30 @@ ngx_http_guildlog_send_error(ngx_http_request_t *r, ngx_uint_t status,
         return NGX_ERROR;
     }
 
-    return ngx_http_guildlog_send(r, status, &ngx_http_guildlog_json_type,
-                                  &body);
+    return ngx_http_guildlog_response_send(r, status,
+                                           &ngx_http_guildlog_json_type,
+                                           &body);
 }
 
 
 ngx_int_t
-ngx_http_guildlog_send_json(ngx_http_request_t *r, ngx_uint_t status,
+ngx_http_guildlog_response_json(ngx_http_request_t *r, ngx_uint_t status,
     const ngx_str_t *body)
 {
-    return ngx_http_guildlog_send(r, status, &ngx_http_guildlog_json_type,
-                                  body);
+    return ngx_http_guildlog_response_send(r, status,
+                                           &ngx_http_guildlog_json_type, body);
 }
 
 
 ngx_int_t
-ngx_http_guildlog_send(ngx_http_request_t *r, ngx_uint_t status,
+ngx_http_guildlog_response_send(ngx_http_request_t *r, ngx_uint_t status,
     const ngx_str_t *type, const ngx_str_t *body)
 {
     ngx_int_t     rc;
     ngx_buf_t    *b;
     ngx_chain_t   out;
 
-    rc = ngx_http_guildlog_send_head(r, status, type, body->len);
+    rc = ngx_http_guildlog_response_head(r, status, type, body->len);
 
     if (rc == NGX_ERROR || rc > NGX_OK || r->header_only) {
         return rc;
@@ -414,7 +423,7 @@ ngx_http_guildlog_send(ngx_http_request_t *r, ngx_uint_t status,
 
 
 ngx_int_t
-ngx_http_guildlog_send_head(ngx_http_request_t *r, ngx_uint_t status,
+ngx_http_guildlog_response_head(ngx_http_request_t *r, ngx_uint_t status,
     const ngx_str_t *type, off_t length)
 {
     static const ngx_str_t  no_store = ngx_string("no-store");
@@ -439,7 +448,9 @@ ngx_http_guildlog_send_head(ngx_http_request_t *r, ngx_uint_t status,
     r->headers_out.content_type_lowcase = NULL;
     r->headers_out.content_length_n = length;
 
-    if (ngx_http_guildlog_set_header(r, "Cache-Control", &no_store) == NULL) {
+    if (ngx_http_guildlog_response_header(r, "Cache-Control", &no_store)
+        == NULL)
+    {
         return NGX_ERROR;
     }
 
@@ -454,7 +465,7 @@ ngx_http_guildlog_send_head(ngx_http_request_t *r, ngx_uint_t status,
 
 
 ngx_table_elt_t *
-ngx_http_guildlog_set_header(ngx_http_request_t *r, const char *name,
+ngx_http_guildlog_response_header(ngx_http_request_t *r, const char *name,
     const ngx_str_t *value)
 {
     size_t            len;

@@ -12,56 +12,59 @@
 
 
 /* WWW-Authenticate for ctx->cause; NGX_ERROR if out of memory */
-ngx_int_t ngx_http_guildlog_challenge(ngx_http_request_t *r,
+ngx_int_t ngx_http_guildlog_response_challenge(ngx_http_request_t *r,
     ngx_http_guildlog_ctx_t *ctx);
 
-ngx_int_t ngx_http_guildlog_send(ngx_http_request_t *r, ngx_uint_t status,
-    const ngx_str_t *type, const ngx_str_t *body);
+ngx_int_t ngx_http_guildlog_response_send(ngx_http_request_t *r,
+    ngx_uint_t status, const ngx_str_t *type, const ngx_str_t *body);
 
 /* of what has failed, NGX_ERROR, before anything was said: answers with 500 */
-ngx_int_t ngx_http_guildlog_never_empty(ngx_http_request_t *r, ngx_int_t rc);
+ngx_int_t ngx_http_guildlog_response_never_empty(ngx_http_request_t *r,
+    ngx_int_t rc);
 
 /* {} where there is no error text */
-ngx_int_t ngx_http_guildlog_send_error(ngx_http_request_t *r,
+ngx_int_t ngx_http_guildlog_response_error(ngx_http_request_t *r,
     ngx_uint_t status, const ngx_str_t *error);
 
-ngx_int_t ngx_http_guildlog_send_json(ngx_http_request_t *r,
+ngx_int_t ngx_http_guildlog_response_json(ngx_http_request_t *r,
     ngx_uint_t status, const ngx_str_t *body);
 
 /* answers with the one row of the result, or with why there is none */
-ngx_int_t ngx_http_guildlog_send_result(ngx_http_guildlog_call_t *call,
+ngx_int_t ngx_http_guildlog_response_result(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result);
 
 /*
  * Where the database refused that statement the log says why; the status that
  * it comes to, or 0: it did not refuse.
  */
-ngx_uint_t ngx_http_guildlog_failed(ngx_guildlog_db_result_t *result,
+ngx_uint_t ngx_http_guildlog_response_failed(ngx_guildlog_db_result_t *result,
     const char *name, ngx_log_t *log);
 
 /* the header of an answer whose body follows; length -1: not known yet */
-ngx_int_t ngx_http_guildlog_send_head(ngx_http_request_t *r,
+ngx_int_t ngx_http_guildlog_response_head(ngx_http_request_t *r,
     ngx_uint_t status, const ngx_str_t *type, off_t length);
 
 /* what the one row of the result says; 0: it has none */
-ngx_uint_t ngx_http_guildlog_row_status(ngx_guildlog_db_result_t *result);
+ngx_uint_t ngx_http_guildlog_response_row_status(
+    ngx_guildlog_db_result_t *result);
 
 /* what the head of log rows says; 0: none came */
-ngx_uint_t ngx_http_guildlog_log_status(ngx_guildlog_db_result_t *result);
+ngx_uint_t ngx_http_guildlog_response_log_status(
+    ngx_guildlog_db_result_t *result);
 
 /* a value that is not negative; NGX_ERROR: it is none, or null */
-int64_t ngx_http_guildlog_number_at(ngx_guildlog_db_result_t *result,
+int64_t ngx_http_guildlog_response_number(ngx_guildlog_db_result_t *result,
     ngx_uint_t row, ngx_uint_t column);
 
 /*
  * True if log rows have come, behind their head; otherwise the request is
  * answered, and *rc is what finalizes it.
  */
-ngx_uint_t ngx_http_guildlog_has_log(ngx_http_guildlog_call_t *call,
+ngx_uint_t ngx_http_guildlog_response_has_log(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result, ngx_int_t *rc);
 
 /* in place of one of this name, which an internal redirect may have kept */
-ngx_table_elt_t *ngx_http_guildlog_set_header(ngx_http_request_t *r,
+ngx_table_elt_t *ngx_http_guildlog_response_header(ngx_http_request_t *r,
     const char *name, const ngx_str_t *value);
 
 

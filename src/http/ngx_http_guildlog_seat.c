@@ -78,14 +78,14 @@ ngx_http_guildlog_seat(ngx_http_guildlog_call_t *call)
         return NGX_OK;
     }
 
-    if (ngx_http_guildlog_set_header(call->request, "Retry-After", &retry)
+    if (ngx_http_guildlog_response_header(call->request, "Retry-After", &retry)
         == NULL)
     {
         return NGX_ERROR;
     }
 
-    return ngx_http_guildlog_refuse(call, NGX_HTTP_TOO_MANY_REQUESTS,
-                                    &seats->error);
+    return ngx_http_guildlog_call_refuse(call, NGX_HTTP_TOO_MANY_REQUESTS,
+                                         &seats->error);
 }
 
 

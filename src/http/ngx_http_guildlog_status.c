@@ -142,8 +142,9 @@ ngx_http_guildlog_status_handler(ngx_http_request_t *r)
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 
-    return ngx_http_guildlog_send(r, NGX_HTTP_OK,
-                                  st.prometheus ? &text : &json, &body);
+    return ngx_http_guildlog_response_send(r, NGX_HTTP_OK,
+                                           st.prometheus ? &text : &json,
+                                          &body);
 }
 
 
@@ -170,7 +171,7 @@ ngx_http_guildlog_status_walk(ngx_http_guildlog_status_t *st)
 
     for (i = 0; i < NGX_GUILDLOG_AUTH_LAST; i++) {
         ngx_http_guildlog_status_sample(st, "cause",
-                                        ngx_http_guildlog_causes[i],
+                                        ngx_http_guildlog_access_causes[i],
                                         stats->shared->auth[i]);
     }
 

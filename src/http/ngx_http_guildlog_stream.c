@@ -55,11 +55,11 @@ ngx_http_guildlog_stream_start(ngx_http_guildlog_call_t *call)
         break;
 
     default:
-        return ngx_http_guildlog_refuse(call, NGX_HTTP_BAD_REQUEST,
-                                        &malformed);
+        return ngx_http_guildlog_call_refuse(call, NGX_HTTP_BAD_REQUEST,
+                                             &malformed);
     }
 
-    return ngx_http_guildlog_ask(call,
+    return ngx_http_guildlog_call_ask(call,
                             &ngx_guildlog_stmts[ngx_guildlog_stmt_logs_stream]);
 }
 
@@ -115,25 +115,27 @@ ngx_http_guildlog_stream_answer(ngx_http_guildlog_call_t *call,
 
     r = call->request;
 
-    if (!ngx_http_guildlog_has_log(call, result, &rc)) {
+    if (!ngx_http_guildlog_response_has_log(call, result, &rc)) {
         return rc;
     }
 
     more = ngx_guildlog_db_result_value(result, 0, NGX_HTTP_GUILDLOG_LOG_MORE);
 
     if (more.len && *more.data == 't') {
-        rc = ngx_http_guildlog_ask(call,
+        rc = ngx_http_guildlog_call_ask(call,
                             &ngx_guildlog_stmts[ngx_guildlog_stmt_logs_resume]);
         return rc == NGX_AGAIN ? NGX_BUSY : NGX_ERROR;
     }
 
     ngx_str_set(&r->headers_out.charset, "utf-8");
 
-    if (ngx_http_guildlog_set_header(r, "X-Accel-Buffering", &no) == NULL) {
+    if (ngx_http_guildlog_response_header(r, "X-Accel-Buffering", &no)
+        == NULL)
+    {
         return NGX_ERROR;
     }
 
-    rc = ngx_http_guildlog_send_head(r, NGX_HTTP_OK, &type, -1);
+    rc = ngx_http_guildlog_response_head(r, NGX_HTTP_OK, &type, -1);
 
     if (rc == NGX_ERROR || rc > NGX_OK || r->header_only) {
         return rc;
@@ -242,7 +244,7 @@ ngx_http_guildlog_stream_heartbeat(ngx_event_t *ev)
     ngx_http_guildlog_listener_t  *listener;
 
     r = c->data;
-    listener = ngx_http_guildlog_get_ctx(r, 0)->call->listener;
+    listener = ngx_http_guildlog_call_ctx(r, 0)->call->listener;
 
     if (ngx_time() >= listener->call->ctx->token.exp) {
         ngx_http_guildlog_stream_end(listener);
@@ -254,7 +256,7 @@ ngx_http_guildlog_stream_heartbeat(ngx_event_t *ev)
     if (!listener->sending
         && ngx_http_guildlog_stream_comment(listener, "") != NGX_OK)
     {
-        ngx_http_guildlog_finish(r, NGX_ERROR);
+        ngx_http_guildlog_call_finish(r, NGX_ERROR);
         return;
     }
 
@@ -297,7 +299,7 @@ ngx_http_guildlog_stream_deliver(ngx_http_guildlog_listener_t *listener,
     ngx_http_set_log_request(r->connection->log, r);
 
     if (ngx_http_guildlog_stream_send(listener, block) != NGX_OK) {
-        ngx_http_guildlog_finish(r, NGX_ERROR);
+        ngx_http_guildlog_call_finish(r, NGX_ERROR);
         return;
     }
 
@@ -305,7 +307,7 @@ ngx_http_guildlog_stream_deliver(ngx_http_guildlog_listener_t *listener,
         ngx_http_guildlog_fetch_next(listener);
     }
 
-    ngx_http_guildlog_finish(r, NGX_BUSY);
+    ngx_http_guildlog_call_finish(r, NGX_BUSY);
 }
 
 
@@ -394,7 +396,7 @@ ngx_http_guildlog_stream_writer(ngx_http_request_t *r)
     ngx_http_guildlog_listener_t  *listener;
 
     c = r->connection;
-    listener = ngx_http_guildlog_get_ctx(r, 0)->call->listener;
+    listener = ngx_http_guildlog_call_ctx(r, 0)->call->listener;
 
     if (c->write->timedout) {
         ngx_log_error(NGX_LOG_INFO, c->log, NGX_ETIMEDOUT,
@@ -430,6 +432,6 @@ ngx_http_guildlog_stream_end(ngx_http_guildlog_listener_t *listener)
 
     r->keepalive = 0;
 
-    ngx_http_guildlog_finish(r, listener->sending ? NGX_ERROR
-                                : ngx_http_send_special(r, NGX_HTTP_LAST));
+    ngx_http_guildlog_call_finish(r, listener->sending ? NGX_ERROR
+                                     : ngx_http_send_special(r, NGX_HTTP_LAST));
 }

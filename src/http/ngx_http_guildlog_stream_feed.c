@@ -354,7 +354,7 @@ ngx_http_guildlog_feed_news(void *data, ngx_guildlog_db_result_t *result)
         ngx_http_guildlog_feed_heard(feed, result);
 
     } else {
-        (void) ngx_http_guildlog_failed(result,
+        (void) ngx_http_guildlog_response_failed(result,
                        ngx_guildlog_stmts[ngx_guildlog_stmt_logs_news].name,
                        ngx_cycle->log);
     }
@@ -393,7 +393,7 @@ ngx_http_guildlog_feed_heard(ngx_http_guildlog_feed_t *feed,
         topic = ngx_queue_data(q, ngx_http_guildlog_topic_t, queue);
 
         for ( /* void */ ; row < result->rows; row++) {
-            place = ngx_http_guildlog_number_at(result, row, 0);
+            place = ngx_http_guildlog_response_number(result, row, 0);
 
             if (place < (int64_t) topic->place) {
                 continue;
@@ -401,7 +401,8 @@ ngx_http_guildlog_feed_heard(ngx_http_guildlog_feed_t *feed,
 
             if (place == (int64_t) topic->place) {
                 topic->arrival = ngx_max(topic->arrival,
-                                   ngx_http_guildlog_number_at(result, row, 1));
+                                   ngx_http_guildlog_response_number(result,
+                                                                     row, 1));
                 topic->behind = 1;
             }
 
@@ -479,7 +480,7 @@ ngx_http_guildlog_feed_tokens(void *data, ngx_guildlog_db_result_t *result)
 
         /* it will not say, so nobody is known to be let in any more */
 
-        if (ngx_http_guildlog_failed(result,
+        if (ngx_http_guildlog_response_failed(result,
                        ngx_guildlog_stmts[ngx_guildlog_stmt_logs_tokens].name,
                        ngx_cycle->log)
             == NGX_HTTP_INTERNAL_SERVER_ERROR)
@@ -525,7 +526,7 @@ ngx_http_guildlog_feed_revoked(ngx_http_guildlog_feed_t *feed,
             listener = ngx_queue_data(q, ngx_http_guildlog_listener_t, queue);
 
             for ( /* void */ ; row < result->rows; row++) {
-                place = ngx_http_guildlog_number_at(result, row, 0);
+                place = ngx_http_guildlog_response_number(result, row, 0);
 
                 if (place < (int64_t) listener->place) {
                     continue;

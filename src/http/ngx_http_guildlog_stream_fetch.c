@@ -114,7 +114,7 @@ ngx_http_guildlog_fetch_init(ngx_http_guildlog_listener_t *listener,
 
     ngx_guildlog_match_init(match);
 
-    listener->since = ngx_http_guildlog_number_at(result, 0,
+    listener->since = ngx_http_guildlog_response_number(result, 0,
                                                  NGX_HTTP_GUILDLOG_LOG_CHANNEL);
 
     types = ngx_guildlog_db_result_value(result, 0, NGX_HTTP_GUILDLOG_LOG_DOC);
@@ -403,17 +403,18 @@ ngx_http_guildlog_fetch_until(ngx_guildlog_db_result_t *result, ngx_uint_t stmt,
 
     static time_t  told;
 
-    if (ngx_http_guildlog_log_status(result) == NGX_HTTP_OK) {
-        until = ngx_http_guildlog_number_at(result, 0,
-                                            NGX_HTTP_GUILDLOG_LOG_CHANNEL);
+    if (ngx_http_guildlog_response_log_status(result) == NGX_HTTP_OK) {
+        until = ngx_http_guildlog_response_number(result, 0,
+                                               NGX_HTTP_GUILDLOG_LOG_CHANNEL);
         return ngx_max(since, until);
     }
 
     /* it is tried again at every poll: the log hears of one a second */
 
     if (told != ngx_time()
-        && ngx_http_guildlog_failed(result, ngx_guildlog_stmts[stmt].name,
-                                    ngx_cycle->log))
+        && ngx_http_guildlog_response_failed(result,
+                                             ngx_guildlog_stmts[stmt].name,
+                                             ngx_cycle->log))
     {
         told = ngx_time();
     }
@@ -435,7 +436,7 @@ ngx_http_guildlog_fetch_read(ngx_guildlog_db_result_t *result)
     ngx_http_guildlog_news_t   *news;
     ngx_http_guildlog_event_t  *event;
 
-    size = ngx_http_guildlog_entries_size(result, NULL)
+    size = ngx_http_guildlog_log_json_size(result, NULL)
            + result->rows * (sizeof("id: \ndata: \n\n") + NGX_INT64_LEN);
 
     pool = ngx_create_pool(NGX_DEFAULT_POOL_SIZE, ngx_cycle->log);
@@ -468,8 +469,8 @@ ngx_http_guildlog_fetch_read(ngx_guildlog_db_result_t *result)
     for (row = 1; row < result->rows; row++) {
         event = &news->events[row - 1];
 
-        event->arrival = ngx_http_guildlog_number_at(result, row,
-                                                     NGX_HTTP_GUILDLOG_LOG_SEQ);
+        event->arrival = ngx_http_guildlog_response_number(result, row,
+                                                   NGX_HTTP_GUILDLOG_LOG_SEQ);
         event->event = p;
         event->read = 0;
         event->bad = 0;
@@ -486,7 +487,7 @@ ngx_http_guildlog_fetch_read(ngx_guildlog_db_result_t *result)
                                                    NGX_HTTP_GUILDLOG_LOG_DOC);
         event->text.data = p;
 
-        p = ngx_http_guildlog_entry(p, result, row);
+        p = ngx_http_guildlog_log_json_entry(p, result, row);
 
         *p++ = LF;
         *p++ = LF;
@@ -627,7 +628,7 @@ ngx_http_guildlog_fetch_serve(ngx_http_guildlog_topic_t *topic, uint64_t end)
         listener->since = news->until;
 
         if (block == NULL) {
-            ngx_http_guildlog_finish(listener->call->request, NGX_ERROR);
+            ngx_http_guildlog_call_finish(listener->call->request, NGX_ERROR);
             continue;
         }
 

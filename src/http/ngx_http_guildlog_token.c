@@ -25,11 +25,12 @@ ngx_http_guildlog_token_start(ngx_http_guildlog_call_t *call)
     if (ngx_guildlog_jwt_signer(call->conf->keys) == NULL) {
         ngx_log_error(NGX_LOG_ERR, call->request->connection->log, 0,
                       "no \"guildlog_key\" has \"sign\"");
-        return ngx_http_guildlog_refuse(call, NGX_HTTP_INTERNAL_SERVER_ERROR,
-                                        &no_signer);
+        return ngx_http_guildlog_call_refuse(call,
+                                             NGX_HTTP_INTERNAL_SERVER_ERROR,
+                                             &no_signer);
     }
 
-    return ngx_http_guildlog_ask(call, call->route->stmt);
+    return ngx_http_guildlog_call_ask(call, call->route->stmt);
 }
 
 
@@ -39,8 +40,8 @@ ngx_http_guildlog_token_answer(ngx_http_guildlog_call_t *call,
 {
     ngx_str_t  row;
 
-    if (ngx_http_guildlog_row_status(result) != NGX_HTTP_CREATED) {
-        return ngx_http_guildlog_send_result(call, result);
+    if (ngx_http_guildlog_response_row_status(result) != NGX_HTTP_CREATED) {
+        return ngx_http_guildlog_response_result(call, result);
     }
 
     row = ngx_guildlog_db_result_value(result, 0, 1);
@@ -93,7 +94,7 @@ ngx_http_guildlog_send_token(ngx_http_guildlog_call_t *call, ngx_str_t *row)
         return NGX_ERROR;
     }
 
-    return ngx_http_guildlog_send_json(r, NGX_HTTP_CREATED, &body);
+    return ngx_http_guildlog_response_json(r, NGX_HTTP_CREATED, &body);
 }
 
 

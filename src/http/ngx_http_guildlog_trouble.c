@@ -61,7 +61,7 @@ ngx_http_guildlog_troubleshoot_start(ngx_http_guildlog_call_t *call)
     {
         call->nargs = NGX_HTTP_GUILDLOG_GET_ARGS;
 
-        return ngx_http_guildlog_ask(call, call->route->stmt);
+        return ngx_http_guildlog_call_ask(call, call->route->stmt);
     }
 
     trouble = ngx_http_guildlog_probes_create(call);
@@ -75,7 +75,7 @@ ngx_http_guildlog_troubleshoot_start(ngx_http_guildlog_call_t *call)
 
     call->nargs = NGX_HTTP_GUILDLOG_ASK_ARGS;
 
-    return ngx_http_guildlog_ask(call,
+    return ngx_http_guildlog_call_ask(call,
                    &ngx_guildlog_stmts[ngx_guildlog_stmt_troubleshoot_ask]);
 }
 
@@ -88,13 +88,13 @@ ngx_http_guildlog_troubleshoot_answer(ngx_http_guildlog_call_t *call,
     json_t  *channels;
 
     if (call->trouble == NULL || call->trouble->asked) {
-        return ngx_http_guildlog_send_result(call, result);
+        return ngx_http_guildlog_response_result(call, result);
     }
 
     channels = ngx_http_guildlog_probe_word(call, result);
 
     if (!json_is_array(channels)) {
-        return ngx_http_guildlog_send_result(call, result);
+        return ngx_http_guildlog_response_result(call, result);
     }
 
     call->trouble->asked = 1;
@@ -236,7 +236,7 @@ ngx_http_guildlog_report(ngx_http_guildlog_call_t *call)
 
     call->nargs = NGX_HTTP_GUILDLOG_REPORT_ARGS;
 
-    rc = ngx_http_guildlog_ask(call,
+    rc = ngx_http_guildlog_call_ask(call,
                 &ngx_guildlog_stmts[ngx_guildlog_stmt_troubleshoot_report]);
 
     return rc == NGX_AGAIN ? NGX_BUSY : rc;

@@ -31,8 +31,8 @@ ngx_http_guildlog_probe_conf(ngx_http_guildlog_call_t *call)
                                          ngx_http_guildlog_module);
 
     if (!gmcf->delivers
-        || !ngx_http_guildlog_same_database(gmcf->delivers_to,
-                                            call->conf->database))
+        || !ngx_http_guildlog_conf_database_same(gmcf->delivers_to,
+                                                 call->conf->database))
     {
         return NULL;
     }
@@ -278,7 +278,7 @@ ngx_http_guildlog_probes_finish(ngx_http_guildlog_call_t *call)
 
     ngx_http_set_log_request(r->connection->log, r);
 
-    ngx_http_guildlog_finish(r, call->trouble->done(call));
+    ngx_http_guildlog_call_finish(r, call->trouble->done(call));
 }
 
 

@@ -61,7 +61,7 @@ ngx_http_guildlog_test_start(ngx_http_guildlog_call_t *call)
     trouble->judge = ngx_http_guildlog_tested;
     trouble->done = ngx_http_guildlog_test_count;
 
-    return ngx_http_guildlog_ask(call, call->route->stmt);
+    return ngx_http_guildlog_call_ask(call, call->route->stmt);
 }
 
 
@@ -86,7 +86,7 @@ ngx_http_guildlog_test_answer(ngx_http_guildlog_call_t *call,
         return ngx_http_guildlog_test_again(call, word);
     }
 
-    return ngx_http_guildlog_send_result(call, result);
+    return ngx_http_guildlog_response_result(call, result);
 }
 
 
@@ -181,7 +181,7 @@ ngx_http_guildlog_test_count(ngx_http_guildlog_call_t *call)
     ngx_str_set(&call->args[1], "1");
     call->nargs = 2;
 
-    rc = ngx_http_guildlog_ask(call,
+    rc = ngx_http_guildlog_call_ask(call,
                        &ngx_guildlog_stmts[ngx_guildlog_stmt_refusals_told]);
 
     return rc == NGX_AGAIN ? NGX_BUSY : rc;
@@ -227,7 +227,7 @@ ngx_http_guildlog_test_result(ngx_http_guildlog_call_t *call)
         return NGX_ERROR;
     }
 
-    return ngx_http_guildlog_send_json(call->request, NGX_HTTP_OK, &text);
+    return ngx_http_guildlog_response_json(call->request, NGX_HTTP_OK, &text);
 }
 
 
@@ -262,12 +262,12 @@ ngx_http_guildlog_test_again(ngx_http_guildlog_call_t *call, json_t *word)
                                 json_object_get(word, "retryAfter")))
                 - after.data;
 
-    if (ngx_http_guildlog_set_header(r, "Retry-After", &after) == NULL) {
+    if (ngx_http_guildlog_response_header(r, "Retry-After", &after) == NULL) {
         return NGX_ERROR;
     }
 
     error = ngx_guildlog_json_text(json_object_get(word, "error"));
 
-    return ngx_http_guildlog_send_error(r, NGX_HTTP_TOO_MANY_REQUESTS,
-                                        &error);
+    return ngx_http_guildlog_response_error(r, NGX_HTTP_TOO_MANY_REQUESTS,
+                                            &error);
 }

@@ -70,7 +70,7 @@ ngx_http_guildlog_token_variable(ngx_http_request_t *r,
 
     v->not_found = 1;
 
-    ctx = ngx_http_guildlog_get_ctx(r, 0);
+    ctx = ngx_http_guildlog_call_ctx(r, 0);
 
     if (ctx == NULL || !ctx->authenticated) {
         return NGX_OK;
@@ -106,7 +106,7 @@ ngx_http_guildlog_limit_variable(ngx_http_request_t *r,
 
     v->not_found = 1;
 
-    ctx = ngx_http_guildlog_get_ctx(r, 0);
+    ctx = ngx_http_guildlog_call_ctx(r, 0);
 
     if (ctx == NULL || ctx->charged == NULL) {
         return NGX_OK;
@@ -141,7 +141,7 @@ ngx_http_guildlog_request_variable(ngx_http_request_t *r,
 
     v->not_found = 1;
 
-    ctx = ngx_http_guildlog_get_ctx(r, 0);
+    ctx = ngx_http_guildlog_call_ctx(r, 0);
 
     if (ctx == NULL) {
         return NGX_OK;
@@ -152,7 +152,7 @@ ngx_http_guildlog_request_variable(ngx_http_request_t *r,
     case NGX_HTTP_GUILDLOG_AUTH_STATUS:
         return ctx->judged
                ? ngx_http_guildlog_word(v,
-                                        ngx_http_guildlog_causes[ctx->cause])
+                                 ngx_http_guildlog_access_causes[ctx->cause])
                : NGX_OK;
 
     case NGX_HTTP_GUILDLOG_DB_TIME:
@@ -212,7 +212,7 @@ ngx_http_guildlog_value(ngx_http_variable_value_t *v, const ngx_str_t *value)
 
 
 ngx_int_t
-ngx_http_guildlog_add_variables(ngx_conf_t *cf)
+ngx_http_guildlog_variables_add(ngx_conf_t *cf)
 {
     ngx_http_variable_t  *var, *v;
 
