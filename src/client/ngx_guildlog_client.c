@@ -1,8 +1,8 @@
 
 /*
- * Exchanges over HTTP/1.1.  One gets a connection, sends its request, reads
- * the answer and ends: it is done(), lost() with its connection, which it may
- * try again on another one, or expired().
+ * An exchange over HTTP/1.1 gets a connection, sends its request and reads the
+ * answer.  It ends in done(), in expired(), or in lost() with its connection;
+ * then it may try another one.
  */
 
 #include "client/ngx_guildlog_client_conn.h"
@@ -16,7 +16,7 @@
 #define NGX_GUILDLOG_CLIENT_READ      8192
 #define NGX_GUILDLOG_CLIENT_READS     16                 /* an event */
 
-/* one TLS record: either all of it is written, or it cannot be read */
+/* one TLS record: the server can read all of it or nothing */
 #define NGX_GUILDLOG_CLIENT_WRITE     16384
 
 #define NGX_GUILDLOG_CLIENT_AGENT                                             \
@@ -29,19 +29,24 @@ static ngx_buf_t *ngx_guildlog_client_request(ngx_guildlog_client_exchange_t *x,
     const char *method, const ngx_str_t *path,
     const ngx_str_t *authorization, const ngx_str_t *body);
 static void ngx_guildlog_client_begin(ngx_event_t *ev);
+static void ngx_guildlog_client_transmit(ngx_guildlog_client_exchange_t *x);
 static void ngx_guildlog_client_write(ngx_event_t *wev);
 static void ngx_guildlog_client_spare(ngx_guildlog_client_exchange_t *x);
 static void ngx_guildlog_client_read(ngx_event_t *rev);
 static void ngx_guildlog_client_done(ngx_guildlog_client_exchange_t *x);
 static ngx_msec_t ngx_guildlog_client_patience(
     ngx_guildlog_client_exchange_t *x);
+static void ngx_guildlog_client_lost(ngx_guildlog_client_exchange_t *x,
+    const char *cause);
 static void ngx_guildlog_client_expired(ngx_event_t *ev);
+static void ngx_guildlog_client_end(ngx_guildlog_client_exchange_t *x,
+    const char *cause);
 static void ngx_guildlog_client_release(ngx_guildlog_client_exchange_t *x);
 
 
 ngx_guildlog_client_t *
 ngx_guildlog_client_create(ngx_cycle_t *cycle,
-    const ngx_guildlog_client_url_t *origin, ngx_resolver_t *resolver,
+    const ngx_guildlog_client_url_t *url, ngx_resolver_t *resolver,
     ngx_msec_t resolver_timeout, ngx_uint_t keepalive)
 {
     ngx_pool_t             *pool;
@@ -60,7 +65,7 @@ ngx_guildlog_client_create(ngx_cycle_t *cycle,
 
     client->pool = pool;
     client->log = cycle->log;
-    client->origin = origin;
+    client->url = url;
     client->resolver = resolver;
     client->resolver_timeout = resolver_timeout;
     client->keepalive = keepalive;
@@ -131,6 +136,9 @@ ngx_guildlog_client_send(ngx_guildlog_client_t *client, const char *method,
     x->pool = pool;
     x->handler = handler;
     x->data = data;
+    x->ready = ngx_guildlog_client_transmit;
+    x->lost = ngx_guildlog_client_lost;
+    x->ended = ngx_guildlog_client_end;
     x->start = ngx_current_msec;
 
     x->get = (ngx_strcmp(method, "GET") == 0);
@@ -182,14 +190,14 @@ ngx_guildlog_client_request(ngx_guildlog_client_exchange_t *x,
 {
     size_t                            size;
     ngx_buf_t                        *b;
-    const ngx_guildlog_client_url_t  *origin;
+    const ngx_guildlog_client_url_t  *url;
 
-    origin = x->client->origin;
+    url = x->client->url;
 
     size = ngx_strlen(method) + sizeof(" ") - 1
-           + origin->path.len + path->len
+           + url->path.len + path->len
            + sizeof(" HTTP/1.1" CRLF "Host: " CRLF) - 1
-           + origin->authority.len
+           + url->authority.len
            + sizeof("User-Agent: " NGX_GUILDLOG_CLIENT_AGENT CRLF
                     "Accept: application/json" CRLF) - 1
            + sizeof("Authorization: " CRLF) - 1 + authorization->len
@@ -208,7 +216,7 @@ ngx_guildlog_client_request(ngx_guildlog_client_exchange_t *x,
                           "Host: %V" CRLF
                           "User-Agent: " NGX_GUILDLOG_CLIENT_AGENT CRLF
                           "Accept: application/json" CRLF,
-                          method, &origin->path, path, &origin->authority);
+                          method, &url->path, path, &url->authority);
 
     if (authorization->len) {
         b->last = ngx_sprintf(b->last, "Authorization: %V" CRLF,
@@ -240,32 +248,37 @@ ngx_guildlog_client_begin(ngx_event_t *ev)
     ngx_log_debug0(NGX_LOG_DEBUG_EVENT, ev->log, 0,
                    "guildlog exchange begins");
 
-    x->wire = ngx_guildlog_client_conn_take(x->client);
+    x->conn = ngx_guildlog_client_conn_take(x->client);
 
-    if (x->wire == NULL) {
+    if (x->conn == NULL) {
         ngx_guildlog_client_conn_find(x);
         return;
     }
 
-    x->wire->exchange = x;
+    x->conn->exchange = x;
     x->reused = 1;
 
     ngx_guildlog_client_transmit(x);
 }
 
 
-void
+static void
 ngx_guildlog_client_transmit(ngx_guildlog_client_exchange_t *x)
 {
     ngx_connection_t            *c;
-    ngx_guildlog_client_conn_t  *wire;
+    ngx_guildlog_client_conn_t  *conn;
 
-    wire = x->wire;
-    c = wire->connection;
+    conn = x->conn;
+    c = conn->connection;
 
-    wire->requests++;
-    wire->clean = 0;
-    wire->log.action = "exchanging messages";
+    ngx_log_debug2(NGX_LOG_DEBUG_EVENT, x->client->log, 0,
+                   "guildlog exchange sends %uz bytes reused:%d",
+                   (size_t) (x->request->last - x->request->start),
+                   x->reused);
+
+    conn->requests++;
+    conn->clean = 0;
+    conn->log.action = "exchanging messages";
 
     c->read->handler = ngx_guildlog_client_read;
     c->write->handler = ngx_guildlog_client_write;
@@ -274,7 +287,7 @@ ngx_guildlog_client_transmit(ngx_guildlog_client_exchange_t *x)
     x->written = 0;
     x->answering = 0;
 
-    if (ngx_guildlog_client_response_init(&x->reader, x->pool, &x->answer,
+    if (ngx_guildlog_client_response_init(&x->reader, x->pool, &x->response,
                                           NGX_GUILDLOG_CLIENT_BODY)
         != NGX_OK)
     {
@@ -298,15 +311,15 @@ ngx_guildlog_client_write(ngx_event_t *wev)
     ssize_t                          n;
     ngx_buf_t                       *b;
     ngx_connection_t                *c;
-    ngx_guildlog_client_conn_t      *wire;
+    ngx_guildlog_client_conn_t      *conn;
     ngx_guildlog_client_exchange_t  *x;
 
     c = wev->data;
-    wire = c->data;
-    x = wire->exchange;
+    conn = c->data;
+    x = conn->exchange;
     b = x->request;
 
-    /* nothing more is sent by who was stopped for longer than that */
+    /* Race: the process may have been stopped until after the deadline */
 
     if ((ngx_msec_int_t) (x->deadline.timer.key - ngx_current_msec) <= 0) {
         return;
@@ -341,7 +354,7 @@ ngx_guildlog_client_write(ngx_event_t *wev)
                 return;
             }
 
-            /* why it was closed may stand in an answer yet to be read */
+            /* an answer, yet to be read, may say why it was closed */
 
             return;
         }
@@ -361,20 +374,20 @@ ngx_guildlog_client_write(ngx_event_t *wev)
 }
 
 
-/* it is too late to begin, but not for the next one to use the connection */
+/* it is too late for this request; the connection serves the next one */
 
 static void
 ngx_guildlog_client_spare(ngx_guildlog_client_exchange_t *x)
 {
-    ngx_guildlog_client_conn_t  *wire;
+    ngx_guildlog_client_conn_t  *conn;
 
-    wire = x->wire;
+    conn = x->conn;
 
-    x->wire = NULL;
-    wire->exchange = NULL;
-    wire->clean = 1;
+    x->conn = NULL;
+    conn->exchange = NULL;
+    conn->clean = 1;
 
-    ngx_guildlog_client_conn_keep(wire, NGX_GUILDLOG_CLIENT_IDLE);
+    ngx_guildlog_client_conn_keep(conn, NGX_GUILDLOG_CLIENT_IDLE);
     ngx_guildlog_client_end(x, "no connection in time");
 }
 
@@ -387,12 +400,12 @@ ngx_guildlog_client_read(ngx_event_t *rev)
     ngx_int_t                        rc;
     ngx_uint_t                       i;
     ngx_connection_t                *c;
-    ngx_guildlog_client_conn_t      *wire;
+    ngx_guildlog_client_conn_t      *conn;
     ngx_guildlog_client_exchange_t  *x;
 
     c = rev->data;
-    wire = c->data;
-    x = wire->exchange;
+    conn = c->data;
+    x = conn->exchange;
 
     if (c->close) {
         ngx_guildlog_client_end(x, "nginx waits no longer");
@@ -434,7 +447,7 @@ ngx_guildlog_client_read(ngx_event_t *rev)
         }
 
         if (rc == NGX_ERROR) {
-            ngx_guildlog_client_end(x, x->answer.cause);
+            ngx_guildlog_client_end(x, x->response.cause);
             return;
         }
     }
@@ -446,25 +459,25 @@ ngx_guildlog_client_read(ngx_event_t *rev)
 static void
 ngx_guildlog_client_done(ngx_guildlog_client_exchange_t *x)
 {
-    ngx_guildlog_client_conn_t  *wire;
+    ngx_guildlog_client_conn_t  *conn;
 
-    wire = x->wire;
+    conn = x->conn;
 
     if (x->reader.keepalive
         && x->reader.pos == x->reader.last
         && x->request->pos == x->request->last)
     {
-        x->wire = NULL;
-        wire->exchange = NULL;
-        wire->clean = 1;
-        ngx_guildlog_client_conn_keep(wire, ngx_guildlog_client_patience(x));
+        x->conn = NULL;
+        conn->exchange = NULL;
+        conn->clean = 1;
+        ngx_guildlog_client_conn_keep(conn, ngx_guildlog_client_patience(x));
     }
 
     ngx_guildlog_client_end(x, NULL);
 }
 
 
-/* how long the connection may be idle: less than the server allows */
+/* ms for which the connection may be idle: less than the server allows */
 
 static ngx_msec_t
 ngx_guildlog_client_patience(ngx_guildlog_client_exchange_t *x)
@@ -473,7 +486,7 @@ ngx_guildlog_client_patience(ngx_guildlog_client_exchange_t *x)
     ngx_int_t         n;
     const ngx_str_t  *value;
 
-    value = ngx_guildlog_client_response_header(&x->answer, "keep-alive");
+    value = ngx_guildlog_client_response_header(&x->response, "keep-alive");
 
     if (value == NULL || value->len < sizeof("timeout=0") - 1) {
         return NGX_GUILDLOG_CLIENT_IDLE;
@@ -497,12 +510,16 @@ ngx_guildlog_client_patience(ngx_guildlog_client_exchange_t *x)
 }
 
 
-void
+static void
 ngx_guildlog_client_lost(ngx_guildlog_client_exchange_t *x, const char *cause)
 {
-    if (x->wire) {
-        ngx_guildlog_client_conn_close(x->wire);
-        x->wire = NULL;
+    ngx_log_debug2(NGX_LOG_DEBUG_EVENT, x->client->log, 0,
+                   "guildlog exchange lost its connection reused:%d, %s",
+                   x->reused, cause);
+
+    if (x->conn) {
+        ngx_guildlog_client_conn_close(x->conn);
+        x->conn = NULL;
     }
 
     if (x->reused) {
@@ -532,22 +549,26 @@ ngx_guildlog_client_expired(ngx_event_t *ev)
 }
 
 
-void
+static void
 ngx_guildlog_client_end(ngx_guildlog_client_exchange_t *x, const char *cause)
 {
+    ngx_log_debug2(NGX_LOG_DEBUG_EVENT, x->client->log, 0,
+                   "guildlog exchange ends status:%ui %s",
+                   x->response.status, cause ? cause : "answered");
+
     ngx_guildlog_client_release(x);
 
     if (cause) {
-        x->answer.outcome = x->uncertain ? NGX_GUILDLOG_CLIENT_UNCERTAIN
+        x->response.outcome = x->uncertain ? NGX_GUILDLOG_CLIENT_UNCERTAIN
                                          : NGX_GUILDLOG_CLIENT_UNSENT;
-        x->answer.headers.nelts = 0;
-        x->answer.body.len = 0;
-        x->answer.cause = cause;
+        x->response.headers.nelts = 0;
+        x->response.body.len = 0;
+        x->response.cause = cause;
     }
 
-    x->answer.time_ms = ngx_current_msec - x->start;
+    x->response.time_ms = ngx_current_msec - x->start;
 
-    x->handler(x->data, &x->answer);
+    x->handler(x->data, &x->response);
 
     ngx_destroy_pool(x->pool);
 }
@@ -570,14 +591,14 @@ ngx_guildlog_client_cancel(ngx_guildlog_client_exchange_t *exchange)
 }
 
 
-/* everything it has but its memory */
+/* gives back all that it has but its memory */
 
 static void
 ngx_guildlog_client_release(ngx_guildlog_client_exchange_t *x)
 {
-    if (x->wire) {
-        ngx_guildlog_client_conn_close(x->wire);
-        x->wire = NULL;
+    if (x->conn) {
+        ngx_guildlog_client_conn_close(x->conn);
+        x->conn = NULL;
     }
 
     if (x->resolving) {

@@ -1,7 +1,8 @@
 
 /*
- * A connection for an exchange: an idle one, or find the server, connect,
- * TLS.  Its certificate is checked before anything is sent.
+ * A connection for an exchange: an idle one, or a new one.  A new one finds
+ * the server's address, connects, and does the TLS handshake, which fails
+ * unless the certificate is good.
  */
 
 #include <ngx_event_connect.h>
@@ -16,11 +17,9 @@
 
 static void ngx_guildlog_client_conn_resolved(ngx_resolver_ctx_t *ctx);
 static ngx_int_t ngx_guildlog_client_conn_addrs(
-    ngx_guildlog_client_exchange_t *x,
-    ngx_resolver_ctx_t *ctx);
+    ngx_guildlog_client_exchange_t *x, ngx_resolver_ctx_t *ctx);
 static void ngx_guildlog_client_conn_configured(
-    ngx_guildlog_client_exchange_t *x,
-    const char *cause);
+    ngx_guildlog_client_exchange_t *x, const char *cause);
 static void ngx_guildlog_client_conn_choose(ngx_guildlog_client_exchange_t *x);
 static void ngx_guildlog_client_conn_connect(ngx_guildlog_client_exchange_t *x);
 static ngx_guildlog_client_conn_t *ngx_guildlog_client_conn_create(
@@ -28,20 +27,19 @@ static ngx_guildlog_client_conn_t *ngx_guildlog_client_conn_create(
 static void ngx_guildlog_client_conn_connected(ngx_event_t *wev);
 static void ngx_guildlog_client_conn_secure(ngx_guildlog_client_exchange_t *x);
 static ngx_int_t ngx_guildlog_client_conn_expect(ngx_connection_t *c,
-    const ngx_guildlog_client_url_t *origin);
+    const ngx_guildlog_client_url_t *url);
 static void ngx_guildlog_client_conn_secured(ngx_connection_t *c);
 static void ngx_guildlog_client_conn_reached(ngx_guildlog_client_exchange_t *x);
 static void ngx_guildlog_client_conn_unreached(
-    ngx_guildlog_client_exchange_t *x,
-    ngx_err_t err, const char *cause);
+    ngx_guildlog_client_exchange_t *x, ngx_err_t err, const char *cause);
 static void ngx_guildlog_client_conn_idle(ngx_event_t *rev);
 static u_char *ngx_guildlog_client_conn_log(ngx_log_t *log, u_char *buf,
     size_t len);
 
 
 /*
- * One on which nothing has come: what is readable is the end of it, or
- * belongs to no answer.
+ * What can be read from an idle connection is its end, or bytes that nobody
+ * asked for: such a connection is closed.
  */
 
 ngx_guildlog_client_conn_t *
@@ -50,27 +48,27 @@ ngx_guildlog_client_conn_take(ngx_guildlog_client_t *client)
     u_char                       byte;
     ngx_queue_t                 *q;
     ngx_connection_t            *c;
-    ngx_guildlog_client_conn_t  *wire;
+    ngx_guildlog_client_conn_t  *conn;
 
     while (!ngx_queue_empty(&client->idle)) {
 
         q = ngx_queue_head(&client->idle);
-        wire = ngx_queue_data(q, ngx_guildlog_client_conn_t, queue);
-        c = wire->connection;
+        conn = ngx_queue_data(q, ngx_guildlog_client_conn_t, queue);
+        c = conn->connection;
 
         if (recv(c->fd, &byte, 1, MSG_PEEK) == -1
             && ngx_socket_errno == NGX_EAGAIN)
         {
-            ngx_queue_remove(&wire->queue);
+            ngx_queue_remove(&conn->queue);
             client->nidle--;
 
             c->idle = 0;
             ngx_del_timer(c->read);
 
-            return wire;
+            return conn;
         }
 
-        ngx_guildlog_client_conn_close(wire);
+        ngx_guildlog_client_conn_close(conn);
     }
 
     return NULL;
@@ -90,7 +88,7 @@ ngx_guildlog_client_conn_find(ngx_guildlog_client_exchange_t *x)
 
     ctx = NGX_NO_RESOLVER;
 
-    if (client->origin->dns && client->resolver) {
+    if (client->url->dns && client->resolver) {
         ctx = ngx_resolve_start(client->resolver, NULL);
     }
 
@@ -104,7 +102,7 @@ ngx_guildlog_client_conn_find(ngx_guildlog_client_exchange_t *x)
         return;
     }
 
-    ctx->name = client->origin->host;
+    ctx->name = client->url->host;
     ctx->handler = ngx_guildlog_client_conn_resolved;
     ctx->data = x;
     ctx->timeout = client->resolver_timeout;
@@ -168,7 +166,7 @@ ngx_guildlog_client_conn_addrs(ngx_guildlog_client_exchange_t *x,
 
         ngx_memcpy(addr[i].sockaddr, ctx->addrs[i].sockaddr,
                    addr[i].socklen);
-        ngx_inet_set_port(addr[i].sockaddr, x->client->origin->port);
+        ngx_inet_set_port(addr[i].sockaddr, x->client->url->port);
 
         name.data = text;
         name.len = ngx_sock_ntop(addr[i].sockaddr, addr[i].socklen, text,
@@ -193,24 +191,24 @@ static void
 ngx_guildlog_client_conn_configured(ngx_guildlog_client_exchange_t *x,
     const char *cause)
 {
-    const ngx_guildlog_client_url_t  *origin;
+    const ngx_guildlog_client_url_t  *url;
 
-    origin = x->client->origin;
+    url = x->client->url;
 
-    if (origin->naddrs == 0) {
+    if (url->naddrs == 0) {
         ngx_guildlog_client_conn_unreached(x, 0, cause);
-        ngx_guildlog_client_end(x, cause);
+        x->ended(x, cause);
         return;
     }
 
-    x->addrs = origin->addrs;
-    x->naddrs = origin->naddrs;
+    x->addrs = url->addrs;
+    x->naddrs = url->naddrs;
 
     ngx_guildlog_client_conn_choose(x);
 }
 
 
-/* the one that answered the last time goes first */
+/* the address that answered the last time is tried first */
 
 static void
 ngx_guildlog_client_conn_choose(ngx_guildlog_client_exchange_t *x)
@@ -259,13 +257,13 @@ ngx_guildlog_client_conn_connect(ngx_guildlog_client_exchange_t *x)
     ngx_addr_t                  *addr;
     ngx_connection_t            *c;
     ngx_peer_connection_t        pc;
-    ngx_guildlog_client_conn_t  *wire;
+    ngx_guildlog_client_conn_t  *conn;
 
     addr = &x->addrs[(x->first + x->tried) % x->naddrs];
 
-    wire = ngx_guildlog_client_conn_create(x->client, addr);
-    if (wire == NULL) {
-        ngx_guildlog_client_end(x, "out of memory");
+    conn = ngx_guildlog_client_conn_create(x->client, addr);
+    if (conn == NULL) {
+        x->ended(x, "out of memory");
         return;
     }
 
@@ -273,35 +271,35 @@ ngx_guildlog_client_conn_connect(ngx_guildlog_client_exchange_t *x)
 
     pc.sockaddr = addr->sockaddr;
     pc.socklen = addr->socklen;
-    pc.name = &wire->name;
+    pc.name = &conn->name;
     pc.get = ngx_event_get_peer;
-    pc.log = &wire->log;
+    pc.log = &conn->log;
     pc.log_error = NGX_ERROR_INFO;
 
     rc = ngx_event_connect_peer(&pc);
 
     if (rc == NGX_ERROR) {
-        ngx_destroy_pool(wire->pool);
-        ngx_guildlog_client_end(x, "no connection is left");
+        ngx_destroy_pool(conn->pool);
+        x->ended(x, "no connection is left");
         return;
     }
 
     if (rc == NGX_BUSY || rc == NGX_DECLINED) {
         x->client->failing = 1;
-        ngx_destroy_pool(wire->pool);
-        ngx_guildlog_client_lost(x, "the connection was refused");
+        ngx_destroy_pool(conn->pool);
+        x->lost(x, "the connection was refused");
         return;
     }
 
     c = pc.connection;
-    c->data = wire;
-    c->pool = wire->pool;
+    c->data = conn;
+    c->pool = conn->pool;
     c->read->handler = ngx_guildlog_client_conn_wait;
     c->write->handler = ngx_guildlog_client_conn_connected;
 
-    wire->connection = c;
-    wire->exchange = x;
-    x->wire = wire;
+    conn->connection = c;
+    conn->exchange = x;
+    x->conn = conn;
 
     ngx_add_timer(c->write, NGX_GUILDLOG_CLIENT_CONN_CONNECT);
 
@@ -312,51 +310,51 @@ ngx_guildlog_client_conn_connect(ngx_guildlog_client_exchange_t *x)
 
 
 /*
- * While the server is not reached, what nginx says of it was said before:
- * the log is quiet until it is.
+ * While the server cannot be reached, nginx's messages about each connection
+ * would only repeat the first: they are switched off.
  */
 
 static ngx_guildlog_client_conn_t *
 ngx_guildlog_client_conn_create(ngx_guildlog_client_t *client, ngx_addr_t *addr)
 {
     ngx_pool_t                  *pool;
-    ngx_guildlog_client_conn_t  *wire;
+    ngx_guildlog_client_conn_t  *conn;
 
     pool = ngx_create_pool(1024, client->log);
     if (pool == NULL) {
         return NULL;
     }
 
-    wire = ngx_pcalloc(pool, sizeof(ngx_guildlog_client_conn_t));
-    if (wire == NULL) {
+    conn = ngx_pcalloc(pool, sizeof(ngx_guildlog_client_conn_t));
+    if (conn == NULL) {
         ngx_destroy_pool(pool);
         return NULL;
     }
 
-    wire->client = client;
-    wire->pool = pool;
-    wire->start = ngx_current_msec;
+    conn->client = client;
+    conn->pool = pool;
+    conn->start = ngx_current_msec;
 
-    wire->name.len = addr->name.len;
-    wire->name.data = ngx_pstrdup(pool, &addr->name);
+    conn->name.len = addr->name.len;
+    conn->name.data = ngx_pstrdup(pool, &addr->name);
 
-    if (wire->name.data == NULL) {
+    if (conn->name.data == NULL) {
         ngx_destroy_pool(pool);
         return NULL;
     }
 
-    wire->log = *client->log;
-    wire->log.handler = ngx_guildlog_client_conn_log;
-    wire->log.data = wire;
-    wire->log.action = "connecting";
+    conn->log = *client->log;
+    conn->log.handler = ngx_guildlog_client_conn_log;
+    conn->log.data = conn;
+    conn->log.action = "connecting";
 
     if (client->failing) {
-        wire->log.log_level = NGX_LOG_ALERT;
+        conn->log.log_level = NGX_LOG_ALERT;
     }
 
-    pool->log = &wire->log;
+    pool->log = &conn->log;
 
-    return wire;
+    return conn;
 }
 
 
@@ -366,12 +364,12 @@ ngx_guildlog_client_conn_connected(ngx_event_t *wev)
     int                              err;
     socklen_t                        len;
     ngx_connection_t                *c;
-    ngx_guildlog_client_conn_t      *wire;
+    ngx_guildlog_client_conn_t      *conn;
     ngx_guildlog_client_exchange_t  *x;
 
     c = wev->data;
-    wire = c->data;
-    x = wire->exchange;
+    conn = c->data;
+    x = conn->exchange;
 
     ngx_log_debug0(NGX_LOG_DEBUG_EVENT, wev->log, 0,
                    "guildlog exchange connected");
@@ -379,7 +377,7 @@ ngx_guildlog_client_conn_connected(ngx_event_t *wev)
     if (wev->timedout) {
         ngx_guildlog_client_conn_unreached(x, NGX_ETIMEDOUT,
                                            "connect() failed");
-        ngx_guildlog_client_lost(x, "no connection in time");
+        x->lost(x, "no connection in time");
         return;
     }
 
@@ -392,18 +390,18 @@ ngx_guildlog_client_conn_connected(ngx_event_t *wev)
 
     if (err) {
         ngx_guildlog_client_conn_unreached(x, err, "connect() failed");
-        ngx_guildlog_client_lost(x, "the connection was refused");
+        x->lost(x, "the connection was refused");
         return;
     }
 
     ngx_del_timer(wev);
 
     if (ngx_tcp_nodelay(c) != NGX_OK) {
-        ngx_guildlog_client_lost(x, "the connection was refused");
+        x->lost(x, "the connection was refused");
         return;
     }
 
-    if (x->client->origin->tls) {
+    if (x->client->url->tls) {
         ngx_guildlog_client_conn_secure(x);
         return;
     }
@@ -416,17 +414,17 @@ static void
 ngx_guildlog_client_conn_secure(ngx_guildlog_client_exchange_t *x)
 {
     ngx_connection_t                 *c;
-    const ngx_guildlog_client_url_t  *origin;
+    const ngx_guildlog_client_url_t  *url;
 
-    c = x->wire->connection;
-    origin = x->client->origin;
+    c = x->conn->connection;
+    url = x->client->url;
 
-    x->wire->log.action = "in a TLS handshake";
+    x->conn->log.action = "in a TLS handshake";
 
-    if (ngx_ssl_create_connection(origin->tls, c, NGX_SSL_CLIENT) != NGX_OK
-        || ngx_guildlog_client_conn_expect(c, origin) != NGX_OK)
+    if (ngx_ssl_create_connection(url->tls, c, NGX_SSL_CLIENT) != NGX_OK
+        || ngx_guildlog_client_conn_expect(c, url) != NGX_OK)
     {
-        ngx_guildlog_client_lost(x, "TLS could not be set up");
+        x->lost(x, "TLS could not be set up");
         return;
     }
 
@@ -441,20 +439,20 @@ ngx_guildlog_client_conn_secure(ngx_guildlog_client_exchange_t *x)
 }
 
 
-/* who has to stand in the certificate */
+/* the name or address that the certificate must have */
 
 static ngx_int_t
 ngx_guildlog_client_conn_expect(ngx_connection_t *c,
-    const ngx_guildlog_client_url_t *origin)
+    const ngx_guildlog_client_url_t *url)
 {
     int                 rc;
     char               *host;
     X509_VERIFY_PARAM  *param;
 
-    host = (char *) origin->host.data;
+    host = (char *) url->host.data;
     param = SSL_get0_param(c->ssl->connection);
 
-    if (origin->dns) {
+    if (url->dns) {
         X509_VERIFY_PARAM_set_hostflags(param,
                                         X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
 
@@ -479,16 +477,16 @@ static void
 ngx_guildlog_client_conn_secured(ngx_connection_t *c)
 {
     long                             rc;
-    ngx_guildlog_client_conn_t      *wire;
+    ngx_guildlog_client_conn_t      *conn;
     ngx_guildlog_client_exchange_t  *x;
 
-    wire = c->data;
-    x = wire->exchange;
+    conn = c->data;
+    x = conn->exchange;
 
     if (c->read->timedout || c->write->timedout) {
         ngx_guildlog_client_conn_unreached(x, NGX_ETIMEDOUT,
                                            "TLS handshake failed");
-        ngx_guildlog_client_lost(x, "no TLS handshake in time");
+        x->lost(x, "no TLS handshake in time");
         return;
     }
 
@@ -497,13 +495,13 @@ ngx_guildlog_client_conn_secured(ngx_connection_t *c)
     if (rc != X509_V_OK) {
         ngx_guildlog_client_conn_unreached(x, 0,
                                            X509_verify_cert_error_string(rc));
-        ngx_guildlog_client_lost(x, "its certificate is not trusted");
+        x->lost(x, "its certificate is not trusted");
         return;
     }
 
     if (!c->ssl->handshaked) {
         ngx_guildlog_client_conn_unreached(x, 0, "TLS handshake failed");
-        ngx_guildlog_client_lost(x, "the TLS handshake failed");
+        x->lost(x, "the TLS handshake failed");
         return;
     }
 
@@ -524,16 +522,16 @@ ngx_guildlog_client_conn_reached(ngx_guildlog_client_exchange_t *x)
     ngx_memcpy(&client->reached, addr->sockaddr, addr->socklen);
     client->reached_len = addr->socklen;
 
-    x->wire->log.log_level = client->log->log_level;
+    x->conn->log.log_level = client->log->log_level;
 
     if (client->failing) {
         client->failing = 0;
         ngx_log_error(NGX_LOG_NOTICE, client->log, 0,
                       "guildlog platform \"%V\", address %V: reached again",
-                      &client->origin->url, &addr->name);
+                      &client->url->text, &addr->name);
     }
 
-    ngx_guildlog_client_transmit(x);
+    x->ready(x);
 }
 
 
@@ -552,29 +550,29 @@ ngx_guildlog_client_conn_unreached(ngx_guildlog_client_exchange_t *x,
 
     ngx_log_error(level, client->log, err,
                   "guildlog platform \"%V\", address %V: %s",
-                  &client->origin->url,
-                  x->wire ? &x->wire->name : &client->origin->host, cause);
+                  &client->url->text,
+                  x->conn ? &x->conn->name : &client->url->host, cause);
 }
 
 
 void
-ngx_guildlog_client_conn_keep(ngx_guildlog_client_conn_t *wire,
+ngx_guildlog_client_conn_keep(ngx_guildlog_client_conn_t *conn,
     ngx_msec_t idle_ms)
 {
     ngx_queue_t            *q;
     ngx_connection_t       *c;
     ngx_guildlog_client_t  *client;
 
-    c = wire->connection;
-    client = wire->client;
+    c = conn->connection;
+    client = conn->client;
 
     if (ngx_exiting || ngx_terminate
         || client->keepalive == 0
         || idle_ms == 0
-        || wire->requests >= NGX_GUILDLOG_CLIENT_CONN_REQUESTS
-        || ngx_current_msec - wire->start >= NGX_GUILDLOG_CLIENT_CONN_AGE)
+        || conn->requests >= NGX_GUILDLOG_CLIENT_CONN_REQUESTS
+        || ngx_current_msec - conn->start >= NGX_GUILDLOG_CLIENT_CONN_AGE)
     {
-        ngx_guildlog_client_conn_close(wire);
+        ngx_guildlog_client_conn_close(conn);
         return;
     }
 
@@ -584,10 +582,10 @@ ngx_guildlog_client_conn_keep(ngx_guildlog_client_conn_t *wire,
             ngx_queue_data(q, ngx_guildlog_client_conn_t, queue));
     }
 
-    ngx_queue_insert_head(&client->idle, &wire->queue);
+    ngx_queue_insert_head(&client->idle, &conn->queue);
     client->nidle++;
 
-    wire->log.action = "keeping a connection";
+    conn->log.action = "keeping a connection";
 
     c->idle = 1;
     c->read->handler = ngx_guildlog_client_conn_idle;
@@ -601,7 +599,7 @@ ngx_guildlog_client_conn_keep(ngx_guildlog_client_conn_t *wire,
 }
 
 
-/* TLS may have something to say; anything else ends it */
+/* a TLS record without data keeps the connection; anything else ends it */
 
 static void
 ngx_guildlog_client_conn_idle(ngx_event_t *rev)
@@ -626,39 +624,39 @@ void
 ngx_guildlog_client_conn_wait(ngx_event_t *ev)
 {
     ngx_connection_t            *c;
-    ngx_guildlog_client_conn_t  *wire;
+    ngx_guildlog_client_conn_t  *conn;
 
     c = ev->data;
-    wire = c->data;
+    conn = c->data;
 
     ngx_log_debug1(NGX_LOG_DEBUG_EVENT, ev->log, 0,
-                   "guildlog wire wait write:%d", ev->write);
+                   "guildlog conn wait write:%d", ev->write);
 
-    if (c->close && wire->exchange) {
-        ngx_guildlog_client_end(wire->exchange, "nginx waits no longer");
+    if (c->close && conn->exchange) {
+        conn->exchange->ended(conn->exchange, "nginx waits no longer");
     }
 }
 
 
 void
-ngx_guildlog_client_conn_close(ngx_guildlog_client_conn_t *wire)
+ngx_guildlog_client_conn_close(ngx_guildlog_client_conn_t *conn)
 {
     ngx_pool_t        *pool;
     ngx_connection_t  *c;
 
-    c = wire->connection;
-    pool = wire->pool;
+    c = conn->connection;
+    pool = conn->pool;
 
     if (c->idle) {
-        ngx_queue_remove(&wire->queue);
-        wire->client->nidle--;
+        ngx_queue_remove(&conn->queue);
+        conn->client->nidle--;
     }
 
     if (c->ssl) {
         c->ssl->no_wait_shutdown = 1;
-        c->timedout = !wire->clean;
+        c->timedout = !conn->clean;
 
-        /* what cannot be said at once is not said, or it would not be freed */
+        /* a close_notify that cannot be sent at once is not sent */
 
         if (ngx_ssl_shutdown(c) == NGX_AGAIN) {
             c->timedout = 1;
@@ -675,13 +673,13 @@ static u_char *
 ngx_guildlog_client_conn_log(ngx_log_t *log, u_char *buf, size_t len)
 {
     u_char                      *p;
-    ngx_guildlog_client_conn_t  *wire;
+    ngx_guildlog_client_conn_t  *conn;
 
-    wire = log->data;
+    conn = log->data;
 
     p = ngx_snprintf(buf, len, " while %s, guildlog platform \"%V\", "
                                "address: %V",
-                     log->action, &wire->client->origin->url, &wire->name);
+                     log->action, &conn->client->url->text, &conn->name);
 
     return p;
 }

@@ -1,13 +1,13 @@
 
 /*
- * Reads an answer of HTTP/1.1: status, headers, body, trailers.  A state is
- * reader->process: it returns NGX_DONE when it has set the next one.
+ * Reads a response of HTTP/1.1: status, headers, body, trailers.  A state is
+ * reader->process.  It returns NGX_DONE when it has set the next one.
  */
 
 #include "client/ngx_guildlog_client_response.h"
 
 
-/* of a head with the interim ones before it, of a chunk's line, of trailers */
+/* bytes of a head with interim responses, of a chunk's line, of trailers */
 #define NGX_GUILDLOG_RESPONSE_HEAD     32768
 
 #define NGX_GUILDLOG_RESPONSE_HEADERS  100
@@ -22,17 +22,13 @@ static ngx_int_t ngx_guildlog_response_status(
 static ngx_int_t ngx_guildlog_response_header(
     ngx_guildlog_client_reader_t *reader);
 static ngx_int_t ngx_guildlog_response_keyval(
-    ngx_guildlog_client_reader_t *reader,
-    ngx_keyval_t *header);
+    ngx_guildlog_client_reader_t *reader, ngx_keyval_t *header);
 static ngx_int_t ngx_guildlog_response_known(
-    ngx_guildlog_client_reader_t *reader,
-    ngx_keyval_t *header);
+    ngx_guildlog_client_reader_t *reader, ngx_keyval_t *header);
 static ngx_int_t ngx_guildlog_response_length(
-    ngx_guildlog_client_reader_t *reader,
-    ngx_str_t *value);
+    ngx_guildlog_client_reader_t *reader, ngx_str_t *value);
 static ngx_int_t ngx_guildlog_response_coding(
-    ngx_guildlog_client_reader_t *reader,
-    ngx_str_t *value);
+    ngx_guildlog_client_reader_t *reader, ngx_str_t *value);
 static ngx_int_t ngx_guildlog_response_connection(
     ngx_guildlog_client_reader_t *reader, ngx_str_t *value);
 static ngx_int_t ngx_guildlog_response_head(
@@ -48,16 +44,13 @@ static ngx_int_t ngx_guildlog_response_chunk_end(
 static ngx_int_t ngx_guildlog_response_trailer(
     ngx_guildlog_client_reader_t *reader);
 static ngx_int_t ngx_guildlog_response_line(
-    ngx_guildlog_client_reader_t *reader,
-    ngx_str_t *line);
+    ngx_guildlog_client_reader_t *reader, ngx_str_t *line);
 static ngx_int_t ngx_guildlog_response_append(
     ngx_guildlog_client_reader_t *reader);
 static ngx_int_t ngx_guildlog_response_room(
-    ngx_guildlog_client_reader_t *reader,
-    size_t n);
+    ngx_guildlog_client_reader_t *reader, size_t n);
 static ngx_int_t ngx_guildlog_response_error(
-    ngx_guildlog_client_reader_t *reader,
-    const char *cause);
+    ngx_guildlog_client_reader_t *reader, const char *cause);
 
 
 static const struct {
@@ -75,14 +68,14 @@ static const struct {
 
 const ngx_str_t *
 ngx_guildlog_client_response_header(
-    const ngx_guildlog_client_response_t *answer, const char *name)
+    const ngx_guildlog_client_response_t *response, const char *name)
 {
     ngx_uint_t           i;
     const ngx_keyval_t  *header;
 
-    header = answer->headers.elts;
+    header = response->headers.elts;
 
-    for (i = 0; i < answer->headers.nelts; i++) {
+    for (i = 0; i < response->headers.nelts; i++) {
         if (ngx_strcmp(header[i].key.data, name) == 0) {
             return &header[i].value;
         }
@@ -95,15 +88,15 @@ ngx_guildlog_client_response_header(
 ngx_int_t
 ngx_guildlog_client_response_init(ngx_guildlog_client_reader_t *reader,
     ngx_pool_t *pool,
-    ngx_guildlog_client_response_t *answer, size_t limit)
+    ngx_guildlog_client_response_t *response, size_t limit)
 {
     ngx_memzero(reader, sizeof(ngx_guildlog_client_reader_t));
-    ngx_memzero(answer, sizeof(ngx_guildlog_client_response_t));
+    ngx_memzero(response, sizeof(ngx_guildlog_client_response_t));
 
-    ngx_str_set(&answer->body, "");
+    ngx_str_set(&response->body, "");
 
     reader->pool = pool;
-    reader->answer = answer;
+    reader->response = response;
     reader->limit = limit;
     reader->process = ngx_guildlog_response_status;
     reader->line_size = NGX_GUILDLOG_RESPONSE_LINE;
@@ -113,7 +106,7 @@ ngx_guildlog_client_response_init(ngx_guildlog_client_reader_t *reader,
         return NGX_ERROR;
     }
 
-    return ngx_array_init(&answer->headers, pool, 16, sizeof(ngx_keyval_t));
+    return ngx_array_init(&response->headers, pool, 16, sizeof(ngx_keyval_t));
 }
 
 
@@ -165,7 +158,7 @@ ngx_guildlog_response_status(ngx_guildlog_client_reader_t *reader)
         return ngx_guildlog_response_error(reader, "its status is invalid");
     }
 
-    reader->answer->status = status;
+    reader->response->status = status;
     reader->keepalive = (p[7] != '0');
     reader->chunked = 0;
     reader->sized = 0;
@@ -193,7 +186,7 @@ ngx_guildlog_response_header(ngx_guildlog_client_reader_t *reader)
         return ngx_guildlog_response_head(reader);
     }
 
-    if (reader->answer->headers.nelts == NGX_GUILDLOG_RESPONSE_HEADERS) {
+    if (reader->response->headers.nelts == NGX_GUILDLOG_RESPONSE_HEADERS) {
         return ngx_guildlog_response_error(reader, "it has too many headers");
     }
 
@@ -203,7 +196,7 @@ ngx_guildlog_response_header(ngx_guildlog_client_reader_t *reader)
         return NGX_ERROR;
     }
 
-    header = ngx_array_push(&reader->answer->headers);
+    header = ngx_array_push(&reader->response->headers);
     if (header == NULL) {
         return ngx_guildlog_response_error(reader, "out of memory");
     }
@@ -214,7 +207,7 @@ ngx_guildlog_response_header(ngx_guildlog_client_reader_t *reader)
 }
 
 
-/* its key has the whole line */
+/* splits the line, which header->key has, into name and value */
 
 static ngx_int_t
 ngx_guildlog_response_keyval(ngx_guildlog_client_reader_t *reader,
@@ -343,28 +336,28 @@ ngx_guildlog_response_connection(ngx_guildlog_client_reader_t *reader,
 static ngx_int_t
 ngx_guildlog_response_head(ngx_guildlog_client_reader_t *reader)
 {
-    ngx_guildlog_client_response_t  *answer;
+    ngx_guildlog_client_response_t  *response;
 
-    answer = reader->answer;
+    response = reader->response;
 
-    if (answer->status == 101) {
+    if (response->status == 101) {
         return ngx_guildlog_response_error(reader, "it changes the protocol");
     }
 
-    if (answer->status < 200) {
-        answer->status = 0;
-        answer->headers.nelts = 0;
+    if (response->status < 200) {
+        response->status = 0;
+        response->headers.nelts = 0;
         reader->process = ngx_guildlog_response_status;
         return NGX_DONE;
     }
 
-    if (answer->status == 204 || answer->status == 304) {
+    if (response->status == 204 || response->status == 304) {
         return NGX_OK;
     }
 
     if (reader->chunked) {
 
-        /* of a length besides, somebody on the way may think otherwise */
+        /* a proxy may have gone by the length, and read on elsewhere */
 
         if (reader->sized) {
             reader->keepalive = 0;
@@ -380,7 +373,7 @@ ngx_guildlog_response_head(ngx_guildlog_client_reader_t *reader)
         return NGX_DONE;
     }
 
-    /* the end of the connection would not tell from a body cut short */
+    /* a body that ends with its connection may have been cut short */
 
     return ngx_guildlog_response_error(reader, "it does not say its length");
 }
@@ -505,7 +498,7 @@ ngx_guildlog_response_trailer(ngx_guildlog_client_reader_t *reader)
 }
 
 
-/* without its end; valid until the next call */
+/* the line has no CR LF, and is valid until the next call */
 
 static ngx_int_t
 ngx_guildlog_response_line(ngx_guildlog_client_reader_t *reader,
@@ -562,7 +555,7 @@ ngx_guildlog_response_line(ngx_guildlog_client_reader_t *reader,
 }
 
 
-/* NGX_DONE: what there was is taken.  NGX_OK: no more is wanted */
+/* NGX_DONE: the piece is used up.  NGX_OK: the body has reached its limit */
 
 static ngx_int_t
 ngx_guildlog_response_append(ngx_guildlog_client_reader_t *reader)
@@ -570,17 +563,17 @@ ngx_guildlog_response_append(ngx_guildlog_client_reader_t *reader)
     size_t      n;
     ngx_str_t  *body;
 
-    body = &reader->answer->body;
+    body = &reader->response->body;
     n = (size_t) ngx_min(reader->rest, (uint64_t) (reader->last - reader->pos));
 
     if (n > reader->limit - body->len) {
         n = reader->limit - body->len;
-        reader->answer->cut = 1;
+        reader->response->cut = 1;
         reader->keepalive = 0;
     }
 
     if (n == 0) {
-        return reader->answer->cut ? NGX_OK : NGX_DONE;
+        return reader->response->cut ? NGX_OK : NGX_DONE;
     }
 
     if (ngx_guildlog_response_room(reader, n) != NGX_OK) {
@@ -592,7 +585,7 @@ ngx_guildlog_response_append(ngx_guildlog_client_reader_t *reader)
     reader->pos += n;
     reader->rest -= n;
 
-    return reader->answer->cut ? NGX_OK : NGX_DONE;
+    return reader->response->cut ? NGX_OK : NGX_DONE;
 }
 
 
@@ -603,7 +596,7 @@ ngx_guildlog_response_room(ngx_guildlog_client_reader_t *reader, size_t n)
     size_t      size;
     ngx_str_t  *body;
 
-    body = &reader->answer->body;
+    body = &reader->response->body;
 
     if (reader->body_size - body->len >= n) {
         return NGX_OK;
@@ -638,7 +631,7 @@ static ngx_int_t
 ngx_guildlog_response_error(ngx_guildlog_client_reader_t *reader,
     const char *cause)
 {
-    reader->answer->cause = cause;
+    reader->response->cause = cause;
 
     return NGX_ERROR;
 }

@@ -13,64 +13,64 @@
 
 
 static char *ngx_guildlog_url_parse(ngx_conf_t *cf,
-    ngx_guildlog_client_url_t *origin, ngx_url_t *u);
+    ngx_guildlog_client_url_t *url, ngx_url_t *u);
 static char *ngx_guildlog_url_addrs(ngx_conf_t *cf,
-    ngx_guildlog_client_url_t *origin, ngx_url_t *u);
+    ngx_guildlog_client_url_t *url, ngx_url_t *u);
 static char *ngx_guildlog_url_tls(ngx_conf_t *cf,
-    ngx_guildlog_client_url_t *origin);
+    ngx_guildlog_client_url_t *url);
 static char *ngx_guildlog_url_error(ngx_conf_t *cf,
-    ngx_guildlog_client_url_t *origin, const char *why);
+    ngx_guildlog_client_url_t *url, const char *why);
 
 
 char *
-ngx_guildlog_client_url_init(ngx_conf_t *cf, ngx_guildlog_client_url_t *origin,
-    ngx_str_t *url, ngx_str_t *trusted)
+ngx_guildlog_client_url_init(ngx_conf_t *cf, ngx_guildlog_client_url_t *url,
+    ngx_str_t *text, ngx_str_t *trusted)
 {
     ngx_url_t   u;
     ngx_uint_t  tls;
 
-    ngx_memzero(origin, sizeof(ngx_guildlog_client_url_t));
+    ngx_memzero(url, sizeof(ngx_guildlog_client_url_t));
     ngx_memzero(&u, sizeof(ngx_url_t));
 
-    origin->url = *url;
-    origin->trusted = *trusted;
+    url->text = *text;
+    url->trusted = *trusted;
 
     tls = 0;
-    u.url = *url;
+    u.url = *text;
 
-    if (ngx_strncasecmp(url->data, (u_char *) "https://", 8) == 0) {
+    if (ngx_strncasecmp(text->data, (u_char *) "https://", 8) == 0) {
         u.url.data += 8;
         u.url.len -= 8;
         u.default_port = 443;
         tls = 1;
 
-    } else if (ngx_strncasecmp(url->data, (u_char *) "http://", 7) == 0) {
+    } else if (ngx_strncasecmp(text->data, (u_char *) "http://", 7) == 0) {
         u.url.data += 7;
         u.url.len -= 7;
         u.default_port = 80;
 
     } else {
-        return ngx_guildlog_url_error(cf, origin,
+        return ngx_guildlog_url_error(cf, url,
                                  "must begin with http:// or https://");
     }
 
     if (trusted->len && !tls) {
-        return ngx_guildlog_url_error(cf, origin,
+        return ngx_guildlog_url_error(cf, url,
                                  "must be https:// for trusted=");
     }
 
-    if (ngx_guildlog_url_parse(cf, origin, &u) != NGX_CONF_OK
-        || ngx_guildlog_url_addrs(cf, origin, &u) != NGX_CONF_OK)
+    if (ngx_guildlog_url_parse(cf, url, &u) != NGX_CONF_OK
+        || ngx_guildlog_url_addrs(cf, url, &u) != NGX_CONF_OK)
     {
         return NGX_CONF_ERROR;
     }
 
-    return tls ? ngx_guildlog_url_tls(cf, origin) : NGX_CONF_OK;
+    return tls ? ngx_guildlog_url_tls(cf, url) : NGX_CONF_OK;
 }
 
 
 static char *
-ngx_guildlog_url_parse(ngx_conf_t *cf, ngx_guildlog_client_url_t *origin,
+ngx_guildlog_url_parse(ngx_conf_t *cf, ngx_guildlog_client_url_t *url,
     ngx_url_t *u)
 {
     u_char     *p;
@@ -81,7 +81,7 @@ ngx_guildlog_url_parse(ngx_conf_t *cf, ngx_guildlog_client_url_t *origin,
         p = &u->url.data[i];
 
         if (*p <= ' ' || *p >= 0x7f || ngx_strchr("?#@\\\"<>", *p)) {
-            return ngx_guildlog_url_error(cf, origin,
+            return ngx_guildlog_url_error(cf, url,
                                  "may only have a host, a port and a path");
         }
     }
@@ -90,31 +90,31 @@ ngx_guildlog_url_parse(ngx_conf_t *cf, ngx_guildlog_client_url_t *origin,
     u->no_resolve = 1;
 
     if (ngx_parse_url(cf->pool, u) != NGX_OK) {
-        return ngx_guildlog_url_error(cf, origin,
+        return ngx_guildlog_url_error(cf, url,
                                  u->err ? u->err : "cannot be parsed");
     }
 
     if (u->family == AF_UNIX || u->host.len == 0) {
-        return ngx_guildlog_url_error(cf, origin, "has no host");
+        return ngx_guildlog_url_error(cf, url, "has no host");
     }
 
     host = u->host;
 
-    origin->authority.data = u->url.data;
-    origin->authority.len = u->url.len - u->uri.len;
+    url->authority.data = u->url.data;
+    url->authority.len = u->url.len - u->uri.len;
 
-    origin->port = u->port;
+    url->port = u->port;
 
-    ngx_str_set(&origin->path, "");
+    ngx_str_set(&url->path, "");
 
     if (u->uri.len) {
-        origin->path = u->uri;
+        url->path = u->uri;
     }
 
-    while (origin->path.len
-           && origin->path.data[origin->path.len - 1] == '/')
+    while (url->path.len
+           && url->path.data[url->path.len - 1] == '/')
     {
-        origin->path.len--;
+        url->path.len--;
     }
 
     if (host.data[0] == '[') {
@@ -122,29 +122,29 @@ ngx_guildlog_url_parse(ngx_conf_t *cf, ngx_guildlog_client_url_t *origin,
         host.len -= 2;
     }
 
-    origin->host.len = host.len;
-    origin->host.data = ngx_pnalloc(cf->pool, host.len + 1);
+    url->host.len = host.len;
+    url->host.data = ngx_pnalloc(cf->pool, host.len + 1);
 
-    if (origin->host.data == NULL) {
+    if (url->host.data == NULL) {
         return NGX_CONF_ERROR;
     }
 
     /* the resolver would do that to it at run time */
 
-    ngx_strlow(origin->host.data, host.data, host.len);
-    origin->host.data[host.len] = '\0';
+    ngx_strlow(url->host.data, host.data, host.len);
+    url->host.data[host.len] = '\0';
 
     return NGX_CONF_OK;
 }
 
 
 static char *
-ngx_guildlog_url_addrs(ngx_conf_t *cf, ngx_guildlog_client_url_t *origin,
+ngx_guildlog_url_addrs(ngx_conf_t *cf, ngx_guildlog_client_url_t *url,
     ngx_url_t *u)
 {
-    origin->dns = (u->naddrs == 0);
+    url->dns = (u->naddrs == 0);
 
-    if (origin->dns && ngx_inet_resolve_host(cf->pool, u) != NGX_OK) {
+    if (url->dns && ngx_inet_resolve_host(cf->pool, u) != NGX_OK) {
 
         if (u->err == NULL) {
             return NGX_CONF_ERROR;
@@ -153,11 +153,11 @@ ngx_guildlog_url_addrs(ngx_conf_t *cf, ngx_guildlog_client_url_t *origin,
         /* the resolver may know it once nginx runs */
 
         ngx_conf_log_error(NGX_LOG_WARN, cf, 0, "%s in \"%V\"", u->err,
-                           &origin->url);
+                           &url->text);
     }
 
-    origin->addrs = u->addrs;
-    origin->naddrs = u->naddrs;
+    url->addrs = u->addrs;
+    url->naddrs = u->naddrs;
 
     return NGX_CONF_OK;
 }
@@ -169,7 +169,7 @@ ngx_guildlog_url_addrs(ngx_conf_t *cf, ngx_guildlog_client_url_t *origin,
  */
 
 static char *
-ngx_guildlog_url_tls(ngx_conf_t *cf, ngx_guildlog_client_url_t *origin)
+ngx_guildlog_url_tls(ngx_conf_t *cf, ngx_guildlog_client_url_t *url)
 {
     ngx_ssl_t           *tls;
     ngx_pool_cleanup_t  *cln;
@@ -192,14 +192,14 @@ ngx_guildlog_url_tls(ngx_conf_t *cf, ngx_guildlog_client_url_t *origin)
     cln->handler = ngx_ssl_cleanup_ctx;
     cln->data = tls;
 
-    if (ngx_ssl_trusted_certificate(cf, tls, &origin->trusted,
+    if (ngx_ssl_trusted_certificate(cf, tls, &url->trusted,
                                     NGX_GUILDLOG_URL_DEPTH)
         != NGX_OK)
     {
         return NGX_CONF_ERROR;
     }
 
-    if (origin->trusted.len == 0
+    if (url->trusted.len == 0
         && SSL_CTX_set_default_verify_paths(tls->ctx) == 0)
     {
         ngx_ssl_error(NGX_LOG_EMERG, cf->log, 0,
@@ -209,17 +209,17 @@ ngx_guildlog_url_tls(ngx_conf_t *cf, ngx_guildlog_client_url_t *origin)
 
     SSL_CTX_set_verify(tls->ctx, SSL_VERIFY_PEER, NULL);
 
-    origin->tls = tls;
+    url->tls = tls;
 
     return NGX_CONF_OK;
 }
 
 
 static char *
-ngx_guildlog_url_error(ngx_conf_t *cf, ngx_guildlog_client_url_t *origin,
+ngx_guildlog_url_error(ngx_conf_t *cf, ngx_guildlog_client_url_t *url,
     const char *why)
 {
-    ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "URL \"%V\" %s", &origin->url,
+    ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "URL \"%V\" %s", &url->text,
                        why);
 
     return NGX_CONF_ERROR;

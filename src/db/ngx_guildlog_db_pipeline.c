@@ -27,13 +27,11 @@ static void ngx_guildlog_db_pipeline_expect(ngx_guildlog_db_conn_t *conn);
 static ngx_int_t ngx_guildlog_db_pipeline_prepared(ngx_guildlog_db_conn_t *conn,
     PGresult *res);
 static ngx_int_t ngx_guildlog_db_pipeline_prepared_end(
-    ngx_guildlog_db_conn_t *conn,
-    PGresult *res);
+    ngx_guildlog_db_conn_t *conn, PGresult *res);
 static ngx_int_t ngx_guildlog_db_pipeline_executed(ngx_guildlog_db_conn_t *conn,
     PGresult *res);
 static ngx_int_t ngx_guildlog_db_pipeline_executed_end(
-    ngx_guildlog_db_conn_t *conn,
-    PGresult *res);
+    ngx_guildlog_db_conn_t *conn, PGresult *res);
 static ngx_int_t ngx_guildlog_db_pipeline_synced(ngx_guildlog_db_conn_t *conn,
     PGresult *res);
 static ngx_int_t ngx_guildlog_db_pipeline_refused(ngx_guildlog_db_conn_t *conn,

@@ -43,7 +43,7 @@ ngx_http_guildlog_conf_delivery_platform(ngx_conf_t *cf, ngx_command_t *cmd,
         return NGX_CONF_ERROR;
     }
 
-    if (delivery->platform.url.data) {
+    if (delivery->platform.text.data) {
         return "is duplicate";
     }
 
@@ -420,7 +420,7 @@ ngx_http_guildlog_conf_delivery_init(ngx_conf_t *cf,
 
     delivery = gmcf->delivery;
 
-    if (delivery->platform.url.data == NULL) {
+    if (delivery->platform.text.data == NULL) {
         ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
                            "\"guildlog_delivery\" needs a "
                            "\"guildlog_platform\"");

@@ -78,7 +78,7 @@ ngx_guildlog_delivery_create(ngx_cycle_t *cycle,
     ngx_str_set(&d->dead, "{}");
 
     if (ngx_guildlog_pace_init(&d->pace, &stats->shared->pace,
-                               &conf->platform.url, cycle->pool, conf->rate)
+                               &conf->platform.text, cycle->pool, conf->rate)
         != NGX_OK
         || ngx_guildlog_owner_self(cycle->pool, &conf->node, &d->me)
            != NGX_OK)
