@@ -133,27 +133,61 @@ create table if not exists schema_version (
 \ir data.sql
 \ir summaries.sql
 
+-- Rooms from the lowest one up: a function calls what was loaded before, or
+-- what is in its own room.
+
 \ir functions/core/common.sql
 \ir functions/core/category.sql
-\ir functions/keeper/partition.sql
-\ir functions/record/checkpoint.sql
-\ir functions/record/correction.sql
-\ir functions/core/key.sql
-\ir functions/read/order.sql
-\ir functions/keeper/rewrite.sql
-\ir functions/keeper/keeper.sql
-\ir functions/delivery/refusal.sql
-\ir functions/delivery/lane.sql
-\ir functions/delivery/delivery.sql
-\ir functions/delivery/delivery_step.sql
-\ir functions/delivery/delivery_turn.sql
-\ir functions/delivery/delivery_figures.sql
+\ir functions/core/time.sql
+\ir functions/core/parked.sql
+\ir functions/core/server.sql
+\ir functions/core/options.sql
+\ir functions/core/notification.sql
+
+\ir functions/find/words.sql
+\ir functions/find/entries.sql
+
+\ir functions/count/checkpoint.sql
+\ir functions/count/correction.sql
+\ir functions/count/key.sql
+\ir functions/count/log_count.sql
+
+\ir functions/search/search_index.sql
+\ir functions/search/search_run.sql
+\ir functions/search/search_merge.sql
+\ir functions/search/search_set.sql
+\ir functions/search/search_filter.sql
+\ir functions/search/search_count.sql
+\ir functions/search/search_query.sql
+
+\ir functions/record/lane_tail.sql
 \ir functions/record/mask.sql
 \ir functions/record/record.sql
 \ir functions/record/rule.sql
 \ir functions/record/held.sql
-\ir functions/core/server.sql
-\ir functions/core/token.sql
+
+\ir functions/delivery/refusal.sql
+\ir functions/delivery/lane.sql
+\ir functions/delivery/outcome.sql
+\ir functions/delivery/delivery.sql
+\ir functions/delivery/delivery_step.sql
+\ir functions/delivery/delivery_turn.sql
+\ir functions/delivery/delivery_figures.sql
+\ir functions/delivery/pacing.sql
+\ir functions/delivery/undelivered.sql
+\ir functions/delivery/replay.sql
+\ir functions/delivery/doubt.sql
+\ir functions/delivery/pause.sql
+
+\ir functions/read/order.sql
+\ir functions/read/logs.sql
+\ir functions/read/logs_plain.sql
+\ir functions/read/log_export.sql
+\ir functions/read/log_stream.sql
+
+\ir functions/config/notification.sql
+\ir functions/config/server.sql
+\ir functions/config/token.sql
 \ir functions/config/settings.sql
 \ir functions/config/channels.sql
 \ir functions/config/options.sql
@@ -163,37 +197,21 @@ create table if not exists schema_version (
 \ir functions/config/access.sql
 \ir functions/config/filter.sql
 \ir functions/config/active_ignore.sql
-\ir functions/config/notification.sql
-\ir functions/core/directory.sql
+\ir functions/config/directory.sql
 \ir functions/config/config.sql
-\ir functions/read/log_search.sql
-\ir functions/read/log_find.sql
-\ir functions/count/log_count.sql
-\ir functions/read/log_delivery.sql
-\ir functions/search/search_index.sql
-\ir functions/search/search_run.sql
-\ir functions/search/search_merge.sql
-\ir functions/search/search_set.sql
-\ir functions/search/search_filter.sql
-\ir functions/search/search_count.sql
-\ir functions/search/search_query.sql
-\ir functions/read/logs.sql
-\ir functions/read/logs_plain.sql
-\ir functions/read/log_export.sql
-\ir functions/read/log_stream.sql
-\ir functions/delivery/pacing.sql
-\ir functions/delivery/undelivered.sql
-\ir functions/delivery/replay.sql
-\ir functions/delivery/doubt.sql
-\ir functions/delivery/pause.sql
+
 \ir functions/trouble/troubleshoot.sql
 \ir functions/trouble/troubleshoot_fix.sql
+
+\ir functions/keeper/partition.sql
+\ir functions/keeper/rewrite.sql
+\ir functions/keeper/keeper.sql
 \ir functions/keeper/forget.sql
 \ir functions/keeper/forget_person.sql
 \ir functions/keeper/check.sql
 \ir functions/keeper/check_search.sql
 \ir functions/keeper/rebuild.sql
-\ir functions/core/status.sql
+\ir functions/keeper/status.sql
 
 \ir comments.sql
 

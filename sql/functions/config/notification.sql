@@ -2,36 +2,19 @@
 -- its log channels.
 
 
-create or replace function notification_add(guild bigint, bot smallint,
-    log_type int, details jsonb)
+-- Tells the server's people of a change: a service entry by executor "0" with
+-- these fields, and a notification. Nothing to tell (null): nothing happens.
+
+create or replace function announce(guild bigint, bot smallint, log_type int,
+    details jsonb)
 returns void language plpgsql as $$
 begin
-    perform notification_put(guild, bot, t.id, t.title,
-                concat_ws(': ',
-                     concat_ws(' ', details ->> 'action',
-                               nullif(details #>> '{target,name}', ''),
-                               details #>> '{target,id}', details ->> 'name'),
-                     coalesce(details ->> 'contentAfter',
-                              details ->> 'content', details ->> 'value')))
-       from log_type t where t.id = log_type;
-end $$;
+    if details is null then
+        return;
+    end if;
 
-
-create or replace function notification_put(guild bigint, bot smallint,
-    log_type smallint, title text, description text)
-returns void language plpgsql as $$
-begin
-    insert into notification
-    values (guild, bot, next_id(ms(clock_timestamp())), clock_timestamp(),
-            log_type, title, description, 0);
-
-    delete from notification n
-     where n.guild_id = guild
-       and n.bot = notification_put.bot
-       and n.notification_id <= (
-           select l.notification_id from notification l
-            where l.guild_id = guild and l.bot = notification_put.bot
-            order by l.notification_id desc offset 100 limit 1);
+    perform record_service(guild, bot, log_type, details);
+    perform notification_add(guild, bot, log_type, details);
 end $$;
 
 

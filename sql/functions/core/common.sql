@@ -2,32 +2,6 @@
 -- rights and their search path.
 
 
--- A time as the API writes it: ms since the epoch.
-
-create or replace function ms(at timestamptz)
-returns bigint language sql stable as $$
-    select (extract(epoch from at) * 1000)::bigint
-$$;
-
-
--- A new id of that time (ms): 42 bits of time since 2015, 4 bits of node
--- (the setting guildlog.node, 0 to 15, one for each machine of a cluster) and
--- an 18-bit number.
-
-create or replace function node_id()
-returns bigint language sql stable as $$
-    select coalesce(nullif(current_setting('guildlog.node', true), ''),
-                    '0')::bigint << 18
-$$;
-
-
-create or replace function next_id(at bigint)
-returns bigint language sql volatile as $$
-    select ((at - 1420070400000) << 22) | node_id()
-         | nextval('guildlog.entry_number')
-$$;
-
-
 -- True while the token of that server is neither revoked nor expired.
 
 create or replace function token_live(guild bigint, token text)
@@ -87,22 +61,6 @@ returns jsonb language sql stable as $$
 $$;
 
 
--- Tells the server's people of a change: a service entry by executor "0" with
--- these fields, and a notification. Nothing to tell (null): nothing happens.
-
-create or replace function announce(guild bigint, bot smallint, log_type int,
-    details jsonb)
-returns void language plpgsql as $$
-begin
-    if details is null then
-        return;
-    end if;
-
-    perform record_service(guild, bot, log_type, details);
-    perform notification_add(guild, bot, log_type, details);
-end $$;
-
-
 -- The key of a row of the configuration, whatever a body may say.
 
 create or replace function keys_of(guild bigint, bot smallint)
@@ -118,4 +76,17 @@ $$;
 create or replace function part_bytes()
 returns int language sql immutable as $$
     select 131072
+$$;
+
+
+-- One of them. It is the primary key that has them in this order: of an id that
+-- is but equal a plan that was made when there were few may look for it by any
+-- index that begins with the server, thus at all of its members.
+
+create or replace function directory_one(guild bigint, kind int, id bigint)
+returns setof directory language sql stable as $$
+    select d.* from directory d
+     where d.guild_id = guild and d.kind = directory_one.kind
+       and d.id >= directory_one.id and d.id <= directory_one.id
+     order by d.id limit 1
 $$;

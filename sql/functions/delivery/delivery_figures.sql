@@ -46,11 +46,3 @@ begin
          where l.shard = any (mine) and l.state <> 'closed'
            and t.tail > h.head);
 end $$;
-
-
--- The shard that a number belongs to.
-
-create or replace function shard_of(n bigint)
-returns smallint language sql immutable as $$
-    select mod(mod(hashint8(n), 64) + 64, 64)::smallint
-$$;

@@ -280,15 +280,6 @@ begin
 end $$;
 
 
-create or replace function entry_has_member(executor bigint, target bigint,
-    q log_query)
-returns boolean language sql immutable as $$
-    select q.member is null
-        or q.side <> 'target' and executor is not distinct from q.member
-        or q.side <> 'executor' and target is not distinct from q.member
-$$;
-
-
 -- Of these servers and bots, by their place, those where more than that many
 -- entries have arrived, and how many.
 

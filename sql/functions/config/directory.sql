@@ -3,19 +3,6 @@
 -- rules of recording look up in it what an entry does not carry.
 
 
--- One of them. It is the primary key that has them in this order: of an id that
--- is but equal a plan that was made when there were few may look for it by any
--- index that begins with the server, thus at all of its members.
-
-create or replace function directory_one(guild bigint, kind int, id bigint)
-returns setof directory language sql stable as $$
-    select d.* from directory d
-     where d.guild_id = guild and d.kind = directory_one.kind
-       and d.id >= directory_one.id and d.id <= directory_one.id
-     order by d.id limit 1
-$$;
-
-
 -- Puts up to 1,000 of one kind, each {id, …}: creates it, or changes the
 -- fields that are there. Of one that stands in the array twice the last counts.
 -- A channel that another server's lane goes to is news: see lanes_doubted().

@@ -1,5 +1,24 @@
 -- What has become of the deliveries of entries.
 
+drop type if exists log_open, log_delivery cascade;
+
+-- an entry whose delivery is to be looked up, and what has become of it
+
+create type log_open as (
+    id    bigint,
+    lane  bigint,
+    seq   bigint,
+    at    timestamptz,    -- before which nothing was decided
+    held  boolean
+);
+
+create type log_delivery as (
+    id          bigint,
+    status      smallint,
+    reason      text,
+    message_id  bigint
+);
+
 
 create or replace function delivery_word(status smallint)
 returns text language sql immutable as $$
@@ -165,4 +184,124 @@ begin
     loop
         return query select * from lane_deliveries(guild, l.lane, l.open);
     end loop;
+end $$;
+
+
+-- The delivery of what has a place: what was decided, else how far the lane
+-- has come. at: when the entry happened, before which nothing was decided,
+-- unless the clock was set back meanwhile: then it is looked for at any time.
+
+create or replace function lane_delivery(guild bigint, lane bigint,
+    seq bigint, at timestamptz, out status smallint, out reason text,
+    out message_id bigint)
+language plpgsql stable as $$
+begin
+    select b.status, b.reason, b.message_id
+      into status, reason, message_id
+      from (select * from lane_batch b
+             where b.guild_id = guild
+               and b.lane = lane_delivery.lane
+               and b.seq_from <= lane_delivery.seq
+               and b.done_at >= at - interval '2 minutes'
+             order by b.seq_from desc limit 1) b
+     where b.seq_to >= lane_delivery.seq;
+
+    if found then
+        return;
+    end if;
+
+    if at > '-infinity'
+       and exists (select from lane_head h
+                    where h.guild_id = guild
+                      and h.lane = lane_delivery.lane
+                      and h.head >= lane_delivery.seq)
+    then
+        select d.* into status, reason, message_id
+          from lane_delivery(guild, lane, seq, '-infinity') d;
+        return;
+    end if;
+
+    select w.status, w.reason into status, reason
+      from lane_head h
+     cross join lateral lane_waiting(row(h.*)::lane_head, seq) w
+     where h.guild_id = guild and h.lane = lane_delivery.lane;
+end $$;
+
+
+-- Of what is not decided yet.
+
+create or replace function lane_waiting(h lane_head, seq bigint,
+    out status smallint, out reason text)
+returns setof record language sql immutable as $$
+    select (h.head < seq and h.upto >= seq)::int::smallint,
+           case when h.upto >= seq then 'in_flight'
+                when h.refused_to >= seq then 'retrying'
+                else 'queued' end
+$$;
+
+
+-- The same for entries of one lane at once. Those that lie close together are
+-- one range of what was decided.
+
+create or replace function lane_deliveries(guild bigint, lane bigint,
+    open log_open[])
+returns setof log_delivery language plpgsql stable as $$
+declare
+    low    bigint;
+    high   bigint;
+    first  bigint;
+    since  timestamptz;
+begin
+    select min(o.seq), max(o.seq), min(o.at) - interval '2 minutes'
+      into low, high, since
+      from unnest(open) o;
+
+    if high - low > 1000 then
+        return query
+            select o.id, d.status, d.reason, d.message_id
+              from unnest(open) o
+             cross join lateral lane_delivery(guild, lane_deliveries.lane,
+                                              o.seq, o.at) d;
+        return;
+    end if;
+
+    first := (select b.seq_from from lane_batch b
+               where b.guild_id = guild
+                 and b.lane = lane_deliveries.lane
+                 and b.seq_from <= low
+                 and b.done_at >= since
+               order by b.seq_from desc limit 1);
+
+    return query
+        select o.id,
+               case when d.seq is null then w.status else d.status end,
+               case when d.seq is null then w.reason else d.reason end,
+               case when d.seq is null then w.message_id
+                    else d.message_id end
+          from unnest(open) o
+          left join (
+              select s.seq, b.status, b.reason, b.message_id
+                from lane_batch b
+               cross join lateral generate_series(
+                         greatest(b.seq_from, low), least(b.seq_to, high))
+                         s (seq)
+               where b.guild_id = guild
+                 and b.lane = lane_deliveries.lane
+                 and b.seq_from >= coalesce(first, low)
+                 and b.seq_from <= high
+                 and b.done_at >= since) d on d.seq = o.seq
+          left join lane_head h
+            on h.guild_id = guild and h.lane = lane_deliveries.lane
+         cross join lateral (
+               select x.status, x.reason, null::bigint
+                 from lane_waiting(row(h.*)::lane_head, o.seq) x
+                where d.seq is null and coalesce(h.head < o.seq, true)
+                union all
+               select x.*
+                 from lane_delivery(guild, lane_deliveries.lane, o.seq,
+                                    '-infinity') x
+                where d.seq is null and h.head >= o.seq
+                union all
+               select null, null, null where d.seq is not null)
+               w (status, reason, message_id);
 end $$;

@@ -425,3 +425,12 @@ begin
                    and e.id >= q.low and e.id < q.high) d
          where strpos(fold(d.role), q.role) > 0;
 end $$;
+
+
+create or replace function entry_has_member(executor bigint, target bigint,
+    q log_query)
+returns boolean language sql immutable as $$
+    select q.member is null
+        or q.side <> 'target' and executor is not distinct from q.member
+        or q.side <> 'executor' and target is not distinct from q.member
+$$;
