@@ -30,31 +30,59 @@ char *ngx_http_guildlog_conf_key(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
 char *ngx_http_guildlog_conf_auth(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
-char *ngx_http_guildlog_conf_keeper(ngx_conf_t *cf, ngx_command_t *cmd,
-    void *conf);
-char *ngx_http_guildlog_conf_limit_zone(ngx_conf_t *cf, ngx_command_t *cmd,
-    void *conf);
-char *ngx_http_guildlog_conf_limit(ngx_conf_t *cf, ngx_command_t *cmd,
-    void *conf);
-char *ngx_http_guildlog_conf_serve(ngx_conf_t *cf, ngx_command_t *cmd,
-    void *conf);
-char *ngx_http_guildlog_conf_status(ngx_conf_t *cf, ngx_command_t *cmd,
-    void *conf);
 
-/* "name=value": the value, where the name is this one */
+/* a parameter "name=value" of this name: its value, which is not empty */
 ngx_uint_t ngx_http_guildlog_conf_is(ngx_str_t *arg, const char *name,
     ngx_str_t *value);
 
-/* of a file, by its full name, as much as the buffer takes; -1: logged */
+/*
+ * Reads a file, given by its full name, as far as the buffer goes.
+ * -1: it could not be read, which is logged.
+ */
 ssize_t ngx_http_guildlog_conf_read(ngx_conf_t *cf, ngx_str_t *file,
     u_char *buf, size_t size, ngx_file_info_t *fi);
+
+/* NULL: logged */
+ngx_shm_zone_t *ngx_http_guildlog_conf_zone(ngx_conf_t *cf, ngx_str_t *name,
+    size_t size, ngx_shm_zone_init_pt init);
 
 /* the module has something to do */
 void ngx_http_guildlog_conf_used(ngx_conf_t *cf);
 
-/* what an API location without guildlog_limit gets; NULL: logged */
-ngx_http_guildlog_limit_conf_t *ngx_http_guildlog_conf_default_limit(
+
+/* ngx_http_guildlog_conf_keeper.c */
+
+char *ngx_http_guildlog_conf_keeper(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf);
+
+/* marks the databases that get a keeper, when all are known */
+ngx_int_t ngx_http_guildlog_conf_keeper_init(ngx_conf_t *cf,
+    ngx_http_guildlog_main_conf_t *gmcf);
+
+
+/* ngx_http_guildlog_conf_limit.c */
+
+char *ngx_http_guildlog_conf_limit_zone(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf);
+char *ngx_http_guildlog_conf_limit(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf);
+
+/* the limit of a plane without guildlog_limit; NULL: logged */
+ngx_http_guildlog_limit_conf_t *ngx_http_guildlog_conf_limit_default(
     ngx_conf_t *cf);
+
+
+/* ngx_http_guildlog_conf_plane.c */
+
+/* guildlog_api and guildlog_operator */
+char *ngx_http_guildlog_conf_plane(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf);
+char *ngx_http_guildlog_conf_plane_status(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf);
+
+/* checks a location that serves a plane, and finds its database */
+char *ngx_http_guildlog_conf_plane_merge(ngx_conf_t *cf,
+    ngx_http_guildlog_loc_conf_t *conf);
 
 
 /* ngx_http_guildlog_conf_delivery.c */

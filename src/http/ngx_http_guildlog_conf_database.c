@@ -405,9 +405,7 @@ ngx_http_guildlog_conf_database_same(const ngx_guildlog_database_t *one,
 
     if (one->port != other->port
         || one->hosts.nelts != other->hosts.nelts
-        || one->dbname.len != other->dbname.len
-        || ngx_memcmp(one->dbname.data, other->dbname.data, one->dbname.len)
-           != 0)
+        || !ngx_guildlog_str_eq(&one->dbname, &other->dbname))
     {
         return 0;
     }
@@ -416,9 +414,7 @@ ngx_http_guildlog_conf_database_same(const ngx_guildlog_database_t *one,
     others = other->hosts.elts;
 
     for (i = 0; i < one->hosts.nelts; i++) {
-        if (host[i].len != others[i].len
-            || ngx_memcmp(host[i].data, others[i].data, host[i].len) != 0)
-        {
+        if (!ngx_guildlog_str_eq(&host[i], &others[i])) {
             return 0;
         }
     }
@@ -437,10 +433,7 @@ ngx_http_guildlog_named_database(ngx_http_guildlog_main_conf_t *gmcf,
     databases = gmcf->databases.elts;
 
     for (i = 0; i < gmcf->databases.nelts; i++) {
-        if (databases[i]->name.len == name->len
-            && ngx_strncmp(databases[i]->name.data, name->data, name->len)
-               == 0)
-        {
+        if (ngx_guildlog_str_eq(&databases[i]->name, name)) {
             return databases[i];
         }
     }

@@ -352,10 +352,7 @@ ngx_http_guildlog_permit(ngx_http_guildlog_call_t *call)
         return NGX_OK;
     }
 
-    if (call->guild.len != ctx->token.guild.len
-        || ngx_memcmp(call->guild.data, ctx->token.guild.data,
-                      call->guild.len)
-           != 0
+    if (!ngx_guildlog_str_eq(&call->guild, &ctx->token.guild)
         || ctx->token.kind > call->route->kind)
     {
         return ngx_http_guildlog_call_refuse(call, NGX_HTTP_FORBIDDEN, NULL);

@@ -1,0 +1,284 @@
+
+/*
+ * guildlog_limit and guildlog_limit_zone.
+ */
+
+#include "http/ngx_http_guildlog_conf.h"
+#include "shm/ngx_guildlog_limit.h"
+
+
+#define NGX_HTTP_GUILDLOG_REQUESTS  500
+#define NGX_HTTP_GUILDLOG_WINDOW    10000
+
+
+static ngx_shm_zone_t *ngx_http_guildlog_add_zone(ngx_conf_t *cf,
+    ngx_str_t *name, size_t size);
+static char *ngx_http_guildlog_limit_param(ngx_conf_t *cf,
+    ngx_http_guildlog_limit_conf_t *limit, ngx_str_t *arg);
+static char *ngx_http_guildlog_init_limit(ngx_conf_t *cf,
+    ngx_http_guildlog_limit_conf_t *limit);
+static ngx_http_guildlog_limit_conf_t *ngx_http_guildlog_create_limit(
+    ngx_conf_t *cf);
+
+
+char *
+ngx_http_guildlog_conf_limit_zone(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf)
+{
+    u_char     *p;
+    ssize_t     size;
+    ngx_str_t  *args, name, s;
+
+    args = cf->args->elts;
+    name = args[1];
+
+    p = (u_char *) ngx_strchr(name.data, ':');
+
+    if (p == NULL || p == name.data) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                           "invalid zone \"%V\", must be name:size", &name);
+        return NGX_CONF_ERROR;
+    }
+
+    s.data = p + 1;
+    s.len = name.data + name.len - s.data;
+    name.len = p - name.data;
+
+    size = ngx_parse_size(&s);
+
+    if (size == NGX_ERROR || size < (ssize_t) (8 * ngx_pagesize)) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                           "invalid or too small zone size \"%V\"", &s);
+        return NGX_CONF_ERROR;
+    }
+
+    return ngx_http_guildlog_add_zone(cf, &name, size) ? NGX_CONF_OK
+                                                       : NGX_CONF_ERROR;
+}
+
+
+static ngx_shm_zone_t *
+ngx_http_guildlog_add_zone(ngx_conf_t *cf, ngx_str_t *name, size_t size)
+{
+    ngx_str_t                       prefixed;
+    ngx_shm_zone_t                 *zone;
+    ngx_http_guildlog_main_conf_t  *gmcf;
+
+    prefixed.len = sizeof("guildlog_limit_") - 1 + name->len;
+    prefixed.data = ngx_pnalloc(cf->pool, prefixed.len);
+
+    if (prefixed.data == NULL) {
+        return NULL;
+    }
+
+    ngx_sprintf(prefixed.data, "guildlog_limit_%V", name);
+
+    zone = ngx_http_guildlog_conf_zone(cf, &prefixed, size,
+                                       ngx_guildlog_limit_init_zone);
+    if (zone == NULL) {
+        return NULL;
+    }
+
+    ngx_http_guildlog_conf_used(cf);
+
+    /* the zone of this name need not be declared */
+
+    if (name->len == sizeof("guildlog") - 1
+        && ngx_strncmp(name->data, "guildlog", sizeof("guildlog") - 1) == 0)
+    {
+        gmcf = ngx_http_conf_get_module_main_conf(cf,
+                                                  ngx_http_guildlog_module);
+        gmcf->limit_zone = zone;
+    }
+
+    return zone;
+}
+
+
+/* guildlog_limit off | [zone=name] [key=k] [requests=n] [window=t] [dry_run] */
+
+char *
+ngx_http_guildlog_conf_limit(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
+{
+    ngx_http_guildlog_loc_conf_t *glcf = conf;
+
+    char                            *error;
+    ngx_str_t                       *args;
+    ngx_uint_t                       i;
+    ngx_http_guildlog_limit_conf_t  *limit;
+
+    if (glcf->own_limit != NGX_CONF_UNSET_PTR) {
+        return "is duplicate";
+    }
+
+    args = cf->args->elts;
+
+    if (cf->args->nelts == 2 && ngx_strcmp(args[1].data, "off") == 0) {
+        glcf->own_limit = NULL;
+        return NGX_CONF_OK;
+    }
+
+    limit = ngx_http_guildlog_create_limit(cf);
+    if (limit == NULL) {
+        return NGX_CONF_ERROR;
+    }
+
+    for (i = 1; i < cf->args->nelts; i++) {
+        error = ngx_http_guildlog_limit_param(cf, limit, &args[i]);
+
+        if (error != NGX_CONF_OK) {
+            return error;
+        }
+    }
+
+    glcf->own_limit = limit;
+
+    return ngx_http_guildlog_init_limit(cf, limit);
+}
+
+
+static char *
+ngx_http_guildlog_limit_param(ngx_conf_t *cf,
+    ngx_http_guildlog_limit_conf_t *limit, ngx_str_t *arg)
+{
+    ngx_int_t                          n;
+    ngx_str_t                          value;
+    ngx_http_compile_complex_value_t   ccv;
+
+    if (ngx_strcmp(arg->data, "dry_run") == 0) {
+        limit->dry_run = 1;
+        return NGX_CONF_OK;
+    }
+
+    if (ngx_http_guildlog_conf_is(arg, "zone", &limit->zone_name)) {
+        return NGX_CONF_OK;
+    }
+
+    if (ngx_http_guildlog_conf_is(arg, "requests", &value)) {
+        n = ngx_atoi(value.data, value.len);
+
+        if (n < 1 || n > 1000000000) {
+            goto invalid;
+        }
+
+        limit->requests = n;
+        return NGX_CONF_OK;
+    }
+
+    if (ngx_http_guildlog_conf_is(arg, "window", &value)) {
+        n = ngx_parse_time(&value, 0);
+
+        if (n < 1) {
+            goto invalid;
+        }
+
+        limit->window = n;
+        return NGX_CONF_OK;
+    }
+
+    if (ngx_http_guildlog_conf_is(arg, "key", &value)) {
+        limit->key = ngx_palloc(cf->pool, sizeof(ngx_http_complex_value_t));
+        if (limit->key == NULL) {
+            return NGX_CONF_ERROR;
+        }
+
+        ngx_memzero(&ccv, sizeof(ngx_http_compile_complex_value_t));
+
+        ccv.cf = cf;
+        ccv.value = &value;
+        ccv.complex_value = limit->key;
+
+        if (ngx_http_compile_complex_value(&ccv) != NGX_OK) {
+            return NGX_CONF_ERROR;
+        }
+
+        return NGX_CONF_OK;
+    }
+
+invalid:
+
+    ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "invalid parameter \"%V\"", arg);
+
+    return NGX_CONF_ERROR;
+}
+
+
+static char *
+ngx_http_guildlog_init_limit(ngx_conf_t *cf,
+    ngx_http_guildlog_limit_conf_t *limit)
+{
+    u_char           *p;
+    const ngx_str_t  *key;
+
+    static const ngx_str_t  none = ngx_null_string;
+
+    limit->zone = ngx_http_guildlog_add_zone(cf, &limit->zone_name, 0);
+    if (limit->zone == NULL) {
+        return NGX_CONF_ERROR;
+    }
+
+    /*
+     * Limits that differ may share a zone: what tells their windows apart
+     * stands before the key.
+     */
+
+    key = limit->key ? &limit->key->value : &none;
+
+    p = ngx_pnalloc(cf->pool, sizeof("/ : ") + 3 * NGX_INT_T_LEN + key->len);
+    if (p == NULL) {
+        return NGX_CONF_ERROR;
+    }
+
+    limit->prefix.data = p;
+    limit->prefix.len = ngx_sprintf(p, "%ui/%M %uz:%V ", limit->requests,
+                                    limit->window, key->len, key)
+                        - p;
+
+    p = ngx_pnalloc(cf->pool, sizeof("\"default\";q=;w=") + 2 * NGX_INT_T_LEN);
+    if (p == NULL) {
+        return NGX_CONF_ERROR;
+    }
+
+    limit->policy.data = p;
+    limit->policy.len = ngx_sprintf(p, "\"default\";q=%ui;w=%M",
+                                    limit->requests,
+                                    (limit->window + 999) / 1000)
+                        - p;
+
+    return NGX_CONF_OK;
+}
+
+
+ngx_http_guildlog_limit_conf_t *
+ngx_http_guildlog_conf_limit_default(ngx_conf_t *cf)
+{
+    ngx_http_guildlog_limit_conf_t  *limit;
+
+    limit = ngx_http_guildlog_create_limit(cf);
+
+    if (limit == NULL
+        || ngx_http_guildlog_init_limit(cf, limit) != NGX_CONF_OK)
+    {
+        return NULL;
+    }
+
+    return limit;
+}
+
+
+static ngx_http_guildlog_limit_conf_t *
+ngx_http_guildlog_create_limit(ngx_conf_t *cf)
+{
+    ngx_http_guildlog_limit_conf_t  *limit;
+
+    limit = ngx_pcalloc(cf->pool, sizeof(ngx_http_guildlog_limit_conf_t));
+    if (limit == NULL) {
+        return NULL;
+    }
+
+    ngx_str_set(&limit->zone_name, "guildlog");
+    limit->requests = NGX_HTTP_GUILDLOG_REQUESTS;
+    limit->window = NGX_HTTP_GUILDLOG_WINDOW;
+
+    return limit;
+}
