@@ -151,6 +151,10 @@ void ngx_guildlog_db_pool_detach(ngx_guildlog_db_query_t *query);
 ngx_str_t ngx_guildlog_db_result_value(ngx_guildlog_db_result_t *result,
     ngx_uint_t row, ngx_uint_t column);
 
+/* a value that is a number from 0 on; NGX_ERROR: it is none, or null */
+int64_t ngx_guildlog_db_result_number(ngx_guildlog_db_result_t *result,
+    ngx_uint_t row, ngx_uint_t column);
+
 /* what all the values together have at most */
 size_t ngx_guildlog_db_result_size(ngx_guildlog_db_result_t *result);
 

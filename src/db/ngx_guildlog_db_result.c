@@ -34,6 +34,18 @@ ngx_guildlog_db_result_value(ngx_guildlog_db_result_t *result, ngx_uint_t row,
 }
 
 
+int64_t
+ngx_guildlog_db_result_number(ngx_guildlog_db_result_t *result, ngx_uint_t row,
+    ngx_uint_t column)
+{
+    ngx_str_t  value;
+
+    value = ngx_guildlog_db_result_value(result, row, column);
+
+    return ngx_atoi(value.data, value.len);
+}
+
+
 size_t
 ngx_guildlog_db_result_size(ngx_guildlog_db_result_t *result)
 {

@@ -53,7 +53,7 @@ ngx_http_guildlog_large_answer(ngx_http_guildlog_call_t *call,
     ngx_str_null(&more);
 
     if (result->outcome == NGX_GUILDLOG_DB_ROWS && result->rows == 1) {
-        status = ngx_http_guildlog_response_number(result, 0,
+        status = ngx_guildlog_db_result_number(result, 0,
                                               NGX_HTTP_GUILDLOG_LARGE_STATUS);
         body = ngx_guildlog_db_result_value(result, 0,
                                             NGX_HTTP_GUILDLOG_LARGE_BODY);

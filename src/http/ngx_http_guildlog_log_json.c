@@ -97,8 +97,7 @@ ngx_http_guildlog_entries_joined(ngx_guildlog_db_result_t *result,
 {
     int64_t  n;
 
-    n = ngx_http_guildlog_response_number(result, row,
-                                          NGX_HTTP_GUILDLOG_LOG_SEQ);
+    n = ngx_guildlog_db_result_number(result, row, NGX_HTTP_GUILDLOG_LOG_SEQ);
 
     return n == NGX_ERROR ? 0 : n;
 }

@@ -300,24 +300,24 @@ ngx_http_guildlog_page_range(ngx_guildlog_ranges_t *ranges,
     int64_t               status;
     ngx_guildlog_range_t  range;
 
-    range.lane = ngx_http_guildlog_response_number(result, row,
-                                                   NGX_HTTP_GUILDLOG_LOG_LANE);
-    range.first = ngx_http_guildlog_response_number(result, row,
-                                                    NGX_HTTP_GUILDLOG_LOG_ID);
-    range.last = ngx_http_guildlog_response_number(result, row,
-                                                   NGX_HTTP_GUILDLOG_LOG_SEQ);
+    range.lane = ngx_guildlog_db_result_number(result, row,
+                                               NGX_HTTP_GUILDLOG_LOG_LANE);
+    range.first = ngx_guildlog_db_result_number(result, row,
+                                                NGX_HTTP_GUILDLOG_LOG_ID);
+    range.last = ngx_guildlog_db_result_number(result, row,
+                                               NGX_HTTP_GUILDLOG_LOG_SEQ);
     range.reason = ngx_guildlog_db_result_value(result, row,
                                                 NGX_HTTP_GUILDLOG_LOG_REASON);
     range.message = ngx_guildlog_db_result_value(result, row,
                                                  NGX_HTTP_GUILDLOG_LOG_MESSAGE);
 
-    status = ngx_http_guildlog_response_number(result, row,
-                                               NGX_HTTP_GUILDLOG_LOG_DSTATUS);
+    status = ngx_guildlog_db_result_number(result, row,
+                                           NGX_HTTP_GUILDLOG_LOG_DSTATUS);
 
     if (status == NGX_ERROR) {
         ngx_guildlog_ranges_add_lane(ranges, range.lane, range.first,
                                      range.last,
-                              ngx_http_guildlog_response_number(result, row,
+                              ngx_guildlog_db_result_number(result, row,
                                               NGX_HTTP_GUILDLOG_LOG_MESSAGE));
         return;
     }
@@ -369,12 +369,12 @@ ngx_http_guildlog_page_build(ngx_http_guildlog_call_t *call,
     p = entries->last;
     p = ngx_cpymem(p, "],\"cursor\":", sizeof("],\"cursor\":") - 1);
 
-    total = ngx_http_guildlog_response_number(result, 0,
-                                              NGX_HTTP_GUILDLOG_LOG_SEQ);
+    total = ngx_guildlog_db_result_number(result, 0,
+                                          NGX_HTTP_GUILDLOG_LOG_SEQ);
 
     if ((int64_t) entries->n < total && entries->n) {
-        id = ngx_http_guildlog_response_number(result, result->rows - 1,
-                                               NGX_HTTP_GUILDLOG_LOG_ID);
+        id = ngx_guildlog_db_result_number(result, result->rows - 1,
+                                           NGX_HTTP_GUILDLOG_LOG_ID);
 
         *p++ = '"';
         p = ngx_guildlog_cursor_encode(p, id);

@@ -169,7 +169,7 @@ ngx_http_guildlog_record_answer(ngx_http_guildlog_call_t *call,
     if (call->apart) {
         ngx_http_guildlog_record_log(call, result);
 
-        if (ngx_http_guildlog_response_number(result, 0, 0)
+        if (ngx_guildlog_db_result_number(result, 0, 0)
                == NGX_HTTP_SERVICE_UNAVAILABLE
             && ngx_http_guildlog_response_header(call->request, "Retry-After",
                                                  &one)

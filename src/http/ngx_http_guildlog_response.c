@@ -105,7 +105,7 @@ ngx_http_guildlog_send_row(ngx_http_guildlog_call_t *call,
     body = ngx_guildlog_db_result_value(result, 0, 1);
 
     if (call->route->flags & NGX_GUILDLOG_ROUTE_TAKES) {
-        taken = ngx_http_guildlog_response_number(result, 0, 2);
+        taken = ngx_guildlog_db_result_number(result, 0, 2);
         ngx_guildlog_stats_count(&ngx_http_guildlog_worker.stats,
                                  NGX_GUILDLOG_COUNT_TAKEN_BACK,
                                  ngx_max(taken, 0));
@@ -132,7 +132,7 @@ ngx_http_guildlog_response_row_status(ngx_guildlog_db_result_t *result)
         return 0;
     }
 
-    status = ngx_http_guildlog_response_number(result, 0, 0);
+    status = ngx_guildlog_db_result_number(result, 0, 0);
 
     return (status < NGX_HTTP_OK || status > 599) ? 0 : (ngx_uint_t) status;
 }
@@ -177,22 +177,10 @@ ngx_http_guildlog_response_log_status(ngx_guildlog_db_result_t *result)
         return 0;
     }
 
-    status = ngx_http_guildlog_response_number(result, 0,
-                                               NGX_HTTP_GUILDLOG_LOG_ID);
+    status = ngx_guildlog_db_result_number(result, 0,
+                                           NGX_HTTP_GUILDLOG_LOG_ID);
 
     return status == NGX_ERROR ? 0 : (ngx_uint_t) status;
-}
-
-
-int64_t
-ngx_http_guildlog_response_number(ngx_guildlog_db_result_t *result,
-    ngx_uint_t row, ngx_uint_t column)
-{
-    ngx_str_t  value;
-
-    value = ngx_guildlog_db_result_value(result, row, column);
-
-    return ngx_atoi(value.data, value.len);
 }
 
 

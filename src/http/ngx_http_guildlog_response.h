@@ -52,10 +52,6 @@ ngx_uint_t ngx_http_guildlog_response_row_status(
 ngx_uint_t ngx_http_guildlog_response_log_status(
     ngx_guildlog_db_result_t *result);
 
-/* a value that is not negative; NGX_ERROR: it is none, or null */
-int64_t ngx_http_guildlog_response_number(ngx_guildlog_db_result_t *result,
-    ngx_uint_t row, ngx_uint_t column);
-
 /*
  * True if log rows have come, behind their head; otherwise the request is
  * answered, and *rc is what finalizes it.

@@ -393,7 +393,7 @@ ngx_http_guildlog_feed_heard(ngx_http_guildlog_feed_t *feed,
         topic = ngx_queue_data(q, ngx_http_guildlog_topic_t, queue);
 
         for ( /* void */ ; row < result->rows; row++) {
-            place = ngx_http_guildlog_response_number(result, row, 0);
+            place = ngx_guildlog_db_result_number(result, row, 0);
 
             if (place < (int64_t) topic->place) {
                 continue;
@@ -401,8 +401,8 @@ ngx_http_guildlog_feed_heard(ngx_http_guildlog_feed_t *feed,
 
             if (place == (int64_t) topic->place) {
                 topic->arrival = ngx_max(topic->arrival,
-                                   ngx_http_guildlog_response_number(result,
-                                                                     row, 1));
+                                   ngx_guildlog_db_result_number(result,
+                                                                 row, 1));
                 topic->behind = 1;
             }
 
@@ -526,7 +526,7 @@ ngx_http_guildlog_feed_revoked(ngx_http_guildlog_feed_t *feed,
             listener = ngx_queue_data(q, ngx_http_guildlog_listener_t, queue);
 
             for ( /* void */ ; row < result->rows; row++) {
-                place = ngx_http_guildlog_response_number(result, row, 0);
+                place = ngx_guildlog_db_result_number(result, row, 0);
 
                 if (place < (int64_t) listener->place) {
                     continue;

@@ -114,7 +114,7 @@ ngx_http_guildlog_fetch_init(ngx_http_guildlog_listener_t *listener,
 
     ngx_guildlog_match_init(match);
 
-    listener->since = ngx_http_guildlog_response_number(result, 0,
+    listener->since = ngx_guildlog_db_result_number(result, 0,
                                                  NGX_HTTP_GUILDLOG_LOG_CHANNEL);
 
     types = ngx_guildlog_db_result_value(result, 0, NGX_HTTP_GUILDLOG_LOG_DOC);
@@ -404,7 +404,7 @@ ngx_http_guildlog_fetch_until(ngx_guildlog_db_result_t *result, ngx_uint_t stmt,
     static time_t  told;
 
     if (ngx_http_guildlog_response_log_status(result) == NGX_HTTP_OK) {
-        until = ngx_http_guildlog_response_number(result, 0,
+        until = ngx_guildlog_db_result_number(result, 0,
                                                NGX_HTTP_GUILDLOG_LOG_CHANNEL);
         return ngx_max(since, until);
     }
@@ -469,7 +469,7 @@ ngx_http_guildlog_fetch_read(ngx_guildlog_db_result_t *result)
     for (row = 1; row < result->rows; row++) {
         event = &news->events[row - 1];
 
-        event->arrival = ngx_http_guildlog_response_number(result, row,
+        event->arrival = ngx_guildlog_db_result_number(result, row,
                                                    NGX_HTTP_GUILDLOG_LOG_SEQ);
         event->event = p;
         event->read = 0;

@@ -142,7 +142,7 @@ ngx_guildlog_keeper_next(ngx_guildlog_keeper_t *keeper,
     ngx_guildlog_db_result_t *result)
 {
     ngx_int_t   status;
-    ngx_str_t   value, body;
+    ngx_str_t   body;
     ngx_msec_t  pause;
 
     if (result->outcome != NGX_GUILDLOG_DB_ROWS || result->rows != 1) {
@@ -157,8 +157,7 @@ ngx_guildlog_keeper_next(ngx_guildlog_keeper_t *keeper,
         return NGX_GUILDLOG_KEEPER_RETRY;
     }
 
-    value = ngx_guildlog_db_result_value(result, 0, 0);
-    status = ngx_atoi(value.data, value.len);
+    status = ngx_guildlog_db_result_number(result, 0, 0);
     body = ngx_guildlog_db_result_value(result, 0, 1);
 
     if (body.data) {
