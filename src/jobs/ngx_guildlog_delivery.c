@@ -1,41 +1,40 @@
 
 /*
- * The loop, to be read top-down: leases, what there is to do, turns, steps.
- * What a lane does with them is its own business.
+ * The loop, to be read top-down: leases, lanes that have something to do,
+ * permits, steps.  A lane's own file, ngx_guildlog_lane.c, says what it does
+ * with them.
  */
 
 #include "jobs/ngx_guildlog_delivery_loop.h"
 #include "jobs/ngx_guildlog_owner.h"
+#include "base/ngx_guildlog_json.h"
 
 
 #define NGX_GUILDLOG_DELIVERY_TICK       20      /* ms */
-#define NGX_GUILDLOG_DELIVERY_POLL       200     /* ms */
 #define NGX_GUILDLOG_DELIVERY_RELEASE    500     /* ms */
-#define NGX_GUILDLOG_DELIVERY_MOMENT     500     /* us */
-#define NGX_GUILDLOG_DELIVERY_REST       1       /* ms */
-#define NGX_GUILDLOG_DELIVERY_SWEEP      30000   /* ms */
-#define NGX_GUILDLOG_DELIVERY_RESWEEP    5000    /* ms, after one failed */
+#define NGX_GUILDLOG_DELIVERY_MOMENT     500     /* us, then requests come */
+#define NGX_GUILDLOG_DELIVERY_REST       1       /* ms, beside requests */
 #define NGX_GUILDLOG_DELIVERY_LEAVE      5000    /* ms, without a master */
-#define NGX_GUILDLOG_DELIVERY_PAGE       1000    /* lanes found at a time */
 #define NGX_GUILDLOG_DELIVERY_MOST       8192    /* lanes at hand */
 #define NGX_GUILDLOG_DELIVERY_IDLE       64      /* connections kept */
+
+#define NGX_GUILDLOG_GAUGES_INTERVAL     2000    /* ms */
+#define NGX_GUILDLOG_GAUGES_SHARE        50      /* of the time, one part */
 
 
 static void ngx_guildlog_delivery_tick(ngx_event_t *ev);
 static void ngx_guildlog_delivery_go(ngx_event_t *ev);
 static void ngx_guildlog_delivery_go_one(ngx_guildlog_delivery_t *d);
-static void ngx_guildlog_delivery_find(ngx_guildlog_delivery_t *d);
-static void ngx_guildlog_delivery_found(void *data,
-    ngx_guildlog_db_result_t *result);
-static void ngx_guildlog_delivery_place(ngx_guildlog_delivery_t *d,
-    ngx_str_t *args, u_char *numbers);
-static ngx_uint_t ngx_guildlog_delivery_halve(ngx_guildlog_delivery_t *d,
-    ngx_guildlog_db_result_t *result);
-static void ngx_guildlog_delivery_page(ngx_guildlog_delivery_t *d,
-    ngx_guildlog_db_result_t *result);
-static void ngx_guildlog_delivery_let_go(ngx_guildlog_delivery_t *d);
+static void ngx_guildlog_delivery_release(ngx_guildlog_delivery_t *d);
 static void ngx_guildlog_delivery_released(void *data,
     ngx_guildlog_db_result_t *result);
+static void ngx_guildlog_delivery_gauges(ngx_guildlog_delivery_t *d);
+static void ngx_guildlog_delivery_gauges_told(void *data,
+    ngx_guildlog_db_result_t *result);
+static void ngx_guildlog_delivery_gauges_set(ngx_guildlog_delivery_t *d,
+    json_t *json, const char *name, ngx_guildlog_gauge_e gauge);
+static void ngx_guildlog_delivery_gauges_clear(ngx_guildlog_delivery_t *d,
+    ngx_guildlog_gauge_e from);
 
 
 ngx_guildlog_delivery_t *
@@ -55,10 +54,13 @@ ngx_guildlog_delivery_create(ngx_cycle_t *cycle,
     }
 
     d->fd = (ngx_socket_t) -1;
-    d->conf = conf;
-    d->pool = pool;
-    d->log = cycle->log;
-    d->stats = stats;
+    d->env.conf = conf;
+    d->env.states = ngx_guildlog_lane_states;
+    d->env.applications = d->applications;
+    d->env.pool = pool;
+    d->env.stats = stats;
+    d->env.traffic = &stats->shared->traffic;
+    d->env.log = cycle->log;
 
     for (i = 0; i < NGX_GUILDLOG_DELIVERY_SHARDS; i++) {
         d->fences[i] = -1;
@@ -70,30 +72,29 @@ ngx_guildlog_delivery_create(ngx_cycle_t *cycle,
     }
 
     ngx_queue_init(&d->doubts);
-    ngx_queue_init(&d->stepping);
-    ngx_queue_init(&d->going);
-    ngx_queue_init(&d->servers);
-    ngx_queue_init(&d->refused);
+
+    ngx_guildlog_delivery_queue_init(d, ngx_guildlog_delivery_tick,
+                                     ngx_guildlog_delivery_go);
 
     ngx_str_set(&d->dead, "{}");
 
     if (ngx_guildlog_pace_init(&d->pace, &stats->shared->pace,
                                &conf->platform.text, cycle->pool, conf->rate)
         != NGX_OK
-        || ngx_guildlog_owner_self(cycle->pool, &conf->node, &d->me)
+        || ngx_guildlog_owner_self(cycle->pool, &conf->node, &d->env.me)
            != NGX_OK)
     {
         return NULL;
     }
 
-    d->client = ngx_guildlog_client_create(cycle, &conf->platform, resolver,
-                                           resolver_timeout,
-                                           NGX_GUILDLOG_DELIVERY_IDLE);
-    if (d->client == NULL) {
+    d->env.client = ngx_guildlog_client_create(cycle, &conf->platform,
+                                               resolver, resolver_timeout,
+                                               NGX_GUILDLOG_DELIVERY_IDLE);
+    if (d->env.client == NULL) {
         return NULL;
     }
 
-    /* what was called for at any time, until a find says how far it looked */
+    /* the first find looks for lanes called for at any time */
 
     d->mark.len = sizeof(always) - 1;
     ngx_memcpy(d->mark.data, always, sizeof(always) - 1);
@@ -108,23 +109,13 @@ ngx_guildlog_delivery_create(ngx_cycle_t *cycle,
     d->step_at = ngx_current_msec;
     d->tell_at = ngx_current_msec;
     d->requests_at = ngx_current_msec;
-    d->figures_at = ngx_current_msec;
+    d->gauges_at = ngx_current_msec;
 
-    /* from now on there should be figures */
+    /* their age counts from now on */
 
     ngx_guildlog_stats_set(stats, NGX_GUILDLOG_GAUGE_TOLD, ngx_time());
 
-    /* not cancelable: a worker that exits gives its leases away first */
-
-    d->tick.handler = ngx_guildlog_delivery_tick;
-    d->tick.data = d;
-    d->tick.log = cycle->log;
-
     ngx_add_timer(&d->tick, NGX_GUILDLOG_DELIVERY_TICK);
-
-    d->go.handler = ngx_guildlog_delivery_go;
-    d->go.data = d;
-    d->go.log = cycle->log;
 
     return d;
 }
@@ -147,7 +138,10 @@ ngx_guildlog_delivery_leave(ngx_guildlog_delivery_t *d, ngx_cycle_t *cycle)
 void
 ngx_guildlog_delivery_destroy(ngx_guildlog_delivery_t *d)
 {
-    ngx_uint_t  i;
+    ngx_uint_t             i;
+    ngx_guildlog_db_query_t  *queries[] = {
+        d->lease, d->find, d->release, d->doubt, d->gauges, d->tell
+    };
 
     if (d->tick.posted) {
         ngx_delete_posted_event(&d->tick);
@@ -171,32 +165,14 @@ ngx_guildlog_delivery_destroy(ngx_guildlog_delivery_t *d)
         }
     }
 
-    if (d->lease) {
-        ngx_guildlog_db_pool_detach(d->lease);
+    for (i = 0; i < sizeof(queries) / sizeof(queries[0]); i++) {
+        if (queries[i]) {
+            ngx_guildlog_db_pool_detach(queries[i]);
+        }
     }
 
-    if (d->find) {
-        ngx_guildlog_db_pool_detach(d->find);
-    }
-
-    if (d->release) {
-        ngx_guildlog_db_pool_detach(d->release);
-    }
-
-    if (d->doubt) {
-        ngx_guildlog_db_pool_detach(d->doubt);
-    }
-
-    if (d->figures) {
-        ngx_guildlog_db_pool_detach(d->figures);
-    }
-
-    if (d->tell) {
-        ngx_guildlog_db_pool_detach(d->tell);
-    }
-
-    ngx_guildlog_delivery_forget_all(d);
-    ngx_guildlog_client_destroy(d->client);
+    ngx_guildlog_delivery_lanes_free(d);
+    ngx_guildlog_client_destroy(d->env.client);
 }
 
 
@@ -206,7 +182,7 @@ ngx_guildlog_delivery_tick(ngx_event_t *ev)
     ngx_guildlog_delivery_t *d = ev->data;
 
     if (d->left) {
-        ngx_guildlog_delivery_figures(d);
+        ngx_guildlog_delivery_gauges(d);
         return;
     }
 
@@ -223,57 +199,40 @@ ngx_guildlog_delivery_tick(ngx_event_t *ev)
     }
 
     if (!ngx_exiting) {
-        ngx_guildlog_delivery_lend(d);
+        ngx_guildlog_delivery_turn_quota(d);
     }
 
     if (!ngx_exiting && d->mine) {
 
         if (d->find == NULL && d->nlanes < NGX_GUILDLOG_DELIVERY_MOST
             && (d->after_lane || d->halved
-                || d->stats->shared->changes != d->woken
+                || d->env.stats->shared->changes != d->woken
                 || ngx_guildlog_delivery_due(d->find_at)))
         {
             ngx_guildlog_delivery_find(d);
         }
 
         if (d->release == NULL && ngx_guildlog_delivery_due(d->release_at)) {
-            ngx_guildlog_delivery_let_go(d);
+            ngx_guildlog_delivery_release(d);
         }
 
-        ngx_guildlog_delivery_doubts(d);
-        ngx_guildlog_delivery_turns(d);
+        ngx_guildlog_delivery_lanes_doubts(d);
+        ngx_guildlog_delivery_turn(d);
     }
 
-    ngx_guildlog_delivery_tell(d);
-    ngx_guildlog_delivery_go_again(d);
-    ngx_guildlog_delivery_steps(d);
-    ngx_guildlog_delivery_figures(d);
+    ngx_guildlog_delivery_refused_tell(d);
+    ngx_guildlog_delivery_queue_post_go(d);
+    ngx_guildlog_delivery_step(d);
+    ngx_guildlog_delivery_gauges(d);
 
     ngx_add_timer(&d->tick, NGX_GUILDLOG_DELIVERY_TICK);
 }
 
 
-ngx_uint_t
-ngx_guildlog_delivery_due(ngx_msec_t at)
-{
-    return (ngx_msec_int_t) (ngx_current_msec - at) >= 0;
-}
-
-
-void
-ngx_guildlog_delivery_go_on(ngx_guildlog_lane_t *lane)
-{
-    lane->goes_on = 1;
-
-    ngx_queue_insert_tail(&lane->delivery->going, &lane->queue);
-    ngx_guildlog_delivery_go_again(lane->delivery);
-}
-
-
 /*
- * For a moment; then requests come first.  Beside them it is one lane at a
- * time, not while the database takes a step, and once a millisecond while a
- * request of this worker waits for the database.
+ * Lets lanes go on for a moment; then requests come first.  Beside requests
+ * one lane goes on at a time, none while the database takes a step, and one
+ * each millisecond while a request of this worker waits for the database.
  */
 
 static void
@@ -282,18 +241,20 @@ ngx_guildlog_delivery_go(ngx_event_t *ev)
     ngx_guildlog_delivery_t *d = ev->data;
 
     uint64_t     end;
-    ngx_uint_t   beside, rested;
+    ngx_uint_t   requests, rested;
 
     rested = ev->timedout;
     ev->timedout = 0;
 
-    beside = ngx_guildlog_delivery_beside(d);
+    requests = ngx_guildlog_delivery_turn_requests(d);
 
-    if (beside && ngx_guildlog_delivery_stepping(d)) {
+    if (requests && ngx_guildlog_delivery_turn_stepping(d)) {
         return;
     }
 
-    if (beside && !rested && ngx_guildlog_db_pool_requests_running(d->pool)) {
+    if (requests && !rested
+        && ngx_guildlog_db_pool_requests_running(d->env.pool))
+    {
         ngx_add_timer(ev, NGX_GUILDLOG_DELIVERY_REST);
         return;
     }
@@ -303,13 +264,13 @@ ngx_guildlog_delivery_go(ngx_event_t *ev)
     while (!ngx_queue_empty(&d->going)) {
         ngx_guildlog_delivery_go_one(d);
 
-        if (beside || ngx_guildlog_now_us() >= end) {
+        if (requests || ngx_guildlog_now_us() >= end) {
             break;
         }
     }
 
-    ngx_guildlog_delivery_go_again(d);
-    ngx_guildlog_delivery_steps(d);
+    ngx_guildlog_delivery_queue_post_go(d);
+    ngx_guildlog_delivery_step(d);
 }
 
 
@@ -324,225 +285,17 @@ ngx_guildlog_delivery_go_one(ngx_guildlog_delivery_t *d)
 
     lane = ngx_queue_data(q, ngx_guildlog_lane_t, queue);
     lane->goes_on = 0;
-    lane->next(lane);
-}
 
-
-void
-ngx_guildlog_delivery_go_again(ngx_guildlog_delivery_t *d)
-{
-    if (!ngx_queue_empty(&d->going) && !d->go.timer_set) {
-        ngx_post_event(&d->go, &ngx_posted_next_events);
-    }
-}
-
-
-/* page by page; the others wait where they are while there are many at hand */
-
-static void
-ngx_guildlog_delivery_find(ngx_guildlog_delivery_t *d)
-{
-    u_char     numbers[2 * NGX_INT64_LEN], page[NGX_INT_T_LEN];
-    ngx_str_t  args[5];
-
-    if (d->after_lane == 0 && !d->halved) {
-        d->woken = d->stats->shared->changes;
-        d->find_at = ngx_current_msec + NGX_GUILDLOG_DELIVERY_POLL;
-        d->sweeps = ngx_guildlog_delivery_due(d->sweep_at);
-        d->missed = 0;
-        d->next_mark.len = 0;
-
-        if (d->sweeps) {
-            d->sweep_at = ngx_current_msec + NGX_GUILDLOG_DELIVERY_SWEEP;
-        }
-    }
-
-    ngx_guildlog_delivery_place(d, args, numbers);
-
-    args[4].data = page;
-    args[4].len = ngx_sprintf(page, "%ui", d->page) - page;
-
-    d->find = ngx_guildlog_db_pool_submit(d->pool,
-                       &ngx_guildlog_stmts[ngx_guildlog_stmt_delivery_find],
-                       args, ngx_guildlog_delivery_found, d);
-
-    if (d->find == NULL) {
-        ngx_guildlog_delivery_find_again(d);
-    }
-}
-
-
-/* where finding is: the first four arguments; numbers: room for two */
-
-static void
-ngx_guildlog_delivery_place(ngx_guildlog_delivery_t *d, ngx_str_t *args,
-    u_char *numbers)
-{
-    args[0] = d->me;
-
-    if (d->sweeps || d->mark.len == 0) {
-        ngx_str_null(&args[1]);
-
-    } else {
-        args[1].data = d->mark.data;
-        args[1].len = d->mark.len;
-    }
-
-    args[2].data = numbers;
-    args[2].len = ngx_sprintf(numbers, "%L", d->after_guild) - numbers;
-    args[3].data = numbers + NGX_INT64_LEN;
-    args[3].len = ngx_sprintf(args[3].data, "%L", d->after_lane)
-                  - args[3].data;
+    ngx_guildlog_delivery_queue_resume(lane);
 }
 
 
 static void
-ngx_guildlog_delivery_found(void *data, ngx_guildlog_db_result_t *result)
-{
-    ngx_guildlog_delivery_t *d = data;
-
-    d->find = NULL;
-
-    if (result->outcome != NGX_GUILDLOG_DB_ROWS) {
-
-        if (!ngx_guildlog_delivery_halve(d, result)) {
-            ngx_guildlog_delivery_refused(d, "lanes", result);
-            ngx_guildlog_delivery_find_again(d);
-        }
-
-        return;
-    }
-
-    ngx_guildlog_delivery_page(d, result);
-
-    d->halved = 0;
-    d->page = ngx_min(2 * d->page, NGX_GUILDLOG_DELIVERY_PAGE);
-
-    if (ngx_exiting) {
-        return;
-    }
-
-    if (d->after_lane) {
-        ngx_post_event(&d->tick, &ngx_posted_next_events);
-
-    } else if (!d->missed) {
-        d->mark = d->next_mark;
-    }
-
-    ngx_guildlog_delivery_steps(d);
-}
-
-
-/* 1: the same again, with less at a time, or without the lane to blame */
-
-static ngx_uint_t
-ngx_guildlog_delivery_halve(ngx_guildlog_delivery_t *d,
-    ngx_guildlog_db_result_t *result)
-{
-    u_char     numbers[2 * NGX_INT64_LEN];
-    ngx_str_t  args[5];
-
-    if (ngx_exiting || !ngx_guildlog_delivery_to_blame(result)) {
-        return 0;
-    }
-
-    d->halved = 1;
-
-    if (d->page > 1) {
-        d->page /= 2;
-        ngx_post_event(&d->tick, &ngx_posted_next_events);
-        return 1;
-    }
-
-    ngx_guildlog_delivery_place(d, args, numbers);
-    ngx_guildlog_delivery_park_found(d, args, result);
-
-    return 1;
-}
-
-
-/*
- * From the beginning.  A sweep has more to do than to find, and what it fails
- * of it may fail of again: what is called for is found before the next one.
- */
-
-void
-ngx_guildlog_delivery_find_again(ngx_guildlog_delivery_t *d)
-{
-    if (d->sweeps) {
-        d->sweep_at = ngx_current_msec + NGX_GUILDLOG_DELIVERY_RESWEEP;
-    }
-
-    d->halved = 0;
-    d->page = NGX_GUILDLOG_DELIVERY_PAGE;
-    d->after_guild = 0;
-    d->after_lane = 0;
-    d->find_at = ngx_current_msec + NGX_GUILDLOG_DELIVERY_RETRY;
-}
-
-
-/*
- * The mark, decisions, which have no lane either, and lanes; the last one, if
- * there are more.
- */
-
-static void
-ngx_guildlog_delivery_page(ngx_guildlog_delivery_t *d,
-    ngx_guildlog_db_result_t *result)
-{
-    int64_t     guild, lane;
-    ngx_str_t   state;
-    ngx_uint_t  row, n;
-
-    guild = 0;
-    lane = 0;
-    n = 0;
-
-    state = ngx_guildlog_db_result_value(result, 0, NGX_GUILDLOG_FACT_STATE);
-
-    if (d->after_lane == 0 && state.len <= NGX_GUILDLOG_DELIVERY_MARK) {
-        d->next_mark.len = state.len;
-        ngx_memcpy(d->next_mark.data, state.data, state.len);
-    }
-
-    for (row = 1; row < result->rows; row++) {
-        state = ngx_guildlog_db_result_value(result, row,
-                                             NGX_GUILDLOG_FACT_STATE);
-        lane = ngx_guildlog_lane_column(result, row, NGX_GUILDLOG_FACT_LANE);
-
-        if (lane == 0) {
-            ngx_guildlog_traffic_entries(ngx_guildlog_delivery_traffic(d),
-                                         &state,
-                                         ngx_guildlog_lane_column(result, row,
-                                                     NGX_GUILDLOG_FACT_HEAD));
-            continue;
-        }
-
-        guild = ngx_guildlog_lane_column(result, row,
-                                         NGX_GUILDLOG_FACT_GUILD);
-        n++;
-
-        if (state.len && !ngx_exiting) {
-            ngx_guildlog_delivery_meet(d, result, row);
-        }
-    }
-
-    if (n < d->page) {
-        guild = 0;
-        lane = 0;
-    }
-
-    d->after_guild = guild;
-    d->after_lane = lane;
-}
-
-
-static void
-ngx_guildlog_delivery_let_go(ngx_guildlog_delivery_t *d)
+ngx_guildlog_delivery_release(ngx_guildlog_delivery_t *d)
 {
     d->release_at = ngx_current_msec + NGX_GUILDLOG_DELIVERY_RELEASE;
 
-    d->release = ngx_guildlog_db_pool_submit(d->pool,
+    d->release = ngx_guildlog_db_pool_submit(d->env.pool,
                      &ngx_guildlog_stmts[ngx_guildlog_stmt_delivery_release],
                      NULL, ngx_guildlog_delivery_released, d);
 }
@@ -558,7 +311,7 @@ ngx_guildlog_delivery_released(void *data, ngx_guildlog_db_result_t *result)
     d->release = NULL;
 
     if (result->outcome != NGX_GUILDLOG_DB_ROWS) {
-        ngx_guildlog_delivery_refused(d, "held entries", result);
+        ngx_guildlog_delivery_park_log(&d->env, "held entries", result);
         return;
     }
 
@@ -570,55 +323,104 @@ ngx_guildlog_delivery_released(void *data, ngx_guildlog_db_result_t *result)
 }
 
 
-const ngx_guildlog_delivery_conf_t *
-ngx_guildlog_delivery_conf(ngx_guildlog_delivery_t *d)
+/* what there is to deliver, for the status page: the database is asked so
+   seldom that it costs next to nothing */
+
+static void
+ngx_guildlog_delivery_gauges(ngx_guildlog_delivery_t *d)
 {
-    return d->conf;
-}
-
-
-const ngx_str_t *
-ngx_guildlog_delivery_application(ngx_guildlog_delivery_t *d, ngx_uint_t bot)
-{
-    return &d->applications[bot];
-}
-
-
-void
-ngx_guildlog_delivery_named(ngx_guildlog_delivery_t *d, ngx_uint_t bot,
-    const ngx_str_t *application)
-{
-    ngx_str_t  *known;
-
-    known = &d->applications[bot];
-
-    if (application->len == 0
-        || application->len > sizeof(d->application_ids[bot]))
-    {
+    if (d->left) {
+        ngx_guildlog_delivery_gauges_clear(d, NGX_GUILDLOG_GAUGE_SENDING);
         return;
     }
 
-    known->data = d->application_ids[bot];
-    known->len = application->len;
+    ngx_guildlog_stats_set(d->env.stats, NGX_GUILDLOG_GAUGE_SENDING,
+                           d->pace.open);
+    ngx_guildlog_stats_set(d->env.stats, NGX_GUILDLOG_GAUGE_INVALID,
+                           ngx_guildlog_pace_invalid(&d->pace,
+                                                     ngx_current_msec));
+    ngx_guildlog_stats_set(d->env.stats, NGX_GUILDLOG_GAUGE_SHARDS, d->mine);
 
-    ngx_memcpy(known->data, application->data, application->len);
+    if (ngx_exiting) {
+        ngx_guildlog_delivery_gauges_clear(d, NGX_GUILDLOG_GAUGE_TOLD);
+        return;
+    }
+
+    if (d->gauges || !ngx_guildlog_delivery_due(d->gauges_at)) {
+        return;
+    }
+
+    d->gauges_at = ngx_current_msec + NGX_GUILDLOG_GAUGES_INTERVAL;
+
+    d->gauges = ngx_guildlog_db_pool_submit(d->env.pool,
+                     &ngx_guildlog_stmts[ngx_guildlog_stmt_delivery_figures],
+                     &d->env.me, ngx_guildlog_delivery_gauges_told, d);
 }
 
 
-ngx_guildlog_traffic_t *
-ngx_guildlog_delivery_traffic(ngx_guildlog_delivery_t *d)
+static void
+ngx_guildlog_delivery_gauges_told(void *data, ngx_guildlog_db_result_t *result)
 {
-    return &d->stats->shared->traffic;
+    ngx_guildlog_delivery_t *d = data;
+
+    json_t                           *json;
+    ngx_str_t                         body;
+    json_error_t                      cause;
+    const ngx_guildlog_lane_gauge_t  *lane;
+
+    d->gauges = NULL;
+
+    if (ngx_exiting) {
+        return;
+    }
+
+    if (result->outcome != NGX_GUILDLOG_DB_ROWS || result->rows != 1) {
+        ngx_guildlog_delivery_park_log(&d->env, "figures", result);
+        return;
+    }
+
+    body = ngx_guildlog_db_result_value(result, 0, 1);
+    json = ngx_guildlog_json_load(body.data, body.len, 0, &cause);
+
+    ngx_guildlog_delivery_gauges_set(d, json, "backlog",
+                                     NGX_GUILDLOG_GAUGE_BACKLOG);
+    ngx_guildlog_delivery_gauges_set(d, json, "held", NGX_GUILDLOG_GAUGE_HELD);
+    ngx_guildlog_delivery_gauges_set(d, json, "oldest_ms",
+                                     NGX_GUILDLOG_GAUGE_OLDEST_MS);
+
+    for (lane = ngx_guildlog_stats_lanes; lane->state; lane++) {
+        ngx_guildlog_delivery_gauges_set(d, json, lane->state, lane->gauge);
+    }
+
+    json_decref(json);
+
+    ngx_guildlog_stats_set(d->env.stats, NGX_GUILDLOG_GAUGE_TOLD, ngx_time());
+
+    d->gauges_at = ngx_current_msec
+                    + ngx_max(NGX_GUILDLOG_GAUGES_INTERVAL,
+                              result->time_us / 1000
+                              * NGX_GUILDLOG_GAUGES_SHARE);
 }
 
 
-void
-ngx_guildlog_delivery_refused(ngx_guildlog_delivery_t *d, const char *what,
-    ngx_guildlog_db_result_t *result)
+static void
+ngx_guildlog_delivery_gauges_set(ngx_guildlog_delivery_t *d, json_t *json,
+    const char *name, ngx_guildlog_gauge_e gauge)
 {
-    if (result->outcome == NGX_GUILDLOG_DB_REFUSED) {
-        ngx_log_error(NGX_LOG_ERR, d->log, 0,
-                      "the delivery of %s failed, SQLSTATE %s: %V", what,
-                      result->sqlstate, &result->message);
+    ngx_guildlog_stats_set(d->env.stats, gauge,
+                           json_integer_value(json_object_get(json, name)));
+}
+
+
+/* a worker that leaves may live on for long: others have its shards */
+
+static void
+ngx_guildlog_delivery_gauges_clear(ngx_guildlog_delivery_t *d,
+    ngx_guildlog_gauge_e from)
+{
+    ngx_uint_t  i;
+
+    for (i = from; i < NGX_GUILDLOG_GAUGE_LAST; i++) {
+        ngx_guildlog_stats_set(d->env.stats, i, 0);
     }
 }

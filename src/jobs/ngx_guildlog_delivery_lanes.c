@@ -1,34 +1,46 @@
 
 /*
- * The lanes at hand and their servers: met when they have something to do,
- * forgotten when they have not, or are somebody else's.
+ * The lanes at hand and their servers.  A lane enters when it has something to
+ * do, and is forgotten when it has not, or is somebody else's.  Now and then
+ * each unconfirmed message becomes a lane of its own, which looks for it and
+ * vanishes.
  */
 
 #include "jobs/ngx_guildlog_delivery_loop.h"
 
 
-static void ngx_guildlog_delivery_said(void *data,
-    ngx_guildlog_db_result_t *result);
-static void ngx_guildlog_delivery_turned(void *data,
-    ngx_guildlog_db_result_t *result);
+#define NGX_GUILDLOG_DOUBTS_INTERVAL  5000   /* ms */
+
+
+static ngx_int_t ngx_guildlog_delivery_enter(ngx_guildlog_delivery_t *d,
+    ngx_guildlog_db_result_t *result, ngx_uint_t row, ngx_queue_t *place,
+    ngx_guildlog_lane_t **entered);
+static ngx_uint_t ngx_guildlog_delivery_is_ours(ngx_guildlog_delivery_t *d,
+    ngx_guildlog_db_result_t *result, ngx_uint_t row);
 static ngx_guildlog_lane_t *ngx_guildlog_delivery_lane(
     ngx_guildlog_delivery_t *d, const ngx_str_t *guild, const ngx_str_t *id);
 static ngx_guildlog_guild_t *ngx_guildlog_delivery_guild(
     ngx_guildlog_delivery_t *d, const ngx_str_t *id);
 static void ngx_guildlog_delivery_forget_in(ngx_guildlog_delivery_t *d,
     ngx_queue_t *place);
-static void ngx_guildlog_delivery_drop_in(ngx_queue_t *place);
+static void ngx_guildlog_delivery_free_in(ngx_queue_t *place);
 static ngx_uint_t ngx_guildlog_delivery_busy(ngx_guildlog_lane_t *lane);
+static void ngx_guildlog_delivery_doubted(void *data,
+    ngx_guildlog_db_result_t *result);
+static void ngx_guildlog_delivery_doubts_refused(ngx_guildlog_delivery_t *d,
+    ngx_guildlog_db_result_t *result);
+static void ngx_guildlog_delivery_doubt_parked(void *data,
+    ngx_guildlog_db_result_t *result);
 
 
 void
-ngx_guildlog_delivery_meet(ngx_guildlog_delivery_t *d,
+ngx_guildlog_delivery_lanes_meet(ngx_guildlog_delivery_t *d,
     ngx_guildlog_db_result_t *result, ngx_uint_t row)
 {
     ngx_int_t              rc;
     ngx_str_t              guild, id, since;
     ngx_msec_t             slow_to, sure_at;
-    ngx_uint_t             shard, slow, asked, bare;
+    ngx_uint_t             slow, asked, bare;
     ngx_guildlog_lane_t   *lane;
 
     slow = 0;
@@ -37,14 +49,11 @@ ngx_guildlog_delivery_meet(ngx_guildlog_delivery_t *d,
     sure_at = 0;
     bare = 0;
 
-    guild = ngx_guildlog_db_result_value(result, row, NGX_GUILDLOG_FACT_GUILD);
-    id = ngx_guildlog_db_result_value(result, row, NGX_GUILDLOG_FACT_LANE);
-    since = ngx_guildlog_db_result_value(result, row, NGX_GUILDLOG_FACT_SINCE);
-    shard = ngx_guildlog_lane_column(result, row, NGX_GUILDLOG_FACT_SHARD);
+    guild = ngx_guildlog_db_result_value(result, row, NGX_GUILDLOG_FOUND_GUILD);
+    id = ngx_guildlog_db_result_value(result, row, NGX_GUILDLOG_FOUND_LANE);
+    since = ngx_guildlog_db_result_value(result, row, NGX_GUILDLOG_FOUND_SINCE);
 
-    if (d->fences[shard % NGX_GUILDLOG_DELIVERY_SHARDS]
-        != ngx_guildlog_lane_column(result, row, NGX_GUILDLOG_FACT_FENCE))
-    {
+    if (!ngx_guildlog_delivery_is_ours(d, result, row)) {
         return;
     }
 
@@ -58,7 +67,8 @@ ngx_guildlog_delivery_meet(ngx_guildlog_delivery_t *d,
             return;
         }
 
-        /* it was called for again: its facts may be others, once it rests */
+        /* it was called for again: its facts may be others, once nothing of it
+           is under way */
 
         if (ngx_guildlog_delivery_busy(lane)) {
             d->missed = 1;
@@ -71,11 +81,11 @@ ngx_guildlog_delivery_meet(ngx_guildlog_delivery_t *d,
         sure_at = lane->sure_at;
         bare = lane->webhook.len == 0;
 
-        ngx_guildlog_delivery_forget(lane);
+        ngx_guildlog_delivery_queue_forget(lane);
     }
 
     rc = ngx_guildlog_delivery_enter(d, result, row,
-                                &d->lanes[ngx_guildlog_lane_number(&id)
+                                &d->lanes[ngx_guildlog_lane_row_id(&id)
                                           % NGX_GUILDLOG_DELIVERY_BUCKETS],
                                      &lane);
 
@@ -104,7 +114,7 @@ ngx_guildlog_delivery_meet(ngx_guildlog_delivery_t *d,
 }
 
 
-ngx_int_t
+static ngx_int_t
 ngx_guildlog_delivery_enter(ngx_guildlog_delivery_t *d,
     ngx_guildlog_db_result_t *result, ngx_uint_t row, ngx_queue_t *place,
     ngx_guildlog_lane_t **entered)
@@ -112,14 +122,14 @@ ngx_guildlog_delivery_enter(ngx_guildlog_delivery_t *d,
     ngx_int_t             rc;
     ngx_guildlog_lane_t  *lane;
 
-    rc = ngx_guildlog_lane_create(d, result, row, d->log, &lane);
+    rc = ngx_guildlog_lane_create(d, &d->env, result, row, &lane);
     if (rc != NGX_OK) {
         return rc;
     }
 
     lane->server = ngx_guildlog_delivery_guild(d, &lane->guild);
     if (lane->server == NULL) {
-        ngx_guildlog_lane_destroy(lane);
+        ngx_guildlog_lane_memory_free(lane);
         return NGX_ERROR;
     }
 
@@ -136,6 +146,23 @@ ngx_guildlog_delivery_enter(ngx_guildlog_delivery_t *d,
 }
 
 
+/* found under a lease that this worker still has */
+
+static ngx_uint_t
+ngx_guildlog_delivery_is_ours(ngx_guildlog_delivery_t *d,
+    ngx_guildlog_db_result_t *result, ngx_uint_t row)
+{
+    ngx_uint_t  shard;
+
+    shard = ngx_guildlog_lane_row_number(result, row,
+                                         NGX_GUILDLOG_FOUND_SHARD);
+
+    return d->fences[shard % NGX_GUILDLOG_DELIVERY_SHARDS]
+           == ngx_guildlog_lane_row_number(result, row,
+                                           NGX_GUILDLOG_FOUND_FENCE);
+}
+
+
 static ngx_guildlog_lane_t *
 ngx_guildlog_delivery_lane(ngx_guildlog_delivery_t *d, const ngx_str_t *guild,
     const ngx_str_t *id)
@@ -144,7 +171,7 @@ ngx_guildlog_delivery_lane(ngx_guildlog_delivery_t *d, const ngx_str_t *guild,
     ngx_queue_t          *q, *bucket;
     ngx_guildlog_lane_t  *lane;
 
-    key = ngx_guildlog_lane_number(id);
+    key = ngx_guildlog_lane_row_id(id);
     bucket = &d->lanes[key % NGX_GUILDLOG_DELIVERY_BUCKETS];
 
     for (q = ngx_queue_head(bucket);
@@ -170,7 +197,7 @@ ngx_guildlog_delivery_guild(ngx_guildlog_delivery_t *d, const ngx_str_t *id)
     ngx_queue_t           *q, *bucket;
     ngx_guildlog_guild_t  *guild;
 
-    bucket = &d->guilds[ngx_guildlog_lane_number(id)
+    bucket = &d->guilds[ngx_guildlog_lane_row_id(id)
                         % NGX_GUILDLOG_DELIVERY_BUCKETS];
 
     for (q = ngx_queue_head(bucket);
@@ -186,7 +213,7 @@ ngx_guildlog_delivery_guild(ngx_guildlog_delivery_t *d, const ngx_str_t *id)
         }
     }
 
-    guild = ngx_calloc(sizeof(ngx_guildlog_guild_t) + id->len, d->log);
+    guild = ngx_calloc(sizeof(ngx_guildlog_guild_t) + id->len, d->env.log);
     if (guild == NULL) {
         return NULL;
     }
@@ -203,160 +230,7 @@ ngx_guildlog_delivery_guild(ngx_guildlog_delivery_t *d, const ngx_str_t *id)
 
 
 void
-ngx_guildlog_delivery_say(ngx_guildlog_lane_t *lane,
-    ngx_guildlog_stmt_e stmt, const ngx_str_t *args, ngx_uint_t nargs)
-{
-    ngx_guildlog_delivery_ask(lane, stmt, args, nargs,
-                                 ngx_guildlog_delivery_said);
-}
-
-
-void
-ngx_guildlog_delivery_turn(ngx_guildlog_lane_t *lane,
-    ngx_guildlog_stmt_e stmt, const ngx_str_t *args, ngx_uint_t nargs)
-{
-    ngx_guildlog_delivery_ask(lane, stmt, args, nargs,
-                                 ngx_guildlog_delivery_turned);
-}
-
-
-void
-ngx_guildlog_delivery_ask(ngx_guildlog_lane_t *lane,
-    ngx_guildlog_stmt_e stmt, const ngx_str_t *args, ngx_uint_t nargs,
-    ngx_guildlog_db_handler_pt handler)
-{
-    ngx_str_t                 all[8];
-    ngx_guildlog_delivery_t  *d;
-
-    d = lane->delivery;
-
-    all[0] = d->me;
-    ngx_memcpy(&all[1], args, nargs * sizeof(ngx_str_t));
-
-    lane->query = ngx_guildlog_db_pool_submit(d->pool,
-                                              &ngx_guildlog_stmts[stmt], all,
-                                              handler, lane);
-
-    if (lane->query == NULL) {
-        ngx_guildlog_delivery_forget(lane);
-        d->sweep_at = ngx_current_msec + NGX_GUILDLOG_DELIVERY_RETRY;
-    }
-}
-
-
-static void
-ngx_guildlog_delivery_said(void *data, ngx_guildlog_db_result_t *result)
-{
-    ngx_guildlog_lane_t *lane = data;
-
-    ngx_str_t  said;
-
-    if (result->outcome != NGX_GUILDLOG_DB_ROWS) {
-        ngx_guildlog_delivery_turned(lane, result);
-        return;
-    }
-
-    said = ngx_guildlog_db_result_value(result, 0, 0);
-
-    lane->query = NULL;
-    lane->denied = said.len == 0 || said.data[0] != '2';
-
-    ngx_guildlog_delivery_go_on(lane);
-}
-
-
-static void
-ngx_guildlog_delivery_turned(void *data, ngx_guildlog_db_result_t *result)
-{
-    ngx_guildlog_lane_t *lane = data;
-
-    ngx_guildlog_delivery_t  *d;
-
-    d = lane->delivery;
-    lane->query = NULL;
-
-    if (!lane->lone && ngx_guildlog_delivery_to_blame(result)) {
-        ngx_guildlog_delivery_park(lane, result);
-        return;
-    }
-
-    ngx_guildlog_delivery_forget(lane);
-
-    if (result->outcome == NGX_GUILDLOG_DB_ROWS) {
-        d->find_at = ngx_current_msec;
-        return;
-    }
-
-    /* it was another one's, or had been found a moment too early */
-
-    if (result->outcome != NGX_GUILDLOG_DB_REFUSED
-        || ngx_strcmp(result->sqlstate, "GL409") != 0)
-    {
-        ngx_guildlog_delivery_refused(d, "a lane", result);
-    }
-
-    d->sweep_at = ngx_current_msec + NGX_GUILDLOG_DELIVERY_RETRY;
-    d->find_at = d->sweep_at;
-}
-
-
-void
-ngx_guildlog_delivery_forget(ngx_guildlog_lane_t *lane)
-{
-    ngx_guildlog_guild_t     *guild;
-    ngx_guildlog_delivery_t  *d;
-
-    /* its step has a pointer to it */
-
-    if (lane->submitted) {
-        lane->dropped = 1;
-        return;
-    }
-
-    d = lane->delivery;
-    guild = lane->server;
-
-    switch (lane->turn) {
-
-    case NGX_GUILDLOG_TURN_WAITS:
-        ngx_guildlog_delivery_step_aside(lane);
-        break;
-
-    case NGX_GUILDLOG_TURN_SENT:
-        ngx_guildlog_pace_dropped(&d->pace);
-        ngx_guildlog_delivery_sent(lane);
-        break;
-
-    default:
-        ngx_guildlog_delivery_give_back(lane);
-    }
-
-    if (lane->stepping || lane->goes_on) {
-        ngx_queue_remove(&lane->queue);
-    }
-
-    d->nlanes--;
-    ngx_queue_remove(&lane->link);
-    ngx_guildlog_delivery_settle(lane);
-    ngx_guildlog_lane_destroy(lane);
-
-    guild->lanes--;
-    ngx_guildlog_delivery_let_guild(guild);
-}
-
-
-void
-ngx_guildlog_delivery_let_guild(ngx_guildlog_guild_t *guild)
-{
-    if (guild->lanes == 0 && !guild->tells) {
-        ngx_queue_remove(&guild->link);
-        ngx_free(guild);
-    }
-}
-
-
-void
-ngx_guildlog_delivery_forget_lost(ngx_guildlog_delivery_t *d)
+ngx_guildlog_delivery_lanes_forget_lost(ngx_guildlog_delivery_t *d)
 {
     ngx_uint_t  i;
 
@@ -381,24 +255,24 @@ ngx_guildlog_delivery_forget_in(ngx_guildlog_delivery_t *d,
         lane = ngx_queue_data(q, ngx_guildlog_lane_t, link);
 
         if (d->fences[lane->shard] != lane->fence) {
-            ngx_guildlog_delivery_forget(lane);
+            ngx_guildlog_delivery_queue_forget(lane);
         }
     }
 }
 
 
-/* at the end: what is on its way is dropped */
+/* at the end: what is under way is dropped */
 
 void
-ngx_guildlog_delivery_forget_all(ngx_guildlog_delivery_t *d)
+ngx_guildlog_delivery_lanes_free(ngx_guildlog_delivery_t *d)
 {
     ngx_uint_t    i;
     ngx_queue_t  *q, *next;
 
-    ngx_guildlog_delivery_drop_in(&d->doubts);
+    ngx_guildlog_delivery_free_in(&d->doubts);
 
     for (i = 0; i < NGX_GUILDLOG_DELIVERY_BUCKETS; i++) {
-        ngx_guildlog_delivery_drop_in(&d->lanes[i]);
+        ngx_guildlog_delivery_free_in(&d->lanes[i]);
 
         for (q = ngx_queue_head(&d->guilds[i]);
              q != ngx_queue_sentinel(&d->guilds[i]);
@@ -414,31 +288,31 @@ ngx_guildlog_delivery_forget_all(ngx_guildlog_delivery_t *d)
 
 
 static void
-ngx_guildlog_delivery_drop_in(ngx_queue_t *place)
+ngx_guildlog_delivery_free_in(ngx_queue_t *place)
 {
     ngx_queue_t  *q;
 
     while (!ngx_queue_empty(place)) {
         q = ngx_queue_head(place);
         ngx_queue_remove(q);
-        ngx_guildlog_lane_destroy(ngx_queue_data(q, ngx_guildlog_lane_t,
-                                                 link));
+        ngx_guildlog_lane_memory_free(ngx_queue_data(q, ngx_guildlog_lane_t,
+                                                     link));
     }
 }
 
 
-/* something of it is on its way */
+/* is something of it under way? */
 
 static ngx_uint_t
 ngx_guildlog_delivery_busy(ngx_guildlog_lane_t *lane)
 {
     return lane->stepping || lane->goes_on || lane->query || lane->exchange
-           || lane->turn == NGX_GUILDLOG_TURN_GRANTED;
+           || lane->permit == NGX_GUILDLOG_PERMIT_GRANTED;
 }
 
 
 ngx_uint_t
-ngx_guildlog_delivery_any_busy(ngx_guildlog_delivery_t *d, ngx_int_t shard)
+ngx_guildlog_delivery_lanes_busy(ngx_guildlog_delivery_t *d, ngx_int_t shard)
 {
     ngx_uint_t            i;
     ngx_queue_t          *q;
@@ -461,4 +335,107 @@ ngx_guildlog_delivery_any_busy(ngx_guildlog_delivery_t *d, ngx_int_t shard)
     }
 
     return 0;
+}
+
+
+void
+ngx_guildlog_delivery_lanes_doubts(ngx_guildlog_delivery_t *d)
+{
+    u_char     page[NGX_INT_T_LEN];
+    ngx_str_t  args[2];
+
+    /* those at hand come first, however long they take */
+
+    if (d->doubt || !ngx_queue_empty(&d->doubts)
+        || !ngx_guildlog_delivery_due(d->doubt_at))
+    {
+        return;
+    }
+
+    d->doubt_at = ngx_current_msec + NGX_GUILDLOG_DOUBTS_INTERVAL;
+
+    args[0] = d->env.me;
+    args[1].data = page;
+    args[1].len = ngx_sprintf(page, "%ui", d->page_doubts) - page;
+
+    d->doubt = ngx_guildlog_db_pool_submit(d->env.pool,
+                     &ngx_guildlog_stmts[ngx_guildlog_stmt_delivery_doubts],
+                     args, ngx_guildlog_delivery_doubted, d);
+}
+
+
+static void
+ngx_guildlog_delivery_doubted(void *data, ngx_guildlog_db_result_t *result)
+{
+    ngx_guildlog_delivery_t *d = data;
+
+    ngx_uint_t            row;
+    ngx_guildlog_lane_t  *lane;
+
+    d->doubt = NULL;
+
+    if (result->outcome != NGX_GUILDLOG_DB_ROWS) {
+        ngx_guildlog_delivery_doubts_refused(d, result);
+        return;
+    }
+
+    d->page_doubts = ngx_min(2 * d->page_doubts,
+                             NGX_GUILDLOG_DELIVERY_DOUBTS);
+
+    if (ngx_exiting) {
+        return;
+    }
+
+    for (row = 0; row < result->rows; row++) {
+        if (ngx_guildlog_delivery_is_ours(d, result, row)) {
+            (void) ngx_guildlog_delivery_enter(d, result, row, &d->doubts,
+                                               &lane);
+        }
+    }
+}
+
+
+static void
+ngx_guildlog_delivery_doubts_refused(ngx_guildlog_delivery_t *d,
+    ngx_guildlog_db_result_t *result)
+{
+    ngx_str_t  args[2];
+
+    if (ngx_exiting || !ngx_guildlog_delivery_park_blames(result)) {
+        ngx_guildlog_delivery_park_log(&d->env, "doubts", result);
+        return;
+    }
+
+    d->doubt_at = ngx_current_msec;
+
+    if (d->page_doubts > 1) {
+        d->page_doubts /= 2;
+        return;
+    }
+
+    /* the statement parks the first one */
+
+    args[0] = d->env.me;
+    ngx_guildlog_delivery_park_cause(result, &args[1]);
+
+    d->doubt = ngx_guildlog_db_pool_submit(d->env.pool,
+                  &ngx_guildlog_stmts[ngx_guildlog_stmt_delivery_doubt_park],
+                  args, ngx_guildlog_delivery_doubt_parked, d);
+}
+
+
+static void
+ngx_guildlog_delivery_doubt_parked(void *data, ngx_guildlog_db_result_t *result)
+{
+    ngx_guildlog_delivery_t *d = data;
+
+    d->doubt = NULL;
+
+    if (result->outcome != NGX_GUILDLOG_DB_ROWS) {
+        ngx_guildlog_delivery_park_log(&d->env, "a doubt to be parked",
+                                       result);
+        return;
+    }
+
+    (void) ngx_guildlog_delivery_park_done(&d->env, result);
 }

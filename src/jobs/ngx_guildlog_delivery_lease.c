@@ -1,6 +1,6 @@
 
 /*
- * Leases: whose shards are, and until when.
+ * Leases: who has which shards, and until when.
  */
 
 #include "jobs/ngx_guildlog_delivery_loop.h"
@@ -26,7 +26,7 @@ ngx_guildlog_delivery_lease(ngx_guildlog_delivery_t *d)
     u_char     give[4 * NGX_GUILDLOG_DELIVERY_SHARDS];
     ngx_str_t  args[4];
 
-    args[0] = d->me;
+    args[0] = d->env.me;
     args[1] = d->dead;
     args[2].data = give;
     args[2].len = ngx_guildlog_delivery_giveaway(d, give) - give;
@@ -43,7 +43,7 @@ ngx_guildlog_delivery_lease(ngx_guildlog_delivery_t *d)
     d->lease_asked = ngx_current_msec;
     d->lease_at = ngx_current_msec + NGX_GUILDLOG_DELIVERY_HEARTBEAT;
 
-    d->lease = ngx_guildlog_db_pool_submit(d->pool,
+    d->lease = ngx_guildlog_db_pool_submit(d->env.pool,
                        &ngx_guildlog_stmts[ngx_guildlog_stmt_delivery_lease],
                        args, ngx_guildlog_delivery_leased, d);
 
@@ -54,9 +54,10 @@ ngx_guildlog_delivery_lease(ngx_guildlog_delivery_t *d)
 
 
 /*
- * What is more than a fair share, or all, where nothing is under way.  It is
- * not ours from now on, so that nothing gets under way meanwhile; what is not
- * given after all the answer gives back.
+ * Gives away the shards beyond a fair share, or all of them, of those where
+ * nothing is under way.  They are not ours from now on, so that nothing gets
+ * under way meanwhile.  If a shard was not given away after all, the answer
+ * says that it is ours.
  */
 
 static u_char *
@@ -72,7 +73,7 @@ ngx_guildlog_delivery_giveaway(ngx_guildlog_delivery_t *d, u_char *p)
     for (i = 0; i < NGX_GUILDLOG_DELIVERY_SHARDS && given < more; i++) {
 
         if (d->fences[i] == -1
-            || ngx_guildlog_delivery_any_busy(d, (ngx_int_t) i))
+            || ngx_guildlog_delivery_lanes_busy(d, (ngx_int_t) i))
         {
             continue;
         }
@@ -86,14 +87,15 @@ ngx_guildlog_delivery_giveaway(ngx_guildlog_delivery_t *d, u_char *p)
     *p++ = '}';
 
     if (given) {
-        ngx_guildlog_delivery_forget_lost(d);
+        ngx_guildlog_delivery_lanes_forget_lost(d);
     }
 
     return p;
 }
 
 
-/* what is not committed before the leases end is for others to find out */
+/* if something is not committed when a lease ends, the next owner finds out
+   what became of it */
 
 static void
 ngx_guildlog_delivery_leased(void *data, ngx_guildlog_db_result_t *result)
@@ -103,10 +105,10 @@ ngx_guildlog_delivery_leased(void *data, ngx_guildlog_db_result_t *result)
     d->lease = NULL;
 
     if (result->outcome != NGX_GUILDLOG_DB_ROWS) {
-        ngx_guildlog_delivery_refused(d, "leases", result);
+        ngx_guildlog_delivery_park_log(&d->env, "leases", result);
 
         if (ngx_exiting
-            && (!ngx_guildlog_delivery_any_busy(d, -1)
+            && (!ngx_guildlog_delivery_lanes_busy(d, -1)
                 || ngx_guildlog_delivery_due(d->lease_until)))
         {
             d->left = 1;
@@ -132,7 +134,7 @@ ngx_guildlog_delivery_leased(void *data, ngx_guildlog_db_result_t *result)
 }
 
 
-/* 1: some owner is known to be dead.  One without a shard has a row as well */
+/* 1: some owner is known to be dead.  An owner without a shard has a row too */
 
 static ngx_uint_t
 ngx_guildlog_delivery_hold(ngx_guildlog_delivery_t *d,
@@ -154,17 +156,17 @@ ngx_guildlog_delivery_hold(ngx_guildlog_delivery_t *d,
 
     for (row = 0; row < result->rows; row++) {
         number = ngx_guildlog_db_result_value(result, row, 0);
-        shard = ngx_guildlog_lane_column(result, row, 0)
+        shard = ngx_guildlog_lane_row_number(result, row, 0)
                 % NGX_GUILDLOG_DELIVERY_SHARDS;
         owner = ngx_guildlog_db_result_value(result, row, 1);
         fence = -1;
 
-        if (ngx_guildlog_lane_true(result, row, 3)) {
-            fence = ngx_guildlog_lane_column(result, row, 2);
+        if (ngx_guildlog_lane_row_true(result, row, 3)) {
+            fence = ngx_guildlog_lane_row_number(result, row, 2);
             d->mine++;
 
         } else if (owner.len && !found && owner.len < sizeof(buf) - 4
-                   && ngx_guildlog_owner_dead(&d->me, &owner))
+                   && ngx_guildlog_owner_dead(&d->env.me, &owner))
         {
             dead->data = buf;
             dead->len = ngx_sprintf(buf, "{\"%V\"}", &owner) - buf;
@@ -178,11 +180,12 @@ ngx_guildlog_delivery_hold(ngx_guildlog_delivery_t *d,
         gained |= fence != d->fences[shard] && fence != -1;
         lost += fence != d->fences[shard] && d->fences[shard] != -1;
         d->fences[shard] = fence;
-        d->share = ngx_guildlog_lane_column(result, row, 4);
+        d->share = ngx_guildlog_lane_row_number(result, row, 4);
     }
 
-    ngx_guildlog_stats_count(d->stats, NGX_GUILDLOG_COUNT_LEASES_LOST, lost);
-    ngx_guildlog_delivery_forget_lost(d);
+    ngx_guildlog_stats_count(d->env.stats, NGX_GUILDLOG_COUNT_LEASES_LOST,
+                             lost);
+    ngx_guildlog_delivery_lanes_forget_lost(d);
 
     if (gained) {
         d->find_at = ngx_current_msec;

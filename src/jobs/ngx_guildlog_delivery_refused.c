@@ -1,7 +1,7 @@
 
 /*
- * What the platform refused to a server.  The database counts it, for all
- * machines, and says when the server has to rest.
+ * Requests of a server that the platform refused.  The database counts them,
+ * for all machines, and says when the server has to rest.
  */
 
 #include "jobs/ngx_guildlog_delivery_loop.h"
@@ -16,14 +16,14 @@ typedef enum {
 } ngx_guildlog_refused_e;
 
 
-static void ngx_guildlog_delivery_told(void *data,
+static void ngx_guildlog_delivery_refused_told(void *data,
     ngx_guildlog_db_result_t *result);
-static void ngx_guildlog_delivery_take_rest(ngx_guildlog_delivery_t *d,
+static void ngx_guildlog_delivery_refused_take(ngx_guildlog_delivery_t *d,
     ngx_guildlog_db_result_t *result, ngx_uint_t row);
 
 
 void
-ngx_guildlog_delivery_refuses(ngx_guildlog_delivery_t *d,
+ngx_guildlog_delivery_refused(ngx_guildlog_delivery_t *d,
     ngx_guildlog_guild_t *guild)
 {
     guild->refused++;
@@ -33,12 +33,12 @@ ngx_guildlog_delivery_refuses(ngx_guildlog_delivery_t *d,
         ngx_queue_insert_tail(&d->refused, &guild->tell);
     }
 
-    ngx_post_event(&d->tick, &ngx_posted_next_events);
+    ngx_guildlog_delivery_queue_post(d);
 }
 
 
 void
-ngx_guildlog_delivery_tell(ngx_guildlog_delivery_t *d)
+ngx_guildlog_delivery_refused_tell(ngx_guildlog_delivery_t *d)
 {
     u_char                *g, *n;
     u_char                 guilds[NGX_GUILDLOG_TELL_SERVERS
@@ -83,19 +83,19 @@ ngx_guildlog_delivery_tell(ngx_guildlog_delivery_t *d)
     args[1].data = counts;
     args[1].len = n - counts;
 
-    d->tell = ngx_guildlog_db_pool_submit(d->pool,
+    d->tell = ngx_guildlog_db_pool_submit(d->env.pool,
                       &ngx_guildlog_stmts[ngx_guildlog_stmt_delivery_refused],
-                      args, ngx_guildlog_delivery_told, d);
+                      args, ngx_guildlog_delivery_refused_told, d);
 
     if (d->tell == NULL) {
-        ngx_guildlog_delivery_take_rest(d, NULL, 0);
+        ngx_guildlog_delivery_refused_take(d, NULL, 0);
         d->tell_at = ngx_current_msec + NGX_GUILDLOG_DELIVERY_RETRY;
     }
 }
 
 
 static void
-ngx_guildlog_delivery_told(void *data, ngx_guildlog_db_result_t *result)
+ngx_guildlog_delivery_refused_told(void *data, ngx_guildlog_db_result_t *result)
 {
     ngx_guildlog_delivery_t *d = data;
 
@@ -104,22 +104,22 @@ ngx_guildlog_delivery_told(void *data, ngx_guildlog_db_result_t *result)
     d->tell = NULL;
 
     if (result->outcome != NGX_GUILDLOG_DB_ROWS) {
-        ngx_guildlog_delivery_refused(d, "refusals", result);
-        ngx_guildlog_delivery_take_rest(d, NULL, 0);
+        ngx_guildlog_delivery_park_log(&d->env, "refusals", result);
+        ngx_guildlog_delivery_refused_take(d, NULL, 0);
         d->tell_at = ngx_current_msec + NGX_GUILDLOG_DELIVERY_RETRY;
         return;
     }
 
     for (row = 0; row < result->rows; row++) {
-        ngx_guildlog_delivery_take_rest(d, result, row);
+        ngx_guildlog_delivery_refused_take(d, result, row);
     }
 }
 
 
-/* the row of a server; without a result: nothing of what was told is known */
+/* reads the row of a server; without a result what was told is told again */
 
 static void
-ngx_guildlog_delivery_take_rest(ngx_guildlog_delivery_t *d,
+ngx_guildlog_delivery_refused_take(ngx_guildlog_delivery_t *d,
     ngx_guildlog_db_result_t *result, ngx_uint_t row)
 {
     ngx_str_t              id;
@@ -133,8 +133,8 @@ ngx_guildlog_delivery_take_rest(ngx_guildlog_delivery_t *d,
     if (result) {
         id = ngx_guildlog_db_result_value(result, row,
                                           NGX_GUILDLOG_REFUSED_GUILD);
-        rest = ngx_guildlog_lane_column(result, row,
-                                        NGX_GUILDLOG_REFUSED_REST);
+        rest = ngx_guildlog_lane_row_number(result, row,
+                                            NGX_GUILDLOG_REFUSED_REST);
     }
 
     for (q = ngx_queue_head(&d->refused);
@@ -159,7 +159,7 @@ ngx_guildlog_delivery_take_rest(ngx_guildlog_delivery_t *d,
         guild->telling = 0;
 
         if (rest) {
-            ngx_log_error(NGX_LOG_WARN, d->log, 0,
+            ngx_log_error(NGX_LOG_WARN, d->env.log, 0,
                           "server %V was refused too often, its lanes rest "
                           "for %M ms", &guild->id, rest);
             guild->rests = 1;
@@ -171,8 +171,8 @@ ngx_guildlog_delivery_take_rest(ngx_guildlog_delivery_t *d,
             ngx_queue_remove(&guild->tell);
         }
 
-        ngx_guildlog_delivery_line_up(d, guild);
-        ngx_guildlog_delivery_let_guild(guild);
+        ngx_guildlog_delivery_queue_line_up(d, guild);
+        ngx_guildlog_delivery_queue_let_guild(guild);
 
         return;
     }
@@ -180,7 +180,7 @@ ngx_guildlog_delivery_take_rest(ngx_guildlog_delivery_t *d,
 
 
 ngx_uint_t
-ngx_guildlog_delivery_held_off(ngx_guildlog_guild_t *guild)
+ngx_guildlog_delivery_refused_rests(ngx_guildlog_guild_t *guild)
 {
     if (guild->rests && ngx_guildlog_delivery_due(guild->rests_to)) {
         guild->rests = 0;
@@ -191,7 +191,7 @@ ngx_guildlog_delivery_held_off(ngx_guildlog_guild_t *guild)
 
 
 void
-ngx_guildlog_delivery_put_off(ngx_guildlog_guild_t *guild)
+ngx_guildlog_delivery_refused_put_off(ngx_guildlog_guild_t *guild)
 {
     ngx_uint_t            n;
     ngx_queue_t          *q;
@@ -215,6 +215,6 @@ ngx_guildlog_delivery_put_off(ngx_guildlog_guild_t *guild)
     while (n--) {
         q = ngx_queue_head(&guild->waiting);
         lane = ngx_queue_data(q, ngx_guildlog_lane_t, queue);
-        ngx_guildlog_delivery_forget(lane);
+        ngx_guildlog_delivery_queue_forget(lane);
     }
 }

@@ -1,8 +1,8 @@
 
 /*
  * Does the secret fit?  The database keeps a mark that was sealed with the
- * secret of the webhooks.  A machine that cannot open it could deliver nothing
- * of its shards, so it leases none.
+ * secret of the webhooks.  A machine that cannot open the mark could deliver
+ * nothing of its shards, so it leases none.
  */
 
 #include "jobs/ngx_guildlog_delivery_loop.h"
@@ -28,15 +28,15 @@ ngx_guildlog_delivery_secret(ngx_guildlog_delivery_t *d)
 
     d->lease_at = ngx_current_msec + NGX_GUILDLOG_DELIVERY_RETRY;
 
-    pool = ngx_create_pool(NGX_DEFAULT_POOL_SIZE, d->log);
+    pool = ngx_create_pool(NGX_DEFAULT_POOL_SIZE, d->env.log);
     if (pool == NULL) {
         return;
     }
 
-    if (ngx_guildlog_secret_seal(pool, d->conf->key, &mark, &mark, &sealed)
+    if (ngx_guildlog_secret_seal(pool, d->env.conf->key, &mark, &mark, &sealed)
         == NGX_OK)
     {
-        d->lease = ngx_guildlog_db_pool_submit(d->pool,
+        d->lease = ngx_guildlog_db_pool_submit(d->env.pool,
                       &ngx_guildlog_stmts[ngx_guildlog_stmt_delivery_secret],
                       &sealed, ngx_guildlog_delivery_secret_told, d);
     }
@@ -57,11 +57,11 @@ ngx_guildlog_delivery_secret_told(void *data, ngx_guildlog_db_result_t *result)
     d->lease = NULL;
 
     if (result->outcome != NGX_GUILDLOG_DB_ROWS || result->rows != 1) {
-        ngx_guildlog_delivery_refused(d, "leases", result);
+        ngx_guildlog_delivery_park_log(&d->env, "leases", result);
         return;
     }
 
-    pool = ngx_create_pool(NGX_DEFAULT_POOL_SIZE, d->log);
+    pool = ngx_create_pool(NGX_DEFAULT_POOL_SIZE, d->env.log);
     if (pool == NULL) {
         return;
     }
@@ -77,7 +77,7 @@ ngx_guildlog_delivery_secret_told(void *data, ngx_guildlog_db_result_t *result)
 
     d->fits = rc == NGX_OK;
 
-    ngx_guildlog_stats_set(d->stats, NGX_GUILDLOG_GAUGE_MISFIT, !d->fits);
+    ngx_guildlog_stats_set(d->env.stats, NGX_GUILDLOG_GAUGE_MISFIT, !d->fits);
 
     if (d->fits) {
         d->lease_at = ngx_current_msec;
@@ -92,14 +92,15 @@ ngx_guildlog_delivery_secret_told(void *data, ngx_guildlog_db_result_t *result)
 
     d->remind_at = ngx_time() + NGX_GUILDLOG_DELIVERY_REMIND;
 
-    ngx_log_error(NGX_LOG_ERR, d->log, 0,
+    ngx_log_error(NGX_LOG_ERR, d->env.log, 0,
                   "the secret of \"guildlog_delivery\" is not the one that "
                   "the stored webhooks were sealed with: this machine "
                   "delivers nothing");
 }
 
 
-/* told: the owner of the mark, a blank, the mark.  As secret_open() */
+/* told: the owner of the mark, a blank, the mark.  Returns as
+   ngx_guildlog_secret_open() */
 
 static ngx_int_t
 ngx_guildlog_delivery_secret_open(ngx_guildlog_delivery_t *d,
@@ -120,6 +121,6 @@ ngx_guildlog_delivery_secret_open(ngx_guildlog_delivery_t *d,
     sealed.data = blank + 1;
     sealed.len = last - sealed.data;
 
-    return ngx_guildlog_secret_open(pool, d->conf->key, &owner, &sealed,
+    return ngx_guildlog_secret_open(pool, d->env.conf->key, &owner, &sealed,
                                     &plain);
 }

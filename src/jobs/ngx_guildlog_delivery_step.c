@@ -1,6 +1,6 @@
 
 /*
- * Steps: what lanes have to commit, many at a time.
+ * Steps: what lanes have to commit, many lanes at a time.
  */
 
 #include "jobs/ngx_guildlog_delivery_loop.h"
@@ -10,48 +10,24 @@
 #define NGX_GUILDLOG_STEP_BESIDE  16     /* lanes, beside requests */
 
 
-static ngx_int_t ngx_guildlog_delivery_submit(ngx_guildlog_delivery_t *d,
+static ngx_int_t ngx_guildlog_delivery_step_submit(ngx_guildlog_delivery_t *d,
     ngx_guildlog_step_t *step);
-static void ngx_guildlog_delivery_write(ngx_guildlog_json_t *w,
+static void ngx_guildlog_delivery_step_write(ngx_guildlog_json_t *w,
     ngx_guildlog_lane_t *lane);
 static void ngx_guildlog_delivery_stepped(void *data,
     ngx_guildlog_db_result_t *result);
-static void ngx_guildlog_delivery_split(ngx_guildlog_step_t *step,
+static void ngx_guildlog_delivery_step_split(ngx_guildlog_step_t *step,
     ngx_guildlog_db_result_t *result);
-static void ngx_guildlog_delivery_end_step(ngx_guildlog_lane_t *lane,
+static void ngx_guildlog_delivery_step_end(ngx_guildlog_lane_t *lane,
     ngx_guildlog_db_result_t *result, ngx_uint_t row);
-static ngx_guildlog_lane_result_e ngx_guildlog_delivery_became(
+static ngx_guildlog_lane_result_e ngx_guildlog_delivery_step_result(
     ngx_guildlog_db_result_t *result, ngx_uint_t row);
-static void ngx_guildlog_delivery_entries(ngx_guildlog_step_t *step,
+static void ngx_guildlog_delivery_step_entries(ngx_guildlog_step_t *step,
     ngx_guildlog_db_result_t *result);
 
 
 void
-ngx_guildlog_delivery_step(ngx_guildlog_lane_t *lane)
-{
-    lane->stepping = 1;
-    lane->repeated = 0;
-    lane->starved = 0;
-
-    if (lane->work.peek >= 0 && !lane->work.bare) {
-        lane->room = NGX_GUILDLOG_LANE_BYTES;
-        ngx_guildlog_delivery_holds(lane, lane->room);
-    }
-
-    ngx_queue_insert_tail(&lane->delivery->stepping, &lane->queue);
-
-    /* from the next turn of the event loop on, together with others */
-
-    if (ngx_queue_next(ngx_queue_head(&lane->delivery->stepping))
-        == ngx_queue_sentinel(&lane->delivery->stepping))
-    {
-        ngx_post_event(&lane->delivery->tick, &ngx_posted_next_events);
-    }
-}
-
-
-void
-ngx_guildlog_delivery_steps(ngx_guildlog_delivery_t *d)
+ngx_guildlog_delivery_step(ngx_guildlog_delivery_t *d)
 {
     ngx_uint_t            i, lanes;
     ngx_queue_t          *q;
@@ -68,9 +44,9 @@ ngx_guildlog_delivery_steps(ngx_guildlog_delivery_t *d)
             continue;
         }
 
-        if (ngx_guildlog_delivery_beside(d)) {
+        if (ngx_guildlog_delivery_turn_requests(d)) {
 
-            if (ngx_guildlog_delivery_stepping(d)
+            if (ngx_guildlog_delivery_turn_stepping(d)
                 || !ngx_queue_empty(&d->going))
             {
                 return;
@@ -107,7 +83,7 @@ ngx_guildlog_delivery_steps(ngx_guildlog_delivery_t *d)
             step->lanes[step->n++] = lane;
         }
 
-        if (ngx_guildlog_delivery_submit(d, step) == NGX_OK) {
+        if (ngx_guildlog_delivery_step_submit(d, step) == NGX_OK) {
             continue;
         }
 
@@ -123,7 +99,7 @@ ngx_guildlog_delivery_steps(ngx_guildlog_delivery_t *d)
 
 
 static ngx_int_t
-ngx_guildlog_delivery_submit(ngx_guildlog_delivery_t *d,
+ngx_guildlog_delivery_step_submit(ngx_guildlog_delivery_t *d,
     ngx_guildlog_step_t *step)
 {
     ngx_str_t             args[2];
@@ -131,7 +107,7 @@ ngx_guildlog_delivery_submit(ngx_guildlog_delivery_t *d,
     ngx_uint_t            i;
     ngx_guildlog_json_t   w;
 
-    pool = ngx_create_pool(16384, d->log);
+    pool = ngx_create_pool(16384, d->env.log);
     if (pool == NULL) {
         return NGX_ERROR;
     }
@@ -140,15 +116,15 @@ ngx_guildlog_delivery_submit(ngx_guildlog_delivery_t *d,
     ngx_guildlog_json_begin(&w, '[');
 
     for (i = 0; i < step->n; i++) {
-        ngx_guildlog_delivery_write(&w, step->lanes[i]);
+        ngx_guildlog_delivery_step_write(&w, step->lanes[i]);
     }
 
     ngx_guildlog_json_end(&w);
 
-    args[0] = d->me;
+    args[0] = d->env.me;
 
     step->query = ngx_guildlog_json_written(&w, &args[1]) != NGX_OK ? NULL
-        : ngx_guildlog_db_pool_submit(d->pool,
+        : ngx_guildlog_db_pool_submit(d->env.pool,
                        &ngx_guildlog_stmts[ngx_guildlog_stmt_delivery_step],
                        args, ngx_guildlog_delivery_stepped, step);
 
@@ -158,10 +134,11 @@ ngx_guildlog_delivery_submit(ngx_guildlog_delivery_t *d,
 }
 
 
-/* one of guildlog.delivery_work */
+/* a lane's part of the step, as guildlog.delivery_work */
 
 static void
-ngx_guildlog_delivery_write(ngx_guildlog_json_t *w, ngx_guildlog_lane_t *lane)
+ngx_guildlog_delivery_step_write(ngx_guildlog_json_t *w,
+    ngx_guildlog_lane_t *lane)
 {
     ngx_str_t                  reason;
     ngx_guildlog_lane_work_t  *work;
@@ -232,8 +209,8 @@ ngx_guildlog_delivery_write(ngx_guildlog_json_t *w, ngx_guildlog_lane_t *lane)
 
 
 /*
- * Without an answer it may have been committed or not: the same again, which
- * changes nothing if it was.
+ * Without an answer the step may have been committed or not: it is submitted
+ * again, which changes nothing if it was committed.
  */
 
 static void
@@ -251,20 +228,20 @@ ngx_guildlog_delivery_stepped(void *data, ngx_guildlog_db_result_t *result)
     answered = result->outcome == NGX_GUILDLOG_DB_ROWS && result->rows >= n;
 
     for (i = 0; answered && i < n; i++) {
-        ngx_guildlog_delivery_settle(step->lanes[i]);
+        ngx_guildlog_delivery_queue_settle(step->lanes[i]);
     }
 
     if (answered) {
-        ngx_guildlog_delivery_entries(step, result);
+        ngx_guildlog_delivery_step_entries(step, result);
 
-    } else if (ngx_guildlog_delivery_to_blame(result)
+    } else if (ngx_guildlog_delivery_park_blames(result)
                || result->outcome == NGX_GUILDLOG_DB_TIMEOUT)
     {
-        ngx_guildlog_delivery_split(step, result);
+        ngx_guildlog_delivery_step_split(step, result);
         return;
 
     } else {
-        ngx_guildlog_delivery_refused(d, "a step", result);
+        ngx_guildlog_delivery_park_log(&d->env, "a step", result);
         d->step_at = ngx_current_msec + NGX_GUILDLOG_DELIVERY_RETRY;
     }
 
@@ -275,30 +252,30 @@ ngx_guildlog_delivery_stepped(void *data, ngx_guildlog_db_result_t *result)
         if (answered) {
             lane->stepping = 0;
             lane->crowd = 0;
-            ngx_guildlog_delivery_end_step(lane, result, i);
+            ngx_guildlog_delivery_step_end(lane, result, i);
 
         } else if (lane->dropped) {
             lane->stepping = 0;
-            ngx_guildlog_delivery_forget(lane);
+            ngx_guildlog_delivery_queue_forget(lane);
 
         } else {
             ngx_queue_insert_tail(&d->stepping, &lane->queue);
         }
     }
 
-    ngx_guildlog_delivery_go_again(d);
-    ngx_guildlog_delivery_steps(d);
+    ngx_guildlog_delivery_queue_post_go(d);
+    ngx_guildlog_delivery_step(d);
 }
 
 
 /*
- * One of them is to blame, and which one is not known: halves of them are tried
- * next, until it stands alone.  What takes too long is not parked, for the
- * database may be slow.
+ * One lane is to blame, and it is not known which one: halves of the step are
+ * tried next, until that lane stands alone.  A lane that takes too long is not
+ * parked, for the database may be slow.
  */
 
 static void
-ngx_guildlog_delivery_split(ngx_guildlog_step_t *step,
+ngx_guildlog_delivery_step_split(ngx_guildlog_step_t *step,
     ngx_guildlog_db_result_t *result)
 {
     ngx_uint_t                i;
@@ -314,7 +291,7 @@ ngx_guildlog_delivery_split(ngx_guildlog_step_t *step,
 
         if (lane->dropped) {
             lane->stepping = 0;
-            ngx_guildlog_delivery_forget(lane);
+            ngx_guildlog_delivery_queue_forget(lane);
 
         } else if (step->n > 1) {
             ngx_queue_insert_head(&d->stepping, &lane->queue);
@@ -324,48 +301,38 @@ ngx_guildlog_delivery_split(ngx_guildlog_step_t *step,
 
         } else {
             lane->stepping = 0;
-            ngx_guildlog_delivery_park(lane, result);
+            ngx_guildlog_lane_tell_park(lane, result);
         }
     }
 
-    ngx_guildlog_delivery_go_again(d);
-    ngx_guildlog_delivery_steps(d);
-}
-
-
-/* what was kept free for entries: they are here */
-
-void
-ngx_guildlog_delivery_settle(ngx_guildlog_lane_t *lane)
-{
-    ngx_guildlog_delivery_holds(lane, -(ssize_t) lane->room);
-    lane->room = 0;
+    ngx_guildlog_delivery_queue_post_go(d);
+    ngx_guildlog_delivery_step(d);
 }
 
 
 static void
-ngx_guildlog_delivery_end_step(ngx_guildlog_lane_t *lane,
+ngx_guildlog_delivery_step_end(ngx_guildlog_lane_t *lane,
     ngx_guildlog_db_result_t *result, ngx_uint_t row)
 {
     ngx_guildlog_delivery_t     *d;
     ngx_guildlog_lane_result_e   became;
 
     d = lane->delivery;
-    became = ngx_guildlog_delivery_became(result, row);
+    became = ngx_guildlog_delivery_step_result(result, row);
 
     if (became != NGX_GUILDLOG_LANE_LOST) {
         ngx_guildlog_lane_committed(lane);
     }
 
     if (lane->dropped) {
-        ngx_guildlog_delivery_forget(lane);
+        ngx_guildlog_delivery_queue_forget(lane);
         return;
     }
 
     if (became == NGX_GUILDLOG_LANE_LOST
         || became == NGX_GUILDLOG_LANE_PAUSED)
     {
-        ngx_guildlog_delivery_forget(lane);
+        ngx_guildlog_delivery_queue_forget(lane);
         d->sweep_at = ngx_current_msec + NGX_GUILDLOG_DELIVERY_RETRY;
         return;
     }
@@ -375,7 +342,8 @@ ngx_guildlog_delivery_end_step(ngx_guildlog_lane_t *lane,
 
 
 static ngx_guildlog_lane_result_e
-ngx_guildlog_delivery_became(ngx_guildlog_db_result_t *result, ngx_uint_t row)
+ngx_guildlog_delivery_step_result(ngx_guildlog_db_result_t *result,
+    ngx_uint_t row)
 {
     ngx_str_t  value;
 
@@ -404,17 +372,18 @@ ngx_guildlog_delivery_became(ngx_guildlog_db_result_t *result, ngx_uint_t row)
 }
 
 
-/* behind the results, in the order of places */
+/* the entries, which follow the results, in the order of places */
 
 static void
-ngx_guildlog_delivery_entries(ngx_guildlog_step_t *step,
+ngx_guildlog_delivery_step_entries(ngx_guildlog_step_t *step,
     ngx_guildlog_db_result_t *result)
 {
     ngx_uint_t            row, place;
     ngx_guildlog_lane_t  *lane;
 
     for (row = step->n; row < result->rows; row++) {
-        place = ngx_guildlog_lane_column(result, row, NGX_GUILDLOG_ROW_PLACE);
+        place = ngx_guildlog_lane_row_number(result, row,
+                                             NGX_GUILDLOG_ROW_PLACE);
 
         if (place < 1 || place > step->n) {
             continue;
@@ -423,7 +392,7 @@ ngx_guildlog_delivery_entries(ngx_guildlog_step_t *step,
         lane = step->lanes[place - 1];
 
         if (!lane->dropped) {
-            ngx_guildlog_lane_add(lane, result, row);
+            ngx_guildlog_lane_row_entry(lane, result, row);
         }
     }
 }

@@ -1,6 +1,8 @@
 
 /*
- * Turns: who sends next, at the pace that the platform bears.
+ * Who sends next, at the pace that the platform bears, and how much delivery
+ * leaves to requests: they find a processor free if delivery takes one at most,
+ * and the worker's event loop if it takes a little at a time.
  */
 
 #include "jobs/ngx_guildlog_delivery_loop.h"
@@ -9,67 +11,50 @@
 #define NGX_GUILDLOG_DELIVERY_DEADLINE   15000   /* ms, of a request */
 #define NGX_GUILDLOG_DELIVERY_SPARE      5000    /* ms, of a lease */
 #define NGX_GUILDLOG_DELIVERY_MARGIN     50      /* ms, behind a pause */
-#define NGX_GUILDLOG_DELIVERY_SERVER     10      /* requests a server at once */
-#define NGX_GUILDLOG_DELIVERY_LENT       64      /* a tick, to requests */
+#define NGX_GUILDLOG_DELIVERY_QUOTA      64      /* a tick, for questions */
 
-/* bytes of what is to be sent, at hand at a time; of them for a request that
-   is not answered yet */
-#define NGX_GUILDLOG_DELIVERY_BYTES      (16 * 1024 * 1024)
-#define NGX_GUILDLOG_DELIVERY_REQUEST    (16 * 1024)
+/* of requests to this nginx: they are running, or were lately; a step that
+   takes longer is not waited for */
+#define NGX_GUILDLOG_DELIVERY_LATELY     500     /* ms */
+#define NGX_GUILDLOG_DELIVERY_SLOW       100     /* ms */
 
 
-static ngx_uint_t ngx_guildlog_delivery_grant(ngx_guildlog_lane_t *lane);
-static ngx_uint_t ngx_guildlog_delivery_safe(ngx_guildlog_delivery_t *d);
-static void ngx_guildlog_delivery_is_there(ngx_guildlog_delivery_t *d,
+static ngx_uint_t ngx_guildlog_delivery_turn_grant(ngx_guildlog_lane_t *lane);
+static ngx_uint_t ngx_guildlog_delivery_turn_safe(ngx_guildlog_delivery_t *d);
+static void ngx_guildlog_delivery_turn_there(ngx_guildlog_delivery_t *d,
     ngx_uint_t before);
 
 
-void
-ngx_guildlog_delivery_wait(ngx_guildlog_lane_t *lane)
-{
-    ngx_guildlog_delivery_t  *d;
-
-    d = lane->delivery;
-
-    ngx_guildlog_lane_empty(lane);
-
-    lane->turn = NGX_GUILDLOG_TURN_WAITS;
-
-    ngx_queue_insert_tail(&lane->server->waiting, &lane->queue);
-    ngx_guildlog_delivery_line_up(d, lane->server);
-
-    ngx_post_event(&d->tick, &ngx_posted_next_events);
-}
-
-
-/* while lanes wait, one a tick: people are few, and do not like to wait */
+/* the troubleshooter's questions: one a tick while lanes wait.  They come
+   first, for they are few and a person waits for them */
 
 void
-ngx_guildlog_delivery_lend(ngx_guildlog_delivery_t *d)
+ngx_guildlog_delivery_turn_quota(ngx_guildlog_delivery_t *d)
 {
     ngx_uint_t  before;
 
     before = d->pace.failures;
 
-    ngx_guildlog_asks_grant(&d->stats->shared->asks, &d->pace,
+    ngx_guildlog_asks_grant(&d->env.stats->shared->asks, &d->pace,
                             ngx_current_msec,
                             ngx_queue_empty(&d->servers)
-                            ? NGX_GUILDLOG_DELIVERY_LENT : 1);
+                            ? NGX_GUILDLOG_DELIVERY_QUOTA : 1);
 
-    ngx_guildlog_delivery_is_there(d, before);
+    ngx_guildlog_delivery_turn_there(d, before);
 }
 
 
-/* the servers take turns; each may have so many at once */
+/* the servers take turns; each may have NGX_GUILDLOG_DELIVERY_SERVER requests
+   under way at once */
 
 void
-ngx_guildlog_delivery_turns(ngx_guildlog_delivery_t *d)
+ngx_guildlog_delivery_turn(ngx_guildlog_delivery_t *d)
 {
     ngx_queue_t           *q;
     ngx_guildlog_lane_t   *lane;
     ngx_guildlog_guild_t  *guild;
 
-    if (!ngx_guildlog_delivery_safe(d)) {
+    if (!ngx_guildlog_delivery_turn_safe(d)) {
         return;
     }
 
@@ -77,105 +62,48 @@ ngx_guildlog_delivery_turns(ngx_guildlog_delivery_t *d)
         guild = ngx_queue_data(ngx_queue_head(&d->servers),
                                ngx_guildlog_guild_t, queue);
 
-        if (ngx_guildlog_delivery_held_off(guild)) {
+        if (ngx_guildlog_delivery_refused_rests(guild)) {
             ngx_queue_remove(&guild->queue);
             guild->queued = 0;
-            ngx_guildlog_delivery_put_off(guild);
+            ngx_guildlog_delivery_refused_put_off(guild);
             continue;
         }
 
         q = ngx_queue_head(&guild->waiting);
         lane = ngx_queue_data(q, ngx_guildlog_lane_t, queue);
 
-        if (!ngx_guildlog_delivery_grant(lane)) {
+        if (!ngx_guildlog_delivery_turn_grant(lane)) {
             return;
         }
 
         ngx_queue_remove(q);
         ngx_queue_remove(&guild->queue);
         guild->queued = 0;
-        ngx_guildlog_delivery_line_up(d, guild);
+        ngx_guildlog_delivery_queue_line_up(d, guild);
 
-        lane->next(lane);
+        ngx_guildlog_delivery_queue_resume(lane);
     }
-}
-
-
-void
-ngx_guildlog_delivery_line_up(ngx_guildlog_delivery_t *d,
-    ngx_guildlog_guild_t *guild)
-{
-    if (!guild->queued && !ngx_queue_empty(&guild->waiting)
-        && guild->sending < NGX_GUILDLOG_DELIVERY_SERVER)
-    {
-        guild->queued = 1;
-        ngx_queue_insert_tail(&d->servers, &guild->queue);
-    }
-}
-
-
-void
-ngx_guildlog_delivery_step_aside(ngx_guildlog_lane_t *lane)
-{
-    ngx_guildlog_guild_t  *guild;
-
-    guild = lane->server;
-
-    ngx_queue_remove(&lane->queue);
-
-    if (guild->queued && ngx_queue_empty(&guild->waiting)) {
-        guild->queued = 0;
-        ngx_queue_remove(&guild->queue);
-    }
-}
-
-
-void
-ngx_guildlog_delivery_sent(ngx_guildlog_lane_t *lane)
-{
-    lane->server->sending--;
-    ngx_guildlog_delivery_line_up(lane->delivery, lane->server);
 }
 
 
 static ngx_uint_t
-ngx_guildlog_delivery_grant(ngx_guildlog_lane_t *lane)
+ngx_guildlog_delivery_turn_grant(ngx_guildlog_lane_t *lane)
 {
-    if (!ngx_guildlog_delivery_room(lane->delivery)
+    if (!ngx_guildlog_delivery_queue_room(lane->delivery)
         || !ngx_guildlog_pace_take(&lane->delivery->pace, ngx_current_msec))
     {
         return 0;
     }
 
-    lane->turn = NGX_GUILDLOG_TURN_GRANTED;
+    lane->permit = NGX_GUILDLOG_PERMIT_GRANTED;
     lane->server->sending++;
 
     return 1;
 }
 
 
-/* for the entries of one lane more? */
-
 ngx_uint_t
-ngx_guildlog_delivery_room(ngx_guildlog_delivery_t *d)
-{
-    return d->bytes + d->pace.open * NGX_GUILDLOG_DELIVERY_REQUEST
-           + NGX_GUILDLOG_LANE_BYTES <= NGX_GUILDLOG_DELIVERY_BYTES;
-}
-
-
-void
-ngx_guildlog_delivery_holds(ngx_guildlog_lane_t *lane, ssize_t bytes)
-{
-    lane->bytes += bytes;
-    lane->delivery->bytes += bytes;
-}
-
-
-/* without waiting: only if nobody else does */
-
-ngx_uint_t
-ngx_guildlog_delivery_take(ngx_guildlog_lane_t *lane)
+ngx_guildlog_delivery_turn_take(ngx_guildlog_lane_t *lane)
 {
     ngx_guildlog_delivery_t  *d;
 
@@ -183,29 +111,17 @@ ngx_guildlog_delivery_take(ngx_guildlog_lane_t *lane)
 
     return !ngx_exiting
            && ngx_queue_empty(&d->servers)
-           && !ngx_guildlog_delivery_held_off(lane->server)
+           && !ngx_guildlog_delivery_refused_rests(lane->server)
            && lane->server->sending < NGX_GUILDLOG_DELIVERY_SERVER
-           && ngx_guildlog_delivery_safe(d)
-           && ngx_guildlog_delivery_grant(lane);
-}
-
-
-void
-ngx_guildlog_delivery_give_back(ngx_guildlog_lane_t *lane)
-{
-    if (lane->turn == NGX_GUILDLOG_TURN_GRANTED) {
-        ngx_guildlog_pace_cancelled(&lane->delivery->pace, ngx_current_msec);
-        ngx_guildlog_delivery_sent(lane);
-    }
-
-    lane->turn = NGX_GUILDLOG_TURN_NONE;
+           && ngx_guildlog_delivery_turn_safe(d)
+           && ngx_guildlog_delivery_turn_grant(lane);
 }
 
 
 /* would a request be answered before the leases end? */
 
 static ngx_uint_t
-ngx_guildlog_delivery_safe(ngx_guildlog_delivery_t *d)
+ngx_guildlog_delivery_turn_safe(ngx_guildlog_delivery_t *d)
 {
     return d->leased
            && (ngx_msec_int_t) (d->lease_until - ngx_current_msec)
@@ -214,7 +130,7 @@ ngx_guildlog_delivery_safe(ngx_guildlog_delivery_t *d)
 
 
 ngx_int_t
-ngx_guildlog_delivery_send(ngx_guildlog_lane_t *lane, const char *method,
+ngx_guildlog_delivery_turn_send(ngx_guildlog_lane_t *lane, const char *method,
     const ngx_str_t *path, const ngx_str_t *authorization,
     const ngx_str_t *body, ngx_guildlog_client_handler_pt handler)
 {
@@ -226,21 +142,20 @@ ngx_guildlog_delivery_send(ngx_guildlog_lane_t *lane, const char *method,
 
     ngx_time_update();
 
-    if (ngx_guildlog_delivery_safe(d)
+    if (ngx_guildlog_delivery_turn_safe(d)
         && !ngx_guildlog_pace_paused(&d->pace, ngx_current_msec))
     {
-        lane->exchange = ngx_guildlog_client_send(d->client, method, path,
-                                        authorization, body,
-                                        NGX_GUILDLOG_DELIVERY_DEADLINE,
-                                        handler, lane);
+        lane->exchange = ngx_guildlog_client_send(d->env.client, method, path,
+                             authorization, body,
+                             NGX_GUILDLOG_DELIVERY_DEADLINE, handler, lane);
     }
 
     if (lane->exchange == NULL) {
-        ngx_guildlog_delivery_give_back(lane);
+        ngx_guildlog_delivery_queue_give_back(lane);
         return NGX_DECLINED;
     }
 
-    lane->turn = NGX_GUILDLOG_TURN_SENT;
+    lane->permit = NGX_GUILDLOG_PERMIT_SENT;
 
     ngx_guildlog_pace_sent(&d->pace, ngx_current_msec);
 
@@ -249,7 +164,7 @@ ngx_guildlog_delivery_send(ngx_guildlog_lane_t *lane, const char *method,
 
 
 void
-ngx_guildlog_delivery_answered(ngx_guildlog_lane_t *lane,
+ngx_guildlog_delivery_turn_answered(ngx_guildlog_lane_t *lane,
     const ngx_guildlog_verdict_t *verdict)
 {
     ngx_uint_t                before;
@@ -257,13 +172,11 @@ ngx_guildlog_delivery_answered(ngx_guildlog_lane_t *lane,
 
     d = lane->delivery;
 
-    lane->turn = NGX_GUILDLOG_TURN_NONE;
-
     if (verdict->refused) {
-        ngx_guildlog_delivery_refuses(d, lane->server);
+        ngx_guildlog_delivery_refused(d, lane->server);
     }
 
-    ngx_guildlog_delivery_sent(lane);
+    ngx_guildlog_delivery_queue_sent(lane);
 
     before = d->pace.failures;
 
@@ -271,7 +184,7 @@ ngx_guildlog_delivery_answered(ngx_guildlog_lane_t *lane,
                                verdict->invalid);
 
     if (verdict->pause_ms) {
-        ngx_log_error(NGX_LOG_WARN, d->log, 0,
+        ngx_log_error(NGX_LOG_WARN, d->env.log, 0,
                       "the platform wants this address to pause for %ui ms",
                       verdict->pause_ms);
         ngx_guildlog_pace_pause(&d->pace, ngx_current_msec,
@@ -279,14 +192,49 @@ ngx_guildlog_delivery_answered(ngx_guildlog_lane_t *lane,
                                 + NGX_GUILDLOG_DELIVERY_MARGIN);
     }
 
-    ngx_guildlog_delivery_is_there(d, before);
+    ngx_guildlog_delivery_turn_there(d, before);
 }
 
 
 static void
-ngx_guildlog_delivery_is_there(ngx_guildlog_delivery_t *d, ngx_uint_t before)
+ngx_guildlog_delivery_turn_there(ngx_guildlog_delivery_t *d, ngx_uint_t before)
 {
     if (before && !d->pace.failures) {
-        ngx_log_error(NGX_LOG_NOTICE, d->log, 0, "the platform is there");
+        ngx_log_error(NGX_LOG_NOTICE, d->env.log, 0, "the platform is there");
     }
+}
+
+
+ngx_uint_t
+ngx_guildlog_delivery_turn_requests(ngx_guildlog_delivery_t *d)
+{
+    ngx_uint_t  n;
+
+    if (ngx_guildlog_delivery_due(d->requests_at)) {
+        n = ngx_guildlog_stats_requests(d->env.stats);
+
+        d->requests_lately = (n != d->requests);
+        d->requests = n;
+        d->requests_at = ngx_current_msec + NGX_GUILDLOG_DELIVERY_LATELY;
+    }
+
+    return d->requests_lately;
+}
+
+
+ngx_uint_t
+ngx_guildlog_delivery_turn_stepping(ngx_guildlog_delivery_t *d)
+{
+    ngx_uint_t  i;
+
+    for (i = 0; i < NGX_GUILDLOG_DELIVERY_STEPS; i++) {
+        if (d->steps[i].query
+            && ngx_current_msec - d->steps[i].began
+               < NGX_GUILDLOG_DELIVERY_SLOW)
+        {
+            return 1;
+        }
+    }
+
+    return 0;
 }

@@ -1,14 +1,13 @@
 
 /*
- * One lane's life, between the loop that owns it (ngx_guildlog_delivery) and
- * the platform.
+ * A lane: what one channel gets by one bot, in order.  ngx_guildlog_delivery.h
+ * has the loop that owns the lanes.
  */
 
 #ifndef _NGX_GUILDLOG_LANE_H_INCLUDED_
 #define _NGX_GUILDLOG_LANE_H_INCLUDED_
 
 
-#include "client/ngx_guildlog_client.h"
 #include "jobs/ngx_guildlog_delivery.h"
 #include "platform/ngx_guildlog_message.h"
 #include "platform/ngx_guildlog_platform.h"
@@ -22,15 +21,78 @@
                                             intent is on its way: later no
                                             byte of the request is sent */
 
+#define NGX_GUILDLOG_LANE_ANSWER   10000 /* ms, without an answer: what was
+                                            asked for is made by then, or is
+                                            not */
+#define NGX_GUILDLOG_LANE_MINUTE   60000 /* ms */
+#define NGX_GUILDLOG_LANE_PARK     600000  /* ms, as guildlog.delivery_park */
+
 /* "status" of a delivery */
 #define NGX_GUILDLOG_LANE_NOT_DELIVERED  0
 #define NGX_GUILDLOG_LANE_UNKNOWN        1
 #define NGX_GUILDLOG_LANE_DELIVERED      2
 
 
+typedef struct ngx_guildlog_lane_s   ngx_guildlog_lane_t;
 typedef struct ngx_guildlog_guild_s  ngx_guildlog_guild_t;
 
 typedef void (*ngx_guildlog_lane_pt)(ngx_guildlog_lane_t *lane);
+
+
+/* in firing order; the table of states in ngx_guildlog_lane.c has the same */
+
+typedef enum {
+    NGX_GUILDLOG_STATE_START = 0,    /* begins */
+    NGX_GUILDLOG_STATE_VERIFY,       /* asks whose its channel is */
+    NGX_GUILDLOG_STATE_VERIFIED,     /* the database knows it now */
+    NGX_GUILDLOG_STATE_VERIFY_AGAIN,
+    NGX_GUILDLOG_STATE_REGISTER,     /* needs a webhook */
+    NGX_GUILDLOG_STATE_LIST,         /* lists those of the channel */
+    NGX_GUILDLOG_STATE_NOTE,         /* notes that it will ask for one */
+    NGX_GUILDLOG_STATE_CREATE,       /* asks for it */
+    NGX_GUILDLOG_STATE_LINE_UP,      /* wants to send */
+    NGX_GUILDLOG_STATE_LOOK,         /* asks for its next entries */
+    NGX_GUILDLOG_STATE_LOOKED,       /* has them, packs and begins */
+    NGX_GUILDLOG_STATE_POST,         /* its intent is committed: sends */
+    NGX_GUILDLOG_STATE_DOUBT,        /* it is not known whether it arrived */
+    NGX_GUILDLOG_STATE_DOUBT_ASK,    /* it would be there by now */
+    NGX_GUILDLOG_STATE_DOUBT_READ,   /* reads its channel */
+    NGX_GUILDLOG_STATE_DOUBT_SOLE,   /* knows what else was sent there */
+    NGX_GUILDLOG_STATE_NEXT,         /* begins with what is at hand */
+    NGX_GUILDLOG_STATE_REST,         /* the outcome is committed */
+    NGX_GUILDLOG_STATE_CLOSE,        /* is no longer used */
+    NGX_GUILDLOG_STATE_DELETE,       /* deletes its webhook */
+    NGX_GUILDLOG_STATE_FORGET,       /* goes */
+    NGX_GUILDLOG_STATE_LAST
+} ngx_guildlog_lane_state_e;
+
+typedef struct {
+    const char                    *name;     /* for the debug log */
+    ngx_guildlog_lane_pt           handler;
+} ngx_guildlog_lane_state_t;
+
+
+/* a bot's application as the platform named it; empty: it did not yet */
+
+typedef struct {
+    size_t                         len;
+    u_char                         data[NGX_INT64_LEN];
+} ngx_guildlog_lane_application_t;
+
+
+/* what all lanes share; const while serving, but for what it points to */
+
+typedef struct {
+    const ngx_guildlog_delivery_conf_t  *conf;
+    const ngx_guildlog_lane_state_t     *states;
+    ngx_guildlog_lane_application_t *applications;   /* by bot */
+    ngx_guildlog_db_pool_t        *pool;
+    ngx_guildlog_client_t         *client;
+    ngx_guildlog_stats_t          *stats;
+    ngx_guildlog_traffic_t        *traffic;
+    ngx_log_t                     *log;
+    ngx_str_t                      me;       /* the owner of its leases */
+} ngx_guildlog_lane_env_t;
 
 
 /* what a step found */
@@ -46,11 +108,11 @@ typedef enum {
 
 
 typedef enum {
-    NGX_GUILDLOG_TURN_NONE = 0,
-    NGX_GUILDLOG_TURN_WAITS,
-    NGX_GUILDLOG_TURN_GRANTED,       /* it may send one request */
-    NGX_GUILDLOG_TURN_SENT           /* and has, and waits for the answer */
-} ngx_guildlog_turn_e;
+    NGX_GUILDLOG_PERMIT_NONE = 0,
+    NGX_GUILDLOG_PERMIT_WAITS,       /* for one */
+    NGX_GUILDLOG_PERMIT_GRANTED,     /* it may send one request */
+    NGX_GUILDLOG_PERMIT_SENT         /* it has, and waits for the answer */
+} ngx_guildlog_permit_e;
 
 
 typedef struct {
@@ -81,23 +143,23 @@ struct ngx_guildlog_lane_s {
     NGX_GUILDLOG_EVENT_IDENT;
 
     ngx_guildlog_delivery_t       *delivery;
+    const ngx_guildlog_lane_env_t *env;
     ngx_pool_t                    *pool;
-    ngx_log_t                     *log;
 
     /* the loop's */
     ngx_queue_t                    link;     /* of all lanes */
-    ngx_queue_t                    queue;    /* for a step, for its turn, or
+    ngx_queue_t                    queue;    /* for a step, for a permit, or
                                                 to go on */
     ngx_guildlog_guild_t          *server;
-    ngx_guildlog_turn_e            turn;
-    unsigned                       stepping:1;   /* in a step, queued too */
-    unsigned                       submitted:1;  /* and on its way */
-    unsigned                       repeated:1;   /* once already */
+    ngx_guildlog_permit_e          permit;
     ngx_uint_t                     crowd;    /* lanes in its step at most, for
                                                 one of them is to blame for a
-                                                refusal; 0: any */
-    unsigned                       dropped:1;    /* to go after that step */
-    unsigned                       goes_on:1;    /* is about to */
+                                                refusal; 0: any number */
+    unsigned                       stepping:1;   /* in a step, or queued */
+    unsigned                       submitted:1;  /* its step is under way */
+    unsigned                       repeated:1;   /* was submitted before */
+    unsigned                       dropped:1;    /* goes after that step */
+    unsigned                       goes_on:1;    /* queued to go on */
 
     /* as it was found */
     ngx_str_t                      guild;
@@ -112,12 +174,15 @@ struct ngx_guildlog_lane_s {
     ngx_uint_t                     bot;
     unsigned                       registering:1;
     unsigned                       closing:1;    /* makes no webhook */
-    unsigned                       asked:1;      /* for one that may come */
+    unsigned                       asked:1;      /* for a webhook, which may
+                                                    still be made */
     unsigned                       verified:1;   /* its channel is the
                                                     server's */
-    unsigned                       denied:1;     /* what was said last was */
-    unsigned                       foreign:1;    /* its webhook goes, then it
-                                                    ends */
+    unsigned                       denied:1;     /* the database said no to
+                                                    what it was told last */
+    unsigned                       foreign:1;    /* its channel is another
+                                                    server's: its webhook
+                                                    goes, then it ends */
 
     /* how far it is */
     int64_t                        head;
@@ -128,25 +193,28 @@ struct ngx_guildlog_lane_s {
     ngx_msec_t                     attempt_at;   /* the same moment */
     uint64_t                       last;     /* message; 0: none */
 
-    /* what is at hand: behind the head, in order; a lane that waits for its
-       turn, or for a time, has nothing */
+    /* the entries at hand: those behind the head, in order; a lane that waits
+       for a permit, or for a time, has none */
     ngx_guildlog_lane_entry_t     *entries;  /* by ngx_alloc(); NULL: none */
     ngx_uint_t                     n;
     size_t                         bytes;    /* of their documents */
-    size_t                         room;     /* and kept free for more */
-    unsigned                       starved:1;    /* not all that came */
+    size_t                         room;     /* bytes, reserved for those
+                                                that a step will bring */
+    unsigned                       starved:1;    /* of memory: some of those
+                                                    that came are missing */
 
     /* the message under way */
     ngx_pool_t                    *work_pool;
     ngx_str_t                      body;     /* by ngx_alloc() */
     ngx_uint_t                     packed;
-    ngx_msec_t                     intent_at;    /* its step was submitted,
-                                                    for the first time */
+    ngx_msec_t                     intent_at;    /* its step was first
+                                                    submitted */
     ngx_guildlog_lane_work_t       work;
-    ngx_guildlog_client_exchange_t  *exchange;
+    ngx_guildlog_client_exchange_t *exchange;
     ngx_guildlog_db_query_t       *query;
 
-    /* in doubt: where reading is */
+    /* in doubt: how far it has read */
+    ngx_msec_t                     took;     /* ms, without an answer */
     uint64_t                       cursor;
     uint64_t                       found;
     uint64_t                       hidden;   /* one without a text */
@@ -156,13 +224,15 @@ struct ngx_guildlog_lane_s {
     unsigned                       taken:1;  /* another one may have sent it */
     unsigned                       lone:1;   /* unconfirmed: the lane is only
                                                 this message */
-    unsigned                       proved:1;     /* the one before was seen;
-                                                    any, if there is none */
-    unsigned                       absent:1;     /* once already */
-    ngx_msec_t                     sure_at;      /* it would be there, or the
-                                                    webhook */
+    unsigned                       proved:1;     /* the message before it was
+                                                    seen; any one, if there is
+                                                    none before */
+    unsigned                       absent:1;     /* was not there once */
+    ngx_msec_t                     sure_at;      /* the message, or the webhook,
+                                                    would be there then */
 
-    /* a refused message is taken apart: so many, up to there */
+    /* a refused message is taken apart: so many entries a message, up to that
+       place */
     ngx_uint_t                     limit;
     int64_t                        limit_to;
 
@@ -173,36 +243,10 @@ struct ngx_guildlog_lane_s {
     unsigned                       slow:1;
 
     ngx_event_t                    timer;
-    ngx_guildlog_lane_pt           next;     /* after time, turn or step */
-    ngx_guildlog_lane_pt           then;     /* once it is verified */
+    ngx_guildlog_lane_state_e      state;    /* after time, permit or step */
+    ngx_guildlog_lane_state_e      then;     /* once it is verified */
 };
 
-
-/*
- * Of a row of guildlog.delivery_lane or delivery_doubt.  NGX_ERROR: out of
- * memory.  NGX_DECLINED: its secret does not open, which is logged.
- */
-ngx_int_t ngx_guildlog_lane_create(ngx_guildlog_delivery_t *delivery,
-    ngx_guildlog_db_result_t *result, ngx_uint_t row, ngx_log_t *log,
-    ngx_guildlog_lane_t **created);
-void ngx_guildlog_lane_start(ngx_guildlog_lane_t *lane);
-
-/* without memory the lane is starved: those behind wait for the next step */
-void ngx_guildlog_lane_add(ngx_guildlog_lane_t *lane,
-    ngx_guildlog_db_result_t *result, ngx_uint_t row);
-
-/* its step is committed; then it goes on, unless it is paused or lost */
-void ngx_guildlog_lane_committed(ngx_guildlog_lane_t *lane);
-void ngx_guildlog_lane_stepped(ngx_guildlog_lane_t *lane,
-    ngx_guildlog_lane_result_e result);
-
-/* nothing of it stays, what is under way is dropped */
-void ngx_guildlog_lane_destroy(ngx_guildlog_lane_t *lane);
-
-
-/*
- * Between the files of a lane.
- */
 
 /* columns of guildlog.delivery_row, delivery_lane and delivery_doubt */
 
@@ -220,108 +264,192 @@ typedef enum {
 } ngx_guildlog_row_e;
 
 typedef enum {
-    NGX_GUILDLOG_FACT_GUILD = 0,
-    NGX_GUILDLOG_FACT_LANE,
-    NGX_GUILDLOG_FACT_SHARD,
-    NGX_GUILDLOG_FACT_FENCE,
-    NGX_GUILDLOG_FACT_BOT,
-    NGX_GUILDLOG_FACT_CHANNEL,
-    NGX_GUILDLOG_FACT_STATE,
-    NGX_GUILDLOG_FACT_WEBHOOK,
-    NGX_GUILDLOG_FACT_SECRET,
-    NGX_GUILDLOG_FACT_HEAD,
-    NGX_GUILDLOG_FACT_UPTO,
-    NGX_GUILDLOG_FACT_STEP,
-    NGX_GUILDLOG_FACT_ATTEMPTS,
-    NGX_GUILDLOG_FACT_ATTEMPT_MS,
-    NGX_GUILDLOG_FACT_WAIT_MS,
-    NGX_GUILDLOG_FACT_MESSAGE,
-    NGX_GUILDLOG_FACT_SINCE,
-    NGX_GUILDLOG_FACT_IDS,
-    NGX_GUILDLOG_FACT_VERIFIED
-} ngx_guildlog_fact_e;
+    NGX_GUILDLOG_FOUND_GUILD = 0,
+    NGX_GUILDLOG_FOUND_LANE,
+    NGX_GUILDLOG_FOUND_SHARD,
+    NGX_GUILDLOG_FOUND_FENCE,
+    NGX_GUILDLOG_FOUND_BOT,
+    NGX_GUILDLOG_FOUND_CHANNEL,
+    NGX_GUILDLOG_FOUND_STATE,
+    NGX_GUILDLOG_FOUND_WEBHOOK,
+    NGX_GUILDLOG_FOUND_SECRET,
+    NGX_GUILDLOG_FOUND_HEAD,
+    NGX_GUILDLOG_FOUND_UPTO,
+    NGX_GUILDLOG_FOUND_STEP,
+    NGX_GUILDLOG_FOUND_ATTEMPTS,
+    NGX_GUILDLOG_FOUND_ATTEMPT_MS,
+    NGX_GUILDLOG_FOUND_WAIT_MS,
+    NGX_GUILDLOG_FOUND_MESSAGE,
+    NGX_GUILDLOG_FOUND_SINCE,
+    NGX_GUILDLOG_FOUND_IDS,
+    NGX_GUILDLOG_FOUND_VERIFIED
+} ngx_guildlog_found_e;
 
 
-/* a number of a row; 0: null.  A boolean */
-int64_t ngx_guildlog_lane_column(ngx_guildlog_db_result_t *result,
-    ngx_uint_t row, ngx_uint_t column);
-ngx_uint_t ngx_guildlog_lane_true(ngx_guildlog_db_result_t *result,
-    ngx_uint_t row, ngx_uint_t column);
-uint64_t ngx_guildlog_lane_number(const ngx_str_t *digits);
-uint64_t ngx_guildlog_lane_clock(void);
-ngx_msec_t ngx_guildlog_lane_backoff(ngx_uint_t attempts);
 
-/* ngx_guildlog_lane.c */
+/* ngx_guildlog_lane.c: what the loop does with a lane */
 
-/* waits for its turn, then looks what there is to send */
-void ngx_guildlog_lane_line_up(ngx_guildlog_lane_t *lane);
-/* nothing stays at hand of what is to be sent */
-void ngx_guildlog_lane_empty(ngx_guildlog_lane_t *lane);
-void ngx_guildlog_lane_sleep(ngx_guildlog_lane_t *lane, ngx_msec_t ms,
-    ngx_guildlog_lane_pt next);
-/* all up to there has that status, for work.reason */
-void ngx_guildlog_lane_decide(ngx_guildlog_lane_t *lane, int64_t to,
-    ngx_uint_t status);
-void ngx_guildlog_lane_refused(ngx_guildlog_lane_t *lane, ngx_msec_t wait);
+extern const ngx_guildlog_lane_state_t  ngx_guildlog_lane_states[];
 
-/* ngx_guildlog_lane_outcome.c: the answer to its message */
+/*
+ * Of a row of guildlog.delivery_lane or delivery_doubt.  NGX_ERROR: out of
+ * memory.  NGX_DECLINED: its secret does not open, which is logged.
+ */
+ngx_int_t ngx_guildlog_lane_create(ngx_guildlog_delivery_t *delivery,
+    const ngx_guildlog_lane_env_t *env, ngx_guildlog_db_result_t *result,
+    ngx_uint_t row, ngx_guildlog_lane_t **created);
+void ngx_guildlog_lane_start(ngx_guildlog_lane_t *lane);
 
-void ngx_guildlog_lane_posted(void *data,
+/* its step is committed; then it goes on, unless it is paused or lost */
+void ngx_guildlog_lane_committed(ngx_guildlog_lane_t *lane);
+void ngx_guildlog_lane_stepped(ngx_guildlog_lane_t *lane,
+    ngx_guildlog_lane_result_e result);
+
+
+/* ngx_guildlog_lane_outcome.c: what becomes of its message */
+
+void ngx_guildlog_lane_outcome_posted(void *data,
     ngx_guildlog_client_response_t *answer);
+/* all entries up to that place get that status, for work.reason */
+void ngx_guildlog_lane_outcome_decide(ngx_guildlog_lane_t *lane, int64_t to,
+    ngx_uint_t status);
+/* nothing of it was applied: it is sent again, after so many ms */
+void ngx_guildlog_lane_outcome_refused(ngx_guildlog_lane_t *lane,
+    ngx_msec_t wait);
+/* without a next intent */
+void ngx_guildlog_lane_outcome_end(ngx_guildlog_lane_t *lane);
+/* ms until it may send; 0: at once */
+ngx_msec_t ngx_guildlog_lane_outcome_wait(ngx_guildlog_lane_t *lane);
 
-/* ngx_guildlog_lane_doubt.c: was it applied?  The channel tells; the platform
-   took so long before there was no answer */
 
-void ngx_guildlog_lane_doubt(ngx_guildlog_lane_t *lane, ngx_msec_t took);
+/* ngx_guildlog_lane_doubt.c: was its message applied?  The channel tells */
 
-/* ngx_guildlog_lane_verify.c: is its channel the server's?  Then that is next.
-   An id of a server that is told, and another one */
+void ngx_guildlog_lane_doubt(ngx_guildlog_lane_t *lane);
+void ngx_guildlog_lane_doubt_ask(ngx_guildlog_lane_t *lane);
+void ngx_guildlog_lane_doubt_read(ngx_guildlog_lane_t *lane);
+void ngx_guildlog_lane_doubt_sole(ngx_guildlog_lane_t *lane);
 
+
+/* ngx_guildlog_lane_webhook.c: its webhook is found, made, and deleted */
+
+void ngx_guildlog_lane_webhook_register(ngx_guildlog_lane_t *lane);
+void ngx_guildlog_lane_webhook_list(ngx_guildlog_lane_t *lane);
+void ngx_guildlog_lane_webhook_note(ngx_guildlog_lane_t *lane);
+void ngx_guildlog_lane_webhook_create(ngx_guildlog_lane_t *lane);
+void ngx_guildlog_lane_webhook_close(ngx_guildlog_lane_t *lane);
+void ngx_guildlog_lane_webhook_delete(ngx_guildlog_lane_t *lane);
+
+
+/* ngx_guildlog_lane_verify.c: is its channel the server's? */
+
+/* asks; if it is, the lane goes on with that state */
 void ngx_guildlog_lane_verify(ngx_guildlog_lane_t *lane,
-    ngx_guildlog_lane_pt then);
-ngx_uint_t ngx_guildlog_lane_astray(ngx_guildlog_lane_t *lane,
+    ngx_guildlog_lane_state_e then);
+void ngx_guildlog_lane_verify_ask(ngx_guildlog_lane_t *lane);
+void ngx_guildlog_lane_verify_told(ngx_guildlog_lane_t *lane);
+void ngx_guildlog_lane_verify_again(ngx_guildlog_lane_t *lane);
+/* is that the id of another server?  Empty: the platform did not tell it */
+ngx_uint_t ngx_guildlog_lane_verify_foreign(ngx_guildlog_lane_t *lane,
     const ngx_str_t *guild_id);
-void ngx_guildlog_lane_foreign(ngx_guildlog_lane_t *lane);
 
-/* ngx_guildlog_lane_webhook.c: the bot's calls, and what befalls a lane */
 
-/* sends what was built, if it was; else it begins anew a moment later */
-void ngx_guildlog_lane_ask(ngx_guildlog_lane_t *lane, ngx_int_t built,
-    ngx_guildlog_platform_request_t *request,
-    ngx_guildlog_client_handler_pt handler, ngx_guildlog_lane_pt again);
-void ngx_guildlog_lane_failed(ngx_guildlog_lane_t *lane,
-    ngx_guildlog_verdict_t *verdict, ngx_guildlog_lane_pt again);
-/* its first arguments of a statement; numbers: room for two */
-void ngx_guildlog_lane_identity(ngx_guildlog_lane_t *lane, ngx_str_t *args,
-    u_char *numbers);
+/* ngx_guildlog_lane_call.c: its calls of the platform */
 
-void ngx_guildlog_lane_register(ngx_guildlog_lane_t *lane);
-void ngx_guildlog_lane_close(ngx_guildlog_lane_t *lane);
-/* it has no webhook any more, or leaves it to another one */
-void ngx_guildlog_lane_closed(ngx_guildlog_lane_t *lane);
-/* somebody asked for a webhook so long ago, and had no answer */
-void ngx_guildlog_lane_asked(ngx_guildlog_lane_t *lane, ngx_msec_t ago);
-void ngx_guildlog_lane_lost(ngx_guildlog_lane_t *lane);
-void ngx_guildlog_lane_broken(ngx_guildlog_lane_t *lane, const char *reason);
-void ngx_guildlog_lane_forbidden(ngx_guildlog_lane_t *lane,
-    const char *reason, const char *final);
-
-/* reads the lane's facts */
-ngx_int_t ngx_guildlog_lane_read(ngx_guildlog_lane_t *lane,
-    ngx_guildlog_db_result_t *result, ngx_uint_t row);
-
-/* NGX_DECLINED: not now.  The turn is granted */
+/* NGX_DECLINED: not now, and nothing was sent.  The permit is granted */
 ngx_int_t ngx_guildlog_lane_call(ngx_guildlog_lane_t *lane,
     ngx_guildlog_platform_request_t *request,
     ngx_guildlog_client_handler_pt handler);
 
+/* calls with what was built, if it was; else that state comes 5 s later */
+void ngx_guildlog_lane_call_built(ngx_guildlog_lane_t *lane, ngx_int_t built,
+    ngx_guildlog_platform_request_t *request,
+    ngx_guildlog_client_handler_pt handler,
+    ngx_guildlog_lane_state_e again);
+
 /* takes note of the answer; the verdict lives as long as lane->work_pool */
-void ngx_guildlog_lane_judge(ngx_guildlog_lane_t *lane,
+void ngx_guildlog_lane_call_judge(ngx_guildlog_lane_t *lane,
     ngx_guildlog_client_response_t *answer, ngx_guildlog_platform_call_e call,
     ngx_guildlog_verdict_t *verdict);
 
+/* a call of the bot was refused: ends the lane, or that state comes later */
+void ngx_guildlog_lane_call_failed(ngx_guildlog_lane_t *lane,
+    ngx_guildlog_verdict_t *verdict, ngx_guildlog_lane_state_e again);
+
+ngx_msec_t ngx_guildlog_lane_call_backoff(ngx_uint_t attempts);
+
+
+/*
+ * ngx_guildlog_lane_tell.c: what it tells the database, apart from its steps.
+ * If it is lost meanwhile it is gone.
+ */
+
+typedef struct {
+    ngx_str_t                      value[8];
+    u_char                         numbers[8][NGX_INT64_LEN];
+} ngx_guildlog_lane_args_t;
+
+/* sets the first five: the owner, server, lane, fence and step */
+void ngx_guildlog_lane_tell_args(ngx_guildlog_lane_t *lane,
+    ngx_guildlog_lane_args_t *args);
+/* sets the i-th */
+void ngx_guildlog_lane_tell_number(ngx_guildlog_lane_args_t *args,
+    ngx_uint_t i, int64_t n);
+/* it goes on with that state; lane->denied: the database said no */
+void ngx_guildlog_lane_tell(ngx_guildlog_lane_t *lane,
+    ngx_guildlog_stmt_e stmt, ngx_guildlog_lane_args_t *args,
+    ngx_guildlog_lane_state_e next);
+
+/* these concern the lane as a whole: it is forgotten, and found anew */
+void ngx_guildlog_lane_tell_end(ngx_guildlog_lane_t *lane,
+    ngx_guildlog_stmt_e stmt, ngx_guildlog_lane_args_t *args);
+void ngx_guildlog_lane_tell_closed(ngx_guildlog_lane_t *lane);
+void ngx_guildlog_lane_tell_lost(ngx_guildlog_lane_t *lane);
+void ngx_guildlog_lane_tell_broken(ngx_guildlog_lane_t *lane,
+    const char *reason);
+void ngx_guildlog_lane_tell_foreign(ngx_guildlog_lane_t *lane);
+/* final: the reason for which its entries end, some day; NULL: they wait */
+void ngx_guildlog_lane_tell_waits(ngx_guildlog_lane_t *lane,
+    const char *reason, const char *final, ngx_msec_t ms);
+/* the database refused what concerns nobody else: it rests for 10 minutes */
+void ngx_guildlog_lane_tell_park(ngx_guildlog_lane_t *lane,
+    ngx_guildlog_db_result_t *result);
+
+
+/* ngx_guildlog_lane_row.c: reads rows */
+
+ngx_int_t ngx_guildlog_lane_row_read(ngx_guildlog_lane_t *lane,
+    ngx_guildlog_db_result_t *result, ngx_uint_t row);
+/* one more entry.  Without memory the lane is starved: the entries behind it
+   wait for the next step */
+void ngx_guildlog_lane_row_entry(ngx_guildlog_lane_t *lane,
+    ngx_guildlog_db_result_t *result, ngx_uint_t row);
+/* a number of a row; 0: null.  A boolean */
+int64_t ngx_guildlog_lane_row_number(ngx_guildlog_db_result_t *result,
+    ngx_uint_t row, ngx_uint_t column);
+ngx_uint_t ngx_guildlog_lane_row_true(ngx_guildlog_db_result_t *result,
+    ngx_uint_t row, ngx_uint_t column);
+uint64_t ngx_guildlog_lane_row_id(const ngx_str_t *digits);
+/* the wall clock, ms */
+uint64_t ngx_guildlog_lane_row_clock(void);
+
+
+/* ngx_guildlog_lane_memory.c: what it has at hand */
+
+/* nothing of the lane stays, what is under way is dropped */
+void ngx_guildlog_lane_memory_free(ngx_guildlog_lane_t *lane);
+/* nothing stays at hand of what is to be sent */
+void ngx_guildlog_lane_memory_empty(ngx_guildlog_lane_t *lane);
+/* the first n entries are done with */
+void ngx_guildlog_lane_memory_drop(ngx_guildlog_lane_t *lane, ngx_uint_t n);
+/* an entry is in the message: its document goes */
+void ngx_guildlog_lane_memory_shed(ngx_guildlog_lane_t *lane,
+    ngx_guildlog_lane_entry_t *entry);
+/* the message was sent, or will not be */
+void ngx_guildlog_lane_memory_spend(ngx_guildlog_lane_t *lane);
 /* a fresh pool for one piece of work; NGX_ERROR: out of memory */
-ngx_int_t ngx_guildlog_lane_renew(ngx_guildlog_lane_t *lane);
+ngx_int_t ngx_guildlog_lane_memory_renew(ngx_guildlog_lane_t *lane);
+/* so many bytes more, or less, of entries at hand */
+void ngx_guildlog_lane_memory_hold(ngx_guildlog_lane_t *lane, ssize_t bytes);
 
 
 #endif /* _NGX_GUILDLOG_LANE_H_INCLUDED_ */

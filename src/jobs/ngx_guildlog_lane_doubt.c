@@ -1,19 +1,18 @@
 
 /*
- * A message that may have been applied: what the channel has after the one
- * before it, read no sooner than a request may still be on its way.  The time
- * for that counts from the attempt, whoever made it.  The message is absent if
- * it is not there twice, for a platform that had stood still may answer this
- * before it does that.  Before the first one of a lane there is none: what else
- * the channel has shows that it can be read.  If reading proves nothing the
- * lane goes on, and the message is looked for again later, by a lane made for
- * it alone.
+ * A message that may have been applied.  The lane reads what the channel has
+ * after the message before it, and not before a request could no longer be
+ * under way.  That time counts from the attempt, whoever made it.  The message
+ * counts as absent if it is not there twice, for a platform that had stood
+ * still may answer this call before it applies the message.  The first message
+ * of a lane has none before it: then any other message of the channel shows
+ * that the channel can be read.  If reading proves nothing, the lane goes on,
+ * and the message is looked for again later, by a lane made for it alone.
  */
 
-#include "jobs/ngx_guildlog_lane.h"
+#include "jobs/ngx_guildlog_delivery_queue.h"
 
 
-#define NGX_GUILDLOG_DOUBT_GRACE   10000     /* ms, since the attempt */
 #define NGX_GUILDLOG_DOUBT_AGAIN   500       /* ms, from one look to the next */
 #define NGX_GUILDLOG_DOUBT_RETRY   5000      /* ms */
 #define NGX_GUILDLOG_DOUBT_LISTS   3         /* that cannot be read */
@@ -23,8 +22,6 @@
 #define NGX_GUILDLOG_DOUBT_EPOCH   1420070400000ULL
 
 
-static void ngx_guildlog_doubt_ask(ngx_guildlog_lane_t *lane);
-static void ngx_guildlog_doubt_read(ngx_guildlog_lane_t *lane);
 static void ngx_guildlog_doubt_answer(void *data,
     ngx_guildlog_client_response_t *answer);
 static void ngx_guildlog_doubt_unread(ngx_guildlog_lane_t *lane,
@@ -39,7 +36,6 @@ static ngx_uint_t ngx_guildlog_doubt_names(ngx_guildlog_lane_t *lane,
     const ngx_guildlog_platform_message_t *message);
 static void ngx_guildlog_doubt_end(ngx_guildlog_lane_t *lane);
 static ngx_uint_t ngx_guildlog_doubt_one(ngx_guildlog_lane_t *lane);
-static void ngx_guildlog_doubt_sole(ngx_guildlog_lane_t *lane);
 static void ngx_guildlog_doubt_present(ngx_guildlog_lane_t *lane);
 static void ngx_guildlog_doubt_absent(ngx_guildlog_lane_t *lane);
 static void ngx_guildlog_doubt_known(ngx_guildlog_lane_t *lane);
@@ -47,14 +43,14 @@ static void ngx_guildlog_doubt_unproved(ngx_guildlog_lane_t *lane);
 
 
 /*
- * When an intent was committed is known, and that its sender began within
- * NGX_GUILDLOG_LANE_BEGIN, or not at all: the wait ends at the same time for
- * everybody, however often the lane is taken over.  Who was slow to answer may
- * be slow to apply.
+ * It is known when the intent was committed, and that its sender began within
+ * NGX_GUILDLOG_LANE_BEGIN, or not at all.  So the wait ends at the same time
+ * for everybody, however often the lane is taken over.  A platform that was
+ * slow to answer may be slow to apply.
  */
 
 void
-ngx_guildlog_lane_doubt(ngx_guildlog_lane_t *lane, ngx_msec_t took)
+ngx_guildlog_lane_doubt(ngx_guildlog_lane_t *lane)
 {
     ngx_msec_t      end;
     ngx_msec_int_t  rest;
@@ -62,7 +58,7 @@ ngx_guildlog_lane_doubt(ngx_guildlog_lane_t *lane, ngx_msec_t took)
     lane->absent = 0;
     lane->failures = 0;
 
-    end = lane->attempt_at + NGX_GUILDLOG_DOUBT_GRACE;
+    end = lane->attempt_at + NGX_GUILDLOG_LANE_ANSWER;
 
     if (lane->taken) {
         end += NGX_GUILDLOG_LANE_BEGIN;
@@ -70,10 +66,10 @@ ngx_guildlog_lane_doubt(ngx_guildlog_lane_t *lane, ngx_msec_t took)
 
     } else {
         lane->sure_at = ngx_current_msec
-                        + ngx_max(NGX_GUILDLOG_DOUBT_GRACE, 2 * took);
+                        + ngx_max(NGX_GUILDLOG_LANE_ANSWER, 2 * lane->took);
     }
 
-    /* its entries tell the message from others of the same webhook */
+    /* the ids of its entries tell the message from others of the webhook */
 
     if (lane->nids == 0) {
         ngx_guildlog_doubt_unproved(lane);
@@ -82,18 +78,15 @@ ngx_guildlog_lane_doubt(ngx_guildlog_lane_t *lane, ngx_msec_t took)
 
     rest = (ngx_msec_int_t) (end - ngx_current_msec);
 
-    ngx_guildlog_lane_sleep(lane, ngx_max(rest, 0), ngx_guildlog_doubt_ask);
+    ngx_guildlog_delivery_queue_sleep(lane, ngx_max(rest, 0),
+                                      NGX_GUILDLOG_STATE_DOUBT_ASK);
 }
 
 
-static void
-ngx_guildlog_doubt_ask(ngx_guildlog_lane_t *lane)
+void
+ngx_guildlog_lane_doubt_ask(ngx_guildlog_lane_t *lane)
 {
-    const ngx_guildlog_delivery_conf_t  *conf;
-
-    conf = ngx_guildlog_delivery_conf(lane->delivery);
-
-    if (conf->bots[lane->bot].len == 0) {
+    if (lane->env->conf->bots[lane->bot].len == 0) {
         ngx_guildlog_doubt_unproved(lane);
         return;
     }
@@ -103,14 +96,12 @@ ngx_guildlog_doubt_ask(ngx_guildlog_lane_t *lane)
     lane->found = 0;
     lane->cursor = lane->last ? lane->last - 1 : 0;
 
-    lane->next = ngx_guildlog_doubt_read;
-
-    ngx_guildlog_delivery_wait(lane);
+    ngx_guildlog_delivery_queue_wait(lane, NGX_GUILDLOG_STATE_DOUBT_READ);
 }
 
 
-static void
-ngx_guildlog_doubt_read(ngx_guildlog_lane_t *lane)
+void
+ngx_guildlog_lane_doubt_read(ngx_guildlog_lane_t *lane)
 {
     u_char                            buf[NGX_INT64_LEN];
     ngx_int_t                         rc;
@@ -120,7 +111,7 @@ ngx_guildlog_doubt_read(ngx_guildlog_lane_t *lane)
     after.data = buf;
     after.len = lane->cursor ? ngx_sprintf(buf, "%uL", lane->cursor) - buf : 0;
 
-    rc = ngx_guildlog_lane_renew(lane);
+    rc = ngx_guildlog_lane_memory_renew(lane);
 
     if (rc == NGX_OK) {
         rc = ngx_guildlog_platform_read(lane->work_pool, &lane->channel,
@@ -132,12 +123,12 @@ ngx_guildlog_doubt_read(ngx_guildlog_lane_t *lane)
                                     ngx_guildlog_doubt_answer);
 
     } else {
-        ngx_guildlog_delivery_give_back(lane);
+        ngx_guildlog_delivery_queue_give_back(lane);
     }
 
     if (rc != NGX_OK) {
-        ngx_guildlog_lane_sleep(lane, NGX_GUILDLOG_DOUBT_RETRY,
-                                ngx_guildlog_doubt_ask);
+        ngx_guildlog_delivery_queue_sleep(lane, NGX_GUILDLOG_DOUBT_RETRY,
+                                          NGX_GUILDLOG_STATE_DOUBT_ASK);
     }
 }
 
@@ -150,7 +141,8 @@ ngx_guildlog_doubt_answer(void *data, ngx_guildlog_client_response_t *answer)
     ngx_array_t             *list;
     ngx_guildlog_verdict_t   verdict;
 
-    ngx_guildlog_lane_judge(lane, answer, NGX_GUILDLOG_CALL_READ, &verdict);
+    ngx_guildlog_lane_call_judge(lane, answer, NGX_GUILDLOG_CALL_READ,
+                                 &verdict);
 
     list = NULL;
 
@@ -166,9 +158,9 @@ ngx_guildlog_doubt_answer(void *data, ngx_guildlog_client_response_t *answer)
             return;
         }
 
-        ngx_guildlog_lane_sleep(lane, verdict.retry_after_ms
-                                      + NGX_GUILDLOG_LANE_MARGIN,
-                                ngx_guildlog_doubt_ask);
+        ngx_guildlog_delivery_queue_sleep(lane, verdict.retry_after_ms
+                                                + NGX_GUILDLOG_LANE_MARGIN,
+                                          NGX_GUILDLOG_STATE_DOUBT_ASK);
         return;
 
     case NGX_GUILDLOG_PLATFORM_AGAIN:
@@ -187,8 +179,7 @@ ngx_guildlog_doubt_answer(void *data, ngx_guildlog_client_response_t *answer)
     }
 
     if (ngx_guildlog_doubt_page(lane, list)) {
-        lane->next = ngx_guildlog_doubt_read;
-        ngx_guildlog_delivery_wait(lane);
+        ngx_guildlog_delivery_queue_wait(lane, NGX_GUILDLOG_STATE_DOUBT_READ);
         return;
     }
 
@@ -197,9 +188,8 @@ ngx_guildlog_doubt_answer(void *data, ngx_guildlog_client_response_t *answer)
 
 
 /*
- * An outage ends, but an answer that cannot be read may be so for good, and so
- * may one that is none of the channel's.  What is looked for again later does
- * not keep others from being looked for.
+ * An outage ends, but an answer that cannot be read may stay so for good, and
+ * so may an answer that is not the channel's.  Then the lane goes on.
  */
 
 static void
@@ -216,7 +206,7 @@ ngx_guildlog_doubt_unread(ngx_guildlog_lane_t *lane,
         lane->failures += answer->status / 100 == 2;
 
         vain = lane->failures >= NGX_GUILDLOG_DOUBT_LISTS
-               || ngx_guildlog_lane_clock() > end;
+               || ngx_guildlog_lane_row_clock() > end;
     }
 
     if (lane->lone || vain) {
@@ -224,16 +214,16 @@ ngx_guildlog_doubt_unread(ngx_guildlog_lane_t *lane,
         return;
     }
 
-    ngx_guildlog_lane_sleep(lane, NGX_GUILDLOG_DOUBT_RETRY,
-                            ngx_guildlog_doubt_ask);
+    ngx_guildlog_delivery_queue_sleep(lane, NGX_GUILDLOG_DOUBT_RETRY,
+                                      NGX_GUILDLOG_STATE_DOUBT_ASK);
 }
 
 
 /*
- * 1: there may be more behind it.  A full page of what was not asked for would
- * come for ever, and tells of nothing that it is absent.  Where no message is
- * known that came before, the newest are read, for one that is older than the
- * webhook shows as well that the channel can be read.
+ * 1: the next page may have more.  A full page of messages that were not asked
+ * for would come for ever, and does not show that the message is absent.  Where
+ * no message before it is known, the newest ones are read: one that is older
+ * than the webhook also shows that the channel can be read.
  */
 
 static ngx_uint_t
@@ -250,7 +240,7 @@ ngx_guildlog_doubt_page(ngx_guildlog_lane_t *lane, ngx_array_t *list)
     full = list->nelts >= NGX_GUILDLOG_DOUBT_PAGE;
 
     for (i = 0; i < list->nelts; i++) {
-        id = ngx_guildlog_lane_number(&message[i].id);
+        id = ngx_guildlog_lane_row_id(&message[i].id);
 
         lane->cursor = ngx_max(lane->cursor, id);
         oldest = i ? ngx_min(oldest, id) : id;
@@ -284,7 +274,7 @@ ngx_guildlog_doubt_page(ngx_guildlog_lane_t *lane, ngx_array_t *list)
 }
 
 
-/* what is looked for came after that */
+/* the message has a greater id than that */
 
 static uint64_t
 ngx_guildlog_doubt_from(ngx_guildlog_lane_t *lane)
@@ -298,11 +288,11 @@ ngx_guildlog_doubt_from(ngx_guildlog_lane_t *lane)
     early = (lane->attempt_ms - NGX_GUILDLOG_DOUBT_EARLY
              - NGX_GUILDLOG_DOUBT_EPOCH) << 22;
 
-    return ngx_max(early, ngx_guildlog_lane_number(&lane->webhook));
+    return ngx_max(early, ngx_guildlog_lane_row_id(&lane->webhook));
 }
 
 
-/* one of the webhook's may show nothing of itself, for want of a permission */
+/* a message of the webhook may have no text, if the bot may not read texts */
 
 static void
 ngx_guildlog_doubt_message(ngx_guildlog_lane_t *lane,
@@ -330,7 +320,7 @@ ngx_guildlog_doubt_message(ngx_guildlog_lane_t *lane,
 }
 
 
-/* what comes now was sent after the lane had gone on */
+/* the messages read now were sent after the lane had gone on */
 
 static ngx_uint_t
 ngx_guildlog_doubt_late(ngx_guildlog_lane_t *lane)
@@ -368,8 +358,7 @@ ngx_guildlog_doubt_names(ngx_guildlog_lane_t *lane,
 static void
 ngx_guildlog_doubt_end(ngx_guildlog_lane_t *lane)
 {
-    u_char     numbers[2 * NGX_INT64_LEN];
-    ngx_str_t  args[4];
+    ngx_guildlog_lane_args_t  args;
 
     if (lane->found) {
         ngx_guildlog_doubt_present(lane);
@@ -377,12 +366,10 @@ ngx_guildlog_doubt_end(ngx_guildlog_lane_t *lane)
     }
 
     if (ngx_guildlog_doubt_one(lane)) {
-        ngx_guildlog_lane_identity(lane, args, numbers);
+        ngx_guildlog_lane_tell_args(lane, &args);
 
-        lane->next = ngx_guildlog_doubt_sole;
-
-        ngx_guildlog_delivery_say(lane, ngx_guildlog_stmt_delivery_sole, args,
-                                  4);
+        ngx_guildlog_lane_tell(lane, ngx_guildlog_stmt_delivery_sole, &args,
+                               NGX_GUILDLOG_STATE_DOUBT_SOLE);
         return;
     }
 
@@ -396,27 +383,24 @@ ngx_guildlog_doubt_end(ngx_guildlog_lane_t *lane)
 
 
 /*
- * The only one that the webhook sent since the one before is this one, if
- * nothing else was sent by it.  An attempt before, of which nothing is known,
- * may have had fewer entries.
+ * If the webhook sent one message since the one before, and nothing else was
+ * sent by it, it is this one.  After an attempt of which nothing is known that
+ * is not so: that message may have had fewer entries.
  */
 
 static ngx_uint_t
 ngx_guildlog_doubt_one(ngx_guildlog_lane_t *lane)
 {
-    const ngx_guildlog_delivery_conf_t  *conf;
-
-    conf = ngx_guildlog_delivery_conf(lane->delivery);
-
     return lane->blind == 1 && !lane->lone
-           && (!conf->resend || lane->attempts <= 1);
+           && (!lane->env->conf->resend || lane->attempts <= 1);
 }
 
 
-/* the channel was read after what else may have been sent was noted */
+/* denied: another message may have been sent by the webhook.  Race: the channel
+   was read after that was noted */
 
-static void
-ngx_guildlog_doubt_sole(ngx_guildlog_lane_t *lane)
+void
+ngx_guildlog_lane_doubt_sole(ngx_guildlog_lane_t *lane)
 {
     if (lane->denied) {
         ngx_guildlog_doubt_unproved(lane);
@@ -432,7 +416,7 @@ ngx_guildlog_doubt_sole(ngx_guildlog_lane_t *lane)
 static void
 ngx_guildlog_doubt_present(ngx_guildlog_lane_t *lane)
 {
-    ngx_guildlog_traffic_doubt(ngx_guildlog_delivery_traffic(lane->delivery),
+    ngx_guildlog_traffic_doubt(lane->env->traffic,
                                NGX_GUILDLOG_DOUBT_PRESENT);
 
     if (lane->lone) {
@@ -441,13 +425,15 @@ ngx_guildlog_doubt_present(ngx_guildlog_lane_t *lane)
     }
 
     lane->last = lane->found;
-    ngx_guildlog_lane_decide(lane, lane->upto, NGX_GUILDLOG_LANE_DELIVERED);
+    ngx_guildlog_lane_outcome_decide(lane, lane->upto,
+                                     NGX_GUILDLOG_LANE_DELIVERED);
 }
 
 
 static void
 ngx_guildlog_doubt_absent(ngx_guildlog_lane_t *lane)
 {
+    ngx_msec_t      wait;
     ngx_msec_int_t  rest;
 
     rest = (ngx_msec_int_t) (lane->sure_at - ngx_current_msec);
@@ -455,12 +441,13 @@ ngx_guildlog_doubt_absent(ngx_guildlog_lane_t *lane)
     if (!lane->lone && (!lane->absent || rest > 0)) {
         lane->absent = 1;
 
-        ngx_guildlog_lane_sleep(lane, ngx_max(NGX_GUILDLOG_DOUBT_AGAIN, rest),
-                                ngx_guildlog_doubt_ask);
+        rest = ngx_max(NGX_GUILDLOG_DOUBT_AGAIN, rest);
+        ngx_guildlog_delivery_queue_sleep(lane, rest,
+                                          NGX_GUILDLOG_STATE_DOUBT_ASK);
         return;
     }
 
-    ngx_guildlog_traffic_doubt(ngx_guildlog_delivery_traffic(lane->delivery),
+    ngx_guildlog_traffic_doubt(lane->env->traffic,
                                NGX_GUILDLOG_DOUBT_ABSENT);
 
     if (lane->lone) {
@@ -468,73 +455,65 @@ ngx_guildlog_doubt_absent(ngx_guildlog_lane_t *lane)
         return;
     }
 
-    /* what got lost more than once is not sent as fast as it gets lost */
+    /* a message that got lost more than once is not sent as fast as that */
 
-    ngx_guildlog_lane_refused(lane, lane->attempts > 1
-                                    ? ngx_guildlog_lane_backoff(lane->attempts)
-                                    : 0);
+    wait = lane->attempts > 1 ? ngx_guildlog_lane_call_backoff(lane->attempts)
+                              : 0;
+
+    ngx_guildlog_lane_outcome_refused(lane, wait);
 }
 
 
-/* what was unconfirmed: found, or never applied */
+/* an unconfirmed message was found, or was never applied */
 
 static void
 ngx_guildlog_doubt_known(ngx_guildlog_lane_t *lane)
 {
-    u_char      numbers[3][NGX_INT64_LEN];
-    ngx_str_t   args[5];
+    ngx_guildlog_lane_args_t  args;
 
-    ngx_log_error(NGX_LOG_NOTICE, lane->log, 0,
+    ngx_log_error(NGX_LOG_NOTICE, lane->env->log, 0,
                   "lane %V of server %V: an unconfirmed message was %s",
                   &lane->id, &lane->guild,
                   lane->found ? "found" : "never applied");
 
-    args[0] = lane->guild;
-    args[1] = lane->id;
-    args[2].data = numbers[0];
-    args[2].len = ngx_sprintf(numbers[0], "%L", lane->fence) - numbers[0];
-    args[3].data = numbers[1];
-    args[3].len = ngx_sprintf(numbers[1], "%L", lane->head + 1) - numbers[1];
+    ngx_guildlog_lane_tell_args(lane, &args);
+    ngx_guildlog_lane_tell_number(&args, 4, lane->head + 1);
 
-    ngx_str_null(&args[4]);
+    ngx_str_null(&args.value[5]);
 
     if (lane->found) {
-        args[4].data = numbers[2];
-        args[4].len = ngx_sprintf(numbers[2], "%uL", lane->found)
-                      - numbers[2];
+        ngx_guildlog_lane_tell_number(&args, 5, lane->found);
     }
 
-    ngx_guildlog_delivery_turn(lane, ngx_guildlog_stmt_delivery_proved, args,
-                               5);
+    ngx_guildlog_lane_tell_end(lane, ngx_guildlog_stmt_delivery_proved, &args);
 }
 
 
 static void
 ngx_guildlog_doubt_unproved(ngx_guildlog_lane_t *lane)
 {
-    const ngx_guildlog_delivery_conf_t  *conf;
+    ngx_msec_t  wait;
 
     if (lane->lone) {
-        ngx_guildlog_delivery_forget(lane);
+        ngx_guildlog_delivery_queue_forget(lane);
         return;
     }
 
-    conf = ngx_guildlog_delivery_conf(lane->delivery);
-
-    ngx_guildlog_traffic_doubt(ngx_guildlog_delivery_traffic(lane->delivery),
+    ngx_guildlog_traffic_doubt(lane->env->traffic,
                                NGX_GUILDLOG_DOUBT_UNPROVED);
 
-    ngx_log_error(NGX_LOG_WARN, lane->log, 0,
+    ngx_log_error(NGX_LOG_WARN, lane->env->log, 0,
                   "lane %V of server %V: it cannot be proved whether its "
                   "last message was applied", &lane->id, &lane->guild);
 
-    if (conf->resend) {
-        ngx_guildlog_lane_refused(lane,
-                                  ngx_guildlog_lane_backoff(lane->attempts));
+    if (lane->env->conf->resend) {
+        wait = ngx_guildlog_lane_call_backoff(lane->attempts);
+        ngx_guildlog_lane_outcome_refused(lane, wait);
         return;
     }
 
     lane->work.reason = "unconfirmed";
 
-    ngx_guildlog_lane_decide(lane, lane->upto, NGX_GUILDLOG_LANE_UNKNOWN);
+    ngx_guildlog_lane_outcome_decide(lane, lane->upto,
+                                     NGX_GUILDLOG_LANE_UNKNOWN);
 }

@@ -1,37 +1,39 @@
 
 /*
- * What the platform says to a message, and what becomes of it by that.
+ * What the platform answers to a message, and what becomes of the message.
  */
 
-#include "jobs/ngx_guildlog_lane.h"
+#include "jobs/ngx_guildlog_delivery_queue.h"
 
 
 #define NGX_GUILDLOG_LANE_SLOW      60000    /* ms, after a shared limit */
 #define NGX_GUILDLOG_LANE_PACE      2000     /* ms, meanwhile */
 
 
-static void ngx_guildlog_lane_keep_pace(ngx_guildlog_lane_t *lane,
+static void ngx_guildlog_lane_outcome_pace(ngx_guildlog_lane_t *lane,
     ngx_guildlog_verdict_t *verdict);
-static void ngx_guildlog_lane_outcome(ngx_guildlog_lane_t *lane,
+static void ngx_guildlog_lane_outcome_of(ngx_guildlog_lane_t *lane,
     ngx_guildlog_verdict_t *verdict, ngx_guildlog_client_response_t *answer);
-static void ngx_guildlog_lane_isolate(ngx_guildlog_lane_t *lane,
+static void ngx_guildlog_lane_outcome_isolate(ngx_guildlog_lane_t *lane,
     ngx_guildlog_verdict_t *verdict);
-static void ngx_guildlog_lane_refuse_entry(ngx_guildlog_lane_t *lane,
+static void ngx_guildlog_lane_outcome_reject(ngx_guildlog_lane_t *lane,
     ngx_guildlog_verdict_t *verdict);
+static void ngx_guildlog_lane_outcome_follow(ngx_guildlog_lane_t *lane);
 
 
 void
-ngx_guildlog_lane_posted(void *data, ngx_guildlog_client_response_t *answer)
+ngx_guildlog_lane_outcome_posted(void *data,
+    ngx_guildlog_client_response_t *answer)
 {
     ngx_guildlog_lane_t *lane = data;
 
     ngx_guildlog_verdict_t  verdict;
 
-    ngx_guildlog_lane_judge(lane, answer, NGX_GUILDLOG_CALL_EXECUTE,
-                            &verdict);
+    ngx_guildlog_lane_call_judge(lane, answer, NGX_GUILDLOG_CALL_EXECUTE,
+                                 &verdict);
 
     if (verdict.class != NGX_GUILDLOG_PLATFORM_DONE) {
-        ngx_log_error(NGX_LOG_INFO, lane->log, 0,
+        ngx_log_error(NGX_LOG_INFO, lane->env->log, 0,
                       "lane %V of server %V: %s, HTTP %ui, code %ui%s%s",
                       &lane->id, &lane->guild, verdict.reason,
                       answer->status, verdict.code,
@@ -39,13 +41,13 @@ ngx_guildlog_lane_posted(void *data, ngx_guildlog_client_response_t *answer)
                       answer->cause ? answer->cause : "");
     }
 
-    ngx_guildlog_lane_keep_pace(lane, &verdict);
-    ngx_guildlog_lane_outcome(lane, &verdict, answer);
+    ngx_guildlog_lane_outcome_pace(lane, &verdict);
+    ngx_guildlog_lane_outcome_of(lane, &verdict, answer);
 }
 
 
 static void
-ngx_guildlog_lane_keep_pace(ngx_guildlog_lane_t *lane,
+ngx_guildlog_lane_outcome_pace(ngx_guildlog_lane_t *lane,
     ngx_guildlog_verdict_t *verdict)
 {
     ngx_msec_t  wait;
@@ -84,62 +86,68 @@ ngx_guildlog_lane_keep_pace(ngx_guildlog_lane_t *lane,
 
 
 static void
-ngx_guildlog_lane_outcome(ngx_guildlog_lane_t *lane,
+ngx_guildlog_lane_outcome_of(ngx_guildlog_lane_t *lane,
     ngx_guildlog_verdict_t *verdict, ngx_guildlog_client_response_t *answer)
 {
+    ngx_msec_t  wait;
+    ngx_uint_t  attempts;
+
     switch (verdict->class) {
 
     case NGX_GUILDLOG_PLATFORM_DONE:
-        lane->last = ngx_guildlog_lane_number(&verdict->message_id);
-        ngx_guildlog_lane_decide(lane, lane->upto,
-                                 NGX_GUILDLOG_LANE_DELIVERED);
+        lane->last = ngx_guildlog_lane_row_id(&verdict->message_id);
+        ngx_guildlog_lane_outcome_decide(lane, lane->upto,
+                                         NGX_GUILDLOG_LANE_DELIVERED);
         return;
 
     case NGX_GUILDLOG_PLATFORM_DOUBT:
-        ngx_guildlog_lane_doubt(lane, answer->time_ms);
+        lane->took = answer->time_ms;
+        ngx_guildlog_delivery_queue_run(lane, NGX_GUILDLOG_STATE_DOUBT);
         return;
 
     case NGX_GUILDLOG_PLATFORM_LIMITED:
-        ngx_guildlog_lane_refused(lane, verdict->retry_after_ms
-                                        + NGX_GUILDLOG_LANE_MARGIN);
+        ngx_guildlog_lane_outcome_refused(lane, verdict->retry_after_ms
+                                                + NGX_GUILDLOG_LANE_MARGIN);
         return;
 
     case NGX_GUILDLOG_PLATFORM_POISON:
     case NGX_GUILDLOG_PLATFORM_CONTENT:
     case NGX_GUILDLOG_PLATFORM_SHRINK:
-        ngx_guildlog_lane_isolate(lane, verdict);
+        ngx_guildlog_lane_outcome_isolate(lane, verdict);
         return;
 
     case NGX_GUILDLOG_PLATFORM_WEBHOOK_GONE:
-        ngx_guildlog_lane_lost(lane);
+        ngx_guildlog_lane_tell_lost(lane);
         return;
 
     case NGX_GUILDLOG_PLATFORM_CHANNEL_GONE:
-        ngx_guildlog_lane_broken(lane, "channel_gone");
+        ngx_guildlog_lane_tell_broken(lane, "channel_gone");
         return;
 
     case NGX_GUILDLOG_PLATFORM_FORBIDDEN:
-        ngx_guildlog_lane_forbidden(lane, verdict->reason, "forbidden");
+        ngx_guildlog_lane_tell_waits(lane, verdict->reason, "forbidden",
+                                     NGX_GUILDLOG_LANE_MINUTE);
         return;
 
     default:
-        /* while nobody answers, the address has a pace of its own */
+        /* while nobody answers, ngx_guildlog_pace.c lets few requests pass */
 
-        ngx_guildlog_lane_refused(lane, ngx_guildlog_lane_backoff(
-                              answer->outcome == NGX_GUILDLOG_CLIENT_ANSWERED
-                              ? lane->attempts : 1));
+        attempts = answer->outcome == NGX_GUILDLOG_CLIENT_ANSWERED
+                   ? lane->attempts : 1;
+        wait = ngx_guildlog_lane_call_backoff(attempts);
+        ngx_guildlog_lane_outcome_refused(lane, wait);
     }
 }
 
 
-/* one of them is refused for what it is, and its neighbours are not */
+/* one entry is refused for what it is, and its neighbours are not */
 
 static void
-ngx_guildlog_lane_isolate(ngx_guildlog_lane_t *lane,
+ngx_guildlog_lane_outcome_isolate(ngx_guildlog_lane_t *lane,
     ngx_guildlog_verdict_t *verdict)
 {
     if (lane->packed == 1 || verdict->embed == 0) {
-        ngx_guildlog_lane_refuse_entry(lane, verdict);
+        ngx_guildlog_lane_outcome_reject(lane, verdict);
         return;
     }
 
@@ -152,23 +160,117 @@ ngx_guildlog_lane_isolate(ngx_guildlog_lane_t *lane,
 
     lane->work.changes = 1;
     lane->work.refused = 1;
-    lane->next = ngx_guildlog_lane_line_up;
-
-    ngx_guildlog_delivery_step(lane);
+    ngx_guildlog_delivery_queue_step(lane, NGX_GUILDLOG_STATE_LINE_UP);
 }
 
 
 static void
-ngx_guildlog_lane_refuse_entry(ngx_guildlog_lane_t *lane,
+ngx_guildlog_lane_outcome_reject(ngx_guildlog_lane_t *lane,
     ngx_guildlog_verdict_t *verdict)
 {
-    ngx_log_error(NGX_LOG_WARN, lane->log, 0,
+    ngx_log_error(NGX_LOG_WARN, lane->env->log, 0,
                   "lane %V of server %V: an entry was refused: %s, code %ui",
                   &lane->id, &lane->guild, verdict->reason, verdict->code);
 
     lane->work.refused = 1;
     lane->work.reason = "rejected";
 
-    ngx_guildlog_lane_decide(lane, lane->entries[0].seq,
-                             NGX_GUILDLOG_LANE_NOT_DELIVERED);
+    ngx_guildlog_lane_outcome_decide(lane, lane->entries[0].seq,
+                                     NGX_GUILDLOG_LANE_NOT_DELIVERED);
+}
+
+
+void
+ngx_guildlog_lane_outcome_decide(ngx_guildlog_lane_t *lane, int64_t to,
+    ngx_uint_t status)
+{
+    ngx_uint_t  n;
+
+    lane->work.changes = 1;
+    lane->work.done_to = to;
+    lane->work.status = status;
+
+    for (n = 0; n < lane->n && lane->entries[n].seq <= to; n++) { /* void */ }
+
+    ngx_guildlog_lane_memory_drop(lane, n);
+
+    /* entries whose documents went into a message are read anew */
+
+    if (lane->n && lane->entries[0].message.doc.data == NULL) {
+        ngx_guildlog_lane_memory_drop(lane, lane->n);
+    }
+
+    ngx_guildlog_lane_outcome_follow(lane);
+}
+
+
+/*
+ * The next intent is committed with the outcome, if it may be sent at once.  If
+ * no entry is at hand for it, the permit is kept for what may have come
+ * meanwhile.
+ */
+
+static void
+ngx_guildlog_lane_outcome_follow(ngx_guildlog_lane_t *lane)
+{
+    if (ngx_guildlog_lane_outcome_wait(lane) || !lane->verified
+        || !(lane->permit == NGX_GUILDLOG_PERMIT_GRANTED
+             || ngx_guildlog_delivery_turn_take(lane)))
+    {
+        ngx_guildlog_delivery_queue_give_back(lane);
+        ngx_guildlog_lane_outcome_end(lane);
+        return;
+    }
+
+    if (lane->n && !lane->entries[0].expired) {
+        ngx_guildlog_delivery_queue_go_on(lane, NGX_GUILDLOG_STATE_NEXT);
+        return;
+    }
+
+    ngx_guildlog_lane_outcome_end(lane);
+}
+
+
+void
+ngx_guildlog_lane_outcome_end(ngx_guildlog_lane_t *lane)
+{
+    ngx_guildlog_lane_memory_empty(lane);
+
+    lane->work.peek = lane->work.done_to;
+
+    if (lane->permit == NGX_GUILDLOG_PERMIT_GRANTED) {
+        ngx_guildlog_delivery_queue_step(lane, NGX_GUILDLOG_STATE_LOOKED);
+        return;
+    }
+
+    lane->work.bare = 1;
+
+    ngx_guildlog_delivery_queue_step(lane, NGX_GUILDLOG_STATE_REST);
+}
+
+
+void
+ngx_guildlog_lane_outcome_refused(ngx_guildlog_lane_t *lane, ngx_msec_t wait)
+{
+    lane->work.changes = 1;
+    lane->work.refused = 1;
+    lane->work.wait_ms = ngx_max(wait, lane->work.wait_ms);
+
+    lane->waits = 1;
+    lane->not_before = ngx_current_msec + lane->work.wait_ms;
+
+    ngx_guildlog_delivery_queue_step(lane, NGX_GUILDLOG_STATE_REST);
+}
+
+
+ngx_msec_t
+ngx_guildlog_lane_outcome_wait(ngx_guildlog_lane_t *lane)
+{
+    ngx_msec_int_t  wait;
+
+    wait = (ngx_msec_int_t) (lane->not_before - ngx_current_msec);
+
+    lane->waits = lane->waits && wait > 0;
+
+    return lane->waits ? wait : 0;
 }

@@ -1,42 +1,41 @@
 
 /*
- * What the files of a lane share: its facts, numbers out of rows, calls.
+ * Reads rows of the database: a lane as it was found, and entries.
  */
 
 #include "jobs/ngx_guildlog_lane.h"
 
 
-static void ngx_guildlog_lane_read_ids(ngx_guildlog_lane_t *lane,
+static void ngx_guildlog_lane_row_ids(ngx_guildlog_lane_t *lane,
     ngx_guildlog_db_result_t *result, ngx_uint_t row);
-static ngx_int_t ngx_guildlog_lane_copy(ngx_pool_t *pool, ngx_str_t *to,
+static ngx_int_t ngx_guildlog_lane_row_copy(ngx_pool_t *pool, ngx_str_t *to,
     ngx_guildlog_db_result_t *result, ngx_uint_t row, ngx_uint_t column);
 
 
 ngx_int_t
-ngx_guildlog_lane_read(ngx_guildlog_lane_t *lane,
+ngx_guildlog_lane_row_read(ngx_guildlog_lane_t *lane,
     ngx_guildlog_db_result_t *result, ngx_uint_t row)
 {
     ngx_int_t                            rc;
     ngx_str_t                            sealed, state, age;
     ngx_uint_t                           i;
-    const ngx_guildlog_delivery_conf_t  *conf;
 
     struct {
         ngx_str_t  *to;
         ngx_uint_t  column;
 
     } texts[] = {
-        { &lane->guild, NGX_GUILDLOG_FACT_GUILD },
-        { &lane->id, NGX_GUILDLOG_FACT_LANE },
-        { &lane->channel, NGX_GUILDLOG_FACT_CHANNEL },
-        { &lane->webhook, NGX_GUILDLOG_FACT_WEBHOOK },
-        { &lane->since, NGX_GUILDLOG_FACT_SINCE },
-        { &sealed, NGX_GUILDLOG_FACT_SECRET }
+        { &lane->guild, NGX_GUILDLOG_FOUND_GUILD },
+        { &lane->id, NGX_GUILDLOG_FOUND_LANE },
+        { &lane->channel, NGX_GUILDLOG_FOUND_CHANNEL },
+        { &lane->webhook, NGX_GUILDLOG_FOUND_WEBHOOK },
+        { &lane->since, NGX_GUILDLOG_FOUND_SINCE },
+        { &sealed, NGX_GUILDLOG_FOUND_SECRET }
     };
 
     for (i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
 
-        if (ngx_guildlog_lane_copy(lane->pool, texts[i].to, result, row,
+        if (ngx_guildlog_lane_row_copy(lane->pool, texts[i].to, result, row,
                                    texts[i].column)
             != NGX_OK)
         {
@@ -44,59 +43,61 @@ ngx_guildlog_lane_read(ngx_guildlog_lane_t *lane,
         }
     }
 
-    state = ngx_guildlog_db_result_value(result, row, NGX_GUILDLOG_FACT_STATE);
+    state = ngx_guildlog_db_result_value(result, row, NGX_GUILDLOG_FOUND_STATE);
     age = ngx_guildlog_db_result_value(result, row,
-                                       NGX_GUILDLOG_FACT_ATTEMPT_MS);
+                                       NGX_GUILDLOG_FOUND_ATTEMPT_MS);
 
-    ngx_guildlog_lane_read_ids(lane, result, row);
+    ngx_guildlog_lane_row_ids(lane, result, row);
 
-    lane->key = ngx_guildlog_lane_number(&lane->id);
+    lane->key = ngx_guildlog_lane_row_id(&lane->id);
     lane->registering = state.data[0] == 'r';
     lane->lone = state.data[0] == 'd';
     lane->taken = 1;
 
-#define ngx_guildlog_fact(name)                                               \
-    ngx_guildlog_lane_column(result, row, NGX_GUILDLOG_FACT_##name)
+#define ngx_guildlog_found(name)                                               \
+    ngx_guildlog_lane_row_number(result, row, NGX_GUILDLOG_FOUND_##name)
 
-    lane->shard = ngx_guildlog_fact(SHARD);
-    lane->fence = ngx_guildlog_fact(FENCE);
-    lane->bot = ngx_min(ngx_guildlog_fact(BOT), NGX_GUILDLOG_BOTS - 1);
-    lane->head = ngx_guildlog_fact(HEAD);
-    lane->upto = ngx_guildlog_fact(UPTO);
-    lane->step = ngx_guildlog_fact(STEP);
-    lane->attempts = ngx_guildlog_fact(ATTEMPTS);
-    lane->attempt_ms = ngx_guildlog_lane_clock()
-                       - ngx_guildlog_fact(ATTEMPT_MS);
-    lane->attempt_at = ngx_current_msec - ngx_guildlog_fact(ATTEMPT_MS);
-    lane->last = ngx_guildlog_fact(MESSAGE);
-    lane->verified = ngx_guildlog_lane_true(result, row,
-                                            NGX_GUILDLOG_FACT_VERIFIED);
-    lane->waits = ngx_guildlog_fact(WAIT_MS) != 0;
-    lane->not_before = ngx_current_msec + ngx_guildlog_fact(WAIT_MS);
+    lane->shard = ngx_guildlog_found(SHARD);
+    lane->fence = ngx_guildlog_found(FENCE);
+    lane->bot = ngx_min(ngx_guildlog_found(BOT), NGX_GUILDLOG_BOTS - 1);
+    lane->head = ngx_guildlog_found(HEAD);
+    lane->upto = ngx_guildlog_found(UPTO);
+    lane->step = ngx_guildlog_found(STEP);
+    lane->attempts = ngx_guildlog_found(ATTEMPTS);
+    lane->attempt_ms = ngx_guildlog_lane_row_clock()
+                       - ngx_guildlog_found(ATTEMPT_MS);
+    lane->attempt_at = ngx_current_msec - ngx_guildlog_found(ATTEMPT_MS);
+    lane->last = ngx_guildlog_found(MESSAGE);
+    lane->verified = ngx_guildlog_lane_row_true(result, row,
+                                                NGX_GUILDLOG_FOUND_VERIFIED);
+    lane->waits = ngx_guildlog_found(WAIT_MS) != 0;
+    lane->not_before = ngx_current_msec + ngx_guildlog_found(WAIT_MS);
+
+    /* somebody asked for a webhook, and nobody knows of an answer */
 
     if (lane->webhook.len == 0 && age.len) {
-        ngx_guildlog_lane_asked(lane, ngx_guildlog_fact(ATTEMPT_MS));
+        lane->asked = 1;
+        lane->sure_at = lane->attempt_at + NGX_GUILDLOG_LANE_ANSWER
+                        + NGX_GUILDLOG_LANE_BEGIN;
     }
 
-#undef ngx_guildlog_fact
+#undef ngx_guildlog_found
 
     if (sealed.len == 0) {
         return NGX_OK;
     }
 
-    conf = ngx_guildlog_delivery_conf(lane->delivery);
+    rc = ngx_guildlog_secret_open(lane->pool, lane->env->conf->key, &lane->id,
+                                  &sealed, &lane->token);
 
-    rc = ngx_guildlog_secret_open(lane->pool, conf->key, &lane->id, &sealed,
-                                  &lane->token);
-
-    /* nothing is sent by the webhook that it had */
+    /* it will get another webhook, so the secret of this one is not needed */
 
     if (rc == NGX_DECLINED && lane->registering) {
         return NGX_OK;
     }
 
     if (rc == NGX_DECLINED) {
-        ngx_log_error(NGX_LOG_ERR, lane->log, 0,
+        ngx_log_error(NGX_LOG_ERR, lane->env->log, 0,
                       "the webhook of lane %V of server %V was sealed with "
                       "another secret than that of \"guildlog_delivery\"",
                       &lane->id, &lane->guild);
@@ -109,13 +110,13 @@ ngx_guildlog_lane_read(ngx_guildlog_lane_t *lane,
 /* with commas between them */
 
 static void
-ngx_guildlog_lane_read_ids(ngx_guildlog_lane_t *lane,
+ngx_guildlog_lane_row_ids(ngx_guildlog_lane_t *lane,
     ngx_guildlog_db_result_t *result, ngx_uint_t row)
 {
     u_char     *p, *last;
     ngx_str_t   value, id;
 
-    value = ngx_guildlog_db_result_value(result, row, NGX_GUILDLOG_FACT_IDS);
+    value = ngx_guildlog_db_result_value(result, row, NGX_GUILDLOG_FOUND_IDS);
     last = value.data + value.len;
 
     for (p = value.data;
@@ -126,13 +127,13 @@ ngx_guildlog_lane_read_ids(ngx_guildlog_lane_t *lane,
         p = ngx_strlchr(p, last, ',');
         id.len = (p ? p : last) - id.data;
 
-        lane->ids[lane->nids++] = ngx_guildlog_lane_number(&id);
+        lane->ids[lane->nids++] = ngx_guildlog_lane_row_id(&id);
     }
 }
 
 
 static ngx_int_t
-ngx_guildlog_lane_copy(ngx_pool_t *pool, ngx_str_t *to,
+ngx_guildlog_lane_row_copy(ngx_pool_t *pool, ngx_str_t *to,
     ngx_guildlog_db_result_t *result, ngx_uint_t row, ngx_uint_t column)
 {
     ngx_str_t  value;
@@ -152,20 +153,79 @@ ngx_guildlog_lane_copy(ngx_pool_t *pool, ngx_str_t *to,
 }
 
 
+void
+ngx_guildlog_lane_row_entry(ngx_guildlog_lane_t *lane,
+    ngx_guildlog_db_result_t *result, ngx_uint_t row)
+{
+    ngx_str_t                    doc, color;
+    ngx_guildlog_lane_entry_t   *entry;
+
+    if (lane->n == NGX_GUILDLOG_LANE_ENTRIES || lane->starved) {
+        return;
+    }
+
+    if (lane->entries == NULL) {
+        lane->entries = ngx_alloc(NGX_GUILDLOG_LANE_ENTRIES
+                                  * sizeof(ngx_guildlog_lane_entry_t),
+                                  lane->env->log);
+        if (lane->entries == NULL) {
+            lane->starved = 1;
+            return;
+        }
+    }
+
+    entry = &lane->entries[lane->n];
+    ngx_memzero(entry, sizeof(ngx_guildlog_lane_entry_t));
+
+    doc = ngx_guildlog_db_result_value(result, row, NGX_GUILDLOG_ROW_DOC);
+    color = ngx_guildlog_db_result_value(result, row, NGX_GUILDLOG_ROW_COLOR);
+
+    entry->message.doc.data = ngx_alloc(doc.len, lane->env->log);
+    if (entry->message.doc.data == NULL) {
+        lane->starved = 1;
+        return;
+    }
+
+    ngx_memcpy(entry->message.doc.data, doc.data, doc.len);
+    entry->message.doc.len = doc.len;
+    ngx_guildlog_lane_memory_hold(lane, doc.len);
+
+#define ngx_guildlog_row(name)                                                \
+    ngx_guildlog_lane_row_number(result, row, NGX_GUILDLOG_ROW_##name)
+
+    entry->seq = ngx_guildlog_row(SEQ);
+    entry->expired = ngx_guildlog_lane_row_true(result, row,
+                                                NGX_GUILDLOG_ROW_EXPIRED);
+
+    entry->message.conf.guild = lane->guild;
+    entry->message.conf.format = ngx_guildlog_row(FORMAT);
+    entry->message.conf.color = color.data[0] == '-'
+                                ? -1 : ngx_atoi(color.data, color.len);
+    entry->message.conf.buttons = ngx_guildlog_row(BUTTONS);
+    entry->message.conf.locale = ngx_guildlog_row(LOCALE);
+    entry->message.conf.spoilers =
+        ngx_guildlog_lane_row_true(result, row, NGX_GUILDLOG_ROW_SPOILERS);
+
+#undef ngx_guildlog_row
+
+    lane->n++;
+}
+
+
 int64_t
-ngx_guildlog_lane_column(ngx_guildlog_db_result_t *result, ngx_uint_t row,
+ngx_guildlog_lane_row_number(ngx_guildlog_db_result_t *result, ngx_uint_t row,
     ngx_uint_t column)
 {
     ngx_str_t  value;
 
     value = ngx_guildlog_db_result_value(result, row, column);
 
-    return (int64_t) ngx_guildlog_lane_number(&value);
+    return (int64_t) ngx_guildlog_lane_row_id(&value);
 }
 
 
 ngx_uint_t
-ngx_guildlog_lane_true(ngx_guildlog_db_result_t *result, ngx_uint_t row,
+ngx_guildlog_lane_row_true(ngx_guildlog_db_result_t *result, ngx_uint_t row,
     ngx_uint_t column)
 {
     ngx_str_t  value;
@@ -177,7 +237,7 @@ ngx_guildlog_lane_true(ngx_guildlog_db_result_t *result, ngx_uint_t row,
 
 
 uint64_t
-ngx_guildlog_lane_number(const ngx_str_t *digits)
+ngx_guildlog_lane_row_id(const ngx_str_t *digits)
 {
     size_t    i;
     uint64_t  n;
@@ -193,73 +253,11 @@ ngx_guildlog_lane_number(const ngx_str_t *digits)
 
 
 uint64_t
-ngx_guildlog_lane_clock(void)
+ngx_guildlog_lane_row_clock(void)
 {
     ngx_time_t  *tp;
 
     tp = ngx_timeofday();
 
     return (uint64_t) tp->sec * 1000 + tp->msec;
-}
-
-
-ngx_msec_t
-ngx_guildlog_lane_backoff(ngx_uint_t attempts)
-{
-    static const ngx_msec_t  table[] = {
-        1000, 2000, 5000, 10000, 30000, 60000, 120000, 300000
-    };
-
-    ngx_msec_t  wait;
-
-    wait = table[ngx_min(ngx_max(attempts, 1),
-                         sizeof(table) / sizeof(table[0])) - 1];
-
-    return wait / 2 + ngx_random() % (wait / 2 + 1);
-}
-
-
-ngx_int_t
-ngx_guildlog_lane_renew(ngx_guildlog_lane_t *lane)
-{
-    if (lane->work_pool) {
-        ngx_destroy_pool(lane->work_pool);
-    }
-
-    lane->work_pool = ngx_create_pool(4096, lane->log);
-
-    return lane->work_pool ? NGX_OK : NGX_ERROR;
-}
-
-
-ngx_int_t
-ngx_guildlog_lane_call(ngx_guildlog_lane_t *lane,
-    ngx_guildlog_platform_request_t *request,
-    ngx_guildlog_client_handler_pt handler)
-{
-    ngx_str_t                            none;
-    const ngx_guildlog_delivery_conf_t  *conf;
-
-    conf = ngx_guildlog_delivery_conf(lane->delivery);
-
-    ngx_str_null(&none);
-
-    return ngx_guildlog_delivery_send(lane, request->method, &request->path,
-                                      request->bot ? &conf->bots[lane->bot]
-                                                   : &none,
-                                      &request->body, handler);
-}
-
-
-void
-ngx_guildlog_lane_judge(ngx_guildlog_lane_t *lane,
-    ngx_guildlog_client_response_t *answer, ngx_guildlog_platform_call_e call,
-    ngx_guildlog_verdict_t *verdict)
-{
-    lane->exchange = NULL;
-
-    ngx_guildlog_platform_judge(lane->work_pool, answer, call, verdict);
-    ngx_guildlog_traffic_call(ngx_guildlog_delivery_traffic(lane->delivery),
-                              call, verdict, answer->status);
-    ngx_guildlog_delivery_answered(lane, verdict);
 }

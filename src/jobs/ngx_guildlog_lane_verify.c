@@ -1,39 +1,37 @@
 
 /*
  * Whose is the channel?  Nothing is made, used or deleted in a channel of
- * another server, so that is asked once before: of the channel, or of the
- * webhook that the lane has.  A platform that does not say whose it is is taken
- * at the directory's word, and where that knows nothing at the server's.
+ * another server, so a lane asks the platform once before that: for the
+ * channel, or for the webhook that the lane has.  If the platform does not say
+ * whose the channel is, the directory decides; if that does not know it, the
+ * server's own word counts.
  */
 
-#include "jobs/ngx_guildlog_lane.h"
+#include "jobs/ngx_guildlog_delivery_queue.h"
 
 
-static void ngx_guildlog_verify_ask(ngx_guildlog_lane_t *lane);
 static ngx_uint_t ngx_guildlog_verify_webhook(ngx_guildlog_lane_t *lane);
 static void ngx_guildlog_verify_answer(void *data,
     ngx_guildlog_client_response_t *answer);
-static void ngx_guildlog_verify_said(ngx_guildlog_lane_t *lane);
-static void ngx_guildlog_verify_again(ngx_guildlog_lane_t *lane);
 
 
 void
-ngx_guildlog_lane_verify(ngx_guildlog_lane_t *lane, ngx_guildlog_lane_pt then)
+ngx_guildlog_lane_verify(ngx_guildlog_lane_t *lane,
+    ngx_guildlog_lane_state_e then)
 {
     lane->then = then;
-    lane->next = ngx_guildlog_verify_ask;
 
-    ngx_guildlog_delivery_wait(lane);
+    ngx_guildlog_delivery_queue_wait(lane, NGX_GUILDLOG_STATE_VERIFY);
 }
 
 
-static void
-ngx_guildlog_verify_ask(ngx_guildlog_lane_t *lane)
+void
+ngx_guildlog_lane_verify_ask(ngx_guildlog_lane_t *lane)
 {
     ngx_int_t                         rc;
     ngx_guildlog_platform_request_t   request;
 
-    rc = ngx_guildlog_lane_renew(lane);
+    rc = ngx_guildlog_lane_memory_renew(lane);
 
     if (rc == NGX_OK) {
         rc = ngx_guildlog_verify_webhook(lane)
@@ -43,12 +41,13 @@ ngx_guildlog_verify_ask(ngx_guildlog_lane_t *lane)
                                              &request);
     }
 
-    ngx_guildlog_lane_ask(lane, rc, &request, ngx_guildlog_verify_answer,
-                          ngx_guildlog_verify_again);
+    ngx_guildlog_lane_call_built(lane, rc, &request,
+                                 ngx_guildlog_verify_answer,
+                                 NGX_GUILDLOG_STATE_VERIFY_AGAIN);
 }
 
 
-/* the one that is registered anew may be gone */
+/* asks for its webhook; but one that is registered anew may be gone */
 
 static ngx_uint_t
 ngx_guildlog_verify_webhook(ngx_guildlog_lane_t *lane)
@@ -62,81 +61,71 @@ ngx_guildlog_verify_answer(void *data, ngx_guildlog_client_response_t *answer)
 {
     ngx_guildlog_lane_t *lane = data;
 
-    u_char                  numbers[2 * NGX_INT64_LEN];
-    ngx_str_t               args[5];
-    ngx_guildlog_verdict_t  verdict;
+    ngx_guildlog_verdict_t    verdict;
+    ngx_guildlog_lane_args_t  args;
 
-    ngx_guildlog_lane_judge(lane, answer, ngx_guildlog_verify_webhook(lane)
-                                          ? NGX_GUILDLOG_CALL_WEBHOOK
-                                          : NGX_GUILDLOG_CALL_CHANNEL,
-                            &verdict);
+    ngx_guildlog_lane_call_judge(lane, answer,
+                                 ngx_guildlog_verify_webhook(lane)
+                                 ? NGX_GUILDLOG_CALL_WEBHOOK
+                                 : NGX_GUILDLOG_CALL_CHANNEL,
+                                 &verdict);
 
     if (verdict.class == NGX_GUILDLOG_PLATFORM_WEBHOOK_GONE) {
-        ngx_guildlog_lane_lost(lane);
+        ngx_guildlog_lane_tell_lost(lane);
         return;
     }
 
     if (verdict.class != NGX_GUILDLOG_PLATFORM_DONE) {
-        ngx_guildlog_lane_failed(lane, &verdict, ngx_guildlog_verify_again);
+        ngx_guildlog_lane_call_failed(lane, &verdict,
+                                      NGX_GUILDLOG_STATE_VERIFY_AGAIN);
         return;
     }
 
-    if (ngx_guildlog_lane_astray(lane, &verdict.guild_id)) {
-        ngx_guildlog_lane_foreign(lane);
+    if (ngx_guildlog_lane_verify_foreign(lane, &verdict.guild_id)) {
+        ngx_guildlog_lane_tell_foreign(lane);
         return;
     }
 
-    ngx_guildlog_lane_identity(lane, args, numbers);
+    ngx_guildlog_lane_tell_args(lane, &args);
 
     if (verdict.guild_id.len) {
-        ngx_str_set(&args[4], "t");
+        ngx_str_set(&args.value[5], "t");
     } else {
-        ngx_str_set(&args[4], "f");
+        ngx_str_set(&args.value[5], "f");
     }
 
-    lane->next = ngx_guildlog_verify_said;
-
-    ngx_guildlog_delivery_say(lane, ngx_guildlog_stmt_delivery_verified, args,
-                              5);
+    ngx_guildlog_lane_tell(lane, ngx_guildlog_stmt_delivery_verified, &args,
+                           NGX_GUILDLOG_STATE_VERIFIED);
 }
 
 
-static void
-ngx_guildlog_verify_said(ngx_guildlog_lane_t *lane)
+void
+ngx_guildlog_lane_verify_told(ngx_guildlog_lane_t *lane)
 {
     if (lane->denied) {
-        ngx_guildlog_lane_foreign(lane);
+        ngx_guildlog_lane_tell_foreign(lane);
         return;
     }
 
     lane->verified = 1;
-    lane->then(lane);
+
+    ngx_guildlog_delivery_queue_run(lane, lane->then);
 }
 
 
-static void
-ngx_guildlog_verify_again(ngx_guildlog_lane_t *lane)
+void
+ngx_guildlog_lane_verify_again(ngx_guildlog_lane_t *lane)
 {
     ngx_guildlog_lane_verify(lane, lane->then);
 }
 
 
 ngx_uint_t
-ngx_guildlog_lane_astray(ngx_guildlog_lane_t *lane, const ngx_str_t *guild_id)
+ngx_guildlog_lane_verify_foreign(ngx_guildlog_lane_t *lane,
+    const ngx_str_t *guild_id)
 {
     return guild_id->len
            && (guild_id->len != lane->guild.len
                || ngx_memcmp(guild_id->data, lane->guild.data,
                              guild_id->len) != 0);
-}
-
-
-void
-ngx_guildlog_lane_foreign(ngx_guildlog_lane_t *lane)
-{
-    ngx_log_error(NGX_LOG_WARN, lane->log, 0,
-                  "lane %V of server %V: channel %V belongs to another server",
-                  &lane->id, &lane->guild, &lane->channel);
-
-    ngx_guildlog_lane_broken(lane, "foreign_channel");
 }

@@ -1,0 +1,134 @@
+
+/*
+ * Calls of the platform, by the permit that a lane has.
+ */
+
+#include "jobs/ngx_guildlog_delivery_queue.h"
+
+
+#define NGX_GUILDLOG_CALL_RETRY  5000        /* ms */
+
+
+ngx_int_t
+ngx_guildlog_lane_call(ngx_guildlog_lane_t *lane,
+    ngx_guildlog_platform_request_t *request,
+    ngx_guildlog_client_handler_pt handler)
+{
+    ngx_str_t         none;
+    const ngx_str_t  *authorization;
+
+    ngx_str_null(&none);
+
+    authorization = request->bot ? &lane->env->conf->bots[lane->bot] : &none;
+
+    return ngx_guildlog_delivery_turn_send(lane, request->method,
+                                           &request->path, authorization,
+                                           &request->body, handler);
+}
+
+
+void
+ngx_guildlog_lane_call_judge(ngx_guildlog_lane_t *lane,
+    ngx_guildlog_client_response_t *answer, ngx_guildlog_platform_call_e call,
+    ngx_guildlog_verdict_t *verdict)
+{
+    lane->exchange = NULL;
+
+    ngx_guildlog_platform_judge(lane->work_pool, answer, call, verdict);
+    ngx_guildlog_traffic_call(lane->env->traffic,
+                              call, verdict, answer->status);
+    ngx_guildlog_delivery_turn_answered(lane, verdict);
+}
+
+
+void
+ngx_guildlog_lane_call_built(ngx_guildlog_lane_t *lane, ngx_int_t built,
+    ngx_guildlog_platform_request_t *request,
+    ngx_guildlog_client_handler_pt handler,
+    ngx_guildlog_lane_state_e again)
+{
+    ngx_int_t  rc;
+
+    if (built == NGX_OK) {
+        rc = ngx_guildlog_lane_call(lane, request, handler);
+
+    } else {
+        rc = built;
+        ngx_guildlog_delivery_queue_give_back(lane);
+    }
+
+    if (rc != NGX_OK) {
+        ngx_guildlog_delivery_queue_sleep(lane, NGX_GUILDLOG_CALL_RETRY, again);
+    }
+}
+
+
+void
+ngx_guildlog_lane_call_failed(ngx_guildlog_lane_t *lane,
+    ngx_guildlog_verdict_t *verdict, ngx_guildlog_lane_state_e again)
+{
+    ngx_msec_t  wait;
+
+    ngx_log_error(NGX_LOG_WARN, lane->env->log, 0,
+                  "lane %V of server %V: no webhook for channel %V: %s",
+                  &lane->id, &lane->guild, &lane->channel, verdict->reason);
+
+    if (lane->closing && verdict->refused) {
+        ngx_guildlog_lane_tell_closed(lane);
+        return;
+    }
+
+    wait = ngx_guildlog_lane_call_backoff(++lane->failures);
+
+    switch (verdict->class) {
+
+    case NGX_GUILDLOG_PLATFORM_CHANNEL_GONE:
+    case NGX_GUILDLOG_PLATFORM_POISON:
+    case NGX_GUILDLOG_PLATFORM_CONTENT:
+        ngx_guildlog_lane_tell_broken(lane, "channel_gone");
+        return;
+
+    case NGX_GUILDLOG_PLATFORM_FORBIDDEN:
+        ngx_guildlog_lane_tell_waits(lane, verdict->reason, "forbidden",
+                                     NGX_GUILDLOG_LANE_MINUTE);
+        return;
+
+    case NGX_GUILDLOG_PLATFORM_FULL:
+        ngx_guildlog_lane_tell_waits(lane, verdict->reason, "webhook_404",
+                                     NGX_GUILDLOG_LANE_MINUTE);
+        return;
+
+    case NGX_GUILDLOG_PLATFORM_LIMITED:
+        wait = verdict->retry_after_ms + NGX_GUILDLOG_LANE_MARGIN;
+        break;
+
+    case NGX_GUILDLOG_PLATFORM_TOKEN_BAD:
+        ngx_log_error(NGX_LOG_ERR, lane->env->log, 0,
+                      "the platform refuses the token of the %s bot",
+                      lane->bot == NGX_GUILDLOG_BOT_PRO ? "pro" : "main");
+        ngx_guildlog_lane_tell_waits(lane, "bad_bot_token", NULL,
+                                     NGX_GUILDLOG_LANE_MINUTE);
+        return;
+
+    default:
+        break;
+    }
+
+    ngx_guildlog_delivery_queue_sleep(lane, wait, again);
+}
+
+
+ngx_msec_t
+ngx_guildlog_lane_call_backoff(ngx_uint_t attempts)
+{
+    static const ngx_msec_t  table[] = {
+        1000, 2000, 5000, 10000, 30000, 60000, 120000, 300000
+    };
+
+    ngx_msec_t  wait;
+
+    wait = table[ngx_min(ngx_max(attempts, 1),
+                         sizeof(table) / sizeof(table[0])) - 1];
+
+    return wait / 2 + ngx_random() % (wait / 2 + 1);
+}
