@@ -104,6 +104,10 @@ ngx_guildlog_delivery_found(void *data, ngx_guildlog_db_result_t *result)
 
     ngx_guildlog_delivery_find_page(d, result);
 
+    ngx_log_debug2(NGX_LOG_DEBUG_CORE, d->env.log, 0,
+                   "guildlog delivery: found %ui rows, %ui lanes at hand",
+                   result->rows, d->nlanes);
+
     d->halved = 0;
     d->page = ngx_min(2 * d->page, NGX_GUILDLOG_DELIVERY_PAGE);
 

@@ -61,9 +61,7 @@ ngx_guildlog_delivery_lanes_meet(ngx_guildlog_delivery_t *d,
 
     if (lane) {
 
-        if (lane->since.len == since.len
-            && ngx_memcmp(lane->since.data, since.data, since.len) == 0)
-        {
+        if (ngx_guildlog_str_eq(&lane->since, &since)) {
             return;
         }
 
@@ -180,9 +178,7 @@ ngx_guildlog_delivery_lane(ngx_guildlog_delivery_t *d, const ngx_str_t *guild,
     {
         lane = ngx_queue_data(q, ngx_guildlog_lane_t, link);
 
-        if (lane->key == key && lane->guild.len == guild->len
-            && ngx_memcmp(lane->guild.data, guild->data, guild->len) == 0)
-        {
+        if (lane->key == key && ngx_guildlog_str_eq(&lane->guild, guild)) {
             return lane;
         }
     }
@@ -206,9 +202,7 @@ ngx_guildlog_delivery_guild(ngx_guildlog_delivery_t *d, const ngx_str_t *id)
     {
         guild = ngx_queue_data(q, ngx_guildlog_guild_t, link);
 
-        if (guild->id.len == id->len
-            && ngx_memcmp(guild->id.data, id->data, id->len) == 0)
-        {
+        if (ngx_guildlog_str_eq(&guild->id, id)) {
             return guild;
         }
     }

@@ -102,6 +102,8 @@ ngx_guildlog_delivery_leased(void *data, ngx_guildlog_db_result_t *result)
 {
     ngx_guildlog_delivery_t *d = data;
 
+    ngx_uint_t  dead;
+
     d->lease = NULL;
 
     if (result->outcome != NGX_GUILDLOG_DB_ROWS) {
@@ -121,7 +123,12 @@ ngx_guildlog_delivery_leased(void *data, ngx_guildlog_db_result_t *result)
     d->lease_until = d->lease_asked + NGX_GUILDLOG_DELIVERY_LEASE;
     d->leased = 1;
 
-    if (ngx_guildlog_delivery_hold(d, result)) {
+    dead = ngx_guildlog_delivery_hold(d, result);
+
+    ngx_log_debug2(NGX_LOG_DEBUG_CORE, d->env.log, 0,
+                   "guildlog delivery: %ui shards of %ui", d->mine, d->share);
+
+    if (dead) {
         d->lease_at = ngx_current_msec;
 
     } else if (ngx_exiting || d->mine < d->share) {

@@ -18,6 +18,7 @@ typedef enum {
 
 static void ngx_guildlog_delivery_refused_told(void *data,
     ngx_guildlog_db_result_t *result);
+static void ngx_guildlog_delivery_refused_again(ngx_guildlog_delivery_t *d);
 static void ngx_guildlog_delivery_refused_take(ngx_guildlog_delivery_t *d,
     ngx_guildlog_db_result_t *result, ngx_uint_t row);
 
@@ -88,8 +89,7 @@ ngx_guildlog_delivery_refused_tell(ngx_guildlog_delivery_t *d)
                       args, ngx_guildlog_delivery_refused_told, d);
 
     if (d->tell == NULL) {
-        ngx_guildlog_delivery_refused_take(d, NULL, 0);
-        d->tell_at = ngx_current_msec + NGX_GUILDLOG_DELIVERY_RETRY;
+        ngx_guildlog_delivery_refused_again(d);
     }
 }
 
@@ -105,8 +105,7 @@ ngx_guildlog_delivery_refused_told(void *data, ngx_guildlog_db_result_t *result)
 
     if (result->outcome != NGX_GUILDLOG_DB_ROWS) {
         ngx_guildlog_delivery_park_log(&d->env, "refusals", result);
-        ngx_guildlog_delivery_refused_take(d, NULL, 0);
-        d->tell_at = ngx_current_msec + NGX_GUILDLOG_DELIVERY_RETRY;
+        ngx_guildlog_delivery_refused_again(d);
         return;
     }
 
@@ -116,7 +115,28 @@ ngx_guildlog_delivery_refused_told(void *data, ngx_guildlog_db_result_t *result)
 }
 
 
-/* reads the row of a server; without a result what was told is told again */
+/* what was not told is told again, after a while */
+
+static void
+ngx_guildlog_delivery_refused_again(ngx_guildlog_delivery_t *d)
+{
+    ngx_queue_t           *q;
+    ngx_guildlog_guild_t  *guild;
+
+    for (q = ngx_queue_head(&d->refused);
+         q != ngx_queue_sentinel(&d->refused);
+         q = ngx_queue_next(q))
+    {
+        guild = ngx_queue_data(q, ngx_guildlog_guild_t, tell);
+        guild->refused += guild->telling;
+        guild->telling = 0;
+    }
+
+    d->tell_at = ngx_current_msec + NGX_GUILDLOG_DELIVERY_RETRY;
+}
+
+
+/* the row of a server: has it to rest? */
 
 static void
 ngx_guildlog_delivery_refused_take(ngx_guildlog_delivery_t *d,
@@ -124,58 +144,45 @@ ngx_guildlog_delivery_refused_take(ngx_guildlog_delivery_t *d,
 {
     ngx_str_t              id;
     ngx_msec_t             rest;
-    ngx_queue_t           *q, *next;
+    ngx_queue_t           *q;
     ngx_guildlog_guild_t  *guild;
 
-    ngx_str_null(&id);
-    rest = 0;
-
-    if (result) {
-        id = ngx_guildlog_db_result_value(result, row,
-                                          NGX_GUILDLOG_REFUSED_GUILD);
-        rest = ngx_guildlog_lane_row_number(result, row,
-                                            NGX_GUILDLOG_REFUSED_REST);
-    }
+    id = ngx_guildlog_db_result_value(result, row, NGX_GUILDLOG_REFUSED_GUILD);
+    rest = ngx_guildlog_lane_row_number(result, row,
+                                        NGX_GUILDLOG_REFUSED_REST);
 
     for (q = ngx_queue_head(&d->refused);
          q != ngx_queue_sentinel(&d->refused);
-         q = next)
+         q = ngx_queue_next(q))
     {
-        next = ngx_queue_next(q);
         guild = ngx_queue_data(q, ngx_guildlog_guild_t, tell);
 
-        if (result == NULL) {
-            guild->refused += guild->telling;
-            guild->telling = 0;
-            continue;
+        if (guild->telling && ngx_guildlog_str_eq(&guild->id, &id)) {
+            break;
         }
+    }
 
-        if (guild->telling == 0 || guild->id.len != id.len
-            || ngx_memcmp(guild->id.data, id.data, id.len) != 0)
-        {
-            continue;
-        }
-
-        guild->telling = 0;
-
-        if (rest) {
-            ngx_log_error(NGX_LOG_WARN, d->env.log, 0,
-                          "server %V was refused too often, its lanes rest "
-                          "for %M ms", &guild->id, rest);
-            guild->rests = 1;
-            guild->rests_to = ngx_current_msec + rest;
-        }
-
-        if (guild->refused == 0) {
-            guild->tells = 0;
-            ngx_queue_remove(&guild->tell);
-        }
-
-        ngx_guildlog_delivery_queue_line_up(d, guild);
-        ngx_guildlog_delivery_queue_let_guild(guild);
-
+    if (q == ngx_queue_sentinel(&d->refused)) {
         return;
     }
+
+    guild->telling = 0;
+
+    if (rest) {
+        ngx_log_error(NGX_LOG_WARN, d->env.log, 0,
+                      "server %V was refused too often, its lanes rest "
+                      "for %M ms", &guild->id, rest);
+        guild->rests = 1;
+        guild->rests_to = ngx_current_msec + rest;
+    }
+
+    if (guild->refused == 0) {
+        guild->tells = 0;
+        ngx_queue_remove(&guild->tell);
+    }
+
+    ngx_guildlog_delivery_queue_line_up(d, guild);
+    ngx_guildlog_delivery_queue_let_guild(guild);
 }
 
 

@@ -130,6 +130,10 @@ ngx_guildlog_delivery_step_submit(ngx_guildlog_delivery_t *d,
 
     ngx_destroy_pool(pool);
 
+    ngx_log_debug2(NGX_LOG_DEBUG_CORE, d->env.log, 0,
+                   "guildlog step of %ui lanes: %s", step->n,
+                   step->query ? "submitted" : "not submitted");
+
     return step->query ? NGX_OK : NGX_ERROR;
 }
 
@@ -226,6 +230,10 @@ ngx_guildlog_delivery_stepped(void *data, ngx_guildlog_db_result_t *result)
     step->query = NULL;
     n = step->n;
     answered = result->outcome == NGX_GUILDLOG_DB_ROWS && result->rows >= n;
+
+    ngx_log_debug2(NGX_LOG_DEBUG_CORE, d->env.log, 0,
+                   "guildlog step of %ui lanes: %s", n,
+                   answered ? "committed" : "not committed, or not known");
 
     for (i = 0; answered && i < n; i++) {
         ngx_guildlog_delivery_queue_settle(step->lanes[i]);
@@ -345,30 +353,22 @@ static ngx_guildlog_lane_result_e
 ngx_guildlog_delivery_step_result(ngx_guildlog_db_result_t *result,
     ngx_uint_t row)
 {
-    ngx_str_t  value;
+    ngx_str_t   value;
+    ngx_uint_t  i;
+
+    /* "ok", "empty" ... by ngx_guildlog_lane_result_e; the last is "lost" */
+
+    static const char  letters[] = "oecsp";
 
     value = ngx_guildlog_db_result_value(result, row, NGX_GUILDLOG_ROW_RESULT);
 
-    switch (value.len ? value.data[0] : 'l') {
-
-    case 'o':
-        return NGX_GUILDLOG_LANE_OK;
-
-    case 'e':
-        return NGX_GUILDLOG_LANE_EMPTY;
-
-    case 'c':
-        return NGX_GUILDLOG_LANE_CLOSING;
-
-    case 's':
-        return NGX_GUILDLOG_LANE_SHARED;
-
-    case 'p':
-        return NGX_GUILDLOG_LANE_PAUSED;
-
-    default: /* lost */
-        return NGX_GUILDLOG_LANE_LOST;
+    for (i = 0; letters[i]; i++) {
+        if (value.len && value.data[0] == letters[i]) {
+            break;
+        }
     }
+
+    return i;
 }
 
 

@@ -35,6 +35,11 @@ ngx_guildlog_lane_call_judge(ngx_guildlog_lane_t *lane,
     lane->exchange = NULL;
 
     ngx_guildlog_platform_judge(lane->work_pool, answer, call, verdict);
+    ngx_log_debug5(NGX_LOG_DEBUG_CORE, lane->env->log, 0,
+                   "guildlog lane %V of server %V: call %d, HTTP %ui, %s",
+                   &lane->id, &lane->guild, call, answer->status,
+                   verdict->reason);
+
     ngx_guildlog_traffic_call(lane->env->traffic,
                               call, verdict, answer->status);
     ngx_guildlog_delivery_turn_answered(lane, verdict);

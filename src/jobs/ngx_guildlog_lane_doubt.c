@@ -118,18 +118,9 @@ ngx_guildlog_lane_doubt_read(ngx_guildlog_lane_t *lane)
                                         &after, &request);
     }
 
-    if (rc == NGX_OK) {
-        rc = ngx_guildlog_lane_call(lane, &request,
-                                    ngx_guildlog_doubt_answer);
-
-    } else {
-        ngx_guildlog_delivery_queue_give_back(lane);
-    }
-
-    if (rc != NGX_OK) {
-        ngx_guildlog_delivery_queue_sleep(lane, NGX_GUILDLOG_DOUBT_RETRY,
-                                          NGX_GUILDLOG_STATE_DOUBT_ASK);
-    }
+    ngx_guildlog_lane_call_built(lane, rc, &request,
+                                 ngx_guildlog_doubt_answer,
+                                 NGX_GUILDLOG_STATE_DOUBT_ASK);
 }
 
 
@@ -298,11 +289,7 @@ static void
 ngx_guildlog_doubt_message(ngx_guildlog_lane_t *lane,
     const ngx_guildlog_platform_message_t *message, uint64_t id)
 {
-    if (message->webhook_id.len != lane->webhook.len
-        || ngx_memcmp(message->webhook_id.data, lane->webhook.data,
-                      lane->webhook.len)
-           != 0)
-    {
+    if (!ngx_guildlog_str_eq(&message->webhook_id, &lane->webhook)) {
         return;
     }
 

@@ -124,8 +124,5 @@ ngx_uint_t
 ngx_guildlog_lane_verify_foreign(ngx_guildlog_lane_t *lane,
     const ngx_str_t *guild_id)
 {
-    return guild_id->len
-           && (guild_id->len != lane->guild.len
-               || ngx_memcmp(guild_id->data, lane->guild.data,
-                             guild_id->len) != 0);
+    return guild_id->len && !ngx_guildlog_str_eq(guild_id, &lane->guild);
 }

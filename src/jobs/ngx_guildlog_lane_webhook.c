@@ -17,8 +17,6 @@ static void ngx_guildlog_webhook_listed(void *data,
     ngx_guildlog_client_response_t *answer);
 static ngx_guildlog_platform_webhook_t *ngx_guildlog_webhook_own(
     ngx_guildlog_lane_t *lane, ngx_array_t *list);
-static ngx_uint_t ngx_guildlog_webhook_same(const ngx_str_t *one,
-    const ngx_str_t *other);
 static ngx_uint_t ngx_guildlog_webhook_elsewhere(ngx_guildlog_lane_t *lane,
     ngx_array_t *list);
 static ngx_msec_t ngx_guildlog_webhook_doubt(ngx_guildlog_lane_t *lane);
@@ -175,14 +173,14 @@ ngx_guildlog_webhook_own(ngx_guildlog_lane_t *lane, ngx_array_t *list)
     for (i = 0; i < list->nelts; i++) {
 
         if (webhook[i].token.len == 0
-            || !ngx_guildlog_webhook_same(&webhook[i].name, name))
+            || !ngx_guildlog_str_eq(&webhook[i].name, name))
         {
             continue;
         }
 
         given = &webhook[i].application_id;
 
-        if (likely->len == 0 || ngx_guildlog_webhook_same(given, likely)) {
+        if (likely->len == 0 || ngx_guildlog_str_eq(given, likely)) {
             return &webhook[i];
         }
 
@@ -192,14 +190,6 @@ ngx_guildlog_webhook_own(ngx_guildlog_lane_t *lane, ngx_array_t *list)
     }
 
     return own;
-}
-
-
-static ngx_uint_t
-ngx_guildlog_webhook_same(const ngx_str_t *one, const ngx_str_t *other)
-{
-    return one->len == other->len
-           && ngx_memcmp(one->data, other->data, one->len) == 0;
 }
 
 
