@@ -80,10 +80,10 @@ ngx_http_guildlog_probes_cleanup(void *data)
     ngx_http_guildlog_trouble_t *trouble = data;
 
     ngx_uint_t                  i;
-    ngx_guildlog_asker_t       *asker;
+    ngx_guildlog_quota_part_t  *quota;
     ngx_http_guildlog_probe_t  *probe;
 
-    asker = ngx_http_guildlog_worker.asker;
+    quota = ngx_http_guildlog_worker.quota;
 
     if (trouble->timer.timer_set) {
         ngx_del_timer(&trouble->timer);
@@ -93,7 +93,7 @@ ngx_http_guildlog_probes_cleanup(void *data)
         probe = &trouble->probes[i];
 
         if (probe->waits) {
-            ngx_guildlog_asks_give_up(asker);
+            ngx_guildlog_quota_give_up(quota);
             probe->waits = 0;
         }
 
@@ -128,10 +128,10 @@ void
 ngx_http_guildlog_probes_start(ngx_http_guildlog_call_t *call, ngx_msec_t ms)
 {
     ngx_uint_t                    i;
-    ngx_guildlog_asker_t         *asker;
+    ngx_guildlog_quota_part_t    *quota;
     ngx_http_guildlog_trouble_t  *trouble;
 
-    asker = ngx_http_guildlog_worker.asker;
+    quota = ngx_http_guildlog_worker.quota;
 
     trouble = call->trouble;
     trouble->pending = trouble->n;
@@ -139,7 +139,7 @@ ngx_http_guildlog_probes_start(ngx_http_guildlog_call_t *call, ngx_msec_t ms)
 
     for (i = 0; i < trouble->n; i++) {
         trouble->probes[i].waits = 1;
-        ngx_guildlog_asks_want(asker);
+        ngx_guildlog_quota_want(quota);
     }
 
     ngx_add_timer(&trouble->timer, NGX_HTTP_GUILDLOG_PROBE_TURN);
@@ -153,10 +153,10 @@ ngx_http_guildlog_probes_turn(ngx_event_t *ev)
 
     ngx_uint_t                  i, waiting;
     ngx_msec_int_t              left;
-    ngx_guildlog_asker_t       *asker;
+    ngx_guildlog_quota_part_t  *quota;
     ngx_http_guildlog_probe_t  *probe;
 
-    asker = ngx_http_guildlog_worker.asker;
+    quota = ngx_http_guildlog_worker.quota;
     left = (ngx_msec_int_t) (trouble->until - ngx_current_msec);
     waiting = 0;
 
@@ -169,13 +169,13 @@ ngx_http_guildlog_probes_turn(ngx_event_t *ev)
 
         if (left <= 0) {
             probe->waits = 0;
-            ngx_guildlog_asks_give_up(asker);
+            ngx_guildlog_quota_give_up(quota);
             ngx_http_guildlog_probe_ends(probe, "local_rate_limit",
                        "the requests this machine may send were used up");
             continue;
         }
 
-        if (ngx_guildlog_asks_take(asker)) {
+        if (ngx_guildlog_quota_take(quota)) {
             probe->waits = 0;
             ngx_http_guildlog_probe_send(probe, left);
             continue;
@@ -229,6 +229,7 @@ ngx_http_guildlog_probe_answered(void *data,
 {
     ngx_http_guildlog_probe_t *probe = data;
 
+    ngx_int_t                      scope;
     ngx_guildlog_verdict_t         verdict;
     ngx_guildlog_stats_shared_t   *shared;
     ngx_http_guildlog_trouble_t   *trouble;
@@ -241,9 +242,13 @@ ngx_http_guildlog_probe_answered(void *data,
     ngx_guildlog_platform_judge(probe->call->request->pool, answer,
                                 trouble->asks, &verdict);
 
-    ngx_guildlog_traffic_call(&shared->traffic, trouble->asks, &verdict,
-                              answer->status);
-    ngx_guildlog_asks_answered(&shared->asks, &verdict);
+    scope = verdict.class == NGX_GUILDLOG_PLATFORM_LIMITED
+            ? (ngx_int_t) verdict.scope : -1;
+
+    ngx_guildlog_traffic_call(&shared->traffic, trouble->asks, verdict.class,
+                              scope, answer->status);
+    ngx_guildlog_quota_answered(&shared->quota, verdict.failed,
+                                verdict.invalid, verdict.pause_ms);
 
     probe->status = answer->status;
     probe->time_ms = answer->time_ms;

@@ -138,8 +138,8 @@ ngx_http_guildlog_worker_platform(ngx_cycle_t *cycle,
 
     worker = &ngx_http_guildlog_worker;
 
-    worker->asker = ngx_guildlog_asks_enter(&worker->stats.shared->asks,
-                                            ngx_process_slot);
+    worker->quota = ngx_guildlog_quota_enter(&worker->stats.shared->quota,
+                                             ngx_process_slot);
 
     worker->client = ngx_guildlog_client_create(cycle,
                                  &gmcf->delivery->platform, clcf->resolver,

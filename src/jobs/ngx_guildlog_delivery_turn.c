@@ -35,7 +35,7 @@ ngx_guildlog_delivery_turn_quota(ngx_guildlog_delivery_t *d)
 
     before = d->pace.failures;
 
-    ngx_guildlog_asks_grant(&d->env.stats->shared->asks, &d->pace,
+    ngx_guildlog_quota_grant(&d->env.stats->shared->quota, &d->pace,
                             ngx_current_msec,
                             ngx_queue_empty(&d->servers)
                             ? NGX_GUILDLOG_DELIVERY_QUOTA : 1);

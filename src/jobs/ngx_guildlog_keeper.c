@@ -1,7 +1,7 @@
 
 /*
- * The keeper: one small step after the other, and a rest where nothing is
- * left to do.
+ * The keeper: one small step after the other, and a pause when nothing is left
+ * to do.
  */
 
 #include "jobs/ngx_guildlog_keeper.h"
@@ -131,10 +131,10 @@ ngx_guildlog_keeper_done(void *data, ngx_guildlog_db_result_t *result)
 
 
 /*
- * 200: there is more to do, 204: there is not.  It rests for as long as it
- * worked, so that it takes no more than half of a processor; while it is far
- * behind, or forgets a person (202), for a quarter of that, or it would never
- * come up with what half of a processor cannot do.
+ * 200: there is more to do.  204: there is not.  It pauses for as long as the
+ * step took, so that it takes at most half of a processor.  202: it is far
+ * behind, or forgets a person, and pauses for a quarter of that, for half of a
+ * processor might never be enough.
  */
 
 static ngx_msec_t
@@ -194,7 +194,7 @@ ngx_guildlog_keeper_note(ngx_guildlog_keeper_t *keeper, const ngx_str_t *body)
 }
 
 
-/* of several databases all but the first show their name */
+/* if there are several databases, all but the first show their name */
 
 static void
 ngx_guildlog_keeper_task(ngx_guildlog_keeper_t *keeper, const char *name,

@@ -1,7 +1,7 @@
 
 /*
- * The store's housekeeping: partitions, checkpoints, expiry.  What a step
- * does is the schema's business; when it is done, this file's.
+ * The store's housekeeping: partitions, checkpoints, expiry.  The schema knows
+ * what a step does; this file, when.
  */
 
 #ifndef _NGX_GUILDLOG_KEEPER_H_INCLUDED_
@@ -20,15 +20,15 @@ typedef struct {
     ngx_flag_t                     on;
     ngx_uint_t                     budget;     /* entries a step looks at */
     ngx_uint_t                     from_hour;  /* of the night, UTC */
-    ngx_uint_t                     to_hour;    /* the first behind it */
-    ngx_msec_t                     interval;   /* where nothing is to do */
+    ngx_uint_t                     to_hour;    /* the first one after it */
+    ngx_msec_t                     interval;   /* if nothing is to do */
 } ngx_guildlog_keeper_conf_t;
 
 
 /*
- * Keeps one database, for as long as the worker lives; in one worker of each
- * nginx.  Two at once do no harm, the schema lets one of them pass.  What the
- * database says of its tasks goes to the stats.  NULL if out of memory; owned
+ * Keeps one database, as long as the worker lives, in one worker of each nginx.
+ * Two keepers at once do no harm: the schema lets one of them pass.  What the
+ * database tells of its tasks goes to the stats.  NULL: out of memory.  Owned
  * by the cycle's pool.
  */
 

@@ -9,6 +9,15 @@
 #define NGX_GUILDLOG_CALL_RETRY  5000        /* ms */
 
 
+_Static_assert(1 << (NGX_GUILDLOG_TRAFFIC_CALLS - 1)
+               == NGX_GUILDLOG_CALL_WEBHOOK
+               && NGX_GUILDLOG_TRAFFIC_CLASSES
+                  == NGX_GUILDLOG_PLATFORM_FULL + 1
+               && NGX_GUILDLOG_TRAFFIC_SCOPES
+                  == NGX_GUILDLOG_SCOPE_GLOBAL + 1,
+               "ngx_guildlog_traffic.h does not have what is counted");
+
+
 ngx_int_t
 ngx_guildlog_lane_call(ngx_guildlog_lane_t *lane,
     ngx_guildlog_platform_request_t *request,
@@ -32,16 +41,22 @@ ngx_guildlog_lane_call_judge(ngx_guildlog_lane_t *lane,
     ngx_guildlog_client_response_t *answer, ngx_guildlog_platform_call_e call,
     ngx_guildlog_verdict_t *verdict)
 {
+    ngx_int_t  scope;
+
     lane->exchange = NULL;
 
     ngx_guildlog_platform_judge(lane->work_pool, answer, call, verdict);
+
     ngx_log_debug5(NGX_LOG_DEBUG_CORE, lane->env->log, 0,
                    "guildlog lane %V of server %V: call %d, HTTP %ui, %s",
                    &lane->id, &lane->guild, call, answer->status,
                    verdict->reason);
 
-    ngx_guildlog_traffic_call(lane->env->traffic,
-                              call, verdict, answer->status);
+    scope = verdict->class == NGX_GUILDLOG_PLATFORM_LIMITED
+            ? (ngx_int_t) verdict->scope : -1;
+
+    ngx_guildlog_traffic_call(lane->env->traffic, call, verdict->class, scope,
+                              answer->status);
     ngx_guildlog_delivery_turn_answered(lane, verdict);
 }
 

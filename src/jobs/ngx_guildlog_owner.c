@@ -20,7 +20,7 @@ static size_t ngx_guildlog_owner_file(const char *name, u_char *buf,
     size_t size);
 
 
-/* what /proc does not tell is left out, for everybody in that place */
+/* what /proc does not tell is left out, by every process of that place */
 
 ngx_int_t
 ngx_guildlog_owner_self(ngx_pool_t *pool, const ngx_str_t *node,
@@ -99,7 +99,7 @@ ngx_guildlog_owner_dead(const ngx_str_t *me, const ngx_str_t *owner)
 }
 
 
-/* how much of an owner's name is node/boot/namespace/ */
+/* the length of "node/boot/namespace/" in an owner's name */
 
 static size_t
 ngx_guildlog_owner_place(const ngx_str_t *owner)
@@ -132,7 +132,8 @@ ngx_guildlog_owner_start(ngx_pid_t pid)
 
     buf[ngx_guildlog_owner_file((char *) name, buf, sizeof(buf) - 1)] = '\0';
 
-    /* the second field, the name, may have anything in it but this */
+    /* the second field is the program's name, in parentheses: it may contain
+       anything, so the last one is looked for */
 
     p = (u_char *) strrchr((char *) buf, ')');
 
@@ -150,7 +151,7 @@ ngx_guildlog_owner_start(ngx_pid_t pid)
 }
 
 
-/* as much of a file as the buffer takes; 0: it cannot be read */
+/* reads as much of a file as the buffer takes; 0: it cannot be read */
 
 static size_t
 ngx_guildlog_owner_file(const char *name, u_char *buf, size_t size)

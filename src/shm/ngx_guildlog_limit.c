@@ -41,7 +41,7 @@ typedef struct {
 } ngx_guildlog_limit_shared_t;
 
 
-/* a request's view: the key it looks for, the window it would start */
+/* one take(): the key it looks for, the window it would start */
 
 typedef struct {
     ngx_slab_pool_t               *shpool;
@@ -135,7 +135,7 @@ ngx_guildlog_limit_take(ngx_shm_zone_t *zone, const ngx_str_t *key,
 }
 
 
-/* the key's window, started anew where it has ended; NULL: no memory at all */
+/* the key's window, started anew if it has ended; NULL: out of memory */
 
 static ngx_guildlog_limit_node_t *
 ngx_guildlog_limit_node(ngx_guildlog_limit_take_t *t)
@@ -191,7 +191,7 @@ ngx_guildlog_limit_alloc(ngx_guildlog_limit_take_t *t)
 {
     ngx_guildlog_limit_node_t  *node;
 
-    /* two go for each that comes, so what has ended does not pile up */
+    /* two go for each one that comes, so ended windows do not pile up */
 
     if (ngx_guildlog_limit_drop(t, 0) == NGX_OK) {
         (void) ngx_guildlog_limit_drop(t, 0);
@@ -209,8 +209,8 @@ ngx_guildlog_limit_alloc(ngx_guildlog_limit_take_t *t)
 
 
 /*
- * Drops the window used longest ago: one that has ended, or any by force.
- * NGX_DECLINED where there is none.
+ * Drops the window used longest ago, if it has ended, or by force.
+ * NGX_DECLINED: there is none to drop.
  */
 
 static ngx_int_t
@@ -307,7 +307,7 @@ ngx_guildlog_limit_init_zone(ngx_shm_zone_t *zone, void *data)
 
     ngx_sprintf(shpool->log_ctx, " in limit zone \"%V\"%Z", &zone->shm.name);
 
-    /* a full zone is said by take(), outside of the lock */
+    /* take() logs that the zone is full, without the lock */
 
     shpool->log_nomem = 0;
 

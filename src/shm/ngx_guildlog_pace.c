@@ -21,7 +21,8 @@
 #define NGX_GUILDLOG_PACE_STOP      5000
 
 
-static void ngx_guildlog_pace_turn(ngx_guildlog_pace_t *pace, ngx_msec_t now);
+static void ngx_guildlog_pace_advance(ngx_guildlog_pace_t *pace,
+    ngx_msec_t now);
 
 
 ngx_int_t
@@ -88,7 +89,7 @@ ngx_guildlog_pace_take(ngx_guildlog_pace_t *pace, ngx_msec_t now)
             return 0;
         }
 
-        /* what would be "rate" requests before this one */
+        /* the time of the request that was "rate" requests before this one */
 
         oldest = pace->sent[(*pace->next + pace->granted) % pace->rate];
 
@@ -108,14 +109,14 @@ ngx_guildlog_pace_take(ngx_guildlog_pace_t *pace, ngx_msec_t now)
 void
 ngx_guildlog_pace_sent(ngx_guildlog_pace_t *pace, ngx_msec_t now)
 {
-    ngx_guildlog_pace_lent(pace, now);
+    ngx_guildlog_pace_spent(pace, now);
 
     pace->open++;
 }
 
 
 void
-ngx_guildlog_pace_lent(ngx_guildlog_pace_t *pace, ngx_msec_t now)
+ngx_guildlog_pace_spent(ngx_guildlog_pace_t *pace, ngx_msec_t now)
 {
     ngx_uint_t  i;
 
@@ -133,7 +134,7 @@ ngx_guildlog_pace_cancelled(ngx_guildlog_pace_t *pace, ngx_msec_t now)
 {
     pace->granted--;
 
-    /* nobody was asked whether he is there: the next one does it */
+    /* no probe was sent: the next request is the probe */
 
     pace->probe_at = now;
 }
@@ -170,7 +171,7 @@ ngx_guildlog_pace_answered(ngx_guildlog_pace_t *pace, ngx_msec_t now,
 void
 ngx_guildlog_pace_refused(ngx_guildlog_pace_t *pace, ngx_msec_t now)
 {
-    ngx_guildlog_pace_turn(pace, now);
+    ngx_guildlog_pace_advance(pace, now);
 
     (void) ngx_atomic_fetch_add(&pace->kept->invalid[(now / 60000)
                                             % NGX_GUILDLOG_PACE_MINUTES],
@@ -225,7 +226,7 @@ ngx_guildlog_pace_invalid(ngx_guildlog_pace_t *pace, ngx_msec_t now)
 {
     ngx_uint_t  i, n;
 
-    ngx_guildlog_pace_turn(pace, now);
+    ngx_guildlog_pace_advance(pace, now);
 
     n = 0;
 
@@ -237,10 +238,11 @@ ngx_guildlog_pace_invalid(ngx_guildlog_pace_t *pace, ngx_msec_t now)
 }
 
 
-/* who comes to a minute first clears it, and those that nobody came to */
+/* Race: the process that comes to a minute first clears it, and those minutes
+   that nobody came to */
 
 static void
-ngx_guildlog_pace_turn(ngx_guildlog_pace_t *pace, ngx_msec_t now)
+ngx_guildlog_pace_advance(ngx_guildlog_pace_t *pace, ngx_msec_t now)
 {
     ngx_msec_t                 minute, last;
     ngx_guildlog_pace_kept_t  *kept;

@@ -14,11 +14,11 @@
 
 
 #define NGX_GUILDLOG_PACE_MINUTES  10
-#define NGX_GUILDLOG_PACE_KEPT     64    /* of a higher rate each process has
-                                            its own second */
+#define NGX_GUILDLOG_PACE_KEPT     64    /* requests; with a higher rate each
+                                            process keeps its own second */
 
 
-/* what has to be kept whichever process sends: for shared memory, zeroed */
+/* what all processes share: in shared memory, zeroed at first */
 
 typedef struct {
     ngx_atomic_t                   platform;  /* a hash */
@@ -36,8 +36,8 @@ typedef struct {
     ngx_atomic_t                  *sent;      /* ring of the last "rate" */
     ngx_atomic_t                  *next;      /* in it, counted on */
     ngx_atomic_t                   own_next;
-    ngx_uint_t                     granted;   /* and not sent yet */
-    ngx_uint_t                     open;      /* sent and not answered */
+    ngx_uint_t                     granted;   /* not sent yet */
+    ngx_uint_t                     open;      /* sent, not answered yet */
     ngx_uint_t                     failures;  /* in a row */
     ngx_msec_t                     probe_at;
 } ngx_guildlog_pace_t;
@@ -56,9 +56,9 @@ ngx_uint_t ngx_guildlog_pace_take(ngx_guildlog_pace_t *pace, ngx_msec_t now);
 void ngx_guildlog_pace_sent(ngx_guildlog_pace_t *pace, ngx_msec_t now);
 void ngx_guildlog_pace_cancelled(ngx_guildlog_pace_t *pace, ngx_msec_t now);
 
-/* in place of sent(): somebody else sends it, and answered() is not owed */
-void ngx_guildlog_pace_lent(ngx_guildlog_pace_t *pace, ngx_msec_t now);
-/* what was sent there was a bad request; or it was answered */
+/* in place of sent(): another process sends it, and answered() is not owed */
+void ngx_guildlog_pace_spent(ngx_guildlog_pace_t *pace, ngx_msec_t now);
+/* what that process sent was a bad request; or the platform answered it */
 void ngx_guildlog_pace_refused(ngx_guildlog_pace_t *pace, ngx_msec_t now);
 void ngx_guildlog_pace_there(ngx_guildlog_pace_t *pace);
 

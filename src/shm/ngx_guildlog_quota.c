@@ -1,99 +1,99 @@
 
 /*
- * Questions to the platform, and who lets them.
+ * The quota of requests that ask the platform something.
  */
 
 #include "shm/ngx_guildlog_quota.h"
 
 
-static ngx_guildlog_asker_t *ngx_guildlog_asks_next(
-    ngx_guildlog_asks_t *asks);
-static ngx_uint_t ngx_guildlog_asks_less(ngx_atomic_t *n);
-static ngx_uint_t ngx_guildlog_asks_drain(ngx_atomic_t *n);
+static ngx_guildlog_quota_part_t *ngx_guildlog_quota_next(
+    ngx_guildlog_quota_t *quota);
+static ngx_uint_t ngx_guildlog_quota_less(ngx_atomic_t *n);
+static ngx_uint_t ngx_guildlog_quota_drain(ngx_atomic_t *n);
 
 
-ngx_guildlog_asker_t *
-ngx_guildlog_asks_enter(ngx_guildlog_asks_t *asks, ngx_uint_t place)
+ngx_guildlog_quota_part_t *
+ngx_guildlog_quota_enter(ngx_guildlog_quota_t *quota, ngx_uint_t place)
 {
     ngx_atomic_uint_t      used;
-    ngx_guildlog_asker_t  *asker;
+    ngx_guildlog_quota_part_t  *part;
 
-    asker = &asks->askers[place];
+    part = &quota->parts[place];
 
-    (void) ngx_guildlog_asks_drain(&asker->wanted);
-    (void) ngx_guildlog_asks_drain(&asker->granted);
+    (void) ngx_guildlog_quota_drain(&part->wanted);
+    (void) ngx_guildlog_quota_drain(&part->granted);
 
     do {
-        used = asks->used;
+        used = quota->used;
     } while (used <= place
-             && !ngx_atomic_cmp_set(&asks->used, used, place + 1));
+             && !ngx_atomic_cmp_set(&quota->used, used, place + 1));
 
-    return asker;
+    return part;
 }
 
 
 void
-ngx_guildlog_asks_want(ngx_guildlog_asker_t *asker)
+ngx_guildlog_quota_want(ngx_guildlog_quota_part_t *part)
 {
-    (void) ngx_atomic_fetch_add(&asker->wanted, 1);
+    (void) ngx_atomic_fetch_add(&part->wanted, 1);
 }
 
 
 ngx_uint_t
-ngx_guildlog_asks_take(ngx_guildlog_asker_t *asker)
+ngx_guildlog_quota_take(ngx_guildlog_quota_part_t *part)
 {
-    return ngx_guildlog_asks_less(&asker->granted);
+    return ngx_guildlog_quota_less(&part->granted);
 }
 
 
-/* if it is wanted no more it has been granted, and nobody is to send it */
+/* Race: if it is no longer wanted it has just been granted, and is not used */
 
 void
-ngx_guildlog_asks_give_up(ngx_guildlog_asker_t *asker)
+ngx_guildlog_quota_give_up(ngx_guildlog_quota_part_t *part)
 {
-    if (!ngx_guildlog_asks_less(&asker->wanted)) {
-        (void) ngx_guildlog_asks_less(&asker->granted);
+    if (!ngx_guildlog_quota_less(&part->wanted)) {
+        (void) ngx_guildlog_quota_less(&part->granted);
     }
 }
 
 
 void
-ngx_guildlog_asks_answered(ngx_guildlog_asks_t *asks,
-    const ngx_guildlog_verdict_t *verdict)
+ngx_guildlog_quota_answered(ngx_guildlog_quota_t *quota,
+    ngx_uint_t failed, ngx_uint_t invalid, ngx_msec_t pause_ms)
 {
     ngx_atomic_uint_t  ms;
 
-    if (verdict->invalid) {
-        (void) ngx_atomic_fetch_add(&asks->invalid, 1);
+    if (invalid) {
+        (void) ngx_atomic_fetch_add(&quota->invalid, 1);
     }
 
-    if (!verdict->failed) {
-        (void) ngx_atomic_fetch_add(&asks->there, 1);
+    if (!failed) {
+        (void) ngx_atomic_fetch_add(&quota->there, 1);
     }
 
     do {
-        ms = asks->pause_ms;
-    } while (ms < verdict->pause_ms
-             && !ngx_atomic_cmp_set(&asks->pause_ms, ms, verdict->pause_ms));
+        ms = quota->pause_ms;
+    } while (ms < pause_ms
+             && !ngx_atomic_cmp_set(&quota->pause_ms, ms, pause_ms));
 }
 
 
 void
-ngx_guildlog_asks_grant(ngx_guildlog_asks_t *asks, ngx_guildlog_pace_t *pace,
+ngx_guildlog_quota_grant(ngx_guildlog_quota_t *quota, ngx_guildlog_pace_t *pace,
     ngx_msec_t now, ngx_uint_t most)
 {
     ngx_uint_t             n;
-    ngx_guildlog_asker_t  *asker;
+    ngx_guildlog_quota_part_t  *part;
 
-    for (n = ngx_guildlog_asks_drain(&asks->invalid); n; n--) {
+    for (n = ngx_guildlog_quota_drain(&quota->invalid); n; n--) {
         ngx_guildlog_pace_refused(pace, now);
     }
 
-    if (ngx_guildlog_asks_drain(&asks->there)) {
+    if (ngx_guildlog_quota_drain(&quota->there)) {
         ngx_guildlog_pace_there(pace);
     }
 
-    n = ngx_guildlog_asks_drain(&asks->pause_ms);
+    n = ngx_guildlog_quota_drain(&quota->pause_ms);
 
     if (n) {
         ngx_guildlog_pace_pause(pace, now, n);
@@ -101,40 +101,40 @@ ngx_guildlog_asks_grant(ngx_guildlog_asks_t *asks, ngx_guildlog_pace_t *pace,
 
     for (n = 0; n < most; n++) {
 
-        asker = ngx_guildlog_asks_next(asks);
+        part = ngx_guildlog_quota_next(quota);
 
-        if (asker == NULL || !ngx_guildlog_pace_take(pace, now)) {
+        if (part == NULL || !ngx_guildlog_pace_take(pace, now)) {
             return;
         }
 
-        if (!ngx_guildlog_asks_less(&asker->wanted)) {
+        if (!ngx_guildlog_quota_less(&part->wanted)) {
             ngx_guildlog_pace_cancelled(pace, now);
             return;
         }
 
-        ngx_guildlog_pace_lent(pace, now);
+        ngx_guildlog_pace_spent(pace, now);
 
-        (void) ngx_atomic_fetch_add(&asker->granted, 1);
+        (void) ngx_atomic_fetch_add(&part->granted, 1);
     }
 }
 
 
-/* the workers take turns; NULL: nobody wants anything */
+/* the workers get grants by turns; NULL: nobody wants one */
 
-static ngx_guildlog_asker_t *
-ngx_guildlog_asks_next(ngx_guildlog_asks_t *asks)
+static ngx_guildlog_quota_part_t *
+ngx_guildlog_quota_next(ngx_guildlog_quota_t *quota)
 {
     ngx_uint_t             i, used;
-    ngx_guildlog_asker_t  *asker;
+    ngx_guildlog_quota_part_t  *part;
 
-    used = asks->used;
+    used = quota->used;
 
     for (i = 0; i < used; i++) {
-        asker = &asks->askers[(asks->next + i) % used];
+        part = &quota->parts[(quota->next + i) % used];
 
-        if (asker->wanted) {
-            asks->next = (asks->next + i + 1) % used;
-            return asker;
+        if (part->wanted) {
+            quota->next = (quota->next + i + 1) % used;
+            return part;
         }
     }
 
@@ -145,7 +145,7 @@ ngx_guildlog_asks_next(ngx_guildlog_asks_t *asks)
 /* 1: there was one to take */
 
 static ngx_uint_t
-ngx_guildlog_asks_less(ngx_atomic_t *n)
+ngx_guildlog_quota_less(ngx_atomic_t *n)
 {
     ngx_atomic_uint_t  have;
 
@@ -163,7 +163,7 @@ ngx_guildlog_asks_less(ngx_atomic_t *n)
 
 
 static ngx_uint_t
-ngx_guildlog_asks_drain(ngx_atomic_t *n)
+ngx_guildlog_quota_drain(ngx_atomic_t *n)
 {
     ngx_atomic_uint_t  have;
 

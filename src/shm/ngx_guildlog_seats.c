@@ -180,8 +180,8 @@ ngx_guildlog_seats_full(ngx_shm_zone_t *zone)
 
 
 /*
- * A process id may come back as that of another program, which would keep the
- * seats of the dead one; so they go as soon as its successor starts.
+ * The process id of a dead worker may come back as that of another program,
+ * which would keep its seats.  So they go as soon as the next worker starts.
  */
 
 void

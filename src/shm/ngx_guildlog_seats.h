@@ -1,7 +1,8 @@
 
 /*
- * What a token keeps open for long, counted in shared memory over all workers.
- * A worker that dies takes its seats with it: they count by its process id.
+ * Streams and exports that a token keeps open, counted in shared memory over
+ * all workers.  The seats of a worker that dies count no longer: each has the
+ * process id of its worker.
  */
 
 #ifndef _NGX_GUILDLOG_SEATS_H_INCLUDED_
@@ -32,9 +33,9 @@ ngx_int_t ngx_guildlog_seats_init_zone(ngx_shm_zone_t *zone, void *data);
 void ngx_guildlog_seats_enter(ngx_shm_zone_t *zone);
 
 /*
- * Takes a seat unless the token has so many.  NGX_OK: *seat is to be given
- * back; it is NULL where the zone is full, for nobody is refused for lack of
- * memory, and then this seat is not counted.  NGX_BUSY: there are so many.
+ * Takes a seat unless the token has "most" of them.  NGX_OK: *seat has to be
+ * given back.  It is NULL if the zone is full: then the seat is not counted,
+ * for nobody is refused for lack of memory.  NGX_BUSY: there are "most".
  */
 
 ngx_int_t ngx_guildlog_seats_take(ngx_shm_zone_t *zone, const ngx_str_t *token,

@@ -57,9 +57,9 @@ typedef enum {
     NGX_GUILDLOG_GAUGE_SENDING,         /* requests to the platform */
     NGX_GUILDLOG_GAUGE_INVALID,         /* in the last ten minutes */
     NGX_GUILDLOG_GAUGE_SHARDS,
-    NGX_GUILDLOG_GAUGE_MISFIT,          /* 1: its secret is another one */
+    NGX_GUILDLOG_GAUGE_MISFIT,          /* 1: its secret does not fit */
 
-    /* the same, of its shards, as the database told it then, s */
+    /* the same, of its shards, as the database told them at TOLD, s */
     NGX_GUILDLOG_GAUGE_TOLD,
     NGX_GUILDLOG_GAUGE_BACKLOG,
     NGX_GUILDLOG_GAUGE_HELD,
@@ -105,7 +105,7 @@ typedef struct {
 } ngx_guildlog_slot_t;
 
 
-/* a state of lanes, and how many have it */
+/* a state of lanes, and the gauge of how many have it */
 
 typedef struct {
     const char                    *state;
@@ -140,7 +140,7 @@ typedef struct {
     ngx_atomic_t                   stmt_errors[NGX_GUILDLOG_STMT_MAX];
     ngx_guildlog_task_t            tasks[NGX_GUILDLOG_STATS_TASKS];
     ngx_guildlog_traffic_t         traffic;
-    ngx_guildlog_asks_t            asks;
+    ngx_guildlog_quota_t           quota;
     ngx_guildlog_pace_kept_t       pace;
     ngx_guildlog_slot_t            slots[NGX_GUILDLOG_STATS_WORKERS];
 } ngx_guildlog_stats_shared_t;
@@ -163,7 +163,7 @@ extern const ngx_uint_t  ngx_guildlog_stats_bounds_us[];
 /* ends with a NULL state */
 extern const ngx_guildlog_lane_gauge_t  ngx_guildlog_stats_lanes[];
 
-/* the codes counted by themselves; the last, 0, stands for all others */
+/* the codes that have a counter each; the last, 0, stands for all others */
 extern const ngx_uint_t  ngx_guildlog_stats_codes[];
 
 

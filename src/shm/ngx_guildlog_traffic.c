@@ -51,12 +51,11 @@ const ngx_uint_t  ngx_guildlog_traffic_codes[NGX_GUILDLOG_TRAFFIC_CODES] = {
 
 void
 ngx_guildlog_traffic_call(ngx_guildlog_traffic_t *traffic,
-    ngx_guildlog_platform_call_e call, const ngx_guildlog_verdict_t *verdict,
-    ngx_uint_t status)
+    ngx_uint_t call, ngx_uint_t class, ngx_int_t scope, ngx_uint_t status)
 {
     ngx_uint_t  bit, code;
 
-    for (bit = 0; !((ngx_uint_t) call >> bit & 1); bit++) { /* void */ }
+    for (bit = 0; !(call >> bit & 1); bit++) { /* void */ }
 
     for (code = 0; code < NGX_GUILDLOG_TRAFFIC_CODES - 1; code++) {
         if (ngx_guildlog_traffic_codes[code] == status) {
@@ -64,11 +63,10 @@ ngx_guildlog_traffic_call(ngx_guildlog_traffic_t *traffic,
         }
     }
 
-    (void) ngx_atomic_fetch_add(&traffic->calls[bit][verdict->class][code],
-                                1);
+    (void) ngx_atomic_fetch_add(&traffic->calls[bit][class][code], 1);
 
-    if (verdict->class == NGX_GUILDLOG_PLATFORM_LIMITED) {
-        (void) ngx_atomic_fetch_add(&traffic->limited[verdict->scope], 1);
+    if (scope != -1) {
+        (void) ngx_atomic_fetch_add(&traffic->limited[scope], 1);
     }
 }
 

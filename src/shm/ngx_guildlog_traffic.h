@@ -1,14 +1,14 @@
 
 /*
- * What delivery did, in shared memory: calls of the platform and what they
- * came to, entries by their end, doubts by what settled them.
+ * What delivery did, in shared memory: calls of the platform by what was
+ * answered, entries by how their delivery ended, doubts by how they ended.
  */
 
 #ifndef _NGX_GUILDLOG_TRAFFIC_H_INCLUDED_
 #define _NGX_GUILDLOG_TRAFFIC_H_INCLUDED_
 
 
-#include "platform/ngx_guildlog_platform.h"
+#include "base/ngx_guildlog.h"
 
 
 #define NGX_GUILDLOG_TRAFFIC_CALLS    7
@@ -19,8 +19,8 @@
 
 
 typedef enum {
-    NGX_GUILDLOG_DOUBT_PRESENT = 0,      /* it was there */
-    NGX_GUILDLOG_DOUBT_ABSENT,           /* it was not, and goes again */
+    NGX_GUILDLOG_DOUBT_PRESENT = 0,      /* the message was there */
+    NGX_GUILDLOG_DOUBT_ABSENT,           /* it was not, and is sent again */
     NGX_GUILDLOG_DOUBT_UNPROVED,
     NGX_GUILDLOG_DOUBT_LAST
 } ngx_guildlog_traffic_doubt_e;
@@ -48,9 +48,10 @@ extern const char  *ngx_guildlog_traffic_doubts[];
 extern const ngx_uint_t  ngx_guildlog_traffic_codes[];
 
 
+/* call: one bit, class, and scope if it was limited, else -1, as
+   ngx_guildlog_verdict_t has them */
 void ngx_guildlog_traffic_call(ngx_guildlog_traffic_t *traffic,
-    ngx_guildlog_platform_call_e call, const ngx_guildlog_verdict_t *verdict,
-    ngx_uint_t status);
+    ngx_uint_t call, ngx_uint_t class, ngx_int_t scope, ngx_uint_t status);
 
 /* so many have reached that end: a reason, or "delivered" */
 void ngx_guildlog_traffic_entries(ngx_guildlog_traffic_t *traffic,

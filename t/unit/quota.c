@@ -14,8 +14,8 @@
 static ngx_str_t                 platform = ngx_string("a");
 static ngx_guildlog_pace_t       pace;
 static ngx_guildlog_pace_kept_t  kept;
-static ngx_guildlog_asks_t       asks;
-static ngx_guildlog_asker_t     *asker;
+static ngx_guildlog_quota_t      quota;
+static ngx_guildlog_quota_part_t  *part;
 
 
 static void
@@ -24,9 +24,9 @@ begin(ngx_pool_t *pool, ngx_uint_t rate)
     ngx_memzero(&kept, sizeof(kept));
     (void) ngx_guildlog_pace_init(&pace, &kept, &platform, pool, rate);
 
-    ngx_memzero(&asks, sizeof(asks));
+    ngx_memzero(&quota, sizeof(quota));
 
-    asker = ngx_guildlog_asks_enter(&asks, 3);
+    part = ngx_guildlog_quota_enter(&quota, 3);
 }
 
 
@@ -35,7 +35,7 @@ taken(void)
 {
     ngx_uint_t  n;
 
-    for (n = 0; ngx_guildlog_asks_take(asker); n++) { /* void */ }
+    for (n = 0; ngx_guildlog_quota_take(part); n++) { /* void */ }
 
     return n;
 }
@@ -45,7 +45,7 @@ static void
 want(ngx_uint_t n)
 {
     while (n--) {
-        ngx_guildlog_asks_want(asker);
+        ngx_guildlog_quota_want(part);
     }
 }
 
@@ -58,21 +58,21 @@ test_pace(ngx_pool_t *pool)
     want(20);
     tap_is(taken(), 0, "nothing is let by itself");
 
-    ngx_guildlog_asks_grant(&asks, &pace, 1000, 2);
+    ngx_guildlog_quota_grant(&quota, &pace, 1000, 2);
     tap_is(taken(), 2, "as many as are to be, at most");
 
-    ngx_guildlog_asks_grant(&asks, &pace, 1000, 64);
+    ngx_guildlog_quota_grant(&quota, &pace, 1000, 64);
     tap_is(taken(), 3, "and as the rate has left");
     tap_is(ngx_guildlog_pace_take(&pace, 1500), 0,
            "nothing of it is left to others");
     tap_is(pace.open, 0, "no answer is owed");
 
-    ngx_guildlog_asks_grant(&asks, &pace, 2100, 64);
+    ngx_guildlog_quota_grant(&quota, &pace, 2100, 64);
     tap_is(taken(), 5, "a second later it goes on");
 
     begin(pool, 0);
     want(3);
-    ngx_guildlog_asks_grant(&asks, &pace, 1000, 64);
+    ngx_guildlog_quota_grant(&quota, &pace, 1000, 64);
     tap_is(taken(), 3, "without a rate all are let");
 }
 
@@ -83,16 +83,16 @@ test_give_up(ngx_pool_t *pool)
     begin(pool, 5);
 
     want(3);
-    ngx_guildlog_asks_give_up(asker);
-    ngx_guildlog_asks_grant(&asks, &pace, 1000, 64);
-    tap_is(asker->granted, 2, "what was given up is not let");
+    ngx_guildlog_quota_give_up(part);
+    ngx_guildlog_quota_grant(&quota, &pace, 1000, 64);
+    tap_is(part->granted, 2, "what was given up is not let");
 
-    ngx_guildlog_asks_give_up(asker);
+    ngx_guildlog_quota_give_up(part);
     tap_is(taken(), 1, "nor is what was let meanwhile sent");
-    tap_is(asker->wanted, 0, "nothing is left");
+    tap_is(part->wanted, 0, "nothing is left");
 
-    ngx_guildlog_asks_give_up(asker);
-    tap_is(asker->wanted + asker->granted, 0, "never less than nothing");
+    ngx_guildlog_quota_give_up(part);
+    tap_is(part->wanted + part->granted, 0, "never less than nothing");
 }
 
 
@@ -101,32 +101,32 @@ test_give_up(ngx_pool_t *pool)
 static void
 test_workers(ngx_pool_t *pool)
 {
-    ngx_guildlog_asker_t  *other;
+    ngx_guildlog_quota_part_t  *other;
 
     begin(pool, 5);
 
-    other = ngx_guildlog_asks_enter(&asks, 1);
+    other = ngx_guildlog_quota_enter(&quota, 1);
 
     want(1);
-    ngx_guildlog_asks_grant(&asks, &pace, 1000, 64);
-    tap_is(ngx_guildlog_asks_take(other), 0, "what one wants is its own");
+    ngx_guildlog_quota_grant(&quota, &pace, 1000, 64);
+    tap_is(ngx_guildlog_quota_take(other), 0, "what one wants is its own");
     tap_is(taken(), 1, "and it gets it");
 
     want(4);
-    ngx_guildlog_asks_want(other);
-    ngx_guildlog_asks_grant(&asks, &pace, 1000, 2);
-    tap_is(ngx_guildlog_asks_take(other), 1, "the workers take turns");
+    ngx_guildlog_quota_want(other);
+    ngx_guildlog_quota_grant(&quota, &pace, 1000, 2);
+    tap_is(ngx_guildlog_quota_take(other), 1, "the workers take turns");
 
     want(2);
-    ngx_guildlog_asks_grant(&asks, &pace, 3000, 2);
-    asker = ngx_guildlog_asks_enter(&asks, 3);
+    ngx_guildlog_quota_grant(&quota, &pace, 3000, 2);
+    part = ngx_guildlog_quota_enter(&quota, 3);
     tap_is(taken(), 0, "who follows one that died has nothing");
-    ngx_guildlog_asks_grant(&asks, &pace, 6000, 64);
-    tap_is(asker->granted + other->granted, 0,
+    ngx_guildlog_quota_grant(&quota, &pace, 6000, 64);
+    tap_is(part->granted + other->granted, 0,
            "what that one wanted nobody wants any more");
     want(1);
     tap_is(taken(), 0, "a question waits for its own grant");
-    ngx_guildlog_asks_grant(&asks, &pace, 8000, 64);
+    ngx_guildlog_quota_grant(&quota, &pace, 8000, 64);
     tap_is(taken(), 1, "and gets it");
 }
 
@@ -134,37 +134,28 @@ test_workers(ngx_pool_t *pool)
 static void
 test_answers(ngx_pool_t *pool)
 {
-    ngx_guildlog_verdict_t  verdict;
-
     begin(pool, 0);
-    ngx_memzero(&verdict, sizeof(verdict));
 
-    verdict.class = NGX_GUILDLOG_PLATFORM_FORBIDDEN;
-    verdict.invalid = 1;
-    ngx_guildlog_asks_answered(&asks, &verdict);
-    ngx_guildlog_asks_answered(&asks, &verdict);
-    ngx_guildlog_asks_grant(&asks, &pace, 1000, 64);
+    ngx_guildlog_quota_answered(&quota, 0, 1, 0);
+    ngx_guildlog_quota_answered(&quota, 0, 1, 0);
+    ngx_guildlog_quota_grant(&quota, &pace, 1000, 64);
     tap_is(ngx_guildlog_pace_invalid(&pace, 1000), 2, "bad ones count");
-    ngx_guildlog_asks_grant(&asks, &pace, 1000, 64);
+    ngx_guildlog_quota_grant(&quota, &pace, 1000, 64);
     tap_is(ngx_guildlog_pace_invalid(&pace, 1000), 2, "once");
 
-    verdict.class = NGX_GUILDLOG_PLATFORM_LIMITED;
-    verdict.invalid = 0;
-    ngx_guildlog_asks_answered(&asks, &verdict);
+    ngx_guildlog_quota_answered(&quota, 0, 0, 0);
     want(1);
-    ngx_guildlog_asks_grant(&asks, &pace, 1000, 64);
-    tap_is(taken(), 1, "a limit of the bot is not the address's");
+    ngx_guildlog_quota_grant(&quota, &pace, 1000, 64);
+    tap_is(taken(), 1, "an answer without a pause lets others send");
 
-    verdict.pause_ms = 5000;
-    ngx_guildlog_asks_answered(&asks, &verdict);
-    verdict.pause_ms = 1000;
-    ngx_guildlog_asks_answered(&asks, &verdict);
+    ngx_guildlog_quota_answered(&quota, 0, 0, 5000);
+    ngx_guildlog_quota_answered(&quota, 0, 0, 1000);
     want(1);
-    ngx_guildlog_asks_grant(&asks, &pace, 1000, 64);
-    tap_is(taken(), 0, "that of all is");
-    ngx_guildlog_asks_grant(&asks, &pace, 5999, 64);
+    ngx_guildlog_quota_grant(&quota, &pace, 1000, 64);
+    tap_is(taken(), 0, "a pause holds all");
+    ngx_guildlog_quota_grant(&quota, &pace, 5999, 64);
     tap_is(taken(), 0, "as long as the longest says");
-    ngx_guildlog_asks_grant(&asks, &pace, 6000, 64);
+    ngx_guildlog_quota_grant(&quota, &pace, 6000, 64);
     tap_is(taken(), 1, "and no longer");
 }
 
@@ -174,11 +165,9 @@ test_answers(ngx_pool_t *pool)
 static void
 test_outage(ngx_pool_t *pool)
 {
-    ngx_uint_t              i;
-    ngx_guildlog_verdict_t  verdict;
+    ngx_uint_t  i;
 
     begin(pool, 0);
-    ngx_memzero(&verdict, sizeof(verdict));
 
     for (i = 0; i < 5; i++) {
         (void) ngx_guildlog_pace_take(&pace, 1000);
@@ -187,22 +176,18 @@ test_outage(ngx_pool_t *pool)
     }
 
     want(2);
-    ngx_guildlog_asks_grant(&asks, &pace, 6000, 64);
+    ngx_guildlog_quota_grant(&quota, &pace, 6000, 64);
     tap_is(taken(), 1, "in an outage a question is the probe");
 
-    verdict.class = NGX_GUILDLOG_PLATFORM_AGAIN;
-    verdict.failed = 1;
-    ngx_guildlog_asks_answered(&asks, &verdict);
-    ngx_guildlog_asks_grant(&asks, &pace, 6100, 64);
+    ngx_guildlog_quota_answered(&quota, 1, 0, 0);
+    ngx_guildlog_quota_grant(&quota, &pace, 6100, 64);
     tap_is(taken(), 0, "which is not answered");
 
-    ngx_guildlog_asks_grant(&asks, &pace, 11000, 64);
+    ngx_guildlog_quota_grant(&quota, &pace, 11000, 64);
     tap_is(taken(), 1, "the next one is again");
 
-    verdict.class = NGX_GUILDLOG_PLATFORM_DONE;
-    verdict.failed = 0;
-    ngx_guildlog_asks_answered(&asks, &verdict);
-    ngx_guildlog_asks_grant(&asks, &pace, 11100, 64);
+    ngx_guildlog_quota_answered(&quota, 0, 0, 0);
+    ngx_guildlog_quota_grant(&quota, &pace, 11100, 64);
     tap_is(ngx_guildlog_pace_take(&pace, 11100), 1,
            "is answered, and ends it for all");
 }
