@@ -218,6 +218,7 @@ struct ngx_guildlog_db_group_s {
     ngx_queue_t                    connections;  /* the last used first */
     ngx_uint_t                     nconnections;
     ngx_uint_t                     nconnecting;
+    ngx_uint_t                     nbusy;        /* with queries in flight */
     ngx_uint_t                     queued_behind;  /* sent behind others in
                                                       this round */
     ngx_uint_t                     max;
@@ -270,14 +271,13 @@ struct ngx_guildlog_db_pool_s {
 
 /* db_query.c: memory, and what a result means */
 
-/* NULL if out of memory; its values are NULL, and it has no share */
+/*
+ * NULL if out of memory.  It has no share.  An argument with a NUL byte: its
+ * outcome is REFUSED.
+ */
 ngx_guildlog_db_query_t *ngx_guildlog_db_query_create(
     ngx_guildlog_db_pool_t *pool,
     const ngx_guildlog_stmt_t *stmt, const ngx_str_t *args);
-
-/* NGX_DECLINED: there is a NUL byte in an argument */
-ngx_int_t ngx_guildlog_db_query_copy(ngx_guildlog_db_query_t *query,
-    const ngx_str_t *args);
 
 /*
  * NGX_OK: result.outcome says how it ended.  NGX_AGAIN: it had no effect and
@@ -296,7 +296,7 @@ void ngx_guildlog_db_query_free(ngx_guildlog_db_query_t *query);
 
 /* db_conn.c */
 
-/* NULL if out of memory */
+/* NULL if out of memory; one allocation, to be freed after events->ended() */
 ngx_guildlog_db_conn_t *ngx_guildlog_db_conn_create(
     ngx_guildlog_db_group_t *group);
 
@@ -307,9 +307,6 @@ void ngx_guildlog_db_conn_open(ngx_guildlog_db_conn_t *conn);
 void ngx_guildlog_db_conn_close(ngx_guildlog_db_conn_t *conn);
 void ngx_guildlog_db_conn_fail(ngx_guildlog_db_conn_t *conn,
     const char *cause);
-
-/* only after events->ended() */
-void ngx_guildlog_db_conn_free(ngx_guildlog_db_conn_t *conn);
 
 /* posts the read event if TLS has bytes that raise none */
 void ngx_guildlog_db_conn_read_pending(ngx_guildlog_db_conn_t *conn);
@@ -375,6 +372,9 @@ ngx_uint_t ngx_guildlog_db_group_down(ngx_guildlog_db_pool_t *pool);
 void ngx_guildlog_db_group_ready(ngx_guildlog_db_conn_t *conn);
 void ngx_guildlog_db_group_ended(ngx_guildlog_db_conn_t *conn);
 void ngx_guildlog_db_group_answered(ngx_guildlog_db_conn_t *conn);
+
+/* n: 1 when a connection gets work, -1 when it has none any more */
+void ngx_guildlog_db_group_busy(ngx_guildlog_db_group_t *group, ngx_int_t n);
 
 
 /* db_share.c: which server is next */

@@ -1,7 +1,7 @@
 
 /*
- * One connection to PostgreSQL: find the host, connect, be ready (then
- * pipeline.c has it), end.  A state is pg->handler.  Nothing here blocks.
+ * One connection to PostgreSQL: it finds the host, connects, is ready, and
+ * ends.  A state is conn->handler.  Nothing here blocks.
  */
 
 #include <ngx_config.h>
@@ -13,7 +13,7 @@
 #define NGX_GUILDLOG_DB_CONN_AGE        3600000            /* ms, about */
 #define NGX_GUILDLOG_DB_CONN_PARAMS     32
 
-/* a file that cannot exist: libpq looks into a home directory otherwise */
+/* a file that cannot exist, or libpq would look into a home directory */
 #define NGX_GUILDLOG_DB_CONN_NOWHERE    "/dev/null/none"
 
 
@@ -117,6 +117,11 @@ ngx_guildlog_db_conn_connect(ngx_guildlog_db_conn_t *conn)
 
     (void) PQsetNoticeReceiver(conn->pg, ngx_guildlog_db_conn_notice, conn);
 
+    ngx_log_debug2(NGX_LOG_DEBUG_EVENT, conn->site->log, 0,
+                   "guildlog db connects to host \"%s\", address \"%s\"",
+                   conn->site->database->resolved[conn->host].name,
+                   conn->addrs[conn->addr].text);
+
     conn->handler = ngx_guildlog_db_conn_poll;
     conn->timer.handler = ngx_guildlog_db_conn_connect_expired;
     ngx_add_timer(&conn->timer, conn->site->database->connect_timeout);
@@ -186,7 +191,7 @@ ngx_guildlog_db_conn_start(ngx_guildlog_db_conn_t *conn)
 }
 
 
-/* libpq takes an empty value for a missing one */
+/* to libpq an empty value is a missing one */
 
 static void
 ngx_guildlog_db_conn_param(ngx_guildlog_db_conn_params_t *params,
@@ -229,8 +234,8 @@ ngx_guildlog_db_conn_event_handler(ngx_event_t *ev)
 
 
 /*
- * libpq may close its socket and open another one under the same number in
- * any of these steps, hence nginx forgets the old one before each of them.
+ * Race: in each step libpq may close its socket and open another one with the
+ * same number.  So nginx forgets the socket before the step.
  */
 
 static void
@@ -301,6 +306,10 @@ ngx_guildlog_db_conn_setup(ngx_guildlog_db_conn_t *conn)
     site->host = conn->host;
     ngx_guildlog_db_host_forget(conn);
 
+    ngx_log_debug1(NGX_LOG_DEBUG_EVENT, site->log, 0,
+                   "guildlog db connection is ready, host \"%s\"",
+                   site->database->resolved[conn->host].name);
+
     conn->ready = 1;
     conn->ready_at = ngx_current_msec;
     conn->connection->idle = 1;
@@ -317,8 +326,8 @@ ngx_guildlog_db_conn_setup(ngx_guildlog_db_conn_t *conn)
 
 
 /*
- * A notice without SQLSTATE is libpq's own: it threw away a message it had
- * not expected.  One that is fatal is why the server is about to hang up.
+ * A notice without SQLSTATE is libpq's own: it dropped a message that it had
+ * not expected.  A fatal notice says why the server is about to hang up.
  */
 
 static void
@@ -367,8 +376,9 @@ ngx_guildlog_db_conn_aged(ngx_event_t *ev)
 
 
 /*
- * Level-triggered, unlike nginx's own connections: libpq does not read until
- * EAGAIN, so an edge would be lost with data left in the kernel.
+ * The events are level-triggered, unlike those of nginx's own connections.
+ * libpq does not read until EAGAIN, so no edge would tell of the data that it
+ * left in the kernel.
  */
 
 static ngx_int_t
@@ -412,7 +422,7 @@ ngx_guildlog_db_conn_unwatch(ngx_guildlog_db_conn_t *conn)
         return;
     }
 
-    /* libpq closes the socket on its own when the stream ends */
+    /* at the end of the stream libpq has closed the socket by itself */
 
     flags = (PQsocket(conn->pg) == c->fd) ? 0 : NGX_CLOSE_EVENT;
 
@@ -439,7 +449,7 @@ ngx_guildlog_db_conn_unwatch(ngx_guildlog_db_conn_t *conn)
 }
 
 
-/* what OpenSSL has decrypted and not handed out raises no event */
+/* bytes that OpenSSL has decrypted, and not handed out, raise no event */
 
 void
 ngx_guildlog_db_conn_read_pending(ngx_guildlog_db_conn_t *conn)
@@ -500,7 +510,7 @@ ngx_guildlog_db_conn_fail(ngx_guildlog_db_conn_t *conn, const char *cause)
 
     site = conn->site;
 
-    /* a restart of the server loses all of them for one cause */
+    /* a restart of the server ends all connections: one line is an error */
 
     level = (ngx_time() - site->lost < 2) ? NGX_LOG_INFO : NGX_LOG_ERR;
     site->lost = ngx_time();
@@ -527,13 +537,17 @@ ngx_guildlog_db_conn_close(ngx_guildlog_db_conn_t *conn)
 static void
 ngx_guildlog_db_conn_end(ngx_guildlog_db_conn_t *conn)
 {
+    ngx_log_debug3(NGX_LOG_DEBUG_EVENT, conn->site->log, 0,
+                   "guildlog db connection ends ready:%d closing:%d flight:%ui",
+                   conn->ready, conn->closing, conn->nflight);
+
     ngx_guildlog_db_conn_drop(conn);
     ngx_guildlog_db_host_forget(conn);
     conn->events->ended(conn);
 }
 
 
-/* nginx lets go of the socket, then libpq closes it */
+/* nginx forgets the socket before libpq closes it */
 
 static void
 ngx_guildlog_db_conn_drop(ngx_guildlog_db_conn_t *conn)
@@ -549,11 +563,4 @@ ngx_guildlog_db_conn_drop(ngx_guildlog_db_conn_t *conn)
         conn->pg = NULL;
         ERR_clear_error();
     }
-}
-
-
-void
-ngx_guildlog_db_conn_free(ngx_guildlog_db_conn_t *conn)
-{
-    ngx_free(conn);
 }

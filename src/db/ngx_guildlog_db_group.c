@@ -417,7 +417,7 @@ ngx_guildlog_db_group_ended(ngx_guildlog_db_conn_t *conn)
     }
 
     if (conn->nflight) {
-        ngx_guildlog_stats_gauge(pool->stats, NGX_GUILDLOG_GAUGE_BUSY, -1);
+        ngx_guildlog_db_group_busy(group, -1);
     }
 
     ngx_post_event(&pool->run, &ngx_posted_events);
@@ -459,10 +459,18 @@ ngx_guildlog_db_group_answered(ngx_guildlog_db_conn_t *conn)
         return;
     }
 
-    ngx_guildlog_stats_gauge(pool->stats, NGX_GUILDLOG_GAUGE_BUSY, -1);
+    ngx_guildlog_db_group_busy(group, -1);
 
     ngx_queue_remove(&conn->queue);
     ngx_queue_insert_head(&group->connections, &conn->queue);
+}
+
+
+void
+ngx_guildlog_db_group_busy(ngx_guildlog_db_group_t *group, ngx_int_t n)
+{
+    group->nbusy += n;
+    ngx_guildlog_stats_gauge(group->pool->stats, NGX_GUILDLOG_GAUGE_BUSY, n);
 }
 
 

@@ -1,8 +1,8 @@
 
 /*
- * Where a database is: hosts and their addresses, found when the
- * configuration is read and, where nginx has a resolver, again at run time.
- * libpq is only ever given numbers, since it looks names up by blocking.
+ * Where a database is: its hosts and their addresses.  They are found when the
+ * configuration is read, and again at run time if nginx has a resolver.  libpq
+ * gets numeric addresses only, since it would block to look a name up.
  */
 
 #include "db/ngx_guildlog_db.h"

@@ -1,8 +1,8 @@
 
 /*
- * The queries of a connection that is ready: they are sent one behind the
- * other and answered in that order.  pg->result is what the server has to say
- * next.
+ * The queries of a connection that is ready.  They are sent one behind the
+ * other and answered in that order.  conn->result handles what the server has
+ * to answer next.
  */
 
 #include <ngx_config.h>
@@ -13,7 +13,7 @@
 #define NGX_GUILDLOG_DB_PIPELINE_BIG    (8 * 1024 * 1024)  /* bytes */
 #define NGX_GUILDLOG_DB_PIPELINE_RENEW  1000               /* ms */
 
-/* the SQLSTATE of a server that takes no writes: by its name another may now */
+/* the server takes no writes; the same name may lead to one that does */
 #define NGX_GUILDLOG_DB_PIPELINE_READ_ONLY  "25006"
 
 
@@ -40,7 +40,7 @@ static ngx_int_t ngx_guildlog_db_pipeline_desynced(ngx_guildlog_db_conn_t *conn,
     PGresult *res);
 
 
-/* SQLSTATEs by which a prepared form says that it is gone or out of date */
+/* SQLSTATEs: the prepared form is gone, or out of date */
 
 static const char  *ngx_guildlog_db_pipeline_stale[] = {
     "26000", "0A000", NULL
@@ -132,7 +132,7 @@ ngx_guildlog_db_pipeline_io(ngx_guildlog_db_conn_t *conn, ngx_uint_t write)
                                     PQerrorMessage(conn->pg));
     }
 
-    /* answers that came before the end of the stream are answers */
+    /* what came before the end of the stream is answered */
 
     if (ngx_guildlog_db_pipeline_results(conn) != NGX_OK) {
         return;
@@ -187,7 +187,7 @@ ngx_guildlog_db_pipeline_flush(ngx_guildlog_db_conn_t *conn)
         return NGX_ERROR;
     }
 
-    /* libpq reads while it cannot write: then no event tells of the data */
+    /* libpq reads while it cannot write, and no event tells of that data */
 
     if (conn->nflight && !PQisBusy(conn->pg)) {
         ngx_post_event(conn->connection->read, &ngx_posted_next_events);
@@ -200,8 +200,9 @@ ngx_guildlog_db_pipeline_flush(ngx_guildlog_db_conn_t *conn)
 
 
 /*
- * At most a pipeline's depth of answers a call.  PQisBusy() parses even
- * while nothing is in flight, for what a server says on its own.
+ * A call handles as many answers as the pipeline is deep at most.  PQisBusy()
+ * is called while nothing is in flight, too: it parses what the server sends
+ * by itself.
  */
 
 static ngx_int_t
@@ -227,7 +228,7 @@ ngx_guildlog_db_pipeline_results(ngx_guildlog_db_conn_t *conn)
         }
     }
 
-    /* libpq waits on for what it has read and had no memory to tell */
+    /* libpq had no memory for a message, and waits as if it had not come */
 
     if (ngx_errno == NGX_ENOMEM) {
         ngx_guildlog_db_conn_fail(conn, "no memory for an answer");
@@ -310,7 +311,7 @@ ngx_guildlog_db_pipeline_executed(ngx_guildlog_db_conn_t *conn, PGresult *res)
 
     if (res && query->result.res) {
 
-        /* it was not prepared: what depends on that has to be skipped */
+        /* the Prepare failed: the server skips the rest up to the sync */
 
         if (PQresultStatus(res) == PGRES_PIPELINE_ABORTED) {
             PQclear(res);
@@ -394,7 +395,7 @@ ngx_guildlog_db_pipeline_synced(ngx_guildlog_db_conn_t *conn, PGresult *res)
 }
 
 
-/* an error of this statement, or the last one of the connection */
+/* an error of this statement, or a fatal one of the connection */
 
 static ngx_int_t
 ngx_guildlog_db_pipeline_refused(ngx_guildlog_db_conn_t *conn,
@@ -443,8 +444,8 @@ ngx_guildlog_db_pipeline_refused(ngx_guildlog_db_conn_t *conn,
 
 
 /*
- * Something came that was not asked for: from here on no answer can be
- * trusted to belong to its query.
+ * Something came that was not asked for.  From here on an answer might belong
+ * to another query: the connection is closed.
  */
 
 static ngx_int_t

@@ -93,7 +93,6 @@ ngx_guildlog_db_pool_submit(ngx_guildlog_db_pool_t *pool,
     const ngx_guildlog_stmt_t *stmt, const ngx_str_t *args,
     ngx_guildlog_db_handler_pt handler, void *data)
 {
-    ngx_int_t                 clean;
     ngx_guildlog_db_group_t  *group;
     ngx_guildlog_db_query_t  *query;
 
@@ -110,16 +109,13 @@ ngx_guildlog_db_pool_submit(ngx_guildlog_db_pool_t *pool,
     query->data = data;
 
     group = ngx_guildlog_db_group_of(query);
-    clean = ngx_guildlog_db_query_copy(query, args);
 
     if (ngx_guildlog_db_share_join(group, query) != NGX_OK) {
         ngx_guildlog_db_query_free(query);
         return NULL;
     }
 
-    if (clean != NGX_OK) {
-        ngx_memcpy(query->result.sqlstate, "22021", 6);
-        ngx_str_set(&query->result.message, "a NUL byte in an argument");
+    if (query->result.outcome == NGX_GUILDLOG_DB_REFUSED) {
         ngx_guildlog_db_pool_reject(query, NGX_GUILDLOG_DB_REFUSED);
 
     } else if (ngx_guildlog_db_group_down(pool)) {
@@ -162,24 +158,11 @@ ngx_guildlog_db_pool_reject(ngx_guildlog_db_query_t *query,
 ngx_uint_t
 ngx_guildlog_db_pool_requests_running(ngx_guildlog_db_pool_t *pool)
 {
-    ngx_queue_t              *q;
-    ngx_guildlog_db_conn_t   *conn;
     ngx_guildlog_db_group_t  *group;
 
     group = &pool->groups[NGX_GUILDLOG_DB_GROUP_SHORT];
 
-    for (q = ngx_queue_head(&group->connections);
-         q != ngx_queue_sentinel(&group->connections);
-         q = ngx_queue_next(q))
-    {
-        conn = ngx_queue_data(q, ngx_guildlog_db_conn_t, queue);
-
-        if (conn->nflight) {
-            return 1;
-        }
-    }
-
-    return group->nwaiting != 0;
+    return group->nwaiting || group->nbusy;
 }
 
 
@@ -307,7 +290,7 @@ ngx_guildlog_db_pool_free_ended(ngx_guildlog_db_pool_t *pool)
             unsent = 0;
         }
 
-        ngx_guildlog_db_conn_free(conn);
+        ngx_free(conn);
     }
 }
 

@@ -23,7 +23,7 @@ typedef struct {
 } ngx_guildlog_db_addr_t;
 
 
-/* what a host became when the configuration was read */
+/* a host, with the addresses found when the configuration was read */
 
 typedef struct {
     const char                    *name;
@@ -39,9 +39,9 @@ typedef struct {
 
 typedef struct {
     ngx_str_t                      name;
-    ngx_array_t                    hosts;       /* of ngx_str_t, in order:
-                                                   name, address, directory
-                                                   of a unix socket */
+    ngx_array_t                    hosts;       /* ngx_str_t, in order; each a
+                                                   name, an address or the
+                                                   directory of a socket */
     in_port_t                      port;
     ngx_str_t                      dbname;
     ngx_str_t                      user;
@@ -59,8 +59,8 @@ typedef struct {
     ngx_msec_t                     long_timeout;
     ngx_msec_t                     queue_timeout;
     ngx_flag_t                     prepare;     /* off behind old poolers */
-    ngx_uint_t                     kept;        /* place among those with a
-                                                   keeper; 0: none */
+    ngx_uint_t                     kept;        /* number among those with a
+                                                   keeper; 0: no keeper */
     ngx_uint_t                     index;       /* of the configuration */
     ngx_guildlog_db_host_t        *resolved;    /* as many as hosts; set by
                                                    resolve() */
@@ -70,8 +70,8 @@ typedef struct {
 typedef enum {
     NGX_GUILDLOG_DB_ROWS = 0,    /* the statement ran: rows and values */
     NGX_GUILDLOG_DB_REFUSED,     /* the server says why: sqlstate, message */
-    NGX_GUILDLOG_DB_UNAVAILABLE, /* PostgreSQL is not there, went away, or
-                                    no connection was free in time */
+    NGX_GUILDLOG_DB_UNAVAILABLE, /* the database is down, the connection was
+                                    lost, or none was free in time */
     NGX_GUILDLOG_DB_QUEUE_FULL,
     NGX_GUILDLOG_DB_SHARE_TAKEN, /* its server has as many in flight or
                                     waiting as it may */
@@ -92,9 +92,9 @@ struct ngx_guildlog_db_result_s {
 
 
 /*
- * Called exactly once, from the event loop, never from within submit(),
- * unless the query was detached before.  The result lives until it returns;
- * the query is gone when it is called, and must not be detached any more.
+ * Called exactly once, from the event loop, never from within submit(); not
+ * called if the query was detached.  The result lives until it returns.  The
+ * query must not be detached any more.
  */
 
 typedef void (*ngx_guildlog_db_handler_pt)(void *data,
@@ -102,9 +102,9 @@ typedef void (*ngx_guildlog_db_handler_pt)(void *data,
 
 
 /*
- * Finds the addresses of a database's hosts, of which there is one at least
- * and none is empty.  A name that nobody knows is a warning: nginx has to start
- * without the database.  Returns NGX_CONF_OK or NGX_CONF_ERROR, logged.
+ * Finds the addresses of a database's hosts: at least one, and none of them
+ * empty.  An unknown name is a warning, since nginx has to start without the
+ * database.  Returns NGX_CONF_OK or NGX_CONF_ERROR, which is logged.
  */
 
 char *ngx_guildlog_db_host_resolve(ngx_conf_t *cf,
@@ -136,12 +136,12 @@ ngx_guildlog_db_query_t *ngx_guildlog_db_pool_submit(
     const ngx_guildlog_stmt_t *stmt, const ngx_str_t *args,
     ngx_guildlog_db_handler_pt handler, void *data);
 
-/* do short statements, of requests, wait or run? */
+/* does a short statement, as requests have them, wait or run? */
 ngx_uint_t ngx_guildlog_db_pool_requests_running(ngx_guildlog_db_pool_t *pool);
 
 /*
- * The asker is gone: the handler will not be called.  A query that waits is
- * dropped, a long read is cancelled, any other one ends alone.
+ * Nobody asks any more: the handler will not be called.  A query that waits is
+ * dropped, a long read is cancelled, any other one runs to its end.
  */
 
 void ngx_guildlog_db_pool_detach(ngx_guildlog_db_query_t *query);
@@ -155,18 +155,18 @@ ngx_str_t ngx_guildlog_db_result_value(ngx_guildlog_db_result_t *result,
 int64_t ngx_guildlog_db_result_number(ngx_guildlog_db_result_t *result,
     ngx_uint_t row, ngx_uint_t column);
 
-/* what all the values together have at most */
+/* an upper bound of the bytes of all values */
 size_t ngx_guildlog_db_result_size(ngx_guildlog_db_result_t *result);
 
 /*
- * Hands the rows to a memory pool, so that values stay valid as long as it;
- * NGX_ERROR if out of memory (then they still end with the handler).
+ * Gives the rows to a memory pool: the values are valid as long as the pool.
+ * NGX_ERROR if out of memory: they are valid until the handler returns.
  */
 ngx_int_t ngx_guildlog_db_result_keep(ngx_guildlog_db_result_t *result,
     ngx_pool_t *pool);
 
 
-/* a message of the database in one line of the log; line may be the text */
+/* puts a message into one line of at most size bytes; line may be text */
 void ngx_guildlog_db_result_line(u_char *line, size_t size, const char *text);
 
 

@@ -29,6 +29,7 @@ ngx_guildlog_db_query_create(ngx_guildlog_db_pool_t *pool,
     const ngx_guildlog_stmt_t *stmt, const ngx_str_t *args)
 {
     size_t                    size;
+    u_char                   *p;
     ngx_uint_t                i;
     ngx_guildlog_db_query_t  *query;
 
@@ -56,29 +57,19 @@ ngx_guildlog_db_query_create(ngx_guildlog_db_pool_t *pool,
     query->timer.data = query;
     query->timer.log = pool->log;
 
-    return query;
-}
+    p = (u_char *) (query->values + stmt->nargs);
 
-
-ngx_int_t
-ngx_guildlog_db_query_copy(ngx_guildlog_db_query_t *query,
-    const ngx_str_t *args)
-{
-    u_char      *p;
-    ngx_uint_t   i, nargs;
-
-    nargs = query->stmt->nargs;
-    p = (u_char *) (query->values + nargs);
-
-    for (i = 0; i < nargs; i++) {
+    for (i = 0; i < stmt->nargs; i++) {
 
         if (args[i].data == NULL) {
-            query->values[i] = NULL;
             continue;
         }
 
         if (memchr(args[i].data, '\0', args[i].len)) {
-            return NGX_DECLINED;
+            query->result.outcome = NGX_GUILDLOG_DB_REFUSED;
+            ngx_memcpy(query->result.sqlstate, "22021", 6);
+            ngx_str_set(&query->result.message, "a NUL byte in an argument");
+            break;
         }
 
         query->values[i] = (const char *) p;
@@ -86,7 +77,7 @@ ngx_guildlog_db_query_copy(ngx_guildlog_db_query_t *query,
         *p++ = '\0';
     }
 
-    return NGX_OK;
+    return query;
 }
 
 

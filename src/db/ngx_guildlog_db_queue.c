@@ -247,7 +247,7 @@ ngx_guildlog_db_queue_send_on(ngx_guildlog_db_conn_t *conn,
     ngx_guildlog_db_share_count(query, 1);
 
     if (conn->nflight == 0) {
-        ngx_guildlog_stats_gauge(pool->stats, NGX_GUILDLOG_GAUGE_BUSY, 1);
+        ngx_guildlog_db_group_busy(conn->group, 1);
     }
 
     /* the one in front of it may use up a timeout, too */

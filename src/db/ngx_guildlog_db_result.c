@@ -10,7 +10,7 @@
 static void ngx_guildlog_db_result_cleanup(void *data);
 
 
-/* out of bounds is not left to libpq, which would tell the connection */
+/* libpq would raise a notice for a row or column that is out of bounds */
 
 ngx_str_t
 ngx_guildlog_db_result_value(ngx_guildlog_db_result_t *result, ngx_uint_t row,
@@ -23,7 +23,7 @@ ngx_guildlog_db_result_value(ngx_guildlog_db_result_t *result, ngx_uint_t row,
     if (row < result->rows && column < result->columns) {
         value.len = PQgetlength(result->res, row, column);
 
-        /* a null has no bytes either */
+        /* only a value of no bytes may be null */
 
         if (value.len || !PQgetisnull(result->res, row, column)) {
             value.data = (u_char *) PQgetvalue(result->res, row, column);
@@ -81,7 +81,7 @@ ngx_guildlog_db_result_cleanup(void *data)
 }
 
 
-/* libpq's messages have several lines, and end in a line feed */
+/* libpq's messages have several lines, and a line feed at the end */
 
 void
 ngx_guildlog_db_result_line(u_char *line, size_t size, const char *text)
@@ -100,7 +100,7 @@ ngx_guildlog_db_result_line(u_char *line, size_t size, const char *text)
         }
     }
 
-    /* a character of UTF-8 is left out as a whole */
+    /* no part of a UTF-8 character is left at the end */
 
     if (((u_char) *text & 0xc0) == 0x80) {
         while (p > line && (*--p & 0xc0) == 0x80) { /* void */ }

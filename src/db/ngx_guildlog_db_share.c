@@ -1,14 +1,14 @@
 
 /*
- * Each server has a share of a set of connections: so many of its statements
- * are in flight at a time, the others wait, and the servers take turns.  So
- * who asks much waits for its own, and nobody else does.
+ * Each server has a share of a group of connections: a number of its
+ * statements are in flight at a time, the others wait, and the servers take
+ * turns.  A server that asks much waits for itself, and no other does.
  */
 
 #include "db/ngx_guildlog_db.h"
 
 
-/* the share of all servers together: no id is that small */
+/* the share of statements for several servers: no server has that id */
 #define NGX_GUILDLOG_DB_SHARE_SEVERAL  1
 
 
@@ -57,7 +57,7 @@ ngx_guildlog_db_share_join(ngx_guildlog_db_group_t *group,
 }
 
 
-/* an argument that is no number is refused by the database: no server's */
+/* an argument that is no number has no server: the database will refuse it */
 
 static ngx_rbtree_key_t
 ngx_guildlog_db_share_key(ngx_guildlog_db_query_t *query)
@@ -179,7 +179,7 @@ ngx_guildlog_db_share_leave(ngx_guildlog_db_query_t *query)
 }
 
 
-/* what goes one behind another has one connection by that: it is not counted */
+/* SERIAL queries, one behind the other on one connection, do not count */
 
 void
 ngx_guildlog_db_share_count(ngx_guildlog_db_query_t *query, ngx_int_t n)
@@ -190,7 +190,7 @@ ngx_guildlog_db_share_count(ngx_guildlog_db_query_t *query, ngx_int_t n)
 }
 
 
-/* what is of no server has no share, and no bounds but those of all */
+/* a query of no server is not bounded here */
 
 ngx_uint_t
 ngx_guildlog_db_share_full(ngx_guildlog_db_query_t *query)
@@ -201,7 +201,7 @@ ngx_guildlog_db_share_full(ngx_guildlog_db_query_t *query)
 }
 
 
-/* the patient ones have no place in the line of the others */
+/* PATIENT queries take no place in the line of the others */
 
 ngx_uint_t
 ngx_guildlog_db_share_line_full(ngx_guildlog_db_query_t *query)
