@@ -18,8 +18,8 @@ sub put {
 }
 
 
-is $nginx->get($path, %as)->status, 404, 'nobody has access';
-is $nginx->get("$path/$ada", %as)->status, 404, 'nor has Ada';
+is $nginx->get($path, %as)->status, 404, 'the list is empty at first: 404';
+is $nginx->get("$path/$ada", %as)->status, 404, 'a user without access: 404';
 
 $nginx->operator('PUT', "/servers/$server/members/$ada", { name => 'Ada' });
 
@@ -29,15 +29,15 @@ my $entry = one_change($nginx, $server, 99, 'giving access', sub {
     is $answer->text, '{}', 'with an empty object';
 });
 is_deeply $entry->{target}, { id => $ada, name => 'Ada' },
-    'the entry says whom';
-is $entry->{name}, 'view', 'and what';
-is $entry->{action}, 'add', 'and what was done';
+    'the entry names the user';
+is $entry->{name}, 'view', '... and the level';
+is $entry->{action}, 'add', '... and the action';
 is $entry->{notification}{description}, "add Ada $ada view",
-    'the notification says all of it';
+    'the notification has all of it';
 
 my $row = { id => $server, user_id => $ada, level => 'view' };
-is_deeply $nginx->get("$path/$ada", %as)->json, [$row], 'one row';
-is_deeply $nginx->get($path, %as)->json, [$row], 'the only one';
+is_deeply $nginx->get("$path/$ada", %as)->json, [$row], 'one row for the user';
+is_deeply $nginx->get($path, %as)->json, [$row], 'one row in the list';
 
 no_change($nginx, $server, 'the same access', sub {
     is put($ada, 'view')->status, 202, 'the same again';
@@ -50,16 +50,16 @@ is $entry->{action}, 'update', 'is a change';
 put($bob, 'view');
 is_deeply [map { "$_->{user_id} $_->{level}" }
     @{ $nginx->get($path, %as)->json }], ["$ada manage", "$bob view"],
-    'the list is by user';
+    'the list is sorted by user';
 is_deeply $nginx->get("/servers/$server/config", %as)->json->{access},
-    $nginx->get($path, %as)->json, 'it stands in the whole configuration';
+    $nginx->get($path, %as)->json, 'the whole configuration has it';
 
 no_change($nginx, $server, 'bad levels', sub {
     for my $bad ('owner', 'VIEW', '', undef, 1) {
         my $answer = put($ada, $bad);
         is $answer->status, 400, 'no level ' . ($bad // 'null');
         like $answer->json->{error}, qr/^level: .*manage, view/,
-            'the error names those there are';
+            'the error names the levels';
     }
 });
 for my $bad ('x', '0', '01', '-1', '1.5', '9223372036854775808', '1' x 21) {
@@ -73,23 +73,25 @@ $entry = one_change($nginx, $server, 99, 'taking away', sub {
     is $answer->status, 202, 'access is taken away';
     is $answer->text, '{}', 'with an empty object';
 });
-is $entry->{action}, 'remove', 'and told';
-is $nginx->get("$path/$ada", %as)->status, 404, 'Ada has none';
-is $nginx->get("$path/$bob", %as)->status, 200, 'Bob has';
+is $entry->{action}, 'remove', 'the entry has the action';
+is $nginx->get("$path/$ada", %as)->status, 404, 'Ada has no access any more';
+is $nginx->get("$path/$bob", %as)->status, 200, 'Bob still has access';
 no_change($nginx, $server, 'taking away again', sub {
-    is $nginx->delete("$path/$ada", %as)->status, 404, 'what is not there';
+    is $nginx->delete("$path/$ada", %as)->status, 404,
+        '... of a user who has none';
 });
 
 # the other bot
 
-is $nginx->get("$path?bot=pro", %as)->status, 404, 'the Pro bot has its own';
+is $nginx->get("$path?bot=pro", %as)->status, 404,
+    'the Pro bot has its own list';
 one_change($nginx, $server, 99, 'the Pro bot', sub {
     is put($bob, 'manage', '?bot=pro')->status, 202, 'bot=pro';
 }, bot => 'pro');
 is $nginx->get("$path/$bob", %as)->json->[0]{level}, 'view',
-    'the main bot keeps its own';
+    'the main bot keeps its list';
 
-# many at once
+# several clients at the same time
 
 my @answers = at_once(4, sub { put($ada, 'view')->status },
     $nginx => 'access');
@@ -99,6 +101,6 @@ is "@answers", '202 202 202 202', 'four clients give the same access';
 }, $nginx => 'access');
 is "@answers", '202 404 404 404', 'four clients take it away';
 is $nginx->sql('select count(*) from log_entry where type = 99'
-    . ' and target_id = ?', $ada), 5, 'each change is told once';
+    . ' and target_id = ?', $ada), 5, 'each change is logged once';
 
 done_testing;

@@ -29,7 +29,7 @@ sub row {
 
 
 is $nginx->get($path, %as)->status, 404, 'nothing is stored yet';
-is $nginx->get($path, %as)->text, '{}', 'and nothing said of it';
+is $nginx->get($path, %as)->text, '{}', 'the body is an empty object';
 
 # the first change
 
@@ -39,14 +39,14 @@ my $entry = one_change($nginx, $server, 68, 'the first change', sub {
     is $answer->text, '{}', 'with an empty object';
 });
 is $entry->{contentAfter}, 'main_channel: 300000000000000001',
-    'the entry says what is new';
+    'the entry has the new value';
 like $entry->{notification}{description}, qr/main_channel/,
-    'so does the notification';
+    'the notification has it, too';
 
 is_deeply $nginx->get($path, %as)->json, [{
     id => $server, map({ $_ => undef } @fields),
     main_channel => '300000000000000001',
-}], 'the read is an array of one row, the ID a string';
+}], 'a read returns one row, with IDs as strings';
 
 # each field
 
@@ -55,10 +55,10 @@ for my $i (0 .. $#fields) {
     one_change($nginx, $server, 68, $fields[$i], sub {
         is patch({ $fields[$i] => $channel })->status, 202, $fields[$i];
     });
-    is row()->{ $fields[$i] }, $channel, "$fields[$i] is what was set";
+    is row()->{ $fields[$i] }, $channel, "$fields[$i] is stored";
 }
 
-# follow and off
+# null and "0"
 
 $entry = one_change($nginx, $server, 68, 'two fields in one request', sub {
     patch({ category_text => undef, category_voice => '0' });
@@ -66,39 +66,40 @@ $entry = one_change($nginx, $server, 68, 'two fields in one request', sub {
 is row()->{category_text}, undef, 'null follows the main channel again';
 is row()->{category_voice}, '0', '"0" switches the category off';
 is row()->{category_roles}, '300000000000000108',
-    'a field that is not given stays';
+    'an absent field keeps its value';
 is $entry->{content}, "category_text: 300000000000000104\n"
-    . 'category_voice: 300000000000000105', 'the entry says what was';
+    . 'category_voice: 300000000000000105', 'the entry has the old value';
 is $entry->{contentAfter}, "category_text: null\ncategory_voice: 0",
-    'and what is';
+    'the entry has the new value';
 like $entry->{notification}{description}, qr/category_text: null/,
-    'so does the notification';
+    'the notification has it, too';
 
 for my $field (qw(main_channel category_files)) {
     no_change($nginx, $server, "$field off", sub {
         my $answer = patch({ category_roles => '1', $field => '0' });
-        is $answer->status, 400, "$field cannot be off";
-        like $answer->json->{error}, qr/^$field: /, 'says the error';
+        is $answer->status, 400, "$field cannot be switched off";
+        like $answer->json->{error}, qr/^$field: /, 'the error names the field';
     });
 }
 is row()->{category_roles}, '300000000000000108',
-    'one bad field, and nothing is applied';
+    'one bad field: nothing is applied';
 
 is patch({ category_voice => '9223372036854775807' })->status, 202,
-    'the largest ID is one';
-is row()->{category_voice}, '9223372036854775807', 'and comes back whole';
+    'the largest ID is accepted';
+is row()->{category_voice}, '9223372036854775807',
+    '... and is read back unchanged';
 
 # no change
 
-no_change($nginx, $server, 'what is so already', sub {
+no_change($nginx, $server, 'the values that are stored already', sub {
     is patch({ category_text => undef,
                category_voice => '9223372036854775807' })->status, 202,
-        'the same again is accepted';
+        'the stored values are accepted again';
 });
 no_change($nginx, $server, 'nothing', sub {
     my $answer = patch({});
-    is $answer->status, 400, 'a change of nothing is a mistake';
-    like $answer->json->{error}, qr/^body: /, 'and the error says so';
+    is $answer->status, 400, 'an empty change is refused';
+    like $answer->json->{error}, qr/^body: /, 'the error names the body';
 });
 
 # bots and servers
@@ -109,26 +110,29 @@ one_change($nginx, $server, 68, 'the Pro bot', sub {
     is patch({ main_channel => '300000000000000999' }, '?bot=pro')->status,
         202, 'bot=pro';
 }, bot => 'pro');
-is row('?bot=pro')->{main_channel}, '300000000000000999', 'it is changed';
-is row()->{main_channel}, '300000000000000100', 'the main bot is not';
+is row('?bot=pro')->{main_channel}, '300000000000000999',
+    'its channel is changed';
+is row()->{main_channel}, '300000000000000100',
+    'the channel of the main bot is not';
 
 my $other = $nginx->server;
 is $nginx->get("/servers/$other/config/logging/channels",
-    token => $nginx->token($other))->status, 404, 'nor is another server';
+    token => $nginx->token($other))->status, 404,
+        'another server has nothing stored';
 
-# many at once
+# several clients at the same time
 
 my @answers = at_once(6, sub {
     return patch({ $fields[$_[0]] => '30000000000000070' . $_[0] })->status;
 }, $nginx => 'logging_channels');
-is "@answers", '202 202 202 202 202 202', 'six clients change a field each';
+is "@answers", '202 202 202 202 202 202', 'six clients change one field each';
 is_deeply [@{ row() }{ @fields[1 .. 6] }],
-    [map { '30000000000000070' . $_ } 1 .. 6], 'none of them loses it';
+    [map { '30000000000000070' . $_ } 1 .. 6], 'each change is stored';
 
 my $before = $nginx->sql('select count(*) from log_entry where type = 68');
 at_once(4, sub { patch({ main_channel => '300000000000000800' })->status },
     $nginx => 'logging_channels');
 is $nginx->sql('select count(*) from log_entry where type = 68') - $before, 1,
-    'four clients make the same change: it is told once';
+    'four clients make the same change: it is logged once';
 
 done_testing;

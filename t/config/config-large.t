@@ -1,6 +1,6 @@
-# GET /config and GET /config/tags are sent part by part where they are large,
-# so that one who is slow to read them costs a worker 1 MiB at most. What comes
-# is what comes at once where there are no parts.
+# A large GET /config or GET /config/tags is sent part by part, so that a slow
+# reader costs a worker at most 1 MiB.  The parts together are the same body as
+# the database function returns in one piece.
 
 use lib 't/lib';
 use Guildlog;
@@ -17,8 +17,8 @@ my $server = $nginx->server(plan => 'pro');
 my %as     = (token => $nginx->token($server));
 my $at     = "/servers/$server";
 
-# as large as it may be: 1,000 tags (some of which grow six times as JSON), seven
-# ignore lists of 1,000, 200 people with access
+# a configuration of the largest size: 1,000 tags (some of which grow six times
+# as JSON), seven ignore lists of 1,000 entries, 200 people with access
 
 $nginx->sql(q(insert into tag select ?::bigint, 0, g::text, 'tag ' || g,
     case when mod(g, 4) = 0 then repeat(chr(1), 4095)
@@ -32,7 +32,7 @@ $nginx->sql(q(insert into access select ?::bigint, 0, g, 'view'
     from generate_series(1, 200) g), $server);
 
 
-# size and digest of what the function says to a module that knows of no parts
+# size and digest of the body that the function returns without parts
 sub at_once {
     my ($function) = @_;
 
@@ -43,7 +43,7 @@ sub at_once {
 }
 
 
-# connections that asked, and have the beginning of an answer each
+# connections, each of which has sent a request and got a part of its answer
 sub readers {
     my ($path, $n, $token) = @_;
 
@@ -54,10 +54,11 @@ sub readers {
             . "Authorization: Bearer $token\r\n\r\n");
         $client;
     } 1 .. $n;
-    wait_for { $_->readable || return 0 for @readers; 1 } 300, 'all began';
+    wait_for { $_->readable || return 0 for @readers; 1 } 300,
+        'all answers begin';
     wait_for { !$nginx->sql(q(select count(*) from pg_stat_activity
         where usename = 'guildlog' and datname = current_database()
-          and state <> 'idle')) } 300, 'the database rests';
+          and state <> 'idle')) } 300, 'the database has nothing to do';
     return @readers;
 }
 
@@ -75,13 +76,13 @@ for my $part (['config', 'config_get', 20], ['config/tags', 'tags_get', 15]) {
 
     for (0, 1) {
         my $answer = $readers[$_]->response;
-        is $answer->status, 200, '... it is answered';
-        is md5_hex($answer->text), $digest, '... by all of it';
+        is $answer->status, 200, '... it is answered with 200';
+        is md5_hex($answer->text), $digest, '... with the same body';
     }
     $_->close for @readers;
 }
 
-# each part is what its own read gives
+# each part is the body of its own read
 
 my $config = $nginx->connection(timeout => 120)->request('GET',
     "/api$at/config", %as)->json;
@@ -91,11 +92,12 @@ for (['logging/ignore/0', 'serverlogConfigIgnoreStandard', 0, 999],
 {
     my ($path, $key, $from, $to) = @$_;
     is_deeply [@{ $config->{$key} }[$from .. $to]],
-        $nginx->get("$at/config/$path", %as)->json, "$path is in it";
+        $nginx->get("$at/config/$path", %as)->json,
+            "$path is in it, as its own read returns it";
 }
-is @{ $config->{tags} }, 1000, 'all tags are, too';
+is @{ $config->{tags} }, 1000, 'all tags are in it';
 
-# a token that is revoked ends the answer
+# revoking the token ends the answer
 
 my $other = $nginx->new_token($server);
 for my $path ('config', 'config/tags') {
@@ -103,15 +105,16 @@ for my $path ('config', 'config/tags') {
     $nginx->sql('update token set revoked_at = now() where token_id = ?',
         $other->{unique_id});
     my $answer = $reader->response;
-    is $answer->status, 200, "$path had begun";
-    is $answer->truncated, 1, '... a revoked token does not get the rest';
+    is $answer->status, 200, "the answer of $path had begun";
+    is $answer->truncated, 1,
+        '... it ends unfinished after the token is revoked';
     is $nginx->get("$at/$path", token => $other->{token})->status, 401,
-        '... nor another one';
+        '... a new request is refused';
     $nginx->sql('update token set revoked_at = null where token_id = ?',
         $other->{unique_id});
 }
 
-# HEAD says no more than the headers
+# HEAD returns only the headers
 
 is $nginx->request('HEAD', "$at/config", %as)->status, 200, 'HEAD';
 

@@ -31,16 +31,16 @@ sub part {
 my $new = config();
 is_deeply [sort keys %$new], [sort @parts], 'every part is there';
 is_deeply [grep { defined $new->{$_} } @parts], ['guilds'],
-    'and null where nothing is stored';
+    'a part with nothing stored is null';
 
 my $first = $nginx->sql('select first_log_at from log_head'
     . ' where guild_id = ? and bot = 0', $server);
 is_deeply part('guilds'), [{ id => $server,
     owner_id => '200000000000000007', first_log_at => $first }],
-    'the server itself always is';
-is_deeply $new->{guilds}, part('guilds'), 'and the same in both';
+    '"guilds" always has the server';
+is_deeply $new->{guilds}, part('guilds'), '... as its own read returns it';
 
-# everything there is, for both bots
+# all parts, for both bots
 
 for my $bot ('', '?bot=pro') {
     my $value = $bot ? '300000000000000002' : '300000000000000001';
@@ -72,27 +72,27 @@ for my $bot ('', '?bot=pro') {
 
     for my $part (sort keys %single) {
         is_deeply $whole->{$part}, part($single{$part}, $bot),
-            "$part$bot is what its own read gives";
+            "$part$bot is what its own read returns";
     }
     is_deeply $whole->{serverlogConfigCustomOptions},
         [map { @{ part("logging/settings/$_", $bot) } } 5, 9],
-        "each customised log type$bot";
+        "each customised log type is in it$bot";
     is_deeply $whole->{serverlogConfigIgnoreStandard},
         [map { @{ part("logging/ignore/$_", $bot) } } 1, 3],
-        "each ignore list$bot";
+        "each ignore list is in it$bot";
     is $whole->{serverlogConfigChannels}[0]{main_channel}, $value,
-        "and of this bot$bot";
+        "... with the entries of this bot$bot";
 }
 
-# nothing secret
+# no secrets
 
 $nginx->patch("/servers/$server/filters/words", %as,
     json => { words => ['geheim'] });
 unlike $nginx->get($path, %as)->text, qr/webhook|token|secret|geheim/i,
-    'nothing secret is in it';
+    'no secret is in it';
 
 is $nginx->get($path, token => $nginx->token($server, kind => 'basic'))
-    ->status, 403, 'a Basic token reads none of it';
+    ->status, 403, 'a Basic token may not read it';
 is $nginx->get("$path/$_", %as)->status, 404, "there is no $_"
     for qw(logging logging/ nothing tags/ settings/1 guilds/1);
 

@@ -3,9 +3,10 @@
 # under another one is refused (400) or ends the lane with foreign_channel
 # (final, like channel_gone); nothing is ever made, adopted or deleted there."
 #
-# An administrator could set another server's channel: entries went into it
-# through that server's webhook, which was deleted when the channel was left,
-# and twice within an hour that ended the other server's log.
+# What this mends: an administrator could set another server's channel.  Entries
+# went into it through that server's webhook.  The webhook was deleted when the
+# channel was changed again, and doing that twice within an hour ended the other
+# server's log.
 
 use lib 't/lib';
 use Guildlog;
@@ -19,7 +20,7 @@ $g->configure(http => $platform->directives($g))->start;
 deliver_with($g, $platform);
 
 
-# a server that delivers to a channel of its own; a free one
+# a server that delivers to a channel of its own, and a new channel
 sub victim {
     my ($guild, $token, $to) = server(@_);
     becomes($guild, $token, (record($guild, 1))[0], 'delivered',
@@ -34,7 +35,7 @@ sub evil {
 }
 
 
-# a PATCH below /config/logging, its answer
+# PATCHes a path below /config/logging; returns the answer
 sub set {
     my ($it, $what, $body) = @_;
     return $g->patch("/servers/$it->{guild}/config/logging/$what",
@@ -62,8 +63,8 @@ sub channel_of {
 }
 
 
-# the platform's requests about a channel that change something there, but for
-# messages of its own server
+# the requests that changed something in a channel, except for the messages of
+# its own server
 sub changes_in {
     my ($to) = @_;
     return join ' ', map { $_->{call} } grep { $_->{event} eq 'request'
@@ -78,20 +79,20 @@ sub messages_in {
 }
 
 
-# the other server is as it was: one webhook, made once, and it delivers
+# the other server is unharmed: it has one webhook, made once, and delivers
 sub unharmed {
     my ($victim, $webhook, $messages) = @_;
     is changes_in($victim->{to}), 'create',
-        'nothing else was made there, and nothing deleted';
-    is webhook($victim->{to})->{id}, $webhook, 'its webhook is there';
+        'the channel has only its own webhook, which was never deleted';
+    is webhook($victim->{to})->{id}, $webhook, 'the webhook still exists';
     my ($id) = record($victim->{guild}, 1);
-    is_now($victim, $id, 'delivered', 'and its log goes on');
+    is_now($victim, $id, 'delivered', 'the other server still delivers');
     is messages_in($victim->{to}), $messages + 1,
-        'no other message is there';
+        'the channel has no message of another server';
 }
 
 
-subtest 'the platform knows whose it is' => sub {
+subtest 'the platform tells the server of a channel' => sub {
     my ($victim, $evil) = (victim(), evil());
     my $webhook = webhook($victim->{to})->{id};
     my $messages = messages_in($victim->{to});
@@ -104,30 +105,32 @@ subtest 'the platform knows whose it is' => sub {
             'its lane ends with that reason';
         my ($id) = record($evil->{guild}, 1);
         is_now($evil, $id, 'not_delivered foreign_channel',
-            'so do its entries');
-        is_now($evil, $id, 'not_delivered foreign_channel', 'for good');
+            'the entries end with that reason');
+        is_now($evil, $id, 'not_delivered foreign_channel',
+            'later entries, too');
         is delivery(@$evil{qw(guild token)}, $id)->{channelId}, $victim->{to},
-            'the channel is named';
+            'the error log names the channel';
         is set($evil, 'channels', { main_channel => undef })->status, 202,
-            'and left';
+            'the channel is removed from the settings';
         wait_for { !$g->sql('select count(*) from lane where guild_id = ?
             and state <> ?', $evil->{guild}, 'closed') } 60;
     }
     unharmed($victim, $webhook, $messages);
     is scalar(grep { $_->{event} eq 'request' && $_->{call} eq 'list'
         && $_->{channel} eq $victim->{to} } $platform->ledger), 1,
-        'nor are its webhooks listed for others';
+        'its webhooks are not listed for another server';
 };
 
 
-subtest 'a type of its own' => sub {
+subtest 'a channel of one log type' => sub {
     my ($victim, $evil) = (victim(), evil());
     my $webhook = webhook($victim->{to})->{id};
     my $messages = messages_in($victim->{to});
     is set($evil, 'settings/7', { log_channel => $victim->{to} })->status, 202,
-        'its channel is set';
+        'the channel is set for a type';
     my ($id) = record($evil->{guild}, 1);
-    is_now($evil, $id, 'not_delivered foreign_channel', 'it does not arrive');
+    is_now($evil, $id, 'not_delivered foreign_channel',
+        'the entry is not delivered');
     unharmed($victim, $webhook, $messages);
 };
 
@@ -141,28 +144,28 @@ subtest 'test message, report, fixes and replay' => sub {
 
     my $test = post($evil, 'test-log', {})->json;
     ok !$test->{ok}, 'a test message is not sent';
-    is $test->{stage}, 'channel_parked', 'for its channel is parked';
-    like $test->{detail}, qr/another server/, 'and why';
+    is $test->{stage}, 'channel_parked', 'because its channel is parked';
+    like $test->{detail}, qr/another server/, '... the detail says why';
 
     my $report = $g->get("/servers/$evil->{guild}/troubleshoot",
         token => $evil->{token})->json;
     my ($finding) = grep { $_->{id} eq 'CHANNEL_GONE' }
         @{ $report->{findings} };
     like $finding->{detail}, qr/another server/, 'the report says so';
-    is $finding->{fix}{kind}, 'clear_log_channel', 'and what to do';
+    is $finding->{fix}{kind}, 'clear_log_channel', '... and which fix helps';
     is_deeply $report->{summary}{incomplete}, ["channel $victim->{to}: not "
-        . 'asked'], 'the channel is not asked about';
+        . 'asked'], 'the platform is not asked about the channel';
 
     post($evil, 'fix', { kind => 'register_webhook',
         channelId => $victim->{to} });
     my ($id) = record($evil->{guild}, 1);
     is_now($evil, $id, 'not_delivered foreign_channel',
-        'another webhook is not the answer');
+        'resetting the webhook does not help');
 
     my $replayed = $g->operator('POST', "/servers/$evil->{guild}/replay",
         { ids => [$id] })->json;
     is_deeply $replayed->{skipped}, { lane_broken => 1 },
-        'it is not sent again';
+        'a replay does not send the entries';
 
     is post($evil, 'fix', $finding->{fix})->status, 200, 'the fix is applied';
     wait_for { !$g->sql('select count(*) from lane where guild_id = ?
@@ -173,11 +176,11 @@ subtest 'test message, report, fixes and replay' => sub {
         =~ /foreign_channel/ } @{ $g->get(
         "/servers/$evil->{guild}/notifications", token => $evil->{token})
         ->json };
-    ok $note, 'its people were told';
+    ok $note, 'the administrators are notified';
 };
 
 
-subtest 'a platform whose channels do not tell, but webhooks do' => sub {
+subtest 'a platform that tells the server of webhooks only' => sub {
     my ($victim, $evil) = (victim(), evil());
     my $webhook = webhook($victim->{to})->{id};
     my $messages = messages_in($victim->{to});
@@ -185,7 +188,7 @@ subtest 'a platform whose channels do not tell, but webhooks do' => sub {
     set($evil, 'channels', { main_channel => $victim->{to} });
     my ($id) = record($evil->{guild}, 1);
     is_now($evil, $id, 'not_delivered foreign_channel',
-        'its webhooks tell whose it is');
+        'an existing webhook tells the server');
     unharmed($victim, $webhook, $messages);
 
     my $empty = ++$channel . '';
@@ -194,32 +197,32 @@ subtest 'a platform whose channels do not tell, but webhooks do' => sub {
     set($evil, 'channels', { main_channel => $empty });
     ($id) = record($evil->{guild}, 1);
     is_now($evil, $id, 'not_delivered foreign_channel',
-        'where there are none, the one that is made does');
-    is scalar $platform->webhooks($empty), 0, 'and goes at once';
-    is messages_in($empty), 0, 'before it is used';
+        'a new webhook tells the server');
+    is scalar $platform->webhooks($empty), 0, '... it is deleted at once';
+    is messages_in($empty), 0, '... before a message is sent';
     $platform->config(untold => [], no_looks => 0);
 };
 
 
-subtest 'a platform that tells nothing' => sub {
+subtest 'a platform that tells no server' => sub {
     my $it = evil();
     my $to = ++$channel . '';
     set($it, 'channels', { main_channel => $to });
     is_now($it, (record($it->{guild}, 1))[0], 'delivered',
-        'a channel that is nobody\'s is the server\'s');
+        "a channel of unknown server is taken as the server's own");
 
     $to = ++$channel . '';
     $platform->config(no_looks => 1);
     set($it, 'channels', { main_channel => $to });
     is_now($it, (record($it->{guild}, 1))[0], 'delivered',
-        'also where a channel cannot be asked for');
+        'also where the platform does not answer for the channel');
     $platform->config(no_looks => 0);
     is scalar(grep { $_->{state} eq 'active' } channel_of($it)), 1,
-        'all is well';
+        'the lane is active';
 };
 
 
-subtest 'the directory knows whose it is' => sub {
+subtest 'the directory tells the server of a channel' => sub {
     my ($victim, $evil) = (victim(), evil());
     my $to = ++$channel . '';
     $g->operator('PUT', "/servers/$victim->{guild}/channels",
@@ -230,22 +233,24 @@ subtest 'the directory knows whose it is' => sub {
         main_channel => '300000000000009999' });
     is $answer->status, 400, 'a channel of another server is refused';
     is $answer->json->{error}, 'category_text: belongs to another server',
-        'by the name of the field';
+        'the error names the field';
     is $g->get("/servers/$evil->{guild}/config/logging/channels",
-        token => $evil->{token})->status, 404, 'and nothing is applied';
+        token => $evil->{token})->status, 404, 'nothing is stored';
     $answer = set($evil, 'settings/7', { log_channel => $to });
-    is $answer->status, 400, 'so is that of a type';
-    like $answer->json->{error}, qr/^log_channel: /, 'which is named';
+    is $answer->status, 400, 'the channel of a type is refused';
+    like $answer->json->{error}, qr/^log_channel: /,
+        '... the error names the field';
     $answer = post($evil, 'fix', { kind => 'register_webhook',
         channelId => $to });
-    is $answer->status, 400, 'and that of a fix';
-    is scalar(() = $platform->ledger($to)), $asked, 'nobody asks about it';
+    is $answer->status, 400, 'the channel of a fix is refused';
+    is scalar(() = $platform->ledger($to)), $asked,
+        'the platform is not asked about it';
 
     is set($victim, 'channels', { main_channel => $to })->status, 202,
-        'its own server may set it';
+        "the channel's own server may set it";
     $g->operator('PUT', "/servers/$evil->{guild}/channels/$to", {});
     is set($evil, 'settings/7', { log_channel => $to })->status, 202,
-        'and who has it in the directory, too';
+        'so may a server that has the channel in its directory, too';
 };
 
 
@@ -259,12 +264,11 @@ subtest 'a webhook that another lane uses is not deleted' => sub {
     set($it, 'channels', { main_channel => undef });
     wait_for { !$g->sql('select count(*) from lane where guild_id = ?
         and state <> ?', $it->{guild}, 'closed') } 60;
-    is changes_in($to), 'create', 'it is left where it is';
+    is changes_in($to), 'create', 'the webhook is not deleted';
 };
 
 
-# What a server of the version before has: lanes that nobody verified, one of
-# them with the webhook of another server.
+# Before the upgrade no lane is verified, and one has another server's webhook.
 
 subtest 'an upgrade' => sub {
     my ($victim, $good, $bad, $late) = (victim(), victim(), evil(), evil());
@@ -291,24 +295,27 @@ subtest 'an upgrade' => sub {
     $g->sql('drop index lane_webhook');
     ok install(), 'the schema is upgraded';
     is $g->sql('select reason from lane where channel_id = ?', $own{bad}),
-        'foreign_channel', 'what the directory knows ends then';
+        'foreign_channel',
+        'a lane ends, where the directory names another server';
     is $g->sql('select count(*) from notification where guild_id = ?
         and description like ?', $bad->{guild}, '%foreign_channel'), 1,
-        'of which its people are told';
+        '... and its administrators are notified';
     $g->start;
 
     is_now($bad, (record($bad->{guild}, 1))[0],
-        'not_delivered foreign_channel', 'nothing goes there');
+        'not_delivered foreign_channel', '... its entries are not delivered');
     is_now($late, (record($late->{guild}, 1))[0],
         'not_delivered foreign_channel',
-        'nor where the platform says that it is another one\'s');
+        'a lane ends, where the platform names another server');
     is_now($good, (record($good->{guild}, 1))[0], 'delivered',
-        'the others go on');
+        'the other lanes deliver');
     is scalar(grep { $_->{event} eq 'request' && $_->{call} eq 'webhook' }
-        $platform->ledger($good->{to})), 1, 'after one question';
-    is_now($good, (record($good->{guild}, 1))[0], 'delivered', 'and again');
+        $platform->ledger($good->{to})), 1,
+            '... after one request about their webhook';
+    is_now($good, (record($good->{guild}, 1))[0], 'delivered',
+        'they deliver again');
     is scalar(grep { $_->{event} eq 'request' && $_->{call} eq 'webhook' }
-        $platform->ledger($good->{to})), 1, 'without another';
+        $platform->ledger($good->{to})), 1, '... without another request';
     is changes_in($own{$_}), 'create', 'no webhook is deleted'
         for 'bad', 'late';
     unharmed($victim, $webhook, $messages);

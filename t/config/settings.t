@@ -27,21 +27,21 @@ sub row {
 
 is $nginx->get($path, %as)->status, 404, 'nothing is stored yet';
 
-# the first change stores the defaults of the rest
+# the first change stores the defaults of the other fields
 
 my $entry = one_change($nginx, $server, 76, 'the first change', sub {
     my $answer = patch({ spoilers => JSON::PP::true });
     is $answer->status, 200, 'a change answers 200';
     is $answer->text, '{}', 'with an empty object';
 });
-is $entry->{content}, 'spoilers: false', 'the entry says what was';
-is $entry->{contentAfter}, 'spoilers: true', 'and what is';
+is $entry->{content}, 'spoilers: false', 'the log entry has the old value';
+is $entry->{contentAfter}, 'spoilers: true', '... and the new value';
 
 is_deeply $nginx->get($path, %as)->json, [{
     id => $server, spoilers => 1, proxy_integration => 0,
     ignore_bot_targets => 1, ignore_bot_executors => 1, format_type => 0,
     buttons => [qw(userID supportServer customise)], active_ignore => 0,
-}], 'one row, with the defaults of the rest, on and off as 1 and 0';
+}], 'one row, with defaults, and switches as 1 and 0';
 
 # each field
 
@@ -61,29 +61,30 @@ for my $field (sort keys %change) {
     one_change($nginx, $server, 76, $field, sub {
         is patch({ $field => $written })->status, 200, $field;
     });
-    is_deeply row()->{$field}, $read, "$field is what was set";
+    is_deeply row()->{$field}, $read, "$field is stored";
 
     no_change($nginx, $server, "$field again", sub {
         is patch({ $field => $written })->status, 200,
-            "the same $field again";
+            "the same $field is accepted again";
     });
 }
 
 one_change($nginx, $server, 76, 'no buttons', sub { patch({ buttons => [] }) });
-is_deeply row()->{buttons}, [], 'there may be no button at all';
+is_deeply row()->{buttons}, [], 'an empty list of buttons is stored';
 is patch({ format_type => $_ })->status, 200, "format_type $_" for 0 .. 3;
 
 no_change($nginx, $server, 'a good and a bad field', sub {
     my $answer = patch({ spoilers => JSON::PP::true, format_type => 4 });
-    is $answer->status, 400, 'format_type 4 there is not';
-    like $answer->json->{error}, qr/^format_type: /, 'says the error';
+    is $answer->status, 400, 'format_type 4 does not exist';
+    like $answer->json->{error}, qr/^format_type: /,
+        'the error names the field';
 });
 no_change($nginx, $server, 'unknown and repeated buttons', sub {
     is patch({ buttons => ['nonsense'] })->status, 400, 'unknown button';
     is patch({ buttons => ['userID', 'userID'] })->status, 400,
         'the same button twice';
 });
-is row()->{spoilers}, 0, 'nothing of it was applied';
+is row()->{spoilers}, 0, 'a refused request changes nothing';
 
 # plans
 
@@ -95,7 +96,7 @@ for my $plan (qw(free pro_lite pro)) {
     if ($plan ne 'free') {
         one_change($nginx, $it, 76, $plan, sub {
             is patch({ format_type => 2 }, %its)->status, 200,
-                "$plan has formats";
+                "$plan has format_type";
         });
         next;
     }
@@ -103,39 +104,40 @@ for my $plan (qw(free pro_lite pro)) {
     no_change($nginx, $it, $plan, sub {
         my $answer = patch(
             { spoilers => JSON::PP::true, format_type => 1 }, %its);
-        is $answer->status, 403, "$plan has none";
+        is $answer->status, 403, "$plan does not have format_type";
         like $answer->json->{error}, qr/^format_type: .*Pro/,
-            'the error says what it takes';
+            'the error names the plans that have it';
         is $nginx->get($its{path}, token => $its{token})->status, 404,
-            'nothing of the request was applied';
+            'nothing of the request is stored';
     });
-    one_change($nginx, $it, 76, 'the rest', sub {
+    one_change($nginx, $it, 76, 'the other fields', sub {
         is patch({ spoilers => JSON::PP::true }, %its)->status, 200,
-            'the other fields are for everybody';
+            'each plan has the other fields';
     });
     is patch({ format_type => 0 }, %its)->status, 403,
-        'even the default format is refused';
+        'even the default format_type is refused';
 }
 
 # the other bot
 
-is $nginx->get("$path?bot=pro", %as)->status, 404, 'the Pro bot has its own';
+is $nginx->get("$path?bot=pro", %as)->status, 404,
+    'the Pro bot has its own settings';
 one_change($nginx, $server, 76, 'the Pro bot', sub {
     is patch({ active_ignore => JSON::PP::true },
         path => "$path?bot=pro")->status, 200, 'bot=pro';
 }, bot => 'pro');
 is_deeply row('?bot=pro')->{buttons}, [qw(userID supportServer customise)],
-    'the main bot lends it nothing';
+    '... with the defaults, not those of the main bot';
 
-# many at once
+# several clients at the same time
 
 my @fields = qw(spoilers proxy_integration active_ignore ignore_bot_targets);
 patch({ map { $_ => JSON::PP::false } @fields });
 my @answers = at_once(4, sub {
     return patch({ $fields[$_[0] - 1] => JSON::PP::true })->status;
 }, $nginx => 'logging_options');
-is "@answers", '200 200 200 200', 'four clients change a field each';
-is_deeply [@{ row() }{@fields}], [1, 1, 1, 1], 'none of them loses it';
+is "@answers", '200 200 200 200', 'four clients change one field each';
+is_deeply [@{ row() }{@fields}], [1, 1, 1, 1], 'each change is stored';
 
 # the language
 
@@ -145,7 +147,7 @@ my @keys = qw(en-US en-GB tr vi en-PR pl nl es-ES it de fr ru el zh_Hant ko sl
 
 is $nginx->get($language, %as)->status, 404, 'no language is stored yet';
 is $nginx->get("/servers/$server", %as)->json->{locale}, 0,
-    'the server speaks its default';
+    'the server has its default language';
 
 for my $number (reverse 0 .. $#keys) {
     $entry = one_change($nginx, $server, 70, $keys[$number], sub {
@@ -153,20 +155,20 @@ for my $number (reverse 0 .. $#keys) {
             202, $keys[$number];
     });
     is_deeply $nginx->get($language, %as)->json,
-        [{ id => $server, locale => $number }], "is number $number";
+        [{ id => $server, locale => $number }], "is read as number $number";
 }
-is $entry->{content}, 'en-GB', 'the entry says what was';
-is $entry->{contentAfter}, 'en-US', 'and what is';
+is $entry->{content}, 'en-GB', 'the log entry has the old language';
+is $entry->{contentAfter}, 'en-US', '... and the new language';
 
 no_change($nginx, $server, 'the same language', sub {
     is patch({ locale => 'en-US' }, path => $language)->status, 202,
-        'the same again';
+        'the same language is accepted again';
 });
 no_change($nginx, $server, 'an unknown language', sub {
     for my $bad ('en', 'EN-us', 'zh-Hant', '', 9) {
         my $answer = patch({ locale => $bad }, path => $language);
         is $answer->status, 400, "no language \"$bad\"";
-        like $answer->json->{error}, qr/^locale: /, 'says the error';
+        like $answer->json->{error}, qr/^locale: /, 'the error names the field';
     }
 });
 
@@ -174,16 +176,17 @@ one_change($nginx, $server, 70, 'the Pro bot', sub {
     patch({ locale => 'ja' }, path => "$language?bot=pro");
 }, bot => 'pro');
 is $nginx->get("$language?bot=pro", %as)->json->[0]{locale}, 18,
-    'the Pro bot speaks its own language';
-is $nginx->get($language, %as)->json->[0]{locale}, 0, 'the main bot its own';
+    'the Pro bot has its own language';
+is $nginx->get($language, %as)->json->[0]{locale}, 0,
+    'the main bot keeps its language';
 is $nginx->get("/servers/$server?bot=pro", %as)->json->{locale}, 18,
-    'the server tells it too';
+    "the server's read has it, too";
 
 my $french = $nginx->server(locale => 'fr');
 my %french = (token => $nginx->token($french));
 is $nginx->get("/servers/$french", %french)->json->{locale}, 10,
-    'the operator sets the default of a server';
+    "the operator sets a server's default language";
 is $nginx->get("/servers/$french/config/settings", %french)->status, 404,
-    'which is nothing stored for the bot';
+    "it is not stored as the bot's language";
 
 done_testing;

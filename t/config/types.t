@@ -1,5 +1,5 @@
-# "Reads the settings of one log type identified by log_id": what a type does
-# not set it takes from the server, and a type that sets nothing is not there.
+# "Reads the settings of one log type identified by log_id": a type follows the
+# server in each field that it does not set.  A type that sets nothing is 404.
 
 use lib 't/lib';
 use Guildlog;
@@ -32,17 +32,17 @@ my $entry = one_change($nginx, $server, 77, 'the first change', sub {
     is $answer->status, 202, 'a change is accepted';
     is $answer->text, '{}', 'with an empty object';
 });
-is $entry->{name}, 'messageDelete', 'the entry names the type';
-is $entry->{contentAfter}, 'enabled: false', 'and says what is new';
+is $entry->{name}, 'messageDelete', 'the log entry names the type';
+is $entry->{contentAfter}, 'enabled: false', '... and has the new value';
 like $entry->{notification}{description}, qr/messageDelete/,
-    'so does the notification';
+    'the notification has it, too';
 
 my %nothing = map { $_ => undef } qw(enabled log_channel format_type color
     ignore_bot_executors ignore_bot_targets active_ignore);
 is_deeply rows(5), [{ %nothing, id => $server, log_type => 5, enabled => 0 }],
-    'one row, the rest null';
-is $nginx->get("$path/4", %as)->status, 404, 'of this type alone';
-is $nginx->get($path, %as)->status, 404, 'and not of the server';
+    'one row; the fields that are not set are null';
+is $nginx->get("$path/4", %as)->status, 404, 'another type is not customised';
+is $nginx->get($path, %as)->status, 404, "the server's settings are not stored";
 
 # each field
 
@@ -58,53 +58,57 @@ for (@change) {
     one_change($nginx, $server, 77, "$field $written", sub {
         is patch(5, { $field => $written })->status, 202, "$field $written";
     });
-    is rows(5)->[0]{$field}, $read // $written, 'is what was set';
+    is rows(5)->[0]{$field}, $read // $written, '$field is stored';
 
     no_change($nginx, $server, "$field $written again", sub {
-        is patch(5, { $field => $written })->status, 202, 'the same again';
+        is patch(5, { $field => $written })->status, 202,
+            'the same value again';
     });
 }
 
 no_change($nginx, $server, 'a good and a bad field', sub {
     my $answer = patch(5, { enabled => $false, color => 16777216 });
-    is $answer->status, 400, 'a colour too many';
-    like $answer->json->{error}, qr/^color: /, 'says the error';
+    is $answer->status, 400, 'a colour above the largest';
+    like $answer->json->{error}, qr/^color: /, 'the error names the field';
 });
-is rows(5)->[0]{enabled}, 1, 'nothing of it was applied';
+is rows(5)->[0]{enabled}, 1, 'a refused request changes nothing';
 
-# null follows the server again
+# null: the field follows the server again
 
 one_change($nginx, $server, 77, 'one null', sub {
     patch(5, { color => undef });
 });
-is rows(5)->[0]{color}, undef, 'one field follows the server again';
+is rows(5)->[0]{color}, undef, 'the field follows the server again';
 
 $entry = one_change($nginx, $server, 77, 'all null', sub {
-    is patch(5, \%nothing)->status, 202, 'all follow the server again';
+    is patch(5, \%nothing)->status, 202, 'all fields follow the server again';
 });
 is $nginx->get("$path/5", %as)->status, 404, 'the type is not customised';
-like $entry->{content}, qr/^active_ignore: true\n/, 'the entry says what was';
-like $entry->{contentAfter}, qr/^active_ignore: null\n/, 'and that it is not';
+like $entry->{content}, qr/^active_ignore: true\n/,
+    'the log entry has the old values';
+like $entry->{contentAfter}, qr/^active_ignore: null\n/,
+    '... and null as the new ones';
 unlike $entry->{notification}{description}, qr/true/,
-    'the notification does not tell what was as what is';
+    'the notification does not show the old values as new ones';
 
 no_change($nginx, $server, 'all null again', sub {
-    is patch(5, \%nothing)->status, 202, 'null where nothing is stored';
+    is patch(5, \%nothing)->status, 202,
+        'null where nothing is stored is accepted';
 });
 
-# every type, and no other
+# the first and the last type, and types that do not exist
 
 is patch($_, { enabled => $true })->status, 202, "type $_" for 0, 101;
 is_deeply [map { $_->{log_type} } @{ $nginx->get("/servers/$server/config",
     %as)->json->{serverlogConfigCustomOptions} }], [0, 101],
-    'all customised types stand in the whole configuration';
+    'the whole configuration has all customised types';
 
 for my $bad (qw(102 -1 1.0 05 abc 5x 4294967301 18446744073709551621)) {
     for my $method (qw(get patch)) {
         my $answer = $nginx->$method("$path/$bad", %as,
             $method eq 'patch' ? (json => { enabled => $true }) : ());
         is $answer->status, 404, "$method of type $bad";
-        is $answer->text, '{}', 'is nowhere';
+        is $answer->text, '{}', '... with an empty object';
     }
 }
 
@@ -117,39 +121,40 @@ for my $plan (qw(free pro_lite pro)) {
 
     if ($plan ne 'free') {
         is patch(7, { format_type => 1 }, %its)->status, 202,
-            "$plan has formats";
+            "$plan has format_type";
         next;
     }
 
     no_change($nginx, $it, $plan, sub {
         my $answer = patch(7, { color => 1, format_type => 1 }, %its);
-        is $answer->status, 403, "$plan has none";
+        is $answer->status, 403, "$plan does not have format_type";
         like $answer->json->{error}, qr/^format_type: .*Pro/,
-            'the error says what it takes';
+            'the error names the plans that have it';
         is $nginx->get("$its{path}/7", token => $its{token})->status, 404,
-            'nothing of the request was applied';
+            'nothing of the request is stored';
     });
     is patch(7, { color => 1, format_type => undef }, %its)->status, 202,
-        'to follow the server is for everybody';
+        'each plan may set it to null';
 }
 
 # the other bot
 
-is $nginx->get("$path/0?bot=pro", %as)->status, 404, 'the Pro bot has its own';
+is $nginx->get("$path/0?bot=pro", %as)->status, 404,
+    'the Pro bot has its own settings';
 one_change($nginx, $server, 77, 'the Pro bot', sub {
     is patch(0, { enabled => $false }, query => '?bot=pro')->status, 202,
         'bot=pro';
 }, bot => 'pro');
-is rows(0, '?bot=pro')->[0]{enabled}, 0, 'it is changed';
-is rows(0)->[0]{enabled}, 1, 'the main bot is not';
+is rows(0, '?bot=pro')->[0]{enabled}, 0, 'its type is changed';
+is rows(0)->[0]{enabled}, 1, 'the type of the main bot is not';
 
-# many at once
+# several clients at the same time
 
 my @fields = qw(enabled ignore_bot_executors ignore_bot_targets active_ignore);
 my @answers = at_once(4, sub {
     return patch(9, { $fields[$_[0] - 1] => $true })->status;
 }, $nginx => 'logging_type');
-is "@answers", '202 202 202 202', 'four clients set a field each';
-is_deeply [@{ rows(9)->[0] }{@fields}], [1, 1, 1, 1], 'none of them loses it';
+is "@answers", '202 202 202 202', 'four clients set one field each';
+is_deeply [@{ rows(9)->[0] }{@fields}], [1, 1, 1, 1], 'each change is stored';
 
 done_testing;

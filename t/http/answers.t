@@ -1,6 +1,6 @@
-# "A page ends after 1 MiB (at least one entry; cursor goes on)", and so does a
-# block of an export: an answer costs a worker no more, however long the entries
-# are and however slow the reader is.
+# "A page ends after 1 MiB (at least one entry; cursor goes on)".  A block of an
+# export ends there, too.  So an answer takes no more memory of a worker than
+# that, however long its entries are and however slow its reader is.
 
 use lib 't/lib';
 use Guildlog;
@@ -26,7 +26,7 @@ sub record {
 }
 
 
-# a bulk deletion of some 60 KB, or of another size (KB)
+# a bulk deletion of some 60 KB; with an argument, of that many KB
 sub bulk {
     my ($content, $size) = @_;
     return { channel => { id => '9', name => 'general' },
@@ -37,8 +37,9 @@ sub bulk {
 }
 
 
-# walks a query by its cursors: ids in order, bytes and totals of its pages.  By
-# expressions, for pages of a megabyte are many
+# reads a query page by page with the cursors: the ids in order, the bytes and
+# the total of each page.  It reads with regular expressions, because decoding
+# many pages of a megabyte is slow
 sub walk {
     my ($query) = @_;
 
@@ -66,12 +67,12 @@ sub walk {
 sub largest { (sort { $b <=> $a } @_)[0] }
 
 
-# 200 bulk deletions, among entries that are short
+# 200 bulk deletions among short entries
 
 my @ids = map { record(map { bulk("word $_") } 1 .. 10) } 1 .. 20;
 @ids = reverse @ids;
 
-# where nothing waits, and where something does
+# first a server without waiting entries, then one with some
 for my $state ('settled', 'with lanes') {
     if ($state eq 'with lanes') {
         $nginx->patch("/servers/$server/config/logging/channels", %as,
@@ -90,30 +91,32 @@ for my $state ('settled', 'with lanes') {
         is_deeply \@got, \@ids,
             "$state, '$query': each entry once, in order";
         cmp_ok largest(@{ $walk->{sizes} }), '<=', $mib + $longest,
-            '... no page has more than it may';
-        cmp_ok scalar(@{ $walk->{sizes} }), '>', 10, '... but as many pages';
+            '... no page is larger than it may be';
+        cmp_ok scalar(@{ $walk->{sizes} }), '>', 10, '... there are many pages';
         cmp_ok scalar(grep { $_ < $mib / 2 } @{ $walk->{sizes} }), '<=', 1,
-            '... which are not small';
+            '... at most one page is small';
         is $walk->{rest}[-1], 0, '... and the total is exact';
-        is keys %{ $walk->{counts} }, 1, '... so are the counts';
+        is keys %{ $walk->{counts} }, 1, '... and is the same on each page';
     }
 }
 
 # a page of one entry, and pages of ordinary ones
 
-is scalar @{ walk('limit=1&type=3')->{ids} }, scalar @ids, 'one by one';
+is scalar @{ walk('limit=1&type=3')->{ids} }, scalar @ids,
+    'pages of one entry have all entries';
 record(map { { type => 5, content => "short $_" } } 1 .. 300);
 is @{ $nginx->get("/servers/$server/logs?limit=200", %as)->json->{entries} },
-    200, 'what is short is 200 a page';
+    200, 'a page has 200 short entries';
 is @{ $nginx->get("/servers/$server/logs?limit=200&type=5", %as)
-    ->json->{entries} }, 200, '... with a filter, too';
+    ->json->{entries} }, 200, '... also with a filter';
 
 # entries just above and below their share of a page
 
 record(map { bulk("edge $_", 10) } 1 .. 100);
-is scalar @{ walk('limit=100&search=edge')->{ids} }, 100, 'at the edge: all';
+is scalar @{ walk('limit=100&search=edge')->{ids} }, 100,
+    'a page has 100 entries of the largest size that fits';
 cmp_ok largest(@{ walk('limit=100')->{sizes} }), '<=', $mib + $longest,
-    '... within the bound';
+    '... and is within the bound';
 
 # blocks of an export
 
@@ -127,16 +130,18 @@ for my $query ('', '?type=3', '?search=word', '?role=mod&type=3') {
         '1.0'))->{rows}, $want, "an export has all rows: $query";
 }
 
-# the page cache keeps them, and says the same
+# the page cache keeps large pages and answers the same
 
 my $first = $nginx->get("/servers/$server/logs?limit=200&type=3", %as)->text;
-is ref eval { json->decode($first) }, 'HASH', 'a page that was cut is JSON';
+is ref eval { json->decode($first) }, 'HASH',
+    'a page that was cut is valid JSON';
 is $nginx->get("/servers/$server/logs?limit=200&type=3", %as)->text, $first,
-    'asked for again it is the same' for 1 .. 3;
+    'the same question has the same answer' for 1 .. 3;
 
 # slow readers
 
-# of a worker, in KB, while 30 readers are slow to read this; all get it whole
+# the KB by which a worker grows while 30 slow readers read this answer; all of
+# them get all of it
 sub slow_readers {
     my ($path, $from, @tokens) = @_;
 
@@ -147,10 +152,10 @@ sub slow_readers {
             . "Authorization: Bearer $_\r\n\r\n");
         $client;
     } @tokens;
-    wait_for { $_->readable || return 0 for @slow; 1 } 60, 'all began';
+    wait_for { $_->readable || return 0 for @slow; 1 } 60, 'all answers begin';
     wait_for { !$from->sql(q(select count(*) from pg_stat_activity
         where usename = 'guildlog' and datname = current_database()
-          and state <> 'idle')) } 60, 'the database rests';
+          and state <> 'idle')) } 60, 'the database has nothing to do';
     my $memory = memory($from);
     setsockopt $_->socket, SOL_SOCKET, SO_RCVBUF, 1 << 20 for @slow;
     my @texts = map { my $answer = $_->response;
@@ -162,8 +167,9 @@ sub slow_readers {
 my $before = memory($nginx);
 my ($memory, @texts) = slow_readers("/servers/$server/logs?limit=200&type=3",
     $nginx, ($as{token}) x 30);
-is scalar(grep { length > $mib / 2 } @texts), 30, '30 slow readers of a page';
+is scalar(grep { length > $mib / 2 } @texts), 30,
+    '30 slow readers get their page';
 cmp_ok $memory - $before, '<', 30 * ($mib + $longest) / 1024 + 20_000,
-    '... hold a page each' if $plain;
+    '... the worker holds one page for each' if $plain;
 
 done_testing;

@@ -89,8 +89,8 @@ refused malformed => "two headers, $_->[0]",
     refused malformed => 'a token of 7 KB', $long;
 
     $long = $nginx->get($at, token => 'a' x 1_000_000);
-    is $long->status, 400, 'a token of 1 MB is none that nginx would read';
-    like $long->text, qr/^\{"error":/, '... which is said as JSON';
+    is $long->status, 400, 'nginx refuses a token of 1 MB by itself';
+    like $long->text, qr/^\{"error":/, '... with JSON as the body';
 }
 
 
@@ -105,17 +105,17 @@ refused malformed => "\"$_\"", token => $_
 my ($header, $payload, $signature) = split /\./, $token;
 
 for (
-    ['a header that is no JSON', base64url('{"alg":"HS256"') . ".$payload"],
+    ['a header that is not JSON', base64url('{"alg":"HS256"') . ".$payload"],
     ['a header that is an array', base64url('["HS256"]') . ".$payload"],
     ['the same key twice in the header',
      base64url('{"alg":"HS256","kid":"main","alg":"HS256"}') . ".$payload"],
-    ['an extension that must be known',
+    ['a critical extension',
      base64url('{"alg":"HS256","kid":"main","crit":["x"]}') . ".$payload"],
     ['another type', base64url('{"alg":"HS256","typ":"JWE"}') . ".$payload"],
     ['a deep header',
      base64url('{"a":' . '[' x 500 . ']' x 500 . '}') . ".$payload"],
     ['a header of NULs', base64url("\0" x 12) . ".$payload"],
-    ['claims that are no JSON', "$header." . base64url('{"sub":')],
+    ['claims that are not JSON', "$header." . base64url('{"sub":')],
     ['claims that are a string', "$header." . base64url('"sub"')],
 ) {
     my ($what, $input) = @$_;
@@ -133,7 +133,7 @@ refused malformed => "a good signature over $_->[0]",
 
 # keys and algorithms
 
-accepted 'HS256 of our own making', token => $nginx->sign(claims);
+accepted 'HS256, signed by the test', token => $nginx->sign(claims);
 accepted 'HS256 without kid', token => $nginx->sign(claims, kid => undef);
 accepted 'HS512', token => $nginx->sign(claims, alg => 'HS512', kid => 'long',
     key => $hs512);
@@ -164,7 +164,8 @@ for my $alg (qw(HS256 HS384 HS512)) {
 
         my $answer = $nginx->get($at, token => $nginx->sign(claims,
             alg => $alg, kid => $kid, key => $pem));
-        is $answer->status, 401, "$alg with the public key as the secret, "
+        is $answer->status, 401,
+            "$alg with the public key as the secret is refused, "
             . ($kid ? "kid $kid" : 'no kid');
     }
 }
@@ -175,13 +176,13 @@ refused signature => 'another secret',
     token => $nginx->sign(claims, key => 'guessed');
 refused signature => 'an empty secret', token => $nginx->sign(claims,
     key => '');
-refused signature => 'the key of a stranger', token => $nginx->sign(claims,
+refused signature => 'the key of somebody else', token => $nginx->sign(claims,
     alg => 'RS256', kid => 'rsa', key => $stranger->{private});
-refused signature => 'the curve of a stranger', token => $nginx->sign(claims,
+refused signature => 'a key of another curve', token => $nginx->sign(claims,
     alg => 'ES256', kid => 'ec', key => $mallory->{private});
 refused key => 'an unknown kid', token => $nginx->sign(claims, kid => $_)
     for 'Main', 'main ', '../main.key', 'x' x 100;
-refused malformed => 'a kid that is no string', token => $nginx->sign(claims,
+refused malformed => 'a kid that is not a string', token => $nginx->sign(claims,
     header => { alg => 'HS256', kid => $_ })
     for ['main'], 1, '', 'x' x 1000;
 refused algorithm => 'the kid of another key', token => $nginx->sign(claims,
@@ -189,7 +190,7 @@ refused algorithm => 'the kid of another key', token => $nginx->sign(claims,
 refused signature => 'another payload', token => join '.', $header,
     base64url(json->encode(claims(kind => 'admin', exp => time + 9e6))),
     $signature;
-refused signature => 'a cut signature',
+refused signature => 'a shortened signature',
     token => substr $token, 0, length($token) - 3;
 
 
@@ -198,7 +199,8 @@ refused signature => 'a cut signature',
 refused issuer => 'another issuer', token => $nginx->sign(claims(iss => $_))
     for 'somebody', 'guildlog ', 'Guildlog', '', undef;
 refused expired => 'expired', token => $nginx->sign(claims(exp => time - 1));
-refused expired => 'not yet', token => $nginx->sign(claims(nbf => time + 60));
+refused expired => 'a token that is not valid yet',
+    token => $nginx->sign(claims(nbf => time + 60));
 refused claims => 'exp ' . ($_->[0] // 'missing'),
     token => $nginx->sign($_->[1])
     for [undef, claims(exp => undef)],
@@ -214,10 +216,10 @@ refused claims => "$_->[0] ", token => $nginx->sign(claims(@$_))
 
 is $nginx->get($at, token => $nginx->sign(
     json->encode(claims(exp => 0)) =~ s/"exp":0/"exp":1e400/r))->status, 401,
-    'exp is no number that there is';
+    'exp is not a finite number';
 
 is $nginx->get($at, token => $nginx->sign(claims(jti => $_)))->status, 401,
-    'well signed, but of no token that lives'
+    'well signed, but never issued'
     for 'unknown', "' or 1=1 --", '*';
 
 
@@ -231,16 +233,16 @@ is $nginx->get($at, token => $nginx->sign(claims(jti => $_)))->status, 401,
     }, 'a token about to expire';
     ok wait_for { $nginx->get($at, token => $short)->status == 401 },
         'it expired';
-    refused expired => 'and stays so', token => $short;
+    refused expired => 'it is still refused later', token => $short;
 }
 
 
 # server and kind
 
 my $answer = $nginx->get("/servers/$other", token => $token);
-is $answer->status, 403, 'the token of another server';
+is $answer->status, 403, 'the token of another server is refused with 403';
 is $answer->text, '{}', '{}';
-is $answer->header('WWW-Authenticate'), undef, 'no challenge';
+is $answer->header('WWW-Authenticate'), undef, '... without a challenge';
 
 $answer = $nginx->get($at, token => $basic);
 is $answer->status, 403, 'a Basic token where an Admin token is needed';
@@ -248,17 +250,17 @@ is $answer->text, '{}', '{}';
 
 is $nginx->post("$at/active/ignore/executors", token => $_,
     json => { id => '300000000000000001' })->status, 200,
-    'where any token will do'
+    'a Basic token where any token is enough'
     for $basic, $token;
 is $nginx->post("/servers/$other/active/ignore/executors", token => $basic,
     json => { id => '300000000000000001' })->status, 403,
-    'but one of this server';
+    'the token of another server, where any kind is enough';
 
 is $nginx->get("$at?bot=pro", token => $token)->status, 200,
     'a token works for both bots';
 
 
-# a connection bears no grudge, and no favour
+# an answer does not depend on earlier requests of the connection
 
 {
     my $client = $nginx->connection;
@@ -269,11 +271,11 @@ is $nginx->get("$at?bot=pro", token => $token)->status, 200,
       $nginx->sign(claims(exp => 1)), $token;
 
     is "@status", '200 401 200 401 200 403 200 401 401 200',
-        'good and bad on one connection';
+        'good and bad tokens on one connection';
 }
 
 
-# a TLS client is not told of the errors of others
+# errors of other requests in OpenSSL's queue do no harm to a TLS client
 
 {
     my ($key, $crt) = map { $nginx->prefix . "/tls.$_" } qw(key crt);
@@ -301,22 +303,22 @@ CONF
         $nginx->get($at, token => $nginx->sign(claims, alg => 'RS256',
             kid => 'rsa', key => $stranger->{private}));
         is $client->request('GET', "/api$at", token => $token)->status, 200,
-            'TLS after a bad signature';
+            'TLS works after a bad signature';
     }
     is $client->request('GET', "/api$at", token => $nginx->sign(claims,
         alg => 'ES256', kid => 'ec', key => $mallory->{private}))->status,
         401, 'a bad signature by TLS';
     is $client->request('GET', "/api$at", token => $token)->status, 200,
-        'and a good one on the same connection';
+        'a good one on the same connection';
 
     my $answer = Guildlog::Client->new(port => $port)
         ->request('GET', "/api$at", token => $token);
-    is $answer->status, 400, 'no TLS where it is asked for';
-    like $answer->text, qr/^\{"error":/, '... is answered as JSON';
+    is $answer->status, 400, 'plain HTTP on a TLS port is refused';
+    like $answer->text, qr/^\{"error":/, '... with JSON as the body';
 }
 
 
-# keys come and go by reload
+# a reload adds and removes keys
 
 $nginx->file('next.key', 'the next secret, long enough for it', 0600);
 $nginx->configure(keys => ['HS256 next.key kid=next sign',
@@ -328,19 +330,20 @@ is json->decode(MIME::Base64::decode_base64url((split /\./, $next)[0]))->{kid},
     'next', 'new tokens are signed by the new key';
 accepted 'a new token', token => $next;
 accepted 'an old token', token => $token;
-refused algorithm => 'the RSA key is gone', token => $nginx->sign(claims,
+refused algorithm => 'a token of the removed RSA key',
+    token => $nginx->sign(claims,
     alg => 'RS256', kid => 'rsa', key => $pair{RS256}{private});
 
 $nginx->configure(keys => ['HS256 next.key kid=next sign']);
 $nginx->reload;
-refused key => 'a token of the key that is gone', token => $token;
-accepted 'a token of the key that stays', token => $next;
+refused key => 'a token of a removed key', token => $token;
+accepted 'a token of the remaining key', token => $next;
 
 $nginx->file('next.key', 'the same name, another secret for it', 0600);
 $nginx->reload;
 refused signature => 'a file with another secret', token => $next;
 
-# a token that nothing can sign is not made: it would count for its server
+# a token that no key can sign is not made: it would count for its server
 
 $nginx->configure(keys => ['HS256 main.key kid=main']);
 $nginx->reload;
@@ -349,18 +352,19 @@ $nginx->reload;
     my $lonely = $nginx->server;
     my $answer = $nginx->operator('POST', "/servers/$lonely/tokens",
         { permissions => 1, creator => '200000000000000001' });
-    is $answer->status, 500, 'no key signs';
-    like $answer->json->{error}, qr/signs/, '... which is said';
-    like $nginx->error_log, qr/no "guildlog_key" has "sign"/, '... and logged';
+    is $answer->status, 500, 'without a signing key no token is made';
+    like $answer->json->{error}, qr/signs/, '... the answer says why';
+    like $nginx->error_log, qr/no "guildlog_key" has "sign"/,
+        '... the log says why';
     is $nginx->sql('select count(*) from token where guild_id = ?', $lonely),
-        0, '... and nothing is left of it';
+        0, '... no row of it is left';
 }
 
 $nginx->configure(keys => ['HS256 main.key kid=main sign']);
 $nginx->reload;
 
 
-# what is revoked is dead at once, on every machine
+# a revoked token is refused at once by every machine
 
 {
     my $second = Guildlog->new(dbname => $nginx->dbname);
@@ -373,14 +377,16 @@ $nginx->reload;
     is $second->delete("$at/auth?tokenId=$doomed->{unique_id}",
         token => $token)->status, 200, 'revoked';
 
-    refused revoked => 'dead here', token => $doomed->{token};
+    refused revoked => 'a revoked token is refused here',
+        token => $doomed->{token};
     my $answer = $second->get($at, token => $doomed->{token});
-    is $answer->status, 401, 'and dead there';
+    is $answer->status, 401, 'a revoked token is refused by another nginx';
     is $answer->header('WWW-Authenticate'),
-        'Bearer realm="guildlog", error="invalid_token"', 'and challenged';
+        'Bearer realm="guildlog", error="invalid_token"',
+        '... with a challenge';
 
-    is $second->delete($at, token => $token)->status, 202, 'a server reset';
-    refused revoked => 'a token of before the reset', token => $token;
+    is $second->delete($at, token => $token)->status, 202, 'a server is reset';
+    refused revoked => 'a token from before the reset', token => $token;
 }
 
 done_testing;

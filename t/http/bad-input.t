@@ -1,6 +1,6 @@
-# Nothing unclear gets in: each field of each body, each parameter and each
-# piece of each path is held against its rule, on both sides of it; what is
-# refused is named in "error" and leaves no trace.
+# No bad input gets in.  Each field of each body, each parameter and each piece
+# of each path is tried with values on both sides of its rule.  A refusal names
+# its subject in "error" and leaves nothing in the database.
 
 use lib 't/lib';
 use Guildlog;
@@ -15,13 +15,13 @@ my $nginx = Guildlog->new(openapi => 1,
     operator => 'guildlog_max_body 64k;');
 my $server = $nginx->server;
 my $token = $nginx->token($server);
-my $desk = $nginx->server;   # the operator's
+my $desk = $nginx->server;   # the operator's endpoints work on this one
 
 my %piece = (guild_id => $server, id => 1, log_id => 5, ignore_type => 4, user_id => 1,
     filter_id => 'words', tag_id => 1, notification_id => 1);
 
 
-# what has to be so before a good request
+# makes what a good request needs in the database
 sub prepare {
     my ($id) = @_;
 
@@ -34,8 +34,8 @@ sub prepare {
 }
 
 
-# the operator's endpoints, but those that tell of each entry by itself or that
-# send again: t/record/record.t, t/delivery/operator-delivery.t
+# the operator's endpoints, without two: one answers for each entry, one sends
+# entries again.  t/record/record.t and t/delivery/operator-delivery.t test them
 
 my @operators = map {
     my $schema = $desk_file->resolve($_->{body});
@@ -48,7 +48,7 @@ my @operators = map {
 } grep { $_->{body} && $_->{id} !~ /record|replay/ } $desk_file->operations;
 
 
-# asking
+# requests
 
 my ($connection, $to);
 
@@ -93,7 +93,7 @@ sub example_of {
 }
 
 
-# an endless answer is as good as its head
+# a stream has no end: its head is enough
 sub status_of {
     my ($it, $path, %option) = @_;
 
@@ -113,7 +113,7 @@ sub status_of {
 }
 
 
-# "" where the answer is as it should be
+# "" where the answer is right, else what is wrong with it
 sub refused {
     my ($answer, $field, $what) = @_;
 
@@ -159,8 +159,8 @@ sub body_with {
 }
 
 
-# what a fix and a test message accept depends on what is wrong with the
-# server: t/delivery/troubleshoot.t
+# which fixes and test messages are accepted depends on what is wrong with the
+# server: t/delivery/troubleshoot.t tests that
 
 for my $it (grep { $_->{body} && $_->{id} !~ /^troubleshoot_/ }
     $openapi->operations, @operators)
@@ -195,7 +195,7 @@ for my $it (grep { $_->{body} && $_->{id} !~ /^troubleshoot_/ }
         all_well("$it->{id}: no $field", refused($ask->(
             body_with($it, $field => undef)), "$at$field", 'absent'))
             if $required{$field};
-        is tables($nginx), $before, 'nothing of it was applied';
+        is tables($nginx), $before, 'a refused request changes nothing';
 
         all_well("$it->{id}: good $field", map {
             my ($good, undef, $value) = @$_;
@@ -205,7 +205,7 @@ for my $it (grep { $_->{body} && $_->{id} !~ /^troubleshoot_/ }
         } @cases);
     }
 
-    # the body as such
+    # the whole body
 
     prepare($it->{id});
     my $before = tables($nginx);
@@ -219,9 +219,9 @@ for my $it (grep { $_->{body} && $_->{id} !~ /^troubleshoot_/ }
 
     my $error = $ask->(body_with($it, 'x' x 1000 => 1))->json->{error};
     like $error, qr/^\Q$at\Ex{64}: unknown field$/,
-        "$it->{id}: a long name is cut";
+        "$it->{id}: a long name is shortened in the error";
 
-    all_well("$it->{id}: no object", map {
+    all_well("$it->{id}: not an object", map {
         my ($body, $where) = ref ? @$_ : ($_, 'body');
         refused($ask->($body), $where, $body);
     } '', ' ', 'null', 'true', '1', '"x"', '{', '{}x', '{}{}', '{]', '[}',
@@ -236,13 +236,13 @@ for my $it (grep { $_->{body} && $_->{id} !~ /^troubleshoot_/ }
         my $answer = send_one($it, $path, body => body_with($it),
             defined $type ? (headers => ['Content-Type' => $type]) : ());
         is $answer->status . $answer->text, '415{}',
-            "$it->{id}: " . ($type // 'no type') . ' is not JSON';
+            "$it->{id}: " . ($type // 'no type') . ' is not taken as JSON';
     }
 
     my $large = body_with($it) . ' ' x 65_536;
     my $answer = $ask->(substr $large, 0, 65_537);
     is $answer->status . $answer->text, '413{}', "$it->{id}: 64 KiB and one";
-    is tables($nginx), $before, 'nothing of it was applied';
+    is tables($nginx), $before, 'a refused request changes nothing';
 
     all_well("$it->{id}: 64 KiB", accepted($ask->(substr $large, 0, 65_536),
         'body', '64 KiB'));
@@ -287,12 +287,12 @@ for my $it ($openapi->operations) {
         } text_cases($openapi, $parameter->{schema}));
     }
 
-    is tables($nginx), $before, "$it->{id}: nothing of it was applied"
+    is tables($nginx), $before, "$it->{id}: a refused request changes nothing"
         if $it->{method} ne 'GET';
 }
 
 
-# a read may find nothing
+# a read may find nothing: 404 is right, too
 sub accepted_read {
     my ($answer, @what) = @_;
     return $answer->status == 404 ? () : accepted($answer, @what);
@@ -330,13 +330,13 @@ for my $it ($openapi->operations) {
         all_well("$it->{id}: bad $name", map {
             my $answer = status_of($it, path_of($it, $name => $_), %option);
             my $got = $answer->status . $answer->text;
-            # with a NUL, nginx reads no further
+            # nginx itself refuses a path with a NUL
             $got =~ (/%00/ ? qr/^400\{"error":"malformed / : qr/^404\{\}$/)
                 ? () : "$name = $_: $got";
         } @bad, '%2F', 'a%2Fb', '..%2F1', '%FF', '1;2');
     }
 
-    is tables($nginx), $before, "$it->{id}: nothing of it was applied"
+    is tables($nginx), $before, "$it->{id}: a refused request changes nothing"
         if $it->{method} ne 'GET';
 }
 

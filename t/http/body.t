@@ -1,7 +1,7 @@
 # A body is a JSON object of at most 64 KiB, however it is sent: 413 over the
 # limit, 415 where it is not application/json, 400 where it is no object, has
-# duplicate keys, invalid UTF-8, NUL or nesting over 16.  Where no body is
-# asked for, what comes is discarded, and never taken for a request.
+# duplicate keys, invalid UTF-8, NUL or nesting over 16.  An endpoint without a
+# body discards the body that comes, and never reads it as a request.
 
 use lib 't/lib';
 use Guildlog;
@@ -117,16 +117,16 @@ sub error_is {
 
     is $answer->status, $status, $what;
     is $answer->header('Content-Type'), 'application/json', '... in JSON';
-    ref $error ? like $answer->text, $error, '... which says why'
-               : is $answer->text, $error, '... which says so';
+    ref $error ? like $answer->text, $error, '... the body says why'
+               : is $answer->text, $error, '... the body is right';
 }
 
-# what is left of the body is not read, so nothing can be asked behind it
+# the rest of the body is not read, so the connection cannot go on
 sub closes {
     my ($answer, $status, $what) = @_;
 
     error_is $answer, $status, '{}', $what;
-    is $answer->header('Connection'), 'close', '... and that it ends here';
+    is $answer->header('Connection'), 'close', '... the connection ends';
 }
 
 
@@ -135,9 +135,10 @@ my @chunked = (@json, 'Transfer-Encoding: chunked');
 my $not_object = qr/^\{"error":"body: [^"]+"\}$/;
 
 
-# the ways of a body
+# how a body may be sent
 
-is $nginx->post($tags, token => $token, json => tag)->status, 201, 'at once';
+is $nginx->post($tags, token => $token, json => tag)->status, 201,
+    'all at once';
 is $nginx->post($tags, token => $token, json => tag(60000))->status, 201,
     'larger than the buffer';
 is $nginx->post($tags, token => $token, json => tag(65536))->status, 201,
@@ -171,12 +172,13 @@ for my $type ('application/json; charset=utf-8', 'Application/JSON',
     $body = tag;
     $client->send(head('POST', $tags, @json, 'Expect: 100-continue',
         'Content-Length: ' . length $body));
-    is $client->some(15), "HTTP/1.1 100 Continue\r\n\r\n", 'asked for the body';
+    is $client->some(15), "HTTP/1.1 100 Continue\r\n\r\n",
+        'the client is asked for the body';
     $client->send($body);
-    is $client->response->status, 201, '... and took it';
+    is $client->response->status, 201, '... and its body is accepted';
 
     is $client->request('GET', "/api$at", token => $token)->status, 200,
-        'all on one connection';
+        'all these on one connection';
 }
 
 {
@@ -186,7 +188,7 @@ for my $type ('application/json; charset=utf-8', 'Application/JSON',
     $client->send(head('POST', $tags, @json, 'Content-Length: 30000') . $body
         . head('GET', $at) . head('GET', "$at/nothing"));
     is join(' ', map { $client->response->status } 1 .. 3), '201 200 404',
-        'what follows a body is a request';
+        'what follows a body is read as a request';
 }
 
 
@@ -199,29 +201,31 @@ error_is $nginx->post($tags, token => $token, json => tag(65537)), 413, '{}',
     my $client = $nginx->connection;
 
     $client->send(head('POST', $tags, @json, 'Content-Length: 65537'));
-    error_is $client->response, 413, '{}', 'refused before it is sent';
+    error_is $client->response, 413, '{}',
+        'the length is refused before the body comes';
     $client->send('GET ' x 16384 . 'G' . head('GET', $at));
-    is $client->response->status, 200, '... and discarded then';
+    is $client->response->status, 200, '... the body is discarded then';
 
     $client->send(head('POST', $tags, @json, 'Content-Length: 99999999999',
         'Expect: 100-continue'));
     like $client->some(15), qr/^HTTP\/1\.1 413 .*\r\n\r\n\{\}$/s,
-        'nobody is asked for so much';
-    ok $client->closed(30), '... and what would come next is not guessed';
+        'a client that waits is not asked for so large a body';
+    ok $client->closed(30), '... and the connection ends';
 
     $client = $nginx->connection;
     $client->send(head('POST', $tags, @chunked));
     $client->send(sprintf "%x\r\n%s\r\n", 70000, ' ' x 70000);
-    closes $client->response, 413, 'by chunks, with no end yet';
+    closes $client->response, 413,
+        'chunks over the limit, which have not ended yet';
 
     $client = $nginx->connection;
     $client->send(head('POST', $tags, @chunked)
         . "fffffffffffffffff\r\nx");
-    is $client->response->status, 400, 'a chunk larger than all numbers';
+    is $client->response->status, 400, 'a chunk size beyond all numbers';
 
     $client = $nginx->connection;
     $client->send(head('POST', $tags, @chunked) . "nonsense\r\n");
-    error_is $client->response, 400, '{}', 'chunks that are none';
+    error_is $client->response, 400, '{}', 'invalid chunks';
 }
 
 {
@@ -229,17 +233,17 @@ error_is $nginx->post($tags, token => $token, json => tag(65537)), 413, '{}',
     $client->send("POST /slow$tags HTTP/1.1\r\nHost: localhost\r\n"
         . "Authorization: Bearer $token\r\nContent-Length: 20\r\n"
         . "Content-Type: application/json\r\n\r\n{");
-    closes $client->response, 408, 'a body that does not come';
-    ok $client->closed(30), '... is not waited for';
+    closes $client->response, 408, 'a body that never comes';
+    ok $client->closed(30), '... ends the connection';
 }
 
 error_is $nginx->post("/small$tags", token => $token, raw_path => 1,
-    json => tag(101)), 413, '{}', 'a smaller limit';
+    json => tag(101)), 413, '{}', 'a smaller limit of the location';
 is $nginx->post("/small$tags", token => $token, raw_path => 1,
-    json => tag(100))->status, 201, '... is kept to';
+    json => tag(100))->status, 201, '... lets a body of its size in';
 is $nginx->post("/large$tags", token => $token, raw_path => 1,
     json => tag(200_000))->status, 201,
-    'a larger one is, whatever client_max_body_size';
+    'a larger limit, which client_max_body_size does not lower';
 
 
 # not JSON
@@ -260,7 +264,7 @@ error_is $nginx->post($tags, token => $token, json => ''), 400, $not_object,
 {
     my $client = $nginx->connection;
     $client->send(head('POST', $tags, @chunked) . "0\r\n\r\n");
-    error_is $client->response, 400, $not_object, 'no chunks';
+    error_is $client->response, 400, $not_object, 'chunks without data';
 }
 
 for (
@@ -291,15 +295,16 @@ for (
     my ($what, $body) = @$_;
     my $answer = $nginx->post($tags, token => $token, json => $body);
     is $answer->status, 400, $what;
-    like $answer->text, qr/^\{"error":"[^"]+"\}$/, '... and why';
+    like $answer->text, qr/^\{"error":"[^"]+"\}$/, '... the body says why';
 }
 
 error_is $nginx->post($tags, token => $token,
         json => '{"tag_name":' . '[' x 15 . ']' x 15 . '}'), 400,
-    qr/^\{"error":"tag_name: /, 'depth 16 is read, and has another mistake';
+    qr/^\{"error":"tag_name: /,
+        'a body of depth 16 is read; its mistake is another';
 
 
-# a body that nobody asked for
+# a body for an endpoint that takes none
 
 my $smuggled = "DELETE /api$at HTTP/1.1\r\nHost: localhost\r\n"
     . "Authorization: Bearer $token\r\n\r\n";
@@ -321,7 +326,7 @@ for my $method (qw(GET HEAD DELETE)) {
         $client->send(head($method, $path, @$headers) . $body
             . head('GET', "$at/nothing"));
         is $client->response($method)->status, $status, "$method $what";
-        is $client->response->status, 404, '... is no request';
+        is $client->response->status, 404, '... is not read as a request';
     }
 
     my $client = $nginx->connection;
@@ -329,7 +334,7 @@ for my $method (qw(GET HEAD DELETE)) {
     is $client->response($method)->status, $status,
         "$method is answered before its body comes";
     $client->send("GET / HTTP/1.1\r\n\r\n  " . head('GET', "$at/nothing"));
-    is $client->response->status, 404, '... which is discarded then';
+    is $client->response->status, 404, '... which is discarded';
 }
 
 {
@@ -339,16 +344,16 @@ for my $method (qw(GET HEAD DELETE)) {
     $client->send("GET /api$at HTTP/1.1\r\nHost: localhost\r\n"
         . "Content-Length: $length\r\n\r\n$smuggled" . head('GET', $at));
     is $client->response->status, 401, 'a body without a token';
-    is $client->response->status, 200, '... is no request';
+    is $client->response->status, 200, '... is not read as a request';
 
     $client->send(head('POST', "$at/notifications/acknowledge", @chunked)
         . chunks($smuggled, 7) . head('GET', $at));
-    is $client->response->status, 200, 'POST where no body is asked for';
-    is $client->response->status, 200, '... it is no request';
+    is $client->response->status, 200, 'POST to an endpoint without a body';
+    is $client->response->status, 200, '... its body is not read as a request';
 
     $client->send(head('GET', $at, 'Expect: 100-continue',
         'Content-Length: 5'));
-    is $client->response->status, 200, 'GET, if the body may come';
+    is $client->response->status, 200, 'GET with "Expect: 100-continue"';
 }
 
 {
@@ -365,24 +370,26 @@ for my $method (qw(GET HEAD DELETE)) {
     $lock->disconnect;
 
     is $client->response->status, 200, 'a slow query';
-    is $client->response->status, 404, 'what came meanwhile is discarded';
+    is $client->response->status, 404,
+        '... the body that came meanwhile is discarded';
 }
 
 for my $path ("/api$at", "/bare$at") {
     my $client = $nginx->connection;
     $client->send("GET $path HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding:"
         . " chunked\r\nAuthorization: Bearer $token\r\n\r\nnonsense\r\n");
-    error_is $client->response, 400, '{}', "chunks that are none, GET $path";
-    ok $client->closed(30), '... and what comes next is not guessed';
+    error_is $client->response, 400, '{}', "invalid chunks, GET $path";
+    ok $client->closed(30), '... end the connection';
 }
 
 is $nginx->get($at, token => $token)->status, 200, 'nothing was deleted';
 
 
-# a body that somebody else has read
+# a body that another module has read already
 
 is $nginx->post("/mirrored$tags", token => $token, raw_path => 1,
-    json => tag(50000))->status, 201, 'from a file, behind a mirror';
+    json => tag(50000))->status, 201,
+        'a body in a file, read by a mirror before';
 
 {
     my $asked = sub {
@@ -392,19 +399,19 @@ is $nginx->post("/mirrored$tags", token => $token, raw_path => 1,
     my $before = $asked->();
     my $first  = $nginx->post("/twice$tags?server=$server", raw_path => 1,
         token => $token, json => tag(50000));
-    like $first->status, qr/^(?:201|409)$/, 'mirrored into the API';
+    like $first->status, qr/^(?:201|409)$/, 'a request mirrored into the API';
     ok eval { wait_for { $asked->() == $before + 2 } },
-        '... which read the same body twice';
+        '... is answered as often as its body is read';
     is $nginx->sql('select count(*) from tag where tag_name = ?',
         "t$count"), 1, '... and stored it once';
 }
 
 is $nginx->post("/fallback$tags", token => $token, raw_path => 1,
-    json => tag(50000))->status, 201, 'from a file, as a fallback';
+    json => tag(50000))->status, 201, 'a body in a file, the API as a fallback';
 is $nginx->post("/fallback$tags", token => $token, raw_path => 1,
-    json => tag(70000))->status, 413, '... where the limit holds, too';
+    json => tag(70000))->status, 413, '... the limit holds there, too';
 is $nginx->post("/fallback$tags", token => $token, raw_path => 1,
-    json => tag)->status, 201, 'a small one';
+    json => tag)->status, 201, '... a small body';
 
 
 # HTTP/2
@@ -429,7 +436,7 @@ like curl(tag, $url), qr/^201 /, 'curl by HTTP/2';
 like curl(tag(60000), $url), qr/^201 /, '... larger than the buffer';
 like curl(tag(60000), '-H', 'Content-Length:', $url), qr/^201 /,
     '... without a length';
-like curl('{', $url), qr/^400 \{"error":/, '... no JSON';
+like curl('{', $url), qr/^400 \{"error":/, '... not JSON';
 
 my $frames = Guildlog::H2->new(port => $h2);
 my @type   = ('content-type', 'application/json');
@@ -469,6 +476,6 @@ for (
 }
 
 is $nginx->sql("select count(*) from tag where tag_name !~ '^t[0-9]+\$'"), 0,
-    'nothing was stored of what was refused';
+    'no refused body was stored';
 
 done_testing;

@@ -1,7 +1,7 @@
-# A client may go at any moment: while its body is read, while its query waits
-# for a connection, while the query runs, while the answer is sent, by
-# HTTP/1.1 or HTTP/2.  Nobody else notices, nothing is held for it, and what
-# waited for it alone is not done.
+# A client may close its connection at any moment: while its body is read, while
+# its query waits for a connection, while the query runs, while the answer is
+# sent, by HTTP/1.1 or HTTP/2.  Other clients notice nothing, nothing is held
+# for the client that left, and a query that still waited for it does not run.
 
 use lib 't/lib';
 use Guildlog;
@@ -75,7 +75,7 @@ sub wait_gauge {
 }
 
 
-# nginx's connections, but for the one that asks
+# nginx's connections, without the one that asks for this figure
 sub others {
     return $nginx->get('/connections', raw_path => 1)->text
         =~ /^Active connections: (\d+)/ ? $1 - 1 : undef;
@@ -85,7 +85,7 @@ sub others {
 sub all_gone {
     my ($what) = @_;
     my $gone = eval { wait_for { others() == 0 && gauge('busy') == 0 } 30 };
-    ok $gone, "$what: nothing is held"
+    ok $gone, "$what: nothing is held for it"
         or diag others(), ' connections, busy ', gauge('busy');
 }
 
@@ -100,8 +100,8 @@ sub log_has {
 }
 
 
-# the two protocols: open a request (more: a body of that length follows), send
-# of the body (more: not all of it), go away
+# the two protocols; for each: how to open a request (with an argument: a body
+# of that many bytes follows), how to send a part of the body, how to leave
 sub http1 {
     my ($how) = @_;
     my $client;
@@ -162,7 +162,7 @@ for my $way (http1('closed'), http1('reset'), http1('half closed'),
         $way->{after}->() if $way->{after};
         all_gone("$name, $what");
         is $nginx->get($at, token => $token)->status, 200,
-            '... and the next one is served';
+            '... the next request is served';
     };
 
     # while its body is read
@@ -171,7 +171,7 @@ for my $way (http1('closed'), http1('reset'), http1('half closed'),
     $way->{go}->();
     $done->('reading its body');
 
-    # while it waits, and another one's query runs
+    # while it waits, and a query of another client runs
     {
         my $lock  = lock_server();
         my $first = $nginx->connection;
@@ -183,15 +183,16 @@ for my $way (http1('closed'), http1('reset'), http1('half closed'),
         $way->{body}->($body);
         wait_gauge(queued => 1);
         $way->{go}->();
-        ok wait_gauge(queued => 0), "$name, waiting: its place is free";
+        ok wait_gauge(queued => 0), "$name, waiting: it waits no longer";
 
         unlock($lock);
-        is $first->response->status, 200, '... the one before it is answered';
-        log_has("queue$mark 499", '... it is logged as 499');
+        is $first->response->status, 200,
+            '... the client before it is answered';
+        log_has("queue$mark 499", '... it is logged with status 499');
         $done->('waiting');
     }
     is $nginx->sql('select count(*) from tag where tag_name = ?', "t$mark"),
-        0, '... and what it asked for was not done';
+        0, '... its change was not made';
 
     # while its query runs
     {
@@ -199,12 +200,12 @@ for my $way (http1('closed'), http1('reset'), http1('half closed'),
         $way->{open}->('GET', "$at?mark=query$mark");
         wait_locked(1);
         $way->{go}->();
-        log_has("query$mark 499", "$name, asking: logged at once");
+        log_has("query$mark 499", "$name, query running: logged at once");
         unlock($lock);
         $done->('asking');
     }
 
-    # while it is answered
+    # while its answer is sent
     $way->{open}->('GET', "$at/config/logging/ignore/2?mark=answer$mark");
     $way->{wait}->();
     $way->{go}->();
@@ -212,7 +213,7 @@ for my $way (http1('closed'), http1('reset'), http1('half closed'),
 }
 
 
-# gone before the worker has seen it come
+# the client left before the worker accepted its connection
 
 {
     my $lock = lock_server();
@@ -224,13 +225,13 @@ for my $way (http1('closed'), http1('reset'), http1('half closed'),
     $client->close;
     kill 'CONT', @workers;
 
-    log_has('early 499', 'gone before it is seen: logged at once');
+    log_has('early 499', 'left before it was accepted: logged at once');
     unlock($lock);
-    all_gone('gone before it is seen');
+    all_gone('left before it was accepted');
 }
 
 
-# many at once, at any moment
+# many clients leave at random moments
 
 {
     my @clients;
@@ -246,14 +247,14 @@ for my $way (http1('closed'), http1('reset'), http1('half closed'),
         $client->send(substr $request, 0, length($request) - 75 + $n);
         push @clients, $client;
     }
-    wait_for { gauge('queued') > 10 } 30, 'some wait';
+    wait_for { gauge('queued') > 10 } 30, 'some requests wait';
     $_->close(reset => int rand 2) for splice @clients, 0, 75;
     unlock($lock);
     $_->close(reset => int rand 2) for @clients;
 
     all_gone('150 clients');
     is $nginx->get($at, token => $token)->status, 200,
-        'and the next one is served';
+        'the next request is served';
 }
 
 is $nginx->get('/status', raw_path => 1)->json->{database_lost_total}, 0,

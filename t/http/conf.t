@@ -1,6 +1,7 @@
-# Each directive says what it takes: a wrong value is refused by nginx -t with
-# a message that names it, no secret may lie open, the API and the operator
-# never share a location.  nginx -t asks no database.
+# Each directive checks its arguments: nginx -t refuses a wrong value with a
+# message that names it.  Files of secrets may not be readable by everybody.  A
+# location is never both the API's and the operator's.  nginx -t asks no
+# database.
 
 use lib 't/lib';
 use Guildlog;
@@ -56,7 +57,7 @@ sub accepted {
     local $Test::Builder::Level = $Test::Builder::Level + 1;
     my ($ok, $said) = test($http, $server);
     ok $ok, $what or diag $said;
-    unlike $said, qr/\[(?:warn|error|alert|crit)\]/, '... without a word';
+    unlike $said, qr/\[(?:warn|error|alert|crit)\]/, '... without a warning';
 }
 
 
@@ -65,7 +66,7 @@ sub accepted {
 my $here = "guildlog_database password_file=database.password";
 
 accepted 'defaults', "guildlog_database; $key", $api;
-accepted 'everything said', <<"CONF", $api;
+accepted 'all parameters of guildlog_database', <<"CONF", $api;
     guildlog_database name=default host=127.0.0.1,%%PREFIX%%,::1 port=1
         dbname=d user=u password_file=%%PREFIX%%/database.password
         sslmode=disable connections=1 long_connections=1 depth=1 queue=1
@@ -133,7 +134,7 @@ my $delivers = "$here; $key guildlog_delivery secret=delivery.key;";
 my $platform = 'guildlog_platform http://127.0.0.1:1/api/v10;';
 
 accepted 'a delivery', "$platform $delivers", $api;
-accepted 'everything said of it', <<"CONF", $api;
+accepted 'all parameters of guildlog_delivery', <<"CONF", $api;
     $here;
     $here name=second;
     $key
@@ -145,7 +146,7 @@ accepted 'everything said of it', <<"CONF", $api;
                       connections=100;
     guildlog_delivery_unproved resend;
 CONF
-accepted 'one that is not used', "$here; $key $platform "
+accepted 'a platform without delivery', "$here; $key $platform "
     . 'guildlog_platform_rate off; guildlog_bot_token main bot; '
     . 'guildlog_delivery_unproved keep;', $api;
 
@@ -266,7 +267,7 @@ accepted 'a key in the location is enough', "$here;",
 
 # guildlog_issuer, guildlog_auth
 
-accepted 'the keeper of one database', "$here name=a; $here; $key"
+accepted 'the keeper for one of two databases', "$here name=a; $here; $key"
     . ' guildlog_keeper on database=a budget=300;', $api;
 refused qr/no "guildlog_database" is named "b"/,
     "$here; $key guildlog_keeper on database=b;", $api;
@@ -351,7 +352,7 @@ refused qr/"guildlog_max_body" directive invalid value/, "$here; $key",
 refused qr/is duplicate/, "$here; $key",
     'location /a/ { guildlog_max_body 1k; guildlog_max_body 2k; }';
 
-# the operator's plane is not left open over TCP
+# the operator's location is not left open over TCP
 
 my $tcp = "listen 127.0.0.1:1;";
 my @fences = (
@@ -373,24 +374,25 @@ refused qr/can be reached over TCP/, "$here; $key",
     . " location /b/ { $fences[0] }";
 accepted "a fence: $_", "$here; $key",
     "$tcp location /o/ { $_ guildlog_operator; }" for @fences;
-accepted "a fence of the server: $_", "$here; $key",
+accepted "a fence in the server block: $_", "$here; $key",
     "$tcp $_ location /o/ { guildlog_operator; }" for @fences;
-accepted 'said to be open', "$here; $key",
+accepted 'explicitly "open"', "$here; $key",
     "$tcp location /o/ { guildlog_operator $_; }"
     for 'open', 'open /o', '/o open database=default';
-accepted 'a unix socket is fenced by its folder', "$here; $key",
+accepted 'a unix socket needs no other fence', "$here; $key",
     'location /o/ { guildlog_operator; }';
 refused qr/invalid parameter "open"/, "$here; $key",
     "$tcp location /o/ { $_ }" for 'guildlog_api open;',
     'guildlog_operator open open;';
 
-accepted 'a status alone', '', 'location = /status { guildlog_status; }';
-accepted 'nothing of it', '', 'location / { return 204; }';
+accepted 'guildlog_status without a database', '',
+    'location = /status { guildlog_status; }';
+accepted 'no directive of the module', '', 'location / { return 204; }';
 
 
-# nginx -t asks no database, and opens nothing
+# nginx -t neither asks a database nor opens a connection
 
-accepted 'a database that is not there', <<"CONF", $api;
+accepted 'a database that does not exist', <<"CONF", $api;
     guildlog_database host=/nonexistent password_file=database.password;
     $key
 CONF
@@ -398,24 +400,24 @@ CONF
 {
     my ($ok, $said) = test("guildlog_database host=nobody.invalid"
         . " password_file=database.password; $key", $api);
-    ok $ok, 'a host that nobody knows';
+    ok $ok, 'a host name that does not resolve';
     like $said, qr/\[warn\] .*nobody\.invalid/, '... is a warning';
 }
 
 {
     my ($ok, $said) = test('guildlog_database host=/nonexistent'
         . " password_file=open.password; $key", $api);
-    ok $ok, 'a password that everybody may read';
+    ok $ok, 'a password file that everybody may read';
     like $said, qr/\[warn\] .*open\.password" should not be readable/,
         '... is a warning';
 }
 
-accepted 'a password that a group may read', 'guildlog_database'
+accepted 'a password file that a group may read', 'guildlog_database'
     . " host=/nonexistent password_file=group.password; $key", $api;
 
 {
     my ($ok, $said) = test("$here nonsense; $key", $api);
-    unlike $said, qr/module|a secret of the tests/, 'no secret is told';
+    unlike $said, qr/module|a secret of the tests/, 'no message has a secret';
 }
 
 
@@ -448,15 +450,15 @@ CONF
         json => { name => 'second' })->status, 201, 'a server in the second';
 
     is $both->get("/servers/$server", token => $token)->json->{name}, 'first',
-        'the first database';
+        'the first database knows its own token';
     is $both->get("/second/servers/$server", token => $token, raw_path => 1)
-        ->status, 401, 'the second one has no such token';
+        ->status, 401, 'the second one does not know it';
 
     my $answer = $both->post("/desk/servers/$server/tokens", raw_path => 1,
         json => { permissions => 1, creator => '1' });
     is $both->get("/second/servers/$server", raw_path => 1,
         token => $answer->json->{token})->json->{name}, 'second',
-        '... but its own';
+        '... and knows its own';
 }
 
 done_testing;

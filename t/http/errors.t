@@ -1,7 +1,7 @@
-# What the database cannot do is a JSON error: 503 with Retry-After where it
-# may pass, 500 where it failed, and the status and text that a rule of the
-# schema gives where it refused.  The log names the statement and the cause;
-# the client is told nothing of the schema.
+# What the database cannot do is answered as a JSON error: 503 with Retry-After
+# where the cause may pass, 500 where the statement failed, and the status and
+# text of the schema's rule where a rule refused.  The log names the statement
+# and the cause; the client learns nothing of the schema.
 
 use lib 't/lib';
 use Guildlog;
@@ -12,7 +12,7 @@ my $server = $nginx->server;
 my $token  = $nginx->token($server);
 my $at     = "/servers/$server";
 
-# a tag named "e" and an SQLSTATE ends in it
+# inserting a tag named "e" and an SQLSTATE fails with that SQLSTATE
 $nginx->sql(<<'SQL');
     create function fail() returns trigger language plpgsql as $$
     begin
@@ -44,16 +44,16 @@ sub is_json {
     is $answer->text, $body, '... the text is for the client';
     is $answer->header('Content-Type'), 'application/json', '... in JSON';
     is $answer->header('Retry-After'), { 429 => 60, 503 => 1 }->{$status},
-        '... which is told whether to come back';
+        '... Retry-After stands where the cause may pass';
     ok defined $answer->header('X-RateLimit-Remaining'),
-        '... and how often it may';
+        '... the headers of the rate limit are there';
 }
 
 
 for (
     ['08006', 503, 'connection failure'],
     ['25006', 503, 'a read-only server'],
-    ['40001', 503, 'no serialization'],
+    ['40001', 503, 'a serialization failure'],
     ['40P01', 503, 'a deadlock'],
     ['53100', 503, 'disk full'],
     ['53200', 503, 'out of memory'],
@@ -68,9 +68,9 @@ for (
     ['XX000', 500, 'an internal error'],
     ['XX001', 500, 'corrupted data'],
     ['P0001', 500, 'raised'],
-    ['GL000', 500, 'a status that is none'],
-    ['GL200', 500, 'a refusal that is none'],
-    ['GLABC', 500, 'a status that is no number'],
+    ['GL000', 500, 'a refusal with status 000'],
+    ['GL200', 500, 'a refusal with status 200'],
+    ['GLABC', 500, 'a refusal whose status is not a number'],
 ) {
     my ($sqlstate, $status, $what) = @$_;
     my $log = length $nginx->error_log;
@@ -87,14 +87,15 @@ is_json fail_with('57014'), 500, $failed, 'a statement that was cancelled';
 for my $status (400, 402, 403, 404, 409, 429) {
     is_json fail_with("GL$status"), $status,
         '{"error":"a secret of the schema"}', "GL$status has its own text";
-    is_json fail_with("GL$status", 'empty'), $status, '{}', '... or none';
+    is_json fail_with("GL$status", 'empty'), $status, '{}',
+        '... or has no body';
 }
 
 unlike $nginx->error_log, qr/SQLSTATE GL4/,
-    'a refusal is no matter for the log';
+    'a refusal of a rule is not logged';
 
 
-# answers that are none of a function of ours
+# answers that no function of guildlog gives
 
 sub replace_server_get {
     my ($out, $result) = @_;
@@ -124,7 +125,7 @@ for (
 
     my $answer = $nginx->get($at, token => $token);
     if ($what eq 'three columns') {
-        # the statement asks for the two by name
+        # the statement selects the two columns by their names
         is $answer->status, 200, $what;
     } else {
         is_json $answer, 500, $failed, $what;
@@ -132,7 +133,7 @@ for (
 }
 
 replace_server_get('status int, out body text', '200, null');
-is $nginx->get($at, token => $token)->text, '{}', 'no body is {}';
+is $nginx->get($at, token => $token)->text, '{}', 'a body of null becomes {}';
 
 # rows of a log
 
@@ -153,7 +154,7 @@ sub replace_logs {
 
 
 for (
-    ['a page without a head', 'logs_plain', [7, '{}']],
+    ['a page without its first row', 'logs_plain', [7, '{}']],
     ['a page of an entry in pieces', 'logs_plain', [200, '{"total":1'],
         [7, '{}']],
     ['an export without titles', 'logs_export', [200, '{}'], [7, '{}']],
@@ -166,7 +167,7 @@ for (
 }
 
 
-# a message of several lines is one line of the log, whoever asked
+# a message of several lines is one line of the log, for requests and keeper
 
 $nginx->sql(<<'SQL');
     create or replace function fail() returns trigger language plpgsql as $$
@@ -176,7 +177,7 @@ $nginx->sql(<<'SQL');
 SQL
 is_json $nginx->post("$at/tags", token => $token,
     json => { tag_name => 'lines', content => 'x' }), 500, $failed,
-    'a message of several lines';
+    'a message of several lines is answered as any failure';
 
 $nginx->sql(<<'SQL');
     create or replace function keeper_step(budget int default 1,
@@ -193,6 +194,6 @@ my $keeps = Guildlog->new(name => 'keeps', cluster => $nginx->cluster,
 wait_for { $keeps->error_log =~ /of a step/ };
 
 is_deeply [grep { /^2026\/01\/01/ } map { split /\n/, $_->error_log }
-    $nginx, $keeps], [], 'makes no line of the log';
+    $nginx, $keeps], [], '... and is one line of the log';
 
 done_testing;

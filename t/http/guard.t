@@ -1,6 +1,6 @@
-# guildlog_auth and guildlog_limit guard any location as they guard the API,
-# together with nginx's own ways to let somebody in, and the variables tell
-# logs, maps and headers who came.
+# guildlog_auth and guildlog_limit guard any location as they guard the API, and
+# work together with nginx's own access modules.  Logs, maps and headers learn
+# from the variables who asks.
 
 use lib 't/lib';
 use Guildlog;
@@ -223,7 +223,7 @@ sub get {
 }
 
 
-# status and body of an answer; of nginx's own pages the status only
+# checks the status and the body; of nginx's own pages only the status
 sub is_answer {
     my ($path, $option, $want, $what) = @_;
 
@@ -238,13 +238,14 @@ sub is_answer {
 
 my $answer = is_answer '/any/file', [], 401, 'no token';
 is $answer->header('WWW-Authenticate'), 'Bearer realm="guildlog"',
-    '... is challenged';
-is $answer->header('X-RateLimit-Limit'), 1000, '... and counted';
+    '... gets a challenge';
+is $answer->header('X-RateLimit-Limit'), 1000, '... counts against the limit';
 is $answer->header('X-RateLimit-Remaining'), 999, '... once';
 
 $answer = is_answer '/any/file', [token => "${admin}x"], 401, 'a bad token';
 is $answer->header('WWW-Authenticate'),
-    'Bearer realm="guildlog", error="invalid_token"', '... is told so';
+    'Bearer realm="guildlog", error="invalid_token"',
+        '... gets a challenge that says so';
 
 $answer = is_answer '/any/file', [token => $admin],
     '200 content of any/file', 'an Admin token';
@@ -257,22 +258,24 @@ is_answer '/admin/file', [token => $admin], '200 content of admin/file',
     '"on admin": an Admin token';
 $answer = is_answer '/admin/file', [token => $basic], 403,
     '"on admin": a Basic token';
-is $answer->header('WWW-Authenticate'), undef, '... is no matter of a token';
+is $answer->header('WWW-Authenticate'), undef, '... which gets no challenge';
 is_answer '/admin/file', [], 401, '"on admin": no token';
 is_answer '/admin/open/file', [], '200 content of admin/open/file', '"off"';
-is_answer '/admin/nothing', [], 401, 'what there is, is not told';
-is_answer '/admin/nothing', [token => $admin], 404, '... to strangers';
+is_answer '/admin/nothing', [], 401,
+    'a file that does not exist: strangers get 401';
+is_answer '/admin/nothing', [token => $admin], 404, '... an Admin gets 404';
 
 {
     my $client = $nginx->connection;
     my @status = map {
         $client->request('GET', '/admin/file', token => $_)->status
     } $basic, $admin, undef, $admin, "${admin}x", $basic, $admin;
-    is "@status", '403 200 401 200 401 403 200', 'one connection';
+    is "@status", '403 200 401 200 401 403 200',
+        'one connection, several tokens';
 }
 
 is join(' ', map { get('/limited/file')->status } 1 .. 4), '200 200 429 429',
-    'a limit alone';
+    'a limit without authentication';
 like get('/limited/file')->header('Retry-After'), qr/^3[56]\d\d$/,
     '... says when to come back';
 
@@ -280,14 +283,16 @@ like get('/limited/file')->header('Retry-After'), qr/^3[56]\d\d$/,
 # a proxy
 
 is_answer '/proxied/', [token => $admin],
-    "200 $server/admin/$made->{unique_id}/", 'the backend is told who asks';
+    "200 $server/admin/$made->{unique_id}/", 'the backend learns who asks';
 is_answer '/proxied/', [token => $admin, headers => ['X-Server', 'forged',
     'X-Kind', 'forged', 'X-Token', 'forged']],
-    "200 $server/admin/$made->{unique_id}/", '... and nothing else';
-is_answer '/proxied/', [], 401, '... only if it is known';
+    "200 $server/admin/$made->{unique_id}/",
+        '... and forged headers do not reach it';
+is_answer '/proxied/', [], 401,
+    '... a request without a token does not reach it';
 is_answer '/unguarded/', [token => $admin, headers => ['X-Server', 'forged',
     'X-Kind', 'forged', 'X-Token', 'forged']], "200 ///Bearer $admin",
-    'where nobody is asked, nobody is named';
+    'without guildlog_auth the variables are empty';
 
 
 # satisfy
@@ -299,64 +304,65 @@ $answer = is_answer '/either/file', \@basic_auth,
 is $answer->header('WWW-Authenticate'), undef, '... and no challenge';
 $answer = is_answer '/either/file', [], 401, 'satisfy any: neither';
 is join(', ', sort $answer->header('WWW-Authenticate')),
-    'Basic realm="basic", Bearer realm="guildlog"', '... is told of both';
+    'Basic realm="basic", Bearer realm="guildlog"', '... gets both challenges';
 is_answer '/address/file', [token => $admin], '200 content of address/file',
     'satisfy any: a token';
 $answer = is_answer '/address/file', [connect => { from => '127.0.0.2' }],
     '200 content of address/file', 'satisfy any: an address';
 is $answer->header('WWW-Authenticate'), undef, '... and no challenge';
 like is_answer('/address/file', [], 401, 'satisfy any: neither')
-    ->header('WWW-Authenticate'), qr/^Bearer/, '... is challenged';
+    ->header('WWW-Authenticate'), qr/^Bearer/, '... gets a challenge';
 is_answer '/both/file', [token => $admin], 403, 'satisfy all: a token';
 is_answer '/both/file', [connect => { from => '127.0.0.2' }], 401,
     'satisfy all: an address';
 is_answer '/both/file', [token => $admin,
     connect => { from => '127.0.0.2' }], '200 content of both/file',
     'satisfy all: both';
-is_answer "/api-any$at", [], '401 {}', 'the API takes tokens only';
+is_answer "/api-any$at", [], '401 {}',
+    'the API takes only tokens, whatever "satisfy" says';
 
 
 # subrequests
 
 is_answer '/guarded/asks/file', [token => $admin],
     '200 content of guarded/asks/file', 'auth_request and guildlog_auth';
-is_answer '/guarded/asks/file', [], 401, '... are both asked';
+is_answer '/guarded/asks/file', [], 401, '... both are needed';
 is_answer '/asks-any/file', [], '200 content of asks-any/file',
     'satisfy any: auth_request';
 
 is_answer '/live/file', [token => $admin], '200 content of live/file',
-    'auth_request of the API: the token lives';
-is_answer '/live/file', [], 401, '... or is none';
+    'auth_request to the API: a token that is alive';
+is_answer '/live/file', [], 401, '... no token';
 
 {
     my $doomed = $nginx->new_token($server);
     is_answer '/live/file', [token => $doomed->{token}],
-        '200 content of live/file', 'a token';
+        '200 content of live/file', 'a token before it is revoked';
     is $nginx->delete("$at/auth?tokenId=$doomed->{unique_id}",
-        token => $admin)->status, 200, '... is revoked';
+        token => $admin)->status, 200, '... it is revoked';
     like is_answer('/live/file', [token => $doomed->{token}], 401,
-        '... and dead at once')->header('WWW-Authenticate'),
+        '... it is refused at once')->header('WWW-Authenticate'),
         qr/error="invalid_token"/, '... with a challenge';
 }
 
 is_answer '/included/file', [], '200 before content of any/file after',
-    'a subrequest is not asked, as with auth_basic';
+    'a subrequest is not checked, as with auth_basic';
 
 
-# "if" inside of a location of the API
+# "if" in a location of the API
 
 is_answer "/switched$at/nothing?away=1", [], '200 ///',
-    '"if" has a handler of its own';
-is_answer "/switched$at/nothing?here=1", [], '401 {}', '... or has none';
+    '"if" with a handler of its own';
+is_answer "/switched$at/nothing?here=1", [], '401 {}', '... without a handler';
 is_answer "/switched$at/nothing", [token => $admin], '404 {}',
-    '... or is not taken';
+    '... whose condition is false';
 
 
 # guildlog_limit_log_level
 
 get('/loud/') for 1, 2;
 like $nginx->error_log, qr/\[warn\] .*rate limited/,
-    'a refusal is logged as loud as was asked for';
+    'a refusal is logged at the level that was configured';
 
 
 # redirects and error pages
@@ -364,22 +370,26 @@ like $nginx->error_log, qr/\[warn\] .*rate limited/,
 is_answer '/pages/file', [token => $basic], '200 content of pages/file',
     'no error';
 $answer = is_answer '/pages/file', [], '401 content of open/401',
-    'a page for 401';
-like $answer->header('WWW-Authenticate'), qr/^Bearer/, '... is a challenge';
-is $answer->header('X-RateLimit-Remaining'), 1, '... and has the headers';
+    'an error page for 401';
+like $answer->header('WWW-Authenticate'), qr/^Bearer/,
+    '... keeps the challenge';
+is $answer->header('X-RateLimit-Remaining'), 1,
+    '... keeps the headers of the limit';
 is_answer '/pages/admin/file', [token => $basic], "200 fallback basic $server",
     'a fallback for 403 knows who asks';
 $answer = is_answer '/pages/admin/file', [token => $basic],
-    '200 content of open/429', 'a page for 429';
-is $answer->header('X-RateLimit-Remaining'), 0, '... has the headers';
+    '200 content of open/429', 'an error page for 429';
+is $answer->header('X-RateLimit-Remaining'), 0,
+    '... keeps the headers of the limit';
 like $answer->header('Retry-After'), qr/^7[12]\d\d$/, '... and Retry-After';
 
-$answer = is_answer '/json/file', [], '401 {}', 'the API answers for it';
+$answer = is_answer '/json/file', [], '401 {}',
+    'the API as the error page for 401';
 is scalar(my @c = $answer->header('WWW-Authenticate')), 1,
     '... with one challenge';
 is scalar(my @l = $answer->header('X-RateLimit-Limit')), 1,
     '... and one set of headers';
-is_answer '/json/file', [token => $basic], '403 {}', '... 403 as well';
+is_answer '/json/file', [token => $basic], '403 {}', '... for 403';
 
 {
     my $left = sub {
@@ -388,37 +398,39 @@ is_answer '/json/file', [token => $basic], '403 {}', '... 403 as well';
     };
     my $before = $left->();
     $answer = is_answer '/json/file', [token => $basic,
-        headers => [Mark => 'g']], '429 {}', '... and 429';
+        headers => [Mark => 'g']], '429 {}', '... for 429';
     is $answer->header('X-RateLimit-Limit'), 1,
         '... with the headers of the limit that refused';
     is $answer->header('X-RateLimit-Remaining'), 0, '... and nothing left';
     like $answer->header('RateLimit'), qr/^"default";r=0;t=3[56]\d\d$/,
-        '... in one line as well';
-    like $answer->header('Retry-After'), qr/^3[56]\d\d$/, '... until then';
+        '... also in the one-line header';
+    like $answer->header('Retry-After'), qr/^3[56]\d\d$/,
+        '... and Retry-After until the window ends';
     is $left->(), $before - 1, "... and the API's own is not charged for it";
-    is_answer '/json/file', [], '429 {}', '... whoever comes';
+    is_answer '/json/file', [], '429 {}', '... also without a token';
 }
 
 is_answer '/redirects/', [token => $admin], '200 content of any/file',
-    'redirected into another location';
+    'an internal redirect into another location';
 is_answer "/redirects/$_", [token => $admin], 401,
-    '... which has keys of its own' for qw(other third);
+    '... tokens of other keys are refused before it' for qw(other third);
 is_answer '/other-keys/file', [token => $nginx->sign(
     $nginx->claims($server, iss => 'somebody'), kid => undef,
     key => 'the key of somebody else, for others')],
-    '200 content of other-keys/file', 'they open it';
+    '200 content of other-keys/file',
+    "tokens of the location's own keys are accepted";
 is_answer '/any/file', [token => $nginx->sign(
     $nginx->claims($server, iss => 'somebody'), kid => undef,
-    key => 'the key of somebody else, for others')], 401, '... and no other';
+    key => 'the key of somebody else, for others')], 401, '... and no others';
 
 
-# variables
+# the variables
 
 is get('/headers/file', token => $admin)->header('X-Who'),
-    "$server/admin/high/main", 'in a header and a map';
+    "$server/admin/high/main", 'the variables in a header and a map: Admin';
 is get('/headers/file', token => $basic)->header('X-Who'),
-    "$server/basic/low/pro", '... of another';
-is get('/headers/file')->header('X-Who'), '//nobody/', '... of nobody';
+    "$server/basic/low/pro", '... Basic';
+is get('/headers/file')->header('X-Who'), '//nobody/', '... no token';
 
 get('/any/file?mark=a', token => $admin);
 get('/any/file?mark=b');
@@ -436,16 +448,16 @@ wait_for {
 };
 my $who = "$made->{unique_id}|$server|admin|main|ok|passed";
 
-is $log{a}, "$who|-|high|-", 'in the log: a guarded file';
-is $log{b}, '-|-|-|-|missing|passed|-|nobody|-', 'no token';
-is $log{c}, '-|-|-|-|expired|passed|-|nobody|-', 'an expired one';
+is $log{a}, "$who|-|high|-", 'the variables in the log: a guarded file';
+is $log{b}, '-|-|-|-|missing|passed|-|nobody|-', '... no token';
+is $log{c}, '-|-|-|-|expired|passed|-|nobody|-', '... an expired token';
 like $log{d}, qr/^\Q$who|server_get|high|\E0\.\d{6}$/, 'the API';
-is $log{e}, "$who|-|high|-", 'the API, no endpoint';
-is $log{f}, '-|-|-|-|-|-|-|nobody|-', 'nobody asked';
-like $log{g}, qr/\|basic\|pro\|ok\|limited\|-\|low\|-$/, 'a 429 by the API';
+is $log{e}, "$who|-|high|-", '... the API, no such endpoint';
+is $log{f}, '-|-|-|-|-|-|-|nobody|-', '... a location without guildlog_auth';
+like $log{g}, qr/\|basic\|pro\|ok\|limited\|-\|low\|-$/, '... a 429 of the API';
 
 
-# keys that stand deeper than guildlog_auth
+# guildlog_key in a location, guildlog_auth above it
 
 $nginx->configure(conf => <<'CONF');
     server {
@@ -471,10 +483,10 @@ my $strict = sub {
 };
 is $strict->('/keys/file', token => $admin)->text, 'content of keys/file',
     'the keys of a location';
-is $strict->('/keys/file')->status, 401, '... are asked for';
+is $strict->('/keys/file')->status, 401, '... need a token';
 is $strict->('/open/401')->text, 'content of open/401',
-    'no keys where none are needed';
+    'a location without guildlog_auth needs no keys';
 is $strict->('/any/file', token => $admin)->status, 500,
-    'nobody gets in where neither a location nor a key is';
+    'a location without keys lets nobody in';
 
 done_testing;

@@ -1,5 +1,5 @@
-# SQL in a path, a parameter or a body is text: it is stored and read back as
-# it was sent or refused for what it is, and never runs.
+# SQL in a path, a parameter or a body is text.  It is stored and read back
+# unchanged, or refused by the rule of its field.  It never runs.
 
 use lib 't/lib';
 use Guildlog;
@@ -27,8 +27,7 @@ my @attacks = (
 );
 
 
-# everything that is not the attacked server's: the other one's rows, and the
-# schema itself
+# what an attack may not change: rows of the other server and the schema
 sub untouched {
     my @tables = map { $_->[0] } $nginx->sql(<<'SQL');
         select c.oid::regclass::text from pg_class c
@@ -58,7 +57,8 @@ my $before = untouched();
 my $client = $nginx->connection;
 
 
-# any other status is one too few; a stream has no end, its head will do
+# returns a status that is not expected.  Only the head of a stream is read: a
+# stream has no end
 sub attack {
     my ($it, $path, %option) = @_;
 
@@ -118,7 +118,8 @@ for my $it ($openapi->operations) {
                     json => { %{ $it->{example} }, $field => [$attack] });
         }
     }
-    is join("\n", @wrong), '', "$it->{id}: every attack has its answer";
+    is join("\n", @wrong), '',
+        "$it->{id}: every attack gets an expected status";
 }
 
 for my $attack (@attacks) {
@@ -127,11 +128,11 @@ for my $attack (@attacks) {
         "the id of a token $attack";
 }
 
-is untouched(), $before, 'nobody else noticed';
-is $nginx->get($at, token => $token)->status, 200, 'nor did the token';
+is untouched(), $before, 'the other server and the schema are unchanged';
+is $nginx->get($at, token => $token)->status, 200, 'the token still works';
 
 
-# what may be any text is just that
+# fields that take any text store an attack as text
 
 for my $attack (grep { length > 1 } @attacks) {
     $nginx->sql('delete from tag where guild_id = ?', $server);
@@ -149,12 +150,12 @@ for my $attack (grep { length > 1 } @attacks) {
         "$at/config/logging/ignore/5", token => $token)->json }),
         '... is read back';
     is $nginx->delete("$at/config/logging/ignore/5", token => $token,
-        json => { value => $attack })->status, 202, '... and found again';
+        json => { value => $attack })->status, 202, '... and can be deleted';
 }
 
 is $nginx->get("$at/config/logging/ignore/5", token => $token)->status, 404,
-    'nothing is left of them';
+    'all of them are deleted';
 unlike $nginx->error_log, qr/SQLSTATE/, 'no statement failed';
-is untouched(), $before, 'nobody else noticed';
+is untouched(), $before, 'the other server and the schema are still unchanged';
 
 done_testing;

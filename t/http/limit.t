@@ -1,9 +1,10 @@
-# A window of N requests lets exactly N in, whichever workers they reach; the
-# headers say so on every answer, Retry-After (at least 1) on 429.  Counted
-# per token over all locations, per client address where the token is bad, or
-# by a key of the operator's choice; once a request, and through a reload.
+# A window of N requests lets exactly N in, on all workers together.  Each
+# answer has the headers of the limit; 429 has Retry-After (at least 1).
+# Requests are counted per token over all locations, per client address where
+# the token is bad, or by a key that the operator chose.  Each request counts
+# once, and windows go on through a reload.
 #
-# In the environment: GUILDLOG_WINDOWS, how many windows are raced for (200).
+# GUILDLOG_WINDOWS is the number of windows that connections race for (200).
 
 use lib 't/lib';
 use Guildlog;
@@ -130,7 +131,7 @@ my $basic  = $nginx->token($server, kind => 'basic');
 my @tokens;
 
 
-# a token that nobody has used yet; at most five of a server live at once
+# a token that nobody has used yet; a server has at most five valid tokens
 sub token {
     my $guild = @tokens % 4 ? $tokens[-1][0] : $nginx->server;
     push @tokens, [$guild, $nginx->token($guild)];
@@ -155,7 +156,7 @@ sub counter {
 }
 
 
-# headers on every answer
+# the headers of every answer
 
 for (
     [200, sub { get("/api$at", $nginx->token($server)) }],
@@ -190,16 +191,16 @@ for (
     is $header{'RateLimit-Policy'}, $status == 429
         ? '"default";q=10;w=3600' : '"default";q=500;w=10', 'policy';
     is $header{RateLimit}, qq("default";r=$header{'X-RateLimit-Remaining'})
-        . ";t=$header{'X-RateLimit-Reset'}", 'the same in one line';
+        . ";t=$header{'X-RateLimit-Reset'}", '... also in the one-line header';
     is $header{'Retry-After'}, $status == 429 ? $header{'X-RateLimit-Reset'}
         : $status == 503 ? 1 : 0, 'Retry-After';
 }
 
 is get("/off$at", $basic)->header('X-RateLimit-Limit'), undef,
-    'off: no headers';
+    '"off": no headers';
 
 
-# sixteen connections race for each window
+# sixteen connections race for the places of each window
 
 sub race {
     my ($children, $work) = @_;
@@ -250,7 +251,7 @@ sub race {
         $sum{$_} += $accepted->[$_] // 0 for 0 .. $windows - 1;
     }
     my @wrong = grep { $sum{$_} != 10 } 0 .. $windows - 1;
-    is "@wrong", '', "10 of 32 in each of $windows windows";
+    is "@wrong", '', "10 of 32 requests get into each of $windows windows";
 }
 
 
@@ -282,54 +283,56 @@ sub race {
     }
 
     $refused = delete $accepted{refused};
-    is join(' ', sort keys %accepted), '0 1 2 3 4', 'each window counts down';
+    is join(' ', sort keys %accepted), '0 1 2 3 4',
+        'each window counts down to 0';
     my @counts = @accepted{reverse 0 .. 4};
     cmp_ok $counts[0], '<=', (Time::HiRes::time() - $began) / 0.3 + 1,
-        'no more windows than the time has';
-    cmp_ok $counts[0], '>=', 2, 'and some of them';
+        'there are no more windows than the time has';
+    cmp_ok $counts[0], '>=', 2, 'there are at least two windows';
     is join(' ', sort { $b <=> $a } @counts), "@counts",
-        'none of them gave the same place twice';
-    cmp_ok $refused, '>', 0, 'the others were refused';
+        'no place was given twice';
+    cmp_ok $refused, '>', 0, 'further requests were refused';
     ok wait_for { get('/short/', $token)->status == 404 },
-        'who waits gets in again';
+        'after the window ends a request gets in';
 }
 
 
-# who shares a window
+# which requests share a window
 
 {
     my ($token, $guild) = token();
 
     is get("/few/servers/$guild", $token)->header('X-RateLimit-Remaining'),
-        2, 'a new token has all but one';
+        2, 'a new token has all places but one';
     is get("/few-too/servers/$guild", $token)
-        ->header('X-RateLimit-Remaining'), 1, 'two locations, one window';
+        ->header('X-RateLimit-Remaining'), 1, 'two locations share a window';
     is get('/guarded/index.html', $token)->header('X-RateLimit-Remaining'),
         0, 'a static file counts in it, too';
-    is status('/few/', $token, 1), 429, 'and now it is over';
-    is status('/guarded/', $token, 1), 429, '... everywhere';
-    is status('/four/', $token, 1), 404, 'another limit is another window';
-    is status('/elsewhere/', $token, 1), 404, 'so is another zone';
-    is status('/few/', (token())[0], 1), 404, 'so is another token';
+    is status('/few/', $token, 1), 429, 'the window is full';
+    is status('/guarded/', $token, 1), 429, '... in each of its locations';
+    is status('/four/', $token, 1), 404, 'another limit has another window';
+    is status('/elsewhere/', $token, 1), 404, 'another zone has another window';
+    is status('/few/', (token())[0], 1), 404,
+        'another token has another window';
 }
 
 
-# addresses
+# windows of client addresses
 
 {
     my $bad = 'x.y.z';
 
     is status('/few/', $bad, 4, connect => { from => '127.0.0.2' }),
-        '401 401 401 429', 'who guesses is limited, too';
+        '401 401 401 429', 'bad tokens of one address are limited';
     is status('/few/', undef, 1, connect => { from => '127.0.0.2' }), 429,
-        'with no token as well';
+        'a request without a token counts in the same window';
     is status('/few/', (token())[0], 3, connect => { from => '127.0.0.2' }),
-        '404 404 404', 'a good token from there is not';
+        '404 404 404', 'a good token from that address is not limited';
     is status('/few/', $bad, 1, connect => { from => '127.0.0.4' }), 401,
-        'nor is another address';
+        'another address is not limited';
     is status('/few/', $bad, 1, connect => { from => '127.0.0.2' },
         headers => ['X-Client', '127.0.0.5', 'X-Forwarded-For', '127.0.0.6']),
-        429, 'no header makes it one';
+        429, 'X-Forwarded-For does not change the address';
 
     my $by = sub {
         my ($address, $times) = @_;
@@ -337,47 +340,49 @@ sub race {
             connect => { from => '127.0.0.3' });
     };
     is $by->('2001:db8:1:2::1', 2), '401 401', 'an address of IPv6';
-    is $by->('2001:db8:1:2:ffff::2', 2), '401 429', 'its network is one';
-    is $by->('2001:db8:1:3::1', 1), 401, 'the next network is another';
+    is $by->('2001:db8:1:2:ffff::2', 2), '401 429',
+        'its /64 network shares one window';
+    is $by->('2001:db8:1:3::1', 1), 401, 'the next network has another window';
     is $by->('::ffff:192.0.2.1', 3), '401 401 401', 'IPv4 in IPv6';
-    is $by->('192.0.2.1', 1), 429, '... is the same as IPv4';
-    is $by->('192.0.2.2', 1), 401, '... and not all of them';
+    is $by->('192.0.2.1', 1), 429, '... shares the window of the IPv4 address';
+    is $by->('192.0.2.2', 1), 401, '... other IPv4 addresses do not share it';
 }
 
 
-# a key of the operator's
+# windows of a key that the operator chose
 
 is status('/race/?w=x', undef, 11), '401 ' x 10 . 429, 'by a key';
 is status('/race/?w=y', undef, 1), 401, 'another key';
 is status('/race/?w=' . 'y' x 3000 . $_, undef, 11), '401 ' x 10 . 429,
-    'long keys differ, too' for 1, 2;
-is status('/race-too/?w=x', undef, 1), 429, 'by it elsewhere';
+    'long keys that differ at the end' for 1, 2;
+is status('/race-too/?w=x', undef, 1), 429, 'the same key in another location';
 is status('/other-race/?v=x', undef, 1), 401,
-    'by another key, which has the same value';
-is status('/race/', undef, 12), '401 ' x 11 . 401, 'no key, no limit';
-is get('/race/')->header('X-RateLimit-Limit'), undef, '... and no headers';
+    'another variable with the same value';
+is status('/race/', undef, 12), '401 ' x 11 . 401,
+    'an empty key is not limited';
+is get('/race/')->header('X-RateLimit-Limit'), undef, '... and has no headers';
 
 
-# once a request
+# each request counts once
 
 {
     my ($token, $guild) = token();
     is get('/guarded/', $token)->header('X-RateLimit-Remaining'), 2,
-        'an index is an internal redirect';
+        'an internal redirect to the index counts once';
     is get('/redirected/nothing', $token)->status, 404, 'an error page';
     my $answer = get('/guarded/index.html', $token);
-    is $answer->header('X-RateLimit-Remaining'), 0, '... is none more';
+    is $answer->header('X-RateLimit-Remaining'), 0, '... counts once';
     is scalar(my @h = $answer->header('X-RateLimit-Remaining')), 1,
-        'said once';
+        '... has the header once';
 }
 
 {
     my ($token) = token();
     my $answer = get('/guarded/ssi', $token);
     my $error  = get('/off/servers/1', $token)->text;
-    is $answer->status, 200, 'includes';
+    is $answer->status, 200, 'subrequests of SSI';
     is $answer->text, $error x 4, '... are answered';
-    is $answer->header('X-RateLimit-Remaining'), 2, '... and count as one';
+    is $answer->header('X-RateLimit-Remaining'), 2, '... count as one request';
     is get('/guarded/index.html', $token)->header('X-RateLimit-Remaining'),
         1, '... indeed';
 }
@@ -387,16 +392,16 @@ is get('/race/')->header('X-RateLimit-Limit'), undef, '... and no headers';
     my ($token) = token();
     my $answer = get('/checked/index.html', $token,
         connect => { from => '127.0.0.7' });
-    is $answer->status, 500, 'auth_request takes no 404';
+    is $answer->status, 500, 'auth_request does not take a 404';
     is status('/checked/index.html', $token, 3,
         connect => { from => '127.0.0.7' }), '500 500 429',
-        '... and a refused check is charged as the others';
+        '... a refused check counts in the limit by address';
 }
 
-is get('/page/index.html?w=p')->text, 'index', 'a page';
+is get('/page/index.html?w=p')->text, 'index', 'the first request of a window';
 {
     my $answer = get('/page/index.html?w=p');
-    is $answer->status, 429, 'the page after';
+    is $answer->status, 429, '... the next one is refused';
     is $answer->text, 'busy', 'the limit does not refuse its own error page';
     like $answer->header('Retry-After'), qr/^3[56]\d\d$/, 'Retry-After';
 }
@@ -409,10 +414,11 @@ is get('/page/index.html?w=p')->text, 'index', 'a page';
     my $before = counter('limited_dry_run_total');
 
     is status('/dry/?mark=dry', $token, 5), '404 404 404 404 404',
-        'a dry run refuses nobody';
+        'a dry run refuses nothing';
     is get('/dry/', $token)->header('Retry-After'), undef,
-        '... and asks nobody to wait';
-    is counter('limited_dry_run_total') - $before, 3, '... but counts';
+        '... has no Retry-After';
+    is counter('limited_dry_run_total') - $before, 3,
+        '... counts what it would refuse';
 
     my ($log) = wait_for {
         open my $in, '<', $nginx->prefix . '/logs/limit.log' or return;
@@ -423,7 +429,7 @@ is get('/page/index.html?w=p')->text, 'index', 'a page';
                    dry\ passed\ 3\ 0\ 3[56]\d\d\n
                    dry\ passed\ 3\ 1\ 3[56]\d\d\n
                    dry\ passed\ 3\ 2\ 3600\n$/x,
-        '... and tells the log';
+        '... and logs it';
 }
 
 
@@ -435,13 +441,13 @@ is get('/page/index.html?w=p')->text, 'index', 'a page';
         $client->request('GET', "/tiny/?w=$_")->status != 401
     } 1 .. 2000;
 
-    is "@refused", '', 'nobody is refused for lack of memory';
+    is "@refused", '', 'no request is refused because the zone is full';
     cmp_ok counter('limit_evicted_total'), '>', 1000,
-        'the windows used longest ago went';
-    is status('/tiny/?w=2000', undef, 1), 429, 'the last one is still there';
-    is status('/tiny/?w=1', undef, 1), 401, 'the first one is not';
+        'the least recently used windows were dropped';
+    is status('/tiny/?w=2000', undef, 1), 429, 'the last window is kept';
+    is status('/tiny/?w=1', undef, 1), 401, 'the first window was dropped';
     is scalar(my @said = $nginx->error_log =~
-        /limit zone "guildlog_limit_tiny" is full/g), 1, 'said once';
+        /limit zone "guildlog_limit_tiny" is full/g), 1, 'this is logged once';
 }
 
 
@@ -451,10 +457,10 @@ is get('/page/index.html?w=p')->text, 'index', 'a page';
     my ($token) = token();
     my $limited = counter('limited_total');
 
-    is status('/few/', $token, 2), '404 404', 'before a reload';
+    is status('/few/', $token, 2), '404 404', 'two requests before a reload';
     $nginx->reload;
-    is status('/few/', $token, 2), '404 429', 'the window goes on';
-    is counter('limited_total') - $limited, 1, 'and so do the counters';
+    is status('/few/', $token, 2), '404 429', 'the window goes on after it';
+    is counter('limited_total') - $limited, 1, 'the counters go on, too';
 }
 
 done_testing;

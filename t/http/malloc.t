@@ -1,14 +1,15 @@
-# Memory may be short at any moment: a request that finds none is answered as
-# ever, with 500 or 503, or not at all; the next one works, an entry that is
-# sent again is recorded once and delivered once, nothing crashes or leaks.  Not
-# promised: jansson aborts where it loses a character of an escape; it reads but
-# the texts that our own reader leaves to it.
+# Any allocation of a worker may fail.  A request that meets this is answered as
+# usual, with 500 or 503, or not at all.  The next request works.  An entry that
+# is sent again is recorded once and delivered once.  Nothing crashes or leaks.
+# Not promised: jansson aborts where an allocation for a character of an escape
+# fails.  It reads only those texts that our own reader leaves to it.
 #
-# GUILDLOG_FAULTS is how many allocations of each kind of request fail in turn,
-# chosen by GUILDLOG_SEED; "all" is t/chaos/malloc.t.
+# GUILDLOG_FAULTS is the number of allocations that fail, one after another, in
+# each kind of request.  GUILDLOG_SEED chooses them.  t/chaos/malloc.t says
+# "all".
 
 use lib 't/lib';
-BEGIN {    # with sanitizers, each allocation is one of malloc()
+BEGIN {    # with sanitizers, each allocation from a pool is a malloc()
     $ENV{GUILDLOG_BUILD} = 'asan' if ($ENV{GUILDLOG_BUILD} // '') !~ /^asan/;
 }
 use Guildlog;
@@ -32,14 +33,14 @@ deliver_with($g, $platform);
 my $worker = wait_for { ($g->workers)[0] } 60, 'a worker';
 my ($server, $to) = (server())[0, 2];
 my $at = "/servers/$server";
-my ($other, $reader) = server();    # whose log stays as it is
+my ($other, $reader) = server();    # no case changes this server's log
 my $unique_id = $g->new_token($server)->{unique_id};
 my $token = $g->token($server);
 my $expires = time + 3600;
 my (@entries, $new_token, $new_server);
 
 
-# one that no worker has seen yet
+# a token that no worker has seen yet
 sub new_token {
     return $new_token = $g->sign($g->claims($server, jti => $unique_id,
         exp => $expires++));
@@ -62,7 +63,8 @@ sub operator {
 }
 
 
-# what is asked, what comes before it, and what of an answer is always the same
+# the cases: "ask" sends the request, "before" prepares it, "same" is the part
+# of an answer that is always the same
 my %cases = (
     'a read by a new token' => {
         before => \&new_token,
@@ -133,7 +135,7 @@ my %cases = (
 );
 
 
-# which allocations of so many are to fail
+# the numbers of the allocations that fail, out of this many
 sub chosen {
     my ($count, $most) = @_;
 
@@ -143,7 +145,7 @@ sub chosen {
 }
 
 
-# why an answer is not one of those that are allowed; '' if it is
+# says why an answer is not one of those that are allowed; '' if it is allowed
 sub wrong {
     my ($case, $answer, $good) = @_;
 
@@ -156,7 +158,7 @@ sub wrong {
 }
 
 
-# lets the nth allocation fail and so many after it, while the case is asked for
+# makes $run allocations fail, from the $nth on, while the case is asked for
 sub starve {
     my ($case, $good, $nth, $run) = @_;
 
@@ -201,25 +203,25 @@ for my $name (sort keys %cases) {
 }
 
 
-subtest 'a token that cannot be judged' => sub {
+subtest 'a token that cannot be checked for lack of memory' => sub {
     new_token();
     $fault->fail_within($worker, 'ngx_guildlog_jwt_verify');
     my $answer = eval { $g->get("$at/config", token => $new_token) };
     $fault->failed;
-    is $answer && $answer->status, 500, 'is answered';
+    is $answer && $answer->status, 500, 'is answered with 500';
     like $answer && $answer->text, qr/^\{"error":"/, '... in JSON';
 };
 
 
-# the cold ones: a connection to the database is made anew, its answer lost
-subtest 'without a connection' => sub {
+# the worker connects to the database again, whose answer may be lost
+subtest 'a request without a connection' => sub {
     my $case = $cases{'a read by a new token'};
     $case->{before}->();
     my $good = $case->{ask}->();
     my $mine = "from pg_stat_activity where usename = 'guildlog'"
         . ' and datname = current_database()';
 
-    # the password is hashed some 4,000 times, each time with memory
+    # the password is hashed some 4,000 times; each time allocates memory
     my @chosen = map { int(1.15 ** $_) } 1 .. 60;
     @chosen = @chosen[sort { $a <=> $b } map { int rand @chosen } 1 .. 12]
         if $faults ne 'all';
@@ -227,10 +229,10 @@ subtest 'without a connection' => sub {
         my @pids = map { $_->[0] } $g->sql("select pid $mine");
         $g->sql("select pg_terminate_backend(pid) $mine");
         wait_for { !$g->sql("select count(*) $mine and pid = any (?)",
-            \@pids) } 60, 'the end of connections';
+            \@pids) } 60, 'connections end';
         !starve($case, $good, $_, 1);
     } @chosen;
-    is "@bad", '', 'nothing was wrong';
+    is "@bad", '', 'no answer was wrong';
 };
 
 
@@ -261,18 +263,18 @@ subtest 'delivery' => sub {
         my ($nth, $guild, $key, $channel, $id) = @$_;
         becomes($guild, $key, $id, 'delivered', "without allocation $nth",
             120);
-        is times_applied($channel, $id), 1, 'once';
+        is times_applied($channel, $id), 1, 'delivered once';
     }
 };
 
 
 is $g->sql("select count(*) - count(distinct (doc || '}')::json->>'content')"
     . " from log_entry where guild_id = ? and (doc || '}')::json->>'content'"
-    . " like 'content %'", $server), 0, 'no entry is there twice';
+    . " like 'content %'", $server), 0, 'no entry is recorded twice';
 
-is_deeply [$g->workers], [$worker], 'the worker lives';
+is_deeply [$g->workers], [$worker], 'the worker never restarted';
 my $master = $g->pid;
 $g->stop;
-is $fault->left($worker, $master), '', 'it has left nothing behind';
+is $fault->left($worker, $master), '', 'the worker leaves nothing behind';
 
 done_testing;

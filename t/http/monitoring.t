@@ -1,6 +1,6 @@
-# conf/alerts.yaml and conf/grafana.json: what they ask for is there. Each
-# alert fires when it should, and not otherwise (t/http/alerts.yaml), and
-# conf/OPERATIONS.md says what it means, and what each metric does.
+# Every metric that conf/alerts.yaml and conf/grafana.json ask for exists.  Each
+# alert fires when it should, and only then (t/http/alerts.yaml).
+# conf/OPERATIONS.md explains each alert and each metric.
 
 use lib 't/lib';
 use Guildlog;
@@ -12,7 +12,7 @@ my $g = Guildlog->new(start => 0, keeper => 'on interval=20ms',
 my $platform = Guildlog::Platform->new(dir => $g->prefix . '/platform');
 $g->configure(http => $platform->directives($g))->start;
 
-# something of everything
+# uses each part of the service once, so that every metric has a sample
 my $guild = $g->server;
 my $token = $g->token($guild);
 $g->patch("/servers/$guild/config/logging/channels", token => $token,
@@ -21,7 +21,7 @@ $g->get("/servers/$guild/config", token => $token);
 wait_for { status() =~ /^guildlog_delivery_entries_total\{outcome="delivered"\} [1-9]/m };
 wait_for { status() =~ /^guildlog_keeper_lag\{/m };
 
-# {name: {label: 1}} of all that the page has
+# {name: {label: 1}} of all metrics on the page
 my %labels;
 {
     my $page = status();
@@ -36,11 +36,11 @@ my %labels;
 }
 
 
-# by the location that conf/OPERATIONS.md shows
+# through the location that is shown in conf/OPERATIONS.md
 sub status { return $g->get('/status', raw_path => 1)->text }
 
 
-# what an expression asks for that is not there
+# the metrics and labels of an expression that do not exist
 sub missing {
     my ($expr) = @_;
     my @missing;
@@ -71,14 +71,14 @@ subtest 'alerts' => sub {
     promtool('test', 'rules', "$Guildlog::TOP/t/http/alerts.yaml");
 
     my $rules = slurp('conf/alerts.yaml');
-    is join(' ', missing($rules)), '', 'they ask for what there is';
+    is join(' ', missing($rules)), '', 'every metric of the alerts exists';
 
     my @names = $rules =~ /^      - alert: (\w+)$/mg;
-    cmp_ok scalar @names, '>', 10, 'alerts';
+    cmp_ok scalar @names, '>', 10, 'there are alerts';
     my ($tests, $told) = (slurp('t/http/alerts.yaml'), slurp('conf/OPERATIONS.md'));
     for my $name (@names) {
         is scalar(() = $tests =~ /^      - alertname: $name$/mg), 2,
-            "$name is tested, on and off";
+            "$name is tested, firing and not firing";
         ok index($told, "\n| `$name` |") >= 0, '... and explained';
     }
 };
@@ -89,20 +89,20 @@ subtest 'what each metric means' => sub {
     my %told = map { $_ => 1 } $text =~ /`([a-z_]+)`/g;
     my @families = status() =~ /^# TYPE guildlog_(\S+) /mg;
 
-    cmp_ok scalar @families, '>', 30, 'metrics';
+    cmp_ok scalar @families, '>', 30, 'there are metrics';
     is join(' ', grep { !$told{$_} } @families), '',
-        'conf/OPERATIONS.md has each of them';
+        'conf/OPERATIONS.md has each metric';
     is_deeply [grep { /_(?:total|seconds)$/ } sort keys %told],
         [grep { my $name = $_; grep { $_ eq $name } @families }
             grep { /_(?:total|seconds)$/ } sort keys %told],
-        'and none that is not there';
+        'conf/OPERATIONS.md has no other metrics';
 };
 
 
 subtest 'the dashboard' => sub {
     my $board = json->decode(slurp('conf/grafana.json'));
     my @panels = grep { $_->{type} ne 'row' } @{ $board->{panels} };
-    cmp_ok scalar @panels, '>', 15, 'panels';
+    cmp_ok scalar @panels, '>', 15, 'there are panels';
 
     my (%id, %taken, @rules);
     for my $panel (@{ $board->{panels} }) {
@@ -111,13 +111,13 @@ subtest 'the dashboard' => sub {
         my @cells = map { my $x = $_; map { "$x,$_" }
             $at->{y} .. $at->{y} + $at->{h} - 1 }
             $at->{x} .. $at->{x} + $at->{w} - 1;
-        is scalar(grep { $taken{$_}++ } @cells), 0, '... a place of its own';
+        is scalar(grep { $taken{$_}++ } @cells), 0, '... no two panels overlap';
         cmp_ok $at->{x} + $at->{w}, '<=', 24, '... inside';
     }
     for my $panel (@panels) {
         my @exprs = map { $_->{expr} } @{ $panel->{targets} };
         is join(' ', map { missing($_) } @exprs), '',
-            "$panel->{title}: asks for what there is";
+            "$panel->{title}: its metrics exist";
         push @rules, map { { record => 'a:b', expr => $_
             =~ s/\$__rate_interval/5m/gr =~ s/\$instance/.*/gr } } @exprs;
     }

@@ -1,7 +1,7 @@
-# conf/openapi.yaml is the API, conf/openapi-operator.yaml the operator's: every
-# endpoint that is served stands in one of them, and everything in them is
-# served. That answers are what they say, the tests of the endpoints see to, by
-# the harness's option "openapi".
+# conf/openapi.yaml describes the API, conf/openapi-operator.yaml the operator's
+# endpoints: each endpoint that is served stands in one of them, and each
+# endpoint in them is served.  Whether answers are as described is checked by
+# the endpoints' own tests, through the harness's option "openapi".
 
 use lib 't/lib';
 use Guildlog;
@@ -29,7 +29,7 @@ sub source {
 }
 
 
-# names of fields, by the name of their table
+# {name of a table: names of its fields}
 my %fields = (nothing => [], NULL => []);
 sub tables {
     my ($source) = @_;
@@ -84,7 +84,7 @@ while ($table =~ /\G\s*(?:(\w+)($arguments)|(\{[^}]*\})),?/gc) {
 }
 ok keys %{ $served{API} } > 30 && keys %{ $served{OPERATOR} } > 20
     && substr($table, pos($table) // 0) !~ /\S/,
-    'the table of endpoints can be read';
+    'the table of endpoints in C can be read';
 
 
 sub written {
@@ -114,7 +114,7 @@ for ([$openapi, $served{API}], [$operator, $served{OPERATOR}]) {
         for grep { $written->{$_} } sort keys %$served;
 }
 
-# what an entry holds
+# the fields of an entry
 for (['Actor', 'actor'], ['EntryChannel', 'channel'], ['Emoji', 'emoji'],
     ['Attachment', 'attachment'], ['Message', 'message'])
 {
@@ -124,7 +124,7 @@ for (['Actor', 'actor'], ['EntryChannel', 'channel'], ['Emoji', 'emoji'],
 }
 
 
-# the files in themselves
+# the two files alone
 
 sub dangling {
     my ($file) = @_;
@@ -145,11 +145,11 @@ sub dangling {
 
 for ([$openapi, 400, 401, 403, 429, 500, 503], [$operator, 400, 500, 503]) {
     my ($file, @always) = @$_;
-    is dangling($file), '', 'whatever is referred to is there';
+    is dangling($file), '', 'each $ref has its target';
 
     for my $it ($file->operations) {
         is_deeply [grep { !$it->{responses}{$_} } @always], [],
-            "$it->{id}: the answers that each endpoint may give";
+            "$it->{id}: has the answers that each endpoint may give";
 
         my %here = map { $_->{name} => 1 }
             grep { $_->{in} eq 'path' } @{ $it->{parameters} };
@@ -158,9 +158,9 @@ for ([$openapi, 400, 401, 403, 429, 500, 503], [$operator, 400, 500, 503]) {
         next if !$it->{body};
 
         is join(', ', $file->value_problems($it->{body}, $it->{example})), '',
-            'the example is one';
+            'the example fits the schema';
         is_deeply [grep { !$it->{responses}{$_} } 413, 415], [],
-            'the answers to a body';
+            'has the answers to a bad body';
         my $schema = $file->resolve($it->{body});
         $schema = $file->resolve($schema->{items}) if $schema->{items};
         ok defined $schema->{additionalProperties},
@@ -169,7 +169,7 @@ for ([$openapi, 400, 401, 403, 429, 500, 503], [$operator, 400, 500, 503]) {
 }
 
 
-# what the option would find
+# answers that the option "openapi" has to complain about
 
 sub answer {
     my ($status, $body, @headers) = @_;
@@ -206,7 +206,7 @@ for (@wrong) {
     my @problems = $openapi->problems('GET', $settings,
         answer(200, json->encode($body)));
     $problem ? like "@problems", $problem, "found: $what"
-             : is "@problems", '', "nothing wrong: $what";
+             : is "@problems", '', "no complaint: $what";
 }
 
 my @answers = (
@@ -227,9 +227,9 @@ my @answers = (
 for (@answers) {
     my ($what, $method, $path, $answer, $problem) = @$_;
     like join(', ', $openapi->problems($method, $path, $answer)), $problem,
-        "found: $what";
+        "complained of: $what";
 }
 is join(', ', $openapi->problems('GET', '/nothing', answer(404, '{}'))), '',
-    'nothing wrong: a path there is not';
+    'no complaint about 404 for a path that does not exist';
 
 done_testing;

@@ -1,6 +1,6 @@
-# A worker that dies is replaced and takes only its own requests along; a
-# reload and a binary upgrade lose none; other processes of nginx, a full
-# table of connections and a server without a master do no harm.
+# A worker that dies is replaced, and only its own requests are lost.  A reload
+# and a binary upgrade lose no request.  nginx's other processes, a full table
+# of connections and a server without a master process do no harm.
 
 use lib 't/lib';
 use Guildlog;
@@ -42,14 +42,14 @@ sub sessions {
     $lock->begin_work;
     $lock->do('lock table server in access exclusive mode');
 
-    # requests in both of them: one alone gives a server two connections
+    # both workers get requests: one worker alone has two connections for them
     my @clients;
     wait_for {
         push @clients, my $client = $nginx->connection;
         $client->send("GET /api$at HTTP/1.1\r\nHost: localhost\r\n"
             . "Authorization: Bearer $token\r\n\r\n");
         $nginx->waiting('server_get') > 2;
-    } 20, 'both work';
+    } 20, 'both workers have requests';
 
     my @before = $nginx->workers;
     $nginx->signal('KILL', $before[0]);
@@ -63,26 +63,26 @@ sub sessions {
         $end{$answer ? $answer->status : 'reset'}++;
     }
     is join(' ', sort keys %end), '200 reset',
-        'its requests end, those of the other are answered';
-    is $end{200} + $end{reset}, scalar @clients, '... all of them';
-    served $nginx, 'the next ones are served' for 1 .. 8;
+        'requests of the killed worker are reset, the others are answered';
+    is $end{200} + $end{reset}, scalar @clients, '... none is missing';
+    served $nginx, 'the next requests are served' for 1 .. 8;
 
     ok eval { wait_for {
         my $status = $nginx->get('/status', raw_path => 1)->json;
         $status->{database_busy} == 0
             && $status->{database_connections} == sessions($nginx);
-    } 30 }, 'the dead hold no connection';
+    } 30 }, 'connections of the killed worker are not counted';
 
     $nginx->signal('KILL', $nginx->workers);
     wait_for { $nginx->workers == 2 };
     ok wait_for { eval { $nginx->get($at, token => $token)->status == 200 } },
-        'all of them may be killed';
+        'both workers may be killed';
     ok wait_for { sessions($nginx) <= 8 },
-        'what the dead had open at the database goes, too';
+        'the sessions of killed workers end in the database';
 }
 
 
-# a request meets a reload
+# a request whose body comes after a reload
 
 {
     my $nginx = make(name => 'reloaded', workers => 2);
@@ -103,29 +103,31 @@ sub sessions {
     } 30, 'the new workers serve';
 
     $slow->send(substr $body, 9);
-    is $slow->response->status, 201, 'its body comes to the old worker';
+    is $slow->response->status, 201,
+        'the old worker reads its body and answers';
     $slow->close;
-    ok wait_for { !grep { $old{$_} } $nginx->workers }, 'which goes then';
-    is $nginx->sql('select count(*) from tag'), 1, 'it was done once';
+    ok wait_for { !grep { $old{$_} } $nginx->workers },
+        'then the old workers exit';
+    is $nginx->sql('select count(*) from tag'), 1, 'the change was made once';
 
-    # a configuration with a mistake changes nothing
+    # a configuration with a mistake is not taken
     $nginx->configure(api => 'guildlog_max_body nonsense;');
     $nginx->reload(nowait => 1);
     ok wait_for { $nginx->error_log =~ /invalid value/ },
-        'a mistake is told to the log';
-    served $nginx, '... and the old configuration serves on';
+        'a mistake in the configuration is logged';
+    served $nginx, '... and the old configuration is still served';
     $nginx->{option}{allow} = [qr/"guildlog_max_body" directive invalid/];
 }
 
 
-# a new binary takes over
+# a binary upgrade
 
 {
     my $nginx = make(name => 'upgraded', workers => 1, start => 1);
     my ($good, $bad) = (0, 0);
     my $pid_file = $nginx->prefix . '/nginx.pid';
 
-    # an nginx that stays with its parent takes no upgrade
+    # nginx must be a daemon: it refuses an upgrade while its parent started it
     $nginx->stop;
     local $ENV{ASAN_OPTIONS} = $nginx->_sanitizer_options;
     system($nginx->_command) == 0 or die 'nginx';
@@ -147,11 +149,11 @@ sub sessions {
     wait_for { $ask->(); !kill 0, $old };
     $ask->() for 1 .. 10;
 
-    is $bad, 0, 'no request is lost';
+    is $bad, 0, 'a binary upgrade loses no request';
     cmp_ok $good, '>', 10, '... of many';
-    isnt $new, $old, 'the new one serves';
+    isnt $new, $old, 'the new process serves';
     $nginx->stop;
-    ok !kill(0, $new), '... and ends';
+    ok !kill(0, $new), '... and stops';
 }
 
 
@@ -162,7 +164,7 @@ sub served_quietly {
 }
 
 
-# a cache manager and a cache loader beside the workers
+# nginx's cache manager and cache loader run beside the workers
 
 {
     my $nginx = make(name => 'cached', workers => 1, http => <<'CONF');
@@ -179,11 +181,11 @@ CONF
     ok eval { wait_for {
         sessions($nginx) == $nginx->get('/status', raw_path => 1)
             ->json->{database_connections};
-    } }, 'nobody but the worker has connections to the database';
+    } }, 'only the worker has connections to the database';
 }
 
 
-# no master
+# nginx without a master process
 
 {
     my $nginx = make(name => 'single', master_process => 0);
@@ -196,14 +198,14 @@ CONF
 }
 
 
-# no connections left
+# worker_connections are used up
 
 {
     my $nginx = make(name => 'full', workers => 1, connections => 12,
         database => { queue_timeout => '1s' },
         allow => [qr/worker_connections are not enough/]);
 
-    # all connections to the database are gone
+    # closes all connections to the database
     $nginx->sql("select pg_terminate_backend(pid) from pg_stat_activity"
         . " where usename = 'guildlog' and datname = current_database()");
     wait_for { sessions($nginx) == 0 };
@@ -220,12 +222,13 @@ CONF
         die 'not JSON' if $answer && !ref $answer->json;
     }
     like join(' ', sort keys %answers), qr/^(?:200 )?(?:503 )?closed$/,
-        'requests are answered or their connections closed'
+        'a request is answered or its connection is closed'
         or diag explain \%answers;
-    cmp_ok 20 - $answers{closed}, '>', 0, '... some answered';
+    cmp_ok 20 - $answers{closed}, '>', 0, '... some requests are answered';
 
     $_->close for @idle;
-    ok wait_for { served_quietly($nginx) }, 'and later all is well again';
+    ok wait_for { served_quietly($nginx) },
+        'requests are served again afterwards';
 }
 
 done_testing;

@@ -1,9 +1,9 @@
-# Whatever is sent, the answer is one of those that the documents name, never
-# a 500, and nginx goes on: requests made of conf/openapi.yaml's examples and of
-# the operator's, then bent in every part, and bytes that are hardly requests at
-# all.
+# Whatever is sent, the answer is one that the documents name and never a 500,
+# and nginx keeps working.  Sent are: the examples of conf/openapi.yaml and of
+# the operator's file, changed at random in every part, and bytes that are
+# hardly requests at all.
 #
-# GUILDLOG_SEED and GUILDLOG_REQUESTS say which and how many.
+# GUILDLOG_SEED chooses the requests; GUILDLOG_REQUESTS is their number.
 
 use lib 't/lib';
 use Guildlog;
@@ -42,7 +42,7 @@ sub any_value {
 }
 
 
-# a copy of the value with some of it changed
+# a copy of the value, changed at random
 sub bent {
     my ($value, $chance) = @_;
 
@@ -58,7 +58,7 @@ sub bent {
 }
 
 
-# some bytes changed, taken out, put in or said twice
+# the text with some bytes changed, removed, inserted or repeated
 sub broken {
     my ($bytes) = @_;
 
@@ -75,7 +75,7 @@ sub broken {
 }
 
 
-# more than the file's example has
+# fields and values that the examples do not have
 my $entry = { event_id => 'e', type => 5, timestamp => int(time) * 1000,
     executor => { id => '1', name => 'Al', bot => JSON::PP::false,
         roles => ['4'] },
@@ -93,7 +93,7 @@ my %entries = (
         server => $server, bot => 'pro' } } 0 .. rand 4] },
 );
 
-# not what has no end, or takes the token or the place of a new one
+# leaves out what has no end, revokes the token or fills the places of tokens
 my @api = grep { $_->{id} !~ /stream|revoke|server_reset/ }
     $openapi->operations;
 my $desk = Guildlog::OpenAPI->operator;
@@ -101,7 +101,8 @@ my @operator = map { ({ %$_, file => $desk }) x ($entries{$_->{id}} ? 5 : 1) }
     grep { $_->{id} !~ /token_create|server_forget/ } $desk->operations;
 
 
-# (method, path, body, operator's?) of a request, hardly bent or much
+# (method, path, body, whether it is the operator's) of a request, which is
+# changed a little or a lot
 sub made {
     my ($chance) = @_;
 
@@ -135,7 +136,7 @@ sub live_token {
 }
 
 
-# sends a well-formed request; what is wrong with its answer
+# sends a well-formed request; returns what is wrong with its answer
 sub ask {
     my ($method, $path, $body, $operator) = @_;
 
@@ -153,7 +154,7 @@ sub ask {
 }
 
 
-# sends bytes, perhaps not all of them; what is wrong with what comes back
+# sends bytes, perhaps not all of them; returns what is wrong with the answer
 sub throw {
     my ($method, $path, $body, $operator) = @_;
 
@@ -189,15 +190,15 @@ for my $n (1 .. $requests) {
     live_token() if $n % 200 == 0;
 }
 
-is join("\n", @wrong), '', "$requests requests have an answer that is known";
+is join("\n", @wrong), '', "$requests requests have expected answers";
 cmp_ok $answers{200} + $answers{202}, '>', $requests / 10,
-    'many of them a good one';
+    'many of them have a good one';
 diag(join ', ', map { "$answers{$_} times $_" } sort keys %answers);
-is_deeply [sort $nginx->workers], \@workers, 'nginx goes on';
+is_deeply [sort $nginx->workers], \@workers, 'no worker died';
 
 my $answer = $nginx->get("/servers/$server/config", token => live_token());
-is $answer->status, 200, 'and serves';
+is $answer->status, 200, 'the workers still serve';
 cmp_ok $nginx->sql('select count(*) from log_entry'), '>', 0,
-    'entries were among it';
+    'some requests recorded entries';
 
 done_testing;

@@ -1,8 +1,7 @@
-# The checks of a request come in one order, and the first that fails answers:
-# token, rate limit, path, method, guild_id, server and kind of the token,
-# parameters and body, the token's life in the database.  Never an HTML page,
-# never an empty reply; the rate limit's headers are on every answer.
-
+# A request is checked in a fixed order, and the first check that fails gives
+# the answer: token, rate limit, path, method, guild_id, server and kind of the
+# token, parameters and body, whether the token is still valid in the database.
+# No answer is HTML or empty; the rate limit's headers are on every answer.
 use lib 't/lib';
 use Guildlog;
 
@@ -55,11 +54,11 @@ sub answers {
         ok defined $answer->header($_), $_
             for qw(X-RateLimit-Limit X-RateLimit-Remaining);
         is scalar(my @n = $answer->header('X-RateLimit-Limit')), 1,
-            'said once';
+            '... once';
         ref $body ? like $answer->text, $body, 'body'
                   : is $answer->text, $body, 'body';
         is !!$answer->header('WWW-Authenticate'), $status == 401,
-            'challenged if it is the token';
+            'a challenge, for 401 only';
         is !!$answer->header('Allow'), $status == 405, 'Allow';
         is !!$answer->header('Retry-After'), $status =~ /^(?:429|503)$/,
             'Retry-After';
@@ -74,7 +73,7 @@ sub error_of {
 }
 
 
-# two things wrong at once: the check that comes first wins
+# two things are wrong at once: the check that comes first answers
 
 for my $path ('/nothing', "/servers/12/auth", "/servers/$other", $tags,
               "$at/auth?bot=x")
@@ -86,7 +85,7 @@ for my $path ('/nothing', "/servers/12/auth", "/servers/$other", $tags,
 {
     my @spend = map { $nginx->get("/few$at", token => $spent, raw_path => 1) }
         1 .. 2;
-    is $spend[1]->status, 200, 'two requests are allowed';
+    is $spend[1]->status, 200, 'the first two requests are allowed';
 
     answers "429 before all of $_", 429, '{}',
         $nginx->request('PUT', "/few$_", token => $spent, raw_path => 1,
@@ -103,13 +102,14 @@ answers '404 before the body', 404, '{}',
 
 is answers('405 before 400', 405, '{}',
         $nginx->patch('/servers/12/tags', token => $token))->header('Allow'),
-    'POST', 'the path allows POST';
+    'POST', 'Allow has what the path allows: POST';
 is answers('405 before 403', 405, '{}',
         $nginx->put("/servers/$other/auth", token => $token))
-    ->header('Allow'), 'GET, HEAD, DELETE', 'the path allows more';
+    ->header('Allow'), 'GET, HEAD, DELETE',
+        'Allow has all that the path allows';
 answers '405 before the body', 405, '{}',
     $nginx->post("$at/config", token => $token, body => 'x' x 70000);
-answers '405 of a method that nobody knows', 405, '{}',
+answers '405 for a method that nginx does not know', 405, '{}',
     $nginx->request('BREW', $at, token => $token);
 
 answers 'guild_id before server and kind', 400, error_of('guild_id: '),
@@ -125,22 +125,22 @@ answers 'server before kind, parameters and body', 403, '{}',
     $nginx->post("/servers/$other/tags?bot=x", token => $token, json => '[');
 answers 'kind before parameters and body', 403, '{}',
     $nginx->post("$tags?bot=x", token => $basic, json => '[');
-answers 'leading zeros make another server', 403, '{}',
+answers 'an ID with leading zeros is another server', 403, '{}',
     $nginx->get("/servers/0$server", token => $token);
 
 answers 'parameters before the body', 400, error_of('bot: '),
     $nginx->post("$tags?bot=x", token => $token, json => '[');
-answers 'parameters before the token is dead', 400, error_of('bot: '),
+answers 'parameters before a revoked token', 400, error_of('bot: '),
     $nginx->get("$at?bot=x", token => $revoked->{token});
-answers 'the body before the token is dead', 400, error_of('tag_name: '),
+answers 'the body before a revoked token', 400, error_of('tag_name: '),
     $nginx->post($tags, token => $revoked->{token}, json => { content => 'x' });
-answers 'a dead token before the work', 401, '{}',
+answers 'a revoked token before the work', 401, '{}',
     $nginx->delete("$tags/nothing", token => $revoked->{token});
 
 
 # paths
 
-answers "$_ is no path", 404, '{}', $nginx->get($_, token => $token)
+answers "404 for $_", 404, '{}', $nginx->get($_, token => $token)
     for "$at/", "$at/config/", "$at/config%2Fsettings",
         "/servers/$server%2Fconfig", "/servers%2f$server", '/', '/servers',
         '/servers/', "$at/config/logging/ignore/7",
@@ -148,24 +148,24 @@ answers "$_ is no path", 404, '{}', $nginx->get($_, token => $token)
         "$at/Config", '/status', "$at//config", '//servers', "/$at",
         "$at/config//settings";
 
-# an id that was left empty is not all of them
+# an empty ID in a path does not select the whole list
 is $nginx->post("$at/notifications//acknowledge", token => $token)->status,
-    404, 'nothing is merged with an empty piece';
+    404, 'slashes are not merged around an empty piece';
 is $nginx->get("$at/config/settings?a=//", token => $token)->status, 404,
-    'slashes in the query are no part of the path';
+    'slashes in the query are not part of the path';
 
 is $nginx->get("/servers/$server/con%66ig", token => $token)->status, 200,
-    'a letter may be escaped';
+    'a letter of the path may be escaped';
 is $nginx->get("$at/config/settings?a=%2f", token => $token)->status, 404,
-    '%2F in the query is no part of the path';
+    '%2F in the query is not part of the path';
 is $nginx->get("$at?a=b/c%2fd", token => $token)->status, 200,
-    '%2F in the query leaves the path alone';
+    '%2F in the query does not change the path';
 is $nginx->get("/rewritten/$server", token => $token, raw_path => 1)
-    ->status, 404, 'a rewritten query may be longer than what was sent';
+    ->status, 404, 'a query that a rewrite made longer';
 is $nginx->get("/rewritten/$server%2f", token => $token, raw_path => 1)
-    ->text, '{}', '... or have %2F in front of it';
+    ->text, '{}', '... and that begins with %2F';
 is $nginx->get("/v2/here$at", token => $token, raw_path => 1)->status, 200,
-    'a prefix of its own';
+    'a location with another prefix';
 
 
 # parameters
@@ -179,7 +179,7 @@ answers "?$_", 400, error_of('bot: '), $nginx->get("$at?$_", token => $token)
 answers 'a parameter missing', 400, error_of('tokenId: '),
     $nginx->delete("$at/auth", token => $token);
 is $nginx->get("$at?%62ot=pro", token => $token)->status, 200,
-    'a name may be escaped';
+    "a parameter's name may be escaped";
 
 
 # HEAD
@@ -191,16 +191,16 @@ is $nginx->get("$at?%62ot=pro", token => $token)->status, 200,
 
     is $head->status, 200, 'HEAD as GET';
     is $head->header('Content-Length'), length $get->text,
-        'the length of what GET has';
+        "HEAD has the length of GET's body";
     $head = $client->request('HEAD', "/api$at/nothing", token => $token);
-    is $head->status, 404, 'HEAD of nothing';
-    is $head->header('Content-Length'), 2, 'the length of {}';
+    is $head->status, 404, 'HEAD of a path that does not exist';
+    is $head->header('Content-Length'), 2, '... has the length of {}';
     is $client->request('GET', "/api$at", token => $token)->text, $get->text,
-        'no body came between';
+        'no body of HEAD was sent';
 }
 
 
-# "if" and limit_except in the location do not lead out of the module
+# the module handles requests also inside "if" and limit_except
 
 is $nginx->get("/if$at", token => $token, raw_path => 1,
     headers => ['X-Test', 1])->status, 200, 'in "if"';
@@ -210,7 +210,7 @@ answers 'in limit_except', 401, '{}',
     $nginx->post("/if$tags", raw_path => 1, json => {});
 
 
-# many requests on one connection, answered in their order
+# many requests on one connection are answered in their order
 
 {
     my $client = $nginx->connection;
@@ -228,19 +228,19 @@ answers 'in limit_except', 401, '{}',
             . "Authorization: Bearer $bearer\r\n\r\n";
     } @wanted);
     is join(' ', map { $client->response->status } @wanted), "@wanted",
-        'a hundred at once';
+        'a hundred requests sent at once';
 }
 
 
-# what nginx refuses by itself: error_page leads it to the API
+# nginx itself refuses these requests; error_page leads them to the API
 
 my ($sample, $used) = map {
     open my $in, '<', $_ or die "$_: $!";
     my $text = do { local $/; <$in> };
     $text =~ /^ *(error_page +[\d ]+ \/api\/;)/m ? $1 =~ s/ +/ /gr : undef;
 } "$Guildlog::TOP/conf/guildlog.conf", $nginx->prefix . '/nginx.conf';
-ok defined $sample, 'the sample configuration does so';
-is $used, $sample, '... as the one of the tests';
+ok defined $sample, 'the sample configuration has error_page';
+is $used, $sample, '... the same as these tests';
 
 sub raw {
     my ($bytes) = @_;
@@ -252,7 +252,7 @@ sub raw {
 
 is raw("GET http://localhost/api$at HTTP/1.1\r\nHost: localhost\r\n"
     . "Authorization: Bearer $token\r\n\r\n")->status, 200,
-    'a path with its host';
+    'an absolute URL as the path';
 is raw("GET /api$at HTTP/1.0\r\nAuthorization: Bearer $token\r\n\r\n")
     ->status, 200, 'HTTP/1.0';
 
@@ -262,8 +262,8 @@ answers 'TRACE without a token', 401, '{}', raw(
     "TRACE /api$at HTTP/1.1\r\nHost: localhost\r\n\r\n");
 is answers('TRACE', 405, '{}', raw(
         "TRACE /api$tags?x=1 HTTP/1.1\r\n$authorized\r\n"))->header('Allow'),
-    'POST', 'TRACE is told what the path allows';
-answers 'TRACE of nothing', 404, '{}', raw(
+    'POST', 'TRACE gets 405 with what the path allows';
+answers 'TRACE of a path that does not exist', 404, '{}', raw(
     "TRACE /api/nothing HTTP/1.1\r\n$authorized\r\n");
 answers 'no Host', 400, qr/^\{"error":/, raw(
     "GET /api$at HTTP/1.1\r\nAuthorization: Bearer $token\r\n\r\n");
@@ -281,11 +281,11 @@ answers 'a bad length', 400, qr/^\{"error":/, raw(
 answers 'a long header', 400, qr/^\{"error":/, raw(
     "GET /api$at HTTP/1.1\r\n${authorized}X-A: " . 'a' x 20000 . "\r\n\r\n");
 
-# where it gave up before it read the token, nobody knows whether one came
+# where nginx refused before it read the token, there is no challenge
 
 is answers('two Hosts before the token', 400, qr/^\{"error":/, raw(
         "GET /api$at HTTP/1.1\r\nHost: localhost\r\n$authorized\r\n"))
-    ->header('WWW-Authenticate'), undef, '... is not asked for another token';
+    ->header('WWW-Authenticate'), undef, '... gets no challenge';
 answers 'a long header before the token', 400, qr/^\{"error":/, raw(
     "GET /api$at HTTP/1.1\r\nX-A: " . 'a' x 20000 . "\r\n$authorized\r\n");
 answers 'a long request line', 414, '{}', raw(
@@ -300,8 +300,8 @@ answers 'HTTP/9.9', 505, '{}', raw("GET /api$at HTTP/9.9\r\n$authorized\r\n");
 my $operator = Guildlog::Client->new(
     unix => $nginx->prefix . '/operator.sock');
 
-# nothing here has a tag or a date: nginx would answer 412, in HTML and after
-# the work was done, or 304 to who has nothing
+# answers have no ETag and no date.  nginx's filter would answer 412 in HTML,
+# after the work was done, or 304 to a client that has nothing
 
 for my $condition (
     ['If-None-Match' => '*'],
@@ -339,7 +339,7 @@ for my $head ("${authorized}Content-Length: -2", "Host: a\r\nHost: b") {
     my $client = Guildlog::Client->new(
         unix => $nginx->prefix . '/hidden.sock');
     $client->send("POST /api$tags HTTP/1.1\r\n$head\r\n\r\n");
-    answers 'a status that is not told', 400, qr/^\{"error":/,
+    answers 'a status that error_page hides', 400, qr/^\{"error":/,
         $client->response;
 }
 

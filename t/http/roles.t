@@ -1,5 +1,5 @@
-# "The role of the API can neither mint a token nor record": nginx works with a
-# role for each of its parts, and each role can do its part only.
+# "The role of the API can neither mint a token nor record": nginx works with
+# one role for each of its parts, and each role can do only its part.
 
 use lib 't/lib';
 use Guildlog;
@@ -15,7 +15,8 @@ my %dsn = (PGPASSWORD => 'owner', PGHOST => $cluster->socket_dir,
 {
     local @ENV{keys %dsn} = values %dsn;
     is system('psql', '-X', '-q', '-o', '/dev/null', '-v', 'separate=on', '-f',
-        "$Guildlog::TOP/sql/install.sql"), 0, 'three roles';
+        "$Guildlog::TOP/sql/install.sql"), 0,
+        'the schema installs with three roles';
 }
 $cluster->connect($dbname)->do("alter role guildlog_$_ password 'module'")
     for 'operator', 'worker';
@@ -36,15 +37,17 @@ deliver_with($g, $platform);
 
 my ($guild, $token, $to) = server();
 my ($id) = record($guild, 1);
-becomes($guild, $token, $id, 'delivered', 'recorded, delivered and read');
+becomes($guild, $token, $id, 'delivered',
+    'an entry is recorded, delivered and read');
 is $g->get("/servers/$guild/logs/export", token => $token)->status, 200,
     'exported';
 
-# who asks the platform for people has the API's role, who delivers another one
+# the troubleshooter, which calls the platform, has the API's role; delivery has
+# another
 my $report = $g->get("/servers/$guild/troubleshoot", token => $token)->json;
 is_deeply $report->{summary}{incomplete} // [], [],
     'the troubleshooter asks the platform';
-is $report->{botId}, '400000000000000001', '... as that bot';
+is $report->{botId}, '400000000000000001', "... with the main bot's token";
 is $g->post("/servers/$guild/troubleshoot/test-log", token => $token,
     json => {})->json->{stage}, 'delivered', 'a test message is sent';
 
@@ -53,11 +56,11 @@ ok wait_for {
     keys %$task >= 8;
 } 60, 'the keeper works';
 is_deeply [grep { $_ } values %{ $g->get('/status', raw_path => 1)->json
-    ->{keeper_errors_total} }], [], 'without an error';
-unlike $g->error_log, qr/permission denied/, 'nobody is in want of a right';
+    ->{keeper_errors_total} }], [], '... without an error';
+unlike $g->error_log, qr/permission denied/, 'no role lacks a privilege';
 
 
-# with the password of the API's role
+# what the API's role may not do
 
 my $api = DBI->connect("dbi:Pg:host=$socket;port=" . $cluster->port
     . ";dbname=$dbname", 'guildlog', 'module',
@@ -70,7 +73,7 @@ for my $statement (
     'select * from guildlog.token',
 ) {
     ok !$api->do($statement), $statement;
-    is $api->state, '42501', '... is not allowed';
+    is $api->state, '42501', '... is not allowed to the API';
 }
 
 done_testing;

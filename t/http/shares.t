@@ -1,7 +1,7 @@
-# A server has a share of each worker's connections: four short statements in
-# flight and one long one, with four more that wait; of the connections for
-# short ones it has half.  Servers take turns.  Who asks for more waits for its
-# own, and is told 429, while others are served as if it were not there.
+# A server has a share of each worker's connections: four short statements and
+# one long one may run, four more of each may wait.  Of the connections for
+# short statements it has at most half.  Servers take turns.  A request beyond
+# the share is refused with 429; requests of other servers are served as usual.
 
 use lib 't/lib';
 use Guildlog;
@@ -20,7 +20,7 @@ sub status { return $nginx->get('/status', raw_path => 1)->json }
 sub counter { return status()->{"database_$_[0]"} }
 
 
-# asked for, and not waited for
+# sends a request and does not wait for its answer
 sub ask {
     my ($guild, $path, $body) = @_;
 
@@ -35,7 +35,7 @@ sub ask {
 }
 
 
-# {status: how many} of the answers, and what is wrong with those that refuse
+# {status: number} of the answers; checks the answers that refuse
 sub answers {
     my (%count, @wrong);
 
@@ -51,12 +51,12 @@ sub answers {
             !defined $answer->header("X-RateLimit-$_")
         } qw(Limit Remaining Reset);
     }
-    is_deeply \@wrong, [], 'refusals say why and when to come back';
+    is_deeply \@wrong, [], 'refusals say why and when to retry';
     return \%count;
 }
 
 
-# what the others ask for is answered
+# short and long requests of another server are answered
 sub served {
     my ($while, @paths) = @_;
     my @failed;
@@ -80,7 +80,7 @@ sub record {
 }
 
 
-# the walk over the roles of these servers waits for this lock
+# searches by role wait for this lock if their server is in the table "slow"
 my $lock = $nginx->cluster->connect($nginx->dbname);
 my $slow = 42;
 $nginx->sql('alter function log_roles(log_query) rename to log_roles_soon');
@@ -97,14 +97,14 @@ SQL
 $nginx->sql('create table slow (guild bigint)');
 $nginx->sql('insert into slow values (?), (?)', $greedy, $second);
 
-# never the same page, which would be remembered
+# a different page each time: the page cache would answer the same one
 my $pages = 0;
 sub by_role { return '/logs?role=a&after=' . ++$pages }
 
 sub stop_roles { $lock->do('select pg_advisory_lock(42)') }
 sub go_on      { $lock->do('select pg_advisory_unlock(42)') }
 
-is record($_, "first of $_")->status, 200, 'something is recorded'
+is record($_, "first of $_")->status, 200, 'an entry is recorded'
     for $greedy, $second, $other;
 my @short = ('', '/config', '/logs', '/logs?type=6', '/config/guilds');
 my @long  = ('/logs?search=somebody', '/logs?role=role', '/logs/export',
@@ -112,29 +112,31 @@ my @long  = ('/logs?search=somebody', '/logs?role=role', '/logs/export',
 served('first', @short, @long);
 
 
-# pages by role, 64 at once
+# 64 pages by role at once
 
 stop_roles();
 my $refused = counter('share_refused_total');
 my @pages = map { ask($greedy, by_role()) } 1 .. 64;
 wait_for { counter('share_refused_total') == $refused + 59 };
-pass 'one is in flight, four wait, the others are refused';
-served('while one asks for pages by role', @short, @long);
-is record($other, 'second')->json->{recorded}, 1, 'and their logs recorded';
+pass 'one search runs, four wait, the others are refused';
+served('while one server searches by role', @short, @long);
+is record($other, 'second')->json->{recorded}, 1, 'another server can record';
 
 my $answer = $nginx->get("/servers/$greedy/logs?search=somebody",
     token => $token{$greedy});
-is $answer->status, 429, 'a search of that server is refused, too';
-like $answer->json->{error}, qr/this server/, 'for its share is in use';
+is $answer->status, 429, 'another search of that server is refused';
+like $answer->json->{error}, qr/this server/, 'because its share is in use';
 is $nginx->get("/servers/$greedy/config", token => $token{$greedy})->status,
-    200, 'its short requests are not';
+    200, 'its short requests are served';
 
 go_on();
-is_deeply answers(@pages), { 200 => 5, 429 => 59 }, 'the five are answered';
-cmp_ok counter('share_waits_total'), '>=', 4, 'the status counts who waited';
+is_deeply answers(@pages), { 200 => 5, 429 => 59 },
+    'the five searches are answered';
+cmp_ok counter('share_waits_total'), '>=', 4,
+    'the status counts searches that waited';
 
 
-# both connections for long statements are taken
+# both connections for long statements are in use
 
 stop_roles();
 my @taken = map { ask($_, by_role()) } $greedy, $second;
@@ -151,10 +153,11 @@ wait_for { counter('queued') == 4 };
 push @more, ask($other, '/logs/actors');
 wait_for { counter('queued') == 5 };
 go_on();
-is_deeply answers(@taken, @more), { 200 => 7 }, 'then all are answered';
+is_deeply answers(@taken, @more), { 200 => 7 },
+    'all searches are answered in the end';
 
 
-# an export that has begun is not cut for want of a turn
+# an export that has begun is not cut because it has to wait for its turn
 
 is $nginx->operator('POST', "/servers/$second/logs", [ map { {
     event_id => "many $_", type => 6,
@@ -165,11 +168,11 @@ my @search = map { ask($second, by_role()) } 1 .. 5;
 wait_for { $nginx->waiting('logs_page') == 1 };
 go_on();
 my $rows = () = $export->response->text =~ /\n/g;
-is $rows, 1003, 'an export ends well beside searches of its server';
+is $rows, 1003, 'an export is complete beside searches of its server';
 answers(@search);
 
 
-# those who are patient have a line of their own
+# tails that resume wait in a line of their own
 
 stop_roles();
 my @first = ask($second, by_role());
@@ -180,14 +183,14 @@ push @first, map { ask($second, by_role()) } 1 .. 4;
 my $before = counter('share_refused_total');
 push @first, ask($second, by_role());
 wait_for { counter('share_refused_total') == $before + 1 };
-is counter('queued'), 8, 'tails that come back keep no search out';
+is counter('queued'), 8, 'tails that resume leave the places for searches';
 go_on();
-is_deeply answers(@first), { 200 => 5, 429 => 1 }, 'nor from its answer';
-like $_->line(30), qr/ 200 /, 'they are resumed' for @streams;
+is_deeply answers(@first), { 200 => 5, 429 => 1 }, 'the searches are answered';
+like $_->line(30), qr/ 200 /, 'the tails are resumed' for @streams;
 $_->close for @streams;
 
 
-# a search that nobody waits for any more
+# a search whose client has left is cancelled
 
 sub sessions {
     return map { $_->[0] } $nginx->sql(<<'SQL');
@@ -206,18 +209,18 @@ for my $round (1 .. 3) {
     wait_for { !$nginx->waiting('logs_page') };
     is $nginx->get("/servers/$greedy/logs?search=somebody",
         token => $token{$greedy})->status, 200,
-        "it is cancelled, the next one of its server is not ($round)";
+        "the next search of its server is not cancelled ($round)";
     my %left = map { $_ => 1 } sessions();
     is_deeply [grep { !$left{$_} } @before], [],
         'and no connection is closed for it';
 }
 go_on();
-is counter('timeouts_total'), $timeouts, 'nothing ran out of time';
+is counter('timeouts_total'), $timeouts, 'no statement timed out';
 is_deeply [grep { !/active_ignore/ } keys
-    %{ status()->{statement_errors_total} }], [], 'nothing failed';
+    %{ status()->{statement_errors_total} }], [], 'no statement failed';
 
 
-# a batch that is recorded slowly, and many that wait for it
+# one batch is slow, and many changes of its server wait for it
 
 my $batch = $nginx->cluster->connect($nginx->dbname);
 $batch->begin_work;
@@ -227,21 +230,21 @@ my @ignore = map {
 } 1 .. 96;
 wait_for { $nginx->waiting('active_ignore') };
 wait_for { counter('queued') > 80 };
-served('while changes of one wait for a lock', @short);
-is record($other, 'third')->json->{recorded}, 1, 'and their logs recorded';
+served('while changes of one server wait for a lock', @short);
+is record($other, 'third')->json->{recorded}, 1, 'another server can record';
 served('still', @short);
 
 my $first = $ignore[0]->response;
-is $first->status, 503, 'a change does not wait for long';
+is $first->status, 503, 'a change that waits too long is refused';
 cmp_ok $first->header('Retry-After'), '>=', 1, 'and may be sent again';
 $batch->rollback;
 my $count = answers(@ignore[1 .. 95]);
 is $count->{200} + ($count->{503} // 0) + ($count->{429} // 0), 95,
-    'all of them are answered';
-cmp_ok $count->{200}, '>', 80, 'nearly all are done then';
+    'all changes are answered';
+cmp_ok $count->{200}, '>', 80, 'nearly all are carried out';
 
 
-# the order
+# the order of the servers
 
 my $fake = FakePostgres->new(sub {
     my ($peer) = @_;
@@ -268,7 +271,7 @@ my @order = map { (split ' ', $_->{detail})[2] - $guilds[0] + 1 }
 is "@order[0 .. 7]", '1 1 2 3 4 1 2 1', 'servers take turns';
 
 
-# of the short ones
+# the share of the connections for short statements
 
 my $hog = $guilds[0];
 $fake = FakePostgres->new(sub {
@@ -291,15 +294,17 @@ $nginx = $fake->nginx(name => 'short',
 wait_for { $fake->count('slow') && counter('queued') == 0 };
 push @asked, map { $fake->ask($nginx, 'GET', guild => $hog) } 1 .. 26;
 wait_for { counter('share_refused_total') == 6 };
-pass 'it may not fill more than half of the queue';
+pass 'one server may not fill more than half of the queue';
 cmp_ok $fake->count('slow'), '<=', 2, 'it has two of the four connections';
 is $fake->ask($nginx, 'GET', guild => $guilds[1 + $_ % 3])->response->status,
-    200, 'others have the rest' for 1 .. 10;
+    200, 'other servers have the rest' for 1 .. 10;
 wait_for { counter('queued') == 0 };
 is counter('share_refused_total'), 26,
-    'those that got no turn for others of their own are refused';
-is counter('timeouts_total'), 0, 'it is not the database that is late';
+    'requests that got no turn within their share are refused';
+is counter('timeouts_total'), 0,
+    'they do not count as timeouts of the database';
 $fake->mode('fast');
-is_deeply answers(@asked), { 200 => 4, 429 => 26 }, 'four were in flight';
+is_deeply answers(@asked), { 200 => 4, 429 => 26 },
+    'four requests were carried out';
 
 done_testing;

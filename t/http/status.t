@@ -1,6 +1,6 @@
-# guildlog_status tells what was done and what is held, as JSON or as
-# Prometheus text, without asking the database: every request once, through
-# reloads, and nothing that is secret.
+# guildlog_status shows what was done and what is in use, as JSON or as
+# Prometheus text.  It does not ask the database.  It counts every request once,
+# keeps its counters through reloads, and shows no secrets.
 
 use lib 't/lib';
 use Guildlog;
@@ -31,7 +31,7 @@ sub samples {
 }
 
 
-# what the code adds to the samples of a family
+# runs the code; returns by how much it raised the samples of a family
 sub added {
     my ($family, $code) = @_;
 
@@ -45,45 +45,45 @@ sub added {
 }
 
 
-# the two forms
+# the two formats
 
 my $json = status();
 is $json->status, 200, 'JSON';
-is $json->header('Content-Type'), 'application/json', '... by its type';
-is $json->header('Cache-Control'), 'no-store', '... never an old one';
+is $json->header('Content-Type'), 'application/json', '... with its type';
+is $json->header('Cache-Control'), 'no-store', '... never from a cache';
 is ref $json->json, 'HASH', '... an object';
 
 my $text = status('?format=prometheus');
 is $text->status, 200, 'Prometheus text';
 is $text->header('Content-Type'), 'text/plain; version=0.0.4',
-    '... by its type';
+    '... with its type';
 
 {
     my $file = $nginx->file('metrics', $text->text);
     my $said = qx{promtool check metrics < '$file' 2>&1};
-    is $said, '', 'promtool has nothing to say';
-    is $?, 0, '... and is content';
-    unlike $text->text, qr/[^\x20-\x7e\n]/, 'plain text, line by line';
+    is $said, '', 'promtool does not complain';
+    is $?, 0, '... and succeeds';
+    unlike $text->text, qr/[^\x20-\x7e\n]/, 'ASCII, line by line';
 }
 
 is status('?format=xml')->header('Content-Type'), 'application/json',
     'any other format is JSON';
 is $nginx->head('/status', raw_path => 1)->status, 200, 'HEAD';
 is $nginx->post('/status', raw_path => 1, json => {})->status =~ /^4/, 1,
-    'nothing can be posted there';
+    'the status page takes no POST';
 is status('', connect => { from => '127.0.0.2' })->status, 403,
     "nginx's own rules apply";
 
 {
     my ($in_json, $in_text) = ($json->json, samples());
     my @both = grep { !ref $in_json->{$_} } keys %$in_json;
-    cmp_ok @both, '>', 10, 'numbers in both';
+    cmp_ok @both, '>', 10, 'the formats share figures';
     is join(' ', grep { !exists $in_text->{"guildlog_$_"} } @both), '',
-        '... by the same names';
+        '... which have the same names';
 }
 
 
-# every request once
+# each request is counted once
 
 is_deeply added(requests_total => sub {
     $nginx->get($at, token => $token) for 1 .. 3;
@@ -126,7 +126,7 @@ is_deeply added(auth_total => sub {
     'cause="signature"' => 1, 'cause="algorithm"' => 1,
     'cause="issuer"'  => 1, 'cause="expired"'   => 1,
     'cause="claims"'  => 1, 'cause="revoked"'   => 1,
-}, 'tokens by what was found';
+}, 'tokens by the result of their check';
 
 is added(statement_seconds_count => sub {
     $nginx->get($at, token => $token) for 1 .. 4;
@@ -147,11 +147,11 @@ is added(statement_seconds_count => sub {
             'guildlog_requests_total{endpoint="server_get",status="499"}'} };
     });
     is $more->{'endpoint="server_get",status="499"'}, 1,
-        'a client that left';
+        'a client that left is counted';
     $lock->rollback;
     $lock->disconnect;
     ok eval { wait_for { status()->json->{database_busy} == 0 } },
-        'what it asked for ends';
+        'its query ends';
 }
 
 
@@ -176,7 +176,7 @@ is added(statement_seconds_count => sub {
         push @wrong, $count if @buckets < 10 || $last != $samples->{$count}
             || !exists $samples->{"${family}_sum{$label}"};
     }
-    is "@wrong", '', 'buckets add up to their count';
+    is "@wrong", '', 'the buckets add up to the count';
 
     my %requests;
     for (keys %$samples) {
@@ -196,24 +196,25 @@ is added(statement_seconds_count => sub {
     my $tail = $nginx->connection;
     $tail->send("GET /api$at/logs/stream HTTP/1.1\r\nHost: localhost\r\n"
         . "Authorization: Bearer $token\r\n\r\n");
-    like $tail->line, qr/ 200 /, 'a live tail';
+    like $tail->line, qr/ 200 /, 'a live tail begins';
     is_deeply added(entries_total => sub {
         $nginx->operator('POST', "$at/logs", [map { { type => 5,
             event_id => $_ } } '1', '2', '2', '']);
     }), { 'outcome="recorded"' => 2, 'outcome="duplicate"' => 1,
-        'outcome="error"' => 1 }, 'entries by what became of them';
+        'outcome="error"' => 1 }, 'entries by their outcome';
     $nginx->patch("$at/config/logging/settings/7", token => $token,
         json => { enabled => JSON::PP::false });
     is_deeply added(entries_total => sub {
         $nginx->operator('POST', "$at/logs", [{ type => 7, event_id => '3' }]);
-    }), { 'outcome="type_disabled"' => 1 }, 'and by the rule';
-    is status()->json->{stream_listeners}, 1, 'somebody listens';
+    }), { 'outcome="type_disabled"' => 1 },
+        'entries by the rule that refused them';
+    is status()->json->{stream_listeners}, 1, 'the live tail is counted';
 
-    # once it has ended nobody asks for anything
+    # after it has ended, nothing of this nginx polls the database
 
     $nginx->reload;
     ok eval { wait_for { !status()->json->{stream_listeners} } },
-        'nobody does after a reload';
+        'after a reload no live tail is counted';
     my %counts = map { $_ => 1 } status('?format=prometheus')->text
         =~ /^# TYPE guildlog_(\S+) (?:counter|histogram)$/mg;
     delete $counts{database_connects_total};
@@ -226,7 +227,7 @@ is added(statement_seconds_count => sub {
         keys %$before), '>', 50, 'totals';
     is join("\n", grep { /^guildlog_(?:$totals)(?:_|\{|$)/
         && $before->{$_} ne $after->{$_} } sort keys %$before), '',
-        'all stay what they were';
+        'no counter changes by a reload';
 
     $nginx->get($at, token => $token);
     ok eval { wait_for {
@@ -234,21 +235,21 @@ is added(statement_seconds_count => sub {
             select count(*) from pg_stat_activity
              where usename = 'guildlog' and datname = current_database()
 SQL
-    } }, 'connections of workers that are gone do not count';
+    } }, 'connections of exited workers are not counted';
 }
 
 
-# nothing secret
+# no secrets
 
 for my $page (status(), status('?format=prometheus')) {
     is join(' ', grep { index($page->text, $_) >= 0 } $token, $basic,
         split(/\./, $token), $made->{unique_id}, $server, 'module',
         'a secret of the tests', $nginx->dbname, $nginx->prefix), '',
-        'no secret, no name';
+        'no secret, no name of the database';
 }
 
 
-# no database
+# the database is down
 
 {
     my $alone = Guildlog->new(name => 'alone', database => {
@@ -256,11 +257,11 @@ for my $page (status(), status('?format=prometheus')) {
         connect_timeout => '100ms' });
 
     is $alone->get("/servers/$server", token => $token)->status, 503,
-        'no database';
+        'a request without a database';
     my $status = $alone->get('/status', raw_path => 1);
-    is $status->status, 200, 'a status all the same';
+    is $status->status, 200, 'the status page still answers';
     is $status->json->{requests_total}{server_get}{503}, 1,
-        '... which counts what failed';
+        '... and counts what failed';
     cmp_ok $status->json->{database_connect_failures_total}, '>', 0,
         '... and why';
 }

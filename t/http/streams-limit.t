@@ -1,6 +1,6 @@
-# A token has at most 20 open streams and 4 exports, over all workers: what is
-# more is refused with 429. A worker that is killed or replaced takes no place
-# with it, nor gives one away that is still used.
+# A token has at most 20 open streams and 4 exports on all workers together.
+# One more is refused with 429.  The places of a worker that is killed or
+# replaced become free when its streams end, not earlier and not later.
 
 use lib 't/lib';
 use Guildlog;
@@ -14,7 +14,7 @@ my $token  = $nginx->token($server);
 my $logs   = "/servers/$server/logs";
 
 
-# a connection that asks, and the status it got
+# a connection with its request, and the status of its answer
 sub opened {
     my ($what, $as) = @_;
 
@@ -24,7 +24,7 @@ sub opened {
 }
 
 
-# tries until it is let in: the connection
+# repeats a request until it is accepted; returns the connection
 sub let_in {
     my ($what, $as) = @_;
 
@@ -33,7 +33,7 @@ sub let_in {
         return $connection if $status == 200;
         $connection->close;
         0;
-    } 30, "let in: $what";
+    } 30, "accepted: $what";
 }
 
 
@@ -65,7 +65,7 @@ for (1 .. 20) {
     push @status, $status;
 }
 is "@status", join(' ', (200) x 20), '20 streams';
-refused('stream', 'one more');
+refused('stream', 'one more stream');
 my $other = $nginx->token($server);
 let_in('stream', $other)->close;
 is $nginx->get("$logs?limit=1", token => $token)->status, 200,
@@ -73,9 +73,9 @@ is $nginx->get("$logs?limit=1", token => $token)->status, 200,
 
 (shift @open)->close;
 push @open, let_in('stream');
-refused('stream', 'where one ended one comes');
+refused('stream', 'the place of an ended stream is given once');
 
-# a worker dies: its streams end, and count no more
+# a worker is killed: its streams end and count no more
 
 my ($victim) = $nginx->workers;
 kill 'KILL', $victim;
@@ -86,34 +86,34 @@ wait_for {
     @left < @open && $nginx->workers == 2;
 } 30, 'the streams of a killed worker end';
 cmp_ok scalar @left, '>', 0, 'those of the other worker go on';
-cmp_ok scalar @left, '<', 20, '... and are not all';
+cmp_ok scalar @left, '<', 20, '... which are not all';
 push @left, let_in('stream') while @left < 20;
-refused('stream', 'the places of the dead were free, and no more');
+refused('stream', 'only the places of the killed worker become free');
 @open = @left;
 
-# exports, which old workers bring to their end
+# exports go on in old workers after a reload
 
 fill($nginx, $server, int(time * 1000), 60_000);
 my @exports = map { let_in('export?type=7') } 1 .. 4;
-refused('export?type=7', 'four exports');
-refused('export?search=x', 'with a search as well');
+refused('export?type=7', 'a fifth export');
+refused('export?search=x', 'a fifth export, with a search');
 
 my %old = map { $_ => 1 } $nginx->workers;
 $nginx->reload(nowait => 1);
-wait_for { 2 <= grep { !$old{$_} } $nginx->workers } 30, 'new workers';
-refused('export?type=7', 'after a reload those of old workers count');
+wait_for { 2 <= grep { !$old{$_} } $nginx->workers } 30, 'the new workers run';
+refused('export?type=7', 'exports of old workers count after a reload');
 $_->close(reset => 1) for splice @exports, 0, 2;
 push @exports, let_in('export?type=7') for 1 .. 2;
-refused('export?type=7', 'two that ended made room for two');
+refused('export?type=7', 'two exports that ended made room for two');
 $_->close(reset => 1) for @exports;
 
-# streams end when their worker is replaced, and come back
+# a reload ends streams, which the clients open again
 
 wait_for { !grep { alive($_) } @open } 30, 'the reload ended the streams';
 @open = map { let_in('stream') } 1 .. 20;
-refused('stream', 'twenty again');
+refused('stream', 'a 21st stream after the reload');
 
-# a token that was refused elsewhere takes no place
+# a request that fails another check takes no place
 
 $_->close for @open;
 for my $query (map { "stream?after=$_" } ('x') x 25) {
