@@ -36,4 +36,9 @@
     ngx_socket_t                   fd
 
 
+/* never goes back; and the time of the day, since 1970 */
+uint64_t ngx_guildlog_clock_us(void);
+uint64_t ngx_guildlog_clock_wall_ms(void);
+
+
 #endif /* _NGX_GUILDLOG_H_INCLUDED_ */

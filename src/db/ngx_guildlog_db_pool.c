@@ -194,7 +194,7 @@ ngx_guildlog_db_pool_answered(ngx_guildlog_db_conn_t *conn,
 
     ngx_post_event(&pool->run, &ngx_posted_events);
 
-    query->result.time_us = ngx_guildlog_now_us() - query->start_us;
+    query->result.time_us = ngx_guildlog_clock_us() - query->start_us;
 
     if (ngx_guildlog_db_query_answered(query) == NGX_AGAIN) {
         ngx_guildlog_db_queue_again(query);

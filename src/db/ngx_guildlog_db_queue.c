@@ -31,7 +31,7 @@ ngx_guildlog_db_queue_wait(ngx_guildlog_db_query_t *query, ngx_uint_t first)
     ngx_guildlog_stats_gauge(pool->stats, NGX_GUILDLOG_GAUGE_QUEUED, 1);
 
     query->round = pool->round;
-    query->start_us = ngx_guildlog_now_us();
+    query->start_us = ngx_guildlog_clock_us();
 
     query->timer.handler = ngx_guildlog_db_queue_wait_expired;
     ngx_add_timer(&query->timer, pool->database->queue_timeout);
@@ -82,7 +82,7 @@ ngx_guildlog_db_queue_wait_expired(ngx_event_t *ev)
     /* a PATIENT query waits on, but not for a database that is down */
 
     if ((query->stmt->flags & NGX_GUILDLOG_STMT_PATIENT) && pool->nready
-        && (ngx_guildlog_now_us() - query->start_us) / 1000 < group->timeout)
+        && (ngx_guildlog_clock_us() - query->start_us) / 1000 < group->timeout)
     {
         ngx_add_timer(ev, pool->database->queue_timeout);
         return;
@@ -231,7 +231,7 @@ ngx_guildlog_db_queue_send_on(ngx_guildlog_db_conn_t *conn,
 
     ngx_guildlog_db_queue_remove(query);
 
-    now = ngx_guildlog_now_us();
+    now = ngx_guildlog_clock_us();
 
     if (query->share->held > query->round) {
         ngx_guildlog_stats_count(pool->stats, NGX_GUILDLOG_COUNT_SHARE_WAITS,

@@ -51,7 +51,7 @@ ngx_http_guildlog_call_ctx(ngx_http_request_t *r, ngx_uint_t create)
     ngx_memzero(ctx, sizeof(ngx_http_guildlog_ctx_t));
 
     cln->handler = ngx_http_guildlog_ctx_cleanup;
-    ctx->start_us = ngx_guildlog_now_us();
+    ctx->start_us = ngx_guildlog_clock_us();
 
     ngx_http_set_ctx(r, ctx, ngx_http_guildlog_module);
 

@@ -562,7 +562,7 @@ ngx_http_guildlog_request_log_handler(ngx_http_request_t *r)
     ngx_guildlog_stats_request(&ngx_http_guildlog_worker.stats, route,
                                r->err_status ? r->err_status
                                              : r->headers_out.status,
-                               ngx_guildlog_now_us() - ctx->start_us);
+                               ngx_guildlog_clock_us() - ctx->start_us);
 
     return NGX_OK;
 }

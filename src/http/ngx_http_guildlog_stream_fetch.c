@@ -568,7 +568,7 @@ ngx_http_guildlog_fetch_judge_handler(ngx_event_t *ev)
     ngx_queue_t                *q;
     ngx_http_guildlog_topic_t  *topic;
 
-    end = ngx_guildlog_now_us() + NGX_HTTP_GUILDLOG_FETCH_MOMENT;
+    end = ngx_guildlog_clock_us() + NGX_HTTP_GUILDLOG_FETCH_MOMENT;
 
     while (!ngx_queue_empty(&ngx_http_guildlog_fetch_judged)) {
 
@@ -666,7 +666,7 @@ ngx_http_guildlog_fetch_choose(ngx_http_guildlog_listener_t *listener,
     for (i = news->next; i < news->n; i++) {
 
         if (i % NGX_HTTP_GUILDLOG_FETCH_GLANCE == 0
-            && ngx_guildlog_now_us() >= end)
+            && ngx_guildlog_clock_us() >= end)
         {
             news->next = i;
             return NGX_AGAIN;

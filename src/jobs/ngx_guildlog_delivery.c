@@ -259,12 +259,12 @@ ngx_guildlog_delivery_go(ngx_event_t *ev)
         return;
     }
 
-    end = ngx_guildlog_now_us() + NGX_GUILDLOG_DELIVERY_MOMENT;
+    end = ngx_guildlog_clock_us() + NGX_GUILDLOG_DELIVERY_MOMENT;
 
     while (!ngx_queue_empty(&d->going)) {
         ngx_guildlog_delivery_go_one(d);
 
-        if (requests || ngx_guildlog_now_us() >= end) {
+        if (requests || ngx_guildlog_clock_us() >= end) {
             break;
         }
     }

@@ -314,7 +314,7 @@ ngx_guildlog_lane_post(ngx_guildlog_lane_t *lane)
     late = lane->intent_at + NGX_GUILDLOG_LANE_BEGIN;
 
     lane->attempts++;
-    lane->attempt_ms = ngx_guildlog_lane_row_clock();
+    lane->attempt_ms = ngx_guildlog_clock_wall_ms();
     lane->attempt_at = ngx_current_msec;
     lane->taken = 0;
 

@@ -429,8 +429,6 @@ int64_t ngx_guildlog_lane_row_number(ngx_guildlog_db_result_t *result,
 ngx_uint_t ngx_guildlog_lane_row_true(ngx_guildlog_db_result_t *result,
     ngx_uint_t row, ngx_uint_t column);
 uint64_t ngx_guildlog_lane_row_id(const ngx_str_t *digits);
-/* the wall clock, ms */
-uint64_t ngx_guildlog_lane_row_clock(void);
 
 
 /* ngx_guildlog_lane_memory.c: what it has at hand */

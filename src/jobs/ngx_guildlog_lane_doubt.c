@@ -197,7 +197,7 @@ ngx_guildlog_doubt_unread(ngx_guildlog_lane_t *lane,
         lane->failures += answer->status / 100 == 2;
 
         vain = lane->failures >= NGX_GUILDLOG_DOUBT_LISTS
-               || ngx_guildlog_lane_row_clock() > end;
+               || ngx_guildlog_clock_wall_ms() > end;
     }
 
     if (lane->lone || vain) {

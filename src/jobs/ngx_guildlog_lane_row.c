@@ -64,7 +64,7 @@ ngx_guildlog_lane_row_read(ngx_guildlog_lane_t *lane,
     lane->upto = ngx_guildlog_found(UPTO);
     lane->step = ngx_guildlog_found(STEP);
     lane->attempts = ngx_guildlog_found(ATTEMPTS);
-    lane->attempt_ms = ngx_guildlog_lane_row_clock()
+    lane->attempt_ms = ngx_guildlog_clock_wall_ms()
                        - ngx_guildlog_found(ATTEMPT_MS);
     lane->attempt_at = ngx_current_msec - ngx_guildlog_found(ATTEMPT_MS);
     lane->last = ngx_guildlog_found(MESSAGE);
@@ -249,15 +249,4 @@ ngx_guildlog_lane_row_id(const ngx_str_t *digits)
     }
 
     return n;
-}
-
-
-uint64_t
-ngx_guildlog_lane_row_clock(void)
-{
-    ngx_time_t  *tp;
-
-    tp = ngx_timeofday();
-
-    return (uint64_t) tp->sec * 1000 + tp->msec;
 }

@@ -346,14 +346,3 @@ ngx_guildlog_stats_task_at(ngx_guildlog_stats_t *stats, ngx_uint_t i)
            && stats->shared->tasks[i].state == NGX_GUILDLOG_TASK_THERE
            ? &stats->shared->tasks[i] : NULL;
 }
-
-
-uint64_t
-ngx_guildlog_now_us(void)
-{
-    struct timespec  now;
-
-    (void) clock_gettime(CLOCK_MONOTONIC, &now);
-
-    return (uint64_t) now.tv_sec * 1000000 + now.tv_nsec / 1000;
-}

@@ -208,8 +208,5 @@ ngx_guildlog_task_t *ngx_guildlog_stats_task(ngx_guildlog_stats_t *stats,
 ngx_guildlog_task_t *ngx_guildlog_stats_task_at(ngx_guildlog_stats_t *stats,
     ngx_uint_t i);
 
-/* finer than nginx's own clock; it never goes back */
-uint64_t ngx_guildlog_now_us(void);
-
 
 #endif /* _NGX_GUILDLOG_STATS_H_INCLUDED_ */
