@@ -205,23 +205,55 @@ begin
 end $$;
 
 
--- Forgets the requests of active ignore that ran out, or were made by a clock
--- that was ahead. Nothing that was held by such a clock waits for that time.
+-- Forgets the requests of active ignore that ran out, a server after the other.
 -- Undone: held entries that were to be released a minute ago.
 
 create or replace function keeper_requests(budget int, out more boolean,
     out lag bigint)
 language plpgsql as $$
+declare
+    its  record;
 begin
-    delete from active_ignore a
-     where a.expires_at < now() - interval '1 hour'
-        or a.requested_at > clock_timestamp() + interval '10 seconds';
-    update held_entry h
-       set until = clock_timestamp()
-     where h.until > clock_timestamp() + interval '10 seconds';
+    for its in
+        select a.guild_id, a.bot from active_ignore a
+         where a.expires_at < now() - interval '1 hour'
+            or a.requested_at > clock_timestamp() + interval '10 seconds'
+         union
+        select h.guild_id, h.bot from held_entry h
+         where h.until > clock_timestamp() + interval '10 seconds'
+    loop
+        perform keeper_each('requests', its.guild_id, its.bot,
+                            'select requests_forget($1, $2)', null);
+    end loop;
+
     more := false;
     lag := (select count(*) from held_entry h
              where not h.released and h.until < now() - interval '1 minute');
+end $$;
+
+
+-- The same for one (server, bot); how many requests. A request or a held entry
+-- whose time is more than 10 s ahead was written by a clock that was ahead: the
+-- request is forgotten, too, and the entry is not held until that time.
+
+create or replace function requests_forget(guild bigint, bot smallint)
+returns int language plpgsql as $$
+declare
+    n  int;
+begin
+    delete from active_ignore a
+     where a.guild_id = guild and a.bot = requests_forget.bot
+       and (a.expires_at < now() - interval '1 hour'
+            or a.requested_at > clock_timestamp() + interval '10 seconds');
+
+    get diagnostics n = row_count;
+
+    update held_entry h
+       set until = clock_timestamp()
+     where h.guild_id = guild and h.bot = requests_forget.bot
+       and h.until > clock_timestamp() + interval '10 seconds';
+
+    return n;
 end $$;
 
 

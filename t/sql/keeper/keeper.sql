@@ -2,7 +2,7 @@
 -- the longest time; one that fails leaves the others alone.
 
 \ir ../setup.psql
-select plan(64);
+select plan(69);
 
 delete from keeper;
 
@@ -224,7 +224,9 @@ returns boolean language sql as $$
                select from log_checkpoint c where c.guild_id = guild
                   and c.last_id < day_id('2020-01-02'))
            when 'lanes' then not exists (
-               select from lane l where l.guild_id = guild) end
+               select from lane l where l.guild_id = guild)
+           when 'requests' then not exists (
+               select from active_ignore a where a.guild_id = guild) end
 $$;
 
 -- turns with a bad row, until it is mended
@@ -363,6 +365,17 @@ select is(pg_temp.turn('lanes'), format('server %s: P0001 a bad row', :bad),
           'and is told');
 drop trigger bad on refusal;
 delete from keeper_parked;
+
+-- requests of active ignore that ran out
+
+delete from active_ignore;
+select pg_temp.turn('requests') \g /dev/null
+insert into active_ignore (guild_id, bot, request_id, side, subject_id,
+                           remaining, requested_at, expires_at)
+select g, 0, 1, 'executor', '5', 1, now() - interval '3 hours',
+       now() - interval '2 hours'
+  from pg_temp.guilds() g;
+select pg_temp.mended('requests', 'delete', 'active_ignore');
 
 select * from finish();
 rollback;
