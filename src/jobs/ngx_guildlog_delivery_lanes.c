@@ -87,7 +87,7 @@ ngx_guildlog_delivery_lanes_meet(ngx_guildlog_delivery_t *d,
                                           % NGX_GUILDLOG_DELIVERY_BUCKETS],
                                      &lane);
 
-    /* what was called for before is seen only if all is looked at */
+    /* out of memory: a find has passed this lane, so only a sweep sees it */
 
     if (rc == NGX_ERROR) {
         d->sweep_at = ngx_current_msec + NGX_GUILDLOG_DELIVERY_RETRY;
@@ -98,12 +98,13 @@ ngx_guildlog_delivery_lanes_meet(ngx_guildlog_delivery_t *d,
         return;
     }
 
-    /* a learnt pace is its channel's */
+    /* the pace was learnt from the channel, which is the same */
 
     lane->slow = slow;
     lane->slow_to = slow_to;
 
-    /* that there was an answer, and no webhook, is noted here alone */
+    /* the database does not know whether there was an answer to the request for
+       a webhook */
 
     if (bare && lane->webhook.len == 0) {
         lane->asked = asked;

@@ -13,10 +13,9 @@
 #define NGX_GUILDLOG_DELIVERY_MARGIN     50      /* ms, behind a pause */
 #define NGX_GUILDLOG_DELIVERY_QUOTA      64      /* a tick, for questions */
 
-/* of requests to this nginx: they are running, or were lately; a step that
-   takes longer is not waited for */
-#define NGX_GUILDLOG_DELIVERY_LATELY     500     /* ms */
-#define NGX_GUILDLOG_DELIVERY_SLOW       100     /* ms */
+#define NGX_GUILDLOG_DELIVERY_LATELY     500     /* ms, from one count of the
+                                                    requests to the next */
+#define NGX_GUILDLOG_DELIVERY_SLOW       100     /* ms, a step that hangs */
 
 
 static ngx_uint_t ngx_guildlog_delivery_turn_grant(ngx_guildlog_lane_t *lane);
