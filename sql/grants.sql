@@ -74,7 +74,7 @@ grant execute on function
     delivery_doubts, delivery_doubt_park, delivery_sole, delivery_proved,
     delivery_figures, delivery_refused, delivery_verified,
     delivery_asks, delivery_registered, delivery_lost, delivery_broken,
-    delivery_waits, delivery_closed
+    delivery_waits, delivery_limited, delivery_closed
 to :works;
 
 -- What others could execute, of what is still there.

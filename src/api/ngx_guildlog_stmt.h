@@ -142,6 +142,7 @@ typedef struct {
     S(delivery_lost, 5, NGX_GUILDLOG_STMT_DELIVERY)                           \
     S(delivery_broken, 6, NGX_GUILDLOG_STMT_DELIVERY)                         \
     S(delivery_waits, 8, NGX_GUILDLOG_STMT_DELIVERY)                          \
+    S(delivery_limited, 6, NGX_GUILDLOG_STMT_DELIVERY)                        \
     S(delivery_closed, 5, NGX_GUILDLOG_STMT_DELIVERY)
 
 

@@ -399,6 +399,10 @@ void ngx_guildlog_lane_tell(ngx_guildlog_lane_t *lane,
     ngx_guildlog_stmt_e stmt, ngx_guildlog_lane_args_t *args,
     ngx_guildlog_lane_state_e next);
 
+/* a call of its bot was limited: it goes on with that state after so many ms */
+void ngx_guildlog_lane_tell_limited(ngx_guildlog_lane_t *lane, ngx_msec_t ms,
+    ngx_guildlog_lane_state_e next);
+
 /* these concern the lane as a whole: it is forgotten, and found anew */
 void ngx_guildlog_lane_tell_end(ngx_guildlog_lane_t *lane,
     ngx_guildlog_stmt_e stmt, ngx_guildlog_lane_args_t *args);

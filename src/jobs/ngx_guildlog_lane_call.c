@@ -119,8 +119,10 @@ ngx_guildlog_lane_call_failed(ngx_guildlog_lane_t *lane,
         return;
 
     case NGX_GUILDLOG_PLATFORM_LIMITED:
-        wait = verdict->retry_after_ms + NGX_GUILDLOG_LANE_MARGIN;
-        break;
+        ngx_guildlog_lane_tell_limited(lane, verdict->retry_after_ms
+                                             + NGX_GUILDLOG_LANE_MARGIN,
+                                       again);
+        return;
 
     case NGX_GUILDLOG_PLATFORM_TOKEN_BAD:
         ngx_log_error(NGX_LOG_ERR, lane->env->log, 0,

@@ -149,9 +149,9 @@ ngx_guildlog_doubt_answer(void *data, ngx_guildlog_client_response_t *answer)
             return;
         }
 
-        ngx_guildlog_delivery_queue_sleep(lane, verdict.retry_after_ms
-                                                + NGX_GUILDLOG_LANE_MARGIN,
-                                          NGX_GUILDLOG_STATE_DOUBT_ASK);
+        ngx_guildlog_lane_tell_limited(lane, verdict.retry_after_ms
+                                             + NGX_GUILDLOG_LANE_MARGIN,
+                                       NGX_GUILDLOG_STATE_DOUBT_ASK);
         return;
 
     case NGX_GUILDLOG_PLATFORM_AGAIN:

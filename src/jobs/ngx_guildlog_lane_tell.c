@@ -12,6 +12,8 @@ static void ngx_guildlog_lane_tell_submit(ngx_guildlog_lane_t *lane,
     ngx_guildlog_db_handler_pt handler);
 static void ngx_guildlog_lane_told(void *data,
     ngx_guildlog_db_result_t *result);
+static void ngx_guildlog_lane_limited(void *data,
+    ngx_guildlog_db_result_t *result);
 static void ngx_guildlog_lane_ended(void *data,
     ngx_guildlog_db_result_t *result);
 static void ngx_guildlog_lane_parked(void *data,
@@ -86,6 +88,49 @@ ngx_guildlog_lane_told(void *data, ngx_guildlog_db_result_t *result)
     lane->denied = status.len == 0 || status.data[0] != '2';
 
     ngx_guildlog_delivery_queue_go_on(lane, lane->state);
+}
+
+
+/*
+ * The time is stored, for an entry that is recorded meanwhile calls for the
+ * lane, and another worker may have it by then.
+ */
+
+void
+ngx_guildlog_lane_tell_limited(ngx_guildlog_lane_t *lane, ngx_msec_t ms,
+    ngx_guildlog_lane_state_e next)
+{
+    ngx_guildlog_lane_args_t  args;
+
+    lane->waits = 1;
+    lane->not_before = ngx_current_msec + ms;
+    lane->state = next;
+
+    ngx_guildlog_lane_tell_args(lane, &args);
+    ngx_guildlog_lane_tell_number(&args, 5, ms);
+
+    ngx_guildlog_lane_tell_submit(lane, ngx_guildlog_stmt_delivery_limited,
+                                  &args, ngx_guildlog_lane_limited);
+}
+
+
+static void
+ngx_guildlog_lane_limited(void *data, ngx_guildlog_db_result_t *result)
+{
+    ngx_guildlog_lane_t *lane = data;
+
+    ngx_msec_int_t  wait;
+
+    if (result->outcome != NGX_GUILDLOG_DB_ROWS) {
+        ngx_guildlog_lane_ended(lane, result);
+        return;
+    }
+
+    lane->query = NULL;
+
+    wait = (ngx_msec_int_t) (lane->not_before - ngx_current_msec);
+
+    ngx_guildlog_delivery_queue_sleep(lane, ngx_max(wait, 0), lane->state);
 }
 
 

@@ -445,6 +445,11 @@ ngx_guildlog_webhook_deleted(void *data, ngx_guildlog_client_response_t *answer)
     switch (verdict.class) {
 
     case NGX_GUILDLOG_PLATFORM_LIMITED:
+        ngx_guildlog_lane_tell_limited(lane, verdict.retry_after_ms
+                                             + NGX_GUILDLOG_LANE_MARGIN,
+                                       NGX_GUILDLOG_STATE_CLOSE);
+        return;
+
     case NGX_GUILDLOG_PLATFORM_AGAIN:
     case NGX_GUILDLOG_PLATFORM_DOUBT:
     case NGX_GUILDLOG_PLATFORM_BLOCKED:

@@ -243,6 +243,33 @@ begin
 end $$;
 
 
+-- The platform limits a call of its bot: nothing is sent for it before that
+-- time, by whoever has it then. Its channel works, so nobody is told.
+
+create or replace function delivery_limited(me text, guild bigint,
+    lane bigint, fence bigint, step bigint, wait_ms bigint,
+    out status int, out body text)
+language plpgsql security definer set search_path = guildlog, pg_temp as $$
+begin
+    update lane_head h
+       set not_before = clock_timestamp() + wait_ms * interval '1 ms'
+      from lane l
+     where h.guild_id = guild
+       and h.lane = delivery_limited.lane
+       and h.step = delivery_limited.step
+       and l.guild_id = h.guild_id
+       and l.lane = h.lane
+       and delivery_mine(me, l.shard, fence);
+
+    if not found then
+        perform refuse(409, 'another one delivers this lane');
+    end if;
+
+    status := 200;
+    body := '{}';
+end $$;
+
+
 -- It has no webhook any more: it is closed, unless it is needed again.
 
 create or replace function delivery_closed(me text, guild bigint,

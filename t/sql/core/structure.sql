@@ -136,6 +136,7 @@ $$, $$
         ('lane', 'delivery_broken', 'reason text'),
         ('lane', 'delivery_waits', 'reason text, final text, '
                                    'wait_ms bigint'),
+        ('lane', 'delivery_limited', 'wait_ms bigint'),
         ('lane', 'delivery_closed', null),
         ('batch', 'operator_record_many', 'guilds bigint[], '
                   'bots smallint[], @entries'),
