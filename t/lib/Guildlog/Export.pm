@@ -24,7 +24,7 @@ sub fill {
                           repeat('x', 500)
                           || case when i.n % 10 = 0 then ' needle' else '' end))
           from (values (?::bigint, ?::bigint, ?::int)) v (g, now, n),
-               lateral (select n, time_id(now - 1000 - n) as id
+               lateral (select n, next_id(now - 1000 - n) as id
                           from generate_series(1, v.n) n) i
         SQL
 }
