@@ -56,7 +56,7 @@
           " dstatus, lane, seq"                                               \
           " from guildlog." #function "(" ngx_guildlog_args_##nargs ")",      \
       nargs, flags },
-/* rows come as the function returned them, so the sum needs no order */
+/* the sum needs no order: rows come in the order the function returns them */
 
 #define ngx_guildlog_bound_stmt_row(name, function, nargs, flags)             \
     { ngx_guildlog_stmt_##name, #name,                                        \
@@ -71,7 +71,7 @@
                  ngx_value(NGX_GUILDLOG_STMT_BYTES),                          \
       nargs, flags },
 
-/* $14: how many entries; a head is shorter than any share */
+/* $14: how many entries a page has; a head is shorter than any part of it */
 
 #define ngx_guildlog_share_stmt_row(name, function, nargs, flags)             \
     { ngx_guildlog_stmt_##name, #name,                                        \

@@ -10,36 +10,40 @@
 #include "base/ngx_guildlog.h"
 
 
-/* has no effect in the database: may be sent again when the answer is lost */
+/* changes nothing: it is sent once more if its answer is lost */
 #define NGX_GUILDLOG_STMT_READ  0x01
 
-/* may take long: runs on a connection of its own, never in a pipeline */
+/* may take long: it has a connection to itself, and is never in a pipeline */
 #define NGX_GUILDLOG_STMT_LONG  0x02
 
-/* of delivery: runs on connections that no request waits for */
+/* delivery's: it runs on connections that no request waits for */
 #define NGX_GUILDLOG_STMT_DELIVERY  0x04
 
-/* waits for others of the same server and bot, its first arguments, to end */
+/*
+ * Ones with the same server and bot, which are its first two arguments, run one
+ * behind the other.
+ */
 #define NGX_GUILDLOG_STMT_SERIAL  0x08
 
 /*
- * Whose share of the connections a statement counts to: that of the server
- * which is its second argument, behind the token; or, where no token asks but
- * the operator or this module, that of its first argument.
+ * A statement counts to the share of the server that is its second argument;
+ * the first one is the token.  With this flag no token asks, but the operator
+ * or the module, and the server is the first argument.
  */
 #define NGX_GUILDLOG_STMT_FIRST  0x10
 
-/* of several servers, which have one share together; of no server, no share */
+/* for several servers: all such statements have one share; for no server */
 #define NGX_GUILDLOG_STMT_SEVERAL  0x20
 #define NGX_GUILDLOG_STMT_NONE  0x40
 
 /*
- * Somebody has half of an answer, or would have to begin anew: may wait about
- * as long as it may run, in a line that is not that of its server's share.
+ * Its asker has half of an answer, or would have to begin anew.  It may wait
+ * for about as long as it may run, and takes no place in the line of its
+ * server's other statements.
  */
 #define NGX_GUILDLOG_STMT_PATIENT  0x80
 
-/* of the keeper and the figures: runs on a connection for these alone */
+/* the keeper's or the figures': they have a connection of their own */
 #define NGX_GUILDLOG_STMT_BACKGROUND  0x100
 
 #define NGX_GUILDLOG_STMT_MAX   256
@@ -56,8 +60,9 @@ typedef struct {
 
 
 /*
- * One endpoint is one statement is one function of the schema: it asks
- * whether the token lives, does the work and makes the body of the answer.
+ * An endpoint has one statement, which calls one function of the schema.  The
+ * function checks that the token is valid, does the work, and makes the body
+ * of the answer.
  * S(function, number of arguments, flags)
  */
 
@@ -162,8 +167,8 @@ typedef struct {
 
 
 /*
- * Reading logs: rows of guildlog.log_row, the first of which is a head that
- * says the same.
+ * These read logs, and return rows of guildlog.log_row.  The first row is a
+ * head: it tells of the rows as a whole.
  * S(name, function, number of arguments, flags)
  */
 
@@ -185,13 +190,10 @@ typedef struct {
       |NGX_GUILDLOG_STMT_PATIENT)
 
 /*
- * Those that end after NGX_GUILDLOG_STMT_BYTES of documents, at the end of an
- * entry, in which "more" says so.  The search is a long one, for it may have to
- * look at every entry; the whole one says all deliveries, without leaving any
- * to ranges; the next ones of an export are all but the first.  logs_page is
- * for pages of ordinary entries: it does not sum up, but leaves out the
- * document of an entry that is longer than its share of a page; then logs_bound
- * is asked.
+ * These end with the entry that completes NGX_GUILDLOG_STMT_BYTES of documents;
+ * its "more" says so.  logs_search is LONG, since it may look at every entry.
+ * logs_whole returns each delivery, and none as part of a range.
+ * logs_export_next reads all blocks of an export but the first.
  * S(name, function, number of arguments, flags)
  */
 
@@ -206,14 +208,20 @@ typedef struct {
       NGX_GUILDLOG_STMT_READ|NGX_GUILDLOG_STMT_LONG                           \
       |NGX_GUILDLOG_STMT_PATIENT)
 
+/*
+ * logs_page reads a page of ordinary entries without a sum of their sizes.  It
+ * leaves out a document that is longer than its part of a page; then logs_bound
+ * is asked.
+ */
+
 #define NGX_GUILDLOG_SHARE_STMTS(S)                                           \
     S(logs_page, logs_page, 16, NGX_GUILDLOG_STMT_READ)
 
 #define NGX_GUILDLOG_STMT_BYTES  1048576
 
 /*
- * What is asked for all streams at once: rows of a place in the arrays that
- * came, and an arrival.
+ * These are asked for all streams at once.  A row is a place in the arrays that
+ * were the arguments, and an arrival.
  * S(function, number of arguments, flags)
  */
 
@@ -223,7 +231,7 @@ typedef struct {
 
 
 /*
- * What PostgreSQL offers itself.
+ * These use only what PostgreSQL has itself.
  * S(name, text, number of arguments, flags)
  */
 
@@ -235,7 +243,10 @@ typedef struct {
       NGX_GUILDLOG_STMT_NONE)
 
 
-/* the same, and counts: of what became of entries, or one number */
+/*
+ * As NGX_GUILDLOG_STMTS, with a third column: counts of what became of entries,
+ * or one number.
+ */
 
 #define NGX_GUILDLOG_RECORD_STMTS(S)                                          \
     S(operator_record, 20, NGX_GUILDLOG_STMT_SERIAL|NGX_GUILDLOG_STMT_FIRST)  \
@@ -246,7 +257,7 @@ typedef struct {
 
 
 /*
- * The loop of delivery: rows of the types guildlog.delivery_*.
+ * The delivery loop's: rows of the types guildlog.delivery_*.
  * S(function, number of arguments, columns, flags)
  */
 

@@ -296,7 +296,7 @@ void ngx_guildlog_db_query_free(ngx_guildlog_db_query_t *query);
 
 /* db_conn.c */
 
-/* NULL if out of memory; one allocation, to be freed after events->ended() */
+/* NULL if out of memory; to be freed after events->ended() */
 ngx_guildlog_db_conn_t *ngx_guildlog_db_conn_create(
     ngx_guildlog_db_group_t *group);
 
@@ -307,6 +307,8 @@ void ngx_guildlog_db_conn_open(ngx_guildlog_db_conn_t *conn);
 void ngx_guildlog_db_conn_close(ngx_guildlog_db_conn_t *conn);
 void ngx_guildlog_db_conn_fail(ngx_guildlog_db_conn_t *conn,
     const char *cause);
+
+void ngx_guildlog_db_conn_free(ngx_guildlog_db_conn_t *conn);
 
 /* posts the read event if TLS has bytes that raise none */
 void ngx_guildlog_db_conn_read_pending(ngx_guildlog_db_conn_t *conn);

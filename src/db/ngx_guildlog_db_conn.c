@@ -564,3 +564,10 @@ ngx_guildlog_db_conn_drop(ngx_guildlog_db_conn_t *conn)
         ERR_clear_error();
     }
 }
+
+
+void
+ngx_guildlog_db_conn_free(ngx_guildlog_db_conn_t *conn)
+{
+    ngx_free(conn);
+}
