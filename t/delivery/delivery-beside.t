@@ -1,6 +1,6 @@
 #!/usr/bin/perl
-# What delivers has connections of its own: however long its statements take,
-# no request waits behind them; nor do other lanes, while there are requests.
+# Delivery has its own connections to the database.  However long its statements
+# take, no request waits for them, and other lanes go on beside requests.
 
 use lib 't/lib';
 use Guildlog;
@@ -26,21 +26,21 @@ wait_for { $g->waiting('delivery_step') } 20, 'a step that waits';
 is $g->get("/servers/$guild/config/logging/settings", token => $token)->status, 200,
     'a request is answered' for 1 .. 3;
 my $status = $g->get('/status', raw_path => 1)->json;
-is $status->{database_queued}, 0, 'none waits';
+is $status->{database_queued}, 0, 'no request waits in the queue';
 cmp_ok $status->{database_connections}, '>=', 2,
-    'those of delivery are counted';
+    'connections of delivery are counted apart';
 cmp_ok $g->sql(q{select count(*) from pg_stat_activity
     where usename = 'guildlog' and datname = current_database()}), '<=',
-    1 + 2 + 3, 'no more than there are to be';
+    1 + 2 + 3, 'no more connections than are configured';
 
 my @other = server();
 my ($its) = record($other[0], 1);
-becomes(@other[0, 1], $its, 'delivered', 'others go on');
+becomes(@other[0, 1], $its, 'delivered', "other servers' lanes go on");
 
 $locker->rollback;
-becomes($guild, $token, $id, 'delivered', 'then it goes on');
+becomes($guild, $token, $id, 'delivered', 'the lane goes on when it can');
 
-# it rests for requests that wait, but not as long as they do
+# delivery yields to waiting requests, but only for a limited time
 $locker->begin_work;
 $locker->do('select from lane_head where guild_id = ? for update', {}, $guild);
 my @ids = record($guild, 30);
@@ -56,8 +56,8 @@ $locker->rollback;
 ok wait_for {
     $g->get("/servers/$other[0]/logs", token => $token);    # is refused
     times_applied($to, $ids[-1]);
-} 60, 'delivered while a request waits';
+} 60, 'an entry is delivered while a request waits';
 $waiter->rollback;
-is $waits->response('PATCH')->status, 202, 'which is answered then';
+is $waits->response('PATCH')->status, 202, 'the request is answered in the end';
 
 done_testing;

@@ -1,7 +1,7 @@
 #!/usr/bin/perl
 # "When a channel is no longer used, its lane drains and the webhook is deleted
-# at the platform": also when the channel had no webhook yet, and when nobody
-# knows whether it has one.
+# at the platform": also when the channel had no webhook yet, and when it is not
+# known whether it has one.
 
 use lib 't/lib';
 use Guildlog;
@@ -51,7 +51,7 @@ sub state {
 }
 
 
-# requests of that kind, for that channel
+# requests of one kind for one channel
 sub asked {
     my ($to, $call) = @_;
     return grep { $_->{event} eq 'request' && $_->{call} eq $call }
@@ -59,7 +59,7 @@ sub asked {
 }
 
 
-# the first: nobody has named the application yet
+# this test is the first: the id of the application is still unknown
 
 subtest 'an application with another id than its bot' => sub {
     my ($first, $second) = map { ++$channel . '' } 1 .. 2;
@@ -80,7 +80,7 @@ subtest 'an application with another id than its bot' => sub {
     eval { wait_for { state("$channel") eq 'active' } 60 };
     is join(' ', sort map { $_->{application_id} }
             $platform->webhooks("$channel")), '4' . '0' x 16 . '2 ' . '5' x 18,
-        'what others call by that name is left to them';
+        'webhooks of the same name that others made are left alone';
 };
 
 
@@ -96,14 +96,15 @@ subtest 'entries that wait for a webhook are delivered before it closes' => sub 
     my $it = {};
     eval { wait_for { ($it = delivery($id))->{status} eq 'delivered' } 60 };
     is $it->{status}, 'delivered', 'the entry is delivered';
-    is $it->{channelId}, $to, 'where it was to go';
+    is $it->{channelId}, $to,
+        'it goes to the channel that was set when it was recorded';
     eval { wait_for { state($to) eq 'closed' } 60 };
-    is state($to), 'closed', 'then it closes';
+    is state($to), 'closed', 'then the lane closes';
     is scalar $platform->webhooks($to), 0, 'and the webhook is deleted';
 };
 
 
-subtest 'a webhook whose making had no answer is not left behind' => sub {
+subtest 'a webhook is deleted though its creation had no answer' => sub {
     my $to = ++$channel . '';
     $platform->faults({ call => 'create', channel => $to,
         action => 'apply-reset' });
@@ -112,36 +113,37 @@ subtest 'a webhook whose making had no answer is not left behind' => sub {
     set_channel('300000000000000999');
 
     eval { wait_for { state($to) eq 'closed' } 60 };
-    is state($to), 'closed', 'its lane closes';
-    is scalar $platform->webhooks($to), 0, 'and it is deleted';
+    is state($to), 'closed', 'the lane closes';
+    is scalar $platform->webhooks($to), 0, 'the webhook is deleted';
 };
 
 
-# it is made behind a list without it
+# the platform makes the webhook after a list that did not have it yet
 for my $how (
-    ['it had no answer', action => 'late', ms => 3000],
-    ['who asked for it died', action => 'late', ms => 3000, kill => 1],
-    ['it was looked for', action => 'after-read'],
-    ['a gateway had given up', action => 'late', ms => 3000, status => 504])
+    ['its creation had no answer', action => 'late', ms => 3000],
+    ['its worker died',            action => 'late', ms => 3000, kill => 1],
+    ['it was not in the list',     action => 'after-read'],
+    ['a gateway timed out',        action => 'late', ms => 3000, status => 504])
 {
     my ($why, %fault) = @$how;
-    subtest "one that is made once $why is the only one" => sub {
+    subtest "a webhook is made once though $why" => sub {
         my $to = ++$channel . '';
         $fault{kill} = [$g->workers] if $fault{kill};
         $platform->faults({ call => 'create', channel => $to, %fault });
         set_channel($to);
         eval { wait_for { state($to) eq 'active' } 60 };
-        is state($to), 'active', 'it is used';
-        is scalar $platform->webhooks($to), 1, 'it is there';
-        is scalar asked($to, 'create'), 1, 'no other was asked for';
-        cmp_ok scalar asked($to, 'list'), '>', 1, 'but looked for';
+        is state($to), 'active', 'the lane uses it';
+        is scalar $platform->webhooks($to), 1, 'the channel has one webhook';
+        is scalar asked($to, 'create'), 1, 'one was asked for';
+        cmp_ok scalar asked($to, 'list'), '>', 1,
+            'the lane lists the webhooks again';
         ok $g->sql('select asked_at is null from lane where channel_id = ?',
-            $to), 'it is on its way no more';
+            $to), 'no webhook is expected any more';
     };
 }
 
 
-subtest 'one that may not be deleted is left' => sub {
+subtest 'a webhook that may not be deleted is left' => sub {
     my $to = ++$channel . '';
     set_channel($to);
     wait_for { state($to) eq 'active' } 60, 'a webhook';
@@ -151,7 +153,7 @@ subtest 'one that may not be deleted is left' => sub {
     set_channel('300000000000000999');
 
     eval { wait_for { state($to) eq 'closed' } 60 };
-    is state($to), 'closed', 'its lane closes';
+    is state($to), 'closed', 'the lane closes';
     is scalar asked($to, 'delete'), 1, 'it was tried once';
     $platform->faults;
 };
@@ -174,11 +176,12 @@ subtest 'a channel that is set again while its webhook is deleted' => sub {
 
     my $id = record();
     eval { wait_for { delivery($id)->{status} eq 'delivered' } 60 };
-    is delivery($id)->{status}, 'delivered', 'an entry is delivered';
-    is $by_old->(), $before, 'not by the webhook that is gone';
+    is delivery($id)->{status}, 'delivered',
+        'an entry of the set channel is delivered';
+    is $by_old->(), $before, 'not by the deleted webhook';
     ok $g->sql('select lost_at is null from lane where channel_id = ?', $to),
-        'which counts for no loss';
-    is scalar $platform->webhooks($to), 1, 'but by a new one';
+        'the deleted webhook does not count as lost';
+    is scalar $platform->webhooks($to), 1, 'by a new webhook';
 };
 
 
@@ -189,11 +192,11 @@ subtest 'a webhook that could not be listed is not made twice' => sub {
         status => 200, body => [{}] });
     my $answer = $g->patch("/servers/$guild/config/logging/channels?bot=pro",
         token => $token, json => { main_channel => $to });
-    is $answer->status, 202, 'a channel that has one';
+    is $answer->status, 202, 'a channel with a webhook is set';
     eval { wait_for { state($to) eq 'active' } 60 };
-    is state($to), 'active', 'it is used';
-    cmp_ok scalar asked($to, 'list'), '>', 1, 'when it could be listed';
-    is scalar $platform->webhooks($to), 1, 'and no other is made';
+    is state($to), 'active', 'the lane uses the webhook';
+    cmp_ok scalar asked($to, 'list'), '>', 1, '... after a list succeeded';
+    is scalar $platform->webhooks($to), 1, 'no second webhook is made';
 };
 
 
@@ -214,11 +217,12 @@ subtest 'a webhook that cannot be deleted now is deleted later' => sub {
     set_channel('300000000000000999');
 
     eval { wait_for { state($to) eq 'closed' } 60 };
-    is state($to), 'closed', 'its lane closes';
-    is scalar $platform->webhooks($to), 0, 'without a webhook';
+    is state($to), 'closed', 'the lane closes';
+    is scalar $platform->webhooks($to), 0, 'the webhook is deleted';
     my @at = map { $_->{at} } asked($to, 'delete');
-    cmp_ok scalar @at, '>', 2, 'by the third try';
-    cmp_ok $at[1] - $at[0], '>=', 2000, 'no sooner than it was told';
+    cmp_ok scalar @at, '>', 2, '... by the third try';
+    cmp_ok $at[1] - $at[0], '>=', 2000,
+        '... no sooner than the platform allowed';
 };
 
 done_testing;

@@ -1,7 +1,7 @@
 #!/usr/bin/perl
 # "Whatever crashes: never delivered without the message's id; never a final
-# not_delivered for something that may be in the channel." Lanes without doubt
-# go on soon.
+# not_delivered for something that may be in the channel."  Lanes that are not
+# in doubt go on soon.
 
 use lib 't/lib';
 use Guildlog;
@@ -61,21 +61,21 @@ sub times_applied {
 }
 
 
-# messages that were answered, and how often the channel was read
+# the number of messages that were answered; the number of reads of the channel
 sub answered { scalar $platform->answers('execute') }
 sub reads    { scalar $platform->answers('read') }
 
 
 becomes(record(), 'delivered', 30, 'there is a webhook');
 
-# nothing under way
+# the workers are killed while no message is under way
 
 $g->signal('KILL', $g->workers);
 wait_for { $g->workers == 2 } 30, 'new workers';
 my $id = wait_for { eval { record() } } 30;
-becomes($id, 'delivered', 15, 'killed workers are followed by others at once');
+becomes($id, 'delivered', 15, 'new workers take over at once');
 
-# a message under way
+# the workers are killed while a message is under way
 
 for my $case (['apply-hang', 'applied'], ['hang', 'not applied']) {
     my ($action, $why) = @$case;
@@ -86,26 +86,26 @@ for my $case (['apply-hang', 'applied'], ['hang', 'not applied']) {
     $g->signal('KILL', $g->workers);
     wait_for { $g->workers == 2 } 30, 'new workers';
     my $word = wait_for { eval { word($id) } } 30;
-    is $word, 'unknown in_flight', 'still so after a crash';
-    becomes($id, 'delivered', 60, 'then it is known');
-    is times_applied($id), 1, 'and in the channel once';
+    is $word, 'unknown in_flight', '... still in flight after a crash';
+    becomes($id, 'delivered', 60, '... delivered after the channel is read');
+    is times_applied($id), 1, '... once';
 }
 
-# a reload ends nothing that is under way
+# a reload does not cut off a message that is under way
 
 $platform->faults({ call => 'execute', action => 'answer', status => 429,
     headers => { 'Retry-After' => 1, 'X-RateLimit-Scope' => 'user' },
     body => { message => 'limited', retry_after => 1 } });
 $id = record();
 $g->reload;
-becomes($id, 'delivered', 30, 'a reload loses nothing');
-is times_applied($id), 1, 'and repeats nothing';
+becomes($id, 'delivered', 30, 'a reload does not lose the message');
+is times_applied($id), 1, '... nor send it twice';
 is scalar($g->sql(q{select count(*) from guildlog.lane_batch
-    where status = 1})), 0, 'nothing is in doubt';
+    where status = 1})), 0, '... nor leave it in doubt';
 $id = record();
 becomes($id, 'delivered', 15, 'the new workers deliver');
 
-# the database goes away in the middle
+# the database crashes while a message is under way
 
 $cluster->kill_all;
 sleep 0.5;
@@ -114,8 +114,8 @@ delete $g->{dbh};
 $id = wait_for { eval { record() } } 30;
 becomes($id, 'delivered', 30, 'a crash of the database');
 
-# a worker that is to go while the database is away: what it knows is committed
-# as long as it may be, then it goes without, and the next one finds out
+# a worker must exit while the database is down.  It waits a limited time to
+# store the outcome it knows, then exits; the next worker reads the channel
 
 for my $case ([1, 'comes back in time'], [0, 'does not']) {
     my ($comes, $why) = @$case;
@@ -131,25 +131,25 @@ for my $case ([1, 'comes back in time'], [0, 'does not']) {
     my $reads = reads();
     my %old = map { $_ => 1 } $g->workers;
     $g->reload(nowait => 1);
-    sleep 4;    # none waits for a database that is away for 2 s
+    sleep 4;    # no wait for a database that is down for 2 s ends before
     $cluster->start if $comes;
     ok eval { wait_for { !grep { $old{$_} } $g->workers } 45 },
-        'the worker goes';
+        'the worker exits';
     $cluster->start if !$comes;
     wait_for { eval { word($id) } } 30;
     becomes($id, 'delivered', 60, 'delivered');
     is times_applied($id), 1, 'once';
     cmp_ok reads() - $reads, $comes ? '==' : '>', 0,
-        $comes ? 'as it knew' : 'as the channel tells';
+        $comes ? 'the outcome was stored' : 'the channel is read';
 }
 
 my @requests = map { $_->{event} eq 'request' && $_->{call} eq 'create'
     ? 1 : () } $platform->ledger;
-is scalar @requests, 1, 'all this by one webhook';
+is scalar @requests, 1, 'all this uses one webhook';
 
 $g->stop;
 is scalar($cluster->connect($g->dbname)->selectrow_array(q{select count(*)
     from guildlog.shard_lease where owner is not null})), 0,
-    'who stops leaves no lease behind';
+    'a worker that stops gives up its leases';
 
 done_testing;

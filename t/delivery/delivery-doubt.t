@@ -13,7 +13,7 @@ $g->configure(http => $platform->directives($g))->start;
 deliver_with($g, $platform);
 
 
-# it is looked for now
+# makes the service look for the lost messages now
 sub look {
     my ($guild) = @_;
 
@@ -23,8 +23,8 @@ sub look {
 }
 
 
-# each case a channel of its own, that has messages already, but for the first:
-# of that, the message of the change that set it is lost
+# each case has a channel with earlier messages, except "first", where the
+# message about setting the channel is lost
 my %case = (
     applied => ['apply-reset'],
     lost    => ['reset'],
@@ -38,7 +38,7 @@ my %case = (
     same    => ['apply-reset'],
 );
 
-# how the channel's messages are not told
+# how reading the channel's messages fails
 my %untold = (
     limited => [{ status => 429, headers => { 'X-RateLimit-Scope' => 'user' },
         body => { message => 'limited', retry_after => 2 } }],
@@ -49,7 +49,7 @@ my %untold = (
 );
 
 
-# the same page, whatever is asked for: full, and from the last message on
+# always the same full page, starting with the last message
 sub same_page {
     my ($to) = @_;
 
@@ -91,7 +91,7 @@ sub is_now {
         $seconds);
 }
 
-# the requests for a channel's messages
+# the requests that read a channel
 sub reads {
     my ($to) = @_;
     return grep { $_->{event} eq 'request' && $_->{call} eq 'read' }
@@ -103,7 +103,7 @@ sub times_there {
     return times_applied(@{ $case{$name} }{qw(to id)});
 }
 
-is_now('late', 'delivered', 'what was applied after the connection ended is '
+is_now('late', 'delivered', 'a message applied after the connection ended is '
     . 'found', 60);
 is times_there('late'), 1, 'late: once';
 is_now($_, 'unknown unconfirmed', 'it cannot be proved')
@@ -113,12 +113,13 @@ for my $name ('limited', 'failing') {
     is_now($name, 'delivered', 'it is found when the channel is read');
     is times_there($name), 1, "$name: once";
     my @at = map { $_->{at} } reads($case{$name}{to});
-    cmp_ok scalar @at, '>', @{ $untold{$name} }, "$name: by another try";
-    cmp_ok $at[1] - $at[0], '>=', 2000, "$name: after a while";
+    cmp_ok scalar @at, '>', @{ $untold{$name} }, "$name: after a failed try";
+    cmp_ok $at[1] - $at[0], '>=', 2000, "$name: no sooner than after 2 s";
 }
-cmp_ok scalar reads($case{$_}{to}), '>', 2, "$_: by no try of three"
+cmp_ok scalar reads($case{$_}{to}), '>', 2, "$_: none of three tries finds it"
     for 'garbled', 'page';
-is scalar reads($case{same}{to}), 2, 'same: read on as long as there is more';
+is scalar reads($case{same}{to}), 2,
+    'same: a page that repeats ends the reading';
 
 my $posts = posts($case{lost}{to});
 look($case{$_}{guild}) for qw(applied lost);
@@ -126,8 +127,8 @@ is_now($_, 'unknown unconfirmed', 'as long as nothing is shown')
     for qw(applied lost);
 is scalar(posts($case{lost}{to})), $posts, 'and it is not sent again';
 
-# looks that end without an answer end, those that are to wait for one, too: the
-# next ones, of whatever lane, come
+# looks that get no answer end, also those that have to wait for one; then the
+# next looks begin, for any lane
 $platform->faults(map { +{ call => 'read', channel => $case{page}{to},
     action => 'answer', %$_ } }
     { status => 429, headers => { 'X-RateLimit-Scope' => 'user' },
@@ -136,38 +137,38 @@ $platform->faults(map { +{ call => 'read', channel => $case{page}{to},
 look($case{page}{guild}) for 1 .. 3;
 is_now('page', 'unknown unconfirmed', 'as long as it cannot be read');
 
-# somebody quotes an entry that is not there
+# somebody quotes an entry that was not delivered
 
 my @more = record($case{quoted}{guild}, 1, content => $case{quoted}{id});
 becomes(@{ $case{quoted} }{qw(guild token)}, @more, 'delivered', 'quoted: in '
     . 'a later message');
 
-# what may be read again, but for one channel
+# the channels can be read again, except one
 
 $platform->config(no_history => [$case{old}{to}]);
 $platform->faults;
 look($case{$_}{guild}) for qw(applied lost first garbled page quoted same);
 for my $name ('applied', 'garbled', 'page', 'same') {
-    is_now($name, 'delivered', 'when it is, it is found');
+    is_now($name, 'delivered', 'it is found then');
     is times_there($name), 1, "$name: once";
 }
 my ($message) = grep { grep { $_ eq $case{applied}{id} }
     $platform->entries_in($_) } $platform->messages($case{applied}{to});
 is delivery(@{ $case{applied} }{qw(guild token id)})->{messageId},
-    $message->{id}, 'as that message';
+    $message->{id}, 'its message is named';
 for my $name ('lost', 'quoted') {
-    is_now($name, 'delivered', 'what is not there is sent again');
+    is_now($name, 'delivered', 'an absent one is sent again');
     is times_there($name), 1, "$name: once";
 }
 is $g->sql('select count(*) from doubt where guild_id in (?, ?)',
-    $case{applied}{guild}, $case{lost}{guild}), 0, 'nothing is left to ask';
+    $case{applied}{guild}, $case{lost}{guild}), 0, 'no doubt of these is left';
 
 is_now('first', 'unknown unconfirmed', 'the first message of a lane has none '
     . 'before it, so that nothing proves that it is absent');
-is times_there('first'), 0, 'first: indeed';
+is times_there('first'), 0, 'first: it is indeed absent';
 
-# two of one message, of which one is sent again: its new message is not that
-# of the other
+# two entries of one lost message, one of which is sent again: its new message
+# says nothing about the other entry
 
 {
     my ($guild, $token, $to) = server();
@@ -189,19 +190,20 @@ is times_there('first'), 0, 'first: indeed';
         ->{statement_seconds}{delivery_proved}{count} };
     my $before = $told->();
     look($guild);
-    wait_for { $told->() > $before } 60, 'parted: something was found';
-    is times_applied($to, $other), 0, 'parted: the other never was';
+    wait_for { $told->() > $before } 60, 'parted: a message is found';
+    is times_applied($to, $other), 0,
+        'parted: the other entry was never applied';
     is word($guild, $token, $other), 'unknown unconfirmed',
-        'parted: nor is it said to be';
+        'parted: it stays unconfirmed';
 }
 
-# the first message of a webhook, and what may stand beside it
+# the first message of a webhook, and messages that may stand beside it
 
 {
     my %is;
     my (@faults, @deaf, @mute);
 
-    # a lane that has a webhook, and has sent nothing by it
+    # a lane that has a webhook and has sent nothing
     my $quiet = sub {
         my $guild = $g->server;
         my $to    = ++$channel . '';
@@ -228,7 +230,7 @@ is times_there('first'), 0, 'first: indeed';
             action => $action, %more };
     };
 
-    # what the platform says, the message's end, what else there is
+    # name, expected outcome, how the message ends, what else there is
     my @cases = (
         ['shown',       'delivered',   ['apply-reset'], shown => 1],
         ['alone',       'delivered',   ['apply-reset']],
@@ -264,7 +266,7 @@ is times_there('first'), 0, 'first: indeed';
         $fault->($it, @$end);
     }
 
-    # behind one that is known: one that was not proved, and a test message
+    # a lost message after an unconfirmed one, after a proved one, after a test
     for my $name ('behind', 'proved', 'after a test') {
         my $it = $is{$name} = $quiet->();
         becomes(@$it{qw(guild token)}, (record($it->{guild}, 1))[0],
@@ -294,7 +296,7 @@ is times_there('first'), 0, 'first: indeed';
             my ($message) = grep { grep { $_ eq $id } $platform->entries_in($_) }
                 $platform->messages($to);
             is delivery($guild, $token, $id)->{messageId}, $message->{id},
-                "first, $name: as that message";
+                "first, $name: its message is named";
         }
     }
     for my $name ('behind', 'after a test') {
@@ -303,20 +305,20 @@ is times_there('first'), 0, 'first: indeed';
             "$name: unconfirmed");
     }
 
-    # what is lost behind it is not what came before
+    # a later lost message is not taken for the earlier one
     my $it = $is{behind};
     $platform->config(no_history => [$case{old}{to}]);
     $platform->faults({ call => 'execute', channel => $it->{to},
         action => 'reset' });
     my ($lost) = record($it->{guild}, 1);
     becomes(@$it{qw(guild token)}, $lost, 'unknown unconfirmed',
-        'behind: nor is it said of the next one, which was lost');
-    is times_applied($it->{to}, $lost), 0, 'behind: indeed';
+        'behind: the next one, which was lost, is unconfirmed, too');
+    is times_applied($it->{to}, $lost), 0, 'behind: it is indeed absent';
     $platform->config(no_content => [], applications => {});
 }
 
-# what has been answered for an hour, but never with messages, is waited for no
-# more; an outage is
+# a platform that answers for an hour, but never with messages, is given up; an
+# outage is not
 
 {
     my %of;
@@ -341,17 +343,17 @@ is times_there('first'), 0, 'first: indeed';
     my $told = sub { scalar reads($of{$_[0]}[2]) };
     wait_for { $told->('redirected') > 1 } 60, 'reads';
     is word(@{ $of{redirected} }[0, 1, 3]), 'unknown in_flight',
-        'redirected: asked again for a while';
+        'redirected: asked again for some time';
 
     $g->sql(q{update lane_head set attempt_at = now() - interval '2 hours'
         where guild_id in (?, ?)}, map { $_->[0] } values %of);
     my $before = $told->('silent');
     $g->reload;
     becomes(@{ $of{redirected} }[0, 1, 3], 'unknown unconfirmed',
-        'redirected: not for ever');
+        'redirected: then given up');
     wait_for { $told->('silent') > $before + 1 } 60, 'reads';
     is word(@{ $of{silent} }[0, 1, 3]), 'unknown in_flight',
-        'silent: as long as nobody answers';
+        'silent: not given up while the platform does not answer';
     $platform->faults;
     look($of{redirected}[0]);
     for my $name (keys %of) {

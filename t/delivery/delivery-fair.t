@@ -13,7 +13,7 @@ $g->configure(http => $platform->directives($g))->start;
 deliver_with($g, $platform);
 
 
-# a server with so many channels, one a type: (guild, token, channels)
+# a server with that many channels, one for each type: (guild, token, channels)
 sub large_server {
     my ($n) = @_;
 
@@ -29,14 +29,14 @@ sub large_server {
 }
 
 
-# an entry of each of these types
+# records an entry of each of these types
 sub record_types {
     my ($guild, @types) = @_;
     return map { (record($guild, 1, type => $_))[0] } @types;
 }
 
 
-subtest 'bad lanes and good ones of a server' => sub {
+subtest 'lanes that work beside lanes that fail' => sub {
     my ($guild, $token, @to) = large_server(5);
     $platform->faults(
         { call => 'execute', channel => $to[0], action => 'hang' },
@@ -51,19 +51,20 @@ subtest 'bad lanes and good ones of a server' => sub {
 
     for (1 .. 5) {
         my ($id) = record($guild, 1, type => 4);
-        becomes($guild, $token, $id, 'delivered', 'the good one goes on');
+        becomes($guild, $token, $id, 'delivered',
+            'the lane that works goes on');
     }
     is word($guild, $token, $bad[0]), 'unknown in_flight', 'one hangs';
     is word($guild, $token, $bad[1]), 'not_delivered retrying', 'one waits';
     becomes($guild, $token, $bad[2], 'not_delivered retrying',
-        'one has no permission');
+        'one lacks a permission');
     becomes($guild, $token, $bad[3], 'not_delivered channel_gone',
-        'one is gone');
+        'one has no channel any more');
     $platform->config(gone => []);
 };
 
 
-subtest 'what one server may have under way' => sub {
+subtest 'one server has at most ten requests under way' => sub {
     my ($guild, $token, @to) = large_server(13);
     my @other = server();
     $platform->faults(map { { call => 'execute', channel => $_,
@@ -74,17 +75,17 @@ subtest 'what one server may have under way' => sub {
 
     for (1 .. 3) {
         my ($id) = record($other[0], 1);
-        becomes(@other[0, 1], $id, 'delivered', 'others go on');
+        becomes(@other[0, 1], $id, 'delivered', "other servers' lanes go on");
     }
-    is $asked->(), 10, 'ten and no more';
+    is $asked->(), 10, 'ten requests, no more';
 
-    # their answers never come; the connections end, and with them the requests
+    # the requests are never answered; they end when their connections end
 
     $platform->faults;
     $platform->stop;
     $platform->start;
-    wait_for { $asked->() == 13 } 60, 'the others';
-    pass 'then the others have their turn';
+    wait_for { $asked->() == 13 } 60, 'the other requests';
+    pass 'then the other lanes have their turn';
 };
 
 $g->stop;
@@ -103,15 +104,17 @@ subtest 'a raid' => sub {
     wait_for { grep { $raided{$_} } $order->() } 60, 'the raid';
     my $before = grep { $raided{$_} } $order->();
     my ($id) = record($other[0], 1);
-    becomes(@other[0, 1], $id, 'delivered', 'others go on', 60);
+    becomes(@other[0, 1], $id, 'delivered',
+        "another server's lane goes on", 60);
 
     my @order = $order->();
     my ($at) = grep { $order[$_] eq $other[2] } reverse 0 .. $#order;
     my $meanwhile = (grep { $raided{$_} } @order[0 .. $at]) - $before;
-    cmp_ok $meanwhile, '<=', 40, 'behind few of 160 messages of the raid';
+    cmp_ok $meanwhile, '<=', 40,
+        'few of 160 messages of the raid were sent before';
     cmp_ok $g->sql('select sum(tail - head) from lane_tail join lane_head
         using (guild_id, lane) where guild_id = ?', $raid), '>', 100,
-        'of which most are still to come';
+        'most of its entries still wait';
 };
 
 done_testing;

@@ -1,8 +1,8 @@
 #!/usr/bin/perl
-# "Lanes in doubt resume after the 10 s": those count from the attempt, whoever
-# takes the lane over, and however often.  A worker that is killed every three
-# seconds neither keeps what is in the channel from being found, nor what is
-# not there from being sent again.
+# "Lanes in doubt resume after the 10 s": these count from the attempt, however
+# often another worker takes the lane over.  Workers that are killed every three
+# seconds still find a message that is in the channel, and send again one that
+# is not.
 
 use lib 't/lib';
 use Guildlog;
@@ -12,7 +12,7 @@ use Time::HiRes qw(sleep time);
 
 use constant {
     EVERY => 3,     # s, from one kill to the next
-    MOST  => 20,    # s: 12, and what a busy machine takes
+    MOST  => 20,    # s: 12, and some for a busy machine
 };
 
 my $g = Guildlog->new(start => 0, workers => 2,
@@ -30,7 +30,7 @@ sub requests {
 }
 
 
-# kills all workers each few seconds until that is so for all of them
+# kills all workers every few seconds until the condition holds for all lanes
 sub kill_until {
     my ($seconds, $what, $done, @of) = @_;
 
@@ -49,7 +49,7 @@ sub kill_until {
 }
 
 
-# messages that were applied, or not, and never answered
+# messages that were applied or lost, and never answered
 
 my @lanes;
 for my $applied (1, 0) {
@@ -82,16 +82,17 @@ for my $lane (@lanes) {
     my $what = $lane->{applied} ? 'applied' : 'lost';
     my @read = map { $_->{at} / 1000 } requests('read', $lane->{to});
     cmp_ok $read[0] - $lane->{attempt}, '>=', 10,
-        "$what: the channel is read no sooner than after ten seconds";
+        "$what: the channel is read no sooner than after 10 s";
     cmp_ok $lane->{known} - $lane->{attempt}, '<', MOST,
-        'it is known soon after them';
-    is times_applied(@{$lane}{qw(to id)}), 1, 'and stands there once';
+        '... the outcome is known soon after that';
+    is times_applied(@{$lane}{qw(to id)}), 1,
+        '... the message is in the channel once';
     note sprintf '%s: %.1f s, known after %.1f s', $what,
         $read[0] - $lane->{attempt}, $lane->{known} - $lane->{attempt};
 }
 
 
-# webhooks that were asked for, made or not, and never answered
+# webhooks that were made or not, and whose creation was never answered
 
 @lanes = ();
 my $first = $channel + 1;
@@ -115,7 +116,8 @@ kill_until(60, 'webhooks', sub {
 for my $lane (@lanes) {
     cmp_ok $lane->{known} - $lane->{attempt}, '<', MOST, 'a webhook '
         . ($lane->{applied} ? 'that was made' : 'that was not') . ': soon';
-    is scalar(() = $platform->webhooks($lane->{to})), 1, 'one';
+    is scalar(() = $platform->webhooks($lane->{to})), 1,
+        '... there is one webhook';
     note sprintf 'webhook: %.1f s', $lane->{known} - $lane->{attempt};
 }
 

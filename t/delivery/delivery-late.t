@@ -1,8 +1,8 @@
 #!/usr/bin/perl
-# "The channel is read, no sooner than 10 s after the attempt": which may have
-# been long after its intent was committed, if nobody heard of that at first.
-# Read too early, a message on its way was taken for one that was lost, and sent
-# again.
+# "The channel is read, no sooner than 10 s after the attempt": the attempt may
+# come long after the commit of its intent, if the worker does not hear of the
+# commit at first.  If the channel is read too early, a message on its way looks
+# lost and is sent again.
 
 use lib 't/lib';
 use Guildlog;
@@ -48,20 +48,21 @@ $cutter->rules({ match => '"begin_to"', at => 'silence', tag => 'intent' });
 $platform->faults({ call => 'execute', action => 'late', ms => $late_ms,
     kill => [$g->workers] });
 $id = record();
-wait_for { $cutter->hits } 60, 'nobody hears of the intent';
-wait_for { !$platform->faults_left } 60, 'then it is sent, by who dies of it';
+wait_for { $cutter->hits } 60, 'the answer about the intent is lost';
+wait_for { !$platform->faults_left } 60,
+    'then the message is sent, and its worker dies';
 
 my $is = '';
 eval { wait_for { ($is = status_of($id)) eq 'delivered' } 60 };
 is $is, 'delivered', 'the entry is delivered';
 
-# the platform has applied it by now, or does so in a moment
+# the platform has applied the message by now, or will in a moment
 
 my ($sent) = grep { $_->{event} eq 'answer' && $_->{status} eq 'reset' }
     $platform->ledger;
 wait_for { time * 1000 > $sent->{at} + $late_ms + 500 } 60;
 my @times = grep { $_ eq $id } map { $platform->entries_in($_) }
     $platform->messages;
-is scalar @times, 1, 'once';
+is scalar @times, 1, 'the message is in the channel once';
 
 done_testing;

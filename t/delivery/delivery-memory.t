@@ -1,10 +1,10 @@
 #!/usr/bin/perl
-# Where the worker that delivers finds no memory for a moment it goes on later,
-# with what it has in hand and with all others: what the platform said is not
-# taken for something else meanwhile, and no turn to send is lost for good.
+# A worker that delivers may fail to allocate memory.  It goes on later with the
+# lane at hand and with all others.  It never mistakes the platform's answer,
+# and never loses a turn to send for good.
 
 use lib 't/lib';
-BEGIN { $ENV{GUILDLOG_BUILD} = 'asan' }    # there, each is one of malloc()
+BEGIN { $ENV{GUILDLOG_BUILD} = 'asan' }    # each allocation is a malloc() there
 use Guildlog;
 use Guildlog::Delivery;
 use Guildlog::Fault;
@@ -19,7 +19,7 @@ deliver_with($g, $platform);
 my $worker = wait_for { ($g->workers)[0] } 60, 'a worker';
 
 
-# no memory for that function, while the test does that and until it is met
+# lets allocations in a function fail while the code runs, until one has failed
 sub without_memory {
     my ($function, $work) = @_;
 
@@ -41,14 +41,14 @@ subtest 'turns to send' => sub {
     my @first = map { record($guild, 1, type => $_) } @types;
     becomes($guild, $token, $_, 'delivered', 'a lane', 60) for @first;
 
-    # as many as may be sent at once for one server, and more
+    # more entries than may be sent at once for one server
 
     $fault->fail_within($worker, 'ngx_guildlog_platform_execute');
     my @ids = map { record($guild, 1, type => $_) } @types;
     wait_for { !grep { word($guild, $token, $_) ne 'not_delivered retrying' }
-        @ids } 60, 'none can be sent';
+        @ids } 60, 'no entry can be sent';
     $fault->failed;
-    becomes($guild, $token, $_, 'delivered', 'then it is', 60) for @ids;
+    becomes($guild, $token, $_, 'delivered', 'then it is sent', 60) for @ids;
 };
 
 
@@ -64,13 +64,13 @@ subtest 'an answer that cannot be read' => sub {
             sub { ($id) = record($guild, 1, type => 30) });
         becomes($guild, $token, $id, 'delivered', "$status: it is sent again",
             60);
-        is times_applied($to, $id), 1, 'once';
+        is times_applied($to, $id), 1, '... once';
     };
     $limit->(429, { retry_after => 0.1, global => JSON::PP::true,
         message => 'You are being rate limited.' });
     $limit->(403, { code => 50013, message => 'Missing Permissions' });
     is $g->sql('select state from lane where channel_id = ?', $to), 'active',
-        'its channel is as it was';
+        'its lane stays active';
 };
 
 
@@ -80,11 +80,12 @@ subtest 'a webhook that is there already' => sub {
     without_memory('ngx_guildlog_platform_webhook',
         sub { ($guild, $token, $to) = server() });
     my ($id) = record($guild, 1);
-    becomes($guild, $token, $id, 'delivered', 'it is used', 60);
-    is scalar($platform->webhooks($to)), 1, 'and none is made beside it';
+    becomes($guild, $token, $id, 'delivered',
+        'an existing webhook is used', 60);
+    is scalar($platform->webhooks($to)), 1, 'no second one is made';
 };
 
-# jansson aborts if it found no memory for the letter behind a backslash
+# jansson aborts where an allocation for the character of an escape fails
 
 subtest 'an answer that is cut in the middle of an escape' => sub {
     my ($guild, $token, $to) = server();
@@ -99,14 +100,14 @@ subtest 'an answer that is cut in the middle of an escape' => sub {
             'ngx_guildlog_platform_judge');
         push @ids, record($guild, 1);
         wait_for { $fault->hit || word($guild, $token, $ids[-1])
-            eq 'delivered' } 60, 'a fault, or none';
+            eq 'delivered' } 60, 'a fault, or a delivery';
         $fault->failed;
         becomes($guild, $token, $ids[-1], 'delivered', 'it is sent again', 60);
     }
     is scalar(grep { times_applied($to, $_) != 1 } @ids), 0, 'each once';
 };
 
-is_deeply [$g->workers], [$worker], 'the worker lives';
+is_deeply [$g->workers], [$worker], 'the worker never restarted';
 $g->stop;
 
 done_testing;

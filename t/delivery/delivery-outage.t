@@ -1,8 +1,7 @@
 #!/usr/bin/perl
-# While the platform is away, lanes that wait hold nothing but what they are:
-# 8,192 of them, as many as a worker has at hand, cost it less than 50 MB,
-# however large their entries are.  Not with the sanitizers, whose memory is
-# another one.
+# While the platform is down, waiting lanes take little memory: 8,192 lanes, the
+# most that a worker keeps, take less than 50 MB, however large their entries
+# are.  With sanitizers memory is different, so they skip this test.
 
 use lib 't/lib';
 BEGIN { $ENV{GUILDLOG_BUILD} = 'plain' }
@@ -22,12 +21,12 @@ $g->configure(http => $platform->directives($g, rate => 50))->start;
 deliver_with($g, $platform);
 
 
-# a lane that works, and as many like it, each of a server of its own: the
-# secret is sealed for the lane's number, which they share
+# a lane that works, and copies of it, each of another server.  The secret is
+# sealed for the number of the lane, which is the same for all
 
 my ($guild, $token) = server();
 becomes($guild, $token, (record($guild, 1))[0], 'delivered', 'one lane');
-wait_for { !$g->sql('select count(*) from lane_ready') } 60, 'its end';
+wait_for { !$g->sql('select count(*) from lane_ready') } 60, 'its work is done';
 $g->stop;
 
 $g->sql('insert into server (guild_id) select n from generate_series(1, ?) n',
@@ -42,7 +41,7 @@ $g->sql('insert into lane_head (guild_id, lane) select guild_id, lane from lane
     where guild_id <> ?', $guild);
 
 
-# so many entries a lane, of so many characters: all as nothing was delivered
+# stores that many entries for each lane, of that length, as not yet delivered
 sub entries {
     my ($n, $length) = @_;
 
@@ -62,7 +61,7 @@ sub entries {
 }
 
 
-# all have something to do
+# gives all lanes something to do
 sub ready {
     $g->sql('delete from lane_ready');
     $g->sql('update lane_head set head = 0, upto = 0, step = step + 1,
@@ -106,8 +105,7 @@ for my $size ([ordinary => 20, 300], [maximal => 3, 60_000]) {
         my $before = Guildlog::Bench::rss($worker);
         ready();
 
-        # until there is nothing more to be seen: all were found, and for a
-        # while nothing grows
+        # waits until all lanes were found and memory has not grown for a while
 
         my $found = sub { $g->get('/status', raw_path => 1)->json
             ->{statement_seconds}{delivery_find}{count} // 0 };
@@ -117,7 +115,7 @@ for my $size ([ordinary => 20, 300], [maximal => 3, 60_000]) {
             my $now = Guildlog::Bench::rss($worker);
             ($most, $since) = ($now, time) if $now > $most + 1024;
             $found->() > $finds + 8 && time > $since + 5;
-        } 300, 'the end of it';
+        } 300, 'memory stops growing';
 
         cmp_ok $most - $before, '<', MOST, "$name entries, $outage: KB";
         note "$name, $outage: ", $most - $before, " KB more than $before";
@@ -128,13 +126,13 @@ for my $size ([ordinary => 20, 300], [maximal => 3, 60_000]) {
     }
 }
 
-# those that waited go on when it is there again
+# the lanes go on when the platform is back
 
 entries(1, 10);
 $g->start;
 ready();
 wait_for { $g->sql('select count(*) from lane_head where guild_id <> ?
     and head > 0', $guild) > 50 } 120, 'messages';
-pass 'then they go on';
+pass 'the waiting lanes go on';
 
 done_testing;

@@ -1,7 +1,7 @@
 #!/usr/bin/perl
-# What the platform answers to a message, and what becomes of its entries: the
-# kinds of answers that t/delivery/delivery.t does not have.  (t/unit/platform.c has what
-# each code means.)
+# What becomes of entries for each kind of the platform's answer to a message;
+# t/delivery/delivery.t has the other kinds.  (t/unit/platform.c has the meaning
+# of each code.)
 
 use lib 't/lib';
 use Guildlog;
@@ -14,7 +14,7 @@ $g->configure(http => $platform->directives($g))->start;
 deliver_with($g, $platform);
 
 
-# a server with messages already, so that nothing is the first of its lane
+# a server that has messages already, so that none is the first of its lane
 sub settled {
     my ($guild, $token, $to) = server();
     becomes($guild, $token, (record($guild, 1))[0], 'delivered', 'one before');
@@ -28,7 +28,7 @@ sub is_now {
 }
 
 
-# its lanes wait no longer
+# ends the waiting time of its lanes
 sub wake {
     my ($guild) = @_;
     $g->sql('update lane_head set not_before = null where guild_id = ?',
@@ -45,7 +45,7 @@ sub code {
 }
 
 
-# each in a channel of its own: what is answered, what the entry becomes
+# each case has a channel: the answer, and the outcome of the entry
 my @case = (
     ['an invalid webhook token',     'delivered', code(401, 50027)],
     ['a channel of the wrong type',  'not_delivered channel_gone',
@@ -63,7 +63,7 @@ my @case = (
     ['a long answer',                'delivered',
         action => 'apply-answer', status => 200, body => { content =>
             'x' x 1_000_000, id => '300000000000000007' }],
-    ['a success that says nothing',  'delivered',
+    ['a success without a message',  'delivered',
         action => 'apply-answer', status => 200, body => 'oops'],
 );
 my @its = map { settled() } @case;
@@ -76,7 +76,7 @@ for my $i (0 .. $#case) {
     my ($why, $word) = @{ $case[$i] };
     is_now($its[$i], $ids[$i], $word, $why, 60);
     is times_applied($its[$i]{to}, $ids[$i]), $word eq 'delivered' ? 1 : 0,
-        '... and that is what the channel has';
+        '... and the channel has it as often as that says';
 }
 my ($long) = grep { $case[$_][0] eq 'a long answer' } 0 .. $#case;
 is delivery(@{ $its[$long] }{qw(guild token)}, $ids[$long])->{messageId},
@@ -85,7 +85,7 @@ is scalar $platform->webhooks($its[0]{to}), 1,
     'an invalid token: registered anew, as the one that is listed';
 
 
-subtest 'several that are too large' => sub {
+subtest 'messages that are too large' => sub {
     my $it = settled();
     $platform->faults({ call => 'execute', channel => $it->{to}, times => 2,
         action => 'answer', status => 413, body => '<html>' });
@@ -93,11 +93,11 @@ subtest 'several that are too large' => sub {
     is_now($it, $ids[-1], 'delivered', 'the last is delivered');
     my @sizes = map { scalar $platform->entries_in($_) }
         $platform->messages($it->{to});
-    is_deeply [@sizes[-4 .. -1]], [2, 2, 2, 2], 'in quarters';
+    is_deeply [@sizes[-4 .. -1]], [2, 2, 2, 2], 'each half is halved again';
 };
 
 
-subtest 'what waits for too long' => sub {
+subtest 'an entry that waits for more than a day' => sub {
     my $it = settled();
     my %limited = (action => 'answer', status => 429,
         headers => { 'X-RateLimit-Scope' => 'user' },
@@ -112,8 +112,8 @@ subtest 'what waits for too long' => sub {
         $it->{guild}, $id);
     $g->sql('delete from log_event where guild_id = ?', $it->{guild});
     wake($it->{guild});
-    is_now($it, $yesterday, 'not_delivered expired', 'a day later it ends');
-    is times_applied($it->{to}, $yesterday), 0, 'and was never applied';
+    is_now($it, $yesterday, 'not_delivered expired', 'after a day it expires');
+    is times_applied($it->{to}, $yesterday), 0, 'it was never applied';
 };
 
 
@@ -129,13 +129,14 @@ subtest 'a limit that others share' => sub {
     }
     my @at = map { $_->{at} } posts($it->{to});
     splice @at, 0, $before;
-    cmp_ok $at[1] - $at[0], '>=', 500, 'it waits as long as it was told';
-    cmp_ok $at[$_ + 1] - $at[$_], '>=', 1950, 'then it goes slowly'
+    cmp_ok $at[1] - $at[0], '>=', 500,
+        'the lane waits as long as the platform says';
+    cmp_ok $at[$_ + 1] - $at[$_], '>=', 1950, 'then it sends slowly'
         for 1 .. $#at - 1;
 };
 
 
-# so much of the address is paused, and not of one lane
+# pauses for the whole address, not for one lane
 sub pauses {
     my ($why, %fault) = @_;
 
@@ -155,10 +156,10 @@ subtest 'a limit for all' => sub {
         body => { message => 'limited', retry_after => 6,
             global => JSON::PP::true });
     $g->reload;
-    is_now($other, $next, 'delivered', 'another one is delivered');
+    is_now($other, $next, 'delivered', 'the other entry is delivered');
     cmp_ok +(posts($other->{to}))[-1]{at} - $at, '>=', 6000,
-        'when the limit is over, by whichever worker';
-    is_now($it, $id, 'delivered', 'and so is the one that was refused');
+        '... after the limit is over, by any worker';
+    is_now($it, $id, 'delivered', 'so is the entry that was refused');
 };
 
 for my $case (['a page of HTML', status => 403, body => '<html>no</html>'],
@@ -170,7 +171,7 @@ for my $case (['a page of HTML', status => 403, body => '<html>no</html>'],
     ok eval { wait_for { $g->error_log =~ /address to pause for 600000 ms/ } },
         "$why: the address is blocked";
     is word(@$other{qw(guild token)}, $next), 'not_delivered queued',
-        "$why: nobody sends";
+        "$why: no worker sends";
     wake($it->{guild});
     $g->stop;
     $g->start;

@@ -15,12 +15,12 @@ my $platform = Guildlog::Platform->new(dir => $g->prefix . '/platform');
 $g->configure(http => $platform->directives($g))->start;
 deliver_with($g, $platform);
 
-# at length, and the middle of a character is where its cause is cut
+# a long message: the cut after so many bytes falls into a character
 $g->sql(q{create function bad() returns trigger language plpgsql as
     $$ begin raise 'it is bad %', repeat(chr(8364), 200); end $$});
 
 
-# what changes in that way of that server is refused from now on
+# from now on, refuses that change of that server
 sub bad {
     my ($guild, $table, $event, $when) = @_;
 
@@ -44,7 +44,7 @@ sub status {
 sub parked { status()->{delivery_parked_total} }
 
 
-# what is said of its only channel
+# the state of the server's only channel
 sub pacing {
     my ($guild, $token) = @_;
     return $g->get("/servers/$guild/config/logging/pacing", token => $token)
@@ -52,7 +52,7 @@ sub pacing {
 }
 
 
-# as an operator does who has mended it
+# wakes the lane, as an operator does after a repair
 sub let_go_on {
     my ($guild) = @_;
 
@@ -78,34 +78,35 @@ subtest 'a step of 64 lanes' => sub {
     for (@servers) {
         my ($other, $its) = @$_;
         next if $other == $guild;
-        becomes($other, $its, $id{$other}, 'delivered', 'another one');
+        becomes($other, $its, $id{$other}, 'delivered',
+            'each other lane delivers');
     }
 
-    wait_for { parked() > $before } 60, 'the bad one to be parked';
+    wait_for { parked() > $before } 60, 'the bad lane is parked';
     is word($guild, $token, $id{$guild}), 'not_delivered queued',
-        'the bad one waits';
+        'its entry waits';
     my $it = pacing($guild, $token);
     is "$it->{state} $it->{stateReason}", 'paused internal_error',
-        'which is told to its people';
-    ok $it->{unhealthy}, 'as unhealthy';
+        "the channel's state has the reason";
+    ok $it->{unhealthy}, '... and is unhealthy';
     wait_for { status()->{delivery_lanes}{parked} == 1 } 60,
-        'to operators, as one lane';
+        'the status page counts one lane';
     my ($lane) = $g->sql('select lane from lane where guild_id = ?', $guild);
     my @lines = $g->error_log =~ /(.*lane \d+ of server \d+.*parked.*)/g;
-    is scalar @lines, 1, 'by one line of the log';
+    is scalar @lines, 1, 'the log has one line';
     like $lines[0], qr/lane $lane->[0] of server $guild, SQLSTATE P0001: it is bad/,
-        'with its cause';
+        '... with the cause';
 
     my ($more) = record($guild, 1);
     my ($late) = record($servers[21][0], 1);
-    becomes(@{ $servers[21] }[0, 1], $late, 'delivered', 'others go on');
-    is parked(), $before + 1, 'it is not tried again for that';
+    becomes(@{ $servers[21] }[0, 1], $late, 'delivered', 'other lanes go on');
+    is parked(), $before + 1, 'a parked lane is not tried again meanwhile';
 
     good('lane_head');
     let_go_on($guild);
-    becomes($guild, $token, $_, 'delivered', 'it goes on when it is let')
+    becomes($guild, $token, $_, 'delivered', 'after the repair it delivers')
         for $id{$guild}, $more;
-    is pacing($guild, $token)->{state}, 'active', 'and works';
+    is pacing($guild, $token)->{state}, 'active', 'its state is active again';
 };
 
 
@@ -116,27 +117,27 @@ subtest 'a page of lanes' => sub {
     $platform->config(gone => [$servers[0][2]]);
     bad($guild, 'lane_batch', 'insert');
     my ($id) = record($guild, 1);
-    wait_for { parked() > $before } 60, 'the bad one to be parked';
+    wait_for { parked() > $before } 60, 'the bad lane is parked';
 
     for my $server (@servers[1 .. 3]) {
         my ($other, $its) = @$server;
         becomes($other, $its, (record($other, 1))[0], 'delivered',
-            'those behind it are found');
+            'the lanes after it are found');
     }
     $g->reload;
     my ($other, $its) = server();
     becomes($other, $its, (record($other, 1))[0], 'delivered',
-        'and all are, by another worker');
+        'all are found by another worker');
 
     good('lane_batch');
     $platform->config(gone => []);
     let_go_on($guild);
     becomes($guild, $token, $id, 'not_delivered channel_gone',
-        'it comes to its end when it may');
+        'after the repair its entry has its final outcome');
 };
 
 
-# what has nothing to do with the lane keeps it from being parked
+# the store is too busy to park the lane
 
 subtest 'a lane that cannot be parked now' => sub {
     my ($guild, $token) = @{ $servers[30] };
@@ -149,17 +150,17 @@ subtest 'a lane that cannot be parked now' => sub {
     bad($guild, 'lane_head', 'update');
     my ($id) = record($guild, 1);
     wait_for { $g->error_log =~ /parked failed, SQLSTATE 55P03/ } 60,
-        'it is not noted';
+        'the parking cannot be stored';
     $g->sql('drop trigger busy on lane_ready');
-    wait_for { parked() > $before } 60, 'soon it is';
+    wait_for { parked() > $before } 60, 'the lane is parked soon after';
 
     good('lane_head');
     let_go_on($guild);
-    becomes($guild, $token, $id, 'delivered', 'it goes on when it is let');
+    becomes($guild, $token, $id, 'delivered', 'after the repair it delivers');
 };
 
 
-subtest 'a webhook that cannot be noted' => sub {
+subtest 'a webhook that cannot be stored' => sub {
     my ($guild, $token) = ($g->server);
     bad($guild, 'lane', 'update', q{new.state = 'active'});
     my $before = parked();
@@ -167,14 +168,14 @@ subtest 'a webhook that cannot be noted' => sub {
     $token = $g->token($guild);
     my $to = ++$channel . '';
     set_channel($guild, $token, $to);
-    wait_for { parked() > $before } 60, 'the bad one to be parked';
+    wait_for { parked() > $before } 60, 'the bad lane is parked';
     is scalar(() = $platform->webhooks($to)), 1,
         'the platform is not asked again and again';
     good('lane');
     let_go_on($guild);
     becomes($guild, $token, (record($guild, 1))[0], 'delivered',
-        'it has one when it may');
-    is scalar(() = $platform->webhooks($to)), 1, 'the same';
+        'after the repair the lane has a webhook');
+    is scalar(() = $platform->webhooks($to)), 1, '... the same one';
 };
 
 
@@ -185,21 +186,23 @@ subtest 'doubts' => sub {
         action => 'apply-reset' } } @lost);
     my @ids = map { (record($_->[0], 1))[0] } @lost;
     becomes(@{ $lost[$_] }[0, 1], $ids[$_], 'unknown unconfirmed',
-        'in doubt') for 0 .. $#lost;
+        'the outcome is in doubt') for 0 .. $#lost;
 
     my $before = parked();
     bad($lost[0][0], 'doubt', 'update of looks');
     $platform->config(no_history => []);
     $g->sql(q{update doubt set look_at = now() - case when guild_id = ?
         then interval '1 hour' else interval '0' end}, $lost[0][0]);
-    becomes(@{ $lost[$_] }[0, 1], $ids[$_], 'delivered', 'others are known')
+    becomes(@{ $lost[$_] }[0, 1], $ids[$_], 'delivered',
+        'the other outcomes become known')
         for 1 .. $#lost;
-    wait_for { parked() > $before } 60, 'the bad one to be parked';
+    wait_for { parked() > $before } 60, 'the bad lane is parked';
     is word(@{ $lost[0] }[0, 1], $ids[0]), 'unknown unconfirmed',
-        'the bad one is not';
+        'its outcome stays unknown';
     good('doubt');
     $g->sql('update doubt set look_at = now()');
-    becomes(@{ $lost[0] }[0, 1], $ids[0], 'delivered', 'until it is mended');
+    becomes(@{ $lost[0] }[0, 1], $ids[0], 'delivered',
+        'after the repair it becomes known');
 };
 
 done_testing;

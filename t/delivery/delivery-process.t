@@ -11,7 +11,7 @@ use Guildlog::Platform;
 my $platform;
 
 
-# an nginx with deliveries, not started yet
+# an nginx with delivery, not started yet
 sub make {
     my (%option) = @_;
 
@@ -24,7 +24,7 @@ sub make {
 }
 
 
-# those that hold leases
+# the processes that hold leases
 sub owners {
     my ($g) = @_;
     return $g->sql('select distinct owner from shard_lease
@@ -41,7 +41,7 @@ sub all_arrived {
 }
 
 
-subtest 'reload, with entries all the while' => sub {
+subtest 'a reload while entries are recorded' => sub {
     my $g = make(workers => 2);
     $g->start;
     my ($guild, $token, $to) = server();
@@ -53,16 +53,16 @@ subtest 'reload, with entries all the while' => sub {
     becomes($guild, $token, $ids[-1], 'delivered', 'the last is delivered', 60);
     all_arrived($to, 'reload', @ids);
     is scalar($g->sql('select count(*) from lane_batch where status = 1')), 0,
-        'nothing came in doubt';
+        'no message is in doubt';
     $g->stop;
 };
 
 
-subtest 'a new binary' => sub {
+subtest 'a binary upgrade' => sub {
     my $g = make(workers => 1);
     my $pid_file = $g->prefix . '/nginx.pid';
 
-    # an nginx that stays with its parent takes no upgrade
+    # nginx must be a daemon: it refuses an upgrade while its parent started it
     local $ENV{ASAN_OPTIONS} = $g->_sanitizer_options;
     system($g->_command) == 0 or die 'nginx';
     wait_for { -s $pid_file && $g->operator('GET', '/') } 60, 'nginx';
@@ -77,30 +77,33 @@ subtest 'a new binary' => sub {
         $pid != $old && $g->workers && $pid;
     } 60, 'the new master';
     push @ids, record($guild, 3);
-    becomes($guild, $token, $ids[-1], 'delivered', 'beside each other');
+    becomes($guild, $token, $ids[-1], 'delivered',
+        'both masters run: the entry is delivered');
     kill 'QUIT', $old;
     push @ids, record($guild, 3);
-    wait_for { !kill 0, $old } 60, 'the end of the old one';
+    wait_for { !kill 0, $old } 60, 'the old master exits';
     push @ids, record($guild, 3);
     becomes($guild, $token, $ids[-1], 'delivered', 'the new one delivers');
     all_arrived($to, 'upgrade', @ids);
     $g->stop;
-    is scalar(() = owners($g)), 0, 'and leaves no lease behind';
+    is scalar(() = owners($g)), 0, 'it gives up its leases';
 };
 
 
-subtest 'no master' => sub {
+subtest 'without a master process' => sub {
     my $g = make(master_process => 0);
     $g->start;
     my ($guild, $token, $to) = server();
     my @ids = record($guild, 12);
-    becomes($guild, $token, $ids[-1], 'delivered', 'the one process delivers');
+    becomes($guild, $token, $ids[-1], 'delivered',
+        'the single process delivers');
 
     $g->stop;
-    is scalar(() = owners($g)), 0, 'it leaves no lease behind';
+    is scalar(() = owners($g)), 0, 'it gives up its leases';
     $g->start;
     push @ids, record($guild, 3);
-    becomes($guild, $token, $ids[-1], 'delivered', 'so does the next one');
+    becomes($guild, $token, $ids[-1], 'delivered',
+        'the next one delivers, too');
     all_arrived($to, 'single', @ids);
     $g->stop;
 };
@@ -114,11 +117,11 @@ CONF
     $g->start;
     my ($guild, $token, $to) = server();
     my @ids = record($guild, 3);
-    becomes($guild, $token, $ids[-1], 'delivered', 'it delivers');
+    becomes($guild, $token, $ids[-1], 'delivered', 'the entry is delivered');
     my @owners = map { $_->[0] } owners($g);
-    is scalar(@owners), 1, 'one process does';
+    is scalar(@owners), 1, 'one process holds leases';
     my %worker = map { $_ => 1 } $g->workers;
-    ok $worker{ (split m{/}, $owners[0])[-2] }, 'a worker'
+    ok $worker{ (split m{/}, $owners[0])[-2] }, 'it is a worker'
         or diag $owners[0];
     all_arrived($to, 'cache', @ids);
     $g->stop;

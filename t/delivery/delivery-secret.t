@@ -29,7 +29,7 @@ sub status {
 }
 
 
-# it was asked, and said no
+# checks that a machine asked for shards and was refused
 sub misfits {
     my ($why) = @_;
 
@@ -42,34 +42,35 @@ sub misfits {
 }
 
 
-# nothing is sealed yet, so the first machine's secret is the one
+# nothing is sealed yet, so the first machine's secret becomes the right one
 
 my ($guild, $token, $to) = server();
 my ($first) = record($guild, 1);
 becomes($guild, $token, $first, 'delivered', 'the first machine delivers');
 
 $wrong->start;
-misfits('beside the first machine');
+misfits('a wrong secret beside the first machine');
 is status($right)->{delivery_shards}, 64, 'the first machine keeps all shards';
-is status($right)->{delivery_secret_mismatch}, 0, 'its secret fits';
+is status($right)->{delivery_secret_mismatch}, 0, 'its secret is right';
 is $right->sql('select count(*) from delivery_node'), 1,
-    'the other one has no share';
+    'the other machine has no share';
 my ($second) = record($guild, 1);
 becomes($guild, $token, $second, 'delivered', 'entries are delivered');
 
-# alone it does not take them either
+# alone, a machine with a wrong secret takes no shards either
 
 $right->stop;
-$wrong->sql('delete from delivery_secret');    # as a store of before
+$wrong->sql('delete from delivery_secret');    # as in a store before the mark
 $wrong->stop;
 unlink $wrong->prefix . '/logs/error.log';
 $wrong->start;
 deliver_with($wrong, $platform);
-misfits('in a store of before, which has webhooks and no mark');
+misfits('a wrong secret in an old store, which has webhooks and no mark');
 my ($third) = record($guild, 1);
 
 $right->start;
-becomes($guild, $token, $third, 'delivered', 'until the right one comes');
+becomes($guild, $token, $third, 'delivered',
+    'the machine with the right secret delivers');
 
 # the secret is changed
 
@@ -80,10 +81,10 @@ $_->start for $wrong, $right;
 ok wait_for {
     status($wrong)->{delivery_shards} == 32
         && status($right)->{delivery_shards} == 32
-} 60, 'both deliver after the secret was changed';
+} 60, 'both machines have shards after the secret was changed';
 my ($fourth) = record($guild, 1);
-becomes($guild, $token, $fourth, 'delivered', 'by the webhook there is');
+becomes($guild, $token, $fourth, 'delivered', 'an entry is delivered');
 is scalar(my @now = $platform->webhooks($to)), 1,
-    'no second one was made';
+    'no second webhook was made';
 
 done_testing;

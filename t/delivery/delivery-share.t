@@ -1,7 +1,7 @@
 #!/usr/bin/perl
-# Machines share the work: for what one gives to another it begins nothing from
-# the moment it offers it, so that no message of it is ever in doubt; and what
-# was given is not lost, even if nobody hears that it was taken.
+# Machines share the shards.  A machine begins no message in a shard from the
+# moment it offers the shard to another machine, so that no message is in doubt.
+# A shard that was handed over is not lost, even if the answer to that is lost.
 
 use lib 't/lib';
 use Guildlog;
@@ -23,7 +23,7 @@ $g->configure(http => $platform->directives($g),
 deliver_with($g, $platform);
 
 
-# how many shards each owner has
+# the number of shards of each owner
 sub shards {
     return join ' ', map { $_->[0] } $g->sql('select count(*)
         from shard_lease where until > now() group by owner');
@@ -35,7 +35,7 @@ sub status {
 }
 
 
-# a server with lanes among the shards that are given and among those kept
+# a server with lanes in shards that are handed over and in others
 
 my ($guild, $token) = server();
 my (%given, %kept);
@@ -49,18 +49,19 @@ for my $type (0 .. 30) {
     last if %given && %kept;
 }
 wait_for { !grep { !webhook($_) } values %given, values %kept } 60, 'webhooks';
-is shards(), '64', 'one machine has all of it';
+is shards(), '64', 'one machine has all shards';
 
-# a second one comes, of which the first learns by its next lease
+# a second machine comes; the first one learns of it by its next lease
 
 my $other = Guildlog->new(name => 'second', @shared);
 $other->configure(http => $platform->directives($other))->start;
-wait_for { $g->sql('select count(*) from delivery_node') == 2 } 60, 'it';
+wait_for { $g->sql('select count(*) from delivery_node') == 2 } 60,
+    'the second machine';
 my $until = $g->sql('select max(until) from shard_lease');
 wait_for { $g->sql('select min(until) > ? from shard_lease', $until) } 60,
-    'a lease';
+    'a lease of the first machine';
 
-# while it gives, entries come
+# entries come while shards are handed over
 
 $cutter->rules({ match => 'delivery_lease.*\{\d+(?:,\d+)+\}', at => 'after',
     tag => 'given' });
@@ -69,24 +70,25 @@ $locker->begin_work;
 $locker->do('select from guildlog.shard_lease for update');
 wait_for { $watch->selectrow_array(q{select count(*) = 2
     from pg_stat_activity where wait_event_type = 'Lock'
-     and query like '%delivery_lease%'}) } 60, 'the lease by which it gives';
+     and query like '%delivery_lease%'}) } 60,
+         'the lease that hands shards over';
 
 my @given  = map { record($guild, 1, type => 0 + $_) } sort keys %given;
 my ($kept) = map { record($guild, 1, type => 0 + $_) } (keys %kept)[0];
 eval { wait_for { word($guild, $token, $kept) eq 'delivered' } 3 };
 is scalar(map { posts($_) } values %given), 0,
-    'what is being given is not begun';
+    'no message begins in those shards';
 $locker->rollback;
 
-becomes($guild, $token, $_, 'delivered', 'the other one delivers it')
+becomes($guild, $token, $_, 'delivered', 'the other machine delivers the entry')
     for @given, $kept;
-is scalar(map { posts($_) } values %given), scalar @given, 'each once';
-wait_for { $cutter->hits } 60, 'the answer that did not come';
+is scalar(map { posts($_) } values %given), scalar @given, '... once';
+wait_for { $cutter->hits } 60, 'the lost answer';
 wait_for { shards() eq '32 32' && status()->{delivery_shards} == 32 } 60,
-    'half of the shards';
-is status()->{delivery_leases_lost_total}, 0, 'none was lost';
+    'each machine has half of the shards';
+is status()->{delivery_leases_lost_total}, 0, 'no lease was lost';
 
-# one that goes before it had a share keeps none from the others
+# a machine that exits before it had a share takes none from the others
 
 my $third = Guildlog->new(name => 'third', @shared);
 $locker->begin_work;
@@ -94,17 +96,19 @@ $locker->do('select from guildlog.shard_lease for update');
 $third->configure(http => $platform->directives($third))->start;
 wait_for { $watch->selectrow_array(q{select count(*) = 3
     from pg_stat_activity where wait_event_type = 'Lock'
-     and query like '%delivery_lease%'}) } 60, 'leases of all three';
+     and query like '%delivery_lease%'}) } 60, 'leases of all three machines';
 $third->signal('QUIT');
-wait_for { $third->error_log =~ /gracefully shutting down/ } 60, 'its end';
+wait_for { $third->error_log =~ /gracefully shutting down/ } 60,
+    'the third machine exits';
 $locker->rollback;
 $third->stop;
-is $g->sql('select count(*) from delivery_node'), 2, 'it says that it leaves';
+is $g->sql('select count(*) from delivery_node'), 2,
+    'an exiting machine leaves the list';
 
 $g->sql("insert into delivery_node (owner, until) select regexp_replace(owner,
     '/[^/]*/[^/]*\$', '/999999999/1'), now() + interval '1 hour'
     from delivery_node limit 1");
 ok eval { wait_for { $g->sql('select count(*) from delivery_node') == 2 } 25 },
-    'or is found to be dead';
+    'a dead machine is removed from the list';
 
 done_testing;

@@ -1,7 +1,7 @@
 #!/usr/bin/perl
-# "Proved absent: sent again": what was on its way when the channel was read is
-# not absent.  A platform that had stood still may answer the reading first; one
-# that was slow to answer may be slow to apply.
+# "Proved absent: sent again": a message on its way while the channel is read is
+# not absent.  A platform that stood still may answer the read before it applies
+# the message; a platform that answers late may also apply late.
 
 use lib 't/lib';
 use Guildlog;
@@ -14,9 +14,9 @@ $g->configure(http => $platform->directives($g))->start;
 deliver_with($g, $platform);
 
 my %case = (
-    'a message applied behind the first reading' =>
+    'a message that is applied after the first read' =>
         { action => 'after-read' },
-    'one applied when nobody waits for its answer any more' =>
+    'one that is applied after its request timed out' =>
         { action => 'slow', ms => 20_000 },
 );
 
@@ -33,8 +33,8 @@ $_->{id} = (record($_->{guild}, 1))[0] for values %case;
 for my $name (sort keys %case) {
     my $it = $case{$name};
     becomes(@$it{qw(guild token id)}, 'delivered', "$name is delivered", 120);
-    is times_applied(@$it{qw(to id)}), 1, 'once';
-    is posts($it->{to}) - $it->{posts}, 1, 'and was not sent again';
+    is times_applied(@$it{qw(to id)}), 1, '... once';
+    is posts($it->{to}) - $it->{posts}, 1, '... and was not sent again';
 }
 
 done_testing;

@@ -1,7 +1,7 @@
 #!/usr/bin/perl
-# Who delivers asks for what was called for since it last asked, and misses
-# nothing of it: not what a transaction wrote that went on for long, nor what
-# came while it was held up itself.
+# A worker that delivers asks for the lanes that were called for since it last
+# asked, and misses none: not those of a long transaction, and not those that
+# were called for while the worker itself stood still.
 
 use lib 't/lib';
 use Guildlog;
@@ -16,7 +16,7 @@ my ($mark, $lanes);
 $asker->do("select delivery_lease('$me', '{}', '{}', false)");
 
 
-# the lanes that it is told of
+# the lanes that the answer has
 sub found {
     my ($next, @rows) = @{ $asker->selectall_arrayref('select state, lane
         from delivery_find(?, ?, 0, 0)', {}, $me, $mark) };
@@ -25,7 +25,7 @@ sub found {
 }
 
 
-# called for, a new one
+# calls for a new lane
 sub call {
     my ($dbh) = @_;
 
@@ -40,7 +40,7 @@ sub call {
 }
 
 
-# it has been so for longer than anybody waits
+# waits until the call is older than any wait in the service
 sub grows_old {
     my ($dbh) = @_;
     wait_for { $dbh->selectrow_array("select max(since) < clock_timestamp()
@@ -49,11 +49,11 @@ sub grows_old {
 
 
 $asker->do("insert into server (guild_id) values (1)");
-is found(), '', 'at first there is nothing';
+is found(), '', 'at first no lane is called for';
 my $first = call($other);
-is found(), $first, 'what is called for is found';
+is found(), $first, 'a lane that is called for is found';
 
-# written long before it is committed, while others come and go
+# a call is written long before its commit, while other calls come and go
 
 $slow->begin_work;
 my $late = call($slow);
@@ -67,17 +67,17 @@ wait_for {
 $slow->commit;
 like found(), qr/\b$late\b/, 'what a slow transaction called for is found';
 
-# nobody asks for a while
+# the worker does not ask for some time
 
 grows_old($other);
 found();
 my $meanwhile = call($other);
 grows_old($other);
-like found(), qr/\b$meanwhile\b/, 'what came while nobody asked is found';
+like found(), qr/\b$meanwhile\b/, 'a lane called for meanwhile is found';
 
-# what is known is not told for ever
+# a lane is not named for ever
 
 wait_for { found() eq '' } 60, 'nothing new';
-pass 'and not told again and again';
+pass 'known lanes are not named again';
 
 done_testing;

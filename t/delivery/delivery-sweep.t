@@ -1,7 +1,7 @@
 #!/usr/bin/perl
-# Now and then all lanes are looked at, and what waits for a webhook expires
-# then. Whatever keeps that from coming to its end, what is called for is found:
-# by who found something before, and by who has just begun.
+# From time to time delivery looks at all lanes (a sweep), which also expires
+# entries that wait for a webhook.  If a sweep fails, lanes that are called for
+# are still found: by a worker that swept before, and by one that just began.
 
 use lib 't/lib';
 use Guildlog;
@@ -33,17 +33,17 @@ $g->sql(q{create or replace function delivery_expire(me text,
     after_guild bigint, after_lane bigint, most int) returns setof bigint
     language plpgsql as 'begin raise ''no time'' using errcode = ''55P03''; end'});
 $g->sql('update shard_lease set fence = fence + 1');
-wait_for { failures() } 60, 'a sweep that fails';
+wait_for { failures() } 60, 'a sweep fails';
 arrives('beside sweeps that fail');
 
 my $before = failures();
 $g->stop;
 $g->start;
-wait_for { failures() > $before } 60, 'the first one of another';
+wait_for { failures() > $before } 60, 'the first sweep of a new worker fails';
 arrives('who begins with one');
 
 $before = failures();
-wait_for { failures() > $before } 60, 'one more';
-pass 'and sweeps are tried again';
+wait_for { failures() > $before } 60, 'another sweep fails';
+pass 'failed sweeps are tried again';
 
 done_testing;

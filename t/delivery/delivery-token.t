@@ -1,7 +1,7 @@
 #!/usr/bin/perl
 # "Failures appear on the channel's state, as a notification, in the
-# troubleshooter": a bot without a token, or with one that the platform refuses,
-# a channel that has no room for a webhook.
+# troubleshooter": a bot without a token, a token that the platform refuses, a
+# channel without room for a webhook.
 
 use lib 't/lib';
 use Guildlog;
@@ -16,8 +16,8 @@ $g->configure(http => $directives =~ s/guildlog_bot_token pro bot.pro;//r)
 deliver_with($g, $platform);
 
 
-# what is said of the channel of that bot: its state, what the troubleshooter
-# finds, what was notified of
+# what three places say of a bot's channel: its state, the finding of the
+# troubleshooter, the notifications
 sub said {
     my ($guild, $token, $to, $bot) = @_;
 
@@ -56,7 +56,7 @@ sub wake {
 }
 
 
-# none
+# no token
 
 my @server = server();
 $g->patch("/servers/$server[0]/config/logging/channels?bot=pro",
@@ -73,14 +73,14 @@ $g->reload;
 wake($server[0]);
 wait_for { $platform->webhooks($server[2]) == 2 } 60, 'webhooks';
 wait_for { said(@server, 'bot=pro')->{state} eq 'active -' } 60, 'its state';
-is said(@server, 'bot=pro')->{found}, undef, 'with one the trouble is over';
+is said(@server, 'bot=pro')->{found}, undef, 'with a token the finding is gone';
 
-# a bad one
+# a token that the platform refuses
 
 $platform->config(bad_tokens => [$platform->token(0)]);
 @server = server();
 my ($id) = record($server[0], 1);
-is_said(\@server, '', 'bad_bot_token', 'with a bad one');
+is_said(\@server, '', 'bad_bot_token', 'with a bad token');
 is word(@server[0, 1], $id), 'not_delivered queued', 'entries wait';
 $g->sql(q{update lane set since = now() - interval '61 min'
     where guild_id = ?}, $server[0]);
@@ -91,9 +91,10 @@ is word(@server[0, 1], $id), 'not_delivered queued', 'for more than an hour';
 
 $platform->config(bad_tokens => []);
 wake($server[0]);
-becomes(@server[0, 1], $id, 'delivered', 'until it is a good one');
+becomes(@server[0, 1], $id, 'delivered',
+    'with a good token they are delivered');
 
-# nor has a channel room for more webhooks than the platform allows
+# a channel that has as many webhooks as the platform allows
 
 my $full = $channel + 1 . '';
 $platform->create_webhook($full, "of others $_") for 1 .. 15;
@@ -104,6 +105,7 @@ like word(@server[0, 1], $id), qr/^not_delivered (?:queued|retrying)$/,
     'entries wait';
 $platform->delete_webhook(($platform->webhooks($full))[0]{id});
 wake($server[0]);
-becomes(@server[0, 1], $id, 'delivered', 'until there is room');
+becomes(@server[0, 1], $id, 'delivered',
+    'with room for a webhook they are delivered');
 
 done_testing;

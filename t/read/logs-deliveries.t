@@ -1,7 +1,8 @@
-# "delivery: what became of it": the page puts together what a message said of
-# a range of places and where its entries stand, and where that does not do, asks
-# once more. Whatever became of entries, and whenever, it is what is said of each
-# of them by itself.
+# "delivery: what became of it": a page has the outcome of each entry's
+# delivery.  nginx makes it from two things: the outcome of each message, which
+# covers a range of places in a lane, and the places of the entries.  Where
+# these are not enough, a second statement asks for the entry itself.  Both ways
+# must agree on every entry.
 #
 # GUILDLOG_SEED repeats a run.
 
@@ -13,7 +14,7 @@ my $seed = $ENV{GUILDLOG_SEED} // 1;
 srand $seed;
 note "GUILDLOG_SEED=$seed";
 
-# what was decided is undone here, which no kept page would notice
+# this test changes outcomes back, which the page cache would not notice
 my $nginx = Guildlog->new(workers => 1, api => 'guildlog_limit off;',
     status => 'allow all;', http => 'guildlog_page_cache 0;');
 my $next  = 0;
@@ -38,7 +39,7 @@ sub new_server {
 }
 
 
-# so many, of so many ms ago each
+# records that many entries; the function returns the age of each in ms
 sub record {
     my ($n, $age, %more) = @_;
 
@@ -53,7 +54,7 @@ sub record {
 }
 
 
-# the lane of that channel, and its last place
+# the lane of a channel and the last place in it
 sub lane {
     my ($channel) = @_;
     return @{ ($nginx->sql('select l.lane, t.tail from lane l
@@ -62,7 +63,7 @@ sub lane {
 }
 
 
-# decides about these places, so many ms after what is recorded there happened
+# stores an outcome for a range of places, that many ms after its last entry
 sub decide {
     my ($lane, $from, $to, $late, $status, $reason) = @_;
 
@@ -77,7 +78,7 @@ sub decide {
 }
 
 
-# how far the lane is
+# sets the place up to which a lane is delivered
 sub comes {
     my ($lane, $head, $upto, $refused) = @_;
     $nginx->sql('update lane_head set head = ?, upto = ?, refused_to = ?
@@ -87,7 +88,8 @@ sub comes {
 }
 
 
-# all places of a channel, in messages of so many; the last ones stay
+# stores an outcome for all places of a channel but the last ones, in messages
+# of that many entries
 sub decide_all {
     my ($channel, $size, $late, $stay, @as) = @_;
 
@@ -104,7 +106,7 @@ sub decide_all {
 }
 
 
-# id => what is said of the entry by itself
+# {id: the outcome that is stored for this entry alone}
 sub truth {
     return map { shift(@$_) => $_ } $nginx->sql('select e.id, d.status,
         d.reason, d.channel_id, d.message_id from log_entry e
@@ -115,7 +117,7 @@ sub truth {
 }
 
 
-# page by page, what is said there; and how often was asked once more
+# reads all pages: {id: outcome}, and how often the second statement was asked
 sub told {
     my (@limits) = @_;
 
@@ -141,7 +143,7 @@ sub asked {
 }
 
 
-# in pages of these sizes; how many of each there are
+# compares pages of these sizes with the entries; counts each outcome
 sub same {
     my ($what, $again, @limits) = @_;
 
@@ -150,18 +152,19 @@ sub same {
     my @wrong = grep { join('|', map { $_ // '' } @{ $truth{$_} })
         ne join '|', map { $_ // '' } @{ $told{$_} || [] } } keys %truth;
     is scalar(keys %told), scalar(keys %truth), "$what: all of them";
-    is_deeply \@wrong, [], 'and what became of each'
+    is_deeply \@wrong, [], '... each has its outcome'
         or diag explain { truth => $truth{ $wrong[0] },
             told => $told{ $wrong[0] } };
-    $again eq 'never' ? is $asked, 0, 'without a second question'
-        : $again eq 'asks' ? isnt $asked, 0, 'with a second question' : ();
+    $again eq 'never' ? is $asked, 0, '... without the second statement'
+        : $again eq 'asks' ? isnt $asked, 0,
+            '... with the second statement' : ();
     my %how;
     $how{ $_->[1] // $_->[0] }++ for values %told;
     return join ' ', map { "$_ $how{$_}" } sort keys %how;
 }
 
 
-# what was decided soon
+# outcomes that came soon after their entries
 
 new_server();
 record(200, sub { 60_000 - 30 * $_[0] });
@@ -179,7 +182,7 @@ decide($lane, int(($tail - 20) / 10) * 10 + 1, $tail - 20, 100, 2, undef)
 is same('some under way', 'never', 30), sprintf('delivered 180 in_flight 10 '
     . 'queued 5 retrying 5'), 'each as it is';
 
-# what was decided about many at once, or failed
+# an outcome for many entries at once, and failures
 
 new_server();
 record(300, sub { 60_000 - 20 * $_[0] });
@@ -188,7 +191,7 @@ decide_all(11, 1, 1000, 0, [2, undef], [1, 'unconfirmed'], [0, 'rejected']);
 decide_all(12, sub { between(1, 9) }, 1000, 30, [2, undef], [0, 'expired']);
 same('failures', 'never', 1 .. 20);
 
-# what was decided late, or nobody knows how
+# outcomes that came late or have no time
 
 new_server();
 record(100, sub { 3_600_000 + 60_000 - 30 * $_[0] });
@@ -201,7 +204,7 @@ $nginx->sql('delete from lane_batch where guild_id = ? and lane = ?
     and seq_from between 11 and 40', $server, $lane);
 same('a gap', 'asks');
 
-# of which the entries themselves say something
+# outcomes that are stored with the entry
 
 new_server();
 record(60, sub { 30_000 - 30 * $_[0] });
@@ -218,7 +221,7 @@ $nginx->sql(q(insert into held_entry select guild_id, bot, id, 10,
     where guild_id = ? and dstatus is null order by id desc limit 3), $server);
 $nginx->sql(q(update log_entry e set lane = null, seq = null, dreason = 'held'
     where guild_id = ? and id in (select id from held_entry)), $server);
-like same('some held', 'never'), qr/held 3/, 'they are';
+like same('some held', 'never'), qr/held 3/, '... three are held';
 
 $nginx->sql('delete from held_entry');
 $nginx->sql(q(insert into replay select guild_id, bot, id, ?, ? + 1, now()
@@ -226,16 +229,17 @@ $nginx->sql(q(insert into replay select guild_id, bot, id, ?, ? + 1, now()
     lane(10), $server);
 same('one sent again', 'never');
 
-# of which many were taken back: a page is of several parts then
+# many entries are deleted: then a page covers several ranges
 
 new_server();
 record(400, sub { 60_000 - 30 * $_[0] });
 decide_all($_, 10, 100, 5, 2, undef) for 10 .. 12;
 $nginx->sql('select checkpoints_make(1000)');
 $nginx->sql('delete from log_entry where guild_id = ? and id % 7 > 0', $server);
-like same('taken back', 'never', 30, 60), qr/delivered/, 'the others are there';
+like same('taken back', 'never', 30, 60), qr/delivered/,
+    'the remaining ones have their outcome';
 
-# anything
+# random outcomes
 
 for (1 .. 6) {
     new_server();

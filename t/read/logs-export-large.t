@@ -1,7 +1,7 @@
-# An export of any size costs the worker one chunk, whether its reader is fast
-# or stalls, and delays nobody; without its database it ends in a way that no
-# client can take for the end of a file.  GUILDLOG_EXPORT_ROWS: of how many
-# entries (20000).
+# An export of any size takes one chunk of a worker's memory, whether its reader
+# is fast or stalls, and does not delay other requests.  If the database fails,
+# the export ends so that no client takes it for a whole file.
+# GUILDLOG_EXPORT_ROWS is the number of entries (20000).
 
 use lib 't/lib';
 use Guildlog;
@@ -13,7 +13,7 @@ my $rows    = $ENV{GUILDLOG_EXPORT_ROWS} || 20_000;
 my $cluster = Guildlog::Cluster->new;
 my $h2      = free_port;
 
-# small buffers, so that little of it is on its way
+# small buffers, so that little of an export is in the sockets
 my $nginx = Guildlog->new(cluster => $cluster,
     listen => 'sndbuf=32k', api => 'send_timeout 60s;',
     http   => <<~"HTTP");
@@ -29,9 +29,9 @@ my $all    = "$export?type=7";
 
 fill($nginx, $server, int(time * 1000), $rows);
 is drain(ask($nginx, "$export?after=0&search=no", $token, '1.0'))->{end},
-    'closed', 'nothing to find';
+    'closed', 'an export that finds nothing';
 
-# memory, but for the sanitizer's, which keeps what is freed
+# the sanitizer keeps freed memory: no figure with it
 
 my $plain  = ($ENV{GUILDLOG_BUILD} || '') !~ /^asan/;
 my $before = memory($nginx);
@@ -39,16 +39,16 @@ my $most   = 0;
 my $read   = drain(ask($nginx, $all, $token, '1.0'),
     each => sub { $most = max($most, memory($nginx)) });
 is_deeply $read, { rows => $rows, end => 'closed' }, 'read at once: all rows';
-cmp_ok $most - $before, '<', 10_000, '... and no memory for them' if $plain;
+cmp_ok $most - $before, '<', 10_000, '... in constant memory' if $plain;
 
 my @stalled = map { ask($nginx, $all, $token, '1.0') } 1 .. 4;
-wait_for { $_->readable || return 0 for @stalled; 1 } 60, 'all began';
+wait_for { $_->readable || return 0 for @stalled; 1 } 60, 'all exports begin';
 is $nginx->get("/servers/$server/logs?limit=1", token => $token)->status, 200,
     'others are served while four stall';
-cmp_ok memory($nginx) - $before, '<', 10_000, '... and no memory for them'
+cmp_ok memory($nginx) - $before, '<', 10_000, '... in constant memory'
     if $plain;
 is_deeply drain(shift @stalled), { rows => $rows, end => 'closed' },
-    'a reader who had stalled gets all rows';
+    'a reader that had stalled gets all rows';
 $_->close(reset => 1) for @stalled;
 
 # filters
@@ -59,10 +59,11 @@ for my $filter ('search=needle', 'search=needle&type=5', 'type=7&after=1',
     my $total = $nginx->get("/servers/$server/logs?limit=1&$filter",
         token => $token)->json->{total};
     my $export = drain(ask($nginx, "$export?$filter", $token, '1.0'));
-    is max($export->{rows}, 0), $total, "as many as GET /logs counts: $filter";
+    is max($export->{rows}, 0), $total,
+        "an export has as many rows as GET /logs counts: $filter";
 }
 
-# a search is made once for 10,000 of what it finds, and not for each chunk
+# a search runs once for 10,000 results, not for each chunk
 
 sub count_calls {
     my ($function, $args, $names, $result) = @_;
@@ -85,8 +86,8 @@ sub count_calls {
 my $searches = count_calls('search_ids', 'guildlog.log_query, bigint, int',
     '$1, $2, $3', 'bigint[]');
 is drain(ask($nginx, "$export?search=needle", $token, '1.0'))->{rows},
-    $rows / 10, 'a search of many chunks';
-is $searches->(), 1, '... is made once';
+    $rows / 10, 'an export of a search, in many chunks';
+is $searches->(), 1, '... runs the search once';
 
 my $second = $nginx->server;
 my $its    = $nginx->token($second);
@@ -110,15 +111,15 @@ for my $filter ('search=pin', 'role=mod', 'search=pin&role=MOD') {
 }
 is $searches->(), 4, 'two searches for each export of 10,450 rows';
 
-# what is taken out of the store meanwhile is left out, as nothing was ahead
+# entries that are deleted meanwhile are left out: no rows are read ahead
 
 my $slow = ask($nginx, "/servers/$second/logs/export?search=pin", $its, '1.0');
-wait_for { $slow->readable } 60, 'it began';
+wait_for { $slow->readable } 60, 'the export begins';
 $nginx->sql('delete from log_entry where guild_id = ? and id = any (?)',
     $second, [@ids[9000 .. 9199, 10_449]]);
-is drain($slow)->{rows}, 10_450 - 201, 'what is gone meanwhile is left out';
+is drain($slow)->{rows}, 10_450 - 201, 'deleted entries are left out';
 
-# the database is gone: what is on its way then is no whole file
+# the database stops: exports that have begun end unfinished
 
 my $chunked = ask($nginx, $all, $token);
 my $closing = ask($nginx, $all, $token, '1.0');
@@ -126,17 +127,17 @@ my $frames  = Guildlog::H2->new(port => $h2);
 my $stream  = $frames->open('GET', "/api$all", token => $token);
 
 wait_for { $_->readable || return 0
-    for $chunked, $closing, $frames->client; 1 } 60, 'all began';
+    for $chunked, $closing, $frames->client; 1 } 60, 'all exports begin';
 $cluster->stop('immediate');
 
 my $answer = $chunked->response;
-is $answer->status, 200, 'stopped meanwhile: it had begun';
+is $answer->status, 200, 'the database stops: the answer had begun';
 ok $answer->truncated, 'HTTP/1.1: the last chunk is missing';
 $read = drain($closing);
-is $read->{end}, 'reset', 'HTTP/1.0: a reset, not an end';
-cmp_ok $read->{rows}, '<', $rows, '... before all was sent';
+is $read->{end}, 'reset', 'HTTP/1.0: the connection is reset';
+cmp_ok $read->{rows}, '<', $rows, '... before all rows are sent';
 $answer = $frames->response($stream);
-is $answer->{status}, 200, 'HTTP/2: it had begun';
+is $answer->{status}, 200, 'HTTP/2: the answer had begun';
 ok !$answer->{ended}, '... and does not end';
 ok defined $answer->{reset}, '... but is reset';
 
@@ -144,15 +145,15 @@ sub restart {
     delete $nginx->{dbh};
     $cluster->start;
     wait_for { $nginx->get("/servers/$server", token => $token)->status == 200
-    } 60, 'the database is back';
+    } 60, 'the database answers again';
 }
 
-# a backend killed while it works for an export: the chunk is asked for once
-# more, so either all rows come or the end is missing
+# a backend is killed while it works for an export.  The chunk is asked for once
+# more, so either all rows come or the export ends unfinished
 
 restart();
 my $connection = ask($nginx, $all, $token);
-wait_for { $connection->readable } 60, 'it began';
+wait_for { $connection->readable } 60, 'the export begins';
 my $holder = $cluster->connect($nginx->dbname);
 $holder->begin_work;
 $holder->do('lock table guildlog.token in access exclusive mode');
@@ -168,16 +169,16 @@ my $backend = wait_for {
     ($watcher->selectrow_array(q(select pid from pg_stat_activity
         where usename = 'guildlog' and datname = current_database()
           and wait_event_type = 'Lock')))[0]
-} 60, 'a chunk waits';
+} 60, 'a chunk waits for the lock';
 kill 'KILL', $backend;
 eval { $_->disconnect } for $holder, $watcher;
 waitpid $reading, 0;
-is $? >> 8, 0, 'a backend killed: all rows, or no end';
+is $? >> 8, 0, 'a backend is killed: all rows, or an unfinished export';
 
 delete $nginx->{dbh};
 wait_for { $nginx->get("/servers/$server", token => $token)->status == 200 }
     60, 'PostgreSQL recovers';
 is drain(ask($nginx, $all, $token, '1.0'))->{rows}, $rows,
-    'afterwards an export is whole again';
+    'afterwards an export is complete';
 
 done_testing;

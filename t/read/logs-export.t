@@ -1,13 +1,13 @@
 # "200 text/csv, 204 when nothing matches; filters of /logs without limit and
-# cursor; streamed, constant memory, no row cap": RFC 4180, newest first; a
-# reader who stalls holds no connection, and what cannot be finished does not
-# look whole.
+# cursor; streamed, constant memory, no row cap": RFC 4180, newest first.  A
+# reader that stalls holds no connection to the database.  An export that cannot
+# be finished does not look complete.
 
 use lib 't/lib';
 use Guildlog;
 use Guildlog::Export;
 
-# a machine that is busy with others may take its time
+# other programs may keep this machine busy
 my $nginx = Guildlog->new(openapi => 1, api => 'send_timeout 60s;',
     database => { queue_timeout => '20s' });
 my $server = $nginx->server;
@@ -26,7 +26,7 @@ sub record {
 }
 
 
-# rows of cells; dies where it is not RFC 4180
+# rows of cells; dies if the text is not RFC 4180
 sub csv {
     my ($text) = @_;
 
@@ -60,7 +60,7 @@ sub export {
 
 
 is $nginx->get("$export?type=50", %as)->status, 204, 'nothing matches';
-is $nginx->get("$export?type=50", %as)->text, '', 'no header row then';
+is $nginx->get("$export?type=50", %as)->text, '', '... without a header row';
 
 # a row
 
@@ -83,21 +83,22 @@ is_deeply $row, {
     reason => "'@\r\nx", count => 5, content => "line\nfeed",
     content_after => "'\t=1", delivered => 'not_delivered',
     delivery_reason => 'no_channel',
-}, 'every cell, and none a formula';
+}, 'every cell is right, and none is a formula';
 
-# who separates by semicolons and tabs as well (as an import does that finds out
-# by itself) sees the same cells, for these are quoted
+# a program that also separates by semicolons and tabs, as an import does that
+# guesses, sees the same cells, because such cells are quoted
 
 record({ type => 6, content => $_ })
     for 'a;=1+1;b', "a\t=1+1", ';@x', "a;\"\n;=1";
 my @lines = $nginx->get("$export?type=6", %as)->text =~
     /\G((?:[^"\r]|"(?:[^"]|"")*")*)\r\n/g;
-is @lines, 5, 'a header and four entries';
+is @lines, 5, 'a header row and four entries';
 for my $line (@lines) {
     my @cells = $line =~ /\G("(?:[^"]|"")*"|[^";,\t]*)(?:[;,\t]|\z)/g;
     pop @cells if @cells > @columns;
-    is @cells, @columns, 'as many cells by any separator';
-    is scalar(grep { /^"?[=+\-@\t\r\n]/ } @cells), 0, '... and no formula';
+    is @cells, @columns, 'the number of cells is the same for each separator';
+    is scalar(grep { /^"?[=+\-@\t\r\n]/ } @cells), 0,
+        '... no cell is a formula';
 }
 
 like((export('type=5&locale=de'))[0]{summary},
@@ -105,13 +106,14 @@ like((export('type=5&locale=de'))[0]{summary},
 like((export('type=5&locale=ja'))[0]{summary},
     qr/^メッセージの削除：.*、実行者：=Ann、チャンネル：a,b$/, 'a Japanese one');
 is((export('type=5&locale=de'))[0]{log_name}, 'Message deleted',
-    'the title stays');
-is $nginx->get("$export?locale=fr", %as)->status, 400, 'there is no French';
+    'the title stays in English');
+is $nginx->get("$export?locale=fr", %as)->status, 400,
+    'an unknown language is refused';
 is $nginx->get("$export?limit=x&cursor=x&type=5", %as)->status, 200,
-    'limit and cursor are no parameters here';
+    'limit and cursor are unknown here, and ignored';
 
 my $answer = $nginx->get("$export?type=5", %as);
-like $answer->header('Content-Type'), qr{^text/csv}, 'its type';
+like $answer->header('Content-Type'), qr{^text/csv}, 'the type is text/csv';
 like $answer->header('Content-Disposition'),
     qr/^attachment; filename="[\w.-]+\.csv"$/, 'a file';
 my $head = $nginx->head("$export?type=5", %as);
@@ -133,19 +135,19 @@ sub iso {
 
 fill($nginx, $server, $now, 20_000);
 my @rows = export('type=7');
-is @rows, 20_000, 'all rows, whatever the size of a chunk';
+is @rows, 20_000, 'all rows come, for any size of a chunk';
 is_deeply [map { $_->{log_id} } @rows],
     [sort { $b <=> $a } map { $_->{log_id} } @rows], 'newest first';
 is export('type=7&after=' . ($now - 1201)), 200, 'exactly one chunk';
-is export('type=7&after=' . ($now - 1202)), 201, 'and one more';
+is export('type=7&after=' . ($now - 1202)), 201, 'one row more than a chunk';
 
-# a reader who stalls
+# a reader that stalls
 
 my @tokens  = ($as{token}, map { $nginx->token($server) } 1 .. 4);
 my @stalled = map { my $token = $_;
     map {
         my $client = ask($nginx, $export, $token);
-        wait_for { $client->readable } 60, 'it began';
+        wait_for { $client->readable } 60, 'the export begins';
         $client;
     } 1 .. 4 } @tokens;
 my $before = memory($nginx);
@@ -153,38 +155,38 @@ is $nginx->get("/servers/$server/logs?limit=1", %as)->status, 200,
     'others are served while 20 exports are stalled';
 my $else = $nginx->server;
 is $nginx->get("/servers/$else/logs/export?type=5",
-    token => $nginx->token($else))->status, 204, 'exports too';
+    token => $nginx->token($else))->status, 204, 'so are their exports';
 ok eval { wait_for {
     !$nginx->sql(q(select count(*) from pg_stat_activity
         where usename = 'guildlog' and datname = current_database()
           and state <> 'idle'))
-} 30 }, 'and they hold no connection';
+} 30 }, 'stalled exports hold no connection to the database';
 
 my $rest = $stalled[0]->response;
-ok !$rest->truncated, 'one goes on reading';
+ok !$rest->truncated, 'one stalled reader goes on';
 my $stored = $nginx->sql('select count(*) from log_entry where guild_id = ?',
     $server);
 is scalar(my @got = csv($rest->text)), $stored + 1, '... and gets everything';
-cmp_ok memory($nginx) - $before, '<', 30_000, 'in constant memory'
+cmp_ok memory($nginx) - $before, '<', 30_000, "the worker's memory is constant"
     if ($ENV{GUILDLOG_BUILD} || '') !~ /^asan/;   # which keeps what is freed
 $_->close(reset => 1) for @stalled;
 
-# what cannot be finished
+# an export that cannot be finished
 
 my $connection = ask($nginx, $export, $as{token});
-wait_for { $connection->readable } 30, 'it begins';
+wait_for { $connection->readable } 30, 'the export begins';
 $nginx->sql('revoke execute on function logs_export from guildlog');
 ok $connection->response->truncated,
-    'a database that refuses on the way ends it visibly';
+    'an error of the database ends it unfinished';
 like $nginx->error_log, qr/"logs_export" failed, SQLSTATE 42501/,
-    '... and the log says why';
+    '... the log has the cause';
 $nginx->sql('grant execute on function logs_export to guildlog');
 
 $connection = ask($nginx, $export, $as{token});
-wait_for { $connection->readable } 30, 'another begins';
+wait_for { $connection->readable } 30, 'another export begins';
 $nginx->sql('update token set revoked_at = now() where guild_id = ?', $server);
 $answer = $connection->response;
-is $answer->status, 200, 'it had begun';
-ok $answer->truncated, 'a token revoked on the way ends it visibly';
+is $answer->status, 200, 'the answer had begun';
+ok $answer->truncated, 'a revoked token ends it unfinished';
 
 done_testing;

@@ -1,6 +1,6 @@
-# A database that stands still: whoever waits for it gets the error of the
-# document, what had begun ends so that nobody takes it for whole, and
-# afterwards all are served again.
+# A database that hangs: requests that wait for it get the error of the
+# documents, answers that have begun end unfinished, and afterwards every
+# request is served again.
 
 use lib 't/lib';
 use Guildlog;
@@ -9,7 +9,7 @@ use Guildlog::Export;
 my $rows    = 12_000;
 my $cluster = Guildlog::Cluster->new;
 
-# small buffers, so that little of an export is on its way
+# small buffers, so that little of an export is in the sockets
 my $nginx = Guildlog->new(cluster => $cluster, listen => 'sndbuf=32k',
     api => 'send_timeout 60s; guildlog_limit off;',
     database => { timeout => '1500ms', long_timeout => '1500ms',
@@ -35,7 +35,7 @@ sub served {
 }
 
 
-# an export of which something has come
+# an export of which the first bytes have come
 sub begun {
     my ($version) = @_;
 
@@ -47,7 +47,7 @@ sub begun {
 }
 
 
-# its processes, and those it makes
+# the database's processes and their children
 sub freeze {
     my @processes = sort { $a <=> $b } $cluster->pid, $cluster->pids;
     kill 'STOP', @processes;
@@ -65,16 +65,16 @@ my @frozen  = freeze();
 my %asked = map { $_ => ask($nginx, $long{$_}, $token) } sort keys %long;
 for (sort keys %asked) {
     my $answer = $asked{$_}->response;
-    like $answer->status, qr/^(?:429|50[03])$/, "$_: an error";
-    like $answer->json->{error}, qr/\S/, '... that says so';
+    like $answer->status, qr/^(?:429|50[03])$/, "$_: an error status";
+    like $answer->json->{error}, qr/\S/, '... the error says why';
 }
 
 my $answer = $chunked->response;
-is $answer->status, 200, 'an export had begun';
+is $answer->status, 200, 'the answer of an export had begun';
 ok $answer->truncated, 'HTTP/1.1: the last chunk is missing';
 my $read = drain($closing);
-is $read->{end}, 'reset', 'HTTP/1.0: a reset, not an end';
-cmp_ok $read->{rows}, '<', $rows, '... before all was sent';
+is $read->{end}, 'reset', 'HTTP/1.0: the connection is reset';
+cmp_ok $read->{rows}, '<', $rows, '... before all rows are sent';
 
 kill 'CONT', @frozen;
 wait_for { served("$logs?limit=1") } 60, 'the database answers';
@@ -82,6 +82,6 @@ for (sort keys %long) {
     wait_for { served($long{$_}) } 60, $_;
     pass "$_ is served again";
 }
-is drain(begun('1.0'))->{rows}, $rows, 'an export is whole again';
+is drain(begun('1.0'))->{rows}, $rows, 'an export is complete again';
 
 done_testing;

@@ -1,6 +1,6 @@
-# A page that is asked for again is kept by a worker, and the database says only
-# whether it is still what it was.  So beside this nginx stands another one on
-# the same database that keeps nothing: whatever happens, both say the same.
+# A worker keeps a page that is asked for again, and asks the database only
+# whether the page is still right.  The test compares each answer with that of a
+# second nginx on the same database, which keeps no pages.
 
 use lib 't/lib';
 use Guildlog;
@@ -31,15 +31,15 @@ sub record {
 }
 
 
-# pages that were answered from memory
+# the number of pages that were answered from memory
 sub kept {
     return $nginx->get('/status', raw_path => 1)
         ->json->{page_cache_hits_total};
 }
 
 
-# how many of four requests were, if all say what the other nginx says: all but
-# the first, or but the second too if this page had never been asked for
+# asks four times, compares with the other nginx, and returns how many answers
+# came from memory: 3, or 2 where this page is asked for the first time
 sub again {
     my ($query) = @_;
 
@@ -52,7 +52,7 @@ sub again {
 }
 
 
-# of the entries of that executor on the first page
+# the number of entries of an executor on the first page
 sub by {
     my ($executor) = @_;
     return scalar grep { ($_->{executor}{id} // '') eq $executor }
@@ -60,7 +60,7 @@ sub by {
 }
 
 
-# whatever is to become of entries has become of them
+# gives all entries their final outcome
 sub settle {
     my ($status, $reason) = @_;
 
@@ -70,46 +70,47 @@ sub settle {
 }
 
 
-# what is kept, and by what
+# which requests share a page
 
 is record(map { { executor => { id => "$_" } } } 1 .. 30), 30, '30 entries';
-is again(), 2, 'a page asked for twice is kept';
+is again(), 2, 'a page that is asked for again is kept';
 my $page = page('?limit=9')->json;
 for my $query ('?limit=7', "?limit=7&cursor=$page->{cursor}", '?limit=8',
     '?after=' . $page->{entries}[3]{timestamp},
     '?before=' . (time + 86400) * 1000,
     '?bot=pro', "?cursor=$page->{cursor}")
 {
-    is again($query), 2, "of $query its own";
+    is again($query), 2, "$query has a page of its own";
 }
 for my $query (qw(type=5 category=categoryMembers member=3 search=7 search=7&type=5
     channel=1 type=5&limit=3))
 {
-    is again("?$query"), 2, "and of $query";
+    is again("?$query"), 2, "$query has a page of its own";
 }
 is $nginx->head("/servers/$server/logs", %as)->header('Content-Length'),
-    length(page()->text), 'its head';
+    length(page()->text), 'HEAD has its length';
 
 {
     local $server = $nginx->server;
     local %as     = (token => $nginx->token($server));
-    is again(), 2, 'another server has another';
-    is record({ executor => { id => '88' } }), 1, 'an entry of its own';
-    is by('88'), 1, '... is there';
+    is again(), 2, 'another server has a page of its own';
+    is record({ executor => { id => '88' } }), 1,
+        'an entry of the other server';
+    is by('88'), 1, '... is on that page';
 }
 
-# what changes it
+# what changes a page
 
-is record({ executor => { id => '99' } }), 1, 'one more';
-is by('99'), 1, 'is on the page';
+is record({ executor => { id => '99' } }), 1, 'a new entry';
+is by('99'), 1, '... is on the page';
 is record({ timestamp => (time - 86400) * 1000, executor => { id => '98' } }),
-    1, 'one that comes late';
-is by('98'), 1, 'as well';
-is again(), 4, 'and that page is kept';
+    1, 'an entry with an earlier time';
+is by('98'), 1, '... is on the page';
+is again(), 4, 'the page is kept again';
 
 for my $plan ('free', 'pro', 'free', 'pro') {
     $nginx->operator('PUT', "/servers/$server", { plan => $plan });
-    is again(), 3, "the plan is $plan now";
+    is again(), 3, "the plan changes to $plan";
 }
 
 $nginx->patch("/servers/$server/config/logging/channels", %as,
@@ -117,23 +118,24 @@ $nginx->patch("/servers/$server/config/logging/channels", %as,
 $nginx->patch("/servers/$server/config/logging/settings", %as,
     json => { active_ignore => \1 });
 settle(0, 'off');
-is record({ executor => { id => '77' } }), 1, 'an entry that is held';
+is record({ executor => { id => '77' } }), 1, 'a held entry';
 $nginx->sql("update held_entry set until = now() + interval '5 min'");
-is again(), 0, 'may change by itself, and is not kept';
+is again(), 0, 'a page with a held entry is not kept';
 $nginx->post("/servers/$server/active/ignore/executors", %as,
     json => { id => '77' });
-is by('77'), 0, 'it is taken back';
+is by('77'), 0, 'the entry is removed';
 $nginx->patch("/servers/$server/config/logging/settings", %as,
     json => { active_ignore => \0 });
 settle(0, 'off');
 
-# what leaves the window leaves the page
+# entries leave the page when they leave the window of the plan
 
 {
     my $stay   = page()->json->{total};
     my $window = 30 * 86400 * 1000;
     is record(map { { timestamp => time * 1000 - $window + $_ } }
-        12_000, 12_500, 13_000), 3, 'three are about to go';
+        12_000, 12_500, 13_000), 3,
+            'three entries are about to leave the window';
     settle(0, 'off');
     ok wait_for {
         my ($before, $got, $after) = map { $_->json->{total} }
@@ -141,36 +143,37 @@ settle(0, 'off');
         die "$got, but it was $before and is $after\n"
             if $got > $before || $got < $after;
         $after == $stay;
-    }, 'they go, one by one';
-    like again(), qr/^[34]$/, 'then it is kept again';
+    }, 'they leave one after another';
+    like again(), qr/^[34]$/, 'then the page is kept again';
 }
 
 # deliveries
 
-is record({}), 1, 'one that waits to be sent';
-is again(), 0, 'is not kept';
+is record({}), 1, 'a queued entry';
+is again(), 0, 'a page with a queued entry is not kept';
 settle(0, 'webhook_404');
-is again(), 3, 'one that failed is';
+is again(), 3, 'a page with a failed entry is kept';
 is $nginx->operator('POST', "/servers/$server/replay",
     { ids => [page()->json->{entries}[0]{id}] })->json->{replayed}, 1,
-    'until it is sent again';
-is page()->json->{entries}[0]{delivery}{reason}, 'queued', '... it says so';
+    'the entry is sent again';
+is page()->json->{entries}[0]{delivery}{reason}, 'queued',
+    '... the page shows it as queued';
 is again(), 0, '... and is not kept';
 
-# who may not read it any more
+# a token that is revoked
 
 {
     my $new = $nginx->new_token($server);
     local %as = (token => $new->{token});
     $nginx->sql('delete from replay where guild_id = ?', $server);
     settle(0, 'off');
-    is again(), 3, 'a page for another token';
+    is again(), 3, 'a kept page for another token';
     $nginx->sql('update token set revoked_at = now() where token_id = ?',
         $new->{unique_id});
-    is page()->status, 401, 'which reads nothing once it is revoked';
+    is page()->status, 401, '... is refused after the token is revoked';
 }
 
-# who is slow to read gets the page that was when he came
+# a slow reader gets the page as it was when the request came
 
 {
     record(map { { content => 'x' x 3000, executor => { id => '55' } } }
@@ -186,14 +189,14 @@ is again(), 0, '... and is not kept';
             . "Host: localhost\r\nAuthorization: Bearer $as{token}\r\n\r\n");
         $client;
     } 1 .. 3;
-    ok wait_for { kept() == $before + 3 }, 'they have come';
+    ok wait_for { kept() == $before + 3 }, 'the requests have come';
     for (1 .. 5) {
         record({ executor => { id => '56' } });
         page();
     }
     setsockopt $_->socket, SOL_SOCKET, SO_RCVBUF, 1 << 20 for @slow;
     is scalar(grep { $_->response->text eq $want } @slow), 3,
-        'whatever came after it';
+        'entries that came later are not in the answer';
 }
 
 done_testing;

@@ -1,6 +1,6 @@
-# A plan is kept as long as its connection, also one made when the partition of
-# today had nothing in it yet: what comes then is never read from one end to
-# the other.
+# A plan is kept as long as its connection.  Also a plan made while the
+# partition of today is empty must not read, later on, whole tables by
+# sequential scans.
 
 use lib 't/lib';
 use Guildlog;
@@ -30,7 +30,7 @@ my @filters = (
 my $reader = session($nginx);
 
 
-# so many entries, one a ms from then on
+# records that many entries, one for each ms from a time on
 sub store {
     my ($n, $at) = @_;
 
@@ -65,14 +65,14 @@ my %arguments = (
 );
 
 
-# how many rows it has, and how many it read by scans from one end to the other
+# the rows of the tables, and how many rows were read by sequential scans
 sub call {
     my ($function, %argument) = @_;
 
     my @arguments = @{ $arguments{$function} };
     %argument = (%mine, most => 50, locale => 'en', %argument);
 
-    $reader->begin_work;    # what it counts is sent away behind the end
+    $reader->begin_work;    # a session reports its counts after its transaction
     my $before = scanned();
     my $rows   = $reader->selectall_arrayref("select * from $function("
         . join(', ', map { "$_ => ?" } @arguments) . ')', undef,

@@ -1,8 +1,7 @@
 # "live tail: new entries that match the filters, one event each with the entry
 # id as event id; Last-Event-ID resumes without loss; comment heartbeat every
-# 15 s", over several workers, a reload, a restart of the database and the end
-# of the token.
-
+# 15 s".  Tested over several workers, a reload, a restart of the database and
+# the end of a token.
 use lib 't/lib';
 use Guildlog;
 use Guildlog::Stream;
@@ -35,18 +34,18 @@ sub record {
 # an event
 
 my $all = listen_to('');
-is $all->{status}, 200, 'a stream';
+is $all->{status}, 200, 'a stream begins';
 is $all->{header}{'content-type'}, 'text/event-stream; charset=utf-8',
-    'of events';
-is $all->{header}{'cache-control'}, 'no-store', 'not to be cached';
-is $all->{header}{'x-accel-buffering'}, 'no', 'nor buffered';
+    '... with its type';
+is $all->{header}{'cache-control'}, 'no-store', '... it may not be cached';
+is $all->{header}{'x-accel-buffering'}, 'no', '... nor buffered by a proxy';
 is((lines($all, 30))[0], ':', 'a comment comes at once');
 
 my ($id) = @{ record({ content => "a\nb", executor => { id => '7' } }) };
 my ($event) = events($all, 1);
-is $event->[0], $id, 'with its id';
+is $event->[0], $id, "an event has the entry's ID";
 is_deeply $event->[1], $nginx->get("/servers/$server/logs?limit=1",
-    token => $token)->json->{entries}[0], 'as the page has it';
+    token => $token)->json->{entries}[0], '... and its data as the page has it';
 
 # filters
 
@@ -61,7 +60,8 @@ record({ content => '1', type => 7 }, { content => '2', type => 39 },
     { content => '7', role => 'Moderator' },
     { content => '8', timestamp => int((time - 900) * 1000) });
 
-is contents($all, 8), '1 2 3 Hello 4 5 6 7 8', 'all, in the order they came';
+is contents($all, 8), '1 2 3 Hello 4 5 6 7 8',
+    'without a filter: all, in the order of arrival';
 is contents($stream{'type=7'}, 1), '1', 'a type';
 is contents($stream{'category=categoryModlog'}, 1), '2', 'a category';
 is contents($stream{'search=hello'}, 1), '3 Hello', 'a search';
@@ -69,40 +69,41 @@ is contents($stream{'member=7&memberRole=executor'}, 1), '4', 'a member';
 is contents($stream{'channel=9'}, 1), '6', 'a channel';
 is contents($stream{'role=mo'}, 1), '7', 'a role';
 my ($after) = grep { /^after/ } keys %stream;
-is contents($stream{$after}, 7), '1 2 3 Hello 4 5 6 7', 'not what is too old';
-is contents($_, 1, 0.5), '', 'nothing else' for values %stream;
+is contents($stream{$after}, 7), '1 2 3 Hello 4 5 6 7',
+    'entries before "after" are left out';
+is contents($_, 1, 0.5), '', 'no stream has anything else' for values %stream;
 
 # resuming
 
 my @ids = @{ record(map { { content => "r$_" } } 1 .. 500) };
 my $late = record({ content => 'late',
     timestamp => int((time - 3000) * 1000) })->[0];
-is scalar(my @many = events($all, 501)), 501, 'many at once';
+is scalar(my @many = events($all, 501)), 501, '501 events at once';
 my $resumed = listen_to('', "Last-Event-ID: $ids[0]");
 is contents($resumed, 500), join(' ', (map { "r$_" } 2 .. 500), 'late'),
-    'all behind the last one seen, a late one too';
+    'all events after the last one seen, also an entry with an earlier time';
 is contents(listen_to("lastEventId=$ids[497]"), 3), 'r499 r500 late',
-    'by a parameter';
+    'resuming by a parameter';
 is contents(listen_to("lastEventId=$ids[0]", "Last-Event-ID: $ids[498]"), 2),
-    'r500 late', 'the header wins';
+    'r500 late', 'the header counts if both are given';
 is contents(listen_to('', "Last-Event-ID: $late"), 1, 0.5), '',
-    'nothing behind the last';
+    'nothing after the last event';
 is contents(listen_to('search=r7', "Last-Event-ID: $ids[1]"), 1), 'r7',
-    'with a filter';
+    'resuming with a filter';
 is contents(listen_to('type=5', 'Last-Event-ID: ' . ($late + 1)), 1), "a\nb",
-    'behind one that nobody knows: all that has a higher id';
+    'after an unknown ID: all with a higher ID';
 for my $bad ('x', '-1', '1.5', '99999999999999999999', '1' x 21) {
     my $stream = listen_to('', "Last-Event-ID: $bad");
     is $stream->{status}, 400, "malformed: $bad";
 }
 
-# HEAD ends
+# HEAD ends at once
 
 my $head = $nginx->head("/servers/$server/logs/stream", token => $token);
 is $head->status, 200, 'HEAD';
 is $head->header('Content-Type'), 'text/event-stream; charset=utf-8', 'as GET';
 
-# many listeners hold no connection
+# many listeners hold no connections to the database
 
 my @crowd = map {
     local $token = $_;
@@ -110,39 +111,39 @@ my @crowd = map {
 } $nginx->tokens($server, 15);
 record({ content => 'crowd' });
 is_deeply [grep { contents($_, 1) ne 'crowd' } @crowd], [],
-    'everybody in a crowd gets it';
+    'each of many listeners gets the event';
 cmp_ok $nginx->sql(q(select count(*) from pg_stat_activity
     where usename = 'guildlog' and datname = current_database())), '<=', 12,
-    'over few connections';
+    '... over few connections';
 $_->{connection}->close for @crowd;
 
-# held entries come when nobody can take them back any more
+# a held entry comes when no request can remove it any more
 
 $nginx->patch("/servers/$server/config/logging/settings", token => $token,
     json => { active_ignore => JSON::PP::true });
 my $held = listen_to('type=44');
 my $sent = time;
 record({ content => 'held', type => 44 });
-is contents($held, 1), 'held', 'a held entry is waited for';
-cmp_ok time - $sent, '>=', 3, 'as long as it is held';
+is contents($held, 1), 'held', 'a held entry comes later';
+cmp_ok time - $sent, '>=', 3, '... after it is released';
 $nginx->patch("/servers/$server/config/logging/settings", token => $token,
     json => { active_ignore => JSON::PP::false });
 
-# the database goes and comes back
+# the database stops and starts
 
 my $quiet = listen_to('type=8');
 $nginx->cluster->stop('immediate');
-ok !$quiet->{connection}->closed(2), 'a stream outlives the database';
+ok !$quiet->{connection}->closed(2), 'a stream stays open without the database';
 $nginx->cluster->start;
 delete $nginx->{dbh};
 wait_for {
     eval { record({ content => 'back', type => 8 }) }
 } 60;
-is contents($quiet, 1), 'back', 'and goes on with it';
+is contents($quiet, 1), 'back', '... and continues with it';
 
-# a reload ends streams at once, and nothing is lost
+# a reload ends streams at once; a client that resumes loses no event
 
-# the other worker may not have its connection back yet
+# the other worker may not be connected to the database again yet
 my $seen = wait_for {
     eval { record({ content => 'before', type => 9 }) }
 } 60;
@@ -151,15 +152,15 @@ my $stream = wait_for {
     my $it = listen_to('type=9');
     $it->{status} == 200 && $it;
 } 60, 'a stream';
-ok eval { $nginx->reload; 1 }, 'the workers do not wait for their streams';
+ok eval { $nginx->reload; 1 }, 'old workers do not wait for their streams';
 events($stream, 1);
-ok $stream->{ended}, 'the stream ends in order';
+ok $stream->{ended}, 'the stream ends cleanly';
 record({ content => 'meanwhile', type => 9 });
 $stream = listen_to('type=9', "Last-Event-ID: $seen");
-is contents($stream, 1), 'meanwhile', 'and the next one goes on';
+is contents($stream, 1), 'meanwhile', 'a resumed stream has the next event';
 
-# what the database refuses is told, and nobody stays whose token it does not
-# vouch for
+# errors of the database are logged, and a stream ends if its token cannot be
+# checked
 
 sub refuse { $nginx->sql("revoke execute on function $_[0] from guildlog") }
 sub permit { $nginx->sql("grant execute on function $_[0] to guildlog") }
@@ -169,34 +170,37 @@ refuse('logs_tail');
 record({ content => 'behind', type => 10 });
 ok eval { wait_for {
     $nginx->error_log =~ /"logs_tail" failed, SQLSTATE 42501/
-} 60 }, 'events that are refused are an error';
+} 60 }, 'an error of reading events is logged';
 permit('logs_tail');
-is contents($stream, 1), 'behind', '... and come when they are not any more';
+is contents($stream, 1), 'behind',
+    '... the events come after the error is over';
 
 refuse('logs_news');
 ok eval { wait_for {
     $nginx->error_log =~ /"logs_news" failed, SQLSTATE 42501/
-} 60 }, 'so are news';
+} 60 }, 'an error of asking for news is logged';
 $nginx->sql('update token set revoked_at = now() where guild_id = ?', $server);
-ok $stream->{connection}->closed(60), '... without which a token ends, too';
+ok $stream->{connection}->closed(60),
+    '... a revoked token still ends the stream';
 permit('logs_news');
 $token = $nginx->token($server);
 
 $stream = listen_to('type=10');
 refuse('logs_tokens');
-ok $stream->{connection}->closed(60), 'a token that is not judged is none';
+ok $stream->{connection}->closed(60),
+    'a token that cannot be checked ends the stream';
 like $nginx->error_log, qr/"logs_tokens" failed, SQLSTATE 42501/,
-    '... and that is an error';
+    '... the error is logged';
 permit('logs_tokens');
 $stream = listen_to('type=9');
 
-# heartbeats, the end of the token
+# heartbeats and the end of a token
 
 ok eval { wait_for { grep { $_ eq ':' } lines($stream, 1) } 60 },
-    'a comment now and then';
+    'a comment comes from time to time';
 
 $nginx->sql('update token set revoked_at = now() where guild_id = ?', $server);
-ok $stream->{connection}->closed(60), 'a revoked token ends it';
+ok $stream->{connection}->closed(60), 'a revoked token ends the stream';
 
 $token = $nginx->token($server);
 my ($jti) = $nginx->sql('select token_id from token
@@ -204,10 +208,10 @@ my ($jti) = $nginx->sql('select token_id from token
 $token = $nginx->sign($nginx->claims($server, jti => $jti->[0],
     exp => int(time) + 8));
 $stream = listen_to('');
-is $stream->{status}, 200, 'a token that expires soon';
-ok $stream->{connection}->closed(60), '... is ended by that';
+is $stream->{status}, 200, 'a stream of a token that expires soon';
+ok $stream->{connection}->closed(60), '... ends when it expires';
 
-# readers who are slow, or do not read at all
+# readers that are slow or do not read
 
 $nginx = Guildlog->new(name => 'slow', listen => 'sndbuf=8k',
     server => 'send_timeout 10s;');
@@ -217,10 +221,10 @@ my ($slow, $dead) = map { listen_to('type=9') } 1, 2;
 my @long = map { { content => $_ . 'x' x 3900, type => 9 } } 1 .. 100;
 record(@long) for 1 .. 4;
 is contents($slow, 400, 60), join(' ', map { $_->{content} } (@long) x 4),
-    'what did not fit waits for the reader';
+    'events wait for a slow reader';
 ok eval { wait_for { $nginx->error_log =~ /client timed out/ } 60 },
-    'not for longer than send_timeout';
+    '... not longer than send_timeout';
 record({ content => 'goes on', type => 9 });
-is contents($slow, 1), 'goes on', 'others have their stream';
+is contents($slow, 1), 'goes on', 'the other stream goes on';
 
 done_testing;

@@ -1,6 +1,6 @@
-# "Returns the server's logs, newest first": the parameters and their rules,
-# the page, its cursor, and who may ask. That pages and counts are the right
-# ones, whatever is stored, is shown by property.t.
+# "Returns the server's logs, newest first": the parameters and their rules, the
+# page, its cursor, and who may read.  t/search/property.t tests that pages and
+# counts are right for any entries.
 
 use lib 't/lib';
 use Guildlog;
@@ -36,20 +36,21 @@ sub refused {
 
     my $answer = $nginx->get("$logs?$query", %as);
     is $answer->status, 400, "400: $query";
-    like $answer->json->{error}, qr/^\Q$name\E: /, 'names it';
+    like $answer->json->{error}, qr/^\Q$name\E: /,
+        'the error names the parameter';
 }
 
 
 $nginx->sql('delete from log_entry where guild_id = ?', $server);
 
-# nothing
+# no entries
 
 is_deeply page(''), {
     entries => [], total => 0, retentionMs => 30 * 86_400_000,
     walled => JSON::PP::false, cursor => undef, categoryCounts => {},
 }, 'an empty page';
 
-# an entry, with all there is
+# an entry with every field
 
 my $now = int(time * 1000);
 my %full = (
@@ -73,7 +74,7 @@ is_deeply $page->{entries}, [{
         channelId => undef, messageId => undef },
 }], 'an entry is what was recorded';
 is_deeply [@$page{qw(total cursor categoryCounts)}],
-    [1, undef, { categoryText => 1 }], 'and counted';
+    [1, undef, { categoryText => 1 }], 'it is counted';
 
 my ($bare) = @{ record({ type => 101, timestamp => $now - 2000 }) };
 is_deeply page('type=101')->{entries}, [{
@@ -81,19 +82,19 @@ is_deeply page('type=101')->{entries}, [{
     timestamp => $now - 2000, messages => [], messagesTruncated => undef,
     delivery => { status => 'not_delivered', reason => 'no_channel',
         channelId => undef, messageId => undef },
-}], 'every field is there, whatever the entry has';
+}], 'every field is present, also those without a value';
 
-# the delivery, where a channel was chosen
+# the delivery, for types with and without a channel
 
 $nginx->patch("/servers/$server/config/logging/channels", %as,
     json => { main_channel => '555', category_modlog => '0' });
 record({ type => 7 }, { type => 39 });
 is_deeply page('type=7')->{entries}[0]{delivery},
     { status => 'not_delivered', reason => 'queued', channelId => '555',
-      messageId => undef }, 'queued, for a channel';
+      messageId => undef }, 'queued, where the type has a channel';
 is_deeply page('type=39')->{entries}[0]{delivery},
     { status => 'not_delivered', reason => 'off', channelId => undef,
-      messageId => undef }, 'or off';
+      messageId => undef }, 'off, where it has none';
 
 # pages
 
@@ -101,30 +102,30 @@ record(map { { type => 1, content => "$_", timestamp => $now - 10_000 } }
     1 .. 25);
 $page = page('type=1&limit=10');
 my @names = map { $_->{content} } @{ $page->{entries} };
-is $page->{total}, 25, 'all are counted on the first page';
+is $page->{total}, 25, "the first page's total counts all";
 my $second = page("type=1&limit=10&cursor=$page->{cursor}");
 push @names, map { $_->{content} } @{ $second->{entries} };
-is $second->{total}, 15, 'what is left, on the second';
+is $second->{total}, 15, "the second page's total counts the rest";
 is_deeply $second->{categoryCounts}, $page->{categoryCounts},
-    'counts by category are of the whole window';
+    'categoryCounts covers the whole window';
 record({ type => 1, content => 'new' });
 my $third = page("type=1&limit=10&cursor=$second->{cursor}");
 push @names, map { $_->{content} } @{ $third->{entries} };
 is_deeply [@$third{qw(total cursor)}], [5, undef], 'the last page';
 is_deeply [sort { $a <=> $b } @names], [1 .. 25],
-    'entries of one millisecond come once each, whatever is new';
+    'entries of the same millisecond come once each';
 is_deeply page('type=1&limit=10')->{entries}[0]{content}, 'new',
-    'new ones come first';
+    'new entries come first';
 is page('type=1&limit=26')->{cursor}, undef,
-    'no cursor where nothing is left';
+    'no cursor on the last page';
 
 my $other = $nginx->server;
 my $answer = $nginx->get("/servers/$other/logs?cursor=$page->{cursor}",
     token => $nginx->token($other));
-is $answer->status, 200, 'a cursor of another server is a position';
-is_deeply $answer->json->{entries}, [], '... in the own entries';
+is $answer->status, 200, 'a cursor of another server is only a position';
+is_deeply $answer->json->{entries}, [], "... in the own server's entries";
 is_deeply page("type=7&limit=10&cursor=$page->{cursor}")->{entries}, [],
-    'so is one of another query';
+    'a cursor of another query is only a position, too';
 
 # parameters
 
@@ -133,7 +134,7 @@ is page('search=%20%09')->{total}, page('')->{total},
 is page('unknown=1&limit=1&Limit=x')->{total}, page('')->{total},
     'unknown parameters are ignored';
 is page('memberRole=target')->{total}, page('')->{total},
-    'memberRole needs a member';
+    'memberRole has no effect without a member';
 is page('member=101&memberRole=executor')->{total}, 1, 'a member';
 is page('member=101&memberRole=target')->{total}, 0, '... on one side';
 is page('type=5&type=101&type=5')->{total}, 2, 'types, repeated';
@@ -144,8 +145,8 @@ is page('search=' . ('%F0%9F%98%80' x 200))->{total}, 0,
     '200 characters of a search';
 is page('role=' . ('%C3%A4' x 100))->{total}, 0, '100 of a role';
 is page("after=$now&before=" . ($now - 1))->{total}, 0,
-    'the end before the begin';
-is page('bot=pro')->{total}, 0, 'the Pro bot has its own';
+    '"before" is earlier than "after"';
+is page('bot=pro')->{total}, 0, 'the Pro bot has its own log';
 
 refused(@$_) for
     ['search=' . 'a' x 201, 'search'], ['search=%ff', 'search'],
@@ -169,10 +170,10 @@ refused(@$_) for
         . substr($page->{cursor}, 7), 'cursor'],
     ['cursor=' . $page->{cursor} . 'A', 'cursor'], ['bot=main', 'bot'];
 
-is page('limit=200')->{total}, page('')->{total}, '200 at most';
-is page('limit=1')->{total}, page('')->{total}, 'or a single one';
+is page('limit=200')->{total}, page('')->{total}, 'the largest limit';
+is page('limit=1')->{total}, page('')->{total}, 'the smallest limit';
 
-# a part of a name is of letters, none of which means anything else
+# each character of a search for a part of a name stands for itself
 
 record(map { { type => 40, name => $_ } } '100% _off_', 'a"b\\c', "it's *so*",
     "\x{5e9}\x{5dc}\x{5d5}\x{5dd} \x{202e}x");
@@ -193,24 +194,24 @@ $answer = $nginx->get($logs, %as);
 my $head = $nginx->head($logs, %as);
 is $head->status, 200, 'HEAD';
 is $head->header('Content-Length'), length $answer->text,
-    'has the length of GET';
+    'HEAD has the length of GET';
 is $answer->header('Content-Type'), 'application/json', 'JSON';
-is $answer->header('Cache-Control'), 'no-store', 'not to be cached';
+is $answer->header('Cache-Control'), 'no-store', 'the answer may not be cached';
 
 for my $path ($logs, "$logs/actors", "$logs/export", "$logs/stream") {
     is $nginx->get($path)->status, 401, "no token: $path";
     is $nginx->get($path, token => $nginx->token($other))->status, 403,
-        'of another server';
+        'the token of another server';
     is $nginx->get($path, token => $nginx->token($server, kind => 'basic'))
-        ->status, 403, 'a Basic one';
+        ->status, 403, 'a Basic token';
     is $nginx->post($path, %as)->status, 405, 'POST';
     is $nginx->get($path, token => $nginx->sign($nginx->claims($server)))
-        ->status, 401, 'a token that lives no more';
+        ->status, 401, 'a revoked token';
     $nginx->sql('update token set revoked_at = now()
         where guild_id in (?, ?) and permissions = 2', $server, $other);
 }
 
-# the window
+# the window of the plan
 
 record({ type => 2, timestamp => $now - 7_200_000 },
     { type => 2, timestamp => $now - 3_000_000 });
@@ -222,13 +223,13 @@ for my $plan (qw(free pro_lite)) {
         [1, 3_600_000, JSON::PP::false], "$plan: one hour";
     $page = page('type=2&after=' . ($now - 3_700_000));
     is_deeply [@$page{qw(total walled)}], [1, JSON::PP::true],
-        'asking for more is walled';
+        '"after" before the window: "walled" is true';
     $page = page('type=2&after=' . ($now - 3_500_000));
     is_deeply [@$page{qw(total walled)}], [1, JSON::PP::false],
-        'asking for less is not';
+        '"after" in the window: "walled" is false';
 }
 
-# actors
+# the list of actors
 
 $nginx->operator('PUT', "/servers/$server", { plan => 'pro' });
 record({ executor => { id => '1', name => 'old' }, timestamp => $now - 5000 },
@@ -237,8 +238,8 @@ record({ executor => { id => '1', name => 'old' }, timestamp => $now - 5000 },
 my %actor = map { $_->{id} => $_->{name} }
     @{ $nginx->get("$logs/actors", %as)->json->{actors} };
 is_deeply { map { $_ => $actor{$_} } 1, 2 }, { 1 => 'new', 2 => '"' },
-    'actors, by their last names';
+    'actors, with their latest names';
 is_deeply $nginx->get("$logs/actors?bot=pro", %as)->json, { actors => [] },
-    'none at the Pro bot';
+    'the Pro bot has none';
 
 done_testing;

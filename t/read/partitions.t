@@ -1,5 +1,6 @@
-# Where nobody made partitions for some time, what was recorded falls into the
-# default ones.  Who reads while it gets partitions of its own sees all of it.
+# Where the partitions for new days were not made, entries are recorded into the
+# default partitions.  Making the partitions then moves the rows, and every
+# request meanwhile sees all of them.
 
 use lib 't/lib';
 use Guildlog;
@@ -10,7 +11,7 @@ my $server = $g->server(plan => 'pro');
 my %as = (token => $g->token($server));
 my $at = "/servers/$server";
 
-# the days for which there is a partition are over
+# drops the partitions of the days, as if their time were over
 for my $table (qw(log_entry log_event lane_batch)) {
     $g->sql("drop table $_->[0]") for $g->sql(
         'select name from partitions(?) where name !~ ?', $table, 'past');
@@ -57,10 +58,10 @@ sub held {
 
 
 my %before = map { $_ => $ask{$_}->($g) } sort keys %ask;
-is $before{'a search'}, 1, 'they are found';
-cmp_ok held(), '>', 1000, 'no partition of a day has them';
+is $before{'a search'}, 1, 'the entries are found';
+cmp_ok held(), '>', 1000, 'the default partitions have the entries';
 
-# one step of the keeper after the other; who asks meanwhile waits for it
+# the keeper takes one step after another; requests meanwhile wait for its lock
 my $keeper = $g->cluster->connect($g->dbname);
 my $steps = 0;
 
@@ -79,7 +80,7 @@ while ($g->sql('select partitions_missing()') && $steps++ < 20) {
         $child{$pid} = $i;
     }
 
-    # each of them has its snapshot, or is behind one that has
+    # each request has its snapshot, or waits behind one that has
     eval { wait_for { $g->waiting('logs|record') >= 3 } 5 };
     $keeper->commit;
     waitpid $_, 0 for keys %child;
@@ -88,9 +89,9 @@ while ($g->sql('select partitions_missing()') && $steps++ < 20) {
     is $now{$_}, $before{$_}, "step $steps: $_" for @names;
 }
 
-cmp_ok $steps, '>=', 1, 'there was something to do';
-cmp_ok $steps, '<', 20, 'it comes to an end';
-is held(), 0, 'then every row is in a partition of its time';
-is total($g->get("$at/logs?type=5", %as)), 500, 'and none is lost';
+cmp_ok $steps, '>=', 1, 'the keeper had something to do';
+cmp_ok $steps, '<', 20, 'the keeper comes to an end';
+is held(), 0, 'then every row is in the partition of its day';
+is total($g->get("$at/logs?type=5", %as)), 500, 'no entry is lost';
 
 done_testing;

@@ -1,7 +1,7 @@
 # "an arrival is read once a server and worker, however many tails there are":
-# filters of a tail are judged in nginx, every listener gets exactly what GET
-# /logs shows by its filters, in the order in which it arrived, whether it reads
-# at once, slowly, comes back, or is far behind.
+# nginx applies the filters of a tail.  Every listener gets exactly what GET
+# /logs shows with the same filters, in the order of arrival, whether it reads
+# at once, reads slowly, comes back, or is far behind.
 #
 # GUILDLOG_SEED repeats a run.
 
@@ -24,7 +24,7 @@ my $server = $nginx->server;
 my $first  = $nginx->token($server);
 my $next   = 0;
 
-# 200 listeners are more than five tokens may have
+# a server may not have enough tokens for 200 listeners
 my @tokens = map { $nginx->sign($nginx->claims($server, jti => $_->[0])) }
     $nginx->sql(q(insert into token
         select (jsonb_populate_record(t, jsonb_build_object('token_id',
@@ -33,7 +33,7 @@ my @tokens = map { $nginx->sign($nginx->claims($server, jti => $_->[0])) }
         returning token_id), $server);
 
 
-# the ids, in the order in which they arrive
+# the IDs in the order of arrival
 my @ids;
 sub record {
     my (@entries) = @_;
@@ -48,7 +48,7 @@ sub record {
 }
 
 
-# some happened a while ago
+# some entries have an earlier time
 sub record_some {
     my ($n) = @_;
 
@@ -68,7 +68,7 @@ sub listen_to {
 }
 
 
-# how often that statement was asked
+# the number of executions of a statement
 sub asked {
     my ($statement) = @_;
 
@@ -78,7 +78,7 @@ sub asked {
 }
 
 
-# all that GET /logs has by these filters, as they arrived
+# all that GET /logs shows with these filters, in the order of arrival
 sub pages {
     my ($q) = @_;
 
@@ -95,7 +95,7 @@ sub pages {
 }
 
 
-# what a listener got is what its pages have; false says what is wrong
+# compares a listener's events with its pages; returns what differs, or false
 sub wrong {
     my ($listener) = @_;
 
@@ -168,13 +168,13 @@ for (1 .. 5) {
     push @{ $all->{got} }, $all->{stream}->events(1);
 }
 is asked('logs_tail') + asked('logs_past') - $before, 5,
-    'five arrivals are five statements';
+    'five arrivals take five statements';
 
 record_some(100) for 1 .. 3;
-my $n = all_right('everybody gets what the pages have', @listeners);
-cmp_ok $n, '>', 1500, '... which is a lot';
+my $n = all_right('every listener gets what its pages have', @listeners);
+cmp_ok $n, '>', 1500, '... which are many events';
 
-# a reload, and everybody comes back with the id that was seen last
+# a reload; every listener resumes after the last ID it saw
 
 $_->{stream}->close for splice @listeners, 60;
 $nginx->reload(nowait => 1);
@@ -192,7 +192,7 @@ record_some(50);
 all_right('nothing is lost, doubled or out of order over a reload',
     @listeners);
 
-# readers who do not read while there is much to read, among others who do
+# some readers do not read while many entries come
 
 my @slow = @listeners[1 .. 20];
 my $left = 1_200_000;
@@ -206,21 +206,21 @@ while ($left > 0) {
 my %slow = map { $_->{string} => 1 } @slow;
 all_right('slow readers take nothing from others',
     grep { !$slow{ $_->{string} } } @listeners);
-all_right('... and get all in the end', @slow);
+all_right('... and get everything in the end', @slow);
 
-# some come back from far behind
+# some listeners resume from far behind
 
 record_some(400) for 1 .. 4;
 my @far = map { { %$_, got => [],
     stream => listen_to($_->{string}, "Last-Event-ID: $ids[0]") } }
     @listeners[0 .. 9];
-all_right('who is far behind catches up', @far);
-cmp_ok asked('logs_past'), '>', 0, '... by what the database finds for it';
+all_right('a listener that is far behind catches up', @far);
+cmp_ok asked('logs_past'), '>', 0, '... by a search in the database';
 record_some(1);
-all_right('nobody is in the way', @listeners, @far);
+all_right('all listeners get everything', @listeners, @far);
 
-# what arrived is judged a moment at a time: some leave while others have it
-# already, and somebody comes back
+# arrivals are filtered in time slices: some listeners leave while others have
+# the event already, and one resumes
 
 record_some(1000);
 push @{ $all->{got} }, $all->{stream}->events(1);
@@ -233,9 +233,9 @@ record_some(100);
 pop @leaving;
 my %gone = map { $_ => 1 } @leaving;
 @listeners = @listeners[grep { !$gone{$_} } 0 .. $#listeners];
-all_right('who leaves in the middle takes nothing from others', @listeners);
+all_right('listeners that leave take nothing from others', @listeners);
 
-# a filter that matches nothing moves on all the same
+# a filter that matches nothing moves its position forward, too
 
 $_->{stream}->close for @listeners[1 .. $#listeners], @far;
 my $none = listen_to('search=nobodysaysthis');
@@ -243,10 +243,11 @@ record_some(1000) for 1 .. 3;
 push @{ $all->{got} }, $all->{stream}->events(3000);
 $before = asked('logs_past');
 record({ content => 'nobodysaysthis' });
-is $none->contents(1), 'nobodysaysthis', 'what is looked for comes';
-is asked('logs_past'), $before, '... without looking at all of it again';
+is $none->contents(1), 'nobodysaysthis', 'the first entry that matches comes';
+is asked('logs_past'), $before,
+    '... without a search through the entries before it';
 
-# an entry that is taken back is not shown, however long that takes to commit
+# an entry that a request removes is not shown, even if the commit takes long
 
 $nginx->patch("/servers/$server/config/logging/settings", token => $first,
     json => { active_ignore => JSON::PP::true });
@@ -262,14 +263,14 @@ $taker->do(q(select active_ignore_executors(?, ?, 0::smallint, 1::smallint,
 wait_for {
     $nginx->sql(q(select until < clock_timestamp() - interval '2 s'
         from held_entry where guild_id = ?), $server)
-} 30, 'nobody else can take it back';
+} 30, 'no other request can remove it';
 $before = asked('logs_tail');
-wait_for { asked('logs_tail') >= $before + 3 } 30, 'tails look for it';
-is scalar(my @shown = $held->events(1, 0.01)), 0, 'it is not shown';
+wait_for { asked('logs_tail') >= $before + 3 } 30, 'tails ask for it';
+is scalar(my @shown = $held->events(1, 0.01)), 0, 'the entry is not shown';
 $taker->commit;
 $nginx->patch("/servers/$server/config/logging/settings", token => $first,
     json => { active_ignore => JSON::PP::false });
 record({ content => 'behind', type => 44 });
-is $held->contents(1), 'behind', '... nor ever';
+is $held->contents(1), 'behind', '... nor later';
 
 done_testing;

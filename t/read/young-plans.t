@@ -1,6 +1,6 @@
-# A plan is kept as long as its connection, also one made when a table, or the
-# partition of the day, had nothing in it yet: what is looked for by its id then
-# is found by it later on, too, and not by looking at all that a server has.
+# A plan is kept as long as its connection.  Also a plan made while a table, or
+# the partition of the day, was empty must find rows by their keys later on, and
+# not read all rows of a server.
 
 use lib 't/lib';
 use Guildlog;
@@ -14,8 +14,8 @@ my $token = $nginx->new_token($guild);
 my $me    = "'$token->{unique_id}', $guild, 0::smallint, 1::smallint";
 my $next  = 0;
 
-# so that all of an entry is looked at: members' roles, its channel, what is
-# above it; and so that it is held
+# makes recording look at every part of an entry (members' roles, its channel
+# and the parent of the channel), and holds the entry
 $nginx->sql('insert into ignore_entry (guild_id, bot, ignore_type, ignore_value)
     values ($1, 0, 0, 9), ($1, 0, 1, 9), ($1, 0, 5, 9), ($1, 0, 6, 9)', $guild);
 $nginx->patch("/servers/$guild/config/logging/settings",
@@ -75,17 +75,17 @@ for my $kind (0, 1) {
     $nginx->sql('insert into directory (guild_id, kind, id, name)
         select $1, $2, n, n from generate_series(1, 30000) n', $guild, $kind);
 }
-# autovacuum may have it planned anew, which takes a look at the catalog
+# autovacuum may cause a new plan, which reads the catalog
 cmp_ok min(map { record(100) } 1 .. 3), '<', $before + 100 * 3 * 10,
-    'the members and the channel of an entry';
+    'recording: members and channels';
 
 record(1000) for 1 .. 3;
 hold();
-cmp_ok tail(), '<', 4000 * 20, 'a tail: the entries that are held';
-cmp_ok ignore(), '<', 4000 * 20, 'those that are to be taken back';
-cmp_ok release(), '<', 4000 * 20, 'those that are held no more';
+cmp_ok tail(), '<', 4000 * 20, 'a tail: held entries';
+cmp_ok ignore(), '<', 4000 * 20, 'active ignore: entries to remove';
+cmp_ok release(), '<', 4000 * 20, 'the release of held entries';
 
-# names that the index of searches has; the planner knows that there are none
+# names for the index of searches; the planner thinks that there are none
 $nginx->sql('analyze search_string');
 my $other = $nginx->server;
 $nginx->sql('insert into search_head (guild_id, bot) values ($1, 0)', $other);
@@ -102,6 +102,6 @@ $nginx->sql("insert into search_string (guild_id, bot, number, kind,
     string) select \$1, 0, -n, 0, 'Member ' || n
     from generate_series(1, 30000) n", $other);
 cmp_ok min(map { index_more() } 1 .. 3), '<', $before + 10_000,
-    'the names of entries that become part of an index';
+    'the index of searches: names of entries';
 
 done_testing;

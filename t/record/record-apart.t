@@ -1,6 +1,6 @@
-# POST /logs of many servers: the trouble of one of them, whatever it is, is not
-# that of the others. What was not recorded for it is told by its index, with
-# "retry"; sent again it is recorded once.
+# POST /logs of many servers: an error of one server's entries does not fail the
+# others'.  Entries that were not recorded are listed by index, with "retry".
+# Sent again, they are recorded once.
 
 use lib 't/lib';
 use Guildlog;
@@ -27,7 +27,7 @@ sub status {
 }
 
 
-# places of the entries that are to be sent again
+# the indexes of the entries that have "retry"
 sub again {
     my ($answer) = @_;
     return join ' ', map { $_->{retry} ? $_->{index} : "!$_->{index}" }
@@ -35,7 +35,7 @@ sub again {
 }
 
 
-# until the transaction ends
+# locks a server's log until the transaction ends
 sub hold {
     my (@servers) = @_;
 
@@ -47,7 +47,7 @@ sub hold {
 }
 
 
-# words that stand everywhere in very long messages
+# words that occur everywhere in very long messages
 
 my %as = (token => $nginx->token($bad));
 my @words = map { my $a = $_; map { "$a$_" } 'a' .. 'v' } 'a' .. 'v';
@@ -58,51 +58,54 @@ my $text = join ' ', map { $words[$_ * 7 % @words] } 1 .. 666;
 my @bulk = map { entry($bad, type => 3, messages => [map {
     { id => "$_", content => $text } } 1 .. 30]) } 1 .. 4;
 my $answer = record(@bulk, map { entry($other) } 1 .. 100);
-is $answer->status, 200, 'long messages of such words, in a batch of two';
-is $answer->json->{recorded}, 104, 'all of it is recorded at once';
-is status()->{batches_apart_total}, 0, 'by one statement';
+is $answer->status, 200, 'long messages with filtered words, from two servers';
+is $answer->json->{recorded}, 104, 'all of them are recorded';
+is status()->{batches_apart_total}, 0, '... by one statement';
 is $nginx->sql('select count(*) from log_entry where guild_id = ? and '
     . "doc like '%[word]%' and doc not like '%ab ac%'", $bad), 4,
-    'no word is left in it';
+    'every filtered word is masked';
 
-# a server that is held by somebody
+# another session locks the log of a server
 
 my $lock  = hold($bad);
 my @mixed = (entry($bad), entry($other), entry($bad), entry($other));
 $answer = record(@mixed);
-is $answer->status, 200, 'a server is held for long';
-is $answer->json->{recorded}, 2, 'another one is recorded';
-is again($answer), '0 2', 'its own entries are to be sent again';
+is $answer->status, 200, 'the log of one server is locked for long';
+is $answer->json->{recorded}, 2, "the other server's entries are recorded";
+is again($answer), '0 2', 'the entries of the first one have "retry"';
 is_deeply [map { defined } @{ $answer->json->{ids} }], ['', 1, '', 1],
-    'they have no id';
-is status()->{batches_apart_total}, 1, 'it is counted';
-is status()->{entries_total}{postponed}, 2, 'so are the entries';
+    'they have no ID';
+is status()->{batches_apart_total}, 1, 'the status page counts the batch';
+is status()->{entries_total}{postponed}, 2,
+    'the status page counts the entries';
 like $nginx->error_log, qr/\[error\].*a batch of many servers: server $bad: 2 /,
-    'the log names the server';
+    'the error log names the server';
 
 $answer = record(entry($bad));
-is $answer->status, 503, 'nothing at all is no success';
-like $answer->json->{error}, qr/send it again/, 'it says what to do';
+is $answer->status, 503,
+    'a batch of which nothing is recorded is not a success';
+like $answer->json->{error}, qr/send it again/,
+    'the error says to send it again';
 
 $lock->rollback;
 $answer = record(@mixed);
-is $answer->json->{recorded}, 2, 'sent again they are recorded';
-is $answer->json->{duplicates}, 2, 'the others are not, twice';
+is $answer->json->{recorded}, 2, 'entries that are sent again are recorded';
+is $answer->json->{duplicates}, 2, 'the others are duplicates';
 
-# one whose data raise an error
+# recording fails for the data of one server
 
 $nginx->sql(q(create function trouble() returns trigger language plpgsql as
     $$ begin raise exception 'no such luck'; end $$));
 $nginx->sql("create trigger trouble before insert on log_entry for each row
     when (new.guild_id = $bad) execute function trouble()");
 $answer = record(entry($bad), entry($other));
-is $answer->status, 200, 'a server whose data raise an error';
-is $answer->json->{recorded}, 1, 'is the only one that is not recorded';
-is again($answer), '0', 'until it is mended';
+is $answer->status, 200, 'the data of one server raise an error';
+is $answer->json->{recorded}, 1, "the other server's entries are recorded";
+is again($answer), '0', 'the entry of the first one has "retry"';
 like $nginx->error_log, qr/1 entries are to be sent again, P0001 no such luck/,
-    'the log says why';
+    'the error log has the cause';
 
-# one that takes all the time there is
+# one server uses up the time of the whole batch
 
 my $short = Guildlog->new(name => 'short', cluster => $nginx->cluster,
     dbname => $nginx->dbname, database => { timeout => '2s' });
@@ -110,8 +113,9 @@ $nginx->sql(q(create or replace function trouble() returns trigger
     language plpgsql as $$ begin perform pg_sleep(30); return new; end $$));
 $answer = $short->operator('POST', '/logs', [entry($bad, content => 'long'),
     entry($other)]);
-is $answer->status, 200, 'a server that takes all the time';
-is $answer->json->{recorded}, 1, 'leaves some to the others';
-is again($answer), '0', 'and is to be sent again';
+is $answer->status, 200, 'one server takes longer than the timeout';
+is $answer->json->{recorded}, 1,
+    "the other server's entries are still recorded";
+is again($answer), '0', 'the entry of the first one has "retry"';
 
 done_testing;

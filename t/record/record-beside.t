@@ -1,5 +1,5 @@
-# A server whose recording has to wait keeps nobody else from a connection: its
-# batches go one behind another, on one of them.
+# A server whose recording has to wait takes only one connection: its batches
+# are recorded one after another.  The other connections serve the others.
 
 use lib 't/lib';
 use Guildlog;
@@ -14,7 +14,7 @@ my $token = $nginx->token($other);
 my $n = 0;
 
 
-# asked for, and not waited for
+# sends a batch and does not wait for its answer
 sub ask {
     my ($guild, $query) = @_;
 
@@ -33,7 +33,7 @@ sub counter {
 }
 
 
-# until the transaction ends
+# locks a bot's log until the transaction ends
 sub hold {
     my (@bots) = @_;
 
@@ -45,7 +45,7 @@ sub hold {
 }
 
 
-# both connections are open
+# opens both connections
 
 is ask($stuck, $_)->response->status, 200, 'the server records'
     for '', '?bot=pro';
@@ -53,31 +53,31 @@ my $lock    = hold(0, 1);
 my @batches = map { ask($stuck, $_) } '', '?bot=pro';
 ok wait_for { counter('connections') == 2 }, 'there are two connections';
 $lock->rollback;
-is $_->response->status, 200, 'the server goes on' for @batches;
+is $_->response->status, 200, 'the server still records' for @batches;
 
-# one of them waits
+# recording for this server waits for the lock
 
 $lock    = hold(0);
 @batches = map { ask($stuck, '') } 1 .. 6;
-ok wait_for { $nginx->waiting }, 'it has to wait';
+ok wait_for { $nginx->waiting }, 'a batch waits for the lock';
 
 for my $round (1 .. 4) {
     is $nginx->get("/servers/$other", token => $token)->status, 200,
-        "who asks for something else is answered ($round)";
+        "another request is answered ($round)";
     is ask($other, '')->response->status, 200, 'another server records';
     is ask($stuck, '?bot=pro')->response->status, 200,
-        'and so does the other bot of the server';
+        'so does the other bot of the same server';
 }
-is $nginx->waiting, 1, 'one connection is all that waits';
+is $nginx->waiting, 1, 'only one connection waits';
 
 $lock->rollback;
-is $_->response->json->{recorded}, 1, 'what had to wait is recorded'
+is $_->response->json->{recorded}, 1, 'each batch that waited is recorded'
     for @batches;
 is scalar $nginx->sql('select count(*) from log_entry '
     . 'where guild_id = ? and bot = 0', $stuck), 8, 'each once';
 
 
-# one that has not left this machine is waited for as well
+# a batch that is still being sent to the database counts as running, too
 
 my $fake = FakePostgres->new(sub {
     my ($peer) = @_;
@@ -106,10 +106,10 @@ my $large = join ',', map {
 } 1 .. 3;
 
 is $fake->ask($nginx, 'GET')->response->status, 200,
-    'others are answered while a batch is being sent';
-is $fake->count('recorded'), 0, 'and no other batch goes before it';
+    'requests of others are answered while a batch is being sent';
+is $fake->count('recorded'), 0, 'no other batch of its server overtakes it';
 
 $fake->mode('hears');
-is $_->response->status, 200, 'each is recorded then' for @batches;
+is $_->response->status, 200, 'then each batch is recorded' for @batches;
 
 done_testing;

@@ -1,5 +1,6 @@
-# Active ignore from end to end: a request hides what comes after it, and what
-# came up to 3 s before it, so that a bot may say it late; nothing else.
+# Active ignore from end to end: a request hides entries that come after it, and
+# entries that came up to 3 s before it, because a bot may ask late.  It hides
+# nothing else.
 
 use lib 't/lib';
 use Guildlog;
@@ -29,7 +30,7 @@ sub ignore {
 }
 
 
-# a server that holds entries
+# a server with active ignore, which holds its entries
 sub server {
     my $server = $nginx->server;
     $token = $nginx->token($server);
@@ -42,7 +43,7 @@ sub server {
 }
 
 
-# anew where it took so long that they were held no more
+# tries again if this took so long that the entries were not held any more
 
 my ($recorded, $asked, @before, @after);
 wait_for {
@@ -55,24 +56,25 @@ wait_for {
     @after  = map { $_->{executor}{id} } @{ page()->{entries} };
     time - $began < 3;
 };
-is $recorded, 2, 'two entries';
-is_deeply \@before, ['held', 'held'], 'are held';
-is $asked, 200, 'a request comes late';
-is_deeply \@after, ['8'], 'and takes its own back';
-is page()->{total}, 1, 'from the count too';
+is $recorded, 2, 'two entries are recorded';
+is_deeply \@before, ['held', 'held'], '... and held';
+is $asked, 200, 'a request comes after them';
+is_deeply \@after, ['8'], '... and removes its entry';
+is page()->{total}, 1, '... also from the total';
 wait_for { page()->{entries}[0]{delivery}{reason} eq 'queued' };
-is ignore('8'), 200, 'what is held no more';
-is page()->{total}, 1, 'stays';
+is ignore('8'), 200, 'a request for an entry that is not held any more';
+is page()->{total}, 1, '... removes nothing';
 
 is ignore('9', count => 2, time => 60), 200, 'a request comes first';
 my $answer = record(map { { executor => { id => '9' } } } 1 .. 5);
-is_deeply $answer->{dropped}, { active_ignore => 2 }, 'and hides two';
-is $answer->{recorded}, 3, 'of five';
+is_deeply $answer->{dropped}, { active_ignore => 2 },
+    '... and hides two entries';
+is $answer->{recorded}, 3, '... of five';
 is_deeply record({ type => 39, executor => { id => '9' } })->{dropped}, {},
-    'but no ban';
+    '... and no ban';
 
 
-# one that somebody else has in hand is in no other's way
+# an entry that another session has locked does not delay the others
 
 my @due = map {
     server();
@@ -93,8 +95,9 @@ sub released {
 
 $holder->begin_work;
 $holder->do('select from log_head where guild_id = ? for update', {}, $due[0]);
-is_deeply released(), [$due[1]], 'what others held is released';
+is_deeply released(), [$due[1]], 'the entry that is not locked is released';
 $holder->rollback;
-is_deeply released(), [$due[0]], 'its own is once it can be';
+is_deeply released(), [$due[0]],
+    'the other one is released after it is unlocked';
 
 done_testing;

@@ -1,6 +1,6 @@
-# The operator's way in: entries as a JSON array or NDJSON, for one server or
-# for many. "One bad entry does not sink the batch, it is reported by index";
-# "the same one twice in 24 h is stored once".
+# The operator's endpoint for recording: entries as a JSON array or NDJSON, for
+# one server or for many.  "One bad entry does not sink the batch, it is
+# reported by index"; "the same one twice in 24 h is stored once".
 
 use lib 't/lib';
 use Guildlog;
@@ -35,7 +35,7 @@ sub record {
 }
 
 
-# the error of an entry with these fields, or what else came of it
+# records an entry with these fields; returns its error or its other outcome
 sub fate {
     my $answer = record(entry(@_))->json;
     return $answer->{errors}[0]{error} // ($answer->{recorded}
@@ -43,19 +43,20 @@ sub fate {
 }
 
 
-# the forms
+# the formats
 
 my $answer = record(entry(content => 'Ünï'), entry(), entry(type => 7));
 is $answer->status, 200, 'an array';
 is $answer->header('Content-Type'), 'application/json', '... is answered';
 is_deeply { %{ $answer->json }, ids => 0 }, { recorded => 3, duplicates => 0,
-    dropped => {}, errors => [], ids => 0 }, '... with what became of it';
+    dropped => {}, errors => [], ids => 0 },
+        '... with the outcome of each entry';
 my @ids = @{ $answer->json->{ids} };
 is_deeply [map { scalar $nginx->sql(
     'select type from log_entry where id = ?', $_) } @ids], [5, 5, 7],
-    '... and an id for each, in order';
+    '... with an ID for each, in their order';
 like $nginx->sql('select doc from log_entry where id = ?', $ids[0]),
-    qr/"content":"Ünï"/, 'text is stored as it came';
+    qr/"content":"Ünï"/, 'text is stored unchanged';
 
 my @lines = map { line() } 1 .. 3;
 my $at = "/servers/$server/logs";
@@ -75,13 +76,13 @@ for my $form (
 $answer = send_text($at, 'application/x-ndjson',
     join "\n", line(), '{"broken', line(), '[]', '5',
     '{"event_id": "a", "event_id": "b", "type": 5}', line());
-is $answer->json->{recorded}, 3, 'a line that is no JSON is a bad entry';
+is $answer->json->{recorded}, 3, 'a line that is not JSON is a bad entry';
 is_deeply [map { $_->{index} } @{ $answer->json->{errors} }], [1, 3, 4, 5],
-    '... at its place';
+    '... reported with its index';
 is_deeply [map { defined ? 1 : 0 } @{ $answer->json->{ids} }],
     [1, 0, 1, 0, 0, 0, 1], '... without an id';
 like $answer->json->{errors}[3]{error}, qr/^event_id: given twice$/,
-    'a field that is given twice is one';
+    'a field that occurs twice is refused';
 is send_text($at, 'application/x-ndjson', "\n \n")->json->{recorded}, 0,
     'no lines, no entries';
 is_deeply $nginx->operator('POST', $at, [])->json, { recorded => 0,
@@ -109,7 +110,7 @@ for my $bad (
 is record(map { entry() } 1 .. 1000)->json->{recorded}, 1000, '1000 entries';
 
 
-# what an entry may be
+# the fields of an entry and their rules
 
 for my $rule (
     ['event_id: must be 1 to 64 characters long', event_id => ''],
@@ -178,16 +179,17 @@ is_deeply send_text($at, 'application/json', '[' . join(',', line(),
         '{"event_id": "\u0000", "type": 5}', line()) . ']')->json->{errors},
     [{ index => 1, error => 'count: the number is out of range' },
      { index => 2, error => 'event_id: must not contain NUL' }],
-    'what cannot be a value';
+    'values that cannot be stored';
 is_deeply record(entry(), 5, entry())->json->{errors},
     [{ index => 1, error => 'entry: must be a JSON object' }],
-    'an entry that is no object';
-is record({ type => 5 })->json->{errors}[0]{error}, 'event_id: is required',
+    'an entry that is not an object';
+is record({ type => 5 })->json->{errors}[0]{error},
+    'a required field is missing',
     'what is required';
 
 
-# nginx makes the document of an entry, the SQL function makes it for those who
-# record without: they are the same to the byte
+# nginx makes the document of an entry; the SQL function makes it for callers
+# without nginx.  Both make the same bytes
 
 for my $fields (
     {},
@@ -222,14 +224,14 @@ for my $fields (
 }
 
 
-# the same event
+# the same event twice
 
 my $same = entry();
 my $first = record($same)->json->{ids}[0];
 $answer = record($same, entry(), $same)->json;
 is $answer->{duplicates}, 2, 'the same event is not stored again';
 is_deeply [@{ $answer->{ids} }[0, 2]], [$first, $first],
-    '... and answers with its id';
+    '... the answer has its first ID';
 
 my @pids;
 for my $n (1 .. 4) {
@@ -241,10 +243,10 @@ for my $n (1 .. 4) {
 waitpid $_, 0 for @pids;
 is $nginx->sql(q{select count(*) from log_event where guild_id = ?
     and event_id like 'at-once-%'}, $server), 100,
-    'nor when it is sent four times at once';
+    'the same events at once in four batches are stored once';
 
 
-# a batch that is cut in the middle
+# a body whose connection closes in the middle
 
 my $count = $nginx->sql('select count(*) from log_event');
 my @whole = map { line(event_id => "cut-$_") } 1 .. 50;
@@ -265,22 +267,22 @@ for my $form (
         shutdown $client->socket, 1;
         $client->closed(10);
         is $nginx->sql('select count(*) from log_event'), $count,
-            "$name by $head->[0]: nothing of a half is recorded";
+            "$name by $head->[0]: a part of a body records nothing";
     }
 }
 is send_text($at, 'application/json', '[' . join(',', @whole[0 .. 9]))->status,
-    400, 'an array without its end';
-is $nginx->sql('select count(*) from log_event'), $count, '... neither';
+    400, 'an array without an end';
+is $nginx->sql('select count(*) from log_event'), $count, '... records nothing';
 
 
-# rules and counts
+# rules that drop entries, and the counts of them
 
 is fate(executor => { id => '1', bot => \1 }), 'bot_executor',
     'a rule drops an entry';
 $answer = record(entry(executor => { id => '1', bot => \1 }),
     entry(target => { id => '1', bot => \1 }), entry())->json;
 is_deeply $answer->{dropped}, { bot_executor => 1, bot_target => 1 },
-    '... and is named';
+    '... and the answer names the rule';
 
 
 # the Pro bot
@@ -288,9 +290,9 @@ is_deeply $answer->{dropped}, { bot_executor => 1, bot_target => 1 },
 is $nginx->operator('POST', "$at?bot=pro", [entry()])->json->{recorded}, 1,
     'bot=pro';
 is $nginx->sql('select count(*) from log_entry where guild_id = ? and bot = 1',
-    $server), 1, '... is another bot';
+    $server), 1, '... is recorded for the Pro bot';
 is $nginx->operator('POST', "$at?bot=main", [])->status, 400,
-    '... and the only one that is named';
+    '... and is the only one in its log';
 
 
 # many servers
@@ -304,33 +306,34 @@ $answer = $nginx->operator('POST', '/logs', [
 ]);
 is $answer->status, 200, 'entries of many servers';
 is $answer->json->{recorded}, 3, '... are recorded';
-is_deeply $answer->json->{dropped}, { bot_executor => 1 }, '... or dropped';
+is_deeply $answer->json->{dropped}, { bot_executor => 1 },
+    '... or dropped by a rule';
 is_deeply { map { $_->{index} => $_->{error} } @{ $answer->json->{errors} } },
     { 3 => 'server: is required', 4 => 'server: unknown',
       5 => 'server: must be a string of 1 to 20 digits, '
           . 'from 10000000000000000 to 9223372036854775807',
-      7 => 'bot: must be one of main, pro' }, '... or bad, by their place';
+      7 => 'bot: must be one of main, pro' }, '... or bad, with their index';
 is $nginx->sql('select guild_id from log_entry where id = ?',
-    $answer->json->{ids}[0]), $other, '... each with its server';
+    $answer->json->{ids}[0]), $other, '... for the server that each names';
 is $nginx->operator('POST', '/servers/100000000000000001/logs',
-    [entry()])->status, 404, 'a server that nobody put';
-is $nginx->operator('GET', '/logs')->status, 405, 'it is only written to';
+    [entry()])->status, 404, 'a server that does not exist';
+is $nginx->operator('GET', '/logs')->status, 405, 'recording takes only POST';
 
 my $status = $nginx->get('/status', raw_path => 1)->json;
 ok $status->{entries_total}{bot_executor} >= 3
     && $status->{entries_total}{duplicate} >= 302
     && $status->{entries_total}{recorded} > 1000,
-    'the status page counts what became of entries';
+    'the status page counts entries by their outcome';
 
 # "IDs are strings of 1 to 20 digits, at most 9223372036854775807"
 
 $answer = record(entry(type => 7, executor => { id => '00200000000000000009',
     name => 'Zoe' }));
-is $answer->json->{recorded}, 1, 'zeros before an id are taken';
+is $answer->json->{recorded}, 1, 'leading zeros of an ID are accepted';
 is $nginx->sql('select executor_id from log_entry where id = ?',
-    $answer->json->{ids}[0]), '200000000000000009', '... and mean nothing';
+    $answer->json->{ids}[0]), '200000000000000009', '... and dropped';
 
-# a batch of megabytes is read in turns, between which others have theirs
+# a batch of megabytes is read in slices; other requests run between them
 
 my @long = map { entry(content => "$_ " . 'x' x 3900) } 1 .. 1000;
 $answer = record(@long);
@@ -339,17 +342,17 @@ is $nginx->sql('select count(*) from unnest(?::bigint[]) with ordinality '
     . 'i (id, n) join log_entry e on e.id = i.id '
     . "where e.guild_id = ? and (e.doc || '}')::json ->> 'content' "
     . "like i.n || ' %'", '{' . join(',', @{ $answer->json->{ids} }) . '}',
-    $server), 1000, '... each entry in its place';
+    $server), 1000, '... each entry with the ID at its index';
 
 my $text = json->encode(\@long);
 my $gone = Guildlog::Client->new(unix => $nginx->{operator});
 ok $gone->send("POST /servers/$server/logs HTTP/1.1\r\nHost: localhost\r\n"
     . "Content-Type: application/json\r\nContent-Length: " . length($text)
-    . "\r\n\r\n$text"), 'one that nobody waits for';
+    . "\r\n\r\n$text"), 'a batch whose client leaves';
 $gone->close;
-is fate(type => 5), 'recorded', '... is in no way';
+is fate(type => 5), 'recorded', '... does not delay the next one';
 
-# what is planned while there is nothing in the partitions is kept
+# a plan made while the partitions are empty is kept for later executions
 
 $nginx->sql('begin');
 $nginx->sql('truncate log_event, log_entry');
@@ -360,9 +363,9 @@ $nginx->sql('select record(?, 0::smallint, ?)', $server,
     json->encode([entry(), entry()]));
 is_deeply [grep { $scans{$_->[0]} < $_->[1] } $nginx->sql(
     'select relname, seq_scan from pg_stat_xact_user_tables')], [],
-    'no table is read from one end to the other';
+    'no table is read by a sequential scan';
 
-# ... nor the part of an index that is the server's, for each entry
+# ... and does not read all of the server's events in an index for each entry
 
 sub known {
     return $nginx->sql('select sum(pg_stat_get_xact_tuples_returned('
@@ -375,7 +378,7 @@ $nginx->sql('select record(?, 0::smallint, ?)', $server,
 my $known = known();
 $nginx->sql('select record(?, 0::smallint, ?)', $server,
     json->encode([entry()]));
-is known(), $known, 'an event is looked for, not those of the server read';
+is known(), $known, 'an event is found by its key';
 $nginx->sql('rollback');
 
 done_testing;

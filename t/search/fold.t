@@ -1,8 +1,7 @@
 # "every word of the query must match; words are matched whole in message
 # content, case-insensitively, any language; or the whole query matches a part
 # of the executor's, target's, channel's name, role, name or reason": nginx
-# judges an entry as the database does, for every character and for whatever is
-# stored and asked.
+# judges an entry as the database does, for every character, entry and query.
 #
 # GUILDLOG_SEED repeats a run, GUILDLOG_QUERIES makes it longer.
 
@@ -24,7 +23,7 @@ system('bash', '-c', '. util/lib.sh; source=$top/t/lib/match.c; pure_library;
     or die "$program cannot be built";
 
 
-# what it says to these questions, a line each
+# the program's answers to these questions, one line each
 sub ask {
     my (@questions) = @_;
 
@@ -46,7 +45,7 @@ sub hex_of {
 }
 
 
-# the first few that differ
+# reports the first few differences
 sub same {
     my ($got, $expected, $what, @name) = @_;
 
@@ -68,9 +67,9 @@ my @points = $nginx->sql(q(
      where c not between x'd800'::int and x'dfff'::int
      order by c));
 
-is scalar @points, 0x10ffff - 0x800, 'all code points';
+is scalar @points, 0x10ffff - 0x800, 'all code points are tested';
 same [ask('points')], [map { $_->[1] } @points],
-    'are folded alike, and of words or not',
+    'both fold them alike, and agree on letters of words',
     map { sprintf 'U+%04X', $_->[0] } @points;
 
 # texts
@@ -102,7 +101,7 @@ same [map {
     my %once = map { $_ => 1 } @word;
     join ' ', $fold, sort keys %once;
 } ask(map { 'fold ' . hex_of($_) } @texts)], [map { $_->[0] } @words],
-    '20,000 texts are, and have the same words', @texts;
+    '20,000 texts have the same words', @texts;
 
 # entries
 
@@ -118,11 +117,12 @@ for my $n (1 .. 3) {
     $_->{emoji} = { id => '5', name => 'hello', animated => \1 }
         for grep { chance(0.1) } @entries;
 
-    # some as the module writes them, some as the database does
+    # the module writes some of them, the database writes the others
     if ($n < 3) {
         my $answer = $nginx->operator('POST', "/servers/$server/logs",
             \@entries);
-        is $answer->json->{recorded}, 100, 'entries' or diag $answer->text;
+        is $answer->json->{recorded}, 100,
+            'a batch is recorded' or diag $answer->text;
     }
     else {
         $nginx->sql('select record(?, 0::smallint, ?::jsonb)', $server,
@@ -132,7 +132,7 @@ for my $n (1 .. 3) {
 
 my @entries = $nginx->sql(q(select id, doc from log_entry where guild_id = ?
     order by id), $server);
-cmp_ok scalar @entries, '>=', 300, 'are stored';
+cmp_ok scalar @entries, '>=', 300, 'entries are stored';
 my @docs = map { 'match ' . hex_of($_->[1]) } @entries;
 
 my @categories = $nginx->sql('select distinct category from log_type');
@@ -180,6 +180,6 @@ for (1 .. $queries) {
         0 .. $#entries if !$wrong++;
 }
 is $wrong, 0, "$queries queries find the same entries";
-cmp_ok $found, '>', $queries, '... and do find some';
+cmp_ok $found, '>', $queries, '... some find entries';
 
 done_testing;

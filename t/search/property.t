@@ -1,8 +1,9 @@
 # "total: number of entries matching the filters from this page onwards",
 # "categoryCounts: the category filter itself is not applied to it", "Both are
-# exact, always": whatever is stored, late or taken back, and asked, with any
-# number of checkpoints, of everything and of channels and members, and however much of the index for searches is made, every page is the one that
-# a plain look at all entries gives.
+# exact, always".  Entries are recorded, some late, some are deleted again, and
+# queries are asked, with any number of checkpoints (of everything, of channels
+# and of members) and any part of the index for searches.  Each page must be the
+# one that a plain look at all entries gives.
 #
 # GUILDLOG_SEED repeats a run, GUILDLOG_QUERIES makes it longer.
 

@@ -1,6 +1,6 @@
-# A search looks for each of its words by itself, whatever the planner takes for
-# the size of a server: one with many words stands beside thousands that have
-# next to none.
+# A search looks up each word by its key, whatever the planner estimates for the
+# size of a server.  The test has one server with many words among thousands of
+# servers with nearly none.
 
 use lib 't/lib';
 use Guildlog;
@@ -34,7 +34,8 @@ my $pieces = "search_pieces(query_all($guild, 0::smallint, 0), '{w1,w2,w3}')";
 
 is $session->selectall_arrayref("select first from $pieces")->@*, 3,
     'three words are found';
-$session->do("select $pieces");   # it is planned
-cmp_ok blocks($session, "select $pieces"), '<', $many / 100, 'each by itself';
+$session->do("select $pieces");   # the plan is made
+cmp_ok blocks($session, "select $pieces"), '<', $many / 100,
+    '... each by its key';
 
 done_testing;

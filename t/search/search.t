@@ -1,5 +1,5 @@
-# Search of members and channels: by the beginning of an ID or a part of the
-# name, at most 25, the best match first.
+# Search for members and channels by the beginning of an ID or a part of the
+# name: at most 25 results, the best match first.
 
 use lib 't/lib';
 use Guildlog;
@@ -30,7 +30,7 @@ sub put {
 
 
 is $nginx->get("/servers/$server/search/members?query=a", %as)->text, '[]',
-    'there is nobody yet';
+    'the directory is empty';
 
 put('members',
     { id => '700000000000000001', name => 'Anna' },
@@ -58,30 +58,31 @@ put('roles', { id => '900000000000000003', name => 'generals' });
 is_deeply search('members', 'özgür'),
     [{ id => '800000000000000001', name => 'Özgür' }], 'a member';
 is names('members', 'anna'), 'Anna,anna,Anna-Lena,Hanna',
-    'whole matches, what begins with it, the others; by name, in any case';
-is names('members', 'ANNA'), names('members', 'anna'), 'in any case';
-is names('members', 'ann'), 'Anna,anna,Anna-Lena,Hanna', 'a beginning';
-is names('members', 'nna'), 'Anna,anna,Anna-Lena,Hanna', 'a part';
-is names('members', 'ÖZG'), 'Özgür', 'letters beyond ASCII in any case';
+    'whole names, then beginnings, then parts; sorted by name';
+is names('members', 'ANNA'), names('members', 'anna'), 'case does not matter';
+is names('members', 'ann'), 'Anna,anna,Anna-Lena,Hanna',
+    'the beginning of a name';
+is names('members', 'nna'), 'Anna,anna,Anna-Lena,Hanna', 'a part of a name';
+is names('members', 'ÖZG'), 'Özgür', 'case does not matter beyond ASCII';
 is names('members', '語'), '日本語の名前', 'a single letter of any script';
 is names('members', "\x{1f600}"), "\x{1f600} smile", 'an emoji';
 
 is names('members', '70000000000000000'),
     '700000000000000009,Anna,anna,Anna-Lena,Hanna',
-    'the beginning of IDs, and of a name that is a number';
+    'the beginning of an ID, and of a name that is a number';
 is names('members', '700000000000000004'), 'Anna-Lena', 'a whole ID';
-is names('members', '1234'), 'short', 'a short one';
-is names('members', '0000000000001'), '', 'not a part of an ID';
+is names('members', '1234'), 'short', 'a name that is a number';
+is names('members', '0000000000001'), '', 'a part inside an ID does not match';
 
 is names('members', '%'), '100% _really_', 'a percent sign is a percent sign';
-is names('members', '_'), '100% _really_', 'so is an underscore';
-is names('members', '%_'), '', 'and they are not each other';
+is names('members', '_'), '100% _really_', 'an underscore is an underscore';
+is names('members', '%_'), '', 'neither is a wildcard';
 is names('members', '\\'), 'back\\slash "quoted"', 'a backslash';
 is names('members', '"'), 'back\\slash "quoted"', 'a quote';
 is names('members', "'"), '', 'an apostrophe';
 is names('members', 'a' x 100), '', '100 characters';
-is names('members', "\x{1f600}" x 100), '', 'whatever they are';
-is names('members', 'general'), '', 'a channel is no member';
+is names('members', "\x{1f600}" x 100), '', '... of four bytes each';
+is names('members', 'general'), '', 'a channel is not a member';
 
 # channels
 
@@ -90,9 +91,9 @@ is_deeply search('channels', 'general'), [
       parent => '900000000000000009' },
     { id => '900000000000000002', name => 'General voice', type => 2,
       parent => undef },
-], 'channels, with type and parent; a role is none';
+], 'channels, with type and parent; a role is not a channel';
 is_deeply search('channels', '900000000000000009')->[0]{name}, 'category',
-    'by ID';
+    'a channel by its ID';
 
 # refused
 
@@ -101,26 +102,26 @@ for my $bad ('', '?query=', '?query=' . 'a' x 101,
     '?query=a%00b', '?query=%4')
 {
     my $answer = $nginx->get("/servers/$server/search/members$bad", %as);
-    is $answer->status, 400, 'no query: ' . substr $bad, 0, 30;
-    like $answer->json->{error}, qr/^query: /, 'says the error';
+    is $answer->status, 400, 'refused: ' . substr $bad, 0, 30;
+    like $answer->json->{error}, qr/^query: /, 'the error names the parameter';
 }
 
 # bounds
 
 put('members', map { { id => '6' . sprintf('%017d', $_),
     name => sprintf 'many %03d', $_ } } 1 .. 60);
-is @{ search('members', 'many') }, 25, 'at most 25';
-is search('members', 'many')->[24]{name}, 'many 025', 'the first by name';
-is search('members', 'many 042')->[0]{name}, 'many 042', 'the best one first';
-is @{ search('members', '6000') }, 25, 'also by ID';
+is @{ search('members', 'many') }, 25, 'at most 25 results';
+is search('members', 'many')->[24]{name}, 'many 025', 'the first 25 by name';
+is search('members', 'many 042')->[0]{name}, 'many 042', 'the best match first';
+is @{ search('members', '6000') }, 25, 'at most 25 by ID';
 
-# two bots, one directory
+# two bots share one directory
 
 is_deeply $nginx->get("/servers/$server/search/members?bot=pro&query=anna",
-    %as)->json, search('members', 'anna'), 'both bots know the same people';
+    %as)->json, search('members', 'anna'), 'both bots find the same people';
 
 my $other = $nginx->server;
 is $nginx->get("/servers/$other/search/members?query=anna",
-    token => $nginx->token($other))->text, '[]', 'another server does not';
+    token => $nginx->token($other))->text, '[]', 'another server finds none';
 
 done_testing;
