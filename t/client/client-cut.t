@@ -1,7 +1,7 @@
 #!/usr/bin/perl
-# A connection to the platform that ends anywhere, as it is made, in the
-# handshake, the request, the answer's head, its body or a chunk, or one that is
-# slow: every entry arrives once, in order, and is known to.
+# A connection to the platform ends somewhere (as it is opened, in the TLS
+# handshake, in the request, in the head, the body or a chunk of the answer), or
+# it is slow.  Every entry arrives once, in order, and its status says so.
 
 use lib 't/lib';
 use Guildlog;
@@ -38,7 +38,7 @@ sub send_one {
 }
 
 
-# all that was sent is there, and said to be
+# checks that all entries are in the channel and have that status
 sub arrives {
     my ($lane, $why) = @_;
 
@@ -48,7 +48,7 @@ sub arrives {
         map { $platform->entries_in($_) } $platform->messages($lane->{to})],
         $lane->{ids}, '... once, in order';
     is scalar(grep { word($lane->{guild}, $lane->{token}, $_) ne 'delivered' }
-        @{ $lane->{ids} }), 0, '... each is';
+        @{ $lane->{ids} }), 0, '... each of them';
 }
 
 
@@ -75,7 +75,7 @@ my @chunks = (
     ['behind a chunk',               @body, bytes => 26],
 );
 
-# each in a lane of its own, all at once
+# each case has a lane of its own; all run at once
 
 my @lanes = map { lane() } @cuts, @chunks;
 arrives($_, 'at first') for @lanes;
@@ -88,7 +88,7 @@ $between->rules(map { { tag => $cuts[$_][0],
 send_one($_) for @lanes, @lanes;
 arrives($lanes[$_], $cuts[$_][0]) for 0 .. $#cuts;
 is_deeply [sort $between->hits], [sort map { $_->[0] } @cuts],
-    'each was cut there';
+    'each connection was cut at its place';
 
 my $lane = $lanes[0];
 $between->throttle(7);
@@ -100,10 +100,10 @@ $between->cut;
 $between->rules({ at => 'connect', tag => 'connect' });
 send_one($lane);
 arrives($lane, 'as it is made');
-is_deeply [$between->hits], ['connect'], 'it was cut then';
-is posts($lane->{to}), $before + 1, 'nothing was asked for that';
+is_deeply [$between->hits], ['connect'], 'it was cut there';
+is posts($lane->{to}), $before + 1, 'no second message was sent';
 
-# over TLS, which this nginx ends itself
+# over TLS, which another server block of this nginx terminates
 
 Guildlog::Peer->certificate($g->prefix, 'front',
     names => 'DNS:localhost');
@@ -138,7 +138,7 @@ for my $cut (['its first word', at => 'sent', bytes => 100],
     send_one($lane);
     arrives($lane, "in $name of the handshake");
     is_deeply [$secure->hits], [$name], 'it was cut there';
-    is posts($lane->{to}), $before + 1, 'nothing was asked for that';
+    is posts($lane->{to}), $before + 1, 'no second message was sent';
 }
 
 $secure->rules({ match => '^\x17', at => 'sent', bytes => 100,

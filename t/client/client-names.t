@@ -1,6 +1,6 @@
-# The platform's name is looked up by nginx's resolver: a name that is not
-# known, or not answered for, costs nothing but time; each of its addresses is
-# tried, and one that changes is followed.
+# nginx's resolver looks up the platform's name.  A name that is unknown, or a
+# name server that does not answer, only costs time.  Each address of a name is
+# tried, and a change of the addresses is followed.
 
 use lib 't/lib';
 use Guildlog;
@@ -17,7 +17,7 @@ deliver_with($g, $platform);
 my ($guild, $token, $to) = server();
 
 
-# the way there is looked for anew
+# the address is looked up again
 sub sent {
     $platform->stop;
     $platform->start;
@@ -37,18 +37,20 @@ like $g->error_log, qr/\[warn\].*platform\.test/,
     'nginx starts without knowing the name, and warns of it';
 
 my ($id) = record($guild, 1);
-wait_for { $g->error_log =~ /Host not found/ } 30, 'a line';
-is word($guild, $token, $id), 'not_delivered queued', 'no such name: it waits';
+wait_for { $g->error_log =~ /Host not found/ } 30, 'the error is logged';
+is word($guild, $token, $id), 'not_delivered queued',
+    'an unknown name: the entry waits';
 $names->are('platform.test' => ['127.0.0.1']);
 arrives($id, 'it is known');
 
-# as soon as what was said before is not good any more
+# after the earlier answer has expired
 
 $names->are('platform.test' => undef);
 wait_for { $id = sent();
-    $g->error_log =~ /platform\.test: Operation timed out/ } 60, 'a line';
+    $g->error_log =~ /platform\.test: Operation timed out/ } 60,
+        'the error is logged';
 like word($guild, $token, $id), qr/^not_delivered (?:queued|retrying)$/,
-    'no answer: it waits';
+    'no answer: the entry waits';
 $names->are('platform.test' => ['127.0.0.9', '127.0.0.1']);
 arrives($id, 'of two addresses the one that is there');
 

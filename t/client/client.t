@@ -1,7 +1,8 @@
 #!/usr/bin/perl
-# What a server does in an exchange, or does not do, ends in a status that is
-# true: delivered with an id, unknown where it may have been applied, and sent
-# once.  (t/unit/client.c has all the ways, this has what they come to.)
+# Whatever the platform's server does in an exchange, the entry's status is
+# true: delivered with an ID, unknown where the message may have been applied,
+# and sent once.  (t/unit/client.c has all kinds of answers, this file their
+# outcomes.)
 
 use lib 't/lib';
 use Guildlog;
@@ -85,23 +86,25 @@ sub posts {
 }
 
 
-subtest 'a certificate that does not have the name' => sub {
+subtest 'a certificate for another name' => sub {
     $g->configure(http => platform("https://127.0.0.1:$port"))->reload;
     my $lane = lane();
     my $id = record($lane);
 
-    wait_for { $g->error_log =~ /IP address mismatch/ } 60, 'a line';
-    is $peer->count('request'), 0, 'nothing is said to it';
+    wait_for { $g->error_log =~ /IP address mismatch/ } 60,
+        'the error is logged';
+    is $peer->count('request'), 0, 'no request is sent to it';
     like word($lane, $id), qr/^not_delivered (?:queued|retrying)$/,
-        'and the entry waits';
+        'the entry waits';
 
     $g->configure(http => platform("https://localhost:$port"))->reload;
     becomes($lane, $id, 'delivered', 'until it has');
-    is +($peer->seen('tls'))[-1]{detail}, 'localhost', 'who is asked for it';
+    is +($peer->seen('tls'))[-1]{detail}, 'localhost',
+        'the client names the host it asks for';
 };
 
 
-# in doubt it is looked for, and not found; never is it sent again
+# in doubt the message is looked for and not found; it is never sent again
 my %doubt;
 
 for my $name (sort keys %Guildlog::Peer::case) {
@@ -114,8 +117,8 @@ for my $name (sort keys %Guildlog::Peer::case) {
                                               ? 'delivered'
                  :                              'unknown \w+';
 
-    # one that goes well first: what follows is not the first of its channel,
-    # and not one more failure in a row
+    # one entry succeeds first: the next is neither the first of its channel nor
+    # one more failure in a row
     my $lane = lane();
     becomes($lane, record($lane), 'delivered', "$name: before it");
 
@@ -124,7 +127,8 @@ for my $name (sort keys %Guildlog::Peer::case) {
     my $id = record($lane);
     becomes($lane, $id, $expected, "$name: $expected");
 
-    # "unknown" may be said before the request is: the case stays as it is
+    # "unknown" may be stored before the request is sent: keep this mode until
+    # then
     if ($expected =~ /^unknown/) {
         $doubt{$name} = [$lane, $id, $sent + 1];
     } else {
@@ -139,7 +143,7 @@ for my $name (sort keys %doubt) {
 }
 
 
-subtest 'closed as it is used again' => sub {
+subtest 'a connection that is closed as it is used again' => sub {
     my $lane = lane();
     becomes($lane, record($lane), 'delivered', 'before it');
     my $sent = posts($lane);
@@ -147,11 +151,11 @@ subtest 'closed as it is used again' => sub {
     for (1 .. 5) {
         becomes($lane, record($lane), 'delivered', "message $_");
     }
-    is posts($lane) - $sent, 5, 'each is sent once';
+    is posts($lane) - $sent, 5, 'each message is sent once';
 };
 
 
-subtest 'stopped in the middle of an exchange' => sub {
+subtest 'nginx stops in the middle of an exchange' => sub {
     my $lane = lane();
     becomes($lane, record($lane), 'delivered', 'before it');
     my $sent = posts($lane);

@@ -25,10 +25,10 @@ subtest 'a channel that is set has a webhook' => sub {
     my ($message) = grep { $_->{id} eq $it->{messageId} }
         $platform->messages($to);
     ok scalar(grep { $_ eq $id } $platform->entries_in($message)),
-        'as that message';
+        "its messageId is that message's";
     is_deeply $message->{allowed_mentions}, { parse => [] },
-        'which mentions nobody';
-    is scalar $platform->webhooks($to), 1, 'by one webhook';
+        '... which mentions nobody';
+    is scalar $platform->webhooks($to), 1, 'the channel has one webhook';
 };
 
 
@@ -45,7 +45,7 @@ subtest 'many entries are delivered in their order, ten a message' => sub {
 };
 
 
-subtest 'a held entry follows when it is held no more' => sub {
+subtest 'a held entry is delivered after its release' => sub {
     my ($guild, $token, $to) = server(active_ignore => JSON::PP::true);
     my $id;
     ok wait_for {
@@ -62,7 +62,7 @@ subtest 'the bots have webhooks of their own' => sub {
         token => $token, json => { main_channel => $to });
     wait_for { $platform->webhooks($to) == 2 } 60, 'two webhooks';
     is_deeply [sort map { $_->{application_id} } $platform->webhooks($to)],
-        [map { 400000000000000001 + $_ } 0, 1], 'one each';
+        [map { 400000000000000001 + $_ } 0, 1], 'one for each bot';
 };
 
 
@@ -81,22 +81,23 @@ subtest 'a rate limit delays' => sub {
 
     my @posts = grep { $_->{event} eq 'request' && $_->{call} eq 'execute'
         && $_->{channel} eq $to } $platform->ledger($to);
-    cmp_ok $posts[-1]{at} - $posts[-2]{at}, '>=', 5000, 'after that time';
+    cmp_ok $posts[-1]{at} - $posts[-2]{at}, '>=', 5000,
+        'no sooner than the platform said';
 };
 
 
-subtest 'limits are kept before they bite' => sub {
+subtest 'limits are respected before the platform refuses' => sub {
     $platform->config(webhook_limit => [5, 2]);
     my ($guild, $token, $to) = server(buttons => ['userID']);
     my @ids = record($guild, 12);
     becomes($guild, $token, $ids[-1], 'delivered', 'all are delivered', 60);
     is scalar(grep { $_->{status} == 429 && $_->{channel} eq $to }
-        $platform->answers('execute')), 0, 'and none was refused';
+        $platform->answers('execute')), 0, 'no message was refused';
     $platform->config(webhook_limit => undef);
 };
 
 
-subtest 'one bad entry does not keep its neighbours' => sub {
+subtest 'one bad entry does not stop the entries beside it' => sub {
     my ($guild, $token, $to) = server();
     $platform->faults({ call => 'execute', match => 'of poison',
         channel => $to, action => 'poison', times => 99 });
@@ -110,7 +111,7 @@ subtest 'one bad entry does not keep its neighbours' => sub {
     becomes($guild, $token, $ids[8], 'delivered', 'the last is delivered');
     is_deeply [map { word($guild, $token, $_) } @ids],
         [('delivered') x 3, 'not_delivered rejected', ('delivered') x 5],
-        'the bad one is not';
+        'the bad one is rejected';
 
     $platform->faults({ call => 'execute', match => 'of poison', times => 99,
         channel => $to, action => 'answer', status => 400,
@@ -122,7 +123,7 @@ subtest 'one bad entry does not keep its neighbours' => sub {
     becomes($guild, $token, $ids[8], 'delivered', 'without being told which');
     is_deeply [map { word($guild, $token, $_) } @ids],
         [('delivered') x 5, 'not_delivered rejected', ('delivered') x 3],
-        'the bad one is found';
+        "the bad one is found without the platform's help";
     $platform->faults;
 };
 
@@ -137,18 +138,18 @@ subtest 'a webhook that is gone is never used again' => sub {
     $platform->delete_webhook($old);
     my ($id) = record($guild, 1);
     becomes($guild, $token, $id, 'delivered', 'the next has another one');
-    isnt webhook($to)->{id}, $old, 'indeed';
+    isnt webhook($to)->{id}, $old, 'it is indeed another one';
     is scalar(grep { $_->{event} eq 'request'
         && $_->{path} =~ m{/webhooks/$old/} } $platform->ledger), $asked + 1,
-        'the old one was asked once more';
+        'the old one was used once more';
 
     $platform->delete_webhook(webhook($to)->{id});
     ($id) = record($guild, 1);
     becomes($guild, $token, $id, 'not_delivered webhook_404',
-        'twice within an hour it is final');
+        'a second loss within an hour is final');
     ($id) = record($guild, 1);
     becomes($guild, $token, $id, 'not_delivered webhook_404',
-        'also for what comes');
+        'also for later entries');
 
     set_channel($guild, $token, $to);
     ($id) = record($guild, 1);
@@ -162,7 +163,7 @@ subtest 'a channel that is gone' => sub {
     my ($guild, $token) = server();
     my ($id) = record($guild, 1);
     becomes($guild, $token, $id, 'not_delivered channel_gone', 'is final');
-    is delivery($guild, $token, $id)->{channelId}, $to, 'and named';
+    is delivery($guild, $token, $id)->{channelId}, $to, 'its ID is still shown';
     $platform->config(gone => []);
 };
 
@@ -205,9 +206,9 @@ subtest 'an answer that never came' => sub {
         [{ action => 'apply-reset' }, 'delivered', 'it was applied'],
         [{ action => 'reset' }, 'delivered', 'it was not'],
         [{ action => 'apply-answer', status => 502, body => 'oops' },
-            'delivered', 'it was, and the answer says nothing'],
+            'delivered', 'it was applied, and the answer says nothing'],
         [{ action => 'answer', status => 503, body => 'oops' },
-            'delivered', 'it was not, and the answer says nothing'],
+            'delivered', 'it was not applied, and the answer says nothing'],
     );
     my @channels = map { [server()] } @cases;
     for my $i (0 .. $#cases) {
@@ -218,7 +219,7 @@ subtest 'an answer that never came' => sub {
         channel => $channels[$_][2], %{ $cases[$_][0] } } } 0 .. $#cases);
     my @ids = map { (record($channels[$_][0], 1))[0] } 0 .. $#cases;
     becomes(@{ $channels[0] }[0, 1], $ids[0], 'unknown in_flight',
-        'it is not known yet');
+        'the outcome is not known yet');
 
     for my $i (0 .. $#cases) {
         becomes(@{ $channels[$i] }[0, 1], $ids[$i], $cases[$i][1],
@@ -234,28 +235,29 @@ subtest 'an answer that never came' => sub {
     becomes($guild, $token, $id, 'unknown in_flight', 'sent');
     my ($next) = record($guild, 1);
     becomes($guild, $token, $id, 'unknown unconfirmed',
-        'without permission to read it stays unknown', 60);
+        'without the permission to read the channel it stays unknown', 60);
     becomes($guild, $token, $next, 'delivered', 'what follows does not');
     $platform->config(no_history => []);
 };
 
 
-subtest 'a channel that is used no more' => sub {
+subtest 'a channel that is not used any more' => sub {
     my ($guild, $token, $to) = server();
     wait_for { webhook($to) } 60, 'webhook';
     set_channel($guild, $token, my $other = ++$channel . '');
     wait_for { webhook($other) } 60, 'another webhook';
-    wait_for { !webhook($to) } 60, 'the old one is deleted';
+    wait_for { !webhook($to) } 60, 'the old webhook is deleted';
     my ($id) = record($guild, 1);
     becomes($guild, $token, $id, 'delivered', 'the new one serves');
     set_channel($guild, $token, $to);
     ($id) = record($guild, 1);
     becomes($guild, $token, $id, 'delivered', 'and the old channel anew');
-    is delivery($guild, $token, $id)->{channelId}, $to, 'indeed';
+    is delivery($guild, $token, $id)->{channelId}, $to,
+        '... in the old channel';
 
     $g->delete("/servers/$guild", token => $token);
-    wait_for { !$platform->webhooks($to) } 60, 'a reset takes all webhooks';
-    pass 'a reset takes all webhooks';
+    wait_for { !$platform->webhooks($to) } 60, 'a reset deletes all webhooks';
+    pass 'a reset deletes all webhooks';
 };
 
 
@@ -274,14 +276,15 @@ subtest 'the platform is down' => sub {
 subtest 'webhooks are secrets' => sub {
     my @tokens = map { $_->{webhook}{token} }
         grep { $_->{event} eq 'webhook' } $platform->ledger;
-    cmp_ok scalar @tokens, '>', 5, 'there were some';
+    cmp_ok scalar @tokens, '>', 5, 'there were some webhooks';
     my $log = $g->error_log . $g->access_log;
-    is scalar(grep { index($log, $_) >= 0 } @tokens), 0, 'none is in a log';
+    is scalar(grep { index($log, $_) >= 0 } @tokens), 0,
+        'no secret is in a log';
     my $rows = join '', map { $_->[0] // '' }
         $g->sql('select lane::text from guildlog.lane');
     is scalar(grep { index($rows, $_) >= 0
         || index($rows, unpack 'H*', $_) >= 0 } @tokens), 0,
-        'or readable in the database';
+        'no secret is readable in the database';
 };
 
 done_testing;

@@ -1,6 +1,6 @@
 #!/usr/bin/perl
-# An entry that is recorded while the lane of its channel closes has a place in
-# the next one: else it would be queued for ever, and nobody would come for it.
+# An entry that is recorded while its channel's lane closes gets a place in the
+# next lane.  In the closed one it would be queued for ever.
 
 use lib 't/lib';
 use Guildlog;
@@ -12,7 +12,7 @@ my ($text, $other) = ('300000000000000001', '300000000000000002');
 
 my $answer = $g->patch("/servers/$guild/config/logging/channels",
     token => $token, json => { main_channel => $other, category_text => $text });
-is $answer->status, 202, 'two channels';
+is $answer->status, 202, 'two channels are set';
 
 
 sub close_lane {
@@ -22,8 +22,8 @@ sub close_lane {
 }
 
 
-# somebody opens a lane for the other channel, and is not done with it: who
-# records waits for that, and has seen already that the first one has a lane
+# Race: one session opens a lane for the other channel and does not commit.
+# Recording waits for it, and has seen before that the first channel has a lane
 
 close_lane($other);
 my $opener = $g->cluster->connect($g->dbname);
@@ -37,7 +37,7 @@ my $entries = json->encode([
 $recorder->send("POST /servers/$guild/logs HTTP/1.1\r\nHost: localhost\r\n"
     . "Content-Type: application/json\r\nContent-Length: "
     . length($entries) . "\r\n\r\n$entries");
-wait_for { $g->waiting } 60, 'who records waits';
+wait_for { $g->waiting } 60, 'recording waits';
 
 close_lane($text);
 $opener->commit;
@@ -49,14 +49,16 @@ my @places = $g->sql(q{select l.channel_id, l.state, e.seq
     left join lane l on l.guild_id = e.guild_id and l.lane = e.lane
    where e.guild_id = ? and e.id = any (?) order by e.id}, $guild,
     $answer->json->{ids});
-is_deeply [map { $_->[0] } @places], [$text, $other], 'each in its lane';
+is_deeply [map { $_->[0] } @places], [$text, $other],
+    'each entry is in the lane of its channel';
 is scalar(grep { ($_->[1] // '') eq 'closed' } @places), 0,
-    'none of them closed';
-is scalar(grep { !defined $_->[2] } @places), 0, 'each has its place there';
+    'none of these lanes is closed';
+is scalar(grep { !defined $_->[2] } @places), 0,
+    'each entry has its place in its lane';
 
 
-# one that is changed while a step finds nothing more in it is called for by who
-# changes it: the step leaves that call alone
+# Race: a lane is called for while a step finds it empty.  The step must not
+# remove that call
 
 my $lane = $g->sql(q{select lane from lane where guild_id = ?
     and channel_id = ? and state <> 'closed'}, $guild, $text);
@@ -68,13 +70,14 @@ my $rest = q{select delivery_rest(jsonb_populate_record(null::delivery_work,
 my $changer = $g->cluster->connect($g->dbname);
 $changer->begin_work;
 $changer->do(q{update lane set state = 'closing' where lane = ?}, undef, $lane);
-is $g->sql($rest, $guild, $lane), 'ok', 'a lane that is being changed';
+is $g->sql($rest, $guild, $lane), 'ok',
+    'the call of a lane that is locked stays';
 $changer->rollback;
-is $g->sql($rest, $guild, $lane), 'empty', 'is left once it is not';
+is $g->sql($rest, $guild, $lane), 'empty', 'without the lock it is removed';
 
-# An administrator takes back a channel whose lane is just being closed. Who
-# changes channels had the lane and waited for its place, of which the end of
-# the lane is the other way round: one of the two was ended as a deadlock.
+# Race: a channel is set again while its lane closes.  The change had locked the
+# lane and waited for its tail, the end of the lane locked them in the other
+# order, and one of the two failed with a deadlock.
 
 $g->sql(q{update lane set state = 'closing', webhook_id = 7 where lane = ?},
     $lane);
@@ -91,12 +94,12 @@ $client->send("PATCH /api/servers/$guild/config/logging/channels HTTP/1.1\r\n"
     . "Host: localhost\r\nAuthorization: Bearer $token\r\n"
     . "Content-Type: application/json\r\nContent-Length: " . length($body)
     . "\r\n\r\n$body");
-wait_for { $g->waiting('channels_patch') } 60, 'who takes it back waits';
+wait_for { $g->waiting('channels_patch') } 60, 'the change waits';
 ok eval { $closer->do('select from lane where guild_id = ? and lane = ?
-    for update', undef, $guild, $lane) }, 'who closes it has it';
+    for update', undef, $guild, $lane) }, 'the closing session locks the lane';
 $closer->commit;
-is $client->response('PATCH')->status, 202, 'then it is taken back';
+is $client->response('PATCH')->status, 202, 'then the channel is set again';
 is $g->sql('select state from lane where lane = ?', $lane), 'registering',
-    'and registered anew';
+    'its lane registers again';
 
 done_testing;

@@ -11,7 +11,7 @@ my $g = Guildlog->new(start => 0, workers => 2, api => 'guildlog_limit off;');
 my $platform = Guildlog::Platform->new(dir => $g->prefix . '/platform');
 $g->configure(http => $platform->directives($g))->start;
 
-# a machine that delivers nothing itself
+# this machine delivers nothing itself
 my $other = Guildlog->new(name => 'other', dbname => $g->dbname,
     openapi => 1);
 
@@ -20,7 +20,7 @@ my $event   = 0;
 my ($guild, $token);
 
 
-# a new server whose main channel is a new one, which has a webhook
+# a new server with a new main channel, which has a webhook
 sub server {
     $guild = $g->server;
     $token = $g->token($guild);
@@ -68,7 +68,7 @@ sub become {
 }
 
 
-# how often each entry is in that channel
+# how often each entry is in a channel
 sub arrived {
     my ($to, @ids) = @_;
     my %n;
@@ -86,7 +86,7 @@ sub op {
 sub lanes { return $other->operator('GET', "/servers/$guild/lanes")->json }
 
 
-# entries that lost their channel
+# entries whose channel is deleted
 sub lost {
     my ($n) = @_;
     my $to = $channel + 1;
@@ -98,50 +98,50 @@ sub lost {
 }
 
 
-subtest 'what did not arrive is listed, and sent again' => sub {
+subtest 'undelivered entries are listed and sent again' => sub {
     my @ids = lost(12);
 
     my ($server) = grep { $_->{server} eq $guild }
         @{ $other->operator('GET', '/undelivered?limit=1000')
             ->json->{servers} };
     is $server->{reasons}{channel_gone}, 13,
-        'the server is listed, with how many, and why';
+        'the server is listed, with the number and the reason';
     my $list = op('GET', '/undelivered?reason=channel_gone&limit=5')
         ->json;
     is_deeply [map { $_->{id} } @{ $list->{entries} }[1 .. 4]],
-        [@ids[0 .. 3]], 'so are the entries, in their order';
+        [@ids[0 .. 3]], 'its entries are listed in their order';
     is_deeply { %{ $list->{entries}[1] }, timestamp => 0, lane => 0 },
         { id => $ids[0], bot => 'main', type => 7, timestamp => 0, lane => 0,
           channelId => "$channel", status => 'not_delivered',
-          reason => 'channel_gone' }, 'each with all that is known';
+          reason => 'channel_gone' }, '... with all that is known of each';
     is_deeply [map { $_->{id} } @{ op('GET',
         "/undelivered?reason=channel_gone&limit=5&cursor=$list->{cursor}")
-        ->json->{entries} }], [@ids[4 .. 8]], 'by pages';
+        ->json->{entries} }], [@ids[4 .. 8]], '... page by page';
 
     my $answer = op('POST', '/replay', { ids => [@ids[0 .. 2]] });
     is_deeply $answer->json, { replayed => 0, mayDuplicate => 0,
         skipped => { lane_broken => 3 }, cursor => undef },
-        'none is sent to a channel that is gone';
+        'no entry is sent to a deleted channel';
 
     my $to = set_channel();
     $answer = op('POST', '/replay', { ids => [@ids[0 .. 2]] });
-    is $answer->json->{replayed}, 3, 'some go again, by their ids';
+    is $answer->json->{replayed}, 3, 'some entries are replayed by their IDs';
     become('delivered', 'to the channel that is set now', @ids[0 .. 2]);
 
     my @replayed = at_once(3, sub {
         op('POST', '/replay', {})->json->{replayed};
     });
     is eval { join '+', sort { $a <=> $b } @replayed }, '0+0+10',
-        'of three who send again what is left, one does';
+        'of three replays at once one replays the rest';
     become('delivered', 'it arrives', @ids);
-    is op('POST', '/replay', {})->json->{replayed}, 0, 'nothing is left';
-    is_deeply [arrived($to, @ids)], [(1) x @ids], 'each arrived once';
+    is op('POST', '/replay', {})->json->{replayed}, 0, 'no entry is left';
+    is_deeply [arrived($to, @ids)], [(1) x @ids], 'each entry arrived once';
     is_deeply op('GET', '/undelivered?reason=channel_gone')->json,
-        { entries => [], cursor => undef }, 'and none is listed';
+        { entries => [], cursor => undef }, 'none is listed';
 };
 
 
-subtest 'what may be there is sent again only if that is said' => sub {
+subtest 'an unknown entry is replayed only on request' => sub {
     my $to = server();
     my ($first) = record(1);
     become('delivered', 'a channel works', $first);
@@ -151,55 +151,59 @@ subtest 'what may be there is sent again only if that is said' => sub {
     my ($id) = record(1);
     become('unknown unconfirmed', 'a message may be there', $id);
 
-    is op('POST', '/replay', {})->json->{replayed}, 0, 'it stays';
+    is op('POST', '/replay', {})->json->{replayed}, 0, 'it stays unknown';
     is op('POST', '/replay', { reasons => ['unconfirmed'] })->status, 400,
-        'also if only its reason is said';
+        'naming its reason is not enough';
     my $answer = op('POST', '/replay',
         { reasons => ['unconfirmed'], mayDuplicate => JSON::PP::true })->json;
-    is $answer->{replayed}, 1, 'it goes';
-    is $answer->{mayDuplicate}, 1, 'and is flagged';
+    is $answer->{replayed}, 1, 'naming its status replays it';
+    is $answer->{mayDuplicate}, 1, 'the answer counts it under mayDuplicate';
     become('delivered', 'it is delivered', $id);
-    is_deeply [arrived($to, $id)], [2], 'here it was, twice is what was said';
+    is_deeply [arrived($to, $id)], [2],
+        'it was there already, and is now twice';
     $platform->config(no_history => []);
 };
 
 
-subtest 'a lane that is paused keeps what it has' => sub {
+subtest 'a paused lane keeps its entries' => sub {
     my $to = server();
     my ($first) = record(1);
     become('delivered', 'a channel works', $first);
     my ($lane) = map { $_->{lane} } @{ lanes()->{lanes} };
 
-    is op('POST', "/lanes/$lane/pause")->status, 200, 'paused elsewhere';
-    is op('POST', "/lanes/$lane/pause")->status, 200, 'twice is the same';
+    is op('POST', "/lanes/$lane/pause")->status, 200, 'the lane is paused';
+    is op('POST', "/lanes/$lane/pause")->status, 200,
+        'a second pause changes nothing';
     my @ids = record(15);
 
     my @mine = ($guild, $token);
     my $to_other = server();
     my ($neighbour) = record(1);
-    become('delivered', 'others go on', $neighbour);
+    become('delivered', 'other lanes go on', $neighbour);
     ($guild, $token) = @mine;
 
-    is_deeply [words(@ids)], [('not_delivered queued') x 15], 'all waits';
-    is_deeply [arrived($to, @ids)], [(0) x 15], 'nothing was sent';
+    is_deeply [words(@ids)], [('not_delivered queued') x 15],
+        'all entries wait';
+    is_deeply [arrived($to, @ids)], [(0) x 15], 'no entry was sent';
     my ($it) = @{ lanes()->{lanes} };
     is_deeply [@$it{qw(lane channelId state queued)}, !!$it->{paused}],
-        [$lane, $to, 'active', 15, 1], 'the operator sees it';
+        [$lane, $to, 'active', 15, 1], "the operator's list shows it";
     is_deeply [map { @$_{qw(state stateReason)} }
         @{ $g->get("/servers/$guild/config/logging/pacing", token => $token)
-            ->json->{channels} }], ['paused', 'operator'], 'so do its people';
+            ->json->{channels} }], ['paused', 'operator'],
+                'the pacing of the server shows it';
     is $g->post("/servers/$guild/troubleshoot/test-log", token => $token)
-        ->json->{stage}, 'channel_parked', 'nor goes a test message';
+        ->json->{stage}, 'channel_parked', 'a test message is not sent either';
 
-    is op('POST', "/lanes/$lane/resume")->status, 200, 'resumed';
+    is op('POST', "/lanes/$lane/resume")->status, 200, 'the lane is resumed';
     become('delivered', 'all is delivered', @ids);
     is_deeply [grep { my $id = $_; grep { $_ eq $id } @ids }
         map { $platform->entries_in($_) } $platform->messages($to)], \@ids,
-        'once, and in order';
+        'each once, in order';
 };
 
 
-subtest 'paused in the middle' => sub {
+subtest 'a lane is paused between two messages' => sub {
     my $to = server();
     my ($first) = record(1);
     become('delivered', 'a channel works', $first);
@@ -209,23 +213,24 @@ subtest 'paused in the middle' => sub {
             global => JSON::PP::false },
         headers => { 'X-RateLimit-Scope' => 'user' } });
     my @ids = record(25);
-    become('not_delivered retrying', 'while it waits for a limit', $ids[0]);
+    become('not_delivered retrying',
+        'the first message waits for a limit', $ids[0]);
     op('POST', "/lanes/$lane/pause");
     wait_for { scalar $g->sql('select not_before < now() from lane_head
         where lane = ?', $lane) };
     my @mine = ($guild, $token);
     server();
     my ($neighbour) = record(1);
-    become('delivered', 'others go on after that', $neighbour);
+    become('delivered', 'other lanes go on after the limit', $neighbour);
     ($guild, $token) = @mine;
-    is_deeply [arrived($to, @ids)], [(0) x 25], 'it does not';
+    is_deeply [arrived($to, @ids)], [(0) x 25], 'the paused lane does not';
     op('POST', "/lanes/$lane/resume");
     become('delivered', 'until it is resumed', @ids);
     is_deeply [arrived($to, @ids)], [(1) x 25], 'then each goes once';
 };
 
 
-subtest 'paused while its next message begins' => sub {
+subtest 'a lane is paused while its next message begins' => sub {
     my $to = server();
     my ($first) = record(1);
     become('delivered', 'a channel works', $first);
@@ -236,40 +241,41 @@ subtest 'paused while its next message begins' => sub {
     my @ids = record(12);
     wait_for { $g->sql(q{select count(*) from pg_stat_activity
         where wait_event_type = 'Lock' and query like '%delivery_step%'}) } 20,
-        'a step that began before';
-    is op('POST', "/lanes/$lane/pause")->status, 200, 'paused within it';
+        'a step that began before the pause';
+    is op('POST', "/lanes/$lane/pause")->status, 200,
+        'the lane is paused during the step';
     $locker->rollback;
     my @words;
     eval { wait_for { (@words = words(@ids))[0] eq 'delivered' } 20 };
     is_deeply \@words, [('delivered') x 10, ('not_delivered queued') x 2],
-        'the message is sent, those behind it wait';
+        'the message is sent, the entries after it wait';
     op('POST', "/lanes/$lane/resume");
     become('delivered', 'until it is resumed', @ids);
     is_deeply [arrived($to, @ids)], [(1) x 12], 'each goes once';
 };
 
 
-subtest 'a server that is paused' => sub {
+subtest 'a server is paused' => sub {
     my $to = server();
     my ($first) = record(1);
     become('delivered', 'a channel works', $first);
-    is op('POST', '/pause')->status, 200, 'paused';
-    ok lanes()->{paused}, 'it is';
+    is op('POST', '/pause')->status, 200, 'the server is paused';
+    ok lanes()->{paused}, 'the list says so';
     my $new = set_channel();
     my @ids = record(3);
     my @mine = ($guild, $token);
     server();
     my ($neighbour) = record(1);
-    become('delivered', 'others go on', $neighbour);
+    become('delivered', 'other servers go on', $neighbour);
     ($guild, $token) = @mine;
-    is scalar $platform->webhooks($new), 0, 'a new channel waits as well';
-    is_deeply [words(@ids)], [('not_delivered queued') x 3], 'nothing is lost';
-    is op('POST', '/resume')->status, 200, 'resumed';
+    is scalar $platform->webhooks($new), 0, 'a new channel gets no webhook';
+    is_deeply [words(@ids)], [('not_delivered queued') x 3], 'no entry is lost';
+    is op('POST', '/resume')->status, 200, 'the server is resumed';
     become('delivered', 'all is delivered', @ids);
 };
 
 
-subtest 'what is refused' => sub {
+subtest 'requests that are refused' => sub {
     server();
     my %bad = (
         'GET /undelivered?limit=0' => 400, 'GET /undelivered?limit=1001' => 400,
@@ -288,7 +294,7 @@ subtest 'what is refused' => sub {
     {
         my $answer = op('POST', '/replay', $body);
         is $answer->status, 400, 'replay ' . json->encode($body);
-        ok $answer->json->{error}, 'says why';
+        ok $answer->json->{error}, 'the error says why';
     }
 
     $guild = '100000000000000778';
@@ -298,7 +304,7 @@ subtest 'what is refused' => sub {
     is $other->operator('GET', "/undelivered?$_")->status, 400, $_
         for 'limit=0', 'cursor=x', 'reason=x';
     is $g->get("/servers/$guild/undelivered", token => $token)->status, 404,
-        'the API has none of it';
+        'the API has no such endpoint';
 };
 
 done_testing;

@@ -44,7 +44,7 @@ sub record {
 }
 
 
-is_deeply channels(), [], 'without log channels there is nothing to tell';
+is_deeply channels(), [], 'without log channels the list is empty';
 
 set(main_channel => $to);
 wait_for { channel()->{ratePerMinute} == 1 };
@@ -52,33 +52,34 @@ is_deeply channel(), { channelId => $to, ratePerMinute => 1,
     ceilingPerMinute => 30, overCeiling => json->decode('false'),
     failureRatio => 0, unhealthy => json->decode('false'), queued => 0,
     oldestQueuedMs => 0, state => 'active', stateReason => undef },
-    'a channel that has been told of the change, and is at rest';
+    'a channel after its first message';
 is_deeply channels(bot => 'pro'), [], 'the other bot has none';
 
 record(1);
 wait_for { channel()->{ratePerMinute} == 2 };
-is channel()->{queued}, 0, 'an entry went out';
+is channel()->{queued}, 0, 'an entry was delivered';
 
 $platform->faults({ call => 'execute', action => 'answer', status => 403,
     body => { code => 50013, message => 'Missing Permissions' }, times => 99 });
 record(3);
 wait_for { channel()->{state} eq 'paused' };
 my $waits = channel();
-is $waits->{stateReason}, 'missing_permissions', 'one that may not write waits';
-ok $waits->{unhealthy}, 'and is not well';
-is $waits->{queued}, 3, 'with what waits';
+is $waits->{stateReason}, 'missing_permissions',
+    'a channel without the permission waits';
+ok $waits->{unhealthy}, '... it is unhealthy';
+is $waits->{queued}, 3, '... it has its queued entries';
 ok $waits->{oldestQueuedMs} > 0 && $waits->{oldestQueuedMs} < 60_000,
-    'and for how long';
+    '... and the age of the oldest';
 
 $platform->faults;
 set(main_channel => $to);
 wait_for { channel()->{queued} == 0 };
-is channel()->{state}, 'active', 'set again, it delivers';
+is channel()->{state}, 'active', 'after it is set again, it delivers';
 
 $platform->config(gone => [$to . 1]);
 set(main_channel => $to . 1);
 wait_for { channel()->{state} eq 'broken' };
-is channel()->{stateReason}, 'channel_gone', 'one that is gone is broken';
-is @{ channels() }, 1, 'the one before is no log channel any more';
+is channel()->{stateReason}, 'channel_gone', 'a deleted channel is broken';
+is @{ channels() }, 1, 'the channel before is not listed any more';
 
 done_testing;

@@ -3,8 +3,9 @@
 # paused, reason refused) until they are over; those of one server never keep
 # others waiting."
 #
-# The same change again and again sent each refused channel to the platform
-# at once, until that had refused the address so often that nobody delivered.
+# What this mends: repeating the same change sent a request for each refused
+# channel at once, until the platform had refused so often that the address was
+# blocked and nothing was delivered.
 
 use lib 't/lib';
 use Guildlog;
@@ -63,7 +64,7 @@ sub notes {
 }
 
 
-# requests about these channels, and what was refused of them
+# requests about these channels, and those that were refused
 sub asked {
     my ($it) = @_;
     my %its = map { $_ => 1 } @{ $it->{channels} };
@@ -84,7 +85,7 @@ my ($victim, $their) = server();
 becomes($victim, $their, (record($victim, 1))[0], 'delivered', 'a neighbour');
 
 
-subtest 'a change that changes nothing' => sub {
+subtest 'a repeated change asks the platform nothing' => sub {
     my $it = refused();
     $platform->config(forbidden => $it->{channels});
     is set($it, $it->{set}), 202, 'eleven channels are set';
@@ -96,23 +97,23 @@ subtest 'a change that changes nothing' => sub {
         'they are set again a hundred times';
     is scalar(grep { $_ !~ /^(?:200|404)$/ }
         map { fix($it, $it->{channels}[$_ % 11]) } 1 .. 55), 0,
-        'and their webhooks registered, by the fix';
-    is asked($it), $asked, 'which asks nobody';
-    is notes($it), $notes, 'nor is it told';
+        'the fix registers their webhooks again';
+    is asked($it), $asked, 'the platform gets no request';
+    is notes($it), $notes, 'no notification is made';
 
-    # what they were set again for is looked at in a moment, and told once
+    # what was set again is tried once, a moment later, and notified once
 
-    wait_for { asked($it) >= $asked + 11 } 60, 'they are asked';
+    wait_for { asked($it) >= $asked + 11 } 60, 'each channel is tried';
     wait_for { 11 == grep { $_->{stateReason} } pacing($it) } 60;
-    is notes($it), $notes, 'of what is known they are not told again';
+    is notes($it), $notes, 'a known reason makes no second notification';
     my $then = asked($it);
-    cmp_ok $then, '<=', $asked + 11, 'each was asked about once';
+    cmp_ok $then, '<=', $asked + 11, 'each channel was tried once';
     set($it, $it->{set}) for 1 .. 20;
-    is asked($it), $then, 'and not again within a minute';
+    is asked($it), $then, 'no channel is tried again within a minute';
 };
 
 
-subtest 'who has mended it is served' => sub {
+subtest 'after a repair the next change is tried at once' => sub {
     my $it = refused();
     my $to = $it->{channels}[0];
     $platform->config(forbidden => [$to]);
@@ -129,7 +130,7 @@ subtest 'fifty refusals' => sub {
     my $it = refused();
     $platform->config(forbidden => $it->{channels});
 
-    # each with channels that are new, so that nothing holds them back
+    # new channels each time, because a refused one is not tried again soon
 
     for my $round (1 .. 9) {
         last if $g->sql('select n >= 50 from refusal where guild_id = ?',
@@ -147,28 +148,28 @@ subtest 'fifty refusals' => sub {
     }
     wait_for { !grep { $_->{state} ne 'paused' } pacing($it) } 60;
     is_deeply [map { $_->{stateReason} } pacing($it)], [('refused') x 11],
-        'its lanes rest';
+        "the server's lanes rest";
     cmp_ok scalar(refusals($it)), '<=', 60, 'after fifty, and what was under '
         . 'way';
 
     my $refused = refusals($it);
     my @mine = map { record($it->{guild}, 1) } 1 .. 3;
     my ($their_id) = record($victim, 1);
-    becomes($victim, $their, $their_id, 'delivered', 'the neighbour delivers');
+    becomes($victim, $their, $their_id, 'delivered', 'another server delivers');
     set($it, { $fields[$_] => ++$channel . '' }) for 0 .. 10;
     my $report = $g->get("/servers/$it->{guild}/troubleshoot",
         token => $it->{token})->json;
     is scalar(grep { /not asked$/ } @{ $report->{summary}{incomplete} }), 11,
-        'a report asks nobody';
+        'a report asks the platform nothing';
     is $g->post("/servers/$it->{guild}/troubleshoot/test-log",
         token => $it->{token}, json => {})->json->{ok}, json->decode('false'),
-        'nor does a test message go out';
+        'a test message is not sent';
     becomes($victim, $their, (record($victim, 1))[0], 'delivered',
-        'the neighbour goes on');
-    is refusals($it), $refused, 'nobody was asked meanwhile';
+        'another server goes on');
+    is refusals($it), $refused, 'meanwhile the platform got no request';
     is scalar(grep { word(@$it{qw(guild token)}, $_)
         !~ /^not_delivered (?:queued|retrying)$/ } @mine), 0,
-        'its entries wait';
+        "the server's entries wait";
 
     $platform->config(forbidden => []);
     $g->sql(q{update refusal set since = since - interval '9 min 50 s'
@@ -176,11 +177,11 @@ subtest 'fifty refusals' => sub {
     becomes(@$it{qw(guild token)}, $mine[-1], 'delivered',
         'and are delivered when the ten minutes are over', 90);
     is scalar(grep { $_->{stateReason} && $_->{stateReason} eq 'refused' }
-        pacing($it)), 0, 'it rests no more';
+        pacing($it)), 0, 'no channel rests any more';
 };
 
 
-subtest 'questions of people count as well' => sub {
+subtest 'refused reports and test messages count, too' => sub {
     my $it = refused();
     set($it, { main_channel => $it->{channels}[0] });
     wait_for { grep { $_->{state} eq 'active' } pacing($it) } 60;
@@ -189,19 +190,19 @@ subtest 'questions of people count as well' => sub {
     $platform->config(forbidden => [$it->{channels}[0]]);
     $g->get("/servers/$it->{guild}/troubleshoot", token => $it->{token});
     is $g->sql('select n from refusal where guild_id = ?', $it->{guild}), 1,
-        'a report';
+        'a refused report counts';
     $platform->config(forbidden => []);
     $platform->delete_webhook($_->{id})
         for $platform->webhooks($it->{channels}[0]);
     is $g->post("/servers/$it->{guild}/troubleshoot/test-log",
         token => $it->{token}, json => {})->json->{stage}, 'webhook_404',
-        'a test message';
+        'a test message is refused';
     is $g->sql('select n from refusal where guild_id = ?', $it->{guild}), 2,
-        'that is refused';
+        'a refused test message counts';
 };
 
 
-subtest 'a channel that the platform has no form for' => sub {
+subtest 'a channel of a type without webhooks' => sub {
     my $it = refused();
     my $to = $it->{channels}[0];
     $platform->faults({ call => 'list', channel => $to, times => 99,
@@ -209,20 +210,22 @@ subtest 'a channel that the platform has no form for' => sub {
         body => { code => 50035, message => 'Invalid Form Body' } });
     set($it, { main_channel => $to });
     wait_for { grep { $_->{state} eq 'broken' } pacing($it) } 60;
-    is((pacing($it))[0]{stateReason}, 'channel_gone', 'is gone');
+    is((pacing($it))[0]{stateReason}, 'channel_gone',
+        'its reason is channel_gone');
     my ($finding) = grep { $_->{id} eq 'CHANNEL_GONE' } @{ $g->get(
         "/servers/$it->{guild}/troubleshoot?live=0", token => $it->{token})
         ->json->{findings} };
-    ok $finding, 'and found';
-    is scalar(grep { $_->{call} eq 'list' } asked($it)), 1, 'by one question';
+    ok $finding, 'the report has a finding';
+    is scalar(grep { $_->{call} eq 'list' } asked($it)), 1,
+        'it took one request';
     $platform->faults;
 };
 
 
-# Lanes that close and were never asked for leave nothing behind; of others
-# there are at most so many.
+# A closed lane that was never used is deleted.  The number of other lanes is
+# bounded.
 
-subtest 'lanes that are left' => sub {
+subtest 'lanes of channels that are set and left' => sub {
     my $it = refused();
     $g->operator('POST', "/servers/$it->{guild}/pause");
     my @status;
@@ -231,9 +234,10 @@ subtest 'lanes that are left' => sub {
         @set{@fields} = map { ++$channel . '' } @fields;
         push @status, set($it, \%set);
     }
-    is_deeply [grep { $_ != 202 } @status], [], 'channels come and go';
+    is_deeply [grep { $_ != 202 } @status], [],
+        'channels are set and left again';
     cmp_ok $g->sql('select count(*) from lane where guild_id = ?',
-        $it->{guild}), '<=', 60, 'what had no entry is gone at once';
+        $it->{guild}), '<=', 60, 'lanes without entries are deleted';
 
     my $last;
     for (1 .. 300) {
@@ -242,12 +246,14 @@ subtest 'lanes that are left' => sub {
                 . '' });
         last if $last->status != 202;
     }
-    is $last->status, 429, 'others are bounded';
+    is $last->status, 429, 'too many lanes are refused';
     like $last->json->{error}, qr/try again later/, 'with an error';
-    ok $last->header('Retry-After'), 'and when to try again';
+    ok $last->header('Retry-After'), 'Retry-After says when to try again';
     is $g->sql(q{select count(*) from lane where guild_id = ?
-        and state <> 'closed'}, $it->{guild}), 256, 'by 256 of a server';
-    is set($it, { category_service => undef }), 202, 'less is always right';
+        and state <> 'closed'}, $it->{guild}), 256,
+            'a server has at most 256 lanes';
+    is set($it, { category_service => undef }), 202,
+        'removing a channel is always allowed';
 };
 
 done_testing;

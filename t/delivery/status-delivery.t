@@ -1,7 +1,7 @@
 # "Metrics: oldest_undelivered_age, backlog, posts{class,code},
 # entries{outcome}, 429{scope}, invalid_budget, reconcile, lease_lost,
-# inflight, lane states": what the status page tells of delivery, each thing
-# once, through reloads too, and when PostgreSQL is away.
+# inflight, lane states": what the status page shows of delivery.  Each thing is
+# counted once, also through reloads and while PostgreSQL is down.
 
 use lib 't/lib';
 use Guildlog;
@@ -24,7 +24,7 @@ sub samples {
 }
 
 
-# what the code adds to the samples of that family, by labels
+# runs the code; {labels: growth} of the samples of a family
 sub added {
     my ($family, $code) = @_;
     my $before = samples();
@@ -37,7 +37,7 @@ sub added {
 }
 
 
-# a new server with a channel that has a webhook, and was told so
+# a new server with a channel, whose webhook and first message are done
 sub server {
     my (%options) = @_;
     $guild = $g->server;
@@ -61,8 +61,8 @@ sub record {
 }
 
 
-# until nothing of the server is held, nothing waits in its lanes, and whoever
-# delivered has heard of all that is committed
+# waits until no entry of the server is held or queued, and until the worker
+# that delivers has the answer to every commit
 sub settle {
     wait_for { $g->sql('select bool_and(t.tail = h.head) and not exists (
             select from held_entry e
@@ -95,13 +95,13 @@ subtest 'messages and entries' => sub {
     is_deeply added('delivery_entries_total', sub { record(12); settle() }),
         { 'outcome="delivered"' => 12 }, 'entries';
     my $asked = added('platform_requests_total', sub { server(); settle() });
-    # a lane whose turn was lost, as on a slow machine, is begun anew
+    # a lane that takes too long, as on a slow machine, begins again: delete it
     cmp_ok delete $asked->{'call="list",class="done",status="200"'}, '>=', 1,
         'webhooks are listed';
     is_deeply $asked, { 'call="create",class="done",status="200"' => 1,
         'call="channel",class="done",status="200"' => 1,
         'call="execute",class="done",status="200"' => 1 },
-        'one is created and used';
+        'one webhook is made and used';
 };
 
 
@@ -114,17 +114,17 @@ subtest 'paused while a message is under way' => sub {
     kill 'STOP', $platform->{pid};
     record(3);
     wait_for { $g->sql('select upto > head from lane_head where lane = ?',
-        $lane) } 60, 'a message under way';
+        $lane) } 60, 'a message is under way';
     $g->operator('POST', "/servers/$guild/lanes/$lane/pause");
     kill 'CONT', $platform->{pid};
     settle();
     becomes('delivery_entries_total{outcome="delivered"}', $delivered + 3,
-        'its entries count');
+        'its entries are counted');
     $g->operator('POST', "/servers/$guild/lanes/$lane/resume");
 };
 
 
-subtest 'what is refused' => sub {
+subtest 'refusals of the platform' => sub {
     my $to = server();
     settle();
     $platform->faults(map { my $scope = $_; { call => 'execute',
@@ -134,9 +134,9 @@ subtest 'what is refused' => sub {
         headers => { 'X-RateLimit-Scope' => $scope } } } qw(user shared));
     my $limited = added('platform_limited_total', sub { record(1); settle() });
     is_deeply $limited, { 'scope="user"' => 1, 'scope="shared"' => 1 },
-        'limits by their scope';
+        'limits are counted by scope';
     cmp_ok samples()->{platform_invalid_requests}, '>=', 1,
-        'what counts for a ban';
+        'refusals that count for a ban';
 
     $platform->faults({ call => 'execute', match => 'of 2', channel => $to,
         action => 'poison', times => 99 });
@@ -153,7 +153,7 @@ subtest 'what is refused' => sub {
 };
 
 
-subtest 'what is in doubt' => sub {
+subtest 'messages in doubt' => sub {
     my @at = map { my $to = server(); settle(); [$guild, $to] } 1 .. 3;
     $platform->config(no_history => [$at[2][1]]);
     $platform->faults(map { { call => 'execute', channel => $at[$_][1],
@@ -164,17 +164,17 @@ subtest 'what is in doubt' => sub {
     }), { 'result="present"' => 1, 'result="absent"' => 1,
         'result="unproved"' => 1, 'outcome="unconfirmed"' => 1,
         'outcome="delivered"' => 2 },
-        'one was there, one was not, of one nobody knows';
+        'one was applied, one was not, one stays unknown';
     $platform->config(no_history => []);
 
-    # a minute later it would be looked at again, and sent: in any other subtest
+    # the service would look at it again a minute later, in another subtest
     $g->sql('delete from doubt');
 };
 
 
-subtest 'what there is to do' => sub {
+subtest 'the backlog' => sub {
     becomes('delivery_backlog', 0, 'nothing waits');
-    is samples()->{delivery_oldest_seconds} + 0, 0, 'and nothing is old';
+    is samples()->{delivery_oldest_seconds} + 0, 0, 'the oldest age is 0';
     my $active = samples()->{'delivery_lanes{state="active"}'};
 
     my $to = server();
@@ -191,9 +191,9 @@ subtest 'what there is to do' => sub {
 
     $g->operator('POST', "/servers/$guild/pause");
     becomes('delivery_lanes{state="paused"}', 1, 'paused');
-    is samples()->{delivery_backlog}, 7, 'they are kept';
+    is samples()->{delivery_backlog}, 7, 'paused entries stay in the backlog';
     is samples()->{delivery_oldest_seconds} + 0, 0,
-        'and nobody is to be alarmed';
+        '... without a reason for an alert';
     $platform->faults;
     $g->operator('POST', "/servers/$guild/resume");
     becomes('delivery_backlog', 0, 'resumed, they go');
@@ -224,7 +224,7 @@ subtest 'held entries' => sub {
         my $held = time - $began < 3;    # all the while
         settle();
         $held && $back;
-    }, { '' => 2 }, 'two are taken back, and counted';
+    }, { '' => 2 }, 'two are dropped, and counted';
 };
 
 
@@ -252,46 +252,47 @@ subtest 'a reload' => sub {
     my $after = samples();
     is_deeply { map { $_ => $after->{$_} } grep { /$totals/ } keys %$before },
         { map { $_ => $before->{$_} } grep { /$totals/ } keys %$before },
-        'totals stay what they were';
+        'counters do not change';
     becomes('delivery_shards', 64, 'all shards are held once');
     becomes('delivery_lanes{state="active"}', scalar $g->sql(
         q{select count(*) from lane where state = 'active'}),
-        'and lanes are counted once');
+        'lanes are counted once');
     is $after->{delivery_leases_lost_total}, 0, 'no lease was lost';
 };
 
 
-subtest 'a reload while a request lasts' => sub {
+subtest 'a reload while a request is open' => sub {
     settle();
     my $owner = $g->sql('select distinct owner from shard_lease');
     my ($old) = $owner =~ m{/(\d+)/};
 
-    # none but the worker that delivers takes it
+    # only the worker that delivers takes the request
 
     my @others = grep { $_ != $old } $g->workers;
     $g->signal('STOP', @others);
     wait_for { !grep { qx(cat /proc/$_/stat) !~ /\) T / } @others } 30,
-        'they stand still';
+        'the other workers stand still';
     my $slow = $g->connection;
     $slow->send("PATCH /api/servers/$guild/config/logging/settings HTTP/1.1"
         . "\r\nHost: localhost\r\nAuthorization: Bearer $token\r\n"
         . "Content-Type: application/json\r\nContent-Length: 2\r\n"
         . "Expect: 100-continue\r\n\r\n");
-    like $slow->line, qr/ 100 /, 'it waits for a body';
+    like $slow->line, qr/ 100 /, 'the request waits for its body';
     $g->signal('CONT', @others);
 
     $g->reload(nowait => 1);
     wait_for { my $now = $g->sql(q{select string_agg(distinct owner, ' ')
-        from shard_lease}); $now && $now ne $owner } 60, 'another delivers';
+        from shard_lease}); $now && $now ne $owner } 60,
+            'another worker delivers';
     server();
     settle();
     becomes('delivery_lanes{state="active"}', scalar $g->sql(
         q{select count(*) from lane where state = 'active'}),
-        'lanes are counted once, with a new one');
+        'lanes are counted once, by a new worker');
     becomes('delivery_shards', 64, 'all shards are held once');
-    ok kill(0, $old), 'while the worker that delivered is there';
+    ok kill(0, $old), 'the old worker still runs';
     $slow->close;
-    wait_for { !kill 0, $old } 60, 'it leaves';
+    wait_for { !kill 0, $old } 60, 'the old worker exits';
 };
 
 
@@ -306,16 +307,17 @@ subtest 'the page' => sub {
     my $text = $g->get('/status?format=prometheus', raw_path => 1)->text;
     my $file = $g->file('metrics', $text);
     is qx{promtool check metrics < '$file' 2>&1}, '',
-        'promtool has nothing to say';
+        'promtool does not complain';
     my $json = $g->get('/status', raw_path => 1);
     my @tokens = map { $_->{token} // () } $platform->webhooks;
     cmp_ok scalar @tokens, '>', 3, 'there are secrets';
     is join(' ', grep { index($text . $json->text, $_) >= 0 } @tokens,
-        $guild, $channel, $platform->token(0), $token), '', 'none is told';
+        $guild, $channel, $platform->token(0), $token), '',
+            'no secret is on the page';
     is $json->json->{platform_requests_total}{execute}{'done 200'},
         samples()->{'platform_requests_total{call="execute",class="done",'
-            . 'status="200"}'}, 'JSON says the same';
-    is $json->json->{delivery_lanes}{paused}, 0, 'in families';
+            . 'status="200"}'}, 'JSON has the same figures';
+    is $json->json->{delivery_lanes}{paused}, 0, '... grouped by family';
 };
 
 
@@ -328,10 +330,10 @@ subtest 'without PostgreSQL' => sub {
     my $before = samples();
     ok exists $before->{delivery_backlog}, 'the page answers';
     ok eval { wait_for { samples()->{delivery_figures_age_seconds} > 6 } 60 },
-        'and says how old it is';
+        '... with the age of its figures';
     $admin->do(qq{alter database "$name" allow_connections true});
     ok eval { wait_for { samples()->{delivery_figures_age_seconds} < 6 } 60 },
-        'until it knows again';
+        'the figures are new again';
 };
 
 done_testing;

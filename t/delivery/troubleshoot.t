@@ -1,6 +1,8 @@
 # "live=0 leaves out what asks the chat platform"; test-log "sends a real
-# message to the channel of the category asked for". That each finding comes
-# and goes is in t/sql/trouble/troubleshoot.sql; here is what only the platform knows.
+# "live=0 leaves out what asks the chat platform"; test-log "sends a real
+# message to the channel of the category asked for".  That each finding comes
+# and goes is tested in t/sql/trouble/troubleshoot.sql.  This file tests
+# findings that need the platform.
 
 use lib 't/lib';
 use Guildlog;
@@ -16,7 +18,7 @@ my ($guild, $token);
 my $channel = 300000000000000000;
 
 
-# a new server with a channel that has a webhook, and was told of that
+# a new server with a channel, whose webhook and first message are done
 sub server {
     ($guild) = $g->server(plan => 'pro');
     $token = $g->token($guild);
@@ -77,59 +79,61 @@ subtest 'the report' => sub {
     my $first = $g->get("/servers/$guild", token => $token)
         ->json->{first_log_at};
     is $new->{status}, 'broken', 'a new server logs nowhere';
-    is $new->{findings}[0]{id}, 'NEVER_INITIALISED', 'and says why';
+    is $new->{findings}[0]{id}, 'NEVER_INITIALISED', 'the finding says why';
     is_deeply $new->{summary}, { configuredCategories => 0,
         firstLogAt => $first, premiumLevel => 1, incomplete => [] },
         'with its summary';
-    is $new->{botId}, '400000000000000001', 'of its bot';
+    is $new->{botId}, '400000000000000001', 'the ID of its bot';
     is $g->get("/servers/$guild/troubleshoot?bot=pro", token => $token)
-        ->json->{botId}, '400000000000000002', 'or of the other';
-    is fix('NEVER_INITIALISED')->text, '{"applied": true}', 'a fix applies';
-    is found(), 'NO_LOG_CHANNEL', 'and the finding is gone';
+        ->json->{botId}, '400000000000000002', 'the ID of the other bot';
+    is fix('NEVER_INITIALISED')->text, '{"applied": true}',
+        'the fix is applied';
+    is found(), 'NO_LOG_CHANNEL', 'the finding is gone';
 
     is $g->get("/servers/$guild/troubleshoot?live=2", token => $token)->status,
         400, 'live is 0 or 1';
-    is post('fix', { kind => 'magic' })->status, 400, 'not automatic';
+    is post('fix', { kind => 'magic' })->status, 400, 'an unknown kind of fix';
     is post('fix', { kind => 'register_webhook', channelId => '5' })->status,
         404, 'nothing to fix';
-    is post('fix', { kind => 'remove_ignore' })->status, 400, 'of what?';
+    is post('fix', { kind => 'remove_ignore' })->status, 400,
+        'a fix without its subject';
     is post('fix', { kind => 'clear_log_channel', logType => 102 })->status,
-        400, 'the fields have their rules';
+        400, 'fields of a fix have their rules';
     my $basic = $g->token($guild, kind => 'basic');
     is $g->get("/servers/$guild/troubleshoot", token => $basic)->status, 403,
-        'for administrators';
+        'a Basic token is refused';
 };
 
 
-subtest 'what only the platform knows' => sub {
+subtest 'findings that need the platform' => sub {
     my $to = server();
     my $asked = asked();
-    is found('?live=0'), '', 'nothing is found';
-    is asked(), $asked, 'and nobody asked, with live=0';
-    is found(), '', 'nor by asking';
-    is asked(), $asked + 1, 'the platform, once';
+    is found('?live=0'), '', 'with live=0: no finding';
+    is asked(), $asked, '... no request to the platform';
+    is found(), '', 'without live=0: no finding';
+    is asked(), $asked + 1, '... one request to the platform';
 
     my ($webhook) = $platform->webhooks($to);
     $platform->delete_webhook($webhook->{id});
-    is found('?live=0'), '', 'a webhook is deleted: we cannot know';
-    is found(), 'MISSING_WEBHOOK', 'but ask';
-    is fix('MISSING_WEBHOOK')->status, 200, 'it is registered anew';
+    is found('?live=0'), '', 'a deleted webhook is not found with live=0';
+    is found(), 'MISSING_WEBHOOK', '... it is found by asking';
+    is fix('MISSING_WEBHOOK')->status, 200, 'the fix registers a webhook again';
     wait_for { $platform->webhooks($to) };
     wait_for { found() eq '' };
-    pass 'and is there';
+    pass 'the webhook exists';
 
     $platform->config(forbidden => [$to]);
-    is found(), 'MISSING_PERMISSION', 'a permission is taken away';
+    is found(), 'MISSING_PERMISSION', 'a permission is missing';
     $platform->config(forbidden => [], gone => [$to]);
     is found(), 'CHANNEL_GONE', 'a channel is deleted';
-    is fix('CHANNEL_GONE')->status, 200, 'it is cleared';
-    is found(), 'NO_LOG_CHANNEL', 'and was the only one';
+    is fix('CHANNEL_GONE')->status, 200, 'the fix clears the setting';
+    is found(), 'NO_LOG_CHANNEL', 'no other channel is left';
     $platform->config(gone => []);
 };
 
 
-# what becomes of an entry whose message has no answer, if its webhook is said
-# to be missing meanwhile
+# the webhook of a message in doubt seems to be missing, and is registered
+# again; what becomes of the message
 sub fixed_in_doubt {
     my ($action) = @_;
     my $to = server();
@@ -143,26 +147,26 @@ sub fixed_in_doubt {
     is fix('MISSING_WEBHOOK')->status, 200, 'a fix while a message is in doubt';
     becomes($guild, $token, $id, 'delivered', 'what was sent is known by its '
         . 'webhook');
-    is times_applied($to, $id), 1, 'it is there once';
+    is times_applied($to, $id), 1, 'it is in the channel once';
     my ($next) = record($guild, 1);
     becomes($guild, $token, $next, 'delivered', 'the next one is delivered');
     my ($new, @more) = $platform->webhooks($to);
-    isnt $new->{id}, $webhook->{id}, 'by another webhook';
-    is scalar @more, 0, 'of which there is one';
+    isnt $new->{id}, $webhook->{id}, 'a new webhook was made';
+    is scalar @more, 0, '... only one';
 }
 
 
-subtest 'what was applied when its webhook is registered anew' => sub {
+subtest 'a message is applied, then its webhook is registered again' => sub {
     fixed_in_doubt('apply-reset');
 };
 
 
-subtest 'what was not applied when its webhook is registered anew' => sub {
+subtest 'a message is lost, then its webhook is registered again' => sub {
     fixed_in_doubt('reset');
 };
 
 
-subtest 'a channel that is full' => sub {
+subtest 'a channel that has as many webhooks as possible' => sub {
     ($guild) = $g->server(plan => 'pro');
     $token = $g->token($guild);
     $g->operator('POST', "/servers/$guild/pause");
@@ -170,34 +174,36 @@ subtest 'a channel that is full' => sub {
     set(main_channel => $to);
     is found(), '', 'there is room for its webhook';
     $platform->create_webhook($to, "of others $_") for 1 .. 15;
-    is found('?live=0'), '', 'others take it: we cannot know';
-    is found(), 'WEBHOOK_LIMIT', 'but ask';
+    is found('?live=0'), '',
+        'webhooks of others fill it: not found with live=0';
+    is found(), 'WEBHOOK_LIMIT', '... found by asking';
     $platform->delete_webhook(($platform->webhooks($to))[0]{id});
-    is found(), '', 'until there is room again';
+    is found(), '', 'no finding after one is deleted';
     $g->operator('POST', "/servers/$guild/resume");
     wait_for { $platform->webhooks($to) == 15 };
-    pass 'which is taken';
+    pass 'the lane has its webhook';
 };
 
 
-subtest 'what cannot be asked is told' => sub {
+subtest 'the report names what it could not ask' => sub {
     my $to = server();
     $platform->faults({ call => 'list', action => 'hang', times => 1 });
     my $start = time;
     my $report = report();
     ok time - $start < 14, 'the report does not wait for a platform that hangs';
     is_deeply $report->{summary}{incomplete}, ["channel $to: no_answer"],
-        'it says what it does not know';
-    is $report->{status}, 'healthy', 'and what it does';
-    is_deeply report()->{summary}{incomplete}, [], 'the next one knows';
+        'it names what is missing';
+    is $report->{status}, 'healthy', 'the rest of the report is there';
+    is_deeply report()->{summary}{incomplete}, [],
+        'the next report is complete';
 
     report() for 1 .. 10;
     is_deeply report()->{summary}{incomplete}, ["channel $to: not asked"],
-        'the platform is not asked for ever';
+        'a platform that hangs is not asked for ever';
 };
 
 
-subtest 'a client that leaves takes nobody along' => sub {
+subtest 'a client that leaves does not disturb others' => sub {
     server();
     $platform->faults({ call => 'list', action => 'hang', times => 1 });
     my $asked = asked();
@@ -226,16 +232,18 @@ subtest 'a test message' => sub {
     is tests_in($to), 1, 'the channel has it';
 
     $answer = post('test-log', {});
-    is $answer->status, 429, 'one a minute';
+    is $answer->status, 429, 'one test message a minute';
     ok $answer->json->{error}, 'with an error';
     ok $answer->header('Retry-After') >= 1
-        && $answer->header('Retry-After') <= 60, 'and when to ask again';
-    is tests_in($to), 1, 'nothing was sent';
-    is post('test-log', { category => 'x' })->status, 400, 'of what?';
+        && $answer->header('Retry-After') <= 60,
+            'Retry-After says when to try again';
+    is tests_in($to), 1, 'no message was sent';
+    is post('test-log', { category => 'x' })->status, 400,
+        'an unknown category';
 };
 
 
-# a test of a new server, after that was done to it: its stage
+# sends a test message of a new server after the code ran; returns its stage
 sub stage {
     my ($what, $want, $do, $category) = @_;
 
@@ -243,7 +251,7 @@ sub stage {
     $do->($to);
     my $it = post('test-log', $category ? { category => $category } : {})->json;
     is $it->{stage}, $want, $what;
-    ok !$it->{ok}, 'that is not well';
+    ok !$it->{ok}, 'the test message did not arrive';
 }
 
 
@@ -278,11 +286,11 @@ subtest 'why a test message does not arrive' => sub {
 };
 
 
-# In an outage one request now and then asks whether the platform is there.
-# Where that was a question, its answer was nobody's, so each question had to
-# wait for a probe of its own, and delivery waited behind them.
+# In an outage one request now and then tries whether the platform is back.  A
+# report's request that did so lost its answer, so each request of a report had
+# to wait for another try, and delivery waited behind them.
 
-subtest 'a question finds out that the platform is there again' => sub {
+subtest 'a report finds out that the platform is back' => sub {
     my $out = Guildlog->new(name => 'outage', start => 0,
         api => 'guildlog_limit off;');
     my $back = Guildlog::Platform->new(dir => $out->prefix . '/platform');
@@ -310,7 +318,8 @@ subtest 'a question finds out that the platform is there again' => sub {
     $back->start;
 
     is_deeply $out->get("/servers/$asking/troubleshoot", token => $asks)
-        ->json->{summary}{incomplete}, [], 'all the others are asked, too';
+        ->json->{summary}{incomplete}, [],
+            'all its other requests are made, too';
     ok $out->error_log =~ /the platform is there/, 'the log says so';
     $out->operator('POST', "/servers/$first/resume");
     wait_for { 1 < grep { $_ } $back->messages($to) };
@@ -318,7 +327,7 @@ subtest 'a question finds out that the platform is there again' => sub {
 };
 
 
-subtest 'questions count as what the address sends' => sub {
+subtest "requests of reports count towards the address's rate" => sub {
     my $slow = Guildlog->new(name => 'slow', start => 0);
     my $asked = Guildlog::Platform->new(dir => $slow->prefix . '/platform');
     $slow->configure(http => $asked->directives($slow, rate => 1))->start;
@@ -336,11 +345,11 @@ subtest 'questions count as what the address sends' => sub {
         @{ $report->json->{summary}{incomplete} };
     my $lists = grep { $_->{event} eq 'request' && $_->{call} eq 'list' }
         $asked->ledger;
-    is $lists + @late, 10, 'each is asked about or not';
-    cmp_ok $lists, '>=', 1, 'at one a second some are';
-    cmp_ok scalar @late, '>=', 3, 'and some not';
+    is $lists + @late, 10, 'each channel is asked about or named as missing';
+    cmp_ok $lists, '>=', 1, 'at one request a second, some are asked about';
+    cmp_ok scalar @late, '>=', 3, '... some are not';
     is $slow->get('/status', raw_path => 1)->json->{platform_requests_total}
-        {list}{'done 200'}, $lists, 'all are counted';
+        {list}{'done 200'}, $lists, 'all requests are counted';
 
     $slow->operator('POST', "/servers/$guild/resume");
     $asked->faults({ call => 'list', action => 'answer', status => 429,
@@ -350,7 +359,7 @@ subtest 'questions count as what the address sends' => sub {
     $report = $slow->get("/servers/$guild/troubleshoot", token => $token);
     is scalar(grep { /local_rate_limit/ }
         @{ $report->json->{summary}{incomplete} }), 10,
-        'while the address has to pause nobody asks';
+        'no request is made while the address pauses';
 };
 
 done_testing;
