@@ -150,9 +150,7 @@ ngx_http_guildlog_read_handler(ngx_http_request_t *r)
     }
 
     if (rc != NGX_AGAIN) {
-        rc = rc == NGX_DONE ? NGX_OK : rc;
-        ngx_http_finalize_request(r,
-                              ngx_http_guildlog_response_never_empty(r, rc));
+        ngx_http_finalize_request(r, ngx_http_guildlog_response_final(r, rc));
     }
 }
 

@@ -168,8 +168,7 @@ ngx_http_guildlog_call_finish(ngx_http_request_t *r, ngx_int_t rc)
     c = r->connection;
 
     if (rc != NGX_BUSY) {
-        ngx_http_finalize_request(r,
-                              ngx_http_guildlog_response_never_empty(r, rc));
+        ngx_http_finalize_request(r, ngx_http_guildlog_response_final(r, rc));
     }
 
     ngx_http_run_posted_requests(c);

@@ -21,8 +21,6 @@ static ngx_int_t ngx_http_guildlog_address(ngx_http_request_t *r,
     ngx_str_t *address);
 static ngx_int_t ngx_http_guildlog_limit_headers(ngx_http_request_t *r,
     ngx_http_guildlog_ctx_t *ctx);
-static ngx_int_t ngx_http_guildlog_number_header(ngx_http_request_t *r,
-    const char *name, ngx_uint_t n);
 
 
 ngx_int_t
@@ -218,13 +216,14 @@ ngx_http_guildlog_limit_headers(ngx_http_request_t *r,
 
     reset = (ctx->limit.reset_ms + 999) / 1000;
 
-    if (ngx_http_guildlog_number_header(r, "X-RateLimit-Limit",
-                                        ctx->limit.limit)
+    if (ngx_http_guildlog_response_header_number(r, "X-RateLimit-Limit",
+                                                 ctx->limit.limit)
         != NGX_OK
-        || ngx_http_guildlog_number_header(r, "X-RateLimit-Remaining",
-                                           ctx->limit.remaining)
+        || ngx_http_guildlog_response_header_number(r, "X-RateLimit-Remaining",
+                                                    ctx->limit.remaining)
            != NGX_OK
-        || ngx_http_guildlog_number_header(r, "X-RateLimit-Reset", reset)
+        || ngx_http_guildlog_response_header_number(r, "X-RateLimit-Reset",
+                                                    reset)
            != NGX_OK)
     {
         return NGX_ERROR;
@@ -252,23 +251,5 @@ ngx_http_guildlog_limit_headers(ngx_http_request_t *r,
         return NGX_OK;
     }
 
-    return ngx_http_guildlog_number_header(r, "Retry-After", reset);
-}
-
-
-static ngx_int_t
-ngx_http_guildlog_number_header(ngx_http_request_t *r, const char *name,
-    ngx_uint_t n)
-{
-    ngx_str_t  value;
-
-    value.data = ngx_pnalloc(r->pool, NGX_INT_T_LEN);
-    if (value.data == NULL) {
-        return NGX_ERROR;
-    }
-
-    value.len = ngx_sprintf(value.data, "%ui", n) - value.data;
-
-    return ngx_http_guildlog_response_header(r, name, &value) ? NGX_OK
-                                                              : NGX_ERROR;
+    return ngx_http_guildlog_response_header_number(r, "Retry-After", reset);
 }

@@ -153,8 +153,7 @@ ngx_http_guildlog_turn_handler(ngx_event_t *ev)
 
     rc = ngx_http_guildlog_read_entries(call);
 
-    ngx_http_guildlog_call_finish(r, rc == NGX_AGAIN ? NGX_BUSY
-                                     : rc == NGX_DONE ? NGX_OK : rc);
+    ngx_http_guildlog_call_finish(r, rc == NGX_AGAIN ? NGX_BUSY : rc);
 }
 
 
@@ -164,16 +163,14 @@ ngx_http_guildlog_record_answer(ngx_http_guildlog_call_t *call,
 {
     const ngx_guildlog_stmt_t  *stmt;
 
-    static const ngx_str_t      one = ngx_string("1");
-
     if (call->apart) {
         ngx_http_guildlog_record_log(call, result);
 
         if (ngx_guildlog_db_result_number(result, 0, 0)
                == NGX_HTTP_SERVICE_UNAVAILABLE
-            && ngx_http_guildlog_response_header(call->request, "Retry-After",
-                                                 &one)
-               == NULL)
+            && ngx_http_guildlog_response_header_number(call->request,
+                                                        "Retry-After", 1)
+               != NGX_OK)
         {
             return NGX_ERROR;
         }

@@ -69,7 +69,7 @@ ngx_http_guildlog_request_handler(ngx_http_request_t *r)
 
     call = ngx_pcalloc(r->pool, sizeof(ngx_http_guildlog_call_t));
     if (call == NULL) {
-        return ngx_http_guildlog_response_never_empty(r, NGX_ERROR);
+        return ngx_http_guildlog_response_final(r, NGX_ERROR);
     }
 
     call->request = r;
@@ -77,7 +77,7 @@ ngx_http_guildlog_request_handler(ngx_http_request_t *r)
     call->ctx = ngx_http_guildlog_call_ctx(r, 1);
 
     if (call->ctx == NULL) {
-        return ngx_http_guildlog_response_never_empty(r, NGX_ERROR);
+        return ngx_http_guildlog_response_final(r, NGX_ERROR);
     }
 
     call->ctx->served = 1;
@@ -105,8 +105,7 @@ ngx_http_guildlog_request_handler(ngx_http_request_t *r)
         return NGX_DONE;
     }
 
-    return ngx_http_guildlog_response_never_empty(r, rc == NGX_DONE ? NGX_OK
-                                                                    : rc);
+    return ngx_http_guildlog_response_final(r, rc);
 }
 
 

@@ -25,8 +25,8 @@ static ngx_int_t ngx_http_guildlog_send_failure(ngx_http_request_t *r,
 
 
 /*
- * What is not named here is our mistake or the schema's: 500, and the error
- * log says which.  503: somebody else's trouble, and it may pass.
+ * 503: the cause is outside of the module, and may pass.  What is not listed
+ * is a mistake of the module or of the schema: 500, and the error log has it.
  */
 
 static const ngx_http_guildlog_sqlstate_t  ngx_http_guildlog_sqlstates[] = {
@@ -41,15 +41,12 @@ static const ngx_http_guildlog_sqlstate_t  ngx_http_guildlog_sqlstates[] = {
 };
 
 
-static const ngx_str_t  ngx_http_guildlog_json_type =
-    ngx_string("application/json");
-static const ngx_str_t  ngx_http_guildlog_empty = ngx_string("{}");
-
-
 ngx_int_t
 ngx_http_guildlog_response_result(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result)
 {
+    ngx_uint_t  status;
+
     switch (result->outcome) {
 
     case NGX_GUILDLOG_DB_ROWS:
@@ -59,17 +56,18 @@ ngx_http_guildlog_response_result(ngx_http_guildlog_call_t *call,
         return ngx_http_guildlog_send_refusal(call, result);
 
     case NGX_GUILDLOG_DB_TIMEOUT:
-        return ngx_http_guildlog_send_failure(call->request,
-                                              NGX_HTTP_INTERNAL_SERVER_ERROR);
+        status = NGX_HTTP_INTERNAL_SERVER_ERROR;
+        break;
 
     case NGX_GUILDLOG_DB_SHARE_TAKEN:
-        return ngx_http_guildlog_send_failure(call->request,
-                                              NGX_HTTP_TOO_MANY_REQUESTS);
+        status = NGX_HTTP_TOO_MANY_REQUESTS;
+        break;
 
     default: /* NGX_GUILDLOG_DB_UNAVAILABLE, NGX_GUILDLOG_DB_QUEUE_FULL */
-        return ngx_http_guildlog_send_failure(call->request,
-                                              NGX_HTTP_SERVICE_UNAVAILABLE);
+        status = NGX_HTTP_SERVICE_UNAVAILABLE;
     }
+
+    return ngx_http_guildlog_send_failure(call->request, status);
 }
 
 
@@ -102,8 +100,6 @@ ngx_http_guildlog_send_row(ngx_http_guildlog_call_t *call,
         return NGX_ERROR;
     }
 
-    body = ngx_guildlog_db_result_value(result, 0, 1);
-
     if (call->route->flags & NGX_GUILDLOG_ROUTE_TAKES) {
         taken = ngx_guildlog_db_result_number(result, 0, 2);
         ngx_guildlog_stats_count(&ngx_http_guildlog_worker.stats,
@@ -111,13 +107,10 @@ ngx_http_guildlog_send_row(ngx_http_guildlog_call_t *call,
                                  ngx_max(taken, 0));
     }
 
-    if (body.data == NULL) {
-        body = ngx_http_guildlog_empty;
-    }
+    body = ngx_guildlog_db_result_value(result, 0, 1);
 
-    return ngx_http_guildlog_response_send(r, status,
-                                           &ngx_http_guildlog_json_type,
-                                           &body);
+    return body.data ? ngx_http_guildlog_response_json(r, status, &body)
+                     : ngx_http_guildlog_response_error(r, status, NULL);
 }
 
 
@@ -184,7 +177,7 @@ ngx_http_guildlog_response_log_status(ngx_guildlog_db_result_t *result)
 }
 
 
-/* a token of ours that lives no more */
+/* the token is ours, but the database says that it was revoked */
 
 static ngx_int_t
 ngx_http_guildlog_send_revoked(ngx_http_guildlog_call_t *call)
@@ -200,8 +193,8 @@ ngx_http_guildlog_send_revoked(ngx_http_guildlog_call_t *call)
         return NGX_ERROR;
     }
 
-    return ngx_http_guildlog_response_json(call->request, NGX_HTTP_UNAUTHORIZED,
-                                           &ngx_http_guildlog_empty);
+    return ngx_http_guildlog_response_error(call->request,
+                                            NGX_HTTP_UNAUTHORIZED, NULL);
 }
 
 
@@ -228,16 +221,17 @@ ngx_http_guildlog_response_challenge(ngx_http_request_t *r,
 }
 
 
-/* class GL is ours: the rest is the status, the message is for the caller */
+/*
+ * SQLSTATEs of class GL are raised by our functions: the other three digits
+ * are the status, and the message is for the caller.
+ */
 
 static ngx_int_t
 ngx_http_guildlog_send_refusal(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result)
 {
-    ngx_int_t               status;
-    ngx_http_request_t     *r;
-
-    static const ngx_str_t  minute = ngx_string("60");
+    ngx_int_t            status;
+    ngx_http_request_t  *r;
 
     r = call->request;
 
@@ -245,8 +239,8 @@ ngx_http_guildlog_send_refusal(ngx_http_guildlog_call_t *call,
         status = ngx_atoi((u_char *) result->sqlstate + 2, 3);
 
         if (status == NGX_HTTP_TOO_MANY_REQUESTS
-            && ngx_http_guildlog_response_header(r, "Retry-After", &minute)
-               == NULL)
+            && ngx_http_guildlog_response_header_number(r, "Retry-After", 60)
+               != NGX_OK)
         {
             return NGX_ERROR;
         }
@@ -292,9 +286,6 @@ ngx_http_guildlog_response_failed(ngx_guildlog_db_result_t *result,
 static ngx_int_t
 ngx_http_guildlog_send_failure(ngx_http_request_t *r, ngx_uint_t status)
 {
-    const ngx_str_t  *error;
-
-    static const ngx_str_t  one = ngx_string("1");
     static const ngx_str_t  unavailable =
         ngx_string("the database is not available, try again later");
     static const ngx_str_t  taken =
@@ -303,36 +294,34 @@ ngx_http_guildlog_send_failure(ngx_http_request_t *r, ngx_uint_t status)
     static const ngx_str_t  failed =
         ngx_string("the request could not be carried out, try again later");
 
-    switch (status) {
-
-    case NGX_HTTP_SERVICE_UNAVAILABLE:
-        error = &unavailable;
-        break;
-
-    case NGX_HTTP_TOO_MANY_REQUESTS:
-        error = &taken;
-        break;
-
-    default:
+    if (status == NGX_HTTP_INTERNAL_SERVER_ERROR) {
         return ngx_http_guildlog_response_error(r, status, &failed);
     }
 
-    if (ngx_http_guildlog_response_header(r, "Retry-After", &one) == NULL) {
+    if (ngx_http_guildlog_response_header_number(r, "Retry-After", 1)
+        != NGX_OK)
+    {
         return NGX_ERROR;
     }
 
-    return ngx_http_guildlog_response_error(r, status, error);
+    return ngx_http_guildlog_response_error(r, status,
+                                      status == NGX_HTTP_TOO_MANY_REQUESTS
+                                      ? &taken : &unavailable);
 }
 
 
 ngx_int_t
-ngx_http_guildlog_response_never_empty(ngx_http_request_t *r, ngx_int_t rc)
+ngx_http_guildlog_response_final(ngx_http_request_t *r, ngx_int_t rc)
 {
+    if (rc == NGX_DONE) {
+        return NGX_OK;
+    }
+
     if (rc != NGX_ERROR || r->header_sent) {
         return rc;
     }
 
-    /* who knows how much of the body has been read */
+    /* how much of the body has been read is not known */
 
     r->keepalive = 0;
 
@@ -347,10 +336,10 @@ ngx_http_guildlog_response_error(ngx_http_request_t *r, ngx_uint_t status,
     ngx_str_t            body;
     ngx_guildlog_json_t  w;
 
+    static const ngx_str_t  none = ngx_string("{}");
+
     if (error == NULL || error->len == 0) {
-        return ngx_http_guildlog_response_send(r, status,
-                                               &ngx_http_guildlog_json_type,
-                                               &ngx_http_guildlog_empty);
+        return ngx_http_guildlog_response_json(r, status, &none);
     }
 
     ngx_guildlog_json_init(&w, r->pool, error->len + 32);
@@ -363,9 +352,7 @@ ngx_http_guildlog_response_error(ngx_http_request_t *r, ngx_uint_t status,
         return NGX_ERROR;
     }
 
-    return ngx_http_guildlog_response_send(r, status,
-                                           &ngx_http_guildlog_json_type,
-                                           &body);
+    return ngx_http_guildlog_response_json(r, status, &body);
 }
 
 
@@ -373,8 +360,9 @@ ngx_int_t
 ngx_http_guildlog_response_json(ngx_http_request_t *r, ngx_uint_t status,
     const ngx_str_t *body)
 {
-    return ngx_http_guildlog_response_send(r, status,
-                                           &ngx_http_guildlog_json_type, body);
+    static const ngx_str_t  type = ngx_string("application/json");
+
+    return ngx_http_guildlog_response_send(r, status, &type, body);
 }
 
 
@@ -416,19 +404,22 @@ ngx_http_guildlog_response_head(ngx_http_request_t *r, ngx_uint_t status,
 {
     static const ngx_str_t  no_store = ngx_string("no-store");
 
-    /* an error page of nginx's own ends here with a status of our choice */
+    /* this status counts, not the one that led to an error_page */
 
     r->err_status = 0;
 
-    /* If-Match and its like would make it 412, in HTML, or 304 */
+    /* with If-Match and the like nginx would answer 412, in HTML, or 304 */
 
     r->disable_not_modified = 1;
 
-    /* with the rest of a body on its way nginx closes: the header says so */
+    /* nginx closes where a body is unread: "Connection: close" tells it */
 
     if (r->reading_body) {
         r->keepalive = 0;
     }
+
+    ngx_log_debug2(NGX_LOG_DEBUG_HTTP, r->connection->log, 0,
+                   "guildlog answers %ui, length %O", status, length);
 
     r->headers_out.status = status;
     r->headers_out.content_type = *type;
@@ -492,4 +483,22 @@ ngx_http_guildlog_response_header(ngx_http_request_t *r, const char *name,
 #endif
 
     return h;
+}
+
+
+ngx_int_t
+ngx_http_guildlog_response_header_number(ngx_http_request_t *r,
+    const char *name, ngx_uint_t n)
+{
+    ngx_str_t  value;
+
+    value.data = ngx_pnalloc(r->pool, NGX_INT_T_LEN);
+    if (value.data == NULL) {
+        return NGX_ERROR;
+    }
+
+    value.len = ngx_sprintf(value.data, "%ui", n) - value.data;
+
+    return ngx_http_guildlog_response_header(r, name, &value) ? NGX_OK
+                                                              : NGX_ERROR;
 }

@@ -18,24 +18,27 @@ ngx_int_t ngx_http_guildlog_response_challenge(ngx_http_request_t *r,
 ngx_int_t ngx_http_guildlog_response_send(ngx_http_request_t *r,
     ngx_uint_t status, const ngx_str_t *type, const ngx_str_t *body);
 
-/* of what has failed, NGX_ERROR, before anything was said: answers with 500 */
-ngx_int_t ngx_http_guildlog_response_never_empty(ngx_http_request_t *r,
+/*
+ * What finalizes the request, by what a step or an answer returned.  After
+ * NGX_ERROR the answer is 500, unless another one has begun.
+ */
+ngx_int_t ngx_http_guildlog_response_final(ngx_http_request_t *r,
     ngx_int_t rc);
 
-/* {} where there is no error text */
+/* {"error": …}, or {} without a text */
 ngx_int_t ngx_http_guildlog_response_error(ngx_http_request_t *r,
     ngx_uint_t status, const ngx_str_t *error);
 
 ngx_int_t ngx_http_guildlog_response_json(ngx_http_request_t *r,
     ngx_uint_t status, const ngx_str_t *body);
 
-/* answers with the one row of the result, or with why there is none */
+/* answers with the one row of the result, or says why there is none */
 ngx_int_t ngx_http_guildlog_response_result(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result);
 
 /*
- * Where the database refused that statement the log says why; the status that
- * it comes to, or 0: it did not refuse.
+ * Logs why the database refused the statement of that name, and returns the
+ * status of the answer; 0: it did not refuse.
  */
 ngx_uint_t ngx_http_guildlog_response_failed(ngx_guildlog_db_result_t *result,
     const char *name, ngx_log_t *log);
@@ -44,24 +47,29 @@ ngx_uint_t ngx_http_guildlog_response_failed(ngx_guildlog_db_result_t *result,
 ngx_int_t ngx_http_guildlog_response_head(ngx_http_request_t *r,
     ngx_uint_t status, const ngx_str_t *type, off_t length);
 
-/* what the one row of the result says; 0: it has none */
+/* the status in the only row of the result; 0: there is none */
 ngx_uint_t ngx_http_guildlog_response_row_status(
     ngx_guildlog_db_result_t *result);
 
-/* what the head of log rows says; 0: none came */
+/* the status in the head of log rows; 0: there is none */
 ngx_uint_t ngx_http_guildlog_response_log_status(
     ngx_guildlog_db_result_t *result);
 
 /*
- * True if log rows have come, behind their head; otherwise the request is
+ * True if the result is a head and its log rows.  Otherwise the request is
  * answered, and *rc is what finalizes it.
  */
 ngx_uint_t ngx_http_guildlog_response_has_log(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result, ngx_int_t *rc);
 
-/* in place of one of this name, which an internal redirect may have kept */
+/*
+ * Sets a header, or replaces one of this name that an internal redirect has
+ * left behind; NULL: out of memory.
+ */
 ngx_table_elt_t *ngx_http_guildlog_response_header(ngx_http_request_t *r,
     const char *name, const ngx_str_t *value);
+ngx_int_t ngx_http_guildlog_response_header_number(ngx_http_request_t *r,
+    const char *name, ngx_uint_t n);
 
 
 /* ngx_http_guildlog_parts.c */
@@ -70,26 +78,29 @@ ngx_table_elt_t *ngx_http_guildlog_response_header(ngx_http_request_t *r,
 typedef ngx_int_t (*ngx_http_guildlog_parts_ask_pt)(
     ngx_http_guildlog_call_t *call);
 
-/* the name is what the log calls the answer, where it is cut short */
+/* the log calls the answer by that name if it is cut short */
 ngx_int_t ngx_http_guildlog_parts_begin(ngx_http_guildlog_call_t *call,
     const char *name, ngx_http_guildlog_parts_ask_pt ask);
 
-/* the result of a part has that status; NGX_ERROR: the answer is cut short */
+/*
+ * The result of a part has that status.  NGX_ERROR: it is not 200, and the
+ * answer is cut short.
+ */
 ngx_int_t ngx_http_guildlog_parts_fits(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result, ngx_uint_t status);
 
-/* room for the part that is to be sent, until the next one's; or NULL */
+/* room for one part, until the next one is reserved; NULL: out of memory */
 u_char *ngx_http_guildlog_parts_reserve(ngx_http_guildlog_call_t *call,
     size_t size);
 
 /*
- * Sends what is there from the room's start up to last.  With more, asks for
- * the next part as soon as this one has left.
+ * Sends the reserved room up to last.  With more, the next part is asked for
+ * when this one has left.
  */
 ngx_int_t ngx_http_guildlog_parts_send(ngx_http_guildlog_call_t *call,
     u_char *last, ngx_uint_t more);
 
-/* ends the answer in a way that nobody takes for its end; NGX_ERROR */
+/* ends the answer so that no client takes it for complete; NGX_ERROR */
 ngx_int_t ngx_http_guildlog_parts_abort(ngx_http_guildlog_call_t *call,
     const char *cause);
 

@@ -8,7 +8,7 @@
 
 
 /* s; nobody knows when a seat will be free */
-#define NGX_HTTP_GUILDLOG_SEAT_RETRY  "10"
+#define NGX_HTTP_GUILDLOG_SEAT_RETRY  10
 
 
 typedef struct {
@@ -35,8 +35,6 @@ ngx_http_guildlog_seat(ngx_http_guildlog_call_t *call)
     ngx_http_cleanup_t               *cln;
     ngx_guildlog_seat_e               kind;
     const ngx_http_guildlog_seats_t  *seats;
-
-    static const ngx_str_t  retry = ngx_string(NGX_HTTP_GUILDLOG_SEAT_RETRY);
 
     /* there is no token on the operator plane */
 
@@ -78,8 +76,9 @@ ngx_http_guildlog_seat(ngx_http_guildlog_call_t *call)
         return NGX_OK;
     }
 
-    if (ngx_http_guildlog_response_header(call->request, "Retry-After", &retry)
-        == NULL)
+    if (ngx_http_guildlog_response_header_number(call->request, "Retry-After",
+                                                 NGX_HTTP_GUILDLOG_SEAT_RETRY)
+        != NGX_OK)
     {
         return NGX_ERROR;
     }
