@@ -1,7 +1,7 @@
 
 /*
- * Who asks: the same code for the API and for any location that guildlog_auth
- * guards.
+ * Who asks: the token of a request, for the API and for any location with
+ * guildlog_auth.
  */
 
 #include "http/ngx_http_guildlog_access.h"
@@ -16,7 +16,7 @@ static ngx_int_t ngx_http_guildlog_guard(ngx_http_request_t *r,
 
 const char *const  ngx_http_guildlog_access_causes[] = {
     "ok", "missing", "malformed", "algorithm", "key", "signature", "issuer",
-    "expired", "claims", "revoked", "unjudged"
+    "expired", "claims", "revoked", "unverified"
 };
 
 
@@ -26,13 +26,13 @@ ngx_http_guildlog_access_authenticate(ngx_http_request_t *r,
 {
     ngx_str_t  text;
 
-    if (ctx->judged && ctx->judged->keys == conf->keys
-        && ngx_guildlog_str_eq(&ctx->judged->issuer, &conf->issuer))
+    if (ctx->verified && ctx->verified->keys == conf->keys
+        && ngx_guildlog_str_eq(&ctx->verified->issuer, &conf->issuer))
     {
         return NGX_OK;
     }
 
-    ctx->judged = conf;
+    ctx->verified = conf;
     ctx->authenticated = 0;
 
     ctx->cause = ngx_http_guildlog_bearer(r, &text);
@@ -46,11 +46,15 @@ ngx_http_guildlog_access_authenticate(ngx_http_request_t *r,
 
     ctx->authenticated = (ctx->cause == NGX_GUILDLOG_AUTH_OK);
 
+    ngx_log_debug1(NGX_LOG_DEBUG_HTTP, r->connection->log, 0,
+                   "guildlog token: %s",
+                   ngx_http_guildlog_access_causes[ctx->cause]);
+
     (void) ngx_atomic_fetch_add(
                 &ngx_http_guildlog_worker.stats.shared->auth[ctx->cause], 1);
 
-    if (ctx->cause == NGX_GUILDLOG_AUTH_UNJUDGED) {
-        ctx->judged = NULL;
+    if (ctx->cause == NGX_GUILDLOG_AUTH_UNVERIFIED) {
+        ctx->verified = NULL;
         return NGX_ERROR;
     }
 
@@ -59,8 +63,8 @@ ngx_http_guildlog_access_authenticate(ngx_http_request_t *r,
 
 
 /*
- * nginx keeps one Authorization header; a second one is in the list alone,
- * and which of the two somebody else believed is not for us to guess.
+ * nginx keeps one Authorization header, further ones are in the list only.
+ * Another module may believe any of them, so more than one are refused.
  */
 
 static ngx_guildlog_auth_e
@@ -93,7 +97,7 @@ ngx_http_guildlog_bearer(ngx_http_request_t *r, ngx_str_t *text)
         return NGX_GUILDLOG_AUTH_MALFORMED;
     }
 
-    /* what another scheme sends is no token */
+    /* another scheme has no token */
 
     if (n == 0
         || found->value.len < sizeof("Bearer ") - 1
@@ -123,10 +127,10 @@ ngx_http_guildlog_bearer(ngx_http_request_t *r, ngx_str_t *text)
 
 
 /*
- * guildlog_auth and guildlog_limit on a location of somebody else.  A plane
- * of ours asks by itself, in its content handler, so that no "satisfy any"
- * stands between it and the token.  nginx runs no access phase for
- * subrequests, so they are not asked, as with auth_basic.
+ * guildlog_auth and guildlog_limit in a location that is not a plane.  A plane
+ * verifies the token in its content handler, where "satisfy any" cannot skip
+ * it.  nginx runs no access phase for subrequests: they are not checked, as
+ * with auth_basic.
  */
 
 ngx_int_t
@@ -148,7 +152,7 @@ ngx_http_guildlog_access_handler(ngx_http_request_t *r)
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 
-    /* a request that no location takes; those have keys if they need them */
+    /* only a request that matches no location: merging checks the others */
 
     if (conf->auth && conf->keys == NULL) {
         ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
@@ -166,7 +170,7 @@ ngx_http_guildlog_access_handler(ngx_http_request_t *r)
 
     rc = ngx_http_guildlog_limit_charge(r, ctx, conf);
 
-    /* the page that error_page has for it is not refused again */
+    /* the page of error_page is not refused again */
 
     if (rc == NGX_BUSY && !refused) {
         return NGX_HTTP_TOO_MANY_REQUESTS;

@@ -12,7 +12,7 @@
 
 ngx_int_t ngx_http_guildlog_access_handler(ngx_http_request_t *r);
 
-/* words for ngx_guildlog_auth_e */
+/* the words for ngx_guildlog_auth_e */
 extern const char *const  ngx_http_guildlog_access_causes[];
 
 /*

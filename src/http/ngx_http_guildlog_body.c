@@ -55,9 +55,9 @@ ngx_http_guildlog_body_read(ngx_http_guildlog_call_t *call)
     call->ctx->call = call;
 
     /*
-     * nginx would hold a body against client_max_body_size, which is not of
-     * the endpoint, and might put it into a file; taking the pieces as they
-     * come bounds it here.
+     * nginx would compare the body with client_max_body_size instead of
+     * guildlog_max_body, and could write it into a file.  Here the pieces are
+     * taken as they come, and counted.
      */
 
     r->request_body_no_buffering = 1;
@@ -70,7 +70,7 @@ ngx_http_guildlog_body_read(ngx_http_guildlog_call_t *call)
         return ngx_http_guildlog_call_refuse(call, rc, NULL);
     }
 
-    /* the reference taken for the body is the one the query goes on with */
+    /* the query keeps the reference that was taken for the body */
 
     return NGX_AGAIN;
 }
@@ -141,6 +141,9 @@ ngx_http_guildlog_read_handler(ngx_http_request_t *r)
 
     rc = ngx_http_guildlog_read_more(call);
 
+    ngx_log_debug2(NGX_LOG_DEBUG_HTTP, r->connection->log, 0,
+                   "guildlog body: %uz bytes, %i", call->body.len, rc);
+
     if (rc == NGX_AGAIN) {
         return;
     }
@@ -194,9 +197,9 @@ ngx_http_guildlog_read_more(ngx_http_guildlog_call_t *call)
 
 
 /*
- * Copies what has come of the body.  A body read by somebody else (an
- * internal redirect, a mirror) may be in a file, and stays as it is; of one
- * read here, nginx gets its buffers back.
+ * Copies the pieces that have come.  A body that another module has read
+ * (before an internal redirect, for a mirror) may be in a file, and is left as
+ * it is.  The buffers of a body that is read here go back to nginx.
  */
 
 static ngx_int_t

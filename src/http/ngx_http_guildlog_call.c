@@ -1,7 +1,7 @@
 
 /*
- * A request at a plane of ours, from the statement to the end: what every
- * endpoint needs, and nothing that knows one of them.
+ * A request at a plane of ours, from the statement to the end.  Every endpoint
+ * uses this; nothing here knows a certain endpoint.
  */
 
 #include "http/ngx_http_guildlog_response.h"
@@ -62,11 +62,9 @@ ngx_http_guildlog_call_ctx(ngx_http_request_t *r, ngx_uint_t create)
 static void
 ngx_http_guildlog_ctx_cleanup(void *data)
 {
-    /* marks the context in r->pool, and has nothing to free */
+    /* void: call_ctx() finds the context by this handler */
 }
 
-
-/* NGX_AGAIN: the answer comes with done() */
 
 ngx_int_t
 ngx_http_guildlog_call_ask(ngx_http_guildlog_call_t *call,
@@ -98,7 +96,7 @@ ngx_http_guildlog_call_ask(ngx_http_guildlog_call_t *call,
         call->cleaned = 1;
     }
 
-    /* of a client that has gone already no event would tell */
+    /* a client that has gone already would cause no further event */
 
     if (rev->ready) {
         ngx_post_event(rev, &ngx_posted_events);
@@ -116,6 +114,9 @@ ngx_http_guildlog_call_ask(ngx_http_guildlog_call_t *call,
         return NGX_ERROR;
     }
 
+    ngx_log_debug1(NGX_LOG_DEBUG_HTTP, r->connection->log, 0,
+                   "guildlog submits \"%s\"", stmt->name);
+
     r->read_event_handler = ngx_http_test_reading;
 
     return NGX_AGAIN;
@@ -128,6 +129,9 @@ ngx_http_guildlog_call_cleanup(void *data)
     ngx_http_guildlog_call_t *call = data;
 
     if (call->query) {
+        ngx_log_debug0(NGX_LOG_DEBUG_HTTP, call->request->connection->log, 0,
+                       "guildlog detaches its query");
+
         ngx_guildlog_db_pool_detach(call->query);
         call->query = NULL;
     }
@@ -145,11 +149,16 @@ ngx_http_guildlog_done(void *data, ngx_guildlog_db_result_t *result)
 
     ngx_http_set_log_request(r->connection->log, r);
 
+    ngx_log_debug3(NGX_LOG_DEBUG_HTTP, r->connection->log, 0,
+                   "guildlog result: outcome %ui, %ui rows, %ui us",
+                   (ngx_uint_t) result->outcome, result->rows,
+                   result->time_us);
+
     call->query = NULL;
     call->ctx->db_us = result->time_us;
     call->ctx->asked = 1;
 
-    /* whoever delivers may have something to do */
+    /* the worker that delivers may have something to do */
 
     if (!(call->route->stmt->flags & NGX_GUILDLOG_STMT_READ)) {
         (void) ngx_atomic_fetch_add(
@@ -166,6 +175,9 @@ ngx_http_guildlog_call_finish(ngx_http_request_t *r, ngx_int_t rc)
     ngx_connection_t  *c;
 
     c = r->connection;
+
+    ngx_log_debug1(NGX_LOG_DEBUG_HTTP, c->log, 0,
+                   "guildlog request ends with %i", rc);
 
     if (rc != NGX_BUSY) {
         ngx_http_finalize_request(r, ngx_http_guildlog_response_final(r, rc));
@@ -184,9 +196,12 @@ ngx_http_guildlog_call_refuse(ngx_http_guildlog_call_t *call, ngx_uint_t status,
 
     r = call->request;
 
+    ngx_log_debug1(NGX_LOG_DEBUG_HTTP, r->connection->log, 0,
+                   "guildlog refuses the request: %ui", status);
+
     /*
-     * Who waits for "100 Continue" may send the body or not: what comes next
-     * on the connection cannot be told.
+     * A client that waits for "100 Continue" may send its body or not: the
+     * next bytes could be a body or a request, so the connection is closed.
      */
 
     if (r->headers_in.expect && !r->expect_tested) {

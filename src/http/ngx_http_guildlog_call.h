@@ -27,15 +27,15 @@ typedef struct ngx_http_guildlog_trouble_s   ngx_http_guildlog_trouble_t;
 
 
 /*
- * Who asks and how often: one a main request, kept through internal
- * redirects, so that nothing is judged or charged twice.
+ * Who asks and how often: one for each main request.  It outlives internal
+ * redirects, so that a token is verified and charged once.
  */
 
 typedef struct {
     ngx_guildlog_token_t           token;      /* valid if authenticated */
     ngx_guildlog_auth_e            cause;
     ngx_guildlog_limit_t           limit;
-    const ngx_http_guildlog_loc_conf_t    *judged;   /* by whose keys */
+    const ngx_http_guildlog_loc_conf_t    *verified; /* by whose keys */
     const ngx_http_guildlog_limit_conf_t  *charged;  /* by whose limit */
     const ngx_guildlog_route_t    *route;
     ngx_http_guildlog_call_t      *call;       /* of the main request */
@@ -49,7 +49,7 @@ typedef struct {
 } ngx_http_guildlog_ctx_t;
 
 
-/* one run of the spine: a request or a subrequest at a plane of ours */
+/* a request or a subrequest at a plane of ours */
 
 struct ngx_http_guildlog_call_s {
     NGX_GUILDLOG_EVENT_IDENT;
@@ -66,9 +66,9 @@ struct ngx_http_guildlog_call_s {
     ngx_str_t                      body;
     size_t                         body_size;  /* allocated */
     ngx_guildlog_batch_t          *batch;      /* of entries, being read */
-    ngx_event_t                    turn;       /* to go on with it */
-    ngx_str_t                      page_key;   /* no data: not to be kept */
-    ngx_guildlog_page_t           *page;       /* as it was; NULL: unknown */
+    ngx_event_t                    slice;      /* reads more of it */
+    ngx_str_t                      page_key;   /* no data: not to be cached */
+    ngx_guildlog_page_t           *page;       /* of the cache, or NULL */
     ngx_guildlog_db_query_t       *query;
     ngx_guildlog_seat_t           *seat;       /* NULL: none, or uncounted */
     ngx_http_guildlog_parts_t     *parts;      /* NULL: none was sent */
@@ -76,15 +76,22 @@ struct ngx_http_guildlog_call_s {
     ngx_http_guildlog_listener_t  *listener;
     ngx_http_guildlog_trouble_t   *trouble;
     unsigned                       cleaned:1;  /* its cleanup is set */
-    unsigned                       apart:1;    /* each server for itself */
+    unsigned                       apart:1;    /* records each server by
+                                                  itself */
 };
 
 
 /*
- * What an endpoint does.  bound: the body has been read; it ends in start.
- * start: all arguments are there; it returns as ask() does.  answer: what
- * finalizes the request, or NGX_BUSY: more is to come, by another result or by
- * the writing of this one.
+ * What an endpoint does.
+ *
+ * bound: the body has been read.  It ends by calling start, and returns what
+ * start does; NULL: the endpoint reads no body.
+ *
+ * start: all arguments are bound.  NGX_AGAIN: a statement was submitted;
+ * otherwise as a step of request.c.
+ *
+ * answer: a result has come.  It returns what finalizes the request, or
+ * NGX_BUSY: the request goes on, with another statement or with its writing.
  */
 
 struct ngx_http_guildlog_endpoint_s {
@@ -100,19 +107,23 @@ ngx_http_guildlog_ctx_t *ngx_http_guildlog_call_ctx(ngx_http_request_t *r,
     ngx_uint_t create);
 
 /*
- * Submits the statement with the call's arguments; what comes of it goes to
- * the route's answer.  NGX_AGAIN, or what finalizes the request.
+ * Submits the statement with the call's arguments; its result goes to the
+ * endpoint's answer().  NGX_AGAIN, or NGX_ERROR.
  */
 ngx_int_t ngx_http_guildlog_call_ask(ngx_http_guildlog_call_t *call,
     const ngx_guildlog_stmt_t *stmt);
 
 /*
- * The end of a handler that the event loop has called for a request, whose log
- * it has set: what finalizes it, or NGX_BUSY.
+ * Ends a handler that the event loop has called for a request: finalizes the
+ * request by rc, unless that is NGX_BUSY.  The handler has set the log's
+ * request.
  */
 void ngx_http_guildlog_call_finish(ngx_http_request_t *r, ngx_int_t rc);
 
-/* answers with an error before any work was done */
+/*
+ * Answers with an error in place of submitting a statement, and discards the
+ * body.  NGX_DONE, or what finalizes the request.
+ */
 ngx_int_t ngx_http_guildlog_call_refuse(ngx_http_guildlog_call_t *call,
     ngx_uint_t status, const ngx_str_t *error);
 

@@ -15,11 +15,11 @@
 char *ngx_http_guildlog_conf_database(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
 
-/* NULL: logged.  An empty name is the default's */
+/* an empty name becomes "default"; NULL: there is none, which is logged */
 ngx_guildlog_database_t *ngx_http_guildlog_conf_database_find(ngx_conf_t *cf,
     ngx_str_t *name);
 
-/* one database by two roles: the same hosts, port and dbname */
+/* do both have the same hosts, port and dbname, perhaps by another role? */
 ngx_uint_t ngx_http_guildlog_conf_database_same(
     const ngx_guildlog_database_t *one, const ngx_guildlog_database_t *other);
 

@@ -1,6 +1,6 @@
 
 /*
- * guildlog_database: where a database is, and how it is spoken to.
+ * guildlog_database: where a database is, and how to connect to it.
  */
 
 #include "http/ngx_http_guildlog_conf.h"

@@ -368,7 +368,10 @@ ngx_http_guildlog_delivery_file(ngx_conf_t *cf, ngx_str_t *file, u_char *buf,
 }
 
 
-/* a bot's token begins with its application's id in base64; empty: not so */
+/*
+ * A bot's token begins with the id of its application, in base64.  The id is
+ * empty if the token does not.
+ */
 
 static ngx_int_t
 ngx_http_guildlog_bot_id(ngx_pool_t *pool, const ngx_str_t *token,
@@ -453,7 +456,7 @@ ngx_http_guildlog_conf_delivery_init(ngx_conf_t *cf,
 }
 
 
-/* the host, and which nginx of it: the same after a restart */
+/* names the host and the nginx on it, in the same way after each start */
 
 static ngx_int_t
 ngx_http_guildlog_node(ngx_conf_t *cf, ngx_str_t *node)

@@ -125,7 +125,7 @@ ngx_http_guildlog_keeper_param(ngx_conf_t *cf,
 }
 
 
-/* "2-5": from 2:00 to 5:00; "22-3" goes over midnight, "0-24" is all day */
+/* "2-5" is from 2:00 to 5:00, "22-3" goes over midnight, "0-24" is all day */
 
 static ngx_int_t
 ngx_http_guildlog_hours(ngx_str_t *value, ngx_uint_t *from, ngx_uint_t *to)

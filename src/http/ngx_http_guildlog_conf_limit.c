@@ -81,7 +81,7 @@ ngx_http_guildlog_add_zone(ngx_conf_t *cf, ngx_str_t *name, size_t size)
 
     ngx_http_guildlog_conf_used(cf);
 
-    /* the zone of this name need not be declared */
+    /* a zone of this name exists without guildlog_limit_zone */
 
     if (name->len == sizeof("guildlog") - 1
         && ngx_strncmp(name->data, "guildlog", sizeof("guildlog") - 1) == 0)
@@ -217,10 +217,7 @@ ngx_http_guildlog_init_limit(ngx_conf_t *cf,
         return NGX_CONF_ERROR;
     }
 
-    /*
-     * Limits that differ may share a zone: what tells their windows apart
-     * stands before the key.
-     */
+    /* different limits may share a zone: the prefix tells their keys apart */
 
     key = limit->key ? &limit->key->value : &none;
 

@@ -1,8 +1,8 @@
 
 /*
- * The fence of the operator's plane.  Who reaches it can mint tokens, so the
- * configuration has to say who may: a unix socket does, by its folder; over
- * TCP an access directive must, or "open".
+ * The fence of the operator's plane.  Whoever reaches it can mint tokens, so
+ * the configuration has to tell who may.  The folder of a unix socket does;
+ * over TCP an access directive must, or "open".
  */
 
 #include "http/ngx_http_guildlog_conf.h"
@@ -18,7 +18,7 @@ typedef struct {
 } ngx_http_guildlog_operator_t;
 
 
-/* a rule of ngx_http_access_module, which keeps its types to itself */
+/* a rule of ngx_http_access_module, whose types are private */
 
 typedef struct {
     in_addr_t                       mask;
@@ -191,8 +191,8 @@ ngx_http_guildlog_has_fence(ngx_conf_t *cf,
 
 
 /*
- * Whom no rule matches is let in: only a rule that denies everybody makes a
- * fence, and no rule before it may let everybody in.
+ * nginx lets in whom no rule matches.  So the rules are a fence if the first
+ * one that matches everybody denies.
  */
 
 static ngx_uint_t
@@ -218,9 +218,10 @@ ngx_http_guildlog_denies(ngx_array_t *rules)
 
 
 /*
- * What a module of nginx has for that location, NULL where nothing was said.
- * Their configurations are private; each begins with what it is about: the
- * rules for IPv4, which "deny all" is one of, the realm, the length of the URI.
+ * The first field of a module's configuration for that location, NULL if it is
+ * not set.  These structures are private to their modules.  Each begins with
+ * the field that matters here: the rules for IPv4 (of which "deny all" is one),
+ * the realm, the length of the URI.
  */
 
 static void *

@@ -142,8 +142,8 @@ ngx_http_guildlog_conf_plane_merge(ngx_conf_t *cf,
     }
 
     /*
-     * nginx would answer a long body with a page of its own, and before the
-     * token was looked at; guildlog_max_body bounds it behind the token.
+     * nginx would refuse a long body with a page of its own, before the token
+     * is verified.  guildlog_max_body is checked after that.
      */
 
     clcf->client_max_body_size = 0;
@@ -158,7 +158,7 @@ ngx_http_guildlog_conf_plane_merge(ngx_conf_t *cf,
 }
 
 
-/* a regular expression, or a name for redirects: no path begins with it */
+/* is the location a regular expression, or named, so that it has no prefix? */
 
 static ngx_uint_t
 ngx_http_guildlog_is_pattern(ngx_http_core_loc_conf_t *clcf)

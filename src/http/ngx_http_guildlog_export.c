@@ -1,8 +1,8 @@
 
 /*
- * GET /logs/export, and what is stored of a person: sent in parts, which are
- * its chunks.  A search is not made anew for each of them: the database finds
- * many ids at a time, and the chunks are asked for by these.
+ * GET /logs/export, and the entries of a person: sent in parts, the chunks.
+ * With a search, the database finds the ids of many chunks at a time, and each
+ * chunk is asked for by its ids, so that the search does not run for each.
  */
 
 #include "http/ngx_http_guildlog_log.h"
@@ -18,7 +18,7 @@
 #define NGX_HTTP_GUILDLOG_EXPORT_SINCE  0
 #define NGX_HTTP_GUILDLOG_EXPORT_BELOW  1
 #define NGX_HTTP_GUILDLOG_EXPORT_MOST   2
-#define NGX_HTTP_GUILDLOG_EXPORT_LINES  3     /* that is all of NDJSON */
+#define NGX_HTTP_GUILDLOG_EXPORT_LINES  3     /* all arguments of NDJSON */
 
 #define NGX_HTTP_GUILDLOG_EXPORT_IDS    3
 #define NGX_HTTP_GUILDLOG_EXPORT_AHEAD  4
@@ -35,9 +35,9 @@ struct ngx_http_guildlog_export_s {
     u_char                         below[NGX_INT64_LEN];
 
     /*
-     * What a search found: decimal ids, each behind one character more, which
-     * becomes the brace of an array.  Those up to pos are done with, those up
-     * to stop are the chunk that was asked for.
+     * What a search found: ",id,id…".  The comma before a chunk and the one
+     * behind it are replaced by braces while the chunk is asked for.  The ids
+     * up to pos are done, those from there up to stop are the next chunk.
      */
     u_char                        *ids;        /* owned; NULL: no search */
     u_char                        *pos;
@@ -47,7 +47,7 @@ struct ngx_http_guildlog_export_s {
     unsigned                       begun:1;
     unsigned                       more:1;
     unsigned                       lines:1;    /* NDJSON instead of CSV */
-    unsigned                       further:1;  /* may be behind the ids */
+    unsigned                       further:1;  /* the search found more */
 };
 
 
@@ -99,7 +99,7 @@ ngx_http_guildlog_export_start(ngx_http_guildlog_call_t *call)
 }
 
 
-/* the first chunk decides what the answer is, the others how it ends */
+/* the first result decides the status of the answer */
 
 ngx_int_t
 ngx_http_guildlog_export_answer(ngx_http_guildlog_call_t *call,
@@ -278,7 +278,7 @@ ngx_http_guildlog_export_chunk(ngx_http_guildlog_call_t *call,
 }
 
 
-/* the head of a search has all that it found, this chunk first */
+/* the head of a search has the ids it found, those of this chunk first */
 
 static ngx_int_t
 ngx_http_guildlog_export_found(ngx_http_guildlog_export_t *ex,
@@ -310,6 +310,9 @@ ngx_http_guildlog_export_found(ngx_http_guildlog_export_t *ex,
     }
 
     ex->stop = ngx_http_guildlog_export_stop(ex);
+
+    ngx_log_debug1(NGX_LOG_DEBUG_HTTP, log, 0,
+                   "guildlog export: %uz bytes of ids", found.len);
 
     more = ngx_guildlog_db_result_value(result, 0, NGX_HTTP_GUILDLOG_LOG_MORE);
     ex->further = (more.len && *more.data == 't');
@@ -388,7 +391,7 @@ ngx_http_guildlog_export_fill(ngx_http_guildlog_call_t *call,
         }
     }
 
-    /* fewer are the last ones, unless they have enough bytes */
+    /* a chunk with fewer rows is the last one, unless its bytes cut it */
 
     more = ngx_guildlog_db_result_value(result, result->rows - 1,
                                         NGX_HTTP_GUILDLOG_LOG_MORE);
@@ -420,8 +423,8 @@ ngx_http_guildlog_export_fill(ngx_http_guildlog_call_t *call,
 
 
 /*
- * Behind the chunk, or behind that id where it was cut there.  An id whose
- * entry is gone meanwhile is passed over like any other.
+ * Moves pos behind the chunk, or behind that id if the chunk was cut there.  An
+ * id whose entry is gone by now is passed over like any other.
  */
 
 static void
@@ -449,7 +452,7 @@ ngx_http_guildlog_export_advance(ngx_http_guildlog_export_t *ex,
         }
     }
 
-    /* the next search begins below the last one */
+    /* another search would begin below the last id */
 
     if (p > ex->pos) {
         one.data = p;
@@ -468,7 +471,7 @@ ngx_http_guildlog_export_advance(ngx_http_guildlog_export_t *ex,
 }
 
 
-/* where the next chunk begins */
+/* sets the id below which the next chunk begins */
 
 static void
 ngx_http_guildlog_export_move(ngx_http_guildlog_export_t *ex,
@@ -507,7 +510,7 @@ ngx_http_guildlog_export_size(ngx_http_guildlog_export_t *ex,
 }
 
 
-/* the arguments are copied, so the character behind the ids can come back */
+/* call_ask() copies the arguments, so the braces are undone behind it */
 
 static ngx_int_t
 ngx_http_guildlog_export_ask(ngx_http_guildlog_call_t *call)

@@ -1,6 +1,7 @@
 
 /*
- * A row whose body may be large: in parts, unless the first one has all of it.
+ * A row whose body may be large.  It is sent in parts, unless the first part
+ * is all of it.
  */
 
 #include "http/ngx_http_guildlog_request.h"
@@ -15,7 +16,7 @@
 static ngx_int_t ngx_http_guildlog_large_ask(ngx_http_guildlog_call_t *call);
 
 
-/* a subrequest does not have the connection to itself: it gets all at once */
+/* in a subrequest the answer comes at once: parts need the connection */
 
 ngx_int_t
 ngx_http_guildlog_large_start(ngx_http_guildlog_call_t *call)
@@ -35,7 +36,7 @@ ngx_http_guildlog_large_start(ngx_http_guildlog_call_t *call)
 }
 
 
-/* what the next part is asked for by is kept behind the one that is sent */
+/* the argument for the next part is stored behind the bytes of this one */
 
 ngx_int_t
 ngx_http_guildlog_large_answer(ngx_http_guildlog_call_t *call,

@@ -1,7 +1,7 @@
 
 /*
- * guildlog_limit: a token, a client's address or a key of the configuration
- * is charged for each request, and the headers say what is left.
+ * guildlog_limit: each request is charged to a token, a client's address or
+ * the key of the directive, and headers tell what is left.
  */
 
 #include "http/ngx_http_guildlog_access.h"
@@ -30,7 +30,7 @@ ngx_http_guildlog_limit_charge(ngx_http_request_t *r,
     ngx_int_t                              rc;
     const ngx_http_guildlog_limit_conf_t  *limit;
 
-    /* what error_page has for a refused one takes from no other window */
+    /* the page of error_page for a refused request is not charged */
 
     if (ctx->limited && r == r->main) {
         return NGX_BUSY;
@@ -106,6 +106,10 @@ ngx_http_guildlog_take_one(ngx_http_request_t *r,
                       limit->requests, limit->window);
     }
 
+    ngx_log_debug3(NGX_LOG_DEBUG_HTTP, r->connection->log, 0,
+                   "guildlog limit: %ui of %ui left, %i",
+                   ctx->limit.remaining, ctx->limit.limit, rc);
+
     ctx->over = (rc == NGX_BUSY);
 
     return NGX_OK;
@@ -160,8 +164,8 @@ ngx_http_guildlog_limit_key(ngx_http_request_t *r,
 
 
 /*
- * The client as the rate limit knows it.  Whoever has one IPv6 address has
- * 2^64 of them, so those count by their network.
+ * The client's address, as the limit counts it.  A client with one IPv6
+ * address usually has its whole /64, so the network is what counts.
  */
 
 static ngx_int_t
@@ -199,7 +203,7 @@ ngx_http_guildlog_address(ngx_http_request_t *r, ngx_str_t *address)
         address->len = 4;
         return NGX_OK;
 
-    default: /* AF_UNIX: all of them are one */
+    default: /* AF_UNIX: all clients are one */
         ngx_str_set(address, "unix");
         return NGX_OK;
     }

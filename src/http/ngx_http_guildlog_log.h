@@ -44,21 +44,21 @@ typedef struct {
     ngx_uint_t                     n;
     const ngx_guildlog_ranges_t   *ranges;
 
-    unsigned                       undecided:1; /* more may become of one of
-                                                   them by itself */
+    unsigned                       undecided:1; /* a delivery may change
+                                                   without a request */
 } ngx_http_guildlog_log_json_t;
 
-/* the room that all may take; without ranges none of them are joined */
+/* bytes for all entries, at most; without ranges no row has several */
 size_t ngx_http_guildlog_log_json_size(ngx_guildlog_db_result_t *result,
     const ngx_guildlog_ranges_t *ranges);
 
-/* an entry with its delivery, as JSON */
+/* writes an entry with its delivery */
 u_char *ngx_http_guildlog_log_json_entry(u_char *p,
     ngx_guildlog_db_result_t *result, ngx_uint_t row);
 
 /*
- * Those of a row, behind a comma if there were others.  NGX_DECLINED: the
- * delivery of one is not known.
+ * Appends the entries of a row.  NGX_DECLINED: the ranges lack the place of an
+ * entry, so its delivery is not known.
  */
 ngx_int_t ngx_http_guildlog_log_json_add(ngx_http_guildlog_log_json_t *entries,
     ngx_guildlog_db_result_t *result, ngx_uint_t row);
@@ -66,12 +66,14 @@ ngx_int_t ngx_http_guildlog_log_json_add(ngx_http_guildlog_log_json_t *entries,
 /* ngx_http_guildlog_page_cache.c */
 
 /*
- * The page of these arguments may be one that was sent before: puts that into
- * the call, with the key to keep another one by, and what it is known by behind
- * the arguments.
+ * Looks for the page of these arguments in the cache: sets call->page and
+ * call->page_key, and appends the page's state to the arguments (null without
+ * a page).  NGX_ERROR: out of memory.
  */
 ngx_int_t ngx_http_guildlog_page_cache_recall(ngx_http_guildlog_call_t *call,
     const ngx_guildlog_stmt_t *stmt);
+
+/* keeps a page in that state, if it was asked for before */
 void ngx_http_guildlog_page_cache_keep(ngx_http_guildlog_call_t *call,
     const ngx_str_t *state, const ngx_str_t *body);
 

@@ -1,65 +1,65 @@
 
 /*
- * Entries of a result as they are written: the document that is stored, and
- * what became of the delivery.
+ * Writes the entries of a result: the document as it is stored, and what became
+ * of its delivery.
  */
 
 #include "http/ngx_http_guildlog_log.h"
 #include "http/ngx_http_guildlog_response.h"
 
 
-/* around what comes from the database, generously */
+/* bytes of an entry besides the columns of its row, at most */
 
-#define NGX_HTTP_GUILDLOG_ENTRIES_ONE                                         \
+#define NGX_HTTP_GUILDLOG_LOG_JSON_ONE                                        \
     (sizeof(",,\"delivery\":{\"status\":\"not_delivered\",\"reason\":"       \
             "\"queued\",\"channelId\":null,\"messageId\":null}}") + 16)
 
 
-/* what is said of a delivery, in the order of its columns */
+/* a delivery, in the order of its columns */
 
 enum {
-    NGX_HTTP_GUILDLOG_SAID_STATUS = 0,
-    NGX_HTTP_GUILDLOG_SAID_REASON,
-    NGX_HTTP_GUILDLOG_SAID_CHANNEL,
-    NGX_HTTP_GUILDLOG_SAID_MESSAGE,
-    NGX_HTTP_GUILDLOG_SAID_LAST
+    NGX_HTTP_GUILDLOG_DELIVERY_STATUS = 0,
+    NGX_HTTP_GUILDLOG_DELIVERY_REASON,
+    NGX_HTTP_GUILDLOG_DELIVERY_CHANNEL,
+    NGX_HTTP_GUILDLOG_DELIVERY_MESSAGE,
+    NGX_HTTP_GUILDLOG_DELIVERY_LAST
 };
 
 
-/* and by an entry that is joined to others */
+/* and the place of an entry that shares its row with others */
 
 enum {
-    NGX_HTTP_GUILDLOG_TOLD_LANE = NGX_HTTP_GUILDLOG_SAID_LAST,
-    NGX_HTTP_GUILDLOG_TOLD_SEQ,
-    NGX_HTTP_GUILDLOG_TOLD_LAST
+    NGX_HTTP_GUILDLOG_JOINED_LANE = NGX_HTTP_GUILDLOG_DELIVERY_LAST,
+    NGX_HTTP_GUILDLOG_JOINED_SEQ,
+    NGX_HTTP_GUILDLOG_JOINED_LAST
 };
 
 
-static ngx_uint_t ngx_http_guildlog_entries_joined(
+static ngx_uint_t ngx_http_guildlog_log_json_count(
     ngx_guildlog_db_result_t *result, ngx_uint_t row);
-static void ngx_http_guildlog_entries_said(ngx_guildlog_db_result_t *result,
-    ngx_uint_t row, ngx_str_t *said);
-static ngx_int_t ngx_http_guildlog_entries_split(
+static void ngx_http_guildlog_log_json_delivery(
+    ngx_guildlog_db_result_t *result, ngx_uint_t row, ngx_str_t *delivery);
+static ngx_int_t ngx_http_guildlog_log_json_split(
     ngx_http_guildlog_log_json_t *entries, ngx_guildlog_db_result_t *result,
     ngx_uint_t row);
-static u_char *ngx_http_guildlog_entries_told(u_char *p, u_char *last,
-    ngx_str_t *told);
-static ngx_int_t ngx_http_guildlog_entries_delivery(ngx_str_t *told,
+static u_char *ngx_http_guildlog_log_json_line(u_char *p, u_char *last,
+    ngx_str_t *joined);
+static ngx_int_t ngx_http_guildlog_log_json_place(ngx_str_t *joined,
     const ngx_guildlog_ranges_t *ranges);
-static void ngx_http_guildlog_entries_doc(
+static void ngx_http_guildlog_log_json_doc(
     ngx_http_guildlog_log_json_t *entries, const ngx_str_t *doc);
-static void ngx_http_guildlog_entries_say(
-    ngx_http_guildlog_log_json_t *entries, const ngx_str_t *said);
-static ngx_uint_t ngx_http_guildlog_entries_decided(const ngx_str_t *said);
-static u_char *ngx_http_guildlog_entries_end(u_char *p,
-    const ngx_str_t *said);
-static u_char *ngx_http_guildlog_entries_string(u_char *p,
+static void ngx_http_guildlog_log_json_write(
+    ngx_http_guildlog_log_json_t *entries, const ngx_str_t *delivery);
+static ngx_uint_t ngx_http_guildlog_log_json_decided(const ngx_str_t *delivery);
+static u_char *ngx_http_guildlog_log_json_end(u_char *p,
+    const ngx_str_t *delivery);
+static u_char *ngx_http_guildlog_log_json_string(u_char *p,
     const ngx_str_t *name, const ngx_str_t *value);
 
 
 /* by dstatus */
 
-static const ngx_str_t  ngx_http_guildlog_entries_words[] = {
+static const ngx_str_t  ngx_http_guildlog_log_json_words[] = {
     ngx_string("not_delivered"),
     ngx_string("unknown"),
     ngx_string("delivered")
@@ -76,23 +76,23 @@ ngx_http_guildlog_log_json_size(ngx_guildlog_db_result_t *result,
     size = ngx_guildlog_db_result_size(result);
 
     if (ranges == NULL) {
-        return size + result->rows * NGX_HTTP_GUILDLOG_ENTRIES_ONE;
+        return size + result->rows * NGX_HTTP_GUILDLOG_LOG_JSON_ONE;
     }
 
     n = result->rows;
 
     for (row = 1; row < result->rows; row++) {
-        n += ngx_http_guildlog_entries_joined(result, row);
+        n += ngx_http_guildlog_log_json_count(result, row);
     }
 
-    return size + n * (NGX_HTTP_GUILDLOG_ENTRIES_ONE + ranges->longest);
+    return size + n * (NGX_HTTP_GUILDLOG_LOG_JSON_ONE + ranges->longest);
 }
 
 
-/* how many there are in that row; 0: it is an entry itself */
+/* how many entries that row has; 0: it is a single one, in columns */
 
 static ngx_uint_t
-ngx_http_guildlog_entries_joined(ngx_guildlog_db_result_t *result,
+ngx_http_guildlog_log_json_count(ngx_guildlog_db_result_t *result,
     ngx_uint_t row)
 {
     int64_t  n;
@@ -107,15 +107,15 @@ u_char *
 ngx_http_guildlog_log_json_entry(u_char *p, ngx_guildlog_db_result_t *result,
     ngx_uint_t row)
 {
-    ngx_str_t  doc, said[NGX_HTTP_GUILDLOG_SAID_LAST];
+    ngx_str_t  doc, delivery[NGX_HTTP_GUILDLOG_DELIVERY_LAST];
 
-    ngx_http_guildlog_entries_said(result, row, said);
+    ngx_http_guildlog_log_json_delivery(result, row, delivery);
 
     doc = ngx_guildlog_db_result_value(result, row, NGX_HTTP_GUILDLOG_LOG_DOC);
 
     p = ngx_cpymem(p, doc.data, doc.len);
 
-    return ngx_http_guildlog_entries_end(p, said);
+    return ngx_http_guildlog_log_json_end(p, delivery);
 }
 
 
@@ -123,42 +123,42 @@ ngx_int_t
 ngx_http_guildlog_log_json_add(ngx_http_guildlog_log_json_t *entries,
     ngx_guildlog_db_result_t *result, ngx_uint_t row)
 {
-    ngx_str_t  doc, said[NGX_HTTP_GUILDLOG_SAID_LAST];
+    ngx_str_t  doc, delivery[NGX_HTTP_GUILDLOG_DELIVERY_LAST];
 
-    ngx_http_guildlog_entries_said(result, row, said);
+    ngx_http_guildlog_log_json_delivery(result, row, delivery);
 
-    if (said[NGX_HTTP_GUILDLOG_SAID_STATUS].data == NULL) {
-        return ngx_http_guildlog_entries_split(entries, result, row);
+    if (delivery[NGX_HTTP_GUILDLOG_DELIVERY_STATUS].data == NULL) {
+        return ngx_http_guildlog_log_json_split(entries, result, row);
     }
 
     doc = ngx_guildlog_db_result_value(result, row, NGX_HTTP_GUILDLOG_LOG_DOC);
-    ngx_http_guildlog_entries_doc(entries, &doc);
-    ngx_http_guildlog_entries_say(entries, said);
+    ngx_http_guildlog_log_json_doc(entries, &doc);
+    ngx_http_guildlog_log_json_write(entries, delivery);
 
     return NGX_OK;
 }
 
 
 static void
-ngx_http_guildlog_entries_said(ngx_guildlog_db_result_t *result, ngx_uint_t row,
-    ngx_str_t *said)
+ngx_http_guildlog_log_json_delivery(ngx_guildlog_db_result_t *result,
+    ngx_uint_t row, ngx_str_t *delivery)
 {
     ngx_uint_t  i;
 
-    for (i = 0; i < NGX_HTTP_GUILDLOG_SAID_LAST; i++) {
-        said[i] = ngx_guildlog_db_result_value(result, row,
+    for (i = 0; i < NGX_HTTP_GUILDLOG_DELIVERY_LAST; i++) {
+        delivery[i] = ngx_guildlog_db_result_value(result, row,
                                           NGX_HTTP_GUILDLOG_LOG_STATUS + i);
     }
 }
 
 
 static ngx_int_t
-ngx_http_guildlog_entries_split(ngx_http_guildlog_log_json_t *entries,
+ngx_http_guildlog_log_json_split(ngx_http_guildlog_log_json_t *entries,
     ngx_guildlog_db_result_t *result, ngx_uint_t row)
 {
     u_char      *p, *last;
     ngx_int_t    rc;
-    ngx_str_t    text, doc, line, said, told[NGX_HTTP_GUILDLOG_TOLD_LAST];
+    ngx_str_t    text, doc, line, same, joined[NGX_HTTP_GUILDLOG_JOINED_LAST];
     ngx_uint_t   n;
 
     text = ngx_guildlog_db_result_value(result, row, NGX_HTTP_GUILDLOG_LOG_DOC);
@@ -167,7 +167,7 @@ ngx_http_guildlog_entries_split(ngx_http_guildlog_log_json_t *entries,
     last = text.data + text.len;
     line.len = 0;
 
-    for (n = ngx_http_guildlog_entries_joined(result, row); n; n--) {
+    for (n = ngx_http_guildlog_log_json_count(result, row); n; n--) {
         doc.data = p;
 
         p = memchr(p, '\t', last - p);
@@ -176,45 +176,45 @@ ngx_http_guildlog_entries_split(ngx_http_guildlog_log_json_t *entries,
         }
 
         doc.len = p++ - doc.data;
-        ngx_http_guildlog_entries_doc(entries, &doc);
+        ngx_http_guildlog_log_json_doc(entries, &doc);
 
-        /* most often it is the same as of the one before */
+        /* most often the delivery is the same as before */
 
         if (line.len && line.len <= (size_t) (last - p)
             && ngx_memcmp(p, line.data, line.len) == 0)
         {
-            entries->last = ngx_cpymem(entries->last, said.data, said.len);
+            entries->last = ngx_cpymem(entries->last, same.data, same.len);
             p += line.len;
             continue;
         }
 
         line.data = p;
-        p = ngx_http_guildlog_entries_told(p, last, told);
+        p = ngx_http_guildlog_log_json_line(p, last, joined);
         line.len = p - line.data;
 
-        rc = ngx_http_guildlog_entries_delivery(told, entries->ranges);
+        rc = ngx_http_guildlog_log_json_place(joined, entries->ranges);
 
         if (rc != NGX_OK) {
             return rc;
         }
 
-        said.data = entries->last;
-        ngx_http_guildlog_entries_say(entries, told);
-        said.len = entries->last - said.data;
+        same.data = entries->last;
+        ngx_http_guildlog_log_json_write(entries, joined);
+        same.len = entries->last - same.data;
     }
 
     return p == last ? NGX_OK : NGX_ERROR;
 }
 
 
-/* the words up to the end of a line; where the next one begins */
+/* parses the words of a line; returns where the next line begins */
 
 static u_char *
-ngx_http_guildlog_entries_told(u_char *p, u_char *last, ngx_str_t *told)
+ngx_http_guildlog_log_json_line(u_char *p, u_char *last, ngx_str_t *joined)
 {
     ngx_str_t  *word;
 
-    ngx_memzero(told, NGX_HTTP_GUILDLOG_TOLD_LAST * sizeof(ngx_str_t));
+    ngx_memzero(joined, NGX_HTTP_GUILDLOG_JOINED_LAST * sizeof(ngx_str_t));
 
     while (p < last && *p != '\n') {
 
@@ -226,27 +226,27 @@ ngx_http_guildlog_entries_told(u_char *p, u_char *last, ngx_str_t *told)
         switch (*p++) {
 
         case 'r':
-            word = &told[NGX_HTTP_GUILDLOG_SAID_REASON];
+            word = &joined[NGX_HTTP_GUILDLOG_DELIVERY_REASON];
             break;
 
         case 'c':
-            word = &told[NGX_HTTP_GUILDLOG_SAID_CHANNEL];
+            word = &joined[NGX_HTTP_GUILDLOG_DELIVERY_CHANNEL];
             break;
 
         case 'm':
-            word = &told[NGX_HTTP_GUILDLOG_SAID_MESSAGE];
+            word = &joined[NGX_HTTP_GUILDLOG_DELIVERY_MESSAGE];
             break;
 
         case 'l':
-            word = &told[NGX_HTTP_GUILDLOG_TOLD_LANE];
+            word = &joined[NGX_HTTP_GUILDLOG_JOINED_LANE];
             break;
 
         case 's':
-            word = &told[NGX_HTTP_GUILDLOG_TOLD_SEQ];
+            word = &joined[NGX_HTTP_GUILDLOG_JOINED_SEQ];
             break;
 
         default:
-            word = &told[NGX_HTTP_GUILDLOG_SAID_STATUS];
+            word = &joined[NGX_HTTP_GUILDLOG_DELIVERY_STATUS];
             p--;
         }
 
@@ -263,26 +263,26 @@ ngx_http_guildlog_entries_told(u_char *p, u_char *last, ngx_str_t *told)
 }
 
 
-/* the entry tells it, or what became of its place in a lane */
+/* finds the delivery of an entry: in its line, or by its place in a lane */
 
 static ngx_int_t
-ngx_http_guildlog_entries_delivery(ngx_str_t *told,
+ngx_http_guildlog_log_json_place(ngx_str_t *joined,
     const ngx_guildlog_ranges_t *ranges)
 {
     ngx_int_t                    status;
-    ngx_str_t                   *lane, *seq, *said;
+    ngx_str_t                   *lane, *seq, *word;
     const ngx_guildlog_range_t  *range;
 
-    lane = &told[NGX_HTTP_GUILDLOG_TOLD_LANE];
-    seq = &told[NGX_HTTP_GUILDLOG_TOLD_SEQ];
-    said = &told[NGX_HTTP_GUILDLOG_SAID_STATUS];
+    lane = &joined[NGX_HTTP_GUILDLOG_JOINED_LANE];
+    seq = &joined[NGX_HTTP_GUILDLOG_JOINED_SEQ];
+    word = &joined[NGX_HTTP_GUILDLOG_DELIVERY_STATUS];
 
-    if (said->data) {
-        status = ngx_atoi(said->data, said->len);
+    if (word->data) {
+        status = ngx_atoi(word->data, word->len);
 
     } else if (lane->data == NULL) {
         status = 0;
-        ngx_str_set(&told[NGX_HTTP_GUILDLOG_SAID_REASON], "queued");
+        ngx_str_set(&joined[NGX_HTTP_GUILDLOG_DELIVERY_REASON], "queued");
 
     } else {
         range = ngx_guildlog_ranges_find(ranges,
@@ -293,24 +293,24 @@ ngx_http_guildlog_entries_delivery(ngx_str_t *told,
         }
 
         status = range->status;
-        told[NGX_HTTP_GUILDLOG_SAID_REASON] = range->reason;
-        told[NGX_HTTP_GUILDLOG_SAID_MESSAGE] = range->message;
+        joined[NGX_HTTP_GUILDLOG_DELIVERY_REASON] = range->reason;
+        joined[NGX_HTTP_GUILDLOG_DELIVERY_MESSAGE] = range->message;
     }
 
-    if ((size_t) status >= sizeof(ngx_http_guildlog_entries_words)
-                           / sizeof(ngx_http_guildlog_entries_words[0]))
+    if ((size_t) status >= sizeof(ngx_http_guildlog_log_json_words)
+                           / sizeof(ngx_http_guildlog_log_json_words[0]))
     {
         return NGX_ERROR;
     }
 
-    *said = ngx_http_guildlog_entries_words[status];
+    *word = ngx_http_guildlog_log_json_words[status];
 
     return NGX_OK;
 }
 
 
 static void
-ngx_http_guildlog_entries_doc(ngx_http_guildlog_log_json_t *entries,
+ngx_http_guildlog_log_json_doc(ngx_http_guildlog_log_json_t *entries,
     const ngx_str_t *doc)
 {
     if (entries->n++) {
@@ -322,21 +322,21 @@ ngx_http_guildlog_entries_doc(ngx_http_guildlog_log_json_t *entries,
 
 
 static void
-ngx_http_guildlog_entries_say(ngx_http_guildlog_log_json_t *entries,
-    const ngx_str_t *said)
+ngx_http_guildlog_log_json_write(ngx_http_guildlog_log_json_t *entries,
+    const ngx_str_t *delivery)
 {
-    if (!ngx_http_guildlog_entries_decided(said)) {
+    if (!ngx_http_guildlog_log_json_decided(delivery)) {
         entries->undecided = 1;
     }
 
-    entries->last = ngx_http_guildlog_entries_end(entries->last, said);
+    entries->last = ngx_http_guildlog_log_json_end(entries->last, delivery);
 }
 
 
-/* unknown may become known */
+/* can the delivery no longer change without a request? */
 
 static ngx_uint_t
-ngx_http_guildlog_entries_decided(const ngx_str_t *said)
+ngx_http_guildlog_log_json_decided(const ngx_str_t *delivery)
 {
     ngx_uint_t  i;
 
@@ -345,7 +345,7 @@ ngx_http_guildlog_entries_decided(const ngx_str_t *said)
         ngx_string("in_flight")
     };
 
-    switch (said[NGX_HTTP_GUILDLOG_SAID_STATUS].data[0]) {
+    switch (delivery[NGX_HTTP_GUILDLOG_DELIVERY_STATUS].data[0]) {
 
     case 'd':
         return 1;
@@ -355,11 +355,8 @@ ngx_http_guildlog_entries_decided(const ngx_str_t *said)
     }
 
     for (i = 0; i < sizeof(open) / sizeof(open[0]); i++) {
-        if (open[i].len == said[NGX_HTTP_GUILDLOG_SAID_REASON].len
-            && ngx_memcmp(open[i].data,
-                          said[NGX_HTTP_GUILDLOG_SAID_REASON].data,
-                          open[i].len)
-               == 0)
+        if (ngx_guildlog_str_eq(&open[i],
+                                &delivery[NGX_HTTP_GUILDLOG_DELIVERY_REASON]))
         {
             return 0;
         }
@@ -370,7 +367,7 @@ ngx_http_guildlog_entries_decided(const ngx_str_t *said)
 
 
 static u_char *
-ngx_http_guildlog_entries_end(u_char *p, const ngx_str_t *said)
+ngx_http_guildlog_log_json_end(u_char *p, const ngx_str_t *delivery)
 {
     ngx_uint_t  i;
 
@@ -379,8 +376,8 @@ ngx_http_guildlog_entries_end(u_char *p, const ngx_str_t *said)
         ngx_string(",\"channelId\":"), ngx_string(",\"messageId\":")
     };
 
-    for (i = 0; i < NGX_HTTP_GUILDLOG_SAID_LAST; i++) {
-        p = ngx_http_guildlog_entries_string(p, &names[i], &said[i]);
+    for (i = 0; i < NGX_HTTP_GUILDLOG_DELIVERY_LAST; i++) {
+        p = ngx_http_guildlog_log_json_string(p, &names[i], &delivery[i]);
     }
 
     *p++ = '}';
@@ -390,10 +387,10 @@ ngx_http_guildlog_entries_end(u_char *p, const ngx_str_t *said)
 }
 
 
-/* words and ids, in which nothing has to be escaped */
+/* writes a word or an id, in which nothing has to be escaped */
 
 static u_char *
-ngx_http_guildlog_entries_string(u_char *p, const ngx_str_t *name,
+ngx_http_guildlog_log_json_string(u_char *p, const ngx_str_t *name,
     const ngx_str_t *value)
 {
     p = ngx_cpymem(p, name->data, name->len);

@@ -284,10 +284,7 @@ ngx_http_guildlog_merge_loc_conf(ngx_conf_t *cf, void *parent, void *child)
 
     clcf = ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module);
 
-    /*
-     * "if" and "limit_except" within the location belong to it, unless they
-     * have a handler of their own
-     */
+    /* "if" and "limit_except" serve what their location does, by default */
 
     if (clcf->noname && prev->serves && clcf->handler == NULL) {
         conf->serves = 1;
@@ -304,7 +301,7 @@ ngx_http_guildlog_merge_loc_conf(ngx_conf_t *cf, void *parent, void *child)
     ngx_conf_merge_uint_value(conf->limit_log_level, prev->limit_log_level,
                               NGX_LOG_INFO);
 
-    /* the default depends on the plane, so a level without one has none */
+    /* the default depends on the plane: outside of one it stays unset */
 
     if (conf->max_body == NGX_CONF_UNSET_SIZE) {
         conf->max_body = prev->max_body;
@@ -333,7 +330,7 @@ ngx_http_guildlog_merge_loc_conf(ngx_conf_t *cf, void *parent, void *child)
         return ngx_http_guildlog_conf_plane_merge(cf, conf);
     }
 
-    /* the keys may stand in the locations of a server, which has no name */
+    /* a server, which has no name, may have its keys in its locations */
 
     if (conf->auth && conf->keys == NULL && clcf->name.len) {
         ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,

@@ -9,7 +9,7 @@
 #include "log/ngx_guildlog_cursor.h"
 
 
-/* behind the four of every function, the parameters in the route's order */
+/* arguments 0 to 3 are those of every function, then the route's query */
 
 #define NGX_HTTP_GUILDLOG_PAGE_SEARCH    4
 #define NGX_HTTP_GUILDLOG_PAGE_AFTER     5
@@ -23,7 +23,7 @@
 #define NGX_HTTP_GUILDLOG_PAGE_CURSOR    14
 
 
-/* where nothing is filtered, these are all that is left */
+/* the arguments of a page without filters */
 
 #define NGX_HTTP_GUILDLOG_PLAIN_AFTER   4
 #define NGX_HTTP_GUILDLOG_PLAIN_BEFORE  5
@@ -32,7 +32,7 @@
 #define NGX_HTTP_GUILDLOG_PLAIN_RANGES  8
 
 
-/* around what comes from the database, generously */
+/* bytes of a page besides its head and its entries, at most */
 
 #define NGX_HTTP_GUILDLOG_PAGE_HEAD  64
 
@@ -81,7 +81,7 @@ ngx_http_guildlog_page_start(ngx_http_guildlog_call_t *call)
         cursor->len = ngx_sprintf(p, "%L", id) - p;
     }
 
-    /* these may have to look at everything, or at all names of roles */
+    /* these may read all entries, or the names of all roles */
 
     if (call->args[NGX_HTTP_GUILDLOG_PAGE_SEARCH].data
         || call->args[NGX_HTTP_GUILDLOG_PAGE_ROLE].data)
@@ -168,6 +168,9 @@ ngx_http_guildlog_page_answer(ngx_http_guildlog_call_t *call,
         && ngx_http_guildlog_response_log_status(result)
            == NGX_HTTP_NOT_MODIFIED)
     {
+        ngx_log_debug0(NGX_LOG_DEBUG_HTTP, call->request->connection->log, 0,
+                       "guildlog page: not changed");
+
         ngx_guildlog_stats_count(&ngx_http_guildlog_worker.stats,
                                  NGX_GUILDLOG_COUNT_PAGES_KEPT, 1);
         return ngx_http_guildlog_response_json(call->request, NGX_HTTP_OK,
@@ -191,7 +194,7 @@ ngx_http_guildlog_page_answer(ngx_http_guildlog_call_t *call,
 
     rc = ngx_http_guildlog_page_build(call, result, &entries, &body);
 
-    /* the ranges lack what it takes for an entry */
+    /* the ranges lack the place of an entry: each entry tells its delivery */
 
     if (rc == NGX_DECLINED) {
         call->nargs = NGX_HTTP_GUILDLOG_PLAIN_RANGES;
@@ -217,13 +220,16 @@ ngx_http_guildlog_page_again(ngx_http_guildlog_call_t *call, ngx_uint_t stmt)
 {
     ngx_int_t  rc;
 
+    ngx_log_debug0(NGX_LOG_DEBUG_HTTP, call->request->connection->log, 0,
+                   "guildlog page: asks once more");
+
     rc = ngx_http_guildlog_call_ask(call, &ngx_guildlog_stmts[stmt]);
 
     return rc == NGX_AGAIN ? NGX_BUSY : NGX_ERROR;
 }
 
 
-/* was the document of an entry left out, which was too long? */
+/* did the database leave out a document, because it is too long? */
 
 static ngx_uint_t
 ngx_http_guildlog_page_lacks(ngx_guildlog_db_result_t *result)
@@ -246,7 +252,7 @@ ngx_http_guildlog_page_lacks(ngx_guildlog_db_result_t *result)
 }
 
 
-/* the rows behind the entries; these are all that stay in the result */
+/* takes the ranges, which are the rows behind the entries, off the result */
 
 static ngx_int_t
 ngx_http_guildlog_page_ranges(ngx_http_guildlog_call_t *call,
@@ -328,7 +334,7 @@ ngx_http_guildlog_page_range(ngx_guildlog_ranges_t *ranges,
 
 
 /*
- * Room for all of it is known before, so nothing is checked twice.
+ * The room is reserved for the longest page, so writing checks no bounds.
  * NGX_DECLINED: the delivery of an entry is not known.
  */
 

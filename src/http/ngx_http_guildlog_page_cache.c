@@ -1,13 +1,13 @@
 
 /*
- * Pages that are asked for again: a worker keeps them, and the database only
- * says whether one is still what it was.
+ * Pages that are asked for again: a worker keeps them, and asks the database
+ * only whether one has changed.
  */
 
 #include "http/ngx_http_guildlog_log.h"
 
 
-/* of the arguments, the server and all that follow but for the kind of token */
+/* the key is all arguments from the server on, without the token's kind */
 
 #define NGX_HTTP_GUILDLOG_KEPT_FROM  1
 #define NGX_HTTP_GUILDLOG_KEPT_KIND  3
@@ -52,6 +52,10 @@ ngx_http_guildlog_page_cache_recall(ngx_http_guildlog_call_t *call,
             ngx_str_null(&call->page_key);
         }
     }
+
+    ngx_log_debug1(NGX_LOG_DEBUG_HTTP, call->request->connection->log, 0,
+                   "guildlog page cache: %s",
+                   call->page ? "known" : "not known");
 
     call->nargs++;
 
@@ -111,6 +115,9 @@ ngx_http_guildlog_page_cache_keep(ngx_http_guildlog_call_t *call,
     const ngx_str_t *state, const ngx_str_t *body)
 {
     if (call->page_key.data && state->len) {
+        ngx_log_debug1(NGX_LOG_DEBUG_HTTP, call->request->connection->log, 0,
+                       "guildlog page cache: keeps %uz bytes", body->len);
+
         ngx_guildlog_shelf_put(ngx_http_guildlog_worker.shelf,
                                &call->page_key, state, body);
     }

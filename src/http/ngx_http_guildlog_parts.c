@@ -1,8 +1,7 @@
 
 /*
- * An answer that is sent part by part, each asked for when the one before it
- * has left, so that a slow reader costs one buffer and no connection to the
- * database.
+ * An answer in parts.  A part is asked for when the part before it has left,
+ * so a slow reader costs one buffer and no connection to the database.
  */
 
 #include "http/ngx_http_guildlog_response.h"
@@ -82,7 +81,7 @@ ngx_http_guildlog_parts_fits(ngx_http_guildlog_call_t *call,
 }
 
 
-/* the part before has left: its room is free */
+/* the part before has left, so its room may be used again */
 
 u_char *
 ngx_http_guildlog_parts_reserve(ngx_http_guildlog_call_t *call, size_t size)
@@ -144,6 +143,10 @@ ngx_http_guildlog_parts_send(ngx_http_guildlog_call_t *call, u_char *last,
 
     rc = ngx_http_output_filter(r, out);
 
+    ngx_log_debug3(NGX_LOG_DEBUG_HTTP, r->connection->log, 0,
+                   "guildlog parts: %uz bytes, more %ui, %i",
+                   last - parts->start, more, rc);
+
     if (rc == NGX_ERROR || !more) {
         return rc;
     }
@@ -155,7 +158,7 @@ ngx_http_guildlog_parts_send(ngx_http_guildlog_call_t *call, u_char *last,
 }
 
 
-/* asks for the next part, or waits until the last one has left */
+/* asks for the next part, or waits until this one has left */
 
 static ngx_int_t
 ngx_http_guildlog_parts_next(ngx_http_guildlog_call_t *call)
@@ -180,6 +183,9 @@ ngx_http_guildlog_parts_next(ngx_http_guildlog_call_t *call)
     }
 
     clcf = ngx_http_get_module_loc_conf(r->main, ngx_http_core_module);
+
+    ngx_log_debug0(NGX_LOG_DEBUG_HTTP, r->connection->log, 0,
+                   "guildlog parts: waits for the reader");
 
     r->write_event_handler = ngx_http_guildlog_parts_writer;
 
@@ -208,6 +214,9 @@ ngx_http_guildlog_parts_writer(ngx_http_request_t *r)
     call = ngx_http_guildlog_call_ctx(r, 0)->call;
     parts = call->parts;
 
+    ngx_log_debug0(NGX_LOG_DEBUG_HTTP, c->log, 0,
+                   "guildlog parts: the connection is writable");
+
     if (c->write->timedout) {
         ngx_log_error(NGX_LOG_INFO, c->log, NGX_ETIMEDOUT,
                       "client timed out");
@@ -233,8 +242,9 @@ ngx_http_guildlog_parts_writer(ngx_http_request_t *r)
 
 
 /*
- * Too late for a status: the connection is closed (or the stream reset)
- * before the end.  HTTP/1.0 has no mark of the end, so there it is a reset.
+ * It is too late for a status.  nginx closes the connection (resets the stream
+ * of HTTP/2) before the end of the answer.  HTTP/1.0 has no mark of the end,
+ * so there the connection is reset.
  */
 
 ngx_int_t

@@ -1,34 +1,34 @@
 
 /*
- * Recording entries.  Their body is read in slices.  Those of many servers are
- * recorded by one statement, or, where that fails, each server for itself, so
- * that the trouble of one is not that of others.  Recording is idempotent by
- * event_id: what the first statement did, if anything, is found to be known.
+ * Recording entries.  The body is parsed in slices, between which the worker
+ * serves other requests.  One statement records the entries of many servers.
+ * If it fails, a second one records each server by itself, so that one server
+ * does not fail the others.  That is safe: recording is idempotent by event_id.
  */
 
 #include "http/ngx_http_guildlog_request.h"
 #include "http/ngx_http_guildlog_response.h"
 
 
-/* bytes of entries that are read before other requests go on, a few ms */
+/* bytes of entries in a slice, which takes a few ms */
 #define NGX_HTTP_GUILDLOG_RECORD_SLICE  (128 * 1024)
 
 
-static ngx_int_t ngx_http_guildlog_read_entries(
+static ngx_int_t ngx_http_guildlog_record_read(
     ngx_http_guildlog_call_t *call);
-static ngx_int_t ngx_http_guildlog_yield(ngx_http_guildlog_call_t *call);
-static void ngx_http_guildlog_yield_cleanup(void *data);
-static void ngx_http_guildlog_turn_handler(ngx_event_t *ev);
+static ngx_int_t ngx_http_guildlog_record_yield(ngx_http_guildlog_call_t *call);
+static void ngx_http_guildlog_record_yield_cleanup(void *data);
+static void ngx_http_guildlog_record_slice(ngx_event_t *ev);
 static ngx_int_t ngx_http_guildlog_record_send(
     ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result);
-static void ngx_http_guildlog_count_entries(ngx_str_t *counts);
+static void ngx_http_guildlog_record_count(ngx_str_t *counts);
 static ngx_uint_t ngx_http_guildlog_record_is_apart(
     ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result);
 static void ngx_http_guildlog_record_log(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result);
 
 
-/* a body that begins as an object does is a line, whatever its type says */
+/* a body that begins with "{" is NDJSON, whatever its Content-Type is */
 
 ngx_int_t
 ngx_http_guildlog_record_bound(ngx_http_guildlog_call_t *call)
@@ -51,12 +51,12 @@ ngx_http_guildlog_record_bound(ngx_http_guildlog_call_t *call)
         return NGX_ERROR;
     }
 
-    return ngx_http_guildlog_read_entries(call);
+    return ngx_http_guildlog_record_read(call);
 }
 
 
 static ngx_int_t
-ngx_http_guildlog_read_entries(ngx_http_guildlog_call_t *call)
+ngx_http_guildlog_record_read(ngx_http_guildlog_call_t *call)
 {
     ngx_int_t  rc;
     ngx_str_t  error;
@@ -65,7 +65,7 @@ ngx_http_guildlog_read_entries(ngx_http_guildlog_call_t *call)
                                  &call->args[call->nargs], &error);
 
     if (rc == NGX_AGAIN) {
-        return ngx_http_guildlog_yield(call);
+        return ngx_http_guildlog_record_yield(call);
     }
 
     if (rc == NGX_DECLINED) {
@@ -83,15 +83,15 @@ ngx_http_guildlog_read_entries(ngx_http_guildlog_call_t *call)
 }
 
 
-/* the others first */
+/* goes on in the next iteration of the event loop */
 
 static ngx_int_t
-ngx_http_guildlog_yield(ngx_http_guildlog_call_t *call)
+ngx_http_guildlog_record_yield(ngx_http_guildlog_call_t *call)
 {
     ngx_http_request_t  *r;
     ngx_http_cleanup_t  *cln;
 
-    if (call->turn.handler == NULL) {
+    if (call->slice.handler == NULL) {
         r = call->request;
 
         cln = ngx_http_cleanup_add(r, 0);
@@ -99,47 +99,50 @@ ngx_http_guildlog_yield(ngx_http_guildlog_call_t *call)
             return NGX_ERROR;
         }
 
-        cln->handler = ngx_http_guildlog_yield_cleanup;
+        cln->handler = ngx_http_guildlog_record_yield_cleanup;
         cln->data = call;
 
         call->fd = r->connection->fd;
 
-        call->turn.handler = ngx_http_guildlog_turn_handler;
-        call->turn.data = call;
-        call->turn.log = r->connection->log;
+        call->slice.handler = ngx_http_guildlog_record_slice;
+        call->slice.data = call;
+        call->slice.log = r->connection->log;
 
         r->read_event_handler = ngx_http_test_reading;
     }
 
     /*
-     * A timer of 0 ms would be over in this turn of the event loop.  But one
-     * there is: a worker that is to exit waits for those, and nothing else.
+     * The posted event runs first.  The timer keeps a worker that is to exit:
+     * it waits for timers only.  0 ms could expire in this iteration.
      */
 
-    ngx_add_timer(&call->turn, 1);
-    ngx_post_event(&call->turn, &ngx_posted_next_events);
+    ngx_log_debug0(NGX_LOG_DEBUG_HTTP, call->request->connection->log, 0,
+                   "guildlog record: a slice is read");
+
+    ngx_add_timer(&call->slice, 1);
+    ngx_post_event(&call->slice, &ngx_posted_next_events);
 
     return NGX_AGAIN;
 }
 
 
 static void
-ngx_http_guildlog_yield_cleanup(void *data)
+ngx_http_guildlog_record_yield_cleanup(void *data)
 {
     ngx_http_guildlog_call_t *call = data;
 
-    if (call->turn.timer_set) {
-        ngx_del_timer(&call->turn);
+    if (call->slice.timer_set) {
+        ngx_del_timer(&call->slice);
     }
 
-    if (call->turn.posted) {
-        ngx_delete_posted_event(&call->turn);
+    if (call->slice.posted) {
+        ngx_delete_posted_event(&call->slice);
     }
 }
 
 
 static void
-ngx_http_guildlog_turn_handler(ngx_event_t *ev)
+ngx_http_guildlog_record_slice(ngx_event_t *ev)
 {
     ngx_http_guildlog_call_t *call = ev->data;
 
@@ -148,10 +151,10 @@ ngx_http_guildlog_turn_handler(ngx_event_t *ev)
 
     r = call->request;
 
-    ngx_http_guildlog_yield_cleanup(call);
+    ngx_http_guildlog_record_yield_cleanup(call);
     ngx_http_set_log_request(r->connection->log, r);
 
-    rc = ngx_http_guildlog_read_entries(call);
+    rc = ngx_http_guildlog_record_read(call);
 
     ngx_http_guildlog_call_finish(r, rc == NGX_AGAIN ? NGX_BUSY : rc);
 }
@@ -184,6 +187,9 @@ ngx_http_guildlog_record_answer(ngx_http_guildlog_call_t *call,
         return ngx_http_guildlog_record_send(call, result);
     }
 
+    ngx_log_debug0(NGX_LOG_DEBUG_HTTP, call->request->connection->log, 0,
+                   "guildlog record: each server by itself");
+
     call->apart = 1;
     ngx_guildlog_stats_count(&ngx_http_guildlog_worker.stats,
                              NGX_GUILDLOG_COUNT_APART, 1);
@@ -203,7 +209,7 @@ ngx_http_guildlog_record_send(ngx_http_guildlog_call_t *call,
 
     if (ngx_http_guildlog_response_row_status(result)) {
         counts = ngx_guildlog_db_result_value(result, 0, 2);
-        ngx_http_guildlog_count_entries(&counts);
+        ngx_http_guildlog_record_count(&counts);
     }
 
     return ngx_http_guildlog_response_result(call, result);
@@ -211,7 +217,7 @@ ngx_http_guildlog_record_send(ngx_http_guildlog_call_t *call,
 
 
 static void
-ngx_http_guildlog_count_entries(ngx_str_t *counts)
+ngx_http_guildlog_record_count(ngx_str_t *counts)
 {
     ngx_uint_t                    i;
     ngx_uint_t                    n[NGX_GUILDLOG_ENTRY_LAST];
@@ -227,7 +233,7 @@ ngx_http_guildlog_count_entries(ngx_str_t *counts)
 }
 
 
-/* might one server alone be the cause? */
+/* may the cause be one server of the batch? */
 
 static ngx_uint_t
 ngx_http_guildlog_record_is_apart(ngx_http_guildlog_call_t *call,

@@ -109,7 +109,7 @@ ngx_http_guildlog_request_handler(ngx_http_request_t *r)
 }
 
 
-/* who asks, and how often */
+/* verifies the token, and charges the rate limit */
 
 static ngx_int_t
 ngx_http_guildlog_admit(ngx_http_guildlog_call_t *call)
@@ -144,7 +144,7 @@ ngx_http_guildlog_admit(ngx_http_guildlog_call_t *call)
         return NGX_OK;
     }
 
-    /* nginx gave up before the headers' end: a token may well have been sent */
+    /* nginx has not read all headers: the token may be in the rest */
 
     if (r->http_state == NGX_HTTP_READING_REQUEST_STATE
         && r->headers_in.authorization == NULL)
@@ -161,8 +161,8 @@ ngx_http_guildlog_admit(ngx_http_guildlog_call_t *call)
 
 
 /*
- * "error_page 400 … /api/": what nginx itself would not take.  Of
- * "error_page 400 = /api/" nginx does not tell the status.
+ * With "error_page 400 /api/" a request comes here that nginx has refused.
+ * With "error_page 400 = /api/" nginx does not tell the status.
  */
 
 static ngx_int_t
@@ -214,7 +214,7 @@ ngx_http_guildlog_match(ngx_http_guildlog_call_t *call)
 
         break;
 
-    case NGX_HTTP_NOT_ALLOWED: /* TRACE; path and method were replaced */
+    case NGX_HTTP_NOT_ALLOWED: /* TRACE; nginx replaced path and method */
         path = sent;
         method = 0;
         break;
@@ -245,6 +245,10 @@ ngx_http_guildlog_match(ngx_http_guildlog_call_t *call)
 
     if (call->route) {
         call->endpoint = &ngx_http_guildlog_endpoints[call->route->answer];
+
+        ngx_log_debug2(NGX_LOG_DEBUG_HTTP, r->connection->log, 0,
+                       "guildlog endpoint \"%s\", server \"%V\"",
+                       call->route->name, &call->guild);
         return NGX_OK;
     }
 
@@ -257,9 +261,9 @@ ngx_http_guildlog_match(ngx_http_guildlog_call_t *call)
 
 
 /*
- * r->uri is decoded, and its slashes are merged: a slash inside of a piece,
- * or a piece that was left empty, cannot be told from it any more.  Of an
- * internal redirect or a subrequest what was sent is somebody else's path.
+ * r->uri is decoded, and its slashes are merged, so it no longer shows a slash
+ * within a piece, or an empty piece.  What was sent does, unless it is the path
+ * of another request: after an internal redirect, and in a subrequest.
  */
 
 static ngx_uint_t
@@ -446,7 +450,7 @@ ngx_http_guildlog_bind_bot(ngx_http_guildlog_call_t *call, ngx_str_t *bot)
 }
 
 
-/* no body is asked for: what comes is discarded, for any method */
+/* the endpoint takes no body: one that comes is discarded */
 
 static ngx_int_t
 ngx_http_guildlog_skip(ngx_http_guildlog_call_t *call)
@@ -456,7 +460,7 @@ ngx_http_guildlog_skip(ngx_http_guildlog_call_t *call)
 
     r = call->request;
 
-    /* what goes on for long has to have the connection to itself */
+    /* streams and answers in parts write to the connection themselves */
 
     if (r != r->main && call->route->answer > NGX_GUILDLOG_PAGE) {
         return ngx_http_guildlog_call_refuse(call, NGX_HTTP_NOT_FOUND, NULL);
@@ -489,7 +493,7 @@ ngx_http_guildlog_skip(ngx_http_guildlog_call_t *call)
 }
 
 
-/* a body that is one object, or an array of them, is the last argument */
+/* the body, an object or an array of objects, is the last argument */
 
 static ngx_int_t
 ngx_http_guildlog_bind_body(ngx_http_guildlog_call_t *call)

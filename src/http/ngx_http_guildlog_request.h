@@ -27,8 +27,9 @@ ngx_int_t ngx_http_guildlog_variables_add(ngx_conf_t *cf);
 /* ngx_http_guildlog_body.c */
 
 /*
- * Reads the body, then submits the call with it.  NGX_AGAIN: goes on by
- * itself, with a reference to the request; otherwise as a step of the spine.
+ * Reads the body, then calls the endpoint's bound().  NGX_AGAIN: this goes on
+ * by itself, and holds a reference to the request; otherwise as a step of
+ * request.c.
  */
 ngx_int_t ngx_http_guildlog_body_read(ngx_http_guildlog_call_t *call);
 
@@ -37,8 +38,8 @@ ngx_uint_t ngx_http_guildlog_body_is_ndjson(ngx_http_request_t *r);
 /* ngx_http_guildlog_seat.c */
 
 /*
- * For what stays open for long: NGX_OK until the request ends; otherwise as a
- * step of the spine, the token has as many as it may.
+ * Takes a seat of the token for a stream or an export, until the request ends;
+ * as a step of request.c.
  */
 ngx_int_t ngx_http_guildlog_seat(ngx_http_guildlog_call_t *call);
 

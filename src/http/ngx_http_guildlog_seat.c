@@ -1,13 +1,13 @@
 
 /*
- * What stays open for long takes a seat of its token, until the request ends.
+ * A stream or an export takes a seat of its token until the request ends.
  */
 
 #include "http/ngx_http_guildlog_request.h"
 #include "http/ngx_http_guildlog_response.h"
 
 
-/* s; nobody knows when a seat will be free */
+/* s; when a seat will be free is not known */
 #define NGX_HTTP_GUILDLOG_SEAT_RETRY  10
 
 
@@ -66,6 +66,9 @@ ngx_http_guildlog_seat(ngx_http_guildlog_call_t *call)
     rc = ngx_guildlog_seats_take(ngx_http_guildlog_worker.seats,
                                  &call->ctx->token.jti, kind, seats->most,
                                  &call->seat);
+
+    ngx_log_debug2(NGX_LOG_DEBUG_HTTP, call->request->connection->log, 0,
+                   "guildlog seat of kind %ui: %i", (ngx_uint_t) kind, rc);
 
     if (rc == NGX_OK) {
         if (call->seat) {

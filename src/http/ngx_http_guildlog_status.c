@@ -167,7 +167,7 @@ ngx_http_guildlog_status_walk(ngx_http_guildlog_status_t *st)
     }
 
     ngx_http_guildlog_status_begin(st, "auth_total", "counter",
-                                   "Tokens judged, by what was found.");
+                                   "Tokens verified, by the result.");
 
     for (i = 0; i < NGX_GUILDLOG_AUTH_LAST; i++) {
         ngx_http_guildlog_status_sample(st, "cause",

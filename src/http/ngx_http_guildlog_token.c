@@ -1,7 +1,6 @@
 
 /*
- * A new token: the database tells what it says, a key of the location signs
- * it.
+ * A new token: the database tells its claims, a key of the location signs it.
  */
 
 #include "http/ngx_http_guildlog_request.h"
@@ -20,7 +19,7 @@ ngx_http_guildlog_token_start(ngx_http_guildlog_call_t *call)
     static const ngx_str_t  no_signer =
         ngx_string("no key of this location signs tokens");
 
-    /* the database would keep a token that nobody gets */
+    /* otherwise the database would keep a token that nobody gets */
 
     if (ngx_guildlog_jwt_signer(call->conf->keys) == NULL) {
         ngx_log_error(NGX_LOG_ERR, call->request->connection->log, 0,
@@ -50,10 +49,7 @@ ngx_http_guildlog_token_answer(ngx_http_guildlog_call_t *call,
 }
 
 
-/*
- * The row tells what the token says; the token itself exists here and in the
- * answer alone.
- */
+/* the row has the claims; the token itself is only here and in the answer */
 
 static ngx_int_t
 ngx_http_guildlog_send_token(ngx_http_guildlog_call_t *call, ngx_str_t *row)

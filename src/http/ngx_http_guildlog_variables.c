@@ -1,6 +1,6 @@
 
 /*
- * What a request was found to be, for log_format, map and headers.
+ * The variables: what is known of a request, for log_format, map and headers.
  */
 
 #include "http/ngx_http_guildlog_access.h"
@@ -150,7 +150,7 @@ ngx_http_guildlog_request_variable(ngx_http_request_t *r,
     switch ((ngx_http_guildlog_variable_e) data) {
 
     case NGX_HTTP_GUILDLOG_AUTH_STATUS:
-        return ctx->judged
+        return ctx->verified
                ? ngx_http_guildlog_word(v,
                                  ngx_http_guildlog_access_causes[ctx->cause])
                : NGX_OK;

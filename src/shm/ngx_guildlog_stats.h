@@ -35,7 +35,7 @@ typedef enum {
     NGX_GUILDLOG_AUTH_EXPIRED,      /* or not valid yet */
     NGX_GUILDLOG_AUTH_CLAIMS,       /* sub, jti, kind or bot missing or bad */
     NGX_GUILDLOG_AUTH_REVOKED,      /* said by the database */
-    NGX_GUILDLOG_AUTH_UNJUDGED,     /* no memory to tell */
+    NGX_GUILDLOG_AUTH_UNVERIFIED,   /* there was no memory to verify it */
     NGX_GUILDLOG_AUTH_LAST
 } ngx_guildlog_auth_e;
 

@@ -114,7 +114,7 @@ ngx_guildlog_jwt_verify(ngx_guildlog_cache_t *cache,
     rc = ngx_guildlog_jwt_judge(&judgement, keys, issuer, text, log);
 
     if (rc != NGX_OK) {
-        return NGX_GUILDLOG_AUTH_UNJUDGED;
+        return NGX_GUILDLOG_AUTH_UNVERIFIED;
     }
 
     if (key.len) {

@@ -31,7 +31,7 @@ typedef struct {
 /*
  * Judges a token as sent behind "Bearer ".  NGX_GUILDLOG_AUTH_OK fills
  * *token; anything else is the cause, *token is undefined.  The cache and the
- * keys may be NULL.  NGX_GUILDLOG_AUTH_UNJUDGED says nothing of the token:
+ * keys may be NULL.  NGX_GUILDLOG_AUTH_UNVERIFIED says nothing of the token:
  * memory was short.
  */
 
