@@ -1,6 +1,6 @@
-# A database that cannot be connected to is 503 within the time a request may
-# wait, one line in the log for its cause, and attempts that come further and
-# further apart.
+# Where the database cannot be reached, a request gets 503 after its time in the
+# queue, the log has one line for each cause, and the pauses between attempts
+# grow.
 
 use lib 't/lib';
 use Guildlog;
@@ -82,10 +82,11 @@ for my $what (sort keys %script) {
 
     wait_for { $fake->count('connect') >= 5 };
     my @at = map { $_->{time} } $fake->seen('connect');
-    cmp_ok $at[4] - $at[0], '>', 0.3, "$what: nothing spins";
+    cmp_ok $at[4] - $at[0], '>', 0.3,
+        "$what: attempts have pauses between them";
     unlike $nginx->error_log, qr/top-secret-word/,
-        "$what: no log tells the password";
-    is $fake->count('unencrypted'), 0, "$what: nothing is sent in clear"
+        "$what: no log has the password";
+    is $fake->count('unencrypted'), 0, "$what: nothing is sent unencrypted"
         if %tls;
 
     next if %tls;
@@ -93,14 +94,14 @@ for my $what (sort keys %script) {
     $fake->mode('well');
     wait_for { $nginx->error_log =~ /connected again/ };
     like $nginx->error_log, qr/\[notice\].*connected again/,
-        "$what: a line tells of the end";
+        "$what: the log says that it is over";
     is $fake->ask($nginx, 'GET')->response->status, 200,
-        "$what: then it is served";
+        "$what: then requests are served";
 }
 
 
-# Who waits gives up in the moment of the next attempt, after the worker stood
-# still: nobody is left to ask for it, and nobody would wait for one any more.
+# Race: a worker stood still.  The waiting request times out in the moment of
+# the next attempt: no request is left that needs a connection.
 
 {
     my $fake = FakePostgres->new(sub {
@@ -120,15 +121,16 @@ for my $what (sort keys %script) {
     sleep $asked + 3.5 - time;
     kill 'CONT', @workers;
 
-    is $client->response->status, 503, 'a worker stands still: 503';
+    is $client->response->status, 503,
+        'a request that waited while the worker stood still: 503';
     $fake->mode('well');
     wait_for { $nginx->error_log =~ /connected again/ };
     is $fake->ask($nginx, 'GET')->response->status, 200,
-        'afterwards it connects again';
+        'the worker connects again afterwards';
 }
 
 
-# what a connection asks for
+# what a connection sends at its start
 
 my $fake = FakePostgres->new(sub {
     my ($peer) = @_;
@@ -140,17 +142,18 @@ my $fake = FakePostgres->new(sub {
     $peer->serve;
 });
 my $nginx = $fake->nginx(database => { timeout => '3s' });
-is $fake->ask($nginx, 'GET')->response->status, 200, 'a password is asked for';
-is(($fake->seen('password'))[0]{detail}, 'module', 'it is sent');
+is $fake->ask($nginx, 'GET')->response->status, 200,
+    'the server asks for a password';
+is(($fake->seen('password'))[0]{detail}, 'module', 'the password is sent');
 
 my $startup = ($fake->seen('session'))[0]{detail};
-like $startup, qr/\bstatement_timeout=3000\b/, 'the server has the timeout';
+like $startup, qr/\bstatement_timeout=3000\b/, 'statement_timeout is set';
 like $startup, qr/\bclient_connection_check_interval=\d/,
-    'and looks whether the client is there';
-like $startup, qr/\bapplication_name=guildlog\b/, 'under a name';
+    'the server checks whether the client is still there';
+like $startup, qr/\bapplication_name=guildlog\b/, 'application_name is set';
 like $startup, qr/\bclient_encoding=UTF8\b/, 'in UTF-8';
 
-# what files of a home folder say does not count
+# files in a home folder have no effect
 
 $nginx = $fake->nginx(start => 0, name => 'home', database =>
     { sslmode => 'disable', password_file => undef });
@@ -162,8 +165,8 @@ $nginx->file('home/.pgpass', "*:*:*:*:from-home\n", 0600);
     $nginx->start;
 }
 is $fake->ask($nginx, 'GET')->response->status, 503,
-    'without a password there is none';
+    'without a password file there is no password';
 ok !(grep { $_->{detail} =~ /^from/ } $fake->seen('password')),
-    'a home folder is not asked for one';
+    'no password is taken from a home folder';
 
 done_testing;

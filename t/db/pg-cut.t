@@ -1,6 +1,6 @@
-# A connection to PostgreSQL that ends anywhere, as it is made, while one proves
-# who one is, in a statement, its answer or a long one: what reads is answered
-# all the same, what writes is done once or not at all.
+# A connection to PostgreSQL ends somewhere: as it is opened, in the
+# authentication, in a statement, in its answer, in a long answer.  A request
+# that reads is still answered.  A change is made once or not at all.
 
 use lib 't/lib';
 use Guildlog;
@@ -29,11 +29,11 @@ my @cuts = (
     ['in the first message',      @start, at => 'sent', bytes => 30],
     ['before an answer to it',    @start, at => 'answered', bytes => 0],
     ['in the answer to it',       @start, at => 'answered', bytes => 12],
-    ['in who one is',             @first, at => 'sent', bytes => 25],
+    ['in the user\'s name',       @first, at => 'sent', bytes => 25],
     ['in the challenge',          @first, at => 'answered', bytes => 40],
     ['in the proof',              @proof, at => 'sent', bytes => 60],
-    ['before it is accepted',     @proof, at => 'answered', bytes => 0],
-    ['as it is accepted',         @proof, at => 'answered', bytes => 50],
+    ['before it is authenticated', @proof, at => 'answered', bytes => 0],
+    ['as it is authenticated',    @proof, at => 'answered', bytes => 50],
     ['in the parameters',         @proof, at => 'answered',
         past => 'server_version', bytes => 3],
     ['before it is ready',        @proof, at => 'answered',
@@ -41,7 +41,7 @@ my @cuts = (
 );
 
 
-# the rest, of the statement that a path leads to
+# cuts in the statement of a path
 sub statement {
     my ($name) = @_;
 
@@ -74,8 +74,8 @@ sub reads {
     ends($cut);
     my $answer = $nginx->get($path, %as);
     is $answer->status, 200, "$cut->[0]: it is answered";
-    is $answer->text, $expected, '... by the whole of it';
-    is_deeply [$cutter->hits], [$cut->[0]], '... on a second connection';
+    is $answer->text, $expected, '... completely';
+    is_deeply [$cutter->hits], [$cut->[0]], '... by a second connection';
 }
 
 
@@ -88,7 +88,7 @@ reads("$at/logs", $page, $_) for map { ["at $_ bytes", match => 'logs_plain',
     at => 'answered', bytes => $_] } 1000, 20_000, 100_000, 200_000;
 
 
-# what writes: a tag more, or none
+# changes: a tag is added or not
 
 for my $cut (statement('tag_create')) {
     my ($name, %rule) = @$cut;
@@ -99,10 +99,10 @@ for my $cut (statement('tag_create')) {
     my $there = $tags->status == 404 ? 0
         : grep { $_->{tag_name} eq $name } @{ $tags->json };
 
-    is $status, 503, "$name: it is not known to be done";
-    is_deeply [$cutter->hits], [$name], '... it was cut there';
+    is $status, 503, "$name: its outcome is unknown";
+    is_deeply [$cutter->hits], [$name], '... the connection was cut there';
     is $there, $rule{at} eq 'sent' ? 0 : 1,
-        '... it is, once, if the database had all of it';
+        '... it was made, once, if the database got all of it';
 }
 
 done_testing;

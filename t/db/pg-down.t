@@ -1,6 +1,6 @@
-# PostgreSQL restarts: reads are answered all the same.  It is down: requests
-# wait for it as long as they may, then none waits any more; as soon as it is
-# back it is used.
+# PostgreSQL restarts: requests that read are still answered.  PostgreSQL is
+# down: requests wait for it for their time in the queue; after some failures
+# they are refused at once.  As soon as it is back it is used.
 
 use lib 't/lib';
 use Guildlog;
@@ -32,10 +32,10 @@ sub timed {
 # restart under load
 
 my $stop = $nginx->prefix . '/stop';
-my $outages = 3;    # in a read, by a backend that is killed, and the last one
+my $outages = 3;    # the restart in a read, the killed backend, the stop
 
 
-# how often each status came, and for how many seconds there was no server
+# the number of answers by status, and the seconds without a server
 sub restart {
     my ($mode) = @_;
 
@@ -70,19 +70,20 @@ sub restart {
 for my $mode ('fast', 'immediate') {
     my ($count, $away);
 
-    # none waits for a server that is away for two seconds, as on a slow machine
+    # no wait for a server that is down for 2 s, as on a slow machine, ends
+    # before
     for (1 .. 10) {
         ($count, $away) = restart($mode);
         last if $away < 1;
     }
     cmp_ok $count->{200}, '>', 10, "$mode restart: requests are served";
-    is_deeply [keys %$count], [200], "$mode restart: and every read is";
+    is_deeply [keys %$count], [200], "$mode restart: every read is answered";
 }
 
-cmp_ok counter('lost_total'), '>', 0, 'their connections were lost';
+cmp_ok counter('lost_total'), '>', 0, 'connections were lost';
 
 
-# it stops in the middle of a read
+# the server stops in the middle of a read
 
 {
     my $lock = $cluster->connect($nginx->dbname);
@@ -99,41 +100,43 @@ cmp_ok counter('lost_total'), '>', 0, 'their connections were lost';
     $cluster->stop('immediate');
     $cluster->start;
     is $client->response->status, 200, 'a read is answered after a restart';
-    is counter('retries_total'), $retries + 1, 'asked once more';
+    is counter('retries_total'), $retries + 1,
+        'the statement was sent once more';
 }
 
 
-# one backend is killed: the server restarts all of them
+# a backend is killed: the server restarts all backends
 
 my ($backend) = map { @$_ } $nginx->sql(
     "select pid from pg_stat_activity where application_name = 'guildlog'
      and usename = 'guildlog' limit 1");
 kill 'KILL', $backend;
-is((timed())[1], 200, 'after kill -9 of a backend a read is served');
+is((timed())[1], 200, 'after kill -9 of a backend a read is answered');
 delete $nginx->{dbh};
 
 
-# down
+# the server is down
 
 $cluster->stop('fast');
-wait_for { (timed())[0] < 5 } 60, 'no waiting any more';
+wait_for { (timed())[0] < 5 } 60, 'requests do not wait any more';
 
 my ($took, $status) = timed();
 is $status, 503, 'a request is refused';
-cmp_ok $took, '<', 5, 'at once';
-is $nginx->get('/status', raw_path => 1)->status, 200, 'others are served';
+cmp_ok $took, '<', 5, '... at once';
+is $nginx->get('/status', raw_path => 1)->status, 200,
+    'the status page is served';
 
 my ($before, $from) = (counter('connect_failures_total'), time);
 wait_for { counter('connect_failures_total') >= $before + 4 } 60, 'probes';
-cmp_ok time - $from, '>', 1, 'it is looked for, once a second or so';
+cmp_ok time - $from, '>', 1, 'nginx tries to connect about once a second';
 
 my @errors = grep { /\[error\].*connect failed/ } split /\n/,
     $nginx->error_log;
 cmp_ok scalar @errors, '<=', $outages, 'the log has a line for each outage';
 
 $cluster->start;
-wait_for { (timed())[1] == 200 } 60, 'served again';
-pass 'it is found again';
+wait_for { (timed())[1] == 200 } 60, 'requests are served again';
+pass 'the server is used again';
 
 wait_for { counter('queued') == 0 && counter('busy') == 0 };
 is counter('queued'), 0, 'nothing is left in the queue';

@@ -1,5 +1,5 @@
-# Several hosts are tried in turn until one takes writes, and that one is kept;
-# names are looked up without a moment of blocking.
+# Several hosts are tried in turn until one accepts writes; that one is kept.
+# Looking up a name never blocks a worker.
 
 use lib 't/lib';
 use Guildlog;
@@ -35,17 +35,17 @@ is $one->ask($nginx, 'PATCH')->response->text, '{"at":"127.0.0.2"}',
     'the second host serves when the first is down';
 my $failures = $nginx->get('/status', raw_path => 1)
     ->json->{database_connect_failures_total};
-is $failures, 0, 'that is no failure to connect';
+is $failures, 0, 'this does not count as a failure to connect';
 like $nginx->error_log, qr/host "127\.0\.0\.1": connect failed/,
-    'the log tells of the first';
+    'the log names the first host';
 
 $one->start;
 is $one->ask($nginx, 'PATCH')->response->text, '{"at":"127.0.0.2"}',
-    'the one that works is kept';
+    'a host that works is kept';
 $two->stop;
 wait_for { $one->ask($nginx, 'GET')->response->status == 200 };
 is $one->ask($nginx, 'PATCH')->response->text, '{"at":"127.0.0.1"}',
-    'until it goes';
+    '... until it stops';
 
 # roles change
 
@@ -57,11 +57,11 @@ wait_for {
     !$nginx->get('/status', raw_path => 1)->json->{database_connections}
 };
 is $one->ask($nginx, 'PATCH')->response->text, '{"at":"127.0.0.2"}',
-    'a standby is passed over';
-is $one->ask($nginx, 'PATCH')->response->status, 200, 'and stays so';
+    'a standby is skipped';
+is $one->ask($nginx, 'PATCH')->response->status, 200, '... later, too';
 
 
-# ... behind one address, with no connection lost
+# roles change behind one address, and no connection is lost
 
 my $moved = FakePostgres->new(sub {
     my ($peer) = @_;
@@ -72,11 +72,13 @@ my $moved = FakePostgres->new(sub {
     });
 });
 $nginx = $moved->nginx(name => 'moved');
-is $moved->ask($nginx, 'PATCH')->response->status, 200, 'a server takes writes';
+is $moved->ask($nginx, 'PATCH')->response->status, 200,
+    'a server accepts writes';
 $moved->mode('standby');
-is $moved->ask($nginx, 'PATCH')->response->status, 503, 'until it does not';
+is $moved->ask($nginx, 'PATCH')->response->status, 503,
+    '... until it becomes a standby';
 ok eval { wait_for { $moved->ask($nginx, 'PATCH')->response->status == 200 } },
-    'another connection comes to the one that does';
+    'a new connection reaches the server that accepts writes';
 
 
 # names, by nginx's resolver
@@ -100,10 +102,11 @@ is $two->ask(named('two.test'), 'GET')->response->text, '{"at":"127.0.0.2"}',
     'each of its addresses is tried';
 
 my $missing = named('missing.test', '2s');
-is $two->ask($missing, 'GET')->response->status, 503, 'a name that is not';
+is $two->ask($missing, 'GET')->response->status, 503,
+    'a name that does not exist';
 wait_for { $missing->error_log =~ /connect failed/ };
 like $missing->error_log, qr/host "missing\.test": connect failed: .*not found/,
-    'the log tells why';
+    'the log has the cause';
 
 my $silent = named('silent.test', '5s');
 my $waiting = $two->ask($silent, 'GET');
@@ -111,18 +114,18 @@ my $others = 0;
 until ($waiting->readable(0)) {
     $others += $silent->get('/status', raw_path => 1)->status == 200;
 }
-is $waiting->response->status, 503, 'a name server that says nothing';
-cmp_ok $others, '>', 1, 'others are served meanwhile';
+is $waiting->response->status, 503, 'a name server that does not answer';
+cmp_ok $others, '>', 1, 'other requests are served meanwhile';
 
 my $local = server('127.0.0.1');
 $nginx = $local->nginx(name => 'known',
     http => 'guildlog_limit off;' . $names->resolver('', '60s'),
     database => { host => 'localhost', connect_timeout => '1s' });
 is $local->ask($nginx, 'GET')->response->text, '{"at":"127.0.0.1"}',
-    'what was known before is tried as soon as a connection must be there';
+    'an expired address is used until the name is looked up again';
 
 
-# without a resolver: as found when the configuration was read
+# without a resolver, names are looked up when the configuration is read
 
 $nginx = $local->nginx(name => 'configured', database => {
     host => 'localhost' });
@@ -132,7 +135,8 @@ is $local->ask($nginx, 'GET')->response->text, '{"at":"127.0.0.1"}',
 $nginx = $local->nginx(name => 'unknown', database => {
     host => 'unknown.invalid', queue_timeout => '500ms' });
 is $local->ask($nginx, 'GET')->response->status, 503,
-    'nginx starts with a name that nobody knows';
-like $nginx->error_log, qr/\[warn\].*unknown\.invalid/, 'and warns of it';
+    'nginx starts with a name that does not resolve';
+like $nginx->error_log, qr/\[warn\].*unknown\.invalid/,
+    '... and logs a warning';
 
 done_testing;

@@ -1,5 +1,5 @@
-# When a connection is lost, what only reads is asked once more on a new one;
-# what writes is never done twice.
+# When a connection is lost, a statement that reads is sent once more on a new
+# connection.  A statement that writes is never sent twice.
 
 use lib 't/lib';
 use Guildlog;
@@ -24,7 +24,7 @@ my %end = (
 );
 
 
-# loses so many statements, then answers
+# loses that many statements, then answers
 sub loser {
     my ($how, $times) = @_;
 
@@ -46,16 +46,16 @@ for my $how (sort keys %end) {
 
     my $answer = $fake->ask($nginx, 'GET')->response;
     is $answer->status, 200, "$how: a read is answered";
-    is $answer->text, '{"answer":1}', "$how: by the second try";
-    is $fake->count('execute'), 2, "$how: there were two";
+    is $answer->text, '{"answer":1}', "$how: with the second answer";
+    is $fake->count('execute'), 2, "$how: it was sent twice";
 
     $fake = loser($how, 1);
     $nginx = $fake->nginx(name => 'write-' . $how =~ s/ /-/gr);
     is $fake->ask($nginx, 'PATCH')->response->status, 503,
-        "$how: a write is not";
-    is $fake->count('execute'), 1, "$how: it is tried once";
+        "$how: a write fails";
+    is $fake->count('execute'), 1, "$how: it was sent once";
     is $fake->ask($nginx, 'PATCH')->response->status, 200,
-        "$how: the next one is served";
+        "$how: the next write is answered";
 }
 
 
@@ -63,12 +63,12 @@ my $fake = loser('closes', 2);
 my $nginx = $fake->nginx(name => 'twice');
 is $fake->ask($nginx, 'GET')->response->status, 503,
     'a read that loses two connections fails';
-is $fake->count('execute'), 2, 'after the second';
+is $fake->count('execute'), 2, '... after its second attempt';
 is $nginx->get('/status', raw_path => 1)->json->{database_retries_total}, 1,
     'the status counts the retry';
 
 
-# many at once, in a pipeline that breaks: each is answered, by its own answer
+# many statements in a pipeline that breaks
 
 $fake = FakePostgres->new(sub {
     my ($peer) = @_;
@@ -89,7 +89,7 @@ my $right = grep {
 is $right, 60, 'each read of a broken pipeline gets its own answer';
 
 
-# lost while idle: the next request finds a new one
+# the connection is lost while it is idle
 
 $fake = FakePostgres->new(sub {
     my ($peer) = @_;
@@ -103,10 +103,10 @@ $fake = FakePostgres->new(sub {
     });
 });
 $nginx = $fake->nginx(name => 'idle', database => { connections => 1 });
-is $fake->ask($nginx, 'GET')->response->status, 200, 'an answer';
+is $fake->ask($nginx, 'GET')->response->status, 200, 'the first answer';
 wait_for { $nginx->error_log =~ /idle for too long/ };
 is $fake->ask($nginx, 'PATCH')->response->status, 200,
     'a connection that the server ended is not used again';
-is $fake->count('session'), 2, 'there is a new one';
+is $fake->count('session'), 2, 'a new connection is opened';
 
 done_testing;

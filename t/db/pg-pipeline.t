@@ -1,13 +1,12 @@
-# Short statements share connections, several at a time on each; every answer
-# goes to who asked, an error to nobody else, and long statements never stand
-# in the way of short ones.
+# Short statements share connections, several at a time on each.  Each request
+# gets its own answer or error.  Long statements never delay short ones.
 
 use lib 't/lib';
 use Guildlog;
 use FakePostgres;
 
 
-# depth
+# several statements on a connection
 
 my $fake = FakePostgres->new(sub {
     my ($peer) = @_;
@@ -30,7 +29,7 @@ my %asked = map { $_ => $fake->ask($nginx, 'GET', guild => $_) } @guilds;
 wait_for {
     $nginx->get('/status', raw_path => 1)->json->{database_queued} == 24
 };
-pass 'two connections take sixteen of forty, the rest waits';
+pass 'two connections take sixteen of forty, the rest wait';
 $fake->mode('free');
 
 my @wrong;
@@ -42,18 +41,18 @@ for my $guild (@guilds) {
     push @wrong, "$guild: " . $answer->status . ' ' . $answer->text
         if $answer->status != $status || $answer->text !~ $text;
 }
-is_deeply \@wrong, [], 'answers and errors each go to who asked';
+is_deeply \@wrong, [], 'each request gets its own answer or error';
 is $fake->count('session'), 2, 'two connections were enough';
-is $fake->count('execute'), 40, 'each was asked once';
+is $fake->count('execute'), 40, 'each statement was sent once';
 
 my $status = $nginx->get('/status', raw_path => 1)->json;
 is $status->{statement_seconds}{server_get}{count}, 40,
     'the status counts the statements';
 is $status->{statement_errors_total}{server_get}, 8,
-    'and their errors, but not what the schema refuses';
+    '... and their errors, but not refusals of the schema';
 
 
-# long statements have connections of their own, one each
+# long statements have connections of their own, one for each
 
 $fake = FakePostgres->new(sub {
     my ($peer) = @_;
@@ -76,22 +75,22 @@ my @long = map {
 } @guilds[0 .. 2];
 wait_for { $fake->count('actors') == 2 };
 is $fake->ask($nginx, 'GET')->response->status, 200,
-    'long statements keep no short one waiting' for 1 .. 20;
-is $fake->count('actors'), 2, 'the third waits for one of the two';
-is $fake->count('session'), 1, 'one connection serves the short ones';
-is $fake->count('long session'), 2, 'two the long ones';
+    'long statements do not delay short ones' for 1 .. 20;
+is $fake->count('actors'), 2, 'the third long statement waits';
+is $fake->count('session'), 1, 'one connection serves the short statements';
+is $fake->count('long session'), 2, 'two connections serve the long ones';
 
 close((shift @long)->socket);
 wait_for { $fake->count('cancel') == 1 };
-pass 'a long read whose client left is cancelled';
+pass 'a long read is cancelled when its client leaves';
 $fake->mode('cancelled');
 is $_->response->status, 200, 'the others are answered' for @long;
-is $fake->count('long session'), 2, 'by the same connections';
+is $fake->count('long session'), 2, '... by the same connections';
 is $nginx->get('/status', raw_path => 1)->json->{statement_errors_total}
-    {logs_actors}, undef, 'nothing failed';
+    {logs_actors}, undef, 'no statement failed';
 
 
-# one sync a statement: each is its own transaction
+# each statement is a transaction of its own
 
 $nginx = Guildlog->new(name => 'real', http => 'guildlog_limit off;',
     database => { connections => 1, depth => 16 });
@@ -110,7 +109,7 @@ my @clients = map {
 } 1 .. 30;
 my %count;
 $count{$_->response->status}++ for @clients;
-is $count{202}, 20, 'what is allowed is stored';
-is $count{500} + 0, 10, 'what is not does not take others along';
+is $count{202}, 20, 'allowed changes are stored';
+is $count{500} + 0, 10, 'a refused change does not undo others';
 
 done_testing;

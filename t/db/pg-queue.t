@@ -1,5 +1,5 @@
-# The queue for a connection is bounded in length and time, and whoever leaves
-# it leaves nothing behind.
+# The queue for a connection is bounded in length and time.  A request that
+# leaves it early leaves nothing behind.
 
 use lib 't/lib';
 use Guildlog;
@@ -24,14 +24,14 @@ sub counter {
 }
 
 
-# of another server each: one alone may not fill the queue
+# each request is of another server: one server may not fill the queue
 sub waits {
     my ($n) = @_;
     return $fake->ask($nginx, 'PATCH', guild => 100_000_000_000_000_100 + $n);
 }
 
 
-# all of it busy
+# all connections are busy
 
 my $first = $fake->ask($nginx, 'GET');
 wait_for { $fake->count('execute') == 1 };
@@ -40,38 +40,40 @@ wait_for { counter('queued') == 3 };
 
 my $start = time;
 my $answer = $fake->ask($nginx, 'GET')->response;
-is $answer->status, 503, 'one too many is refused';
-cmp_ok time - $start, '<', 7, 'at once';
-ok $answer->header('Retry-After') >= 1, 'and told to come again';
+is $answer->status, 503, 'one request too many is refused';
+cmp_ok time - $start, '<', 7, '... at once';
+ok $answer->header('Retry-After') >= 1, '... with Retry-After';
 is counter('queue_full_total'), 1, 'the status counts it';
 
-# leaving
+# clients leave
 
 close((shift @waiting)->socket);
 wait_for { counter('queued') == 2 };
-pass 'a client that leaves takes its request along';
+pass 'a client leaves, its request leaves the queue';
 push @waiting, waits(4);
 wait_for { counter('queued') == 3 };
-pass 'its place is free';
+pass 'its place in the queue is free';
 
-# waiting in vain
+# requests wait for too long
 
-is $_->response->status, 503, 'waiting has an end' for @waiting;
-cmp_ok time - $start, '>', 7, 'not too early';
+is $_->response->status, 503,
+    'a request that waits too long is refused' for @waiting;
+cmp_ok time - $start, '>', 7, '... not too early';
 is counter('timeouts_total'), 3, 'the status counts them';
-is counter('queued'), 0, 'nobody is left';
+is counter('queued'), 0, 'the queue is empty';
 
-# and then
+# afterwards
 
 $fake->mode('fast');
-is $first->response->status, 200, 'the one that had a connection is answered';
-is $fake->ask($nginx, 'GET')->response->status, 200, 'and so is the next';
-is $fake->count('execute'), 2, 'nothing was done for those who left';
-cmp_ok counter('waits_total'), '>=', 1, 'the status counts who had to wait';
-ok wait_for { counter('busy') == 0 }, 'no connection is busy now';
+is $first->response->status, 200, 'the first request is answered';
+is $fake->ask($nginx, 'GET')->response->status, 200, 'so is the next one';
+is $fake->count('execute'), 2, 'nothing was done for the others';
+cmp_ok counter('waits_total'), '>=', 1,
+    'the status counts requests that waited';
+ok wait_for { counter('busy') == 0 }, 'no connection is busy';
 
 
-# a client that leaves while its statement runs
+# a client leaves while its statement runs
 
 $fake->mode('slow');
 my $client = $fake->ask($nginx, 'PATCH');
@@ -79,12 +81,12 @@ wait_for { $fake->count('execute') == 3 };
 close $client->socket;
 $answer = $fake->ask($nginx, 'GET');
 $fake->mode('fast');
-is $answer->response->text, '{}', 'whoever comes next gets an answer';
-is $fake->count('session'), 1, 'from the same connection';
-ok wait_for { counter('busy') == 0 }, 'nothing is left';
+is $answer->response->text, '{}', 'the next request gets its own answer';
+is $fake->count('session'), 1, '... on the same connection';
+ok wait_for { counter('busy') == 0 }, 'no connection is busy';
 
 
-# every connection of the worker is in use
+# worker_connections are used up
 
 $fake = FakePostgres->new(sub { $_[0]->welcome; $_[0]->serve });
 $nginx = $fake->nginx(name => 'exhausted', connections => 8,
@@ -95,11 +97,12 @@ my $last = $nginx->connection;
 $last->send("GET /api/servers/$FakePostgres::guild HTTP/1.1\r\n"
     . "Host: localhost\r\nAuthorization: Bearer $fake->{token}\r\n\r\n");
 my $status = eval { $last->response->status } // 'none';
-like $status, qr/^(?:200|503|none)$/, 'no connection left is no crash';
+like $status, qr/^(?:200|503|none)$/,
+    'without free connections the worker does not crash';
 close $_->socket for @idle;
 wait_for {
     (eval { $fake->ask($nginx, 'GET')->response->status } // 0) == 200
 };
-pass 'and passes';
+pass 'afterwards requests are served';
 
 done_testing;

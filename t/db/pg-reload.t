@@ -1,4 +1,5 @@
-# A reload under load loses no request, and no worker outlives its requests.
+# A reload under load loses no request.  No old worker stays when its requests
+# end.
 
 use lib 't/lib';
 use Guildlog;
@@ -12,7 +13,7 @@ my %as = (token => $nginx->token($server));
 my $stop = $nginx->prefix . '/stop';
 
 
-# of the master, kB
+# memory of the master process, KB
 sub rss {
     open my $in, '<', '/proc/' . $nginx->pid . '/status' or return 0;
     return (map { /^VmRSS:\s+(\d+)/ } <$in>)[0];
@@ -46,23 +47,23 @@ waitpid $reloader, 0;
 is_deeply [keys %count], [200], 'fifty reloads: every request is answered'
     or diag explain \%count;
 cmp_ok $count{200}, '>', 20, 'and there were many';
-wait_for { $nginx->workers == 2 } 20, 'old workers gone';
-pass 'the old workers are gone';
+wait_for { $nginx->workers == 2 } 20, 'the old workers exit';
+pass 'the old workers exit';
 wait_for {
     $nginx->sql("select count(*) from pg_stat_activity
         where datname = current_database() and application_name = 'guildlog'")
         <= 12;
 };
-pass 'and so are their connections';
+pass 'their connections end';
 
 my $before = rss();
 for (1 .. 10) {
     $nginx->reload;
 }
-cmp_ok rss() - $before, '<', 8000, 'the master does not grow';
+cmp_ok rss() - $before, '<', 8000, "the master's memory does not grow";
 
 
-# a request that runs keeps its worker until it is answered
+# a running request keeps its worker until it is answered
 
 my $fake = FakePostgres->new(sub {
     my ($peer) = @_;
@@ -90,10 +91,10 @@ $fake->mode('fast');
 is $running->response->text, '{"answer":1}', 'its running request is answered';
 is $queued->response->text, '{"answer":1}', 'and the one that was queued';
 wait_for { !grep { $_ == $old } $slow->workers };
-pass 'then it leaves';
+pass 'then the old worker exits';
 
 
-# a database that hangs holds nobody longer than worker_shutdown_timeout
+# a database that hangs delays a worker for worker_shutdown_timeout at most
 
 my $hanging = FakePostgres->new(sub {
     my ($peer) = @_;
@@ -114,11 +115,12 @@ for my $at ('execute', 'startup') {
     my ($old) = $stuck->workers;
     my $start = time;
     $stuck->reload(nowait => 1);
-    wait_for { !grep { $_ == $old } $stuck->workers } 20, 'it left';
+    wait_for { !grep { $_ == $old } $stuck->workers } 20,
+        'the old worker exits';
     cmp_ok time - $start, '<', 10, "a hanging $at holds no worker";
 }
 
-# nor does it hold a fast shutdown, nor a master without workers
+# it delays neither a fast shutdown nor nginx without a master
 
 for my $master (1, 0) {
     $hanging->mode('execute');

@@ -1,12 +1,12 @@
-# A statement that runs past its time is 500; whoever shares its connection
-# does not pay for it, and the server's process does not stay behind.
+# A statement that runs past its timeout is answered with 500.  Statements on
+# the same connection are still answered.  The backend does not stay behind.
 
 use lib 't/lib';
 use Guildlog;
 use FakePostgres;
 use Time::HiRes qw(time);
 
-# the server ends it
+# the server cancels the statement
 
 my $nginx = Guildlog->new(name => 'locked', http => 'guildlog_limit off;',
     database => { timeout => '3s' });
@@ -24,20 +24,20 @@ my $answer = $nginx->patch($path, %as, json => { locale => 'fr' });
 my $took = time - $start;
 
 is $answer->status, 500, 'a statement that waits for a lock is 500';
-cmp_ok $took, '>', 2.9, 'at its time';
+cmp_ok $took, '>', 2.9, '... after its timeout';
 $nginx->sql('rollback');
 is $nginx->patch($path, %as, json => { locale => 'fr' })->status, 202,
     'the next one is served';
 
 my $status = $nginx->get('/status', raw_path => 1)->json;
-is $status->{database_timeouts_total}, 1, 'the status counts it';
+is $status->{database_timeouts_total}, 1, 'the status counts the timeout';
 is $status->{database_lost_total}, 0,
-    'by the word of the server: no connection is lost';
+    'the server cancelled it: no connection is lost';
 like $nginx->error_log, qr/statement "settings_patch" ran past 3000 ms/,
     'the log names the statement';
 
 
-# a client that goes away leaves nothing behind
+# a client leaves while its statement waits
 
 $nginx->sql('begin');
 $nginx->sql('lock table guildlog.settings in access exclusive mode');
@@ -51,12 +51,12 @@ wait_for { $nginx->waiting };
 close $client->socket;
 wait_for { !$nginx->waiting };
 $nginx->sql('rollback');
-pass 'the statement of a client that left ends';
+pass 'the statement of a client that left is cancelled';
 wait_for { !$nginx->get('/status', raw_path => 1)->json->{database_busy} };
 is $nginx->get("/servers/$server", %as)->status, 200, 'others are served';
 
 
-# the server does not end it
+# the server does not cancel the statement
 
 my $fake = FakePostgres->new(sub {
     my ($peer) = @_;
@@ -77,14 +77,14 @@ my $read = $fake->ask($nginx, 'GET');
 
 is $slow->response->status, 500, 'a server that hangs is 500';
 $took = time - $start;
-cmp_ok $took, '>', 2, 'a little after the server should have ended it';
+cmp_ok $took, '>', 2, '... a little after the server should have cancelled it';
 is $read->response->text, '{"answer":2}',
     'a read behind it is answered by another connection';
 wait_for { $fake->count('gone') };
 pass 'the connection is closed';
 
 
-# nothing is sent behind a statement that is slow already
+# nothing more is sent on a connection whose statement is slow
 
 $fake = FakePostgres->new(sub {
     my ($peer) = @_;
@@ -103,9 +103,9 @@ wait_for { $fake->count('slow') };
 Time::HiRes::sleep(0.2);
 $read = $fake->ask($nginx, 'PATCH', guild => '100000000000000002');
 wait_for { $nginx->get('/status', raw_path => 1)->json->{database_queued} };
-is $fake->count('execute'), 1, 'it waits in the queue instead';
+is $fake->count('execute'), 1, 'the second request waits in the queue';
 $fake->mode('fast');
 is $slow->response->status, 202, 'the slow one is answered';
-is $read->response->status, 202, 'and then the other';
+is $read->response->status, 202, '... then the second';
 
 done_testing;

@@ -1,12 +1,12 @@
-# With sslmode=verify-full nothing is said to a server that cannot prove its
-# name, and answers of any size come through without a stall.
+# With sslmode=verify-full nothing is sent to a server that cannot prove its
+# name.  Answers of any size arrive without a stall.
 
 use lib 't/lib';
 use Guildlog;
 use FakePostgres;
 use IO::Socket::SSL ();
 
-# a server with a certificate of its own, where workers can read it
+# the server's certificate, in a place where workers can read it
 
 my $nginx = Guildlog->new(name => 'proven', http => 'guildlog_limit off;',
     start => 0, database => { host => 'localhost', sslmode => 'verify-full',
@@ -20,7 +20,8 @@ my %as = (token => $nginx->token($server));
 is $nginx->get("/servers/$server", %as)->status, 200, 'a name that is proven';
 is scalar $nginx->sql("select count(*) from pg_stat_ssl
     join pg_stat_activity using (pid) where datname = current_database()
-    and application_name = 'guildlog' and not ssl"), 0, 'all is encrypted';
+    and application_name = 'guildlog' and not ssl"), 0,
+        'all connections are encrypted';
 
 
 # answers of 1 byte to 8 MB, over TLS, TCP and a socket: no stall
@@ -57,7 +58,7 @@ for my $plain (['TCP', \%tcp], ['socket', {}]) {
 }
 
 
-# a certificate that proves nothing
+# certificates that do not prove the name
 
 sub certificate {
     my ($name) = @_;
@@ -92,9 +93,10 @@ for my $case (
         host => 'localhost', sslmode => 'verify-full', sslrootcert => $root,
         queue_timeout => '500ms' });
 
-    is $fake->ask($other, 'GET')->response->status, 503, "$name: no service";
-    ok wait_for { $other->error_log =~ $cause }, "$name: the log tells why";
-    is $fake->count('told'), 0, "$name: the server is told nothing";
+    is $fake->ask($other, 'GET')->response->status, 503,
+        "$name: requests are refused";
+    ok wait_for { $other->error_log =~ $cause }, "$name: the log has the cause";
+    is $fake->count('told'), 0, "$name: nothing is sent to the server";
 }
 
 my $fake = FakePostgres->new(sub {
@@ -106,11 +108,12 @@ my $fake = FakePostgres->new(sub {
 my $same = $fake->nginx(name => 'right', database => {
     host => 'localhost', sslmode => 'verify-full', queue_timeout => '500ms',
     sslrootcert => $trusted{SSL_cert_file} });
-is $fake->ask($same, 'GET')->response->status, 503, 'the right one';
-ok wait_for { $fake->count('told') }, 'is spoken to';
+is $fake->ask($same, 'GET')->response->status, 503,
+    'a certificate that proves the name';
+ok wait_for { $fake->count('told') }, '... lets the startup message through';
 
 
 unlike $nginx->error_log, qr/stale global SSL error/,
-    'OpenSSL is left without errors';
+    "OpenSSL's queue of errors stays empty";
 
 done_testing;

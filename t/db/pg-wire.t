@@ -1,5 +1,5 @@
-# What the database sends arrives whole, in whatever pieces it comes; nothing
-# that it was not asked for is ever taken for the answer to a request.
+# What the database sends arrives complete, in pieces of any size.  A message
+# that nginx did not ask for is never taken for a request's answer.
 
 use lib 't/lib';
 use Guildlog;
@@ -109,19 +109,20 @@ while (!$slow->readable(0)) {
 }
 
 my $answer = $slow->response;
-is $answer->status, 200, 'byte by byte, at the start and later';
-is $answer->text, '{"drip":1}', 'it is all there';
-cmp_ok $others, '>', 1, 'others are served meanwhile';
+is $answer->status, 200,
+    'an answer byte by byte, from the start of the connection on';
+is $answer->text, '{"drip":1}', '... is complete';
+cmp_ok $others, '>', 1, 'other requests are served meanwhile';
 
 # notices
 
 ($fake, $nginx) = against('flood');
 is $fake->ask($nginx, 'GET')->response->text, $long,
-    'a flood of notices hides no answer' for 1 .. 3;
-is $fake->count('session'), 1, 'nor does it end the connection';
+    'a flood of notices does not hide an answer' for 1 .. 3;
+is $fake->count('session'), 1, '... nor end the connection';
 
-# a server that talks and does not listen, while it is sent several megabytes:
-# one of the two has to give way
+# a server sends notices and does not read while nginx sends several megabytes:
+# nginx has to read, or both wait for ever
 
 ($fake, $nginx) = against('deaf', operator => 'guildlog_max_body 16m;');
 my $roles = join ',', map {
@@ -133,44 +134,45 @@ my $members = '[' . join(',', map {
 $answer = $nginx->operator('PUT', "/servers/$FakePostgres::guild/members",
     $members);
 is $answer->status, 200, 'a long statement goes out while notices come in';
-cmp_ok $answer->json->{bytes}, '>', 5_000_000, 'all of it';
+cmp_ok $answer->json->{bytes}, '>', 5_000_000, '... completely';
 
-# what was not asked for
+# messages that nginx did not ask for
 
 for my $case (
     ['extra',   503, 'a second result', 1],
     ['copy',    503, 'a COPY', 3],
-    ['garbage', 503, 'no message at all', 6],
+    ['garbage', 503, 'not a message', 6],
 ) {
     my ($name, $status, $what, $then) = @$case;
 
     ($fake, $nginx) = against($name);
     my $answer = $fake->ask($nginx, 'PATCH')->response;
     is $answer->status, $status, "$what: the request fails";
-    unlike $answer->text, qr/"answer"/, "$what: and gets nothing of it";
+    unlike $answer->text, qr/"answer"/,
+        "$what: and gets nothing of that message";
     is $fake->ask($nginx, 'PATCH')->response->text, qq({"answer":$then}),
         "$what: the next one gets its own answer";
-    is $fake->count('session'), 2, "$what: from another connection";
+    is $fake->count('session'), 2, "$what: on another connection";
 }
 
-# while nothing is asked
+# a message comes while no statement runs
 
 ($fake, $nginx) = against('idle');
 $fake->ask($nginx, 'GET')->response;
 is $fake->ask($nginx, 'GET')->response->text, '{"answer":4}',
-    'an answer before the question is not taken for one';
+    'an answer before the statement is not taken for its answer';
 
-# a server that begins with it was waited for in vain
+# a message comes at the start of a connection, which is not used then
 
 ($fake, $nginx) = against('early');
 $fake->ask($nginx, 'GET')->response;
 is $fake->ask($nginx, 'GET')->response->text, '{"answer":9}',
-    'nor is one that comes with the welcome';
+    'an answer at the start is not taken for an answer either';
 
-# the database breaks the contract, not the protocol
+# the function breaks its contract, but the protocol is right
 
 ($fake, $nginx) = against('nobody');
 is $fake->ask($nginx, 'GET')->response->status, 500, 'no row is an error';
-is $fake->count('session'), 1, 'but one of this statement only';
+is $fake->count('session'), 1, '... of this statement only';
 
 done_testing;

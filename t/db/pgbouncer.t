@@ -1,5 +1,5 @@
-# "Works with PgBouncer in front": in transaction mode, with fewer connections
-# to PostgreSQL than nginx has to the pooler, all of the service does.
+# "Works with PgBouncer in front": in transaction mode the whole service works
+# with fewer connections to PostgreSQL than nginx has to PgBouncer.
 
 use lib 't/lib';
 use Guildlog;
@@ -43,7 +43,7 @@ subtest 'the configuration' => sub {
     is $g->patch("$at/config/logging/channels", %as,
         json => { main_channel => $channel })->status, 202, 'a channel';
     is $g->get("$at/config", %as)->json->{serverlogConfigChannels}[0]
-        {main_channel}, $channel, 'the whole of it';
+        {main_channel}, $channel, 'the whole configuration';
 };
 
 
@@ -60,7 +60,7 @@ subtest 'recording, reading, delivery' => sub {
     } 30 }, 'it is delivered';
     is $delivery->{channelId}, $channel, 'in its channel';
     is scalar(grep { ($_->{id} // '') eq $delivery->{messageId} }
-        $platform->ledger), 1, 'as that message';
+        $platform->ledger), 1, '... by that message';
 };
 
 
@@ -72,7 +72,7 @@ subtest 'an export of many pages' => sub {
     my $answer = $g->get("$at/logs/export?type=5", %as);
     is $answer->status, 200, 'CSV';
     my %row = map { $_ => 1 } $answer->text =~ /\brow (\d-\d+)\b/g;
-    is scalar(keys %row), 3000, 'every row';
+    is scalar(keys %row), 3000, 'it has every row';
 };
 
 
@@ -84,12 +84,12 @@ subtest 'the live tail' => sub {
     record({ event_id => 't', type => 39, reason => 'seen' });
     my $got = '';
     ok eval { wait_for { $got .= $tail->some if $tail->readable(0.1);
-        $got =~ /"reason":"seen"/ } 60 }, 'it is woken';
+        $got =~ /"reason":"seen"/ } 60 }, 'it gets the event';
     $tail->close;
 };
 
 
-subtest 'many at once, each with his own answer' => sub {
+subtest 'many requests at once get their own answers' => sub {
     my @servers = map { $g->server(name => "server $_") } 1 .. 8;
     my @tokens = map { $g->token($_) } @servers;
     my @clients = map { $g->connection } 1 .. 48;
@@ -113,39 +113,39 @@ subtest 'many at once, each with his own answer' => sub {
     my ($pool) = grep { $_->{database} eq $g->dbname } $bouncer->show('pools');
     cmp_ok $pool->{sv_active} + $pool->{sv_idle} + $pool->{sv_used}
         + $pool->{sv_tested} + $pool->{sv_login}, '<=', 3,
-        'by three connections';
+        '... by three connections to PostgreSQL';
     cmp_ok $pool->{cl_active} + $pool->{cl_waiting}, '>', 3,
-        'nginx has more of them';
+        'nginx has more connections to PgBouncer';
 };
 
 
-subtest 'the role ends what takes too long' => sub {
+subtest "the role's statement_timeout cancels a slow statement" => sub {
     $g->sql('alter role guildlog in database ' . $g->dbname
         . q{ set statement_timeout = '2s'});
     $g->cluster->connect('postgres', 'postgres')->do(
         'select pg_terminate_backend(pid) from pg_stat_activity
           where usename = ? and datname = ?', undef, 'guildlog', $g->dbname);
     ok eval { wait_for { $g->get($at, %as)->status == 200 } 60 },
-        'sessions that know it';
+        'new sessions have the timeout';
 
     $g->sql('begin');
     $g->sql('lock table guildlog.settings in access exclusive mode');
     is $g->patch("$at/config/settings", %as, json => { locale => 'fr' })
-        ->status, 500, 'a change that waits is an error';
+        ->status, 500, 'a change that waits for a lock fails';
     ok eval { wait_for { !$g->sql(q{select count(*) from pg_stat_activity
         where usename = 'guildlog' and wait_event_type = 'Lock'
           and datname = current_database()}) } 60 },
-        'and holds no connection of the pool';
-    is $g->get("$at/auth", %as)->status, 200, 'others are served';
+        'it holds no connection of the pool';
+    is $g->get("$at/auth", %as)->status, 200, 'other requests are served';
     $g->sql('rollback');
     is $g->patch("$at/config/settings", %as, json => { locale => 'fr' })
-        ->status, 202, 'so is it, again';
+        ->status, 202, 'the same change succeeds later';
 };
 
 
-subtest 'PgBouncer is gone, and comes back' => sub {
+subtest 'PgBouncer stops and starts' => sub {
     $bouncer->stop;
-    is $g->get($at, %as)->status, 503, 'not available';
+    is $g->get($at, %as)->status, 503, 'requests are refused';
     $bouncer->start;
     ok eval { wait_for { $g->operator('POST', "$at/logs", [{
         event_id => 'z', type => 7, content => 'last' }])->status == 200
@@ -154,16 +154,16 @@ subtest 'PgBouncer is gone, and comes back' => sub {
         my $answer = $g->get("$at/logs?search=last", %as);
         $answer->status == 200
             && $answer->json->{entries}[0]{delivery}{status} eq 'delivered';
-    } 60 }, 'and so is delivery';
+    } 60 }, 'delivery goes on';
 };
 
 
-subtest 'with prepared statements' => sub {
+subtest 'prepare=on with PgBouncer' => sub {
     my $wrong = Guildlog->new(name => 'wrong', dbname => $g->dbname,
         database => { $bouncer->database, prepare => 'on' });
-    is $wrong->get($at, %as)->status, 503, 'it is refused';
+    is $wrong->get($at, %as)->status, 503, 'requests are refused';
     like $wrong->error_log, qr/unsupported startup parameter/,
-        'and the error log says why';
+        'the error log has the cause';
 };
 
 done_testing;

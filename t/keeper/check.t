@@ -1,6 +1,6 @@
 # "guildlog.check(guild) compares every derived structure with the entries;
-# guildlog.rebuild(guild) makes them anew while service goes on": no difference
-# and no wrong answer, at any moment of a server that is busy.
+# guildlog.rebuild(guild) makes them anew while service goes on": on a busy
+# server neither finds a difference nor causes a wrong answer at any moment.
 
 use lib 't/lib';
 use Guildlog;
@@ -39,7 +39,7 @@ sub total {
 $n = total();
 
 
-# some entries, a third of them late; and some are taken back
+# records entries, a third of them with an earlier time, and removes some
 sub record {
     my ($many) = @_;
     my $now = int(time * 1000);
@@ -88,44 +88,46 @@ while (time < $until) {
     push @wrong, "$found found, not $said" if $found != $said;
 }
 is join("\n", grep { length } @wrong), '', 'nothing differs at any moment';
-cmp_ok $checks, '>', 8, '... at which it was asked';
+cmp_ok $checks, '>', 8, '... of several checks';
 
 $g->sql(q(update keeper set due_at = now() where task = 'searchable'));
 for my $table (qw(log_checkpoint log_key search_segment)) {
     ok wait_for { scalar $g->sql("select 1 from $table where guild_id = ?
         limit 1", $guild) } 90, "the keeper has made rows of $table anew";
 }
-is differences(), '', 'and nothing differs';
+is differences(), '', 'nothing differs';
 
-# what an operator looks at
+# the views for operators
 
 is join(' ', map { $_->[0] } $g->sql('select task from status order by 1')),
     join(' ', map { $_->[0] } $g->sql(
-        'select task from keeper_tasks() order by 1')), 'each task is told';
+        'select task from keeper_tasks() order by 1')), 'each task has a row';
 is $g->sql(q(select count(*) from status where done_at > now()
     - interval '1 minute' and lag >= 0 and errors = 0)),
-    $g->sql('select count(*) from keeper_tasks()'), '... with what it did';
+    $g->sql('select count(*) from keeper_tasks()'), '... with its result';
 cmp_ok $g->sql('select count(*) from status_partitions where bytes > 0'), '>',
     2, 'partitions have sizes';
-is $g->sql('select count(*) from status_delivery'), 64, 'shards are told';
+is $g->sql('select count(*) from status_delivery'), 64, 'each shard has a row';
 $g->operator('DELETE', "/servers/$guild/members/501/logs");
-is $g->sql(q(select 1 from status_forget)) // 1, 1, 'what is forgotten is told';
-ok wait_for { !$g->sql('select 1 from forgotten_person') } 60, '... until it is';
-is differences(), '', 'and nothing differs then';
-is total(), $n, 'nor does any count';
-is total('&member=501'), 0, 'a person is forgotten';
+is $g->sql(q(select 1 from status_forget)) // 1, 1,
+    'a person who is being forgotten has a row';
+ok wait_for { !$g->sql('select 1 from forgotten_person') } 60,
+    '... until the person is forgotten';
+is differences(), '', 'nothing differs then';
+is total(), $n, 'no count differs';
+is total('&member=501'), 0, 'the person is forgotten';
 
 is join(' ', map { $_->[0] } $g->sql(q(
     select c.relname from pg_class c
      where c.relnamespace = 'guildlog'::regnamespace
        and c.relkind in ('r', 'p', 'v') and not c.relispartition
        and obj_description(c.oid) is null order by 1))), '',
-    'every table says what it is for';
+    'every table has a comment';
 
 is $g->sql(q(select count(*) from (values ('check'), ('rebuild')) f (name)
     join pg_proc p on p.proname = f.name
      and p.pronamespace = 'guildlog'::regnamespace
    where has_function_privilege('guildlog', p.oid, 'execute'))), 0,
-    'nginx may call neither';
+    'nginx may call neither function';
 
 done_testing;

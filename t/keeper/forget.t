@@ -1,7 +1,7 @@
 # "DELETE /servers/{id} forgets a server whole (202; lanes closed, webhooks
 # deleted, then every row, within an hour), DELETE
-# /servers/{id}/members/{user_id}/logs forgets a person." A forgotten server's
-# tokens are 401 at once; whatever is killed meanwhile, it comes to its end.
+# /servers/{id}/members/{user_id}/logs forgets a person."  A forgotten server's
+# tokens are refused at once.  Whatever is killed meanwhile, the work ends.
 
 use lib 't/lib';
 use Guildlog;
@@ -46,7 +46,7 @@ sub forgotten {
 }
 
 
-# all rows of tables in which a server or a text stands
+# the tables that have a text anywhere in a row
 sub stands {
     my ($what) = @_;
     my @tables = map { $_->[0] } $g->sql(q(
@@ -70,7 +70,7 @@ subtest 'a person' => sub {
     $g->patch("/servers/$guild/config/logging/channels", token => $token,
         json => { main_channel => $to });
 
-    # what waits to be delivered stays, too
+    # an entry that waits for delivery
 
     wait_for { $platform->webhooks($to) } 30, 'a webhook';
     $g->operator('POST', "/servers/$guild/pause");
@@ -80,20 +80,21 @@ subtest 'a person' => sub {
     page($guild, $token) for 1 .. 3;
     my $answer = $g->operator('DELETE',
         "/servers/$guild/members/$person/logs");
-    is $answer->status . $answer->text, '202{}', 'answered at once with 202';
-    ok forgotten(), 'it comes to its end';
+    is $answer->status . $answer->text, '202{}',
+        'the answer comes at once: 202';
+    ok forgotten(), 'the person is forgotten';
 
     my $after = page($guild, $token);
     is_deeply [@$after{qw(total categoryCounts)}],
-        [@$before{qw(total categoryCounts)}], 'counts are the same';
+        [@$before{qw(total categoryCounts)}], 'the counts stay the same';
     unlike json->encode($after), qr/quokka|Hildegard|$person/,
-        'a page that was asked for before has nothing of her';
+        'a page that was kept before does not name her';
     is page($guild, $token, '&search=quokka')->{total}, 0,
         'search does not find her words';
     is page($guild, $token, '&search=hildegard')->{total}, 0,
-        'nor her name';
+        'search does not find her name';
     is page($guild, $token, "&member=$person")->{total}, 0,
-        'nor is she a member of entries';
+        'no entry has her as a member';
     is stands($person) . stands('Hildegard') . stands('quokka'), '',
         'no table has anything of her';
 
@@ -102,24 +103,25 @@ subtest 'a person' => sub {
     ok wait_for {
         ($sent) = grep { my $m = $_; grep { $_ eq $waits[2] }
             $platform->entries_in($m) } $platform->messages($to);
-    } 60, 'what waited is delivered';
+    } 60, 'the entry that waited is delivered';
     unlike json->encode([$platform->messages($to)]), qr/quokka|Hildegard/,
         '... without her';
 
     my ($later) = record($guild, hers(1));
     is page($guild, $token)->{entries}[0]{executor}{name}, 'Hildegard',
-        'what comes later is recorded as ever';
+        'later entries name her again';
 };
 
 
-subtest 'while nobody keeps house, and kills' => sub {
+subtest 'without a keeper, then with kills' => sub {
     my $guild = $g->server;
     my $token = $g->token($guild);
     $g->configure(keeper => 'off')->reload;
     record($guild, hers(1000)) for 1 .. 8;
     is $g->operator('DELETE', "/servers/$guild/members/$person/logs")
         ->status, 202, '202 without a keeper';
-    like stands('quokka'), qr/log_entry/, 'it waits for one';
+    like stands('quokka'), qr/log_entry/,
+        'her entries stay while no keeper runs';
 
     $g->configure(keeper => 'on interval=20ms budget=512')->reload;
     my $ended = 0;
@@ -129,13 +131,13 @@ subtest 'while nobody keeps house, and kills' => sub {
            where l.relation = 'guildlog.forgotten_person'::regclass
              and l.mode = 'RowShareLock' and l.pid <> pg_backend_pid()));
         $ended >= 2;
-    } 60, 'its connection is ended in the midst of it, twice';
+    } 60, "the keeper's connection is killed twice";
     my $left = $g->sql(q(select count(*) from log_entry
         where executor_id = ?), $person);
-    cmp_ok $left, '>', 0, '... before it comes to its end';
-    ok forgotten(), 'and it goes on to the end';
-    is stands('quokka number 999'), '', 'nothing is left';
-    is page($guild, $token)->{total}, 8001, 'all entries are there';
+    cmp_ok $left, '>', 0, '... before the work is done';
+    ok forgotten(), 'the work goes on to its end';
+    is stands('quokka number 999'), '', 'no entry names her';
+    is page($guild, $token)->{total}, 8001, 'no entry is lost';
 };
 
 
@@ -153,27 +155,28 @@ subtest 'a server' => sub {
         30, 'webhooks';
 
     my $answer = $g->operator('DELETE', "/servers/$guild");
-    is $answer->status . $answer->text, '202{}', 'answered at once with 202';
+    is $answer->status . $answer->text, '202{}',
+        'the answer comes at once: 202';
     is $g->get("/servers/$guild", token => $token)->status, 401,
-        'its token is refused at once';
+        "the server's token is refused at once";
     ok wait_for { !$platform->webhooks($to[0])
         && !$platform->webhooks($to[1]) } 60,
         'its webhooks are deleted at the platform';
     ok wait_for { $g->operator('DELETE', "/servers/$guild")->status == 404 }
-        60, 'it comes to its end';
+        60, 'the server is forgotten';
     is stands($guild), '', 'no table has anything of it';
-    is page($other, $theirs)->{total}, 3, 'another one stays';
+    is page($other, $theirs)->{total}, 3, 'another server keeps its entries';
     is $g->operator('POST', "/servers/$guild/logs",
-        [{ event_id => 'y', type => 7 }])->status, 404, 'it is unknown';
+        [{ event_id => 'y', type => 7 }])->status, 404, 'the server is unknown';
     is $g->operator('PUT', "/servers/$guild", { plan => 'pro' })->status, 201,
-        'PUT makes it anew';
+        'PUT creates it again';
     $token = $g->token($guild);
     record($guild, { content => 'anew' });
-    is page($guild, $token)->{total}, 2, '... with nothing of what was';
+    is page($guild, $token)->{total}, 2, '... with no old entries';
 };
 
 
-subtest 'a server that nobody delivers for' => sub {
+subtest 'a server while no machine delivers' => sub {
     my $guild = $g->server;
     my $token = $g->token($guild);
     $g->patch("/servers/$guild/config/logging/channels", token => $token,
@@ -185,11 +188,13 @@ subtest 'a server that nobody delivers for' => sub {
     my $many = $g->operator('POST', '/logs', $bodies)->json;
     is_deeply $many->{errors}, [{ index => 0,
         error => 'server: is being forgotten' }], 'its entries are refused';
-    is $g->operator('PUT', "/servers/$guild", {})->status, 409, 'so is PUT';
+    is $g->operator('PUT', "/servers/$guild", {})->status, 409,
+        'PUT is refused';
     my $late = $g->operator('POST', "/servers/$guild/logs",
         [{ event_id => 'z', type => 7 }]);
     is $late->status . $late->text,
-        '409{"error":"server: is being forgotten"}', 'and entries alone';
+        '409{"error":"server: is being forgotten"}',
+        'a batch for it alone is refused';
     $g->sql(q(update server set forgotten_at = now() - interval '31 minutes'
         where guild_id = ?), $guild);
     ok wait_for { $g->operator('DELETE', "/servers/$guild")->status == 404 }
@@ -198,11 +203,11 @@ subtest 'a server that nobody delivers for' => sub {
 };
 
 
-subtest 'what is stored of a person' => sub {
+subtest "the export of a person's entries" => sub {
     my $guild = $g->server;
     my $export = "/servers/$guild/members/$person/logs";
     my $empty = $g->operator('GET', $export);
-    is $empty->status . $empty->text, '200', 'nothing is an empty body';
+    is $empty->status . $empty->text, '200', 'no entries: an empty body';
 
     my $now = int time * 1000;
     my @days = map { $now - 86_400_000 * $_ } 0 .. 29;
@@ -223,33 +228,34 @@ subtest 'what is stored of a person' => sub {
     my $answer = $g->operator('GET', $export);
     is $answer->status, 200, 'exported';
     is $answer->header('Content-Type'), 'application/x-ndjson; charset=utf-8',
-        'as NDJSON';
-    like $answer->header('Content-Disposition'), qr/\.ndjson"$/, 'a file';
+        'the type is NDJSON';
+    like $answer->header('Content-Disposition'), qr/\.ndjson"$/,
+        'the browser saves it as a file';
     my @lines = split /\n/, $answer->text, -1;
-    is pop @lines, '', 'a newline is behind each line';
+    is pop @lines, '', 'each line ends with a newline';
     my @entries = map { json->decode($_) } @lines;
     is_deeply [map { $_->{id} } @entries],
         [(sort { $b <=> $a } @ids, $bulk), @$pro],
-        'all of hers of both bots, newest first, and no others';
+        'all entries of the person, of both bots, newest first, and no others';
     my $token = $g->token($guild);
     my %page = map { $_->{id} => $_ }
         @{ page($guild, $token, '&type=7')->{entries} };
     my ($same) = grep { $page{$_->{id}} } @entries;
-    is_deeply $same, $page{$same->{id}}, 'each as the API shows it';
+    is_deeply $same, $page{$same->{id}}, 'each entry is as the API shows it';
 
     $g->sql(q(update server set plan = 'free' where guild_id = ?), $guild);
     is scalar(() = $g->operator('GET', $export)->text =~ /\n/g), 402,
-        'also what the plan does not show';
+        'also entries beyond the window of the plan';
 
     record($guild, map { { executor => { id => $person, name => 'A' },
         content => 'x' x 4000, contentAfter => 'y' x 4000 } } 1 .. 300);
     is scalar(() = $g->operator('GET', $export)->text =~ /\n/g), 702,
-        'large ones';
+        'also large entries';
     $g->sql(q(insert into log_entry (guild_id, id, arrival, bot, type, doc)
         select $1::bigint, time_id($2::bigint - 1000 * i), i, 0, 7, '{"id":"' || i || '"'
           from generate_series(1, 12000) i), $guild, $now);
     is scalar(() = $g->operator('GET', $export)->text =~ /\n/g), 702,
-        '... behind many of others';
+        '... and entries before many of others';
     is $g->operator('GET', '/servers/123456789012345678/members/1/logs')
         ->status, 404, 'an unknown server';
 };
@@ -259,6 +265,6 @@ is $g->operator('DELETE', '/servers/123456789012345678')->status, 404,
     'an unknown server';
 is $g->operator('DELETE', "/servers/123456789012345678/members/1/logs")
     ->status, 404, '... has no members';
-is $g->operator('DELETE', '/servers/1')->status, 400, 'a bad one';
+is $g->operator('DELETE', '/servers/1')->status, 400, 'a bad ID of a server';
 
 done_testing;

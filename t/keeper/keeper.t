@@ -1,7 +1,7 @@
-# guildlog_keeper: the store's housekeeping by one worker, in steps of "budget"
-# entries, every "interval" where nothing is to do, closed days rewritten in the
-# "hours" of the night; the status page says what each task did last, with or
-# without a database.
+# guildlog_keeper: one worker does the store's housekeeping in steps of "budget"
+# entries, once every "interval" while there is nothing to do.  It rewrites
+# closed days in the "hours" of the night.  The status page shows what each task
+# did last, with or without a database.
 
 use lib 't/lib';
 use Guildlog;
@@ -10,7 +10,7 @@ use Guildlog::Days;
 use constant HOUR => 3_600_000;
 
 
-# a store with a server of so many entries, some hours old
+# a store with a server that has that many entries, some hours old
 sub with_entries {
     my ($n, %option) = @_;
 
@@ -42,12 +42,12 @@ sub checkpoints {
 }
 
 
-# what it does is told
+# the status page shows the tasks
 
 my $nginx = with_entries(1000, keeper => 'on interval=20ms');
 my @tasks = map { $_->[0] } $nginx->sql('select task from keeper_tasks()');
 
-ok wait_for { checkpoints($nginx) == 15 }, 'it makes checkpoints';
+ok wait_for { checkpoints($nginx) == 15 }, 'the keeper makes checkpoints';
 ok wait_for {
     my $age = status($nginx)->{keeper_age_seconds};
     join(' ', sort keys %$age) eq join ' ', sort @tasks;
@@ -59,45 +59,47 @@ for (qw(keeper_age_seconds keeper_last_seconds keeper_lag
     my $family = $_;
     my $of = status($nginx)->{$family};
     is join(' ', grep { $of->{$_} !~ /^\d+(\.\d+)?$/ } @tasks), '',
-        "$family is a number for each";
+        "$family has a number for each task";
     my $text = $nginx->get('/status?format=prometheus', raw_path => 1)->text;
     is join(' ', grep { $text !~ /^guildlog_$family\{task="$_"\} \d/m }
-        @tasks), '', '... in both forms';
+        @tasks), '', '... in both formats';
 }
 
 $nginx->sql(q(select record(1::bigint, 0::smallint, jsonb_agg(
     jsonb_build_object('event_id', 'now' || i, 'type', 6)))
     from generate_series(1, 500) i));
 ok wait_for { status($nginx)->{keeper_lag}{checkpoints} >= 500 },
-    'what is undone is told';
+    'the lag of a task is shown';
 $nginx->sql(q(update log_head set counted = arrival));
 ok wait_for { status($nginx)->{keeper_lag}{checkpoints} == 0 },
-    'and that it is done';
+    'the lag is 0 when the task is done';
 
 $nginx->sql(q(create or replace function keeper_requests(budget int,
     out more boolean, out lag bigint) language plpgsql
     as $$ begin raise exception 'no such luck'; end $$));
 $nginx->sql(q(update keeper set due_at = now() where task = 'requests'));
 ok wait_for { status($nginx)->{keeper_errors_total}{requests} == 1 },
-    'a failure is counted';
+    'a failed step is counted';
 like $nginx->error_log,
-    qr/\[error\].*task "requests" failed: P0001 no such luck/, 'and logged';
+    qr/\[error\].*task "requests" failed: P0001 no such luck/,
+        'a failed step is logged';
 
 $nginx->sql(q(select keeper_park('order', 1, 0::smallint, 'a bad row')));
 ok wait_for { status($nginx)->{keeper_parked}{order} == 1 },
-    'that a server is left out of a task is told';
+    'a server that a task leaves out is shown';
 $nginx->sql('delete from keeper_parked');
 ok wait_for { status($nginx)->{keeper_parked}{order} == 0 },
-    'and that none is';
+    'after that no server is left out';
 
 
-# parameters
+# the parameters
 
-ok wait_for { steps($nginx) > 100 }, 'the interval is what it says';
+ok wait_for { steps($nginx) > 100 }, 'steps follow each other by the interval';
 
 {
     my $much = with_entries(5120, keeper => 'on budget=512 interval=1h');
-    ok wait_for { checkpoints($much) == 80 }, 'a small budget does all';
+    ok wait_for { checkpoints($much) == 80 },
+        'a small budget does all the work';
     ok wait_for { steps($much) >= 10 + @tasks - 1 }, '... in small steps';
 }
 
@@ -105,13 +107,13 @@ ok wait_for { steps($nginx) > 100 }, 'the interval is what it says';
     my $off = with_entries(1000, keeper => 'off');
     $nginx->sql(q(update keeper set due_at = now()));
     my $before = steps($nginx);
-    ok wait_for { steps($nginx) > $before + 20 }, 'one works';
-    is steps($off), 0, 'while another is off';
-    is_deeply status($off)->{keeper_lag}, {}, '... and says nothing';
+    ok wait_for { steps($nginx) > $before + 20 }, 'one nginx keeps the store';
+    is steps($off), 0, 'the other one, with the keeper off, does not';
+    is_deeply status($off)->{keeper_lag}, {}, '... and shows no tasks';
 }
 
 
-# so many hours from now
+# the hours from now plus so many to now plus so many
 sub hours { return join '-', map { ((gmtime)[2] + $_) % 24 } @_ }
 
 {
@@ -120,9 +122,10 @@ sub hours { return join '-', map { ((gmtime)[2] + $_) % 24 } @_ }
     month($day);
     $day->start;
     ok wait_for { (status($day)->{keeper_lag}{rewrite} // 0) >= 28 },
-        'by day the days that are over wait';
-    ok wait_for { steps($day) > 50 }, '... though it has all the time';
-    is scalar $day->sql('select count(*) from log_rewrite'), 0, '... they do';
+        'by day closed days are not rewritten';
+    ok wait_for { steps($day) > 50 }, '... though the keeper takes its steps';
+    is scalar $day->sql('select count(*) from log_rewrite'), 0,
+        '... no rewrite has begun';
 
     $day->configure(keeper => 'on interval=20ms hours=' . hours(0, 2));
     $day->reload;
@@ -130,12 +133,13 @@ sub hours { return join '-', map { ((gmtime)[2] + $_) % 24 } @_ }
     ok wait_for { status($day)->{keeper_lag}{rewrite} == 0 } 60,
         'by night they are rewritten';
     cmp_ok scalar closed($day), '<=', 7, '... into weeks';
-    ok wait_for { scalar(rewritten($day)) >= 4 } 60, '... to the last';
+    ok wait_for { scalar(rewritten($day)) >= 4 } 60, '... all of them';
 }
 
 
-# who began to read before the rewrite, and comes to the entries after it, finds
-# them where they were; it waits for nobody who came later
+# Race: a transaction that began before a rewrite and reads the entries after it
+# finds them in the old tables.  The rewrite waits for it, but not for later
+# ones
 
 {
     my $store = Guildlog->new(start => 0,
@@ -159,18 +163,19 @@ sub hours { return join '-', map { ((gmtime)[2] + $_) % 24 } @_ }
     $store->start;
     ok wait_for { $store->sql(q(select count(*) from log_rewrite where step =
         'done' or step = 'settle' and waits is not null)) }, 'all is copied';
-    is $early->selectrow_array($count), 50, 'an old reader misses nothing';
+    is $early->selectrow_array($count), 50,
+        'the old transaction misses nothing';
 
     $late->(7);
-    is $store->sql($count), 57, 'what comes meanwhile is there';
-    is $early->selectrow_array($count), 50, '... for those who came later';
+    is $store->sql($count), 57, 'entries that come meanwhile are stored';
+    is $early->selectrow_array($count), 50, '... for later transactions';
     is $store->sql(q(select count(*) from log_rewrite where step = 'done')),
-        0, 'the old reader is waited for';
+        0, 'the rewrite waits for the old transaction';
     $early->commit;
-    ok wait_for { scalar rewritten($store) >= 4 } 60, 'then it is done';
-    is $store->sql($count), 57, 'with all that came';
+    ok wait_for { scalar rewritten($store) >= 4 } 60, 'then the rewrite ends';
+    is $store->sql($count), 57, 'no entry is lost';
 
-    # whoever else calls for a step, and not by the keeper
+    # no nginx's keeper may take the steps below
     my $under_way = q(from log_rewrite where step <> 'done');
     ok wait_for { !$store->sql("select count(*) + rewrite_waiting()
         $under_way") } 60, '... and so is all that was to be done';
@@ -179,19 +184,20 @@ sub hours { return join '-', map { ((gmtime)[2] + $_) % 24 } @_ }
         set begun_at = now() - interval '60 days'));
     $store->sql('select rewrite_step(10)');
 
-    # autovacuum may come to the new table before the step that analyzes it
+    # Race: autovacuum reaches the new table before the step that analyzes it
     my $new = $store->sql("select name $under_way");
     $early->begin_work;
     $early->do("lock table $new in share update exclusive mode");
     my $turns = 0;
     $turns++ while $turns < 20 && $store->sql('select rewrite_step(10)');
-    is $store->sql("select step $under_way"), 'fill', 'a vacuum is waited for';
+    is $store->sql("select step $under_way"), 'fill',
+        'the rewrite waits for the vacuum';
     $early->commit;
     $turns = 0;
     $store->sql('select rewrite_step(10)')
         while $turns++ < 20
             && $store->sql("select step $under_way") eq 'fill';
-    is $store->sql("select step $under_way"), 'settle', '... to its end';
+    is $store->sql("select step $under_way"), 'settle', '... until it ends';
 
     $early->begin_work;
     $early->do('select rewrite_step(10)');
@@ -202,28 +208,28 @@ sub hours { return join '-', map { ((gmtime)[2] + $_) % 24 } @_ }
 }
 
 
-# two at once, on one database; one that did nothing says what the other did
+# two keepers on one database: each shows what the other did, too
 
 {
     my $second = Guildlog->new(name => 'second', keeper => 'on interval=20ms',
         cluster => $nginx->cluster, dbname => $nginx->dbname);
     ok wait_for {
         keys %{ status($second)->{keeper_age_seconds} } == @tasks;
-    }, 'a second one knows as much';
+    }, 'the second nginx shows the same tasks';
 }
 
 
-# without a database
+# the database is down
 
 $nginx->sql(q(update keeper set done_at = now() - interval '1 hour'
     where task = 'expiry'));
 ok wait_for { status($nginx)->{keeper_age_seconds}{expiry} >= 3600 },
-    'an age';
+    'an age is shown';
 $nginx->sql(q(revoke execute on function keeper_step from guildlog));
 ok wait_for { $nginx->error_log =~ /the keeper's step failed, SQLSTATE 42501/
-}, 'a database that refuses is an error';
+}, 'a refused step is logged';
 my $last = status($nginx)->{keeper_age_seconds}{checkpoints};
 ok wait_for { status($nginx)->{keeper_age_seconds}{checkpoints} > $last },
-    'what was known stays, and gets old';
+    'the last figures stay, and their age grows';
 
 done_testing;
