@@ -4,109 +4,213 @@
  * ?format=prometheus.  Read from shared memory alone, so it answers when the
  * database does not.
  *
- * One walk over the counters feeds both forms: it names a family, then its
- * samples; a form is what it makes of them.
+ * One table lists the metrics, in the order of the page.  A metric writes its
+ * samples, and the form makes JSON or text of them.
  */
 
 #include "http/ngx_http_guildlog_access.h"
 #include "http/ngx_http_guildlog_request.h"
 #include "http/ngx_http_guildlog_response.h"
-#include "http/ngx_http_guildlog_status.h"
+#include "http/ngx_http_guildlog_status_form.h"
 
 
-#define NGX_HTTP_GUILDLOG_STATUS_NUMBER  (2 * NGX_INT_T_LEN)
+#define NGX_HTTP_GUILDLOG_STATUS_CODE  (NGX_INT_T_LEN + 1)
+
+#define ngx_http_guildlog_metric_gauge(name)                                  \
+    ngx_http_guildlog_status_gauge, NGX_GUILDLOG_GAUGE_##name, 0, NULL, NULL, 0
+#define ngx_http_guildlog_metric_count(name)                                  \
+    ngx_http_guildlog_status_count, NGX_GUILDLOG_COUNT_##name, 0, NULL, NULL, 0
 
 
-static void ngx_http_guildlog_status_walk(ngx_http_guildlog_status_t *st);
-static void ngx_http_guildlog_status_keeper(ngx_http_guildlog_status_t *st);
-static void ngx_http_guildlog_status_requests(ngx_http_guildlog_status_t *st);
-static void ngx_http_guildlog_status_histograms(
-    ngx_http_guildlog_status_t *st);
-static void ngx_http_guildlog_status_seconds(ngx_http_guildlog_status_t *st,
-    const char *label, const char *value, ngx_uint_t us);
-static ngx_str_t ngx_http_guildlog_status_number(u_char *buf, ngx_uint_t n,
-    ngx_uint_t us);
-static void ngx_http_guildlog_status_histogram(ngx_http_guildlog_status_t *st,
-    const char *label, const char *value, ngx_guildlog_histogram_t *h);
-static const char *ngx_http_guildlog_route_name(ngx_uint_t i);
+static void ngx_http_guildlog_status_gauge(
+    ngx_http_guildlog_status_form_t *form);
+static void ngx_http_guildlog_status_oldest(
+    ngx_http_guildlog_status_form_t *form);
+static void ngx_http_guildlog_status_figures_age(
+    ngx_http_guildlog_status_form_t *form);
+static void ngx_http_guildlog_status_lanes(
+    ngx_http_guildlog_status_form_t *form);
+static void ngx_http_guildlog_status_count(
+    ngx_http_guildlog_status_form_t *form);
+static void ngx_http_guildlog_status_words(
+    ngx_http_guildlog_status_form_t *form);
+static void ngx_http_guildlog_status_calls(
+    ngx_http_guildlog_status_form_t *form);
+static void ngx_http_guildlog_status_tasks(
+    ngx_http_guildlog_status_form_t *form);
+static void ngx_http_guildlog_status_requests(
+    ngx_http_guildlog_status_form_t *form);
+static void ngx_http_guildlog_status_request_times(
+    ngx_http_guildlog_status_form_t *form);
+static void ngx_http_guildlog_status_statement_times(
+    ngx_http_guildlog_status_form_t *form);
+static void ngx_http_guildlog_status_statement_errors(
+    ngx_http_guildlog_status_form_t *form);
+static const char *ngx_http_guildlog_status_code(u_char *buf, ngx_uint_t code,
+    const char *word);
+static const char *ngx_http_guildlog_status_route(ngx_uint_t i);
 
 
-static const ngx_http_guildlog_metric_t  ngx_http_guildlog_gauges[] = {
+static const ngx_http_guildlog_metric_t  ngx_http_guildlog_metrics[] = {
     { "database_connections", "gauge", "Open connections to PostgreSQL.",
-      NGX_GUILDLOG_GAUGE_CONNECTIONS, 0 },
+      ngx_http_guildlog_metric_gauge(CONNECTIONS) },
     { "database_busy", "gauge", "Connections with a statement in flight.",
-      NGX_GUILDLOG_GAUGE_BUSY, 0 },
+      ngx_http_guildlog_metric_gauge(BUSY) },
     { "database_queued", "gauge", "Statements that wait for a connection.",
-      NGX_GUILDLOG_GAUGE_QUEUED, 0 },
+      ngx_http_guildlog_metric_gauge(QUEUED) },
     { "stream_listeners", "gauge", "Open live tails.",
-      NGX_GUILDLOG_GAUGE_LISTENERS, 0 },
-    { NULL, NULL, NULL, 0, 0 }
-};
-
-
-static const ngx_http_guildlog_metric_t  ngx_http_guildlog_counts[] = {
+      ngx_http_guildlog_metric_gauge(LISTENERS) },
     { "database_connects_total", "counter", "Connections established.",
-      NGX_GUILDLOG_COUNT_CONNECTS, 0 },
+      ngx_http_guildlog_metric_count(CONNECTS) },
     { "database_connect_failures_total", "counter",
       "Connections that could not be established.",
-      NGX_GUILDLOG_COUNT_CONNECT_FAILURES, 0 },
+      ngx_http_guildlog_metric_count(CONNECT_FAILURES) },
     { "database_lost_total", "counter",
       "Connections that broke after they were established.",
-      NGX_GUILDLOG_COUNT_LOST, 0 },
+      ngx_http_guildlog_metric_count(LOST) },
     { "database_waits_total", "counter",
       "Statements that had to wait for a connection.",
-      NGX_GUILDLOG_COUNT_WAITS, 0 },
+      ngx_http_guildlog_metric_count(WAITS) },
     { "database_wait_seconds_total", "counter",
       "Time that statements waited for a connection.",
-      NGX_GUILDLOG_COUNT_WAIT_US, 1 },
+      ngx_http_guildlog_status_count, NGX_GUILDLOG_COUNT_WAIT_US, 1,
+      NULL, NULL, 0 },
     { "database_queue_full_total", "counter",
       "Statements refused because the queue was full.",
-      NGX_GUILDLOG_COUNT_QUEUE_FULL, 0 },
+      ngx_http_guildlog_metric_count(QUEUE_FULL) },
     { "database_share_waits_total", "counter",
       "Statements that waited for others of their server.",
-      NGX_GUILDLOG_COUNT_SHARE_WAITS, 0 },
+      ngx_http_guildlog_metric_count(SHARE_WAITS) },
     { "database_share_refused_total", "counter",
       "Statements refused because their server's share was in use.",
-      NGX_GUILDLOG_COUNT_SHARE_TAKEN, 0 },
+      ngx_http_guildlog_metric_count(SHARE_TAKEN) },
     { "database_timeouts_total", "counter",
       "Statements that missed their deadline.",
-      NGX_GUILDLOG_COUNT_TIMEOUTS, 0 },
+      ngx_http_guildlog_metric_count(TIMEOUTS) },
     { "database_retries_total", "counter", "Statements sent a second time.",
-      NGX_GUILDLOG_COUNT_RETRIES, 0 },
+      ngx_http_guildlog_metric_count(RETRIES) },
     { "limited_total", "counter", "Requests refused by a rate limit.",
-      NGX_GUILDLOG_COUNT_LIMITED, 0 },
+      ngx_http_guildlog_metric_count(LIMITED) },
     { "limited_dry_run_total", "counter",
       "Requests that a rate limit in dry run would have refused.",
-      NGX_GUILDLOG_COUNT_LIMITED_DRY, 0 },
+      ngx_http_guildlog_metric_count(LIMITED_DRY) },
     { "limit_evicted_total", "counter",
       "Windows dropped early because the zone was full.",
-      NGX_GUILDLOG_COUNT_EVICTED, 0 },
+      ngx_http_guildlog_metric_count(EVICTED) },
     { "held_taken_back_total", "counter",
       "Held entries that active ignore took back.",
-      NGX_GUILDLOG_COUNT_TAKEN_BACK, 0 },
+      ngx_http_guildlog_metric_count(TAKEN_BACK) },
     { "batches_apart_total", "counter",
       "Batches of many servers that had to be recorded server by server.",
-      NGX_GUILDLOG_COUNT_APART, 0 },
+      ngx_http_guildlog_metric_count(APART) },
     { "page_cache_hits_total", "counter",
       "Pages of a log that were answered from a worker's memory.",
-      NGX_GUILDLOG_COUNT_PAGES_KEPT, 0 },
+      ngx_http_guildlog_metric_count(PAGES_KEPT) },
     { "delivery_leases_lost_total", "counter",
       "Shards that went to another machine without being given away.",
-      NGX_GUILDLOG_COUNT_LEASES_LOST, 0 },
+      ngx_http_guildlog_metric_count(LEASES_LOST) },
     { "delivery_parked_total", "counter",
       "Times that a lane was set aside because the database refused "
       "something of it.",
-      NGX_GUILDLOG_COUNT_PARKED, 0 },
-    { NULL, NULL, NULL, 0, 0 }
+      ngx_http_guildlog_metric_count(PARKED) },
+    { "auth_total", "counter",
+      "Tokens verified, by the result.",
+      ngx_http_guildlog_status_words,
+      offsetof(ngx_guildlog_stats_shared_t, auth), 0,
+      "cause", ngx_http_guildlog_access_causes, NGX_GUILDLOG_AUTH_LAST },
+    { "entries_total", "counter",
+      "Entries sent to be recorded, by what became of them.",
+      ngx_http_guildlog_status_words,
+      offsetof(ngx_guildlog_stats_shared_t, entries), 0,
+      "outcome", ngx_guildlog_entry_outcomes, NGX_GUILDLOG_ENTRY_LAST },
+    { "platform_requests_total", "counter",
+      "Requests to the platform by what was asked, what it came to and the "
+      "status.",
+      ngx_http_guildlog_status_calls, 0, 0,
+      "call class status", NULL, 0 },
+    { "platform_limited_total", "counter",
+      "Requests that the platform limited, by the limit's scope.",
+      ngx_http_guildlog_status_words,
+      offsetof(ngx_guildlog_stats_shared_t, traffic.limited), 0,
+      "scope", ngx_guildlog_traffic_scopes, NGX_GUILDLOG_TRAFFIC_SCOPES },
+    { "delivery_entries_total", "counter",
+      "Entries by how their delivery ended.",
+      ngx_http_guildlog_status_words,
+      offsetof(ngx_guildlog_stats_shared_t, traffic.entries), 0,
+      "outcome", ngx_guildlog_traffic_ends, NGX_GUILDLOG_TRAFFIC_ENDS },
+    { "delivery_doubts_total", "counter",
+      "Messages in doubt, by what reading the channel told.",
+      ngx_http_guildlog_status_words,
+      offsetof(ngx_guildlog_stats_shared_t, traffic.doubts), 0,
+      "result", ngx_guildlog_traffic_doubts, NGX_GUILDLOG_DOUBT_LAST },
+    { "platform_sending", "gauge",
+      "Requests of delivery that the platform has not answered yet.",
+      ngx_http_guildlog_metric_gauge(SENDING) },
+    { "platform_invalid_requests", "gauge",
+      "Requests of the last ten minutes that count for a ban at 10000.",
+      ngx_http_guildlog_metric_gauge(INVALID) },
+    { "delivery_shards", "gauge",
+      "Shards, of 64, whose lanes are delivered here.",
+      ngx_http_guildlog_metric_gauge(SHARDS) },
+    { "delivery_secret_mismatch", "gauge",
+      "1: the secret is not that of the stored webhooks, nothing is delivered "
+      "here.",
+      ngx_http_guildlog_metric_gauge(MISFIT) },
+    { "delivery_backlog", "gauge",
+      "Entries that wait in lanes delivered here.",
+      ngx_http_guildlog_metric_gauge(BACKLOG) },
+    { "delivery_held", "gauge", "Entries held for active ignore.",
+      ngx_http_guildlog_metric_gauge(HELD) },
+    { "delivery_oldest_seconds", "gauge",
+      "Age of the oldest entry that waits in a lane that is not paused.",
+      ngx_http_guildlog_status_oldest, 0, 1,
+      NULL, NULL, 0 },
+    { "delivery_figures_age_seconds", "gauge",
+      "Since the database told backlog, lanes and the oldest entry.",
+      ngx_http_guildlog_status_figures_age, 0, 1,
+      NULL, NULL, 0 },
+    { "delivery_lanes", "gauge", "Lanes delivered here, by state.",
+      ngx_http_guildlog_status_lanes, 0, 0,
+      "state", NULL, 0 },
+    { "keeper_age_seconds", "gauge", "Since a task last succeeded.",
+      ngx_http_guildlog_status_tasks, offsetof(ngx_guildlog_task_t, at), 0,
+      "task", NULL, 0 },
+    { "keeper_last_seconds", "gauge", "What its last turn took.",
+      ngx_http_guildlog_status_tasks, offsetof(ngx_guildlog_task_t, took_us), 1,
+      "task", NULL, 0 },
+    { "keeper_lag", "gauge", "What is left to it, in its own unit.",
+      ngx_http_guildlog_status_tasks, offsetof(ngx_guildlog_task_t, lag), 0,
+      "task", NULL, 0 },
+    { "keeper_errors_total", "counter", "Its turns that failed.",
+      ngx_http_guildlog_status_tasks, offsetof(ngx_guildlog_task_t, errors), 0,
+      "task", NULL, 0 },
+    { "keeper_parked", "gauge", "Servers that it leaves out.",
+      ngx_http_guildlog_status_tasks, offsetof(ngx_guildlog_task_t, parked), 0,
+      "task", NULL, 0 },
+    { "requests_total", "counter", "Requests by endpoint and status.",
+      ngx_http_guildlog_status_requests, 0, 0,
+      "endpoint status", NULL, 0 },
+    { "request_seconds", "histogram", "Time from request to answer.",
+      ngx_http_guildlog_status_request_times, 0, 0,
+      "endpoint", NULL, 0 },
+    { "statement_seconds", "histogram", "Time from sent to answered.",
+      ngx_http_guildlog_status_statement_times, 0, 0,
+      "statement", NULL, 0 },
+    { "statement_errors_total", "counter", "Statements that failed.",
+      ngx_http_guildlog_status_statement_errors, 0, 0,
+      "statement", NULL, 0 },
+    { NULL, NULL, NULL, NULL, 0, 0, NULL, NULL, 0 }
 };
 
 
 ngx_int_t
 ngx_http_guildlog_status_handler(ngx_http_request_t *r)
 {
-    ngx_int_t                   rc;
-    ngx_str_t                   value, body;
-    ngx_http_guildlog_status_t  st;
+    ngx_int_t                          rc;
+    ngx_str_t                          value, body;
+    ngx_uint_t                         prometheus;
+    ngx_http_guildlog_status_form_t    form;
+    const ngx_http_guildlog_metric_t  *metric;
 
     static const ngx_str_t  json = ngx_string("application/json");
     static const ngx_str_t  text = ngx_string("text/plain; version=0.0.4");
@@ -121,150 +225,180 @@ ngx_http_guildlog_status_handler(ngx_http_request_t *r)
         return rc;
     }
 
-    st.prometheus = ngx_http_arg(r, (u_char *) "format", 6, &value) == NGX_OK
-                    && value.len == sizeof("prometheus") - 1
-                    && ngx_strncmp(value.data, "prometheus", value.len) == 0;
-    st.family = NULL;
+    prometheus = ngx_http_arg(r, (u_char *) "format", 6, &value) == NGX_OK
+                 && value.len == sizeof("prometheus") - 1
+                 && ngx_strncmp(value.data, "prometheus", value.len) == 0;
 
-    ngx_guildlog_json_init(&st.out, r->pool, 16384);
+    ngx_http_guildlog_status_form_init(&form, r->pool, prometheus);
 
-    if (!st.prometheus) {
-        ngx_guildlog_json_begin(&st.out, '{');
+    for (metric = ngx_http_guildlog_metrics; metric->name; metric++) {
+        ngx_http_guildlog_status_form_metric(&form, metric);
     }
 
-    ngx_http_guildlog_status_walk(&st);
-
-    if (!st.prometheus) {
-        ngx_guildlog_json_end(&st.out);
-    }
-
-    if (ngx_guildlog_json_written(&st.out, &body) != NGX_OK) {
+    if (ngx_http_guildlog_status_form_done(&form, &body) != NGX_OK) {
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 
     return ngx_http_guildlog_response_send(r, NGX_HTTP_OK,
-                                           st.prometheus ? &text : &json,
-                                          &body);
+                                           prometheus ? &text : &json,
+                                           &body);
 }
 
 
 static void
-ngx_http_guildlog_status_walk(ngx_http_guildlog_status_t *st)
+ngx_http_guildlog_status_gauge(ngx_http_guildlog_status_form_t *form)
+{
+    ngx_uint_t  n;
+
+    n = ngx_guildlog_stats_gauge_sum(&ngx_http_guildlog_worker.stats,
+                                     form->metric->index);
+
+    ngx_http_guildlog_status_form_sample(form, NULL, NULL, n);
+}
+
+
+static void
+ngx_http_guildlog_status_oldest(ngx_http_guildlog_status_form_t *form)
+{
+    ngx_uint_t  ms;
+
+    ms = ngx_guildlog_stats_gauge_most(&ngx_http_guildlog_worker.stats,
+                                       NGX_GUILDLOG_GAUGE_OLDEST_MS);
+
+    ngx_http_guildlog_status_form_sample(form, NULL, NULL, ms * 1000);
+}
+
+
+static void
+ngx_http_guildlog_status_figures_age(ngx_http_guildlog_status_form_t *form)
+{
+    time_t  age, told;
+
+    told = ngx_guildlog_stats_gauge_least(&ngx_http_guildlog_worker.stats,
+                                          NGX_GUILDLOG_GAUGE_TOLD);
+
+    /* figures that nobody has told yet have no age */
+
+    age = told ? ngx_max(ngx_time() - told, 0) : 0;
+
+    ngx_http_guildlog_status_form_sample(form, NULL, NULL,
+                                         (ngx_uint_t) age * 1000000);
+}
+
+
+static void
+ngx_http_guildlog_status_lanes(ngx_http_guildlog_status_form_t *form)
+{
+    ngx_uint_t                        n;
+    const ngx_guildlog_lane_gauge_t  *lane;
+
+    for (lane = ngx_guildlog_stats_lanes; lane->state; lane++) {
+        n = ngx_guildlog_stats_gauge_sum(&ngx_http_guildlog_worker.stats,
+                                         lane->gauge);
+
+        ngx_http_guildlog_status_form_sample(form, lane->state, NULL, n);
+    }
+}
+
+
+static void
+ngx_http_guildlog_status_count(ngx_http_guildlog_status_form_t *form)
+{
+    ngx_atomic_t  *count;
+
+    count = ngx_http_guildlog_worker.stats.shared->count;
+
+    ngx_http_guildlog_status_form_sample(form, NULL, NULL,
+                                         count[form->metric->index]);
+}
+
+
+static void
+ngx_http_guildlog_status_words(ngx_http_guildlog_status_form_t *form)
 {
     ngx_uint_t                         i;
-    ngx_guildlog_stats_t              *stats;
-    const ngx_http_guildlog_metric_t  *m;
+    ngx_atomic_t                      *n;
+    const ngx_http_guildlog_metric_t  *metric;
 
-    stats = &ngx_http_guildlog_worker.stats;
+    metric = form->metric;
+    n = (ngx_atomic_t *) ((u_char *) ngx_http_guildlog_worker.stats.shared
+                          + metric->index);
 
-    for (m = ngx_http_guildlog_gauges; m->name; m++) {
-        ngx_http_guildlog_status_value(st, m,
-                                ngx_guildlog_stats_gauge_sum(stats, m->index));
+    for (i = 0; i < metric->nwords; i++) {
+        ngx_http_guildlog_status_form_sample(form, metric->words[i], NULL,
+                                             n[i]);
     }
-
-    for (m = ngx_http_guildlog_counts; m->name; m++) {
-        ngx_http_guildlog_status_value(st, m, stats->shared->count[m->index]);
-    }
-
-    ngx_http_guildlog_status_begin(st, "auth_total", "counter",
-                                   "Tokens verified, by the result.");
-
-    for (i = 0; i < NGX_GUILDLOG_AUTH_LAST; i++) {
-        ngx_http_guildlog_status_sample(st, "cause",
-                                        ngx_http_guildlog_access_causes[i],
-                                        stats->shared->auth[i]);
-    }
-
-    ngx_http_guildlog_status_end(st);
-
-    ngx_http_guildlog_status_begin(st, "entries_total", "counter",
-                                   "Entries sent to be recorded, by what "
-                                   "became of them.");
-
-    for (i = 0; i < NGX_GUILDLOG_ENTRY_LAST; i++) {
-        ngx_http_guildlog_status_sample(st, "outcome",
-                                        ngx_guildlog_entry_outcomes[i],
-                                        stats->shared->entries[i]);
-    }
-
-    ngx_http_guildlog_status_end(st);
-
-    ngx_http_guildlog_status_delivery(st);
-    ngx_http_guildlog_status_keeper(st);
-    ngx_http_guildlog_status_requests(st);
-    ngx_http_guildlog_status_histograms(st);
 }
 
 
 static void
-ngx_http_guildlog_status_keeper(ngx_http_guildlog_status_t *st)
+ngx_http_guildlog_status_calls(ngx_http_guildlog_status_form_t *form)
 {
-    ngx_uint_t             i, j, n;
-    ngx_guildlog_task_t   *task;
-    ngx_guildlog_stats_t  *stats;
+    u_char                   status[NGX_HTTP_GUILDLOG_STATUS_CODE];
+    ngx_uint_t               i, j, k, n;
+    ngx_guildlog_traffic_t  *traffic;
 
-    static const struct {
-        const char  *name;
-        const char  *type;
-        const char  *help;
-        size_t       offset;
+    traffic = &ngx_http_guildlog_worker.stats.shared->traffic;
 
-    } families[] = {
-        { "keeper_age_seconds", "gauge", "Since a task last succeeded.",
-          offsetof(ngx_guildlog_task_t, at) },
-        { "keeper_last_seconds", "gauge", "What its last turn took.",
-          offsetof(ngx_guildlog_task_t, took_us) },
-        { "keeper_lag", "gauge", "What is left to it, in its own unit.",
-          offsetof(ngx_guildlog_task_t, lag) },
-        { "keeper_errors_total", "counter", "Its turns that failed.",
-          offsetof(ngx_guildlog_task_t, errors) },
-        { "keeper_parked", "gauge", "Servers that it leaves out.",
-          offsetof(ngx_guildlog_task_t, parked) }
-    };
+    for (i = 0; i < NGX_GUILDLOG_TRAFFIC_CALLS; i++) {
 
-    stats = &ngx_http_guildlog_worker.stats;
+        ngx_http_guildlog_status_form_group(form,
+                                            ngx_guildlog_traffic_calls[i]);
 
-    for (i = 0; i < sizeof(families) / sizeof(families[0]); i++) {
+        for (j = 0; j < NGX_GUILDLOG_TRAFFIC_CLASSES; j++) {
+            for (k = 0; k < NGX_GUILDLOG_TRAFFIC_CODES; k++) {
 
-        ngx_http_guildlog_status_begin(st, families[i].name,
-                                       families[i].type, families[i].help);
+                n = traffic->calls[i][j][k];
 
-        for (j = 0; (task = ngx_guildlog_stats_task_at(stats, j)); j++) {
-            n = *(ngx_atomic_t *) ((u_char *) task + families[i].offset);
+                if (n == 0) {
+                    continue;
+                }
 
-            switch (families[i].offset) {
-
-            case offsetof(ngx_guildlog_task_t, at):
-                n = ngx_max(ngx_time() - (time_t) n, 0);
-                break;
-
-            case offsetof(ngx_guildlog_task_t, took_us):
-                ngx_http_guildlog_status_seconds(st, "task",
-                                                 (char *) task->name, n);
-                continue;
+                ngx_http_guildlog_status_form_sample(form,
+                    ngx_guildlog_traffic_classes[j],
+                    ngx_http_guildlog_status_code(status,
+                                                  ngx_guildlog_traffic_codes[k],
+                                                  k ? "other" : "none"),
+                    n);
             }
+        }
+    }
+}
 
-            ngx_http_guildlog_status_sample(st, "task", (char *) task->name,
-                                            n);
+
+static void
+ngx_http_guildlog_status_tasks(ngx_http_guildlog_status_form_t *form)
+{
+    ngx_uint_t            i, n;
+    ngx_guildlog_task_t  *task;
+
+    for (i = 0; /* void */ ; i++) {
+
+        task = ngx_guildlog_stats_task_at(&ngx_http_guildlog_worker.stats, i);
+        if (task == NULL) {
+            return;
         }
 
-        ngx_http_guildlog_status_end(st);
+        n = *(ngx_atomic_t *) ((u_char *) task + form->metric->index);
+
+        if (form->metric->index == offsetof(ngx_guildlog_task_t, at)) {
+            n = ngx_max(ngx_time() - (time_t) n, 0);
+        }
+
+        ngx_http_guildlog_status_form_sample(form, (char *) task->name, NULL,
+                                             n);
     }
 }
 
 
 static void
-ngx_http_guildlog_status_requests(ngx_http_guildlog_status_t *st)
+ngx_http_guildlog_status_requests(ngx_http_guildlog_status_form_t *form)
 {
     u_char                        status[NGX_HTTP_GUILDLOG_STATUS_CODE];
     ngx_uint_t                    i, j, n;
-    const char                   *name;
     ngx_guildlog_stats_shared_t  *shared;
 
     shared = ngx_http_guildlog_worker.stats.shared;
-
-    ngx_http_guildlog_status_begin(st, "requests_total", "counter",
-                                   "Requests by endpoint and status.");
 
     for (i = 0; i <= ngx_guildlog_nroutes; i++) {
 
@@ -272,285 +406,87 @@ ngx_http_guildlog_status_requests(ngx_http_guildlog_status_t *st)
             continue;
         }
 
-        name = ngx_http_guildlog_route_name(i);
-
-        ngx_http_guildlog_status_open(st, name);
+        ngx_http_guildlog_status_form_group(form,
+                                            ngx_http_guildlog_status_route(i));
 
         for (j = 0; j < NGX_GUILDLOG_STATS_CODES; j++) {
 
             n = shared->requests[i][j];
 
-            if (n == 0) {
-                continue;
+            if (n) {
+                ngx_http_guildlog_status_form_sample(form,
+                    ngx_http_guildlog_status_code(status,
+                                                  ngx_guildlog_stats_codes[j],
+                                                  "other"),
+                    NULL, n);
             }
-
-            ngx_http_guildlog_status_code(status, ngx_guildlog_stats_codes[j],
-                                          "other");
-
-            if (st->prometheus) {
-                ngx_http_guildlog_status_line(st,
-                    "guildlog_requests_total{endpoint=\"%s\",status=\"%s\"} "
-                    "%ui\n", name, status, n);
-                continue;
-            }
-
-            ngx_guildlog_json_key(&st->out, (char *) status);
-            ngx_guildlog_json_number(&st->out, n);
         }
-
-        ngx_http_guildlog_status_close(st);
     }
-
-    ngx_http_guildlog_status_end(st);
 }
 
 
 static void
-ngx_http_guildlog_status_histograms(ngx_http_guildlog_status_t *st)
+ngx_http_guildlog_status_request_times(ngx_http_guildlog_status_form_t *form)
 {
-    ngx_uint_t                    i;
-    ngx_guildlog_stats_shared_t  *shared;
-
-    shared = ngx_http_guildlog_worker.stats.shared;
-
-    ngx_http_guildlog_status_begin(st, "request_seconds", "histogram",
-                                   "Time from request to answer.");
+    ngx_uint_t  i;
 
     for (i = 0; i <= ngx_guildlog_nroutes; i++) {
-        ngx_http_guildlog_status_histogram(st, "endpoint",
-                                           ngx_http_guildlog_route_name(i),
-                                           &shared->route[i]);
+        ngx_http_guildlog_status_form_histogram(form,
+                          ngx_http_guildlog_status_route(i),
+                          &ngx_http_guildlog_worker.stats.shared->route[i]);
     }
-
-    ngx_http_guildlog_status_end(st);
-
-    ngx_http_guildlog_status_begin(st, "statement_seconds", "histogram",
-                                   "Time from sent to answered.");
-
-    for (i = 0; i < ngx_guildlog_stmt_last; i++) {
-        ngx_http_guildlog_status_histogram(st, "statement",
-                                           ngx_guildlog_stmts[i].name,
-                                           &shared->stmt[i]);
-    }
-
-    ngx_http_guildlog_status_end(st);
-
-    ngx_http_guildlog_status_begin(st, "statement_errors_total", "counter",
-                                   "Statements that failed.");
-
-    for (i = 0; i < ngx_guildlog_stmt_last; i++) {
-        if (shared->stmt_errors[i]) {
-            ngx_http_guildlog_status_sample(st, "statement",
-                                            ngx_guildlog_stmts[i].name,
-                                            shared->stmt_errors[i]);
-        }
-    }
-
-    ngx_http_guildlog_status_end(st);
-}
-
-
-void
-ngx_http_guildlog_status_begin(ngx_http_guildlog_status_t *st,
-    const char *name, const char *type, const char *help)
-{
-    st->family = name;
-
-    if (st->prometheus) {
-        ngx_http_guildlog_status_line(st, "# HELP guildlog_%s %s\n"
-                                      "# TYPE guildlog_%s %s\n",
-                                      name, help, name, type);
-        return;
-    }
-
-    ngx_guildlog_json_key(&st->out, name);
-    ngx_guildlog_json_begin(&st->out, '{');
-}
-
-
-void
-ngx_http_guildlog_status_end(ngx_http_guildlog_status_t *st)
-{
-    if (!st->prometheus) {
-        ngx_guildlog_json_end(&st->out);
-    }
-}
-
-
-void
-ngx_http_guildlog_status_open(ngx_http_guildlog_status_t *st,
-    const char *value)
-{
-    if (!st->prometheus) {
-        ngx_guildlog_json_key(&st->out, value);
-        ngx_guildlog_json_begin(&st->out, '{');
-    }
-}
-
-
-void
-ngx_http_guildlog_status_close(ngx_http_guildlog_status_t *st)
-{
-    if (!st->prometheus) {
-        ngx_guildlog_json_end(&st->out);
-    }
-}
-
-
-void
-ngx_http_guildlog_status_value(ngx_http_guildlog_status_t *st,
-    const ngx_http_guildlog_metric_t *metric, ngx_uint_t n)
-{
-    u_char     buf[NGX_HTTP_GUILDLOG_STATUS_NUMBER];
-    ngx_str_t  value;
-
-    value = ngx_http_guildlog_status_number(buf, n, metric->us);
-
-    if (st->prometheus) {
-        ngx_http_guildlog_status_line(st, "# HELP guildlog_%s %s\n"
-                                      "# TYPE guildlog_%s %s\n"
-                                      "guildlog_%s %V\n",
-                                      metric->name, metric->help,
-                                      metric->name, metric->type,
-                                      metric->name, &value);
-        return;
-    }
-
-    ngx_guildlog_json_key(&st->out, metric->name);
-    ngx_guildlog_json_raw(&st->out, &value);
-}
-
-
-void
-ngx_http_guildlog_status_sample(ngx_http_guildlog_status_t *st,
-    const char *label, const char *value, ngx_uint_t n)
-{
-    if (st->prometheus) {
-        ngx_http_guildlog_status_line(st, "guildlog_%s{%s=\"%s\"} %ui\n",
-                                      st->family, label, value, n);
-        return;
-    }
-
-    ngx_guildlog_json_key(&st->out, value);
-    ngx_guildlog_json_number(&st->out, n);
 }
 
 
 static void
-ngx_http_guildlog_status_seconds(ngx_http_guildlog_status_t *st,
-    const char *label, const char *value, ngx_uint_t us)
+ngx_http_guildlog_status_statement_times(ngx_http_guildlog_status_form_t *form)
 {
-    u_char     buf[NGX_HTTP_GUILDLOG_STATUS_NUMBER];
-    ngx_str_t  seconds;
+    ngx_uint_t  i;
 
-    seconds = ngx_http_guildlog_status_number(buf, us, 1);
-
-    if (st->prometheus) {
-        ngx_http_guildlog_status_line(st, "guildlog_%s{%s=\"%s\"} %V\n",
-                                      st->family, label, value, &seconds);
-        return;
+    for (i = 0; i < ngx_guildlog_stmt_last; i++) {
+        ngx_http_guildlog_status_form_histogram(form,
+                          ngx_guildlog_stmts[i].name,
+                          &ngx_http_guildlog_worker.stats.shared->stmt[i]);
     }
-
-    ngx_guildlog_json_key(&st->out, value);
-    ngx_guildlog_json_raw(&st->out, &seconds);
 }
 
-
-/* with us, of a number of microseconds, in seconds */
-
-static ngx_str_t
-ngx_http_guildlog_status_number(u_char *buf, ngx_uint_t n, ngx_uint_t us)
-{
-    ngx_str_t  number;
-
-    number.data = buf;
-    number.len = (us ? ngx_sprintf(buf, "%ui.%06ui", n / 1000000, n % 1000000)
-                     : ngx_sprintf(buf, "%ui", n))
-                 - buf;
-
-    return number;
-}
-
-
-/* buckets of Prometheus include the smaller ones; in JSON count and sum do */
 
 static void
-ngx_http_guildlog_status_histogram(ngx_http_guildlog_status_t *st,
-    const char *label, const char *value, ngx_guildlog_histogram_t *h)
+ngx_http_guildlog_status_statement_errors(ngx_http_guildlog_status_form_t *form)
 {
-    u_char      buf[NGX_HTTP_GUILDLOG_STATUS_NUMBER];
-    ngx_str_t   seconds;
     ngx_uint_t  i, n;
 
-    if (h->count == 0) {
-        return;
+    for (i = 0; i < ngx_guildlog_stmt_last; i++) {
+
+        n = ngx_http_guildlog_worker.stats.shared->stmt_errors[i];
+
+        if (n) {
+            ngx_http_guildlog_status_form_sample(form,
+                                       ngx_guildlog_stmts[i].name, NULL, n);
+        }
     }
-
-    if (!st->prometheus) {
-        ngx_guildlog_json_key(&st->out, value);
-        ngx_guildlog_json_begin(&st->out, '{');
-        ngx_guildlog_json_key(&st->out, "count");
-        ngx_guildlog_json_number(&st->out, h->count);
-        ngx_guildlog_json_key(&st->out, "sum_us");
-        ngx_guildlog_json_number(&st->out, h->sum_us);
-        ngx_guildlog_json_end(&st->out);
-        return;
-    }
-
-    n = 0;
-
-    for (i = 0; i < NGX_GUILDLOG_STATS_BUCKETS - 1; i++) {
-        n += h->buckets[i];
-        seconds = ngx_http_guildlog_status_number(buf,
-                                         ngx_guildlog_stats_bounds_us[i], 1);
-
-        ngx_http_guildlog_status_line(st, "guildlog_%s_bucket{%s=\"%s\","
-                                      "le=\"%V\"} %ui\n", st->family,
-                                      label, value, &seconds, n);
-    }
-
-    n += h->buckets[i];
-    seconds = ngx_http_guildlog_status_number(buf, h->sum_us, 1);
-
-    ngx_http_guildlog_status_line(st,
-        "guildlog_%s_bucket{%s=\"%s\",le=\"+Inf\"} %ui\n"
-        "guildlog_%s_sum{%s=\"%s\"} %V\n"
-        "guildlog_%s_count{%s=\"%s\"} %ui\n",
-        st->family, label, value, n,
-        st->family, label, value, &seconds,
-        st->family, label, value, n);
 }
 
 
-void
-ngx_http_guildlog_status_line(ngx_http_guildlog_status_t *st,
-    const char *fmt, ...)
-{
-    u_char     buf[1024];
-    va_list    args;
-    ngx_str_t  line;
-
-    va_start(args, fmt);
-    line.data = buf;
-    line.len = ngx_vslprintf(buf, buf + sizeof(buf), fmt, args) - buf;
-    va_end(args);
-
-    ngx_guildlog_json_literal(&st->out, line.data, line.len);
-}
-
-
-void
-ngx_http_guildlog_status_code(u_char *buf, ngx_uint_t code, const char *word)
-{
-    *(code ? ngx_sprintf(buf, "%ui", code) : ngx_sprintf(buf, "%s", word))
-        = '\0';
-}
-
-
-/* behind the last one: requests that reached no endpoint */
+/* an HTTP status in digits; word: what stands for 0 */
 
 static const char *
-ngx_http_guildlog_route_name(ngx_uint_t i)
+ngx_http_guildlog_status_code(u_char *buf, ngx_uint_t code, const char *word)
+{
+    if (code == 0) {
+        return word;
+    }
+
+    *ngx_sprintf(buf, "%ui", code) = '\0';
+
+    return (char *) buf;
+}
+
+
+/* the last one counts the requests that reached no endpoint */
+
+static const char *
+ngx_http_guildlog_status_route(ngx_uint_t i)
 {
     return i < ngx_guildlog_nroutes ? ngx_guildlog_routes[i].name : "none";
 }
