@@ -19,18 +19,26 @@ static ngx_int_t ngx_http_guildlog_stream_last_id(
     ngx_http_guildlog_call_t *call, ngx_str_t *id);
 static ngx_http_guildlog_listener_t *ngx_http_guildlog_stream_listener(
     ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result);
+static ngx_int_t ngx_http_guildlog_stream_filter(
+    ngx_http_guildlog_listener_t *listener, ngx_guildlog_db_result_t *result);
+static int64_t ngx_http_guildlog_stream_number(const ngx_str_t *arg,
+    int64_t none);
 static void ngx_http_guildlog_stream_cleanup(void *data);
 static ngx_int_t ngx_http_guildlog_stream_comment(
     ngx_http_guildlog_listener_t *listener, const char *text);
 static void ngx_http_guildlog_stream_heartbeat(ngx_event_t *ev);
 static void ngx_http_guildlog_stream_wait(
     ngx_http_guildlog_listener_t *listener);
+static void ngx_http_guildlog_stream_deliver(
+    ngx_http_guildlog_listener_t *listener, ngx_http_guildlog_block_t *block);
 static ngx_int_t ngx_http_guildlog_stream_send(
     ngx_http_guildlog_listener_t *listener,
     ngx_http_guildlog_block_t *block);
 static ngx_int_t ngx_http_guildlog_stream_output(
     ngx_http_guildlog_listener_t *listener, ngx_chain_t *out);
 static void ngx_http_guildlog_stream_writer(ngx_http_request_t *r);
+static void ngx_http_guildlog_stream_end(
+    ngx_http_guildlog_listener_t *listener);
 
 
 ngx_int_t
@@ -146,7 +154,7 @@ ngx_http_guildlog_stream_answer(ngx_http_guildlog_call_t *call,
     if (listener == NULL
         || ngx_http_guildlog_stream_comment(listener, "retry: 1000\n")
            != NGX_OK
-        || ngx_http_guildlog_feed_join(listener) != NGX_OK)
+        || ngx_http_guildlog_stream_feed_join(listener) != NGX_OK)
     {
         return NGX_ERROR;
     }
@@ -181,8 +189,10 @@ ngx_http_guildlog_stream_listener(ngx_http_guildlog_call_t *call,
     cln->data = listener;
 
     listener->call = call;
+    listener->deliver = ngx_http_guildlog_stream_deliver;
+    listener->end = ngx_http_guildlog_stream_end;
 
-    if (ngx_http_guildlog_fetch_init(listener, result) != NGX_OK) {
+    if (ngx_http_guildlog_stream_filter(listener, result) != NGX_OK) {
         return NULL;
     }
 
@@ -198,19 +208,100 @@ ngx_http_guildlog_stream_listener(ngx_http_guildlog_call_t *call,
 }
 
 
+/* what the listener asks for, and from where on; NGX_ERROR: no memory */
+
+static ngx_int_t
+ngx_http_guildlog_stream_filter(ngx_http_guildlog_listener_t *listener,
+    ngx_guildlog_db_result_t *result)
+{
+    ngx_str_t             *args, types;
+    ngx_pool_t            *pool;
+    ngx_guildlog_match_t  *match;
+
+    pool = listener->call->request->pool;
+    args = listener->call->args;
+    match = &listener->match;
+
+    ngx_guildlog_match_init(match);
+
+    listener->since = ngx_guildlog_db_result_number(result, 0,
+                                                 NGX_HTTP_GUILDLOG_LOG_CHANNEL);
+
+    types = ngx_guildlog_db_result_value(result, 0, NGX_HTTP_GUILDLOG_LOG_DOC);
+
+    if (types.data) {
+        if (types.len != NGX_GUILDLOG_MATCH_TYPES) {
+            return NGX_ERROR;
+        }
+
+        match->types = ngx_pstrdup(pool, &types);
+        if (match->types == NULL) {
+            return NGX_ERROR;
+        }
+    }
+
+    match->after = ngx_http_guildlog_stream_number(
+                          &args[NGX_HTTP_GUILDLOG_STREAM_AFTER], match->after);
+    match->before = ngx_http_guildlog_stream_number(
+                        &args[NGX_HTTP_GUILDLOG_STREAM_BEFORE], match->before);
+    match->channel = ngx_http_guildlog_stream_number(
+                      &args[NGX_HTTP_GUILDLOG_STREAM_CHANNEL], match->channel);
+    match->member = ngx_http_guildlog_stream_number(
+                        &args[NGX_HTTP_GUILDLOG_STREAM_MEMBER], match->member);
+
+    args += NGX_HTTP_GUILDLOG_STREAM_SIDE;
+
+    if (args->len == sizeof("executor") - 1) {
+        match->side = NGX_GUILDLOG_MATCH_EXECUTOR;
+
+    } else if (args->data && *args->data == 't') {
+        match->side = NGX_GUILDLOG_MATCH_TARGET;
+    }
+
+    args = listener->call->args;
+
+    if (args[NGX_HTTP_GUILDLOG_STREAM_ROLE].data
+        && ngx_guildlog_match_role(match, pool,
+                                   &args[NGX_HTTP_GUILDLOG_STREAM_ROLE])
+           != NGX_OK)
+    {
+        return NGX_ERROR;
+    }
+
+    if (args[NGX_HTTP_GUILDLOG_STREAM_SEARCH].data == NULL) {
+        return NGX_OK;
+    }
+
+    return ngx_guildlog_match_search(match, pool,
+                                     &args[NGX_HTTP_GUILDLOG_STREAM_SEARCH]);
+}
+
+
+static int64_t
+ngx_http_guildlog_stream_number(const ngx_str_t *arg, int64_t none)
+{
+    if (arg->data == NULL) {
+        return none;
+    }
+
+    return *arg->data == '-' ? -ngx_atoof(arg->data + 1, arg->len - 1)
+                             : ngx_atoof(arg->data, arg->len);
+}
+
+
 static void
 ngx_http_guildlog_stream_cleanup(void *data)
 {
     ngx_http_guildlog_listener_t *listener = data;
 
-    ngx_http_guildlog_feed_leave(listener);
+    ngx_http_guildlog_stream_feed_leave(listener);
 
     if (listener->heartbeat.timer_set) {
         ngx_del_timer(&listener->heartbeat);
     }
 
     if (listener->block) {
-        ngx_http_guildlog_block_free(listener->block);
+        ngx_http_guildlog_stream_block_free(listener->block);
         listener->block = NULL;
     }
 }
@@ -273,7 +364,8 @@ ngx_http_guildlog_stream_comment(ngx_http_guildlog_listener_t *listener,
     ngx_int_t                   rc;
     ngx_http_guildlog_block_t  *block;
 
-    block = ngx_http_guildlog_block_create(ngx_strlen(text) + sizeof(":\n\n"));
+    block = ngx_http_guildlog_stream_block_create(ngx_strlen(text)
+                                                  + sizeof(":\n\n"));
     if (block == NULL) {
         return NGX_ERROR;
     }
@@ -282,13 +374,13 @@ ngx_http_guildlog_stream_comment(ngx_http_guildlog_listener_t *listener,
 
     rc = ngx_http_guildlog_stream_send(listener, block);
 
-    ngx_http_guildlog_block_free(block);
+    ngx_http_guildlog_stream_block_free(block);
 
     return rc;
 }
 
 
-void
+static void
 ngx_http_guildlog_stream_deliver(ngx_http_guildlog_listener_t *listener,
     ngx_http_guildlog_block_t *block)
 {
@@ -304,7 +396,7 @@ ngx_http_guildlog_stream_deliver(ngx_http_guildlog_listener_t *listener,
     }
 
     if (!listener->sending) {
-        ngx_http_guildlog_fetch_next(listener);
+        ngx_http_guildlog_stream_fetch_next(listener);
     }
 
     ngx_http_guildlog_call_finish(r, NGX_BUSY);
@@ -370,7 +462,7 @@ ngx_http_guildlog_stream_output(ngx_http_guildlog_listener_t *listener,
 
         r->write_event_handler = ngx_http_request_empty_handler;
 
-        ngx_http_guildlog_block_free(listener->block);
+        ngx_http_guildlog_stream_block_free(listener->block);
         listener->block = NULL;
         listener->sending = 0;
 
@@ -412,14 +504,14 @@ ngx_http_guildlog_stream_writer(ngx_http_request_t *r)
     }
 
     if (!listener->sending) {
-        ngx_http_guildlog_fetch_next(listener);
+        ngx_http_guildlog_stream_fetch_next(listener);
     }
 }
 
 
 /* in order; but not for a reader who is not reading */
 
-void
+static void
 ngx_http_guildlog_stream_end(ngx_http_guildlog_listener_t *listener)
 {
     ngx_http_request_t  *r;
@@ -428,7 +520,7 @@ ngx_http_guildlog_stream_end(ngx_http_guildlog_listener_t *listener)
 
     ngx_http_set_log_request(r->connection->log, r);
 
-    ngx_http_guildlog_feed_leave(listener);
+    ngx_http_guildlog_stream_feed_leave(listener);
 
     r->keepalive = 0;
 

@@ -1,7 +1,10 @@
 
 /*
- * The live tail: listeners (stream.c), the feed that tells those of a worker
- * what has arrived in one database (feed.c), and the fetching (fetch.c).
+ * The live tail.  Listeners (stream.c) join the feed of their database, which
+ * hears what has arrived (stream_feed.c).  What arrived is fetched for the
+ * listeners of a topic (stream_fetch.c): for those near the newest arrival
+ * together (stream_near.c), for those far behind it alone (stream_past.c).
+ * Each of these files calls only those below it here.
  */
 
 #ifndef _NGX_HTTP_GUILDLOG_STREAM_H_INCLUDED_
@@ -37,43 +40,12 @@ enum {
 };
 
 
-/* of fetch.c: what was read for those near the newest arrival */
-
-typedef struct ngx_http_guildlog_news_s  ngx_http_guildlog_news_t;
+typedef struct ngx_http_guildlog_topic_s  ngx_http_guildlog_topic_t;
 
 
 /*
- * A server and bot somebody listens to; lives as long as that.  At most two
- * statements of it run at a time: one for all who are near the newest arrival,
- * and one for one of those who are far behind it.
- */
-
-typedef struct {
-    NGX_GUILDLOG_EVENT_IDENT;
-
-    ngx_queue_t                    queue;      /* of the feed */
-    ngx_queue_t                    listeners;
-    ngx_queue_t                    past;       /* listeners that are far behind;
-                                                  the first is served */
-    ngx_guildlog_db_pool_t           *pool;
-    ngx_guildlog_db_query_t          *near_query;
-    ngx_guildlog_db_query_t          *past_query;
-    ngx_http_guildlog_news_t      *news;       /* NULL: nothing is judged */
-    ngx_queue_t                    judged;     /* while there are news */
-    ngx_event_t                    turn;       /* looks who is behind */
-    int64_t                        since;      /* of the near query */
-    int64_t                        arrival;    /* more than that is news */
-    ngx_uint_t                     place;      /* in the last question */
-    ngx_str_t                      guild;
-    ngx_str_t                      bot;
-    unsigned                       behind:1;   /* somebody may be */
-    unsigned                       serving:1;  /* stays although nobody does */
-} ngx_http_guildlog_topic_t;
-
-
-/*
- * Events as they are sent, shared by all who get them.  Freed with the last
- * reference.
+ * Events as they are sent, shared by all listeners who get them.  Freed with
+ * the last reference.
  */
 
 typedef struct {
@@ -83,12 +55,88 @@ typedef struct {
 } ngx_http_guildlog_block_t;
 
 
+typedef struct {
+    int64_t                        arrival;
+    u_char                        *event;      /* in the block */
+    size_t                         len;
+    ngx_str_t                      text;       /* the document, in the block */
+    ngx_guildlog_match_doc_t       doc;
+    unsigned                       read:1;     /* doc or bad is set */
+    unsigned                       bad:1;      /* the document is none */
+} ngx_http_guildlog_event_t;
+
+
+/* the rows of one answer, until all listeners have them; in the pool */
+
+typedef struct {
+    ngx_pool_t                    *pool;
+    ngx_http_guildlog_block_t     *block;
+    ngx_http_guildlog_event_t     *events;
+    ngx_uint_t                     n;
+
+    /* of stream_near.c */
+
+    int64_t                        until;      /* arrival of the last event */
+    ngx_queue_t                    served;     /* listeners who wait for it */
+
+    /* the first of these, as far as it is judged */
+
+    ngx_http_guildlog_listener_t  *listener;   /* NULL: none is begun */
+    ngx_uint_t                     next;       /* event to be judged */
+    ngx_uint_t                    *fits;       /* events that fit */
+    ngx_uint_t                     nfits;
+    size_t                         size;       /* bytes of these events */
+} ngx_http_guildlog_news_t;
+
+
+/* what was read is sent to all; the topic may be freed */
+typedef void (*ngx_http_guildlog_topic_pt)(ngx_http_guildlog_topic_t *topic);
+
+
+/*
+ * A server and bot somebody listens to; lives as long as that.  At most two
+ * statements of it run at a time: one for all who are near the newest arrival,
+ * and one for one of those who are far behind it.
+ */
+
+struct ngx_http_guildlog_topic_s {
+    NGX_GUILDLOG_EVENT_IDENT;
+
+    ngx_queue_t                    queue;      /* of the feed */
+    ngx_queue_t                    listeners;
+    ngx_queue_t                    past;       /* listeners that are far behind;
+                                                  the first is served */
+    ngx_guildlog_db_pool_t        *pool;
+    ngx_guildlog_db_query_t       *near_query;
+    ngx_guildlog_db_query_t       *past_query;
+    ngx_http_guildlog_news_t      *news;       /* NULL: nothing is judged */
+    ngx_queue_t                    judged;     /* while there are news */
+    ngx_event_t                    look;       /* timer: who is behind? */
+    ngx_http_guildlog_topic_pt     done;
+    int64_t                        since;      /* of the near query */
+    int64_t                        arrival;    /* more than that is news */
+    ngx_uint_t                     place;      /* in the last question */
+    ngx_str_t                      guild;
+    ngx_str_t                      bot;
+    unsigned                       behind:1;   /* a listener may be behind */
+    unsigned                       serving:1;  /* not to be freed now */
+};
+
+
+/* both may end the request, and the listener with it */
+
+typedef void (*ngx_http_guildlog_listener_deliver_pt)(
+    ngx_http_guildlog_listener_t *listener, ngx_http_guildlog_block_t *block);
+typedef void (*ngx_http_guildlog_listener_end_pt)(
+    ngx_http_guildlog_listener_t *listener);
+
+
 /* lives in the pool of its request; the feed holds it from join to leave */
 
 struct ngx_http_guildlog_listener_s {
     ngx_queue_t                    queue;      /* of its topic */
-    ngx_queue_t                    turn;       /* of the past, or of those who
-                                                  are served now */
+    ngx_queue_t                    link;       /* in the queue that past or
+                                                  served tells */
     ngx_http_guildlog_topic_t     *topic;      /* NULL: not joined */
     ngx_http_guildlog_call_t      *call;
     ngx_guildlog_match_t           match;
@@ -98,44 +146,80 @@ struct ngx_http_guildlog_listener_s {
     ngx_http_guildlog_block_t     *block;      /* being sent */
     ngx_chain_t                   *free;
     ngx_chain_t                   *busy;
+
+    ngx_http_guildlog_listener_deliver_pt  deliver;
+    ngx_http_guildlog_listener_end_pt      end;
+
     unsigned                       sending:1;
-    unsigned                       past:1;     /* in the queue of the past */
-    unsigned                       served:1;   /* in a queue of these */
+    unsigned                       past:1;     /* in the topic's past */
+    unsigned                       served:1;   /* in the news' served, or in
+                                                  the list of those to end */
 };
 
 
-/* feed.c */
+/* stream_feed.c */
 
 /* NGX_ERROR: out of memory */
-ngx_int_t ngx_http_guildlog_feed_join(ngx_http_guildlog_listener_t *listener);
-void ngx_http_guildlog_feed_leave(ngx_http_guildlog_listener_t *listener);
+ngx_int_t ngx_http_guildlog_stream_feed_join(
+    ngx_http_guildlog_listener_t *listener);
+void ngx_http_guildlog_stream_feed_leave(
+    ngx_http_guildlog_listener_t *listener);
 
+/* stream_fetch.c */
 
-/* fetch.c */
+void ngx_http_guildlog_stream_fetch_create(ngx_http_guildlog_topic_t *topic);
 
-ngx_int_t ngx_http_guildlog_fetch_init(ngx_http_guildlog_listener_t *listener,
+/* frees a topic that nobody listens to */
+void ngx_http_guildlog_stream_fetch_end(ngx_http_guildlog_topic_t *topic);
+
+/* reads for the listeners who are behind */
+void ngx_http_guildlog_stream_fetch_look(ngx_http_guildlog_topic_t *topic);
+
+/* the listener has sent all it had: deliver() is called with what is next */
+void ngx_http_guildlog_stream_fetch_next(
+    ngx_http_guildlog_listener_t *listener);
+void ngx_http_guildlog_stream_fetch_leave(
+    ngx_http_guildlog_listener_t *listener);
+
+/* stream_near.c */
+
+void ngx_http_guildlog_stream_near_ask(ngx_http_guildlog_topic_t *topic,
+    int64_t since);
+void ngx_http_guildlog_stream_near_leave(
+    ngx_http_guildlog_listener_t *listener);
+void ngx_http_guildlog_stream_near_end(ngx_http_guildlog_topic_t *topic);
+
+/* stream_past.c */
+
+void ngx_http_guildlog_stream_past_add(ngx_http_guildlog_listener_t *listener);
+void ngx_http_guildlog_stream_past_leave(
+    ngx_http_guildlog_listener_t *listener);
+
+/* for the first in the queue, unless a statement runs or nobody waits */
+void ngx_http_guildlog_stream_past_ask(ngx_http_guildlog_topic_t *topic);
+
+/* stream_news.c */
+
+/* filters may be NULL: none; NULL: it could not be submitted */
+ngx_guildlog_db_query_t *ngx_http_guildlog_stream_news_submit(
+    ngx_http_guildlog_topic_t *topic, ngx_uint_t stmt,
+    const ngx_str_t *filters, int64_t since,
+    ngx_guildlog_db_handler_pt handler);
+
+/* the arrival up to which the rows are complete; since: there are none */
+int64_t ngx_http_guildlog_stream_news_until(ngx_guildlog_db_result_t *result,
+    ngx_uint_t stmt, int64_t since);
+
+/* makes events of the rows; NULL: out of memory */
+ngx_http_guildlog_news_t *ngx_http_guildlog_stream_news_read(
     ngx_guildlog_db_result_t *result);
+void ngx_http_guildlog_stream_news_free(ngx_http_guildlog_news_t *news);
 
-/* the listener has sent all it had: what it gets next comes by deliver() */
-void ngx_http_guildlog_fetch_next(ngx_http_guildlog_listener_t *listener);
-void ngx_http_guildlog_fetch_leave(ngx_http_guildlog_listener_t *listener);
+/* stream_block.c */
 
-void ngx_http_guildlog_fetch_create(ngx_http_guildlog_topic_t *topic);
-void ngx_http_guildlog_fetch_turn(ngx_http_guildlog_topic_t *topic);
-
-/* lets go of a topic that nobody listens to */
-void ngx_http_guildlog_fetch_end(ngx_http_guildlog_topic_t *topic);
-
-/* an empty one with room for so many bytes, or NULL */
-ngx_http_guildlog_block_t *ngx_http_guildlog_block_create(size_t size);
-void ngx_http_guildlog_block_free(ngx_http_guildlog_block_t *block);
-
-
-/* stream.c: both may end the request, and the listener with it */
-
-void ngx_http_guildlog_stream_deliver(ngx_http_guildlog_listener_t *listener,
-    ngx_http_guildlog_block_t *block);
-void ngx_http_guildlog_stream_end(ngx_http_guildlog_listener_t *listener);
+/* an empty one with room for so many bytes; NULL: out of memory */
+ngx_http_guildlog_block_t *ngx_http_guildlog_stream_block_create(size_t size);
+void ngx_http_guildlog_stream_block_free(ngx_http_guildlog_block_t *block);
 
 
 #define ngx_http_guildlog_stream_each(q, h)                                   \

@@ -53,7 +53,7 @@ static void ngx_http_guildlog_feed_again(ngx_http_guildlog_feed_t *feed,
 
 
 ngx_int_t
-ngx_http_guildlog_feed_join(ngx_http_guildlog_listener_t *listener)
+ngx_http_guildlog_stream_feed_join(ngx_http_guildlog_listener_t *listener)
 {
     ngx_http_guildlog_feed_t   *feed;
     ngx_http_guildlog_topic_t  *topic;
@@ -76,7 +76,7 @@ ngx_http_guildlog_feed_join(ngx_http_guildlog_listener_t *listener)
 
     listener->topic = topic;
     ngx_queue_insert_tail(&topic->listeners, &listener->queue);
-    ngx_http_guildlog_fetch_next(listener);
+    ngx_http_guildlog_stream_fetch_next(listener);
 
     ngx_guildlog_stats_gauge(&ngx_http_guildlog_worker.stats,
                              NGX_GUILDLOG_GAUGE_LISTENERS, 1);
@@ -189,7 +189,7 @@ ngx_http_guildlog_feed_topic_add(ngx_http_guildlog_feed_t *feed,
     ngx_memcpy(topic->bot.data, bot->data, bot->len);
 
     ngx_queue_init(&topic->listeners);
-    ngx_http_guildlog_fetch_create(topic);
+    ngx_http_guildlog_stream_fetch_create(topic);
     ngx_queue_insert_tail(&feed->topics, &topic->queue);
 
     return topic;
@@ -197,7 +197,7 @@ ngx_http_guildlog_feed_topic_add(ngx_http_guildlog_feed_t *feed,
 
 
 void
-ngx_http_guildlog_feed_leave(ngx_http_guildlog_listener_t *listener)
+ngx_http_guildlog_stream_feed_leave(ngx_http_guildlog_listener_t *listener)
 {
     ngx_http_guildlog_topic_t  *topic;
 
@@ -207,7 +207,7 @@ ngx_http_guildlog_feed_leave(ngx_http_guildlog_listener_t *listener)
         return;
     }
 
-    ngx_http_guildlog_fetch_leave(listener);
+    ngx_http_guildlog_stream_fetch_leave(listener);
 
     listener->topic = NULL;
     ngx_queue_remove(&listener->queue);
@@ -217,7 +217,7 @@ ngx_http_guildlog_feed_leave(ngx_http_guildlog_listener_t *listener)
 
     if (ngx_queue_empty(&topic->listeners)) {
         ngx_queue_remove(&topic->queue);
-        ngx_http_guildlog_fetch_end(topic);
+        ngx_http_guildlog_stream_fetch_end(topic);
     }
 }
 
@@ -243,16 +243,18 @@ ngx_http_guildlog_feed_poll(ngx_event_t *ev)
 static void
 ngx_http_guildlog_feed_close(ngx_http_guildlog_feed_t *feed)
 {
-    ngx_queue_t                *q;
-    ngx_http_guildlog_topic_t  *topic;
+    ngx_queue_t                   *q;
+    ngx_http_guildlog_topic_t     *topic;
+    ngx_http_guildlog_listener_t  *listener;
 
     while (!ngx_queue_empty(&feed->topics)) {
         q = ngx_queue_head(&feed->topics);
         topic = ngx_queue_data(q, ngx_http_guildlog_topic_t, queue);
 
         q = ngx_queue_head(&topic->listeners);
-        ngx_http_guildlog_stream_end(
-                   ngx_queue_data(q, ngx_http_guildlog_listener_t, queue));
+        listener = ngx_queue_data(q, ngx_http_guildlog_listener_t, queue);
+
+        listener->end(listener);
     }
 }
 
@@ -410,7 +412,7 @@ ngx_http_guildlog_feed_heard(ngx_http_guildlog_feed_t *feed,
         }
 
         if (topic->behind) {
-            ngx_http_guildlog_fetch_turn(topic);
+            ngx_http_guildlog_stream_fetch_look(topic);
         }
     }
 }
@@ -474,7 +476,8 @@ ngx_http_guildlog_feed_tokens(void *data, ngx_guildlog_db_result_t *result)
 {
     ngx_http_guildlog_feed_t *feed = data;
 
-    ngx_queue_t  *q, ended;
+    ngx_queue_t                   *q, ended;
+    ngx_http_guildlog_listener_t  *listener;
 
     if (result->outcome != NGX_GUILDLOG_DB_ROWS) {
 
@@ -496,8 +499,9 @@ ngx_http_guildlog_feed_tokens(void *data, ngx_guildlog_db_result_t *result)
 
     while (!ngx_queue_empty(&ended)) {
         q = ngx_queue_head(&ended);
-        ngx_http_guildlog_stream_end(
-                     ngx_queue_data(q, ngx_http_guildlog_listener_t, turn));
+        listener = ngx_queue_data(q, ngx_http_guildlog_listener_t, link);
+
+        listener->end(listener);
     }
 
     ngx_http_guildlog_feed_again(feed, 0);
@@ -533,9 +537,9 @@ ngx_http_guildlog_feed_revoked(ngx_http_guildlog_feed_t *feed,
                 }
 
                 if (place == (int64_t) listener->place) {
-                    ngx_http_guildlog_fetch_leave(listener);
+                    ngx_http_guildlog_stream_fetch_leave(listener);
                     listener->served = 1;
-                    ngx_queue_insert_tail(ended, &listener->turn);
+                    ngx_queue_insert_tail(ended, &listener->link);
                 }
 
                 break;

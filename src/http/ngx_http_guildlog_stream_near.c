@@ -1,0 +1,354 @@
+
+/*
+ * Listeners near the newest arrival.  What arrived behind the last of them is
+ * read once, without any filter, and judged here for each, for a moment at a
+ * time.
+ */
+
+#include "http/ngx_http_guildlog_call.h"
+#include "http/ngx_http_guildlog_stream.h"
+
+
+#define NGX_HTTP_GUILDLOG_NEAR_MOMENT  500    /* us, of judging */
+#define NGX_HTTP_GUILDLOG_NEAR_GLANCE  16     /* events between two looks at
+                                                 the clock */
+
+
+static void ngx_http_guildlog_near_done(void *data,
+    ngx_guildlog_db_result_t *result);
+static void ngx_http_guildlog_near_gather(ngx_http_guildlog_topic_t *topic);
+static void ngx_http_guildlog_near_judge(ngx_http_guildlog_topic_t *topic);
+static void ngx_http_guildlog_near_handler(ngx_event_t *ev);
+static ngx_int_t ngx_http_guildlog_near_serve(
+    ngx_http_guildlog_topic_t *topic, uint64_t end);
+static ngx_int_t ngx_http_guildlog_near_choose(
+    ngx_http_guildlog_listener_t *listener, ngx_http_guildlog_news_t *news,
+    uint64_t end);
+static ngx_uint_t ngx_http_guildlog_near_bad(
+    ngx_http_guildlog_news_t *news, ngx_http_guildlog_event_t *event);
+static ngx_http_guildlog_block_t *ngx_http_guildlog_near_block(
+    ngx_http_guildlog_news_t *news);
+
+
+/* topics whose news are judged: all of a worker have one moment together */
+
+static ngx_queue_t  ngx_http_guildlog_near_judged;
+static ngx_event_t  ngx_http_guildlog_near_judging;
+
+
+void
+ngx_http_guildlog_stream_near_ask(ngx_http_guildlog_topic_t *topic,
+    int64_t since)
+{
+    topic->since = since;
+    topic->near_query = ngx_http_guildlog_stream_news_submit(topic,
+                                              ngx_guildlog_stmt_logs_tail,
+                                              NULL, since,
+                                              ngx_http_guildlog_near_done);
+    if (topic->near_query == NULL) {
+        topic->behind = 1;
+    }
+}
+
+
+static void
+ngx_http_guildlog_near_done(void *data, ngx_guildlog_db_result_t *result)
+{
+    ngx_http_guildlog_topic_t *topic = data;
+
+    int64_t                    until;
+    ngx_http_guildlog_news_t  *news;
+
+    topic->near_query = NULL;
+
+    until = ngx_http_guildlog_stream_news_until(result,
+                                                ngx_guildlog_stmt_logs_tail,
+                                                topic->since);
+    news = NULL;
+
+    if (until > topic->since) {
+        news = ngx_http_guildlog_stream_news_read(result);
+    }
+
+    /* nothing was got: it is asked for again behind the next question */
+
+    if (news == NULL) {
+        topic->behind = 1;
+        return;
+    }
+
+    news->until = until;
+
+    topic->news = news;
+    topic->arrival = ngx_max(topic->arrival, until);
+
+    ngx_http_guildlog_near_gather(topic);
+    ngx_http_guildlog_near_judge(topic);
+}
+
+
+/* those who are ready and lack any of it */
+
+static void
+ngx_http_guildlog_near_gather(ngx_http_guildlog_topic_t *topic)
+{
+    ngx_queue_t                   *q;
+    ngx_http_guildlog_listener_t  *listener;
+
+    ngx_http_guildlog_stream_each(q, &topic->listeners) {
+        listener = ngx_queue_data(q, ngx_http_guildlog_listener_t, queue);
+
+        if (listener->past || listener->sending
+            || listener->since < topic->since
+            || listener->since >= topic->news->until)
+        {
+            continue;
+        }
+
+        listener->served = 1;
+        ngx_queue_insert_tail(&topic->news->served, &listener->link);
+    }
+}
+
+
+/* in the next turn of the event loop */
+
+static void
+ngx_http_guildlog_near_judge(ngx_http_guildlog_topic_t *topic)
+{
+    if (ngx_http_guildlog_near_judging.handler == NULL) {
+        ngx_queue_init(&ngx_http_guildlog_near_judged);
+
+        ngx_http_guildlog_near_judging.log = ngx_cycle->log;
+        ngx_http_guildlog_near_judging.handler = ngx_http_guildlog_near_handler;
+    }
+
+    ngx_queue_insert_tail(&ngx_http_guildlog_near_judged, &topic->judged);
+
+    ngx_post_event(&ngx_http_guildlog_near_judging, &ngx_posted_next_events);
+}
+
+
+/*
+ * For a moment; then other requests come first, and the other topics next.  All
+ * listeners of a topic may leave while its news are judged.
+ */
+
+static void
+ngx_http_guildlog_near_handler(ngx_event_t *ev)
+{
+    uint64_t                    end;
+    ngx_int_t                   rc;
+    ngx_queue_t                *q;
+    ngx_http_guildlog_topic_t  *topic;
+
+    end = ngx_guildlog_clock_us() + NGX_HTTP_GUILDLOG_NEAR_MOMENT;
+
+    while (!ngx_queue_empty(&ngx_http_guildlog_near_judged)) {
+
+        q = ngx_queue_head(&ngx_http_guildlog_near_judged);
+        topic = ngx_queue_data(q, ngx_http_guildlog_topic_t, judged);
+
+        topic->serving = 1;
+        rc = ngx_http_guildlog_near_serve(topic, end);
+        topic->serving = 0;
+
+        ngx_queue_remove(q);
+
+        if (rc == NGX_AGAIN && !ngx_queue_empty(&topic->listeners)) {
+            ngx_http_guildlog_near_judge(topic);
+            return;
+        }
+
+        ngx_http_guildlog_stream_news_free(topic->news);
+        topic->news = NULL;
+
+        topic->done(topic);
+    }
+}
+
+
+/* NGX_AGAIN: the moment is over before all have it */
+
+static ngx_int_t
+ngx_http_guildlog_near_serve(ngx_http_guildlog_topic_t *topic, uint64_t end)
+{
+    ngx_queue_t                   *q;
+    ngx_http_guildlog_news_t      *news;
+    ngx_http_guildlog_block_t     *block;
+    ngx_http_guildlog_listener_t  *listener;
+
+    news = topic->news;
+
+    while (!ngx_queue_empty(&news->served)) {
+        q = ngx_queue_head(&news->served);
+        listener = ngx_queue_data(q, ngx_http_guildlog_listener_t, link);
+
+        /* one block a listener: behind its heartbeat this is read again */
+
+        if (listener->sending) {
+            ngx_http_guildlog_stream_near_leave(listener);
+            continue;
+        }
+
+        if (ngx_http_guildlog_near_choose(listener, news, end) != NGX_OK) {
+            return NGX_AGAIN;
+        }
+
+        ngx_http_guildlog_stream_near_leave(listener);
+
+        block = ngx_http_guildlog_near_block(news);
+
+        listener->since = news->until;
+
+        if (block == NULL) {
+            ngx_http_guildlog_call_finish(listener->call->request, NGX_ERROR);
+            continue;
+        }
+
+        if (block->len) {
+            listener->deliver(listener, block);
+        }
+
+        if (block != news->block) {
+            ngx_http_guildlog_stream_block_free(block);
+        }
+    }
+
+    return NGX_OK;
+}
+
+
+/* which events fit the listener; NGX_AGAIN: not all are judged yet */
+
+static ngx_int_t
+ngx_http_guildlog_near_choose(ngx_http_guildlog_listener_t *listener,
+    ngx_http_guildlog_news_t *news, uint64_t end)
+{
+    ngx_uint_t                  i, reads;
+    ngx_http_guildlog_event_t  *event;
+
+    reads = ngx_guildlog_match_reads(&listener->match);
+
+    if (news->listener != listener) {
+        news->listener = listener;
+        news->next = 0;
+        news->nfits = 0;
+        news->size = 0;
+    }
+
+    for (i = news->next; i < news->n; i++) {
+
+        if (i % NGX_HTTP_GUILDLOG_NEAR_GLANCE == 0
+            && ngx_guildlog_clock_us() >= end)
+        {
+            news->next = i;
+            return NGX_AGAIN;
+        }
+
+        event = &news->events[i];
+
+        if (event->arrival > listener->since
+            && (!reads || (!ngx_http_guildlog_near_bad(news, event)
+                           && ngx_guildlog_match(&listener->match,
+                                                 &event->doc))))
+        {
+            news->fits[news->nfits++] = i;
+            news->size += event->len;
+        }
+    }
+
+    return NGX_OK;
+}
+
+
+/* reads the document for the first who asks; 1: it is none */
+
+static ngx_uint_t
+ngx_http_guildlog_near_bad(ngx_http_guildlog_news_t *news,
+    ngx_http_guildlog_event_t *event)
+{
+    u_char  *buf;
+
+    if (event->read) {
+        return event->bad;
+    }
+
+    buf = ngx_pnalloc(news->pool, NGX_GUILDLOG_MATCH_SIZE(event->text.len));
+
+    event->read = 1;
+    event->bad = (buf == NULL
+                  || ngx_guildlog_match_read(&event->doc, &event->text)
+                     != NGX_OK
+                  || ngx_guildlog_match_fold(&event->doc, buf) == NULL);
+
+    if (event->bad) {
+        ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0,
+                      "filters of live tails cannot read the entry that "
+                      "arrived as %L", event->arrival);
+    }
+
+    return event->bad;
+}
+
+
+/* all events, or a block of those that fit; NULL: out of memory */
+
+static ngx_http_guildlog_block_t *
+ngx_http_guildlog_near_block(ngx_http_guildlog_news_t *news)
+{
+    u_char                     *p;
+    ngx_uint_t                  i;
+    ngx_http_guildlog_block_t  *block;
+    ngx_http_guildlog_event_t  *event;
+
+    if (news->nfits == news->n) {
+        return news->block;
+    }
+
+    block = ngx_http_guildlog_stream_block_create(news->size);
+    if (block == NULL) {
+        return NULL;
+    }
+
+    p = block->data;
+
+    for (i = 0; i < news->nfits; i++) {
+        event = &news->events[news->fits[i]];
+        p = ngx_cpymem(p, event->event, event->len);
+    }
+
+    block->len = news->size;
+
+    return block;
+}
+
+
+void
+ngx_http_guildlog_stream_near_leave(ngx_http_guildlog_listener_t *listener)
+{
+    ngx_http_guildlog_news_t  *news;
+
+    news = listener->topic->news;
+
+    ngx_queue_remove(&listener->link);
+    listener->served = 0;
+
+    if (news && news->listener == listener) {
+        news->listener = NULL;
+    }
+}
+
+
+void
+ngx_http_guildlog_stream_near_end(ngx_http_guildlog_topic_t *topic)
+{
+    if (topic->near_query) {
+        ngx_guildlog_db_pool_detach(topic->near_query);
+    }
+
+    if (topic->news) {
+        ngx_queue_remove(&topic->judged);
+        ngx_http_guildlog_stream_news_free(topic->news);
+    }
+}
