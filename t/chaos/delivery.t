@@ -1,7 +1,7 @@
 #!/usr/bin/perl
-# Whatever crashes: no entry is lost, none is delivered twice, "delivered" is
-# what the platform has and "not_delivered" is what it has not, each lane in its
-# order, one webhook a lane; and every change that was acknowledged is there.
+# Whatever crashes: no entry is lost or delivered twice; the platform has what
+# is "delivered" and does not have what is "not_delivered"; each lane keeps its
+# order and has one webhook; every acknowledged change is stored.
 #
 # GUILDLOG_SEED repeats a run, GUILDLOG_KILLS says how long it is.
 

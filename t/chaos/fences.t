@@ -1,8 +1,8 @@
 #!/usr/bin/perl
-# A bad day in small things: the worker that delivers is killed every three
-# seconds, the database's clock jumps both ways, a machine with another secret
-# is there, a plan lapses and comes back. No entry is lost or delivered twice,
-# what is in doubt is settled soon after its attempt, and a search finds all.
+# Several troubles at once: the worker that delivers is killed every three
+# seconds, the database's clock jumps both ways, a machine has a wrong secret, a
+# server's plan ends and comes back.  No entry is lost or delivered twice,
+# doubts are resolved soon after their attempt, and a search finds everything.
 #
 # GUILDLOG_SEED repeats a run, GUILDLOG_KILLS says how long it is.
 
@@ -29,17 +29,17 @@ my $world = Guildlog::Chaos->new(seed => $seed, clock_jumps => 1,
     keeper => 'on interval=200ms hours=0-24 budget=2000');
 my $g = $world->{nginx}[0];
 
-# one machine too many, by its secret
+# one more machine, with a wrong secret
 
 my $misfit = Guildlog->new(start => 0, name => 'misfit',
     cluster => $world->{cluster}, dbname => $world->{dbname});
 $misfit->configure(http => $world->{platform}->directives($misfit));
 $misfit->file('delivery.key', 'e1' x 32, 0600);
 wait_for { $world->sql('select count(*) from delivery_secret') } 60,
-    'the first machine says what it was sealed with';
+    "the first machine's secret becomes the right one";
 $misfit->start;
 
-# one server whose plan will lapse, with entries that the lesser plan hides
+# a server whose plan ends and comes back, with entries beyond the other plan
 
 my $lapsing = $g->server;
 my $token   = $g->token($lapsing);
@@ -64,7 +64,7 @@ sub plan_is {
 }
 
 
-is found(), OLD, 'a search finds all at first';
+is found(), OLD, 'at first a search finds everything';
 
 $world->start;
 my $misfits = 0;
@@ -94,8 +94,8 @@ $clock->set(0);
 plan_is('pro');
 
 $world->settle(180);
-is $misfits, 0, 'the machine with another secret never had a shard';
-is found(), OLD, 'the plan that came back shows everything again';
+is $misfits, 0, 'the machine with the wrong secret never had a shard';
+is found(), OLD, 'with its plan back, the server sees everything again';
 
 my $sum = 0;
 for my $guild (keys %{ $world->{guilds} }) {
@@ -107,7 +107,7 @@ for my $guild (keys %{ $world->{guilds} }) {
         token => $world->{guilds}{$guild}{token})->json->{total};
     $sum += $all - $old - $new;
 }
-is $sum, 0, 'whatever the clock said, a search finds what a page shows';
+is $sum, 0, 'a search finds what the pages show';
 
 Guildlog::Chaos::Audit->audit($world);
 $misfit->stop;

@@ -1,9 +1,10 @@
 #!/usr/bin/perl
 # "A paused owner longer than its lease is the one case where two POSTs can
-# meet; the fence keeps the database right": what such a worker had begun may be
-# repeated, which is counted here; all else holds.
+# meet; the fence keeps the database right": messages that such a worker had
+# begun may be repeated.  They are counted here; everything else is guaranteed.
 #
-# GUILDLOG_SEED repeats a run, GUILDLOG_FREEZES how often one is frozen.
+#
+# GUILDLOG_SEED repeats a run, GUILDLOG_FREEZES is the number of pauses.
 
 use lib 't/lib';
 use Guildlog;
@@ -25,7 +26,7 @@ for (1 .. $times) {
     my ($owner) = map { $_->[0] } $world->sql('select distinct owner
         from shard_lease where owner like ?', "%/$pid/%");
 
-    # in the middle of a message, if there is one
+    # while a message is under way, if there is one
 
     eval { $world->{platform}->faults(map { { call => 'execute',
         action => 'apply-answer', status => 200, body => {} } } 1 .. 2) };
@@ -34,7 +35,7 @@ for (1 .. $times) {
     wait_for { !$world->sql('select count(*) from shard_lease
         where owner = ? and until > now()', $owner) } 60, 'its leases end';
     wait_for { !$world->sql(q{select count(*) from shard_lease
-        where until < now()}) } 60, 'the other one has them';
+        where until < now()}) } 60, 'the other worker has the leases';
     note(sprintf 'leases moved after %.1f s', time - $since);
     sleep 40 - (time - $since) if time - $since < 40;
     kill 'CONT', $pid;

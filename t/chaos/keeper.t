@@ -1,8 +1,8 @@
 #!/usr/bin/perl
 # Whatever the keeper does, and wherever it is killed: every page, total, count,
-# export and stream is what was recorded. Two keepers at once, late events into
-# days that were rewritten, entries taken back, a server reset, one upgraded,
-# days expired, in the middle of it all.
+# export and stream shows what was recorded.  Meanwhile two keepers run at once,
+# entries of rewritten days are recorded, entries are removed, a server is
+# reset, another one's plan changes, and days expire.
 #
 # GUILDLOG_SEED repeats a run, GUILDLOG_SECONDS makes it longer.
 
@@ -27,7 +27,7 @@ my %option = (cluster => $cluster, workers => 2,
     api => 'guildlog_limit off;', allow => [qr/exited on signal 9/]);
 my $first  = Guildlog->new(%option, start => 0);
 
-# nobody here has 2,000 entries, or 20,000
+# low limits, because no server here has 2,000 or 20,000 entries
 $cluster->connect($first->dbname, 'postgres')->do(
     'alter database ' . $first->dbname . " set guildlog.heavy = '40'");
 $first->sql("create or replace function order_from() returns int
@@ -39,8 +39,7 @@ my $second = Guildlog->new(%option, name => 'second',
     dbname => $first->dbname);
 month($first);
 
-# Where the order is kept, events whose order is go, and the others are a day
-# older.
+# makes events a day older; those whose order is stored by then are deleted
 $first->sql(q(create function a_day() returns boolean language plpgsql as $$
     begin
         perform from order_round r where r.guild_id is null for update;
@@ -75,8 +74,8 @@ sub pick   { return $_[rand @_] }
 sub now    { return int(time * 1000) }
 
 
-# The model: a server is what was recorded, newest first. taken: the ids that
-# somebody took back; old: below this time what is not there is no loss.
+# The model: a server has what was recorded, newest first.  taken: the ids of
+# removed entries; old: an entry before this time may be missing.
 
 my @servers = map { new_server($_) } qw(pro pro free);
 
@@ -92,7 +91,7 @@ sub new_server {
 }
 
 
-# type 7 may be taken back
+# active ignore may remove entries of type 7
 sub configure {
     my ($server) = @_;
 
@@ -106,7 +105,7 @@ sub configure {
 }
 
 
-# what the API itself recorded
+# entries that the API itself records
 sub services {
     my ($server) = @_;
 
@@ -128,7 +127,7 @@ sub add {
 }
 
 
-# again, until somebody answers: a worker may just have been killed
+# repeats a request until it is answered: a worker may just have been killed
 sub again {
     my ($code) = @_;
 
@@ -169,7 +168,7 @@ sub some_entry {
 sub some_age { return (0.01 + 29 * rand() ** (chance(0.5) ? 3 : 1)) * DAY }
 
 
-# queries, and what a plain look at the model says
+# queries, and their answers by the model
 
 sub some_query {
     my %q;
@@ -203,7 +202,7 @@ sub fits {
 sub window { return $_[0]{plan} eq 'pro' ? 30 * DAY : HOUR }
 
 
-# what the query finds, but for the category; not what is at the wall
+# what a query finds, without its category and without entries at the wall
 sub expected {
     my ($server, $q) = @_;
 
@@ -238,10 +237,10 @@ sub page {
 
 my ($asked, @wrong) = (0);
 
-# one query: its first page, its total and its counts
+# asks one query: the first page, its total and its counts
 sub ask {
     my $server = pick(@servers);
-    return if $server->{old};    # it may have less
+    return if $server->{old};    # entries may be missing
 
     my $q    = some_query();
     my @all  = expected($server, $q);
@@ -264,7 +263,7 @@ sub ask {
 }
 
 
-# page after page, while everything else goes on
+# reads page after page while everything else goes on
 
 my @walks;
 
@@ -312,7 +311,7 @@ sub walked {
 }
 
 
-# an export that is read by and by
+# an export that is read slowly
 
 my $export;
 
@@ -336,7 +335,7 @@ sub export {
     my $done = $export;
     $export = undef;
 
-    # a worker that was killed sends half a body, and that is seen
+    # a worker that is killed leaves the body unfinished, which the test notices
     return if !$answer || $answer->truncated;
     $done->{got} = [$answer->text =~ /^[^,\r\n]+Z,(\d+),/mg];
     walked($done, 'export');
@@ -344,8 +343,8 @@ sub export {
 }
 
 
-# a stream on a server that is never reset, by a worker that may be killed; who
-# listens is away for four days of six
+# a stream of a server that is never reset.  Its worker may be killed, and its
+# listener is away for four days of six
 
 my %stream;
 my $until;
@@ -384,7 +383,7 @@ sub hear {
 }
 
 
-# what happens
+# the events of a run
 
 sub sql { return $first->sql(@_) }
 
@@ -394,7 +393,7 @@ my @acts = map { ($_->[1]) x $_->[0] } (
 
     [4, sub { record(pick(@servers), map { some_entry(2000) } 1 .. 5) }],
 
-    # entries that are held, some of which are taken back
+    # held entries, some of which a request removes
     [6, sub {
         my $server = pick(@servers);
         my $who = '' . (100_000_000_000_000_000 + ++$event);
@@ -421,14 +420,14 @@ my @acts = map { ($_->[1]) x $_->[0] } (
         $did{reset}++;
     }],
 
-    # up, and down again: what nobody could see for a day may be gone
+    # a better plan, then the old one: entries that were hidden for a day may go
     [3, sub {
         my $server = pick(@servers[1, 2]);
         my $plan = $server->{plan} eq 'pro' ? 'free' : 'pro';
         again(sub { $_[0]->operator('PUT', "/servers/$server->{id}",
             { plan => $plan }) });
 
-        # one that lapses keeps for days what it had
+        # entries of the better plan are kept for some days
         if ($plan eq 'free') {
             $server->{kept} = $server->{old};
             $server->{old} = 0;
@@ -440,7 +439,7 @@ my @acts = map { ($_->[1]) x $_->[0] } (
         $did{$plan}++;
     }],
 
-    # what is past keeping comes and goes
+    # entries beyond the time of keeping
     [3, sub {
         my $day = pick(33 .. 40);
         eval { sql(q(select partition_make('log_entry', 'log_entry_'
@@ -456,10 +455,10 @@ my @acts = map { ($_->[1]) x $_->[0] } (
         $did{expired}++;
     }],
 
-    # for the events a day goes by
+    # the events become a day older
     [6, sub { $did{days}++ if sql('select a_day()') }],
 
-    # everything is rewritten again
+    # everything is rewritten once more
     [6, sub {
         sql(q(update log_rewrite set begun_at = now() - interval '60 days'
             where step = 'done'));
@@ -484,14 +483,14 @@ my @acts = map { ($_->[1]) x $_->[0] } (
 );
 
 
-# a beginning, with long texts in the first one for an export that takes time
+# the first entries; long texts in the first server make its export slow
 
 record($_, map { some_entry(some_age(), content => 'apple ' . 'x' x 1500) }
     1 .. 900) for ($servers[0]) x 4;
 record($_, map { some_entry(some_age()) } 1 .. 600) for @servers[1, 2];
 wait_for { hear(); length($stream{buffer} // '') };
 record($servers[0], some_entry(2000));
-wait_for { hear(); defined $stream{last} };    # from there on it resumes
+wait_for { hear(); defined $stream{last} };    # it resumes from there
 $servers[0]{news} = {};
 
 $until = time + $seconds;
@@ -500,18 +499,18 @@ while (time < $until) {
     hear();
 }
 
-# the last ones end
+# the last exports and walks end
 
 walk() while @walks && $did{walk} < 1000 && (time < $until + 60);
 while ($export && time < $until + 60) { export() }
 
 
-# no harm any more: it comes to an end, and nothing was wrong
+# without further harm the keeper comes to an end, and nothing was wrong
 
 my $calm = wait_for {
     sql(q(select count(*) from log_rewrite where step <> 'done')) == 0
         && sql('select rewrite_waiting()') == 0;
-} 120, 'the end of the rewrites';
+} 120, 'the rewrites end';
 ok $calm, 'the keeper comes to an end';
 ask() for 1 .. 60;
 
@@ -520,16 +519,16 @@ is_deeply [@wrong[0 .. min(4, $#wrong)]], [], "$asked queries, "
     or diag "seed $seed, ", scalar @wrong, ' wrong';
 
 my @twice = grep { $stream{got}{$_} > 1 } keys %{ $stream{got} };
-is "@twice", '', 'the stream says nothing twice';
+is "@twice", '', 'the stream repeats no entry';
 my @unheard = grep { !$servers[0]{taken}{$_} } keys %{ $servers[0]{news} };
 ok eval { wait_for {
     hear();
     @unheard = grep { !$stream{got}{$_} } @unheard;
     !@unheard;
-} 30 }, 'and leaves nothing out' or diag "@unheard";
+} 30 }, 'the stream leaves no entry out' or diag "@unheard";
 
 my $swaps = sql('select max(n) from log_rewrite');
-cmp_ok $swaps, '>', 2, "$swaps rewrites were begun";
+cmp_ok $swaps, '>', 2, "$swaps rewrites have begun";
 cmp_ok $did{$_} // 0, '>', 0, "$did{$_} $_"
     for qw(taken reset expired terminated days);
 cmp_ok sql("select count(*) from $_ where guild_id = ?", $servers[0]{id}), '>',
@@ -539,7 +538,7 @@ is sql(q(select count(*) from pg_trigger where tgname = 'log_change')), 0,
 is sql(q(select count(*) from pg_class where relname ~ '^log_entry_'
     and relkind = 'r' and not relispartition)), 0, 'no table is left';
 is sql(q(select count(*) from keeper where errors > 0)), 0,
-    'no task has failed'
+    'no task failed'
     or diag explain [sql('select * from keeper')];
 
 done_testing;

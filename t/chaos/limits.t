@@ -1,7 +1,7 @@
 #!/usr/bin/perl
-# The platform's limits while workers die and others use up the webhooks: a
-# webhook's own limit is hit once a window at most, and nothing is sent before
-# the wait that was asked for; what waits is delivered all the same.
+# The platform's limits, while workers are killed and others use up the
+# webhooks' limits: a webhook is refused at most once in a window, nothing is
+# sent before the platform allows it, and every waiting entry is delivered.
 #
 # GUILDLOG_SEED repeats a run, GUILDLOG_KILLS says how long it is.
 
@@ -20,7 +20,7 @@ my $world = Guildlog::Chaos->new(seed => $seed, servers => 3, pause => 0.1,
                      global_limit => [50, 1] });
 $world->start;
 
-# what kills, and nothing that breaks the platform or its answers
+# harm that kills, but does not change the platform or its answers
 
 my @harms = qw(kill_worker kill_deliverer kill_workers kill_machine
     kill_database strike_statement reload);
@@ -32,7 +32,7 @@ while ($world->kills < $kills) {
 }
 
 
-# the limits of webhooks, but of none in two windows one after the other
+# a webhook is not refused in two windows one after the other
 sub spend {
     for my $id (map { $_->{id} } $world->{platform}->webhooks) {
         next if time - ($spent{$id} // 0) < 5;
@@ -52,9 +52,10 @@ for my $webhook (keys %{ $limited{user} || {} }) {
     push @often, map { "$webhook at $at[$_]" }
         grep { $at[$_] - $at[$_ - 1] < 2000 } 1 .. $#at;
 }
-is "@often", '', 'G9: once a window and webhook at most';
-cmp_ok scalar(map { @$_ } values %{ $limited{user} || {} }), '>=', 1,
-    'and it was hit';
+is "@often", '', 'G9: at most one refusal for a window and webhook';
+cmp_ok scalar(map { @$_ } values %{ $limited{user} || {} }),
+    '>=', 1,
+    'there were refusals';
 note("$spent limits were used up by others");
 note(join ', ', map {
     my $n = 0;

@@ -1,7 +1,7 @@
 #!/usr/bin/perl
-# Two machines on one database: whichever dies, the other goes on, and at no
-# moment do both of them write to a lane. One that is stopped for longer than
-# its leases is the one case in which a message may come twice.
+# Two machines on one database: if one dies the other goes on, and never do both
+# write to one lane.  Only if a machine stands still for longer than its leases,
+# a message may come twice.
 #
 # GUILDLOG_SEED repeats a run, GUILDLOG_KILLS says how long it is.
 
@@ -19,7 +19,7 @@ my $world = Guildlog::Chaos->new(seed => $seed, machines => 2);
 my ($one, $other) = @{ $world->{nginx} };
 
 
-# how many shards each of them holds
+# the number of shards of each machine
 sub shards {
     my @held = map {
         my %pids = map { $_ => 1 } $_->workers;
@@ -33,7 +33,7 @@ sub shards {
 
 my $is = '';
 eval { wait_for { ($is = shards()) eq '32 32' } 40 };
-is $is, '32 32', 'they share the work';
+is $is, '32 32', 'the machines share the work';
 
 $world->start;
 while ($world->kills < $kills) {
@@ -41,17 +41,17 @@ while ($world->kills < $kills) {
     sleep rand 0.8;
 }
 
-# one is gone for good
+# one machine is killed and does not come back
 
 $_->{cutter}->rules for $one, $other;
 eval { $world->{platform}->faults };
 eval { wait_for { ($is = shards()) eq '32 32' } 60 };
-is $is, '32 32', 'they share it again after all of this';
+is $is, '32 32', 'they share the work again after all this';
 my $since = time;
 $one->kill_all;
 $world->{kills}{'a machine for good'}++;
 eval { wait_for { ($is = shards()) eq '0 64' } 60 };
-is $is, '0 64', 'the other takes over all of it';
+is $is, '0 64', 'the other machine takes over all shards';
 note(sprintf 'after %.1f s', time - $since);
 $one->start;
 

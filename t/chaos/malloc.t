@@ -1,4 +1,4 @@
-# Not only a sample of the allocations, as in t/http/malloc.t: each one fails.
+# As t/http/malloc.t, but each allocation fails, not only a sample.
 
 $ENV{GUILDLOG_FAULTS} //= 'all';
 do './t/http/malloc.t';

@@ -1,8 +1,8 @@
 #!/usr/bin/perl
-# "Other lanes are unaffected by a hung, limited, failing or lost lane": what
-# the good ones have is delivered while the bad ones stand still.
+# "Other lanes are unaffected by a hung, limited, failing or lost lane": entries
+# of good lanes are delivered while the bad lanes stand still.
 #
-# GUILDLOG_SECONDS says how long it is.
+# GUILDLOG_SECONDS is the length of a run.
 
 use lib 't/lib';
 use Guildlog;
@@ -26,7 +26,7 @@ my %bad = (
 );
 
 
-# a server with so many channels: {guild, token, channels}
+# a server with that many channels: {guild, token, channels}
 sub server {
     my @channels = map { ++$channel . '' } 1 .. shift;
 
@@ -43,7 +43,7 @@ sub server {
 }
 
 
-# an entry: its id
+# records an entry; returns its id
 sub record {
     my ($it) = @_;
 
@@ -66,7 +66,7 @@ sub statuses {
 
 my @good = map { server(3) } 1 .. 20;
 my %worse = map { $_ => server(1) } 'lost', sort keys %bad;
-wait_for { $platform->webhooks == 64 } 20, 'all have webhooks';
+wait_for { $platform->webhooks == 64 } 20, 'all lanes have webhooks';
 my ($lost) = $platform->webhooks($worse{lost}{channels}[0]);
 $platform->delete_webhook($lost->{id});
 $platform->faults(map { { %{ $bad{$_} }, call => 'execute', times => 1000,
@@ -87,10 +87,10 @@ my %is;
 eval { wait_for { %is = map { statuses($_) } @good;
     !grep { ($is{$_} // '') ne 'delivered' } keys %acked } 10 };
 is scalar(grep { ($is{$_} // '') ne 'delivered' } keys %acked), 0,
-    'all of the good ones are delivered';
+    'all entries of the good lanes are delivered';
 my %was = map { statuses($_) } values %worse;
 is scalar(grep { $_->[0] ne 'lost' && $was{ $_->[1] } eq 'delivered' } @ill),
-    0, 'while the bad ones stand still';
+    0, '... while the bad lanes stand still';
 
 my @late = sort { $a <=> $b } map {
     my $message = $_;
@@ -101,18 +101,18 @@ note(sprintf 'G7: %d entries in 60 good lanes beside 4 bad ones: sent after '
     . '%.3f s (median), %.3f s (p99), %.3f s (latest)', scalar @late,
     @late[@late / 2, @late * 0.99, -1]);
 
-# the one whose webhook was deleted has another one
+# the lane whose webhook was deleted gets another one
 
 my $gone = 0;
 my @after = grep { $gone ||= $_->{event} eq 'delete'; $gone } $platform->ledger;
 is scalar(grep { $_->{event} eq 'request'
     && $_->{path} =~ m{/webhooks/$lost->{id}/} } @after), 1,
-    'a webhook that is gone is used once';
+    'the deleted webhook is used once';
 
 $platform->faults;
 eval { wait_for { %was = map { statuses($worse{$_}) } sort keys %worse;
     !grep { $was{ $_->[1] } ne 'delivered' } @ill } 60 };
 is scalar(grep { $was{ $_->[1] } ne 'delivered' } @ill), 0,
-    'once they are well all of theirs is delivered';
+    'after the repair all entries of the bad lanes are delivered';
 
 done_testing;

@@ -1,5 +1,6 @@
-# The Debian package on a new machine: nginx has the module as soon as it is
-# installed, and nothing of it is left when it is gone. Needs root.
+# The Debian package on a new machine: nginx has the module as soon as the
+# package is installed, and purging the package leaves nothing behind.  Needs
+# root.
 
 use lib 't/lib';
 use Guildlog;
@@ -12,7 +13,7 @@ my $machine = File::Temp::tempdir(
 chmod 0755, $machine;
 
 
-# of util/lib.sh
+# runs bash with the functions of util/lib.sh
 sub shell {
     my ($script, @arguments) = @_;
 
@@ -23,7 +24,7 @@ sub shell {
 }
 
 
-# (true if it went well, what it said), on the machine
+# runs a command on the machine: (whether it succeeded, its output)
 sub on {
     my ($command) = @_;
 
@@ -45,7 +46,7 @@ sub goes_well {
 }
 
 
-# every file but what apt and dpkg write down for themselves
+# every file, without those in which apt and dpkg keep their records
 sub files {
     my (undef, $list) = on('find / -xdev \( -path /var/cache -o -path /var/log'
         . ' -o -path /var/lib/apt -o -path /var/lib/dpkg -o -path /tmp'
@@ -61,7 +62,7 @@ ok defined shell('need "${packages_package[@]}"; step "Making a machine" '
     . 'debootstrap --variant=minbase bookworm "$1" "$(debian_mirror)"',
     $machine), 'a new machine' or BAIL_OUT('no machine to install on');
 
-# nothing is to be started there
+# keeps the machine from starting services
 open my $policy, '>', "$machine/usr/sbin/policy-rc.d" or die $!;
 print {$policy} "#!/bin/sh\nexit 101\n";
 close $policy;
@@ -69,18 +70,18 @@ chmod 0755, "$machine/usr/sbin/policy-rc.d";
 
 goes_well('apt-get -q update && apt-get -qy install --no-install-recommends '
     . 'nginx-light', 'nginx is installed');
-goes_well('nginx -t', 'its configuration is good');
+goes_well('nginx -t', "nginx's configuration is valid");
 my $before = files();
 
 copy($package, "$machine/tmp/guildlog.deb") or die "copy: $!";
 goes_well('apt-get -qy install --no-install-recommends /tmp/guildlog.deb',
     'the package is installed');
-goes_well('nginx -t', 'the configuration is good with it');
+goes_well('nginx -t', 'the configuration is valid with the module');
 
 open my $conf, '>', "$machine/etc/nginx/conf.d/guildlog.conf" or die $!;
 print {$conf} "guildlog_limit_zone guildlog:1m;\n";
 close $conf;
-goes_well('nginx -t', 'nginx has the directives');
+goes_well('nginx -t', 'nginx knows the directives');
 unlink "$machine/etc/nginx/conf.d/guildlog.conf";
 
 goes_well('test -f /usr/share/guildlog/sql/install.sql '
@@ -90,12 +91,12 @@ goes_well('test -f /usr/share/guildlog/sql/install.sql '
 
 goes_well('apt-get -qy purge --auto-remove libnginx-mod-http-guildlog',
     'the package is removed');
-goes_well('nginx -t', 'nginx goes on without it');
+goes_well('nginx -t', "nginx's configuration is valid without the module");
 
 my $after = files();
 is_deeply [grep { !$before->{$_} } sort keys %$after], [],
-    'nothing of it is left';
+    'no file of the package is left';
 is_deeply [grep { !$after->{$_} } sort keys %$before], [],
-    'and nothing else went';
+    'no other file was removed';
 
 done_testing;

@@ -1,7 +1,7 @@
 #!/usr/bin/perl
-# util/run after a kill -9 of anything: it clears what that left, goes on with
-# the same data at the same address, and what was acknowledged before is there
-# and reaches its channel. Two of it are two machines on one database.
+# util/run after a kill -9 of any process: it cleans up, goes on with the same
+# data at the same address, and everything that was acknowledged is stored and
+# reaches its channel.  Two of them are two machines on one database.
 
 use lib 't/lib';
 use Guildlog;
@@ -18,7 +18,7 @@ my ($first, $second) = ("$dir/first", "$dir/second");
 my ($event, @ids) = (0);
 
 
-# what it says, with its status in $?
+# its output; its status is in $?
 sub run {
     my ($folder, $arguments, %environment) = @_;
 
@@ -47,7 +47,7 @@ sub ask {
 }
 
 
-# some entries: their ids are remembered
+# records entries and remembers their ids
 sub record {
     my ($env) = @_;
 
@@ -61,7 +61,7 @@ sub record {
 }
 
 
-# all that was recorded is there, and delivered
+# checks that all recorded entries are stored and delivered
 sub whole {
     my ($env, $why) = @_;
 
@@ -72,9 +72,9 @@ sub whole {
         !grep { ($status{$_} // '') ne 'delivered' } @ids;
     } 40 };
     my @lost = grep { !$status{$_} } @ids;
-    is "@lost", '', "$why: every entry is there";
+    is "@lost", '', "$why: every entry is stored";
     is scalar(grep { $status{$_} eq 'delivered' } @ids), scalar @ids,
-        '... and was delivered';
+        '... and delivered';
 
     my %times;
     open my $in, '<', "$first/platform/ledger" or die $!;
@@ -86,7 +86,7 @@ sub whole {
 }
 
 
-# the processes of a folder, by what they are
+# the processes of a folder, by kind
 sub processes {
     my ($folder) = @_;
 
@@ -139,7 +139,7 @@ my $changed = Guildlog::Client->new(port => $env->{GUILDLOG_URL} =~ /:(\d+)/)
     ->request('PATCH', "/api/servers/$env->{GUILDLOG_SERVER}"
         . '/config/logging/channels', token => $env->{GUILDLOG_ADMIN_TOKEN},
         json => { main_channel => '300000000000000001' });
-is $changed->status, 202, 'with a channel';
+is $changed->status, 202, 'a channel is set';
 record($env);
 whole($env, 'at first');
 
@@ -171,20 +171,20 @@ for my $victim (@victims) {
 
     my %now = map { $_ => 1 } pids_of($first);
     my $nginx = processes($first)->{nginx};
-    is scalar @$nginx, 3, 'a master and two workers, no more';
+    is scalar @$nginx, 3, 'a master and two workers run, no more';
     is scalar(grep { $now{$_} && -e "/proc/$_" } @before), 0,
-        'nothing of before runs';
+        'no process from before runs';
     record($env);
     whole($env, $name);
 }
 
-# started twice
+# util/run is started while it runs
 
 my $old = $env;
 $env = starts($first, 'started once more while it runs',
     GUILDLOG_PLATFORM_RATE => 'off');
-is $env->{GUILDLOG_URL}, $old->{GUILDLOG_URL}, 'it is at the same address';
-isnt master($env), master($old), 'anew';
+is $env->{GUILDLOG_URL}, $old->{GUILDLOG_URL}, 'the address is the same';
+isnt master($env), master($old), 'the process is a new one';
 whole($env, 'started twice');
 
 # two machines
@@ -202,30 +202,30 @@ record($other);
 whole($env, 'one of two killed');
 whole($other, 'seen from the other');
 
-# stopped after a kill: nothing runs then
+# stopping works after a kill, and leaves no process
 
 kill 'KILL', master($other);
 run($second, '--stop');
 is $?, 0, 'it stops though its master was killed';
-is join(' ', pids_of($second)), '', 'and nothing of it runs';
-is ask($env, '')->status, 200, 'the other one goes on';
+is join(' ', pids_of($second)), '', 'no process is left';
+is ask($env, '')->status, 200, 'the other machine goes on';
 
 kill 'KILL', master($env), postmaster($first);
 run($first, '--stop');
 is $?, 0, 'it stops though master and postmaster were killed';
 eval { wait_for { !pids_of($first) } 5 };
-is join(' ', pids_of($first)), '', 'and nothing of it runs';
+is join(' ', pids_of($first)), '', 'no process is left';
 
-# a port that is taken
+# the port is taken
 
 my $port = free_port();
 my $taken = IO::Socket::INET->new(Listen => 1, LocalAddr => '127.0.0.1',
     LocalPort => $port, ReuseAddr => 1);
 my $said = run($first, '--background', GUILDLOG_PORT => $port);
-isnt $?, 0, 'a port that is taken: it does not start';
-like $said, qr/^run: port $port is taken$/m, 'and says so';
-unlike $said, qr/answers at/, 'only that';
-is join(' ', pids_of($first)), '', 'and nothing is left running';
+isnt $?, 0, 'util/run does not start if its port is taken';
+like $said, qr/^run: port $port is taken$/m, '... says so';
+unlike $said, qr/answers at/, '... does not claim to answer';
+is join(' ', pids_of($first)), '', '... and leaves no process';
 close $taken;
 
 $env = starts($first, 'it starts when the port is free',

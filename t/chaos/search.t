@@ -1,8 +1,8 @@
 #!/usr/bin/perl
-# The index for searches is made by whoever is the keeper just then: two of them
-# at once, or one whose backend is killed in the middle of a run, a merge or a
-# sweep. Whatever is left, every answer is that of a look at all entries, and in
-# the end each entry is in the index once.
+# Any keeper may make the index for searches: two at once, or one whose backend
+# is killed in the middle of a run, a merge or a sweep.  After any of this every
+# answer equals that of a look at all entries, and in the end each entry is in
+# the index once.
 #
 # GUILDLOG_SEED repeats a run, GUILDLOG_KILLS makes it longer.
 
@@ -24,7 +24,7 @@ my @words   = qw(apple pear plum fig date lime);
 my %has;    # id => the words of an entry
 my $event = 0;
 
-# who loses a connection is told so
+# no message about a lost connection
 $SIG{__WARN__} = sub { warn $_[0] if $_[0] !~ /terminating connection/ };
 
 
@@ -38,7 +38,7 @@ sql('create or replace function search_bits_from() returns int
     language sql immutable as $$ select 96 $$');
 
 
-# again, until the database is there
+# repeats a statement until the database answers
 sub sql {
     my (@statement) = @_;
 
@@ -48,12 +48,12 @@ sub sql {
             delete $nginx->{dbh};
             $@ =~ /connect|terminat|starting up|recovery/ ? 0 : die $@;
         };
-    } 60, 'the database';
+    } 60, 'the database answers';
     return $value;
 }
 
 
-# some of them late; an event that was recorded already is none
+# some with an earlier time; an event that is recorded already makes no entry
 sub record {
     my ($n) = @_;
 
@@ -75,7 +75,7 @@ sub record {
 }
 
 
-# the first search whose answer is another one, if any
+# the first search whose answer is wrong, or undef
 sub wrong {
     for my $search (@words, 'pear fig') {
         my @want = sort { $b <=> $a } grep {
@@ -83,7 +83,7 @@ sub wrong {
             !grep { !$of->{$_} } split / /, $search;
         } keys %has;
 
-        # two words have to stand in the content
+        # with two words, both have to be in the content
         @want = grep { sql(q(select (doc || '}')::json ->> 'content'
             from log_entry where guild_id = ? and id = ?), $guild, $_)
             =~ /pear.*fig|fig.*pear/ } @want if $search =~ / /;
@@ -104,7 +104,7 @@ sub wrong {
 }
 
 
-# another process at the task, until it is killed or is told to end
+# another process that works on the index until it is killed or told to end
 sub keeper {
     defined(my $pid = fork) or die "fork: $!\n";
     return $pid if $pid;
@@ -127,8 +127,8 @@ sub keeper {
 }
 
 
-# the backend of a keeper that wants to write what it has just made of a run or
-# a merge, and cannot: then it goes
+# kills the backend of a keeper when it has made a run or a merge and waits to
+# store it
 sub kill_one {
     my ($merging) = @_;
 
@@ -140,7 +140,7 @@ sub kill_one {
         $dbh->selectrow_array(q(select pid from pg_stat_activity
             where query like '%keeper_search%' and wait_event_type = 'Lock'
             limit 1));
-    } 60, 'a keeper at work';
+    } 60, 'a keeper works';
     my $is = $dbh->selectrow_array('select count(*) from search_head
         where guild_id = ? and merge_level is not null', undef, $guild);
     kill 'KILL', $pid if $is == $merging;
@@ -157,16 +157,16 @@ END { kill 'KILL', @keepers if $me && $me == $$ }
 my @wrong;
 for my $n (1 .. $kills) {
     record(40 + int rand 100);
-    wait_for { kill_one($n % 2) } 120, 'the one that is meant';
+    wait_for { kill_one($n % 2) } 120, "the keeper's backend";
 
     my $wrong = wrong();
     push @wrong, $wrong if $wrong;
 }
 
-is_deeply \@wrong, [], "$kills kills, and no answer was another one"
+is_deeply \@wrong, [], "$kills kills, and every answer was right"
     or diag "seed $seed";
 
-# the entries up to where it has come, or behind that
+# the number of entries up to the end of the index, or after it
 sub entries {
     my ($which) = @_;
     return sql("select count(*) from log_entry e join search_head s
@@ -177,21 +177,21 @@ sub entries {
 my $left = wait_for {
     entries('>') < 4 && sql('select count(*) from search_head
         where guild_id = ? and merge_level is null', $guild);
-} 120, 'the end of the work';
-ok $left, 'it comes to an end';
+} 120, 'the index is finished';
+ok $left, 'the work comes to an end';
 kill 'TERM', @keepers;
 waitpid $_, 0 for @keepers;
 
-is wrong(), undef, 'the answers are the same';
+is wrong(), undef, 'the answers are right';
 is sql('select count(*) - count(distinct i) from search_place, unnest(ids) i
-    where guild_id = ?', $guild), 0, 'no entry is in it twice';
+    where guild_id = ?', $guild), 0, 'no entry is in the index twice';
 is sql('select count(*) from search_place, unnest(ids) i where guild_id = ?',
-    $guild), entries('<='), 'nor is one left out';
+    $guild), entries('<='), 'no entry is left out';
 is sql('select count(*) from (select level, first from search_term
         where guild_id = $1 union select level, first from search_common
         where guild_id = $1) t
     where not exists (select from search_segment s where s.guild_id = $1
         and s.level = t.level and s.first = t.first)', $guild), 0,
-    'nothing is left of what was merged';
+    'merged segments are deleted';
 
 done_testing;

@@ -1,7 +1,7 @@
-# Every endpoint, good and bad requests, deliveries, readers that leave, over
-# five reloads: no process of nginx reads or writes what it must not, or has
-# lost memory when it ends. (By util/build debug, where a pool's memory is one
-# allocation each.)
+# Every endpoint, good and bad requests, deliveries, and readers that leave,
+# over five reloads: no process of nginx reads or writes memory that is not its
+# own, or leaks memory.  (With util/build debug, each allocation from a pool is
+# one of malloc().)
 
 use lib 't/lib';
 BEGIN { $ENV{GUILDLOG_BUILD} = 'debug' }
@@ -45,7 +45,7 @@ sub reload {
 }
 
 
-# one of each endpoint, as conf/openapi.yaml has its example
+# one request for each endpoint, as in the examples of conf/openapi.yaml
 sub everything {
     for my $it (Guildlog::OpenAPI->shared->operations) {
         next if $it->{id} =~ /stream|revoke|server_reset/;
@@ -82,7 +82,7 @@ sub bad {
 }
 
 
-# who asks, and is not there for the answer
+# clients that leave before they are answered
 sub leaving {
     for my $path ('', '/logs', '/logs/export', '/logs/stream') {
         my $client = $g->connection;
@@ -107,16 +107,16 @@ for my $round (0 .. 5) {
     becomes($server, $token, $id, 'delivered', "round $round: delivered", 120);
 }
 
-cmp_ok $answers{200}, '>', 100, 'most of it is answered well';
+cmp_ok $answers{200}, '>', 100, 'most requests succeed';
 
 $g->stop;
 my @reports = glob "$dir/logs/valgrind.*";
-is @reports, 1 + 6 * 2, 'every process has ended';
+is @reports, 1 + 6 * 2, 'each process has a report';
 
 for my $file (@reports) {
     open my $in, '<', $file or die "$file: $!";
     my $report = do { local $/; <$in> };
-    ok $report =~ /ERROR SUMMARY: 0 errors/, 'without an error'
+    ok $report =~ /ERROR SUMMARY: 0 errors/, 'it has no error'
         or diag($report =~ s/^==\d+== ?//gmr);
 }
 

@@ -2,7 +2,7 @@
 /*
  * Links ngx_guildlog_client_response.c.
  *
- * An answer of another server: it is the same in whatever pieces it comes.
+ * An answer of another server is read the same in whatever pieces it comes.
  */
 
 #include "client/ngx_guildlog_client_response.h"
@@ -31,7 +31,7 @@ feed(ngx_pool_t *pool, ngx_guildlog_client_response_t *answer,
     for (done = 0; done < len && rc == NGX_AGAIN; done += n) {
         n = ngx_min(piece, len - done);
 
-        /* the reader must not remember where a piece was */
+        /* a new place for each piece: the reader must not keep pointers */
 
         copy = malloc(n);
         fuzz_expect(copy != NULL);

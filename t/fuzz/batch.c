@@ -5,15 +5,15 @@
  * ngx_guildlog_json_read.c, ngx_guildlog_json_write.c,
  * ngx_guildlog_json_scan.c and ngx_guildlog_utf8.c.
  *
- * A batch of entries: what is handed on has a document for each, which is
- * JSON, or an error in its place.
+ * A batch of entries.  Each entry becomes a document, which is JSON, or an
+ * error with the entry's index.
  */
 
 #include "log/ngx_guildlog_batch.h"
 #include "fuzz.h"
 
 
-/* those of the entries that are not empty; in *n all */
+/* the documents that are not empty; *n becomes the number of all */
 
 static ngx_uint_t
 documents(ngx_pool_t *pool, const ngx_str_t *docs, ngx_uint_t *n)

@@ -4,7 +4,7 @@
  * ngx_guildlog_value.c, ngx_guildlog_stmt.c, ngx_guildlog_json.c,
  * ngx_guildlog_json_read.c, ngx_guildlog_json_scan.c and ngx_guildlog_utf8.c.
  *
- * The body of any endpoint that takes one.
+ * A body for any endpoint that takes one.
  */
 
 #include "api/ngx_guildlog_route.h"

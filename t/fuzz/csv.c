@@ -3,8 +3,8 @@
  * Links ngx_guildlog_csv.c, ngx_guildlog_json.c, ngx_guildlog_json_read.c,
  * ngx_guildlog_json_scan.c and ngx_guildlog_utf8.c.
  *
- * A row has all of its columns, ends as it should, is no longer than was
- * said, and no cell of it is a formula.
+ * A row has all of its columns and ends with CRLF, it is no longer than its
+ * bound, and no cell of it is a formula.
  */
 
 #include "log/ngx_guildlog_csv.h"
@@ -51,7 +51,7 @@ head(void)
 }
 
 
-/* reads one cell as RFC 4180 has it; returns what stands behind it */
+/* reads one cell by RFC 4180; returns the position after it */
 
 static u_char *
 cell(u_char *p, u_char *last)

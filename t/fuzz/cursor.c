@@ -2,7 +2,7 @@
 /*
  * Links ngx_guildlog_cursor.c.
  *
- * What is read as a cursor is written as that same text.
+ * A cursor that is read and written again is the same text.
  */
 
 #include "log/ngx_guildlog_cursor.h"

@@ -1,8 +1,8 @@
 
 /*
- * What fuzz targets share.  A target is a function that is handed bytes, in
- * memory of just that size, and a pool; it stops the program where what comes
- * back breaks the contract of the code under test.
+ * What fuzz targets share.  A target is a function that gets bytes, in memory
+ * of exactly that size, and a pool.  It stops the program where a result breaks
+ * the contract of the code under test.
  */
 
 #ifndef _FUZZ_H_INCLUDED_
@@ -32,7 +32,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
     } while (0)
 
 
-/* the first byte, which picks one of n, is taken off */
+/* takes off the first byte, which chooses one of n */
 
 static inline ngx_uint_t
 fuzz_pick(u_char **p, size_t *len, ngx_uint_t n)
@@ -47,7 +47,7 @@ fuzz_pick(u_char **p, size_t *len, ngx_uint_t n)
 }
 
 
-/* what stands before the next line feed, or all of it, is taken off */
+/* takes off a line: up to the next line feed, or all of it */
 
 static inline ngx_str_t
 fuzz_line(u_char **p, size_t *len)
@@ -94,7 +94,7 @@ fuzz_is_utf8(u_char *p, size_t len)
 }
 
 
-/* of refusals: words for the user */
+/* checks an error text for the user */
 
 static inline void
 fuzz_refused(const ngx_str_t *error)

@@ -3,7 +3,7 @@
  * Links ngx_guildlog_json.c, ngx_guildlog_json_read.c,
  * ngx_guildlog_json_write.c, ngx_guildlog_json_scan.c and ngx_guildlog_utf8.c.
  *
- * What is parsed is UTF-8 throughout; what is written is read as the same.
+ * Parsed text is valid UTF-8; a written value is read as the same value.
  */
 
 #include "base/ngx_guildlog_json.h"
@@ -50,7 +50,7 @@ written(ngx_pool_t *pool, ngx_str_t *s)
 }
 
 
-/* what we read ourselves is what jansson would have */
+/* our own reader and jansson read the same */
 
 static void
 read_alike(json_t *json, u_char *p, size_t len)
@@ -66,7 +66,7 @@ read_alike(json_t *json, u_char *p, size_t len)
     other = json_loadb((char *) p, len, JSON_REJECT_DUPLICATES, &cause);
     fuzz_expect(json_equal(json, other));
 
-    /* the keys in the order they came in, too */
+    /* the keys come in the same order, too */
 
     ours = json_dumps(json, JSON_COMPACT);
     theirs = json_dumps(other, JSON_COMPACT);

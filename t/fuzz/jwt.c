@@ -4,9 +4,9 @@
  * ngx_guildlog_token_keys.c, ngx_guildlog_value.c, ngx_guildlog_json.c,
  * ngx_guildlog_json_read.c, ngx_guildlog_json_scan.c and ngx_guildlog_utf8.c.
  *
- * A token: as it is; or a head and claims, a line each, with the signature
- * that belongs to them, so that what stands behind the signature is reached.
- * None is good that we did not sign, and what is good says whose it is.
+ * A token as it is; or a header and claims, one line each, with the right
+ * signature, so that the checks after the signature are reached.  No token is
+ * good that we did not sign, and a good one names its server.
  */
 
 #include "token/ngx_guildlog_token_verify.h"

@@ -4,8 +4,8 @@
  * ngx_guildlog_json_read.c, ngx_guildlog_json_write.c, ngx_guildlog_match.c,
  * ngx_guildlog_json_scan.c and ngx_guildlog_utf8.c.
  *
- * Whatever is taken for a document, nothing beyond it is read, what is folded
- * fits, is folded, and what is said to be found is there.
+ * For any document: nothing beyond its end is read, folded text fits its
+ * buffer, and what is found is there.
  */
 
 #include "base/ngx_guildlog_json.h"
@@ -70,7 +70,7 @@ fuzz(ngx_pool_t *pool, u_char *p, size_t len)
         fuzz_expect(ngx_guildlog_match_role(&match, pool, &role) == NGX_OK);
     }
 
-    /* of just that size, so that one byte beyond is noticed */
+    /* of exactly that size, so that the sanitizer sees a byte beyond it */
 
     text.len = len;
     text.data = malloc(len + (len == 0));

@@ -6,8 +6,8 @@
  * ngx_guildlog_titles.c, ngx_guildlog_titles_data.c, ngx_guildlog_json_scan.c
  * and ngx_guildlog_utf8.c.
  *
- * Entries, a line each, as messages: whatever is in them, the platform's
- * limits hold and nobody is mentioned.
+ * Entries, one a line, as messages: for any entries the platform's limits hold
+ * and nobody is mentioned.
  */
 
 #include "platform/ngx_guildlog_message.h"
@@ -26,7 +26,7 @@ typedef struct {
 } limit_t;
 
 
-/* adds what these keys of the object have, each within its limit */
+/* adds the lengths of an object's texts, each within its limit */
 
 static ngx_uint_t
 sum(json_t *object, const limit_t *limits)

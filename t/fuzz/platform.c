@@ -5,8 +5,8 @@
  * ngx_guildlog_json_read.c, ngx_guildlog_json_write.c,
  * ngx_guildlog_json_scan.c and ngx_guildlog_utf8.c.
  *
- * An answer of the platform to any call: what it is taken for has what it
- * needs, and what it is told to be named by may be sent back to it.
+ * An answer of the platform to any call: a verdict has the fields it needs, and
+ * ids and tokens in it may be sent back to the platform.
  */
 
 #include "platform/ngx_guildlog_platform.h"

@@ -4,8 +4,8 @@
  * ngx_guildlog_value.c, ngx_guildlog_stmt.c, ngx_guildlog_json.c,
  * ngx_guildlog_json_read.c, ngx_guildlog_json_scan.c and ngx_guildlog_utf8.c.
  *
- * A path: the server in it is one, and what is not answered has no route for
- * the methods that it names either.
+ * A path: its server has a valid id, and a path that has no route has none for
+ * the methods in Allow either.
  */
 
 #include "api/ngx_guildlog_route.h"
@@ -44,7 +44,7 @@ fuzz(ngx_pool_t *pool, u_char *p, size_t len)
     fuzz_expect(guild.data == NULL
                 || (guild.data >= p && guild.data + guild.len <= p + len));
 
-    /* it is known by each of its methods */
+    /* each method of the route finds it */
 
     others = route->method;
 

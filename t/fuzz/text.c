@@ -2,8 +2,7 @@
 /*
  * Links ngx_guildlog_text.c.
  *
- * Somebody else's text stays within its limit, is UTF-8, and nothing in it
- * calls anybody.
+ * Text of others stays within its limit and valid UTF-8, and mentions nobody.
  */
 
 #include "platform/ngx_guildlog_text.h"
@@ -41,7 +40,7 @@ fuzz(ngx_pool_t *pool, u_char *p, size_t len)
     fuzz_expect(text.left == UNITS - units);
     fuzz_expect(fuzz_is_utf8(text.start, n));
 
-    /* behind each of these stands what nobody sees */
+    /* an invisible character stands after each of these */
 
     for (p = text.start; p < text.pos; p++) {
         fuzz_expect(*p != '@' || (p + 1 < text.pos && p[1] >= 0x80));
