@@ -10,7 +10,7 @@
 
 #include "http/ngx_http_guildlog_call.h"
 #include "base/ngx_guildlog_json.h"
-#include "platform/ngx_guildlog_platform.h"
+#include "platform/ngx_guildlog_verdict.h"
 
 
 #define NGX_HTTP_GUILDLOG_PROBES     25     /* a request */

@@ -9,7 +9,7 @@
 
 #include "base/ngx_guildlog_json.h"
 #include "platform/ngx_guildlog_message.h"
-#include "platform/ngx_guildlog_text.h"
+#include "platform/ngx_guildlog_message_text.h"
 #include "platform/ngx_guildlog_titles.h"
 #include "api/ngx_guildlog_value.h"
 

@@ -3,7 +3,7 @@
  * What is said to the chat platform, and the objects it answers with.
  */
 
-#include "platform/ngx_guildlog_platform.h"
+#include "platform/ngx_guildlog_verdict.h"
 #include "api/ngx_guildlog_value.h"
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/perl
 # What becomes of entries for each kind of the platform's answer to a message;
-# t/delivery/delivery.t has the other kinds.  (t/unit/platform.c has the meaning
+# t/delivery/delivery.t has the other kinds.  (t/unit/verdict.c has the meaning
 # of each code.)
 
 use lib 't/lib';

@@ -3,8 +3,8 @@
  * What is said to the chat platform, and what its answers mean.  Pure.
  */
 
-#ifndef _NGX_GUILDLOG_PLATFORM_H_INCLUDED_
-#define _NGX_GUILDLOG_PLATFORM_H_INCLUDED_
+#ifndef _NGX_GUILDLOG_VERDICT_H_INCLUDED_
+#define _NGX_GUILDLOG_VERDICT_H_INCLUDED_
 
 
 #include "client/ngx_guildlog_client_response.h"
@@ -161,4 +161,4 @@ ngx_int_t ngx_guildlog_platform_read(ngx_pool_t *pool,
     ngx_guildlog_platform_request_t *request);
 
 
-#endif /* _NGX_GUILDLOG_PLATFORM_H_INCLUDED_ */
+#endif /* _NGX_GUILDLOG_VERDICT_H_INCLUDED_ */

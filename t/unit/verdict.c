@@ -1,6 +1,6 @@
 
 /*
- * Links ngx_guildlog_platform.c, ngx_guildlog_platform_call.c,
+ * Links ngx_guildlog_verdict.c, ngx_guildlog_platform_call.c,
  * ngx_guildlog_client_response.c, ngx_guildlog_value.c, ngx_guildlog_json.c,
  * ngx_guildlog_json_read.c, ngx_guildlog_json_write.c,
  * ngx_guildlog_json_scan.c and ngx_guildlog_utf8.c.
@@ -10,7 +10,7 @@
  * applied is called refused.
  */
 
-#include "platform/ngx_guildlog_platform.h"
+#include "platform/ngx_guildlog_verdict.h"
 #include "tap.h"
 
 

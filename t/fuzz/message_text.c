@@ -1,11 +1,11 @@
 
 /*
- * Links ngx_guildlog_text.c.
+ * Links ngx_guildlog_message_text.c.
  *
  * Text of others stays within its limit and valid UTF-8, and mentions nobody.
  */
 
-#include "platform/ngx_guildlog_text.h"
+#include "platform/ngx_guildlog_message_text.h"
 #include "fuzz.h"
 
 

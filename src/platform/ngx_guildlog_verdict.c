@@ -3,7 +3,7 @@
  * What the chat platform's answers mean: one table.
  */
 
-#include "platform/ngx_guildlog_platform.h"
+#include "platform/ngx_guildlog_verdict.h"
 
 
 #define NGX_GUILDLOG_PLATFORM_RETRY  5000        /* ms, where none is said */

@@ -4,7 +4,7 @@
  * what makes it harmless, so that no cut parts them.
  */
 
-#include "platform/ngx_guildlog_text.h"
+#include "platform/ngx_guildlog_message_text.h"
 
 
 #define NGX_GUILDLOG_TEXT_MARK   "\xe2\x80\xa6"

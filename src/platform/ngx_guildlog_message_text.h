@@ -4,8 +4,8 @@
  * units, and harmless, whoever wrote it.
  */
 
-#ifndef _NGX_GUILDLOG_TEXT_H_INCLUDED_
-#define _NGX_GUILDLOG_TEXT_H_INCLUDED_
+#ifndef _NGX_GUILDLOG_MESSAGE_TEXT_H_INCLUDED_
+#define _NGX_GUILDLOG_MESSAGE_TEXT_H_INCLUDED_
 
 
 #include "base/ngx_guildlog.h"
@@ -56,4 +56,4 @@ ngx_uint_t ngx_guildlog_text_user(ngx_guildlog_text_t *text,
 ngx_uint_t ngx_guildlog_text_units(const u_char *p, size_t len);
 
 
-#endif /* _NGX_GUILDLOG_TEXT_H_INCLUDED_ */
+#endif /* _NGX_GUILDLOG_MESSAGE_TEXT_H_INCLUDED_ */
