@@ -129,8 +129,8 @@ ngx_http_guildlog_probe(ngx_http_guildlog_call_t *call, json_t *channel)
 
     probe->channel = ngx_guildlog_json_text(channel);
 
-    return ngx_guildlog_platform_list(call->request->pool, &probe->channel,
-                                      &probe->request);
+    return ngx_guildlog_platform_call_list(call->request->pool, &probe->channel,
+                                           &probe->request);
 }
 
 
@@ -141,7 +141,7 @@ ngx_http_guildlog_probed(ngx_http_guildlog_probe_t *probe,
 {
     switch (verdict->class) {
 
-    case NGX_GUILDLOG_PLATFORM_DONE:
+    case NGX_GUILDLOG_VERDICT_DONE:
         probe->webhooks = answer->cut ? NULL
                           : ngx_guildlog_platform_webhooks(
                                 probe->call->request->pool, &answer->body);
@@ -155,11 +155,11 @@ ngx_http_guildlog_probed(ngx_http_guildlog_probe_t *probe,
 
         break;
 
-    case NGX_GUILDLOG_PLATFORM_CHANNEL_GONE:
+    case NGX_GUILDLOG_VERDICT_CHANNEL_GONE:
         probe->result = "channel_gone";
         break;
 
-    case NGX_GUILDLOG_PLATFORM_FORBIDDEN:
+    case NGX_GUILDLOG_VERDICT_FORBIDDEN:
         probe->result = "forbidden";
         break;
 

@@ -239,10 +239,10 @@ ngx_http_guildlog_probe_answered(void *data,
 
     probe->exchange = NULL;
 
-    ngx_guildlog_platform_judge(probe->call->request->pool, answer,
-                                trouble->asks, &verdict);
+    ngx_guildlog_verdict(probe->call->request->pool, answer,
+                         trouble->asks, &verdict);
 
-    scope = verdict.class == NGX_GUILDLOG_PLATFORM_LIMITED
+    scope = verdict.class == NGX_GUILDLOG_VERDICT_LIMITED
             ? (ngx_int_t) verdict.scope : -1;
 
     ngx_guildlog_traffic_call(&shared->traffic, trouble->asks, verdict.class,

@@ -13,7 +13,7 @@
 
 
 typedef struct {
-    ngx_guildlog_platform_class_e  class;
+    ngx_guildlog_verdict_class_e   class;
     const char                    *stage;
 } ngx_http_guildlog_stage_t;
 
@@ -38,12 +38,12 @@ static ngx_int_t ngx_http_guildlog_test_again(ngx_http_guildlog_call_t *call,
 /* the others are "unknown" */
 
 static const ngx_http_guildlog_stage_t  ngx_http_guildlog_stages[] = {
-    { NGX_GUILDLOG_PLATFORM_DONE, "delivered" },
-    { NGX_GUILDLOG_PLATFORM_DOUBT, "request_timeout_or_network" },
-    { NGX_GUILDLOG_PLATFORM_AGAIN, "request_timeout_or_network" },
-    { NGX_GUILDLOG_PLATFORM_LIMITED, "rate_limited" },
-    { NGX_GUILDLOG_PLATFORM_WEBHOOK_GONE, "webhook_404" },
-    { NGX_GUILDLOG_PLATFORM_FORBIDDEN, "forbidden" }
+    { NGX_GUILDLOG_VERDICT_DONE, "delivered" },
+    { NGX_GUILDLOG_VERDICT_DOUBT, "request_timeout_or_network" },
+    { NGX_GUILDLOG_VERDICT_AGAIN, "request_timeout_or_network" },
+    { NGX_GUILDLOG_VERDICT_LIMITED, "rate_limited" },
+    { NGX_GUILDLOG_VERDICT_WEBHOOK_GONE, "webhook_404" },
+    { NGX_GUILDLOG_VERDICT_FORBIDDEN, "forbidden" }
 };
 
 
@@ -130,8 +130,8 @@ ngx_http_guildlog_test_build(ngx_http_guildlog_probe_t *probe, json_t *send)
     if (conf == NULL
         || ngx_guildlog_secret_open(pool, conf->key, &lane, &secret, &token)
            != NGX_OK
-        || ngx_guildlog_platform_execute(pool, &webhook, &token,
-                                         &probe->request)
+        || ngx_guildlog_platform_call_execute(pool, &webhook, &token,
+                                              &probe->request)
            != NGX_OK)
     {
         return NGX_ERROR;

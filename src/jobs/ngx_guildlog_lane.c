@@ -326,8 +326,8 @@ ngx_guildlog_lane_post(ngx_guildlog_lane_t *lane)
     }
 
     if (rc == NGX_OK) {
-        rc = ngx_guildlog_platform_execute(lane->work_pool, &lane->webhook,
-                                           &lane->token, &request);
+        rc = ngx_guildlog_platform_call_execute(lane->work_pool, &lane->webhook,
+                                                &lane->token, &request);
     }
 
     if (rc == NGX_OK) {

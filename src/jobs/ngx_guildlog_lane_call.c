@@ -12,7 +12,7 @@
 _Static_assert(1 << (NGX_GUILDLOG_TRAFFIC_CALLS - 1)
                == NGX_GUILDLOG_CALL_WEBHOOK
                && NGX_GUILDLOG_TRAFFIC_CLASSES
-                  == NGX_GUILDLOG_PLATFORM_FULL + 1
+                  == NGX_GUILDLOG_VERDICT_FULL + 1
                && NGX_GUILDLOG_TRAFFIC_SCOPES
                   == NGX_GUILDLOG_SCOPE_GLOBAL + 1,
                "ngx_guildlog_traffic.h does not have what is counted");
@@ -45,14 +45,14 @@ ngx_guildlog_lane_call_judge(ngx_guildlog_lane_t *lane,
 
     lane->exchange = NULL;
 
-    ngx_guildlog_platform_judge(lane->work_pool, answer, call, verdict);
+    ngx_guildlog_verdict(lane->work_pool, answer, call, verdict);
 
     ngx_log_debug5(NGX_LOG_DEBUG_CORE, lane->env->log, 0,
                    "guildlog lane %V of server %V: call %d, HTTP %ui, %s",
                    &lane->id, &lane->guild, call, answer->status,
                    verdict->reason);
 
-    scope = verdict->class == NGX_GUILDLOG_PLATFORM_LIMITED
+    scope = verdict->class == NGX_GUILDLOG_VERDICT_LIMITED
             ? (ngx_int_t) verdict->scope : -1;
 
     ngx_guildlog_traffic_call(lane->env->traffic, call, verdict->class, scope,
@@ -102,29 +102,29 @@ ngx_guildlog_lane_call_failed(ngx_guildlog_lane_t *lane,
 
     switch (verdict->class) {
 
-    case NGX_GUILDLOG_PLATFORM_CHANNEL_GONE:
-    case NGX_GUILDLOG_PLATFORM_POISON:
-    case NGX_GUILDLOG_PLATFORM_CONTENT:
+    case NGX_GUILDLOG_VERDICT_CHANNEL_GONE:
+    case NGX_GUILDLOG_VERDICT_POISON:
+    case NGX_GUILDLOG_VERDICT_CONTENT:
         ngx_guildlog_lane_tell_broken(lane, "channel_gone");
         return;
 
-    case NGX_GUILDLOG_PLATFORM_FORBIDDEN:
+    case NGX_GUILDLOG_VERDICT_FORBIDDEN:
         ngx_guildlog_lane_tell_waits(lane, verdict->reason, "forbidden",
                                      NGX_GUILDLOG_LANE_MINUTE);
         return;
 
-    case NGX_GUILDLOG_PLATFORM_FULL:
+    case NGX_GUILDLOG_VERDICT_FULL:
         ngx_guildlog_lane_tell_waits(lane, verdict->reason, "webhook_404",
                                      NGX_GUILDLOG_LANE_MINUTE);
         return;
 
-    case NGX_GUILDLOG_PLATFORM_LIMITED:
+    case NGX_GUILDLOG_VERDICT_LIMITED:
         ngx_guildlog_lane_tell_limited(lane, verdict->retry_after_ms
                                              + NGX_GUILDLOG_LANE_MARGIN,
                                        again);
         return;
 
-    case NGX_GUILDLOG_PLATFORM_TOKEN_BAD:
+    case NGX_GUILDLOG_VERDICT_TOKEN_BAD:
         ngx_log_error(NGX_LOG_ERR, lane->env->log, 0,
                       "the platform refuses the token of the %s bot",
                       lane->bot == NGX_GUILDLOG_BOT_PRO ? "pro" : "main");

@@ -114,8 +114,8 @@ ngx_guildlog_lane_doubt_read(ngx_guildlog_lane_t *lane)
     rc = ngx_guildlog_lane_memory_renew(lane);
 
     if (rc == NGX_OK) {
-        rc = ngx_guildlog_platform_read(lane->work_pool, &lane->channel,
-                                        &after, &request);
+        rc = ngx_guildlog_platform_call_read(lane->work_pool, &lane->channel,
+                                             &after, &request);
     }
 
     ngx_guildlog_lane_call_built(lane, rc, &request,
@@ -139,11 +139,11 @@ ngx_guildlog_doubt_answer(void *data, ngx_guildlog_client_response_t *answer)
 
     switch (verdict.class) {
 
-    case NGX_GUILDLOG_PLATFORM_DONE:
+    case NGX_GUILDLOG_VERDICT_DONE:
         list = ngx_guildlog_platform_messages(lane->work_pool, &answer->body);
         break;
 
-    case NGX_GUILDLOG_PLATFORM_LIMITED:
+    case NGX_GUILDLOG_VERDICT_LIMITED:
         if (lane->lone) {
             ngx_guildlog_doubt_unproved(lane);
             return;
@@ -154,9 +154,9 @@ ngx_guildlog_doubt_answer(void *data, ngx_guildlog_client_response_t *answer)
                                        NGX_GUILDLOG_STATE_DOUBT_ASK);
         return;
 
-    case NGX_GUILDLOG_PLATFORM_AGAIN:
-    case NGX_GUILDLOG_PLATFORM_DOUBT:
-    case NGX_GUILDLOG_PLATFORM_BLOCKED:
+    case NGX_GUILDLOG_VERDICT_AGAIN:
+    case NGX_GUILDLOG_VERDICT_DOUBT:
+    case NGX_GUILDLOG_VERDICT_BLOCKED:
         break;
 
     default:

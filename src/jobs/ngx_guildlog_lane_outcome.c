@@ -32,7 +32,7 @@ ngx_guildlog_lane_outcome_posted(void *data,
     ngx_guildlog_lane_call_judge(lane, answer, NGX_GUILDLOG_CALL_EXECUTE,
                                  &verdict);
 
-    if (verdict.class != NGX_GUILDLOG_PLATFORM_DONE) {
+    if (verdict.class != NGX_GUILDLOG_VERDICT_DONE) {
         ngx_log_error(NGX_LOG_INFO, lane->env->log, 0,
                       "lane %V of server %V: %s, HTTP %ui, code %ui%s%s",
                       &lane->id, &lane->guild, verdict.reason,
@@ -54,7 +54,7 @@ ngx_guildlog_lane_outcome_pace(ngx_guildlog_lane_t *lane,
 
     wait = 0;
 
-    if (verdict->class == NGX_GUILDLOG_PLATFORM_LIMITED
+    if (verdict->class == NGX_GUILDLOG_VERDICT_LIMITED
         && verdict->scope == NGX_GUILDLOG_SCOPE_SHARED)
     {
         lane->slow = 1;
@@ -94,37 +94,37 @@ ngx_guildlog_lane_outcome_of(ngx_guildlog_lane_t *lane,
 
     switch (verdict->class) {
 
-    case NGX_GUILDLOG_PLATFORM_DONE:
+    case NGX_GUILDLOG_VERDICT_DONE:
         lane->last = ngx_guildlog_lane_row_id(&verdict->message_id);
         ngx_guildlog_lane_outcome_decide(lane, lane->upto,
                                          NGX_GUILDLOG_LANE_DELIVERED);
         return;
 
-    case NGX_GUILDLOG_PLATFORM_DOUBT:
+    case NGX_GUILDLOG_VERDICT_DOUBT:
         lane->took = answer->time_ms;
         ngx_guildlog_delivery_queue_run(lane, NGX_GUILDLOG_STATE_DOUBT);
         return;
 
-    case NGX_GUILDLOG_PLATFORM_LIMITED:
+    case NGX_GUILDLOG_VERDICT_LIMITED:
         ngx_guildlog_lane_outcome_refused(lane, verdict->retry_after_ms
                                                 + NGX_GUILDLOG_LANE_MARGIN);
         return;
 
-    case NGX_GUILDLOG_PLATFORM_POISON:
-    case NGX_GUILDLOG_PLATFORM_CONTENT:
-    case NGX_GUILDLOG_PLATFORM_SHRINK:
+    case NGX_GUILDLOG_VERDICT_POISON:
+    case NGX_GUILDLOG_VERDICT_CONTENT:
+    case NGX_GUILDLOG_VERDICT_SHRINK:
         ngx_guildlog_lane_outcome_isolate(lane, verdict);
         return;
 
-    case NGX_GUILDLOG_PLATFORM_WEBHOOK_GONE:
+    case NGX_GUILDLOG_VERDICT_WEBHOOK_GONE:
         ngx_guildlog_lane_tell_lost(lane);
         return;
 
-    case NGX_GUILDLOG_PLATFORM_CHANNEL_GONE:
+    case NGX_GUILDLOG_VERDICT_CHANNEL_GONE:
         ngx_guildlog_lane_tell_broken(lane, "channel_gone");
         return;
 
-    case NGX_GUILDLOG_PLATFORM_FORBIDDEN:
+    case NGX_GUILDLOG_VERDICT_FORBIDDEN:
         ngx_guildlog_lane_tell_waits(lane, verdict->reason, "forbidden",
                                      NGX_GUILDLOG_LANE_MINUTE);
         return;

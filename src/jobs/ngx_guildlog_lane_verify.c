@@ -35,10 +35,10 @@ ngx_guildlog_lane_verify_ask(ngx_guildlog_lane_t *lane)
 
     if (rc == NGX_OK) {
         rc = ngx_guildlog_verify_webhook(lane)
-             ? ngx_guildlog_platform_look(lane->work_pool, &lane->webhook,
-                                          &lane->token, &request)
-             : ngx_guildlog_platform_channel(lane->work_pool, &lane->channel,
-                                             &request);
+             ? ngx_guildlog_platform_call_look(lane->work_pool, &lane->webhook,
+                                               &lane->token, &request)
+             : ngx_guildlog_platform_call_channel(lane->work_pool,
+                                                  &lane->channel, &request);
     }
 
     ngx_guildlog_lane_call_built(lane, rc, &request,
@@ -70,12 +70,12 @@ ngx_guildlog_verify_answer(void *data, ngx_guildlog_client_response_t *answer)
                                  : NGX_GUILDLOG_CALL_CHANNEL,
                                  &verdict);
 
-    if (verdict.class == NGX_GUILDLOG_PLATFORM_WEBHOOK_GONE) {
+    if (verdict.class == NGX_GUILDLOG_VERDICT_WEBHOOK_GONE) {
         ngx_guildlog_lane_tell_lost(lane);
         return;
     }
 
-    if (verdict.class != NGX_GUILDLOG_PLATFORM_DONE) {
+    if (verdict.class != NGX_GUILDLOG_VERDICT_DONE) {
         ngx_guildlog_lane_call_failed(lane, &verdict,
                                       NGX_GUILDLOG_STATE_VERIFY_AGAIN);
         return;

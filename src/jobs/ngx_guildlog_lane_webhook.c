@@ -79,8 +79,8 @@ ngx_guildlog_lane_webhook_list(ngx_guildlog_lane_t *lane)
     rc = ngx_guildlog_lane_memory_renew(lane);
 
     if (rc == NGX_OK) {
-        rc = ngx_guildlog_platform_list(lane->work_pool, &lane->channel,
-                                        &request);
+        rc = ngx_guildlog_platform_call_list(lane->work_pool, &lane->channel,
+                                             &request);
     }
 
     ngx_guildlog_lane_call_built(lane, rc, &request,
@@ -102,7 +102,7 @@ ngx_guildlog_webhook_listed(void *data, ngx_guildlog_client_response_t *answer)
     ngx_guildlog_lane_call_judge(lane, answer, NGX_GUILDLOG_CALL_LIST,
                                  &verdict);
 
-    if (verdict.class != NGX_GUILDLOG_PLATFORM_DONE) {
+    if (verdict.class != NGX_GUILDLOG_VERDICT_DONE) {
         ngx_guildlog_lane_call_failed(lane, &verdict,
                                       NGX_GUILDLOG_STATE_REGISTER);
         return;
@@ -254,7 +254,7 @@ ngx_guildlog_lane_webhook_create(ngx_guildlog_lane_t *lane)
     rc = ngx_guildlog_lane_memory_renew(lane);
 
     if (rc == NGX_OK) {
-        rc = ngx_guildlog_platform_create(lane->work_pool, &lane->channel,
+        rc = ngx_guildlog_platform_call_create(lane->work_pool, &lane->channel,
                                   &ngx_guildlog_webhook_names[lane->bot],
                                   &request);
     }
@@ -283,13 +283,13 @@ ngx_guildlog_webhook_created(void *data, ngx_guildlog_client_response_t *answer)
     ngx_guildlog_lane_call_judge(lane, answer, NGX_GUILDLOG_CALL_CREATE,
                                  &verdict);
 
-    if (verdict.class == NGX_GUILDLOG_PLATFORM_DOUBT) {
+    if (verdict.class == NGX_GUILDLOG_VERDICT_DOUBT) {
         lane->asked = 1;
         lane->sure_at = ngx_current_msec + ngx_max(NGX_GUILDLOG_LANE_ANSWER,
                                                    answer->time_ms);
     }
 
-    if (verdict.class != NGX_GUILDLOG_PLATFORM_DONE) {
+    if (verdict.class != NGX_GUILDLOG_VERDICT_DONE) {
         ngx_guildlog_lane_call_failed(lane, &verdict,
                                       NGX_GUILDLOG_STATE_REGISTER);
         return;
@@ -421,8 +421,8 @@ ngx_guildlog_lane_webhook_delete(ngx_guildlog_lane_t *lane)
     rc = ngx_guildlog_lane_memory_renew(lane);
 
     if (rc == NGX_OK) {
-        rc = ngx_guildlog_platform_delete(lane->work_pool, &lane->webhook,
-                                          &lane->token, &request);
+        rc = ngx_guildlog_platform_call_delete(lane->work_pool, &lane->webhook,
+                                               &lane->token, &request);
     }
 
     ngx_guildlog_lane_call_built(lane, rc, &request,
@@ -444,15 +444,15 @@ ngx_guildlog_webhook_deleted(void *data, ngx_guildlog_client_response_t *answer)
 
     switch (verdict.class) {
 
-    case NGX_GUILDLOG_PLATFORM_LIMITED:
+    case NGX_GUILDLOG_VERDICT_LIMITED:
         ngx_guildlog_lane_tell_limited(lane, verdict.retry_after_ms
                                              + NGX_GUILDLOG_LANE_MARGIN,
                                        NGX_GUILDLOG_STATE_CLOSE);
         return;
 
-    case NGX_GUILDLOG_PLATFORM_AGAIN:
-    case NGX_GUILDLOG_PLATFORM_DOUBT:
-    case NGX_GUILDLOG_PLATFORM_BLOCKED:
+    case NGX_GUILDLOG_VERDICT_AGAIN:
+    case NGX_GUILDLOG_VERDICT_DOUBT:
+    case NGX_GUILDLOG_VERDICT_BLOCKED:
         wait = ngx_guildlog_lane_call_backoff(++lane->failures);
         wait = ngx_max(wait,
                        verdict.retry_after_ms + NGX_GUILDLOG_LANE_MARGIN);

@@ -6,9 +6,9 @@
 #include "platform/ngx_guildlog_verdict.h"
 
 
-#define NGX_GUILDLOG_PLATFORM_RETRY  5000        /* ms, where none is said */
-#define NGX_GUILDLOG_PLATFORM_LONG   86400000    /* ms, more is not believed */
-#define NGX_GUILDLOG_PLATFORM_EMBEDS 10
+#define NGX_GUILDLOG_VERDICT_RETRY  5000        /* ms, where none is said */
+#define NGX_GUILDLOG_VERDICT_LONG   86400000    /* ms, more is not believed */
+#define NGX_GUILDLOG_VERDICT_EMBEDS 10
 
 #define NGX_GUILDLOG_CALL_WRITES     (NGX_GUILDLOG_CALL_EXECUTE               \
                                       |NGX_GUILDLOG_CALL_CREATE)
@@ -26,75 +26,75 @@
 /* how an answer looks; the platform itself speaks JSON */
 
 typedef enum {
-    NGX_GUILDLOG_FORM_ANY = 0,
-    NGX_GUILDLOG_FORM_JSON,
-    NGX_GUILDLOG_FORM_BARE,          /* JSON without a code or a limit */
-    NGX_GUILDLOG_FORM_TEXT
-} ngx_guildlog_platform_form_e;
+    NGX_GUILDLOG_VERDICT_FORM_ANY = 0,
+    NGX_GUILDLOG_VERDICT_FORM_JSON,
+    NGX_GUILDLOG_VERDICT_FORM_BARE,  /* JSON without a code or a limit */
+    NGX_GUILDLOG_VERDICT_FORM_TEXT
+} ngx_guildlog_verdict_form_e;
 
 
 typedef struct {
     ngx_uint_t                     status;   /* one digit: a class of them */
     ngx_uint_t                     code;
     ngx_uint_t                     calls;
-    ngx_guildlog_platform_form_e   form;
-    ngx_guildlog_platform_class_e  class;
+    ngx_guildlog_verdict_form_e    form;
+    ngx_guildlog_verdict_class_e   class;
     const char                    *reason;
-} ngx_guildlog_platform_row_t;
+} ngx_guildlog_verdict_row_t;
 
 
-static ngx_uint_t ngx_guildlog_platform_refused(
+static ngx_uint_t ngx_guildlog_verdict_refused(
     const ngx_guildlog_verdict_t *verdict, ngx_guildlog_platform_call_e call);
-static void ngx_guildlog_platform_weigh(ngx_pool_t *pool,
+static void ngx_guildlog_verdict_read(ngx_pool_t *pool,
     const ngx_guildlog_client_response_t *answer,
     ngx_guildlog_platform_call_e call,
     ngx_guildlog_verdict_t *verdict);
-static void ngx_guildlog_platform_unread(
+static void ngx_guildlog_verdict_unread(
     const ngx_guildlog_client_response_t *answer,
     ngx_guildlog_platform_call_e call, ngx_guildlog_verdict_t *verdict);
-static ngx_guildlog_platform_form_e ngx_guildlog_platform_form(
+static ngx_guildlog_verdict_form_e ngx_guildlog_verdict_form(
     const ngx_guildlog_client_response_t *answer, json_t *json,
     ngx_uint_t code);
-static ngx_uint_t ngx_guildlog_platform_match(
-    const ngx_guildlog_platform_row_t *row, ngx_uint_t status,
+static ngx_uint_t ngx_guildlog_verdict_match(
+    const ngx_guildlog_verdict_row_t *row, ngx_uint_t status,
     ngx_uint_t code, ngx_guildlog_platform_call_e call,
-    ngx_guildlog_platform_form_e form);
-static ngx_int_t ngx_guildlog_platform_applied(ngx_pool_t *pool,
+    ngx_guildlog_verdict_form_e form);
+static ngx_int_t ngx_guildlog_verdict_applied(ngx_pool_t *pool,
     json_t *json, ngx_guildlog_platform_call_e call,
     ngx_guildlog_verdict_t *verdict);
-static void ngx_guildlog_platform_bucket(
+static void ngx_guildlog_verdict_bucket(
     const ngx_guildlog_client_response_t *answer,
     ngx_guildlog_verdict_t *verdict);
-static void ngx_guildlog_platform_wait(
+static void ngx_guildlog_verdict_wait(
     const ngx_guildlog_client_response_t *answer,
     json_t *json, ngx_guildlog_verdict_t *verdict);
-static ngx_guildlog_platform_scope_e ngx_guildlog_platform_scope(
+static ngx_guildlog_verdict_scope_e ngx_guildlog_verdict_scope(
     const ngx_guildlog_client_response_t *answer, json_t *json);
-static ngx_int_t ngx_guildlog_platform_embed(json_t *json);
-static ngx_int_t ngx_guildlog_platform_seconds(json_t *value);
-static ngx_int_t ngx_guildlog_platform_header_seconds(
+static ngx_int_t ngx_guildlog_verdict_embed(json_t *json);
+static ngx_int_t ngx_guildlog_verdict_seconds(json_t *value);
+static ngx_int_t ngx_guildlog_verdict_header_seconds(
     const ngx_guildlog_client_response_t *answer, const char *name);
-static ngx_int_t ngx_guildlog_platform_ms(const u_char *p, size_t len);
+static ngx_int_t ngx_guildlog_verdict_ms(const u_char *p, size_t len);
 
 
 #define with_code(number, calls, class, reason)                               \
-    { 4, number, NGX_GUILDLOG_CALL_##calls, NGX_GUILDLOG_FORM_JSON,           \
-      NGX_GUILDLOG_PLATFORM_##class, reason }
+    { 4, number, NGX_GUILDLOG_CALL_##calls, NGX_GUILDLOG_VERDICT_FORM_JSON,   \
+      NGX_GUILDLOG_VERDICT_##class, reason }
 #define with_status(number, calls, form, class, reason)                       \
     { number, NGX_GUILDLOG_CODE_ANY, NGX_GUILDLOG_CALL_##calls,               \
-      NGX_GUILDLOG_FORM_##form, NGX_GUILDLOG_PLATFORM_##class, reason }
+      NGX_GUILDLOG_VERDICT_FORM_##form, NGX_GUILDLOG_VERDICT_##class, reason }
 
 
 /* the first row that matches holds */
 
-static const ngx_guildlog_platform_row_t  ngx_guildlog_platform_rows[] = {
+static const ngx_guildlog_verdict_row_t  ngx_guildlog_verdict_rows[] = {
 
     /* a platform that has no such question tells nothing */
 
-    { 404, 0, NGX_GUILDLOG_CALL_LOOKS, NGX_GUILDLOG_FORM_ANY,
-      NGX_GUILDLOG_PLATFORM_DONE, "not_told" },
-    { 405, 0, NGX_GUILDLOG_CALL_LOOKS, NGX_GUILDLOG_FORM_ANY,
-      NGX_GUILDLOG_PLATFORM_DONE, "not_told" },
+    { 404, 0, NGX_GUILDLOG_CALL_LOOKS, NGX_GUILDLOG_VERDICT_FORM_ANY,
+      NGX_GUILDLOG_VERDICT_DONE, "not_told" },
+    { 405, 0, NGX_GUILDLOG_CALL_LOOKS, NGX_GUILDLOG_VERDICT_FORM_ANY,
+      NGX_GUILDLOG_VERDICT_DONE, "not_told" },
 
     /* not the platform, but what stands in front of it */
 
@@ -173,7 +173,7 @@ static const ngx_guildlog_platform_row_t  ngx_guildlog_platform_rows[] = {
 
 
 void
-ngx_guildlog_platform_judge(ngx_pool_t *pool,
+ngx_guildlog_verdict(ngx_pool_t *pool,
     const ngx_guildlog_client_response_t *answer,
     ngx_guildlog_platform_call_e call,
     ngx_guildlog_verdict_t *verdict)
@@ -184,14 +184,14 @@ ngx_guildlog_platform_judge(ngx_pool_t *pool,
     verdict->remaining = -1;
     verdict->reset_after_ms = -1;
 
-    ngx_guildlog_platform_weigh(pool, answer, call, verdict);
+    ngx_guildlog_verdict_read(pool, answer, call, verdict);
 
     verdict->failed = answer->outcome != NGX_GUILDLOG_CLIENT_ANSWERED
                       || answer->status >= 500;
-    verdict->refused = ngx_guildlog_platform_refused(verdict, call);
+    verdict->refused = ngx_guildlog_verdict_refused(verdict, call);
 
-    if (verdict->class == NGX_GUILDLOG_PLATFORM_BLOCKED
-        || (verdict->class == NGX_GUILDLOG_PLATFORM_LIMITED
+    if (verdict->class == NGX_GUILDLOG_VERDICT_BLOCKED
+        || (verdict->class == NGX_GUILDLOG_VERDICT_LIMITED
             && verdict->scope == NGX_GUILDLOG_SCOPE_GLOBAL))
     {
         verdict->pause_ms = verdict->retry_after_ms;
@@ -205,19 +205,19 @@ ngx_guildlog_platform_judge(ngx_pool_t *pool,
  */
 
 static ngx_uint_t
-ngx_guildlog_platform_refused(const ngx_guildlog_verdict_t *verdict,
+ngx_guildlog_verdict_refused(const ngx_guildlog_verdict_t *verdict,
     ngx_guildlog_platform_call_e call)
 {
     switch (verdict->class) {
 
-    case NGX_GUILDLOG_PLATFORM_WEBHOOK_GONE:
-    case NGX_GUILDLOG_PLATFORM_CHANNEL_GONE:
-    case NGX_GUILDLOG_PLATFORM_FORBIDDEN:
-    case NGX_GUILDLOG_PLATFORM_FULL:
+    case NGX_GUILDLOG_VERDICT_WEBHOOK_GONE:
+    case NGX_GUILDLOG_VERDICT_CHANNEL_GONE:
+    case NGX_GUILDLOG_VERDICT_FORBIDDEN:
+    case NGX_GUILDLOG_VERDICT_FULL:
         return 1;
 
-    case NGX_GUILDLOG_PLATFORM_POISON:
-    case NGX_GUILDLOG_PLATFORM_CONTENT:
+    case NGX_GUILDLOG_VERDICT_POISON:
+    case NGX_GUILDLOG_VERDICT_CONTENT:
         return call != NGX_GUILDLOG_CALL_EXECUTE;
 
     default:
@@ -227,46 +227,46 @@ ngx_guildlog_platform_refused(const ngx_guildlog_verdict_t *verdict,
 
 
 static void
-ngx_guildlog_platform_weigh(ngx_pool_t *pool,
+ngx_guildlog_verdict_read(ngx_pool_t *pool,
     const ngx_guildlog_client_response_t *answer,
     ngx_guildlog_platform_call_e call,
     ngx_guildlog_verdict_t *verdict)
 {
     json_t                             *root, *json;
     ngx_str_t                           error;
-    ngx_guildlog_platform_form_e        form;
-    const ngx_guildlog_platform_row_t  *row;
+    ngx_guildlog_verdict_form_e         form;
+    const ngx_guildlog_verdict_row_t   *row;
 
     if (answer->outcome == NGX_GUILDLOG_CLIENT_UNSENT) {
-        verdict->class = NGX_GUILDLOG_PLATFORM_AGAIN;
+        verdict->class = NGX_GUILDLOG_VERDICT_AGAIN;
         verdict->reason = "unreached";
         return;
     }
 
     if (answer->outcome == NGX_GUILDLOG_CLIENT_UNCERTAIN) {
         verdict->class = (call & NGX_GUILDLOG_CALL_WRITES)
-                         ? NGX_GUILDLOG_PLATFORM_DOUBT
-                         : NGX_GUILDLOG_PLATFORM_AGAIN;
+                         ? NGX_GUILDLOG_VERDICT_DOUBT
+                         : NGX_GUILDLOG_VERDICT_AGAIN;
         verdict->reason = "no_answer";
         return;
     }
 
-    ngx_guildlog_platform_bucket(answer, verdict);
+    ngx_guildlog_verdict_bucket(answer, verdict);
 
     root = ngx_guildlog_json_parse(pool, &answer->body, &error);
 
     if (root == NULL && error.len == 0) {
-        ngx_guildlog_platform_unread(answer, call, verdict);
+        ngx_guildlog_verdict_unread(answer, call, verdict);
         return;
     }
 
     json = json_is_object(root) ? root : NULL;
 
     if (answer->status / 100 == 2
-        && ngx_guildlog_platform_applied(pool, root, call, verdict)
+        && ngx_guildlog_verdict_applied(pool, root, call, verdict)
            == NGX_OK)
     {
-        verdict->class = NGX_GUILDLOG_PLATFORM_DONE;
+        verdict->class = NGX_GUILDLOG_VERDICT_DONE;
         verdict->reason = "ok";
         return;
     }
@@ -277,24 +277,24 @@ ngx_guildlog_platform_weigh(ngx_pool_t *pool,
         verdict->code = json_integer_value(json_object_get(json, "code"));
     }
 
-    form = ngx_guildlog_platform_form(answer, json, verdict->code);
+    form = ngx_guildlog_verdict_form(answer, json, verdict->code);
 
-    row = ngx_guildlog_platform_rows;
+    row = ngx_guildlog_verdict_rows;
 
-    while (!ngx_guildlog_platform_match(row, answer->status, verdict->code,
-                                        call, form))
+    while (!ngx_guildlog_verdict_match(row, answer->status, verdict->code,
+                                       call, form))
     {
         row++;
     }
 
     verdict->class = row->class;
     verdict->reason = row->reason;
-    verdict->scope = ngx_guildlog_platform_scope(answer, json);
+    verdict->scope = ngx_guildlog_verdict_scope(answer, json);
 
-    ngx_guildlog_platform_wait(answer, json, verdict);
+    ngx_guildlog_verdict_wait(answer, json, verdict);
 
-    if (verdict->class == NGX_GUILDLOG_PLATFORM_POISON) {
-        verdict->embed = ngx_guildlog_platform_embed(json);
+    if (verdict->class == NGX_GUILDLOG_VERDICT_POISON) {
+        verdict->embed = ngx_guildlog_verdict_embed(json);
     }
 
     verdict->invalid = answer->status == 401 || answer->status == 403
@@ -306,29 +306,29 @@ ngx_guildlog_platform_weigh(ngx_pool_t *pool,
 /* there is no memory to read it: only its status and headers are known */
 
 static void
-ngx_guildlog_platform_unread(const ngx_guildlog_client_response_t *answer,
+ngx_guildlog_verdict_unread(const ngx_guildlog_client_response_t *answer,
     ngx_guildlog_platform_call_e call, ngx_guildlog_verdict_t *verdict)
 {
-    verdict->class = NGX_GUILDLOG_PLATFORM_AGAIN;
+    verdict->class = NGX_GUILDLOG_VERDICT_AGAIN;
     verdict->reason = "out_of_memory";
 
     if (answer->status == 429) {
-        verdict->class = NGX_GUILDLOG_PLATFORM_LIMITED;
-        verdict->scope = ngx_guildlog_platform_scope(answer, NULL);
+        verdict->class = NGX_GUILDLOG_VERDICT_LIMITED;
+        verdict->scope = ngx_guildlog_verdict_scope(answer, NULL);
         verdict->invalid = verdict->scope != NGX_GUILDLOG_SCOPE_SHARED;
 
-        ngx_guildlog_platform_wait(answer, NULL, verdict);
+        ngx_guildlog_verdict_wait(answer, NULL, verdict);
 
     } else if ((call & NGX_GUILDLOG_CALL_WRITES)
                && (answer->status / 100 == 2 || answer->status >= 500))
     {
-        verdict->class = NGX_GUILDLOG_PLATFORM_DOUBT;
+        verdict->class = NGX_GUILDLOG_VERDICT_DOUBT;
     }
 }
 
 
-static ngx_guildlog_platform_form_e
-ngx_guildlog_platform_form(const ngx_guildlog_client_response_t *answer,
+static ngx_guildlog_verdict_form_e
+ngx_guildlog_verdict_form(const ngx_guildlog_client_response_t *answer,
     json_t *json,
     ngx_uint_t code)
 {
@@ -336,11 +336,11 @@ ngx_guildlog_platform_form(const ngx_guildlog_client_response_t *answer,
     ngx_keyval_t  *header;
 
     if (json == NULL && answer->status != 429) {
-        return NGX_GUILDLOG_FORM_TEXT;
+        return NGX_GUILDLOG_VERDICT_FORM_TEXT;
     }
 
     if (code || json_object_get(json, "retry_after")) {
-        return NGX_GUILDLOG_FORM_JSON;
+        return NGX_GUILDLOG_VERDICT_FORM_JSON;
     }
 
     header = answer->headers.elts;
@@ -350,31 +350,32 @@ ngx_guildlog_platform_form(const ngx_guildlog_client_response_t *answer,
             || ((json || answer->body.len == 0)
                 && ngx_strcmp(header[i].key.data, "retry-after") == 0))
         {
-            return NGX_GUILDLOG_FORM_JSON;
+            return NGX_GUILDLOG_VERDICT_FORM_JSON;
         }
     }
 
-    return json ? NGX_GUILDLOG_FORM_BARE : NGX_GUILDLOG_FORM_TEXT;
+    return json ? NGX_GUILDLOG_VERDICT_FORM_BARE
+                : NGX_GUILDLOG_VERDICT_FORM_TEXT;
 }
 
 
 static ngx_uint_t
-ngx_guildlog_platform_match(const ngx_guildlog_platform_row_t *row,
+ngx_guildlog_verdict_match(const ngx_guildlog_verdict_row_t *row,
     ngx_uint_t status, ngx_uint_t code, ngx_guildlog_platform_call_e call,
-    ngx_guildlog_platform_form_e form)
+    ngx_guildlog_verdict_form_e form)
 {
     return (row->status == 0 || row->status == status
             || row->status == status / 100)
            && (row->code == NGX_GUILDLOG_CODE_ANY || row->code == code)
            && (row->calls & call)
-           && (row->form == NGX_GUILDLOG_FORM_ANY || row->form == form);
+           && (row->form == NGX_GUILDLOG_VERDICT_FORM_ANY || row->form == form);
 }
 
 
 /* of a 2xx: is what was asked for in it? */
 
 static ngx_int_t
-ngx_guildlog_platform_applied(ngx_pool_t *pool, json_t *json,
+ngx_guildlog_verdict_applied(ngx_pool_t *pool, json_t *json,
     ngx_guildlog_platform_call_e call, ngx_guildlog_verdict_t *verdict)
 {
     ngx_guildlog_platform_message_t  message;
@@ -423,7 +424,7 @@ ngx_guildlog_platform_applied(ngx_pool_t *pool, json_t *json,
 
 
 static void
-ngx_guildlog_platform_bucket(const ngx_guildlog_client_response_t *answer,
+ngx_guildlog_verdict_bucket(const ngx_guildlog_client_response_t *answer,
     ngx_guildlog_verdict_t *verdict)
 {
     const ngx_str_t  *value;
@@ -435,7 +436,7 @@ ngx_guildlog_platform_bucket(const ngx_guildlog_client_response_t *answer,
         verdict->remaining = ngx_atoi(value->data, value->len);
     }
 
-    verdict->reset_after_ms = ngx_guildlog_platform_header_seconds(answer,
+    verdict->reset_after_ms = ngx_guildlog_verdict_header_seconds(answer,
                                                 "x-ratelimit-reset-after");
 }
 
@@ -443,38 +444,38 @@ ngx_guildlog_platform_bucket(const ngx_guildlog_client_response_t *answer,
 /* the body is exact where the header is whole seconds */
 
 static void
-ngx_guildlog_platform_wait(const ngx_guildlog_client_response_t *answer,
+ngx_guildlog_verdict_wait(const ngx_guildlog_client_response_t *answer,
     json_t *json,
     ngx_guildlog_verdict_t *verdict)
 {
     ngx_int_t  ms;
 
-    ms = ngx_guildlog_platform_seconds(json_object_get(json, "retry_after"));
+    ms = ngx_guildlog_verdict_seconds(json_object_get(json, "retry_after"));
 
     if (ms < 0) {
-        ms = ngx_guildlog_platform_header_seconds(answer, "retry-after");
+        ms = ngx_guildlog_verdict_header_seconds(answer, "retry-after");
     }
 
-    if (verdict->class == NGX_GUILDLOG_PLATFORM_LIMITED) {
+    if (verdict->class == NGX_GUILDLOG_VERDICT_LIMITED) {
 
         if (ms < 0) {
             ms = verdict->reset_after_ms;
         }
 
         if (ms < 0) {
-            ms = NGX_GUILDLOG_PLATFORM_RETRY;
+            ms = NGX_GUILDLOG_VERDICT_RETRY;
         }
 
-    } else if (verdict->class == NGX_GUILDLOG_PLATFORM_BLOCKED) {
-        ms = ngx_max(ms, NGX_GUILDLOG_PLATFORM_BLOCK);
+    } else if (verdict->class == NGX_GUILDLOG_VERDICT_BLOCKED) {
+        ms = ngx_max(ms, NGX_GUILDLOG_VERDICT_BLOCK_MS);
     }
 
     verdict->retry_after_ms = ngx_max(ms, 0);
 }
 
 
-static ngx_guildlog_platform_scope_e
-ngx_guildlog_platform_scope(const ngx_guildlog_client_response_t *answer,
+static ngx_guildlog_verdict_scope_e
+ngx_guildlog_verdict_scope(const ngx_guildlog_client_response_t *answer,
     json_t *json)
 {
     const ngx_str_t  *scope, *global;
@@ -504,7 +505,7 @@ ngx_guildlog_platform_scope(const ngx_guildlog_client_response_t *answer,
 /* {"errors": {"embeds": {"3": {...}}}}: the first of them */
 
 static ngx_int_t
-ngx_guildlog_platform_embed(json_t *json)
+ngx_guildlog_verdict_embed(json_t *json)
 {
     void        *iter;
     json_t      *embeds;
@@ -521,7 +522,7 @@ ngx_guildlog_platform_embed(json_t *json)
         key = json_object_iter_key(iter);
         n = ngx_atoi((u_char *) key, ngx_strlen(key));
 
-        if (n >= 0 && n < NGX_GUILDLOG_PLATFORM_EMBEDS
+        if (n >= 0 && n < NGX_GUILDLOG_VERDICT_EMBEDS
             && (first < 0 || n < first))
         {
             first = n;
@@ -535,12 +536,12 @@ ngx_guildlog_platform_embed(json_t *json)
 /* milliseconds of seconds, -1: none */
 
 static ngx_int_t
-ngx_guildlog_platform_seconds(json_t *value)
+ngx_guildlog_verdict_seconds(json_t *value)
 {
     double  seconds;
 
     if (json_is_string(value)) {
-        return ngx_guildlog_platform_ms(
+        return ngx_guildlog_verdict_ms(
                                      (u_char *) json_string_value(value),
                                      json_string_length(value));
     }
@@ -551,8 +552,8 @@ ngx_guildlog_platform_seconds(json_t *value)
         return -1;
     }
 
-    if (seconds * 1000 >= NGX_GUILDLOG_PLATFORM_LONG) {
-        return NGX_GUILDLOG_PLATFORM_LONG;
+    if (seconds * 1000 >= NGX_GUILDLOG_VERDICT_LONG) {
+        return NGX_GUILDLOG_VERDICT_LONG;
     }
 
     return (ngx_int_t) (seconds * 1000 + 0.999);
@@ -560,21 +561,21 @@ ngx_guildlog_platform_seconds(json_t *value)
 
 
 static ngx_int_t
-ngx_guildlog_platform_header_seconds(
+ngx_guildlog_verdict_header_seconds(
     const ngx_guildlog_client_response_t *answer, const char *name)
 {
     const ngx_str_t  *value;
 
     value = ngx_guildlog_client_response_header(answer, name);
 
-    return value ? ngx_guildlog_platform_ms(value->data, value->len) : -1;
+    return value ? ngx_guildlog_verdict_ms(value->data, value->len) : -1;
 }
 
 
 /* rounded up */
 
 static ngx_int_t
-ngx_guildlog_platform_ms(const u_char *p, size_t len)
+ngx_guildlog_verdict_ms(const u_char *p, size_t len)
 {
     ngx_int_t      ms, unit, more;
     const u_char  *last;
@@ -588,7 +589,7 @@ ngx_guildlog_platform_ms(const u_char *p, size_t len)
 
     for (ms = 0; p < last && *p >= '0' && *p <= '9'; p++) {
         ms = ngx_min(ms * 10 + (*p - '0') * 1000,
-                     NGX_GUILDLOG_PLATFORM_LONG);
+                     NGX_GUILDLOG_VERDICT_LONG);
     }
 
     if (p < last && *p == '.') {
@@ -603,5 +604,5 @@ ngx_guildlog_platform_ms(const u_char *p, size_t len)
 
     ms += more;
 
-    return p == last ? ngx_min(ms, NGX_GUILDLOG_PLATFORM_LONG) : -1;
+    return p == last ? ngx_min(ms, NGX_GUILDLOG_VERDICT_LONG) : -1;
 }

@@ -13,7 +13,7 @@ const char  *ngx_guildlog_traffic_calls[NGX_GUILDLOG_TRAFFIC_CALLS] = {
 };
 
 
-/* in the order of ngx_guildlog_platform_class_e */
+/* in the order of ngx_guildlog_verdict_class_e */
 
 const char  *ngx_guildlog_traffic_classes[NGX_GUILDLOG_TRAFFIC_CLASSES] = {
     "done", "doubt", "again", "limited", "blocked", "poison", "shrink",
@@ -22,7 +22,7 @@ const char  *ngx_guildlog_traffic_classes[NGX_GUILDLOG_TRAFFIC_CLASSES] = {
 };
 
 
-/* in the order of ngx_guildlog_platform_scope_e */
+/* in the order of ngx_guildlog_verdict_scope_e */
 
 const char  *ngx_guildlog_traffic_scopes[NGX_GUILDLOG_TRAFFIC_SCOPES] = {
     "user", "shared", "global"

@@ -43,7 +43,7 @@ subtest 'turns to send' => sub {
 
     # more entries than may be sent at once for one server
 
-    $fault->fail_within($worker, 'ngx_guildlog_platform_execute');
+    $fault->fail_within($worker, 'ngx_guildlog_platform_call_execute');
     my @ids = map { record($guild, 1, type => $_) } @types;
     wait_for { !grep { word($guild, $token, $_) ne 'not_delivered retrying' }
         @ids } 60, 'no entry can be sent';
@@ -60,7 +60,7 @@ subtest 'an answer that cannot be read' => sub {
         my $id;
         $platform->faults({ call => 'execute', channel => $to,
             action => 'answer', status => $status, body => $body });
-        without_memory('ngx_guildlog_platform_judge',
+        without_memory('ngx_guildlog_verdict',
             sub { ($id) = record($guild, 1, type => 30) });
         becomes($guild, $token, $id, 'delivered', "$status: it is sent again",
             60);
@@ -97,7 +97,7 @@ subtest 'an answer that is cut in the middle of an escape' => sub {
             action => 'answer', status => 429, body => { retry_after => 0.01,
                 message => 'x' x ($n % 2 ? 5 : 1) . "\x01" x 100 } });
         $fault->fail($worker, 1 + int($n / 2), 1,
-            'ngx_guildlog_platform_judge');
+            'ngx_guildlog_verdict');
         push @ids, record($guild, 1);
         wait_for { $fault->hit || word($guild, $token, $ids[-1])
             eq 'delivered' } 60, 'a fault, or a delivery';

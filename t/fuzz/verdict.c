@@ -1,9 +1,9 @@
 
 /*
- * Links ngx_guildlog_verdict.c, ngx_guildlog_platform_call.c,
- * ngx_guildlog_client_response.c, ngx_guildlog_value.c, ngx_guildlog_json.c,
- * ngx_guildlog_json_read.c, ngx_guildlog_json_write.c,
- * ngx_guildlog_json_scan.c and ngx_guildlog_utf8.c.
+ * Links ngx_guildlog_verdict.c, ngx_guildlog_platform.c,
+ * ngx_guildlog_platform_call.c, ngx_guildlog_client_response.c,
+ * ngx_guildlog_value.c, ngx_guildlog_json.c, ngx_guildlog_json_read.c,
+ * ngx_guildlog_json_write.c, ngx_guildlog_json_scan.c and ngx_guildlog_utf8.c.
  *
  * An answer of the platform to any call: a verdict has the fields it needs, and
  * ids and tokens in it may be sent back to the platform.
@@ -44,16 +44,16 @@ judge(ngx_pool_t *pool, ngx_guildlog_client_response_t *answer,
     ngx_guildlog_verdict_t             v;
     ngx_guildlog_platform_request_t    request;
 
-    ngx_guildlog_platform_judge(pool, answer, call, &v);
+    ngx_guildlog_verdict(pool, answer, call, &v);
 
-    fuzz_expect(v.class <= NGX_GUILDLOG_PLATFORM_FULL);
-    fuzz_expect(v.class == NGX_GUILDLOG_PLATFORM_DONE || v.reason != NULL);
+    fuzz_expect(v.class <= NGX_GUILDLOG_VERDICT_FULL);
+    fuzz_expect(v.class == NGX_GUILDLOG_VERDICT_DONE || v.reason != NULL);
 
-    if (v.class == NGX_GUILDLOG_PLATFORM_LIMITED) {
+    if (v.class == NGX_GUILDLOG_VERDICT_LIMITED) {
         fuzz_expect(v.scope <= NGX_GUILDLOG_SCOPE_GLOBAL);
     }
 
-    if (v.class != NGX_GUILDLOG_PLATFORM_DONE) {
+    if (v.class != NGX_GUILDLOG_VERDICT_DONE) {
         return;
     }
 
@@ -65,8 +65,8 @@ judge(ngx_pool_t *pool, ngx_guildlog_client_response_t *answer,
 
     if (call == NGX_GUILDLOG_CALL_CREATE) {
         fuzz_expect(is_id(&v.webhook_id));
-        fuzz_expect(ngx_guildlog_platform_delete(pool, &v.webhook_id,
-                                                 &v.token, &request)
+        fuzz_expect(ngx_guildlog_platform_call_delete(pool, &v.webhook_id,
+                                                      &v.token, &request)
                     == NGX_OK);
         fuzz_expect(ngx_strlchr(request.path.data,
                                 request.path.data + request.path.len, ' ')

@@ -1,9 +1,9 @@
 
 /*
- * Links ngx_guildlog_verdict.c, ngx_guildlog_platform_call.c,
- * ngx_guildlog_client_response.c, ngx_guildlog_value.c, ngx_guildlog_json.c,
- * ngx_guildlog_json_read.c, ngx_guildlog_json_write.c,
- * ngx_guildlog_json_scan.c and ngx_guildlog_utf8.c.
+ * Links ngx_guildlog_verdict.c, ngx_guildlog_platform.c,
+ * ngx_guildlog_platform_call.c, ngx_guildlog_client_response.c,
+ * ngx_guildlog_value.c, ngx_guildlog_json.c, ngx_guildlog_json_read.c,
+ * ngx_guildlog_json_write.c, ngx_guildlog_json_scan.c and ngx_guildlog_utf8.c.
  *
  * Whatever the platform, or something in front of it, answers has one
  * meaning.  Nothing is delivered without an id, nothing that may have been
@@ -22,7 +22,7 @@
 #define CHANNEL  NGX_GUILDLOG_CALL_CHANNEL
 #define WEBHOOK  NGX_GUILDLOG_CALL_WEBHOOK
 
-#define is(class)  NGX_GUILDLOG_PLATFORM_##class
+#define is(class)  NGX_GUILDLOG_VERDICT_##class
 
 #define LIMITED_HEADERS  "x-ratelimit-limit: 5\n"                             \
                          "x-ratelimit-remaining: 0\n"                         \
@@ -35,7 +35,7 @@ typedef struct {
     ngx_uint_t                      status;
     const char                     *headers;
     const char                     *body;
-    ngx_guildlog_platform_class_e   class;
+    ngx_guildlog_verdict_class_e   class;
     ngx_uint_t                      code;
     ngx_uint_t                      invalid;
 } judged_t;
@@ -299,7 +299,7 @@ typedef struct {
     const char                     *headers;
     const char                     *body;
     ngx_uint_t                      retry_after_ms;
-    ngx_guildlog_platform_scope_e   scope;
+    ngx_guildlog_verdict_scope_e   scope;
 } limited_t;
 
 
@@ -443,14 +443,14 @@ test_judged(void)
         pool = tap_pool();
 
         make_answer(&answer, pool, test->status, test->headers, test->body);
-        ngx_guildlog_platform_judge(pool, &answer, test->call, &verdict);
+        ngx_guildlog_verdict(pool, &answer, test->call, &verdict);
 
         tap_is(verdict.class, test->class, test->name);
         tap_is(verdict.code, test->code, "  its code");
         tap_is(verdict.invalid, test->invalid, "  whether it counts");
         tap_ok(verdict.reason != NULL, "  it has a reason");
         tap_ok(verdict.class != is(BLOCKED)
-               || verdict.retry_after_ms >= NGX_GUILDLOG_PLATFORM_BLOCK,
+               || verdict.retry_after_ms >= NGX_GUILDLOG_VERDICT_BLOCK_MS,
                "  a block is long");
         tap_ok((verdict.message_id.len > 0)
                == (verdict.class == is(DONE) && test->call == EXECUTE),
@@ -470,7 +470,7 @@ test_unanswered(void)
     ngx_guildlog_client_response_t  answer;
     static const struct {
         ngx_guildlog_platform_call_e   call;
-        ngx_guildlog_platform_class_e  uncertain;
+        ngx_guildlog_verdict_class_e  uncertain;
     } calls[] = {
         { EXECUTE, is(DOUBT) }, { CREATE, is(DOUBT) }, { LIST, is(AGAIN) },
         { DELETE, is(AGAIN) }, { READ, is(AGAIN) }
@@ -482,12 +482,12 @@ test_unanswered(void)
         make_answer(&answer, pool, 404, "", "{\"code\":10015}");
 
         answer.outcome = NGX_GUILDLOG_CLIENT_UNCERTAIN;
-        ngx_guildlog_platform_judge(pool, &answer, calls[i].call, &verdict);
+        ngx_guildlog_verdict(pool, &answer, calls[i].call, &verdict);
         tap_is(verdict.class, calls[i].uncertain,
                "no whole answer, whatever its beginning");
 
         answer.outcome = NGX_GUILDLOG_CLIENT_UNSENT;
-        ngx_guildlog_platform_judge(pool, &answer, calls[i].call, &verdict);
+        ngx_guildlog_verdict(pool, &answer, calls[i].call, &verdict);
         tap_is(verdict.class, is(AGAIN), "nothing sent");
         tap_is(verdict.invalid, 0, "  nothing counts");
         tap_is(verdict.remaining, -1, "  nothing is known");
@@ -509,7 +509,7 @@ test_limited(void)
         pool = tap_pool();
 
         make_answer(&answer, pool, 429, test->headers, test->body);
-        ngx_guildlog_platform_judge(pool, &answer, EXECUTE, &verdict);
+        ngx_guildlog_verdict(pool, &answer, EXECUTE, &verdict);
 
         tap_is(verdict.class, is(LIMITED), test->body);
         tap_is(verdict.retry_after_ms, test->retry_after_ms, test->headers);
@@ -521,11 +521,11 @@ test_limited(void)
     pool = tap_pool();
 
     make_answer(&answer, pool, 429, "retry-after: 3600\n", "<html>");
-    ngx_guildlog_platform_judge(pool, &answer, EXECUTE, &verdict);
+    ngx_guildlog_verdict(pool, &answer, EXECUTE, &verdict);
     tap_is(verdict.retry_after_ms, 3600000, "a block may be longer");
 
     make_answer(&answer, pool, 503, "retry-after: 7\n", "");
-    ngx_guildlog_platform_judge(pool, &answer, READ, &verdict);
+    ngx_guildlog_verdict(pool, &answer, READ, &verdict);
     tap_is(verdict.retry_after_ms, 7000, "so may an outage");
 
     ngx_destroy_pool(pool);
@@ -545,7 +545,7 @@ test_buckets(void)
 
         make_answer(&answer, pool, 200, buckets[i].headers,
                     "{\"id\":\"12\",\"channel_id\":\"42\"}");
-        ngx_guildlog_platform_judge(pool, &answer, EXECUTE, &verdict);
+        ngx_guildlog_verdict(pool, &answer, EXECUTE, &verdict);
 
         tap_is(verdict.class, is(DONE), buckets[i].headers);
         tap_is(verdict.remaining, buckets[i].remaining, "  what remains");
@@ -575,7 +575,7 @@ test_poisons(void)
                         poisons[i].errors);
 
         make_answer(&answer, pool, 400, "", body);
-        ngx_guildlog_platform_judge(pool, &answer, EXECUTE, &verdict);
+        ngx_guildlog_verdict(pool, &answer, EXECUTE, &verdict);
 
         tap_is(verdict.class, is(POISON), poisons[i].errors);
         tap_is(verdict.embed, poisons[i].embed, "  the first bad embed");
@@ -612,7 +612,7 @@ test_unread(void)
         ngx_uint_t                     status;
         const char                    *body;
         ngx_guildlog_platform_call_e   call;
-        ngx_guildlog_platform_class_e  class;
+        ngx_guildlog_verdict_class_e  class;
     } tests[] = {
         { 200, "{\"id\":\"12\"}", EXECUTE, is(DOUBT) },
         { 502, "{\"code\":0}", EXECUTE, is(DOUBT) },
@@ -629,7 +629,7 @@ test_unread(void)
 
         make_answer(&answer, pool, tests[i].status, LIMITED_HEADERS,
                     tests[i].body);
-        ngx_guildlog_platform_judge(pool, &answer, tests[i].call, &verdict);
+        ngx_guildlog_verdict(pool, &answer, tests[i].call, &verdict);
         tap_is(verdict.class, tests[i].class, "no memory to read it");
 
         ngx_destroy_pool(pool);
@@ -639,7 +639,7 @@ test_unread(void)
 
     make_answer(&answer, pool, 429, "retry-after: 2\n"
                 "x-ratelimit-scope: global\n", "{\"retry_after\":1.5}");
-    ngx_guildlog_platform_judge(pool, &answer, EXECUTE, &verdict);
+    ngx_guildlog_verdict(pool, &answer, EXECUTE, &verdict);
     tap_is(verdict.class, is(LIMITED), "a limit");
     tap_is(verdict.retry_after_ms, 2000, "  as its headers have it");
     tap_is(verdict.scope, NGX_GUILDLOG_SCOPE_GLOBAL, "  and its scope");
@@ -665,7 +665,7 @@ test_created(void)
 
     make_answer(&answer, pool, 200, "", "{\"id\":\"7\",\"token\":\"t-1\","
                                         "\"channel_id\":\"42\"}");
-    ngx_guildlog_platform_judge(pool, &answer, CREATE, &verdict);
+    ngx_guildlog_verdict(pool, &answer, CREATE, &verdict);
 
     tap_is_str(&verdict.webhook_id, "7", "the webhook made");
     tap_is_str(&verdict.token, "t-1", "with its token");
@@ -687,7 +687,7 @@ test_guilds(void)
 
     for (test = guilds; test->body; test++) {
         make_answer(&answer, pool, test->status, "", test->body);
-        ngx_guildlog_platform_judge(pool, &answer, test->call, &verdict);
+        ngx_guildlog_verdict(pool, &answer, test->call, &verdict);
 
         tap_is_str(&verdict.guild_id, test->guild, test->body);
         tap_is(verdict.refused, test->refused, "  whether it counts");
@@ -795,57 +795,59 @@ test_requests(void)
     token = tap_str("aZ09-_.");
     name = tap_str("a \"log\"");
 
-    tap_is(ngx_guildlog_platform_execute(pool, &id, &token, &r), NGX_OK,
+    tap_is(ngx_guildlog_platform_call_execute(pool, &id, &token, &r), NGX_OK,
            "a message");
     is_request(&r, "POST", "/webhooks/17/aZ09-_.?wait=true"
                            "&with_components=true", "", 0);
 
-    tap_is(ngx_guildlog_platform_list(pool, &id, &r), NGX_OK, "a list");
+    tap_is(ngx_guildlog_platform_call_list(pool, &id, &r), NGX_OK, "a list");
     is_request(&r, "GET", "/channels/17/webhooks", "", 1);
 
-    tap_is(ngx_guildlog_platform_create(pool, &id, &name, &r), NGX_OK,
+    tap_is(ngx_guildlog_platform_call_create(pool, &id, &name, &r), NGX_OK,
            "a new webhook");
     is_request(&r, "POST", "/channels/17/webhooks",
                "{\"name\":\"a \\\"log\\\"\"}", 1);
 
-    tap_is(ngx_guildlog_platform_channel(pool, &id, &r), NGX_OK, "a channel");
+    tap_is(ngx_guildlog_platform_call_channel(pool, &id, &r), NGX_OK,
+           "a channel");
     is_request(&r, "GET", "/channels/17", "", 1);
 
-    tap_is(ngx_guildlog_platform_look(pool, &id, &token, &r), NGX_OK,
+    tap_is(ngx_guildlog_platform_call_look(pool, &id, &token, &r), NGX_OK,
            "a webhook");
     is_request(&r, "GET", "/webhooks/17/aZ09-_.", "", 0);
 
-    tap_is(ngx_guildlog_platform_delete(pool, &id, &token, &r), NGX_OK,
+    tap_is(ngx_guildlog_platform_call_delete(pool, &id, &token, &r), NGX_OK,
            "the end of one");
     is_request(&r, "DELETE", "/webhooks/17/aZ09-_.", "", 0);
 
-    tap_is(ngx_guildlog_platform_read(pool, &id, &other, &r), NGX_OK,
+    tap_is(ngx_guildlog_platform_call_read(pool, &id, &other, &r), NGX_OK,
            "messages");
     is_request(&r, "GET", "/channels/17/messages?after="
                           "9223372036854775807&limit=100", "", 1);
 
     other.len = 0;
-    tap_is(ngx_guildlog_platform_read(pool, &id, &other, &r), NGX_OK,
+    tap_is(ngx_guildlog_platform_call_read(pool, &id, &other, &r), NGX_OK,
            "the newest ones");
     is_request(&r, "GET", "/channels/17/messages?limit=100", "", 1);
 
     for (i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
         bad = tap_str(ids[i]);
 
-        tap_ok(ngx_guildlog_platform_execute(pool, &bad, &token, &r)
+        tap_ok(ngx_guildlog_platform_call_execute(pool, &bad, &token, &r)
                    == NGX_ERROR
-               && ngx_guildlog_platform_list(pool, &bad, &r) == NGX_ERROR
-               && ngx_guildlog_platform_create(pool, &bad, &name, &r)
+               && ngx_guildlog_platform_call_list(pool, &bad, &r) == NGX_ERROR
+               && ngx_guildlog_platform_call_create(pool, &bad, &name, &r)
                   == NGX_ERROR
-               && ngx_guildlog_platform_delete(pool, &bad, &token, &r)
+               && ngx_guildlog_platform_call_delete(pool, &bad, &token, &r)
                   == NGX_ERROR
-               && ngx_guildlog_platform_look(pool, &bad, &token, &r)
+               && ngx_guildlog_platform_call_look(pool, &bad, &token, &r)
                   == NGX_ERROR
-               && ngx_guildlog_platform_channel(pool, &bad, &r) == NGX_ERROR
-               && ngx_guildlog_platform_read(pool, &bad, &id, &r)
+               && ngx_guildlog_platform_call_channel(pool, &bad, &r)
+                  == NGX_ERROR
+               && ngx_guildlog_platform_call_read(pool, &bad, &id, &r)
                   == NGX_ERROR
                && (bad.len == 0
-                   || ngx_guildlog_platform_read(pool, &id, &bad, &r)
+                   || ngx_guildlog_platform_call_read(pool, &id, &bad, &r)
                       == NGX_ERROR),
                "\"%s\" is no id", ids[i]);
     }
@@ -853,9 +855,9 @@ test_requests(void)
     for (i = 0; i < sizeof(tokens) / sizeof(tokens[0]); i++) {
         bad = tap_str(tokens[i]);
 
-        tap_ok(ngx_guildlog_platform_execute(pool, &id, &bad, &r)
+        tap_ok(ngx_guildlog_platform_call_execute(pool, &id, &bad, &r)
                    == NGX_ERROR
-               && ngx_guildlog_platform_delete(pool, &id, &bad, &r)
+               && ngx_guildlog_platform_call_delete(pool, &id, &bad, &r)
                   == NGX_ERROR,
                "\"%s\" is no token", tokens[i]);
     }
