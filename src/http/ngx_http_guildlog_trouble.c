@@ -144,7 +144,7 @@ ngx_http_guildlog_probed(ngx_http_guildlog_probe_t *probe,
     case NGX_GUILDLOG_VERDICT_DONE:
         probe->webhooks = answer->cut ? NULL
                           : ngx_guildlog_platform_webhooks(
-                                probe->call->request->pool, &answer->body);
+                                probe->call->request->pool, verdict->json);
 
         probe->result = probe->webhooks ? "ok" : "response_unreadable";
 

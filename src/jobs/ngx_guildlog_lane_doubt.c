@@ -140,7 +140,7 @@ ngx_guildlog_doubt_answer(void *data, ngx_guildlog_client_response_t *answer)
     switch (verdict.class) {
 
     case NGX_GUILDLOG_VERDICT_DONE:
-        list = ngx_guildlog_platform_messages(lane->work_pool, &answer->body);
+        list = ngx_guildlog_platform_messages(lane->work_pool, verdict.json);
         break;
 
     case NGX_GUILDLOG_VERDICT_LIMITED:

@@ -108,7 +108,7 @@ ngx_guildlog_webhook_listed(void *data, ngx_guildlog_client_response_t *answer)
         return;
     }
 
-    list = ngx_guildlog_platform_webhooks(lane->work_pool, &answer->body);
+    list = ngx_guildlog_platform_webhooks(lane->work_pool, verdict.json);
 
     if (list == NULL) {
         ngx_guildlog_delivery_queue_sleep(lane, NGX_GUILDLOG_WEBHOOK_RETRY,

@@ -8,38 +8,32 @@
 
 
 #define NGX_GUILDLOG_PLATFORM_TOKEN  200         /* characters */
-#define NGX_GUILDLOG_PLATFORM_GUILD  17          /* digits, at least */
 
 
 static ngx_array_t *ngx_guildlog_platform_array(ngx_pool_t *pool,
-    const ngx_str_t *body, size_t size, json_t **json);
-static ngx_int_t ngx_guildlog_platform_text(ngx_pool_t *pool, json_t *object,
-    const char *name, ngx_str_t *value);
-static ngx_int_t ngx_guildlog_platform_id(ngx_pool_t *pool, json_t *object,
-    const char *name, ngx_str_t *value);
+    const json_t *json, size_t size);
+static ngx_str_t ngx_guildlog_platform_id(const json_t *object,
+    const char *name);
 
 
 ngx_array_t *
-ngx_guildlog_platform_webhooks(ngx_pool_t *pool, const ngx_str_t *body)
+ngx_guildlog_platform_webhooks(ngx_pool_t *pool, const json_t *json)
 {
     size_t                            i;
-    json_t                           *json, *item;
+    json_t                           *item;
     ngx_array_t                      *array;
     ngx_guildlog_platform_webhook_t  *webhook;
 
-    array = ngx_guildlog_platform_array(pool, body,
-                                     sizeof(ngx_guildlog_platform_webhook_t),
-                                        &json);
+    array = ngx_guildlog_platform_array(pool, json,
+                                     sizeof(ngx_guildlog_platform_webhook_t));
     if (array == NULL) {
         return NULL;
     }
 
-    json_array_foreach(json, i, item) {
-        webhook = ngx_array_push(array);
+    webhook = array->elts;
 
-        if (webhook == NULL
-            || ngx_guildlog_platform_webhook(pool, item, webhook) != NGX_OK)
-        {
+    json_array_foreach(json, i, item) {
+        if (ngx_guildlog_platform_webhook(item, &webhook[i]) != NGX_OK) {
             return NULL;
         }
     }
@@ -49,26 +43,23 @@ ngx_guildlog_platform_webhooks(ngx_pool_t *pool, const ngx_str_t *body)
 
 
 ngx_array_t *
-ngx_guildlog_platform_messages(ngx_pool_t *pool, const ngx_str_t *body)
+ngx_guildlog_platform_messages(ngx_pool_t *pool, const json_t *json)
 {
     size_t                            i;
-    json_t                           *json, *item;
+    json_t                           *item;
     ngx_array_t                      *array;
     ngx_guildlog_platform_message_t  *message;
 
-    array = ngx_guildlog_platform_array(pool, body,
-                                     sizeof(ngx_guildlog_platform_message_t),
-                                        &json);
+    array = ngx_guildlog_platform_array(pool, json,
+                                     sizeof(ngx_guildlog_platform_message_t));
     if (array == NULL) {
         return NULL;
     }
 
-    json_array_foreach(json, i, item) {
-        message = ngx_array_push(array);
+    message = array->elts;
 
-        if (message == NULL
-            || ngx_guildlog_platform_message(pool, item, message) != NGX_OK)
-        {
+    json_array_foreach(json, i, item) {
+        if (ngx_guildlog_platform_message(item, &message[i]) != NGX_OK) {
             return NULL;
         }
     }
@@ -77,147 +68,97 @@ ngx_guildlog_platform_messages(ngx_pool_t *pool, const ngx_str_t *body)
 }
 
 
-ngx_int_t
-ngx_guildlog_platform_guild(ngx_pool_t *pool, json_t *json,
-    ngx_str_t *guild_id)
+/* room for all of the list */
+
+static ngx_array_t *
+ngx_guildlog_platform_array(ngx_pool_t *pool, const json_t *json, size_t size)
 {
-    ngx_str_null(guild_id);
+    ngx_array_t  *array;
 
-    if (ngx_guildlog_platform_id(pool, json, "guild_id", guild_id)
-        == NGX_ERROR)
-    {
-        return NGX_ERROR;
+    if (!json_is_array(json)) {
+        return NULL;
     }
 
-    if (guild_id->len < NGX_GUILDLOG_PLATFORM_GUILD) {
-        ngx_str_null(guild_id);
+    array = ngx_array_create(pool, ngx_max(json_array_size(json), 1), size);
+
+    if (array) {
+        array->nelts = json_array_size(json);
     }
 
-    return NGX_OK;
+    return array;
+}
+
+
+ngx_str_t
+ngx_guildlog_platform_guild(const json_t *json)
+{
+    ngx_str_t  id;
+
+    id = ngx_guildlog_platform_id(json, "guild_id");
+
+    if (id.len < NGX_GUILDLOG_VALUE_GUILD) {
+        ngx_str_null(&id);
+    }
+
+    return id;
 }
 
 
 ngx_int_t
-ngx_guildlog_platform_webhook(ngx_pool_t *pool, json_t *json,
+ngx_guildlog_platform_webhook(const json_t *json,
     ngx_guildlog_platform_webhook_t *webhook)
 {
-    ngx_memzero(webhook, sizeof(ngx_guildlog_platform_webhook_t));
-
-    if (ngx_guildlog_platform_guild(pool, json, &webhook->guild_id) != NGX_OK
-        || ngx_guildlog_platform_text(pool, json, "token", &webhook->token)
-           == NGX_ERROR
-        || ngx_guildlog_platform_text(pool, json, "name", &webhook->name)
-           == NGX_ERROR
-        || ngx_guildlog_platform_id(pool, json, "channel_id",
-                                    &webhook->channel_id)
-           == NGX_ERROR
-        || ngx_guildlog_platform_id(pool, json, "application_id",
-                                    &webhook->application_id)
-           == NGX_ERROR)
-    {
-        return NGX_ERROR;
-    }
+    webhook->id = ngx_guildlog_platform_id(json, "id");
+    webhook->token = ngx_guildlog_json_text(json_object_get(json, "token"));
+    webhook->name = ngx_guildlog_json_text(json_object_get(json, "name"));
+    webhook->guild_id = ngx_guildlog_platform_guild(json);
+    webhook->channel_id = ngx_guildlog_platform_id(json, "channel_id");
+    webhook->application_id = ngx_guildlog_platform_id(json,
+                                                       "application_id");
 
     if (!ngx_guildlog_platform_is_token(&webhook->token)) {
         ngx_str_null(&webhook->token);
     }
 
-    return ngx_guildlog_platform_id(pool, json, "id", &webhook->id) == NGX_OK
-           ? NGX_OK : NGX_ERROR;
+    return webhook->id.len ? NGX_OK : NGX_DECLINED;
 }
 
 
 ngx_int_t
-ngx_guildlog_platform_message(ngx_pool_t *pool, json_t *json,
+ngx_guildlog_platform_message(const json_t *json,
     ngx_guildlog_platform_message_t *message)
 {
-    json_t  *embeds, *embed;
-
-    ngx_memzero(message, sizeof(ngx_guildlog_platform_message_t));
+    size_t   n;
+    json_t  *embeds, *footer;
 
     embeds = json_object_get(json, "embeds");
-    embed = json_array_size(embeds)
-            ? json_array_get(embeds, json_array_size(embeds) - 1) : NULL;
+    n = json_array_size(embeds);
+    footer = n ? json_object_get(json_array_get(embeds, n - 1), "footer")
+               : NULL;
 
-    if (ngx_guildlog_platform_id(pool, json, "channel_id",
-                                 &message->channel_id)
-            == NGX_ERROR
-        || ngx_guildlog_platform_id(pool, json, "webhook_id",
-                                    &message->webhook_id)
-           == NGX_ERROR
-        || ngx_guildlog_platform_text(pool, json, "content",
-                                      &message->content)
-           == NGX_ERROR
-        || ngx_guildlog_platform_text(pool, json_object_get(embed, "footer"),
-                                      "text", &message->footer)
-           == NGX_ERROR)
-    {
-        return NGX_ERROR;
-    }
+    message->id = ngx_guildlog_platform_id(json, "id");
+    message->channel_id = ngx_guildlog_platform_id(json, "channel_id");
+    message->webhook_id = ngx_guildlog_platform_id(json, "webhook_id");
+    message->content = ngx_guildlog_json_text(json_object_get(json,
+                                                              "content"));
+    message->footer = ngx_guildlog_json_text(json_object_get(footer, "text"));
 
-    return ngx_guildlog_platform_id(pool, json, "id", &message->id) == NGX_OK
-           ? NGX_OK : NGX_ERROR;
+    return message->id.len ? NGX_OK : NGX_DECLINED;
 }
 
 
-static ngx_array_t *
-ngx_guildlog_platform_array(ngx_pool_t *pool, const ngx_str_t *body,
-    size_t size, json_t **json)
+static ngx_str_t
+ngx_guildlog_platform_id(const json_t *object, const char *name)
 {
-    ngx_str_t  error;
+    ngx_str_t  id;
 
-    *json = ngx_guildlog_json_parse(pool, body, &error);
+    id = ngx_guildlog_json_text(json_object_get(object, name));
 
-    if (!json_is_array(*json)) {
-        return NULL;
+    if (!ngx_guildlog_value_is_id(&id)) {
+        ngx_str_null(&id);
     }
 
-    return ngx_array_create(pool, ngx_max(json_array_size(*json), 1), size);
-}
-
-
-/* NGX_DECLINED: there is none */
-
-static ngx_int_t
-ngx_guildlog_platform_text(ngx_pool_t *pool, json_t *object,
-    const char *name, ngx_str_t *value)
-{
-    json_t     *string;
-    ngx_str_t   text;
-
-    string = json_object_get(object, name);
-
-    if (!json_is_string(string)) {
-        return NGX_DECLINED;
-    }
-
-    text = ngx_guildlog_json_text(string);
-
-    value->data = ngx_pstrdup(pool, &text);
-    if (value->data == NULL) {
-        return NGX_ERROR;
-    }
-
-    value->len = text.len;
-
-    return NGX_OK;
-}
-
-
-static ngx_int_t
-ngx_guildlog_platform_id(ngx_pool_t *pool, json_t *object, const char *name,
-    ngx_str_t *value)
-{
-    ngx_int_t  rc;
-
-    rc = ngx_guildlog_platform_text(pool, object, name, value);
-
-    if (rc == NGX_OK && !ngx_guildlog_value_is_id(value)) {
-        ngx_str_null(value);
-        return NGX_DECLINED;
-    }
-
-    return rc;
+    return id;
 }
 
 

@@ -57,7 +57,10 @@ ngx_int_t ngx_guildlog_platform_call_read(ngx_pool_t *pool,
     ngx_guildlog_platform_request_t *request);
 
 
-/* what the platform answers with; empty: not said, or not valid */
+/*
+ * What the platform answers with.  A string is empty where it is absent or not
+ * valid; it lives as long as the tree that it was read from.
+ */
 
 typedef struct {
     ngx_str_t                      id;
@@ -76,20 +79,19 @@ typedef struct {
     ngx_str_t                      footer;   /* of the last embed */
 } ngx_guildlog_platform_message_t;
 
-/* of a LIST or READ that is DONE; NULL: out of memory, or no such list */
+/* the answer to LIST or READ; NULL: out of memory, or an item has no id */
 ngx_array_t *ngx_guildlog_platform_webhooks(ngx_pool_t *pool,
-    const ngx_str_t *body);
+    const json_t *json);
 ngx_array_t *ngx_guildlog_platform_messages(ngx_pool_t *pool,
-    const ngx_str_t *body);
+    const json_t *json);
 
-/* of a channel or webhook; NGX_ERROR: out of memory.  Empty: it is not told */
-ngx_int_t ngx_guildlog_platform_guild(ngx_pool_t *pool, json_t *json,
-    ngx_str_t *guild_id);
+/* the id of the server that a channel or a webhook belongs to */
+ngx_str_t ngx_guildlog_platform_guild(const json_t *json);
 
-/* NGX_ERROR: out of memory, or it has no id */
-ngx_int_t ngx_guildlog_platform_webhook(ngx_pool_t *pool, json_t *json,
+/* NGX_DECLINED: it has no id */
+ngx_int_t ngx_guildlog_platform_webhook(const json_t *json,
     ngx_guildlog_platform_webhook_t *webhook);
-ngx_int_t ngx_guildlog_platform_message(ngx_pool_t *pool, json_t *json,
+ngx_int_t ngx_guildlog_platform_message(const json_t *json,
     ngx_guildlog_platform_message_t *message);
 
 /* may it stand in a path? */

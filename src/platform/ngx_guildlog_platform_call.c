@@ -7,9 +7,18 @@
 #include "api/ngx_guildlog_value.h"
 
 
-static ngx_int_t ngx_guildlog_platform_call_by_token(ngx_pool_t *pool,
-    const char *method, const ngx_str_t *webhook_id, const ngx_str_t *token,
-    ngx_guildlog_platform_request_t *request);
+static ngx_int_t ngx_guildlog_platform_call_of_bot(ngx_pool_t *pool,
+    const char *method, const char *path, const ngx_str_t *channel_id,
+    const ngx_str_t *after_id, ngx_guildlog_platform_request_t *request);
+static ngx_int_t ngx_guildlog_platform_call_of_webhook(ngx_pool_t *pool,
+    const char *method, const char *path, const ngx_str_t *webhook_id,
+    const ngx_str_t *token, ngx_guildlog_platform_request_t *request);
+static ngx_int_t ngx_guildlog_platform_call_make(ngx_pool_t *pool,
+    const char *method, const char *path, const ngx_str_t *one,
+    const ngx_str_t *two, ngx_guildlog_platform_request_t *request);
+
+
+static const ngx_str_t  ngx_guildlog_platform_call_none = ngx_null_string;
 
 
 ngx_int_t
@@ -17,30 +26,9 @@ ngx_guildlog_platform_call_execute(ngx_pool_t *pool,
     const ngx_str_t *webhook_id, const ngx_str_t *token,
     ngx_guildlog_platform_request_t *request)
 {
-    u_char  *p;
-
-    ngx_memzero(request, sizeof(ngx_guildlog_platform_request_t));
-
-    if (!ngx_guildlog_value_is_id(webhook_id)
-        || !ngx_guildlog_platform_is_token(token))
-    {
-        return NGX_ERROR;
-    }
-
-    p = ngx_pnalloc(pool, sizeof("/webhooks//?wait=true&with_components=true")
-                          - 1 + webhook_id->len + token->len);
-    if (p == NULL) {
-        return NGX_ERROR;
-    }
-
-    request->method = "POST";
-    request->path.data = p;
-    request->path.len = ngx_sprintf(p, "/webhooks/%V/%V?wait=true"
-                                       "&with_components=true",
-                                    webhook_id, token)
-                        - p;
-
-    return NGX_OK;
+    return ngx_guildlog_platform_call_of_webhook(pool, "POST",
+               "/webhooks/%V/%V?wait=true&with_components=true",
+               webhook_id, token, request);
 }
 
 
@@ -48,41 +36,26 @@ ngx_int_t
 ngx_guildlog_platform_call_list(ngx_pool_t *pool, const ngx_str_t *channel_id,
     ngx_guildlog_platform_request_t *request)
 {
-    u_char  *p;
-
-    ngx_memzero(request, sizeof(ngx_guildlog_platform_request_t));
-
-    if (!ngx_guildlog_value_is_id(channel_id)) {
-        return NGX_ERROR;
-    }
-
-    p = ngx_pnalloc(pool, sizeof("/channels//webhooks") - 1
-                          + channel_id->len);
-    if (p == NULL) {
-        return NGX_ERROR;
-    }
-
-    request->method = "GET";
-    request->bot = 1;
-    request->path.data = p;
-    request->path.len = ngx_sprintf(p, "/channels/%V/webhooks", channel_id)
-                        - p;
-
-    return NGX_OK;
+    return ngx_guildlog_platform_call_of_bot(pool, "GET",
+               "/channels/%V/webhooks", channel_id,
+               &ngx_guildlog_platform_call_none, request);
 }
 
 
 ngx_int_t
-ngx_guildlog_platform_call_create(ngx_pool_t *pool, const ngx_str_t *channel_id,
-    const ngx_str_t *name, ngx_guildlog_platform_request_t *request)
+ngx_guildlog_platform_call_create(ngx_pool_t *pool,
+    const ngx_str_t *channel_id, const ngx_str_t *name,
+    ngx_guildlog_platform_request_t *request)
 {
     ngx_guildlog_json_t  w;
 
-    if (ngx_guildlog_platform_call_list(pool, channel_id, request) != NGX_OK) {
+    if (ngx_guildlog_platform_call_of_bot(pool, "POST",
+            "/channels/%V/webhooks", channel_id,
+            &ngx_guildlog_platform_call_none, request)
+        != NGX_OK)
+    {
         return NGX_ERROR;
     }
-
-    request->method = "POST";
 
     ngx_guildlog_json_init(&w, pool, 128);
     ngx_guildlog_json_begin(&w, '{');
@@ -98,75 +71,27 @@ ngx_int_t
 ngx_guildlog_platform_call_channel(ngx_pool_t *pool,
     const ngx_str_t *channel_id, ngx_guildlog_platform_request_t *request)
 {
-    u_char  *p;
-
-    ngx_memzero(request, sizeof(ngx_guildlog_platform_request_t));
-
-    if (!ngx_guildlog_value_is_id(channel_id)) {
-        return NGX_ERROR;
-    }
-
-    p = ngx_pnalloc(pool, sizeof("/channels/") - 1 + channel_id->len);
-    if (p == NULL) {
-        return NGX_ERROR;
-    }
-
-    request->method = "GET";
-    request->bot = 1;
-    request->path.data = p;
-    request->path.len = ngx_sprintf(p, "/channels/%V", channel_id) - p;
-
-    return NGX_OK;
+    return ngx_guildlog_platform_call_of_bot(pool, "GET", "/channels/%V",
+               channel_id, &ngx_guildlog_platform_call_none, request);
 }
 
-
-/* by its token: that needs neither a bot nor a permission */
 
 ngx_int_t
 ngx_guildlog_platform_call_look(ngx_pool_t *pool, const ngx_str_t *webhook_id,
     const ngx_str_t *token, ngx_guildlog_platform_request_t *request)
 {
-    return ngx_guildlog_platform_call_by_token(pool, "GET", webhook_id, token,
-                                          request);
+    return ngx_guildlog_platform_call_of_webhook(pool, "GET",
+               "/webhooks/%V/%V", webhook_id, token, request);
 }
 
 
 ngx_int_t
-ngx_guildlog_platform_call_delete(ngx_pool_t *pool, const ngx_str_t *webhook_id,
-    const ngx_str_t *token, ngx_guildlog_platform_request_t *request)
-{
-    return ngx_guildlog_platform_call_by_token(pool, "DELETE", webhook_id, token,
-                                          request);
-}
-
-
-static ngx_int_t
-ngx_guildlog_platform_call_by_token(ngx_pool_t *pool, const char *method,
+ngx_guildlog_platform_call_delete(ngx_pool_t *pool,
     const ngx_str_t *webhook_id, const ngx_str_t *token,
     ngx_guildlog_platform_request_t *request)
 {
-    u_char  *p;
-
-    ngx_memzero(request, sizeof(ngx_guildlog_platform_request_t));
-
-    if (!ngx_guildlog_value_is_id(webhook_id)
-        || !ngx_guildlog_platform_is_token(token))
-    {
-        return NGX_ERROR;
-    }
-
-    p = ngx_pnalloc(pool, sizeof("/webhooks//") - 1
-                          + webhook_id->len + token->len);
-    if (p == NULL) {
-        return NGX_ERROR;
-    }
-
-    request->method = method;
-    request->path.data = p;
-    request->path.len = ngx_sprintf(p, "/webhooks/%V/%V", webhook_id, token)
-                        - p;
-
-    return NGX_OK;
+    return ngx_guildlog_platform_call_of_webhook(pool, "DELETE",
+               "/webhooks/%V/%V", webhook_id, token, request);
 }
 
 
@@ -174,35 +99,74 @@ ngx_int_t
 ngx_guildlog_platform_call_read(ngx_pool_t *pool, const ngx_str_t *channel_id,
     const ngx_str_t *after_id, ngx_guildlog_platform_request_t *request)
 {
-    u_char  *p;
+    return ngx_guildlog_platform_call_of_bot(pool, "GET",
+               after_id->len ? "/channels/%V/messages?after=%V&limit=100"
+                             : "/channels/%V/messages?limit=100",
+               channel_id, after_id, request);
+}
 
-    ngx_memzero(request, sizeof(ngx_guildlog_platform_request_t));
 
+static ngx_int_t
+ngx_guildlog_platform_call_of_bot(ngx_pool_t *pool, const char *method,
+    const char *path, const ngx_str_t *channel_id, const ngx_str_t *after_id,
+    ngx_guildlog_platform_request_t *request)
+{
     if (!ngx_guildlog_value_is_id(channel_id)
         || (after_id->len && !ngx_guildlog_value_is_id(after_id)))
     {
         return NGX_ERROR;
     }
 
-    p = ngx_pnalloc(pool, sizeof("/channels//messages?after=&limit=100") - 1
-                          + channel_id->len + after_id->len);
+    if (ngx_guildlog_platform_call_make(pool, method, path, channel_id,
+                                        after_id, request)
+        != NGX_OK)
+    {
+        return NGX_ERROR;
+    }
+
+    request->bot = 1;
+
+    return NGX_OK;
+}
+
+
+/* the token of a webhook is enough: neither a bot nor a permission is needed */
+
+static ngx_int_t
+ngx_guildlog_platform_call_of_webhook(ngx_pool_t *pool, const char *method,
+    const char *path, const ngx_str_t *webhook_id, const ngx_str_t *token,
+    ngx_guildlog_platform_request_t *request)
+{
+    if (!ngx_guildlog_value_is_id(webhook_id)
+        || !ngx_guildlog_platform_is_token(token))
+    {
+        return NGX_ERROR;
+    }
+
+    return ngx_guildlog_platform_call_make(pool, method, path, webhook_id,
+                                           token, request);
+}
+
+
+/* path: with a "%V" for each of the strings; one that is left over is empty */
+
+static ngx_int_t
+ngx_guildlog_platform_call_make(ngx_pool_t *pool, const char *method,
+    const char *path, const ngx_str_t *one, const ngx_str_t *two,
+    ngx_guildlog_platform_request_t *request)
+{
+    u_char  *p;
+
+    ngx_memzero(request, sizeof(ngx_guildlog_platform_request_t));
+
+    p = ngx_pnalloc(pool, ngx_strlen(path) + one->len + two->len);
     if (p == NULL) {
         return NGX_ERROR;
     }
 
-    request->method = "GET";
-    request->bot = 1;
+    request->method = method;
     request->path.data = p;
-
-    p = ngx_sprintf(p, "/channels/%V/messages?", channel_id);
-
-    if (after_id->len) {
-        p = ngx_sprintf(p, "after=%V&", after_id);
-    }
-
-    p = ngx_cpymem(p, "limit=100", sizeof("limit=100") - 1);
-
-    request->path.len = p - request->path.data;
+    request->path.len = ngx_sprintf(p, path, one, two) - p;
 
     return NGX_OK;
 }

@@ -59,9 +59,8 @@ static ngx_uint_t ngx_guildlog_verdict_match(
     const ngx_guildlog_verdict_row_t *row, ngx_uint_t status,
     ngx_uint_t code, ngx_guildlog_platform_call_e call,
     ngx_guildlog_verdict_form_e form);
-static ngx_int_t ngx_guildlog_verdict_applied(ngx_pool_t *pool,
-    json_t *json, ngx_guildlog_platform_call_e call,
-    ngx_guildlog_verdict_t *verdict);
+static ngx_int_t ngx_guildlog_verdict_applied(
+    ngx_guildlog_platform_call_e call, ngx_guildlog_verdict_t *verdict);
 static void ngx_guildlog_verdict_bucket(
     const ngx_guildlog_client_response_t *answer,
     ngx_guildlog_verdict_t *verdict);
@@ -232,7 +231,7 @@ ngx_guildlog_verdict_read(ngx_pool_t *pool,
     ngx_guildlog_platform_call_e call,
     ngx_guildlog_verdict_t *verdict)
 {
-    json_t                             *root, *json;
+    json_t                             *json;
     ngx_str_t                           error;
     ngx_guildlog_verdict_form_e         form;
     const ngx_guildlog_verdict_row_t   *row;
@@ -253,22 +252,25 @@ ngx_guildlog_verdict_read(ngx_pool_t *pool,
 
     ngx_guildlog_verdict_bucket(answer, verdict);
 
-    root = ngx_guildlog_json_parse(pool, &answer->body, &error);
+    json = ngx_guildlog_json_parse(pool, &answer->body, &error);
 
-    if (root == NULL && error.len == 0) {
+    if (json == NULL && error.len == 0) {
         ngx_guildlog_verdict_unread(answer, call, verdict);
         return;
     }
 
-    json = json_is_object(root) ? root : NULL;
+    verdict->json = json;
 
     if (answer->status / 100 == 2
-        && ngx_guildlog_verdict_applied(pool, root, call, verdict)
-           == NGX_OK)
+        && ngx_guildlog_verdict_applied(call, verdict) == NGX_OK)
     {
         verdict->class = NGX_GUILDLOG_VERDICT_DONE;
         verdict->reason = "ok";
         return;
+    }
+
+    if (!json_is_object(json)) {
+        json = NULL;
     }
 
     if (json_is_integer(json_object_get(json, "code"))
@@ -375,16 +377,19 @@ ngx_guildlog_verdict_match(const ngx_guildlog_verdict_row_t *row,
 /* of a 2xx: is what was asked for in it? */
 
 static ngx_int_t
-ngx_guildlog_verdict_applied(ngx_pool_t *pool, json_t *json,
-    ngx_guildlog_platform_call_e call, ngx_guildlog_verdict_t *verdict)
+ngx_guildlog_verdict_applied(ngx_guildlog_platform_call_e call,
+    ngx_guildlog_verdict_t *verdict)
 {
+    json_t                           *json;
     ngx_guildlog_platform_message_t  message;
     ngx_guildlog_platform_webhook_t  webhook;
+
+    json = verdict->json;
 
     switch (call) {
 
     case NGX_GUILDLOG_CALL_EXECUTE:
-        if (ngx_guildlog_platform_message(pool, json, &message) != NGX_OK) {
+        if (ngx_guildlog_platform_message(json, &message) != NGX_OK) {
             return NGX_ERROR;
         }
 
@@ -394,7 +399,7 @@ ngx_guildlog_verdict_applied(ngx_pool_t *pool, json_t *json,
         return NGX_OK;
 
     case NGX_GUILDLOG_CALL_CREATE:
-        if (ngx_guildlog_platform_webhook(pool, json, &webhook) != NGX_OK
+        if (ngx_guildlog_platform_webhook(json, &webhook) != NGX_OK
             || webhook.token.len == 0)
         {
             return NGX_ERROR;
@@ -413,9 +418,9 @@ ngx_guildlog_verdict_applied(ngx_pool_t *pool, json_t *json,
 
     case NGX_GUILDLOG_CALL_CHANNEL:
     case NGX_GUILDLOG_CALL_WEBHOOK:
-        return json_is_object(json)
-               ? ngx_guildlog_platform_guild(pool, json, &verdict->guild_id)
-               : NGX_ERROR;
+        verdict->guild_id = ngx_guildlog_platform_guild(json);
+
+        return json_is_object(json) ? NGX_OK : NGX_ERROR;
 
     default: /* NGX_GUILDLOG_CALL_LIST, NGX_GUILDLOG_CALL_READ */
         return json_is_array(json) ? NGX_OK : NGX_ERROR;

@@ -43,6 +43,7 @@ typedef struct {
     ngx_guildlog_verdict_class_e   class;
     const char                    *reason;   /* a word for log and metrics */
     ngx_uint_t                     code;     /* of the platform; 0: none */
+    json_t                        *json;     /* the body; NULL: not JSON */
 
     ngx_uint_t                     retry_after_ms;  /* limited, blocked */
     ngx_uint_t                     pause_ms; /* for the whole address */
@@ -70,7 +71,7 @@ typedef struct {
 } ngx_guildlog_verdict_t;
 
 
-/* strings of the verdict live as long as the pool */
+/* the verdict's tree and strings live as long as the pool */
 
 void ngx_guildlog_verdict(ngx_pool_t *pool,
     const ngx_guildlog_client_response_t *answer,

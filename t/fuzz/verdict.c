@@ -78,12 +78,15 @@ judge(ngx_pool_t *pool, ngx_guildlog_client_response_t *answer,
 static void
 lists(ngx_pool_t *pool, ngx_guildlog_client_response_t *answer)
 {
+    json_t                           *json;
+    ngx_str_t                         error;
     ngx_uint_t                        i;
     ngx_array_t                      *list;
     ngx_guildlog_platform_message_t  *message;
     ngx_guildlog_platform_webhook_t  *webhook;
 
-    list = ngx_guildlog_platform_webhooks(pool, &answer->body);
+    json = ngx_guildlog_json_parse(pool, &answer->body, &error);
+    list = ngx_guildlog_platform_webhooks(pool, json);
 
     if (list) {
         webhook = list->elts;
@@ -93,7 +96,7 @@ lists(ngx_pool_t *pool, ngx_guildlog_client_response_t *answer)
         }
     }
 
-    list = ngx_guildlog_platform_messages(pool, &answer->body);
+    list = ngx_guildlog_platform_messages(pool, json);
 
     if (list) {
         message = list->elts;

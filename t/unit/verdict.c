@@ -645,7 +645,8 @@ test_unread(void)
     tap_is(verdict.scope, NGX_GUILDLOG_SCOPE_GLOBAL, "  and its scope");
 
     make_answer(&answer, pool, 200, "", "[{\"id\":\"12\"}]");
-    tap_ok(ngx_guildlog_platform_messages(pool, &answer.body) == NULL,
+    ngx_guildlog_verdict(pool, &answer, READ, &verdict);
+    tap_ok(ngx_guildlog_platform_messages(pool, verdict.json) == NULL,
            "no list without memory");
 
     ngx_destroy_pool(pool);
@@ -697,10 +698,21 @@ test_guilds(void)
 }
 
 
+static json_t *
+parse(ngx_pool_t *pool, const char *text)
+{
+    ngx_str_t  body, error;
+
+    body = tap_str(text);
+
+    return ngx_guildlog_json_parse(pool, &body, &error);
+}
+
+
 static void
 test_lists(void)
 {
-    ngx_str_t                         body;
+    json_t                           *json;
     ngx_pool_t                       *pool;
     ngx_array_t                      *list;
     ngx_guildlog_platform_webhook_t  *webhook;
@@ -708,11 +720,11 @@ test_lists(void)
 
     pool = tap_pool();
 
-    body = tap_str("[{\"id\":\"1\",\"token\":\"t\",\"name\":\"\\u00e9\","
-                   "\"application_id\":\"9\"},"
-                   "{\"id\":\"2\",\"token\":null,\"application_id\":null},"
-                   "{\"id\":\"3\",\"token\":\"../x\",\"name\":7}]");
-    list = ngx_guildlog_platform_webhooks(pool, &body);
+    json = parse(pool, "[{\"id\":\"1\",\"token\":\"t\",\"name\":\"\\u00e9\","
+                       "\"application_id\":\"9\"},"
+                       "{\"id\":\"2\",\"token\":null,\"application_id\":null},"
+                       "{\"id\":\"3\",\"token\":\"../x\",\"name\":7}]");
+    list = ngx_guildlog_platform_webhooks(pool, json);
     webhook = list->elts;
 
     tap_is(list->nelts, 3, "webhooks");
@@ -724,12 +736,12 @@ test_lists(void)
     tap_is(webhook[1].application_id.len, 0, "made by nobody");
     tap_is(webhook[2].token.len, 0, "a token that is none");
 
-    body = tap_str("[{\"id\":\"11\",\"webhook_id\":\"1\",\"content\":\"c\","
-                   "\"embeds\":[{\"footer\":{\"text\":\"a\"}},"
-                   "{\"footer\":{\"text\":\"b\"}}]},"
-                   "{\"id\":\"12\",\"embeds\":[]},"
-                   "{\"id\":\"13\",\"embeds\":[{}],\"content\":5}]");
-    list = ngx_guildlog_platform_messages(pool, &body);
+    json = parse(pool, "[{\"id\":\"11\",\"webhook_id\":\"1\",\"content\":\"c\","
+                       "\"embeds\":[{\"footer\":{\"text\":\"a\"}},"
+                       "{\"footer\":{\"text\":\"b\"}}]},"
+                       "{\"id\":\"12\",\"embeds\":[]},"
+                       "{\"id\":\"13\",\"embeds\":[{}],\"content\":5}]");
+    list = ngx_guildlog_platform_messages(pool, json);
     message = list->elts;
 
     tap_is(list->nelts, 3, "messages");
@@ -741,21 +753,21 @@ test_lists(void)
     tap_is(message[1].footer.len, 0, "no embed");
     tap_is(message[2].footer.len, 0, "no footer");
 
-    body = tap_str("[]");
-    tap_is(ngx_guildlog_platform_messages(pool, &body)->nelts, 0, "none");
+    json = parse(pool, "[]");
+    tap_is(ngx_guildlog_platform_messages(pool, json)->nelts, 0, "none");
 
-    body = tap_str("[{\"id\":null}]");
-    tap_ok(ngx_guildlog_platform_messages(pool, &body) == NULL,
+    json = parse(pool, "[{\"id\":null}]");
+    tap_ok(ngx_guildlog_platform_messages(pool, json) == NULL,
            "a message without an id");
-    tap_ok(ngx_guildlog_platform_webhooks(pool, &body) == NULL,
+    tap_ok(ngx_guildlog_platform_webhooks(pool, json) == NULL,
            "a webhook without an id");
 
-    body = tap_str("[1,\"2\"]");
-    tap_ok(ngx_guildlog_platform_messages(pool, &body) == NULL,
+    json = parse(pool, "[1,\"2\"]");
+    tap_ok(ngx_guildlog_platform_messages(pool, json) == NULL,
            "a list of something else");
 
-    body = tap_str("{\"id\":\"1\"}");
-    tap_ok(ngx_guildlog_platform_webhooks(pool, &body) == NULL, "no list");
+    json = parse(pool, "{\"id\":\"1\"}");
+    tap_ok(ngx_guildlog_platform_webhooks(pool, json) == NULL, "no list");
 
     ngx_destroy_pool(pool);
 }
