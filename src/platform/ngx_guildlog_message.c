@@ -50,8 +50,8 @@ typedef struct {
 typedef struct {
     ngx_pool_t                    *pool;
     ngx_guildlog_json_t            json;
-    ngx_guildlog_text_t            work;     /* of one embed after another */
-    ngx_guildlog_text_t            content;
+    ngx_guildlog_message_text_t    work;     /* of one embed after another */
+    ngx_guildlog_message_text_t    content;
     ngx_guildlog_message_item_t    first;
     ngx_uint_t                     packed;
     ngx_uint_t                     units;    /* of the embeds */
@@ -90,7 +90,7 @@ static ngx_int_t ngx_guildlog_message_plain(ngx_guildlog_message_t *message,
 static ngx_int_t ngx_guildlog_message_embed(ngx_guildlog_message_t *message,
     ngx_guildlog_message_item_t *item);
 static void ngx_guildlog_message_fill(ngx_guildlog_message_item_t *item,
-    ngx_guildlog_text_t *all, ngx_guildlog_message_embed_t *embed);
+    ngx_guildlog_message_text_t *all, ngx_guildlog_message_embed_t *embed);
 static void ngx_guildlog_message_write(ngx_guildlog_json_t *w,
     ngx_guildlog_message_item_t *item, ngx_guildlog_message_embed_t *embed);
 static void ngx_guildlog_message_write_time(ngx_guildlog_json_t *w,
@@ -141,7 +141,7 @@ ngx_guildlog_message_build(ngx_pool_t *pool,
 
     for (i = 0; i < n; i++) {
 
-        rc = ngx_guildlog_message_read(&item, pool, &entries[i]);
+        rc = ngx_guildlog_message_parts_read(&item, pool, &entries[i]);
 
         if (rc == NGX_OK && i == 0) {
             message.first = item;
@@ -206,15 +206,15 @@ ngx_guildlog_message_start(ngx_guildlog_message_t *message, ngx_pool_t *pool)
     ngx_guildlog_json_begin(&message->json, '{');
 
     if (message->first.plain) {
-        return ngx_guildlog_text_init(&message->content, pool,
-                                      NGX_GUILDLOG_MESSAGE_CONTENT);
+        return ngx_guildlog_message_text_init(&message->content, pool,
+                                              NGX_GUILDLOG_MESSAGE_CONTENT);
     }
 
     ngx_guildlog_json_key(&message->json, "embeds");
     ngx_guildlog_json_begin(&message->json, '[');
 
-    return ngx_guildlog_text_init(&message->work, pool,
-                                  NGX_GUILDLOG_MESSAGE_TOTAL);
+    return ngx_guildlog_message_text_init(&message->work, pool,
+                                          NGX_GUILDLOG_MESSAGE_TOTAL);
 }
 
 
@@ -321,22 +321,22 @@ ngx_guildlog_message_label_of(ngx_pool_t *pool,
     const ngx_guildlog_message_link_t *link, const ngx_str_t *id,
     const ngx_str_t *name, ngx_str_t *label)
 {
-    ngx_guildlog_text_t  text;
+    ngx_guildlog_message_text_t  text;
 
-    if (ngx_guildlog_text_init(&text, pool, NGX_GUILDLOG_MESSAGE_LABEL)
+    if (ngx_guildlog_message_text_init(&text, pool, NGX_GUILDLOG_MESSAGE_LABEL)
         != NGX_OK)
     {
         return NGX_ERROR;
     }
 
-    (void) ngx_guildlog_text_add(&text, "%s",
-                                 ngx_guildlog_message_label(item,
+    (void) ngx_guildlog_message_text_add(&text, "%s",
+                                         ngx_guildlog_message_parts_label(item,
                                                             link->label));
     if (link->user) {
-        (void) ngx_guildlog_text_add(&text, ": ");
+        (void) ngx_guildlog_message_text_add(&text, ": ");
 
-        if (ngx_guildlog_text_user(&text, name, text.left, 0) == 0) {
-            (void) ngx_guildlog_text_add(&text, "%V", id);
+        if (ngx_guildlog_message_text_user(&text, name, text.left, 0) == 0) {
+            (void) ngx_guildlog_message_text_add(&text, "%V", id);
         }
     }
 
@@ -370,14 +370,15 @@ ngx_guildlog_message_has(const ngx_guildlog_message_item_t *item,
         return 1;
     }
 
-    if (!ngx_guildlog_message_user(item, link->user, id, name)) {
+    if (!ngx_guildlog_message_parts_user(item, link->user, id, name)) {
         return 0;
     }
 
     /* one link for those who did it to themselves */
 
     return link->label == NGX_GUILDLOG_LABEL_EXECUTOR
-           || !ngx_guildlog_message_user(item, "executor", &executor, &ignored)
+           || !ngx_guildlog_message_parts_user(item, "executor", &executor,
+                                               &ignored)
            || executor.len != id->len
            || ngx_memcmp(executor.data, id->data, id->len) != 0;
 }
@@ -387,11 +388,11 @@ static ngx_int_t
 ngx_guildlog_message_plain(ngx_guildlog_message_t *message,
     ngx_guildlog_message_item_t *item)
 {
-    ngx_uint_t            units;
-    ngx_guildlog_text_t   text, *content;
+    ngx_uint_t                   units;
+    ngx_guildlog_message_text_t  text, *content;
 
-    if (ngx_guildlog_text_init(&text, message->pool,
-                               NGX_GUILDLOG_MESSAGE_CONTENT)
+    if (ngx_guildlog_message_text_init(&text, message->pool,
+                                       NGX_GUILDLOG_MESSAGE_CONTENT)
         != NGX_OK)
     {
         return NGX_ERROR;
@@ -399,11 +400,12 @@ ngx_guildlog_message_plain(ngx_guildlog_message_t *message,
 
     text.left -= NGX_GUILDLOG_MESSAGE_FOOTER;
 
-    ngx_guildlog_message_whole(item, &text);
+    ngx_guildlog_message_body_whole(item, &text);
 
     text.left += NGX_GUILDLOG_MESSAGE_FOOTER;
 
-    (void) ngx_guildlog_text_add(&text, NGX_GUILDLOG_MESSAGE_MARK "%L:F>",
+    (void) ngx_guildlog_message_text_add(&text,
+                                         NGX_GUILDLOG_MESSAGE_MARK "%L:F>",
                                  &item->id, (int64_t) (item->ms / 1000));
 
     units = NGX_GUILDLOG_MESSAGE_CONTENT - text.left;
@@ -414,7 +416,7 @@ ngx_guildlog_message_plain(ngx_guildlog_message_t *message,
             return NGX_DECLINED;
         }
 
-        (void) ngx_guildlog_text_add(content, "\n");
+        (void) ngx_guildlog_message_text_add(content, "\n");
     }
 
     content->pos = ngx_cpymem(content->pos, text.start, text.pos - text.start);
@@ -428,7 +430,7 @@ static ngx_int_t
 ngx_guildlog_message_embed(ngx_guildlog_message_t *message,
     ngx_guildlog_message_item_t *item)
 {
-    ngx_guildlog_text_t           all;
+    ngx_guildlog_message_text_t   all;
     ngx_guildlog_message_embed_t  embed;
 
     ngx_memzero(&embed, sizeof(ngx_guildlog_message_embed_t));
@@ -453,50 +455,52 @@ ngx_guildlog_message_embed(ngx_guildlog_message_t *message,
 
 static void
 ngx_guildlog_message_fill(ngx_guildlog_message_item_t *item,
-    ngx_guildlog_text_t *all, ngx_guildlog_message_embed_t *embed)
+    ngx_guildlog_message_text_t *all, ngx_guildlog_message_embed_t *embed)
 {
     const char                         *label;
     ngx_uint_t                          i, left;
-    ngx_guildlog_text_t                 text;
+    ngx_guildlog_message_text_t         text;
     const ngx_guildlog_message_part_t  *part;
 
     left = all->left;
 
-    ngx_guildlog_text_open(&text, all, NGX_GUILDLOG_MESSAGE_FOOTER);
-    (void) ngx_guildlog_text_add(&text, "%V", &item->id);
-    ngx_guildlog_text_close(&text, all, &embed->footer);
+    ngx_guildlog_message_text_open(&text, all, NGX_GUILDLOG_MESSAGE_FOOTER);
+    (void) ngx_guildlog_message_text_add(&text, "%V", &item->id);
+    ngx_guildlog_message_text_close(&text, all, &embed->footer);
 
     if (item->compact) {
-        ngx_guildlog_text_open(&text, all, NGX_GUILDLOG_MESSAGE_DESCRIPTION);
-        ngx_guildlog_message_whole(item, &text);
-        ngx_guildlog_text_close(&text, all, &embed->description);
+        ngx_guildlog_message_text_open(&text, all,
+                                       NGX_GUILDLOG_MESSAGE_DESCRIPTION);
+        ngx_guildlog_message_body_whole(item, &text);
+        ngx_guildlog_message_text_close(&text, all, &embed->description);
 
         embed->units = left - all->left;
         return;
     }
 
-    ngx_guildlog_text_open(&text, all, NGX_GUILDLOG_MESSAGE_TITLE);
-    (void) ngx_guildlog_text_add(&text, "%s",
-                                 ngx_guildlog_message_title(item));
-    ngx_guildlog_text_close(&text, all, &embed->title);
+    ngx_guildlog_message_text_open(&text, all, NGX_GUILDLOG_MESSAGE_TITLE);
+    (void) ngx_guildlog_message_text_add(&text, "%s",
+                                 ngx_guildlog_message_parts_title(item));
+    ngx_guildlog_message_text_close(&text, all, &embed->title);
 
     for (i = 0; i < NGX_GUILDLOG_MESSAGE_PARTS; i++) {
         part = &ngx_guildlog_message_parts[i];
 
-        ngx_guildlog_text_open(&text, all, part->embed);
+        ngx_guildlog_message_text_open(&text, all, part->embed);
         part->write(item, &text, part->key);
-        ngx_guildlog_text_close(&text, all, &embed->values[i]);
+        ngx_guildlog_message_text_close(&text, all, &embed->values[i]);
 
         if (embed->values[i].len) {
-            label = ngx_guildlog_message_label(item, part->label);
-            all->left -= ngx_guildlog_text_units((u_char *) label,
-                                                 ngx_strlen(label));
+            label = ngx_guildlog_message_parts_label(item, part->label);
+            all->left -= ngx_guildlog_message_text_units((u_char *) label,
+                                                         ngx_strlen(label));
         }
     }
 
-    ngx_guildlog_text_open(&text, all, NGX_GUILDLOG_MESSAGE_DESCRIPTION);
-    ngx_guildlog_message_body(item, &text, NGX_GUILDLOG_TEXT_LINES);
-    ngx_guildlog_text_close(&text, all, &embed->description);
+    ngx_guildlog_message_text_open(&text, all,
+                                   NGX_GUILDLOG_MESSAGE_DESCRIPTION);
+    ngx_guildlog_message_body(item, &text, NGX_GUILDLOG_MESSAGE_TEXT_LINES);
+    ngx_guildlog_message_text_close(&text, all, &embed->description);
 
     embed->units = left - all->left;
 }
@@ -513,7 +517,7 @@ ngx_guildlog_message_write(ngx_guildlog_json_t *w,
     ngx_guildlog_message_write_time(w, item->ms);
 
     ngx_guildlog_json_key(w, "color");
-    ngx_guildlog_json_number(w, ngx_guildlog_message_color(item));
+    ngx_guildlog_json_number(w, ngx_guildlog_message_parts_color(item));
 
     ngx_guildlog_json_key(w, "footer");
     ngx_guildlog_json_begin(w, '{');
@@ -568,7 +572,8 @@ ngx_guildlog_message_write_fields(ngx_guildlog_json_t *w,
             continue;
         }
 
-        name.data = (u_char *) ngx_guildlog_message_label(item, part->label);
+        name.data = (u_char *) ngx_guildlog_message_parts_label(item,
+                                                                part->label);
         name.len = ngx_strlen(name.data);
 
         ngx_guildlog_json_begin(w, '{');

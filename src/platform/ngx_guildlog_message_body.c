@@ -26,55 +26,57 @@
 
 
 static void ngx_guildlog_message_brief(ngx_guildlog_message_item_t *item,
-    ngx_guildlog_text_t *text);
+    ngx_guildlog_message_text_t *text);
 static ngx_uint_t ngx_guildlog_message_what(ngx_guildlog_message_item_t *item,
     ngx_str_t *before, ngx_str_t *after);
 static void ngx_guildlog_message_section(ngx_guildlog_message_item_t *item,
-    ngx_guildlog_text_t *text, const char *label, const ngx_str_t *s,
+    ngx_guildlog_message_text_t *text, const char *label, const ngx_str_t *s,
     ngx_uint_t max, ngx_uint_t flags);
 static void ngx_guildlog_message_list(ngx_guildlog_message_item_t *item,
-    ngx_guildlog_text_t *text, ngx_uint_t flags);
+    ngx_guildlog_message_text_t *text, ngx_uint_t flags);
 static void ngx_guildlog_message_line(ngx_guildlog_message_item_t *item,
-    ngx_guildlog_text_t *text, const json_t *message);
+    ngx_guildlog_message_text_t *text, const json_t *message);
 static ngx_uint_t ngx_guildlog_message_truncated(
     const ngx_guildlog_message_item_t *item);
 static ngx_uint_t ngx_guildlog_message_said(ngx_guildlog_message_item_t *item,
-    ngx_guildlog_text_t *text, const ngx_str_t *s, ngx_uint_t max,
+    ngx_guildlog_message_text_t *text, const ngx_str_t *s, ngx_uint_t max,
     ngx_uint_t flags);
 
 
 void
-ngx_guildlog_message_whole(ngx_guildlog_message_item_t *item,
-    ngx_guildlog_text_t *text)
+ngx_guildlog_message_body_whole(ngx_guildlog_message_item_t *item,
+    ngx_guildlog_message_text_t *text)
 {
     ngx_str_t                           value;
     ngx_uint_t                          i;
     const char                         *label;
-    ngx_guildlog_text_t                 before, part_text;
+    ngx_guildlog_message_text_t         before, part_text;
     const ngx_guildlog_message_part_t  *part;
 
-    (void) ngx_guildlog_text_add(text, "**%s**",
-                                 ngx_guildlog_message_title(item));
+    (void) ngx_guildlog_message_text_add(text, "**%s**",
+                                 ngx_guildlog_message_parts_title(item));
 
     for (i = 0; i < NGX_GUILDLOG_MESSAGE_PARTS; i++) {
         part = &ngx_guildlog_message_parts[i];
-        label = ngx_guildlog_message_label(item, part->label);
+        label = ngx_guildlog_message_parts_label(item, part->label);
 
         before = *text;
 
         if (!item->compact || !part->aside) {
-            (void) ngx_guildlog_text_add(text, "\n**%s:** ", label);
+            (void) ngx_guildlog_message_text_add(text, "\n**%s:** ", label);
 
         } else if (part->label == NGX_GUILDLOG_LABEL_TARGET) {
-            (void) ngx_guildlog_text_add(text, NGX_GUILDLOG_MESSAGE_ARROW);
+            (void) ngx_guildlog_message_text_add(text,
+                                                 NGX_GUILDLOG_MESSAGE_ARROW);
 
         } else {
-            (void) ngx_guildlog_text_add(text, NGX_GUILDLOG_MESSAGE_DOT);
+            (void) ngx_guildlog_message_text_add(text,
+                                                 NGX_GUILDLOG_MESSAGE_DOT);
         }
 
-        ngx_guildlog_text_open(&part_text, text, part->plain);
+        ngx_guildlog_message_text_open(&part_text, text, part->plain);
         part->write(item, &part_text, part->key);
-        ngx_guildlog_text_close(&part_text, text, &value);
+        ngx_guildlog_message_text_close(&part_text, text, &value);
 
         if (value.len == 0) {
             *text = before;
@@ -86,15 +88,15 @@ ngx_guildlog_message_whole(ngx_guildlog_message_item_t *item,
 
     } else {
         ngx_guildlog_message_body(item, text,
-                                  NGX_GUILDLOG_TEXT_LINES
-                                  | NGX_GUILDLOG_TEXT_QUOTE);
+                                  NGX_GUILDLOG_MESSAGE_TEXT_LINES
+                                  | NGX_GUILDLOG_MESSAGE_TEXT_QUOTE);
     }
 }
 
 
 void
 ngx_guildlog_message_body(ngx_guildlog_message_item_t *item,
-    ngx_guildlog_text_t *text, ngx_uint_t flags)
+    ngx_guildlog_message_text_t *text, ngx_uint_t flags)
 {
     ngx_str_t    before, after;
     ngx_uint_t   listed;
@@ -105,7 +107,8 @@ ngx_guildlog_message_body(ngx_guildlog_message_item_t *item,
     label = NULL;
 
     if (after.len) {
-        label = ngx_guildlog_message_label(item, NGX_GUILDLOG_LABEL_BEFORE);
+        label = ngx_guildlog_message_parts_label(item,
+                                                 NGX_GUILDLOG_LABEL_BEFORE);
     }
 
     ngx_guildlog_message_section(item, text, label, &before,
@@ -113,7 +116,7 @@ ngx_guildlog_message_body(ngx_guildlog_message_item_t *item,
                                                        : text->left,
                                  flags);
 
-    label = ngx_guildlog_message_label(item, NGX_GUILDLOG_LABEL_AFTER);
+    label = ngx_guildlog_message_parts_label(item, NGX_GUILDLOG_LABEL_AFTER);
 
     ngx_guildlog_message_section(item, text, label, &after, text->left, flags);
 
@@ -127,18 +130,18 @@ ngx_guildlog_message_body(ngx_guildlog_message_item_t *item,
 
 static void
 ngx_guildlog_message_brief(ngx_guildlog_message_item_t *item,
-    ngx_guildlog_text_t *text)
+    ngx_guildlog_message_text_t *text)
 {
-    json_t               *messages;
-    ngx_str_t             before, after, s;
-    ngx_uint_t            listed;
-    ngx_guildlog_text_t   rest, line;
+    json_t                      *messages;
+    ngx_str_t                    before, after, s;
+    ngx_uint_t                   listed;
+    ngx_guildlog_message_text_t  rest, line;
 
     listed = ngx_guildlog_message_what(item, &before, &after);
 
     rest = *text;
 
-    if (!ngx_guildlog_text_add(text, "\n")
+    if (!ngx_guildlog_message_text_add(text, "\n")
         || !ngx_guildlog_message_said(item, text, &before,
                                       NGX_GUILDLOG_MESSAGE_SAID, 0))
     {
@@ -147,7 +150,7 @@ ngx_guildlog_message_brief(ngx_guildlog_message_item_t *item,
 
     rest = *text;
 
-    if (!ngx_guildlog_text_add(text, NGX_GUILDLOG_MESSAGE_ARROW)
+    if (!ngx_guildlog_message_text_add(text, NGX_GUILDLOG_MESSAGE_ARROW)
         || !ngx_guildlog_message_said(item, text, &after,
                                       NGX_GUILDLOG_MESSAGE_SAID, 0))
     {
@@ -157,14 +160,14 @@ ngx_guildlog_message_brief(ngx_guildlog_message_item_t *item,
     if (listed) {
         messages = json_object_get(item->json, "messages");
 
-        (void) ngx_guildlog_text_add(text, "\n");
+        (void) ngx_guildlog_message_text_add(text, "\n");
 
-        ngx_guildlog_text_open(&line, text, NGX_GUILDLOG_MESSAGE_LINE);
+        ngx_guildlog_message_text_open(&line, text, NGX_GUILDLOG_MESSAGE_LINE);
         ngx_guildlog_message_line(item, &line, json_array_get(messages, 0));
-        ngx_guildlog_text_close(&line, text, &s);
+        ngx_guildlog_message_text_close(&line, text, &s);
 
-        (void) ngx_guildlog_text_add(text, " ");
-        ngx_guildlog_message_more(item, text, listed - 1);
+        (void) ngx_guildlog_message_text_add(text, " ");
+        ngx_guildlog_message_parts_more(item, text, listed - 1);
     }
 }
 
@@ -188,14 +191,14 @@ ngx_guildlog_message_what(ngx_guildlog_message_item_t *item, ngx_str_t *before,
     edit = (n == 2 && (item->type == NGX_GUILDLOG_MESSAGE_EDIT
                        || item->type == NGX_GUILDLOG_MESSAGE_THREAD_EDIT));
 
-    ngx_guildlog_message_get(item->json, "content", before);
-    ngx_guildlog_message_get(item->json, "contentAfter", after);
+    ngx_guildlog_message_parts_get(item->json, "content", before);
+    ngx_guildlog_message_parts_get(item->json, "contentAfter", after);
 
     if (before->len == 0 && after->len == 0 && (n == 1 || edit)) {
-        ngx_guildlog_message_get(json_array_get(messages, 0), "content",
-                                 before);
-        ngx_guildlog_message_get(json_array_get(messages, 1), "content",
-                                 after);
+        ngx_guildlog_message_parts_get(json_array_get(messages, 0), "content",
+                                       before);
+        ngx_guildlog_message_parts_get(json_array_get(messages, 1), "content",
+                                       after);
     }
 
     if (n <= 1 || edit) {
@@ -210,23 +213,23 @@ ngx_guildlog_message_what(ngx_guildlog_message_item_t *item, ngx_str_t *before,
 
 static void
 ngx_guildlog_message_section(ngx_guildlog_message_item_t *item,
-    ngx_guildlog_text_t *text, const char *label, const ngx_str_t *s,
+    ngx_guildlog_message_text_t *text, const char *label, const ngx_str_t *s,
     ngx_uint_t max, ngx_uint_t flags)
 {
-    ngx_guildlog_text_t  before;
+    ngx_guildlog_message_text_t  before;
 
     before = *text;
 
     if (text->pos != text->start) {
-        (void) ngx_guildlog_text_add(text, "\n");
+        (void) ngx_guildlog_message_text_add(text, "\n");
     }
 
     if (label) {
-        (void) ngx_guildlog_text_add(text, "**%s**\n", label);
+        (void) ngx_guildlog_message_text_add(text, "**%s**\n", label);
     }
 
-    if (flags & NGX_GUILDLOG_TEXT_QUOTE) {
-        (void) ngx_guildlog_text_add(text, "> ");
+    if (flags & NGX_GUILDLOG_MESSAGE_TEXT_QUOTE) {
+        (void) ngx_guildlog_message_text_add(text, "> ");
     }
 
     if (ngx_guildlog_message_said(item, text, s, max, flags) == 0) {
@@ -237,22 +240,22 @@ ngx_guildlog_message_section(ngx_guildlog_message_item_t *item,
 
 static void
 ngx_guildlog_message_list(ngx_guildlog_message_item_t *item,
-    ngx_guildlog_text_t *text, ngx_uint_t flags)
+    ngx_guildlog_message_text_t *text, ngx_uint_t flags)
 {
-    json_t               *messages;
-    ngx_str_t             s;
-    ngx_uint_t            i, n, total;
-    const char           *mark;
-    ngx_guildlog_text_t   line;
+    json_t                      *messages;
+    ngx_str_t                    s;
+    ngx_uint_t                   i, n, total;
+    const char                  *mark;
+    ngx_guildlog_message_text_t  line;
 
     messages = json_object_get(item->json, "messages");
     n = json_array_size(messages);
     total = n + ngx_guildlog_message_truncated(item);
-    mark = (flags & NGX_GUILDLOG_TEXT_QUOTE) ? "> " : "";
+    mark = (flags & NGX_GUILDLOG_MESSAGE_TEXT_QUOTE) ? "> " : "";
 
-    (void) ngx_guildlog_text_add(text, "%s**%s: %ui**",
+    (void) ngx_guildlog_message_text_add(text, "%s**%s: %ui**",
                      text->pos == text->start ? "" : "\n",
-                     ngx_guildlog_message_label(item,
+                     ngx_guildlog_message_parts_label(item,
                                                 NGX_GUILDLOG_LABEL_MESSAGES),
                      total);
 
@@ -264,16 +267,16 @@ ngx_guildlog_message_list(ngx_guildlog_message_item_t *item,
             break;
         }
 
-        (void) ngx_guildlog_text_add(text, "\n%s", mark);
+        (void) ngx_guildlog_message_text_add(text, "\n%s", mark);
 
-        ngx_guildlog_text_open(&line, text, NGX_GUILDLOG_MESSAGE_LINE);
+        ngx_guildlog_message_text_open(&line, text, NGX_GUILDLOG_MESSAGE_LINE);
         ngx_guildlog_message_line(item, &line, json_array_get(messages, i));
-        ngx_guildlog_text_close(&line, text, &s);
+        ngx_guildlog_message_text_close(&line, text, &s);
     }
 
     if (i < total) {
-        (void) ngx_guildlog_text_add(text, "\n%s", mark);
-        ngx_guildlog_message_more(item, text, total - i);
+        (void) ngx_guildlog_message_text_add(text, "\n%s", mark);
+        ngx_guildlog_message_parts_more(item, text, total - i);
     }
 }
 
@@ -282,21 +285,21 @@ ngx_guildlog_message_list(ngx_guildlog_message_item_t *item,
 
 static void
 ngx_guildlog_message_line(ngx_guildlog_message_item_t *item,
-    ngx_guildlog_text_t *text, const json_t *message)
+    ngx_guildlog_message_text_t *text, const json_t *message)
 {
     size_t     files;
     ngx_str_t  author, content;
 
-    ngx_guildlog_message_get(message, "authorId", &author);
-    ngx_guildlog_message_get(message, "content", &content);
+    ngx_guildlog_message_parts_get(message, "authorId", &author);
+    ngx_guildlog_message_parts_get(message, "content", &content);
 
     files = json_array_size(json_object_get(message, "attachments"));
 
     if (ngx_guildlog_value_is_id(&author)) {
-        (void) ngx_guildlog_text_add(text, "<@%V> ", &author);
+        (void) ngx_guildlog_message_text_add(text, "<@%V> ", &author);
 
     } else {
-        (void) ngx_guildlog_text_add(text, "\xe2\x80\xa2 ");
+        (void) ngx_guildlog_message_text_add(text, "\xe2\x80\xa2 ");
     }
 
     (void) ngx_guildlog_message_said(item, text, &content,
@@ -304,7 +307,8 @@ ngx_guildlog_message_line(ngx_guildlog_message_item_t *item,
                                                   NGX_GUILDLOG_MESSAGE_CLIP),
                                      0);
     if (files) {
-        (void) ngx_guildlog_text_add(text, " (\xf0\x9f\x93\x8e %uz)", files);
+        (void) ngx_guildlog_message_text_add(text, " (\xf0\x9f\x93\x8e %uz)",
+                                             files);
     }
 }
 
@@ -324,17 +328,17 @@ ngx_guildlog_message_truncated(const ngx_guildlog_message_item_t *item)
 
 static ngx_uint_t
 ngx_guildlog_message_said(ngx_guildlog_message_item_t *item,
-    ngx_guildlog_text_t *text, const ngx_str_t *s, ngx_uint_t max,
+    ngx_guildlog_message_text_t *text, const ngx_str_t *s, ngx_uint_t max,
     ngx_uint_t flags)
 {
-    ngx_uint_t           n, marks;
-    ngx_guildlog_text_t  before;
+    ngx_uint_t                   n, marks;
+    ngx_guildlog_message_text_t  before;
 
     max = ngx_min(max, text->left);
-    flags |= NGX_GUILDLOG_TEXT_MARKDOWN;
+    flags |= NGX_GUILDLOG_MESSAGE_TEXT_MARKDOWN;
 
     if (!item->conf->spoilers) {
-        return ngx_guildlog_text_user(text, s, max, flags);
+        return ngx_guildlog_message_text_user(text, s, max, flags);
     }
 
     marks = 2 * (sizeof(NGX_GUILDLOG_MESSAGE_SPOILER) - 1);
@@ -345,16 +349,16 @@ ngx_guildlog_message_said(ngx_guildlog_message_item_t *item,
 
     before = *text;
 
-    (void) ngx_guildlog_text_add(text, NGX_GUILDLOG_MESSAGE_SPOILER);
+    (void) ngx_guildlog_message_text_add(text, NGX_GUILDLOG_MESSAGE_SPOILER);
 
-    n = ngx_guildlog_text_user(text, s, max - marks, flags);
+    n = ngx_guildlog_message_text_user(text, s, max - marks, flags);
 
     if (n == 0) {
         *text = before;
         return 0;
     }
 
-    (void) ngx_guildlog_text_add(text, NGX_GUILDLOG_MESSAGE_SPOILER);
+    (void) ngx_guildlog_message_text_add(text, NGX_GUILDLOG_MESSAGE_SPOILER);
 
     return n + marks;
 }

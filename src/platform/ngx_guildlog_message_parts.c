@@ -23,21 +23,21 @@ static ngx_int_t ngx_guildlog_message_parse(ngx_guildlog_message_item_t *item,
     ngx_pool_t *pool, const ngx_str_t *doc);
 static void ngx_guildlog_message_cleanup(void *data);
 static void ngx_guildlog_message_who(ngx_guildlog_message_item_t *item,
-    ngx_guildlog_text_t *text, const char *key);
+    ngx_guildlog_message_text_t *text, const char *key);
 static const char *ngx_guildlog_message_mention(
     const ngx_guildlog_message_item_t *item, const char *key);
 static void ngx_guildlog_message_named(
     const ngx_guildlog_message_item_t *item, const char *key, ngx_str_t *id,
     ngx_str_t *name);
 static void ngx_guildlog_message_text(ngx_guildlog_message_item_t *item,
-    ngx_guildlog_text_t *text, const char *key);
+    ngx_guildlog_message_text_t *text, const char *key);
 static void ngx_guildlog_message_number(ngx_guildlog_message_item_t *item,
-    ngx_guildlog_text_t *text, const char *key);
+    ngx_guildlog_message_text_t *text, const char *key);
 static void ngx_guildlog_message_emoji(ngx_guildlog_message_item_t *item,
-    ngx_guildlog_text_t *text, const char *key);
+    ngx_guildlog_message_text_t *text, const char *key);
 static void ngx_guildlog_message_files(ngx_guildlog_message_item_t *item,
-    ngx_guildlog_text_t *text, const char *key);
-static void ngx_guildlog_message_file(ngx_guildlog_text_t *text,
+    ngx_guildlog_message_text_t *text, const char *key);
+static void ngx_guildlog_message_file(ngx_guildlog_message_text_t *text,
     const json_t *file);
 static ngx_uint_t ngx_guildlog_message_is_emoji(const ngx_str_t *s);
 
@@ -124,8 +124,8 @@ static const struct {
 
 
 ngx_int_t
-ngx_guildlog_message_read(ngx_guildlog_message_item_t *item, ngx_pool_t *pool,
-    const ngx_guildlog_message_entry_t *entry)
+ngx_guildlog_message_parts_read(ngx_guildlog_message_item_t *item,
+    ngx_pool_t *pool, const ngx_guildlog_message_entry_t *entry)
 {
     ngx_int_t   rc;
     json_int_t  type;
@@ -139,7 +139,7 @@ ngx_guildlog_message_read(ngx_guildlog_message_item_t *item, ngx_pool_t *pool,
     type = -1;
     (void) json_unpack(item->json, "{s:I}", "type", &type);
 
-    ngx_guildlog_message_get(item->json, "id", &item->id);
+    ngx_guildlog_message_parts_get(item->json, "id", &item->id);
 
     if (type < 0 || type >= NGX_GUILDLOG_TYPES
         || !ngx_guildlog_value_is_id(&item->id))
@@ -209,22 +209,22 @@ ngx_guildlog_message_cleanup(void *data)
 
 
 const char *
-ngx_guildlog_message_title(const ngx_guildlog_message_item_t *item)
+ngx_guildlog_message_parts_title(const ngx_guildlog_message_item_t *item)
 {
-    return ngx_guildlog_title(item->type, item->conf->locale);
+    return ngx_guildlog_titles_title(item->type, item->conf->locale);
 }
 
 
 const char *
-ngx_guildlog_message_label(const ngx_guildlog_message_item_t *item,
+ngx_guildlog_message_parts_label(const ngx_guildlog_message_item_t *item,
     ngx_guildlog_label_e label)
 {
-    return ngx_guildlog_label(label, item->conf->locale);
+    return ngx_guildlog_titles_label(label, item->conf->locale);
 }
 
 
 ngx_int_t
-ngx_guildlog_message_color(const ngx_guildlog_message_item_t *item)
+ngx_guildlog_message_parts_color(const ngx_guildlog_message_item_t *item)
 {
     ngx_int_t   color;
     ngx_uint_t  i;
@@ -248,7 +248,7 @@ ngx_guildlog_message_color(const ngx_guildlog_message_item_t *item)
 
 
 ngx_uint_t
-ngx_guildlog_message_user(const ngx_guildlog_message_item_t *item,
+ngx_guildlog_message_parts_user(const ngx_guildlog_message_item_t *item,
     const char *key, ngx_str_t *id, ngx_str_t *name)
 {
     char  type;
@@ -265,12 +265,12 @@ ngx_guildlog_message_user(const ngx_guildlog_message_item_t *item,
 
 static void
 ngx_guildlog_message_who(ngx_guildlog_message_item_t *item,
-    ngx_guildlog_text_t *text, const char *key)
+    ngx_guildlog_message_text_t *text, const char *key)
 {
-    ngx_str_t             id, name;
-    ngx_uint_t            known, max;
-    const char           *mention;
-    ngx_guildlog_text_t   before;
+    ngx_str_t                    id, name;
+    ngx_uint_t                   known, max;
+    const char                  *mention;
+    ngx_guildlog_message_text_t  before;
 
     ngx_guildlog_message_named(item, key, &id, &name);
 
@@ -278,15 +278,16 @@ ngx_guildlog_message_who(ngx_guildlog_message_item_t *item,
     mention = ngx_guildlog_message_mention(item, key);
 
     if (known && id.len == 1 && id.data[0] == '0') {
-        (void) ngx_guildlog_text_add(text, "%s",
-                     ngx_guildlog_message_label(item,
+        (void) ngx_guildlog_message_text_add(text, "%s",
+                     ngx_guildlog_message_parts_label(item,
                                                 NGX_GUILDLOG_LABEL_DASHBOARD));
         return;
     }
 
     if (item->compact) {
-        if (ngx_guildlog_text_user(text, &name, NGX_GUILDLOG_MESSAGE_NAME,
-                                   NGX_GUILDLOG_TEXT_MARKDOWN)
+        if (ngx_guildlog_message_text_user(text, &name,
+                                           NGX_GUILDLOG_MESSAGE_NAME,
+                                           NGX_GUILDLOG_MESSAGE_TEXT_MARKDOWN)
             || !known)
         {
             return;
@@ -294,7 +295,7 @@ ngx_guildlog_message_who(ngx_guildlog_message_item_t *item,
     }
 
     if (known && mention) {
-        (void) ngx_guildlog_text_add(text, "<%s%V>", mention, &id);
+        (void) ngx_guildlog_message_text_add(text, "<%s%V>", mention, &id);
 
         if (item->compact) {
             return;
@@ -305,17 +306,18 @@ ngx_guildlog_message_who(ngx_guildlog_message_item_t *item,
     max = text->left - ngx_min(text->left, NGX_GUILDLOG_MESSAGE_ID);
 
     if (text->pos != text->start) {
-        (void) ngx_guildlog_text_add(text, " ");
+        (void) ngx_guildlog_message_text_add(text, " ");
     }
 
-    if (ngx_guildlog_text_user(text, &name, max, NGX_GUILDLOG_TEXT_MARKDOWN)
+    if (ngx_guildlog_message_text_user(text, &name, max,
+                                       NGX_GUILDLOG_MESSAGE_TEXT_MARKDOWN)
         == 0)
     {
         *text = before;
     }
 
     if (known) {
-        (void) ngx_guildlog_text_add(text, text->pos == text->start
+        (void) ngx_guildlog_message_text_add(text, text->pos == text->start
                                            ? "`%V`" : " (`%V`)", &id);
     }
 }
@@ -333,7 +335,7 @@ ngx_guildlog_message_mention(const ngx_guildlog_message_item_t *item,
         return "#";
     }
 
-    return ngx_guildlog_message_user(item, key, &id, &name) ? "@" : NULL;
+    return ngx_guildlog_message_parts_user(item, key, &id, &name) ? "@" : NULL;
 }
 
 
@@ -345,27 +347,27 @@ ngx_guildlog_message_named(const ngx_guildlog_message_item_t *item,
 
     named = json_object_get(item->json, key);
 
-    ngx_guildlog_message_get(named, "id", id);
-    ngx_guildlog_message_get(named, "name", name);
+    ngx_guildlog_message_parts_get(named, "id", id);
+    ngx_guildlog_message_parts_get(named, "name", name);
 }
 
 
 static void
 ngx_guildlog_message_text(ngx_guildlog_message_item_t *item,
-    ngx_guildlog_text_t *text, const char *key)
+    ngx_guildlog_message_text_t *text, const char *key)
 {
     ngx_str_t  s;
 
-    ngx_guildlog_message_get(item->json, key, &s);
+    ngx_guildlog_message_parts_get(item->json, key, &s);
 
-    (void) ngx_guildlog_text_user(text, &s, text->left,
-                                  NGX_GUILDLOG_TEXT_MARKDOWN);
+    (void) ngx_guildlog_message_text_user(text, &s, text->left,
+                                          NGX_GUILDLOG_MESSAGE_TEXT_MARKDOWN);
 }
 
 
 static void
 ngx_guildlog_message_number(ngx_guildlog_message_item_t *item,
-    ngx_guildlog_text_t *text, const char *key)
+    ngx_guildlog_message_text_t *text, const char *key)
 {
     json_t      *value;
     json_int_t   n;
@@ -377,7 +379,7 @@ ngx_guildlog_message_number(ngx_guildlog_message_item_t *item,
 
         /* nginx cannot print the smallest of all */
 
-        (void) ngx_guildlog_text_add(text, "%s%L",
+        (void) ngx_guildlog_message_text_add(text, "%s%L",
                            item->compact ? NGX_GUILDLOG_MESSAGE_TIMES : "",
                            (int64_t) ngx_max(n, -INT64_MAX));
     }
@@ -388,11 +390,11 @@ ngx_guildlog_message_number(ngx_guildlog_message_item_t *item,
 
 static void
 ngx_guildlog_message_emoji(ngx_guildlog_message_item_t *item,
-    ngx_guildlog_text_t *text, const char *key)
+    ngx_guildlog_message_text_t *text, const char *key)
 {
-    json_t               *emoji;
-    ngx_str_t             id, name;
-    ngx_guildlog_text_t   before;
+    json_t                      *emoji;
+    ngx_str_t                    id, name;
+    ngx_guildlog_message_text_t  before;
 
     ngx_guildlog_message_named(item, key, &id, &name);
 
@@ -401,30 +403,30 @@ ngx_guildlog_message_emoji(ngx_guildlog_message_item_t *item,
     {
         emoji = json_object_get(item->json, key);
 
-        (void) ngx_guildlog_text_add(text, "<%s:%V:%V> ",
+        (void) ngx_guildlog_message_text_add(text, "<%s:%V:%V> ",
                    json_is_true(json_object_get(emoji, "animated")) ? "a" : "",
                    &name, &id);
     }
 
     before = *text;
 
-    if (ngx_guildlog_text_user(text, &name, text->left,
-                               NGX_GUILDLOG_TEXT_MARKDOWN)
+    if (ngx_guildlog_message_text_user(text, &name, text->left,
+                                       NGX_GUILDLOG_MESSAGE_TEXT_MARKDOWN)
         == 0 && ngx_guildlog_value_is_id(&id))
     {
         *text = before;
-        (void) ngx_guildlog_text_add(text, "`%V`", &id);
+        (void) ngx_guildlog_message_text_add(text, "`%V`", &id);
     }
 }
 
 
 static void
 ngx_guildlog_message_files(ngx_guildlog_message_item_t *item,
-    ngx_guildlog_text_t *text, const char *key)
+    ngx_guildlog_message_text_t *text, const char *key)
 {
-    size_t       i, j;
-    json_t      *message, *file, *files;
-    ngx_uint_t   hidden;
+    size_t      i, j;
+    json_t     *message, *file, *files;
+    ngx_uint_t  hidden;
 
     hidden = 0;
 
@@ -441,7 +443,7 @@ ngx_guildlog_message_files(ngx_guildlog_message_item_t *item,
             }
 
             if (text->pos != text->start) {
-                (void) ngx_guildlog_text_add(text, ", ");
+                (void) ngx_guildlog_message_text_add(text, ", ");
             }
 
             ngx_guildlog_message_file(text, file);
@@ -449,26 +451,27 @@ ngx_guildlog_message_files(ngx_guildlog_message_item_t *item,
     }
 
     if (hidden) {
-        (void) ngx_guildlog_text_add(text, " ");
-        ngx_guildlog_message_more(item, text, hidden);
+        (void) ngx_guildlog_message_text_add(text, " ");
+        ngx_guildlog_message_parts_more(item, text, hidden);
     }
 }
 
 
 static void
-ngx_guildlog_message_file(ngx_guildlog_text_t *text, const json_t *file)
+ngx_guildlog_message_file(ngx_guildlog_message_text_t *text, const json_t *file)
 {
     json_t      *size;
     ngx_str_t    name;
     json_int_t   tenths;
 
-    ngx_guildlog_message_get(file, "name", &name);
+    ngx_guildlog_message_parts_get(file, "name", &name);
 
-    if (ngx_guildlog_text_user(text, &name, NGX_GUILDLOG_MESSAGE_FILE_NAME,
-                               NGX_GUILDLOG_TEXT_MARKDOWN)
+    if (ngx_guildlog_message_text_user(text, &name,
+                                       NGX_GUILDLOG_MESSAGE_FILE_NAME,
+                                       NGX_GUILDLOG_MESSAGE_TEXT_MARKDOWN)
         == 0)
     {
-        (void) ngx_guildlog_text_add(text, "?");
+        (void) ngx_guildlog_message_text_add(text, "?");
     }
 
     size = json_object_get(file, "size");
@@ -481,26 +484,28 @@ ngx_guildlog_message_file(ngx_guildlog_text_t *text, const json_t *file)
              + json_integer_value(size) % 1024 * 10 / 1024;
 
     if (tenths < 10240) {
-        (void) ngx_guildlog_text_add(text, " (%L.%L KB)",
-                                     (int64_t) tenths / 10,
-                                     (int64_t) tenths % 10);
+        (void) ngx_guildlog_message_text_add(text, " (%L.%L KB)",
+                                             (int64_t) tenths / 10,
+                                             (int64_t) tenths % 10);
         return;
     }
 
     tenths /= 1024;
 
-    (void) ngx_guildlog_text_add(text, " (%L.%L MB)", (int64_t) tenths / 10,
-                                 (int64_t) tenths % 10);
+    (void) ngx_guildlog_message_text_add(text, " (%L.%L MB)",
+                                         (int64_t) tenths / 10,
+                                         (int64_t) tenths % 10);
 }
 
 
 void
-ngx_guildlog_message_more(const ngx_guildlog_message_item_t *item,
-    ngx_guildlog_text_t *text, ngx_uint_t n)
+ngx_guildlog_message_parts_more(const ngx_guildlog_message_item_t *item,
+    ngx_guildlog_message_text_t *text, ngx_uint_t n)
 {
     if (n) {
-        (void) ngx_guildlog_text_add(text,
-                   ngx_guildlog_message_label(item, NGX_GUILDLOG_LABEL_MORE),
+        (void) ngx_guildlog_message_text_add(text,
+                   ngx_guildlog_message_parts_label(item,
+                                                    NGX_GUILDLOG_LABEL_MORE),
                    n);
     }
 }
@@ -527,7 +532,8 @@ ngx_guildlog_message_is_emoji(const ngx_str_t *s)
 
 
 void
-ngx_guildlog_message_get(const json_t *object, const char *key, ngx_str_t *s)
+ngx_guildlog_message_parts_get(const json_t *object, const char *key,
+    ngx_str_t *s)
 {
     *s = ngx_guildlog_json_text(json_object_get(object, key));
 }

@@ -38,7 +38,7 @@ typedef struct {
 typedef struct {
     ngx_guildlog_label_e           label;
     void                         (*write)(ngx_guildlog_message_item_t *item,
-                                          ngx_guildlog_text_t *text,
+                                          ngx_guildlog_message_text_t *text,
                                           const char *key);
     const char                    *key;
     ngx_uint_t                     embed;    /* units, at most */
@@ -52,32 +52,35 @@ extern const ngx_guildlog_message_part_t
 
 
 /* NGX_DECLINED: it is none; NGX_ERROR: out of memory */
-ngx_int_t ngx_guildlog_message_read(ngx_guildlog_message_item_t *item,
+ngx_int_t ngx_guildlog_message_parts_read(ngx_guildlog_message_item_t *item,
     ngx_pool_t *pool, const ngx_guildlog_message_entry_t *entry);
 
-const char *ngx_guildlog_message_title(const ngx_guildlog_message_item_t *item);
-const char *ngx_guildlog_message_label(const ngx_guildlog_message_item_t *item,
-    ngx_guildlog_label_e label);
-ngx_int_t ngx_guildlog_message_color(const ngx_guildlog_message_item_t *item);
+const char *ngx_guildlog_message_parts_title(
+    const ngx_guildlog_message_item_t *item);
+const char *ngx_guildlog_message_parts_label(
+    const ngx_guildlog_message_item_t *item, ngx_guildlog_label_e label);
+ngx_int_t ngx_guildlog_message_parts_color(
+    const ngx_guildlog_message_item_t *item);
 
 /* what was said: content, before and after, messages */
 void ngx_guildlog_message_body(ngx_guildlog_message_item_t *item,
-    ngx_guildlog_text_t *text, ngx_uint_t flags);
+    ngx_guildlog_message_text_t *text, ngx_uint_t flags);
 
 /* everything: title, parts and body */
-void ngx_guildlog_message_whole(ngx_guildlog_message_item_t *item,
-    ngx_guildlog_text_t *text);
+void ngx_guildlog_message_body_whole(ngx_guildlog_message_item_t *item,
+    ngx_guildlog_message_text_t *text);
 
 /* the id and the name of "executor" or "target"; 0: it is not a user */
-ngx_uint_t ngx_guildlog_message_user(const ngx_guildlog_message_item_t *item,
-    const char *key, ngx_str_t *id, ngx_str_t *name);
+ngx_uint_t ngx_guildlog_message_parts_user(
+    const ngx_guildlog_message_item_t *item, const char *key, ngx_str_t *id,
+    ngx_str_t *name);
 
 /* "and N more", unless N is 0 */
-void ngx_guildlog_message_more(const ngx_guildlog_message_item_t *item,
-    ngx_guildlog_text_t *text, ngx_uint_t n);
+void ngx_guildlog_message_parts_more(const ngx_guildlog_message_item_t *item,
+    ngx_guildlog_message_text_t *text, ngx_uint_t n);
 
 /* a string's bytes in the tree; empty where there is no such string */
-void ngx_guildlog_message_get(const json_t *object, const char *key,
+void ngx_guildlog_message_parts_get(const json_t *object, const char *key,
     ngx_str_t *s);
 
 

@@ -12,11 +12,11 @@
 
 
 /* of a unit, at most: the code points that take four bytes are two units */
-#define NGX_GUILDLOG_TEXT_UNIT_BYTES  3
+#define NGX_GUILDLOG_MESSAGE_TEXT_UNIT_BYTES  3
 
-#define NGX_GUILDLOG_TEXT_MARKDOWN    1   /* where the platform renders it */
-#define NGX_GUILDLOG_TEXT_LINES       2   /* line breaks stay, else spaces */
-#define NGX_GUILDLOG_TEXT_QUOTE       4   /* further lines begin with "> " */
+#define NGX_GUILDLOG_MESSAGE_TEXT_MARKDOWN  1  /* the platform renders it */
+#define NGX_GUILDLOG_MESSAGE_TEXT_LINES     2  /* breaks stay, else spaces */
+#define NGX_GUILDLOG_MESSAGE_TEXT_QUOTE     4  /* other lines begin with "> " */
 
 
 /* may be copied, and put back to what it was */
@@ -25,35 +25,35 @@ typedef struct {
     u_char                        *start;
     u_char                        *pos;
     ngx_uint_t                     left;     /* units, until it is full */
-} ngx_guildlog_text_t;
+} ngx_guildlog_message_text_t;
 
 
 /* NGX_ERROR: no memory; the text lives as long as the pool */
-ngx_int_t ngx_guildlog_text_init(ngx_guildlog_text_t *text, ngx_pool_t *pool,
-    ngx_uint_t units);
+ngx_int_t ngx_guildlog_message_text_init(ngx_guildlog_message_text_t *text,
+    ngx_pool_t *pool, ngx_uint_t units);
 
 /*
  * A text of at most that many units that grows behind another, in its memory
  * and, once it is closed, at its cost.  *s is what was written.
  */
-void ngx_guildlog_text_open(ngx_guildlog_text_t *text,
-    const ngx_guildlog_text_t *behind, ngx_uint_t units);
-void ngx_guildlog_text_close(const ngx_guildlog_text_t *text,
-    ngx_guildlog_text_t *behind, ngx_str_t *s);
+void ngx_guildlog_message_text_open(ngx_guildlog_message_text_t *text,
+    const ngx_guildlog_message_text_t *behind, ngx_uint_t units);
+void ngx_guildlog_message_text_close(const ngx_guildlog_message_text_t *text,
+    ngx_guildlog_message_text_t *behind, ngx_str_t *s);
 
 /* words and marks of our own, short, the whole or nothing; 1: the whole */
-ngx_uint_t ngx_guildlog_text_add(ngx_guildlog_text_t *text, const char *fmt,
-    ...);
+ngx_uint_t ngx_guildlog_message_text_add(ngx_guildlog_message_text_t *text,
+    const char *fmt, ...);
 
 /*
  * Somebody else's text, cut with a "…" to at most max units.  Nothing of it
  * is rendered, mentions anybody or becomes a link, and what cannot be seen is
  * left out.  Returns the number of units, 0: there was nothing to see.
  */
-ngx_uint_t ngx_guildlog_text_user(ngx_guildlog_text_t *text,
+ngx_uint_t ngx_guildlog_message_text_user(ngx_guildlog_message_text_t *text,
     const ngx_str_t *s, ngx_uint_t max, ngx_uint_t flags);
 
-ngx_uint_t ngx_guildlog_text_units(const u_char *p, size_t len);
+ngx_uint_t ngx_guildlog_message_text_units(const u_char *p, size_t len);
 
 
 #endif /* _NGX_GUILDLOG_MESSAGE_TEXT_H_INCLUDED_ */

@@ -42,8 +42,9 @@ typedef enum {
 
 /* in the language, or in en-US if there is none of that number */
 
-const char *ngx_guildlog_title(ngx_uint_t type, ngx_uint_t locale);
-const char *ngx_guildlog_label(ngx_guildlog_label_e label, ngx_uint_t locale);
+const char *ngx_guildlog_titles_title(ngx_uint_t type, ngx_uint_t locale);
+const char *ngx_guildlog_titles_label(ngx_guildlog_label_e label,
+    ngx_uint_t locale);
 
 
 /* ngx_guildlog_titles_data.c, which ngx_guildlog_titles.awk makes */

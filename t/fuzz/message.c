@@ -39,8 +39,9 @@ sum(json_t *object, const limit_t *limits)
         value = json_object_get(object, limits->key);
 
         if (value) {
-            n = ngx_guildlog_text_units((u_char *) json_string_value(value),
-                                        json_string_length(value));
+            n = ngx_guildlog_message_text_units(
+                    (u_char *) json_string_value(value),
+                    json_string_length(value));
 
             fuzz_expect(n >= 1 && n <= limits->max);
             total += n;
@@ -54,9 +55,9 @@ sum(json_t *object, const limit_t *limits)
 static ngx_uint_t
 embed(json_t *object)
 {
-    json_t      *fields, *field;
-    size_t       i;
-    ngx_uint_t   total;
+    json_t     *fields, *field;
+    size_t      i;
+    ngx_uint_t  total;
 
     static const limit_t  texts[] = {
         { "title", 256 }, { "description", 4096 }, { NULL, 0 }
@@ -85,10 +86,10 @@ embed(json_t *object)
 static void
 check(const ngx_str_t *body)
 {
-    json_t        *message, *embeds, *object, *mentions;
-    size_t         i;
-    ngx_uint_t     total;
-    json_error_t   error;
+    json_t       *message, *embeds, *object, *mentions;
+    size_t        i;
+    ngx_uint_t    total;
+    json_error_t  error;
 
     static const limit_t  content[] = { { "content", 2000 }, { NULL, 0 } };
 

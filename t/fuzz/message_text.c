@@ -15,10 +15,10 @@
 static void
 fuzz(ngx_pool_t *pool, u_char *p, size_t len)
 {
-    size_t               n;
-    ngx_str_t            s;
-    ngx_uint_t           flags, max, units;
-    ngx_guildlog_text_t  text;
+    size_t                       n;
+    ngx_str_t                    s;
+    ngx_uint_t                   flags, max, units;
+    ngx_guildlog_message_text_t  text;
 
     flags = fuzz_pick(&p, &len, 8);
     max = fuzz_pick(&p, &len, 2 * UNITS) + 1;
@@ -30,13 +30,13 @@ fuzz(ngx_pool_t *pool, u_char *p, size_t len)
     s.data = p;
     s.len = len;
 
-    fuzz_expect(ngx_guildlog_text_init(&text, pool, UNITS) == NGX_OK);
+    fuzz_expect(ngx_guildlog_message_text_init(&text, pool, UNITS) == NGX_OK);
 
-    units = ngx_guildlog_text_user(&text, &s, max, flags);
+    units = ngx_guildlog_message_text_user(&text, &s, max, flags);
     n = text.pos - text.start;
 
     fuzz_expect(units <= ngx_min(max, UNITS));
-    fuzz_expect(ngx_guildlog_text_units(text.start, n) == units);
+    fuzz_expect(ngx_guildlog_message_text_units(text.start, n) == units);
     fuzz_expect(text.left == UNITS - units);
     fuzz_expect(fuzz_is_utf8(text.start, n));
 

@@ -142,8 +142,8 @@ named(void)
 static json_t *
 messages(void)
 {
-    json_t      *list, *message, *files;
-    ngx_uint_t   n, i;
+    json_t     *list, *message, *files;
+    ngx_uint_t  n, i;
 
     static const ngx_uint_t  sizes[] = { 0, 0, 1, 1, 2, 5, 100 };
 
@@ -400,9 +400,9 @@ static ngx_uint_t
 valid_embed(json_t *embed, const ngx_guildlog_message_entry_t *e,
     ngx_uint_t *sum)
 {
-    size_t       i;
-    json_t      *field, *fields;
-    ngx_uint_t   ok, spoilers;
+    size_t      i;
+    json_t     *field, *fields;
+    ngx_uint_t  ok, spoilers;
 
     spoilers = e->conf.spoilers;
     fields = json_object_get(embed, "fields");
@@ -439,10 +439,10 @@ valid_embed(json_t *embed, const ngx_guildlog_message_entry_t *e,
 static ngx_uint_t
 valid_row(json_t *row)
 {
-    size_t        i;
-    json_t       *buttons, *button;
-    ngx_uint_t    ok, sum;
-    const char   *url;
+    size_t       i;
+    json_t      *buttons, *button;
+    ngx_uint_t   ok, sum;
+    const char  *url;
 
     buttons = json_object_get(row, "components");
 
@@ -468,9 +468,9 @@ valid_row(json_t *row)
 static ngx_uint_t
 valid_buttons(json_t *body)
 {
-    size_t       i;
-    json_t      *rows, *row;
-    ngx_uint_t   ok;
+    size_t      i;
+    json_t     *rows, *row;
+    ngx_uint_t  ok;
 
     rows = json_object_get(body, "components");
 
@@ -705,9 +705,9 @@ typedef struct {
 } text_case_t;
 
 
-#define MD     NGX_GUILDLOG_TEXT_MARKDOWN
-#define LINES  (MD | NGX_GUILDLOG_TEXT_LINES)
-#define QUOTE  (LINES | NGX_GUILDLOG_TEXT_QUOTE)
+#define MD     NGX_GUILDLOG_MESSAGE_TEXT_MARKDOWN
+#define LINES  (MD | NGX_GUILDLOG_MESSAGE_TEXT_LINES)
+#define QUOTE  (LINES | NGX_GUILDLOG_MESSAGE_TEXT_QUOTE)
 
 
 static const text_case_t  texts[] = {
@@ -753,23 +753,24 @@ static const text_case_t  texts[] = {
 static void
 test_texts(void)
 {
-    ngx_str_t             in, out;
-    ngx_uint_t            i, n;
-    ngx_guildlog_text_t   text;
+    ngx_str_t                    in, out;
+    ngx_uint_t                   i, n;
+    ngx_guildlog_message_text_t  text;
 
     pool = tap_pool();
 
     for (i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-        (void) ngx_guildlog_text_init(&text, pool, 100);
+        (void) ngx_guildlog_message_text_init(&text, pool, 100);
 
         in = tap_str(texts[i].in);
-        n = ngx_guildlog_text_user(&text, &in, texts[i].max, texts[i].flags);
+        n = ngx_guildlog_message_text_user(&text, &in, texts[i].max,
+                                           texts[i].flags);
 
         out.data = text.start;
         out.len = text.pos - text.start;
 
         tap_is_str(&out, texts[i].out, texts[i].what);
-        tap_ok(n == ngx_guildlog_text_units(out.data, out.len)
+        tap_ok(n == ngx_guildlog_message_text_units(out.data, out.len)
                && n == 100 - text.left, "and it is counted");
     }
 
@@ -908,10 +909,10 @@ test_packing(void)
 static void
 test_names(void)
 {
-    json_t       *json, *embeds;
-    ngx_str_t     content, footer, first, last, quoted;
-    ngx_uint_t    format, packed;
-    const char   *docs[2], *body;
+    json_t      *json, *embeds;
+    ngx_str_t    content, footer, first, last, quoted;
+    ngx_uint_t   format, packed;
+    const char  *docs[2], *body;
 
     pool = tap_pool();
 

@@ -69,18 +69,19 @@ test_complete(void)
         twice = 0;
 
         for (type = 0; type < NGX_GUILDLOG_TYPES; type++) {
-            title = ngx_guildlog_title(type, locale);
+            title = ngx_guildlog_titles_title(type, locale);
 
             missing += title == NULL || *title == '\0';
             long_ones += title != NULL && length(title) > TITLE;
 
             for (i = 0; i < type; i++) {
-                twice += strcmp(title, ngx_guildlog_title(i, locale)) == 0;
+                twice += strcmp(title, ngx_guildlog_titles_title(i,
+                                                                 locale)) == 0;
             }
         }
 
         for (label = 0; label < NGX_GUILDLOG_LABELS; label++) {
-            title = ngx_guildlog_label(label, locale);
+            title = ngx_guildlog_titles_label(label, locale);
 
             missing += title == NULL || *title == '\0';
             long_ones += title != NULL && length(title) > 30;
@@ -90,7 +91,7 @@ test_complete(void)
         tap_is(long_ones, 0, "none of them is too long");
         tap_is(twice, 0, "no title stands for two types");
 
-        title = ngx_guildlog_label(NGX_GUILDLOG_LABEL_MORE, locale);
+        title = ngx_guildlog_titles_label(NGX_GUILDLOG_LABEL_MORE, locale);
 
         tap_ok(strchr(title, '%') && strncmp(strchr(title, '%'), "%ui", 3) == 0
                && strchr(title, '%') == strrchr(title, '%'),
@@ -108,25 +109,26 @@ test_own(void)
         same = 0;
 
         for (type = 0; type < NGX_GUILDLOG_TYPES; type++) {
-            same += strcmp(ngx_guildlog_title(type, locale),
-                           ngx_guildlog_title(type, EN_US)) == 0;
+            same += strcmp(ngx_guildlog_titles_title(type, locale),
+                           ngx_guildlog_titles_title(type, EN_US)) == 0;
         }
 
         tap_ok(same <= 2, "language %u has titles of its own",
                (unsigned) locale);
     }
 
-    tap_ok(strcmp(ngx_guildlog_title(12, EN_GB), "Camera switched on") == 0,
+    tap_ok(strcmp(ngx_guildlog_titles_title(12, EN_GB),
+                  "Camera switched on") == 0,
            "British English differs where it does");
-    tap_ok(strcmp(ngx_guildlog_title(5, EN_GB),
-                  ngx_guildlog_title(5, EN_US)) == 0,
+    tap_ok(strcmp(ngx_guildlog_titles_title(5, EN_GB),
+                  ngx_guildlog_titles_title(5, EN_US)) == 0,
            "and is the same elsewhere");
 
-    tap_ok(ngx_guildlog_title(5, NGX_GUILDLOG_LOCALES)
-           == ngx_guildlog_title(5, EN_US),
+    tap_ok(ngx_guildlog_titles_title(5, NGX_GUILDLOG_LOCALES)
+           == ngx_guildlog_titles_title(5, EN_US),
            "a language that nobody knows is English");
-    tap_ok(ngx_guildlog_label(NGX_GUILDLOG_LABEL_REASON, 1000)
-           == ngx_guildlog_label(NGX_GUILDLOG_LABEL_REASON, EN_US),
+    tap_ok(ngx_guildlog_titles_label(NGX_GUILDLOG_LABEL_REASON, 1000)
+           == ngx_guildlog_titles_label(NGX_GUILDLOG_LABEL_REASON, EN_US),
            "for labels too");
 }
 
@@ -134,8 +136,8 @@ test_own(void)
 static void
 test_english(void)
 {
-    char        *text, *line, *next, *title;
-    ngx_uint_t   type;
+    char       *text, *line, *next, *title;
+    ngx_uint_t  type;
 
     text = slurp("conf/log-types.tsv");
     line = strchr(text, '\n') + 1;
@@ -148,7 +150,7 @@ test_english(void)
 
         tap_ok((ngx_uint_t) atoi(line) == type
                && type < NGX_GUILDLOG_TYPES
-               && strcmp(title, ngx_guildlog_title(type, EN_US)) == 0,
+               && strcmp(title, ngx_guildlog_titles_title(type, EN_US)) == 0,
                "type %s", title);
     }
 
@@ -161,8 +163,8 @@ test_english(void)
 static void
 test_exports(void)
 {
-    char        *text, entry[512];
-    ngx_uint_t   type, locale, missing;
+    char       *text, entry[512];
+    ngx_uint_t  type, locale, missing;
 
     static const ngx_uint_t  locales[] = { DE, JA };
 
@@ -172,7 +174,7 @@ test_exports(void)
     for (type = 0; type < NGX_GUILDLOG_TYPES; type++) {
         for (locale = 0; locale < 2; locale++) {
             snprintf(entry, sizeof(entry), "'%s'",
-                     ngx_guildlog_title(type, locales[locale]));
+                     ngx_guildlog_titles_title(type, locales[locale]));
 
             missing += strstr(text, entry) == NULL;
         }
