@@ -55,7 +55,7 @@ typedef struct {
 
 
 typedef struct {
-    ngx_guildlog_keys_t           *keys;
+    ngx_guildlog_token_keys_t     *keys;
     ngx_str_t                      issuer;
     ngx_uint_t                     auth;       /* 0: off, else the weakest
                                                   kind let in */

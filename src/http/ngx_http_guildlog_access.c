@@ -38,10 +38,10 @@ ngx_http_guildlog_access_authenticate(ngx_http_request_t *r,
     ctx->cause = ngx_http_guildlog_bearer(r, &text);
 
     if (ctx->cause == NGX_GUILDLOG_AUTH_OK) {
-        ctx->cause = ngx_guildlog_jwt_verify(ngx_http_guildlog_worker.cache,
-                                             conf->keys, &conf->issuer, &text,
-                                             ngx_time(), &ctx->token,
-                                             r->connection->log);
+        ctx->cause = ngx_guildlog_token_verify(ngx_http_guildlog_worker.cache,
+                                               conf->keys, &conf->issuer, &text,
+                                               ngx_time(), &ctx->token,
+                                               r->connection->log);
     }
 
     ctx->authenticated = (ctx->cause == NGX_GUILDLOG_AUTH_OK);

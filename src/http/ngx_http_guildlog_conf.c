@@ -14,7 +14,7 @@ ngx_http_guildlog_conf_key(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
     ngx_str_t  *args;
 
     if (glcf->keys == NGX_CONF_UNSET_PTR) {
-        glcf->keys = ngx_pcalloc(cf->pool, sizeof(ngx_guildlog_keys_t));
+        glcf->keys = ngx_pcalloc(cf->pool, sizeof(ngx_guildlog_token_keys_t));
         if (glcf->keys == NULL) {
             return NGX_CONF_ERROR;
         }
@@ -22,8 +22,8 @@ ngx_http_guildlog_conf_key(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 
     args = cf->args->elts;
 
-    return ngx_guildlog_keys_add(cf, glcf->keys, args + 1,
-                                 cf->args->nelts - 1);
+    return ngx_guildlog_token_keys_add(cf, glcf->keys, args + 1,
+                                       cf->args->nelts - 1);
 }
 
 

@@ -21,7 +21,7 @@ ngx_http_guildlog_token_start(ngx_http_guildlog_call_t *call)
 
     /* otherwise the database would keep a token that nobody gets */
 
-    if (ngx_guildlog_jwt_signer(call->conf->keys) == NULL) {
+    if (ngx_guildlog_token_sign_key(call->conf->keys) == NULL) {
         ngx_log_error(NGX_LOG_ERR, call->request->connection->log, 0,
                       "no \"guildlog_key\" has \"sign\"");
         return ngx_http_guildlog_call_refuse(call,
@@ -67,8 +67,8 @@ ngx_http_guildlog_send_token(ngx_http_guildlog_call_t *call, ngx_str_t *row)
         return NGX_ERROR;
     }
 
-    if (ngx_guildlog_jwt_sign(call->conf->keys, &call->conf->issuer, &token,
-                              r->pool, &text)
+    if (ngx_guildlog_token_sign(call->conf->keys, &call->conf->issuer, &token,
+                                r->pool, &text)
         != NGX_OK)
     {
         ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,

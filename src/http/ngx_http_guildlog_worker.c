@@ -51,7 +51,7 @@ ngx_http_guildlog_worker_init(ngx_cycle_t *cycle)
     worker->seats = gmcf->seats_zone;
     ngx_guildlog_seats_enter(worker->seats);
 
-    worker->cache = ngx_guildlog_jwt_cache_create(NGX_HTTP_GUILDLOG_CACHE,
+    worker->cache = ngx_guildlog_token_verify_cache(NGX_HTTP_GUILDLOG_CACHE,
                                                   cycle->log);
     if (worker->cache == NULL) {
         return NGX_ERROR;

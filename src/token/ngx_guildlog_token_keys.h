@@ -10,7 +10,7 @@
 #include "base/ngx_guildlog.h"
 
 
-#define NGX_GUILDLOG_KEYS_KID_MAX  128
+#define NGX_GUILDLOG_TOKEN_KEYS_KID_MAX  128
 
 
 typedef struct {
@@ -23,14 +23,14 @@ typedef struct {
     ngx_str_t                      signing;   /* signs: secret or private PEM;
                                                  empty unless sign */
     unsigned                       sign:1;    /* signs new tokens */
-} ngx_guildlog_key_t;
+} ngx_guildlog_token_key_t;
 
 
 typedef struct {
-    ngx_array_t                    list;      /* of ngx_guildlog_key_t */
+    ngx_array_t                    list;      /* of ngx_guildlog_token_key_t */
     ngx_uint_t                     generation;  /* no two sets that differ
                                                    ever had the same */
-} ngx_guildlog_keys_t;
+} ngx_guildlog_token_keys_t;
 
 
 /*
@@ -43,8 +43,8 @@ typedef struct {
  * cf->pool goes.
  */
 
-char *ngx_guildlog_keys_add(ngx_conf_t *cf, ngx_guildlog_keys_t *keys,
-    ngx_str_t *args, ngx_uint_t nargs);
+char *ngx_guildlog_token_keys_add(ngx_conf_t *cf,
+    ngx_guildlog_token_keys_t *keys, ngx_str_t *args, ngx_uint_t nargs);
 
 
 #endif /* _NGX_GUILDLOG_TOKEN_KEYS_H_INCLUDED_ */

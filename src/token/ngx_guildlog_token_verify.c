@@ -12,14 +12,14 @@
 #include "api/ngx_guildlog_value.h"
 
 
-#define NGX_GUILDLOG_JWT_TEXT_MAX    8192
+#define NGX_GUILDLOG_TOKEN_TEXT_MAX    8192
 
 /* how far the clock of who made a token may be ahead of ours */
-#define NGX_GUILDLOG_JWT_LEEWAY_S    30
+#define NGX_GUILDLOG_TOKEN_LEEWAY_S    30
 
-#define NGX_GUILDLOG_JWT_CACHED_MAX  2048
+#define NGX_GUILDLOG_TOKEN_CACHED_MAX  2048
 
-#define NGX_GUILDLOG_JWT_POOL_SIZE   4096
+#define NGX_GUILDLOG_TOKEN_POOL_SIZE   4096
 
 
 /* what does not change with time; the times are judged at each use */
@@ -30,80 +30,85 @@ typedef struct {
     int64_t                        nbf;
     int64_t                        iat;
     ngx_guildlog_token_t           token;
-} ngx_guildlog_judgement_t;
+} ngx_guildlog_token_verdict_t;
 
 
 typedef struct {
     ngx_pool_t                    *pool;
-    const ngx_guildlog_keys_t     *keys;
+    const ngx_guildlog_token_keys_t  *keys;
     const ngx_str_t               *issuer;
     u_char                        *text;     /* NUL-terminated */
     json_t                        *header;
     json_t                        *payload;
-    ngx_guildlog_judgement_t      *judgement;
+    ngx_guildlog_token_verdict_t  *verdict;
     ngx_uint_t                     no_memory;
-} ngx_guildlog_trial_t;
+} ngx_guildlog_token_verify_t;
 
 
-static ngx_int_t ngx_guildlog_jwt_shape(const ngx_str_t *text);
-static ngx_int_t ngx_guildlog_jwt_judge(ngx_guildlog_judgement_t *judgement,
-    const ngx_guildlog_keys_t *keys, const ngx_str_t *issuer,
+static ngx_int_t ngx_guildlog_token_verify_shape(const ngx_str_t *text);
+static ngx_int_t ngx_guildlog_token_verify_text(
+    ngx_guildlog_token_verdict_t *verdict,
+    const ngx_guildlog_token_keys_t *keys, const ngx_str_t *issuer,
     const ngx_str_t *text, ngx_log_t *log);
-static ngx_guildlog_auth_e ngx_guildlog_jwt_try(ngx_guildlog_trial_t *t,
-    const ngx_str_t *text);
-static json_t *ngx_guildlog_jwt_segment(ngx_guildlog_trial_t *t, u_char *p,
-    u_char *last);
-static ngx_guildlog_auth_e ngx_guildlog_jwt_header(ngx_guildlog_trial_t *t);
-static ngx_guildlog_auth_e ngx_guildlog_jwt_signature(
-    ngx_guildlog_trial_t *t);
-static ngx_guildlog_auth_e ngx_guildlog_jwt_signed_by(ngx_guildlog_trial_t *t,
-    const ngx_guildlog_key_t *key);
-static ngx_guildlog_auth_e ngx_guildlog_jwt_claims(ngx_guildlog_trial_t *t);
-static ngx_int_t ngx_guildlog_jwt_whose(json_t *payload,
+static ngx_guildlog_auth_e ngx_guildlog_token_verify_parts(
+    ngx_guildlog_token_verify_t *t, const ngx_str_t *text);
+static json_t *ngx_guildlog_token_verify_segment(
+    ngx_guildlog_token_verify_t *t, u_char *p, u_char *last);
+static ngx_guildlog_auth_e ngx_guildlog_token_verify_header(
+    ngx_guildlog_token_verify_t *t);
+static ngx_guildlog_auth_e ngx_guildlog_token_verify_signature(
+    ngx_guildlog_token_verify_t *t);
+static ngx_guildlog_auth_e ngx_guildlog_token_verify_signed_by(
+    ngx_guildlog_token_verify_t *t, const ngx_guildlog_token_key_t *key);
+static ngx_guildlog_auth_e ngx_guildlog_token_verify_claims(
+    ngx_guildlog_token_verify_t *t);
+static ngx_int_t ngx_guildlog_token_verify_whose(json_t *payload,
     ngx_guildlog_token_t *token);
-static ngx_int_t ngx_guildlog_jwt_rights(json_t *payload,
+static ngx_int_t ngx_guildlog_token_verify_rights(json_t *payload,
     ngx_guildlog_token_t *token);
-static ngx_int_t ngx_guildlog_jwt_jti(const u_char *p, size_t len);
-static ngx_uint_t ngx_guildlog_jwt_is_letter(u_char ch);
-static ngx_int_t ngx_guildlog_jwt_seconds(json_t *value, int64_t *seconds);
-static ngx_uint_t ngx_guildlog_jwt_is(json_t *value, const void *data,
+static ngx_int_t ngx_guildlog_token_verify_jti(const u_char *p, size_t len);
+static ngx_uint_t ngx_guildlog_token_verify_is_letter(u_char ch);
+static ngx_int_t ngx_guildlog_token_verify_seconds(json_t *value,
+    int64_t *seconds);
+static ngx_uint_t ngx_guildlog_token_verify_is(json_t *value, const void *data,
     size_t len);
-static ngx_guildlog_auth_e ngx_guildlog_jwt_use(
-    const ngx_guildlog_judgement_t *judgement, time_t now,
+static ngx_guildlog_auth_e ngx_guildlog_token_verify_use(
+    const ngx_guildlog_token_verdict_t *verdict, time_t now,
     ngx_guildlog_token_t *token);
-static char *ngx_guildlog_jwt_cstr(ngx_pool_t *pool, const ngx_str_t *s);
-static size_t ngx_guildlog_jwt_cache_key(u_char *key,
-    const ngx_guildlog_keys_t *keys, const ngx_str_t *issuer,
+static char *ngx_guildlog_token_verify_cstr(ngx_pool_t *pool,
+    const ngx_str_t *s);
+static size_t ngx_guildlog_token_verify_cache_key(u_char *key,
+    const ngx_guildlog_token_keys_t *keys, const ngx_str_t *issuer,
     const ngx_str_t *text);
 
 
 ngx_guildlog_auth_e
-ngx_guildlog_jwt_verify(ngx_guildlog_cache_t *cache,
-    const ngx_guildlog_keys_t *keys, const ngx_str_t *issuer,
+ngx_guildlog_token_verify(ngx_guildlog_cache_t *cache,
+    const ngx_guildlog_token_keys_t *keys, const ngx_str_t *issuer,
     const ngx_str_t *text, time_t now, ngx_guildlog_token_t *token,
     ngx_log_t *log)
 {
-    ngx_int_t                 rc;
-    ngx_str_t                 key;
-    ngx_guildlog_judgement_t  judgement, *known;
-    u_char                    buf[NGX_GUILDLOG_JWT_CACHED_MAX];
+    ngx_int_t                     rc;
+    ngx_str_t                     key;
+    ngx_guildlog_token_verdict_t  verdict, *known;
+    u_char                        buf[NGX_GUILDLOG_TOKEN_CACHED_MAX];
 
     key.len = 0;
 
     if (cache && keys) {
         key.data = buf;
-        key.len = ngx_guildlog_jwt_cache_key(buf, keys, issuer, text);
+        key.len = ngx_guildlog_token_verify_cache_key(buf, keys, issuer, text);
     }
 
     if (key.len) {
         known = ngx_guildlog_cache_find(cache, &key);
 
         if (known) {
-            return ngx_guildlog_jwt_use(known, now, token);
+            return ngx_guildlog_token_verify_use(known, now, token);
         }
     }
 
-    if (ngx_guildlog_jwt_shape(text) != NGX_OK) {
+    if (ngx_guildlog_token_verify_shape(text) != NGX_OK) {
         return NGX_GUILDLOG_AUTH_MALFORMED;
     }
 
@@ -111,17 +116,17 @@ ngx_guildlog_jwt_verify(ngx_guildlog_cache_t *cache,
         return NGX_GUILDLOG_AUTH_KEY;
     }
 
-    rc = ngx_guildlog_jwt_judge(&judgement, keys, issuer, text, log);
+    rc = ngx_guildlog_token_verify_text(&verdict, keys, issuer, text, log);
 
     if (rc != NGX_OK) {
         return NGX_GUILDLOG_AUTH_UNVERIFIED;
     }
 
     if (key.len) {
-        ngx_guildlog_cache_store(cache, &key, &judgement);
+        ngx_guildlog_cache_store(cache, &key, &verdict);
     }
 
-    return ngx_guildlog_jwt_use(&judgement, now, token);
+    return ngx_guildlog_token_verify_use(&verdict, now, token);
 }
 
 
@@ -131,13 +136,13 @@ ngx_guildlog_jwt_verify(ngx_guildlog_cache_t *cache,
  */
 
 static ngx_int_t
-ngx_guildlog_jwt_shape(const ngx_str_t *text)
+ngx_guildlog_token_verify_shape(const ngx_str_t *text)
 {
     size_t      i, len;
     u_char      ch;
     ngx_uint_t  dots;
 
-    if (text->len > NGX_GUILDLOG_JWT_TEXT_MAX) {
+    if (text->len > NGX_GUILDLOG_TOKEN_TEXT_MAX) {
         return NGX_DECLINED;
     }
 
@@ -157,7 +162,7 @@ ngx_guildlog_jwt_shape(const ngx_str_t *text)
             continue;
         }
 
-        if (!ngx_guildlog_jwt_is_letter(ch)) {
+        if (!ngx_guildlog_token_verify_is_letter(ch)) {
             return NGX_DECLINED;
         }
 
@@ -168,28 +173,28 @@ ngx_guildlog_jwt_shape(const ngx_str_t *text)
 }
 
 
-/* NGX_ERROR: no memory, there is no judgement */
+/* NGX_ERROR: no memory, there is no verdict */
 
 static ngx_int_t
-ngx_guildlog_jwt_judge(ngx_guildlog_judgement_t *judgement,
-    const ngx_guildlog_keys_t *keys, const ngx_str_t *issuer,
+ngx_guildlog_token_verify_text(ngx_guildlog_token_verdict_t *verdict,
+    const ngx_guildlog_token_keys_t *keys, const ngx_str_t *issuer,
     const ngx_str_t *text, ngx_log_t *log)
 {
-    ngx_guildlog_trial_t  t;
+    ngx_guildlog_token_verify_t  t;
 
-    ngx_memzero(judgement, sizeof(ngx_guildlog_judgement_t));
-    ngx_memzero(&t, sizeof(ngx_guildlog_trial_t));
+    ngx_memzero(verdict, sizeof(ngx_guildlog_token_verdict_t));
+    ngx_memzero(&t, sizeof(ngx_guildlog_token_verify_t));
 
-    t.pool = ngx_create_pool(NGX_GUILDLOG_JWT_POOL_SIZE, log);
+    t.pool = ngx_create_pool(NGX_GUILDLOG_TOKEN_POOL_SIZE, log);
     if (t.pool == NULL) {
         return NGX_ERROR;
     }
 
     t.keys = keys;
     t.issuer = issuer;
-    t.judgement = judgement;
+    t.verdict = verdict;
 
-    judgement->cause = ngx_guildlog_jwt_try(&t, text);
+    verdict->cause = ngx_guildlog_token_verify_parts(&t, text);
 
     ngx_destroy_pool(t.pool);
 
@@ -198,12 +203,13 @@ ngx_guildlog_jwt_judge(ngx_guildlog_judgement_t *judgement,
 
 
 static ngx_guildlog_auth_e
-ngx_guildlog_jwt_try(ngx_guildlog_trial_t *t, const ngx_str_t *text)
+ngx_guildlog_token_verify_parts(ngx_guildlog_token_verify_t *t,
+    const ngx_str_t *text)
 {
     u_char               *payload, *signature, *last;
     ngx_guildlog_auth_e   cause;
 
-    t->text = (u_char *) ngx_guildlog_jwt_cstr(t->pool, text);
+    t->text = (u_char *) ngx_guildlog_token_verify_cstr(t->pool, text);
 
     if (t->text == NULL) {
         t->no_memory = 1;
@@ -214,21 +220,21 @@ ngx_guildlog_jwt_try(ngx_guildlog_trial_t *t, const ngx_str_t *text)
     payload = ngx_strlchr(t->text, last, '.') + 1;
     signature = ngx_strlchr(payload, last, '.') + 1;
 
-    t->header = ngx_guildlog_jwt_segment(t, t->text, payload - 1);
-    t->payload = ngx_guildlog_jwt_segment(t, payload, signature - 1);
+    t->header = ngx_guildlog_token_verify_segment(t, t->text, payload - 1);
+    t->payload = ngx_guildlog_token_verify_segment(t, payload, signature - 1);
 
     if (t->header == NULL || t->payload == NULL) {
         return NGX_GUILDLOG_AUTH_MALFORMED;
     }
 
-    cause = ngx_guildlog_jwt_header(t);
+    cause = ngx_guildlog_token_verify_header(t);
 
     if (cause == NGX_GUILDLOG_AUTH_OK) {
-        cause = ngx_guildlog_jwt_signature(t);
+        cause = ngx_guildlog_token_verify_signature(t);
     }
 
     if (cause == NGX_GUILDLOG_AUTH_OK) {
-        cause = ngx_guildlog_jwt_claims(t);
+        cause = ngx_guildlog_token_verify_claims(t);
     }
 
     return cause;
@@ -236,7 +242,8 @@ ngx_guildlog_jwt_try(ngx_guildlog_trial_t *t, const ngx_str_t *text)
 
 
 static json_t *
-ngx_guildlog_jwt_segment(ngx_guildlog_trial_t *t, u_char *p, u_char *last)
+ngx_guildlog_token_verify_segment(ngx_guildlog_token_verify_t *t, u_char *p,
+    u_char *last)
 {
     json_t     *json;
     ngx_str_t   src, text, error;
@@ -266,7 +273,7 @@ ngx_guildlog_jwt_segment(ngx_guildlog_trial_t *t, u_char *p, u_char *last)
 
 
 static ngx_guildlog_auth_e
-ngx_guildlog_jwt_header(ngx_guildlog_trial_t *t)
+ngx_guildlog_token_verify_header(ngx_guildlog_token_verify_t *t)
 {
     json_t  *typ, *kid;
 
@@ -289,7 +296,7 @@ ngx_guildlog_jwt_header(ngx_guildlog_trial_t *t)
     kid = json_object_get(t->header, "kid");
 
     if (kid && (json_string_length(kid) == 0
-                || json_string_length(kid) > NGX_GUILDLOG_KEYS_KID_MAX))
+                || json_string_length(kid) > NGX_GUILDLOG_TOKEN_KEYS_KID_MAX))
     {
         return NGX_GUILDLOG_AUTH_MALFORMED;
     }
@@ -304,11 +311,11 @@ ngx_guildlog_jwt_header(ngx_guildlog_trial_t *t)
  */
 
 static ngx_guildlog_auth_e
-ngx_guildlog_jwt_signature(ngx_guildlog_trial_t *t)
+ngx_guildlog_token_verify_signature(ngx_guildlog_token_verify_t *t)
 {
-    json_t              *alg, *kid;
-    ngx_uint_t           i, serve, anonymous;
-    ngx_guildlog_key_t  *key;
+    json_t                    *alg, *kid;
+    ngx_uint_t                 i, serve, anonymous;
+    ngx_guildlog_token_key_t  *key;
 
     alg = json_object_get(t->header, "alg");
     kid = json_object_get(t->header, "kid");
@@ -318,7 +325,8 @@ ngx_guildlog_jwt_signature(ngx_guildlog_trial_t *t)
     anonymous = 0;
 
     for (i = 0; i < t->keys->list.nelts; i++) {
-        if (ngx_guildlog_jwt_is(alg, key[i].alg.data, key[i].alg.len)) {
+        if (ngx_guildlog_token_verify_is(alg, key[i].alg.data,
+                                         key[i].alg.len)) {
             serve++;
             anonymous += (key[i].kid.len == 0);
         }
@@ -331,19 +339,22 @@ ngx_guildlog_jwt_signature(ngx_guildlog_trial_t *t)
     for (i = 0; i < t->keys->list.nelts; i++) {
 
         if (kid) {
-            if (ngx_guildlog_jwt_is(kid, key[i].kid.data, key[i].kid.len)) {
-                return ngx_guildlog_jwt_is(alg, key[i].alg.data,
-                                           key[i].alg.len)
-                       ? ngx_guildlog_jwt_signed_by(t, &key[i])
+            if (ngx_guildlog_token_verify_is(kid, key[i].kid.data,
+                                             key[i].kid.len))
+            {
+                return ngx_guildlog_token_verify_is(alg, key[i].alg.data,
+                                                    key[i].alg.len)
+                       ? ngx_guildlog_token_verify_signed_by(t, &key[i])
                        : NGX_GUILDLOG_AUTH_ALGORITHM;
             }
 
             continue;
         }
 
-        if (ngx_guildlog_jwt_is(alg, key[i].alg.data, key[i].alg.len)
+        if (ngx_guildlog_token_verify_is(alg, key[i].alg.data, key[i].alg.len)
             && (anonymous == 0 || key[i].kid.len == 0)
-            && ngx_guildlog_jwt_signed_by(t, &key[i]) == NGX_GUILDLOG_AUTH_OK)
+            && ngx_guildlog_token_verify_signed_by(t, &key[i])
+               == NGX_GUILDLOG_AUTH_OK)
         {
             return NGX_GUILDLOG_AUTH_OK;
         }
@@ -354,8 +365,8 @@ ngx_guildlog_jwt_signature(ngx_guildlog_trial_t *t)
 
 
 static ngx_guildlog_auth_e
-ngx_guildlog_jwt_signed_by(ngx_guildlog_trial_t *t,
-    const ngx_guildlog_key_t *key)
+ngx_guildlog_token_verify_signed_by(ngx_guildlog_token_verify_t *t,
+    const ngx_guildlog_token_key_t *key)
 {
     int                   rc;
     jwt_t                *jwt;
@@ -400,38 +411,38 @@ ngx_guildlog_jwt_signed_by(ngx_guildlog_trial_t *t,
 
 
 static ngx_guildlog_auth_e
-ngx_guildlog_jwt_claims(ngx_guildlog_trial_t *t)
+ngx_guildlog_token_verify_claims(ngx_guildlog_token_verify_t *t)
 {
-    json_t                    *value;
-    ngx_guildlog_token_t      *token;
-    ngx_guildlog_judgement_t  *judgement;
+    json_t                        *value;
+    ngx_guildlog_token_t          *token;
+    ngx_guildlog_token_verdict_t  *verdict;
 
-    judgement = t->judgement;
-    token = &judgement->token;
+    verdict = t->verdict;
+    token = &verdict->token;
 
     value = json_object_get(t->payload, "iss");
 
-    if (!ngx_guildlog_jwt_is(value, t->issuer->data, t->issuer->len)) {
+    if (!ngx_guildlog_token_verify_is(value, t->issuer->data, t->issuer->len)) {
         return NGX_GUILDLOG_AUTH_ISSUER;
     }
 
     value = json_object_get(t->payload, "exp");
 
     if (value == NULL
-        || ngx_guildlog_jwt_seconds(value, &judgement->exp) != NGX_OK
-        || ngx_guildlog_jwt_seconds(json_object_get(t->payload, "nbf"),
-                                    &judgement->nbf) != NGX_OK
-        || ngx_guildlog_jwt_seconds(json_object_get(t->payload, "iat"),
-                                    &judgement->iat) != NGX_OK)
+        || ngx_guildlog_token_verify_seconds(value, &verdict->exp) != NGX_OK
+        || ngx_guildlog_token_verify_seconds(json_object_get(t->payload, "nbf"),
+                                             &verdict->nbf) != NGX_OK
+        || ngx_guildlog_token_verify_seconds(json_object_get(t->payload, "iat"),
+                                             &verdict->iat) != NGX_OK)
     {
         return NGX_GUILDLOG_AUTH_CLAIMS;
     }
 
-    token->exp = judgement->exp;
-    token->iat = judgement->iat;
+    token->exp = verdict->exp;
+    token->iat = verdict->iat;
 
-    if (ngx_guildlog_jwt_whose(t->payload, token) != NGX_OK
-        || ngx_guildlog_jwt_rights(t->payload, token) != NGX_OK)
+    if (ngx_guildlog_token_verify_whose(t->payload, token) != NGX_OK
+        || ngx_guildlog_token_verify_rights(t->payload, token) != NGX_OK)
     {
         return NGX_GUILDLOG_AUTH_CLAIMS;
     }
@@ -441,7 +452,7 @@ ngx_guildlog_jwt_claims(ngx_guildlog_trial_t *t)
 
 
 static ngx_int_t
-ngx_guildlog_jwt_whose(json_t *payload, ngx_guildlog_token_t *token)
+ngx_guildlog_token_verify_whose(json_t *payload, ngx_guildlog_token_t *token)
 {
     ngx_str_t  sub, jti;
 
@@ -450,7 +461,7 @@ ngx_guildlog_jwt_whose(json_t *payload, ngx_guildlog_token_t *token)
 
     if (ngx_guildlog_value_id(sub.data, sub.len, NGX_GUILDLOG_VALUE_GUILD)
         != NGX_OK
-        || ngx_guildlog_jwt_jti(jti.data, jti.len) != NGX_OK)
+        || ngx_guildlog_token_verify_jti(jti.data, jti.len) != NGX_OK)
     {
         return NGX_DECLINED;
     }
@@ -466,16 +477,16 @@ ngx_guildlog_jwt_whose(json_t *payload, ngx_guildlog_token_t *token)
 
 
 static ngx_int_t
-ngx_guildlog_jwt_rights(json_t *payload, ngx_guildlog_token_t *token)
+ngx_guildlog_token_verify_rights(json_t *payload, ngx_guildlog_token_t *token)
 {
     json_t  *value;
 
     value = json_object_get(payload, "bot");
 
-    if (value == NULL || ngx_guildlog_jwt_is(value, "main", 4)) {
+    if (value == NULL || ngx_guildlog_token_verify_is(value, "main", 4)) {
         token->bot = NGX_GUILDLOG_BOT_MAIN;
 
-    } else if (ngx_guildlog_jwt_is(value, "pro", 3)) {
+    } else if (ngx_guildlog_token_verify_is(value, "pro", 3)) {
         token->bot = NGX_GUILDLOG_BOT_PRO;
 
     } else {
@@ -484,10 +495,10 @@ ngx_guildlog_jwt_rights(json_t *payload, ngx_guildlog_token_t *token)
 
     value = json_object_get(payload, "kind");
 
-    if (ngx_guildlog_jwt_is(value, "admin", 5)) {
+    if (ngx_guildlog_token_verify_is(value, "admin", 5)) {
         token->kind = NGX_GUILDLOG_ADMIN;
 
-    } else if (ngx_guildlog_jwt_is(value, "basic", 5)) {
+    } else if (ngx_guildlog_token_verify_is(value, "basic", 5)) {
         token->kind = NGX_GUILDLOG_BASIC;
 
     } else {
@@ -499,16 +510,16 @@ ngx_guildlog_jwt_rights(json_t *payload, ngx_guildlog_token_t *token)
 
 
 static ngx_int_t
-ngx_guildlog_jwt_jti(const u_char *p, size_t len)
+ngx_guildlog_token_verify_jti(const u_char *p, size_t len)
 {
     size_t  i;
 
-    if (len == 0 || len > NGX_GUILDLOG_JTI_MAX) {
+    if (len == 0 || len > NGX_GUILDLOG_TOKEN_JTI_MAX) {
         return NGX_DECLINED;
     }
 
     for (i = 0; i < len; i++) {
-        if (!ngx_guildlog_jwt_is_letter(p[i])) {
+        if (!ngx_guildlog_token_verify_is_letter(p[i])) {
             return NGX_DECLINED;
         }
     }
@@ -520,7 +531,7 @@ ngx_guildlog_jwt_jti(const u_char *p, size_t len)
 /* of base64url, and of a token's id */
 
 static ngx_uint_t
-ngx_guildlog_jwt_is_letter(u_char ch)
+ngx_guildlog_token_verify_is_letter(u_char ch)
 {
     return (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z')
            || (ch >= '0' && ch <= '9') || ch == '-' || ch == '_';
@@ -530,7 +541,7 @@ ngx_guildlog_jwt_is_letter(u_char ch)
 /* any JSON number, without its fraction; absent: 0 */
 
 static ngx_int_t
-ngx_guildlog_jwt_seconds(json_t *value, int64_t *seconds)
+ngx_guildlog_token_verify_seconds(json_t *value, int64_t *seconds)
 {
     double  d;
 
@@ -561,7 +572,7 @@ ngx_guildlog_jwt_seconds(json_t *value, int64_t *seconds)
 
 
 static ngx_uint_t
-ngx_guildlog_jwt_is(json_t *value, const void *data, size_t len)
+ngx_guildlog_token_verify_is(json_t *value, const void *data, size_t len)
 {
     return json_is_string(value)
            && json_string_length(value) == len
@@ -570,24 +581,24 @@ ngx_guildlog_jwt_is(json_t *value, const void *data, size_t len)
 
 
 static ngx_guildlog_auth_e
-ngx_guildlog_jwt_use(const ngx_guildlog_judgement_t *judgement, time_t now,
-    ngx_guildlog_token_t *token)
+ngx_guildlog_token_verify_use(const ngx_guildlog_token_verdict_t *verdict,
+    time_t now, ngx_guildlog_token_t *token)
 {
     int64_t  soon;
 
-    if (judgement->cause != NGX_GUILDLOG_AUTH_OK) {
-        return judgement->cause;
+    if (verdict->cause != NGX_GUILDLOG_AUTH_OK) {
+        return verdict->cause;
     }
 
-    soon = (int64_t) now + NGX_GUILDLOG_JWT_LEEWAY_S;
+    soon = (int64_t) now + NGX_GUILDLOG_TOKEN_LEEWAY_S;
 
-    if (now >= judgement->exp || judgement->nbf > soon
-        || judgement->iat > soon)
+    if (now >= verdict->exp || verdict->nbf > soon
+        || verdict->iat > soon)
     {
         return NGX_GUILDLOG_AUTH_EXPIRED;
     }
 
-    *token = judgement->token;
+    *token = verdict->token;
 
     token->jti.data = token->jti_data;
     token->guild.data = token->guild_data;
@@ -597,7 +608,7 @@ ngx_guildlog_jwt_use(const ngx_guildlog_judgement_t *judgement, time_t now,
 
 
 static char *
-ngx_guildlog_jwt_cstr(ngx_pool_t *pool, const ngx_str_t *s)
+ngx_guildlog_token_verify_cstr(ngx_pool_t *pool, const ngx_str_t *s)
 {
     u_char  *p;
 
@@ -612,26 +623,27 @@ ngx_guildlog_jwt_cstr(ngx_pool_t *pool, const ngx_str_t *s)
 
 
 ngx_guildlog_cache_t *
-ngx_guildlog_jwt_cache_create(ngx_uint_t entries, ngx_log_t *log)
+ngx_guildlog_token_verify_cache(ngx_uint_t entries, ngx_log_t *log)
 {
-    return ngx_guildlog_cache_create(entries, sizeof(ngx_guildlog_judgement_t),
-                                     log);
+    return ngx_guildlog_cache_create(entries,
+                                     sizeof(ngx_guildlog_token_verdict_t), log);
 }
 
 
 /*
- * All that a judgement depends on; 0 where that is too long to keep.  No token
+ * All that a verdict depends on; 0 where that is too long to keep.  No token
  * has a NUL in it, which its header would not have come with.
  */
 
 static size_t
-ngx_guildlog_jwt_cache_key(u_char *key, const ngx_guildlog_keys_t *keys,
-    const ngx_str_t *issuer, const ngx_str_t *text)
+ngx_guildlog_token_verify_cache_key(u_char *key,
+    const ngx_guildlog_token_keys_t *keys, const ngx_str_t *issuer,
+    const ngx_str_t *text)
 {
     u_char  *p;
 
     if (sizeof(ngx_uint_t) + text->len + 1 + issuer->len
-        > NGX_GUILDLOG_JWT_CACHED_MAX)
+        > NGX_GUILDLOG_TOKEN_CACHED_MAX)
     {
         return 0;
     }

@@ -13,11 +13,11 @@
 #include "shm/ngx_guildlog_stats.h"
 
 
-#define NGX_GUILDLOG_JTI_MAX  64
+#define NGX_GUILDLOG_TOKEN_JTI_MAX  64
 
 
 typedef struct {
-    u_char                         jti_data[NGX_GUILDLOG_JTI_MAX];
+    u_char                         jti_data[NGX_GUILDLOG_TOKEN_JTI_MAX];
     u_char                         guild_data[20];
     ngx_str_t                      jti;      /* points into jti_data */
     ngx_str_t                      guild;    /* 17 to 20 digits, <= 2^63-1 */
@@ -35,28 +35,28 @@ typedef struct {
  * memory was short.
  */
 
-ngx_guildlog_auth_e ngx_guildlog_jwt_verify(ngx_guildlog_cache_t *cache,
-    const ngx_guildlog_keys_t *keys, const ngx_str_t *issuer,
+ngx_guildlog_auth_e ngx_guildlog_token_verify(ngx_guildlog_cache_t *cache,
+    const ngx_guildlog_token_keys_t *keys, const ngx_str_t *issuer,
     const ngx_str_t *text, time_t now, ngx_guildlog_token_t *token,
     ngx_log_t *log);
 
 /* the key that signs new tokens, NULL: there is none */
 
-const ngx_guildlog_key_t *ngx_guildlog_jwt_signer(
-    const ngx_guildlog_keys_t *keys);
+const ngx_guildlog_token_key_t *ngx_guildlog_token_sign_key(
+    const ngx_guildlog_token_keys_t *keys);
 
 /* signs with that key; NGX_DECLINED if there is none */
 
-ngx_int_t ngx_guildlog_jwt_sign(const ngx_guildlog_keys_t *keys,
+ngx_int_t ngx_guildlog_token_sign(const ngx_guildlog_token_keys_t *keys,
     const ngx_str_t *issuer, const ngx_guildlog_token_t *token,
     ngx_pool_t *pool, ngx_str_t *text);
 
 /*
- * One cache a worker, of judgements good and bad; they remember the key set
- * and the issuer they were made by.  Some 600 bytes an entry, at most 3 KB.
+ * A worker has one cache of verdicts, good and bad.  Its key has the set of
+ * keys and the issuer.  An entry takes about 600 bytes, at most 3 KB.
  */
 
-ngx_guildlog_cache_t *ngx_guildlog_jwt_cache_create(ngx_uint_t entries,
+ngx_guildlog_cache_t *ngx_guildlog_token_verify_cache(ngx_uint_t entries,
     ngx_log_t *log);
 
 

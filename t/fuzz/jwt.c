@@ -20,8 +20,8 @@
 #define SECRET  "0123456789abcdef0123456789abcdef"
 
 
-static ngx_guildlog_key_t   key;
-static ngx_guildlog_keys_t  keys;
+static ngx_guildlog_token_key_t   key;
+static ngx_guildlog_token_keys_t  keys;
 static ngx_str_t            issuer = ngx_string("guildlog");
 
 
@@ -34,7 +34,7 @@ keyring(void)
 
     keys.list.elts = &key;
     keys.list.nelts = 1;
-    keys.list.size = sizeof(ngx_guildlog_key_t);
+    keys.list.size = sizeof(ngx_guildlog_token_key_t);
     keys.generation = 1;
 }
 
@@ -104,15 +104,16 @@ fuzz(ngx_pool_t *pool, u_char *p, size_t len)
         text.len = len;
     }
 
-    rc = ngx_guildlog_jwt_verify(NULL, &keys, &issuer, &text, NOW, &token,
-                                 &fuzz_log);
+    rc = ngx_guildlog_token_verify(NULL, &keys, &issuer, &text, NOW, &token,
+                                   &fuzz_log);
 
     if (rc != NGX_GUILDLOG_AUTH_OK) {
         return;
     }
 
     fuzz_expect(ours);
-    fuzz_expect(token.jti.len >= 1 && token.jti.len <= NGX_GUILDLOG_JTI_MAX);
+    fuzz_expect(token.jti.len >= 1
+                && token.jti.len <= NGX_GUILDLOG_TOKEN_JTI_MAX);
     fuzz_expect(ngx_guildlog_value_id(token.guild.data, token.guild.len, 17)
                 == NGX_OK);
     fuzz_expect(token.exp > NOW);

@@ -205,7 +205,7 @@ for my $name (sort keys %cases) {
 
 subtest 'a token that cannot be checked for lack of memory' => sub {
     new_token();
-    $fault->fail_within($worker, 'ngx_guildlog_jwt_verify');
+    $fault->fail_within($worker, 'ngx_guildlog_token_verify');
     my $answer = eval { $g->get("$at/config", token => $new_token) };
     $fault->failed;
     is $answer && $answer->status, 500, 'is answered with 500';

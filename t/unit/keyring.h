@@ -101,7 +101,7 @@ keyring_public(const char *name, EVP_PKEY *pkey)
 /* the words behind "guildlog_key" */
 
 static inline char *
-keyring_add(ngx_guildlog_keys_t *keys, const char *words)
+keyring_add(ngx_guildlog_token_keys_t *keys, const char *words)
 {
     u_char      *p, *word;
     ngx_str_t    args[8];
@@ -118,7 +118,7 @@ keyring_add(ngx_guildlog_keys_t *keys, const char *words)
         word = (u_char *) strtok(NULL, " ");
     }
 
-    return ngx_guildlog_keys_add(&keyring_conf, keys, args, n);
+    return ngx_guildlog_token_keys_add(&keyring_conf, keys, args, n);
 }
 
 

@@ -13,9 +13,9 @@
 static void
 accepted(const char *words)
 {
-    ngx_guildlog_keys_t  keys;
+    ngx_guildlog_token_keys_t  keys;
 
-    ngx_memzero(&keys, sizeof(ngx_guildlog_keys_t));
+    ngx_memzero(&keys, sizeof(ngx_guildlog_token_keys_t));
 
     tap_ok(keyring_add(&keys, words) == NGX_CONF_OK && keys.list.nelts == 1,
            "accepted: %s", words);
@@ -29,9 +29,9 @@ accepted(const char *words)
 static void
 refused(const char *words, const char *why)
 {
-    ngx_guildlog_keys_t  keys;
+    ngx_guildlog_token_keys_t  keys;
 
-    ngx_memzero(&keys, sizeof(ngx_guildlog_keys_t));
+    ngx_memzero(&keys, sizeof(ngx_guildlog_token_keys_t));
 
     tap_ok(keyring_add(&keys, words) == NGX_CONF_ERROR
            && keys.list.nelts == 0 && tap_log_has(why),
@@ -46,8 +46,8 @@ refused(const char *words, const char *why)
 static void
 test_secrets(void)
 {
-    ngx_guildlog_key_t   *key;
-    ngx_guildlog_keys_t   keys;
+    ngx_guildlog_token_key_t  *key;
+    ngx_guildlog_token_keys_t  keys;
 
     keyring_write("secret", KEYRING_SECRET, 32, 0600);
     keyring_write("newline", KEYRING_SECRET "\n", 33, 0640);
@@ -72,7 +72,7 @@ test_secrets(void)
     refused("HS256 absent", "failed (2: ");
     refused("HS256 .", "not a regular file");
 
-    ngx_memzero(&keys, sizeof(ngx_guildlog_keys_t));
+    ngx_memzero(&keys, sizeof(ngx_guildlog_token_keys_t));
     (void) keyring_add(&keys, "HS256 newline sign");
     (void) keyring_add(&keys, "HS256 crlf");
     (void) keyring_add(&keys, "HS256 binary");
@@ -186,12 +186,12 @@ test_fifo(void)
 static void
 test_set(void)
 {
-    ngx_uint_t            generation;
-    ngx_guildlog_key_t   *key;
-    ngx_guildlog_keys_t   keys, other;
+    ngx_uint_t                 generation;
+    ngx_guildlog_token_key_t  *key;
+    ngx_guildlog_token_keys_t  keys, other;
 
-    ngx_memzero(&keys, sizeof(ngx_guildlog_keys_t));
-    ngx_memzero(&other, sizeof(ngx_guildlog_keys_t));
+    ngx_memzero(&keys, sizeof(ngx_guildlog_token_keys_t));
+    ngx_memzero(&other, sizeof(ngx_guildlog_token_keys_t));
 
     tap_ok(keyring_add(&keys, "HS256 secret kid=a sign") == NGX_CONF_OK,
            "a first key");
@@ -220,10 +220,10 @@ test_set(void)
 static void
 test_private(void)
 {
-    ngx_guildlog_key_t   *key;
-    ngx_guildlog_keys_t   keys;
+    ngx_guildlog_token_key_t  *key;
+    ngx_guildlog_token_keys_t  keys;
 
-    ngx_memzero(&keys, sizeof(ngx_guildlog_keys_t));
+    ngx_memzero(&keys, sizeof(ngx_guildlog_token_keys_t));
     (void) keyring_add(&keys, "RS256 rsa sign");
     (void) keyring_add(&keys, "ES256 ec");
 
@@ -239,15 +239,15 @@ test_private(void)
 static void
 test_wiped(void)
 {
-    ngx_pool_t           *pool;
-    ngx_guildlog_key_t   *key;
-    ngx_guildlog_keys_t   keys;
-    ngx_pool_cleanup_t   *cln;
+    ngx_pool_t                *pool;
+    ngx_guildlog_token_key_t  *key;
+    ngx_guildlog_token_keys_t  keys;
+    ngx_pool_cleanup_t        *cln;
 
     pool = keyring_conf.pool;
     keyring_conf.pool = tap_pool();
 
-    ngx_memzero(&keys, sizeof(ngx_guildlog_keys_t));
+    ngx_memzero(&keys, sizeof(ngx_guildlog_token_keys_t));
     (void) keyring_add(&keys, "HS256 secret");
     key = keys.list.elts;
 

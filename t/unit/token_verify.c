@@ -33,7 +33,7 @@
 
 
 static ngx_str_t                  issuer = ngx_string("guildlog");
-static ngx_guildlog_keys_t        secrets;
+static ngx_guildlog_token_keys_t        secrets;
 static ngx_guildlog_cache_t  *cache;
 static ngx_guildlog_token_t       token;
 static EVP_PKEY                  *rsa;
@@ -98,7 +98,7 @@ spoil(ngx_str_t *text)
 
 
 static ngx_guildlog_auth_e
-verify(const ngx_guildlog_keys_t *keys, const ngx_str_t *text, time_t now)
+verify(const ngx_guildlog_token_keys_t *keys, const ngx_str_t *text, time_t now)
 {
     ngx_str_t            copy;
     ngx_guildlog_auth_e  cause;
@@ -109,8 +109,8 @@ verify(const ngx_guildlog_keys_t *keys, const ngx_str_t *text, time_t now)
     copy.data = malloc(text->len + !text->len);
     ngx_memcpy(copy.data, text->data, text->len);
 
-    cause = ngx_guildlog_jwt_verify(cache, keys, &issuer, &copy, now, &token,
-                                    &tap_log);
+    cause = ngx_guildlog_token_verify(cache, keys, &issuer, &copy, now, &token,
+                                      &tap_log);
     free(copy.data);
 
     if (ERR_peek_error() != 0) {
@@ -123,7 +123,7 @@ verify(const ngx_guildlog_keys_t *keys, const ngx_str_t *text, time_t now)
 
 
 static void
-verdict(const ngx_guildlog_keys_t *keys, ngx_str_t text,
+verdict(const ngx_guildlog_token_keys_t *keys, ngx_str_t text,
     ngx_guildlog_auth_e expected, const char *what)
 {
     tap_is(verify(keys, &text, NOW), expected, what);
@@ -222,19 +222,19 @@ test_shapes(void)
 static void
 test_algorithms(void)
 {
-    BIO                   *bio;
-    char                  *pem;
-    size_t                 len;
-    ngx_guildlog_keys_t    public, both;
-    const char           **none;
+    BIO                       *bio;
+    char                      *pem;
+    size_t                     len;
+    ngx_guildlog_token_keys_t  public, both;
+    const char               **none;
 
     static const char     *nones[] = { "none", "NONE", "nOnE", "", "HS257",
                                        "hs256", "HS256 ", "PS256", NULL };
 
-    ngx_memzero(&public, sizeof(ngx_guildlog_keys_t));
+    ngx_memzero(&public, sizeof(ngx_guildlog_token_keys_t));
     (void) keyring_add(&public, "RS256 rsa.pub kid=r");
 
-    ngx_memzero(&both, sizeof(ngx_guildlog_keys_t));
+    ngx_memzero(&both, sizeof(ngx_guildlog_token_keys_t));
     (void) keyring_add(&both, "RS256 rsa.pub kid=r");
     (void) keyring_add(&both, "HS256 secret kid=h");
 
@@ -456,13 +456,13 @@ test_claims(void)
 static void
 test_kids(void)
 {
-    ngx_guildlog_keys_t  named, mixed;
+    ngx_guildlog_token_keys_t  named, mixed;
 
-    ngx_memzero(&named, sizeof(ngx_guildlog_keys_t));
+    ngx_memzero(&named, sizeof(ngx_guildlog_token_keys_t));
     (void) keyring_add(&named, "HS256 secret kid=a");
     (void) keyring_add(&named, "HS256 secret2 kid=b");
 
-    ngx_memzero(&mixed, sizeof(ngx_guildlog_keys_t));
+    ngx_memzero(&mixed, sizeof(ngx_guildlog_token_keys_t));
     (void) keyring_add(&mixed, "HS256 secret kid=a");
     (void) keyring_add(&mixed, "HS256 secret2");
 
@@ -481,9 +481,9 @@ test_kids(void)
     verdict(&mixed, forge(HEADER, PAYLOAD, KEYRING_SECRET), SIGNATURE,
             "and only that one");
 
-    tap_is(ngx_guildlog_jwt_verify(NULL, NULL, &issuer,
-                                   &(ngx_str_t) ngx_string("e30.e30.e30"),
-                                   NOW, &token, &tap_log),
+    tap_is(ngx_guildlog_token_verify(NULL, NULL, &issuer,
+                                     &(ngx_str_t) ngx_string("e30.e30.e30"),
+                                     NOW, &token, &tap_log),
            KEY, "no keys at all");
 }
 
@@ -491,12 +491,12 @@ test_kids(void)
 static void
 test_round_trip(void)
 {
-    EVP_PKEY             *pkey;
-    ngx_str_t             text;
-    ngx_uint_t            i;
-    ngx_guildlog_keys_t   signer, verifier;
-    ngx_guildlog_token_t  made;
-    char                  words[64];
+    EVP_PKEY                  *pkey;
+    ngx_str_t                  text;
+    ngx_uint_t                 i;
+    ngx_guildlog_token_keys_t  signer, verifier;
+    ngx_guildlog_token_t       made;
+    char                       words[64];
 
     static const struct {
         const char  *alg;
@@ -508,8 +508,8 @@ test_round_trip(void)
     };
 
     for (i = 0; i < sizeof(algs) / sizeof(algs[0]); i++) {
-        ngx_memzero(&signer, sizeof(ngx_guildlog_keys_t));
-        ngx_memzero(&verifier, sizeof(ngx_guildlog_keys_t));
+        ngx_memzero(&signer, sizeof(ngx_guildlog_token_keys_t));
+        ngx_memzero(&verifier, sizeof(ngx_guildlog_token_keys_t));
 
         if (algs[i].curve == NULL) {
             snprintf(words, sizeof(words), "%s secret kid=k1 sign",
@@ -541,8 +541,8 @@ test_round_trip(void)
         made.iat = NOW;
         made.exp = NOW + 90 * 86400;
 
-        tap_is(ngx_guildlog_jwt_sign(&signer, &issuer, &made,
-                                     keyring_conf.pool, &text),
+        tap_is(ngx_guildlog_token_sign(&signer, &issuer, &made,
+                                       keyring_conf.pool, &text),
                NGX_OK, algs[i].alg);
         verdict(&signer, text, OK, "is known by who signed it");
         verdict(&verifier, text, OK, "and by who may only verify");
@@ -556,14 +556,14 @@ test_round_trip(void)
         verdict(&verifier, text, SIGNATURE, "is not, once changed");
 
         if (algs[i].curve) {
-            tap_is(ngx_guildlog_jwt_sign(&verifier, &issuer, &made,
-                                         keyring_conf.pool, &text),
+            tap_is(ngx_guildlog_token_sign(&verifier, &issuer, &made,
+                                           keyring_conf.pool, &text),
                    NGX_DECLINED, "a public key signs nothing");
         }
     }
 
-    tap_is(ngx_guildlog_jwt_sign(&secrets, &issuer, &made, keyring_conf.pool,
-                                 &text),
+    tap_is(ngx_guildlog_token_sign(&secrets, &issuer, &made, keyring_conf.pool,
+                                   &text),
            NGX_DECLINED, "nor does a set without a signing key");
 }
 
@@ -573,16 +573,16 @@ test_round_trip(void)
 static void
 test_cache(void)
 {
-    u_char               *secret;
-    ngx_str_t             text, other, another, dotted;
-    ngx_uint_t            i;
-    ngx_guildlog_keys_t   keys, next;
-    ngx_guildlog_key_t   *key;
-    char                  payload[4096];
+    u_char                    *secret;
+    ngx_str_t                  text, other, another, dotted;
+    ngx_uint_t                 i;
+    ngx_guildlog_token_keys_t  keys, next;
+    ngx_guildlog_token_key_t  *key;
+    char                       payload[4096];
 
-    ngx_memzero(&keys, sizeof(ngx_guildlog_keys_t));
+    ngx_memzero(&keys, sizeof(ngx_guildlog_token_keys_t));
     (void) keyring_add(&keys, "HS256 secret");
-    ngx_memzero(&next, sizeof(ngx_guildlog_keys_t));
+    ngx_memzero(&next, sizeof(ngx_guildlog_token_keys_t));
     (void) keyring_add(&next, "HS256 secret2");
 
     key = keys.list.elts;
@@ -674,11 +674,11 @@ scarce_malloc(size_t size)
 static void
 test_no_memory(void)
 {
-    ngx_str_t            text;
-    ngx_uint_t           passed;
-    ngx_guildlog_keys_t  keys;
+    ngx_str_t                  text;
+    ngx_uint_t                 passed;
+    ngx_guildlog_token_keys_t  keys;
 
-    ngx_memzero(&keys, sizeof(ngx_guildlog_keys_t));
+    ngx_memzero(&keys, sizeof(ngx_guildlog_token_keys_t));
     (void) keyring_add(&keys, "HS256 secret");
 
     text = forge(HEADER, PAYLOAD, KEYRING_SECRET);
@@ -711,7 +711,7 @@ main(void)
 
     (void) keyring_add(&secrets, "HS256 secret");
 
-    cache = ngx_guildlog_jwt_cache_create(32, &tap_log);
+    cache = ngx_guildlog_token_verify_cache(32, &tap_log);
 
     test_good();
     test_shapes();
