@@ -1,332 +1,321 @@
 
 /*
- * JSON in: what may be read, and what is said of the rest.
+ * JSON out: a writer into one buffer; the bytes of a string of a tree.
  */
 
 #include "base/ngx_guildlog_json.h"
-#include "base/ngx_guildlog_utf8.h"
 
 
-#define NGX_GUILDLOG_JSON_ERROR  1280
+static u_char *ngx_guildlog_json_room(ngx_guildlog_json_t *w, size_t len);
+static void ngx_guildlog_json_value(ngx_guildlog_json_t *w, const void *data,
+    size_t len);
+static u_char ngx_guildlog_json_letter(u_char c);
+static size_t ngx_guildlog_json_escaped(const u_char *p, size_t len);
+static u_char *ngx_guildlog_json_escape(u_char *dst, const u_char *p,
+    size_t len);
 
 
-/* where a walk over the text stands, one frame for each open bracket */
-
-typedef struct {
-    ngx_str_t                      key;      /* as written, escapes and all */
-    ngx_uint_t                     index;
-    unsigned                       object:1;
-    unsigned                       value:1;  /* the colon has passed */
-} ngx_guildlog_json_frame_t;
-
-
-typedef struct {
-    ngx_uint_t                     depth;
-    ngx_guildlog_json_frame_t      frames[NGX_GUILDLOG_JSON_DEPTH];
-} ngx_guildlog_json_walk_t;
-
-
-static ngx_int_t ngx_guildlog_json_check(ngx_pool_t *pool,
-    const ngx_str_t *text, ngx_str_t *error);
-static void ngx_guildlog_json_explain(ngx_pool_t *pool, const ngx_str_t *text,
-    json_error_t *cause, ngx_str_t *error);
-static void ngx_guildlog_json_error(ngx_pool_t *pool, const ngx_str_t *text,
-    size_t offset, const char *why, ngx_str_t *error);
-static u_char *ngx_guildlog_json_path(u_char *p, u_char *last,
-    ngx_guildlog_json_walk_t *walk);
-static ngx_int_t ngx_guildlog_json_walk(ngx_guildlog_json_walk_t *walk,
-    const u_char *p, const u_char *last);
-static void ngx_guildlog_json_cleanup(void *data);
-
-
-json_t *
-ngx_guildlog_json_parse(ngx_pool_t *pool, const ngx_str_t *text,
-    ngx_str_t *error)
+void
+ngx_guildlog_json_init(ngx_guildlog_json_t *w, ngx_pool_t *pool, size_t size)
 {
-    json_t              *json;
-    json_error_t         cause;
-    ngx_pool_cleanup_t  *cln;
+    ngx_memzero(w, sizeof(ngx_guildlog_json_t));
 
-    cln = ngx_pool_cleanup_add(pool, 0);
-    if (cln == NULL) {
-        ngx_str_null(error);
-        return NULL;
+    w->pool = pool;
+
+    w->start = ngx_pnalloc(pool, size);
+    if (w->start == NULL) {
+        w->failed = 1;
+        return;
     }
 
-    json = ngx_guildlog_json_read(text->data, text->len);
-
-    if (json == NULL) {
-
-        if (ngx_guildlog_json_check(pool, text, error) != NGX_OK) {
-            return NULL;
-        }
-
-        json = ngx_guildlog_json_jansson(text->data, text->len,
-                                         JSON_REJECT_DUPLICATES, &cause);
-        if (json == NULL) {
-            ngx_guildlog_json_explain(pool, text, &cause, error);
-            return NULL;
-        }
-    }
-
-    cln->handler = ngx_guildlog_json_cleanup;
-    cln->data = json;
-
-    return json;
+    w->pos = w->start;
+    w->end = w->start + size;
 }
 
 
-/* what jansson would accept, or say in words of its own */
-
-static ngx_int_t
-ngx_guildlog_json_check(ngx_pool_t *pool, const ngx_str_t *text,
-    ngx_str_t *error)
+void
+ngx_guildlog_json_begin(ngx_guildlog_json_t *w, u_char bracket)
 {
-    size_t                     valid;
-    u_char                    *p, *last;
-    ngx_guildlog_json_walk_t   walk;
-
-    last = text->data + text->len;
-    p = ngx_guildlog_json_skip(text->data, last);
-
-    if (p == last) {
-        ngx_guildlog_json_error(pool, text, 0, "is required", error);
-        return NGX_DECLINED;
+    if (w->depth == NGX_GUILDLOG_JSON_DEPTH) {
+        w->failed = 1;
+        return;
     }
 
-    if (*p != '{' && *p != '[') {
-        ngx_guildlog_json_error(pool, text, 0,
-                                "must be a JSON object or array", error);
-        return NGX_DECLINED;
-    }
+    ngx_guildlog_json_value(w, &bracket, 1);
 
-    if (ngx_guildlog_json_walk(&walk, p, last) != NGX_OK) {
-        ngx_guildlog_json_error(pool, text, 0,
-                       "nested deeper than "
-                       ngx_value(NGX_GUILDLOG_JSON_DEPTH) " levels", error);
-        return NGX_DECLINED;
-    }
-
-    valid = ngx_guildlog_utf8_valid(text->data, text->len);
-
-    if (valid < text->len) {
-        ngx_guildlog_json_error(pool, text, valid,
-                                text->data[valid] ? "is not valid UTF-8"
-                                                  : "must not contain NUL",
-                                error);
-        return NGX_DECLINED;
-    }
-
-    return NGX_OK;
+    w->close[w->depth++] = (bracket == '{') ? '}' : ']';
+    w->comma = 0;
 }
 
 
-static void
-ngx_guildlog_json_explain(ngx_pool_t *pool, const ngx_str_t *text,
-    json_error_t *cause, ngx_str_t *error)
+void
+ngx_guildlog_json_end(ngx_guildlog_json_t *w)
+{
+    if (w->depth == 0) {
+        w->failed = 1;
+        return;
+    }
+
+    w->comma = 0;
+    ngx_guildlog_json_value(w, &w->close[--w->depth], 1);
+}
+
+
+void
+ngx_guildlog_json_key(ngx_guildlog_json_t *w, const char *name)
+{
+    u_char    *p;
+    ngx_str_t  s;
+
+    s.data = (u_char *) name;
+    s.len = ngx_strlen(name);
+
+    ngx_guildlog_json_string(w, &s);
+
+    p = ngx_guildlog_json_room(w, 1);
+    if (p == NULL) {
+        return;
+    }
+
+    *p++ = ':';
+
+    w->pos = p;
+    w->comma = 0;
+}
+
+
+void
+ngx_guildlog_json_string(ngx_guildlog_json_t *w, const ngx_str_t *s)
 {
     u_char  *p;
-    size_t   offset;
-    u_char   why[NGX_GUILDLOG_JSON_NAME];
 
-    if (cause->text[0] == '\0') {
-        ngx_str_null(error);
-        return;
-    }
-
-    offset = cause->position;
-
-    switch (json_error_code(cause)) {
-
-    case json_error_numeric_overflow:
-        ngx_guildlog_json_error(pool, text, offset,
-                                "the number is out of range", error);
-        return;
-
-    case json_error_duplicate_key:
-        ngx_guildlog_json_error(pool, text, offset, "given twice", error);
-        return;
-
-    case json_error_null_character:
-    case json_error_null_byte_in_key:
-        ngx_guildlog_json_error(pool, text, offset, "must not contain NUL",
-                                error);
-        return;
-
-    case json_error_premature_end_of_input:
-        ngx_guildlog_json_error(pool, text, 0, "ends too early", error);
-        return;
-
-    case json_error_end_of_input_expected:
-        ngx_guildlog_json_error(pool, text, 0,
-                                "something stands behind its end", error);
-        return;
-
-    default:
-        break;
-    }
-
-    if (ngx_guildlog_json_is_half(cause)) {
-        ngx_guildlog_json_error(pool, text, offset,
-                                "\\u is not followed by a character", error);
-        return;
-    }
-
-    p = ngx_snprintf(why, sizeof(why) - 1,
-                     "not valid JSON at line %d, column %d",
-                     cause->line, cause->column);
-    *p = '\0';
-
-    ngx_guildlog_json_error(pool, text, 0, (char *) why, error);
-}
-
-
-ngx_uint_t
-ngx_guildlog_json_is_half(const json_error_t *cause)
-{
-    return ngx_strncmp(cause->text, "invalid Unicode", 15) == 0;
-}
-
-
-/* "<the field at this offset>: <why>" */
-
-static void
-ngx_guildlog_json_error(ngx_pool_t *pool, const ngx_str_t *text,
-    size_t offset, const char *why, ngx_str_t *error)
-{
-    u_char                    *p, *last;
-    ngx_guildlog_json_walk_t   walk;
-
-    p = ngx_pnalloc(pool, NGX_GUILDLOG_JSON_ERROR);
+    p = ngx_guildlog_json_place(w,
+                  sizeof("\"\"") - 1
+                  + ngx_guildlog_json_escaped(s->data, s->len));
     if (p == NULL) {
-        ngx_str_null(error);
         return;
     }
 
-    last = p + NGX_GUILDLOG_JSON_ERROR;
-    error->data = p;
+    *p++ = '"';
+    p = ngx_guildlog_json_escape(p, s->data, s->len);
+    *p++ = '"';
 
-    (void) ngx_guildlog_json_walk(&walk, text->data, text->data + offset);
-
-    p = ngx_guildlog_json_path(p, last, &walk);
-    p = ngx_slprintf(p, last, ": %s", why);
-
-    error->len = p - error->data;
+    ngx_guildlog_json_placed(w, p);
 }
 
 
-static u_char *
-ngx_guildlog_json_path(u_char *p, u_char *last, ngx_guildlog_json_walk_t *walk)
+void
+ngx_guildlog_json_number(ngx_guildlog_json_t *w, int64_t n)
 {
-    u_char                     *start;
-    ngx_str_t                   name;
-    ngx_uint_t                  i;
-    ngx_guildlog_json_frame_t  *frame;
+    u_char  *p;
+    u_char   buf[NGX_INT64_LEN];
 
-    start = p;
+    p = ngx_sprintf(buf, "%L", n);
 
-    for (i = 0; i < walk->depth; i++) {
-        frame = &walk->frames[i];
+    ngx_guildlog_json_value(w, buf, p - buf);
+}
 
-        if (!frame->object) {
-            p = ngx_slprintf(p, last, "%s[%ui]", p == start ? "body" : "",
-                             frame->index);
-            continue;
-        }
 
-        if (frame->key.data) {
-            name = frame->key;
-            name.len = ngx_guildlog_utf8_cut(name.data, name.len,
-                                             NGX_GUILDLOG_JSON_NAME);
+void
+ngx_guildlog_json_bool(ngx_guildlog_json_t *w, ngx_uint_t b)
+{
+    if (b) {
+        ngx_guildlog_json_value(w, "true", 4);
 
-            p = ngx_slprintf(p, last, "%s%V", p == start ? "" : ".", &name);
-        }
+    } else {
+        ngx_guildlog_json_value(w, "false", 5);
     }
+}
 
-    if (p == start) {
-        p = ngx_slprintf(p, last, "body");
+
+void
+ngx_guildlog_json_null(ngx_guildlog_json_t *w)
+{
+    ngx_guildlog_json_value(w, "null", 4);
+}
+
+
+void
+ngx_guildlog_json_raw(ngx_guildlog_json_t *w, const ngx_str_t *s)
+{
+    ngx_guildlog_json_value(w, s->data, s->len);
+}
+
+
+void
+ngx_guildlog_json_literal(ngx_guildlog_json_t *w, const void *data, size_t len)
+{
+    w->comma = 0;
+    ngx_guildlog_json_value(w, data, len);
+    w->comma = 0;
+}
+
+
+u_char *
+ngx_guildlog_json_place(ngx_guildlog_json_t *w, size_t len)
+{
+    u_char  *p;
+
+    p = ngx_guildlog_json_room(w, 1 + len);
+
+    if (p && w->comma) {
+        *p++ = ',';
     }
 
     return p;
 }
 
 
-/*
- * Follows brackets and keys without judging the rest.  NGX_DECLINED: nested
- * too deep.
- */
-
-static ngx_int_t
-ngx_guildlog_json_walk(ngx_guildlog_json_walk_t *walk, const u_char *p,
-    const u_char *last)
+void
+ngx_guildlog_json_placed(ngx_guildlog_json_t *w, u_char *last)
 {
-    const u_char               *start;
-    ngx_guildlog_json_frame_t  *frame;
+    w->pos = last;
+    w->comma = 1;
+}
 
-    walk->depth = 0;
-    frame = NULL;
 
-    for ( /* void */ ; p < last; p++) {
-
-        switch (*p) {
-
-        case '{':
-        case '[':
-            if (walk->depth == NGX_GUILDLOG_JSON_DEPTH) {
-                return NGX_DECLINED;
-            }
-
-            frame = &walk->frames[walk->depth++];
-            ngx_memzero(frame, sizeof(ngx_guildlog_json_frame_t));
-            frame->object = (*p == '{');
-            break;
-
-        case '}':
-        case ']':
-            if (walk->depth) {
-                walk->depth--;
-            }
-
-            frame = walk->depth ? &walk->frames[walk->depth - 1] : NULL;
-            break;
-
-        case '"':
-            start = ++p;
-            p = ngx_guildlog_json_quote(p, last);
-
-            if (p < last && frame && !frame->value) {
-                frame->key.data = (u_char *) start;
-                frame->key.len = p - start;
-            }
-
-            break;
-
-        case ':':
-            if (frame) {
-                frame->value = 1;
-            }
-
-            break;
-
-        case ',':
-            if (frame) {
-                frame->value = 0;
-                ngx_str_null(&frame->key);
-                frame->index++;
-            }
-
-            break;
-        }
+ngx_int_t
+ngx_guildlog_json_written(const ngx_guildlog_json_t *w, ngx_str_t *text)
+{
+    if (w->failed) {
+        return NGX_ERROR;
     }
+
+    text->data = w->start;
+    text->len = w->pos - w->start;
 
     return NGX_OK;
 }
 
 
-static void
-ngx_guildlog_json_cleanup(void *data)
+/* the place to write len bytes to; NULL once the writer has failed */
+
+static u_char *
+ngx_guildlog_json_room(ngx_guildlog_json_t *w, size_t len)
 {
-    json_decref(data);
+    u_char  *p;
+    size_t   used, size;
+
+    if (w->failed) {
+        return NULL;
+    }
+
+    if ((size_t) (w->end - w->pos) >= len) {
+        return w->pos;
+    }
+
+    used = w->pos - w->start;
+    size = ngx_max(2 * (size_t) (w->end - w->start), used + len);
+
+    p = ngx_pnalloc(w->pool, size);
+    if (p == NULL) {
+        w->failed = 1;
+        return NULL;
+    }
+
+    ngx_memcpy(p, w->start, used);
+    (void) ngx_pfree(w->pool, w->start);
+
+    w->start = p;
+    w->pos = p + used;
+    w->end = p + size;
+
+    return w->pos;
+}
+
+
+static void
+ngx_guildlog_json_value(ngx_guildlog_json_t *w, const void *data, size_t len)
+{
+    u_char  *p;
+
+    p = ngx_guildlog_json_place(w, len);
+
+    if (p) {
+        ngx_guildlog_json_placed(w, ngx_cpymem(p, data, len));
+    }
+}
+
+
+/* the letter behind the backslash; 'u': its number is */
+
+static u_char
+ngx_guildlog_json_letter(u_char c)
+{
+    switch (c) {
+
+    case '"':
+    case '\\':
+        return c;
+
+    case '\b':
+        return 'b';
+
+    case '\f':
+        return 'f';
+
+    case LF:
+        return 'n';
+
+    case CR:
+        return 'r';
+
+    case '\t':
+        return 't';
+
+    default:
+        return 'u';
+    }
+}
+
+
+static size_t
+ngx_guildlog_json_escaped(const u_char *p, size_t len)
+{
+    size_t  i, n;
+
+    n = len;
+
+    for (i = ngx_guildlog_json_scan_bare(p, len);
+         i < len;
+         i += 1 + ngx_guildlog_json_scan_bare(p + i + 1, len - i - 1))
+    {
+        n += (ngx_guildlog_json_letter(p[i]) == 'u')
+             ? sizeof("\\u001f") - 1 - 1 : 1;
+    }
+
+    return n;
+}
+
+
+static u_char *
+ngx_guildlog_json_escape(u_char *dst, const u_char *p, size_t len)
+{
+    size_t         n;
+    u_char         letter;
+    const u_char  *last;
+
+    for (last = p + len; p < last; p++) {
+        n = ngx_guildlog_json_scan_bare(p, last - p);
+        dst = ngx_cpymem(dst, p, n);
+        p += n;
+
+        if (p == last) {
+            break;
+        }
+
+        letter = ngx_guildlog_json_letter(*p);
+
+        if (letter == 'u') {
+            dst = ngx_sprintf(dst, "\\u%04xd", *p);
+
+        } else {
+            *dst++ = '\\';
+            *dst++ = letter;
+        }
+    }
+
+    return dst;
 }
 
 

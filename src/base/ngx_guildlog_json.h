@@ -33,12 +33,12 @@ json_t *ngx_guildlog_json_parse(ngx_pool_t *pool, const ngx_str_t *text,
  * What jansson makes of a text, whatever it is, with these of its flags; NULL
  * with an empty cause->text: no memory.
  */
-json_t *ngx_guildlog_json_load(const u_char *p, size_t len, size_t flags,
+json_t *ngx_guildlog_json_read_any(const u_char *p, size_t len, size_t flags,
     json_error_t *cause);
 
 /* the same by jansson alone, for a text that read() does not know */
-json_t *ngx_guildlog_json_jansson(const u_char *p, size_t len, size_t flags,
-    json_error_t *cause);
+json_t *ngx_guildlog_json_read_jansson(const u_char *p, size_t len,
+    size_t flags, json_error_t *cause);
 
 /*
  * The tree of an object or an array that parse() accepts and that holds nothing
@@ -47,19 +47,19 @@ json_t *ngx_guildlog_json_jansson(const u_char *p, size_t len, size_t flags,
 json_t *ngx_guildlog_json_read(const u_char *p, size_t len);
 
 /* it stopped at a \u that is half a character: jansson has no code for it */
-ngx_uint_t ngx_guildlog_json_is_half(const json_error_t *cause);
+ngx_uint_t ngx_guildlog_json_parse_is_half(const json_error_t *cause);
 
 /* the bytes of a string, in its tree; empty where it is none */
 ngx_str_t ngx_guildlog_json_text(const json_t *json);
 
 /* the first byte that is not white space between values, or last */
-u_char *ngx_guildlog_json_skip(const u_char *p, const u_char *last);
+u_char *ngx_guildlog_json_scan_skip(const u_char *p, const u_char *last);
 
 /* the quote that ends a string; last or behind it: none does */
-const u_char *ngx_guildlog_json_quote(const u_char *p, const u_char *last);
+const u_char *ngx_guildlog_json_scan_quote(const u_char *p, const u_char *last);
 
 /* how many bytes from the start stand in a string as they are */
-size_t ngx_guildlog_json_bare(const u_char *p, size_t len);
+size_t ngx_guildlog_json_scan_bare(const u_char *p, size_t len);
 
 /*
  * Writer.  Commas are its business: begin(w, '{'), key(w, "a"), number(w, 1),

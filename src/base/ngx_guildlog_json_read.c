@@ -68,14 +68,14 @@ ngx_guildlog_json_read(const u_char *p, size_t len)
 
 
 json_t *
-ngx_guildlog_json_load(const u_char *p, size_t len, size_t flags,
+ngx_guildlog_json_read_any(const u_char *p, size_t len, size_t flags,
     json_error_t *cause)
 {
     json_t  *json;
 
     json = ngx_guildlog_json_read(p, len);
 
-    return json ? json : ngx_guildlog_json_jansson(p, len, flags, cause);
+    return json ? json : ngx_guildlog_json_read_jansson(p, len, flags, cause);
 }
 
 
@@ -85,7 +85,7 @@ ngx_guildlog_json_load(const u_char *p, size_t len, size_t flags,
  */
 
 json_t *
-ngx_guildlog_json_jansson(const u_char *p, size_t len, size_t flags,
+ngx_guildlog_json_read_jansson(const u_char *p, size_t len, size_t flags,
     json_error_t *cause)
 {
     json_t  *json;
@@ -294,7 +294,7 @@ ngx_guildlog_json_read_text(ngx_guildlog_json_reader_t *r, ngx_str_t *text)
     r->pos++;
 
     text->data = (u_char *) r->pos;
-    text->len = ngx_guildlog_json_bare(r->pos, r->last - r->pos);
+    text->len = ngx_guildlog_json_scan_bare(r->pos, r->last - r->pos);
 
     r->pos += text->len;
 
@@ -339,7 +339,7 @@ ngx_guildlog_json_read_escapes(ngx_guildlog_json_reader_t *r, ngx_str_t *text)
             return NGX_DECLINED;
         }
 
-        n = ngx_guildlog_json_bare(r->pos, r->last - r->pos);
+        n = ngx_guildlog_json_scan_bare(r->pos, r->last - r->pos);
 
         if (dst > end || n > (size_t) (end - dst)) {
             return NGX_DECLINED;
@@ -477,7 +477,7 @@ ngx_guildlog_json_read_word(ngx_guildlog_json_reader_t *r)
 static ngx_int_t
 ngx_guildlog_json_read_skip(ngx_guildlog_json_reader_t *r)
 {
-    r->pos = ngx_guildlog_json_skip(r->pos, r->last);
+    r->pos = ngx_guildlog_json_scan_skip(r->pos, r->last);
 
     return (r->pos < r->last) ? NGX_OK : NGX_DECLINED;
 }

@@ -7,7 +7,7 @@
 
 
 u_char *
-ngx_guildlog_json_skip(const u_char *p, const u_char *last)
+ngx_guildlog_json_scan_skip(const u_char *p, const u_char *last)
 {
     while (p < last && (*p == ' ' || *p == '\t' || *p == CR || *p == LF)) {
         p++;
@@ -18,7 +18,7 @@ ngx_guildlog_json_skip(const u_char *p, const u_char *last)
 
 
 const u_char *
-ngx_guildlog_json_quote(const u_char *p, const u_char *last)
+ngx_guildlog_json_scan_quote(const u_char *p, const u_char *last)
 {
     const u_char  *end;
 
@@ -44,7 +44,7 @@ ngx_guildlog_json_quote(const u_char *p, const u_char *last)
 
 
 size_t
-ngx_guildlog_json_bare(const u_char *p, size_t len)
+ngx_guildlog_json_scan_bare(const u_char *p, size_t len)
 {
     size_t          i;
     uint64_t        word, quote, slash;

@@ -14,17 +14,17 @@
                                     + NGX_GUILDLOG_SECRET_TAG)
 
 
-static ngx_int_t ngx_guildlog_secret_encrypt(EVP_CIPHER_CTX *ctx,
+static ngx_int_t ngx_guildlog_seal_encrypt(EVP_CIPHER_CTX *ctx,
     const u_char *key, const ngx_str_t *owner, const ngx_str_t *plain,
     u_char *out);
-static ngx_int_t ngx_guildlog_secret_decrypt(EVP_CIPHER_CTX *ctx,
+static ngx_int_t ngx_guildlog_seal_decrypt(EVP_CIPHER_CTX *ctx,
     const u_char *key, const ngx_str_t *owner, ngx_str_t *in, u_char *out);
-static ngx_int_t ngx_guildlog_secret_unhex(u_char *dst, const u_char *src,
+static ngx_int_t ngx_guildlog_seal_unhex(u_char *dst, const u_char *src,
     size_t n);
 
 
 ngx_int_t
-ngx_guildlog_secret_key(u_char key[NGX_GUILDLOG_SECRET_KEY],
+ngx_guildlog_seal_key(u_char key[NGX_GUILDLOG_SEAL_KEY],
     const ngx_str_t *text)
 {
     u_char     buf[64];
@@ -36,9 +36,9 @@ ngx_guildlog_secret_key(u_char key[NGX_GUILDLOG_SECRET_KEY],
         src.len--;
     }
 
-    if (src.len == 2 * NGX_GUILDLOG_SECRET_KEY) {
-        return ngx_guildlog_secret_unhex(key, src.data,
-                                         NGX_GUILDLOG_SECRET_KEY)
+    if (src.len == 2 * NGX_GUILDLOG_SEAL_KEY) {
+        return ngx_guildlog_seal_unhex(key, src.data,
+                                       NGX_GUILDLOG_SEAL_KEY)
                == NGX_OK ? NGX_OK : NGX_DECLINED;
     }
 
@@ -49,12 +49,12 @@ ngx_guildlog_secret_key(u_char key[NGX_GUILDLOG_SECRET_KEY],
     dst.data = buf;
 
     if (ngx_decode_base64(&dst, &src) != NGX_OK
-        || dst.len != NGX_GUILDLOG_SECRET_KEY)
+        || dst.len != NGX_GUILDLOG_SEAL_KEY)
     {
         return NGX_DECLINED;
     }
 
-    ngx_memcpy(key, buf, NGX_GUILDLOG_SECRET_KEY);
+    ngx_memcpy(key, buf, NGX_GUILDLOG_SEAL_KEY);
     ngx_explicit_memzero(buf, sizeof(buf));
 
     return NGX_OK;
@@ -62,7 +62,7 @@ ngx_guildlog_secret_key(u_char key[NGX_GUILDLOG_SECRET_KEY],
 
 
 ngx_int_t
-ngx_guildlog_secret_seal(ngx_pool_t *pool, const u_char *key,
+ngx_guildlog_seal(ngx_pool_t *pool, const u_char *key,
     const ngx_str_t *owner, const ngx_str_t *plain, ngx_str_t *sealed)
 {
     size_t           size;
@@ -81,7 +81,7 @@ ngx_guildlog_secret_seal(ngx_pool_t *pool, const u_char *key,
         return NGX_ERROR;
     }
 
-    rc = ngx_guildlog_secret_encrypt(ctx, key, owner, plain, raw);
+    rc = ngx_guildlog_seal_encrypt(ctx, key, owner, plain, raw);
 
     EVP_CIPHER_CTX_free(ctx);
 
@@ -95,7 +95,7 @@ ngx_guildlog_secret_seal(ngx_pool_t *pool, const u_char *key,
 
 
 static ngx_int_t
-ngx_guildlog_secret_encrypt(EVP_CIPHER_CTX *ctx, const u_char *key,
+ngx_guildlog_seal_encrypt(EVP_CIPHER_CTX *ctx, const u_char *key,
     const ngx_str_t *owner, const ngx_str_t *plain, u_char *out)
 {
     int      n;
@@ -121,7 +121,7 @@ ngx_guildlog_secret_encrypt(EVP_CIPHER_CTX *ctx, const u_char *key,
 
 
 ngx_int_t
-ngx_guildlog_secret_open(ngx_pool_t *pool, const u_char *key,
+ngx_guildlog_seal_open(ngx_pool_t *pool, const u_char *key,
     const ngx_str_t *owner, const ngx_str_t *sealed, ngx_str_t *plain)
 {
     u_char          *p;
@@ -143,7 +143,7 @@ ngx_guildlog_secret_open(ngx_pool_t *pool, const u_char *key,
         return NGX_ERROR;
     }
 
-    if (ngx_guildlog_secret_unhex(raw.data, sealed->data + 2, raw.len)
+    if (ngx_guildlog_seal_unhex(raw.data, sealed->data + 2, raw.len)
         != NGX_OK)
     {
         return NGX_DECLINED;
@@ -154,7 +154,7 @@ ngx_guildlog_secret_open(ngx_pool_t *pool, const u_char *key,
         return NGX_ERROR;
     }
 
-    rc = ngx_guildlog_secret_decrypt(ctx, key, owner, &raw, p);
+    rc = ngx_guildlog_seal_decrypt(ctx, key, owner, &raw, p);
 
     EVP_CIPHER_CTX_free(ctx);
 
@@ -166,7 +166,7 @@ ngx_guildlog_secret_open(ngx_pool_t *pool, const u_char *key,
 
 
 static ngx_int_t
-ngx_guildlog_secret_decrypt(EVP_CIPHER_CTX *ctx, const u_char *key,
+ngx_guildlog_seal_decrypt(EVP_CIPHER_CTX *ctx, const u_char *key,
     const ngx_str_t *owner, ngx_str_t *in, u_char *out)
 {
     int      n;
@@ -191,7 +191,7 @@ ngx_guildlog_secret_decrypt(EVP_CIPHER_CTX *ctx, const u_char *key,
 
 
 static ngx_int_t
-ngx_guildlog_secret_unhex(u_char *dst, const u_char *src, size_t n)
+ngx_guildlog_seal_unhex(u_char *dst, const u_char *src, size_t n)
 {
     ngx_int_t  byte;
 

@@ -11,20 +11,20 @@
 #include "base/ngx_guildlog.h"
 
 
-#define NGX_GUILDLOG_SECRET_KEY  32
+#define NGX_GUILDLOG_SEAL_KEY  32
 
 
 /* 64 hexadecimal digits, or 32 bytes in base64; NGX_DECLINED: neither */
-ngx_int_t ngx_guildlog_secret_key(u_char key[NGX_GUILDLOG_SECRET_KEY],
+ngx_int_t ngx_guildlog_seal_key(u_char key[NGX_GUILDLOG_SEAL_KEY],
     const ngx_str_t *text);
 
 /*
  * The owner goes into the seal: what was made for one opens for no other.
  * NGX_ERROR: out of memory.  NGX_DECLINED: not what seal() made.
  */
-ngx_int_t ngx_guildlog_secret_seal(ngx_pool_t *pool, const u_char *key,
+ngx_int_t ngx_guildlog_seal(ngx_pool_t *pool, const u_char *key,
     const ngx_str_t *owner, const ngx_str_t *plain, ngx_str_t *sealed);
-ngx_int_t ngx_guildlog_secret_open(ngx_pool_t *pool, const u_char *key,
+ngx_int_t ngx_guildlog_seal_open(ngx_pool_t *pool, const u_char *key,
     const ngx_str_t *owner, const ngx_str_t *sealed, ngx_str_t *plain);
 
 

@@ -229,7 +229,7 @@ ngx_http_guildlog_conf_delivery(ngx_conf_t *cf, ngx_command_t *cmd,
         return NGX_CONF_ERROR;
     }
 
-    if (ngx_guildlog_secret_key(delivery->key, &text) != NGX_OK) {
+    if (ngx_guildlog_seal_key(delivery->key, &text) != NGX_OK) {
         ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
                            "\"%V\" does not hold 32 bytes, hexadecimal or in "
                            "base64", &file);

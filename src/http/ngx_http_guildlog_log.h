@@ -42,7 +42,7 @@ typedef enum {
 typedef struct {
     u_char                        *last;      /* there is room for all */
     ngx_uint_t                     n;
-    const ngx_guildlog_ranges_t   *ranges;
+    const ngx_guildlog_places_t   *ranges;
 
     unsigned                       undecided:1; /* a delivery may change
                                                    without a request */
@@ -50,7 +50,7 @@ typedef struct {
 
 /* bytes for all entries, at most; without ranges no row has several */
 size_t ngx_http_guildlog_log_json_size(ngx_guildlog_db_result_t *result,
-    const ngx_guildlog_ranges_t *ranges);
+    const ngx_guildlog_places_t *ranges);
 
 /* writes an entry with its delivery */
 u_char *ngx_http_guildlog_log_json_entry(u_char *p,

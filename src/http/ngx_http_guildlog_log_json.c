@@ -45,7 +45,7 @@ static ngx_int_t ngx_http_guildlog_log_json_split(
 static u_char *ngx_http_guildlog_log_json_line(u_char *p, u_char *last,
     ngx_str_t *joined);
 static ngx_int_t ngx_http_guildlog_log_json_place(ngx_str_t *joined,
-    const ngx_guildlog_ranges_t *ranges);
+    const ngx_guildlog_places_t *ranges);
 static void ngx_http_guildlog_log_json_doc(
     ngx_http_guildlog_log_json_t *entries, const ngx_str_t *doc);
 static void ngx_http_guildlog_log_json_write(
@@ -68,7 +68,7 @@ static const ngx_str_t  ngx_http_guildlog_log_json_words[] = {
 
 size_t
 ngx_http_guildlog_log_json_size(ngx_guildlog_db_result_t *result,
-    const ngx_guildlog_ranges_t *ranges)
+    const ngx_guildlog_places_t *ranges)
 {
     size_t      size;
     ngx_uint_t  row, n;
@@ -267,11 +267,11 @@ ngx_http_guildlog_log_json_line(u_char *p, u_char *last, ngx_str_t *joined)
 
 static ngx_int_t
 ngx_http_guildlog_log_json_place(ngx_str_t *joined,
-    const ngx_guildlog_ranges_t *ranges)
+    const ngx_guildlog_places_t *ranges)
 {
-    ngx_int_t                    status;
-    ngx_str_t                   *lane, *seq, *word;
-    const ngx_guildlog_range_t  *range;
+    ngx_int_t                           status;
+    ngx_str_t                          *lane, *seq, *word;
+    const ngx_guildlog_places_range_t  *range;
 
     lane = &joined[NGX_HTTP_GUILDLOG_JOINED_LANE];
     seq = &joined[NGX_HTTP_GUILDLOG_JOINED_SEQ];
@@ -285,7 +285,7 @@ ngx_http_guildlog_log_json_place(ngx_str_t *joined,
         ngx_str_set(&joined[NGX_HTTP_GUILDLOG_DELIVERY_REASON], "queued");
 
     } else {
-        range = ngx_guildlog_ranges_find(ranges,
+        range = ngx_guildlog_places_find(ranges,
                                          ngx_atoi(lane->data, lane->len),
                                          ngx_atoi(seq->data, seq->len));
         if (range == NULL) {

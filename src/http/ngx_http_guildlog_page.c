@@ -45,8 +45,8 @@ static ngx_int_t ngx_http_guildlog_page_again(ngx_http_guildlog_call_t *call,
 static ngx_uint_t ngx_http_guildlog_page_lacks(
     ngx_guildlog_db_result_t *result);
 static ngx_int_t ngx_http_guildlog_page_ranges(ngx_http_guildlog_call_t *call,
-    ngx_guildlog_db_result_t *result, ngx_guildlog_ranges_t *ranges);
-static void ngx_http_guildlog_page_range(ngx_guildlog_ranges_t *ranges,
+    ngx_guildlog_db_result_t *result, ngx_guildlog_places_t *ranges);
+static void ngx_http_guildlog_page_range(ngx_guildlog_places_t *ranges,
     ngx_guildlog_db_result_t *result, ngx_uint_t row);
 static ngx_int_t ngx_http_guildlog_page_build(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result, ngx_http_guildlog_log_json_t *entries,
@@ -161,7 +161,7 @@ ngx_http_guildlog_page_answer(ngx_http_guildlog_call_t *call,
 {
     ngx_int_t                     rc;
     ngx_str_t                     body, state;
-    ngx_guildlog_ranges_t         ranges;
+    ngx_guildlog_places_t         ranges;
     ngx_http_guildlog_log_json_t  entries;
 
     if (call->page
@@ -256,12 +256,12 @@ ngx_http_guildlog_page_lacks(ngx_guildlog_db_result_t *result)
 
 static ngx_int_t
 ngx_http_guildlog_page_ranges(ngx_http_guildlog_call_t *call,
-    ngx_guildlog_db_result_t *result, ngx_guildlog_ranges_t *ranges)
+    ngx_guildlog_db_result_t *result, ngx_guildlog_places_t *ranges)
 {
     ngx_str_t   doc;
     ngx_uint_t  row, rows;
 
-    ngx_memzero(ranges, sizeof(ngx_guildlog_ranges_t));
+    ngx_memzero(ranges, sizeof(ngx_guildlog_places_t));
 
     rows = result->rows;
 
@@ -281,8 +281,8 @@ ngx_http_guildlog_page_ranges(ngx_http_guildlog_call_t *call,
 
     ranges->elts = ngx_palloc(call->request->pool,
                               (result->rows - rows)
-                              * NGX_GUILDLOG_RANGES_OF_LANE
-                              * sizeof(ngx_guildlog_range_t));
+                              * NGX_GUILDLOG_PLACES_OF_LANE
+                              * sizeof(ngx_guildlog_places_range_t));
     if (ranges->elts == NULL) {
         return NGX_ERROR;
     }
@@ -291,7 +291,7 @@ ngx_http_guildlog_page_ranges(ngx_http_guildlog_call_t *call,
         ngx_http_guildlog_page_range(ranges, result, row);
     }
 
-    ngx_guildlog_ranges_sort(ranges);
+    ngx_guildlog_places_sort(ranges);
 
     result->rows = rows;
 
@@ -300,11 +300,11 @@ ngx_http_guildlog_page_ranges(ngx_http_guildlog_call_t *call,
 
 
 static void
-ngx_http_guildlog_page_range(ngx_guildlog_ranges_t *ranges,
+ngx_http_guildlog_page_range(ngx_guildlog_places_t *ranges,
     ngx_guildlog_db_result_t *result, ngx_uint_t row)
 {
-    int64_t               status;
-    ngx_guildlog_range_t  range;
+    int64_t                      status;
+    ngx_guildlog_places_range_t  range;
 
     range.lane = ngx_guildlog_db_result_number(result, row,
                                                NGX_HTTP_GUILDLOG_LOG_LANE);
@@ -321,7 +321,7 @@ ngx_http_guildlog_page_range(ngx_guildlog_ranges_t *ranges,
                                            NGX_HTTP_GUILDLOG_LOG_DSTATUS);
 
     if (status == NGX_ERROR) {
-        ngx_guildlog_ranges_add_lane(ranges, range.lane, range.first,
+        ngx_guildlog_places_add_lane(ranges, range.lane, range.first,
                                      range.last,
                               ngx_guildlog_db_result_number(result, row,
                                               NGX_HTTP_GUILDLOG_LOG_MESSAGE));
@@ -329,7 +329,7 @@ ngx_http_guildlog_page_range(ngx_guildlog_ranges_t *ranges,
     }
 
     range.status = status;
-    ngx_guildlog_ranges_add(ranges, &range);
+    ngx_guildlog_places_add(ranges, &range);
 }
 
 

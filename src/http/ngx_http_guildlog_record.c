@@ -40,7 +40,7 @@ ngx_http_guildlog_record_bound(ngx_http_guildlog_call_t *call)
     r = call->request;
 
     last = call->body.data + call->body.len;
-    p = ngx_guildlog_json_skip(call->body.data, last);
+    p = ngx_guildlog_json_scan_skip(call->body.data, last);
 
     ndjson = (p < last && *p == '{')
              || ngx_http_guildlog_body_is_ndjson(r);
@@ -282,7 +282,7 @@ ngx_http_guildlog_record_log(ngx_http_guildlog_call_t *call,
         return;
     }
 
-    counts = ngx_guildlog_json_load(text.data, text.len, 0, &cause);
+    counts = ngx_guildlog_json_read_any(text.data, text.len, 0, &cause);
 
     json_array_foreach(json_object_get(counts, "faults"), i, fault) {
         ngx_log_error(NGX_LOG_ERR, call->request->connection->log, 0,

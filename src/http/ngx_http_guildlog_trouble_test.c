@@ -128,7 +128,7 @@ ngx_http_guildlog_test_build(ngx_http_guildlog_probe_t *probe, json_t *send)
     conf = ngx_http_guildlog_probe_conf(probe->call);
 
     if (conf == NULL
-        || ngx_guildlog_secret_open(pool, conf->key, &lane, &secret, &token)
+        || ngx_guildlog_seal_open(pool, conf->key, &lane, &secret, &token)
            != NGX_OK
         || ngx_guildlog_platform_call_execute(pool, &webhook, &token,
                                               &probe->request)

@@ -380,7 +380,7 @@ ngx_guildlog_delivery_gauges_told(void *data, ngx_guildlog_db_result_t *result)
     }
 
     body = ngx_guildlog_db_result_value(result, 0, 1);
-    json = ngx_guildlog_json_load(body.data, body.len, 0, &cause);
+    json = ngx_guildlog_json_read_any(body.data, body.len, 0, &cause);
 
     ngx_guildlog_delivery_gauges_set(d, json, "backlog",
                                      NGX_GUILDLOG_GAUGE_BACKLOG);

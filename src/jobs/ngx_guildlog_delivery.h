@@ -31,7 +31,7 @@ typedef struct {
     ngx_uint_t                     connections;  /* to the database */
     ngx_flag_t                     resend;    /* a message of which it cannot
                                                  be proved that it arrived */
-    u_char                         key[NGX_GUILDLOG_SECRET_KEY];
+    u_char                         key[NGX_GUILDLOG_SEAL_KEY];
 } ngx_guildlog_delivery_conf_t;
 
 

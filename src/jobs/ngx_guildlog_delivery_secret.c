@@ -33,7 +33,7 @@ ngx_guildlog_delivery_secret(ngx_guildlog_delivery_t *d)
         return;
     }
 
-    if (ngx_guildlog_secret_seal(pool, d->env.conf->key, &mark, &mark, &sealed)
+    if (ngx_guildlog_seal(pool, d->env.conf->key, &mark, &mark, &sealed)
         == NGX_OK)
     {
         d->lease = ngx_guildlog_db_pool_submit(d->env.pool,
@@ -100,7 +100,7 @@ ngx_guildlog_delivery_secret_told(void *data, ngx_guildlog_db_result_t *result)
 
 
 /* told: the owner of the mark, a blank, the mark.  Returns as
-   ngx_guildlog_secret_open() */
+   ngx_guildlog_seal_open() */
 
 static ngx_int_t
 ngx_guildlog_delivery_secret_open(ngx_guildlog_delivery_t *d,
@@ -121,6 +121,6 @@ ngx_guildlog_delivery_secret_open(ngx_guildlog_delivery_t *d,
     sealed.data = blank + 1;
     sealed.len = last - sealed.data;
 
-    return ngx_guildlog_secret_open(pool, d->env.conf->key, &owner, &sealed,
-                                    &plain);
+    return ngx_guildlog_seal_open(pool, d->env.conf->key, &owner, &sealed,
+                                  &plain);
 }

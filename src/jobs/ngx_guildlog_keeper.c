@@ -184,7 +184,7 @@ ngx_guildlog_keeper_note(ngx_guildlog_keeper_t *keeper, const ngx_str_t *body)
     const char    *name;
     json_error_t   cause;
 
-    tasks = ngx_guildlog_json_load(body->data, body->len, 0, &cause);
+    tasks = ngx_guildlog_json_read_any(body->data, body->len, 0, &cause);
 
     json_object_foreach(tasks, name, facts) {
         ngx_guildlog_keeper_task(keeper, name, facts);

@@ -87,8 +87,8 @@ ngx_guildlog_lane_row_read(ngx_guildlog_lane_t *lane,
         return NGX_OK;
     }
 
-    rc = ngx_guildlog_secret_open(lane->pool, lane->env->conf->key, &lane->id,
-                                  &sealed, &lane->token);
+    rc = ngx_guildlog_seal_open(lane->pool, lane->env->conf->key, &lane->id,
+                                &sealed, &lane->token);
 
     /* it will get another webhook, so the secret of this one is not needed */
 

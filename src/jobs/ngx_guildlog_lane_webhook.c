@@ -362,8 +362,8 @@ ngx_guildlog_webhook_keep(ngx_guildlog_lane_t *lane, const ngx_str_t *id,
 
     args.value[5] = *id;
 
-    if (ngx_guildlog_secret_seal(lane->work_pool, conf->key, &lane->id,
-                                 token, &args.value[6])
+    if (ngx_guildlog_seal(lane->work_pool, conf->key, &lane->id,
+                          token, &args.value[6])
         != NGX_OK)
     {
         ngx_guildlog_delivery_queue_sleep(lane, NGX_GUILDLOG_WEBHOOK_RETRY,

@@ -116,7 +116,7 @@ ngx_guildlog_batch_array(ngx_guildlog_batch_t *batch)
     u_char  *last;
 
     last = batch->body.data + batch->body.len;
-    batch->pos = ngx_guildlog_json_skip(batch->body.data, last);
+    batch->pos = ngx_guildlog_json_scan_skip(batch->body.data, last);
 
     if (batch->pos == last || *batch->pos != '[') {
         return ngx_guildlog_batch_refuse(batch);
@@ -148,9 +148,9 @@ ngx_guildlog_batch_item(ngx_guildlog_batch_t *batch)
         return ngx_guildlog_batch_refuse(batch);
     }
 
-    json = ngx_guildlog_json_load(text.data, text.len,
-                                  JSON_REJECT_DUPLICATES|JSON_DECODE_ANY,
-                                  &cause);
+    json = ngx_guildlog_json_read_any(text.data, text.len,
+                                      JSON_REJECT_DUPLICATES|JSON_DECODE_ANY,
+                                      &cause);
     if (json) {
         rc = ngx_guildlog_batch_check(batch, batch->pool, text.len, json);
         json_decref(json);
@@ -182,7 +182,7 @@ ngx_guildlog_batch_is_separable(const json_error_t *cause)
 
     return code == json_error_numeric_overflow
            || code == json_error_null_character
-           || ngx_guildlog_json_is_half(cause);
+           || ngx_guildlog_json_parse_is_half(cause);
 }
 
 
@@ -265,10 +265,10 @@ ngx_guildlog_batch_row(ngx_guildlog_batch_t *batch)
     end = end ? end : last;
     batch->pos = end + 1;
 
-    line.data = ngx_guildlog_json_skip(p, end);
+    line.data = ngx_guildlog_json_scan_skip(p, end);
 
     for (p = end; line.data < p; p--) {
-        if (ngx_guildlog_json_skip(p - 1, p) != p) {
+        if (ngx_guildlog_json_scan_skip(p - 1, p) != p) {
             break;
         }
     }
@@ -370,7 +370,7 @@ ngx_guildlog_batch_cut(ngx_guildlog_batch_t *batch, ngx_str_t *text)
         switch (*p) {
 
         case '"':
-            p = ngx_guildlog_json_quote(p + 1, last);
+            p = ngx_guildlog_json_scan_quote(p + 1, last);
             break;
 
         case '{':
@@ -414,11 +414,11 @@ found:
 
     if (batch->ended) {
 
-        if (ngx_guildlog_json_skip(batch->pos, last) != last) {
+        if (ngx_guildlog_json_scan_skip(batch->pos, last) != last) {
             return NGX_DECLINED;
         }
 
-        if (batch->n == 0 && ngx_guildlog_json_skip(text->data, p) == p) {
+        if (batch->n == 0 && ngx_guildlog_json_scan_skip(text->data, p) == p) {
             return NGX_DONE;
         }
     }

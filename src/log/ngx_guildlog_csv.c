@@ -155,7 +155,7 @@ ngx_guildlog_csv_row(const ngx_guildlog_csv_t *csv, u_char *dst,
     (void) ngx_cpymem(dst, doc->data, doc->len);
     dst[doc->len] = '}';
 
-    row.entry = ngx_guildlog_json_load(dst, doc->len + 1, 0, &error);
+    row.entry = ngx_guildlog_json_read_any(dst, doc->len + 1, 0, &error);
     if (row.entry == NULL) {
         return NULL;
     }

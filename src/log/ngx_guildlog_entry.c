@@ -357,7 +357,7 @@ ngx_guildlog_entry_counts(const ngx_str_t *text, ngx_uint_t *counts)
     ngx_uint_t     i;
     json_error_t   cause;
 
-    json = ngx_guildlog_json_load(text->data, text->len, 0, &cause);
+    json = ngx_guildlog_json_read_any(text->data, text->len, 0, &cause);
 
     for (i = 0; i < NGX_GUILDLOG_ENTRY_LAST; i++) {
         counts[i] = json_integer_value(json_object_get(json,

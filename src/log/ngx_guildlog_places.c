@@ -6,13 +6,13 @@
 #include "log/ngx_guildlog_places.h"
 
 
-static int ngx_libc_cdecl ngx_guildlog_ranges_cmp(const void *one,
+static int ngx_libc_cdecl ngx_guildlog_places_cmp(const void *one,
     const void *two);
 
 
 void
-ngx_guildlog_ranges_add(ngx_guildlog_ranges_t *ranges,
-    const ngx_guildlog_range_t *range)
+ngx_guildlog_places_add(ngx_guildlog_places_t *ranges,
+    const ngx_guildlog_places_range_t *range)
 {
     if (range->first > range->last) {
         return;
@@ -25,45 +25,45 @@ ngx_guildlog_ranges_add(ngx_guildlog_ranges_t *ranges,
 
 
 void
-ngx_guildlog_ranges_add_lane(ngx_guildlog_ranges_t *ranges, int64_t lane,
+ngx_guildlog_places_add_lane(ngx_guildlog_places_t *ranges, int64_t lane,
     int64_t head, int64_t upto, int64_t refused)
 {
-    ngx_guildlog_range_t  range;
+    ngx_guildlog_places_range_t  range;
 
-    ngx_memzero(&range, sizeof(ngx_guildlog_range_t));
+    ngx_memzero(&range, sizeof(ngx_guildlog_places_range_t));
     range.lane = lane;
 
     range.first = head + 1;
     range.last = upto;
     range.status = 1;
     ngx_str_set(&range.reason, "in_flight");
-    ngx_guildlog_ranges_add(ranges, &range);
+    ngx_guildlog_places_add(ranges, &range);
 
     range.first = ngx_max(head, upto) + 1;
     range.last = refused;
     range.status = 0;
     ngx_str_set(&range.reason, "retrying");
-    ngx_guildlog_ranges_add(ranges, &range);
+    ngx_guildlog_places_add(ranges, &range);
 
     range.first = ngx_max(range.first, refused + 1);
     range.last = INT64_MAX;
     ngx_str_set(&range.reason, "queued");
-    ngx_guildlog_ranges_add(ranges, &range);
+    ngx_guildlog_places_add(ranges, &range);
 }
 
 
 void
-ngx_guildlog_ranges_sort(ngx_guildlog_ranges_t *ranges)
+ngx_guildlog_places_sort(ngx_guildlog_places_t *ranges)
 {
-    ngx_qsort(ranges->elts, ranges->n, sizeof(ngx_guildlog_range_t),
-              ngx_guildlog_ranges_cmp);
+    ngx_qsort(ranges->elts, ranges->n, sizeof(ngx_guildlog_places_range_t),
+              ngx_guildlog_places_cmp);
 }
 
 
 static int ngx_libc_cdecl
-ngx_guildlog_ranges_cmp(const void *one, const void *two)
+ngx_guildlog_places_cmp(const void *one, const void *two)
 {
-    const ngx_guildlog_range_t *a = one, *b = two;
+    const ngx_guildlog_places_range_t  *a = one, *b = two;
 
     if (a->lane != b->lane) {
         return (a->lane < b->lane) ? -1 : 1;
@@ -73,12 +73,12 @@ ngx_guildlog_ranges_cmp(const void *one, const void *two)
 }
 
 
-const ngx_guildlog_range_t *
-ngx_guildlog_ranges_find(const ngx_guildlog_ranges_t *ranges, int64_t lane,
+const ngx_guildlog_places_range_t *
+ngx_guildlog_places_find(const ngx_guildlog_places_t *ranges, int64_t lane,
     int64_t place)
 {
-    ngx_uint_t                   low, high, middle;
-    const ngx_guildlog_range_t  *range;
+    ngx_uint_t                          low, high, middle;
+    const ngx_guildlog_places_range_t  *range;
 
     low = 0;
     high = ranges->n;

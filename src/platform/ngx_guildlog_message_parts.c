@@ -186,7 +186,7 @@ ngx_guildlog_message_parse(ngx_guildlog_message_item_t *item, ngx_pool_t *pool,
     p = ngx_cpymem(text, doc->data, doc->len);
     *p = '}';
 
-    item->json = ngx_guildlog_json_load(text, doc->len + 1, 0, &error);
+    item->json = ngx_guildlog_json_read_any(text, doc->len + 1, 0, &error);
 
     (void) ngx_pfree(pool, text);
 

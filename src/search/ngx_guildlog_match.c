@@ -216,14 +216,14 @@ static ngx_int_t
 ngx_guildlog_match_member(const u_char **p, const u_char *last,
     ngx_str_t *key, ngx_str_t *value)
 {
-    *p = ngx_guildlog_json_skip(*p, last);
+    *p = ngx_guildlog_json_scan_skip(*p, last);
 
     if (*p == last || **p == '}') {
         return NGX_DONE;
     }
 
     if (**p == ',') {
-        *p = ngx_guildlog_json_skip(*p + 1, last);
+        *p = ngx_guildlog_json_scan_skip(*p + 1, last);
     }
 
     if (*p == last || **p != '"'
@@ -235,13 +235,13 @@ ngx_guildlog_match_member(const u_char **p, const u_char *last,
     key->data++;
     key->len -= 2;
 
-    *p = ngx_guildlog_json_skip(*p, last);
+    *p = ngx_guildlog_json_scan_skip(*p, last);
 
     if (*p == last || **p != ':') {
         return NGX_ERROR;
     }
 
-    *p = ngx_guildlog_json_skip(*p + 1, last);
+    *p = ngx_guildlog_json_scan_skip(*p + 1, last);
 
     return ngx_guildlog_match_value(p, last, value);
 }
@@ -262,7 +262,7 @@ ngx_guildlog_match_value(const u_char **p, const u_char *last,
     switch (**p) {
 
     case '"':
-        *p = ngx_guildlog_json_quote(*p + 1, last);
+        *p = ngx_guildlog_json_scan_quote(*p + 1, last);
 
         if (*p >= last) {
             return NGX_ERROR;
@@ -305,7 +305,7 @@ ngx_guildlog_match_nested(const u_char **p, const u_char *last)
         switch (**p) {
 
         case '"':
-            *p = ngx_guildlog_json_quote(*p + 1, last);
+            *p = ngx_guildlog_json_scan_quote(*p + 1, last);
 
             if (*p >= last) {
                 return NGX_ERROR;

@@ -1,7 +1,7 @@
 
 /*
- * Links ngx_guildlog_csv.c, ngx_guildlog_json.c, ngx_guildlog_json_read.c,
- * ngx_guildlog_json_scan.c and ngx_guildlog_utf8.c.
+ * Links ngx_guildlog_csv.c, ngx_guildlog_json.c, ngx_guildlog_json_parse.c,
+ * ngx_guildlog_json_read.c, ngx_guildlog_json_scan.c and ngx_guildlog_utf8.c.
  *
  * A row has all of its columns and ends with CRLF, it is no longer than its
  * bound, and no cell of it is a formula.

@@ -1,7 +1,8 @@
 
 /*
  * Links ngx_guildlog_args.c, ngx_guildlog_value.c, ngx_guildlog_json.c,
- * ngx_guildlog_json_read.c, ngx_guildlog_json_scan.c and ngx_guildlog_utf8.c.
+ * ngx_guildlog_json_parse.c, ngx_guildlog_json_read.c,
+ * ngx_guildlog_json_scan.c and ngx_guildlog_utf8.c.
  *
  * Whatever a query string or a body holds, a statement gets arguments of the
  * type and range its table says, or the caller an error that names the field

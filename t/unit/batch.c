@@ -1,9 +1,9 @@
 
 /*
  * Links ngx_guildlog_batch.c, ngx_guildlog_columns.c, ngx_guildlog_entry.c,
- * ngx_guildlog_args.c, ngx_guildlog_value.c, ngx_guildlog_json.c,
- * ngx_guildlog_json_read.c, ngx_guildlog_json_write.c,
- * ngx_guildlog_json_scan.c and ngx_guildlog_utf8.c.
+ * ngx_guildlog_args.c, ngx_guildlog_value.c, ngx_guildlog_json_parse.c,
+ * ngx_guildlog_json_read.c, ngx_guildlog_json.c, ngx_guildlog_json_scan.c and
+ * ngx_guildlog_utf8.c.
  *
  * Whatever a batch holds, what goes to SQL is arrays with a place for every
  * entry, and of each that is refused the reason.

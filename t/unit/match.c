@@ -1,8 +1,8 @@
 
 /*
- * Links ngx_guildlog_fold.c, ngx_guildlog_fold_table.c, ngx_guildlog_json.c,
- * ngx_guildlog_json_read.c, ngx_guildlog_json_write.c, ngx_guildlog_match.c,
- * ngx_guildlog_json_scan.c and ngx_guildlog_utf8.c.
+ * Links ngx_guildlog_fold.c, ngx_guildlog_fold_table.c,
+ * ngx_guildlog_json_parse.c, ngx_guildlog_json_read.c, ngx_guildlog_json.c,
+ * ngx_guildlog_match.c, ngx_guildlog_json_scan.c and ngx_guildlog_utf8.c.
  *
  * Which entries a query asks for; and that what is no document is told from
  * one.  t/search/fold.t asks the database the same of whatever is stored.

@@ -10,15 +10,15 @@
 #include "tap.h"
 
 
-static ngx_guildlog_range_t  room[1000];
+static ngx_guildlog_places_range_t  room[1000];
 
 
-static ngx_guildlog_ranges_t
+static ngx_guildlog_places_t
 none(void)
 {
-    ngx_guildlog_ranges_t  ranges;
+    ngx_guildlog_places_t  ranges;
 
-    ngx_memzero(&ranges, sizeof(ngx_guildlog_ranges_t));
+    ngx_memzero(&ranges, sizeof(ngx_guildlog_places_t));
     ranges.elts = room;
 
     return ranges;
@@ -26,10 +26,10 @@ none(void)
 
 
 static void
-add(ngx_guildlog_ranges_t *ranges, int64_t lane, int64_t first, int64_t last,
+add(ngx_guildlog_places_t *ranges, int64_t lane, int64_t first, int64_t last,
     const char *message)
 {
-    ngx_guildlog_range_t  range;
+    ngx_guildlog_places_range_t  range;
 
     range.lane = lane;
     range.first = first;
@@ -38,20 +38,20 @@ add(ngx_guildlog_ranges_t *ranges, int64_t lane, int64_t first, int64_t last,
     ngx_str_null(&range.reason);
     range.message = tap_str(message);
 
-    ngx_guildlog_ranges_add(ranges, &range);
+    ngx_guildlog_places_add(ranges, &range);
 }
 
 
 /* "2 message", "1 reason", or "?" where nothing is known */
 
 static void
-is(const ngx_guildlog_ranges_t *ranges, int64_t lane, int64_t place,
+is(const ngx_guildlog_places_t *ranges, int64_t lane, int64_t place,
     const char *expected)
 {
-    u_char                       text[64], *p;
-    const ngx_guildlog_range_t  *range;
+    u_char                              text[64], *p;
+    const ngx_guildlog_places_range_t  *range;
 
-    range = ngx_guildlog_ranges_find(ranges, lane, place);
+    range = ngx_guildlog_places_find(ranges, lane, place);
 
     p = range ? ngx_sprintf(text, "%ui %V", range->status,
                             range->reason.data ? &range->reason
@@ -68,10 +68,10 @@ is(const ngx_guildlog_ranges_t *ranges, int64_t lane, int64_t place,
 static void
 test_nothing(void)
 {
-    ngx_guildlog_ranges_t  ranges;
+    ngx_guildlog_places_t  ranges;
 
     ranges = none();
-    ngx_guildlog_ranges_sort(&ranges);
+    ngx_guildlog_places_sort(&ranges);
 
     is(&ranges, 1, 1, "?");
 }
@@ -80,7 +80,7 @@ test_nothing(void)
 static void
 test_ranges(void)
 {
-    ngx_guildlog_ranges_t  ranges;
+    ngx_guildlog_places_t  ranges;
 
     ranges = none();
 
@@ -94,7 +94,7 @@ test_ranges(void)
     tap_is(ranges.n, 5, "an empty range is left out");
     tap_is(ranges.longest, sizeof("second") - 1, "the longest text");
 
-    ngx_guildlog_ranges_sort(&ranges);
+    ngx_guildlog_places_sort(&ranges);
 
     is(&ranges, 7, 0, "?");
     is(&ranges, 7, 1, "2 first");
@@ -118,17 +118,17 @@ test_ranges(void)
 static void
 test_lanes(void)
 {
-    ngx_guildlog_ranges_t  ranges;
+    ngx_guildlog_places_t  ranges;
 
     ranges = none();
 
     add(&ranges, 1, 4, 6, "sent");
-    ngx_guildlog_ranges_add_lane(&ranges, 1, 6, 8, 10);  /* tried again */
-    ngx_guildlog_ranges_add_lane(&ranges, 2, 6, 9, 8);   /* all once more */
-    ngx_guildlog_ranges_add_lane(&ranges, 3, 6, 6, 0);   /* nothing to do */
-    ngx_guildlog_ranges_add_lane(&ranges, 4, 6, 6, 9);   /* refused, waits */
-    ngx_guildlog_ranges_add_lane(&ranges, 5, 0, 0, 0);   /* new */
-    ngx_guildlog_ranges_sort(&ranges);
+    ngx_guildlog_places_add_lane(&ranges, 1, 6, 8, 10);  /* tried again */
+    ngx_guildlog_places_add_lane(&ranges, 2, 6, 9, 8);   /* all once more */
+    ngx_guildlog_places_add_lane(&ranges, 3, 6, 6, 0);   /* nothing to do */
+    ngx_guildlog_places_add_lane(&ranges, 4, 6, 6, 9);   /* refused, waits */
+    ngx_guildlog_places_add_lane(&ranges, 5, 0, 0, 0);   /* new */
+    ngx_guildlog_places_sort(&ranges);
 
     is(&ranges, 1, 3, "?");
     is(&ranges, 1, 6, "2 sent");
@@ -159,7 +159,7 @@ test_many(void)
 {
     int64_t                lane, place;
     ngx_uint_t             i, wrong;
-    ngx_guildlog_ranges_t  ranges;
+    ngx_guildlog_places_t  ranges;
 
     ranges = none();
 
@@ -169,13 +169,13 @@ test_many(void)
         add(&ranges, lane, place * 4 + 1, place * 4 + 3, "m");
     }
 
-    ngx_guildlog_ranges_sort(&ranges);
+    ngx_guildlog_places_sort(&ranges);
 
     wrong = 0;
 
     for (lane = 0; lane < 100; lane++) {
         for (place = 1; place <= 40; place++) {
-            if ((ngx_guildlog_ranges_find(&ranges, lane, place) == NULL)
+            if ((ngx_guildlog_places_find(&ranges, lane, place) == NULL)
                 != (place % 4 == 0))
             {
                 wrong++;

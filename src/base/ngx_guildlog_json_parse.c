@@ -1,0 +1,331 @@
+
+/*
+ * JSON in: what may be read, and what is said of the rest.
+ */
+
+#include "base/ngx_guildlog_json.h"
+#include "base/ngx_guildlog_utf8.h"
+
+
+#define NGX_GUILDLOG_JSON_ERROR  1280
+
+
+/* where a walk over the text stands, one frame for each open bracket */
+
+typedef struct {
+    ngx_str_t                      key;      /* as written, escapes and all */
+    ngx_uint_t                     index;
+    unsigned                       object:1;
+    unsigned                       value:1;  /* the colon has passed */
+} ngx_guildlog_json_parse_frame_t;
+
+
+typedef struct {
+    ngx_uint_t                     depth;
+    ngx_guildlog_json_parse_frame_t  frames[NGX_GUILDLOG_JSON_DEPTH];
+} ngx_guildlog_json_parse_walk_t;
+
+
+static ngx_int_t ngx_guildlog_json_parse_check(ngx_pool_t *pool,
+    const ngx_str_t *text, ngx_str_t *error);
+static void ngx_guildlog_json_parse_explain(ngx_pool_t *pool,
+    const ngx_str_t *text, json_error_t *cause, ngx_str_t *error);
+static void ngx_guildlog_json_parse_error(ngx_pool_t *pool,
+    const ngx_str_t *text, size_t offset, const char *why, ngx_str_t *error);
+static u_char *ngx_guildlog_json_parse_path(u_char *p, u_char *last,
+    ngx_guildlog_json_parse_walk_t *walk);
+static ngx_int_t ngx_guildlog_json_parse_walk(
+    ngx_guildlog_json_parse_walk_t *walk, const u_char *p, const u_char *last);
+static void ngx_guildlog_json_parse_cleanup(void *data);
+
+
+json_t *
+ngx_guildlog_json_parse(ngx_pool_t *pool, const ngx_str_t *text,
+    ngx_str_t *error)
+{
+    json_t              *json;
+    json_error_t         cause;
+    ngx_pool_cleanup_t  *cln;
+
+    cln = ngx_pool_cleanup_add(pool, 0);
+    if (cln == NULL) {
+        ngx_str_null(error);
+        return NULL;
+    }
+
+    json = ngx_guildlog_json_read(text->data, text->len);
+
+    if (json == NULL) {
+
+        if (ngx_guildlog_json_parse_check(pool, text, error) != NGX_OK) {
+            return NULL;
+        }
+
+        json = ngx_guildlog_json_read_jansson(text->data, text->len,
+                                              JSON_REJECT_DUPLICATES, &cause);
+        if (json == NULL) {
+            ngx_guildlog_json_parse_explain(pool, text, &cause, error);
+            return NULL;
+        }
+    }
+
+    cln->handler = ngx_guildlog_json_parse_cleanup;
+    cln->data = json;
+
+    return json;
+}
+
+
+/* what jansson would accept, or say in words of its own */
+
+static ngx_int_t
+ngx_guildlog_json_parse_check(ngx_pool_t *pool, const ngx_str_t *text,
+    ngx_str_t *error)
+{
+    size_t                          valid;
+    u_char                         *p, *last;
+    ngx_guildlog_json_parse_walk_t  walk;
+
+    last = text->data + text->len;
+    p = ngx_guildlog_json_scan_skip(text->data, last);
+
+    if (p == last) {
+        ngx_guildlog_json_parse_error(pool, text, 0, "is required", error);
+        return NGX_DECLINED;
+    }
+
+    if (*p != '{' && *p != '[') {
+        ngx_guildlog_json_parse_error(pool, text, 0,
+                                      "must be a JSON object or array", error);
+        return NGX_DECLINED;
+    }
+
+    if (ngx_guildlog_json_parse_walk(&walk, p, last) != NGX_OK) {
+        ngx_guildlog_json_parse_error(pool, text, 0,
+                       "nested deeper than "
+                       ngx_value(NGX_GUILDLOG_JSON_DEPTH) " levels", error);
+        return NGX_DECLINED;
+    }
+
+    valid = ngx_guildlog_utf8_valid(text->data, text->len);
+
+    if (valid < text->len) {
+        ngx_guildlog_json_parse_error(pool, text, valid,
+                                      text->data[valid] ? "is not valid UTF-8"
+                                                  : "must not contain NUL",
+                                      error);
+        return NGX_DECLINED;
+    }
+
+    return NGX_OK;
+}
+
+
+static void
+ngx_guildlog_json_parse_explain(ngx_pool_t *pool, const ngx_str_t *text,
+    json_error_t *cause, ngx_str_t *error)
+{
+    u_char  *p;
+    size_t   offset;
+    u_char   why[NGX_GUILDLOG_JSON_NAME];
+
+    if (cause->text[0] == '\0') {
+        ngx_str_null(error);
+        return;
+    }
+
+    offset = cause->position;
+
+    switch (json_error_code(cause)) {
+
+    case json_error_numeric_overflow:
+        ngx_guildlog_json_parse_error(pool, text, offset,
+                                      "the number is out of range", error);
+        return;
+
+    case json_error_duplicate_key:
+        ngx_guildlog_json_parse_error(pool, text, offset, "given twice", error);
+        return;
+
+    case json_error_null_character:
+    case json_error_null_byte_in_key:
+        ngx_guildlog_json_parse_error(pool, text, offset,
+                                      "must not contain NUL", error);
+        return;
+
+    case json_error_premature_end_of_input:
+        ngx_guildlog_json_parse_error(pool, text, 0, "ends too early", error);
+        return;
+
+    case json_error_end_of_input_expected:
+        ngx_guildlog_json_parse_error(pool, text, 0,
+                                      "something stands behind its end", error);
+        return;
+
+    default:
+        break;
+    }
+
+    if (ngx_guildlog_json_parse_is_half(cause)) {
+        ngx_guildlog_json_parse_error(pool, text, offset,
+                                "\\u is not followed by a character", error);
+        return;
+    }
+
+    p = ngx_snprintf(why, sizeof(why) - 1,
+                     "not valid JSON at line %d, column %d",
+                     cause->line, cause->column);
+    *p = '\0';
+
+    ngx_guildlog_json_parse_error(pool, text, 0, (char *) why, error);
+}
+
+
+ngx_uint_t
+ngx_guildlog_json_parse_is_half(const json_error_t *cause)
+{
+    return ngx_strncmp(cause->text, "invalid Unicode", 15) == 0;
+}
+
+
+/* "<the field at this offset>: <why>" */
+
+static void
+ngx_guildlog_json_parse_error(ngx_pool_t *pool, const ngx_str_t *text,
+    size_t offset, const char *why, ngx_str_t *error)
+{
+    u_char                         *p, *last;
+    ngx_guildlog_json_parse_walk_t  walk;
+
+    p = ngx_pnalloc(pool, NGX_GUILDLOG_JSON_ERROR);
+    if (p == NULL) {
+        ngx_str_null(error);
+        return;
+    }
+
+    last = p + NGX_GUILDLOG_JSON_ERROR;
+    error->data = p;
+
+    (void) ngx_guildlog_json_parse_walk(&walk, text->data, text->data + offset);
+
+    p = ngx_guildlog_json_parse_path(p, last, &walk);
+    p = ngx_slprintf(p, last, ": %s", why);
+
+    error->len = p - error->data;
+}
+
+
+static u_char *
+ngx_guildlog_json_parse_path(u_char *p, u_char *last,
+    ngx_guildlog_json_parse_walk_t *walk)
+{
+    u_char                           *start;
+    ngx_str_t                         name;
+    ngx_uint_t                        i;
+    ngx_guildlog_json_parse_frame_t  *frame;
+
+    start = p;
+
+    for (i = 0; i < walk->depth; i++) {
+        frame = &walk->frames[i];
+
+        if (!frame->object) {
+            p = ngx_slprintf(p, last, "%s[%ui]", p == start ? "body" : "",
+                             frame->index);
+            continue;
+        }
+
+        if (frame->key.data) {
+            name = frame->key;
+            name.len = ngx_guildlog_utf8_cut(name.data, name.len,
+                                             NGX_GUILDLOG_JSON_NAME);
+
+            p = ngx_slprintf(p, last, "%s%V", p == start ? "" : ".", &name);
+        }
+    }
+
+    if (p == start) {
+        p = ngx_slprintf(p, last, "body");
+    }
+
+    return p;
+}
+
+
+/*
+ * Follows brackets and keys without judging the rest.  NGX_DECLINED: nested
+ * too deep.
+ */
+
+static ngx_int_t
+ngx_guildlog_json_parse_walk(ngx_guildlog_json_parse_walk_t *walk,
+    const u_char *p, const u_char *last)
+{
+    const u_char                     *start;
+    ngx_guildlog_json_parse_frame_t  *frame;
+
+    walk->depth = 0;
+    frame = NULL;
+
+    for ( /* void */ ; p < last; p++) {
+
+        switch (*p) {
+
+        case '{':
+        case '[':
+            if (walk->depth == NGX_GUILDLOG_JSON_DEPTH) {
+                return NGX_DECLINED;
+            }
+
+            frame = &walk->frames[walk->depth++];
+            ngx_memzero(frame, sizeof(ngx_guildlog_json_parse_frame_t));
+            frame->object = (*p == '{');
+            break;
+
+        case '}':
+        case ']':
+            if (walk->depth) {
+                walk->depth--;
+            }
+
+            frame = walk->depth ? &walk->frames[walk->depth - 1] : NULL;
+            break;
+
+        case '"':
+            start = ++p;
+            p = ngx_guildlog_json_scan_quote(p, last);
+
+            if (p < last && frame && !frame->value) {
+                frame->key.data = (u_char *) start;
+                frame->key.len = p - start;
+            }
+
+            break;
+
+        case ':':
+            if (frame) {
+                frame->value = 1;
+            }
+
+            break;
+
+        case ',':
+            if (frame) {
+                frame->value = 0;
+                ngx_str_null(&frame->key);
+                frame->index++;
+            }
+
+            break;
+        }
+    }
+
+    return NGX_OK;
+}
+
+
+static void
+ngx_guildlog_json_parse_cleanup(void *data)
+{
+    json_decref(data);
+}
