@@ -2,7 +2,7 @@
 
 set -euo pipefail
 
-# nothing of the caller's surroundings reaches the servers started here
+# keeps the caller's environment away from the servers started here
 unset ${!PG@}
 export LC_ALL=C.UTF-8
 PATH=$PATH:/usr/sbin:/sbin
@@ -10,7 +10,7 @@ PATH=$PATH:/usr/sbin:/sbin
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 build=$top/.build
 
-# to build and to run; to test; to build nginx itself
+# packages to build and to run, to test, to build nginx itself
 packages_run=(gcc libc6-dev make nginx-light nginx-dev libpq-dev
     libjansson-dev libjwt-dev libssl-dev postgresql-15 curl openssl perl)
 packages_test=(libdbd-pg-perl libio-socket-ssl-perl libyaml-libyaml-perl
@@ -37,7 +37,7 @@ die() {
 }
 
 
-# usage: the comment at the head of the calling script
+# usage: prints the comment at the head of the calling script
 help() {
     sed -n '2,/^$/ { s/^# \{0,1\}//; p }' "$0"
     exit 0
@@ -49,8 +49,8 @@ am_root() {
 }
 
 
-# step "what it does" command...: quiet but for a line now and then; what the
-# command says is shown when it fails
+# step "what it does" command...: prints only the name and a line now and then;
+# if the command fails, its output, too
 step() {
     local what=$1 log ticker status
     shift
@@ -75,7 +75,7 @@ step() {
 }
 
 
-# ticks until it is killed or the file is gone
+# prints ticks until it is killed or the file is gone
 ticker() {
     local never seconds
     exec {never}<> <(:)
@@ -88,9 +88,9 @@ ticker() {
 }
 
 
-# need package...: installs those that are missing, as root or by sudo.  Their
-# maintainer scripts find stand-ins first on their PATH, so that no service
-# is started or enabled and no database cluster made
+# need package...: installs those that are missing, as root or by sudo.  PATH
+# begins with stand-ins for their maintainer scripts, so that no service is
+# started or enabled and no database cluster is made
 need() {
     local missing shims name fresh= sudo=() status=0
 
@@ -124,7 +124,7 @@ need() {
         fresh=1
     fi
 
-    # old lists name packages that are gone
+    # old lists name packages that do not exist any more
     (step "Installing ${missing[*]}" "${apt[@]}" "${command[@]}") || {
         [[ -z $fresh ]] \
             && (step "Reading the package lists" "${apt[@]}" update) \
@@ -136,7 +136,7 @@ need() {
 }
 
 
-# where the system's own packages come from
+# the mirror that the system's own packages come from
 debian_mirror() {
     local release mirror
 
@@ -148,8 +148,8 @@ debian_mirror() {
 }
 
 
-# What the viewer's tests need, in .build/viewer.  A Node.js that is not
-# Debian's brings its own npm.
+# Installs what the viewer's tests need into .build/viewer.  A Node.js that is
+# not Debian's brings its own npm.
 viewer_packages() {
     local dir=$build/viewer lock=$top/t/viewer/package-lock.json
 
@@ -166,14 +166,14 @@ viewer_packages() {
 }
 
 
-# newest PostgreSQL's programs
+# the programs of the newest PostgreSQL
 pg_bin() {
     local dirs=(/usr/lib/postgresql/*/bin)
     printf '%s\n' "${dirs[@]}" | sort -V | tail -n 1
 }
 
 
-# as_user user command...: as that user when we are root
+# as_user user command...: runs it as that user if we are root
 as_user() {
     if am_root; then
         setpriv --reuid="$1" --regid="$(id -g "$1")" --clear-groups \
@@ -196,7 +196,7 @@ port_is_free() {
 }
 
 
-# below those that the kernel gives to clients
+# a free port below those that the kernel gives to clients
 free_port() {
     local port
     until port=$((RANDOM % 20000 + 10000)) && port_is_free $port; do :; done
@@ -221,9 +221,9 @@ wait_for() {
 }
 
 
-# home folder: the folder itself, or one in /var/tmp in its stead when the
-# unprivileged users of servers started by root cannot enter it, or when the
-# name of a socket in it would be too long.  "home" in the folder leads there
+# home folder: prints the folder itself, or one in /var/tmp in its place, where
+# the unprivileged users of servers that root started cannot enter it or the
+# name of a socket in it would be too long.  "home" in the folder leads to it
 home() {
     local home
 
@@ -250,8 +250,8 @@ home() {
 }
 
 
-# A cluster lives in a folder: data/, run/ with its socket, log, password of
-# its superuser "postgres".  Every function takes the folder.
+# The folder of a cluster has data/, run/ with the socket, the log, and the
+# password of the superuser "postgres".  Every function takes the folder.
 
 cluster_make() {
     local dir=$1
@@ -305,7 +305,7 @@ cluster_start() {
 }
 
 
-# also after a crash
+# works also after a crash
 cluster_restart() {
     local dir=$1 pids
 
@@ -341,8 +341,8 @@ cluster_admin() {
 }
 
 
-# sql conninfo [psql's arguments]: stops at the first error.  Everybody may
-# read a command line, so the password of a URI goes into the environment
+# sql conninfo [psql's arguments]: stops at the first error.  Everybody can read
+# a command line, so the password of a URI goes into the environment.
 sql() {
     local uri=$1 PGPASSWORD=${PGPASSWORD-}
     shift
@@ -357,8 +357,8 @@ sql() {
 }
 
 
-# The owner of the schema is no superuser; it may make the module's role and
-# watch and end that role's sessions.  cluster_database folder password name
+# The owner of the schema is not a superuser.  It may make the module's role and
+# see and end that role's sessions.  cluster_database folder password name
 cluster_database() {
     local admin
     admin=$(cluster_admin "$1")
@@ -412,7 +412,7 @@ schema() {
 }
 
 
-# let_in conninfo role password: unless that lets the role in already
+# let_in conninfo role password: sets the password, unless it works already
 let_in() {
     local parts
     parts=$(database_parts "$1")
@@ -422,8 +422,8 @@ let_in() {
 }
 
 
-# render file from to [from to]...: prints the file with each "from", which
-# must stand there, replaced
+# render file from to [from to]...: prints the file with each "from" replaced;
+# it fails where a "from" does not occur
 render() {
     perl -0777 -e '
         my $file = shift;
@@ -438,9 +438,9 @@ render() {
 }
 
 
-# at_once n command argument...: "command argument" for each, so many of them
-# at a time; fails if one did, after all.  Waits by pid: "wait -n" overlooks
-# who ended while nobody waited
+# at_once n command argument...: runs "command argument" for each argument, n of
+# them at a time; fails after the last one if any has failed.  It waits by pid:
+# "wait -n" overlooks a process that ended before it was called
 at_once() {
     local n=$1 command=$2 argument pid pids=() status=0
     shift 2
@@ -463,8 +463,8 @@ at_once() {
 }
 
 
-# nginx's own objects for link_pure to call.  $flavour: asan (the default),
-# fuzz, or coverage, which counts instead
+# builds nginx's own objects that link_pure's programs call.  $flavour: asan
+# (the default), fuzz, or coverage, which counts lines instead
 pure_library() {
     local tree=$build/${flavour:-asan}
     local library=$tree/libnginx.a objs=$tree/objs
@@ -496,8 +496,8 @@ MAKE
 }
 
 
-# The head of a program that links pure files names them; those that the build
-# makes stand beside its objects.
+# The first comment of a program names the pure files it links.  Files that the
+# build makes are beside its objects.
 sources_of() {
     sed -n '/^ \*\//q; p' "$1" | grep -o 'ngx_guildlog_[a-z0-9_]*\.c' \
         | sort -u | sed "s|^|-o -name |" \
@@ -505,9 +505,9 @@ sources_of() {
 }
 
 
-# test_cluster folder: a cluster for tests, on its socket and by TCP, plain
-# and TLS, with the schema in the database "guildlog_template"; its time zone
-# is one that nobody expects, and one role has all parts
+# test_cluster folder: a cluster for tests, on its socket and by TCP, with and
+# without TLS, with the schema in the database "guildlog_template".  Its time
+# zone is an unusual one, and one role does all parts
 test_cluster() {
     local uri
 
@@ -525,7 +525,7 @@ test_cluster() {
 }
 
 
-# certificate name: name.key and name.crt, for localhost, by itself
+# certificate name: makes name.key and name.crt, self-signed, for localhost
 certificate() {
     openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes \
         -days 30 -subj /CN=localhost -keyout "$1.key" -out "$1.crt" \

@@ -1,8 +1,8 @@
 package FakePostgres;
 
 # A server that speaks PostgreSQL's protocol (version 3) as badly as a test
-# wants it to.  The test gives a script, which is run for each connection in a
-# process of its own:
+# wants.  The test gives a script, which runs for each connection in a process
+# of its own:
 #
 #   my $fake = FakePostgres->new(sub {
 #       my ($peer) = @_;
@@ -10,11 +10,11 @@ package FakePostgres;
 #       $peer->serve;
 #   });
 #
-# What the peers see is told by count() and seen(): "connect", then "session"
-# or, for long statements, "long session", "parse", "execute" and the like,
-# and whatever a script notes.  nginx() starts an nginx
-# that has it for a database, ask() sends a request with a token that such a
-# server believes, and leaves the answer to be read.
+# count() and seen() return what the peers have seen: "connect", then "session"
+# or, for long statements, "long session", "parse", "execute" and the like, and
+# what a script notes.  nginx() starts an nginx with this server as its
+# database.  ask() sends a request with a token that the server accepts, and
+# returns before the answer comes.
 
 use strict;
 use warnings;
@@ -32,16 +32,16 @@ sub new {
 }
 
 
-# as of a cluster: where nginx finds it
+# where nginx finds it, as for a cluster
 sub socket_dir { $_[0]{address} }
 
 
 our $guild = '100000000000000001';
 
-# connections for long statements are told by their timeout
+# connections for long statements have another statement_timeout
 my $long_ms = 29_000;
 
-# what the module does by itself: answered, and not spoken of
+# statements that the module sends by itself: answered, but not noted
 my %background = (keeper_step => 204);
 
 
@@ -57,8 +57,9 @@ sub nginx {
 }
 
 
-# GET /servers/{guild}, which only reads, or PATCH …/config/settings, or what is
-# given as "path"; the client, whose response() waits for the answer
+# sends GET /servers/{guild}, which only reads, or PATCH .../config/settings, or
+# a request for "path"; returns the client, whose response() waits for the
+# answer
 sub ask {
     my ($self, $nginx, $method, %option) = @_;
 
@@ -103,7 +104,7 @@ use Socket qw(SOL_SOCKET SO_LINGER);
 use Time::HiRes ();
 
 
-# of this session among its kind, from 1
+# the number of this session among its kind, from 1
 sub number { $_[0]{session} }
 sub mode   { $_[0]{fake}->mode }
 
@@ -113,15 +114,16 @@ sub note {
 }
 
 
-# one byte a packet from now on
+# from now on sends one byte in each packet
 sub drip {
     my ($self, $pause) = @_;
     $self->{drip} = $pause;
 }
 
 
-# its parameters; a request for TLS is answered "N", by the bytes given, or by
-# a handshake with the files {SSL_cert_file, SSL_key_file}
+# reads the startup message and returns its parameters; a request for TLS is
+# answered with "N", with the bytes given, or with a handshake that uses the
+# files {SSL_cert_file, SSL_key_file}
 sub startup {
     my ($self, $tls) = @_;
 
@@ -168,7 +170,7 @@ sub _start_tls {
 }
 
 
-# startup, and all that makes the client content
+# the startup and everything after which the client may send statements
 sub welcome {
     my ($self, %status) = @_;
 
@@ -202,7 +204,7 @@ sub status {
 sub ready { $_[0]->message('Z', 'I') }
 
 
-# ask for a password in clear text and return it
+# asks for a password in clear text and returns it
 sub password {
     my ($self) = @_;
 
@@ -212,9 +214,9 @@ sub password {
 }
 
 
-# answers statements until the client leaves.  The code of "execute" is called
-# for each, with {name, text, arguments, number}: it returns an answer
-# {status, body}, {rows => [[…]]} or {error => SQLSTATE}, or has answered.
+# answers statements until the client leaves.  For each "execute" it calls the
+# code with {name, text, arguments, number}, which returns an answer {status,
+# body}, {rows => [[…]]} or {error => SQLSTATE}, or has sent one itself.
 sub serve {
     my ($self, %on) = @_;
 
@@ -314,7 +316,7 @@ sub columns {
 }
 
 
-# and the end of the statement
+# sends the end of the statement
 sub rows {
     my ($self, @rows) = @_;
 
@@ -351,7 +353,7 @@ sub message {
 }
 
 
-# what the code sends arrives at once
+# sends at once what the code sends
 sub together {
     my ($self, $code) = @_;
 
@@ -381,7 +383,7 @@ sub send {
 }
 
 
-# type and payload; nothing at the end
+# returns type and payload of a message; nothing at the end of the connection
 sub read_message {
     my ($self) = @_;
 
@@ -401,7 +403,7 @@ sub _take {
 }
 
 
-# without reading them
+# waits for bytes without reading them
 sub wait_for_bytes {
     my ($self) = @_;
 
@@ -410,7 +412,7 @@ sub wait_for_bytes {
 }
 
 
-# says nothing any more, until the client hangs up
+# sends nothing more, until the client closes the connection
 sub hang {
     my ($self) = @_;
 
@@ -420,7 +422,7 @@ sub hang {
 }
 
 
-# ends the connection by RST
+# closes the connection with RST
 sub reset {
     my ($self) = @_;
 

@@ -35,15 +35,15 @@ my %signer = (
     HS256 => \&hmac_sha256, HS384 => \&hmac_sha384, HS512 => \&hmac_sha512,
 );
 
-# nginx has its own opinion on what C leaves undefined; ours counts
+# nginx itself does some undefined things in C; only our own count
 my $alarming = qr{\[(?:alert|emerg)\]|open\ socket|exited\ on\ signal
     |exited\ with\ code\ [1-9]
     |/src/\w+/ngx_(?:http_)?guildlog\w*\.[ch]:\d+:\d+:\ runtime\ error}x;
 
 my $json = JSON::PP->new->utf8->canonical->allow_nonref;
-my $dir;          # of this file
-my @running;      # every nginx of this file
-my $owner = $$;   # children of a test end nothing
+my $dir;          # of this test file
+my @running;      # every nginx of this test file
+my $owner = $$;   # children of a test stop nothing
 my $next_guild = 100_000_000_000_000_000 + $$ * 1_000_000;
 
 
@@ -77,7 +77,7 @@ sub new {
     $self->{operator} = "$self->{prefix}/operator.sock";
 
     make_path("$self->{prefix}/logs", "$self->{prefix}/temp");
-    chmod 0777, "$self->{prefix}/logs";    # for what sanitizers say of workers
+    chmod 0777, "$self->{prefix}/logs";    # workers write sanitizers' reports
     $self->file('database.password', $self->{password}, 0600);
     $self->file('main.key', $option{secret} // 'a secret of the tests and of nobody else',
         0600);
@@ -159,7 +159,7 @@ sub start {
 }
 
 
-# nginx -t: (true if it is content, what it said)
+# nginx -t: (whether it succeeded, its output)
 sub test_conf {
     my ($self) = @_;
 
@@ -172,7 +172,7 @@ sub test_conf {
 }
 
 
-# a new configuration, from changed options
+# writes a new configuration from changed options
 sub configure {
     my ($self, %option) = @_;
 
@@ -182,7 +182,7 @@ sub configure {
 }
 
 
-# waits until new workers serve and the old ones are gone, unless told not to
+# waits until the new workers serve and the old ones are gone, unless "nowait"
 sub reload {
     my ($self, %how) = @_;
 
@@ -205,7 +205,7 @@ sub signal {
 }
 
 
-# the master's, also after a binary upgrade
+# the pid of the master, also after a binary upgrade
 sub pid {
     my ($self) = @_;
 
@@ -226,7 +226,7 @@ sub workers {
 }
 
 
-# QUIT and wait; what is wrong then is told by done_testing
+# sends QUIT and waits; done_testing reports what is wrong then
 sub stop {
     my ($self, $signal) = @_;
 
@@ -251,7 +251,7 @@ sub stop {
 }
 
 
-# the master and its workers, without a chance
+# kills the master and its workers
 sub kill_all {
     my ($self) = @_;
 
@@ -261,8 +261,9 @@ sub kill_all {
 }
 
 
-# the master alone: the pids of workers that go on without it.  It is stopped
-# first, so that none is born meanwhile; the youngest have no title yet
+# kills the master alone; returns the pids of its workers, which go on.  It
+# stops the master first, so that it starts no more workers; the youngest
+# workers have no title yet
 sub kill_master {
     my ($self) = @_;
 
@@ -277,13 +278,13 @@ sub kill_master {
 }
 
 
-# waits for the end of workers that were killed: they hold the port until
-# nothing is left of them but their status
+# waits until killed workers have ended: they hold the port until only their
+# status is left
 sub gone {
     my ($self, @pids) = @_;
 
     wait_for { !grep { slurp("/proc/$_/stat") =~ /\) [^ZX]/ } @pids } 10,
-        'the end of workers';
+        'workers end';
 }
 
 
@@ -310,8 +311,8 @@ sub request {
 }
 
 
-# with the option "openapi", every answer has to be what conf/openapi.yaml says,
-# or conf/openapi-operator.yaml
+# with the option "openapi", every answer must be as conf/openapi.yaml or
+# conf/openapi-operator.yaml describes it
 sub _hold_against_openapi {
     my ($self, $file, $method, $path, $answer) = @_;
 
@@ -378,7 +379,7 @@ sub new_token {
 }
 
 
-# so many Admin tokens, which may be more than a server can have made
+# that many Admin tokens; more than a server may create is allowed
 sub tokens {
     my ($self, $guild, $n) = @_;
 
@@ -391,9 +392,9 @@ sub tokens {
 }
 
 
-# a token of any shape: claims as a hash or as text, algorithm and key chosen
-# freely; "header" replaces the header's fields.  A key is a secret, or the
-# file of a private PEM.
+# a token of any shape: claims as a hash or as text, any algorithm and key;
+# "header" replaces fields of the header.  A key is a secret, or the file of a
+# private key in PEM.
 sub sign {
     my ($self, $claims, %option) = @_;
 
@@ -417,7 +418,7 @@ sub sign {
 }
 
 
-# claims of a token that would be good, with changes; undef leaves one out
+# claims of a good token, with changes; undef removes a claim
 sub claims {
     my ($self, $guild, %change) = @_;
 
@@ -431,7 +432,7 @@ sub claims {
 }
 
 
-# key pair of RS*, ES*: {private, public}, files; a secret for HS*
+# files with a key pair for RS*, ES*: {private, public}; a secret for HS*
 sub key_pair {
     my ($self, $alg, $name) = @_;
 
@@ -454,8 +455,8 @@ sub key_pair {
 
 # the database
 
-# rows, as arrays; in scalar context the first column of the first row.  As the
-# schema's owner
+# runs a query as the schema's owner; returns the rows as arrays, or in scalar
+# context the first column of the first row
 sub sql {
     my ($self, $sql, @values) = @_;
 
@@ -469,7 +470,7 @@ sub sql {
 }
 
 
-# how many statements wait for a lock, or those of them like that
+# the number of statements that wait for a lock, or of those that match
 sub waiting {
     my ($self, $pattern) = @_;
 
@@ -483,7 +484,8 @@ SQL
 
 # functions
 
-# the first true value of the condition; dies after so many seconds
+# waits for a true value of the condition and returns it; dies after some
+# seconds
 sub wait_for(&;$$) {
     my ($condition, $seconds, $what) = @_;
 
@@ -499,7 +501,8 @@ sub wait_for(&;$$) {
 }
 
 
-# whatever a test has seeded, another one of that seed may run beside it
+# a random port, whatever a test has seeded: two tests of one seed may run at
+# once
 sub free_port {
     open my $random, '<:raw', '/dev/urandom' or die "/dev/urandom: $!\n";
     while (1) {
@@ -522,7 +525,7 @@ sub base64url {
 }
 
 
-# stops everything, and fails where a server had something to complain about
+# stops everything; fails if a server has complained
 sub done_testing {
     my $builder = Test::More->builder;
 
@@ -536,8 +539,8 @@ sub done_testing {
 }
 
 
-# what stop() saw, sanitizers' reports, cores, and the log's alarming lines,
-# but for those that a pattern of option "allow" matches
+# complaints: what stop() found, sanitizers' reports, core files, and the log's
+# errors, except those that a pattern of the option "allow" matches
 sub complaints {
     my ($self) = @_;
 
@@ -581,7 +584,7 @@ sub _end {
 }
 
 
-# the rest is for this file
+# the rest is internal
 
 sub _dir {
     return $dir if $dir;
@@ -602,7 +605,7 @@ sub _complain {
 
 my %built;
 
-# nginx and the module; util/test has built them already
+# builds nginx and the module, unless util/test has built them
 sub _build {
     my $flavour = $ENV{GUILDLOG_BUILD} || 'plain';
 
@@ -691,7 +694,7 @@ sub _raw_ecdsa {
 }
 
 
-# for machines that are slow, or busy with something else
+# times are longer for machines that are slow or busy
 my %patience = (connect_timeout => '10s', queue_timeout => '10s',
     timeout => '30s');
 

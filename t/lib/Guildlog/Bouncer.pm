@@ -13,7 +13,7 @@ my @running;
 my $owner = $$;
 
 
-# for that nginx's database; "size" connections to the server at most
+# for that nginx's database, with at most "size" connections to the server
 sub new {
     my ($class, $cluster, %option) = @_;
 
@@ -48,7 +48,7 @@ INI
 sub start {
     my ($self) = @_;
 
-    # it refuses to be root
+    # PgBouncer refuses to run as root
     system('bash', '-c', '. "$1/util/lib.sh"; chmod 711 "$2"
         ! am_root || chown -R postgres: "$2"
         as_pg pgbouncer -q -d "$2/pgbouncer.ini"', 'bash', $Guildlog::TOP,
@@ -58,7 +58,7 @@ sub start {
 }
 
 
-# at once, whoever is served
+# stops it at once, even while it serves
 sub stop {
     my ($self) = @_;
 
@@ -77,7 +77,7 @@ sub pid {
 }
 
 
-# rows of its console, as hashes
+# rows of its admin console, as hashes
 sub show {
     my ($self, $what) = @_;
 

@@ -1,7 +1,7 @@
 package Guildlog::Cases;
 
-# What to try on a field, derived from its schema: values that are just within
-# its rules, and values that are just beyond.
+# Values to try for a field, derived from its schema: values just within its
+# rules, and values just beyond them.
 
 use strict;
 use warnings;
@@ -18,8 +18,7 @@ my %sample = (
     object => '{}',
 );
 
-# texts of which the first is an e with an accent, two bytes; the second an
-# emoji, four
+# characters of two and of four bytes: an e with an accent, an emoji
 my @wide = ("\x{e9}", "\x{1f600}");
 
 my @not_integers = qw(1.5 5.0 1e2 1E0 -0.0 9223372036854775808
@@ -33,8 +32,8 @@ my @not_urls = ('', 'x', 'ftp://example.org/', 'https://', 'https:///x',
     'https://a/<script>', ' https://a/');
 
 
-# json_cases($openapi, schema): [good?, what follows the field's name in the
-# error, the value as JSON]…
+# json_cases($openapi, schema): [whether it is good, the end of the field's name
+# in the error, the value as JSON]…
 sub json_cases {
     my ($openapi, $schema) = @_;
 
@@ -94,8 +93,8 @@ sub _json_array {
 }
 
 
-# text_cases($openapi, schema): [good?, the value of a query parameter, not
-# escaped]…
+# text_cases($openapi, schema): [whether it is good, the value of a query
+# parameter, not escaped]…
 sub text_cases {
     my ($openapi, $schema) = @_;
 
@@ -113,7 +112,7 @@ sub text_cases {
 }
 
 
-# the schema's texts: [good?, text]…
+# the schema's texts: [whether it is good, the text]…
 sub _texts {
     my ($schema) = @_;
 

@@ -1,7 +1,7 @@
 package Guildlog::Change;
 
-# What a change of the configuration leaves behind: one service entry by "0"
-# and one notification; and many clients at once.
+# What a change of the configuration must leave: one service entry with executor
+# "0" and one notification.  Also: many clients at the same time.
 
 use strict;
 use warnings;
@@ -24,8 +24,8 @@ my @configuration = qw(server token settings logging_channels logging_options
 
 
 # one_change($nginx, $server, $type => "what", sub { … }, bot => 'pro'): the
-# code makes exactly one change, of that log type; the entry that tells of it,
-# with the notification as {notification}
+# code must make exactly one change, of that log type.  Returns the log entry
+# about it, with the notification as {notification}
 sub one_change {
     my ($nginx, $server, $type, $what, $code, %option) = @_;
 
@@ -58,7 +58,7 @@ sub one_change {
 }
 
 
-# the code changes nothing that anybody is told of
+# the code must change nothing: no entry, no notification
 sub no_change {
     my ($nginx, $server, $what, $code) = @_;
 
@@ -101,9 +101,10 @@ sub _new {
 }
 
 
-# at_once(4, sub { … }, $nginx => 'tag'): what so many processes get from the
-# code, at the same time; each is told its number. The table is held until two
-# of their requests wait to write to it, or for one that does: so they do meet.
+# at_once(4, sub { … }, $nginx => 'tag'): runs the code in that many processes
+# at the same time, each with its number, and returns the results.  The table is
+# locked until two of their requests wait to write to it, or until one does for
+# some time, so that the requests do meet.
 sub at_once {
     my ($n, $code, $nginx, $table) = @_;
 
@@ -133,7 +134,7 @@ sub at_once {
 
     close $opener;
     if ($holder) {
-        # for less than a statement may last
+        # for less time than a statement may wait
         eval { Guildlog::wait_for { $nginx->sql(q(select count(*) > 1
             from pg_stat_activity where datname = current_database()
              and wait_event_type = 'Lock')) } 3 };

@@ -1,9 +1,9 @@
 package Guildlog::Chaos;
 
-# A world to do harm to: one or two machines on one database, each with a
-# cutter in between, the stand-in of the platform, clients at work. harm() does
-# some and says what; settle() waits until every entry has its outcome; what
-# Guildlog::Chaos::Audit compares then.
+# A service to do harm to: one or two machines on one database, each with a
+# cutter in between, the stand-in of the platform, and clients at work.  harm()
+# does some harm and names it; settle() waits until every entry has its outcome;
+# then Guildlog::Chaos::Audit compares everything.
 
 use strict;
 use warnings;
@@ -17,7 +17,7 @@ use Guildlog::Cluster;
 use Guildlog::Cutter;
 use Guildlog::Platform;
 
-# where a worker is killed, or cut off: a statement and its side
+# where a worker is killed or cut off: a pattern of the statement, and its side
 my %statements = (
     'before the intent'      => ['"begin_to"', 'before'],
     'after the intent'       => ['"begin_to"', 'after'],
@@ -37,7 +37,7 @@ my %statements = (
     'no word of the outcome' => ['"done_to"', 'silence'],
 );
 
-# or a request, and what becomes of it
+# or a request to the platform, and what happens to it
 my %requests = (
     'in the middle of a message'  => ['execute', 'cut', bytes => 250],
     'message not applied'         => ['execute', 'reset'],
@@ -69,7 +69,7 @@ my @faults = ({ action => 'apply-reset' }, { action => 'reset' },
             global => $_ eq 'global' ? JSON::PP::true : JSON::PP::false } }
     } qw(user shared global));
 
-# how often what is done; the names are methods
+# the frequency of each harm; the names are methods
 my @harms = map { ($_->[1]) x $_->[0] } (
     [6, 'kill_worker'], [6, 'kill_deliverer'], [4, 'kill_workers'],
     [3, 'kill_master'], [2, 'kill_machine'],
@@ -83,9 +83,9 @@ my @harms = map { ($_->[1]) x $_->[0] } (
 );
 
 
-# new(seed =>, machines => 1, servers => 6, recorders => 2, pause => how long a
-# client rests, platform_is => {configuration of the stand-in}, cluster =>
-# with a clock of its own, clock_jumps => 1, keeper => 'off')
+# new(seed =>, machines => 1, servers => 6, recorders => 2, pause => time that a
+# client rests, platform_is => {configuration of the stand-in}, cluster => a
+# cluster with a clock of its own, clock_jumps => 1, keeper => 'off')
 sub new {
     my ($class, %option) = @_;
 
@@ -122,7 +122,7 @@ sub _nginx {
 }
 
 
-# servers with channels, and entries of before
+# makes servers with channels and some first entries
 sub _populate {
     my ($self) = @_;
 
@@ -159,7 +159,7 @@ sub _populate {
 }
 
 
-# the clients begin
+# starts the clients
 sub start {
     my ($self) = @_;
 
@@ -181,7 +181,7 @@ sub start {
 }
 
 
-# some harm, or one chosen
+# does some harm, at random or by name
 sub harm {
     my ($self, $name) = @_;
 
@@ -204,7 +204,7 @@ sub _other  { $_[0]{others}{ $_[1] }++; return $_[1] }
 sub _one    { $_[0]{nginx}[rand @{ $_[0]{nginx} }] }
 
 
-# as the schema's owner, again where the database went away meanwhile
+# runs a query as the schema's owner; tries again if the database went away
 sub sql {
     my ($self, @query) = @_;
 
@@ -218,7 +218,7 @@ sub sql {
 }
 
 
-# the pids of those that hold leases
+# the pids of the processes that hold leases
 sub deliverers {
     my ($self) = @_;
 
@@ -229,7 +229,7 @@ sub deliverers {
 }
 
 
-# what is killed
+# harm that kills
 
 sub kill_worker {
     my ($self) = @_;
@@ -259,7 +259,7 @@ sub kill_workers {
 }
 
 
-# its workers go on for a while
+# the master's workers go on for some time
 sub kill_master {
     my ($self) = @_;
 
@@ -304,7 +304,7 @@ sub kill_database {
 }
 
 
-# the others of it end too, and it recovers
+# the database's other processes end, too, and it recovers
 sub kill_backend {
     my ($self) = @_;
 
@@ -315,7 +315,7 @@ sub kill_backend {
 }
 
 
-# at a point: what is to be struck has to come along first
+# harm at a point in a statement or request, which has to come first
 
 sub strike_statement {
     my ($self) = @_;
@@ -355,7 +355,7 @@ sub strike_request {
 }
 
 
-# what is not killed
+# harm that does not kill
 
 sub reload {
     my ($self) = @_;
@@ -388,7 +388,7 @@ sub restart_machine {
 }
 
 
-# for less than its lease
+# stops for less time than the lease
 sub freeze_deliverer {
     my ($self) = @_;
 
@@ -448,7 +448,8 @@ sub break_platform {
 }
 
 
-# as a moderator would; once a channel, for the second time ends it
+# deletes a webhook as a moderator would; once a channel, because the second
+# time is final
 sub delete_webhook {
     my ($self) = @_;
 
@@ -461,8 +462,8 @@ sub delete_webhook {
 }
 
 
-# it is deleted with its webhooks, and comes back; then it is set again.  Once,
-# as a webhook
+# deletes a channel with its webhooks, makes it again and sets it again; done
+# only once for each channel, too
 sub lose_channel {
     my ($self) = @_;
 
@@ -491,7 +492,7 @@ sub lose_channel {
 }
 
 
-# to another address of it
+# the platform moves to another address
 sub move_platform {
     my ($self) = @_;
 
@@ -504,7 +505,7 @@ sub move_platform {
 }
 
 
-# some of its processes stand still
+# some of the database's processes stand still
 sub freeze_database {
     my ($self) = @_;
 
@@ -518,8 +519,9 @@ sub freeze_database {
 }
 
 
-# G8: from a kill until another one has the leases, and until the next message,
-# if one comes soon: a lane whose message was under way rests for 10 s
+# G8: the time from a kill until another worker has the leases, and until the
+# next message if one comes soon: a lane whose message was under way waits for
+# 10 s
 sub _resumes {
     my ($self, $killed) = @_;
 
@@ -536,8 +538,8 @@ sub _resumes {
 }
 
 
-# the harm is over: everything runs, what was not acknowledged is sent again,
-# and every entry finds its outcome
+# ends the harm: everything runs, what was not acknowledged is sent again, and
+# every entry gets its outcome
 sub settle {
     my ($self, $seconds) = @_;
 

@@ -102,7 +102,7 @@ sub send {
 }
 
 
-# piece by piece, with a pause in seconds
+# sends piece by piece, with a pause in seconds
 sub send_slowly {
     my ($self, $bytes, %how) = @_;
 
@@ -167,7 +167,7 @@ sub _body {
 }
 
 
-# what stands before the mark, without it
+# reads up to the mark and returns what was before it
 sub _until {
     my ($self, $mark) = @_;
 
@@ -192,7 +192,7 @@ sub _take {
 }
 
 
-# false at the end of the connection, dies when nothing comes
+# reads; false at the end of the connection; dies when nothing comes
 sub _fill {
     my ($self) = @_;
 
@@ -204,7 +204,7 @@ sub _fill {
 }
 
 
-# is there anything to read, the end included?
+# is there anything to read, or the end of the connection?
 sub readable {
     my ($self, $seconds) = @_;
 
@@ -216,7 +216,7 @@ sub readable {
 }
 
 
-# a line of a stream, without its end; undef after so many seconds or at the
+# a line of a stream, without its end; undef after that many seconds, or at the
 # end of the connection
 sub line {
     my ($self, $seconds) = @_;
@@ -226,7 +226,7 @@ sub line {
 }
 
 
-# bytes that are there already or come within so many seconds
+# bytes that have come or come within that many seconds
 sub some {
     my ($self, $seconds) = @_;
 
@@ -235,7 +235,7 @@ sub some {
 }
 
 
-# has the server closed the connection within so many seconds?
+# does the server close the connection within that many seconds?
 sub closed {
     my ($self, $seconds) = @_;
 
@@ -265,7 +265,7 @@ sub text      { $_[0]{body} }
 sub truncated { $_[0]{truncated} }
 
 
-# the header's values; in scalar context the first
+# the values of a header; in scalar context the first
 sub header {
     my ($self, $name) = @_;
 

@@ -1,7 +1,7 @@
 package Guildlog::Clock;
 
-# A clock that can be set, by t/lib/clock.c: Guildlog::Cluster->new(env =>
-# $clock->env) has it instead of the machine's.
+# A clock that a test can set, by t/lib/clock.c: a cluster made with
+# Guildlog::Cluster->new(env => $clock->env) uses it as the time of day.
 
 use strict;
 use warnings;
@@ -12,7 +12,7 @@ use File::Basename qw(dirname);
 my $source = Cwd::abs_path(dirname(__FILE__) . '/../clock.c');
 
 
-# builds what is preloaded, in that folder, which everybody may enter
+# builds the library to preload, in that folder, which everybody may enter
 sub new {
     my ($class, $dir) = @_;
 
@@ -32,7 +32,7 @@ sub env {
 }
 
 
-# so many seconds before (negative) or after what it is
+# sets the clock that many seconds forward, or back if negative
 sub set {
     my ($self, $seconds) = @_;
 

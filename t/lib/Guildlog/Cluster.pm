@@ -1,7 +1,7 @@
 package Guildlog::Cluster;
 
-# A private PostgreSQL: the one the whole run shares, or one of a test's own to
-# stop and to kill.  util/lib.sh knows how.
+# A private PostgreSQL: the one that all tests of a run share, or a test's own
+# one to stop and to kill.  util/lib.sh has the functions for it.
 
 use strict;
 use warnings;
@@ -20,7 +20,7 @@ my @own;
 my $databases = 0;
 
 
-# started by util/test, or on first use when a file runs alone
+# the shared one: util/test starts it, or a test file that runs alone does
 sub shared {
     my ($class) = @_;
 
@@ -30,7 +30,7 @@ sub shared {
 }
 
 
-# one of the test's own, whose processes have that environment besides
+# a test's own one, with that environment added
 sub new {
     my ($class, %option) = @_;
 
@@ -57,11 +57,11 @@ sub pid {
 }
 
 
-# a new one with the schema in it
+# makes a new database with the schema
 sub create_database {
     my ($self) = @_;
 
-    # the number of a process may have been another's before
+    # another process may have had this pid before
     my $name = sprintf 't_%d_%d_%d', $$, ++$databases, 1e6 * time;
     my $dbh = $self->connect('postgres', 'postgres');
     $dbh->do("create database $name template guildlog_template"
@@ -71,7 +71,7 @@ sub create_database {
 }
 
 
-# all that is in it, as text
+# a dump of a database, as text
 sub dump {
     my ($self, $database) = @_;
 
@@ -99,21 +99,21 @@ sub connect {
 }
 
 
-# also after kill_all
+# starts it, also after kill_all
 sub start {
     my ($self) = @_;
     $self->_shell('cluster_restart');
 }
 
 
-# "fast" or "immediate"
+# stops it, "fast" or "immediate"
 sub stop {
     my ($self, $mode) = @_;
     $self->_shell('cluster_stop', $mode || 'fast');
 }
 
 
-# kill -9 of every process
+# kills every process with -9
 sub kill_all {
     my ($self) = @_;
     kill 'KILL', $self->pids;

@@ -1,7 +1,7 @@
 package Guildlog::Command;
 
-# system() of Perl, but that an interruption reaches us as well: Perl's own
-# ignores it while the command runs, and who is interrupted then goes on.
+# As Perl's system(), but an interruption reaches this process, too: Perl's own
+# ignores it while the command runs, and the program goes on afterwards.
 
 use strict;
 use warnings;
@@ -12,13 +12,13 @@ use POSIX qw(:signal_h);
 our @EXPORT = qw(command);
 
 
-# runs a command, by its arguments: its status
+# runs a command with its arguments; returns its status
 sub command {
     my (@command) = @_;
 
     my $signals = POSIX::SigSet->new(SIGINT, SIGTERM, SIGHUP);
 
-    # our handlers are not for the child
+    # the child does not have our signal handlers
     sigprocmask(SIG_BLOCK, $signals);
     my $pid = fork;
     if (defined $pid && !$pid) {
@@ -30,7 +30,7 @@ sub command {
 
     die "fork: $!\n" if !defined $pid;
 
-    # whoever interrupts us, what we started is not left behind
+    # stops the command also if this process is interrupted
     my $why;
     $why = $@ until eval { waitpid $pid, 0; 1 };
     die $why if defined $why;

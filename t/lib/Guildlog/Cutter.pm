@@ -1,8 +1,8 @@
 package Guildlog::Cutter;
 
-# Stands between nginx and PostgreSQL on unix sockets, or a server on loopback,
-# and cuts where it is told to: a statement or request on its way there, its
-# answer on the way back, or everything. The one that spoke may be killed by it.
+# Stands between nginx and PostgreSQL on unix sockets, or nginx and a server on
+# loopback, and cuts where a rule says: a statement or request on its way, its
+# answer on the way back, or everything.  It may also kill the sender.
 
 use strict;
 use warnings;
@@ -71,7 +71,7 @@ sub _tcp {
 }
 
 
-# where it listens
+# its address
 sub port { $_[0]{port} }
 
 
@@ -79,41 +79,42 @@ sub port { $_[0]{port} }
 sub database {
     my ($self) = @_;
 
-    # nobody waits long for an answer that is cut
+    # short times: no answer comes where one is cut
     return { host => $self->{dir}, port => $self->{port}, timeout => '5s' };
 }
 
 
 # rules({match =>, at => 'before' | 'after' | 'silence', kill =>, tag =>}, ...):
-# the next statement whose arguments match is not let through, or its answer is
-# not, and its connection ends; with "kill" the process at its other end before
-# that.  At "silence" the connection stays, and nothing more comes over it.  Each
-# acts once.
+# each rule acts once, on the next statement whose arguments match.  "before":
+# the statement is not sent on; "after": its answer is not sent on; then the
+# connection ends.  With "kill" the client's process is killed before that.
+# "silence": the connection stays open, but nothing more comes over it.
 #
-# Of bytes: at => 'connect', the next connection ends as it begins; at => 'sent',
-# of the next request that matches so many "bytes" get through; at =>
-# 'answered', so many of its answer, counted behind what matches "past". Then
-# both sides of the connection are closed, or with "reset" reset.
+# Rules of bytes: at => 'connect', the next connection ends as it begins; at =>
+# 'sent', only that many "bytes" of the next request that matches are sent on;
+# at => 'answered', only that many bytes of its answer, counted after what
+# matches "past".  Then both sides of the connection are closed, or with "reset"
+# reset.
 sub rules {
     my ($self, @rules) = @_;
     return $self->_say({ rules => \@rules });
 }
 
 
-# the tags of the rules that acted since the last call
+# the tags of the rules that have acted since the last call
 sub hits { @{ $_[0]->_say({ hits => 1 }) } }
 
 
-# every connection ends
+# ends every connection
 sub cut { $_[0]->_say({ cut => 1 }) }
 
 
-# bytes get through so many at a time, slowly; 0: as they come
+# sends on that many bytes at a time, slowly; 0: as they come
 sub throttle { $_[0]->_say({ throttle => $_[1] }) }
 
 
-# nothing gets through for so many seconds; then it does, late, or every
-# connection ends
+# holds everything back for that many seconds; then it is sent on, late, or
+# every connection ends
 sub hold {
     my ($self, $seconds, %how) = @_;
     return $self->_say({ hold => $seconds, cut_then => $how{cut} ? 1 : 0 });
@@ -141,10 +142,10 @@ END {
 }
 
 
-# The process itself.  A side: {socket, in, out, far}; the client's also
-# {pid, synced, started}, the server's {ready} and what is caught: after so many
-# answers, by which rule.  Of bytes: {said, passed}, the request or answer as far
-# as it has come, and how much of it went on.
+# The process.  A side is {socket, in, out, far}; the client's side also has
+# {pid, synced, started}; the server's side has {ready} and the cut that is due:
+# after how many answers, by which rule.  For rules of bytes: {said, passed},
+# the request or answer as far as it has come, and how much of it was sent on.
 
 my ($select, %side, @rules, @hits, $held_to, $cut_then);
 my $throttle = 0;
@@ -229,7 +230,7 @@ sub take {
 }
 
 
-# whole messages only
+# sends on whole messages only
 sub pass {
     my ($it) = @_;
 
@@ -258,7 +259,7 @@ sub pass {
 }
 
 
-# a statement on its way there: 1 if it was its last
+# a statement on its way; returns 1 if it is the connection's last
 sub strikes {
     my ($it, $message) = @_;
 
@@ -272,8 +273,8 @@ sub strikes {
 }
 
 
-# an answer on its way back of which nothing is to be seen. It is committed
-# once the server is ready for more
+# an answer that is held back.  Its transaction has committed when the server is
+# ready for the next statement
 sub swallows {
     my ($it, $type) = @_;
 
@@ -301,7 +302,7 @@ sub strike {
 }
 
 
-# as they come, up to where a rule ends them
+# sends bytes on as they come, up to where a rule ends them
 sub pass_bytes {
     my ($it) = @_;
 
@@ -324,7 +325,7 @@ sub pass_bytes {
 }
 
 
-# how many bytes of a request are let through: undef: all
+# how many bytes of a request are sent on; undef: all
 sub of_request {
     my ($it) = @_;
 
@@ -344,7 +345,7 @@ sub of_request {
 }
 
 
-# the same of an answer
+# the same for an answer
 sub of_answer {
     my ($it) = @_;
 

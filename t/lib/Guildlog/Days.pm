@@ -1,6 +1,6 @@
 package Guildlog::Days;
 
-# Days that pass at once: a store that has been there for a month.
+# Days pass at once: makes a store that looks a month old.
 
 use strict;
 use warnings;
@@ -10,7 +10,7 @@ use Exporter 'import';
 our @EXPORT = qw(month closed rewritten);
 
 
-# a partition for each of the last 31 days, as the days would have left them
+# makes a partition for each of the last 31 days, as the keeper would have
 sub month {
     my ($nginx) = @_;
 
@@ -34,7 +34,7 @@ sub closed {
 }
 
 
-# those of them that were rewritten
+# those of them that are rewritten
 sub rewritten {
     my ($nginx) = @_;
 

@@ -1,7 +1,7 @@
 package Guildlog::Delivery;
 
-# What the tests of delivery share: servers with channels, entries, and what is
-# said of their delivery.
+# What the tests of delivery share: servers with channels, entries, and the
+# outcome of their delivery.
 
 use strict;
 use warnings;
@@ -15,13 +15,13 @@ use Guildlog ();
 our @EXPORT = qw(deliver_with server set_channel record delivery word becomes
     webhook times_applied posts $channel $event);
 
-our $channel = 300000000000000000;    # the last one that was used
+our $channel = 300000000000000000;    # the channel that was made last
 our $event   = 0;
 
 my ($g, $platform);
 
 
-# the nginx and the stand-in of all that follows
+# sets the nginx and the stand-in that the functions below use
 sub deliver_with {
     ($g, $platform) = @_;
 }
@@ -52,7 +52,7 @@ sub set_channel {
 }
 
 
-# records so many entries: their ids
+# records that many entries; returns their ids
 sub record {
     my ($guild, $n, %entry) = @_;
 
@@ -65,7 +65,7 @@ sub record {
 }
 
 
-# what the API says of an entry's delivery, "status reason"
+# the outcome of an entry by the API, "status reason"
 sub delivery {
     my ($guild, $token, $id) = @_;
 
@@ -97,7 +97,7 @@ sub webhook {
 }
 
 
-# how often an entry stands in the channel
+# how often an entry is in the channel
 sub times_applied {
     my ($to, $id) = @_;
     return scalar grep { $_ eq $id } map { $platform->entries_in($_) }
@@ -105,7 +105,7 @@ sub times_applied {
 }
 
 
-# the requests for messages, of a channel
+# the requests that send messages to a channel
 sub posts {
     my ($to) = @_;
     return grep { $_->{event} eq 'request' && $_->{call} eq 'execute'

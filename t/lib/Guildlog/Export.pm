@@ -11,8 +11,8 @@ use Exporter 'import';
 our @EXPORT = qw(fill ask drain memory);
 
 
-# so many entries of the type, one a millisecond from $now back, straight into
-# the store; in every tenth stands "needle"
+# stores that many entries of the type directly, one a millisecond back from
+# $now; every tenth has "needle"
 sub fill {
     my ($nginx, $server, $now, $n) = @_;
 
@@ -30,7 +30,7 @@ sub fill {
 }
 
 
-# asks for it on a new connection
+# sends a request for an export on a new connection
 sub ask {
     my ($nginx, $path, $token, $version) = @_;
 
@@ -41,9 +41,9 @@ sub ask {
 }
 
 
-# reads an answer by HTTP/1.0 to its end, or at most so many rows of it:
-# {rows, without the header's; end: "closed", "reset" or undef}. "each" is
-# called now and then
+# reads an HTTP/1.0 answer to its end, or up to that many rows: {rows, without
+# the header row; end: "closed", "reset" or undef}.  Calls "each" from time to
+# time
 sub drain {
     my ($connection, %option) = @_;
 
@@ -72,7 +72,7 @@ sub drain {
 }
 
 
-# of its worker, in KB
+# the memory of its worker, in KB
 sub memory {
     my ($nginx) = @_;
 

@@ -1,9 +1,9 @@
 package Guildlog::Fake;
 
-# What a server has that misbehaves for a test: a listener, a process of its
-# own for each connection, a word for these, and what they have seen.  A kind
-# of it has _listen(port) and _serve(number, socket), which is called in the
-# connection's process; when that dies, "end" says why.
+# What the misbehaving servers of the tests share: a listener, a process for
+# each connection, a mode that the test sets, and the events they have seen.  A
+# subclass has _listen(port) and _serve(number, socket), which runs in the
+# connection's process; if that dies, the event "end" has the cause.
 
 use strict;
 use warnings;
@@ -17,7 +17,7 @@ use Time::HiRes qw(time);
 use Guildlog::File;
 
 
-# port => where it listens, else anywhere
+# port => the port to listen on; any other way, a free one
 sub new {
     my ($class, %option) = @_;
 
@@ -35,8 +35,8 @@ sub new {
 sub port { $_[0]{port} }
 
 
-# a word for the connections to come, and for those that ask; with a name, one
-# that goes before it
+# sets the mode of later connections, or returns it; a mode for one name is
+# stronger than the general one
 sub mode {
     my ($self, $mode, $name) = @_;
 
@@ -69,7 +69,7 @@ sub count {
 }
 
 
-# refuses connections, like a machine without the server; start ends that
+# refuses connections, as a machine without the server does; start() ends that
 sub stop {
     my ($self) = @_;
 

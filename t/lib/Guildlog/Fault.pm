@@ -1,6 +1,6 @@
 package Guildlog::Fault;
 
-# Allocations of a worker that fail when told to, by t/lib/fault.c.
+# Lets allocations of a worker fail on request, with t/lib/fault.c.
 
 use strict;
 use warnings;
@@ -14,7 +14,7 @@ my $many = 1e15;
 my $source = Cwd::abs_path(dirname(__FILE__) . '/../fault.c');
 
 
-# builds what is preloaded, in that folder
+# builds the library to preload, in that folder
 sub new {
     my ($class, $dir) = @_;
 
@@ -28,7 +28,7 @@ sub new {
 }
 
 
-# for Guildlog->new(env => ...): what a process leaves behind is told, too
+# for Guildlog->new(env => ...): also reports what a process leaves behind
 sub env {
     my ($self) = @_;
 
@@ -42,7 +42,7 @@ sub env {
 }
 
 
-# what a worker has lost; not what its master has as well, from before
+# the memory that a worker leaked, without what its master had leaked before
 sub left {
     my ($self, $worker, $master) = @_;
 
@@ -56,15 +56,15 @@ sub left {
 }
 
 
-# what the sanitizers have to say of a process that has ended
+# the sanitizers' reports of a process that has ended
 sub report {
     my ($self, $pid) = @_;
     return slurp("$self->{file}.report.$pid");
 }
 
 
-# the nth allocation that the process makes from now on, and so many in a row;
-# of that function, if there is one
+# lets the nth allocation from now on fail, and $run in a row; with "within",
+# only allocations of that function count
 sub fail {
     my ($self, $pid, $nth, $run, $within) = @_;
 
@@ -74,14 +74,14 @@ sub fail {
 }
 
 
-# all of that function, until failed()
+# lets all allocations of that function fail, until failed()
 sub fail_within {
     my ($self, $pid, $within) = @_;
     $self->fail($pid, 1, $many, $within);
 }
 
 
-# counts the allocations of the process until counted() tells how many
+# counts the process's allocations until counted() returns their number
 sub count {
     my ($self, $pid) = @_;
     $self->fail($pid, $many, 1);
@@ -97,11 +97,11 @@ sub counted {
 }
 
 
-# has one failed?
+# has an allocation failed?
 sub hit { ($_[0]->_ask)[3] }
 
 
-# no more from now on: how many failed
+# lets no more fail; returns how many have failed
 sub failed {
     my ($self) = @_;
 
@@ -111,7 +111,7 @@ sub failed {
 }
 
 
-# where the last one failed that began a row
+# the stack of the last allocation that began a row of failures
 sub stack {
     my ($self) = @_;
 

@@ -1,7 +1,7 @@
 package Guildlog::Chaos::Audit;
 
-# What the database, the API and the platform's ledger say of the same entries,
-# held against each other: the guarantees of delivery, one test each.
+# Compares what the database, the API and the platform's ledger say about the
+# same entries: the guarantees of delivery, one test each.
 
 use strict;
 use warnings;
@@ -17,8 +17,8 @@ use Guildlog::File;
 my $json = JSON::PP->new->utf8;
 
 
-# audit(world, frozen => 1 where a lease ran out under a worker that was stopped,
-# which may repeat what it had begun)
+# audit(world, frozen => 1 if a lease ran out while its worker stood still; such
+# a worker may repeat what it had begun)
 sub audit {
     my ($class, $world, %option) = @_;
 
@@ -51,7 +51,7 @@ sub none {
 }
 
 
-# what was applied and asked for
+# reads the ledger: what was asked for and what was applied
 
 sub read_ledger {
     my ($self) = @_;
@@ -112,7 +112,7 @@ sub read_ledger {
 }
 
 
-# what became of each entry that has a place in a lane
+# the outcome of each entry that has a place in a lane
 
 sub read_database {
     my ($self) = @_;
@@ -163,7 +163,7 @@ sub read_clients {
 }
 
 
-# every entry as an administrator sees it
+# every entry as the API shows it to an administrator
 
 sub read_api {
     my ($self) = @_;
@@ -225,7 +225,7 @@ sub told {
 }
 
 
-# an entry, for a failure
+# describes an entry, for a failure
 sub said {
     my ($self, $id) = @_;
 
@@ -271,7 +271,7 @@ sub stored {
 }
 
 
-# G2, G3: what the API says against what the platform has
+# G2, G3: the API against the platform
 
 sub delivered {
     my ($self) = @_;
@@ -319,7 +319,7 @@ sub repeated {
 }
 
 
-# G5: only what had no message before it that could prove anything
+# G5: only a first message, without one before it as a proof, may stay unknown
 
 sub unknown {
     my ($self) = @_;
@@ -362,7 +362,8 @@ sub ordered {
 }
 
 
-# G9. After a crash a webhook whose end was not noted yet is used once more
+# G9.  After a crash a deleted webhook is used once more, if its loss was not
+# stored
 
 sub paced {
     my ($self) = @_;
@@ -401,7 +402,7 @@ sub registered {
 }
 
 
-# what administrators changed and were told it was done
+# acknowledged changes of administrators are stored
 
 sub changed {
     my ($self) = @_;
@@ -430,7 +431,8 @@ sub changed {
             if ($it->{did}) {
                 $sure = $it;
                 $n++;
-                # a try that had no answer may be slower than this one
+                # an earlier try without an answer may take effect after this
+                # one
                 @maybe = grep { $_->{at} > $it->{at} - 60_000 } @maybe;
                 pop @maybe;
             } else {

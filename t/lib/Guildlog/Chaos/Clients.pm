@@ -1,9 +1,9 @@
 package Guildlog::Chaos::Clients;
 
-# What uses the service while it is being harmed: those who record, and
-# administrators who read, page, export and change the configuration. Each is a
-# process of its own that writes what it was told to a file, a line of JSON
-# each, and holds every answer against conf/openapi.yaml.
+# Clients that use the service while it is harmed: some record; administrators
+# read, page, export and change the configuration.  Each is a process that
+# writes the answers to a file, one line of JSON each, and checks every answer
+# against conf/openapi.yaml.
 
 use strict;
 use warnings;
@@ -21,8 +21,8 @@ my $json = JSON::PP->new->utf8->canonical;
 my @children;
 
 
-# start(file, seed, code): the code is called with ($self) until it is told to
-# stop, and once more then
+# start(file, seed, code): calls the code with ($self) until it is told to stop,
+# and then once more
 sub start {
     my ($class, %option) = @_;
 
@@ -64,7 +64,7 @@ sub ends {
 }
 
 
-# lets all of them end, which they do when all they owe has its answer
+# tells all clients to end; they do when every request of theirs is answered
 sub stop_all {
     my ($class, $seconds) = @_;
 
@@ -96,7 +96,7 @@ END {
 }
 
 
-# what was written: a hash for each line
+# what the clients wrote: a hash for each line
 sub told {
     my ($class, @files) = @_;
 
@@ -118,7 +118,7 @@ sub tell {
 sub one_of { return $_[rand @_] }
 
 
-# an answer of the API, or nothing where the connection ended without one
+# an answer of the API, or nothing if the connection ended without one
 sub ask {
     my ($self, $method, $path, %option) = @_;
 
@@ -143,7 +143,7 @@ sub ask {
 }
 
 
-# recording: what had no answer is sent again as it was, until it has one
+# recording: a batch without an answer is sent again unchanged until it has one
 
 sub recorder {
     my ($class, %option) = @_;
@@ -198,8 +198,8 @@ sub send_batch {
 }
 
 
-# administration: what is known of each thing that only this one changes. An
-# answer makes it sure; without one it may have been done or not.
+# administration: what is known of each thing that only this client changes.  An
+# answer makes a value certain; without an answer the change may have happened
 
 sub administrator {
     my ($class, %option) = @_;
@@ -207,7 +207,7 @@ sub administrator {
     my @calls = map { ($_->[1]) x $_->[0] } ([5, \&change_channel],
         [6, \&change_ignore], [4, \&change_tag], [3, \&change_color],
         [3, \&read_page], [2, \&read_rest],
-        # a clock that is set back puts entries into what was closed
+        # when the clock is set back, entries get into closed days
         $option{clock_jumps} ? () : ([1, \&read_pages], [1, \&export]));
     return $class->start(%option, code => sub {
         my ($self, $last) = @_;
@@ -218,8 +218,8 @@ sub administrator {
 }
 
 
-# a change that is done once it has that status; key: what it changes, value:
-# what that is then, or undef for what is no more
+# sends a change, which is done once the answer has that status.  key: what it
+# changes; value: the new value, or undef if it is deleted
 sub change {
     my ($self, $guild, $key, $value, $done, @request) = @_;
 
@@ -265,7 +265,7 @@ sub change_color {
 sub change_tag {
     my ($self, $guild) = @_;
 
-    # a name that may be taken by a request without an answer is not used again
+    # a name that a request without an answer may have taken is not used again
     my $name = "t$self->{name}-" . ++$self->{tags}{count};
     my $ids  = $self->{tags}{$guild} ||= [];
     if (@$ids > 5) {
@@ -296,7 +296,7 @@ sub read_page {
 }
 
 
-# all of what was there at the beginning, page by page
+# reads all entries that were there at the beginning, page by page
 sub read_pages {
     my ($self, $guild, $it) = @_;
 
@@ -319,7 +319,7 @@ sub read_pages {
 }
 
 
-# a transfer that ends well is whole
+# a transfer that ends without an error must be complete
 sub export {
     my ($self, $guild, $it) = @_;
 
