@@ -1,5 +1,5 @@
-# util/bench's table: each figure beside its ceiling, or why there is none; the
-# others go on
+# util/bench's table has a row for each figure with its ceiling, or with the
+# cause where the figure failed; the other figures are measured all the same
 
 use strict;
 use warnings;
@@ -13,7 +13,7 @@ use Guildlog::Figures;
 Guildlog::Figures::set_options(rounds => 3, seconds => 1, entries => 1000);
 
 
-# what it prints; to STDERR, too, there in full
+# runs code; returns what it prints; STDERR has the complete errors
 sub table {
     my ($code) = @_;
 
@@ -43,7 +43,7 @@ is $row, "| pages/s; the bare select | 2,000 | 4,000 | 0.75 | 0.50 - 1.23 |\n",
 is $row, "| one | 0.041 | 0.50 | 0.082 | once |\n"
     . "| other | 12.3 | 1.00 | 12.34 | once |\n", 'two rows of one round';
 
-is Guildlog::Figures::failures(), 0, 'all of these could be had';
+is Guildlog::Figures::failures(), 0, 'none of these figures failed';
 
 ($row, my $whole) = table(sub {
     figures { die "ERROR: canceled | timeout\nCONTEXT: here\n" } 'a', 'b';
@@ -52,20 +52,22 @@ is Guildlog::Figures::failures(), 0, 'all of these could be had';
 is $row, "| a | failed: ERROR: canceled \\| timeout | | | |\n"
     . "| b | failed: ERROR: canceled \\| timeout | | | |\n"
     . "| c | 1.00 | 2.00 | 0.50 | once |\n",
-    'what fails says so in its rows, and the next one is measured';
-like $whole, qr/CONTEXT: here/, 'the whole of it is said beside the table';
+    'a failed figure has the cause in its rows, and the next one is measured';
+like $whole, qr/CONTEXT: here/, 'STDERR has the complete error';
 
 ($row) = table(sub {
     once { attempt { die "nothing came\n" }, attempt { [3, 1] } } 'd', 'e';
 });
 is $row, "| d | failed: nothing came | | | |\n"
-    . "| e | 3.00 | 1.00 | 3.00 | once |\n", 'one of a round may fail alone';
+    . "| e | 3.00 | 1.00 | 3.00 | once |\n",
+        'one figure of a round may fail alone';
 
 ($row) = table(sub { once { [0, 1], undef } 'f', 'g' });
 is $row, "| f | failed: not measured | | | |\n"
-    . "| g | failed: not measured | | | |\n", 'nothing is no figure';
+    . "| g | failed: not measured | | | |\n",
+        'a round without a value is a failed figure';
 
-is Guildlog::Figures::failures(), 5, 'so many could not be had';
+is Guildlog::Figures::failures(), 5, 'the number of failed figures';
 
 my $next;
 ok !eval {
@@ -73,16 +75,16 @@ ok !eval {
         once { eval { Guildlog::Figures::interrupt() }; [1, 1] } 'h';
         once { $next = 1; [1, 1] } 'i';
     });
-}, 'who is interrupted goes no further';
-is $@, "interrupted\n", '... whoever was in the way';
-ok !$next, '... and measures nothing more';
+}, 'an interruption ends the measuring';
+is $@, "interrupted\n", '... also inside another handler';
+ok !$next, '... nothing more is measured';
 
 {
     local $SIG{INT} = \&Guildlog::Figures::interrupt;
     ok !eval { command('sh', '-c', 'trap "" INT; kill -INT $PPID') || 1 },
-        'nor does who waits for a command, whatever that makes of it';
-    is $@, "interrupted\n", '... but is interrupted';
+        'an interruption during a command ends the measuring';
+    is $@, "interrupted\n", '... whatever the command does';
 }
-is command('sh', '-c', 'exit 3') >> 8, 3, 'what a command comes to';
+is command('sh', '-c', 'exit 3') >> 8, 3, 'the status of a command';
 
 done_testing;

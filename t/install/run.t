@@ -1,6 +1,6 @@
-# util/run is the quick start: everything it prints can be used from outside,
-# two of it run side by side or as two machines on one database, and after a
-# kill -9 of anything it goes on with the same data.
+# util/run is the quick start: everything it prints works from outside, two runs
+# work side by side or as two machines on one database, and after a kill -9 of
+# any process it goes on with the same data.
 
 use Guildlog;
 use Guildlog::File;
@@ -19,7 +19,7 @@ my $foreground;
 my ($first, $second, $third) = map { "$dir/$_" } qw(first second third);
 
 
-# what it says, with its status in $?
+# its output; its status is in $?
 sub run {
     my ($folder, $arguments, %environment) = @_;
 
@@ -100,7 +100,7 @@ sub waits {
 }
 
 
-# how many messages its stand-in has
+# the number of messages that its stand-in has
 sub messages {
     my ($folder) = @_;
     return qx{grep -c '"event":"message"' "$folder/platform/ledger"} + 0;
@@ -115,10 +115,10 @@ END {
 
 
 run($first, '--stop');
-is $?, 0, 'what never ran is stopped';
+is $?, 0, 'stopping what never ran succeeds';
 
-# 8080, which it would take first, is for everybody: somebody else's program
-# there would move it from one start to the next
+# not the default port 8080: another program there would make the address differ
+# from one start to the next
 for my $folder ($first, $second, $third) {
     make_path("$folder/private", { mode => 0700 });
     open my $out, '>', "$folder/private/port" or die "port: $!";
@@ -127,7 +127,7 @@ for my $folder ($first, $second, $third) {
 }
 my $said = run($first, '--background');
 is $?, 0, 'it starts' or diag $said;
-like $said, qr{\$GUILDLOG_URL/servers}, 'and prints what to try';
+like $said, qr{\$GUILDLOG_URL/servers}, 'it prints what to try';
 
 my $env = env_of($first);
 is join(' ', sort keys %$env), join(' ', qw(
@@ -135,34 +135,35 @@ is join(' ', sort keys %$env), join(' ', qw(
     GUILDLOG_NGINX_PID GUILDLOG_OPERATOR), -x "$util/../t/lib/platform"
     ? 'GUILDLOG_PLATFORM' : (), qw(
     GUILDLOG_SERVER GUILDLOG_STATUS GUILDLOG_URL GUILDLOG_VIEWER)),
-    'what it tells';
+    '--env prints these variables';
 unlike join('', values %$env), qr/[\s"'\$`\\&;|<>()*?]/, 'a shell can read it';
 is status($env), 200, 'the Admin token works';
 my $base = Guildlog::Client->new(port => $env->{GUILDLOG_URL} =~ /:(\d+)/)
     ->request('GET', '/api');
-is join(' ', $base->status, $base->text), '401 {}', 'the base URL by itself';
+is join(' ', $base->status, $base->text), '401 {}',
+    'the base URL answers without a token';
 is status($env, token => $env->{GUILDLOG_BASIC_TOKEN}), 403,
-    'the Basic token is one';
+    'the Basic token is accepted as one';
 is qx{curl -s -o /dev/null -w '%{http_code}' $env->{GUILDLOG_STATUS}}, 200,
     'the status page answers';
 is qx{psql -XAtc 'select count(*) from guildlog.server' "$env->{GUILDLOG_DB}"},
-    "1\n", 'the database is open to its owner';
+    "1\n", 'the owner can open the database';
 ok kill(0, $env->{GUILDLOG_NGINX_PID}), 'the master runs';
 my @secrets = map { "-name '$_'" } qw(*.key *.password bot.* demo.*);
 my $find = qq{find "$first/private" -type f \\( } . join(' -o ', @secrets)
     . ' \)';
 is scalar(() = qx{$find}), 10, 'keys, passwords and tokens are in files';
-is qx{$find -perm /077}, '', 'which nobody else reads';
+is qx{$find -perm /077}, '', 'only their owner can read them';
 
 my $token = "$util/token server $env->{GUILDLOG_SERVER} --operator "
     . "$env->{GUILDLOG_OPERATOR}";
 like qx{$token --name Kept}, qr/"name" : "Kept"/, 'util/token names a server';
 like qx{$token --plan gold 2>&1}, qr/^token: PUT .* 400: /,
-    'and says what is refused';
+    'util/token prints the refusal';
 like qx{"$util/token" create $env->{GUILDLOG_SERVER} 2>&1},
-    qr/^token: create needs --creator/, 'a token is made for somebody';
+    qr/^token: create needs --creator/, 'util/token requires a creator';
 
-# a master whose file names it a second before it leads its session
+# Race: the pid file names a master that leads its session only a second later
 mkdir "$first/bin";
 open my $script, '>', "$first/bin/nginx" or die "nginx: $!";
 print $script <<'NGINX';
@@ -185,7 +186,7 @@ for my $victim ('nginx', 'postgres') {
     is $env->{GUILDLOG_URL}, $old->{GUILDLOG_URL}, 'at the same address';
     is $env->{GUILDLOG_ADMIN_TOKEN}, $old->{GUILDLOG_ADMIN_TOKEN},
         'with the same token';
-    is status($env), 200, 'which works';
+    is status($env), 200, 'which still works';
 }
 
 $said = run($second, '--background', GUILDLOG_WORKERS => 1,
@@ -195,23 +196,23 @@ is $?, 0, 'a second machine starts on the same database' or diag $said;
 my $other = env_of($second);
 isnt $other->{GUILDLOG_URL}, $env->{GUILDLOG_URL}, 'at its own address';
 is status($other, token => $env->{GUILDLOG_ADMIN_TOKEN}), 200,
-    'the token of the first works there';
-is status($env), 200, 'and at the first still';
+    "it accepts the first machine's token";
+is status($env), 200, 'so does the first machine';
 is $other->{GUILDLOG_PLATFORM}, $env->{GUILDLOG_PLATFORM},
-    'they post to the same platform';
+    'both use the same platform';
 delivered($other);
-is messages($first), 1, 'where an entry arrives';
+is messages($first), 1, 'an entry arrives there';
 
-# the first is started anew beside it
+# the first machine restarts beside the second
 $said = run($first, '--background');
 is $?, 0, 'the first starts again' or diag $said;
 $env = env_of($first);
 is $env->{GUILDLOG_PLATFORM}, $other->{GUILDLOG_PLATFORM},
-    'with the platform at the same address';
+    'the platform is at the same address';
 delivered($other);
-is messages($first), 2, 'where the next one arrives';
+is messages($first), 2, 'the next entry arrives there';
 
-# its port is free when it looks and taken when nginx comes, then free again
+# Race: another program takes the port between the check and nginx's start
 mkdir "$second/bin";
 open my $taking, '>', "$second/bin/nginx" or die "nginx: $!";
 print $taking <<'NGINX';
@@ -255,23 +256,23 @@ for my $long ('moment', 'ever') {
     unlink "$second/taker", "$second/$long";
 }
 is status($other, token => $env->{GUILDLOG_ADMIN_TOKEN}), 401,
-    'and knows no token of the first';
+    "it does not know the first machine's token";
 
 run($first, '--stop');
-is status($other), 200, 'the one runs on when the other is stopped';
+is status($other), 200, 'one goes on when the other is stopped';
 run($first, '--env');
-isnt $?, 0, 'which has nothing to tell any more';
+isnt $?, 0, '--env fails for the stopped one';
 ok !kill(0, $env->{GUILDLOG_NGINX_PID})
     || qx{cat /proc/$env->{GUILDLOG_NGINX_PID}/stat} =~ /\) Z /,
-    'nothing of it runs';
+    'no process of it is left';
 
 $said = run($first, '--background --fresh');
 is $?, 0, 'it starts afresh' or diag $said;
 $env = env_of($first);
-isnt name_of($env), 'Kept', 'without the data of before';
-is messages($first), 0, "nor the platform's";
+isnt name_of($env), 'Kept', 'the old data are gone';
+is messages($first), 0, "so are the platform's messages";
 
-# by TLS, with a conninfo of several parameters
+# TLS, and a conninfo of several parameters
 my $cluster = Guildlog::Cluster->shared;
 system('cp', $cluster->certificate, "$dir/ca.crt") == 0 or die 'cp';
 chmod 0644, "$dir/ca.crt";
@@ -290,25 +291,25 @@ $said = run($third, '--background', %tls);
 is $?, 0, 'it starts on a database by TLS' or diag $said;
 is qx{eval "\$(GUILDLOG_RUN_DIR="$third" "$util/run" --env)"
       echo "\$GUILDLOG_DB"}, "$tls{GUILDLOG_DB_URL}\n",
-    'a shell can read its several parameters';
+    'a shell can read it';
 is qx{psql -XAtc "select distinct ssl from pg_stat_ssl
           join pg_stat_activity using (pid) where usename = 'guildlog'
           and datname = current_database()" '$tls{GUILDLOG_DB_URL}'}, "t\n",
     "nginx's connections are encrypted, too";
 
-# the server has two tokens by then
+# the server has two tokens already
 system(qq{"$util/token" create $env->{GUILDLOG_SERVER} --creator 1 --operator }
     . env_of($third)->{GUILDLOG_OPERATOR} . ' > /dev/null') for 1 .. 3;
 $said = run($third, '--background', %tls, GUILDLOG_KEYS => "$dir/other");
-isnt $?, 0, 'where it has five, other keys get none';
-like $said, qr/^run: .*GUILDLOG_KEYS/m, 'and it says what to do';
+isnt $?, 0, 'a sixth token for other keys is refused';
+like $said, qr/^run: .*GUILDLOG_KEYS/m, 'the message says what to do';
 
 ($said = $tls{GUILDLOG_DB_URL}) =~ s/verify-full/require/;
 $said = run($third, '--background', %tls, GUILDLOG_DB_URL => $said);
-isnt $?, 0, 'what nginx would not verify it does not start with';
-like $said, qr/^run: sslmode=require is not for nginx/m, 'and says so';
+isnt $?, 0, 'it refuses an sslmode that nginx does not have';
+like $said, qr/^run: sslmode=require is not for nginx/m, 'the message says so';
 
-# in the foreground, another util/run at work: that has the lock
+# in the foreground, while another util/run has the lock
 run($first, '--stop');
 $foreground = fork // die "fork: $!";
 if (!$foreground) {
@@ -322,11 +323,11 @@ $env = env_of($first);
 open my $lock, '>', "$first/private/lock" or die "lock: $!";
 flock $lock, 2 or die "flock: $!";
 rename "$first/nginx/nginx.pid", "$first/nginx/away" or die "rename: $!";
-ok waits($foreground), 'a master without a name: the lock is waited for';
+ok waits($foreground), 'without a pid file it waits for the lock';
 rename "$first/nginx/away", "$first/nginx/nginx.pid" or die "rename: $!";
 close $lock;
 wait_for { !-e "/proc/$foreground/fd/9" } 10;
-is status($env), 200, 'and all runs on when it has its name again';
+is status($env), 200, 'everything goes on when the pid file is back';
 
 # a binary upgrade
 $old = $env;
@@ -335,16 +336,16 @@ eval { wait_for {
     -e "$first/nginx/nginx.pid.oldbin" && -s "$first/nginx/nginx.pid" } 10 };
 $env = env_of($first);
 isnt $env->{GUILDLOG_NGINX_PID}, $old->{GUILDLOG_NGINX_PID},
-    'a new binary starts';
+    'the new binary starts';
 kill 'QUIT', $old->{GUILDLOG_NGINX_PID};
 wait_for { !-e "$first/nginx/nginx.pid.oldbin" } 20;
-is status($env), 200, 'and takes over';
-is waitpid($foreground, WNOHANG), 0, 'and util/run goes on with it';
+is status($env), 200, 'it takes over';
+is waitpid($foreground, WNOHANG), 0, 'util/run goes on with it';
 
 run($first, '--stop');
-is $?, 0, 'it is stopped from outside';
+is $?, 0, 'another util/run stops it';
 waitpid $foreground, 0;
-is $?, 0, 'and ends without a complaint';
+is $?, 0, 'it ends without an error';
 undef $foreground;
 
 done_testing;

@@ -22,7 +22,7 @@ my @servers = map { $first->server } 1 .. 24;
 my @tokens = map { $first->token($_) } @servers;
 
 
-# how often that edge was asked
+# the number of requests that an edge got
 sub asked {
     my ($edge) = @_;
     return scalar(() = $edge->access_log =~ m{/api/servers}g);
@@ -40,13 +40,13 @@ subtest 'a limit is exact' => sub {
     for my $i (0, 1) {
         my @statuses = map { config_of($i)->status } 1 .. $limit + 5;
         is_deeply \@statuses, [(200) x $limit, (429) x 5],
-            "over so many connections, token $i";
+            "over that many connections, token $i";
     }
 };
 
 
 subtest 'tokens are spread, each on one edge' => sub {
-    # an edge writes a line behind its answer
+    # an edge writes its log line after the answer
     wait_for { asked($first) + asked($second) == 2 * ($limit + 5) };
 
     for my $i (2 .. $#servers) {
@@ -60,11 +60,11 @@ subtest 'tokens are spread, each on one edge' => sub {
         is grep({ $_ == 4 } asked($first) - $before[0],
             asked($second) - $before[1]), 1, 'on one edge';
     }
-    ok asked($_), 'an edge has some of them' for $first, $second;
+    ok asked($_), 'each edge has some of the tokens' for $first, $second;
 };
 
 
-subtest 'however the header is spelled' => sub {
+subtest 'any spelling of the header reaches the same edge' => sub {
     my $server = $first->server;
     my $token = $first->token($server);
     my @spelled = map { "$_$token" } 'Bearer ', 'bearer ', 'BEARER  ',
@@ -77,20 +77,21 @@ subtest 'however the header is spelled' => sub {
 };
 
 
-subtest 'who has no token is counted by his own address' => sub {
+subtest 'a client without a token is counted by its address' => sub {
     my @one = map { $front->get('/servers/1', connect =>
         { from => '127.0.0.11' })->status } 1 .. $limit + 1;
-    is $one[-1], 429, 'one guesses too often';
+    is $one[-1], 429, 'too many bad tokens of one address are refused';
     is $front->get('/servers/1', connect => { from => '127.0.0.12' })->status,
-        401, 'another is not held up by that';
+        401, 'another address is not refused';
 };
 
 
-subtest 'what changes at one edge holds at the other' => sub {
+subtest 'a change at one edge is seen at the other' => sub {
     my $server = $first->server;
     my $made = $second->new_token($server);
     my @ask = ("/servers/$server", token => $made->{token});
-    is $_->get(@ask)->status, 200, 'the token is good' for $first, $second;
+    is $_->get(@ask)->status, 200,
+        'both edges accept the token' for $first, $second;
 
     is $front->delete("/servers/$server/auth?tokenId=$made->{unique_id}",
         token => $made->{token})->status, 200, 'revoked';
@@ -98,24 +99,24 @@ subtest 'what changes at one edge holds at the other' => sub {
 };
 
 
-subtest 'the live tail comes through as it is written' => sub {
+subtest 'the live tail is passed on as it is written' => sub {
     my $server = $first->server;
     my $token = $first->token($server);
     my $client = $front->connection;
     $client->send("GET /api/servers/$server/logs/stream HTTP/1.1\r\n"
         . "Host: localhost\r\nAuthorization: Bearer $token\r\n\r\n");
-    like $client->line, qr/ 200 /, 'it is open';
+    like $client->line, qr/ 200 /, 'a live tail begins';
 
     is $second->operator('POST', "/servers/$server/logs", [{ event_id => 'a',
-        type => 5, name => 'now' }])->status, 200, 'an entry comes';
+        type => 5, name => 'now' }])->status, 200, 'an entry is recorded';
     my $got = '';
     wait_for { $got .= $client->some if $client->readable(0.1);
-        $got =~ /"name":"now"/ } 30, 'it is seen';
-    pass 'while the tail stays open';
+        $got =~ /"name":"now"/ } 30, 'the tail gets it';
+    pass '... while it stays open';
 };
 
 
-subtest 'an edge goes' => sub {
+subtest 'an edge stops' => sub {
     $first->stop('TERM');
     for my $i (2 .. $#servers) {
         is config_of($i)->status, 200, "token $i is served";

@@ -1,6 +1,6 @@
-# The titles in all languages: what is wrong in the data is told by file and
-# line and makes nothing; a build has the titles as they are now, and leaves
-# the tree as it was.
+# The titles in all languages: a mistake in the data is reported with file and
+# line, and nothing is made.  A build has the present titles and changes nothing
+# in the source tree.
 
 use strict;
 use warnings;
@@ -34,7 +34,7 @@ sub spill {
 }
 
 
-# with a file of the tree changed by the code in $_
+# runs code while the content of a file of the tree is changed by the code in $_
 sub changed {
     my ($file, $change, $code) = @_;
 
@@ -49,7 +49,7 @@ sub changed {
 }
 
 
-# what the script makes, what it says, and whether it failed
+# the script's result, its errors, and whether it failed
 sub make {
     my $failed = system "cd $tree && LC_ALL=C awk"
         . ' -f src/platform/ngx_guildlog_titles.awk sql/data.sql'
@@ -58,7 +58,7 @@ sub make {
 }
 
 
-# the number of the first line that begins so
+# the number of the first line with that beginning
 sub line_of {
     my ($file, $start) = @_;
     my $n = 0;
@@ -77,19 +77,19 @@ sub wrong {
     my ($made, $said, $failed) = changed($file, $change, \&make);
     ok $failed, "$why: refused";
     is $made, '', 'nothing is made';
-    like $said, qr/^\Q$file:$line: \E/m, 'its line is told';
-    unlike $said, qr/^(?!\Q$file\E:)/m, 'and no other file';
+    like $said, qr/^\Q$file:$line: \E/m, 'the error names the line';
+    unlike $said, qr/^(?!\Q$file\E:)/m, 'the error names no other file';
 }
 
 
 my ($made, $said, $failed) = make();
-ok !$failed && $said eq '', 'the data is without a mistake' or diag $said;
+ok !$failed && $said eq '', 'the data have no mistake' or diag $said;
 
 ($made) = changed('conf/titles/de.tsv',
     sub { s/^memberJoin\t.*/memberJoin\t"neu" \\ \\n/m }, \&make);
 ok index($made, '        "\"neu\" \\\\ \\\\n",' . "\n") > 0,
-    'a title is text, never C';
-like $made, qr/"und %ui weitere"/, 'a count has its place';
+    'a title is a C string, never code';
+like $made, qr/"und %ui weitere"/, 'the count has its place';
 
 my $de = 'conf/titles/de.tsv';
 my $end = () = slurp("$tree/$de") =~ /\n/g;
@@ -159,11 +159,11 @@ wrong 'a log type out of its number', 'conf/log-types.tsv', "1\t",
 spill("$tree/conf/titles/xx.tsv", "memberJoin\tX\n");
 ($made, $said, $failed) = make();
 ok $failed, 'a file of no language: refused';
-like $said, qr{^conf/titles/xx\.tsv:1: }, 'its line is told';
+like $said, qr{^conf/titles/xx\.tsv:1: }, 'the error names the line';
 unlink "$tree/conf/titles/xx.tsv";
 
 
-# nginx's own configure and make, and nothing of ours around them
+# nginx's own configure and make alone
 
 sub configure {
     my ($how) = @_;
@@ -173,7 +173,7 @@ sub configure {
 }
 
 
-# makes that one file
+# runs make for that one file
 sub built {
     return system "make -s -C /usr/share/nginx/src -f $dir/objs/Makefile"
         . " @_ $dir/objs/$data > $dir/said 2>&1";
@@ -192,32 +192,33 @@ is changed($de, sub { s/^memberJoin\t.*\n/$&$&/m },
     sub { configure('add-dynamic-module') }) > 0, 1,
     'configure fails with bad data';
 like slurp("$dir/said"), qr{^\Q$tree/$de\E:${\($join + 1)}: }m,
-    'and tells where';
+    'the error names the line';
 ok !-e "$dir/objs/$data", 'nothing is made';
 
-is configure('add-dynamic-module'), 0, 'it goes on with good data'
+is configure('add-dynamic-module'), 0, 'configure succeeds with good data'
     or diag slurp("$dir/said");
-is slurp("$dir/objs/$data"), (make())[0], 'which it makes C of';
-is listing(), $files, 'the tree is left alone';
-is built('-q'), 0, 'make has nothing left to do for it';
+is slurp("$dir/objs/$data"), (make())[0], "the result is the script's";
+is listing(), $files, 'the source tree is unchanged';
+is built('-q'), 0, 'make has nothing to do';
 
-# what make sees is the time of a file, in whole ticks of the clock
+# make compares times of files, which the kernel sets in ticks of its clock
 utime 1, 1, "$dir/objs/$data";
 
 changed($de, sub { s/^memberJoin\t.*/memberJoin\tMitglied da/m }, sub {
-    is built(), 0, 'make does when a title changes';
+    is built(), 0, 'make makes it again when a title changes';
     like slurp("$dir/objs/$data"), qr/^\s+"Mitglied da",$/m,
-        'and the title is the new one';
+        'the new title is in it';
 });
 
 utime 1, 1, "$dir/objs/$data";
 
 changed($de, sub { s/^memberJoin\t.*\n//m }, sub {
-    isnt built(), 0, 'make fails when it becomes bad';
-    like slurp("$dir/said"), qr{^\Q$tree/$de\E:\d+: }m, 'and tells where';
+    isnt built(), 0, 'make fails when a title is bad';
+    like slurp("$dir/said"), qr{^\Q$tree/$de\E:\d+: }m,
+        'the error names the line';
 });
 
-is built(), 0, 'it is mended';
-is slurp("$dir/objs/$data"), (make())[0], 'as it was';
+is built(), 0, 'make succeeds after the repair';
+is slurp("$dir/objs/$data"), (make())[0], 'the result is the first one';
 
 done_testing;

@@ -1,12 +1,12 @@
-# "Upgrade without losing a request": the schema is installed while it is worked
-# with, which drops and makes every function; the module that runs goes on with
-# functions that have more arguments and columns now.
+# "Upgrade without losing a request": the schema is installed, which drops and
+# makes every function, while requests are served.  The running module works
+# with functions that have more arguments and columns than it knows.
 
 use lib 't/lib';
 use Guildlog;
 use Guildlog::Change;
 
-# while a machine that is busy installs it, statements wait
+# statements wait while the schema is installed, longer on a busy machine
 my $g = Guildlog->new(workers => 2, api => 'guildlog_limit off;',
     keeper => 'on interval=20ms',
     database => { timeout => '60s', queue_timeout => '60s' });
@@ -41,7 +41,7 @@ $g->operator('POST', "$at/logs", [map { { type => 7, event_id => "e$_" } }
     1 .. 100]);
 
 
-# works until done; each request leaves a byte in a file
+# sends requests until it is told to stop; each writes one byte to a file
 sub client {
     my ($i) = @_;
 
@@ -59,7 +59,7 @@ sub client {
 sub did { return map { -s $g->prefix . "/client.$_" // 0 } 1 .. @work }
 
 
-# who is in the midst of something when it begins has ended when it goes on
+# after each client has answered once more, no request of before is running
 sub some_work {
     my @before = did();
     wait_for { my @now = did();
@@ -86,10 +86,10 @@ waitpid $installer, 0;
 is $?, 0, 'the schema was installed three times';
 is_deeply [map { join ' ', sort keys %$_ } @seen],
     [map { $_ == 2 ? 202 : 200 } 0 .. $#work],
-    'and every request was answered' or diag explain \@seen;
+    'every request was answered' or diag explain \@seen;
 
 
-# a schema of the next version
+# the schema of a later version
 
 $g->sql('begin');
 $g->sql('drop function guildlog.server_get');
@@ -107,6 +107,6 @@ $g->sql('grant execute on function guildlog.server_get to guildlog');
 $g->sql('commit');
 my @answers = map { $g->get($at, %as) } 1 .. 10;
 is_deeply [map { $_->text } @answers], [('{"what" : "new"}') x 10],
-    'the module goes on with a function that has more arguments and columns';
+    'the module works with a function that has more arguments and columns';
 
 done_testing;
