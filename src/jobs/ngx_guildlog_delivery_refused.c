@@ -150,6 +150,7 @@ ngx_guildlog_delivery_refused_take(ngx_guildlog_delivery_t *d,
     id = ngx_guildlog_db_result_value(result, row, NGX_GUILDLOG_REFUSED_GUILD);
     rest = ngx_guildlog_lane_row_number(result, row,
                                         NGX_GUILDLOG_REFUSED_REST);
+    guild = NULL;
 
     for (q = ngx_queue_head(&d->refused);
          q != ngx_queue_sentinel(&d->refused);
