@@ -3,74 +3,163 @@
 -- the entries, exact and slower, until the keeper has made it again. So it is
 -- enough to take it away, in one transaction. The rows of the index of searches
 -- go in turns of the keeper; nobody reads them from then on.
+--
+-- Lock: log_head of both bots, then lane_tail and lane of all lanes. To look at
+-- every entry takes seconds, so that is done before, without a lock. What was
+-- found is looked at again under the locks, with what came since: a function
+-- below that gets ranges of places looks at these only.
+
+drop type if exists rebuild_entry, rebuild_range, rebuild_seen cascade;
+
+create type rebuild_entry as (
+    bot  smallint,
+    id   bigint
+);
+
+-- places of a lane, with both ends
+
+create type rebuild_range as (
+    lane  bigint,
+    low   bigint,
+    high  bigint
+);
+
+-- what was found without a lock
+
+create type rebuild_seen as (
+    arrivals  bigint[],          -- of bot 0 and 1: the last one of an entry
+    unheld    rebuild_entry[],   -- entries that say they are held
+    unfound   rebuild_entry[],   -- rows of held_entry without an entry
+    lasts     rebuild_range[],   -- the last place of each lane
+    tails     rebuild_range[],   -- the places behind the tail of each lane
+    heads     rebuild_range[],   -- the places behind the head of each lane
+    doubled   rebuild_range[],   -- places of several entries
+    wrong     rebuild_range[],   -- first places of batches that contradict
+    untold    rebuild_range[]    -- places up to the head that nothing tells of
+);
 
 
 create or replace function guildlog.rebuild(guild bigint)
 returns void language plpgsql set search_path = guildlog, pg_temp as $$
+declare
+    seen  constant rebuild_seen := rebuild_look(guild);
 begin
     perform from log_head h where h.guild_id = guild order by h.bot for update;
 
-    perform rebuild_head(guild, b::smallint) from generate_series(0, 1) b;
+    perform rebuild_head(guild, b::smallint, seen.arrivals[b + 1])
+       from generate_series(0, 1) b;
     perform counted_forget(guild);
     delete from log_order o where o.guild_id = guild;
     delete from log_late l where l.guild_id = guild;
     update search_head s set leaving = true, runs = 0 where s.guild_id = guild;
-    perform rebuild_held(guild);
-    perform rebuild_lanes(guild);
+    perform rebuild_held(guild, seen);
+    perform rebuild_lanes(guild, seen);
 end $$;
 
 
--- The counters that entries tell. Keeping the higher arrival is safe: numbers
--- that nobody has are none's. A row is missing where nothing was recorded.
+-- Looks at everything, in one snapshot.
 
-create or replace function rebuild_head(guild bigint, bot smallint)
-returns void language plpgsql as $$
+create or replace function rebuild_look(guild bigint)
+returns rebuild_seen language plpgsql stable as $$
 declare
-    last   bigint;
-    first  bigint;
+    whole  constant rebuild_range[] := array(
+               select row(l.lane, 0, 9223372036854775807)::rebuild_range
+                 from lane l where l.guild_id = guild);
+    seen   rebuild_seen;
 begin
-    select max(e.arrival), id_time(min(e.id)) into last, first
-      from log_entry e
-     where e.guild_id = guild and e.bot = rebuild_head.bot;
+    seen.arrivals := array(
+        select (select max(e.arrival) from log_entry e
+                 where e.guild_id = guild and e.bot = b)
+          from generate_series(0, 1) b order by b);
+    seen.unheld := array(
+        select row(e.bot, e.id)::rebuild_entry from log_entry e
+         where e.guild_id = guild and e.dstatus is null and e.dreason = 'held'
+           and not exists (select from held_entry h
+                            where h.guild_id = guild and h.bot = e.bot
+                              and h.id = e.id));
+    seen.unfound := array(
+        select row(h.bot, h.id)::rebuild_entry from held_entry h
+         where h.guild_id = guild
+           and not exists (select from log_entry_one(guild, h.bot, h.id)));
+    select array_agg(row(w.lane, p.last, p.last)::rebuild_range),
+           array_agg(row(w.lane, coalesce(t.tail, 0) + 1,
+                         w.high)::rebuild_range),
+           array_agg(row(w.lane, coalesce(h.head, 0) + 1,
+                         w.high)::rebuild_range)
+      into seen.lasts, seen.tails, seen.heads
+      from unnest(whole) w
+      left join lane_tail t on t.guild_id = guild and t.lane = w.lane
+      left join lane_head h on h.guild_id = guild and h.lane = w.lane
+     cross join lateral (select max(x) from rebuild_places(
+                                guild, w.lane, w.low, w.high) x) p (last);
+    seen.doubled := array(
+        select distinct row(d.lane, d.seq, d.seq)::rebuild_range
+          from rebuild_doubled(guild, whole) d);
+    seen.wrong := array(
+        select row(b.lane, b.seq_from, b.seq_from)::rebuild_range
+          from rebuild_wrong(guild, whole) b);
+    seen.untold := array(
+        select row(u.lane, u.seq, u.seq)::rebuild_range
+          from rebuild_untold(guild, whole) u);
 
+    return seen;
+end $$;
+
+
+-- The counters that entries tell. A higher arrival is safe: numbers that nobody
+-- has are none's. A row is missing where nothing was recorded. The first entry
+-- is looked up under the lock: it may have been held, and taken back since.
+
+create or replace function rebuild_head(guild bigint, bot smallint,
+    last bigint)
+returns void language plpgsql as $$
+begin
     if last is not null then
         perform record_begin(guild, bot, 0);
     end if;
 
     update log_head h
        set arrival = greatest(h.arrival, last),
-           first_log_at = least(h.first_log_at, first)
+           first_log_at = least(h.first_log_at, (
+               select id_time(e.id) from log_entry e
+                where e.guild_id = guild and e.bot = rebuild_head.bot
+                order by e.id limit 1))
      where h.guild_id = guild and h.bot = rebuild_head.bot;
 end $$;
 
 
--- What says that it is held, and of which is not known when it is released,
--- may have been sent: it is unconfirmed. What is not there is held no more.
+-- An entry that says it is held, and of which is not known when it is released,
+-- may have been sent: it is unconfirmed. An entry that is not there is held no
+-- more.
 
-create or replace function rebuild_held(guild bigint)
+create or replace function rebuild_held(guild bigint, seen rebuild_seen)
 returns void language plpgsql as $$
 begin
     update log_entry e
        set dstatus = 1, dreason = 'unconfirmed'
-     where e.guild_id = guild and e.dstatus is null and e.dreason = 'held'
+      from unnest(seen.unheld) u
+     where e.guild_id = guild and e.bot = u.bot and e.id = u.id
+       and e.dstatus is null and e.dreason = 'held'
        and not exists (select from held_entry h
                         where h.guild_id = guild and h.bot = e.bot
                           and h.id = e.id);
 
     delete from held_entry h
-     where h.guild_id = guild
+     using unnest(seen.unfound) u
+     where h.guild_id = guild and h.bot = u.bot and h.id = u.id
        and not exists (select from log_entry_one(guild, h.bot, h.id));
 end $$;
 
 
 -- Lanes are what happened, and cannot be made anew. What contradicts the
--- entries is mended so that nothing is lost and nothing goes twice: what was to
--- be decided and is told nowhere is unconfirmed.
+-- entries is mended so that nothing is lost and nothing goes twice: a place
+-- that was to be decided, and is told of nowhere, is unconfirmed.
 
-create or replace function rebuild_lanes(guild bigint)
+create or replace function rebuild_lanes(guild bigint, seen rebuild_seen)
 returns void language plpgsql as $$
 declare
-    it  record;
+    gone  rebuild_range[];
+    it    record;
 begin
     insert into lane_tail (guild_id, lane)
     select guild, l.lane from lane l where l.guild_id = guild
@@ -87,60 +176,31 @@ begin
      where h.guild_id = guild and h.upto < h.head;
 
     update lane_tail t
-       set tail = p.last
-      from (select h.lane, greatest(h.upto, (
-                       select max(x.seq)
-                         from (select e.seq from log_entry e
-                                where e.guild_id = guild and e.lane = h.lane
-                                union all
-                               select r.seq from held_entry r
-                                where r.guild_id = guild and r.lane = h.lane
-                                union all
-                               select r.seq from replay r
-                                where r.guild_id = guild and r.lane = h.lane)
-                              x)) as last
-              from lane_head h where h.guild_id = guild) p
-     where t.guild_id = guild and t.lane = p.lane and t.tail < p.last;
+       set tail = greatest(h.upto, p.high)
+      from lane_head h
+      left join unnest(seen.lasts) p on p.lane = h.lane
+     where h.guild_id = guild and t.guild_id = guild and t.lane = h.lane
+       and t.tail < greatest(h.upto, p.high);
 
     update log_entry e
        set dstatus = 1, dreason = 'unconfirmed'
-      from (select x.bot, x.id,
-                   row_number() over (partition by x.lane, x.seq
-                                      order by x.id) as n
-              from log_entry x
-             where x.guild_id = guild and x.lane is not null
-               and x.dstatus is null) p
-     where e.guild_id = guild and e.bot = p.bot and e.id = p.id and p.n > 1;
+      from rebuild_doubled(guild, seen.tails || seen.doubled) d
+     where e.guild_id = guild and e.bot = d.bot and e.id = d.id;
 
-    delete from lane_batch b
-     where b.guild_id = guild
-       and (b.seq_to < b.seq_from
-            or exists (select from lane_batch x
-                        where x.guild_id = guild and x.lane = b.lane
-                          and x.seq_from <= b.seq_from
-                          and x.seq_to >= b.seq_from
-                          and (x.seq_from, x.done_at)
-                              < (b.seq_from, b.done_at)));
+    with wrong as (
+        delete from lane_batch b
+         using rebuild_wrong(guild, seen.heads || seen.wrong) w
+         where b.guild_id = guild and b.lane = w.lane
+           and b.seq_from = w.seq_from and b.done_at = w.done_at
+        returning b.lane, b.seq_from, b.seq_to
+    )
+    select array_agg(row(w.lane, w.seq_from, w.seq_to)::rebuild_range)
+      into gone from wrong w;
 
     insert into lane_batch (guild_id, lane, seq_from, seq_to, done_at,
                             attempts, status, reason)
-    select guild, h.lane, p.seq, p.seq, clock_timestamp(), 0, 1, 'unconfirmed'
-      from lane_head h
-     cross join lateral (
-           select e.seq from log_entry e
-            where e.guild_id = guild and e.lane = h.lane
-              and e.seq <= h.head and e.dstatus is null
-            union
-           select r.seq from held_entry r
-            where r.guild_id = guild and r.lane = h.lane and r.seq <= h.head
-            union
-           select r.seq from replay r
-            where r.guild_id = guild and r.lane = h.lane and r.seq <= h.head)
-           p (seq)
-     where h.guild_id = guild
-       and not exists (select from lane_batch b
-                        where b.guild_id = guild and b.lane = h.lane
-                          and b.seq_from <= p.seq and b.seq_to >= p.seq);
+    select guild, u.lane, u.seq, u.seq, clock_timestamp(), 0, 1, 'unconfirmed'
+      from rebuild_untold(guild, seen.heads || seen.untold || gone) u;
 
     for it in
         select l.lane from lane l
@@ -150,4 +210,86 @@ begin
     loop
         perform lane_wake(guild, it.lane);
     end loop;
+end $$;
+
+
+-- The places of a lane that something has which is to be decided.
+
+create or replace function rebuild_places(guild bigint, lane bigint,
+    low bigint, high bigint)
+returns setof bigint language plpgsql stable as $$
+begin
+    return query
+        select e.seq from log_entry e
+         where e.guild_id = guild and e.lane = rebuild_places.lane
+           and e.seq between low and high and e.dstatus is null
+         union
+        select h.seq from held_entry h
+         where h.guild_id = guild and h.lane = rebuild_places.lane
+           and h.seq between low and high
+         union
+        select r.seq from replay r
+         where r.guild_id = guild and r.lane = rebuild_places.lane
+           and r.seq between low and high;
+end $$;
+
+
+-- Entries whose place another one has, that is older.
+
+create or replace function rebuild_doubled(guild bigint,
+    ranges rebuild_range[], out bot smallint, out id bigint, out lane bigint,
+    out seq bigint)
+returns setof record language plpgsql stable as $$
+begin
+    return query
+        select d.bot, d.id, d.lane, d.seq
+          from (select e.*, row_number() over (partition by e.lane, e.seq
+                                               order by e.id) as n
+                  from (select distinct x.bot, x.id, x.lane, x.seq
+                          from unnest(ranges) r
+                          join log_entry x
+                            on x.guild_id = guild and x.lane = r.lane
+                           and x.seq between r.low and r.high
+                           and x.dstatus is null) e) d
+         where d.n > 1;
+end $$;
+
+
+-- Batches whose first place an earlier one has, or that have none.
+
+create or replace function rebuild_wrong(guild bigint, ranges rebuild_range[],
+    out lane bigint, out seq_from bigint, out done_at timestamptz)
+returns setof record language plpgsql stable as $$
+begin
+    return query
+        select distinct b.lane, b.seq_from, b.done_at
+          from unnest(ranges) r
+          join lane_batch b
+            on b.guild_id = guild and b.lane = r.lane
+           and b.seq_from between r.low and r.high
+         where b.seq_to < b.seq_from
+            or exists (select from lane_batch x
+                        where x.guild_id = guild and x.lane = b.lane
+                          and x.seq_from <= b.seq_from
+                          and x.seq_to >= b.seq_from
+                          and (x.seq_from, x.done_at)
+                              < (b.seq_from, b.done_at));
+end $$;
+
+
+-- Places up to the head of their lane of which no batch tells.
+
+create or replace function rebuild_untold(guild bigint,
+    ranges rebuild_range[], out lane bigint, out seq bigint)
+returns setof record language plpgsql stable as $$
+begin
+    return query
+        select distinct h.lane, p.seq
+          from unnest(ranges) r
+          join lane_head h on h.guild_id = guild and h.lane = r.lane
+         cross join lateral rebuild_places(guild, h.lane, r.low,
+                                           least(r.high, h.head)) p (seq)
+         where not exists (select from lane_batch b
+                            where b.guild_id = guild and b.lane = h.lane
+                              and b.seq_from <= p.seq and b.seq_to >= p.seq);
 end $$;
