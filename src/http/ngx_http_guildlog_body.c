@@ -7,17 +7,11 @@
 #include "http/ngx_http_guildlog_response.h"
 
 
-static ngx_int_t ngx_http_guildlog_check_type(
-    ngx_http_guildlog_call_t *call);
 static ngx_uint_t ngx_http_guildlog_is_type(ngx_http_request_t *r,
     const ngx_str_t *expected);
 static void ngx_http_guildlog_read_handler(ngx_http_request_t *r);
 static ngx_int_t ngx_http_guildlog_read_more(ngx_http_guildlog_call_t *call);
 static ngx_int_t ngx_http_guildlog_take(ngx_http_guildlog_call_t *call);
-
-
-static const ngx_str_t  ngx_http_guildlog_ndjson =
-    ngx_string("application/x-ndjson");
 
 
 ngx_int_t
@@ -26,6 +20,8 @@ ngx_http_guildlog_body_read(ngx_http_guildlog_call_t *call)
     off_t                n;
     ngx_int_t            rc;
     ngx_http_request_t  *r;
+
+    static const ngx_str_t  json = ngx_string("application/json");
 
     r = call->request;
 
@@ -38,7 +34,9 @@ ngx_http_guildlog_body_read(ngx_http_guildlog_call_t *call)
     }
 
     if ((n > 0 || r->headers_in.chunked)
-        && ngx_http_guildlog_check_type(call) != NGX_OK)
+        && !ngx_http_guildlog_is_type(r, &json)
+        && !(call->route->answer == NGX_GUILDLOG_RECORD
+             && ngx_http_guildlog_body_is_ndjson(r)))
     {
         return ngx_http_guildlog_call_refuse(call,
                                              NGX_HTTP_UNSUPPORTED_MEDIA_TYPE,
@@ -76,25 +74,6 @@ ngx_http_guildlog_body_read(ngx_http_guildlog_call_t *call)
 }
 
 
-static ngx_int_t
-ngx_http_guildlog_check_type(ngx_http_guildlog_call_t *call)
-{
-    static const ngx_str_t  json = ngx_string("application/json");
-
-    if (ngx_http_guildlog_is_type(call->request, &json)) {
-        return NGX_OK;
-    }
-
-    if (call->route->answer == NGX_GUILDLOG_RECORD
-        && ngx_http_guildlog_body_is_ndjson(call->request))
-    {
-        return NGX_OK;
-    }
-
-    return NGX_DECLINED;
-}
-
-
 static ngx_uint_t
 ngx_http_guildlog_is_type(ngx_http_request_t *r, const ngx_str_t *expected)
 {
@@ -127,7 +106,9 @@ ngx_http_guildlog_is_type(ngx_http_request_t *r, const ngx_str_t *expected)
 ngx_uint_t
 ngx_http_guildlog_body_is_ndjson(ngx_http_request_t *r)
 {
-    return ngx_http_guildlog_is_type(r, &ngx_http_guildlog_ndjson);
+    static const ngx_str_t  ndjson = ngx_string("application/x-ndjson");
+
+    return ngx_http_guildlog_is_type(r, &ndjson);
 }
 
 

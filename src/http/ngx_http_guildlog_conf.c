@@ -78,14 +78,15 @@ ngx_http_guildlog_conf_zone(ngx_conf_t *cf, ngx_str_t *name, size_t size,
 
 ssize_t
 ngx_http_guildlog_conf_read(ngx_conf_t *cf, ngx_str_t *file, u_char *buf,
-    size_t size, ngx_file_info_t *fi)
+    size_t size, ngx_uint_t level)
 {
-    ssize_t   n;
-    ngx_fd_t  fd;
+    ssize_t          n;
+    ngx_fd_t         fd;
+    ngx_file_info_t  fi;
 
     fd = ngx_open_file(file->data, NGX_FILE_RDONLY, NGX_FILE_OPEN, 0);
 
-    if (fd == NGX_INVALID_FILE || ngx_fd_info(fd, fi) == NGX_FILE_ERROR) {
+    if (fd == NGX_INVALID_FILE || ngx_fd_info(fd, &fi) == NGX_FILE_ERROR) {
         n = -1;
 
     } else {
@@ -95,6 +96,12 @@ ngx_http_guildlog_conf_read(ngx_conf_t *cf, ngx_str_t *file, u_char *buf,
     if (n == -1) {
         ngx_conf_log_error(NGX_LOG_EMERG, cf, ngx_errno,
                            "could not read \"%V\"", file);
+
+    } else if (ngx_file_access(&fi) & S_IRWXO) {
+        ngx_conf_log_error(level, cf, 0,
+                           "\"%V\" %s not be readable by everybody", file,
+                           level == NGX_LOG_EMERG ? "must" : "should");
+        n = level == NGX_LOG_EMERG ? -1 : n;
     }
 
     if (fd != NGX_INVALID_FILE) {
@@ -102,6 +109,15 @@ ngx_http_guildlog_conf_read(ngx_conf_t *cf, ngx_str_t *file, u_char *buf,
     }
 
     return n;
+}
+
+
+char *
+ngx_http_guildlog_conf_invalid(ngx_conf_t *cf, ngx_str_t *arg)
+{
+    ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "invalid parameter \"%V\"", arg);
+
+    return NGX_CONF_ERROR;
 }
 
 

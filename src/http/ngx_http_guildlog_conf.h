@@ -36,11 +36,15 @@ ngx_uint_t ngx_http_guildlog_conf_is(ngx_str_t *arg, const char *name,
     ngx_str_t *value);
 
 /*
- * Reads a file, given by its full name, as far as the buffer goes.
- * -1: it could not be read, which is logged.
+ * Reads a secret from a file, given by its full name, as far as the buffer
+ * goes.  A file that everybody may read is logged at that level, and refused
+ * if it is NGX_LOG_EMERG.  -1: logged.
  */
 ssize_t ngx_http_guildlog_conf_read(ngx_conf_t *cf, ngx_str_t *file,
-    u_char *buf, size_t size, ngx_file_info_t *fi);
+    u_char *buf, size_t size, ngx_uint_t level);
+
+/* logs that the parameter is invalid; NGX_CONF_ERROR */
+char *ngx_http_guildlog_conf_invalid(ngx_conf_t *cf, ngx_str_t *arg);
 
 /* NULL: logged */
 ngx_shm_zone_t *ngx_http_guildlog_conf_zone(ngx_conf_t *cf, ngx_str_t *name,

@@ -136,9 +136,7 @@ ngx_http_guildlog_conf_database(ngx_conf_t *cf, ngx_command_t *cmd,
                 : "unknown";
 
         if (error != NGX_CONF_OK) {
-            ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
-                               "invalid parameter \"%V\"", &args[i]);
-            return NGX_CONF_ERROR;
+            return ngx_http_guildlog_conf_invalid(cf, &args[i]);
         }
     }
 
@@ -330,23 +328,17 @@ static ngx_int_t
 ngx_http_guildlog_read_password(ngx_conf_t *cf,
     ngx_guildlog_database_t *database)
 {
-    u_char            buf[256];
-    ssize_t           n;
-    ngx_str_t        *file;
-    ngx_file_info_t   fi;
+    u_char      buf[256];
+    ssize_t     n;
+    ngx_str_t  *file;
 
     file = &database->password_file;
 
-    n = ngx_http_guildlog_conf_read(cf, file, buf, sizeof(buf), &fi);
+    n = ngx_http_guildlog_conf_read(cf, file, buf, sizeof(buf),
+                                    NGX_LOG_WARN);
 
     if (n == -1) {
         return NGX_ERROR;
-    }
-
-    if (ngx_file_access(&fi) & S_IRWXO) {
-        ngx_conf_log_error(NGX_LOG_WARN, cf, 0,
-                           "\"%V\" should not be readable by everybody",
-                           file);
     }
 
     while (n && (buf[n - 1] == LF || buf[n - 1] == CR)) {

@@ -53,9 +53,7 @@ ngx_http_guildlog_conf_delivery_platform(ngx_conf_t *cf, ngx_command_t *cmd,
 
     if (cf->args->nelts == 3) {
         if (!ngx_http_guildlog_conf_is(&args[2], "trusted", &trusted)) {
-            ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
-                               "invalid parameter \"%V\"", &args[2]);
-            return NGX_CONF_ERROR;
+            return ngx_http_guildlog_conf_invalid(cf, &args[2]);
         }
 
         if (ngx_conf_full_name(cf->cycle, &trusted, 1) != NGX_OK) {
@@ -213,9 +211,7 @@ ngx_http_guildlog_conf_delivery(ngx_conf_t *cf, ngx_command_t *cmd,
         if (!ngx_http_guildlog_conf_is(&args[i], "secret", &file)
             && ngx_http_guildlog_delivery_param(gmcf, &args[i]) != NGX_OK)
         {
-            ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
-                               "invalid parameter \"%V\"", &args[i]);
-            return NGX_CONF_ERROR;
+            return ngx_http_guildlog_conf_invalid(cf, &args[i]);
         }
     }
 
@@ -338,22 +334,15 @@ static ngx_int_t
 ngx_http_guildlog_delivery_file(ngx_conf_t *cf, ngx_str_t *file, u_char *buf,
     size_t size, ngx_str_t *text)
 {
-    ssize_t          n;
-    ngx_file_info_t  fi;
+    ssize_t  n;
 
     if (ngx_conf_full_name(cf->cycle, file, 1) != NGX_OK) {
         return NGX_ERROR;
     }
 
-    n = ngx_http_guildlog_conf_read(cf, file, buf, size, &fi);
+    n = ngx_http_guildlog_conf_read(cf, file, buf, size, NGX_LOG_EMERG);
 
     if (n == -1) {
-        return NGX_ERROR;
-    }
-
-    if (ngx_file_access(&fi) & S_IRWXO) {
-        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
-                           "\"%V\" must not be readable by everybody", file);
         return NGX_ERROR;
     }
 

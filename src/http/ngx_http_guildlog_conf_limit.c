@@ -158,7 +158,7 @@ ngx_http_guildlog_limit_param(ngx_conf_t *cf,
         n = ngx_atoi(value.data, value.len);
 
         if (n < 1 || n > 1000000000) {
-            goto invalid;
+            return ngx_http_guildlog_conf_invalid(cf, arg);
         }
 
         limit->requests = n;
@@ -169,7 +169,7 @@ ngx_http_guildlog_limit_param(ngx_conf_t *cf,
         n = ngx_parse_time(&value, 0);
 
         if (n < 1) {
-            goto invalid;
+            return ngx_http_guildlog_conf_invalid(cf, arg);
         }
 
         limit->window = n;
@@ -195,11 +195,7 @@ ngx_http_guildlog_limit_param(ngx_conf_t *cf,
         return NGX_CONF_OK;
     }
 
-invalid:
-
-    ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "invalid parameter \"%V\"", arg);
-
-    return NGX_CONF_ERROR;
+    return ngx_http_guildlog_conf_invalid(cf, arg);
 }
 
 

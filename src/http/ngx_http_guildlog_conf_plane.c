@@ -50,9 +50,7 @@ ngx_http_guildlog_conf_plane(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
         }
 
         if (glcf->prefix.data || args[i].data[0] != '/') {
-            ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
-                               "invalid parameter \"%V\"", &args[i]);
-            return NGX_CONF_ERROR;
+            return ngx_http_guildlog_conf_invalid(cf, &args[i]);
         }
 
         glcf->prefix = args[i];
