@@ -2,8 +2,8 @@
 /*
  * Links ngx_guildlog_client_response.c.
  *
- * An answer is the same whatever the pieces it comes in; what is cut short,
- * or is not HTTP/1.1, is none.
+ * An answer is read the same in whatever pieces it comes.  What is cut off or
+ * is not HTTP/1.1 is not an answer.
  */
 
 #include "client/ngx_guildlog_client_response.h"
@@ -166,7 +166,7 @@ static const answer_t  answers[] = {
 };
 
 
-/* in pieces of so many bytes; how many bytes it took */
+/* reads it in pieces of that many bytes; returns the bytes it took */
 
 static ngx_int_t
 feed(ngx_guildlog_client_reader_t *reader, const char *bytes, size_t len,
@@ -181,7 +181,7 @@ feed(ngx_guildlog_client_reader_t *reader, const char *bytes, size_t len,
     while (len && rc == NGX_AGAIN) {
         n = ngx_min(size, len);
 
-        /* of its own, so that nothing can look beyond it or at it later */
+        /* a copy, so that the sanitizer sees reads beyond it or later */
 
         copy = malloc(n);
         memcpy(copy, bytes, n);
@@ -275,7 +275,7 @@ test_headers(void)
 }
 
 
-/* head, line, then n times the unit */
+/* feeds the head, then n times the unit */
 
 static ngx_int_t
 flood(const char *head, const char *unit, ngx_uint_t n)

@@ -4,9 +4,9 @@
  * ngx_guildlog_json_parse.c, ngx_guildlog_json_read.c,
  * ngx_guildlog_json_scan.c and ngx_guildlog_utf8.c.
  *
- * Whatever a query string or a body holds, a statement gets arguments of the
- * type and range its table says, or the caller an error that names the field
- * and the rule.
+ * For any query string or body, a statement gets arguments of the type and
+ * range in its table, or the caller gets an error that names the field and the
+ * rule.
  */
 
 #include "api/ngx_guildlog_args.h"
@@ -58,7 +58,7 @@ static const ngx_guildlog_field_t  query[] = {
 #define ok(in, out)   { in, out, NGX_OK }
 #define bad(in, out)  { in, out, NGX_DECLINED }
 
-/* the arguments in the order of the table, "-" for a null */
+/* prints the arguments in the order of the table, "-" for a null */
 
 static const case_t  query_cases[] = {
 
@@ -165,7 +165,7 @@ test_query(void)
     for (c = query_cases; c->input; c++) {
         pool = tap_pool();
 
-        /* a copy of its own, so that reading over its end is seen */
+        /* a copy, so that the sanitizer sees a read beyond its end */
 
         text.len = strlen(c->input);
         text.data = ngx_pnalloc(pool, text.len + !text.len);
@@ -212,13 +212,13 @@ test_query_required(void)
     ngx_str_null(&text);
     rc = ngx_guildlog_args_query(pool, fields, &text, args, &error);
     tap_is(rc, NGX_DECLINED, "a required parameter is missing");
-    tap_is_str(&error, "tokenId: is required", "and named");
+    tap_is_str(&error, "tokenId: is required", "the error names it");
 
     ngx_str_set(&text, "tokenId=");
     rc = ngx_guildlog_args_query(pool, fields, &text, args, &error);
     tap_is(rc, NGX_DECLINED, "a required parameter is empty");
     tap_is_str(&error, "tokenId: must be 1 to 64 characters long",
-               "and its length is told");
+               "the error has its length");
 
     rc = ngx_guildlog_args_query(pool, &fields[1], &text, args, &error);
     tap_is(rc, NGX_OK, "a table without fields takes anything");
@@ -387,7 +387,7 @@ test_body_required(void)
     ngx_str_set(&text, "{}");
     json = ngx_guildlog_json_parse(pool, &text, &error);
     (void) ngx_guildlog_args_body(pool, fields, json, &error);
-    tap_is_str(&error, "id: is required", "also where nothing is set");
+    tap_is_str(&error, "id: is required", "also if no field is given");
 
 
     ngx_str_set(&text, "{}");

@@ -5,8 +5,8 @@
  * ngx_guildlog_json_read.c, ngx_guildlog_json.c, ngx_guildlog_json_scan.c and
  * ngx_guildlog_utf8.c.
  *
- * Whatever a batch holds, what goes to SQL is arrays with a place for every
- * entry, and of each that is refused the reason.
+ * For any batch, SQL gets arrays with one element for every entry, and each
+ * entry that is refused has its reason.
  */
 
 #include "log/ngx_guildlog_batch.h"
@@ -65,7 +65,7 @@ static const case_t  cases[] = {
     { "a NUL", 0, 0, "[{\"event_id\":\"\\u0000\",\"type\":5}," ONE "]", NGX_OK,
       "{null,\"1\"} "
       "[{\"index\":0,\"error\":\"event_id: must not contain NUL\"}]" },
-    /* what JSON.stringify() makes of a text cut within an emoji */
+    /* the output of JSON.stringify() for a text cut inside an emoji */
     { "half a character", 0, 0,
       "[" ONE ",{\"event_id\":\"\\ud83d\",\"type\":5}," TWO "]", NGX_OK,
       "{\"1\",null,\"2\"} [{\"index\":1,\"error\":"
@@ -80,13 +80,13 @@ static const case_t  cases[] = {
       NGX_DECLINED, "body: brackets do not match" },
     { "it and one in an entry", 0, 0, "[{\"a\":1e999},{\"b\":[}]}]",
       NGX_DECLINED, "body: brackets do not match" },
-    /* was a write behind the brackets that may be open */
+    /* once wrote beyond the array of open brackets */
     { "it and brackets too deep", 0, 0,
       "[1e999,[[[[[[[[[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]]]]]]]]]]", NGX_DECLINED,
       "body: nested deeper than 16 levels" },
     { "it and another array", 0, 0, "[{\"a\":1e999}],[1]", NGX_DECLINED,
       "body[0].a: the number is out of range" },
-    /* was a jump through a null pointer: where would the entries begin? */
+    /* once called a null pointer: the entries have no beginning */
     { "it and no array", 0, 0, "1e999,1", NGX_DECLINED,
       "body: must be a JSON object or array" },
     { "it in an object", 0, 0, "{\"a\":1e999,\"b\":1}", NGX_DECLINED,
@@ -113,7 +113,7 @@ static const case_t  cases[] = {
 };
 
 
-/* so many bytes of a batch are read at a time */
+/* the bytes of a batch that are read at a time */
 
 static size_t  turn = 1;
 
@@ -133,7 +133,7 @@ read_batch(ngx_pool_t *pool, const ngx_str_t *body, ngx_uint_t ndjson,
         rc = ngx_guildlog_batch_read(b, turn, columns, error);
 
         if (++turns > 2 * body->len + 3) {
-            tap_ok(0, "it comes to an end");
+            tap_ok(0, "reading comes to an end");
             return NGX_ERROR;
         }
 
@@ -270,7 +270,7 @@ test_columns(void)
 }
 
 
-/* one that has more messages than are kept is named, with all of them */
+/* an entry with more messages than are kept is named, with their number */
 
 static void
 test_crowded(ngx_uint_t n, const char *places)
@@ -315,7 +315,7 @@ test_crowded(ngx_uint_t n, const char *places)
 }
 
 
-/* an entry whose text is that long, in an array or in a line */
+/* an entry with a text of that length, in an array or in a line */
 
 static void
 test_size(size_t size, ngx_uint_t ndjson, const char *expected)

@@ -5,7 +5,7 @@
  *
  * An exchange ends in what can be proved: answered, not sent, or uncertain.
  * It runs in nginx's own event loop against t/lib/Guildlog/Peer.pm, whose
- * table says what each way to answer badly has to end in.
+ * table has the expected outcome of each bad answer.
  */
 
 #include "client/ngx_guildlog_client_conn.h"
@@ -125,7 +125,7 @@ read_cases(FILE *from)
 }
 
 
-/* as main() of nginx does it, in a single process */
+/* starts nginx's cycle as its main() does, in a single process */
 
 static void
 start_nginx(char **argv)
@@ -351,7 +351,7 @@ test_case(ngx_guildlog_client_t *client, const case_t *c, const char *scheme,
 
     outcome = exchange(client, method, c->name, size, deadline);
 
-    /* on a machine that is busy, the request's may be over before it is sent */
+    /* on a busy machine the request may time out before it is sent */
 
     while (c->slow && strcmp(outcome, "unsent") == 0 && deadline < DEADLINE) {
         deadline *= 2;
@@ -477,8 +477,8 @@ test_unsent(void)
 }
 
 
-/* stopped behind so many turns of the event loop, for longer than it may take:
-   its lane may be another one's by then */
+/* the process stands still after that many turns of the event loop, for longer
+   than an exchange may take: another worker may have its lane by then */
 
 static void
 test_stopped(const char *scheme, unsigned where, ngx_uint_t turns)
@@ -543,7 +543,7 @@ test_refused_bytes(void)
 }
 
 
-/* whatever it waits for, nothing is heard of it again */
+/* a cancelled exchange calls no handler, whatever it waits for */
 
 static void
 test_cancel(const char *scheme, unsigned where)
@@ -583,7 +583,7 @@ test_cancel(const char *scheme, unsigned where)
 }
 
 
-/* what cannot begin in time does not, and leaves a connection to the next */
+/* a request that is late does not begin; the next one has the connection */
 
 static void
 test_bounded(const char *scheme, unsigned where)

@@ -32,7 +32,7 @@ static const case_t  cases[] = {
       "\"contentAfter\":\"b\"",
       FRONT "Title 5: Bo by Al in c,1,Al,2,Bo,3,c,r,n,why,-4,a,b" BACK },
 
-    /* what the summary is about, where there is no target */
+    /* the subject of the summary, where there is no target */
 
     { HEAD ",\"role\":\"r\",\"name\":\"n\"",
       FRONT "Title 5: r,,,,,,,r,n,,,," BACK },
@@ -137,7 +137,7 @@ test_rows(ngx_pool_t *pool)
 }
 
 
-/* all that can grow does: quotes, in all that stands twice */
+/* the longest row: every text grows by quotes */
 
 static void
 test_room(ngx_pool_t *pool)

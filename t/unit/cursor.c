@@ -2,8 +2,8 @@
 /*
  * Links ngx_guildlog_cursor.c.
  *
- * "cursor: pass as cursor to get the next page": it carries the position and
- * nothing else, and whatever is not one is refused.
+ * "cursor: pass as cursor to get the next page": a cursor is the position and
+ * nothing else; any other text is refused.
  */
 
 #include "log/ngx_guildlog_cursor.h"

@@ -3,8 +3,8 @@
  * Links ngx_guildlog_json_parse.c, ngx_guildlog_json_read.c,
  * ngx_guildlog_json.c, ngx_guildlog_json_scan.c and ngx_guildlog_utf8.c.
  *
- * A body is refused with words that name the field; what is written is JSON
- * whatever the strings hold.
+ * The error of a refused body names the field; what is written is JSON for any
+ * strings.
  */
 
 #include "base/ngx_guildlog_json.h"
@@ -217,7 +217,7 @@ test_long_name(void)
 static ngx_uint_t  allocations_left;
 
 
-/* as malloc() does it where there is no memory */
+/* a malloc() without memory */
 
 static void *
 scarce_malloc(size_t size)
@@ -358,7 +358,7 @@ test_read_rest(void)
 }
 
 
-/* with escapes, up to the buffer that they are taken out in, and above */
+/* texts with escapes, up to the size of the buffer for them, and longer */
 
 static void
 test_read_long(void)
@@ -390,7 +390,7 @@ test_read_long(void)
 }
 
 
-/* what was made of it is freed: the sanitizers look for it */
+/* a half-made tree is freed: the sanitizers would report it */
 
 static void
 test_read_no_memory(void)

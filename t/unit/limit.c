@@ -2,9 +2,9 @@
 /*
  * Links ngx_guildlog_limit.c and ngx_guildlog_stats.c.
  *
- * A key's first request starts its window; of a window exactly as many are
- * let through as its limit says, whichever worker asks.  A full zone forgets,
- * but never refuses.
+ * A key's first request starts its window.  A window lets exactly as many
+ * requests in as its limit says, on all workers together.  A full zone drops
+ * old windows, but never refuses a request.
  */
 
 #include <sys/wait.h>
@@ -216,7 +216,7 @@ test_full(void)
     tap_is(refused, 0, "still nobody is refused");
     tap_is(warned, 0, "nor is the log filled");
     tap_is(take("busy", 1, 10000), NGX_BUSY,
-           "who keeps asking is not forgotten");
+           "a window in use is not dropped");
 
     ngx_current_msec += 10000;
     n = evicted();

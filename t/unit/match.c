@@ -4,8 +4,8 @@
  * ngx_guildlog_json_parse.c, ngx_guildlog_json_read.c, ngx_guildlog_json.c,
  * ngx_guildlog_match.c, ngx_guildlog_json_scan.c and ngx_guildlog_utf8.c.
  *
- * Which entries a query asks for; and that what is no document is told from
- * one.  t/search/fold.t asks the database the same of whatever is stored.
+ * Which entries match a query; what is not a document is recognized.
+ * t/search/fold.t compares this with the database for many entries.
  */
 
 #include "search/ngx_guildlog_match.h"
@@ -39,7 +39,7 @@ judge(const ngx_guildlog_match_t *match, const char *text)
     ngx_str_t                  s;
     ngx_guildlog_match_doc_t   doc;
 
-    /* of just that size, for the sanitizers */
+    /* of exactly that size, for the sanitizers */
 
     s.len = strlen(text);
     copy = malloc(s.len + 1);

@@ -28,7 +28,7 @@ static uint64_t     seed;
 static ngx_pool_t  *pool;
 
 
-/* what hostile entries are made of; none of the ids is one of theirs */
+/* parts of hostile entries; no id in them is an id of the entry itself */
 
 static const char  *pieces[] = {
     "@everyone", "@here", "<@4242424242>", "<@!4242424242>", "<@&4242424242>",
@@ -82,7 +82,7 @@ draw(ngx_uint_t n)
 }
 
 
-/* of at most so many code points; now and then as long as it may be */
+/* a text of at most that many code points; sometimes of exactly that many */
 
 static json_t *
 hostile(ngx_uint_t max)
@@ -526,7 +526,7 @@ in_order(json_t *body, const ngx_guildlog_message_entry_t *e, ngx_uint_t n)
 }
 
 
-/* NULL: nothing is wrong */
+/* returns what is wrong, or NULL */
 
 static const char *
 wrong(const ngx_str_t *text, const ngx_guildlog_message_entry_t *e,
@@ -903,7 +903,7 @@ test_packing(void)
 }
 
 
-/* what was sent is found again by its ids, whatever it quotes */
+/* a message is found again by its entries' ids, whatever it quotes */
 
 static void
 test_names(void)
@@ -959,7 +959,7 @@ test_names(void)
 }
 
 
-/* two plain entries whose lengths come to less and more than a message */
+/* two plain entries, together shorter and longer than a message */
 
 static void
 test_brim(void)

@@ -2,8 +2,8 @@
 /*
  * Links ngx_guildlog_owner.c.
  *
- * "Two containers of one name do not bury each other": who is dead is only
- * said of a process of this boot and this namespace of pids.
+ * "Two containers of one name do not bury each other": an owner is called dead
+ * only if it is a process of this boot and this namespace of pids.
  */
 
 #include <sys/wait.h>
@@ -16,7 +16,7 @@ enum { NODE, BOOT, SPACE, PID, START, PIECES };
 static ngx_str_t  me;
 
 
-/* me, but for one piece of the name, or two */
+/* this process's name with one or two pieces changed */
 
 static ngx_uint_t
 dead_with(ngx_uint_t piece, const char *value, ngx_uint_t other,

@@ -90,7 +90,7 @@ test_rate(ngx_msec_t start)
 }
 
 
-/* who sends next, after a kill, and who sends besides, while nginx reloads */
+/* the next sender after a kill; two senders during a reload */
 
 static void
 test_shared(void)

@@ -19,7 +19,7 @@ select pg_temp.answers(status, body, 202, '{}', 'access is given')
   from access_put(:me, 7, '{"level": "view"}');
 select pg_temp.answers(status, body, 200,
     '[{"id":"900000000000000001","user_id":"7","level":"view"}]',
-    'and read back')
+    'a read has the row')
   from access_get(:me, 7);
 select is(pg_temp.last_logged(:guild, 99, '{target,name}'), 'Seven',
           'the entry names the user');

@@ -24,7 +24,7 @@ select is(pg_temp.logged(:guild, 69), 1, 'it is logged');
 select is(pg_temp.last_logged(:guild, 69, '{value}'),
           (select token_id from token
             where guild_id = :guild and permissions = 2),
-          'with the id of the token');
+          'the entry has the id of the token');
 select pg_temp.answers(status, body, 200, '{}', 'and asks again')
   from active_ignore_executors(:basic, '{"id": "6", "logType": 5,
                                          "count": 100, "time": 300}');

@@ -18,7 +18,7 @@ select pg_temp.answers(status, body, 200,
     '"category_members":null,"category_actions":null,"category_text":"0",'
     '"category_voice":null,"category_files":"9223372036854775807",'
     '"category_server":null,"category_roles":null,"category_channels":null,'
-    '"category_service":null}]', 'and read back as strings')
+    '"category_service":null}]', 'IDs are read back as strings')
   from channels_get(:me);
 select is(pg_temp.last_logged(:guild, 68, '{contentAfter}'),
           e'category_files: 9223372036854775807\ncategory_text: 0\n'
@@ -31,7 +31,7 @@ select is(body::json -> 0 ->> 'category_text', null, 'so it is null')
 select is(body::json -> 0 ->> 'main_channel', '5', 'and the others stayed')
   from channels_get(:me);
 select is(pg_temp.last_logged(:guild, 68, '{content}'), 'category_text: 0',
-          'the entry says what was');
+          'the entry has the old value');
 select is(pg_temp.logged(:guild, 68), 2, 'each change is logged');
 select pg_temp.answers(status, body, 202, '{}', 'the same again')
   from channels_patch(:me, '{"main_channel": "5"}');
@@ -42,7 +42,8 @@ select throws_ok(format('select channels_patch(%s, %L)', :'me',
                  'main_channel: cannot be off', 'the main channel stays on');
 select throws_ok(format('select channels_patch(%s, %L)', :'me',
                         '{"category_files": "0"}'), 'GL400',
-                 'category_files: cannot be off', 'so do the files');
+                 'category_files: cannot be off',
+                 'categories of files stay on, too');
 select pg_temp.answers(status, body, 404, '{}', 'the Pro bot has its own')
   from channels_get(:pro);
 

@@ -92,7 +92,7 @@ select :guild, 0, t, g from unnest('{2,3}'::int[]) t, generate_series(1, 900) g;
 select cmp_ok(cardinality(p.parts), '>', 3, 'each ignore list is a part')
   from (select pg_temp.parts(:me, 'config_get') as parts) p;
 select is(array_to_string(pg_temp.parts(:me, 'config_get'), ''), body,
-          '... few tags behind them')
+          '... few tags after them')
   from config_get(:me);
 
 delete from ignore_entry i where i.ignore_type in (2, 3) and i.guild_id = :guild;
@@ -121,15 +121,15 @@ select array_agg(t ->> 'tag_name') as names
              insert into tag values (900000000000000001, 0, 'new',
                                      'tag 999', 'x')$$), '')::json) t \gset
 select is(:'names', array_agg(t.tag_name order by t.tag_name),
-          'tags that come and go behind the part')
+          'later parts have tags that are made or deleted meanwhile')
   from tag t where t.guild_id = :guild;
 select is(json_array_length(array_to_string(pg_temp.parts(:me, 'tags_get',
               $$delete from tag where tag_name like 'tag %'$$), '')::json), 32,
-          'none is left for the next part');
+          'no tag is left for the next part');
 select is(json_array_length(array_to_string(pg_temp.parts(:me, 'config_get',
               'delete from ignore_entry where ignore_type in (4, 5)'),
               '')::json -> 'serverlogConfigIgnoreStandard'), 1002,
-          'so of ignore lists');
+          'the same for ignore lists');
 select pg_temp.answers(status, body, 401, '{}', 'a dead token gets no rest')
   from config_get(:nobody, '1');
 

@@ -15,13 +15,13 @@ select pg_temp.answers(status, body, 200, '{}', 'a member is put')
                                         "roles": ["70", "71"]}');
 select operator_member_put(:guild, 7, '{"name": "SEVEN"}') \g /dev/null
 select is(row(name, bot, roles)::text, '(SEVEN,t,"{70,71}")',
-          'absent fields stay')
+          'absent fields keep their values')
   from directory where guild_id = :guild and kind = 0 and id = 7;
 select pg_temp.answers(status, body, 200, '{}', 'several at once')
   from operator_members_put(:guild, '[{"id": "7", "bot": false},
       {"id": "8", "name": "First"}, {"id": "8", "name": "Last"}]');
 select is(pg_temp.names(body), 'Last',
-          'of one that stands there twice the last counts')
+          'of two rows with one id the last counts')
   from search_members(:me, '8');
 select is(bot, false, 'and the other is changed')
   from directory where guild_id = :guild and kind = 0 and id = 7;
@@ -34,7 +34,7 @@ select pg_temp.answers(status, body, 200, '{}', 'a channel is put')
   from operator_channel_put(:guild, 7, '{"name": "general", "type": 0,
                                          "parent": "9"}');
 select pg_temp.answers(status, body, 200, '[{"id":"7","name":"general",'
-                       '"type":0,"parent":"9"}]', 'and found')
+                       '"type":0,"parent":"9"}]', 'a search finds it')
   from search_channels(:me, 'gen');
 select operator_channels_put(:guild, '[{"id": "7", "parent": null}]')
 \g /dev/null
@@ -98,7 +98,8 @@ select is(pg_temp.names(body), want, why)
                ('\', 'c\d', '\ is a letter'),
                ('c\d', 'c\d', 'in longer queries too'),
                ('''s', 'it''s', 'and so is a quote'),
-               ('ab', null, 'what is not together')) t (query, want, why),
+               ('ab', null,
+               'letters that do not stand together')) t (query, want, why),
        search_members(:me, query);
 
 -- a large server: what many match, and what few match at the end of the names

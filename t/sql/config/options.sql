@@ -16,7 +16,7 @@ select pg_temp.answers(status, body, 200,
     '[{"id":"900000000000000001","spoilers":1,"proxy_integration":0,'
     '"ignore_bot_targets":1,"ignore_bot_executors":1,"format_type":0,'
     '"buttons":["userID","supportServer","customise"],"active_ignore":0}]',
-    'the others have their defaults')
+    'the other fields have their defaults')
   from options_get(:me);
 select is(pg_temp.last_logged(:guild, 76, '{contentAfter}'), 'spoilers: true',
           'the entry names what changed');
@@ -29,7 +29,7 @@ select options_patch(:me, '{"format_type": 3, "buttons": [],
 select is((body::jsonb -> 0) - array['id', 'spoilers', 'proxy_integration',
                                      'ignore_bot_executors', 'active_ignore'],
           '{"format_type": 3, "buttons": [], "ignore_bot_targets": 0}',
-          'several at once')
+          'several fields at once')
   from options_get(:me);
 select options_patch(:me, '{"buttons": null}') \g /dev/null
 select is(body::json #>> '{0,buttons}',
@@ -46,7 +46,7 @@ select operator_server_put(:guild, '{"plan": "free"}') \g /dev/null
 select throws_ok(format('select options_patch(%s, %L)', :'me',
                         '{"spoilers": false, "format_type": 1}'),
                  'GL403', 'format_type: needs the Pro or Pro Lite plan',
-                 'the free plan has none');
+                 'the free plan does not have format_type');
 select is(body::json #>> '{0,spoilers}', '1', 'then nothing is applied')
   from options_get(:me);
 select pg_temp.answers(status, body, 200, '{}', 'null needs no plan')

@@ -23,7 +23,8 @@ select is(body::jsonb - 'created_at',
 select is(status, 200, 'and changed')
   from operator_server_put(900000000000000002, '{"plan": "pro_lite"}');
 select is((body::jsonb ->> 'name') || ' ' || (body::jsonb ->> 'retentionMs'),
-          'Two 3600000', 'absent fields stay; Pro Lite reads an hour back')
+          'Two 3600000',
+          'absent fields keep their values; Pro Lite reads an hour back')
   from operator_server_put(900000000000000002, '{"locale": "ja"}');
 select is(body::jsonb ->> 'locale', '18', 'the language is read as a number')
   from operator_server_put(900000000000000002, '{}');
@@ -45,7 +46,7 @@ select is((select abs((body::json ->> 'first_log_at')::bigint
           true,
           'the first entry was the creation of the token');
 select is((select body::json ->> 'first_log_at' from server_get(:pro)), null,
-          'the Pro bot has logged nothing');
+          'the Pro bot has no entry');
 select is((body::jsonb -> 0) - 'first_log_at',
           '{"id": "900000000000000001", "owner_id": "42"}', 'guilds_get')
   from guilds_get(:me);

@@ -17,9 +17,9 @@ select pg_temp.answers(status, body, 200,
   from settings_get(:me);
 select is(pg_temp.logged(:guild, 70), 1, 'the change is logged');
 select is(pg_temp.last_logged(:guild, 70, '{executor,id}'), '0',
-          'by executor 0');
+          'the executor is 0');
 select is(pg_temp.last_logged(:guild, 70, '{contentAfter}'), 'de',
-          'with the language');
+          'the entry has the language');
 
 select pg_temp.answers(status, body, 202, '{}', 'the same again')
   from settings_patch(:me, '{"locale": "de"}');

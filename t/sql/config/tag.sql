@@ -53,7 +53,7 @@ select is(pg_temp.logged(:guild, 75), 1, 'is no change');
 select throws_ok(format('select tag_patch(%s, %L, %L)', :'me', :'tag_id',
                         '{"image": null}'),
                  'GL400', 'content: needed where there is no image',
-                 'the last of both stays');
+                 'the last of content and image must stay');
 select pg_temp.answers(status, body, 404, '{}', 'an unknown tag')
   from tag_patch(:me, 'x', '{"color": 5}');
 select pg_temp.answers(status, body, 404, '{}', 'nor has the other bot it')
@@ -63,7 +63,8 @@ select is(status, 201, 'a second one')
   from tag_create(:me, '{"tag_name": "zwei", "content": "x"}');
 select throws_ok(format('select tag_patch(%s, %L, %L)', :'me', :'tag_id',
                         '{"tag_name": "ZWEI"}'),
-                 'GL409', 'tag_name: is taken', 'its name is taken');
+                 'GL409', 'tag_name: is taken',
+                 'a name that is in use is refused');
 
 select pg_temp.answers(status, body, 200, '{}', 'a tag is deleted')
   from tag_delete(:me, :'tag_id');

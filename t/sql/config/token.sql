@@ -18,7 +18,7 @@ select is(array_agg(r ->> 'permissions' order by r ->> 'permissions'),
           '{1,2}', 'both tokens of the main bot')
   from token_list(:me), json_array_elements(body::json) r;
 select is(((r ->> 'expires_at')::bigint - (r ->> 'created_at')::bigint),
-          90 * 86400000::bigint, 'live for 90 days')
+          90 * 86400000::bigint, 'a token is valid for 90 days')
   from token_list(:me), json_array_elements(body::json) r limit 1;
 select pg_temp.answers(status, body, 404, '{}', 'the Pro bot has none')
   from token_list(:pro);
@@ -30,7 +30,7 @@ select status, body from operator_token_create(:guild,
 select is(:made_status, 201, 'a token is created');
 select is(:'made_body'::jsonb - array['unique_id', 'iat', 'exp'],
           '{"guild": "900000000000000001", "bot": "pro", "permissions": 2}',
-          'for the Pro bot');
+          'it is the token of the Pro bot');
 select is((:'made_body'::jsonb ->> 'exp')::bigint
           - (:'made_body'::jsonb ->> 'iat')::bigint, 90 * 86400::bigint,
           'iat and exp in seconds, 90 days apart');
@@ -38,18 +38,18 @@ select is(body::json -> 0 ->> 'creator', '77', 'listed under its bot')
   from token_list(:pro);
 select is((body::json -> 0 ->> 'expires_at')::bigint,
           (:'made_body'::jsonb ->> 'exp')::bigint * 1000,
-          'with the end the token itself has')
+          'expires_at is the exp of the token')
   from token_list(:pro);
 select is(pg_temp.logged(:guild, 72, 1), 1, 'and logged there');
 select throws_ok($$ select operator_token_create(900000000000000009,
                         '{"permissions": 1, "creator": "1"}') $$,
-                 'GL404', 'server: unknown', 'an unknown server has no tokens');
+                 'GL404', 'server: unknown', 'an unknown server gets no token');
 
 select pg_temp.new_token(:guild, 1, 'main') as fourth,
        pg_temp.new_token(:guild, 1, 'pro') as fifth \gset
 select throws_ok(format($$ select pg_temp.new_token(%s, 1, 'main') $$, :guild),
                  'GL409', 'a server has at most 5 live tokens',
-                 'the sixth is refused, whatever its bot');
+                 'the sixth token is refused, for either bot');
 
 -- revoke
 
@@ -64,9 +64,9 @@ select pg_temp.answers(status, body, 404, '{}', 'only once')
 select is(status, 401, 'it stopped')
   from server_get(:'fourth', :guild, 0::smallint, 1::smallint);
 select is(pg_temp.last_logged(:guild, 71, '{name}'), :'fourth',
-          'the entry names it');
+          'the entry names the token');
 select isnt(pg_temp.new_token(:guild, 1, 'main'), null,
-            'there is room for another');
+            'there is room for another token');
 
 -- expiry
 
@@ -75,7 +75,7 @@ update token t set expires_at = now() - interval '1 second'
 select is(status, 401, 'an expired token stops')
   from server_get(:'fifth', :guild, 0::smallint, 1::smallint);
 select isnt(pg_temp.new_token(:guild, 1, 'main'), null,
-            'and does not count any more');
+            'an expired token does not count any more');
 
 select * from finish();
 rollback;

@@ -26,7 +26,7 @@ select is(pg_temp.last_logged(:guild, 77, '{name}'), 'messageDelete',
           'the entry names the type');
 select is(pg_temp.last_logged(:guild, 77, '{contentAfter}'),
           e'color: 16777215\nenabled: false\nlog_channel: 0',
-          'and what changed');
+          'the entry has the change');
 select pg_temp.answers(status, body, 202, '{}', 'the same again')
   from type_patch(:me, 5, '{"color": 16777215}');
 select is(pg_temp.logged(:guild, 77), 1, 'is no change');

@@ -11,12 +11,12 @@ select is((next_id(1790000000000) >> 18) & 15, 0::bigint, 'then the node');
 set local guildlog.node = 15;
 select is((next_id(1790000000000) >> 18) & 15, 15::bigint, 'up to 15');
 select is(next_id(1790000000000) >> 22, 1790000000000 - 1420070400000,
-          'which leaves the time alone');
+          'the node does not change the time');
 select is(count(distinct next_id(1790000000000))::int, 10000,
-          'no two are the same')
+          'no two ids are the same')
   from generate_series(1, 10000);
 select is(next_id(9223372036854775807 / 4194304 + 1420070400000) > 0, true,
-          'up to 2084');
+          'ids last until 2084');
 
 -- differences
 
@@ -28,16 +28,16 @@ select is(difference('{"a": 1, "b": null}', '{"a": null, "b": null}'),
 select is(difference(null, '{"a": 1, "b": null}'),
           '{"content": null, "contentAfter": "a: 1"}', 'a new row');
 select is(difference('{"a": 1, "guild_id": 5, "bot": 0}', null),
-          '{"content": "a: 1", "contentAfter": null}', 'one that goes');
+          '{"content": "a: 1", "contentAfter": null}', 'a deleted row');
 select is(length(difference(null, jsonb_build_object('a', repeat('ä', 5000)))
                  ->> 'contentAfter'), 4000, 'cut to what an entry may hold');
 
 -- refusals
 
 select throws_ok($$ select refuse(402, 'why') $$, 'GL402', 'why',
-                 'a refusal carries status and error');
+                 'a refusal has a status and an error');
 select lives_ok(format('select announce(%s, 0::smallint, 70, null)', :guild),
-                'nothing to tell is not told');
+                'a change of nothing makes no entry');
 
 select * from finish();
 rollback;

@@ -85,7 +85,7 @@ select translate(format($$
 \set got `t/sql/crowd 8 :'sql'`
 select is(:'got'::text, '7 0,1 200', 'an event is stored once');
 select is((count(*), count(distinct arrival), count(distinct id))::text,
-          '(200,200,200)', 'under a number and an id of its own')
+          '(200,200,200)', 'each event has a number and an id of its own')
   from log_entry where guild_id = :guild and type = 5;
 
 
@@ -190,7 +190,7 @@ do $$ begin
 end $$;
 select is(pg_temp.maker('log_entry', false), true, 'it waits for a reader');
 select is(pg_temp.maker('log_entry_default', true), false,
-          'who can go on to the default partition');
+          'the default partition is not locked meanwhile');
 select pg_terminate_backend(a.pid, 10000) from pg_stat_activity a
  where a.application_name = 'maker' \g /dev/null
 commit;

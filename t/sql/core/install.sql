@@ -98,7 +98,7 @@ select is(:'said'::text, '', 'installing again says nothing');
 select is(oid, :before::oid, 'a migration runs once') from pg_class
  where relname = 'server' and relnamespace = 'guildlog'::regnamespace;
 select is(dstatus || ' ' || dreason, '0 expired',
-          'what was queued before there were lanes ends')
+          'an entry queued before there were lanes ends')
   from guildlog.log_entry where arrival = 1;
 select is(dstatus, null, 'but not what is held') from guildlog.log_entry
  where arrival = 2;
@@ -108,7 +108,7 @@ select is(array_agg(bot order by bot), '{0}', 'an index that may lack something 
 select lives_ok(
     'alter table guildlog.log_entry attach partition '
     'guildlog.log_entry_20150101_1 for values from (-1) to (0)',
-    'what was copied by a rewrite under way fits into the log');
+    'a rewrite that is under way goes on');
 select hasnt_function('guildlog', 'vanished', 'what vanished is dropped');
 select has_function('guildlog', 'ms', '{timestamptz}', 'what stays is there');
 select hasnt_function('guildlog', 'ms', '{text}', 'with its arguments only');
@@ -118,7 +118,7 @@ set role :operator;
 execute put ('{}') \gset put_
 reset role;
 select is(:'put_status' || ' ' || :'put_name', '200 kept',
-          'the client works on with what there was');
+          'a connected client still works');
 
 -- what each role may
 
@@ -146,7 +146,7 @@ select is(has_function_privilege(:'operator', 'guildlog.operator_server_put('
               'bigint, jsonb)', 'execute'), true, 'the operator''s works on');
 select is(has_function_privilege(:'nobody', 'guildlog.shard_of(bigint)',
                                  'execute'), true,
-          'what was granted by hand is there');
+          'privileges granted by hand stay');
 
 -- one role had all parts, before there were others
 
@@ -154,12 +154,12 @@ grant execute on all functions in schema guildlog to :role;
 \set said `sh -c "$INSTALL role=$ROLE" 2>&1 | grep -c 'separate=on'`
 select is(:'said'::text, '1', 'a role that may too much is told');
 select is(bool_and(has_function_privilege(:'role', p.oid, 'execute')), true,
-          'and may all the same, so that its nginx works on')
+          'the role keeps all parts, so that its nginx still works')
   from pg_proc p where p.proname in ('operator_record', 'keeper_step');
 \set said `sh -c "$INSTALL role=$ROLE -v separate=on" 2>&1`
 select is(:'said'::text, '', 'until it is told to separate them');
 select is(bool_or(has_function_privilege(:'role', p.oid, 'execute')), false,
-          'then it may no more')
+          'then the role loses the other parts')
   from pg_proc p where p.proname in ('operator_record', 'keeper_step');
 
 -- what cannot be
@@ -177,7 +177,8 @@ alter role :role reset jit;
 select is(:'said'::text, '1',
           'an installer who may not change roles is told what to set');
 select is(has_function_privilege(:'role', 'guildlog.server_get(text, bigint, '
-              'smallint, smallint)', 'execute'), true, 'and has installed');
+              'smallint, smallint)', 'execute'), true,
+              'the schema is installed all the same');
 
 -- who may make roles may not change every one: superusers' never, and from
 -- PostgreSQL 16 on those only that it made
@@ -199,7 +200,7 @@ reassign owned by :owner to current_user;
 \set said `sh -c "psql -X -f sql/install.sql -v role=$ROLE -v owner=$OWNER" 2>&1`
 select is(:'said'::text, '', 'a superuser installs');
 select is(string_agg(distinct o.owner, ' '), :'owner',
-          'and nothing of it is his')
+          'the superuser owns nothing of the schema')
   from (select nspowner::regrole::text from pg_namespace
          where nspname = 'guildlog'
         union all

@@ -179,15 +179,15 @@ select is_empty($$
      where c.relnamespace = 'guildlog'::regnamespace
        and c.relkind in ('r', 'p', 'v', 'm')
        and has_table_privilege('guildlog', c.oid, p)
-$$, 'the role may touch no table');
+$$, 'the role has no privilege on a table');
 select is_empty($$
     select c.relname from pg_class c
      where c.relnamespace = 'guildlog'::regnamespace
        and case c.relkind when 'S' then has_sequence_privilege(
                'guildlog', c.oid, 'usage, select, update') end
-$$, 'and no sequence');
+$$, 'the role has no privilege on a sequence');
 select schema_privs_are('guildlog', 'guildlog', '{USAGE}',
-                        'it may name what is in the schema, not add to it');
+                        'the role may use the schema, but make nothing in it');
 select is_empty($$
     select p.proname from pg_proc p, aclexplode(p.proacl) a
      where p.pronamespace = 'guildlog'::regnamespace and a.grantee = 0
@@ -197,15 +197,16 @@ select is_empty($$
     union all
     select n.nspname from pg_namespace n, aclexplode(n.nspacl) a
      where n.nspname = 'guildlog' and a.grantee = 0
-$$, 'others may do nothing');
+$$, 'PUBLIC has no privilege');
 select is((rolsuper, rolcreaterole, rolcreatedb, rolreplication,
-           rolbypassrls)::text, '(f,f,f,f,f)', 'the role is nobody special')
+           rolbypassrls)::text, '(f,f,f,f,f)',
+           'the role has no special attribute')
   from pg_roles where rolname = 'guildlog';
 select is_empty($$
     select r.rolname from pg_auth_members m
       join pg_roles r on r.oid = m.roleid
       join pg_roles g on g.oid = m.member where g.rolname = 'guildlog'
-$$, 'and a member of nothing');
+$$, 'the role is not a member of another');
 select set_has($$ select unnest(rolconfig) from pg_roles
                    where rolname = 'guildlog' $$,
                $$ values ('plan_cache_mode=force_generic_plan'), ('jit=off') $$,
@@ -213,11 +214,11 @@ select set_has($$ select unnest(rolconfig) from pg_roles
 
 set local role guildlog;
 select throws_ok('select 1 from guildlog.token', '42501', null,
-                 'a table is closed');
+                 'a table cannot be read');
 select throws_ok($$ select guildlog.record(1, 0::smallint, '[]') $$, '42501',
-                 null, 'so is an inner function');
+                 null, 'an inner function cannot be called');
 select lives_ok(format('select guildlog.server_get(%s)', :'me'),
-                'a public one is open');
+                'a public function can be called');
 reset role;
 
 -- functions
@@ -233,7 +234,7 @@ select is_empty($$
     select p.proname from pg_proc p
      where p.pronamespace = 'guildlog'::regnamespace and p.prosecdef
        and not has_function_privilege('guildlog', p.oid, 'execute')
-$$, 'inner ones have the rights of who calls them');
+$$, 'inner functions have the rights of their caller');
 select is_empty($$
     select p.proname from pg_proc p
      where p.pronamespace = 'guildlog'::regnamespace
@@ -245,7 +246,7 @@ select is_empty($$
        and p.provolatile <> 's'
        and p.proname ~ '_(get|list)$|^search_'
        and has_function_privilege('guildlog', p.oid, 'execute')
-$$, 'what reads cannot write');
+$$, 'functions that read are not volatile');
 
 -- A function in SQL becomes part of the statement that calls it, or is parsed
 -- and planned again each time that runs, which may take longer than all the

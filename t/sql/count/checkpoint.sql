@@ -153,7 +153,7 @@ select pg_temp.send(:guild, 600, ms(clock_timestamp()) - 2000, 'f')
 \g /dev/null
 select checkpoints_make() \g /dev/null
 select is(max(last_id) < time_id(ms(clock_timestamp()) - 9000), true,
-          'what is not 10 s old is left for later')
+          'entries younger than 10 s are left for later')
   from log_checkpoint where guild_id = :guild;
 
 delete from log_entry
@@ -217,7 +217,7 @@ select is(keys_make(20), 20, 'as many are looked at as is allowed');
 select is(counted - keyed, :behind - 20::bigint, 'the others are left, all')
   from log_head where guild_id = :guild and bot = 0;
 select is((select sum(keys_make(20)) > 100 from generate_series(1, 10)), true,
-          'and the next call goes on');
+          'the next call goes on');
 select is(pg_temp.checked(:guild), 'right', 'halfway all is right');
 select sum(keys_make()) from generate_series(1, 3) \g /dev/null
 select is(keys_make(), 0, 'at last there is nothing to do');
@@ -225,7 +225,7 @@ select is(counted - keyed < 20, true, 'nor left')
   from log_head where guild_id = :guild and bot = 0;
 select is(pg_temp.heavy(:guild),
           '2 100, 2 101, 3 100, 3 101, 3 102, 3 103',
-          'the heavy ones have checkpoints, no channel is');
+          'heavy keys have checkpoints; no channel is heavy');
 select is(pg_temp.checked(:guild), 'right', 'which count what they have');
 select is(max(n), 5, 'each five entries after the last')
   from (select c.cum[1] + c.cum[2] + c.cum[3] + c.cum[4] + c.cum[5] + c.cum[6]
@@ -276,7 +276,7 @@ select is(pg_temp.checked(:guild), 'right', 'with all that they had');
 select counted_forget(:guild) \g /dev/null
 select is(pg_temp.made(:guild) + pg_temp.owed(:guild)
           + (select count(*)::int from log_key where guild_id = :guild), 0,
-          'what is forgotten is forgotten');
+          'no count is left');
 select checkpoints_make(), keys_make() \g /dev/null
 select is(pg_temp.heavy(:guild) is not null, true, 'and found again');
 select is(pg_temp.checked(:guild), 'right', 'with what there is');

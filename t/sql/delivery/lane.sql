@@ -48,7 +48,7 @@ select is(count(*)::int, 0, 'a server begins without lanes')
   from lane where guild_id = :guild;
 select channels_patch(:me, '{"main_channel": "10"}') \g /dev/null
 select is(string_agg(channel_id || ' ' || state, ','), '10 registering',
-          'a channel that is set opens one') from lane where guild_id = :guild;
+          'setting a channel opens a lane') from lane where guild_id = :guild;
 select is(count(*)::int, 1, 'which is to be registered')
   from lane_ready where guild_id = :guild;
 select lane, shard from lane where guild_id = :guild \gset
@@ -60,7 +60,7 @@ select results_eq(
     format('select e.seq from log_entry e where e.guild_id = %s
                and e.lane = %s order by e.arrival', :guild, :lane),
     'select generate_series(1, 4)::bigint',
-    'entries have places without a gap, that of the change is the first');
+    'entries have places without a gap; the entry of the change is the first');
 select is(tail, 4::bigint, 'the last one is known')
   from lane_tail where guild_id = :guild;
 select id as e1 from log_entry where guild_id = :guild and seq = 1 \gset
@@ -124,14 +124,14 @@ select is(count(*)::int, 0, 'nobody else does')
 select fence from shard_lease where shard = :shard \gset
 select throws_ok(format('select delivery_registered(''b/1/1'', %s, %s, %s, 0,
                          5, ''\x00'')', :guild, :lane, :fence), 'GL409', null,
-                 'nor registers it');
+                 'another owner cannot register it');
 select delivery_registered('a/1/1', :guild, :lane, :fence, 0, 5, '\x00')
 \g /dev/null
 select is(state || ' ' || webhook, 'active 5', 'it is registered')
   from delivery_find('a/1/1', :mark, 0, 0) where guild = :guild;
 select throws_ok(format('select delivery_registered(''a/1/1'', %s, %s, %s, 0,
                          5, ''\x00'')', :guild, :lane, :fence), 'GL409', null,
-                 'once, if it was found twice');
+                 'a webhook that was found twice is registered once');
 select is(state, 'active', 'and stays so')
   from lane where guild_id = :guild and lane = :lane;
 
@@ -145,9 +145,9 @@ select is(pg_temp.result('a/1/1', '{"begin_to": 2}'), 'ok', 'intent');
 select is(pg_temp.delivery(:e2), 'unknown in_flight', 'they are in flight');
 select is(pg_temp.delivery(:e3), 'not_delivered queued', 'the others are not');
 select is(pg_temp.result('a/1/1', '{"step": 1, "begin_to": 4}'), 'lost',
-          'a step of old is none');
+          'an old step has no effect');
 select is(pg_temp.result('a/1/1', '{"step": 2, "begin_to": 4}'), 'ok',
-          'the same one again');
+          'the same step again has the same result');
 select is(upto, 2::bigint, 'changes nothing')
   from lane_head where guild_id = :guild;
 select is(pg_temp.result('a/1/1', '{"refused": true, "wait_ms": 500}'), 'ok',
@@ -168,7 +168,7 @@ select is(pg_temp.result('a/1/1', '{"done_to": 2, "status": 2, "message": 77,
 select is(pg_temp.delivery(:e1), 'delivered 77', 'delivered');
 select is(pg_temp.delivery(:e2), 'delivered 77', 'both');
 select is(coalesce(reason, forbidden_at::text, told), null,
-          'and what was missing is there again')
+          'a delivery clears the failures of the lane')
   from lane where guild_id = :guild;
 select is(pg_temp.delivery(:e3), 'unknown in_flight', 'the next is in flight');
 select is(pg_temp.result('a/1/1', '{"done_to": 3, "status": 1,
@@ -192,7 +192,7 @@ select is(state, 'registering', 'a lost webhook is made anew')
 select delivery_lost('a/1/1', :guild, :lane, :fence, :step) \g /dev/null
 select count(*) from delivery_find('a/1/1', :mark, 0, 0) \g /dev/null
 select is(pg_temp.delivery(:e5), 'not_delivered webhook_404',
-          'but not twice an hour');
+          'a second loss within an hour is final');
 select channels_patch(:me, '{"main_channel": "10"}') \g /dev/null
 select is(state, 'registering', 'unless the channel is set again')
   from lane where guild_id = :guild;
@@ -243,7 +243,7 @@ update lane set reason = 'missing_permissions',
  where guild_id = :guild and lane = :lane;
 select channels_patch(:me, '{"main_channel": "10"}') \g /dev/null
 select is(not_before > clock_timestamp() + interval '50 s', true,
-          'once a minute')
+          'at most once a minute')
   from lane_head where guild_id = :guild and lane = :lane;
 update lane set reason = 'missing_permissions', again_at = null,
        refused_at = clock_timestamp()
@@ -251,7 +251,7 @@ update lane set reason = 'missing_permissions', again_at = null,
 select channels_patch(:me, '{"main_channel": "10"}') \g /dev/null
 select is(not_before between clock_timestamp()
                      and clock_timestamp() + interval '10 s', true,
-          'and not in the moment in which it failed')
+          'not in the moment in which it failed')
   from lane_head where guild_id = :guild and lane = :lane;
 update lane_head set not_before = null where guild_id = :guild;
 
@@ -283,13 +283,13 @@ update lane_head h set head = t.tail, upto = t.tail, step = h.step + 1
    and t.guild_id = h.guild_id and t.lane = h.lane;
 select delivery_closed('a/1/1', :guild, :lane, :fence, :step) \g /dev/null
 select is(state || ' ' || (look_at > now()), 'closed true',
-          'it is closed, and looked at again')
+          'the lane is closed and will be looked at again')
   from lane where guild_id = :guild and lane = :lane;
 select is(lanes_forget(10), 0, 'later');
 update lane set look_at = now() where guild_id = :guild and lane = :lane;
 select is(lanes_forget(10), 1, 'it is looked at');
 select is(state || ' ' || (look_at > now()), 'closed true',
-          'and stays while entries refer to it')
+          'it stays while entries refer to it')
   from lane where guild_id = :guild and lane = :lane;
 update lane set look_at = now() where guild_id = :guild and lane = :lane;
 create temporary table entries as
@@ -303,7 +303,7 @@ select is((select count(*) from lane where guild_id = :guild and lane = :lane)
               where guild_id = :guild and lane = :lane)
           + (select count(*) from lane_tail
               where guild_id = :guild and lane = :lane), 0::bigint,
-          'and goes when none does, with all that it had');
+          'it is deleted with its rows when no entry does');
 insert into log_entry select * from entries;
 select channels_patch(:me, '{"category_voice": "12"}') \g /dev/null
 select lane as idle from lane where guild_id = :guild and channel_id = 12
@@ -313,7 +313,7 @@ select is((select count(*) from lane where guild_id = :guild
                                        and lane = :idle)
           + (select count(*) from lane_ready where guild_id = :guild
                                                and lane = :idle), 0::bigint,
-          'one that never had an entry goes with its channel');
+          'a lane without entries is deleted with its channel');
 
 -- a channel of another server
 
@@ -385,7 +385,7 @@ select operator_channels_put(900000000000000002,
            '[{"id": 701, "name": "n"}, {"id": 703}]') \g /dev/null
 select is(pg_temp.verified(:guild),
           '701 verified, 702 verified, 703 to be looked at',
-          'what was known before is no news');
+          'a channel that the directory has already changes nothing');
 select operator_channel_put(:guild, 701, '{"name": "n"}') \g /dev/null
 select is(pg_temp.verified(:guild),
           '701 verified, 702 verified, 703 to be looked at',
@@ -454,7 +454,7 @@ select is(pg_temp.expired(), 120, 'until all have that are a day old');
 select pg_temp.looks() as looks \gset
 select is(lanes, 0, 'and no other does') from pg_temp.expire();
 select is(pg_temp.looks() - :looks < 200, true,
-          'of which no more than the first are looked at');
+          'only the first lanes are looked at');
 
 -- lanes whose entries are past keeping; the third one still has one of them
 
@@ -478,7 +478,7 @@ select is(string_agg(s.result, ', ' order by s.place), 'empty, closing, ok',
              from generate_series(201, 203) n)) s
  where f.shard = 0 and s.result is not null;
 select is(array_agg(t.tail - h.head order by t.lane), '{0,0,3}',
-          'and nothing is left in it')
+          'no entry is left in it')
   from lane_tail t
   join lane_head h on h.guild_id = t.guild_id and h.lane = t.lane
  where t.guild_id = :guild and t.lane between 201 and 203;

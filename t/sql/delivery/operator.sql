@@ -124,12 +124,12 @@ select pg_temp.ends(10, 2, null, 77) \g /dev/null
 select is(pg_temp.listed(),
           format('%s no_channel, %s off, %s webhook_404, %s rejected, '
                  '%s unconfirmed', :no_channel, :off, :gone, :bad, :doubtful),
-          'what did not arrive is listed, and nothing else');
+          'undelivered entries are listed, and no others');
 select is(pg_temp.listed('off', 'rejected'),
           format('%s off, %s rejected', :off, :bad), 'by reason');
 select is(pg_temp.counts(:guild), '{ "no_channel" : 1, "off" : 1, '
           '"rejected" : 1, "unconfirmed" : 1, "webhook_404" : 1 }',
-          'and counted');
+          'they are counted');
 -- other files have servers of their own
 
 select is(count(*), 0::bigint, 'of servers behind the cursor')
@@ -152,16 +152,16 @@ select record(g, 0::smallint, jsonb_agg(jsonb_build_object(
 delete from log_entry where guild_id > :guild + 2;     -- of other files
 select pg_temp.looks() as before \gset
 select is(body::jsonb - 'servers', jsonb_build_object('cursor', :guild::text),
-          'of each page a cursor')
+          'each page has a cursor')
   from operator_backlog(null, 1, :guild - 1);
 select cmp_ok(pg_temp.looks() - :before, '<', 1000::bigint,
               'without a look at all servers behind it');
 select is(body::jsonb #>> '{servers,0,reasons}', '{"no_channel": 3}',
-          'which goes on with the next')
+          'the cursor leads to the next page')
   from operator_backlog(null, 1, :guild);
 select is((select string_agg(s ->> 'entries', ',')
              from json_array_elements(body::json -> 'servers') s), '3,5000',
-          'to the last')
+          'the last page has no cursor')
   from operator_backlog('{no_channel}', 1000, :guild);
 select is(body::json ->> 'cursor', null, 'which has none')
   from operator_backlog('{no_channel}', 2, :guild);
@@ -205,7 +205,7 @@ select throws_ok(format('select operator_undelivered(%s, null, null, null,
     null, null, 2, %L)', :guild, c), 'GL400', null, 'no cursor: ' || c)
   from unnest('{x,1,1.,-1.2,1.99999999999999999999}'::text[]) c;
 select throws_ok('select operator_undelivered(5, null, null, null, null, null,
-    2, null)', 'GL404', null, 'no such server');
+    2, null)', 'GL404', null, 'an unknown server');
 
 -- again
 
@@ -218,15 +218,15 @@ select throws_ok(format('select operator_replay(%s, %L)', :guild, i), 'GL400',
 
 select is(pg_temp.replay('{}'),
           '{"skipped": {}, "replayed": 1, "mayDuplicate": 0}',
-          'what failed goes again, nothing else');
+          'failed entries are replayed, and no others');
 select is(pg_temp.delivery(:gone), 'not_delivered queued 10', 'it waits');
 select is(pg_temp.listed('queued', 'webhook_404'), :'gone' || ' queued',
-          'and is listed once');
+          'a replayed entry is listed once');
 select is(pg_temp.replay('{}'),
           '{"skipped": {}, "replayed": 0, "mayDuplicate": 0}',
           'the same again changes nothing');
 select is(string_agg(p.seq || ' ' || (p.doc::json ->> 'id'), ','), t.tail
-          || ' ' || :'gone', 'whoever delivers sees it')
+          || ' ' || :'gone', 'delivery sees the replayed entry')
   from lane l join lane_tail t using (guild_id, lane)
   join lane_head h using (guild_id, lane)
  cross join lateral (select seq, doc || '}' as doc, expired
@@ -238,16 +238,16 @@ select pg_temp.step(10, jsonb_build_object('begin_to', t.tail))
 select is(pg_temp.delivery(:gone), 'unknown in_flight 10', 'it is sent');
 select pg_temp.ends(10, 0, 'forbidden') \g /dev/null
 select is(pg_temp.delivery(:gone), 'not_delivered forbidden 10',
-          'it may fail again');
+          'a replayed entry may fail again');
 select is(pg_temp.listed('webhook_404', 'forbidden'), :'gone' || ' forbidden',
           'for another reason');
 select channels_patch(:me, '{"main_channel": "11"}') \g /dev/null
 select is(pg_temp.replay('{"channel": "11"}')::jsonb ->> 'replayed', '0',
-          'of another channel there is nothing');
+          'another channel has no such entry');
 select is(pg_temp.replay('{"channel": "10"}')::jsonb ->> 'replayed', '1',
-          'of that one there is');
+          'its own channel has it');
 select is(pg_temp.delivery(:gone), 'not_delivered queued 11',
-          'it goes where it would go today');
+          'it goes to the channel of today');
 update lane set state = 'active', webhook_id = 6, secret = '\x00'
  where guild_id = :guild and channel_id = 11;
 select pg_temp.ends(11, 2, null, 78) \g /dev/null
@@ -281,31 +281,31 @@ select is(pg_temp.delivery(:off), 'not_delivered off', 'that stays');
 select is(pg_temp.delivery(:no_channel), 'not_delivered queued 11',
           'a channel was found');
 select is(pg_temp.delivery(:doubtful), 'not_delivered queued 11',
-          'what is in doubt goes again');
+          'entries in doubt are replayed if named');
 select pg_temp.ends(11, 0, 'expired') \g /dev/null
 update lane set state = 'broken', reason = 'webhook_404'
  where guild_id = :guild and channel_id = 11;
 select is(pg_temp.replay('{}')::jsonb -> 'skipped', '{"lane_broken": 3}',
-          'nothing is given to a lane that is broken');
+          'a broken lane gets no entries');
 update lane set state = 'active', reason = null
  where guild_id = :guild and channel_id = 11;
 
 -- a page at a time
 
 select is(pg_temp.replay('{"limit": 2}')::jsonb ->> 'replayed', '2',
-          'so many at once');
+          'as many at once as "limit" says');
 select is(pg_temp.replay('{"limit": 2}')::jsonb ->> 'replayed', '1',
-          'and the rest');
+          'the rest follows');
 
 -- paused
 
 select lane from lane where guild_id = :guild and channel_id = 11 \gset
 select throws_ok(format('select operator_lane_pause(%s, 5)', :guild),
-                 'GL404', null, 'a lane that is not there');
+                 'GL404', null, 'an unknown lane');
 select operator_lane_pause(:guild, :lane) \g /dev/null
 select is(pg_temp.found(11), false, 'nobody delivers what is paused');
 select is(pg_temp.step(11, jsonb_build_object('begin_to', h.head + 1)),
-          'paused', 'whoever has it already does not begin')
+          'paused', 'a worker that has the lane begins nothing')
   from lane_head h where h.guild_id = :guild and h.lane = :lane;
 select is(h.upto, h.head, 'so nothing is in flight')
   from lane_head h where h.guild_id = :guild and h.lane = :lane;
@@ -332,7 +332,7 @@ insert into lane_batch
 select :guild, :lane, seq, seq, null, now(), 0, 0, 'expired'
   from log_entry where guild_id = :guild and id = :old;
 select is(pg_temp.replay('{"reasons": ["expired"]}')::jsonb ->> 'replayed',
-          '1', 'what was too old goes again');
+          '1', 'an entry that was too old is replayed');
 select is(bool_or(expired), false, 'and is young then')
   from pg_temp.peek(:lane);
 
@@ -359,7 +359,7 @@ select pg_temp.send(1) \g /dev/null
 select pg_temp.send(1) as e1 \gset restored_
 select cmp_ok(deliveries_unsure()::int, '>=', 2, 'what waits is in doubt');
 select is(pg_temp.delivery(:restored_e1), 'unknown unconfirmed 12',
-          'and is not sent by itself');
+          'it is not sent by itself');
 select is(deliveries_unsure()::int, 0, 'there is no more of it');
 select is(pg_temp.replay(format('{"ids": ["%s"], "reasons": ["unconfirmed"],
     "mayDuplicate": true}', :restored_e1)::jsonb)::jsonb ->> 'mayDuplicate',

@@ -118,16 +118,16 @@ select pg_temp.broken('log_checkpoint', 'kind 3, key 2, place 1\d\d',
               select guild_id, bot, kind, key, max(last_id)
                 from log_checkpoint
                where kind = 3 and key = 2 group by 1, 2, 3, 4) $$,
-    'that of a member');
+    'the checkpoint of a member');
 select pg_temp.broken('log_correction', 'none$',
     $$ insert into log_correction
        values (900000000000000001, 0, 1, 77, log_high(ms(now()), null), 1,
-               1) $$, 'a correction of nothing');
+               1) $$, 'a correction without a checkpoint');
 select pg_temp.broken('log_checkpoint', 'kind 0',
     $$ insert into log_correction
        select guild_id, bot, 0, 0, max(last_id), 1, 3 from log_checkpoint
         where kind = 0 and bot = 0 group by 1, 2 $$,
-    'a correction that is none');
+    'a wrong correction');
 select pg_temp.broken('log_key', 'not heavy',
     $$ update log_key set heavy = false where kind = 2 $$, 'a heavy key');
 select pg_temp.broken('log_order', 'not at all',
@@ -159,7 +159,7 @@ select pg_temp.broken('lane_batch', 'behind 10',
     $$ update lane_batch set seq_from = 8 where seq_from = 11 $$,
     'a place that was decided twice');
 select pg_temp.broken('lane', 'something to do',
-    $$ delete from lane_ready $$, 'a lane that nobody looks at');
+    $$ delete from lane_ready $$, 'a lane that is not called for');
 select pg_temp.broken('lane', '2 entries',
     $$ update log_entry e set seq = 30
         where e.lane is not null and e.seq = 31 $$,

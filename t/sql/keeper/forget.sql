@@ -117,7 +117,7 @@ select cmp_ok(lag, '>=', 1::bigint, 'the task is told as undone')
 select cmp_ok(pg_temp.forget(13), '>', 5, 'a small budget takes many turns');
 
 select is(pg_temp.entry(:later, '{executor,name}'), 'Later',
-          'of what was recorded after the request nothing goes');
+          'entries recorded after the request stay');
 delete from log_entry where guild_id = :guild and id = :later;
 delete from log_event where guild_id = :guild and entry_id = :later;
 
@@ -132,13 +132,13 @@ select is(count(*)::int, :n, 'no entry went')
 select is(pg_temp.counts(:'admin', :guild, 0), :'main', 'counts are the same');
 select is(pg_temp.counts(:'admin', :guild, 1), :'pro', 'of both bots');
 select is(pg_temp.counts(:'admin', :guild, 0, :other), :'others',
-          'and those of others');
+          'others'' entries stay');
 select alike(pg_temp.counts(:'admin', :guild, 0, :person), '{"total":0,%',
             'she has no entries');
 select alike(pg_temp.counts(:'admin', :guild, 0, null, 'quokka'),
             '{"total":0,%', 'search does not find her words');
 select alike(pg_temp.counts(:'admin', :guild, 0, null, 'hildeg'),
-            '{"total":0,%', 'nor her name');
+            '{"total":0,%', 'search does not find her name');
 select pg_temp.keep() \g /dev/null
 select ok(exists (select from search_head where guild_id = :guild
                                             and runs > 0 and not leaving),
@@ -155,7 +155,7 @@ select is(pg_temp.counts(:'admin', :guild, 0, :other), :'others',
 select is(pg_temp.entry(:deleted, '{executor,name}') || ' '
           || coalesce(pg_temp.entry(:deleted, '{target}'), '-')
           || coalesce(pg_temp.entry(:deleted, '{content}'), '-'), 'Mod --',
-          'of a message that somebody deleted who it was stays');
+          'a deleted message keeps who deleted it');
 select is(coalesce(pg_temp.entry(:edited, '{executor}'), '-')
           || coalesce(pg_temp.entry(:edited, '{content}'), '-')
           || coalesce(pg_temp.entry(:edited, '{contentAfter}'), '-'), '---',
@@ -169,7 +169,7 @@ select is(pg_temp.entry(:bulk, '{messages}')::jsonb, '[
 select is(pg_temp.entry(:banned, '{target,name}') || ' '
           || coalesce(pg_temp.entry(:banned, '{executor}'), '-')
           || coalesce(pg_temp.entry(:banned, '{reason}'), '-'), 'Spammer --',
-          'a reason goes with who wrote it');
+          'a reason is deleted with its author');
 select is(pg_temp.entry(:named, '{reason}') || ' '
           || coalesce(pg_temp.entry(:named, '{content}'), '-')
           || coalesce(pg_temp.entry(:named, '{contentAfter}'), '-')
@@ -178,7 +178,7 @@ select is(pg_temp.entry(:named, '{reason}') || ' '
 select is(pg_temp.entry(:moderated, '{content}'), 'words of Mod',
           'as does the message of another that she deleted');
 select is(pg_temp.entry(:mention, '{content}'), 'ask <@0>',
-          'a mention names nobody');
+          'a mention names nobody any more');
 select is(left(e.doc, 40), left(format('{"id":"%s","type":5,"timestamp":',
                                        e.id), 40), 'a document begins as ever')
   from log_entry e where e.guild_id = :guild and e.id = :deleted;
@@ -188,7 +188,8 @@ select is(left(e.doc, 40), left(format('{"id":"%s","type":5,"timestamp":',
 select throws_ok($$ select operator_person_forget(900000000000000009, 1) $$,
                  'GL404', 'server: unknown', 'an unknown server');
 select throws_ok($$ select operator_server_forget(900000000000000009) $$,
-                 'GL404', 'server: unknown', '... is not forgotten either');
+                 'GL404', 'server: unknown',
+                 'an unknown server cannot be forgotten either');
 
 -- one that cannot be forgotten keeps nobody waiting
 
@@ -279,7 +280,8 @@ select throws_ok(format('select operator_server_put(%s, ''{}'')', :guild),
                  'GL409', 'server: is being forgotten',
                  'it cannot be put meanwhile');
 select throws_ok(format('select operator_member_put(%s, 1, ''{}'')', :guild),
-                 'GL409', 'server: is being forgotten', 'nor its members');
+                 'GL409', 'server: is being forgotten',
+                 'its members cannot be put either');
 select is(errors, 'server: is being forgotten', 'entries are refused')
   from server_obstacle(:guild) errors;
 
@@ -287,7 +289,7 @@ select pg_temp.forget() \g /dev/null
 select is(state, 'closing', 'as long as its webhook is there')
   from lane where guild_id = :guild and webhook_id is not null;
 select ok(exists (select from log_entry where guild_id = :guild),
-          'its rows are');
+          'its rows are deleted');
 update lane set state = 'closed', webhook_id = null where guild_id = :guild;
 select pg_temp.forget(800) \g /dev/null
 select is(pg_temp.stands(:'guild'), '{server.guild_id}',
@@ -295,9 +297,9 @@ select is(pg_temp.stands(:'guild'), '{server.guild_id}',
 update server set forgotten_by = '3' where guild_id = :guild;
 select pg_temp.forget() \g /dev/null
 select is(pg_temp.stands(:'guild'), '{}',
-          'which goes when no older transaction is left');
+          'this row goes when no older transaction is left');
 select throws_ok(format('select operator_server_forget(%s)', :guild), 'GL404',
-                 'server: unknown', 'then it is unknown');
+                 'server: unknown', 'then the server is unknown');
 select alike(pg_temp.counts(:'theirs', :second, 0), '{"total":2,%',
             'other servers stay');
 select is(status, 201, 'and it may come again')
@@ -318,7 +320,8 @@ create trigger fails before delete on log_head for each row
     when (old.guild_id = 900000000000000072)
     execute function pg_temp.fails();
 select is(keeper_run('forget', 20000, true),
-          format('server %s: P0001 bad row', :guild + 71), 'it is told');
+          format('server %s: P0001 bad row', :guild + 71),
+          'the failure is listed');
 select keeper_run('forget', 20000, true) from generate_series(1, 3)
 \g /dev/null
 select is(count(*)::int, 0, 'and the next one goes')

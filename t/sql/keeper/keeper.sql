@@ -43,9 +43,9 @@ select is(pg_temp.step()::text, '(expiry,200)',
 update keeper set due_at = now() - interval '1 hour',
        lag = case when task in ('expiry', 'search') then 1000 else 0 end;
 select is((select s.status from keeper_step(200) s), 200,
-          'what five turns can do is not much');
+          'work for five turns does not hurry the keeper');
 select is((select s.status from keeper_step(199) s), 202,
-          'what they cannot is, and is said');
+          'more work than that does');
 
 update keeper set due_at = now() + interval '5 minutes', lag = 0;
 update keeper set lag = 1 where task = 'forget';
@@ -55,7 +55,7 @@ select is((select s.status from keeper_step(20000) s), 200,
 update keeper set due_at = now() where task in ('requests', 'forget');
 update keeper set due_at = now() - interval '1 second' where task = 'requests';
 select is((select s.status from keeper_step(20000) s), 202,
-          'who can be forgotten now does');
+          'a person who can be forgotten now hurries it');
 
 -- the step of one, or of one that never had a turn, is ended from outside each
 -- time: nothing of it is left
@@ -67,7 +67,7 @@ delete from keeper where task = 'expiry';
 select is(array(select distinct keeper_next() from generate_series(1, 1000)
                  order by 1),
           array(select task from keeper_tasks() order by 1),
-          'others have theirs all the same');
+          'the other tasks have their turns');
 select keeper_run('expiry', 1, false) \g /dev/null
 
 -- what it says
@@ -81,7 +81,7 @@ select is(pg_temp.fact('checkpoints', 'lag'), '45', 'what it left');
 select is(pg_temp.fact('checkpoints', 'errors'), '6', 'how often it failed');
 select is(pg_temp.fact('checkpoints', 'error'), null, 'this time it did not');
 select is(pg_temp.fact('checkpoints', 'age_ms')::int between 60000 and 90000,
-          true, 'when it was');
+          true, 'the time of the last step');
 
 -- one that fails
 
@@ -97,7 +97,7 @@ insert into active_ignore values (:guild, 0, 1, 'executor', '1', null, null, 1,
                                   now(), now() + interval '1 hour');
 update keeper set due_at = now() where task = 'requests';
 select is(pg_temp.fact('requests', 'error'), 'P0001 for the test',
-          'a failure is told');
+          'a failure is listed');
 select is(count(*)::int, 1, 'nothing is left of it') from active_ignore
  where guild_id = :guild;
 select is(pg_temp.fact('requests', 'error'), null, 'it is told once');
@@ -181,13 +181,14 @@ end $$;
 
 select is(pg_temp.turns(), 'P0001 a bad row', 'the same of searches');
 select is(pg_temp.turns(), format('server %s: P0001 a bad row', :bad),
-          'it is the only one');
+          'it is the only one left out');
 select is(pg_temp.turns(), null, 'and is left out, too');
 select is(runs > 0, true, 'the index of others goes on')
   from search_head where guild_id = :guild and bot = 0;
 select is(array(select p.task || ' ' || p.times from keeper_parked p
                  where p.guild_id = :bad order by 1),
-          '{checkpoints 1,search 1}', 'what is left out is known');
+          '{checkpoints 1,search 1}',
+          'the number of servers left out is known');
 
 drop trigger bad on log_checkpoint;
 update keeper_parked set until = now();
@@ -246,11 +247,12 @@ begin
                    'server 900000000000000003: P0001 a bad row',
                    'then for the one alone');
     return next is((select array_agg(pg_temp.done(task, g) order by g)
-                      from pg_temp.guilds() g), '{t,f}', 'others go on');
+                      from pg_temp.guilds() g), '{t,f}',
+                      'the task goes on for others');
     return next is(coalesce(pg_temp.turn(task), '') || ' '
                    || (select k.errors - before from keeper k
                         where k.task = mended.task), ' 2',
-                   'it is told once, and counted');
+                   'it is listed once, and counted');
 
     execute format('drop trigger bad on %I', its_table);
     update keeper_parked set until = now();
@@ -346,11 +348,11 @@ select is(array_agg(guild_id::text order by guild_id),
 drop trigger bad on held_entry;
 select is(count(*)::int, 0, 'it is left out') from held_release();
 select is(pg_temp.turn('requests'), format('server %s: P0001 a bad row', :bad),
-          'which the keeper tells');
+          'the keeper lists it');
 select is(pg_temp.fact('requests', 'lag') || ' '
           || pg_temp.fact('requests', 'parked') || ' '
           || (pg_temp.fact('requests', 'errors')::int - :before), '3 1 1',
-          'with what is left, and counts');
+          'its other entries are released and counted');
 update keeper_parked set until = now();
 select is(count(*)::int, 3, 'it is tried again') from held_release();
 select is(count(*)::int, 0, 'and is like others then') from keeper_parked;
@@ -362,7 +364,7 @@ select is(array_agg(guild || ' ' || (rest > 0) order by guild),
           'one whose refusals cannot be counted rests, others by their count')
   from delivery_refused(array[:third, :bad, :guild], '{49,1,50}');
 select is(pg_temp.turn('lanes'), format('server %s: P0001 a bad row', :bad),
-          'and is told');
+          'the keeper lists it');
 drop trigger bad on refusal;
 delete from keeper_parked;
 

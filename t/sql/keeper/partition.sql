@@ -20,7 +20,7 @@ select is((select tableoid::regclass::text from log_entry
 select is((select tableoid::regclass::text from log_event
             where guild_id = :guild limit 1),
           'log_event_' || to_char(now() at time zone 'UTC', 'YYYYMMDD'),
-          'so is its event');
+          'its event is there, too');
 
 create function pg_temp.record_at(guild bigint, at timestamptz)
 returns text language plpgsql as $$
@@ -35,15 +35,15 @@ begin
 end $$;
 
 select is(pg_temp.record_at(:guild, now() - interval '30 days'),
-          'log_entry_past', 'an old one is in the past');
+          'log_entry_past', 'an old entry is in the past partition');
 select is(pg_temp.record_at(:guild, '2084-01-01'), 'log_entry_default',
           'where no partition is made yet the default one takes it');
 
 select today() + 5 as day, to_char(today() + 5, 'YYYYMMDD') as later \gset
 select is(pg_temp.record_at(:guild, now() + interval '5 days'),
-          'log_entry_default', 'five days ahead too');
+          'log_entry_default', 'also for an entry five days ahead');
 select is(pg_temp.record_at(:guild, now() + interval '4 days'),
-          'log_entry_default', 'and four');
+          'log_entry_default', 'also for one four days ahead');
 select partitions_ensure(6) \g /dev/null
 select is(partitions_missing(6), 2, 'one such day is made in a transaction');
 select partitions_ensure(6) \g /dev/null
@@ -51,7 +51,7 @@ select is(partitions_missing(6), 1, 'then the next one');
 select is((select tableoid::regclass::text from log_entry
             where guild_id = :guild and id >= day_id(:'day')
               and id < day_id(:'day'::date + 1)),
-          'log_entry_' || :'later', 'until its own is made');
+          'log_entry_' || :'later', 'until the partition of its day is made');
 select is(count(*)::int, 1, 'only what belongs there is moved')
   from log_entry_default where guild_id = :guild;
 select is(count(*)::int, (select count(*)::int from pg_indexes
@@ -101,7 +101,7 @@ select is(more, true, 'as long as there is some') from keeper_expiry(1);
 select is(more, false, 'at last itself') from keeper_expiry(1);
 select hasnt_table('guildlog', 'log_entry_20200101', 'entries');
 select has_table('guildlog', 'log_event_20200101',
-                 'not events whose order is not kept');
+                 'events whose order is not stored stay');
 update order_round set day = '2020-01-03', guild_id = :guild;
 select is(partitions_expire(), true, 'or not of all servers');
 select has_table('guildlog', 'log_event_20200101', 'yet');

@@ -135,7 +135,7 @@ select is(relispartition, false, 'its table is no partition yet')
   from pg_class where oid = :'name'::regclass;
 select rewrite_step(7), rewrite_step(7) \g /dev/null
 select is(pg_temp.differs(seen, pg_temp.all_seen()), null,
-          'nobody sees it') from first;
+          'no reader sees a difference') from first;
 
 -- all
 
@@ -143,7 +143,7 @@ select pg_temp.run() > 100 as steps \gset
 select is(:'steps'::boolean, true, 'it works in small steps');
 select is(rewrite_waiting()::int, 0, 'nothing waits any more');
 select is(pg_temp.differs(seen, pg_temp.all_seen()), null,
-          'what is seen is the same') from first;
+          'every reader sees the same') from first;
 select is(count(*)::int, :entries, 'so are the entries')
   from log_entry where guild_id = :guild;
 select is(count(*) <= 6, true, 'of which each week is one partition')
