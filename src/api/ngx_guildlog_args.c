@@ -4,7 +4,6 @@
  */
 
 #include "api/ngx_guildlog_args.h"
-#include "base/ngx_guildlog_utf8.h"
 
 
 static ngx_int_t ngx_guildlog_args_pair(ngx_guildlog_value_t *v,
@@ -18,8 +17,10 @@ static ngx_int_t ngx_guildlog_args_array(ngx_pool_t *pool, ngx_array_t *items,
     ngx_str_t *arg);
 static u_char *ngx_guildlog_args_decode(u_char *dst, const u_char *p,
     const u_char *last);
-static const ngx_guildlog_field_t *ngx_guildlog_args_find(
-    const ngx_guildlog_field_t *fields, const u_char *name, size_t len);
+static ngx_int_t ngx_guildlog_args_object(ngx_guildlog_value_t *v,
+    const ngx_guildlog_field_t *fields, json_t *json);
+static void ngx_guildlog_args_begin(ngx_guildlog_value_t *v, ngx_pool_t *pool,
+    ngx_str_t *error);
 
 
 ngx_int_t
@@ -51,9 +52,7 @@ ngx_guildlog_args_query(ngx_pool_t *pool, const ngx_guildlog_field_t *fields,
         return NGX_ERROR;
     }
 
-    v.pool = pool;
-    v.index = NGX_GUILDLOG_VALUE_NO_INDEX;
-    v.error = error;
+    ngx_guildlog_args_begin(&v, pool, error);
 
     last = query->data + query->len;
 
@@ -71,7 +70,7 @@ ngx_guildlog_args_query(ngx_pool_t *pool, const ngx_guildlog_field_t *fields,
             continue;
         }
 
-        field = ngx_guildlog_args_find(fields, buf, value.data - buf);
+        field = ngx_guildlog_value_field(fields, buf, value.data - buf);
 
         if (field == NULL) {
             continue;
@@ -261,86 +260,73 @@ ngx_int_t
 ngx_guildlog_args_body(ngx_pool_t *pool, const ngx_guildlog_field_t *fields,
     json_t *body, ngx_str_t *error)
 {
-    json_t                      *value;
-    ngx_int_t                    rc;
-    const char                  *key;
-    ngx_guildlog_value_t         v;
-    const ngx_guildlog_field_t  *field;
+    ngx_guildlog_value_t  v;
 
-    v.pool = pool;
-    v.index = NGX_GUILDLOG_VALUE_NO_INDEX;
-    v.error = error;
+    ngx_guildlog_args_begin(&v, pool, error);
 
-    ngx_str_set(&v.name, "body");
+    return ngx_guildlog_args_object(&v, fields, body);
+}
 
-    if (!json_is_object(body)) {
-        return ngx_guildlog_value_refuse(&v, "must be a JSON object");
+
+ngx_int_t
+ngx_guildlog_args_batch(ngx_pool_t *pool, const ngx_guildlog_field_t *fields,
+    json_t *body, ngx_str_t *error)
+{
+    size_t                i, n;
+    ngx_int_t             rc;
+    ngx_guildlog_value_t  v;
+
+    ngx_guildlog_args_begin(&v, pool, error);
+
+    n = json_array_size(body);
+
+    if (!json_is_array(body) || n == 0 || n > NGX_GUILDLOG_ARGS_BATCH_MAX) {
+        return ngx_guildlog_value_refuse(&v, "must be an array of 1 to "
+                   ngx_value(NGX_GUILDLOG_ARGS_BATCH_MAX) " objects");
     }
 
-    json_object_foreach(body, key, value) {
-        v.name.data = (u_char *) key;
-        v.name.len = ngx_strlen(key);
+    for (i = 0; i < n; i++) {
+        v.index = i;
 
-        field = ngx_guildlog_args_find(fields, v.name.data, v.name.len);
-
-        if (field == NULL) {
-            v.name.len = ngx_guildlog_utf8_cut(v.name.data, v.name.len,
-                                               NGX_GUILDLOG_JSON_NAME);
-
-            return ngx_guildlog_value_refuse(&v, "unknown field");
-        }
-
-        rc = ngx_guildlog_value_json(&v, field, value);
+        rc = ngx_guildlog_args_object(&v, fields, json_array_get(body, i));
 
         if (rc != NGX_OK) {
             return rc;
         }
     }
 
-    for (field = fields; field->name.len; field++) {
-        if ((field->flags & NGX_GUILDLOG_REQUIRED)
-            && json_object_get(body, (char *) field->name.data) == NULL)
-        {
-            v.name = field->name;
-            return ngx_guildlog_value_refuse(&v, "is required");
-        }
-    }
-
-    if (fields->name.len && json_object_size(body) == 0) {
-        ngx_str_set(&v.name, "body");
-        return ngx_guildlog_value_refuse(&v, "must set at least one field");
-    }
-
     return NGX_OK;
 }
 
 
-static const ngx_guildlog_field_t *
-ngx_guildlog_args_find(const ngx_guildlog_field_t *fields, const u_char *name,
-    size_t len)
+static ngx_int_t
+ngx_guildlog_args_object(ngx_guildlog_value_t *v,
+    const ngx_guildlog_field_t *fields, json_t *json)
 {
-    for ( /* void */ ; fields->name.len; fields++) {
-        if (fields->name.len == len
-            && ngx_memcmp(fields->name.data, name, len) == 0)
-        {
-            return fields;
-        }
+    ngx_int_t  rc;
+
+    if (!json_is_object(json)) {
+        return ngx_guildlog_value_refuse(v, "must be a JSON object");
     }
 
-    return NULL;
+    rc = ngx_guildlog_value_object(v, fields, json, NULL);
+
+    if (rc == NGX_OK && fields->name.len && json_object_size(json) == 0) {
+        return ngx_guildlog_value_refuse(v, "must set at least one field");
+    }
+
+    return rc;
 }
 
 
-ngx_int_t
-ngx_guildlog_args_value(ngx_pool_t *pool, const ngx_guildlog_field_t *field,
-    json_t *value, ngx_str_t *error)
+static void
+ngx_guildlog_args_begin(ngx_guildlog_value_t *v, ngx_pool_t *pool,
+    ngx_str_t *error)
 {
-    ngx_guildlog_value_t  v;
+    ngx_str_set(&v->name, "body");
 
-    v.pool = pool;
-    v.name = field->name;
-    v.index = NGX_GUILDLOG_VALUE_NO_INDEX;
-    v.error = error;
-
-    return ngx_guildlog_value_json(&v, field, value);
+    v->pool = pool;
+    v->index = NGX_GUILDLOG_VALUE_NO_INDEX;
+    v->error = error;
+    v->outer = NULL;
 }

@@ -30,10 +30,12 @@ ngx_int_t ngx_guildlog_args_query(ngx_pool_t *pool,
 ngx_int_t ngx_guildlog_args_body(ngx_pool_t *pool,
     const ngx_guildlog_field_t *fields, json_t *body, ngx_str_t *error);
 
-/* one value of a body against its field; returns as above */
+/* the same of an array of 1 to BATCH_MAX such objects */
 
-ngx_int_t ngx_guildlog_args_value(ngx_pool_t *pool,
-    const ngx_guildlog_field_t *field, json_t *value, ngx_str_t *error);
+#define NGX_GUILDLOG_ARGS_BATCH_MAX  1000
+
+ngx_int_t ngx_guildlog_args_batch(ngx_pool_t *pool,
+    const ngx_guildlog_field_t *fields, json_t *body, ngx_str_t *error);
 
 
 #endif /* _NGX_GUILDLOG_ARGS_H_INCLUDED_ */

@@ -61,9 +61,8 @@ typedef struct {
 } ngx_guildlog_route_t;
 
 
-/* the body is an array of up to so many objects by the table */
+/* the body is an array of objects by the table */
 #define NGX_GUILDLOG_ROUTE_BATCH  0x01
-#define NGX_GUILDLOG_ROUTE_BATCH_MAX  1000
 
 /* an empty object is a change of nothing, and welcome */
 #define NGX_GUILDLOG_ROUTE_EMPTY  0x02
@@ -100,7 +99,7 @@ const ngx_guildlog_route_t *ngx_guildlog_route_match(
 
 /* holds a body against the route's table; returns as args_body() does */
 
-ngx_int_t ngx_guildlog_route_body(ngx_pool_t *pool,
+ngx_int_t ngx_guildlog_route_match_body(ngx_pool_t *pool,
     const ngx_guildlog_route_t *route, json_t *body, ngx_str_t *error);
 
 

@@ -157,63 +157,18 @@ ngx_guildlog_route_piece(const ngx_guildlog_field_t *field,
 
 
 ngx_int_t
-ngx_guildlog_route_body(ngx_pool_t *pool, const ngx_guildlog_route_t *route,
-    json_t *body, ngx_str_t *error)
+ngx_guildlog_route_match_body(ngx_pool_t *pool,
+    const ngx_guildlog_route_t *route, json_t *body, ngx_str_t *error)
 {
-    u_char     *p;
-    size_t      i, n;
-    ngx_int_t   rc;
-    ngx_str_t   rule;
-
-    if (!(route->flags & NGX_GUILDLOG_ROUTE_BATCH)) {
-
-        if ((route->flags & NGX_GUILDLOG_ROUTE_EMPTY)
-            && json_is_object(body) && json_object_size(body) == 0)
-        {
-            return NGX_OK;
-        }
-
-        return ngx_guildlog_args_body(pool, route->body, body, error);
+    if (route->flags & NGX_GUILDLOG_ROUTE_BATCH) {
+        return ngx_guildlog_args_batch(pool, route->body, body, error);
     }
 
-    n = json_array_size(body);
-
-    if (!json_is_array(body) || n == 0 || n > NGX_GUILDLOG_ROUTE_BATCH_MAX) {
-        ngx_str_set(error, "body: must be an array of 1 to "
-                    ngx_value(NGX_GUILDLOG_ROUTE_BATCH_MAX) " objects");
-        return NGX_DECLINED;
+    if ((route->flags & NGX_GUILDLOG_ROUTE_EMPTY)
+        && json_is_object(body) && json_object_size(body) == 0)
+    {
+        return NGX_OK;
     }
 
-    for (i = 0; i < n; i++) {
-        rc = ngx_guildlog_args_body(pool, route->body,
-                                    json_array_get(body, i), &rule);
-
-        if (rc == NGX_OK) {
-            continue;
-        }
-
-        if (rc == NGX_DECLINED) {
-            p = ngx_pnalloc(pool, rule.len + NGX_SIZE_T_LEN
-                                  + sizeof("body[].") - 1);
-            if (p == NULL) {
-                return NGX_ERROR;
-            }
-
-            error->data = p;
-
-            if (ngx_strncmp(rule.data, "body:", 5) == 0) {
-                p = ngx_sprintf(p, "body[%uz]", i);
-                p = ngx_cpymem(p, rule.data + 4, rule.len - 4);
-
-            } else {
-                p = ngx_sprintf(p, "body[%uz].%V", i, &rule);
-            }
-
-            error->len = p - error->data;
-        }
-
-        return rc;
-    }
-
-    return NGX_OK;
+    return ngx_guildlog_args_body(pool, route->body, body, error);
 }

@@ -39,11 +39,15 @@ static ngx_int_t ngx_guildlog_value_json_string(ngx_guildlog_value_t *v,
     const ngx_guildlog_field_t *field, json_t *value);
 static ngx_int_t ngx_guildlog_value_json_list(ngx_guildlog_value_t *v,
     const ngx_guildlog_field_t *field, json_t *value);
+static ngx_int_t ngx_guildlog_value_json_object(ngx_guildlog_value_t *v,
+    const ngx_guildlog_field_t *field, json_t *value);
 static ngx_uint_t ngx_guildlog_value_blank(const u_char *p, size_t len);
 static ngx_int_t ngx_guildlog_value_length(ngx_guildlog_value_t *v,
     const ngx_guildlog_field_t *field, const ngx_str_t *value);
 static ngx_int_t ngx_guildlog_value_bad(ngx_guildlog_value_t *v,
     const ngx_guildlog_field_t *field);
+static u_char *ngx_guildlog_value_path(u_char *p, u_char *last,
+    const ngx_guildlog_value_t *v);
 
 
 /* both in the order of ngx_guildlog_type_e */
@@ -65,7 +69,8 @@ static const ngx_guildlog_value_json_pt  ngx_guildlog_value_jsons[] = {
     ngx_guildlog_value_json_string,
     ngx_guildlog_value_json_string,
     ngx_guildlog_value_json_string,
-    ngx_guildlog_value_json_list
+    ngx_guildlog_value_json_list,
+    ngx_guildlog_value_json_object
 };
 
 
@@ -349,6 +354,88 @@ ngx_guildlog_value_json_list(ngx_guildlog_value_t *v,
 }
 
 
+static ngx_int_t
+ngx_guildlog_value_json_object(ngx_guildlog_value_t *v,
+    const ngx_guildlog_field_t *field, json_t *value)
+{
+    if (!json_is_object(value)) {
+        return ngx_guildlog_value_refuse(v, "must be an object");
+    }
+
+    return ngx_guildlog_value_object(v, field->item, value, NULL);
+}
+
+
+ngx_int_t
+ngx_guildlog_value_object(ngx_guildlog_value_t *v,
+    const ngx_guildlog_field_t *fields, json_t *object, json_t **values)
+{
+    json_t                      *value;
+    ngx_int_t                    rc;
+    const char                  *key;
+    ngx_guildlog_value_t         inner;
+    const ngx_guildlog_field_t  *field;
+
+    inner.pool = v->pool;
+    inner.index = NGX_GUILDLOG_VALUE_NO_INDEX;
+    inner.error = v->error;
+    inner.outer = v;
+
+    json_object_foreach(object, key, value) {
+        inner.name.data = (u_char *) key;
+        inner.name.len = ngx_strlen(key);
+
+        field = ngx_guildlog_value_field(fields, inner.name.data,
+                                         inner.name.len);
+
+        if (field == NULL) {
+            inner.name.len = ngx_guildlog_utf8_cut(inner.name.data,
+                                                   inner.name.len,
+                                                   NGX_GUILDLOG_JSON_NAME);
+
+            return ngx_guildlog_value_refuse(&inner, "unknown field");
+        }
+
+        rc = ngx_guildlog_value_json(&inner, field, value);
+
+        if (rc != NGX_OK) {
+            return rc;
+        }
+
+        if (values) {
+            values[field - fields] = value;
+        }
+    }
+
+    for (field = fields; field->name.len; field++) {
+        if ((field->flags & NGX_GUILDLOG_REQUIRED)
+            && json_object_get(object, (char *) field->name.data) == NULL)
+        {
+            inner.name = field->name;
+            return ngx_guildlog_value_refuse(&inner, "is required");
+        }
+    }
+
+    return NGX_OK;
+}
+
+
+const ngx_guildlog_field_t *
+ngx_guildlog_value_field(const ngx_guildlog_field_t *fields,
+    const u_char *name, size_t len)
+{
+    for ( /* void */ ; fields->name.len; fields++) {
+        if (fields->name.len == len
+            && ngx_memcmp(fields->name.data, name, len) == 0)
+        {
+            return fields;
+        }
+    }
+
+    return NULL;
+}
+
+
 ngx_uint_t
 ngx_guildlog_value_is_one(const char **values, const ngx_str_t *value)
 {
@@ -594,7 +681,7 @@ ngx_guildlog_value_bad(ngx_guildlog_value_t *v,
 }
 
 
-/* "<name>: <what the format makes>" */
+/* "<path>: <what the format makes>" */
 
 ngx_int_t
 ngx_guildlog_value_refuse(ngx_guildlog_value_t *v, const char *fmt, ...)
@@ -610,12 +697,7 @@ ngx_guildlog_value_refuse(ngx_guildlog_value_t *v, const char *fmt, ...)
     last = p + NGX_GUILDLOG_VALUE_MESSAGE;
     v->error->data = p;
 
-    p = ngx_slprintf(p, last, "%V", &v->name);
-
-    if (v->index != NGX_GUILDLOG_VALUE_NO_INDEX) {
-        p = ngx_slprintf(p, last, "[%ui]", v->index);
-    }
-
+    p = ngx_guildlog_value_path(p, last, v);
     p = ngx_slprintf(p, last, ": ");
 
     va_start(args, fmt);
@@ -625,4 +707,28 @@ ngx_guildlog_value_refuse(ngx_guildlog_value_t *v, const char *fmt, ...)
     v->error->len = p - v->error->data;
 
     return NGX_DECLINED;
+}
+
+
+static u_char *
+ngx_guildlog_value_path(u_char *p, u_char *last, const ngx_guildlog_value_t *v)
+{
+    const ngx_guildlog_value_t  *outer;
+
+    outer = v->outer;
+
+    if (outer
+        && (outer->outer || outer->index != NGX_GUILDLOG_VALUE_NO_INDEX))
+    {
+        p = ngx_guildlog_value_path(p, last, outer);
+        p = ngx_slprintf(p, last, ".");
+    }
+
+    p = ngx_slprintf(p, last, "%V", &v->name);
+
+    if (v->index != NGX_GUILDLOG_VALUE_NO_INDEX) {
+        p = ngx_slprintf(p, last, "[%ui]", v->index);
+    }
+
+    return p;
 }

@@ -19,6 +19,7 @@ typedef enum {
     NGX_GUILDLOG_ENUM,          /* one of values */
     NGX_GUILDLOG_URL,           /* http or https, min..max code points */
     NGX_GUILDLOG_LIST,          /* of what item says; min..max items */
+    NGX_GUILDLOG_OBJECT,        /* by the table that item begins */
     NGX_GUILDLOG_ITEMS          /* a query parameter that may be repeated,
                                    each as item says; an SQL array */
 } ngx_guildlog_type_e;
@@ -41,21 +42,28 @@ struct ngx_guildlog_field_s {
     int64_t                        min;
     int64_t                        max;
     const char                   **values;   /* of ENUM, NULL-terminated */
-    const ngx_guildlog_field_t    *item;     /* of LIST and ITEMS */
+    const ngx_guildlog_field_t    *item;     /* of LIST, OBJECT and ITEMS */
     const char                    *fallback; /* query: where it is absent;
                                                 NULL: an SQL null */
 };
 /* tables of fields end with an empty name */
 
 
-/* the value in question: what errors are written to, and begin with */
+/*
+ * The value in question: errors are written to *error, and begin with the path
+ * to it.  A value without an outer one is named, but is no part of the path of
+ * its fields unless it stands in a list.
+ */
 
-typedef struct {
+typedef struct ngx_guildlog_value_s  ngx_guildlog_value_t;
+
+struct ngx_guildlog_value_s {
     ngx_pool_t                    *pool;
     ngx_str_t                      name;
     ngx_uint_t                     index;   /* in a list, or NO_INDEX */
     ngx_str_t                     *error;
-} ngx_guildlog_value_t;
+    const ngx_guildlog_value_t    *outer;   /* the object that it is in */
+};
 
 
 #define NGX_GUILDLOG_VALUE_NO_INDEX  ((ngx_uint_t) -1)
@@ -69,7 +77,7 @@ typedef struct {
 
 /*
  * Decoded text to the text of an argument, empty where TRIM left nothing; any
- * type but LIST and ITEMS.  NGX_OK; NGX_DECLINED: the error is written;
+ * type but LIST, OBJECT and ITEMS.  NGX_OK; NGX_DECLINED: the error is written;
  * NGX_ERROR: memory.
  */
 
@@ -82,7 +90,21 @@ ngx_int_t ngx_guildlog_value_text(ngx_guildlog_value_t *v,
 ngx_int_t ngx_guildlog_value_json(ngx_guildlog_value_t *v,
     const ngx_guildlog_field_t *field, json_t *value);
 
-/* writes "<name>: <what the format makes>"; NGX_DECLINED or NGX_ERROR */
+/*
+ * Holds a JSON object against a table: no unknown field, each required one.
+ * values, unless NULL, takes the value of each field by its place in the table,
+ * and is not written to where the field is absent.  Returns as above.
+ */
+
+ngx_int_t ngx_guildlog_value_object(ngx_guildlog_value_t *v,
+    const ngx_guildlog_field_t *fields, json_t *object, json_t **values);
+
+/* the field of that name, NULL: there is none */
+
+const ngx_guildlog_field_t *ngx_guildlog_value_field(
+    const ngx_guildlog_field_t *fields, const u_char *name, size_t len);
+
+/* writes "<path>: <what the format makes>"; NGX_DECLINED or NGX_ERROR */
 
 ngx_int_t ngx_guildlog_value_refuse(ngx_guildlog_value_t *v, const char *fmt,
     ...);

@@ -35,7 +35,7 @@ fuzz(ngx_pool_t *pool, u_char *p, size_t len)
         return;
     }
 
-    rc = ngx_guildlog_route_body(pool, route, body, &error);
+    rc = ngx_guildlog_route_match_body(pool, route, body, &error);
 
     if (rc == NGX_DECLINED) {
         fuzz_refused(&error);
