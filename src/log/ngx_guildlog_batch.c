@@ -7,7 +7,7 @@
 #include "base/ngx_guildlog_utf8.h"
 
 
-/* for what is parsed and judged of one line */
+/* bytes, for what is parsed of one line */
 #define NGX_GUILDLOG_BATCH_POOL_SIZE  4096
 
 
@@ -25,6 +25,7 @@ struct ngx_guildlog_batch_s {
     ngx_str_t                     *error;    /* of the whole */
     ngx_guildlog_columns_t         columns;
     unsigned                       ended:1;  /* the array */
+    unsigned                       apart:1;  /* a bad entry sinks no other */
 };
 
 
@@ -33,9 +34,6 @@ static void ngx_guildlog_batch_begin(ngx_guildlog_batch_t *batch,
 static ngx_int_t ngx_guildlog_batch_array(ngx_guildlog_batch_t *batch);
 static ngx_int_t ngx_guildlog_batch_item(ngx_guildlog_batch_t *batch);
 static ngx_uint_t ngx_guildlog_batch_is_separable(const json_error_t *cause);
-static ngx_int_t ngx_guildlog_batch_separate(ngx_guildlog_batch_t *batch);
-static ngx_int_t ngx_guildlog_batch_separate_item(
-    ngx_guildlog_batch_t *batch);
 static ngx_int_t ngx_guildlog_batch_refuse(ngx_guildlog_batch_t *batch);
 static ngx_int_t ngx_guildlog_batch_row(ngx_guildlog_batch_t *batch);
 static ngx_int_t ngx_guildlog_batch_line(ngx_guildlog_batch_t *batch,
@@ -102,7 +100,7 @@ ngx_guildlog_batch_read(ngx_guildlog_batch_t *batch, size_t size,
             return rc;
         }
 
-        /* one that began anew has had its turn */
+        /* a batch that began anew waits for the next call */
 
     } while (batch->pos > start && (size_t) (batch->pos - start) < size);
 
@@ -138,14 +136,25 @@ ngx_guildlog_batch_item(ngx_guildlog_batch_t *batch)
     ngx_str_t      text;
     json_error_t   cause;
 
+    ngx_str_null(batch->error);
+
     rc = ngx_guildlog_batch_cut(batch, &text);
+
+    if (rc == NGX_OK) {
+        rc = ngx_guildlog_batch_count(batch);
+    }
 
     if (rc == NGX_DONE) {
         return NGX_DONE;
     }
 
-    if (rc != NGX_OK || ngx_guildlog_batch_count(batch) != NGX_OK) {
-        return ngx_guildlog_batch_refuse(batch);
+    if (rc != NGX_OK) {
+        return (batch->apart && batch->error->len)
+               ? NGX_DECLINED : ngx_guildlog_batch_refuse(batch);
+    }
+
+    if (batch->apart) {
+        return ngx_guildlog_batch_line(batch, &text);
     }
 
     json = ngx_guildlog_json_read_any(text.data, text.len,
@@ -165,13 +174,16 @@ ngx_guildlog_batch_item(ngx_guildlog_batch_t *batch)
         return ngx_guildlog_batch_refuse(batch);
     }
 
-    ngx_guildlog_batch_begin(batch, ngx_guildlog_batch_separate);
+    /* from the first entry on again, so that all are treated alike */
+
+    batch->apart = 1;
+    ngx_guildlog_batch_begin(batch, ngx_guildlog_batch_array);
 
     return NGX_OK;
 }
 
 
-/* for a value of one entry, which need not sink the others */
+/* the mistake is in one value: the other entries can be recorded */
 
 static ngx_uint_t
 ngx_guildlog_batch_is_separable(const json_error_t *cause)
@@ -186,42 +198,7 @@ ngx_guildlog_batch_is_separable(const json_error_t *cause)
 }
 
 
-/* from the first entry on again: what is said of one is said of it alone */
-
-static ngx_int_t
-ngx_guildlog_batch_separate(ngx_guildlog_batch_t *batch)
-{
-    (void) ngx_guildlog_batch_array(batch);
-
-    batch->next = ngx_guildlog_batch_separate_item;
-
-    return NGX_OK;
-}
-
-
-static ngx_int_t
-ngx_guildlog_batch_separate_item(ngx_guildlog_batch_t *batch)
-{
-    ngx_int_t  rc;
-    ngx_str_t  text;
-
-    ngx_str_null(batch->error);
-
-    rc = ngx_guildlog_batch_cut(batch, &text);
-
-    if (rc == NGX_OK) {
-        rc = ngx_guildlog_batch_count(batch);
-    }
-
-    if (rc == NGX_DECLINED && batch->error->len == 0) {
-        return ngx_guildlog_batch_refuse(batch);
-    }
-
-    return (rc == NGX_OK) ? ngx_guildlog_batch_line(batch, &text) : rc;
-}
-
-
-/* says why what is no array of entries is refused as a whole */
+/* parses all of the body once more, to say why it is refused as a whole */
 
 static ngx_int_t
 ngx_guildlog_batch_refuse(ngx_guildlog_batch_t *batch)
@@ -287,7 +264,7 @@ ngx_guildlog_batch_row(ngx_guildlog_batch_t *batch)
 }
 
 
-/* what is made of a line lives no longer than it is judged */
+/* an entry by itself; what is made of it is freed when it is checked */
 
 static ngx_int_t
 ngx_guildlog_batch_line(ngx_guildlog_batch_t *batch, const ngx_str_t *text)
