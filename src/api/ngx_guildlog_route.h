@@ -21,7 +21,7 @@ typedef enum {
 } ngx_guildlog_plane_e;
 
 
-/* how an endpoint answers */
+/* the kinds of endpoints: how each answers */
 
 typedef enum {
     NGX_GUILDLOG_ROW = 0,        /* status and body, as the function says */
@@ -33,7 +33,7 @@ typedef enum {
     NGX_GUILDLOG_TROUBLE,        /* a row, after the platform was asked */
     NGX_GUILDLOG_TEST,           /* what came of a message */
     NGX_GUILDLOG_RECORD          /* a row, for a body of entries */
-} ngx_guildlog_answer_e;
+} ngx_guildlog_route_kind_e;
 
 
 /* methods, by the bits that nginx gives them */
@@ -51,13 +51,13 @@ typedef struct {
     ngx_uint_t                     method;
     const char                    *pattern;    /* "/servers/{guild}/tags" */
     ngx_guildlog_plane_e           plane;
-    ngx_uint_t                     kind;       /* ADMIN; BASIC: any token */
+    ngx_uint_t                     token_kind; /* ADMIN; BASIC: any token */
     const ngx_guildlog_field_t    *pieces;     /* {…} behind the guild */
     const ngx_guildlog_field_t    *query;
     const ngx_guildlog_field_t    *body;       /* NULL: none is read */
     const ngx_guildlog_stmt_t     *stmt;
     ngx_uint_t                     flags;
-    ngx_guildlog_answer_e          answer;
+    ngx_guildlog_route_kind_e      kind;
 } ngx_guildlog_route_t;
 
 

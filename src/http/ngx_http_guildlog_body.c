@@ -35,7 +35,7 @@ ngx_http_guildlog_body_read(ngx_http_guildlog_call_t *call)
 
     if ((n > 0 || r->headers_in.chunked)
         && !ngx_http_guildlog_is_type(r, &json)
-        && !(call->route->answer == NGX_GUILDLOG_RECORD
+        && !(call->route->kind == NGX_GUILDLOG_RECORD
              && ngx_http_guildlog_body_is_ndjson(r)))
     {
         return ngx_http_guildlog_call_refuse(call,

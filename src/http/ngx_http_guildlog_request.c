@@ -35,7 +35,7 @@ _Static_assert(NGX_GUILDLOG_GET == NGX_HTTP_GET
                "the table of endpoints has nginx's bits for the methods");
 
 
-/* in the order of ngx_guildlog_answer_e */
+/* in the order of ngx_guildlog_route_kind_e */
 
 static const ngx_http_guildlog_endpoint_t  ngx_http_guildlog_endpoints[] = {
     { ngx_http_guildlog_bind_body, ngx_http_guildlog_submit,
@@ -244,7 +244,7 @@ ngx_http_guildlog_match(ngx_http_guildlog_call_t *call)
     call->ctx->route = call->route;
 
     if (call->route) {
-        call->endpoint = &ngx_http_guildlog_endpoints[call->route->answer];
+        call->endpoint = &ngx_http_guildlog_endpoints[call->route->kind];
 
         ngx_log_debug2(NGX_LOG_DEBUG_HTTP, r->connection->log, 0,
                        "guildlog endpoint \"%s\", server \"%V\"",
@@ -356,7 +356,7 @@ ngx_http_guildlog_permit(ngx_http_guildlog_call_t *call)
     }
 
     if (!ngx_guildlog_str_eq(&call->guild, &ctx->token.guild)
-        || ctx->token.kind > call->route->kind)
+        || ctx->token.kind > call->route->token_kind)
     {
         return ngx_http_guildlog_call_refuse(call, NGX_HTTP_FORBIDDEN, NULL);
     }
@@ -404,7 +404,7 @@ ngx_http_guildlog_bind(ngx_http_guildlog_call_t *call)
     } else if (rc == NGX_OK && call->guild.len) {
         call->args[call->nargs++] = call->guild;
 
-        if (route->answer == NGX_GUILDLOG_RECORD) {
+        if (route->kind == NGX_GUILDLOG_RECORD) {
             ngx_http_guildlog_bind_bot(call, &bot);
         }
     }
@@ -462,7 +462,7 @@ ngx_http_guildlog_skip(ngx_http_guildlog_call_t *call)
 
     /* streams and answers in parts write to the connection themselves */
 
-    if (r != r->main && call->route->answer > NGX_GUILDLOG_PAGE) {
+    if (r != r->main && call->route->kind > NGX_GUILDLOG_PAGE) {
         return ngx_http_guildlog_call_refuse(call, NGX_HTTP_NOT_FOUND, NULL);
     }
 

@@ -42,7 +42,7 @@ ngx_http_guildlog_seat(ngx_http_guildlog_call_t *call)
         return NGX_OK;
     }
 
-    switch (call->route->answer) {
+    switch (call->route->kind) {
 
     case NGX_GUILDLOG_STREAM:
         kind = NGX_GUILDLOG_SEAT_STREAM;
