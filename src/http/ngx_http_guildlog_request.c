@@ -519,8 +519,8 @@ ngx_http_guildlog_bind_body(ngx_http_guildlog_call_t *call)
     json = ngx_guildlog_json_parse(call->request->pool, &call->body, &error);
 
     if (json) {
-        rc = ngx_guildlog_route_match_body(call->request->pool, call->route, json,
-                                     &error);
+        rc = ngx_guildlog_route_match_body(call->request->pool, call->route,
+                                           json, &error);
     } else {
         rc = error.len ? NGX_DECLINED : NGX_ERROR;
     }
