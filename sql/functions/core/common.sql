@@ -79,9 +79,8 @@ returns int language sql immutable as $$
 $$;
 
 
--- One of them. It is the primary key that has them in this order: of an id that
--- is but equal a plan that was made when there were few may look for it by any
--- index that begins with the server, thus at all of its members.
+-- One row of the directory, by the primary key: see "Planner tricks" in
+-- sql/README.md.
 
 create or replace function directory_one(guild bigint, kind int, id bigint)
 returns setof directory language sql stable as $$

@@ -229,8 +229,8 @@ end $$;
 
 -- Forgets what was counted up to an id, a server after the other, until it is
 -- so many rows; true if there is more. Who has checkpoints at all has some of
--- everything. Nobody is held off: who counts is the keeper, too, and what is
--- recorded is younger.
+-- everything. It takes no lock: only the keeper counts, which this is, and
+-- entries that are being recorded are younger.
 
 create or replace function counted_expire(oldest bigint, most int)
 returns boolean language plpgsql as $$

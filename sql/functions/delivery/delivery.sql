@@ -36,8 +36,9 @@ create type delivery_lane as (
     verified    boolean   -- its channel was found to be the server's
 );
 
--- how far one has looked: whatever was not to be seen then has been written
--- after "low", for what had been before "at" are the transactions before "next"
+-- How far a worker has looked: it has seen every lane that was called for
+-- before "low". "at" is the time of a later look. It becomes "low" when all
+-- transactions before "next" have ended: none can show an older call any more.
 
 create type delivery_mark as (
     low   timestamptz,

@@ -41,10 +41,7 @@ create type log_mark as (
 );
 
 
--- One entry. It is the primary key that has them in this order: of an id that
--- is but equal a plan that was made when the partition of the day was empty may
--- look for it by any index that begins with server and bot, thus at all of
--- their entries.
+-- One entry, by the primary key: see "Planner tricks" in sql/README.md.
 
 create or replace function log_entry_one(guild bigint, bot smallint,
     id bigint)

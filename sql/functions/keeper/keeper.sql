@@ -1,6 +1,7 @@
--- The keeper: the housekeeping of the store, in steps short enough to be in
--- nobody's way. Each begins where the tables say the last one ended, so one
--- may be cut off anywhere; two at once is one too many, and the second goes.
+-- The keeper: the housekeeping of the store, in short steps. Each step begins
+-- where the tables say that the last one ended, so it may be cut off anywhere.
+-- Lock: the advisory lock guildlog.keeper. Only one step runs at a time; a
+-- second one does nothing and returns.
 
 -- The tasks and how often each has its turn. Each is a function keeper_<task>
 -- that gets the number of entries it may look at, and says whether there is

@@ -71,10 +71,9 @@ begin
 end $$;
 
 
--- A plan is kept, also one made when a partition had nothing in it yet: no
--- statement below may be one that reads a table from one end to the other.
--- Filters may look at it for so many ms. timed: what happened too long ago, or
--- is to come, is an error.
+-- Records a batch. No statement below may read a table from end to end: see
+-- "Planner tricks" in sql/README.md. Filters may take filter_ms in all. timed:
+-- an entry that happened too long ago, or is to come, is an error.
 
 create or replace function record_batch(guild bigint, bot smallint, b batch,
     docs text[], filter_ms int default 2000, timed boolean default false,
