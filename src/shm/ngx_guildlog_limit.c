@@ -6,6 +6,7 @@
 #include <ngx_config.h>
 #include <ngx_sha1.h>
 #include "shm/ngx_guildlog_limit.h"
+#include "shm/ngx_guildlog_zone.h"
 
 
 #define NGX_GUILDLOG_LIMIT_MAGIC    0x676c6c69
@@ -32,8 +33,7 @@ typedef struct {
 
 
 typedef struct {
-    uint32_t                       magic;
-    uint32_t                       version;
+    ngx_guildlog_zone_head_t       head;
     ngx_rbtree_t                   rbtree;
     ngx_rbtree_node_t              sentinel;
     ngx_queue_t                    queue;    /* last used first */
@@ -266,37 +266,23 @@ ngx_int_t
 ngx_guildlog_limit_init_zone(ngx_shm_zone_t *zone, void *data)
 {
     size_t                        len;
+    ngx_int_t                     rc;
     ngx_slab_pool_t              *shpool;
     ngx_guildlog_limit_shared_t  *shared;
 
+    static const ngx_guildlog_zone_head_t  head = {
+        NGX_GUILDLOG_LIMIT_MAGIC, NGX_GUILDLOG_LIMIT_VERSION
+    };
+
+    rc = ngx_guildlog_zone_open(zone, data,
+                                sizeof(ngx_guildlog_limit_shared_t), &head);
+
+    if (rc != NGX_DECLINED) {
+        return rc;
+    }
+
     shpool = (ngx_slab_pool_t *) zone->shm.addr;
-
-    /* data: the last cycle's, after a reload */
-
-    shared = data;
-
-    if (shared == NULL && zone->shm.exists) {
-        shared = shpool->data;
-    }
-
-    if (shared) {
-        if (shared->magic != NGX_GUILDLOG_LIMIT_MAGIC
-            || shared->version != NGX_GUILDLOG_LIMIT_VERSION)
-        {
-            ngx_log_error(NGX_LOG_EMERG, zone->shm.log, 0,
-                          "limit zone \"%V\" has another layout, "
-                          "nginx must be restarted", &zone->shm.name);
-            return NGX_ERROR;
-        }
-
-        zone->data = shared;
-        return NGX_OK;
-    }
-
-    shared = ngx_slab_calloc(shpool, sizeof(ngx_guildlog_limit_shared_t));
-    if (shared == NULL) {
-        return NGX_ERROR;
-    }
+    shared = zone->data;
 
     len = sizeof(" in limit zone \"\"") + zone->shm.name.len;
 
@@ -307,20 +293,15 @@ ngx_guildlog_limit_init_zone(ngx_shm_zone_t *zone, void *data)
 
     ngx_sprintf(shpool->log_ctx, " in limit zone \"%V\"%Z", &zone->shm.name);
 
-    /* take() logs that the zone is full, without the lock */
+    /* a full zone is said by take(), outside of the lock */
 
     shpool->log_nomem = 0;
 
-    shared->magic = NGX_GUILDLOG_LIMIT_MAGIC;
-    shared->version = NGX_GUILDLOG_LIMIT_VERSION;
     shared->warn_ms = ngx_current_msec;
 
     ngx_rbtree_init(&shared->rbtree, &shared->sentinel,
                     ngx_str_rbtree_insert_value);
     ngx_queue_init(&shared->queue);
-
-    shpool->data = shared;
-    zone->data = shared;
 
     return NGX_OK;
 }

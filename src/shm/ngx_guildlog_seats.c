@@ -29,8 +29,7 @@ struct ngx_guildlog_seat_s {
 
 
 typedef struct {
-    uint32_t                       magic;
-    uint32_t                       version;
+    ngx_guildlog_zone_head_t       head;
     ngx_queue_t                    lists[NGX_GUILDLOG_SEATS_LISTS];
 } ngx_guildlog_seats_shared_t;
 
@@ -221,52 +220,32 @@ ngx_guildlog_seats_enter(ngx_shm_zone_t *zone)
 ngx_int_t
 ngx_guildlog_seats_init_zone(ngx_shm_zone_t *zone, void *data)
 {
+    ngx_int_t                     rc;
     ngx_uint_t                    i;
     ngx_slab_pool_t              *shpool;
     ngx_guildlog_seats_shared_t  *shared;
 
+    static const ngx_guildlog_zone_head_t  head = {
+        NGX_GUILDLOG_SEATS_MAGIC, NGX_GUILDLOG_SEATS_VERSION
+    };
+
+    rc = ngx_guildlog_zone_open(zone, data,
+                                sizeof(ngx_guildlog_seats_shared_t), &head);
+
+    if (rc != NGX_DECLINED) {
+        return rc;
+    }
+
     shpool = (ngx_slab_pool_t *) zone->shm.addr;
-
-    /* data: the last cycle's, after a reload */
-
-    shared = data;
-
-    if (shared == NULL && zone->shm.exists) {
-        shared = shpool->data;
-    }
-
-    if (shared) {
-        if (shared->magic != NGX_GUILDLOG_SEATS_MAGIC
-            || shared->version != NGX_GUILDLOG_SEATS_VERSION)
-        {
-            ngx_log_error(NGX_LOG_EMERG, zone->shm.log, 0,
-                          "shared zone \"%V\" has another layout, "
-                          "nginx must be restarted", &zone->shm.name);
-            return NGX_ERROR;
-        }
-
-        zone->data = shared;
-        return NGX_OK;
-    }
-
-    shared = ngx_slab_calloc(shpool, sizeof(ngx_guildlog_seats_shared_t));
-    if (shared == NULL) {
-        return NGX_ERROR;
-    }
+    shared = zone->data;
 
     /* take() tells of a full zone, without the lock */
 
     shpool->log_nomem = 0;
 
-    shared->magic = NGX_GUILDLOG_SEATS_MAGIC;
-    shared->version = NGX_GUILDLOG_SEATS_VERSION;
-
     for (i = 0; i < NGX_GUILDLOG_SEATS_LISTS; i++) {
         ngx_queue_init(&shared->lists[i]);
     }
-
-    shpool->data = shared;
-    zone->data = shared;
 
     return NGX_OK;
 }

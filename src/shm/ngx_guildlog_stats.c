@@ -62,45 +62,13 @@ ngx_guildlog_stats_zone_size(void)
 ngx_int_t
 ngx_guildlog_stats_init_zone(ngx_shm_zone_t *zone, void *data)
 {
-    ngx_slab_pool_t              *shpool;
-    ngx_guildlog_stats_shared_t  *shared;
+    static const ngx_guildlog_zone_head_t  head = {
+        NGX_GUILDLOG_STATS_MAGIC, NGX_GUILDLOG_STATS_VERSION
+    };
 
-    shpool = (ngx_slab_pool_t *) zone->shm.addr;
-
-    /* data: the last cycle's, after a reload */
-
-    shared = data;
-
-    if (shared == NULL && zone->shm.exists) {
-        shared = shpool->data;
-    }
-
-    if (shared) {
-        if (shared->magic != NGX_GUILDLOG_STATS_MAGIC
-            || shared->version != NGX_GUILDLOG_STATS_VERSION)
-        {
-            ngx_log_error(NGX_LOG_EMERG, zone->shm.log, 0,
-                          "shared zone \"%V\" has another layout, "
-                          "nginx must be restarted", &zone->shm.name);
-            return NGX_ERROR;
-        }
-
-        zone->data = shared;
-        return NGX_OK;
-    }
-
-    shared = ngx_slab_calloc(shpool, sizeof(ngx_guildlog_stats_shared_t));
-    if (shared == NULL) {
-        return NGX_ERROR;
-    }
-
-    shared->magic = NGX_GUILDLOG_STATS_MAGIC;
-    shared->version = NGX_GUILDLOG_STATS_VERSION;
-
-    shpool->data = shared;
-    zone->data = shared;
-
-    return NGX_OK;
+    return ngx_guildlog_zone_open(zone, data,
+                                  sizeof(ngx_guildlog_stats_shared_t), &head)
+           == NGX_ERROR ? NGX_ERROR : NGX_OK;
 }
 
 

@@ -14,6 +14,7 @@
 #include "shm/ngx_guildlog_pace.h"
 #include "api/ngx_guildlog_route.h"
 #include "shm/ngx_guildlog_traffic.h"
+#include "shm/ngx_guildlog_zone.h"
 
 
 #define NGX_GUILDLOG_STATS_ROUTES   (NGX_GUILDLOG_ROUTES_MAX + 1)
@@ -127,8 +128,7 @@ typedef struct {
 
 
 typedef struct {
-    uint32_t                       magic;
-    uint32_t                       version;
+    ngx_guildlog_zone_head_t       head;
     ngx_atomic_t                   changes; /* statements that may write */
     ngx_atomic_t                   count[NGX_GUILDLOG_COUNT_LAST];
     ngx_atomic_t                   auth[NGX_GUILDLOG_AUTH_LAST];

@@ -1,6 +1,6 @@
 
 /*
- * Links ngx_guildlog_limit.c and ngx_guildlog_stats.c.
+ * Links ngx_guildlog_limit.c, ngx_guildlog_stats.c and ngx_guildlog_zone.c.
  *
  * A key's first request starts its window.  A window lets exactly as many
  * requests in as its limit says, on all workers together.  A full zone drops

@@ -1,6 +1,6 @@
 
 /*
- * Links ngx_guildlog_stats.c.
+ * Links ngx_guildlog_stats.c and ngx_guildlog_zone.c.
  *
  * Totals survive a reload; what a worker holds open goes with the worker,
  * also with one that is killed.
@@ -45,12 +45,12 @@ test_zone(void)
            "a zone that exists is taken over");
     tap_ok(next.data == zone.data, "as it is");
 
-    shared->version++;
+    shared->head.version++;
     tap_log_forget();
     tap_is(ngx_guildlog_stats_init_zone(&next, zone.data), NGX_ERROR,
            "another layout is refused");
     tap_ok(tap_log_has("another layout"), "and the log says why");
-    shared->version--;
+    shared->head.version--;
 }
 
 
