@@ -46,6 +46,9 @@ void ngx_guildlog_delivery_destroy(ngx_guildlog_delivery_t *delivery);
 /*
  * A process without a master ends at once: this runs its event loop until the
  * requests under way have ended and the leases are given away, for 5 s at most.
+ * nginx calls nothing sooner there, so this is in the exit hook, and events of
+ * other modules may run after theirs: without it a message under way would be
+ * in doubt, and its lanes would rest until their leases end, at every stop.
  */
 void ngx_guildlog_delivery_leave(ngx_guildlog_delivery_t *delivery,
     ngx_cycle_t *cycle);

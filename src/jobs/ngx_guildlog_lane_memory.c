@@ -24,10 +24,6 @@ ngx_guildlog_lane_memory_free(ngx_guildlog_lane_t *lane)
 
     ngx_guildlog_lane_memory_empty(lane);
 
-    if (lane->token.len) {
-        ngx_explicit_memzero(lane->token.data, lane->token.len);
-    }
-
     ngx_destroy_pool(lane->pool);
 }
 
