@@ -165,7 +165,7 @@ ngx_guildlog_args_item(ngx_guildlog_value_t *v,
 }
 
 
-/* once all pairs are seen: what came, or what stands for it */
+/* after all pairs: what came, or the fallback */
 
 static ngx_int_t
 ngx_guildlog_args_complete(ngx_guildlog_value_t *v,

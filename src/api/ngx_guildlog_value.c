@@ -615,7 +615,7 @@ ngx_guildlog_value_length(ngx_guildlog_value_t *v,
 }
 
 
-/* the value is not what its type says */
+/* refuses a value that breaks the rule of its type */
 
 static ngx_int_t
 ngx_guildlog_value_bad(ngx_guildlog_value_t *v,

@@ -115,8 +115,8 @@ ngx_guildlog_cache_store(ngx_guildlog_cache_t *cache, const ngx_str_t *key,
 
 
 /*
- * A key ends with what tells it from others (a token: its signature), so a
- * hash of its end will do; keys of one hash are told apart by the tree.
+ * The end of a key differs most: of a token it is the signature.  So only the
+ * end is hashed.  The tree compares keys that have the same hash.
  */
 
 static uint32_t

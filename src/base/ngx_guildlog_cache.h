@@ -22,7 +22,7 @@ void ngx_guildlog_cache_destroy(ngx_guildlog_cache_t *cache);
 /* the value, until the next call; NULL: there is none */
 void *ngx_guildlog_cache_find(ngx_guildlog_cache_t *cache, ngx_str_t *key);
 
-/* copies both, under a key that is not there yet; without memory, nothing */
+/* copies both; the key must not be there yet.  No-op without memory */
 void ngx_guildlog_cache_store(ngx_guildlog_cache_t *cache,
     const ngx_str_t *key, const void *value);
 

@@ -7,14 +7,15 @@
 
 
 /*
- * Of a database that went back in time, to a backup or a standby that had not
- * got all, another page may come to have the same state; then not for long.
+ * Seconds.  A database that was restored from a backup, or a standby that had
+ * not received everything, may give another page the same state.  The limit
+ * bounds how long the old page is then sent.
  */
 
 #define NGX_GUILDLOG_SHELF_AGE  60
 
 
-/* for so many keys it is known that they were asked for, by their hashes */
+/* hashes of keys that were asked for, at most */
 
 #define NGX_GUILDLOG_SHELF_ASKED  4096
 
@@ -206,7 +207,7 @@ ngx_guildlog_shelf_drop_last(ngx_guildlog_shelf_t *shelf)
 }
 
 
-/* who reads it still frees it */
+/* the last reader frees it */
 
 static void
 ngx_guildlog_shelf_drop(ngx_guildlog_shelf_t *shelf,

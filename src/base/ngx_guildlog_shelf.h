@@ -1,8 +1,8 @@
 
 /*
- * Finished pages in a process's own memory, each with what the database has to
- * know it by for it to be true still.  A full shelf drops what was used longest
- * ago.
+ * Finished pages in the memory of a worker.  A page is valid as long as the
+ * database reports the state that is kept with it.  A full shelf drops the page
+ * that was used longest ago.
  */
 
 #ifndef _NGX_GUILDLOG_SHELF_H_INCLUDED_
@@ -23,7 +23,7 @@ typedef struct {
     size_t                         size;     /* of all of it */
     ngx_str_t                      state;
     ngx_str_t                      body;
-    unsigned                       kept:1;   /* on the shelf still */
+    unsigned                       kept:1;   /* it is still on the shelf */
 } ngx_guildlog_page_t;
 
 
@@ -36,11 +36,14 @@ ngx_guildlog_page_t *ngx_guildlog_shelf_take(ngx_guildlog_shelf_t *shelf,
     ngx_str_t *key);
 void ngx_guildlog_shelf_give_back(ngx_guildlog_page_t *page);
 
-/* was it asked for before?  it will have been: only then it is worth a place */
+/*
+ * 1: the key was asked for before.  The call remembers the key, so that a page
+ * is kept from the second request on.
+ */
 ngx_uint_t ngx_guildlog_shelf_asked(ngx_guildlog_shelf_t *shelf,
     ngx_str_t *key);
 
-/* copies all three, in place of what is there; without memory, nothing */
+/* copies all three and replaces a page of that key; no-op without memory */
 void ngx_guildlog_shelf_put(ngx_guildlog_shelf_t *shelf, ngx_str_t *key,
     const ngx_str_t *state, const ngx_str_t *body);
 

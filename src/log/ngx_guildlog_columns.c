@@ -54,7 +54,7 @@ static void ngx_guildlog_columns_object(ngx_guildlog_json_t *w,
 static ngx_int_t ngx_guildlog_columns_cmp(const char *one, const char *two);
 
 
-/* those that say something of each entry, in order from the first one on */
+/* the columns that have one element for each entry, in their order */
 
 static const ngx_guildlog_column_t  ngx_guildlog_columns[] = {
     { NGX_GUILDLOG_ENTRY_SERVER, NULL, ngx_guildlog_columns_digits },
@@ -113,7 +113,7 @@ ngx_guildlog_columns_init(ngx_guildlog_columns_t *c, ngx_pool_t *pool,
     c->many = many;
     c->n = 0;
 
-    ngx_memzero(c->said, sizeof(c->said));
+    ngx_memzero(c->used, sizeof(c->used));
 
     for (i = 0; i < NGX_GUILDLOG_COLUMN_LAST; i++) {
         ngx_guildlog_json_init(&c->columns[i], pool,
@@ -127,12 +127,12 @@ ngx_guildlog_columns_init(ngx_guildlog_columns_t *c, ngx_pool_t *pool,
         }
     }
 
-    /* an array of none is no null */
+    /* these are arrays even where they are empty */
 
-    c->said[NGX_GUILDLOG_COLUMN_GUILDS] = 1;
-    c->said[NGX_GUILDLOG_COLUMN_EVENTS] = 1;
-    c->said[NGX_GUILDLOG_COLUMN_DOCS] = 1;
-    c->said[NGX_GUILDLOG_COLUMN_ERRORS] = 1;
+    c->used[NGX_GUILDLOG_COLUMN_GUILDS] = 1;
+    c->used[NGX_GUILDLOG_COLUMN_EVENTS] = 1;
+    c->used[NGX_GUILDLOG_COLUMN_DOCS] = 1;
+    c->used[NGX_GUILDLOG_COLUMN_ERRORS] = 1;
 }
 
 
@@ -204,7 +204,7 @@ ngx_guildlog_columns_place(ngx_guildlog_columns_t *c, json_t **fields)
         value = ngx_guildlog_columns_value(column, fields);
 
         if (value) {
-            c->said[i] = 1;
+            c->used[i] = 1;
             column->write(&c->columns[i], value);
 
         } else {
@@ -236,7 +236,7 @@ static void
 ngx_guildlog_columns_mark(ngx_guildlog_columns_t *c,
     ngx_guildlog_column_e column)
 {
-    c->said[column] = 1;
+    c->used[column] = 1;
     ngx_guildlog_json_number(&c->columns[column], c->n);
 }
 
@@ -261,7 +261,7 @@ ngx_guildlog_columns_end(ngx_guildlog_columns_t *c, ngx_str_t *args)
             return NGX_ERROR;
         }
 
-        if (!c->said[i]) {
+        if (!c->used[i]) {
             ngx_str_null(args);
         }
     }

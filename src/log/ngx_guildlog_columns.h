@@ -41,7 +41,7 @@ typedef struct {
     ngx_uint_t                     many;
     ngx_uint_t                     n;       /* entries so far */
     ngx_guildlog_json_t            columns[NGX_GUILDLOG_COLUMN_LAST];
-    u_char                         said[NGX_GUILDLOG_COLUMN_LAST];
+    u_char                         used[NGX_GUILDLOG_COLUMN_LAST];
 } ngx_guildlog_columns_t;
 
 
@@ -49,16 +49,16 @@ typedef struct {
 void ngx_guildlog_columns_init(ngx_guildlog_columns_t *c, ngx_pool_t *pool,
     ngx_uint_t many, size_t size);
 
-/* the fields of a good entry, as ngx_guildlog_entry_check() found them */
+/* adds a good entry by the fields that ngx_guildlog_entry_check() found */
 void ngx_guildlog_columns_add(ngx_guildlog_columns_t *c, json_t **fields);
 
-/* a bad one keeps its place */
+/* adds an error; the entry keeps its place with nulls */
 void ngx_guildlog_columns_refuse(ngx_guildlog_columns_t *c,
     const ngx_str_t *error);
 
 /*
- * Ends them: one argument a column, an SQL null where it says nothing of any
- * entry.  NGX_ERROR: memory.
+ * Writes one argument for each column, an SQL null for a column without any
+ * value.  NGX_ERROR: memory.
  */
 ngx_int_t ngx_guildlog_columns_end(ngx_guildlog_columns_t *c,
     ngx_str_t *args);

@@ -88,14 +88,14 @@ static ngx_int_t ngx_guildlog_verdict_ms(const u_char *p, size_t len);
 
 static const ngx_guildlog_verdict_row_t  ngx_guildlog_verdict_rows[] = {
 
-    /* a platform that has no such question tells nothing */
+    /* a platform without this endpoint does not tell the server */
 
     { 404, 0, NGX_GUILDLOG_CALL_LOOKS, NGX_GUILDLOG_VERDICT_FORM_ANY,
       NGX_GUILDLOG_VERDICT_DONE, "not_told" },
     { 405, 0, NGX_GUILDLOG_CALL_LOOKS, NGX_GUILDLOG_VERDICT_FORM_ANY,
       NGX_GUILDLOG_VERDICT_DONE, "not_told" },
 
-    /* not the platform, but what stands in front of it */
+    /* an answer of a proxy in front of the platform */
 
     with_code(40333, ANY, BLOCKED, "blocked_address"),
     with_code(1010, ANY, BLOCKED, "blocked_address"),
@@ -199,8 +199,8 @@ ngx_guildlog_verdict(ngx_pool_t *pool,
 
 
 /*
- * It is the server that could mend it.  What is in a message is not its doing,
- * nor is a bot's token.
+ * 1: only the server itself can correct the cause.  It is not responsible for
+ * the content of a message or for the token of a bot.
  */
 
 static ngx_uint_t
@@ -305,7 +305,7 @@ ngx_guildlog_verdict_read(ngx_pool_t *pool,
 }
 
 
-/* there is no memory to read it: only its status and headers are known */
+/* out of memory for the body: only the status and the headers are known */
 
 static void
 ngx_guildlog_verdict_unread(const ngx_guildlog_client_response_t *answer,
@@ -374,7 +374,7 @@ ngx_guildlog_verdict_match(const ngx_guildlog_verdict_row_t *row,
 }
 
 
-/* of a 2xx: is what was asked for in it? */
+/* NGX_OK: the 2xx answer has what the call asked for */
 
 static ngx_int_t
 ngx_guildlog_verdict_applied(ngx_guildlog_platform_call_e call,
@@ -446,7 +446,7 @@ ngx_guildlog_verdict_bucket(const ngx_guildlog_client_response_t *answer,
 }
 
 
-/* the body is exact where the header is whole seconds */
+/* the body has fractions of a second, the header only whole seconds */
 
 static void
 ngx_guildlog_verdict_wait(const ngx_guildlog_client_response_t *answer,
@@ -507,7 +507,7 @@ ngx_guildlog_verdict_scope(const ngx_guildlog_client_response_t *answer,
 }
 
 
-/* {"errors": {"embeds": {"3": {...}}}}: the first of them */
+/* {"errors": {"embeds": {"3": {...}}}}: the lowest index; -1: none */
 
 static ngx_int_t
 ngx_guildlog_verdict_embed(json_t *json)

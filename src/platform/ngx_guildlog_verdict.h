@@ -11,7 +11,7 @@
 #include "platform/ngx_guildlog_platform.h"
 
 
-/* while an address is blocked nothing is sent from it for so long, ms */
+/* ms for which nothing is sent from an address that is blocked */
 #define NGX_GUILDLOG_VERDICT_BLOCK_MS  600000
 
 
@@ -51,8 +51,8 @@ typedef struct {
 
     ngx_int_t                      embed;    /* poison: which; -1: unknown */
 
-    /* done: of the message sent; of the webhook created, with its token; the
-       server of a channel or webhook, where that is told */
+    /* DONE: the ids of the message that was sent, or of the webhook that was
+       created and its token, or of the server of a channel or webhook */
     ngx_str_t                      message_id;
     ngx_str_t                      guild_id;
     ngx_str_t                      channel_id;
@@ -60,14 +60,16 @@ typedef struct {
     ngx_str_t                      application_id;
     ngx_str_t                      token;
 
-    /* of the bucket, -1: not said */
+    /* of the bucket of the rate limit; -1: the answer does not tell */
     ngx_int_t                      remaining;
     ngx_int_t                      reset_after_ms;
 
     unsigned                       failed:1;   /* no answer, or one that says
                                                 that the platform is ill */
-    unsigned                       invalid:1;  /* counts as a bad request */
-    unsigned                       refused:1;  /* and so for its server */
+    unsigned                       invalid:1;  /* the platform counts it as a
+                                                  bad request */
+    unsigned                       refused:1;  /* it counts as a bad request of
+                                                  its server */
 } ngx_guildlog_verdict_t;
 
 

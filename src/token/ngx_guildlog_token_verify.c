@@ -22,7 +22,7 @@
 #define NGX_GUILDLOG_TOKEN_POOL_SIZE   4096
 
 
-/* what does not change with time; the times are judged at each use */
+/* what does not change with time; the times are compared at each use */
 
 typedef struct {
     ngx_guildlog_auth_e            cause;
@@ -277,7 +277,7 @@ ngx_guildlog_token_verify_header(ngx_guildlog_token_verify_t *t)
 {
     json_t  *typ, *kid;
 
-    /* extensions that we must understand, and do not */
+    /* the token requires extensions, and none is known here */
 
     if (json_object_get(t->header, "crit")) {
         return NGX_GUILDLOG_AUTH_MALFORMED;
@@ -306,8 +306,8 @@ ngx_guildlog_token_verify_header(ngx_guildlog_token_verify_t *t)
 
 
 /*
- * The keys decide which algorithms there are, never the token: it only names
- * one, and is tried with keys that serve it.
+ * The keys decide which algorithms are allowed.  The token only names one, and
+ * is verified with the keys of that algorithm.
  */
 
 static ngx_guildlog_auth_e
@@ -402,7 +402,7 @@ ngx_guildlog_token_verify_signed_by(ngx_guildlog_token_verify_t *t,
         jwt_free(jwt);
     }
 
-    /* nginx would report what is left there on another connection */
+    /* nginx would log what is left in OpenSSL's queue for another connection */
 
     ERR_clear_error();
 
@@ -528,7 +528,7 @@ ngx_guildlog_token_verify_jti(const u_char *p, size_t len)
 }
 
 
-/* of base64url, and of a token's id */
+/* a character of base64url, or of the id of a token */
 
 static ngx_uint_t
 ngx_guildlog_token_verify_is_letter(u_char ch)
