@@ -126,10 +126,9 @@ ngx_guildlog_value_text_int(ngx_guildlog_value_t *v,
     const ngx_guildlog_field_t *field, const ngx_str_t *value, ngx_str_t *arg)
 {
     size_t       len;
-    int64_t      n;
-    uint64_t     u;
-    ngx_uint_t   negative;
     u_char      *p, *last;
+    int64_t      n;
+    ngx_uint_t   negative;
 
     p = value->data;
     last = p + value->len;
@@ -139,23 +138,13 @@ ngx_guildlog_value_text_int(ngx_guildlog_value_t *v,
 
     len = last - p;
 
-    if (len == 0 || len > NGX_GUILDLOG_VALUE_INT_LEN) {
+    n = (len > NGX_GUILDLOG_VALUE_INT_LEN) ? NGX_ERROR : ngx_atoi(p, len);
+
+    if (n == NGX_ERROR) {
         return ngx_guildlog_value_bad(v, field);
     }
 
-    for (u = 0; p < last; p++) {
-        if (*p < '0' || *p > '9') {
-            return ngx_guildlog_value_bad(v, field);
-        }
-
-        u = u * 10 + (*p - '0');
-    }
-
-    if (u > INT64_MAX) {
-        return ngx_guildlog_value_bad(v, field);
-    }
-
-    n = negative ? - (int64_t) u : (int64_t) u;
+    n = negative ? -n : n;
 
     if (n < field->min || n > field->max) {
         return ngx_guildlog_value_bad(v, field);
@@ -186,20 +175,15 @@ static ngx_int_t
 ngx_guildlog_value_text_id(ngx_guildlog_value_t *v,
     const ngx_guildlog_field_t *field, const ngx_str_t *value, ngx_str_t *arg)
 {
-    size_t   i;
-    int64_t  n;
-
     *arg = *value;
 
-    if (ngx_guildlog_value_id(value->data, value->len, 1) != NGX_OK) {
+    if (ngx_guildlog_value_id(value->data, value->len, 1) != NGX_OK
+        || ngx_atoi(value->data, value->len) < field->min)
+    {
         return ngx_guildlog_value_bad(v, field);
     }
 
-    for (i = 0, n = 0; i < value->len; i++) {
-        n = n * 10 + (value->data[i] - '0');
-    }
-
-    return (n < field->min) ? ngx_guildlog_value_bad(v, field) : NGX_OK;
+    return NGX_OK;
 }
 
 
@@ -509,29 +493,13 @@ ngx_guildlog_value_array_end(ngx_str_t *array)
 }
 
 
+/* ngx_atoi() reads up to 2^63 - 1: configure asks for 64 bits */
+
 ngx_int_t
 ngx_guildlog_value_id(const u_char *p, size_t len, size_t min)
 {
-    size_t  i;
-
-    if (len < min || len == 0 || len > NGX_GUILDLOG_VALUE_ID_LEN) {
-        return NGX_DECLINED;
-    }
-
-    for (i = 0; i < len; i++) {
-        if (p[i] < '0' || p[i] > '9') {
-            return NGX_DECLINED;
-        }
-    }
-
-    while (len && *p == '0') {
-        p++;
-        len--;
-    }
-
-    if (len > NGX_GUILDLOG_VALUE_INT_LEN
-        || (len == NGX_GUILDLOG_VALUE_INT_LEN
-            && ngx_memcmp(p, "9223372036854775807", len) > 0))
+    if (len < min || len > NGX_GUILDLOG_VALUE_ID_LEN
+        || ngx_atoi((u_char *) p, len) == NGX_ERROR)
     {
         return NGX_DECLINED;
     }
