@@ -278,9 +278,9 @@ ngx_http_guildlog_near_bad(ngx_http_guildlog_news_t *news,
 
     event->read = 1;
     event->bad = (buf == NULL
-                  || ngx_guildlog_match_read(&event->doc, &event->text)
+                  || ngx_guildlog_match_doc_read(&event->doc, &event->text)
                      != NGX_OK
-                  || ngx_guildlog_match_fold(&event->doc, buf) == NULL);
+                  || ngx_guildlog_match_doc_fold(&event->doc, buf) == NULL);
 
     if (event->bad) {
         ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0,

@@ -1,7 +1,7 @@
 
 /*
- * Is an entry one that a query asks for?  Judged by its stored document, as
- * the database does by entry_fits() and entry_has_member().  Pure.
+ * Does an entry match a query?  Its stored document decides (match_doc.c), by
+ * the same rules as entry_fits() and entry_has_member() of the database.  Pure.
  */
 
 #ifndef _NGX_GUILDLOG_MATCH_H_INCLUDED_
@@ -14,7 +14,7 @@
 #define NGX_GUILDLOG_MATCH_TYPES  102
 #define NGX_GUILDLOG_MATCH_NONE   -1    /* in place of an id */
 
-/* the folded texts of a document of that many bytes, at most */
+/* the most bytes that the folded texts of a document of len bytes need */
 
 #define NGX_GUILDLOG_MATCH_SIZE(len)  NGX_GUILDLOG_FOLD_SIZE(len)
 
@@ -26,7 +26,7 @@ typedef enum {
 } ngx_guildlog_match_side_e;
 
 
-/* the strings of a document that a search looks at */
+/* the strings of a document that a search reads */
 
 typedef enum {
     NGX_GUILDLOG_MATCH_EXECUTOR_NAME = 0,
@@ -35,7 +35,7 @@ typedef enum {
     NGX_GUILDLOG_MATCH_ROLE,
     NGX_GUILDLOG_MATCH_NAME,
     NGX_GUILDLOG_MATCH_REASON,
-    NGX_GUILDLOG_MATCH_PARTS,    /* how many of them have parts of it */
+    NGX_GUILDLOG_MATCH_PARTS,    /* a search finds any part of those above */
 
     NGX_GUILDLOG_MATCH_CONTENT = NGX_GUILDLOG_MATCH_PARTS,
     NGX_GUILDLOG_MATCH_CONTENT_AFTER,
@@ -43,7 +43,7 @@ typedef enum {
 } ngx_guildlog_match_string_e;
 
 
-/* what is read of a document, most of which goes on lying there */
+/* a document as it was read; the strings point into its text */
 
 typedef struct {
     int64_t                        id;
@@ -53,61 +53,60 @@ typedef struct {
     ngx_uint_t                     type;
     ngx_str_t                      strings[NGX_GUILDLOG_MATCH_STRINGS];
                                                /* as in JSON; NULL: null */
-    ngx_str_t                      messages;   /* the array */
+    ngx_str_t                      messages;   /* the array, as in JSON */
 
-    /* by fold(): the role; those with parts, then the texts with words, each
-       with a NUL behind */
+    /* set by match_doc_fold(); a NUL ends each string of parts and texts */
 
     ngx_str_t                      role;
-    ngx_str_t                      parts;
-    ngx_str_t                      texts;
+    ngx_str_t                      parts;      /* the strings before PARTS */
+    ngx_str_t                      texts;      /* the others, the messages */
 } ngx_guildlog_match_doc_t;
 
 
-/* a query; all zero but for the ids it asks for everything */
+/* a query */
 
 typedef struct {
-    int64_t                        after;      /* ms; or the least there is */
-    int64_t                        before;     /* ms; or the greatest */
+    int64_t                        after;      /* ms; INT64_MIN: any */
+    int64_t                        before;     /* ms; INT64_MAX: any */
     int64_t                        channel;    /* or NONE */
-    int64_t                        member;
+    int64_t                        member;     /* or NONE */
     ngx_guildlog_match_side_e      side;
     ngx_str_t                      role;       /* folded; NULL: any */
     ngx_str_t                      part;       /* folded; NULL: no search */
-    ngx_str_t                     *words;      /* of it, each once */
+    ngx_str_t                     *words;      /* of the search, each once */
     ngx_uint_t                     nwords;
     u_char                        *types;      /* by type: '1' if asked for;
                                                   NULL: all */
 } ngx_guildlog_match_t;
 
 
-/* everything, of which no more is asked */
+/* matches every entry */
 void ngx_guildlog_match_init(ngx_guildlog_match_t *match);
 
-/* both keep what they need in the pool; NGX_ERROR: no memory */
+/* both copy what they need into the pool; NGX_ERROR: out of memory */
 ngx_int_t ngx_guildlog_match_role(ngx_guildlog_match_t *match,
     ngx_pool_t *pool, const ngx_str_t *role);
 ngx_int_t ngx_guildlog_match_search(ngx_guildlog_match_t *match,
     ngx_pool_t *pool, const ngx_str_t *search);
 
-/* does it ask for anything that has to be looked for in documents? */
+/* 0: every entry matches, no document has to be read */
 ngx_uint_t ngx_guildlog_match_reads(const ngx_guildlog_match_t *match);
 
 /*
- * Reads a document; its closing brace may be missing.  NGX_ERROR: that is no
- * document of an entry.
+ * Reads a document; its closing brace may be missing.  NGX_ERROR: the text is
+ * no document of an entry.
  */
-ngx_int_t ngx_guildlog_match_read(ngx_guildlog_match_doc_t *doc,
+ngx_int_t ngx_guildlog_match_doc_read(ngx_guildlog_match_doc_t *doc,
     const ngx_str_t *text);
 
 /*
- * Folds the texts of a document into a buffer, of which MATCH_SIZE() of the
- * document's length is enough.  Returns the end of what was written; NULL: the
- * document is none.
+ * Folds the strings of a document into a buffer of MATCH_SIZE() of the
+ * document's length.  Returns the end of what was written; NULL: a string is
+ * not JSON.
  */
-u_char *ngx_guildlog_match_fold(ngx_guildlog_match_doc_t *doc, u_char *buf);
+u_char *ngx_guildlog_match_doc_fold(ngx_guildlog_match_doc_t *doc, u_char *buf);
 
-/* of a document that was read and folded */
+/* 1: the document matches; it was read and folded before */
 ngx_uint_t ngx_guildlog_match(const ngx_guildlog_match_t *match,
     const ngx_guildlog_match_doc_t *doc);
 

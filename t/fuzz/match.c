@@ -2,7 +2,8 @@
 /*
  * Links ngx_guildlog_fold.c, ngx_guildlog_fold_table.c,
  * ngx_guildlog_json_parse.c, ngx_guildlog_json_read.c, ngx_guildlog_json.c,
- * ngx_guildlog_match.c, ngx_guildlog_json_scan.c and ngx_guildlog_utf8.c.
+ * ngx_guildlog_match.c, ngx_guildlog_match_doc.c, ngx_guildlog_json_scan.c and
+ * ngx_guildlog_utf8.c.
  *
  * For any document: nothing beyond its end is read, folded text fits its
  * buffer, and what is found is there.
@@ -77,9 +78,9 @@ fuzz(ngx_pool_t *pool, u_char *p, size_t len)
     ngx_memcpy(text.data, p, len);
     buf = malloc(NGX_GUILDLOG_MATCH_SIZE(len));
 
-    if (ngx_guildlog_match_read(&doc, &text) == NGX_OK) {
+    if (ngx_guildlog_match_doc_read(&doc, &text) == NGX_OK) {
         fuzz_expect(doc.type < NGX_GUILDLOG_MATCH_TYPES);
-        end = ngx_guildlog_match_fold(&doc, buf);
+        end = ngx_guildlog_match_doc_fold(&doc, buf);
 
         if (end) {
             fuzz_expect(ngx_guildlog_match(&none, &doc));

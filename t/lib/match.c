@@ -2,7 +2,8 @@
 /*
  * Links ngx_guildlog_fold.c, ngx_guildlog_fold_table.c,
  * ngx_guildlog_json_parse.c, ngx_guildlog_json_read.c, ngx_guildlog_json.c,
- * ngx_guildlog_match.c, ngx_guildlog_json_scan.c and ngx_guildlog_utf8.c.
+ * ngx_guildlog_match.c, ngx_guildlog_match_doc.c, ngx_guildlog_json_scan.c and
+ * ngx_guildlog_utf8.c.
  *
  * What folding and matching say, for tests that ask the database the same.
  * A question is a line of words, texts in hexadecimal, "-" for none:
@@ -201,8 +202,8 @@ judge(char *line)
     s = text(&line);
     buf = malloc(NGX_GUILDLOG_MATCH_SIZE(s.len));
 
-    if (ngx_guildlog_match_read(&doc, &s) != NGX_OK
-        || ngx_guildlog_match_fold(&doc, buf) == NULL)
+    if (ngx_guildlog_match_doc_read(&doc, &s) != NGX_OK
+        || ngx_guildlog_match_doc_fold(&doc, buf) == NULL)
     {
         puts("e");
 

@@ -2,7 +2,8 @@
 /*
  * Links ngx_guildlog_fold.c, ngx_guildlog_fold_table.c,
  * ngx_guildlog_json_parse.c, ngx_guildlog_json_read.c, ngx_guildlog_json.c,
- * ngx_guildlog_match.c, ngx_guildlog_json_scan.c and ngx_guildlog_utf8.c.
+ * ngx_guildlog_match.c, ngx_guildlog_match_doc.c, ngx_guildlog_json_scan.c and
+ * ngx_guildlog_utf8.c.
  *
  * Which entries match a query; what is not a document is recognized.
  * t/search/fold.t compares this with the database for many entries.
@@ -47,10 +48,10 @@ judge(const ngx_guildlog_match_t *match, const char *text)
     ngx_memcpy(copy, text, s.len);
     buf = malloc(NGX_GUILDLOG_MATCH_SIZE(s.len));
 
-    rc = ngx_guildlog_match_read(&doc, &s);
+    rc = ngx_guildlog_match_doc_read(&doc, &s);
 
     if (rc == NGX_OK) {
-        end = ngx_guildlog_match_fold(&doc, buf);
+        end = ngx_guildlog_match_doc_fold(&doc, buf);
         rc = end ? (ngx_int_t) ngx_guildlog_match(match, &doc) : NGX_ERROR;
     }
 
