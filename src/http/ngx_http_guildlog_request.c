@@ -48,8 +48,8 @@ static const ngx_http_guildlog_endpoint_t  ngx_http_guildlog_endpoints[] = {
     { NULL, ngx_http_guildlog_stream_start, ngx_http_guildlog_stream_answer },
     { NULL, ngx_http_guildlog_troubleshoot_start,
       ngx_http_guildlog_troubleshoot_answer },
-    { ngx_http_guildlog_bind_body, ngx_http_guildlog_test_start,
-      ngx_http_guildlog_test_answer },
+    { ngx_http_guildlog_bind_body, ngx_http_guildlog_trouble_test_start,
+      ngx_http_guildlog_trouble_test_answer },
     { ngx_http_guildlog_record_bound, ngx_http_guildlog_submit,
       ngx_http_guildlog_record_answer }
 };

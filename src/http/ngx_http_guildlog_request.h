@@ -75,8 +75,8 @@ ngx_int_t ngx_http_guildlog_troubleshoot_start(
 ngx_int_t ngx_http_guildlog_troubleshoot_answer(
     ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result);
 
-ngx_int_t ngx_http_guildlog_test_start(ngx_http_guildlog_call_t *call);
-ngx_int_t ngx_http_guildlog_test_answer(ngx_http_guildlog_call_t *call,
+ngx_int_t ngx_http_guildlog_trouble_test_start(ngx_http_guildlog_call_t *call);
+ngx_int_t ngx_http_guildlog_trouble_test_answer(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result);
 
 /* ngx_http_guildlog_token.c */

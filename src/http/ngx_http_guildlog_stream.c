@@ -1,9 +1,9 @@
 
 /*
- * GET /logs/stream: one listener, from its first comment to its end.  It
- * holds at most one block of events that its reader has not taken yet; what
- * comes after that waits in the database.  What is read while a comment waits
- * for its reader is not for this listener: nothing is sent before that is gone.
+ * GET /logs/stream: one listener, from its first comment to its end.  It holds
+ * at most one block that its reader has not taken yet; later events wait in the
+ * database.  A listener that is still sending gets nothing of what is read
+ * meanwhile.
  */
 
 #include "http/ngx_http_guildlog_log.h"
@@ -51,7 +51,7 @@ ngx_http_guildlog_stream_start(ngx_http_guildlog_call_t *call)
 
     arg = &call->args[NGX_HTTP_GUILDLOG_STREAM_LAST_ID];
 
-    /* the header is what a reader sends that comes back by itself */
+    /* the header wins: a reader that reconnects by itself sends it */
 
     switch (ngx_http_guildlog_stream_last_id(call, &id)) {
 
@@ -72,7 +72,7 @@ ngx_http_guildlog_stream_start(ngx_http_guildlog_call_t *call)
 }
 
 
-/* NGX_DECLINED: there is none; NGX_ERROR: it is no id */
+/* NGX_DECLINED: there is no header; NGX_ERROR: its value is no id */
 
 static ngx_int_t
 ngx_http_guildlog_stream_last_id(ngx_http_guildlog_call_t *call,
@@ -208,7 +208,7 @@ ngx_http_guildlog_stream_listener(ngx_http_guildlog_call_t *call,
 }
 
 
-/* what the listener asks for, and from where on; NGX_ERROR: no memory */
+/* reads the filters, and the arrival to begin behind; NGX_ERROR: no memory */
 
 static ngx_int_t
 ngx_http_guildlog_stream_filter(ngx_http_guildlog_listener_t *listener,
@@ -307,7 +307,7 @@ ngx_http_guildlog_stream_cleanup(void *data)
 }
 
 
-/* until the next comment, or until the token expires */
+/* sets the timer of the next comment, or of the end of the token */
 
 static void
 ngx_http_guildlog_stream_wait(ngx_http_guildlog_listener_t *listener)
@@ -337,6 +337,10 @@ ngx_http_guildlog_stream_heartbeat(ngx_event_t *ev)
     r = c->data;
     listener = ngx_http_guildlog_call_ctx(r, 0)->call->listener;
 
+    ngx_log_debug1(NGX_LOG_DEBUG_HTTP, c->log, 0,
+                   "guildlog stream: heartbeat, sending:%d",
+                   listener->sending);
+
     if (ngx_time() >= listener->call->ctx->token.exp) {
         ngx_http_guildlog_stream_end(listener);
         return;
@@ -355,7 +359,7 @@ ngx_http_guildlog_stream_heartbeat(ngx_event_t *ev)
 }
 
 
-/* with what follows it */
+/* sends an empty comment, then the text */
 
 static ngx_int_t
 ngx_http_guildlog_stream_comment(ngx_http_guildlog_listener_t *listener,
@@ -389,6 +393,10 @@ ngx_http_guildlog_stream_deliver(ngx_http_guildlog_listener_t *listener,
     r = listener->call->request;
 
     ngx_http_set_log_request(r->connection->log, r);
+
+    ngx_log_debug2(NGX_LOG_DEBUG_HTTP, r->connection->log, 0,
+                   "guildlog stream: %uz bytes of events up to %L",
+                   block->len, listener->since);
 
     if (ngx_http_guildlog_stream_send(listener, block) != NGX_OK) {
         ngx_http_guildlog_call_finish(r, NGX_ERROR);
@@ -434,7 +442,7 @@ ngx_http_guildlog_stream_send(ngx_http_guildlog_listener_t *listener,
 }
 
 
-/* a reader who takes nothing for as long as send_timeout says is let go */
+/* the request ends if its reader takes nothing for send_timeout */
 
 static ngx_int_t
 ngx_http_guildlog_stream_output(ngx_http_guildlog_listener_t *listener,
@@ -498,6 +506,9 @@ ngx_http_guildlog_stream_writer(ngx_http_request_t *r)
         return;
     }
 
+    ngx_log_debug0(NGX_LOG_DEBUG_HTTP, c->log, 0,
+                   "guildlog stream: the reader takes more");
+
     if (ngx_http_guildlog_stream_output(listener, NULL) != NGX_OK) {
         ngx_http_finalize_request(r, NGX_ERROR);
         return;
@@ -509,7 +520,7 @@ ngx_http_guildlog_stream_writer(ngx_http_request_t *r)
 }
 
 
-/* in order; but not for a reader who is not reading */
+/* ends the answer in order, or cuts it while its reader is not reading */
 
 static void
 ngx_http_guildlog_stream_end(ngx_http_guildlog_listener_t *listener)
@@ -519,6 +530,9 @@ ngx_http_guildlog_stream_end(ngx_http_guildlog_listener_t *listener)
     r = listener->call->request;
 
     ngx_http_set_log_request(r->connection->log, r);
+
+    ngx_log_debug1(NGX_LOG_DEBUG_HTTP, r->connection->log, 0,
+                   "guildlog stream: ends, sending:%d", listener->sending);
 
     ngx_http_guildlog_stream_feed_leave(listener);
 

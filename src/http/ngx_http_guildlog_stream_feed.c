@@ -1,8 +1,8 @@
 
 /*
- * What keeps listeners fed.  One question for all of a worker: at which of
- * these servers has something arrived?  Now and then another: which of these
- * tokens live no more?
+ * What the listeners of a worker ask the database together: at which of these
+ * servers has something arrived?  And every few seconds: which of these tokens
+ * are no longer valid?
  */
 
 #include "http/ngx_http_guildlog_response.h"
@@ -10,8 +10,8 @@
 
 
 #define NGX_HTTP_GUILDLOG_FEED_INTERVAL  250     /* ms */
-#define NGX_HTTP_GUILDLOG_FEED_SLOWEST   2000    /* ms, while it fails */
-#define NGX_HTTP_GUILDLOG_FEED_TOKENS    5000    /* ms, are they alive? */
+#define NGX_HTTP_GUILDLOG_FEED_SLOWEST   2000    /* ms, while questions fail */
+#define NGX_HTTP_GUILDLOG_FEED_TOKENS    5000    /* ms, between checks */
 
 
 struct ngx_http_guildlog_feed_s {
@@ -21,8 +21,8 @@ struct ngx_http_guildlog_feed_s {
     ngx_guildlog_db_pool_t        *pool;
     ngx_event_t                    poll;
     ngx_msec_t                     interval;
-    ngx_msec_t                     tokens_at;  /* when they were asked for */
-    unsigned                       asking:1;   /* a question is out */
+    ngx_msec_t                     tokens_at;  /* of the last check of tokens */
+    unsigned                       asking:1;   /* a statement is running */
 };
 
 
@@ -227,7 +227,10 @@ ngx_http_guildlog_feed_poll(ngx_event_t *ev)
 {
     ngx_http_guildlog_feed_t *feed = ev->data;
 
-    /* a worker that ends leaves its streams to the new ones */
+    ngx_log_debug1(NGX_LOG_DEBUG_HTTP, ev->log, 0,
+                   "guildlog feed: poll, interval %M ms", feed->interval);
+
+    /* readers reconnect to the workers of the new configuration */
 
     if (ngx_exiting || ngx_terminate) {
         ngx_http_guildlog_feed_close(feed);
@@ -283,7 +286,7 @@ ngx_http_guildlog_feed_ask(ngx_http_guildlog_feed_t *feed,
 }
 
 
-/* after an answer; while there is none, less and less often */
+/* asks again after the interval, which doubles while questions fail */
 
 static void
 ngx_http_guildlog_feed_again(ngx_http_guildlog_feed_t *feed,
@@ -298,7 +301,7 @@ ngx_http_guildlog_feed_again(ngx_http_guildlog_feed_t *feed,
 }
 
 
-/* in the arrays of a question a place stands for the topic */
+/* a topic is known by its place in the arrays, which begins at 1 */
 
 static ngx_int_t
 ngx_http_guildlog_feed_ask_news(ngx_http_guildlog_feed_t *feed,
@@ -352,6 +355,10 @@ ngx_http_guildlog_feed_news(void *data, ngx_guildlog_db_result_t *result)
 {
     ngx_http_guildlog_feed_t *feed = data;
 
+    ngx_log_debug2(NGX_LOG_DEBUG_HTTP, ngx_cycle->log, 0,
+                   "guildlog feed: news of %ui topics, outcome %d",
+                   result->rows, result->outcome);
+
     if (result->outcome == NGX_GUILDLOG_DB_ROWS) {
         ngx_http_guildlog_feed_heard(feed, result);
 
@@ -361,7 +368,7 @@ ngx_http_guildlog_feed_news(void *data, ngx_guildlog_db_result_t *result)
                        ngx_cycle->log);
     }
 
-    /* news or not, a token may have ended; everybody may have left by now */
+    /* tokens are checked without news, too; all listeners may have left */
 
     if (ngx_current_msec - feed->tokens_at >= NGX_HTTP_GUILDLOG_FEED_TOKENS
         && !ngx_queue_empty(&feed->topics))
@@ -376,8 +383,8 @@ ngx_http_guildlog_feed_news(void *data, ngx_guildlog_db_result_t *result)
 
 
 /*
- * Both in the order of places; topics may have left or come since.  Where there
- * is no news somebody may be behind all the same.
+ * Rows and topics are in the order of places.  Race: topics may have left or
+ * come since the question.  A listener may be behind although there is no news.
  */
 
 static void
@@ -479,9 +486,13 @@ ngx_http_guildlog_feed_tokens(void *data, ngx_guildlog_db_result_t *result)
     ngx_queue_t                   *q, ended;
     ngx_http_guildlog_listener_t  *listener;
 
+    ngx_log_debug2(NGX_LOG_DEBUG_HTTP, ngx_cycle->log, 0,
+                   "guildlog feed: %ui tokens have ended, outcome %d",
+                   result->rows, result->outcome);
+
     if (result->outcome != NGX_GUILDLOG_DB_ROWS) {
 
-        /* it will not say, so nobody is known to be let in any more */
+        /* tokens cannot be checked, and no stream outlives that */
 
         if (ngx_http_guildlog_response_failed(result,
                        ngx_guildlog_stmts[ngx_guildlog_stmt_logs_tokens].name,
@@ -508,7 +519,10 @@ ngx_http_guildlog_feed_tokens(void *data, ngx_guildlog_db_result_t *result)
 }
 
 
-/* both in the order of places; listeners may have left or come since */
+/*
+ * Rows and listeners are in the order of places.  Race: listeners may have left
+ * or come since the question.
+ */
 
 static void
 ngx_http_guildlog_feed_revoked(ngx_http_guildlog_feed_t *feed,

@@ -9,7 +9,7 @@
 
 
 #define NGX_HTTP_GUILDLOG_FETCH_NEAR   1000    /* arrivals */
-#define NGX_HTTP_GUILDLOG_FETCH_PAUSE  20      /* ms, others may join */
+#define NGX_HTTP_GUILDLOG_FETCH_PAUSE  20      /* ms, in which others join */
 
 #define ngx_http_guildlog_fetch_is_behind(listener)                    \
     (!(listener)->sending && (listener)->since < (listener)->topic->arrival)
@@ -52,7 +52,7 @@ ngx_http_guildlog_stream_fetch_end(ngx_http_guildlog_topic_t *topic)
 }
 
 
-/* soon, with others who are behind by then */
+/* looks after a pause, in which other listeners fall behind, too */
 
 void
 ngx_http_guildlog_stream_fetch_next(ngx_http_guildlog_listener_t *listener)
@@ -92,7 +92,7 @@ ngx_http_guildlog_fetch_handler(ngx_event_t *ev)
 }
 
 
-/* who is behind, near or far, and what is to be read for them? */
+/* finds who is behind, near or far, and asks for what they lack */
 
 void
 ngx_http_guildlog_stream_fetch_look(ngx_http_guildlog_topic_t *topic)
@@ -101,7 +101,7 @@ ngx_http_guildlog_stream_fetch_look(ngx_http_guildlog_topic_t *topic)
     ngx_queue_t                   *q;
     ngx_http_guildlog_listener_t  *listener;
 
-    /* what is read or judged now ends in a turn */
+    /* what is asked for or judged now calls fetch_done() when it ends */
 
     if (topic->near_query || topic->news) {
         return;
@@ -125,6 +125,11 @@ ngx_http_guildlog_stream_fetch_look(ngx_http_guildlog_topic_t *topic)
         since = ngx_min(since, listener->since);
     }
 
+    ngx_log_debug4(NGX_LOG_DEBUG_HTTP, ngx_cycle->log, 0,
+                   "guildlog fetch: server %V, arrival %L, near from %L, "
+                   "past:%d", &topic->guild, topic->arrival, since,
+                   !ngx_queue_empty(&topic->past));
+
     ngx_http_guildlog_stream_past_ask(topic);
 
     if (since < topic->arrival) {
@@ -133,7 +138,7 @@ ngx_http_guildlog_stream_fetch_look(ngx_http_guildlog_topic_t *topic)
 }
 
 
-/* everybody may have left meanwhile */
+/* Race: all listeners may have left meanwhile */
 
 static void
 ngx_http_guildlog_fetch_done(ngx_http_guildlog_topic_t *topic)

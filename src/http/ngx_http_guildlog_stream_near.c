@@ -70,12 +70,16 @@ ngx_http_guildlog_near_done(void *data, ngx_guildlog_db_result_t *result)
         news = ngx_http_guildlog_stream_news_read(result);
     }
 
-    /* nothing was got: it is asked for again behind the next question */
+    /* nothing was read: the feed asks again after its next question */
 
     if (news == NULL) {
         topic->behind = 1;
         return;
     }
+
+    ngx_log_debug3(NGX_LOG_DEBUG_HTTP, ngx_cycle->log, 0,
+                   "guildlog near: server %V, %ui events up to %L",
+                   &topic->guild, news->n, until);
 
     news->until = until;
 
@@ -87,7 +91,7 @@ ngx_http_guildlog_near_done(void *data, ngx_guildlog_db_result_t *result)
 }
 
 
-/* those who are ready and lack any of it */
+/* the listeners who can send and lack any of the news */
 
 static void
 ngx_http_guildlog_near_gather(ngx_http_guildlog_topic_t *topic)
@@ -111,7 +115,7 @@ ngx_http_guildlog_near_gather(ngx_http_guildlog_topic_t *topic)
 }
 
 
-/* in the next turn of the event loop */
+/* in the next iteration of the event loop */
 
 static void
 ngx_http_guildlog_near_judge(ngx_http_guildlog_topic_t *topic)
@@ -130,8 +134,8 @@ ngx_http_guildlog_near_judge(ngx_http_guildlog_topic_t *topic)
 
 
 /*
- * For a moment; then other requests come first, and the other topics next.  All
- * listeners of a topic may leave while its news are judged.
+ * Judges for a moment; then other requests come first, and then the next topic.
+ * Race: all listeners of a topic may leave while its news are judged.
  */
 
 static void
@@ -155,6 +159,10 @@ ngx_http_guildlog_near_handler(ngx_event_t *ev)
 
         ngx_queue_remove(q);
 
+        ngx_log_debug2(NGX_LOG_DEBUG_HTTP, ev->log, 0,
+                       "guildlog near: server %V, judged, rc %i",
+                       &topic->guild, rc);
+
         if (rc == NGX_AGAIN && !ngx_queue_empty(&topic->listeners)) {
             ngx_http_guildlog_near_judge(topic);
             return;
@@ -168,7 +176,7 @@ ngx_http_guildlog_near_handler(ngx_event_t *ev)
 }
 
 
-/* NGX_AGAIN: the moment is over before all have it */
+/* NGX_AGAIN: the moment is over, and listeners still wait */
 
 static ngx_int_t
 ngx_http_guildlog_near_serve(ngx_http_guildlog_topic_t *topic, uint64_t end)
@@ -184,7 +192,7 @@ ngx_http_guildlog_near_serve(ngx_http_guildlog_topic_t *topic, uint64_t end)
         q = ngx_queue_head(&news->served);
         listener = ngx_queue_data(q, ngx_http_guildlog_listener_t, link);
 
-        /* one block a listener: behind its heartbeat this is read again */
+        /* it holds a block: the news are read again once that is sent */
 
         if (listener->sending) {
             ngx_http_guildlog_stream_near_leave(listener);
@@ -219,7 +227,7 @@ ngx_http_guildlog_near_serve(ngx_http_guildlog_topic_t *topic, uint64_t end)
 }
 
 
-/* which events fit the listener; NGX_AGAIN: not all are judged yet */
+/* finds the events that fit; NGX_AGAIN: the moment is over before the end */
 
 static ngx_int_t
 ngx_http_guildlog_near_choose(ngx_http_guildlog_listener_t *listener,
@@ -262,7 +270,7 @@ ngx_http_guildlog_near_choose(ngx_http_guildlog_listener_t *listener,
 }
 
 
-/* reads the document for the first who asks; 1: it is none */
+/* reads the document when it is first needed; 1: it cannot be read */
 
 static ngx_uint_t
 ngx_http_guildlog_near_bad(ngx_http_guildlog_news_t *news,
@@ -292,7 +300,7 @@ ngx_http_guildlog_near_bad(ngx_http_guildlog_news_t *news,
 }
 
 
-/* all events, or a block of those that fit; NULL: out of memory */
+/* the block of all events, or a new one of those that fit; NULL: no memory */
 
 static ngx_http_guildlog_block_t *
 ngx_http_guildlog_near_block(ngx_http_guildlog_news_t *news)

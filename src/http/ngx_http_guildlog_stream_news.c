@@ -59,7 +59,7 @@ ngx_http_guildlog_stream_news_until(ngx_guildlog_db_result_t *result,
         return ngx_max(since, until);
     }
 
-    /* it is tried again at every poll: the log hears of one a second */
+    /* each poll tries again: one failure a second is logged */
 
     if (told != ngx_time()
         && ngx_http_guildlog_response_failed(result,
@@ -129,7 +129,7 @@ ngx_http_guildlog_stream_news_read(ngx_guildlog_db_result_t *result)
 
         p = ngx_sprintf(p, "id: %V\ndata: ", &id);
 
-        /* the entry begins with its document, as it is but for the end */
+        /* the entry begins with its document, whose closing brace is missing */
 
         event->text = ngx_guildlog_db_result_value(result, row,
                                                    NGX_HTTP_GUILDLOG_LOG_DOC);

@@ -65,9 +65,13 @@ ngx_http_guildlog_past_done(void *data, ngx_guildlog_db_result_t *result)
                                                 ngx_guildlog_stmt_logs_past,
                                                 listener->since);
 
+    ngx_log_debug3(NGX_LOG_DEBUG_HTTP, ngx_cycle->log, 0,
+                   "guildlog past: server %V, from %L up to %L", &topic->guild,
+                   listener->since, until);
+
     news = NULL;
 
-    /* a heartbeat may be on its way still: one block a listener */
+    /* a listener that is sending a heartbeat holds its one block */
 
     if (until > listener->since && !listener->sending) {
         news = ngx_http_guildlog_stream_news_read(result);

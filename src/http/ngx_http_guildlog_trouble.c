@@ -1,7 +1,7 @@
 
 /*
- * GET /troubleshoot: between two words of the database the platform is asked
- * about each log channel.  What it all means, the database says.
+ * GET /troubleshoot.  The database lists the log channels, the platform is
+ * asked about each of them, and the database makes the report of the answers.
  */
 
 #include "http/ngx_http_guildlog_request.h"
@@ -12,8 +12,8 @@
 #define NGX_HTTP_GUILDLOG_PROBE_MS       5000
 
 /*
- * Arguments of troubleshoot_get: behind them, the bot's id and the answers.  Of
- * troubleshoot_report also how many of these were refusals.
+ * troubleshoot_ask has the first four arguments, troubleshoot_get also the
+ * bot's id and the answers, troubleshoot_report also the number of refusals.
  */
 #define NGX_HTTP_GUILDLOG_ASK_ARGS       4
 #define NGX_HTTP_GUILDLOG_GET_ARGS       7
@@ -50,7 +50,7 @@ ngx_http_guildlog_troubleshoot_start(ngx_http_guildlog_call_t *call)
     ngx_str_null(&args[NGX_HTTP_GUILDLOG_ARG_PROBES]);
 
     bot = args[NGX_HTTP_GUILDLOG_PROBE_BOT].data[0] - '0';
-    conf = ngx_http_guildlog_probe_conf(call);
+    conf = ngx_http_guildlog_trouble_ask_conf(call);
 
     if (conf && conf->applications[bot].len) {
         args[NGX_HTTP_GUILDLOG_ARG_BOT_ID] = conf->applications[bot];
@@ -64,7 +64,7 @@ ngx_http_guildlog_troubleshoot_start(ngx_http_guildlog_call_t *call)
         return ngx_http_guildlog_call_ask(call, call->route->stmt);
     }
 
-    trouble = ngx_http_guildlog_probes_create(call);
+    trouble = ngx_http_guildlog_trouble_ask_create(call);
     if (trouble == NULL) {
         return NGX_ERROR;
     }
@@ -91,7 +91,7 @@ ngx_http_guildlog_troubleshoot_answer(ngx_http_guildlog_call_t *call,
         return ngx_http_guildlog_response_result(call, result);
     }
 
-    channels = ngx_http_guildlog_probe_word(call, result);
+    channels = ngx_http_guildlog_trouble_ask_word(call, result);
 
     if (!json_is_array(channels)) {
         return ngx_http_guildlog_response_result(call, result);
@@ -111,7 +111,7 @@ ngx_http_guildlog_troubleshoot_answer(ngx_http_guildlog_call_t *call,
         return ngx_http_guildlog_report(call);
     }
 
-    ngx_http_guildlog_probes_start(call, NGX_HTTP_GUILDLOG_PROBE_MS);
+    ngx_http_guildlog_trouble_ask_start(call, NGX_HTTP_GUILDLOG_PROBE_MS);
 
     return NGX_BUSY;
 }
@@ -122,7 +122,7 @@ ngx_http_guildlog_probe(ngx_http_guildlog_call_t *call, json_t *channel)
 {
     ngx_http_guildlog_probe_t  *probe;
 
-    probe = ngx_http_guildlog_probe_add(call);
+    probe = ngx_http_guildlog_trouble_ask_add(call);
     if (probe == NULL) {
         return NGX_OK;
     }
@@ -169,7 +169,7 @@ ngx_http_guildlog_probed(ngx_http_guildlog_probe_t *probe,
 }
 
 
-/* a webhook there tells of another server */
+/* 1: a webhook of the channel belongs to another server */
 
 static ngx_uint_t
 ngx_http_guildlog_probe_elsewhere(ngx_http_guildlog_probe_t *probe)

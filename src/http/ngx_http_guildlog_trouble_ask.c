@@ -1,17 +1,19 @@
 
 /*
- * Questions that a request asks the platform.
+ * Questions that a request asks the platform.  Each one waits until the worker
+ * that delivers has granted it.
  */
 
 #include "http/ngx_http_guildlog_conf.h"
 #include "http/ngx_http_guildlog_trouble_ask.h"
 
 
-#define NGX_HTTP_GUILDLOG_PROBE_TURN  20     /* ms, as delivery ticks */
+#define NGX_HTTP_GUILDLOG_PROBE_WAIT  20     /* ms from one look for a grant to
+                                                the next, as delivery ticks */
 
 
 static void ngx_http_guildlog_probes_cleanup(void *data);
-static void ngx_http_guildlog_probes_turn(ngx_event_t *ev);
+static void ngx_http_guildlog_probes_handler(ngx_event_t *ev);
 static void ngx_http_guildlog_probe_send(ngx_http_guildlog_probe_t *probe,
     ngx_msec_t ms);
 static void ngx_http_guildlog_probe_answered(void *data,
@@ -23,7 +25,7 @@ static void ngx_http_guildlog_probes_finish(
 
 
 const ngx_guildlog_delivery_conf_t *
-ngx_http_guildlog_probe_conf(ngx_http_guildlog_call_t *call)
+ngx_http_guildlog_trouble_ask_conf(ngx_http_guildlog_call_t *call)
 {
     const ngx_http_guildlog_main_conf_t  *gmcf;
 
@@ -42,7 +44,7 @@ ngx_http_guildlog_probe_conf(ngx_http_guildlog_call_t *call)
 
 
 ngx_http_guildlog_trouble_t *
-ngx_http_guildlog_probes_create(ngx_http_guildlog_call_t *call)
+ngx_http_guildlog_trouble_ask_create(ngx_http_guildlog_call_t *call)
 {
     ngx_http_cleanup_t           *cln;
     ngx_http_guildlog_trouble_t  *trouble;
@@ -64,7 +66,7 @@ ngx_http_guildlog_probes_create(ngx_http_guildlog_call_t *call)
     trouble->fd = (ngx_socket_t) -1;
     trouble->call = call;
 
-    trouble->timer.handler = ngx_http_guildlog_probes_turn;
+    trouble->timer.handler = ngx_http_guildlog_probes_handler;
     trouble->timer.data = trouble;
     trouble->timer.log = ngx_cycle->log;
 
@@ -106,7 +108,7 @@ ngx_http_guildlog_probes_cleanup(void *data)
 
 
 ngx_http_guildlog_probe_t *
-ngx_http_guildlog_probe_add(ngx_http_guildlog_call_t *call)
+ngx_http_guildlog_trouble_ask_add(ngx_http_guildlog_call_t *call)
 {
     ngx_http_guildlog_probe_t    *probe;
     ngx_http_guildlog_trouble_t  *trouble;
@@ -125,7 +127,8 @@ ngx_http_guildlog_probe_add(ngx_http_guildlog_call_t *call)
 
 
 void
-ngx_http_guildlog_probes_start(ngx_http_guildlog_call_t *call, ngx_msec_t ms)
+ngx_http_guildlog_trouble_ask_start(ngx_http_guildlog_call_t *call,
+    ngx_msec_t ms)
 {
     ngx_uint_t                    i;
     ngx_guildlog_quota_part_t    *quota;
@@ -137,17 +140,21 @@ ngx_http_guildlog_probes_start(ngx_http_guildlog_call_t *call, ngx_msec_t ms)
     trouble->pending = trouble->n;
     trouble->until = ngx_current_msec + ms;
 
+    ngx_log_debug2(NGX_LOG_DEBUG_HTTP, call->request->connection->log, 0,
+                   "guildlog trouble: %ui questions wait for %M ms at most",
+                   trouble->n, ms);
+
     for (i = 0; i < trouble->n; i++) {
         trouble->probes[i].waits = 1;
         ngx_guildlog_quota_want(quota);
     }
 
-    ngx_add_timer(&trouble->timer, NGX_HTTP_GUILDLOG_PROBE_TURN);
+    ngx_add_timer(&trouble->timer, NGX_HTTP_GUILDLOG_PROBE_WAIT);
 }
 
 
 static void
-ngx_http_guildlog_probes_turn(ngx_event_t *ev)
+ngx_http_guildlog_probes_handler(ngx_event_t *ev)
 {
     ngx_http_guildlog_trouble_t *trouble = ev->data;
 
@@ -188,7 +195,7 @@ ngx_http_guildlog_probes_turn(ngx_event_t *ev)
         ngx_http_guildlog_probes_finish(trouble->call);
 
     } else if (waiting) {
-        ngx_add_timer(&trouble->timer, NGX_HTTP_GUILDLOG_PROBE_TURN);
+        ngx_add_timer(&trouble->timer, NGX_HTTP_GUILDLOG_PROBE_WAIT);
     }
 }
 
@@ -201,10 +208,15 @@ ngx_http_guildlog_probe_send(ngx_http_guildlog_probe_t *probe, ngx_msec_t ms)
     const ngx_str_t                     *authorization;
     const ngx_guildlog_delivery_conf_t  *conf;
 
-    conf = ngx_http_guildlog_probe_conf(probe->call);
+    conf = ngx_http_guildlog_trouble_ask_conf(probe->call);
 
     ngx_str_null(&none);
     authorization = &none;
+
+    ngx_log_debug2(NGX_LOG_DEBUG_HTTP,
+                   probe->call->request->connection->log, 0,
+                   "guildlog trouble: question for channel %V is sent, "
+                   "%M ms left", &probe->channel, ms);
 
     if (probe->request.bot) {
         bot = probe->call->args[NGX_HTTP_GUILDLOG_PROBE_BOT].data[0] - '0';
@@ -254,6 +266,12 @@ ngx_http_guildlog_probe_answered(void *data,
     probe->time_ms = answer->time_ms;
 
     trouble->judge(probe, answer, &verdict);
+
+    ngx_log_debug3(NGX_LOG_DEBUG_HTTP,
+                   probe->call->request->connection->log, 0,
+                   "guildlog trouble: channel %V: status %ui, %s",
+                   &probe->channel, probe->status, probe->result);
+
     trouble->refused += verdict.refused;
 
     if (--trouble->pending == 0) {
@@ -266,13 +284,18 @@ static void
 ngx_http_guildlog_probe_ends(ngx_http_guildlog_probe_t *probe,
     const char *result, const char *detail)
 {
+    ngx_log_debug2(NGX_LOG_DEBUG_HTTP,
+                   probe->call->request->connection->log, 0,
+                   "guildlog trouble: channel %V: not asked, %s",
+                   &probe->channel, result);
+
     probe->result = result;
     probe->detail = detail;
     probe->call->trouble->pending--;
 }
 
 
-/* from the event loop: what ngx_http_guildlog_done() does with a result */
+/* called from the event loop, as the handler of a result is */
 
 static void
 ngx_http_guildlog_probes_finish(ngx_http_guildlog_call_t *call)
@@ -288,7 +311,7 @@ ngx_http_guildlog_probes_finish(ngx_http_guildlog_call_t *call)
 
 
 json_t *
-ngx_http_guildlog_probe_word(ngx_http_guildlog_call_t *call,
+ngx_http_guildlog_trouble_ask_word(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result)
 {
     ngx_str_t  status, body, error;

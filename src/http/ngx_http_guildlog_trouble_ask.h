@@ -1,7 +1,7 @@
 
 /*
- * Questions that a request asks the platform: each waits until this machine's
- * address may send it, all end by one deadline.
+ * Questions that a request asks the platform.  Each waits until this machine's
+ * address may send it.  All of them end by one deadline.
  */
 
 #ifndef _NGX_HTTP_GUILDLOG_TROUBLE_ASK_H_INCLUDED_
@@ -28,16 +28,16 @@ typedef struct {
     ngx_uint_t                        status;    /* 0: none came */
     ngx_uint_t                        time_ms;
     ngx_array_t                      *webhooks;  /* NULL: none were told */
-    unsigned                          waits:1;   /* for its turn */
+    unsigned                          waits:1;   /* for a grant */
 } ngx_http_guildlog_probe_t;
 
 
-/* takes from an answer what it wants, and at least a result */
+/* sets probe->result, and what else it needs of the answer */
 typedef void (*ngx_http_guildlog_probe_pt)(ngx_http_guildlog_probe_t *probe,
     ngx_guildlog_client_response_t *answer,
     const ngx_guildlog_verdict_t *verdict);
 
-/* all are answered: what finalizes the request, NGX_BUSY: it goes on */
+/* all are answered: returns what finalizes the request, or NGX_BUSY */
 typedef ngx_int_t (*ngx_http_guildlog_probes_pt)(
     ngx_http_guildlog_call_t *call);
 
@@ -49,7 +49,7 @@ struct ngx_http_guildlog_trouble_s {
     ngx_http_guildlog_probe_t      probes[NGX_HTTP_GUILDLOG_PROBES];
     ngx_uint_t                     n;
     ngx_uint_t                     pending;
-    ngx_uint_t                     refused;  /* of them: the database counts */
+    ngx_uint_t                     refused;  /* how many the platform refused */
     ngx_event_t                    timer;
     ngx_msec_t                     until;
     ngx_guildlog_platform_call_e   asks;
@@ -59,24 +59,24 @@ struct ngx_http_guildlog_trouble_s {
 };
 
 
-/* whom to ask; NULL: nobody, this nginx does not deliver for that database */
-const ngx_guildlog_delivery_conf_t *ngx_http_guildlog_probe_conf(
+/* NULL: this nginx does not deliver for the database of the call */
+const ngx_guildlog_delivery_conf_t *ngx_http_guildlog_trouble_ask_conf(
     ngx_http_guildlog_call_t *call);
 
-/* NULL: out of memory; asks, judge and done are to be set */
-ngx_http_guildlog_trouble_t *ngx_http_guildlog_probes_create(
+/* NULL: out of memory; the caller sets asks, judge and done */
+ngx_http_guildlog_trouble_t *ngx_http_guildlog_trouble_ask_create(
     ngx_http_guildlog_call_t *call);
 
-/* the next one, to be filled; NULL: there are enough */
-ngx_http_guildlog_probe_t *ngx_http_guildlog_probe_add(
+/* the next one, for the caller to fill; NULL: there are as many as may be */
+ngx_http_guildlog_probe_t *ngx_http_guildlog_trouble_ask_add(
     ngx_http_guildlog_call_t *call);
 
-/* asks; the result of what cannot be sent in time is "local_rate_limit" */
-void ngx_http_guildlog_probes_start(ngx_http_guildlog_call_t *call,
+/* asks; "local_rate_limit" is the result of a question not sent within ms */
+void ngx_http_guildlog_trouble_ask_start(ngx_http_guildlog_call_t *call,
     ngx_msec_t ms);
 
-/* what the database said to go on with; NULL: its answer is the answer */
-json_t *ngx_http_guildlog_probe_word(ngx_http_guildlog_call_t *call,
+/* the body of the result; NULL: the result is the answer of the request */
+json_t *ngx_http_guildlog_trouble_ask_word(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result);
 
 

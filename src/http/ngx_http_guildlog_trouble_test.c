@@ -1,7 +1,7 @@
 
 /*
- * POST /troubleshoot/test-log: a message to a log channel, and what came of
- * it.
+ * POST /troubleshoot/test-log sends a message to a log channel and tells the
+ * result.
  */
 
 #include "http/ngx_http_guildlog_request.h"
@@ -35,7 +35,7 @@ static ngx_int_t ngx_http_guildlog_test_again(ngx_http_guildlog_call_t *call,
     json_t *word);
 
 
-/* the others are "unknown" */
+/* the stage of a class that is not here is "unknown" */
 
 static const ngx_http_guildlog_stage_t  ngx_http_guildlog_stages[] = {
     { NGX_GUILDLOG_VERDICT_DONE, "delivered" },
@@ -48,11 +48,11 @@ static const ngx_http_guildlog_stage_t  ngx_http_guildlog_stages[] = {
 
 
 ngx_int_t
-ngx_http_guildlog_test_start(ngx_http_guildlog_call_t *call)
+ngx_http_guildlog_trouble_test_start(ngx_http_guildlog_call_t *call)
 {
     ngx_http_guildlog_trouble_t  *trouble;
 
-    trouble = ngx_http_guildlog_probes_create(call);
+    trouble = ngx_http_guildlog_trouble_ask_create(call);
     if (trouble == NULL) {
         return NGX_ERROR;
     }
@@ -66,7 +66,7 @@ ngx_http_guildlog_test_start(ngx_http_guildlog_call_t *call)
 
 
 ngx_int_t
-ngx_http_guildlog_test_answer(ngx_http_guildlog_call_t *call,
+ngx_http_guildlog_trouble_test_answer(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result)
 {
     json_t  *word, *send;
@@ -75,7 +75,7 @@ ngx_http_guildlog_test_answer(ngx_http_guildlog_call_t *call,
         return ngx_http_guildlog_test_result(call);
     }
 
-    word = ngx_http_guildlog_probe_word(call, result);
+    word = ngx_http_guildlog_trouble_ask_word(call, result);
 
     send = json_object_get(word, "send");
     if (send) {
@@ -95,12 +95,12 @@ ngx_http_guildlog_test_send(ngx_http_guildlog_call_t *call, json_t *send)
 {
     ngx_http_guildlog_probe_t  *probe;
 
-    probe = ngx_http_guildlog_probe_add(call);
+    probe = ngx_http_guildlog_trouble_ask_add(call);
 
     probe->channel = ngx_guildlog_json_text(json_object_get(send, "channelId"));
 
     if (ngx_http_guildlog_test_build(probe, send) == NGX_OK) {
-        ngx_http_guildlog_probes_start(call, NGX_HTTP_GUILDLOG_TEST_MS);
+        ngx_http_guildlog_trouble_ask_start(call, NGX_HTTP_GUILDLOG_TEST_MS);
         return NGX_BUSY;
     }
 
@@ -125,7 +125,7 @@ ngx_http_guildlog_test_build(ngx_http_guildlog_probe_t *probe, json_t *send)
     secret = ngx_guildlog_json_text(json_object_get(send, "secret"));
     message = ngx_guildlog_json_text(json_object_get(send, "message"));
 
-    conf = ngx_http_guildlog_probe_conf(probe->call);
+    conf = ngx_http_guildlog_trouble_ask_conf(probe->call);
 
     if (conf == NULL
         || ngx_guildlog_seal_open(pool, conf->key, &lane, &secret, &token)
@@ -164,7 +164,7 @@ ngx_http_guildlog_tested(ngx_http_guildlog_probe_t *probe,
 }
 
 
-/* a refusal counts before it is answered with */
+/* the database counts a refusal before the request is answered */
 
 static ngx_int_t
 ngx_http_guildlog_test_count(ngx_http_guildlog_call_t *call)
