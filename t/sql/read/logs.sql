@@ -151,7 +151,7 @@ select is(pg_temp.page(:'me', after => :start + 60000, before => :start), '0',
           'nor where the end comes first');
 select is(pg_temp.page(:'me', after => -9007199254740991, most => 1),
           'j 10 Members2 Modlog1 Service1 Text6 walled more',
-          'beyond the window');
+          'what is older than the window is said to be left out');
 select is(pg_temp.page(:'me', after => 9007199254740991), '0',
           'in the far future');
 select is(pg_temp.page(:'me', before => -9007199254740991), '0',
@@ -160,16 +160,16 @@ select is(pg_temp.page(:'me', before => 9007199254740991, most => 1),
           'j 10 Members2 Modlog1 Service1 Text6 more', 'before the far future');
 select is(pg_temp.page(:'me', after => ms(now()) - 2592000000 - 1, most => 1),
           'j 10 Members2 Modlog1 Service1 Text6 more',
-          'the window itself is not beyond it');
+          'its first millisecond is inside');
 select is(pg_temp.page(:'me', after => ms(now()) - 2592000000 - 2, most => 1),
           'j 10 Members2 Modlog1 Service1 Text6 walled more',
-          'a millisecond more is');
+          'one millisecond earlier is outside, and said so');
 
 -- categories and types
 
 select is(pg_temp.page(:'me', category => '{categoryText}'),
           'ifecba 6 Members2 Modlog1 Service1 Text6',
-          'counts do not know the category');
+          'counts by category do not depend on the one asked for');
 select is(pg_temp.page(:'me', category => '{categoryModlog,categoryMembers}'),
           'hgd 3 Members2 Modlog1 Service1 Text6', 'several');
 select is(pg_temp.page(:'me', category => '{categoryRoles}'),

@@ -166,7 +166,7 @@ update log_event
  where guild_id = :many and arrival = (select min(arrival) + 20 from log_event
                                         where guild_id = :many);
 select is(pg_temp.compared(:many), 'same',
-          'what it has not come to the events know');
+          'entries that have no order yet are found by their events');
 select is(pg_temp.begun(:many), 'same', 'where unknown ids would be, too');
 select max(upto) as kept from log_order where guild_id = :many \gset
 select pg_temp.looks() as looks \gset
@@ -175,7 +175,7 @@ select is(pg_temp.looks() - :looks < 200, true,
           'without a look at everything');
 update order_round set day = today() - 2;
 select is(order_is_kept(now() - interval '2 days'), false,
-          'these are waited for');
+          'events stay while their order is not kept');
 select is(lag, 1::bigint, 'as work that is to be done') from keeper_order(10);
 select is(order_is_kept(now() - interval '10 days'), false,
           'as long as there is a server left');
