@@ -184,8 +184,8 @@ is_deeply record(entry(), 5, entry())->json->{errors},
     [{ index => 1, error => 'entry: must be a JSON object' }],
     'an entry that is not an object';
 is record({ type => 5 })->json->{errors}[0]{error},
-    'a required field is missing',
-    'what is required';
+    'event_id: is required',
+    'a required field is missing';
 
 
 # nginx makes the document of an entry; the SQL function makes it for callers
