@@ -47,6 +47,8 @@ ngx_guildlog_delivery_find(ngx_guildlog_delivery_t *d)
 
     ngx_guildlog_delivery_find_place(d, args, numbers);
 
+    d->nended = 0;
+
     args[4].data = page;
     args[4].len = ngx_sprintf(page, "%ui", d->page) - page;
 

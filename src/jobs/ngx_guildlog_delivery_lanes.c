@@ -80,6 +80,13 @@ ngx_guildlog_delivery_lanes_meet(ngx_guildlog_delivery_t *d,
         bare = lane->webhook.len == 0;
 
         ngx_guildlog_delivery_queue_forget(lane);
+
+    } else if (ngx_guildlog_delivery_queue_has_ended(d, &guild, &id, &since)) {
+
+        /* Race: the find may have read the lane before it was told to wait */
+
+        d->missed = 1;
+        return;
     }
 
     rc = ngx_guildlog_delivery_enter(d, result, row,

@@ -24,6 +24,7 @@
 #define NGX_GUILDLOG_DELIVERY_DOUBTS     16      /* doubts found at a time */
 #define NGX_GUILDLOG_DELIVERY_BUCKETS    4096
 #define NGX_GUILDLOG_DELIVERY_MARK       256     /* bytes */
+#define NGX_GUILDLOG_DELIVERY_ENDED      256     /* lanes, the last ones */
 #define NGX_GUILDLOG_DELIVERY_SERVER     10      /* requests a server at once */
 
 
@@ -84,6 +85,8 @@ struct ngx_guildlog_delivery_s {
     int64_t                        after_guild;  /* the last lane found; */
     int64_t                        after_lane;   /* 0: at the beginning */
     ngx_uint_t                     page;     /* lanes found at a time */
+    uint64_t                       ended[NGX_GUILDLOG_DELIVERY_ENDED];
+    ngx_uint_t                     nended;   /* since the find was sent */
     ngx_uint_t                     page_doubts;  /* doubts found at a time */
     ngx_guildlog_mark_t            mark;     /* how far the last find looked */
     ngx_guildlog_mark_t            next_mark;    /* the same of this one */

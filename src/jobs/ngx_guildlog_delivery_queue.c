@@ -14,6 +14,8 @@
 
 
 static void ngx_guildlog_delivery_queue_timer(ngx_event_t *ev);
+static uint64_t ngx_guildlog_delivery_queue_call(ngx_str_t *guild,
+    ngx_str_t *id, ngx_str_t *since);
 static void ngx_guildlog_delivery_queue_leave(ngx_guildlog_lane_t *lane);
 
 
@@ -216,6 +218,12 @@ ngx_guildlog_delivery_queue_forget(ngx_guildlog_lane_t *lane)
 
     ngx_guildlog_delivery_queue_leave(lane);
 
+    if (d->find) {
+        d->ended[d->nended++ % NGX_GUILDLOG_DELIVERY_ENDED] =
+                ngx_guildlog_delivery_queue_call(&lane->guild, &lane->id,
+                                                 &lane->since);
+    }
+
     d->nlanes--;
     ngx_queue_remove(&lane->link);
     ngx_guildlog_delivery_queue_settle(lane);
@@ -223,6 +231,41 @@ ngx_guildlog_delivery_queue_forget(ngx_guildlog_lane_t *lane)
 
     guild->lanes--;
     ngx_guildlog_delivery_queue_let_guild(guild);
+}
+
+
+ngx_uint_t
+ngx_guildlog_delivery_queue_has_ended(ngx_guildlog_delivery_t *d,
+    ngx_str_t *guild, ngx_str_t *id, ngx_str_t *since)
+{
+    uint64_t    call;
+    ngx_uint_t  i, n;
+
+    call = ngx_guildlog_delivery_queue_call(guild, id, since);
+    n = ngx_min(d->nended, NGX_GUILDLOG_DELIVERY_ENDED);
+
+    for (i = 0; i < n; i++) {
+        if (d->ended[i] == call) {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+
+/* one call for a lane; two of them are equal by a chance of 2^-64 */
+
+static uint64_t
+ngx_guildlog_delivery_queue_call(ngx_str_t *guild, ngx_str_t *id,
+    ngx_str_t *since)
+{
+    uint32_t  one, two;
+
+    one = ngx_crc32_long(guild->data, guild->len);
+    two = ngx_crc32_long(since->data, since->len);
+
+    return ((uint64_t) one << 32 | two) ^ ngx_guildlog_lane_row_id(id);
 }
 
 

@@ -56,6 +56,10 @@ void ngx_guildlog_delivery_queue_give_back(ngx_guildlog_lane_t *lane);
 /* the lane goes; if its step is under way, after that */
 void ngx_guildlog_delivery_queue_forget(ngx_guildlog_lane_t *lane);
 
+/* 1: the lane, as it was called for then, went while the find was under way */
+ngx_uint_t ngx_guildlog_delivery_queue_has_ended(ngx_guildlog_delivery_t *d,
+    ngx_str_t *guild, ngx_str_t *id, ngx_str_t *since);
+
 /* lanes are looked for in so many ms; sweep: all, also those that were found
    before */
 void ngx_guildlog_delivery_queue_find(ngx_guildlog_lane_t *lane,
