@@ -16,7 +16,7 @@ static ngx_int_t ngx_http_guildlog_guard(ngx_http_request_t *r,
 
 const char *const  ngx_http_guildlog_access_causes[] = {
     "ok", "missing", "malformed", "algorithm", "key", "signature", "issuer",
-    "expired", "claims", "revoked", "unverified"
+    "expired", "claims", "revoked", "unjudged"
 };
 
 
