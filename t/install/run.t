@@ -11,7 +11,7 @@ use File::Path qw(make_path);
 use File::Temp qw(tempdir);
 use POSIX qw(WNOHANG);
 
-my $util = abs_path(dirname(__FILE__)) . '/../util';
+my $util = abs_path(dirname(__FILE__) . '/../../util');
 my $dir  = tempdir('guildlog.XXXXXX', DIR => '/tmp', CLEANUP => 1);
 chmod 0711, $dir;
 my $foreground;

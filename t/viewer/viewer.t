@@ -9,7 +9,7 @@ use Cwd qw(abs_path);
 use File::Basename qw(dirname);
 use File::Temp qw(tempdir);
 
-my $top      = abs_path(dirname(__FILE__) . '/..');
+my $top      = abs_path(dirname(__FILE__) . '/../..');
 my $packages = "$top/.build/viewer";
 my $dir      = tempdir('guildlog.XXXXXX', DIR => '/tmp', CLEANUP => 1);
 
