@@ -77,7 +77,7 @@ subtest 'an answer that cannot be read' => sub {
 subtest 'a webhook that is there already' => sub {
     $platform->faults({ call => 'create', action => 'apply-reset' });
     my ($guild, $token, $to);
-    without_memory('ngx_guildlog_platform_webhook',
+    without_memory('ngx_guildlog_verdict',
         sub { ($guild, $token, $to) = server() });
     my ($id) = record($guild, 1);
     becomes($guild, $token, $id, 'delivered',
