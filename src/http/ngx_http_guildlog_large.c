@@ -92,7 +92,9 @@ ngx_http_guildlog_large_answer(ngx_http_guildlog_call_t *call,
         return NGX_ERROR;
     }
 
-    p = ngx_cpymem(p, body.data, body.len);
+    if (body.len) {
+        p = ngx_cpymem(p, body.data, body.len);
+    }
 
     if (more.data) {
         ngx_memcpy(p, more.data, more.len);

@@ -142,7 +142,8 @@ ngx_http_guildlog_status_form_labels(ngx_http_guildlog_status_form_t *form,
 
     i = form->group ? 0 : 1;
 
-    for (label = form->metric->labels; label && *label; label += len) {
+    for (label = form->metric->labels; label && *label && i < 3; label += len)
+    {
         label += (*label == ' ');
         len = strcspn(label, " ");
 

@@ -145,7 +145,7 @@ ngx_guildlog_delivery_refused_take(ngx_guildlog_delivery_t *d,
     ngx_str_t              id;
     ngx_msec_t             rest;
     ngx_queue_t           *q;
-    ngx_guildlog_guild_t  *guild;
+    ngx_guildlog_guild_t  *guild, *told;
 
     id = ngx_guildlog_db_result_value(result, row, NGX_GUILDLOG_REFUSED_GUILD);
     rest = ngx_guildlog_lane_row_number(result, row,
@@ -156,14 +156,15 @@ ngx_guildlog_delivery_refused_take(ngx_guildlog_delivery_t *d,
          q != ngx_queue_sentinel(&d->refused);
          q = ngx_queue_next(q))
     {
-        guild = ngx_queue_data(q, ngx_guildlog_guild_t, tell);
+        told = ngx_queue_data(q, ngx_guildlog_guild_t, tell);
 
-        if (guild->telling && ngx_guildlog_str_eq(&guild->id, &id)) {
+        if (told->telling && ngx_guildlog_str_eq(&told->id, &id)) {
+            guild = told;
             break;
         }
     }
 
-    if (q == ngx_queue_sentinel(&d->refused)) {
+    if (guild == NULL) {
         return;
     }
 

@@ -358,7 +358,7 @@ ngx_guildlog_delivery_step_result(ngx_guildlog_db_result_t *result,
 
     /* "ok", "empty" ... by ngx_guildlog_lane_result_e; the last is "lost" */
 
-    static const char  letters[] = "oecsp";
+    static const u_char  letters[] = "oecsp";
 
     value = ngx_guildlog_db_result_value(result, row, NGX_GUILDLOG_ROW_RESULT);
 
