@@ -107,7 +107,11 @@ subtest 'a repeated change asks the platform nothing' => sub {
     wait_for { 11 == grep { $_->{stateReason} } pacing($it) } 60;
     is notes($it), $notes, 'a known reason makes no second notification';
     my $then = asked($it);
-    cmp_ok $then, '<=', $asked + 11, 'each channel was tried once';
+
+    # a find under way may have read a lane, called for again meanwhile, just
+    # before it was told to wait: then it is tried once more
+
+    cmp_ok $then, '<=', $asked + 22, 'no channel was tried for each change';
     set($it, $it->{set}) for 1 .. 20;
     is asked($it), $then, 'no channel is tried again within a minute';
 };
