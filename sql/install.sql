@@ -136,6 +136,7 @@ create table if not exists schema_version (
 -- Rooms from the lowest one up: a function calls what was loaded before, or
 -- what is in its own room.
 
+\ir functions/core/type.sql
 \ir functions/core/common.sql
 \ir functions/core/category.sql
 \ir functions/core/time.sql

@@ -1,15 +1,13 @@
 -- Checkpoints: for the counting of many entries at once. Whoever changes or
 -- counts holds the (server, bot), as record_begin() does.
 
-drop type if exists key_entry cascade;
-
 -- an entry of a key; apart: the key is its target, and not its executor
 
-create type key_entry as (
+call type_make('key_entry', $$
     id     bigint,
     type   smallint,
     apart  boolean
-);
+$$);
 
 
 -- How many entries of everything lie between two checkpoints: whoever counts

@@ -1,21 +1,19 @@
 -- Counting entries, exactly and without looking at most of them.
 
-drop type if exists log_count, log_span cascade;
-
 -- some of the entries that are counted; a type may come several times
 
-create type log_count as (
+call type_make('log_count', $$
     type  smallint,
     n     bigint,   -- entries of the query, whatever its types
     rest  bigint    -- those of them below the position
-);
+$$);
 
 -- What tells the entries of a key in a range: the running counts at the first
 -- checkpoint inside, at the last one, and at the last one below the position;
 -- and the entries outside of these: how many << 9 | type << 2, with 2 if they
 -- are of the query, 1 if they are below the position.
 
-create type log_span as (
+call type_make('log_span', $$
     kind      smallint,
     key       bigint,
     shift     int,      -- where its counts begin
@@ -27,7 +25,7 @@ create type log_span as (
     below     int[],
     last      int[],
     walked    bigint[]
-);
+$$);
 
 
 -- Those of a role, which no checkpoints count.

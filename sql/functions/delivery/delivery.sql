@@ -1,19 +1,17 @@
 -- Delivery: what the worker that delivers asks for: its leases, and the lanes
 -- that have something to do.
 
-drop type if exists delivery_shard, delivery_lane, delivery_mark cascade;
-
-create type delivery_shard as (
+call type_make('delivery_shard', $$
     shard  smallint,
     owner  text,
     fence  bigint,
     mine   boolean,
     share  int        -- how many are fair for one owner
-);
+$$);
 
 -- all that has to be known to go on with a lane
 
-create type delivery_lane as (
+call type_make('delivery_lane', $$
     guild       bigint,
     lane        bigint,
     shard       smallint,
@@ -34,17 +32,17 @@ create type delivery_lane as (
     since       bigint,   -- tells one call for it from the next
     ids         text,     -- of the entries in flight, separated by commas
     verified    boolean   -- its channel was found to be the server's
-);
+$$);
 
 -- How far a worker has looked: it has seen every lane that was called for
 -- before "low". "at" is the time of a later look. It becomes "low" when all
 -- transactions before "next" have ended: none can show an older call any more.
 
-create type delivery_mark as (
+call type_make('delivery_mark', $$
     low   timestamptz,
     at    timestamptz,
     next  xid8
-);
+$$);
 
 
 -- What is sealed with the secret of the webhooks, behind the owner in whose

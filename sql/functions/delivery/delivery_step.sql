@@ -2,11 +2,9 @@
 -- its range is committed, so that after any crash what may have been sent is
 -- what is in flight.
 
-drop type if exists delivery_work, delivery_row cascade;
-
 -- one lane's part of a step; the fields of what is not to be done are null
 
-create type delivery_work as (
+call type_make('delivery_work', $$
     guild     bigint,
     lane      bigint,
     shard     smallint,
@@ -24,11 +22,11 @@ create type delivery_work as (
     peek      bigint,     -- entries behind this one
     most      int,
     bytes     int         -- of their documents (null: any): one may be larger
-);
+$$);
 
 -- a row of a step's answer: first each lane's result, then entries
 
-create type delivery_row as (
+call type_make('delivery_row', $$
     place     int,
     result    text,       -- ok, paused, empty, closing; lost: nothing was
                           -- committed; shared: closing, and its webhook is
@@ -41,7 +39,7 @@ create type delivery_row as (
     buttons   int,
     locale    smallint,
     spoilers  boolean
-);
+$$);
 
 
 -- One step of many lanes in one transaction: what became of messages, which

@@ -1,23 +1,21 @@
 -- What has become of the deliveries of entries.
 
-drop type if exists log_open, log_delivery cascade;
-
 -- an entry whose delivery is to be looked up, and what has become of it
 
-create type log_open as (
+call type_make('log_open', $$
     id    bigint,
     lane  bigint,
     seq   bigint,
     at    timestamptz,    -- before which nothing was decided
     held  boolean
-);
+$$);
 
-create type log_delivery as (
+call type_make('log_delivery', $$
     id          bigint,
     status      smallint,
     reason      text,
     message_id  bigint
-);
+$$);
 
 
 create or replace function delivery_word(status smallint)

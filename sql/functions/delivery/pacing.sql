@@ -1,8 +1,6 @@
 -- How fast the log channels fill, and how well.
 
-drop type if exists pacing cascade;
-
-create type pacing as (
+call type_make('pacing', $$
     "channelId"         text,
     "ratePerMinute"     int,       -- messages in the last minute
     "ceilingPerMinute"  int,
@@ -13,7 +11,7 @@ create type pacing as (
     "oldestQueuedMs"    bigint,    -- its age; 0: nothing is queued
     state               text,
     "stateReason"       text
-);
+$$);
 
 
 -- One row for each log channel of the bot. A message that took three attempts

@@ -2,9 +2,7 @@
 -- the order of (lane, seq); those without a lane come first, as lane 0, in the
 -- order of their ids.
 
-drop type if exists undelivered, undelivered_query, lane_entry cascade;
-
-create type undelivered as (
+call type_make('undelivered', $$
     lane        bigint,
     seq         bigint,
     bot         smallint,
@@ -13,25 +11,25 @@ create type undelivered as (
     channel_id  bigint,
     status      smallint,
     reason      text
-);
+$$);
 
-create type undelivered_query as (
+call type_make('undelivered_query', $$
     guild    bigint,
     lane     bigint,     -- this one only; null: all
     channel  bigint,     -- that was chosen for them
     low      bigint,     -- the first id inside
     high     bigint,     -- the first one beyond
     reasons  text[]      -- null: any
-);
+$$);
 
 -- an entry by its place in a lane
 
-create type lane_entry as (
+call type_make('lane_entry', $$
     seq    bigint,
     bot    smallint,
     id     bigint,
     again  boolean       -- it has that place because it was sent again
-);
+$$);
 
 
 -- The entries that have these places of a lane now. One that was sent again

@@ -1,9 +1,7 @@
 -- Finding entries: one statement for each shape of a query, so that each has
 -- a plan of its own and an index to walk from the newest entry down.
 
-drop type if exists log_query, log_found, log_mark cascade;
-
-create type log_query as (
+call type_make('log_query', $$
     guild     bigint,
     bot       smallint,
     low       bigint,       -- the first id inside
@@ -20,9 +18,9 @@ create type log_query as (
     ascii     boolean,      -- the needle is
     bare      boolean,      -- id and type are enough
     ids       bigint[]      -- these are the entries, nothing else counts
-);
+$$);
 
-create type log_found as (
+call type_make('log_found', $$
     id           bigint,
     type         smallint,
     dstatus      smallint,
@@ -32,13 +30,13 @@ create type log_found as (
     dmessage_id  bigint,
     dreason      text,
     doc          text
-);
+$$);
 
 
-create type log_mark as (
+call type_make('log_mark', $$
     id    bigint,
     type  smallint
-);
+$$);
 
 
 -- One entry, by the primary key: see "Planner tricks" in sql/README.md.

@@ -3,14 +3,12 @@
 -- while the service goes on. It looks at every entry: for the owner of the
 -- schema, not for requests.
 
-drop type if exists difference cascade;
-
-create type difference as (
+call type_make('difference', $$
     structure  text,
     what       text,
     expected   text,
     found      text
-);
+$$);
 
 
 -- The differences of a server, of both bots; no row where there is none.

@@ -9,24 +9,22 @@
 -- found is looked at again under the locks, with what came since: a function
 -- below that gets ranges of places looks at these only.
 
-drop type if exists rebuild_entry, rebuild_range, rebuild_seen cascade;
-
-create type rebuild_entry as (
+call type_make('rebuild_entry', $$
     bot  smallint,
     id   bigint
-);
+$$);
 
 -- places of a lane, with both ends
 
-create type rebuild_range as (
+call type_make('rebuild_range', $$
     lane  bigint,
     low   bigint,
     high  bigint
-);
+$$);
 
 -- what was found without a lock
 
-create type rebuild_seen as (
+call type_make('rebuild_seen', $$
     arrivals  bigint[],          -- of bot 0 and 1: the last one of an entry
     unheld    rebuild_entry[],   -- entries that say they are held
     unfound   rebuild_entry[],   -- rows of held_entry without an entry
@@ -36,7 +34,7 @@ create type rebuild_seen as (
     doubled   rebuild_range[],   -- places of several entries
     wrong     rebuild_range[],   -- first places of batches that contradict
     untold    rebuild_range[]    -- places up to the head that nothing tells of
-);
+$$);
 
 
 create or replace function guildlog.rebuild(guild bigint)

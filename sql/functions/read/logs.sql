@@ -1,7 +1,5 @@
 -- Reading the log: GET /logs.
 
-drop type if exists log_row, log_total cascade;
-
 -- A row of an answer. The first is the head: id is the status, doc what the
 -- answer begins with, more whether there is another page. The others are
 -- entries: doc is the finished JSON but for the delivery and the closing
@@ -20,7 +18,7 @@ drop type if exists log_row, log_total cascade;
 -- of an entry. So it is the total, seq in the head of a page, that tells
 -- whether there is another page.
 
-create type log_row as (
+call type_make('log_row', $$
     id          bigint,
     more        boolean,
     status      text,      -- of the delivery
@@ -31,13 +29,13 @@ create type log_row as (
     dstatus     smallint,
     lane        bigint,
     seq         bigint
-);
+$$);
 
-create type log_total as (
+call type_make('log_total', $$
     total       bigint,    -- of the query, below the position
     passed      bigint,    -- entries below the position, whatever their type
     categories  text       -- JSON
-);
+$$);
 
 
 -- Entries as they are sent, in the order of log_rows().

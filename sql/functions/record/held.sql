@@ -3,11 +3,9 @@
 -- hides exactly 5.
 
 
-drop type if exists active_ignore_queues cascade;
-
 -- requests that run, by queues; a queue is what covers the same entries
 
-create type active_ignore_queues as (
+call type_make('active_ignore_queues', $$
     requests   bigint[],     -- by queue, the oldest first
     remaining  int[],        -- of each request
     ages       int[],        -- and its place in the order they came in
@@ -16,7 +14,7 @@ create type active_ignore_queues as (
     types      smallint[],   -- null: any but the protected ones
     firsts     int[],        -- its place among the requests
     lasts      int[]
-);
+$$);
 
 
 -- By what a request finds its entries; "any" finds all of them.

@@ -1,22 +1,20 @@
 -- The tails of lanes, where recording puts what is to be delivered. Lanes and
 -- the order of their locks are explained in delivery/lane.sql.
 
-drop type if exists lane_place, lane_ends cascade;
-
 -- a place in a lane
 
-create type lane_place as (
+call type_make('lane_place', $$
     lane  bigint,
     seq   bigint
-);
+$$);
 
 -- lanes and what was the last number in each of them, before entries came
 
-create type lane_ends as (
+call type_make('lane_ends', $$
     lanes     bigint[],
     tails     bigint[],
     channels  bigint[]
-);
+$$);
 
 
 -- One lane for each of these channels, if it has none: the channel's webhook

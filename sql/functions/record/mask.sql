@@ -7,9 +7,7 @@
 -- each place where one matches costs some 10 us. Behind mask_most() of them
 -- the texts that are left are masked as a whole, without a look.
 
-drop type if exists masker cascade;
-
-create type masker as (
+call type_make('masker', $$
     filter_id  text,
     action     text,        -- mask or drop
     log_types  smallint[],  -- none: all
@@ -17,7 +15,7 @@ create type masker as (
     pattern    text,        -- null: cards and words, which take more
     guard      text         -- where this is not in there is no match; null:
                             -- that is not known
-);
+$$);
 
 
 -- How many places of an entry are masked one by one.

@@ -5,13 +5,11 @@
 -- sent again), duplicate, the rule that dropped it, or null as long as it goes
 -- on.
 
-drop type if exists batch, recording, ignored cascade;
-
 -- Entries, one at each place of the arrays, or at those named. An array that
 -- says nothing of any of them may be null. Their documents, which are most of
 -- what there is to copy, go beside it, each as entry_doc() makes it.
 
-create type batch as (
+call type_make('batch', $$
     events          text[],      -- null: an error
     types           smallint[],
     times           bigint[],    -- ms since the epoch; null: now
@@ -28,11 +26,11 @@ create type batch as (
     proxied         boolean[],
     prefixed        int[],       -- those with a reason that begins with [
     crowded         int[]        -- those with more messages than are kept
-);
+$$);
 
 -- the ignore lists; null: nothing in it
 
-create type ignored as (
+call type_make('ignored', $$
     channels        text[],
     categories      text[],
     executors       text[],
@@ -40,11 +38,11 @@ create type ignored as (
     contents        text[],
     executor_roles  text[],
     target_roles    text[]
-);
+$$);
 
 -- what the server's configuration says of it all, read once a batch
 
-create type recording as (
+call type_make('recording', $$
     free      boolean,           -- the plan
     options   logging_options,
     holds     boolean,           -- active ignore is on somewhere
@@ -53,7 +51,7 @@ create type recording as (
     channels  logging_channels,
     counted   bigint,            -- up to that id counts were made; null: none
     first_at  bigint             -- of the server's first log, ms
-);
+$$);
 
 
 -- Records entries and answers with what became of each:

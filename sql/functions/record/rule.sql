@@ -1,21 +1,19 @@
 -- The rules of recording: stages of a batch that change what an entry says or
 -- keep it from being stored.
 
-drop type if exists role_bearers, ignored_places cascade;
-
 -- members of the directory, by what their roles bring about
 
-create type role_bearers as (
+call type_make('role_bearers', $$
     executors  bigint[],
     targets    bigint[]
-);
+$$);
 
 -- what happened in channels or categories of the ignore lists
 
-create type ignored_places as (
+call type_make('ignored_places', $$
     channels    boolean[],
     categories  boolean[]
-);
+$$);
 
 
 -- "[USERID] rest" as the reason of a bot: USERID did it, for that rest. Only

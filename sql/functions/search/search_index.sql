@@ -4,36 +4,33 @@
 -- search_head, so two never work on the same one; readers and recording wait
 -- for none of it.
 
-drop type if exists search_item, search_key, search_posting, search_count
-    cascade;
-
 -- what an entry is found by
 
-create type search_item as (
+call type_make('search_item', $$
     id     bigint,
     type   smallint,
     mark   int,      -- its place
     words  text,     -- the texts that words are looked for in, folded
     parts  text[],   -- what parts are looked for in
     terms  text[]    -- of its channel, members and role
-);
+$$);
 
-create type search_posting as (
+call type_make('search_posting', $$
     term   text,
     marks  int[]     -- sorted
-);
+$$);
 
-create type search_count as (
+call type_make('search_count', $$
     type  smallint,
     n     bigint
-);
+$$);
 
 -- a name and the number of a string that it is looked for by
 
-create type search_key as (
+call type_make('search_key', $$
     name    text,
     number  int
-);
+$$);
 
 
 -- One array of many, in the order in which they come.

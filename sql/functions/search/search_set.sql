@@ -1,22 +1,20 @@
 -- What the index says of a search: for each segment in its window, which of the
 -- entries are found.
 
-drop type if exists search_piece, search_set cascade;
-
 -- the marks of a term in a segment
 
-create type search_piece as (
+call type_make('search_piece', $$
     level   smallint,
     first   int,
     place   int,           -- of the term
     counts  int[],         -- null: count them
     marks   smallint[],
     bits    bit varying    -- null: marks
-);
+$$);
 
 -- the entries found in a segment: the bits, and the marks besides them
 
-create type search_set as (
+call type_make('search_set', $$
     level   smallint,
     first   int,
     low     bigint,        -- their ids are within these
@@ -26,7 +24,7 @@ create type search_set as (
                            --   null: not known
     marks   int[],         -- sorted
     bits    bit varying    -- of other entries than the marks
-);
+$$);
 
 
 -- What all of many sorted lists have.

@@ -1,23 +1,21 @@
 -- The troubleshooter: why logs do not arrive, and what can be done about it.
 
-drop type if exists finding, probe cascade;
-
-create type finding as (
+call type_make('finding', $$
     id        text,
     detail    text,
     scope     jsonb,       -- {kind, …}
     fix       jsonb,       -- null: none that is automatic
     severity  text         -- null: the usual one
-);
+$$);
 
 -- what the platform said of a channel
 
-create type probe as (
+call type_make('probe', $$
     "channelId"  text,
     result       text,     -- ok, channel_gone, foreign_channel, forbidden;
                            -- else why not asked
     webhooks     text[]
-);
+$$);
 
 
 create or replace function finding_kinds(out place int, out id text,
