@@ -81,7 +81,7 @@
                " then doc end as doc, dstatus, lane, seq"                     \
           " from guildlog." #function "(" ngx_guildlog_args_##nargs ")",      \
       nargs, flags },
-#define ngx_guildlog_delivery_stmt_row(function, nargs, columns, flags)       \
+#define ngx_guildlog_columns_stmt_row(function, nargs, columns, flags)        \
     { ngx_guildlog_stmt_##function, #function,                                \
       "select " columns " from guildlog." #function                           \
           "(" ngx_guildlog_args_##nargs ")",                                  \
@@ -97,5 +97,6 @@ const ngx_guildlog_stmt_t  ngx_guildlog_stmts[] = {
     NGX_GUILDLOG_SHARE_STMTS(ngx_guildlog_share_stmt_row)
     NGX_GUILDLOG_POLL_STMTS(ngx_guildlog_poll_stmt_row)
     NGX_GUILDLOG_OWN_STMTS(ngx_guildlog_own_stmt_row)
-    NGX_GUILDLOG_DELIVERY_STMTS(ngx_guildlog_delivery_stmt_row)
+    NGX_GUILDLOG_SEARCH_STMTS(ngx_guildlog_columns_stmt_row)
+    NGX_GUILDLOG_DELIVERY_STMTS(ngx_guildlog_columns_stmt_row)
 };

@@ -46,6 +46,12 @@
 /* the keeper's or the figures': they have a connection of their own */
 #define NGX_GUILDLOG_STMT_BACKGROUND  0x100
 
+/*
+ * Its result comes in binary format, so that a bytea is its bytes.  All other
+ * columns are of type text, which is the same in both formats.
+ */
+#define NGX_GUILDLOG_STMT_BINARY  0x200
+
 #define NGX_GUILDLOG_STMT_MAX   256
 #define NGX_GUILDLOG_ARGS_MAX   32
 
@@ -192,6 +198,7 @@ typedef struct {
 /*
  * These end with the entry that completes NGX_GUILDLOG_STMT_BYTES of documents;
  * its "more" says so.  logs_search is LONG, since it may look at every entry.
+ * logs_found returns the entries that a search found.
  * logs_whole returns each delivery, and none as part of a range.
  * logs_export_next reads all blocks of an export but the first.
  * S(name, function, number of arguments, flags)
@@ -202,6 +209,8 @@ typedef struct {
     S(logs_bound, logs_page, 16, NGX_GUILDLOG_STMT_READ)                      \
     S(logs_search, logs_page, 16,                                             \
       NGX_GUILDLOG_STMT_READ|NGX_GUILDLOG_STMT_LONG)                          \
+    S(logs_found, logs_found, 9,                                              \
+      NGX_GUILDLOG_STMT_READ|NGX_GUILDLOG_STMT_PATIENT)                       \
     S(logs_export, logs_export, 19,                                           \
       NGX_GUILDLOG_STMT_READ|NGX_GUILDLOG_STMT_LONG)                          \
     S(logs_export_next, logs_export, 19,                                      \
@@ -257,6 +266,23 @@ typedef struct {
 
 
 /*
+ * These read the segments of a search, and what is in no segment yet.  The
+ * first row of search_open is a head.
+ * S(function, number of arguments, columns, flags)
+ */
+
+#define NGX_GUILDLOG_SEARCH_STMTS(S)                                          \
+    S(search_open, 8, "key, day, n, kinds, dir, head",                        \
+      NGX_GUILDLOG_STMT_READ|NGX_GUILDLOG_STMT_BINARY)                        \
+    S(search_tail, 14, "id, doc",                                             \
+      NGX_GUILDLOG_STMT_READ|NGX_GUILDLOG_STMT_BINARY                         \
+      |NGX_GUILDLOG_STMT_PATIENT)                                             \
+    S(search_slices, 8, "place, piece",                                       \
+      NGX_GUILDLOG_STMT_READ|NGX_GUILDLOG_STMT_BINARY                         \
+      |NGX_GUILDLOG_STMT_PATIENT)
+
+
+/*
  * The delivery loop's: rows of the types guildlog.delivery_*.
  * S(function, number of arguments, columns, flags)
  */
@@ -275,7 +301,7 @@ typedef struct {
       "buttons, locale, spoilers", NGX_GUILDLOG_STMT_DELIVERY)
 
 
-#define ngx_guildlog_delivery_stmt_id(function, nargs, columns, flags)        \
+#define ngx_guildlog_columns_stmt_id(function, nargs, columns, flags)         \
     ngx_guildlog_stmt_##function,
 #define ngx_guildlog_log_stmt_id(name, function, nargs, flags)                \
     ngx_guildlog_stmt_##name,
@@ -293,7 +319,8 @@ typedef enum {
     NGX_GUILDLOG_SHARE_STMTS(ngx_guildlog_log_stmt_id)
     NGX_GUILDLOG_POLL_STMTS(ngx_guildlog_stmt_id)
     NGX_GUILDLOG_OWN_STMTS(ngx_guildlog_own_stmt_id)
-    NGX_GUILDLOG_DELIVERY_STMTS(ngx_guildlog_delivery_stmt_id)
+    NGX_GUILDLOG_SEARCH_STMTS(ngx_guildlog_columns_stmt_id)
+    NGX_GUILDLOG_DELIVERY_STMTS(ngx_guildlog_columns_stmt_id)
     ngx_guildlog_stmt_last
 } ngx_guildlog_stmt_e;
 

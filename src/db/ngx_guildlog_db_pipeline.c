@@ -93,16 +93,17 @@ static int
 ngx_guildlog_db_pipeline_put(ngx_guildlog_db_conn_t *conn,
     ngx_guildlog_db_query_t *query)
 {
-    int                         n;
+    int                         n, binary;
     u_char                      name[NGX_MAX_ERROR_STR];
     const ngx_guildlog_stmt_t  *stmt;
 
     stmt = query->stmt;
     n = (int) stmt->nargs;
+    binary = (stmt->flags & NGX_GUILDLOG_STMT_BINARY) != 0;
 
     if (!conn->site->database->prepare) {
         return PQsendQueryParams(conn->pg, stmt->text, n, NULL,
-                                 query->values, NULL, NULL, 0);
+                                 query->values, NULL, NULL, binary);
     }
 
     ngx_snprintf(name, sizeof(name), "%s_%uD%Z", stmt->name,
@@ -115,7 +116,7 @@ ngx_guildlog_db_pipeline_put(ngx_guildlog_db_conn_t *conn,
     }
 
     return PQsendQueryPrepared(conn->pg, (char *) name, n, query->values,
-                               NULL, NULL, 0);
+                               NULL, NULL, binary);
 }
 
 
