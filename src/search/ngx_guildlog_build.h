@@ -1,0 +1,62 @@
+
+/*
+ * Makes segments of documents.  Pure.
+ */
+
+#ifndef _NGX_GUILDLOG_BUILD_H_INCLUDED_
+#define _NGX_GUILDLOG_BUILD_H_INCLUDED_
+
+
+#include "search/ngx_guildlog_match.h"
+#include "search/ngx_guildlog_segment.h"
+
+
+typedef struct {
+    int32_t                        day;
+    ngx_uint_t                     n;      /* entries */
+    ngx_str_t                      kinds;
+    ngx_str_t                      dir;
+    ngx_str_t                      body;
+} ngx_guildlog_segment_t;
+
+
+typedef struct ngx_guildlog_build_state_s  ngx_guildlog_build_state_t;
+
+
+typedef struct {
+    ngx_array_t                   *segments;    /* of segment_t, in no order */
+
+    /*
+     * 1: enough for a whole segment waits to be written.  Nothing has to be
+     * done about it, but what is written takes a fifth of the memory.
+     */
+    ngx_uint_t                     full;
+
+    ngx_guildlog_build_state_t    *state;
+} ngx_guildlog_build_t;
+
+
+/* it has a pool of its own, of which the segments are; NULL: no memory */
+ngx_guildlog_build_t *ngx_guildlog_build_create(ngx_log_t *log);
+void ngx_guildlog_build_destroy(ngx_guildlog_build_t *build);
+
+/*
+ * Takes a document, of any day, in any order, each id once.  Entries of a day
+ * beyond ENTRIES go into another segment: whoever hands them in by id gets
+ * segments that are cut by id.
+ *
+ * NGX_DECLINED: it is no document of an entry, it is left out.  NGX_ERROR: no
+ * memory.
+ */
+ngx_int_t ngx_guildlog_build_add(ngx_guildlog_build_t *build,
+    const ngx_str_t *doc);
+
+/*
+ * Writes what was added, in small pieces.  NGX_AGAIN: call it again, in another
+ * turn of the event loop, before anything else is added.  NGX_OK: all of it is
+ * in the segments, and more may be added.  NGX_ERROR: no memory.
+ */
+ngx_int_t ngx_guildlog_build_write(ngx_guildlog_build_t *build);
+
+
+#endif /* _NGX_GUILDLOG_BUILD_H_INCLUDED_ */

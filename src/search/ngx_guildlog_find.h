@@ -1,0 +1,114 @@
+
+/*
+ * Answers one query of segments, and of the documents that are in none: how
+ * many entries of each type match, and which are the newest.  Pure: it says
+ * which slices of bodies it wants, and who calls it brings them.
+ *
+ *     create
+ *     gone(), segment(), doc()     each as often as needed, in any order
+ *     wants()
+ *       NGX_AGAIN:  bring all slices, slice() each, in any order; wants() again
+ *       NGX_BUSY:   wants() again, in another turn of the event loop
+ *       NGX_OK:     counts, rest and ids are the answer
+ *       NGX_ERROR:  find->bad: the body of segment bad_key is not as it must
+ *                   be; or no memory
+ *
+ * No call but wants() takes longer than its bytes take to be copied; doc() the
+ * time that the matcher takes.  A call of wants() takes half a millisecond.
+ */
+
+#ifndef _NGX_GUILDLOG_FIND_H_INCLUDED_
+#define _NGX_GUILDLOG_FIND_H_INCLUDED_
+
+
+#include "search/ngx_guildlog_match.h"
+#include "search/ngx_guildlog_segment.h"
+
+
+#define NGX_GUILDLOG_FIND_BYTES  1048576    /* the most that wants() asks for */
+
+
+/* bytes of the body of a segment */
+
+typedef struct {
+    int64_t                        key;
+    int32_t                        day;
+    uint32_t                       from;
+    uint32_t                       len;
+} ngx_guildlog_slice_t;
+
+
+/*
+ * What a worker keeps of segments: their strings.  get() is NGX_OK and sets
+ * strings, which stay where they are until find is called again or returns; or
+ * it is NGX_DECLINED.  put() copies.
+ */
+
+typedef ngx_int_t (*ngx_guildlog_find_get_pt)(void *data, int64_t key,
+    ngx_str_t *strings);
+typedef void (*ngx_guildlog_find_put_pt)(void *data, int64_t key, int32_t day,
+    const ngx_str_t *strings);
+
+
+typedef struct ngx_guildlog_find_state_s  ngx_guildlog_find_state_t;
+
+
+typedef struct {
+    /* may be set behind create() */
+
+    u_char                        *shown;  /* by type: '1': it is among ids;
+                                              NULL: all of match->types */
+    ngx_guildlog_find_get_pt       strings_get;    /* NULL: none are kept */
+    ngx_guildlog_find_put_pt       strings_put;
+    void                          *strings_data;
+
+    /* the answer, by type: the window, and what of it is below top */
+
+    uint64_t                       counts[NGX_GUILDLOG_MATCH_TYPES];
+    uint64_t                       rest[NGX_GUILDLOG_MATCH_TYPES];
+
+    int64_t                       *ids;    /* below top, the newest first */
+    ngx_uint_t                     nids;   /* limit at most */
+
+    ngx_uint_t                     bad;
+    int64_t                        bad_key;
+
+    ngx_guildlog_find_state_t     *state;
+} ngx_guildlog_find_t;
+
+
+/*
+ * The window is from id low on and below high; top is not above high.  Of
+ * match, which has to stay, after and before are for documents alone.
+ */
+ngx_guildlog_find_t *ngx_guildlog_find_create(ngx_pool_t *pool,
+    const ngx_guildlog_match_t *match, int64_t low, int64_t high, int64_t top,
+    ngx_uint_t limit);
+
+/* an entry that is in a segment, but is no more; NGX_ERROR: no memory */
+ngx_int_t ngx_guildlog_find_gone(ngx_guildlog_find_t *find, int64_t id);
+
+/* copies what it needs; NGX_ERROR: bad, or no memory */
+ngx_int_t ngx_guildlog_find_segment(ngx_guildlog_find_t *find, int64_t key,
+    int32_t day, ngx_uint_t n, const ngx_str_t *kinds, const ngx_str_t *dir);
+
+/*
+ * A document of an entry that is in no segment, and is not gone.  NGX_DECLINED:
+ * it is no document, and is left out.  NGX_ERROR: no memory.
+ */
+ngx_int_t ngx_guildlog_find_doc(ngx_guildlog_find_t *find, int64_t id,
+    const ngx_str_t *doc);
+
+/*
+ * slices: of ngx_guildlog_slice_t; it is filled anew.  They are in the order of
+ * segments from the newest day down.
+ */
+ngx_int_t ngx_guildlog_find_wants(ngx_guildlog_find_t *find,
+    ngx_array_t *slices);
+
+/* the i-th of the slices wanted last, copied; NGX_ERROR: it has another size */
+ngx_int_t ngx_guildlog_find_slice(ngx_guildlog_find_t *find, ngx_uint_t i,
+    const ngx_str_t *bytes);
+
+
+#endif /* _NGX_GUILDLOG_FIND_H_INCLUDED_ */
