@@ -4,8 +4,8 @@
 # Makes C of the titles of the log types, and of the words around them, in
 # all languages.  The languages are those of sql/data.sql, the log types and
 # their English titles those of conf/log-types.tsv, the words those of
-# conf/titles/en-US.tsv.  Each mistake is told by file and line; if there is
-# one, nothing is written.
+# conf/titles/en-US.tsv.  The categories of the log types are told, too.  Each
+# mistake is told by file and line; if there is one, nothing is written.
 #
 # This is POSIX awk.  In the locale "C" a character is a byte.
 
@@ -130,7 +130,7 @@ function table(name, bound, rows, row, label,    i, j, out, key) {
 
 
 BEGIN {
-    lines = languages = 0
+    lines = languages = categories = 0
     longest["type"] = 100
     longest["word"] = 30
 }
@@ -195,7 +195,7 @@ FILENAME == ARGV[1] {
 FILENAME == ARGV[2] {
     if (FNR > 1) {
         if (split($0, part, "\t") != 7 || part[1] != types "" \
-            || part[2] !~ /^[A-Za-z]+$/)
+            || part[2] !~ /^[A-Za-z]+$/ || part[3] !~ /^category[A-Z][a-z]+$/)
         {
             wrong(here, "not seven columns of the log type " types)
             exit
@@ -203,7 +203,9 @@ FILENAME == ARGV[2] {
 
         put(english, part[2], part[7])
         kind[part[2]] = "type"
+        category_of[types] = part[3]
         type[types++] = part[2]
+        add_category(part[3])
     } else {
         types = 0
     }
@@ -260,6 +262,44 @@ part[1] == "like" {
 }
 
 
+# keeps them in the order of their names
+
+function add_category(name,    i) {
+    if (name in is_category) {
+        return
+    }
+
+    is_category[name] = 1
+
+    for (i = categories++; i > 0 && category[i - 1] > name; i--) {
+        category[i] = category[i - 1]
+    }
+
+    category[i] = name
+}
+
+
+function table_of_categories(    i, out, place) {
+    out = "\n\nconst char *const\n" \
+          "    ngx_guildlog_titles_categories[NGX_GUILDLOG_CATEGORIES] =\n{\n"
+
+    for (i = 0; i < categories; i++) {
+        out = out "    \"" category[i] "\"" \
+              (i + 1 < categories ? "," : "") "\n"
+        place[category[i]] = i
+    }
+
+    out = out "};\n\n\nconst u_char\n" \
+          "    ngx_guildlog_titles_category[NGX_GUILDLOG_TYPES] =\n{\n"
+
+    for (i = 0; i < types; i++) {
+        out = out "    " place[category_of[i]] (i + 1 < types ? "," : "") "\n"
+    }
+
+    return out "};\n"
+}
+
+
 # only where each line can be read, or one mistake would lead to many
 
 function judge(    i, name) {
@@ -290,6 +330,7 @@ function judge(    i, name) {
         out = table("ngx_guildlog_titles", "NGX_GUILDLOG_TYPES", types, type)
         out = out table("ngx_guildlog_labels", "NGX_GUILDLOG_LABELS", words,
                         word, "NGX_GUILDLOG_LABEL_")
+        out = out table_of_categories()
     }
 }
 
@@ -313,6 +354,8 @@ END {
     print "               \"NGX_GUILDLOG_LOCALES is not " languages "\");"
     print "_Static_assert(NGX_GUILDLOG_TYPES == " types ","
     print "               \"NGX_GUILDLOG_TYPES is not " types "\");"
+    print "_Static_assert(NGX_GUILDLOG_CATEGORIES == " categories ","
+    print "               \"NGX_GUILDLOG_CATEGORIES is not " categories "\");"
     print "_Static_assert(NGX_GUILDLOG_LABELS == " words ","
     print "               \"ngx_guildlog_label_e has not " words " words\");"
     printf "%s", out

@@ -1,7 +1,8 @@
 
 /*
  * What a server reads in its own language: the titles of the log types and
- * the few words around them.  Languages are numbered as in "locale".
+ * the few words around them.  Languages are numbered as in "locale".  And the
+ * categories of the log types.
  */
 
 #ifndef _NGX_GUILDLOG_TITLES_H_INCLUDED_
@@ -11,8 +12,9 @@
 #include "base/ngx_guildlog.h"
 
 
-#define NGX_GUILDLOG_LOCALES  19
-#define NGX_GUILDLOG_TYPES    102
+#define NGX_GUILDLOG_LOCALES     19
+#define NGX_GUILDLOG_TYPES       102
+#define NGX_GUILDLOG_CATEGORIES  9
 
 
 /* the words of conf/titles/en-US.tsv */
@@ -53,6 +55,12 @@ extern const char *const
     ngx_guildlog_titles[NGX_GUILDLOG_LOCALES][NGX_GUILDLOG_TYPES];
 extern const char *const
     ngx_guildlog_labels[NGX_GUILDLOG_LOCALES][NGX_GUILDLOG_LABELS];
+
+/* by their names; and which of these each type has */
+
+extern const char *const
+    ngx_guildlog_titles_categories[NGX_GUILDLOG_CATEGORIES];
+extern const u_char  ngx_guildlog_titles_category[NGX_GUILDLOG_TYPES];
 
 
 #endif /* _NGX_GUILDLOG_TITLES_H_INCLUDED_ */

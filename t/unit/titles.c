@@ -160,6 +160,45 @@ test_english(void)
 }
 
 
+/* the categories are those of the list, in the order of their names */
+
+static void
+test_categories(void)
+{
+    char        *text, *line, *column;
+    size_t       len;
+    ngx_uint_t   type, i, unsorted;
+    const char  *name;
+
+    text = slurp("conf/log-types.tsv");
+    line = strchr(text, '\n') + 1;
+
+    for (type = 0; type < NGX_GUILDLOG_TYPES; type++) {
+        column = strchr(strchr(line, '\t') + 1, '\t') + 1;
+
+        name = ngx_guildlog_titles_categories[
+                                           ngx_guildlog_titles_category[type]];
+        len = strlen(name);
+
+        tap_ok(strncmp(column, name, len) == 0 && column[len] == '\t',
+               "the category of type %u", (unsigned) type);
+
+        line = strchr(line, '\n') + 1;
+    }
+
+    unsorted = 0;
+
+    for (i = 1; i < NGX_GUILDLOG_CATEGORIES; i++) {
+        unsorted += strcmp(ngx_guildlog_titles_categories[i - 1],
+                           ngx_guildlog_titles_categories[i]) >= 0;
+    }
+
+    tap_is(unsorted, 0, "they are sorted");
+
+    free(text);
+}
+
+
 static void
 test_exports(void)
 {
@@ -194,6 +233,7 @@ main(void)
     test_complete();
     test_own();
     test_english();
+    test_categories();
     test_exports();
 
     return tap_done();
