@@ -3,24 +3,17 @@
  * GET /logs: the rows of a page become a LogPage.
  */
 
+#include "http/ngx_http_guildlog_filter.h"
 #include "http/ngx_http_guildlog_log.h"
 #include "http/ngx_http_guildlog_request.h"
 #include "http/ngx_http_guildlog_response.h"
 #include "log/ngx_guildlog_cursor.h"
 
 
-/* arguments 0 to 3 are those of every function, then the route's query */
+/* the arguments behind the filters */
 
-#define NGX_HTTP_GUILDLOG_PAGE_SEARCH    4
-#define NGX_HTTP_GUILDLOG_PAGE_AFTER     5
-#define NGX_HTTP_GUILDLOG_PAGE_BEFORE    6
-#define NGX_HTTP_GUILDLOG_PAGE_CATEGORY  7
-#define NGX_HTTP_GUILDLOG_PAGE_TYPE      8
-#define NGX_HTTP_GUILDLOG_PAGE_CHANNEL   9
-#define NGX_HTTP_GUILDLOG_PAGE_MEMBER    10
-#define NGX_HTTP_GUILDLOG_PAGE_ROLE      12
-#define NGX_HTTP_GUILDLOG_PAGE_LIMIT     13
-#define NGX_HTTP_GUILDLOG_PAGE_CURSOR    14
+#define NGX_HTTP_GUILDLOG_PAGE_LIMIT     NGX_HTTP_GUILDLOG_FILTER_LAST
+#define NGX_HTTP_GUILDLOG_PAGE_CURSOR    (NGX_HTTP_GUILDLOG_FILTER_LAST + 1)
 
 
 /* the arguments of a page without filters */
@@ -83,8 +76,8 @@ ngx_http_guildlog_page_start(ngx_http_guildlog_call_t *call)
 
     /* these may read all entries, or the names of all roles */
 
-    if (call->args[NGX_HTTP_GUILDLOG_PAGE_SEARCH].data
-        || call->args[NGX_HTTP_GUILDLOG_PAGE_ROLE].data)
+    if (call->args[NGX_HTTP_GUILDLOG_FILTER_SEARCH].data
+        || call->args[NGX_HTTP_GUILDLOG_FILTER_ROLE].data)
     {
         stmt = ngx_guildlog_stmt_logs_search;
 
@@ -123,8 +116,8 @@ ngx_http_guildlog_page_filtered(ngx_http_guildlog_call_t *call)
     /* the side of a member alone says nothing */
 
     static const ngx_uint_t  filters[] = {
-        NGX_HTTP_GUILDLOG_PAGE_CATEGORY, NGX_HTTP_GUILDLOG_PAGE_TYPE,
-        NGX_HTTP_GUILDLOG_PAGE_CHANNEL, NGX_HTTP_GUILDLOG_PAGE_MEMBER
+        NGX_HTTP_GUILDLOG_FILTER_CATEGORY, NGX_HTTP_GUILDLOG_FILTER_TYPE,
+        NGX_HTTP_GUILDLOG_FILTER_CHANNEL, NGX_HTTP_GUILDLOG_FILTER_MEMBER
     };
 
     for (i = 0; i < sizeof(filters) / sizeof(filters[0]); i++) {
@@ -144,8 +137,9 @@ ngx_http_guildlog_page_plain(ngx_http_guildlog_call_t *call)
 
     args = call->args;
 
-    args[NGX_HTTP_GUILDLOG_PLAIN_AFTER] = args[NGX_HTTP_GUILDLOG_PAGE_AFTER];
-    args[NGX_HTTP_GUILDLOG_PLAIN_BEFORE] = args[NGX_HTTP_GUILDLOG_PAGE_BEFORE];
+    args[NGX_HTTP_GUILDLOG_PLAIN_AFTER] = args[NGX_HTTP_GUILDLOG_FILTER_AFTER];
+    args[NGX_HTTP_GUILDLOG_PLAIN_BEFORE] =
+                                         args[NGX_HTTP_GUILDLOG_FILTER_BEFORE];
     args[NGX_HTTP_GUILDLOG_PLAIN_LIMIT] = args[NGX_HTTP_GUILDLOG_PAGE_LIMIT];
     args[NGX_HTTP_GUILDLOG_PLAIN_CURSOR] = args[NGX_HTTP_GUILDLOG_PAGE_CURSOR];
 

@@ -6,6 +6,7 @@
  * meanwhile.
  */
 
+#include "http/ngx_http_guildlog_filter.h"
 #include "http/ngx_http_guildlog_log.h"
 #include "http/ngx_http_guildlog_request.h"
 #include "http/ngx_http_guildlog_response.h"
@@ -21,8 +22,6 @@ static ngx_http_guildlog_listener_t *ngx_http_guildlog_stream_listener(
     ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result);
 static ngx_int_t ngx_http_guildlog_stream_filter(
     ngx_http_guildlog_listener_t *listener, ngx_guildlog_db_result_t *result);
-static int64_t ngx_http_guildlog_stream_number(const ngx_str_t *arg,
-    int64_t none);
 static void ngx_http_guildlog_stream_cleanup(void *data);
 static ngx_int_t ngx_http_guildlog_stream_comment(
     ngx_http_guildlog_listener_t *listener, const char *text);
@@ -214,78 +213,22 @@ static ngx_int_t
 ngx_http_guildlog_stream_filter(ngx_http_guildlog_listener_t *listener,
     ngx_guildlog_db_result_t *result)
 {
-    ngx_str_t             *args, types;
-    ngx_pool_t            *pool;
-    ngx_guildlog_match_t  *match;
-
-    pool = listener->call->request->pool;
-    args = listener->call->args;
-    match = &listener->match;
-
-    ngx_guildlog_match_init(match);
+    ngx_http_guildlog_filter_t  filter;
 
     listener->since = ngx_guildlog_db_result_number(result, 0,
                                                  NGX_HTTP_GUILDLOG_LOG_CHANNEL);
 
-    types = ngx_guildlog_db_result_value(result, 0, NGX_HTTP_GUILDLOG_LOG_DOC);
-
-    if (types.data) {
-        if (types.len != NGX_GUILDLOG_MATCH_TYPES) {
-            return NGX_ERROR;
-        }
-
-        match->types = ngx_pstrdup(pool, &types);
-        if (match->types == NULL) {
-            return NGX_ERROR;
-        }
-    }
-
-    match->after = ngx_http_guildlog_stream_number(
-                          &args[NGX_HTTP_GUILDLOG_STREAM_AFTER], match->after);
-    match->before = ngx_http_guildlog_stream_number(
-                        &args[NGX_HTTP_GUILDLOG_STREAM_BEFORE], match->before);
-    match->channel = ngx_http_guildlog_stream_number(
-                      &args[NGX_HTTP_GUILDLOG_STREAM_CHANNEL], match->channel);
-    match->member = ngx_http_guildlog_stream_number(
-                        &args[NGX_HTTP_GUILDLOG_STREAM_MEMBER], match->member);
-
-    args += NGX_HTTP_GUILDLOG_STREAM_SIDE;
-
-    if (args->len == sizeof("executor") - 1) {
-        match->side = NGX_GUILDLOG_MATCH_EXECUTOR;
-
-    } else if (args->data && *args->data == 't') {
-        match->side = NGX_GUILDLOG_MATCH_TARGET;
-    }
-
-    args = listener->call->args;
-
-    if (args[NGX_HTTP_GUILDLOG_STREAM_ROLE].data
-        && ngx_guildlog_match_role(match, pool,
-                                   &args[NGX_HTTP_GUILDLOG_STREAM_ROLE])
-           != NGX_OK)
+    if (ngx_http_guildlog_filter_read(&filter, listener->call->request->pool,
+                                      listener->call->args)
+        != NGX_OK)
     {
         return NGX_ERROR;
     }
 
-    if (args[NGX_HTTP_GUILDLOG_STREAM_SEARCH].data == NULL) {
-        return NGX_OK;
-    }
+    listener->match = filter.match;
+    listener->match.types = filter.shown;
 
-    return ngx_guildlog_match_search(match, pool,
-                                     &args[NGX_HTTP_GUILDLOG_STREAM_SEARCH]);
-}
-
-
-static int64_t
-ngx_http_guildlog_stream_number(const ngx_str_t *arg, int64_t none)
-{
-    if (arg->data == NULL) {
-        return none;
-    }
-
-    return *arg->data == '-' ? -ngx_atoof(arg->data + 1, arg->len - 1)
-                             : ngx_atoof(arg->data, arg->len);
+    return NGX_OK;
 }
 
 

@@ -12,7 +12,7 @@
 
 
 #include "http/ngx_http_guildlog_call.h"
-#include "search/ngx_guildlog_match.h"
+#include "http/ngx_http_guildlog_filter.h"
 
 
 /* the arguments of a stream: token, guild, bot, kind, filters, last id */
@@ -20,24 +20,10 @@
 #define NGX_HTTP_GUILDLOG_STREAM_TOKEN     0
 #define NGX_HTTP_GUILDLOG_STREAM_GUILD     1
 #define NGX_HTTP_GUILDLOG_STREAM_BOT       2
-#define NGX_HTTP_GUILDLOG_STREAM_FILTERS   4
-#define NGX_HTTP_GUILDLOG_STREAM_NFILTERS  9
-#define NGX_HTTP_GUILDLOG_STREAM_LAST_ID   13
-
-
-/* in the order of the filters */
-
-enum {
-    NGX_HTTP_GUILDLOG_STREAM_SEARCH = NGX_HTTP_GUILDLOG_STREAM_FILTERS,
-    NGX_HTTP_GUILDLOG_STREAM_AFTER,
-    NGX_HTTP_GUILDLOG_STREAM_BEFORE,
-    NGX_HTTP_GUILDLOG_STREAM_CATEGORY,
-    NGX_HTTP_GUILDLOG_STREAM_TYPE,
-    NGX_HTTP_GUILDLOG_STREAM_CHANNEL,
-    NGX_HTTP_GUILDLOG_STREAM_MEMBER,
-    NGX_HTTP_GUILDLOG_STREAM_SIDE,
-    NGX_HTTP_GUILDLOG_STREAM_ROLE
-};
+#define NGX_HTTP_GUILDLOG_STREAM_FILTERS   NGX_HTTP_GUILDLOG_FILTER_SEARCH
+#define NGX_HTTP_GUILDLOG_STREAM_LAST_ID   NGX_HTTP_GUILDLOG_FILTER_LAST
+#define NGX_HTTP_GUILDLOG_STREAM_NFILTERS                                     \
+    (NGX_HTTP_GUILDLOG_STREAM_LAST_ID - NGX_HTTP_GUILDLOG_STREAM_FILTERS)
 
 
 typedef struct ngx_http_guildlog_topic_s  ngx_http_guildlog_topic_t;
