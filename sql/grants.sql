@@ -5,7 +5,7 @@
 revoke all on schema guildlog from public;
 revoke all on all tables in schema guildlog from public;
 revoke all on all sequences in schema guildlog from public;
-revoke all on all functions in schema guildlog from public;
+revoke all on all routines in schema guildlog from public;
 
 -- A role has a part that it was named for, or whose first function it could
 -- execute before. The owner stands for nobody.
@@ -51,6 +51,7 @@ grant execute on function
     pacing_get, troubleshoot_ask, troubleshoot_get, troubleshoot_fix,
     troubleshoot_test, troubleshoot_report, refusals_told,
     logs_plain, logs_page, logs_export, logs_actors,
+    search_open, search_slices, search_tail, logs_found,
     logs_begin, logs_stream, logs_resume, logs_tail, logs_news, logs_tokens
 to :api;
 
@@ -67,7 +68,7 @@ grant execute on function
 to :operates;
 
 grant execute on function
-    keeper_step,
+    keeper_step, search_job, search_docs, search_put, search_fail,
     delivery_secret, delivery_lease, delivery_find, delivery_park,
     delivery_park_next, delivery_step,
     delivery_release,
