@@ -83,18 +83,13 @@ comment on table refusal is
 comment on table replay is
     'Entries that were sent again, and their new place in a lane.';
 comment on table schema_version is 'The migrations that were applied.';
-comment on table search_common is
-    'The index of searches: terms with many entries in a segment.';
+comment on table search_gone is
+    'The index of searches: entries that are in a segment, and are no more.';
 comment on table search_head is
     'The index of searches of a server and bot: how far it has come.';
-comment on table search_place is
-    'The index of searches: the ids of a segment''s entries, 256 a row.';
 comment on table search_segment is
-    'The index of searches: entries that are indexed together.';
-comment on table search_string is
-    'The index of searches: names and reasons, each with a number.';
-comment on table search_term is
-    'The index of searches: terms with few entries in a segment, many a row.';
+    'The index of searches: entries of one day that are indexed together. What '
+    'they are found by is bytes that the module reads and writes.';
 comment on table server is
     'The servers that the operator put. forgotten_at: it is being forgotten.';
 comment on table settings is 'The language of a bot.';

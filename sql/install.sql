@@ -129,6 +129,8 @@ create table if not exists schema_version (
 \ir migrate.sql
 \set migration 0036_channel
 \ir migrate.sql
+\set migration 0037_segments
+\ir migrate.sql
 
 \ir data.sql
 \ir summaries.sql
@@ -147,19 +149,17 @@ create table if not exists schema_version (
 
 \ir functions/find/words.sql
 \ir functions/find/entries.sql
+\ir functions/find/page.sql
 
 \ir functions/count/checkpoint.sql
 \ir functions/count/correction.sql
 \ir functions/count/key.sql
 \ir functions/count/log_count.sql
 
-\ir functions/search/search_index.sql
-\ir functions/search/search_run.sql
-\ir functions/search/search_merge.sql
-\ir functions/search/search_set.sql
-\ir functions/search/search_filter.sql
-\ir functions/search/search_count.sql
-\ir functions/search/search_query.sql
+\ir functions/search/search_head.sql
+\ir functions/search/search_docs.sql
+\ir functions/search/search_job.sql
+\ir functions/search/search_open.sql
 
 \ir functions/record/lane_tail.sql
 \ir functions/record/mask.sql

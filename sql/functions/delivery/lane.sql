@@ -2,10 +2,10 @@
 -- empty, holds its row of lane_tail until the transaction ends.
 --
 -- Locks are taken in this order: server, log_head, lane_tail, lane, lane_head,
--- lane_ready; several rows of one table by lane. Whoever holds a row waits for
--- none of a table before it, unless it is of a lane of which he has no later
--- row. A step takes lane_head first: it waits for nothing behind that, and
--- leaves out lanes that somebody else has.
+-- lane_ready, search_head; several rows of one table by lane. Whoever holds a
+-- row waits for none of a table before it, unless it is of a lane of which he
+-- has no later row. A step takes lane_head first: it waits for nothing behind
+-- that, and leaves out lanes that somebody else has.
 
 
 -- The channels that entries of the server may go to.

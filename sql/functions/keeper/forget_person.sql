@@ -240,7 +240,8 @@ begin
         end if;
     end loop;
 
-    if p.bot = 2 and person_forget_rest(p, budget) then
+    if p.bot = 2 then
+        perform person_forget_rest(p);
         delete from forgotten_person f
          where f.guild_id = p.guild_id and f.user_id = p.user_id;
         return false;
@@ -312,10 +313,10 @@ begin
 end $$;
 
 
--- What is counted of them as a member goes in the same transaction, and so does
--- the index of searches, which has their names and words: searches look at the
--- entries until it was made anew. Pages that are kept are asked for again,
--- since log_head changes.
+-- What is counted of them as a member goes in the same transaction. The index
+-- of searches, which has their names and words, is not read from then on:
+-- searches look at the entries until it was made anew. Pages that are kept are
+-- asked for again, since log_head changes.
 
 create or replace function person_uncount(p forgotten_person)
 returns void language plpgsql as $$
@@ -331,36 +332,20 @@ begin
     delete from log_key k
      where k.guild_id = p.guild_id and k.bot = p.bot
        and k.kind in (2, 3) and k.key = p.user_id;
-    update search_head s
-       set leaving = true, runs = 0
-     where s.guild_id = p.guild_id and s.bot = p.bot and not s.leaving;
+    perform search_drop(p.guild_id, p.bot);
 end $$;
 
 
--- What is derived from the entries, when these are done, at most so many rows;
--- false if there is more. What was copied for the rewrite of a partition is
--- copied again, by what log_change says.
+-- What is derived from the entries, when these are done. What was copied for
+-- the rewrite of a partition is copied again, by what log_change says.
 
-create or replace function person_forget_rest(p forgotten_person, budget int)
-returns boolean language plpgsql as $$
+create or replace function person_forget_rest(p forgotten_person)
+returns void language plpgsql as $$
 declare
-    head  search_head;
-    w     log_rewrite;
+    w  log_rewrite;
 begin
-    for head in
-        select * from search_head s
-         where s.guild_id = p.guild_id and s.leaving
-         order by s.bot for update
-    loop
-        if not search_forget(head.guild_id, head.bot, budget) then
-            return false;
-        end if;
-
-        delete from search_head s
-         where s.guild_id = head.guild_id and s.bot = head.bot;
-    end loop;
-
-    perform search_begin();
+    perform search_begin(s.guild_id, s.bot)
+       from search_head s where s.guild_id = p.guild_id and s.format = 0;
 
     for w in
         select * from log_rewrite r
@@ -372,8 +357,6 @@ begin
                        'and e.bot = c.bot and e.id = c.id', w.name)
           using p.guild_id;
     end loop;
-
-    return true;
 end $$;
 
 

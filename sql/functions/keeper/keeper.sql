@@ -6,7 +6,8 @@
 -- The tasks and how often each has its turn. Each is a function keeper_<task>
 -- that gets the number of entries it may look at, and says whether there is
 -- more to do at once, and what is left undone, in its own unit. Those of the
--- night get 0 by day: then they only say what is undone.
+-- night get 0 by day: then they only say what is undone. search has no turn:
+-- the module does it by itself, see search_job().
 
 create or replace function keeper_tasks(out task text, out every interval,
     out nightly boolean)
@@ -18,7 +19,7 @@ returns setof record language sql immutable as $$
            ('lanes',       interval '10 minutes', false),
            ('searchable',  interval '1 minute',   false),
            ('checkpoints', interval '1 second',   false),
-           ('search',      interval '1 second',   false),
+           ('search',      null,                  false),
            ('corrections', interval '1 second',   false),
            ('keys',        interval '1 second',   false),
            ('forget',      interval '1 second',   false),
@@ -76,7 +77,8 @@ begin
         select t.task
           from keeper_tasks() t
           left join keeper k on k.task = t.task
-         where coalesce(k.due_at <= at
+         where t.every is not null
+           and coalesce(k.due_at <= at
                         or k.due_at > at + interval '10 minutes', true)
          order by greatest(k.due_at, at - interval '10 seconds'), random()
          limit 1);

@@ -208,6 +208,19 @@ declare
 begin
     perform pg_advisory_xact_lock(hashtext('guildlog.partitions'));
 
+    names := array(select partitions_expired());
+
+    -- an index that needs these events is given up first, by itself: who
+    -- records may hold log_event, and wait for its head
+
+    if (exists (select from log_event_default k
+                 where k.recorded_at < now() - interval '2 days')
+        or exists (select from unnest(names) n where n ~ '^log_event_'))
+       and search_forgets(now() - interval '2 days')
+    then
+        return true;
+    end if;
+
     -- a clock that was behind may have put some of it here
 
     delete from log_entry_default e where e.id < oldest;
@@ -215,8 +228,6 @@ begin
      where k.recorded_at < now() - interval '2 days';
     delete from lane_batch_default b
      where b.done_at < now() - interval '33 days';
-
-    names := array(select partitions_expired());
 
     if names = '{}' and not keeper_apart('expiry')
        or counted_expire(oldest, budget)

@@ -1,13 +1,12 @@
 -- Making what is derived from the entries of a server anew, while the service
 -- goes on. What is derived may be missing at any time: then answers come from
 -- the entries, exact and slower, until the keeper has made it again. So it is
--- enough to take it away, in one transaction. The rows of the index of searches
--- go in turns of the keeper; nobody reads them from then on.
+-- enough to take it away, in one transaction.
 --
--- Lock: log_head of both bots, then lane_tail and lane of all lanes. To look at
--- every entry takes seconds, so that is done before, without a lock. What was
--- found is looked at again under the locks, with what came since: a function
--- below that gets ranges of places looks at these only.
+-- Lock: log_head of both bots, then lane_tail and lane of all lanes, at last
+-- search_head. To look at every entry takes seconds, so that is done before,
+-- without a lock. What was found is looked at again under the locks, with what
+-- came since: a function below that gets ranges of places looks at these only.
 
 call type_make('rebuild_entry', $$
     bot  smallint,
@@ -49,9 +48,9 @@ begin
     perform counted_forget(guild);
     delete from log_order o where o.guild_id = guild;
     delete from log_late l where l.guild_id = guild;
-    update search_head s set leaving = true, runs = 0 where s.guild_id = guild;
     perform rebuild_held(guild, seen);
     perform rebuild_lanes(guild, seen);
+    perform search_begin(guild, b::smallint) from generate_series(0, 1) b;
 end $$;
 
 

@@ -22,13 +22,14 @@ comment on column status.lag is
 
 
 -- By server and bot: how many entries wait to be counted, and to be looked at
--- for heavy keys and for searches (null: no index, or it is being taken).
+-- for heavy keys, and how many are in no segment of the index of searches, but
+-- for those of before it was begun (null: no index, or it is not read).
 
 create or replace view status_servers as
     select h.guild_id, h.bot, s.plan, h.arrival as recorded,
            h.arrival - h.counted as not_counted,
            h.counted - h.keyed as not_keyed,
-           case when not x.leaving then h.arrival - x.arrival end
+           case when x.format > 0 then h.arrival - x.arrival end
                as not_searchable,
            s.forgotten_at as being_forgotten_since
       from log_head h

@@ -57,10 +57,6 @@ end $$;
 create or replace function export_ids(q log_query, below bigint, most int)
 returns bigint[] language plpgsql stable as $$
 begin
-    if q.part is not null then
-        return search_ids(q, below, most);
-    end if;
-
     q.bare := true;
     return array(select f.id from log_rows(q, below, most) f);
 end $$;

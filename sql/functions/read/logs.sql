@@ -107,52 +107,6 @@ begin
 end $$;
 
 
--- What tells a page from what it would be at another moment. As long as that is
--- what is known of it, the answer is the status 304 alone. Whoever adds, takes
--- back or sends again entries of a (server, bot) writes its log_head; besides,
--- entries leave the window as time goes by. What lanes are doing is not part of
--- it: a page is the same again only if the deliveries of all of its entries are
--- decided.
-
-create or replace function page_state(version text, plan text)
-returns text language sql immutable as $$
-    select coalesce(version, '') || ' ' || plan
-$$;
-
-
-create or replace function page_holds(known text, state text, at bigint)
-returns boolean language sql immutable as $$
-    select split_part(known, '/', 1) = state
-       and split_part(known, '/', 2)::bigint >= at
-$$;
-
-
--- Until when, by what is the first to leave the window: the oldest entry that
--- was looked at, or what bounds the query.
-
-create or replace function page_known(state text, retention bigint,
-    oldest bigint, walled boolean, after bigint, below bigint)
-returns text language sql stable as $$
-    select state || '/' || least(
-        id_time(oldest) + retention,
-        case when not walled
-             then least(after + 1, id_time(below)) + retention end,
-        9223372036854775807)
-$$;
-
-
--- The oldest entry of the server in the range of the query.
-
-create or replace function log_oldest(q log_query)
-returns bigint language plpgsql stable as $$
-begin
-    return (select e.id from log_entry e
-             where e.guild_id = q.guild and e.bot = q.bot
-               and e.id >= q.low and e.id < q.high
-             order by e.id limit 1);
-end $$;
-
-
 -- Sums up: entries of these types (null: all) below the position, and those
 -- of the types asked for by category.
 
@@ -210,6 +164,58 @@ begin
 end $$;
 
 
+-- The newest entries of a query below the position, at most so many, and how
+-- many there are, by a look at all of them. asked: the types, where some were
+-- asked for.
+
+create or replace function log_looked(q log_query, asked smallint[],
+    below bigint, most int, out counts log_count[], out ids bigint[])
+language plpgsql stable as $$
+declare
+    types  constant smallint[] := q.types;
+begin
+    q.types := asked;
+    q.bare := true;
+
+    with found as materialized (
+        select f.id, f.type from log_rows(q, q.high, null) f
+    )
+    select array(select row(f.type, count(*), count(*) filter (
+                                where f.id < below))::log_count
+                   from found f group by f.type),
+           array(select f.id from found f
+                  where f.id < below
+                    and (types is null or f.type = any (types))
+                  order by f.id desc limit most)
+      into counts, ids;
+end $$;
+
+
+-- The page of a search or an export whose entries the module found, with what
+-- it begins with.
+
+create or replace function logs_found(token text, guild bigint, bot smallint,
+    kind smallint, ids bigint[], head text, total bigint, more boolean,
+    state text)
+returns setof log_row language plpgsql stable security definer
+set search_path = guildlog, pg_temp set enable_seqscan = off as $$
+declare
+    q  log_query := query_all(guild, bot, 0);
+begin
+    if not token_live(guild, token) then
+        return next row(401, null, null, null, null, null, null, null, null,
+                        null)::log_row;
+        return;
+    end if;
+
+    q.ids := ids;
+
+    return next row(200, more, null, state, null, null, head, null, null,
+                    total)::log_row;
+    return query select * from log_rows_sent(q, null, null, null);
+end $$;
+
+
 -- GET /logs: the rows of a LogPage, of the entries below the position.
 
 create or replace function logs_page(token text, guild bigint, bot smallint,
@@ -253,12 +259,14 @@ begin
     q := query_of(guild, bot, wall, search, after, before,
                   types_of(category, type), channel, member, member_role,
                   role);
-    state := page_known(state, at - wall, log_oldest(q), walled, after, below);
+    state := page_known(state, at - wall,
+                        log_oldest(guild, bot, q.low, q.high), walled, after,
+                        below);
     below := least(below, q.high);
 
     if q.part is not null or num_nonnulls(q.role, q.member, q.channel) > 1 then
         select s.* into counts, q.ids
-          from search_page(q, type::smallint[], below, most) s;
+          from log_looked(q, type::smallint[], below, most) s;
     elsif log_has_spans(q) then
         spans := log_spans(q, type is null and q.types is null, below);
     else

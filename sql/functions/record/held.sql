@@ -243,7 +243,6 @@ begin
         return 0;
     end if;
 
-    perform search_hold(guild, bot);
     perform pg_advisory_xact_lock(hashtext('guildlog.held'),
                                   hashint8(guild));
 
@@ -286,6 +285,9 @@ end $$;
 create or replace function entries_remove(guild bigint, bot smallint,
     ids bigint[])
 returns void language plpgsql as $$
+declare
+    went      bigint[];
+    arrivals  bigint[];
 begin
     perform corrections_add(guild, bot, ids, -1);
 
@@ -299,14 +301,16 @@ begin
          where e.guild_id = guild
            and e.bot = entries_remove.bot
            and e.id = any (ids)
-        returning e.arrival
+        returning e.id, e.arrival
     )
+    select array_agg(g.id), array_agg(g.arrival) into went, arrivals
+      from gone g;
+
     update log_event k
        set entry_id = null
-      from gone g
      where k.guild_id = guild
        and k.bot = entries_remove.bot
-       and k.arrival = g.arrival
+       and k.arrival = any (arrivals)
        and k.entry_id is not null;
 
     update log_head h
@@ -316,6 +320,8 @@ begin
      where h.guild_id = guild
        and h.bot = entries_remove.bot
        and h.first_log_at in (select id_time(i) from unnest(ids) i);
+
+    perform search_removed(guild, bot, went, arrivals);
 end $$;
 
 

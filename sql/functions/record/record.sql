@@ -121,6 +121,10 @@ begin
     ids := record_store(guild, bot, arrival, received, settings, b, docs,
                         verdicts, routes);
     ids := record_events(guild, bot, arrival, b.events, verdicts, ids);
+
+    if arrival >> 10 < arrival + cardinality(b.events) >> 10 then
+        perform search_come_due(guild, bot);
+    end if;
 end $$;
 
 

@@ -1,0 +1,353 @@
+-- The index of searches of a server and bot: who has one, how far it has come,
+-- what takes entries out of it. The module makes the segments and reads them:
+-- see "Searching" in sql/README.md. Here they are bytes.
+--
+-- Invariants: each entry with an arrival up to search_head.arrival is in one
+-- segment, but for those of the back part (an id below back_id, an arrival up
+-- to back_arrival), of days before oldest, and in search_gone. Each entry that
+-- arrived later has its row in log_event. A segment is of one day and is never
+-- changed. Who changes any of it holds the row of search_head, which is the
+-- last of all locks.
+
+
+-- The format of the segments. An index of another one is made anew.
+
+create or replace function search_format()
+returns smallint language sql immutable as $$ select 1::smallint $$;
+
+
+-- How many entries a segment has at most, and a run of the index.
+
+create or replace function search_most()
+returns int language sql immutable as $$ select 16384 $$;
+
+
+-- The day (UTC, since 2015) of an id, and the first id of a day.
+
+create or replace function search_day(id bigint)
+returns int language sql immutable as $$
+    select ((id >> 22) / 86400000)::int
+$$;
+
+
+create or replace function search_first(day int)
+returns bigint language sql immutable as $$
+    select (day::bigint * 86400000) << 22
+$$;
+
+
+-- The first day that an index has: of 30 days, and ten minutes more for
+-- requests on their way.
+
+create or replace function search_oldest()
+returns int language sql stable as $$
+    select search_day(time_id(ms(now()) - 600000 - retention_ms('pro')))
+$$;
+
+
+-- The last day that is over, for ten minutes at least.
+
+create or replace function search_closed()
+returns int language sql stable as $$
+    select search_day(time_id(ms(now()) - 600000)) - 1
+$$;
+
+
+-- The last arrival whose entry no request can take back any more.
+
+create or replace function search_until(guild bigint, bot smallint)
+returns bigint language plpgsql stable as $$
+begin
+    return (
+        select least(h.arrival, (
+                   select min(e.arrival) - 1
+                     from held_entry x
+                    cross join lateral log_entry_one(
+                              guild, search_until.bot, x.id) e
+                    where x.guild_id = guild and x.bot = search_until.bot
+                      and x.until > clock_timestamp()))
+          from log_head h
+         where h.guild_id = guild and h.bot = search_until.bot);
+end $$;
+
+
+-- When a server is looked at again of which nothing waits: once a day within
+-- the first hour, each at its own time. So what is in no segment is younger
+-- than the events.
+
+create or replace function search_daily(guild bigint)
+returns timestamptz language sql stable as $$
+    select date_trunc('day', now() - interval '10 minutes', 'UTC')
+           + interval '1 day 10 minutes'
+           + (hashint8(guild) & 2047) * interval '1 second'
+$$;
+
+
+-- Makes the index of a (server, bot) anew: from now on all that there is is its
+-- back part. What is being made of it is thrown away.
+
+create or replace function search_begin(guild bigint, bot smallint)
+returns void language plpgsql as $$
+begin
+    perform from search_head s
+      where s.guild_id = guild and s.bot = search_begin.bot
+        and not s.leaving
+        for update;
+
+    if not found then
+        return;
+    end if;
+
+    delete from search_segment s
+     where s.guild_id = guild and s.bot = search_begin.bot;
+    delete from search_gone g
+     where g.guild_id = guild and g.bot = search_begin.bot;
+    update search_head s
+       set (format, arrival, back_id, back_arrival, erased, oldest, closed,
+            due_at)
+           = (search_format(), u.until, 9223372036854775807, u.until,
+              s.erased + 1, search_oldest(), 0, now())
+      from (select coalesce(search_until(guild, search_begin.bot),
+                            0)) u (until)
+     where s.guild_id = guild and s.bot = search_begin.bot;
+end $$;
+
+
+-- The index is not read until it is made anew, by search_begin().
+
+create or replace function search_drop(guild bigint, bot smallint)
+returns void language plpgsql as $$
+begin
+    update search_head s
+       set format = 0, erased = s.erased + 1
+     where s.guild_id = guild and s.bot = search_drop.bot;
+end $$;
+
+
+-- These entries go. Whoever removes entries calls this in his transaction.
+
+create or replace function search_removed(guild bigint, bot smallint,
+    ids bigint[], arrivals bigint[])
+returns void language plpgsql as $$
+begin
+    with head as (
+        update search_head s
+           set erased = s.erased + 1
+         where s.guild_id = guild and s.bot = search_removed.bot
+        returning s.arrival, s.back_id, s.back_arrival, s.oldest
+    )
+    insert into search_gone (guild_id, bot, id)
+    select guild, search_removed.bot, r.id
+      from unnest(ids, arrivals) r (id, arrival), head h
+     where r.arrival <= h.arrival
+       and not (r.id < h.back_id and r.arrival <= h.back_arrival)
+       and r.id >= search_first(h.oldest)
+    on conflict do nothing;
+end $$;
+
+
+-- So many entries have arrived that they are worth a segment: whoever records
+-- calls this as his last act.
+
+create or replace function search_come_due(guild bigint, bot smallint)
+returns void language plpgsql as $$
+begin
+    update search_head s
+       set due_at = now()
+     where s.guild_id = guild and s.bot = search_come_due.bot
+       and s.due_at > now();
+end $$;
+
+
+-- The events before that time are about to go. An index that has not come to
+-- all of them is not read until it is made anew; true: there was one.
+
+create or replace function search_forgets(before timestamptz)
+returns boolean language plpgsql as $$
+begin
+    update search_head s
+       set format = 0, erased = s.erased + 1
+     where s.format > 0
+       and exists (select from log_event k
+                    where k.guild_id = s.guild_id and k.bot = s.bot
+                      and k.entry_id is not null
+                      and k.arrival > s.arrival
+                      and k.recorded_at < before);
+    return found;
+end $$;
+
+
+-- Gives an index to servers that have none but may read far back, at most so
+-- many; how many. Whoever removes entries is waited for: he does not see the
+-- new row as yet.
+
+create or replace function search_give(most int)
+returns int language plpgsql as $$
+declare
+    given  int := 0;
+    head   record;
+begin
+    for head in
+        select h.guild_id, h.bot from log_head h
+          join server s on s.guild_id = h.guild_id and s.plan = 'pro'
+           and s.forgotten_at is null
+         where h.arrival > 0
+           and not exists (select from search_head x
+                            where x.guild_id = h.guild_id and x.bot = h.bot)
+         limit most
+    loop
+        perform from log_head h
+          where h.guild_id = head.guild_id and h.bot = head.bot
+            for update skip locked;
+        continue when not found;
+
+        insert into search_head (guild_id, bot)
+        values (head.guild_id, head.bot)
+        on conflict do nothing;
+        given := given + 1;
+    end loop;
+
+    return given;
+end $$;
+
+
+-- Takes it from a server that may read no further back than an hour, and could
+-- not within the last 7 days: so many segments at a time. Of how many servers
+-- it took some.
+
+create or replace function search_take(most int)
+returns int language plpgsql as $$
+declare
+    taken  int := 0;
+    head   record;
+begin
+    for head in
+        select s.guild_id, s.bot from search_head s
+          join server v on v.guild_id = s.guild_id
+         where s.leaving or not plan_keeps(v.plan, v.lapsed_at)
+         limit 10
+    loop
+        taken := taken + keeper_each('searchable', head.guild_id, head.bot,
+                             'select search_leave($1, $2, $3)', most);
+    end loop;
+
+    return taken;
+end $$;
+
+
+create or replace function search_leave(guild bigint, bot smallint, most int)
+returns int language plpgsql as $$
+declare
+    n  int;
+begin
+    update search_head s
+       set leaving = true, format = 0, erased = s.erased + 1
+     where s.guild_id = guild and s.bot = search_leave.bot;
+
+    delete from search_segment s
+     where s.guild_id = guild and s.bot = search_leave.bot
+       and s.key = any (array(
+               select x.key from search_segment x
+                where x.guild_id = guild and x.bot = search_leave.bot
+                limit most));
+    get diagnostics n = row_count;
+
+    if n < most then
+        delete from search_gone g
+         where g.guild_id = guild and g.bot = search_leave.bot;
+        delete from search_head s
+         where s.guild_id = guild and s.bot = search_leave.bot;
+    end if;
+
+    return 1;
+end $$;
+
+
+-- Forgets the days that nobody may read any more, of at most so many servers;
+-- of how many it did.
+
+create or replace function search_expire(most int)
+returns int language plpgsql as $$
+declare
+    done  int := 0;
+    head  record;
+begin
+    for head in
+        select s.guild_id, s.bot from search_head s
+         where s.oldest < search_oldest() and s.format > 0
+         limit most
+    loop
+        done := done + keeper_each('searchable', head.guild_id, head.bot,
+                            'select search_expire_of($1, $2)', null);
+    end loop;
+
+    return done;
+end $$;
+
+
+create or replace function search_expire_of(guild bigint, bot smallint)
+returns int language plpgsql as $$
+begin
+    update search_head s
+       set oldest = search_oldest()
+     where s.guild_id = guild and s.bot = search_expire_of.bot;
+
+    delete from search_segment s
+     where s.guild_id = guild and s.bot = search_expire_of.bot
+       and s.day < search_oldest();
+    delete from search_gone g
+     where g.guild_id = guild and g.bot = search_expire_of.bot
+       and g.id < search_first(search_oldest());
+    return 1;
+end $$;
+
+
+-- Makes those anew that have to be, at most so many; how many. One that has
+-- not the first of its days lost it to a clock that was ahead. While a person
+-- of the server is being forgotten its entries change.
+
+create or replace function search_renew(most int)
+returns int language plpgsql as $$
+declare
+    done  int := 0;
+    head  record;
+begin
+    for head in
+        select s.guild_id, s.bot from search_head s
+         where (s.format <> search_format() or s.oldest > search_oldest())
+           and not s.leaving
+           and not exists (select from forgotten_person p
+                            where p.guild_id = s.guild_id)
+         limit most
+    loop
+        done := done + keeper_each('searchable', head.guild_id, head.bot,
+                            'select 1 from search_begin($1, $2)', null);
+    end loop;
+
+    return done;
+end $$;
+
+
+-- The keeper's task: servers that come to an index or lose it, and what is past
+-- keeping. A time further ahead than any was told by a clock that was ahead.
+-- Undone: nothing that anybody would notice.
+
+create or replace function keeper_searchable(budget int, out more boolean,
+    out lag bigint)
+language plpgsql as $$
+declare
+    most  constant int := greatest(budget / 200, 1);
+begin
+    perform server_lapses();
+
+    update search_head s
+       set due_at = now() where s.due_at > now() + interval '26 hours';
+    delete from keeper_parked p
+     where p.task = 'search' and p.until < now() - interval '1 day';
+
+    more := search_expire(most) >= most;
+    more := search_take(most) > 0 or more;
+    more := search_give(most) >= most or more;
+    more := search_renew(most) >= most or more;
+    lag := 0;
+end $$;
