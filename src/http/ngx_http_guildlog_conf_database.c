@@ -6,88 +6,85 @@
 #include "http/ngx_http_guildlog_conf.h"
 
 
-typedef char *(*ngx_http_guildlog_param_pt)(ngx_conf_t *cf, void *field,
+typedef char *(*conf_database_param_pt)(ngx_conf_t *cf, void *field,
     ngx_str_t *value);
 
 typedef struct {
     const char                    *name;
     size_t                         offset;
-    ngx_http_guildlog_param_pt     set;
-} ngx_http_guildlog_param_t;
+    conf_database_param_pt         set;
+} conf_database_param_t;
 
 
-static char *ngx_http_guildlog_param_hosts(ngx_conf_t *cf, void *field,
+static char *conf_database_param_hosts(ngx_conf_t *cf, void *field,
     ngx_str_t *value);
-static char *ngx_http_guildlog_param_port(ngx_conf_t *cf, void *field,
+static char *conf_database_param_port(ngx_conf_t *cf, void *field,
     ngx_str_t *value);
-static char *ngx_http_guildlog_param_string(ngx_conf_t *cf, void *field,
+static char *conf_database_param_string(ngx_conf_t *cf, void *field,
     ngx_str_t *value);
-static char *ngx_http_guildlog_param_file(ngx_conf_t *cf, void *field,
+static char *conf_database_param_file(ngx_conf_t *cf, void *field,
     ngx_str_t *value);
-static char *ngx_http_guildlog_param_number(ngx_conf_t *cf, void *field,
+static char *conf_database_param_number(ngx_conf_t *cf, void *field,
     ngx_str_t *value);
-static char *ngx_http_guildlog_param_time(ngx_conf_t *cf, void *field,
+static char *conf_database_param_time(ngx_conf_t *cf, void *field,
     ngx_str_t *value);
-static char *ngx_http_guildlog_param_flag(ngx_conf_t *cf, void *field,
+static char *conf_database_param_flag(ngx_conf_t *cf, void *field,
     ngx_str_t *value);
-static char *ngx_http_guildlog_init_database(ngx_conf_t *cf,
+static char *conf_database_init(ngx_conf_t *cf,
     ngx_guildlog_database_t *database);
-static ngx_int_t ngx_http_guildlog_read_password(ngx_conf_t *cf,
+static ngx_int_t conf_database_password(ngx_conf_t *cf,
     ngx_guildlog_database_t *database);
-static ngx_guildlog_database_t *ngx_http_guildlog_named_database(
+static ngx_guildlog_database_t *conf_database_named(
     ngx_http_guildlog_main_conf_t *gmcf, const ngx_str_t *name);
 
 
-static const ngx_http_guildlog_param_t
-    ngx_http_guildlog_database_params[] =
-{
+static const conf_database_param_t  conf_database_params[] = {
     { "host", offsetof(ngx_guildlog_database_t, hosts),
-      ngx_http_guildlog_param_hosts },
+      conf_database_param_hosts },
     { "port", offsetof(ngx_guildlog_database_t, port),
-      ngx_http_guildlog_param_port },
+      conf_database_param_port },
     { "dbname", offsetof(ngx_guildlog_database_t, dbname),
-      ngx_http_guildlog_param_string },
+      conf_database_param_string },
     { "user", offsetof(ngx_guildlog_database_t, user),
-      ngx_http_guildlog_param_string },
+      conf_database_param_string },
     { "password_file", offsetof(ngx_guildlog_database_t, password_file),
-      ngx_http_guildlog_param_file },
+      conf_database_param_file },
     { "sslmode", offsetof(ngx_guildlog_database_t, sslmode),
-      ngx_http_guildlog_param_string },
+      conf_database_param_string },
     { "sslrootcert", offsetof(ngx_guildlog_database_t, sslrootcert),
-      ngx_http_guildlog_param_file },
+      conf_database_param_file },
     { "connections", offsetof(ngx_guildlog_database_t, connections),
-      ngx_http_guildlog_param_number },
+      conf_database_param_number },
     { "long_connections", offsetof(ngx_guildlog_database_t, long_connections),
-      ngx_http_guildlog_param_number },
+      conf_database_param_number },
     { "depth", offsetof(ngx_guildlog_database_t, depth),
-      ngx_http_guildlog_param_number },
+      conf_database_param_number },
     { "queue", offsetof(ngx_guildlog_database_t, queue),
-      ngx_http_guildlog_param_number },
+      conf_database_param_number },
     { "connect_timeout", offsetof(ngx_guildlog_database_t, connect_timeout),
-      ngx_http_guildlog_param_time },
+      conf_database_param_time },
     { "timeout", offsetof(ngx_guildlog_database_t, timeout),
-      ngx_http_guildlog_param_time },
+      conf_database_param_time },
     { "long_timeout", offsetof(ngx_guildlog_database_t, long_timeout),
-      ngx_http_guildlog_param_time },
+      conf_database_param_time },
     { "queue_timeout", offsetof(ngx_guildlog_database_t, queue_timeout),
-      ngx_http_guildlog_param_time },
+      conf_database_param_time },
     { "prepare", offsetof(ngx_guildlog_database_t, prepare),
-      ngx_http_guildlog_param_flag },
+      conf_database_param_flag },
     { NULL, 0, NULL }
 };
 
 
 char *
-ngx_http_guildlog_conf_database(ngx_conf_t *cf, ngx_command_t *cmd,
-    void *conf)
+ngx_http_guildlog_conf_database(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 {
     ngx_http_guildlog_main_conf_t *gmcf = conf;
 
-    char                              *error;
-    ngx_str_t                         *args, value;
-    ngx_uint_t                         i;
-    ngx_guildlog_database_t           *database, **added;
-    const ngx_http_guildlog_param_t   *param;
+    char                         *error;
+    ngx_str_t                    *args, value;
+    ngx_uint_t                    i;
+    ngx_guildlog_database_t      *database, **added;
+    const conf_database_param_t  *param;
 
     database = ngx_pcalloc(cf->pool, sizeof(ngx_guildlog_database_t));
     if (database == NULL) {
@@ -124,8 +121,7 @@ ngx_http_guildlog_conf_database(ngx_conf_t *cf, ngx_command_t *cmd,
             continue;
         }
 
-        for (param = ngx_http_guildlog_database_params; param->name; param++)
-        {
+        for (param = conf_database_params; param->name; param++) {
             if (ngx_http_guildlog_conf_is(&args[i], param->name, &value)) {
                 break;
             }
@@ -140,7 +136,7 @@ ngx_http_guildlog_conf_database(ngx_conf_t *cf, ngx_command_t *cmd,
         }
     }
 
-    if (ngx_http_guildlog_named_database(gmcf, &database->name)) {
+    if (conf_database_named(gmcf, &database->name)) {
         return "is duplicate";
     }
 
@@ -155,12 +151,12 @@ ngx_http_guildlog_conf_database(ngx_conf_t *cf, ngx_command_t *cmd,
 
     ngx_http_guildlog_conf_used(cf);
 
-    return ngx_http_guildlog_init_database(cf, database);
+    return conf_database_init(cf, database);
 }
 
 
 static char *
-ngx_http_guildlog_param_hosts(ngx_conf_t *cf, void *field, ngx_str_t *value)
+conf_database_param_hosts(ngx_conf_t *cf, void *field, ngx_str_t *value)
 {
     ngx_array_t *hosts = field;
 
@@ -195,7 +191,7 @@ ngx_http_guildlog_param_hosts(ngx_conf_t *cf, void *field, ngx_str_t *value)
 
 
 static char *
-ngx_http_guildlog_param_port(ngx_conf_t *cf, void *field, ngx_str_t *value)
+conf_database_param_port(ngx_conf_t *cf, void *field, ngx_str_t *value)
 {
     in_port_t *port = field;
 
@@ -214,7 +210,7 @@ ngx_http_guildlog_param_port(ngx_conf_t *cf, void *field, ngx_str_t *value)
 
 
 static char *
-ngx_http_guildlog_param_string(ngx_conf_t *cf, void *field, ngx_str_t *value)
+conf_database_param_string(ngx_conf_t *cf, void *field, ngx_str_t *value)
 {
     ngx_str_t *s = field;
 
@@ -225,7 +221,7 @@ ngx_http_guildlog_param_string(ngx_conf_t *cf, void *field, ngx_str_t *value)
 
 
 static char *
-ngx_http_guildlog_param_file(ngx_conf_t *cf, void *field, ngx_str_t *value)
+conf_database_param_file(ngx_conf_t *cf, void *field, ngx_str_t *value)
 {
     ngx_str_t *s = field;
 
@@ -237,7 +233,7 @@ ngx_http_guildlog_param_file(ngx_conf_t *cf, void *field, ngx_str_t *value)
 
 
 static char *
-ngx_http_guildlog_param_number(ngx_conf_t *cf, void *field, ngx_str_t *value)
+conf_database_param_number(ngx_conf_t *cf, void *field, ngx_str_t *value)
 {
     ngx_uint_t *number = field;
 
@@ -256,7 +252,7 @@ ngx_http_guildlog_param_number(ngx_conf_t *cf, void *field, ngx_str_t *value)
 
 
 static char *
-ngx_http_guildlog_param_time(ngx_conf_t *cf, void *field, ngx_str_t *value)
+conf_database_param_time(ngx_conf_t *cf, void *field, ngx_str_t *value)
 {
     ngx_msec_t *time_ms = field;
 
@@ -275,7 +271,7 @@ ngx_http_guildlog_param_time(ngx_conf_t *cf, void *field, ngx_str_t *value)
 
 
 static char *
-ngx_http_guildlog_param_flag(ngx_conf_t *cf, void *field, ngx_str_t *value)
+conf_database_param_flag(ngx_conf_t *cf, void *field, ngx_str_t *value)
 {
     ngx_flag_t *flag = field;
 
@@ -287,8 +283,7 @@ ngx_http_guildlog_param_flag(ngx_conf_t *cf, void *field, ngx_str_t *value)
 
 
 static char *
-ngx_http_guildlog_init_database(ngx_conf_t *cf,
-    ngx_guildlog_database_t *database)
+conf_database_init(ngx_conf_t *cf, ngx_guildlog_database_t *database)
 {
     ngx_str_t  *host;
 
@@ -315,7 +310,7 @@ ngx_http_guildlog_init_database(ngx_conf_t *cf,
     }
 
     if (database->password_file.len
-        && ngx_http_guildlog_read_password(cf, database) != NGX_OK)
+        && conf_database_password(cf, database) != NGX_OK)
     {
         return NGX_CONF_ERROR;
     }
@@ -325,8 +320,7 @@ ngx_http_guildlog_init_database(ngx_conf_t *cf,
 
 
 static ngx_int_t
-ngx_http_guildlog_read_password(ngx_conf_t *cf,
-    ngx_guildlog_database_t *database)
+conf_database_password(ngx_conf_t *cf, ngx_guildlog_database_t *database)
 {
     u_char      buf[256];
     ssize_t     n;
@@ -334,8 +328,7 @@ ngx_http_guildlog_read_password(ngx_conf_t *cf,
 
     file = &database->password_file;
 
-    n = ngx_http_guildlog_conf_read(cf, file, buf, sizeof(buf),
-                                    NGX_LOG_WARN);
+    n = ngx_http_guildlog_conf_read(cf, file, buf, sizeof(buf), NGX_LOG_WARN);
 
     if (n == -1) {
         return NGX_ERROR;
@@ -377,7 +370,7 @@ ngx_http_guildlog_conf_database_find(ngx_conf_t *cf, ngx_str_t *name)
         ngx_str_set(name, "default");
     }
 
-    database = ngx_http_guildlog_named_database(gmcf, name);
+    database = conf_database_named(gmcf, name);
 
     if (database == NULL) {
         ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
@@ -416,8 +409,7 @@ ngx_http_guildlog_conf_database_same(const ngx_guildlog_database_t *one,
 
 
 static ngx_guildlog_database_t *
-ngx_http_guildlog_named_database(ngx_http_guildlog_main_conf_t *gmcf,
-    const ngx_str_t *name)
+conf_database_named(ngx_http_guildlog_main_conf_t *gmcf, const ngx_str_t *name)
 {
     ngx_uint_t                 i;
     ngx_guildlog_database_t  **databases;

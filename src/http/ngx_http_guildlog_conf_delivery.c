@@ -6,25 +6,25 @@
 #include "http/ngx_http_guildlog_conf.h"
 
 
-#define NGX_HTTP_GUILDLOG_RATE      50
-#define NGX_HTTP_GUILDLOG_MAX_RATE  100000
+#define CONF_DELIVERY_RATE      50
+#define CONF_DELIVERY_MAX_RATE  100000
 
-#define NGX_HTTP_GUILDLOG_CONNECTIONS      3
-#define NGX_HTTP_GUILDLOG_MAX_CONNECTIONS  100
+#define CONF_DELIVERY_CONNECTIONS      3
+#define CONF_DELIVERY_MAX_CONNECTIONS  100
 
-#define NGX_HTTP_GUILDLOG_MAX_NODE         100   /* bytes */
-#define NGX_HTTP_GUILDLOG_NOT_IN_NODE      "/\"\\{}"
+#define CONF_DELIVERY_MAX_NODE         100   /* bytes */
+#define CONF_DELIVERY_NOT_IN_NODE      "/\"\\{}"
 
 
-static ngx_guildlog_delivery_conf_t *ngx_http_guildlog_delivery_conf(
-    ngx_conf_t *cf, ngx_http_guildlog_main_conf_t *gmcf);
-static ngx_int_t ngx_http_guildlog_delivery_param(
-    ngx_http_guildlog_main_conf_t *gmcf, ngx_str_t *arg);
-static ngx_int_t ngx_http_guildlog_delivery_file(ngx_conf_t *cf,
-    ngx_str_t *file, u_char *buf, size_t size, ngx_str_t *text);
-static ngx_int_t ngx_http_guildlog_bot_id(ngx_pool_t *pool,
-    const ngx_str_t *token, ngx_str_t *id);
-static ngx_int_t ngx_http_guildlog_node(ngx_conf_t *cf, ngx_str_t *node);
+static ngx_guildlog_delivery_conf_t *conf_delivery_get(ngx_conf_t *cf,
+    ngx_http_guildlog_main_conf_t *gmcf);
+static ngx_int_t conf_delivery_param(ngx_http_guildlog_main_conf_t *gmcf,
+    ngx_str_t *arg);
+static ngx_int_t conf_delivery_file(ngx_conf_t *cf, ngx_str_t *file,
+    u_char *buf, size_t size, ngx_str_t *text);
+static ngx_int_t conf_delivery_bot_id(ngx_pool_t *pool, const ngx_str_t *token,
+    ngx_str_t *id);
+static ngx_int_t conf_delivery_node(ngx_conf_t *cf, ngx_str_t *node);
 
 
 /* guildlog_platform url [trusted=file] */
@@ -38,7 +38,7 @@ ngx_http_guildlog_conf_delivery_platform(ngx_conf_t *cf, ngx_command_t *cmd,
     ngx_str_t                     *args, trusted;
     ngx_guildlog_delivery_conf_t  *delivery;
 
-    delivery = ngx_http_guildlog_delivery_conf(cf, gmcf);
+    delivery = conf_delivery_get(cf, gmcf);
     if (delivery == NULL) {
         return NGX_CONF_ERROR;
     }
@@ -78,7 +78,7 @@ ngx_http_guildlog_conf_delivery_rate(ngx_conf_t *cf, ngx_command_t *cmd,
     ngx_str_t                     *args;
     ngx_guildlog_delivery_conf_t  *delivery;
 
-    delivery = ngx_http_guildlog_delivery_conf(cf, gmcf);
+    delivery = conf_delivery_get(cf, gmcf);
     if (delivery == NULL) {
         return NGX_CONF_ERROR;
     }
@@ -96,7 +96,7 @@ ngx_http_guildlog_conf_delivery_rate(ngx_conf_t *cf, ngx_command_t *cmd,
 
     n = ngx_atoi(args[1].data, args[1].len);
 
-    if (n < 1 || n > NGX_HTTP_GUILDLOG_MAX_RATE) {
+    if (n < 1 || n > CONF_DELIVERY_MAX_RATE) {
         return "takes a number of requests a second, or \"off\"";
     }
 
@@ -119,7 +119,7 @@ ngx_http_guildlog_conf_delivery_bot_token(ngx_conf_t *cf, ngx_command_t *cmd,
     ngx_uint_t                     bot, i;
     ngx_guildlog_delivery_conf_t  *delivery;
 
-    delivery = ngx_http_guildlog_delivery_conf(cf, gmcf);
+    delivery = conf_delivery_get(cf, gmcf);
     if (delivery == NULL) {
         return NGX_CONF_ERROR;
     }
@@ -140,9 +140,7 @@ ngx_http_guildlog_conf_delivery_bot_token(ngx_conf_t *cf, ngx_command_t *cmd,
         return "is duplicate";
     }
 
-    if (ngx_http_guildlog_delivery_file(cf, &args[2], buf, sizeof(buf), &text)
-        != NGX_OK)
-    {
+    if (conf_delivery_file(cf, &args[2], buf, sizeof(buf), &text) != NGX_OK) {
         return NGX_CONF_ERROR;
     }
 
@@ -166,8 +164,7 @@ ngx_http_guildlog_conf_delivery_bot_token(ngx_conf_t *cf, ngx_command_t *cmd,
     delivery->bots[bot].data = p;
     delivery->bots[bot].len = ngx_sprintf(p, "Bot %V", &text) - p;
 
-    if (ngx_http_guildlog_bot_id(cf->pool, &text,
-                                 &delivery->applications[bot])
+    if (conf_delivery_bot_id(cf->pool, &text, &delivery->applications[bot])
         != NGX_OK)
     {
         return NGX_CONF_ERROR;
@@ -182,8 +179,7 @@ ngx_http_guildlog_conf_delivery_bot_token(ngx_conf_t *cf, ngx_command_t *cmd,
 /* guildlog_delivery secret=file [database=name] [node=name] [connections=n] */
 
 char *
-ngx_http_guildlog_conf_delivery(ngx_conf_t *cf, ngx_command_t *cmd,
-    void *conf)
+ngx_http_guildlog_conf_delivery(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 {
     ngx_http_guildlog_main_conf_t *gmcf = conf;
 
@@ -192,7 +188,7 @@ ngx_http_guildlog_conf_delivery(ngx_conf_t *cf, ngx_command_t *cmd,
     ngx_uint_t                     i;
     ngx_guildlog_delivery_conf_t  *delivery;
 
-    delivery = ngx_http_guildlog_delivery_conf(cf, gmcf);
+    delivery = conf_delivery_get(cf, gmcf);
     if (delivery == NULL) {
         return NGX_CONF_ERROR;
     }
@@ -209,7 +205,7 @@ ngx_http_guildlog_conf_delivery(ngx_conf_t *cf, ngx_command_t *cmd,
 
     for (i = 1; i < cf->args->nelts; i++) {
         if (!ngx_http_guildlog_conf_is(&args[i], "secret", &file)
-            && ngx_http_guildlog_delivery_param(gmcf, &args[i]) != NGX_OK)
+            && conf_delivery_param(gmcf, &args[i]) != NGX_OK)
         {
             return ngx_http_guildlog_conf_invalid(cf, &args[i]);
         }
@@ -219,9 +215,7 @@ ngx_http_guildlog_conf_delivery(ngx_conf_t *cf, ngx_command_t *cmd,
         return "needs \"secret=file\"";
     }
 
-    if (ngx_http_guildlog_delivery_file(cf, &file, buf, sizeof(buf), &text)
-        != NGX_OK)
-    {
+    if (conf_delivery_file(cf, &file, buf, sizeof(buf), &text) != NGX_OK) {
         return NGX_CONF_ERROR;
     }
 
@@ -239,8 +233,7 @@ ngx_http_guildlog_conf_delivery(ngx_conf_t *cf, ngx_command_t *cmd,
 
 
 static ngx_int_t
-ngx_http_guildlog_delivery_param(ngx_http_guildlog_main_conf_t *gmcf,
-    ngx_str_t *arg)
+conf_delivery_param(ngx_http_guildlog_main_conf_t *gmcf, ngx_str_t *arg)
 {
     ngx_int_t  n;
     ngx_str_t  value;
@@ -250,8 +243,8 @@ ngx_http_guildlog_delivery_param(ngx_http_guildlog_main_conf_t *gmcf,
     }
 
     if (ngx_http_guildlog_conf_is(arg, "node", &value)) {
-        if (value.len > NGX_HTTP_GUILDLOG_MAX_NODE
-            || strpbrk((char *) value.data, NGX_HTTP_GUILDLOG_NOT_IN_NODE))
+        if (value.len > CONF_DELIVERY_MAX_NODE
+            || strpbrk((char *) value.data, CONF_DELIVERY_NOT_IN_NODE))
         {
             return NGX_ERROR;
         }
@@ -263,7 +256,7 @@ ngx_http_guildlog_delivery_param(ngx_http_guildlog_main_conf_t *gmcf,
     if (ngx_http_guildlog_conf_is(arg, "connections", &value)) {
         n = ngx_atoi(value.data, value.len);
 
-        if (n < 1 || n > NGX_HTTP_GUILDLOG_MAX_CONNECTIONS) {
+        if (n < 1 || n > CONF_DELIVERY_MAX_CONNECTIONS) {
             return NGX_ERROR;
         }
 
@@ -286,7 +279,7 @@ ngx_http_guildlog_conf_delivery_unproved(ngx_conf_t *cf, ngx_command_t *cmd,
     ngx_str_t                     *args;
     ngx_guildlog_delivery_conf_t  *delivery;
 
-    delivery = ngx_http_guildlog_delivery_conf(cf, gmcf);
+    delivery = conf_delivery_get(cf, gmcf);
     if (delivery == NULL) {
         return NGX_CONF_ERROR;
     }
@@ -312,8 +305,7 @@ ngx_http_guildlog_conf_delivery_unproved(ngx_conf_t *cf, ngx_command_t *cmd,
 
 
 static ngx_guildlog_delivery_conf_t *
-ngx_http_guildlog_delivery_conf(ngx_conf_t *cf,
-    ngx_http_guildlog_main_conf_t *gmcf)
+conf_delivery_get(ngx_conf_t *cf, ngx_http_guildlog_main_conf_t *gmcf)
 {
     if (gmcf->delivery == NULL) {
         gmcf->delivery = ngx_pcalloc(cf->pool,
@@ -322,7 +314,7 @@ ngx_http_guildlog_delivery_conf(ngx_conf_t *cf,
         if (gmcf->delivery) {
             gmcf->delivery->rate = NGX_CONF_UNSET_UINT;
             gmcf->delivery->resend = NGX_CONF_UNSET;
-            gmcf->delivery->connections = NGX_HTTP_GUILDLOG_CONNECTIONS;
+            gmcf->delivery->connections = CONF_DELIVERY_CONNECTIONS;
         }
     }
 
@@ -331,8 +323,8 @@ ngx_http_guildlog_delivery_conf(ngx_conf_t *cf,
 
 
 static ngx_int_t
-ngx_http_guildlog_delivery_file(ngx_conf_t *cf, ngx_str_t *file, u_char *buf,
-    size_t size, ngx_str_t *text)
+conf_delivery_file(ngx_conf_t *cf, ngx_str_t *file, u_char *buf, size_t size,
+    ngx_str_t *text)
 {
     ssize_t  n;
 
@@ -363,8 +355,7 @@ ngx_http_guildlog_delivery_file(ngx_conf_t *cf, ngx_str_t *file, u_char *buf,
  */
 
 static ngx_int_t
-ngx_http_guildlog_bot_id(ngx_pool_t *pool, const ngx_str_t *token,
-    ngx_str_t *id)
+conf_delivery_bot_id(ngx_pool_t *pool, const ngx_str_t *token, ngx_str_t *id)
 {
     u_char     *dot;
     ngx_str_t   src;
@@ -420,7 +411,7 @@ ngx_http_guildlog_conf_delivery_init(ngx_conf_t *cf,
     }
 
     if (delivery->rate == NGX_CONF_UNSET_UINT) {
-        delivery->rate = NGX_HTTP_GUILDLOG_RATE;
+        delivery->rate = CONF_DELIVERY_RATE;
     }
 
     if (delivery->resend == NGX_CONF_UNSET) {
@@ -436,7 +427,7 @@ ngx_http_guildlog_conf_delivery_init(ngx_conf_t *cf,
     gmcf->delivers_to->delivery_connections = delivery->connections;
 
     if (delivery->node.len == 0
-        && ngx_http_guildlog_node(cf, &delivery->node) != NGX_OK)
+        && conf_delivery_node(cf, &delivery->node) != NGX_OK)
     {
         return NGX_CONF_ERROR;
     }
@@ -448,7 +439,7 @@ ngx_http_guildlog_conf_delivery_init(ngx_conf_t *cf,
 /* names the host and the nginx on it, in the same way after each start */
 
 static ngx_int_t
-ngx_http_guildlog_node(ngx_conf_t *cf, ngx_str_t *node)
+conf_delivery_node(ngx_conf_t *cf, ngx_str_t *node)
 {
     size_t   size;
     u_char  *p;
@@ -467,7 +458,7 @@ ngx_http_guildlog_node(ngx_conf_t *cf, ngx_str_t *node)
                 - node->data;
 
     for (p = node->data; p < node->data + node->len; p++) {
-        if (ngx_strchr(NGX_HTTP_GUILDLOG_NOT_IN_NODE, *p)) {
+        if (ngx_strchr(CONF_DELIVERY_NOT_IN_NODE, *p)) {
             *p = '-';
         }
     }

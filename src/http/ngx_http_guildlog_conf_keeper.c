@@ -6,9 +6,9 @@
 #include "http/ngx_http_guildlog_conf.h"
 
 
-static ngx_int_t ngx_http_guildlog_keeper_param(ngx_conf_t *cf,
+static ngx_int_t conf_keeper_param(ngx_conf_t *cf,
     ngx_http_guildlog_main_conf_t *gmcf, ngx_str_t *arg);
-static ngx_int_t ngx_http_guildlog_hours(ngx_str_t *value, ngx_uint_t *from,
+static ngx_int_t conf_keeper_hours(ngx_str_t *value, ngx_uint_t *from,
     ngx_uint_t *to);
 
 
@@ -40,7 +40,7 @@ ngx_http_guildlog_conf_keeper(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
     }
 
     for (i = 2; i < cf->args->nelts; i++) {
-        rc = ngx_http_guildlog_keeper_param(cf, gmcf, &args[i]);
+        rc = conf_keeper_param(cf, gmcf, &args[i]);
 
         if (rc != NGX_OK) {
             ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "%s parameter \"%V\"",
@@ -57,8 +57,8 @@ ngx_http_guildlog_conf_keeper(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 /* NGX_DECLINED: that database was named before */
 
 static ngx_int_t
-ngx_http_guildlog_keeper_param(ngx_conf_t *cf,
-    ngx_http_guildlog_main_conf_t *gmcf, ngx_str_t *arg)
+conf_keeper_param(ngx_conf_t *cf, ngx_http_guildlog_main_conf_t *gmcf,
+    ngx_str_t *arg)
 {
     ngx_int_t                    n;
     ngx_str_t                    value, *name;
@@ -95,8 +95,7 @@ ngx_http_guildlog_keeper_param(ngx_conf_t *cf,
     }
 
     if (ngx_http_guildlog_conf_is(arg, "hours", &value)) {
-        return ngx_http_guildlog_hours(&value, &keeper->from_hour,
-                                       &keeper->to_hour);
+        return conf_keeper_hours(&value, &keeper->from_hour, &keeper->to_hour);
     }
 
     if (ngx_http_guildlog_conf_is(arg, "budget", &value)) {
@@ -128,7 +127,7 @@ ngx_http_guildlog_keeper_param(ngx_conf_t *cf,
 /* "2-5" is from 2:00 to 5:00, "22-3" goes over midnight, "0-24" is all day */
 
 static ngx_int_t
-ngx_http_guildlog_hours(ngx_str_t *value, ngx_uint_t *from, ngx_uint_t *to)
+conf_keeper_hours(ngx_str_t *value, ngx_uint_t *from, ngx_uint_t *to)
 {
     u_char     *dash, *end;
     ngx_int_t   first, last;

@@ -7,18 +7,17 @@
 #include "shm/ngx_guildlog_limit.h"
 
 
-#define NGX_HTTP_GUILDLOG_REQUESTS  500
-#define NGX_HTTP_GUILDLOG_WINDOW    10000
+#define CONF_LIMIT_REQUESTS  500
+#define CONF_LIMIT_WINDOW    10000
 
 
-static ngx_shm_zone_t *ngx_http_guildlog_add_zone(ngx_conf_t *cf,
-    ngx_str_t *name, size_t size);
-static char *ngx_http_guildlog_limit_param(ngx_conf_t *cf,
+static ngx_shm_zone_t *conf_limit_add_zone(ngx_conf_t *cf, ngx_str_t *name,
+    size_t size);
+static char *conf_limit_param(ngx_conf_t *cf,
     ngx_http_guildlog_limit_conf_t *limit, ngx_str_t *arg);
-static char *ngx_http_guildlog_init_limit(ngx_conf_t *cf,
+static char *conf_limit_init(ngx_conf_t *cf,
     ngx_http_guildlog_limit_conf_t *limit);
-static ngx_http_guildlog_limit_conf_t *ngx_http_guildlog_create_limit(
-    ngx_conf_t *cf);
+static ngx_http_guildlog_limit_conf_t *conf_limit_create(ngx_conf_t *cf);
 
 
 char *
@@ -52,13 +51,13 @@ ngx_http_guildlog_conf_limit_zone(ngx_conf_t *cf, ngx_command_t *cmd,
         return NGX_CONF_ERROR;
     }
 
-    return ngx_http_guildlog_add_zone(cf, &name, size) ? NGX_CONF_OK
+    return conf_limit_add_zone(cf, &name, size) ? NGX_CONF_OK
                                                        : NGX_CONF_ERROR;
 }
 
 
 static ngx_shm_zone_t *
-ngx_http_guildlog_add_zone(ngx_conf_t *cf, ngx_str_t *name, size_t size)
+conf_limit_add_zone(ngx_conf_t *cf, ngx_str_t *name, size_t size)
 {
     ngx_str_t                       prefixed;
     ngx_shm_zone_t                 *zone;
@@ -86,8 +85,7 @@ ngx_http_guildlog_add_zone(ngx_conf_t *cf, ngx_str_t *name, size_t size)
     if (name->len == sizeof("guildlog") - 1
         && ngx_strncmp(name->data, "guildlog", sizeof("guildlog") - 1) == 0)
     {
-        gmcf = ngx_http_conf_get_module_main_conf(cf,
-                                                  ngx_http_guildlog_module);
+        gmcf = ngx_http_conf_get_module_main_conf(cf, ngx_http_guildlog_module);
         gmcf->limit_zone = zone;
     }
 
@@ -118,13 +116,13 @@ ngx_http_guildlog_conf_limit(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
         return NGX_CONF_OK;
     }
 
-    limit = ngx_http_guildlog_create_limit(cf);
+    limit = conf_limit_create(cf);
     if (limit == NULL) {
         return NGX_CONF_ERROR;
     }
 
     for (i = 1; i < cf->args->nelts; i++) {
-        error = ngx_http_guildlog_limit_param(cf, limit, &args[i]);
+        error = conf_limit_param(cf, limit, &args[i]);
 
         if (error != NGX_CONF_OK) {
             return error;
@@ -133,13 +131,13 @@ ngx_http_guildlog_conf_limit(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 
     glcf->own_limit = limit;
 
-    return ngx_http_guildlog_init_limit(cf, limit);
+    return conf_limit_init(cf, limit);
 }
 
 
 static char *
-ngx_http_guildlog_limit_param(ngx_conf_t *cf,
-    ngx_http_guildlog_limit_conf_t *limit, ngx_str_t *arg)
+conf_limit_param(ngx_conf_t *cf, ngx_http_guildlog_limit_conf_t *limit,
+    ngx_str_t *arg)
 {
     ngx_int_t                          n;
     ngx_str_t                          value;
@@ -200,15 +198,14 @@ ngx_http_guildlog_limit_param(ngx_conf_t *cf,
 
 
 static char *
-ngx_http_guildlog_init_limit(ngx_conf_t *cf,
-    ngx_http_guildlog_limit_conf_t *limit)
+conf_limit_init(ngx_conf_t *cf, ngx_http_guildlog_limit_conf_t *limit)
 {
     u_char           *p;
     const ngx_str_t  *key;
 
     static const ngx_str_t  none = ngx_null_string;
 
-    limit->zone = ngx_http_guildlog_add_zone(cf, &limit->zone_name, 0);
+    limit->zone = conf_limit_add_zone(cf, &limit->zone_name, 0);
     if (limit->zone == NULL) {
         return NGX_CONF_ERROR;
     }
@@ -247,11 +244,9 @@ ngx_http_guildlog_conf_limit_default(ngx_conf_t *cf)
 {
     ngx_http_guildlog_limit_conf_t  *limit;
 
-    limit = ngx_http_guildlog_create_limit(cf);
+    limit = conf_limit_create(cf);
 
-    if (limit == NULL
-        || ngx_http_guildlog_init_limit(cf, limit) != NGX_CONF_OK)
-    {
+    if (limit == NULL || conf_limit_init(cf, limit) != NGX_CONF_OK) {
         return NULL;
     }
 
@@ -260,7 +255,7 @@ ngx_http_guildlog_conf_limit_default(ngx_conf_t *cf)
 
 
 static ngx_http_guildlog_limit_conf_t *
-ngx_http_guildlog_create_limit(ngx_conf_t *cf)
+conf_limit_create(ngx_conf_t *cf)
 {
     ngx_http_guildlog_limit_conf_t  *limit;
 
@@ -270,8 +265,8 @@ ngx_http_guildlog_create_limit(ngx_conf_t *cf)
     }
 
     ngx_str_set(&limit->zone_name, "guildlog");
-    limit->requests = NGX_HTTP_GUILDLOG_REQUESTS;
-    limit->window = NGX_HTTP_GUILDLOG_WINDOW;
+    limit->requests = CONF_LIMIT_REQUESTS;
+    limit->window = CONF_LIMIT_WINDOW;
 
     return limit;
 }
