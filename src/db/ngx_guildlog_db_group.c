@@ -109,9 +109,9 @@ ngx_guildlog_db_group_of(ngx_guildlog_db_query_t *query)
 
 /*
  * Takes an idle connection.  Without one it takes the shortest pipeline that
- * moves, and of these the one that moved last.  Behind a slow statement nothing
- * is sent: a query that waits here may still go to any connection, and hears
- * after queue_timeout that there is none.
+ * answers, and of equal ones the one that answered last.  Nothing is sent
+ * behind a slow statement: the query stays in the queue, from where any
+ * connection may take it.  It fails after queue_timeout.
  *
  * A SERIAL query goes behind the one that it waits for, or nowhere.
  *

@@ -7,7 +7,7 @@
 
 
 #define NGX_GUILDLOG_STATS_MAGIC    0x676c7374
-#define NGX_GUILDLOG_STATS_VERSION  12
+#define NGX_GUILDLOG_STATS_VERSION  13
 
 #define NGX_GUILDLOG_TASK_FREE      0
 #define NGX_GUILDLOG_TASK_MAKING    1
@@ -34,6 +34,7 @@ const ngx_guildlog_lane_gauge_t  ngx_guildlog_stats_lanes[] = {
     { "active", NGX_GUILDLOG_GAUGE_ACTIVE },
     { "waiting", NGX_GUILDLOG_GAUGE_WAITING },
     { "paused", NGX_GUILDLOG_GAUGE_PAUSED },
+    { "refused", NGX_GUILDLOG_GAUGE_REFUSED },
     { "parked", NGX_GUILDLOG_GAUGE_PARKED },
     { "broken", NGX_GUILDLOG_GAUGE_BROKEN },
     { "closing", NGX_GUILDLOG_GAUGE_CLOSING },

@@ -186,9 +186,10 @@ begin
 end $$;
 
 
--- A page of the lanes of this owner that have something to do, those behind
--- that one: called for since then, or (null) all of them, without those that
--- are parked. One that is not full is the last.
+-- The next lanes of this owner that have something to do, at most so many,
+-- behind (after_guild, after_lane). With low: only those that were called for
+-- after that time. Parked lanes are left out. A page that is not full is the
+-- last one.
 
 create or replace function delivery_ready(me text, low timestamptz,
     after_guild bigint, after_lane bigint, most int)
@@ -218,9 +219,9 @@ begin
 end $$;
 
 
--- The database refused something of that lane, or of the first one of that
--- page: it is set aside, and others go on. It is tried again in ten minutes, or
--- when it is called for by who changes it.
+-- The database refused a statement about this lane. The lane is set aside, and
+-- others go on. It is tried again in ten minutes, or as soon as somebody
+-- changes it.
 
 create or replace function delivery_park(me text, guild bigint, lane bigint,
     cause text, out status int, out body text)

@@ -177,10 +177,11 @@ begin
 end $$;
 
 
--- Is there more in the lane? If not, it is called for by the next entry, for
--- which the row of lane_tail stands, or by who changes the lane: a call of his
--- must not go with the ones before. What is past keeping is not there any more:
--- one that has nothing else, and has not sent for long, has come to its end.
+-- Does the lane have more to send? If not, its row of lane_ready is deleted.
+-- The next entry, or whoever changes the lane, makes a new one. Lock: while
+-- lane and lane_tail are locked nobody makes that new row, so it cannot be
+-- deleted here. Entries past keeping do not exist any more. So a lane that has
+-- only such entries, and sent nothing for a day, is empty.
 
 create or replace function delivery_rest(w delivery_work)
 returns text language plpgsql as $$
