@@ -6,9 +6,7 @@ create or replace function delivery_figures(me text, out status int,
 language plpgsql stable security definer
 set search_path = guildlog, pg_temp as $$
 declare
-    mine   constant smallint[] := array(
-               select s.shard from shard_lease s
-                where s.owner = me and s.until > clock_timestamp());
+    mine   constant smallint[] := delivery_shards(me);
     lanes  jsonb;
 begin
     select jsonb_object_agg(c.state, c.n) into lanes
