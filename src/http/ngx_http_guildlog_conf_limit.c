@@ -13,11 +13,25 @@
 
 static ngx_shm_zone_t *conf_limit_add_zone(ngx_conf_t *cf, ngx_str_t *name,
     size_t size);
-static char *conf_limit_param(ngx_conf_t *cf,
-    ngx_http_guildlog_limit_conf_t *limit, ngx_str_t *arg);
+static char *conf_limit_key(ngx_conf_t *cf, void *field, ngx_str_t *value);
 static char *conf_limit_init(ngx_conf_t *cf,
     ngx_http_guildlog_limit_conf_t *limit);
 static ngx_http_guildlog_limit_conf_t *conf_limit_create(ngx_conf_t *cf);
+
+
+static const ngx_http_guildlog_conf_param_t  conf_limit_params[] = {
+    { "zone", offsetof(ngx_http_guildlog_limit_conf_t, zone_name),
+      NGX_HTTP_GUILDLOG_CONF_STRING, 0, 0, NULL },
+    { "key", offsetof(ngx_http_guildlog_limit_conf_t, key),
+      NGX_HTTP_GUILDLOG_CONF_OTHER, 0, 0, conf_limit_key },
+    { "requests", offsetof(ngx_http_guildlog_limit_conf_t, requests),
+      NGX_HTTP_GUILDLOG_CONF_NUMBER, 1, 1000000000, NULL },
+    { "window", offsetof(ngx_http_guildlog_limit_conf_t, window),
+      NGX_HTTP_GUILDLOG_CONF_TIME, 1, NGX_MAX_INT_T_VALUE, NULL },
+    { "dry_run", offsetof(ngx_http_guildlog_limit_conf_t, dry_run),
+      NGX_HTTP_GUILDLOG_CONF_WORD, 0, 0, NULL },
+    { NULL, 0, NGX_HTTP_GUILDLOG_CONF_STRING, 0, 0, NULL }
+};
 
 
 char *
@@ -52,7 +66,7 @@ ngx_http_guildlog_conf_limit_zone(ngx_conf_t *cf, ngx_command_t *cmd,
     }
 
     return conf_limit_add_zone(cf, &name, size) ? NGX_CONF_OK
-                                                       : NGX_CONF_ERROR;
+                                                : NGX_CONF_ERROR;
 }
 
 
@@ -100,9 +114,7 @@ ngx_http_guildlog_conf_limit(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 {
     ngx_http_guildlog_loc_conf_t *glcf = conf;
 
-    char                            *error;
     ngx_str_t                       *args;
-    ngx_uint_t                       i;
     ngx_http_guildlog_limit_conf_t  *limit;
 
     if (glcf->own_limit != NGX_CONF_UNSET_PTR) {
@@ -121,12 +133,10 @@ ngx_http_guildlog_conf_limit(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
         return NGX_CONF_ERROR;
     }
 
-    for (i = 1; i < cf->args->nelts; i++) {
-        error = conf_limit_param(cf, limit, &args[i]);
-
-        if (error != NGX_CONF_OK) {
-            return error;
-        }
+    if (ngx_http_guildlog_conf_params(cf, conf_limit_params, limit, 1)
+        != NGX_CONF_OK)
+    {
+        return NGX_CONF_ERROR;
     }
 
     glcf->own_limit = limit;
@@ -136,64 +146,25 @@ ngx_http_guildlog_conf_limit(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 
 
 static char *
-conf_limit_param(ngx_conf_t *cf, ngx_http_guildlog_limit_conf_t *limit,
-    ngx_str_t *arg)
+conf_limit_key(ngx_conf_t *cf, void *field, ngx_str_t *value)
 {
-    ngx_int_t                          n;
-    ngx_str_t                          value;
-    ngx_http_compile_complex_value_t   ccv;
+    ngx_http_complex_value_t **key = field;
 
-    if (ngx_strcmp(arg->data, "dry_run") == 0) {
-        limit->dry_run = 1;
-        return NGX_CONF_OK;
+    ngx_http_compile_complex_value_t  ccv;
+
+    *key = ngx_palloc(cf->pool, sizeof(ngx_http_complex_value_t));
+    if (*key == NULL) {
+        return NGX_CONF_ERROR;
     }
 
-    if (ngx_http_guildlog_conf_is(arg, "zone", &limit->zone_name)) {
-        return NGX_CONF_OK;
-    }
+    ngx_memzero(&ccv, sizeof(ngx_http_compile_complex_value_t));
 
-    if (ngx_http_guildlog_conf_is(arg, "requests", &value)) {
-        n = ngx_atoi(value.data, value.len);
+    ccv.cf = cf;
+    ccv.value = value;
+    ccv.complex_value = *key;
 
-        if (n < 1 || n > 1000000000) {
-            return ngx_http_guildlog_conf_invalid(cf, arg);
-        }
-
-        limit->requests = n;
-        return NGX_CONF_OK;
-    }
-
-    if (ngx_http_guildlog_conf_is(arg, "window", &value)) {
-        n = ngx_parse_time(&value, 0);
-
-        if (n < 1) {
-            return ngx_http_guildlog_conf_invalid(cf, arg);
-        }
-
-        limit->window = n;
-        return NGX_CONF_OK;
-    }
-
-    if (ngx_http_guildlog_conf_is(arg, "key", &value)) {
-        limit->key = ngx_palloc(cf->pool, sizeof(ngx_http_complex_value_t));
-        if (limit->key == NULL) {
-            return NGX_CONF_ERROR;
-        }
-
-        ngx_memzero(&ccv, sizeof(ngx_http_compile_complex_value_t));
-
-        ccv.cf = cf;
-        ccv.value = &value;
-        ccv.complex_value = limit->key;
-
-        if (ngx_http_compile_complex_value(&ccv) != NGX_OK) {
-            return NGX_CONF_ERROR;
-        }
-
-        return NGX_CONF_OK;
-    }
-
-    return ngx_http_guildlog_conf_invalid(cf, arg);
+    return ngx_http_compile_complex_value(&ccv) == NGX_OK ? NGX_CONF_OK
+                                                          : NGX_CONF_ERROR;
 }
 
 

@@ -219,6 +219,9 @@ module_create_main_conf(ngx_conf_t *cf)
     gmcf->keeper.from_hour = 2;
     gmcf->keeper.to_hour = 5;
     gmcf->keeper.interval = 1000;
+    gmcf->delivery.rate = NGX_CONF_UNSET_UINT;
+    gmcf->delivery.resend = NGX_CONF_UNSET;
+    gmcf->delivery.connections = 3;
 
     return gmcf;
 }

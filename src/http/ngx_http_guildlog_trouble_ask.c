@@ -37,7 +37,7 @@ ngx_http_guildlog_trouble_ask_conf(ngx_http_guildlog_call_t *call)
         return NULL;
     }
 
-    return gmcf->delivery;
+    return &gmcf->delivery;
 }
 
 

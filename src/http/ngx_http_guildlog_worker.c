@@ -139,7 +139,7 @@ worker_platform(ngx_cycle_t *cycle, ngx_http_guildlog_main_conf_t *gmcf,
                                              ngx_process_slot);
 
     worker->client = ngx_guildlog_client_create(cycle,
-                                 &gmcf->delivery->platform, clcf->resolver,
+                                 &gmcf->delivery.platform, clcf->resolver,
                                  clcf->resolver_timeout,
                                  WORKER_IDLE);
     if (worker->client == NULL) {
@@ -150,7 +150,7 @@ worker_platform(ngx_cycle_t *cycle, ngx_http_guildlog_main_conf_t *gmcf,
         return NGX_OK;
     }
 
-    worker->delivery = ngx_guildlog_delivery_create(cycle, gmcf->delivery,
+    worker->delivery = ngx_guildlog_delivery_create(cycle, &gmcf->delivery,
                                  worker->pools[gmcf->delivers_to->index],
                                  &worker->stats,
                                  clcf->resolver, clcf->resolver_timeout);
