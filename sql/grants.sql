@@ -5,7 +5,7 @@
 revoke all on schema guildlog from public;
 revoke all on all tables in schema guildlog from public;
 revoke all on all sequences in schema guildlog from public;
-revoke all on all functions in schema guildlog from public;
+revoke all on all routines in schema guildlog from public;
 
 -- A role has a part that it was named for, or whose first function it could
 -- execute before. The owner stands for nobody.

@@ -278,7 +278,8 @@ select bag_eq($$
     select p.proname::text from pg_proc p
       join pg_language l on l.oid = p.prolang
      where p.pronamespace = 'guildlog'::regnamespace and l.lanname = 'sql'
-       and not p.proretset and pg_temp.is_called(p)
+       and p.prokind = 'f' and not p.proretset
+       and pg_temp.is_called(p)
 $$, $$ values ('channels_in'), ('difference'), ('filter_object'),
               ('lane_trouble'), ('probe_trouble') $$,
     'a function in SQL is part of its statement, but where it hardly counts');
