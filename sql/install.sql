@@ -172,7 +172,7 @@ create table if not exists schema_version (
 \ir functions/delivery/outcome.sql
 \ir functions/delivery/delivery.sql
 \ir functions/delivery/delivery_step.sql
-\ir functions/delivery/delivery_turn.sql
+\ir functions/delivery/lane_tell.sql
 \ir functions/delivery/delivery_figures.sql
 \ir functions/delivery/pacing.sql
 \ir functions/delivery/undelivered.sql

@@ -83,6 +83,8 @@ begin
 end $$;
 
 -- An owner of the schema alone: what it is cannot be more than it has to be.
+-- What it owns already is not touched: that would lock each table until the
+-- end of the installation.
 
 \if :is_superuser
     select format('create role %I nologin', :'owner')
@@ -93,11 +95,12 @@ end $$;
 
     do $$
     declare
-        one  text;
+        heir  constant regrole := current_setting('guildlog.owner')::regrole;
+        one   text;
     begin
         for one in
             select 'schema guildlog' from pg_namespace
-             where nspname = 'guildlog'
+             where nspname = 'guildlog' and nspowner <> heir
             union all
             select case c.relkind when 'S' then 'sequence '
                                   when 'v' then 'view '
@@ -105,6 +108,7 @@ end $$;
                                   else 'table ' end || c.oid::regclass
               from pg_class c
              where c.relnamespace = 'guildlog'::regnamespace
+               and c.relowner <> heir
                and c.relkind in ('r', 'p', 'S', 'v', 'c')
                and not exists (select from pg_depend d
                                 where d.objid = c.oid
@@ -114,10 +118,10 @@ end $$;
             union all
             select 'routine ' || p.oid::regprocedure from pg_proc p
              where p.pronamespace = 'guildlog'::regnamespace
+               and p.proowner <> heir
                and p.prorettype = 'trigger'::regtype
         loop
-            execute format('alter %s owner to %I', one,
-                           current_setting('guildlog.owner'));
+            execute format('alter %s owner to %s', one, heir);
         end loop;
     end $$;
 \else

@@ -6,20 +6,19 @@
 #include "api/ngx_guildlog_args.h"
 
 
-static ngx_int_t ngx_guildlog_args_pair(ngx_guildlog_value_t *v,
+static ngx_int_t args_pair(ngx_guildlog_value_t *v,
     const ngx_guildlog_field_t *field, ngx_str_t *value, ngx_array_t *items,
     ngx_str_t *arg);
-static ngx_int_t ngx_guildlog_args_item(ngx_guildlog_value_t *v,
+static ngx_int_t args_item(ngx_guildlog_value_t *v,
     const ngx_guildlog_field_t *field, ngx_str_t *value, ngx_array_t *items);
-static ngx_int_t ngx_guildlog_args_complete(ngx_guildlog_value_t *v,
+static ngx_int_t args_complete(ngx_guildlog_value_t *v,
     const ngx_guildlog_field_t *field, ngx_array_t *items, ngx_str_t *arg);
-static ngx_int_t ngx_guildlog_args_array(ngx_pool_t *pool, ngx_array_t *items,
+static ngx_int_t args_array(ngx_pool_t *pool, ngx_array_t *items,
     ngx_str_t *arg);
-static u_char *ngx_guildlog_args_decode(u_char *dst, const u_char *p,
-    const u_char *last);
-static ngx_int_t ngx_guildlog_args_object(ngx_guildlog_value_t *v,
+static u_char *args_decode(u_char *dst, const u_char *p, const u_char *last);
+static ngx_int_t args_object(ngx_guildlog_value_t *v,
     const ngx_guildlog_field_t *fields, json_t *json);
-static void ngx_guildlog_args_begin(ngx_guildlog_value_t *v, ngx_pool_t *pool,
+static void args_begin(ngx_guildlog_value_t *v, ngx_pool_t *pool,
     ngx_str_t *error);
 
 
@@ -52,7 +51,7 @@ ngx_guildlog_args_query(ngx_pool_t *pool, const ngx_guildlog_field_t *fields,
         return NGX_ERROR;
     }
 
-    ngx_guildlog_args_begin(&v, pool, error);
+    args_begin(&v, pool, error);
 
     last = query->data + query->len;
 
@@ -64,7 +63,7 @@ ngx_guildlog_args_query(ngx_pool_t *pool, const ngx_guildlog_field_t *fields,
         eq = ngx_strlchr(p, end, '=');
         eq = eq ? eq : end;
 
-        value.data = ngx_guildlog_args_decode(buf, p, eq);
+        value.data = args_decode(buf, p, eq);
 
         if (value.data == NULL) {
             continue;
@@ -80,7 +79,7 @@ ngx_guildlog_args_query(ngx_pool_t *pool, const ngx_guildlog_field_t *fields,
         v.name = field->name;
 
         value.data = buf;
-        buf = ngx_guildlog_args_decode(buf, (eq < end) ? eq + 1 : end, end);
+        buf = args_decode(buf, (eq < end) ? eq + 1 : end, end);
 
         if (buf == NULL) {
             return ngx_guildlog_value_refuse(&v, "broken percent-encoding");
@@ -88,7 +87,7 @@ ngx_guildlog_args_query(ngx_pool_t *pool, const ngx_guildlog_field_t *fields,
 
         value.len = buf - value.data;
 
-        rc = ngx_guildlog_args_pair(&v, field, &value, &items[i], &args[i]);
+        rc = args_pair(&v, field, &value, &items[i], &args[i]);
 
         if (rc != NGX_OK) {
             return rc;
@@ -96,7 +95,7 @@ ngx_guildlog_args_query(ngx_pool_t *pool, const ngx_guildlog_field_t *fields,
     }
 
     for (i = 0; i < n; i++) {
-        rc = ngx_guildlog_args_complete(&v, &fields[i], &items[i], &args[i]);
+        rc = args_complete(&v, &fields[i], &items[i], &args[i]);
 
         if (rc != NGX_OK) {
             return rc;
@@ -108,12 +107,11 @@ ngx_guildlog_args_query(ngx_pool_t *pool, const ngx_guildlog_field_t *fields,
 
 
 static ngx_int_t
-ngx_guildlog_args_pair(ngx_guildlog_value_t *v,
-    const ngx_guildlog_field_t *field, ngx_str_t *value, ngx_array_t *items,
-    ngx_str_t *arg)
+args_pair(ngx_guildlog_value_t *v, const ngx_guildlog_field_t *field,
+    ngx_str_t *value, ngx_array_t *items, ngx_str_t *arg)
 {
     if (field->type == NGX_GUILDLOG_ITEMS) {
-        return ngx_guildlog_args_item(v, field, value, items);
+        return args_item(v, field, value, items);
     }
 
     if (arg->data) {
@@ -125,8 +123,8 @@ ngx_guildlog_args_pair(ngx_guildlog_value_t *v,
 
 
 static ngx_int_t
-ngx_guildlog_args_item(ngx_guildlog_value_t *v,
-    const ngx_guildlog_field_t *field, ngx_str_t *value, ngx_array_t *items)
+args_item(ngx_guildlog_value_t *v, const ngx_guildlog_field_t *field,
+    ngx_str_t *value, ngx_array_t *items)
 {
     ngx_int_t    rc;
     ngx_str_t    item, *known;
@@ -168,11 +166,11 @@ ngx_guildlog_args_item(ngx_guildlog_value_t *v,
 /* after all pairs: what came, or the fallback */
 
 static ngx_int_t
-ngx_guildlog_args_complete(ngx_guildlog_value_t *v,
-    const ngx_guildlog_field_t *field, ngx_array_t *items, ngx_str_t *arg)
+args_complete(ngx_guildlog_value_t *v, const ngx_guildlog_field_t *field,
+    ngx_array_t *items, ngx_str_t *arg)
 {
     if (items->nelts) {
-        return ngx_guildlog_args_array(v->pool, items, arg);
+        return args_array(v->pool, items, arg);
     }
 
     /* empty where white space was trimmed */
@@ -198,7 +196,7 @@ ngx_guildlog_args_complete(ngx_guildlog_value_t *v,
 
 
 static ngx_int_t
-ngx_guildlog_args_array(ngx_pool_t *pool, ngx_array_t *items, ngx_str_t *arg)
+args_array(ngx_pool_t *pool, ngx_array_t *items, ngx_str_t *arg)
 {
     size_t       size;
     ngx_str_t   *item;
@@ -228,7 +226,7 @@ ngx_guildlog_args_array(ngx_pool_t *pool, ngx_array_t *items, ngx_str_t *arg)
 /* returns the end of what was written, NULL where a %XX is broken */
 
 static u_char *
-ngx_guildlog_args_decode(u_char *dst, const u_char *p, const u_char *last)
+args_decode(u_char *dst, const u_char *p, const u_char *last)
 {
     ngx_int_t  n;
 
@@ -262,9 +260,9 @@ ngx_guildlog_args_body(ngx_pool_t *pool, const ngx_guildlog_field_t *fields,
 {
     ngx_guildlog_value_t  v;
 
-    ngx_guildlog_args_begin(&v, pool, error);
+    args_begin(&v, pool, error);
 
-    return ngx_guildlog_args_object(&v, fields, body);
+    return args_object(&v, fields, body);
 }
 
 
@@ -276,7 +274,7 @@ ngx_guildlog_args_batch(ngx_pool_t *pool, const ngx_guildlog_field_t *fields,
     ngx_int_t             rc;
     ngx_guildlog_value_t  v;
 
-    ngx_guildlog_args_begin(&v, pool, error);
+    args_begin(&v, pool, error);
 
     n = json_array_size(body);
 
@@ -288,7 +286,7 @@ ngx_guildlog_args_batch(ngx_pool_t *pool, const ngx_guildlog_field_t *fields,
     for (i = 0; i < n; i++) {
         v.index = i;
 
-        rc = ngx_guildlog_args_object(&v, fields, json_array_get(body, i));
+        rc = args_object(&v, fields, json_array_get(body, i));
 
         if (rc != NGX_OK) {
             return rc;
@@ -300,8 +298,8 @@ ngx_guildlog_args_batch(ngx_pool_t *pool, const ngx_guildlog_field_t *fields,
 
 
 static ngx_int_t
-ngx_guildlog_args_object(ngx_guildlog_value_t *v,
-    const ngx_guildlog_field_t *fields, json_t *json)
+args_object(ngx_guildlog_value_t *v, const ngx_guildlog_field_t *fields,
+    json_t *json)
 {
     ngx_int_t  rc;
 
@@ -320,8 +318,7 @@ ngx_guildlog_args_object(ngx_guildlog_value_t *v,
 
 
 static void
-ngx_guildlog_args_begin(ngx_guildlog_value_t *v, ngx_pool_t *pool,
-    ngx_str_t *error)
+args_begin(ngx_guildlog_value_t *v, ngx_pool_t *pool, ngx_str_t *error)
 {
     ngx_str_set(&v->name, "body");
 

@@ -36,22 +36,22 @@
     { name_of(s), .type = NGX_GUILDLOG_ENUM, .values = v, .fallback = d }
 
 
-static const char  *ngx_guildlog_bots[] = { "pro", NULL };
-static const char  *ngx_guildlog_both_bots[] = { "main", "pro", NULL };
-static const char  *ngx_guildlog_plans[] = { "free", "pro_lite", "pro", NULL };
-static const char  *ngx_guildlog_levels[] = { "manage", "view", NULL };
-static const char  *ngx_guildlog_actions[] = { "mask", "drop", NULL };
+static const char  *route_bots[] = { "pro", NULL };
+static const char  *route_both_bots[] = { "main", "pro", NULL };
+static const char  *route_plans[] = { "free", "pro_lite", "pro", NULL };
+static const char  *route_levels[] = { "manage", "view", NULL };
+static const char  *route_actions[] = { "mask", "drop", NULL };
 
-static const char  *ngx_guildlog_buttons[] = {
+static const char  *route_buttons[] = {
     "userID", "supportServer", "customise", NULL
 };
 
-static const char  *ngx_guildlog_locales[] = {
+static const char  *route_locales[] = {
     "en-US", "en-GB", "tr", "vi", "en-PR", "pl", "nl", "es-ES", "it", "de",
     "fr", "ru", "el", "zh_Hant", "ko", "sl", "ar", "hu", "ja", NULL
 };
 
-static const char  *ngx_guildlog_categories[] = {
+static const char  *route_categories[] = {
     "categoryMembers", "categoryText", "categoryVoice", "categoryServer",
     "categoryRoles", "categoryChannels", "categoryService",
     "categoryActions", "categoryModlog", NULL
@@ -64,99 +64,99 @@ static const char  *ngx_guildlog_categories[] = {
     "category_text", "category_voice", "category_files", "category_server",   \
     "category_roles", "category_channels", "category_service"
 
-static const char  *ngx_guildlog_columns[] = {
+static const char  *route_columns[] = {
     "main_channel", CATEGORY_COLUMNS, NULL
 };
 
-static const char  *ngx_guildlog_places[] = {
+static const char  *route_places[] = {
     "main_channel", CATEGORY_COLUMNS, "categoryMembers", "categoryText",
     "categoryVoice", "categoryServer", "categoryRoles", "categoryChannels",
     "categoryService", "categoryActions", "categoryModlog", NULL
 };
 
 /* of the summaries in an export */
-static const char  *ngx_guildlog_languages[] = { "en", "de", "ja", NULL };
+static const char  *route_languages[] = { "en", "de", "ja", NULL };
 
-static const char  *ngx_guildlog_sides[] = {
+static const char  *route_sides[] = {
     "executor", "target", "either", NULL
 };
 
 /* why an entry is not delivered */
-static const char  *ngx_guildlog_reasons[] = {
+static const char  *route_reasons[] = {
     "queued", "held", "retrying", "in_flight", "unconfirmed", "off",
     "no_channel", "webhook_404", "forbidden", "channel_gone",
     "foreign_channel", "rejected", "expired", NULL
 };
 
-static const char  *ngx_guildlog_filters[] = {
+static const char  *route_filters[] = {
     "invites", "links", "emails", "phones", "addresses", "secrets", "cards",
     "words", NULL
 };
 
 
-static const ngx_guildlog_field_t  ngx_guildlog_nothing[] = { last };
+static const ngx_guildlog_field_t  route_nothing[] = { last };
 
 const ngx_guildlog_field_t  ngx_guildlog_route_bot[] = {
-    one_of("bot", 0, ngx_guildlog_bots),
+    one_of("bot", 0, route_bots),
     last
 };
 
 
 /* pieces of paths */
 
-static const ngx_guildlog_field_t  ngx_guildlog_an_id[] = {
+static const ngx_guildlog_field_t  route_an_id[] = {
     id("id", 0, 1), last
 };
 
-static const ngx_guildlog_field_t  ngx_guildlog_a_name[] = {
+static const ngx_guildlog_field_t  route_a_name[] = {
     text("id", 0, 1, 64), last
 };
 
-static const ngx_guildlog_field_t  ngx_guildlog_log_id[] = {
+static const ngx_guildlog_field_t  route_log_id[] = {
     integer("log_id", 0, 0, 101), last
 };
 
-static const ngx_guildlog_field_t  ngx_guildlog_ignore_type[] = {
+static const ngx_guildlog_field_t  route_ignore_type[] = {
     integer("ignore_type", 0, 0, 6), last
 };
 
-static const ngx_guildlog_field_t  ngx_guildlog_filter_id[] = {
-    one_of("filter_id", 0, ngx_guildlog_filters), last
+static const ngx_guildlog_field_t  route_filter_id[] = {
+    one_of("filter_id", 0, route_filters), last
 };
 
 
 /* parameters */
 
-static const ngx_guildlog_field_t  ngx_guildlog_token_id[] = {
+static const ngx_guildlog_field_t  route_token_id[] = {
     text("tokenId", REQUIRED, 1, 64), last
 };
 
-static const ngx_guildlog_field_t  ngx_guildlog_search[] = {
+static const ngx_guildlog_field_t  route_search[] = {
     text("query", REQUIRED, 1, 100), last
 };
 
 
-static const ngx_guildlog_field_t  ngx_guildlog_live[] = {
+static const ngx_guildlog_field_t  route_live[] = {
     integer_or("live", 0, 1, "1"), last
 };
 
 
 /* items of lists */
 
-static const ngx_guildlog_field_t  ngx_guildlog_button =
-    one_of("", 0, ngx_guildlog_buttons);
-static const ngx_guildlog_field_t  ngx_guildlog_word =
+static const ngx_guildlog_field_t  route_button =
+    one_of("", 0, route_buttons);
+static const ngx_guildlog_field_t  route_word =
     text("", 0, 1, 100);
-static const ngx_guildlog_field_t  ngx_guildlog_log_type =
+static const ngx_guildlog_field_t  route_log_type =
     integer("", 0, 0, 101);
-static const ngx_guildlog_field_t  ngx_guildlog_role_id =
+static const ngx_guildlog_field_t  route_role_id =
     id("", 0, 1);
 
-static const ngx_guildlog_field_t  ngx_guildlog_category =
-    one_of("", 0, ngx_guildlog_categories);
-static const ngx_guildlog_field_t  ngx_guildlog_reason =
-    one_of("", 0, ngx_guildlog_reasons);
-static const ngx_guildlog_field_t  ngx_guildlog_entry_id =
+static const ngx_guildlog_field_t  route_category =
+    one_of("", 0, route_categories);
+static const ngx_guildlog_field_t  route_reason =
+    one_of("", 0, route_reasons);
+static const ngx_guildlog_field_t  route_entry_id =
     id("", 0, 1);
 
 
@@ -168,27 +168,27 @@ static const ngx_guildlog_field_t  ngx_guildlog_entry_id =
     text("search", NGX_GUILDLOG_TRIM, 1, 200),                                \
     integer("after", 0, -MAX_EXACT, MAX_EXACT),                               \
     integer("before", 0, -MAX_EXACT, MAX_EXACT),                              \
-    items("category", &ngx_guildlog_category),                                \
-    items("type", &ngx_guildlog_log_type),                                    \
+    items("category", &route_category),                                       \
+    items("type", &route_log_type),                                           \
     id("channel", 0, 0),                                                      \
     id("member", 0, 0),                                                       \
-    one_of_or("memberRole", ngx_guildlog_sides, "either"),                    \
+    one_of_or("memberRole", route_sides, "either"),                           \
     text("role", NGX_GUILDLOG_TRIM, 1, 100)
 
-static const ngx_guildlog_field_t  ngx_guildlog_page[] = {
+static const ngx_guildlog_field_t  route_page[] = {
     log_fields,
     integer_or("limit", 1, 200, "100"),
     text("cursor", 0, 0, 64),
     last
 };
 
-static const ngx_guildlog_field_t  ngx_guildlog_export[] = {
+static const ngx_guildlog_field_t  route_export[] = {
     log_fields,
-    one_of_or("locale", ngx_guildlog_languages, "en"),
+    one_of_or("locale", route_languages, "en"),
     last
 };
 
-static const ngx_guildlog_field_t  ngx_guildlog_stream[] = {
+static const ngx_guildlog_field_t  route_stream[] = {
     log_fields,
     id("lastEventId", 0, 0),
     last
@@ -197,12 +197,12 @@ static const ngx_guildlog_field_t  ngx_guildlog_stream[] = {
 
 /* bodies */
 
-static const ngx_guildlog_field_t  ngx_guildlog_settings[] = {
-    one_of("locale", REQUIRED, ngx_guildlog_locales),
+static const ngx_guildlog_field_t  route_settings[] = {
+    one_of("locale", REQUIRED, route_locales),
     last
 };
 
-static const ngx_guildlog_field_t  ngx_guildlog_channels[] = {
+static const ngx_guildlog_field_t  route_channels[] = {
     id("main_channel", NULLABLE, 1),
     id("category_modlog", NULLABLE, 0),
     id("category_members", NULLABLE, 0),
@@ -217,18 +217,18 @@ static const ngx_guildlog_field_t  ngx_guildlog_channels[] = {
     last
 };
 
-static const ngx_guildlog_field_t  ngx_guildlog_options[] = {
+static const ngx_guildlog_field_t  route_options[] = {
     boolean("spoilers", 0),
     boolean("proxy_integration", 0),
     boolean("ignore_bot_targets", 0),
     boolean("ignore_bot_executors", 0),
     integer("format_type", 0, 0, 3),
-    list("buttons", 0, 0, 3, &ngx_guildlog_button),
+    list("buttons", 0, 0, 3, &route_button),
     boolean("active_ignore", 0),
     last
 };
 
-static const ngx_guildlog_field_t  ngx_guildlog_type[] = {
+static const ngx_guildlog_field_t  route_type[] = {
     boolean("enabled", NULLABLE),
     id("log_channel", NULLABLE, 0),
     integer("format_type", NULLABLE, 0, 3),
@@ -239,12 +239,12 @@ static const ngx_guildlog_field_t  ngx_guildlog_type[] = {
     last
 };
 
-static const ngx_guildlog_field_t  ngx_guildlog_ignore[] = {
+static const ngx_guildlog_field_t  route_ignore[] = {
     text("value", REQUIRED, 1, 100),
     last
 };
 
-static const ngx_guildlog_field_t  ngx_guildlog_new_tag[] = {
+static const ngx_guildlog_field_t  route_new_tag[] = {
     text("tag_name", REQUIRED, 1, 31),
     text("content", NULLABLE, 0, 4095),
     integer("color", NULLABLE, 0, 16777215),
@@ -252,7 +252,7 @@ static const ngx_guildlog_field_t  ngx_guildlog_new_tag[] = {
     last
 };
 
-static const ngx_guildlog_field_t  ngx_guildlog_tag[] = {
+static const ngx_guildlog_field_t  route_tag[] = {
     text("tag_name", 0, 1, 31),
     text("content", NULLABLE, 0, 4095),
     integer("color", NULLABLE, 0, 16777215),
@@ -260,20 +260,20 @@ static const ngx_guildlog_field_t  ngx_guildlog_tag[] = {
     last
 };
 
-static const ngx_guildlog_field_t  ngx_guildlog_access[] = {
-    one_of("level", REQUIRED, ngx_guildlog_levels),
+static const ngx_guildlog_field_t  route_access[] = {
+    one_of("level", REQUIRED, route_levels),
     last
 };
 
-static const ngx_guildlog_field_t  ngx_guildlog_filter[] = {
+static const ngx_guildlog_field_t  route_filter[] = {
     boolean("enabled", 0),
-    one_of("action", 0, ngx_guildlog_actions),
-    list("words", 0, 0, 500, &ngx_guildlog_word),
-    list("log_types", 0, 0, 102, &ngx_guildlog_log_type),
+    one_of("action", 0, route_actions),
+    list("words", 0, 0, 500, &route_word),
+    list("log_types", 0, 0, 102, &route_log_type),
     last
 };
 
-static const ngx_guildlog_field_t  ngx_guildlog_ignored_target[] = {
+static const ngx_guildlog_field_t  route_ignored_target[] = {
     text("id", REQUIRED, 1, 100),
     integer("type", REQUIRED, 0, 13),
     integer("logType", 0, 0, 101),
@@ -282,7 +282,7 @@ static const ngx_guildlog_field_t  ngx_guildlog_ignored_target[] = {
     last
 };
 
-static const ngx_guildlog_field_t  ngx_guildlog_ignored_executor[] = {
+static const ngx_guildlog_field_t  route_ignored_executor[] = {
     id("id", REQUIRED, 1),
     integer("logType", 0, 0, 101),
     integer("count", 0, 1, 100),
@@ -290,49 +290,49 @@ static const ngx_guildlog_field_t  ngx_guildlog_ignored_executor[] = {
     last
 };
 
-static const ngx_guildlog_field_t  ngx_guildlog_fix[] = {
+static const ngx_guildlog_field_t  route_fix[] = {
     text("kind", REQUIRED, 1, 64),
     id("channelId", 0, 1),
     id("webhookId", 0, 1),
-    one_of("category", 0, ngx_guildlog_columns),
+    one_of("category", 0, route_columns),
     integer("logType", 0, 0, 101),
     integer("ignoreType", 0, 0, 6),
     text("value", 0, 1, 100),
     last
 };
 
-static const ngx_guildlog_field_t  ngx_guildlog_test[] = {
-    one_of("category", 0, ngx_guildlog_places),
+static const ngx_guildlog_field_t  route_test[] = {
+    one_of("category", 0, route_places),
     last
 };
 
 
 /* bodies of the operator */
 
-static const ngx_guildlog_field_t  ngx_guildlog_server[] = {
+static const ngx_guildlog_field_t  route_server[] = {
     text("name", 0, 0, 100),
     id("owner_id", 0, 1),
-    one_of("plan", 0, ngx_guildlog_plans),
-    one_of("locale", 0, ngx_guildlog_locales),
+    one_of("plan", 0, route_plans),
+    one_of("locale", 0, route_locales),
     last
 };
 
-static const ngx_guildlog_field_t  ngx_guildlog_new_token[] = {
+static const ngx_guildlog_field_t  route_new_token[] = {
     integer("permissions", REQUIRED, 1, 2),
     id("creator", REQUIRED, 1),
-    one_of("bot", 0, ngx_guildlog_both_bots),
+    one_of("bot", 0, route_both_bots),
     last
 };
 
-static const ngx_guildlog_field_t  ngx_guildlog_backlog[] = {
-    items("reason", &ngx_guildlog_reason),
+static const ngx_guildlog_field_t  route_backlog[] = {
+    items("reason", &route_reason),
     integer_or("limit", 1, 1000, "100"),
     id("cursor", 0, 0),
     last
 };
 
-static const ngx_guildlog_field_t  ngx_guildlog_undelivered[] = {
-    items("reason", &ngx_guildlog_reason),
+static const ngx_guildlog_field_t  route_undelivered[] = {
+    items("reason", &route_reason),
     id("channel", 0, 1),
     id("lane", 0, 1),
     integer("after", 0, -MAX_EXACT, MAX_EXACT),
@@ -342,9 +342,9 @@ static const ngx_guildlog_field_t  ngx_guildlog_undelivered[] = {
     last
 };
 
-static const ngx_guildlog_field_t  ngx_guildlog_replay[] = {
-    list("ids", 0, 1, 1000, &ngx_guildlog_entry_id),
-    list("reasons", 0, 1, 12, &ngx_guildlog_reason),
+static const ngx_guildlog_field_t  route_replay[] = {
+    list("ids", 0, 1, 1000, &route_entry_id),
+    list("reasons", 0, 1, 12, &route_reason),
     id("channel", 0, 1),
     id("lane", 0, 1),
     integer("after", 0, -MAX_EXACT, MAX_EXACT),
@@ -358,7 +358,7 @@ static const ngx_guildlog_field_t  ngx_guildlog_replay[] = {
 #define member_fields                                                         \
     text("name", 0, 0, 100),                                                  \
     boolean("bot", 0),                                                        \
-    list("roles", 0, 0, 250, &ngx_guildlog_role_id),                          \
+    list("roles", 0, 0, 250, &route_role_id),                                 \
     last
 
 #define channel_fields                                                        \
@@ -371,17 +371,17 @@ static const ngx_guildlog_field_t  ngx_guildlog_replay[] = {
     text("name", 0, 0, 100),                                                  \
     last
 
-static const ngx_guildlog_field_t  ngx_guildlog_member[] = { member_fields };
-static const ngx_guildlog_field_t  ngx_guildlog_channel[] = { channel_fields };
-static const ngx_guildlog_field_t  ngx_guildlog_role[] = { role_fields };
+static const ngx_guildlog_field_t  route_member[] = { member_fields };
+static const ngx_guildlog_field_t  route_channel[] = { channel_fields };
+static const ngx_guildlog_field_t  route_role[] = { role_fields };
 
-static const ngx_guildlog_field_t  ngx_guildlog_members[] = {
+static const ngx_guildlog_field_t  route_members[] = {
     id("id", REQUIRED, 1), member_fields
 };
-static const ngx_guildlog_field_t  ngx_guildlog_directory_channels[] = {
+static const ngx_guildlog_field_t  route_directory_channels[] = {
     id("id", REQUIRED, 1), channel_fields
 };
-static const ngx_guildlog_field_t  ngx_guildlog_roles[] = {
+static const ngx_guildlog_field_t  route_roles[] = {
     id("id", REQUIRED, 1), role_fields
 };
 
@@ -425,7 +425,7 @@ static const ngx_guildlog_field_t  ngx_guildlog_roles[] = {
     { #f, m, "/servers/{guild}/troubleshoot" p, NGX_GUILDLOG_API,             \
       NGX_GUILDLOG_ADMIN, none, q, b, stmt(f), flags, a }
 
-#define none      ngx_guildlog_nothing
+#define none      route_nothing
 #define BATCH     NGX_GUILDLOG_ROUTE_BATCH
 #define EMPTY     NGX_GUILDLOG_ROUTE_EMPTY
 #define BODILESS  NGX_GUILDLOG_ROUTE_BODILESS
@@ -439,133 +439,122 @@ const ngx_guildlog_route_t  ngx_guildlog_routes[] = {
     admin(server_reset, DELETE, "", none, none, NULL),
 
     admin(token_list, GET, "/auth", none, none, NULL),
-    admin(token_revoke, DELETE, "/auth", none, ngx_guildlog_token_id, NULL),
+    admin(token_revoke, DELETE, "/auth", none, route_token_id, NULL),
 
     admin(channels_get, GET, "/config/logging/channels", none, none, NULL),
     admin(channels_patch, PATCH, "/config/logging/channels", none, none,
-          ngx_guildlog_channels),
+          route_channels),
 
     admin(options_get, GET, "/config/logging/settings", none, none, NULL),
     admin(options_patch, PATCH, "/config/logging/settings", none, none,
-          ngx_guildlog_options),
+          route_options),
 
     admin(type_get, GET, "/config/logging/settings/{}",
-          ngx_guildlog_log_id, none, NULL),
+          route_log_id, none, NULL),
     admin(type_patch, PATCH, "/config/logging/settings/{}",
-          ngx_guildlog_log_id, none, ngx_guildlog_type),
+          route_log_id, none, route_type),
 
     admin(ignore_get, GET, "/config/logging/ignore/{}",
-          ngx_guildlog_ignore_type, none, NULL),
+          route_ignore_type, none, NULL),
     admin(ignore_add, POST, "/config/logging/ignore/{}",
-          ngx_guildlog_ignore_type, none, ngx_guildlog_ignore),
+          route_ignore_type, none, route_ignore),
     admin(ignore_remove, DELETE, "/config/logging/ignore/{}",
-          ngx_guildlog_ignore_type, none, ngx_guildlog_ignore),
+          route_ignore_type, none, route_ignore),
 
     admin(settings_get, GET, "/config/settings", none, none, NULL),
     admin(settings_patch, PATCH, "/config/settings", none, none,
-          ngx_guildlog_settings),
+          route_settings),
 
     admin(guilds_get, GET, "/config/guilds", none, none, NULL),
 
     large(tags_get, "/config/tags"),
-    admin(tag_create, POST, "/tags", none, none, ngx_guildlog_new_tag),
-    admin(tag_patch, PATCH, "/tags/{}", ngx_guildlog_a_name, none,
-          ngx_guildlog_tag),
-    admin(tag_delete, DELETE, "/tags/{}", ngx_guildlog_a_name, none, NULL),
+    admin(tag_create, POST, "/tags", none, none, route_new_tag),
+    admin(tag_patch, PATCH, "/tags/{}", route_a_name, none, route_tag),
+    admin(tag_delete, DELETE, "/tags/{}", route_a_name, none, NULL),
 
     admin(access_list, GET, "/config/access", none, none, NULL),
-    admin(access_get, GET, "/config/access/{}", ngx_guildlog_an_id, none,
-          NULL),
-    admin(access_put, PUT, "/config/access/{}", ngx_guildlog_an_id, none,
-          ngx_guildlog_access),
-    admin(access_delete, DELETE, "/config/access/{}", ngx_guildlog_an_id,
-          none, NULL),
+    admin(access_get, GET, "/config/access/{}", route_an_id, none, NULL),
+    admin(access_put, PUT, "/config/access/{}", route_an_id, none,
+          route_access),
+    admin(access_delete, DELETE, "/config/access/{}", route_an_id, none, NULL),
 
     large(config_get, "/config"),
 
     admin(pacing_get, GET, "/config/logging/pacing", none, none, NULL),
 
-    trouble(troubleshoot_get, GET, "", ngx_guildlog_live, NULL, 0,
+    trouble(troubleshoot_get, GET, "", route_live, NULL, 0,
             NGX_GUILDLOG_TROUBLE),
-    trouble(troubleshoot_fix, POST, "/fix", none, ngx_guildlog_fix, 0,
+    trouble(troubleshoot_fix, POST, "/fix", none, route_fix, 0,
             NGX_GUILDLOG_ROW),
-    trouble(troubleshoot_test, POST, "/test-log", none, ngx_guildlog_test,
+    trouble(troubleshoot_test, POST, "/test-log", none, route_test,
             EMPTY|BODILESS, NGX_GUILDLOG_TEST),
 
-    logs(logs_page, "", ngx_guildlog_page, NGX_GUILDLOG_PAGE),
-    logs(logs_export, "/export", ngx_guildlog_export, NGX_GUILDLOG_EXPORT),
-    logs(logs_stream, "/stream", ngx_guildlog_stream, NGX_GUILDLOG_STREAM),
+    logs(logs_page, "", route_page, NGX_GUILDLOG_PAGE),
+    logs(logs_export, "/export", route_export, NGX_GUILDLOG_EXPORT),
+    logs(logs_stream, "/stream", route_stream, NGX_GUILDLOG_STREAM),
     logs(logs_actors, "/actors", none, NGX_GUILDLOG_ROW),
 
     admin(filters_list, GET, "/filters", none, none, NULL),
-    admin(filter_get, GET, "/filters/{}", ngx_guildlog_filter_id, none, NULL),
-    admin(filter_patch, PATCH, "/filters/{}", ngx_guildlog_filter_id, none,
-          ngx_guildlog_filter),
+    admin(filter_get, GET, "/filters/{}", route_filter_id, none, NULL),
+    admin(filter_patch, PATCH, "/filters/{}", route_filter_id, none,
+          route_filter),
 
     basic(active_ignore_targets, POST, "/active/ignore/targets", none, none,
-          ngx_guildlog_ignored_target),
+          route_ignored_target),
     basic(active_ignore_executors, POST, "/active/ignore/executors", none,
-          none, ngx_guildlog_ignored_executor),
+          none, route_ignored_executor),
 
     admin(notifications_list, GET, "/notifications", none, none, NULL),
     admin(notifications_acknowledge, POST, "/notifications/acknowledge",
           none, none, NULL),
     admin(notification_acknowledge, POST, "/notifications/{}/acknowledge",
-          ngx_guildlog_a_name, none, NULL),
+          route_a_name, none, NULL),
 
-    admin(search_members, GET, "/search/members", none, ngx_guildlog_search,
-          NULL),
-    admin(search_channels, GET, "/search/channels", none,
-          ngx_guildlog_search, NULL),
+    admin(search_members, GET, "/search/members", none, route_search, NULL),
+    admin(search_channels, GET, "/search/channels", none, route_search, NULL),
 
-    operator(operator_server_put, PUT, "", none, ngx_guildlog_server, EMPTY),
+    operator(operator_server_put, PUT, "", none, route_server, EMPTY),
     operator(operator_server_forget, DELETE, "", none, NULL, 0),
-    makes(operator_token_create, "/tokens", ngx_guildlog_new_token,
+    makes(operator_token_create, "/tokens", route_new_token,
           NGX_GUILDLOG_TOKEN),
 
-    makes(operator_record, "/logs", ngx_guildlog_nothing,
-          NGX_GUILDLOG_RECORD),
+    makes(operator_record, "/logs", route_nothing, NGX_GUILDLOG_RECORD),
     { "operator_record_many", POST, "/logs", NGX_GUILDLOG_OPERATOR, 0, none,
-      none, ngx_guildlog_nothing, stmt(operator_record_many), 0,
+      none, route_nothing, stmt(operator_record_many), 0,
       NGX_GUILDLOG_RECORD },
 
-    operator(operator_member_put, PUT, "/members/{}", ngx_guildlog_an_id,
-             ngx_guildlog_member, EMPTY),
+    operator(operator_member_put, PUT, "/members/{}", route_an_id,
+             route_member, EMPTY),
     operator(operator_member_delete, DELETE, "/members/{}",
-             ngx_guildlog_an_id, NULL, 0),
-    operator(operator_members_put, PUT, "/members", none,
-             ngx_guildlog_members, BATCH),
+             route_an_id, NULL, 0),
+    operator(operator_members_put, PUT, "/members", none, route_members, BATCH),
     operator(operator_person_forget, DELETE, "/members/{}/logs",
-             ngx_guildlog_an_id, NULL, 0),
-    lines(operator_person_logs, person_logs, "/members/{}/logs",
-          ngx_guildlog_an_id),
+             route_an_id, NULL, 0),
+    lines(operator_person_logs, person_logs, "/members/{}/logs", route_an_id),
 
-    operator(operator_channel_put, PUT, "/channels/{}", ngx_guildlog_an_id,
-             ngx_guildlog_channel, EMPTY),
+    operator(operator_channel_put, PUT, "/channels/{}", route_an_id,
+             route_channel, EMPTY),
     operator(operator_channel_delete, DELETE, "/channels/{}",
-             ngx_guildlog_an_id, NULL, 0),
+             route_an_id, NULL, 0),
     operator(operator_channels_put, PUT, "/channels", none,
-             ngx_guildlog_directory_channels, BATCH),
+             route_directory_channels, BATCH),
 
-    operator(operator_role_put, PUT, "/roles/{}", ngx_guildlog_an_id,
-             ngx_guildlog_role, EMPTY),
-    operator(operator_role_delete, DELETE, "/roles/{}", ngx_guildlog_an_id,
-             NULL, 0),
-    operator(operator_roles_put, PUT, "/roles", none, ngx_guildlog_roles,
-             BATCH),
+    operator(operator_role_put, PUT, "/roles/{}", route_an_id,
+             route_role, EMPTY),
+    operator(operator_role_delete, DELETE, "/roles/{}", route_an_id, NULL, 0),
+    operator(operator_roles_put, PUT, "/roles", none, route_roles, BATCH),
 
     { "operator_backlog", GET, "/undelivered", NGX_GUILDLOG_OPERATOR, 0, none,
-      ngx_guildlog_backlog, NULL, stmt(operator_backlog), 0,
+      route_backlog, NULL, stmt(operator_backlog), 0,
       NGX_GUILDLOG_ROW },
     delivers(operator_undelivered, GET, "/undelivered", none,
-             ngx_guildlog_undelivered, NULL),
-    delivers(operator_replay, POST, "/replay", none, none,
-             ngx_guildlog_replay),
+             route_undelivered, NULL),
+    delivers(operator_replay, POST, "/replay", none, none, route_replay),
     delivers(operator_lanes, GET, "/lanes", none, none, NULL),
     delivers(operator_lane_pause, POST, "/lanes/{}/pause",
-             ngx_guildlog_an_id, none, NULL),
+             route_an_id, none, NULL),
     delivers(operator_lane_resume, POST, "/lanes/{}/resume",
-             ngx_guildlog_an_id, none, NULL),
+             route_an_id, none, NULL),
     delivers(operator_pause, POST, "/pause", none, none, NULL),
     delivers(operator_resume, POST, "/resume", none, none, NULL)
 };

@@ -6,9 +6,9 @@
 #include "api/ngx_guildlog_route.h"
 
 
-static ngx_uint_t ngx_guildlog_route_path(const ngx_guildlog_route_t *route,
+static ngx_uint_t route_match_path(const ngx_guildlog_route_t *route,
     const ngx_str_t *path, ngx_str_t *guild, ngx_str_t *pieces);
-static ngx_uint_t ngx_guildlog_route_piece(const ngx_guildlog_field_t *field,
+static ngx_uint_t route_match_piece(const ngx_guildlog_field_t *field,
     const ngx_str_t *piece);
 
 
@@ -30,7 +30,7 @@ ngx_guildlog_route_match(ngx_guildlog_plane_e plane, ngx_uint_t method,
         route = &ngx_guildlog_routes[i];
 
         if (route->plane != plane
-            || !ngx_guildlog_route_path(route, path, guild, pieces))
+            || !route_match_path(route, path, guild, pieces))
         {
             continue;
         }
@@ -51,8 +51,8 @@ ngx_guildlog_route_match(ngx_guildlog_plane_e plane, ngx_uint_t method,
 
 
 static ngx_uint_t
-ngx_guildlog_route_path(const ngx_guildlog_route_t *route,
-    const ngx_str_t *path, ngx_str_t *guild, ngx_str_t *pieces)
+route_match_path(const ngx_guildlog_route_t *route, const ngx_str_t *path,
+    ngx_str_t *guild, ngx_str_t *pieces)
 {
     u_char                      *p, *end;
     ngx_str_t                    piece;
@@ -96,7 +96,7 @@ ngx_guildlog_route_path(const ngx_guildlog_route_t *route,
         if (s[1] != '}') {
             *guild = piece;
 
-        } else if (ngx_guildlog_route_piece(field++, &piece)) {
+        } else if (route_match_piece(field++, &piece)) {
             pieces[n++] = piece;
 
         } else {
@@ -111,8 +111,7 @@ ngx_guildlog_route_path(const ngx_guildlog_route_t *route,
 
 
 static ngx_uint_t
-ngx_guildlog_route_piece(const ngx_guildlog_field_t *field,
-    const ngx_str_t *piece)
+route_match_piece(const ngx_guildlog_field_t *field, const ngx_str_t *piece)
 {
     size_t     len;
     ngx_int_t  n;

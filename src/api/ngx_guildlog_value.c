@@ -7,70 +7,69 @@
 #include "base/ngx_guildlog_utf8.h"
 
 
-#define NGX_GUILDLOG_VALUE_ID_LEN   20
-#define NGX_GUILDLOG_VALUE_INT_LEN  19   /* digits of 2^63 - 1 */
-#define NGX_GUILDLOG_VALUE_MESSAGE  512
+#define VALUE_ID_LEN   20
+#define VALUE_INT_LEN  19   /* digits of 2^63 - 1 */
+#define VALUE_MESSAGE  512
 
 
-typedef ngx_int_t (*ngx_guildlog_value_text_pt)(ngx_guildlog_value_t *v,
-    const ngx_guildlog_field_t *field, const ngx_str_t *value,
-    ngx_str_t *arg);
-typedef ngx_int_t (*ngx_guildlog_value_json_pt)(ngx_guildlog_value_t *v,
+typedef ngx_int_t (*value_text_pt)(ngx_guildlog_value_t *v,
+    const ngx_guildlog_field_t *field, const ngx_str_t *value, ngx_str_t *arg);
+typedef ngx_int_t (*value_json_pt)(ngx_guildlog_value_t *v,
     const ngx_guildlog_field_t *field, json_t *value);
 
 
-static ngx_int_t ngx_guildlog_value_text_bool(ngx_guildlog_value_t *v,
+static ngx_int_t value_text_bool(ngx_guildlog_value_t *v,
     const ngx_guildlog_field_t *field, const ngx_str_t *value, ngx_str_t *arg);
-static ngx_int_t ngx_guildlog_value_text_int(ngx_guildlog_value_t *v,
+static ngx_int_t value_text_int(ngx_guildlog_value_t *v,
     const ngx_guildlog_field_t *field, const ngx_str_t *value, ngx_str_t *arg);
-static ngx_int_t ngx_guildlog_value_text_text(ngx_guildlog_value_t *v,
+static ngx_int_t value_text_text(ngx_guildlog_value_t *v,
     const ngx_guildlog_field_t *field, const ngx_str_t *value, ngx_str_t *arg);
-static ngx_int_t ngx_guildlog_value_text_id(ngx_guildlog_value_t *v,
+static ngx_int_t value_text_id(ngx_guildlog_value_t *v,
     const ngx_guildlog_field_t *field, const ngx_str_t *value, ngx_str_t *arg);
-static ngx_int_t ngx_guildlog_value_text_enum(ngx_guildlog_value_t *v,
+static ngx_int_t value_text_enum(ngx_guildlog_value_t *v,
     const ngx_guildlog_field_t *field, const ngx_str_t *value, ngx_str_t *arg);
-static ngx_int_t ngx_guildlog_value_text_url(ngx_guildlog_value_t *v,
+static ngx_int_t value_text_url(ngx_guildlog_value_t *v,
     const ngx_guildlog_field_t *field, const ngx_str_t *value, ngx_str_t *arg);
-static ngx_int_t ngx_guildlog_value_json_bool(ngx_guildlog_value_t *v,
+static ngx_int_t value_json_bool(ngx_guildlog_value_t *v,
     const ngx_guildlog_field_t *field, json_t *value);
-static ngx_int_t ngx_guildlog_value_json_int(ngx_guildlog_value_t *v,
+static ngx_int_t value_json_int(ngx_guildlog_value_t *v,
     const ngx_guildlog_field_t *field, json_t *value);
-static ngx_int_t ngx_guildlog_value_json_string(ngx_guildlog_value_t *v,
+static ngx_int_t value_json_string(ngx_guildlog_value_t *v,
     const ngx_guildlog_field_t *field, json_t *value);
-static ngx_int_t ngx_guildlog_value_json_list(ngx_guildlog_value_t *v,
+static ngx_int_t value_json_list(ngx_guildlog_value_t *v,
     const ngx_guildlog_field_t *field, json_t *value);
-static ngx_int_t ngx_guildlog_value_json_object(ngx_guildlog_value_t *v,
+static ngx_int_t value_json_object(ngx_guildlog_value_t *v,
     const ngx_guildlog_field_t *field, json_t *value);
-static ngx_uint_t ngx_guildlog_value_blank(const u_char *p, size_t len);
-static ngx_int_t ngx_guildlog_value_length(ngx_guildlog_value_t *v,
+static ngx_uint_t value_blank(const u_char *p, size_t len);
+static ngx_int_t value_length(ngx_guildlog_value_t *v,
     const ngx_guildlog_field_t *field, const ngx_str_t *value);
-static ngx_int_t ngx_guildlog_value_bad(ngx_guildlog_value_t *v,
+static ngx_int_t value_bad(ngx_guildlog_value_t *v,
     const ngx_guildlog_field_t *field);
-static u_char *ngx_guildlog_value_path(u_char *p, u_char *last,
+static u_char *value_path(u_char *p, u_char *last,
     const ngx_guildlog_value_t *v);
 
 
 /* both in the order of ngx_guildlog_type_e */
 
-static const ngx_guildlog_value_text_pt  ngx_guildlog_value_texts[] = {
-    ngx_guildlog_value_text_bool,
-    ngx_guildlog_value_text_int,
-    ngx_guildlog_value_text_text,
-    ngx_guildlog_value_text_id,
-    ngx_guildlog_value_text_enum,
-    ngx_guildlog_value_text_url
+static const value_text_pt  value_texts[] = {
+    value_text_bool,
+    value_text_int,
+    value_text_text,
+    value_text_id,
+    value_text_enum,
+    value_text_url
 };
 
 
-static const ngx_guildlog_value_json_pt  ngx_guildlog_value_jsons[] = {
-    ngx_guildlog_value_json_bool,
-    ngx_guildlog_value_json_int,
-    ngx_guildlog_value_json_string,
-    ngx_guildlog_value_json_string,
-    ngx_guildlog_value_json_string,
-    ngx_guildlog_value_json_string,
-    ngx_guildlog_value_json_list,
-    ngx_guildlog_value_json_object
+static const value_json_pt  value_jsons[] = {
+    value_json_bool,
+    value_json_int,
+    value_json_string,
+    value_json_string,
+    value_json_string,
+    value_json_string,
+    value_json_list,
+    value_json_object
 };
 
 
@@ -89,19 +88,19 @@ ngx_guildlog_value_text(ngx_guildlog_value_t *v,
     }
 
     if ((field->flags & NGX_GUILDLOG_TRIM)
-        && ngx_guildlog_value_blank(value->data, value->len))
+        && value_blank(value->data, value->len))
     {
         ngx_str_set(arg, "");
         return NGX_OK;
     }
 
-    return ngx_guildlog_value_texts[field->type](v, field, value, arg);
+    return value_texts[field->type](v, field, value, arg);
 }
 
 
 static ngx_int_t
-ngx_guildlog_value_text_bool(ngx_guildlog_value_t *v,
-    const ngx_guildlog_field_t *field, const ngx_str_t *value, ngx_str_t *arg)
+value_text_bool(ngx_guildlog_value_t *v, const ngx_guildlog_field_t *field,
+    const ngx_str_t *value, ngx_str_t *arg)
 {
     if ((value->len == 4 && ngx_memcmp(value->data, "true", 4) == 0)
         || (value->len == 1 && value->data[0] == '1'))
@@ -117,13 +116,13 @@ ngx_guildlog_value_text_bool(ngx_guildlog_value_t *v,
         return NGX_OK;
     }
 
-    return ngx_guildlog_value_bad(v, field);
+    return value_bad(v, field);
 }
 
 
 static ngx_int_t
-ngx_guildlog_value_text_int(ngx_guildlog_value_t *v,
-    const ngx_guildlog_field_t *field, const ngx_str_t *value, ngx_str_t *arg)
+value_text_int(ngx_guildlog_value_t *v, const ngx_guildlog_field_t *field,
+    const ngx_str_t *value, ngx_str_t *arg)
 {
     size_t       len;
     u_char      *p, *last;
@@ -138,16 +137,16 @@ ngx_guildlog_value_text_int(ngx_guildlog_value_t *v,
 
     len = last - p;
 
-    n = (len > NGX_GUILDLOG_VALUE_INT_LEN) ? NGX_ERROR : ngx_atoi(p, len);
+    n = (len > VALUE_INT_LEN) ? NGX_ERROR : ngx_atoi(p, len);
 
     if (n == NGX_ERROR) {
-        return ngx_guildlog_value_bad(v, field);
+        return value_bad(v, field);
     }
 
     n = negative ? -n : n;
 
     if (n < field->min || n > field->max) {
-        return ngx_guildlog_value_bad(v, field);
+        return value_bad(v, field);
     }
 
     arg->data = ngx_pnalloc(v->pool, NGX_INT64_LEN);
@@ -162,25 +161,25 @@ ngx_guildlog_value_text_int(ngx_guildlog_value_t *v,
 
 
 static ngx_int_t
-ngx_guildlog_value_text_text(ngx_guildlog_value_t *v,
-    const ngx_guildlog_field_t *field, const ngx_str_t *value, ngx_str_t *arg)
+value_text_text(ngx_guildlog_value_t *v, const ngx_guildlog_field_t *field,
+    const ngx_str_t *value, ngx_str_t *arg)
 {
     *arg = *value;
 
-    return ngx_guildlog_value_length(v, field, value);
+    return value_length(v, field, value);
 }
 
 
 static ngx_int_t
-ngx_guildlog_value_text_id(ngx_guildlog_value_t *v,
-    const ngx_guildlog_field_t *field, const ngx_str_t *value, ngx_str_t *arg)
+value_text_id(ngx_guildlog_value_t *v, const ngx_guildlog_field_t *field,
+    const ngx_str_t *value, ngx_str_t *arg)
 {
     *arg = *value;
 
     if (ngx_guildlog_value_id(value->data, value->len, 1) != NGX_OK
         || ngx_atoi(value->data, value->len) < field->min)
     {
-        return ngx_guildlog_value_bad(v, field);
+        return value_bad(v, field);
     }
 
     return NGX_OK;
@@ -188,19 +187,19 @@ ngx_guildlog_value_text_id(ngx_guildlog_value_t *v,
 
 
 static ngx_int_t
-ngx_guildlog_value_text_enum(ngx_guildlog_value_t *v,
-    const ngx_guildlog_field_t *field, const ngx_str_t *value, ngx_str_t *arg)
+value_text_enum(ngx_guildlog_value_t *v, const ngx_guildlog_field_t *field,
+    const ngx_str_t *value, ngx_str_t *arg)
 {
     *arg = *value;
 
     return ngx_guildlog_value_is_one(field->values, value)
-           ? NGX_OK : ngx_guildlog_value_bad(v, field);
+           ? NGX_OK : value_bad(v, field);
 }
 
 
 static ngx_int_t
-ngx_guildlog_value_text_url(ngx_guildlog_value_t *v,
-    const ngx_guildlog_field_t *field, const ngx_str_t *value, ngx_str_t *arg)
+value_text_url(ngx_guildlog_value_t *v, const ngx_guildlog_field_t *field,
+    const ngx_str_t *value, ngx_str_t *arg)
 {
     u_char  *p, *last, *host;
 
@@ -218,20 +217,20 @@ ngx_guildlog_value_text_url(ngx_guildlog_value_t *v,
         host = p + 8;
 
     } else {
-        return ngx_guildlog_value_bad(v, field);
+        return value_bad(v, field);
     }
 
     if (ngx_strchr("/?#:@", *host)) {
-        return ngx_guildlog_value_bad(v, field);
+        return value_bad(v, field);
     }
 
     for ( /* void */ ; p < last; p++) {
         if (*p <= ' ' || *p == 0x7f || ngx_strchr("\"<>\\^`{|}", *p)) {
-            return ngx_guildlog_value_bad(v, field);
+            return value_bad(v, field);
         }
     }
 
-    return ngx_guildlog_value_length(v, field, value);
+    return value_length(v, field, value);
 }
 
 
@@ -243,26 +242,26 @@ ngx_guildlog_value_json(ngx_guildlog_value_t *v,
         return NGX_OK;
     }
 
-    return ngx_guildlog_value_jsons[field->type](v, field, value);
+    return value_jsons[field->type](v, field, value);
 }
 
 
 static ngx_int_t
-ngx_guildlog_value_json_bool(ngx_guildlog_value_t *v,
-    const ngx_guildlog_field_t *field, json_t *value)
+value_json_bool(ngx_guildlog_value_t *v, const ngx_guildlog_field_t *field,
+    json_t *value)
 {
-    return json_is_boolean(value) ? NGX_OK : ngx_guildlog_value_bad(v, field);
+    return json_is_boolean(value) ? NGX_OK : value_bad(v, field);
 }
 
 
 static ngx_int_t
-ngx_guildlog_value_json_int(ngx_guildlog_value_t *v,
-    const ngx_guildlog_field_t *field, json_t *value)
+value_json_int(ngx_guildlog_value_t *v, const ngx_guildlog_field_t *field,
+    json_t *value)
 {
     json_int_t  n;
 
     if (!json_is_integer(value)) {
-        return ngx_guildlog_value_bad(v, field);
+        return value_bad(v, field);
     }
 
     n = json_integer_value(value);
@@ -270,7 +269,7 @@ ngx_guildlog_value_json_int(ngx_guildlog_value_t *v,
     if (n < field->min
         || (n > field->max && !(field->flags & NGX_GUILDLOG_CLAMP)))
     {
-        return ngx_guildlog_value_bad(v, field);
+        return value_bad(v, field);
     }
 
     return NGX_OK;
@@ -278,13 +277,13 @@ ngx_guildlog_value_json_int(ngx_guildlog_value_t *v,
 
 
 static ngx_int_t
-ngx_guildlog_value_json_string(ngx_guildlog_value_t *v,
-    const ngx_guildlog_field_t *field, json_t *value)
+value_json_string(ngx_guildlog_value_t *v, const ngx_guildlog_field_t *field,
+    json_t *value)
 {
     ngx_str_t  text, arg;
 
     if (!json_is_string(value)) {
-        return ngx_guildlog_value_bad(v, field);
+        return value_bad(v, field);
     }
 
     text = ngx_guildlog_json_text(value);
@@ -294,8 +293,8 @@ ngx_guildlog_value_json_string(ngx_guildlog_value_t *v,
 
 
 static ngx_int_t
-ngx_guildlog_value_json_list(ngx_guildlog_value_t *v,
-    const ngx_guildlog_field_t *field, json_t *value)
+value_json_list(ngx_guildlog_value_t *v, const ngx_guildlog_field_t *field,
+    json_t *value)
 {
     size_t      i, j;
     int64_t     n;
@@ -309,7 +308,7 @@ ngx_guildlog_value_json_list(ngx_guildlog_value_t *v,
     n = json_array_size(value);
 
     if (n < field->min || n > field->max) {
-        return ngx_guildlog_value_bad(v, field);
+        return value_bad(v, field);
     }
 
     json_array_foreach(value, i, item) {
@@ -339,8 +338,8 @@ ngx_guildlog_value_json_list(ngx_guildlog_value_t *v,
 
 
 static ngx_int_t
-ngx_guildlog_value_json_object(ngx_guildlog_value_t *v,
-    const ngx_guildlog_field_t *field, json_t *value)
+value_json_object(ngx_guildlog_value_t *v, const ngx_guildlog_field_t *field,
+    json_t *value)
 {
     if (!json_is_object(value)) {
         return ngx_guildlog_value_refuse(v, "must be an object");
@@ -498,7 +497,7 @@ ngx_guildlog_value_array_end(ngx_str_t *array)
 ngx_int_t
 ngx_guildlog_value_id(const u_char *p, size_t len, size_t min)
 {
-    if (len < min || len > NGX_GUILDLOG_VALUE_ID_LEN
+    if (len < min || len > VALUE_ID_LEN
         || ngx_atoi((u_char *) p, len) == NGX_ERROR)
     {
         return NGX_DECLINED;
@@ -518,7 +517,7 @@ ngx_guildlog_value_is_id(const ngx_str_t *s)
 /* only what Unicode calls white space, in valid UTF-8 */
 
 static ngx_uint_t
-ngx_guildlog_value_blank(const u_char *p, size_t len)
+value_blank(const u_char *p, size_t len)
 {
     size_t            n;
     const ngx_str_t  *space;
@@ -561,8 +560,8 @@ ngx_guildlog_value_blank(const u_char *p, size_t len)
 
 
 static ngx_int_t
-ngx_guildlog_value_length(ngx_guildlog_value_t *v,
-    const ngx_guildlog_field_t *field, const ngx_str_t *value)
+value_length(ngx_guildlog_value_t *v, const ngx_guildlog_field_t *field,
+    const ngx_str_t *value)
 {
     int64_t  n;
 
@@ -586,12 +585,11 @@ ngx_guildlog_value_length(ngx_guildlog_value_t *v,
 /* refuses a value that breaks the rule of its type */
 
 static ngx_int_t
-ngx_guildlog_value_bad(ngx_guildlog_value_t *v,
-    const ngx_guildlog_field_t *field)
+value_bad(ngx_guildlog_value_t *v, const ngx_guildlog_field_t *field)
 {
     u_char       *p, *last;
     const char  **allowed;
-    u_char        list[NGX_GUILDLOG_VALUE_MESSAGE];
+    u_char        list[VALUE_MESSAGE];
 
     switch (field->type) {
 
@@ -606,15 +604,14 @@ ngx_guildlog_value_bad(ngx_guildlog_value_t *v,
                                              field->min);
         }
 
-        return ngx_guildlog_value_refuse(v,
-                                         "must be an integer from %L to %L",
+        return ngx_guildlog_value_refuse(v, "must be an integer from %L to %L",
                                          field->min, field->max);
 
     case NGX_GUILDLOG_ID:
         return ngx_guildlog_value_refuse(v,
                              "must be a string of 1 to %d digits, "
                              "from %L to 9223372036854775807",
-                             NGX_GUILDLOG_VALUE_ID_LEN, field->min);
+                             VALUE_ID_LEN, field->min);
 
     case NGX_GUILDLOG_ENUM:
         p = list;
@@ -657,15 +654,15 @@ ngx_guildlog_value_refuse(ngx_guildlog_value_t *v, const char *fmt, ...)
     u_char   *p, *last;
     va_list   args;
 
-    p = ngx_pnalloc(v->pool, NGX_GUILDLOG_VALUE_MESSAGE);
+    p = ngx_pnalloc(v->pool, VALUE_MESSAGE);
     if (p == NULL) {
         return NGX_ERROR;
     }
 
-    last = p + NGX_GUILDLOG_VALUE_MESSAGE;
+    last = p + VALUE_MESSAGE;
     v->error->data = p;
 
-    p = ngx_guildlog_value_path(p, last, v);
+    p = value_path(p, last, v);
     p = ngx_slprintf(p, last, ": ");
 
     va_start(args, fmt);
@@ -679,7 +676,7 @@ ngx_guildlog_value_refuse(ngx_guildlog_value_t *v, const char *fmt, ...)
 
 
 static u_char *
-ngx_guildlog_value_path(u_char *p, u_char *last, const ngx_guildlog_value_t *v)
+value_path(u_char *p, u_char *last, const ngx_guildlog_value_t *v)
 {
     const ngx_guildlog_value_t  *outer;
 
@@ -688,7 +685,7 @@ ngx_guildlog_value_path(u_char *p, u_char *last, const ngx_guildlog_value_t *v)
     if (outer
         && (outer->outer || outer->index != NGX_GUILDLOG_VALUE_NO_INDEX))
     {
-        p = ngx_guildlog_value_path(p, last, outer);
+        p = value_path(p, last, outer);
         p = ngx_slprintf(p, last, ".");
     }
 

@@ -82,8 +82,7 @@ struct ngx_guildlog_value_s {
  */
 
 ngx_int_t ngx_guildlog_value_text(ngx_guildlog_value_t *v,
-    const ngx_guildlog_field_t *field, const ngx_str_t *value,
-    ngx_str_t *arg);
+    const ngx_guildlog_field_t *field, const ngx_str_t *value, ngx_str_t *arg);
 
 /* a value of a body; any type but ITEMS.  Returns as above */
 

@@ -6,7 +6,7 @@
 #include "base/ngx_guildlog_cache.h"
 
 
-#define NGX_GUILDLOG_CACHE_HASHED  32    /* bytes of a key, the last ones */
+#define CACHE_HASHED  32    /* bytes of a key, the last ones */
 
 
 /* the value stands behind it, and the key behind the value */
@@ -14,7 +14,7 @@
 typedef struct {
     ngx_str_node_t                 sn;
     ngx_queue_t                    queue;
-} ngx_guildlog_cache_entry_t;
+} cache_entry_t;
 
 
 struct ngx_guildlog_cache_s {
@@ -27,8 +27,8 @@ struct ngx_guildlog_cache_s {
 };
 
 
-static uint32_t ngx_guildlog_cache_hash(const ngx_str_t *key);
-static void ngx_guildlog_cache_drop(ngx_guildlog_cache_t *cache);
+static uint32_t cache_hash(const ngx_str_t *key);
+static void cache_drop(ngx_guildlog_cache_t *cache);
 
 
 ngx_guildlog_cache_t *
@@ -57,7 +57,7 @@ void
 ngx_guildlog_cache_destroy(ngx_guildlog_cache_t *cache)
 {
     while (!ngx_queue_empty(&cache->queue)) {
-        ngx_guildlog_cache_drop(cache);
+        cache_drop(cache);
     }
 
     ngx_free(cache);
@@ -67,11 +67,10 @@ ngx_guildlog_cache_destroy(ngx_guildlog_cache_t *cache)
 void *
 ngx_guildlog_cache_find(ngx_guildlog_cache_t *cache, ngx_str_t *key)
 {
-    ngx_guildlog_cache_entry_t  *entry;
+    cache_entry_t  *entry;
 
-    entry = (ngx_guildlog_cache_entry_t *)
-                ngx_str_rbtree_lookup(&cache->rbtree, key,
-                                      ngx_guildlog_cache_hash(key));
+    entry = (cache_entry_t *)
+                ngx_str_rbtree_lookup(&cache->rbtree, key, cache_hash(key));
     if (entry == NULL) {
         return NULL;
     }
@@ -87,14 +86,14 @@ void
 ngx_guildlog_cache_store(ngx_guildlog_cache_t *cache, const ngx_str_t *key,
     const void *value)
 {
-    u_char                      *p;
-    ngx_guildlog_cache_entry_t  *entry;
+    u_char         *p;
+    cache_entry_t  *entry;
 
     if (cache->free == 0) {
-        ngx_guildlog_cache_drop(cache);
+        cache_drop(cache);
     }
 
-    entry = ngx_alloc(sizeof(ngx_guildlog_cache_entry_t) + cache->size
+    entry = ngx_alloc(sizeof(cache_entry_t) + cache->size
                       + key->len, cache->log);
     if (entry == NULL) {
         return;
@@ -105,7 +104,7 @@ ngx_guildlog_cache_store(ngx_guildlog_cache_t *cache, const ngx_str_t *key,
 
     entry->sn.str.data = p;
     entry->sn.str.len = key->len;
-    entry->sn.node.key = ngx_guildlog_cache_hash(key);
+    entry->sn.node.key = cache_hash(key);
 
     ngx_rbtree_insert(&cache->rbtree, &entry->sn.node);
     ngx_queue_insert_head(&cache->queue, &entry->queue);
@@ -120,24 +119,24 @@ ngx_guildlog_cache_store(ngx_guildlog_cache_t *cache, const ngx_str_t *key,
  */
 
 static uint32_t
-ngx_guildlog_cache_hash(const ngx_str_t *key)
+cache_hash(const ngx_str_t *key)
 {
     size_t  len;
 
-    len = ngx_min(key->len, NGX_GUILDLOG_CACHE_HASHED);
+    len = ngx_min(key->len, CACHE_HASHED);
 
     return ngx_crc32_long(key->data + key->len - len, len);
 }
 
 
 static void
-ngx_guildlog_cache_drop(ngx_guildlog_cache_t *cache)
+cache_drop(ngx_guildlog_cache_t *cache)
 {
-    ngx_queue_t                 *q;
-    ngx_guildlog_cache_entry_t  *entry;
+    ngx_queue_t    *q;
+    cache_entry_t  *entry;
 
     q = ngx_queue_last(&cache->queue);
-    entry = ngx_queue_data(q, ngx_guildlog_cache_entry_t, queue);
+    entry = ngx_queue_data(q, cache_entry_t, queue);
 
     ngx_queue_remove(q);
     ngx_rbtree_delete(&cache->rbtree, &entry->sn.node);

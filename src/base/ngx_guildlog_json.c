@@ -6,13 +6,11 @@
 #include "base/ngx_guildlog_json.h"
 
 
-static u_char *ngx_guildlog_json_room(ngx_guildlog_json_t *w, size_t len);
-static void ngx_guildlog_json_value(ngx_guildlog_json_t *w, const void *data,
-    size_t len);
-static u_char ngx_guildlog_json_letter(u_char c);
-static size_t ngx_guildlog_json_escaped(const u_char *p, size_t len);
-static u_char *ngx_guildlog_json_escape(u_char *dst, const u_char *p,
-    size_t len);
+static u_char *json_room(ngx_guildlog_json_t *w, size_t len);
+static void json_value(ngx_guildlog_json_t *w, const void *data, size_t len);
+static u_char json_letter(u_char c);
+static size_t json_escaped(const u_char *p, size_t len);
+static u_char *json_escape(u_char *dst, const u_char *p, size_t len);
 
 
 void
@@ -41,7 +39,7 @@ ngx_guildlog_json_begin(ngx_guildlog_json_t *w, u_char bracket)
         return;
     }
 
-    ngx_guildlog_json_value(w, &bracket, 1);
+    json_value(w, &bracket, 1);
 
     w->close[w->depth++] = (bracket == '{') ? '}' : ']';
     w->comma = 0;
@@ -57,7 +55,7 @@ ngx_guildlog_json_end(ngx_guildlog_json_t *w)
     }
 
     w->comma = 0;
-    ngx_guildlog_json_value(w, &w->close[--w->depth], 1);
+    json_value(w, &w->close[--w->depth], 1);
 }
 
 
@@ -72,7 +70,7 @@ ngx_guildlog_json_key(ngx_guildlog_json_t *w, const char *name)
 
     ngx_guildlog_json_string(w, &s);
 
-    p = ngx_guildlog_json_room(w, 1);
+    p = json_room(w, 1);
     if (p == NULL) {
         return;
     }
@@ -90,14 +88,14 @@ ngx_guildlog_json_string(ngx_guildlog_json_t *w, const ngx_str_t *s)
     u_char  *p;
 
     p = ngx_guildlog_json_place(w,
-                  sizeof("\"\"") - 1
-                  + ngx_guildlog_json_escaped(s->data, s->len));
+                                sizeof("\"\"") - 1
+                                + json_escaped(s->data, s->len));
     if (p == NULL) {
         return;
     }
 
     *p++ = '"';
-    p = ngx_guildlog_json_escape(p, s->data, s->len);
+    p = json_escape(p, s->data, s->len);
     *p++ = '"';
 
     ngx_guildlog_json_placed(w, p);
@@ -112,7 +110,7 @@ ngx_guildlog_json_number(ngx_guildlog_json_t *w, int64_t n)
 
     p = ngx_sprintf(buf, "%L", n);
 
-    ngx_guildlog_json_value(w, buf, p - buf);
+    json_value(w, buf, p - buf);
 }
 
 
@@ -120,10 +118,10 @@ void
 ngx_guildlog_json_bool(ngx_guildlog_json_t *w, ngx_uint_t b)
 {
     if (b) {
-        ngx_guildlog_json_value(w, "true", 4);
+        json_value(w, "true", 4);
 
     } else {
-        ngx_guildlog_json_value(w, "false", 5);
+        json_value(w, "false", 5);
     }
 }
 
@@ -131,14 +129,14 @@ ngx_guildlog_json_bool(ngx_guildlog_json_t *w, ngx_uint_t b)
 void
 ngx_guildlog_json_null(ngx_guildlog_json_t *w)
 {
-    ngx_guildlog_json_value(w, "null", 4);
+    json_value(w, "null", 4);
 }
 
 
 void
 ngx_guildlog_json_raw(ngx_guildlog_json_t *w, const ngx_str_t *s)
 {
-    ngx_guildlog_json_value(w, s->data, s->len);
+    json_value(w, s->data, s->len);
 }
 
 
@@ -146,7 +144,7 @@ void
 ngx_guildlog_json_literal(ngx_guildlog_json_t *w, const void *data, size_t len)
 {
     w->comma = 0;
-    ngx_guildlog_json_value(w, data, len);
+    json_value(w, data, len);
     w->comma = 0;
 }
 
@@ -156,7 +154,7 @@ ngx_guildlog_json_place(ngx_guildlog_json_t *w, size_t len)
 {
     u_char  *p;
 
-    p = ngx_guildlog_json_room(w, 1 + len);
+    p = json_room(w, 1 + len);
 
     if (p && w->comma) {
         *p++ = ',';
@@ -191,7 +189,7 @@ ngx_guildlog_json_written(const ngx_guildlog_json_t *w, ngx_str_t *text)
 /* the place to write len bytes to; NULL once the writer has failed */
 
 static u_char *
-ngx_guildlog_json_room(ngx_guildlog_json_t *w, size_t len)
+json_room(ngx_guildlog_json_t *w, size_t len)
 {
     u_char  *p;
     size_t   used, size;
@@ -225,7 +223,7 @@ ngx_guildlog_json_room(ngx_guildlog_json_t *w, size_t len)
 
 
 static void
-ngx_guildlog_json_value(ngx_guildlog_json_t *w, const void *data, size_t len)
+json_value(ngx_guildlog_json_t *w, const void *data, size_t len)
 {
     u_char  *p;
 
@@ -240,7 +238,7 @@ ngx_guildlog_json_value(ngx_guildlog_json_t *w, const void *data, size_t len)
 /* the letter behind the backslash; 'u': its number is */
 
 static u_char
-ngx_guildlog_json_letter(u_char c)
+json_letter(u_char c)
 {
     switch (c) {
 
@@ -270,7 +268,7 @@ ngx_guildlog_json_letter(u_char c)
 
 
 static size_t
-ngx_guildlog_json_escaped(const u_char *p, size_t len)
+json_escaped(const u_char *p, size_t len)
 {
     size_t  i, n;
 
@@ -280,8 +278,7 @@ ngx_guildlog_json_escaped(const u_char *p, size_t len)
          i < len;
          i += 1 + ngx_guildlog_json_scan_bare(p + i + 1, len - i - 1))
     {
-        n += (ngx_guildlog_json_letter(p[i]) == 'u')
-             ? sizeof("\\u001f") - 1 - 1 : 1;
+        n += (json_letter(p[i]) == 'u') ? sizeof("\\u001f") - 1 - 1 : 1;
     }
 
     return n;
@@ -289,7 +286,7 @@ ngx_guildlog_json_escaped(const u_char *p, size_t len)
 
 
 static u_char *
-ngx_guildlog_json_escape(u_char *dst, const u_char *p, size_t len)
+json_escape(u_char *dst, const u_char *p, size_t len)
 {
     size_t         n;
     u_char         letter;
@@ -304,7 +301,7 @@ ngx_guildlog_json_escape(u_char *dst, const u_char *p, size_t len)
             break;
         }
 
-        letter = ngx_guildlog_json_letter(*p);
+        letter = json_letter(*p);
 
         if (letter == 'u') {
             dst = ngx_sprintf(dst, "\\u%04xd", *p);

@@ -7,7 +7,7 @@
 #include "base/ngx_guildlog_utf8.h"
 
 
-#define NGX_GUILDLOG_JSON_ERROR  1280
+#define JSON_PARSE_ERROR  1280
 
 
 /* where a walk over the text stands, one frame for each open bracket */
@@ -17,26 +17,26 @@ typedef struct {
     ngx_uint_t                     index;
     unsigned                       object:1;
     unsigned                       value:1;  /* the colon has passed */
-} ngx_guildlog_json_parse_frame_t;
+} json_parse_frame_t;
 
 
 typedef struct {
     ngx_uint_t                     depth;
-    ngx_guildlog_json_parse_frame_t  frames[NGX_GUILDLOG_JSON_DEPTH];
-} ngx_guildlog_json_parse_walk_t;
+    json_parse_frame_t             frames[NGX_GUILDLOG_JSON_DEPTH];
+} json_parse_walk_t;
 
 
-static ngx_int_t ngx_guildlog_json_parse_check(ngx_pool_t *pool,
-    const ngx_str_t *text, ngx_str_t *error);
-static void ngx_guildlog_json_parse_explain(ngx_pool_t *pool,
-    const ngx_str_t *text, json_error_t *cause, ngx_str_t *error);
-static void ngx_guildlog_json_parse_error(ngx_pool_t *pool,
-    const ngx_str_t *text, size_t offset, const char *why, ngx_str_t *error);
-static u_char *ngx_guildlog_json_parse_path(u_char *p, u_char *last,
-    ngx_guildlog_json_parse_walk_t *walk);
-static ngx_int_t ngx_guildlog_json_parse_walk(
-    ngx_guildlog_json_parse_walk_t *walk, const u_char *p, const u_char *last);
-static void ngx_guildlog_json_parse_cleanup(void *data);
+static ngx_int_t json_parse_check(ngx_pool_t *pool, const ngx_str_t *text,
+    ngx_str_t *error);
+static void json_parse_explain(ngx_pool_t *pool, const ngx_str_t *text,
+    json_error_t *cause, ngx_str_t *error);
+static void json_parse_error(ngx_pool_t *pool, const ngx_str_t *text,
+    size_t offset, const char *why, ngx_str_t *error);
+static u_char *json_parse_path(u_char *p, u_char *last,
+    json_parse_walk_t *walk);
+static ngx_int_t json_parse_walk(json_parse_walk_t *walk, const u_char *p,
+    const u_char *last);
+static void json_parse_cleanup(void *data);
 
 
 json_t *
@@ -57,19 +57,19 @@ ngx_guildlog_json_parse(ngx_pool_t *pool, const ngx_str_t *text,
 
     if (json == NULL) {
 
-        if (ngx_guildlog_json_parse_check(pool, text, error) != NGX_OK) {
+        if (json_parse_check(pool, text, error) != NGX_OK) {
             return NULL;
         }
 
         json = ngx_guildlog_json_read_jansson(text->data, text->len,
                                               JSON_REJECT_DUPLICATES, &cause);
         if (json == NULL) {
-            ngx_guildlog_json_parse_explain(pool, text, &cause, error);
+            json_parse_explain(pool, text, &cause, error);
             return NULL;
         }
     }
 
-    cln->handler = ngx_guildlog_json_parse_cleanup;
+    cln->handler = json_parse_cleanup;
     cln->data = json;
 
     return json;
@@ -79,41 +79,40 @@ ngx_guildlog_json_parse(ngx_pool_t *pool, const ngx_str_t *text,
 /* what jansson would accept, or say in words of its own */
 
 static ngx_int_t
-ngx_guildlog_json_parse_check(ngx_pool_t *pool, const ngx_str_t *text,
-    ngx_str_t *error)
+json_parse_check(ngx_pool_t *pool, const ngx_str_t *text, ngx_str_t *error)
 {
-    size_t                          valid;
-    u_char                         *p, *last;
-    ngx_guildlog_json_parse_walk_t  walk;
+    size_t             valid;
+    u_char            *p, *last;
+    json_parse_walk_t  walk;
 
     last = text->data + text->len;
     p = ngx_guildlog_json_scan_skip(text->data, last);
 
     if (p == last) {
-        ngx_guildlog_json_parse_error(pool, text, 0, "is required", error);
+        json_parse_error(pool, text, 0, "is required", error);
         return NGX_DECLINED;
     }
 
     if (*p != '{' && *p != '[') {
-        ngx_guildlog_json_parse_error(pool, text, 0,
-                                      "must be a JSON object or array", error);
+        json_parse_error(pool, text, 0,
+                         "must be a JSON object or array", error);
         return NGX_DECLINED;
     }
 
-    if (ngx_guildlog_json_parse_walk(&walk, p, last) != NGX_OK) {
-        ngx_guildlog_json_parse_error(pool, text, 0,
-                       "nested deeper than "
-                       ngx_value(NGX_GUILDLOG_JSON_DEPTH) " levels", error);
+    if (json_parse_walk(&walk, p, last) != NGX_OK) {
+        json_parse_error(pool, text, 0,
+                         "nested deeper than "
+                         ngx_value(NGX_GUILDLOG_JSON_DEPTH) " levels", error);
         return NGX_DECLINED;
     }
 
     valid = ngx_guildlog_utf8_valid(text->data, text->len);
 
     if (valid < text->len) {
-        ngx_guildlog_json_parse_error(pool, text, valid,
-                                      text->data[valid] ? "is not valid UTF-8"
-                                                  : "must not contain NUL",
-                                      error);
+        json_parse_error(pool, text, valid,
+                         text->data[valid] ? "is not valid UTF-8"
+                                           : "must not contain NUL",
+                         error);
         return NGX_DECLINED;
     }
 
@@ -122,8 +121,8 @@ ngx_guildlog_json_parse_check(ngx_pool_t *pool, const ngx_str_t *text,
 
 
 static void
-ngx_guildlog_json_parse_explain(ngx_pool_t *pool, const ngx_str_t *text,
-    json_error_t *cause, ngx_str_t *error)
+json_parse_explain(ngx_pool_t *pool, const ngx_str_t *text, json_error_t *cause,
+    ngx_str_t *error)
 {
     u_char  *p;
     size_t   offset;
@@ -139,27 +138,26 @@ ngx_guildlog_json_parse_explain(ngx_pool_t *pool, const ngx_str_t *text,
     switch (json_error_code(cause)) {
 
     case json_error_numeric_overflow:
-        ngx_guildlog_json_parse_error(pool, text, offset,
-                                      "the number is out of range", error);
+        json_parse_error(pool, text, offset,
+                         "the number is out of range", error);
         return;
 
     case json_error_duplicate_key:
-        ngx_guildlog_json_parse_error(pool, text, offset, "given twice", error);
+        json_parse_error(pool, text, offset, "given twice", error);
         return;
 
     case json_error_null_character:
     case json_error_null_byte_in_key:
-        ngx_guildlog_json_parse_error(pool, text, offset,
-                                      "must not contain NUL", error);
+        json_parse_error(pool, text, offset, "must not contain NUL", error);
         return;
 
     case json_error_premature_end_of_input:
-        ngx_guildlog_json_parse_error(pool, text, 0, "ends too early", error);
+        json_parse_error(pool, text, 0, "ends too early", error);
         return;
 
     case json_error_end_of_input_expected:
-        ngx_guildlog_json_parse_error(pool, text, 0,
-                                      "something stands behind its end", error);
+        json_parse_error(pool, text, 0,
+                         "something stands behind its end", error);
         return;
 
     default:
@@ -167,8 +165,8 @@ ngx_guildlog_json_parse_explain(ngx_pool_t *pool, const ngx_str_t *text,
     }
 
     if (ngx_guildlog_json_parse_is_half(cause)) {
-        ngx_guildlog_json_parse_error(pool, text, offset,
-                                "\\u is not followed by a character", error);
+        json_parse_error(pool, text, offset,
+                         "\\u is not followed by a character", error);
         return;
     }
 
@@ -177,7 +175,7 @@ ngx_guildlog_json_parse_explain(ngx_pool_t *pool, const ngx_str_t *text,
                      cause->line, cause->column);
     *p = '\0';
 
-    ngx_guildlog_json_parse_error(pool, text, 0, (char *) why, error);
+    json_parse_error(pool, text, 0, (char *) why, error);
 }
 
 
@@ -191,24 +189,24 @@ ngx_guildlog_json_parse_is_half(const json_error_t *cause)
 /* "<the field at this offset>: <why>" */
 
 static void
-ngx_guildlog_json_parse_error(ngx_pool_t *pool, const ngx_str_t *text,
-    size_t offset, const char *why, ngx_str_t *error)
+json_parse_error(ngx_pool_t *pool, const ngx_str_t *text, size_t offset,
+    const char *why, ngx_str_t *error)
 {
-    u_char                         *p, *last;
-    ngx_guildlog_json_parse_walk_t  walk;
+    u_char            *p, *last;
+    json_parse_walk_t  walk;
 
-    p = ngx_pnalloc(pool, NGX_GUILDLOG_JSON_ERROR);
+    p = ngx_pnalloc(pool, JSON_PARSE_ERROR);
     if (p == NULL) {
         ngx_str_null(error);
         return;
     }
 
-    last = p + NGX_GUILDLOG_JSON_ERROR;
+    last = p + JSON_PARSE_ERROR;
     error->data = p;
 
-    (void) ngx_guildlog_json_parse_walk(&walk, text->data, text->data + offset);
+    (void) json_parse_walk(&walk, text->data, text->data + offset);
 
-    p = ngx_guildlog_json_parse_path(p, last, &walk);
+    p = json_parse_path(p, last, &walk);
     p = ngx_slprintf(p, last, ": %s", why);
 
     error->len = p - error->data;
@@ -216,13 +214,12 @@ ngx_guildlog_json_parse_error(ngx_pool_t *pool, const ngx_str_t *text,
 
 
 static u_char *
-ngx_guildlog_json_parse_path(u_char *p, u_char *last,
-    ngx_guildlog_json_parse_walk_t *walk)
+json_parse_path(u_char *p, u_char *last, json_parse_walk_t *walk)
 {
-    u_char                           *start;
-    ngx_str_t                         name;
-    ngx_uint_t                        i;
-    ngx_guildlog_json_parse_frame_t  *frame;
+    u_char              *start;
+    ngx_str_t            name;
+    ngx_uint_t           i;
+    json_parse_frame_t  *frame;
 
     start = p;
 
@@ -258,11 +255,10 @@ ngx_guildlog_json_parse_path(u_char *p, u_char *last,
  */
 
 static ngx_int_t
-ngx_guildlog_json_parse_walk(ngx_guildlog_json_parse_walk_t *walk,
-    const u_char *p, const u_char *last)
+json_parse_walk(json_parse_walk_t *walk, const u_char *p, const u_char *last)
 {
-    const u_char                     *start;
-    ngx_guildlog_json_parse_frame_t  *frame;
+    const u_char        *start;
+    json_parse_frame_t  *frame;
 
     walk->depth = 0;
     frame = NULL;
@@ -278,7 +274,7 @@ ngx_guildlog_json_parse_walk(ngx_guildlog_json_parse_walk_t *walk,
             }
 
             frame = &walk->frames[walk->depth++];
-            ngx_memzero(frame, sizeof(ngx_guildlog_json_parse_frame_t));
+            ngx_memzero(frame, sizeof(json_parse_frame_t));
             frame->object = (*p == '{');
             break;
 
@@ -325,7 +321,7 @@ ngx_guildlog_json_parse_walk(ngx_guildlog_json_parse_walk_t *walk,
 
 
 static void
-ngx_guildlog_json_parse_cleanup(void *data)
+json_parse_cleanup(void *data)
 {
     json_decref(data);
 }

@@ -10,56 +10,49 @@
 #include "base/ngx_guildlog_utf8.h"
 
 
-#define NGX_GUILDLOG_JSON_READ_DIGITS  18      /* always within 64 bits */
-#define NGX_GUILDLOG_JSON_READ_TEXT    16384   /* a string with escapes */
+#define JSON_READ_DIGITS  18      /* always within 64 bits */
+#define JSON_READ_TEXT    16384   /* a string with escapes */
 
 
 typedef struct {
     const u_char                  *pos;
     const u_char                  *last;
     ngx_uint_t                     depth;
-} ngx_guildlog_json_reader_t;
+} json_reader_t;
 
 
-static json_t *ngx_guildlog_json_read_value(ngx_guildlog_json_reader_t *r);
-static json_t *ngx_guildlog_json_read_object(ngx_guildlog_json_reader_t *r);
-static ngx_int_t ngx_guildlog_json_read_pair(ngx_guildlog_json_reader_t *r,
-    json_t *object);
-static json_t *ngx_guildlog_json_read_array(ngx_guildlog_json_reader_t *r);
-static ngx_int_t ngx_guildlog_json_read_more(ngx_guildlog_json_reader_t *r,
-    u_char close);
-static json_t *ngx_guildlog_json_read_string(ngx_guildlog_json_reader_t *r);
-static ngx_int_t ngx_guildlog_json_read_text(ngx_guildlog_json_reader_t *r,
-    ngx_str_t *text);
-static ngx_int_t ngx_guildlog_json_read_escapes(ngx_guildlog_json_reader_t *r,
-    ngx_str_t *text);
-static u_char *ngx_guildlog_json_read_escape(ngx_guildlog_json_reader_t *r,
-    u_char *dst);
-static ngx_int_t ngx_guildlog_json_read_unit(ngx_guildlog_json_reader_t *r);
-static json_t *ngx_guildlog_json_read_number(ngx_guildlog_json_reader_t *r);
-static json_t *ngx_guildlog_json_read_word(ngx_guildlog_json_reader_t *r);
-static ngx_int_t ngx_guildlog_json_read_skip(ngx_guildlog_json_reader_t *r);
+static json_t *json_read_value(json_reader_t *r);
+static json_t *json_read_object(json_reader_t *r);
+static ngx_int_t json_read_pair(json_reader_t *r, json_t *object);
+static json_t *json_read_array(json_reader_t *r);
+static ngx_int_t json_read_more(json_reader_t *r, u_char close);
+static json_t *json_read_string(json_reader_t *r);
+static ngx_int_t json_read_text(json_reader_t *r, ngx_str_t *text);
+static ngx_int_t json_read_escapes(json_reader_t *r, ngx_str_t *text);
+static u_char *json_read_escape(json_reader_t *r, u_char *dst);
+static ngx_int_t json_read_unit(json_reader_t *r);
+static json_t *json_read_number(json_reader_t *r);
+static json_t *json_read_word(json_reader_t *r);
+static ngx_int_t json_read_skip(json_reader_t *r);
 
 
 json_t *
 ngx_guildlog_json_read(const u_char *p, size_t len)
 {
-    json_t                      *json;
-    ngx_guildlog_json_reader_t   r;
+    json_t        *json;
+    json_reader_t  r;
 
     r.pos = p;
     r.last = p + len;
     r.depth = 0;
 
-    if (ngx_guildlog_json_read_skip(&r) != NGX_OK
-        || (*r.pos != '{' && *r.pos != '['))
-    {
+    if (json_read_skip(&r) != NGX_OK || (*r.pos != '{' && *r.pos != '[')) {
         return NULL;
     }
 
-    json = ngx_guildlog_json_read_value(&r);
+    json = json_read_value(&r);
 
-    if (json && ngx_guildlog_json_read_skip(&r) == NGX_OK) {
+    if (json && json_read_skip(&r) == NGX_OK) {
         json_decref(json);
         return NULL;
     }
@@ -108,14 +101,14 @@ ngx_guildlog_json_read_jansson(const u_char *p, size_t len, size_t flags,
 /* at its first byte */
 
 static json_t *
-ngx_guildlog_json_read_value(ngx_guildlog_json_reader_t *r)
+json_read_value(json_reader_t *r)
 {
     json_t  *json;
 
     switch (*r->pos) {
 
     case '"':
-        return ngx_guildlog_json_read_string(r);
+        return json_read_string(r);
 
     case '{':
     case '[':
@@ -124,8 +117,7 @@ ngx_guildlog_json_read_value(ngx_guildlog_json_reader_t *r)
         }
 
         r->depth++;
-        json = (*r->pos == '{') ? ngx_guildlog_json_read_object(r)
-                                : ngx_guildlog_json_read_array(r);
+        json = (*r->pos == '{') ? json_read_object(r) : json_read_array(r);
         r->depth--;
 
         return json;
@@ -133,16 +125,16 @@ ngx_guildlog_json_read_value(ngx_guildlog_json_reader_t *r)
     case 't':
     case 'f':
     case 'n':
-        return ngx_guildlog_json_read_word(r);
+        return json_read_word(r);
 
     default:
-        return ngx_guildlog_json_read_number(r);
+        return json_read_number(r);
     }
 }
 
 
 static json_t *
-ngx_guildlog_json_read_object(ngx_guildlog_json_reader_t *r)
+json_read_object(json_reader_t *r)
 {
     json_t     *object;
     ngx_int_t   rc;
@@ -153,7 +145,7 @@ ngx_guildlog_json_read_object(ngx_guildlog_json_reader_t *r)
     }
 
     r->pos++;
-    rc = ngx_guildlog_json_read_skip(r);
+    rc = json_read_skip(r);
 
     if (rc == NGX_OK && *r->pos == '}') {
         r->pos++;
@@ -161,10 +153,10 @@ ngx_guildlog_json_read_object(ngx_guildlog_json_reader_t *r)
     }
 
     while (rc == NGX_OK) {
-        rc = ngx_guildlog_json_read_pair(r, object);
+        rc = json_read_pair(r, object);
 
         if (rc == NGX_OK) {
-            rc = ngx_guildlog_json_read_more(r, '}');
+            rc = json_read_more(r, '}');
         }
     }
 
@@ -179,7 +171,7 @@ ngx_guildlog_json_read_object(ngx_guildlog_json_reader_t *r)
 
 
 static ngx_int_t
-ngx_guildlog_json_read_pair(ngx_guildlog_json_reader_t *r, json_t *object)
+json_read_pair(json_reader_t *r, json_t *object)
 {
     size_t      n;
     json_t     *value;
@@ -187,7 +179,7 @@ ngx_guildlog_json_read_pair(ngx_guildlog_json_reader_t *r, json_t *object)
     u_char      name[NGX_GUILDLOG_JSON_NAME + 1];
 
     if (*r->pos != '"'
-        || ngx_guildlog_json_read_text(r, &key) != NGX_OK
+        || json_read_text(r, &key) != NGX_OK
         || key.len > NGX_GUILDLOG_JSON_NAME)
     {
         return NGX_DECLINED;
@@ -195,13 +187,13 @@ ngx_guildlog_json_read_pair(ngx_guildlog_json_reader_t *r, json_t *object)
 
     *ngx_cpymem(name, key.data, key.len) = '\0';
 
-    if (ngx_guildlog_json_read_skip(r) != NGX_OK || *r->pos++ != ':'
-        || ngx_guildlog_json_read_skip(r) != NGX_OK)
+    if (json_read_skip(r) != NGX_OK || *r->pos++ != ':'
+        || json_read_skip(r) != NGX_OK)
     {
         return NGX_DECLINED;
     }
 
-    value = ngx_guildlog_json_read_value(r);
+    value = json_read_value(r);
     if (value == NULL) {
         return NGX_DECLINED;
     }
@@ -219,7 +211,7 @@ ngx_guildlog_json_read_pair(ngx_guildlog_json_reader_t *r, json_t *object)
 
 
 static json_t *
-ngx_guildlog_json_read_array(ngx_guildlog_json_reader_t *r)
+json_read_array(json_reader_t *r)
 {
     json_t     *array, *item;
     ngx_int_t   rc;
@@ -230,7 +222,7 @@ ngx_guildlog_json_read_array(ngx_guildlog_json_reader_t *r)
     }
 
     r->pos++;
-    rc = ngx_guildlog_json_read_skip(r);
+    rc = json_read_skip(r);
 
     if (rc == NGX_OK && *r->pos == ']') {
         r->pos++;
@@ -238,12 +230,12 @@ ngx_guildlog_json_read_array(ngx_guildlog_json_reader_t *r)
     }
 
     while (rc == NGX_OK) {
-        item = ngx_guildlog_json_read_value(r);
+        item = json_read_value(r);
 
         /* takes the item, and notices when there is none */
 
         rc = (json_array_append_new(array, item) == 0)
-             ? ngx_guildlog_json_read_more(r, ']') : NGX_DECLINED;
+             ? json_read_more(r, ']') : NGX_DECLINED;
     }
 
     if (rc == NGX_DONE) {
@@ -259,9 +251,9 @@ ngx_guildlog_json_read_array(ngx_guildlog_json_reader_t *r)
 /* NGX_OK: behind a comma, at what comes next; NGX_DONE: behind the end */
 
 static ngx_int_t
-ngx_guildlog_json_read_more(ngx_guildlog_json_reader_t *r, u_char close)
+json_read_more(json_reader_t *r, u_char close)
 {
-    if (ngx_guildlog_json_read_skip(r) != NGX_OK) {
+    if (json_read_skip(r) != NGX_OK) {
         return NGX_DECLINED;
     }
 
@@ -270,16 +262,16 @@ ngx_guildlog_json_read_more(ngx_guildlog_json_reader_t *r, u_char close)
         return NGX_DONE;
     }
 
-    return (*r->pos++ == ',') ? ngx_guildlog_json_read_skip(r) : NGX_DECLINED;
+    return (*r->pos++ == ',') ? json_read_skip(r) : NGX_DECLINED;
 }
 
 
 static json_t *
-ngx_guildlog_json_read_string(ngx_guildlog_json_reader_t *r)
+json_read_string(json_reader_t *r)
 {
     ngx_str_t  text;
 
-    if (ngx_guildlog_json_read_text(r, &text) != NGX_OK) {
+    if (json_read_text(r, &text) != NGX_OK) {
         return NULL;
     }
 
@@ -290,7 +282,7 @@ ngx_guildlog_json_read_string(ngx_guildlog_json_reader_t *r)
 /* at its quote; what it says is good until the next one is read */
 
 static ngx_int_t
-ngx_guildlog_json_read_text(ngx_guildlog_json_reader_t *r, ngx_str_t *text)
+json_read_text(json_reader_t *r, ngx_str_t *text)
 {
     r->pos++;
 
@@ -300,7 +292,7 @@ ngx_guildlog_json_read_text(ngx_guildlog_json_reader_t *r, ngx_str_t *text)
     r->pos += text->len;
 
     if (r->pos < r->last && *r->pos == '\\'
-        && ngx_guildlog_json_read_escapes(r, text) != NGX_OK)
+        && json_read_escapes(r, text) != NGX_OK)
     {
         return NGX_DECLINED;
     }
@@ -317,11 +309,11 @@ ngx_guildlog_json_read_text(ngx_guildlog_json_reader_t *r, ngx_str_t *text)
 /* text: what stands before the first of them; then all of it, without them */
 
 static ngx_int_t
-ngx_guildlog_json_read_escapes(ngx_guildlog_json_reader_t *r, ngx_str_t *text)
+json_read_escapes(json_reader_t *r, ngx_str_t *text)
 {
     size_t          n;
     u_char         *dst, *end;
-    static u_char   buf[NGX_GUILDLOG_JSON_READ_TEXT];
+    static u_char   buf[JSON_READ_TEXT];
 
     /* the longest character fits behind what is copied */
 
@@ -335,7 +327,7 @@ ngx_guildlog_json_read_escapes(ngx_guildlog_json_reader_t *r, ngx_str_t *text)
     dst = ngx_cpymem(buf, text->data, n);
 
     while (r->pos < r->last && *r->pos == '\\') {
-        dst = ngx_guildlog_json_read_escape(r, dst);
+        dst = json_read_escape(r, dst);
         if (dst == NULL) {
             return NGX_DECLINED;
         }
@@ -358,7 +350,7 @@ ngx_guildlog_json_read_escapes(ngx_guildlog_json_reader_t *r, ngx_str_t *text)
 
 
 static u_char *
-ngx_guildlog_json_read_escape(ngx_guildlog_json_reader_t *r, u_char *dst)
+json_read_escape(json_reader_t *r, u_char *dst)
 {
     u_char      *letter;
     ngx_int_t    rune, half;
@@ -378,10 +370,10 @@ ngx_guildlog_json_read_escape(ngx_guildlog_json_reader_t *r, u_char *dst)
         return dst;
     }
 
-    rune = ngx_guildlog_json_read_unit(r);
+    rune = json_read_unit(r);
 
     if (rune >= 0xd800 && rune <= 0xdbff) {
-        half = ngx_guildlog_json_read_unit(r);
+        half = json_read_unit(r);
 
         if (half < 0xdc00 || half > 0xdfff) {
             return NULL;
@@ -400,7 +392,7 @@ ngx_guildlog_json_read_escape(ngx_guildlog_json_reader_t *r, u_char *dst)
 /* \u and four digits; NGX_ERROR: something else */
 
 static ngx_int_t
-ngx_guildlog_json_read_unit(ngx_guildlog_json_reader_t *r)
+json_read_unit(json_reader_t *r)
 {
     ngx_int_t  unit;
 
@@ -418,7 +410,7 @@ ngx_guildlog_json_read_unit(ngx_guildlog_json_reader_t *r)
 /* a whole one, not so long that it could be out of range */
 
 static json_t *
-ngx_guildlog_json_read_number(ngx_guildlog_json_reader_t *r)
+json_read_number(json_reader_t *r)
 {
     json_int_t     n;
     ngx_uint_t     negative;
@@ -432,7 +424,7 @@ ngx_guildlog_json_read_number(ngx_guildlog_json_reader_t *r)
     for (n = 0; r->pos < r->last && *r->pos >= '0' && *r->pos <= '9';
          r->pos++)
     {
-        if (r->pos - start == NGX_GUILDLOG_JSON_READ_DIGITS) {
+        if (r->pos - start == JSON_READ_DIGITS) {
             return NULL;
         }
 
@@ -448,7 +440,7 @@ ngx_guildlog_json_read_number(ngx_guildlog_json_reader_t *r)
 
 
 static json_t *
-ngx_guildlog_json_read_word(ngx_guildlog_json_reader_t *r)
+json_read_word(json_reader_t *r)
 {
     size_t  left;
 
@@ -476,7 +468,7 @@ ngx_guildlog_json_read_word(ngx_guildlog_json_reader_t *r)
 /* NGX_OK: at something that is no white space */
 
 static ngx_int_t
-ngx_guildlog_json_read_skip(ngx_guildlog_json_reader_t *r)
+json_read_skip(json_reader_t *r)
 {
     r->pos = ngx_guildlog_json_scan_skip(r->pos, r->last);
 

@@ -8,24 +8,20 @@
 #include <openssl/rand.h>
 
 
-#define NGX_GUILDLOG_SECRET_NONCE  12
-#define NGX_GUILDLOG_SECRET_TAG    16
-#define NGX_GUILDLOG_SECRET_MORE   (NGX_GUILDLOG_SECRET_NONCE                 \
-                                    + NGX_GUILDLOG_SECRET_TAG)
+#define SEAL_NONCE  12
+#define SEAL_TAG    16
+#define SEAL_MORE   (SEAL_NONCE + SEAL_TAG)
 
 
-static ngx_int_t ngx_guildlog_seal_encrypt(EVP_CIPHER_CTX *ctx,
-    const u_char *key, const ngx_str_t *owner, const ngx_str_t *plain,
-    u_char *out);
-static ngx_int_t ngx_guildlog_seal_decrypt(EVP_CIPHER_CTX *ctx,
-    const u_char *key, const ngx_str_t *owner, ngx_str_t *in, u_char *out);
-static ngx_int_t ngx_guildlog_seal_unhex(u_char *dst, const u_char *src,
-    size_t n);
+static ngx_int_t seal_encrypt(EVP_CIPHER_CTX *ctx, const u_char *key,
+    const ngx_str_t *owner, const ngx_str_t *plain, u_char *out);
+static ngx_int_t seal_decrypt(EVP_CIPHER_CTX *ctx, const u_char *key,
+    const ngx_str_t *owner, ngx_str_t *in, u_char *out);
+static ngx_int_t seal_unhex(u_char *dst, const u_char *src, size_t n);
 
 
 ngx_int_t
-ngx_guildlog_seal_key(u_char key[NGX_GUILDLOG_SEAL_KEY],
-    const ngx_str_t *text)
+ngx_guildlog_seal_key(u_char key[NGX_GUILDLOG_SEAL_KEY], const ngx_str_t *text)
 {
     u_char     buf[64];
     ngx_str_t  src, dst;
@@ -37,8 +33,7 @@ ngx_guildlog_seal_key(u_char key[NGX_GUILDLOG_SEAL_KEY],
     }
 
     if (src.len == 2 * NGX_GUILDLOG_SEAL_KEY) {
-        return ngx_guildlog_seal_unhex(key, src.data,
-                                       NGX_GUILDLOG_SEAL_KEY)
+        return seal_unhex(key, src.data, NGX_GUILDLOG_SEAL_KEY)
                == NGX_OK ? NGX_OK : NGX_DECLINED;
     }
 
@@ -70,7 +65,7 @@ ngx_guildlog_seal(ngx_pool_t *pool, const u_char *key,
     ngx_int_t        rc;
     EVP_CIPHER_CTX  *ctx;
 
-    size = plain->len + NGX_GUILDLOG_SECRET_MORE;
+    size = plain->len + SEAL_MORE;
 
     raw = ngx_pnalloc(pool, size);
     p = ngx_pnalloc(pool, 2 + 2 * size);
@@ -81,7 +76,7 @@ ngx_guildlog_seal(ngx_pool_t *pool, const u_char *key,
         return NGX_ERROR;
     }
 
-    rc = ngx_guildlog_seal_encrypt(ctx, key, owner, plain, raw);
+    rc = seal_encrypt(ctx, key, owner, plain, raw);
 
     EVP_CIPHER_CTX_free(ctx);
 
@@ -95,22 +90,22 @@ ngx_guildlog_seal(ngx_pool_t *pool, const u_char *key,
 
 
 static ngx_int_t
-ngx_guildlog_seal_encrypt(EVP_CIPHER_CTX *ctx, const u_char *key,
-    const ngx_str_t *owner, const ngx_str_t *plain, u_char *out)
+seal_encrypt(EVP_CIPHER_CTX *ctx, const u_char *key, const ngx_str_t *owner,
+    const ngx_str_t *plain, u_char *out)
 {
     int      n;
     u_char  *nonce, *text;
 
     nonce = out;
-    text = out + NGX_GUILDLOG_SECRET_NONCE;
+    text = out + SEAL_NONCE;
 
-    if (RAND_bytes(nonce, NGX_GUILDLOG_SECRET_NONCE) != 1
+    if (RAND_bytes(nonce, SEAL_NONCE) != 1
         || EVP_EncryptInit_ex(ctx, EVP_aes_256_gcm(), NULL, key, nonce) != 1
         || EVP_EncryptUpdate(ctx, NULL, &n, owner->data, owner->len) != 1
         || EVP_EncryptUpdate(ctx, text, &n, plain->data, plain->len) != 1
         || EVP_EncryptFinal_ex(ctx, text + n, &n) != 1
         || EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_GCM_GET_TAG,
-                               NGX_GUILDLOG_SECRET_TAG, text + plain->len)
+                               SEAL_TAG, text + plain->len)
            != 1)
     {
         return NGX_ERROR;
@@ -129,7 +124,7 @@ ngx_guildlog_seal_open(ngx_pool_t *pool, const u_char *key,
     ngx_str_t        raw;
     EVP_CIPHER_CTX  *ctx;
 
-    if (sealed->len < 2 + 2 * NGX_GUILDLOG_SECRET_MORE
+    if (sealed->len < 2 + 2 * SEAL_MORE
         || sealed->data[0] != '\\' || sealed->data[1] != 'x')
     {
         return NGX_DECLINED;
@@ -143,9 +138,7 @@ ngx_guildlog_seal_open(ngx_pool_t *pool, const u_char *key,
         return NGX_ERROR;
     }
 
-    if (ngx_guildlog_seal_unhex(raw.data, sealed->data + 2, raw.len)
-        != NGX_OK)
-    {
+    if (seal_unhex(raw.data, sealed->data + 2, raw.len) != NGX_OK) {
         return NGX_DECLINED;
     }
 
@@ -154,33 +147,32 @@ ngx_guildlog_seal_open(ngx_pool_t *pool, const u_char *key,
         return NGX_ERROR;
     }
 
-    rc = ngx_guildlog_seal_decrypt(ctx, key, owner, &raw, p);
+    rc = seal_decrypt(ctx, key, owner, &raw, p);
 
     EVP_CIPHER_CTX_free(ctx);
 
     plain->data = p;
-    plain->len = raw.len - NGX_GUILDLOG_SECRET_MORE;
+    plain->len = raw.len - SEAL_MORE;
 
     return rc;
 }
 
 
 static ngx_int_t
-ngx_guildlog_seal_decrypt(EVP_CIPHER_CTX *ctx, const u_char *key,
-    const ngx_str_t *owner, ngx_str_t *in, u_char *out)
+seal_decrypt(EVP_CIPHER_CTX *ctx, const u_char *key, const ngx_str_t *owner,
+    ngx_str_t *in, u_char *out)
 {
     int      n;
     size_t   len;
     u_char  *text;
 
-    text = in->data + NGX_GUILDLOG_SECRET_NONCE;
-    len = in->len - NGX_GUILDLOG_SECRET_MORE;
+    text = in->data + SEAL_NONCE;
+    len = in->len - SEAL_MORE;
 
     if (EVP_DecryptInit_ex(ctx, EVP_aes_256_gcm(), NULL, key, in->data) != 1
         || EVP_DecryptUpdate(ctx, NULL, &n, owner->data, owner->len) != 1
         || EVP_DecryptUpdate(ctx, out, &n, text, len) != 1
-        || EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_GCM_SET_TAG,
-                               NGX_GUILDLOG_SECRET_TAG, text + len)
+        || EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_GCM_SET_TAG, SEAL_TAG, text + len)
            != 1)
     {
         return NGX_ERROR;
@@ -191,7 +183,7 @@ ngx_guildlog_seal_decrypt(EVP_CIPHER_CTX *ctx, const u_char *key,
 
 
 static ngx_int_t
-ngx_guildlog_seal_unhex(u_char *dst, const u_char *src, size_t n)
+seal_unhex(u_char *dst, const u_char *src, size_t n)
 {
     ngx_int_t  byte;
 

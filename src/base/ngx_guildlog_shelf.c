@@ -12,12 +12,12 @@
  * bounds how long the old page is then sent.
  */
 
-#define NGX_GUILDLOG_SHELF_AGE  60
+#define SHELF_AGE  60
 
 
 /* hashes of keys that were asked for, at most */
 
-#define NGX_GUILDLOG_SHELF_ASKED  4096
+#define SHELF_ASKED  4096
 
 
 struct ngx_guildlog_shelf_s {
@@ -27,16 +27,15 @@ struct ngx_guildlog_shelf_s {
     size_t                         max;
     size_t                         size;
     ngx_log_t                     *log;
-    uint32_t                       asked[NGX_GUILDLOG_SHELF_ASKED];
+    uint32_t                       asked[SHELF_ASKED];
 };
 
 
-static ngx_guildlog_page_t *ngx_guildlog_shelf_find(
-    ngx_guildlog_shelf_t *shelf, ngx_str_t *key);
-static ngx_str_t ngx_guildlog_shelf_copy(u_char **p, const ngx_str_t *value);
-static void ngx_guildlog_shelf_drop_last(ngx_guildlog_shelf_t *shelf);
-static void ngx_guildlog_shelf_drop(ngx_guildlog_shelf_t *shelf,
-    ngx_guildlog_page_t *page);
+static ngx_guildlog_page_t *shelf_find(ngx_guildlog_shelf_t *shelf,
+    ngx_str_t *key);
+static ngx_str_t shelf_copy(u_char **p, const ngx_str_t *value);
+static void shelf_drop_last(ngx_guildlog_shelf_t *shelf);
+static void shelf_drop(ngx_guildlog_shelf_t *shelf, ngx_guildlog_page_t *page);
 
 
 ngx_guildlog_shelf_t *
@@ -66,7 +65,7 @@ void
 ngx_guildlog_shelf_destroy(ngx_guildlog_shelf_t *shelf)
 {
     while (!ngx_queue_empty(&shelf->queue)) {
-        ngx_guildlog_shelf_drop_last(shelf);
+        shelf_drop_last(shelf);
     }
 
     ngx_free(shelf);
@@ -78,13 +77,13 @@ ngx_guildlog_shelf_take(ngx_guildlog_shelf_t *shelf, ngx_str_t *key)
 {
     ngx_guildlog_page_t  *page;
 
-    page = ngx_guildlog_shelf_find(shelf, key);
+    page = shelf_find(shelf, key);
     if (page == NULL) {
         return NULL;
     }
 
-    if (ngx_time() - page->since > NGX_GUILDLOG_SHELF_AGE) {
-        ngx_guildlog_shelf_drop(shelf, page);
+    if (ngx_time() - page->since > SHELF_AGE) {
+        shelf_drop(shelf, page);
         return NULL;
     }
 
@@ -103,7 +102,7 @@ ngx_guildlog_shelf_asked(ngx_guildlog_shelf_t *shelf, ngx_str_t *key)
     uint32_t  hash, *asked;
 
     hash = ngx_crc32_long(key->data, key->len);
-    asked = &shelf->asked[hash % NGX_GUILDLOG_SHELF_ASKED];
+    asked = &shelf->asked[hash % SHELF_ASKED];
 
     if (*asked == hash) {
         return 1;
@@ -134,9 +133,9 @@ ngx_guildlog_shelf_put(ngx_guildlog_shelf_t *shelf, ngx_str_t *key,
     size_t                size;
     ngx_guildlog_page_t  *page;
 
-    page = ngx_guildlog_shelf_find(shelf, key);
+    page = shelf_find(shelf, key);
     if (page) {
-        ngx_guildlog_shelf_drop(shelf, page);
+        shelf_drop(shelf, page);
     }
 
     size = sizeof(ngx_guildlog_page_t) + key->len + state->len + body->len;
@@ -146,7 +145,7 @@ ngx_guildlog_shelf_put(ngx_guildlog_shelf_t *shelf, ngx_str_t *key,
     }
 
     while (shelf->size + size > shelf->max) {
-        ngx_guildlog_shelf_drop_last(shelf);
+        shelf_drop_last(shelf);
     }
 
     page = ngx_alloc(size, shelf->log);
@@ -156,14 +155,14 @@ ngx_guildlog_shelf_put(ngx_guildlog_shelf_t *shelf, ngx_str_t *key,
 
     p = (u_char *) (page + 1);
 
-    page->sn.str = ngx_guildlog_shelf_copy(&p, key);
+    page->sn.str = shelf_copy(&p, key);
     page->sn.node.key = ngx_crc32_long(key->data, key->len);
     page->kept = 1;
     page->readers = 0;
     page->since = ngx_time();
     page->size = size;
-    page->state = ngx_guildlog_shelf_copy(&p, state);
-    page->body = ngx_guildlog_shelf_copy(&p, body);
+    page->state = shelf_copy(&p, state);
+    page->body = shelf_copy(&p, body);
 
     ngx_rbtree_insert(&shelf->rbtree, &page->sn.node);
     ngx_queue_insert_head(&shelf->queue, &page->queue);
@@ -173,7 +172,7 @@ ngx_guildlog_shelf_put(ngx_guildlog_shelf_t *shelf, ngx_str_t *key,
 
 
 static ngx_guildlog_page_t *
-ngx_guildlog_shelf_find(ngx_guildlog_shelf_t *shelf, ngx_str_t *key)
+shelf_find(ngx_guildlog_shelf_t *shelf, ngx_str_t *key)
 {
     return (ngx_guildlog_page_t *)
                ngx_str_rbtree_lookup(&shelf->rbtree, key,
@@ -182,7 +181,7 @@ ngx_guildlog_shelf_find(ngx_guildlog_shelf_t *shelf, ngx_str_t *key)
 
 
 static ngx_str_t
-ngx_guildlog_shelf_copy(u_char **p, const ngx_str_t *value)
+shelf_copy(u_char **p, const ngx_str_t *value)
 {
     ngx_str_t  copy;
 
@@ -196,22 +195,20 @@ ngx_guildlog_shelf_copy(u_char **p, const ngx_str_t *value)
 
 
 static void
-ngx_guildlog_shelf_drop_last(ngx_guildlog_shelf_t *shelf)
+shelf_drop_last(ngx_guildlog_shelf_t *shelf)
 {
     ngx_queue_t  *q;
 
     q = ngx_queue_last(&shelf->queue);
 
-    ngx_guildlog_shelf_drop(shelf,
-                            ngx_queue_data(q, ngx_guildlog_page_t, queue));
+    shelf_drop(shelf, ngx_queue_data(q, ngx_guildlog_page_t, queue));
 }
 
 
 /* the last reader frees it */
 
 static void
-ngx_guildlog_shelf_drop(ngx_guildlog_shelf_t *shelf,
-    ngx_guildlog_page_t *page)
+shelf_drop(ngx_guildlog_shelf_t *shelf, ngx_guildlog_page_t *page)
 {
     ngx_queue_remove(&page->queue);
     ngx_rbtree_delete(&shelf->rbtree, &page->sn.node);

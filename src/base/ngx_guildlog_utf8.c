@@ -6,8 +6,8 @@
 #include "base/ngx_guildlog_utf8.h"
 
 
-static size_t ngx_guildlog_utf8_plain(const u_char *p, size_t len);
-static size_t ngx_guildlog_utf8_rune(const u_char *p, size_t len);
+static size_t utf8_plain(const u_char *p, size_t len);
+static size_t utf8_rune(const u_char *p, size_t len);
 
 
 size_t
@@ -16,13 +16,13 @@ ngx_guildlog_utf8_valid(const u_char *p, size_t len)
     size_t  i, n;
 
     for (i = 0; i < len; i += n) {
-        n = ngx_guildlog_utf8_plain(p + i, len - i);
+        n = utf8_plain(p + i, len - i);
 
         if (n) {
             continue;
         }
 
-        n = ngx_guildlog_utf8_rune(p + i, len - i);
+        n = utf8_rune(p + i, len - i);
 
         if (n == 0) {
             break;
@@ -36,7 +36,7 @@ ngx_guildlog_utf8_valid(const u_char *p, size_t len)
 /* eight bytes at once: how many of the first ones are ASCII without a NUL */
 
 static size_t
-ngx_guildlog_utf8_plain(const u_char *p, size_t len)
+utf8_plain(const u_char *p, size_t len)
 {
     size_t    i;
     uint64_t  word;
@@ -56,7 +56,7 @@ ngx_guildlog_utf8_plain(const u_char *p, size_t len)
 /* the length of the character at p, 0 if it is none or NUL */
 
 static size_t
-ngx_guildlog_utf8_rune(const u_char *p, size_t len)
+utf8_rune(const u_char *p, size_t len)
 {
     size_t  i, n;
     u_char  min, max;

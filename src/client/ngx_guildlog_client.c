@@ -9,39 +9,35 @@
 #include "base/ngx_guildlog.h"
 
 
-#define NGX_GUILDLOG_CLIENT_IDLE      30000              /* ms */
+#define CLIENT_IDLE      30000              /* ms */
 
 /* bytes: 100 messages of 6,000 characters, of four bytes each */
-#define NGX_GUILDLOG_CLIENT_BODY      4194304
-#define NGX_GUILDLOG_CLIENT_READ      8192
-#define NGX_GUILDLOG_CLIENT_READS     16                 /* an event */
+#define CLIENT_BODY      4194304
+#define CLIENT_READ      8192
+#define CLIENT_READS     16                 /* an event */
 
 /* one TLS record: the server can read all of it or nothing */
-#define NGX_GUILDLOG_CLIENT_WRITE     16384
+#define CLIENT_WRITE     16384
 
-#define NGX_GUILDLOG_CLIENT_AGENT                                             \
+#define CLIENT_AGENT                                                          \
     "DiscordBot (https://guildlog.invalid, " NGX_GUILDLOG_VERSION ")"
 
 
-static ngx_int_t ngx_guildlog_client_clean(const u_char *p, size_t len,
-    u_char least);
-static ngx_buf_t *ngx_guildlog_client_request(ngx_guildlog_client_exchange_t *x,
-    const char *method, const ngx_str_t *path,
-    const ngx_str_t *authorization, const ngx_str_t *body);
-static void ngx_guildlog_client_begin(ngx_event_t *ev);
-static void ngx_guildlog_client_transmit(ngx_guildlog_client_exchange_t *x);
-static void ngx_guildlog_client_write(ngx_event_t *wev);
-static void ngx_guildlog_client_spare(ngx_guildlog_client_exchange_t *x);
-static void ngx_guildlog_client_read(ngx_event_t *rev);
-static void ngx_guildlog_client_done(ngx_guildlog_client_exchange_t *x);
-static ngx_msec_t ngx_guildlog_client_patience(
-    ngx_guildlog_client_exchange_t *x);
-static void ngx_guildlog_client_lost(ngx_guildlog_client_exchange_t *x,
-    const char *cause);
-static void ngx_guildlog_client_expired(ngx_event_t *ev);
-static void ngx_guildlog_client_end(ngx_guildlog_client_exchange_t *x,
-    const char *cause);
-static void ngx_guildlog_client_release(ngx_guildlog_client_exchange_t *x);
+static ngx_int_t client_clean(const u_char *p, size_t len, u_char least);
+static ngx_buf_t *client_request(ngx_guildlog_client_exchange_t *x,
+    const char *method, const ngx_str_t *path, const ngx_str_t *authorization,
+    const ngx_str_t *body);
+static void client_begin(ngx_event_t *ev);
+static void client_transmit(ngx_guildlog_client_exchange_t *x);
+static void client_write(ngx_event_t *wev);
+static void client_spare(ngx_guildlog_client_exchange_t *x);
+static void client_read(ngx_event_t *rev);
+static void client_done(ngx_guildlog_client_exchange_t *x);
+static ngx_msec_t client_patience(ngx_guildlog_client_exchange_t *x);
+static void client_lost(ngx_guildlog_client_exchange_t *x, const char *cause);
+static void client_expired(ngx_event_t *ev);
+static void client_end(ngx_guildlog_client_exchange_t *x, const char *cause);
+static void client_release(ngx_guildlog_client_exchange_t *x);
 
 
 ngx_guildlog_client_t *
@@ -107,11 +103,10 @@ ngx_guildlog_client_send(ngx_guildlog_client_t *client, const char *method,
     ngx_pool_t                      *pool;
     ngx_guildlog_client_exchange_t  *x;
 
-    if (ngx_guildlog_client_clean((u_char *) method, ngx_strlen(method), '!')
+    if (client_clean((u_char *) method, ngx_strlen(method), '!')
             != NGX_OK
-        || ngx_guildlog_client_clean(path->data, path->len, '!') != NGX_OK
-        || ngx_guildlog_client_clean(authorization->data, authorization->len,
-                                     ' ')
+        || client_clean(path->data, path->len, '!') != NGX_OK
+        || client_clean(authorization->data, authorization->len, ' ')
            != NGX_OK)
     {
         ngx_log_error(NGX_LOG_ERR, client->log, 0,
@@ -136,26 +131,25 @@ ngx_guildlog_client_send(ngx_guildlog_client_t *client, const char *method,
     x->pool = pool;
     x->handler = handler;
     x->data = data;
-    x->ready = ngx_guildlog_client_transmit;
-    x->lost = ngx_guildlog_client_lost;
-    x->ended = ngx_guildlog_client_end;
+    x->ready = client_transmit;
+    x->lost = client_lost;
+    x->ended = client_end;
     x->start = ngx_current_msec;
 
     x->get = (ngx_strcmp(method, "GET") == 0);
     x->idempotent = x->get || ngx_strcmp(method, "DELETE") == 0;
 
-    x->request = ngx_guildlog_client_request(x, method, path, authorization,
-                                             body);
+    x->request = client_request(x, method, path, authorization, body);
     if (x->request == NULL) {
         ngx_destroy_pool(pool);
         return NULL;
     }
 
-    x->begin.handler = ngx_guildlog_client_begin;
+    x->begin.handler = client_begin;
     x->begin.data = x;
     x->begin.log = client->log;
 
-    x->deadline.handler = ngx_guildlog_client_expired;
+    x->deadline.handler = client_expired;
     x->deadline.data = x;
     x->deadline.log = client->log;
 
@@ -168,7 +162,7 @@ ngx_guildlog_client_send(ngx_guildlog_client_t *client, const char *method,
 
 
 static ngx_int_t
-ngx_guildlog_client_clean(const u_char *p, size_t len, u_char least)
+client_clean(const u_char *p, size_t len, u_char least)
 {
     while (len--) {
         if (*p < least || *p == 0x7f) {
@@ -183,8 +177,7 @@ ngx_guildlog_client_clean(const u_char *p, size_t len, u_char least)
 
 
 static ngx_buf_t *
-ngx_guildlog_client_request(ngx_guildlog_client_exchange_t *x,
-    const char *method,
+client_request(ngx_guildlog_client_exchange_t *x, const char *method,
     const ngx_str_t *path, const ngx_str_t *authorization,
     const ngx_str_t *body)
 {
@@ -198,7 +191,7 @@ ngx_guildlog_client_request(ngx_guildlog_client_exchange_t *x,
            + url->path.len + path->len
            + sizeof(" HTTP/1.1" CRLF "Host: " CRLF) - 1
            + url->authority.len
-           + sizeof("User-Agent: " NGX_GUILDLOG_CLIENT_AGENT CRLF
+           + sizeof("User-Agent: " CLIENT_AGENT CRLF
                     "Accept: application/json" CRLF) - 1
            + sizeof("Authorization: " CRLF) - 1 + authorization->len
            + sizeof("Content-Type: application/json" CRLF
@@ -214,13 +207,12 @@ ngx_guildlog_client_request(ngx_guildlog_client_exchange_t *x,
     b->last = ngx_sprintf(b->last,
                           "%s %V%V HTTP/1.1" CRLF
                           "Host: %V" CRLF
-                          "User-Agent: " NGX_GUILDLOG_CLIENT_AGENT CRLF
+                          "User-Agent: " CLIENT_AGENT CRLF
                           "Accept: application/json" CRLF,
                           method, &url->path, path, &url->authority);
 
     if (authorization->len) {
-        b->last = ngx_sprintf(b->last, "Authorization: %V" CRLF,
-                              authorization);
+        b->last = ngx_sprintf(b->last, "Authorization: %V" CRLF, authorization);
     }
 
     if (body->len) {
@@ -233,7 +225,7 @@ ngx_guildlog_client_request(ngx_guildlog_client_exchange_t *x,
     } else {
         b->last = ngx_sprintf(b->last, x->get ? CRLF
                               : "Content-Length: 0" CRLF
-                                CRLF);
+                              CRLF);
     }
 
     return b;
@@ -241,12 +233,11 @@ ngx_guildlog_client_request(ngx_guildlog_client_exchange_t *x,
 
 
 static void
-ngx_guildlog_client_begin(ngx_event_t *ev)
+client_begin(ngx_event_t *ev)
 {
     ngx_guildlog_client_exchange_t *x = ev->data;
 
-    ngx_log_debug0(NGX_LOG_DEBUG_EVENT, ev->log, 0,
-                   "guildlog exchange begins");
+    ngx_log_debug0(NGX_LOG_DEBUG_EVENT, ev->log, 0, "guildlog exchange begins");
 
     x->conn = ngx_guildlog_client_conn_take(x->client);
 
@@ -258,12 +249,12 @@ ngx_guildlog_client_begin(ngx_event_t *ev)
     x->conn->exchange = x;
     x->reused = 1;
 
-    ngx_guildlog_client_transmit(x);
+    client_transmit(x);
 }
 
 
 static void
-ngx_guildlog_client_transmit(ngx_guildlog_client_exchange_t *x)
+client_transmit(ngx_guildlog_client_exchange_t *x)
 {
     ngx_connection_t            *c;
     ngx_guildlog_client_conn_t  *conn;
@@ -273,25 +264,24 @@ ngx_guildlog_client_transmit(ngx_guildlog_client_exchange_t *x)
 
     ngx_log_debug2(NGX_LOG_DEBUG_EVENT, x->client->log, 0,
                    "guildlog exchange sends %uz bytes reused:%d",
-                   (size_t) (x->request->last - x->request->start),
-                   x->reused);
+                   (size_t) (x->request->last - x->request->start), x->reused);
 
     conn->requests++;
     conn->clean = 0;
     conn->log.action = "exchanging messages";
 
-    c->read->handler = ngx_guildlog_client_read;
-    c->write->handler = ngx_guildlog_client_write;
+    c->read->handler = client_read;
+    c->write->handler = client_write;
 
     x->request->pos = x->request->start;
     x->written = 0;
     x->answering = 0;
 
     if (ngx_guildlog_client_response_init(&x->reader, x->pool, &x->response,
-                                          NGX_GUILDLOG_CLIENT_BODY)
+                                          CLIENT_BODY)
         != NGX_OK)
     {
-        ngx_guildlog_client_end(x, "out of memory");
+        client_end(x, "out of memory");
         return;
     }
 
@@ -301,12 +291,12 @@ ngx_guildlog_client_transmit(ngx_guildlog_client_exchange_t *x)
         ngx_post_event(c->read, &ngx_posted_events);
     }
 
-    ngx_guildlog_client_write(c->write);
+    client_write(c->write);
 }
 
 
 static void
-ngx_guildlog_client_write(ngx_event_t *wev)
+client_write(ngx_event_t *wev)
 {
     ssize_t                          n;
     ngx_buf_t                       *b;
@@ -328,7 +318,7 @@ ngx_guildlog_client_write(ngx_event_t *wev)
     if (x->bounded && (ngx_msec_int_t) (x->begin_by - ngx_current_msec) < 0) {
 
         if (!x->written) {
-            ngx_guildlog_client_spare(x);
+            client_spare(x);
         }
 
         return;
@@ -336,8 +326,7 @@ ngx_guildlog_client_write(ngx_event_t *wev)
 
     while (b->pos < b->last) {
 
-        n = c->send(c, b->pos, ngx_min(b->last - b->pos,
-                                       NGX_GUILDLOG_CLIENT_WRITE));
+        n = c->send(c, b->pos, ngx_min(b->last - b->pos, CLIENT_WRITE));
 
         if (n > 0) {
             b->pos += n;
@@ -350,7 +339,7 @@ ngx_guildlog_client_write(ngx_event_t *wev)
             c->write->handler = ngx_guildlog_client_conn_wait;
 
             if (!x->written) {
-                ngx_guildlog_client_lost(x, "the connection was closed");
+                client_lost(x, "the connection was closed");
                 return;
             }
 
@@ -360,7 +349,7 @@ ngx_guildlog_client_write(ngx_event_t *wev)
         }
 
         if (ngx_handle_write_event(wev, 0) != NGX_OK) {
-            ngx_guildlog_client_lost(x, "the socket cannot be watched");
+            client_lost(x, "the socket cannot be watched");
         }
 
         return;
@@ -369,7 +358,7 @@ ngx_guildlog_client_write(ngx_event_t *wev)
     wev->handler = ngx_guildlog_client_conn_wait;
 
     if (ngx_handle_write_event(wev, 0) != NGX_OK) {
-        ngx_guildlog_client_lost(x, "the socket cannot be watched");
+        client_lost(x, "the socket cannot be watched");
     }
 }
 
@@ -377,7 +366,7 @@ ngx_guildlog_client_write(ngx_event_t *wev)
 /* it is too late for this request; the connection serves the next one */
 
 static void
-ngx_guildlog_client_spare(ngx_guildlog_client_exchange_t *x)
+client_spare(ngx_guildlog_client_exchange_t *x)
 {
     ngx_guildlog_client_conn_t  *conn;
 
@@ -387,15 +376,15 @@ ngx_guildlog_client_spare(ngx_guildlog_client_exchange_t *x)
     conn->exchange = NULL;
     conn->clean = 1;
 
-    ngx_guildlog_client_conn_keep(conn, NGX_GUILDLOG_CLIENT_IDLE);
-    ngx_guildlog_client_end(x, "no connection in time");
+    ngx_guildlog_client_conn_keep(conn, CLIENT_IDLE);
+    client_end(x, "no connection in time");
 }
 
 
 static void
-ngx_guildlog_client_read(ngx_event_t *rev)
+client_read(ngx_event_t *rev)
 {
-    u_char                           buf[NGX_GUILDLOG_CLIENT_READ];
+    u_char                           buf[CLIENT_READ];
     ssize_t                          n;
     ngx_int_t                        rc;
     ngx_uint_t                       i;
@@ -408,32 +397,32 @@ ngx_guildlog_client_read(ngx_event_t *rev)
     x = conn->exchange;
 
     if (c->close) {
-        ngx_guildlog_client_end(x, "nginx waits no longer");
+        client_end(x, "nginx waits no longer");
         return;
     }
 
-    for (i = 0; i < NGX_GUILDLOG_CLIENT_READS; i++) {
+    for (i = 0; i < CLIENT_READS; i++) {
 
-        n = c->recv(c, buf, NGX_GUILDLOG_CLIENT_READ);
+        n = c->recv(c, buf, CLIENT_READ);
 
         if (n == NGX_AGAIN) {
 
             if (ngx_handle_read_event(rev, 0) != NGX_OK) {
-                ngx_guildlog_client_lost(x, "the socket cannot be watched");
+                client_lost(x, "the socket cannot be watched");
             }
 
             return;
         }
 
         if (n <= 0) {
-            ngx_guildlog_client_lost(x, x->answering
-                                        ? "it ended in the middle"
-                                        : "the connection was closed");
+            client_lost(x, x->answering
+                           ? "it ended in the middle"
+                           : "the connection was closed");
             return;
         }
 
         if (!x->written) {
-            ngx_guildlog_client_lost(x, "it answers what was not asked");
+            client_lost(x, "it answers what was not asked");
             return;
         }
 
@@ -442,12 +431,12 @@ ngx_guildlog_client_read(ngx_event_t *rev)
         rc = ngx_guildlog_client_response_feed(&x->reader, buf, n);
 
         if (rc == NGX_OK) {
-            ngx_guildlog_client_done(x);
+            client_done(x);
             return;
         }
 
         if (rc == NGX_ERROR) {
-            ngx_guildlog_client_end(x, x->response.cause);
+            client_end(x, x->response.cause);
             return;
         }
     }
@@ -457,7 +446,7 @@ ngx_guildlog_client_read(ngx_event_t *rev)
 
 
 static void
-ngx_guildlog_client_done(ngx_guildlog_client_exchange_t *x)
+client_done(ngx_guildlog_client_exchange_t *x)
 {
     ngx_guildlog_client_conn_t  *conn;
 
@@ -470,17 +459,17 @@ ngx_guildlog_client_done(ngx_guildlog_client_exchange_t *x)
         x->conn = NULL;
         conn->exchange = NULL;
         conn->clean = 1;
-        ngx_guildlog_client_conn_keep(conn, ngx_guildlog_client_patience(x));
+        ngx_guildlog_client_conn_keep(conn, client_patience(x));
     }
 
-    ngx_guildlog_client_end(x, NULL);
+    client_end(x, NULL);
 }
 
 
 /* ms for which the connection may be idle: less than the server allows */
 
 static ngx_msec_t
-ngx_guildlog_client_patience(ngx_guildlog_client_exchange_t *x)
+client_patience(ngx_guildlog_client_exchange_t *x)
 {
     u_char           *p, *last;
     ngx_int_t         n;
@@ -489,14 +478,14 @@ ngx_guildlog_client_patience(ngx_guildlog_client_exchange_t *x)
     value = ngx_guildlog_client_response_header(&x->response, "keep-alive");
 
     if (value == NULL || value->len < sizeof("timeout=0") - 1) {
-        return NGX_GUILDLOG_CLIENT_IDLE;
+        return CLIENT_IDLE;
     }
 
     last = value->data + value->len;
     p = ngx_strlcasestrn(value->data, last, (u_char *) "timeout=",
                          sizeof("timeout=") - 2);
     if (p == NULL) {
-        return NGX_GUILDLOG_CLIENT_IDLE;
+        return CLIENT_IDLE;
     }
 
     p += sizeof("timeout=") - 1;
@@ -505,13 +494,12 @@ ngx_guildlog_client_patience(ngx_guildlog_client_exchange_t *x)
         n = n * 10 + (*p - '0');
     }
 
-    return ngx_min((ngx_msec_t) ngx_max(n - 1, 0) * 1000,
-                   NGX_GUILDLOG_CLIENT_IDLE);
+    return ngx_min((ngx_msec_t) ngx_max(n - 1, 0) * 1000, CLIENT_IDLE);
 }
 
 
 static void
-ngx_guildlog_client_lost(ngx_guildlog_client_exchange_t *x, const char *cause)
+client_lost(ngx_guildlog_client_exchange_t *x, const char *cause)
 {
     ngx_log_debug2(NGX_LOG_DEBUG_EVENT, x->client->log, 0,
                    "guildlog exchange lost its connection reused:%d, %s",
@@ -533,30 +521,30 @@ ngx_guildlog_client_lost(ngx_guildlog_client_exchange_t *x, const char *cause)
         return;
     }
 
-    ngx_guildlog_client_end(x, cause);
+    client_end(x, cause);
 }
 
 
 static void
-ngx_guildlog_client_expired(ngx_event_t *ev)
+client_expired(ngx_event_t *ev)
 {
     ngx_guildlog_client_exchange_t *x = ev->data;
 
-    ngx_guildlog_client_end(x, x->resolving ? "no address in time"
-                               : x->answering ? "no whole answer in time"
-                               : x->written ? "no answer in time"
-                                            : "no connection in time");
+    client_end(x, x->resolving ? "no address in time"
+                  : x->answering ? "no whole answer in time"
+                  : x->written ? "no answer in time"
+                               : "no connection in time");
 }
 
 
 static void
-ngx_guildlog_client_end(ngx_guildlog_client_exchange_t *x, const char *cause)
+client_end(ngx_guildlog_client_exchange_t *x, const char *cause)
 {
     ngx_log_debug2(NGX_LOG_DEBUG_EVENT, x->client->log, 0,
                    "guildlog exchange ends status:%ui %s",
                    x->response.status, cause ? cause : "answered");
 
-    ngx_guildlog_client_release(x);
+    client_release(x);
 
     if (cause) {
         x->response.outcome = x->uncertain ? NGX_GUILDLOG_CLIENT_UNCERTAIN
@@ -586,7 +574,7 @@ ngx_guildlog_client_begin_by(ngx_guildlog_client_exchange_t *exchange,
 void
 ngx_guildlog_client_cancel(ngx_guildlog_client_exchange_t *exchange)
 {
-    ngx_guildlog_client_release(exchange);
+    client_release(exchange);
     ngx_destroy_pool(exchange->pool);
 }
 
@@ -594,7 +582,7 @@ ngx_guildlog_client_cancel(ngx_guildlog_client_exchange_t *exchange)
 /* gives back all that it has but its memory */
 
 static void
-ngx_guildlog_client_release(ngx_guildlog_client_exchange_t *x)
+client_release(ngx_guildlog_client_exchange_t *x)
 {
     if (x->conn) {
         ngx_guildlog_client_conn_close(x->conn);

@@ -41,8 +41,7 @@ typedef struct {
  */
 
 char *ngx_guildlog_client_url_init(ngx_conf_t *cf,
-    ngx_guildlog_client_url_t *url,
-    ngx_str_t *text, ngx_str_t *trusted);
+    ngx_guildlog_client_url_t *url, ngx_str_t *text, ngx_str_t *trusted);
 
 
 /* called once, from the event loop; the response lives until it returns */
@@ -72,8 +71,7 @@ void ngx_guildlog_client_destroy(ngx_guildlog_client_t *client);
 ngx_guildlog_client_exchange_t *ngx_guildlog_client_send(
     ngx_guildlog_client_t *client, const char *method, const ngx_str_t *path,
     const ngx_str_t *authorization, const ngx_str_t *body,
-    ngx_msec_t deadline_ms, ngx_guildlog_client_handler_pt handler,
-    void *data);
+    ngx_msec_t deadline_ms, ngx_guildlog_client_handler_pt handler, void *data);
 
 /*
  * After that moment, in ngx_current_msec, no byte is sent.  A request of which

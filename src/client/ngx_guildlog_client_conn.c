@@ -9,32 +9,31 @@
 #include "client/ngx_guildlog_client_conn.h"
 
 
-#define NGX_GUILDLOG_CLIENT_CONN_CONNECT    3000                /* ms */
-#define NGX_GUILDLOG_CLIENT_CONN_HANDSHAKE  5000
-#define NGX_GUILDLOG_CLIENT_CONN_AGE        3600000
-#define NGX_GUILDLOG_CLIENT_CONN_REQUESTS   1000
+#define CLIENT_CONN_CONNECT    3000                /* ms */
+#define CLIENT_CONN_HANDSHAKE  5000
+#define CLIENT_CONN_AGE        3600000
+#define CLIENT_CONN_REQUESTS   1000
 
 
-static void ngx_guildlog_client_conn_resolved(ngx_resolver_ctx_t *ctx);
-static ngx_int_t ngx_guildlog_client_conn_addrs(
-    ngx_guildlog_client_exchange_t *x, ngx_resolver_ctx_t *ctx);
-static void ngx_guildlog_client_conn_configured(
-    ngx_guildlog_client_exchange_t *x, const char *cause);
-static void ngx_guildlog_client_conn_choose(ngx_guildlog_client_exchange_t *x);
-static void ngx_guildlog_client_conn_connect(ngx_guildlog_client_exchange_t *x);
-static ngx_guildlog_client_conn_t *ngx_guildlog_client_conn_create(
+static void client_conn_resolved(ngx_resolver_ctx_t *ctx);
+static ngx_int_t client_conn_addrs(ngx_guildlog_client_exchange_t *x,
+    ngx_resolver_ctx_t *ctx);
+static void client_conn_configured(ngx_guildlog_client_exchange_t *x,
+    const char *cause);
+static void client_conn_choose(ngx_guildlog_client_exchange_t *x);
+static void client_conn_connect(ngx_guildlog_client_exchange_t *x);
+static ngx_guildlog_client_conn_t *client_conn_create(
     ngx_guildlog_client_t *client, ngx_addr_t *addr);
-static void ngx_guildlog_client_conn_connected(ngx_event_t *wev);
-static void ngx_guildlog_client_conn_secure(ngx_guildlog_client_exchange_t *x);
-static ngx_int_t ngx_guildlog_client_conn_expect(ngx_connection_t *c,
+static void client_conn_connected(ngx_event_t *wev);
+static void client_conn_secure(ngx_guildlog_client_exchange_t *x);
+static ngx_int_t client_conn_expect(ngx_connection_t *c,
     const ngx_guildlog_client_url_t *url);
-static void ngx_guildlog_client_conn_secured(ngx_connection_t *c);
-static void ngx_guildlog_client_conn_reached(ngx_guildlog_client_exchange_t *x);
-static void ngx_guildlog_client_conn_unreached(
-    ngx_guildlog_client_exchange_t *x, ngx_err_t err, const char *cause);
-static void ngx_guildlog_client_conn_idle(ngx_event_t *rev);
-static u_char *ngx_guildlog_client_conn_log(ngx_log_t *log, u_char *buf,
-    size_t len);
+static void client_conn_secured(ngx_connection_t *c);
+static void client_conn_reached(ngx_guildlog_client_exchange_t *x);
+static void client_conn_unreached(ngx_guildlog_client_exchange_t *x,
+    ngx_err_t err, const char *cause);
+static void client_conn_idle(ngx_event_t *rev);
+static u_char *client_conn_log(ngx_log_t *log, u_char *buf, size_t len);
 
 
 /*
@@ -93,17 +92,17 @@ ngx_guildlog_client_conn_find(ngx_guildlog_client_exchange_t *x)
     }
 
     if (ctx == NGX_NO_RESOLVER) {
-        ngx_guildlog_client_conn_configured(x, "there is no resolver");
+        client_conn_configured(x, "there is no resolver");
         return;
     }
 
     if (ctx == NULL) {
-        ngx_guildlog_client_conn_configured(x, "out of memory");
+        client_conn_configured(x, "out of memory");
         return;
     }
 
     ctx->name = client->url->host;
-    ctx->handler = ngx_guildlog_client_conn_resolved;
+    ctx->handler = client_conn_resolved;
     ctx->data = x;
     ctx->timeout = client->resolver_timeout;
     ctx->cancelable = 1;
@@ -112,38 +111,36 @@ ngx_guildlog_client_conn_find(ngx_guildlog_client_exchange_t *x)
 
     if (ngx_resolve_name(ctx) != NGX_OK) {
         x->resolving = NULL;
-        ngx_guildlog_client_conn_configured(x, "the name was not resolved");
+        client_conn_configured(x, "the name was not resolved");
     }
 }
 
 
 static void
-ngx_guildlog_client_conn_resolved(ngx_resolver_ctx_t *ctx)
+client_conn_resolved(ngx_resolver_ctx_t *ctx)
 {
     ngx_guildlog_client_exchange_t *x = ctx->data;
 
     ngx_int_t  rc, state;
 
     state = ctx->state;
-    rc = state ? NGX_DECLINED : ngx_guildlog_client_conn_addrs(x, ctx);
+    rc = state ? NGX_DECLINED : client_conn_addrs(x, ctx);
 
     x->resolving = NULL;
     ngx_resolve_name_done(ctx);
 
     if (rc != NGX_OK) {
-        ngx_guildlog_client_conn_configured(x,
-                                      state ? ngx_resolver_strerror(state)
-                                            : "out of memory");
+        client_conn_configured(x, state ? ngx_resolver_strerror(state)
+                                        : "out of memory");
         return;
     }
 
-    ngx_guildlog_client_conn_choose(x);
+    client_conn_choose(x);
 }
 
 
 static ngx_int_t
-ngx_guildlog_client_conn_addrs(ngx_guildlog_client_exchange_t *x,
-    ngx_resolver_ctx_t *ctx)
+client_conn_addrs(ngx_guildlog_client_exchange_t *x, ngx_resolver_ctx_t *ctx)
 {
     u_char       text[NGX_SOCKADDR_STRLEN];
     ngx_str_t    name;
@@ -164,8 +161,7 @@ ngx_guildlog_client_conn_addrs(ngx_guildlog_client_exchange_t *x,
             return NGX_ERROR;
         }
 
-        ngx_memcpy(addr[i].sockaddr, ctx->addrs[i].sockaddr,
-                   addr[i].socklen);
+        ngx_memcpy(addr[i].sockaddr, ctx->addrs[i].sockaddr, addr[i].socklen);
         ngx_inet_set_port(addr[i].sockaddr, x->client->url->port);
 
         name.data = text;
@@ -188,15 +184,14 @@ ngx_guildlog_client_conn_addrs(ngx_guildlog_client_exchange_t *x,
 
 
 static void
-ngx_guildlog_client_conn_configured(ngx_guildlog_client_exchange_t *x,
-    const char *cause)
+client_conn_configured(ngx_guildlog_client_exchange_t *x, const char *cause)
 {
     const ngx_guildlog_client_url_t  *url;
 
     url = x->client->url;
 
     if (url->naddrs == 0) {
-        ngx_guildlog_client_conn_unreached(x, 0, cause);
+        client_conn_unreached(x, 0, cause);
         x->ended(x, cause);
         return;
     }
@@ -204,14 +199,14 @@ ngx_guildlog_client_conn_configured(ngx_guildlog_client_exchange_t *x,
     x->addrs = url->addrs;
     x->naddrs = url->naddrs;
 
-    ngx_guildlog_client_conn_choose(x);
+    client_conn_choose(x);
 }
 
 
 /* the address that answered the last time is tried first */
 
 static void
-ngx_guildlog_client_conn_choose(ngx_guildlog_client_exchange_t *x)
+client_conn_choose(ngx_guildlog_client_exchange_t *x)
 {
     ngx_uint_t              i;
     ngx_guildlog_client_t  *client;
@@ -223,8 +218,7 @@ ngx_guildlog_client_conn_choose(ngx_guildlog_client_exchange_t *x)
 
     for (i = 0; client->reached_len && i < x->naddrs; i++) {
         if (ngx_cmp_sockaddr(x->addrs[i].sockaddr, x->addrs[i].socklen,
-                             &client->reached.sockaddr, client->reached_len,
-                             1)
+                             &client->reached.sockaddr, client->reached_len, 1)
             == NGX_OK)
         {
             x->first = i;
@@ -232,7 +226,7 @@ ngx_guildlog_client_conn_choose(ngx_guildlog_client_exchange_t *x)
         }
     }
 
-    ngx_guildlog_client_conn_connect(x);
+    client_conn_connect(x);
 }
 
 
@@ -244,14 +238,14 @@ ngx_guildlog_client_conn_next(ngx_guildlog_client_exchange_t *x)
     }
 
     x->tried++;
-    ngx_guildlog_client_conn_connect(x);
+    client_conn_connect(x);
 
     return NGX_OK;
 }
 
 
 static void
-ngx_guildlog_client_conn_connect(ngx_guildlog_client_exchange_t *x)
+client_conn_connect(ngx_guildlog_client_exchange_t *x)
 {
     ngx_int_t                    rc;
     ngx_addr_t                  *addr;
@@ -261,7 +255,7 @@ ngx_guildlog_client_conn_connect(ngx_guildlog_client_exchange_t *x)
 
     addr = &x->addrs[(x->first + x->tried) % x->naddrs];
 
-    conn = ngx_guildlog_client_conn_create(x->client, addr);
+    conn = client_conn_create(x->client, addr);
     if (conn == NULL) {
         x->ended(x, "out of memory");
         return;
@@ -295,16 +289,16 @@ ngx_guildlog_client_conn_connect(ngx_guildlog_client_exchange_t *x)
     c->data = conn;
     c->pool = conn->pool;
     c->read->handler = ngx_guildlog_client_conn_wait;
-    c->write->handler = ngx_guildlog_client_conn_connected;
+    c->write->handler = client_conn_connected;
 
     conn->connection = c;
     conn->exchange = x;
     x->conn = conn;
 
-    ngx_add_timer(c->write, NGX_GUILDLOG_CLIENT_CONN_CONNECT);
+    ngx_add_timer(c->write, CLIENT_CONN_CONNECT);
 
     if (rc == NGX_OK) {
-        ngx_guildlog_client_conn_connected(c->write);
+        client_conn_connected(c->write);
     }
 }
 
@@ -315,7 +309,7 @@ ngx_guildlog_client_conn_connect(ngx_guildlog_client_exchange_t *x)
  */
 
 static ngx_guildlog_client_conn_t *
-ngx_guildlog_client_conn_create(ngx_guildlog_client_t *client, ngx_addr_t *addr)
+client_conn_create(ngx_guildlog_client_t *client, ngx_addr_t *addr)
 {
     ngx_pool_t                  *pool;
     ngx_guildlog_client_conn_t  *conn;
@@ -344,7 +338,7 @@ ngx_guildlog_client_conn_create(ngx_guildlog_client_t *client, ngx_addr_t *addr)
     }
 
     conn->log = *client->log;
-    conn->log.handler = ngx_guildlog_client_conn_log;
+    conn->log.handler = client_conn_log;
     conn->log.data = conn;
     conn->log.action = "connecting";
 
@@ -359,7 +353,7 @@ ngx_guildlog_client_conn_create(ngx_guildlog_client_t *client, ngx_addr_t *addr)
 
 
 static void
-ngx_guildlog_client_conn_connected(ngx_event_t *wev)
+client_conn_connected(ngx_event_t *wev)
 {
     int                              err;
     socklen_t                        len;
@@ -375,8 +369,7 @@ ngx_guildlog_client_conn_connected(ngx_event_t *wev)
                    "guildlog exchange connected");
 
     if (wev->timedout) {
-        ngx_guildlog_client_conn_unreached(x, NGX_ETIMEDOUT,
-                                           "connect() failed");
+        client_conn_unreached(x, NGX_ETIMEDOUT, "connect() failed");
         x->lost(x, "no connection in time");
         return;
     }
@@ -389,7 +382,7 @@ ngx_guildlog_client_conn_connected(ngx_event_t *wev)
     }
 
     if (err) {
-        ngx_guildlog_client_conn_unreached(x, err, "connect() failed");
+        client_conn_unreached(x, err, "connect() failed");
         x->lost(x, "the connection was refused");
         return;
     }
@@ -402,16 +395,16 @@ ngx_guildlog_client_conn_connected(ngx_event_t *wev)
     }
 
     if (x->client->url->tls) {
-        ngx_guildlog_client_conn_secure(x);
+        client_conn_secure(x);
         return;
     }
 
-    ngx_guildlog_client_conn_reached(x);
+    client_conn_reached(x);
 }
 
 
 static void
-ngx_guildlog_client_conn_secure(ngx_guildlog_client_exchange_t *x)
+client_conn_secure(ngx_guildlog_client_exchange_t *x)
 {
     ngx_connection_t                 *c;
     const ngx_guildlog_client_url_t  *url;
@@ -422,28 +415,27 @@ ngx_guildlog_client_conn_secure(ngx_guildlog_client_exchange_t *x)
     x->conn->log.action = "in a TLS handshake";
 
     if (ngx_ssl_create_connection(url->tls, c, NGX_SSL_CLIENT) != NGX_OK
-        || ngx_guildlog_client_conn_expect(c, url) != NGX_OK)
+        || client_conn_expect(c, url) != NGX_OK)
     {
         x->lost(x, "TLS could not be set up");
         return;
     }
 
-    c->ssl->handler = ngx_guildlog_client_conn_secured;
-    ngx_add_timer(c->write, NGX_GUILDLOG_CLIENT_CONN_HANDSHAKE);
+    c->ssl->handler = client_conn_secured;
+    ngx_add_timer(c->write, CLIENT_CONN_HANDSHAKE);
 
     if (ngx_ssl_handshake(c) == NGX_AGAIN) {
         return;
     }
 
-    ngx_guildlog_client_conn_secured(c);
+    client_conn_secured(c);
 }
 
 
 /* the name or address that the certificate must have */
 
 static ngx_int_t
-ngx_guildlog_client_conn_expect(ngx_connection_t *c,
-    const ngx_guildlog_client_url_t *url)
+client_conn_expect(ngx_connection_t *c, const ngx_guildlog_client_url_t *url)
 {
     int                 rc;
     char               *host;
@@ -474,7 +466,7 @@ ngx_guildlog_client_conn_expect(ngx_connection_t *c,
 
 
 static void
-ngx_guildlog_client_conn_secured(ngx_connection_t *c)
+client_conn_secured(ngx_connection_t *c)
 {
     long                             rc;
     ngx_guildlog_client_conn_t      *conn;
@@ -484,8 +476,7 @@ ngx_guildlog_client_conn_secured(ngx_connection_t *c)
     x = conn->exchange;
 
     if (c->read->timedout || c->write->timedout) {
-        ngx_guildlog_client_conn_unreached(x, NGX_ETIMEDOUT,
-                                           "TLS handshake failed");
+        client_conn_unreached(x, NGX_ETIMEDOUT, "TLS handshake failed");
         x->lost(x, "no TLS handshake in time");
         return;
     }
@@ -493,25 +484,24 @@ ngx_guildlog_client_conn_secured(ngx_connection_t *c)
     rc = SSL_get_verify_result(c->ssl->connection);
 
     if (rc != X509_V_OK) {
-        ngx_guildlog_client_conn_unreached(x, 0,
-                                           X509_verify_cert_error_string(rc));
+        client_conn_unreached(x, 0, X509_verify_cert_error_string(rc));
         x->lost(x, "its certificate is not trusted");
         return;
     }
 
     if (!c->ssl->handshaked) {
-        ngx_guildlog_client_conn_unreached(x, 0, "TLS handshake failed");
+        client_conn_unreached(x, 0, "TLS handshake failed");
         x->lost(x, "the TLS handshake failed");
         return;
     }
 
     ngx_del_timer(c->write);
-    ngx_guildlog_client_conn_reached(x);
+    client_conn_reached(x);
 }
 
 
 static void
-ngx_guildlog_client_conn_reached(ngx_guildlog_client_exchange_t *x)
+client_conn_reached(ngx_guildlog_client_exchange_t *x)
 {
     ngx_addr_t             *addr;
     ngx_guildlog_client_t  *client;
@@ -536,8 +526,7 @@ ngx_guildlog_client_conn_reached(ngx_guildlog_client_exchange_t *x)
 
 
 static void
-ngx_guildlog_client_conn_unreached(ngx_guildlog_client_exchange_t *x,
-    ngx_err_t err,
+client_conn_unreached(ngx_guildlog_client_exchange_t *x, ngx_err_t err,
     const char *cause)
 {
     ngx_uint_t              level;
@@ -569,8 +558,8 @@ ngx_guildlog_client_conn_keep(ngx_guildlog_client_conn_t *conn,
     if (ngx_exiting || ngx_terminate
         || client->keepalive == 0
         || idle_ms == 0
-        || conn->requests >= NGX_GUILDLOG_CLIENT_CONN_REQUESTS
-        || ngx_current_msec - conn->start >= NGX_GUILDLOG_CLIENT_CONN_AGE)
+        || conn->requests >= CLIENT_CONN_REQUESTS
+        || ngx_current_msec - conn->start >= CLIENT_CONN_AGE)
     {
         ngx_guildlog_client_conn_close(conn);
         return;
@@ -588,13 +577,13 @@ ngx_guildlog_client_conn_keep(ngx_guildlog_client_conn_t *conn,
     conn->log.action = "keeping a connection";
 
     c->idle = 1;
-    c->read->handler = ngx_guildlog_client_conn_idle;
+    c->read->handler = client_conn_idle;
     c->write->handler = ngx_guildlog_client_conn_wait;
 
     ngx_add_timer(c->read, idle_ms);
 
     if (c->read->ready) {
-        ngx_guildlog_client_conn_idle(c->read);
+        client_conn_idle(c->read);
     }
 }
 
@@ -602,7 +591,7 @@ ngx_guildlog_client_conn_keep(ngx_guildlog_client_conn_t *conn,
 /* a TLS record without data keeps the connection; anything else ends it */
 
 static void
-ngx_guildlog_client_conn_idle(ngx_event_t *rev)
+client_conn_idle(ngx_event_t *rev)
 {
     u_char             byte;
     ngx_connection_t  *c;
@@ -670,7 +659,7 @@ ngx_guildlog_client_conn_close(ngx_guildlog_client_conn_t *conn)
 
 
 static u_char *
-ngx_guildlog_client_conn_log(ngx_log_t *log, u_char *buf, size_t len)
+client_conn_log(ngx_log_t *log, u_char *buf, size_t len)
 {
     u_char                      *p;
     ngx_guildlog_client_conn_t  *conn;
@@ -678,7 +667,7 @@ ngx_guildlog_client_conn_log(ngx_log_t *log, u_char *buf, size_t len)
     conn = log->data;
 
     p = ngx_snprintf(buf, len, " while %s, guildlog platform \"%V\", "
-                               "address: %V",
+                     "address: %V",
                      log->action, &conn->client->url->text, &conn->name);
 
     return p;

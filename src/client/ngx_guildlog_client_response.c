@@ -8,49 +8,42 @@
 
 
 /* bytes of a head with interim responses, of a chunk's line, of trailers */
-#define NGX_GUILDLOG_RESPONSE_HEAD     32768
+#define CLIENT_RESPONSE_HEAD     32768
 
-#define NGX_GUILDLOG_RESPONSE_HEADERS  100
-#define NGX_GUILDLOG_RESPONSE_LINE     256
-#define NGX_GUILDLOG_RESPONSE_BODY     1024
+#define CLIENT_RESPONSE_HEADERS  100
+#define CLIENT_RESPONSE_LINE     256
+#define CLIENT_RESPONSE_BODY     1024
 
-#define NGX_GUILDLOG_RESPONSE_DIGITS   15
+#define CLIENT_RESPONSE_DIGITS   15
 
 
-static ngx_int_t ngx_guildlog_response_status(
-    ngx_guildlog_client_reader_t *reader);
-static ngx_int_t ngx_guildlog_response_header(
-    ngx_guildlog_client_reader_t *reader);
-static ngx_int_t ngx_guildlog_response_keyval(
-    ngx_guildlog_client_reader_t *reader, ngx_keyval_t *header);
-static ngx_int_t ngx_guildlog_response_known(
-    ngx_guildlog_client_reader_t *reader, ngx_keyval_t *header);
-static ngx_int_t ngx_guildlog_response_length(
+static ngx_int_t client_response_status(ngx_guildlog_client_reader_t *reader);
+static ngx_int_t client_response_field(ngx_guildlog_client_reader_t *reader);
+static ngx_int_t client_response_keyval(ngx_guildlog_client_reader_t *reader,
+    ngx_keyval_t *header);
+static ngx_int_t client_response_known(ngx_guildlog_client_reader_t *reader,
+    ngx_keyval_t *header);
+static ngx_int_t client_response_length(ngx_guildlog_client_reader_t *reader,
+    ngx_str_t *value);
+static ngx_int_t client_response_coding(ngx_guildlog_client_reader_t *reader,
+    ngx_str_t *value);
+static ngx_int_t client_response_connection(
     ngx_guildlog_client_reader_t *reader, ngx_str_t *value);
-static ngx_int_t ngx_guildlog_response_coding(
-    ngx_guildlog_client_reader_t *reader, ngx_str_t *value);
-static ngx_int_t ngx_guildlog_response_connection(
-    ngx_guildlog_client_reader_t *reader, ngx_str_t *value);
-static ngx_int_t ngx_guildlog_response_head(
+static ngx_int_t client_response_head(ngx_guildlog_client_reader_t *reader);
+static ngx_int_t client_response_body(ngx_guildlog_client_reader_t *reader);
+static ngx_int_t client_response_chunk(ngx_guildlog_client_reader_t *reader);
+static ngx_int_t client_response_chunk_data(
     ngx_guildlog_client_reader_t *reader);
-static ngx_int_t ngx_guildlog_response_body(
+static ngx_int_t client_response_chunk_end(
     ngx_guildlog_client_reader_t *reader);
-static ngx_int_t ngx_guildlog_response_chunk(
-    ngx_guildlog_client_reader_t *reader);
-static ngx_int_t ngx_guildlog_response_chunk_data(
-    ngx_guildlog_client_reader_t *reader);
-static ngx_int_t ngx_guildlog_response_chunk_end(
-    ngx_guildlog_client_reader_t *reader);
-static ngx_int_t ngx_guildlog_response_trailer(
-    ngx_guildlog_client_reader_t *reader);
-static ngx_int_t ngx_guildlog_response_line(
-    ngx_guildlog_client_reader_t *reader, ngx_str_t *line);
-static ngx_int_t ngx_guildlog_response_append(
-    ngx_guildlog_client_reader_t *reader);
-static ngx_int_t ngx_guildlog_response_room(
-    ngx_guildlog_client_reader_t *reader, size_t n);
-static ngx_int_t ngx_guildlog_response_error(
-    ngx_guildlog_client_reader_t *reader, const char *cause);
+static ngx_int_t client_response_trailer(ngx_guildlog_client_reader_t *reader);
+static ngx_int_t client_response_line(ngx_guildlog_client_reader_t *reader,
+    ngx_str_t *line);
+static ngx_int_t client_response_append(ngx_guildlog_client_reader_t *reader);
+static ngx_int_t client_response_room(ngx_guildlog_client_reader_t *reader,
+    size_t n);
+static ngx_int_t client_response_error(ngx_guildlog_client_reader_t *reader,
+    const char *cause);
 
 
 static const struct {
@@ -58,10 +51,10 @@ static const struct {
     ngx_int_t                    (*handler)(
                                        ngx_guildlog_client_reader_t *reader,
                                        ngx_str_t *value);
-} ngx_guildlog_response_headers[] = {
-    { ngx_string("content-length"), ngx_guildlog_response_length },
-    { ngx_string("transfer-encoding"), ngx_guildlog_response_coding },
-    { ngx_string("connection"), ngx_guildlog_response_connection },
+} client_response_headers[] = {
+    { ngx_string("content-length"), client_response_length },
+    { ngx_string("transfer-encoding"), client_response_coding },
+    { ngx_string("connection"), client_response_connection },
     { ngx_null_string, NULL }
 };
 
@@ -87,8 +80,7 @@ ngx_guildlog_client_response_header(
 
 ngx_int_t
 ngx_guildlog_client_response_init(ngx_guildlog_client_reader_t *reader,
-    ngx_pool_t *pool,
-    ngx_guildlog_client_response_t *response, size_t limit)
+    ngx_pool_t *pool, ngx_guildlog_client_response_t *response, size_t limit)
 {
     ngx_memzero(reader, sizeof(ngx_guildlog_client_reader_t));
     ngx_memzero(response, sizeof(ngx_guildlog_client_response_t));
@@ -98,8 +90,8 @@ ngx_guildlog_client_response_init(ngx_guildlog_client_reader_t *reader,
     reader->pool = pool;
     reader->response = response;
     reader->limit = limit;
-    reader->process = ngx_guildlog_response_status;
-    reader->line_size = NGX_GUILDLOG_RESPONSE_LINE;
+    reader->process = client_response_status;
+    reader->line_size = CLIENT_RESPONSE_LINE;
 
     reader->line.data = ngx_pnalloc(pool, reader->line_size);
     if (reader->line.data == NULL) {
@@ -112,8 +104,7 @@ ngx_guildlog_client_response_init(ngx_guildlog_client_reader_t *reader,
 
 ngx_int_t
 ngx_guildlog_client_response_feed(ngx_guildlog_client_reader_t *reader,
-    u_char *p,
-    size_t len)
+    u_char *p, size_t len)
 {
     ngx_int_t  rc;
 
@@ -129,13 +120,13 @@ ngx_guildlog_client_response_feed(ngx_guildlog_client_reader_t *reader,
 
 
 static ngx_int_t
-ngx_guildlog_response_status(ngx_guildlog_client_reader_t *reader)
+client_response_status(ngx_guildlog_client_reader_t *reader)
 {
     u_char     *p;
     ngx_int_t   rc, status;
     ngx_str_t   line;
 
-    rc = ngx_guildlog_response_line(reader, &line);
+    rc = client_response_line(reader, &line);
 
     if (rc != NGX_OK) {
         return rc;
@@ -149,13 +140,13 @@ ngx_guildlog_response_status(ngx_guildlog_client_reader_t *reader)
         || p[8] != ' '
         || (line.len > 12 && p[12] != ' '))
     {
-        return ngx_guildlog_response_error(reader, "it is not HTTP/1.1");
+        return client_response_error(reader, "it is not HTTP/1.1");
     }
 
     status = ngx_atoi(&p[9], 3);
 
     if (status < 100) {
-        return ngx_guildlog_response_error(reader, "its status is invalid");
+        return client_response_error(reader, "its status is invalid");
     }
 
     reader->response->status = status;
@@ -163,54 +154,54 @@ ngx_guildlog_response_status(ngx_guildlog_client_reader_t *reader)
     reader->chunked = 0;
     reader->sized = 0;
     reader->rest = 0;
-    reader->process = ngx_guildlog_response_header;
+    reader->process = client_response_field;
 
     return NGX_DONE;
 }
 
 
 static ngx_int_t
-ngx_guildlog_response_header(ngx_guildlog_client_reader_t *reader)
+client_response_field(ngx_guildlog_client_reader_t *reader)
 {
     ngx_int_t      rc;
     ngx_str_t      line;
     ngx_keyval_t  *header, keyval;
 
-    rc = ngx_guildlog_response_line(reader, &line);
+    rc = client_response_line(reader, &line);
 
     if (rc != NGX_OK) {
         return rc;
     }
 
     if (line.len == 0) {
-        return ngx_guildlog_response_head(reader);
+        return client_response_head(reader);
     }
 
-    if (reader->response->headers.nelts == NGX_GUILDLOG_RESPONSE_HEADERS) {
-        return ngx_guildlog_response_error(reader, "it has too many headers");
+    if (reader->response->headers.nelts == CLIENT_RESPONSE_HEADERS) {
+        return client_response_error(reader, "it has too many headers");
     }
 
     keyval.key = line;
 
-    if (ngx_guildlog_response_keyval(reader, &keyval) != NGX_OK) {
+    if (client_response_keyval(reader, &keyval) != NGX_OK) {
         return NGX_ERROR;
     }
 
     header = ngx_array_push(&reader->response->headers);
     if (header == NULL) {
-        return ngx_guildlog_response_error(reader, "out of memory");
+        return client_response_error(reader, "out of memory");
     }
 
     *header = keyval;
 
-    return ngx_guildlog_response_known(reader, header);
+    return client_response_known(reader, header);
 }
 
 
 /* splits the line, which header->key has, into name and value */
 
 static ngx_int_t
-ngx_guildlog_response_keyval(ngx_guildlog_client_reader_t *reader,
+client_response_keyval(ngx_guildlog_client_reader_t *reader,
     ngx_keyval_t *header)
 {
     u_char  *p, *last, *name;
@@ -225,7 +216,7 @@ ngx_guildlog_response_keyval(ngx_guildlog_client_reader_t *reader,
     header->key.len = p - header->key.data;
 
     if (header->key.len == 0 || p == last || *p != ':') {
-        return ngx_guildlog_response_error(reader, "a header is invalid");
+        return client_response_error(reader, "a header is invalid");
     }
 
     do { p++; } while (p < last && (*p == ' ' || *p == '\t'));
@@ -239,7 +230,7 @@ ngx_guildlog_response_keyval(ngx_guildlog_client_reader_t *reader,
 
     for ( /* void */ ; p < last; p++) {
         if ((*p < ' ' && *p != '\t') || *p == 0x7f) {
-            return ngx_guildlog_response_error(reader, "a header is invalid");
+            return client_response_error(reader, "a header is invalid");
         }
     }
 
@@ -247,7 +238,7 @@ ngx_guildlog_response_keyval(ngx_guildlog_client_reader_t *reader,
     header->value.data = ngx_pstrdup(reader->pool, &header->value);
 
     if (name == NULL || header->value.data == NULL) {
-        return ngx_guildlog_response_error(reader, "out of memory");
+        return client_response_error(reader, "out of memory");
     }
 
     ngx_strlow(name, header->key.data, header->key.len);
@@ -259,18 +250,16 @@ ngx_guildlog_response_keyval(ngx_guildlog_client_reader_t *reader,
 
 
 static ngx_int_t
-ngx_guildlog_response_known(ngx_guildlog_client_reader_t *reader,
+client_response_known(ngx_guildlog_client_reader_t *reader,
     ngx_keyval_t *header)
 {
     ngx_uint_t  i;
 
-    for (i = 0; ngx_guildlog_response_headers[i].name.len; i++) {
-        if (ngx_strcmp(header->key.data,
-                       ngx_guildlog_response_headers[i].name.data)
+    for (i = 0; client_response_headers[i].name.len; i++) {
+        if (ngx_strcmp(header->key.data, client_response_headers[i].name.data)
             == 0)
         {
-            return ngx_guildlog_response_headers[i].handler(reader,
-                                                            &header->value);
+            return client_response_headers[i].handler(reader, &header->value);
         }
     }
 
@@ -279,18 +268,17 @@ ngx_guildlog_response_known(ngx_guildlog_client_reader_t *reader,
 
 
 static ngx_int_t
-ngx_guildlog_response_length(ngx_guildlog_client_reader_t *reader,
-    ngx_str_t *value)
+client_response_length(ngx_guildlog_client_reader_t *reader, ngx_str_t *value)
 {
     off_t  length;
 
-    length = (value->len <= NGX_GUILDLOG_RESPONSE_DIGITS)
+    length = (value->len <= CLIENT_RESPONSE_DIGITS)
              ? ngx_atoof(value->data, value->len) : NGX_ERROR;
 
     if (length == NGX_ERROR
         || (reader->sized && reader->rest != (uint64_t) length))
     {
-        return ngx_guildlog_response_error(reader, "its length is invalid");
+        return client_response_error(reader, "its length is invalid");
     }
 
     reader->sized = 1;
@@ -301,15 +289,14 @@ ngx_guildlog_response_length(ngx_guildlog_client_reader_t *reader,
 
 
 static ngx_int_t
-ngx_guildlog_response_coding(ngx_guildlog_client_reader_t *reader,
-    ngx_str_t *value)
+client_response_coding(ngx_guildlog_client_reader_t *reader, ngx_str_t *value)
 {
     if (reader->chunked
         || value->len != sizeof("chunked") - 1
         || ngx_strncasecmp(value->data, (u_char *) "chunked", value->len)
            != 0)
     {
-        return ngx_guildlog_response_error(reader, "its coding is unknown");
+        return client_response_error(reader, "its coding is unknown");
     }
 
     reader->chunked = 1;
@@ -319,7 +306,7 @@ ngx_guildlog_response_coding(ngx_guildlog_client_reader_t *reader,
 
 
 static ngx_int_t
-ngx_guildlog_response_connection(ngx_guildlog_client_reader_t *reader,
+client_response_connection(ngx_guildlog_client_reader_t *reader,
     ngx_str_t *value)
 {
     if (value->len >= sizeof("close") - 1
@@ -334,20 +321,20 @@ ngx_guildlog_response_connection(ngx_guildlog_client_reader_t *reader,
 
 
 static ngx_int_t
-ngx_guildlog_response_head(ngx_guildlog_client_reader_t *reader)
+client_response_head(ngx_guildlog_client_reader_t *reader)
 {
     ngx_guildlog_client_response_t  *response;
 
     response = reader->response;
 
     if (response->status == 101) {
-        return ngx_guildlog_response_error(reader, "it changes the protocol");
+        return client_response_error(reader, "it changes the protocol");
     }
 
     if (response->status < 200) {
         response->status = 0;
         response->headers.nelts = 0;
-        reader->process = ngx_guildlog_response_status;
+        reader->process = client_response_status;
         return NGX_DONE;
     }
 
@@ -364,27 +351,27 @@ ngx_guildlog_response_head(ngx_guildlog_client_reader_t *reader)
         }
 
         reader->head = 0;
-        reader->process = ngx_guildlog_response_chunk;
+        reader->process = client_response_chunk;
         return NGX_DONE;
     }
 
     if (reader->sized) {
-        reader->process = ngx_guildlog_response_body;
+        reader->process = client_response_body;
         return NGX_DONE;
     }
 
     /* a body that ends with its connection may have been cut short */
 
-    return ngx_guildlog_response_error(reader, "it does not say its length");
+    return client_response_error(reader, "it does not say its length");
 }
 
 
 static ngx_int_t
-ngx_guildlog_response_body(ngx_guildlog_client_reader_t *reader)
+client_response_body(ngx_guildlog_client_reader_t *reader)
 {
     ngx_int_t  rc;
 
-    rc = ngx_guildlog_response_append(reader);
+    rc = client_response_append(reader);
 
     if (rc != NGX_DONE) {
         return rc;
@@ -395,13 +382,13 @@ ngx_guildlog_response_body(ngx_guildlog_client_reader_t *reader)
 
 
 static ngx_int_t
-ngx_guildlog_response_chunk(ngx_guildlog_client_reader_t *reader)
+client_response_chunk(ngx_guildlog_client_reader_t *reader)
 {
     u_char     *p, *last, c;
     ngx_int_t   rc;
     ngx_str_t   line;
 
-    rc = ngx_guildlog_response_line(reader, &line);
+    rc = client_response_line(reader, &line);
 
     if (rc != NGX_OK) {
         return rc;
@@ -424,26 +411,26 @@ ngx_guildlog_response_chunk(ngx_guildlog_client_reader_t *reader)
         }
     }
 
-    if (p == line.data || p - line.data > NGX_GUILDLOG_RESPONSE_DIGITS
+    if (p == line.data || p - line.data > CLIENT_RESPONSE_DIGITS
         || (p < last && *p != ';' && *p != ' ' && *p != '\t'))
     {
-        return ngx_guildlog_response_error(reader, "a chunk is invalid");
+        return client_response_error(reader, "a chunk is invalid");
     }
 
     reader->head = 0;
-    reader->process = reader->rest ? ngx_guildlog_response_chunk_data
-                                   : ngx_guildlog_response_trailer;
+    reader->process = reader->rest ? client_response_chunk_data
+                                   : client_response_trailer;
 
     return NGX_DONE;
 }
 
 
 static ngx_int_t
-ngx_guildlog_response_chunk_data(ngx_guildlog_client_reader_t *reader)
+client_response_chunk_data(ngx_guildlog_client_reader_t *reader)
 {
     ngx_int_t  rc;
 
-    rc = ngx_guildlog_response_append(reader);
+    rc = client_response_append(reader);
 
     if (rc != NGX_DONE) {
         return rc;
@@ -453,42 +440,42 @@ ngx_guildlog_response_chunk_data(ngx_guildlog_client_reader_t *reader)
         return NGX_AGAIN;
     }
 
-    reader->process = ngx_guildlog_response_chunk_end;
+    reader->process = client_response_chunk_end;
 
     return NGX_DONE;
 }
 
 
 static ngx_int_t
-ngx_guildlog_response_chunk_end(ngx_guildlog_client_reader_t *reader)
+client_response_chunk_end(ngx_guildlog_client_reader_t *reader)
 {
     ngx_int_t  rc;
     ngx_str_t  line;
 
-    rc = ngx_guildlog_response_line(reader, &line);
+    rc = client_response_line(reader, &line);
 
     if (rc != NGX_OK) {
         return rc;
     }
 
     if (line.len) {
-        return ngx_guildlog_response_error(reader, "a chunk is invalid");
+        return client_response_error(reader, "a chunk is invalid");
     }
 
     reader->head = 0;
-    reader->process = ngx_guildlog_response_chunk;
+    reader->process = client_response_chunk;
 
     return NGX_DONE;
 }
 
 
 static ngx_int_t
-ngx_guildlog_response_trailer(ngx_guildlog_client_reader_t *reader)
+client_response_trailer(ngx_guildlog_client_reader_t *reader)
 {
     ngx_int_t  rc;
     ngx_str_t  line;
 
-    rc = ngx_guildlog_response_line(reader, &line);
+    rc = client_response_line(reader, &line);
 
     if (rc != NGX_OK) {
         return rc;
@@ -501,8 +488,7 @@ ngx_guildlog_response_trailer(ngx_guildlog_client_reader_t *reader)
 /* the line has no CR LF, and is valid until the next call */
 
 static ngx_int_t
-ngx_guildlog_response_line(ngx_guildlog_client_reader_t *reader,
-    ngx_str_t *line)
+client_response_line(ngx_guildlog_client_reader_t *reader, ngx_str_t *line)
 {
     u_char  *p, *lf;
     size_t   n, size;
@@ -512,8 +498,8 @@ ngx_guildlog_response_line(ngx_guildlog_client_reader_t *reader,
 
     reader->head += n;
 
-    if (reader->head > NGX_GUILDLOG_RESPONSE_HEAD) {
-        return ngx_guildlog_response_error(reader, "its head is too long");
+    if (reader->head > CLIENT_RESPONSE_HEAD) {
+        return client_response_error(reader, "its head is too long");
     }
 
     if (reader->line_size - reader->line.len < n) {
@@ -526,7 +512,7 @@ ngx_guildlog_response_line(ngx_guildlog_client_reader_t *reader,
 
         p = ngx_pnalloc(reader->pool, size);
         if (p == NULL) {
-            return ngx_guildlog_response_error(reader, "out of memory");
+            return client_response_error(reader, "out of memory");
         }
 
         ngx_memcpy(p, reader->line.data, reader->line.len);
@@ -558,7 +544,7 @@ ngx_guildlog_response_line(ngx_guildlog_client_reader_t *reader,
 /* NGX_DONE: the piece is used up.  NGX_OK: the body has reached its limit */
 
 static ngx_int_t
-ngx_guildlog_response_append(ngx_guildlog_client_reader_t *reader)
+client_response_append(ngx_guildlog_client_reader_t *reader)
 {
     size_t      n;
     ngx_str_t  *body;
@@ -576,8 +562,8 @@ ngx_guildlog_response_append(ngx_guildlog_client_reader_t *reader)
         return reader->response->cut ? NGX_OK : NGX_DONE;
     }
 
-    if (ngx_guildlog_response_room(reader, n) != NGX_OK) {
-        return ngx_guildlog_response_error(reader, "out of memory");
+    if (client_response_room(reader, n) != NGX_OK) {
+        return client_response_error(reader, "out of memory");
     }
 
     ngx_memcpy(body->data + body->len, reader->pos, n);
@@ -590,7 +576,7 @@ ngx_guildlog_response_append(ngx_guildlog_client_reader_t *reader)
 
 
 static ngx_int_t
-ngx_guildlog_response_room(ngx_guildlog_client_reader_t *reader, size_t n)
+client_response_room(ngx_guildlog_client_reader_t *reader, size_t n)
 {
     u_char     *p;
     size_t      size;
@@ -604,7 +590,7 @@ ngx_guildlog_response_room(ngx_guildlog_client_reader_t *reader, size_t n)
 
     if (reader->chunked) {
         size = ngx_max(reader->body_size * 2, body->len + n);
-        size = ngx_max(size, NGX_GUILDLOG_RESPONSE_BODY);
+        size = ngx_max(size, CLIENT_RESPONSE_BODY);
 
     } else {
         size = (size_t) ngx_min(reader->rest, (uint64_t) reader->limit);
@@ -628,8 +614,7 @@ ngx_guildlog_response_room(ngx_guildlog_client_reader_t *reader, size_t n)
 
 
 static ngx_int_t
-ngx_guildlog_response_error(ngx_guildlog_client_reader_t *reader,
-    const char *cause)
+client_response_error(ngx_guildlog_client_reader_t *reader, const char *cause)
 {
     reader->response->cause = cause;
 

@@ -78,8 +78,7 @@ ngx_int_t ngx_guildlog_client_response_init(
  */
 
 ngx_int_t ngx_guildlog_client_response_feed(
-    ngx_guildlog_client_reader_t *reader, u_char *p,
-    size_t len);
+    ngx_guildlog_client_reader_t *reader, u_char *p, size_t len);
 
 
 #endif /* _NGX_GUILDLOG_CLIENT_RESPONSE_H_INCLUDED_ */

@@ -9,17 +9,16 @@
 
 
 /* of certificates between the server's and the trusted one */
-#define NGX_GUILDLOG_URL_DEPTH  9
+#define CLIENT_URL_DEPTH  9
 
 
-static char *ngx_guildlog_url_parse(ngx_conf_t *cf,
-    ngx_guildlog_client_url_t *url, ngx_url_t *u);
-static char *ngx_guildlog_url_addrs(ngx_conf_t *cf,
-    ngx_guildlog_client_url_t *url, ngx_url_t *u);
-static char *ngx_guildlog_url_tls(ngx_conf_t *cf,
-    ngx_guildlog_client_url_t *url);
-static char *ngx_guildlog_url_error(ngx_conf_t *cf,
-    ngx_guildlog_client_url_t *url, const char *why);
+static char *client_url_parse(ngx_conf_t *cf, ngx_guildlog_client_url_t *url,
+    ngx_url_t *u);
+static char *client_url_addrs(ngx_conf_t *cf, ngx_guildlog_client_url_t *url,
+    ngx_url_t *u);
+static char *client_url_tls(ngx_conf_t *cf, ngx_guildlog_client_url_t *url);
+static char *client_url_error(ngx_conf_t *cf, ngx_guildlog_client_url_t *url,
+    const char *why);
 
 
 char *
@@ -50,28 +49,25 @@ ngx_guildlog_client_url_init(ngx_conf_t *cf, ngx_guildlog_client_url_t *url,
         u.default_port = 80;
 
     } else {
-        return ngx_guildlog_url_error(cf, url,
-                                 "must begin with http:// or https://");
+        return client_url_error(cf, url, "must begin with http:// or https://");
     }
 
     if (trusted->len && !tls) {
-        return ngx_guildlog_url_error(cf, url,
-                                 "must be https:// for trusted=");
+        return client_url_error(cf, url, "must be https:// for trusted=");
     }
 
-    if (ngx_guildlog_url_parse(cf, url, &u) != NGX_CONF_OK
-        || ngx_guildlog_url_addrs(cf, url, &u) != NGX_CONF_OK)
+    if (client_url_parse(cf, url, &u) != NGX_CONF_OK
+        || client_url_addrs(cf, url, &u) != NGX_CONF_OK)
     {
         return NGX_CONF_ERROR;
     }
 
-    return tls ? ngx_guildlog_url_tls(cf, url) : NGX_CONF_OK;
+    return tls ? client_url_tls(cf, url) : NGX_CONF_OK;
 }
 
 
 static char *
-ngx_guildlog_url_parse(ngx_conf_t *cf, ngx_guildlog_client_url_t *url,
-    ngx_url_t *u)
+client_url_parse(ngx_conf_t *cf, ngx_guildlog_client_url_t *url, ngx_url_t *u)
 {
     u_char     *p;
     size_t      i;
@@ -81,8 +77,8 @@ ngx_guildlog_url_parse(ngx_conf_t *cf, ngx_guildlog_client_url_t *url,
         p = &u->url.data[i];
 
         if (*p <= ' ' || *p >= 0x7f || ngx_strchr("?#@\\\"<>", *p)) {
-            return ngx_guildlog_url_error(cf, url,
-                                 "may only have a host, a port and a path");
+            return client_url_error(cf, url,
+                                    "may only have a host, a port and a path");
         }
     }
 
@@ -90,12 +86,11 @@ ngx_guildlog_url_parse(ngx_conf_t *cf, ngx_guildlog_client_url_t *url,
     u->no_resolve = 1;
 
     if (ngx_parse_url(cf->pool, u) != NGX_OK) {
-        return ngx_guildlog_url_error(cf, url,
-                                 u->err ? u->err : "cannot be parsed");
+        return client_url_error(cf, url, u->err ? u->err : "cannot be parsed");
     }
 
     if (u->family == AF_UNIX || u->host.len == 0) {
-        return ngx_guildlog_url_error(cf, url, "has no host");
+        return client_url_error(cf, url, "has no host");
     }
 
     host = u->host;
@@ -111,9 +106,7 @@ ngx_guildlog_url_parse(ngx_conf_t *cf, ngx_guildlog_client_url_t *url,
         url->path = u->uri;
     }
 
-    while (url->path.len
-           && url->path.data[url->path.len - 1] == '/')
-    {
+    while (url->path.len && url->path.data[url->path.len - 1] == '/') {
         url->path.len--;
     }
 
@@ -139,8 +132,7 @@ ngx_guildlog_url_parse(ngx_conf_t *cf, ngx_guildlog_client_url_t *url,
 
 
 static char *
-ngx_guildlog_url_addrs(ngx_conf_t *cf, ngx_guildlog_client_url_t *url,
-    ngx_url_t *u)
+client_url_addrs(ngx_conf_t *cf, ngx_guildlog_client_url_t *url, ngx_url_t *u)
 {
     url->dns = (u->naddrs == 0);
 
@@ -169,7 +161,7 @@ ngx_guildlog_url_addrs(ngx_conf_t *cf, ngx_guildlog_client_url_t *url,
  */
 
 static char *
-ngx_guildlog_url_tls(ngx_conf_t *cf, ngx_guildlog_client_url_t *url)
+client_url_tls(ngx_conf_t *cf, ngx_guildlog_client_url_t *url)
 {
     ngx_ssl_t           *tls;
     ngx_pool_cleanup_t  *cln;
@@ -183,17 +175,14 @@ ngx_guildlog_url_tls(ngx_conf_t *cf, ngx_guildlog_client_url_t *url)
 
     tls->log = cf->log;
 
-    if (ngx_ssl_create(tls, NGX_SSL_TLSv1_2|NGX_SSL_TLSv1_3, NULL)
-        != NGX_OK)
-    {
+    if (ngx_ssl_create(tls, NGX_SSL_TLSv1_2|NGX_SSL_TLSv1_3, NULL) != NGX_OK) {
         return NGX_CONF_ERROR;
     }
 
     cln->handler = ngx_ssl_cleanup_ctx;
     cln->data = tls;
 
-    if (ngx_ssl_trusted_certificate(cf, tls, &url->trusted,
-                                    NGX_GUILDLOG_URL_DEPTH)
+    if (ngx_ssl_trusted_certificate(cf, tls, &url->trusted, CLIENT_URL_DEPTH)
         != NGX_OK)
     {
         return NGX_CONF_ERROR;
@@ -216,11 +205,10 @@ ngx_guildlog_url_tls(ngx_conf_t *cf, ngx_guildlog_client_url_t *url)
 
 
 static char *
-ngx_guildlog_url_error(ngx_conf_t *cf, ngx_guildlog_client_url_t *url,
+client_url_error(ngx_conf_t *cf, ngx_guildlog_client_url_t *url,
     const char *why)
 {
-    ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "URL \"%V\" %s", &url->text,
-                       why);
+    ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "URL \"%V\" %s", &url->text, why);
 
     return NGX_CONF_ERROR;
 }

@@ -10,40 +10,36 @@
 #include "db/ngx_guildlog_db.h"
 
 
-#define NGX_GUILDLOG_DB_CONN_AGE        3600000            /* ms, about */
-#define NGX_GUILDLOG_DB_CONN_PARAMS     32
+#define DB_CONN_AGE        3600000            /* ms, about */
+#define DB_CONN_PARAMS     32
 
 /* a file that cannot exist, or libpq would look into a home directory */
-#define NGX_GUILDLOG_DB_CONN_NOWHERE    "/dev/null/none"
+#define DB_CONN_NOWHERE    "/dev/null/none"
 
 
 typedef struct {
-    const char  *keys[NGX_GUILDLOG_DB_CONN_PARAMS];
-    const char  *values[NGX_GUILDLOG_DB_CONN_PARAMS];
+    const char  *keys[DB_CONN_PARAMS];
+    const char  *values[DB_CONN_PARAMS];
     ngx_uint_t   n;
-} ngx_guildlog_db_conn_params_t;
+} db_conn_params_t;
 
 
-static void ngx_guildlog_db_conn_found(ngx_guildlog_db_conn_t *conn,
-    const char *cause);
-static void ngx_guildlog_db_conn_connect(ngx_guildlog_db_conn_t *conn);
-static PGconn *ngx_guildlog_db_conn_start(ngx_guildlog_db_conn_t *conn);
-static void ngx_guildlog_db_conn_param(ngx_guildlog_db_conn_params_t *params,
-    const char *key, const char *value);
-static void ngx_guildlog_db_conn_event_handler(ngx_event_t *ev);
-static void ngx_guildlog_db_conn_poll(ngx_guildlog_db_conn_t *conn,
-    ngx_uint_t write);
-static void ngx_guildlog_db_conn_setup(ngx_guildlog_db_conn_t *conn);
-static void ngx_guildlog_db_conn_notice(void *data, const PGresult *res);
-static void ngx_guildlog_db_conn_connect_expired(ngx_event_t *ev);
-static void ngx_guildlog_db_conn_aged(ngx_event_t *ev);
-static ngx_int_t ngx_guildlog_db_conn_watch(ngx_guildlog_db_conn_t *conn,
-    ngx_uint_t write);
-static void ngx_guildlog_db_conn_unwatch(ngx_guildlog_db_conn_t *conn);
-static void ngx_guildlog_db_conn_next(ngx_guildlog_db_conn_t *conn,
-    const char *cause);
-static void ngx_guildlog_db_conn_drop(ngx_guildlog_db_conn_t *conn);
-static void ngx_guildlog_db_conn_end(ngx_guildlog_db_conn_t *conn);
+static void db_conn_found(ngx_guildlog_db_conn_t *conn, const char *cause);
+static void db_conn_connect(ngx_guildlog_db_conn_t *conn);
+static PGconn *db_conn_start(ngx_guildlog_db_conn_t *conn);
+static void db_conn_param(db_conn_params_t *params, const char *key,
+    const char *value);
+static void db_conn_event_handler(ngx_event_t *ev);
+static void db_conn_poll(ngx_guildlog_db_conn_t *conn, ngx_uint_t write);
+static void db_conn_setup(ngx_guildlog_db_conn_t *conn);
+static void db_conn_notice(void *data, const PGresult *res);
+static void db_conn_connect_expired(ngx_event_t *ev);
+static void db_conn_aged(ngx_event_t *ev);
+static ngx_int_t db_conn_watch(ngx_guildlog_db_conn_t *conn, ngx_uint_t write);
+static void db_conn_unwatch(ngx_guildlog_db_conn_t *conn);
+static void db_conn_next(ngx_guildlog_db_conn_t *conn, const char *cause);
+static void db_conn_drop(ngx_guildlog_db_conn_t *conn);
+static void db_conn_end(ngx_guildlog_db_conn_t *conn);
 
 
 ngx_guildlog_db_conn_t *
@@ -81,65 +77,65 @@ ngx_guildlog_db_conn_open(ngx_guildlog_db_conn_t *conn)
     conn->host = conn->site->host;
     conn->hosts_left = conn->site->database->hosts.nelts;
 
-    ngx_guildlog_db_host_find(conn, ngx_guildlog_db_conn_found);
+    ngx_guildlog_db_host_find(conn, db_conn_found);
 }
 
 
 static void
-ngx_guildlog_db_conn_found(ngx_guildlog_db_conn_t *conn, const char *cause)
+db_conn_found(ngx_guildlog_db_conn_t *conn, const char *cause)
 {
     if (conn->naddrs == 0) {
-        ngx_guildlog_db_conn_next(conn, cause);
+        db_conn_next(conn, cause);
         return;
     }
 
-    ngx_guildlog_db_conn_connect(conn);
+    db_conn_connect(conn);
 }
 
 
 static void
-ngx_guildlog_db_conn_connect(ngx_guildlog_db_conn_t *conn)
+db_conn_connect(ngx_guildlog_db_conn_t *conn)
 {
     conn->desynced = 0;
-    conn->pg = ngx_guildlog_db_conn_start(conn);
+    conn->pg = db_conn_start(conn);
 
     if (conn->pg == NULL) {
-        ngx_guildlog_db_conn_next(conn, "out of memory");
+        db_conn_next(conn, "out of memory");
         return;
     }
 
     if (PQstatus(conn->pg) == CONNECTION_BAD
         || PQsetnonblocking(conn->pg, 1) != 0)
     {
-        ngx_guildlog_db_conn_next(conn, PQerrorMessage(conn->pg));
+        db_conn_next(conn, PQerrorMessage(conn->pg));
         return;
     }
 
-    (void) PQsetNoticeReceiver(conn->pg, ngx_guildlog_db_conn_notice, conn);
+    (void) PQsetNoticeReceiver(conn->pg, db_conn_notice, conn);
 
     ngx_log_debug2(NGX_LOG_DEBUG_EVENT, conn->site->log, 0,
                    "guildlog db connects to host \"%s\", address \"%s\"",
                    conn->site->database->resolved[conn->host].name,
                    conn->addrs[conn->addr].text);
 
-    conn->handler = ngx_guildlog_db_conn_poll;
-    conn->timer.handler = ngx_guildlog_db_conn_connect_expired;
+    conn->handler = db_conn_poll;
+    conn->timer.handler = db_conn_connect_expired;
     ngx_add_timer(&conn->timer, conn->site->database->connect_timeout);
 
-    if (ngx_guildlog_db_conn_watch(conn, 1) != NGX_OK) {
-        ngx_guildlog_db_conn_next(conn, "the socket cannot be watched");
+    if (db_conn_watch(conn, 1) != NGX_OK) {
+        db_conn_next(conn, "the socket cannot be watched");
     }
 }
 
 
 static PGconn *
-ngx_guildlog_db_conn_start(ngx_guildlog_db_conn_t *conn)
+db_conn_start(ngx_guildlog_db_conn_t *conn)
 {
     u_char                          timeout[NGX_INT_T_LEN + 1];
     u_char                          options[256];
+    db_conn_params_t                params;
     ngx_guildlog_db_site_t         *site;
     const ngx_guildlog_database_t  *database;
-    ngx_guildlog_db_conn_params_t   params;
 
     site = conn->site;
     database = site->database;
@@ -150,41 +146,36 @@ ngx_guildlog_db_conn_start(ngx_guildlog_db_conn_t *conn)
                          " -c idle_in_transaction_session_timeout=10000%Z",
                 conn->timeout);
 
-    ngx_memzero(&params, sizeof(ngx_guildlog_db_conn_params_t));
+    ngx_memzero(&params, sizeof(db_conn_params_t));
 
-    ngx_guildlog_db_conn_param(&params, "host",
-                               database->resolved[conn->host].name);
-    ngx_guildlog_db_conn_param(&params, "hostaddr",
-                               conn->addrs[conn->addr].text);
-    ngx_guildlog_db_conn_param(&params, "port", site->port);
-    ngx_guildlog_db_conn_param(&params, "dbname", site->dbname);
-    ngx_guildlog_db_conn_param(&params, "user", site->user);
-    ngx_guildlog_db_conn_param(&params, "password", site->password);
-    ngx_guildlog_db_conn_param(&params, "passfile",
-                               NGX_GUILDLOG_DB_CONN_NOWHERE);
+    db_conn_param(&params, "host", database->resolved[conn->host].name);
+    db_conn_param(&params, "hostaddr", conn->addrs[conn->addr].text);
+    db_conn_param(&params, "port", site->port);
+    db_conn_param(&params, "dbname", site->dbname);
+    db_conn_param(&params, "user", site->user);
+    db_conn_param(&params, "password", site->password);
+    db_conn_param(&params, "passfile", DB_CONN_NOWHERE);
 
-    ngx_guildlog_db_conn_param(&params, "sslmode", site->sslmode);
-    ngx_guildlog_db_conn_param(&params, "sslrootcert", site->sslrootcert);
-    ngx_guildlog_db_conn_param(&params, "sslcert",
-                               NGX_GUILDLOG_DB_CONN_NOWHERE);
-    ngx_guildlog_db_conn_param(&params, "sslkey", NGX_GUILDLOG_DB_CONN_NOWHERE);
-    ngx_guildlog_db_conn_param(&params, "sslcrl", NGX_GUILDLOG_DB_CONN_NOWHERE);
-    ngx_guildlog_db_conn_param(&params, "gssencmode", "disable");
+    db_conn_param(&params, "sslmode", site->sslmode);
+    db_conn_param(&params, "sslrootcert", site->sslrootcert);
+    db_conn_param(&params, "sslcert", DB_CONN_NOWHERE);
+    db_conn_param(&params, "sslkey", DB_CONN_NOWHERE);
+    db_conn_param(&params, "sslcrl", DB_CONN_NOWHERE);
+    db_conn_param(&params, "gssencmode", "disable");
 
-    ngx_guildlog_db_conn_param(&params, "application_name", "guildlog");
-    ngx_guildlog_db_conn_param(&params, "client_encoding", "UTF8");
-    ngx_guildlog_db_conn_param(&params, "tcp_user_timeout", (char *) timeout);
-    ngx_guildlog_db_conn_param(&params, "keepalives_idle", "30");
-    ngx_guildlog_db_conn_param(&params, "keepalives_interval", "5");
-    ngx_guildlog_db_conn_param(&params, "keepalives_count", "3");
+    db_conn_param(&params, "application_name", "guildlog");
+    db_conn_param(&params, "client_encoding", "UTF8");
+    db_conn_param(&params, "tcp_user_timeout", (char *) timeout);
+    db_conn_param(&params, "keepalives_idle", "30");
+    db_conn_param(&params, "keepalives_interval", "5");
+    db_conn_param(&params, "keepalives_count", "3");
 
     if (database->hosts.nelts > 1) {
-        ngx_guildlog_db_conn_param(&params, "target_session_attrs",
-                                   "read-write");
+        db_conn_param(&params, "target_session_attrs", "read-write");
     }
 
     if (database->prepare) {
-        ngx_guildlog_db_conn_param(&params, "options", (char *) options);
+        db_conn_param(&params, "options", (char *) options);
     }
 
     return PQconnectStartParams(params.keys, params.values, 0);
@@ -194,9 +185,7 @@ ngx_guildlog_db_conn_start(ngx_guildlog_db_conn_t *conn)
 /* to libpq an empty value is a missing one */
 
 static void
-ngx_guildlog_db_conn_param(ngx_guildlog_db_conn_params_t *params,
-    const char *key,
-    const char *value)
+db_conn_param(db_conn_params_t *params, const char *key, const char *value)
 {
     params->keys[params->n] = key;
     params->values[params->n] = value;
@@ -205,7 +194,7 @@ ngx_guildlog_db_conn_param(ngx_guildlog_db_conn_params_t *params,
 
 
 static void
-ngx_guildlog_db_conn_event_handler(ngx_event_t *ev)
+db_conn_event_handler(ngx_event_t *ev)
 {
     ngx_connection_t        *c;
     ngx_guildlog_db_conn_t  *conn;
@@ -239,14 +228,14 @@ ngx_guildlog_db_conn_event_handler(ngx_event_t *ev)
  */
 
 static void
-ngx_guildlog_db_conn_poll(ngx_guildlog_db_conn_t *conn, ngx_uint_t write)
+db_conn_poll(ngx_guildlog_db_conn_t *conn, ngx_uint_t write)
 {
-    ngx_guildlog_db_conn_unwatch(conn);
+    db_conn_unwatch(conn);
 
     switch (PQconnectPoll(conn->pg)) {
 
     case PGRES_POLLING_OK:
-        ngx_guildlog_db_conn_setup(conn);
+        db_conn_setup(conn);
         return;
 
     case PGRES_POLLING_READING:
@@ -258,12 +247,12 @@ ngx_guildlog_db_conn_poll(ngx_guildlog_db_conn_t *conn, ngx_uint_t write)
         break;
 
     default: /* PGRES_POLLING_FAILED */
-        ngx_guildlog_db_conn_next(conn, PQerrorMessage(conn->pg));
+        db_conn_next(conn, PQerrorMessage(conn->pg));
         return;
     }
 
-    if (ngx_guildlog_db_conn_watch(conn, write) != NGX_OK) {
-        ngx_guildlog_db_conn_next(conn, "the socket cannot be watched");
+    if (db_conn_watch(conn, write) != NGX_OK) {
+        db_conn_next(conn, "the socket cannot be watched");
         return;
     }
 
@@ -274,24 +263,24 @@ ngx_guildlog_db_conn_poll(ngx_guildlog_db_conn_t *conn, ngx_uint_t write)
 
 
 static void
-ngx_guildlog_db_conn_setup(ngx_guildlog_db_conn_t *conn)
+db_conn_setup(ngx_guildlog_db_conn_t *conn)
 {
     ngx_guildlog_db_site_t  *site;
 
     site = conn->site;
 
     if (conn->desynced) {
-        ngx_guildlog_db_conn_next(conn, NGX_GUILDLOG_DB_CONN_DESYNCED);
+        db_conn_next(conn, NGX_GUILDLOG_DB_CONN_DESYNCED);
         return;
     }
 
     if (PQenterPipelineMode(conn->pg) != 1) {
-        ngx_guildlog_db_conn_next(conn, PQerrorMessage(conn->pg));
+        db_conn_next(conn, PQerrorMessage(conn->pg));
         return;
     }
 
-    if (ngx_guildlog_db_conn_watch(conn, 0) != NGX_OK) {
-        ngx_guildlog_db_conn_next(conn, "the socket cannot be watched");
+    if (db_conn_watch(conn, 0) != NGX_OK) {
+        db_conn_next(conn, "the socket cannot be watched");
         return;
     }
 
@@ -314,11 +303,11 @@ ngx_guildlog_db_conn_setup(ngx_guildlog_db_conn_t *conn)
     conn->ready_at = ngx_current_msec;
     conn->connection->idle = 1;
 
-    conn->timer.handler = ngx_guildlog_db_conn_aged;
+    conn->timer.handler = db_conn_aged;
     conn->timer.cancelable = 1;
     ngx_del_timer(&conn->timer);
-    ngx_add_timer(&conn->timer, NGX_GUILDLOG_DB_CONN_AGE / 10 * 9
-                              + ngx_random() % (NGX_GUILDLOG_DB_CONN_AGE / 5));
+    ngx_add_timer(&conn->timer, DB_CONN_AGE / 10 * 9
+                              + ngx_random() % (DB_CONN_AGE / 5));
 
     ngx_guildlog_db_conn_read_pending(conn);
     conn->events->ready(conn);
@@ -331,7 +320,7 @@ ngx_guildlog_db_conn_setup(ngx_guildlog_db_conn_t *conn)
  */
 
 static void
-ngx_guildlog_db_conn_notice(void *data, const PGresult *res)
+db_conn_notice(void *data, const PGresult *res)
 {
     ngx_guildlog_db_conn_t *conn = data;
 
@@ -355,14 +344,14 @@ ngx_guildlog_db_conn_notice(void *data, const PGresult *res)
 
 
 static void
-ngx_guildlog_db_conn_connect_expired(ngx_event_t *ev)
+db_conn_connect_expired(ngx_event_t *ev)
 {
-    ngx_guildlog_db_conn_next(ev->data, "timed out");
+    db_conn_next(ev->data, "timed out");
 }
 
 
 static void
-ngx_guildlog_db_conn_aged(ngx_event_t *ev)
+db_conn_aged(ngx_event_t *ev)
 {
     ngx_guildlog_db_conn_t *conn = ev->data;
 
@@ -382,7 +371,7 @@ ngx_guildlog_db_conn_aged(ngx_event_t *ev)
  */
 
 static ngx_int_t
-ngx_guildlog_db_conn_watch(ngx_guildlog_db_conn_t *conn, ngx_uint_t write)
+db_conn_watch(ngx_guildlog_db_conn_t *conn, ngx_uint_t write)
 {
     int                fd;
     ngx_connection_t  *c;
@@ -398,9 +387,9 @@ ngx_guildlog_db_conn_watch(ngx_guildlog_db_conn_t *conn, ngx_uint_t write)
     }
 
     c->data = conn;
-    c->read->handler = ngx_guildlog_db_conn_event_handler;
+    c->read->handler = db_conn_event_handler;
     c->read->log = conn->site->log;
-    c->write->handler = ngx_guildlog_db_conn_event_handler;
+    c->write->handler = db_conn_event_handler;
     c->write->log = conn->site->log;
 
     conn->connection = c;
@@ -411,7 +400,7 @@ ngx_guildlog_db_conn_watch(ngx_guildlog_db_conn_t *conn, ngx_uint_t write)
 
 
 static void
-ngx_guildlog_db_conn_unwatch(ngx_guildlog_db_conn_t *conn)
+db_conn_unwatch(ngx_guildlog_db_conn_t *conn)
 {
     ngx_uint_t         flags;
     ngx_connection_t  *c;
@@ -465,7 +454,7 @@ ngx_guildlog_db_conn_read_pending(ngx_guildlog_db_conn_t *conn)
 
 
 static void
-ngx_guildlog_db_conn_next(ngx_guildlog_db_conn_t *conn, const char *cause)
+db_conn_next(ngx_guildlog_db_conn_t *conn, const char *cause)
 {
     u_char                   line[NGX_MAX_ERROR_STR / 4];
     ngx_uint_t               level;
@@ -482,22 +471,22 @@ ngx_guildlog_db_conn_next(ngx_guildlog_db_conn_t *conn, const char *cause)
                   &site->database->name,
                   site->database->resolved[conn->host].name, line);
 
-    ngx_guildlog_db_conn_drop(conn);
+    db_conn_drop(conn);
 
     if (++conn->addr < conn->naddrs) {
-        ngx_guildlog_db_conn_connect(conn);
+        db_conn_connect(conn);
         return;
     }
 
     ngx_guildlog_db_host_forget(conn);
 
     if (--conn->hosts_left == 0) {
-        ngx_guildlog_db_conn_end(conn);
+        db_conn_end(conn);
         return;
     }
 
     conn->host = (conn->host + 1) % site->database->hosts.nelts;
-    ngx_guildlog_db_host_find(conn, ngx_guildlog_db_conn_found);
+    ngx_guildlog_db_host_find(conn, db_conn_found);
 }
 
 
@@ -522,7 +511,7 @@ ngx_guildlog_db_conn_fail(ngx_guildlog_db_conn_t *conn, const char *cause)
                   site->database->resolved[conn->host].name,
                   conn->last_notice[0] ? conn->last_notice : line);
 
-    ngx_guildlog_db_conn_end(conn);
+    db_conn_end(conn);
 }
 
 
@@ -530,18 +519,18 @@ void
 ngx_guildlog_db_conn_close(ngx_guildlog_db_conn_t *conn)
 {
     conn->closing = 1;
-    ngx_guildlog_db_conn_end(conn);
+    db_conn_end(conn);
 }
 
 
 static void
-ngx_guildlog_db_conn_end(ngx_guildlog_db_conn_t *conn)
+db_conn_end(ngx_guildlog_db_conn_t *conn)
 {
     ngx_log_debug3(NGX_LOG_DEBUG_EVENT, conn->site->log, 0,
                    "guildlog db connection ends ready:%d closing:%d flight:%ui",
                    conn->ready, conn->closing, conn->nflight);
 
-    ngx_guildlog_db_conn_drop(conn);
+    db_conn_drop(conn);
     ngx_guildlog_db_host_forget(conn);
     conn->events->ended(conn);
 }
@@ -550,9 +539,9 @@ ngx_guildlog_db_conn_end(ngx_guildlog_db_conn_t *conn)
 /* nginx forgets the socket before libpq closes it */
 
 static void
-ngx_guildlog_db_conn_drop(ngx_guildlog_db_conn_t *conn)
+db_conn_drop(ngx_guildlog_db_conn_t *conn)
 {
-    ngx_guildlog_db_conn_unwatch(conn);
+    db_conn_unwatch(conn);
 
     if (conn->timer.timer_set) {
         ngx_del_timer(&conn->timer);

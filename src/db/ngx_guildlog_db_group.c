@@ -8,34 +8,33 @@
 
 
 /* one server may have so many queries in flight, and long ones that wait */
-#define NGX_GUILDLOG_DB_GROUP_FLIGHT       4
-#define NGX_GUILDLOG_DB_GROUP_LINE         4
+#define DB_GROUP_FLIGHT       4
+#define DB_GROUP_LINE         4
 
 /* ms: a query does not go behind one that runs for longer */
-#define NGX_GUILDLOG_DB_GROUP_SLOW         100
+#define DB_GROUP_SLOW         100
 
 /* ms without a connection: no query waits any more */
-#define NGX_GUILDLOG_DB_GROUP_DOWN         2000
+#define DB_GROUP_DOWN         2000
 
-#define NGX_GUILDLOG_DB_GROUP_BACKOFF      50    /* ms, the first, about */
-#define NGX_GUILDLOG_DB_GROUP_BACKOFF_MAX  1000
+#define DB_GROUP_BACKOFF      50    /* ms, the first, about */
+#define DB_GROUP_BACKOFF_MAX  1000
 
 
-static ngx_uint_t ngx_guildlog_db_group_takes(ngx_guildlog_db_conn_t *conn);
-static ngx_uint_t ngx_guildlog_db_group_moves(ngx_guildlog_db_group_t *group,
+static ngx_uint_t db_group_takes(ngx_guildlog_db_conn_t *conn);
+static ngx_uint_t db_group_moves(ngx_guildlog_db_group_t *group,
     ngx_guildlog_db_conn_t *conn);
-static ngx_uint_t ngx_guildlog_db_group_joins(ngx_guildlog_db_conn_t *conn,
+static ngx_uint_t db_group_joins(ngx_guildlog_db_conn_t *conn,
     ngx_guildlog_db_query_t *query, ngx_uint_t *own);
-static ngx_guildlog_db_conn_t *ngx_guildlog_db_group_better(
-    ngx_guildlog_db_conn_t *conn, ngx_guildlog_db_conn_t *best);
-static ngx_uint_t ngx_guildlog_db_group_waits_for(ngx_guildlog_db_conn_t *conn,
+static ngx_guildlog_db_conn_t *db_group_better(ngx_guildlog_db_conn_t *conn,
+    ngx_guildlog_db_conn_t *best);
+static ngx_uint_t db_group_waits_for(ngx_guildlog_db_conn_t *conn,
     ngx_guildlog_db_query_t *query);
-static ngx_uint_t ngx_guildlog_db_group_connecting(
-    ngx_guildlog_db_pool_t *pool);
-static void ngx_guildlog_db_group_connect(ngx_guildlog_db_group_t *group);
-static void ngx_guildlog_db_group_head_runs(ngx_guildlog_db_conn_t *conn);
-static void ngx_guildlog_db_group_back_off(ngx_guildlog_db_pool_t *pool);
-static void ngx_guildlog_db_group_retry(ngx_event_t *ev);
+static ngx_uint_t db_group_connecting(ngx_guildlog_db_pool_t *pool);
+static void db_group_connect(ngx_guildlog_db_group_t *group);
+static void db_group_head_runs(ngx_guildlog_db_conn_t *conn);
+static void db_group_back_off(ngx_guildlog_db_pool_t *pool);
+static void db_group_retry(ngx_event_t *ev);
 
 
 void
@@ -56,7 +55,7 @@ ngx_guildlog_db_group_init(ngx_guildlog_db_pool_t *pool)
 
         group->max = database->connections;
         group->depth = database->depth;
-        group->share_flight = NGX_GUILDLOG_DB_GROUP_FLIGHT;
+        group->share_flight = DB_GROUP_FLIGHT;
         group->share_half = (database->queue + 1) / 2;
         group->share_line = group->share_half;
         group->timeout = database->timeout;
@@ -66,7 +65,7 @@ ngx_guildlog_db_group_init(ngx_guildlog_db_pool_t *pool)
     group->max = database->long_connections;
     group->depth = 1;
     group->share_flight = 1;
-    group->share_line = ngx_min(NGX_GUILDLOG_DB_GROUP_LINE, group->share_half);
+    group->share_line = ngx_min(DB_GROUP_LINE, group->share_half);
     group->timeout = database->long_timeout;
 
     group = &pool->groups[NGX_GUILDLOG_DB_GROUP_DELIVERY];
@@ -85,7 +84,7 @@ ngx_guildlog_db_group_init(ngx_guildlog_db_pool_t *pool)
 
     pool->retry.data = pool;
     pool->retry.log = pool->log;
-    pool->retry.handler = ngx_guildlog_db_group_retry;
+    pool->retry.handler = db_group_retry;
     pool->retry.cancelable = 1;
 }
 
@@ -109,9 +108,9 @@ ngx_guildlog_db_group_of(ngx_guildlog_db_query_t *query)
 
 /*
  * Takes an idle connection.  Without one it takes the shortest pipeline that
- * moves, and of these the one that moved last.  Behind a slow statement nothing
- * is sent: a query that waits here may still go to any connection, and hears
- * after queue_timeout that there is none.
+ * answers, and of equal ones the one that answered last.  Nothing is sent
+ * behind a slow statement: the query stays in the queue, from where any
+ * connection may take it.  It fails after queue_timeout.
  *
  * A SERIAL query goes behind the one that it waits for, or nowhere.
  *
@@ -143,16 +142,14 @@ ngx_guildlog_db_group_choose(ngx_guildlog_db_group_t *group,
     {
         conn = ngx_queue_data(q, ngx_guildlog_db_conn_t, queue);
 
-        takes = ngx_guildlog_db_group_takes(conn)
-                && conn->epoch >= query->epoch;
+        takes = db_group_takes(conn) && conn->epoch >= query->epoch;
 
-        if (ngx_guildlog_db_group_waits_for(conn, query)) {
+        if (db_group_waits_for(conn, query)) {
             query->behind = 1;
-            return takes && ngx_guildlog_db_group_moves(group, conn) ? conn
-                                                                     : NULL;
+            return takes && db_group_moves(group, conn) ? conn : NULL;
         }
 
-        joins = ngx_guildlog_db_group_joins(conn, query, &own);
+        joins = db_group_joins(conn, query, &own);
         n += own;
 
         if (!takes) {
@@ -162,9 +159,9 @@ ngx_guildlog_db_group_choose(ngx_guildlog_db_group_t *group,
         if (conn->nflight == 0) {
             idle = idle ? idle : conn;
 
-        } else if (joins && ngx_guildlog_db_group_moves(group, conn)) {
-            best = ngx_guildlog_db_group_better(conn, best);
-            same = own ? ngx_guildlog_db_group_better(conn, same) : same;
+        } else if (joins && db_group_moves(group, conn)) {
+            best = db_group_better(conn, best);
+            same = own ? db_group_better(conn, same) : same;
         }
     }
 
@@ -192,8 +189,8 @@ ngx_guildlog_db_group_spare(ngx_guildlog_db_group_t *group)
     {
         conn = ngx_queue_data(q, ngx_guildlog_db_conn_t, queue);
 
-        if (ngx_guildlog_db_group_takes(conn)
-            && (conn->nflight == 0 || ngx_guildlog_db_group_moves(group, conn)))
+        if (db_group_takes(conn)
+            && (conn->nflight == 0 || db_group_moves(group, conn)))
         {
             return 1;
         }
@@ -204,7 +201,7 @@ ngx_guildlog_db_group_spare(ngx_guildlog_db_group_t *group)
 
 
 static ngx_uint_t
-ngx_guildlog_db_group_takes(ngx_guildlog_db_conn_t *conn)
+db_group_takes(ngx_guildlog_db_conn_t *conn)
 {
     return conn->ready && !conn->retiring && !conn->blocked
            && conn->cancel == NULL;
@@ -212,18 +209,16 @@ ngx_guildlog_db_group_takes(ngx_guildlog_db_conn_t *conn)
 
 
 static ngx_uint_t
-ngx_guildlog_db_group_moves(ngx_guildlog_db_group_t *group,
-    ngx_guildlog_db_conn_t *conn)
+db_group_moves(ngx_guildlog_db_group_t *group, ngx_guildlog_db_conn_t *conn)
 {
     return conn->nflight < group->depth
-           && ngx_current_msec - conn->head_since < NGX_GUILDLOG_DB_GROUP_SLOW
-           && conn->nflight * group->pace / 16 < NGX_GUILDLOG_DB_GROUP_SLOW;
+           && ngx_current_msec - conn->head_since < DB_GROUP_SLOW
+           && conn->nflight * group->pace / 16 < DB_GROUP_SLOW;
 }
 
 
 static ngx_guildlog_db_conn_t *
-ngx_guildlog_db_group_better(ngx_guildlog_db_conn_t *conn,
-    ngx_guildlog_db_conn_t *best)
+db_group_better(ngx_guildlog_db_conn_t *conn, ngx_guildlog_db_conn_t *best)
 {
     if (best == NULL || conn->nflight < best->nflight) {
         return conn;
@@ -241,8 +236,7 @@ ngx_guildlog_db_group_better(ngx_guildlog_db_conn_t *conn,
  */
 
 static ngx_uint_t
-ngx_guildlog_db_group_joins(ngx_guildlog_db_conn_t *conn,
-    ngx_guildlog_db_query_t *query,
+db_group_joins(ngx_guildlog_db_conn_t *conn, ngx_guildlog_db_query_t *query,
     ngx_uint_t *own)
 {
     ngx_uint_t                joins;
@@ -273,8 +267,7 @@ ngx_guildlog_db_group_joins(ngx_guildlog_db_conn_t *conn,
 
 
 static ngx_uint_t
-ngx_guildlog_db_group_waits_for(ngx_guildlog_db_conn_t *conn,
-    ngx_guildlog_db_query_t *query)
+db_group_waits_for(ngx_guildlog_db_conn_t *conn, ngx_guildlog_db_query_t *query)
 {
     ngx_queue_t              *q;
     ngx_guildlog_db_query_t  *other;
@@ -315,17 +308,17 @@ ngx_guildlog_db_group_grow(ngx_guildlog_db_group_t *group)
     /* one at a time while the database may be down */
 
     if (pool->failing) {
-        n = ngx_guildlog_db_group_connecting(pool) ? 0 : ngx_min(n, 1);
+        n = db_group_connecting(pool) ? 0 : ngx_min(n, 1);
     }
 
     while (group->nconnecting < n && !pool->retry.timer_set) {
-        ngx_guildlog_db_group_connect(group);
+        db_group_connect(group);
     }
 }
 
 
 static ngx_uint_t
-ngx_guildlog_db_group_connecting(ngx_guildlog_db_pool_t *pool)
+db_group_connecting(ngx_guildlog_db_pool_t *pool)
 {
     ngx_uint_t  i, n;
 
@@ -340,23 +333,21 @@ ngx_guildlog_db_group_connecting(ngx_guildlog_db_pool_t *pool)
 
 
 static void
-ngx_guildlog_db_group_connect(ngx_guildlog_db_group_t *group)
+db_group_connect(ngx_guildlog_db_group_t *group)
 {
     ngx_guildlog_db_conn_t  *conn;
     ngx_guildlog_db_pool_t  *pool;
 
     pool = group->pool;
 
-    if (pool->nready + ngx_guildlog_db_group_connecting(pool) == 0
-        && !pool->failing)
-    {
+    if (pool->nready + db_group_connecting(pool) == 0 && !pool->failing) {
         pool->since = ngx_current_msec;
     }
 
     conn = ngx_guildlog_db_conn_create(group);
 
     if (conn == NULL) {
-        ngx_guildlog_db_group_back_off(pool);
+        db_group_back_off(pool);
         return;
     }
 
@@ -437,7 +428,7 @@ ngx_guildlog_db_group_ended(ngx_guildlog_db_conn_t *conn)
     }
 
     if (!conn->answered) {
-        ngx_guildlog_db_group_back_off(pool);
+        db_group_back_off(pool);
     }
 }
 
@@ -455,7 +446,7 @@ ngx_guildlog_db_group_answered(ngx_guildlog_db_conn_t *conn)
     group->pace += ngx_current_msec - conn->head_since - group->pace / 16;
 
     if (conn->nflight) {
-        ngx_guildlog_db_group_head_runs(conn);
+        db_group_head_runs(conn);
         return;
     }
 
@@ -477,7 +468,7 @@ ngx_guildlog_db_group_busy(ngx_guildlog_db_group_t *group, ngx_int_t n)
 /* the next one runs from now on: its timer still had room for two */
 
 static void
-ngx_guildlog_db_group_head_runs(ngx_guildlog_db_conn_t *conn)
+db_group_head_runs(ngx_guildlog_db_conn_t *conn)
 {
     ngx_queue_t              *q;
     ngx_msec_t                timeout;
@@ -498,15 +489,14 @@ ngx_guildlog_db_group_head_runs(ngx_guildlog_db_conn_t *conn)
 
 
 static void
-ngx_guildlog_db_group_back_off(ngx_guildlog_db_pool_t *pool)
+db_group_back_off(ngx_guildlog_db_pool_t *pool)
 {
     if (pool->retry.timer_set || pool->closed) {
         return;
     }
 
-    pool->backoff = ngx_min(pool->backoff * 2,
-                            NGX_GUILDLOG_DB_GROUP_BACKOFF_MAX);
-    pool->backoff = ngx_max(pool->backoff, NGX_GUILDLOG_DB_GROUP_BACKOFF);
+    pool->backoff = ngx_min(pool->backoff * 2, DB_GROUP_BACKOFF_MAX);
+    pool->backoff = ngx_max(pool->backoff, DB_GROUP_BACKOFF);
 
     ngx_add_timer(&pool->retry, pool->backoff * 3 / 4
                                 + ngx_random() % (pool->backoff / 2));
@@ -514,7 +504,7 @@ ngx_guildlog_db_group_back_off(ngx_guildlog_db_pool_t *pool)
 
 
 static void
-ngx_guildlog_db_group_retry(ngx_event_t *ev)
+db_group_retry(ngx_event_t *ev)
 {
     ngx_guildlog_db_pool_t *pool = ev->data;
 
@@ -526,12 +516,11 @@ void
 ngx_guildlog_db_group_revive(ngx_guildlog_db_pool_t *pool)
 {
     if (pool->failing && pool->nready == 0 && !pool->retry.timer_set
-        && ngx_guildlog_db_group_connecting(pool) == 0
+        && db_group_connecting(pool) == 0
         && (!ngx_exiting || pool->wanted_while_down))
     {
         pool->wanted_while_down = 0;
-        ngx_guildlog_db_group_connect(
-                                 &pool->groups[NGX_GUILDLOG_DB_GROUP_SHORT]);
+        db_group_connect(&pool->groups[NGX_GUILDLOG_DB_GROUP_SHORT]);
     }
 }
 
@@ -570,5 +559,5 @@ ngx_guildlog_db_group_down(ngx_guildlog_db_pool_t *pool)
     }
 
     return pool->failing && pool->nready == 0
-           && ngx_current_msec - pool->since >= NGX_GUILDLOG_DB_GROUP_DOWN;
+           && ngx_current_msec - pool->since >= DB_GROUP_DOWN;
 }

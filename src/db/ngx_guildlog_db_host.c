@@ -8,30 +8,27 @@
 #include "db/ngx_guildlog_db.h"
 
 
-#define NGX_GUILDLOG_DB_HOST_ADDRS_MAX  16
+#define DB_HOST_ADDRS_MAX  16
 
 
-static char *ngx_guildlog_db_host_resolve_one(ngx_conf_t *cf, ngx_str_t *name,
+static char *db_host_resolve_one(ngx_conf_t *cf, ngx_str_t *name,
     ngx_guildlog_db_host_t *host);
-static char *ngx_guildlog_db_host_literal(ngx_conf_t *cf,
-    ngx_guildlog_db_host_t *host, ngx_addr_t *addr);
-static char *ngx_guildlog_db_host_lookup(ngx_conf_t *cf, ngx_str_t *name,
+static char *db_host_literal(ngx_conf_t *cf, ngx_guildlog_db_host_t *host,
+    ngx_addr_t *addr);
+static char *db_host_lookup(ngx_conf_t *cf, ngx_str_t *name,
     ngx_guildlog_db_host_t *host);
-static void ngx_guildlog_db_host_answered(ngx_resolver_ctx_t *ctx);
-static void ngx_guildlog_db_host_configured(ngx_guildlog_db_conn_t *conn,
-    const char *cause);
-static void ngx_guildlog_db_host_text(ngx_guildlog_db_addr_t *addr,
+static void db_host_answered(ngx_resolver_ctx_t *ctx);
+static void db_host_configured(ngx_guildlog_db_conn_t *conn, const char *cause);
+static void db_host_text(ngx_guildlog_db_addr_t *addr,
     struct sockaddr *sockaddr, socklen_t socklen);
-static const char *ngx_guildlog_db_host_string(ngx_pool_t *pool,
-    const ngx_str_t *value);
+static const char *db_host_string(ngx_pool_t *pool, const ngx_str_t *value);
 
 
-static const ngx_guildlog_db_addr_t  ngx_guildlog_db_host_socket = { "" };
+static const ngx_guildlog_db_addr_t  db_host_socket = { "" };
 
 
 char *
-ngx_guildlog_db_host_resolve(ngx_conf_t *cf,
-    ngx_guildlog_database_t *database)
+ngx_guildlog_db_host_resolve(ngx_conf_t *cf, ngx_guildlog_database_t *database)
 {
     ngx_str_t               *name;
     ngx_uint_t               i;
@@ -46,9 +43,7 @@ ngx_guildlog_db_host_resolve(ngx_conf_t *cf,
     name = database->hosts.elts;
 
     for (i = 0; i < database->hosts.nelts; i++) {
-        if (ngx_guildlog_db_host_resolve_one(cf, &name[i], &host[i])
-            != NGX_CONF_OK)
-        {
+        if (db_host_resolve_one(cf, &name[i], &host[i]) != NGX_CONF_OK) {
             return NGX_CONF_ERROR;
         }
     }
@@ -60,7 +55,7 @@ ngx_guildlog_db_host_resolve(ngx_conf_t *cf,
 
 
 static char *
-ngx_guildlog_db_host_resolve_one(ngx_conf_t *cf, ngx_str_t *name,
+db_host_resolve_one(ngx_conf_t *cf, ngx_str_t *name,
     ngx_guildlog_db_host_t *host)
 {
     ngx_str_t   bare;
@@ -68,20 +63,18 @@ ngx_guildlog_db_host_resolve_one(ngx_conf_t *cf, ngx_str_t *name,
 
     bare = *name;
 
-    if (bare.len > 2 && bare.data[0] == '['
-        && bare.data[bare.len - 1] == ']')
-    {
+    if (bare.len > 2 && bare.data[0] == '[' && bare.data[bare.len - 1] == ']') {
         bare.data++;
         bare.len -= 2;
     }
 
-    host->name = ngx_guildlog_db_host_string(cf->pool, &bare);
+    host->name = db_host_string(cf->pool, &bare);
     if (host->name == NULL) {
         return NGX_CONF_ERROR;
     }
 
     if (bare.data[0] == '/') {
-        host->addrs = (ngx_guildlog_db_addr_t *) &ngx_guildlog_db_host_socket;
+        host->addrs = (ngx_guildlog_db_addr_t *) &db_host_socket;
         host->naddrs = 1;
         return NGX_CONF_OK;
     }
@@ -89,11 +82,11 @@ ngx_guildlog_db_host_resolve_one(ngx_conf_t *cf, ngx_str_t *name,
     switch (ngx_parse_addr(cf->pool, &addr, bare.data, bare.len)) {
 
     case NGX_OK:
-        return ngx_guildlog_db_host_literal(cf, host, &addr);
+        return db_host_literal(cf, host, &addr);
 
     case NGX_DECLINED:
         host->dns = 1;
-        return ngx_guildlog_db_host_lookup(cf, &bare, host);
+        return db_host_lookup(cf, &bare, host);
 
     default: /* NGX_ERROR */
         return NGX_CONF_ERROR;
@@ -102,15 +95,14 @@ ngx_guildlog_db_host_resolve_one(ngx_conf_t *cf, ngx_str_t *name,
 
 
 static char *
-ngx_guildlog_db_host_literal(ngx_conf_t *cf, ngx_guildlog_db_host_t *host,
-    ngx_addr_t *addr)
+db_host_literal(ngx_conf_t *cf, ngx_guildlog_db_host_t *host, ngx_addr_t *addr)
 {
     host->addrs = ngx_palloc(cf->pool, sizeof(ngx_guildlog_db_addr_t));
     if (host->addrs == NULL) {
         return NGX_CONF_ERROR;
     }
 
-    ngx_guildlog_db_host_text(host->addrs, addr->sockaddr, addr->socklen);
+    db_host_text(host->addrs, addr->sockaddr, addr->socklen);
     host->naddrs = 1;
 
     return NGX_CONF_OK;
@@ -118,8 +110,7 @@ ngx_guildlog_db_host_literal(ngx_conf_t *cf, ngx_guildlog_db_host_t *host,
 
 
 static char *
-ngx_guildlog_db_host_lookup(ngx_conf_t *cf, ngx_str_t *name,
-    ngx_guildlog_db_host_t *host)
+db_host_lookup(ngx_conf_t *cf, ngx_str_t *name, ngx_guildlog_db_host_t *host)
 {
     ngx_url_t   u;
     ngx_uint_t  i;
@@ -146,8 +137,7 @@ ngx_guildlog_db_host_lookup(ngx_conf_t *cf, ngx_str_t *name,
     }
 
     for (i = 0; i < u.naddrs; i++) {
-        ngx_guildlog_db_host_text(&host->addrs[i], u.addrs[i].sockaddr,
-                                  u.addrs[i].socklen);
+        db_host_text(&host->addrs[i], u.addrs[i].sockaddr, u.addrs[i].socklen);
     }
 
     host->naddrs = u.naddrs;
@@ -180,19 +170,19 @@ ngx_guildlog_db_host_find(ngx_guildlog_db_conn_t *conn,
     }
 
     if (ctx == NGX_NO_RESOLVER) {
-        ngx_guildlog_db_host_configured(conn, "no address was found when the "
-                                              "configuration was read");
+        db_host_configured(conn, "no address was found when the "
+                                 "configuration was read");
         return;
     }
 
     if (ctx == NULL) {
-        ngx_guildlog_db_host_configured(conn, "no memory to resolve the name");
+        db_host_configured(conn, "no memory to resolve the name");
         return;
     }
 
     ctx->name.data = (u_char *) host->name;
     ctx->name.len = ngx_strlen(host->name);
-    ctx->handler = ngx_guildlog_db_host_answered;
+    ctx->handler = db_host_answered;
     ctx->data = conn;
     ctx->timeout = site->database->connect_timeout;
 
@@ -204,13 +194,13 @@ ngx_guildlog_db_host_find(ngx_guildlog_db_conn_t *conn,
 
     if (ngx_resolve_name(ctx) != NGX_OK) {
         conn->resolving = NULL;
-        ngx_guildlog_db_host_configured(conn, "the name was not resolved");
+        db_host_configured(conn, "the name was not resolved");
     }
 }
 
 
 static void
-ngx_guildlog_db_host_answered(ngx_resolver_ctx_t *ctx)
+db_host_answered(ngx_resolver_ctx_t *ctx)
 {
     ngx_guildlog_db_conn_t *conn = ctx->data;
 
@@ -219,7 +209,7 @@ ngx_guildlog_db_host_answered(ngx_resolver_ctx_t *ctx)
     ngx_guildlog_db_addr_t  *found;
 
     state = ctx->state;
-    n = ngx_min(ctx->naddrs, NGX_GUILDLOG_DB_HOST_ADDRS_MAX);
+    n = ngx_min(ctx->naddrs, DB_HOST_ADDRS_MAX);
     found = NULL;
 
     if (state == 0 && n) {
@@ -228,8 +218,8 @@ ngx_guildlog_db_host_answered(ngx_resolver_ctx_t *ctx)
 
     if (found) {
         for (i = 0; i < n; i++) {
-            ngx_guildlog_db_host_text(&found[i], ctx->addrs[i].sockaddr,
-                                      ctx->addrs[i].socklen);
+            db_host_text(&found[i], ctx->addrs[i].sockaddr,
+                         ctx->addrs[i].socklen);
         }
     }
 
@@ -237,9 +227,8 @@ ngx_guildlog_db_host_answered(ngx_resolver_ctx_t *ctx)
     ngx_resolve_name_done(ctx);
 
     if (found == NULL) {
-        ngx_guildlog_db_host_configured(conn,
-                                     state ? ngx_resolver_strerror(state)
-                                           : "the name has no address");
+        db_host_configured(conn, state ? ngx_resolver_strerror(state)
+                                       : "the name has no address");
         return;
     }
 
@@ -253,7 +242,7 @@ ngx_guildlog_db_host_answered(ngx_resolver_ctx_t *ctx)
 
 
 static void
-ngx_guildlog_db_host_configured(ngx_guildlog_db_conn_t *conn, const char *cause)
+db_host_configured(ngx_guildlog_db_conn_t *conn, const char *cause)
 {
     const ngx_guildlog_db_host_t  *host;
 
@@ -286,8 +275,7 @@ ngx_guildlog_db_host_forget(ngx_guildlog_db_conn_t *conn)
 
 
 static void
-ngx_guildlog_db_host_text(ngx_guildlog_db_addr_t *addr,
-    struct sockaddr *sockaddr,
+db_host_text(ngx_guildlog_db_addr_t *addr, struct sockaddr *sockaddr,
     socklen_t socklen)
 {
     size_t  len;
@@ -318,12 +306,11 @@ ngx_guildlog_db_host_site(ngx_pool_t *pool,
 
     port = ngx_pcalloc(pool, NGX_INT_T_LEN + 1);
     site->failing = ngx_pcalloc(pool, database->hosts.nelts);
-    site->dbname = ngx_guildlog_db_host_string(pool, &database->dbname);
-    site->user = ngx_guildlog_db_host_string(pool, &database->user);
-    site->password = ngx_guildlog_db_host_string(pool, &database->password);
-    site->sslmode = ngx_guildlog_db_host_string(pool, &database->sslmode);
-    site->sslrootcert = ngx_guildlog_db_host_string(pool,
-    &database->sslrootcert);
+    site->dbname = db_host_string(pool, &database->dbname);
+    site->user = db_host_string(pool, &database->user);
+    site->password = db_host_string(pool, &database->password);
+    site->sslmode = db_host_string(pool, &database->sslmode);
+    site->sslrootcert = db_host_string(pool, &database->sslrootcert);
 
     if (port == NULL || site->failing == NULL || site->dbname == NULL
         || site->user == NULL || site->password == NULL
@@ -340,7 +327,7 @@ ngx_guildlog_db_host_site(ngx_pool_t *pool,
 
 
 static const char *
-ngx_guildlog_db_host_string(ngx_pool_t *pool, const ngx_str_t *value)
+db_host_string(ngx_pool_t *pool, const ngx_str_t *value)
 {
     u_char  *p;
 

@@ -13,28 +13,27 @@
 #include "db/ngx_guildlog_db.h"
 
 
-static void ngx_guildlog_db_pool_reject(ngx_guildlog_db_query_t *query,
+static void db_pool_reject(ngx_guildlog_db_query_t *query,
     ngx_guildlog_db_outcome_e outcome);
-static void ngx_guildlog_db_pool_ended(ngx_guildlog_db_conn_t *conn);
-static void ngx_guildlog_db_pool_answered(ngx_guildlog_db_conn_t *conn,
+static void db_pool_ended(ngx_guildlog_db_conn_t *conn);
+static void db_pool_answered(ngx_guildlog_db_conn_t *conn,
     ngx_guildlog_db_query_t *query);
-static void ngx_guildlog_db_pool_unblocked(ngx_guildlog_db_conn_t *conn);
-static void ngx_guildlog_db_pool_terminated(ngx_guildlog_db_conn_t *conn);
-static void ngx_guildlog_db_pool_run(ngx_event_t *ev);
-static void ngx_guildlog_db_pool_free_ended(ngx_guildlog_db_pool_t *pool);
-static void ngx_guildlog_db_pool_deliver(ngx_guildlog_db_pool_t *pool);
-static void ngx_guildlog_db_pool_cancel(ngx_guildlog_db_conn_t *conn);
-static void ngx_guildlog_db_pool_cancelled(void *data,
-    ngx_guildlog_db_result_t *result);
-static void ngx_guildlog_db_pool_terminate(ngx_guildlog_db_pool_t *pool);
+static void db_pool_unblocked(ngx_guildlog_db_conn_t *conn);
+static void db_pool_terminated(ngx_guildlog_db_conn_t *conn);
+static void db_pool_run(ngx_event_t *ev);
+static void db_pool_free_ended(ngx_guildlog_db_pool_t *pool);
+static void db_pool_deliver(ngx_guildlog_db_pool_t *pool);
+static void db_pool_cancel(ngx_guildlog_db_conn_t *conn);
+static void db_pool_cancelled(void *data, ngx_guildlog_db_result_t *result);
+static void db_pool_terminate(ngx_guildlog_db_pool_t *pool);
 
 
-static const ngx_guildlog_db_conn_events_t  ngx_guildlog_db_pool_events = {
+static const ngx_guildlog_db_conn_events_t  db_pool_events = {
     .ready = ngx_guildlog_db_group_ready,
-    .ended = ngx_guildlog_db_pool_ended,
-    .answered = ngx_guildlog_db_pool_answered,
-    .unblocked = ngx_guildlog_db_pool_unblocked,
-    .terminated = ngx_guildlog_db_pool_terminated
+    .ended = db_pool_ended,
+    .answered = db_pool_answered,
+    .unblocked = db_pool_unblocked,
+    .terminated = db_pool_terminated
 };
 
 
@@ -64,14 +63,14 @@ ngx_guildlog_db_pool_create(ngx_cycle_t *cycle,
 
     pool->fd = (ngx_socket_t) -1;
     pool->database = database;
-    pool->events = &ngx_guildlog_db_pool_events;
+    pool->events = &db_pool_events;
     pool->stats = stats;
     pool->pool = memory;
     pool->log = cycle->log;
 
     pool->run.data = pool;
     pool->run.log = pool->log;
-    pool->run.handler = ngx_guildlog_db_pool_run;
+    pool->run.handler = db_pool_run;
 
     ngx_queue_init(&pool->ended);
     ngx_queue_init(&pool->finished);
@@ -116,22 +115,21 @@ ngx_guildlog_db_pool_submit(ngx_guildlog_db_pool_t *pool,
     }
 
     if (query->result.outcome == NGX_GUILDLOG_DB_REFUSED) {
-        ngx_guildlog_db_pool_reject(query, NGX_GUILDLOG_DB_REFUSED);
+        db_pool_reject(query, NGX_GUILDLOG_DB_REFUSED);
 
     } else if (ngx_guildlog_db_group_down(pool)) {
         pool->wanted_while_down = !pool->terminated;
-        ngx_guildlog_db_pool_reject(query, NGX_GUILDLOG_DB_UNAVAILABLE);
+        db_pool_reject(query, NGX_GUILDLOG_DB_UNAVAILABLE);
 
     } else if (ngx_guildlog_db_share_line_full(query)) {
         ngx_guildlog_stats_count(pool->stats, NGX_GUILDLOG_COUNT_SHARE_TAKEN,
                                  1);
-        ngx_guildlog_db_pool_reject(query, NGX_GUILDLOG_DB_SHARE_TAKEN);
+        db_pool_reject(query, NGX_GUILDLOG_DB_SHARE_TAKEN);
 
     } else if (group->nwaiting >= pool->database->queue) {
-        ngx_guildlog_stats_count(pool->stats, NGX_GUILDLOG_COUNT_QUEUE_FULL,
-                                 1);
+        ngx_guildlog_stats_count(pool->stats, NGX_GUILDLOG_COUNT_QUEUE_FULL, 1);
         ngx_guildlog_db_queue_overloaded(pool, "the queue is full");
-        ngx_guildlog_db_pool_reject(query, NGX_GUILDLOG_DB_QUEUE_FULL);
+        db_pool_reject(query, NGX_GUILDLOG_DB_QUEUE_FULL);
 
     } else {
         ngx_guildlog_db_queue_wait(query, 0);
@@ -147,7 +145,7 @@ ngx_guildlog_db_pool_submit(ngx_guildlog_db_pool_t *pool,
  */
 
 static void
-ngx_guildlog_db_pool_reject(ngx_guildlog_db_query_t *query,
+db_pool_reject(ngx_guildlog_db_query_t *query,
     ngx_guildlog_db_outcome_e outcome)
 {
     ngx_post_event(&query->pool->run, &ngx_posted_next_events);
@@ -167,7 +165,7 @@ ngx_guildlog_db_pool_requests_running(ngx_guildlog_db_pool_t *pool)
 
 
 static void
-ngx_guildlog_db_pool_ended(ngx_guildlog_db_conn_t *conn)
+db_pool_ended(ngx_guildlog_db_conn_t *conn)
 {
     /* nothing is left to cancel */
 
@@ -181,8 +179,7 @@ ngx_guildlog_db_pool_ended(ngx_guildlog_db_conn_t *conn)
 
 
 static void
-ngx_guildlog_db_pool_answered(ngx_guildlog_db_conn_t *conn,
-    ngx_guildlog_db_query_t *query)
+db_pool_answered(ngx_guildlog_db_conn_t *conn, ngx_guildlog_db_query_t *query)
 {
     ngx_guildlog_db_pool_t    *pool;
     ngx_guildlog_histogram_t  *times;
@@ -215,21 +212,21 @@ ngx_guildlog_db_pool_answered(ngx_guildlog_db_conn_t *conn,
 
 
 static void
-ngx_guildlog_db_pool_unblocked(ngx_guildlog_db_conn_t *conn)
+db_pool_unblocked(ngx_guildlog_db_conn_t *conn)
 {
     ngx_post_event(&conn->pool->run, &ngx_posted_events);
 }
 
 
 static void
-ngx_guildlog_db_pool_terminated(ngx_guildlog_db_conn_t *conn)
+db_pool_terminated(ngx_guildlog_db_conn_t *conn)
 {
-    ngx_guildlog_db_pool_terminate(conn->pool);
+    db_pool_terminate(conn->pool);
 }
 
 
 static void
-ngx_guildlog_db_pool_run(ngx_event_t *ev)
+db_pool_run(ngx_event_t *ev)
 {
     ngx_guildlog_db_pool_t *pool = ev->data;
 
@@ -237,7 +234,7 @@ ngx_guildlog_db_pool_run(ngx_event_t *ev)
 
     pool->round++;
 
-    ngx_guildlog_db_pool_free_ended(pool);
+    db_pool_free_ended(pool);
 
     for (i = 0; i < NGX_GUILDLOG_DB_GROUP_LAST; i++) {
         ngx_guildlog_db_queue_send(&pool->groups[i]);
@@ -252,12 +249,12 @@ ngx_guildlog_db_pool_run(ngx_event_t *ev)
 
     /* last, for a handler may destroy the pool */
 
-    ngx_guildlog_db_pool_deliver(pool);
+    db_pool_deliver(pool);
 }
 
 
 static void
-ngx_guildlog_db_pool_free_ended(ngx_guildlog_db_pool_t *pool)
+db_pool_free_ended(ngx_guildlog_db_pool_t *pool)
 {
     ngx_queue_t              *q;
     ngx_uint_t                unsent;
@@ -296,7 +293,7 @@ ngx_guildlog_db_pool_free_ended(ngx_guildlog_db_pool_t *pool)
 
 
 static void
-ngx_guildlog_db_pool_deliver(ngx_guildlog_db_pool_t *pool)
+db_pool_deliver(ngx_guildlog_db_pool_t *pool)
 {
     ngx_queue_t               batch, *q;
     ngx_guildlog_db_query_t  *query;
@@ -354,7 +351,7 @@ ngx_guildlog_db_pool_detach(ngx_guildlog_db_query_t *query)
         && (query->stmt->flags & flags) == flags)
     {
         query->cancelled = 1;
-        ngx_guildlog_db_pool_cancel(query->conn);
+        db_pool_cancel(query->conn);
     }
 }
 
@@ -372,7 +369,7 @@ ngx_guildlog_db_pool_detach(ngx_guildlog_db_query_t *query)
  */
 
 static void
-ngx_guildlog_db_pool_cancel(ngx_guildlog_db_conn_t *conn)
+db_pool_cancel(ngx_guildlog_db_conn_t *conn)
 {
     u_char                   buf[NGX_INT_T_LEN];
     ngx_str_t                arg;
@@ -391,12 +388,12 @@ ngx_guildlog_db_pool_cancel(ngx_guildlog_db_conn_t *conn)
 
     conn->cancel = ngx_guildlog_db_pool_submit(pool,
                      &ngx_guildlog_stmts[ngx_guildlog_stmt_cancel],
-                     &arg, ngx_guildlog_db_pool_cancelled, conn);
+                     &arg, db_pool_cancelled, conn);
 }
 
 
 static void
-ngx_guildlog_db_pool_cancelled(void *data, ngx_guildlog_db_result_t *result)
+db_pool_cancelled(void *data, ngx_guildlog_db_result_t *result)
 {
     ngx_guildlog_db_conn_t *conn = data;
 
@@ -407,7 +404,7 @@ ngx_guildlog_db_pool_cancelled(void *data, ngx_guildlog_db_result_t *result)
 
 
 static void
-ngx_guildlog_db_pool_terminate(ngx_guildlog_db_pool_t *pool)
+db_pool_terminate(ngx_guildlog_db_pool_t *pool)
 {
     ngx_uint_t                i;
     ngx_queue_t              *q;
@@ -448,8 +445,8 @@ ngx_guildlog_db_pool_destroy(ngx_guildlog_db_pool_t *pool)
         }
     }
 
-    ngx_guildlog_db_pool_free_ended(pool);
-    ngx_guildlog_db_pool_terminate(pool);
+    db_pool_free_ended(pool);
+    db_pool_terminate(pool);
 
     if (pool->retry.timer_set) {
         ngx_del_timer(&pool->retry);
@@ -460,6 +457,6 @@ ngx_guildlog_db_pool_destroy(ngx_guildlog_db_pool_t *pool)
     }
 
     if (!pool->delivering) {
-        ngx_guildlog_db_pool_deliver(pool);
+        db_pool_deliver(pool);
     }
 }

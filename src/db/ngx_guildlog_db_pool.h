@@ -132,9 +132,8 @@ void ngx_guildlog_db_pool_destroy(ngx_guildlog_db_pool_t *pool);
  */
 
 ngx_guildlog_db_query_t *ngx_guildlog_db_pool_submit(
-    ngx_guildlog_db_pool_t *pool,
-    const ngx_guildlog_stmt_t *stmt, const ngx_str_t *args,
-    ngx_guildlog_db_handler_pt handler, void *data);
+    ngx_guildlog_db_pool_t *pool, const ngx_guildlog_stmt_t *stmt,
+    const ngx_str_t *args, ngx_guildlog_db_handler_pt handler, void *data);
 
 /* does a short statement, as requests have them, wait or run? */
 ngx_uint_t ngx_guildlog_db_pool_requests_running(ngx_guildlog_db_pool_t *pool);

@@ -7,8 +7,7 @@
 #include "db/ngx_guildlog_db.h"
 
 
-static ngx_uint_t ngx_guildlog_db_query_lost_a_race(
-    ngx_guildlog_db_result_t *result);
+static ngx_uint_t db_query_lost_a_race(ngx_guildlog_db_result_t *result);
 
 
 /*
@@ -16,7 +15,7 @@ static ngx_uint_t ngx_guildlog_db_query_lost_a_race(
  * types or tables were replaced while it ran: it had no effect.
  */
 
-static const char *const  ngx_guildlog_db_query_races[] = {
+static const char *const  db_query_races[] = {
     "40001", "40P01", "42703", "42704", "42804", "42809", "42883", "42P01",
     "XX000", NULL
 };
@@ -108,7 +107,7 @@ ngx_guildlog_db_query_answered(ngx_guildlog_db_query_t *query)
         return NGX_AGAIN;
     }
 
-    if (!query->retried && ngx_guildlog_db_query_lost_a_race(result)) {
+    if (!query->retried && db_query_lost_a_race(result)) {
         query->retried = 1;
         return NGX_AGAIN;
     }
@@ -144,11 +143,11 @@ ngx_guildlog_db_query_answered(ngx_guildlog_db_query_t *query)
 
 
 static ngx_uint_t
-ngx_guildlog_db_query_lost_a_race(ngx_guildlog_db_result_t *result)
+db_query_lost_a_race(ngx_guildlog_db_result_t *result)
 {
     const char *const  *sqlstate;
 
-    for (sqlstate = ngx_guildlog_db_query_races; *sqlstate; sqlstate++) {
+    for (sqlstate = db_query_races; *sqlstate; sqlstate++) {
         if (ngx_strcmp(result->sqlstate, *sqlstate) == 0) {
             return 1;
         }

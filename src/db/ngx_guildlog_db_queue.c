@@ -8,13 +8,12 @@
 #include "db/ngx_guildlog_db.h"
 
 
-static void ngx_guildlog_db_queue_remove(ngx_guildlog_db_query_t *query);
-static void ngx_guildlog_db_queue_wait_expired(ngx_event_t *ev);
-static ngx_int_t ngx_guildlog_db_queue_send_one(
-    ngx_guildlog_db_share_t *share);
-static void ngx_guildlog_db_queue_send_on(ngx_guildlog_db_conn_t *conn,
+static void db_queue_remove(ngx_guildlog_db_query_t *query);
+static void db_queue_wait_expired(ngx_event_t *ev);
+static ngx_int_t db_queue_send_one(ngx_guildlog_db_share_t *share);
+static void db_queue_send_on(ngx_guildlog_db_conn_t *conn,
     ngx_guildlog_db_query_t *query);
-static void ngx_guildlog_db_queue_send_expired(ngx_event_t *ev);
+static void db_queue_send_expired(ngx_event_t *ev);
 
 
 void
@@ -33,7 +32,7 @@ ngx_guildlog_db_queue_wait(ngx_guildlog_db_query_t *query, ngx_uint_t first)
     query->round = pool->round;
     query->start_us = ngx_guildlog_clock_us();
 
-    query->timer.handler = ngx_guildlog_db_queue_wait_expired;
+    query->timer.handler = db_queue_wait_expired;
     ngx_add_timer(&query->timer, pool->database->queue_timeout);
 
     ngx_post_event(&pool->run, &ngx_posted_events);
@@ -44,23 +43,22 @@ ngx_uint_t
 ngx_guildlog_db_queue_leave(ngx_guildlog_db_query_t *query)
 {
     if (!query->timer.timer_set
-        || query->timer.handler != ngx_guildlog_db_queue_wait_expired)
+        || query->timer.handler != db_queue_wait_expired)
     {
         return 0;
     }
 
-    ngx_guildlog_db_queue_remove(query);
+    db_queue_remove(query);
 
     return 1;
 }
 
 
 static void
-ngx_guildlog_db_queue_remove(ngx_guildlog_db_query_t *query)
+db_queue_remove(ngx_guildlog_db_query_t *query)
 {
     ngx_guildlog_db_share_leave(query);
-    ngx_guildlog_stats_gauge(query->pool->stats, NGX_GUILDLOG_GAUGE_QUEUED,
-                             -1);
+    ngx_guildlog_stats_gauge(query->pool->stats, NGX_GUILDLOG_GAUGE_QUEUED, -1);
 
     if (query->timer.timer_set) {
         ngx_del_timer(&query->timer);
@@ -69,7 +67,7 @@ ngx_guildlog_db_queue_remove(ngx_guildlog_db_query_t *query)
 
 
 static void
-ngx_guildlog_db_queue_wait_expired(ngx_event_t *ev)
+db_queue_wait_expired(ngx_event_t *ev)
 {
     ngx_guildlog_db_query_t *query = ev->data;
 
@@ -88,13 +86,12 @@ ngx_guildlog_db_queue_wait_expired(ngx_event_t *ev)
         return;
     }
 
-    ngx_guildlog_db_queue_remove(query);
+    db_queue_remove(query);
 
     /* if another server's query could go, it waited only for its own share */
 
     if ((ngx_guildlog_db_share_full(query)
-         || (ngx_guildlog_db_group_choose(group, query) == NULL
-             && query->held))
+         || (ngx_guildlog_db_group_choose(group, query) == NULL && query->held))
         && ngx_guildlog_db_group_spare(group))
     {
         ngx_guildlog_stats_count(pool->stats, NGX_GUILDLOG_COUNT_SHARE_TAKEN,
@@ -129,7 +126,7 @@ ngx_guildlog_db_queue_send(ngx_guildlog_db_group_t *group)
         share = ngx_queue_data(q, ngx_guildlog_db_share_t, queue);
         next = ngx_queue_next(q);
 
-        rc = ngx_guildlog_db_queue_send_one(share);
+        rc = db_queue_send_one(share);
 
         if (rc == NGX_BUSY) {
             return;
@@ -151,7 +148,7 @@ ngx_guildlog_db_queue_send(ngx_guildlog_db_group_t *group)
  */
 
 static ngx_int_t
-ngx_guildlog_db_queue_send_one(ngx_guildlog_db_share_t *share)
+db_queue_send_one(ngx_guildlog_db_share_t *share)
 {
     ngx_uint_t                fresh;
     ngx_queue_t              *q;
@@ -187,7 +184,7 @@ ngx_guildlog_db_queue_send_one(ngx_guildlog_db_share_t *share)
                 group->queued_behind++;
             }
 
-            ngx_guildlog_db_queue_send_on(conn, query);
+            db_queue_send_on(conn, query);
             return NGX_OK;
         }
 
@@ -216,8 +213,7 @@ ngx_guildlog_db_queue_send_one(ngx_guildlog_db_share_t *share)
 
 
 static void
-ngx_guildlog_db_queue_send_on(ngx_guildlog_db_conn_t *conn,
-    ngx_guildlog_db_query_t *query)
+db_queue_send_on(ngx_guildlog_db_conn_t *conn, ngx_guildlog_db_query_t *query)
 {
     uint64_t                 now;
     ngx_msec_t               timeout;
@@ -229,7 +225,7 @@ ngx_guildlog_db_queue_send_on(ngx_guildlog_db_conn_t *conn,
                    "guildlog db query \"%s\" is sent behind %ui",
                    query->stmt->name, conn->nflight);
 
-    ngx_guildlog_db_queue_remove(query);
+    db_queue_remove(query);
 
     now = ngx_guildlog_clock_us();
 
@@ -254,7 +250,7 @@ ngx_guildlog_db_queue_send_on(ngx_guildlog_db_conn_t *conn,
 
     timeout = conn->nflight ? conn->timeout * 2 : conn->timeout;
 
-    query->timer.handler = ngx_guildlog_db_queue_send_expired;
+    query->timer.handler = db_queue_send_expired;
     ngx_add_timer(&query->timer, timeout + NGX_GUILDLOG_DB_CONN_GRACE);
 
     ngx_guildlog_db_pipeline_send(conn, query);
@@ -264,7 +260,7 @@ ngx_guildlog_db_queue_send_on(ngx_guildlog_db_conn_t *conn,
 /* the server should have given up by itself: the connection is not trusted */
 
 static void
-ngx_guildlog_db_queue_send_expired(ngx_event_t *ev)
+db_queue_send_expired(ngx_event_t *ev)
 {
     ngx_guildlog_db_query_t *query = ev->data;
 
@@ -354,8 +350,7 @@ ngx_guildlog_db_queue_late(ngx_guildlog_db_query_t *query)
 
 
 void
-ngx_guildlog_db_queue_overloaded(ngx_guildlog_db_pool_t *pool,
-    const char *what)
+ngx_guildlog_db_queue_overloaded(ngx_guildlog_db_pool_t *pool, const char *what)
 {
     if (pool->overloaded == ngx_time()) {
         return;

@@ -7,7 +7,7 @@
 #include "db/ngx_guildlog_db.h"
 
 
-static void ngx_guildlog_db_result_cleanup(void *data);
+static void db_result_cleanup(void *data);
 
 
 /* libpq would raise a notice for a row or column that is out of bounds */
@@ -64,7 +64,7 @@ ngx_guildlog_db_result_keep(ngx_guildlog_db_result_t *result, ngx_pool_t *pool)
         return NGX_ERROR;
     }
 
-    cln->handler = ngx_guildlog_db_result_cleanup;
+    cln->handler = db_result_cleanup;
     cln->data = result->res;
 
     query = ngx_queue_data(result, ngx_guildlog_db_query_t, result);
@@ -75,7 +75,7 @@ ngx_guildlog_db_result_keep(ngx_guildlog_db_result_t *result, ngx_pool_t *pool)
 
 
 static void
-ngx_guildlog_db_result_cleanup(void *data)
+db_result_cleanup(void *data)
 {
     PQclear(data);
 }

@@ -9,13 +9,12 @@
 
 
 /* the share of statements for several servers: no server has that id */
-#define NGX_GUILDLOG_DB_SHARE_SEVERAL  1
+#define DB_SHARE_SEVERAL  1
 
 
-static ngx_rbtree_key_t ngx_guildlog_db_share_key(
-    ngx_guildlog_db_query_t *query);
-static ngx_guildlog_db_share_t *ngx_guildlog_db_share_find(
-    ngx_guildlog_db_group_t *group, ngx_rbtree_key_t key);
+static ngx_rbtree_key_t db_share_key(ngx_guildlog_db_query_t *query);
+static ngx_guildlog_db_share_t *db_share_find(ngx_guildlog_db_group_t *group,
+    ngx_rbtree_key_t key);
 
 
 void
@@ -33,9 +32,9 @@ ngx_guildlog_db_share_join(ngx_guildlog_db_group_t *group,
     ngx_rbtree_key_t          key;
     ngx_guildlog_db_share_t  *share;
 
-    key = ngx_guildlog_db_share_key(query);
+    key = db_share_key(query);
 
-    share = ngx_guildlog_db_share_find(group, key);
+    share = db_share_find(group, key);
 
     if (share == NULL) {
         share = ngx_calloc(sizeof(ngx_guildlog_db_share_t), group->pool->log);
@@ -60,7 +59,7 @@ ngx_guildlog_db_share_join(ngx_guildlog_db_group_t *group,
 /* an argument that is no number has no server: the database will refuse it */
 
 static ngx_rbtree_key_t
-ngx_guildlog_db_share_key(ngx_guildlog_db_query_t *query)
+db_share_key(ngx_guildlog_db_query_t *query)
 {
     off_t        guild;
     ngx_uint_t   flags, first;
@@ -75,7 +74,7 @@ ngx_guildlog_db_share_key(ngx_guildlog_db_query_t *query)
     }
 
     if (flags & NGX_GUILDLOG_STMT_SEVERAL) {
-        return NGX_GUILDLOG_DB_SHARE_SEVERAL << 1 | 1;
+        return DB_SHARE_SEVERAL << 1 | 1;
     }
 
     first = (flags & NGX_GUILDLOG_STMT_FIRST) != 0;
@@ -92,7 +91,7 @@ ngx_guildlog_db_share_key(ngx_guildlog_db_query_t *query)
 
 
 static ngx_guildlog_db_share_t *
-ngx_guildlog_db_share_find(ngx_guildlog_db_group_t *group, ngx_rbtree_key_t key)
+db_share_find(ngx_guildlog_db_group_t *group, ngx_rbtree_key_t key)
 {
     ngx_rbtree_node_t  *node;
 

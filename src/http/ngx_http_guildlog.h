@@ -31,7 +31,8 @@ typedef struct {
     ngx_shm_zone_t                *seats_zone;
     ngx_guildlog_keeper_conf_t     keeper;
     ngx_array_t                   *keeper_databases;  /* names; NULL: all */
-    ngx_guildlog_delivery_conf_t  *delivery;   /* NULL: nothing is said */
+    ngx_guildlog_delivery_conf_t   delivery;
+    ngx_str_t                      delivery_secret;    /* its file */
     ngx_str_t                      delivery_database;
     ngx_guildlog_database_t       *delivers_to;
     ngx_flag_t                     delivers;

@@ -8,9 +8,9 @@
 #include "http/ngx_http_guildlog_response.h"
 
 
-static ngx_guildlog_auth_e ngx_http_guildlog_bearer(ngx_http_request_t *r,
+static ngx_guildlog_auth_e access_bearer(ngx_http_request_t *r,
     ngx_str_t *text);
-static ngx_int_t ngx_http_guildlog_guard(ngx_http_request_t *r,
+static ngx_int_t access_guard(ngx_http_request_t *r,
     ngx_http_guildlog_ctx_t *ctx, const ngx_http_guildlog_loc_conf_t *conf);
 
 
@@ -35,7 +35,7 @@ ngx_http_guildlog_access_authenticate(ngx_http_request_t *r,
     ctx->verified = conf;
     ctx->authenticated = 0;
 
-    ctx->cause = ngx_http_guildlog_bearer(r, &text);
+    ctx->cause = access_bearer(r, &text);
 
     if (ctx->cause == NGX_GUILDLOG_AUTH_OK) {
         ctx->cause = ngx_guildlog_token_verify(ngx_http_guildlog_worker.cache,
@@ -68,7 +68,7 @@ ngx_http_guildlog_access_authenticate(ngx_http_request_t *r,
  */
 
 static ngx_guildlog_auth_e
-ngx_http_guildlog_bearer(ngx_http_request_t *r, ngx_str_t *text)
+access_bearer(ngx_http_request_t *r, ngx_str_t *text)
 {
     u_char           *p, *last;
     ngx_uint_t        i, n;
@@ -180,12 +180,12 @@ ngx_http_guildlog_access_handler(ngx_http_request_t *r)
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 
-    return conf->auth ? ngx_http_guildlog_guard(r, ctx, conf) : NGX_DECLINED;
+    return conf->auth ? access_guard(r, ctx, conf) : NGX_DECLINED;
 }
 
 
 static ngx_int_t
-ngx_http_guildlog_guard(ngx_http_request_t *r, ngx_http_guildlog_ctx_t *ctx,
+access_guard(ngx_http_request_t *r, ngx_http_guildlog_ctx_t *ctx,
     const ngx_http_guildlog_loc_conf_t *conf)
 {
     if (ctx->authenticated) {

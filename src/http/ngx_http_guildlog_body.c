@@ -7,11 +7,11 @@
 #include "http/ngx_http_guildlog_response.h"
 
 
-static ngx_uint_t ngx_http_guildlog_is_type(ngx_http_request_t *r,
+static ngx_uint_t body_is_type(ngx_http_request_t *r,
     const ngx_str_t *expected);
-static void ngx_http_guildlog_read_handler(ngx_http_request_t *r);
-static ngx_int_t ngx_http_guildlog_read_more(ngx_http_guildlog_call_t *call);
-static ngx_int_t ngx_http_guildlog_take(ngx_http_guildlog_call_t *call);
+static void body_read_handler(ngx_http_request_t *r);
+static ngx_int_t body_read_more(ngx_http_guildlog_call_t *call);
+static ngx_int_t body_take(ngx_http_guildlog_call_t *call);
 
 
 ngx_int_t
@@ -34,7 +34,7 @@ ngx_http_guildlog_body_read(ngx_http_guildlog_call_t *call)
     }
 
     if ((n > 0 || r->headers_in.chunked)
-        && !ngx_http_guildlog_is_type(r, &json)
+        && !body_is_type(r, &json)
         && !(call->route->kind == NGX_GUILDLOG_RECORD
              && ngx_http_guildlog_body_is_ndjson(r)))
     {
@@ -60,8 +60,7 @@ ngx_http_guildlog_body_read(ngx_http_guildlog_call_t *call)
 
     r->request_body_no_buffering = 1;
 
-    rc = ngx_http_read_client_request_body(r,
-                                           ngx_http_guildlog_read_handler);
+    rc = ngx_http_read_client_request_body(r, body_read_handler);
 
     if (rc >= NGX_HTTP_SPECIAL_RESPONSE) {
         r->keepalive = 0;
@@ -75,7 +74,7 @@ ngx_http_guildlog_body_read(ngx_http_guildlog_call_t *call)
 
 
 static ngx_uint_t
-ngx_http_guildlog_is_type(ngx_http_request_t *r, const ngx_str_t *expected)
+body_is_type(ngx_http_request_t *r, const ngx_str_t *expected)
 {
     u_char     *p, *last;
     ngx_str_t  *type;
@@ -108,19 +107,19 @@ ngx_http_guildlog_body_is_ndjson(ngx_http_request_t *r)
 {
     static const ngx_str_t  ndjson = ngx_string("application/x-ndjson");
 
-    return ngx_http_guildlog_is_type(r, &ndjson);
+    return body_is_type(r, &ndjson);
 }
 
 
 static void
-ngx_http_guildlog_read_handler(ngx_http_request_t *r)
+body_read_handler(ngx_http_request_t *r)
 {
     ngx_int_t                  rc;
     ngx_http_guildlog_call_t  *call;
 
     call = ngx_http_guildlog_call_ctx(r, 0)->call;
 
-    rc = ngx_http_guildlog_read_more(call);
+    rc = body_read_more(call);
 
     ngx_log_debug2(NGX_LOG_DEBUG_HTTP, r->connection->log, 0,
                    "guildlog body: %uz bytes, %i", call->body.len, rc);
@@ -140,7 +139,7 @@ ngx_http_guildlog_read_handler(ngx_http_request_t *r)
 
 
 static ngx_int_t
-ngx_http_guildlog_read_more(ngx_http_guildlog_call_t *call)
+body_read_more(ngx_http_guildlog_call_t *call)
 {
     ngx_int_t            rc;
     ngx_http_request_t  *r;
@@ -149,7 +148,7 @@ ngx_http_guildlog_read_more(ngx_http_guildlog_call_t *call)
 
     for ( ;; ) {
 
-        rc = ngx_http_guildlog_take(call);
+        rc = body_take(call);
 
         if (rc != NGX_OK) {
             return rc;
@@ -170,7 +169,7 @@ ngx_http_guildlog_read_more(ngx_http_guildlog_call_t *call)
         }
 
         if (rc == NGX_AGAIN && r->request_body->bufs == NULL) {
-            r->read_event_handler = ngx_http_guildlog_read_handler;
+            r->read_event_handler = body_read_handler;
             return NGX_AGAIN;
         }
     }
@@ -184,7 +183,7 @@ ngx_http_guildlog_read_more(ngx_http_guildlog_call_t *call)
  */
 
 static ngx_int_t
-ngx_http_guildlog_take(ngx_http_guildlog_call_t *call)
+body_take(ngx_http_guildlog_call_t *call)
 {
     size_t               n, size;
     u_char              *p;

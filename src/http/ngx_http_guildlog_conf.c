@@ -6,6 +6,10 @@
 #include "http/ngx_http_guildlog_conf.h"
 
 
+static char *conf_set(ngx_conf_t *cf,
+    const ngx_http_guildlog_conf_param_t *param, void *conf, ngx_str_t *value);
+
+
 char *
 ngx_http_guildlog_conf_key(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 {
@@ -148,4 +152,95 @@ ngx_http_guildlog_conf_is(ngx_str_t *arg, const char *name, ngx_str_t *value)
     value->len = arg->len - len - 1;
 
     return 1;
+}
+
+
+char *
+ngx_http_guildlog_conf_params(ngx_conf_t *cf,
+    const ngx_http_guildlog_conf_param_t *params, void *conf, ngx_uint_t from)
+{
+    char                                  *error;
+    ngx_str_t                             *arg, *last, value;
+    const ngx_http_guildlog_conf_param_t  *param;
+
+    arg = cf->args->elts;
+    last = arg + cf->args->nelts;
+
+    for (arg += from; arg < last; arg++) {
+
+        for (param = params; param->name; param++) {
+            if (param->type == NGX_HTTP_GUILDLOG_CONF_WORD
+                ? ngx_strcmp(arg->data, param->name) == 0
+                : ngx_http_guildlog_conf_is(arg, param->name, &value))
+            {
+                break;
+            }
+        }
+
+        error = param->name ? conf_set(cf, param, conf, &value)
+                            : NGX_CONF_ERROR;
+
+        if (error == NGX_CONF_ERROR) {
+            return ngx_http_guildlog_conf_invalid(cf, arg);
+        }
+
+        if (error != NGX_CONF_OK) {
+            ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "%s parameter \"%V\"",
+                               error, arg);
+            return NGX_CONF_ERROR;
+        }
+    }
+
+    return NGX_CONF_OK;
+}
+
+
+static char *
+conf_set(ngx_conf_t *cf, const ngx_http_guildlog_conf_param_t *param,
+    void *conf, ngx_str_t *value)
+{
+    void        *field;
+    ngx_int_t    n;
+    ngx_flag_t  *flag;
+
+    field = (char *) conf + param->offset;
+    flag = field;
+
+    switch (param->type) {
+
+    case NGX_HTTP_GUILDLOG_CONF_STRING:
+        *(ngx_str_t *) field = *value;
+        return NGX_CONF_OK;
+
+    case NGX_HTTP_GUILDLOG_CONF_FILE:
+        *(ngx_str_t *) field = *value;
+        return ngx_conf_full_name(cf->cycle, field, 1) == NGX_OK
+               ? NGX_CONF_OK : NGX_CONF_ERROR;
+
+    case NGX_HTTP_GUILDLOG_CONF_FLAG:
+        *flag = ngx_strcmp(value->data, "on") == 0;
+        return *flag || ngx_strcmp(value->data, "off") == 0 ? NGX_CONF_OK
+                                                            : NGX_CONF_ERROR;
+
+    case NGX_HTTP_GUILDLOG_CONF_WORD:
+        *flag = 1;
+        return NGX_CONF_OK;
+
+    case NGX_HTTP_GUILDLOG_CONF_OTHER:
+        return param->set(cf, field, value);
+
+    default: /* NGX_HTTP_GUILDLOG_CONF_NUMBER, NGX_HTTP_GUILDLOG_CONF_TIME */
+        break;
+    }
+
+    n = param->type == NGX_HTTP_GUILDLOG_CONF_TIME
+        ? ngx_parse_time(value, 0) : ngx_atoi(value->data, value->len);
+
+    if (n < param->min || n > param->max) {
+        return NGX_CONF_ERROR;
+    }
+
+    *(ngx_uint_t *) field = n;
+
+    return NGX_CONF_OK;
 }

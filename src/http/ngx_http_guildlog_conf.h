@@ -35,6 +35,38 @@ char *ngx_http_guildlog_conf_auth(ngx_conf_t *cf, ngx_command_t *cmd,
 ngx_uint_t ngx_http_guildlog_conf_is(ngx_str_t *arg, const char *name,
     ngx_str_t *value);
 
+typedef enum {
+    NGX_HTTP_GUILDLOG_CONF_STRING = 0,
+    NGX_HTTP_GUILDLOG_CONF_FILE,    /* its full name */
+    NGX_HTTP_GUILDLOG_CONF_NUMBER,
+    NGX_HTTP_GUILDLOG_CONF_TIME,    /* in milliseconds */
+    NGX_HTTP_GUILDLOG_CONF_FLAG,    /* "on" or "off" */
+    NGX_HTTP_GUILDLOG_CONF_WORD,    /* a flag, by its name alone */
+    NGX_HTTP_GUILDLOG_CONF_OTHER    /* what set() makes of it */
+} ngx_http_guildlog_conf_type_e;
+
+
+/* a parameter of a directive, and the field that it sets */
+
+typedef struct {
+    const char                    *name;
+    size_t                         offset;
+    ngx_http_guildlog_conf_type_e  type;
+    ngx_int_t                      min;      /* of a number, or of a time */
+    ngx_int_t                      max;
+
+    /* NGX_CONF_ERROR: the value is invalid; otherwise what else it is */
+    char                        *(*set)(ngx_conf_t *cf, void *field,
+                                        ngx_str_t *value);
+} ngx_http_guildlog_conf_param_t;
+
+/*
+ * Sets the fields of a configuration by the arguments from that one on.  The
+ * table ends with a NULL name.  NGX_CONF_ERROR: logged.
+ */
+char *ngx_http_guildlog_conf_params(ngx_conf_t *cf,
+    const ngx_http_guildlog_conf_param_t *params, void *conf, ngx_uint_t from);
+
 /*
  * Reads a secret from a file, given by its full name, as far as the buffer
  * goes.  A file that everybody may read is logged at that level, and refused

@@ -6,88 +6,61 @@
 #include "http/ngx_http_guildlog_conf.h"
 
 
-typedef char *(*ngx_http_guildlog_param_pt)(ngx_conf_t *cf, void *field,
-    ngx_str_t *value);
-
-typedef struct {
-    const char                    *name;
-    size_t                         offset;
-    ngx_http_guildlog_param_pt     set;
-} ngx_http_guildlog_param_t;
-
-
-static char *ngx_http_guildlog_param_hosts(ngx_conf_t *cf, void *field,
-    ngx_str_t *value);
-static char *ngx_http_guildlog_param_port(ngx_conf_t *cf, void *field,
-    ngx_str_t *value);
-static char *ngx_http_guildlog_param_string(ngx_conf_t *cf, void *field,
-    ngx_str_t *value);
-static char *ngx_http_guildlog_param_file(ngx_conf_t *cf, void *field,
-    ngx_str_t *value);
-static char *ngx_http_guildlog_param_number(ngx_conf_t *cf, void *field,
-    ngx_str_t *value);
-static char *ngx_http_guildlog_param_time(ngx_conf_t *cf, void *field,
-    ngx_str_t *value);
-static char *ngx_http_guildlog_param_flag(ngx_conf_t *cf, void *field,
-    ngx_str_t *value);
-static char *ngx_http_guildlog_init_database(ngx_conf_t *cf,
+static char *conf_database_hosts(ngx_conf_t *cf, void *field, ngx_str_t *value);
+static char *conf_database_port(ngx_conf_t *cf, void *field, ngx_str_t *value);
+static char *conf_database_init(ngx_conf_t *cf,
     ngx_guildlog_database_t *database);
-static ngx_int_t ngx_http_guildlog_read_password(ngx_conf_t *cf,
+static ngx_int_t conf_database_password(ngx_conf_t *cf,
     ngx_guildlog_database_t *database);
-static ngx_guildlog_database_t *ngx_http_guildlog_named_database(
+static ngx_guildlog_database_t *conf_database_named(
     ngx_http_guildlog_main_conf_t *gmcf, const ngx_str_t *name);
 
 
-static const ngx_http_guildlog_param_t
-    ngx_http_guildlog_database_params[] =
-{
+static const ngx_http_guildlog_conf_param_t  conf_database_params[] = {
+    { "name", offsetof(ngx_guildlog_database_t, name),
+      NGX_HTTP_GUILDLOG_CONF_STRING, 0, 0, NULL },
     { "host", offsetof(ngx_guildlog_database_t, hosts),
-      ngx_http_guildlog_param_hosts },
+      NGX_HTTP_GUILDLOG_CONF_OTHER, 0, 0, conf_database_hosts },
     { "port", offsetof(ngx_guildlog_database_t, port),
-      ngx_http_guildlog_param_port },
+      NGX_HTTP_GUILDLOG_CONF_OTHER, 0, 0, conf_database_port },
     { "dbname", offsetof(ngx_guildlog_database_t, dbname),
-      ngx_http_guildlog_param_string },
+      NGX_HTTP_GUILDLOG_CONF_STRING, 0, 0, NULL },
     { "user", offsetof(ngx_guildlog_database_t, user),
-      ngx_http_guildlog_param_string },
+      NGX_HTTP_GUILDLOG_CONF_STRING, 0, 0, NULL },
     { "password_file", offsetof(ngx_guildlog_database_t, password_file),
-      ngx_http_guildlog_param_file },
+      NGX_HTTP_GUILDLOG_CONF_FILE, 0, 0, NULL },
     { "sslmode", offsetof(ngx_guildlog_database_t, sslmode),
-      ngx_http_guildlog_param_string },
+      NGX_HTTP_GUILDLOG_CONF_STRING, 0, 0, NULL },
     { "sslrootcert", offsetof(ngx_guildlog_database_t, sslrootcert),
-      ngx_http_guildlog_param_file },
+      NGX_HTTP_GUILDLOG_CONF_FILE, 0, 0, NULL },
     { "connections", offsetof(ngx_guildlog_database_t, connections),
-      ngx_http_guildlog_param_number },
+      NGX_HTTP_GUILDLOG_CONF_NUMBER, 1, 1000000, NULL },
     { "long_connections", offsetof(ngx_guildlog_database_t, long_connections),
-      ngx_http_guildlog_param_number },
+      NGX_HTTP_GUILDLOG_CONF_NUMBER, 1, 1000000, NULL },
     { "depth", offsetof(ngx_guildlog_database_t, depth),
-      ngx_http_guildlog_param_number },
+      NGX_HTTP_GUILDLOG_CONF_NUMBER, 1, 1000000, NULL },
     { "queue", offsetof(ngx_guildlog_database_t, queue),
-      ngx_http_guildlog_param_number },
+      NGX_HTTP_GUILDLOG_CONF_NUMBER, 1, 1000000, NULL },
     { "connect_timeout", offsetof(ngx_guildlog_database_t, connect_timeout),
-      ngx_http_guildlog_param_time },
+      NGX_HTTP_GUILDLOG_CONF_TIME, 1, NGX_MAX_INT_T_VALUE, NULL },
     { "timeout", offsetof(ngx_guildlog_database_t, timeout),
-      ngx_http_guildlog_param_time },
+      NGX_HTTP_GUILDLOG_CONF_TIME, 1, NGX_MAX_INT_T_VALUE, NULL },
     { "long_timeout", offsetof(ngx_guildlog_database_t, long_timeout),
-      ngx_http_guildlog_param_time },
+      NGX_HTTP_GUILDLOG_CONF_TIME, 1, NGX_MAX_INT_T_VALUE, NULL },
     { "queue_timeout", offsetof(ngx_guildlog_database_t, queue_timeout),
-      ngx_http_guildlog_param_time },
+      NGX_HTTP_GUILDLOG_CONF_TIME, 1, NGX_MAX_INT_T_VALUE, NULL },
     { "prepare", offsetof(ngx_guildlog_database_t, prepare),
-      ngx_http_guildlog_param_flag },
-    { NULL, 0, NULL }
+      NGX_HTTP_GUILDLOG_CONF_FLAG, 0, 0, NULL },
+    { NULL, 0, NGX_HTTP_GUILDLOG_CONF_STRING, 0, 0, NULL }
 };
 
 
 char *
-ngx_http_guildlog_conf_database(ngx_conf_t *cf, ngx_command_t *cmd,
-    void *conf)
+ngx_http_guildlog_conf_database(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 {
     ngx_http_guildlog_main_conf_t *gmcf = conf;
 
-    char                              *error;
-    ngx_str_t                         *args, value;
-    ngx_uint_t                         i;
-    ngx_guildlog_database_t           *database, **added;
-    const ngx_http_guildlog_param_t   *param;
+    ngx_guildlog_database_t  *database, **added;
 
     database = ngx_pcalloc(cf->pool, sizeof(ngx_guildlog_database_t));
     if (database == NULL) {
@@ -116,31 +89,13 @@ ngx_http_guildlog_conf_database(ngx_conf_t *cf, ngx_command_t *cmd,
     database->queue_timeout = 2000;
     database->prepare = 1;
 
-    args = cf->args->elts;
-
-    for (i = 1; i < cf->args->nelts; i++) {
-
-        if (ngx_http_guildlog_conf_is(&args[i], "name", &database->name)) {
-            continue;
-        }
-
-        for (param = ngx_http_guildlog_database_params; param->name; param++)
-        {
-            if (ngx_http_guildlog_conf_is(&args[i], param->name, &value)) {
-                break;
-            }
-        }
-
-        error = param->name
-                ? param->set(cf, (char *) database + param->offset, &value)
-                : "unknown";
-
-        if (error != NGX_CONF_OK) {
-            return ngx_http_guildlog_conf_invalid(cf, &args[i]);
-        }
+    if (ngx_http_guildlog_conf_params(cf, conf_database_params, database, 1)
+        != NGX_CONF_OK)
+    {
+        return NGX_CONF_ERROR;
     }
 
-    if (ngx_http_guildlog_named_database(gmcf, &database->name)) {
+    if (conf_database_named(gmcf, &database->name)) {
         return "is duplicate";
     }
 
@@ -155,12 +110,12 @@ ngx_http_guildlog_conf_database(ngx_conf_t *cf, ngx_command_t *cmd,
 
     ngx_http_guildlog_conf_used(cf);
 
-    return ngx_http_guildlog_init_database(cf, database);
+    return conf_database_init(cf, database);
 }
 
 
 static char *
-ngx_http_guildlog_param_hosts(ngx_conf_t *cf, void *field, ngx_str_t *value)
+conf_database_hosts(ngx_conf_t *cf, void *field, ngx_str_t *value)
 {
     ngx_array_t *hosts = field;
 
@@ -195,7 +150,7 @@ ngx_http_guildlog_param_hosts(ngx_conf_t *cf, void *field, ngx_str_t *value)
 
 
 static char *
-ngx_http_guildlog_param_port(ngx_conf_t *cf, void *field, ngx_str_t *value)
+conf_database_port(ngx_conf_t *cf, void *field, ngx_str_t *value)
 {
     in_port_t *port = field;
 
@@ -214,81 +169,7 @@ ngx_http_guildlog_param_port(ngx_conf_t *cf, void *field, ngx_str_t *value)
 
 
 static char *
-ngx_http_guildlog_param_string(ngx_conf_t *cf, void *field, ngx_str_t *value)
-{
-    ngx_str_t *s = field;
-
-    *s = *value;
-
-    return NGX_CONF_OK;
-}
-
-
-static char *
-ngx_http_guildlog_param_file(ngx_conf_t *cf, void *field, ngx_str_t *value)
-{
-    ngx_str_t *s = field;
-
-    *s = *value;
-
-    return ngx_conf_full_name(cf->cycle, s, 1) == NGX_OK ? NGX_CONF_OK
-                                                         : NGX_CONF_ERROR;
-}
-
-
-static char *
-ngx_http_guildlog_param_number(ngx_conf_t *cf, void *field, ngx_str_t *value)
-{
-    ngx_uint_t *number = field;
-
-    ngx_int_t  n;
-
-    n = ngx_atoi(value->data, value->len);
-
-    if (n < 1 || n > 1000000) {
-        return NGX_CONF_ERROR;
-    }
-
-    *number = n;
-
-    return NGX_CONF_OK;
-}
-
-
-static char *
-ngx_http_guildlog_param_time(ngx_conf_t *cf, void *field, ngx_str_t *value)
-{
-    ngx_msec_t *time_ms = field;
-
-    ngx_int_t  n;
-
-    n = ngx_parse_time(value, 0);
-
-    if (n < 1) {
-        return NGX_CONF_ERROR;
-    }
-
-    *time_ms = n;
-
-    return NGX_CONF_OK;
-}
-
-
-static char *
-ngx_http_guildlog_param_flag(ngx_conf_t *cf, void *field, ngx_str_t *value)
-{
-    ngx_flag_t *flag = field;
-
-    *flag = ngx_strcmp(value->data, "on") == 0;
-
-    return *flag || ngx_strcmp(value->data, "off") == 0 ? NGX_CONF_OK
-                                                        : NGX_CONF_ERROR;
-}
-
-
-static char *
-ngx_http_guildlog_init_database(ngx_conf_t *cf,
-    ngx_guildlog_database_t *database)
+conf_database_init(ngx_conf_t *cf, ngx_guildlog_database_t *database)
 {
     ngx_str_t  *host;
 
@@ -315,7 +196,7 @@ ngx_http_guildlog_init_database(ngx_conf_t *cf,
     }
 
     if (database->password_file.len
-        && ngx_http_guildlog_read_password(cf, database) != NGX_OK)
+        && conf_database_password(cf, database) != NGX_OK)
     {
         return NGX_CONF_ERROR;
     }
@@ -325,8 +206,7 @@ ngx_http_guildlog_init_database(ngx_conf_t *cf,
 
 
 static ngx_int_t
-ngx_http_guildlog_read_password(ngx_conf_t *cf,
-    ngx_guildlog_database_t *database)
+conf_database_password(ngx_conf_t *cf, ngx_guildlog_database_t *database)
 {
     u_char      buf[256];
     ssize_t     n;
@@ -334,8 +214,7 @@ ngx_http_guildlog_read_password(ngx_conf_t *cf,
 
     file = &database->password_file;
 
-    n = ngx_http_guildlog_conf_read(cf, file, buf, sizeof(buf),
-                                    NGX_LOG_WARN);
+    n = ngx_http_guildlog_conf_read(cf, file, buf, sizeof(buf), NGX_LOG_WARN);
 
     if (n == -1) {
         return NGX_ERROR;
@@ -377,7 +256,7 @@ ngx_http_guildlog_conf_database_find(ngx_conf_t *cf, ngx_str_t *name)
         ngx_str_set(name, "default");
     }
 
-    database = ngx_http_guildlog_named_database(gmcf, name);
+    database = conf_database_named(gmcf, name);
 
     if (database == NULL) {
         ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
@@ -416,8 +295,7 @@ ngx_http_guildlog_conf_database_same(const ngx_guildlog_database_t *one,
 
 
 static ngx_guildlog_database_t *
-ngx_http_guildlog_named_database(ngx_http_guildlog_main_conf_t *gmcf,
-    const ngx_str_t *name)
+conf_database_named(ngx_http_guildlog_main_conf_t *gmcf, const ngx_str_t *name)
 {
     ngx_uint_t                 i;
     ngx_guildlog_database_t  **databases;

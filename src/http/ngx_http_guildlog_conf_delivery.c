@@ -6,25 +6,33 @@
 #include "http/ngx_http_guildlog_conf.h"
 
 
-#define NGX_HTTP_GUILDLOG_RATE      50
-#define NGX_HTTP_GUILDLOG_MAX_RATE  100000
+#define CONF_DELIVERY_RATE         50
+#define CONF_DELIVERY_MAX_RATE     100000
 
-#define NGX_HTTP_GUILDLOG_CONNECTIONS      3
-#define NGX_HTTP_GUILDLOG_MAX_CONNECTIONS  100
-
-#define NGX_HTTP_GUILDLOG_MAX_NODE         100   /* bytes */
-#define NGX_HTTP_GUILDLOG_NOT_IN_NODE      "/\"\\{}"
+#define CONF_DELIVERY_MAX_NODE     100   /* bytes */
+#define CONF_DELIVERY_NOT_IN_NODE  "/\"\\{}"
 
 
-static ngx_guildlog_delivery_conf_t *ngx_http_guildlog_delivery_conf(
-    ngx_conf_t *cf, ngx_http_guildlog_main_conf_t *gmcf);
-static ngx_int_t ngx_http_guildlog_delivery_param(
-    ngx_http_guildlog_main_conf_t *gmcf, ngx_str_t *arg);
-static ngx_int_t ngx_http_guildlog_delivery_file(ngx_conf_t *cf,
-    ngx_str_t *file, u_char *buf, size_t size, ngx_str_t *text);
-static ngx_int_t ngx_http_guildlog_bot_id(ngx_pool_t *pool,
-    const ngx_str_t *token, ngx_str_t *id);
-static ngx_int_t ngx_http_guildlog_node(ngx_conf_t *cf, ngx_str_t *node);
+static char *conf_delivery_node(ngx_conf_t *cf, void *field, ngx_str_t *value);
+static ngx_int_t conf_delivery_file(ngx_conf_t *cf, ngx_str_t *file,
+    u_char *buf, size_t size, ngx_str_t *text);
+static ngx_int_t conf_delivery_bot_id(ngx_pool_t *pool, const ngx_str_t *token,
+    ngx_str_t *id);
+static ngx_int_t conf_delivery_name(ngx_conf_t *cf, ngx_str_t *node);
+
+
+static const ngx_http_guildlog_conf_param_t  conf_delivery_params[] = {
+    { "secret", offsetof(ngx_http_guildlog_main_conf_t, delivery_secret),
+      NGX_HTTP_GUILDLOG_CONF_STRING, 0, 0, NULL },
+    { "database", offsetof(ngx_http_guildlog_main_conf_t, delivery_database),
+      NGX_HTTP_GUILDLOG_CONF_STRING, 0, 0, NULL },
+    { "node", offsetof(ngx_http_guildlog_main_conf_t, delivery.node),
+      NGX_HTTP_GUILDLOG_CONF_OTHER, 0, 0, conf_delivery_node },
+    { "connections",
+      offsetof(ngx_http_guildlog_main_conf_t, delivery.connections),
+      NGX_HTTP_GUILDLOG_CONF_NUMBER, 1, 100, NULL },
+    { NULL, 0, NGX_HTTP_GUILDLOG_CONF_STRING, 0, 0, NULL }
+};
 
 
 /* guildlog_platform url [trusted=file] */
@@ -35,15 +43,9 @@ ngx_http_guildlog_conf_delivery_platform(ngx_conf_t *cf, ngx_command_t *cmd,
 {
     ngx_http_guildlog_main_conf_t *gmcf = conf;
 
-    ngx_str_t                     *args, trusted;
-    ngx_guildlog_delivery_conf_t  *delivery;
+    ngx_str_t  *args, trusted;
 
-    delivery = ngx_http_guildlog_delivery_conf(cf, gmcf);
-    if (delivery == NULL) {
-        return NGX_CONF_ERROR;
-    }
-
-    if (delivery->platform.text.data) {
+    if (gmcf->delivery.platform.text.data) {
         return "is duplicate";
     }
 
@@ -61,7 +63,7 @@ ngx_http_guildlog_conf_delivery_platform(ngx_conf_t *cf, ngx_command_t *cmd,
         }
     }
 
-    return ngx_guildlog_client_url_init(cf, &delivery->platform, &args[1],
+    return ngx_guildlog_client_url_init(cf, &gmcf->delivery.platform, &args[1],
                                         &trusted);
 }
 
@@ -74,33 +76,27 @@ ngx_http_guildlog_conf_delivery_rate(ngx_conf_t *cf, ngx_command_t *cmd,
 {
     ngx_http_guildlog_main_conf_t *gmcf = conf;
 
-    ngx_int_t                      n;
-    ngx_str_t                     *args;
-    ngx_guildlog_delivery_conf_t  *delivery;
+    ngx_int_t   n;
+    ngx_str_t  *args;
 
-    delivery = ngx_http_guildlog_delivery_conf(cf, gmcf);
-    if (delivery == NULL) {
-        return NGX_CONF_ERROR;
-    }
-
-    if (delivery->rate != NGX_CONF_UNSET_UINT) {
+    if (gmcf->delivery.rate != NGX_CONF_UNSET_UINT) {
         return "is duplicate";
     }
 
     args = cf->args->elts;
 
     if (ngx_strcmp(args[1].data, "off") == 0) {
-        delivery->rate = 0;
+        gmcf->delivery.rate = 0;
         return NGX_CONF_OK;
     }
 
     n = ngx_atoi(args[1].data, args[1].len);
 
-    if (n < 1 || n > NGX_HTTP_GUILDLOG_MAX_RATE) {
+    if (n < 1 || n > CONF_DELIVERY_MAX_RATE) {
         return "takes a number of requests a second, or \"off\"";
     }
 
-    delivery->rate = n;
+    gmcf->delivery.rate = n;
 
     return NGX_CONF_OK;
 }
@@ -119,10 +115,7 @@ ngx_http_guildlog_conf_delivery_bot_token(ngx_conf_t *cf, ngx_command_t *cmd,
     ngx_uint_t                     bot, i;
     ngx_guildlog_delivery_conf_t  *delivery;
 
-    delivery = ngx_http_guildlog_delivery_conf(cf, gmcf);
-    if (delivery == NULL) {
-        return NGX_CONF_ERROR;
-    }
+    delivery = &gmcf->delivery;
 
     args = cf->args->elts;
 
@@ -140,9 +133,7 @@ ngx_http_guildlog_conf_delivery_bot_token(ngx_conf_t *cf, ngx_command_t *cmd,
         return "is duplicate";
     }
 
-    if (ngx_http_guildlog_delivery_file(cf, &args[2], buf, sizeof(buf), &text)
-        != NGX_OK)
-    {
+    if (conf_delivery_file(cf, &args[2], buf, sizeof(buf), &text) != NGX_OK) {
         return NGX_CONF_ERROR;
     }
 
@@ -166,8 +157,7 @@ ngx_http_guildlog_conf_delivery_bot_token(ngx_conf_t *cf, ngx_command_t *cmd,
     delivery->bots[bot].data = p;
     delivery->bots[bot].len = ngx_sprintf(p, "Bot %V", &text) - p;
 
-    if (ngx_http_guildlog_bot_id(cf->pool, &text,
-                                 &delivery->applications[bot])
+    if (conf_delivery_bot_id(cf->pool, &text, &delivery->applications[bot])
         != NGX_OK)
     {
         return NGX_CONF_ERROR;
@@ -182,20 +172,12 @@ ngx_http_guildlog_conf_delivery_bot_token(ngx_conf_t *cf, ngx_command_t *cmd,
 /* guildlog_delivery secret=file [database=name] [node=name] [connections=n] */
 
 char *
-ngx_http_guildlog_conf_delivery(ngx_conf_t *cf, ngx_command_t *cmd,
-    void *conf)
+ngx_http_guildlog_conf_delivery(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 {
     ngx_http_guildlog_main_conf_t *gmcf = conf;
 
-    u_char                         buf[256];
-    ngx_str_t                     *args, file, text;
-    ngx_uint_t                     i;
-    ngx_guildlog_delivery_conf_t  *delivery;
-
-    delivery = ngx_http_guildlog_delivery_conf(cf, gmcf);
-    if (delivery == NULL) {
-        return NGX_CONF_ERROR;
-    }
+    u_char      buf[256];
+    ngx_str_t  *file, text;
 
     if (gmcf->delivers) {
         return "is duplicate";
@@ -203,32 +185,26 @@ ngx_http_guildlog_conf_delivery(ngx_conf_t *cf, ngx_command_t *cmd,
 
     gmcf->delivers = 1;
 
-    ngx_str_null(&file);
-
-    args = cf->args->elts;
-
-    for (i = 1; i < cf->args->nelts; i++) {
-        if (!ngx_http_guildlog_conf_is(&args[i], "secret", &file)
-            && ngx_http_guildlog_delivery_param(gmcf, &args[i]) != NGX_OK)
-        {
-            return ngx_http_guildlog_conf_invalid(cf, &args[i]);
-        }
-    }
-
-    if (file.len == 0) {
-        return "needs \"secret=file\"";
-    }
-
-    if (ngx_http_guildlog_delivery_file(cf, &file, buf, sizeof(buf), &text)
-        != NGX_OK)
+    if (ngx_http_guildlog_conf_params(cf, conf_delivery_params, gmcf, 1)
+        != NGX_CONF_OK)
     {
         return NGX_CONF_ERROR;
     }
 
-    if (ngx_guildlog_seal_key(delivery->key, &text) != NGX_OK) {
+    file = &gmcf->delivery_secret;
+
+    if (file->len == 0) {
+        return "needs \"secret=file\"";
+    }
+
+    if (conf_delivery_file(cf, file, buf, sizeof(buf), &text) != NGX_OK) {
+        return NGX_CONF_ERROR;
+    }
+
+    if (ngx_guildlog_seal_key(gmcf->delivery.key, &text) != NGX_OK) {
         ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
                            "\"%V\" does not hold 32 bytes, hexadecimal or in "
-                           "base64", &file);
+                           "base64", file);
         return NGX_CONF_ERROR;
     }
 
@@ -238,40 +214,20 @@ ngx_http_guildlog_conf_delivery(ngx_conf_t *cf, ngx_command_t *cmd,
 }
 
 
-static ngx_int_t
-ngx_http_guildlog_delivery_param(ngx_http_guildlog_main_conf_t *gmcf,
-    ngx_str_t *arg)
+static char *
+conf_delivery_node(ngx_conf_t *cf, void *field, ngx_str_t *value)
 {
-    ngx_int_t  n;
-    ngx_str_t  value;
+    ngx_str_t *node = field;
 
-    if (ngx_http_guildlog_conf_is(arg, "database", &gmcf->delivery_database)) {
-        return NGX_OK;
+    if (value->len > CONF_DELIVERY_MAX_NODE
+        || strpbrk((char *) value->data, CONF_DELIVERY_NOT_IN_NODE))
+    {
+        return NGX_CONF_ERROR;
     }
 
-    if (ngx_http_guildlog_conf_is(arg, "node", &value)) {
-        if (value.len > NGX_HTTP_GUILDLOG_MAX_NODE
-            || strpbrk((char *) value.data, NGX_HTTP_GUILDLOG_NOT_IN_NODE))
-        {
-            return NGX_ERROR;
-        }
+    *node = *value;
 
-        gmcf->delivery->node = value;
-        return NGX_OK;
-    }
-
-    if (ngx_http_guildlog_conf_is(arg, "connections", &value)) {
-        n = ngx_atoi(value.data, value.len);
-
-        if (n < 1 || n > NGX_HTTP_GUILDLOG_MAX_CONNECTIONS) {
-            return NGX_ERROR;
-        }
-
-        gmcf->delivery->connections = n;
-        return NGX_OK;
-    }
-
-    return NGX_ERROR;
+    return NGX_CONF_OK;
 }
 
 
@@ -283,25 +239,19 @@ ngx_http_guildlog_conf_delivery_unproved(ngx_conf_t *cf, ngx_command_t *cmd,
 {
     ngx_http_guildlog_main_conf_t *gmcf = conf;
 
-    ngx_str_t                     *args;
-    ngx_guildlog_delivery_conf_t  *delivery;
+    ngx_str_t  *args;
 
-    delivery = ngx_http_guildlog_delivery_conf(cf, gmcf);
-    if (delivery == NULL) {
-        return NGX_CONF_ERROR;
-    }
-
-    if (delivery->resend != NGX_CONF_UNSET) {
+    if (gmcf->delivery.resend != NGX_CONF_UNSET) {
         return "is duplicate";
     }
 
     args = cf->args->elts;
 
     if (ngx_strcmp(args[1].data, "resend") == 0) {
-        delivery->resend = 1;
+        gmcf->delivery.resend = 1;
 
     } else if (ngx_strcmp(args[1].data, "keep") == 0) {
-        delivery->resend = 0;
+        gmcf->delivery.resend = 0;
 
     } else {
         return "takes \"keep\" or \"resend\"";
@@ -311,28 +261,9 @@ ngx_http_guildlog_conf_delivery_unproved(ngx_conf_t *cf, ngx_command_t *cmd,
 }
 
 
-static ngx_guildlog_delivery_conf_t *
-ngx_http_guildlog_delivery_conf(ngx_conf_t *cf,
-    ngx_http_guildlog_main_conf_t *gmcf)
-{
-    if (gmcf->delivery == NULL) {
-        gmcf->delivery = ngx_pcalloc(cf->pool,
-                                     sizeof(ngx_guildlog_delivery_conf_t));
-
-        if (gmcf->delivery) {
-            gmcf->delivery->rate = NGX_CONF_UNSET_UINT;
-            gmcf->delivery->resend = NGX_CONF_UNSET;
-            gmcf->delivery->connections = NGX_HTTP_GUILDLOG_CONNECTIONS;
-        }
-    }
-
-    return gmcf->delivery;
-}
-
-
 static ngx_int_t
-ngx_http_guildlog_delivery_file(ngx_conf_t *cf, ngx_str_t *file, u_char *buf,
-    size_t size, ngx_str_t *text)
+conf_delivery_file(ngx_conf_t *cf, ngx_str_t *file, u_char *buf, size_t size,
+    ngx_str_t *text)
 {
     ssize_t  n;
 
@@ -363,8 +294,7 @@ ngx_http_guildlog_delivery_file(ngx_conf_t *cf, ngx_str_t *file, u_char *buf,
  */
 
 static ngx_int_t
-ngx_http_guildlog_bot_id(ngx_pool_t *pool, const ngx_str_t *token,
-    ngx_str_t *id)
+conf_delivery_bot_id(ngx_pool_t *pool, const ngx_str_t *token, ngx_str_t *id)
 {
     u_char     *dot;
     ngx_str_t   src;
@@ -410,7 +340,7 @@ ngx_http_guildlog_conf_delivery_init(ngx_conf_t *cf,
         return NGX_CONF_OK;
     }
 
-    delivery = gmcf->delivery;
+    delivery = &gmcf->delivery;
 
     if (delivery->platform.text.data == NULL) {
         ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
@@ -419,13 +349,8 @@ ngx_http_guildlog_conf_delivery_init(ngx_conf_t *cf,
         return NGX_CONF_ERROR;
     }
 
-    if (delivery->rate == NGX_CONF_UNSET_UINT) {
-        delivery->rate = NGX_HTTP_GUILDLOG_RATE;
-    }
-
-    if (delivery->resend == NGX_CONF_UNSET) {
-        delivery->resend = 0;
-    }
+    ngx_conf_init_uint_value(delivery->rate, CONF_DELIVERY_RATE);
+    ngx_conf_init_value(delivery->resend, 0);
 
     gmcf->delivers_to = ngx_http_guildlog_conf_database_find(cf,
                                                     &gmcf->delivery_database);
@@ -436,7 +361,7 @@ ngx_http_guildlog_conf_delivery_init(ngx_conf_t *cf,
     gmcf->delivers_to->delivery_connections = delivery->connections;
 
     if (delivery->node.len == 0
-        && ngx_http_guildlog_node(cf, &delivery->node) != NGX_OK)
+        && conf_delivery_name(cf, &delivery->node) != NGX_OK)
     {
         return NGX_CONF_ERROR;
     }
@@ -448,7 +373,7 @@ ngx_http_guildlog_conf_delivery_init(ngx_conf_t *cf,
 /* names the host and the nginx on it, in the same way after each start */
 
 static ngx_int_t
-ngx_http_guildlog_node(ngx_conf_t *cf, ngx_str_t *node)
+conf_delivery_name(ngx_conf_t *cf, ngx_str_t *node)
 {
     size_t   size;
     u_char  *p;
@@ -467,7 +392,7 @@ ngx_http_guildlog_node(ngx_conf_t *cf, ngx_str_t *node)
                 - node->data;
 
     for (p = node->data; p < node->data + node->len; p++) {
-        if (ngx_strchr(NGX_HTTP_GUILDLOG_NOT_IN_NODE, *p)) {
+        if (ngx_strchr(CONF_DELIVERY_NOT_IN_NODE, *p)) {
             *p = '-';
         }
     }

@@ -6,10 +6,22 @@
 #include "http/ngx_http_guildlog_conf.h"
 
 
-static ngx_int_t ngx_http_guildlog_keeper_param(ngx_conf_t *cf,
-    ngx_http_guildlog_main_conf_t *gmcf, ngx_str_t *arg);
-static ngx_int_t ngx_http_guildlog_hours(ngx_str_t *value, ngx_uint_t *from,
-    ngx_uint_t *to);
+static char *conf_keeper_database(ngx_conf_t *cf, void *field,
+    ngx_str_t *value);
+static char *conf_keeper_hours(ngx_conf_t *cf, void *field, ngx_str_t *value);
+
+
+static const ngx_http_guildlog_conf_param_t  conf_keeper_params[] = {
+    { "database", offsetof(ngx_http_guildlog_main_conf_t, keeper_databases),
+      NGX_HTTP_GUILDLOG_CONF_OTHER, 0, 0, conf_keeper_database },
+    { "hours", offsetof(ngx_http_guildlog_main_conf_t, keeper),
+      NGX_HTTP_GUILDLOG_CONF_OTHER, 0, 0, conf_keeper_hours },
+    { "budget", offsetof(ngx_http_guildlog_main_conf_t, keeper.budget),
+      NGX_HTTP_GUILDLOG_CONF_NUMBER, 256, 1000000, NULL },
+    { "interval", offsetof(ngx_http_guildlog_main_conf_t, keeper.interval),
+      NGX_HTTP_GUILDLOG_CONF_TIME, 1, 3600000, NULL },
+    { NULL, 0, NGX_HTTP_GUILDLOG_CONF_STRING, 0, 0, NULL }
+};
 
 
 /* guildlog_keeper on | off [hours=h-h] [budget=n] [interval=t] [database=n] */
@@ -19,9 +31,7 @@ ngx_http_guildlog_conf_keeper(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 {
     ngx_http_guildlog_main_conf_t *gmcf = conf;
 
-    ngx_int_t    rc;
-    ngx_str_t   *args;
-    ngx_uint_t   i;
+    ngx_str_t  *args;
 
     if (gmcf->keeper.on != NGX_CONF_UNSET) {
         return "is duplicate";
@@ -39,97 +49,51 @@ ngx_http_guildlog_conf_keeper(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
         return "takes \"off\", or \"on\" and its parameters";
     }
 
-    for (i = 2; i < cf->args->nelts; i++) {
-        rc = ngx_http_guildlog_keeper_param(cf, gmcf, &args[i]);
+    return ngx_http_guildlog_conf_params(cf, conf_keeper_params, gmcf, 2);
+}
 
-        if (rc != NGX_OK) {
-            ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "%s parameter \"%V\"",
-                               rc == NGX_DECLINED ? "duplicate" : "invalid",
-                               &args[i]);
+
+static char *
+conf_keeper_database(ngx_conf_t *cf, void *field, ngx_str_t *value)
+{
+    ngx_array_t **databases = field;
+
+    ngx_str_t   *name;
+    ngx_uint_t   i;
+
+    if (*databases == NULL) {
+        *databases = ngx_array_create(cf->pool, 1, sizeof(ngx_str_t));
+        if (*databases == NULL) {
             return NGX_CONF_ERROR;
         }
     }
+
+    name = (*databases)->elts;
+
+    for (i = 0; i < (*databases)->nelts; i++) {
+        if (ngx_guildlog_str_eq(&name[i], value)) {
+            return "duplicate";
+        }
+    }
+
+    name = ngx_array_push(*databases);
+    if (name == NULL) {
+        return NGX_CONF_ERROR;
+    }
+
+    *name = *value;
 
     return NGX_CONF_OK;
 }
 
 
-/* NGX_DECLINED: that database was named before */
-
-static ngx_int_t
-ngx_http_guildlog_keeper_param(ngx_conf_t *cf,
-    ngx_http_guildlog_main_conf_t *gmcf, ngx_str_t *arg)
-{
-    ngx_int_t                    n;
-    ngx_str_t                    value, *name;
-    ngx_uint_t                   i;
-    ngx_guildlog_keeper_conf_t  *keeper;
-
-    keeper = &gmcf->keeper;
-
-    if (ngx_http_guildlog_conf_is(arg, "database", &value)) {
-
-        if (gmcf->keeper_databases == NULL) {
-            gmcf->keeper_databases = ngx_array_create(cf->pool, 1,
-                                                      sizeof(ngx_str_t));
-            if (gmcf->keeper_databases == NULL) {
-                return NGX_ERROR;
-            }
-        }
-
-        name = gmcf->keeper_databases->elts;
-
-        for (i = 0; i < gmcf->keeper_databases->nelts; i++) {
-            if (ngx_guildlog_str_eq(&name[i], &value)) {
-                return NGX_DECLINED;
-            }
-        }
-
-        name = ngx_array_push(gmcf->keeper_databases);
-        if (name == NULL) {
-            return NGX_ERROR;
-        }
-
-        *name = value;
-        return NGX_OK;
-    }
-
-    if (ngx_http_guildlog_conf_is(arg, "hours", &value)) {
-        return ngx_http_guildlog_hours(&value, &keeper->from_hour,
-                                       &keeper->to_hour);
-    }
-
-    if (ngx_http_guildlog_conf_is(arg, "budget", &value)) {
-        n = ngx_atoi(value.data, value.len);
-
-        if (n < 256 || n > 1000000) {
-            return NGX_ERROR;
-        }
-
-        keeper->budget = n;
-        return NGX_OK;
-    }
-
-    if (ngx_http_guildlog_conf_is(arg, "interval", &value)) {
-        n = ngx_parse_time(&value, 0);
-
-        if (n < 1 || n > 3600000) {
-            return NGX_ERROR;
-        }
-
-        keeper->interval = n;
-        return NGX_OK;
-    }
-
-    return NGX_ERROR;
-}
-
-
 /* "2-5" is from 2:00 to 5:00, "22-3" goes over midnight, "0-24" is all day */
 
-static ngx_int_t
-ngx_http_guildlog_hours(ngx_str_t *value, ngx_uint_t *from, ngx_uint_t *to)
+static char *
+conf_keeper_hours(ngx_conf_t *cf, void *field, ngx_str_t *value)
 {
+    ngx_guildlog_keeper_conf_t *keeper = field;
+
     u_char     *dash, *end;
     ngx_int_t   first, last;
 
@@ -137,20 +101,20 @@ ngx_http_guildlog_hours(ngx_str_t *value, ngx_uint_t *from, ngx_uint_t *to)
     dash = ngx_strlchr(value->data, end, '-');
 
     if (dash == NULL) {
-        return NGX_ERROR;
+        return NGX_CONF_ERROR;
     }
 
     first = ngx_atoi(value->data, dash - value->data);
     last = ngx_atoi(dash + 1, end - dash - 1);
 
     if (first < 0 || first > 23 || last < 0 || last > 24 || first == last) {
-        return NGX_ERROR;
+        return NGX_CONF_ERROR;
     }
 
-    *from = first;
-    *to = last;
+    keeper->from_hour = first;
+    keeper->to_hour = last;
 
-    return NGX_OK;
+    return NGX_CONF_OK;
 }
 
 

@@ -7,18 +7,31 @@
 #include "shm/ngx_guildlog_limit.h"
 
 
-#define NGX_HTTP_GUILDLOG_REQUESTS  500
-#define NGX_HTTP_GUILDLOG_WINDOW    10000
+#define CONF_LIMIT_REQUESTS  500
+#define CONF_LIMIT_WINDOW    10000
 
 
-static ngx_shm_zone_t *ngx_http_guildlog_add_zone(ngx_conf_t *cf,
-    ngx_str_t *name, size_t size);
-static char *ngx_http_guildlog_limit_param(ngx_conf_t *cf,
-    ngx_http_guildlog_limit_conf_t *limit, ngx_str_t *arg);
-static char *ngx_http_guildlog_init_limit(ngx_conf_t *cf,
+static ngx_shm_zone_t *conf_limit_add_zone(ngx_conf_t *cf, ngx_str_t *name,
+    size_t size);
+static char *conf_limit_key(ngx_conf_t *cf, void *field, ngx_str_t *value);
+static char *conf_limit_init(ngx_conf_t *cf,
     ngx_http_guildlog_limit_conf_t *limit);
-static ngx_http_guildlog_limit_conf_t *ngx_http_guildlog_create_limit(
-    ngx_conf_t *cf);
+static ngx_http_guildlog_limit_conf_t *conf_limit_create(ngx_conf_t *cf);
+
+
+static const ngx_http_guildlog_conf_param_t  conf_limit_params[] = {
+    { "zone", offsetof(ngx_http_guildlog_limit_conf_t, zone_name),
+      NGX_HTTP_GUILDLOG_CONF_STRING, 0, 0, NULL },
+    { "key", offsetof(ngx_http_guildlog_limit_conf_t, key),
+      NGX_HTTP_GUILDLOG_CONF_OTHER, 0, 0, conf_limit_key },
+    { "requests", offsetof(ngx_http_guildlog_limit_conf_t, requests),
+      NGX_HTTP_GUILDLOG_CONF_NUMBER, 1, 1000000000, NULL },
+    { "window", offsetof(ngx_http_guildlog_limit_conf_t, window),
+      NGX_HTTP_GUILDLOG_CONF_TIME, 1, NGX_MAX_INT_T_VALUE, NULL },
+    { "dry_run", offsetof(ngx_http_guildlog_limit_conf_t, dry_run),
+      NGX_HTTP_GUILDLOG_CONF_WORD, 0, 0, NULL },
+    { NULL, 0, NGX_HTTP_GUILDLOG_CONF_STRING, 0, 0, NULL }
+};
 
 
 char *
@@ -52,13 +65,13 @@ ngx_http_guildlog_conf_limit_zone(ngx_conf_t *cf, ngx_command_t *cmd,
         return NGX_CONF_ERROR;
     }
 
-    return ngx_http_guildlog_add_zone(cf, &name, size) ? NGX_CONF_OK
-                                                       : NGX_CONF_ERROR;
+    return conf_limit_add_zone(cf, &name, size) ? NGX_CONF_OK
+                                                : NGX_CONF_ERROR;
 }
 
 
 static ngx_shm_zone_t *
-ngx_http_guildlog_add_zone(ngx_conf_t *cf, ngx_str_t *name, size_t size)
+conf_limit_add_zone(ngx_conf_t *cf, ngx_str_t *name, size_t size)
 {
     ngx_str_t                       prefixed;
     ngx_shm_zone_t                 *zone;
@@ -86,8 +99,7 @@ ngx_http_guildlog_add_zone(ngx_conf_t *cf, ngx_str_t *name, size_t size)
     if (name->len == sizeof("guildlog") - 1
         && ngx_strncmp(name->data, "guildlog", sizeof("guildlog") - 1) == 0)
     {
-        gmcf = ngx_http_conf_get_module_main_conf(cf,
-                                                  ngx_http_guildlog_module);
+        gmcf = ngx_http_conf_get_module_main_conf(cf, ngx_http_guildlog_module);
         gmcf->limit_zone = zone;
     }
 
@@ -102,9 +114,7 @@ ngx_http_guildlog_conf_limit(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 {
     ngx_http_guildlog_loc_conf_t *glcf = conf;
 
-    char                            *error;
     ngx_str_t                       *args;
-    ngx_uint_t                       i;
     ngx_http_guildlog_limit_conf_t  *limit;
 
     if (glcf->own_limit != NGX_CONF_UNSET_PTR) {
@@ -118,97 +128,55 @@ ngx_http_guildlog_conf_limit(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
         return NGX_CONF_OK;
     }
 
-    limit = ngx_http_guildlog_create_limit(cf);
+    limit = conf_limit_create(cf);
     if (limit == NULL) {
         return NGX_CONF_ERROR;
     }
 
-    for (i = 1; i < cf->args->nelts; i++) {
-        error = ngx_http_guildlog_limit_param(cf, limit, &args[i]);
-
-        if (error != NGX_CONF_OK) {
-            return error;
-        }
+    if (ngx_http_guildlog_conf_params(cf, conf_limit_params, limit, 1)
+        != NGX_CONF_OK)
+    {
+        return NGX_CONF_ERROR;
     }
 
     glcf->own_limit = limit;
 
-    return ngx_http_guildlog_init_limit(cf, limit);
+    return conf_limit_init(cf, limit);
 }
 
 
 static char *
-ngx_http_guildlog_limit_param(ngx_conf_t *cf,
-    ngx_http_guildlog_limit_conf_t *limit, ngx_str_t *arg)
+conf_limit_key(ngx_conf_t *cf, void *field, ngx_str_t *value)
 {
-    ngx_int_t                          n;
-    ngx_str_t                          value;
-    ngx_http_compile_complex_value_t   ccv;
+    ngx_http_complex_value_t **key = field;
 
-    if (ngx_strcmp(arg->data, "dry_run") == 0) {
-        limit->dry_run = 1;
-        return NGX_CONF_OK;
+    ngx_http_compile_complex_value_t  ccv;
+
+    *key = ngx_palloc(cf->pool, sizeof(ngx_http_complex_value_t));
+    if (*key == NULL) {
+        return NGX_CONF_ERROR;
     }
 
-    if (ngx_http_guildlog_conf_is(arg, "zone", &limit->zone_name)) {
-        return NGX_CONF_OK;
-    }
+    ngx_memzero(&ccv, sizeof(ngx_http_compile_complex_value_t));
 
-    if (ngx_http_guildlog_conf_is(arg, "requests", &value)) {
-        n = ngx_atoi(value.data, value.len);
+    ccv.cf = cf;
+    ccv.value = value;
+    ccv.complex_value = *key;
 
-        if (n < 1 || n > 1000000000) {
-            return ngx_http_guildlog_conf_invalid(cf, arg);
-        }
-
-        limit->requests = n;
-        return NGX_CONF_OK;
-    }
-
-    if (ngx_http_guildlog_conf_is(arg, "window", &value)) {
-        n = ngx_parse_time(&value, 0);
-
-        if (n < 1) {
-            return ngx_http_guildlog_conf_invalid(cf, arg);
-        }
-
-        limit->window = n;
-        return NGX_CONF_OK;
-    }
-
-    if (ngx_http_guildlog_conf_is(arg, "key", &value)) {
-        limit->key = ngx_palloc(cf->pool, sizeof(ngx_http_complex_value_t));
-        if (limit->key == NULL) {
-            return NGX_CONF_ERROR;
-        }
-
-        ngx_memzero(&ccv, sizeof(ngx_http_compile_complex_value_t));
-
-        ccv.cf = cf;
-        ccv.value = &value;
-        ccv.complex_value = limit->key;
-
-        if (ngx_http_compile_complex_value(&ccv) != NGX_OK) {
-            return NGX_CONF_ERROR;
-        }
-
-        return NGX_CONF_OK;
-    }
-
-    return ngx_http_guildlog_conf_invalid(cf, arg);
+    return ngx_http_compile_complex_value(&ccv) == NGX_OK ? NGX_CONF_OK
+                                                          : NGX_CONF_ERROR;
 }
 
 
 static char *
-ngx_http_guildlog_init_limit(ngx_conf_t *cf,
-    ngx_http_guildlog_limit_conf_t *limit)
+conf_limit_init(ngx_conf_t *cf, ngx_http_guildlog_limit_conf_t *limit)
 {
     u_char           *p;
     const ngx_str_t  *key;
 
     static const ngx_str_t  none = ngx_null_string;
 
-    limit->zone = ngx_http_guildlog_add_zone(cf, &limit->zone_name, 0);
+    limit->zone = conf_limit_add_zone(cf, &limit->zone_name, 0);
     if (limit->zone == NULL) {
         return NGX_CONF_ERROR;
     }
@@ -247,11 +215,9 @@ ngx_http_guildlog_conf_limit_default(ngx_conf_t *cf)
 {
     ngx_http_guildlog_limit_conf_t  *limit;
 
-    limit = ngx_http_guildlog_create_limit(cf);
+    limit = conf_limit_create(cf);
 
-    if (limit == NULL
-        || ngx_http_guildlog_init_limit(cf, limit) != NGX_CONF_OK)
-    {
+    if (limit == NULL || conf_limit_init(cf, limit) != NGX_CONF_OK) {
         return NULL;
     }
 
@@ -260,7 +226,7 @@ ngx_http_guildlog_conf_limit_default(ngx_conf_t *cf)
 
 
 static ngx_http_guildlog_limit_conf_t *
-ngx_http_guildlog_create_limit(ngx_conf_t *cf)
+conf_limit_create(ngx_conf_t *cf)
 {
     ngx_http_guildlog_limit_conf_t  *limit;
 
@@ -270,8 +236,8 @@ ngx_http_guildlog_create_limit(ngx_conf_t *cf)
     }
 
     ngx_str_set(&limit->zone_name, "guildlog");
-    limit->requests = NGX_HTTP_GUILDLOG_REQUESTS;
-    limit->window = NGX_HTTP_GUILDLOG_WINDOW;
+    limit->requests = CONF_LIMIT_REQUESTS;
+    limit->window = CONF_LIMIT_WINDOW;
 
     return limit;
 }

@@ -15,7 +15,7 @@
 typedef struct {
     ngx_http_core_loc_conf_t       *clcf;
     ngx_http_core_srv_conf_t       *cscf;
-} ngx_http_guildlog_operator_t;
+} conf_operator_t;
 
 
 /* a rule of ngx_http_access_module, whose types are private */
@@ -24,31 +24,31 @@ typedef struct {
     in_addr_t                       mask;
     in_addr_t                       addr;
     ngx_uint_t                      deny;
-} ngx_http_guildlog_rule_t;
+} conf_operator_rule_t;
 
 
-static ngx_uint_t ngx_http_guildlog_over_tcp(ngx_http_core_main_conf_t *cmcf,
+static ngx_uint_t conf_operator_over_tcp(ngx_http_core_main_conf_t *cmcf,
     ngx_http_core_srv_conf_t *cscf);
-static ngx_uint_t ngx_http_guildlog_serves_address(ngx_http_conf_addr_t *addr,
+static ngx_uint_t conf_operator_serves_address(ngx_http_conf_addr_t *addr,
     ngx_http_core_srv_conf_t *cscf);
-static ngx_uint_t ngx_http_guildlog_has_fence(ngx_conf_t *cf,
-    ngx_http_guildlog_operator_t *operator);
-static ngx_uint_t ngx_http_guildlog_denies(ngx_array_t *rules);
-static void *ngx_http_guildlog_said(ngx_conf_t *cf, const char *module,
+static ngx_uint_t conf_operator_has_fence(ngx_conf_t *cf,
+    conf_operator_t *operator);
+static ngx_uint_t conf_operator_denies(ngx_array_t *rules);
+static void *conf_operator_said(ngx_conf_t *cf, const char *module,
     ngx_http_core_loc_conf_t *clcf);
 
 
 ngx_int_t
 ngx_http_guildlog_conf_operator_add(ngx_conf_t *cf)
 {
-    ngx_http_guildlog_operator_t   *operator;
+    conf_operator_t                *operator;
     ngx_http_guildlog_main_conf_t  *gmcf;
 
     gmcf = ngx_http_conf_get_module_main_conf(cf, ngx_http_guildlog_module);
 
     if (gmcf->operators == NULL) {
         gmcf->operators = ngx_array_create(cf->pool, 2,
-                                      sizeof(ngx_http_guildlog_operator_t));
+                                      sizeof(conf_operator_t));
         if (gmcf->operators == NULL) {
             return NGX_ERROR;
         }
@@ -72,8 +72,8 @@ ngx_int_t
 ngx_http_guildlog_conf_operator_check(ngx_conf_t *cf)
 {
     ngx_uint_t                      i;
+    conf_operator_t                *operator;
     ngx_http_core_main_conf_t      *cmcf;
-    ngx_http_guildlog_operator_t   *operator;
     ngx_http_guildlog_main_conf_t  *gmcf;
 
     gmcf = ngx_http_conf_get_module_main_conf(cf, ngx_http_guildlog_module);
@@ -87,8 +87,8 @@ ngx_http_guildlog_conf_operator_check(ngx_conf_t *cf)
 
     for (i = 0; i < gmcf->operators->nelts; i++) {
 
-        if (ngx_http_guildlog_over_tcp(cmcf, operator[i].cscf)
-            && !ngx_http_guildlog_has_fence(cf, &operator[i]))
+        if (conf_operator_over_tcp(cmcf, operator[i].cscf)
+            && !conf_operator_has_fence(cf, &operator[i]))
         {
             ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
                                "\"guildlog_operator\" in location \"%V\" can "
@@ -106,7 +106,7 @@ ngx_http_guildlog_conf_operator_check(ngx_conf_t *cf)
 
 
 static ngx_uint_t
-ngx_http_guildlog_over_tcp(ngx_http_core_main_conf_t *cmcf,
+conf_operator_over_tcp(ngx_http_core_main_conf_t *cmcf,
     ngx_http_core_srv_conf_t *cscf)
 {
     ngx_uint_t             i, n;
@@ -130,7 +130,7 @@ ngx_http_guildlog_over_tcp(ngx_http_core_main_conf_t *cmcf,
         addr = port[i].addrs.elts;
 
         for (n = 0; n < port[i].addrs.nelts; n++) {
-            if (ngx_http_guildlog_serves_address(&addr[n], cscf)) {
+            if (conf_operator_serves_address(&addr[n], cscf)) {
                 return 1;
             }
         }
@@ -141,7 +141,7 @@ ngx_http_guildlog_over_tcp(ngx_http_core_main_conf_t *cmcf,
 
 
 static ngx_uint_t
-ngx_http_guildlog_serves_address(ngx_http_conf_addr_t *addr,
+conf_operator_serves_address(ngx_http_conf_addr_t *addr,
     ngx_http_core_srv_conf_t *cscf)
 {
     ngx_uint_t                  i;
@@ -160,8 +160,7 @@ ngx_http_guildlog_serves_address(ngx_http_conf_addr_t *addr,
 
 
 static ngx_uint_t
-ngx_http_guildlog_has_fence(ngx_conf_t *cf,
-    ngx_http_guildlog_operator_t *operator)
+conf_operator_has_fence(ngx_conf_t *cf, conf_operator_t *operator)
 {
     ngx_http_complex_value_t  *realm;
 #if (NGX_HTTP_SSL)
@@ -174,8 +173,8 @@ ngx_http_guildlog_has_fence(ngx_conf_t *cf,
     }
 #endif
 
-    realm = ngx_http_guildlog_said(cf, "ngx_http_auth_basic_module",
-                                   operator->clcf);
+    realm = conf_operator_said(cf, "ngx_http_auth_basic_module",
+                               operator->clcf);
 
     if (realm && !(realm->lengths == NULL && realm->value.len == 3
                    && ngx_strncmp(realm->value.data, "off", 3) == 0))
@@ -183,10 +182,10 @@ ngx_http_guildlog_has_fence(ngx_conf_t *cf,
         return 1;
     }
 
-    return ngx_http_guildlog_denies(ngx_http_guildlog_said(cf,
+    return conf_operator_denies(conf_operator_said(cf,
                                    "ngx_http_access_module", operator->clcf))
-           || ngx_http_guildlog_said(cf, "ngx_http_auth_request_module",
-                                     operator->clcf) != NULL;
+           || conf_operator_said(cf, "ngx_http_auth_request_module",
+                                 operator->clcf) != NULL;
 }
 
 
@@ -196,12 +195,12 @@ ngx_http_guildlog_has_fence(ngx_conf_t *cf,
  */
 
 static ngx_uint_t
-ngx_http_guildlog_denies(ngx_array_t *rules)
+conf_operator_denies(ngx_array_t *rules)
 {
-    ngx_uint_t                 i;
-    ngx_http_guildlog_rule_t  *rule;
+    ngx_uint_t             i;
+    conf_operator_rule_t  *rule;
 
-    if (rules == NULL || rules->size != sizeof(ngx_http_guildlog_rule_t)) {
+    if (rules == NULL || rules->size != sizeof(conf_operator_rule_t)) {
         return 0;
     }
 
@@ -225,7 +224,7 @@ ngx_http_guildlog_denies(ngx_array_t *rules)
  */
 
 static void *
-ngx_http_guildlog_said(ngx_conf_t *cf, const char *module,
+conf_operator_said(ngx_conf_t *cf, const char *module,
     ngx_http_core_loc_conf_t *clcf)
 {
     void         **conf;

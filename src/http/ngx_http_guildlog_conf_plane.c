@@ -7,8 +7,7 @@
 #include "http/ngx_http_guildlog_request.h"
 
 
-static ngx_uint_t ngx_http_guildlog_is_pattern(
-    ngx_http_core_loc_conf_t *clcf);
+static ngx_uint_t conf_plane_is_pattern(ngx_http_core_loc_conf_t *clcf);
 
 
 char *
@@ -122,7 +121,7 @@ ngx_http_guildlog_conf_plane_merge(ngx_conf_t *cf,
 
     if (conf->prefix.data == NULL) {
 
-        if (ngx_http_guildlog_is_pattern(clcf)) {
+        if (conf_plane_is_pattern(clcf)) {
             ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
                                "location \"%V\" does not tell the prefix of "
                                "its paths, \"%s\" needs it",
@@ -133,9 +132,7 @@ ngx_http_guildlog_conf_plane_merge(ngx_conf_t *cf,
         conf->prefix = clcf->name;
     }
 
-    while (conf->prefix.len
-           && conf->prefix.data[conf->prefix.len - 1] == '/')
-    {
+    while (conf->prefix.len && conf->prefix.data[conf->prefix.len - 1] == '/') {
         conf->prefix.len--;
     }
 
@@ -159,7 +156,7 @@ ngx_http_guildlog_conf_plane_merge(ngx_conf_t *cf,
 /* is the location a regular expression, or named, so that it has no prefix? */
 
 static ngx_uint_t
-ngx_http_guildlog_is_pattern(ngx_http_core_loc_conf_t *clcf)
+conf_plane_is_pattern(ngx_http_core_loc_conf_t *clcf)
 {
 #if (NGX_PCRE)
     if (clcf->regex) {

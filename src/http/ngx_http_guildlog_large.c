@@ -8,12 +8,12 @@
 #include "http/ngx_http_guildlog_response.h"
 
 
-#define NGX_HTTP_GUILDLOG_LARGE_STATUS  0
-#define NGX_HTTP_GUILDLOG_LARGE_BODY    1
-#define NGX_HTTP_GUILDLOG_LARGE_MORE    2
+#define LARGE_STATUS  0
+#define LARGE_BODY    1
+#define LARGE_MORE    2
 
 
-static ngx_int_t ngx_http_guildlog_large_ask(ngx_http_guildlog_call_t *call);
+static ngx_int_t large_ask(ngx_http_guildlog_call_t *call);
 
 
 /* in a subrequest the answer comes at once: parts need the connection */
@@ -54,12 +54,9 @@ ngx_http_guildlog_large_answer(ngx_http_guildlog_call_t *call,
     ngx_str_null(&more);
 
     if (result->outcome == NGX_GUILDLOG_DB_ROWS && result->rows == 1) {
-        status = ngx_guildlog_db_result_number(result, 0,
-                                              NGX_HTTP_GUILDLOG_LARGE_STATUS);
-        body = ngx_guildlog_db_result_value(result, 0,
-                                            NGX_HTTP_GUILDLOG_LARGE_BODY);
-        more = ngx_guildlog_db_result_value(result, 0,
-                                            NGX_HTTP_GUILDLOG_LARGE_MORE);
+        status = ngx_guildlog_db_result_number(result, 0, LARGE_STATUS);
+        body = ngx_guildlog_db_result_value(result, 0, LARGE_BODY);
+        more = ngx_guildlog_db_result_value(result, 0, LARGE_MORE);
     }
 
     if (call->parts == NULL) {
@@ -68,8 +65,7 @@ ngx_http_guildlog_large_answer(ngx_http_guildlog_call_t *call,
             return ngx_http_guildlog_response_result(call, result);
         }
 
-        if (ngx_http_guildlog_parts_begin(call, "an answer",
-                                          ngx_http_guildlog_large_ask)
+        if (ngx_http_guildlog_parts_begin(call, "an answer", large_ask)
             != NGX_OK)
         {
             return NGX_ERROR;
@@ -108,7 +104,7 @@ ngx_http_guildlog_large_answer(ngx_http_guildlog_call_t *call,
 
 
 static ngx_int_t
-ngx_http_guildlog_large_ask(ngx_http_guildlog_call_t *call)
+large_ask(ngx_http_guildlog_call_t *call)
 {
     return ngx_http_guildlog_call_ask(call, call->route->stmt + 1);
 }

@@ -8,18 +8,14 @@
 #include "http/ngx_http_guildlog_response.h"
 
 
-static ngx_uint_t ngx_http_guildlog_same_limit(
-    const ngx_http_guildlog_limit_conf_t *a,
+static ngx_uint_t limit_is_same(const ngx_http_guildlog_limit_conf_t *a,
     const ngx_http_guildlog_limit_conf_t *b);
-static ngx_int_t ngx_http_guildlog_take_one(ngx_http_request_t *r,
-    ngx_http_guildlog_ctx_t *ctx,
-    const ngx_http_guildlog_loc_conf_t *conf);
-static ngx_int_t ngx_http_guildlog_limit_key(ngx_http_request_t *r,
-    ngx_http_guildlog_ctx_t *ctx, const ngx_http_guildlog_limit_conf_t *limit,
-    ngx_str_t *key);
-static ngx_int_t ngx_http_guildlog_address(ngx_http_request_t *r,
-    ngx_str_t *address);
-static ngx_int_t ngx_http_guildlog_limit_headers(ngx_http_request_t *r,
+static ngx_int_t limit_take_one(ngx_http_request_t *r,
+    ngx_http_guildlog_ctx_t *ctx, const ngx_http_guildlog_loc_conf_t *conf);
+static ngx_int_t limit_key(ngx_http_request_t *r, ngx_http_guildlog_ctx_t *ctx,
+    const ngx_http_guildlog_limit_conf_t *limit, ngx_str_t *key);
+static ngx_int_t limit_address(ngx_http_request_t *r, ngx_str_t *address);
+static ngx_int_t limit_headers(ngx_http_request_t *r,
     ngx_http_guildlog_ctx_t *ctx);
 
 
@@ -42,10 +38,8 @@ ngx_http_guildlog_limit_charge(ngx_http_request_t *r,
         return NGX_OK;
     }
 
-    if (ctx->charged == NULL
-        || !ngx_http_guildlog_same_limit(ctx->charged, limit))
-    {
-        rc = ngx_http_guildlog_take_one(r, ctx, conf);
+    if (ctx->charged == NULL || !limit_is_same(ctx->charged, limit)) {
+        rc = limit_take_one(r, ctx, conf);
 
         if (rc != NGX_OK) {
             return rc == NGX_DECLINED ? NGX_OK : NGX_ERROR;
@@ -55,7 +49,7 @@ ngx_http_guildlog_limit_charge(ngx_http_request_t *r,
     ctx->charged = limit;
     ctx->limited = ctx->over && !limit->dry_run;
 
-    if (ngx_http_guildlog_limit_headers(r, ctx) != NGX_OK) {
+    if (limit_headers(r, ctx) != NGX_OK) {
         return NGX_ERROR;
     }
 
@@ -64,7 +58,7 @@ ngx_http_guildlog_limit_charge(ngx_http_request_t *r,
 
 
 static ngx_uint_t
-ngx_http_guildlog_same_limit(const ngx_http_guildlog_limit_conf_t *a,
+limit_is_same(const ngx_http_guildlog_limit_conf_t *a,
     const ngx_http_guildlog_limit_conf_t *b)
 {
     return a->zone == b->zone
@@ -75,8 +69,8 @@ ngx_http_guildlog_same_limit(const ngx_http_guildlog_limit_conf_t *a,
 /* sets ctx->over; NGX_DECLINED: the request has no key, it is not limited */
 
 static ngx_int_t
-ngx_http_guildlog_take_one(ngx_http_request_t *r,
-    ngx_http_guildlog_ctx_t *ctx, const ngx_http_guildlog_loc_conf_t *conf)
+limit_take_one(ngx_http_request_t *r, ngx_http_guildlog_ctx_t *ctx,
+    const ngx_http_guildlog_loc_conf_t *conf)
 {
     ngx_int_t                              rc;
     ngx_str_t                              key;
@@ -85,7 +79,7 @@ ngx_http_guildlog_take_one(ngx_http_request_t *r,
 
     limit = conf->limit;
 
-    rc = ngx_http_guildlog_limit_key(r, ctx, limit, &key);
+    rc = limit_key(r, ctx, limit, &key);
 
     if (rc != NGX_OK) {
         return rc;
@@ -117,9 +111,8 @@ ngx_http_guildlog_take_one(ngx_http_request_t *r,
 
 
 static ngx_int_t
-ngx_http_guildlog_limit_key(ngx_http_request_t *r,
-    ngx_http_guildlog_ctx_t *ctx, const ngx_http_guildlog_limit_conf_t *limit,
-    ngx_str_t *key)
+limit_key(ngx_http_request_t *r, ngx_http_guildlog_ctx_t *ctx,
+    const ngx_http_guildlog_limit_conf_t *limit, ngx_str_t *key)
 {
     u_char     *p;
     u_char      type;
@@ -141,7 +134,7 @@ ngx_http_guildlog_limit_key(ngx_http_request_t *r,
         type = 't';
 
     } else {
-        if (ngx_http_guildlog_address(r, &value) != NGX_OK) {
+        if (limit_address(r, &value) != NGX_OK) {
             return NGX_ERROR;
         }
 
@@ -169,7 +162,7 @@ ngx_http_guildlog_limit_key(ngx_http_request_t *r,
  */
 
 static ngx_int_t
-ngx_http_guildlog_address(ngx_http_request_t *r, ngx_str_t *address)
+limit_address(ngx_http_request_t *r, ngx_str_t *address)
 {
     struct sockaddr      *sa;
     struct sockaddr_in   *sin;
@@ -211,8 +204,7 @@ ngx_http_guildlog_address(ngx_http_request_t *r, ngx_str_t *address)
 
 
 static ngx_int_t
-ngx_http_guildlog_limit_headers(ngx_http_request_t *r,
-    ngx_http_guildlog_ctx_t *ctx)
+limit_headers(ngx_http_request_t *r, ngx_http_guildlog_ctx_t *ctx)
 {
     u_char      *p;
     ngx_str_t    value;

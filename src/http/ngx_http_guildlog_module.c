@@ -9,23 +9,22 @@
 #include "shm/ngx_guildlog_seats.h"
 
 
-#define NGX_HTTP_GUILDLOG_ZONE_SIZE   (10 * 1024 * 1024)
-#define NGX_HTTP_GUILDLOG_PAGE_CACHE  (8 * 1024 * 1024)
+#define MODULE_ZONE_SIZE   (10 * 1024 * 1024)
+#define MODULE_PAGE_CACHE  (8 * 1024 * 1024)
 
 
-static void *ngx_http_guildlog_create_main_conf(ngx_conf_t *cf);
-static char *ngx_http_guildlog_init_main_conf(ngx_conf_t *cf, void *conf);
-static void *ngx_http_guildlog_create_loc_conf(ngx_conf_t *cf);
-static char *ngx_http_guildlog_merge_loc_conf(ngx_conf_t *cf, void *parent,
-    void *child);
-static ngx_int_t ngx_http_guildlog_postconfiguration(ngx_conf_t *cf);
+static void *module_create_main_conf(ngx_conf_t *cf);
+static char *module_init_main_conf(ngx_conf_t *cf, void *conf);
+static void *module_create_loc_conf(ngx_conf_t *cf);
+static char *module_merge_loc_conf(ngx_conf_t *cf, void *parent, void *child);
+static ngx_int_t module_postconfiguration(ngx_conf_t *cf);
 
 
-#define NGX_HTTP_GUILDLOG_ANY_CONF                                            \
+#define MODULE_ANY_CONF                                                       \
     (NGX_HTTP_MAIN_CONF|NGX_HTTP_SRV_CONF|NGX_HTTP_LOC_CONF)
 
 
-static ngx_conf_enum_t  ngx_http_guildlog_log_levels[] = {
+static ngx_conf_enum_t  module_log_levels[] = {
     { ngx_string("info"), NGX_LOG_INFO },
     { ngx_string("notice"), NGX_LOG_NOTICE },
     { ngx_string("warn"), NGX_LOG_WARN },
@@ -34,7 +33,7 @@ static ngx_conf_enum_t  ngx_http_guildlog_log_levels[] = {
 };
 
 
-static ngx_command_t  ngx_http_guildlog_commands[] = {
+static ngx_command_t  module_commands[] = {
 
     { ngx_string("guildlog_database"),
       NGX_HTTP_MAIN_CONF|NGX_CONF_ANY,
@@ -86,21 +85,21 @@ static ngx_command_t  ngx_http_guildlog_commands[] = {
       NULL },
 
     { ngx_string("guildlog_key"),
-      NGX_HTTP_GUILDLOG_ANY_CONF|NGX_CONF_TAKE23|NGX_CONF_TAKE4,
+      MODULE_ANY_CONF|NGX_CONF_TAKE23|NGX_CONF_TAKE4,
       ngx_http_guildlog_conf_key,
       NGX_HTTP_LOC_CONF_OFFSET,
       0,
       NULL },
 
     { ngx_string("guildlog_issuer"),
-      NGX_HTTP_GUILDLOG_ANY_CONF|NGX_CONF_TAKE1,
+      MODULE_ANY_CONF|NGX_CONF_TAKE1,
       ngx_conf_set_str_slot,
       NGX_HTTP_LOC_CONF_OFFSET,
       offsetof(ngx_http_guildlog_loc_conf_t, issuer),
       NULL },
 
     { ngx_string("guildlog_auth"),
-      NGX_HTTP_GUILDLOG_ANY_CONF|NGX_CONF_TAKE12,
+      MODULE_ANY_CONF|NGX_CONF_TAKE12,
       ngx_http_guildlog_conf_auth,
       NGX_HTTP_LOC_CONF_OFFSET,
       0,
@@ -114,18 +113,18 @@ static ngx_command_t  ngx_http_guildlog_commands[] = {
       NULL },
 
     { ngx_string("guildlog_limit"),
-      NGX_HTTP_GUILDLOG_ANY_CONF|NGX_CONF_1MORE,
+      MODULE_ANY_CONF|NGX_CONF_1MORE,
       ngx_http_guildlog_conf_limit,
       NGX_HTTP_LOC_CONF_OFFSET,
       0,
       NULL },
 
     { ngx_string("guildlog_limit_log_level"),
-      NGX_HTTP_GUILDLOG_ANY_CONF|NGX_CONF_TAKE1,
+      MODULE_ANY_CONF|NGX_CONF_TAKE1,
       ngx_conf_set_enum_slot,
       NGX_HTTP_LOC_CONF_OFFSET,
       offsetof(ngx_http_guildlog_loc_conf_t, limit_log_level),
-      &ngx_http_guildlog_log_levels },
+      &module_log_levels },
 
     { ngx_string("guildlog_api"),
       NGX_HTTP_LOC_CONF|NGX_CONF_NOARGS|NGX_CONF_TAKE12,
@@ -142,7 +141,7 @@ static ngx_command_t  ngx_http_guildlog_commands[] = {
       NULL },
 
     { ngx_string("guildlog_max_body"),
-      NGX_HTTP_GUILDLOG_ANY_CONF|NGX_CONF_TAKE1,
+      MODULE_ANY_CONF|NGX_CONF_TAKE1,
       ngx_conf_set_size_slot,
       NGX_HTTP_LOC_CONF_OFFSET,
       offsetof(ngx_http_guildlog_loc_conf_t, max_body),
@@ -166,25 +165,25 @@ static ngx_command_t  ngx_http_guildlog_commands[] = {
 };
 
 
-static ngx_http_module_t  ngx_http_guildlog_module_ctx = {
+static ngx_http_module_t  module_ctx = {
     ngx_http_guildlog_variables_add,       /* preconfiguration */
-    ngx_http_guildlog_postconfiguration,   /* postconfiguration */
+    module_postconfiguration,   /* postconfiguration */
 
-    ngx_http_guildlog_create_main_conf,    /* create main configuration */
-    ngx_http_guildlog_init_main_conf,      /* init main configuration */
+    module_create_main_conf,    /* create main configuration */
+    module_init_main_conf,      /* init main configuration */
 
     NULL,                                  /* create server configuration */
     NULL,                                  /* merge server configuration */
 
-    ngx_http_guildlog_create_loc_conf,     /* create location configuration */
-    ngx_http_guildlog_merge_loc_conf       /* merge location configuration */
+    module_create_loc_conf,     /* create location configuration */
+    module_merge_loc_conf       /* merge location configuration */
 };
 
 
 ngx_module_t  ngx_http_guildlog_module = {
     NGX_MODULE_V1,
-    &ngx_http_guildlog_module_ctx,         /* module context */
-    ngx_http_guildlog_commands,            /* module directives */
+    &module_ctx,         /* module context */
+    module_commands,            /* module directives */
     NGX_HTTP_MODULE,                       /* module type */
     NULL,                                  /* init master */
     NULL,                                  /* init module */
@@ -198,7 +197,7 @@ ngx_module_t  ngx_http_guildlog_module = {
 
 
 static void *
-ngx_http_guildlog_create_main_conf(ngx_conf_t *cf)
+module_create_main_conf(ngx_conf_t *cf)
 {
     ngx_http_guildlog_main_conf_t  *gmcf;
 
@@ -220,18 +219,21 @@ ngx_http_guildlog_create_main_conf(ngx_conf_t *cf)
     gmcf->keeper.from_hour = 2;
     gmcf->keeper.to_hour = 5;
     gmcf->keeper.interval = 1000;
+    gmcf->delivery.rate = NGX_CONF_UNSET_UINT;
+    gmcf->delivery.resend = NGX_CONF_UNSET;
+    gmcf->delivery.connections = 3;
 
     return gmcf;
 }
 
 
 static char *
-ngx_http_guildlog_init_main_conf(ngx_conf_t *cf, void *conf)
+module_init_main_conf(ngx_conf_t *cf, void *conf)
 {
     ngx_http_guildlog_main_conf_t *gmcf = conf;
 
     ngx_conf_init_value(gmcf->keeper.on, 1);
-    ngx_conf_init_size_value(gmcf->page_cache, NGX_HTTP_GUILDLOG_PAGE_CACHE);
+    ngx_conf_init_size_value(gmcf->page_cache, MODULE_PAGE_CACHE);
 
     if (gmcf->keeper.on
         && ngx_http_guildlog_conf_keeper_init(cf, gmcf) != NGX_OK)
@@ -244,7 +246,7 @@ ngx_http_guildlog_init_main_conf(ngx_conf_t *cf, void *conf)
 
 
 static void *
-ngx_http_guildlog_create_loc_conf(ngx_conf_t *cf)
+module_create_loc_conf(ngx_conf_t *cf)
 {
     ngx_http_guildlog_loc_conf_t  *glcf;
 
@@ -275,7 +277,7 @@ ngx_http_guildlog_create_loc_conf(ngx_conf_t *cf)
 
 
 static char *
-ngx_http_guildlog_merge_loc_conf(ngx_conf_t *cf, void *parent, void *child)
+module_merge_loc_conf(ngx_conf_t *cf, void *parent, void *child)
 {
     ngx_http_guildlog_loc_conf_t *prev = parent;
     ngx_http_guildlog_loc_conf_t *conf = child;
@@ -343,7 +345,7 @@ ngx_http_guildlog_merge_loc_conf(ngx_conf_t *cf, void *parent, void *child)
 
 
 static ngx_int_t
-ngx_http_guildlog_postconfiguration(ngx_conf_t *cf)
+module_postconfiguration(ngx_conf_t *cf)
 {
     ngx_str_t                       name;
     ngx_http_handler_pt            *h;
@@ -361,7 +363,7 @@ ngx_http_guildlog_postconfiguration(ngx_conf_t *cf)
     }
 
     if (gmcf->limit_zone && gmcf->limit_zone->shm.size == 0) {
-        gmcf->limit_zone->shm.size = NGX_HTTP_GUILDLOG_ZONE_SIZE;
+        gmcf->limit_zone->shm.size = MODULE_ZONE_SIZE;
     }
 
     ngx_str_set(&name, "guildlog_stats");

@@ -17,9 +17,9 @@ struct ngx_http_guildlog_parts_s {
 };
 
 
-static void ngx_http_guildlog_parts_cleanup(void *data);
-static ngx_int_t ngx_http_guildlog_parts_next(ngx_http_guildlog_call_t *call);
-static void ngx_http_guildlog_parts_writer(ngx_http_request_t *r);
+static void parts_cleanup(void *data);
+static ngx_int_t parts_next(ngx_http_guildlog_call_t *call);
+static void parts_writer(ngx_http_request_t *r);
 
 
 ngx_int_t
@@ -41,7 +41,7 @@ ngx_http_guildlog_parts_begin(ngx_http_guildlog_call_t *call,
     parts->name = name;
     parts->ask = ask;
 
-    cln->handler = ngx_http_guildlog_parts_cleanup;
+    cln->handler = parts_cleanup;
     call->parts = parts;
     call->ctx->call = call;
 
@@ -50,7 +50,7 @@ ngx_http_guildlog_parts_begin(ngx_http_guildlog_call_t *call,
 
 
 static void
-ngx_http_guildlog_parts_cleanup(void *data)
+parts_cleanup(void *data)
 {
     ngx_http_guildlog_parts_t *parts = data;
 
@@ -154,14 +154,14 @@ ngx_http_guildlog_parts_send(ngx_http_guildlog_call_t *call, u_char *last,
     ngx_chain_update_chains(r->pool, &parts->free, &parts->busy, &out,
                             (ngx_buf_tag_t) &ngx_http_guildlog_module);
 
-    return ngx_http_guildlog_parts_next(call);
+    return parts_next(call);
 }
 
 
 /* asks for the next part, or waits until this one has left */
 
 static ngx_int_t
-ngx_http_guildlog_parts_next(ngx_http_guildlog_call_t *call)
+parts_next(ngx_http_guildlog_call_t *call)
 {
     ngx_event_t               *wev;
     ngx_http_request_t        *r;
@@ -187,7 +187,7 @@ ngx_http_guildlog_parts_next(ngx_http_guildlog_call_t *call)
     ngx_log_debug0(NGX_LOG_DEBUG_HTTP, r->connection->log, 0,
                    "guildlog parts: waits for the reader");
 
-    r->write_event_handler = ngx_http_guildlog_parts_writer;
+    r->write_event_handler = parts_writer;
 
     if (!wev->delayed) {
         ngx_add_timer(wev, clcf->send_timeout);
@@ -202,7 +202,7 @@ ngx_http_guildlog_parts_next(ngx_http_guildlog_call_t *call)
 
 
 static void
-ngx_http_guildlog_parts_writer(ngx_http_request_t *r)
+parts_writer(ngx_http_request_t *r)
 {
     ngx_int_t                   rc;
     ngx_chain_t                *out;
@@ -218,8 +218,7 @@ ngx_http_guildlog_parts_writer(ngx_http_request_t *r)
                    "guildlog parts: the connection is writable");
 
     if (c->write->timedout) {
-        ngx_log_error(NGX_LOG_INFO, c->log, NGX_ETIMEDOUT,
-                      "client timed out");
+        ngx_log_error(NGX_LOG_INFO, c->log, NGX_ETIMEDOUT, "client timed out");
         c->timedout = 1;
         ngx_http_finalize_request(r, NGX_HTTP_REQUEST_TIME_OUT);
         return;
@@ -232,7 +231,7 @@ ngx_http_guildlog_parts_writer(ngx_http_request_t *r)
         ngx_chain_update_chains(r->pool, &parts->free, &parts->busy, &out,
                                 (ngx_buf_tag_t) &ngx_http_guildlog_module);
 
-        rc = ngx_http_guildlog_parts_next(call);
+        rc = parts_next(call);
     }
 
     if (rc != NGX_BUSY) {
@@ -248,8 +247,7 @@ ngx_http_guildlog_parts_writer(ngx_http_request_t *r)
  */
 
 ngx_int_t
-ngx_http_guildlog_parts_abort(ngx_http_guildlog_call_t *call,
-    const char *cause)
+ngx_http_guildlog_parts_abort(ngx_http_guildlog_call_t *call, const char *cause)
 {
     struct linger        linger;
     ngx_http_request_t  *r;

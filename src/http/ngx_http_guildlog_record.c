@@ -11,20 +11,19 @@
 
 
 /* bytes of entries in a slice, which takes a few ms */
-#define NGX_HTTP_GUILDLOG_RECORD_SLICE  (128 * 1024)
+#define RECORD_SLICE  (128 * 1024)
 
 
-static ngx_int_t ngx_http_guildlog_record_read(
-    ngx_http_guildlog_call_t *call);
-static ngx_int_t ngx_http_guildlog_record_yield(ngx_http_guildlog_call_t *call);
-static void ngx_http_guildlog_record_yield_cleanup(void *data);
-static void ngx_http_guildlog_record_slice(ngx_event_t *ev);
-static ngx_int_t ngx_http_guildlog_record_send(
-    ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result);
-static void ngx_http_guildlog_record_count(ngx_str_t *counts);
-static ngx_uint_t ngx_http_guildlog_record_is_apart(
-    ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result);
-static void ngx_http_guildlog_record_log(ngx_http_guildlog_call_t *call,
+static ngx_int_t record_read(ngx_http_guildlog_call_t *call);
+static ngx_int_t record_yield(ngx_http_guildlog_call_t *call);
+static void record_yield_cleanup(void *data);
+static void record_slice(ngx_event_t *ev);
+static ngx_int_t record_send(ngx_http_guildlog_call_t *call,
+    ngx_guildlog_db_result_t *result);
+static void record_count(ngx_str_t *counts);
+static ngx_uint_t record_is_apart(ngx_http_guildlog_call_t *call,
+    ngx_guildlog_db_result_t *result);
+static void record_log(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result);
 
 
@@ -51,21 +50,21 @@ ngx_http_guildlog_record_bound(ngx_http_guildlog_call_t *call)
         return NGX_ERROR;
     }
 
-    return ngx_http_guildlog_record_read(call);
+    return record_read(call);
 }
 
 
 static ngx_int_t
-ngx_http_guildlog_record_read(ngx_http_guildlog_call_t *call)
+record_read(ngx_http_guildlog_call_t *call)
 {
     ngx_int_t  rc;
     ngx_str_t  error;
 
-    rc = ngx_guildlog_batch_read(call->batch, NGX_HTTP_GUILDLOG_RECORD_SLICE,
+    rc = ngx_guildlog_batch_read(call->batch, RECORD_SLICE,
                                  &call->args[call->nargs], &error);
 
     if (rc == NGX_AGAIN) {
-        return ngx_http_guildlog_record_yield(call);
+        return record_yield(call);
     }
 
     if (rc == NGX_DECLINED) {
@@ -86,7 +85,7 @@ ngx_http_guildlog_record_read(ngx_http_guildlog_call_t *call)
 /* goes on in the next iteration of the event loop */
 
 static ngx_int_t
-ngx_http_guildlog_record_yield(ngx_http_guildlog_call_t *call)
+record_yield(ngx_http_guildlog_call_t *call)
 {
     ngx_http_request_t  *r;
     ngx_http_cleanup_t  *cln;
@@ -99,12 +98,12 @@ ngx_http_guildlog_record_yield(ngx_http_guildlog_call_t *call)
             return NGX_ERROR;
         }
 
-        cln->handler = ngx_http_guildlog_record_yield_cleanup;
+        cln->handler = record_yield_cleanup;
         cln->data = call;
 
         call->fd = r->connection->fd;
 
-        call->slice.handler = ngx_http_guildlog_record_slice;
+        call->slice.handler = record_slice;
         call->slice.data = call;
         call->slice.log = r->connection->log;
 
@@ -127,7 +126,7 @@ ngx_http_guildlog_record_yield(ngx_http_guildlog_call_t *call)
 
 
 static void
-ngx_http_guildlog_record_yield_cleanup(void *data)
+record_yield_cleanup(void *data)
 {
     ngx_http_guildlog_call_t *call = data;
 
@@ -142,7 +141,7 @@ ngx_http_guildlog_record_yield_cleanup(void *data)
 
 
 static void
-ngx_http_guildlog_record_slice(ngx_event_t *ev)
+record_slice(ngx_event_t *ev)
 {
     ngx_http_guildlog_call_t *call = ev->data;
 
@@ -151,10 +150,10 @@ ngx_http_guildlog_record_slice(ngx_event_t *ev)
 
     r = call->request;
 
-    ngx_http_guildlog_record_yield_cleanup(call);
+    record_yield_cleanup(call);
     ngx_http_set_log_request(r->connection->log, r);
 
-    rc = ngx_http_guildlog_record_read(call);
+    rc = record_read(call);
 
     ngx_http_guildlog_call_finish(r, rc == NGX_AGAIN ? NGX_BUSY : rc);
 }
@@ -167,7 +166,7 @@ ngx_http_guildlog_record_answer(ngx_http_guildlog_call_t *call,
     const ngx_guildlog_stmt_t  *stmt;
 
     if (call->apart) {
-        ngx_http_guildlog_record_log(call, result);
+        record_log(call, result);
 
         if (ngx_guildlog_db_result_number(result, 0, 0)
                == NGX_HTTP_SERVICE_UNAVAILABLE
@@ -178,13 +177,11 @@ ngx_http_guildlog_record_answer(ngx_http_guildlog_call_t *call,
             return NGX_ERROR;
         }
 
-        return ngx_http_guildlog_record_send(call, result);
+        return record_send(call, result);
     }
 
-    if (call->guild.len
-        || !ngx_http_guildlog_record_is_apart(call, result))
-    {
-        return ngx_http_guildlog_record_send(call, result);
+    if (call->guild.len || !record_is_apart(call, result)) {
+        return record_send(call, result);
     }
 
     ngx_log_debug0(NGX_LOG_DEBUG_HTTP, call->request->connection->log, 0,
@@ -202,14 +199,13 @@ ngx_http_guildlog_record_answer(ngx_http_guildlog_call_t *call,
 
 
 static ngx_int_t
-ngx_http_guildlog_record_send(ngx_http_guildlog_call_t *call,
-    ngx_guildlog_db_result_t *result)
+record_send(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
 {
     ngx_str_t  counts;
 
     if (ngx_http_guildlog_response_row_status(result)) {
         counts = ngx_guildlog_db_result_value(result, 0, 2);
-        ngx_http_guildlog_record_count(&counts);
+        record_count(&counts);
     }
 
     return ngx_http_guildlog_response_result(call, result);
@@ -217,7 +213,7 @@ ngx_http_guildlog_record_send(ngx_http_guildlog_call_t *call,
 
 
 static void
-ngx_http_guildlog_record_count(ngx_str_t *counts)
+record_count(ngx_str_t *counts)
 {
     ngx_uint_t                    i;
     ngx_uint_t                    n[NGX_GUILDLOG_ENTRY_LAST];
@@ -236,7 +232,7 @@ ngx_http_guildlog_record_count(ngx_str_t *counts)
 /* may the cause be one server of the batch? */
 
 static ngx_uint_t
-ngx_http_guildlog_record_is_apart(ngx_http_guildlog_call_t *call,
+record_is_apart(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result)
 {
     static const char *const   others[] = {
@@ -268,8 +264,7 @@ ngx_http_guildlog_record_is_apart(ngx_http_guildlog_call_t *call,
 /* which servers failed, and why */
 
 static void
-ngx_http_guildlog_record_log(ngx_http_guildlog_call_t *call,
-    ngx_guildlog_db_result_t *result)
+record_log(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
 {
     size_t         i;
     json_t        *counts, *fault;
@@ -286,8 +281,7 @@ ngx_http_guildlog_record_log(ngx_http_guildlog_call_t *call,
 
     json_array_foreach(json_object_get(counts, "faults"), i, fault) {
         ngx_log_error(NGX_LOG_ERR, call->request->connection->log, 0,
-                      "a batch of many servers: %s",
-                      json_string_value(fault));
+                      "a batch of many servers: %s", json_string_value(fault));
     }
 
     json_decref(counts);

@@ -9,21 +9,18 @@
 #include "http/ngx_http_guildlog_response.h"
 
 
-static ngx_int_t ngx_http_guildlog_admit(ngx_http_guildlog_call_t *call);
-static ngx_int_t ngx_http_guildlog_refuse_unread(
-    ngx_http_guildlog_call_t *call);
-static ngx_int_t ngx_http_guildlog_match(ngx_http_guildlog_call_t *call);
-static ngx_uint_t ngx_http_guildlog_is_ambiguous(ngx_http_request_t *r,
-    ngx_str_t *sent);
-static ngx_int_t ngx_http_guildlog_method_not_allowed(
-    ngx_http_guildlog_call_t *call, ngx_uint_t methods);
-static ngx_int_t ngx_http_guildlog_permit(ngx_http_guildlog_call_t *call);
-static ngx_int_t ngx_http_guildlog_bind(ngx_http_guildlog_call_t *call);
-static void ngx_http_guildlog_bind_bot(ngx_http_guildlog_call_t *call,
-    ngx_str_t *bot);
-static ngx_int_t ngx_http_guildlog_skip(ngx_http_guildlog_call_t *call);
-static ngx_int_t ngx_http_guildlog_bind_body(ngx_http_guildlog_call_t *call);
-static ngx_int_t ngx_http_guildlog_submit(ngx_http_guildlog_call_t *call);
+static ngx_int_t request_admit(ngx_http_guildlog_call_t *call);
+static ngx_int_t request_refuse_unread(ngx_http_guildlog_call_t *call);
+static ngx_int_t request_match(ngx_http_guildlog_call_t *call);
+static ngx_uint_t request_is_ambiguous(ngx_http_request_t *r, ngx_str_t *sent);
+static ngx_int_t request_method_not_allowed(ngx_http_guildlog_call_t *call,
+    ngx_uint_t methods);
+static ngx_int_t request_permit(ngx_http_guildlog_call_t *call);
+static ngx_int_t request_bind(ngx_http_guildlog_call_t *call);
+static void request_bind_bot(ngx_http_guildlog_call_t *call, ngx_str_t *bot);
+static ngx_int_t request_skip(ngx_http_guildlog_call_t *call);
+static ngx_int_t request_bind_body(ngx_http_guildlog_call_t *call);
+static ngx_int_t request_submit(ngx_http_guildlog_call_t *call);
 
 
 _Static_assert(NGX_GUILDLOG_GET == NGX_HTTP_GET
@@ -37,20 +34,19 @@ _Static_assert(NGX_GUILDLOG_GET == NGX_HTTP_GET
 
 /* in the order of ngx_guildlog_route_kind_e */
 
-static const ngx_http_guildlog_endpoint_t  ngx_http_guildlog_endpoints[] = {
-    { ngx_http_guildlog_bind_body, ngx_http_guildlog_submit,
-      ngx_http_guildlog_response_result },
+static const ngx_http_guildlog_endpoint_t  request_endpoints[] = {
+    { request_bind_body, request_submit, ngx_http_guildlog_response_result },
     { NULL, ngx_http_guildlog_large_start, ngx_http_guildlog_large_answer },
-    { ngx_http_guildlog_bind_body, ngx_http_guildlog_token_start,
+    { request_bind_body, ngx_http_guildlog_token_start,
       ngx_http_guildlog_token_answer },
     { NULL, ngx_http_guildlog_page_start, ngx_http_guildlog_page_answer },
     { NULL, ngx_http_guildlog_export_start, ngx_http_guildlog_export_answer },
     { NULL, ngx_http_guildlog_stream_start, ngx_http_guildlog_stream_answer },
     { NULL, ngx_http_guildlog_troubleshoot_start,
       ngx_http_guildlog_troubleshoot_answer },
-    { ngx_http_guildlog_bind_body, ngx_http_guildlog_trouble_test_start,
+    { request_bind_body, ngx_http_guildlog_trouble_test_start,
       ngx_http_guildlog_trouble_test_answer },
-    { ngx_http_guildlog_record_bound, ngx_http_guildlog_submit,
+    { ngx_http_guildlog_record_bound, request_submit,
       ngx_http_guildlog_record_answer }
 };
 
@@ -82,23 +78,23 @@ ngx_http_guildlog_request_handler(ngx_http_request_t *r)
 
     call->ctx->served = 1;
 
-    rc = ngx_http_guildlog_admit(call);
+    rc = request_admit(call);
 
     if (rc == NGX_OK) {
-        rc = ngx_http_guildlog_match(call);
+        rc = request_match(call);
     }
 
     if (rc == NGX_OK) {
-        rc = ngx_http_guildlog_permit(call);
+        rc = request_permit(call);
     }
 
     if (rc == NGX_OK) {
-        rc = ngx_http_guildlog_bind(call);
+        rc = request_bind(call);
     }
 
     if (rc == NGX_OK) {
         rc = call->route->body ? ngx_http_guildlog_body_read(call)
-                               : ngx_http_guildlog_skip(call);
+                               : request_skip(call);
     }
 
     if (rc == NGX_AGAIN) {
@@ -112,7 +108,7 @@ ngx_http_guildlog_request_handler(ngx_http_request_t *r)
 /* verifies the token, and charges the rate limit */
 
 static ngx_int_t
-ngx_http_guildlog_admit(ngx_http_guildlog_call_t *call)
+request_admit(ngx_http_guildlog_call_t *call)
 {
     ngx_int_t                 rc;
     ngx_http_request_t       *r;
@@ -149,7 +145,7 @@ ngx_http_guildlog_admit(ngx_http_guildlog_call_t *call)
     if (r->http_state == NGX_HTTP_READING_REQUEST_STATE
         && r->headers_in.authorization == NULL)
     {
-        return ngx_http_guildlog_refuse_unread(call);
+        return request_refuse_unread(call);
     }
 
     if (ngx_http_guildlog_response_challenge(r, ctx) != NGX_OK) {
@@ -166,7 +162,7 @@ ngx_http_guildlog_admit(ngx_http_guildlog_call_t *call)
  */
 
 static ngx_int_t
-ngx_http_guildlog_refuse_unread(ngx_http_guildlog_call_t *call)
+request_refuse_unread(ngx_http_guildlog_call_t *call)
 {
     ngx_uint_t  status;
 
@@ -186,7 +182,7 @@ ngx_http_guildlog_refuse_unread(ngx_http_guildlog_call_t *call)
 
 
 static ngx_int_t
-ngx_http_guildlog_match(ngx_http_guildlog_call_t *call)
+request_match(ngx_http_guildlog_call_t *call)
 {
     u_char              *p;
     ngx_str_t            sent, path;
@@ -209,7 +205,7 @@ ngx_http_guildlog_match(ngx_http_guildlog_call_t *call)
 
     case 0:
         if (r->error_page && path.len <= call->conf->prefix.len + 1) {
-            return ngx_http_guildlog_refuse_unread(call);
+            return request_refuse_unread(call);
         }
 
         break;
@@ -220,7 +216,7 @@ ngx_http_guildlog_match(ngx_http_guildlog_call_t *call)
         break;
 
     default:
-        return ngx_http_guildlog_refuse_unread(call);
+        return request_refuse_unread(call);
     }
 
     if (path.len < call->conf->prefix.len
@@ -234,7 +230,7 @@ ngx_http_guildlog_match(ngx_http_guildlog_call_t *call)
     path.data += call->conf->prefix.len;
     path.len -= call->conf->prefix.len;
 
-    if (ngx_http_guildlog_is_ambiguous(r, &sent)) {
+    if (request_is_ambiguous(r, &sent)) {
         return ngx_http_guildlog_call_refuse(call, NGX_HTTP_NOT_FOUND, NULL);
     }
 
@@ -244,7 +240,7 @@ ngx_http_guildlog_match(ngx_http_guildlog_call_t *call)
     call->ctx->route = call->route;
 
     if (call->route) {
-        call->endpoint = &ngx_http_guildlog_endpoints[call->route->kind];
+        call->endpoint = &request_endpoints[call->route->kind];
 
         ngx_log_debug2(NGX_LOG_DEBUG_HTTP, r->connection->log, 0,
                        "guildlog endpoint \"%s\", server \"%V\"",
@@ -253,7 +249,7 @@ ngx_http_guildlog_match(ngx_http_guildlog_call_t *call)
     }
 
     if (methods) {
-        return ngx_http_guildlog_method_not_allowed(call, methods);
+        return request_method_not_allowed(call, methods);
     }
 
     return ngx_http_guildlog_call_refuse(call, NGX_HTTP_NOT_FOUND, NULL);
@@ -267,7 +263,7 @@ ngx_http_guildlog_match(ngx_http_guildlog_call_t *call)
  */
 
 static ngx_uint_t
-ngx_http_guildlog_is_ambiguous(ngx_http_request_t *r, ngx_str_t *sent)
+request_is_ambiguous(ngx_http_request_t *r, ngx_str_t *sent)
 {
     if (r->quoted_uri
         && ngx_strlcasestrn(sent->data, sent->data + sent->len,
@@ -284,8 +280,7 @@ ngx_http_guildlog_is_ambiguous(ngx_http_request_t *r, ngx_str_t *sent)
 
 
 static ngx_int_t
-ngx_http_guildlog_method_not_allowed(ngx_http_guildlog_call_t *call,
-    ngx_uint_t methods)
+request_method_not_allowed(ngx_http_guildlog_call_t *call, ngx_uint_t methods)
 {
     u_char     *p;
     ngx_str_t   allow;
@@ -320,8 +315,7 @@ ngx_http_guildlog_method_not_allowed(ngx_http_guildlog_call_t *call,
 
     allow.len = p - allow.data;
 
-    if (ngx_http_guildlog_response_header(call->request, "Allow",
-                                          &allow)
+    if (ngx_http_guildlog_response_header(call->request, "Allow", &allow)
         == NULL)
     {
         return NGX_ERROR;
@@ -332,7 +326,7 @@ ngx_http_guildlog_method_not_allowed(ngx_http_guildlog_call_t *call,
 
 
 static ngx_int_t
-ngx_http_guildlog_permit(ngx_http_guildlog_call_t *call)
+request_permit(ngx_http_guildlog_call_t *call)
 {
     ngx_http_guildlog_ctx_t  *ctx;
 
@@ -372,7 +366,7 @@ ngx_http_guildlog_permit(ngx_http_guildlog_call_t *call)
  */
 
 static ngx_int_t
-ngx_http_guildlog_bind(ngx_http_guildlog_call_t *call)
+request_bind(ngx_http_guildlog_call_t *call)
 {
     ngx_int_t                     rc;
     ngx_str_t                     error, bot;
@@ -391,7 +385,7 @@ ngx_http_guildlog_bind(ngx_http_guildlog_call_t *call)
         call->args[call->nargs++] = call->ctx->token.jti;
         call->args[call->nargs++] = call->guild;
 
-        ngx_http_guildlog_bind_bot(call, &bot);
+        request_bind_bot(call, &bot);
 
         if (call->ctx->token.kind == NGX_GUILDLOG_ADMIN) {
             ngx_str_set(&call->args[call->nargs], "1");
@@ -405,7 +399,7 @@ ngx_http_guildlog_bind(ngx_http_guildlog_call_t *call)
         call->args[call->nargs++] = call->guild;
 
         if (route->kind == NGX_GUILDLOG_RECORD) {
-            ngx_http_guildlog_bind_bot(call, &bot);
+            request_bind_bot(call, &bot);
         }
     }
 
@@ -438,7 +432,7 @@ ngx_http_guildlog_bind(ngx_http_guildlog_call_t *call)
 
 
 static void
-ngx_http_guildlog_bind_bot(ngx_http_guildlog_call_t *call, ngx_str_t *bot)
+request_bind_bot(ngx_http_guildlog_call_t *call, ngx_str_t *bot)
 {
     if (bot->data) {
         ngx_str_set(&call->args[call->nargs], "1");
@@ -453,7 +447,7 @@ ngx_http_guildlog_bind_bot(ngx_http_guildlog_call_t *call, ngx_str_t *bot)
 /* the endpoint takes no body: one that comes is discarded */
 
 static ngx_int_t
-ngx_http_guildlog_skip(ngx_http_guildlog_call_t *call)
+request_skip(ngx_http_guildlog_call_t *call)
 {
     ngx_int_t            rc;
     ngx_http_request_t  *r;
@@ -496,7 +490,7 @@ ngx_http_guildlog_skip(ngx_http_guildlog_call_t *call)
 /* the body, an object or an array of objects, is the last argument */
 
 static ngx_int_t
-ngx_http_guildlog_bind_body(ngx_http_guildlog_call_t *call)
+request_bind_body(ngx_http_guildlog_call_t *call)
 {
     json_t     *json;
     ngx_int_t   rc;
@@ -541,7 +535,7 @@ ngx_http_guildlog_bind_body(ngx_http_guildlog_call_t *call)
 
 
 static ngx_int_t
-ngx_http_guildlog_submit(ngx_http_guildlog_call_t *call)
+request_submit(ngx_http_guildlog_call_t *call)
 {
     return ngx_http_guildlog_call_ask(call, call->route->stmt);
 }

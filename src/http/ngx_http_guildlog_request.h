@@ -70,8 +70,7 @@ ngx_int_t ngx_http_guildlog_stream_answer(ngx_http_guildlog_call_t *call,
 
 /* ngx_http_guildlog_trouble.c and ngx_http_guildlog_trouble_test.c */
 
-ngx_int_t ngx_http_guildlog_troubleshoot_start(
-    ngx_http_guildlog_call_t *call);
+ngx_int_t ngx_http_guildlog_troubleshoot_start(ngx_http_guildlog_call_t *call);
 ngx_int_t ngx_http_guildlog_troubleshoot_answer(
     ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result);
 

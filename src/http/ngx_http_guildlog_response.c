@@ -11,16 +11,15 @@
 typedef struct {
     const char                    *class;   /* beginning of an SQLSTATE */
     ngx_uint_t                     status;
-} ngx_http_guildlog_sqlstate_t;
+} response_sqlstate_t;
 
 
-static ngx_int_t ngx_http_guildlog_send_row(ngx_http_guildlog_call_t *call,
+static ngx_int_t response_send_row(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result);
-static ngx_int_t ngx_http_guildlog_send_revoked(
-    ngx_http_guildlog_call_t *call);
-static ngx_int_t ngx_http_guildlog_send_refusal(
-    ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result);
-static ngx_int_t ngx_http_guildlog_send_failure(ngx_http_request_t *r,
+static ngx_int_t response_send_revoked(ngx_http_guildlog_call_t *call);
+static ngx_int_t response_send_refusal(ngx_http_guildlog_call_t *call,
+    ngx_guildlog_db_result_t *result);
+static ngx_int_t response_send_failure(ngx_http_request_t *r,
     ngx_uint_t status);
 
 
@@ -29,7 +28,7 @@ static ngx_int_t ngx_http_guildlog_send_failure(ngx_http_request_t *r,
  * is a mistake of the module or of the schema: 500, and the error log has it.
  */
 
-static const ngx_http_guildlog_sqlstate_t  ngx_http_guildlog_sqlstates[] = {
+static const response_sqlstate_t  response_sqlstates[] = {
     { "08",    NGX_HTTP_SERVICE_UNAVAILABLE },  /* connection */
     { "25006", NGX_HTTP_SERVICE_UNAVAILABLE },  /* a standby */
     { "40",    NGX_HTTP_SERVICE_UNAVAILABLE },  /* deadlock, serialization */
@@ -50,10 +49,10 @@ ngx_http_guildlog_response_result(ngx_http_guildlog_call_t *call,
     switch (result->outcome) {
 
     case NGX_GUILDLOG_DB_ROWS:
-        return ngx_http_guildlog_send_row(call, result);
+        return response_send_row(call, result);
 
     case NGX_GUILDLOG_DB_REFUSED:
-        return ngx_http_guildlog_send_refusal(call, result);
+        return response_send_refusal(call, result);
 
     case NGX_GUILDLOG_DB_TIMEOUT:
         status = NGX_HTTP_INTERNAL_SERVER_ERROR;
@@ -67,12 +66,12 @@ ngx_http_guildlog_response_result(ngx_http_guildlog_call_t *call,
         status = NGX_HTTP_SERVICE_UNAVAILABLE;
     }
 
-    return ngx_http_guildlog_send_failure(call->request, status);
+    return response_send_failure(call->request, status);
 }
 
 
 static ngx_int_t
-ngx_http_guildlog_send_row(ngx_http_guildlog_call_t *call,
+response_send_row(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result)
 {
     int64_t              taken;
@@ -88,12 +87,11 @@ ngx_http_guildlog_send_row(ngx_http_guildlog_call_t *call,
         ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
                       "\"%s\" returned no status: %ui rows of %ui columns",
                       call->route->stmt->name, result->rows, result->columns);
-        return ngx_http_guildlog_send_failure(r,
-                                              NGX_HTTP_INTERNAL_SERVER_ERROR);
+        return response_send_failure(r, NGX_HTTP_INTERNAL_SERVER_ERROR);
     }
 
     if (status == NGX_HTTP_UNAUTHORIZED) {
-        return ngx_http_guildlog_send_revoked(call);
+        return response_send_revoked(call);
     }
 
     if (ngx_guildlog_db_result_keep(result, r->pool) != NGX_OK) {
@@ -146,15 +144,14 @@ ngx_http_guildlog_response_has_log(ngx_http_guildlog_call_t *call,
         return 1;
 
     case NGX_HTTP_UNAUTHORIZED:
-        *rc = ngx_http_guildlog_send_revoked(call);
+        *rc = response_send_revoked(call);
         return 0;
     }
 
     ngx_log_error(NGX_LOG_ERR, call->request->connection->log, 0,
                   "\"%s\" returned no head", call->route->stmt->name);
 
-    *rc = ngx_http_guildlog_send_failure(call->request,
-                                         NGX_HTTP_INTERNAL_SERVER_ERROR);
+    *rc = response_send_failure(call->request, NGX_HTTP_INTERNAL_SERVER_ERROR);
     return 0;
 }
 
@@ -170,8 +167,7 @@ ngx_http_guildlog_response_log_status(ngx_guildlog_db_result_t *result)
         return 0;
     }
 
-    status = ngx_guildlog_db_result_number(result, 0,
-                                           NGX_HTTP_GUILDLOG_LOG_ID);
+    status = ngx_guildlog_db_result_number(result, 0, NGX_HTTP_GUILDLOG_LOG_ID);
 
     return status == NGX_ERROR ? 0 : (ngx_uint_t) status;
 }
@@ -180,7 +176,7 @@ ngx_http_guildlog_response_log_status(ngx_guildlog_db_result_t *result)
 /* the token is ours, but the database says that it was revoked */
 
 static ngx_int_t
-ngx_http_guildlog_send_revoked(ngx_http_guildlog_call_t *call)
+response_send_revoked(ngx_http_guildlog_call_t *call)
 {
     call->ctx->cause = NGX_GUILDLOG_AUTH_REVOKED;
 
@@ -227,7 +223,7 @@ ngx_http_guildlog_response_challenge(ngx_http_request_t *r,
  */
 
 static ngx_int_t
-ngx_http_guildlog_send_refusal(ngx_http_guildlog_call_t *call,
+response_send_refusal(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result)
 {
     ngx_int_t            status;
@@ -251,7 +247,7 @@ ngx_http_guildlog_send_refusal(ngx_http_guildlog_call_t *call,
         }
     }
 
-    return ngx_http_guildlog_send_failure(r,
+    return response_send_failure(r,
                  ngx_http_guildlog_response_failed(result,
                                                    call->route->stmt->name,
                                                    r->connection->log));
@@ -262,13 +258,13 @@ ngx_uint_t
 ngx_http_guildlog_response_failed(ngx_guildlog_db_result_t *result,
     const char *name, ngx_log_t *log)
 {
-    const ngx_http_guildlog_sqlstate_t  *s;
+    const response_sqlstate_t  *s;
 
     if (result->outcome != NGX_GUILDLOG_DB_REFUSED) {
         return 0;
     }
 
-    for (s = ngx_http_guildlog_sqlstates; /* void */ ; s++) {
+    for (s = response_sqlstates; /* void */ ; s++) {
         if (ngx_strncmp(result->sqlstate, s->class, ngx_strlen(s->class))
             == 0)
         {
@@ -284,7 +280,7 @@ ngx_http_guildlog_response_failed(ngx_guildlog_db_result_t *result,
 
 
 static ngx_int_t
-ngx_http_guildlog_send_failure(ngx_http_request_t *r, ngx_uint_t status)
+response_send_failure(ngx_http_request_t *r, ngx_uint_t status)
 {
     static const ngx_str_t  unavailable =
         ngx_string("the database is not available, try again later");
@@ -325,7 +321,7 @@ ngx_http_guildlog_response_final(ngx_http_request_t *r, ngx_int_t rc)
 
     r->keepalive = 0;
 
-    return ngx_http_guildlog_send_failure(r, NGX_HTTP_INTERNAL_SERVER_ERROR);
+    return response_send_failure(r, NGX_HTTP_INTERNAL_SERVER_ERROR);
 }
 
 

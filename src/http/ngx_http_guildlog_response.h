@@ -22,8 +22,7 @@ ngx_int_t ngx_http_guildlog_response_send(ngx_http_request_t *r,
  * What finalizes the request, by what a step or an answer returned.  After
  * NGX_ERROR the answer is 500, unless another one has begun.
  */
-ngx_int_t ngx_http_guildlog_response_final(ngx_http_request_t *r,
-    ngx_int_t rc);
+ngx_int_t ngx_http_guildlog_response_final(ngx_http_request_t *r, ngx_int_t rc);
 
 /* {"error": …}, or {} without a text */
 ngx_int_t ngx_http_guildlog_response_error(ngx_http_request_t *r,

@@ -8,21 +8,21 @@
 
 
 /* s; when a seat will be free is not known */
-#define NGX_HTTP_GUILDLOG_SEAT_RETRY  10
+#define SEAT_RETRY  10
 
 
 typedef struct {
     ngx_uint_t                     most;     /* a token */
     ngx_str_t                      error;
-} ngx_http_guildlog_seats_t;
+} seat_rule_t;
 
 
-static void ngx_http_guildlog_seat_cleanup(void *data);
+static void seat_cleanup(void *data);
 
 
 /* in the order of ngx_guildlog_seat_e */
 
-static const ngx_http_guildlog_seats_t  ngx_http_guildlog_seats[] = {
+static const seat_rule_t  seat_rules[] = {
     { 20, ngx_string("a token has at most 20 streams open") },
     { 4, ngx_string("a token has at most 4 exports open") }
 };
@@ -31,10 +31,10 @@ static const ngx_http_guildlog_seats_t  ngx_http_guildlog_seats[] = {
 ngx_int_t
 ngx_http_guildlog_seat(ngx_http_guildlog_call_t *call)
 {
-    ngx_int_t                         rc;
-    ngx_http_cleanup_t               *cln;
-    ngx_guildlog_seat_e               kind;
-    const ngx_http_guildlog_seats_t  *seats;
+    ngx_int_t            rc;
+    const seat_rule_t   *seats;
+    ngx_http_cleanup_t  *cln;
+    ngx_guildlog_seat_e  kind;
 
     /* there is no token on the operator plane */
 
@@ -61,7 +61,7 @@ ngx_http_guildlog_seat(ngx_http_guildlog_call_t *call)
         return NGX_ERROR;
     }
 
-    seats = &ngx_http_guildlog_seats[kind];
+    seats = &seat_rules[kind];
 
     rc = ngx_guildlog_seats_take(ngx_http_guildlog_worker.seats,
                                  &call->ctx->token.jti, kind, seats->most,
@@ -72,7 +72,7 @@ ngx_http_guildlog_seat(ngx_http_guildlog_call_t *call)
 
     if (rc == NGX_OK) {
         if (call->seat) {
-            cln->handler = ngx_http_guildlog_seat_cleanup;
+            cln->handler = seat_cleanup;
             cln->data = call;
         }
 
@@ -80,7 +80,7 @@ ngx_http_guildlog_seat(ngx_http_guildlog_call_t *call)
     }
 
     if (ngx_http_guildlog_response_header_number(call->request, "Retry-After",
-                                                 NGX_HTTP_GUILDLOG_SEAT_RETRY)
+                                                 SEAT_RETRY)
         != NGX_OK)
     {
         return NGX_ERROR;
@@ -92,7 +92,7 @@ ngx_http_guildlog_seat(ngx_http_guildlog_call_t *call)
 
 
 static void
-ngx_http_guildlog_seat_cleanup(void *data)
+seat_cleanup(void *data)
 {
     ngx_http_guildlog_call_t *call = data;
 

@@ -14,190 +14,177 @@
 #include "http/ngx_http_guildlog_status_form.h"
 
 
-#define NGX_HTTP_GUILDLOG_STATUS_CODE  (NGX_INT_T_LEN + 1)
+#define STATUS_CODE  (NGX_INT_T_LEN + 1)
 
-#define ngx_http_guildlog_metric_gauge(name)                                  \
-    ngx_http_guildlog_status_gauge, NGX_GUILDLOG_GAUGE_##name, 0, NULL, NULL, 0
-#define ngx_http_guildlog_metric_count(name)                                  \
-    ngx_http_guildlog_status_count, NGX_GUILDLOG_COUNT_##name, 0, NULL, NULL, 0
-
-
-static void ngx_http_guildlog_status_gauge(
-    ngx_http_guildlog_status_form_t *form);
-static void ngx_http_guildlog_status_oldest(
-    ngx_http_guildlog_status_form_t *form);
-static void ngx_http_guildlog_status_figures_age(
-    ngx_http_guildlog_status_form_t *form);
-static void ngx_http_guildlog_status_lanes(
-    ngx_http_guildlog_status_form_t *form);
-static void ngx_http_guildlog_status_count(
-    ngx_http_guildlog_status_form_t *form);
-static void ngx_http_guildlog_status_words(
-    ngx_http_guildlog_status_form_t *form);
-static void ngx_http_guildlog_status_calls(
-    ngx_http_guildlog_status_form_t *form);
-static void ngx_http_guildlog_status_tasks(
-    ngx_http_guildlog_status_form_t *form);
-static void ngx_http_guildlog_status_requests(
-    ngx_http_guildlog_status_form_t *form);
-static void ngx_http_guildlog_status_request_times(
-    ngx_http_guildlog_status_form_t *form);
-static void ngx_http_guildlog_status_statement_times(
-    ngx_http_guildlog_status_form_t *form);
-static void ngx_http_guildlog_status_statement_errors(
-    ngx_http_guildlog_status_form_t *form);
-static const char *ngx_http_guildlog_status_code(u_char *buf, ngx_uint_t code,
-    const char *word);
-static const char *ngx_http_guildlog_status_route(ngx_uint_t i);
+#define status_metric_gauge(name)                                             \
+    status_gauge, NGX_GUILDLOG_GAUGE_##name, 0, NULL, NULL, 0
+#define status_metric_count(name)                                             \
+    status_count, NGX_GUILDLOG_COUNT_##name, 0, NULL, NULL, 0
 
 
-static const ngx_http_guildlog_metric_t  ngx_http_guildlog_metrics[] = {
+static void status_gauge(ngx_http_guildlog_status_form_t *form);
+static void status_oldest(ngx_http_guildlog_status_form_t *form);
+static void status_figures_age(ngx_http_guildlog_status_form_t *form);
+static void status_lanes(ngx_http_guildlog_status_form_t *form);
+static void status_count(ngx_http_guildlog_status_form_t *form);
+static void status_words(ngx_http_guildlog_status_form_t *form);
+static void status_calls(ngx_http_guildlog_status_form_t *form);
+static void status_tasks(ngx_http_guildlog_status_form_t *form);
+static void status_requests(ngx_http_guildlog_status_form_t *form);
+static void status_request_times(ngx_http_guildlog_status_form_t *form);
+static void status_statement_times(ngx_http_guildlog_status_form_t *form);
+static void status_statement_errors(ngx_http_guildlog_status_form_t *form);
+static const char *status_code(u_char *buf, ngx_uint_t code, const char *word);
+static const char *status_route(ngx_uint_t i);
+
+
+static const ngx_http_guildlog_metric_t  status_metrics[] = {
     { "database_connections", "gauge", "Open connections to PostgreSQL.",
-      ngx_http_guildlog_metric_gauge(CONNECTIONS) },
+      status_metric_gauge(CONNECTIONS) },
     { "database_busy", "gauge", "Connections with a statement in flight.",
-      ngx_http_guildlog_metric_gauge(BUSY) },
+      status_metric_gauge(BUSY) },
     { "database_queued", "gauge", "Statements that wait for a connection.",
-      ngx_http_guildlog_metric_gauge(QUEUED) },
+      status_metric_gauge(QUEUED) },
     { "stream_listeners", "gauge", "Open live tails.",
-      ngx_http_guildlog_metric_gauge(LISTENERS) },
+      status_metric_gauge(LISTENERS) },
     { "database_connects_total", "counter", "Connections established.",
-      ngx_http_guildlog_metric_count(CONNECTS) },
+      status_metric_count(CONNECTS) },
     { "database_connect_failures_total", "counter",
       "Connections that could not be established.",
-      ngx_http_guildlog_metric_count(CONNECT_FAILURES) },
+      status_metric_count(CONNECT_FAILURES) },
     { "database_lost_total", "counter",
       "Connections that broke after they were established.",
-      ngx_http_guildlog_metric_count(LOST) },
+      status_metric_count(LOST) },
     { "database_waits_total", "counter",
       "Statements that had to wait for a connection.",
-      ngx_http_guildlog_metric_count(WAITS) },
+      status_metric_count(WAITS) },
     { "database_wait_seconds_total", "counter",
       "Time that statements waited for a connection.",
-      ngx_http_guildlog_status_count, NGX_GUILDLOG_COUNT_WAIT_US, 1,
+      status_count, NGX_GUILDLOG_COUNT_WAIT_US, 1,
       NULL, NULL, 0 },
     { "database_queue_full_total", "counter",
       "Statements refused because the queue was full.",
-      ngx_http_guildlog_metric_count(QUEUE_FULL) },
+      status_metric_count(QUEUE_FULL) },
     { "database_share_waits_total", "counter",
       "Statements that waited for others of their server.",
-      ngx_http_guildlog_metric_count(SHARE_WAITS) },
+      status_metric_count(SHARE_WAITS) },
     { "database_share_refused_total", "counter",
       "Statements refused because their server's share was in use.",
-      ngx_http_guildlog_metric_count(SHARE_TAKEN) },
+      status_metric_count(SHARE_TAKEN) },
     { "database_timeouts_total", "counter",
       "Statements that missed their deadline.",
-      ngx_http_guildlog_metric_count(TIMEOUTS) },
+      status_metric_count(TIMEOUTS) },
     { "database_retries_total", "counter", "Statements sent a second time.",
-      ngx_http_guildlog_metric_count(RETRIES) },
+      status_metric_count(RETRIES) },
     { "limited_total", "counter", "Requests refused by a rate limit.",
-      ngx_http_guildlog_metric_count(LIMITED) },
+      status_metric_count(LIMITED) },
     { "limited_dry_run_total", "counter",
       "Requests that a rate limit in dry run would have refused.",
-      ngx_http_guildlog_metric_count(LIMITED_DRY) },
+      status_metric_count(LIMITED_DRY) },
     { "limit_evicted_total", "counter",
       "Windows dropped early because the zone was full.",
-      ngx_http_guildlog_metric_count(EVICTED) },
+      status_metric_count(EVICTED) },
     { "held_taken_back_total", "counter",
       "Held entries that active ignore took back.",
-      ngx_http_guildlog_metric_count(TAKEN_BACK) },
+      status_metric_count(TAKEN_BACK) },
     { "batches_apart_total", "counter",
       "Batches of many servers that had to be recorded server by server.",
-      ngx_http_guildlog_metric_count(APART) },
+      status_metric_count(APART) },
     { "page_cache_hits_total", "counter",
       "Pages of a log that were answered from a worker's memory.",
-      ngx_http_guildlog_metric_count(PAGES_KEPT) },
+      status_metric_count(PAGES_KEPT) },
     { "delivery_leases_lost_total", "counter",
       "Shards that went to another machine without being given away.",
-      ngx_http_guildlog_metric_count(LEASES_LOST) },
+      status_metric_count(LEASES_LOST) },
     { "delivery_parked_total", "counter",
       "Times that a lane was set aside because the database refused "
       "something of it.",
-      ngx_http_guildlog_metric_count(PARKED) },
+      status_metric_count(PARKED) },
     { "auth_total", "counter",
       "Tokens verified, by the result.",
-      ngx_http_guildlog_status_words,
+      status_words,
       offsetof(ngx_guildlog_stats_shared_t, auth), 0,
       "cause", ngx_http_guildlog_access_causes, NGX_GUILDLOG_AUTH_LAST },
     { "entries_total", "counter",
       "Entries sent to be recorded, by what became of them.",
-      ngx_http_guildlog_status_words,
+      status_words,
       offsetof(ngx_guildlog_stats_shared_t, entries), 0,
       "outcome", ngx_guildlog_entry_outcomes, NGX_GUILDLOG_ENTRY_LAST },
     { "platform_requests_total", "counter",
       "Requests to the platform by what was asked, what it came to and the "
       "status.",
-      ngx_http_guildlog_status_calls, 0, 0,
+      status_calls, 0, 0,
       "call class status", NULL, 0 },
     { "platform_limited_total", "counter",
       "Requests that the platform limited, by the limit's scope.",
-      ngx_http_guildlog_status_words,
+      status_words,
       offsetof(ngx_guildlog_stats_shared_t, traffic.limited), 0,
       "scope", ngx_guildlog_traffic_scopes, NGX_GUILDLOG_TRAFFIC_SCOPES },
     { "delivery_entries_total", "counter",
       "Entries by how their delivery ended.",
-      ngx_http_guildlog_status_words,
+      status_words,
       offsetof(ngx_guildlog_stats_shared_t, traffic.entries), 0,
       "outcome", ngx_guildlog_traffic_ends, NGX_GUILDLOG_TRAFFIC_ENDS },
     { "delivery_doubts_total", "counter",
       "Messages in doubt, by what reading the channel told.",
-      ngx_http_guildlog_status_words,
+      status_words,
       offsetof(ngx_guildlog_stats_shared_t, traffic.doubts), 0,
       "result", ngx_guildlog_traffic_doubts, NGX_GUILDLOG_DOUBT_LAST },
     { "platform_sending", "gauge",
       "Requests of delivery that the platform has not answered yet.",
-      ngx_http_guildlog_metric_gauge(SENDING) },
+      status_metric_gauge(SENDING) },
     { "platform_invalid_requests", "gauge",
       "Requests of the last ten minutes that count for a ban at 10000.",
-      ngx_http_guildlog_metric_gauge(INVALID) },
+      status_metric_gauge(INVALID) },
     { "delivery_shards", "gauge",
       "Shards, of 64, whose lanes are delivered here.",
-      ngx_http_guildlog_metric_gauge(SHARDS) },
+      status_metric_gauge(SHARDS) },
     { "delivery_secret_mismatch", "gauge",
       "1: the secret is not that of the stored webhooks, nothing is delivered "
       "here.",
-      ngx_http_guildlog_metric_gauge(MISFIT) },
+      status_metric_gauge(MISFIT) },
     { "delivery_backlog", "gauge",
       "Entries that wait in lanes delivered here.",
-      ngx_http_guildlog_metric_gauge(BACKLOG) },
+      status_metric_gauge(BACKLOG) },
     { "delivery_held", "gauge", "Entries held for active ignore.",
-      ngx_http_guildlog_metric_gauge(HELD) },
+      status_metric_gauge(HELD) },
     { "delivery_oldest_seconds", "gauge",
       "Age of the oldest entry that waits in a lane that is not paused.",
-      ngx_http_guildlog_status_oldest, 0, 1,
+      status_oldest, 0, 1,
       NULL, NULL, 0 },
     { "delivery_figures_age_seconds", "gauge",
       "Since the database told backlog, lanes and the oldest entry.",
-      ngx_http_guildlog_status_figures_age, 0, 1,
+      status_figures_age, 0, 1,
       NULL, NULL, 0 },
     { "delivery_lanes", "gauge", "Lanes delivered here, by state.",
-      ngx_http_guildlog_status_lanes, 0, 0,
+      status_lanes, 0, 0,
       "state", NULL, 0 },
     { "keeper_age_seconds", "gauge", "Since a task last succeeded.",
-      ngx_http_guildlog_status_tasks, offsetof(ngx_guildlog_task_t, at), 0,
+      status_tasks, offsetof(ngx_guildlog_task_t, at), 0,
       "task", NULL, 0 },
     { "keeper_last_seconds", "gauge", "What its last turn took.",
-      ngx_http_guildlog_status_tasks, offsetof(ngx_guildlog_task_t, took_us), 1,
+      status_tasks, offsetof(ngx_guildlog_task_t, took_us), 1,
       "task", NULL, 0 },
     { "keeper_lag", "gauge", "What is left to it, in its own unit.",
-      ngx_http_guildlog_status_tasks, offsetof(ngx_guildlog_task_t, lag), 0,
+      status_tasks, offsetof(ngx_guildlog_task_t, lag), 0,
       "task", NULL, 0 },
     { "keeper_errors_total", "counter", "Its turns that failed.",
-      ngx_http_guildlog_status_tasks, offsetof(ngx_guildlog_task_t, errors), 0,
+      status_tasks, offsetof(ngx_guildlog_task_t, errors), 0,
       "task", NULL, 0 },
     { "keeper_parked", "gauge", "Servers that it leaves out.",
-      ngx_http_guildlog_status_tasks, offsetof(ngx_guildlog_task_t, parked), 0,
+      status_tasks, offsetof(ngx_guildlog_task_t, parked), 0,
       "task", NULL, 0 },
     { "requests_total", "counter", "Requests by endpoint and status.",
-      ngx_http_guildlog_status_requests, 0, 0,
+      status_requests, 0, 0,
       "endpoint status", NULL, 0 },
     { "request_seconds", "histogram", "Time from request to answer.",
-      ngx_http_guildlog_status_request_times, 0, 0,
+      status_request_times, 0, 0,
       "endpoint", NULL, 0 },
     { "statement_seconds", "histogram", "Time from sent to answered.",
-      ngx_http_guildlog_status_statement_times, 0, 0,
+      status_statement_times, 0, 0,
       "statement", NULL, 0 },
     { "statement_errors_total", "counter", "Statements that failed.",
-      ngx_http_guildlog_status_statement_errors, 0, 0,
+      status_statement_errors, 0, 0,
       "statement", NULL, 0 },
     { NULL, NULL, NULL, NULL, 0, 0, NULL, NULL, 0 }
 };
@@ -231,7 +218,7 @@ ngx_http_guildlog_status_handler(ngx_http_request_t *r)
 
     ngx_http_guildlog_status_form_init(&form, r->pool, prometheus);
 
-    for (metric = ngx_http_guildlog_metrics; metric->name; metric++) {
+    for (metric = status_metrics; metric->name; metric++) {
         ngx_http_guildlog_status_form_metric(&form, metric);
     }
 
@@ -246,7 +233,7 @@ ngx_http_guildlog_status_handler(ngx_http_request_t *r)
 
 
 static void
-ngx_http_guildlog_status_gauge(ngx_http_guildlog_status_form_t *form)
+status_gauge(ngx_http_guildlog_status_form_t *form)
 {
     ngx_uint_t  n;
 
@@ -258,7 +245,7 @@ ngx_http_guildlog_status_gauge(ngx_http_guildlog_status_form_t *form)
 
 
 static void
-ngx_http_guildlog_status_oldest(ngx_http_guildlog_status_form_t *form)
+status_oldest(ngx_http_guildlog_status_form_t *form)
 {
     ngx_uint_t  ms;
 
@@ -270,7 +257,7 @@ ngx_http_guildlog_status_oldest(ngx_http_guildlog_status_form_t *form)
 
 
 static void
-ngx_http_guildlog_status_figures_age(ngx_http_guildlog_status_form_t *form)
+status_figures_age(ngx_http_guildlog_status_form_t *form)
 {
     time_t  age, told;
 
@@ -287,7 +274,7 @@ ngx_http_guildlog_status_figures_age(ngx_http_guildlog_status_form_t *form)
 
 
 static void
-ngx_http_guildlog_status_lanes(ngx_http_guildlog_status_form_t *form)
+status_lanes(ngx_http_guildlog_status_form_t *form)
 {
     ngx_uint_t                        n;
     const ngx_guildlog_lane_gauge_t  *lane;
@@ -302,7 +289,7 @@ ngx_http_guildlog_status_lanes(ngx_http_guildlog_status_form_t *form)
 
 
 static void
-ngx_http_guildlog_status_count(ngx_http_guildlog_status_form_t *form)
+status_count(ngx_http_guildlog_status_form_t *form)
 {
     ngx_atomic_t  *count;
 
@@ -314,7 +301,7 @@ ngx_http_guildlog_status_count(ngx_http_guildlog_status_form_t *form)
 
 
 static void
-ngx_http_guildlog_status_words(ngx_http_guildlog_status_form_t *form)
+status_words(ngx_http_guildlog_status_form_t *form)
 {
     ngx_uint_t                         i;
     ngx_atomic_t                      *n;
@@ -332,9 +319,9 @@ ngx_http_guildlog_status_words(ngx_http_guildlog_status_form_t *form)
 
 
 static void
-ngx_http_guildlog_status_calls(ngx_http_guildlog_status_form_t *form)
+status_calls(ngx_http_guildlog_status_form_t *form)
 {
-    u_char                   status[NGX_HTTP_GUILDLOG_STATUS_CODE];
+    u_char                   status[STATUS_CODE];
     ngx_uint_t               i, j, k, n;
     ngx_guildlog_traffic_t  *traffic;
 
@@ -356,9 +343,9 @@ ngx_http_guildlog_status_calls(ngx_http_guildlog_status_form_t *form)
 
                 ngx_http_guildlog_status_form_sample(form,
                     ngx_guildlog_traffic_classes[j],
-                    ngx_http_guildlog_status_code(status,
-                                                  ngx_guildlog_traffic_codes[k],
-                                                  k ? "other" : "none"),
+                    status_code(status,
+                                ngx_guildlog_traffic_codes[k],
+                                k ? "other" : "none"),
                     n);
             }
         }
@@ -367,7 +354,7 @@ ngx_http_guildlog_status_calls(ngx_http_guildlog_status_form_t *form)
 
 
 static void
-ngx_http_guildlog_status_tasks(ngx_http_guildlog_status_form_t *form)
+status_tasks(ngx_http_guildlog_status_form_t *form)
 {
     ngx_uint_t            i, n;
     ngx_guildlog_task_t  *task;
@@ -392,9 +379,9 @@ ngx_http_guildlog_status_tasks(ngx_http_guildlog_status_form_t *form)
 
 
 static void
-ngx_http_guildlog_status_requests(ngx_http_guildlog_status_form_t *form)
+status_requests(ngx_http_guildlog_status_form_t *form)
 {
-    u_char                        status[NGX_HTTP_GUILDLOG_STATUS_CODE];
+    u_char                        status[STATUS_CODE];
     ngx_uint_t                    i, j, n;
     ngx_guildlog_stats_shared_t  *shared;
 
@@ -406,8 +393,7 @@ ngx_http_guildlog_status_requests(ngx_http_guildlog_status_form_t *form)
             continue;
         }
 
-        ngx_http_guildlog_status_form_group(form,
-                                            ngx_http_guildlog_status_route(i));
+        ngx_http_guildlog_status_form_group(form, status_route(i));
 
         for (j = 0; j < NGX_GUILDLOG_STATS_CODES; j++) {
 
@@ -415,9 +401,7 @@ ngx_http_guildlog_status_requests(ngx_http_guildlog_status_form_t *form)
 
             if (n) {
                 ngx_http_guildlog_status_form_sample(form,
-                    ngx_http_guildlog_status_code(status,
-                                                  ngx_guildlog_stats_codes[j],
-                                                  "other"),
+                    status_code(status, ngx_guildlog_stats_codes[j], "other"),
                     NULL, n);
             }
         }
@@ -426,20 +410,20 @@ ngx_http_guildlog_status_requests(ngx_http_guildlog_status_form_t *form)
 
 
 static void
-ngx_http_guildlog_status_request_times(ngx_http_guildlog_status_form_t *form)
+status_request_times(ngx_http_guildlog_status_form_t *form)
 {
     ngx_uint_t  i;
 
     for (i = 0; i <= ngx_guildlog_nroutes; i++) {
         ngx_http_guildlog_status_form_histogram(form,
-                          ngx_http_guildlog_status_route(i),
+                          status_route(i),
                           &ngx_http_guildlog_worker.stats.shared->route[i]);
     }
 }
 
 
 static void
-ngx_http_guildlog_status_statement_times(ngx_http_guildlog_status_form_t *form)
+status_statement_times(ngx_http_guildlog_status_form_t *form)
 {
     ngx_uint_t  i;
 
@@ -452,7 +436,7 @@ ngx_http_guildlog_status_statement_times(ngx_http_guildlog_status_form_t *form)
 
 
 static void
-ngx_http_guildlog_status_statement_errors(ngx_http_guildlog_status_form_t *form)
+status_statement_errors(ngx_http_guildlog_status_form_t *form)
 {
     ngx_uint_t  i, n;
 
@@ -471,7 +455,7 @@ ngx_http_guildlog_status_statement_errors(ngx_http_guildlog_status_form_t *form)
 /* an HTTP status in digits; word: what stands for 0 */
 
 static const char *
-ngx_http_guildlog_status_code(u_char *buf, ngx_uint_t code, const char *word)
+status_code(u_char *buf, ngx_uint_t code, const char *word)
 {
     if (code == 0) {
         return word;
@@ -486,7 +470,7 @@ ngx_http_guildlog_status_code(u_char *buf, ngx_uint_t code, const char *word)
 /* the last one counts the requests that reached no endpoint */
 
 static const char *
-ngx_http_guildlog_status_route(ngx_uint_t i)
+status_route(ngx_uint_t i)
 {
     return i < ngx_guildlog_nroutes ? ngx_guildlog_routes[i].name : "none";
 }

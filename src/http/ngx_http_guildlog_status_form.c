@@ -6,17 +6,15 @@
 #include "http/ngx_http_guildlog_status_form.h"
 
 
-#define NGX_HTTP_GUILDLOG_STATUS_NUMBER  (2 * NGX_INT_T_LEN)
-#define NGX_HTTP_GUILDLOG_STATUS_LINE    1024
+#define STATUS_FORM_NUMBER  (2 * NGX_INT_T_LEN)
+#define STATUS_FORM_LINE    1024
 
 
-static u_char *ngx_http_guildlog_status_form_labels(
-    ngx_http_guildlog_status_form_t *form, u_char *p, u_char *last,
-    const char *one, const char *two);
-static ngx_str_t ngx_http_guildlog_status_form_number(u_char *buf,
-    ngx_uint_t n, ngx_uint_t us);
-static void ngx_http_guildlog_status_form_line(
-    ngx_http_guildlog_status_form_t *form, const char *fmt, ...);
+static u_char *status_form_labels(ngx_http_guildlog_status_form_t *form,
+    u_char *p, u_char *last, const char *one, const char *two);
+static ngx_str_t status_form_number(u_char *buf, ngx_uint_t n, ngx_uint_t us);
+static void status_form_line(ngx_http_guildlog_status_form_t *form,
+    const char *fmt, ...);
 
 
 void
@@ -53,10 +51,10 @@ ngx_http_guildlog_status_form_metric(ngx_http_guildlog_status_form_t *form,
     form->group = NULL;
 
     if (form->prometheus) {
-        ngx_http_guildlog_status_form_line(form, "# HELP guildlog_%s %s\n"
-                                           "# TYPE guildlog_%s %s\n",
-                                           metric->name, metric->help,
-                                           metric->name, metric->type);
+        status_form_line(form, "# HELP guildlog_%s %s\n"
+                         "# TYPE guildlog_%s %s\n",
+                         metric->name, metric->help,
+                         metric->name, metric->type);
         metric->write(form);
         return;
     }
@@ -101,19 +99,17 @@ void
 ngx_http_guildlog_status_form_sample(ngx_http_guildlog_status_form_t *form,
     const char *one, const char *two, ngx_uint_t n)
 {
-    u_char      buf[NGX_HTTP_GUILDLOG_STATUS_NUMBER],
-                key[NGX_HTTP_GUILDLOG_STATUS_LINE], *p;
+    u_char      buf[STATUS_FORM_NUMBER],
+                key[STATUS_FORM_LINE], *p;
     ngx_str_t   number;
 
-    number = ngx_http_guildlog_status_form_number(buf, n, form->metric->us);
+    number = status_form_number(buf, n, form->metric->us);
 
     if (form->prometheus) {
-        p = ngx_http_guildlog_status_form_labels(form, key, key + sizeof(key),
-                                                 one, two);
+        p = status_form_labels(form, key, key + sizeof(key), one, two);
 
-        ngx_http_guildlog_status_form_line(form, "guildlog_%s%*s %V\n",
-                                           form->metric->name,
-                                           (size_t) (p - key), key, &number);
+        status_form_line(form, "guildlog_%s%*s %V\n", form->metric->name,
+                         (size_t) (p - key), key, &number);
         return;
     }
 
@@ -132,8 +128,8 @@ ngx_http_guildlog_status_form_sample(ngx_http_guildlog_status_form_t *form,
 /* the labels of a sample, as {call="execute",status="200"} */
 
 static u_char *
-ngx_http_guildlog_status_form_labels(ngx_http_guildlog_status_form_t *form,
-    u_char *p, u_char *last, const char *one, const char *two)
+status_form_labels(ngx_http_guildlog_status_form_t *form, u_char *p,
+    u_char *last, const char *one, const char *two)
 {
     size_t        len;
     ngx_uint_t    i;
@@ -142,8 +138,7 @@ ngx_http_guildlog_status_form_labels(ngx_http_guildlog_status_form_t *form,
 
     i = form->group ? 0 : 1;
 
-    for (label = form->metric->labels; label && *label && i < 3; label += len)
-    {
+    for (label = form->metric->labels; label && *label && i < 3; label += len) {
         label += (*label == ' ');
         len = strcspn(label, " ");
 
@@ -162,7 +157,7 @@ void
 ngx_http_guildlog_status_form_histogram(ngx_http_guildlog_status_form_t *form,
     const char *value, const ngx_guildlog_histogram_t *h)
 {
-    u_char       buf[NGX_HTTP_GUILDLOG_STATUS_NUMBER];
+    u_char       buf[STATUS_FORM_NUMBER];
     ngx_str_t    seconds;
     ngx_uint_t   i, n;
     const char  *name, *label;
@@ -186,18 +181,17 @@ ngx_http_guildlog_status_form_histogram(ngx_http_guildlog_status_form_t *form,
 
     for (i = 0; i < NGX_GUILDLOG_STATS_BUCKETS - 1; i++) {
         n += h->buckets[i];
-        seconds = ngx_http_guildlog_status_form_number(buf,
-                                         ngx_guildlog_stats_bounds_us[i], 1);
+        seconds = status_form_number(buf, ngx_guildlog_stats_bounds_us[i], 1);
 
-        ngx_http_guildlog_status_form_line(form, "guildlog_%s_bucket{%s=\"%s\","
-                                           "le=\"%V\"} %ui\n", name, label,
-                                           value, &seconds, n);
+        status_form_line(form, "guildlog_%s_bucket{%s=\"%s\","
+                         "le=\"%V\"} %ui\n", name, label,
+                         value, &seconds, n);
     }
 
     n += h->buckets[i];
-    seconds = ngx_http_guildlog_status_form_number(buf, h->sum_us, 1);
+    seconds = status_form_number(buf, h->sum_us, 1);
 
-    ngx_http_guildlog_status_form_line(form,
+    status_form_line(form,
         "guildlog_%s_bucket{%s=\"%s\",le=\"+Inf\"} %ui\n"
         "guildlog_%s_sum{%s=\"%s\"} %V\n"
         "guildlog_%s_count{%s=\"%s\"} %ui\n",
@@ -207,7 +201,7 @@ ngx_http_guildlog_status_form_histogram(ngx_http_guildlog_status_form_t *form,
 
 
 static ngx_str_t
-ngx_http_guildlog_status_form_number(u_char *buf, ngx_uint_t n, ngx_uint_t us)
+status_form_number(u_char *buf, ngx_uint_t n, ngx_uint_t us)
 {
     ngx_str_t  number;
 
@@ -221,10 +215,9 @@ ngx_http_guildlog_status_form_number(u_char *buf, ngx_uint_t n, ngx_uint_t us)
 
 
 static void
-ngx_http_guildlog_status_form_line(ngx_http_guildlog_status_form_t *form,
-    const char *fmt, ...)
+status_form_line(ngx_http_guildlog_status_form_t *form, const char *fmt, ...)
 {
-    u_char   buf[NGX_HTTP_GUILDLOG_STATUS_LINE], *last;
+    u_char   buf[STATUS_FORM_LINE], *last;
     va_list  args;
 
     va_start(args, fmt);

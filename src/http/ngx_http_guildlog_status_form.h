@@ -52,8 +52,7 @@ ngx_int_t ngx_http_guildlog_status_form_done(
     ngx_http_guildlog_status_form_t *form, ngx_str_t *text);
 
 /* head, samples and tail of a metric */
-void ngx_http_guildlog_status_form_metric(
-    ngx_http_guildlog_status_form_t *form,
+void ngx_http_guildlog_status_form_metric(ngx_http_guildlog_status_form_t *form,
     const ngx_http_guildlog_metric_t *metric);
 
 /*
@@ -64,9 +63,8 @@ void ngx_http_guildlog_status_form_group(
     ngx_http_guildlog_status_form_t *form, const char *value);
 
 /* one and two are values of the labels that no group has set, or NULL */
-void ngx_http_guildlog_status_form_sample(
-    ngx_http_guildlog_status_form_t *form, const char *one, const char *two,
-    ngx_uint_t n);
+void ngx_http_guildlog_status_form_sample(ngx_http_guildlog_status_form_t *form,
+    const char *one, const char *two, ngx_uint_t n);
 
 /* value: of the only label; nothing is written for an empty histogram */
 void ngx_http_guildlog_status_form_histogram(

@@ -7,10 +7,9 @@
 #include "http/ngx_http_guildlog_response.h"
 
 
-static ngx_int_t ngx_http_guildlog_send_token(ngx_http_guildlog_call_t *call,
-    ngx_str_t *row);
-static ngx_int_t ngx_http_guildlog_read_token(ngx_pool_t *pool,
-    ngx_str_t *row, ngx_guildlog_token_t *token);
+static ngx_int_t token_send(ngx_http_guildlog_call_t *call, ngx_str_t *row);
+static ngx_int_t token_read(ngx_pool_t *pool, ngx_str_t *row,
+    ngx_guildlog_token_t *token);
 
 
 ngx_int_t
@@ -45,14 +44,14 @@ ngx_http_guildlog_token_answer(ngx_http_guildlog_call_t *call,
 
     row = ngx_guildlog_db_result_value(result, 0, 1);
 
-    return ngx_http_guildlog_send_token(call, &row);
+    return token_send(call, &row);
 }
 
 
 /* the row has the claims; the token itself is only here and in the answer */
 
 static ngx_int_t
-ngx_http_guildlog_send_token(ngx_http_guildlog_call_t *call, ngx_str_t *row)
+token_send(ngx_http_guildlog_call_t *call, ngx_str_t *row)
 {
     ngx_str_t             text, body;
     ngx_http_request_t   *r;
@@ -61,7 +60,7 @@ ngx_http_guildlog_send_token(ngx_http_guildlog_call_t *call, ngx_str_t *row)
 
     r = call->request;
 
-    if (ngx_http_guildlog_read_token(r->pool, row, &token) != NGX_OK) {
+    if (token_read(r->pool, row, &token) != NGX_OK) {
         ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
                       "\"%s\" described no token", call->route->stmt->name);
         return NGX_ERROR;
@@ -95,8 +94,7 @@ ngx_http_guildlog_send_token(ngx_http_guildlog_call_t *call, ngx_str_t *row)
 
 
 static ngx_int_t
-ngx_http_guildlog_read_token(ngx_pool_t *pool, ngx_str_t *row,
-    ngx_guildlog_token_t *token)
+token_read(ngx_pool_t *pool, ngx_str_t *row, ngx_guildlog_token_t *token)
 {
     int          kind;
     json_t      *json;

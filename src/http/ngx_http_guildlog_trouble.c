@@ -9,30 +9,28 @@
 #include "http/ngx_http_guildlog_trouble_ask.h"
 
 
-#define NGX_HTTP_GUILDLOG_PROBE_MS       5000
+#define TROUBLE_PROBE_MS       5000
 
 /*
  * troubleshoot_ask has the first four arguments, troubleshoot_get also the
  * bot's id and the answers, troubleshoot_report also the number of refusals.
  */
-#define NGX_HTTP_GUILDLOG_ASK_ARGS       4
-#define NGX_HTTP_GUILDLOG_GET_ARGS       7
-#define NGX_HTTP_GUILDLOG_REPORT_ARGS    8
-#define NGX_HTTP_GUILDLOG_ARG_LIVE       4
-#define NGX_HTTP_GUILDLOG_ARG_BOT_ID     5
-#define NGX_HTTP_GUILDLOG_ARG_PROBES     6
-#define NGX_HTTP_GUILDLOG_ARG_REFUSED    7
+#define TROUBLE_ASK_ARGS       4
+#define TROUBLE_GET_ARGS       7
+#define TROUBLE_REPORT_ARGS    8
+#define TROUBLE_ARG_LIVE       4
+#define TROUBLE_ARG_BOT_ID     5
+#define TROUBLE_ARG_PROBES     6
+#define TROUBLE_ARG_REFUSED    7
 
 
-static ngx_int_t ngx_http_guildlog_probe(ngx_http_guildlog_call_t *call,
-    json_t *channel);
-static void ngx_http_guildlog_probed(ngx_http_guildlog_probe_t *probe,
+static ngx_int_t trouble_probe(ngx_http_guildlog_call_t *call, json_t *channel);
+static void trouble_judge(ngx_http_guildlog_probe_t *probe,
     ngx_guildlog_client_response_t *answer,
     const ngx_guildlog_verdict_t *verdict);
-static ngx_uint_t ngx_http_guildlog_probe_elsewhere(
-    ngx_http_guildlog_probe_t *probe);
-static ngx_int_t ngx_http_guildlog_report(ngx_http_guildlog_call_t *call);
-static void ngx_http_guildlog_report_probe(ngx_guildlog_json_t *w,
+static ngx_uint_t trouble_is_elsewhere(ngx_http_guildlog_probe_t *probe);
+static ngx_int_t trouble_report(ngx_http_guildlog_call_t *call);
+static void trouble_report_probe(ngx_guildlog_json_t *w,
     const ngx_http_guildlog_probe_t *probe);
 
 
@@ -46,20 +44,20 @@ ngx_http_guildlog_troubleshoot_start(ngx_http_guildlog_call_t *call)
 
     args = call->args;
 
-    ngx_str_null(&args[NGX_HTTP_GUILDLOG_ARG_BOT_ID]);
-    ngx_str_null(&args[NGX_HTTP_GUILDLOG_ARG_PROBES]);
+    ngx_str_null(&args[TROUBLE_ARG_BOT_ID]);
+    ngx_str_null(&args[TROUBLE_ARG_PROBES]);
 
     bot = args[NGX_HTTP_GUILDLOG_PROBE_BOT].data[0] - '0';
     conf = ngx_http_guildlog_trouble_ask_conf(call);
 
     if (conf && conf->applications[bot].len) {
-        args[NGX_HTTP_GUILDLOG_ARG_BOT_ID] = conf->applications[bot];
+        args[TROUBLE_ARG_BOT_ID] = conf->applications[bot];
     }
 
     if (conf == NULL || conf->bots[bot].len == 0
-        || args[NGX_HTTP_GUILDLOG_ARG_LIVE].data[0] == '0')
+        || args[TROUBLE_ARG_LIVE].data[0] == '0')
     {
-        call->nargs = NGX_HTTP_GUILDLOG_GET_ARGS;
+        call->nargs = TROUBLE_GET_ARGS;
 
         return ngx_http_guildlog_call_ask(call, call->route->stmt);
     }
@@ -70,10 +68,10 @@ ngx_http_guildlog_troubleshoot_start(ngx_http_guildlog_call_t *call)
     }
 
     trouble->asks = NGX_GUILDLOG_CALL_LIST;
-    trouble->judge = ngx_http_guildlog_probed;
-    trouble->done = ngx_http_guildlog_report;
+    trouble->judge = trouble_judge;
+    trouble->done = trouble_report;
 
-    call->nargs = NGX_HTTP_GUILDLOG_ASK_ARGS;
+    call->nargs = TROUBLE_ASK_ARGS;
 
     return ngx_http_guildlog_call_ask(call,
                    &ngx_guildlog_stmts[ngx_guildlog_stmt_troubleshoot_ask]);
@@ -100,25 +98,23 @@ ngx_http_guildlog_troubleshoot_answer(ngx_http_guildlog_call_t *call,
     call->trouble->asked = 1;
 
     for (i = 0; i < json_array_size(channels); i++) {
-        if (ngx_http_guildlog_probe(call, json_array_get(channels, i))
-            != NGX_OK)
-        {
+        if (trouble_probe(call, json_array_get(channels, i)) != NGX_OK) {
             return NGX_ERROR;
         }
     }
 
     if (call->trouble->n == 0) {
-        return ngx_http_guildlog_report(call);
+        return trouble_report(call);
     }
 
-    ngx_http_guildlog_trouble_ask_start(call, NGX_HTTP_GUILDLOG_PROBE_MS);
+    ngx_http_guildlog_trouble_ask_start(call, TROUBLE_PROBE_MS);
 
     return NGX_BUSY;
 }
 
 
 static ngx_int_t
-ngx_http_guildlog_probe(ngx_http_guildlog_call_t *call, json_t *channel)
+trouble_probe(ngx_http_guildlog_call_t *call, json_t *channel)
 {
     ngx_http_guildlog_probe_t  *probe;
 
@@ -135,7 +131,7 @@ ngx_http_guildlog_probe(ngx_http_guildlog_call_t *call, json_t *channel)
 
 
 static void
-ngx_http_guildlog_probed(ngx_http_guildlog_probe_t *probe,
+trouble_judge(ngx_http_guildlog_probe_t *probe,
     ngx_guildlog_client_response_t *answer,
     const ngx_guildlog_verdict_t *verdict)
 {
@@ -148,7 +144,7 @@ ngx_http_guildlog_probed(ngx_http_guildlog_probe_t *probe,
 
         probe->result = probe->webhooks ? "ok" : "response_unreadable";
 
-        if (ngx_http_guildlog_probe_elsewhere(probe)) {
+        if (trouble_is_elsewhere(probe)) {
             probe->webhooks = NULL;
             probe->result = "foreign_channel";
         }
@@ -172,7 +168,7 @@ ngx_http_guildlog_probed(ngx_http_guildlog_probe_t *probe,
 /* 1: a webhook of the channel belongs to another server */
 
 static ngx_uint_t
-ngx_http_guildlog_probe_elsewhere(ngx_http_guildlog_probe_t *probe)
+trouble_is_elsewhere(ngx_http_guildlog_probe_t *probe)
 {
     ngx_str_t                        *guild, *told;
     ngx_uint_t                        i;
@@ -201,7 +197,7 @@ ngx_http_guildlog_probe_elsewhere(ngx_http_guildlog_probe_t *probe)
 
 
 static ngx_int_t
-ngx_http_guildlog_report(ngx_http_guildlog_call_t *call)
+trouble_report(ngx_http_guildlog_call_t *call)
 {
     ngx_int_t             rc;
     ngx_str_t            *refused;
@@ -212,19 +208,18 @@ ngx_http_guildlog_report(ngx_http_guildlog_call_t *call)
     ngx_guildlog_json_begin(&w, '[');
 
     for (i = 0; i < call->trouble->n; i++) {
-        ngx_http_guildlog_report_probe(&w, &call->trouble->probes[i]);
+        trouble_report_probe(&w, &call->trouble->probes[i]);
     }
 
     ngx_guildlog_json_end(&w);
 
-    if (ngx_guildlog_json_written(&w,
-                                  &call->args[NGX_HTTP_GUILDLOG_ARG_PROBES])
+    if (ngx_guildlog_json_written(&w, &call->args[TROUBLE_ARG_PROBES])
         != NGX_OK)
     {
         return NGX_ERROR;
     }
 
-    refused = &call->args[NGX_HTTP_GUILDLOG_ARG_REFUSED];
+    refused = &call->args[TROUBLE_ARG_REFUSED];
 
     refused->data = ngx_pnalloc(call->request->pool, NGX_INT_T_LEN);
     if (refused->data == NULL) {
@@ -234,7 +229,7 @@ ngx_http_guildlog_report(ngx_http_guildlog_call_t *call)
     refused->len = ngx_sprintf(refused->data, "%ui", call->trouble->refused)
                    - refused->data;
 
-    call->nargs = NGX_HTTP_GUILDLOG_REPORT_ARGS;
+    call->nargs = TROUBLE_REPORT_ARGS;
 
     rc = ngx_http_guildlog_call_ask(call,
                 &ngx_guildlog_stmts[ngx_guildlog_stmt_troubleshoot_report]);
@@ -244,7 +239,7 @@ ngx_http_guildlog_report(ngx_http_guildlog_call_t *call)
 
 
 static void
-ngx_http_guildlog_report_probe(ngx_guildlog_json_t *w,
+trouble_report_probe(ngx_guildlog_json_t *w,
     const ngx_http_guildlog_probe_t *probe)
 {
     ngx_str_t                         result;

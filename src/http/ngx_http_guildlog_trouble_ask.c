@@ -8,20 +8,18 @@
 #include "http/ngx_http_guildlog_trouble_ask.h"
 
 
-#define NGX_HTTP_GUILDLOG_PROBE_WAIT  20     /* ms from one look for a grant to
-                                                the next, as delivery ticks */
+/* ms from one look for a grant to the next, as delivery ticks */
+#define TROUBLE_ASK_WAIT  20
 
 
-static void ngx_http_guildlog_probes_cleanup(void *data);
-static void ngx_http_guildlog_probes_handler(ngx_event_t *ev);
-static void ngx_http_guildlog_probe_send(ngx_http_guildlog_probe_t *probe,
-    ngx_msec_t ms);
-static void ngx_http_guildlog_probe_answered(void *data,
+static void trouble_ask_cleanup(void *data);
+static void trouble_ask_handler(ngx_event_t *ev);
+static void trouble_ask_send(ngx_http_guildlog_probe_t *probe, ngx_msec_t ms);
+static void trouble_ask_answered(void *data,
     ngx_guildlog_client_response_t *answer);
-static void ngx_http_guildlog_probe_ends(ngx_http_guildlog_probe_t *probe,
+static void trouble_ask_unsent(ngx_http_guildlog_probe_t *probe,
     const char *result, const char *detail);
-static void ngx_http_guildlog_probes_finish(
-    ngx_http_guildlog_call_t *call);
+static void trouble_ask_finish(ngx_http_guildlog_call_t *call);
 
 
 const ngx_guildlog_delivery_conf_t *
@@ -39,7 +37,7 @@ ngx_http_guildlog_trouble_ask_conf(ngx_http_guildlog_call_t *call)
         return NULL;
     }
 
-    return gmcf->delivery;
+    return &gmcf->delivery;
 }
 
 
@@ -60,13 +58,13 @@ ngx_http_guildlog_trouble_ask_create(ngx_http_guildlog_call_t *call)
         return NULL;
     }
 
-    cln->handler = ngx_http_guildlog_probes_cleanup;
+    cln->handler = trouble_ask_cleanup;
     cln->data = trouble;
 
     trouble->fd = (ngx_socket_t) -1;
     trouble->call = call;
 
-    trouble->timer.handler = ngx_http_guildlog_probes_handler;
+    trouble->timer.handler = trouble_ask_handler;
     trouble->timer.data = trouble;
     trouble->timer.log = ngx_cycle->log;
 
@@ -77,7 +75,7 @@ ngx_http_guildlog_trouble_ask_create(ngx_http_guildlog_call_t *call)
 
 
 static void
-ngx_http_guildlog_probes_cleanup(void *data)
+trouble_ask_cleanup(void *data)
 {
     ngx_http_guildlog_trouble_t *trouble = data;
 
@@ -149,12 +147,12 @@ ngx_http_guildlog_trouble_ask_start(ngx_http_guildlog_call_t *call,
         ngx_guildlog_quota_want(quota);
     }
 
-    ngx_add_timer(&trouble->timer, NGX_HTTP_GUILDLOG_PROBE_WAIT);
+    ngx_add_timer(&trouble->timer, TROUBLE_ASK_WAIT);
 }
 
 
 static void
-ngx_http_guildlog_probes_handler(ngx_event_t *ev)
+trouble_ask_handler(ngx_event_t *ev)
 {
     ngx_http_guildlog_trouble_t *trouble = ev->data;
 
@@ -177,14 +175,14 @@ ngx_http_guildlog_probes_handler(ngx_event_t *ev)
         if (left <= 0) {
             probe->waits = 0;
             ngx_guildlog_quota_give_up(quota);
-            ngx_http_guildlog_probe_ends(probe, "local_rate_limit",
+            trouble_ask_unsent(probe, "local_rate_limit",
                        "the requests this machine may send were used up");
             continue;
         }
 
         if (ngx_guildlog_quota_take(quota)) {
             probe->waits = 0;
-            ngx_http_guildlog_probe_send(probe, left);
+            trouble_ask_send(probe, left);
             continue;
         }
 
@@ -192,16 +190,16 @@ ngx_http_guildlog_probes_handler(ngx_event_t *ev)
     }
 
     if (trouble->pending == 0) {
-        ngx_http_guildlog_probes_finish(trouble->call);
+        trouble_ask_finish(trouble->call);
 
     } else if (waiting) {
-        ngx_add_timer(&trouble->timer, NGX_HTTP_GUILDLOG_PROBE_WAIT);
+        ngx_add_timer(&trouble->timer, TROUBLE_ASK_WAIT);
     }
 }
 
 
 static void
-ngx_http_guildlog_probe_send(ngx_http_guildlog_probe_t *probe, ngx_msec_t ms)
+trouble_ask_send(ngx_http_guildlog_probe_t *probe, ngx_msec_t ms)
 {
     ngx_str_t                            none;
     ngx_uint_t                           bot;
@@ -226,18 +224,17 @@ ngx_http_guildlog_probe_send(ngx_http_guildlog_probe_t *probe, ngx_msec_t ms)
     probe->exchange = ngx_guildlog_client_send(ngx_http_guildlog_worker.client,
                           probe->request.method, &probe->request.path,
                           authorization, &probe->request.body, ms,
-                          ngx_http_guildlog_probe_answered, probe);
+                          trouble_ask_answered, probe);
 
     if (probe->exchange == NULL) {
-        ngx_http_guildlog_probe_ends(probe, "unknown",
+        trouble_ask_unsent(probe, "unknown",
                       "the request could not be sent from this machine");
     }
 }
 
 
 static void
-ngx_http_guildlog_probe_answered(void *data,
-    ngx_guildlog_client_response_t *answer)
+trouble_ask_answered(void *data, ngx_guildlog_client_response_t *answer)
 {
     ngx_http_guildlog_probe_t *probe = data;
 
@@ -267,25 +264,23 @@ ngx_http_guildlog_probe_answered(void *data,
 
     trouble->judge(probe, answer, &verdict);
 
-    ngx_log_debug3(NGX_LOG_DEBUG_HTTP,
-                   probe->call->request->connection->log, 0,
+    ngx_log_debug3(NGX_LOG_DEBUG_HTTP, probe->call->request->connection->log, 0,
                    "guildlog trouble: channel %V: status %ui, %s",
                    &probe->channel, probe->status, probe->result);
 
     trouble->refused += verdict.refused;
 
     if (--trouble->pending == 0) {
-        ngx_http_guildlog_probes_finish(probe->call);
+        trouble_ask_finish(probe->call);
     }
 }
 
 
 static void
-ngx_http_guildlog_probe_ends(ngx_http_guildlog_probe_t *probe,
-    const char *result, const char *detail)
+trouble_ask_unsent(ngx_http_guildlog_probe_t *probe, const char *result,
+    const char *detail)
 {
-    ngx_log_debug2(NGX_LOG_DEBUG_HTTP,
-                   probe->call->request->connection->log, 0,
+    ngx_log_debug2(NGX_LOG_DEBUG_HTTP, probe->call->request->connection->log, 0,
                    "guildlog trouble: channel %V: not asked, %s",
                    &probe->channel, result);
 
@@ -298,7 +293,7 @@ ngx_http_guildlog_probe_ends(ngx_http_guildlog_probe_t *probe,
 /* called from the event loop, as the handler of a result is */
 
 static void
-ngx_http_guildlog_probes_finish(ngx_http_guildlog_call_t *call)
+trouble_ask_finish(ngx_http_guildlog_call_t *call)
 {
     ngx_http_request_t  *r;
 

@@ -9,35 +9,33 @@
 #include "http/ngx_http_guildlog_trouble_ask.h"
 
 
-#define NGX_HTTP_GUILDLOG_TEST_MS  10000
+#define TROUBLE_TEST_MS  10000
 
 
 typedef struct {
     ngx_guildlog_verdict_class_e   class;
     const char                    *stage;
-} ngx_http_guildlog_stage_t;
+} trouble_test_stage_t;
 
 
-static ngx_int_t ngx_http_guildlog_test_send(ngx_http_guildlog_call_t *call,
+static ngx_int_t trouble_test_send(ngx_http_guildlog_call_t *call,
     json_t *send);
-static ngx_int_t ngx_http_guildlog_test_build(ngx_http_guildlog_probe_t *probe,
+static ngx_int_t trouble_test_build(ngx_http_guildlog_probe_t *probe,
     json_t *send);
-static void ngx_http_guildlog_tested(ngx_http_guildlog_probe_t *probe,
+static void trouble_test_judge(ngx_http_guildlog_probe_t *probe,
     ngx_guildlog_client_response_t *answer,
     const ngx_guildlog_verdict_t *verdict);
-static ngx_int_t ngx_http_guildlog_test_count(
-    ngx_http_guildlog_call_t *call);
-static ngx_int_t ngx_http_guildlog_test_result(
-    ngx_http_guildlog_call_t *call);
-static void ngx_http_guildlog_test_word(ngx_guildlog_json_t *w,
-    const char *key, const char *word);
-static ngx_int_t ngx_http_guildlog_test_again(ngx_http_guildlog_call_t *call,
+static ngx_int_t trouble_test_count(ngx_http_guildlog_call_t *call);
+static ngx_int_t trouble_test_result(ngx_http_guildlog_call_t *call);
+static void trouble_test_word(ngx_guildlog_json_t *w, const char *key,
+    const char *word);
+static ngx_int_t trouble_test_again(ngx_http_guildlog_call_t *call,
     json_t *word);
 
 
 /* the stage of a class that is not here is "unknown" */
 
-static const ngx_http_guildlog_stage_t  ngx_http_guildlog_stages[] = {
+static const trouble_test_stage_t  trouble_test_stages[] = {
     { NGX_GUILDLOG_VERDICT_DONE, "delivered" },
     { NGX_GUILDLOG_VERDICT_DOUBT, "request_timeout_or_network" },
     { NGX_GUILDLOG_VERDICT_AGAIN, "request_timeout_or_network" },
@@ -58,8 +56,8 @@ ngx_http_guildlog_trouble_test_start(ngx_http_guildlog_call_t *call)
     }
 
     trouble->asks = NGX_GUILDLOG_CALL_EXECUTE;
-    trouble->judge = ngx_http_guildlog_tested;
-    trouble->done = ngx_http_guildlog_test_count;
+    trouble->judge = trouble_test_judge;
+    trouble->done = trouble_test_count;
 
     return ngx_http_guildlog_call_ask(call, call->route->stmt);
 }
@@ -72,18 +70,18 @@ ngx_http_guildlog_trouble_test_answer(ngx_http_guildlog_call_t *call,
     json_t  *word, *send;
 
     if (call->trouble->asked) {
-        return ngx_http_guildlog_test_result(call);
+        return trouble_test_result(call);
     }
 
     word = ngx_http_guildlog_trouble_ask_word(call, result);
 
     send = json_object_get(word, "send");
     if (send) {
-        return ngx_http_guildlog_test_send(call, send);
+        return trouble_test_send(call, send);
     }
 
     if (json_object_get(word, "retryAfter")) {
-        return ngx_http_guildlog_test_again(call, word);
+        return trouble_test_again(call, word);
     }
 
     return ngx_http_guildlog_response_result(call, result);
@@ -91,7 +89,7 @@ ngx_http_guildlog_trouble_test_answer(ngx_http_guildlog_call_t *call,
 
 
 static ngx_int_t
-ngx_http_guildlog_test_send(ngx_http_guildlog_call_t *call, json_t *send)
+trouble_test_send(ngx_http_guildlog_call_t *call, json_t *send)
 {
     ngx_http_guildlog_probe_t  *probe;
 
@@ -99,20 +97,20 @@ ngx_http_guildlog_test_send(ngx_http_guildlog_call_t *call, json_t *send)
 
     probe->channel = ngx_guildlog_json_text(json_object_get(send, "channelId"));
 
-    if (ngx_http_guildlog_test_build(probe, send) == NGX_OK) {
-        ngx_http_guildlog_trouble_ask_start(call, NGX_HTTP_GUILDLOG_TEST_MS);
+    if (trouble_test_build(probe, send) == NGX_OK) {
+        ngx_http_guildlog_trouble_ask_start(call, TROUBLE_TEST_MS);
         return NGX_BUSY;
     }
 
     probe->result = "unknown";
     probe->detail = "the message could not be sent from this machine";
 
-    return ngx_http_guildlog_test_result(call);
+    return trouble_test_result(call);
 }
 
 
 static ngx_int_t
-ngx_http_guildlog_test_build(ngx_http_guildlog_probe_t *probe, json_t *send)
+trouble_test_build(ngx_http_guildlog_probe_t *probe, json_t *send)
 {
     ngx_str_t                            lane, webhook, secret, token, message;
     ngx_pool_t                          *pool;
@@ -145,7 +143,7 @@ ngx_http_guildlog_test_build(ngx_http_guildlog_probe_t *probe, json_t *send)
 
 
 static void
-ngx_http_guildlog_tested(ngx_http_guildlog_probe_t *probe,
+trouble_test_judge(ngx_http_guildlog_probe_t *probe,
     ngx_guildlog_client_response_t *answer,
     const ngx_guildlog_verdict_t *verdict)
 {
@@ -154,11 +152,11 @@ ngx_http_guildlog_tested(ngx_http_guildlog_probe_t *probe,
     probe->result = "unknown";
     probe->detail = verdict->reason;
 
-    for (i = 0; i < sizeof(ngx_http_guildlog_stages)
-                    / sizeof(ngx_http_guildlog_stage_t); i++)
+    for (i = 0; i < sizeof(trouble_test_stages)
+                    / sizeof(trouble_test_stage_t); i++)
     {
-        if (ngx_http_guildlog_stages[i].class == verdict->class) {
-            probe->result = ngx_http_guildlog_stages[i].stage;
+        if (trouble_test_stages[i].class == verdict->class) {
+            probe->result = trouble_test_stages[i].stage;
         }
     }
 }
@@ -167,12 +165,12 @@ ngx_http_guildlog_tested(ngx_http_guildlog_probe_t *probe,
 /* the database counts a refusal before the request is answered */
 
 static ngx_int_t
-ngx_http_guildlog_test_count(ngx_http_guildlog_call_t *call)
+trouble_test_count(ngx_http_guildlog_call_t *call)
 {
     ngx_int_t  rc;
 
     if (call->trouble->refused == 0) {
-        return ngx_http_guildlog_test_result(call);
+        return trouble_test_result(call);
     }
 
     call->trouble->asked = 1;
@@ -189,7 +187,7 @@ ngx_http_guildlog_test_count(ngx_http_guildlog_call_t *call)
 
 
 static ngx_int_t
-ngx_http_guildlog_test_result(ngx_http_guildlog_call_t *call)
+trouble_test_result(ngx_http_guildlog_call_t *call)
 {
     ngx_str_t                   text;
     ngx_guildlog_json_t         w;
@@ -203,7 +201,7 @@ ngx_http_guildlog_test_result(ngx_http_guildlog_call_t *call)
     ngx_guildlog_json_key(&w, "ok");
     ngx_guildlog_json_bool(&w, ngx_strcmp(probe->result, "delivered") == 0);
 
-    ngx_http_guildlog_test_word(&w, "stage", probe->result);
+    trouble_test_word(&w, "stage", probe->result);
 
     ngx_guildlog_json_key(&w, "channelId");
     ngx_guildlog_json_string(&w, &probe->channel);
@@ -216,7 +214,7 @@ ngx_http_guildlog_test_result(ngx_http_guildlog_call_t *call)
         ngx_guildlog_json_null(&w);
     }
 
-    ngx_http_guildlog_test_word(&w, "detail", probe->detail);
+    trouble_test_word(&w, "detail", probe->detail);
 
     ngx_guildlog_json_key(&w, "latencyMs");
     ngx_guildlog_json_number(&w, probe->time_ms);
@@ -232,8 +230,7 @@ ngx_http_guildlog_test_result(ngx_http_guildlog_call_t *call)
 
 
 static void
-ngx_http_guildlog_test_word(ngx_guildlog_json_t *w, const char *key,
-    const char *word)
+trouble_test_word(ngx_guildlog_json_t *w, const char *key, const char *word)
 {
     ngx_str_t  text;
 
@@ -246,7 +243,7 @@ ngx_http_guildlog_test_word(ngx_guildlog_json_t *w, const char *key,
 
 
 static ngx_int_t
-ngx_http_guildlog_test_again(ngx_http_guildlog_call_t *call, json_t *word)
+trouble_test_again(ngx_http_guildlog_call_t *call, json_t *word)
 {
     ngx_str_t            error, after;
     ngx_http_request_t  *r;

@@ -8,13 +8,13 @@
 #include "token/ngx_guildlog_token_verify.h"
 
 
-#define NGX_HTTP_GUILDLOG_CACHE  4096    /* tokens a worker remembers */
-#define NGX_HTTP_GUILDLOG_IDLE   4       /* connections to the platform */
+#define WORKER_CACHE  4096    /* tokens a worker remembers */
+#define WORKER_IDLE   4       /* connections to the platform */
 
 
-static ngx_int_t ngx_http_guildlog_worker_databases(ngx_cycle_t *cycle,
+static ngx_int_t worker_databases(ngx_cycle_t *cycle,
     ngx_http_guildlog_main_conf_t *gmcf, ngx_http_core_loc_conf_t *clcf);
-static ngx_int_t ngx_http_guildlog_worker_platform(ngx_cycle_t *cycle,
+static ngx_int_t worker_platform(ngx_cycle_t *cycle,
     ngx_http_guildlog_main_conf_t *gmcf, ngx_http_core_loc_conf_t *clcf);
 
 
@@ -36,8 +36,7 @@ ngx_http_guildlog_worker_init(ngx_cycle_t *cycle)
         return NGX_OK;
     }
 
-    gmcf = ngx_http_cycle_get_module_main_conf(cycle,
-                                               ngx_http_guildlog_module);
+    gmcf = ngx_http_cycle_get_module_main_conf(cycle, ngx_http_guildlog_module);
     if (gmcf == NULL || !gmcf->used) {
         return NGX_OK;
     }
@@ -51,15 +50,13 @@ ngx_http_guildlog_worker_init(ngx_cycle_t *cycle)
     worker->seats = gmcf->seats_zone;
     ngx_guildlog_seats_enter(worker->seats);
 
-    worker->cache = ngx_guildlog_token_verify_cache(NGX_HTTP_GUILDLOG_CACHE,
-                                                  cycle->log);
+    worker->cache = ngx_guildlog_token_verify_cache(WORKER_CACHE, cycle->log);
     if (worker->cache == NULL) {
         return NGX_ERROR;
     }
 
     if (gmcf->page_cache) {
-        worker->shelf = ngx_guildlog_shelf_create(gmcf->page_cache,
-                                                  cycle->log);
+        worker->shelf = ngx_guildlog_shelf_create(gmcf->page_cache, cycle->log);
         if (worker->shelf == NULL) {
             return NGX_ERROR;
         }
@@ -69,18 +66,18 @@ ngx_http_guildlog_worker_init(ngx_cycle_t *cycle)
                                                ngx_http_module);
     clcf = ctx->loc_conf[ngx_http_core_module.ctx_index];
 
-    if (ngx_http_guildlog_worker_databases(cycle, gmcf, clcf) != NGX_OK) {
+    if (worker_databases(cycle, gmcf, clcf) != NGX_OK) {
         return NGX_ERROR;
     }
 
-    return gmcf->delivers ? ngx_http_guildlog_worker_platform(cycle, gmcf, clcf)
+    return gmcf->delivers ? worker_platform(cycle, gmcf, clcf)
                           : NGX_OK;
 }
 
 
 static ngx_int_t
-ngx_http_guildlog_worker_databases(ngx_cycle_t *cycle,
-    ngx_http_guildlog_main_conf_t *gmcf, ngx_http_core_loc_conf_t *clcf)
+worker_databases(ngx_cycle_t *cycle, ngx_http_guildlog_main_conf_t *gmcf,
+    ngx_http_core_loc_conf_t *clcf)
 {
     ngx_uint_t                    i, n;
     ngx_guildlog_database_t     **databases;
@@ -131,8 +128,8 @@ ngx_http_guildlog_worker_databases(ngx_cycle_t *cycle,
 /* every worker asks the platform, one delivers to it */
 
 static ngx_int_t
-ngx_http_guildlog_worker_platform(ngx_cycle_t *cycle,
-    ngx_http_guildlog_main_conf_t *gmcf, ngx_http_core_loc_conf_t *clcf)
+worker_platform(ngx_cycle_t *cycle, ngx_http_guildlog_main_conf_t *gmcf,
+    ngx_http_core_loc_conf_t *clcf)
 {
     ngx_http_guildlog_worker_t  *worker;
 
@@ -142,9 +139,9 @@ ngx_http_guildlog_worker_platform(ngx_cycle_t *cycle,
                                              ngx_process_slot);
 
     worker->client = ngx_guildlog_client_create(cycle,
-                                 &gmcf->delivery->platform, clcf->resolver,
+                                 &gmcf->delivery.platform, clcf->resolver,
                                  clcf->resolver_timeout,
-                                 NGX_HTTP_GUILDLOG_IDLE);
+                                 WORKER_IDLE);
     if (worker->client == NULL) {
         return NGX_ERROR;
     }
@@ -153,7 +150,7 @@ ngx_http_guildlog_worker_platform(ngx_cycle_t *cycle,
         return NGX_OK;
     }
 
-    worker->delivery = ngx_guildlog_delivery_create(cycle, gmcf->delivery,
+    worker->delivery = ngx_guildlog_delivery_create(cycle, &gmcf->delivery,
                                  worker->pools[gmcf->delivers_to->index],
                                  &worker->stats,
                                  clcf->resolver, clcf->resolver_timeout);

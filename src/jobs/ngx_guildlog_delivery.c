@@ -10,30 +10,28 @@
 #include "base/ngx_guildlog_json.h"
 
 
-#define NGX_GUILDLOG_DELIVERY_TICK       20      /* ms */
-#define NGX_GUILDLOG_DELIVERY_RELEASE    500     /* ms */
-#define NGX_GUILDLOG_DELIVERY_MOMENT     500     /* us, then requests come */
-#define NGX_GUILDLOG_DELIVERY_REST       1       /* ms, beside requests */
-#define NGX_GUILDLOG_DELIVERY_LEAVE      5000    /* ms, without a master */
-#define NGX_GUILDLOG_DELIVERY_MOST       8192    /* lanes at hand */
-#define NGX_GUILDLOG_DELIVERY_IDLE       64      /* connections kept */
+#define DELIVERY_TICK       20      /* ms */
+#define DELIVERY_RELEASE    500     /* ms */
+#define DELIVERY_MOMENT     500     /* us, then requests come */
+#define DELIVERY_REST       1       /* ms, beside requests */
+#define DELIVERY_LEAVE      5000    /* ms, without a master */
+#define DELIVERY_MOST       8192    /* lanes at hand */
+#define DELIVERY_IDLE       64      /* connections kept */
 
-#define NGX_GUILDLOG_GAUGES_INTERVAL     2000    /* ms */
-#define NGX_GUILDLOG_GAUGES_SHARE        50      /* of the time, one part */
+#define DELIVERY_GAUGES_INTERVAL  2000    /* ms */
+#define DELIVERY_GAUGES_SHARE     50      /* of the time, one part */
 
 
-static void ngx_guildlog_delivery_tick(ngx_event_t *ev);
-static void ngx_guildlog_delivery_go(ngx_event_t *ev);
-static void ngx_guildlog_delivery_go_one(ngx_guildlog_delivery_t *d);
-static void ngx_guildlog_delivery_release(ngx_guildlog_delivery_t *d);
-static void ngx_guildlog_delivery_released(void *data,
-    ngx_guildlog_db_result_t *result);
-static void ngx_guildlog_delivery_gauges(ngx_guildlog_delivery_t *d);
-static void ngx_guildlog_delivery_gauges_told(void *data,
-    ngx_guildlog_db_result_t *result);
-static void ngx_guildlog_delivery_gauges_set(ngx_guildlog_delivery_t *d,
-    json_t *json, const char *name, ngx_guildlog_gauge_e gauge);
-static void ngx_guildlog_delivery_gauges_clear(ngx_guildlog_delivery_t *d,
+static void delivery_tick(ngx_event_t *ev);
+static void delivery_go(ngx_event_t *ev);
+static void delivery_go_one(ngx_guildlog_delivery_t *d);
+static void delivery_release(ngx_guildlog_delivery_t *d);
+static void delivery_released(void *data, ngx_guildlog_db_result_t *result);
+static void delivery_gauges(ngx_guildlog_delivery_t *d);
+static void delivery_gauges_told(void *data, ngx_guildlog_db_result_t *result);
+static void delivery_gauges_set(ngx_guildlog_delivery_t *d, json_t *json,
+    const char *name, ngx_guildlog_gauge_e gauge);
+static void delivery_gauges_clear(ngx_guildlog_delivery_t *d,
     ngx_guildlog_gauge_e from);
 
 
@@ -73,8 +71,7 @@ ngx_guildlog_delivery_create(ngx_cycle_t *cycle,
 
     ngx_queue_init(&d->doubts);
 
-    ngx_guildlog_delivery_queue_init(d, ngx_guildlog_delivery_tick,
-                                     ngx_guildlog_delivery_go);
+    ngx_guildlog_delivery_queue_init(d, delivery_tick, delivery_go);
 
     ngx_str_set(&d->dead, "{}");
 
@@ -87,9 +84,8 @@ ngx_guildlog_delivery_create(ngx_cycle_t *cycle,
         return NULL;
     }
 
-    d->env.client = ngx_guildlog_client_create(cycle, &conf->platform,
-                                               resolver, resolver_timeout,
-                                               NGX_GUILDLOG_DELIVERY_IDLE);
+    d->env.client = ngx_guildlog_client_create(cycle, &conf->platform, resolver,
+                                               resolver_timeout, DELIVERY_IDLE);
     if (d->env.client == NULL) {
         return NULL;
     }
@@ -115,7 +111,7 @@ ngx_guildlog_delivery_create(ngx_cycle_t *cycle,
 
     ngx_guildlog_stats_set(stats, NGX_GUILDLOG_GAUGE_TOLD, ngx_time());
 
-    ngx_add_timer(&d->tick, NGX_GUILDLOG_DELIVERY_TICK);
+    ngx_add_timer(&d->tick, DELIVERY_TICK);
 
     return d;
 }
@@ -126,7 +122,7 @@ ngx_guildlog_delivery_leave(ngx_guildlog_delivery_t *d, ngx_cycle_t *cycle)
 {
     ngx_msec_t  end;
 
-    end = ngx_current_msec + NGX_GUILDLOG_DELIVERY_LEAVE;
+    end = ngx_current_msec + DELIVERY_LEAVE;
     ngx_exiting = 1;
 
     while (!d->left && !ngx_terminate && !ngx_guildlog_delivery_due(end)) {
@@ -177,12 +173,12 @@ ngx_guildlog_delivery_destroy(ngx_guildlog_delivery_t *d)
 
 
 static void
-ngx_guildlog_delivery_tick(ngx_event_t *ev)
+delivery_tick(ngx_event_t *ev)
 {
     ngx_guildlog_delivery_t *d = ev->data;
 
     if (d->left) {
-        ngx_guildlog_delivery_gauges(d);
+        delivery_gauges(d);
         return;
     }
 
@@ -204,7 +200,7 @@ ngx_guildlog_delivery_tick(ngx_event_t *ev)
 
     if (!ngx_exiting && d->mine) {
 
-        if (d->find == NULL && d->nlanes < NGX_GUILDLOG_DELIVERY_MOST
+        if (d->find == NULL && d->nlanes < DELIVERY_MOST
             && (d->after_lane || d->halved
                 || d->env.stats->shared->changes != d->woken
                 || ngx_guildlog_delivery_due(d->find_at)))
@@ -213,7 +209,7 @@ ngx_guildlog_delivery_tick(ngx_event_t *ev)
         }
 
         if (d->release == NULL && ngx_guildlog_delivery_due(d->release_at)) {
-            ngx_guildlog_delivery_release(d);
+            delivery_release(d);
         }
 
         ngx_guildlog_delivery_lanes_doubts(d);
@@ -223,9 +219,9 @@ ngx_guildlog_delivery_tick(ngx_event_t *ev)
     ngx_guildlog_delivery_refused_tell(d);
     ngx_guildlog_delivery_queue_post_go(d);
     ngx_guildlog_delivery_step(d);
-    ngx_guildlog_delivery_gauges(d);
+    delivery_gauges(d);
 
-    ngx_add_timer(&d->tick, NGX_GUILDLOG_DELIVERY_TICK);
+    ngx_add_timer(&d->tick, DELIVERY_TICK);
 }
 
 
@@ -236,7 +232,7 @@ ngx_guildlog_delivery_tick(ngx_event_t *ev)
  */
 
 static void
-ngx_guildlog_delivery_go(ngx_event_t *ev)
+delivery_go(ngx_event_t *ev)
 {
     ngx_guildlog_delivery_t *d = ev->data;
 
@@ -255,14 +251,14 @@ ngx_guildlog_delivery_go(ngx_event_t *ev)
     if (requests && !rested
         && ngx_guildlog_db_pool_requests_running(d->env.pool))
     {
-        ngx_add_timer(ev, NGX_GUILDLOG_DELIVERY_REST);
+        ngx_add_timer(ev, DELIVERY_REST);
         return;
     }
 
-    end = ngx_guildlog_clock_us() + NGX_GUILDLOG_DELIVERY_MOMENT;
+    end = ngx_guildlog_clock_us() + DELIVERY_MOMENT;
 
     while (!ngx_queue_empty(&d->going)) {
-        ngx_guildlog_delivery_go_one(d);
+        delivery_go_one(d);
 
         if (requests || ngx_guildlog_clock_us() >= end) {
             break;
@@ -275,7 +271,7 @@ ngx_guildlog_delivery_go(ngx_event_t *ev)
 
 
 static void
-ngx_guildlog_delivery_go_one(ngx_guildlog_delivery_t *d)
+delivery_go_one(ngx_guildlog_delivery_t *d)
 {
     ngx_queue_t          *q;
     ngx_guildlog_lane_t  *lane;
@@ -291,18 +287,18 @@ ngx_guildlog_delivery_go_one(ngx_guildlog_delivery_t *d)
 
 
 static void
-ngx_guildlog_delivery_release(ngx_guildlog_delivery_t *d)
+delivery_release(ngx_guildlog_delivery_t *d)
 {
-    d->release_at = ngx_current_msec + NGX_GUILDLOG_DELIVERY_RELEASE;
+    d->release_at = ngx_current_msec + DELIVERY_RELEASE;
 
     d->release = ngx_guildlog_db_pool_submit(d->env.pool,
                      &ngx_guildlog_stmts[ngx_guildlog_stmt_delivery_release],
-                     NULL, ngx_guildlog_delivery_released, d);
+                     NULL, delivery_released, d);
 }
 
 
 static void
-ngx_guildlog_delivery_released(void *data, ngx_guildlog_db_result_t *result)
+delivery_released(void *data, ngx_guildlog_db_result_t *result)
 {
     ngx_guildlog_delivery_t *d = data;
 
@@ -327,10 +323,10 @@ ngx_guildlog_delivery_released(void *data, ngx_guildlog_db_result_t *result)
    seldom that it costs next to nothing */
 
 static void
-ngx_guildlog_delivery_gauges(ngx_guildlog_delivery_t *d)
+delivery_gauges(ngx_guildlog_delivery_t *d)
 {
     if (d->left) {
-        ngx_guildlog_delivery_gauges_clear(d, NGX_GUILDLOG_GAUGE_SENDING);
+        delivery_gauges_clear(d, NGX_GUILDLOG_GAUGE_SENDING);
         return;
     }
 
@@ -342,7 +338,7 @@ ngx_guildlog_delivery_gauges(ngx_guildlog_delivery_t *d)
     ngx_guildlog_stats_set(d->env.stats, NGX_GUILDLOG_GAUGE_SHARDS, d->mine);
 
     if (ngx_exiting) {
-        ngx_guildlog_delivery_gauges_clear(d, NGX_GUILDLOG_GAUGE_TOLD);
+        delivery_gauges_clear(d, NGX_GUILDLOG_GAUGE_TOLD);
         return;
     }
 
@@ -350,16 +346,16 @@ ngx_guildlog_delivery_gauges(ngx_guildlog_delivery_t *d)
         return;
     }
 
-    d->gauges_at = ngx_current_msec + NGX_GUILDLOG_GAUGES_INTERVAL;
+    d->gauges_at = ngx_current_msec + DELIVERY_GAUGES_INTERVAL;
 
     d->gauges = ngx_guildlog_db_pool_submit(d->env.pool,
                      &ngx_guildlog_stmts[ngx_guildlog_stmt_delivery_figures],
-                     &d->env.me, ngx_guildlog_delivery_gauges_told, d);
+                     &d->env.me, delivery_gauges_told, d);
 }
 
 
 static void
-ngx_guildlog_delivery_gauges_told(void *data, ngx_guildlog_db_result_t *result)
+delivery_gauges_told(void *data, ngx_guildlog_db_result_t *result)
 {
     ngx_guildlog_delivery_t *d = data;
 
@@ -382,14 +378,12 @@ ngx_guildlog_delivery_gauges_told(void *data, ngx_guildlog_db_result_t *result)
     body = ngx_guildlog_db_result_value(result, 0, 1);
     json = ngx_guildlog_json_read_any(body.data, body.len, 0, &cause);
 
-    ngx_guildlog_delivery_gauges_set(d, json, "backlog",
-                                     NGX_GUILDLOG_GAUGE_BACKLOG);
-    ngx_guildlog_delivery_gauges_set(d, json, "held", NGX_GUILDLOG_GAUGE_HELD);
-    ngx_guildlog_delivery_gauges_set(d, json, "oldest_ms",
-                                     NGX_GUILDLOG_GAUGE_OLDEST_MS);
+    delivery_gauges_set(d, json, "backlog", NGX_GUILDLOG_GAUGE_BACKLOG);
+    delivery_gauges_set(d, json, "held", NGX_GUILDLOG_GAUGE_HELD);
+    delivery_gauges_set(d, json, "oldest_ms", NGX_GUILDLOG_GAUGE_OLDEST_MS);
 
     for (lane = ngx_guildlog_stats_lanes; lane->state; lane++) {
-        ngx_guildlog_delivery_gauges_set(d, json, lane->state, lane->gauge);
+        delivery_gauges_set(d, json, lane->state, lane->gauge);
     }
 
     json_decref(json);
@@ -397,15 +391,15 @@ ngx_guildlog_delivery_gauges_told(void *data, ngx_guildlog_db_result_t *result)
     ngx_guildlog_stats_set(d->env.stats, NGX_GUILDLOG_GAUGE_TOLD, ngx_time());
 
     d->gauges_at = ngx_current_msec
-                    + ngx_max(NGX_GUILDLOG_GAUGES_INTERVAL,
+                    + ngx_max(DELIVERY_GAUGES_INTERVAL,
                               result->time_us / 1000
-                              * NGX_GUILDLOG_GAUGES_SHARE);
+                              * DELIVERY_GAUGES_SHARE);
 }
 
 
 static void
-ngx_guildlog_delivery_gauges_set(ngx_guildlog_delivery_t *d, json_t *json,
-    const char *name, ngx_guildlog_gauge_e gauge)
+delivery_gauges_set(ngx_guildlog_delivery_t *d, json_t *json, const char *name,
+    ngx_guildlog_gauge_e gauge)
 {
     ngx_guildlog_stats_set(d->env.stats, gauge,
                            json_integer_value(json_object_get(json, name)));
@@ -415,8 +409,7 @@ ngx_guildlog_delivery_gauges_set(ngx_guildlog_delivery_t *d, json_t *json,
 /* a worker that leaves may live on for long: others have its shards */
 
 static void
-ngx_guildlog_delivery_gauges_clear(ngx_guildlog_delivery_t *d,
-    ngx_guildlog_gauge_e from)
+delivery_gauges_clear(ngx_guildlog_delivery_t *d, ngx_guildlog_gauge_e from)
 {
     ngx_uint_t  i;
 

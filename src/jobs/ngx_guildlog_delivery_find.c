@@ -7,22 +7,20 @@
 #include "jobs/ngx_guildlog_delivery_loop.h"
 
 
-#define NGX_GUILDLOG_FIND_POLL     200       /* ms */
-#define NGX_GUILDLOG_FIND_SWEEP    30000     /* ms */
-#define NGX_GUILDLOG_FIND_RESWEEP  5000      /* ms, after one failed */
+#define DELIVERY_FIND_POLL     200       /* ms */
+#define DELIVERY_FIND_SWEEP    30000     /* ms */
+#define DELIVERY_FIND_RESWEEP  5000      /* ms, after one failed */
 
 
-static void ngx_guildlog_delivery_find_place(ngx_guildlog_delivery_t *d,
-    ngx_str_t *args, u_char *numbers);
-static void ngx_guildlog_delivery_found(void *data,
+static void delivery_find_place(ngx_guildlog_delivery_t *d, ngx_str_t *args,
+    u_char *numbers);
+static void delivery_find_done(void *data, ngx_guildlog_db_result_t *result);
+static void delivery_find_page(ngx_guildlog_delivery_t *d,
     ngx_guildlog_db_result_t *result);
-static void ngx_guildlog_delivery_find_page(ngx_guildlog_delivery_t *d,
+static ngx_uint_t delivery_find_halve(ngx_guildlog_delivery_t *d,
     ngx_guildlog_db_result_t *result);
-static ngx_uint_t ngx_guildlog_delivery_find_halve(ngx_guildlog_delivery_t *d,
-    ngx_guildlog_db_result_t *result);
-static void ngx_guildlog_delivery_find_parked(void *data,
-    ngx_guildlog_db_result_t *result);
-static void ngx_guildlog_delivery_find_again(ngx_guildlog_delivery_t *d);
+static void delivery_find_parked(void *data, ngx_guildlog_db_result_t *result);
+static void delivery_find_again(ngx_guildlog_delivery_t *d);
 
 
 /* page by page; further lanes stay in the database while many are at hand */
@@ -35,17 +33,17 @@ ngx_guildlog_delivery_find(ngx_guildlog_delivery_t *d)
 
     if (d->after_lane == 0 && !d->halved) {
         d->woken = d->env.stats->shared->changes;
-        d->find_at = ngx_current_msec + NGX_GUILDLOG_FIND_POLL;
+        d->find_at = ngx_current_msec + DELIVERY_FIND_POLL;
         d->sweeps = ngx_guildlog_delivery_due(d->sweep_at);
         d->missed = 0;
         d->next_mark.len = 0;
 
         if (d->sweeps) {
-            d->sweep_at = ngx_current_msec + NGX_GUILDLOG_FIND_SWEEP;
+            d->sweep_at = ngx_current_msec + DELIVERY_FIND_SWEEP;
         }
     }
 
-    ngx_guildlog_delivery_find_place(d, args, numbers);
+    delivery_find_place(d, args, numbers);
 
     d->nended = 0;
 
@@ -54,10 +52,10 @@ ngx_guildlog_delivery_find(ngx_guildlog_delivery_t *d)
 
     d->find = ngx_guildlog_db_pool_submit(d->env.pool,
                        &ngx_guildlog_stmts[ngx_guildlog_stmt_delivery_find],
-                       args, ngx_guildlog_delivery_found, d);
+                       args, delivery_find_done, d);
 
     if (d->find == NULL) {
-        ngx_guildlog_delivery_find_again(d);
+        delivery_find_again(d);
     }
 }
 
@@ -66,7 +64,7 @@ ngx_guildlog_delivery_find(ngx_guildlog_delivery_t *d)
    numbers: room for two */
 
 static void
-ngx_guildlog_delivery_find_place(ngx_guildlog_delivery_t *d, ngx_str_t *args,
+delivery_find_place(ngx_guildlog_delivery_t *d, ngx_str_t *args,
     u_char *numbers)
 {
     args[0] = d->env.me;
@@ -82,13 +80,12 @@ ngx_guildlog_delivery_find_place(ngx_guildlog_delivery_t *d, ngx_str_t *args,
     args[2].data = numbers;
     args[2].len = ngx_sprintf(numbers, "%L", d->after_guild) - numbers;
     args[3].data = numbers + NGX_INT64_LEN;
-    args[3].len = ngx_sprintf(args[3].data, "%L", d->after_lane)
-                  - args[3].data;
+    args[3].len = ngx_sprintf(args[3].data, "%L", d->after_lane) - args[3].data;
 }
 
 
 static void
-ngx_guildlog_delivery_found(void *data, ngx_guildlog_db_result_t *result)
+delivery_find_done(void *data, ngx_guildlog_db_result_t *result)
 {
     ngx_guildlog_delivery_t *d = data;
 
@@ -96,15 +93,15 @@ ngx_guildlog_delivery_found(void *data, ngx_guildlog_db_result_t *result)
 
     if (result->outcome != NGX_GUILDLOG_DB_ROWS) {
 
-        if (!ngx_guildlog_delivery_find_halve(d, result)) {
+        if (!delivery_find_halve(d, result)) {
             ngx_guildlog_delivery_park_log(&d->env, "lanes", result);
-            ngx_guildlog_delivery_find_again(d);
+            delivery_find_again(d);
         }
 
         return;
     }
 
-    ngx_guildlog_delivery_find_page(d, result);
+    delivery_find_page(d, result);
 
     ngx_log_debug2(NGX_LOG_DEBUG_CORE, d->env.log, 0,
                    "guildlog delivery: found %ui rows, %ui lanes at hand",
@@ -131,7 +128,7 @@ ngx_guildlog_delivery_found(void *data, ngx_guildlog_db_result_t *result)
 /* 1: finds the same again with a smaller page, or without the lane to blame */
 
 static ngx_uint_t
-ngx_guildlog_delivery_find_halve(ngx_guildlog_delivery_t *d,
+delivery_find_halve(ngx_guildlog_delivery_t *d,
     ngx_guildlog_db_result_t *result)
 {
     u_char     numbers[2 * NGX_INT64_LEN];
@@ -151,15 +148,15 @@ ngx_guildlog_delivery_find_halve(ngx_guildlog_delivery_t *d,
 
     /* a page of one lane: the statement parks it, and tells which one it was */
 
-    ngx_guildlog_delivery_find_place(d, args, numbers);
+    delivery_find_place(d, args, numbers);
     ngx_guildlog_delivery_park_cause(result, &args[4]);
 
     d->find = ngx_guildlog_db_pool_submit(d->env.pool,
                    &ngx_guildlog_stmts[ngx_guildlog_stmt_delivery_park_next],
-                   args, ngx_guildlog_delivery_find_parked, d);
+                   args, delivery_find_parked, d);
 
     if (d->find == NULL) {
-        ngx_guildlog_delivery_find_again(d);
+        delivery_find_again(d);
     }
 
     return 1;
@@ -167,21 +164,20 @@ ngx_guildlog_delivery_find_halve(ngx_guildlog_delivery_t *d,
 
 
 static void
-ngx_guildlog_delivery_find_parked(void *data, ngx_guildlog_db_result_t *result)
+delivery_find_parked(void *data, ngx_guildlog_db_result_t *result)
 {
     ngx_guildlog_delivery_t *d = data;
 
     d->find = NULL;
 
     if (result->outcome != NGX_GUILDLOG_DB_ROWS) {
-        ngx_guildlog_delivery_park_log(&d->env, "a lane to be parked",
-                                       result);
-        ngx_guildlog_delivery_find_again(d);
+        ngx_guildlog_delivery_park_log(&d->env, "a lane to be parked", result);
+        delivery_find_again(d);
         return;
     }
 
     if (!ngx_guildlog_delivery_park_done(&d->env, result)) {
-        ngx_guildlog_delivery_find_again(d);
+        delivery_find_again(d);
     }
 }
 
@@ -192,10 +188,10 @@ ngx_guildlog_delivery_find_parked(void *data, ngx_guildlog_db_result_t *result)
  */
 
 static void
-ngx_guildlog_delivery_find_again(ngx_guildlog_delivery_t *d)
+delivery_find_again(ngx_guildlog_delivery_t *d)
 {
     if (d->sweeps) {
-        d->sweep_at = ngx_current_msec + NGX_GUILDLOG_FIND_RESWEEP;
+        d->sweep_at = ngx_current_msec + DELIVERY_FIND_RESWEEP;
     }
 
     d->halved = 0;
@@ -212,8 +208,7 @@ ngx_guildlog_delivery_find_again(ngx_guildlog_delivery_t *d)
  */
 
 static void
-ngx_guildlog_delivery_find_page(ngx_guildlog_delivery_t *d,
-    ngx_guildlog_db_result_t *result)
+delivery_find_page(ngx_guildlog_delivery_t *d, ngx_guildlog_db_result_t *result)
 {
     int64_t     guild, lane, n;
     ngx_str_t   state;

@@ -9,27 +9,27 @@
 #include "jobs/ngx_guildlog_delivery_loop.h"
 
 
-#define NGX_GUILDLOG_DOUBTS_INTERVAL  5000   /* ms */
+#define DELIVERY_LANES_DOUBTS_INTERVAL  5000   /* ms */
 
 
-static ngx_int_t ngx_guildlog_delivery_enter(ngx_guildlog_delivery_t *d,
+static ngx_int_t delivery_lanes_enter(ngx_guildlog_delivery_t *d,
     ngx_guildlog_db_result_t *result, ngx_uint_t row, ngx_queue_t *place,
     ngx_guildlog_lane_t **entered);
-static ngx_uint_t ngx_guildlog_delivery_is_ours(ngx_guildlog_delivery_t *d,
+static ngx_uint_t delivery_lanes_is_ours(ngx_guildlog_delivery_t *d,
     ngx_guildlog_db_result_t *result, ngx_uint_t row);
-static ngx_guildlog_lane_t *ngx_guildlog_delivery_lane(
-    ngx_guildlog_delivery_t *d, const ngx_str_t *guild, const ngx_str_t *id);
-static ngx_guildlog_guild_t *ngx_guildlog_delivery_guild(
-    ngx_guildlog_delivery_t *d, const ngx_str_t *id);
-static void ngx_guildlog_delivery_forget_in(ngx_guildlog_delivery_t *d,
+static ngx_guildlog_lane_t *delivery_lanes_lane(ngx_guildlog_delivery_t *d,
+    const ngx_str_t *guild, const ngx_str_t *id);
+static ngx_guildlog_guild_t *delivery_lanes_guild(ngx_guildlog_delivery_t *d,
+    const ngx_str_t *id);
+static void delivery_lanes_forget_in(ngx_guildlog_delivery_t *d,
     ngx_queue_t *place);
-static void ngx_guildlog_delivery_free_in(ngx_queue_t *place);
-static ngx_uint_t ngx_guildlog_delivery_busy(ngx_guildlog_lane_t *lane);
-static void ngx_guildlog_delivery_doubted(void *data,
+static void delivery_lanes_free_in(ngx_queue_t *place);
+static ngx_uint_t delivery_lanes_is_busy(ngx_guildlog_lane_t *lane);
+static void delivery_lanes_doubted(void *data,
     ngx_guildlog_db_result_t *result);
-static void ngx_guildlog_delivery_doubts_refused(ngx_guildlog_delivery_t *d,
+static void delivery_lanes_doubts_refused(ngx_guildlog_delivery_t *d,
     ngx_guildlog_db_result_t *result);
-static void ngx_guildlog_delivery_doubt_parked(void *data,
+static void delivery_lanes_doubt_parked(void *data,
     ngx_guildlog_db_result_t *result);
 
 
@@ -53,11 +53,11 @@ ngx_guildlog_delivery_lanes_meet(ngx_guildlog_delivery_t *d,
     id = ngx_guildlog_db_result_value(result, row, NGX_GUILDLOG_FOUND_LANE);
     since = ngx_guildlog_db_result_value(result, row, NGX_GUILDLOG_FOUND_SINCE);
 
-    if (!ngx_guildlog_delivery_is_ours(d, result, row)) {
+    if (!delivery_lanes_is_ours(d, result, row)) {
         return;
     }
 
-    lane = ngx_guildlog_delivery_lane(d, &guild, &id);
+    lane = delivery_lanes_lane(d, &guild, &id);
 
     if (lane) {
 
@@ -68,7 +68,7 @@ ngx_guildlog_delivery_lanes_meet(ngx_guildlog_delivery_t *d,
         /* it was called for again: its facts may be others, once nothing of it
            is under way */
 
-        if (ngx_guildlog_delivery_busy(lane)) {
+        if (delivery_lanes_is_busy(lane)) {
             d->missed = 1;
             return;
         }
@@ -89,10 +89,10 @@ ngx_guildlog_delivery_lanes_meet(ngx_guildlog_delivery_t *d,
         return;
     }
 
-    rc = ngx_guildlog_delivery_enter(d, result, row,
-                                &d->lanes[ngx_guildlog_lane_row_id(&id)
-                                          % NGX_GUILDLOG_DELIVERY_BUCKETS],
-                                     &lane);
+    rc = delivery_lanes_enter(d, result, row,
+                              &d->lanes[ngx_guildlog_lane_row_id(&id)
+                                 % NGX_GUILDLOG_DELIVERY_BUCKETS],
+                              &lane);
 
     /* out of memory: a find has passed this lane, so only a sweep sees it */
 
@@ -121,7 +121,7 @@ ngx_guildlog_delivery_lanes_meet(ngx_guildlog_delivery_t *d,
 
 
 static ngx_int_t
-ngx_guildlog_delivery_enter(ngx_guildlog_delivery_t *d,
+delivery_lanes_enter(ngx_guildlog_delivery_t *d,
     ngx_guildlog_db_result_t *result, ngx_uint_t row, ngx_queue_t *place,
     ngx_guildlog_lane_t **entered)
 {
@@ -133,7 +133,7 @@ ngx_guildlog_delivery_enter(ngx_guildlog_delivery_t *d,
         return rc;
     }
 
-    lane->server = ngx_guildlog_delivery_guild(d, &lane->guild);
+    lane->server = delivery_lanes_guild(d, &lane->guild);
     if (lane->server == NULL) {
         ngx_guildlog_lane_memory_free(lane);
         return NGX_ERROR;
@@ -155,13 +155,12 @@ ngx_guildlog_delivery_enter(ngx_guildlog_delivery_t *d,
 /* found under a lease that this worker still has */
 
 static ngx_uint_t
-ngx_guildlog_delivery_is_ours(ngx_guildlog_delivery_t *d,
+delivery_lanes_is_ours(ngx_guildlog_delivery_t *d,
     ngx_guildlog_db_result_t *result, ngx_uint_t row)
 {
     ngx_uint_t  shard;
 
-    shard = ngx_guildlog_lane_row_number(result, row,
-                                         NGX_GUILDLOG_FOUND_SHARD);
+    shard = ngx_guildlog_lane_row_number(result, row, NGX_GUILDLOG_FOUND_SHARD);
 
     return d->fences[shard % NGX_GUILDLOG_DELIVERY_SHARDS]
            == ngx_guildlog_lane_row_number(result, row,
@@ -170,7 +169,7 @@ ngx_guildlog_delivery_is_ours(ngx_guildlog_delivery_t *d,
 
 
 static ngx_guildlog_lane_t *
-ngx_guildlog_delivery_lane(ngx_guildlog_delivery_t *d, const ngx_str_t *guild,
+delivery_lanes_lane(ngx_guildlog_delivery_t *d, const ngx_str_t *guild,
     const ngx_str_t *id)
 {
     uint64_t              key;
@@ -196,7 +195,7 @@ ngx_guildlog_delivery_lane(ngx_guildlog_delivery_t *d, const ngx_str_t *guild,
 
 
 static ngx_guildlog_guild_t *
-ngx_guildlog_delivery_guild(ngx_guildlog_delivery_t *d, const ngx_str_t *id)
+delivery_lanes_guild(ngx_guildlog_delivery_t *d, const ngx_str_t *id)
 {
     ngx_queue_t           *q, *bucket;
     ngx_guildlog_guild_t  *guild;
@@ -237,22 +236,20 @@ ngx_guildlog_delivery_lanes_forget_lost(ngx_guildlog_delivery_t *d)
     ngx_uint_t  i;
 
     for (i = 0; i < NGX_GUILDLOG_DELIVERY_BUCKETS; i++) {
-        ngx_guildlog_delivery_forget_in(d, &d->lanes[i]);
+        delivery_lanes_forget_in(d, &d->lanes[i]);
     }
 
-    ngx_guildlog_delivery_forget_in(d, &d->doubts);
+    delivery_lanes_forget_in(d, &d->doubts);
 }
 
 
 static void
-ngx_guildlog_delivery_forget_in(ngx_guildlog_delivery_t *d,
-    ngx_queue_t *place)
+delivery_lanes_forget_in(ngx_guildlog_delivery_t *d, ngx_queue_t *place)
 {
     ngx_queue_t          *q, *next;
     ngx_guildlog_lane_t  *lane;
 
-    for (q = ngx_queue_head(place); q != ngx_queue_sentinel(place); q = next)
-    {
+    for (q = ngx_queue_head(place); q != ngx_queue_sentinel(place); q = next) {
         next = ngx_queue_next(q);
         lane = ngx_queue_data(q, ngx_guildlog_lane_t, link);
 
@@ -271,10 +268,10 @@ ngx_guildlog_delivery_lanes_free(ngx_guildlog_delivery_t *d)
     ngx_uint_t    i;
     ngx_queue_t  *q, *next;
 
-    ngx_guildlog_delivery_free_in(&d->doubts);
+    delivery_lanes_free_in(&d->doubts);
 
     for (i = 0; i < NGX_GUILDLOG_DELIVERY_BUCKETS; i++) {
-        ngx_guildlog_delivery_free_in(&d->lanes[i]);
+        delivery_lanes_free_in(&d->lanes[i]);
 
         for (q = ngx_queue_head(&d->guilds[i]);
              q != ngx_queue_sentinel(&d->guilds[i]);
@@ -290,7 +287,7 @@ ngx_guildlog_delivery_lanes_free(ngx_guildlog_delivery_t *d)
 
 
 static void
-ngx_guildlog_delivery_free_in(ngx_queue_t *place)
+delivery_lanes_free_in(ngx_queue_t *place)
 {
     ngx_queue_t  *q;
 
@@ -306,7 +303,7 @@ ngx_guildlog_delivery_free_in(ngx_queue_t *place)
 /* is something of it under way? */
 
 static ngx_uint_t
-ngx_guildlog_delivery_busy(ngx_guildlog_lane_t *lane)
+delivery_lanes_is_busy(ngx_guildlog_lane_t *lane)
 {
     return lane->stepping || lane->goes_on || lane->query || lane->exchange
            || lane->permit == NGX_GUILDLOG_PERMIT_GRANTED;
@@ -329,7 +326,7 @@ ngx_guildlog_delivery_lanes_busy(ngx_guildlog_delivery_t *d, ngx_int_t shard)
             lane = ngx_queue_data(q, ngx_guildlog_lane_t, link);
 
             if ((shard == -1 || lane->shard == (ngx_uint_t) shard)
-                && ngx_guildlog_delivery_busy(lane))
+                && delivery_lanes_is_busy(lane))
             {
                 return 1;
             }
@@ -354,7 +351,7 @@ ngx_guildlog_delivery_lanes_doubts(ngx_guildlog_delivery_t *d)
         return;
     }
 
-    d->doubt_at = ngx_current_msec + NGX_GUILDLOG_DOUBTS_INTERVAL;
+    d->doubt_at = ngx_current_msec + DELIVERY_LANES_DOUBTS_INTERVAL;
 
     args[0] = d->env.me;
     args[1].data = page;
@@ -362,12 +359,12 @@ ngx_guildlog_delivery_lanes_doubts(ngx_guildlog_delivery_t *d)
 
     d->doubt = ngx_guildlog_db_pool_submit(d->env.pool,
                      &ngx_guildlog_stmts[ngx_guildlog_stmt_delivery_doubts],
-                     args, ngx_guildlog_delivery_doubted, d);
+                     args, delivery_lanes_doubted, d);
 }
 
 
 static void
-ngx_guildlog_delivery_doubted(void *data, ngx_guildlog_db_result_t *result)
+delivery_lanes_doubted(void *data, ngx_guildlog_db_result_t *result)
 {
     ngx_guildlog_delivery_t *d = data;
 
@@ -377,28 +374,26 @@ ngx_guildlog_delivery_doubted(void *data, ngx_guildlog_db_result_t *result)
     d->doubt = NULL;
 
     if (result->outcome != NGX_GUILDLOG_DB_ROWS) {
-        ngx_guildlog_delivery_doubts_refused(d, result);
+        delivery_lanes_doubts_refused(d, result);
         return;
     }
 
-    d->page_doubts = ngx_min(2 * d->page_doubts,
-                             NGX_GUILDLOG_DELIVERY_DOUBTS);
+    d->page_doubts = ngx_min(2 * d->page_doubts, NGX_GUILDLOG_DELIVERY_DOUBTS);
 
     if (ngx_exiting) {
         return;
     }
 
     for (row = 0; row < result->rows; row++) {
-        if (ngx_guildlog_delivery_is_ours(d, result, row)) {
-            (void) ngx_guildlog_delivery_enter(d, result, row, &d->doubts,
-                                               &lane);
+        if (delivery_lanes_is_ours(d, result, row)) {
+            (void) delivery_lanes_enter(d, result, row, &d->doubts, &lane);
         }
     }
 }
 
 
 static void
-ngx_guildlog_delivery_doubts_refused(ngx_guildlog_delivery_t *d,
+delivery_lanes_doubts_refused(ngx_guildlog_delivery_t *d,
     ngx_guildlog_db_result_t *result)
 {
     ngx_str_t  args[2];
@@ -422,20 +417,19 @@ ngx_guildlog_delivery_doubts_refused(ngx_guildlog_delivery_t *d,
 
     d->doubt = ngx_guildlog_db_pool_submit(d->env.pool,
                   &ngx_guildlog_stmts[ngx_guildlog_stmt_delivery_doubt_park],
-                  args, ngx_guildlog_delivery_doubt_parked, d);
+                  args, delivery_lanes_doubt_parked, d);
 }
 
 
 static void
-ngx_guildlog_delivery_doubt_parked(void *data, ngx_guildlog_db_result_t *result)
+delivery_lanes_doubt_parked(void *data, ngx_guildlog_db_result_t *result)
 {
     ngx_guildlog_delivery_t *d = data;
 
     d->doubt = NULL;
 
     if (result->outcome != NGX_GUILDLOG_DB_ROWS) {
-        ngx_guildlog_delivery_park_log(&d->env, "a doubt to be parked",
-                                       result);
+        ngx_guildlog_delivery_park_log(&d->env, "a doubt to be parked", result);
         return;
     }
 

@@ -7,16 +7,14 @@
 #include "jobs/ngx_guildlog_owner.h"
 
 
-#define NGX_GUILDLOG_DELIVERY_HEARTBEAT  5000    /* ms */
-#define NGX_GUILDLOG_DELIVERY_HASTE      500     /* ms, for more shards */
-#define NGX_GUILDLOG_DELIVERY_LEASE      30000   /* ms, as the schema has it */
+#define DELIVERY_LEASE_HEARTBEAT  5000    /* ms */
+#define DELIVERY_LEASE_HASTE      500     /* ms, for more shards */
+#define DELIVERY_LEASE_MS         30000   /* ms, as the schema has it */
 
 
-static u_char *ngx_guildlog_delivery_giveaway(ngx_guildlog_delivery_t *d,
-    u_char *p);
-static void ngx_guildlog_delivery_leased(void *data,
-    ngx_guildlog_db_result_t *result);
-static ngx_uint_t ngx_guildlog_delivery_hold(ngx_guildlog_delivery_t *d,
+static u_char *delivery_lease_giveaway(ngx_guildlog_delivery_t *d, u_char *p);
+static void delivery_lease_done(void *data, ngx_guildlog_db_result_t *result);
+static ngx_uint_t delivery_lease_hold(ngx_guildlog_delivery_t *d,
     ngx_guildlog_db_result_t *result);
 
 
@@ -29,7 +27,7 @@ ngx_guildlog_delivery_lease(ngx_guildlog_delivery_t *d)
     args[0] = d->env.me;
     args[1] = d->dead;
     args[2].data = give;
-    args[2].len = ngx_guildlog_delivery_giveaway(d, give) - give;
+    args[2].len = delivery_lease_giveaway(d, give) - give;
 
     d->leaves = ngx_exiting;
 
@@ -41,11 +39,11 @@ ngx_guildlog_delivery_lease(ngx_guildlog_delivery_t *d)
     }
 
     d->lease_asked = ngx_current_msec;
-    d->lease_at = ngx_current_msec + NGX_GUILDLOG_DELIVERY_HEARTBEAT;
+    d->lease_at = ngx_current_msec + DELIVERY_LEASE_HEARTBEAT;
 
     d->lease = ngx_guildlog_db_pool_submit(d->env.pool,
                        &ngx_guildlog_stmts[ngx_guildlog_stmt_delivery_lease],
-                       args, ngx_guildlog_delivery_leased, d);
+                       args, delivery_lease_done, d);
 
     if (d->lease == NULL && ngx_exiting) {
         d->left = 1;
@@ -61,7 +59,7 @@ ngx_guildlog_delivery_lease(ngx_guildlog_delivery_t *d)
  */
 
 static u_char *
-ngx_guildlog_delivery_giveaway(ngx_guildlog_delivery_t *d, u_char *p)
+delivery_lease_giveaway(ngx_guildlog_delivery_t *d, u_char *p)
 {
     ngx_uint_t  i, more, given;
 
@@ -98,7 +96,7 @@ ngx_guildlog_delivery_giveaway(ngx_guildlog_delivery_t *d, u_char *p)
    what became of it */
 
 static void
-ngx_guildlog_delivery_leased(void *data, ngx_guildlog_db_result_t *result)
+delivery_lease_done(void *data, ngx_guildlog_db_result_t *result)
 {
     ngx_guildlog_delivery_t *d = data;
 
@@ -116,14 +114,14 @@ ngx_guildlog_delivery_leased(void *data, ngx_guildlog_db_result_t *result)
             d->left = 1;
         }
 
-        d->lease_at = ngx_current_msec + NGX_GUILDLOG_DELIVERY_HASTE;
+        d->lease_at = ngx_current_msec + DELIVERY_LEASE_HASTE;
         return;
     }
 
-    d->lease_until = d->lease_asked + NGX_GUILDLOG_DELIVERY_LEASE;
+    d->lease_until = d->lease_asked + DELIVERY_LEASE_MS;
     d->leased = 1;
 
-    dead = ngx_guildlog_delivery_hold(d, result);
+    dead = delivery_lease_hold(d, result);
 
     ngx_log_debug2(NGX_LOG_DEBUG_CORE, d->env.log, 0,
                    "guildlog delivery: %ui shards of %ui", d->mine, d->share);
@@ -132,7 +130,7 @@ ngx_guildlog_delivery_leased(void *data, ngx_guildlog_db_result_t *result)
         d->lease_at = ngx_current_msec;
 
     } else if (ngx_exiting || d->mine < d->share) {
-        d->lease_at = ngx_current_msec + NGX_GUILDLOG_DELIVERY_HASTE;
+        d->lease_at = ngx_current_msec + DELIVERY_LEASE_HASTE;
     }
 
     if (d->leaves && d->mine == 0) {
@@ -144,7 +142,7 @@ ngx_guildlog_delivery_leased(void *data, ngx_guildlog_db_result_t *result)
 /* 1: some owner is known to be dead.  An owner without a shard has a row too */
 
 static ngx_uint_t
-ngx_guildlog_delivery_hold(ngx_guildlog_delivery_t *d,
+delivery_lease_hold(ngx_guildlog_delivery_t *d,
     ngx_guildlog_db_result_t *result)
 {
     int64_t           fence;

@@ -8,8 +8,8 @@
 #include "db/ngx_guildlog_db_pool.h"
 
 
-#define NGX_GUILDLOG_PARK_CLASS  2       /* of an SQLSTATE, characters */
-#define NGX_GUILDLOG_PARK_CAUSE  256
+#define DELIVERY_PARK_CLASS  2       /* of an SQLSTATE, characters */
+#define DELIVERY_PARK_CAUSE  256
 
 
 /*
@@ -17,7 +17,7 @@
  * transactions, rights, conflicts, names, resources, locks, operators, disks.
  */
 
-static const char  ngx_guildlog_park_not[][NGX_GUILDLOG_PARK_CLASS + 1] = {
+static const char  delivery_park_not[][DELIVERY_PARK_CLASS + 1] = {
     "08", "25", "26", "28", "3D", "3F", "40", "42", "53", "55", "57", "58"
 };
 
@@ -28,17 +28,17 @@ ngx_guildlog_delivery_park_blames(ngx_guildlog_db_result_t *result)
     ngx_uint_t  i;
 
     if (result->outcome != NGX_GUILDLOG_DB_REFUSED
-        || ngx_strncmp(result->sqlstate, "GL", NGX_GUILDLOG_PARK_CLASS) == 0)
+        || ngx_strncmp(result->sqlstate, "GL", DELIVERY_PARK_CLASS) == 0)
     {
         return 0;
     }
 
     for (i = 0;
-         i < sizeof(ngx_guildlog_park_not) / sizeof(ngx_guildlog_park_not[0]);
+         i < sizeof(delivery_park_not) / sizeof(delivery_park_not[0]);
          i++)
     {
-        if (ngx_strncmp(result->sqlstate, ngx_guildlog_park_not[i],
-                        NGX_GUILDLOG_PARK_CLASS)
+        if (ngx_strncmp(result->sqlstate, delivery_park_not[i],
+                        DELIVERY_PARK_CLASS)
             == 0)
         {
             return 0;
@@ -54,7 +54,7 @@ ngx_guildlog_delivery_park_cause(ngx_guildlog_db_result_t *result,
     ngx_str_t *cause)
 {
     size_t         len;
-    static u_char  line[NGX_GUILDLOG_PARK_CAUSE];
+    static u_char  line[DELIVERY_PARK_CAUSE];
 
     len = ngx_sprintf(line, "SQLSTATE %s: ", result->sqlstate) - line;
 
@@ -82,8 +82,7 @@ ngx_guildlog_delivery_park_done(const ngx_guildlog_lane_env_t *env,
 
     ngx_guildlog_stats_count(env->stats, NGX_GUILDLOG_COUNT_PARKED, 1);
 
-    ngx_log_error(NGX_LOG_ERR, env->log, 0,
-                  "%V is parked for %d s", &what,
+    ngx_log_error(NGX_LOG_ERR, env->log, 0, "%V is parked for %d s", &what,
                   NGX_GUILDLOG_LANE_PARK / 1000);
 
     return 1;

@@ -9,14 +9,14 @@
 
 /* bytes of what is to be sent, at hand at a time; of them for a request that
    is not answered yet */
-#define NGX_GUILDLOG_QUEUE_BYTES    (16 * 1024 * 1024)
-#define NGX_GUILDLOG_QUEUE_REQUEST  (16 * 1024)
+#define DELIVERY_QUEUE_BYTES    (16 * 1024 * 1024)
+#define DELIVERY_QUEUE_REQUEST  (16 * 1024)
 
 
-static void ngx_guildlog_delivery_queue_timer(ngx_event_t *ev);
-static uint64_t ngx_guildlog_delivery_queue_call(ngx_str_t *guild,
-    ngx_str_t *id, ngx_str_t *since);
-static void ngx_guildlog_delivery_queue_leave(ngx_guildlog_lane_t *lane);
+static void delivery_queue_timer(ngx_event_t *ev);
+static uint64_t delivery_queue_call(ngx_str_t *guild, ngx_str_t *id,
+    ngx_str_t *since);
+static void delivery_queue_leave(ngx_guildlog_lane_t *lane);
 
 
 void
@@ -90,7 +90,7 @@ ngx_guildlog_delivery_queue_sleep(ngx_guildlog_lane_t *lane, ngx_msec_t ms,
 
     lane->state = state;
 
-    lane->timer.handler = ngx_guildlog_delivery_queue_timer;
+    lane->timer.handler = delivery_queue_timer;
     lane->timer.data = lane;
     lane->timer.log = lane->env->log;
     lane->timer.cancelable = 1;
@@ -100,7 +100,7 @@ ngx_guildlog_delivery_queue_sleep(ngx_guildlog_lane_t *lane, ngx_msec_t ms,
 
 
 static void
-ngx_guildlog_delivery_queue_timer(ngx_event_t *ev)
+delivery_queue_timer(ngx_event_t *ev)
 {
     ngx_guildlog_delivery_queue_resume(ev->data);
 }
@@ -216,12 +216,11 @@ ngx_guildlog_delivery_queue_forget(ngx_guildlog_lane_t *lane)
     d = lane->delivery;
     guild = lane->server;
 
-    ngx_guildlog_delivery_queue_leave(lane);
+    delivery_queue_leave(lane);
 
     if (d->find) {
         d->ended[d->nended++ % NGX_GUILDLOG_DELIVERY_ENDED] =
-                ngx_guildlog_delivery_queue_call(&lane->guild, &lane->id,
-                                                 &lane->since);
+                delivery_queue_call(&lane->guild, &lane->id, &lane->since);
     }
 
     d->nlanes--;
@@ -241,7 +240,7 @@ ngx_guildlog_delivery_queue_has_ended(ngx_guildlog_delivery_t *d,
     uint64_t    call;
     ngx_uint_t  i, n;
 
-    call = ngx_guildlog_delivery_queue_call(guild, id, since);
+    call = delivery_queue_call(guild, id, since);
     n = ngx_min(d->nended, NGX_GUILDLOG_DELIVERY_ENDED);
 
     for (i = 0; i < n; i++) {
@@ -257,8 +256,7 @@ ngx_guildlog_delivery_queue_has_ended(ngx_guildlog_delivery_t *d,
 /* one call for a lane; two of them are equal by a chance of 2^-64 */
 
 static uint64_t
-ngx_guildlog_delivery_queue_call(ngx_str_t *guild, ngx_str_t *id,
-    ngx_str_t *since)
+delivery_queue_call(ngx_str_t *guild, ngx_str_t *id, ngx_str_t *since)
 {
     uint32_t  one, two;
 
@@ -270,7 +268,7 @@ ngx_guildlog_delivery_queue_call(ngx_str_t *guild, ngx_str_t *id,
 
 
 static void
-ngx_guildlog_delivery_queue_leave(ngx_guildlog_lane_t *lane)
+delivery_queue_leave(ngx_guildlog_lane_t *lane)
 {
     ngx_guildlog_guild_t  *guild;
 
@@ -325,8 +323,8 @@ ngx_guildlog_delivery_queue_settle(ngx_guildlog_lane_t *lane)
 ngx_uint_t
 ngx_guildlog_delivery_queue_room(ngx_guildlog_delivery_t *d)
 {
-    return d->bytes + d->pace.open * NGX_GUILDLOG_QUEUE_REQUEST
-           + NGX_GUILDLOG_LANE_BYTES <= NGX_GUILDLOG_QUEUE_BYTES;
+    return d->bytes + d->pace.open * DELIVERY_QUEUE_REQUEST
+           + NGX_GUILDLOG_LANE_BYTES <= DELIVERY_QUEUE_BYTES;
 }
 
 

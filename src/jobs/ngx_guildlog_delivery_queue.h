@@ -66,8 +66,7 @@ void ngx_guildlog_delivery_queue_find(ngx_guildlog_lane_t *lane,
     ngx_msec_t ms, ngx_uint_t sweep);
 
 /* is there memory for the entries of one lane more? */
-ngx_uint_t ngx_guildlog_delivery_queue_room(
-    ngx_guildlog_delivery_t *delivery);
+ngx_uint_t ngx_guildlog_delivery_queue_room(ngx_guildlog_delivery_t *delivery);
 
 
 /* ngx_guildlog_delivery_turn.c: who sends next */
@@ -81,9 +80,8 @@ ngx_uint_t ngx_guildlog_delivery_turn_take(ngx_guildlog_lane_t *lane);
  * the permit is given back and nothing was sent.
  */
 ngx_int_t ngx_guildlog_delivery_turn_send(ngx_guildlog_lane_t *lane,
-    const char *method, const ngx_str_t *path,
-    const ngx_str_t *authorization, const ngx_str_t *body,
-    ngx_guildlog_client_handler_pt handler);
+    const char *method, const ngx_str_t *path, const ngx_str_t *authorization,
+    const ngx_str_t *body, ngx_guildlog_client_handler_pt handler);
 
 void ngx_guildlog_delivery_turn_answered(ngx_guildlog_lane_t *lane,
     const ngx_guildlog_verdict_t *verdict);

@@ -7,19 +7,18 @@
 #include "jobs/ngx_guildlog_delivery_loop.h"
 
 
-#define NGX_GUILDLOG_TELL_SERVERS  64    /* at once */
+#define DELIVERY_REFUSED_SERVERS  64    /* at once */
 
 
 typedef enum {
-    NGX_GUILDLOG_REFUSED_GUILD = 0,
-    NGX_GUILDLOG_REFUSED_REST
-} ngx_guildlog_refused_e;
+    DELIVERY_REFUSED_GUILD = 0,
+    DELIVERY_REFUSED_REST
+} delivery_refused_e;
 
 
-static void ngx_guildlog_delivery_refused_told(void *data,
-    ngx_guildlog_db_result_t *result);
-static void ngx_guildlog_delivery_refused_again(ngx_guildlog_delivery_t *d);
-static void ngx_guildlog_delivery_refused_take(ngx_guildlog_delivery_t *d,
+static void delivery_refused_told(void *data, ngx_guildlog_db_result_t *result);
+static void delivery_refused_again(ngx_guildlog_delivery_t *d);
+static void delivery_refused_take(ngx_guildlog_delivery_t *d,
     ngx_guildlog_db_result_t *result, ngx_uint_t row);
 
 
@@ -42,9 +41,9 @@ void
 ngx_guildlog_delivery_refused_tell(ngx_guildlog_delivery_t *d)
 {
     u_char                *g, *n;
-    u_char                 guilds[NGX_GUILDLOG_TELL_SERVERS
+    u_char                 guilds[DELIVERY_REFUSED_SERVERS
                                   * (NGX_INT64_LEN + 1) + 2];
-    u_char                 counts[NGX_GUILDLOG_TELL_SERVERS
+    u_char                 counts[DELIVERY_REFUSED_SERVERS
                                   * (NGX_INT_T_LEN + 1) + 2];
     ngx_str_t              args[2];
     ngx_uint_t             i;
@@ -63,7 +62,7 @@ ngx_guildlog_delivery_refused_tell(ngx_guildlog_delivery_t *d)
     q = ngx_queue_head(&d->refused);
 
     for (i = 0;
-         i < NGX_GUILDLOG_TELL_SERVERS && q != ngx_queue_sentinel(&d->refused);
+         i < DELIVERY_REFUSED_SERVERS && q != ngx_queue_sentinel(&d->refused);
          i++)
     {
         guild = ngx_queue_data(q, ngx_guildlog_guild_t, tell);
@@ -86,16 +85,16 @@ ngx_guildlog_delivery_refused_tell(ngx_guildlog_delivery_t *d)
 
     d->tell = ngx_guildlog_db_pool_submit(d->env.pool,
                       &ngx_guildlog_stmts[ngx_guildlog_stmt_delivery_refused],
-                      args, ngx_guildlog_delivery_refused_told, d);
+                      args, delivery_refused_told, d);
 
     if (d->tell == NULL) {
-        ngx_guildlog_delivery_refused_again(d);
+        delivery_refused_again(d);
     }
 }
 
 
 static void
-ngx_guildlog_delivery_refused_told(void *data, ngx_guildlog_db_result_t *result)
+delivery_refused_told(void *data, ngx_guildlog_db_result_t *result)
 {
     ngx_guildlog_delivery_t *d = data;
 
@@ -105,12 +104,12 @@ ngx_guildlog_delivery_refused_told(void *data, ngx_guildlog_db_result_t *result)
 
     if (result->outcome != NGX_GUILDLOG_DB_ROWS) {
         ngx_guildlog_delivery_park_log(&d->env, "refusals", result);
-        ngx_guildlog_delivery_refused_again(d);
+        delivery_refused_again(d);
         return;
     }
 
     for (row = 0; row < result->rows; row++) {
-        ngx_guildlog_delivery_refused_take(d, result, row);
+        delivery_refused_take(d, result, row);
     }
 }
 
@@ -118,7 +117,7 @@ ngx_guildlog_delivery_refused_told(void *data, ngx_guildlog_db_result_t *result)
 /* what was not told is told again, after a while */
 
 static void
-ngx_guildlog_delivery_refused_again(ngx_guildlog_delivery_t *d)
+delivery_refused_again(ngx_guildlog_delivery_t *d)
 {
     ngx_queue_t           *q;
     ngx_guildlog_guild_t  *guild;
@@ -139,7 +138,7 @@ ngx_guildlog_delivery_refused_again(ngx_guildlog_delivery_t *d)
 /* the row of a server: has it to rest? */
 
 static void
-ngx_guildlog_delivery_refused_take(ngx_guildlog_delivery_t *d,
+delivery_refused_take(ngx_guildlog_delivery_t *d,
     ngx_guildlog_db_result_t *result, ngx_uint_t row)
 {
     ngx_str_t              id;
@@ -147,9 +146,8 @@ ngx_guildlog_delivery_refused_take(ngx_guildlog_delivery_t *d,
     ngx_queue_t           *q;
     ngx_guildlog_guild_t  *guild, *told;
 
-    id = ngx_guildlog_db_result_value(result, row, NGX_GUILDLOG_REFUSED_GUILD);
-    rest = ngx_guildlog_lane_row_number(result, row,
-                                        NGX_GUILDLOG_REFUSED_REST);
+    id = ngx_guildlog_db_result_value(result, row, DELIVERY_REFUSED_GUILD);
+    rest = ngx_guildlog_lane_row_number(result, row, DELIVERY_REFUSED_REST);
     guild = NULL;
 
     for (q = ngx_queue_head(&d->refused);

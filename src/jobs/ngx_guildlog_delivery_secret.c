@@ -8,13 +8,12 @@
 #include "jobs/ngx_guildlog_delivery_loop.h"
 
 
-#define NGX_GUILDLOG_DELIVERY_MISFIT  5000    /* ms, then it asks again */
-#define NGX_GUILDLOG_DELIVERY_REMIND  60      /* s, between lines of the log */
+#define DELIVERY_SECRET_MISFIT  5000    /* ms, then it asks again */
+#define DELIVERY_SECRET_REMIND  60      /* s, between lines of the log */
 
 
-static void ngx_guildlog_delivery_secret_told(void *data,
-    ngx_guildlog_db_result_t *result);
-static ngx_int_t ngx_guildlog_delivery_secret_open(ngx_guildlog_delivery_t *d,
+static void delivery_secret_told(void *data, ngx_guildlog_db_result_t *result);
+static ngx_int_t delivery_secret_open(ngx_guildlog_delivery_t *d,
     ngx_pool_t *pool, const ngx_str_t *told);
 
 
@@ -38,7 +37,7 @@ ngx_guildlog_delivery_secret(ngx_guildlog_delivery_t *d)
     {
         d->lease = ngx_guildlog_db_pool_submit(d->env.pool,
                       &ngx_guildlog_stmts[ngx_guildlog_stmt_delivery_secret],
-                      &sealed, ngx_guildlog_delivery_secret_told, d);
+                      &sealed, delivery_secret_told, d);
     }
 
     ngx_destroy_pool(pool);
@@ -46,7 +45,7 @@ ngx_guildlog_delivery_secret(ngx_guildlog_delivery_t *d)
 
 
 static void
-ngx_guildlog_delivery_secret_told(void *data, ngx_guildlog_db_result_t *result)
+delivery_secret_told(void *data, ngx_guildlog_db_result_t *result)
 {
     ngx_guildlog_delivery_t *d = data;
 
@@ -67,7 +66,7 @@ ngx_guildlog_delivery_secret_told(void *data, ngx_guildlog_db_result_t *result)
     }
 
     told = ngx_guildlog_db_result_value(result, 0, 1);
-    rc = ngx_guildlog_delivery_secret_open(d, pool, &told);
+    rc = delivery_secret_open(d, pool, &told);
 
     ngx_destroy_pool(pool);
 
@@ -84,13 +83,13 @@ ngx_guildlog_delivery_secret_told(void *data, ngx_guildlog_db_result_t *result)
         return;
     }
 
-    d->lease_at = ngx_current_msec + NGX_GUILDLOG_DELIVERY_MISFIT;
+    d->lease_at = ngx_current_msec + DELIVERY_SECRET_MISFIT;
 
     if (ngx_time() < d->remind_at) {
         return;
     }
 
-    d->remind_at = ngx_time() + NGX_GUILDLOG_DELIVERY_REMIND;
+    d->remind_at = ngx_time() + DELIVERY_SECRET_REMIND;
 
     ngx_log_error(NGX_LOG_ERR, d->env.log, 0,
                   "the secret of \"guildlog_delivery\" is not the one that "
@@ -103,8 +102,8 @@ ngx_guildlog_delivery_secret_told(void *data, ngx_guildlog_db_result_t *result)
    ngx_guildlog_seal_open() */
 
 static ngx_int_t
-ngx_guildlog_delivery_secret_open(ngx_guildlog_delivery_t *d,
-    ngx_pool_t *pool, const ngx_str_t *told)
+delivery_secret_open(ngx_guildlog_delivery_t *d, ngx_pool_t *pool,
+    const ngx_str_t *told)
 {
     u_char     *blank, *last;
     ngx_str_t   owner, sealed, plain;

@@ -7,22 +7,21 @@
 #include "base/ngx_guildlog_json.h"
 
 
-#define NGX_GUILDLOG_STEP_BESIDE  16     /* lanes, beside requests */
+#define DELIVERY_STEP_BESIDE  16     /* lanes, beside requests */
 
 
-static ngx_int_t ngx_guildlog_delivery_step_submit(ngx_guildlog_delivery_t *d,
+static ngx_int_t delivery_step_submit(ngx_guildlog_delivery_t *d,
     ngx_guildlog_step_t *step);
-static void ngx_guildlog_delivery_step_write(ngx_guildlog_json_t *w,
+static void delivery_step_write(ngx_guildlog_json_t *w,
     ngx_guildlog_lane_t *lane);
-static void ngx_guildlog_delivery_stepped(void *data,
+static void delivery_step_done(void *data, ngx_guildlog_db_result_t *result);
+static void delivery_step_split(ngx_guildlog_step_t *step,
     ngx_guildlog_db_result_t *result);
-static void ngx_guildlog_delivery_step_split(ngx_guildlog_step_t *step,
-    ngx_guildlog_db_result_t *result);
-static void ngx_guildlog_delivery_step_end(ngx_guildlog_lane_t *lane,
+static void delivery_step_end(ngx_guildlog_lane_t *lane,
     ngx_guildlog_db_result_t *result, ngx_uint_t row);
-static ngx_guildlog_lane_result_e ngx_guildlog_delivery_step_result(
+static ngx_guildlog_lane_result_e delivery_step_result(
     ngx_guildlog_db_result_t *result, ngx_uint_t row);
-static void ngx_guildlog_delivery_step_entries(ngx_guildlog_step_t *step,
+static void delivery_step_entries(ngx_guildlog_step_t *step,
     ngx_guildlog_db_result_t *result);
 
 
@@ -52,7 +51,7 @@ ngx_guildlog_delivery_step(ngx_guildlog_delivery_t *d)
                 return;
             }
 
-            lanes = NGX_GUILDLOG_STEP_BESIDE;
+            lanes = DELIVERY_STEP_BESIDE;
         }
 
         step->delivery = d;
@@ -83,7 +82,7 @@ ngx_guildlog_delivery_step(ngx_guildlog_delivery_t *d)
             step->lanes[step->n++] = lane;
         }
 
-        if (ngx_guildlog_delivery_step_submit(d, step) == NGX_OK) {
+        if (delivery_step_submit(d, step) == NGX_OK) {
             continue;
         }
 
@@ -99,8 +98,7 @@ ngx_guildlog_delivery_step(ngx_guildlog_delivery_t *d)
 
 
 static ngx_int_t
-ngx_guildlog_delivery_step_submit(ngx_guildlog_delivery_t *d,
-    ngx_guildlog_step_t *step)
+delivery_step_submit(ngx_guildlog_delivery_t *d, ngx_guildlog_step_t *step)
 {
     ngx_str_t             args[2];
     ngx_pool_t           *pool;
@@ -116,7 +114,7 @@ ngx_guildlog_delivery_step_submit(ngx_guildlog_delivery_t *d,
     ngx_guildlog_json_begin(&w, '[');
 
     for (i = 0; i < step->n; i++) {
-        ngx_guildlog_delivery_step_write(&w, step->lanes[i]);
+        delivery_step_write(&w, step->lanes[i]);
     }
 
     ngx_guildlog_json_end(&w);
@@ -126,7 +124,7 @@ ngx_guildlog_delivery_step_submit(ngx_guildlog_delivery_t *d,
     step->query = ngx_guildlog_json_written(&w, &args[1]) != NGX_OK ? NULL
         : ngx_guildlog_db_pool_submit(d->env.pool,
                        &ngx_guildlog_stmts[ngx_guildlog_stmt_delivery_step],
-                       args, ngx_guildlog_delivery_stepped, step);
+                       args, delivery_step_done, step);
 
     ngx_destroy_pool(pool);
 
@@ -141,8 +139,7 @@ ngx_guildlog_delivery_step_submit(ngx_guildlog_delivery_t *d,
 /* a lane's part of the step, as guildlog.delivery_work */
 
 static void
-ngx_guildlog_delivery_step_write(ngx_guildlog_json_t *w,
-    ngx_guildlog_lane_t *lane)
+delivery_step_write(ngx_guildlog_json_t *w, ngx_guildlog_lane_t *lane)
 {
     ngx_str_t                  reason;
     ngx_guildlog_lane_work_t  *work;
@@ -218,7 +215,7 @@ ngx_guildlog_delivery_step_write(ngx_guildlog_json_t *w,
  */
 
 static void
-ngx_guildlog_delivery_stepped(void *data, ngx_guildlog_db_result_t *result)
+delivery_step_done(void *data, ngx_guildlog_db_result_t *result)
 {
     ngx_guildlog_step_t *step = data;
 
@@ -240,12 +237,12 @@ ngx_guildlog_delivery_stepped(void *data, ngx_guildlog_db_result_t *result)
     }
 
     if (answered) {
-        ngx_guildlog_delivery_step_entries(step, result);
+        delivery_step_entries(step, result);
 
     } else if (ngx_guildlog_delivery_park_blames(result)
                || result->outcome == NGX_GUILDLOG_DB_TIMEOUT)
     {
-        ngx_guildlog_delivery_step_split(step, result);
+        delivery_step_split(step, result);
         return;
 
     } else {
@@ -260,7 +257,7 @@ ngx_guildlog_delivery_stepped(void *data, ngx_guildlog_db_result_t *result)
         if (answered) {
             lane->stepping = 0;
             lane->crowd = 0;
-            ngx_guildlog_delivery_step_end(lane, result, i);
+            delivery_step_end(lane, result, i);
 
         } else if (lane->dropped) {
             lane->stepping = 0;
@@ -283,8 +280,7 @@ ngx_guildlog_delivery_stepped(void *data, ngx_guildlog_db_result_t *result)
  */
 
 static void
-ngx_guildlog_delivery_step_split(ngx_guildlog_step_t *step,
-    ngx_guildlog_db_result_t *result)
+delivery_step_split(ngx_guildlog_step_t *step, ngx_guildlog_db_result_t *result)
 {
     ngx_uint_t                i;
     ngx_guildlog_lane_t      *lane;
@@ -319,14 +315,14 @@ ngx_guildlog_delivery_step_split(ngx_guildlog_step_t *step,
 
 
 static void
-ngx_guildlog_delivery_step_end(ngx_guildlog_lane_t *lane,
-    ngx_guildlog_db_result_t *result, ngx_uint_t row)
+delivery_step_end(ngx_guildlog_lane_t *lane, ngx_guildlog_db_result_t *result,
+    ngx_uint_t row)
 {
     ngx_guildlog_delivery_t     *d;
     ngx_guildlog_lane_result_e   became;
 
     d = lane->delivery;
-    became = ngx_guildlog_delivery_step_result(result, row);
+    became = delivery_step_result(result, row);
 
     if (became != NGX_GUILDLOG_LANE_LOST) {
         ngx_guildlog_lane_committed(lane);
@@ -350,8 +346,7 @@ ngx_guildlog_delivery_step_end(ngx_guildlog_lane_t *lane,
 
 
 static ngx_guildlog_lane_result_e
-ngx_guildlog_delivery_step_result(ngx_guildlog_db_result_t *result,
-    ngx_uint_t row)
+delivery_step_result(ngx_guildlog_db_result_t *result, ngx_uint_t row)
 {
     ngx_str_t   value;
     ngx_uint_t  i;
@@ -375,7 +370,7 @@ ngx_guildlog_delivery_step_result(ngx_guildlog_db_result_t *result,
 /* the entries, which follow the results, in the order of places */
 
 static void
-ngx_guildlog_delivery_step_entries(ngx_guildlog_step_t *step,
+delivery_step_entries(ngx_guildlog_step_t *step,
     ngx_guildlog_db_result_t *result)
 {
     ngx_uint_t            row, place;

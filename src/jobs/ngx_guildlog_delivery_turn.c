@@ -8,20 +8,19 @@
 #include "jobs/ngx_guildlog_delivery_loop.h"
 
 
-#define NGX_GUILDLOG_DELIVERY_DEADLINE   15000   /* ms, of a request */
-#define NGX_GUILDLOG_DELIVERY_SPARE      5000    /* ms, of a lease */
-#define NGX_GUILDLOG_DELIVERY_MARGIN     50      /* ms, behind a pause */
-#define NGX_GUILDLOG_DELIVERY_QUOTA      64      /* a tick, for questions */
+#define DELIVERY_TURN_DEADLINE   15000   /* ms, of a request */
+#define DELIVERY_TURN_SPARE      5000    /* ms, of a lease */
+#define DELIVERY_TURN_MARGIN     50      /* ms, behind a pause */
+#define DELIVERY_TURN_QUOTA      64      /* a tick, for questions */
 
-#define NGX_GUILDLOG_DELIVERY_LATELY     500     /* ms, from one count of the
-                                                    requests to the next */
-#define NGX_GUILDLOG_DELIVERY_SLOW       100     /* ms, a step that hangs */
+#define DELIVERY_TURN_LATELY     500     /* ms, from one count of the
+                                            requests to the next */
+#define DELIVERY_TURN_SLOW       100     /* ms, a step that hangs */
 
 
-static ngx_uint_t ngx_guildlog_delivery_turn_grant(ngx_guildlog_lane_t *lane);
-static ngx_uint_t ngx_guildlog_delivery_turn_safe(ngx_guildlog_delivery_t *d);
-static void ngx_guildlog_delivery_turn_there(ngx_guildlog_delivery_t *d,
-    ngx_uint_t before);
+static ngx_uint_t delivery_turn_grant(ngx_guildlog_lane_t *lane);
+static ngx_uint_t delivery_turn_safe(ngx_guildlog_delivery_t *d);
+static void delivery_turn_there(ngx_guildlog_delivery_t *d, ngx_uint_t before);
 
 
 /* the troubleshooter's questions: one a tick while lanes wait.  They come
@@ -35,11 +34,11 @@ ngx_guildlog_delivery_turn_quota(ngx_guildlog_delivery_t *d)
     before = d->pace.failures;
 
     ngx_guildlog_quota_grant(&d->env.stats->shared->quota, &d->pace,
-                            ngx_current_msec,
-                            ngx_queue_empty(&d->servers)
-                            ? NGX_GUILDLOG_DELIVERY_QUOTA : 1);
+                             ngx_current_msec,
+                             ngx_queue_empty(&d->servers)
+                             ? DELIVERY_TURN_QUOTA : 1);
 
-    ngx_guildlog_delivery_turn_there(d, before);
+    delivery_turn_there(d, before);
 }
 
 
@@ -53,7 +52,7 @@ ngx_guildlog_delivery_turn(ngx_guildlog_delivery_t *d)
     ngx_guildlog_lane_t   *lane;
     ngx_guildlog_guild_t  *guild;
 
-    if (!ngx_guildlog_delivery_turn_safe(d)) {
+    if (!delivery_turn_safe(d)) {
         return;
     }
 
@@ -71,7 +70,7 @@ ngx_guildlog_delivery_turn(ngx_guildlog_delivery_t *d)
         q = ngx_queue_head(&guild->waiting);
         lane = ngx_queue_data(q, ngx_guildlog_lane_t, queue);
 
-        if (!ngx_guildlog_delivery_turn_grant(lane)) {
+        if (!delivery_turn_grant(lane)) {
             return;
         }
 
@@ -86,7 +85,7 @@ ngx_guildlog_delivery_turn(ngx_guildlog_delivery_t *d)
 
 
 static ngx_uint_t
-ngx_guildlog_delivery_turn_grant(ngx_guildlog_lane_t *lane)
+delivery_turn_grant(ngx_guildlog_lane_t *lane)
 {
     if (!ngx_guildlog_delivery_queue_room(lane->delivery)
         || !ngx_guildlog_pace_take(&lane->delivery->pace, ngx_current_msec))
@@ -112,19 +111,19 @@ ngx_guildlog_delivery_turn_take(ngx_guildlog_lane_t *lane)
            && ngx_queue_empty(&d->servers)
            && !ngx_guildlog_delivery_refused_rests(lane->server)
            && lane->server->sending < NGX_GUILDLOG_DELIVERY_SERVER
-           && ngx_guildlog_delivery_turn_safe(d)
-           && ngx_guildlog_delivery_turn_grant(lane);
+           && delivery_turn_safe(d)
+           && delivery_turn_grant(lane);
 }
 
 
 /* would a request be answered before the leases end? */
 
 static ngx_uint_t
-ngx_guildlog_delivery_turn_safe(ngx_guildlog_delivery_t *d)
+delivery_turn_safe(ngx_guildlog_delivery_t *d)
 {
     return d->leased
            && (ngx_msec_int_t) (d->lease_until - ngx_current_msec)
-              >= NGX_GUILDLOG_DELIVERY_DEADLINE + NGX_GUILDLOG_DELIVERY_SPARE;
+              >= DELIVERY_TURN_DEADLINE + DELIVERY_TURN_SPARE;
 }
 
 
@@ -141,12 +140,12 @@ ngx_guildlog_delivery_turn_send(ngx_guildlog_lane_t *lane, const char *method,
 
     ngx_time_update();
 
-    if (ngx_guildlog_delivery_turn_safe(d)
+    if (delivery_turn_safe(d)
         && !ngx_guildlog_pace_paused(&d->pace, ngx_current_msec))
     {
         lane->exchange = ngx_guildlog_client_send(d->env.client, method, path,
                              authorization, body,
-                             NGX_GUILDLOG_DELIVERY_DEADLINE, handler, lane);
+                             DELIVERY_TURN_DEADLINE, handler, lane);
     }
 
     if (lane->exchange == NULL) {
@@ -187,16 +186,15 @@ ngx_guildlog_delivery_turn_answered(ngx_guildlog_lane_t *lane,
                       "the platform wants this address to pause for %ui ms",
                       verdict->pause_ms);
         ngx_guildlog_pace_pause(&d->pace, ngx_current_msec,
-                                verdict->pause_ms
-                                + NGX_GUILDLOG_DELIVERY_MARGIN);
+                                verdict->pause_ms + DELIVERY_TURN_MARGIN);
     }
 
-    ngx_guildlog_delivery_turn_there(d, before);
+    delivery_turn_there(d, before);
 }
 
 
 static void
-ngx_guildlog_delivery_turn_there(ngx_guildlog_delivery_t *d, ngx_uint_t before)
+delivery_turn_there(ngx_guildlog_delivery_t *d, ngx_uint_t before)
 {
     if (before && !d->pace.failures) {
         ngx_log_error(NGX_LOG_NOTICE, d->env.log, 0, "the platform is there");
@@ -214,7 +212,7 @@ ngx_guildlog_delivery_turn_requests(ngx_guildlog_delivery_t *d)
 
         d->requests_lately = (n != d->requests);
         d->requests = n;
-        d->requests_at = ngx_current_msec + NGX_GUILDLOG_DELIVERY_LATELY;
+        d->requests_at = ngx_current_msec + DELIVERY_TURN_LATELY;
     }
 
     return d->requests_lately;
@@ -229,7 +227,7 @@ ngx_guildlog_delivery_turn_stepping(ngx_guildlog_delivery_t *d)
     for (i = 0; i < NGX_GUILDLOG_DELIVERY_STEPS; i++) {
         if (d->steps[i].query
             && ngx_current_msec - d->steps[i].began
-               < NGX_GUILDLOG_DELIVERY_SLOW)
+               < DELIVERY_TURN_SLOW)
         {
             return 1;
         }

@@ -8,25 +8,23 @@
 #include "jobs/ngx_guildlog_delivery_queue.h"
 
 
-#define NGX_GUILDLOG_LANE_SHORT     1000     /* ms */
+#define LANE_SHORT     1000     /* ms */
 
 
-static void ngx_guildlog_lane_go(ngx_guildlog_lane_t *lane);
-static void ngx_guildlog_lane_line_up(ngx_guildlog_lane_t *lane);
-static void ngx_guildlog_lane_look(ngx_guildlog_lane_t *lane);
-static void ngx_guildlog_lane_looked(ngx_guildlog_lane_t *lane);
-static void ngx_guildlog_lane_pack(ngx_guildlog_lane_t *lane);
-static ngx_int_t ngx_guildlog_lane_build(ngx_guildlog_lane_t *lane);
-static ngx_int_t ngx_guildlog_lane_keep(ngx_guildlog_lane_t *lane,
-    const ngx_str_t *body);
-static void ngx_guildlog_lane_begin(ngx_guildlog_lane_t *lane);
-static void ngx_guildlog_lane_post(ngx_guildlog_lane_t *lane);
-static void ngx_guildlog_lane_next(ngx_guildlog_lane_t *lane);
-static void ngx_guildlog_lane_rest(ngx_guildlog_lane_t *lane);
-static void ngx_guildlog_lane_leave(ngx_guildlog_lane_t *lane);
-static void ngx_guildlog_lane_count(ngx_guildlog_lane_t *lane);
-static uint64_t ngx_guildlog_lane_entry_id(
-    const ngx_guildlog_lane_entry_t *entry);
+static void lane_go(ngx_guildlog_lane_t *lane);
+static void lane_line_up(ngx_guildlog_lane_t *lane);
+static void lane_look(ngx_guildlog_lane_t *lane);
+static void lane_looked(ngx_guildlog_lane_t *lane);
+static void lane_pack(ngx_guildlog_lane_t *lane);
+static ngx_int_t lane_build(ngx_guildlog_lane_t *lane);
+static ngx_int_t lane_keep(ngx_guildlog_lane_t *lane, const ngx_str_t *body);
+static void lane_begin(ngx_guildlog_lane_t *lane);
+static void lane_post(ngx_guildlog_lane_t *lane);
+static void lane_next(ngx_guildlog_lane_t *lane);
+static void lane_rest(ngx_guildlog_lane_t *lane);
+static void lane_leave(ngx_guildlog_lane_t *lane);
+static void lane_count(ngx_guildlog_lane_t *lane);
+static uint64_t lane_entry_id(const ngx_guildlog_lane_entry_t *entry);
 
 
 /* in firing order, by ngx_guildlog_lane_state_e */
@@ -34,7 +32,7 @@ static uint64_t ngx_guildlog_lane_entry_id(
 const ngx_guildlog_lane_state_t
     ngx_guildlog_lane_states[NGX_GUILDLOG_STATE_LAST] =
 {
-    { "starts", ngx_guildlog_lane_go },
+    { "starts", lane_go },
 
     { "verifies its channel", ngx_guildlog_lane_verify_ask },
     { "told what it verified", ngx_guildlog_lane_verify_told },
@@ -45,18 +43,18 @@ const ngx_guildlog_lane_state_t
     { "notes that it asks for a webhook", ngx_guildlog_lane_webhook_note },
     { "asks for a webhook", ngx_guildlog_lane_webhook_create },
 
-    { "lines up", ngx_guildlog_lane_line_up },
-    { "looks", ngx_guildlog_lane_look },
-    { "has looked", ngx_guildlog_lane_looked },
-    { "sends", ngx_guildlog_lane_post },
+    { "lines up", lane_line_up },
+    { "looks", lane_look },
+    { "has looked", lane_looked },
+    { "sends", lane_post },
 
     { "is in doubt", ngx_guildlog_lane_doubt },
     { "asks whether its message arrived", ngx_guildlog_lane_doubt_ask },
     { "reads its channel", ngx_guildlog_lane_doubt_read },
     { "knows what else was sent", ngx_guildlog_lane_doubt_sole },
 
-    { "sends at once", ngx_guildlog_lane_next },
-    { "has ended a message", ngx_guildlog_lane_rest },
+    { "sends at once", lane_next },
+    { "has ended a message", lane_rest },
 
     { "closes", ngx_guildlog_lane_webhook_close },
     { "deletes its webhook", ngx_guildlog_lane_webhook_delete },
@@ -113,7 +111,7 @@ ngx_guildlog_lane_start(ngx_guildlog_lane_t *lane)
 
 
 static void
-ngx_guildlog_lane_go(ngx_guildlog_lane_t *lane)
+lane_go(ngx_guildlog_lane_t *lane)
 {
     if (lane->lone) {
         ngx_guildlog_delivery_queue_run(lane, NGX_GUILDLOG_STATE_DOUBT);
@@ -138,7 +136,7 @@ ngx_guildlog_lane_go(ngx_guildlog_lane_t *lane)
 
 
 static void
-ngx_guildlog_lane_line_up(ngx_guildlog_lane_t *lane)
+lane_line_up(ngx_guildlog_lane_t *lane)
 {
     if (lane->webhook.len && !lane->verified) {
         ngx_guildlog_lane_verify(lane, NGX_GUILDLOG_STATE_LINE_UP);
@@ -150,7 +148,7 @@ ngx_guildlog_lane_line_up(ngx_guildlog_lane_t *lane)
 
 
 static void
-ngx_guildlog_lane_look(ngx_guildlog_lane_t *lane)
+lane_look(ngx_guildlog_lane_t *lane)
 {
     lane->work.peek = lane->head;
 
@@ -159,7 +157,7 @@ ngx_guildlog_lane_look(ngx_guildlog_lane_t *lane)
 
 
 static void
-ngx_guildlog_lane_looked(ngx_guildlog_lane_t *lane)
+lane_looked(ngx_guildlog_lane_t *lane)
 {
     /* a recording transaction holds the lane, or its entries expired: it looks
        again soon */
@@ -173,12 +171,12 @@ ngx_guildlog_lane_looked(ngx_guildlog_lane_t *lane)
 
     lane->failures = 0;
 
-    ngx_guildlog_lane_pack(lane);
+    lane_pack(lane);
 }
 
 
 static void
-ngx_guildlog_lane_pack(ngx_guildlog_lane_t *lane)
+lane_pack(ngx_guildlog_lane_t *lane)
 {
     ngx_uint_t  n;
 
@@ -199,10 +197,10 @@ ngx_guildlog_lane_pack(ngx_guildlog_lane_t *lane)
         return;
     }
 
-    switch (ngx_guildlog_lane_build(lane)) {
+    switch (lane_build(lane)) {
 
     case NGX_OK:
-        ngx_guildlog_lane_begin(lane);
+        lane_begin(lane);
         return;
 
     case NGX_DECLINED:
@@ -212,7 +210,7 @@ ngx_guildlog_lane_pack(ngx_guildlog_lane_t *lane)
         return;
 
     default: /* NGX_ERROR */
-        ngx_guildlog_delivery_queue_sleep(lane, NGX_GUILDLOG_LANE_SHORT,
+        ngx_guildlog_delivery_queue_sleep(lane, LANE_SHORT,
                                           NGX_GUILDLOG_STATE_LINE_UP);
     }
 }
@@ -221,7 +219,7 @@ ngx_guildlog_lane_pack(ngx_guildlog_lane_t *lane)
 /* the message depends on nothing but the entries at hand */
 
 static ngx_int_t
-ngx_guildlog_lane_build(ngx_guildlog_lane_t *lane)
+lane_build(ngx_guildlog_lane_t *lane)
 {
     ngx_int_t                      rc;
     ngx_str_t                      body;
@@ -247,7 +245,7 @@ ngx_guildlog_lane_build(ngx_guildlog_lane_t *lane)
     rc = ngx_guildlog_message_build(pool, entries, i, &body, &lane->packed);
 
     if (rc == NGX_OK) {
-        rc = ngx_guildlog_lane_keep(lane, &body);
+        rc = lane_keep(lane, &body);
     }
 
     ngx_destroy_pool(pool);
@@ -259,7 +257,7 @@ ngx_guildlog_lane_build(ngx_guildlog_lane_t *lane)
 /* keeps the message, and of its entries the ids */
 
 static ngx_int_t
-ngx_guildlog_lane_keep(ngx_guildlog_lane_t *lane, const ngx_str_t *body)
+lane_keep(ngx_guildlog_lane_t *lane, const ngx_str_t *body)
 {
     ngx_uint_t  i;
 
@@ -272,7 +270,7 @@ ngx_guildlog_lane_keep(ngx_guildlog_lane_t *lane, const ngx_str_t *body)
     lane->body.len = body->len;
 
     for (i = 0; i < lane->packed; i++) {
-        lane->ids[i] = ngx_guildlog_lane_entry_id(&lane->entries[i]);
+        lane->ids[i] = lane_entry_id(&lane->entries[i]);
         ngx_guildlog_lane_memory_shed(lane, &lane->entries[i]);
     }
 
@@ -285,7 +283,7 @@ ngx_guildlog_lane_keep(ngx_guildlog_lane_t *lane, const ngx_str_t *body)
 /* Invariant: not a byte is sent before this is committed */
 
 static void
-ngx_guildlog_lane_begin(ngx_guildlog_lane_t *lane)
+lane_begin(ngx_guildlog_lane_t *lane)
 {
     lane->work.changes = 1;
     lane->work.begin_to = lane->entries[lane->packed - 1].seq;
@@ -302,7 +300,7 @@ ngx_guildlog_lane_begin(ngx_guildlog_lane_t *lane)
 
 
 static void
-ngx_guildlog_lane_post(ngx_guildlog_lane_t *lane)
+lane_post(ngx_guildlog_lane_t *lane)
 {
     ngx_int_t                        rc;
     ngx_msec_t                       late;
@@ -342,7 +340,7 @@ ngx_guildlog_lane_post(ngx_guildlog_lane_t *lane)
     ngx_guildlog_lane_memory_spend(lane);
 
     if (rc != NGX_OK) {
-        ngx_guildlog_lane_outcome_refused(lane, NGX_GUILDLOG_LANE_SHORT);
+        ngx_guildlog_lane_outcome_refused(lane, LANE_SHORT);
         return;
     }
 
@@ -351,20 +349,20 @@ ngx_guildlog_lane_post(ngx_guildlog_lane_t *lane)
 
 
 static void
-ngx_guildlog_lane_next(ngx_guildlog_lane_t *lane)
+lane_next(ngx_guildlog_lane_t *lane)
 {
-    if (ngx_guildlog_lane_build(lane) != NGX_OK) {
+    if (lane_build(lane) != NGX_OK) {
         ngx_guildlog_delivery_queue_give_back(lane);
         ngx_guildlog_lane_outcome_end(lane);
         return;
     }
 
-    ngx_guildlog_lane_begin(lane);
+    lane_begin(lane);
 }
 
 
 static void
-ngx_guildlog_lane_rest(ngx_guildlog_lane_t *lane)
+lane_rest(ngx_guildlog_lane_t *lane)
 {
     ngx_msec_t  wait;
 
@@ -392,7 +390,7 @@ ngx_guildlog_lane_committed(ngx_guildlog_lane_t *lane)
         lane->upto = lane->head;
 
         if (work->done_to) {
-            ngx_guildlog_lane_count(lane);
+            lane_count(lane);
 
             lane->head = work->done_to;
             lane->upto = work->done_to;
@@ -417,7 +415,7 @@ ngx_guildlog_lane_stepped(ngx_guildlog_lane_t *lane,
 
     case NGX_GUILDLOG_LANE_EMPTY:
         ngx_guildlog_delivery_queue_give_back(lane);
-        ngx_guildlog_lane_leave(lane);
+        lane_leave(lane);
         return;
 
     case NGX_GUILDLOG_LANE_CLOSING:
@@ -439,7 +437,7 @@ ngx_guildlog_lane_stepped(ngx_guildlog_lane_t *lane,
 /* it stays while it has learnt a pace, which the database does not know */
 
 static void
-ngx_guildlog_lane_leave(ngx_guildlog_lane_t *lane)
+lane_leave(ngx_guildlog_lane_t *lane)
 {
     ngx_msec_int_t  rest;
 
@@ -458,12 +456,11 @@ ngx_guildlog_lane_leave(ngx_guildlog_lane_t *lane)
 /* counts the entries that have come to their end */
 
 static void
-ngx_guildlog_lane_count(ngx_guildlog_lane_t *lane)
+lane_count(ngx_guildlog_lane_t *lane)
 {
     ngx_str_t  end;
 
-    end.data = (u_char *) (lane->work.reason ? lane->work.reason
-                                             : "delivered");
+    end.data = (u_char *) (lane->work.reason ? lane->work.reason : "delivered");
     end.len = ngx_strlen(end.data);
 
     ngx_guildlog_traffic_entries(lane->env->traffic, &end,
@@ -474,7 +471,7 @@ ngx_guildlog_lane_count(ngx_guildlog_lane_t *lane)
 /* {"id":"123", */
 
 static uint64_t
-ngx_guildlog_lane_entry_id(const ngx_guildlog_lane_entry_t *entry)
+lane_entry_id(const ngx_guildlog_lane_entry_t *entry)
 {
     u_char     *last;
     ngx_str_t   id;

@@ -363,8 +363,7 @@ ngx_int_t ngx_guildlog_lane_call(ngx_guildlog_lane_t *lane,
 /* calls with what was built, if it was; else that state comes 5 s later */
 void ngx_guildlog_lane_call_built(ngx_guildlog_lane_t *lane, ngx_int_t built,
     ngx_guildlog_platform_request_t *request,
-    ngx_guildlog_client_handler_pt handler,
-    ngx_guildlog_lane_state_e again);
+    ngx_guildlog_client_handler_pt handler, ngx_guildlog_lane_state_e again);
 
 /* takes note of the answer; the verdict lives as long as lane->work_pool */
 void ngx_guildlog_lane_call_judge(ngx_guildlog_lane_t *lane,
@@ -395,9 +394,8 @@ void ngx_guildlog_lane_tell_args(ngx_guildlog_lane_t *lane,
 void ngx_guildlog_lane_tell_number(ngx_guildlog_lane_args_t *args,
     ngx_uint_t i, int64_t n);
 /* it goes on with that state; lane->denied: the database said no */
-void ngx_guildlog_lane_tell(ngx_guildlog_lane_t *lane,
-    ngx_guildlog_stmt_e stmt, ngx_guildlog_lane_args_t *args,
-    ngx_guildlog_lane_state_e next);
+void ngx_guildlog_lane_tell(ngx_guildlog_lane_t *lane, ngx_guildlog_stmt_e stmt,
+    ngx_guildlog_lane_args_t *args, ngx_guildlog_lane_state_e next);
 
 /* a call of its bot was limited: it goes on with that state after so many ms */
 void ngx_guildlog_lane_tell_limited(ngx_guildlog_lane_t *lane, ngx_msec_t ms,

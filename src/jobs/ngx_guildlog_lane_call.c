@@ -64,8 +64,7 @@ ngx_guildlog_lane_call_judge(ngx_guildlog_lane_t *lane,
 void
 ngx_guildlog_lane_call_built(ngx_guildlog_lane_t *lane, ngx_int_t built,
     ngx_guildlog_platform_request_t *request,
-    ngx_guildlog_client_handler_pt handler,
-    ngx_guildlog_lane_state_e again)
+    ngx_guildlog_client_handler_pt handler, ngx_guildlog_lane_state_e again)
 {
     ngx_int_t  rc;
 

@@ -13,33 +13,32 @@
 #include "jobs/ngx_guildlog_delivery_queue.h"
 
 
-#define NGX_GUILDLOG_DOUBT_AGAIN   500       /* ms, from one look to the next */
-#define NGX_GUILDLOG_DOUBT_RETRY   5000      /* ms */
-#define NGX_GUILDLOG_DOUBT_LISTS   3         /* that cannot be read */
-#define NGX_GUILDLOG_DOUBT_LONG    3600000   /* ms, without any list */
-#define NGX_GUILDLOG_DOUBT_EARLY   600000    /* ms, clocks differ */
-#define NGX_GUILDLOG_DOUBT_PAGE    100
-#define NGX_GUILDLOG_DOUBT_EPOCH   1420070400000ULL
+#define LANE_DOUBT_AGAIN   500       /* ms, from one look to the next */
+#define LANE_DOUBT_RETRY   5000      /* ms */
+#define LANE_DOUBT_LISTS   3         /* that cannot be read */
+#define LANE_DOUBT_LONG    3600000   /* ms, without any list */
+#define LANE_DOUBT_EARLY   600000    /* ms, clocks differ */
+#define LANE_DOUBT_PAGE    100
+#define LANE_DOUBT_EPOCH   1420070400000ULL
 
 
-static void ngx_guildlog_doubt_answer(void *data,
+static void lane_doubt_answer(void *data,
     ngx_guildlog_client_response_t *answer);
-static void ngx_guildlog_doubt_unread(ngx_guildlog_lane_t *lane,
+static void lane_doubt_unread(ngx_guildlog_lane_t *lane,
     ngx_guildlog_client_response_t *answer);
-static ngx_uint_t ngx_guildlog_doubt_page(ngx_guildlog_lane_t *lane,
-    ngx_array_t *list);
-static uint64_t ngx_guildlog_doubt_from(ngx_guildlog_lane_t *lane);
-static void ngx_guildlog_doubt_message(ngx_guildlog_lane_t *lane,
+static ngx_uint_t lane_doubt_page(ngx_guildlog_lane_t *lane, ngx_array_t *list);
+static uint64_t lane_doubt_from(ngx_guildlog_lane_t *lane);
+static void lane_doubt_message(ngx_guildlog_lane_t *lane,
     const ngx_guildlog_platform_message_t *message, uint64_t id);
-static ngx_uint_t ngx_guildlog_doubt_late(ngx_guildlog_lane_t *lane);
-static ngx_uint_t ngx_guildlog_doubt_names(ngx_guildlog_lane_t *lane,
+static ngx_uint_t lane_doubt_late(ngx_guildlog_lane_t *lane);
+static ngx_uint_t lane_doubt_names(ngx_guildlog_lane_t *lane,
     const ngx_guildlog_platform_message_t *message);
-static void ngx_guildlog_doubt_end(ngx_guildlog_lane_t *lane);
-static ngx_uint_t ngx_guildlog_doubt_one(ngx_guildlog_lane_t *lane);
-static void ngx_guildlog_doubt_present(ngx_guildlog_lane_t *lane);
-static void ngx_guildlog_doubt_absent(ngx_guildlog_lane_t *lane);
-static void ngx_guildlog_doubt_known(ngx_guildlog_lane_t *lane);
-static void ngx_guildlog_doubt_unproved(ngx_guildlog_lane_t *lane);
+static void lane_doubt_end(ngx_guildlog_lane_t *lane);
+static ngx_uint_t lane_doubt_one(ngx_guildlog_lane_t *lane);
+static void lane_doubt_present(ngx_guildlog_lane_t *lane);
+static void lane_doubt_absent(ngx_guildlog_lane_t *lane);
+static void lane_doubt_known(ngx_guildlog_lane_t *lane);
+static void lane_doubt_unproved(ngx_guildlog_lane_t *lane);
 
 
 /*
@@ -72,7 +71,7 @@ ngx_guildlog_lane_doubt(ngx_guildlog_lane_t *lane)
     /* the ids of its entries tell the message from others of the webhook */
 
     if (lane->nids == 0) {
-        ngx_guildlog_doubt_unproved(lane);
+        lane_doubt_unproved(lane);
         return;
     }
 
@@ -87,7 +86,7 @@ void
 ngx_guildlog_lane_doubt_ask(ngx_guildlog_lane_t *lane)
 {
     if (lane->env->conf->bots[lane->bot].len == 0) {
-        ngx_guildlog_doubt_unproved(lane);
+        lane_doubt_unproved(lane);
         return;
     }
 
@@ -118,14 +117,13 @@ ngx_guildlog_lane_doubt_read(ngx_guildlog_lane_t *lane)
                                              &after, &request);
     }
 
-    ngx_guildlog_lane_call_built(lane, rc, &request,
-                                 ngx_guildlog_doubt_answer,
+    ngx_guildlog_lane_call_built(lane, rc, &request, lane_doubt_answer,
                                  NGX_GUILDLOG_STATE_DOUBT_ASK);
 }
 
 
 static void
-ngx_guildlog_doubt_answer(void *data, ngx_guildlog_client_response_t *answer)
+lane_doubt_answer(void *data, ngx_guildlog_client_response_t *answer)
 {
     ngx_guildlog_lane_t *lane = data;
 
@@ -145,7 +143,7 @@ ngx_guildlog_doubt_answer(void *data, ngx_guildlog_client_response_t *answer)
 
     case NGX_GUILDLOG_VERDICT_LIMITED:
         if (lane->lone) {
-            ngx_guildlog_doubt_unproved(lane);
+            lane_doubt_unproved(lane);
             return;
         }
 
@@ -160,21 +158,21 @@ ngx_guildlog_doubt_answer(void *data, ngx_guildlog_client_response_t *answer)
         break;
 
     default:
-        ngx_guildlog_doubt_unproved(lane);
+        lane_doubt_unproved(lane);
         return;
     }
 
     if (list == NULL) {
-        ngx_guildlog_doubt_unread(lane, answer);
+        lane_doubt_unread(lane, answer);
         return;
     }
 
-    if (ngx_guildlog_doubt_page(lane, list)) {
+    if (lane_doubt_page(lane, list)) {
         ngx_guildlog_delivery_queue_wait(lane, NGX_GUILDLOG_STATE_DOUBT_READ);
         return;
     }
 
-    ngx_guildlog_doubt_end(lane);
+    lane_doubt_end(lane);
 }
 
 
@@ -184,7 +182,7 @@ ngx_guildlog_doubt_answer(void *data, ngx_guildlog_client_response_t *answer)
  */
 
 static void
-ngx_guildlog_doubt_unread(ngx_guildlog_lane_t *lane,
+lane_doubt_unread(ngx_guildlog_lane_t *lane,
     ngx_guildlog_client_response_t *answer)
 {
     uint64_t    end;
@@ -193,19 +191,19 @@ ngx_guildlog_doubt_unread(ngx_guildlog_lane_t *lane,
     vain = 0;
 
     if (answer->outcome == NGX_GUILDLOG_CLIENT_ANSWERED) {
-        end = lane->attempt_ms + NGX_GUILDLOG_DOUBT_LONG;
+        end = lane->attempt_ms + LANE_DOUBT_LONG;
         lane->failures += answer->status / 100 == 2;
 
-        vain = lane->failures >= NGX_GUILDLOG_DOUBT_LISTS
+        vain = lane->failures >= LANE_DOUBT_LISTS
                || ngx_guildlog_clock_wall_ms() > end;
     }
 
     if (lane->lone || vain) {
-        ngx_guildlog_doubt_unproved(lane);
+        lane_doubt_unproved(lane);
         return;
     }
 
-    ngx_guildlog_delivery_queue_sleep(lane, NGX_GUILDLOG_DOUBT_RETRY,
+    ngx_guildlog_delivery_queue_sleep(lane, LANE_DOUBT_RETRY,
                                       NGX_GUILDLOG_STATE_DOUBT_ASK);
 }
 
@@ -218,17 +216,17 @@ ngx_guildlog_doubt_unread(ngx_guildlog_lane_t *lane,
  */
 
 static ngx_uint_t
-ngx_guildlog_doubt_page(ngx_guildlog_lane_t *lane, ngx_array_t *list)
+lane_doubt_page(ngx_guildlog_lane_t *lane, ngx_array_t *list)
 {
     uint64_t                          id, from, after, oldest;
     ngx_uint_t                        i, full;
     ngx_guildlog_platform_message_t  *message;
 
     message = list->elts;
-    from = ngx_guildlog_doubt_from(lane);
+    from = lane_doubt_from(lane);
     after = lane->cursor;
     oldest = 0;
-    full = list->nelts >= NGX_GUILDLOG_DOUBT_PAGE;
+    full = list->nelts >= LANE_DOUBT_PAGE;
 
     for (i = 0; i < list->nelts; i++) {
         id = ngx_guildlog_lane_row_id(&message[i].id);
@@ -241,7 +239,7 @@ ngx_guildlog_doubt_page(ngx_guildlog_lane_t *lane, ngx_array_t *list)
         }
 
         if (id > from) {
-            ngx_guildlog_doubt_message(lane, &message[i], id);
+            lane_doubt_message(lane, &message[i], id);
         }
     }
 
@@ -261,14 +259,14 @@ ngx_guildlog_doubt_page(ngx_guildlog_lane_t *lane, ngx_array_t *list)
         return 0;
     }
 
-    return full && lane->found == 0 && !ngx_guildlog_doubt_late(lane);
+    return full && lane->found == 0 && !lane_doubt_late(lane);
 }
 
 
 /* the message has a greater id than that */
 
 static uint64_t
-ngx_guildlog_doubt_from(ngx_guildlog_lane_t *lane)
+lane_doubt_from(ngx_guildlog_lane_t *lane)
 {
     uint64_t  early;
 
@@ -276,8 +274,7 @@ ngx_guildlog_doubt_from(ngx_guildlog_lane_t *lane)
         return lane->last;
     }
 
-    early = (lane->attempt_ms - NGX_GUILDLOG_DOUBT_EARLY
-             - NGX_GUILDLOG_DOUBT_EPOCH) << 22;
+    early = (lane->attempt_ms - LANE_DOUBT_EARLY - LANE_DOUBT_EPOCH) << 22;
 
     return ngx_max(early, ngx_guildlog_lane_row_id(&lane->webhook));
 }
@@ -286,7 +283,7 @@ ngx_guildlog_doubt_from(ngx_guildlog_lane_t *lane)
 /* a message of the webhook may have no text, if the bot may not read texts */
 
 static void
-ngx_guildlog_doubt_message(ngx_guildlog_lane_t *lane,
+lane_doubt_message(ngx_guildlog_lane_t *lane,
     const ngx_guildlog_platform_message_t *message, uint64_t id)
 {
     if (!ngx_guildlog_str_eq(&message->webhook_id, &lane->webhook)) {
@@ -299,7 +296,7 @@ ngx_guildlog_doubt_message(ngx_guildlog_lane_t *lane,
         return;
     }
 
-    if (ngx_guildlog_doubt_names(lane, message)
+    if (lane_doubt_names(lane, message)
         && (lane->found == 0 || id < lane->found))
     {
         lane->found = id;
@@ -310,16 +307,16 @@ ngx_guildlog_doubt_message(ngx_guildlog_lane_t *lane,
 /* the messages read now were sent after the lane had gone on */
 
 static ngx_uint_t
-ngx_guildlog_doubt_late(ngx_guildlog_lane_t *lane)
+lane_doubt_late(ngx_guildlog_lane_t *lane)
 {
     return lane->lone
-           && (lane->cursor >> 22) + NGX_GUILDLOG_DOUBT_EPOCH
-              > lane->attempt_ms + NGX_GUILDLOG_DOUBT_EARLY;
+           && (lane->cursor >> 22) + LANE_DOUBT_EPOCH
+              > lane->attempt_ms + LANE_DOUBT_EARLY;
 }
 
 
 static ngx_uint_t
-ngx_guildlog_doubt_names(ngx_guildlog_lane_t *lane,
+lane_doubt_names(ngx_guildlog_lane_t *lane,
     const ngx_guildlog_platform_message_t *message)
 {
     u_char      buf[NGX_INT64_LEN];
@@ -343,16 +340,16 @@ ngx_guildlog_doubt_names(ngx_guildlog_lane_t *lane,
 
 
 static void
-ngx_guildlog_doubt_end(ngx_guildlog_lane_t *lane)
+lane_doubt_end(ngx_guildlog_lane_t *lane)
 {
     ngx_guildlog_lane_args_t  args;
 
     if (lane->found) {
-        ngx_guildlog_doubt_present(lane);
+        lane_doubt_present(lane);
         return;
     }
 
-    if (ngx_guildlog_doubt_one(lane)) {
+    if (lane_doubt_one(lane)) {
         ngx_guildlog_lane_tell_args(lane, &args);
 
         ngx_guildlog_lane_tell(lane, ngx_guildlog_stmt_delivery_sole, &args,
@@ -361,11 +358,11 @@ ngx_guildlog_doubt_end(ngx_guildlog_lane_t *lane)
     }
 
     if (lane->proved && lane->blind == 0) {
-        ngx_guildlog_doubt_absent(lane);
+        lane_doubt_absent(lane);
         return;
     }
 
-    ngx_guildlog_doubt_unproved(lane);
+    lane_doubt_unproved(lane);
 }
 
 
@@ -376,7 +373,7 @@ ngx_guildlog_doubt_end(ngx_guildlog_lane_t *lane)
  */
 
 static ngx_uint_t
-ngx_guildlog_doubt_one(ngx_guildlog_lane_t *lane)
+lane_doubt_one(ngx_guildlog_lane_t *lane)
 {
     return lane->blind == 1 && !lane->lone
            && (!lane->env->conf->resend || lane->attempts <= 1);
@@ -390,24 +387,23 @@ void
 ngx_guildlog_lane_doubt_sole(ngx_guildlog_lane_t *lane)
 {
     if (lane->denied) {
-        ngx_guildlog_doubt_unproved(lane);
+        lane_doubt_unproved(lane);
         return;
     }
 
     lane->found = lane->hidden;
 
-    ngx_guildlog_doubt_present(lane);
+    lane_doubt_present(lane);
 }
 
 
 static void
-ngx_guildlog_doubt_present(ngx_guildlog_lane_t *lane)
+lane_doubt_present(ngx_guildlog_lane_t *lane)
 {
-    ngx_guildlog_traffic_doubt(lane->env->traffic,
-                               NGX_GUILDLOG_DOUBT_PRESENT);
+    ngx_guildlog_traffic_doubt(lane->env->traffic, NGX_GUILDLOG_DOUBT_PRESENT);
 
     if (lane->lone) {
-        ngx_guildlog_doubt_known(lane);
+        lane_doubt_known(lane);
         return;
     }
 
@@ -418,7 +414,7 @@ ngx_guildlog_doubt_present(ngx_guildlog_lane_t *lane)
 
 
 static void
-ngx_guildlog_doubt_absent(ngx_guildlog_lane_t *lane)
+lane_doubt_absent(ngx_guildlog_lane_t *lane)
 {
     ngx_msec_t      wait;
     ngx_msec_int_t  rest;
@@ -428,17 +424,16 @@ ngx_guildlog_doubt_absent(ngx_guildlog_lane_t *lane)
     if (!lane->lone && (!lane->absent || rest > 0)) {
         lane->absent = 1;
 
-        rest = ngx_max(NGX_GUILDLOG_DOUBT_AGAIN, rest);
+        rest = ngx_max(LANE_DOUBT_AGAIN, rest);
         ngx_guildlog_delivery_queue_sleep(lane, rest,
                                           NGX_GUILDLOG_STATE_DOUBT_ASK);
         return;
     }
 
-    ngx_guildlog_traffic_doubt(lane->env->traffic,
-                               NGX_GUILDLOG_DOUBT_ABSENT);
+    ngx_guildlog_traffic_doubt(lane->env->traffic, NGX_GUILDLOG_DOUBT_ABSENT);
 
     if (lane->lone) {
-        ngx_guildlog_doubt_known(lane);
+        lane_doubt_known(lane);
         return;
     }
 
@@ -454,7 +449,7 @@ ngx_guildlog_doubt_absent(ngx_guildlog_lane_t *lane)
 /* an unconfirmed message was found, or was never applied */
 
 static void
-ngx_guildlog_doubt_known(ngx_guildlog_lane_t *lane)
+lane_doubt_known(ngx_guildlog_lane_t *lane)
 {
     ngx_guildlog_lane_args_t  args;
 
@@ -477,7 +472,7 @@ ngx_guildlog_doubt_known(ngx_guildlog_lane_t *lane)
 
 
 static void
-ngx_guildlog_doubt_unproved(ngx_guildlog_lane_t *lane)
+lane_doubt_unproved(ngx_guildlog_lane_t *lane)
 {
     ngx_msec_t  wait;
 
@@ -486,8 +481,7 @@ ngx_guildlog_doubt_unproved(ngx_guildlog_lane_t *lane)
         return;
     }
 
-    ngx_guildlog_traffic_doubt(lane->env->traffic,
-                               NGX_GUILDLOG_DOUBT_UNPROVED);
+    ngx_guildlog_traffic_doubt(lane->env->traffic, NGX_GUILDLOG_DOUBT_UNPROVED);
 
     ngx_log_error(NGX_LOG_WARN, lane->env->log, 0,
                   "lane %V of server %V: it cannot be proved whether its "

@@ -6,19 +6,19 @@
 #include "jobs/ngx_guildlog_delivery_queue.h"
 
 
-#define NGX_GUILDLOG_LANE_SLOW      60000    /* ms, after a shared limit */
-#define NGX_GUILDLOG_LANE_PACE      2000     /* ms, meanwhile */
+#define LANE_OUTCOME_SLOW      60000    /* ms, after a shared limit */
+#define LANE_OUTCOME_PACE      2000     /* ms, meanwhile */
 
 
-static void ngx_guildlog_lane_outcome_pace(ngx_guildlog_lane_t *lane,
+static void lane_outcome_pace(ngx_guildlog_lane_t *lane,
     ngx_guildlog_verdict_t *verdict);
-static void ngx_guildlog_lane_outcome_of(ngx_guildlog_lane_t *lane,
+static void lane_outcome_of(ngx_guildlog_lane_t *lane,
     ngx_guildlog_verdict_t *verdict, ngx_guildlog_client_response_t *answer);
-static void ngx_guildlog_lane_outcome_isolate(ngx_guildlog_lane_t *lane,
+static void lane_outcome_isolate(ngx_guildlog_lane_t *lane,
     ngx_guildlog_verdict_t *verdict);
-static void ngx_guildlog_lane_outcome_reject(ngx_guildlog_lane_t *lane,
+static void lane_outcome_reject(ngx_guildlog_lane_t *lane,
     ngx_guildlog_verdict_t *verdict);
-static void ngx_guildlog_lane_outcome_follow(ngx_guildlog_lane_t *lane);
+static void lane_outcome_follow(ngx_guildlog_lane_t *lane);
 
 
 void
@@ -41,14 +41,13 @@ ngx_guildlog_lane_outcome_posted(void *data,
                       answer->cause ? answer->cause : "");
     }
 
-    ngx_guildlog_lane_outcome_pace(lane, &verdict);
-    ngx_guildlog_lane_outcome_of(lane, &verdict, answer);
+    lane_outcome_pace(lane, &verdict);
+    lane_outcome_of(lane, &verdict, answer);
 }
 
 
 static void
-ngx_guildlog_lane_outcome_pace(ngx_guildlog_lane_t *lane,
-    ngx_guildlog_verdict_t *verdict)
+lane_outcome_pace(ngx_guildlog_lane_t *lane, ngx_guildlog_verdict_t *verdict)
 {
     ngx_msec_t  wait;
 
@@ -59,7 +58,7 @@ ngx_guildlog_lane_outcome_pace(ngx_guildlog_lane_t *lane,
     {
         lane->slow = 1;
         lane->slow_to = ngx_current_msec + verdict->retry_after_ms
-                        + NGX_GUILDLOG_LANE_SLOW;
+                        + LANE_OUTCOME_SLOW;
     }
 
     if (lane->slow
@@ -69,7 +68,7 @@ ngx_guildlog_lane_outcome_pace(ngx_guildlog_lane_t *lane,
     }
 
     if (lane->slow) {
-        wait = NGX_GUILDLOG_LANE_PACE;
+        wait = LANE_OUTCOME_PACE;
     }
 
     if (verdict->remaining == 0 && verdict->reset_after_ms > 0) {
@@ -86,8 +85,8 @@ ngx_guildlog_lane_outcome_pace(ngx_guildlog_lane_t *lane,
 
 
 static void
-ngx_guildlog_lane_outcome_of(ngx_guildlog_lane_t *lane,
-    ngx_guildlog_verdict_t *verdict, ngx_guildlog_client_response_t *answer)
+lane_outcome_of(ngx_guildlog_lane_t *lane, ngx_guildlog_verdict_t *verdict,
+    ngx_guildlog_client_response_t *answer)
 {
     ngx_msec_t  wait;
     ngx_uint_t  attempts;
@@ -113,7 +112,7 @@ ngx_guildlog_lane_outcome_of(ngx_guildlog_lane_t *lane,
     case NGX_GUILDLOG_VERDICT_POISON:
     case NGX_GUILDLOG_VERDICT_CONTENT:
     case NGX_GUILDLOG_VERDICT_SHRINK:
-        ngx_guildlog_lane_outcome_isolate(lane, verdict);
+        lane_outcome_isolate(lane, verdict);
         return;
 
     case NGX_GUILDLOG_VERDICT_WEBHOOK_GONE:
@@ -143,11 +142,10 @@ ngx_guildlog_lane_outcome_of(ngx_guildlog_lane_t *lane,
 /* one entry is refused for what it is, and its neighbours are not */
 
 static void
-ngx_guildlog_lane_outcome_isolate(ngx_guildlog_lane_t *lane,
-    ngx_guildlog_verdict_t *verdict)
+lane_outcome_isolate(ngx_guildlog_lane_t *lane, ngx_guildlog_verdict_t *verdict)
 {
     if (lane->packed == 1 || verdict->embed == 0) {
-        ngx_guildlog_lane_outcome_reject(lane, verdict);
+        lane_outcome_reject(lane, verdict);
         return;
     }
 
@@ -165,8 +163,7 @@ ngx_guildlog_lane_outcome_isolate(ngx_guildlog_lane_t *lane,
 
 
 static void
-ngx_guildlog_lane_outcome_reject(ngx_guildlog_lane_t *lane,
-    ngx_guildlog_verdict_t *verdict)
+lane_outcome_reject(ngx_guildlog_lane_t *lane, ngx_guildlog_verdict_t *verdict)
 {
     ngx_log_error(NGX_LOG_WARN, lane->env->log, 0,
                   "lane %V of server %V: an entry was refused: %s, code %ui",
@@ -200,7 +197,7 @@ ngx_guildlog_lane_outcome_decide(ngx_guildlog_lane_t *lane, int64_t to,
         ngx_guildlog_lane_memory_drop(lane, lane->n);
     }
 
-    ngx_guildlog_lane_outcome_follow(lane);
+    lane_outcome_follow(lane);
 }
 
 
@@ -211,7 +208,7 @@ ngx_guildlog_lane_outcome_decide(ngx_guildlog_lane_t *lane, int64_t to,
  */
 
 static void
-ngx_guildlog_lane_outcome_follow(ngx_guildlog_lane_t *lane)
+lane_outcome_follow(ngx_guildlog_lane_t *lane)
 {
     if (ngx_guildlog_lane_outcome_wait(lane) || !lane->verified
         || !(lane->permit == NGX_GUILDLOG_PERMIT_GRANTED

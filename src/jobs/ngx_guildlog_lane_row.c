@@ -6,9 +6,9 @@
 #include "jobs/ngx_guildlog_lane.h"
 
 
-static void ngx_guildlog_lane_row_ids(ngx_guildlog_lane_t *lane,
+static void lane_row_ids(ngx_guildlog_lane_t *lane,
     ngx_guildlog_db_result_t *result, ngx_uint_t row);
-static ngx_int_t ngx_guildlog_lane_row_copy(ngx_pool_t *pool, ngx_str_t *to,
+static ngx_int_t lane_row_copy(ngx_pool_t *pool, ngx_str_t *to,
     ngx_guildlog_db_result_t *result, ngx_uint_t row, ngx_uint_t column);
 
 
@@ -35,8 +35,7 @@ ngx_guildlog_lane_row_read(ngx_guildlog_lane_t *lane,
 
     for (i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
 
-        if (ngx_guildlog_lane_row_copy(lane->pool, texts[i].to, result, row,
-                                   texts[i].column)
+        if (lane_row_copy(lane->pool, texts[i].to, result, row, texts[i].column)
             != NGX_OK)
         {
             return NGX_ERROR;
@@ -47,31 +46,31 @@ ngx_guildlog_lane_row_read(ngx_guildlog_lane_t *lane,
     age = ngx_guildlog_db_result_value(result, row,
                                        NGX_GUILDLOG_FOUND_ATTEMPT_MS);
 
-    ngx_guildlog_lane_row_ids(lane, result, row);
+    lane_row_ids(lane, result, row);
 
     lane->key = ngx_guildlog_lane_row_id(&lane->id);
     lane->registering = state.data[0] == 'r';
     lane->lone = state.data[0] == 'd';
     lane->taken = 1;
 
-#define ngx_guildlog_found(name)                                               \
+#define lane_row_found(name)                                                   \
     ngx_guildlog_lane_row_number(result, row, NGX_GUILDLOG_FOUND_##name)
 
-    lane->shard = ngx_guildlog_found(SHARD);
-    lane->fence = ngx_guildlog_found(FENCE);
-    lane->bot = ngx_min(ngx_guildlog_found(BOT), NGX_GUILDLOG_BOTS - 1);
-    lane->head = ngx_guildlog_found(HEAD);
-    lane->upto = ngx_guildlog_found(UPTO);
-    lane->step = ngx_guildlog_found(STEP);
-    lane->attempts = ngx_guildlog_found(ATTEMPTS);
+    lane->shard = lane_row_found(SHARD);
+    lane->fence = lane_row_found(FENCE);
+    lane->bot = ngx_min(lane_row_found(BOT), NGX_GUILDLOG_BOTS - 1);
+    lane->head = lane_row_found(HEAD);
+    lane->upto = lane_row_found(UPTO);
+    lane->step = lane_row_found(STEP);
+    lane->attempts = lane_row_found(ATTEMPTS);
     lane->attempt_ms = ngx_guildlog_clock_wall_ms()
-                       - ngx_guildlog_found(ATTEMPT_MS);
-    lane->attempt_at = ngx_current_msec - ngx_guildlog_found(ATTEMPT_MS);
-    lane->last = ngx_guildlog_found(MESSAGE);
+                       - lane_row_found(ATTEMPT_MS);
+    lane->attempt_at = ngx_current_msec - lane_row_found(ATTEMPT_MS);
+    lane->last = lane_row_found(MESSAGE);
     lane->verified = ngx_guildlog_lane_row_true(result, row,
                                                 NGX_GUILDLOG_FOUND_VERIFIED);
-    lane->waits = ngx_guildlog_found(WAIT_MS) != 0;
-    lane->not_before = ngx_current_msec + ngx_guildlog_found(WAIT_MS);
+    lane->waits = lane_row_found(WAIT_MS) != 0;
+    lane->not_before = ngx_current_msec + lane_row_found(WAIT_MS);
 
     /* somebody asked for a webhook, and nobody knows of an answer */
 
@@ -81,7 +80,7 @@ ngx_guildlog_lane_row_read(ngx_guildlog_lane_t *lane,
                         + NGX_GUILDLOG_LANE_BEGIN;
     }
 
-#undef ngx_guildlog_found
+#undef lane_row_found
 
     if (sealed.len == 0) {
         return NGX_OK;
@@ -110,8 +109,8 @@ ngx_guildlog_lane_row_read(ngx_guildlog_lane_t *lane,
 /* with commas between them */
 
 static void
-ngx_guildlog_lane_row_ids(ngx_guildlog_lane_t *lane,
-    ngx_guildlog_db_result_t *result, ngx_uint_t row)
+lane_row_ids(ngx_guildlog_lane_t *lane, ngx_guildlog_db_result_t *result,
+    ngx_uint_t row)
 {
     u_char     *p, *last;
     ngx_str_t   value, id;
@@ -133,8 +132,8 @@ ngx_guildlog_lane_row_ids(ngx_guildlog_lane_t *lane,
 
 
 static ngx_int_t
-ngx_guildlog_lane_row_copy(ngx_pool_t *pool, ngx_str_t *to,
-    ngx_guildlog_db_result_t *result, ngx_uint_t row, ngx_uint_t column)
+lane_row_copy(ngx_pool_t *pool, ngx_str_t *to, ngx_guildlog_db_result_t *result,
+    ngx_uint_t row, ngx_uint_t column)
 {
     ngx_str_t  value;
 
@@ -190,23 +189,23 @@ ngx_guildlog_lane_row_entry(ngx_guildlog_lane_t *lane,
     entry->message.doc.len = doc.len;
     ngx_guildlog_lane_memory_hold(lane, doc.len);
 
-#define ngx_guildlog_row(name)                                                \
+#define lane_row_value(name)                                                  \
     ngx_guildlog_lane_row_number(result, row, NGX_GUILDLOG_ROW_##name)
 
-    entry->seq = ngx_guildlog_row(SEQ);
+    entry->seq = lane_row_value(SEQ);
     entry->expired = ngx_guildlog_lane_row_true(result, row,
                                                 NGX_GUILDLOG_ROW_EXPIRED);
 
     entry->message.conf.guild = lane->guild;
-    entry->message.conf.format = ngx_guildlog_row(FORMAT);
+    entry->message.conf.format = lane_row_value(FORMAT);
     entry->message.conf.color = color.data[0] == '-'
                                 ? -1 : ngx_atoi(color.data, color.len);
-    entry->message.conf.buttons = ngx_guildlog_row(BUTTONS);
-    entry->message.conf.locale = ngx_guildlog_row(LOCALE);
+    entry->message.conf.buttons = lane_row_value(BUTTONS);
+    entry->message.conf.locale = lane_row_value(LOCALE);
     entry->message.conf.spoilers =
         ngx_guildlog_lane_row_true(result, row, NGX_GUILDLOG_ROW_SPOILERS);
 
-#undef ngx_guildlog_row
+#undef lane_row_value
 
     lane->n++;
 }

@@ -7,17 +7,13 @@
 #include "jobs/ngx_guildlog_delivery_loop.h"
 
 
-static void ngx_guildlog_lane_tell_submit(ngx_guildlog_lane_t *lane,
+static void lane_tell_submit(ngx_guildlog_lane_t *lane,
     ngx_guildlog_stmt_e stmt, ngx_guildlog_lane_args_t *args,
     ngx_guildlog_db_handler_pt handler);
-static void ngx_guildlog_lane_told(void *data,
-    ngx_guildlog_db_result_t *result);
-static void ngx_guildlog_lane_limited(void *data,
-    ngx_guildlog_db_result_t *result);
-static void ngx_guildlog_lane_ended(void *data,
-    ngx_guildlog_db_result_t *result);
-static void ngx_guildlog_lane_parked(void *data,
-    ngx_guildlog_db_result_t *result);
+static void lane_tell_done(void *data, ngx_guildlog_db_result_t *result);
+static void lane_tell_waiting(void *data, ngx_guildlog_db_result_t *result);
+static void lane_tell_ended(void *data, ngx_guildlog_db_result_t *result);
+static void lane_tell_parked(void *data, ngx_guildlog_db_result_t *result);
 
 
 void
@@ -49,36 +45,34 @@ ngx_guildlog_lane_tell(ngx_guildlog_lane_t *lane, ngx_guildlog_stmt_e stmt,
 {
     lane->state = next;
 
-    ngx_guildlog_lane_tell_submit(lane, stmt, args, ngx_guildlog_lane_told);
+    lane_tell_submit(lane, stmt, args, lane_tell_done);
 }
 
 
 static void
-ngx_guildlog_lane_tell_submit(ngx_guildlog_lane_t *lane,
-    ngx_guildlog_stmt_e stmt, ngx_guildlog_lane_args_t *args,
-    ngx_guildlog_db_handler_pt handler)
+lane_tell_submit(ngx_guildlog_lane_t *lane, ngx_guildlog_stmt_e stmt,
+    ngx_guildlog_lane_args_t *args, ngx_guildlog_db_handler_pt handler)
 {
     lane->query = ngx_guildlog_db_pool_submit(lane->env->pool,
-                                           &ngx_guildlog_stmts[stmt],
-                                           args->value, handler, lane);
+                                              &ngx_guildlog_stmts[stmt],
+                                              args->value, handler, lane);
 
     if (lane->query == NULL) {
-        ngx_guildlog_delivery_queue_find(lane, NGX_GUILDLOG_DELIVERY_RETRY,
-                                         1);
+        ngx_guildlog_delivery_queue_find(lane, NGX_GUILDLOG_DELIVERY_RETRY, 1);
         ngx_guildlog_delivery_queue_forget(lane);
     }
 }
 
 
 static void
-ngx_guildlog_lane_told(void *data, ngx_guildlog_db_result_t *result)
+lane_tell_done(void *data, ngx_guildlog_db_result_t *result)
 {
     ngx_guildlog_lane_t *lane = data;
 
     ngx_str_t  status;
 
     if (result->outcome != NGX_GUILDLOG_DB_ROWS) {
-        ngx_guildlog_lane_ended(lane, result);
+        lane_tell_ended(lane, result);
         return;
     }
 
@@ -109,20 +103,20 @@ ngx_guildlog_lane_tell_limited(ngx_guildlog_lane_t *lane, ngx_msec_t ms,
     ngx_guildlog_lane_tell_args(lane, &args);
     ngx_guildlog_lane_tell_number(&args, 5, ms);
 
-    ngx_guildlog_lane_tell_submit(lane, ngx_guildlog_stmt_delivery_limited,
-                                  &args, ngx_guildlog_lane_limited);
+    lane_tell_submit(lane, ngx_guildlog_stmt_delivery_limited,
+                     &args, lane_tell_waiting);
 }
 
 
 static void
-ngx_guildlog_lane_limited(void *data, ngx_guildlog_db_result_t *result)
+lane_tell_waiting(void *data, ngx_guildlog_db_result_t *result)
 {
     ngx_guildlog_lane_t *lane = data;
 
     ngx_msec_int_t  wait;
 
     if (result->outcome != NGX_GUILDLOG_DB_ROWS) {
-        ngx_guildlog_lane_ended(lane, result);
+        lane_tell_ended(lane, result);
         return;
     }
 
@@ -138,12 +132,12 @@ void
 ngx_guildlog_lane_tell_end(ngx_guildlog_lane_t *lane,
     ngx_guildlog_stmt_e stmt, ngx_guildlog_lane_args_t *args)
 {
-    ngx_guildlog_lane_tell_submit(lane, stmt, args, ngx_guildlog_lane_ended);
+    lane_tell_submit(lane, stmt, args, lane_tell_ended);
 }
 
 
 static void
-ngx_guildlog_lane_ended(void *data, ngx_guildlog_db_result_t *result)
+lane_tell_ended(void *data, ngx_guildlog_db_result_t *result)
 {
     ngx_guildlog_lane_t *lane = data;
 
@@ -256,8 +250,8 @@ ngx_guildlog_lane_tell_park(ngx_guildlog_lane_t *lane,
     ngx_guildlog_lane_tell_args(lane, &args);
     ngx_guildlog_delivery_park_cause(result, &args.value[3]);
 
-    ngx_guildlog_lane_tell_submit(lane, ngx_guildlog_stmt_delivery_park,
-                                  &args, ngx_guildlog_lane_parked);
+    lane_tell_submit(lane, ngx_guildlog_stmt_delivery_park,
+                     &args, lane_tell_parked);
 }
 
 
@@ -268,7 +262,7 @@ ngx_guildlog_lane_tell_park(ngx_guildlog_lane_t *lane,
  */
 
 static void
-ngx_guildlog_lane_parked(void *data, ngx_guildlog_db_result_t *result)
+lane_tell_parked(void *data, ngx_guildlog_db_result_t *result)
 {
     ngx_guildlog_lane_t *lane = data;
 

@@ -10,8 +10,8 @@
 #include "jobs/ngx_guildlog_delivery_queue.h"
 
 
-static ngx_uint_t ngx_guildlog_verify_webhook(ngx_guildlog_lane_t *lane);
-static void ngx_guildlog_verify_answer(void *data,
+static ngx_uint_t lane_verify_webhook(ngx_guildlog_lane_t *lane);
+static void lane_verify_answer(void *data,
     ngx_guildlog_client_response_t *answer);
 
 
@@ -34,15 +34,14 @@ ngx_guildlog_lane_verify_ask(ngx_guildlog_lane_t *lane)
     rc = ngx_guildlog_lane_memory_renew(lane);
 
     if (rc == NGX_OK) {
-        rc = ngx_guildlog_verify_webhook(lane)
+        rc = lane_verify_webhook(lane)
              ? ngx_guildlog_platform_call_look(lane->work_pool, &lane->webhook,
                                                &lane->token, &request)
              : ngx_guildlog_platform_call_channel(lane->work_pool,
                                                   &lane->channel, &request);
     }
 
-    ngx_guildlog_lane_call_built(lane, rc, &request,
-                                 ngx_guildlog_verify_answer,
+    ngx_guildlog_lane_call_built(lane, rc, &request, lane_verify_answer,
                                  NGX_GUILDLOG_STATE_VERIFY_AGAIN);
 }
 
@@ -50,14 +49,14 @@ ngx_guildlog_lane_verify_ask(ngx_guildlog_lane_t *lane)
 /* asks for its webhook; but one that is registered anew may be gone */
 
 static ngx_uint_t
-ngx_guildlog_verify_webhook(ngx_guildlog_lane_t *lane)
+lane_verify_webhook(ngx_guildlog_lane_t *lane)
 {
     return lane->webhook.len && !lane->registering;
 }
 
 
 static void
-ngx_guildlog_verify_answer(void *data, ngx_guildlog_client_response_t *answer)
+lane_verify_answer(void *data, ngx_guildlog_client_response_t *answer)
 {
     ngx_guildlog_lane_t *lane = data;
 
@@ -65,7 +64,7 @@ ngx_guildlog_verify_answer(void *data, ngx_guildlog_client_response_t *answer)
     ngx_guildlog_lane_args_t  args;
 
     ngx_guildlog_lane_call_judge(lane, answer,
-                                 ngx_guildlog_verify_webhook(lane)
+                                 lane_verify_webhook(lane)
                                  ? NGX_GUILDLOG_CALL_WEBHOOK
                                  : NGX_GUILDLOG_CALL_CHANNEL,
                                  &verdict);

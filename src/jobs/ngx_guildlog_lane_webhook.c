@@ -9,30 +9,30 @@
 #include "jobs/ngx_guildlog_delivery_queue.h"
 
 
-#define NGX_GUILDLOG_WEBHOOK_RETRY    5000      /* ms */
-#define NGX_GUILDLOG_WEBHOOK_NO_BOT   30000     /* ms */
+#define LANE_WEBHOOK_RETRY    5000      /* ms */
+#define LANE_WEBHOOK_NO_BOT   30000     /* ms */
 
 
-static void ngx_guildlog_webhook_listed(void *data,
+static void lane_webhook_listed(void *data,
     ngx_guildlog_client_response_t *answer);
-static ngx_guildlog_platform_webhook_t *ngx_guildlog_webhook_own(
+static ngx_guildlog_platform_webhook_t *lane_webhook_own(
     ngx_guildlog_lane_t *lane, ngx_array_t *list);
-static ngx_uint_t ngx_guildlog_webhook_elsewhere(ngx_guildlog_lane_t *lane,
+static ngx_uint_t lane_webhook_elsewhere(ngx_guildlog_lane_t *lane,
     ngx_array_t *list);
-static ngx_msec_t ngx_guildlog_webhook_doubt(ngx_guildlog_lane_t *lane);
-static void ngx_guildlog_webhook_created(void *data,
+static ngx_msec_t lane_webhook_doubt(ngx_guildlog_lane_t *lane);
+static void lane_webhook_created(void *data,
     ngx_guildlog_client_response_t *answer);
-static void ngx_guildlog_webhook_learn(ngx_guildlog_lane_t *lane,
+static void lane_webhook_learn(ngx_guildlog_lane_t *lane,
     const ngx_str_t *application);
-static void ngx_guildlog_webhook_undo(ngx_guildlog_lane_t *lane,
+static void lane_webhook_undo(ngx_guildlog_lane_t *lane,
     ngx_guildlog_verdict_t *verdict);
-static void ngx_guildlog_webhook_keep(ngx_guildlog_lane_t *lane,
-    const ngx_str_t *id, const ngx_str_t *token, ngx_uint_t made);
-static void ngx_guildlog_webhook_deleted(void *data,
+static void lane_webhook_keep(ngx_guildlog_lane_t *lane, const ngx_str_t *id,
+    const ngx_str_t *token, ngx_uint_t made);
+static void lane_webhook_deleted(void *data,
     ngx_guildlog_client_response_t *answer);
 
 
-static const ngx_str_t  ngx_guildlog_webhook_names[NGX_GUILDLOG_BOTS] = {
+static const ngx_str_t  lane_webhook_names[NGX_GUILDLOG_BOTS] = {
     ngx_string("Guildlog"),
     ngx_string("Guildlog Pro")
 };
@@ -57,7 +57,7 @@ ngx_guildlog_lane_webhook_register(ngx_guildlog_lane_t *lane)
                       "of server %V", &lane->id, &lane->guild);
 
         ngx_guildlog_lane_tell_waits(lane, "no_bot_token", NULL,
-                                     NGX_GUILDLOG_WEBHOOK_NO_BOT);
+                                     LANE_WEBHOOK_NO_BOT);
         return;
     }
 
@@ -83,14 +83,13 @@ ngx_guildlog_lane_webhook_list(ngx_guildlog_lane_t *lane)
                                              &request);
     }
 
-    ngx_guildlog_lane_call_built(lane, rc, &request,
-                                 ngx_guildlog_webhook_listed,
+    ngx_guildlog_lane_call_built(lane, rc, &request, lane_webhook_listed,
                                  NGX_GUILDLOG_STATE_REGISTER);
 }
 
 
 static void
-ngx_guildlog_webhook_listed(void *data, ngx_guildlog_client_response_t *answer)
+lane_webhook_listed(void *data, ngx_guildlog_client_response_t *answer)
 {
     ngx_guildlog_lane_t *lane = data;
 
@@ -111,27 +110,27 @@ ngx_guildlog_webhook_listed(void *data, ngx_guildlog_client_response_t *answer)
     list = ngx_guildlog_platform_webhooks(lane->work_pool, verdict.json);
 
     if (list == NULL) {
-        ngx_guildlog_delivery_queue_sleep(lane, NGX_GUILDLOG_WEBHOOK_RETRY,
+        ngx_guildlog_delivery_queue_sleep(lane, LANE_WEBHOOK_RETRY,
                                           NGX_GUILDLOG_STATE_REGISTER);
         return;
     }
 
-    if (ngx_guildlog_webhook_elsewhere(lane, list)) {
+    if (lane_webhook_elsewhere(lane, list)) {
         ngx_guildlog_lane_tell_foreign(lane);
         return;
     }
 
-    own = ngx_guildlog_webhook_own(lane, list);
+    own = lane_webhook_own(lane, list);
 
     if (own) {
-        ngx_guildlog_webhook_keep(lane, &own->id, &own->token, 0);
+        lane_webhook_keep(lane, &own->id, &own->token, 0);
         return;
     }
 
-    doubt = ngx_guildlog_webhook_doubt(lane);
+    doubt = lane_webhook_doubt(lane);
 
     if (doubt) {
-        doubt = ngx_min(doubt, NGX_GUILDLOG_WEBHOOK_RETRY);
+        doubt = ngx_min(doubt, LANE_WEBHOOK_RETRY);
         ngx_guildlog_delivery_queue_sleep(lane, doubt,
                                           NGX_GUILDLOG_STATE_REGISTER);
         return;
@@ -154,7 +153,7 @@ ngx_guildlog_webhook_listed(void *data, ngx_guildlog_client_response_t *answer)
  */
 
 static ngx_guildlog_platform_webhook_t *
-ngx_guildlog_webhook_own(ngx_guildlog_lane_t *lane, ngx_array_t *list)
+lane_webhook_own(ngx_guildlog_lane_t *lane, ngx_array_t *list)
 {
     ngx_str_t                         known, *given;
     ngx_uint_t                        i;
@@ -164,7 +163,7 @@ ngx_guildlog_webhook_own(ngx_guildlog_lane_t *lane, ngx_array_t *list)
     known.data = lane->env->applications[lane->bot].data;
     known.len = lane->env->applications[lane->bot].len;
 
-    name = &ngx_guildlog_webhook_names[lane->bot];
+    name = &lane_webhook_names[lane->bot];
     likely = known.len ? &known : &lane->env->conf->applications[lane->bot];
 
     webhook = list->elts;
@@ -196,7 +195,7 @@ ngx_guildlog_webhook_own(ngx_guildlog_lane_t *lane, ngx_array_t *list)
 /* if the channel did not tell whose it is, its webhooks may */
 
 static ngx_uint_t
-ngx_guildlog_webhook_elsewhere(ngx_guildlog_lane_t *lane, ngx_array_t *list)
+lane_webhook_elsewhere(ngx_guildlog_lane_t *lane, ngx_array_t *list)
 {
     ngx_uint_t                        i;
     ngx_guildlog_platform_webhook_t  *webhook;
@@ -216,7 +215,7 @@ ngx_guildlog_webhook_elsewhere(ngx_guildlog_lane_t *lane, ngx_array_t *list)
 /* ms for which a webhook that was asked for may still be made; 0: no longer */
 
 static ngx_msec_t
-ngx_guildlog_webhook_doubt(ngx_guildlog_lane_t *lane)
+lane_webhook_doubt(ngx_guildlog_lane_t *lane)
 {
     ngx_msec_int_t  rest;
 
@@ -255,18 +254,16 @@ ngx_guildlog_lane_webhook_create(ngx_guildlog_lane_t *lane)
 
     if (rc == NGX_OK) {
         rc = ngx_guildlog_platform_call_create(lane->work_pool, &lane->channel,
-                                  &ngx_guildlog_webhook_names[lane->bot],
-                                  &request);
+                                               &lane_webhook_names[lane->bot],
+                                               &request);
     }
 
-    ngx_guildlog_lane_call_built(lane, rc, &request,
-                                 ngx_guildlog_webhook_created,
+    ngx_guildlog_lane_call_built(lane, rc, &request, lane_webhook_created,
                                  NGX_GUILDLOG_STATE_REGISTER);
 
     if (lane->exchange) {
         ngx_guildlog_client_begin_by(lane->exchange,
-                                     lane->intent_at
-                                     + NGX_GUILDLOG_LANE_BEGIN);
+                                     lane->intent_at + NGX_GUILDLOG_LANE_BEGIN);
     }
 }
 
@@ -274,7 +271,7 @@ ngx_guildlog_lane_webhook_create(ngx_guildlog_lane_t *lane)
 /* if it is in doubt whether one was made, the next list tells */
 
 static void
-ngx_guildlog_webhook_created(void *data, ngx_guildlog_client_response_t *answer)
+lane_webhook_created(void *data, ngx_guildlog_client_response_t *answer)
 {
     ngx_guildlog_lane_t *lane = data;
 
@@ -296,21 +293,20 @@ ngx_guildlog_webhook_created(void *data, ngx_guildlog_client_response_t *answer)
     }
 
     if (ngx_guildlog_lane_verify_foreign(lane, &verdict.guild_id)) {
-        ngx_guildlog_webhook_undo(lane, &verdict);
+        lane_webhook_undo(lane, &verdict);
         return;
     }
 
-    ngx_guildlog_webhook_learn(lane, &verdict.application_id);
+    lane_webhook_learn(lane, &verdict.application_id);
 
-    ngx_guildlog_webhook_keep(lane, &verdict.webhook_id, &verdict.token, 1);
+    lane_webhook_keep(lane, &verdict.webhook_id, &verdict.token, 1);
 }
 
 
 /* the platform named the bot's application */
 
 static void
-ngx_guildlog_webhook_learn(ngx_guildlog_lane_t *lane,
-    const ngx_str_t *application)
+lane_webhook_learn(ngx_guildlog_lane_t *lane, const ngx_str_t *application)
 {
     ngx_guildlog_lane_application_t  *known;
 
@@ -326,8 +322,7 @@ ngx_guildlog_webhook_learn(ngx_guildlog_lane_t *lane,
 /* the webhook just made is in a channel of another server: it goes at once */
 
 static void
-ngx_guildlog_webhook_undo(ngx_guildlog_lane_t *lane,
-    ngx_guildlog_verdict_t *verdict)
+lane_webhook_undo(ngx_guildlog_lane_t *lane, ngx_guildlog_verdict_t *verdict)
 {
     lane->webhook.data = ngx_pstrdup(lane->pool, &verdict->webhook_id);
     lane->webhook.len = verdict->webhook_id.len;
@@ -350,7 +345,7 @@ ngx_guildlog_webhook_undo(ngx_guildlog_lane_t *lane,
 /* made: the webhook was just made, and has sent nothing yet */
 
 static void
-ngx_guildlog_webhook_keep(ngx_guildlog_lane_t *lane, const ngx_str_t *id,
+lane_webhook_keep(ngx_guildlog_lane_t *lane, const ngx_str_t *id,
     const ngx_str_t *token, ngx_uint_t made)
 {
     ngx_guildlog_lane_args_t  args;
@@ -366,7 +361,7 @@ ngx_guildlog_webhook_keep(ngx_guildlog_lane_t *lane, const ngx_str_t *id,
                           token, &args.value[6])
         != NGX_OK)
     {
-        ngx_guildlog_delivery_queue_sleep(lane, NGX_GUILDLOG_WEBHOOK_RETRY,
+        ngx_guildlog_delivery_queue_sleep(lane, LANE_WEBHOOK_RETRY,
                                           NGX_GUILDLOG_STATE_REGISTER);
         return;
     }
@@ -425,14 +420,13 @@ ngx_guildlog_lane_webhook_delete(ngx_guildlog_lane_t *lane)
                                                &lane->token, &request);
     }
 
-    ngx_guildlog_lane_call_built(lane, rc, &request,
-                                 ngx_guildlog_webhook_deleted,
+    ngx_guildlog_lane_call_built(lane, rc, &request, lane_webhook_deleted,
                                  NGX_GUILDLOG_STATE_CLOSE);
 }
 
 
 static void
-ngx_guildlog_webhook_deleted(void *data, ngx_guildlog_client_response_t *answer)
+lane_webhook_deleted(void *data, ngx_guildlog_client_response_t *answer)
 {
     ngx_guildlog_lane_t *lane = data;
 
@@ -454,10 +448,8 @@ ngx_guildlog_webhook_deleted(void *data, ngx_guildlog_client_response_t *answer)
     case NGX_GUILDLOG_VERDICT_DOUBT:
     case NGX_GUILDLOG_VERDICT_BLOCKED:
         wait = ngx_guildlog_lane_call_backoff(++lane->failures);
-        wait = ngx_max(wait,
-                       verdict.retry_after_ms + NGX_GUILDLOG_LANE_MARGIN);
-        ngx_guildlog_delivery_queue_sleep(lane, wait,
-                                          NGX_GUILDLOG_STATE_CLOSE);
+        wait = ngx_max(wait, verdict.retry_after_ms + NGX_GUILDLOG_LANE_MARGIN);
+        ngx_guildlog_delivery_queue_sleep(lane, wait, NGX_GUILDLOG_STATE_CLOSE);
         return;
 
     default:

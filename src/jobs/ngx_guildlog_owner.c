@@ -9,15 +9,14 @@
 #include "jobs/ngx_guildlog_owner.h"
 
 
-#define NGX_GUILDLOG_OWNER_START  22    /* the field of /proc/pid/stat */
-#define NGX_GUILDLOG_OWNER_BOOT   36    /* bytes of the boot's id */
-#define NGX_GUILDLOG_OWNER_SPACE  64    /* bytes, at most, of a namespace */
+#define OWNER_START  22    /* the field of /proc/pid/stat */
+#define OWNER_BOOT   36    /* bytes of the boot's id */
+#define OWNER_SPACE  64    /* bytes, at most, of a namespace */
 
 
-static size_t ngx_guildlog_owner_place(const ngx_str_t *owner);
-static uint64_t ngx_guildlog_owner_start(ngx_pid_t pid);
-static size_t ngx_guildlog_owner_file(const char *name, u_char *buf,
-    size_t size);
+static size_t owner_place(const ngx_str_t *owner);
+static uint64_t owner_start(ngx_pid_t pid);
+static size_t owner_file(const char *name, u_char *buf, size_t size);
 
 
 /* what /proc does not tell is left out, by every process of that place */
@@ -28,13 +27,13 @@ ngx_guildlog_owner_self(ngx_pool_t *pool, const ngx_str_t *node,
 {
     size_t     size;
     ssize_t    n;
-    u_char     boot_id[NGX_GUILDLOG_OWNER_BOOT];
-    u_char     link[NGX_GUILDLOG_OWNER_SPACE];
+    u_char     boot_id[OWNER_BOOT];
+    u_char     link[OWNER_SPACE];
     ngx_str_t  boot, space;
 
     boot.data = boot_id;
-    boot.len = ngx_guildlog_owner_file("/proc/sys/kernel/random/boot_id",
-                                       boot_id, sizeof(boot_id));
+    boot.len = owner_file("/proc/sys/kernel/random/boot_id",
+                          boot_id, sizeof(boot_id));
 
     n = readlink("/proc/self/ns/pid", (char *) link, sizeof(link));
 
@@ -49,9 +48,8 @@ ngx_guildlog_owner_self(ngx_pool_t *pool, const ngx_str_t *node,
         return NGX_ERROR;
     }
 
-    owner->len = ngx_snprintf(owner->data, size, "%V/%V/%V/%P/%uL", node,
-                              &boot, &space, ngx_pid,
-                              ngx_guildlog_owner_start(ngx_pid))
+    owner->len = ngx_snprintf(owner->data, size, "%V/%V/%V/%P/%uL", node, &boot,
+                              &space, ngx_pid, owner_start(ngx_pid))
                  - owner->data;
 
     return NGX_OK;
@@ -66,9 +64,9 @@ ngx_guildlog_owner_dead(const ngx_str_t *me, const ngx_str_t *owner)
     uint64_t    start;
     ngx_int_t   pid, told;
 
-    place = ngx_guildlog_owner_place(me);
+    place = owner_place(me);
 
-    if (ngx_guildlog_owner_place(owner) != place
+    if (owner_place(owner) != place
         || ngx_memcmp(owner->data, me->data, place) != 0)
     {
         return 0;
@@ -93,7 +91,7 @@ ngx_guildlog_owner_dead(const ngx_str_t *me, const ngx_str_t *owner)
         return 1;
     }
 
-    start = ngx_guildlog_owner_start((ngx_pid_t) pid);
+    start = owner_start((ngx_pid_t) pid);
 
     return start && start != (uint64_t) told;
 }
@@ -102,7 +100,7 @@ ngx_guildlog_owner_dead(const ngx_str_t *me, const ngx_str_t *owner)
 /* the length of "node/boot/namespace/" in an owner's name */
 
 static size_t
-ngx_guildlog_owner_place(const ngx_str_t *owner)
+owner_place(const ngx_str_t *owner)
 {
     size_t      len;
     ngx_uint_t  slashes;
@@ -122,7 +120,7 @@ ngx_guildlog_owner_place(const ngx_str_t *owner)
 /* 0: not known */
 
 static uint64_t
-ngx_guildlog_owner_start(ngx_pid_t pid)
+owner_start(ngx_pid_t pid)
 {
     u_char      name[sizeof("/proc//stat") + NGX_INT64_LEN], buf[1024], *p;
     uint64_t    start;
@@ -130,14 +128,14 @@ ngx_guildlog_owner_start(ngx_pid_t pid)
 
     (void) ngx_sprintf(name, "/proc/%P/stat%Z", pid);
 
-    buf[ngx_guildlog_owner_file((char *) name, buf, sizeof(buf) - 1)] = '\0';
+    buf[owner_file((char *) name, buf, sizeof(buf) - 1)] = '\0';
 
     /* the second field is the program's name, in parentheses: it may contain
        anything, so the last one is looked for */
 
     p = (u_char *) strrchr((char *) buf, ')');
 
-    for (field = 2; p && field < NGX_GUILDLOG_OWNER_START; field++) {
+    for (field = 2; p && field < OWNER_START; field++) {
         p = (u_char *) strchr((char *) p + 1, ' ');
     }
 
@@ -154,7 +152,7 @@ ngx_guildlog_owner_start(ngx_pid_t pid)
 /* reads as much of a file as the buffer takes; 0: it cannot be read */
 
 static size_t
-ngx_guildlog_owner_file(const char *name, u_char *buf, size_t size)
+owner_file(const char *name, u_char *buf, size_t size)
 {
     ssize_t   n;
     ngx_fd_t  fd;

@@ -19,8 +19,7 @@ ngx_int_t ngx_guildlog_owner_self(ngx_pool_t *pool, const ngx_str_t *node,
  * process of another boot, or another container, nothing is known: its leases
  * run out.
  */
-ngx_uint_t ngx_guildlog_owner_dead(const ngx_str_t *me,
-    const ngx_str_t *owner);
+ngx_uint_t ngx_guildlog_owner_dead(const ngx_str_t *me, const ngx_str_t *owner);
 
 
 #endif /* _NGX_GUILDLOG_OWNER_H_INCLUDED_ */

@@ -8,11 +8,11 @@
 
 
 /* bytes, for what is parsed of one line */
-#define NGX_GUILDLOG_BATCH_POOL_SIZE  4096
+#define BATCH_POOL_SIZE  4096
 
 
 /* takes the next entry; NGX_DONE: there is none */
-typedef ngx_int_t (*ngx_guildlog_batch_pt)(ngx_guildlog_batch_t *batch);
+typedef ngx_int_t (*batch_pt)(ngx_guildlog_batch_t *batch);
 
 
 struct ngx_guildlog_batch_s {
@@ -21,7 +21,7 @@ struct ngx_guildlog_batch_s {
     u_char                        *pos;
     ngx_uint_t                     many;
     ngx_uint_t                     n;        /* entries so far */
-    ngx_guildlog_batch_pt          next;
+    batch_pt                       next;
     ngx_str_t                     *error;    /* of the whole */
     ngx_guildlog_columns_t         columns;
     unsigned                       ended:1;  /* the array */
@@ -29,20 +29,17 @@ struct ngx_guildlog_batch_s {
 };
 
 
-static void ngx_guildlog_batch_begin(ngx_guildlog_batch_t *batch,
-    ngx_guildlog_batch_pt next);
-static ngx_int_t ngx_guildlog_batch_array(ngx_guildlog_batch_t *batch);
-static ngx_int_t ngx_guildlog_batch_item(ngx_guildlog_batch_t *batch);
-static ngx_uint_t ngx_guildlog_batch_is_separable(const json_error_t *cause);
-static ngx_int_t ngx_guildlog_batch_refuse(ngx_guildlog_batch_t *batch);
-static ngx_int_t ngx_guildlog_batch_row(ngx_guildlog_batch_t *batch);
-static ngx_int_t ngx_guildlog_batch_line(ngx_guildlog_batch_t *batch,
-    const ngx_str_t *text);
-static ngx_int_t ngx_guildlog_batch_count(ngx_guildlog_batch_t *batch);
-static ngx_int_t ngx_guildlog_batch_cut(ngx_guildlog_batch_t *batch,
-    ngx_str_t *text);
-static ngx_int_t ngx_guildlog_batch_check(ngx_guildlog_batch_t *batch,
-    ngx_pool_t *pool, size_t len, json_t *json);
+static void batch_begin(ngx_guildlog_batch_t *batch, batch_pt next);
+static ngx_int_t batch_array(ngx_guildlog_batch_t *batch);
+static ngx_int_t batch_item(ngx_guildlog_batch_t *batch);
+static ngx_uint_t batch_is_separable(const json_error_t *cause);
+static ngx_int_t batch_refuse(ngx_guildlog_batch_t *batch);
+static ngx_int_t batch_row(ngx_guildlog_batch_t *batch);
+static ngx_int_t batch_line(ngx_guildlog_batch_t *batch, const ngx_str_t *text);
+static ngx_int_t batch_count(ngx_guildlog_batch_t *batch);
+static ngx_int_t batch_cut(ngx_guildlog_batch_t *batch, ngx_str_t *text);
+static ngx_int_t batch_check(ngx_guildlog_batch_t *batch, ngx_pool_t *pool,
+    size_t len, json_t *json);
 
 
 ngx_guildlog_batch_t *
@@ -60,15 +57,13 @@ ngx_guildlog_batch_create(ngx_pool_t *pool, const ngx_str_t *body,
     batch->body = *body;
     batch->many = many;
 
-    ngx_guildlog_batch_begin(batch, ndjson ? ngx_guildlog_batch_row
-                                           : ngx_guildlog_batch_array);
+    batch_begin(batch, ndjson ? batch_row : batch_array);
     return batch;
 }
 
 
 static void
-ngx_guildlog_batch_begin(ngx_guildlog_batch_t *batch,
-    ngx_guildlog_batch_pt next)
+batch_begin(ngx_guildlog_batch_t *batch, batch_pt next)
 {
     batch->next = next;
     batch->pos = batch->body.data;
@@ -109,7 +104,7 @@ ngx_guildlog_batch_read(ngx_guildlog_batch_t *batch, size_t size,
 
 
 static ngx_int_t
-ngx_guildlog_batch_array(ngx_guildlog_batch_t *batch)
+batch_array(ngx_guildlog_batch_t *batch)
 {
     u_char  *last;
 
@@ -117,19 +112,19 @@ ngx_guildlog_batch_array(ngx_guildlog_batch_t *batch)
     batch->pos = ngx_guildlog_json_scan_skip(batch->body.data, last);
 
     if (batch->pos == last || *batch->pos != '[') {
-        return ngx_guildlog_batch_refuse(batch);
+        return batch_refuse(batch);
     }
 
     batch->pos++;
     batch->ended = 0;
-    batch->next = ngx_guildlog_batch_item;
+    batch->next = batch_item;
 
     return NGX_OK;
 }
 
 
 static ngx_int_t
-ngx_guildlog_batch_item(ngx_guildlog_batch_t *batch)
+batch_item(ngx_guildlog_batch_t *batch)
 {
     json_t        *json;
     ngx_int_t      rc;
@@ -138,10 +133,10 @@ ngx_guildlog_batch_item(ngx_guildlog_batch_t *batch)
 
     ngx_str_null(batch->error);
 
-    rc = ngx_guildlog_batch_cut(batch, &text);
+    rc = batch_cut(batch, &text);
 
     if (rc == NGX_OK) {
-        rc = ngx_guildlog_batch_count(batch);
+        rc = batch_count(batch);
     }
 
     if (rc == NGX_DONE) {
@@ -150,18 +145,18 @@ ngx_guildlog_batch_item(ngx_guildlog_batch_t *batch)
 
     if (rc != NGX_OK) {
         return (batch->apart && batch->error->len)
-               ? NGX_DECLINED : ngx_guildlog_batch_refuse(batch);
+               ? NGX_DECLINED : batch_refuse(batch);
     }
 
     if (batch->apart) {
-        return ngx_guildlog_batch_line(batch, &text);
+        return batch_line(batch, &text);
     }
 
     json = ngx_guildlog_json_read_any(text.data, text.len,
                                       JSON_REJECT_DUPLICATES|JSON_DECODE_ANY,
                                       &cause);
     if (json) {
-        rc = ngx_guildlog_batch_check(batch, batch->pool, text.len, json);
+        rc = batch_check(batch, batch->pool, text.len, json);
         json_decref(json);
         return rc;
     }
@@ -170,14 +165,14 @@ ngx_guildlog_batch_item(ngx_guildlog_batch_t *batch)
         return NGX_ERROR;
     }
 
-    if (!ngx_guildlog_batch_is_separable(&cause)) {
-        return ngx_guildlog_batch_refuse(batch);
+    if (!batch_is_separable(&cause)) {
+        return batch_refuse(batch);
     }
 
     /* from the first entry on again, so that all are treated alike */
 
     batch->apart = 1;
-    ngx_guildlog_batch_begin(batch, ngx_guildlog_batch_array);
+    batch_begin(batch, batch_array);
 
     return NGX_OK;
 }
@@ -186,7 +181,7 @@ ngx_guildlog_batch_item(ngx_guildlog_batch_t *batch)
 /* the mistake is in one value: the other entries can be recorded */
 
 static ngx_uint_t
-ngx_guildlog_batch_is_separable(const json_error_t *cause)
+batch_is_separable(const json_error_t *cause)
 {
     enum json_error_code  code;
 
@@ -201,7 +196,7 @@ ngx_guildlog_batch_is_separable(const json_error_t *cause)
 /* parses all of the body once more, to say why it is refused as a whole */
 
 static ngx_int_t
-ngx_guildlog_batch_refuse(ngx_guildlog_batch_t *batch)
+batch_refuse(ngx_guildlog_batch_t *batch)
 {
     json_t  *json;
 
@@ -218,15 +213,14 @@ ngx_guildlog_batch_refuse(ngx_guildlog_batch_t *batch)
 
     batch->n = json_array_size(json);
 
-    return (ngx_guildlog_batch_count(batch) == NGX_OK) ? NGX_ERROR
-                                                       : NGX_DECLINED;
+    return (batch_count(batch) == NGX_OK) ? NGX_ERROR : NGX_DECLINED;
 }
 
 
 /* one object a line; lines of nothing but white space are none */
 
 static ngx_int_t
-ngx_guildlog_batch_row(ngx_guildlog_batch_t *batch)
+batch_row(ngx_guildlog_batch_t *batch)
 {
     u_char     *p, *last, *end;
     ngx_str_t   line;
@@ -256,18 +250,18 @@ ngx_guildlog_batch_row(ngx_guildlog_batch_t *batch)
         return NGX_OK;
     }
 
-    if (ngx_guildlog_batch_count(batch) != NGX_OK) {
+    if (batch_count(batch) != NGX_OK) {
         return NGX_DECLINED;
     }
 
-    return ngx_guildlog_batch_line(batch, &line);
+    return batch_line(batch, &line);
 }
 
 
 /* an entry by itself; what is made of it is freed when it is checked */
 
 static ngx_int_t
-ngx_guildlog_batch_line(ngx_guildlog_batch_t *batch, const ngx_str_t *text)
+batch_line(ngx_guildlog_batch_t *batch, const ngx_str_t *text)
 {
     json_t      *json;
     ngx_int_t    rc;
@@ -277,12 +271,12 @@ ngx_guildlog_batch_line(ngx_guildlog_batch_t *batch, const ngx_str_t *text)
     json = ngx_guildlog_json_read(text->data, text->len);
 
     if (json) {
-        rc = ngx_guildlog_batch_check(batch, batch->pool, text->len, json);
+        rc = batch_check(batch, batch->pool, text->len, json);
         json_decref(json);
         return rc;
     }
 
-    pool = ngx_create_pool(NGX_GUILDLOG_BATCH_POOL_SIZE, batch->pool->log);
+    pool = ngx_create_pool(BATCH_POOL_SIZE, batch->pool->log);
     if (pool == NULL) {
         return NGX_ERROR;
     }
@@ -291,7 +285,7 @@ ngx_guildlog_batch_line(ngx_guildlog_batch_t *batch, const ngx_str_t *text)
     json = ngx_guildlog_json_parse(pool, text, &error);
 
     if (json) {
-        rc = ngx_guildlog_batch_check(batch, pool, text->len, json);
+        rc = batch_check(batch, pool, text->len, json);
 
     } else if (error.len) {
         ngx_guildlog_columns_refuse(&batch->columns, &error);
@@ -307,7 +301,7 @@ ngx_guildlog_batch_line(ngx_guildlog_batch_t *batch, const ngx_str_t *text)
 
 
 static ngx_int_t
-ngx_guildlog_batch_count(ngx_guildlog_batch_t *batch)
+batch_count(ngx_guildlog_batch_t *batch)
 {
     if (batch->n >= NGX_GUILDLOG_BATCH_MAX) {
         ngx_str_set(batch->error, "body: must have at most "
@@ -328,7 +322,7 @@ ngx_guildlog_batch_count(ngx_guildlog_batch_t *batch)
  */
 
 static ngx_int_t
-ngx_guildlog_batch_cut(ngx_guildlog_batch_t *batch, ngx_str_t *text)
+batch_cut(ngx_guildlog_batch_t *batch, ngx_str_t *text)
 {
     u_char         close[NGX_GUILDLOG_JSON_DEPTH];
     ngx_uint_t     depth;
@@ -406,8 +400,8 @@ found:
 
 
 static ngx_int_t
-ngx_guildlog_batch_check(ngx_guildlog_batch_t *batch, ngx_pool_t *pool,
-    size_t len, json_t *json)
+batch_check(ngx_guildlog_batch_t *batch, ngx_pool_t *pool, size_t len,
+    json_t *json)
 {
     json_t     *fields[NGX_GUILDLOG_ENTRY_FIELDS];
     ngx_int_t   rc;

@@ -7,18 +7,18 @@
 #include "api/ngx_guildlog_value.h"
 
 
-#define NGX_GUILDLOG_COLUMNS_KEPT   100   /* messages of an entry */
-#define NGX_GUILDLOG_COLUMNS_SIZE   1024  /* of a column, at first */
+#define COLUMNS_KEPT   100   /* messages of an entry */
+#define COLUMNS_SIZE   1024  /* of a column, at first */
 
 
-typedef struct ngx_guildlog_column_s  ngx_guildlog_column_t;
+typedef struct columns_column_s  columns_column_t;
 
-typedef void (*ngx_guildlog_column_pt)(ngx_guildlog_json_t *w, json_t *value);
+typedef void (*columns_column_pt)(ngx_guildlog_json_t *w, json_t *value);
 
-struct ngx_guildlog_column_s {
+struct columns_column_s {
     ngx_guildlog_entry_field_e     field;
     const char                    *key;      /* of the object it is in */
-    ngx_guildlog_column_pt         write;    /* what is not null */
+    columns_column_pt              write;    /* what is not null */
 };
 
 
@@ -26,53 +26,47 @@ typedef struct {
     ngx_str_t                      name;     /* with what stands around it */
     ngx_guildlog_entry_field_e     field;
     ngx_str_t                      fallback; /* where it is null */
-    ngx_guildlog_column_pt         write;
-} ngx_guildlog_column_doc_t;
+    columns_column_pt              write;
+} columns_column_doc_t;
 
 
-static void ngx_guildlog_columns_place(ngx_guildlog_columns_t *c,
-    json_t **fields);
-static json_t *ngx_guildlog_columns_value(const ngx_guildlog_column_t *column,
-    json_t **fields);
-static void ngx_guildlog_columns_mark(ngx_guildlog_columns_t *c,
+static void columns_place(ngx_guildlog_columns_t *c, json_t **fields);
+static json_t *columns_value(const columns_column_t *column, json_t **fields);
+static void columns_mark(ngx_guildlog_columns_t *c,
     ngx_guildlog_column_e column);
-static void ngx_guildlog_columns_doc(ngx_guildlog_json_t *w, json_t **fields);
-static void ngx_guildlog_columns_text(ngx_guildlog_json_t *w, json_t *value);
-static void ngx_guildlog_columns_digits(ngx_guildlog_json_t *w,
-    json_t *value);
-static void ngx_guildlog_columns_number(ngx_guildlog_json_t *w,
-    json_t *value);
-static void ngx_guildlog_columns_bool(ngx_guildlog_json_t *w, json_t *value);
-static void ngx_guildlog_columns_bot(ngx_guildlog_json_t *w, json_t *value);
-static void ngx_guildlog_columns_ids(ngx_guildlog_json_t *w, json_t *value);
-static void ngx_guildlog_columns_string(ngx_guildlog_json_t *w,
-    json_t *value);
-static void ngx_guildlog_columns_named(ngx_guildlog_json_t *w, json_t *value);
-static void ngx_guildlog_columns_jsonb(ngx_guildlog_json_t *w, json_t *value);
-static void ngx_guildlog_columns_object(ngx_guildlog_json_t *w,
-    json_t *value);
-static ngx_int_t ngx_guildlog_columns_cmp(const char *one, const char *two);
+static void columns_doc(ngx_guildlog_json_t *w, json_t **fields);
+static void columns_text(ngx_guildlog_json_t *w, json_t *value);
+static void columns_digits(ngx_guildlog_json_t *w, json_t *value);
+static void columns_number(ngx_guildlog_json_t *w, json_t *value);
+static void columns_bool(ngx_guildlog_json_t *w, json_t *value);
+static void columns_bot(ngx_guildlog_json_t *w, json_t *value);
+static void columns_ids(ngx_guildlog_json_t *w, json_t *value);
+static void columns_string(ngx_guildlog_json_t *w, json_t *value);
+static void columns_named(ngx_guildlog_json_t *w, json_t *value);
+static void columns_jsonb(ngx_guildlog_json_t *w, json_t *value);
+static void columns_object(ngx_guildlog_json_t *w, json_t *value);
+static ngx_int_t columns_cmp(const char *one, const char *two);
 
 
 /* the columns that have one element for each entry, in their order */
 
-static const ngx_guildlog_column_t  ngx_guildlog_columns[] = {
-    { NGX_GUILDLOG_ENTRY_SERVER, NULL, ngx_guildlog_columns_digits },
-    { NGX_GUILDLOG_ENTRY_BOT, NULL, ngx_guildlog_columns_bot },
-    { NGX_GUILDLOG_ENTRY_EVENT_ID, NULL, ngx_guildlog_columns_text },
-    { NGX_GUILDLOG_ENTRY_TYPE, NULL, ngx_guildlog_columns_number },
-    { NGX_GUILDLOG_ENTRY_TIMESTAMP, NULL, ngx_guildlog_columns_number },
-    { NGX_GUILDLOG_ENTRY_EXECUTOR, "id", ngx_guildlog_columns_digits },
-    { NGX_GUILDLOG_ENTRY_EXECUTOR, "bot", ngx_guildlog_columns_bool },
-    { NGX_GUILDLOG_ENTRY_EXECUTOR, "roles", ngx_guildlog_columns_ids },
-    { NGX_GUILDLOG_ENTRY_TARGET, "id", ngx_guildlog_columns_digits },
-    { NGX_GUILDLOG_ENTRY_TARGET, "bot", ngx_guildlog_columns_bool },
-    { NGX_GUILDLOG_ENTRY_TARGET, "roles", ngx_guildlog_columns_ids },
-    { NGX_GUILDLOG_ENTRY_CHANNEL, "id", ngx_guildlog_columns_digits },
-    { NGX_GUILDLOG_ENTRY_CHANNEL, "parent", ngx_guildlog_columns_digits },
-    { NGX_GUILDLOG_ENTRY_CHANNEL, "category", ngx_guildlog_columns_digits },
-    { NGX_GUILDLOG_ENTRY_ROLE, NULL, ngx_guildlog_columns_text },
-    { NGX_GUILDLOG_ENTRY_PROXIED, NULL, ngx_guildlog_columns_bool }
+static const columns_column_t  ngx_guildlog_columns[] = {
+    { NGX_GUILDLOG_ENTRY_SERVER, NULL, columns_digits },
+    { NGX_GUILDLOG_ENTRY_BOT, NULL, columns_bot },
+    { NGX_GUILDLOG_ENTRY_EVENT_ID, NULL, columns_text },
+    { NGX_GUILDLOG_ENTRY_TYPE, NULL, columns_number },
+    { NGX_GUILDLOG_ENTRY_TIMESTAMP, NULL, columns_number },
+    { NGX_GUILDLOG_ENTRY_EXECUTOR, "id", columns_digits },
+    { NGX_GUILDLOG_ENTRY_EXECUTOR, "bot", columns_bool },
+    { NGX_GUILDLOG_ENTRY_EXECUTOR, "roles", columns_ids },
+    { NGX_GUILDLOG_ENTRY_TARGET, "id", columns_digits },
+    { NGX_GUILDLOG_ENTRY_TARGET, "bot", columns_bool },
+    { NGX_GUILDLOG_ENTRY_TARGET, "roles", columns_ids },
+    { NGX_GUILDLOG_ENTRY_CHANNEL, "id", columns_digits },
+    { NGX_GUILDLOG_ENTRY_CHANNEL, "parent", columns_digits },
+    { NGX_GUILDLOG_ENTRY_CHANNEL, "category", columns_digits },
+    { NGX_GUILDLOG_ENTRY_ROLE, NULL, columns_text },
+    { NGX_GUILDLOG_ENTRY_PROXIED, NULL, columns_bool }
 };
 
 
@@ -84,9 +78,9 @@ static const ngx_guildlog_column_t  ngx_guildlog_columns[] = {
 
 #define doc(s, f, w)                                                          \
     { ngx_string(s), NGX_GUILDLOG_ENTRY_##f, ngx_string("null"),              \
-      ngx_guildlog_columns_##w }
+      columns_##w }
 
-static const ngx_guildlog_column_doc_t  ngx_guildlog_columns_docs[] = {
+static const columns_column_doc_t  columns_docs[] = {
     doc("\"executor\":", EXECUTOR, named),
     doc(",\"target\":", TARGET, named),
     doc(",\"channel\":", CHANNEL, named),
@@ -97,7 +91,7 @@ static const ngx_guildlog_column_doc_t  ngx_guildlog_columns_docs[] = {
     doc(",\"content\":", CONTENT, string),
     doc(",\"contentAfter\":", CONTENT_AFTER, string),
     { ngx_string(",\"messages\":"), NGX_GUILDLOG_ENTRY_MESSAGES,
-      ngx_string("[]"), ngx_guildlog_columns_jsonb },
+      ngx_string("[]"), columns_jsonb },
     doc(",\"messagesTruncated\":null,\"emoji\":", EMOJI, jsonb),
     doc(",\"action\":", ACTION, string),
     doc(",\"value\":", VALUE, string)
@@ -117,7 +111,7 @@ ngx_guildlog_columns_init(ngx_guildlog_columns_t *c, ngx_pool_t *pool,
 
     for (i = 0; i < NGX_GUILDLOG_COLUMN_LAST; i++) {
         ngx_guildlog_json_init(&c->columns[i], pool,
-                               NGX_GUILDLOG_COLUMNS_SIZE
+                               COLUMNS_SIZE
                                + (i == NGX_GUILDLOG_COLUMN_DOCS ? size : 0));
 
         if (i != NGX_GUILDLOG_COLUMN_DOCS) {
@@ -142,9 +136,9 @@ ngx_guildlog_columns_add(ngx_guildlog_columns_t *c, json_t **fields)
     json_t     *value;
     ngx_str_t   reason;
 
-    ngx_guildlog_columns_place(c, fields);
+    columns_place(c, fields);
 
-    ngx_guildlog_columns_doc(&c->columns[NGX_GUILDLOG_COLUMN_DOCS], fields);
+    columns_doc(&c->columns[NGX_GUILDLOG_COLUMN_DOCS], fields);
 
     value = fields[NGX_GUILDLOG_ENTRY_REASON];
 
@@ -152,14 +146,12 @@ ngx_guildlog_columns_add(ngx_guildlog_columns_t *c, json_t **fields)
         reason = ngx_guildlog_json_text(value);
 
         if (reason.len && reason.data[0] == '[') {
-            ngx_guildlog_columns_mark(c, NGX_GUILDLOG_COLUMN_PREFIXED);
+            columns_mark(c, NGX_GUILDLOG_COLUMN_PREFIXED);
         }
     }
 
-    if (json_array_size(fields[NGX_GUILDLOG_ENTRY_MESSAGES])
-        > NGX_GUILDLOG_COLUMNS_KEPT)
-    {
-        ngx_guildlog_columns_mark(c, NGX_GUILDLOG_COLUMN_CROWDED);
+    if (json_array_size(fields[NGX_GUILDLOG_ENTRY_MESSAGES]) > COLUMNS_KEPT) {
+        columns_mark(c, NGX_GUILDLOG_COLUMN_CROWDED);
     }
 }
 
@@ -171,7 +163,7 @@ ngx_guildlog_columns_refuse(ngx_guildlog_columns_t *c, const ngx_str_t *error)
     ngx_guildlog_json_t  *w;
 
     ngx_memzero(none, sizeof(none));
-    ngx_guildlog_columns_place(c, none);
+    columns_place(c, none);
 
     w = &c->columns[NGX_GUILDLOG_COLUMN_ERRORS];
 
@@ -185,11 +177,11 @@ ngx_guildlog_columns_refuse(ngx_guildlog_columns_t *c, const ngx_str_t *error)
 
 
 static void
-ngx_guildlog_columns_place(ngx_guildlog_columns_t *c, json_t **fields)
+columns_place(ngx_guildlog_columns_t *c, json_t **fields)
 {
-    json_t                       *value;
-    ngx_uint_t                    i;
-    const ngx_guildlog_column_t  *column;
+    json_t                  *value;
+    ngx_uint_t               i;
+    const columns_column_t  *column;
 
     if (c->n++) {
         ngx_guildlog_json_literal(&c->columns[NGX_GUILDLOG_COLUMN_DOCS],
@@ -201,7 +193,7 @@ ngx_guildlog_columns_place(ngx_guildlog_columns_t *c, json_t **fields)
          i++)
     {
         column = &ngx_guildlog_columns[i];
-        value = ngx_guildlog_columns_value(column, fields);
+        value = columns_value(column, fields);
 
         if (value) {
             c->used[i] = 1;
@@ -217,8 +209,7 @@ ngx_guildlog_columns_place(ngx_guildlog_columns_t *c, json_t **fields)
 /* NULL: it is absent or null */
 
 static json_t *
-ngx_guildlog_columns_value(const ngx_guildlog_column_t *column,
-    json_t **fields)
+columns_value(const columns_column_t *column, json_t **fields)
 {
     json_t  *value;
 
@@ -233,8 +224,7 @@ ngx_guildlog_columns_value(const ngx_guildlog_column_t *column,
 
 
 static void
-ngx_guildlog_columns_mark(ngx_guildlog_columns_t *c,
-    ngx_guildlog_column_e column)
+columns_mark(ngx_guildlog_columns_t *c, ngx_guildlog_column_e column)
 {
     c->used[column] = 1;
     ngx_guildlog_json_number(&c->columns[column], c->n);
@@ -271,18 +261,14 @@ ngx_guildlog_columns_end(ngx_guildlog_columns_t *c, ngx_str_t *args)
 
 
 static void
-ngx_guildlog_columns_doc(ngx_guildlog_json_t *w, json_t **fields)
+columns_doc(ngx_guildlog_json_t *w, json_t **fields)
 {
-    json_t                           *value;
-    ngx_uint_t                        i;
-    const ngx_guildlog_column_doc_t  *doc;
+    json_t                      *value;
+    ngx_uint_t                   i;
+    const columns_column_doc_t  *doc;
 
-    for (i = 0;
-         i < sizeof(ngx_guildlog_columns_docs)
-             / sizeof(ngx_guildlog_columns_docs[0]);
-         i++)
-    {
-        doc = &ngx_guildlog_columns_docs[i];
+    for (i = 0; i < sizeof(columns_docs) / sizeof(columns_docs[0]); i++) {
+        doc = &columns_docs[i];
         value = fields[doc->field];
 
         ngx_guildlog_json_literal(w, doc->name.data, doc->name.len);
@@ -291,8 +277,7 @@ ngx_guildlog_columns_doc(ngx_guildlog_json_t *w, json_t **fields)
             doc->write(w, value);
 
         } else {
-            ngx_guildlog_json_literal(w, doc->fallback.data,
-                                      doc->fallback.len);
+            ngx_guildlog_json_literal(w, doc->fallback.data, doc->fallback.len);
         }
     }
 }
@@ -302,7 +287,7 @@ ngx_guildlog_columns_doc(ngx_guildlog_json_t *w, json_t **fields)
 
 
 static void
-ngx_guildlog_columns_text(ngx_guildlog_json_t *w, json_t *value)
+columns_text(ngx_guildlog_json_t *w, json_t *value)
 {
     u_char     *p;
     ngx_str_t   text;
@@ -318,7 +303,7 @@ ngx_guildlog_columns_text(ngx_guildlog_json_t *w, json_t *value)
 
 
 static void
-ngx_guildlog_columns_digits(ngx_guildlog_json_t *w, json_t *value)
+columns_digits(ngx_guildlog_json_t *w, json_t *value)
 {
     ngx_str_t  digits;
 
@@ -329,21 +314,21 @@ ngx_guildlog_columns_digits(ngx_guildlog_json_t *w, json_t *value)
 
 
 static void
-ngx_guildlog_columns_number(ngx_guildlog_json_t *w, json_t *value)
+columns_number(ngx_guildlog_json_t *w, json_t *value)
 {
     ngx_guildlog_json_number(w, json_integer_value(value));
 }
 
 
 static void
-ngx_guildlog_columns_bool(ngx_guildlog_json_t *w, json_t *value)
+columns_bool(ngx_guildlog_json_t *w, json_t *value)
 {
     ngx_guildlog_json_bool(w, json_is_true(value));
 }
 
 
 static void
-ngx_guildlog_columns_bot(ngx_guildlog_json_t *w, json_t *value)
+columns_bot(ngx_guildlog_json_t *w, json_t *value)
 {
     ngx_guildlog_json_number(w, ngx_strcmp(json_string_value(value), "pro")
                                 == 0);
@@ -351,7 +336,7 @@ ngx_guildlog_columns_bot(ngx_guildlog_json_t *w, json_t *value)
 
 
 static void
-ngx_guildlog_columns_ids(ngx_guildlog_json_t *w, json_t *value)
+columns_ids(ngx_guildlog_json_t *w, json_t *value)
 {
     size_t   i, len;
     u_char  *p;
@@ -390,7 +375,7 @@ ngx_guildlog_columns_ids(ngx_guildlog_json_t *w, json_t *value)
 
 
 static void
-ngx_guildlog_columns_string(ngx_guildlog_json_t *w, json_t *value)
+columns_string(ngx_guildlog_json_t *w, json_t *value)
 {
     ngx_str_t  text;
 
@@ -401,18 +386,18 @@ ngx_guildlog_columns_string(ngx_guildlog_json_t *w, json_t *value)
 
 
 static void
-ngx_guildlog_columns_named(ngx_guildlog_json_t *w, json_t *value)
+columns_named(ngx_guildlog_json_t *w, json_t *value)
 {
     json_t  *name;
 
     ngx_guildlog_json_literal(w, "{\"id\":", sizeof("{\"id\":") - 1);
-    ngx_guildlog_columns_string(w, json_object_get(value, "id"));
+    columns_string(w, json_object_get(value, "id"));
     ngx_guildlog_json_literal(w, ",\"name\":", sizeof(",\"name\":") - 1);
 
     name = json_object_get(value, "name");
 
     if (json_is_string(name)) {
-        ngx_guildlog_columns_string(w, name);
+        columns_string(w, name);
     } else {
         ngx_guildlog_json_literal(w, "\"\"", 2);
     }
@@ -424,7 +409,7 @@ ngx_guildlog_columns_named(ngx_guildlog_json_t *w, json_t *value)
 /* as PostgreSQL writes a jsonb */
 
 static void
-ngx_guildlog_columns_jsonb(ngx_guildlog_json_t *w, json_t *value)
+columns_jsonb(ngx_guildlog_json_t *w, json_t *value)
 {
     size_t   i;
     json_t  *item;
@@ -432,7 +417,7 @@ ngx_guildlog_columns_jsonb(ngx_guildlog_json_t *w, json_t *value)
     switch (json_typeof(value)) {
 
     case JSON_OBJECT:
-        ngx_guildlog_columns_object(w, value);
+        columns_object(w, value);
         return;
 
     case JSON_ARRAY:
@@ -443,18 +428,18 @@ ngx_guildlog_columns_jsonb(ngx_guildlog_json_t *w, json_t *value)
                 ngx_guildlog_json_literal(w, ", ", 2);
             }
 
-            ngx_guildlog_columns_jsonb(w, item);
+            columns_jsonb(w, item);
         }
 
         ngx_guildlog_json_literal(w, "]", 1);
         return;
 
     case JSON_STRING:
-        ngx_guildlog_columns_string(w, value);
+        columns_string(w, value);
         break;
 
     case JSON_INTEGER:
-        ngx_guildlog_columns_number(w, value);
+        columns_number(w, value);
         break;
 
     case JSON_NULL:
@@ -462,7 +447,7 @@ ngx_guildlog_columns_jsonb(ngx_guildlog_json_t *w, json_t *value)
         break;
 
     default:
-        ngx_guildlog_columns_bool(w, value);
+        columns_bool(w, value);
         break;
     }
 }
@@ -471,7 +456,7 @@ ngx_guildlog_columns_jsonb(ngx_guildlog_json_t *w, json_t *value)
 /* its keys are in the order of their lengths */
 
 static void
-ngx_guildlog_columns_object(ngx_guildlog_json_t *w, json_t *value)
+columns_object(ngx_guildlog_json_t *w, json_t *value)
 {
     json_t      *item;
     ngx_str_t    name;
@@ -481,9 +466,7 @@ ngx_guildlog_columns_object(ngx_guildlog_json_t *w, json_t *value)
     n = 0;
 
     json_object_foreach(value, key, item) {
-        for (i = n++; i && ngx_guildlog_columns_cmp(key, keys[i - 1]) < 0;
-             i--)
-        {
+        for (i = n++; i && columns_cmp(key, keys[i - 1]) < 0; i--) {
             keys[i] = keys[i - 1];
         }
 
@@ -502,7 +485,7 @@ ngx_guildlog_columns_object(ngx_guildlog_json_t *w, json_t *value)
 
         ngx_guildlog_json_string(w, &name);
         ngx_guildlog_json_literal(w, ": ", 2);
-        ngx_guildlog_columns_jsonb(w, json_object_get(value, keys[i]));
+        columns_jsonb(w, json_object_get(value, keys[i]));
     }
 
     ngx_guildlog_json_literal(w, "}", 1);
@@ -510,7 +493,7 @@ ngx_guildlog_columns_object(ngx_guildlog_json_t *w, json_t *value)
 
 
 static ngx_int_t
-ngx_guildlog_columns_cmp(const char *one, const char *two)
+columns_cmp(const char *one, const char *two)
 {
     size_t  n, m;
 

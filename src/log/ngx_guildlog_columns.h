@@ -60,8 +60,7 @@ void ngx_guildlog_columns_refuse(ngx_guildlog_columns_t *c,
  * Writes one argument for each column, an SQL null for a column without any
  * value.  NGX_ERROR: memory.
  */
-ngx_int_t ngx_guildlog_columns_end(ngx_guildlog_columns_t *c,
-    ngx_str_t *args);
+ngx_int_t ngx_guildlog_columns_end(ngx_guildlog_columns_t *c, ngx_str_t *args);
 
 
 #endif /* _NGX_GUILDLOG_COLUMNS_H_INCLUDED_ */

@@ -6,7 +6,7 @@
 #include "log/ngx_guildlog_csv.h"
 
 
-#define NGX_GUILDLOG_CSV_STATUS  128   /* of a delivery, and its reason */
+#define CSV_STATUS  128   /* of a delivery, and its reason */
 
 
 typedef struct {
@@ -16,37 +16,27 @@ typedef struct {
     ngx_uint_t                     type;
     ngx_str_t                      status;
     ngx_str_t                      reason;
-} ngx_guildlog_csv_row_t;
+} csv_row_t;
 
 
 typedef struct {
-    void                         (*write)(ngx_guildlog_csv_row_t *row,
-                                          const char *object,
+    void                         (*write)(csv_row_t *row, const char *object,
                                           const char *field);
     const char                    *object;     /* NULL: the entry itself */
     const char                    *field;
-} ngx_guildlog_csv_column_t;
+} csv_column_t;
 
 
-static void ngx_guildlog_csv_time(ngx_guildlog_csv_row_t *row,
-    const char *object, const char *field);
-static void ngx_guildlog_csv_number(ngx_guildlog_csv_row_t *row,
-    const char *object, const char *field);
-static void ngx_guildlog_csv_text(ngx_guildlog_csv_row_t *row,
-    const char *object, const char *field);
-static void ngx_guildlog_csv_name(ngx_guildlog_csv_row_t *row,
-    const char *object, const char *field);
-static void ngx_guildlog_csv_summary(ngx_guildlog_csv_row_t *row,
-    const char *object, const char *field);
-static void ngx_guildlog_csv_status(ngx_guildlog_csv_row_t *row,
-    const char *object, const char *field);
-static void ngx_guildlog_csv_reason(ngx_guildlog_csv_row_t *row,
-    const char *object, const char *field);
-static void ngx_guildlog_csv_named(ngx_guildlog_csv_row_t *row,
-    const char *object, ngx_str_t *s);
-static void ngx_guildlog_csv_cell(ngx_guildlog_csv_row_t *row,
-    const ngx_str_t *parts, ngx_uint_t n);
-static ngx_uint_t ngx_guildlog_csv_formula(const ngx_str_t *s);
+static void csv_time(csv_row_t *row, const char *object, const char *field);
+static void csv_number(csv_row_t *row, const char *object, const char *field);
+static void csv_text(csv_row_t *row, const char *object, const char *field);
+static void csv_name(csv_row_t *row, const char *object, const char *field);
+static void csv_summary(csv_row_t *row, const char *object, const char *field);
+static void csv_status(csv_row_t *row, const char *object, const char *field);
+static void csv_reason(csv_row_t *row, const char *object, const char *field);
+static void csv_named(csv_row_t *row, const char *object, ngx_str_t *s);
+static void csv_cell(csv_row_t *row, const ngx_str_t *parts, ngx_uint_t n);
+static ngx_uint_t csv_formula(const ngx_str_t *s);
 
 
 const ngx_str_t  ngx_guildlog_csv_header = ngx_string(
@@ -57,31 +47,30 @@ const ngx_str_t  ngx_guildlog_csv_header = ngx_string(
 
 /* in the order of the header */
 
-static const ngx_guildlog_csv_column_t  ngx_guildlog_csv_columns[] = {
-    { ngx_guildlog_csv_time, NULL, "timestamp" },
-    { ngx_guildlog_csv_text, NULL, "id" },
-    { ngx_guildlog_csv_number, NULL, "type" },
-    { ngx_guildlog_csv_name, NULL, NULL },
-    { ngx_guildlog_csv_summary, NULL, NULL },
-    { ngx_guildlog_csv_text, "executor", "id" },
-    { ngx_guildlog_csv_text, "executor", "name" },
-    { ngx_guildlog_csv_text, "target", "id" },
-    { ngx_guildlog_csv_text, "target", "name" },
-    { ngx_guildlog_csv_text, "channel", "id" },
-    { ngx_guildlog_csv_text, "channel", "name" },
-    { ngx_guildlog_csv_text, NULL, "role" },
-    { ngx_guildlog_csv_text, NULL, "name" },
-    { ngx_guildlog_csv_text, NULL, "reason" },
-    { ngx_guildlog_csv_number, NULL, "count" },
-    { ngx_guildlog_csv_text, NULL, "content" },
-    { ngx_guildlog_csv_text, NULL, "contentAfter" },
-    { ngx_guildlog_csv_status, NULL, NULL },
-    { ngx_guildlog_csv_reason, NULL, NULL }
+static const csv_column_t  csv_columns[] = {
+    { csv_time, NULL, "timestamp" },
+    { csv_text, NULL, "id" },
+    { csv_number, NULL, "type" },
+    { csv_name, NULL, NULL },
+    { csv_summary, NULL, NULL },
+    { csv_text, "executor", "id" },
+    { csv_text, "executor", "name" },
+    { csv_text, "target", "id" },
+    { csv_text, "target", "name" },
+    { csv_text, "channel", "id" },
+    { csv_text, "channel", "name" },
+    { csv_text, NULL, "role" },
+    { csv_text, NULL, "name" },
+    { csv_text, NULL, "reason" },
+    { csv_number, NULL, "count" },
+    { csv_text, NULL, "content" },
+    { csv_text, NULL, "contentAfter" },
+    { csv_status, NULL, NULL },
+    { csv_reason, NULL, NULL }
 };
 
 
-#define NGX_GUILDLOG_CSV_COLUMNS  (sizeof(ngx_guildlog_csv_columns)           \
-                                   / sizeof(ngx_guildlog_csv_column_t))
+#define CSV_COLUMNS  (sizeof(csv_columns) / sizeof(csv_column_t))
 
 
 ngx_int_t
@@ -124,8 +113,8 @@ ngx_guildlog_csv_init(ngx_guildlog_csv_t *csv, ngx_pool_t *pool,
     csv->longest = 2 * (name + title + csv->subject.len + csv->executor.len
                         + csv->channel.len)
                    + sizeof("1970-01-01T00:00:00.000Z")
-                   + NGX_GUILDLOG_CSV_STATUS
-                   + NGX_GUILDLOG_CSV_COLUMNS * 4;
+                   + CSV_STATUS
+                   + CSV_COLUMNS * 4;
 
     return NGX_OK;
 }
@@ -144,11 +133,11 @@ u_char *
 ngx_guildlog_csv_row(const ngx_guildlog_csv_t *csv, u_char *dst,
     const ngx_str_t *doc, const ngx_str_t *status, const ngx_str_t *reason)
 {
-    json_int_t                        type;
-    ngx_uint_t                        i;
-    json_error_t                      error;
-    ngx_guildlog_csv_row_t            row;
-    const ngx_guildlog_csv_column_t  *column;
+    csv_row_t            row;
+    json_int_t           type;
+    ngx_uint_t           i;
+    json_error_t         error;
+    const csv_column_t  *column;
 
     /* the end of the buffer serves to complete the doc */
 
@@ -173,15 +162,15 @@ ngx_guildlog_csv_row(const ngx_guildlog_csv_t *csv, u_char *dst,
     row.status = *status;
     row.reason = *reason;
 
-    row.status.len = ngx_min(row.status.len, NGX_GUILDLOG_CSV_STATUS / 4);
-    row.reason.len = ngx_min(row.reason.len, NGX_GUILDLOG_CSV_STATUS / 4);
+    row.status.len = ngx_min(row.status.len, CSV_STATUS / 4);
+    row.reason.len = ngx_min(row.reason.len, CSV_STATUS / 4);
 
-    for (i = 0; i < NGX_GUILDLOG_CSV_COLUMNS; i++) {
+    for (i = 0; i < CSV_COLUMNS; i++) {
         if (i) {
             *row.pos++ = ',';
         }
 
-        column = &ngx_guildlog_csv_columns[i];
+        column = &csv_columns[i];
         column->write(&row, column->object, column->field);
     }
 
@@ -195,8 +184,7 @@ ngx_guildlog_csv_row(const ngx_guildlog_csv_t *csv, u_char *dst,
 
 
 static void
-ngx_guildlog_csv_time(ngx_guildlog_csv_row_t *row, const char *object,
-    const char *field)
+csv_time(csv_row_t *row, const char *object, const char *field)
 {
     ngx_tm_t    tm;
     json_int_t  ms;
@@ -214,8 +202,7 @@ ngx_guildlog_csv_time(ngx_guildlog_csv_row_t *row, const char *object,
 
 
 static void
-ngx_guildlog_csv_number(ngx_guildlog_csv_row_t *row, const char *object,
-    const char *field)
+csv_number(csv_row_t *row, const char *object, const char *field)
 {
     json_t  *value;
 
@@ -229,8 +216,7 @@ ngx_guildlog_csv_number(ngx_guildlog_csv_row_t *row, const char *object,
 
 
 static void
-ngx_guildlog_csv_text(ngx_guildlog_csv_row_t *row, const char *object,
-    const char *field)
+csv_text(csv_row_t *row, const char *object, const char *field)
 {
     json_t     *from;
     ngx_str_t   s;
@@ -238,23 +224,21 @@ ngx_guildlog_csv_text(ngx_guildlog_csv_row_t *row, const char *object,
     from = object ? json_object_get(row->entry, object) : row->entry;
 
     s = ngx_guildlog_json_text(json_object_get(from, field));
-    ngx_guildlog_csv_cell(row, &s, 1);
+    csv_cell(row, &s, 1);
 }
 
 
 static void
-ngx_guildlog_csv_name(ngx_guildlog_csv_row_t *row, const char *object,
-    const char *field)
+csv_name(csv_row_t *row, const char *object, const char *field)
 {
-    ngx_guildlog_csv_cell(row, &row->csv->names[row->type], 1);
+    csv_cell(row, &row->csv->names[row->type], 1);
 }
 
 
 /* "<title>: <whom or what>, by <whom>, in <where>", each as far as known */
 
 static void
-ngx_guildlog_csv_summary(ngx_guildlog_csv_row_t *row, const char *object,
-    const char *field)
+csv_summary(csv_row_t *row, const char *object, const char *field)
 {
     ngx_str_t                  parts[7];
     ngx_uint_t                 n;
@@ -265,7 +249,7 @@ ngx_guildlog_csv_summary(ngx_guildlog_csv_row_t *row, const char *object,
     parts[0] = csv->titles[row->type];
     n = 1;
 
-    ngx_guildlog_csv_named(row, "target", &parts[2]);
+    csv_named(row, "target", &parts[2]);
 
     if (parts[2].len == 0) {
         parts[2] = ngx_guildlog_json_text(json_object_get(row->entry, "role"));
@@ -280,45 +264,42 @@ ngx_guildlog_csv_summary(ngx_guildlog_csv_row_t *row, const char *object,
         n += 2;
     }
 
-    ngx_guildlog_csv_named(row, "executor", &parts[n + 1]);
+    csv_named(row, "executor", &parts[n + 1]);
 
     if (parts[n + 1].len) {
         parts[n] = csv->executor;
         n += 2;
     }
 
-    ngx_guildlog_csv_named(row, "channel", &parts[n + 1]);
+    csv_named(row, "channel", &parts[n + 1]);
 
     if (parts[n + 1].len) {
         parts[n] = csv->channel;
         n += 2;
     }
 
-    ngx_guildlog_csv_cell(row, parts, n);
+    csv_cell(row, parts, n);
 }
 
 
 static void
-ngx_guildlog_csv_status(ngx_guildlog_csv_row_t *row, const char *object,
-    const char *field)
+csv_status(csv_row_t *row, const char *object, const char *field)
 {
-    ngx_guildlog_csv_cell(row, &row->status, 1);
+    csv_cell(row, &row->status, 1);
 }
 
 
 static void
-ngx_guildlog_csv_reason(ngx_guildlog_csv_row_t *row, const char *object,
-    const char *field)
+csv_reason(csv_row_t *row, const char *object, const char *field)
 {
-    ngx_guildlog_csv_cell(row, &row->reason, 1);
+    csv_cell(row, &row->reason, 1);
 }
 
 
 /* what is called so, else its id */
 
 static void
-ngx_guildlog_csv_named(ngx_guildlog_csv_row_t *row, const char *object,
-    ngx_str_t *s)
+csv_named(csv_row_t *row, const char *object, ngx_str_t *s)
 {
     json_t  *value;
 
@@ -333,8 +314,7 @@ ngx_guildlog_csv_named(ngx_guildlog_csv_row_t *row, const char *object,
 
 
 static void
-ngx_guildlog_csv_cell(ngx_guildlog_csv_row_t *row, const ngx_str_t *parts,
-    ngx_uint_t n)
+csv_cell(csv_row_t *row, const ngx_str_t *parts, ngx_uint_t n)
 {
     size_t      j;
     u_char     *p;
@@ -356,7 +336,7 @@ ngx_guildlog_csv_cell(ngx_guildlog_csv_row_t *row, const ngx_str_t *parts,
         *p++ = '"';
     }
 
-    if (ngx_guildlog_csv_formula(&parts[0])) {
+    if (csv_formula(&parts[0])) {
         *p++ = '\'';
     }
 
@@ -381,7 +361,7 @@ ngx_guildlog_csv_cell(ngx_guildlog_csv_row_t *row, const ngx_str_t *parts,
 /* spreadsheets take the wide forms of these for the same */
 
 static ngx_uint_t
-ngx_guildlog_csv_formula(const ngx_str_t *s)
+csv_formula(const ngx_str_t *s)
 {
     const ngx_str_t  *mark;
 

@@ -7,25 +7,25 @@
 #include "log/ngx_guildlog_cursor.h"
 
 
-#define NGX_GUILDLOG_CURSOR_VERSION  1
-#define NGX_GUILDLOG_CURSOR_BYTES    9
+#define CURSOR_VERSION  1
+#define CURSOR_BYTES    9
 
 
 u_char *
 ngx_guildlog_cursor_encode(u_char *dst, int64_t id)
 {
-    u_char      bytes[NGX_GUILDLOG_CURSOR_BYTES];
+    u_char      bytes[CURSOR_BYTES];
     ngx_str_t   text, raw;
     ngx_uint_t  i;
 
-    bytes[0] = NGX_GUILDLOG_CURSOR_VERSION;
+    bytes[0] = CURSOR_VERSION;
 
-    for (i = 1; i < NGX_GUILDLOG_CURSOR_BYTES; i++) {
+    for (i = 1; i < CURSOR_BYTES; i++) {
         bytes[i] = (u_char) ((uint64_t) id >> (8 * (8 - i)));
     }
 
     raw.data = bytes;
-    raw.len = NGX_GUILDLOG_CURSOR_BYTES;
+    raw.len = CURSOR_BYTES;
     text.data = dst;
 
     ngx_encode_base64url(&text, &raw);
@@ -50,15 +50,15 @@ ngx_guildlog_cursor_decode(const ngx_str_t *cursor, int64_t *id)
     raw.data = bytes;
 
     if (ngx_decode_base64url(&raw, &text) != NGX_OK
-        || raw.len != NGX_GUILDLOG_CURSOR_BYTES
-        || bytes[0] != NGX_GUILDLOG_CURSOR_VERSION)
+        || raw.len != CURSOR_BYTES
+        || bytes[0] != CURSOR_VERSION)
     {
         return NGX_DECLINED;
     }
 
     n = 0;
 
-    for (i = 1; i < NGX_GUILDLOG_CURSOR_BYTES; i++) {
+    for (i = 1; i < CURSOR_BYTES; i++) {
         n = n << 8 | bytes[i];
     }
 

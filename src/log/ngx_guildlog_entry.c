@@ -32,24 +32,24 @@
     { plain(s, OBJECT, OPTIONAL), .item = o }
 
 
-static const char  *ngx_guildlog_entry_bots[] = { "main", "pro", NULL };
+static const char  *entry_bots[] = { "main", "pro", NULL };
 
-static const ngx_guildlog_field_t  ngx_guildlog_entry_role = {
+static const ngx_guildlog_field_t  entry_role = {
     plain("", ID, 0), .min = 1
 };
 
 
 /* "0" is who works through the dashboard or the API */
 
-static const ngx_guildlog_field_t  ngx_guildlog_entry_actor[] = {
+static const ngx_guildlog_field_t  entry_actor[] = {
     id("id", REQUIRED, 0),
     text("name", OPTIONAL, 0, 100),
     boolean("bot"),
-    list("roles", 250, &ngx_guildlog_entry_role),
+    list("roles", 250, &entry_role),
     no_more
 };
 
-static const ngx_guildlog_field_t  ngx_guildlog_entry_channel[] = {
+static const ngx_guildlog_field_t  entry_channel[] = {
     id("id", REQUIRED, 1),
     text("name", OPTIONAL, 0, 100),
     id("parent", OPTIONAL, 1),
@@ -57,34 +57,34 @@ static const ngx_guildlog_field_t  ngx_guildlog_entry_channel[] = {
     no_more
 };
 
-static const ngx_guildlog_field_t  ngx_guildlog_entry_emoji[] = {
+static const ngx_guildlog_field_t  entry_emoji[] = {
     id("id", OPTIONAL, 1),
     text("name", OPTIONAL, 0, 100),
     boolean("animated"),
     no_more
 };
 
-static const ngx_guildlog_field_t  ngx_guildlog_entry_attachment[] = {
+static const ngx_guildlog_field_t  entry_attachment[] = {
     text("name", OPTIONAL, 0, 1024),
     integer("size", OPTIONAL, 0, MAX_EXACT),
     no_more
 };
 
-static const ngx_guildlog_field_t  ngx_guildlog_entry_attachment_item = {
-    plain("", OBJECT, 0), .item = ngx_guildlog_entry_attachment
+static const ngx_guildlog_field_t  entry_attachment_item = {
+    plain("", OBJECT, 0), .item = entry_attachment
 };
 
-static const ngx_guildlog_field_t  ngx_guildlog_entry_message[] = {
+static const ngx_guildlog_field_t  entry_message[] = {
     id("id", OPTIONAL, 1),
     text("content", OPTIONAL, 0, 4000),
     id("authorId", OPTIONAL, 0),
     integer("timestamp", OPTIONAL, 0, MAX_EXACT),
-    list("attachments", INT64_MAX, &ngx_guildlog_entry_attachment_item),
+    list("attachments", INT64_MAX, &entry_attachment_item),
     no_more
 };
 
-static const ngx_guildlog_field_t  ngx_guildlog_entry_message_item = {
-    plain("", OBJECT, 0), .item = ngx_guildlog_entry_message
+static const ngx_guildlog_field_t  entry_message_item = {
+    plain("", OBJECT, 0), .item = entry_message
 };
 
 
@@ -94,46 +94,46 @@ static const ngx_guildlog_field_t  ngx_guildlog_entry_message_item = {
     text("event_id", REQUIRED, 1, 64),                                        \
     integer("type", REQUIRED, 0, 101),                                        \
     integer("timestamp", OPTIONAL, 0, MAX_EXACT),                             \
-    object("executor", ngx_guildlog_entry_actor),                             \
-    object("target", ngx_guildlog_entry_actor),                               \
-    object("channel", ngx_guildlog_entry_channel),                            \
+    object("executor", entry_actor),                                          \
+    object("target", entry_actor),                                            \
+    object("channel", entry_channel),                                         \
     text("role", OPTIONAL, 0, 100),                                           \
     text("name", OPTIONAL, 0, 100),                                           \
     text("reason", OPTIONAL, 0, 512),                                         \
     integer("count", OPTIONAL, 0, MAX_EXACT),                                 \
     text("content", OPTIONAL, 0, 4000),                                       \
     text("contentAfter", OPTIONAL, 0, 4000),                                  \
-    list("messages", INT64_MAX, &ngx_guildlog_entry_message_item),            \
-    object("emoji", ngx_guildlog_entry_emoji),                                \
+    list("messages", INT64_MAX, &entry_message_item),                         \
+    object("emoji", entry_emoji),                                             \
     text("action", OPTIONAL, 0, 100),                                         \
     text("value", OPTIONAL, 0, 4000),                                         \
     boolean("proxied"),                                                       \
     no_more
 
-static const ngx_guildlog_field_t  ngx_guildlog_entry_fields[] = {
+static const ngx_guildlog_field_t  entry_one_fields[] = {
     entry_fields
 };
 
-static const ngx_guildlog_field_t  ngx_guildlog_entry_many_fields[] = {
+static const ngx_guildlog_field_t  entry_many_fields[] = {
     id("server", REQUIRED, 10000000000000000),
-    one_of("bot", ngx_guildlog_entry_bots),
+    one_of("bot", entry_bots),
     entry_fields
 };
 
 #define length(fields)  (sizeof(fields) / sizeof(fields[0]) - 1)
 
-_Static_assert(length(ngx_guildlog_entry_many_fields)
+_Static_assert(length(entry_many_fields)
                == NGX_GUILDLOG_ENTRY_FIELDS
-               && length(ngx_guildlog_entry_fields)
+               && length(entry_one_fields)
                   == NGX_GUILDLOG_ENTRY_FIELDS - NGX_GUILDLOG_ENTRY_EVENT_ID,
                "ngx_guildlog_entry_field_e names each field, in this order");
 
-_Static_assert(length(ngx_guildlog_entry_actor) <= NGX_GUILDLOG_ENTRY_KEYS
-               && length(ngx_guildlog_entry_channel) <= NGX_GUILDLOG_ENTRY_KEYS
-               && length(ngx_guildlog_entry_emoji) <= NGX_GUILDLOG_ENTRY_KEYS
-               && length(ngx_guildlog_entry_attachment)
+_Static_assert(length(entry_actor) <= NGX_GUILDLOG_ENTRY_KEYS
+               && length(entry_channel) <= NGX_GUILDLOG_ENTRY_KEYS
+               && length(entry_emoji) <= NGX_GUILDLOG_ENTRY_KEYS
+               && length(entry_attachment)
                   <= NGX_GUILDLOG_ENTRY_KEYS
-               && length(ngx_guildlog_entry_message)
+               && length(entry_message)
                   <= NGX_GUILDLOG_ENTRY_KEYS,
                "the columns sort the keys of an object on the stack");
 
@@ -180,9 +180,8 @@ ngx_guildlog_entry_check(ngx_pool_t *pool, json_t *json, ngx_uint_t many,
         return ngx_guildlog_value_refuse(&v, "must be a JSON object");
     }
 
-    return many ? ngx_guildlog_value_object(&v, ngx_guildlog_entry_many_fields,
-                                            json, values)
-                : ngx_guildlog_value_object(&v, ngx_guildlog_entry_fields, json,
+    return many ? ngx_guildlog_value_object(&v, entry_many_fields, json, values)
+                : ngx_guildlog_value_object(&v, entry_one_fields, json,
                                           values + NGX_GUILDLOG_ENTRY_EVENT_ID);
 }
 

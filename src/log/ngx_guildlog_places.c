@@ -6,8 +6,7 @@
 #include "log/ngx_guildlog_places.h"
 
 
-static int ngx_libc_cdecl ngx_guildlog_places_cmp(const void *one,
-    const void *two);
+static int ngx_libc_cdecl places_cmp(const void *one, const void *two);
 
 
 void
@@ -56,12 +55,12 @@ void
 ngx_guildlog_places_sort(ngx_guildlog_places_t *ranges)
 {
     ngx_qsort(ranges->elts, ranges->n, sizeof(ngx_guildlog_places_range_t),
-              ngx_guildlog_places_cmp);
+              places_cmp);
 }
 
 
 static int ngx_libc_cdecl
-ngx_guildlog_places_cmp(const void *one, const void *two)
+places_cmp(const void *one, const void *two)
 {
     const ngx_guildlog_places_range_t  *a = one, *b = two;
 

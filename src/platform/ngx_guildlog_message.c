@@ -9,27 +9,27 @@
 
 /* limits of the platform, in UTF-16 units but for the first */
 
-#define NGX_GUILDLOG_MESSAGE_ENTRIES      10
-#define NGX_GUILDLOG_MESSAGE_TOTAL        6000   /* over all embeds */
-#define NGX_GUILDLOG_MESSAGE_TITLE        256
-#define NGX_GUILDLOG_MESSAGE_DESCRIPTION  4096
-#define NGX_GUILDLOG_MESSAGE_FOOTER       64
-#define NGX_GUILDLOG_MESSAGE_CONTENT      2000
-#define NGX_GUILDLOG_MESSAGE_LABEL        80     /* of a button */
-#define NGX_GUILDLOG_MESSAGE_IN_A_ROW     5      /* buttons */
-#define NGX_GUILDLOG_MESSAGE_BUTTONS      25     /* of 10 entries at most 22 */
+#define MESSAGE_ENTRIES      10
+#define MESSAGE_TOTAL        6000   /* over all embeds */
+#define MESSAGE_TITLE        256
+#define MESSAGE_DESCRIPTION  4096
+#define MESSAGE_FOOTER       64
+#define MESSAGE_CONTENT      2000
+#define MESSAGE_LABEL        80     /* of a button */
+#define MESSAGE_IN_A_ROW     5      /* buttons */
+#define MESSAGE_BUTTONS      25     /* of 10 entries at most 22 */
 
-#define NGX_GUILDLOG_MESSAGE_SIZE         4096   /* of the body, to begin */
+#define MESSAGE_SIZE         4096   /* of the body, to begin */
 
 /* behind a plain entry, before its time; nobody's text has "#" as it is */
-#define NGX_GUILDLOG_MESSAGE_MARK         "\n-# %V \xc2\xb7 <t:"
+#define MESSAGE_MARK         "\n-# %V \xc2\xb7 <t:"
 
 /* numbers of the platform */
 
-#define NGX_GUILDLOG_MESSAGE_QUIET        4096   /* SUPPRESS_NOTIFICATIONS */
-#define NGX_GUILDLOG_MESSAGE_ROW          1
-#define NGX_GUILDLOG_MESSAGE_LINK_BUTTON  2
-#define NGX_GUILDLOG_MESSAGE_LINK_STYLE   5
+#define MESSAGE_QUIET        4096   /* SUPPRESS_NOTIFICATIONS */
+#define MESSAGE_ROW          1
+#define MESSAGE_LINK_BUTTON  2
+#define MESSAGE_LINK_STYLE   5
 
 
 typedef struct {
@@ -38,13 +38,13 @@ typedef struct {
     ngx_str_t                      footer;
     ngx_str_t                      values[NGX_GUILDLOG_MESSAGE_PARTS];
     ngx_uint_t                     units;
-} ngx_guildlog_message_embed_t;
+} message_embed_t;
 
 
 typedef struct {
     ngx_str_t                      label;
     ngx_str_t                      url;
-} ngx_guildlog_message_button_t;
+} message_button_t;
 
 
 typedef struct {
@@ -56,8 +56,8 @@ typedef struct {
     ngx_uint_t                     packed;
     ngx_uint_t                     units;    /* of the embeds */
     ngx_uint_t                     nbuttons;
-    ngx_guildlog_message_button_t  buttons[NGX_GUILDLOG_MESSAGE_BUTTONS];
-} ngx_guildlog_message_t;
+    message_button_t  buttons[MESSAGE_BUTTONS];
+} message_t;
 
 
 typedef struct {
@@ -66,47 +66,41 @@ typedef struct {
     const char                    *url;
     const char                    *user;     /* whose id ends it */
     unsigned                       guild:1;  /* the server's id ends it */
-} ngx_guildlog_message_link_t;
+} message_link_t;
 
 
-static ngx_int_t ngx_guildlog_message_start(ngx_guildlog_message_t *message,
-    ngx_pool_t *pool);
-static ngx_int_t ngx_guildlog_message_append(ngx_guildlog_message_t *message,
+static ngx_int_t message_start(message_t *message, ngx_pool_t *pool);
+static ngx_int_t message_append(message_t *message,
     ngx_guildlog_message_item_t *item);
-static ngx_int_t ngx_guildlog_message_collect(ngx_guildlog_message_t *message,
+static ngx_int_t message_collect(message_t *message,
     ngx_guildlog_message_item_t *item);
-static ngx_int_t ngx_guildlog_message_button(ngx_guildlog_message_t *message,
-    ngx_guildlog_message_item_t *item,
-    const ngx_guildlog_message_link_t *link);
-static ngx_int_t ngx_guildlog_message_label_of(ngx_pool_t *pool,
-    const ngx_guildlog_message_item_t *item,
-    const ngx_guildlog_message_link_t *link, const ngx_str_t *id,
-    const ngx_str_t *name, ngx_str_t *label);
-static ngx_uint_t ngx_guildlog_message_has(
-    const ngx_guildlog_message_item_t *item,
-    const ngx_guildlog_message_link_t *link, ngx_str_t *id, ngx_str_t *name);
-static ngx_int_t ngx_guildlog_message_plain(ngx_guildlog_message_t *message,
+static ngx_int_t message_button(message_t *message,
+    ngx_guildlog_message_item_t *item, const message_link_t *link);
+static ngx_int_t message_label_of(ngx_pool_t *pool,
+    const ngx_guildlog_message_item_t *item, const message_link_t *link,
+    const ngx_str_t *id, const ngx_str_t *name, ngx_str_t *label);
+static ngx_uint_t message_has(const ngx_guildlog_message_item_t *item,
+    const message_link_t *link, ngx_str_t *id, ngx_str_t *name);
+static ngx_int_t message_plain(message_t *message,
     ngx_guildlog_message_item_t *item);
-static ngx_int_t ngx_guildlog_message_embed(ngx_guildlog_message_t *message,
+static ngx_int_t message_embed(message_t *message,
     ngx_guildlog_message_item_t *item);
-static void ngx_guildlog_message_fill(ngx_guildlog_message_item_t *item,
-    ngx_guildlog_message_text_t *all, ngx_guildlog_message_embed_t *embed);
-static void ngx_guildlog_message_write(ngx_guildlog_json_t *w,
-    ngx_guildlog_message_item_t *item, ngx_guildlog_message_embed_t *embed);
-static void ngx_guildlog_message_write_time(ngx_guildlog_json_t *w,
-    json_int_t ms);
-static void ngx_guildlog_message_write_fields(ngx_guildlog_json_t *w,
-    ngx_guildlog_message_item_t *item, ngx_guildlog_message_embed_t *embed);
-static void ngx_guildlog_message_write_string(ngx_guildlog_json_t *w,
-    const char *key, const ngx_str_t *s);
-static void ngx_guildlog_message_finish(ngx_guildlog_message_t *message);
-static void ngx_guildlog_message_write_buttons(
-    ngx_guildlog_message_t *message);
+static void message_fill(ngx_guildlog_message_item_t *item,
+    ngx_guildlog_message_text_t *all, message_embed_t *embed);
+static void message_write(ngx_guildlog_json_t *w,
+    ngx_guildlog_message_item_t *item, message_embed_t *embed);
+static void message_write_time(ngx_guildlog_json_t *w, json_int_t ms);
+static void message_write_fields(ngx_guildlog_json_t *w,
+    ngx_guildlog_message_item_t *item, message_embed_t *embed);
+static void message_write_string(ngx_guildlog_json_t *w, const char *key,
+    const ngx_str_t *s);
+static void message_finish(message_t *message);
+static void message_write_buttons(message_t *message);
 
 
 /* what an entry's buttons lead to */
 
-static const ngx_guildlog_message_link_t  ngx_guildlog_message_links[] = {
+static const message_link_t  message_links[] = {
 
     { NGX_GUILDLOG_BUTTON_USER_ID, NGX_GUILDLOG_LABEL_EXECUTOR,
       "https://discord.com/users/", "executor", 0 },
@@ -122,9 +116,7 @@ static const ngx_guildlog_message_link_t  ngx_guildlog_message_links[] = {
 };
 
 
-#define NGX_GUILDLOG_MESSAGE_LINKS                                            \
-    (sizeof(ngx_guildlog_message_links)                                       \
-     / sizeof(ngx_guildlog_message_link_t))
+#define MESSAGE_LINKS  (sizeof(message_links) / sizeof(message_link_t))
 
 
 ngx_int_t
@@ -133,11 +125,11 @@ ngx_guildlog_message_build(ngx_pool_t *pool,
     ngx_str_t *body, ngx_uint_t *packed)
 {
     ngx_int_t                    rc;
+    message_t                    message;
     ngx_uint_t                   i;
-    ngx_guildlog_message_t       message;
     ngx_guildlog_message_item_t  item;
 
-    ngx_memzero(&message, sizeof(ngx_guildlog_message_t));
+    ngx_memzero(&message, sizeof(message_t));
 
     for (i = 0; i < n; i++) {
 
@@ -145,11 +137,11 @@ ngx_guildlog_message_build(ngx_pool_t *pool,
 
         if (rc == NGX_OK && i == 0) {
             message.first = item;
-            rc = ngx_guildlog_message_start(&message, pool);
+            rc = message_start(&message, pool);
         }
 
         if (rc == NGX_OK) {
-            rc = ngx_guildlog_message_append(&message, &item);
+            rc = message_append(&message, &item);
         }
 
         if (rc == NGX_ERROR) {
@@ -165,7 +157,7 @@ ngx_guildlog_message_build(ngx_pool_t *pool,
         return NGX_DECLINED;
     }
 
-    ngx_guildlog_message_finish(&message);
+    message_finish(&message);
 
     *packed = message.packed;
 
@@ -178,10 +170,9 @@ ngx_guildlog_message_names(const ngx_str_t *content, const ngx_str_t *footer,
     const ngx_str_t *id)
 {
     u_char  *last;
-    u_char   mark[sizeof(NGX_GUILDLOG_MESSAGE_MARK)
-                  + NGX_GUILDLOG_MESSAGE_FOOTER];
+    u_char   mark[sizeof(MESSAGE_MARK) + MESSAGE_FOOTER];
 
-    if (id->len == 0 || id->len > NGX_GUILDLOG_MESSAGE_FOOTER) {
+    if (id->len == 0 || id->len > MESSAGE_FOOTER) {
         return 0;
     }
 
@@ -191,7 +182,7 @@ ngx_guildlog_message_names(const ngx_str_t *content, const ngx_str_t *footer,
         return 1;
     }
 
-    last = ngx_sprintf(mark, NGX_GUILDLOG_MESSAGE_MARK, id);
+    last = ngx_sprintf(mark, MESSAGE_MARK, id);
 
     return content->len
            && memmem(content->data, content->len, mark, last - mark) != NULL;
@@ -199,35 +190,33 @@ ngx_guildlog_message_names(const ngx_str_t *content, const ngx_str_t *footer,
 
 
 static ngx_int_t
-ngx_guildlog_message_start(ngx_guildlog_message_t *message, ngx_pool_t *pool)
+message_start(message_t *message, ngx_pool_t *pool)
 {
     message->pool = pool;
-    ngx_guildlog_json_init(&message->json, pool, NGX_GUILDLOG_MESSAGE_SIZE);
+    ngx_guildlog_json_init(&message->json, pool, MESSAGE_SIZE);
     ngx_guildlog_json_begin(&message->json, '{');
 
     if (message->first.plain) {
         return ngx_guildlog_message_text_init(&message->content, pool,
-                                              NGX_GUILDLOG_MESSAGE_CONTENT);
+                                              MESSAGE_CONTENT);
     }
 
     ngx_guildlog_json_key(&message->json, "embeds");
     ngx_guildlog_json_begin(&message->json, '[');
 
-    return ngx_guildlog_message_text_init(&message->work, pool,
-                                          NGX_GUILDLOG_MESSAGE_TOTAL);
+    return ngx_guildlog_message_text_init(&message->work, pool, MESSAGE_TOTAL);
 }
 
 
 /* NGX_DECLINED: the entry belongs to the next message */
 
 static ngx_int_t
-ngx_guildlog_message_append(ngx_guildlog_message_t *message,
-    ngx_guildlog_message_item_t *item)
+message_append(message_t *message, ngx_guildlog_message_item_t *item)
 {
     ngx_int_t   rc;
     ngx_uint_t  nbuttons;
 
-    if (message->packed == NGX_GUILDLOG_MESSAGE_ENTRIES
+    if (message->packed == MESSAGE_ENTRIES
         || (message->packed && item->plain != message->first.plain))
     {
         return NGX_DECLINED;
@@ -235,11 +224,11 @@ ngx_guildlog_message_append(ngx_guildlog_message_t *message,
 
     nbuttons = message->nbuttons;
 
-    rc = ngx_guildlog_message_collect(message, item);
+    rc = message_collect(message, item);
 
     if (rc == NGX_OK) {
-        rc = item->plain ? ngx_guildlog_message_plain(message, item)
-                         : ngx_guildlog_message_embed(message, item);
+        rc = item->plain ? message_plain(message, item)
+                         : message_embed(message, item);
     }
 
     if (rc == NGX_OK) {
@@ -254,15 +243,13 @@ ngx_guildlog_message_append(ngx_guildlog_message_t *message,
 
 
 static ngx_int_t
-ngx_guildlog_message_collect(ngx_guildlog_message_t *message,
-    ngx_guildlog_message_item_t *item)
+message_collect(message_t *message, ngx_guildlog_message_item_t *item)
 {
     ngx_int_t   rc;
     ngx_uint_t  i;
 
-    for (i = 0; i < NGX_GUILDLOG_MESSAGE_LINKS; i++) {
-        rc = ngx_guildlog_message_button(message, item,
-                                         &ngx_guildlog_message_links[i]);
+    for (i = 0; i < MESSAGE_LINKS; i++) {
+        rc = message_button(message, item, &message_links[i]);
         if (rc != NGX_OK) {
             return rc;
         }
@@ -275,16 +262,15 @@ ngx_guildlog_message_collect(ngx_guildlog_message_t *message,
 /* buttons belong to a message: entries of one user share theirs */
 
 static ngx_int_t
-ngx_guildlog_message_button(ngx_guildlog_message_t *message,
-    ngx_guildlog_message_item_t *item,
-    const ngx_guildlog_message_link_t *link)
+message_button(message_t *message, ngx_guildlog_message_item_t *item,
+    const message_link_t *link)
 {
-    size_t                          size;
-    ngx_str_t                       id, name, url;
-    ngx_uint_t                      i;
-    ngx_guildlog_message_button_t  *button;
+    size_t             size;
+    ngx_str_t          id, name, url;
+    ngx_uint_t         i;
+    message_button_t  *button;
 
-    if (!ngx_guildlog_message_has(item, link, &id, &name)) {
+    if (!message_has(item, link, &id, &name)) {
         return NGX_OK;
     }
 
@@ -310,22 +296,19 @@ ngx_guildlog_message_button(ngx_guildlog_message_t *message,
     button = &message->buttons[message->nbuttons++];
     button->url = url;
 
-    return ngx_guildlog_message_label_of(message->pool, item, link, &id,
-                                         &name, &button->label);
+    return message_label_of(message->pool, item, link, &id,
+                            &name, &button->label);
 }
 
 
 static ngx_int_t
-ngx_guildlog_message_label_of(ngx_pool_t *pool,
-    const ngx_guildlog_message_item_t *item,
-    const ngx_guildlog_message_link_t *link, const ngx_str_t *id,
-    const ngx_str_t *name, ngx_str_t *label)
+message_label_of(ngx_pool_t *pool, const ngx_guildlog_message_item_t *item,
+    const message_link_t *link, const ngx_str_t *id, const ngx_str_t *name,
+    ngx_str_t *label)
 {
     ngx_guildlog_message_text_t  text;
 
-    if (ngx_guildlog_message_text_init(&text, pool, NGX_GUILDLOG_MESSAGE_LABEL)
-        != NGX_OK)
-    {
+    if (ngx_guildlog_message_text_init(&text, pool, MESSAGE_LABEL) != NGX_OK) {
         return NGX_ERROR;
     }
 
@@ -350,8 +333,8 @@ ngx_guildlog_message_label_of(ngx_pool_t *pool,
 /* the id that ends its link, if any, and the name of whose id that is */
 
 static ngx_uint_t
-ngx_guildlog_message_has(const ngx_guildlog_message_item_t *item,
-    const ngx_guildlog_message_link_t *link, ngx_str_t *id, ngx_str_t *name)
+message_has(const ngx_guildlog_message_item_t *item, const message_link_t *link,
+    ngx_str_t *id, ngx_str_t *name)
 {
     ngx_str_t  executor, ignored;
 
@@ -385,30 +368,28 @@ ngx_guildlog_message_has(const ngx_guildlog_message_item_t *item,
 
 
 static ngx_int_t
-ngx_guildlog_message_plain(ngx_guildlog_message_t *message,
-    ngx_guildlog_message_item_t *item)
+message_plain(message_t *message, ngx_guildlog_message_item_t *item)
 {
     ngx_uint_t                   units;
     ngx_guildlog_message_text_t  text, *content;
 
-    if (ngx_guildlog_message_text_init(&text, message->pool,
-                                       NGX_GUILDLOG_MESSAGE_CONTENT)
+    if (ngx_guildlog_message_text_init(&text, message->pool, MESSAGE_CONTENT)
         != NGX_OK)
     {
         return NGX_ERROR;
     }
 
-    text.left -= NGX_GUILDLOG_MESSAGE_FOOTER;
+    text.left -= MESSAGE_FOOTER;
 
     ngx_guildlog_message_body_whole(item, &text);
 
-    text.left += NGX_GUILDLOG_MESSAGE_FOOTER;
+    text.left += MESSAGE_FOOTER;
 
     (void) ngx_guildlog_message_text_add(&text,
-                                         NGX_GUILDLOG_MESSAGE_MARK "%L:F>",
+                                         MESSAGE_MARK "%L:F>",
                                  &item->id, (int64_t) (item->ms / 1000));
 
-    units = NGX_GUILDLOG_MESSAGE_CONTENT - text.left;
+    units = MESSAGE_CONTENT - text.left;
     content = &message->content;
 
     if (message->packed) {
@@ -427,25 +408,24 @@ ngx_guildlog_message_plain(ngx_guildlog_message_t *message,
 
 
 static ngx_int_t
-ngx_guildlog_message_embed(ngx_guildlog_message_t *message,
-    ngx_guildlog_message_item_t *item)
+message_embed(message_t *message, ngx_guildlog_message_item_t *item)
 {
-    ngx_guildlog_message_text_t   all;
-    ngx_guildlog_message_embed_t  embed;
+    message_embed_t              embed;
+    ngx_guildlog_message_text_t  all;
 
-    ngx_memzero(&embed, sizeof(ngx_guildlog_message_embed_t));
+    ngx_memzero(&embed, sizeof(message_embed_t));
 
     all = message->work;
 
-    ngx_guildlog_message_fill(item, &all, &embed);
+    message_fill(item, &all, &embed);
 
-    if (message->units + embed.units > NGX_GUILDLOG_MESSAGE_TOTAL) {
+    if (message->units + embed.units > MESSAGE_TOTAL) {
         return NGX_DECLINED;
     }
 
     message->units += embed.units;
 
-    ngx_guildlog_message_write(&message->json, item, &embed);
+    message_write(&message->json, item, &embed);
 
     return message->json.failed ? NGX_ERROR : NGX_OK;
 }
@@ -454,8 +434,8 @@ ngx_guildlog_message_embed(ngx_guildlog_message_t *message,
 /* the description comes last: it may take what the others left */
 
 static void
-ngx_guildlog_message_fill(ngx_guildlog_message_item_t *item,
-    ngx_guildlog_message_text_t *all, ngx_guildlog_message_embed_t *embed)
+message_fill(ngx_guildlog_message_item_t *item,
+    ngx_guildlog_message_text_t *all, message_embed_t *embed)
 {
     const char                         *label;
     ngx_uint_t                          i, left;
@@ -464,13 +444,12 @@ ngx_guildlog_message_fill(ngx_guildlog_message_item_t *item,
 
     left = all->left;
 
-    ngx_guildlog_message_text_open(&text, all, NGX_GUILDLOG_MESSAGE_FOOTER);
+    ngx_guildlog_message_text_open(&text, all, MESSAGE_FOOTER);
     (void) ngx_guildlog_message_text_add(&text, "%V", &item->id);
     ngx_guildlog_message_text_close(&text, all, &embed->footer);
 
     if (item->compact) {
-        ngx_guildlog_message_text_open(&text, all,
-                                       NGX_GUILDLOG_MESSAGE_DESCRIPTION);
+        ngx_guildlog_message_text_open(&text, all, MESSAGE_DESCRIPTION);
         ngx_guildlog_message_body_whole(item, &text);
         ngx_guildlog_message_text_close(&text, all, &embed->description);
 
@@ -478,7 +457,7 @@ ngx_guildlog_message_fill(ngx_guildlog_message_item_t *item,
         return;
     }
 
-    ngx_guildlog_message_text_open(&text, all, NGX_GUILDLOG_MESSAGE_TITLE);
+    ngx_guildlog_message_text_open(&text, all, MESSAGE_TITLE);
     (void) ngx_guildlog_message_text_add(&text, "%s",
                                  ngx_guildlog_message_parts_title(item));
     ngx_guildlog_message_text_close(&text, all, &embed->title);
@@ -497,8 +476,7 @@ ngx_guildlog_message_fill(ngx_guildlog_message_item_t *item,
         }
     }
 
-    ngx_guildlog_message_text_open(&text, all,
-                                   NGX_GUILDLOG_MESSAGE_DESCRIPTION);
+    ngx_guildlog_message_text_open(&text, all, MESSAGE_DESCRIPTION);
     ngx_guildlog_message_body(item, &text, NGX_GUILDLOG_MESSAGE_TEXT_LINES);
     ngx_guildlog_message_text_close(&text, all, &embed->description);
 
@@ -507,25 +485,25 @@ ngx_guildlog_message_fill(ngx_guildlog_message_item_t *item,
 
 
 static void
-ngx_guildlog_message_write(ngx_guildlog_json_t *w,
-    ngx_guildlog_message_item_t *item, ngx_guildlog_message_embed_t *embed)
+message_write(ngx_guildlog_json_t *w, ngx_guildlog_message_item_t *item,
+    message_embed_t *embed)
 {
     ngx_guildlog_json_begin(w, '{');
 
-    ngx_guildlog_message_write_string(w, "title", &embed->title);
-    ngx_guildlog_message_write_string(w, "description", &embed->description);
-    ngx_guildlog_message_write_time(w, item->ms);
+    message_write_string(w, "title", &embed->title);
+    message_write_string(w, "description", &embed->description);
+    message_write_time(w, item->ms);
 
     ngx_guildlog_json_key(w, "color");
     ngx_guildlog_json_number(w, ngx_guildlog_message_parts_color(item));
 
     ngx_guildlog_json_key(w, "footer");
     ngx_guildlog_json_begin(w, '{');
-    ngx_guildlog_message_write_string(w, "text", &embed->footer);
+    message_write_string(w, "text", &embed->footer);
     ngx_guildlog_json_end(w);
 
     if (!item->compact) {
-        ngx_guildlog_message_write_fields(w, item, embed);
+        message_write_fields(w, item, embed);
     }
 
     ngx_guildlog_json_end(w);
@@ -533,7 +511,7 @@ ngx_guildlog_message_write(ngx_guildlog_json_t *w,
 
 
 static void
-ngx_guildlog_message_write_time(ngx_guildlog_json_t *w, json_int_t ms)
+message_write_time(ngx_guildlog_json_t *w, json_int_t ms)
 {
     u_char     *p;
     ngx_tm_t    tm;
@@ -542,21 +520,20 @@ ngx_guildlog_message_write_time(ngx_guildlog_json_t *w, json_int_t ms)
 
     ngx_gmtime((time_t) (ms / 1000), &tm);
 
-    p = ngx_sprintf(buf, "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ",
-                    tm.ngx_tm_year, tm.ngx_tm_mon, tm.ngx_tm_mday,
-                    tm.ngx_tm_hour, tm.ngx_tm_min, tm.ngx_tm_sec,
-                    (int) (ms % 1000));
+    p = ngx_sprintf(buf, "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ", tm.ngx_tm_year,
+                    tm.ngx_tm_mon, tm.ngx_tm_mday, tm.ngx_tm_hour,
+                    tm.ngx_tm_min, tm.ngx_tm_sec, (int) (ms % 1000));
 
     s.data = buf;
     s.len = p - buf;
 
-    ngx_guildlog_message_write_string(w, "timestamp", &s);
+    message_write_string(w, "timestamp", &s);
 }
 
 
 static void
-ngx_guildlog_message_write_fields(ngx_guildlog_json_t *w,
-    ngx_guildlog_message_item_t *item, ngx_guildlog_message_embed_t *embed)
+message_write_fields(ngx_guildlog_json_t *w, ngx_guildlog_message_item_t *item,
+    message_embed_t *embed)
 {
     ngx_str_t                           name;
     ngx_uint_t                          i;
@@ -577,8 +554,8 @@ ngx_guildlog_message_write_fields(ngx_guildlog_json_t *w,
         name.len = ngx_strlen(name.data);
 
         ngx_guildlog_json_begin(w, '{');
-        ngx_guildlog_message_write_string(w, "name", &name);
-        ngx_guildlog_message_write_string(w, "value", &embed->values[i]);
+        message_write_string(w, "name", &name);
+        message_write_string(w, "value", &embed->values[i]);
         ngx_guildlog_json_key(w, "inline");
         ngx_guildlog_json_bool(w, part->aside);
         ngx_guildlog_json_end(w);
@@ -591,7 +568,7 @@ ngx_guildlog_message_write_fields(ngx_guildlog_json_t *w,
 /* the platform refuses what is empty */
 
 static void
-ngx_guildlog_message_write_string(ngx_guildlog_json_t *w, const char *key,
+message_write_string(ngx_guildlog_json_t *w, const char *key,
     const ngx_str_t *s)
 {
     if (s->len) {
@@ -602,7 +579,7 @@ ngx_guildlog_message_write_string(ngx_guildlog_json_t *w, const char *key,
 
 
 static void
-ngx_guildlog_message_finish(ngx_guildlog_message_t *message)
+message_finish(message_t *message)
 {
     ngx_str_t             content;
     ngx_guildlog_json_t  *w;
@@ -613,7 +590,7 @@ ngx_guildlog_message_finish(ngx_guildlog_message_t *message)
         content.data = message->content.start;
         content.len = message->content.pos - message->content.start;
 
-        ngx_guildlog_message_write_string(w, "content", &content);
+        message_write_string(w, "content", &content);
 
     } else {
         ngx_guildlog_json_end(w);
@@ -627,10 +604,10 @@ ngx_guildlog_message_finish(ngx_guildlog_message_t *message)
     ngx_guildlog_json_end(w);
 
     ngx_guildlog_json_key(w, "flags");
-    ngx_guildlog_json_number(w, NGX_GUILDLOG_MESSAGE_QUIET);
+    ngx_guildlog_json_number(w, MESSAGE_QUIET);
 
     if (message->nbuttons) {
-        ngx_guildlog_message_write_buttons(message);
+        message_write_buttons(message);
     }
 
     ngx_guildlog_json_end(w);
@@ -638,11 +615,11 @@ ngx_guildlog_message_finish(ngx_guildlog_message_t *message)
 
 
 static void
-ngx_guildlog_message_write_buttons(ngx_guildlog_message_t *message)
+message_write_buttons(message_t *message)
 {
-    ngx_uint_t                      i;
-    ngx_guildlog_json_t            *w;
-    ngx_guildlog_message_button_t  *button;
+    ngx_uint_t            i;
+    message_button_t     *button;
+    ngx_guildlog_json_t  *w;
 
     w = &message->json;
 
@@ -652,7 +629,7 @@ ngx_guildlog_message_write_buttons(ngx_guildlog_message_t *message)
     for (i = 0; i < message->nbuttons; i++) {
         button = &message->buttons[i];
 
-        if (i % NGX_GUILDLOG_MESSAGE_IN_A_ROW == 0) {
+        if (i % MESSAGE_IN_A_ROW == 0) {
 
             if (i) {
                 ngx_guildlog_json_end(w);
@@ -661,18 +638,18 @@ ngx_guildlog_message_write_buttons(ngx_guildlog_message_t *message)
 
             ngx_guildlog_json_begin(w, '{');
             ngx_guildlog_json_key(w, "type");
-            ngx_guildlog_json_number(w, NGX_GUILDLOG_MESSAGE_ROW);
+            ngx_guildlog_json_number(w, MESSAGE_ROW);
             ngx_guildlog_json_key(w, "components");
             ngx_guildlog_json_begin(w, '[');
         }
 
         ngx_guildlog_json_begin(w, '{');
         ngx_guildlog_json_key(w, "type");
-        ngx_guildlog_json_number(w, NGX_GUILDLOG_MESSAGE_LINK_BUTTON);
+        ngx_guildlog_json_number(w, MESSAGE_LINK_BUTTON);
         ngx_guildlog_json_key(w, "style");
-        ngx_guildlog_json_number(w, NGX_GUILDLOG_MESSAGE_LINK_STYLE);
-        ngx_guildlog_message_write_string(w, "label", &button->label);
-        ngx_guildlog_message_write_string(w, "url", &button->url);
+        ngx_guildlog_json_number(w, MESSAGE_LINK_STYLE);
+        message_write_string(w, "label", &button->label);
+        message_write_string(w, "url", &button->url);
         ngx_guildlog_json_end(w);
     }
 

@@ -8,37 +8,37 @@
 
 /* lengths in UTF-16 units */
 
-#define NGX_GUILDLOG_MESSAGE_LINE         250  /* one of many messages */
-#define NGX_GUILDLOG_MESSAGE_CLIP         12   /* the number of its files */
-#define NGX_GUILDLOG_MESSAGE_SAID         200  /* in the compact formats */
+#define MESSAGE_BODY_LINE         250  /* one of many messages */
+#define MESSAGE_BODY_CLIP         12   /* the number of its files */
+#define MESSAGE_BODY_SAID         200  /* in the compact formats */
 
 /* log types */
 
-#define NGX_GUILDLOG_MESSAGE_THREAD_EDIT  6
-#define NGX_GUILDLOG_MESSAGE_EDIT         7
+#define MESSAGE_BODY_THREAD_EDIT  6
+#define MESSAGE_BODY_EDIT         7
 
-#define NGX_GUILDLOG_MESSAGE_SPOILER      "||"
+#define MESSAGE_BODY_SPOILER      "||"
 
 /* between those that stand in one line */
 
-#define NGX_GUILDLOG_MESSAGE_DOT          " \xc2\xb7 "
-#define NGX_GUILDLOG_MESSAGE_ARROW        " \xe2\x86\x92 "
+#define MESSAGE_BODY_DOT          " \xc2\xb7 "
+#define MESSAGE_BODY_ARROW        " \xe2\x86\x92 "
 
 
-static void ngx_guildlog_message_brief(ngx_guildlog_message_item_t *item,
+static void message_body_brief(ngx_guildlog_message_item_t *item,
     ngx_guildlog_message_text_t *text);
-static ngx_uint_t ngx_guildlog_message_what(ngx_guildlog_message_item_t *item,
+static ngx_uint_t message_body_what(ngx_guildlog_message_item_t *item,
     ngx_str_t *before, ngx_str_t *after);
-static void ngx_guildlog_message_section(ngx_guildlog_message_item_t *item,
+static void message_body_section(ngx_guildlog_message_item_t *item,
     ngx_guildlog_message_text_t *text, const char *label, const ngx_str_t *s,
     ngx_uint_t max, ngx_uint_t flags);
-static void ngx_guildlog_message_list(ngx_guildlog_message_item_t *item,
+static void message_body_list(ngx_guildlog_message_item_t *item,
     ngx_guildlog_message_text_t *text, ngx_uint_t flags);
-static void ngx_guildlog_message_line(ngx_guildlog_message_item_t *item,
+static void message_body_line(ngx_guildlog_message_item_t *item,
     ngx_guildlog_message_text_t *text, const json_t *message);
-static ngx_uint_t ngx_guildlog_message_truncated(
+static ngx_uint_t message_body_truncated(
     const ngx_guildlog_message_item_t *item);
-static ngx_uint_t ngx_guildlog_message_said(ngx_guildlog_message_item_t *item,
+static ngx_uint_t message_body_said(ngx_guildlog_message_item_t *item,
     ngx_guildlog_message_text_t *text, const ngx_str_t *s, ngx_uint_t max,
     ngx_uint_t flags);
 
@@ -66,12 +66,10 @@ ngx_guildlog_message_body_whole(ngx_guildlog_message_item_t *item,
             (void) ngx_guildlog_message_text_add(text, "\n**%s:** ", label);
 
         } else if (part->label == NGX_GUILDLOG_LABEL_TARGET) {
-            (void) ngx_guildlog_message_text_add(text,
-                                                 NGX_GUILDLOG_MESSAGE_ARROW);
+            (void) ngx_guildlog_message_text_add(text, MESSAGE_BODY_ARROW);
 
         } else {
-            (void) ngx_guildlog_message_text_add(text,
-                                                 NGX_GUILDLOG_MESSAGE_DOT);
+            (void) ngx_guildlog_message_text_add(text, MESSAGE_BODY_DOT);
         }
 
         ngx_guildlog_message_text_open(&part_text, text, part->plain);
@@ -84,7 +82,7 @@ ngx_guildlog_message_body_whole(ngx_guildlog_message_item_t *item,
     }
 
     if (item->compact) {
-        ngx_guildlog_message_brief(item, text);
+        message_body_brief(item, text);
 
     } else {
         ngx_guildlog_message_body(item, text,
@@ -102,7 +100,7 @@ ngx_guildlog_message_body(ngx_guildlog_message_item_t *item,
     ngx_uint_t   listed;
     const char  *label;
 
-    listed = ngx_guildlog_message_what(item, &before, &after);
+    listed = message_body_what(item, &before, &after);
 
     label = NULL;
 
@@ -111,17 +109,17 @@ ngx_guildlog_message_body(ngx_guildlog_message_item_t *item,
                                                  NGX_GUILDLOG_LABEL_BEFORE);
     }
 
-    ngx_guildlog_message_section(item, text, label, &before,
-                                 (after.len || listed) ? text->left / 2
-                                                       : text->left,
-                                 flags);
+    message_body_section(item, text, label, &before,
+                         (after.len || listed) ? text->left / 2
+                                               : text->left,
+                         flags);
 
     label = ngx_guildlog_message_parts_label(item, NGX_GUILDLOG_LABEL_AFTER);
 
-    ngx_guildlog_message_section(item, text, label, &after, text->left, flags);
+    message_body_section(item, text, label, &after, text->left, flags);
 
     if (listed) {
-        ngx_guildlog_message_list(item, text, flags);
+        message_body_list(item, text, flags);
     }
 }
 
@@ -129,7 +127,7 @@ ngx_guildlog_message_body(ngx_guildlog_message_item_t *item,
 /* the same in a line or two */
 
 static void
-ngx_guildlog_message_brief(ngx_guildlog_message_item_t *item,
+message_body_brief(ngx_guildlog_message_item_t *item,
     ngx_guildlog_message_text_t *text)
 {
     json_t                      *messages;
@@ -137,22 +135,20 @@ ngx_guildlog_message_brief(ngx_guildlog_message_item_t *item,
     ngx_uint_t                   listed;
     ngx_guildlog_message_text_t  rest, line;
 
-    listed = ngx_guildlog_message_what(item, &before, &after);
+    listed = message_body_what(item, &before, &after);
 
     rest = *text;
 
     if (!ngx_guildlog_message_text_add(text, "\n")
-        || !ngx_guildlog_message_said(item, text, &before,
-                                      NGX_GUILDLOG_MESSAGE_SAID, 0))
+        || !message_body_said(item, text, &before, MESSAGE_BODY_SAID, 0))
     {
         *text = rest;
     }
 
     rest = *text;
 
-    if (!ngx_guildlog_message_text_add(text, NGX_GUILDLOG_MESSAGE_ARROW)
-        || !ngx_guildlog_message_said(item, text, &after,
-                                      NGX_GUILDLOG_MESSAGE_SAID, 0))
+    if (!ngx_guildlog_message_text_add(text, MESSAGE_BODY_ARROW)
+        || !message_body_said(item, text, &after, MESSAGE_BODY_SAID, 0))
     {
         *text = rest;
     }
@@ -162,8 +158,8 @@ ngx_guildlog_message_brief(ngx_guildlog_message_item_t *item,
 
         (void) ngx_guildlog_message_text_add(text, "\n");
 
-        ngx_guildlog_message_text_open(&line, text, NGX_GUILDLOG_MESSAGE_LINE);
-        ngx_guildlog_message_line(item, &line, json_array_get(messages, 0));
+        ngx_guildlog_message_text_open(&line, text, MESSAGE_BODY_LINE);
+        message_body_line(item, &line, json_array_get(messages, 0));
         ngx_guildlog_message_text_close(&line, text, &s);
 
         (void) ngx_guildlog_message_text_add(text, " ");
@@ -178,7 +174,7 @@ ngx_guildlog_message_brief(ngx_guildlog_message_item_t *item,
  */
 
 static ngx_uint_t
-ngx_guildlog_message_what(ngx_guildlog_message_item_t *item, ngx_str_t *before,
+message_body_what(ngx_guildlog_message_item_t *item, ngx_str_t *before,
     ngx_str_t *after)
 {
     size_t       n;
@@ -188,8 +184,8 @@ ngx_guildlog_message_what(ngx_guildlog_message_item_t *item, ngx_str_t *before,
     messages = json_object_get(item->json, "messages");
 
     n = json_array_size(messages);
-    edit = (n == 2 && (item->type == NGX_GUILDLOG_MESSAGE_EDIT
-                       || item->type == NGX_GUILDLOG_MESSAGE_THREAD_EDIT));
+    edit = (n == 2 && (item->type == MESSAGE_BODY_EDIT
+                       || item->type == MESSAGE_BODY_THREAD_EDIT));
 
     ngx_guildlog_message_parts_get(item->json, "content", before);
     ngx_guildlog_message_parts_get(item->json, "contentAfter", after);
@@ -205,14 +201,14 @@ ngx_guildlog_message_what(ngx_guildlog_message_item_t *item, ngx_str_t *before,
         return 0;
     }
 
-    return n + ngx_guildlog_message_truncated(item);
+    return n + message_body_truncated(item);
 }
 
 
 /* what was said under its label, if that is not NULL, in lines of its own */
 
 static void
-ngx_guildlog_message_section(ngx_guildlog_message_item_t *item,
+message_body_section(ngx_guildlog_message_item_t *item,
     ngx_guildlog_message_text_t *text, const char *label, const ngx_str_t *s,
     ngx_uint_t max, ngx_uint_t flags)
 {
@@ -232,14 +228,14 @@ ngx_guildlog_message_section(ngx_guildlog_message_item_t *item,
         (void) ngx_guildlog_message_text_add(text, "> ");
     }
 
-    if (ngx_guildlog_message_said(item, text, s, max, flags) == 0) {
+    if (message_body_said(item, text, s, max, flags) == 0) {
         *text = before;
     }
 }
 
 
 static void
-ngx_guildlog_message_list(ngx_guildlog_message_item_t *item,
+message_body_list(ngx_guildlog_message_item_t *item,
     ngx_guildlog_message_text_t *text, ngx_uint_t flags)
 {
     json_t                      *messages;
@@ -250,7 +246,7 @@ ngx_guildlog_message_list(ngx_guildlog_message_item_t *item,
 
     messages = json_object_get(item->json, "messages");
     n = json_array_size(messages);
-    total = n + ngx_guildlog_message_truncated(item);
+    total = n + message_body_truncated(item);
     mark = (flags & NGX_GUILDLOG_MESSAGE_TEXT_QUOTE) ? "> " : "";
 
     (void) ngx_guildlog_message_text_add(text, "%s**%s: %ui**",
@@ -261,7 +257,7 @@ ngx_guildlog_message_list(ngx_guildlog_message_item_t *item,
 
     for (i = 0; i < n; i++) {
 
-        if (text->left < sizeof("\n> ") - 1 + NGX_GUILDLOG_MESSAGE_LINE
+        if (text->left < sizeof("\n> ") - 1 + MESSAGE_BODY_LINE
                          + NGX_GUILDLOG_MESSAGE_MORE)
         {
             break;
@@ -269,8 +265,8 @@ ngx_guildlog_message_list(ngx_guildlog_message_item_t *item,
 
         (void) ngx_guildlog_message_text_add(text, "\n%s", mark);
 
-        ngx_guildlog_message_text_open(&line, text, NGX_GUILDLOG_MESSAGE_LINE);
-        ngx_guildlog_message_line(item, &line, json_array_get(messages, i));
+        ngx_guildlog_message_text_open(&line, text, MESSAGE_BODY_LINE);
+        message_body_line(item, &line, json_array_get(messages, i));
         ngx_guildlog_message_text_close(&line, text, &s);
     }
 
@@ -284,7 +280,7 @@ ngx_guildlog_message_list(ngx_guildlog_message_item_t *item,
 /* its author, its content, the number of its files */
 
 static void
-ngx_guildlog_message_line(ngx_guildlog_message_item_t *item,
+message_body_line(ngx_guildlog_message_item_t *item,
     ngx_guildlog_message_text_t *text, const json_t *message)
 {
     size_t     files;
@@ -302,10 +298,10 @@ ngx_guildlog_message_line(ngx_guildlog_message_item_t *item,
         (void) ngx_guildlog_message_text_add(text, "\xe2\x80\xa2 ");
     }
 
-    (void) ngx_guildlog_message_said(item, text, &content,
-                                     text->left - ngx_min(text->left,
-                                                  NGX_GUILDLOG_MESSAGE_CLIP),
-                                     0);
+    (void) message_body_said(item, text, &content,
+                             text->left - ngx_min(text->left,
+                                                  MESSAGE_BODY_CLIP),
+                             0);
     if (files) {
         (void) ngx_guildlog_message_text_add(text, " (\xf0\x9f\x93\x8e %uz)",
                                              files);
@@ -316,7 +312,7 @@ ngx_guildlog_message_line(ngx_guildlog_message_item_t *item,
 /* messages that were not kept in the entry */
 
 static ngx_uint_t
-ngx_guildlog_message_truncated(const ngx_guildlog_message_item_t *item)
+message_body_truncated(const ngx_guildlog_message_item_t *item)
 {
     json_int_t  n;
 
@@ -327,7 +323,7 @@ ngx_guildlog_message_truncated(const ngx_guildlog_message_item_t *item)
 
 
 static ngx_uint_t
-ngx_guildlog_message_said(ngx_guildlog_message_item_t *item,
+message_body_said(ngx_guildlog_message_item_t *item,
     ngx_guildlog_message_text_t *text, const ngx_str_t *s, ngx_uint_t max,
     ngx_uint_t flags)
 {
@@ -341,7 +337,7 @@ ngx_guildlog_message_said(ngx_guildlog_message_item_t *item,
         return ngx_guildlog_message_text_user(text, s, max, flags);
     }
 
-    marks = 2 * (sizeof(NGX_GUILDLOG_MESSAGE_SPOILER) - 1);
+    marks = 2 * (sizeof(MESSAGE_BODY_SPOILER) - 1);
 
     if (max <= marks) {
         return 0;
@@ -349,7 +345,7 @@ ngx_guildlog_message_said(ngx_guildlog_message_item_t *item,
 
     before = *text;
 
-    (void) ngx_guildlog_message_text_add(text, NGX_GUILDLOG_MESSAGE_SPOILER);
+    (void) ngx_guildlog_message_text_add(text, MESSAGE_BODY_SPOILER);
 
     n = ngx_guildlog_message_text_user(text, s, max - marks, flags);
 
@@ -358,7 +354,7 @@ ngx_guildlog_message_said(ngx_guildlog_message_item_t *item,
         return 0;
     }
 
-    (void) ngx_guildlog_message_text_add(text, NGX_GUILDLOG_MESSAGE_SPOILER);
+    (void) ngx_guildlog_message_text_add(text, MESSAGE_BODY_SPOILER);
 
     return n + marks;
 }

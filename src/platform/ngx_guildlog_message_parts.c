@@ -7,39 +7,38 @@
 
 
 /* 9999-12-31T23:59:59.999Z */
-#define NGX_GUILDLOG_MESSAGE_LAST_MS    253402300799999LL
+#define MESSAGE_PARTS_LAST_MS    253402300799999LL
 
 /* lengths in UTF-16 units */
 
-#define NGX_GUILDLOG_MESSAGE_ID         26   /* behind a name */
-#define NGX_GUILDLOG_MESSAGE_FILE       90   /* one of many, and its size */
-#define NGX_GUILDLOG_MESSAGE_FILE_NAME  60
-#define NGX_GUILDLOG_MESSAGE_NAME       60   /* in the compact formats */
+#define MESSAGE_PARTS_ID         26   /* behind a name */
+#define MESSAGE_PARTS_FILE       90   /* one of many, and its size */
+#define MESSAGE_PARTS_FILE_NAME  60
+#define MESSAGE_PARTS_NAME       60   /* in the compact formats */
 
-#define NGX_GUILDLOG_MESSAGE_TIMES      "\xc3\x97"
+#define MESSAGE_PARTS_TIMES      "\xc3\x97"
 
 
-static ngx_int_t ngx_guildlog_message_parse(ngx_guildlog_message_item_t *item,
+static ngx_int_t message_parts_parse(ngx_guildlog_message_item_t *item,
     ngx_pool_t *pool, const ngx_str_t *doc);
-static void ngx_guildlog_message_cleanup(void *data);
-static void ngx_guildlog_message_who(ngx_guildlog_message_item_t *item,
+static void message_parts_cleanup(void *data);
+static void message_parts_who(ngx_guildlog_message_item_t *item,
     ngx_guildlog_message_text_t *text, const char *key);
-static const char *ngx_guildlog_message_mention(
+static const char *message_parts_mention(
     const ngx_guildlog_message_item_t *item, const char *key);
-static void ngx_guildlog_message_named(
-    const ngx_guildlog_message_item_t *item, const char *key, ngx_str_t *id,
-    ngx_str_t *name);
+static void message_parts_named(const ngx_guildlog_message_item_t *item,
+    const char *key, ngx_str_t *id, ngx_str_t *name);
 static void ngx_guildlog_message_text(ngx_guildlog_message_item_t *item,
     ngx_guildlog_message_text_t *text, const char *key);
-static void ngx_guildlog_message_number(ngx_guildlog_message_item_t *item,
+static void message_parts_number(ngx_guildlog_message_item_t *item,
     ngx_guildlog_message_text_t *text, const char *key);
-static void ngx_guildlog_message_emoji(ngx_guildlog_message_item_t *item,
+static void message_parts_emoji(ngx_guildlog_message_item_t *item,
     ngx_guildlog_message_text_t *text, const char *key);
-static void ngx_guildlog_message_files(ngx_guildlog_message_item_t *item,
+static void message_parts_files(ngx_guildlog_message_item_t *item,
     ngx_guildlog_message_text_t *text, const char *key);
-static void ngx_guildlog_message_file(ngx_guildlog_message_text_t *text,
+static void message_parts_file(ngx_guildlog_message_text_t *text,
     const json_t *file);
-static ngx_uint_t ngx_guildlog_message_is_emoji(const ngx_str_t *s);
+static ngx_uint_t message_parts_is_emoji(const ngx_str_t *s);
 
 
 /* in the order of their appearance; all at their limits fit a message */
@@ -47,13 +46,13 @@ static ngx_uint_t ngx_guildlog_message_is_emoji(const ngx_str_t *s);
 const ngx_guildlog_message_part_t
     ngx_guildlog_message_parts[NGX_GUILDLOG_MESSAGE_PARTS] =
 {
-    { NGX_GUILDLOG_LABEL_EXECUTOR, ngx_guildlog_message_who,
+    { NGX_GUILDLOG_LABEL_EXECUTOR, message_parts_who,
       "executor", 320, 110, 1 },
 
-    { NGX_GUILDLOG_LABEL_TARGET, ngx_guildlog_message_who,
+    { NGX_GUILDLOG_LABEL_TARGET, message_parts_who,
       "target", 320, 110, 1 },
 
-    { NGX_GUILDLOG_LABEL_CHANNEL, ngx_guildlog_message_who,
+    { NGX_GUILDLOG_LABEL_CHANNEL, message_parts_who,
       "channel", 320, 110, 1 },
 
     { NGX_GUILDLOG_LABEL_ROLE, ngx_guildlog_message_text,
@@ -62,10 +61,10 @@ const ngx_guildlog_message_part_t
     { NGX_GUILDLOG_LABEL_NAME, ngx_guildlog_message_text,
       "name", 256, 80, 1 },
 
-    { NGX_GUILDLOG_LABEL_COUNT, ngx_guildlog_message_number,
+    { NGX_GUILDLOG_LABEL_COUNT, message_parts_number,
       "count", 24, 24, 1 },
 
-    { NGX_GUILDLOG_LABEL_EMOJI, ngx_guildlog_message_emoji,
+    { NGX_GUILDLOG_LABEL_EMOJI, message_parts_emoji,
       "emoji", 160, 100, 1 },
 
     { NGX_GUILDLOG_LABEL_ACTION, ngx_guildlog_message_text,
@@ -77,7 +76,7 @@ const ngx_guildlog_message_part_t
     { NGX_GUILDLOG_LABEL_REASON, ngx_guildlog_message_text,
       "reason", 1024, 240, 0 },
 
-    { NGX_GUILDLOG_LABEL_ATTACHMENTS, ngx_guildlog_message_files,
+    { NGX_GUILDLOG_LABEL_ATTACHMENTS, message_parts_files,
       "messages", 512, 200, 0 }
 };
 
@@ -88,7 +87,7 @@ const ngx_guildlog_message_part_t
  * modlog (l).
  */
 
-static const char  ngx_guildlog_message_types[] =
+static const char  message_parts_types[] =
     "TMMTTTTTVV"
     "ttVVVVVVVV"
     "VVVaaMMccc"
@@ -105,7 +104,7 @@ static const char  ngx_guildlog_message_types[] =
 static const struct {
     u_char                         category;
     ngx_int_t                      color;
-} ngx_guildlog_message_colors[] = {
+} message_parts_colors[] = {
     { 'm', 0x57f287 },
     { 't', 0x5865f2 },
     { 'v', 0x1abc9c },
@@ -118,9 +117,8 @@ static const struct {
 };
 
 
-#define NGX_GUILDLOG_MESSAGE_COLORS                                           \
-    (sizeof(ngx_guildlog_message_colors)                                      \
-     / sizeof(ngx_guildlog_message_colors[0]))
+#define MESSAGE_PARTS_COLORS                                                  \
+    (sizeof(message_parts_colors) / sizeof(message_parts_colors[0]))
 
 
 ngx_int_t
@@ -130,7 +128,7 @@ ngx_guildlog_message_parts_read(ngx_guildlog_message_item_t *item,
     ngx_int_t   rc;
     json_int_t  type;
 
-    rc = ngx_guildlog_message_parse(item, pool, &entry->doc);
+    rc = message_parts_parse(item, pool, &entry->doc);
 
     if (rc != NGX_OK) {
         return rc;
@@ -152,7 +150,7 @@ ngx_guildlog_message_parts_read(ngx_guildlog_message_item_t *item,
 
     item->ms = json_integer_value(json_object_get(item->json, "timestamp"));
     item->ms = ngx_max(item->ms, 0);
-    item->ms = ngx_min(item->ms, NGX_GUILDLOG_MESSAGE_LAST_MS);
+    item->ms = ngx_min(item->ms, MESSAGE_PARTS_LAST_MS);
 
     item->plain = entry->conf.format == NGX_GUILDLOG_FORMAT_PLAIN
                   || entry->conf.format == NGX_GUILDLOG_FORMAT_COMPACT_PLAIN;
@@ -166,7 +164,7 @@ ngx_guildlog_message_parts_read(ngx_guildlog_message_item_t *item,
 /* what came from our own store needs no words for what is wrong with it */
 
 static ngx_int_t
-ngx_guildlog_message_parse(ngx_guildlog_message_item_t *item, ngx_pool_t *pool,
+message_parts_parse(ngx_guildlog_message_item_t *item, ngx_pool_t *pool,
     const ngx_str_t *doc)
 {
     u_char              *p, *text;
@@ -194,7 +192,7 @@ ngx_guildlog_message_parse(ngx_guildlog_message_item_t *item, ngx_pool_t *pool,
         return error.text[0] ? NGX_DECLINED : NGX_ERROR;
     }
 
-    cln->handler = ngx_guildlog_message_cleanup;
+    cln->handler = message_parts_cleanup;
     cln->data = item->json;
 
     return NGX_OK;
@@ -202,7 +200,7 @@ ngx_guildlog_message_parse(ngx_guildlog_message_item_t *item, ngx_pool_t *pool,
 
 
 static void
-ngx_guildlog_message_cleanup(void *data)
+message_parts_cleanup(void *data)
 {
     json_decref(data);
 }
@@ -235,11 +233,11 @@ ngx_guildlog_message_parts_color(const ngx_guildlog_message_item_t *item)
         return color;
     }
 
-    for (i = 0; i < NGX_GUILDLOG_MESSAGE_COLORS; i++) {
-        if (ngx_guildlog_message_colors[i].category
-            == ngx_tolower(ngx_guildlog_message_types[item->type]))
+    for (i = 0; i < MESSAGE_PARTS_COLORS; i++) {
+        if (message_parts_colors[i].category
+            == ngx_tolower(message_parts_types[item->type]))
         {
-            return ngx_guildlog_message_colors[i].color;
+            return message_parts_colors[i].color;
         }
     }
 
@@ -253,9 +251,9 @@ ngx_guildlog_message_parts_user(const ngx_guildlog_message_item_t *item,
 {
     char  type;
 
-    type = ngx_guildlog_message_types[item->type];
+    type = message_parts_types[item->type];
 
-    ngx_guildlog_message_named(item, key, id, name);
+    message_parts_named(item, key, id, name);
 
     return (ngx_strcmp(key, "executor") == 0 || (type >= 'A' && type <= 'Z'))
            && ngx_guildlog_value_is_id(id)
@@ -264,7 +262,7 @@ ngx_guildlog_message_parts_user(const ngx_guildlog_message_item_t *item,
 
 
 static void
-ngx_guildlog_message_who(ngx_guildlog_message_item_t *item,
+message_parts_who(ngx_guildlog_message_item_t *item,
     ngx_guildlog_message_text_t *text, const char *key)
 {
     ngx_str_t                    id, name;
@@ -272,10 +270,10 @@ ngx_guildlog_message_who(ngx_guildlog_message_item_t *item,
     const char                  *mention;
     ngx_guildlog_message_text_t  before;
 
-    ngx_guildlog_message_named(item, key, &id, &name);
+    message_parts_named(item, key, &id, &name);
 
     known = ngx_guildlog_value_is_id(&id);
-    mention = ngx_guildlog_message_mention(item, key);
+    mention = message_parts_mention(item, key);
 
     if (known && id.len == 1 && id.data[0] == '0') {
         (void) ngx_guildlog_message_text_add(text, "%s",
@@ -285,8 +283,7 @@ ngx_guildlog_message_who(ngx_guildlog_message_item_t *item,
     }
 
     if (item->compact) {
-        if (ngx_guildlog_message_text_user(text, &name,
-                                           NGX_GUILDLOG_MESSAGE_NAME,
+        if (ngx_guildlog_message_text_user(text, &name, MESSAGE_PARTS_NAME,
                                            NGX_GUILDLOG_MESSAGE_TEXT_MARKDOWN)
             || !known)
         {
@@ -303,7 +300,7 @@ ngx_guildlog_message_who(ngx_guildlog_message_item_t *item,
     }
 
     before = *text;
-    max = text->left - ngx_min(text->left, NGX_GUILDLOG_MESSAGE_ID);
+    max = text->left - ngx_min(text->left, MESSAGE_PARTS_ID);
 
     if (text->pos != text->start) {
         (void) ngx_guildlog_message_text_add(text, " ");
@@ -326,8 +323,7 @@ ngx_guildlog_message_who(ngx_guildlog_message_item_t *item,
 /* NULL: nobody knows what it is */
 
 static const char *
-ngx_guildlog_message_mention(const ngx_guildlog_message_item_t *item,
-    const char *key)
+message_parts_mention(const ngx_guildlog_message_item_t *item, const char *key)
 {
     ngx_str_t  id, name;
 
@@ -340,8 +336,8 @@ ngx_guildlog_message_mention(const ngx_guildlog_message_item_t *item,
 
 
 static void
-ngx_guildlog_message_named(const ngx_guildlog_message_item_t *item,
-    const char *key, ngx_str_t *id, ngx_str_t *name)
+message_parts_named(const ngx_guildlog_message_item_t *item, const char *key,
+    ngx_str_t *id, ngx_str_t *name)
 {
     json_t  *named;
 
@@ -366,7 +362,7 @@ ngx_guildlog_message_text(ngx_guildlog_message_item_t *item,
 
 
 static void
-ngx_guildlog_message_number(ngx_guildlog_message_item_t *item,
+message_parts_number(ngx_guildlog_message_item_t *item,
     ngx_guildlog_message_text_t *text, const char *key)
 {
     json_t      *value;
@@ -380,7 +376,7 @@ ngx_guildlog_message_number(ngx_guildlog_message_item_t *item,
         /* nginx cannot print the smallest of all */
 
         (void) ngx_guildlog_message_text_add(text, "%s%L",
-                           item->compact ? NGX_GUILDLOG_MESSAGE_TIMES : "",
+                           item->compact ? MESSAGE_PARTS_TIMES : "",
                            (int64_t) ngx_max(n, -INT64_MAX));
     }
 }
@@ -389,18 +385,16 @@ ngx_guildlog_message_number(ngx_guildlog_message_item_t *item,
 /* one of the server's own is shown, as long as it is there */
 
 static void
-ngx_guildlog_message_emoji(ngx_guildlog_message_item_t *item,
+message_parts_emoji(ngx_guildlog_message_item_t *item,
     ngx_guildlog_message_text_t *text, const char *key)
 {
     json_t                      *emoji;
     ngx_str_t                    id, name;
     ngx_guildlog_message_text_t  before;
 
-    ngx_guildlog_message_named(item, key, &id, &name);
+    message_parts_named(item, key, &id, &name);
 
-    if (ngx_guildlog_value_is_id(&id)
-        && ngx_guildlog_message_is_emoji(&name))
-    {
+    if (ngx_guildlog_value_is_id(&id) && message_parts_is_emoji(&name)) {
         emoji = json_object_get(item->json, key);
 
         (void) ngx_guildlog_message_text_add(text, "<%s:%V:%V> ",
@@ -421,7 +415,7 @@ ngx_guildlog_message_emoji(ngx_guildlog_message_item_t *item,
 
 
 static void
-ngx_guildlog_message_files(ngx_guildlog_message_item_t *item,
+message_parts_files(ngx_guildlog_message_item_t *item,
     ngx_guildlog_message_text_t *text, const char *key)
 {
     size_t      i, j;
@@ -435,7 +429,7 @@ ngx_guildlog_message_files(ngx_guildlog_message_item_t *item,
 
         json_array_foreach(files, j, file) {
 
-            if (hidden || text->left < NGX_GUILDLOG_MESSAGE_FILE
+            if (hidden || text->left < MESSAGE_PARTS_FILE
                                        + NGX_GUILDLOG_MESSAGE_MORE)
             {
                 hidden++;
@@ -446,7 +440,7 @@ ngx_guildlog_message_files(ngx_guildlog_message_item_t *item,
                 (void) ngx_guildlog_message_text_add(text, ", ");
             }
 
-            ngx_guildlog_message_file(text, file);
+            message_parts_file(text, file);
         }
     }
 
@@ -458,7 +452,7 @@ ngx_guildlog_message_files(ngx_guildlog_message_item_t *item,
 
 
 static void
-ngx_guildlog_message_file(ngx_guildlog_message_text_t *text, const json_t *file)
+message_parts_file(ngx_guildlog_message_text_t *text, const json_t *file)
 {
     json_t      *size;
     ngx_str_t    name;
@@ -466,8 +460,7 @@ ngx_guildlog_message_file(ngx_guildlog_message_text_t *text, const json_t *file)
 
     ngx_guildlog_message_parts_get(file, "name", &name);
 
-    if (ngx_guildlog_message_text_user(text, &name,
-                                       NGX_GUILDLOG_MESSAGE_FILE_NAME,
+    if (ngx_guildlog_message_text_user(text, &name, MESSAGE_PARTS_FILE_NAME,
                                        NGX_GUILDLOG_MESSAGE_TEXT_MARKDOWN)
         == 0)
     {
@@ -512,7 +505,7 @@ ngx_guildlog_message_parts_more(const ngx_guildlog_message_item_t *item,
 
 
 static ngx_uint_t
-ngx_guildlog_message_is_emoji(const ngx_str_t *s)
+message_parts_is_emoji(const ngx_str_t *s)
 {
     size_t  i;
     u_char  c;

@@ -7,36 +7,36 @@
 #include "platform/ngx_guildlog_message_text.h"
 
 
-#define NGX_GUILDLOG_MESSAGE_TEXT_MARK   "\xe2\x80\xa6"
-#define NGX_GUILDLOG_MESSAGE_TEXT_SPLIT  "\xe2\x80\x8b"   /* of no width */
+#define MESSAGE_TEXT_MARK   "\xe2\x80\xa6"
+#define MESSAGE_TEXT_SPLIT  "\xe2\x80\x8b"   /* of no width */
 
 /* "\n> \n> ", a backslash, a character of four bytes or "@" and the split */
-#define NGX_GUILDLOG_MESSAGE_TEXT_TOKEN  16
+#define MESSAGE_TEXT_TOKEN  16
 
-#define NGX_GUILDLOG_MESSAGE_TEXT_OWN    256
-#define NGX_GUILDLOG_MESSAGE_TEXT_LAST   0x10ffff
+#define MESSAGE_TEXT_OWN    256
+#define MESSAGE_TEXT_LAST   0x10ffff
 
 
 typedef enum {
-    NGX_GUILDLOG_MESSAGE_TEXT_VISIBLE = 0,
-    NGX_GUILDLOG_MESSAGE_TEXT_BLANK,
-    NGX_GUILDLOG_MESSAGE_TEXT_BREAK,
-    NGX_GUILDLOG_MESSAGE_TEXT_HIDDEN,
-    NGX_GUILDLOG_MESSAGE_TEXT_JOINER    /* counts behind what is visible */
-} ngx_guildlog_message_text_class_e;
+    MESSAGE_TEXT_VISIBLE = 0,
+    MESSAGE_TEXT_BLANK,
+    MESSAGE_TEXT_BREAK,
+    MESSAGE_TEXT_HIDDEN,
+    MESSAGE_TEXT_JOINER    /* counts behind what is visible */
+} message_text_class_e;
 
 
 typedef struct {
     uint32_t                       first;
     uint32_t                       last;
-    ngx_guildlog_message_text_class_e  class;
-} ngx_guildlog_message_text_range_t;
+    message_text_class_e           class;
+} message_text_range_t;
 
 
 typedef struct {
     u_char                        *pos;
     ngx_uint_t                     used;
-} ngx_guildlog_message_text_place_t;
+} message_text_place_t;
 
 
 typedef struct {
@@ -44,71 +44,65 @@ typedef struct {
     uint32_t                       prev;     /* 0: nothing was written yet */
     ngx_uint_t                     breaks;
     unsigned                       blank:1;
-} ngx_guildlog_message_text_run_t;
+} message_text_run_t;
 
 
-static uint32_t ngx_guildlog_message_text_decode(u_char **p,
-    const u_char *last);
-static ngx_guildlog_message_text_class_e ngx_guildlog_message_text_class(
-    uint32_t c);
-static size_t ngx_guildlog_message_text_token(
-    ngx_guildlog_message_text_run_t *run, u_char *token, uint32_t c,
-    const u_char *p, size_t len);
-static u_char *ngx_guildlog_message_text_gap(
-    ngx_guildlog_message_text_run_t *run, u_char *p);
-static ngx_uint_t ngx_guildlog_message_text_special(
-    ngx_guildlog_message_text_run_t *run, uint32_t c);
+static uint32_t message_text_decode(u_char **p, const u_char *last);
+static message_text_class_e message_text_class(uint32_t c);
+static size_t message_text_token(message_text_run_t *run, u_char *token,
+    uint32_t c, const u_char *p, size_t len);
+static u_char *message_text_gap(message_text_run_t *run, u_char *p);
+static ngx_uint_t message_text_special(message_text_run_t *run, uint32_t c);
 
 
 /* ascending; what is in none is visible */
 
-static const ngx_guildlog_message_text_range_t
-    ngx_guildlog_message_text_ranges[] =
+static const message_text_range_t
+    message_text_ranges[] =
 {
-    { 0x00, 0x08, NGX_GUILDLOG_MESSAGE_TEXT_HIDDEN },
-    { '\t', '\t', NGX_GUILDLOG_MESSAGE_TEXT_BLANK },
-    { '\n', 0x0c, NGX_GUILDLOG_MESSAGE_TEXT_BREAK },
-    { '\r', '\r', NGX_GUILDLOG_MESSAGE_TEXT_BLANK },
-    { 0x0e, 0x1f, NGX_GUILDLOG_MESSAGE_TEXT_HIDDEN },
-    { ' ', ' ', NGX_GUILDLOG_MESSAGE_TEXT_BLANK },
-    { 0x7f, 0x84, NGX_GUILDLOG_MESSAGE_TEXT_HIDDEN },
-    { 0x85, 0x85, NGX_GUILDLOG_MESSAGE_TEXT_BREAK },
-    { 0x86, 0x9f, NGX_GUILDLOG_MESSAGE_TEXT_HIDDEN },
-    { 0xa0, 0xa0, NGX_GUILDLOG_MESSAGE_TEXT_BLANK },
-    { 0xad, 0xad, NGX_GUILDLOG_MESSAGE_TEXT_HIDDEN },
-    { 0x34f, 0x34f, NGX_GUILDLOG_MESSAGE_TEXT_HIDDEN },
-    { 0x61c, 0x61c, NGX_GUILDLOG_MESSAGE_TEXT_HIDDEN },
-    { 0x115f, 0x1160, NGX_GUILDLOG_MESSAGE_TEXT_HIDDEN },
-    { 0x1680, 0x1680, NGX_GUILDLOG_MESSAGE_TEXT_BLANK },
-    { 0x17b4, 0x17b5, NGX_GUILDLOG_MESSAGE_TEXT_HIDDEN },
-    { 0x180b, 0x180f, NGX_GUILDLOG_MESSAGE_TEXT_HIDDEN },
-    { 0x2000, 0x200a, NGX_GUILDLOG_MESSAGE_TEXT_BLANK },
-    { 0x200b, 0x200b, NGX_GUILDLOG_MESSAGE_TEXT_HIDDEN },
-    { 0x200c, 0x200d, NGX_GUILDLOG_MESSAGE_TEXT_JOINER },
-    { 0x200e, 0x200f, NGX_GUILDLOG_MESSAGE_TEXT_HIDDEN },
-    { 0x2028, 0x2029, NGX_GUILDLOG_MESSAGE_TEXT_BREAK },
-    { 0x202a, 0x202e, NGX_GUILDLOG_MESSAGE_TEXT_HIDDEN },
-    { 0x202f, 0x202f, NGX_GUILDLOG_MESSAGE_TEXT_BLANK },
-    { 0x205f, 0x205f, NGX_GUILDLOG_MESSAGE_TEXT_BLANK },
-    { 0x2060, 0x206f, NGX_GUILDLOG_MESSAGE_TEXT_HIDDEN },
-    { 0x2800, 0x2800, NGX_GUILDLOG_MESSAGE_TEXT_BLANK },
-    { 0x3000, 0x3000, NGX_GUILDLOG_MESSAGE_TEXT_BLANK },
-    { 0x3164, 0x3164, NGX_GUILDLOG_MESSAGE_TEXT_HIDDEN },
-    { 0xfdd0, 0xfdef, NGX_GUILDLOG_MESSAGE_TEXT_HIDDEN },
-    { 0xfe00, 0xfe0f, NGX_GUILDLOG_MESSAGE_TEXT_JOINER },
-    { 0xfeff, 0xfeff, NGX_GUILDLOG_MESSAGE_TEXT_HIDDEN },
-    { 0xffa0, 0xffa0, NGX_GUILDLOG_MESSAGE_TEXT_HIDDEN },
-    { 0xfff0, 0xfffc, NGX_GUILDLOG_MESSAGE_TEXT_HIDDEN },
-    { 0xfffe, 0xffff, NGX_GUILDLOG_MESSAGE_TEXT_HIDDEN },
-    { 0x1bca0, 0x1bca3, NGX_GUILDLOG_MESSAGE_TEXT_HIDDEN },
-    { 0x1d173, 0x1d17a, NGX_GUILDLOG_MESSAGE_TEXT_HIDDEN },
-    { 0xe0000, 0xe0fff, NGX_GUILDLOG_MESSAGE_TEXT_HIDDEN }
+    { 0x00, 0x08, MESSAGE_TEXT_HIDDEN },
+    { '\t', '\t', MESSAGE_TEXT_BLANK },
+    { '\n', 0x0c, MESSAGE_TEXT_BREAK },
+    { '\r', '\r', MESSAGE_TEXT_BLANK },
+    { 0x0e, 0x1f, MESSAGE_TEXT_HIDDEN },
+    { ' ', ' ', MESSAGE_TEXT_BLANK },
+    { 0x7f, 0x84, MESSAGE_TEXT_HIDDEN },
+    { 0x85, 0x85, MESSAGE_TEXT_BREAK },
+    { 0x86, 0x9f, MESSAGE_TEXT_HIDDEN },
+    { 0xa0, 0xa0, MESSAGE_TEXT_BLANK },
+    { 0xad, 0xad, MESSAGE_TEXT_HIDDEN },
+    { 0x34f, 0x34f, MESSAGE_TEXT_HIDDEN },
+    { 0x61c, 0x61c, MESSAGE_TEXT_HIDDEN },
+    { 0x115f, 0x1160, MESSAGE_TEXT_HIDDEN },
+    { 0x1680, 0x1680, MESSAGE_TEXT_BLANK },
+    { 0x17b4, 0x17b5, MESSAGE_TEXT_HIDDEN },
+    { 0x180b, 0x180f, MESSAGE_TEXT_HIDDEN },
+    { 0x2000, 0x200a, MESSAGE_TEXT_BLANK },
+    { 0x200b, 0x200b, MESSAGE_TEXT_HIDDEN },
+    { 0x200c, 0x200d, MESSAGE_TEXT_JOINER },
+    { 0x200e, 0x200f, MESSAGE_TEXT_HIDDEN },
+    { 0x2028, 0x2029, MESSAGE_TEXT_BREAK },
+    { 0x202a, 0x202e, MESSAGE_TEXT_HIDDEN },
+    { 0x202f, 0x202f, MESSAGE_TEXT_BLANK },
+    { 0x205f, 0x205f, MESSAGE_TEXT_BLANK },
+    { 0x2060, 0x206f, MESSAGE_TEXT_HIDDEN },
+    { 0x2800, 0x2800, MESSAGE_TEXT_BLANK },
+    { 0x3000, 0x3000, MESSAGE_TEXT_BLANK },
+    { 0x3164, 0x3164, MESSAGE_TEXT_HIDDEN },
+    { 0xfdd0, 0xfdef, MESSAGE_TEXT_HIDDEN },
+    { 0xfe00, 0xfe0f, MESSAGE_TEXT_JOINER },
+    { 0xfeff, 0xfeff, MESSAGE_TEXT_HIDDEN },
+    { 0xffa0, 0xffa0, MESSAGE_TEXT_HIDDEN },
+    { 0xfff0, 0xfffc, MESSAGE_TEXT_HIDDEN },
+    { 0xfffe, 0xffff, MESSAGE_TEXT_HIDDEN },
+    { 0x1bca0, 0x1bca3, MESSAGE_TEXT_HIDDEN },
+    { 0x1d173, 0x1d17a, MESSAGE_TEXT_HIDDEN },
+    { 0xe0000, 0xe0fff, MESSAGE_TEXT_HIDDEN }
 };
 
 
-#define NGX_GUILDLOG_MESSAGE_TEXT_RANGES                                      \
-    (sizeof(ngx_guildlog_message_text_ranges)                                 \
-     / sizeof(ngx_guildlog_message_text_range_t))
+#define MESSAGE_TEXT_RANGES                                                   \
+    (sizeof(message_text_ranges) / sizeof(message_text_range_t))
 
 
 ngx_int_t
@@ -156,12 +150,12 @@ ngx_guildlog_message_text_add(ngx_guildlog_message_text_t *text,
 {
     size_t      len;
     u_char     *p;
-    u_char      own[NGX_GUILDLOG_MESSAGE_TEXT_OWN];
+    u_char      own[MESSAGE_TEXT_OWN];
     va_list     args;
     ngx_uint_t  units;
 
     va_start(args, fmt);
-    p = ngx_vslprintf(own, own + NGX_GUILDLOG_MESSAGE_TEXT_OWN, fmt, args);
+    p = ngx_vslprintf(own, own + MESSAGE_TEXT_OWN, fmt, args);
     va_end(args);
 
     len = p - own;
@@ -182,16 +176,16 @@ ngx_uint_t
 ngx_guildlog_message_text_user(ngx_guildlog_message_text_t *text,
     const ngx_str_t *s, ngx_uint_t max, ngx_uint_t flags)
 {
-    size_t                             len;
-    u_char                            *p, *next, *last;
-    uint32_t                           c;
-    ngx_uint_t                         units;
-    ngx_guildlog_message_text_run_t    run;
-    ngx_guildlog_message_text_place_t  now, seen, keep;
-    ngx_guildlog_message_text_class_e  class;
-    u_char                             token[NGX_GUILDLOG_MESSAGE_TEXT_TOKEN];
+    size_t                len;
+    u_char               *p, *next, *last;
+    u_char                token[MESSAGE_TEXT_TOKEN];
+    uint32_t              c;
+    ngx_uint_t            units;
+    message_text_run_t    run;
+    message_text_place_t  now, seen, keep;
+    message_text_class_e  class;
 
-    ngx_memzero(&run, sizeof(ngx_guildlog_message_text_run_t));
+    ngx_memzero(&run, sizeof(message_text_run_t));
     run.flags = flags;
 
     max = ngx_min(max, text->left);
@@ -206,42 +200,39 @@ ngx_guildlog_message_text_user(ngx_guildlog_message_text_t *text,
     for (p = s->data; p < last; p = next) {
 
         next = p;
-        c = ngx_guildlog_message_text_decode(&next, last);
+        c = message_text_decode(&next, last);
 
-        if (c > NGX_GUILDLOG_MESSAGE_TEXT_LAST) {
+        if (c > MESSAGE_TEXT_LAST) {
             break;
         }
 
-        class = ngx_guildlog_message_text_class(c);
+        class = message_text_class(c);
 
-        if (class == NGX_GUILDLOG_MESSAGE_TEXT_HIDDEN) {
+        if (class == MESSAGE_TEXT_HIDDEN) {
             continue;
         }
 
-        if (class == NGX_GUILDLOG_MESSAGE_TEXT_BLANK
-            || class == NGX_GUILDLOG_MESSAGE_TEXT_BREAK)
-        {
+        if (class == MESSAGE_TEXT_BLANK || class == MESSAGE_TEXT_BREAK) {
             run.blank = 1;
-            run.breaks += (class == NGX_GUILDLOG_MESSAGE_TEXT_BREAK);
+            run.breaks += (class == MESSAGE_TEXT_BREAK);
             continue;
         }
 
-        if (class == NGX_GUILDLOG_MESSAGE_TEXT_JOINER
+        if (class == MESSAGE_TEXT_JOINER
             && (run.prev == 0 || run.blank
-                || ngx_guildlog_message_text_class(run.prev) == class))
+                || message_text_class(run.prev) == class))
         {
             continue;
         }
 
-        len = ngx_guildlog_message_text_token(&run, token, c, p, next - p);
+        len = message_text_token(&run, token, c, p, next - p);
         units = ngx_guildlog_message_text_units(token, len);
 
         if (now.used + units > max) {
 
             if (max) {
-                seen.pos = ngx_cpymem(keep.pos, NGX_GUILDLOG_MESSAGE_TEXT_MARK,
-                                      sizeof(NGX_GUILDLOG_MESSAGE_TEXT_MARK)
-                                      - 1);
+                seen.pos = ngx_cpymem(keep.pos, MESSAGE_TEXT_MARK,
+                                      sizeof(MESSAGE_TEXT_MARK) - 1);
                 seen.used = keep.used + 1;
             }
 
@@ -251,7 +242,7 @@ ngx_guildlog_message_text_user(ngx_guildlog_message_text_t *text,
         now.pos = ngx_cpymem(now.pos, token, len);
         now.used += units;
 
-        if (class == NGX_GUILDLOG_MESSAGE_TEXT_VISIBLE) {
+        if (class == MESSAGE_TEXT_VISIBLE) {
             seen = now;
 
             if (now.used < max) {
@@ -287,52 +278,52 @@ ngx_guildlog_message_text_units(const u_char *p, size_t len)
 /* nginx's own decodes what is not ASCII */
 
 static uint32_t
-ngx_guildlog_message_text_decode(u_char **p, const u_char *last)
+message_text_decode(u_char **p, const u_char *last)
 {
     return (**p < 0x80) ? *(*p)++ : ngx_utf8_decode(p, last - *p);
 }
 
 
-static ngx_guildlog_message_text_class_e
-ngx_guildlog_message_text_class(uint32_t c)
+static message_text_class_e
+message_text_class(uint32_t c)
 {
     ngx_uint_t  low, high, middle;
 
     if (c > ' ' && c < 0x7f) {
-        return NGX_GUILDLOG_MESSAGE_TEXT_VISIBLE;
+        return MESSAGE_TEXT_VISIBLE;
     }
 
     low = 0;
-    high = NGX_GUILDLOG_MESSAGE_TEXT_RANGES;
+    high = MESSAGE_TEXT_RANGES;
 
     while (low < high) {
         middle = (low + high) / 2;
 
-        if (c > ngx_guildlog_message_text_ranges[middle].last) {
+        if (c > message_text_ranges[middle].last) {
             low = middle + 1;
 
-        } else if (c < ngx_guildlog_message_text_ranges[middle].first) {
+        } else if (c < message_text_ranges[middle].first) {
             high = middle;
 
         } else {
-            return ngx_guildlog_message_text_ranges[middle].class;
+            return message_text_ranges[middle].class;
         }
     }
 
-    return NGX_GUILDLOG_MESSAGE_TEXT_VISIBLE;
+    return MESSAGE_TEXT_VISIBLE;
 }
 
 
 static size_t
-ngx_guildlog_message_text_token(ngx_guildlog_message_text_run_t *run,
-    u_char *token, uint32_t c, const u_char *p, size_t len)
+message_text_token(message_text_run_t *run, u_char *token, uint32_t c,
+    const u_char *p, size_t len)
 {
     u_char  *t;
 
-    t = ngx_guildlog_message_text_gap(run, token);
+    t = message_text_gap(run, token);
 
     if ((run->flags & NGX_GUILDLOG_MESSAGE_TEXT_MARKDOWN)
-        && ngx_guildlog_message_text_special(run, c))
+        && message_text_special(run, c))
     {
         *t++ = '\\';
     }
@@ -342,8 +333,7 @@ ngx_guildlog_message_text_token(ngx_guildlog_message_text_run_t *run,
     /* a backslash would not keep the platform from seeing a mention */
 
     if (c == '@') {
-        t = ngx_cpymem(t, NGX_GUILDLOG_MESSAGE_TEXT_SPLIT,
-                       sizeof(NGX_GUILDLOG_MESSAGE_TEXT_SPLIT) - 1);
+        t = ngx_cpymem(t, MESSAGE_TEXT_SPLIT, sizeof(MESSAGE_TEXT_SPLIT) - 1);
     }
 
     run->prev = c;
@@ -357,7 +347,7 @@ ngx_guildlog_message_text_token(ngx_guildlog_message_text_run_t *run,
 /* blanks are written once something follows them: one, or an empty line */
 
 static u_char *
-ngx_guildlog_message_text_gap(ngx_guildlog_message_text_run_t *run, u_char *p)
+message_text_gap(message_text_run_t *run, u_char *p)
 {
     ngx_uint_t  i;
 
@@ -386,8 +376,7 @@ ngx_guildlog_message_text_gap(ngx_guildlog_message_text_run_t *run, u_char *p)
 /* a name with a dot may be a link even without a scheme before it */
 
 static ngx_uint_t
-ngx_guildlog_message_text_special(ngx_guildlog_message_text_run_t *run,
-    uint32_t c)
+message_text_special(message_text_run_t *run, uint32_t c)
 {
     switch (c) {
 

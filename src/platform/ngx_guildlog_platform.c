@@ -7,13 +7,12 @@
 #include "api/ngx_guildlog_value.h"
 
 
-#define NGX_GUILDLOG_PLATFORM_TOKEN  200         /* characters */
+#define PLATFORM_TOKEN  200         /* characters */
 
 
-static ngx_array_t *ngx_guildlog_platform_array(ngx_pool_t *pool,
-    const json_t *json, size_t size);
-static ngx_str_t ngx_guildlog_platform_id(const json_t *object,
-    const char *name);
+static ngx_array_t *platform_array(ngx_pool_t *pool, const json_t *json,
+    size_t size);
+static ngx_str_t platform_id(const json_t *object, const char *name);
 
 
 ngx_array_t *
@@ -24,8 +23,7 @@ ngx_guildlog_platform_webhooks(ngx_pool_t *pool, const json_t *json)
     ngx_array_t                      *array;
     ngx_guildlog_platform_webhook_t  *webhook;
 
-    array = ngx_guildlog_platform_array(pool, json,
-                                     sizeof(ngx_guildlog_platform_webhook_t));
+    array = platform_array(pool, json, sizeof(ngx_guildlog_platform_webhook_t));
     if (array == NULL) {
         return NULL;
     }
@@ -50,8 +48,7 @@ ngx_guildlog_platform_messages(ngx_pool_t *pool, const json_t *json)
     ngx_array_t                      *array;
     ngx_guildlog_platform_message_t  *message;
 
-    array = ngx_guildlog_platform_array(pool, json,
-                                     sizeof(ngx_guildlog_platform_message_t));
+    array = platform_array(pool, json, sizeof(ngx_guildlog_platform_message_t));
     if (array == NULL) {
         return NULL;
     }
@@ -71,7 +68,7 @@ ngx_guildlog_platform_messages(ngx_pool_t *pool, const json_t *json)
 /* room for all of the list */
 
 static ngx_array_t *
-ngx_guildlog_platform_array(ngx_pool_t *pool, const json_t *json, size_t size)
+platform_array(ngx_pool_t *pool, const json_t *json, size_t size)
 {
     ngx_array_t  *array;
 
@@ -94,7 +91,7 @@ ngx_guildlog_platform_guild(const json_t *json)
 {
     ngx_str_t  id;
 
-    id = ngx_guildlog_platform_id(json, "guild_id");
+    id = platform_id(json, "guild_id");
 
     if (id.len < NGX_GUILDLOG_VALUE_GUILD) {
         ngx_str_null(&id);
@@ -108,13 +105,12 @@ ngx_int_t
 ngx_guildlog_platform_webhook(const json_t *json,
     ngx_guildlog_platform_webhook_t *webhook)
 {
-    webhook->id = ngx_guildlog_platform_id(json, "id");
+    webhook->id = platform_id(json, "id");
     webhook->token = ngx_guildlog_json_text(json_object_get(json, "token"));
     webhook->name = ngx_guildlog_json_text(json_object_get(json, "name"));
     webhook->guild_id = ngx_guildlog_platform_guild(json);
-    webhook->channel_id = ngx_guildlog_platform_id(json, "channel_id");
-    webhook->application_id = ngx_guildlog_platform_id(json,
-                                                       "application_id");
+    webhook->channel_id = platform_id(json, "channel_id");
+    webhook->application_id = platform_id(json, "application_id");
 
     if (!ngx_guildlog_platform_is_token(&webhook->token)) {
         ngx_str_null(&webhook->token);
@@ -136,11 +132,10 @@ ngx_guildlog_platform_message(const json_t *json,
     footer = n ? json_object_get(json_array_get(embeds, n - 1), "footer")
                : NULL;
 
-    message->id = ngx_guildlog_platform_id(json, "id");
-    message->channel_id = ngx_guildlog_platform_id(json, "channel_id");
-    message->webhook_id = ngx_guildlog_platform_id(json, "webhook_id");
-    message->content = ngx_guildlog_json_text(json_object_get(json,
-                                                              "content"));
+    message->id = platform_id(json, "id");
+    message->channel_id = platform_id(json, "channel_id");
+    message->webhook_id = platform_id(json, "webhook_id");
+    message->content = ngx_guildlog_json_text(json_object_get(json, "content"));
     message->footer = ngx_guildlog_json_text(json_object_get(footer, "text"));
 
     return message->id.len ? NGX_OK : NGX_DECLINED;
@@ -148,7 +143,7 @@ ngx_guildlog_platform_message(const json_t *json,
 
 
 static ngx_str_t
-ngx_guildlog_platform_id(const json_t *object, const char *name)
+platform_id(const json_t *object, const char *name)
 {
     ngx_str_t  id;
 
@@ -178,5 +173,5 @@ ngx_guildlog_platform_is_token(const ngx_str_t *token)
         }
     }
 
-    return i > 0 && i <= NGX_GUILDLOG_PLATFORM_TOKEN;
+    return i > 0 && i <= PLATFORM_TOKEN;
 }

@@ -7,18 +7,18 @@
 #include "api/ngx_guildlog_value.h"
 
 
-static ngx_int_t ngx_guildlog_platform_call_of_bot(ngx_pool_t *pool,
-    const char *method, const char *path, const ngx_str_t *channel_id,
-    const ngx_str_t *after_id, ngx_guildlog_platform_request_t *request);
-static ngx_int_t ngx_guildlog_platform_call_of_webhook(ngx_pool_t *pool,
-    const char *method, const char *path, const ngx_str_t *webhook_id,
-    const ngx_str_t *token, ngx_guildlog_platform_request_t *request);
-static ngx_int_t ngx_guildlog_platform_call_make(ngx_pool_t *pool,
-    const char *method, const char *path, const ngx_str_t *one,
-    const ngx_str_t *two, ngx_guildlog_platform_request_t *request);
+static ngx_int_t platform_call_of_bot(ngx_pool_t *pool, const char *method,
+    const char *path, const ngx_str_t *channel_id, const ngx_str_t *after_id,
+    ngx_guildlog_platform_request_t *request);
+static ngx_int_t platform_call_of_webhook(ngx_pool_t *pool, const char *method,
+    const char *path, const ngx_str_t *webhook_id, const ngx_str_t *token,
+    ngx_guildlog_platform_request_t *request);
+static ngx_int_t platform_call_make(ngx_pool_t *pool, const char *method,
+    const char *path, const ngx_str_t *one, const ngx_str_t *two,
+    ngx_guildlog_platform_request_t *request);
 
 
-static const ngx_str_t  ngx_guildlog_platform_call_none = ngx_null_string;
+static const ngx_str_t  platform_call_none = ngx_null_string;
 
 
 ngx_int_t
@@ -26,7 +26,7 @@ ngx_guildlog_platform_call_execute(ngx_pool_t *pool,
     const ngx_str_t *webhook_id, const ngx_str_t *token,
     ngx_guildlog_platform_request_t *request)
 {
-    return ngx_guildlog_platform_call_of_webhook(pool, "POST",
+    return platform_call_of_webhook(pool, "POST",
                "/webhooks/%V/%V?wait=true&with_components=true",
                webhook_id, token, request);
 }
@@ -36,22 +36,19 @@ ngx_int_t
 ngx_guildlog_platform_call_list(ngx_pool_t *pool, const ngx_str_t *channel_id,
     ngx_guildlog_platform_request_t *request)
 {
-    return ngx_guildlog_platform_call_of_bot(pool, "GET",
-               "/channels/%V/webhooks", channel_id,
-               &ngx_guildlog_platform_call_none, request);
+    return platform_call_of_bot(pool, "GET", "/channels/%V/webhooks",
+                                channel_id, &platform_call_none, request);
 }
 
 
 ngx_int_t
-ngx_guildlog_platform_call_create(ngx_pool_t *pool,
-    const ngx_str_t *channel_id, const ngx_str_t *name,
-    ngx_guildlog_platform_request_t *request)
+ngx_guildlog_platform_call_create(ngx_pool_t *pool, const ngx_str_t *channel_id,
+    const ngx_str_t *name, ngx_guildlog_platform_request_t *request)
 {
     ngx_guildlog_json_t  w;
 
-    if (ngx_guildlog_platform_call_of_bot(pool, "POST",
-            "/channels/%V/webhooks", channel_id,
-            &ngx_guildlog_platform_call_none, request)
+    if (platform_call_of_bot(pool, "POST", "/channels/%V/webhooks", channel_id,
+                             &platform_call_none, request)
         != NGX_OK)
     {
         return NGX_ERROR;
@@ -71,8 +68,8 @@ ngx_int_t
 ngx_guildlog_platform_call_channel(ngx_pool_t *pool,
     const ngx_str_t *channel_id, ngx_guildlog_platform_request_t *request)
 {
-    return ngx_guildlog_platform_call_of_bot(pool, "GET", "/channels/%V",
-               channel_id, &ngx_guildlog_platform_call_none, request);
+    return platform_call_of_bot(pool, "GET", "/channels/%V",
+                                channel_id, &platform_call_none, request);
 }
 
 
@@ -80,18 +77,17 @@ ngx_int_t
 ngx_guildlog_platform_call_look(ngx_pool_t *pool, const ngx_str_t *webhook_id,
     const ngx_str_t *token, ngx_guildlog_platform_request_t *request)
 {
-    return ngx_guildlog_platform_call_of_webhook(pool, "GET",
-               "/webhooks/%V/%V", webhook_id, token, request);
+    return platform_call_of_webhook(pool, "GET", "/webhooks/%V/%V",
+                                    webhook_id, token, request);
 }
 
 
 ngx_int_t
-ngx_guildlog_platform_call_delete(ngx_pool_t *pool,
-    const ngx_str_t *webhook_id, const ngx_str_t *token,
-    ngx_guildlog_platform_request_t *request)
+ngx_guildlog_platform_call_delete(ngx_pool_t *pool, const ngx_str_t *webhook_id,
+    const ngx_str_t *token, ngx_guildlog_platform_request_t *request)
 {
-    return ngx_guildlog_platform_call_of_webhook(pool, "DELETE",
-               "/webhooks/%V/%V", webhook_id, token, request);
+    return platform_call_of_webhook(pool, "DELETE", "/webhooks/%V/%V",
+                                    webhook_id, token, request);
 }
 
 
@@ -99,7 +95,7 @@ ngx_int_t
 ngx_guildlog_platform_call_read(ngx_pool_t *pool, const ngx_str_t *channel_id,
     const ngx_str_t *after_id, ngx_guildlog_platform_request_t *request)
 {
-    return ngx_guildlog_platform_call_of_bot(pool, "GET",
+    return platform_call_of_bot(pool, "GET",
                after_id->len ? "/channels/%V/messages?after=%V&limit=100"
                              : "/channels/%V/messages?limit=100",
                channel_id, after_id, request);
@@ -107,8 +103,8 @@ ngx_guildlog_platform_call_read(ngx_pool_t *pool, const ngx_str_t *channel_id,
 
 
 static ngx_int_t
-ngx_guildlog_platform_call_of_bot(ngx_pool_t *pool, const char *method,
-    const char *path, const ngx_str_t *channel_id, const ngx_str_t *after_id,
+platform_call_of_bot(ngx_pool_t *pool, const char *method, const char *path,
+    const ngx_str_t *channel_id, const ngx_str_t *after_id,
     ngx_guildlog_platform_request_t *request)
 {
     if (!ngx_guildlog_value_is_id(channel_id)
@@ -117,8 +113,7 @@ ngx_guildlog_platform_call_of_bot(ngx_pool_t *pool, const char *method,
         return NGX_ERROR;
     }
 
-    if (ngx_guildlog_platform_call_make(pool, method, path, channel_id,
-                                        after_id, request)
+    if (platform_call_make(pool, method, path, channel_id, after_id, request)
         != NGX_OK)
     {
         return NGX_ERROR;
@@ -133,8 +128,8 @@ ngx_guildlog_platform_call_of_bot(ngx_pool_t *pool, const char *method,
 /* the token of a webhook is enough: neither a bot nor a permission is needed */
 
 static ngx_int_t
-ngx_guildlog_platform_call_of_webhook(ngx_pool_t *pool, const char *method,
-    const char *path, const ngx_str_t *webhook_id, const ngx_str_t *token,
+platform_call_of_webhook(ngx_pool_t *pool, const char *method, const char *path,
+    const ngx_str_t *webhook_id, const ngx_str_t *token,
     ngx_guildlog_platform_request_t *request)
 {
     if (!ngx_guildlog_value_is_id(webhook_id)
@@ -143,16 +138,15 @@ ngx_guildlog_platform_call_of_webhook(ngx_pool_t *pool, const char *method,
         return NGX_ERROR;
     }
 
-    return ngx_guildlog_platform_call_make(pool, method, path, webhook_id,
-                                           token, request);
+    return platform_call_make(pool, method, path, webhook_id, token, request);
 }
 
 
 /* path: with a "%V" for each of the strings; one that is left over is empty */
 
 static ngx_int_t
-ngx_guildlog_platform_call_make(ngx_pool_t *pool, const char *method,
-    const char *path, const ngx_str_t *one, const ngx_str_t *two,
+platform_call_make(ngx_pool_t *pool, const char *method, const char *path,
+    const ngx_str_t *one, const ngx_str_t *two,
     ngx_guildlog_platform_request_t *request)
 {
     u_char  *p;

@@ -6,9 +6,9 @@
 #include "platform/ngx_guildlog_verdict.h"
 
 
-#define NGX_GUILDLOG_VERDICT_RETRY  5000        /* ms, where none is said */
-#define NGX_GUILDLOG_VERDICT_LONG   86400000    /* ms, more is not believed */
-#define NGX_GUILDLOG_VERDICT_EMBEDS 10
+#define VERDICT_RETRY  5000        /* ms, where none is said */
+#define VERDICT_LONG   86400000    /* ms, more is not believed */
+#define VERDICT_EMBEDS 10
 
 #define NGX_GUILDLOG_CALL_WRITES     (NGX_GUILDLOG_CALL_EXECUTE               \
                                       |NGX_GUILDLOG_CALL_CREATE)
@@ -20,79 +20,72 @@
                                       |NGX_GUILDLOG_CALL_READ                 \
                                       |NGX_GUILDLOG_CALL_LOOKS)
 
-#define NGX_GUILDLOG_CODE_ANY        ((ngx_uint_t) -1)
+#define VERDICT_CODE_ANY        ((ngx_uint_t) -1)
 
 
 /* how an answer looks; the platform itself speaks JSON */
 
 typedef enum {
-    NGX_GUILDLOG_VERDICT_FORM_ANY = 0,
-    NGX_GUILDLOG_VERDICT_FORM_JSON,
-    NGX_GUILDLOG_VERDICT_FORM_BARE,  /* JSON without a code or a limit */
-    NGX_GUILDLOG_VERDICT_FORM_TEXT
-} ngx_guildlog_verdict_form_e;
+    VERDICT_FORM_ANY = 0,
+    VERDICT_FORM_JSON,
+    VERDICT_FORM_BARE,  /* JSON without a code or a limit */
+    VERDICT_FORM_TEXT
+} verdict_form_e;
 
 
 typedef struct {
     ngx_uint_t                     status;   /* one digit: a class of them */
     ngx_uint_t                     code;
     ngx_uint_t                     calls;
-    ngx_guildlog_verdict_form_e    form;
+    verdict_form_e                 form;
     ngx_guildlog_verdict_class_e   class;
     const char                    *reason;
-} ngx_guildlog_verdict_row_t;
+} verdict_row_t;
 
 
-static ngx_uint_t ngx_guildlog_verdict_refused(
-    const ngx_guildlog_verdict_t *verdict, ngx_guildlog_platform_call_e call);
-static void ngx_guildlog_verdict_read(ngx_pool_t *pool,
-    const ngx_guildlog_client_response_t *answer,
-    ngx_guildlog_platform_call_e call,
-    ngx_guildlog_verdict_t *verdict);
-static void ngx_guildlog_verdict_unread(
+static ngx_uint_t verdict_refused(const ngx_guildlog_verdict_t *verdict,
+    ngx_guildlog_platform_call_e call);
+static void verdict_read(ngx_pool_t *pool,
     const ngx_guildlog_client_response_t *answer,
     ngx_guildlog_platform_call_e call, ngx_guildlog_verdict_t *verdict);
-static ngx_guildlog_verdict_form_e ngx_guildlog_verdict_form(
-    const ngx_guildlog_client_response_t *answer, json_t *json,
-    ngx_uint_t code);
-static ngx_uint_t ngx_guildlog_verdict_match(
-    const ngx_guildlog_verdict_row_t *row, ngx_uint_t status,
-    ngx_uint_t code, ngx_guildlog_platform_call_e call,
-    ngx_guildlog_verdict_form_e form);
-static ngx_int_t ngx_guildlog_verdict_applied(
+static void verdict_unread(const ngx_guildlog_client_response_t *answer,
     ngx_guildlog_platform_call_e call, ngx_guildlog_verdict_t *verdict);
-static void ngx_guildlog_verdict_bucket(
-    const ngx_guildlog_client_response_t *answer,
+static verdict_form_e verdict_form(const ngx_guildlog_client_response_t *answer,
+    json_t *json, ngx_uint_t code);
+static ngx_uint_t verdict_match(const verdict_row_t *row, ngx_uint_t status,
+    ngx_uint_t code, ngx_guildlog_platform_call_e call, verdict_form_e form);
+static ngx_int_t verdict_applied(ngx_guildlog_platform_call_e call,
     ngx_guildlog_verdict_t *verdict);
-static void ngx_guildlog_verdict_wait(
-    const ngx_guildlog_client_response_t *answer,
+static void verdict_bucket(const ngx_guildlog_client_response_t *answer,
+    ngx_guildlog_verdict_t *verdict);
+static void verdict_wait(const ngx_guildlog_client_response_t *answer,
     json_t *json, ngx_guildlog_verdict_t *verdict);
-static ngx_guildlog_verdict_scope_e ngx_guildlog_verdict_scope(
+static ngx_guildlog_verdict_scope_e verdict_scope(
     const ngx_guildlog_client_response_t *answer, json_t *json);
-static ngx_int_t ngx_guildlog_verdict_embed(json_t *json);
-static ngx_int_t ngx_guildlog_verdict_seconds(json_t *value);
-static ngx_int_t ngx_guildlog_verdict_header_seconds(
+static ngx_int_t verdict_embed(json_t *json);
+static ngx_int_t verdict_seconds(json_t *value);
+static ngx_int_t verdict_header_seconds(
     const ngx_guildlog_client_response_t *answer, const char *name);
-static ngx_int_t ngx_guildlog_verdict_ms(const u_char *p, size_t len);
+static ngx_int_t verdict_ms(const u_char *p, size_t len);
 
 
 #define with_code(number, calls, class, reason)                               \
-    { 4, number, NGX_GUILDLOG_CALL_##calls, NGX_GUILDLOG_VERDICT_FORM_JSON,   \
+    { 4, number, NGX_GUILDLOG_CALL_##calls, VERDICT_FORM_JSON,                \
       NGX_GUILDLOG_VERDICT_##class, reason }
 #define with_status(number, calls, form, class, reason)                       \
-    { number, NGX_GUILDLOG_CODE_ANY, NGX_GUILDLOG_CALL_##calls,               \
-      NGX_GUILDLOG_VERDICT_FORM_##form, NGX_GUILDLOG_VERDICT_##class, reason }
+    { number, VERDICT_CODE_ANY, NGX_GUILDLOG_CALL_##calls,                    \
+      VERDICT_FORM_##form, NGX_GUILDLOG_VERDICT_##class, reason }
 
 
 /* the first row that matches holds */
 
-static const ngx_guildlog_verdict_row_t  ngx_guildlog_verdict_rows[] = {
+static const verdict_row_t  verdict_rows[] = {
 
     /* a platform without this endpoint does not tell the server */
 
-    { 404, 0, NGX_GUILDLOG_CALL_LOOKS, NGX_GUILDLOG_VERDICT_FORM_ANY,
+    { 404, 0, NGX_GUILDLOG_CALL_LOOKS, VERDICT_FORM_ANY,
       NGX_GUILDLOG_VERDICT_DONE, "not_told" },
-    { 405, 0, NGX_GUILDLOG_CALL_LOOKS, NGX_GUILDLOG_VERDICT_FORM_ANY,
+    { 405, 0, NGX_GUILDLOG_CALL_LOOKS, VERDICT_FORM_ANY,
       NGX_GUILDLOG_VERDICT_DONE, "not_told" },
 
     /* an answer of a proxy in front of the platform */
@@ -174,8 +167,7 @@ static const ngx_guildlog_verdict_row_t  ngx_guildlog_verdict_rows[] = {
 void
 ngx_guildlog_verdict(ngx_pool_t *pool,
     const ngx_guildlog_client_response_t *answer,
-    ngx_guildlog_platform_call_e call,
-    ngx_guildlog_verdict_t *verdict)
+    ngx_guildlog_platform_call_e call, ngx_guildlog_verdict_t *verdict)
 {
     ngx_memzero(verdict, sizeof(ngx_guildlog_verdict_t));
 
@@ -183,11 +175,11 @@ ngx_guildlog_verdict(ngx_pool_t *pool,
     verdict->remaining = -1;
     verdict->reset_after_ms = -1;
 
-    ngx_guildlog_verdict_read(pool, answer, call, verdict);
+    verdict_read(pool, answer, call, verdict);
 
     verdict->failed = answer->outcome != NGX_GUILDLOG_CLIENT_ANSWERED
                       || answer->status >= 500;
-    verdict->refused = ngx_guildlog_verdict_refused(verdict, call);
+    verdict->refused = verdict_refused(verdict, call);
 
     if (verdict->class == NGX_GUILDLOG_VERDICT_BLOCKED
         || (verdict->class == NGX_GUILDLOG_VERDICT_LIMITED
@@ -204,7 +196,7 @@ ngx_guildlog_verdict(ngx_pool_t *pool,
  */
 
 static ngx_uint_t
-ngx_guildlog_verdict_refused(const ngx_guildlog_verdict_t *verdict,
+verdict_refused(const ngx_guildlog_verdict_t *verdict,
     ngx_guildlog_platform_call_e call)
 {
     switch (verdict->class) {
@@ -226,15 +218,13 @@ ngx_guildlog_verdict_refused(const ngx_guildlog_verdict_t *verdict,
 
 
 static void
-ngx_guildlog_verdict_read(ngx_pool_t *pool,
-    const ngx_guildlog_client_response_t *answer,
-    ngx_guildlog_platform_call_e call,
-    ngx_guildlog_verdict_t *verdict)
+verdict_read(ngx_pool_t *pool, const ngx_guildlog_client_response_t *answer,
+    ngx_guildlog_platform_call_e call, ngx_guildlog_verdict_t *verdict)
 {
-    json_t                             *json;
-    ngx_str_t                           error;
-    ngx_guildlog_verdict_form_e         form;
-    const ngx_guildlog_verdict_row_t   *row;
+    json_t               *json;
+    ngx_str_t             error;
+    verdict_form_e        form;
+    const verdict_row_t  *row;
 
     if (answer->outcome == NGX_GUILDLOG_CLIENT_UNSENT) {
         verdict->class = NGX_GUILDLOG_VERDICT_AGAIN;
@@ -250,20 +240,18 @@ ngx_guildlog_verdict_read(ngx_pool_t *pool,
         return;
     }
 
-    ngx_guildlog_verdict_bucket(answer, verdict);
+    verdict_bucket(answer, verdict);
 
     json = ngx_guildlog_json_parse(pool, &answer->body, &error);
 
     if (json == NULL && error.len == 0) {
-        ngx_guildlog_verdict_unread(answer, call, verdict);
+        verdict_unread(answer, call, verdict);
         return;
     }
 
     verdict->json = json;
 
-    if (answer->status / 100 == 2
-        && ngx_guildlog_verdict_applied(call, verdict) == NGX_OK)
-    {
+    if (answer->status / 100 == 2 && verdict_applied(call, verdict) == NGX_OK) {
         verdict->class = NGX_GUILDLOG_VERDICT_DONE;
         verdict->reason = "ok";
         return;
@@ -279,24 +267,22 @@ ngx_guildlog_verdict_read(ngx_pool_t *pool,
         verdict->code = json_integer_value(json_object_get(json, "code"));
     }
 
-    form = ngx_guildlog_verdict_form(answer, json, verdict->code);
+    form = verdict_form(answer, json, verdict->code);
 
-    row = ngx_guildlog_verdict_rows;
+    row = verdict_rows;
 
-    while (!ngx_guildlog_verdict_match(row, answer->status, verdict->code,
-                                       call, form))
-    {
+    while (!verdict_match(row, answer->status, verdict->code, call, form)) {
         row++;
     }
 
     verdict->class = row->class;
     verdict->reason = row->reason;
-    verdict->scope = ngx_guildlog_verdict_scope(answer, json);
+    verdict->scope = verdict_scope(answer, json);
 
-    ngx_guildlog_verdict_wait(answer, json, verdict);
+    verdict_wait(answer, json, verdict);
 
     if (verdict->class == NGX_GUILDLOG_VERDICT_POISON) {
-        verdict->embed = ngx_guildlog_verdict_embed(json);
+        verdict->embed = verdict_embed(json);
     }
 
     verdict->invalid = answer->status == 401 || answer->status == 403
@@ -308,7 +294,7 @@ ngx_guildlog_verdict_read(ngx_pool_t *pool,
 /* out of memory for the body: only the status and the headers are known */
 
 static void
-ngx_guildlog_verdict_unread(const ngx_guildlog_client_response_t *answer,
+verdict_unread(const ngx_guildlog_client_response_t *answer,
     ngx_guildlog_platform_call_e call, ngx_guildlog_verdict_t *verdict)
 {
     verdict->class = NGX_GUILDLOG_VERDICT_AGAIN;
@@ -316,10 +302,10 @@ ngx_guildlog_verdict_unread(const ngx_guildlog_client_response_t *answer,
 
     if (answer->status == 429) {
         verdict->class = NGX_GUILDLOG_VERDICT_LIMITED;
-        verdict->scope = ngx_guildlog_verdict_scope(answer, NULL);
+        verdict->scope = verdict_scope(answer, NULL);
         verdict->invalid = verdict->scope != NGX_GUILDLOG_SCOPE_SHARED;
 
-        ngx_guildlog_verdict_wait(answer, NULL, verdict);
+        verdict_wait(answer, NULL, verdict);
 
     } else if ((call & NGX_GUILDLOG_CALL_WRITES)
                && (answer->status / 100 == 2 || answer->status >= 500))
@@ -329,20 +315,19 @@ ngx_guildlog_verdict_unread(const ngx_guildlog_client_response_t *answer,
 }
 
 
-static ngx_guildlog_verdict_form_e
-ngx_guildlog_verdict_form(const ngx_guildlog_client_response_t *answer,
-    json_t *json,
+static verdict_form_e
+verdict_form(const ngx_guildlog_client_response_t *answer, json_t *json,
     ngx_uint_t code)
 {
     ngx_uint_t     i;
     ngx_keyval_t  *header;
 
     if (json == NULL && answer->status != 429) {
-        return NGX_GUILDLOG_VERDICT_FORM_TEXT;
+        return VERDICT_FORM_TEXT;
     }
 
     if (code || json_object_get(json, "retry_after")) {
-        return NGX_GUILDLOG_VERDICT_FORM_JSON;
+        return VERDICT_FORM_JSON;
     }
 
     header = answer->headers.elts;
@@ -352,32 +337,30 @@ ngx_guildlog_verdict_form(const ngx_guildlog_client_response_t *answer,
             || ((json || answer->body.len == 0)
                 && ngx_strcmp(header[i].key.data, "retry-after") == 0))
         {
-            return NGX_GUILDLOG_VERDICT_FORM_JSON;
+            return VERDICT_FORM_JSON;
         }
     }
 
-    return json ? NGX_GUILDLOG_VERDICT_FORM_BARE
-                : NGX_GUILDLOG_VERDICT_FORM_TEXT;
+    return json ? VERDICT_FORM_BARE : VERDICT_FORM_TEXT;
 }
 
 
 static ngx_uint_t
-ngx_guildlog_verdict_match(const ngx_guildlog_verdict_row_t *row,
-    ngx_uint_t status, ngx_uint_t code, ngx_guildlog_platform_call_e call,
-    ngx_guildlog_verdict_form_e form)
+verdict_match(const verdict_row_t *row, ngx_uint_t status, ngx_uint_t code,
+    ngx_guildlog_platform_call_e call, verdict_form_e form)
 {
     return (row->status == 0 || row->status == status
             || row->status == status / 100)
-           && (row->code == NGX_GUILDLOG_CODE_ANY || row->code == code)
+           && (row->code == VERDICT_CODE_ANY || row->code == code)
            && (row->calls & call)
-           && (row->form == NGX_GUILDLOG_VERDICT_FORM_ANY || row->form == form);
+           && (row->form == VERDICT_FORM_ANY || row->form == form);
 }
 
 
 /* NGX_OK: the 2xx answer has what the call asked for */
 
 static ngx_int_t
-ngx_guildlog_verdict_applied(ngx_guildlog_platform_call_e call,
+verdict_applied(ngx_guildlog_platform_call_e call,
     ngx_guildlog_verdict_t *verdict)
 {
     json_t                           *json;
@@ -429,7 +412,7 @@ ngx_guildlog_verdict_applied(ngx_guildlog_platform_call_e call,
 
 
 static void
-ngx_guildlog_verdict_bucket(const ngx_guildlog_client_response_t *answer,
+verdict_bucket(const ngx_guildlog_client_response_t *answer,
     ngx_guildlog_verdict_t *verdict)
 {
     const ngx_str_t  *value;
@@ -441,24 +424,23 @@ ngx_guildlog_verdict_bucket(const ngx_guildlog_client_response_t *answer,
         verdict->remaining = ngx_atoi(value->data, value->len);
     }
 
-    verdict->reset_after_ms = ngx_guildlog_verdict_header_seconds(answer,
-                                                "x-ratelimit-reset-after");
+    verdict->reset_after_ms = verdict_header_seconds(answer,
+                                                     "x-ratelimit-reset-after");
 }
 
 
 /* the body has fractions of a second, the header only whole seconds */
 
 static void
-ngx_guildlog_verdict_wait(const ngx_guildlog_client_response_t *answer,
-    json_t *json,
+verdict_wait(const ngx_guildlog_client_response_t *answer, json_t *json,
     ngx_guildlog_verdict_t *verdict)
 {
     ngx_int_t  ms;
 
-    ms = ngx_guildlog_verdict_seconds(json_object_get(json, "retry_after"));
+    ms = verdict_seconds(json_object_get(json, "retry_after"));
 
     if (ms < 0) {
-        ms = ngx_guildlog_verdict_header_seconds(answer, "retry-after");
+        ms = verdict_header_seconds(answer, "retry-after");
     }
 
     if (verdict->class == NGX_GUILDLOG_VERDICT_LIMITED) {
@@ -468,7 +450,7 @@ ngx_guildlog_verdict_wait(const ngx_guildlog_client_response_t *answer,
         }
 
         if (ms < 0) {
-            ms = NGX_GUILDLOG_VERDICT_RETRY;
+            ms = VERDICT_RETRY;
         }
 
     } else if (verdict->class == NGX_GUILDLOG_VERDICT_BLOCKED) {
@@ -480,8 +462,7 @@ ngx_guildlog_verdict_wait(const ngx_guildlog_client_response_t *answer,
 
 
 static ngx_guildlog_verdict_scope_e
-ngx_guildlog_verdict_scope(const ngx_guildlog_client_response_t *answer,
-    json_t *json)
+verdict_scope(const ngx_guildlog_client_response_t *answer, json_t *json)
 {
     const ngx_str_t  *scope, *global;
 
@@ -510,7 +491,7 @@ ngx_guildlog_verdict_scope(const ngx_guildlog_client_response_t *answer,
 /* {"errors": {"embeds": {"3": {...}}}}: the lowest index; -1: none */
 
 static ngx_int_t
-ngx_guildlog_verdict_embed(json_t *json)
+verdict_embed(json_t *json)
 {
     void        *iter;
     json_t      *embeds;
@@ -527,9 +508,7 @@ ngx_guildlog_verdict_embed(json_t *json)
         key = json_object_iter_key(iter);
         n = ngx_atoi((u_char *) key, ngx_strlen(key));
 
-        if (n >= 0 && n < NGX_GUILDLOG_VERDICT_EMBEDS
-            && (first < 0 || n < first))
-        {
+        if (n >= 0 && n < VERDICT_EMBEDS && (first < 0 || n < first)) {
             first = n;
         }
     }
@@ -541,14 +520,13 @@ ngx_guildlog_verdict_embed(json_t *json)
 /* milliseconds of seconds, -1: none */
 
 static ngx_int_t
-ngx_guildlog_verdict_seconds(json_t *value)
+verdict_seconds(json_t *value)
 {
     double  seconds;
 
     if (json_is_string(value)) {
-        return ngx_guildlog_verdict_ms(
-                                     (u_char *) json_string_value(value),
-                                     json_string_length(value));
+        return verdict_ms((u_char *) json_string_value(value),
+                          json_string_length(value));
     }
 
     seconds = json_number_value(value);
@@ -557,8 +535,8 @@ ngx_guildlog_verdict_seconds(json_t *value)
         return -1;
     }
 
-    if (seconds * 1000 >= NGX_GUILDLOG_VERDICT_LONG) {
-        return NGX_GUILDLOG_VERDICT_LONG;
+    if (seconds * 1000 >= VERDICT_LONG) {
+        return VERDICT_LONG;
     }
 
     return (ngx_int_t) (seconds * 1000 + 0.999);
@@ -566,21 +544,21 @@ ngx_guildlog_verdict_seconds(json_t *value)
 
 
 static ngx_int_t
-ngx_guildlog_verdict_header_seconds(
-    const ngx_guildlog_client_response_t *answer, const char *name)
+verdict_header_seconds(const ngx_guildlog_client_response_t *answer,
+    const char *name)
 {
     const ngx_str_t  *value;
 
     value = ngx_guildlog_client_response_header(answer, name);
 
-    return value ? ngx_guildlog_verdict_ms(value->data, value->len) : -1;
+    return value ? verdict_ms(value->data, value->len) : -1;
 }
 
 
 /* rounded up */
 
 static ngx_int_t
-ngx_guildlog_verdict_ms(const u_char *p, size_t len)
+verdict_ms(const u_char *p, size_t len)
 {
     ngx_int_t      ms, unit, more;
     const u_char  *last;
@@ -593,8 +571,7 @@ ngx_guildlog_verdict_ms(const u_char *p, size_t len)
     }
 
     for (ms = 0; p < last && *p >= '0' && *p <= '9'; p++) {
-        ms = ngx_min(ms * 10 + (*p - '0') * 1000,
-                     NGX_GUILDLOG_VERDICT_LONG);
+        ms = ngx_min(ms * 10 + (*p - '0') * 1000, VERDICT_LONG);
     }
 
     if (p < last && *p == '.') {
@@ -609,5 +586,5 @@ ngx_guildlog_verdict_ms(const u_char *p, size_t len)
 
     ms += more;
 
-    return p == last ? ngx_min(ms, NGX_GUILDLOG_VERDICT_LONG) : -1;
+    return p == last ? ngx_min(ms, VERDICT_LONG) : -1;
 }

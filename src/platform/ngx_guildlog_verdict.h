@@ -77,8 +77,7 @@ typedef struct {
 
 void ngx_guildlog_verdict(ngx_pool_t *pool,
     const ngx_guildlog_client_response_t *answer,
-    ngx_guildlog_platform_call_e call,
-    ngx_guildlog_verdict_t *verdict);
+    ngx_guildlog_platform_call_e call, ngx_guildlog_verdict_t *verdict);
 
 
 #endif /* _NGX_GUILDLOG_VERDICT_H_INCLUDED_ */

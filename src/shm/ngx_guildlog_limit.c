@@ -9,16 +9,16 @@
 #include "shm/ngx_guildlog_zone.h"
 
 
-#define NGX_GUILDLOG_LIMIT_MAGIC    0x676c6c69
-#define NGX_GUILDLOG_LIMIT_VERSION  1
+#define LIMIT_MAGIC    0x676c6c69
+#define LIMIT_VERSION  1
 
 /* longer keys are hashed, so that all windows have the same size */
-#define NGX_GUILDLOG_LIMIT_KEY      32
+#define LIMIT_KEY      32
 
 /* between two warnings that the zone is full */
-#define NGX_GUILDLOG_LIMIT_QUIET_MS  60000
+#define LIMIT_QUIET_MS  60000
 
-#define NGX_GUILDLOG_LIMIT_WINDOW_MAX_MS  0x7fffffff
+#define LIMIT_WINDOW_MAX_MS  0x7fffffff
 
 
 typedef struct {
@@ -28,8 +28,8 @@ typedef struct {
     uint32_t                       window_ms;
     uint32_t                       limit;
     uint32_t                       used;
-    u_char                         key[NGX_GUILDLOG_LIMIT_KEY];
-} ngx_guildlog_limit_node_t;
+    u_char                         key[LIMIT_KEY];
+} limit_node_t;
 
 
 typedef struct {
@@ -38,14 +38,14 @@ typedef struct {
     ngx_rbtree_node_t              sentinel;
     ngx_queue_t                    queue;    /* last used first */
     ngx_msec_t                     warn_ms;  /* not before */
-} ngx_guildlog_limit_shared_t;
+} limit_shared_t;
 
 
 /* one take(): the key it looks for, the window it would start */
 
 typedef struct {
     ngx_slab_pool_t               *shpool;
-    ngx_guildlog_limit_shared_t   *shared;
+    limit_shared_t                *shared;
     ngx_str_t                      key;
     uint32_t                       hash;
     uint32_t                       limit;
@@ -53,19 +53,14 @@ typedef struct {
     ngx_msec_t                     now_ms;
     ngx_uint_t                     evicted;
     ngx_uint_t                     warn;
-} ngx_guildlog_limit_take_t;
+} limit_take_t;
 
 
-static ngx_guildlog_limit_node_t *ngx_guildlog_limit_node(
-    ngx_guildlog_limit_take_t *t);
-static void ngx_guildlog_limit_start(ngx_guildlog_limit_take_t *t,
-    ngx_guildlog_limit_node_t *node);
-static ngx_guildlog_limit_node_t *ngx_guildlog_limit_alloc(
-    ngx_guildlog_limit_take_t *t);
-static ngx_int_t ngx_guildlog_limit_drop(ngx_guildlog_limit_take_t *t,
-    ngx_uint_t force);
-static ngx_msec_t ngx_guildlog_limit_age(ngx_guildlog_limit_take_t *t,
-    ngx_guildlog_limit_node_t *node);
+static limit_node_t *limit_node(limit_take_t *t);
+static void limit_start(limit_take_t *t, limit_node_t *node);
+static limit_node_t *limit_alloc(limit_take_t *t);
+static ngx_int_t limit_drop(limit_take_t *t, ngx_uint_t force);
+static ngx_msec_t limit_age(limit_take_t *t, limit_node_t *node);
 
 
 ngx_int_t
@@ -73,22 +68,22 @@ ngx_guildlog_limit_take(ngx_shm_zone_t *zone, const ngx_str_t *key,
     ngx_uint_t limit, ngx_msec_t window, ngx_guildlog_limit_t *state,
     ngx_guildlog_stats_t *stats)
 {
-    u_char                      digest[20];
-    ngx_sha1_t                  sha1;
-    ngx_int_t                   rc;
-    ngx_guildlog_limit_node_t  *node, lost;
-    ngx_guildlog_limit_take_t   t;
+    u_char         digest[20];
+    ngx_int_t      rc;
+    ngx_sha1_t     sha1;
+    limit_node_t  *node, lost;
+    limit_take_t   t;
 
     t.shpool = (ngx_slab_pool_t *) zone->shm.addr;
     t.shared = zone->data;
     t.key = *key;
     t.limit = ngx_min(limit, NGX_MAX_UINT32_VALUE);
-    t.window_ms = ngx_min(window, NGX_GUILDLOG_LIMIT_WINDOW_MAX_MS);
+    t.window_ms = ngx_min(window, LIMIT_WINDOW_MAX_MS);
     t.now_ms = ngx_current_msec;
     t.evicted = 0;
     t.warn = 0;
 
-    if (key->len > NGX_GUILDLOG_LIMIT_KEY) {
+    if (key->len > LIMIT_KEY) {
         ngx_sha1_init(&sha1);
         ngx_sha1_update(&sha1, key->data, key->len);
         ngx_sha1_final(digest, &sha1);
@@ -101,11 +96,11 @@ ngx_guildlog_limit_take(ngx_shm_zone_t *zone, const ngx_str_t *key,
 
     ngx_shmtx_lock(&t.shpool->mutex);
 
-    node = ngx_guildlog_limit_node(&t);
+    node = limit_node(&t);
 
     if (node == NULL) {
         node = &lost;
-        ngx_guildlog_limit_start(&t, node);
+        limit_start(&t, node);
     }
 
     rc = (node->used < node->limit) ? NGX_OK : NGX_BUSY;
@@ -116,8 +111,7 @@ ngx_guildlog_limit_take(ngx_shm_zone_t *zone, const ngx_str_t *key,
 
     state->limit = node->limit;
     state->remaining = node->limit - node->used;
-    state->reset_ms = ngx_max(node->window_ms
-                              - ngx_guildlog_limit_age(&t, node), 1);
+    state->reset_ms = ngx_max(node->window_ms - limit_age(&t, node), 1);
 
     ngx_shmtx_unlock(&t.shpool->mutex);
 
@@ -137,23 +131,23 @@ ngx_guildlog_limit_take(ngx_shm_zone_t *zone, const ngx_str_t *key,
 
 /* the key's window, started anew if it has ended; NULL: out of memory */
 
-static ngx_guildlog_limit_node_t *
-ngx_guildlog_limit_node(ngx_guildlog_limit_take_t *t)
+static limit_node_t *
+limit_node(limit_take_t *t)
 {
-    ngx_guildlog_limit_node_t  *node;
+    limit_node_t  *node;
 
-    node = (ngx_guildlog_limit_node_t *)
+    node = (limit_node_t *)
                ngx_str_rbtree_lookup(&t->shared->rbtree, &t->key, t->hash);
 
     if (node) {
         ngx_queue_remove(&node->queue);
 
-        if (ngx_guildlog_limit_age(t, node) >= node->window_ms) {
-            ngx_guildlog_limit_start(t, node);
+        if (limit_age(t, node) >= node->window_ms) {
+            limit_start(t, node);
         }
 
     } else {
-        node = ngx_guildlog_limit_alloc(t);
+        node = limit_alloc(t);
         if (node == NULL) {
             return NULL;
         }
@@ -166,7 +160,7 @@ ngx_guildlog_limit_node(ngx_guildlog_limit_take_t *t)
 
         ngx_rbtree_insert(&t->shared->rbtree, &node->sn.node);
 
-        ngx_guildlog_limit_start(t, node);
+        limit_start(t, node);
     }
 
     ngx_queue_insert_head(&t->shared->queue, &node->queue);
@@ -176,8 +170,7 @@ ngx_guildlog_limit_node(ngx_guildlog_limit_take_t *t)
 
 
 static void
-ngx_guildlog_limit_start(ngx_guildlog_limit_take_t *t,
-    ngx_guildlog_limit_node_t *node)
+limit_start(limit_take_t *t, limit_node_t *node)
 {
     node->start_ms = t->now_ms;
     node->window_ms = t->window_ms;
@@ -186,22 +179,21 @@ ngx_guildlog_limit_start(ngx_guildlog_limit_take_t *t,
 }
 
 
-static ngx_guildlog_limit_node_t *
-ngx_guildlog_limit_alloc(ngx_guildlog_limit_take_t *t)
+static limit_node_t *
+limit_alloc(limit_take_t *t)
 {
-    ngx_guildlog_limit_node_t  *node;
+    limit_node_t  *node;
 
     /* two go for each one that comes, so ended windows do not pile up */
 
-    if (ngx_guildlog_limit_drop(t, 0) == NGX_OK) {
-        (void) ngx_guildlog_limit_drop(t, 0);
+    if (limit_drop(t, 0) == NGX_OK) {
+        (void) limit_drop(t, 0);
     }
 
     for ( ;; ) {
-        node = ngx_slab_alloc_locked(t->shpool,
-                                     sizeof(ngx_guildlog_limit_node_t));
+        node = ngx_slab_alloc_locked(t->shpool, sizeof(limit_node_t));
 
-        if (node || ngx_guildlog_limit_drop(t, 1) != NGX_OK) {
+        if (node || limit_drop(t, 1) != NGX_OK) {
             return node;
         }
     }
@@ -214,19 +206,19 @@ ngx_guildlog_limit_alloc(ngx_guildlog_limit_take_t *t)
  */
 
 static ngx_int_t
-ngx_guildlog_limit_drop(ngx_guildlog_limit_take_t *t, ngx_uint_t force)
+limit_drop(limit_take_t *t, ngx_uint_t force)
 {
-    ngx_queue_t                *q;
-    ngx_guildlog_limit_node_t  *node;
+    ngx_queue_t   *q;
+    limit_node_t  *node;
 
     if (ngx_queue_empty(&t->shared->queue)) {
         return NGX_DECLINED;
     }
 
     q = ngx_queue_last(&t->shared->queue);
-    node = ngx_queue_data(q, ngx_guildlog_limit_node_t, queue);
+    node = ngx_queue_data(q, limit_node_t, queue);
 
-    if (ngx_guildlog_limit_age(t, node) < node->window_ms) {
+    if (limit_age(t, node) < node->window_ms) {
 
         if (!force) {
             return NGX_DECLINED;
@@ -235,7 +227,7 @@ ngx_guildlog_limit_drop(ngx_guildlog_limit_take_t *t, ngx_uint_t force)
         t->evicted++;
 
         if ((ngx_msec_int_t) (t->now_ms - t->shared->warn_ms) >= 0) {
-            t->shared->warn_ms = t->now_ms + NGX_GUILDLOG_LIMIT_QUIET_MS;
+            t->shared->warn_ms = t->now_ms + LIMIT_QUIET_MS;
             t->warn = 1;
         }
     }
@@ -251,8 +243,7 @@ ngx_guildlog_limit_drop(ngx_guildlog_limit_take_t *t, ngx_uint_t force)
 /* other workers' clocks may be some milliseconds ahead of this one's */
 
 static ngx_msec_t
-ngx_guildlog_limit_age(ngx_guildlog_limit_take_t *t,
-    ngx_guildlog_limit_node_t *node)
+limit_age(limit_take_t *t, limit_node_t *node)
 {
     ngx_msec_int_t  age;
 
@@ -265,17 +256,16 @@ ngx_guildlog_limit_age(ngx_guildlog_limit_take_t *t,
 ngx_int_t
 ngx_guildlog_limit_init_zone(ngx_shm_zone_t *zone, void *data)
 {
-    size_t                        len;
-    ngx_int_t                     rc;
-    ngx_slab_pool_t              *shpool;
-    ngx_guildlog_limit_shared_t  *shared;
+    size_t            len;
+    ngx_int_t         rc;
+    limit_shared_t   *shared;
+    ngx_slab_pool_t  *shpool;
 
     static const ngx_guildlog_zone_head_t  head = {
-        NGX_GUILDLOG_LIMIT_MAGIC, NGX_GUILDLOG_LIMIT_VERSION
+        LIMIT_MAGIC, LIMIT_VERSION
     };
 
-    rc = ngx_guildlog_zone_open(zone, data,
-                                sizeof(ngx_guildlog_limit_shared_t), &head);
+    rc = ngx_guildlog_zone_open(zone, data, sizeof(limit_shared_t), &head);
 
     if (rc != NGX_DECLINED) {
         return rc;

@@ -6,23 +6,22 @@
 #include "shm/ngx_guildlog_pace.h"
 
 
-#define NGX_GUILDLOG_PACE_SECOND    1050     /* ms, and what the way varies */
-#define NGX_GUILDLOG_PACE_FAILURES  5        /* in a row: it is not there */
+#define PACE_SECOND    1050     /* ms, and what the way varies */
+#define PACE_FAILURES  5        /* in a row: it is not there */
 
 /*
  * ms between two probes.  A question of a request waits for 5,000 ms at most,
  * and may begin to wait just behind a probe that failed: it has to get the
  * next one, and its answer, in time.
  */
-#define NGX_GUILDLOG_PACE_PROBE     2000
+#define PACE_PROBE     2000
 
 /* of 10,000 bad requests in ten minutes that end in a ban */
-#define NGX_GUILDLOG_PACE_CAREFUL   1000     /* one at a time */
-#define NGX_GUILDLOG_PACE_STOP      5000
+#define PACE_CAREFUL   1000     /* one at a time */
+#define PACE_STOP      5000
 
 
-static void ngx_guildlog_pace_advance(ngx_guildlog_pace_t *pace,
-    ngx_msec_t now);
+static void pace_advance(ngx_guildlog_pace_t *pace, ngx_msec_t now);
 
 
 ngx_int_t
@@ -69,19 +68,18 @@ ngx_guildlog_pace_take(ngx_guildlog_pace_t *pace, ngx_msec_t now)
 
     invalid = ngx_guildlog_pace_invalid(pace, now);
 
-    if (invalid >= NGX_GUILDLOG_PACE_STOP
-        || (invalid >= NGX_GUILDLOG_PACE_CAREFUL
-            && pace->granted + pace->open))
+    if (invalid >= PACE_STOP
+        || (invalid >= PACE_CAREFUL && pace->granted + pace->open))
     {
         return 0;
     }
 
-    if (pace->failures >= NGX_GUILDLOG_PACE_FAILURES) {
+    if (pace->failures >= PACE_FAILURES) {
         if ((ngx_msec_int_t) (now - pace->probe_at) < 0) {
             return 0;
         }
 
-        pace->probe_at = now + NGX_GUILDLOG_PACE_PROBE;
+        pace->probe_at = now + PACE_PROBE;
     }
 
     if (pace->rate) {
@@ -93,9 +91,7 @@ ngx_guildlog_pace_take(ngx_guildlog_pace_t *pace, ngx_msec_t now)
 
         oldest = pace->sent[(*pace->next + pace->granted) % pace->rate];
 
-        if (oldest && (ngx_msec_int_t) (now - oldest)
-                      < NGX_GUILDLOG_PACE_SECOND)
-        {
+        if (oldest && (ngx_msec_int_t) (now - oldest) < PACE_SECOND) {
             return 0;
         }
     }
@@ -154,8 +150,8 @@ ngx_guildlog_pace_answered(ngx_guildlog_pace_t *pace, ngx_msec_t now,
     pace->open--;
 
     if (failed) {
-        if (++pace->failures == NGX_GUILDLOG_PACE_FAILURES) {
-            pace->probe_at = now + NGX_GUILDLOG_PACE_PROBE;
+        if (++pace->failures == PACE_FAILURES) {
+            pace->probe_at = now + PACE_PROBE;
         }
 
     } else {
@@ -171,7 +167,7 @@ ngx_guildlog_pace_answered(ngx_guildlog_pace_t *pace, ngx_msec_t now,
 void
 ngx_guildlog_pace_refused(ngx_guildlog_pace_t *pace, ngx_msec_t now)
 {
-    ngx_guildlog_pace_advance(pace, now);
+    pace_advance(pace, now);
 
     (void) ngx_atomic_fetch_add(&pace->kept->invalid[(now / 60000)
                                             % NGX_GUILDLOG_PACE_MINUTES],
@@ -226,7 +222,7 @@ ngx_guildlog_pace_invalid(ngx_guildlog_pace_t *pace, ngx_msec_t now)
 {
     ngx_uint_t  i, n;
 
-    ngx_guildlog_pace_advance(pace, now);
+    pace_advance(pace, now);
 
     n = 0;
 
@@ -242,7 +238,7 @@ ngx_guildlog_pace_invalid(ngx_guildlog_pace_t *pace, ngx_msec_t now)
    that nobody came to */
 
 static void
-ngx_guildlog_pace_advance(ngx_guildlog_pace_t *pace, ngx_msec_t now)
+pace_advance(ngx_guildlog_pace_t *pace, ngx_msec_t now)
 {
     ngx_msec_t                 minute, last;
     ngx_guildlog_pace_kept_t  *kept;

@@ -70,12 +70,10 @@ void ngx_guildlog_pace_answered(ngx_guildlog_pace_t *pace, ngx_msec_t now,
     ngx_uint_t failed, ngx_uint_t invalid);
 void ngx_guildlog_pace_pause(ngx_guildlog_pace_t *pace, ngx_msec_t now,
     ngx_msec_t ms);
-ngx_uint_t ngx_guildlog_pace_paused(ngx_guildlog_pace_t *pace,
-    ngx_msec_t now);
+ngx_uint_t ngx_guildlog_pace_paused(ngx_guildlog_pace_t *pace, ngx_msec_t now);
 
 /* bad requests within the last ten minutes */
-ngx_uint_t ngx_guildlog_pace_invalid(ngx_guildlog_pace_t *pace,
-    ngx_msec_t now);
+ngx_uint_t ngx_guildlog_pace_invalid(ngx_guildlog_pace_t *pace, ngx_msec_t now);
 
 
 #endif /* _NGX_GUILDLOG_PACE_H_INCLUDED_ */

@@ -6,10 +6,9 @@
 #include "shm/ngx_guildlog_quota.h"
 
 
-static ngx_guildlog_quota_part_t *ngx_guildlog_quota_next(
-    ngx_guildlog_quota_t *quota);
-static ngx_uint_t ngx_guildlog_quota_less(ngx_atomic_t *n);
-static ngx_uint_t ngx_guildlog_quota_drain(ngx_atomic_t *n);
+static ngx_guildlog_quota_part_t *quota_next(ngx_guildlog_quota_t *quota);
+static ngx_uint_t quota_less(ngx_atomic_t *n);
+static ngx_uint_t quota_drain(ngx_atomic_t *n);
 
 
 ngx_guildlog_quota_part_t *
@@ -20,8 +19,8 @@ ngx_guildlog_quota_enter(ngx_guildlog_quota_t *quota, ngx_uint_t place)
 
     part = &quota->parts[place];
 
-    (void) ngx_guildlog_quota_drain(&part->wanted);
-    (void) ngx_guildlog_quota_drain(&part->granted);
+    (void) quota_drain(&part->wanted);
+    (void) quota_drain(&part->granted);
 
     do {
         used = quota->used;
@@ -42,7 +41,7 @@ ngx_guildlog_quota_want(ngx_guildlog_quota_part_t *part)
 ngx_uint_t
 ngx_guildlog_quota_take(ngx_guildlog_quota_part_t *part)
 {
-    return ngx_guildlog_quota_less(&part->granted);
+    return quota_less(&part->granted);
 }
 
 
@@ -51,8 +50,8 @@ ngx_guildlog_quota_take(ngx_guildlog_quota_part_t *part)
 void
 ngx_guildlog_quota_give_up(ngx_guildlog_quota_part_t *part)
 {
-    if (!ngx_guildlog_quota_less(&part->wanted)) {
-        (void) ngx_guildlog_quota_less(&part->granted);
+    if (!quota_less(&part->wanted)) {
+        (void) quota_less(&part->granted);
     }
 }
 
@@ -85,15 +84,15 @@ ngx_guildlog_quota_grant(ngx_guildlog_quota_t *quota, ngx_guildlog_pace_t *pace,
     ngx_uint_t             n;
     ngx_guildlog_quota_part_t  *part;
 
-    for (n = ngx_guildlog_quota_drain(&quota->invalid); n; n--) {
+    for (n = quota_drain(&quota->invalid); n; n--) {
         ngx_guildlog_pace_refused(pace, now);
     }
 
-    if (ngx_guildlog_quota_drain(&quota->there)) {
+    if (quota_drain(&quota->there)) {
         ngx_guildlog_pace_there(pace);
     }
 
-    n = ngx_guildlog_quota_drain(&quota->pause_ms);
+    n = quota_drain(&quota->pause_ms);
 
     if (n) {
         ngx_guildlog_pace_pause(pace, now, n);
@@ -101,13 +100,13 @@ ngx_guildlog_quota_grant(ngx_guildlog_quota_t *quota, ngx_guildlog_pace_t *pace,
 
     for (n = 0; n < most; n++) {
 
-        part = ngx_guildlog_quota_next(quota);
+        part = quota_next(quota);
 
         if (part == NULL || !ngx_guildlog_pace_take(pace, now)) {
             return;
         }
 
-        if (!ngx_guildlog_quota_less(&part->wanted)) {
+        if (!quota_less(&part->wanted)) {
             ngx_guildlog_pace_cancelled(pace, now);
             return;
         }
@@ -122,7 +121,7 @@ ngx_guildlog_quota_grant(ngx_guildlog_quota_t *quota, ngx_guildlog_pace_t *pace,
 /* the workers get grants by turns; NULL: nobody wants one */
 
 static ngx_guildlog_quota_part_t *
-ngx_guildlog_quota_next(ngx_guildlog_quota_t *quota)
+quota_next(ngx_guildlog_quota_t *quota)
 {
     ngx_uint_t             i, used;
     ngx_guildlog_quota_part_t  *part;
@@ -145,7 +144,7 @@ ngx_guildlog_quota_next(ngx_guildlog_quota_t *quota)
 /* 1: there was one to take */
 
 static ngx_uint_t
-ngx_guildlog_quota_less(ngx_atomic_t *n)
+quota_less(ngx_atomic_t *n)
 {
     ngx_atomic_uint_t  have;
 
@@ -163,7 +162,7 @@ ngx_guildlog_quota_less(ngx_atomic_t *n)
 
 
 static ngx_uint_t
-ngx_guildlog_quota_drain(ngx_atomic_t *n)
+quota_drain(ngx_atomic_t *n)
 {
     ngx_atomic_uint_t  have;
 

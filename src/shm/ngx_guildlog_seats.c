@@ -10,13 +10,13 @@
 #include "shm/ngx_guildlog_stats.h"
 
 
-#define NGX_GUILDLOG_SEATS_MAGIC    0x676c7365
-#define NGX_GUILDLOG_SEATS_VERSION  1
-#define NGX_GUILDLOG_SEATS_LISTS    1024
-#define NGX_GUILDLOG_SEATS_DIGEST   20
+#define SEATS_MAGIC    0x676c7365
+#define SEATS_VERSION  1
+#define SEATS_LISTS    1024
+#define SEATS_DIGEST   20
 
 /* s, between two warnings of a worker that the zone is full */
-#define NGX_GUILDLOG_SEATS_QUIET    60
+#define SEATS_QUIET    60
 
 
 struct ngx_guildlog_seat_s {
@@ -24,34 +24,33 @@ struct ngx_guildlog_seat_s {
     ngx_pid_t                      pid;      /* the worker's */
     uint32_t                       n;        /* taken, never 0 */
     u_char                         kind;
-    u_char                         token[NGX_GUILDLOG_SEATS_DIGEST];
+    u_char                         token[SEATS_DIGEST];
 };
 
 
 typedef struct {
     ngx_guildlog_zone_head_t       head;
-    ngx_queue_t                    lists[NGX_GUILDLOG_SEATS_LISTS];
-} ngx_guildlog_seats_shared_t;
+    ngx_queue_t                    lists[SEATS_LISTS];
+} seats_shared_t;
 
 
-static ngx_guildlog_seat_t *ngx_guildlog_seats_add(ngx_slab_pool_t *shpool,
+static ngx_guildlog_seat_t *seats_add(ngx_slab_pool_t *shpool,
     ngx_queue_t *list, const u_char *token, ngx_guildlog_seat_e kind);
-static void ngx_guildlog_seats_remove(ngx_slab_pool_t *shpool,
-    ngx_guildlog_seat_t *seat);
-static void ngx_guildlog_seats_full(ngx_shm_zone_t *zone);
+static void seats_remove(ngx_slab_pool_t *shpool, ngx_guildlog_seat_t *seat);
+static void seats_full(ngx_shm_zone_t *zone);
 
 
 ngx_int_t
 ngx_guildlog_seats_take(ngx_shm_zone_t *zone, const ngx_str_t *token,
     ngx_guildlog_seat_e kind, ngx_uint_t most, ngx_guildlog_seat_t **seat)
 {
-    u_char                        digest[NGX_GUILDLOG_SEATS_DIGEST];
-    ngx_sha1_t                    sha1;
-    ngx_uint_t                    n;
-    ngx_queue_t                  *q, *next, *list;
-    ngx_slab_pool_t              *shpool;
-    ngx_guildlog_seat_t          *other, *own;
-    ngx_guildlog_seats_shared_t  *shared;
+    u_char                digest[SEATS_DIGEST];
+    ngx_sha1_t            sha1;
+    ngx_uint_t            n;
+    ngx_queue_t          *q, *next, *list;
+    seats_shared_t       *shared;
+    ngx_slab_pool_t      *shpool;
+    ngx_guildlog_seat_t  *other, *own;
 
     shpool = (ngx_slab_pool_t *) zone->shm.addr;
     shared = zone->data;
@@ -61,7 +60,7 @@ ngx_guildlog_seats_take(ngx_shm_zone_t *zone, const ngx_str_t *token,
     ngx_sha1_final(digest, &sha1);
 
     list = &shared->lists[ngx_crc32_short(digest, sizeof(digest))
-                          % NGX_GUILDLOG_SEATS_LISTS];
+                          % SEATS_LISTS];
     own = NULL;
     n = 0;
 
@@ -81,7 +80,7 @@ ngx_guildlog_seats_take(ngx_shm_zone_t *zone, const ngx_str_t *token,
             own = other;
 
         } else if (ngx_guildlog_stats_dead(other->pid)) {
-            ngx_guildlog_seats_remove(shpool, other);
+            seats_remove(shpool, other);
             continue;
         }
 
@@ -97,13 +96,13 @@ ngx_guildlog_seats_take(ngx_shm_zone_t *zone, const ngx_str_t *token,
         own->n++;
 
     } else {
-        own = ngx_guildlog_seats_add(shpool, list, digest, kind);
+        own = seats_add(shpool, list, digest, kind);
     }
 
     ngx_shmtx_unlock(&shpool->mutex);
 
     if (own == NULL) {
-        ngx_guildlog_seats_full(zone);
+        seats_full(zone);
     }
 
     *seat = own;
@@ -115,8 +114,8 @@ ngx_guildlog_seats_take(ngx_shm_zone_t *zone, const ngx_str_t *token,
 /* NULL: the zone is full */
 
 static ngx_guildlog_seat_t *
-ngx_guildlog_seats_add(ngx_slab_pool_t *shpool, ngx_queue_t *list,
-    const u_char *token, ngx_guildlog_seat_e kind)
+seats_add(ngx_slab_pool_t *shpool, ngx_queue_t *list, const u_char *token,
+    ngx_guildlog_seat_e kind)
 {
     ngx_guildlog_seat_t  *seat;
 
@@ -128,7 +127,7 @@ ngx_guildlog_seats_add(ngx_slab_pool_t *shpool, ngx_queue_t *list,
     seat->pid = ngx_pid;
     seat->n = 1;
     seat->kind = kind;
-    ngx_memcpy(seat->token, token, NGX_GUILDLOG_SEATS_DIGEST);
+    ngx_memcpy(seat->token, token, SEATS_DIGEST);
 
     ngx_queue_insert_head(list, &seat->queue);
 
@@ -146,7 +145,7 @@ ngx_guildlog_seats_give_back(ngx_shm_zone_t *zone, ngx_guildlog_seat_t *seat)
     ngx_shmtx_lock(&shpool->mutex);
 
     if (--seat->n == 0) {
-        ngx_guildlog_seats_remove(shpool, seat);
+        seats_remove(shpool, seat);
     }
 
     ngx_shmtx_unlock(&shpool->mutex);
@@ -154,7 +153,7 @@ ngx_guildlog_seats_give_back(ngx_shm_zone_t *zone, ngx_guildlog_seat_t *seat)
 
 
 static void
-ngx_guildlog_seats_remove(ngx_slab_pool_t *shpool, ngx_guildlog_seat_t *seat)
+seats_remove(ngx_slab_pool_t *shpool, ngx_guildlog_seat_t *seat)
 {
     ngx_queue_remove(&seat->queue);
     ngx_slab_free_locked(shpool, seat);
@@ -162,7 +161,7 @@ ngx_guildlog_seats_remove(ngx_slab_pool_t *shpool, ngx_guildlog_seat_t *seat)
 
 
 static void
-ngx_guildlog_seats_full(ngx_shm_zone_t *zone)
+seats_full(ngx_shm_zone_t *zone)
 {
     static time_t  quiet;
 
@@ -170,7 +169,7 @@ ngx_guildlog_seats_full(ngx_shm_zone_t *zone)
         return;
     }
 
-    quiet = ngx_time() + NGX_GUILDLOG_SEATS_QUIET;
+    quiet = ngx_time() + SEATS_QUIET;
 
     ngx_log_error(NGX_LOG_WARN, ngx_cycle->log, 0,
                   "shared zone \"%V\" is full, streams and exports of more "
@@ -186,18 +185,18 @@ ngx_guildlog_seats_full(ngx_shm_zone_t *zone)
 void
 ngx_guildlog_seats_enter(ngx_shm_zone_t *zone)
 {
-    ngx_uint_t                    i;
-    ngx_queue_t                  *q, *next, *list;
-    ngx_slab_pool_t              *shpool;
-    ngx_guildlog_seat_t          *seat;
-    ngx_guildlog_seats_shared_t  *shared;
+    ngx_uint_t            i;
+    ngx_queue_t          *q, *next, *list;
+    seats_shared_t       *shared;
+    ngx_slab_pool_t      *shpool;
+    ngx_guildlog_seat_t  *seat;
 
     shpool = (ngx_slab_pool_t *) zone->shm.addr;
     shared = zone->data;
 
     ngx_shmtx_lock(&shpool->mutex);
 
-    for (i = 0; i < NGX_GUILDLOG_SEATS_LISTS; i++) {
+    for (i = 0; i < SEATS_LISTS; i++) {
         list = &shared->lists[i];
 
         for (q = ngx_queue_head(list);
@@ -208,7 +207,7 @@ ngx_guildlog_seats_enter(ngx_shm_zone_t *zone)
             seat = ngx_queue_data(q, ngx_guildlog_seat_t, queue);
 
             if (seat->pid == ngx_pid || ngx_guildlog_stats_dead(seat->pid)) {
-                ngx_guildlog_seats_remove(shpool, seat);
+                seats_remove(shpool, seat);
             }
         }
     }
@@ -220,17 +219,16 @@ ngx_guildlog_seats_enter(ngx_shm_zone_t *zone)
 ngx_int_t
 ngx_guildlog_seats_init_zone(ngx_shm_zone_t *zone, void *data)
 {
-    ngx_int_t                     rc;
-    ngx_uint_t                    i;
-    ngx_slab_pool_t              *shpool;
-    ngx_guildlog_seats_shared_t  *shared;
+    ngx_int_t         rc;
+    ngx_uint_t        i;
+    seats_shared_t   *shared;
+    ngx_slab_pool_t  *shpool;
 
     static const ngx_guildlog_zone_head_t  head = {
-        NGX_GUILDLOG_SEATS_MAGIC, NGX_GUILDLOG_SEATS_VERSION
+        SEATS_MAGIC, SEATS_VERSION
     };
 
-    rc = ngx_guildlog_zone_open(zone, data,
-                                sizeof(ngx_guildlog_seats_shared_t), &head);
+    rc = ngx_guildlog_zone_open(zone, data, sizeof(seats_shared_t), &head);
 
     if (rc != NGX_DECLINED) {
         return rc;
@@ -243,7 +241,7 @@ ngx_guildlog_seats_init_zone(ngx_shm_zone_t *zone, void *data)
 
     shpool->log_nomem = 0;
 
-    for (i = 0; i < NGX_GUILDLOG_SEATS_LISTS; i++) {
+    for (i = 0; i < SEATS_LISTS; i++) {
         ngx_queue_init(&shared->lists[i]);
     }
 

@@ -6,15 +6,15 @@
 #include "shm/ngx_guildlog_stats.h"
 
 
-#define NGX_GUILDLOG_STATS_MAGIC    0x676c7374
-#define NGX_GUILDLOG_STATS_VERSION  12
+#define STATS_MAGIC    0x676c7374
+#define STATS_VERSION  13
 
-#define NGX_GUILDLOG_TASK_FREE      0
-#define NGX_GUILDLOG_TASK_MAKING    1
-#define NGX_GUILDLOG_TASK_THERE     2
+#define STATS_TASK_FREE      0
+#define STATS_TASK_MAKING    1
+#define STATS_TASK_THERE     2
 
 
-static ngx_int_t ngx_guildlog_stats_gauge_of(ngx_guildlog_slot_t *slot,
+static ngx_int_t stats_gauge_of(ngx_guildlog_slot_t *slot,
     ngx_guildlog_gauge_e what);
 
 
@@ -34,6 +34,7 @@ const ngx_guildlog_lane_gauge_t  ngx_guildlog_stats_lanes[] = {
     { "active", NGX_GUILDLOG_GAUGE_ACTIVE },
     { "waiting", NGX_GUILDLOG_GAUGE_WAITING },
     { "paused", NGX_GUILDLOG_GAUGE_PAUSED },
+    { "refused", NGX_GUILDLOG_GAUGE_REFUSED },
     { "parked", NGX_GUILDLOG_GAUGE_PARKED },
     { "broken", NGX_GUILDLOG_GAUGE_BROKEN },
     { "closing", NGX_GUILDLOG_GAUGE_CLOSING },
@@ -63,7 +64,7 @@ ngx_int_t
 ngx_guildlog_stats_init_zone(ngx_shm_zone_t *zone, void *data)
 {
     static const ngx_guildlog_zone_head_t  head = {
-        NGX_GUILDLOG_STATS_MAGIC, NGX_GUILDLOG_STATS_VERSION
+        STATS_MAGIC, STATS_VERSION
     };
 
     return ngx_guildlog_zone_open(zone, data,
@@ -212,7 +213,7 @@ ngx_guildlog_stats_gauge_sum(ngx_guildlog_stats_t *stats,
     sum = 0;
 
     for (i = 0; i < NGX_GUILDLOG_STATS_WORKERS; i++) {
-        sum += ngx_guildlog_stats_gauge_of(&stats->shared->slots[i], what);
+        sum += stats_gauge_of(&stats->shared->slots[i], what);
     }
 
     return ngx_max(sum, 0);
@@ -229,7 +230,7 @@ ngx_guildlog_stats_gauge_most(ngx_guildlog_stats_t *stats,
     most = 0;
 
     for (i = 0; i < NGX_GUILDLOG_STATS_WORKERS; i++) {
-        n = ngx_guildlog_stats_gauge_of(&stats->shared->slots[i], what);
+        n = stats_gauge_of(&stats->shared->slots[i], what);
         most = ngx_max(most, n);
     }
 
@@ -247,7 +248,7 @@ ngx_guildlog_stats_gauge_least(ngx_guildlog_stats_t *stats,
     least = 0;
 
     for (i = 0; i < NGX_GUILDLOG_STATS_WORKERS; i++) {
-        n = ngx_guildlog_stats_gauge_of(&stats->shared->slots[i], what);
+        n = stats_gauge_of(&stats->shared->slots[i], what);
 
         if (n > 0 && (least == 0 || n < least)) {
             least = n;
@@ -261,8 +262,7 @@ ngx_guildlog_stats_gauge_least(ngx_guildlog_stats_t *stats,
 /* 0 where there is no such worker any more */
 
 static ngx_int_t
-ngx_guildlog_stats_gauge_of(ngx_guildlog_slot_t *slot,
-    ngx_guildlog_gauge_e what)
+stats_gauge_of(ngx_guildlog_slot_t *slot, ngx_guildlog_gauge_e what)
 {
     if (slot->pid == 0 || ngx_guildlog_stats_dead(slot->pid)) {
         return 0;
@@ -281,23 +281,21 @@ ngx_guildlog_stats_task(ngx_guildlog_stats_t *stats, const ngx_str_t *name)
     for (i = 0; i < NGX_GUILDLOG_STATS_TASKS; i++) {
         task = &stats->shared->tasks[i];
 
-        if (ngx_atomic_cmp_set(&task->state, NGX_GUILDLOG_TASK_FREE,
-                               NGX_GUILDLOG_TASK_MAKING))
+        if (ngx_atomic_cmp_set(&task->state, STATS_TASK_FREE,
+                               STATS_TASK_MAKING))
         {
             (void) ngx_cpystrn(task->name, name->data,
                                ngx_min(name->len + 1, sizeof(task->name)));
             ngx_memory_barrier();
-            task->state = NGX_GUILDLOG_TASK_THERE;
+            task->state = STATS_TASK_THERE;
         }
 
-        if (task->state == NGX_GUILDLOG_TASK_MAKING) {
+        if (task->state == STATS_TASK_MAKING) {
             return NULL;
         }
 
-        if (ngx_strlen(task->name) == ngx_min(name->len,
-                                              sizeof(task->name) - 1)
-            && ngx_strncmp(task->name, name->data,
-                           ngx_strlen(task->name)) == 0)
+        if (ngx_strlen(task->name) == ngx_min(name->len, sizeof(task->name) - 1)
+            && ngx_strncmp(task->name, name->data, ngx_strlen(task->name)) == 0)
         {
             return task;
         }
@@ -311,6 +309,6 @@ ngx_guildlog_task_t *
 ngx_guildlog_stats_task_at(ngx_guildlog_stats_t *stats, ngx_uint_t i)
 {
     return i < NGX_GUILDLOG_STATS_TASKS
-           && stats->shared->tasks[i].state == NGX_GUILDLOG_TASK_THERE
+           && stats->shared->tasks[i].state == STATS_TASK_THERE
            ? &stats->shared->tasks[i] : NULL;
 }

@@ -13,9 +13,9 @@
 #include "token/ngx_guildlog_token_keys.h"
 
 
-#define NGX_GUILDLOG_TOKEN_KEYS_FILE_MAX    65536
-#define NGX_GUILDLOG_TOKEN_KEYS_SECRET_MIN  32
-#define NGX_GUILDLOG_TOKEN_KEYS_RSA_MIN     2048
+#define TOKEN_KEYS_FILE_MAX    65536
+#define TOKEN_KEYS_SECRET_MIN  32
+#define TOKEN_KEYS_RSA_MIN     2048
 
 
 typedef struct {
@@ -23,48 +23,43 @@ typedef struct {
     jwt_alg_t                      alg;
     int                            type;    /* EVP_PKEY_*; NONE: a secret */
     int                            curve;
-} ngx_guildlog_token_keys_alg_t;
+} token_keys_alg_t;
 
 
 /* a file while it is read */
 
 typedef struct {
     ngx_conf_t                    *cf;
-    const ngx_guildlog_token_keys_alg_t  *alg;
+    const token_keys_alg_t        *alg;
     ngx_guildlog_token_key_t      *key;
     ngx_str_t                      text;
     ngx_uint_t                     access;
-} ngx_guildlog_token_keys_file_t;
+} token_keys_file_t;
 
 
 typedef struct {
     u_char                        *data;
     size_t                         size;
-} ngx_guildlog_token_keys_memory_t;
+} token_keys_memory_t;
 
 
-static char *ngx_guildlog_token_keys_option(ngx_conf_t *cf,
-    ngx_guildlog_token_keys_t *keys, ngx_guildlog_token_key_t *key,
-    ngx_str_t *arg);
-static char *ngx_guildlog_token_keys_load(ngx_guildlog_token_keys_file_t *f);
-static char *ngx_guildlog_token_keys_read(ngx_guildlog_token_keys_file_t *f);
-static char *ngx_guildlog_token_keys_secret(ngx_guildlog_token_keys_file_t *f);
-static char *ngx_guildlog_token_keys_public(ngx_guildlog_token_keys_file_t *f);
-static char *ngx_guildlog_token_keys_private(ngx_guildlog_token_keys_file_t *f);
-static char *ngx_guildlog_token_keys_derive(ngx_guildlog_token_keys_file_t *f,
-    EVP_PKEY *pkey);
-static char *ngx_guildlog_token_keys_fits(ngx_guildlog_token_keys_file_t *f,
-    EVP_PKEY *pkey);
-static char *ngx_guildlog_token_keys_closed(ngx_guildlog_token_keys_file_t *f);
-static int ngx_guildlog_token_keys_no_password(char *buf, int size, int rwflag,
-    void *data);
-static u_char *ngx_guildlog_token_keys_alloc(ngx_conf_t *cf, size_t size);
-static void ngx_guildlog_token_keys_wipe(void *data);
-static char *ngx_guildlog_token_keys_refuse(ngx_guildlog_token_keys_file_t *f,
-    const char *why);
+static char *token_keys_option(ngx_conf_t *cf, ngx_guildlog_token_keys_t *keys,
+    ngx_guildlog_token_key_t *key, ngx_str_t *arg);
+static char *token_keys_load(token_keys_file_t *f);
+static char *token_keys_read(token_keys_file_t *f);
+static char *token_keys_secret(token_keys_file_t *f);
+static char *token_keys_public(token_keys_file_t *f);
+static char *token_keys_private(token_keys_file_t *f);
+static char *token_keys_derive(token_keys_file_t *f, EVP_PKEY *pkey);
+static char *token_keys_fits(token_keys_file_t *f, EVP_PKEY *pkey);
+static char *token_keys_closed(token_keys_file_t *f);
+static int token_keys_no_password(char *buf, int size, int rwflag, void *data);
+static u_char *token_keys_alloc(ngx_conf_t *cf, size_t size);
+static void token_keys_wipe(void *data);
+static char *token_keys_refuse(token_keys_file_t *f, const char *why);
 
 
-static const ngx_guildlog_token_keys_alg_t  ngx_guildlog_token_keys_algs[] = {
+static const token_keys_alg_t  token_keys_algs[] = {
     { ngx_string("HS256"), JWT_ALG_HS256, EVP_PKEY_NONE, 0 },
     { ngx_string("HS384"), JWT_ALG_HS384, EVP_PKEY_NONE, 0 },
     { ngx_string("HS512"), JWT_ALG_HS512, EVP_PKEY_NONE, 0 },
@@ -82,15 +77,15 @@ char *
 ngx_guildlog_token_keys_add(ngx_conf_t *cf, ngx_guildlog_token_keys_t *keys,
     ngx_str_t *args, ngx_uint_t nargs)
 {
-    char                                 *rv;
-    ngx_uint_t                            i;
-    ngx_guildlog_token_key_t              key, *added;
-    const ngx_guildlog_token_keys_alg_t  *alg;
-    ngx_guildlog_token_keys_file_t        f;
+    char                     *rv;
+    ngx_uint_t                i;
+    token_keys_file_t         f;
+    const token_keys_alg_t   *alg;
+    ngx_guildlog_token_key_t  key, *added;
 
     static ngx_uint_t          generation;
 
-    for (alg = ngx_guildlog_token_keys_algs; alg->name.len; alg++) {
+    for (alg = token_keys_algs; alg->name.len; alg++) {
         if (alg->name.len == args[0].len
             && ngx_strncmp(alg->name.data, args[0].data, alg->name.len) == 0)
         {
@@ -115,19 +110,19 @@ ngx_guildlog_token_keys_add(ngx_conf_t *cf, ngx_guildlog_token_keys_t *keys,
     }
 
     for (i = 2; i < nargs; i++) {
-        rv = ngx_guildlog_token_keys_option(cf, keys, &key, &args[i]);
+        rv = token_keys_option(cf, keys, &key, &args[i]);
 
         if (rv != NGX_CONF_OK) {
             return rv;
         }
     }
 
-    ngx_memzero(&f, sizeof(ngx_guildlog_token_keys_file_t));
+    ngx_memzero(&f, sizeof(token_keys_file_t));
     f.cf = cf;
     f.alg = alg;
     f.key = &key;
 
-    rv = ngx_guildlog_token_keys_load(&f);
+    rv = token_keys_load(&f);
 
     ERR_clear_error();
 
@@ -156,7 +151,7 @@ ngx_guildlog_token_keys_add(ngx_conf_t *cf, ngx_guildlog_token_keys_t *keys,
 
 
 static char *
-ngx_guildlog_token_keys_option(ngx_conf_t *cf, ngx_guildlog_token_keys_t *keys,
+token_keys_option(ngx_conf_t *cf, ngx_guildlog_token_keys_t *keys,
     ngx_guildlog_token_key_t *key, ngx_str_t *arg)
 {
     size_t                     i;
@@ -220,43 +215,42 @@ ngx_guildlog_token_keys_option(ngx_conf_t *cf, ngx_guildlog_token_keys_t *keys,
 
 
 static char *
-ngx_guildlog_token_keys_load(ngx_guildlog_token_keys_file_t *f)
+token_keys_load(token_keys_file_t *f)
 {
     char        *rv;
     ngx_uint_t   pem;
 
-    rv = ngx_guildlog_token_keys_read(f);
+    rv = token_keys_read(f);
 
     if (rv != NGX_CONF_OK) {
         return rv;
     }
 
     if (f->access & S_IWOTH) {
-        return ngx_guildlog_token_keys_refuse(f, "is writable by everyone");
+        return token_keys_refuse(f, "is writable by everyone");
     }
 
     pem = (ngx_strnstr(f->text.data, "-----BEGIN ", f->text.len) != NULL);
 
     if (f->alg->type == EVP_PKEY_NONE) {
-        return pem ? ngx_guildlog_token_keys_refuse(f,
-                                                    "holds PEM, not a secret")
-                   : ngx_guildlog_token_keys_secret(f);
+        return pem ? token_keys_refuse(f, "holds PEM, not a secret")
+                   : token_keys_secret(f);
     }
 
     if (!pem) {
-        return ngx_guildlog_token_keys_refuse(f, "holds no PEM");
+        return token_keys_refuse(f, "holds no PEM");
     }
 
     if (ngx_strnstr(f->text.data, "PRIVATE KEY-----", f->text.len)) {
-        return ngx_guildlog_token_keys_private(f);
+        return token_keys_private(f);
     }
 
-    return ngx_guildlog_token_keys_public(f);
+    return token_keys_public(f);
 }
 
 
 static char *
-ngx_guildlog_token_keys_read(ngx_guildlog_token_keys_file_t *f)
+token_keys_read(token_keys_file_t *f)
 {
     size_t           size;
     ssize_t          n;
@@ -283,11 +277,11 @@ ngx_guildlog_token_keys_read(ngx_guildlog_token_keys_file_t *f)
     if (ngx_fd_info(fd, &fi) != NGX_FILE_ERROR) {
 
         if (!ngx_is_file(&fi) || ngx_file_size(&fi) == 0
-            || ngx_file_size(&fi) > NGX_GUILDLOG_TOKEN_KEYS_FILE_MAX)
+            || ngx_file_size(&fi) > TOKEN_KEYS_FILE_MAX)
         {
             (void) ngx_close_file(fd);
 
-            return ngx_guildlog_token_keys_refuse(f,
+            return token_keys_refuse(f,
                        ngx_is_file(&fi) ? "is empty or too large for a key"
                                         : "is not a regular file");
         }
@@ -295,7 +289,7 @@ ngx_guildlog_token_keys_read(ngx_guildlog_token_keys_file_t *f)
         f->access = ngx_file_access(&fi);
         size = ngx_file_size(&fi);
 
-        f->text.data = ngx_guildlog_token_keys_alloc(f->cf, size + 1);
+        f->text.data = token_keys_alloc(f->cf, size + 1);
         if (f->text.data == NULL) {
             (void) ngx_close_file(fd);
             return NGX_CONF_ERROR;
@@ -322,14 +316,14 @@ ngx_guildlog_token_keys_read(ngx_guildlog_token_keys_file_t *f)
 
 
 static char *
-ngx_guildlog_token_keys_secret(ngx_guildlog_token_keys_file_t *f)
+token_keys_secret(token_keys_file_t *f)
 {
     char       *rv;
     ngx_str_t  *text;
 
     text = &f->text;
 
-    rv = ngx_guildlog_token_keys_closed(f);
+    rv = token_keys_closed(f);
 
     if (rv != NGX_CONF_OK) {
         return rv;
@@ -347,10 +341,10 @@ ngx_guildlog_token_keys_secret(ngx_guildlog_token_keys_file_t *f)
         text->data[text->len] = '\0';
     }
 
-    if (text->len < NGX_GUILDLOG_TOKEN_KEYS_SECRET_MIN) {
-        return ngx_guildlog_token_keys_refuse(f,
+    if (text->len < TOKEN_KEYS_SECRET_MIN) {
+        return token_keys_refuse(f,
                    "holds a secret of less than "
-                   ngx_value(NGX_GUILDLOG_TOKEN_KEYS_SECRET_MIN) " bytes");
+                   ngx_value(TOKEN_KEYS_SECRET_MIN) " bytes");
     }
 
     f->key->material = *text;
@@ -364,15 +358,14 @@ ngx_guildlog_token_keys_secret(ngx_guildlog_token_keys_file_t *f)
 
 
 static char *
-ngx_guildlog_token_keys_public(ngx_guildlog_token_keys_file_t *f)
+token_keys_public(token_keys_file_t *f)
 {
     BIO       *bio;
     char      *rv;
     EVP_PKEY  *pkey;
 
     if (f->key->sign) {
-        return ngx_guildlog_token_keys_refuse(f,
-                   "holds no private key to sign with");
+        return token_keys_refuse(f, "holds no private key to sign with");
     }
 
     bio = BIO_new_mem_buf(f->text.data, f->text.len);
@@ -380,16 +373,14 @@ ngx_guildlog_token_keys_public(ngx_guildlog_token_keys_file_t *f)
         return NGX_CONF_ERROR;
     }
 
-    pkey = PEM_read_bio_PUBKEY(bio, NULL, ngx_guildlog_token_keys_no_password,
-                               NULL);
+    pkey = PEM_read_bio_PUBKEY(bio, NULL, token_keys_no_password, NULL);
     BIO_free(bio);
 
     if (pkey == NULL) {
-        return ngx_guildlog_token_keys_refuse(f,
-                                              "holds no readable public key");
+        return token_keys_refuse(f, "holds no readable public key");
     }
 
-    rv = ngx_guildlog_token_keys_fits(f, pkey);
+    rv = token_keys_fits(f, pkey);
     EVP_PKEY_free(pkey);
 
     f->key->material = f->text;
@@ -399,13 +390,13 @@ ngx_guildlog_token_keys_public(ngx_guildlog_token_keys_file_t *f)
 
 
 static char *
-ngx_guildlog_token_keys_private(ngx_guildlog_token_keys_file_t *f)
+token_keys_private(token_keys_file_t *f)
 {
     BIO       *bio;
     char      *rv;
     EVP_PKEY  *pkey;
 
-    rv = ngx_guildlog_token_keys_closed(f);
+    rv = token_keys_closed(f);
 
     if (rv != NGX_CONF_OK) {
         return rv;
@@ -416,19 +407,18 @@ ngx_guildlog_token_keys_private(ngx_guildlog_token_keys_file_t *f)
         return NGX_CONF_ERROR;
     }
 
-    pkey = PEM_read_bio_PrivateKey(bio, NULL,
-                                   ngx_guildlog_token_keys_no_password, NULL);
+    pkey = PEM_read_bio_PrivateKey(bio, NULL, token_keys_no_password, NULL);
     BIO_free(bio);
 
     if (pkey == NULL) {
-        return ngx_guildlog_token_keys_refuse(f,
+        return token_keys_refuse(f,
                    "holds no readable private key, or an encrypted one");
     }
 
-    rv = ngx_guildlog_token_keys_fits(f, pkey);
+    rv = token_keys_fits(f, pkey);
 
     if (rv == NGX_CONF_OK) {
-        rv = ngx_guildlog_token_keys_derive(f, pkey);
+        rv = token_keys_derive(f, pkey);
     }
 
     EVP_PKEY_free(pkey);
@@ -444,8 +434,7 @@ ngx_guildlog_token_keys_private(ngx_guildlog_token_keys_file_t *f)
 /* the public half: libjwt verifies with nothing else */
 
 static char *
-ngx_guildlog_token_keys_derive(ngx_guildlog_token_keys_file_t *f,
-    EVP_PKEY *pkey)
+token_keys_derive(token_keys_file_t *f, EVP_PKEY *pkey)
 {
     BIO   *bio;
     char  *pem, *rv;
@@ -478,22 +467,21 @@ ngx_guildlog_token_keys_derive(ngx_guildlog_token_keys_file_t *f,
 
 
 static char *
-ngx_guildlog_token_keys_fits(ngx_guildlog_token_keys_file_t *f, EVP_PKEY *pkey)
+token_keys_fits(token_keys_file_t *f, EVP_PKEY *pkey)
 {
     size_t  len;
     char    group[80];
 
     if (EVP_PKEY_base_id(pkey) != f->alg->type) {
-        return ngx_guildlog_token_keys_refuse(f,
-                                  "holds a key of another type of algorithm");
+        return token_keys_refuse(f, "holds a key of another type of algorithm");
     }
 
     if (f->alg->type == EVP_PKEY_RSA) {
 
-        if (EVP_PKEY_bits(pkey) < NGX_GUILDLOG_TOKEN_KEYS_RSA_MIN) {
-            return ngx_guildlog_token_keys_refuse(f,
+        if (EVP_PKEY_bits(pkey) < TOKEN_KEYS_RSA_MIN) {
+            return token_keys_refuse(f,
                        "holds an RSA key of less than "
-                       ngx_value(NGX_GUILDLOG_TOKEN_KEYS_RSA_MIN) " bits");
+                       ngx_value(TOKEN_KEYS_RSA_MIN) " bits");
         }
 
         return NGX_CONF_OK;
@@ -502,8 +490,7 @@ ngx_guildlog_token_keys_fits(ngx_guildlog_token_keys_file_t *f, EVP_PKEY *pkey)
     if (EVP_PKEY_get_group_name(pkey, group, sizeof(group), &len) != 1
         || OBJ_txt2nid(group) != f->alg->curve)
     {
-        return ngx_guildlog_token_keys_refuse(f,
-                                              "holds a key on another curve");
+        return token_keys_refuse(f, "holds a key on another curve");
     }
 
     return NGX_CONF_OK;
@@ -513,10 +500,10 @@ ngx_guildlog_token_keys_fits(ngx_guildlog_token_keys_file_t *f, EVP_PKEY *pkey)
 /* of what can make tokens, nobody else may know */
 
 static char *
-ngx_guildlog_token_keys_closed(ngx_guildlog_token_keys_file_t *f)
+token_keys_closed(token_keys_file_t *f)
 {
     if (f->access & S_IROTH) {
-        return ngx_guildlog_token_keys_refuse(f,
+        return token_keys_refuse(f,
                                  "is readable by everyone, but must be secret");
     }
 
@@ -527,20 +514,19 @@ ngx_guildlog_token_keys_closed(ngx_guildlog_token_keys_file_t *f)
 /* instead of asking at the terminal */
 
 static int
-ngx_guildlog_token_keys_no_password(char *buf, int size, int rwflag, void *data)
+token_keys_no_password(char *buf, int size, int rwflag, void *data)
 {
     return -1;
 }
 
 
 static u_char *
-ngx_guildlog_token_keys_alloc(ngx_conf_t *cf, size_t size)
+token_keys_alloc(ngx_conf_t *cf, size_t size)
 {
-    ngx_pool_cleanup_t                *cln;
-    ngx_guildlog_token_keys_memory_t  *memory;
+    ngx_pool_cleanup_t   *cln;
+    token_keys_memory_t  *memory;
 
-    cln = ngx_pool_cleanup_add(cf->pool,
-                               sizeof(ngx_guildlog_token_keys_memory_t));
+    cln = ngx_pool_cleanup_add(cf->pool, sizeof(token_keys_memory_t));
     if (cln == NULL) {
         return NULL;
     }
@@ -554,24 +540,23 @@ ngx_guildlog_token_keys_alloc(ngx_conf_t *cf, size_t size)
         return NULL;
     }
 
-    cln->handler = ngx_guildlog_token_keys_wipe;
+    cln->handler = token_keys_wipe;
 
     return memory->data;
 }
 
 
 static void
-ngx_guildlog_token_keys_wipe(void *data)
+token_keys_wipe(void *data)
 {
-    ngx_guildlog_token_keys_memory_t  *memory = data;
+    token_keys_memory_t  *memory = data;
 
     ngx_explicit_memzero(memory->data, memory->size);
 }
 
 
 static char *
-ngx_guildlog_token_keys_refuse(ngx_guildlog_token_keys_file_t *f,
-    const char *why)
+token_keys_refuse(token_keys_file_t *f, const char *why)
 {
     ngx_conf_log_error(NGX_LOG_EMERG, f->cf, 0, "key file \"%V\" %s",
                        &f->key->file, why);

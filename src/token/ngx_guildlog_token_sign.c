@@ -13,17 +13,15 @@
 #include "token/ngx_guildlog_token_verify.h"
 
 
-static ngx_int_t ngx_guildlog_token_sign_input(
-    const ngx_guildlog_token_key_t *key, const ngx_str_t *issuer,
-    const ngx_guildlog_token_t *token, ngx_pool_t *pool, ngx_str_t *input);
-static void ngx_guildlog_token_sign_claim(ngx_guildlog_json_t *w,
-    const char *name, const ngx_str_t *value);
-static ngx_int_t ngx_guildlog_token_sign_bytes(
-    const ngx_guildlog_token_key_t *key, const ngx_str_t *input,
-    ngx_pool_t *pool, ngx_str_t *signature);
-static EVP_PKEY *ngx_guildlog_token_sign_pkey(
-    const ngx_guildlog_token_key_t *key);
-static ngx_int_t ngx_guildlog_token_sign_raw(ngx_pool_t *pool, size_t width,
+static ngx_int_t token_sign_input(const ngx_guildlog_token_key_t *key,
+    const ngx_str_t *issuer, const ngx_guildlog_token_t *token,
+    ngx_pool_t *pool, ngx_str_t *input);
+static void token_sign_claim(ngx_guildlog_json_t *w, const char *name,
+    const ngx_str_t *value);
+static ngx_int_t token_sign_bytes(const ngx_guildlog_token_key_t *key,
+    const ngx_str_t *input, ngx_pool_t *pool, ngx_str_t *signature);
+static EVP_PKEY *token_sign_pkey(const ngx_guildlog_token_key_t *key);
+static ngx_int_t token_sign_raw(ngx_pool_t *pool, size_t width,
     ngx_str_t *signature);
 
 
@@ -33,7 +31,7 @@ static const struct {
     const char                    *bits;
     const EVP_MD                *(*digest)(void);
     size_t                         width;  /* of half an ES signature */
-} ngx_guildlog_token_sign_digests[] = {
+} token_sign_digests[] = {
     { "256", EVP_sha256, 32 },
     { "384", EVP_sha384, 48 },
     { "512", EVP_sha512, 66 },
@@ -55,10 +53,8 @@ ngx_guildlog_token_sign(const ngx_guildlog_token_keys_t *keys,
         return NGX_DECLINED;
     }
 
-    if (ngx_guildlog_token_sign_input(key, issuer, token, pool,
-                                      &input) != NGX_OK
-        || ngx_guildlog_token_sign_bytes(key, &input, pool,
-                                         &signature) != NGX_OK)
+    if (token_sign_input(key, issuer, token, pool, &input) != NGX_OK
+        || token_sign_bytes(key, &input, pool, &signature) != NGX_OK)
     {
         return NGX_ERROR;
     }
@@ -108,9 +104,8 @@ ngx_guildlog_token_sign_key(const ngx_guildlog_token_keys_t *keys)
 /* header and claims, as they are signed */
 
 static ngx_int_t
-ngx_guildlog_token_sign_input(const ngx_guildlog_token_key_t *key,
-    const ngx_str_t *issuer, const ngx_guildlog_token_t *token,
-    ngx_pool_t *pool, ngx_str_t *input)
+token_sign_input(const ngx_guildlog_token_key_t *key, const ngx_str_t *issuer,
+    const ngx_guildlog_token_t *token, ngx_pool_t *pool, ngx_str_t *input)
 {
     ngx_str_t            part[2], encoded;
     ngx_uint_t           i;
@@ -125,24 +120,24 @@ ngx_guildlog_token_sign_input(const ngx_guildlog_token_key_t *key,
 
     ngx_guildlog_json_init(&w[0], pool, 128);
     ngx_guildlog_json_begin(&w[0], '{');
-    ngx_guildlog_token_sign_claim(&w[0], "alg", &key->alg);
+    token_sign_claim(&w[0], "alg", &key->alg);
 
     if (key->kid.len) {
-        ngx_guildlog_token_sign_claim(&w[0], "kid", &key->kid);
+        token_sign_claim(&w[0], "kid", &key->kid);
     }
 
-    ngx_guildlog_token_sign_claim(&w[0], "typ", &jwt);
+    token_sign_claim(&w[0], "typ", &jwt);
     ngx_guildlog_json_end(&w[0]);
 
     ngx_guildlog_json_init(&w[1], pool, 256);
     ngx_guildlog_json_begin(&w[1], '{');
-    ngx_guildlog_token_sign_claim(&w[1], "iss", issuer);
-    ngx_guildlog_token_sign_claim(&w[1], "sub", &token->guild);
-    ngx_guildlog_token_sign_claim(&w[1], "jti", &token->jti);
-    ngx_guildlog_token_sign_claim(&w[1], "bot", &bots[token->bot]);
-    ngx_guildlog_token_sign_claim(&w[1], "kind",
-                                  token->kind == NGX_GUILDLOG_ADMIN ? &admin
-                                                              : &basic);
+    token_sign_claim(&w[1], "iss", issuer);
+    token_sign_claim(&w[1], "sub", &token->guild);
+    token_sign_claim(&w[1], "jti", &token->jti);
+    token_sign_claim(&w[1], "bot", &bots[token->bot]);
+    token_sign_claim(&w[1], "kind",
+                     token->kind == NGX_GUILDLOG_ADMIN ? &admin
+                                                 : &basic);
     ngx_guildlog_json_key(&w[1], "iat");
     ngx_guildlog_json_number(&w[1], token->iat);
     ngx_guildlog_json_key(&w[1], "exp");
@@ -181,7 +176,7 @@ ngx_guildlog_token_sign_input(const ngx_guildlog_token_key_t *key,
 
 
 static void
-ngx_guildlog_token_sign_claim(ngx_guildlog_json_t *w, const char *name,
+token_sign_claim(ngx_guildlog_json_t *w, const char *name,
     const ngx_str_t *value)
 {
     ngx_guildlog_json_key(w, name);
@@ -190,34 +185,32 @@ ngx_guildlog_token_sign_claim(ngx_guildlog_json_t *w, const char *name,
 
 
 static ngx_int_t
-ngx_guildlog_token_sign_bytes(const ngx_guildlog_token_key_t *key,
-    const ngx_str_t *input, ngx_pool_t *pool, ngx_str_t *signature)
+token_sign_bytes(const ngx_guildlog_token_key_t *key, const ngx_str_t *input,
+    ngx_pool_t *pool, ngx_str_t *signature)
 {
     ngx_int_t     rc;
     EVP_PKEY     *pkey;
     ngx_uint_t    i;
     EVP_MD_CTX   *ctx;
 
-    for (i = 0; ngx_guildlog_token_sign_digests[i].bits; i++) {
-        if (ngx_strncmp(key->alg.data + 2,
-                        ngx_guildlog_token_sign_digests[i].bits, 3) == 0)
+    for (i = 0; token_sign_digests[i].bits; i++) {
+        if (ngx_strncmp(key->alg.data + 2, token_sign_digests[i].bits, 3) == 0)
         {
             break;
         }
     }
 
-    if (ngx_guildlog_token_sign_digests[i].bits == NULL) {
+    if (token_sign_digests[i].bits == NULL) {
         return NGX_ERROR;
     }
 
     rc = NGX_ERROR;
-    pkey = ngx_guildlog_token_sign_pkey(key);
+    pkey = token_sign_pkey(key);
     ctx = EVP_MD_CTX_new();
 
     if (pkey && ctx
-        && EVP_DigestSignInit(ctx, NULL,
-                              ngx_guildlog_token_sign_digests[i].digest(),
-                              NULL, pkey) == 1
+        && EVP_DigestSignInit(ctx, NULL, token_sign_digests[i].digest(), NULL,
+                              pkey) == 1
         && EVP_DigestSign(ctx, NULL, &signature->len, input->data,
                           input->len) == 1)
     {
@@ -232,8 +225,7 @@ ngx_guildlog_token_sign_bytes(const ngx_guildlog_token_key_t *key,
     }
 
     if (rc == NGX_OK && key->alg.data[0] == 'E') {
-        rc = ngx_guildlog_token_sign_raw(pool,
-                 ngx_guildlog_token_sign_digests[i].width, signature);
+        rc = token_sign_raw(pool, token_sign_digests[i].width, signature);
     }
 
     EVP_MD_CTX_free(ctx);
@@ -248,7 +240,7 @@ ngx_guildlog_token_sign_bytes(const ngx_guildlog_token_key_t *key,
 
 
 static EVP_PKEY *
-ngx_guildlog_token_sign_pkey(const ngx_guildlog_token_key_t *key)
+token_sign_pkey(const ngx_guildlog_token_key_t *key)
 {
     BIO       *bio;
     EVP_PKEY  *pkey;
@@ -275,8 +267,7 @@ ngx_guildlog_token_sign_pkey(const ngx_guildlog_token_key_t *key)
 /* a token has the two numbers of an ES signature bare, each of the width */
 
 static ngx_int_t
-ngx_guildlog_token_sign_raw(ngx_pool_t *pool, size_t width,
-    ngx_str_t *signature)
+token_sign_raw(ngx_pool_t *pool, size_t width, ngx_str_t *signature)
 {
     u_char        *raw;
     ngx_int_t      rc;

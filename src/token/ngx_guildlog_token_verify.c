@@ -12,14 +12,14 @@
 #include "api/ngx_guildlog_value.h"
 
 
-#define NGX_GUILDLOG_TOKEN_TEXT_MAX    8192
+#define TOKEN_VERIFY_TEXT_MAX    8192
 
 /* how far the clock of who made a token may be ahead of ours */
-#define NGX_GUILDLOG_TOKEN_LEEWAY_S    30
+#define TOKEN_VERIFY_LEEWAY_S    30
 
-#define NGX_GUILDLOG_TOKEN_CACHED_MAX  2048
+#define TOKEN_VERIFY_CACHED_MAX  2048
 
-#define NGX_GUILDLOG_TOKEN_POOL_SIZE   4096
+#define TOKEN_VERIFY_POOL_SIZE   4096
 
 
 /* what does not change with time; the times are compared at each use */
@@ -30,7 +30,7 @@ typedef struct {
     int64_t                        nbf;
     int64_t                        iat;
     ngx_guildlog_token_t           token;
-} ngx_guildlog_token_verdict_t;
+} token_verify_verdict_t;
 
 
 typedef struct {
@@ -40,44 +40,36 @@ typedef struct {
     u_char                        *text;     /* NUL-terminated */
     json_t                        *header;
     json_t                        *payload;
-    ngx_guildlog_token_verdict_t  *verdict;
+    token_verify_verdict_t        *verdict;
     ngx_uint_t                     no_memory;
-} ngx_guildlog_token_verify_t;
+} token_verify_t;
 
 
-static ngx_int_t ngx_guildlog_token_verify_shape(const ngx_str_t *text);
-static ngx_int_t ngx_guildlog_token_verify_text(
-    ngx_guildlog_token_verdict_t *verdict,
+static ngx_int_t token_verify_shape(const ngx_str_t *text);
+static ngx_int_t token_verify_text(token_verify_verdict_t *verdict,
     const ngx_guildlog_token_keys_t *keys, const ngx_str_t *issuer,
     const ngx_str_t *text, ngx_log_t *log);
-static ngx_guildlog_auth_e ngx_guildlog_token_verify_parts(
-    ngx_guildlog_token_verify_t *t, const ngx_str_t *text);
-static json_t *ngx_guildlog_token_verify_segment(
-    ngx_guildlog_token_verify_t *t, u_char *p, u_char *last);
-static ngx_guildlog_auth_e ngx_guildlog_token_verify_header(
-    ngx_guildlog_token_verify_t *t);
-static ngx_guildlog_auth_e ngx_guildlog_token_verify_signature(
-    ngx_guildlog_token_verify_t *t);
-static ngx_guildlog_auth_e ngx_guildlog_token_verify_signed_by(
-    ngx_guildlog_token_verify_t *t, const ngx_guildlog_token_key_t *key);
-static ngx_guildlog_auth_e ngx_guildlog_token_verify_claims(
-    ngx_guildlog_token_verify_t *t);
-static ngx_int_t ngx_guildlog_token_verify_whose(json_t *payload,
+static ngx_guildlog_auth_e token_verify_parts(token_verify_t *t,
+    const ngx_str_t *text);
+static json_t *token_verify_segment(token_verify_t *t, u_char *p, u_char *last);
+static ngx_guildlog_auth_e token_verify_header(token_verify_t *t);
+static ngx_guildlog_auth_e token_verify_signature(token_verify_t *t);
+static ngx_guildlog_auth_e token_verify_signed_by(token_verify_t *t,
+    const ngx_guildlog_token_key_t *key);
+static ngx_guildlog_auth_e token_verify_claims(token_verify_t *t);
+static ngx_int_t token_verify_whose(json_t *payload,
     ngx_guildlog_token_t *token);
-static ngx_int_t ngx_guildlog_token_verify_rights(json_t *payload,
+static ngx_int_t token_verify_rights(json_t *payload,
     ngx_guildlog_token_t *token);
-static ngx_int_t ngx_guildlog_token_verify_jti(const u_char *p, size_t len);
-static ngx_uint_t ngx_guildlog_token_verify_is_letter(u_char ch);
-static ngx_int_t ngx_guildlog_token_verify_seconds(json_t *value,
-    int64_t *seconds);
-static ngx_uint_t ngx_guildlog_token_verify_is(json_t *value, const void *data,
-    size_t len);
-static ngx_guildlog_auth_e ngx_guildlog_token_verify_use(
-    const ngx_guildlog_token_verdict_t *verdict, time_t now,
+static ngx_int_t token_verify_jti(const u_char *p, size_t len);
+static ngx_uint_t token_verify_is_letter(u_char ch);
+static ngx_int_t token_verify_seconds(json_t *value, int64_t *seconds);
+static ngx_uint_t token_verify_is(json_t *value, const void *data, size_t len);
+static ngx_guildlog_auth_e token_verify_use(
+    const token_verify_verdict_t *verdict, time_t now,
     ngx_guildlog_token_t *token);
-static char *ngx_guildlog_token_verify_cstr(ngx_pool_t *pool,
-    const ngx_str_t *s);
-static size_t ngx_guildlog_token_verify_cache_key(u_char *key,
+static char *token_verify_cstr(ngx_pool_t *pool, const ngx_str_t *s);
+static size_t token_verify_cache_key(u_char *key,
     const ngx_guildlog_token_keys_t *keys, const ngx_str_t *issuer,
     const ngx_str_t *text);
 
@@ -88,27 +80,27 @@ ngx_guildlog_token_verify(ngx_guildlog_cache_t *cache,
     const ngx_str_t *text, time_t now, ngx_guildlog_token_t *token,
     ngx_log_t *log)
 {
-    ngx_int_t                     rc;
-    ngx_str_t                     key;
-    ngx_guildlog_token_verdict_t  verdict, *known;
-    u_char                        buf[NGX_GUILDLOG_TOKEN_CACHED_MAX];
+    u_char                  buf[TOKEN_VERIFY_CACHED_MAX];
+    ngx_int_t               rc;
+    ngx_str_t               key;
+    token_verify_verdict_t  verdict, *known;
 
     key.len = 0;
 
     if (cache && keys) {
         key.data = buf;
-        key.len = ngx_guildlog_token_verify_cache_key(buf, keys, issuer, text);
+        key.len = token_verify_cache_key(buf, keys, issuer, text);
     }
 
     if (key.len) {
         known = ngx_guildlog_cache_find(cache, &key);
 
         if (known) {
-            return ngx_guildlog_token_verify_use(known, now, token);
+            return token_verify_use(known, now, token);
         }
     }
 
-    if (ngx_guildlog_token_verify_shape(text) != NGX_OK) {
+    if (token_verify_shape(text) != NGX_OK) {
         return NGX_GUILDLOG_AUTH_MALFORMED;
     }
 
@@ -116,7 +108,7 @@ ngx_guildlog_token_verify(ngx_guildlog_cache_t *cache,
         return NGX_GUILDLOG_AUTH_KEY;
     }
 
-    rc = ngx_guildlog_token_verify_text(&verdict, keys, issuer, text, log);
+    rc = token_verify_text(&verdict, keys, issuer, text, log);
 
     if (rc != NGX_OK) {
         return NGX_GUILDLOG_AUTH_UNVERIFIED;
@@ -126,7 +118,7 @@ ngx_guildlog_token_verify(ngx_guildlog_cache_t *cache,
         ngx_guildlog_cache_store(cache, &key, &verdict);
     }
 
-    return ngx_guildlog_token_verify_use(&verdict, now, token);
+    return token_verify_use(&verdict, now, token);
 }
 
 
@@ -136,13 +128,13 @@ ngx_guildlog_token_verify(ngx_guildlog_cache_t *cache,
  */
 
 static ngx_int_t
-ngx_guildlog_token_verify_shape(const ngx_str_t *text)
+token_verify_shape(const ngx_str_t *text)
 {
     size_t      i, len;
     u_char      ch;
     ngx_uint_t  dots;
 
-    if (text->len > NGX_GUILDLOG_TOKEN_TEXT_MAX) {
+    if (text->len > TOKEN_VERIFY_TEXT_MAX) {
         return NGX_DECLINED;
     }
 
@@ -162,7 +154,7 @@ ngx_guildlog_token_verify_shape(const ngx_str_t *text)
             continue;
         }
 
-        if (!ngx_guildlog_token_verify_is_letter(ch)) {
+        if (!token_verify_is_letter(ch)) {
             return NGX_DECLINED;
         }
 
@@ -176,16 +168,16 @@ ngx_guildlog_token_verify_shape(const ngx_str_t *text)
 /* NGX_ERROR: no memory, there is no verdict */
 
 static ngx_int_t
-ngx_guildlog_token_verify_text(ngx_guildlog_token_verdict_t *verdict,
+token_verify_text(token_verify_verdict_t *verdict,
     const ngx_guildlog_token_keys_t *keys, const ngx_str_t *issuer,
     const ngx_str_t *text, ngx_log_t *log)
 {
-    ngx_guildlog_token_verify_t  t;
+    token_verify_t  t;
 
-    ngx_memzero(verdict, sizeof(ngx_guildlog_token_verdict_t));
-    ngx_memzero(&t, sizeof(ngx_guildlog_token_verify_t));
+    ngx_memzero(verdict, sizeof(token_verify_verdict_t));
+    ngx_memzero(&t, sizeof(token_verify_t));
 
-    t.pool = ngx_create_pool(NGX_GUILDLOG_TOKEN_POOL_SIZE, log);
+    t.pool = ngx_create_pool(TOKEN_VERIFY_POOL_SIZE, log);
     if (t.pool == NULL) {
         return NGX_ERROR;
     }
@@ -194,7 +186,7 @@ ngx_guildlog_token_verify_text(ngx_guildlog_token_verdict_t *verdict,
     t.issuer = issuer;
     t.verdict = verdict;
 
-    verdict->cause = ngx_guildlog_token_verify_parts(&t, text);
+    verdict->cause = token_verify_parts(&t, text);
 
     ngx_destroy_pool(t.pool);
 
@@ -203,13 +195,12 @@ ngx_guildlog_token_verify_text(ngx_guildlog_token_verdict_t *verdict,
 
 
 static ngx_guildlog_auth_e
-ngx_guildlog_token_verify_parts(ngx_guildlog_token_verify_t *t,
-    const ngx_str_t *text)
+token_verify_parts(token_verify_t *t, const ngx_str_t *text)
 {
     u_char               *payload, *signature, *last;
     ngx_guildlog_auth_e   cause;
 
-    t->text = (u_char *) ngx_guildlog_token_verify_cstr(t->pool, text);
+    t->text = (u_char *) token_verify_cstr(t->pool, text);
 
     if (t->text == NULL) {
         t->no_memory = 1;
@@ -220,21 +211,21 @@ ngx_guildlog_token_verify_parts(ngx_guildlog_token_verify_t *t,
     payload = ngx_strlchr(t->text, last, '.') + 1;
     signature = ngx_strlchr(payload, last, '.') + 1;
 
-    t->header = ngx_guildlog_token_verify_segment(t, t->text, payload - 1);
-    t->payload = ngx_guildlog_token_verify_segment(t, payload, signature - 1);
+    t->header = token_verify_segment(t, t->text, payload - 1);
+    t->payload = token_verify_segment(t, payload, signature - 1);
 
     if (t->header == NULL || t->payload == NULL) {
         return NGX_GUILDLOG_AUTH_MALFORMED;
     }
 
-    cause = ngx_guildlog_token_verify_header(t);
+    cause = token_verify_header(t);
 
     if (cause == NGX_GUILDLOG_AUTH_OK) {
-        cause = ngx_guildlog_token_verify_signature(t);
+        cause = token_verify_signature(t);
     }
 
     if (cause == NGX_GUILDLOG_AUTH_OK) {
-        cause = ngx_guildlog_token_verify_claims(t);
+        cause = token_verify_claims(t);
     }
 
     return cause;
@@ -242,8 +233,7 @@ ngx_guildlog_token_verify_parts(ngx_guildlog_token_verify_t *t,
 
 
 static json_t *
-ngx_guildlog_token_verify_segment(ngx_guildlog_token_verify_t *t, u_char *p,
-    u_char *last)
+token_verify_segment(token_verify_t *t, u_char *p, u_char *last)
 {
     json_t     *json;
     ngx_str_t   src, text, error;
@@ -273,7 +263,7 @@ ngx_guildlog_token_verify_segment(ngx_guildlog_token_verify_t *t, u_char *p,
 
 
 static ngx_guildlog_auth_e
-ngx_guildlog_token_verify_header(ngx_guildlog_token_verify_t *t)
+token_verify_header(token_verify_t *t)
 {
     json_t  *typ, *kid;
 
@@ -311,7 +301,7 @@ ngx_guildlog_token_verify_header(ngx_guildlog_token_verify_t *t)
  */
 
 static ngx_guildlog_auth_e
-ngx_guildlog_token_verify_signature(ngx_guildlog_token_verify_t *t)
+token_verify_signature(token_verify_t *t)
 {
     json_t                    *alg, *kid;
     ngx_uint_t                 i, serve, anonymous;
@@ -325,8 +315,7 @@ ngx_guildlog_token_verify_signature(ngx_guildlog_token_verify_t *t)
     anonymous = 0;
 
     for (i = 0; i < t->keys->list.nelts; i++) {
-        if (ngx_guildlog_token_verify_is(alg, key[i].alg.data,
-                                         key[i].alg.len)) {
+        if (token_verify_is(alg, key[i].alg.data, key[i].alg.len)) {
             serve++;
             anonymous += (key[i].kid.len == 0);
         }
@@ -339,21 +328,18 @@ ngx_guildlog_token_verify_signature(ngx_guildlog_token_verify_t *t)
     for (i = 0; i < t->keys->list.nelts; i++) {
 
         if (kid) {
-            if (ngx_guildlog_token_verify_is(kid, key[i].kid.data,
-                                             key[i].kid.len))
-            {
-                return ngx_guildlog_token_verify_is(alg, key[i].alg.data,
-                                                    key[i].alg.len)
-                       ? ngx_guildlog_token_verify_signed_by(t, &key[i])
+            if (token_verify_is(kid, key[i].kid.data, key[i].kid.len)) {
+                return token_verify_is(alg, key[i].alg.data, key[i].alg.len)
+                       ? token_verify_signed_by(t, &key[i])
                        : NGX_GUILDLOG_AUTH_ALGORITHM;
             }
 
             continue;
         }
 
-        if (ngx_guildlog_token_verify_is(alg, key[i].alg.data, key[i].alg.len)
+        if (token_verify_is(alg, key[i].alg.data, key[i].alg.len)
             && (anonymous == 0 || key[i].kid.len == 0)
-            && ngx_guildlog_token_verify_signed_by(t, &key[i])
+            && token_verify_signed_by(t, &key[i])
                == NGX_GUILDLOG_AUTH_OK)
         {
             return NGX_GUILDLOG_AUTH_OK;
@@ -365,8 +351,7 @@ ngx_guildlog_token_verify_signature(ngx_guildlog_token_verify_t *t)
 
 
 static ngx_guildlog_auth_e
-ngx_guildlog_token_verify_signed_by(ngx_guildlog_token_verify_t *t,
-    const ngx_guildlog_token_key_t *key)
+token_verify_signed_by(token_verify_t *t, const ngx_guildlog_token_key_t *key)
 {
     int                   rc;
     jwt_t                *jwt;
@@ -411,29 +396,29 @@ ngx_guildlog_token_verify_signed_by(ngx_guildlog_token_verify_t *t,
 
 
 static ngx_guildlog_auth_e
-ngx_guildlog_token_verify_claims(ngx_guildlog_token_verify_t *t)
+token_verify_claims(token_verify_t *t)
 {
-    json_t                        *value;
-    ngx_guildlog_token_t          *token;
-    ngx_guildlog_token_verdict_t  *verdict;
+    json_t                  *value;
+    ngx_guildlog_token_t    *token;
+    token_verify_verdict_t  *verdict;
 
     verdict = t->verdict;
     token = &verdict->token;
 
     value = json_object_get(t->payload, "iss");
 
-    if (!ngx_guildlog_token_verify_is(value, t->issuer->data, t->issuer->len)) {
+    if (!token_verify_is(value, t->issuer->data, t->issuer->len)) {
         return NGX_GUILDLOG_AUTH_ISSUER;
     }
 
     value = json_object_get(t->payload, "exp");
 
     if (value == NULL
-        || ngx_guildlog_token_verify_seconds(value, &verdict->exp) != NGX_OK
-        || ngx_guildlog_token_verify_seconds(json_object_get(t->payload, "nbf"),
-                                             &verdict->nbf) != NGX_OK
-        || ngx_guildlog_token_verify_seconds(json_object_get(t->payload, "iat"),
-                                             &verdict->iat) != NGX_OK)
+        || token_verify_seconds(value, &verdict->exp) != NGX_OK
+        || token_verify_seconds(json_object_get(t->payload, "nbf"),
+                                &verdict->nbf) != NGX_OK
+        || token_verify_seconds(json_object_get(t->payload, "iat"),
+                                &verdict->iat) != NGX_OK)
     {
         return NGX_GUILDLOG_AUTH_CLAIMS;
     }
@@ -441,8 +426,8 @@ ngx_guildlog_token_verify_claims(ngx_guildlog_token_verify_t *t)
     token->exp = verdict->exp;
     token->iat = verdict->iat;
 
-    if (ngx_guildlog_token_verify_whose(t->payload, token) != NGX_OK
-        || ngx_guildlog_token_verify_rights(t->payload, token) != NGX_OK)
+    if (token_verify_whose(t->payload, token) != NGX_OK
+        || token_verify_rights(t->payload, token) != NGX_OK)
     {
         return NGX_GUILDLOG_AUTH_CLAIMS;
     }
@@ -452,7 +437,7 @@ ngx_guildlog_token_verify_claims(ngx_guildlog_token_verify_t *t)
 
 
 static ngx_int_t
-ngx_guildlog_token_verify_whose(json_t *payload, ngx_guildlog_token_t *token)
+token_verify_whose(json_t *payload, ngx_guildlog_token_t *token)
 {
     ngx_str_t  sub, jti;
 
@@ -461,7 +446,7 @@ ngx_guildlog_token_verify_whose(json_t *payload, ngx_guildlog_token_t *token)
 
     if (ngx_guildlog_value_id(sub.data, sub.len, NGX_GUILDLOG_VALUE_GUILD)
         != NGX_OK
-        || ngx_guildlog_token_verify_jti(jti.data, jti.len) != NGX_OK)
+        || token_verify_jti(jti.data, jti.len) != NGX_OK)
     {
         return NGX_DECLINED;
     }
@@ -477,16 +462,16 @@ ngx_guildlog_token_verify_whose(json_t *payload, ngx_guildlog_token_t *token)
 
 
 static ngx_int_t
-ngx_guildlog_token_verify_rights(json_t *payload, ngx_guildlog_token_t *token)
+token_verify_rights(json_t *payload, ngx_guildlog_token_t *token)
 {
     json_t  *value;
 
     value = json_object_get(payload, "bot");
 
-    if (value == NULL || ngx_guildlog_token_verify_is(value, "main", 4)) {
+    if (value == NULL || token_verify_is(value, "main", 4)) {
         token->bot = NGX_GUILDLOG_BOT_MAIN;
 
-    } else if (ngx_guildlog_token_verify_is(value, "pro", 3)) {
+    } else if (token_verify_is(value, "pro", 3)) {
         token->bot = NGX_GUILDLOG_BOT_PRO;
 
     } else {
@@ -495,10 +480,10 @@ ngx_guildlog_token_verify_rights(json_t *payload, ngx_guildlog_token_t *token)
 
     value = json_object_get(payload, "kind");
 
-    if (ngx_guildlog_token_verify_is(value, "admin", 5)) {
+    if (token_verify_is(value, "admin", 5)) {
         token->kind = NGX_GUILDLOG_ADMIN;
 
-    } else if (ngx_guildlog_token_verify_is(value, "basic", 5)) {
+    } else if (token_verify_is(value, "basic", 5)) {
         token->kind = NGX_GUILDLOG_BASIC;
 
     } else {
@@ -510,7 +495,7 @@ ngx_guildlog_token_verify_rights(json_t *payload, ngx_guildlog_token_t *token)
 
 
 static ngx_int_t
-ngx_guildlog_token_verify_jti(const u_char *p, size_t len)
+token_verify_jti(const u_char *p, size_t len)
 {
     size_t  i;
 
@@ -519,7 +504,7 @@ ngx_guildlog_token_verify_jti(const u_char *p, size_t len)
     }
 
     for (i = 0; i < len; i++) {
-        if (!ngx_guildlog_token_verify_is_letter(p[i])) {
+        if (!token_verify_is_letter(p[i])) {
             return NGX_DECLINED;
         }
     }
@@ -531,7 +516,7 @@ ngx_guildlog_token_verify_jti(const u_char *p, size_t len)
 /* a character of base64url, or of the id of a token */
 
 static ngx_uint_t
-ngx_guildlog_token_verify_is_letter(u_char ch)
+token_verify_is_letter(u_char ch)
 {
     return (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z')
            || (ch >= '0' && ch <= '9') || ch == '-' || ch == '_';
@@ -541,7 +526,7 @@ ngx_guildlog_token_verify_is_letter(u_char ch)
 /* any JSON number, without its fraction; absent: 0 */
 
 static ngx_int_t
-ngx_guildlog_token_verify_seconds(json_t *value, int64_t *seconds)
+token_verify_seconds(json_t *value, int64_t *seconds)
 {
     double  d;
 
@@ -572,7 +557,7 @@ ngx_guildlog_token_verify_seconds(json_t *value, int64_t *seconds)
 
 
 static ngx_uint_t
-ngx_guildlog_token_verify_is(json_t *value, const void *data, size_t len)
+token_verify_is(json_t *value, const void *data, size_t len)
 {
     return json_is_string(value)
            && json_string_length(value) == len
@@ -581,8 +566,8 @@ ngx_guildlog_token_verify_is(json_t *value, const void *data, size_t len)
 
 
 static ngx_guildlog_auth_e
-ngx_guildlog_token_verify_use(const ngx_guildlog_token_verdict_t *verdict,
-    time_t now, ngx_guildlog_token_t *token)
+token_verify_use(const token_verify_verdict_t *verdict, time_t now,
+    ngx_guildlog_token_t *token)
 {
     int64_t  soon;
 
@@ -590,11 +575,9 @@ ngx_guildlog_token_verify_use(const ngx_guildlog_token_verdict_t *verdict,
         return verdict->cause;
     }
 
-    soon = (int64_t) now + NGX_GUILDLOG_TOKEN_LEEWAY_S;
+    soon = (int64_t) now + TOKEN_VERIFY_LEEWAY_S;
 
-    if (now >= verdict->exp || verdict->nbf > soon
-        || verdict->iat > soon)
-    {
+    if (now >= verdict->exp || verdict->nbf > soon || verdict->iat > soon) {
         return NGX_GUILDLOG_AUTH_EXPIRED;
     }
 
@@ -608,7 +591,7 @@ ngx_guildlog_token_verify_use(const ngx_guildlog_token_verdict_t *verdict,
 
 
 static char *
-ngx_guildlog_token_verify_cstr(ngx_pool_t *pool, const ngx_str_t *s)
+token_verify_cstr(ngx_pool_t *pool, const ngx_str_t *s)
 {
     u_char  *p;
 
@@ -626,7 +609,7 @@ ngx_guildlog_cache_t *
 ngx_guildlog_token_verify_cache(ngx_uint_t entries, ngx_log_t *log)
 {
     return ngx_guildlog_cache_create(entries,
-                                     sizeof(ngx_guildlog_token_verdict_t), log);
+                                     sizeof(token_verify_verdict_t), log);
 }
 
 
@@ -636,14 +619,13 @@ ngx_guildlog_token_verify_cache(ngx_uint_t entries, ngx_log_t *log)
  */
 
 static size_t
-ngx_guildlog_token_verify_cache_key(u_char *key,
-    const ngx_guildlog_token_keys_t *keys, const ngx_str_t *issuer,
-    const ngx_str_t *text)
+token_verify_cache_key(u_char *key, const ngx_guildlog_token_keys_t *keys,
+    const ngx_str_t *issuer, const ngx_str_t *text)
 {
     u_char  *p;
 
     if (sizeof(ngx_uint_t) + text->len + 1 + issuer->len
-        > NGX_GUILDLOG_TOKEN_CACHED_MAX)
+        > TOKEN_VERIFY_CACHED_MAX)
     {
         return 0;
     }

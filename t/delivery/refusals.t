@@ -153,6 +153,9 @@ subtest 'fifty refusals' => sub {
     wait_for { !grep { $_->{state} ne 'paused' } pacing($it) } 60;
     is_deeply [map { $_->{stateReason} } pacing($it)], [('refused') x 11],
         "the server's lanes rest";
+    wait_for { $g->get('/status', raw_path => 1)->json
+        ->{delivery_lanes}{refused} >= 11 } 60,
+        'and the status page counts them';
     cmp_ok scalar(refusals($it)), '<=', 60, 'after fifty, and what was under '
         . 'way';
 

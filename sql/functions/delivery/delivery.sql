@@ -186,31 +186,44 @@ begin
 end $$;
 
 
--- A page of the lanes of this owner that have something to do, those behind
--- that one: called for since then, or (null) all of them, without those that
--- are parked. One that is not full is the last.
+-- The shards whose leases this owner has.
+
+create or replace function delivery_shards(me text)
+returns smallint[] language plpgsql stable as $$
+begin
+    return array(select l.shard from shard_lease l
+                  where l.owner = me and l.until > clock_timestamp());
+end $$;
+
+
+-- The next lanes of this owner that have something to do, at most so many,
+-- behind (after_guild, after_lane). With low: only those that were called for
+-- after that time. Parked lanes are left out. A page that is not full is the
+-- last one.
 
 create or replace function delivery_ready(me text, low timestamptz,
     after_guild bigint, after_lane bigint, most int)
 returns setof lane_ready language plpgsql as $$
+declare
+    mine  constant smallint[] := delivery_shards(me);
 begin
     if low is null then
         return query
             select r.*
               from lane_ready r
-              join shard_lease s on s.shard = r.shard
-             where s.owner = me and s.until > clock_timestamp()
-               and (r.guild_id, r.lane) > (after_guild, after_lane)
+             where r.shard = any (mine)
+               and r.guild_id >= after_guild
+               and (r.guild_id > after_guild or r.lane > after_lane)
                and coalesce(r.parked_to < clock_timestamp(), true)
              order by r.guild_id, r.lane
              limit most;
     else
         return query
             select r.*
-              from shard_lease s
-              join lane_ready r on r.shard = s.shard and r.since > low
-             where s.owner = me and s.until > clock_timestamp()
-               and (r.guild_id, r.lane) > (after_guild, after_lane)
+              from lane_ready r
+             where r.shard = any (mine) and r.since > low
+               and (r.guild_id > after_guild
+                    or r.guild_id = after_guild and r.lane > after_lane)
                and coalesce(r.parked_to < clock_timestamp(), true)
              order by r.guild_id, r.lane
              limit most;
@@ -218,22 +231,22 @@ begin
 end $$;
 
 
--- The database refused something of that lane, or of the first one of that
--- page: it is set aside, and others go on. It is tried again in ten minutes, or
--- when it is called for by who changes it.
+-- The database refused a statement about this lane. The lane is set aside, and
+-- others go on. It is tried again in ten minutes, or as soon as somebody
+-- changes it.
 
 create or replace function delivery_park(me text, guild bigint, lane bigint,
     cause text, out status int, out body text)
 language plpgsql security definer set search_path = guildlog, pg_temp as $$
+declare
+    mine  constant smallint[] := delivery_shards(me);
 begin
     update lane_ready r
        set parked_to = clock_timestamp() + interval '10 minutes',
            parked_for = cause
-      from shard_lease s
      where r.guild_id = guild
        and r.lane = delivery_park.lane
-       and s.shard = r.shard and s.owner = me
-       and s.until > clock_timestamp();
+       and r.shard = any (mine);
 
     status := case when found then 200 else 404 end;
     body := 'lane ' || lane || ' of server ' || guild || ', ' || cause || ',';
@@ -267,14 +280,15 @@ create or replace function delivery_find(me text, mark text,
 returns setof delivery_lane language plpgsql security definer
 set search_path = guildlog, pg_temp as $$
 declare
-    low   constant timestamptz := (mark::delivery_mark).low
-                                  - interval '1 s';
-    done  delivery_lane;
+    low    constant timestamptz := (mark::delivery_mark).low
+                                   - interval '1 s';
+    ready  lane_ready;
+    its    delivery_lane;
 begin
-    done.state := delivery_marked(mark::delivery_mark)::text;
-    return next done;
+    its.state := delivery_marked(mark::delivery_mark)::text;
+    return next its;
 
-    for done.state, done.head in
+    for its.state, its.head in
         select f.reason, f.n
           from delivery_fail(me, low, after_guild, after_lane, most) f
         union all
@@ -282,35 +296,59 @@ begin
           from delivery_expire(me, after_guild, after_lane, most) x
          where mark is null
     loop
-        return next done;
+        return next its;
     end loop;
 
-    return query
-        select r.guild_id, r.lane, r.shard, s.fence, l.bot, l.channel_id,
-               case when l.state in ('registering', 'active', 'closing')
-                     and l.paused_at is null
-                     and coalesce(h.not_before < clock_timestamp()
-                                                 + interval '40 s', true)
-                     and f.rest < 40000
-                    then l.state end,
-               l.webhook_id, l.secret, h.head, h.upto, h.step, h.attempts,
-               delivery_age(case when l.webhook_id is null then l.asked_at
-                                 else h.attempt_at end),
-               greatest(f.rest, ms(h.not_before) - ms(clock_timestamp())),
-               h.last_message_id,
-               (extract(epoch from r.since) * 1000000)::bigint,
-               case when h.upto > h.head
-                    then (select string_agg(e.id::text, ',')
-                            from doubt_entries(r.guild_id, r.lane, h.head + 1,
-                                               h.upto) e) end,
-               l.verified_at is not null
-          from delivery_ready(me, low, after_guild, after_lane, most) r
-          join shard_lease s on s.shard = r.shard
-          join lane l on l.guild_id = r.guild_id and l.lane = r.lane
-          join lane_head h on h.guild_id = r.guild_id and h.lane = r.lane
-          left join refusal u on u.guild_id = r.guild_id
-         cross join lateral (select refusal_rest(u.since, u.n)) f (rest)
-         order by r.guild_id, r.lane;
+    for ready in
+        select r.* from delivery_ready(me, low, after_guild, after_lane,
+                                       most) r
+    loop
+        its := delivery_lane(ready);
+        if its.guild is not null then
+            return next its;
+        end if;
+    end loop;
+end $$;
+
+
+-- One of them; null if it is gone.
+
+create or replace function delivery_lane(ready lane_ready)
+returns delivery_lane language plpgsql as $$
+declare
+    rest  constant bigint := rest_ms(ready.guild_id);
+    its   delivery_lane;
+begin
+    select ready.guild_id, ready.lane, ready.shard, null, l.bot,
+           l.channel_id,
+           case when l.state in ('registering', 'active', 'closing')
+                 and l.paused_at is null
+                 and coalesce(h.not_before < clock_timestamp()
+                                             + interval '40 s', true)
+                 and rest < 40000
+                then l.state end,
+           l.webhook_id, l.secret, h.head, h.upto, h.step, h.attempts,
+           delivery_age(case when l.webhook_id is null then l.asked_at
+                             else h.attempt_at end),
+           greatest(rest, ms(h.not_before) - ms(clock_timestamp())),
+           h.last_message_id,
+           (extract(epoch from ready.since) * 1000000)::bigint, null,
+           l.verified_at is not null
+      into its
+      from lane l
+      join lane_head h on h.guild_id = l.guild_id and h.lane = l.lane
+     where l.guild_id = ready.guild_id and l.lane = ready.lane;
+
+    its.fence := (select s.fence from shard_lease s
+                   where s.shard = ready.shard);
+
+    if its.upto > its.head then
+        its.ids := (select string_agg(e.id::text, ',')
+                      from doubt_entries(ready.guild_id, ready.lane,
+                                         its.head + 1, its.upto) e);
+    end if;
+
+    return its;
 end $$;
 
 
@@ -331,28 +369,30 @@ create or replace function delivery_fail(me text, low timestamptz,
     out n bigint)
 returns setof record language plpgsql as $$
 declare
+    ready   lane_ready;
     broken  record;
 begin
-    for broken in
-        select r.guild_id, r.lane, l.bot, l.channel_id, l.reason, t.tail
-          from delivery_ready(me, low, after_guild, after_lane, most) r
-          join lane l
-            on l.guild_id = r.guild_id and l.lane = r.lane
-           and l.state = 'broken' and l.paused_at is null
-          join lane_tail t on t.guild_id = r.guild_id and t.lane = r.lane
-         order by r.guild_id, r.lane
-           for update of t skip locked
-           for share of l skip locked
+    for ready in
+        select r.* from delivery_ready(me, low, after_guild, after_lane,
+                                       most) r
     loop
+        select l.bot, l.channel_id, l.reason, t.tail into broken
+          from lane l
+          join lane_tail t on t.guild_id = l.guild_id and t.lane = l.lane
+         where l.guild_id = ready.guild_id and l.lane = ready.lane
+           and l.state = 'broken' and l.paused_at is null
+           for update of t skip locked
+           for share of l skip locked;
+        continue when not found;
+
         insert into lane_batch (guild_id, lane, seq_from, seq_to, done_at,
                                 attempts, status, reason)
-        select h.guild_id, h.lane, h.head + 1, t.tail, clock_timestamp(),
+        select h.guild_id, h.lane, h.head + 1, broken.tail, clock_timestamp(),
                h.attempts, 0, broken.reason
           from lane_head h
-          join lane_tail t on t.guild_id = h.guild_id and t.lane = h.lane
-         where h.guild_id = broken.guild_id
-           and h.lane = broken.lane
-           and t.tail > h.head
+         where h.guild_id = ready.guild_id
+           and h.lane = ready.lane
+           and broken.tail > h.head
         returning broken.reason, seq_to - seq_from + 1 into reason, n;
 
         if found then
@@ -360,56 +400,61 @@ begin
         end if;
 
         update lane_head h
-           set head = t.tail, upto = t.tail, step = h.step + 1, attempts = 0
-          from lane_tail t
-         where h.guild_id = broken.guild_id and h.lane = broken.lane
-           and t.guild_id = h.guild_id and t.lane = h.lane;
+           set head = broken.tail, upto = broken.tail, step = h.step + 1,
+               attempts = 0
+         where h.guild_id = ready.guild_id and h.lane = ready.lane;
         delete from lane_ready r
-         where r.guild_id = broken.guild_id and r.lane = broken.lane;
+         where r.guild_id = ready.guild_id and r.lane = ready.lane;
 
-        if not broken.channel_id = any (channels_used(broken.guild_id,
+        if not broken.channel_id = any (channels_used(ready.guild_id,
                                                       broken.bot))
         then
-            perform lanes_leave(broken.guild_id, array[broken.lane]);
+            perform lanes_leave(ready.guild_id, array[ready.lane]);
         end if;
     end loop;
 end $$;
 
 
--- What waits for a webhook expires as everything else, a few lanes at a time:
--- each look at one costs, so it is at some of them, and any has its chance.
+-- What waits for a webhook expires as everything else, at most 20 lanes at a
+-- time: each look at one costs, so it is at some of them, and any has its
+-- chance.
 
 create or replace function delivery_expire(me text, after_guild bigint,
     after_lane bigint, most int)
 returns setof bigint language plpgsql as $$
 declare
-    old  record;
+    waits  lane_head;
+    last   bigint;
+    n      int := 0;
 begin
-    for old in
-        select h.guild_id, h.lane, h.head, h.step, max(p.seq) as upto
-          from (select w.*
-                  from delivery_waiting(me, after_guild, after_lane, most) w
-                 cross join lateral delivery_peek(w.guild_id, w.lane, w.head,
-                                                  1) f
-                 where f.expired
-                 limit 20) h
-         cross join lateral delivery_peek(h.guild_id, h.lane, h.head, 1000) p
-         where p.expired
-         group by h.guild_id, h.lane, h.head, h.step
-         order by h.guild_id, h.lane
+    for waits in
+        select w.* from delivery_waiting(me, after_guild, after_lane, most) w
     loop
+        continue when not exists (
+            select from delivery_peek(waits.guild_id, waits.lane, waits.head,
+                                      1) p
+             where p.expired);
+
+        last := (select max(p.seq)
+                   from delivery_peek(waits.guild_id, waits.lane, waits.head,
+                                      1000) p
+                  where p.expired);
+
         update lane_head h
-           set head = old.upto, upto = old.upto, step = h.step + 1
-         where h.guild_id = old.guild_id
-           and h.lane = old.lane
-           and h.step = old.step;
+           set head = last, upto = last, step = h.step + 1
+         where h.guild_id = waits.guild_id
+           and h.lane = waits.lane
+           and h.step = waits.step;
         continue when not found;
 
         insert into lane_batch (guild_id, lane, seq_from, seq_to, done_at,
                                 attempts, status, reason)
-        values (old.guild_id, old.lane, old.head + 1, old.upto,
+        values (waits.guild_id, waits.lane, waits.head + 1, last,
                 clock_timestamp(), 0, 0, 'expired');
-        return next old.upto - old.head;
+        return next last - waits.head;
+
+        n := n + 1;
+        exit when n = 20;
     end loop;
 end $$;
 
@@ -420,21 +465,33 @@ end $$;
 create or replace function delivery_waiting(me text, after_guild bigint,
     after_lane bigint, most int)
 returns setof lane_head language plpgsql as $$
+declare
+    ready  lane_ready;
+    waits  lane_head;
+    n      int := 0;
 begin
-    return query
-        select h.*
-          from delivery_ready(me, null, after_guild, after_lane, most) r
-          join lane l
-            on l.guild_id = r.guild_id and l.lane = r.lane
+    for ready in
+        select r.* from delivery_ready(me, null, after_guild, after_lane,
+                                       most) r
+         order by random()
+    loop
+        select h.* into waits
+          from lane l
+          join lane_head h
+            on h.guild_id = l.guild_id and h.lane = l.lane and h.upto = h.head
+          join lane_tail t
+            on t.guild_id = l.guild_id and t.lane = l.lane and t.tail > h.head
+         where l.guild_id = ready.guild_id and l.lane = ready.lane
            and l.state = 'registering'
            and l.since < now() - interval '1 hour'
-           and l.paused_at is null
-          join lane_head h
-            on h.guild_id = r.guild_id and h.lane = r.lane and h.upto = h.head
-          join lane_tail t
-            on t.guild_id = r.guild_id and t.lane = r.lane and t.tail > h.head
-         order by random()
-         limit 100;
+           and l.paused_at is null;
+        continue when not found;
+
+        return next waits;
+
+        n := n + 1;
+        exit when n = 100;
+    end loop;
 end $$;
 
 

@@ -6,14 +6,13 @@ create or replace function delivery_figures(me text, out status int,
 language plpgsql stable security definer
 set search_path = guildlog, pg_temp as $$
 declare
-    mine   constant smallint[] := array(
-               select s.shard from shard_lease s
-                where s.owner = me and s.until > clock_timestamp());
+    mine   constant smallint[] := delivery_shards(me);
     lanes  jsonb;
 begin
     select jsonb_object_agg(c.state, c.n) into lanes
       from (select case when l.state = 'broken' then 'broken'
                         when l.paused_at is not null then 'paused'
+                        when refusal_rest(r.since, r.n) > 0 then 'refused'
                         when p.lane is not null then 'parked'
                         when l.state = 'active'
                          and (l.reason is not null
@@ -23,6 +22,7 @@ begin
               from lane l
               join lane_head h
                 on h.guild_id = l.guild_id and h.lane = l.lane
+              left join refusal r on r.guild_id = l.guild_id
               left join lane_ready p
                 on p.guild_id = l.guild_id and p.lane = l.lane
                and p.parked_to > clock_timestamp()

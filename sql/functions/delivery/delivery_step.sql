@@ -47,91 +47,107 @@ $$);
 -- changes nothing more; a lane that is somebody else's, or went on without the
 -- caller, is lost to it. In one that was paused, or has become something else
 -- meanwhile, nothing new begins.
+--
+-- Lock: all rows of lane_head first, by server and lane.
 
 create or replace function delivery_step(me text, work jsonb)
 returns setof delivery_row language plpgsql security definer
 set search_path = guildlog, pg_temp as $$
 declare
-    works    constant delivery_work[] := array(
-                 select w from jsonb_populate_recordset(
-                     null::delivery_work, work) w);
-    results  text[];
+    works  constant delivery_work[] := array(
+               select w from jsonb_populate_recordset(
+                   null::delivery_work, work) w);
+    w      delivery_work;
+    its    delivery_row;
+    ends   text[] := '{}';
 begin
-    perform from lane_head h
-       join unnest(works) w on w.guild = h.guild_id and w.lane = h.lane
-      order by h.guild_id, h.lane
-        for update of h;
+    for w in select u.* from unnest(works) u order by u.guild, u.lane loop
+        perform from lane_head h
+          where h.guild_id = w.guild and h.lane = w.lane for update;
+    end loop;
 
-    results := array(
-        select case when not delivery_mine(me, w.shard, w.fence) then 'lost'
-                    when h.step = w.step
-                    then case when w.begin_to is not null
-                               and h.upto = h.head then 'paused'
-                              else 'ok' end
-                    when not w.changes
-                      or h.step is distinct from w.step - 1 then 'lost'
-                    when l.state not in ('active', 'closing')
-                      or l.paused_at is not null
-                      or refusal_rest(u.since, u.n) > 0 then 'end'
-                    else 'change' end
-          from unnest(works) with ordinality w
-          left join lane l on l.guild_id = w.guild and l.lane = w.lane
-          left join lane_head h on h.guild_id = w.guild and h.lane = w.lane
-          left join refusal u on u.guild_id = w.guild
-         order by w.ordinality);
+    for place in 1 .. cardinality(works) loop
+        its.place := place;
+        its.result := delivery_step_one(me, works[place]);
+        ends := ends || its.result;
+        return next its;
+    end loop;
 
-    perform delivery_change(works[place], results[place] = 'change')
-       from generate_subscripts(works, 1) place
-      where results[place] in ('change', 'end');
-
-    perform delivery_healed(array(
-        select works[place] from generate_subscripts(works, 1) place
-         where results[place] in ('change', 'end')
-           and (works[place]).status = 2));
-
-    results := array(
-        select case when results[place] in ('lost', 'paused')
-                    then results[place]
-                    when results[place] = 'end' then 'paused'
-                    when (works[place]).peek is null then 'ok'
-                    else delivery_rest(works[place]) end
-          from generate_subscripts(works, 1) place order by place);
-
-    return query
-        select place, results[place], null::bigint, null::boolean, null,
-               null::smallint, null::int, null::int, null::smallint,
-               null::boolean
-          from generate_subscripts(works, 1) place order by place;
-
-    return query
-        select w.place::int, null, p.*
-          from unnest(works) with ordinality
-                   w (guild, lane, shard, fence, step, changes, done_to,
-                      status, reason, message, attempts, refused, wait_ms,
-                      begin_to, peek, most, bytes, place)
-         cross join lateral delivery_load(w.guild, w.lane, w.peek, w.most,
-                                          w.bytes) p
-         where results[w.place] = 'ok' and w.peek is not null
+    for place in 1 .. cardinality(works) loop
+        w := works[place];
+        if ends[place] = 'ok' and w.peek is not null
            and w.most is distinct from 0
-         order by w.place, p.seq;
+        then
+            return query
+                select place, null::text, p.*
+                  from delivery_load(w.guild, w.lane, w.peek, w.most,
+                                     w.bytes) p
+                 order by p.seq;
+        end if;
+    end loop;
 end $$;
 
 
--- What kept these lanes from delivering is over. One that somebody else has in
+-- The step of one lane; its result.
+
+create or replace function delivery_step_one(me text, w delivery_work)
+returns text language plpgsql as $$
+declare
+    its  record;
+begin
+    if not delivery_mine(me, w.shard, w.fence) then
+        return 'lost';
+    end if;
+
+    select h.step, h.upto = h.head as idle,
+           l.state in ('active', 'closing') and l.paused_at is null
+           and rest_ms(w.guild) = 0 as goes_on,
+           num_nonnulls(l.reason, l.told) > 0 as hurt
+      into its
+      from lane_head h
+      left join lane l on l.guild_id = h.guild_id and l.lane = h.lane
+     where h.guild_id = w.guild and h.lane = w.lane;
+
+    if its.step = w.step then
+        if w.begin_to is not null and its.idle then
+            return 'paused';
+        end if;
+
+    elsif not w.changes or its.step is distinct from w.step - 1 then
+        return 'lost';
+
+    else
+        perform delivery_change(w, its.goes_on is true);
+
+        if w.status = 2 and its.hurt then
+            perform delivery_healed(w.guild, w.lane);
+        end if;
+
+        if its.goes_on is not true then
+            return 'paused';
+        end if;
+    end if;
+
+    return case when w.peek is null then 'ok' else delivery_rest(w) end;
+end $$;
+
+
+-- What kept this lane from delivering is over. One that somebody else has in
 -- hand is set anew there.
 
-create or replace function delivery_healed(works delivery_work[])
+create or replace function delivery_healed(guild bigint, lane bigint)
 returns void language plpgsql as $$
 begin
-    update lane l
-       set reason = null, forbidden_at = null, told = null
-      from (select x.guild_id, x.lane
-              from unnest(works) w
-              join lane x on x.guild_id = w.guild and x.lane = w.lane
-             where num_nonnulls(x.reason, x.told) > 0
-               and x.state in ('active', 'closing')
-               for update of x skip locked) h
-     where l.guild_id = h.guild_id and l.lane = h.lane;
+    perform from lane l
+      where l.guild_id = guild and l.lane = delivery_healed.lane
+        and l.state in ('active', 'closing')
+        for update skip locked;
+
+    if found then
+        update lane l
+           set reason = null, forbidden_at = null, told = null
+         where l.guild_id = guild and l.lane = delivery_healed.lane;
+    end if;
 end $$;
 
 
@@ -177,10 +193,11 @@ begin
 end $$;
 
 
--- Is there more in the lane? If not, it is called for by the next entry, for
--- which the row of lane_tail stands, or by who changes the lane: a call of his
--- must not go with the ones before. What is past keeping is not there any more:
--- one that has nothing else, and has not sent for long, has come to its end.
+-- Does the lane have more to send? If not, its row of lane_ready is deleted.
+-- The next entry, or whoever changes the lane, makes a new one. Lock: while
+-- lane and lane_tail are locked nobody makes that new row, so it cannot be
+-- deleted here. Entries past keeping do not exist any more. So a lane that has
+-- only such entries, and sent nothing for a day, is empty.
 
 create or replace function delivery_rest(w delivery_work)
 returns text language plpgsql as $$

@@ -40,43 +40,50 @@ $$;
 create or replace function delivery_doubts(me text, most int default 16)
 returns setof delivery_lane language plpgsql security definer
 set search_path = guildlog, pg_temp as $$
+declare
+    mine  constant smallint[] := delivery_shards(me);
+    d     doubt;
+    its   delivery_lane;
 begin
-    delete from doubt d
-     using shard_lease s
-     where s.owner = me and s.until > clock_timestamp()
-       and d.shard = s.shard
-       and d.done_at < now() - interval '24 hours';
+    delete from doubt x
+     where x.shard = any (mine) and x.done_at < now() - interval '24 hours';
 
-    return query
-        with due as (
-            select d.guild_id, d.lane, d.seq_from, s.fence
-              from shard_lease s
-              join doubt d on d.shard = s.shard and d.look_at <= now()
-             where s.owner = me and s.until > clock_timestamp()
-             order by d.look_at
-             limit most
-               for update of d skip locked
-        ), looked as (
-            update doubt d
-               set looks = d.looks + 1,
-                   look_at = now() + doubt_pause(d.looks + 1)
-              from due u
-             where d.guild_id = u.guild_id
-               and d.lane = u.lane
-               and d.seq_from = u.seq_from
-            returning d.*, u.fence
-        )
-        select k.guild_id, k.lane, k.shard, k.fence, l.bot, l.channel_id,
-               'doubt', k.webhook_id, null::bytea, k.seq_from - 1, k.seq_to,
-               0::bigint, 0, delivery_age(k.attempt_at), 0::bigint,
-               k.before_id, 0::bigint, i.ids, true
-          from looked k
-          join lane l on l.guild_id = k.guild_id and l.lane = k.lane
-         cross join lateral (
-                   select string_agg(e.id::text, ',') as ids
-                     from doubt_entries(k.guild_id, k.lane, k.seq_from,
-                                        k.seq_to) e) i
-         where i.ids is not null;
+    for d in
+        select x.* from doubt x
+         where x.shard = any (mine) and x.look_at <= now()
+         order by x.look_at limit most
+    loop
+        update doubt x
+           set looks = d.looks + 1, look_at = now() + doubt_pause(d.looks + 1)
+         where x.guild_id = d.guild_id and x.lane = d.lane
+           and x.seq_from = d.seq_from and x.looks = d.looks;
+        continue when not found;
+
+        its := doubt_lane(d);
+        if its.ids is not null then
+            return next its;
+        end if;
+    end loop;
+end $$;
+
+
+create or replace function doubt_lane(d doubt)
+returns delivery_lane language plpgsql as $$
+declare
+    its  delivery_lane;
+begin
+    select d.guild_id, d.lane, d.shard, null, l.bot, l.channel_id, 'doubt',
+           d.webhook_id, null::bytea, d.seq_from - 1, d.seq_to, 0, 0,
+           delivery_age(d.attempt_at), 0, d.before_id, 0, null, true
+      into its
+      from lane l
+     where l.guild_id = d.guild_id and l.lane = d.lane;
+
+    its.fence := (select s.fence from shard_lease s where s.shard = d.shard);
+    its.ids := (select string_agg(e.id::text, ',')
+                  from doubt_entries(d.guild_id, d.lane, d.seq_from,
+                                     d.seq_to) e);
+    return its;
 end $$;
 
 
@@ -86,18 +93,18 @@ end $$;
 create or replace function delivery_doubt_park(me text, cause text,
     out status int, out body text)
 language plpgsql security definer set search_path = guildlog, pg_temp as $$
+declare
+    mine  constant smallint[] := delivery_shards(me);
+    d     doubt;
 begin
-    update doubt d
+    select x.* into d from doubt x
+     where x.shard = any (mine) and x.look_at <= now()
+     order by x.look_at limit 1;
+
+    update doubt x
        set look_at = now() + interval '10 minutes'
-      from (select f.guild_id, f.lane, f.seq_from
-              from shard_lease s
-              join doubt f on f.shard = s.shard and f.look_at <= now()
-             where s.owner = me and s.until > clock_timestamp()
-             order by f.look_at
-             limit 1) f
-     where d.guild_id = f.guild_id
-       and d.lane = f.lane
-       and d.seq_from = f.seq_from
+     where x.guild_id = d.guild_id and x.lane = d.lane
+       and x.seq_from = d.seq_from
     returning 'a doubt of lane ' || d.lane || ' of server ' || d.guild_id
               || ', ' || cause || ','
          into body;

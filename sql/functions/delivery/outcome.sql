@@ -66,11 +66,11 @@ returns text language sql immutable as $$
 $$;
 
 
--- Of several; the channel only where it is not the one chosen for the entry.
--- Without a status of its own an entry is held, as long as an
--- active ignore request may still remove it, then what its lane says. If that
--- is not that it was delivered, and is not to change any more, it may have
--- been sent again: then what is said there.
+-- The deliveries of several entries. channel_id is set only if it is not the
+-- channel that was chosen when the entry was recorded. A status stored in the
+-- entry counts. Without one the entry is held while active ignore may still
+-- remove it; after that its lane tells. If the result is final and not
+-- delivered, the entry may have been replayed: then the replay tells.
 
 create or replace function deliveries_of(guild bigint, bot smallint,
     entries log_found[])

@@ -197,17 +197,15 @@ begin
 end $$;
 
 
--- How many entries of each server have not arrived, by reason, of the servers
--- behind that one up to another.
+-- How many entries of a server have not arrived, by reason.
 
-create or replace function undelivered_counts(behind bigint,
-    last bigint default 9223372036854775807,
-    out guild_id bigint, out reason text, out n bigint)
+create or replace function undelivered_counts(guild bigint, out reason text,
+    out n bigint)
 returns setof record language plpgsql stable as $$
 begin
     return query
-        select u.guild_id, u.reason, sum(u.n)::bigint
-          from (select h.guild_id, w.reason, w.n
+        select u.reason, sum(u.n)::bigint
+          from (select w.reason, w.n
                   from lane_head h
                   join lane_tail t
                     on t.guild_id = h.guild_id and t.lane = h.lane
@@ -218,37 +216,35 @@ begin
                            ('queued', least(t.tail - h.upto,
                                             t.tail - h.refused_to))
                        ) w (reason, n)
-                 where h.guild_id > behind and h.guild_id <= last
-                   and t.tail > h.head
+                 where h.guild_id = guild and t.tail > h.head
                 union all
-                select b.guild_id, b.reason, count(*)
+                select b.reason, count(*)
                   from lane_batch b
-                 cross join lateral lane_entries(b.guild_id, b.lane,
-                           b.seq_from, b.seq_to) p
-                 cross join lateral log_entry_one(b.guild_id, p.bot, p.id) e
-                 where b.guild_id > behind and b.guild_id <= last
+                 cross join lateral lane_entries(guild, b.lane, b.seq_from,
+                                                 b.seq_to) p
+                 cross join lateral log_entry_one(guild, p.bot, p.id) e
+                 where b.guild_id = guild
                    and b.status < 2
                    and (e.dstatus is null or p.again)
-                 group by 1, 2
+                 group by 1
                 union all
-                select e.guild_id, e.dreason, count(*)
+                select e.dreason, count(*)
                   from log_entry e
                   left join replay r
                     on r.guild_id = e.guild_id and r.bot = e.bot
                    and r.id = e.id
-                 where e.guild_id > behind and e.guild_id <= last
+                 where e.guild_id = guild
                    and e.dstatus < 2 and r.id is null
-                 group by 1, 2
+                 group by 1
                 union all
-                select h.guild_id,
-                       case when h.until > clock_timestamp() then 'held'
+                select case when h.until > clock_timestamp() then 'held'
                             else 'queued' end, 1
                   from held_entry h
-                 where h.guild_id > behind and h.guild_id <= last
+                 where h.guild_id = guild
                    and not h.released and h.channel_id is not null
-               ) u (guild_id, reason, n)
+               ) u (reason, n)
          where u.n > 0
-         group by 1, 2;
+         group by 1;
 end $$;
 
 
@@ -273,7 +269,7 @@ begin
         select sum(c.n) as n,
                json_object_agg(c.reason, c.n order by c.reason) as reasons
           into its
-          from undelivered_counts(next - 1, next) c
+          from undelivered_counts(next) c
          where operator_backlog.reason is null
             or c.reason = any (operator_backlog.reason);
         continue when its.n is null;

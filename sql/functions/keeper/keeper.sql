@@ -3,11 +3,12 @@
 -- Lock: the advisory lock guildlog.keeper. Only one step runs at a time; a
 -- second one does nothing and returns.
 
--- The tasks and how often each has its turn. Each is a function keeper_<task>
--- that gets the number of entries it may look at, and says whether there is
--- more to do at once, and what is left undone, in its own unit. Those of the
--- night get 0 by day: then they only say what is undone. search has no turn:
--- the module does it by itself, see search_job().
+-- The tasks and how often each has its turn. Each is a function keeper_<task>,
+-- here or in the room of its subject. It gets the number of entries that it may
+-- look at, and says whether there is more to do at once, and what is left
+-- undone, in its own unit. Those of the night get 0 by day: then they only say
+-- what is undone. search has no turn: the module does it by itself, see
+-- search_job().
 
 create or replace function keeper_tasks(out task text, out every interval,
     out nightly boolean)
@@ -110,11 +111,11 @@ begin
 end $$;
 
 
--- Gives a task its turn; what went wrong, if anything. Somebody in the way is
--- nothing wrong: it is tried again. A task of the servers, one after the other,
--- is tried again for each of them by itself, until a turn came to the last of
--- them and nobody is left out any more: see keeper_park(). Those that were
--- left out since its last turn are told, whoever did so.
+-- Gives a task its turn. Returns what went wrong, or null. A lock that was not
+-- free is no error: the task is tried again. A task that failed does each
+-- server in a subtransaction of its own from then on (apart), until a turn has
+-- reached the last server and none is parked; see keeper_park(). The result
+-- also names the servers that were parked since the last turn of the task.
 
 create or replace function keeper_run(task text, budget int, night boolean)
 returns text language plpgsql as $$
