@@ -13,6 +13,12 @@
 #define NGX_GUILDLOG_FOLD_DOT_ABOVE  0x307
 
 
+/* of an ASCII character; unsigned: one comparison for each range */
+
+#define ngx_guildlog_fold_is_ascii_word(c)                                    \
+    ((uint32_t) ((c) | 0x20) - 'a' < 26 || (uint32_t) (c) - '0' < 10)
+
+
 static uint32_t ngx_guildlog_fold_lower(uint32_t c);
 static ngx_uint_t ngx_guildlog_fold_in(uint32_t c, const uint32_t *edges,
     ngx_uint_t n);
@@ -170,8 +176,7 @@ ngx_uint_t
 ngx_guildlog_fold_is_word(uint32_t c)
 {
     if (c < 0x80) {
-        return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9')
-               || (c >= 'A' && c <= 'Z');
+        return ngx_guildlog_fold_is_ascii_word(c);
     }
 
     return ngx_guildlog_fold_in(c, ngx_guildlog_fold_words,
@@ -182,6 +187,7 @@ ngx_guildlog_fold_is_word(uint32_t c)
 ngx_int_t
 ngx_guildlog_fold_word(ngx_str_t *text, ngx_str_t *word)
 {
+    ngx_uint_t     is;
     const u_char  *p, *next, *last;
 
     p = text->data;
@@ -191,7 +197,16 @@ ngx_guildlog_fold_word(ngx_str_t *text, ngx_str_t *word)
     while (p < last) {
         next = p;
 
-        if (ngx_guildlog_fold_is_word(ngx_guildlog_fold_next(&next, last))) {
+        if (*p < 0x80) {
+            is = ngx_guildlog_fold_is_ascii_word(*p);
+            next++;
+
+        } else {
+            is = ngx_guildlog_fold_is_word(ngx_guildlog_fold_next(&next,
+                                                                  last));
+        }
+
+        if (is) {
             if (word->len == 0) {
                 word->data = (u_char *) p;
             }

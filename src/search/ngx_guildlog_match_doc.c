@@ -24,6 +24,8 @@ static ngx_int_t ngx_guildlog_match_member(const u_char **p,
     const u_char *last, ngx_str_t *key, ngx_str_t *value);
 static ngx_int_t ngx_guildlog_match_value(const u_char **p,
     const u_char *last, ngx_str_t *value);
+static const u_char *ngx_guildlog_match_quote(const u_char *p,
+    const u_char *last);
 static ngx_int_t ngx_guildlog_match_nested(const u_char **p,
     const u_char *last);
 static ngx_int_t ngx_guildlog_match_id(ngx_guildlog_match_doc_t *doc,
@@ -174,7 +176,7 @@ ngx_guildlog_match_value(const u_char **p, const u_char *last,
     switch (**p) {
 
     case '"':
-        *p = ngx_guildlog_json_scan_quote(*p + 1, last);
+        *p = ngx_guildlog_match_quote(*p + 1, last);
 
         if (*p >= last) {
             return NGX_ERROR;
@@ -192,7 +194,9 @@ ngx_guildlog_match_value(const u_char **p, const u_char *last,
         break;
 
     default:
-        while (*p < last && ngx_strchr(",]} \t\r\n", **p) == NULL) {
+        while (*p < last && **p > ' ' && **p != ',' && **p != '}'
+               && **p != ']')
+        {
             (*p)++;
         }
     }
@@ -200,6 +204,23 @@ ngx_guildlog_match_value(const u_char **p, const u_char *last,
     value->len = *p - value->data;
 
     return value->len ? NGX_OK : NGX_ERROR;
+}
+
+
+/* as scan_quote(), which is for longer strings than most of these are */
+
+static const u_char *
+ngx_guildlog_match_quote(const u_char *p, const u_char *last)
+{
+    const u_char  *end;
+
+    end = ngx_min(last, p + 24);
+
+    while (p < end && *p != '"' && *p != '\\') {
+        p++;
+    }
+
+    return (p < end && *p == '"') ? p : ngx_guildlog_json_scan_quote(p, last);
 }
 
 
@@ -217,7 +238,7 @@ ngx_guildlog_match_nested(const u_char **p, const u_char *last)
         switch (**p) {
 
         case '"':
-            *p = ngx_guildlog_json_scan_quote(*p + 1, last);
+            *p = ngx_guildlog_match_quote(*p + 1, last);
 
             if (*p >= last) {
                 return NGX_ERROR;
