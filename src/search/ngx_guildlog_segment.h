@@ -68,5 +68,68 @@
 #define ngx_guildlog_segment_day(id)                                          \
     ((int32_t) ((id) / NGX_GUILDLOG_SEGMENT_DAY))
 
+/* of n strings */
+
+#define ngx_guildlog_segment_groups(n)                                        \
+    (((n) + NGX_GUILDLOG_SEGMENT_GROUP - 1) / NGX_GUILDLOG_SEGMENT_GROUP)
+
+/* a set of ordinals */
+
+#define ngx_guildlog_segment_words(n)  (((n) + 63) / 64)
+#define ngx_guildlog_segment_has(bits, i)                                     \
+    ((bits)[(i) / 64] >> ((i) % 64) & 1)
+#define ngx_guildlog_segment_set(bits, i)                                     \
+    (bits)[(i) / 64] |= (uint64_t) 1 << ((i) % 64)
+
+
+/* writing */
+
+u_char *ngx_guildlog_segment_put32(u_char *p, uint32_t n);
+u_char *ngx_guildlog_segment_put_id(u_char *p, uint64_t id);
+u_char *ngx_guildlog_segment_put(u_char *p, uint32_t n);    /* a varint */
+size_t ngx_guildlog_segment_size(uint32_t n);               /* of a varint */
+
+/* the term of an id, of SEGMENT_TERM bytes */
+void ngx_guildlog_segment_term(u_char *term, ngx_uint_t kind, int64_t id);
+
+uint32_t ngx_guildlog_segment_hash(const u_char *p, size_t len);
+
+/* how many buckets a segment of n entries has */
+ngx_uint_t ngx_guildlog_segment_buckets(ngx_uint_t n);
+
+
+/* reading */
+
+uint32_t ngx_guildlog_segment_get32(const u_char *p);
+uint64_t ngx_guildlog_segment_get_id(const u_char *p);
+
+/* NGX_ERROR: these are no kinds or no directory of a segment of n entries */
+ngx_int_t ngx_guildlog_segment_check(ngx_uint_t n, const ngx_str_t *kinds,
+    const ngx_str_t *dir);
+
+/*
+ * Takes a varint and as many bytes off p.  NGX_AGAIN: they go on behind last;
+ * NGX_ERROR: they cannot.
+ */
+ngx_int_t ngx_guildlog_segment_bytes(const u_char **p, const u_char *last,
+    ngx_str_t *bytes);
+
+/* adds postings to the set of a segment of n entries; NGX_ERROR: bad ones */
+ngx_int_t ngx_guildlog_segment_postings(const ngx_str_t *postings,
+    ngx_uint_t n, uint64_t *bits);
+
+
+/* how many ordinals of a set lie from there on and below that */
+ngx_uint_t ngx_guildlog_segment_count(const uint64_t *bits, ngx_uint_t from,
+    ngx_uint_t to);
+
+/* takes them out of it */
+void ngx_guildlog_segment_clear(uint64_t *bits, ngx_uint_t from,
+    ngx_uint_t to);
+
+/* the last of them, or NGX_DONE */
+ngx_int_t ngx_guildlog_segment_last(const uint64_t *bits, ngx_uint_t from,
+    ngx_uint_t to);
+
 
 #endif /* _NGX_GUILDLOG_SEGMENT_H_INCLUDED_ */

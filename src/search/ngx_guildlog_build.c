@@ -1,0 +1,566 @@
+
+/*
+ * Documents become entries of a group, one for each day: which terms, strings
+ * and roles each of them has.  A group becomes a segment (build_write.c).
+ */
+
+#include "search/ngx_guildlog_build_group.h"
+
+
+/* what a group may hold before another one is begun, but for one document */
+
+#define NGX_GUILDLOG_BUILD_PAIRS   4194304
+#define NGX_GUILDLOG_BUILD_ITEMS   262144
+#define NGX_GUILDLOG_BUILD_BYTES   33554432
+
+#define NGX_GUILDLOG_BUILD_SLOTS   16       /* of a new dictionary */
+#define NGX_GUILDLOG_BUILD_ROOM    16384    /* pairs that are allocated */
+
+#define NGX_GUILDLOG_BUILD_WORK    100000    /* a call of write() */
+
+
+struct ngx_guildlog_build_state_s {
+    ngx_pool_t                    *pool;
+    ngx_queue_t                    groups;
+    ngx_guildlog_build_group_t    *last;      /* that was added to */
+    u_char                        *buf;       /* a folded document */
+    size_t                         size;
+    uint64_t                       seed;      /* of the dictionaries */
+};
+
+
+static ngx_int_t ngx_guildlog_build_fold(ngx_guildlog_build_state_t *state,
+    ngx_guildlog_match_doc_t *match, const ngx_str_t *doc);
+static ngx_guildlog_build_group_t *ngx_guildlog_build_group(
+    ngx_guildlog_build_state_t *state, int32_t day);
+static ngx_int_t ngx_guildlog_build_room(ngx_guildlog_build_group_t *group,
+    ngx_uint_t n);
+static ngx_int_t ngx_guildlog_build_terms(ngx_guildlog_build_group_t *group,
+    const ngx_guildlog_match_doc_t *doc);
+static ngx_int_t ngx_guildlog_build_strings(ngx_guildlog_build_group_t *group,
+    const ngx_guildlog_match_doc_t *doc);
+static ngx_int_t ngx_guildlog_build_has(ngx_guildlog_build_group_t *group,
+    ngx_guildlog_build_kind_e kind, const u_char *p, size_t len);
+static ngx_guildlog_build_item_t *ngx_guildlog_build_new(
+    ngx_guildlog_build_group_t *group, ngx_guildlog_build_kind_e kind,
+    const u_char *p, size_t len);
+static ngx_int_t ngx_guildlog_build_grow(ngx_pool_t *pool,
+    ngx_guildlog_build_dict_t *dict);
+static uint64_t ngx_guildlog_build_hash(uint64_t hash, const u_char *p,
+    size_t len);
+
+
+ngx_guildlog_build_t *
+ngx_guildlog_build_create(ngx_log_t *log)
+{
+    ngx_pool_t                  *pool;
+    ngx_guildlog_build_t        *build;
+    ngx_guildlog_build_state_t  *state;
+
+    pool = ngx_create_pool(NGX_DEFAULT_POOL_SIZE, log);
+    if (pool == NULL) {
+        return NULL;
+    }
+
+    build = ngx_pcalloc(pool, sizeof(ngx_guildlog_build_t));
+    state = ngx_pcalloc(pool, sizeof(ngx_guildlog_build_state_t));
+
+    if (build == NULL || state == NULL) {
+        goto failed;
+    }
+
+    build->state = state;
+    build->segments = ngx_array_create(pool, 4,
+                                       sizeof(ngx_guildlog_segment_t));
+
+    if (build->segments == NULL) {
+        goto failed;
+    }
+
+    state->pool = pool;
+    state->seed = (uint64_t) ngx_random() << 32 ^ (uint64_t) ngx_random();
+    ngx_queue_init(&state->groups);
+
+    return build;
+
+failed:
+
+    ngx_destroy_pool(pool);
+
+    return NULL;
+}
+
+
+void
+ngx_guildlog_build_destroy(ngx_guildlog_build_t *build)
+{
+    ngx_queue_t                 *q;
+    ngx_guildlog_build_group_t  *group;
+
+    while (!ngx_queue_empty(&build->state->groups)) {
+        q = ngx_queue_head(&build->state->groups);
+        ngx_queue_remove(q);
+
+        group = ngx_queue_data(q, ngx_guildlog_build_group_t, queue);
+        ngx_destroy_pool(group->pool);
+    }
+
+    ngx_destroy_pool(build->state->pool);
+}
+
+
+ngx_int_t
+ngx_guildlog_build_add(ngx_guildlog_build_t *build, const ngx_str_t *doc)
+{
+    ngx_int_t                    rc;
+    ngx_uint_t                   n;
+    ngx_guildlog_match_doc_t     match;
+    ngx_guildlog_build_group_t  *group;
+    ngx_guildlog_build_entry_t  *entry;
+
+    rc = ngx_guildlog_build_fold(build->state, &match, doc);
+    if (rc != NGX_OK) {
+        return rc;
+    }
+
+    group = ngx_guildlog_build_group(build->state,
+                                     ngx_guildlog_segment_day(match.id));
+
+    /* a byte ends each word and each string; and 3 ids, a role */
+
+    n = (match.texts.len + match.parts.len) / 2 + 4;
+
+    if (group == NULL || ngx_guildlog_build_room(group, n) != NGX_OK)
+    {
+        return NGX_ERROR;
+    }
+
+    entry = ngx_array_push(&group->entries);
+    if (entry == NULL) {
+        return NGX_ERROR;
+    }
+
+    entry->key = (uint64_t) match.type << 8 * NGX_GUILDLOG_SEGMENT_ID
+                 | (uint64_t) (match.id
+                               - group->day * NGX_GUILDLOG_SEGMENT_DAY);
+    entry->items = group->pairs;
+
+    if (ngx_guildlog_build_terms(group, &match) != NGX_OK
+        || ngx_guildlog_build_strings(group, &match) != NGX_OK)
+    {
+        return NGX_ERROR;
+    }
+
+    entry->nitems = group->pairs - entry->items;
+    group->npairs += entry->nitems;
+    group->room -= entry->nitems;
+
+    if (group->entries.nelts == NGX_GUILDLOG_SEGMENT_ENTRIES
+        || group->npairs >= NGX_GUILDLOG_BUILD_PAIRS
+        || group->nitems >= NGX_GUILDLOG_BUILD_ITEMS
+        || group->bytes >= NGX_GUILDLOG_BUILD_BYTES)
+    {
+        group->full = 1;
+        build->full = 1;
+    }
+
+    return NGX_OK;
+}
+
+
+static ngx_int_t
+ngx_guildlog_build_fold(ngx_guildlog_build_state_t *state,
+    ngx_guildlog_match_doc_t *match, const ngx_str_t *doc)
+{
+    size_t  size;
+
+    if (ngx_guildlog_match_doc_read(match, doc) != NGX_OK) {
+        return NGX_DECLINED;
+    }
+
+    size = NGX_GUILDLOG_MATCH_SIZE(doc->len);
+
+    if (size > state->size) {
+        if (state->buf) {
+            (void) ngx_pfree(state->pool, state->buf);
+        }
+
+        size = ngx_max(size, 2 * ngx_pagesize);
+        state->size = 0;
+        state->buf = ngx_pnalloc(state->pool, size);
+
+        if (state->buf == NULL) {
+            return NGX_ERROR;
+        }
+
+        state->size = size;
+    }
+
+    return ngx_guildlog_match_doc_fold(match, state->buf) ? NGX_OK
+                                                          : NGX_DECLINED;
+}
+
+
+/* the group of a day that takes more; a new one, where there is none */
+
+static ngx_guildlog_build_group_t *
+ngx_guildlog_build_group(ngx_guildlog_build_state_t *state, int32_t day)
+{
+    ngx_pool_t                  *pool;
+    ngx_queue_t                 *q;
+    ngx_guildlog_build_group_t  *group;
+
+    group = state->last;
+
+    if (group && group->day == day && !group->full) {
+        return group;
+    }
+
+    for (q = ngx_queue_head(&state->groups);
+         q != ngx_queue_sentinel(&state->groups);
+         q = ngx_queue_next(q))
+    {
+        group = ngx_queue_data(q, ngx_guildlog_build_group_t, queue);
+
+        if (group->day == day && !group->full) {
+            state->last = group;
+            return group;
+        }
+    }
+
+    pool = ngx_create_pool(NGX_DEFAULT_POOL_SIZE, state->pool->log);
+    if (pool == NULL) {
+        return NULL;
+    }
+
+    group = ngx_pcalloc(pool, sizeof(ngx_guildlog_build_group_t));
+
+    if (group == NULL
+        || ngx_array_init(&group->entries, pool, 64,
+                          sizeof(ngx_guildlog_build_entry_t)) != NGX_OK
+        || ngx_array_init(&group->blocks, pool, 4,
+                          sizeof(ngx_guildlog_build_item_t *)) != NGX_OK)
+    {
+        ngx_destroy_pool(pool);
+        return NULL;
+    }
+
+    group->pool = pool;
+    group->day = day;
+    group->seed = state->seed;
+
+    ngx_queue_insert_tail(&state->groups, &group->queue);
+    state->last = group;
+
+    return group;
+}
+
+
+/* room for the items of an entry, n at most */
+
+static ngx_int_t
+ngx_guildlog_build_room(ngx_guildlog_build_group_t *group, ngx_uint_t n)
+{
+    if (n <= group->room) {
+        return NGX_OK;
+    }
+
+    n = ngx_max(n, ngx_min(group->npairs + 256, NGX_GUILDLOG_BUILD_ROOM));
+
+    group->room = 0;
+    group->pairs = ngx_palloc(group->pool, n * sizeof(uint32_t));
+
+    if (group->pairs == NULL) {
+        return NGX_ERROR;
+    }
+
+    group->room = n;
+
+    return NGX_OK;
+}
+
+
+static ngx_int_t
+ngx_guildlog_build_terms(ngx_guildlog_build_group_t *group,
+    const ngx_guildlog_match_doc_t *doc)
+{
+    u_char      term[NGX_GUILDLOG_SEGMENT_TERM];
+    ngx_str_t   text, word;
+    ngx_uint_t  i;
+
+    const int64_t  ids[] = { doc->channel, doc->executor, doc->target };
+
+    text = doc->texts;
+
+    while (ngx_guildlog_fold_word(&text, &word) == NGX_OK) {
+        if (ngx_guildlog_build_has(group, NGX_GUILDLOG_BUILD_TERM, word.data,
+                                   word.len)
+            != NGX_OK)
+        {
+            return NGX_ERROR;
+        }
+    }
+
+    for (i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
+        if (ids[i] == NGX_GUILDLOG_MATCH_NONE) {
+            continue;
+        }
+
+        ngx_guildlog_segment_term(term, NGX_GUILDLOG_SEGMENT_CHANNEL + i,
+                                  ids[i]);
+
+        if (ngx_guildlog_build_has(group, NGX_GUILDLOG_BUILD_TERM, term,
+                                   NGX_GUILDLOG_SEGMENT_TERM)
+            != NGX_OK)
+        {
+            return NGX_ERROR;
+        }
+    }
+
+    return NGX_OK;
+}
+
+
+static ngx_int_t
+ngx_guildlog_build_strings(ngx_guildlog_build_group_t *group,
+    const ngx_guildlog_match_doc_t *doc)
+{
+    u_char  *p, *end, *last;
+
+    last = doc->parts.data + doc->parts.len;
+
+    for (p = doc->parts.data; p < last; p = end + 1) {
+        end = memchr(p, '\0', last - p);
+
+        if (end > p
+            && ngx_guildlog_build_has(group, NGX_GUILDLOG_BUILD_STRING, p,
+                                      end - p)
+               != NGX_OK)
+        {
+            return NGX_ERROR;
+        }
+    }
+
+    if (doc->role.data == NULL) {
+        return NGX_OK;
+    }
+
+    return ngx_guildlog_build_has(group, NGX_GUILDLOG_BUILD_ROLE,
+                                  doc->role.data, doc->role.len);
+}
+
+
+/* the entry that was added last has it, perhaps once more */
+
+static ngx_int_t
+ngx_guildlog_build_has(ngx_guildlog_build_group_t *group,
+    ngx_guildlog_build_kind_e kind, const u_char *p, size_t len)
+{
+    uint32_t                    number;
+    uint64_t                    hash, *slot;
+    ngx_uint_t                  i;
+    ngx_guildlog_build_dict_t  *dict;
+    ngx_guildlog_build_item_t  *item;
+
+    hash = ngx_guildlog_build_hash(group->seed + kind, p, len);
+
+    dict = &group->dicts[hash % NGX_GUILDLOG_BUILD_DICTS];
+    hash >>= 32;
+
+    if (2 * dict->n >= dict->size
+        && ngx_guildlog_build_grow(group->pool, dict) != NGX_OK)
+    {
+        return NGX_ERROR;
+    }
+
+    for (i = hash; /* void */ ; i++) {
+        slot = &dict->slots[i & (dict->size - 1)];
+
+        if (*slot == 0) {
+            break;
+        }
+
+        if (*slot >> 32 != hash) {
+            continue;
+        }
+
+        number = (uint32_t) *slot - 1;
+        item = ngx_guildlog_build_item(group, number);
+
+        if (item->len == len && item->kind == kind
+            && ngx_memcmp(item->data, p, len) == 0)
+        {
+            goto found;
+        }
+    }
+
+    number = group->nitems;
+
+    item = ngx_guildlog_build_new(group, kind, p, len);
+    if (item == NULL) {
+        return NGX_ERROR;
+    }
+
+    dict->n++;
+    *slot = hash << 32 | group->nitems;
+
+found:
+
+    if (item->pos < group->entries.nelts) {
+        item->pos = group->entries.nelts;
+        *group->pairs++ = number;
+    }
+
+    return NGX_OK;
+}
+
+
+static ngx_guildlog_build_item_t *
+ngx_guildlog_build_new(ngx_guildlog_build_group_t *group,
+    ngx_guildlog_build_kind_e kind, const u_char *p, size_t len)
+{
+    ngx_guildlog_build_item_t  *item, **block;
+
+    if (group->nitems % NGX_GUILDLOG_BUILD_BLOCK == 0) {
+        block = ngx_array_push(&group->blocks);
+        if (block == NULL) {
+            return NULL;
+        }
+
+        *block = ngx_palloc(group->pool, NGX_GUILDLOG_BUILD_BLOCK
+                                         * sizeof(ngx_guildlog_build_item_t));
+        if (*block == NULL) {
+            return NULL;
+        }
+    }
+
+    item = ngx_guildlog_build_item(group, group->nitems);
+    ngx_memzero(item, sizeof(ngx_guildlog_build_item_t));
+
+    item->data = ngx_pnalloc(group->pool, len);
+    if (item->data == NULL) {
+        return NULL;
+    }
+
+    ngx_memcpy(item->data, p, len);
+    item->len = len;
+    item->kind = kind;
+
+    if (kind == NGX_GUILDLOG_BUILD_TERM) {
+        item->hash = ngx_guildlog_segment_hash(p, len);
+    }
+
+    group->nitems++;
+    group->bytes += len;
+
+    return item;
+}
+
+
+/* half of the slots are empty at least */
+
+static ngx_int_t
+ngx_guildlog_build_grow(ngx_pool_t *pool, ngx_guildlog_build_dict_t *dict)
+{
+    uint64_t    *slots, *old;
+    ngx_uint_t   size, i, k;
+
+    old = dict->slots;
+    size = old ? 2 * dict->size : NGX_GUILDLOG_BUILD_SLOTS;
+
+    slots = ngx_pcalloc(pool, size * sizeof(uint64_t));
+    if (slots == NULL) {
+        return NGX_ERROR;
+    }
+
+    for (i = 0; i < dict->size; i++) {
+        if (old[i] == 0) {
+            continue;
+        }
+
+        for (k = old[i] >> 32; slots[k & (size - 1)]; k++) { /* void */ }
+
+        slots[k & (size - 1)] = old[i];
+    }
+
+    if (old) {
+        (void) ngx_pfree(pool, old);
+    }
+
+    dict->slots = slots;
+    dict->size = size;
+
+    return NGX_OK;
+}
+
+
+/*
+ * A hash of the dictionary alone.  It has a seed: nobody can make many words
+ * that share it.
+ */
+
+static uint64_t
+ngx_guildlog_build_hash(uint64_t hash, const u_char *p, size_t len)
+{
+    uint64_t  word;
+
+    const uint64_t  odd = 0x9fb21c651e98df25;
+
+    for ( /* void */ ; len >= sizeof(word); len -= sizeof(word)) {
+        ngx_memcpy(&word, p, sizeof(word));
+        p += sizeof(word);
+
+        hash = (hash ^ word) * odd;
+        hash ^= hash >> 32;
+    }
+
+    word = len;
+
+    while (len--) {
+        word = word << 8 | *p++;
+    }
+
+    hash = (hash ^ word) * odd;
+    hash = (hash ^ hash >> 32) * odd;
+
+    return hash;
+}
+
+
+ngx_int_t
+ngx_guildlog_build_write(ngx_guildlog_build_t *build)
+{
+    ngx_int_t                    rc, left;
+    ngx_queue_t                 *q;
+    ngx_guildlog_segment_t      *segment;
+    ngx_guildlog_build_group_t  *group;
+    ngx_guildlog_build_state_t  *state;
+
+    state = build->state;
+    state->last = NULL;
+    left = NGX_GUILDLOG_BUILD_WORK;
+
+    while (!ngx_queue_empty(&state->groups)) {
+        q = ngx_queue_head(&state->groups);
+        group = ngx_queue_data(q, ngx_guildlog_build_group_t, queue);
+
+        rc = ngx_guildlog_build_segment(group, state->pool, &left);
+        if (rc != NGX_OK) {
+            return rc;
+        }
+
+        segment = ngx_array_push(build->segments);
+        if (segment == NULL) {
+            return NGX_ERROR;
+        }
+
+        *segment = group->segment;
+
+        ngx_queue_remove(q);
+        ngx_destroy_pool(group->pool);
+    }
+
+    build->full = 0;
+
+    return NGX_OK;
+}
