@@ -11,14 +11,16 @@ drop type if exists search_item, search_key, search_posting, search_count,
 
 create sequence search_key;              -- a number is never given again
 
--- Of one day (UTC) of one server and bot. A row is inserted and deleted, never
--- changed: so who has read a part of it may read the others later.
+-- Of one day (UTC) of one server and bot. A row that is read is never changed:
+-- so who has read a part of it may read the others later. Below 0 the day is
+-- that of a segment which is to take the place of others, and not read as yet.
 
 create table search_segment (
     guild_id  bigint not null,
     bot       smallint not null,
     day       int not null,              -- of all its entries, since 2015
     key       bigint not null,
+    whole     boolean not null,          -- it has all that its day had then
     n         int not null,              -- entries
     kinds     bytea not null,            -- where each type ends
     dir       bytea not null,            -- where the parts of the body begin
@@ -43,6 +45,7 @@ create table search_head (
                                                 --   when it was looked at
     leaving       boolean not null default false,  -- it is being taken away
     due_at        timestamptz not null default now(),  -- when it has work
+    taken_to      timestamptz,           -- somebody is at it; null: nobody is
     primary key (guild_id, bot)
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0,
         autovacuum_vacuum_threshold = 1000);

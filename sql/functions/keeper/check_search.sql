@@ -22,7 +22,7 @@ begin
                'a day from ' || head.oldest || ' on', 'an earlier one'
           from search_segment s
          where s.guild_id = guild and s.bot = check_search.bot
-           and s.day < head.oldest
+           and s.day between 0 and head.oldest - 1
          order by s.day, s.key;
     return query select * from check_search_entries(head, low);
     return query select * from check_search_tail(head, low);
@@ -41,6 +41,7 @@ begin
               from search_segment s
              cross join lateral segment_ids(s.day, s.n, s.body) i (id)
              where s.guild_id = head.guild_id and s.bot = head.bot
+               and s.day >= search_day(check_search_entries.low)
                and i.id >= check_search_entries.low
                and not exists (
                    select from search_gone g

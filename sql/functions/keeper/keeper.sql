@@ -7,7 +7,7 @@
 -- here or in the room of its subject. It gets the number of entries that it may
 -- look at, and says whether there is more to do at once, and what is left
 -- undone, in its own unit. Those of the night get 0 by day: then they only say
--- what is undone. search has no turn: the module does it by itself, see
+-- what is undone, as does search: the module does that by itself, see
 -- search_job().
 
 create or replace function keeper_tasks(out task text, out every interval,
@@ -20,7 +20,7 @@ returns setof record language sql immutable as $$
            ('lanes',       interval '10 minutes', false),
            ('searchable',  interval '1 minute',   false),
            ('checkpoints', interval '1 second',   false),
-           ('search',      null,                  false),
+           ('search',      interval '10 seconds', false),
            ('corrections', interval '1 second',   false),
            ('keys',        interval '1 second',   false),
            ('forget',      interval '1 second',   false),
@@ -78,8 +78,7 @@ begin
         select t.task
           from keeper_tasks() t
           left join keeper k on k.task = t.task
-         where t.every is not null
-           and coalesce(k.due_at <= at
+         where coalesce(k.due_at <= at
                         or k.due_at > at + interval '10 minutes', true)
          order by greatest(k.due_at, at - interval '10 seconds'), random()
          limit 1);

@@ -192,19 +192,25 @@ end $$;
 
 
 -- The page of a search or an export whose entries the module found, with what
--- it begins with.
+-- it begins with. 409: entries went since search_open() said erased, and the
+-- search has to begin again.
 
 create or replace function logs_found(token text, guild bigint, bot smallint,
     kind smallint, ids bigint[], head text, total bigint, more boolean,
-    state text)
+    state text, erased bigint default null)
 returns setof log_row language plpgsql stable security definer
 set search_path = guildlog, pg_temp set enable_seqscan = off as $$
 declare
-    q  log_query := query_all(guild, bot, 0);
+    lives  constant boolean := token_live(guild, token);
+    q      log_query := query_all(guild, bot, 0);
 begin
-    if not token_live(guild, token) then
-        return next row(401, null, null, null, null, null, null, null, null,
-                        null)::log_row;
+    if not lives or exists (select from search_head s
+                             where s.guild_id = guild
+                               and s.bot = logs_found.bot
+                               and s.erased <> logs_found.erased)
+    then
+        return next row(case when lives then 409 else 401 end, null, null,
+                        null, null, null, null, null, null, null)::log_row;
         return;
     end if;
 

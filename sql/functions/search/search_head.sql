@@ -16,12 +16,6 @@ create or replace function search_format()
 returns smallint language sql immutable as $$ select 1::smallint $$;
 
 
--- How many entries a segment has at most, and a run of the index.
-
-create or replace function search_most()
-returns int language sql immutable as $$ select 16384 $$;
-
-
 -- The day (UTC, since 2015) of an id, and the first id of a day.
 
 create or replace function search_day(id bigint)
@@ -104,9 +98,9 @@ begin
      where g.guild_id = guild and g.bot = search_begin.bot;
     update search_head s
        set (format, arrival, back_id, back_arrival, erased, oldest, closed,
-            due_at)
+            due_at, taken_to)
            = (search_format(), u.until, 9223372036854775807, u.until,
-              s.erased + 1, search_oldest(), 0, now())
+              s.erased + 1, search_oldest(), 0, now(), null)
       from (select coalesce(search_until(guild, search_begin.bot),
                             0)) u (until)
      where s.guild_id = guild and s.bot = search_begin.bot;
@@ -342,8 +336,6 @@ begin
 
     update search_head s
        set due_at = now() where s.due_at > now() + interval '26 hours';
-    delete from keeper_parked p
-     where p.task = 'search' and p.until < now() - interval '1 day';
 
     more := search_expire(most) >= most;
     more := search_take(most) > 0 or more;

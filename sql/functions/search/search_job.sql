@@ -18,7 +18,8 @@ call type_make('search_work', $$
     high    bigint,
     since   bigint,
     until   bigint,
-    keys    bigint[]
+    keys    bigint[],
+    hurry   boolean      -- it was due half a minute ago
 $$);
 
 
@@ -33,11 +34,10 @@ declare
     head  search_head;
     work  search_work;
 begin
-    perform search_tell(0, null);
-
     for due in
         select s.guild_id, s.bot from search_head s
          where s.due_at <= now() and s.format = search_format()
+           and coalesce(s.taken_to <= clock_timestamp(), true)
            and not exists (select from keeper_parked p
                             where p.guild_id = s.guild_id and p.bot = s.bot
                               and p.task = 'search' and p.until > now())
@@ -46,20 +46,23 @@ begin
         select * into head from search_head s
          where s.guild_id = due.guild_id and s.bot = due.bot
            and s.due_at <= now() and s.format = search_format()
+           and coalesce(s.taken_to <= clock_timestamp(), true)
            for update skip locked;
         continue when not found;
 
         work := search_work_of(head);
-        update search_head s
-           set due_at = case when work.what is null
-                        then search_due(due.guild_id, due.bot)
-                        else now() + interval '2 minutes' end
-         where s.guild_id = due.guild_id and s.bot = due.bot;
 
         if work.what is not null then
+            update search_head s
+               set taken_to = clock_timestamp() + interval '2 minutes'
+             where s.guild_id = due.guild_id and s.bot = due.bot;
             return next work;
             return;
         end if;
+
+        update search_head s
+           set due_at = search_due(due.guild_id, due.bot)
+         where s.guild_id = due.guild_id and s.bot = due.bot;
     end loop;
 end $$;
 
@@ -82,19 +85,22 @@ begin
     work.erased := head.erased;
     work.low := search_first(head.oldest);
     work.high := 9223372036854775807;
+    work.hurry := head.due_at < now() - interval '30 seconds';
 
     if until > head.arrival
        and (waits >= 1024 or head.closed <> search_closed())
     then
         work.what := 'run';
         work.since := head.arrival;
-        work.until := least(until, head.arrival + search_most());
+        work.until := least(until, head.arrival + 16384);
         return work;
     end if;
 
     if head.back_id > 0 then
         work := search_work_back(head, work);
-    elsif head.closed <> search_closed() then
+    end if;
+
+    if work.what is null and head.closed <> search_closed() then
         work := search_work_day(head, work);
     end if;
 
@@ -131,8 +137,10 @@ begin
 end $$;
 
 
--- The first day with many more segments than it needs; of a day that is over
--- since the last look, with more than that. A very large one stays as it is.
+-- The first day that is over since the last look and was put in by more than
+-- two runs, or has more than eight late ones since it was made whole. Entries
+-- may come late for days, so the latter is looked at every fourth day. What is
+-- left of such a job that came to no end goes.
 
 create or replace function search_work_day(head search_head,
     work search_work)
@@ -140,14 +148,17 @@ returns search_work language plpgsql as $$
 declare
     its  record;
 begin
+    delete from search_segment s
+     where s.guild_id = head.guild_id and s.bot = head.bot and s.day < 0;
+
     select s.day, array_agg(s.key) as keys into its
       from search_segment s
      where s.guild_id = head.guild_id and s.bot = head.bot
        and s.day <= search_closed()
+       and (s.day > head.closed or (search_closed() - s.day) % 4 = 3)
      group by s.day
-    having count(*) > (sum(s.n) + search_most() - 1) / search_most()
-                      + case when s.day > head.closed then 0 else 8 end
-       and sum(s.n) <= 16 * search_most()
+    having count(*) filter (where not s.whole)
+           > case when s.day > head.closed then 2 else 8 end
      order by s.day limit 1;
 
     if not found then
@@ -188,79 +199,122 @@ end $$;
 
 
 -- Puts what was made: of a run up to the arrival done, whose job said since; of
--- the back part down to the id done, whose job said since as high. 200, or 409
--- if all of it is to be thrown away. took_ms is for the figures.
+-- the back part down to the id done, whose job said since as high. A day may
+-- come in parts: each "part" is kept, and made are its keys; "day" has the last
+-- ones, and parts are the keys of those before. 200, or 409 if all of it is to
+-- be thrown away.
 
 create or replace function search_put(guild bigint, bot smallint, what text,
     erased bigint, since bigint, done bigint, keys bigint[], days int[],
     ns int[], kinds bytea[], dirs bytea[], bodies bytea[],
-    took_ms int default 0, out status int)
+    parts bigint[] default '{}', out status int, out made bigint[])
 language plpgsql security definer set search_path = guildlog, pg_temp
 set enable_seqscan = off as $$
 declare
     head  search_head;
+    fits  boolean;
 begin
     select * into head from search_head s
-     where s.guild_id = guild and s.bot = search_put.bot
-       and s.format = search_format()
-       for update;
-    status := case when found and search_fits(head, what, erased, since, keys)
-                   then 200 else 409 end;
+     where s.guild_id = guild and s.bot = search_put.bot for update;
+    fits := coalesce(search_fits(head, what, erased, since, keys, parts),
+                     false);
+    status := case when fits then 200 else 409 end;
 
-    if status = 409 then
-        return;
+    if fits then
+        perform search_replace(guild, bot, keys, parts);
+        made := search_add(head, what, days, ns, kinds, dirs, bodies);
+        perform search_move(head, what, done, days[1]);
+        perform keeper_unpark('search', guild, bot);
     end if;
 
-    delete from search_segment s
-     where s.guild_id = guild and s.bot = search_put.bot
-       and s.key = any (keys);
-    insert into search_segment (guild_id, bot, day, key, n, kinds, dir, body)
-    select guild, search_put.bot, u.day, nextval('search_key'), u.n, u.kinds,
-           u.dir, u.body
-      from unnest(days, ns, kinds, dirs, bodies) u (day, n, kinds, dir, body)
-     where u.day >= head.oldest;
-
-    case what
-    when 'run' then
-        head.arrival := done;
-    when 'back' then
-        head.back_id := case when done > search_first(head.oldest)
-                             then done else 0 end;
-        head.back_arrival := case when head.back_id > 0
-                                  then head.back_arrival else 0 end;
-    when 'day' then
-        head.closed := greatest(head.closed, days[1]);
-    end case;
-
     update search_head s
-       set (arrival, back_id, back_arrival, closed)
-           = (head.arrival, head.back_id, head.back_arrival, head.closed)
+       set due_at = case when fits and what <> 'part'
+                    then search_due(guild, search_put.bot) else s.due_at end,
+           taken_to = case when fits and what = 'part'
+                      then clock_timestamp() + interval '2 minutes' end
      where s.guild_id = guild and s.bot = search_put.bot;
-    update search_head s
-       set due_at = search_due(guild, search_put.bot)
-     where s.guild_id = guild and s.bot = search_put.bot;
-
-    perform keeper_unpark('search', guild, bot);
-    perform search_tell(took_ms, 0);
 end $$;
 
 
 -- Is the index still what it was when the job was asked for?
 
 create or replace function search_fits(head search_head, what text,
-    erased bigint, since bigint, keys bigint[])
+    erased bigint, since bigint, keys bigint[], parts bigint[])
 returns boolean language plpgsql as $$
 begin
-    return case what
+    return head.format = search_format() and case what
            when 'run' then head.erased = search_fits.erased
                            and head.arrival = since
            when 'back' then head.erased = search_fits.erased
                             and head.back_id = since
-           when 'day' then cardinality(keys) = (
+           when 'day' then cardinality(keys || parts) = (
                select count(*) from search_segment s
                 where s.guild_id = head.guild_id and s.bot = head.bot
-                  and s.key = any (keys))
-           else false end;
+                  and s.key = any (case when s.day < 0 then parts
+                                   else keys end))
+           when 'part' then true end;
+end $$;
+
+
+-- Parts of a day take the place of its segments.
+
+create or replace function search_replace(guild bigint, bot smallint,
+    keys bigint[], parts bigint[])
+returns void language plpgsql as $$
+begin
+    delete from search_segment s
+     where s.guild_id = guild and s.bot = search_replace.bot
+       and s.key = any (keys);
+    update search_segment s
+       set day = -s.day
+     where s.guild_id = guild and s.bot = search_replace.bot
+       and s.day < 0 and s.key = any (parts);
+end $$;
+
+
+-- New segments, but for those of days that expired meanwhile; their keys.
+
+create or replace function search_add(head search_head, what text, days int[],
+    ns int[], kinds bytea[], dirs bytea[], bodies bytea[])
+returns bigint[] language plpgsql as $$
+declare
+    made  bigint[];
+begin
+    with added as (
+        insert into search_segment (guild_id, bot, day, key, whole, n, kinds,
+                                    dir, body)
+        select head.guild_id, head.bot,
+               case what when 'part' then -u.day else u.day end,
+               nextval('search_key'), what <> 'run', u.n, u.kinds, u.dir,
+               u.body
+          from unnest(days, ns, kinds, dirs, bodies)
+                   u (day, n, kinds, dir, body)
+         where u.day >= head.oldest
+        returning key
+    )
+    select array_agg(a.key) into made from added a;
+
+    return made;
+end $$;
+
+
+-- How far the index has come then.
+
+create or replace function search_move(head search_head, what text,
+    done bigint, day int)
+returns void language plpgsql as $$
+declare
+    goes_on  constant boolean := done > search_first(head.oldest);
+begin
+    update search_head s
+       set arrival = case what when 'run' then done else s.arrival end,
+           back_id = case when what <> 'back' then s.back_id
+                          when goes_on then done else 0 end,
+           back_arrival = case when what <> 'back' or goes_on
+                          then s.back_arrival else 0 end,
+           closed = case what when 'day' then greatest(s.closed, day)
+                    else s.closed end
+     where s.guild_id = head.guild_id and s.bot = head.bot;
 end $$;
 
 
@@ -271,34 +325,23 @@ returns void language plpgsql security definer
 set search_path = guildlog, pg_temp as $$
 begin
     perform keeper_park('search', guild, bot, cause);
-    perform search_tell(0, 1);
+    update search_head s
+       set taken_to = null
+     where s.guild_id = guild and s.bot = search_fail.bot;
 end $$;
 
 
--- Tells the keeper's figures of the task, which no turn of the keeper does:
--- that it is being done, and with it how long a job took, and errors more. Lag
--- is looked at once a second. It counts entries of servers that are due.
+-- The keeper's task tells of what the module does. Undone: entries of servers
+-- that are due. Servers that it failed for are told by the keeper, as those of
+-- each task.
 
-create or replace function search_tell(took_ms int, errors int)
-returns void language plpgsql as $$
+create or replace function keeper_search(budget int, out more boolean,
+    out lag bigint)
+language plpgsql as $$
 begin
-    insert into keeper (task, done_at) values ('search', '-infinity')
-    on conflict do nothing;
-
-    if search_tell.errors is not null then
-        update keeper k
-           set took_us = took_ms * 1000, errors = k.errors + search_tell.errors
-         where k.task = 'search';
-        return;
-    end if;
-
-    update keeper k
-       set done_at = clock_timestamp(),
-           lag = (select coalesce(sum(h.arrival - s.arrival), 0)
-                    from search_head s
-                    join log_head h
-                      on h.guild_id = s.guild_id and h.bot = s.bot
-                   where s.due_at <= now() and s.format = search_format())
-     where k.task = 'search'
-       and k.done_at < clock_timestamp() - interval '1 second';
+    more := false;
+    lag := (select coalesce(sum(h.arrival - s.arrival), 0)
+              from search_head s
+              join log_head h on h.guild_id = s.guild_id and h.bot = s.bot
+             where s.due_at <= now() and s.format = search_format());
 end $$;

@@ -10,7 +10,7 @@
 -- up to arrival, but for ids below backId of those up to backArrival, and but
 -- for what is gone. What arrived then, up to until, is to be looked at by
 -- arrival, the back part by id: see search_tail(). Without an index all is the
--- back part.
+-- back part. erased (null without an index) is for logs_found().
 
 create or replace function search_open(token text, guild bigint, bot smallint,
     kind smallint, after bigint, before bigint, below bigint,
@@ -71,7 +71,8 @@ begin
                    'retention', at - wall, 'walled', walled,
                    'arrival', its.arrival, 'until', until,
                    'backId', its.back_id, 'backArrival', its.back_arrival,
-                   'format', search_format(), 'state', state,
+                   'erased', its.erased, 'format', search_format(),
+                   'state', state,
                    'gone', array(select g.id from search_gone g
                                   where g.guild_id = guild
                                     and g.bot = search_open.bot

@@ -101,7 +101,7 @@ $$, $$
              'member bigint, side text, bytes integer'),
         ('plain', 'logs_found', 'token text, guild bigint, bot smallint, '
              'kind smallint, ids bigint[], head text, total bigint, '
-             'more boolean, state text'),
+             'more boolean, state text, erased bigint'),
         ('plain', 'search_job', null),
         ('plain', 'search_docs', 'guild bigint, bot smallint, '
              'by_arrival boolean, low bigint, high bigint, since bigint, '
@@ -109,7 +109,8 @@ $$, $$
         ('plain', 'search_put', 'guild bigint, bot smallint, what text, '
              'erased bigint, since bigint, done bigint, keys bigint[], '
              'days integer[], ns integer[], kinds bytea[], dirs bytea[], '
-             'bodies bytea[], took_ms integer, OUT status integer'),
+             'bodies bytea[], parts bigint[], OUT status integer, '
+             'OUT made bigint[]'),
         ('plain', 'search_fail', 'guild bigint, bot smallint, cause text'),
         ('logs', 'logs_page', 'most integer, below bigint, known text'),
         ('logs', 'logs_export', 'locale text, since bigint, below bigint, '
