@@ -544,7 +544,7 @@ ngx_guildlog_build_write(ngx_guildlog_build_t *build)
         q = ngx_queue_head(&state->groups);
         group = ngx_queue_data(q, ngx_guildlog_build_group_t, queue);
 
-        rc = ngx_guildlog_build_segment(group, state->pool, &left);
+        rc = ngx_guildlog_build_write_group(group, state->pool, &left);
         if (rc != NGX_OK) {
             return rc;
         }

@@ -104,7 +104,7 @@ struct ngx_guildlog_build_group_s {
  * Writes group->segment, in the pool.  NGX_AGAIN: *left is used up, call it
  * again; NGX_ERROR: no memory.
  */
-ngx_int_t ngx_guildlog_build_segment(ngx_guildlog_build_group_t *group,
+ngx_int_t ngx_guildlog_build_write_group(ngx_guildlog_build_group_t *group,
     ngx_pool_t *pool, ngx_int_t *left);
 
 

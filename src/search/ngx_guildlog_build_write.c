@@ -33,7 +33,7 @@ static ngx_int_t ngx_guildlog_build_next(ngx_guildlog_build_group_t *group,
 
 
 ngx_int_t
-ngx_guildlog_build_segment(ngx_guildlog_build_group_t *group,
+ngx_guildlog_build_write_group(ngx_guildlog_build_group_t *group,
     ngx_pool_t *pool, ngx_int_t *left)
 {
     ngx_int_t  rc;

@@ -1,0 +1,569 @@
+
+/*
+ * A query of segments: one stage after another wants parts of their bodies,
+ * which are asked for in slices, many at a time.
+ */
+
+#include "search/ngx_guildlog_find_part.h"
+
+
+#define NGX_GUILDLOG_FIND_WORK  250000    /* a call of wants() */
+
+
+#define NGX_GUILDLOG_FIND_WAIT  1
+#define NGX_GUILDLOG_FIND_IF    2    /* there are conditions */
+
+
+struct ngx_guildlog_find_stage_s {
+    ngx_int_t                    (*want)(ngx_guildlog_find_t *find,
+                                         ngx_guildlog_find_segment_t *segment);
+    ngx_uint_t                     waits;  /* for what was wanted before it */
+};
+
+
+static ngx_int_t ngx_guildlog_find_terms_of(ngx_guildlog_find_t *find);
+static ngx_int_t ngx_guildlog_find_fold(ngx_guildlog_find_t *find,
+    ngx_guildlog_match_doc_t *match, const ngx_str_t *doc);
+static int ngx_libc_cdecl ngx_guildlog_find_by_id(const void *one,
+    const void *two);
+static int ngx_libc_cdecl ngx_guildlog_find_by_day(const void *one,
+    const void *two);
+static ngx_int_t ngx_guildlog_find_read(ngx_guildlog_find_t *find);
+static ngx_int_t ngx_guildlog_find_stages(ngx_guildlog_find_t *find);
+static ngx_int_t ngx_guildlog_find_ask(ngx_guildlog_find_t *find,
+    ngx_array_t *slices);
+static ngx_uint_t ngx_guildlog_find_waits(
+    const ngx_guildlog_find_state_t *state);
+
+
+static const ngx_guildlog_find_stage_t  ngx_guildlog_find_all_stages[] = {
+    { ngx_guildlog_find_terms, 0 },
+    { ngx_guildlog_find_strings, NGX_GUILDLOG_FIND_IF },
+    { ngx_guildlog_find_strings_postings, NGX_GUILDLOG_FIND_WAIT },
+    { ngx_guildlog_find_ids, NGX_GUILDLOG_FIND_WAIT },
+    { ngx_guildlog_find_ids_newest, NGX_GUILDLOG_FIND_WAIT },
+    { NULL, 0 }
+};
+
+
+ngx_guildlog_find_t *
+ngx_guildlog_find_create(ngx_pool_t *pool, const ngx_guildlog_match_t *match,
+    int64_t low, int64_t high, int64_t top, ngx_uint_t limit)
+{
+    ngx_guildlog_find_t        *find;
+    ngx_guildlog_find_state_t  *state;
+
+    find = ngx_pcalloc(pool, sizeof(ngx_guildlog_find_t));
+    state = ngx_pcalloc(pool, sizeof(ngx_guildlog_find_state_t));
+
+    if (find == NULL || state == NULL) {
+        return NULL;
+    }
+
+    find->state = state;
+    find->ids = ngx_palloc(pool, (limit + 1) * sizeof(int64_t));
+
+    state->pool = pool;
+    state->match = match;
+    state->low = low;
+    state->high = high;
+    state->top = top;
+    state->limit = limit;
+    state->day = -1;
+    state->spare = ngx_palloc(pool, NGX_GUILDLOG_SEGMENT_ENTRIES / 8);
+
+    if (find->ids == NULL || state->spare == NULL
+        || ngx_array_init(&state->gone, pool, 4, sizeof(int64_t)) != NGX_OK
+        || ngx_array_init(&state->segments, pool, 16,
+                          sizeof(ngx_guildlog_find_segment_t)) != NGX_OK
+        || ngx_array_init(&state->parts, pool, 16,
+                          sizeof(ngx_guildlog_find_part_t)) != NGX_OK
+        || ngx_guildlog_find_terms_of(find) != NGX_OK)
+    {
+        return NULL;
+    }
+
+    return find;
+}
+
+
+/* what the query asks for */
+
+static ngx_int_t
+ngx_guildlog_find_terms_of(ngx_guildlog_find_t *find)
+{
+    u_char                      *p;
+    int64_t                      id;
+    ngx_uint_t                   i, kind;
+    ngx_guildlog_find_term_t    *term;
+    ngx_guildlog_find_state_t   *state;
+    const ngx_guildlog_match_t  *match;
+
+    state = find->state;
+    match = state->match;
+
+    state->asks[NGX_GUILDLOG_FIND_STRINGS] = (match->part.data != NULL);
+    state->asks[NGX_GUILDLOG_FIND_CHANNEL] = (match->channel >= 0);
+    state->asks[NGX_GUILDLOG_FIND_MEMBER] = (match->member >= 0);
+    state->asks[NGX_GUILDLOG_FIND_ROLE] = (match->role.data != NULL);
+
+    term = ngx_pcalloc(state->pool, (match->nwords + 3)
+                                    * sizeof(ngx_guildlog_find_term_t));
+    p = ngx_pnalloc(state->pool, 3 * NGX_GUILDLOG_SEGMENT_TERM);
+
+    if (term == NULL || p == NULL) {
+        return NGX_ERROR;
+    }
+
+    state->terms = term;
+
+    for (i = 0; i < match->nwords; i++) {
+        term->text = match->words[i];
+        term->set = NGX_GUILDLOG_FIND_WORDS;
+        term++;
+    }
+
+    for (kind = NGX_GUILDLOG_SEGMENT_CHANNEL;
+         kind <= NGX_GUILDLOG_SEGMENT_TARGET;
+         kind++)
+    {
+        id = (kind == NGX_GUILDLOG_SEGMENT_CHANNEL) ? match->channel
+                                                    : match->member;
+
+        if (id < 0
+            || (kind == NGX_GUILDLOG_SEGMENT_EXECUTOR
+                && match->side == NGX_GUILDLOG_MATCH_TARGET)
+            || (kind == NGX_GUILDLOG_SEGMENT_TARGET
+                && match->side == NGX_GUILDLOG_MATCH_EXECUTOR))
+        {
+            continue;
+        }
+
+        ngx_guildlog_segment_term(p, kind, id);
+
+        term->text.data = p;
+        term->text.len = NGX_GUILDLOG_SEGMENT_TERM;
+        term->set = (kind == NGX_GUILDLOG_SEGMENT_CHANNEL)
+                    ? NGX_GUILDLOG_FIND_CHANNEL : NGX_GUILDLOG_FIND_MEMBER;
+        term++;
+
+        p += NGX_GUILDLOG_SEGMENT_TERM;
+    }
+
+    state->nterms = term - state->terms;
+
+    for (i = 0; i < state->nterms; i++) {
+        term = &state->terms[i];
+        term->hash = ngx_guildlog_segment_hash(term->text.data,
+                                               term->text.len);
+    }
+
+    return NGX_OK;
+}
+
+
+ngx_int_t
+ngx_guildlog_find_gone(ngx_guildlog_find_t *find, int64_t id)
+{
+    int64_t  *gone;
+
+    gone = ngx_array_push(&find->state->gone);
+    if (gone == NULL) {
+        return NGX_ERROR;
+    }
+
+    *gone = id;
+
+    return NGX_OK;
+}
+
+
+ngx_int_t
+ngx_guildlog_find_segment(ngx_guildlog_find_t *find, int64_t key, int32_t day,
+    ngx_uint_t n, const ngx_str_t *kinds, const ngx_str_t *dir)
+{
+    u_char                       *p;
+    ngx_guildlog_find_state_t    *state;
+    ngx_guildlog_find_segment_t  *segment;
+
+    state = find->state;
+
+    if (day < 0 || day > ngx_guildlog_segment_day(INT64_MAX)
+        || ngx_guildlog_segment_check(n, kinds, dir) != NGX_OK)
+    {
+        find->bad = 1;
+        find->bad_key = key;
+
+        return NGX_ERROR;
+    }
+
+    if (day < ngx_guildlog_segment_day(state->low)
+        || day > ngx_guildlog_segment_day(state->high - 1))
+    {
+        return NGX_OK;
+    }
+
+    segment = ngx_array_push(&state->segments);
+    p = ngx_pnalloc(state->pool, kinds->len + dir->len);
+
+    if (segment == NULL || p == NULL) {
+        return NGX_ERROR;
+    }
+
+    ngx_memzero(segment, sizeof(ngx_guildlog_find_segment_t));
+
+    segment->key = key;
+    segment->day = day;
+    segment->first = day * NGX_GUILDLOG_SEGMENT_DAY;
+    segment->n = n;
+    segment->kinds.data = p;
+    segment->kinds.len = kinds->len;
+    segment->dir = ngx_cpymem(p, kinds->data, kinds->len);
+    segment->nbuckets = ngx_guildlog_segment_buckets(n);
+
+    ngx_memcpy(segment->dir, dir->data, dir->len);
+
+    return NGX_OK;
+}
+
+
+ngx_int_t
+ngx_guildlog_find_doc(ngx_guildlog_find_t *find, int64_t id,
+    const ngx_str_t *doc)
+{
+    ngx_int_t                   rc;
+    ngx_guildlog_find_state_t  *state;
+    ngx_guildlog_match_doc_t    match;
+
+    state = find->state;
+
+    if (id < state->low || id >= state->high) {
+        return NGX_OK;
+    }
+
+    rc = ngx_guildlog_find_fold(find, &match, doc);
+
+    if (rc != NGX_OK || !ngx_guildlog_match(state->match, &match)) {
+        return rc;
+    }
+
+    find->counts[match.type]++;
+
+    if (id < state->top) {
+        find->rest[match.type]++;
+
+        if (ngx_guildlog_find_ids_is_shown(find, match.type)) {
+            ngx_guildlog_find_ids_push(find, id);
+        }
+    }
+
+    return NGX_OK;
+}
+
+
+static ngx_int_t
+ngx_guildlog_find_fold(ngx_guildlog_find_t *find,
+    ngx_guildlog_match_doc_t *match, const ngx_str_t *doc)
+{
+    size_t                      size;
+    ngx_guildlog_find_state_t  *state;
+
+    state = find->state;
+
+    if (ngx_guildlog_match_doc_read(match, doc) != NGX_OK) {
+        return NGX_DECLINED;
+    }
+
+    if (!state->asks[NGX_GUILDLOG_FIND_STRINGS]
+        && !state->asks[NGX_GUILDLOG_FIND_ROLE])
+    {
+        return NGX_OK;
+    }
+
+    size = NGX_GUILDLOG_MATCH_SIZE(doc->len);
+
+    if (size > state->text_size) {
+        if (state->text) {
+            (void) ngx_pfree(state->pool, state->text);
+        }
+
+        size = ngx_max(size, 2 * ngx_pagesize);
+        state->text_size = 0;
+        state->text = ngx_pnalloc(state->pool, size);
+
+        if (state->text == NULL) {
+            return NGX_ERROR;
+        }
+
+        state->text_size = size;
+    }
+
+    return ngx_guildlog_match_doc_fold(match, state->text) ? NGX_OK
+                                                           : NGX_DECLINED;
+}
+
+
+ngx_int_t
+ngx_guildlog_find_wants(ngx_guildlog_find_t *find, ngx_array_t *slices)
+{
+    ngx_int_t                   rc;
+    ngx_guildlog_find_state_t  *state;
+
+    state = find->state;
+    state->left = NGX_GUILDLOG_FIND_WORK;
+
+    slices->nelts = 0;
+
+    if (state->stage == NULL) {
+        ngx_qsort(state->gone.elts, state->gone.nelts, sizeof(int64_t),
+                  ngx_guildlog_find_by_id);
+        ngx_qsort(state->segments.elts, state->segments.nelts,
+                  sizeof(ngx_guildlog_find_segment_t),
+                  ngx_guildlog_find_by_day);
+
+        state->stage = ngx_guildlog_find_all_stages;
+    }
+
+    rc = ngx_guildlog_find_read(find);
+
+    if (rc == NGX_OK) {
+        rc = ngx_guildlog_find_stages(find);
+    }
+
+    if (rc != NGX_OK) {
+        return rc;
+    }
+
+    if (state->at < state->parts.nelts) {
+        return ngx_guildlog_find_ask(find, slices);
+    }
+
+    return ngx_guildlog_find_ids_sort(find);
+}
+
+
+static int ngx_libc_cdecl
+ngx_guildlog_find_by_id(const void *one, const void *two)
+{
+    const int64_t  *first = one;
+    const int64_t  *second = two;
+
+    return (*first > *second) - (*first < *second);
+}
+
+
+/* the newest day first */
+
+static int ngx_libc_cdecl
+ngx_guildlog_find_by_day(const void *one, const void *two)
+{
+    const ngx_guildlog_find_segment_t  *first = one;
+    const ngx_guildlog_find_segment_t  *second = two;
+
+    return (first->day < second->day) - (first->day > second->day);
+}
+
+
+/* reads the slices that came */
+
+static ngx_int_t
+ngx_guildlog_find_read(ngx_guildlog_find_t *find)
+{
+    ngx_int_t                   rc;
+    ngx_guildlog_find_part_t   *part;
+    ngx_guildlog_find_state_t  *state;
+
+    state = find->state;
+
+    while (state->at < state->asked) {
+
+        if (state->left <= 0) {
+            return NGX_BUSY;
+        }
+
+        part = (ngx_guildlog_find_part_t *) state->parts.elts + state->at;
+
+        if (!part->here) {
+            return NGX_ERROR;
+        }
+
+        rc = part->read(find, part);
+
+        if (rc != NGX_OK) {
+            return rc;
+        }
+
+        state->queued -= part->pos;
+
+        if (part->pos == part->len) {
+            state->at++;
+            continue;
+        }
+
+        /* what is not whole goes on in the next slice */
+
+        if (part->pos == 0 || part->size == part->len) {
+            return ngx_guildlog_find_part_bad(find, part->segment);
+        }
+
+        part->from += part->pos;
+        part->len -= part->pos;
+        part->pos = 0;
+        state->asked = state->at;
+    }
+
+    if (state->at == state->parts.nelts) {
+        state->parts.nelts = 0;
+        state->at = 0;
+        state->asked = 0;
+    }
+
+    return NGX_OK;
+}
+
+
+/* until enough is wanted for one statement, or there is no other stage */
+
+static ngx_int_t
+ngx_guildlog_find_stages(ngx_guildlog_find_t *find)
+{
+    ngx_int_t                     rc;
+    ngx_guildlog_find_state_t    *state;
+    ngx_guildlog_find_segment_t  *segments;
+
+    state = find->state;
+    segments = state->segments.elts;
+
+    while (state->stage->want && state->queued < NGX_GUILDLOG_FIND_BYTES) {
+
+        if (state->next == 0 && state->queued
+            && ngx_guildlog_find_waits(state))
+        {
+            break;
+        }
+
+        if (state->next == state->segments.nelts) {
+            state->stage++;
+            state->next = 0;
+            continue;
+        }
+
+        if (state->left <= 0) {
+            return NGX_BUSY;
+        }
+
+        rc = state->stage->want(find, &segments[state->next]);
+
+        if (rc == NGX_OK) {
+            state->next++;
+
+        } else if (rc == NGX_DONE) {
+            state->next = state->segments.nelts;
+
+        } else {
+            return rc;
+        }
+    }
+
+    return NGX_OK;
+}
+
+
+static ngx_uint_t
+ngx_guildlog_find_waits(const ngx_guildlog_find_state_t *state)
+{
+    return state->stage->waits == NGX_GUILDLOG_FIND_WAIT
+           || (state->stage->waits == NGX_GUILDLOG_FIND_IF
+               && (state->asks[NGX_GUILDLOG_FIND_CHANNEL]
+                   || state->asks[NGX_GUILDLOG_FIND_MEMBER]
+                   || state->asks[NGX_GUILDLOG_FIND_ROLE]));
+}
+
+
+static ngx_int_t
+ngx_guildlog_find_ask(ngx_guildlog_find_t *find, ngx_array_t *slices)
+{
+    size_t                      size;
+    ngx_guildlog_slice_t       *slice;
+    ngx_guildlog_find_part_t   *parts, *part;
+    ngx_guildlog_find_state_t  *state;
+
+    state = find->state;
+    parts = state->parts.elts;
+    size = 0;
+
+    for (state->asked = state->at;
+         state->asked < state->parts.nelts;
+         state->asked++)
+    {
+        part = &parts[state->asked];
+        part->size = ngx_min(part->len, NGX_GUILDLOG_FIND_BYTES);
+
+        if (size + part->size > NGX_GUILDLOG_FIND_BYTES) {
+            break;
+        }
+
+        slice = ngx_array_push(slices);
+        if (slice == NULL) {
+            return NGX_ERROR;
+        }
+
+        slice->key = part->segment->key;
+        slice->day = part->segment->day;
+        slice->from = part->from;
+        slice->len = part->size;
+
+        part->here = 0;
+        size += part->size;
+    }
+
+    if (size > state->size) {
+        if (state->buf) {
+            (void) ngx_pfree(state->pool, state->buf);
+        }
+
+        state->size = 0;
+        state->buf = ngx_pnalloc(state->pool, size);
+
+        if (state->buf == NULL) {
+            return NGX_ERROR;
+        }
+
+        state->size = size;
+    }
+
+    size = 0;
+
+    for (part = &parts[state->at]; part < &parts[state->asked]; part++) {
+        part->bytes = state->buf + size;
+        size += part->size;
+    }
+
+    return NGX_AGAIN;
+}
+
+
+ngx_int_t
+ngx_guildlog_find_slice(ngx_guildlog_find_t *find, ngx_uint_t i,
+    const ngx_str_t *bytes)
+{
+    ngx_guildlog_find_part_t   *part;
+    ngx_guildlog_find_state_t  *state;
+
+    state = find->state;
+
+    if (i >= state->asked - state->at) {
+        return NGX_ERROR;
+    }
+
+    part = (ngx_guildlog_find_part_t *) state->parts.elts + state->at + i;
+
+    if (bytes->len != part->size) {
+        return ngx_guildlog_find_part_bad(find, part->segment);
+    }
+
+    ngx_memcpy(part->bytes, bytes->data, bytes->len);
+    part->here = 1;
+
+    return NGX_OK;
+}
