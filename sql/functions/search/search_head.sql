@@ -118,6 +118,27 @@ begin
 end $$;
 
 
+-- A body is not as it must be, as its reader found: the index is made anew. One
+-- that is gone tells nothing.
+
+create or replace function search_bad(token text, guild bigint, bot smallint,
+    kind smallint, key bigint, out status int, out body text)
+language plpgsql security definer set search_path = guildlog, pg_temp
+set enable_seqscan = off as $$
+begin
+    status := case when token_live(guild, token) then 204 else 401 end;
+    body := '{}';
+
+    if status = 204
+       and exists (select from search_segment s
+                    where s.guild_id = guild and s.bot = search_bad.bot
+                      and s.key = search_bad.key)
+    then
+        perform search_drop(guild, bot);
+    end if;
+end $$;
+
+
 -- These entries go. Whoever removes entries calls this in his transaction.
 
 create or replace function search_removed(guild bigint, bot smallint,

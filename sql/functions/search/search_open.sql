@@ -79,7 +79,7 @@ begin
                                     and g.id >= low and g.id < high
                                     and its.guild_id is not null))::text;
 
-    if its.guild_id is not null then
+    if its.guild_id is not null and low < high then
         return query
             select s.key::text, s.day::text, s.n::text, s.kinds, s.dir,
                    null::text

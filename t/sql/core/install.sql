@@ -72,16 +72,21 @@ select guild_id, bot, id, 10, now() + interval '1 hour'
 drop table guildlog.doubt cascade;
 delete from guildlog.schema_version where version = 10;
 
--- an index of searches made by a clock that was ahead, and one that is right
+-- the old index of searches
 
-insert into guildlog.search_head (guild_id, bot, runs, seen_at)
-values (900000000000000001, 0, 5, now() + interval '3 hours'),
-       (900000000000000001, 1, 5, now());
-alter table guildlog.search_segment drop column purged;
+set role :owner;
+drop sequence guildlog.search_key;
+drop table guildlog.search_gone;
+alter table guildlog.search_head
+    add column runs int, add column seen_at timestamptz;
+create type guildlog.search_key as (name text, number int);
+create table guildlog.search_place (guild_id bigint);
+create table guildlog.search_term (guild_id bigint);
+create table guildlog.search_common (guild_id bigint);
+create table guildlog.search_string (guild_id bigint, run int);
 alter table guildlog.server drop column lapsed_at;
-alter table guildlog.search_head drop column stale, drop column version;
-alter table guildlog.search_string add column run int;
-delete from guildlog.schema_version where version = 30;
+delete from guildlog.schema_version where version in (30, 37);
+reset role;
 
 -- a rewrite that is under way
 
@@ -102,9 +107,12 @@ select is(dstatus || ' ' || dreason, '0 expired',
   from guildlog.log_entry where arrival = 1;
 select is(dstatus, null, 'but not what is held') from guildlog.log_entry
  where arrival = 2;
-select is(array_agg(bot order by bot), '{0}', 'an index that may lack something '
-          'is made anew')
-  from guildlog.search_head where leaving and runs = 0;
+select is(array_agg(relname order by relname),
+          '{search_gone,search_head,search_segment}',
+          'the old index of searches is gone, and there is the new one')
+  from pg_class
+ where relnamespace = 'guildlog'::regnamespace and relkind = 'r'
+   and relname like 'search_%';
 select lives_ok(
     'alter table guildlog.log_entry attach partition '
     'guildlog.log_entry_20150101_1 for values from (-1) to (0)',

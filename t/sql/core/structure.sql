@@ -99,6 +99,7 @@ $$, $$
              'kind smallint, by_arrival boolean, low bigint, high bigint, '
              'since bigint, until bigint, at bigint, channel bigint, '
              'member bigint, side text, bytes integer'),
+        ('api', 'search_bad', 'key bigint'),
         ('plain', 'logs_found', 'token text, guild bigint, bot smallint, '
              'kind smallint, ids bigint[], head text, total bigint, '
              'more boolean, state text, erased bigint'),

@@ -5,7 +5,7 @@
 
 \ir ../setup.psql
 \ir ../forget.psql
-select plan(69);
+select plan(60);
 
 set local guildlog.heavy = 40;
 
@@ -138,15 +138,8 @@ select pg_temp.broken('log_head', 'arrival',
     'the last arrival');
 select pg_temp.broken('log_head', 'first_log_at',
     $$ update log_head set first_log_at = ms(now()) $$, 'the first log');
-select pg_temp.broken('search_place', 'in one segment \| in 0',
-    $$ update search_place set ids = ids[: cardinality(ids) - 1] || 1::bigint
-        where chunk = 0 and bot = 0 $$, 'entries of a segment');
-select pg_temp.broken('search_term', 'term "word\d"|term "#|@',
-    $$ delete from search_common where bot = 0 $$, 'common terms');
-select pg_temp.broken('search_term', 'term "#\d ann',
-    $$ delete from search_string where bot = 0 $$, 'strings');
-select pg_temp.broken('search_common', 'counted',
-    $$ update search_common set counts[1] = counts[1] + 128 $$, 'counts');
+select pg_temp.broken('search_segment', 'in one segment \| in 0',
+    $$ delete from search_segment where bot = 0 $$, 'entries of a segment');
 
 -- lanes, which are but mended
 

@@ -82,12 +82,11 @@ select cmp_ok(cardinality(pg_temp.stands(:'person')), '>', 8,
               'the id stands in many places');
 select cmp_ok(cardinality(pg_temp.stands('hildegard')), '>=', 4,
               'the name does');
-select cmp_ok(cardinality(pg_temp.stands('quokka')), '>=', 3,
-              'what she wrote does');
+select is(pg_temp.stands('quokka'), '{log_entry.doc,search_segment.body}',
+          'what she wrote stands in entries and in the index of searches');
 select ok(exists (select from log_key where kind = 3 and key = :person
                                         and heavy), 'she is a heavy key');
-select ok(exists (select from search_head where guild_id = :guild
-                                            and runs > 0),
+select ok(exists (select from search_segment where guild_id = :guild),
           'there is an index of searches');
 
 select pg_temp.counts(:'admin', :guild, 0) as main,
@@ -140,8 +139,9 @@ select alike(pg_temp.counts(:'admin', :guild, 0, null, 'quokka'),
 select alike(pg_temp.counts(:'admin', :guild, 0, null, 'hildeg'),
             '{"total":0,%', 'search does not find her name');
 select pg_temp.keep() \g /dev/null
-select ok(exists (select from search_head where guild_id = :guild
-                                            and runs > 0 and not leaving),
+select ok(exists (select from search_segment where guild_id = :guild)
+          and not exists (select from search_head where guild_id = :guild
+                                                    and back_id > 0),
           'the index is made anew');
 select alike(pg_temp.counts(:'admin', :guild, 0, null, 'quokka'),
             '{"total":0,%', '... without her words');

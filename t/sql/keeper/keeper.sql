@@ -2,7 +2,8 @@
 -- the longest time; one that fails leaves the others alone.
 
 \ir ../setup.psql
-select plan(69);
+\ir ../segments.psql
+select plan(72);
 
 delete from keeper;
 
@@ -129,7 +130,8 @@ select record(:guild, 0::smallint, jsonb_agg(jsonb_build_object(
            'event_id', 'k' || i, 'type', 6,
            'timestamp', ms(now()) - 3600000))) from generate_series(1, 700) i
 \g /dev/null
-select search_begin() \g /dev/null
+select keeper_searchable(20000) \g /dev/null
+update search_head set format = 0;
 
 create function pg_temp.a_bad_row()
 returns trigger language plpgsql as $$
@@ -144,7 +146,7 @@ begin
 end $$;
 create trigger bad before insert on log_checkpoint
     for each row execute function pg_temp.a_bad_row();
-create trigger bad before insert on search_segment
+create trigger bad before update on search_head
     for each row execute function pg_temp.a_bad_row();
 
 create function pg_temp.turn(its text)
@@ -165,41 +167,38 @@ select is(count(*)::int > 0, true, 'the others have theirs')
   from log_checkpoint where guild_id = :guild;
 select is(pg_temp.turn('checkpoints'), null, 'once, for it is left out');
 
--- a turn of searches ends after 50 ms, whomever it has come to
+-- the same of what goes from one index of searches to the other
 
-create function pg_temp.turns()
-returns text language plpgsql as $$
-declare
-    fault  text;
-begin
-    for i in 1 .. 100 loop
-        fault := pg_temp.turn('search');
-        exit when fault is not null;
-    end loop;
-    return fault;
-end $$;
-
-select is(pg_temp.turns(), 'P0001 a bad row', 'the same of searches');
-select is(pg_temp.turns(), format('server %s: P0001 a bad row', :bad),
+select is(pg_temp.turn('searchable'), 'P0001 a bad row', 'the same of indexes');
+select is(pg_temp.turn('searchable'), format('server %s: P0001 a bad row', :bad),
           'it is the only one left out');
-select is(pg_temp.turns(), null, 'and is left out, too');
-select is(runs > 0, true, 'the index of others goes on')
+select is(pg_temp.turn('searchable'), null, 'and is left out, too');
+select is(format, search_format(), 'the index of others goes on')
   from search_head where guild_id = :guild and bot = 0;
+
+-- the module says for whom it failed
+
+drop trigger bad on search_head;
+select search_fail(:bad, 0::smallint, 'a bad body') \g /dev/null
+select is(pg_temp.turn('search'), format('server %s: a bad body', :bad),
+          'it is told by the keeper');
+select is(pg_temp.turn('search'), null, 'once');
 select is(array(select p.task || ' ' || p.times from keeper_parked p
                  where p.guild_id = :bad order by 1),
-          '{checkpoints 1,search 1}',
+          '{checkpoints 1,search 1,searchable 1}',
           'the number of servers left out is known');
 
 drop trigger bad on log_checkpoint;
 update keeper_parked set until = now();
-select pg_temp.turn('checkpoints') \g /dev/null
-select is(count(*)::int, 0, 'until it does not fail any more')
-  from keeper_parked where task = 'checkpoints';
-
-drop trigger bad on search_segment;
-update keeper_parked set until = now();
-select pg_temp.turns() \g /dev/null
-select is(count(*)::int, 0, 'whatever it was') from keeper_parked;
+select pg_temp.turn('checkpoints'), pg_temp.turn('searchable') \g /dev/null
+select is(array_agg(task), '{search}', 'until it does not fail any more')
+  from keeper_parked;
+select search_begin(:bad, 0::smallint) \g /dev/null
+select is((j.what, p.status)::text, '(back,200)', 'whatever it was')
+  from pg_temp.job(:bad) j
+ cross join lateral search_put(:bad, 0::smallint, j.what, j.erased, j.high,
+                               j.low, '{}', '{}', '{}', '{}', '{}', '{}') p;
+select is(count(*)::int, 0, 'nobody is left out') from keeper_parked;
 
 -- the same of each task that goes from server to server. First what both have
 -- to do of it; done() says for whom it is done.

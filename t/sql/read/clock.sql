@@ -2,10 +2,8 @@
 -- is lost, and nothing waits until the wrong time has come.
 
 \ir ../setup.psql
-select plan(21);
-
-create or replace function search_run_size()
-returns int language sql immutable as $$ select 4 $$;
+\ir ../segments.psql
+select plan(18);
 
 -- entries with that word
 create function pg_temp.send(guild bigint, n int, word text)
@@ -15,30 +13,24 @@ returns void language sql as $$
       from generate_series(1, n) i
 $$;
 
--- how many of them a search finds
-create function pg_temp.found(guild bigint, word text)
-returns int language sql as $$
-    select ((p.doc || '}')::json ->> 'total')::int
-      from token t
-     cross join lateral logs_page(t.token_id, t.guild_id, 0::smallint,
-           1::smallint, word, null, null, null, null, null, null, null, null,
-           10, 9223372036854775807) p
-     where t.guild_id = guild and t.permissions = 1 limit 1
-$$;
-
--- all that the keeper does for the index of that server
-create function pg_temp.work(guild bigint)
-returns void language plpgsql as $$
+-- the jobs of the index of searches as of the next day; whether it has then all
+-- that arrived, or knows where it is
+create function pg_temp.holds(guild bigint)
+returns boolean language plpgsql as $$
 begin
-    while search_work(guild, 0::smallint) loop
-    end loop;
+    perform keeper_searchable(20000);
+    update search_head s set closed = 0, due_at = now()
+     where s.guild_id = guild;
+    perform pg_temp.jobs(guild);
+    return not exists (select from guildlog.check(guild))
+       and exists (select from search_head s
+                     join log_head h on h.guild_id = guild and h.bot = s.bot
+                    where s.guild_id = guild and s.arrival = h.arrival
+                      and s.back_id = 0 and s.due_at < now() + interval '1 day');
 end $$;
 
--- what was recorded, and seen, up to now was so by a clock that was wrong by
--- that much
 create function pg_temp.wrong(guild bigint, way interval)
 returns void language sql as $$
-    update search_head s set seen_at = seen_at + way where s.guild_id = guild;
     update log_event k set recorded_at = recorded_at + way
      where k.guild_id = guild
 $$;
@@ -46,56 +38,37 @@ $$;
 select options_patch(:me, '{"ignore_bot_targets": false,
                             "ignore_bot_executors": false}') \g /dev/null
 select pg_temp.send(:guild, 40, 'early') \g /dev/null
-select search_begin(), search_begin() \g /dev/null
-select pg_temp.work(:guild) \g /dev/null
-select is(pg_temp.found(:guild, 'early'), 40, 'a search');
+select is(pg_temp.holds(:guild), true, 'an index of searches');
 
 -- it was ahead
 
 select pg_temp.wrong(:guild, '3 hours') \g /dev/null
 select pg_temp.send(:guild, 40, 'ahead') \g /dev/null
-select is(pg_temp.found(:guild, 'ahead'), 40,
-          'after a clock was ahead, what came then is found');
-select pg_temp.work(:guild) \g /dev/null
-select is(pg_temp.found(:guild, 'ahead'), 40, 'also after the keeper''s turn');
-select is(pg_temp.found(:guild, 'early'), 40, 'so is what came before');
-select is(sum(cardinality(ids))::bigint, h.arrival, 'each is in it once')
-  from search_place p join search_head h using (guild_id, bot)
- where guild_id = :guild and bot = 0 group by h.arrival;
+select is_empty(format('select * from guildlog.check(%s)', :guild),
+                'after a clock was ahead, what came then is looked at');
+select is(pg_temp.holds(:guild), true, 'and put into the index');
 
 -- it was behind, after it was right
 
 select pg_temp.send(:guild, 40, 'behind') \g /dev/null
 update log_event set recorded_at = recorded_at - interval '3 hours'
  where guild_id = :guild and event_id like 'behind%';
-select is(pg_temp.found(:guild, 'behind'), 40,
-          'what came by a clock that was behind is found');
-select pg_temp.work(:guild) \g /dev/null
-select is(pg_temp.found(:guild, 'behind'), 40, 'also after the keeper''s turn');
+select is_empty(format('select * from guildlog.check(%s)', :guild),
+                'what came by a clock that was behind is looked at');
+select is(pg_temp.holds(:guild), true, 'and put into the index');
 
--- by days: the events may be gone
+-- by days: the events are gone before the index came to them
 
 select pg_temp.wrong(:guild, '5 days') \g /dev/null
 select pg_temp.send(:guild, 40, 'later') \g /dev/null
-delete from log_event where guild_id = :guild and event_id like 'later%';
-select is(pg_temp.found(:guild, 'later'), 40,
-          'after days ahead the events are not relied on');
-select search_index(5000) \g /dev/null
-select is(pg_temp.found(:guild, 'later'), 40, 'nor by the keeper');
-select is(seen_at < now() + interval '1 hour', true, 'and it is right again')
+update log_event set recorded_at = recorded_at - interval '3 days'
+ where guild_id = :guild and event_id like 'later%';
+select partitions_expire(), partitions_expire() \g /dev/null
+select is(count(*)::int, 0, 'events that a clock took for old ones go')
+  from log_event where guild_id = :guild and event_id like 'later%';
+select is(format, 0::smallint, 'and nobody relies on them')
   from search_head where guild_id = :guild and bot = 0;
-
--- what was held is held again by a clock that went back
-
-select pg_temp.wrong(:guild, '3 hours') \g /dev/null
-insert into held_entry (guild_id, bot, id, until, released)
-select guild_id, bot, id, now() + interval '1 hour', true from log_entry
- where guild_id = :guild and arrival = 50;
-select pg_temp.work(:guild) \g /dev/null
-select is(pg_temp.found(:guild, 'ahead') || ' ' || pg_temp.found(:guild, 'later'),
-          '40 40', 'what was in the index is not put in twice');
-delete from held_entry where guild_id = :guild;
-select pg_temp.work(:guild) \g /dev/null
+select is(pg_temp.holds(:guild), true, 'the index is made without them');
 
 -- the same event, once before the clock was set and once after
 
@@ -139,9 +112,9 @@ returns text language sql as $$
     select string_agg(distinct p.status || ' ' || p.message_id, ',')
       from token t
      cross join lateral logs_page(t.token_id, t.guild_id, 0::smallint,
-           1::smallint, 'sent', null, null, null, null, null, null, null,
-           null, 10, 9223372036854775807) p
-     where t.guild_id = guild and t.permissions = 1 and p.more is null
+           1::smallint, null, null, null, null, '{5}', null, null, null,
+           null, 1000, 9223372036854775807) p
+     where t.guild_id = guild and t.permissions = 1 and p.doc like '%"sent %'
 $$;
 
 select is(pg_temp.sent(:guild), 'delivered 1001',

@@ -1,15 +1,9 @@
 -- What is past keeping is gone everywhere: no table keeps a name, a reason or a
--- word of an entry that expired, however little of a segment of the index it
--- was, and what is left is found as before.
+-- word of an entry that expired, and what is left stays as it was.
 
 \ir ../days.psql
-select plan(21);
-
--- so that a few entries make segments of every level, with marks and with bits
-create or replace function search_run_size()
-returns int language sql immutable as $$ select 4 $$;
-create or replace function search_bits_from()
-returns int language sql immutable as $$ select 96 $$;
+\ir ../segments.psql
+select plan(12);
 
 -- the day that it is
 
@@ -17,6 +11,10 @@ create temp table passed as select 0 as days;
 create or replace function today()
 returns date language sql stable as $$
     select (now() at time zone 'UTC')::date + p.days from pg_temp.passed p
+$$;
+create or replace function search_oldest()
+returns int language sql stable as $$
+    select search_day(time_id(ms(now()))) - 30 + p.days from pg_temp.passed p
 $$;
 
 -- entries of so many days ago that say this word wherever there is a text; of
@@ -65,21 +63,27 @@ begin
              where n is not null);
 end $$;
 
--- the keeper's turns until all is done
+-- the keeper's turns until all is done, and those of the module
 create function pg_temp.keeper()
 returns void language plpgsql as $$
 declare
     task  text;
     turn  record;
+    head  record;
 begin
     update order_round set day = today(), guild_id = null;
 
-    foreach task in array '{partitions,searchable,search,expiry,searchable}'
-                          ::text[] loop
+    foreach task in array '{partitions,searchable,expiry}'::text[] loop
         for i in 1 .. 1000 loop
             execute format('select * from keeper_%s(20000)', task) into turn;
             exit when not turn.more;
         end loop;
+    end loop;
+
+    for head in select s.guild_id from search_head s loop
+        update search_head s set closed = 0, due_at = now()
+         where s.guild_id = head.guild_id;
+        perform pg_temp.jobs(head.guild_id), pg_temp.fill(head.guild_id);
     end loop;
 end $$;
 
@@ -89,85 +93,47 @@ returns void language sql as $$
     select pg_temp.keeper();
 $$;
 
--- how many a search finds, and how many there are
-create function pg_temp.found(guild bigint, word text)
-returns bigint language plpgsql as $$
-declare
-    q  constant log_query := query_of(guild, 0::smallint, 0, word, null, null,
-                                      null, null, null, null, null);
-begin
-    return (select sum(c.n) from search_page(q, null, q.high, 10) s
-             cross join lateral unnest(s.counts) c);
-end $$;
-
-create function pg_temp.levels(guild bigint)
-returns text language sql as $$
-    select string_agg(distinct s.level::text, ' ' order by s.level::text)
-      from search_segment s where s.guild_id = guild
-$$;
-
-create function pg_temp.days(guild bigint)
-returns bigint language sql as $$
-    select max((s.high - s.low) / (day_id('2026-01-02') - day_id('2026-01-01')))
-      from search_segment s where s.guild_id = guild
-$$;
-
 \set gone :guild + 1
 \set small :guild + 2
 select operator_server_put(:gone, '{"plan": "pro"}'),
        operator_server_put(:small, '{"plan": "pro"}') \g /dev/null
 select options_patch(:me, '{"ignore_bot_targets": false,
                             "ignore_bot_executors": false}') \g /dev/null
-select pg_temp.send(:guild, 1, '{0}', '{first}') \g /dev/null
-select search_begin(), search_index(60000) \g /dev/null
 select pg_temp.send(:guild, 34, '{29.99, 0}', '{oldmark, newmark}')
   from generate_series(1, 40) \g /dev/null
 select pg_temp.send(:gone, 40, '{29.99}', '{oldmark}') \g /dev/null
 select pg_temp.send(:small, 6, '{29.99, 1}', '{oldmark, newmark}') \g /dev/null
 select pg_temp.keeper() \g /dev/null
-select search_index(60000) \g /dev/null
 
-select is(pg_temp.levels(:guild), '0 1 2', 'an index of every level');
-select is(pg_temp.found(:guild, 'oldmark'), 680::bigint, 'finds names');
-select is(pg_temp.found(:guild, 'oldmarkcontent'), 680::bigint, 'and words');
-select is(pg_temp.found(:gone, 'oldmark'), 40::bigint, 'of a server');
-select is(pg_temp.found(:small, 'oldmark'), 3::bigint, 'of each');
-select is(pg_temp.having('oldmark') ~ '^log_entry.* search_common search_string '
-          'search_term$', true, 'which is in its tables');
+select is(pg_temp.having('oldmark') ~ '^log_entry.* search_segment$', true,
+          'a name is in entries and in the index of searches');
+select is(pg_temp.having('newmark') ~ '^log_entry.* search_segment$', true,
+          'and so is a younger one');
+select is(sum(n)::int, 723, 'the index has all of them')
+  from search_segment where day < search_oldest() + 2;
 
 select pg_temp.pass(1) \g /dev/null
-select is(pg_temp.found(:guild, 'oldmark'), 680::bigint,
-          'as long as it is kept');
+select is(count(*)::int, 0, 'when a day is past the window')
+  from search_segment where day < search_oldest();
+select is(pg_temp.having('oldmark') ~ '^log_entry\S*$', true,
+          'its names are in the entries alone');
+select is_empty(format('select * from guildlog.check(%s)', :guild),
+                'of the others there is an index');
 select pg_temp.pass(3) \g /dev/null
 select is(count(*)::int, 0, 'when its entries are gone') from log_entry
  where id < kept_from();
 select is(pg_temp.having('oldmark'), null, 'no table has it');
-select is(pg_temp.found(:guild, 'newmark'), 680::bigint, 'names are found');
-select is(pg_temp.found(:guild, 'newmarkcontent'), 680::bigint, 'words too');
-select is(pg_temp.found(:guild, 'newmark17'), 40::bigint, 'rare ones too');
-select is(pg_temp.found(:guild, 'one 17'), 40::bigint, 'and parts of names');
-select is(pg_temp.found(:small, 'newmark'), 3::bigint, 'in a small server');
 select is(count(*)::int, 0, 'nothing is left of a server without entries')
-  from search_string where guild_id = :gone;
-
--- a segment is not of so many days that it would be looked through every day
-
-\set slow :guild + 3
-select operator_server_put(:slow, '{"plan": "pro"}') \g /dev/null
-select pg_temp.send(:slow, 4, array[29 - i / 30.0], '{slowmark}')
-  from generate_series(1, 600) i \g /dev/null
-select search_begin(), search_index(60000) \g /dev/null
-select cmp_ok(pg_temp.days(:slow), '<=', 8::bigint, 'a segment has few days');
-select is(pg_temp.levels(:slow), '0 1', 'though it is not small for that');
-select is(pg_temp.found(:slow, 'slowmark'), 2400::bigint, 'nothing is missed');
+  from search_segment where guild_id = :gone;
+select is_empty(format('select * from guildlog.check(%s)', :guild),
+                'what is left is as it was');
 
 -- what comes after it
 
 select pg_temp.send(:guild, 200, '{0}', '{latermark}') \g /dev/null
-select search_index(60000) \g /dev/null
-select is(pg_temp.found(:guild, 'latermark'), 200::bigint,
-          'what comes then is found');
-select is(pg_temp.found(:guild, 'newmark'), 680::bigint, 'and what was');
+select pg_temp.keeper() \g /dev/null
+select is(pg_temp.having('latermark') ~ '^log_entry.* search_segment$', true,
+          'what comes then is in its tables');
 select pg_temp.pass(34) \g /dev/null
 select is(pg_temp.having('newmark|latermark'), null, 'until it is gone as well');
 
