@@ -11,6 +11,9 @@
 #define DB_GROUP_FLIGHT       4
 #define DB_GROUP_LINE         4
 
+/* connections in the background: for the keeper, and for what indexes */
+#define DB_GROUP_BACKGROUND   2
+
 /* ms: a query does not go behind one that runs for longer */
 #define DB_GROUP_SLOW         100
 
@@ -72,7 +75,7 @@ ngx_guildlog_db_group_init(ngx_guildlog_db_pool_t *pool)
     group->max = database->delivery_connections;
 
     group = &pool->groups[NGX_GUILDLOG_DB_GROUP_BACKGROUND];
-    group->max = 1;
+    group->max = DB_GROUP_BACKGROUND;
     group->depth = 1;
     group->timeout = database->long_timeout;
 
