@@ -103,16 +103,16 @@ $$, $$
         ('plain', 'logs_found', 'token text, guild bigint, bot smallint, '
              'kind smallint, ids bigint[], head text, total bigint, '
              'more boolean, state text, erased bigint'),
-        ('plain', 'search_job', null),
+        ('plain', 'search_job', 'format integer'),
         ('plain', 'search_docs', 'guild bigint, bot smallint, '
              'by_arrival boolean, low bigint, high bigint, since bigint, '
              'until bigint, at bigint, bytes integer'),
         ('plain', 'search_put', 'guild bigint, bot smallint, what text, '
              'erased bigint, since bigint, done bigint, keys bigint[], '
-             'days integer[], ns integer[], kinds bytea[], dirs bytea[], '
-             'bodies bytea[], parts bigint[], OUT status integer, '
-             'OUT made bigint[]'),
-        ('plain', 'search_fail', 'guild bigint, bot smallint, cause text'),
+             'shape integer[], blob bytea, parts bigint[], '
+             'OUT status integer, OUT made bigint[]'),
+        ('plain', 'search_fail', 'guild bigint, bot smallint, cause text, '
+             'OUT status integer'),
         ('logs', 'logs_page', 'most integer, below bigint, known text'),
         ('logs', 'logs_export', 'locale text, since bigint, below bigint, '
                                 'most integer, ids bigint[], ahead integer'),

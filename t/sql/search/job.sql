@@ -3,7 +3,7 @@
 
 \ir ../days.psql
 \ir ../segments.psql
-select plan(52);
+select plan(54);
 
 select ms(now()) as at, search_day(time_id(ms(now()))) as today \gset
 \set other :guild + 1
@@ -52,17 +52,19 @@ select is((h.arrival, h.back_id, h.back_arrival, h.closed)::text,
 select pg_temp.job(:guild) as job \gset
 select erased, low, high, until from (select (:'job'::search_work).*) j \gset a_
 select is(:'job'::search_work::text,
-          format('(back,%s,0,1,%s,%s,9223372036854775807,0,%s,,f)', :guild,
+          format('(back,%s,0,%s,%s,9223372036854775807,0,%s,,f)', :guild,
                  :a_erased, search_first(search_day(max(e.id))),
                  max(h.arrival)),
           'first of its back part is the newest day')
   from log_entry e
   join log_head h on h.guild_id = e.guild_id and h.bot = e.bot
  where e.guild_id = :guild;
-select is((select count(*)::int from search_job()), 0,
+select is((select count(*)::int from search_job(1)), 0,
           'nobody else gets the same job');
 
 update search_head set taken_to = clock_timestamp() where guild_id = :guild;
+select is((select count(*)::int from search_job(2)), 0,
+          'a module that makes others segments gets none');
 select pg_temp.job(:guild) as job \gset
 select is((:'job'::search_work).what, 'back',
           'who does not finish it loses it to another one');
@@ -240,12 +242,12 @@ returns int language sql as $$
     select p.status
       from pg_temp.segments(ids) s
      cross join lateral search_put(job.guild, job.bot, 'day', job.erased, 0, 0,
-               day.keys, s.days, s.ns, s.kinds, s.dirs, s.bodies, parts) p
+               day.keys, s.shape, s.blob, parts) p
 $$;
 select p.status, p.made
   from pg_temp.segments((:'ids'::bigint[])[1:2]) s
  cross join lateral search_put(:guild, 0::smallint, 'part', 0, 0, 0, '{}',
-                s.days, s.ns, s.kinds, s.dirs, s.bodies) p \gset
+                s.shape, s.blob, '{}') p \gset
 select is(:status, 200, 'a part of it may come before');
 select is(count(*)::int, 0, 'which is not read as yet')
   from search_open(:me, null, null, null) where key = (:'made'::bigint[])[1]::text;
@@ -262,6 +264,9 @@ select is((select count(*)::int from search_segment
           'these are its segments then');
 select is_empty(format('select * from guildlog.check(%s)', :guild),
                 'with all of its entries');
+select is(array_agg(distinct (kinds, dir, length(body) - 7 * n)::text),
+          array['("\\x01","\\x0203",0)'], 'byte by byte')
+  from search_segment where guild_id = :guild;
 
 select * from finish();
 rollback;
