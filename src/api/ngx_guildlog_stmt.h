@@ -283,6 +283,24 @@ typedef struct {
 
 
 /*
+ * These make segments.
+ * S(function, number of arguments, columns, flags)
+ */
+
+#define NGX_GUILDLOG_INDEX_STMTS(S)                                           \
+    S(search_job, 1,                                                          \
+      "what, guild, bot, erased, low, high, since, until, keys, hurry",       \
+      NGX_GUILDLOG_STMT_BACKGROUND|NGX_GUILDLOG_STMT_PATIENT)                 \
+    S(search_docs, 9, "id, arrival, doc",                                     \
+      NGX_GUILDLOG_STMT_READ|NGX_GUILDLOG_STMT_BACKGROUND                     \
+      |NGX_GUILDLOG_STMT_PATIENT)                                             \
+    S(search_put, 10, "status, made",                                         \
+      NGX_GUILDLOG_STMT_BACKGROUND|NGX_GUILDLOG_STMT_PATIENT)                 \
+    S(search_fail, 3, "status",                                               \
+      NGX_GUILDLOG_STMT_BACKGROUND|NGX_GUILDLOG_STMT_PATIENT)
+
+
+/*
  * The delivery loop's: rows of the types guildlog.delivery_*.
  * S(function, number of arguments, columns, flags)
  */
@@ -320,6 +338,7 @@ typedef enum {
     NGX_GUILDLOG_POLL_STMTS(ngx_guildlog_stmt_id)
     NGX_GUILDLOG_OWN_STMTS(ngx_guildlog_own_stmt_id)
     NGX_GUILDLOG_SEARCH_STMTS(ngx_guildlog_columns_stmt_id)
+    NGX_GUILDLOG_INDEX_STMTS(ngx_guildlog_columns_stmt_id)
     NGX_GUILDLOG_DELIVERY_STMTS(ngx_guildlog_columns_stmt_id)
     ngx_guildlog_stmt_last
 } ngx_guildlog_stmt_e;

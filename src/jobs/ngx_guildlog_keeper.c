@@ -5,6 +5,7 @@
  */
 
 #include "jobs/ngx_guildlog_keeper.h"
+#include "jobs/ngx_guildlog_indexer.h"
 #include "base/ngx_guildlog_json.h"
 
 
@@ -20,6 +21,7 @@ struct ngx_guildlog_keeper_s {
     ngx_guildlog_db_pool_t        *pool;
     ngx_guildlog_stats_t          *stats;
     ngx_guildlog_db_query_t       *query;
+    ngx_guildlog_indexer_t        *indexer;
     ngx_event_t                    timer;
     ngx_log_t                     *log;
 };
@@ -61,6 +63,12 @@ ngx_guildlog_keeper_create(ngx_cycle_t *cycle,
     keeper->timer.log = cycle->log;
     keeper->timer.cancelable = 1;
 
+    keeper->indexer = ngx_guildlog_indexer_create(cycle, conf->interval,
+                                                  database, pool);
+    if (keeper->indexer == NULL) {
+        return NULL;
+    }
+
     ngx_add_timer(&keeper->timer, ngx_random() % 1000);
 
     return keeper;
@@ -78,6 +86,8 @@ ngx_guildlog_keeper_destroy(ngx_guildlog_keeper_t *keeper)
         ngx_guildlog_db_pool_detach(keeper->query);
         keeper->query = NULL;
     }
+
+    ngx_guildlog_indexer_destroy(keeper->indexer);
 }
 
 

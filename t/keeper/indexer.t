@@ -1,0 +1,353 @@
+# The keeper's worker puts entries into the index of searches: runs of what
+# arrived, a part of the past at a time, a day once more when it is over.
+# Whatever is killed, frozen or refused meanwhile, each entry is in one segment
+# or is looked at besides, and no server waits for another one.
+
+use lib 't/lib';
+use Guildlog;
+use Guildlog::Clock;
+use Guildlog::Cluster;
+use File::Temp qw(tempdir);
+
+use constant { DAY => 86_400_000, HOUR => 3_600_000 };
+
+my $dir = tempdir('guildlog.XXXXXX', DIR => '/tmp', CLEANUP => 1);
+chmod 0711, $dir;
+my $clock   = Guildlog::Clock->new($dir);
+my $cluster = Guildlog::Cluster->new(env => $clock->env);
+my $first   = Guildlog->new(cluster => $cluster, start => 0,
+    keeper => 'on interval=20ms hours=0-24',
+    allow => [qr/exited on signal 9/]);
+my $second = Guildlog->new(cluster => $cluster, dbname => $first->dbname,
+    keeper => 'on interval=20ms', start => 0);
+my $admin  = $cluster->connect($first->dbname);
+my $events = 0;
+
+# in the middle of a day
+$clock->set(43_200 - time % 86_400);
+
+my $ids    = 700_000_000_000_000_000;
+
+
+sub sql { return $first->sql(@_) }
+
+
+# a server with an index, if it is not to get one later
+sub server {
+    my (%how) = @_;
+
+    my $guild = ++$ids;
+    sql(q(insert into server (guild_id, plan) values (?, 'pro')), $guild);
+    record($guild, 1);
+    return $guild if $how{bare};
+
+    sql('select keeper_searchable(20000)');
+    return $guild;
+}
+
+
+# so many entries, within an hour from that time (ms) on
+sub record {
+    my ($guild, $n, $at, %entry) = @_;
+
+    $at //= now() - 2 * HOUR;
+    while ($n > 0) {
+        my $some = $n < 5000 ? $n : 5000;
+        sql(q(select record(?::bigint, 0::smallint, jsonb_agg(
+            jsonb_build_object('event_id', ?::int + i, 'type', i % 40,
+                'timestamp', ?::bigint + i::bigint * 3600000 / ?::int,
+                'executor', jsonb_build_object('id', 500 + i % 50,
+                    'name', 'Ann ' || i % 50),
+                'content', 'word' || i % 999 || ' of ' || i) || ?::jsonb))
+            from generate_series(1, ?) i), $guild, $events, $at, $some,
+            json->encode(\%entry), $some);
+        $events += $some;
+        $n -= $some;
+    }
+}
+
+
+sub now { return sql('select ms(now())') }
+
+
+# waits until nothing of these servers is to be done
+sub settled {
+    my (@guilds) = @_;
+
+    wait_for {
+        !sql(q(select count(*) from search_head s
+            where guild_id = any (?) and (format = 0 or back_id > 0
+                or taken_to > clock_timestamp() or due_at <= now())),
+            \@guilds)
+            && sql('select count(*) from search_head where guild_id = any (?)',
+                \@guilds) == @guilds;
+    } 60, 'the index is made';
+}
+
+
+# what is wrong with the index, entry by entry
+sub wrong {
+    my (@guilds) = @_;
+
+    return join "\n", map { join ' | ', @$_ } map {
+        $first->sql('select * from guildlog.check(?)', $_)
+    } @guilds;
+}
+
+
+# how many entries its segments have, newest day first
+sub segments {
+    my ($guild) = @_;
+
+    return join ' ', map { $_->[0] } $first->sql(q(select n from search_segment
+        where guild_id = ? order by day desc, n desc), $guild);
+}
+
+
+# how many of its entries are in no segment
+sub tail {
+    my ($guild) = @_;
+
+    return sql(q(select h.arrival - s.arrival from search_head s
+        join log_head h using (guild_id, bot) where guild_id = ?), $guild);
+}
+
+
+# the past
+
+my $guild = server(bare => 1);
+record($guild, 20_000);
+record($guild, 300, now() - $_ * DAY) for 1, 3, 4;
+$first->start;
+settled($guild);
+is segments($guild), '16384 3617 300 300 300',
+    'all that there was is indexed, day by day';
+is wrong($guild), '', '... exactly';
+
+
+# runs
+
+record($guild, 1000);
+settled($guild);
+cmp_ok tail($guild), '<', 1024, 'few entries wait for more of them';
+record($guild, 2000);
+record($guild, 10, now() - 3 * DAY);
+record($guild, 1100);
+settled($guild);
+cmp_ok tail($guild), '<', 1024, 'many are indexed';
+is wrong($guild), '', '... exactly, late ones too';
+
+
+# odd documents
+
+my $odd = server();
+record($odd, 30, undef, content => "\x{1F44D}\"\\\n\t\x{0130}\x{03C2}" x 50);
+record($odd, 30, undef, content => '', reason => undef, role => '',
+    executor => { id => '0', name => '' });
+record($odd, 30, undef, content => 'x' x 60_000);
+record($odd, 30, undef, content => join ' ', 1 .. 9000);
+record($odd, 1000, undef, messages => [{ id => '1', content => 'a' },
+    { id => '2' }, { id => '3', content => undef }]);
+settled($odd);
+cmp_ok tail($odd), '<', 1024, 'odd documents are indexed';
+is wrong($odd), '', '... exactly';
+
+
+# what cannot be read, and what cannot be stored
+
+{
+    my ($unread, $refused, $good) = map { server() } 1 .. 3;
+    settled($unread, $refused, $good);
+    sql(q(create function refuse() returns trigger language plpgsql as
+        $$ begin raise exception 'no such luck'; end $$));
+    sql(qq(create trigger refuse before insert on search_segment for each row
+        when (new.guild_id = $refused) execute function refuse()));
+
+    my ($id, $doc);
+    frozen(sub {
+        record($_, 1500) for $unread, $refused, $good;
+        ($id, $doc) = @{ ($first->sql('select id, doc from log_entry
+            where guild_id = ? order by id desc limit 1', $unread))[0] };
+        sql(q(update log_entry set doc = '{"id": oh' where guild_id = ?
+            and id = ?), $unread, $id);
+    });
+
+    ok wait_for { sql(q(select count(*) from keeper_parked
+        where task = 'search')) == 2 }, 'two servers are left out';
+    is sql('select fault from keeper_parked where guild_id = ?', $unread),
+        "entry $id cannot be read", '... for an entry that cannot be read';
+    like sql('select fault from keeper_parked where guild_id = ?', $refused),
+        qr/^put: P0001 no such luck/, '... for what the database refuses';
+    settled($good);
+    cmp_ok tail($good), '<', 1024, '... others are indexed';
+    sql(q(update keeper set due_at = now()));
+    ok wait_for {
+        my $status = status($first);
+        ($status->{keeper_parked}{search} // 0) == 2
+            && $status->{keeper_errors_total}{search} >= 2;
+    }, 'the status page shows them';
+    ok wait_for { $first->error_log
+        =~ /task "search" failed: .*server $unread: entry $id cannot/ },
+        '... the log does, too';
+
+    sql('update log_entry set doc = ? where guild_id = ? and id = ?', $doc,
+        $unread, $id);
+    sql('drop trigger refuse on search_segment');
+    catches_up($unread, $refused);
+    is sql('select count(*) from keeper_parked'), 0,
+        'repaired, they are left out no longer';
+    is wrong($unread, $refused, $good), '', '... and nothing is missing';
+}
+
+
+# does something while no worker of the first nginx moves
+sub frozen {
+    my ($what) = @_;
+
+    my @workers = $first->workers;
+    $first->signal('STOP', @workers);
+    $what->();
+    $first->signal('CONT', @workers);
+}
+
+
+sub status {
+    my ($nginx) = @_;
+    return $nginx->get('/status', raw_path => 1)->json;
+}
+
+
+# waits until all of them are indexed, though nobody waits for his turn
+sub catches_up {
+    my (@guilds) = @_;
+
+    wait_for {
+        sql(q(update search_head set taken_to = null));
+        sql(q(update keeper_parked set until = now()));
+        !grep { tail($_) >= 1024 } @guilds;
+    } 60, 'the rest is indexed';
+    settled(@guilds);
+}
+
+
+# waits until the worker's statement waits for a lock; the process
+sub stuck {
+    my ($statement) = @_;
+
+    return wait_for { sql(q(select pid from pg_stat_activity
+        where wait_event_type = 'Lock' and datname = current_database()
+        and query ~ ?), $statement) } 30, "$statement waits";
+}
+
+
+# a worker is killed at each of its statements, and its connection with it or
+# not; it is frozen, and another machine does its work
+
+for my $at (['search_job', 'keeper_parked', 'access exclusive'],
+    ['search_docs', 'log_event', 'access exclusive'],
+    ['search_put', 'search_segment', 'share'])
+{
+    my ($statement, $table, $mode) = @$at;
+
+    my $fails = sub {
+        my ($how, $harm) = @_;
+        my $server = server();
+        settled($server);
+        $admin->begin_work;
+        frozen(sub {
+            record($server, 1500);
+            $admin->do("lock table $table in $mode mode");
+        });
+        $harm->(stuck($statement), $server);
+        $admin->rollback if !$admin->{AutoCommit};
+        catches_up($server);
+        is wrong($server), '', "$how in $statement, nothing is missing";
+    };
+
+    $fails->('killed', sub { $first->signal('KILL', $first->workers) });
+    $fails->('killed, and its connection,', sub {
+        $first->signal('KILL', $first->workers);
+        sql('select pg_terminate_backend(?)', $_[0]);
+    });
+    $fails->('its connection lost', sub {
+        sql('select pg_terminate_backend(?)', $_[0]);
+    });
+    $fails->('frozen', sub {
+        my ($pid, $server) = @_;
+        my @workers = $first->workers;
+        $first->signal('STOP', @workers);
+        $admin->rollback;
+        wait_for { sql(q(select count(*) from pg_stat_activity where pid = ?
+            and wait_event_type is distinct from 'Lock'), $pid) } 30,
+            'the statement runs';
+        $second->start;
+        catches_up($server);
+        is wrong($server), '', 'another machine does it meanwhile';
+        $second->stop;
+        $first->signal('CONT', @workers);
+    });
+}
+
+
+# two machines at once
+
+{
+    my @crowd = map { server() } 1 .. 12;
+    settled(@crowd);
+    frozen(sub {
+        $second->start;
+        record($_, 1100 + 200 * $_ % 1000) for (@crowd) x 3;
+    });
+    settled(@crowd);
+    is join(' ', tail_over(@crowd)), '', 'two machines index all servers';
+    is wrong(@crowd), '', '... each entry once';
+    my @puts = map {
+        status($_)->{statement_seconds}{search_put}{count} // 0
+    } $first, $second;
+    cmp_ok $puts[1], '>', 0, '... both of them';
+}
+
+
+sub tail_over { return grep { tail($_) >= 1024 } @_ }
+
+
+# a day that is over, in parts
+
+{
+    my $whole = server();
+    settled($whole);
+    my $today = sql('select search_first(search_day(time_id(ms(now()))))');
+    for (1 .. 18) {
+        record($whole, 1100, now() - 2 * HOUR);
+        settled($whole);
+    }
+    my $runs = () = segments($whole) =~ /\d+/g;
+    cmp_ok $runs, '>', 10, 'a day comes in many runs';
+    $clock->set(86_400 + 7200);
+    sql('update search_head set due_at = now()');
+    wait_for { segments($whole) =~ /16384/ } 60, 'the day is made whole';
+    settled($whole);
+    is wrong($whole), '', 'a day that is over is indexed once more, exactly';
+    is sql('select count(*) from search_segment where guild_id = ?
+        and not whole', $whole), 0, '... whole';
+    is sql('select count(*) from search_segment where day < 0'), 0,
+        '... nothing of its parts is left';
+}
+
+
+# a reload, and the end, in the middle of the past
+
+{
+    my $long = server(bare => 1);
+    record($long, 3000, now() - $_ * DAY) for 0 .. 8;
+    sql(q(update keeper set due_at = now()));
+    for (1 .. 3) {
+        wait_for { sql('select count(*) from search_head
+            where guild_id = ? and format > 0', $long) } 30, 'it has begun';
+        $first->reload;
+    }
+    catches_up($long);
+    is wrong($long), '', 'a reload loses nothing';
+}
+
+done_testing;
