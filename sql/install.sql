@@ -6,7 +6,12 @@
 \set ON_ERROR_STOP on
 \set QUIET on
 
-set client_min_messages = warning;
+\if :{?messages}
+\else
+    \set messages warning
+\endif
+
+set client_min_messages = :messages;
 
 begin;
 

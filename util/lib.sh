@@ -511,17 +511,77 @@ sources_of() {
 test_cluster() {
     local uri
 
-    cluster_make "$1"
-    certificate "$1/data/server"
-    ! am_root || chown postgres: "$1"/data/server.*
-    cluster_start "$1" "$(free_port)" 'fsync = off' 'full_page_writes = off' \
-        'max_connections = 200' 'shared_buffers = 128MB' 'jit = off' 'ssl = on' \
-        "timezone = 'Asia/Kathmandu'"
-
+    test_cluster_start "$1"
     cluster_database "$1" owner guildlog_template
+
+    if [[ -n ${GUILDLOG_CITUS:-} ]]; then
+        test_cluster_citus "$1"
+        return
+    fi
+
     uri=$(cluster_uri "$1" guildlog_owner owner guildlog_template)
     schema "$uri" -v operator=guildlog -v worker=guildlog
     let_in "$uri" guildlog module
+}
+
+
+# test_cluster_start folder [setting...]
+test_cluster_start() {
+    local dir=$1
+    shift
+
+    cluster_make "$dir"
+    certificate "$dir/data/server"
+    ! am_root || chown postgres: "$dir"/data/server.*
+    [[ -z ${GUILDLOG_CITUS:-} ]] || set -- "$@" \
+        "shared_preload_libraries = 'citus'" 'max_worker_processes = 200' \
+        'max_prepared_transactions = 400' 'citus.shard_count = 8'
+    cluster_start "$dir" "$(free_port)" 'fsync = off' \
+        'full_page_writes = off' 'max_connections = 200' \
+        'shared_buffers = 128MB' 'jit = off' 'ssl = on' \
+        "timezone = 'Asia/Kathmandu'" "$@"
+}
+
+
+# test_cluster_citus folder: makes it a coordinator of Citus, with a worker in
+# each of its folders w1 and w2, and with the schema.  The nodes trust each
+# other on loopback.  Copies of the template are made on all nodes, so nobody,
+# not even Citus, may be connected to it.
+test_cluster_citus() {
+    local node template
+
+    for node in "$1" "$1/w1" "$1/w2"; do
+        [[ $node == "$1" ]] || test_cluster_start "$node"
+        [[ $node == "$1" ]] || cluster_database "$node" owner guildlog_template
+        as_pg sed -i '1i host all all 127.0.0.1/32 trust' \
+            "$node/data/pg_hba.conf"
+        sql "$(cluster_admin "$node")" -o /dev/null \
+            -c 'create role guildlog login' -c 'select pg_reload_conf()'
+        sql "$(cluster_admin "$node" guildlog_template)" \
+            -c 'create extension citus'
+    done
+
+    template=$(cluster_admin "$1" guildlog_template)
+    sql "$template" -o /dev/null \
+        -c "select citus_set_coordinator_host('127.0.0.1', $(< "$1/port"))" \
+        -c "select citus_add_node('127.0.0.1', $(< "$1/w1/port"))" \
+        -c "select citus_add_node('127.0.0.1', $(< "$1/w2/port"))"
+
+    # the nodes have the coordinator's roles and passwords then
+
+    cp "$1/password" "$1/w1/password"
+    cp "$1/password" "$1/w2/password"
+
+    sql "$template" -o /dev/null -v role=guildlog -v operator=guildlog \
+        -v worker=guildlog -f "$top/sql/citus.sql"
+    let_in "$template" guildlog module
+
+    for node in "$1" "$1/w1" "$1/w2"; do
+        sql "$(cluster_admin "$node")" -o /dev/null \
+            -c 'alter database guildlog_template allow_connections false' \
+            -c "select pg_terminate_backend(pid) from pg_stat_activity
+                 where datname = 'guildlog_template'"
+    done
 }
 
 

@@ -54,7 +54,7 @@ begin
 
     delete from active_ignore a
      where a.guild_id = guild and a.bot = active_ignore_add.bot
-       and (a.expires_at <= clock_timestamp() or a.remaining = 0);
+       and (a.expires_at <= at or a.remaining = 0);
 
     if (select count(*) from active_ignore a
          where a.guild_id = guild and a.bot = active_ignore_add.bot) >= 1000

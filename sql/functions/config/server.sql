@@ -131,6 +131,7 @@ language plpgsql security definer set search_path = guildlog, pg_temp as $$
 declare
     default_locale  smallint;
     was             server;
+    keeps           boolean;
 begin
     if input ->> 'locale' is not null then
         default_locale := locale_of(input ->> 'locale');
@@ -143,18 +144,20 @@ begin
     select * into was from server s
      where s.guild_id = guild for no key update;
 
-    if plan_keeps(input ->> 'plan', null)
-       and not plan_keeps(was.plan, was.lapsed_at)
-    then
+    keeps := plan_keeps(input ->> 'plan', null);
+
+    if keeps and not plan_keeps(was.plan, was.lapsed_at) then
         perform counted_forget(guild);
     end if;
 
+    if keeps then
+        was.lapsed_at := null;
+    elsif input ->> 'plan' is not null and plan_keeps(was.plan, null) then
+        was.lapsed_at := now();
+    end if;
+
     update server s
-       set lapsed_at = case
-               when plan_keeps(input ->> 'plan', null) then null
-               when plan_keeps(s.plan, null) and input ->> 'plan' is not null
-               then now()
-               else s.lapsed_at end,
+       set lapsed_at = was.lapsed_at,
            name = coalesce(input ->> 'name', s.name),
            owner_id = coalesce((input ->> 'owner_id')::bigint, s.owner_id),
            plan = coalesce(input ->> 'plan', s.plan),

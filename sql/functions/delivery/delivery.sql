@@ -239,10 +239,11 @@ create or replace function delivery_park(me text, guild bigint, lane bigint,
     cause text, out status int, out body text)
 language plpgsql security definer set search_path = guildlog, pg_temp as $$
 declare
+    at    constant timestamptz := clock_timestamp();
     mine  constant smallint[] := delivery_shards(me);
 begin
     update lane_ready r
-       set parked_to = clock_timestamp() + interval '10 minutes',
+       set parked_to = at + interval '10 minutes',
            parked_for = cause
      where r.guild_id = guild
        and r.lane = delivery_park.lane

@@ -8,6 +8,8 @@ set search_path = guildlog, pg_temp as $$
 declare
     mine   constant smallint[] := delivery_shards(me);
     lanes  jsonb;
+    waits  record;
+    held   bigint;
 begin
     select jsonb_object_agg(c.state, c.n) into lanes
       from (select case when l.state = 'broken' then 'broken'
@@ -29,20 +31,21 @@ begin
              where l.shard = any (mine) and l.state <> 'closed'
              group by 1) c;
 
+    select coalesce(sum(t.tail - h.head), 0) as backlog,
+           coalesce(max(lane_age(l.guild_id, l.lane, h.head + 1))
+                    filter (where l.paused_at is null), 0) as oldest_ms
+      into waits
+      from lane l
+      join lane_head h on h.guild_id = l.guild_id and h.lane = l.lane
+      join lane_tail t on t.guild_id = l.guild_id and t.lane = l.lane
+     where l.shard = any (mine) and l.state <> 'closed'
+       and t.tail > h.head;
+
+    held := (select count(*) from held_entry e
+              where not e.released and e.channel_id is not null
+                and shard_of(e.guild_id) = any (mine));
+
     status := 200;
-    body := coalesce(lanes, '{}') || (
-        select jsonb_build_object(
-                   'backlog', coalesce(sum(t.tail - h.head), 0),
-                   'oldest_ms', coalesce(max(lane_age(l.guild_id, l.lane,
-                                                      h.head + 1))
-                       filter (where l.paused_at is null), 0),
-                   'held', (select count(*) from held_entry e
-                             where not e.released
-                               and e.channel_id is not null
-                               and shard_of(e.guild_id) = any (mine)))
-          from lane l
-          join lane_head h on h.guild_id = l.guild_id and h.lane = l.lane
-          join lane_tail t on t.guild_id = l.guild_id and t.lane = l.lane
-         where l.shard = any (mine) and l.state <> 'closed'
-           and t.tail > h.head);
+    body := coalesce(lanes, '{}') || to_jsonb(waits)
+            || jsonb_build_object('held', held);
 end $$;

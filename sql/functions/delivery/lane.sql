@@ -194,13 +194,21 @@ end $$;
 
 create or replace function channels_astray(guild bigint, channels bigint[])
 returns bigint[] language plpgsql stable as $$
+declare
+    others  constant bigint[] := array(
+                select distinct d.id from directory d
+                 where d.kind = 1 and d.id = any (channels)
+                   and d.guild_id <> guild);
 begin
+    if others = '{}' then
+        return others;
+    end if;
+
     return array(
-        select distinct d.id from directory d
-         where d.kind = 1 and d.id = any (channels) and d.guild_id <> guild
-           and not exists (select from directory o
-                            where o.guild_id = guild and o.kind = 1
-                              and o.id = d.id));
+        select c from unnest(others) c
+         where c <> all (array(select o.id from directory o
+                                where o.guild_id = guild and o.kind = 1
+                                  and o.id = any (others))));
 end $$;
 
 
@@ -214,19 +222,20 @@ declare
     it  record;
 begin
     for it in
-        select l.guild_id, l.lane from lane l
+        select l.guild_id, l.lane, l.channel_id from lane l
          where l.channel_id = any (channels)
            and l.verified_at is not null
            and l.guild_id <> guild
            and l.state <> 'closed'
-           and channels_astray(l.guild_id, array[l.channel_id]) <> '{}'
          order by l.guild_id, l.lane
-           for no key update of l
     loop
-        update lane l
-           set verified_at = null
-         where l.guild_id = it.guild_id and l.lane = it.lane;
-        perform lane_wake(it.guild_id, it.lane);
+        if channels_astray(it.guild_id, array[it.channel_id]) <> '{}' then
+            update lane l
+               set verified_at = null
+             where l.guild_id = it.guild_id and l.lane = it.lane
+               and l.state <> 'closed';
+            perform lane_wake(it.guild_id, it.lane);
+        end if;
     end loop;
 end $$;
 

@@ -130,6 +130,7 @@ create or replace function delivery_registered(me text, guild bigint,
     made boolean default false, out status int, out body text)
 language plpgsql security definer set search_path = guildlog, pg_temp as $$
 declare
+    at    constant timestamptz := clock_timestamp();
     it    lane := delivery_turn(me, guild, lane, fence, step);
     used  constant boolean := it.state = 'registering'
               and it.channel_id = any (channels_used(guild, it.bot));
@@ -142,7 +143,7 @@ begin
      where l.guild_id = guild and l.lane = it.lane;
 
     update lane_head h
-       set mixed_at = case when not made then clock_timestamp() end
+       set mixed_at = case when not made then at end
      where h.guild_id = guild and h.lane = it.lane;
 
     perform lane_wake(guild, it.lane);
@@ -157,6 +158,7 @@ create or replace function delivery_lost(me text, guild bigint, lane bigint,
     fence bigint, step bigint, out status int, out body text)
 language plpgsql security definer set search_path = guildlog, pg_temp as $$
 declare
+    at    constant timestamptz := clock_timestamp();
     it     lane := delivery_turn(me, guild, lane, fence, step);
     again  constant boolean := it.lost_at > now() - interval '1 hour';
 begin
@@ -164,7 +166,7 @@ begin
        set state = case when again then 'broken' else 'registering' end,
            reason = case when again then 'webhook_404' end,
            since = now(), webhook_id = null, secret = null, lost_at = now(),
-           refused_at = clock_timestamp()
+           refused_at = at
      where l.guild_id = guild and l.lane = it.lane;
 
     if again then
@@ -185,12 +187,13 @@ create or replace function delivery_broken(me text, guild bigint,
     out status int, out body text)
 language plpgsql security definer set search_path = guildlog, pg_temp as $$
 declare
+    at    constant timestamptz := clock_timestamp();
     it  lane := delivery_turn(me, guild, lane, fence, step);
 begin
     update lane l
        set state = 'broken', reason = delivery_broken.reason, since = now(),
            webhook_id = null, secret = null, asked_at = null,
-           verified_at = null, refused_at = clock_timestamp()
+           verified_at = null, refused_at = at
      where l.guild_id = guild and l.lane = it.lane;
 
     if reason = 'foreign_channel' then
@@ -216,7 +219,7 @@ declare
     it    lane := delivery_turn(me, guild, lane, fence, step);
     over  constant boolean := final is not null
                               and it.forbidden_at < now() - interval '1 hour';
-    at    constant timestamptz := now();
+    at    constant timestamptz := clock_timestamp();
 begin
     perform delivery_trouble(it, case when over then final else reason end);
 
@@ -227,12 +230,12 @@ begin
            forbidden_at = case when final is not null
                                then coalesce(l.forbidden_at, at) end,
            asked_at = case when final is null then l.asked_at end,
-           refused_at = clock_timestamp()
+           refused_at = at
      where l.guild_id = guild and l.lane = it.lane;
 
     perform lane_wake(guild, it.lane);
     update lane_head h
-       set not_before = clock_timestamp() + wait_ms * interval '1 ms',
+       set not_before = at + wait_ms * interval '1 ms',
            refused_to = case when final is null then h.refused_to
                              else greatest(h.refused_to, t.tail) end
       from lane_tail t
@@ -250,9 +253,11 @@ create or replace function delivery_limited(me text, guild bigint,
     lane bigint, fence bigint, step bigint, wait_ms bigint,
     out status int, out body text)
 language plpgsql security definer set search_path = guildlog, pg_temp as $$
+declare
+    at  constant timestamptz := clock_timestamp();
 begin
     update lane_head h
-       set not_before = clock_timestamp() + wait_ms * interval '1 ms'
+       set not_before = at + wait_ms * interval '1 ms'
       from lane l
      where h.guild_id = guild
        and h.lane = delivery_limited.lane

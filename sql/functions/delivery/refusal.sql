@@ -17,8 +17,8 @@ begin
 
     insert into refusal as r (guild_id, since, n) values (guild, at, n)
     on conflict on constraint refusal_pkey do update
-       set since = case when refusal_now(r.since) then r.since else at end,
-           n = case when refusal_now(r.since) then r.n else 0 end
+       set since = case when refusal_now(r.since, at) then r.since else at end,
+           n = case when refusal_now(r.since, at) then r.n else 0 end
                + excluded.n;
 end $$;
 
@@ -26,10 +26,9 @@ end $$;
 -- Are these ten minutes not over? What began later than now is from before the
 -- clock went back.
 
-create or replace function refusal_now(since timestamptz)
-returns boolean language sql volatile as $$
-    select since <= clock_timestamp()
-           and since > clock_timestamp() - interval '10 minutes'
+create or replace function refusal_now(since timestamptz, at timestamptz)
+returns boolean language sql immutable as $$
+    select since <= at and since > at - interval '10 minutes'
 $$;
 
 
@@ -38,7 +37,7 @@ $$;
 
 create or replace function refusal_rest(since timestamptz, n int)
 returns bigint language sql volatile as $$
-    select case when n >= 50 and refusal_now(since)
+    select case when n >= 50 and refusal_now(since, clock_timestamp())
                 then greatest(1, ms(since + interval '10 minutes')
                                  - ms(clock_timestamp()))
                 else 0 end

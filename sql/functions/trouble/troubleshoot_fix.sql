@@ -218,6 +218,7 @@ create or replace function troubleshoot_test(token text, guild bigint,
     bot smallint, kind smallint, input jsonb, out status int, out body text)
 language plpgsql security definer set search_path = guildlog, pg_temp as $$
 declare
+    at    constant timestamptz := clock_timestamp();
     category  constant text := test_category(input ->> 'category');
     channel   bigint;
     it        lane;
@@ -266,7 +267,7 @@ begin
 
     if stage is null then
         update lane_head h
-           set mixed_at = clock_timestamp()
+           set mixed_at = at
          where h.guild_id = guild and h.lane = it.lane;
         body := json_build_object('send', json_build_object(
             'lane', it.lane::text, 'channelId', it.channel_id::text,

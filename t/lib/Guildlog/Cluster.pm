@@ -57,16 +57,33 @@ sub pid {
 }
 
 
+# itself, and the workers of Citus (see test_cluster_citus in util/lib.sh)
+sub nodes {
+    my ($self) = @_;
+    return $self, map { bless { dir => $_ }, ref $self } grep { -d }
+        map { "$self->{dir}/w$_" } 1 .. 2;
+}
+
+
 # makes a new database with the schema
 sub create_database {
     my ($self) = @_;
 
     # another process may have had this pid before
     my $name = sprintf 't_%d_%d_%d', $$, ++$databases, 1e6 * time;
-    my $dbh = $self->connect('postgres', 'postgres');
-    $dbh->do("create database $name template guildlog_template"
-        . ' owner guildlog_owner');
-    $dbh->disconnect;
+    my @nodes = $self->nodes;
+    for my $node (@nodes) {
+        my $dbh = $node->connect('postgres', 'postgres');
+        $dbh->do("create database $name template guildlog_template"
+            . ' owner guildlog_owner');
+
+        # the template has these settings of sql/citus.sql, a copy has not
+
+        $dbh->do("alter database $name set $_") for @nodes == 1 ? () : (
+            'citus.allow_nested_distributed_execution = on',
+            'search_path = guildlog, public');
+        $dbh->disconnect;
+    }
     return $name;
 }
 
