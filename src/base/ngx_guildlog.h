@@ -26,6 +26,11 @@
     ((a)->len == (b)->len && ngx_memcmp((a)->data, (b)->data, (a)->len) == 0)
 
 
+#define ngx_guildlog_queue_each(q, h)                                         \
+    for (q = ngx_queue_head(h); q != ngx_queue_sentinel(h);                   \
+         q = ngx_queue_next(q))
+
+
 /*
  * An event's data must have a descriptor where ngx_connection_t has it:
  * ngx_event_ident() reads it for the debug log.

@@ -159,10 +159,7 @@ db_queue_send_one(ngx_guildlog_db_share_t *share)
     group = share->group;
     fresh = 0;
 
-    for (q = ngx_queue_head(&share->waiting);
-         q != ngx_queue_sentinel(&share->waiting);
-         q = ngx_queue_next(q))
-    {
+    ngx_guildlog_queue_each(q, &share->waiting) {
         query = ngx_queue_data(q, ngx_guildlog_db_query_t, queue);
 
         if (ngx_guildlog_db_share_full(query)) {
