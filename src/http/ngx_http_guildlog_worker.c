@@ -50,7 +50,7 @@ ngx_http_guildlog_worker_init(ngx_cycle_t *cycle)
     worker->seats = gmcf->seats_zone;
     ngx_guildlog_seats_enter(worker->seats);
 
-    worker->cache = ngx_guildlog_token_verify_cache(WORKER_CACHE, cycle->log);
+    worker->cache = ngx_guildlog_cache_create(WORKER_CACHE, cycle->log);
     if (worker->cache == NULL) {
         return NGX_ERROR;
     }

@@ -115,7 +115,11 @@ ngx_guildlog_token_verify(ngx_guildlog_cache_t *cache,
     }
 
     if (key.len) {
-        ngx_guildlog_cache_store(cache, &key, &verdict);
+        known = ngx_guildlog_cache_store(cache, &key,
+                                         sizeof(token_verify_verdict_t), 1);
+        if (known) {
+            *known = verdict;
+        }
     }
 
     return token_verify_use(&verdict, now, token);
@@ -602,14 +606,6 @@ token_verify_cstr(ngx_pool_t *pool, const ngx_str_t *s)
     }
 
     return (char *) p;
-}
-
-
-ngx_guildlog_cache_t *
-ngx_guildlog_token_verify_cache(ngx_uint_t entries, ngx_log_t *log)
-{
-    return ngx_guildlog_cache_create(entries,
-                                     sizeof(token_verify_verdict_t), log);
 }
 
 
