@@ -125,8 +125,9 @@ trouble_probe(ngx_http_guildlog_call_t *call, json_t *channel)
 
     probe->channel = ngx_guildlog_json_text(channel);
 
-    return ngx_guildlog_platform_call_list(call->request->pool, &probe->channel,
-                                           &probe->request);
+    return ngx_guildlog_platform_call(call->request->pool,
+                                      NGX_GUILDLOG_CALL_LIST, &probe->channel,
+                                      NULL, &probe->request);
 }
 
 

@@ -128,8 +128,8 @@ trouble_test_build(ngx_http_guildlog_probe_t *probe, json_t *send)
     if (conf == NULL
         || ngx_guildlog_seal_open(pool, conf->key, &lane, &secret, &token)
            != NGX_OK
-        || ngx_guildlog_platform_call_execute(pool, &webhook, &token,
-                                              &probe->request)
+        || ngx_guildlog_platform_call(pool, NGX_GUILDLOG_CALL_EXECUTE, &webhook,
+                                      &token, &probe->request)
            != NGX_OK)
     {
         return NGX_ERROR;
