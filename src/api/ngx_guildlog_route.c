@@ -206,15 +206,14 @@ field  route_type[] = {
 
 field  route_ignore[] = { text("value", REQUIRED, 1, 100), last };
 
-#define tag_fields(flags)                                                     \
-    text("tag_name", flags, 1, 31),                                           \
+#define tag_fields                                                            \
     text("content", NULLABLE, 0, 4095),                                       \
     integer("color", NULLABLE, 0, 16777215),                                  \
     url("image", NULLABLE, 0, 255),                                           \
     last
 
-field  route_new_tag[] = { tag_fields(REQUIRED) };
-field  route_tag[] = { tag_fields(0) };
+field  route_new_tag[] = { text("tag_name", REQUIRED, 1, 31), tag_fields };
+field  route_tag[] = { text("tag_name", 0, 1, 31), tag_fields };
 
 field  route_access[] = { one_of("level", REQUIRED, route_levels), last };
 
