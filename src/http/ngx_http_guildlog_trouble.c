@@ -185,10 +185,7 @@ trouble_is_elsewhere(ngx_http_guildlog_probe_t *probe)
     for (i = 0; i < probe->webhooks->nelts; i++) {
         told = &webhook[i].guild_id;
 
-        if (told->len
-            && (told->len != guild->len
-                || ngx_memcmp(told->data, guild->data, guild->len) != 0))
-        {
+        if (told->len && !ngx_guildlog_str_eq(told, guild)) {
             return 1;
         }
     }
