@@ -298,7 +298,6 @@ conf_delivery_bot_id(ngx_pool_t *pool, const ngx_str_t *token, ngx_str_t *id)
 {
     u_char     *dot;
     ngx_str_t   src;
-    ngx_uint_t  i;
 
     ngx_str_null(id);
 
@@ -315,15 +314,10 @@ conf_delivery_bot_id(ngx_pool_t *pool, const ngx_str_t *token, ngx_str_t *id)
         return NGX_ERROR;
     }
 
-    if (ngx_decode_base64url(id, &src) != NGX_OK) {
+    if (ngx_decode_base64url(id, &src) != NGX_OK
+        || !ngx_guildlog_value_is_id(id))
+    {
         id->len = 0;
-        return NGX_OK;
-    }
-
-    for (i = 0; i < id->len; i++) {
-        if (id->data[i] < '0' || id->data[i] > '9') {
-            id->len = 0;
-        }
     }
 
     return NGX_OK;
