@@ -328,6 +328,8 @@ char *
 ngx_http_guildlog_conf_delivery_init(ngx_conf_t *cf,
     ngx_http_guildlog_main_conf_t *gmcf)
 {
+    ngx_uint_t                     i;
+    ngx_guildlog_database_t      **databases;
     ngx_guildlog_delivery_conf_t  *delivery;
 
     if (!gmcf->delivers) {
@@ -353,6 +355,13 @@ ngx_http_guildlog_conf_delivery_init(ngx_conf_t *cf,
     }
 
     gmcf->delivers_to->delivery_connections = delivery->connections;
+
+    databases = gmcf->databases.elts;
+
+    for (i = 0; i < gmcf->databases.nelts; i++) {
+        databases[i]->delivered = ngx_http_guildlog_conf_database_same(
+                                      databases[i], gmcf->delivers_to);
+    }
 
     if (delivery->node.len == 0
         && conf_delivery_name(cf, &delivery->node) != NGX_OK)

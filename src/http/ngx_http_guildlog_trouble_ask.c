@@ -4,7 +4,6 @@
  * that delivers has granted it.
  */
 
-#include "http/ngx_http_guildlog_conf.h"
 #include "http/ngx_http_guildlog_trouble_ask.h"
 
 
@@ -30,14 +29,7 @@ ngx_http_guildlog_trouble_ask_conf(ngx_http_guildlog_call_t *call)
     gmcf = ngx_http_get_module_main_conf(call->request,
                                          ngx_http_guildlog_module);
 
-    if (!gmcf->delivers
-        || !ngx_http_guildlog_conf_database_same(gmcf->delivers_to,
-                                                 call->conf->database))
-    {
-        return NULL;
-    }
-
-    return &gmcf->delivery;
+    return call->conf->database->delivered ? &gmcf->delivery : NULL;
 }
 
 
