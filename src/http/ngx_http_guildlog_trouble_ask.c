@@ -301,18 +301,15 @@ json_t *
 ngx_http_guildlog_trouble_ask_word(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result)
 {
-    ngx_str_t  status, body, error;
+    ngx_str_t  body, error;
 
-    if (result->outcome != NGX_GUILDLOG_DB_ROWS || result->rows != 1) {
+    if (result->outcome != NGX_GUILDLOG_DB_ROWS || result->rows != 1
+        || ngx_guildlog_db_result_number(result, 0, 0) == NGX_HTTP_UNAUTHORIZED)
+    {
         return NULL;
     }
 
-    status = ngx_guildlog_db_result_value(result, 0, 0);
     body = ngx_guildlog_db_result_value(result, 0, 1);
-
-    if (status.len == 3 && ngx_strncmp(status.data, "401", 3) == 0) {
-        return NULL;
-    }
 
     return ngx_guildlog_json_parse(call->request->pool, &body, &error);
 }
