@@ -63,13 +63,12 @@ ngx_guildlog_stats_zone_size(void)
 ngx_int_t
 ngx_guildlog_stats_init_zone(ngx_shm_zone_t *zone, void *data)
 {
-    static const ngx_guildlog_zone_head_t  head = {
-        STATS_MAGIC, STATS_VERSION
-    };
+    ngx_int_t  rc;
 
-    return ngx_guildlog_zone_open(zone, data,
-                                  sizeof(ngx_guildlog_stats_shared_t), &head)
-           == NGX_ERROR ? NGX_ERROR : NGX_OK;
+    rc = ngx_guildlog_zone_open(zone, data, sizeof(ngx_guildlog_stats_shared_t),
+                                STATS_MAGIC, STATS_VERSION);
+
+    return (rc == NGX_ERROR) ? NGX_ERROR : NGX_OK;
 }
 
 
