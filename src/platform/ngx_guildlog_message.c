@@ -577,8 +577,10 @@ message_write_string(ngx_guildlog_json_t *w, const char *key,
 static void
 message_finish(message_t *message)
 {
-    ngx_str_t             content;
-    ngx_guildlog_json_t  *w;
+    ngx_str_t               content;
+    ngx_guildlog_json_t    *w;
+
+    static const ngx_str_t  mentions = ngx_string("{\"parse\":[]}");
 
     w = &message->json;
 
@@ -593,11 +595,7 @@ message_finish(message_t *message)
     }
 
     ngx_guildlog_json_key(w, "allowed_mentions");
-    ngx_guildlog_json_begin(w, '{');
-    ngx_guildlog_json_key(w, "parse");
-    ngx_guildlog_json_begin(w, '[');
-    ngx_guildlog_json_end(w);
-    ngx_guildlog_json_end(w);
+    ngx_guildlog_json_raw(w, &mentions);
 
     ngx_guildlog_json_key(w, "flags");
     ngx_guildlog_json_number(w, MESSAGE_QUIET);

@@ -438,6 +438,7 @@ message_parts_files(ngx_guildlog_message_item_t *item,
 static void
 message_parts_file(ngx_guildlog_message_text_t *text, const json_t *file)
 {
+    u_char       unit;
     json_t      *size;
     ngx_str_t    name;
     json_int_t   tenths;
@@ -460,18 +461,16 @@ message_parts_file(ngx_guildlog_message_text_t *text, const json_t *file)
     tenths = json_integer_value(size) / 1024 * 10
              + json_integer_value(size) % 1024 * 10 / 1024;
 
-    if (tenths < 10240) {
-        (void) ngx_guildlog_message_text_add(text, " (%L.%L KB)",
-                                             (int64_t) tenths / 10,
-                                             (int64_t) tenths % 10);
-        return;
+    unit = 'K';
+
+    if (tenths >= 10240) {
+        tenths /= 1024;
+        unit = 'M';
     }
 
-    tenths /= 1024;
-
-    (void) ngx_guildlog_message_text_add(text, " (%L.%L MB)",
+    (void) ngx_guildlog_message_text_add(text, " (%L.%L %cB)",
                                          (int64_t) tenths / 10,
-                                         (int64_t) tenths % 10);
+                                         (int64_t) tenths % 10, unit);
 }
 
 
