@@ -135,9 +135,6 @@ worker_platform(ngx_cycle_t *cycle, ngx_http_guildlog_main_conf_t *gmcf,
 
     worker = &ngx_http_guildlog_worker;
 
-    worker->quota = ngx_guildlog_quota_enter(&worker->stats.shared->quota,
-                                             ngx_process_slot);
-
     worker->client = ngx_guildlog_client_create(cycle,
                                  &gmcf->delivery.platform, clcf->resolver,
                                  clcf->resolver_timeout,
