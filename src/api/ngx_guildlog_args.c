@@ -6,9 +6,6 @@
 #include "api/ngx_guildlog_args.h"
 
 
-static ngx_int_t args_pair(ngx_guildlog_value_t *v,
-    const ngx_guildlog_field_t *field, ngx_str_t *value, ngx_array_t *items,
-    ngx_str_t *arg);
 static ngx_int_t args_item(ngx_guildlog_value_t *v,
     const ngx_guildlog_field_t *field, ngx_str_t *value, ngx_array_t *items);
 static ngx_int_t args_complete(ngx_guildlog_value_t *v,
@@ -87,7 +84,15 @@ ngx_guildlog_args_query(ngx_pool_t *pool, const ngx_guildlog_field_t *fields,
 
         value.len = buf - value.data;
 
-        rc = args_pair(&v, field, &value, &items[i], &args[i]);
+        if (field->type == NGX_GUILDLOG_ITEMS) {
+            rc = args_item(&v, field, &value, &items[i]);
+
+        } else if (args[i].data) {
+            rc = ngx_guildlog_value_refuse(&v, "given twice");
+
+        } else {
+            rc = ngx_guildlog_value_text(&v, field, &value, &args[i]);
+        }
 
         if (rc != NGX_OK) {
             return rc;
@@ -103,22 +108,6 @@ ngx_guildlog_args_query(ngx_pool_t *pool, const ngx_guildlog_field_t *fields,
     }
 
     return NGX_OK;
-}
-
-
-static ngx_int_t
-args_pair(ngx_guildlog_value_t *v, const ngx_guildlog_field_t *field,
-    ngx_str_t *value, ngx_array_t *items, ngx_str_t *arg)
-{
-    if (field->type == NGX_GUILDLOG_ITEMS) {
-        return args_item(v, field, value, items);
-    }
-
-    if (arg->data) {
-        return ngx_guildlog_value_refuse(v, "given twice");
-    }
-
-    return ngx_guildlog_value_text(v, field, value, arg);
 }
 
 
@@ -139,9 +128,7 @@ args_item(ngx_guildlog_value_t *v, const ngx_guildlog_field_t *field,
     known = items->elts;
 
     for (i = 0; i < items->nelts; i++) {
-        if (known[i].len == item.len
-            && ngx_memcmp(known[i].data, item.data, item.len) == 0)
-        {
+        if (ngx_guildlog_str_eq(&known[i], &item)) {
             return NGX_OK;
         }
     }

@@ -16,7 +16,6 @@
  * sequences that are not UTF-8 or hold a NUL, are refused.  NGX_OK;
  * NGX_DECLINED: *error names the parameter and the rule; NGX_ERROR: memory.
  */
-
 ngx_int_t ngx_guildlog_args_query(ngx_pool_t *pool,
     const ngx_guildlog_field_t *fields, const ngx_str_t *query,
     ngx_str_t *args, ngx_str_t *error);
@@ -26,7 +25,6 @@ ngx_int_t ngx_guildlog_args_query(ngx_pool_t *pool,
  * least one field (a change of nothing is a mistake) unless the table is
  * empty.  Returns as above.
  */
-
 ngx_int_t ngx_guildlog_args_body(ngx_pool_t *pool,
     const ngx_guildlog_field_t *fields, json_t *body, ngx_str_t *error);
 

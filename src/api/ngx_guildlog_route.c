@@ -9,8 +9,9 @@
 #define REQUIRED  NGX_GUILDLOG_REQUIRED
 #define NULLABLE  NGX_GUILDLOG_NULLABLE
 
-#define last            { .name = ngx_null_string }
-#define name_of(s)      .name = ngx_string(s)
+#define field       static const ngx_guildlog_field_t
+#define last        { .name = ngx_null_string }
+#define name_of(s)  .name = ngx_string(s)
 
 #define boolean(s, f)                                                         \
     { name_of(s), .type = NGX_GUILDLOG_BOOL, .flags = f }
@@ -77,9 +78,7 @@ static const char  *route_places[] = {
 /* of the summaries in an export */
 static const char  *route_languages[] = { "en", "de", "ja", NULL };
 
-static const char  *route_sides[] = {
-    "executor", "target", "either", NULL
-};
+static const char  *route_sides[] = { "executor", "target", "either", NULL };
 
 /* why an entry is not delivered */
 static const char  *route_reasons[] = {
@@ -94,7 +93,7 @@ static const char  *route_filters[] = {
 };
 
 
-static const ngx_guildlog_field_t  route_nothing[] = { last };
+field  route_nothing[] = { last };
 
 const ngx_guildlog_field_t  ngx_guildlog_route_bot[] = {
     one_of("bot", 0, route_bots),
@@ -104,60 +103,29 @@ const ngx_guildlog_field_t  ngx_guildlog_route_bot[] = {
 
 /* pieces of paths */
 
-static const ngx_guildlog_field_t  route_an_id[] = {
-    id("id", 0, 1), last
-};
-
-static const ngx_guildlog_field_t  route_a_name[] = {
-    text("id", 0, 1, 64), last
-};
-
-static const ngx_guildlog_field_t  route_log_id[] = {
-    integer("log_id", 0, 0, 101), last
-};
-
-static const ngx_guildlog_field_t  route_ignore_type[] = {
-    integer("ignore_type", 0, 0, 6), last
-};
-
-static const ngx_guildlog_field_t  route_filter_id[] = {
-    one_of("filter_id", 0, route_filters), last
-};
+field  route_an_id[] = { id("id", 0, 1), last };
+field  route_a_name[] = { text("id", 0, 1, 64), last };
+field  route_log_id[] = { integer("log_id", 0, 0, 101), last };
+field  route_ignore_type[] = { integer("ignore_type", 0, 0, 6), last };
+field  route_filter_id[] = { one_of("filter_id", 0, route_filters), last };
 
 
 /* parameters */
 
-static const ngx_guildlog_field_t  route_token_id[] = {
-    text("tokenId", REQUIRED, 1, 64), last
-};
-
-static const ngx_guildlog_field_t  route_search[] = {
-    text("query", REQUIRED, 1, 100), last
-};
-
-
-static const ngx_guildlog_field_t  route_live[] = {
-    integer_or("live", 0, 1, "1"), last
-};
+field  route_token_id[] = { text("tokenId", REQUIRED, 1, 64), last };
+field  route_search[] = { text("query", REQUIRED, 1, 100), last };
+field  route_live[] = { integer_or("live", 0, 1, "1"), last };
 
 
 /* items of lists */
 
-static const ngx_guildlog_field_t  route_button =
-    one_of("", 0, route_buttons);
-static const ngx_guildlog_field_t  route_word =
-    text("", 0, 1, 100);
-static const ngx_guildlog_field_t  route_log_type =
-    integer("", 0, 0, 101);
-static const ngx_guildlog_field_t  route_role_id =
-    id("", 0, 1);
-
-static const ngx_guildlog_field_t  route_category =
-    one_of("", 0, route_categories);
-static const ngx_guildlog_field_t  route_reason =
-    one_of("", 0, route_reasons);
-static const ngx_guildlog_field_t  route_entry_id =
-    id("", 0, 1);
+field  route_button = one_of("", 0, route_buttons);
+field  route_word = text("", 0, 1, 100);
+field  route_log_type = integer("", 0, 0, 101);
+field  route_role_id = id("", 0, 1);
+field  route_category = one_of("", 0, route_categories);
+field  route_reason = one_of("", 0, route_reasons);
+field  route_entry_id = id("", 0, 1);
 
 
 /* what logs are chosen by */
@@ -175,20 +143,20 @@ static const ngx_guildlog_field_t  route_entry_id =
     one_of_or("memberRole", route_sides, "either"),                           \
     text("role", NGX_GUILDLOG_TRIM, 1, 100)
 
-static const ngx_guildlog_field_t  route_page[] = {
+field  route_page[] = {
     log_fields,
     integer_or("limit", 1, 200, "100"),
     text("cursor", 0, 0, 64),
     last
 };
 
-static const ngx_guildlog_field_t  route_export[] = {
+field  route_export[] = {
     log_fields,
     one_of_or("locale", route_languages, "en"),
     last
 };
 
-static const ngx_guildlog_field_t  route_stream[] = {
+field  route_stream[] = {
     log_fields,
     id("lastEventId", 0, 0),
     last
@@ -197,12 +165,9 @@ static const ngx_guildlog_field_t  route_stream[] = {
 
 /* bodies */
 
-static const ngx_guildlog_field_t  route_settings[] = {
-    one_of("locale", REQUIRED, route_locales),
-    last
-};
+field  route_settings[] = { one_of("locale", REQUIRED, route_locales), last };
 
-static const ngx_guildlog_field_t  route_channels[] = {
+field  route_channels[] = {
     id("main_channel", NULLABLE, 1),
     id("category_modlog", NULLABLE, 0),
     id("category_members", NULLABLE, 0),
@@ -217,7 +182,7 @@ static const ngx_guildlog_field_t  route_channels[] = {
     last
 };
 
-static const ngx_guildlog_field_t  route_options[] = {
+field  route_options[] = {
     boolean("spoilers", 0),
     boolean("proxy_integration", 0),
     boolean("ignore_bot_targets", 0),
@@ -228,7 +193,7 @@ static const ngx_guildlog_field_t  route_options[] = {
     last
 };
 
-static const ngx_guildlog_field_t  route_type[] = {
+field  route_type[] = {
     boolean("enabled", NULLABLE),
     id("log_channel", NULLABLE, 0),
     integer("format_type", NULLABLE, 0, 3),
@@ -239,33 +204,20 @@ static const ngx_guildlog_field_t  route_type[] = {
     last
 };
 
-static const ngx_guildlog_field_t  route_ignore[] = {
-    text("value", REQUIRED, 1, 100),
-    last
-};
+field  route_ignore[] = { text("value", REQUIRED, 1, 100), last };
 
-static const ngx_guildlog_field_t  route_new_tag[] = {
-    text("tag_name", REQUIRED, 1, 31),
-    text("content", NULLABLE, 0, 4095),
-    integer("color", NULLABLE, 0, 16777215),
-    url("image", NULLABLE, 0, 255),
+#define tag_fields                                                            \
+    text("content", NULLABLE, 0, 4095),                                       \
+    integer("color", NULLABLE, 0, 16777215),                                  \
+    url("image", NULLABLE, 0, 255),                                           \
     last
-};
 
-static const ngx_guildlog_field_t  route_tag[] = {
-    text("tag_name", 0, 1, 31),
-    text("content", NULLABLE, 0, 4095),
-    integer("color", NULLABLE, 0, 16777215),
-    url("image", NULLABLE, 0, 255),
-    last
-};
+field  route_new_tag[] = { text("tag_name", REQUIRED, 1, 31), tag_fields };
+field  route_tag[] = { text("tag_name", 0, 1, 31), tag_fields };
 
-static const ngx_guildlog_field_t  route_access[] = {
-    one_of("level", REQUIRED, route_levels),
-    last
-};
+field  route_access[] = { one_of("level", REQUIRED, route_levels), last };
 
-static const ngx_guildlog_field_t  route_filter[] = {
+field  route_filter[] = {
     boolean("enabled", 0),
     one_of("action", 0, route_actions),
     list("words", 0, 0, 500, &route_word),
@@ -273,24 +225,21 @@ static const ngx_guildlog_field_t  route_filter[] = {
     last
 };
 
-static const ngx_guildlog_field_t  route_ignored_target[] = {
+#define ignored_fields                                                        \
+    integer("logType", 0, 0, 101),                                            \
+    integer("count", 0, 1, 100),                                              \
+    integer("time", NGX_GUILDLOG_CLAMP, 1, 300),                              \
+    last
+
+field  route_ignored_target[] = {
     text("id", REQUIRED, 1, 100),
     integer("type", REQUIRED, 0, 13),
-    integer("logType", 0, 0, 101),
-    integer("count", 0, 1, 100),
-    integer("time", NGX_GUILDLOG_CLAMP, 1, 300),
-    last
+    ignored_fields
 };
 
-static const ngx_guildlog_field_t  route_ignored_executor[] = {
-    id("id", REQUIRED, 1),
-    integer("logType", 0, 0, 101),
-    integer("count", 0, 1, 100),
-    integer("time", NGX_GUILDLOG_CLAMP, 1, 300),
-    last
-};
+field  route_ignored_executor[] = { id("id", REQUIRED, 1), ignored_fields };
 
-static const ngx_guildlog_field_t  route_fix[] = {
+field  route_fix[] = {
     text("kind", REQUIRED, 1, 64),
     id("channelId", 0, 1),
     id("webhookId", 0, 1),
@@ -301,15 +250,12 @@ static const ngx_guildlog_field_t  route_fix[] = {
     last
 };
 
-static const ngx_guildlog_field_t  route_test[] = {
-    one_of("category", 0, route_places),
-    last
-};
+field  route_test[] = { one_of("category", 0, route_places), last };
 
 
 /* bodies of the operator */
 
-static const ngx_guildlog_field_t  route_server[] = {
+field  route_server[] = {
     text("name", 0, 0, 100),
     id("owner_id", 0, 1),
     one_of("plan", 0, route_plans),
@@ -317,21 +263,21 @@ static const ngx_guildlog_field_t  route_server[] = {
     last
 };
 
-static const ngx_guildlog_field_t  route_new_token[] = {
+field  route_new_token[] = {
     integer("permissions", REQUIRED, 1, 2),
     id("creator", REQUIRED, 1),
     one_of("bot", 0, route_both_bots),
     last
 };
 
-static const ngx_guildlog_field_t  route_backlog[] = {
+field  route_backlog[] = {
     items("reason", &route_reason),
     integer_or("limit", 1, 1000, "100"),
     id("cursor", 0, 0),
     last
 };
 
-static const ngx_guildlog_field_t  route_undelivered[] = {
+field  route_undelivered[] = {
     items("reason", &route_reason),
     id("channel", 0, 1),
     id("lane", 0, 1),
@@ -342,7 +288,7 @@ static const ngx_guildlog_field_t  route_undelivered[] = {
     last
 };
 
-static const ngx_guildlog_field_t  route_replay[] = {
+field  route_replay[] = {
     list("ids", 0, 1, 1000, &route_entry_id),
     list("reasons", 0, 1, 12, &route_reason),
     id("channel", 0, 1),
@@ -367,23 +313,14 @@ static const ngx_guildlog_field_t  route_replay[] = {
     id("parent", NULLABLE, 1),                                                \
     last
 
-#define role_fields                                                           \
-    text("name", 0, 0, 100),                                                  \
-    last
+#define role_fields  text("name", 0, 0, 100), last
 
-static const ngx_guildlog_field_t  route_member[] = { member_fields };
-static const ngx_guildlog_field_t  route_channel[] = { channel_fields };
-static const ngx_guildlog_field_t  route_role[] = { role_fields };
-
-static const ngx_guildlog_field_t  route_members[] = {
-    id("id", REQUIRED, 1), member_fields
-};
-static const ngx_guildlog_field_t  route_directory_channels[] = {
-    id("id", REQUIRED, 1), channel_fields
-};
-static const ngx_guildlog_field_t  route_roles[] = {
-    id("id", REQUIRED, 1), role_fields
-};
+field  route_member[] = { member_fields };
+field  route_channel[] = { channel_fields };
+field  route_role[] = { role_fields };
+field  route_members[] = { id("id", REQUIRED, 1), member_fields };
+field  route_directory_channels[] = { id("id", REQUIRED, 1), channel_fields };
+field  route_roles[] = { id("id", REQUIRED, 1), role_fields };
 
 
 #define GET       NGX_GUILDLOG_GET

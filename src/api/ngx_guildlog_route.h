@@ -92,13 +92,11 @@ extern const ngx_guildlog_field_t  ngx_guildlog_route_bot[];
  * rule of its field makes the path unknown.  NULL: *methods are those the
  * path does allow, 0 if there is no such path.
  */
-
 const ngx_guildlog_route_t *ngx_guildlog_route_match(
     ngx_guildlog_plane_e plane, ngx_uint_t method, const ngx_str_t *path,
     ngx_str_t *guild, ngx_str_t *pieces, ngx_uint_t *methods);
 
 /* holds a body against the route's table; returns as args_body() does */
-
 ngx_int_t ngx_guildlog_route_match_body(ngx_pool_t *pool,
     const ngx_guildlog_route_t *route, json_t *body, ngx_str_t *error);
 

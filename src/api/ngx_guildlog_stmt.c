@@ -28,34 +28,37 @@
 #define stmt_args_19  stmt_args_18 ",$19"
 #define stmt_args_20  stmt_args_19 ",$20"
 
-#define stmt_row(function, nargs, flags)                                      \
-    { ngx_guildlog_stmt_##function, #function,                                \
-      "select status, body from guildlog." #function                          \
-          "(" stmt_args_##nargs ")",                                          \
+#define READ        NGX_GUILDLOG_STMT_READ
+#define LONG        NGX_GUILDLOG_STMT_LONG
+#define DELIVERY    NGX_GUILDLOG_STMT_DELIVERY
+#define SERIAL      NGX_GUILDLOG_STMT_SERIAL
+#define FIRST       NGX_GUILDLOG_STMT_FIRST
+#define SEVERAL     NGX_GUILDLOG_STMT_SEVERAL
+#define NONE        NGX_GUILDLOG_STMT_NONE
+#define PATIENT     NGX_GUILDLOG_STMT_PATIENT
+#define BACKGROUND  NGX_GUILDLOG_STMT_BACKGROUND
+#define BINARY      NGX_GUILDLOG_STMT_BINARY
+
+#define stmt_select(name, columns, function, nargs, flags)                    \
+    { ngx_guildlog_stmt_##name, #name,                                        \
+      "select " columns " from guildlog." function "(" stmt_args_##nargs ")", \
       nargs, flags },
-#define stmt_poll_row(function, nargs, flags)                                 \
-    { ngx_guildlog_stmt_##function, #function,                                \
-      "select place, arrival from guildlog." #function                        \
-          "(" stmt_args_##nargs ")",                                          \
-      nargs, flags },
+#define stmt_row(name, nargs, flags)                                          \
+    stmt_select(name, "status, body", #name, nargs, flags)
+#define stmt_poll_row(name, nargs, flags)                                     \
+    stmt_select(name, "place, arrival", #name, nargs, flags)
 #define stmt_own_row(name, text, nargs, flags)                                \
     { ngx_guildlog_stmt_##name, #name, text, nargs, flags },
-#define stmt_record_row(function, nargs, flags)                               \
-    { ngx_guildlog_stmt_##function, #function,                                \
-      "select status, body, counts from guildlog." #function                  \
-          "(" stmt_args_##nargs ")",                                          \
-      nargs, flags },
+#define stmt_record_row(name, nargs, flags)                                   \
+    stmt_select(name, "status, body, counts", #name, nargs, flags)
 #define stmt_part_row(name, function, nargs, flags)                           \
-    { ngx_guildlog_stmt_##name, #name,                                        \
-      "select status, body, more from guildlog." #function                    \
-          "(" stmt_args_##nargs ")",                                          \
-      nargs, flags },
+    stmt_select(name, "status, body, more", #function, nargs, flags)
+#define stmt_columns_row(name, nargs, columns, flags)                        \
+    stmt_select(name, columns, #name, nargs, flags)
 #define stmt_log_row(name, function, nargs, flags)                            \
-    { ngx_guildlog_stmt_##name, #name,                                        \
-      "select id, more, status, reason, channel_id, message_id, doc,"         \
-          " dstatus, lane, seq"                                               \
-          " from guildlog." #function "(" stmt_args_##nargs ")",              \
-      nargs, flags },
+    stmt_select(name, "id, more, status, reason, channel_id, message_id,"     \
+                " doc, dstatus, lane, seq", #function, nargs, flags)
+
 /* the sum needs no order: rows come in the order the function returns them */
 
 #define stmt_bound_row(name, function, nargs, flags)                          \
@@ -80,11 +83,6 @@
                       ngx_value(NGX_GUILDLOG_STMT_BYTES) " / $14"             \
                " then doc end as doc, dstatus, lane, seq"                     \
           " from guildlog." #function "(" stmt_args_##nargs ")",              \
-      nargs, flags },
-#define stmt_columns_row(function, nargs, columns, flags)                     \
-    { ngx_guildlog_stmt_##function, #function,                                \
-      "select " columns " from guildlog." #function                           \
-          "(" stmt_args_##nargs ")",                                          \
       nargs, flags },
 
 

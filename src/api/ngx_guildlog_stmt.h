@@ -68,93 +68,88 @@ typedef struct {
 /*
  * An endpoint has one statement, which calls one function of the schema.  The
  * function checks that the token is valid, does the work, and makes the body
- * of the answer.
+ * of the answer.  The flags of these lists stand here without their prefix.
  * S(function, number of arguments, flags)
  */
 
 #define NGX_GUILDLOG_STMTS(S)                                                 \
-    S(server_get, 4, NGX_GUILDLOG_STMT_READ)                                  \
+    S(server_get, 4, READ)                                                    \
     S(server_reset, 4, 0)                                                     \
-    S(token_list, 4, NGX_GUILDLOG_STMT_READ)                                  \
+    S(token_list, 4, READ)                                                    \
     S(token_revoke, 5, 0)                                                     \
-    S(settings_get, 4, NGX_GUILDLOG_STMT_READ)                                \
+    S(settings_get, 4, READ)                                                  \
     S(settings_patch, 5, 0)                                                   \
-    S(guilds_get, 4, NGX_GUILDLOG_STMT_READ)                                  \
-    S(channels_get, 4, NGX_GUILDLOG_STMT_READ)                                \
+    S(guilds_get, 4, READ)                                                    \
+    S(channels_get, 4, READ)                                                  \
     S(channels_patch, 5, 0)                                                   \
-    S(options_get, 4, NGX_GUILDLOG_STMT_READ)                                 \
+    S(options_get, 4, READ)                                                   \
     S(options_patch, 5, 0)                                                    \
-    S(type_get, 5, NGX_GUILDLOG_STMT_READ)                                    \
+    S(type_get, 5, READ)                                                      \
     S(type_patch, 6, 0)                                                       \
-    S(ignore_get, 5, NGX_GUILDLOG_STMT_READ)                                  \
+    S(ignore_get, 5, READ)                                                    \
     S(ignore_add, 6, 0)                                                       \
     S(ignore_remove, 6, 0)                                                    \
     S(tag_create, 5, 0)                                                       \
     S(tag_patch, 6, 0)                                                        \
     S(tag_delete, 5, 0)                                                       \
-    S(access_list, 4, NGX_GUILDLOG_STMT_READ)                                 \
-    S(access_get, 5, NGX_GUILDLOG_STMT_READ)                                  \
+    S(access_list, 4, READ)                                                   \
+    S(access_get, 5, READ)                                                    \
     S(access_put, 6, 0)                                                       \
     S(access_delete, 5, 0)                                                    \
-    S(pacing_get, 4, NGX_GUILDLOG_STMT_READ)                                  \
+    S(pacing_get, 4, READ)                                                    \
     S(troubleshoot_ask, 4, 0)                                                 \
-    S(troubleshoot_get, 7, NGX_GUILDLOG_STMT_READ)                            \
+    S(troubleshoot_get, 7, READ)                                              \
     S(troubleshoot_report, 8, 0)                                              \
-    S(refusals_told, 2, NGX_GUILDLOG_STMT_FIRST)                              \
+    S(refusals_told, 2, FIRST)                                                \
     S(troubleshoot_fix, 5, 0)                                                 \
     S(troubleshoot_test, 5, 0)                                                \
-    S(logs_actors, 4, NGX_GUILDLOG_STMT_READ|NGX_GUILDLOG_STMT_LONG)          \
-    S(filters_list, 4, NGX_GUILDLOG_STMT_READ)                                \
-    S(filter_get, 5, NGX_GUILDLOG_STMT_READ)                                  \
+    S(logs_actors, 4, READ|LONG)                                              \
+    S(filters_list, 4, READ)                                                  \
+    S(filter_get, 5, READ)                                                    \
     S(filter_patch, 6, 0)                                                     \
-    S(notifications_list, 4, NGX_GUILDLOG_STMT_READ)                          \
+    S(notifications_list, 4, READ)                                            \
     S(notifications_acknowledge, 4, 0)                                        \
     S(notification_acknowledge, 5, 0)                                         \
-    S(search_members, 5, NGX_GUILDLOG_STMT_READ)                              \
-    S(search_channels, 5, NGX_GUILDLOG_STMT_READ)                             \
-    S(operator_server_put, 2, NGX_GUILDLOG_STMT_FIRST)                        \
-    S(operator_server_forget, 1, NGX_GUILDLOG_STMT_FIRST)                     \
-    S(operator_token_create, 2, NGX_GUILDLOG_STMT_FIRST)                      \
-    S(operator_member_put, 3, NGX_GUILDLOG_STMT_FIRST)                        \
-    S(operator_member_delete, 2, NGX_GUILDLOG_STMT_FIRST)                     \
-    S(operator_members_put, 2, NGX_GUILDLOG_STMT_FIRST)                       \
-    S(operator_person_forget, 2, NGX_GUILDLOG_STMT_FIRST)                     \
-    S(operator_channel_put, 3, NGX_GUILDLOG_STMT_FIRST)                       \
-    S(operator_channel_delete, 2, NGX_GUILDLOG_STMT_FIRST)                    \
-    S(operator_channels_put, 2, NGX_GUILDLOG_STMT_FIRST)                      \
-    S(operator_role_put, 3, NGX_GUILDLOG_STMT_FIRST)                          \
-    S(operator_role_delete, 2, NGX_GUILDLOG_STMT_FIRST)                       \
-    S(operator_roles_put, 2, NGX_GUILDLOG_STMT_FIRST)                         \
-    S(operator_backlog, 3,                                                    \
-      NGX_GUILDLOG_STMT_READ|NGX_GUILDLOG_STMT_LONG|NGX_GUILDLOG_STMT_NONE)   \
-    S(operator_undelivered, 8,                                                \
-      NGX_GUILDLOG_STMT_READ|NGX_GUILDLOG_STMT_LONG|NGX_GUILDLOG_STMT_FIRST)  \
-    S(operator_replay, 2, NGX_GUILDLOG_STMT_LONG|NGX_GUILDLOG_STMT_FIRST)     \
-    S(operator_lanes, 1, NGX_GUILDLOG_STMT_READ|NGX_GUILDLOG_STMT_FIRST)      \
-    S(operator_lane_pause, 2, NGX_GUILDLOG_STMT_FIRST)                        \
-    S(operator_lane_resume, 2, NGX_GUILDLOG_STMT_FIRST)                       \
-    S(operator_pause, 1, NGX_GUILDLOG_STMT_FIRST)                             \
-    S(operator_resume, 1, NGX_GUILDLOG_STMT_FIRST)                            \
-    S(keeper_step, 3,                                                         \
-      NGX_GUILDLOG_STMT_BACKGROUND|NGX_GUILDLOG_STMT_PATIENT)                 \
-    S(delivery_secret, 1, NGX_GUILDLOG_STMT_DELIVERY)                         \
-    S(delivery_release, 0, NGX_GUILDLOG_STMT_DELIVERY)                        \
-    S(delivery_figures, 1,                                                    \
-      NGX_GUILDLOG_STMT_READ|NGX_GUILDLOG_STMT_BACKGROUND                     \
-      |NGX_GUILDLOG_STMT_PATIENT)                                             \
-    S(delivery_park, 4, NGX_GUILDLOG_STMT_DELIVERY)                           \
-    S(delivery_park_next, 5, NGX_GUILDLOG_STMT_DELIVERY)                      \
-    S(delivery_doubt_park, 2, NGX_GUILDLOG_STMT_DELIVERY)                     \
-    S(delivery_sole, 5, NGX_GUILDLOG_STMT_DELIVERY)                           \
-    S(delivery_proved, 6, NGX_GUILDLOG_STMT_DELIVERY)                         \
-    S(delivery_verified, 6, NGX_GUILDLOG_STMT_DELIVERY)                       \
-    S(delivery_asks, 5, NGX_GUILDLOG_STMT_DELIVERY)                           \
-    S(delivery_registered, 8, NGX_GUILDLOG_STMT_DELIVERY)                     \
-    S(delivery_lost, 5, NGX_GUILDLOG_STMT_DELIVERY)                           \
-    S(delivery_broken, 6, NGX_GUILDLOG_STMT_DELIVERY)                         \
-    S(delivery_waits, 8, NGX_GUILDLOG_STMT_DELIVERY)                          \
-    S(delivery_limited, 6, NGX_GUILDLOG_STMT_DELIVERY)                        \
-    S(delivery_closed, 5, NGX_GUILDLOG_STMT_DELIVERY)
+    S(search_members, 5, READ)                                                \
+    S(search_channels, 5, READ)                                               \
+    S(operator_server_put, 2, FIRST)                                          \
+    S(operator_server_forget, 1, FIRST)                                       \
+    S(operator_token_create, 2, FIRST)                                        \
+    S(operator_member_put, 3, FIRST)                                          \
+    S(operator_member_delete, 2, FIRST)                                       \
+    S(operator_members_put, 2, FIRST)                                         \
+    S(operator_person_forget, 2, FIRST)                                       \
+    S(operator_channel_put, 3, FIRST)                                         \
+    S(operator_channel_delete, 2, FIRST)                                      \
+    S(operator_channels_put, 2, FIRST)                                        \
+    S(operator_role_put, 3, FIRST)                                            \
+    S(operator_role_delete, 2, FIRST)                                         \
+    S(operator_roles_put, 2, FIRST)                                           \
+    S(operator_backlog, 3, READ|LONG|NONE)                                    \
+    S(operator_undelivered, 8, READ|LONG|FIRST)                               \
+    S(operator_replay, 2, LONG|FIRST)                                         \
+    S(operator_lanes, 1, READ|FIRST)                                          \
+    S(operator_lane_pause, 2, FIRST)                                          \
+    S(operator_lane_resume, 2, FIRST)                                         \
+    S(operator_pause, 1, FIRST)                                               \
+    S(operator_resume, 1, FIRST)                                              \
+    S(keeper_step, 3, BACKGROUND|PATIENT)                                     \
+    S(delivery_secret, 1, DELIVERY)                                           \
+    S(delivery_release, 0, DELIVERY)                                          \
+    S(delivery_figures, 1, READ|BACKGROUND|PATIENT)                           \
+    S(delivery_park, 4, DELIVERY)                                             \
+    S(delivery_park_next, 5, DELIVERY)                                        \
+    S(delivery_doubt_park, 2, DELIVERY)                                       \
+    S(delivery_sole, 5, DELIVERY)                                             \
+    S(delivery_proved, 6, DELIVERY)                                           \
+    S(delivery_verified, 6, DELIVERY)                                         \
+    S(delivery_asks, 5, DELIVERY)                                             \
+    S(delivery_registered, 8, DELIVERY)                                       \
+    S(delivery_lost, 5, DELIVERY)                                             \
+    S(delivery_broken, 6, DELIVERY)                                           \
+    S(delivery_waits, 8, DELIVERY)                                            \
+    S(delivery_limited, 6, DELIVERY)                                          \
+    S(delivery_closed, 5, DELIVERY)
 
 
 /*
@@ -164,12 +159,10 @@ typedef struct {
  */
 
 #define NGX_GUILDLOG_PART_STMTS(S)                                            \
-    S(tags_get, tags_get, 5, NGX_GUILDLOG_STMT_READ)                          \
-    S(tags_get_next, tags_get, 5,                                             \
-      NGX_GUILDLOG_STMT_READ|NGX_GUILDLOG_STMT_PATIENT)                       \
-    S(config_get, config_get, 5, NGX_GUILDLOG_STMT_READ)                      \
-    S(config_get_next, config_get, 5,                                         \
-      NGX_GUILDLOG_STMT_READ|NGX_GUILDLOG_STMT_PATIENT)
+    S(tags_get, tags_get, 5, READ)                                            \
+    S(tags_get_next, tags_get, 5, READ|PATIENT)                               \
+    S(config_get, config_get, 5, READ)                                        \
+    S(config_get_next, config_get, 5, READ|PATIENT)
 
 
 /*
@@ -179,21 +172,13 @@ typedef struct {
  */
 
 #define NGX_GUILDLOG_LOG_STMTS(S)                                             \
-    S(logs_plain, logs_plain, 12, NGX_GUILDLOG_STMT_READ)                     \
-    S(person_logs, operator_person_logs, 5,                                   \
-      NGX_GUILDLOG_STMT_READ|NGX_GUILDLOG_STMT_LONG|NGX_GUILDLOG_STMT_FIRST)  \
-    S(person_logs_next, operator_person_logs, 5,                              \
-      NGX_GUILDLOG_STMT_READ|NGX_GUILDLOG_STMT_LONG|NGX_GUILDLOG_STMT_FIRST   \
-      |NGX_GUILDLOG_STMT_PATIENT)                                             \
-    S(logs_stream, logs_begin, 14, NGX_GUILDLOG_STMT_READ)                    \
-    S(logs_resume, logs_resume, 14,                                           \
-      NGX_GUILDLOG_STMT_READ|NGX_GUILDLOG_STMT_LONG                           \
-      |NGX_GUILDLOG_STMT_PATIENT)                                             \
-    S(logs_tail, logs_tail, 13,                                               \
-      NGX_GUILDLOG_STMT_READ|NGX_GUILDLOG_STMT_FIRST)                         \
-    S(logs_past, logs_tail, 13,                                               \
-      NGX_GUILDLOG_STMT_READ|NGX_GUILDLOG_STMT_LONG|NGX_GUILDLOG_STMT_FIRST   \
-      |NGX_GUILDLOG_STMT_PATIENT)
+    S(logs_plain, logs_plain, 12, READ)                                       \
+    S(person_logs, operator_person_logs, 5, READ|LONG|FIRST)                  \
+    S(person_logs_next, operator_person_logs, 5, READ|LONG|FIRST|PATIENT)     \
+    S(logs_stream, logs_begin, 14, READ)                                      \
+    S(logs_resume, logs_resume, 14, READ|LONG|PATIENT)                        \
+    S(logs_tail, logs_tail, 13, READ|FIRST)                                   \
+    S(logs_past, logs_tail, 13, READ|LONG|FIRST|PATIENT)
 
 /*
  * These end with the entry that completes NGX_GUILDLOG_STMT_BYTES of documents;
@@ -205,17 +190,12 @@ typedef struct {
  */
 
 #define NGX_GUILDLOG_BOUND_STMTS(S)                                           \
-    S(logs_whole, logs_plain, 8, NGX_GUILDLOG_STMT_READ)                      \
-    S(logs_bound, logs_page, 16, NGX_GUILDLOG_STMT_READ)                      \
-    S(logs_search, logs_page, 16,                                             \
-      NGX_GUILDLOG_STMT_READ|NGX_GUILDLOG_STMT_LONG)                          \
-    S(logs_found, logs_found, 9,                                              \
-      NGX_GUILDLOG_STMT_READ|NGX_GUILDLOG_STMT_PATIENT)                       \
-    S(logs_export, logs_export, 19,                                           \
-      NGX_GUILDLOG_STMT_READ|NGX_GUILDLOG_STMT_LONG)                          \
-    S(logs_export_next, logs_export, 19,                                      \
-      NGX_GUILDLOG_STMT_READ|NGX_GUILDLOG_STMT_LONG                           \
-      |NGX_GUILDLOG_STMT_PATIENT)
+    S(logs_whole, logs_plain, 8, READ)                                        \
+    S(logs_bound, logs_page, 16, READ)                                        \
+    S(logs_search, logs_page, 16, READ|LONG)                                  \
+    S(logs_found, logs_found, 9, READ|PATIENT)                                \
+    S(logs_export, logs_export, 19, READ|LONG)                                \
+    S(logs_export_next, logs_export, 19, READ|LONG|PATIENT)
 
 /*
  * logs_page reads a page of ordinary entries without a sum of their sizes.  It
@@ -224,7 +204,7 @@ typedef struct {
  */
 
 #define NGX_GUILDLOG_SHARE_STMTS(S)                                           \
-    S(logs_page, logs_page, 16, NGX_GUILDLOG_STMT_READ)
+    S(logs_page, logs_page, 16, READ)
 
 #define NGX_GUILDLOG_STMT_BYTES  1048576
 
@@ -235,8 +215,8 @@ typedef struct {
  */
 
 #define NGX_GUILDLOG_POLL_STMTS(S)                                            \
-    S(logs_news, 3, NGX_GUILDLOG_STMT_READ|NGX_GUILDLOG_STMT_NONE)            \
-    S(logs_tokens, 2, NGX_GUILDLOG_STMT_READ|NGX_GUILDLOG_STMT_NONE)
+    S(logs_news, 3, READ|NONE)                                                \
+    S(logs_tokens, 2, READ|NONE)
 
 
 /*
@@ -249,7 +229,7 @@ typedef struct {
       "select pg_cancel_backend(pid) from pg_stat_activity"                   \
       " where pid = $1::int and usename = session_user"                       \
       " and application_name = 'guildlog' and state = 'active'", 1,           \
-      NGX_GUILDLOG_STMT_NONE)
+      NONE)
 
 
 /*
@@ -258,9 +238,9 @@ typedef struct {
  */
 
 #define NGX_GUILDLOG_RECORD_STMTS(S)                                          \
-    S(operator_record, 20, NGX_GUILDLOG_STMT_SERIAL|NGX_GUILDLOG_STMT_FIRST)  \
-    S(operator_record_many, 20, NGX_GUILDLOG_STMT_SEVERAL)                    \
-    S(operator_record_apart, 20, NGX_GUILDLOG_STMT_SEVERAL)                   \
+    S(operator_record, 20, SERIAL|FIRST)                                      \
+    S(operator_record_many, 20, SEVERAL)                                      \
+    S(operator_record_apart, 20, SEVERAL)                                     \
     S(active_ignore_targets, 5, 0)                                            \
     S(active_ignore_executors, 5, 0)
 
@@ -272,14 +252,9 @@ typedef struct {
  */
 
 #define NGX_GUILDLOG_SEARCH_STMTS(S)                                          \
-    S(search_open, 8, "key, day, n, kinds, dir, head",                        \
-      NGX_GUILDLOG_STMT_READ|NGX_GUILDLOG_STMT_BINARY)                        \
-    S(search_tail, 14, "id, doc",                                             \
-      NGX_GUILDLOG_STMT_READ|NGX_GUILDLOG_STMT_BINARY                         \
-      |NGX_GUILDLOG_STMT_PATIENT)                                             \
-    S(search_slices, 8, "place, piece",                                       \
-      NGX_GUILDLOG_STMT_READ|NGX_GUILDLOG_STMT_BINARY                         \
-      |NGX_GUILDLOG_STMT_PATIENT)
+    S(search_open, 8, "key, day, n, kinds, dir, head", READ|BINARY)           \
+    S(search_tail, 14, "id, doc", READ|BINARY|PATIENT)                        \
+    S(search_slices, 8, "place, piece", READ|BINARY|PATIENT)
 
 
 /*
@@ -290,14 +265,10 @@ typedef struct {
 #define NGX_GUILDLOG_INDEX_STMTS(S)                                           \
     S(search_job, 1,                                                          \
       "what, guild, bot, erased, low, high, since, until, keys, hurry",       \
-      NGX_GUILDLOG_STMT_BACKGROUND|NGX_GUILDLOG_STMT_PATIENT)                 \
-    S(search_docs, 9, "id, arrival, doc",                                     \
-      NGX_GUILDLOG_STMT_READ|NGX_GUILDLOG_STMT_BACKGROUND                     \
-      |NGX_GUILDLOG_STMT_PATIENT)                                             \
-    S(search_put, 10, "status, made",                                         \
-      NGX_GUILDLOG_STMT_BACKGROUND|NGX_GUILDLOG_STMT_PATIENT)                 \
-    S(search_fail, 3, "status",                                               \
-      NGX_GUILDLOG_STMT_BACKGROUND|NGX_GUILDLOG_STMT_PATIENT)
+      BACKGROUND|PATIENT)                                                     \
+    S(search_docs, 9, "id, arrival, doc", READ|BACKGROUND|PATIENT)            \
+    S(search_put, 10, "status, made", BACKGROUND|PATIENT)                     \
+    S(search_fail, 3, "status", BACKGROUND|PATIENT)
 
 
 /*
@@ -306,40 +277,32 @@ typedef struct {
  */
 
 #define NGX_GUILDLOG_DELIVERY_STMTS(S)                                        \
-    S(delivery_lease, 4, "shard, owner, fence, mine, share",                  \
-      NGX_GUILDLOG_STMT_DELIVERY)                                             \
+    S(delivery_lease, 4, "shard, owner, fence, mine, share", DELIVERY)        \
     S(delivery_find, 5, "guild, lane, shard, fence, bot, channel, state, "    \
       "webhook, secret, head, upto, step, attempts, attempt_ms, wait_ms, "    \
-      "message, since, ids, verified", NGX_GUILDLOG_STMT_DELIVERY)            \
+      "message, since, ids, verified", DELIVERY)                              \
     S(delivery_doubts, 2, "guild, lane, shard, fence, bot, channel, state, "  \
       "webhook, secret, head, upto, step, attempts, attempt_ms, wait_ms, "    \
-      "message, since, ids, verified", NGX_GUILDLOG_STMT_DELIVERY)            \
-    S(delivery_refused, 2, "guild, rest", NGX_GUILDLOG_STMT_DELIVERY)         \
+      "message, since, ids, verified", DELIVERY)                              \
+    S(delivery_refused, 2, "guild, rest", DELIVERY)                           \
     S(delivery_step, 2, "place, result, seq, expired, doc, format, color, "   \
-      "buttons, locale, spoilers", NGX_GUILDLOG_STMT_DELIVERY)
+      "buttons, locale, spoilers", DELIVERY)
 
 
-#define ngx_guildlog_columns_stmt_id(function, nargs, columns, flags)         \
-    ngx_guildlog_stmt_##function,
-#define ngx_guildlog_log_stmt_id(name, function, nargs, flags)                \
-    ngx_guildlog_stmt_##name,
-#define ngx_guildlog_own_stmt_id(name, text, nargs, flags)                    \
-    ngx_guildlog_stmt_##name,
-#define ngx_guildlog_stmt_id(function, nargs, flags)                          \
-    ngx_guildlog_stmt_##function,
+#define ngx_guildlog_stmt_id(name, ...)  ngx_guildlog_stmt_##name,
 
 typedef enum {
     NGX_GUILDLOG_STMTS(ngx_guildlog_stmt_id)
     NGX_GUILDLOG_RECORD_STMTS(ngx_guildlog_stmt_id)
-    NGX_GUILDLOG_PART_STMTS(ngx_guildlog_log_stmt_id)
-    NGX_GUILDLOG_LOG_STMTS(ngx_guildlog_log_stmt_id)
-    NGX_GUILDLOG_BOUND_STMTS(ngx_guildlog_log_stmt_id)
-    NGX_GUILDLOG_SHARE_STMTS(ngx_guildlog_log_stmt_id)
+    NGX_GUILDLOG_PART_STMTS(ngx_guildlog_stmt_id)
+    NGX_GUILDLOG_LOG_STMTS(ngx_guildlog_stmt_id)
+    NGX_GUILDLOG_BOUND_STMTS(ngx_guildlog_stmt_id)
+    NGX_GUILDLOG_SHARE_STMTS(ngx_guildlog_stmt_id)
     NGX_GUILDLOG_POLL_STMTS(ngx_guildlog_stmt_id)
-    NGX_GUILDLOG_OWN_STMTS(ngx_guildlog_own_stmt_id)
-    NGX_GUILDLOG_SEARCH_STMTS(ngx_guildlog_columns_stmt_id)
-    NGX_GUILDLOG_INDEX_STMTS(ngx_guildlog_columns_stmt_id)
-    NGX_GUILDLOG_DELIVERY_STMTS(ngx_guildlog_columns_stmt_id)
+    NGX_GUILDLOG_OWN_STMTS(ngx_guildlog_stmt_id)
+    NGX_GUILDLOG_SEARCH_STMTS(ngx_guildlog_stmt_id)
+    NGX_GUILDLOG_INDEX_STMTS(ngx_guildlog_stmt_id)
+    NGX_GUILDLOG_DELIVERY_STMTS(ngx_guildlog_stmt_id)
     ngx_guildlog_stmt_last
 } ngx_guildlog_stmt_e;
 

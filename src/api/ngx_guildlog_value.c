@@ -12,33 +12,12 @@
 #define VALUE_MESSAGE  512
 
 
-typedef ngx_int_t (*value_text_pt)(ngx_guildlog_value_t *v,
+static ngx_int_t value_int(ngx_guildlog_value_t *v,
     const ngx_guildlog_field_t *field, const ngx_str_t *value, ngx_str_t *arg);
-typedef ngx_int_t (*value_json_pt)(ngx_guildlog_value_t *v,
+static ngx_uint_t value_is_url(const ngx_str_t *value);
+static ngx_int_t value_json(ngx_guildlog_value_t *v,
     const ngx_guildlog_field_t *field, json_t *value);
-
-
-static ngx_int_t value_text_bool(ngx_guildlog_value_t *v,
-    const ngx_guildlog_field_t *field, const ngx_str_t *value, ngx_str_t *arg);
-static ngx_int_t value_text_int(ngx_guildlog_value_t *v,
-    const ngx_guildlog_field_t *field, const ngx_str_t *value, ngx_str_t *arg);
-static ngx_int_t value_text_text(ngx_guildlog_value_t *v,
-    const ngx_guildlog_field_t *field, const ngx_str_t *value, ngx_str_t *arg);
-static ngx_int_t value_text_id(ngx_guildlog_value_t *v,
-    const ngx_guildlog_field_t *field, const ngx_str_t *value, ngx_str_t *arg);
-static ngx_int_t value_text_enum(ngx_guildlog_value_t *v,
-    const ngx_guildlog_field_t *field, const ngx_str_t *value, ngx_str_t *arg);
-static ngx_int_t value_text_url(ngx_guildlog_value_t *v,
-    const ngx_guildlog_field_t *field, const ngx_str_t *value, ngx_str_t *arg);
-static ngx_int_t value_json_bool(ngx_guildlog_value_t *v,
-    const ngx_guildlog_field_t *field, json_t *value);
-static ngx_int_t value_json_int(ngx_guildlog_value_t *v,
-    const ngx_guildlog_field_t *field, json_t *value);
-static ngx_int_t value_json_string(ngx_guildlog_value_t *v,
-    const ngx_guildlog_field_t *field, json_t *value);
-static ngx_int_t value_json_list(ngx_guildlog_value_t *v,
-    const ngx_guildlog_field_t *field, json_t *value);
-static ngx_int_t value_json_object(ngx_guildlog_value_t *v,
+static ngx_int_t value_list(ngx_guildlog_value_t *v,
     const ngx_guildlog_field_t *field, json_t *value);
 static ngx_uint_t value_blank(const u_char *p, size_t len);
 static ngx_int_t value_length(ngx_guildlog_value_t *v,
@@ -47,30 +26,6 @@ static ngx_int_t value_bad(ngx_guildlog_value_t *v,
     const ngx_guildlog_field_t *field);
 static u_char *value_path(u_char *p, u_char *last,
     const ngx_guildlog_value_t *v);
-
-
-/* both in the order of ngx_guildlog_type_e */
-
-static const value_text_pt  value_texts[] = {
-    value_text_bool,
-    value_text_int,
-    value_text_text,
-    value_text_id,
-    value_text_enum,
-    value_text_url
-};
-
-
-static const value_json_pt  value_jsons[] = {
-    value_json_bool,
-    value_json_int,
-    value_json_string,
-    value_json_string,
-    value_json_string,
-    value_json_string,
-    value_json_list,
-    value_json_object
-};
 
 
 ngx_int_t
@@ -94,34 +49,37 @@ ngx_guildlog_value_text(ngx_guildlog_value_t *v,
         return NGX_OK;
     }
 
-    return value_texts[field->type](v, field, value, arg);
+    *arg = *value;
+
+    switch (field->type) {
+
+    case NGX_GUILDLOG_INT:
+        return value_int(v, field, value, arg);
+
+    case NGX_GUILDLOG_ID:
+        return ngx_guildlog_value_is_id(value)
+               && ngx_atoi(value->data, value->len) >= field->min
+               ? NGX_OK : value_bad(v, field);
+
+    case NGX_GUILDLOG_ENUM:
+        return ngx_guildlog_value_is_one(field->values, value)
+               ? NGX_OK : value_bad(v, field);
+
+    case NGX_GUILDLOG_URL:
+        if (!value_is_url(value)) {
+            return value_bad(v, field);
+        }
+
+        /* fall through */
+
+    default: /* NGX_GUILDLOG_TEXT */
+        return value_length(v, field, value);
+    }
 }
 
 
 static ngx_int_t
-value_text_bool(ngx_guildlog_value_t *v, const ngx_guildlog_field_t *field,
-    const ngx_str_t *value, ngx_str_t *arg)
-{
-    if ((value->len == 4 && ngx_memcmp(value->data, "true", 4) == 0)
-        || (value->len == 1 && value->data[0] == '1'))
-    {
-        ngx_str_set(arg, "true");
-        return NGX_OK;
-    }
-
-    if ((value->len == 5 && ngx_memcmp(value->data, "false", 5) == 0)
-        || (value->len == 1 && value->data[0] == '0'))
-    {
-        ngx_str_set(arg, "false");
-        return NGX_OK;
-    }
-
-    return value_bad(v, field);
-}
-
-
-static ngx_int_t
-value_text_int(ngx_guildlog_value_t *v, const ngx_guildlog_field_t *field,
+value_int(ngx_guildlog_value_t *v, const ngx_guildlog_field_t *field,
     const ngx_str_t *value, ngx_str_t *arg)
 {
     size_t       len;
@@ -160,50 +118,10 @@ value_text_int(ngx_guildlog_value_t *v, const ngx_guildlog_field_t *field,
 }
 
 
-static ngx_int_t
-value_text_text(ngx_guildlog_value_t *v, const ngx_guildlog_field_t *field,
-    const ngx_str_t *value, ngx_str_t *arg)
-{
-    *arg = *value;
-
-    return value_length(v, field, value);
-}
-
-
-static ngx_int_t
-value_text_id(ngx_guildlog_value_t *v, const ngx_guildlog_field_t *field,
-    const ngx_str_t *value, ngx_str_t *arg)
-{
-    *arg = *value;
-
-    if (ngx_guildlog_value_id(value->data, value->len, 1) != NGX_OK
-        || ngx_atoi(value->data, value->len) < field->min)
-    {
-        return value_bad(v, field);
-    }
-
-    return NGX_OK;
-}
-
-
-static ngx_int_t
-value_text_enum(ngx_guildlog_value_t *v, const ngx_guildlog_field_t *field,
-    const ngx_str_t *value, ngx_str_t *arg)
-{
-    *arg = *value;
-
-    return ngx_guildlog_value_is_one(field->values, value)
-           ? NGX_OK : value_bad(v, field);
-}
-
-
-static ngx_int_t
-value_text_url(ngx_guildlog_value_t *v, const ngx_guildlog_field_t *field,
-    const ngx_str_t *value, ngx_str_t *arg)
+static ngx_uint_t
+value_is_url(const ngx_str_t *value)
 {
     u_char  *p, *last, *host;
-
-    *arg = *value;
 
     p = value->data;
     last = p + value->len;
@@ -217,83 +135,66 @@ value_text_url(ngx_guildlog_value_t *v, const ngx_guildlog_field_t *field,
         host = p + 8;
 
     } else {
-        return value_bad(v, field);
+        return 0;
     }
 
     if (ngx_strchr("/?#:@", *host)) {
-        return value_bad(v, field);
+        return 0;
     }
 
     for ( /* void */ ; p < last; p++) {
         if (*p <= ' ' || *p == 0x7f || ngx_strchr("\"<>\\^`{|}", *p)) {
-            return value_bad(v, field);
+            return 0;
         }
     }
 
-    return value_length(v, field, value);
+    return 1;
 }
 
 
-ngx_int_t
-ngx_guildlog_value_json(ngx_guildlog_value_t *v,
-    const ngx_guildlog_field_t *field, json_t *value)
+static ngx_int_t
+value_json(ngx_guildlog_value_t *v, const ngx_guildlog_field_t *field,
+    json_t *value)
 {
+    ngx_str_t   text, arg;
+    json_int_t  n;
+
     if (json_is_null(value) && (field->flags & NGX_GUILDLOG_NULLABLE)) {
         return NGX_OK;
     }
 
-    return value_jsons[field->type](v, field, value);
-}
+    switch (field->type) {
 
+    case NGX_GUILDLOG_BOOL:
+        return json_is_boolean(value) ? NGX_OK : value_bad(v, field);
 
-static ngx_int_t
-value_json_bool(ngx_guildlog_value_t *v, const ngx_guildlog_field_t *field,
-    json_t *value)
-{
-    return json_is_boolean(value) ? NGX_OK : value_bad(v, field);
-}
+    case NGX_GUILDLOG_INT:
+        n = json_integer_value(value);
 
+        return json_is_integer(value) && n >= field->min
+               && (n <= field->max || (field->flags & NGX_GUILDLOG_CLAMP))
+               ? NGX_OK : value_bad(v, field);
 
-static ngx_int_t
-value_json_int(ngx_guildlog_value_t *v, const ngx_guildlog_field_t *field,
-    json_t *value)
-{
-    json_int_t  n;
+    case NGX_GUILDLOG_LIST:
+        return value_list(v, field, value);
 
-    if (!json_is_integer(value)) {
-        return value_bad(v, field);
+    case NGX_GUILDLOG_OBJECT:
+        return json_is_object(value)
+               ? ngx_guildlog_value_object(v, field->item, value, NULL)
+               : ngx_guildlog_value_refuse(v, "must be an object");
+
+    default: /* a string */
+        text = ngx_guildlog_json_text(value);
+
+        return json_is_string(value)
+               ? ngx_guildlog_value_text(v, field, &text, &arg)
+               : value_bad(v, field);
     }
-
-    n = json_integer_value(value);
-
-    if (n < field->min
-        || (n > field->max && !(field->flags & NGX_GUILDLOG_CLAMP)))
-    {
-        return value_bad(v, field);
-    }
-
-    return NGX_OK;
 }
 
 
 static ngx_int_t
-value_json_string(ngx_guildlog_value_t *v, const ngx_guildlog_field_t *field,
-    json_t *value)
-{
-    ngx_str_t  text, arg;
-
-    if (!json_is_string(value)) {
-        return value_bad(v, field);
-    }
-
-    text = ngx_guildlog_json_text(value);
-
-    return ngx_guildlog_value_text(v, field, &text, &arg);
-}
-
-
-static ngx_int_t
-value_json_list(ngx_guildlog_value_t *v, const ngx_guildlog_field_t *field,
+value_list(ngx_guildlog_value_t *v, const ngx_guildlog_field_t *field,
     json_t *value)
 {
     size_t      i, j;
@@ -314,7 +215,7 @@ value_json_list(ngx_guildlog_value_t *v, const ngx_guildlog_field_t *field,
     json_array_foreach(value, i, item) {
         v->index = i;
 
-        rc = ngx_guildlog_value_json(v, field->item, item);
+        rc = value_json(v, field->item, item);
 
         if (rc != NGX_OK) {
             return rc;
@@ -334,18 +235,6 @@ value_json_list(ngx_guildlog_value_t *v, const ngx_guildlog_field_t *field,
     v->index = NGX_GUILDLOG_VALUE_NO_INDEX;
 
     return NGX_OK;
-}
-
-
-static ngx_int_t
-value_json_object(ngx_guildlog_value_t *v, const ngx_guildlog_field_t *field,
-    json_t *value)
-{
-    if (!json_is_object(value)) {
-        return ngx_guildlog_value_refuse(v, "must be an object");
-    }
-
-    return ngx_guildlog_value_object(v, field->item, value, NULL);
 }
 
 
@@ -379,7 +268,7 @@ ngx_guildlog_value_object(ngx_guildlog_value_t *v,
             return ngx_guildlog_value_refuse(&inner, "unknown field");
         }
 
-        rc = ngx_guildlog_value_json(&inner, field, value);
+        rc = value_json(&inner, field, value);
 
         if (rc != NGX_OK) {
             return rc;

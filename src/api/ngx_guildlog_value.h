@@ -77,39 +77,29 @@ struct ngx_guildlog_value_s {
 
 /*
  * Decoded text to the text of an argument, empty where TRIM left nothing; any
- * type but LIST, OBJECT and ITEMS.  NGX_OK; NGX_DECLINED: the error is written;
- * NGX_ERROR: memory.
+ * type but BOOL, LIST, OBJECT and ITEMS.  NGX_OK; NGX_DECLINED: the error is
+ * written; NGX_ERROR: memory.
  */
-
 ngx_int_t ngx_guildlog_value_text(ngx_guildlog_value_t *v,
     const ngx_guildlog_field_t *field, const ngx_str_t *value, ngx_str_t *arg);
-
-/* a value of a body; any type but ITEMS.  Returns as above */
-
-ngx_int_t ngx_guildlog_value_json(ngx_guildlog_value_t *v,
-    const ngx_guildlog_field_t *field, json_t *value);
 
 /*
  * Holds a JSON object against a table: no unknown field, each required one.
  * values, unless NULL, takes the value of each field by its place in the table,
  * and is not written to where the field is absent.  Returns as above.
  */
-
 ngx_int_t ngx_guildlog_value_object(ngx_guildlog_value_t *v,
     const ngx_guildlog_field_t *fields, json_t *object, json_t **values);
 
 /* the field of that name, NULL: there is none */
-
 const ngx_guildlog_field_t *ngx_guildlog_value_field(
     const ngx_guildlog_field_t *fields, const u_char *name, size_t len);
 
 /* writes "<path>: <what the format makes>"; NGX_DECLINED or NGX_ERROR */
-
 ngx_int_t ngx_guildlog_value_refuse(ngx_guildlog_value_t *v, const char *fmt,
     ...);
 
 /* one of values, NULL-terminated */
-
 ngx_uint_t ngx_guildlog_value_is_one(const char **values,
     const ngx_str_t *value);
 
@@ -117,25 +107,21 @@ ngx_uint_t ngx_guildlog_value_is_one(const char **values,
  * An element of an SQL array, at most 2 * len + 2 bytes: quoted, so that NULL
  * and commas are plain text.  Returns the end of it.
  */
-
 u_char *ngx_guildlog_value_quote(u_char *p, const ngx_str_t *value);
 
 /*
  * An SQL array of n such elements with size bytes in all: begun, each added,
  * and ended.  NGX_ERROR: no memory.
  */
-
 ngx_int_t ngx_guildlog_value_array(ngx_str_t *array, ngx_pool_t *pool,
     ngx_uint_t n, size_t size);
 void ngx_guildlog_value_array_add(ngx_str_t *array, const ngx_str_t *value);
 void ngx_guildlog_value_array_end(ngx_str_t *array);
 
 /* NGX_OK: "0".."9223372036854775807", digits only, min to 20 of them */
-
 ngx_int_t ngx_guildlog_value_id(const u_char *p, size_t len, size_t min);
 
 /* such a one, of any length */
-
 ngx_uint_t ngx_guildlog_value_is_id(const ngx_str_t *s);
 
 

@@ -10,6 +10,7 @@
 
 #include <ngx_config.h>
 #include <ngx_core.h>
+#include <ngx_event.h>
 
 
 #define NGX_GUILDLOG_VERSION    "0.2.0"
@@ -26,6 +27,11 @@
     ((a)->len == (b)->len && ngx_memcmp((a)->data, (b)->data, (a)->len) == 0)
 
 
+#define ngx_guildlog_queue_each(q, h)                                         \
+    for (q = ngx_queue_head(h); q != ngx_queue_sentinel(h);                   \
+         q = ngx_queue_next(q))
+
+
 /*
  * An event's data must have a descriptor where ngx_connection_t has it:
  * ngx_event_ident() reads it for the debug log.
@@ -34,6 +40,21 @@
 #define NGX_GUILDLOG_EVENT_IDENT                                              \
     void                          *padding[3];                                \
     ngx_socket_t                   fd
+
+
+/* its handler is not called any more, unless it is set anew */
+
+static ngx_inline void
+ngx_guildlog_event_stop(ngx_event_t *ev)
+{
+    if (ev->timer_set) {
+        ngx_del_timer(ev);
+    }
+
+    if (ev->posted) {
+        ngx_delete_posted_event(ev);
+    }
+}
 
 
 /* never goes back; and the time of the day, since 1970 */

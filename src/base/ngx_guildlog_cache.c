@@ -1,6 +1,6 @@
 
 /*
- * Small values by keys of bytes, in a process's own memory.
+ * Values by keys of bytes, in a process's own memory.
  */
 
 #include "base/ngx_guildlog_cache.h"
@@ -9,30 +9,27 @@
 #define CACHE_HASHED  32    /* bytes of a key, the last ones */
 
 
-/* the value stands behind it, and the key behind the value */
-
-typedef struct {
-    ngx_str_node_t                 sn;
-    ngx_queue_t                    queue;
-} cache_entry_t;
+#define cache_entry(value)  ((ngx_guildlog_cache_entry_t *) (value) - 1)
 
 
 struct ngx_guildlog_cache_s {
     ngx_rbtree_t                   rbtree;
     ngx_rbtree_node_t              sentinel;
     ngx_queue_t                    queue;    /* last used first */
-    ngx_uint_t                     free;     /* entries not made yet */
-    size_t                         size;
+    size_t                         max;
+    size_t                         cost;     /* of all values */
     ngx_log_t                     *log;
 };
 
 
+static ngx_guildlog_cache_entry_t *cache_lookup(ngx_guildlog_cache_t *cache,
+    ngx_str_t *key);
 static uint32_t cache_hash(const ngx_str_t *key);
-static void cache_drop(ngx_guildlog_cache_t *cache);
+static void cache_drop_last(ngx_guildlog_cache_t *cache);
 
 
 ngx_guildlog_cache_t *
-ngx_guildlog_cache_create(ngx_uint_t entries, size_t size, ngx_log_t *log)
+ngx_guildlog_cache_create(size_t max, ngx_log_t *log)
 {
     ngx_guildlog_cache_t  *cache;
 
@@ -45,8 +42,8 @@ ngx_guildlog_cache_create(ngx_uint_t entries, size_t size, ngx_log_t *log)
                     ngx_str_rbtree_insert_value);
     ngx_queue_init(&cache->queue);
 
-    cache->free = entries;
-    cache->size = size;
+    cache->max = max;
+    cache->cost = 0;
     cache->log = log;
 
     return cache;
@@ -57,7 +54,7 @@ void
 ngx_guildlog_cache_destroy(ngx_guildlog_cache_t *cache)
 {
     while (!ngx_queue_empty(&cache->queue)) {
-        cache_drop(cache);
+        cache_drop_last(cache);
     }
 
     ngx_free(cache);
@@ -67,10 +64,9 @@ ngx_guildlog_cache_destroy(ngx_guildlog_cache_t *cache)
 void *
 ngx_guildlog_cache_find(ngx_guildlog_cache_t *cache, ngx_str_t *key)
 {
-    cache_entry_t  *entry;
+    ngx_guildlog_cache_entry_t  *entry;
 
-    entry = (cache_entry_t *)
-                ngx_str_rbtree_lookup(&cache->rbtree, key, cache_hash(key));
+    entry = cache_lookup(cache, key);
     if (entry == NULL) {
         return NULL;
     }
@@ -82,34 +78,56 @@ ngx_guildlog_cache_find(ngx_guildlog_cache_t *cache, ngx_str_t *key)
 }
 
 
-void
-ngx_guildlog_cache_store(ngx_guildlog_cache_t *cache, const ngx_str_t *key,
-    const void *value)
+void *
+ngx_guildlog_cache_store(ngx_guildlog_cache_t *cache, ngx_str_t *key,
+    size_t size, size_t cost)
 {
-    u_char         *p;
-    cache_entry_t  *entry;
+    ngx_guildlog_cache_entry_t  *entry;
 
-    if (cache->free == 0) {
-        cache_drop(cache);
+    entry = cache_lookup(cache, key);
+    if (entry) {
+        ngx_guildlog_cache_drop(cache, entry + 1);
     }
 
-    entry = ngx_alloc(sizeof(cache_entry_t) + cache->size
-                      + key->len, cache->log);
+    size += sizeof(ngx_guildlog_cache_entry_t);
+    cost = cost ? cost : size + key->len;
+
+    if (cost > cache->max) {
+        return NULL;
+    }
+
+    while (cache->cost + cost > cache->max) {
+        cache_drop_last(cache);
+    }
+
+    entry = ngx_alloc(size + key->len, cache->log);
     if (entry == NULL) {
-        return;
+        return NULL;
     }
 
-    p = ngx_cpymem(entry + 1, value, cache->size);
-    ngx_memcpy(p, key->data, key->len);
-
-    entry->sn.str.data = p;
+    entry->sn.str.data = (u_char *) entry + size;
     entry->sn.str.len = key->len;
     entry->sn.node.key = cache_hash(key);
+    ngx_memcpy(entry->sn.str.data, key->data, key->len);
+
+    entry->cost = cost;
+    entry->readers = 0;
+    entry->kept = 1;
 
     ngx_rbtree_insert(&cache->rbtree, &entry->sn.node);
     ngx_queue_insert_head(&cache->queue, &entry->queue);
 
-    cache->free--;
+    cache->cost += cost;
+
+    return entry + 1;
+}
+
+
+static ngx_guildlog_cache_entry_t *
+cache_lookup(ngx_guildlog_cache_t *cache, ngx_str_t *key)
+{
+    return (ngx_guildlog_cache_entry_t *)
+               ngx_str_rbtree_lookup(&cache->rbtree, key, cache_hash(key));
 }
 
 
@@ -130,17 +148,51 @@ cache_hash(const ngx_str_t *key)
 
 
 static void
-cache_drop(ngx_guildlog_cache_t *cache)
+cache_drop_last(ngx_guildlog_cache_t *cache)
 {
-    ngx_queue_t    *q;
-    cache_entry_t  *entry;
+    ngx_queue_t  *q;
 
     q = ngx_queue_last(&cache->queue);
-    entry = ngx_queue_data(q, cache_entry_t, queue);
 
-    ngx_queue_remove(q);
+    ngx_guildlog_cache_drop(cache,
+                   ngx_queue_data(q, ngx_guildlog_cache_entry_t, queue) + 1);
+}
+
+
+void
+ngx_guildlog_cache_drop(ngx_guildlog_cache_t *cache, void *value)
+{
+    ngx_guildlog_cache_entry_t  *entry;
+
+    entry = cache_entry(value);
+
+    ngx_queue_remove(&entry->queue);
     ngx_rbtree_delete(&cache->rbtree, &entry->sn.node);
-    ngx_free(entry);
 
-    cache->free++;
+    cache->cost -= entry->cost;
+    entry->kept = 0;
+
+    if (entry->readers == 0) {
+        ngx_free(entry);
+    }
+}
+
+
+void
+ngx_guildlog_cache_hold(void *value)
+{
+    cache_entry(value)->readers++;
+}
+
+
+void
+ngx_guildlog_cache_give_back(void *value)
+{
+    ngx_guildlog_cache_entry_t  *entry;
+
+    entry = cache_entry(value);
+
+    if (--entry->readers == 0 && !entry->kept) {
+        ngx_free(entry);
+    }
 }

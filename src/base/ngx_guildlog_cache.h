@@ -1,7 +1,7 @@
 
 /*
- * Small values by keys of bytes, in a process's own memory.  A full cache
- * drops what was used longest ago.
+ * Values by keys of bytes, in a process's own memory.  A full cache drops what
+ * was used longest ago.
  */
 
 #ifndef _NGX_GUILDLOG_CACHE_H_INCLUDED_
@@ -14,17 +14,36 @@
 typedef struct ngx_guildlog_cache_s  ngx_guildlog_cache_t;
 
 
-/* for at least one entry, with values of this size; NULL: no memory */
-ngx_guildlog_cache_t *ngx_guildlog_cache_create(ngx_uint_t entries,
-    size_t size, ngx_log_t *log);
+/* the value stands behind it, and the key behind the value */
+
+typedef struct {
+    ngx_str_node_t                 sn;
+    ngx_queue_t                    queue;
+    size_t                         cost;
+    ngx_uint_t                     readers;  /* the last one frees it */
+    ngx_uint_t                     kept;     /* it is still in the cache */
+} ngx_guildlog_cache_entry_t;
+
+
+/* for so much of what values cost; NULL: no memory */
+ngx_guildlog_cache_t *ngx_guildlog_cache_create(size_t max, ngx_log_t *log);
 void ngx_guildlog_cache_destroy(ngx_guildlog_cache_t *cache);
 
 /* the value, until the next call; NULL: there is none */
 void *ngx_guildlog_cache_find(ngx_guildlog_cache_t *cache, ngx_str_t *key);
 
-/* copies both; the key must not be there yet.  No-op without memory */
-void ngx_guildlog_cache_store(ngx_guildlog_cache_t *cache,
-    const ngx_str_t *key, const void *value);
+/*
+ * A value of so many bytes for the caller to fill, in place of one of that key.
+ * It costs so much; 0: all of its bytes.  NULL: no memory, or no room.
+ */
+void *ngx_guildlog_cache_store(ngx_guildlog_cache_t *cache, ngx_str_t *key,
+    size_t size, size_t cost);
+
+void ngx_guildlog_cache_drop(ngx_guildlog_cache_t *cache, void *value);
+
+/* the value stays until it is given back */
+void ngx_guildlog_cache_hold(void *value);
+void ngx_guildlog_cache_give_back(void *value);
 
 
 #endif /* _NGX_GUILDLOG_CACHE_H_INCLUDED_ */

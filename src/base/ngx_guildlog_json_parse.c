@@ -39,6 +39,23 @@ static ngx_int_t json_parse_walk(json_parse_walk_t *walk, const u_char *p,
 static void json_parse_cleanup(void *data);
 
 
+/* what jansson says, and whether it is said of a field */
+
+static const struct {
+    enum json_error_code           code;
+    const char                    *why;
+    ngx_uint_t                     field;
+} json_parse_causes[] = {
+    { json_error_numeric_overflow, "the number is out of range", 1 },
+    { json_error_duplicate_key, "given twice", 1 },
+    { json_error_null_character, "must not contain NUL", 1 },
+    { json_error_null_byte_in_key, "must not contain NUL", 1 },
+    { json_error_premature_end_of_input, "ends too early", 0 },
+    { json_error_end_of_input_expected, "something stands behind its end", 0 },
+    { json_error_unknown, NULL, 0 }
+};
+
+
 json_t *
 ngx_guildlog_json_parse(ngx_pool_t *pool, const ngx_str_t *text,
     ngx_str_t *error)
@@ -81,42 +98,39 @@ ngx_guildlog_json_parse(ngx_pool_t *pool, const ngx_str_t *text,
 static ngx_int_t
 json_parse_check(ngx_pool_t *pool, const ngx_str_t *text, ngx_str_t *error)
 {
-    size_t             valid;
-    u_char            *p, *last;
-    json_parse_walk_t  walk;
+    size_t              offset;
+    u_char             *p, *last;
+    const char         *why;
+    json_parse_walk_t   walk;
 
     last = text->data + text->len;
     p = ngx_guildlog_json_scan_skip(text->data, last);
+    offset = 0;
 
     if (p == last) {
-        json_parse_error(pool, text, 0, "is required", error);
-        return NGX_DECLINED;
+        why = "is required";
+
+    } else if (*p != '{' && *p != '[') {
+        why = "must be a JSON object or array";
+
+    } else if (json_parse_walk(&walk, p, last) != NGX_OK) {
+        why = "nested deeper than " ngx_value(NGX_GUILDLOG_JSON_DEPTH)
+              " levels";
+
+    } else {
+        offset = ngx_guildlog_utf8_valid(text->data, text->len);
+
+        if (offset == text->len) {
+            return NGX_OK;
+        }
+
+        why = text->data[offset] ? "is not valid UTF-8"
+                                 : "must not contain NUL";
     }
 
-    if (*p != '{' && *p != '[') {
-        json_parse_error(pool, text, 0,
-                         "must be a JSON object or array", error);
-        return NGX_DECLINED;
-    }
+    json_parse_error(pool, text, offset, why, error);
 
-    if (json_parse_walk(&walk, p, last) != NGX_OK) {
-        json_parse_error(pool, text, 0,
-                         "nested deeper than "
-                         ngx_value(NGX_GUILDLOG_JSON_DEPTH) " levels", error);
-        return NGX_DECLINED;
-    }
-
-    valid = ngx_guildlog_utf8_valid(text->data, text->len);
-
-    if (valid < text->len) {
-        json_parse_error(pool, text, valid,
-                         text->data[valid] ? "is not valid UTF-8"
-                                           : "must not contain NUL",
-                         error);
-        return NGX_DECLINED;
-    }
-
-    return NGX_OK;
+    return NGX_DECLINED;
 }
 
 
@@ -124,50 +138,28 @@ static void
 json_parse_explain(ngx_pool_t *pool, const ngx_str_t *text, json_error_t *cause,
     ngx_str_t *error)
 {
-    u_char  *p;
-    size_t   offset;
-    u_char   why[NGX_GUILDLOG_JSON_NAME];
+    u_char      *p;
+    u_char       why[NGX_GUILDLOG_JSON_NAME];
+    ngx_uint_t   i;
 
     if (cause->text[0] == '\0') {
         ngx_str_null(error);
         return;
     }
 
-    offset = cause->position;
-
-    switch (json_error_code(cause)) {
-
-    case json_error_numeric_overflow:
-        json_parse_error(pool, text, offset,
-                         "the number is out of range", error);
-        return;
-
-    case json_error_duplicate_key:
-        json_parse_error(pool, text, offset, "given twice", error);
-        return;
-
-    case json_error_null_character:
-    case json_error_null_byte_in_key:
-        json_parse_error(pool, text, offset, "must not contain NUL", error);
-        return;
-
-    case json_error_premature_end_of_input:
-        json_parse_error(pool, text, 0, "ends too early", error);
-        return;
-
-    case json_error_end_of_input_expected:
-        json_parse_error(pool, text, 0,
-                         "something stands behind its end", error);
-        return;
-
-    default:
-        break;
-    }
-
     if (ngx_guildlog_json_parse_is_half(cause)) {
-        json_parse_error(pool, text, offset,
+        json_parse_error(pool, text, cause->position,
                          "\\u is not followed by a character", error);
         return;
+    }
+
+    for (i = 0; json_parse_causes[i].why; i++) {
+        if (json_parse_causes[i].code == json_error_code(cause)) {
+            json_parse_error(pool, text,
+                             json_parse_causes[i].field ? cause->position : 0,
+                             json_parse_causes[i].why, error);
+            return;
+        }
     }
 
     p = ngx_snprintf(why, sizeof(why) - 1,

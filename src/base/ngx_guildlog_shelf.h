@@ -16,14 +16,9 @@ typedef struct ngx_guildlog_shelf_s  ngx_guildlog_shelf_t;
 
 
 typedef struct {
-    ngx_str_node_t                 sn;       /* the key */
-    ngx_queue_t                    queue;
-    ngx_uint_t                     readers;
     time_t                         since;
-    size_t                         size;     /* of all of it */
     ngx_str_t                      state;
     ngx_str_t                      body;
-    unsigned                       kept:1;   /* it is still on the shelf */
 } ngx_guildlog_page_t;
 
 

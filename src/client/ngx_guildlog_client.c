@@ -224,8 +224,7 @@ client_request(ngx_guildlog_client_exchange_t *x, const char *method,
 
     } else {
         b->last = ngx_sprintf(b->last, x->get ? CRLF
-                              : "Content-Length: 0" CRLF
-                              CRLF);
+                                              : "Content-Length: 0" CRLF CRLF);
     }
 
     return b;
@@ -594,13 +593,8 @@ client_release(ngx_guildlog_client_exchange_t *x)
         x->resolving = NULL;
     }
 
-    if (x->begin.posted) {
-        ngx_delete_posted_event(&x->begin);
-    }
-
-    if (x->deadline.timer_set) {
-        ngx_del_timer(&x->deadline);
-    }
+    ngx_guildlog_event_stop(&x->begin);
+    ngx_guildlog_event_stop(&x->deadline);
 
     ngx_queue_remove(&x->queue);
 }

@@ -423,13 +423,8 @@ db_conn_unwatch(ngx_guildlog_db_conn_t *conn)
         (void) ngx_del_event(c->write, NGX_WRITE_EVENT, flags);
     }
 
-    if (c->read->posted) {
-        ngx_delete_posted_event(c->read);
-    }
-
-    if (c->write->posted) {
-        ngx_delete_posted_event(c->write);
-    }
+    ngx_guildlog_event_stop(c->read);
+    ngx_guildlog_event_stop(c->write);
 
     ngx_free_connection(c);
     c->fd = (ngx_socket_t) -1;
@@ -543,9 +538,7 @@ db_conn_drop(ngx_guildlog_db_conn_t *conn)
 {
     db_conn_unwatch(conn);
 
-    if (conn->timer.timer_set) {
-        ngx_del_timer(&conn->timer);
-    }
+    ngx_guildlog_event_stop(&conn->timer);
 
     if (conn->pg) {
         PQfinish(conn->pg);

@@ -139,10 +139,7 @@ ngx_guildlog_db_group_choose(ngx_guildlog_db_group_t *group,
     bounded = group->share_connections < group->max && query->share->node.key
               && !(query->stmt->flags & NGX_GUILDLOG_STMT_FIRST);
 
-    for (q = ngx_queue_head(&group->connections);
-         q != ngx_queue_sentinel(&group->connections);
-         q = ngx_queue_next(q))
-    {
+    ngx_guildlog_queue_each(q, &group->connections) {
         conn = ngx_queue_data(q, ngx_guildlog_db_conn_t, queue);
 
         takes = db_group_takes(conn) && conn->epoch >= query->epoch;
@@ -186,10 +183,7 @@ ngx_guildlog_db_group_spare(ngx_guildlog_db_group_t *group)
 
     pool = group->pool;
 
-    for (q = ngx_queue_head(&group->connections);
-         q != ngx_queue_sentinel(&group->connections);
-         q = ngx_queue_next(q))
-    {
+    ngx_guildlog_queue_each(q, &group->connections) {
         conn = ngx_queue_data(q, ngx_guildlog_db_conn_t, queue);
 
         if (db_group_takes(conn)
@@ -249,10 +243,7 @@ db_group_joins(ngx_guildlog_db_conn_t *conn, ngx_guildlog_db_query_t *query,
     *own = 0;
     joins = 1;
 
-    for (q = ngx_queue_head(&conn->flight);
-         q != ngx_queue_sentinel(&conn->flight);
-         q = ngx_queue_next(q))
-    {
+    ngx_guildlog_queue_each(q, &conn->flight) {
         other = ngx_queue_data(q, ngx_guildlog_db_query_t, queue);
 
         if (other->share == query->share) {
@@ -279,10 +270,7 @@ db_group_waits_for(ngx_guildlog_db_conn_t *conn, ngx_guildlog_db_query_t *query)
         return 0;
     }
 
-    for (q = ngx_queue_head(&conn->flight);
-         q != ngx_queue_sentinel(&conn->flight);
-         q = ngx_queue_next(q))
-    {
+    ngx_guildlog_queue_each(q, &conn->flight) {
         other = ngx_queue_data(q, ngx_guildlog_db_query_t, queue);
 
         if (other->stmt == query->stmt

@@ -13,10 +13,10 @@
 
 static char *db_host_resolve_one(ngx_conf_t *cf, ngx_str_t *name,
     ngx_guildlog_db_host_t *host);
-static char *db_host_literal(ngx_conf_t *cf, ngx_guildlog_db_host_t *host,
-    ngx_addr_t *addr);
 static char *db_host_lookup(ngx_conf_t *cf, ngx_str_t *name,
     ngx_guildlog_db_host_t *host);
+static char *db_host_addrs(ngx_conf_t *cf, ngx_guildlog_db_host_t *host,
+    const ngx_addr_t *addrs, ngx_uint_t n);
 static void db_host_answered(ngx_resolver_ctx_t *ctx);
 static void db_host_configured(ngx_guildlog_db_conn_t *conn, const char *cause);
 static void db_host_text(ngx_guildlog_db_addr_t *addr,
@@ -82,7 +82,7 @@ db_host_resolve_one(ngx_conf_t *cf, ngx_str_t *name,
     switch (ngx_parse_addr(cf->pool, &addr, bare.data, bare.len)) {
 
     case NGX_OK:
-        return db_host_literal(cf, host, &addr);
+        return db_host_addrs(cf, host, &addr, 1);
 
     case NGX_DECLINED:
         host->dns = 1;
@@ -95,25 +95,9 @@ db_host_resolve_one(ngx_conf_t *cf, ngx_str_t *name,
 
 
 static char *
-db_host_literal(ngx_conf_t *cf, ngx_guildlog_db_host_t *host, ngx_addr_t *addr)
-{
-    host->addrs = ngx_palloc(cf->pool, sizeof(ngx_guildlog_db_addr_t));
-    if (host->addrs == NULL) {
-        return NGX_CONF_ERROR;
-    }
-
-    db_host_text(host->addrs, addr->sockaddr, addr->socklen);
-    host->naddrs = 1;
-
-    return NGX_CONF_OK;
-}
-
-
-static char *
 db_host_lookup(ngx_conf_t *cf, ngx_str_t *name, ngx_guildlog_db_host_t *host)
 {
-    ngx_url_t   u;
-    ngx_uint_t  i;
+    ngx_url_t  u;
 
     ngx_memzero(&u, sizeof(ngx_url_t));
 
@@ -130,17 +114,26 @@ db_host_lookup(ngx_conf_t *cf, ngx_str_t *name, ngx_guildlog_db_host_t *host)
         return NGX_CONF_OK;
     }
 
-    host->addrs = ngx_palloc(cf->pool,
-                             u.naddrs * sizeof(ngx_guildlog_db_addr_t));
+    return db_host_addrs(cf, host, u.addrs, u.naddrs);
+}
+
+
+static char *
+db_host_addrs(ngx_conf_t *cf, ngx_guildlog_db_host_t *host,
+    const ngx_addr_t *addrs, ngx_uint_t n)
+{
+    ngx_uint_t  i;
+
+    host->addrs = ngx_palloc(cf->pool, n * sizeof(ngx_guildlog_db_addr_t));
     if (host->addrs == NULL) {
         return NGX_CONF_ERROR;
     }
 
-    for (i = 0; i < u.naddrs; i++) {
-        db_host_text(&host->addrs[i], u.addrs[i].sockaddr, u.addrs[i].socklen);
+    for (i = 0; i < n; i++) {
+        db_host_text(&host->addrs[i], addrs[i].sockaddr, addrs[i].socklen);
     }
 
-    host->naddrs = u.naddrs;
+    host->naddrs = n;
 
     return NGX_CONF_OK;
 }

@@ -448,13 +448,8 @@ ngx_guildlog_db_pool_destroy(ngx_guildlog_db_pool_t *pool)
     db_pool_free_ended(pool);
     db_pool_terminate(pool);
 
-    if (pool->retry.timer_set) {
-        ngx_del_timer(&pool->retry);
-    }
-
-    if (pool->run.posted) {
-        ngx_delete_posted_event(&pool->run);
-    }
+    ngx_guildlog_event_stop(&pool->retry);
+    ngx_guildlog_event_stop(&pool->run);
 
     if (!pool->delivering) {
         db_pool_deliver(pool);

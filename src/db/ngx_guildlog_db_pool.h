@@ -61,6 +61,7 @@ typedef struct {
     ngx_flag_t                     prepare;     /* off behind old poolers */
     ngx_uint_t                     kept;        /* number among those with a
                                                    keeper; 0: no keeper */
+    ngx_uint_t                     delivered;   /* 1: its lanes, here */
     ngx_uint_t                     index;       /* of the configuration */
     ngx_guildlog_db_host_t        *resolved;    /* as many as hosts; set by
                                                    resolve() */

@@ -60,9 +60,7 @@ db_queue_remove(ngx_guildlog_db_query_t *query)
     ngx_guildlog_db_share_leave(query);
     ngx_guildlog_stats_gauge(query->pool->stats, NGX_GUILDLOG_GAUGE_QUEUED, -1);
 
-    if (query->timer.timer_set) {
-        ngx_del_timer(&query->timer);
-    }
+    ngx_guildlog_event_stop(&query->timer);
 }
 
 
@@ -159,10 +157,7 @@ db_queue_send_one(ngx_guildlog_db_share_t *share)
     group = share->group;
     fresh = 0;
 
-    for (q = ngx_queue_head(&share->waiting);
-         q != ngx_queue_sentinel(&share->waiting);
-         q = ngx_queue_next(q))
-    {
+    ngx_guildlog_queue_each(q, &share->waiting) {
         query = ngx_queue_data(q, ngx_guildlog_db_query_t, queue);
 
         if (ngx_guildlog_db_share_full(query)) {
@@ -289,9 +284,7 @@ ngx_guildlog_db_queue_again(ngx_guildlog_db_query_t *query)
 
     ngx_guildlog_stats_count(pool->stats, NGX_GUILDLOG_COUNT_RETRIES, 1);
 
-    if (query->timer.timer_set) {
-        ngx_del_timer(&query->timer);
-    }
+    ngx_guildlog_event_stop(&query->timer);
 
     PQclear(query->result.res);
     ngx_memzero(&query->result, sizeof(ngx_guildlog_db_result_t));
@@ -312,9 +305,7 @@ ngx_guildlog_db_queue_finish(ngx_guildlog_db_query_t *query,
                    "guildlog db query \"%s\" finished outcome:%d %s",
                    query->stmt->name, outcome, query->result.sqlstate);
 
-    if (query->timer.timer_set) {
-        ngx_del_timer(&query->timer);
-    }
+    ngx_guildlog_event_stop(&query->timer);
 
     /* a class GL error is the schema's answer, not a failure */
 

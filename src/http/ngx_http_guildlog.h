@@ -87,7 +87,6 @@ typedef struct {
     ngx_guildlog_db_pool_t       **pools;      /* by database->index */
     ngx_guildlog_keeper_t        **keepers;    /* the same, in one worker */
     ngx_uint_t                     npools;
-    ngx_guildlog_quota_part_t     *quota;      /* NULL: nothing delivers */
     ngx_guildlog_delivery_t       *delivery;   /* in one worker */
     ngx_guildlog_client_t         *client;     /* of requests; or NULL */
     ngx_http_guildlog_feed_t     **feeds;      /* likewise; NULL: not used */

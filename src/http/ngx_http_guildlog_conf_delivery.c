@@ -298,7 +298,6 @@ conf_delivery_bot_id(ngx_pool_t *pool, const ngx_str_t *token, ngx_str_t *id)
 {
     u_char     *dot;
     ngx_str_t   src;
-    ngx_uint_t  i;
 
     ngx_str_null(id);
 
@@ -315,15 +314,10 @@ conf_delivery_bot_id(ngx_pool_t *pool, const ngx_str_t *token, ngx_str_t *id)
         return NGX_ERROR;
     }
 
-    if (ngx_decode_base64url(id, &src) != NGX_OK) {
+    if (ngx_decode_base64url(id, &src) != NGX_OK
+        || !ngx_guildlog_value_is_id(id))
+    {
         id->len = 0;
-        return NGX_OK;
-    }
-
-    for (i = 0; i < id->len; i++) {
-        if (id->data[i] < '0' || id->data[i] > '9') {
-            id->len = 0;
-        }
     }
 
     return NGX_OK;
@@ -334,6 +328,8 @@ char *
 ngx_http_guildlog_conf_delivery_init(ngx_conf_t *cf,
     ngx_http_guildlog_main_conf_t *gmcf)
 {
+    ngx_uint_t                     i;
+    ngx_guildlog_database_t      **databases;
     ngx_guildlog_delivery_conf_t  *delivery;
 
     if (!gmcf->delivers) {
@@ -359,6 +355,13 @@ ngx_http_guildlog_conf_delivery_init(ngx_conf_t *cf,
     }
 
     gmcf->delivers_to->delivery_connections = delivery->connections;
+
+    databases = gmcf->databases.elts;
+
+    for (i = 0; i < gmcf->databases.nelts; i++) {
+        databases[i]->delivered = ngx_http_guildlog_conf_database_same(
+                                      databases[i], gmcf->delivers_to);
+    }
 
     if (delivery->node.len == 0
         && conf_delivery_name(cf, &delivery->node) != NGX_OK)

@@ -20,8 +20,17 @@ static char *module_merge_loc_conf(ngx_conf_t *cf, void *parent, void *child);
 static ngx_int_t module_postconfiguration(ngx_conf_t *cf);
 
 
-#define MODULE_ANY_CONF                                                       \
-    (NGX_HTTP_MAIN_CONF|NGX_HTTP_SRV_CONF|NGX_HTTP_LOC_CONF)
+/* directives by where they may stand */
+
+#define module_main(name, args, set, offset, post)                            \
+    { ngx_string(name), NGX_HTTP_MAIN_CONF|args, set,                         \
+      NGX_HTTP_MAIN_CONF_OFFSET, offset, post }
+#define module_location(name, args, set, offset, post)                        \
+    { ngx_string(name), NGX_HTTP_LOC_CONF|args, set,                          \
+      NGX_HTTP_LOC_CONF_OFFSET, offset, post }
+#define module_any(name, args, set, offset, post)                             \
+    module_location(name, NGX_HTTP_MAIN_CONF|NGX_HTTP_SRV_CONF|args, set,     \
+                    offset, post)
 
 
 static ngx_conf_enum_t  module_log_levels[] = {
@@ -35,131 +44,44 @@ static ngx_conf_enum_t  module_log_levels[] = {
 
 static ngx_command_t  module_commands[] = {
 
-    { ngx_string("guildlog_database"),
-      NGX_HTTP_MAIN_CONF|NGX_CONF_ANY,
-      ngx_http_guildlog_conf_database,
-      NGX_HTTP_MAIN_CONF_OFFSET,
-      0,
-      NULL },
-
-    { ngx_string("guildlog_keeper"),
-      NGX_HTTP_MAIN_CONF|NGX_CONF_1MORE,
-      ngx_http_guildlog_conf_keeper,
-      NGX_HTTP_MAIN_CONF_OFFSET,
-      0,
-      NULL },
-
-    { ngx_string("guildlog_platform"),
-      NGX_HTTP_MAIN_CONF|NGX_CONF_TAKE12,
-      ngx_http_guildlog_conf_delivery_platform,
-      NGX_HTTP_MAIN_CONF_OFFSET,
-      0,
-      NULL },
-
-    { ngx_string("guildlog_platform_rate"),
-      NGX_HTTP_MAIN_CONF|NGX_CONF_TAKE1,
-      ngx_http_guildlog_conf_delivery_rate,
-      NGX_HTTP_MAIN_CONF_OFFSET,
-      0,
-      NULL },
-
-    { ngx_string("guildlog_bot_token"),
-      NGX_HTTP_MAIN_CONF|NGX_CONF_TAKE2,
-      ngx_http_guildlog_conf_delivery_bot_token,
-      NGX_HTTP_MAIN_CONF_OFFSET,
-      0,
-      NULL },
-
-    { ngx_string("guildlog_delivery"),
-      NGX_HTTP_MAIN_CONF|NGX_CONF_TAKE123|NGX_CONF_TAKE4,
-      ngx_http_guildlog_conf_delivery,
-      NGX_HTTP_MAIN_CONF_OFFSET,
-      0,
-      NULL },
-
-    { ngx_string("guildlog_delivery_unproved"),
-      NGX_HTTP_MAIN_CONF|NGX_CONF_TAKE1,
-      ngx_http_guildlog_conf_delivery_unproved,
-      NGX_HTTP_MAIN_CONF_OFFSET,
-      0,
-      NULL },
-
-    { ngx_string("guildlog_key"),
-      MODULE_ANY_CONF|NGX_CONF_TAKE23|NGX_CONF_TAKE4,
-      ngx_http_guildlog_conf_key,
-      NGX_HTTP_LOC_CONF_OFFSET,
-      0,
-      NULL },
-
-    { ngx_string("guildlog_issuer"),
-      MODULE_ANY_CONF|NGX_CONF_TAKE1,
-      ngx_conf_set_str_slot,
-      NGX_HTTP_LOC_CONF_OFFSET,
-      offsetof(ngx_http_guildlog_loc_conf_t, issuer),
-      NULL },
-
-    { ngx_string("guildlog_auth"),
-      MODULE_ANY_CONF|NGX_CONF_TAKE12,
-      ngx_http_guildlog_conf_auth,
-      NGX_HTTP_LOC_CONF_OFFSET,
-      0,
-      NULL },
-
-    { ngx_string("guildlog_limit_zone"),
-      NGX_HTTP_MAIN_CONF|NGX_CONF_TAKE1,
-      ngx_http_guildlog_conf_limit_zone,
-      NGX_HTTP_MAIN_CONF_OFFSET,
-      0,
-      NULL },
-
-    { ngx_string("guildlog_limit"),
-      MODULE_ANY_CONF|NGX_CONF_1MORE,
-      ngx_http_guildlog_conf_limit,
-      NGX_HTTP_LOC_CONF_OFFSET,
-      0,
-      NULL },
-
-    { ngx_string("guildlog_limit_log_level"),
-      MODULE_ANY_CONF|NGX_CONF_TAKE1,
-      ngx_conf_set_enum_slot,
-      NGX_HTTP_LOC_CONF_OFFSET,
-      offsetof(ngx_http_guildlog_loc_conf_t, limit_log_level),
-      &module_log_levels },
-
-    { ngx_string("guildlog_api"),
-      NGX_HTTP_LOC_CONF|NGX_CONF_NOARGS|NGX_CONF_TAKE12,
-      ngx_http_guildlog_conf_plane,
-      NGX_HTTP_LOC_CONF_OFFSET,
-      NGX_GUILDLOG_API,
-      NULL },
-
-    { ngx_string("guildlog_operator"),
-      NGX_HTTP_LOC_CONF|NGX_CONF_NOARGS|NGX_CONF_TAKE123,
-      ngx_http_guildlog_conf_plane,
-      NGX_HTTP_LOC_CONF_OFFSET,
-      NGX_GUILDLOG_OPERATOR,
-      NULL },
-
-    { ngx_string("guildlog_max_body"),
-      MODULE_ANY_CONF|NGX_CONF_TAKE1,
-      ngx_conf_set_size_slot,
-      NGX_HTTP_LOC_CONF_OFFSET,
-      offsetof(ngx_http_guildlog_loc_conf_t, max_body),
-      NULL },
-
-    { ngx_string("guildlog_page_cache"),
-      NGX_HTTP_MAIN_CONF|NGX_CONF_TAKE1,
-      ngx_conf_set_size_slot,
-      NGX_HTTP_MAIN_CONF_OFFSET,
-      offsetof(ngx_http_guildlog_main_conf_t, page_cache),
-      NULL },
-
-    { ngx_string("guildlog_status"),
-      NGX_HTTP_LOC_CONF|NGX_CONF_NOARGS,
-      ngx_http_guildlog_conf_plane_status,
-      NGX_HTTP_LOC_CONF_OFFSET,
-      0,
-      NULL },
+    module_main("guildlog_database", NGX_CONF_ANY,
+                ngx_http_guildlog_conf_database, 0, NULL),
+    module_main("guildlog_keeper", NGX_CONF_1MORE,
+                ngx_http_guildlog_conf_keeper, 0, NULL),
+    module_main("guildlog_platform", NGX_CONF_TAKE12,
+                ngx_http_guildlog_conf_delivery_platform, 0, NULL),
+    module_main("guildlog_platform_rate", NGX_CONF_TAKE1,
+                ngx_http_guildlog_conf_delivery_rate, 0, NULL),
+    module_main("guildlog_bot_token", NGX_CONF_TAKE2,
+                ngx_http_guildlog_conf_delivery_bot_token, 0, NULL),
+    module_main("guildlog_delivery", NGX_CONF_TAKE123|NGX_CONF_TAKE4,
+                ngx_http_guildlog_conf_delivery, 0, NULL),
+    module_main("guildlog_delivery_unproved", NGX_CONF_TAKE1,
+                ngx_http_guildlog_conf_delivery_unproved, 0, NULL),
+    module_any("guildlog_key", NGX_CONF_TAKE23|NGX_CONF_TAKE4,
+               ngx_http_guildlog_conf_key, 0, NULL),
+    module_any("guildlog_issuer", NGX_CONF_TAKE1, ngx_conf_set_str_slot,
+               offsetof(ngx_http_guildlog_loc_conf_t, issuer), NULL),
+    module_any("guildlog_auth", NGX_CONF_TAKE12, ngx_http_guildlog_conf_auth,
+               0, NULL),
+    module_main("guildlog_limit_zone", NGX_CONF_TAKE1,
+                ngx_http_guildlog_conf_limit_zone, 0, NULL),
+    module_any("guildlog_limit", NGX_CONF_1MORE, ngx_http_guildlog_conf_limit,
+               0, NULL),
+    module_any("guildlog_limit_log_level", NGX_CONF_TAKE1,
+               ngx_conf_set_enum_slot,
+               offsetof(ngx_http_guildlog_loc_conf_t, limit_log_level),
+               &module_log_levels),
+    module_location("guildlog_api", NGX_CONF_NOARGS|NGX_CONF_TAKE12,
+                    ngx_http_guildlog_conf_plane, NGX_GUILDLOG_API, NULL),
+    module_location("guildlog_operator", NGX_CONF_NOARGS|NGX_CONF_TAKE123,
+                    ngx_http_guildlog_conf_plane, NGX_GUILDLOG_OPERATOR, NULL),
+    module_any("guildlog_max_body", NGX_CONF_TAKE1, ngx_conf_set_size_slot,
+               offsetof(ngx_http_guildlog_loc_conf_t, max_body), NULL),
+    module_main("guildlog_page_cache", NGX_CONF_TAKE1, ngx_conf_set_size_slot,
+                offsetof(ngx_http_guildlog_main_conf_t, page_cache), NULL),
+    module_location("guildlog_status", NGX_CONF_NOARGS,
+                    ngx_http_guildlog_conf_plane_status, 0, NULL),
 
       ngx_null_command
 };
@@ -167,23 +89,23 @@ static ngx_command_t  module_commands[] = {
 
 static ngx_http_module_t  module_ctx = {
     ngx_http_guildlog_variables_add,       /* preconfiguration */
-    module_postconfiguration,   /* postconfiguration */
+    module_postconfiguration,              /* postconfiguration */
 
-    module_create_main_conf,    /* create main configuration */
-    module_init_main_conf,      /* init main configuration */
+    module_create_main_conf,               /* create main configuration */
+    module_init_main_conf,                 /* init main configuration */
 
     NULL,                                  /* create server configuration */
     NULL,                                  /* merge server configuration */
 
-    module_create_loc_conf,     /* create location configuration */
-    module_merge_loc_conf       /* merge location configuration */
+    module_create_loc_conf,                /* create location configuration */
+    module_merge_loc_conf                  /* merge location configuration */
 };
 
 
 ngx_module_t  ngx_http_guildlog_module = {
     NGX_MODULE_V1,
-    &module_ctx,         /* module context */
-    module_commands,            /* module directives */
+    &module_ctx,                           /* module context */
+    module_commands,                       /* module directives */
     NGX_HTTP_MODULE,                       /* module type */
     NULL,                                  /* init master */
     NULL,                                  /* init module */
@@ -254,17 +176,6 @@ module_create_loc_conf(ngx_conf_t *cf)
     if (glcf == NULL) {
         return NULL;
     }
-
-    /*
-     * set by ngx_pcalloc():
-     *
-     *     glcf->issuer = { 0, NULL };
-     *     glcf->serves = 0;
-     *     glcf->open = 0;
-     *     glcf->prefix = { 0, NULL };
-     *     glcf->limit = NULL;
-     *     glcf->database = NULL;
-     */
 
     glcf->keys = NGX_CONF_UNSET_PTR;
     glcf->auth = NGX_CONF_UNSET_UINT;

@@ -20,7 +20,6 @@ static void record_yield_cleanup(void *data);
 static void record_slice(ngx_event_t *ev);
 static ngx_int_t record_send(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result);
-static void record_count(ngx_str_t *counts);
 static ngx_uint_t record_is_apart(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result);
 static void record_log(ngx_http_guildlog_call_t *call,
@@ -201,31 +200,22 @@ ngx_http_guildlog_record_answer(ngx_http_guildlog_call_t *call,
 static ngx_int_t
 record_send(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
 {
-    ngx_str_t  counts;
-
-    if (ngx_http_guildlog_response_row_status(result)) {
-        counts = ngx_guildlog_db_result_value(result, 0, 2);
-        record_count(&counts);
-    }
-
-    return ngx_http_guildlog_response_result(call, result);
-}
-
-
-static void
-record_count(ngx_str_t *counts)
-{
-    ngx_uint_t                    i;
-    ngx_uint_t                    n[NGX_GUILDLOG_ENTRY_LAST];
+    ngx_str_t                     counts;
+    ngx_uint_t                    i, n[NGX_GUILDLOG_ENTRY_LAST];
     ngx_guildlog_stats_shared_t  *shared;
 
     shared = ngx_http_guildlog_worker.stats.shared;
 
-    ngx_guildlog_entry_counts(counts, n);
+    if (ngx_http_guildlog_response_row_status(result)) {
+        counts = ngx_guildlog_db_result_value(result, 0, 2);
+        ngx_guildlog_entry_counts(&counts, n);
 
-    for (i = 0; i < NGX_GUILDLOG_ENTRY_LAST; i++) {
-        (void) ngx_atomic_fetch_add(&shared->entries[i], n[i]);
+        for (i = 0; i < NGX_GUILDLOG_ENTRY_LAST; i++) {
+            (void) ngx_atomic_fetch_add(&shared->entries[i], n[i]);
+        }
     }
+
+    return ngx_http_guildlog_response_result(call, result);
 }
 
 

@@ -17,7 +17,8 @@ static ngx_int_t request_method_not_allowed(ngx_http_guildlog_call_t *call,
     ngx_uint_t methods);
 static ngx_int_t request_permit(ngx_http_guildlog_call_t *call);
 static ngx_int_t request_bind(ngx_http_guildlog_call_t *call);
-static void request_bind_bot(ngx_http_guildlog_call_t *call, ngx_str_t *bot);
+static void request_bind_digit(ngx_http_guildlog_call_t *call,
+    const char *digit);
 static ngx_int_t request_skip(ngx_http_guildlog_call_t *call);
 static ngx_int_t request_bind_body(ngx_http_guildlog_call_t *call);
 static ngx_int_t request_submit(ngx_http_guildlog_call_t *call);
@@ -385,21 +386,15 @@ request_bind(ngx_http_guildlog_call_t *call)
         call->args[call->nargs++] = call->ctx->token.jti;
         call->args[call->nargs++] = call->guild;
 
-        request_bind_bot(call, &bot);
-
-        if (call->ctx->token.kind == NGX_GUILDLOG_ADMIN) {
-            ngx_str_set(&call->args[call->nargs], "1");
-        } else {
-            ngx_str_set(&call->args[call->nargs], "2");
-        }
-
-        call->nargs++;
+        request_bind_digit(call, bot.data ? "1" : "0");
+        request_bind_digit(call, call->ctx->token.kind == NGX_GUILDLOG_ADMIN
+                                 ? "1" : "2");
 
     } else if (rc == NGX_OK && call->guild.len) {
         call->args[call->nargs++] = call->guild;
 
         if (route->kind == NGX_GUILDLOG_RECORD) {
-            request_bind_bot(call, &bot);
+            request_bind_digit(call, bot.data ? "1" : "0");
         }
     }
 
@@ -432,15 +427,10 @@ request_bind(ngx_http_guildlog_call_t *call)
 
 
 static void
-request_bind_bot(ngx_http_guildlog_call_t *call, ngx_str_t *bot)
+request_bind_digit(ngx_http_guildlog_call_t *call, const char *digit)
 {
-    if (bot->data) {
-        ngx_str_set(&call->args[call->nargs], "1");
-    } else {
-        ngx_str_set(&call->args[call->nargs], "0");
-    }
-
-    call->nargs++;
+    call->args[call->nargs].data = (u_char *) digit;
+    call->args[call->nargs++].len = 1;
 }
 
 

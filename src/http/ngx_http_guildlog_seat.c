@@ -38,23 +38,15 @@ ngx_http_guildlog_seat(ngx_http_guildlog_call_t *call)
 
     /* there is no token on the operator plane */
 
-    if (call->route->plane == NGX_GUILDLOG_OPERATOR) {
+    if (call->route->plane == NGX_GUILDLOG_OPERATOR
+        || (call->route->kind != NGX_GUILDLOG_STREAM
+            && call->route->kind != NGX_GUILDLOG_EXPORT))
+    {
         return NGX_OK;
     }
 
-    switch (call->route->kind) {
-
-    case NGX_GUILDLOG_STREAM:
-        kind = NGX_GUILDLOG_SEAT_STREAM;
-        break;
-
-    case NGX_GUILDLOG_EXPORT:
-        kind = NGX_GUILDLOG_SEAT_EXPORT;
-        break;
-
-    default:
-        return NGX_OK;
-    }
+    kind = call->route->kind == NGX_GUILDLOG_STREAM ? NGX_GUILDLOG_SEAT_STREAM
+                                                    : NGX_GUILDLOG_SEAT_EXPORT;
 
     cln = ngx_http_cleanup_add(call->request, 0);
     if (cln == NULL) {

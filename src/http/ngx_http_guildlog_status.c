@@ -16,10 +16,18 @@
 
 #define STATUS_CODE  (NGX_INT_T_LEN + 1)
 
-#define status_metric_gauge(name)                                             \
+/* the rest of a metric's row */
+
+#define status_by(write, us, labels)  write, 0, us, labels, NULL, 0
+#define status_by_gauge(name)                                                 \
     status_gauge, NGX_GUILDLOG_GAUGE_##name, 0, NULL, NULL, 0
-#define status_metric_count(name)                                             \
+#define status_by_count(name)                                                 \
     status_count, NGX_GUILDLOG_COUNT_##name, 0, NULL, NULL, 0
+#define status_by_task(field, us)                                             \
+    status_tasks, offsetof(ngx_guildlog_task_t, field), us, "task", NULL, 0
+#define status_by_words(field, label, words, last)                            \
+    status_words, offsetof(ngx_guildlog_stats_shared_t, field), 0,            \
+    label, words, last
 
 
 static void status_gauge(ngx_http_guildlog_status_form_t *form);
@@ -40,152 +48,132 @@ static const char *status_route(ngx_uint_t i);
 
 static const ngx_http_guildlog_metric_t  status_metrics[] = {
     { "database_connections", "gauge", "Open connections to PostgreSQL.",
-      status_metric_gauge(CONNECTIONS) },
+      status_by_gauge(CONNECTIONS) },
     { "database_busy", "gauge", "Connections with a statement in flight.",
-      status_metric_gauge(BUSY) },
+      status_by_gauge(BUSY) },
     { "database_queued", "gauge", "Statements that wait for a connection.",
-      status_metric_gauge(QUEUED) },
+      status_by_gauge(QUEUED) },
     { "stream_listeners", "gauge", "Open live tails.",
-      status_metric_gauge(LISTENERS) },
+      status_by_gauge(LISTENERS) },
     { "database_connects_total", "counter", "Connections established.",
-      status_metric_count(CONNECTS) },
+      status_by_count(CONNECTS) },
     { "database_connect_failures_total", "counter",
       "Connections that could not be established.",
-      status_metric_count(CONNECT_FAILURES) },
+      status_by_count(CONNECT_FAILURES) },
     { "database_lost_total", "counter",
       "Connections that broke after they were established.",
-      status_metric_count(LOST) },
+      status_by_count(LOST) },
     { "database_waits_total", "counter",
       "Statements that had to wait for a connection.",
-      status_metric_count(WAITS) },
+      status_by_count(WAITS) },
     { "database_wait_seconds_total", "counter",
       "Time that statements waited for a connection.",
       status_count, NGX_GUILDLOG_COUNT_WAIT_US, 1,
       NULL, NULL, 0 },
     { "database_queue_full_total", "counter",
       "Statements refused because the queue was full.",
-      status_metric_count(QUEUE_FULL) },
+      status_by_count(QUEUE_FULL) },
     { "database_share_waits_total", "counter",
       "Statements that waited for others of their server.",
-      status_metric_count(SHARE_WAITS) },
+      status_by_count(SHARE_WAITS) },
     { "database_share_refused_total", "counter",
       "Statements refused because their server's share was in use.",
-      status_metric_count(SHARE_TAKEN) },
+      status_by_count(SHARE_TAKEN) },
     { "database_timeouts_total", "counter",
       "Statements that missed their deadline.",
-      status_metric_count(TIMEOUTS) },
+      status_by_count(TIMEOUTS) },
     { "database_retries_total", "counter", "Statements sent a second time.",
-      status_metric_count(RETRIES) },
+      status_by_count(RETRIES) },
     { "limited_total", "counter", "Requests refused by a rate limit.",
-      status_metric_count(LIMITED) },
+      status_by_count(LIMITED) },
     { "limited_dry_run_total", "counter",
       "Requests that a rate limit in dry run would have refused.",
-      status_metric_count(LIMITED_DRY) },
+      status_by_count(LIMITED_DRY) },
     { "limit_evicted_total", "counter",
       "Windows dropped early because the zone was full.",
-      status_metric_count(EVICTED) },
+      status_by_count(EVICTED) },
     { "held_taken_back_total", "counter",
       "Held entries that active ignore took back.",
-      status_metric_count(TAKEN_BACK) },
+      status_by_count(TAKEN_BACK) },
     { "batches_apart_total", "counter",
       "Batches of many servers that had to be recorded server by server.",
-      status_metric_count(APART) },
+      status_by_count(APART) },
     { "page_cache_hits_total", "counter",
       "Pages of a log that were answered from a worker's memory.",
-      status_metric_count(PAGES_KEPT) },
+      status_by_count(PAGES_KEPT) },
     { "delivery_leases_lost_total", "counter",
       "Shards that went to another machine without being given away.",
-      status_metric_count(LEASES_LOST) },
+      status_by_count(LEASES_LOST) },
     { "delivery_parked_total", "counter",
       "Times that a lane was set aside because the database refused "
       "something of it.",
-      status_metric_count(PARKED) },
-    { "auth_total", "counter",
-      "Tokens verified, by the result.",
-      status_words,
-      offsetof(ngx_guildlog_stats_shared_t, auth), 0,
-      "cause", ngx_http_guildlog_access_causes, NGX_GUILDLOG_AUTH_LAST },
+      status_by_count(PARKED) },
+    { "auth_total", "counter", "Tokens verified, by the result.",
+      status_by_words(auth, "cause", ngx_http_guildlog_access_causes,
+                      NGX_GUILDLOG_AUTH_LAST) },
     { "entries_total", "counter",
       "Entries sent to be recorded, by what became of them.",
-      status_words,
-      offsetof(ngx_guildlog_stats_shared_t, entries), 0,
-      "outcome", ngx_guildlog_entry_outcomes, NGX_GUILDLOG_ENTRY_LAST },
+      status_by_words(entries, "outcome", ngx_guildlog_entry_outcomes,
+                      NGX_GUILDLOG_ENTRY_LAST) },
     { "platform_requests_total", "counter",
       "Requests to the platform by what was asked, what it came to and the "
       "status.",
-      status_calls, 0, 0,
-      "call class status", NULL, 0 },
+      status_by(status_calls, 0, "call class status") },
     { "platform_limited_total", "counter",
       "Requests that the platform limited, by the limit's scope.",
-      status_words,
-      offsetof(ngx_guildlog_stats_shared_t, traffic.limited), 0,
-      "scope", ngx_guildlog_traffic_scopes, NGX_GUILDLOG_TRAFFIC_SCOPES },
+      status_by_words(traffic.limited, "scope", ngx_guildlog_traffic_scopes,
+                      NGX_GUILDLOG_TRAFFIC_SCOPES) },
     { "delivery_entries_total", "counter",
       "Entries by how their delivery ended.",
-      status_words,
-      offsetof(ngx_guildlog_stats_shared_t, traffic.entries), 0,
-      "outcome", ngx_guildlog_traffic_ends, NGX_GUILDLOG_TRAFFIC_ENDS },
+      status_by_words(traffic.entries, "outcome", ngx_guildlog_traffic_ends,
+                      NGX_GUILDLOG_TRAFFIC_ENDS) },
     { "delivery_doubts_total", "counter",
       "Messages in doubt, by what reading the channel told.",
-      status_words,
-      offsetof(ngx_guildlog_stats_shared_t, traffic.doubts), 0,
-      "result", ngx_guildlog_traffic_doubts, NGX_GUILDLOG_DOUBT_LAST },
+      status_by_words(traffic.doubts, "result", ngx_guildlog_traffic_doubts,
+                      NGX_GUILDLOG_DOUBT_LAST) },
     { "platform_sending", "gauge",
       "Requests of delivery that the platform has not answered yet.",
-      status_metric_gauge(SENDING) },
+      status_by_gauge(SENDING) },
     { "platform_invalid_requests", "gauge",
       "Requests of the last ten minutes that count for a ban at 10000.",
-      status_metric_gauge(INVALID) },
+      status_by_gauge(INVALID) },
     { "delivery_shards", "gauge",
       "Shards, of 64, whose lanes are delivered here.",
-      status_metric_gauge(SHARDS) },
+      status_by_gauge(SHARDS) },
     { "delivery_secret_mismatch", "gauge",
       "1: the secret is not that of the stored webhooks, nothing is delivered "
       "here.",
-      status_metric_gauge(MISFIT) },
-    { "delivery_backlog", "gauge",
-      "Entries that wait in lanes delivered here.",
-      status_metric_gauge(BACKLOG) },
+      status_by_gauge(MISFIT) },
+    { "delivery_backlog", "gauge", "Entries that wait in lanes delivered here.",
+      status_by_gauge(BACKLOG) },
     { "delivery_held", "gauge", "Entries held for active ignore.",
-      status_metric_gauge(HELD) },
+      status_by_gauge(HELD) },
     { "delivery_oldest_seconds", "gauge",
       "Age of the oldest entry that waits in a lane that is not paused.",
-      status_oldest, 0, 1,
-      NULL, NULL, 0 },
+      status_by(status_oldest, 1, NULL) },
     { "delivery_figures_age_seconds", "gauge",
       "Since the database told backlog, lanes and the oldest entry.",
-      status_figures_age, 0, 1,
-      NULL, NULL, 0 },
+      status_by(status_figures_age, 1, NULL) },
     { "delivery_lanes", "gauge", "Lanes delivered here, by state.",
-      status_lanes, 0, 0,
-      "state", NULL, 0 },
+      status_by(status_lanes, 0, "state") },
     { "keeper_age_seconds", "gauge", "Since a task last succeeded.",
-      status_tasks, offsetof(ngx_guildlog_task_t, at), 0,
-      "task", NULL, 0 },
+      status_by_task(at, 0) },
     { "keeper_last_seconds", "gauge", "What its last turn took.",
-      status_tasks, offsetof(ngx_guildlog_task_t, took_us), 1,
-      "task", NULL, 0 },
+      status_by_task(took_us, 1) },
     { "keeper_lag", "gauge", "What is left to it, in its own unit.",
-      status_tasks, offsetof(ngx_guildlog_task_t, lag), 0,
-      "task", NULL, 0 },
+      status_by_task(lag, 0) },
     { "keeper_errors_total", "counter", "Its turns that failed.",
-      status_tasks, offsetof(ngx_guildlog_task_t, errors), 0,
-      "task", NULL, 0 },
+      status_by_task(errors, 0) },
     { "keeper_parked", "gauge", "Servers that it leaves out.",
-      status_tasks, offsetof(ngx_guildlog_task_t, parked), 0,
-      "task", NULL, 0 },
+      status_by_task(parked, 0) },
     { "requests_total", "counter", "Requests by endpoint and status.",
-      status_requests, 0, 0,
-      "endpoint status", NULL, 0 },
+      status_by(status_requests, 0, "endpoint status") },
     { "request_seconds", "histogram", "Time from request to answer.",
-      status_request_times, 0, 0,
-      "endpoint", NULL, 0 },
+      status_by(status_request_times, 0, "endpoint") },
     { "statement_seconds", "histogram", "Time from sent to answered.",
-      status_statement_times, 0, 0,
-      "statement", NULL, 0 },
+      status_by(status_statement_times, 0, "statement") },
     { "statement_errors_total", "counter", "Statements that failed.",
-      status_statement_errors, 0, 0,
-      "statement", NULL, 0 },
+      status_by(status_statement_errors, 0, "statement") },
     { NULL, NULL, NULL, NULL, 0, 0, NULL, NULL, 0 }
 };
 
@@ -321,8 +309,9 @@ status_words(ngx_http_guildlog_status_form_t *form)
 static void
 status_calls(ngx_http_guildlog_status_form_t *form)
 {
-    u_char                   status[STATUS_CODE];
+    u_char                   buf[STATUS_CODE];
     ngx_uint_t               i, j, k, n;
+    const char              *code;
     ngx_guildlog_traffic_t  *traffic;
 
     traffic = &ngx_http_guildlog_worker.stats.shared->traffic;
@@ -341,12 +330,11 @@ status_calls(ngx_http_guildlog_status_form_t *form)
                     continue;
                 }
 
+                code = status_code(buf, ngx_guildlog_traffic_codes[k],
+                                   k ? "other" : "none");
+
                 ngx_http_guildlog_status_form_sample(form,
-                    ngx_guildlog_traffic_classes[j],
-                    status_code(status,
-                                ngx_guildlog_traffic_codes[k],
-                                k ? "other" : "none"),
-                    n);
+                                   ngx_guildlog_traffic_classes[j], code, n);
             }
         }
     }

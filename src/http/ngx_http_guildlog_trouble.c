@@ -125,8 +125,9 @@ trouble_probe(ngx_http_guildlog_call_t *call, json_t *channel)
 
     probe->channel = ngx_guildlog_json_text(channel);
 
-    return ngx_guildlog_platform_call_list(call->request->pool, &probe->channel,
-                                           &probe->request);
+    return ngx_guildlog_platform_call(call->request->pool,
+                                      NGX_GUILDLOG_CALL_LIST, &probe->channel,
+                                      NULL, &probe->request);
 }
 
 
@@ -184,10 +185,7 @@ trouble_is_elsewhere(ngx_http_guildlog_probe_t *probe)
     for (i = 0; i < probe->webhooks->nelts; i++) {
         told = &webhook[i].guild_id;
 
-        if (told->len
-            && (told->len != guild->len
-                || ngx_memcmp(told->data, guild->data, guild->len) != 0))
-        {
+        if (told->len && !ngx_guildlog_str_eq(told, guild)) {
             return 1;
         }
     }

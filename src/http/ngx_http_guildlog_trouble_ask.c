@@ -4,8 +4,8 @@
  * that delivers has granted it.
  */
 
-#include "http/ngx_http_guildlog_conf.h"
 #include "http/ngx_http_guildlog_trouble_ask.h"
+#include "shm/ngx_guildlog_quota.h"
 
 
 /* ms from one look for a grant to the next, as delivery ticks */
@@ -30,14 +30,7 @@ ngx_http_guildlog_trouble_ask_conf(ngx_http_guildlog_call_t *call)
     gmcf = ngx_http_get_module_main_conf(call->request,
                                          ngx_http_guildlog_module);
 
-    if (!gmcf->delivers
-        || !ngx_http_guildlog_conf_database_same(gmcf->delivers_to,
-                                                 call->conf->database))
-    {
-        return NULL;
-    }
-
-    return &gmcf->delivery;
+    return call->conf->database->delivered ? &gmcf->delivery : NULL;
 }
 
 
@@ -80,10 +73,7 @@ trouble_ask_cleanup(void *data)
     ngx_http_guildlog_trouble_t *trouble = data;
 
     ngx_uint_t                  i;
-    ngx_guildlog_quota_part_t  *quota;
     ngx_http_guildlog_probe_t  *probe;
-
-    quota = ngx_http_guildlog_worker.quota;
 
     if (trouble->timer.timer_set) {
         ngx_del_timer(&trouble->timer);
@@ -93,7 +83,7 @@ trouble_ask_cleanup(void *data)
         probe = &trouble->probes[i];
 
         if (probe->waits) {
-            ngx_guildlog_quota_give_up(quota);
+            ngx_guildlog_quota_give_up(&ngx_http_guildlog_worker.stats);
             probe->waits = 0;
         }
 
@@ -129,10 +119,7 @@ ngx_http_guildlog_trouble_ask_start(ngx_http_guildlog_call_t *call,
     ngx_msec_t ms)
 {
     ngx_uint_t                    i;
-    ngx_guildlog_quota_part_t    *quota;
     ngx_http_guildlog_trouble_t  *trouble;
-
-    quota = ngx_http_guildlog_worker.quota;
 
     trouble = call->trouble;
     trouble->pending = trouble->n;
@@ -144,7 +131,7 @@ ngx_http_guildlog_trouble_ask_start(ngx_http_guildlog_call_t *call,
 
     for (i = 0; i < trouble->n; i++) {
         trouble->probes[i].waits = 1;
-        ngx_guildlog_quota_want(quota);
+        ngx_guildlog_quota_want(&ngx_http_guildlog_worker.stats);
     }
 
     ngx_add_timer(&trouble->timer, TROUBLE_ASK_WAIT);
@@ -158,10 +145,8 @@ trouble_ask_handler(ngx_event_t *ev)
 
     ngx_uint_t                  i, waiting;
     ngx_msec_int_t              left;
-    ngx_guildlog_quota_part_t  *quota;
     ngx_http_guildlog_probe_t  *probe;
 
-    quota = ngx_http_guildlog_worker.quota;
     left = (ngx_msec_int_t) (trouble->until - ngx_current_msec);
     waiting = 0;
 
@@ -174,13 +159,13 @@ trouble_ask_handler(ngx_event_t *ev)
 
         if (left <= 0) {
             probe->waits = 0;
-            ngx_guildlog_quota_give_up(quota);
+            ngx_guildlog_quota_give_up(&ngx_http_guildlog_worker.stats);
             trouble_ask_unsent(probe, "local_rate_limit",
                        "the requests this machine may send were used up");
             continue;
         }
 
-        if (ngx_guildlog_quota_take(quota)) {
+        if (ngx_guildlog_quota_take(&ngx_http_guildlog_worker.stats)) {
             probe->waits = 0;
             trouble_ask_send(probe, left);
             continue;
@@ -256,8 +241,8 @@ trouble_ask_answered(void *data, ngx_guildlog_client_response_t *answer)
 
     ngx_guildlog_traffic_call(&shared->traffic, trouble->asks, verdict.class,
                               scope, answer->status);
-    ngx_guildlog_quota_answered(&shared->quota, verdict.failed,
-                                verdict.invalid, verdict.pause_ms);
+    ngx_guildlog_pace_told(&shared->pace, ngx_current_msec, verdict.failed,
+                           verdict.invalid, verdict.pause_ms);
 
     probe->status = answer->status;
     probe->time_ms = answer->time_ms;
@@ -309,18 +294,15 @@ json_t *
 ngx_http_guildlog_trouble_ask_word(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result)
 {
-    ngx_str_t  status, body, error;
+    ngx_str_t  body, error;
 
-    if (result->outcome != NGX_GUILDLOG_DB_ROWS || result->rows != 1) {
+    if (result->outcome != NGX_GUILDLOG_DB_ROWS || result->rows != 1
+        || ngx_guildlog_db_result_number(result, 0, 0) == NGX_HTTP_UNAUTHORIZED)
+    {
         return NULL;
     }
 
-    status = ngx_guildlog_db_result_value(result, 0, 0);
     body = ngx_guildlog_db_result_value(result, 0, 1);
-
-    if (status.len == 3 && ngx_strncmp(status.data, "401", 3) == 0) {
-        return NULL;
-    }
 
     return ngx_guildlog_json_parse(call->request->pool, &body, &error);
 }

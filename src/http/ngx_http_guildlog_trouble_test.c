@@ -128,8 +128,8 @@ trouble_test_build(ngx_http_guildlog_probe_t *probe, json_t *send)
     if (conf == NULL
         || ngx_guildlog_seal_open(pool, conf->key, &lane, &secret, &token)
            != NGX_OK
-        || ngx_guildlog_platform_call_execute(pool, &webhook, &token,
-                                              &probe->request)
+        || ngx_guildlog_platform_call(pool, NGX_GUILDLOG_CALL_EXECUTE, &webhook,
+                                      &token, &probe->request)
            != NGX_OK)
     {
         return NGX_ERROR;
@@ -245,26 +245,20 @@ trouble_test_word(ngx_guildlog_json_t *w, const char *key, const char *word)
 static ngx_int_t
 trouble_test_again(ngx_http_guildlog_call_t *call, json_t *word)
 {
-    ngx_str_t            error, after;
-    ngx_http_request_t  *r;
+    ngx_str_t   error;
+    json_int_t  after;
 
-    r = call->request;
+    after = json_integer_value(json_object_get(word, "retryAfter"));
 
-    after.data = ngx_pnalloc(r->pool, NGX_INT64_LEN);
-    if (after.data == NULL) {
-        return NGX_ERROR;
-    }
-
-    after.len = ngx_sprintf(after.data, "%L", (int64_t) json_integer_value(
-                                json_object_get(word, "retryAfter")))
-                - after.data;
-
-    if (ngx_http_guildlog_response_header(r, "Retry-After", &after) == NULL) {
+    if (ngx_http_guildlog_response_header_number(call->request, "Retry-After",
+                                                 after)
+        != NGX_OK)
+    {
         return NGX_ERROR;
     }
 
     error = ngx_guildlog_json_text(json_object_get(word, "error"));
 
-    return ngx_http_guildlog_response_error(r, NGX_HTTP_TOO_MANY_REQUESTS,
-                                            &error);
+    return ngx_http_guildlog_response_error(call->request,
+                                            NGX_HTTP_TOO_MANY_REQUESTS, &error);
 }

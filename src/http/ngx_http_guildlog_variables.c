@@ -22,12 +22,10 @@ typedef enum {
 } variables_e;
 
 
-static ngx_int_t variables_token(ngx_http_request_t *r,
+static ngx_int_t variables_get(ngx_http_request_t *r,
     ngx_http_variable_value_t *v, uintptr_t data);
-static ngx_int_t variables_limit(ngx_http_request_t *r,
-    ngx_http_variable_value_t *v, uintptr_t data);
-static ngx_int_t variables_request(ngx_http_request_t *r,
-    ngx_http_variable_value_t *v, uintptr_t data);
+static ngx_uint_t variables_is_known(const ngx_http_guildlog_ctx_t *ctx,
+    variables_e variable);
 static ngx_int_t variables_number(ngx_http_request_t *r,
     ngx_http_variable_value_t *v, const char *format, ngx_uint_t n,
     ngx_uint_t m);
@@ -36,45 +34,45 @@ static ngx_int_t variables_value(ngx_http_variable_value_t *v,
     const ngx_str_t *value);
 
 
-#define variables_row(name, handler, id)                                      \
-    { ngx_string("guildlog_" name), NULL, variables_##handler,                \
-      VARIABLES_##id, NGX_HTTP_VAR_NOCACHEABLE, 0 }
+#define variables_row(name, id)                                               \
+    { ngx_string("guildlog_" name), NULL, variables_get, VARIABLES_##id,      \
+      NGX_HTTP_VAR_NOCACHEABLE, 0 }
 
 
 static ngx_http_variable_t  variables_rows[] = {
-    variables_row("token_id", token, TOKEN_ID),
-    variables_row("server", token, SERVER),
-    variables_row("kind", token, KIND),
-    variables_row("bot", token, BOT),
-    variables_row("limit_limit", limit, LIMIT_LIMIT),
-    variables_row("limit_remaining", limit, LIMIT_REMAINING),
-    variables_row("limit_reset", limit, LIMIT_RESET),
-    variables_row("limit_status", limit, LIMIT_STATUS),
-    variables_row("auth_status", request, AUTH_STATUS),
-    variables_row("db_time", request, DB_TIME),
-    variables_row("endpoint", request, ENDPOINT),
+    variables_row("token_id", TOKEN_ID),
+    variables_row("server", SERVER),
+    variables_row("kind", KIND),
+    variables_row("bot", BOT),
+    variables_row("limit_limit", LIMIT_LIMIT),
+    variables_row("limit_remaining", LIMIT_REMAINING),
+    variables_row("limit_reset", LIMIT_RESET),
+    variables_row("limit_status", LIMIT_STATUS),
+    variables_row("auth_status", AUTH_STATUS),
+    variables_row("db_time", DB_TIME),
+    variables_row("endpoint", ENDPOINT),
 
       ngx_http_null_variable
 };
 
 
-/* what the token says */
-
 static ngx_int_t
-variables_token(ngx_http_request_t *r, ngx_http_variable_value_t *v,
+variables_get(ngx_http_request_t *r, ngx_http_variable_value_t *v,
     uintptr_t data)
 {
+    variables_e               variable;
     ngx_http_guildlog_ctx_t  *ctx;
 
     v->not_found = 1;
 
     ctx = ngx_http_guildlog_call_ctx(r, 0);
+    variable = (variables_e) data;
 
-    if (ctx == NULL || !ctx->authenticated) {
+    if (ctx == NULL || !variables_is_known(ctx, variable)) {
         return NGX_OK;
     }
 
-    switch ((variables_e) data) {
+    switch (variable) {
 
     case VARIABLES_TOKEN_ID:
         return variables_value(v, &ctx->token.jti);
@@ -86,31 +84,9 @@ variables_token(ngx_http_request_t *r, ngx_http_variable_value_t *v,
         return variables_word(v, ctx->token.kind == NGX_GUILDLOG_ADMIN
                                  ? "admin" : "basic");
 
-    default: /* VARIABLES_BOT */
-        return variables_word(v,
-                              ctx->token.bot == NGX_GUILDLOG_BOT_PRO
-                              ? "pro" : "main");
-    }
-}
-
-
-/* what the rate limit came to */
-
-static ngx_int_t
-variables_limit(ngx_http_request_t *r, ngx_http_variable_value_t *v,
-    uintptr_t data)
-{
-    ngx_http_guildlog_ctx_t  *ctx;
-
-    v->not_found = 1;
-
-    ctx = ngx_http_guildlog_call_ctx(r, 0);
-
-    if (ctx == NULL || ctx->charged == NULL) {
-        return NGX_OK;
-    }
-
-    switch ((variables_e) data) {
+    case VARIABLES_BOT:
+        return variables_word(v, ctx->token.bot == NGX_GUILDLOG_BOT_PRO
+                                 ? "pro" : "main");
 
     case VARIABLES_LIMIT_LIMIT:
         return variables_number(r, v, "%ui", ctx->limit.limit, 0);
@@ -122,44 +98,41 @@ variables_limit(ngx_http_request_t *r, ngx_http_variable_value_t *v,
         return variables_number(r, v, "%ui", (ctx->limit.reset_ms + 999) / 1000,
                                 0);
 
-    default: /* VARIABLES_LIMIT_STATUS */
+    case VARIABLES_LIMIT_STATUS:
         return variables_word(v, ctx->limited ? "limited"
                                  : ctx->over ? "limited_dry_run"
                                              : "passed");
+
+    case VARIABLES_AUTH_STATUS:
+        return variables_word(v, ngx_http_guildlog_access_causes[ctx->cause]);
+
+    case VARIABLES_DB_TIME:
+        return variables_number(r, v, "%ui.%06ui", ctx->db_us / 1000000,
+                                ctx->db_us % 1000000);
+
+    default: /* VARIABLES_ENDPOINT */
+        return variables_word(v, ctx->route->name);
     }
 }
 
 
-static ngx_int_t
-variables_request(ngx_http_request_t *r, ngx_http_variable_value_t *v,
-    uintptr_t data)
+static ngx_uint_t
+variables_is_known(const ngx_http_guildlog_ctx_t *ctx, variables_e variable)
 {
-    ngx_http_guildlog_ctx_t  *ctx;
-
-    v->not_found = 1;
-
-    ctx = ngx_http_guildlog_call_ctx(r, 0);
-
-    if (ctx == NULL) {
-        return NGX_OK;
-    }
-
-    switch ((variables_e) data) {
+    switch (variable) {
 
     case VARIABLES_AUTH_STATUS:
-        return ctx->verified
-               ? variables_word(v, ngx_http_guildlog_access_causes[ctx->cause])
-               : NGX_OK;
+        return ctx->verified != NULL;
 
     case VARIABLES_DB_TIME:
-        return ctx->asked
-               ? variables_number(r, v, "%ui.%06ui", ctx->db_us / 1000000,
-                                  ctx->db_us % 1000000)
-               : NGX_OK;
+        return ctx->asked;
 
-    default: /* VARIABLES_ENDPOINT */
-        return ctx->route ? variables_word(v, ctx->route->name)
-                          : NGX_OK;
+    case VARIABLES_ENDPOINT:
+        return ctx->route != NULL;
+
+    default: /* of the token, or of the limit */
+        return variable < VARIABLES_LIMIT_LIMIT ? ctx->authenticated
+                                                : ctx->charged != NULL;
     }
 }
 

@@ -50,7 +50,7 @@ ngx_http_guildlog_worker_init(ngx_cycle_t *cycle)
     worker->seats = gmcf->seats_zone;
     ngx_guildlog_seats_enter(worker->seats);
 
-    worker->cache = ngx_guildlog_token_verify_cache(WORKER_CACHE, cycle->log);
+    worker->cache = ngx_guildlog_cache_create(WORKER_CACHE, cycle->log);
     if (worker->cache == NULL) {
         return NGX_ERROR;
     }
@@ -134,9 +134,6 @@ worker_platform(ngx_cycle_t *cycle, ngx_http_guildlog_main_conf_t *gmcf,
     ngx_http_guildlog_worker_t  *worker;
 
     worker = &ngx_http_guildlog_worker;
-
-    worker->quota = ngx_guildlog_quota_enter(&worker->stats.shared->quota,
-                                             ngx_process_slot);
 
     worker->client = ngx_guildlog_client_create(cycle,
                                  &gmcf->delivery.platform, clcf->resolver,

@@ -139,21 +139,8 @@ ngx_guildlog_delivery_destroy(ngx_guildlog_delivery_t *d)
         d->lease, d->find, d->release, d->doubt, d->gauges, d->tell
     };
 
-    if (d->tick.posted) {
-        ngx_delete_posted_event(&d->tick);
-    }
-
-    if (d->tick.timer_set) {
-        ngx_del_timer(&d->tick);
-    }
-
-    if (d->go.posted) {
-        ngx_delete_posted_event(&d->go);
-    }
-
-    if (d->go.timer_set) {
-        ngx_del_timer(&d->go);
-    }
+    ngx_guildlog_event_stop(&d->tick);
+    ngx_guildlog_event_stop(&d->go);
 
     for (i = 0; i < NGX_GUILDLOG_DELIVERY_STEPS; i++) {
         if (d->steps[i].query) {

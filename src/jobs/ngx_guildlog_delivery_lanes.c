@@ -179,10 +179,7 @@ delivery_lanes_lane(ngx_guildlog_delivery_t *d, const ngx_str_t *guild,
     key = ngx_guildlog_lane_row_id(id);
     bucket = &d->lanes[key % NGX_GUILDLOG_DELIVERY_BUCKETS];
 
-    for (q = ngx_queue_head(bucket);
-         q != ngx_queue_sentinel(bucket);
-         q = ngx_queue_next(q))
-    {
+    ngx_guildlog_queue_each(q, bucket) {
         lane = ngx_queue_data(q, ngx_guildlog_lane_t, link);
 
         if (lane->key == key && ngx_guildlog_str_eq(&lane->guild, guild)) {
@@ -203,10 +200,7 @@ delivery_lanes_guild(ngx_guildlog_delivery_t *d, const ngx_str_t *id)
     bucket = &d->guilds[ngx_guildlog_lane_row_id(id)
                         % NGX_GUILDLOG_DELIVERY_BUCKETS];
 
-    for (q = ngx_queue_head(bucket);
-         q != ngx_queue_sentinel(bucket);
-         q = ngx_queue_next(q))
-    {
+    ngx_guildlog_queue_each(q, bucket) {
         guild = ngx_queue_data(q, ngx_guildlog_guild_t, link);
 
         if (ngx_guildlog_str_eq(&guild->id, id)) {
@@ -319,10 +313,7 @@ ngx_guildlog_delivery_lanes_busy(ngx_guildlog_delivery_t *d, ngx_int_t shard)
 
     for (i = 0; i < NGX_GUILDLOG_DELIVERY_BUCKETS; i++) {
 
-        for (q = ngx_queue_head(&d->lanes[i]);
-             q != ngx_queue_sentinel(&d->lanes[i]);
-             q = ngx_queue_next(q))
-        {
+        ngx_guildlog_queue_each(q, &d->lanes[i]) {
             lane = ngx_queue_data(q, ngx_guildlog_lane_t, link);
 
             if ((shard == -1 || lane->shard == (ngx_uint_t) shard)

@@ -122,10 +122,7 @@ delivery_refused_again(ngx_guildlog_delivery_t *d)
     ngx_queue_t           *q;
     ngx_guildlog_guild_t  *guild;
 
-    for (q = ngx_queue_head(&d->refused);
-         q != ngx_queue_sentinel(&d->refused);
-         q = ngx_queue_next(q))
-    {
+    ngx_guildlog_queue_each(q, &d->refused) {
         guild = ngx_queue_data(q, ngx_guildlog_guild_t, tell);
         guild->refused += guild->telling;
         guild->telling = 0;
@@ -150,10 +147,7 @@ delivery_refused_take(ngx_guildlog_delivery_t *d,
     rest = ngx_guildlog_lane_row_number(result, row, DELIVERY_REFUSED_REST);
     guild = NULL;
 
-    for (q = ngx_queue_head(&d->refused);
-         q != ngx_queue_sentinel(&d->refused);
-         q = ngx_queue_next(q))
-    {
+    ngx_guildlog_queue_each(q, &d->refused) {
         told = ngx_queue_data(q, ngx_guildlog_guild_t, tell);
 
         if (told->telling && ngx_guildlog_str_eq(&told->id, &id)) {
@@ -210,10 +204,7 @@ ngx_guildlog_delivery_refused_put_off(ngx_guildlog_guild_t *guild)
 
     n = 0;
 
-    for (q = ngx_queue_head(&guild->waiting);
-         q != ngx_queue_sentinel(&guild->waiting);
-         q = ngx_queue_next(q))
-    {
+    ngx_guildlog_queue_each(q, &guild->waiting) {
         n++;
     }
 

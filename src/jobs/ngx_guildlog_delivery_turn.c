@@ -6,6 +6,7 @@
  */
 
 #include "jobs/ngx_guildlog_delivery_loop.h"
+#include "shm/ngx_guildlog_quota.h"
 
 
 #define DELIVERY_TURN_DEADLINE   15000   /* ms, of a request */
@@ -33,10 +34,9 @@ ngx_guildlog_delivery_turn_quota(ngx_guildlog_delivery_t *d)
 
     before = d->pace.failures;
 
-    ngx_guildlog_quota_grant(&d->env.stats->shared->quota, &d->pace,
-                             ngx_current_msec,
-                             ngx_queue_empty(&d->servers)
-                             ? DELIVERY_TURN_QUOTA : 1);
+    ngx_guildlog_quota_grant(d->env.stats, &d->pace, ngx_current_msec,
+                             ngx_queue_empty(&d->servers) ? DELIVERY_TURN_QUOTA
+                                                          : 1);
 
     delivery_turn_there(d, before);
 }
@@ -185,7 +185,7 @@ ngx_guildlog_delivery_turn_answered(ngx_guildlog_lane_t *lane,
         ngx_log_error(NGX_LOG_WARN, d->env.log, 0,
                       "the platform wants this address to pause for %ui ms",
                       verdict->pause_ms);
-        ngx_guildlog_pace_pause(&d->pace, ngx_current_msec,
+        ngx_guildlog_pace_pause(d->pace.kept, ngx_current_msec,
                                 verdict->pause_ms + DELIVERY_TURN_MARGIN);
     }
 

@@ -302,9 +302,8 @@ lane_begin(ngx_guildlog_lane_t *lane)
 static void
 lane_post(ngx_guildlog_lane_t *lane)
 {
-    ngx_int_t                        rc;
-    ngx_msec_t                       late;
-    ngx_guildlog_platform_request_t  request;
+    ngx_int_t   rc;
+    ngx_msec_t  late;
 
     /* Invariant: no byte is sent later than this.  Whoever takes the lane over
        relies on it */
@@ -316,24 +315,13 @@ lane_post(ngx_guildlog_lane_t *lane)
     lane->attempt_at = ngx_current_msec;
     lane->taken = 0;
 
-    if ((ngx_msec_int_t) (late - ngx_current_msec) <= 0) {
-        rc = NGX_DECLINED;
-
-    } else {
-        rc = ngx_guildlog_lane_memory_renew(lane);
-    }
-
-    if (rc == NGX_OK) {
-        rc = ngx_guildlog_platform_call_execute(lane->work_pool, &lane->webhook,
-                                                &lane->token, &request);
-    }
-
-    if (rc == NGX_OK) {
-        request.body = lane->body;
-        rc = ngx_guildlog_lane_call(lane, &request,
+    if ((ngx_msec_int_t) (late - ngx_current_msec) > 0) {
+        rc = ngx_guildlog_lane_call(lane, NGX_GUILDLOG_CALL_EXECUTE,
+                                    &lane->webhook, &lane->token,
                                     ngx_guildlog_lane_outcome_posted);
 
     } else {
+        rc = NGX_DECLINED;
         ngx_guildlog_delivery_queue_give_back(lane);
     }
 

@@ -355,15 +355,20 @@ ngx_uint_t ngx_guildlog_lane_verify_foreign(ngx_guildlog_lane_t *lane,
 
 /* ngx_guildlog_lane_call.c: its calls of the platform */
 
-/* NGX_DECLINED: not now, and nothing was sent.  The permit is granted */
+/*
+ * Sends it, with the lane's body if it is a message; see
+ * ngx_guildlog_platform_call().  NGX_ERROR, NGX_DECLINED: nothing was sent.
+ * The permit is granted, and given back if nothing was sent.
+ */
 ngx_int_t ngx_guildlog_lane_call(ngx_guildlog_lane_t *lane,
-    ngx_guildlog_platform_request_t *request,
-    ngx_guildlog_client_handler_pt handler);
+    ngx_guildlog_platform_call_e call, const ngx_str_t *id,
+    const ngx_str_t *more, ngx_guildlog_client_handler_pt handler);
 
-/* calls with what was built, if it was; else that state comes 5 s later */
-void ngx_guildlog_lane_call_built(ngx_guildlog_lane_t *lane, ngx_int_t built,
-    ngx_guildlog_platform_request_t *request,
-    ngx_guildlog_client_handler_pt handler, ngx_guildlog_lane_state_e again);
+/* the same; if nothing was sent that state comes 5 s later */
+void ngx_guildlog_lane_call_ask(ngx_guildlog_lane_t *lane,
+    ngx_guildlog_platform_call_e call, const ngx_str_t *id,
+    const ngx_str_t *more, ngx_guildlog_client_handler_pt handler,
+    ngx_guildlog_lane_state_e again);
 
 /* takes note of the answer; the verdict lives as long as lane->work_pool */
 void ngx_guildlog_lane_call_judge(ngx_guildlog_lane_t *lane,

@@ -6,7 +6,7 @@
 #include "jobs/ngx_guildlog_delivery_queue.h"
 
 
-#define NGX_GUILDLOG_CALL_RETRY  5000        /* ms */
+#define LANE_CALL_RETRY  5000        /* ms */
 
 
 _Static_assert(1 << (NGX_GUILDLOG_TRAFFIC_CALLS - 1)
@@ -20,19 +20,27 @@ _Static_assert(1 << (NGX_GUILDLOG_TRAFFIC_CALLS - 1)
 
 ngx_int_t
 ngx_guildlog_lane_call(ngx_guildlog_lane_t *lane,
-    ngx_guildlog_platform_request_t *request,
-    ngx_guildlog_client_handler_pt handler)
+    ngx_guildlog_platform_call_e call, const ngx_str_t *id,
+    const ngx_str_t *more, ngx_guildlog_client_handler_pt handler)
 {
-    ngx_str_t         none;
-    const ngx_str_t  *authorization;
+    const ngx_str_t                  *authorization, *body;
+    ngx_guildlog_platform_request_t   request;
 
-    ngx_str_null(&none);
+    static const ngx_str_t            none = ngx_null_string;
 
-    authorization = request->bot ? &lane->env->conf->bots[lane->bot] : &none;
+    if (ngx_guildlog_lane_memory_renew(lane) != NGX_OK
+        || ngx_guildlog_platform_call(lane->work_pool, call, id, more, &request)
+           != NGX_OK)
+    {
+        ngx_guildlog_delivery_queue_give_back(lane);
+        return NGX_ERROR;
+    }
 
-    return ngx_guildlog_delivery_turn_send(lane, request->method,
-                                           &request->path, authorization,
-                                           &request->body, handler);
+    authorization = request.bot ? &lane->env->conf->bots[lane->bot] : &none;
+    body = (call == NGX_GUILDLOG_CALL_EXECUTE) ? &lane->body : &request.body;
+
+    return ngx_guildlog_delivery_turn_send(lane, request.method, &request.path,
+                                           authorization, body, handler);
 }
 
 
@@ -62,22 +70,13 @@ ngx_guildlog_lane_call_judge(ngx_guildlog_lane_t *lane,
 
 
 void
-ngx_guildlog_lane_call_built(ngx_guildlog_lane_t *lane, ngx_int_t built,
-    ngx_guildlog_platform_request_t *request,
-    ngx_guildlog_client_handler_pt handler, ngx_guildlog_lane_state_e again)
+ngx_guildlog_lane_call_ask(ngx_guildlog_lane_t *lane,
+    ngx_guildlog_platform_call_e call, const ngx_str_t *id,
+    const ngx_str_t *more, ngx_guildlog_client_handler_pt handler,
+    ngx_guildlog_lane_state_e again)
 {
-    ngx_int_t  rc;
-
-    if (built == NGX_OK) {
-        rc = ngx_guildlog_lane_call(lane, request, handler);
-
-    } else {
-        rc = built;
-        ngx_guildlog_delivery_queue_give_back(lane);
-    }
-
-    if (rc != NGX_OK) {
-        ngx_guildlog_delivery_queue_sleep(lane, NGX_GUILDLOG_CALL_RETRY, again);
+    if (ngx_guildlog_lane_call(lane, call, id, more, handler) != NGX_OK) {
+        ngx_guildlog_delivery_queue_sleep(lane, LANE_CALL_RETRY, again);
     }
 }
 

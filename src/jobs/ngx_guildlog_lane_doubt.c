@@ -102,23 +102,15 @@ ngx_guildlog_lane_doubt_ask(ngx_guildlog_lane_t *lane)
 void
 ngx_guildlog_lane_doubt_read(ngx_guildlog_lane_t *lane)
 {
-    u_char                            buf[NGX_INT64_LEN];
-    ngx_int_t                         rc;
-    ngx_str_t                         after;
-    ngx_guildlog_platform_request_t   request;
+    u_char     buf[NGX_INT64_LEN];
+    ngx_str_t  after;
 
     after.data = buf;
     after.len = lane->cursor ? ngx_sprintf(buf, "%uL", lane->cursor) - buf : 0;
 
-    rc = ngx_guildlog_lane_memory_renew(lane);
-
-    if (rc == NGX_OK) {
-        rc = ngx_guildlog_platform_call_read(lane->work_pool, &lane->channel,
-                                             &after, &request);
-    }
-
-    ngx_guildlog_lane_call_built(lane, rc, &request, lane_doubt_answer,
-                                 NGX_GUILDLOG_STATE_DOUBT_ASK);
+    ngx_guildlog_lane_call_ask(lane, NGX_GUILDLOG_CALL_READ, &lane->channel,
+                               &after, lane_doubt_answer,
+                               NGX_GUILDLOG_STATE_DOUBT_ASK);
 }
 
 

@@ -10,9 +10,7 @@
 void
 ngx_guildlog_lane_memory_free(ngx_guildlog_lane_t *lane)
 {
-    if (lane->timer.timer_set) {
-        ngx_del_timer(&lane->timer);
-    }
+    ngx_guildlog_event_stop(&lane->timer);
 
     if (lane->exchange) {
         ngx_guildlog_client_cancel(lane->exchange);

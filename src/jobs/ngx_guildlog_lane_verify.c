@@ -10,7 +10,8 @@
 #include "jobs/ngx_guildlog_delivery_queue.h"
 
 
-static ngx_uint_t lane_verify_webhook(ngx_guildlog_lane_t *lane);
+static ngx_guildlog_platform_call_e lane_verify_call(
+    ngx_guildlog_lane_t *lane);
 static void lane_verify_answer(void *data,
     ngx_guildlog_client_response_t *answer);
 
@@ -28,30 +29,25 @@ ngx_guildlog_lane_verify(ngx_guildlog_lane_t *lane,
 void
 ngx_guildlog_lane_verify_ask(ngx_guildlog_lane_t *lane)
 {
-    ngx_int_t                         rc;
-    ngx_guildlog_platform_request_t   request;
+    ngx_guildlog_platform_call_e  call;
 
-    rc = ngx_guildlog_lane_memory_renew(lane);
+    call = lane_verify_call(lane);
 
-    if (rc == NGX_OK) {
-        rc = lane_verify_webhook(lane)
-             ? ngx_guildlog_platform_call_look(lane->work_pool, &lane->webhook,
-                                               &lane->token, &request)
-             : ngx_guildlog_platform_call_channel(lane->work_pool,
-                                                  &lane->channel, &request);
-    }
-
-    ngx_guildlog_lane_call_built(lane, rc, &request, lane_verify_answer,
-                                 NGX_GUILDLOG_STATE_VERIFY_AGAIN);
+    ngx_guildlog_lane_call_ask(lane, call,
+                               call == NGX_GUILDLOG_CALL_WEBHOOK
+                               ? &lane->webhook : &lane->channel,
+                               &lane->token, lane_verify_answer,
+                               NGX_GUILDLOG_STATE_VERIFY_AGAIN);
 }
 
 
 /* asks for its webhook; but one that is registered anew may be gone */
 
-static ngx_uint_t
-lane_verify_webhook(ngx_guildlog_lane_t *lane)
+static ngx_guildlog_platform_call_e
+lane_verify_call(ngx_guildlog_lane_t *lane)
 {
-    return lane->webhook.len && !lane->registering;
+    return lane->webhook.len && !lane->registering
+           ? NGX_GUILDLOG_CALL_WEBHOOK : NGX_GUILDLOG_CALL_CHANNEL;
 }
 
 
@@ -63,10 +59,7 @@ lane_verify_answer(void *data, ngx_guildlog_client_response_t *answer)
     ngx_guildlog_verdict_t    verdict;
     ngx_guildlog_lane_args_t  args;
 
-    ngx_guildlog_lane_call_judge(lane, answer,
-                                 lane_verify_webhook(lane)
-                                 ? NGX_GUILDLOG_CALL_WEBHOOK
-                                 : NGX_GUILDLOG_CALL_CHANNEL,
+    ngx_guildlog_lane_call_judge(lane, answer, lane_verify_call(lane),
                                  &verdict);
 
     if (verdict.class == NGX_GUILDLOG_VERDICT_WEBHOOK_GONE) {

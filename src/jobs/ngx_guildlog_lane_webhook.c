@@ -73,18 +73,9 @@ ngx_guildlog_lane_webhook_register(ngx_guildlog_lane_t *lane)
 void
 ngx_guildlog_lane_webhook_list(ngx_guildlog_lane_t *lane)
 {
-    ngx_int_t                         rc;
-    ngx_guildlog_platform_request_t   request;
-
-    rc = ngx_guildlog_lane_memory_renew(lane);
-
-    if (rc == NGX_OK) {
-        rc = ngx_guildlog_platform_call_list(lane->work_pool, &lane->channel,
-                                             &request);
-    }
-
-    ngx_guildlog_lane_call_built(lane, rc, &request, lane_webhook_listed,
-                                 NGX_GUILDLOG_STATE_REGISTER);
+    ngx_guildlog_lane_call_ask(lane, NGX_GUILDLOG_CALL_LIST, &lane->channel,
+                               NULL, lane_webhook_listed,
+                               NGX_GUILDLOG_STATE_REGISTER);
 }
 
 
@@ -244,22 +235,13 @@ ngx_guildlog_lane_webhook_note(ngx_guildlog_lane_t *lane)
 void
 ngx_guildlog_lane_webhook_create(ngx_guildlog_lane_t *lane)
 {
-    ngx_int_t                         rc;
-    ngx_guildlog_platform_request_t   request;
-
     lane->asked = 0;
     lane->webhook.len = 0;
 
-    rc = ngx_guildlog_lane_memory_renew(lane);
-
-    if (rc == NGX_OK) {
-        rc = ngx_guildlog_platform_call_create(lane->work_pool, &lane->channel,
-                                               &lane_webhook_names[lane->bot],
-                                               &request);
-    }
-
-    ngx_guildlog_lane_call_built(lane, rc, &request, lane_webhook_created,
-                                 NGX_GUILDLOG_STATE_REGISTER);
+    ngx_guildlog_lane_call_ask(lane, NGX_GUILDLOG_CALL_CREATE, &lane->channel,
+                               &lane_webhook_names[lane->bot],
+                               lane_webhook_created,
+                               NGX_GUILDLOG_STATE_REGISTER);
 
     if (lane->exchange) {
         ngx_guildlog_client_begin_by(lane->exchange,
@@ -410,18 +392,9 @@ ngx_guildlog_lane_webhook_close(ngx_guildlog_lane_t *lane)
 void
 ngx_guildlog_lane_webhook_delete(ngx_guildlog_lane_t *lane)
 {
-    ngx_int_t                         rc;
-    ngx_guildlog_platform_request_t   request;
-
-    rc = ngx_guildlog_lane_memory_renew(lane);
-
-    if (rc == NGX_OK) {
-        rc = ngx_guildlog_platform_call_delete(lane->work_pool, &lane->webhook,
-                                               &lane->token, &request);
-    }
-
-    ngx_guildlog_lane_call_built(lane, rc, &request, lane_webhook_deleted,
-                                 NGX_GUILDLOG_STATE_CLOSE);
+    ngx_guildlog_lane_call_ask(lane, NGX_GUILDLOG_CALL_DELETE, &lane->webhook,
+                               &lane->token, lane_webhook_deleted,
+                               NGX_GUILDLOG_STATE_CLOSE);
 }
 
 

@@ -56,7 +56,7 @@ typedef struct {
     ngx_uint_t                     packed;
     ngx_uint_t                     units;    /* of the embeds */
     ngx_uint_t                     nbuttons;
-    message_button_t  buttons[MESSAGE_BUTTONS];
+    message_button_t               buttons[MESSAGE_BUTTONS];
 } message_t;
 
 
@@ -98,21 +98,17 @@ static void message_finish(message_t *message);
 static void message_write_buttons(message_t *message);
 
 
+#define leads(bit, label, url, user, guild)                                   \
+    { NGX_GUILDLOG_BUTTON_##bit, NGX_GUILDLOG_LABEL_##label, url, user, guild }
+
+
 /* what an entry's buttons lead to */
 
 static const message_link_t  message_links[] = {
-
-    { NGX_GUILDLOG_BUTTON_USER_ID, NGX_GUILDLOG_LABEL_EXECUTOR,
-      "https://discord.com/users/", "executor", 0 },
-
-    { NGX_GUILDLOG_BUTTON_USER_ID, NGX_GUILDLOG_LABEL_TARGET,
-      "https://discord.com/users/", "target", 0 },
-
-    { NGX_GUILDLOG_BUTTON_SUPPORT_SERVER, NGX_GUILDLOG_LABEL_SUPPORT,
-      "https://guildlog.invalid/support", NULL, 0 },
-
-    { NGX_GUILDLOG_BUTTON_CUSTOMISE, NGX_GUILDLOG_LABEL_CUSTOMISE,
-      "https://guildlog.invalid/servers/", NULL, 1 }
+    leads(USER_ID, EXECUTOR, "https://discord.com/users/", "executor", 0),
+    leads(USER_ID, TARGET, "https://discord.com/users/", "target", 0),
+    leads(SUPPORT_SERVER, SUPPORT, "https://guildlog.invalid/support", NULL, 0),
+    leads(CUSTOMISE, CUSTOMISE, "https://guildlog.invalid/servers/", NULL, 1)
 };
 
 
@@ -581,8 +577,10 @@ message_write_string(ngx_guildlog_json_t *w, const char *key,
 static void
 message_finish(message_t *message)
 {
-    ngx_str_t             content;
-    ngx_guildlog_json_t  *w;
+    ngx_str_t               content;
+    ngx_guildlog_json_t    *w;
+
+    static const ngx_str_t  mentions = ngx_string("{\"parse\":[]}");
 
     w = &message->json;
 
@@ -597,11 +595,7 @@ message_finish(message_t *message)
     }
 
     ngx_guildlog_json_key(w, "allowed_mentions");
-    ngx_guildlog_json_begin(w, '{');
-    ngx_guildlog_json_key(w, "parse");
-    ngx_guildlog_json_begin(w, '[');
-    ngx_guildlog_json_end(w);
-    ngx_guildlog_json_end(w);
+    ngx_guildlog_json_raw(w, &mentions);
 
     ngx_guildlog_json_key(w, "flags");
     ngx_guildlog_json_number(w, MESSAGE_QUIET);

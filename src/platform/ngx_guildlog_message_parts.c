@@ -28,7 +28,7 @@ static const char *message_parts_mention(
     const ngx_guildlog_message_item_t *item, const char *key);
 static void message_parts_named(const ngx_guildlog_message_item_t *item,
     const char *key, ngx_str_t *id, ngx_str_t *name);
-static void ngx_guildlog_message_text(ngx_guildlog_message_item_t *item,
+static void message_parts_text(ngx_guildlog_message_item_t *item,
     ngx_guildlog_message_text_t *text, const char *key);
 static void message_parts_number(ngx_guildlog_message_item_t *item,
     ngx_guildlog_message_text_t *text, const char *key);
@@ -41,43 +41,27 @@ static void message_parts_file(ngx_guildlog_message_text_t *text,
 static ngx_uint_t message_parts_is_emoji(const ngx_str_t *s);
 
 
+#define part(label, write, key, embed, plain, aside)                          \
+    { NGX_GUILDLOG_LABEL_##label, message_parts_##write, key, embed, plain,   \
+      aside }
+
+
 /* in the order of their appearance; all at their limits fit a message */
 
 const ngx_guildlog_message_part_t
     ngx_guildlog_message_parts[NGX_GUILDLOG_MESSAGE_PARTS] =
 {
-    { NGX_GUILDLOG_LABEL_EXECUTOR, message_parts_who,
-      "executor", 320, 110, 1 },
-
-    { NGX_GUILDLOG_LABEL_TARGET, message_parts_who,
-      "target", 320, 110, 1 },
-
-    { NGX_GUILDLOG_LABEL_CHANNEL, message_parts_who,
-      "channel", 320, 110, 1 },
-
-    { NGX_GUILDLOG_LABEL_ROLE, ngx_guildlog_message_text,
-      "role", 256, 80, 1 },
-
-    { NGX_GUILDLOG_LABEL_NAME, ngx_guildlog_message_text,
-      "name", 256, 80, 1 },
-
-    { NGX_GUILDLOG_LABEL_COUNT, message_parts_number,
-      "count", 24, 24, 1 },
-
-    { NGX_GUILDLOG_LABEL_EMOJI, message_parts_emoji,
-      "emoji", 160, 100, 1 },
-
-    { NGX_GUILDLOG_LABEL_ACTION, ngx_guildlog_message_text,
-      "action", 160, 60, 1 },
-
-    { NGX_GUILDLOG_LABEL_VALUE, ngx_guildlog_message_text,
-      "value", 512, 120, 0 },
-
-    { NGX_GUILDLOG_LABEL_REASON, ngx_guildlog_message_text,
-      "reason", 1024, 240, 0 },
-
-    { NGX_GUILDLOG_LABEL_ATTACHMENTS, message_parts_files,
-      "messages", 512, 200, 0 }
+    part(EXECUTOR, who, "executor", 320, 110, 1),
+    part(TARGET, who, "target", 320, 110, 1),
+    part(CHANNEL, who, "channel", 320, 110, 1),
+    part(ROLE, text, "role", 256, 80, 1),
+    part(NAME, text, "name", 256, 80, 1),
+    part(COUNT, number, "count", 24, 24, 1),
+    part(EMOJI, emoji, "emoji", 160, 100, 1),
+    part(ACTION, text, "action", 160, 60, 1),
+    part(VALUE, text, "value", 512, 120, 0),
+    part(REASON, text, "reason", 1024, 240, 0),
+    part(ATTACHMENTS, files, "messages", 512, 200, 0)
 };
 
 
@@ -349,7 +333,7 @@ message_parts_named(const ngx_guildlog_message_item_t *item, const char *key,
 
 
 static void
-ngx_guildlog_message_text(ngx_guildlog_message_item_t *item,
+message_parts_text(ngx_guildlog_message_item_t *item,
     ngx_guildlog_message_text_t *text, const char *key)
 {
     ngx_str_t  s;
@@ -454,6 +438,7 @@ message_parts_files(ngx_guildlog_message_item_t *item,
 static void
 message_parts_file(ngx_guildlog_message_text_t *text, const json_t *file)
 {
+    u_char       unit;
     json_t      *size;
     ngx_str_t    name;
     json_int_t   tenths;
@@ -476,18 +461,16 @@ message_parts_file(ngx_guildlog_message_text_t *text, const json_t *file)
     tenths = json_integer_value(size) / 1024 * 10
              + json_integer_value(size) % 1024 * 10 / 1024;
 
-    if (tenths < 10240) {
-        (void) ngx_guildlog_message_text_add(text, " (%L.%L KB)",
-                                             (int64_t) tenths / 10,
-                                             (int64_t) tenths % 10);
-        return;
+    unit = 'K';
+
+    if (tenths >= 10240) {
+        tenths /= 1024;
+        unit = 'M';
     }
 
-    tenths /= 1024;
-
-    (void) ngx_guildlog_message_text_add(text, " (%L.%L MB)",
+    (void) ngx_guildlog_message_text_add(text, " (%L.%L %cB)",
                                          (int64_t) tenths / 10,
-                                         (int64_t) tenths % 10);
+                                         (int64_t) tenths % 10, unit);
 }
 
 

@@ -32,29 +32,15 @@ typedef struct {
     unsigned                       bot:1;    /* with the bot's token */
 } ngx_guildlog_platform_request_t;
 
-/* NGX_ERROR: out of memory, or an id or token is none */
-
-/* the body is the message, and not set here */
-ngx_int_t ngx_guildlog_platform_call_execute(ngx_pool_t *pool,
-    const ngx_str_t *webhook_id, const ngx_str_t *token,
-    ngx_guildlog_platform_request_t *request);
-ngx_int_t ngx_guildlog_platform_call_list(ngx_pool_t *pool,
-    const ngx_str_t *channel_id, ngx_guildlog_platform_request_t *request);
-ngx_int_t ngx_guildlog_platform_call_create(ngx_pool_t *pool,
-    const ngx_str_t *channel_id, const ngx_str_t *name,
-    ngx_guildlog_platform_request_t *request);
-ngx_int_t ngx_guildlog_platform_call_channel(ngx_pool_t *pool,
-    const ngx_str_t *channel_id, ngx_guildlog_platform_request_t *request);
-ngx_int_t ngx_guildlog_platform_call_look(ngx_pool_t *pool,
-    const ngx_str_t *webhook_id, const ngx_str_t *token,
-    ngx_guildlog_platform_request_t *request);
-ngx_int_t ngx_guildlog_platform_call_delete(ngx_pool_t *pool,
-    const ngx_str_t *webhook_id, const ngx_str_t *token,
-    ngx_guildlog_platform_request_t *request);
-/* the 100 next to that one, or (empty) the newest 100, the newest first */
-ngx_int_t ngx_guildlog_platform_call_read(ngx_pool_t *pool,
-    const ngx_str_t *channel_id, const ngx_str_t *after_id,
-    ngx_guildlog_platform_request_t *request);
+/*
+ * The request of a call.  id: of the channel, or of the webhook.  more: the
+ * token of the webhook; the name of the new one; the message behind which 100
+ * are read, or nothing, for the newest 100.  The body of EXECUTE is the
+ * caller's.  NGX_ERROR: out of memory, or an id or token is none.
+ */
+ngx_int_t ngx_guildlog_platform_call(ngx_pool_t *pool,
+    ngx_guildlog_platform_call_e call, const ngx_str_t *id,
+    const ngx_str_t *more, ngx_guildlog_platform_request_t *request);
 
 
 /*

@@ -7,160 +7,82 @@
 #include "api/ngx_guildlog_value.h"
 
 
-static ngx_int_t platform_call_of_bot(ngx_pool_t *pool, const char *method,
-    const char *path, const ngx_str_t *channel_id, const ngx_str_t *after_id,
-    ngx_guildlog_platform_request_t *request);
-static ngx_int_t platform_call_of_webhook(ngx_pool_t *pool, const char *method,
-    const char *path, const ngx_str_t *webhook_id, const ngx_str_t *token,
-    ngx_guildlog_platform_request_t *request);
-static ngx_int_t platform_call_make(ngx_pool_t *pool, const char *method,
-    const char *path, const ngx_str_t *one, const ngx_str_t *two,
-    ngx_guildlog_platform_request_t *request);
+/* the token of a webhook is enough: neither a bot nor a permission is needed */
+
+#define PLATFORM_CALL_BY_TOKEN  (NGX_GUILDLOG_CALL_EXECUTE                    \
+                                 |NGX_GUILDLOG_CALL_DELETE                    \
+                                 |NGX_GUILDLOG_CALL_WEBHOOK)
+
+/* READ, where there is no message to begin behind */
+
+#define PLATFORM_CALL_NEWEST  "/channels/%V/messages?limit=100"
 
 
-static const ngx_str_t  platform_call_none = ngx_null_string;
+typedef struct {
+    ngx_guildlog_platform_call_e   call;
+    const char                    *method;
+    const char                    *path;     /* with the id, and what else */
+} platform_call_t;
+
+
+static const platform_call_t  platform_calls[] = {
+    { NGX_GUILDLOG_CALL_EXECUTE, "POST",
+      "/webhooks/%V/%V?wait=true&with_components=true" },
+    { NGX_GUILDLOG_CALL_LIST, "GET", "/channels/%V/webhooks" },
+    { NGX_GUILDLOG_CALL_CREATE, "POST", "/channels/%V/webhooks" },
+    { NGX_GUILDLOG_CALL_DELETE, "DELETE", "/webhooks/%V/%V" },
+    { NGX_GUILDLOG_CALL_READ, "GET",
+      "/channels/%V/messages?after=%V&limit=100" },
+    { NGX_GUILDLOG_CALL_CHANNEL, "GET", "/channels/%V" },
+    { NGX_GUILDLOG_CALL_WEBHOOK, "GET", "/webhooks/%V/%V" }
+};
 
 
 ngx_int_t
-ngx_guildlog_platform_call_execute(ngx_pool_t *pool,
-    const ngx_str_t *webhook_id, const ngx_str_t *token,
+ngx_guildlog_platform_call(ngx_pool_t *pool, ngx_guildlog_platform_call_e call,
+    const ngx_str_t *id, const ngx_str_t *more,
     ngx_guildlog_platform_request_t *request)
 {
-    return platform_call_of_webhook(pool, "POST",
-               "/webhooks/%V/%V?wait=true&with_components=true",
-               webhook_id, token, request);
-}
+    u_char                 *p;
+    const char             *path;
+    ngx_guildlog_json_t     w;
+    const platform_call_t  *row;
 
+    for (row = platform_calls; row->call != call; row++) { /* void */ }
 
-ngx_int_t
-ngx_guildlog_platform_call_list(ngx_pool_t *pool, const ngx_str_t *channel_id,
-    ngx_guildlog_platform_request_t *request)
-{
-    return platform_call_of_bot(pool, "GET", "/channels/%V/webhooks",
-                                channel_id, &platform_call_none, request);
-}
+    path = (call == NGX_GUILDLOG_CALL_READ && more->len == 0)
+           ? PLATFORM_CALL_NEWEST : row->path;
 
-
-ngx_int_t
-ngx_guildlog_platform_call_create(ngx_pool_t *pool, const ngx_str_t *channel_id,
-    const ngx_str_t *name, ngx_guildlog_platform_request_t *request)
-{
-    ngx_guildlog_json_t  w;
-
-    if (platform_call_of_bot(pool, "POST", "/channels/%V/webhooks", channel_id,
-                             &platform_call_none, request)
-        != NGX_OK)
+    if (!ngx_guildlog_value_is_id(id)
+        || ((call & PLATFORM_CALL_BY_TOKEN)
+            && !ngx_guildlog_platform_is_token(more))
+        || (call == NGX_GUILDLOG_CALL_READ && more->len
+            && !ngx_guildlog_value_is_id(more)))
     {
         return NGX_ERROR;
+    }
+
+    p = ngx_pnalloc(pool, ngx_strlen(path) + id->len + (more ? more->len : 0));
+    if (p == NULL) {
+        return NGX_ERROR;
+    }
+
+    ngx_memzero(request, sizeof(ngx_guildlog_platform_request_t));
+
+    request->method = row->method;
+    request->path.data = p;
+    request->path.len = ngx_sprintf(p, path, id, more) - p;
+    request->bot = !(call & PLATFORM_CALL_BY_TOKEN);
+
+    if (call != NGX_GUILDLOG_CALL_CREATE) {
+        return NGX_OK;
     }
 
     ngx_guildlog_json_init(&w, pool, 128);
     ngx_guildlog_json_begin(&w, '{');
     ngx_guildlog_json_key(&w, "name");
-    ngx_guildlog_json_string(&w, name);
+    ngx_guildlog_json_string(&w, more);
     ngx_guildlog_json_end(&w);
 
     return ngx_guildlog_json_written(&w, &request->body);
-}
-
-
-ngx_int_t
-ngx_guildlog_platform_call_channel(ngx_pool_t *pool,
-    const ngx_str_t *channel_id, ngx_guildlog_platform_request_t *request)
-{
-    return platform_call_of_bot(pool, "GET", "/channels/%V",
-                                channel_id, &platform_call_none, request);
-}
-
-
-ngx_int_t
-ngx_guildlog_platform_call_look(ngx_pool_t *pool, const ngx_str_t *webhook_id,
-    const ngx_str_t *token, ngx_guildlog_platform_request_t *request)
-{
-    return platform_call_of_webhook(pool, "GET", "/webhooks/%V/%V",
-                                    webhook_id, token, request);
-}
-
-
-ngx_int_t
-ngx_guildlog_platform_call_delete(ngx_pool_t *pool, const ngx_str_t *webhook_id,
-    const ngx_str_t *token, ngx_guildlog_platform_request_t *request)
-{
-    return platform_call_of_webhook(pool, "DELETE", "/webhooks/%V/%V",
-                                    webhook_id, token, request);
-}
-
-
-ngx_int_t
-ngx_guildlog_platform_call_read(ngx_pool_t *pool, const ngx_str_t *channel_id,
-    const ngx_str_t *after_id, ngx_guildlog_platform_request_t *request)
-{
-    return platform_call_of_bot(pool, "GET",
-               after_id->len ? "/channels/%V/messages?after=%V&limit=100"
-                             : "/channels/%V/messages?limit=100",
-               channel_id, after_id, request);
-}
-
-
-static ngx_int_t
-platform_call_of_bot(ngx_pool_t *pool, const char *method, const char *path,
-    const ngx_str_t *channel_id, const ngx_str_t *after_id,
-    ngx_guildlog_platform_request_t *request)
-{
-    if (!ngx_guildlog_value_is_id(channel_id)
-        || (after_id->len && !ngx_guildlog_value_is_id(after_id)))
-    {
-        return NGX_ERROR;
-    }
-
-    if (platform_call_make(pool, method, path, channel_id, after_id, request)
-        != NGX_OK)
-    {
-        return NGX_ERROR;
-    }
-
-    request->bot = 1;
-
-    return NGX_OK;
-}
-
-
-/* the token of a webhook is enough: neither a bot nor a permission is needed */
-
-static ngx_int_t
-platform_call_of_webhook(ngx_pool_t *pool, const char *method, const char *path,
-    const ngx_str_t *webhook_id, const ngx_str_t *token,
-    ngx_guildlog_platform_request_t *request)
-{
-    if (!ngx_guildlog_value_is_id(webhook_id)
-        || !ngx_guildlog_platform_is_token(token))
-    {
-        return NGX_ERROR;
-    }
-
-    return platform_call_make(pool, method, path, webhook_id, token, request);
-}
-
-
-/* path: with a "%V" for each of the strings; one that is left over is empty */
-
-static ngx_int_t
-platform_call_make(ngx_pool_t *pool, const char *method, const char *path,
-    const ngx_str_t *one, const ngx_str_t *two,
-    ngx_guildlog_platform_request_t *request)
-{
-    u_char  *p;
-
-    ngx_memzero(request, sizeof(ngx_guildlog_platform_request_t));
-
-    p = ngx_pnalloc(pool, ngx_strlen(path) + one->len + two->len);
-    if (p == NULL) {
-        return NGX_ERROR;
-    }
-
-    request->method = method;
-    request->path.data = p;
-    request->path.len = ngx_sprintf(p, path, one, two) - p;
-
-    return NGX_OK;
 }

@@ -261,12 +261,8 @@ ngx_guildlog_limit_init_zone(ngx_shm_zone_t *zone, void *data)
     limit_shared_t   *shared;
     ngx_slab_pool_t  *shpool;
 
-    static const ngx_guildlog_zone_head_t  head = {
-        LIMIT_MAGIC, LIMIT_VERSION
-    };
-
-    rc = ngx_guildlog_zone_open(zone, data, sizeof(limit_shared_t), &head);
-
+    rc = ngx_guildlog_zone_open(zone, data, sizeof(limit_shared_t),
+                                LIMIT_MAGIC, LIMIT_VERSION);
     if (rc != NGX_DECLINED) {
         return rc;
     }
@@ -282,10 +278,6 @@ ngx_guildlog_limit_init_zone(ngx_shm_zone_t *zone, void *data)
     }
 
     ngx_sprintf(shpool->log_ctx, " in limit zone \"%V\"%Z", &zone->shm.name);
-
-    /* a full zone is said by take(), outside of the lock */
-
-    shpool->log_nomem = 0;
 
     shared->warn_ms = ngx_current_msec;
 

@@ -21,7 +21,8 @@
 #define PACE_STOP      5000
 
 
-static void pace_advance(ngx_guildlog_pace_t *pace, ngx_msec_t now);
+static void pace_invalid(ngx_guildlog_pace_kept_t *kept, ngx_msec_t now);
+static void pace_advance(ngx_guildlog_pace_kept_t *kept, ngx_msec_t now);
 
 
 ngx_int_t
@@ -155,35 +156,47 @@ ngx_guildlog_pace_answered(ngx_guildlog_pace_t *pace, ngx_msec_t now,
         }
 
     } else {
-        ngx_guildlog_pace_there(pace);
+        pace->failures = 0;
     }
 
     if (invalid) {
-        ngx_guildlog_pace_refused(pace, now);
+        pace_invalid(pace->kept, now);
     }
 }
 
 
 void
-ngx_guildlog_pace_refused(ngx_guildlog_pace_t *pace, ngx_msec_t now)
+ngx_guildlog_pace_told(ngx_guildlog_pace_kept_t *kept, ngx_msec_t now,
+    ngx_uint_t failed, ngx_uint_t invalid, ngx_msec_t pause_ms)
 {
-    pace_advance(pace, now);
+    if (!failed) {
+        kept->there = 1;
+    }
 
-    (void) ngx_atomic_fetch_add(&pace->kept->invalid[(now / 60000)
-                                            % NGX_GUILDLOG_PACE_MINUTES],
-                                1);
+    if (invalid) {
+        pace_invalid(kept, now);
+    }
+
+    if (pause_ms) {
+        ngx_guildlog_pace_pause(kept, now, pause_ms);
+    }
+}
+
+
+static void
+pace_invalid(ngx_guildlog_pace_kept_t *kept, ngx_msec_t now)
+{
+    ngx_uint_t  minute;
+
+    pace_advance(kept, now);
+
+    minute = now / 60000 % NGX_GUILDLOG_PACE_MINUTES;
+    (void) ngx_atomic_fetch_add(&kept->invalid[minute], 1);
 }
 
 
 void
-ngx_guildlog_pace_there(ngx_guildlog_pace_t *pace)
-{
-    pace->failures = 0;
-}
-
-
-void
-ngx_guildlog_pace_pause(ngx_guildlog_pace_t *pace, ngx_msec_t now,
+ngx_guildlog_pace_pause(ngx_guildlog_pace_kept_t *kept, ngx_msec_t now,
     ngx_msec_t ms)
 {
     ngx_msec_t  to, until;
@@ -191,14 +204,13 @@ ngx_guildlog_pace_pause(ngx_guildlog_pace_t *pace, ngx_msec_t now,
     until = now + ms;
 
     do {
-        to = pace->kept->paused_to;
+        to = kept->paused_to;
 
         if (to && (ngx_msec_int_t) (to - until) >= 0) {
             return;
         }
 
-    } while (!ngx_atomic_cmp_set(&pace->kept->paused_to, to,
-                                 until ? until : 1));
+    } while (!ngx_atomic_cmp_set(&kept->paused_to, to, until ? until : 1));
 }
 
 
@@ -222,7 +234,7 @@ ngx_guildlog_pace_invalid(ngx_guildlog_pace_t *pace, ngx_msec_t now)
 {
     ngx_uint_t  i, n;
 
-    pace_advance(pace, now);
+    pace_advance(pace->kept, now);
 
     n = 0;
 
@@ -238,12 +250,10 @@ ngx_guildlog_pace_invalid(ngx_guildlog_pace_t *pace, ngx_msec_t now)
    that nobody came to */
 
 static void
-pace_advance(ngx_guildlog_pace_t *pace, ngx_msec_t now)
+pace_advance(ngx_guildlog_pace_kept_t *kept, ngx_msec_t now)
 {
-    ngx_msec_t                 minute, last;
-    ngx_guildlog_pace_kept_t  *kept;
+    ngx_msec_t  minute, last;
 
-    kept = pace->kept;
     minute = now / 60000;
     last = kept->minute;
 

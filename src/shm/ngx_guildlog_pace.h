@@ -25,6 +25,7 @@ typedef struct {
     ngx_atomic_t                   paused_to; /* 0: it is not */
     ngx_atomic_t                   minute;
     ngx_atomic_t                   invalid[NGX_GUILDLOG_PACE_MINUTES];
+    ngx_atomic_t                   there;     /* a process got an answer */
     ngx_atomic_t                   next;
     ngx_atomic_t                   sent[NGX_GUILDLOG_PACE_KEPT];
 } ngx_guildlog_pace_kept_t;
@@ -56,11 +57,13 @@ ngx_uint_t ngx_guildlog_pace_take(ngx_guildlog_pace_t *pace, ngx_msec_t now);
 void ngx_guildlog_pace_sent(ngx_guildlog_pace_t *pace, ngx_msec_t now);
 void ngx_guildlog_pace_cancelled(ngx_guildlog_pace_t *pace, ngx_msec_t now);
 
-/* in place of sent(): another process sends it, and answered() is not owed */
+/*
+ * In place of sent(): another process sends it, and answered() is not owed.
+ * That process calls told().  0 ms: no pause.
+ */
 void ngx_guildlog_pace_spent(ngx_guildlog_pace_t *pace, ngx_msec_t now);
-/* what that process sent was a bad request; or the platform answered it */
-void ngx_guildlog_pace_refused(ngx_guildlog_pace_t *pace, ngx_msec_t now);
-void ngx_guildlog_pace_there(ngx_guildlog_pace_t *pace);
+void ngx_guildlog_pace_told(ngx_guildlog_pace_kept_t *kept, ngx_msec_t now,
+    ngx_uint_t failed, ngx_uint_t invalid, ngx_msec_t pause_ms);
 
 /* in place of answered(): nobody waits for it any more */
 void ngx_guildlog_pace_dropped(ngx_guildlog_pace_t *pace);
@@ -68,7 +71,7 @@ void ngx_guildlog_pace_dropped(ngx_guildlog_pace_t *pace);
 /* failed: no answer, or one that says that the platform is ill */
 void ngx_guildlog_pace_answered(ngx_guildlog_pace_t *pace, ngx_msec_t now,
     ngx_uint_t failed, ngx_uint_t invalid);
-void ngx_guildlog_pace_pause(ngx_guildlog_pace_t *pace, ngx_msec_t now,
+void ngx_guildlog_pace_pause(ngx_guildlog_pace_kept_t *kept, ngx_msec_t now,
     ngx_msec_t ms);
 ngx_uint_t ngx_guildlog_pace_paused(ngx_guildlog_pace_t *pace, ngx_msec_t now);
 

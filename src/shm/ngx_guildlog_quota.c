@@ -6,134 +6,84 @@
 #include "shm/ngx_guildlog_quota.h"
 
 
-static ngx_guildlog_quota_part_t *quota_next(ngx_guildlog_quota_t *quota);
+static ngx_guildlog_slot_t *quota_next(ngx_guildlog_stats_shared_t *shared);
 static ngx_uint_t quota_less(ngx_atomic_t *n);
-static ngx_uint_t quota_drain(ngx_atomic_t *n);
-
-
-ngx_guildlog_quota_part_t *
-ngx_guildlog_quota_enter(ngx_guildlog_quota_t *quota, ngx_uint_t place)
-{
-    ngx_atomic_uint_t      used;
-    ngx_guildlog_quota_part_t  *part;
-
-    part = &quota->parts[place];
-
-    (void) quota_drain(&part->wanted);
-    (void) quota_drain(&part->granted);
-
-    do {
-        used = quota->used;
-    } while (used <= place
-             && !ngx_atomic_cmp_set(&quota->used, used, place + 1));
-
-    return part;
-}
 
 
 void
-ngx_guildlog_quota_want(ngx_guildlog_quota_part_t *part)
+ngx_guildlog_quota_want(ngx_guildlog_stats_t *stats)
 {
-    (void) ngx_atomic_fetch_add(&part->wanted, 1);
+    if (stats->slot) {
+        (void) ngx_atomic_fetch_add(&stats->slot->wanted, 1);
+    }
 }
 
 
 ngx_uint_t
-ngx_guildlog_quota_take(ngx_guildlog_quota_part_t *part)
+ngx_guildlog_quota_take(ngx_guildlog_stats_t *stats)
 {
-    return quota_less(&part->granted);
+    return stats->slot && quota_less(&stats->slot->granted);
 }
 
 
 /* Race: if it is no longer wanted it has just been granted, and is not used */
 
 void
-ngx_guildlog_quota_give_up(ngx_guildlog_quota_part_t *part)
+ngx_guildlog_quota_give_up(ngx_guildlog_stats_t *stats)
 {
-    if (!quota_less(&part->wanted)) {
-        (void) quota_less(&part->granted);
+    if (stats->slot && !quota_less(&stats->slot->wanted)) {
+        (void) quota_less(&stats->slot->granted);
     }
 }
 
 
 void
-ngx_guildlog_quota_answered(ngx_guildlog_quota_t *quota,
-    ngx_uint_t failed, ngx_uint_t invalid, ngx_msec_t pause_ms)
-{
-    ngx_atomic_uint_t  ms;
-
-    if (invalid) {
-        (void) ngx_atomic_fetch_add(&quota->invalid, 1);
-    }
-
-    if (!failed) {
-        (void) ngx_atomic_fetch_add(&quota->there, 1);
-    }
-
-    do {
-        ms = quota->pause_ms;
-    } while (ms < pause_ms
-             && !ngx_atomic_cmp_set(&quota->pause_ms, ms, pause_ms));
-}
-
-
-void
-ngx_guildlog_quota_grant(ngx_guildlog_quota_t *quota, ngx_guildlog_pace_t *pace,
+ngx_guildlog_quota_grant(ngx_guildlog_stats_t *stats, ngx_guildlog_pace_t *pace,
     ngx_msec_t now, ngx_uint_t most)
 {
-    ngx_uint_t             n;
-    ngx_guildlog_quota_part_t  *part;
+    ngx_uint_t            n;
+    ngx_guildlog_slot_t  *slot;
 
-    for (n = quota_drain(&quota->invalid); n; n--) {
-        ngx_guildlog_pace_refused(pace, now);
-    }
-
-    if (quota_drain(&quota->there)) {
-        ngx_guildlog_pace_there(pace);
-    }
-
-    n = quota_drain(&quota->pause_ms);
-
-    if (n) {
-        ngx_guildlog_pace_pause(pace, now, n);
+    if (ngx_atomic_cmp_set(&pace->kept->there, 1, 0)) {
+        pace->failures = 0;
     }
 
     for (n = 0; n < most; n++) {
 
-        part = quota_next(quota);
+        slot = quota_next(stats->shared);
 
-        if (part == NULL || !ngx_guildlog_pace_take(pace, now)) {
+        if (slot == NULL || !ngx_guildlog_pace_take(pace, now)) {
             return;
         }
 
-        if (!quota_less(&part->wanted)) {
+        if (!quota_less(&slot->wanted)) {
             ngx_guildlog_pace_cancelled(pace, now);
             return;
         }
 
         ngx_guildlog_pace_spent(pace, now);
 
-        (void) ngx_atomic_fetch_add(&part->granted, 1);
+        (void) ngx_atomic_fetch_add(&slot->granted, 1);
     }
 }
 
 
 /* the workers get grants by turns; NULL: nobody wants one */
 
-static ngx_guildlog_quota_part_t *
-quota_next(ngx_guildlog_quota_t *quota)
+static ngx_guildlog_slot_t *
+quota_next(ngx_guildlog_stats_shared_t *shared)
 {
-    ngx_uint_t             i, used;
-    ngx_guildlog_quota_part_t  *part;
+    ngx_uint_t            i;
+    ngx_guildlog_slot_t  *slot;
 
-    used = quota->used;
+    static ngx_uint_t     next;
 
-    for (i = 0; i < used; i++) {
-        part = &quota->parts[(quota->next + i) % used];
+    for (i = 0; i < NGX_GUILDLOG_STATS_WORKERS; i++) {
+        slot = &shared->slots[(next + i) % NGX_GUILDLOG_STATS_WORKERS];
 
-        if (part->wanted) {
-            quota->next = (quota->next + i + 1) % used;
-            return part;
+        if (slot->pid && slot->wanted) {
+            next += i + 1;
+            return slot;
         }
     }
 
@@ -158,17 +108,4 @@ quota_less(ngx_atomic_t *n)
     } while (!ngx_atomic_cmp_set(n, have, have - 1));
 
     return 1;
-}
-
-
-static ngx_uint_t
-quota_drain(ngx_atomic_t *n)
-{
-    ngx_atomic_uint_t  have;
-
-    do {
-        have = *n;
-    } while (have && !ngx_atomic_cmp_set(n, have, 0));
-
-    return have;
 }

@@ -219,27 +219,17 @@ ngx_guildlog_seats_enter(ngx_shm_zone_t *zone)
 ngx_int_t
 ngx_guildlog_seats_init_zone(ngx_shm_zone_t *zone, void *data)
 {
-    ngx_int_t         rc;
-    ngx_uint_t        i;
-    seats_shared_t   *shared;
-    ngx_slab_pool_t  *shpool;
+    ngx_int_t        rc;
+    ngx_uint_t       i;
+    seats_shared_t  *shared;
 
-    static const ngx_guildlog_zone_head_t  head = {
-        SEATS_MAGIC, SEATS_VERSION
-    };
-
-    rc = ngx_guildlog_zone_open(zone, data, sizeof(seats_shared_t), &head);
-
+    rc = ngx_guildlog_zone_open(zone, data, sizeof(seats_shared_t),
+                                SEATS_MAGIC, SEATS_VERSION);
     if (rc != NGX_DECLINED) {
         return rc;
     }
 
-    shpool = (ngx_slab_pool_t *) zone->shm.addr;
     shared = zone->data;
-
-    /* take() tells of a full zone, without the lock */
-
-    shpool->log_nomem = 0;
 
     for (i = 0; i < SEATS_LISTS; i++) {
         ngx_queue_init(&shared->lists[i]);

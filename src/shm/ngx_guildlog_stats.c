@@ -7,13 +7,14 @@
 
 
 #define STATS_MAGIC    0x676c7374
-#define STATS_VERSION  13
+#define STATS_VERSION  14
 
 #define STATS_TASK_FREE      0
 #define STATS_TASK_MAKING    1
 #define STATS_TASK_THERE     2
 
 
+static void stats_clear(ngx_guildlog_slot_t *slot);
 static ngx_int_t stats_gauge_of(ngx_guildlog_slot_t *slot,
     ngx_guildlog_gauge_e what);
 
@@ -63,13 +64,12 @@ ngx_guildlog_stats_zone_size(void)
 ngx_int_t
 ngx_guildlog_stats_init_zone(ngx_shm_zone_t *zone, void *data)
 {
-    static const ngx_guildlog_zone_head_t  head = {
-        STATS_MAGIC, STATS_VERSION
-    };
+    ngx_int_t  rc;
 
-    return ngx_guildlog_zone_open(zone, data,
-                                  sizeof(ngx_guildlog_stats_shared_t), &head)
-           == NGX_ERROR ? NGX_ERROR : NGX_OK;
+    rc = ngx_guildlog_zone_open(zone, data, sizeof(ngx_guildlog_stats_shared_t),
+                                STATS_MAGIC, STATS_VERSION);
+
+    return (rc == NGX_ERROR) ? NGX_ERROR : NGX_OK;
 }
 
 
@@ -94,7 +94,7 @@ ngx_guildlog_stats_enter(ngx_guildlog_stats_t *stats, ngx_shm_zone_t *zone)
         if (stats->slot == NULL
             && ngx_atomic_cmp_set(&slot->pid, owner, ngx_pid))
         {
-            ngx_memzero((void *) slot->gauge, sizeof(slot->gauge));
+            stats_clear(slot);
             stats->slot = slot;
             continue;
         }
@@ -105,6 +105,15 @@ ngx_guildlog_stats_enter(ngx_guildlog_stats_t *stats, ngx_shm_zone_t *zone)
             (void) ngx_atomic_cmp_set(&slot->pid, owner, 0);
         }
     }
+}
+
+
+static void
+stats_clear(ngx_guildlog_slot_t *slot)
+{
+    ngx_memzero((void *) slot->gauge, sizeof(slot->gauge));
+    slot->wanted = 0;
+    slot->granted = 0;
 }
 
 
@@ -122,8 +131,7 @@ ngx_guildlog_stats_leave(ngx_guildlog_stats_t *stats)
         return;
     }
 
-    ngx_memzero((void *) stats->slot->gauge, sizeof(stats->slot->gauge));
-
+    stats_clear(stats->slot);
     stats->slot->pid = 0;
     stats->slot = NULL;
 }

@@ -9,7 +9,6 @@
 #define _NGX_GUILDLOG_STATS_H_INCLUDED_
 
 
-#include "shm/ngx_guildlog_quota.h"
 #include "log/ngx_guildlog_entry.h"
 #include "shm/ngx_guildlog_pace.h"
 #include "api/ngx_guildlog_route.h"
@@ -104,6 +103,10 @@ typedef enum {
 typedef struct {
     ngx_atomic_t                   pid;     /* 0: free */
     ngx_atomic_t                   gauge[NGX_GUILDLOG_GAUGE_LAST];
+
+    /* questions of its requests to the platform */
+    ngx_atomic_t                   wanted;
+    ngx_atomic_t                   granted; /* not taken yet */
 } ngx_guildlog_slot_t;
 
 
@@ -141,7 +144,6 @@ typedef struct {
     ngx_atomic_t                   stmt_errors[NGX_GUILDLOG_STMT_MAX];
     ngx_guildlog_task_t            tasks[NGX_GUILDLOG_STATS_TASKS];
     ngx_guildlog_traffic_t         traffic;
-    ngx_guildlog_quota_t           quota;
     ngx_guildlog_pace_kept_t       pace;
     ngx_guildlog_slot_t            slots[NGX_GUILDLOG_STATS_WORKERS];
 } ngx_guildlog_stats_shared_t;

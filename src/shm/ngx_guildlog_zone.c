@@ -9,7 +9,7 @@
 
 ngx_int_t
 ngx_guildlog_zone_open(ngx_shm_zone_t *zone, void *data, size_t size,
-    const ngx_guildlog_zone_head_t *head)
+    uint32_t magic, uint32_t version)
 {
     ngx_slab_pool_t           *shpool;
     ngx_guildlog_zone_head_t  *shared;
@@ -22,7 +22,7 @@ ngx_guildlog_zone_open(ngx_shm_zone_t *zone, void *data, size_t size,
     }
 
     if (shared) {
-        if (shared->magic != head->magic || shared->version != head->version) {
+        if (shared->magic != magic || shared->version != version) {
             ngx_log_error(NGX_LOG_EMERG, zone->shm.log, 0,
                           "shared zone \"%V\" has another layout, "
                           "nginx must be restarted", &zone->shm.name);
@@ -38,8 +38,10 @@ ngx_guildlog_zone_open(ngx_shm_zone_t *zone, void *data, size_t size,
         return NGX_ERROR;
     }
 
-    *shared = *head;
+    shared->magic = magic;
+    shared->version = version;
 
+    shpool->log_nomem = 0;
     shpool->data = shared;
     zone->data = shared;
 

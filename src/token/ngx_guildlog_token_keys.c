@@ -37,19 +37,12 @@ typedef struct {
 } token_keys_file_t;
 
 
-typedef struct {
-    u_char                        *data;
-    size_t                         size;
-} token_keys_memory_t;
-
-
 static char *token_keys_option(ngx_conf_t *cf, ngx_guildlog_token_keys_t *keys,
     ngx_guildlog_token_key_t *key, ngx_str_t *arg);
 static char *token_keys_load(token_keys_file_t *f);
 static char *token_keys_read(token_keys_file_t *f);
 static char *token_keys_secret(token_keys_file_t *f);
-static char *token_keys_public(token_keys_file_t *f);
-static char *token_keys_private(token_keys_file_t *f);
+static char *token_keys_pem(token_keys_file_t *f, ngx_uint_t private);
 static char *token_keys_derive(token_keys_file_t *f, EVP_PKEY *pkey);
 static char *token_keys_fits(token_keys_file_t *f, EVP_PKEY *pkey);
 static char *token_keys_closed(token_keys_file_t *f);
@@ -86,9 +79,7 @@ ngx_guildlog_token_keys_add(ngx_conf_t *cf, ngx_guildlog_token_keys_t *keys,
     static ngx_uint_t          generation;
 
     for (alg = token_keys_algs; alg->name.len; alg++) {
-        if (alg->name.len == args[0].len
-            && ngx_strncmp(alg->name.data, args[0].data, alg->name.len) == 0)
-        {
+        if (ngx_guildlog_str_eq(&alg->name, &args[0])) {
             break;
         }
     }
@@ -201,9 +192,7 @@ token_keys_option(ngx_conf_t *cf, ngx_guildlog_token_keys_t *keys,
     }
 
     for (n = 0; n < keys->list.nelts; n++) {
-        if (other[n].kid.len == key->kid.len
-            && ngx_memcmp(other[n].kid.data, key->kid.data, key->kid.len) == 0)
-        {
+        if (ngx_guildlog_str_eq(&other[n].kid, &key->kid)) {
             ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "duplicate kid \"%V\"",
                                &key->kid);
             return NGX_CONF_ERROR;
@@ -241,11 +230,9 @@ token_keys_load(token_keys_file_t *f)
         return token_keys_refuse(f, "holds no PEM");
     }
 
-    if (ngx_strnstr(f->text.data, "PRIVATE KEY-----", f->text.len)) {
-        return token_keys_private(f);
-    }
-
-    return token_keys_public(f);
+    return token_keys_pem(f, ngx_strnstr(f->text.data, "PRIVATE KEY-----",
+                                         f->text.len)
+                             != NULL);
 }
 
 
@@ -358,45 +345,17 @@ token_keys_secret(token_keys_file_t *f)
 
 
 static char *
-token_keys_public(token_keys_file_t *f)
+token_keys_pem(token_keys_file_t *f, ngx_uint_t private)
 {
     BIO       *bio;
     char      *rv;
     EVP_PKEY  *pkey;
 
-    if (f->key->sign) {
+    if (!private && f->key->sign) {
         return token_keys_refuse(f, "holds no private key to sign with");
     }
 
-    bio = BIO_new_mem_buf(f->text.data, f->text.len);
-    if (bio == NULL) {
-        return NGX_CONF_ERROR;
-    }
-
-    pkey = PEM_read_bio_PUBKEY(bio, NULL, token_keys_no_password, NULL);
-    BIO_free(bio);
-
-    if (pkey == NULL) {
-        return token_keys_refuse(f, "holds no readable public key");
-    }
-
-    rv = token_keys_fits(f, pkey);
-    EVP_PKEY_free(pkey);
-
-    f->key->material = f->text;
-
-    return rv;
-}
-
-
-static char *
-token_keys_private(token_keys_file_t *f)
-{
-    BIO       *bio;
-    char      *rv;
-    EVP_PKEY  *pkey;
-
-    rv = token_keys_closed(f);
+    rv = private ? token_keys_closed(f) : NGX_CONF_OK;
 
     if (rv != NGX_CONF_OK) {
         return rv;
@@ -407,23 +366,29 @@ token_keys_private(token_keys_file_t *f)
         return NGX_CONF_ERROR;
     }
 
-    pkey = PEM_read_bio_PrivateKey(bio, NULL, token_keys_no_password, NULL);
+    pkey = private
+           ? PEM_read_bio_PrivateKey(bio, NULL, token_keys_no_password, NULL)
+           : PEM_read_bio_PUBKEY(bio, NULL, token_keys_no_password, NULL);
     BIO_free(bio);
 
     if (pkey == NULL) {
-        return token_keys_refuse(f,
-                   "holds no readable private key, or an encrypted one");
+        return token_keys_refuse(f, private
+                  ? "holds no readable private key, or an encrypted one"
+                  : "holds no readable public key");
     }
 
     rv = token_keys_fits(f, pkey);
 
-    if (rv == NGX_CONF_OK) {
+    if (private && rv == NGX_CONF_OK) {
         rv = token_keys_derive(f, pkey);
     }
 
     EVP_PKEY_free(pkey);
 
-    if (f->key->sign) {
+    if (!private) {
+        f->key->material = f->text;
+
+    } else if (f->key->sign) {
         f->key->signing = f->text;
     }
 
@@ -523,17 +488,17 @@ token_keys_no_password(char *buf, int size, int rwflag, void *data)
 static u_char *
 token_keys_alloc(ngx_conf_t *cf, size_t size)
 {
-    ngx_pool_cleanup_t   *cln;
-    token_keys_memory_t  *memory;
+    ngx_str_t           *memory;
+    ngx_pool_cleanup_t  *cln;
 
-    cln = ngx_pool_cleanup_add(cf->pool, sizeof(token_keys_memory_t));
+    cln = ngx_pool_cleanup_add(cf->pool, sizeof(ngx_str_t));
     if (cln == NULL) {
         return NULL;
     }
 
     memory = cln->data;
 
-    memory->size = size;
+    memory->len = size;
     memory->data = ngx_pcalloc(cf->pool, size);
 
     if (memory->data == NULL) {
@@ -549,9 +514,9 @@ token_keys_alloc(ngx_conf_t *cf, size_t size)
 static void
 token_keys_wipe(void *data)
 {
-    token_keys_memory_t  *memory = data;
+    ngx_str_t *memory = data;
 
-    ngx_explicit_memzero(memory->data, memory->size);
+    ngx_explicit_memzero(memory->data, memory->len);
 }
 
 

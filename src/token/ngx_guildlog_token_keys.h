@@ -42,7 +42,6 @@ typedef struct {
  * or NGX_CONF_ERROR with the cause logged.  The material is wiped when
  * cf->pool goes.
  */
-
 char *ngx_guildlog_token_keys_add(ngx_conf_t *cf,
     ngx_guildlog_token_keys_t *keys, ngx_str_t *args, ngx_uint_t nargs);
 

@@ -13,30 +13,19 @@
 #include "token/ngx_guildlog_token_verify.h"
 
 
-static ngx_int_t token_sign_input(const ngx_guildlog_token_key_t *key,
-    const ngx_str_t *issuer, const ngx_guildlog_token_t *token,
-    ngx_pool_t *pool, ngx_str_t *input);
+static ngx_int_t token_sign_header(const ngx_guildlog_token_key_t *key,
+    ngx_pool_t *pool, ngx_str_t *header);
+static ngx_int_t token_sign_claims(const ngx_str_t *issuer,
+    const ngx_guildlog_token_t *token, ngx_pool_t *pool, ngx_str_t *claims);
 static void token_sign_claim(ngx_guildlog_json_t *w, const char *name,
     const ngx_str_t *value);
 static ngx_int_t token_sign_bytes(const ngx_guildlog_token_key_t *key,
     const ngx_str_t *input, ngx_pool_t *pool, ngx_str_t *signature);
+static ngx_int_t token_sign_append(ngx_pool_t *pool, ngx_str_t *text,
+    ngx_str_t *piece);
 static EVP_PKEY *token_sign_pkey(const ngx_guildlog_token_key_t *key);
 static ngx_int_t token_sign_raw(ngx_pool_t *pool, size_t width,
     ngx_str_t *signature);
-
-
-/* by the digits of the algorithm */
-
-static const struct {
-    const char                    *bits;
-    const EVP_MD                *(*digest)(void);
-    size_t                         width;  /* of half an ES signature */
-} token_sign_digests[] = {
-    { "256", EVP_sha256, 32 },
-    { "384", EVP_sha384, 48 },
-    { "512", EVP_sha512, 66 },
-    { NULL, NULL, 0 }
-};
 
 
 ngx_int_t
@@ -44,8 +33,7 @@ ngx_guildlog_token_sign(const ngx_guildlog_token_keys_t *keys,
     const ngx_str_t *issuer, const ngx_guildlog_token_t *token,
     ngx_pool_t *pool, ngx_str_t *text)
 {
-    u_char                          *p;
-    ngx_str_t                        input, signature, encoded;
+    ngx_str_t                        header, claims, signature;
     const ngx_guildlog_token_key_t  *key;
 
     key = ngx_guildlog_token_sign_key(keys);
@@ -53,27 +41,17 @@ ngx_guildlog_token_sign(const ngx_guildlog_token_keys_t *keys,
         return NGX_DECLINED;
     }
 
-    if (token_sign_input(key, issuer, token, pool, &input) != NGX_OK
-        || token_sign_bytes(key, &input, pool, &signature) != NGX_OK)
+    ngx_str_null(text);
+
+    if (token_sign_header(key, pool, &header) != NGX_OK
+        || token_sign_append(pool, text, &header) != NGX_OK
+        || token_sign_claims(issuer, token, pool, &claims) != NGX_OK
+        || token_sign_append(pool, text, &claims) != NGX_OK
+        || token_sign_bytes(key, text, pool, &signature) != NGX_OK
+        || token_sign_append(pool, text, &signature) != NGX_OK)
     {
         return NGX_ERROR;
     }
-
-    p = ngx_pnalloc(pool, input.len + 1
-                          + ngx_base64_encoded_length(signature.len));
-    if (p == NULL) {
-        return NGX_ERROR;
-    }
-
-    text->data = p;
-
-    p = ngx_cpymem(p, input.data, input.len);
-    *p++ = '.';
-
-    encoded.data = p;
-    ngx_encode_base64url(&encoded, &signature);
-
-    text->len = p + encoded.len - text->data;
 
     return NGX_OK;
 }
@@ -101,77 +79,56 @@ ngx_guildlog_token_sign_key(const ngx_guildlog_token_keys_t *keys)
 }
 
 
-/* header and claims, as they are signed */
-
 static ngx_int_t
-token_sign_input(const ngx_guildlog_token_key_t *key, const ngx_str_t *issuer,
-    const ngx_guildlog_token_t *token, ngx_pool_t *pool, ngx_str_t *input)
+token_sign_header(const ngx_guildlog_token_key_t *key, ngx_pool_t *pool,
+    ngx_str_t *header)
 {
-    ngx_str_t            part[2], encoded;
-    ngx_uint_t           i;
-    ngx_guildlog_json_t  w[2];
+    ngx_guildlog_json_t  w;
 
     static const ngx_str_t  jwt = ngx_string("JWT");
+
+    ngx_guildlog_json_init(&w, pool, 128);
+    ngx_guildlog_json_begin(&w, '{');
+    token_sign_claim(&w, "alg", &key->alg);
+
+    if (key->kid.len) {
+        token_sign_claim(&w, "kid", &key->kid);
+    }
+
+    token_sign_claim(&w, "typ", &jwt);
+    ngx_guildlog_json_end(&w);
+
+    return ngx_guildlog_json_written(&w, header);
+}
+
+
+static ngx_int_t
+token_sign_claims(const ngx_str_t *issuer, const ngx_guildlog_token_t *token,
+    ngx_pool_t *pool, ngx_str_t *claims)
+{
+    ngx_guildlog_json_t  w;
+
     static const ngx_str_t  bots[] = {
         ngx_string("main"), ngx_string("pro")
     };
     static const ngx_str_t  admin = ngx_string("admin");
     static const ngx_str_t  basic = ngx_string("basic");
 
-    ngx_guildlog_json_init(&w[0], pool, 128);
-    ngx_guildlog_json_begin(&w[0], '{');
-    token_sign_claim(&w[0], "alg", &key->alg);
+    ngx_guildlog_json_init(&w, pool, 256);
+    ngx_guildlog_json_begin(&w, '{');
+    token_sign_claim(&w, "iss", issuer);
+    token_sign_claim(&w, "sub", &token->guild);
+    token_sign_claim(&w, "jti", &token->jti);
+    token_sign_claim(&w, "bot", &bots[token->bot]);
+    token_sign_claim(&w, "kind",
+                     token->kind == NGX_GUILDLOG_ADMIN ? &admin : &basic);
+    ngx_guildlog_json_key(&w, "iat");
+    ngx_guildlog_json_number(&w, token->iat);
+    ngx_guildlog_json_key(&w, "exp");
+    ngx_guildlog_json_number(&w, token->exp);
+    ngx_guildlog_json_end(&w);
 
-    if (key->kid.len) {
-        token_sign_claim(&w[0], "kid", &key->kid);
-    }
-
-    token_sign_claim(&w[0], "typ", &jwt);
-    ngx_guildlog_json_end(&w[0]);
-
-    ngx_guildlog_json_init(&w[1], pool, 256);
-    ngx_guildlog_json_begin(&w[1], '{');
-    token_sign_claim(&w[1], "iss", issuer);
-    token_sign_claim(&w[1], "sub", &token->guild);
-    token_sign_claim(&w[1], "jti", &token->jti);
-    token_sign_claim(&w[1], "bot", &bots[token->bot]);
-    token_sign_claim(&w[1], "kind",
-                     token->kind == NGX_GUILDLOG_ADMIN ? &admin
-                                                 : &basic);
-    ngx_guildlog_json_key(&w[1], "iat");
-    ngx_guildlog_json_number(&w[1], token->iat);
-    ngx_guildlog_json_key(&w[1], "exp");
-    ngx_guildlog_json_number(&w[1], token->exp);
-    ngx_guildlog_json_end(&w[1]);
-
-    if (ngx_guildlog_json_written(&w[0], &part[0]) != NGX_OK
-        || ngx_guildlog_json_written(&w[1], &part[1]) != NGX_OK)
-    {
-        return NGX_ERROR;
-    }
-
-    input->data = ngx_pnalloc(pool, ngx_base64_encoded_length(part[0].len)
-                                    + ngx_base64_encoded_length(part[1].len)
-                                    + 1);
-    if (input->data == NULL) {
-        return NGX_ERROR;
-    }
-
-    input->len = 0;
-
-    for (i = 0; i < 2; i++) {
-        if (i) {
-            input->data[input->len++] = '.';
-        }
-
-        encoded.data = input->data + input->len;
-
-        ngx_encode_base64url(&encoded, &part[i]);
-
-        input->len += encoded.len;
-    }
-
-    return NGX_OK;
+    return ngx_guildlog_json_written(&w, claims);
 }
 
 
@@ -188,29 +145,20 @@ static ngx_int_t
 token_sign_bytes(const ngx_guildlog_token_key_t *key, const ngx_str_t *input,
     ngx_pool_t *pool, ngx_str_t *signature)
 {
-    ngx_int_t     rc;
-    EVP_PKEY     *pkey;
-    ngx_uint_t    i;
-    EVP_MD_CTX   *ctx;
+    char         digest[] = "SHA...";
+    ngx_int_t    rc;
+    EVP_PKEY    *pkey;
+    EVP_MD_CTX  *ctx;
 
-    for (i = 0; token_sign_digests[i].bits; i++) {
-        if (ngx_strncmp(key->alg.data + 2, token_sign_digests[i].bits, 3) == 0)
-        {
-            break;
-        }
-    }
-
-    if (token_sign_digests[i].bits == NULL) {
-        return NGX_ERROR;
-    }
+    ngx_memcpy(digest + 3, key->alg.data + 2, 3);
 
     rc = NGX_ERROR;
     pkey = token_sign_pkey(key);
     ctx = EVP_MD_CTX_new();
 
     if (pkey && ctx
-        && EVP_DigestSignInit(ctx, NULL, token_sign_digests[i].digest(), NULL,
-                              pkey) == 1
+        && EVP_DigestSignInit_ex(ctx, NULL, digest, NULL, NULL, pkey, NULL)
+           == 1
         && EVP_DigestSign(ctx, NULL, &signature->len, input->data,
                           input->len) == 1)
     {
@@ -225,7 +173,7 @@ token_sign_bytes(const ngx_guildlog_token_key_t *key, const ngx_str_t *input,
     }
 
     if (rc == NGX_OK && key->alg.data[0] == 'E') {
-        rc = token_sign_raw(pool, token_sign_digests[i].width, signature);
+        rc = token_sign_raw(pool, (EVP_PKEY_bits(pkey) + 7) / 8, signature);
     }
 
     EVP_MD_CTX_free(ctx);
@@ -236,6 +184,36 @@ token_sign_bytes(const ngx_guildlog_token_key_t *key, const ngx_str_t *input,
     ERR_clear_error();
 
     return rc;
+}
+
+
+/* the text, a dot if it is not the first, and the piece in base64url */
+
+static ngx_int_t
+token_sign_append(ngx_pool_t *pool, ngx_str_t *text, ngx_str_t *piece)
+{
+    u_char    *p;
+    ngx_str_t  encoded;
+
+    p = ngx_pnalloc(pool, text->len + 1
+                          + ngx_base64_encoded_length(piece->len));
+    if (p == NULL) {
+        return NGX_ERROR;
+    }
+
+    encoded.data = p;
+
+    if (text->len) {
+        encoded.data = ngx_cpymem(p, text->data, text->len);
+        *encoded.data++ = '.';
+    }
+
+    ngx_encode_base64url(&encoded, piece);
+
+    text->data = p;
+    text->len = encoded.data + encoded.len - p;
+
+    return NGX_OK;
 }
 
 

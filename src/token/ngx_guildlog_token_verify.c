@@ -68,7 +68,6 @@ static ngx_uint_t token_verify_is(json_t *value, const void *data, size_t len);
 static ngx_guildlog_auth_e token_verify_use(
     const token_verify_verdict_t *verdict, time_t now,
     ngx_guildlog_token_t *token);
-static char *token_verify_cstr(ngx_pool_t *pool, const ngx_str_t *s);
 static size_t token_verify_cache_key(u_char *key,
     const ngx_guildlog_token_keys_t *keys, const ngx_str_t *issuer,
     const ngx_str_t *text);
@@ -115,7 +114,11 @@ ngx_guildlog_token_verify(ngx_guildlog_cache_t *cache,
     }
 
     if (key.len) {
-        ngx_guildlog_cache_store(cache, &key, &verdict);
+        known = ngx_guildlog_cache_store(cache, &key,
+                                         sizeof(token_verify_verdict_t), 1);
+        if (known) {
+            *known = verdict;
+        }
     }
 
     return token_verify_use(&verdict, now, token);
@@ -200,14 +203,15 @@ token_verify_parts(token_verify_t *t, const ngx_str_t *text)
     u_char               *payload, *signature, *last;
     ngx_guildlog_auth_e   cause;
 
-    t->text = (u_char *) token_verify_cstr(t->pool, text);
-
+    t->text = ngx_pnalloc(t->pool, text->len + 1);
     if (t->text == NULL) {
         t->no_memory = 1;
         return NGX_GUILDLOG_AUTH_SIGNATURE;
     }
 
-    last = t->text + text->len;
+    last = ngx_cpymem(t->text, text->data, text->len);
+    *last = '\0';
+
     payload = ngx_strlchr(t->text, last, '.') + 1;
     signature = ngx_strlchr(payload, last, '.') + 1;
 
@@ -587,29 +591,6 @@ token_verify_use(const token_verify_verdict_t *verdict, time_t now,
     token->guild.data = token->guild_data;
 
     return NGX_GUILDLOG_AUTH_OK;
-}
-
-
-static char *
-token_verify_cstr(ngx_pool_t *pool, const ngx_str_t *s)
-{
-    u_char  *p;
-
-    p = ngx_pnalloc(pool, s->len + 1);
-
-    if (p) {
-        *ngx_cpymem(p, s->data, s->len) = '\0';
-    }
-
-    return (char *) p;
-}
-
-
-ngx_guildlog_cache_t *
-ngx_guildlog_token_verify_cache(ngx_uint_t entries, ngx_log_t *log)
-{
-    return ngx_guildlog_cache_create(entries,
-                                     sizeof(token_verify_verdict_t), log);
 }
 
 

@@ -30,34 +30,27 @@ typedef struct {
 
 /*
  * Judges a token as sent behind "Bearer ".  NGX_GUILDLOG_AUTH_OK fills
- * *token; anything else is the cause, *token is undefined.  The cache and the
- * keys may be NULL.  NGX_GUILDLOG_AUTH_UNVERIFIED says nothing of the token:
- * memory was short.
+ * *token; anything else is the cause, *token is undefined.  The keys may be
+ * NULL.  NGX_GUILDLOG_AUTH_UNVERIFIED says nothing of the token: memory was
+ * short.
+ *
+ * The cache, which may be NULL, has verdicts, good and bad.  Each of them costs
+ * 1, and takes about 600 bytes, at most 3 KB.  Its key has the set of keys and
+ * the issuer, too.
  */
-
 ngx_guildlog_auth_e ngx_guildlog_token_verify(ngx_guildlog_cache_t *cache,
     const ngx_guildlog_token_keys_t *keys, const ngx_str_t *issuer,
     const ngx_str_t *text, time_t now, ngx_guildlog_token_t *token,
     ngx_log_t *log);
 
 /* the key that signs new tokens, NULL: there is none */
-
 const ngx_guildlog_token_key_t *ngx_guildlog_token_sign_key(
     const ngx_guildlog_token_keys_t *keys);
 
 /* signs with that key; NGX_DECLINED if there is none */
-
 ngx_int_t ngx_guildlog_token_sign(const ngx_guildlog_token_keys_t *keys,
     const ngx_str_t *issuer, const ngx_guildlog_token_t *token,
     ngx_pool_t *pool, ngx_str_t *text);
-
-/*
- * A worker has one cache of verdicts, good and bad.  Its key has the set of
- * keys and the issuer.  An entry takes about 600 bytes, at most 3 KB.
- */
-
-ngx_guildlog_cache_t *ngx_guildlog_token_verify_cache(ngx_uint_t entries,
-    ngx_log_t *log);
 
 
 #endif /* _NGX_GUILDLOG_TOKEN_VERIFY_H_INCLUDED_ */

@@ -43,7 +43,7 @@ subtest 'turns to send' => sub {
 
     # more entries than may be sent at once for one server
 
-    $fault->fail_within($worker, 'ngx_guildlog_platform_call_execute');
+    $fault->fail_within($worker, 'ngx_guildlog_platform_call');
     my @ids = map { record($guild, 1, type => $_) } @types;
     wait_for { !grep { word($guild, $token, $_) ne 'not_delivered retrying' }
         @ids } 60, 'no entry can be sent';

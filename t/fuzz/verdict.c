@@ -65,8 +65,9 @@ judge(ngx_pool_t *pool, ngx_guildlog_client_response_t *answer,
 
     if (call == NGX_GUILDLOG_CALL_CREATE) {
         fuzz_expect(is_id(&v.webhook_id));
-        fuzz_expect(ngx_guildlog_platform_call_delete(pool, &v.webhook_id,
-                                                      &v.token, &request)
+        fuzz_expect(ngx_guildlog_platform_call(pool, NGX_GUILDLOG_CALL_DELETE,
+                                               &v.webhook_id, &v.token,
+                                               &request)
                     == NGX_OK);
         fuzz_expect(ngx_strlchr(request.path.data,
                                 request.path.data + request.path.len, ' ')

@@ -30,11 +30,11 @@ sub source {
 
 
 # {name of a table: names of its fields}
-my %fields = (nothing => [], NULL => []);
+my %fields = (none => [], NULL => []);
 sub tables {
     my ($source) = @_;
     my %plain = $source =~ /^#define (\w+)[ ]+([^\n]*)$/mg;
-    while ($source =~ /\bngx_guildlog_(\w+)\[\] = \{(.*?)\};/gs) {
+    while ($source =~ /\b(\w+)\[\] = \{(.*?)\};/gs) {
         my ($table, $rows) = ($1, $2);
         1 while $rows =~ s/\b(\w+_fields)\b/$plain{$1}/g;
         $fields{$table} = [$rows =~ /\b\w+\(\s*"(\w+)"/g];
@@ -66,13 +66,11 @@ while ($table =~ /\G\s*(?:(\w+)($arguments)|(\{[^}]*\})),?/gc) {
             split /,/, $row;
 
     for ($query, $body) {
-        s/^none$/nothing/;
-        s/^ngx_guildlog_//;
         die "no table of fields: $_\n" if !$fields{$_};
     }
     my @bot = $plane =~ /API/ || $name eq 'operator_record' ? 'bot' : ();
     my $entries = $answer =~ /RECORD/;
-    $body = 'entry_fields' if $entries;
+    $body = 'entry_one_fields' if $entries;
     $body = 'entry_many_fields' if $entries && $path !~ /guild/;
     $served{ $plane =~ s/NGX_GUILDLOG_//r }
         {"$method $path" =~ s/\{\w*\}/{}/gr} = {

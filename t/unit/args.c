@@ -50,7 +50,7 @@ static const ngx_guildlog_field_t  query[] = {
     { name_of("channel"), .type = NGX_GUILDLOG_ID, .min = 1 },
     { name_of("memberRole"), .type = NGX_GUILDLOG_ENUM, .values = roles },
     { name_of("bot"), .type = NGX_GUILDLOG_ENUM, .values = bots },
-    { name_of("live"), .type = NGX_GUILDLOG_BOOL },
+    { name_of("live"), .type = NGX_GUILDLOG_INT, .max = 1 },
     LAST
 };
 
@@ -90,8 +90,7 @@ static const case_t  query_cases[] = {
        "-|100|-|-|-|9223372036854775807|either|-|-"),
     ok("channel=00000000000000000001",
        "-|100|-|-|-|00000000000000000001|-|-|-"),
-    ok("live=0", "-|100|-|-|-|-|-|-|false"),
-    ok("live=true", "-|100|-|-|-|-|-|-|true"),
+    ok("live=0", "-|100|-|-|-|-|-|-|0"),
 
     bad("limit=1&limit=1", "limit: given twice"),
     bad("limit=1&l%69mit=2", "limit: given twice"),
@@ -146,7 +145,7 @@ static const case_t  query_cases[] = {
     bad("bot=main", "bot: must be pro"),
     bad("bot=", "bot: must be pro"),
     bad("memberRole=x", "memberRole: must be one of executor, target, either"),
-    bad("live=yes", "live: must be true or false"),
+    bad("live=true", "live: must be an integer from 0 to 1"),
 
     { NULL, NULL, 0 }
 };

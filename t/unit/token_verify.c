@@ -711,7 +711,7 @@ main(void)
 
     (void) keyring_add(&secrets, "HS256 secret");
 
-    cache = ngx_guildlog_token_verify_cache(32, &tap_log);
+    cache = ngx_guildlog_cache_create(32, &tap_log);
 
     test_good();
     test_shapes();

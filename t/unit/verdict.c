@@ -787,6 +787,10 @@ is_request(ngx_guildlog_platform_request_t *request, const char *method,
 }
 
 
+#define asked(call, id, more)                                                 \
+    ngx_guildlog_platform_call(pool, NGX_GUILDLOG_CALL_##call, id, more, &r)
+
+
 static void
 test_requests(void)
 {
@@ -807,70 +811,54 @@ test_requests(void)
     token = tap_str("aZ09-_.");
     name = tap_str("a \"log\"");
 
-    tap_is(ngx_guildlog_platform_call_execute(pool, &id, &token, &r), NGX_OK,
-           "a message");
+    tap_is(asked(EXECUTE, &id, &token), NGX_OK, "a message");
     is_request(&r, "POST", "/webhooks/17/aZ09-_.?wait=true"
                            "&with_components=true", "", 0);
 
-    tap_is(ngx_guildlog_platform_call_list(pool, &id, &r), NGX_OK, "a list");
+    tap_is(asked(LIST, &id, NULL), NGX_OK, "a list");
     is_request(&r, "GET", "/channels/17/webhooks", "", 1);
 
-    tap_is(ngx_guildlog_platform_call_create(pool, &id, &name, &r), NGX_OK,
-           "a new webhook");
+    tap_is(asked(CREATE, &id, &name), NGX_OK, "a new webhook");
     is_request(&r, "POST", "/channels/17/webhooks",
                "{\"name\":\"a \\\"log\\\"\"}", 1);
 
-    tap_is(ngx_guildlog_platform_call_channel(pool, &id, &r), NGX_OK,
-           "a channel");
+    tap_is(asked(CHANNEL, &id, NULL), NGX_OK, "a channel");
     is_request(&r, "GET", "/channels/17", "", 1);
 
-    tap_is(ngx_guildlog_platform_call_look(pool, &id, &token, &r), NGX_OK,
-           "a webhook");
+    tap_is(asked(WEBHOOK, &id, &token), NGX_OK, "a webhook");
     is_request(&r, "GET", "/webhooks/17/aZ09-_.", "", 0);
 
-    tap_is(ngx_guildlog_platform_call_delete(pool, &id, &token, &r), NGX_OK,
-           "the end of one");
+    tap_is(asked(DELETE, &id, &token), NGX_OK, "the end of one");
     is_request(&r, "DELETE", "/webhooks/17/aZ09-_.", "", 0);
 
-    tap_is(ngx_guildlog_platform_call_read(pool, &id, &other, &r), NGX_OK,
-           "messages");
+    tap_is(asked(READ, &id, &other), NGX_OK, "messages");
     is_request(&r, "GET", "/channels/17/messages?after="
                           "9223372036854775807&limit=100", "", 1);
 
     other.len = 0;
-    tap_is(ngx_guildlog_platform_call_read(pool, &id, &other, &r), NGX_OK,
-           "the newest ones");
+    tap_is(asked(READ, &id, &other), NGX_OK, "the newest ones");
     is_request(&r, "GET", "/channels/17/messages?limit=100", "", 1);
 
     for (i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
         bad = tap_str(ids[i]);
 
-        tap_ok(ngx_guildlog_platform_call_execute(pool, &bad, &token, &r)
-                   == NGX_ERROR
-               && ngx_guildlog_platform_call_list(pool, &bad, &r) == NGX_ERROR
-               && ngx_guildlog_platform_call_create(pool, &bad, &name, &r)
-                  == NGX_ERROR
-               && ngx_guildlog_platform_call_delete(pool, &bad, &token, &r)
-                  == NGX_ERROR
-               && ngx_guildlog_platform_call_look(pool, &bad, &token, &r)
-                  == NGX_ERROR
-               && ngx_guildlog_platform_call_channel(pool, &bad, &r)
-                  == NGX_ERROR
-               && ngx_guildlog_platform_call_read(pool, &bad, &id, &r)
-                  == NGX_ERROR
+        tap_ok(asked(EXECUTE, &bad, &token) == NGX_ERROR
+               && asked(LIST, &bad, NULL) == NGX_ERROR
+               && asked(CREATE, &bad, &name) == NGX_ERROR
+               && asked(DELETE, &bad, &token) == NGX_ERROR
+               && asked(WEBHOOK, &bad, &token) == NGX_ERROR
+               && asked(CHANNEL, &bad, NULL) == NGX_ERROR
+               && asked(READ, &bad, &id) == NGX_ERROR
                && (bad.len == 0
-                   || ngx_guildlog_platform_call_read(pool, &id, &bad, &r)
-                      == NGX_ERROR),
+                   || asked(READ, &id, &bad) == NGX_ERROR),
                "\"%s\" is no id", ids[i]);
     }
 
     for (i = 0; i < sizeof(tokens) / sizeof(tokens[0]); i++) {
         bad = tap_str(tokens[i]);
 
-        tap_ok(ngx_guildlog_platform_call_execute(pool, &id, &bad, &r)
-                   == NGX_ERROR
-               && ngx_guildlog_platform_call_delete(pool, &id, &bad, &r)
-                  == NGX_ERROR,
+        tap_ok(asked(EXECUTE, &id, &bad) == NGX_ERROR
+               && asked(DELETE, &id, &bad) == NGX_ERROR,
                "\"%s\" is no token", tokens[i]);
     }
 
