@@ -79,8 +79,7 @@ select create_distributed_table(c.oid::regclass::text, 'guild_id',
   join pg_attribute a on a.attrelid = c.oid and a.attname = 'guild_id'
  where c.relnamespace = 'guildlog'::regnamespace
    and c.relkind in ('r', 'p') and not c.relispartition
-   and c.relname not in ('keeper_parked', 'log_change', 'log_left_out',
-                         'order_round')
+   and c.relname not in ('keeper_parked', 'log_change', 'log_left_out')
    and not exists (select from pg_dist_partition
                     where logicalrelid = c.oid) \g /dev/null
 

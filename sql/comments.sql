@@ -56,17 +56,12 @@ comment on table log_event is
     'order in which entries arrived.';
 comment on table log_head is
     'One row a server and bot. Who records holds it, so that arrival numbers '
-    'follow the order of commits.';
+    'follow the order of commits. days tells which arrivals the events know.';
 comment on table log_key is
     'Channels and members that came up often. The heavy ones have '
     'checkpoints.';
-comment on table log_late is
-    'Entries that arrived much later than they happened, beside log_order.';
 comment on table log_left_out is
     'Servers of which the rewrite that is under way left out entries.';
-comment on table log_order is
-    'The order in which entries arrived, when their events are gone: up to an '
-    'arrival, the ids lie between low and high.';
 comment on table log_rewrite is
     'Rewrites of partitions: the one under way, and what they made.';
 comment on table log_type is 'The types of entries.';
@@ -76,8 +71,6 @@ comment on table logging_options is 'Options of all log types of a bot.';
 comment on table logging_type is 'Options of one log type of a bot.';
 comment on table notification is
     'Changes of the configuration and troubles, the last 100 of a bot.';
-comment on table order_round is
-    'How far the keeper has kept the order of entries: one row.';
 comment on table refusal is
     'How often the platform refused something to a server within ten minutes.';
 comment on table replay is

@@ -52,7 +52,7 @@ grant execute on function
     troubleshoot_test, troubleshoot_report, refusals_told,
     logs_plain, logs_page, logs_export, logs_actors,
     search_open, search_slices, search_tail, search_bad, logs_found,
-    logs_begin, logs_stream, logs_resume, logs_tail, logs_news, logs_tokens
+    logs_begin, logs_tail, logs_news, logs_tokens
 to :api;
 
 grant execute on function

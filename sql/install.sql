@@ -136,6 +136,8 @@ create table if not exists schema_version (
 \ir migrate.sql
 \set migration 0037_segments
 \ir migrate.sql
+\set migration 0038_tail
+\ir migrate.sql
 
 \ir data.sql
 \ir summaries.sql
@@ -147,6 +149,7 @@ create table if not exists schema_version (
 \ir functions/core/common.sql
 \ir functions/core/category.sql
 \ir functions/core/time.sql
+\ir functions/core/event.sql
 \ir functions/core/parked.sql
 \ir functions/core/server.sql
 \ir functions/core/options.sql
@@ -185,7 +188,6 @@ create table if not exists schema_version (
 \ir functions/delivery/doubt.sql
 \ir functions/delivery/pause.sql
 
-\ir functions/read/order.sql
 \ir functions/read/logs.sql
 \ir functions/read/logs_plain.sql
 \ir functions/read/log_export.sql

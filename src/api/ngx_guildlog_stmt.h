@@ -176,9 +176,7 @@ typedef struct {
     S(person_logs, operator_person_logs, 5, READ|LONG|FIRST)                  \
     S(person_logs_next, operator_person_logs, 5, READ|LONG|FIRST|PATIENT)     \
     S(logs_stream, logs_begin, 14, READ)                                      \
-    S(logs_resume, logs_resume, 14, READ|LONG|PATIENT)                        \
-    S(logs_tail, logs_tail, 13, READ|FIRST)                                   \
-    S(logs_past, logs_tail, 13, READ|LONG|FIRST|PATIENT)
+    S(logs_tail, logs_tail, 4, READ|FIRST)
 
 /*
  * These end with the entry that completes NGX_GUILDLOG_STMT_BYTES of documents;

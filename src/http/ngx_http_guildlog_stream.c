@@ -23,8 +23,10 @@ static ngx_http_guildlog_listener_t *ngx_http_guildlog_stream_listener(
 static ngx_int_t ngx_http_guildlog_stream_filter(
     ngx_http_guildlog_listener_t *listener, ngx_guildlog_db_result_t *result);
 static void ngx_http_guildlog_stream_cleanup(void *data);
-static ngx_int_t ngx_http_guildlog_stream_comment(
-    ngx_http_guildlog_listener_t *listener, const char *text);
+static ngx_int_t ngx_http_guildlog_stream_begin(
+    ngx_http_guildlog_listener_t *listener, ngx_guildlog_db_result_t *result);
+static ngx_int_t ngx_http_guildlog_stream_say(
+    ngx_http_guildlog_listener_t *listener, const ngx_str_t *text);
 static void ngx_http_guildlog_stream_heartbeat(ngx_event_t *ev);
 static void ngx_http_guildlog_stream_wait(
     ngx_http_guildlog_listener_t *listener);
@@ -113,7 +115,6 @@ ngx_http_guildlog_stream_answer(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result)
 {
     ngx_int_t                      rc;
-    ngx_str_t                      more;
     ngx_http_request_t            *r;
     ngx_http_guildlog_listener_t  *listener;
 
@@ -124,14 +125,6 @@ ngx_http_guildlog_stream_answer(ngx_http_guildlog_call_t *call,
 
     if (!ngx_http_guildlog_response_has_log(call, result, &rc)) {
         return rc;
-    }
-
-    more = ngx_guildlog_db_result_value(result, 0, NGX_HTTP_GUILDLOG_LOG_MORE);
-
-    if (more.len && *more.data == 't') {
-        rc = ngx_http_guildlog_call_ask(call,
-                            &ngx_guildlog_stmts[ngx_guildlog_stmt_logs_resume]);
-        return rc == NGX_AGAIN ? NGX_BUSY : NGX_ERROR;
     }
 
     ngx_str_set(&r->headers_out.charset, "utf-8");
@@ -151,8 +144,7 @@ ngx_http_guildlog_stream_answer(ngx_http_guildlog_call_t *call,
     listener = ngx_http_guildlog_stream_listener(call, result);
 
     if (listener == NULL
-        || ngx_http_guildlog_stream_comment(listener, "retry: 1000\n")
-           != NGX_OK
+        || ngx_http_guildlog_stream_begin(listener, result) != NGX_OK
         || ngx_http_guildlog_stream_feed_join(listener) != NGX_OK)
     {
         return NGX_ERROR;
@@ -277,6 +269,8 @@ ngx_http_guildlog_stream_heartbeat(ngx_event_t *ev)
     ngx_http_request_t            *r;
     ngx_http_guildlog_listener_t  *listener;
 
+    static const ngx_str_t  comment = ngx_string(":\n\n");
+
     r = c->data;
     listener = ngx_http_guildlog_call_ctx(r, 0)->call->listener;
 
@@ -292,7 +286,7 @@ ngx_http_guildlog_stream_heartbeat(ngx_event_t *ev)
     ngx_http_set_log_request(c->log, r);
 
     if (!listener->sending
-        && ngx_http_guildlog_stream_comment(listener, "") != NGX_OK)
+        && ngx_http_guildlog_stream_say(listener, &comment) != NGX_OK)
     {
         ngx_http_guildlog_call_finish(r, NGX_ERROR);
         return;
@@ -302,22 +296,56 @@ ngx_http_guildlog_stream_heartbeat(ngx_event_t *ev)
 }
 
 
-/* sends an empty comment, then the text */
+/* what a reader gets first; the id of a reset is the arrival to go on behind */
 
 static ngx_int_t
-ngx_http_guildlog_stream_comment(ngx_http_guildlog_listener_t *listener,
-    const char *text)
+ngx_http_guildlog_stream_begin(ngx_http_guildlog_listener_t *listener,
+    ngx_guildlog_db_result_t *result)
+{
+    u_char     *p;
+    ngx_str_t   text, reset;
+
+    static const u_char  head[] = ":\nretry: 1000\n\n";
+
+    reset = ngx_guildlog_db_result_value(result, 0,
+                                         NGX_HTTP_GUILDLOG_LOG_REASON);
+
+    p = ngx_pnalloc(listener->call->request->pool, sizeof(head) + reset.len
+                    + sizeof("event: reset\nid: \ndata: \n\n")
+                    + NGX_INT64_LEN);
+    if (p == NULL) {
+        return NGX_ERROR;
+    }
+
+    text.data = p;
+
+    p = ngx_cpymem(p, head, sizeof(head) - 1);
+
+    if (reset.data) {
+        p = ngx_sprintf(p, "event: reset\nid: %L\ndata: %V\n\n",
+                        listener->since, &reset);
+    }
+
+    text.len = p - text.data;
+
+    return ngx_http_guildlog_stream_say(listener, &text);
+}
+
+
+static ngx_int_t
+ngx_http_guildlog_stream_say(ngx_http_guildlog_listener_t *listener,
+    const ngx_str_t *text)
 {
     ngx_int_t                   rc;
     ngx_http_guildlog_block_t  *block;
 
-    block = ngx_http_guildlog_stream_block_create(ngx_strlen(text)
-                                                  + sizeof(":\n\n"));
+    block = ngx_http_guildlog_stream_block_create(text->len);
     if (block == NULL) {
         return NGX_ERROR;
     }
 
-    block->len = ngx_sprintf(block->data, ":\n%s\n", text) - block->data;
+    ngx_memcpy(block->data, text->data, text->len);
+    block->len = text->len;
 
     rc = ngx_http_guildlog_stream_send(listener, block);
 

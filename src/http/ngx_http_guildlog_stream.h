@@ -1,10 +1,10 @@
 
 /*
  * The live tail.  Listeners (stream.c) join the feed of their database, which
- * hears what has arrived (stream_feed.c).  What arrived is fetched for the
- * listeners of a topic (stream_fetch.c): for those near the newest arrival
- * together (stream_near.c), for those far behind it alone (stream_past.c).
- * Each of these files calls only those below it here.
+ * hears what has arrived (stream_feed.c).  Of the listeners of a topic who are
+ * behind some are chosen (stream_fetch.c).  What they lack is read, and judged
+ * for each listener who lacks any of it (stream_serve.c).  Each of these files
+ * calls only those below it here.
  */
 
 #ifndef _NGX_HTTP_GUILDLOG_STREAM_H_INCLUDED_
@@ -20,10 +20,7 @@
 #define NGX_HTTP_GUILDLOG_STREAM_TOKEN     0
 #define NGX_HTTP_GUILDLOG_STREAM_GUILD     1
 #define NGX_HTTP_GUILDLOG_STREAM_BOT       2
-#define NGX_HTTP_GUILDLOG_STREAM_FILTERS   NGX_HTTP_GUILDLOG_FILTER_SEARCH
 #define NGX_HTTP_GUILDLOG_STREAM_LAST_ID   NGX_HTTP_GUILDLOG_FILTER_LAST
-#define NGX_HTTP_GUILDLOG_STREAM_NFILTERS                                     \
-    (NGX_HTTP_GUILDLOG_STREAM_LAST_ID - NGX_HTTP_GUILDLOG_STREAM_FILTERS)
 
 
 typedef struct ngx_http_guildlog_topic_s  ngx_http_guildlog_topic_t;
@@ -60,8 +57,6 @@ typedef struct {
     ngx_http_guildlog_event_t     *events;
     ngx_uint_t                     n;
 
-    /* of stream_near.c */
-
     int64_t                        until;      /* arrival of the last event */
     ngx_queue_t                    served;     /* listeners who wait for it */
 
@@ -80,9 +75,9 @@ typedef void (*ngx_http_guildlog_topic_pt)(ngx_http_guildlog_topic_t *topic);
 
 
 /*
- * A server and bot somebody listens to; lives as long as that.  At most two
- * statements of it run at a time: one for all who are near the newest arrival,
- * and one for one of those who are far behind it.
+ * A server and bot somebody listens to; lives as long as that.  One statement
+ * of it runs at a time, by turns for all who are near the newest arrival, and
+ * for one of those who are far behind it.
  */
 
 struct ngx_http_guildlog_topic_s {
@@ -90,21 +85,20 @@ struct ngx_http_guildlog_topic_s {
 
     ngx_queue_t                    queue;      /* of the feed */
     ngx_queue_t                    listeners;
-    ngx_queue_t                    past;       /* listeners that are far behind;
-                                                  the first is served */
     ngx_guildlog_db_pool_t        *pool;
-    ngx_guildlog_db_query_t       *near_query;
-    ngx_guildlog_db_query_t       *past_query;
+    ngx_guildlog_db_query_t       *query;
     ngx_http_guildlog_news_t      *news;       /* NULL: nothing is judged */
     ngx_queue_t                    judged;     /* while there are news */
     ngx_event_t                    look;       /* timer: who is behind? */
     ngx_http_guildlog_topic_pt     done;
-    int64_t                        since;      /* of the near query */
+    int64_t                        since;      /* of the query */
     int64_t                        arrival;    /* more than that is news */
+    ngx_uint_t                     turns;      /* of those far behind */
     ngx_uint_t                     place;      /* in the last question */
     ngx_str_t                      guild;
     ngx_str_t                      bot;
     unsigned                       behind:1;   /* a listener may be behind */
+    unsigned                       near:1;     /* they had the last turn */
     unsigned                       serving:1;  /* not to be freed now */
 };
 
@@ -121,12 +115,12 @@ typedef void (*ngx_http_guildlog_listener_end_pt)(
 
 struct ngx_http_guildlog_listener_s {
     ngx_queue_t                    queue;      /* of its topic */
-    ngx_queue_t                    link;       /* in the queue that past or
-                                                  served tells */
+    ngx_queue_t                    link;       /* while it is served */
     ngx_http_guildlog_topic_t     *topic;      /* NULL: not joined */
     ngx_http_guildlog_call_t      *call;
     ngx_guildlog_match_t           match;
     int64_t                        since;      /* the arrival reached */
+    ngx_uint_t                     turn;       /* the last one it had */
     ngx_uint_t                     place;      /* in the last question */
     ngx_event_t                    heartbeat;
     ngx_http_guildlog_block_t     *block;      /* being sent */
@@ -137,7 +131,6 @@ struct ngx_http_guildlog_listener_s {
     ngx_http_guildlog_listener_end_pt      end;
 
     unsigned                       sending:1;
-    unsigned                       past:1;     /* in the topic's past */
     unsigned                       served:1;   /* in the news' served, or in
                                                   the list of those to end */
 };
@@ -167,38 +160,27 @@ void ngx_http_guildlog_stream_fetch_next(
 void ngx_http_guildlog_stream_fetch_leave(
     ngx_http_guildlog_listener_t *listener);
 
-/* stream_near.c */
+/* stream_serve.c */
 
-void ngx_http_guildlog_stream_near_ask(ngx_http_guildlog_topic_t *topic,
+void ngx_http_guildlog_stream_serve_ask(ngx_http_guildlog_topic_t *topic,
     int64_t since);
-void ngx_http_guildlog_stream_near_leave(
+void ngx_http_guildlog_stream_serve_leave(
     ngx_http_guildlog_listener_t *listener);
-void ngx_http_guildlog_stream_near_end(ngx_http_guildlog_topic_t *topic);
-
-/* stream_past.c */
-
-void ngx_http_guildlog_stream_past_add(ngx_http_guildlog_listener_t *listener);
-void ngx_http_guildlog_stream_past_leave(
-    ngx_http_guildlog_listener_t *listener);
-
-/* for the first in the queue, unless a statement runs or nobody waits */
-void ngx_http_guildlog_stream_past_ask(ngx_http_guildlog_topic_t *topic);
+void ngx_http_guildlog_stream_serve_end(ngx_http_guildlog_topic_t *topic);
 
 /* stream_news.c */
 
-/* filters may be NULL: none; NULL: it could not be submitted */
+/* NULL: it could not be submitted */
 ngx_guildlog_db_query_t *ngx_http_guildlog_stream_news_submit(
-    ngx_http_guildlog_topic_t *topic, ngx_uint_t stmt,
-    const ngx_str_t *filters, int64_t since,
-    ngx_guildlog_db_handler_pt handler);
+    ngx_http_guildlog_topic_t *topic, ngx_guildlog_db_handler_pt handler);
 
-/* the arrival up to which the rows are complete; since: there are none */
-int64_t ngx_http_guildlog_stream_news_until(ngx_guildlog_db_result_t *result,
-    ngx_uint_t stmt, int64_t since);
+/* NGX_DECLINED: the database does not know all that arrived behind since */
+ngx_int_t ngx_http_guildlog_stream_news_head(ngx_guildlog_db_result_t *result,
+    int64_t *until);
 
 /* makes events of the rows; NULL: out of memory */
 ngx_http_guildlog_news_t *ngx_http_guildlog_stream_news_read(
-    ngx_guildlog_db_result_t *result);
+    ngx_guildlog_db_result_t *result, int64_t until);
 void ngx_http_guildlog_stream_news_free(ngx_http_guildlog_news_t *news);
 
 /* stream_block.c */

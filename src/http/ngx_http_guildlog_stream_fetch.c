@@ -1,8 +1,8 @@
 
 /*
- * From the database to the listeners of a topic: those near the newest arrival
- * are served together, those far behind it one by one.  No listener holds a
- * connection to the database.
+ * Who is served next.  Listeners near the newest arrival are served together;
+ * those far behind it one after the other, each with all others who happen to
+ * be at the same place.  No listener holds a connection to the database.
  */
 
 #include "http/ngx_http_guildlog_stream.h"
@@ -23,8 +23,6 @@ static void ngx_http_guildlog_fetch_done(
 void
 ngx_http_guildlog_stream_fetch_create(ngx_http_guildlog_topic_t *topic)
 {
-    ngx_queue_init(&topic->past);
-
     topic->done = ngx_http_guildlog_fetch_done;
     topic->fd = (ngx_socket_t) -1;
 
@@ -42,7 +40,7 @@ ngx_http_guildlog_stream_fetch_end(ngx_http_guildlog_topic_t *topic)
         return;
     }
 
-    ngx_http_guildlog_stream_near_end(topic);
+    ngx_http_guildlog_stream_serve_end(topic);
 
     if (topic->look.timer_set) {
         ngx_del_timer(&topic->look);
@@ -61,7 +59,7 @@ ngx_http_guildlog_stream_fetch_next(ngx_http_guildlog_listener_t *listener)
 
     topic = listener->topic;
 
-    if (listener->past || !ngx_http_guildlog_fetch_is_behind(listener)) {
+    if (!ngx_http_guildlog_fetch_is_behind(listener)) {
         return;
     }
 
@@ -76,11 +74,8 @@ ngx_http_guildlog_stream_fetch_next(ngx_http_guildlog_listener_t *listener)
 void
 ngx_http_guildlog_stream_fetch_leave(ngx_http_guildlog_listener_t *listener)
 {
-    if (listener->past) {
-        ngx_http_guildlog_stream_past_leave(listener);
-
-    } else if (listener->served) {
-        ngx_http_guildlog_stream_near_leave(listener);
+    if (listener->served) {
+        ngx_http_guildlog_stream_serve_leave(listener);
     }
 }
 
@@ -92,49 +87,59 @@ ngx_http_guildlog_fetch_handler(ngx_event_t *ev)
 }
 
 
-/* finds who is behind, near or far, and asks for what they lack */
+/*
+ * Finds who is behind.  Those who are far have every other turn, the one first
+ * whose last one is the longest ago.
+ */
 
 void
 ngx_http_guildlog_stream_fetch_look(ngx_http_guildlog_topic_t *topic)
 {
     int64_t                        since;
     ngx_queue_t                   *q;
-    ngx_http_guildlog_listener_t  *listener;
+    ngx_http_guildlog_listener_t  *listener, *far;
 
     /* what is asked for or judged now calls fetch_done() when it ends */
 
-    if (topic->near_query || topic->news) {
+    if (topic->query || topic->news) {
         return;
     }
 
     topic->behind = 0;
     since = topic->arrival;
+    far = NULL;
 
     ngx_http_guildlog_stream_each(q, &topic->listeners) {
         listener = ngx_queue_data(q, ngx_http_guildlog_listener_t, queue);
 
-        if (listener->past || !ngx_http_guildlog_fetch_is_behind(listener)) {
+        if (!ngx_http_guildlog_fetch_is_behind(listener)) {
             continue;
         }
 
-        if (topic->arrival - listener->since > NGX_HTTP_GUILDLOG_FETCH_NEAR) {
-            ngx_http_guildlog_stream_past_add(listener);
-            continue;
+        if (topic->arrival - listener->since <= NGX_HTTP_GUILDLOG_FETCH_NEAR) {
+            since = ngx_min(since, listener->since);
+
+        } else if (far == NULL || listener->turn < far->turn) {
+            far = listener;
+        }
+    }
+
+    topic->near = (since < topic->arrival && !(far && topic->near));
+
+    if (!topic->near) {
+        if (far == NULL) {
+            return;
         }
 
-        since = ngx_min(since, listener->since);
+        far->turn = ++topic->turns;
+        since = far->since;
     }
 
     ngx_log_debug4(NGX_LOG_DEBUG_HTTP, ngx_cycle->log, 0,
-                   "guildlog fetch: server %V, arrival %L, near from %L, "
-                   "past:%d", &topic->guild, topic->arrival, since,
-                   !ngx_queue_empty(&topic->past));
+                   "guildlog fetch: server %V, arrival %L, from %L, near:%d",
+                   &topic->guild, topic->arrival, since, topic->near);
 
-    ngx_http_guildlog_stream_past_ask(topic);
-
-    if (since < topic->arrival) {
-        ngx_http_guildlog_stream_near_ask(topic, since);
-    }
+    ngx_http_guildlog_stream_serve_ask(topic, since);
 }
 
 

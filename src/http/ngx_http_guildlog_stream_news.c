@@ -10,71 +10,60 @@
 
 #define NGX_HTTP_GUILDLOG_NEWS_ROWS  "1000"
 
-/* guild, bot, the filters, since, how many */
-
-#define NGX_HTTP_GUILDLOG_NEWS_NARGS                                   \
-    (2 + NGX_HTTP_GUILDLOG_STREAM_NFILTERS + 2)
-
 
 ngx_guildlog_db_query_t *
 ngx_http_guildlog_stream_news_submit(ngx_http_guildlog_topic_t *topic,
-    ngx_uint_t stmt, const ngx_str_t *filters, int64_t since,
     ngx_guildlog_db_handler_pt handler)
 {
-    u_char      number[NGX_INT64_LEN];
-    ngx_str_t   args[NGX_HTTP_GUILDLOG_NEWS_NARGS];
-    ngx_uint_t  i;
-
-    ngx_memzero(args, sizeof(args));
+    u_char     number[NGX_INT64_LEN];
+    ngx_str_t  args[4];
 
     args[0] = topic->guild;
     args[1] = topic->bot;
+    args[2].data = number;
+    args[2].len = ngx_sprintf(number, "%L", topic->since) - number;
+    ngx_str_set(&args[3], NGX_HTTP_GUILDLOG_NEWS_ROWS);
 
-    for (i = 0; filters && i < NGX_HTTP_GUILDLOG_STREAM_NFILTERS; i++) {
-        args[2 + i] = filters[i];
-    }
-
-    i = 2 + NGX_HTTP_GUILDLOG_STREAM_NFILTERS;
-
-    args[i].data = number;
-    args[i].len = ngx_sprintf(number, "%L", since) - number;
-    ngx_str_set(&args[i + 1], NGX_HTTP_GUILDLOG_NEWS_ROWS);
-
-    return ngx_guildlog_db_pool_submit(topic->pool, &ngx_guildlog_stmts[stmt],
-                                       args, handler, topic);
+    return ngx_guildlog_db_pool_submit(topic->pool,
+                              &ngx_guildlog_stmts[ngx_guildlog_stmt_logs_tail],
+                              args, handler, topic);
 }
 
 
-int64_t
-ngx_http_guildlog_stream_news_until(ngx_guildlog_db_result_t *result,
-    ngx_uint_t stmt, int64_t since)
+ngx_int_t
+ngx_http_guildlog_stream_news_head(ngx_guildlog_db_result_t *result,
+    int64_t *until)
 {
-    int64_t  until;
+    ngx_str_t  more;
 
     static time_t  told;
 
     if (ngx_http_guildlog_response_log_status(result) == NGX_HTTP_OK) {
-        until = ngx_guildlog_db_result_number(result, 0,
+        *until = ngx_guildlog_db_result_number(result, 0,
                                                NGX_HTTP_GUILDLOG_LOG_CHANNEL);
-        return ngx_max(since, until);
+        more = ngx_guildlog_db_result_value(result, 0,
+                                            NGX_HTTP_GUILDLOG_LOG_MORE);
+
+        return (more.len && *more.data == 't') ? NGX_DECLINED : NGX_OK;
     }
 
     /* each poll tries again: one failure a second is logged */
 
     if (told != ngx_time()
         && ngx_http_guildlog_response_failed(result,
-                                             ngx_guildlog_stmts[stmt].name,
-                                             ngx_cycle->log))
+                           ngx_guildlog_stmts[ngx_guildlog_stmt_logs_tail].name,
+                           ngx_cycle->log))
     {
         told = ngx_time();
     }
 
-    return since;
+    return NGX_ERROR;
 }
 
 
 ngx_http_guildlog_news_t *
-ngx_http_guildlog_stream_news_read(ngx_guildlog_db_result_t *result)
+ngx_http_guildlog_stream_news_read(ngx_guildlog_db_result_t *result,
+    int64_t until)
 {
     size_t                      size;
     u_char                     *p;
@@ -101,6 +90,7 @@ ngx_http_guildlog_stream_news_read(ngx_guildlog_db_result_t *result)
     ngx_queue_init(&news->served);
 
     news->pool = pool;
+    news->until = until;
     news->n = result->rows - 1;
     news->events = ngx_palloc(pool,
                               result->rows * sizeof(ngx_http_guildlog_event_t));

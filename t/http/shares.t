@@ -172,24 +172,6 @@ is $rows, 1003, 'an export is complete beside searches of its server';
 answers(@search);
 
 
-# tails that resume wait in a line of their own
-
-stop_roles();
-my @first = ask($second, by_role());
-wait_for { $nginx->waiting('logs_page') == 1 };
-my @streams = map { ask($second, '/logs/stream?lastEventId=1') } 1 .. 4;
-wait_for { counter('queued') == 4 };
-push @first, map { ask($second, by_role()) } 1 .. 4;
-my $before = counter('share_refused_total');
-push @first, ask($second, by_role());
-wait_for { counter('share_refused_total') == $before + 1 };
-is counter('queued'), 8, 'tails that resume leave the places for searches';
-go_on();
-is_deeply answers(@first), { 200 => 5, 429 => 1 }, 'the searches are answered';
-like $_->line(30), qr/ 200 /, 'the tails are resumed' for @streams;
-$_->close for @streams;
-
-
 # a search whose client has left is cancelled
 
 sub sessions {

@@ -84,11 +84,11 @@ like $nginx->error_log,
     qr/\[error\].*task "requests" failed: P0001 no such luck/,
         'a failed step is logged';
 
-$nginx->sql(q(select keeper_park('order', 1, 0::smallint, 'a bad row')));
-ok wait_for { status($nginx)->{keeper_parked}{order} == 1 },
+$nginx->sql(q(select keeper_park('lanes', 1, 0::smallint, 'a bad row')));
+ok wait_for { status($nginx)->{keeper_parked}{lanes} == 1 },
     'a server that a task leaves out is shown';
 $nginx->sql('delete from keeper_parked');
-ok wait_for { status($nginx)->{keeper_parked}{order} == 0 },
+ok wait_for { status($nginx)->{keeper_parked}{lanes} == 0 },
     'after that no server is left out';
 
 

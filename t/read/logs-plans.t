@@ -58,9 +58,8 @@ my %arguments = (
     logs_page   => [qw(token guild bot kind), @names, qw(most below)],
     logs_export => [qw(token guild bot kind), @names,
                     qw(locale since below most)],
-    logs_tail   => [qw(guild bot), @names, qw(since most)],
-    logs_stream => [qw(token guild bot kind), @names, 'last_id'],
-    logs_resume => [qw(token guild bot kind), @names, 'last_id'],
+    logs_tail   => [qw(guild bot since most)],
+    logs_begin  => [qw(token guild bot kind), @names, 'last_id'],
     logs_actors => [qw(token guild bot kind)],
 );
 
@@ -98,9 +97,8 @@ my ($first, $arrival) = @{ ($nginx->sql('select id, arrival from log_entry
     where guild_id = ? order by id limit 1', $guild))[0] };
 my @calls = ((map { my $filter = $_; map { [$_, %$filter] }
         qw(logs_page logs_export) } {}, @filters),
-    (map { ['logs_tail', since => $arrival, %$_] } {}, @filters[3, 6, 10, 13]),
-    ['logs_stream', last_id => $first], ['logs_stream', last_id => 5],
-    ['logs_resume', last_id => 5],
+    ['logs_tail', since => $arrival],
+    ['logs_begin', last_id => $first], ['logs_begin', last_id => $first + 1],
     ['logs_actors']);
 
 call(@$_) for @calls, @calls;

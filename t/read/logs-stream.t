@@ -1,5 +1,6 @@
 # "live tail: new entries that match the filters, one event each with the entry
-# id as event id; Last-Event-ID resumes without loss; comment heartbeat every
+# id as event id; Last-Event-ID resumes without loss within 48 h; an older one
+# gets `event: reset` ... and the tail goes on live; comment heartbeat every
 # 15 s".  Tested over several workers, a reload, a restart of the database and
 # the end of a token.
 use lib 't/lib';
@@ -90,11 +91,65 @@ is contents(listen_to('', "Last-Event-ID: $late"), 1, 0.5), '',
     'nothing after the last event';
 is contents(listen_to('search=r7', "Last-Event-ID: $ids[1]"), 1), 'r7',
     'resuming with a filter';
-is contents(listen_to('type=5', 'Last-Event-ID: ' . ($late + 1)), 1), "a\nb",
-    'after an unknown ID: all with a higher ID';
 for my $bad ('x', '-1', '1.5', '99999999999999999999', '1' x 21) {
     my $stream = listen_to('', "Last-Event-ID: $bad");
     is $stream->{status}, 400, "malformed: $bad";
+}
+
+# days pass
+
+sub pass_days {
+    my ($days) = @_;
+
+    $nginx->sql("update log_event set recorded_at = recorded_at
+        - interval '1 day' * ? where guild_id = ?", $days, $server);
+    $nginx->sql("delete from log_event where guild_id = ?
+        and recorded_at < now() - interval '74 hours'", $server);
+    $nginx->sql('update log_head set days = array(
+        select case when n % 2 = 1 then d - ? else d end
+          from unnest(days) with ordinality u (d, n) order by n)
+         where guild_id = ?', $days, $server);
+    return;
+}
+
+
+# all that pages have between these
+sub pages {
+    my ($data) = @_;
+
+    return map { $_->{id} } @{ $nginx->get("/servers/$server/logs?limit=200&"
+        . join('&', map { "$_=$data->{$_}" } sort keys %$data),
+        token => $token)->json->{entries} };
+}
+
+
+my @day = @{ record(map { { content => "d$_" } } 0 .. 2) };
+pass_days(1);
+push @day, @{ record({ content => 'd3' }) };
+pass_days(1);
+push @day, @{ record({ content => 'd4' }) };
+is contents(listen_to('', "Last-Event-ID: $day[0]"), 4), 'd1 d2 d3 d4',
+    'resuming after two days';
+pass_days(1);
+push @day, @{ record({ content => 'd5' }) };
+is contents(listen_to('', "Last-Event-ID: $day[3]"), 2), 'd4 d5',
+    'also where older ones cannot';
+my $old = listen_to('type=5', "Last-Event-ID: $day[0]");
+my ($reset) = events($old, 1);
+is $reset->[2], 'reset', 'after three days: a reset';
+my @missed = pages($reset->[1]);
+is_deeply [grep { my $id = $_; !grep { $id eq $_ } @missed } @day[1 .. 5]], [],
+    '... pages have what was missed';
+my ($new) = @{ record({ content => 'd6' }) };
+is contents($old, 1), 'd6', '... and it goes on live';
+is contents(listen_to('', "Last-Event-ID: $reset->[0]"), 1), 'd6',
+    'the ID of a reset resumes behind it';
+for my $what (['unknown', $new + 1], ['of the other bot', do {
+    $nginx->operator('POST', "/servers/$server/logs?bot=pro",
+        [{ event_id => 'pro', type => 5 }])->json->{ids}[0] }])
+{
+    is +(events(listen_to('', "Last-Event-ID: $what->[1]"), 1))[0][2], 'reset',
+        "a reset for an ID that is $what->[0]";
 }
 
 # HEAD ends at once
@@ -226,5 +281,16 @@ ok eval { wait_for { $nginx->error_log =~ /client timed out/ } 60 },
     '... not longer than send_timeout';
 record({ content => 'goes on', type => 9 });
 is contents($slow, 1), 'goes on', 'the other stream goes on';
+
+# one that is so slow that its place is not known any more
+
+my $last = (map { record(@long)->[-1] } 1 .. 8)[-1];
+pass_days(5);
+record({ content => 'days later', type => 9 });
+1 while events($slow, 1);
+ok $slow->{ended}, 'a stream that is days behind ends';
+cmp_ok $slow->{id}, '<', $last, '... before the end';
+is +(events(listen_to('', "Last-Event-ID: $slow->{id}"), 1))[0][2], 'reset',
+    '... and is reset when it resumes';
 
 done_testing;

@@ -57,8 +57,8 @@ sub ignore {
 
 
 sub tail {
-    return blocks($session, "select * from logs_tail($guild, 0::smallint, null, null,
-        null, null, null, null, null, null, null, 0, 10)");
+    return blocks($session, "select * from logs_tail($guild, 0::smallint,
+        0, 10)");
 }
 
 

@@ -32,7 +32,7 @@ begin
                      union all
                     select * from check_keys(guild, b)
                      union all
-                    select * from check_order(guild, b, low)
+                    select * from check_events(guild, b, low)
                      union all
                     select * from check_held(guild, b, low)
                      union all
@@ -198,39 +198,22 @@ begin
 end $$;
 
 
--- What arrived up to a row of the order lies within its ids, or is one of the
--- late ones, and never both.
+-- Each entry of which the events are to know has its event.
 
-create or replace function check_order(guild bigint, bot smallint, low bigint)
+create or replace function check_events(guild bigint, bot smallint, low bigint)
 returns setof difference language plpgsql stable as $$
 begin
     return query
-        with o as materialized (
-            select x.upto, x.low, x.high,
-                   lag(x.upto, 1, 0) over (order by x.upto) as behind
-              from log_order x
-             where x.guild_id = guild and x.bot = check_order.bot
-        ), entry as (
-            select e.id, e.arrival, l.id is not null as late
-              from log_entry e
-              left join log_late l
-                on l.guild_id = guild and l.bot = check_order.bot
-               and l.arrival = e.arrival and l.id = e.id
-             where e.guild_id = guild and e.bot = check_order.bot
-               and e.id >= check_order.low
-               and e.arrival <= (select max(o.upto) from o)
-        )
-        select 'log_order', format('arrivals behind %s up to %s', o.behind,
-                                   o.upto),
-               'each entry once',
-               format('%s not at all, %s twice, as %s',
-                      count(*) filter (where not e.late),
-                      count(*) filter (where e.late), min(e.id))
-          from o
-          join entry e on e.arrival > o.behind and e.arrival <= o.upto
-         where e.late = (e.id between o.low and o.high)
-         group by o.behind, o.upto
-         order by o.upto;
+        select 'log_event', 'entry ' || e.id, 'an event', 'none'
+          from log_head h
+          join log_entry e on e.guild_id = h.guild_id and e.bot = h.bot
+         where h.guild_id = guild and h.bot = check_events.bot
+           and e.id >= check_events.low
+           and e.arrival > events_from(h.days, h.arrival)
+           and not exists (
+               select from log_event k
+                where k.guild_id = guild and k.bot = check_events.bot
+                  and k.arrival = e.arrival and k.entry_id = e.id);
 end $$;
 
 

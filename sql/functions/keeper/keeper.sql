@@ -15,7 +15,6 @@ create or replace function keeper_tasks(out task text, out every interval,
 returns setof record language sql immutable as $$
     values ('partitions',  interval '10 minutes', false),
            ('expiry',      interval '10 minutes', false),
-           ('order',       interval '10 minutes', false),
            ('requests',    interval '1 minute',   false),
            ('lanes',       interval '10 minutes', false),
            ('searchable',  interval '1 minute',   false),
@@ -144,10 +143,10 @@ begin
           join keeper k on k.task = p.task
          where p.task = keeper_run.task and p.at > k.done_at;
 
-        -- one that is not tried again has nothing left to do; order tries all
+        -- one that is not tried again has nothing left to do
 
         delete from keeper_parked p
-         where p.task = keeper_run.task and p.task <> 'order'
+         where p.task = keeper_run.task
            and p.until < now() - interval '1 day';
 
         update keeper k

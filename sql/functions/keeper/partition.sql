@@ -214,9 +214,9 @@ begin
     -- records may hold log_event, and wait for its head
 
     if (exists (select from log_event_default k
-                 where k.recorded_at < now() - interval '2 days')
+                 where k.recorded_at < now() - events_kept())
         or exists (select from unnest(names) n where n ~ '^log_event_'))
-       and search_forgets(now() - interval '2 days')
+       and search_forgets(now() - events_kept())
     then
         return true;
     end if;
@@ -225,7 +225,7 @@ begin
 
     delete from log_entry_default e where e.id < oldest;
     delete from log_event_default k
-     where k.recorded_at < now() - interval '2 days';
+     where k.recorded_at < now() - events_kept();
     delete from lane_batch_default b
      where b.done_at < now() - interval '33 days';
 
@@ -274,9 +274,9 @@ begin
 end $$;
 
 
--- The partitions past keeping: besides entries, events after two days, when
--- their order is kept, and what became of entries after all of these. One that
--- has several days goes with the last.
+-- The partitions past keeping: besides entries, events after two days, and what
+-- became of entries after all of these. One that has several days goes with the
+-- last.
 
 create or replace function partitions_expired(out name text)
 returns setof text language plpgsql stable as $$
@@ -286,8 +286,7 @@ begin
          where p.high::bigint <= kept_from()
          union all
         select p.name from partitions('log_event') p
-         where p.high::timestamptz <= now() - interval '2 days'
-           and order_is_kept(p.high::timestamptz)
+         where p.high::timestamptz <= now() - events_kept()
          union all
         select p.name from partitions('lane_batch') p
          where p.high::timestamptz <= now() - interval '33 days';

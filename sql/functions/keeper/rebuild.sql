@@ -46,8 +46,6 @@ begin
     perform rebuild_head(guild, b::smallint, seen.arrivals[b + 1])
        from generate_series(0, 1) b;
     perform counted_forget(guild);
-    delete from log_order o where o.guild_id = guild;
-    delete from log_late l where l.guild_id = guild;
     perform rebuild_held(guild, seen);
     perform rebuild_lanes(guild, seen);
     perform search_begin(guild, b::smallint) from generate_series(0, 1) b;
@@ -104,8 +102,9 @@ end $$;
 
 
 -- The counters that entries tell. A higher arrival is safe: numbers that nobody
--- has are none's. A row is missing where nothing was recorded. The first entry
--- is looked up under the lock: it may have been held, and taken back since.
+-- has are none's. So is it to say that the events know nothing so far. A row is
+-- missing where nothing was recorded. The first entry is looked up under the
+-- lock: it may have been held, and taken back since.
 
 create or replace function rebuild_head(guild bigint, bot smallint,
     last bigint)
@@ -117,6 +116,7 @@ begin
 
     update log_head h
        set arrival = greatest(h.arrival, last),
+           days = null,
            first_log_at = least(h.first_log_at, (
                select id_time(e.id) from log_entry e
                 where e.guild_id = guild and e.bot = rebuild_head.bot

@@ -3,8 +3,11 @@
 
 
 -- GET /logs/stream: where the tail begins, in the head: behind the entry seen
--- last, or now. doc: of each type whether it is asked for, as '0' or '1'; null:
--- all are. more: that entry is unknown, and logs_resume() has to be asked.
+-- last, or now. reason: the events do not know what came since, the tail begins
+-- now, and this is what it has to say of the time between, as JSON.
+--
+-- No entry is of the year 2015: such an id is an arrival, which a tail was told
+-- when it began so.
 
 create or replace function logs_begin(token text, guild bigint,
     bot smallint, kind smallint, search text, after bigint, before bigint,
@@ -13,7 +16,9 @@ create or replace function logs_begin(token text, guild bigint,
 returns setof log_row language plpgsql stable security definer
 set search_path = guildlog, pg_temp set enable_seqscan = off as $$
 declare
-    since  bigint;
+    last   constant bigint := tail_now(guild, bot);
+    since  bigint := last;
+    reset  text;
 begin
     if not token_live(guild, token) then
         return next row(401, null, null, null, null, null, null, null, null,
@@ -21,64 +26,38 @@ begin
         return;
     end if;
 
-    if last_id is not null then
+    if last_id < day_id('2016-01-01') then
+        since := last_id;
+    elsif last_id is not null then
         since := (select e.arrival
                     from log_entry_one(guild, logs_begin.bot, last_id) e);
-    else
-        since := tail_now(guild, bot);
     end if;
 
-    return next row(200, since is null, null, null, since, null,
-                    types_mask(category, type), null, null, null)::log_row;
-end $$;
-
-
--- The same behind an entry that is unknown: the ids above it are what was not
--- seen.
-
-create or replace function logs_resume(token text, guild bigint,
-    bot smallint, kind smallint, search text, after bigint, before bigint,
-    category text[], type int[], channel bigint, member bigint,
-    member_role text, role text, last_id bigint)
-returns setof log_row language plpgsql stable security definer
-set search_path = guildlog, pg_temp set enable_seqscan = off as $$
-begin
-    if not token_live(guild, token) then
-        return next row(401, null, null, null, null, null, null, null, null,
-                        null)::log_row;
-        return;
+    if since is null or since > last or not tail_known(guild, bot, since) then
+        since := last;
+        reset := tail_reset(guild, bot, last_id);
     end if;
 
-    return next row(200, false, null, null, coalesce(
-                        order_behind(guild, bot, greatest(
-                            last_id, id_at(wall_of(guild)))),
-                        tail_now(guild, bot)),
-                    null, types_mask(category, type), null, null,
+    return next row(200, null, null, reset, since, null, null, null, null,
                     null)::log_row;
 end $$;
 
 
--- What the module of the release before calls for both: it takes a position as
--- it comes.
+-- The times between which pages have what a tail misses that saw that one last:
+-- {"after", "before"}, as GET /logs has them.
 
-create or replace function logs_stream(token text, guild bigint,
-    bot smallint, kind smallint, search text, after bigint, before bigint,
-    category text[], type int[], channel bigint, member bigint,
-    member_role text, role text, last_id bigint)
-returns setof log_row language plpgsql stable security definer
-set search_path = guildlog, pg_temp set enable_seqscan = off as $$
+create or replace function tail_reset(guild bigint, bot smallint,
+    last_id bigint)
+returns text language plpgsql stable as $$
 declare
-    it  log_row := logs_begin(token, guild, bot, kind, search, after, before,
-                              category, type, channel, member, member_role,
-                              role, last_id);
+    at  constant bigint := ms(now());
 begin
-    if it.more then
-        it := logs_resume(token, guild, bot, kind, search, after, before,
-                          category, type, channel, member, member_role, role,
-                          last_id);
-    end if;
-
-    return next it;
+    return format('{"after":%s,"before":%s}',
+        greatest(wall_of(guild), least(id_time(last_id), at) - 1),
+        1 + greatest(at, (select id_time(e.id) from log_entry e
+                           where e.guild_id = guild
+                             and e.bot = tail_reset.bot
+                           order by e.id desc limit 1)));
 end $$;
 
 
@@ -90,24 +69,24 @@ begin
 end $$;
 
 
-create or replace function types_mask(category text[], type int[])
-returns text language plpgsql stable as $$
-declare
-    types  constant smallint[] := types_of(category, type);
+-- Do the events know all that arrived behind that one?
+
+create or replace function tail_known(guild bigint, bot smallint,
+    since bigint)
+returns boolean language plpgsql stable as $$
 begin
-    return (select string_agg((t.id = any (types))::int::text, ''
-                              order by t.id)
-              from log_type t);
+    return since >= coalesce((
+        select events_from(h.days, h.arrival) from log_head h
+         where h.guild_id = guild and h.bot = tail_known.bot), 0);
 end $$;
 
 
--- The entries of these parameters that arrived behind since, in the order in
--- which they arrived, at most so many and so many bytes; seq: their arrivals.
--- The head says up to where this is all of them.
+-- The entries that arrived behind since, in the order in which they arrived, at
+-- most so many and so many bytes; seq: their arrivals. The head says up to
+-- where this is all of them, or by more that the events do not know all.
 
-create or replace function logs_tail(guild bigint, bot smallint, search text,
-    after bigint, before bigint, category text[], type int[], channel bigint,
-    member bigint, member_role text, role text, since bigint, most int)
+create or replace function logs_tail(guild bigint, bot smallint,
+    since bigint, most int)
 returns setof log_row language plpgsql volatile security definer
 set search_path = guildlog, pg_temp set enable_seqscan = off as $$
 declare
@@ -115,11 +94,7 @@ declare
 begin
     -- what is read from here on has all that was committed before
 
-    return query
-        select t.* from tail_rows(guild, bot, query_of(
-                   guild, bot, wall_of(guild), search, after, before,
-                   types_of(category, type), channel, member, member_role,
-                   role), at, since, most) t;
+    return query select t.* from tail_rows(guild, bot, at, since, most) t;
 end $$;
 
 
@@ -141,30 +116,36 @@ begin
 end $$;
 
 
-create or replace function tail_rows(guild bigint, bot smallint, q log_query,
+create or replace function tail_rows(guild bigint, bot smallint,
     at timestamptz, since bigint, most int)
 returns setof log_row language plpgsql stable as $$
 declare
-    it        constant log_order := tail_order(guild, bot, since);
-    until     bigint := least(tail_end(guild, bot, since, at), it.upto);
+    known     constant boolean := tail_known(guild, bot, since);
+    until     bigint := case when known then tail_end(guild, bot, since, at)
+                             else since end;
+    q         log_query := query_all(guild, bot, id_at(wall_of(guild)));
     arrivals  bigint[];
-    n         int;
+    last      bigint;
 begin
     -- the first, and more as long as they begin within 256 KiB
 
-    select array_agg(f.id order by f.arrival) filter (where f.at < 262144),
-           array_agg(f.arrival order by f.arrival) filter (where f.at < 262144),
-           count(*)
-      into q.ids, arrivals, n
-      from (select t.id, t.arrival,
-                   sum(t.size) over (order by t.arrival) - t.size as at
-              from tail_found(q, it, since, until, most) t) f;
+    select array_agg(f.id order by f.arrival) filter (where f.id is not null),
+           array_agg(f.arrival order by f.arrival)
+               filter (where f.id is not null),
+           max(f.arrival)
+      into q.ids, arrivals, last
+      from tail_found(q, since, until, most) f
+     where f.at < 262144;
 
-    if n = most or n > cardinality(arrivals) then
-        until := arrivals[cardinality(arrivals)];
+    if exists (select from log_event k
+                where k.guild_id = guild and k.bot = tail_rows.bot
+                  and k.entry_id is not null
+                  and k.arrival > last and k.arrival <= until)
+    then
+        until := last;
     end if;
 
-    return next row(200, null, null, null, until, null, null, null, null,
+    return next row(200, not known, null, null, until, null, null, null, null,
                     null)::log_row;
 
     return query
@@ -189,7 +170,6 @@ begin
     end if;
 
     return greatest(since, least(
-        since + 10000,
         tail_now(guild, bot),
         (select min(e.arrival) - 1
            from held_entry h
@@ -200,83 +180,27 @@ begin
 end $$;
 
 
--- What the order says of arrivals behind that one, if anything.
+-- What arrived behind one and up to another, at most so many, and how many
+-- bytes are before it; no id: its entry is not there, or may not be read any
+-- more.
 
-create or replace function tail_order(guild bigint, bot smallint,
-    since bigint)
-returns log_order language plpgsql stable as $$
-begin
-    return (select o from log_order o
-             where o.guild_id = guild and o.bot = tail_order.bot
-               and o.upto > since
-             order by o.upto limit 1);
-end $$;
-
-
--- The entries that arrived behind one and up to another, at most so many. The
--- order says where to look for them; what it says nothing of yet the events
--- know, who know all of the last day besides. The rest is looked for in all of
--- the window.
-
-create or replace function tail_found(q log_query, it log_order, since bigint,
-    until bigint, most int, out id bigint, out arrival bigint, out size int)
+create or replace function tail_found(q log_query, since bigint, until bigint,
+    most int, out id bigint, out arrival bigint, out at bigint)
 returns setof record language plpgsql stable as $$
 begin
-    if it.upto is null and tail_has_events(q.guild, q.bot, since) then
-        return query
-            select e.id, k.arrival, octet_length(e.doc)
-              from log_event k
-             cross join lateral log_entry_one(q.guild, q.bot, k.entry_id) e
-             where k.guild_id = q.guild and k.bot = q.bot
-               and k.entry_id is not null
-               and k.arrival > since and k.arrival <= until
-               and e.id >= q.low and e.id < q.high
-               and entry_has_member(e.executor_id, e.target_id, q)
-               and entry_fits(e.type, e.channel_id, e.role, e.doc, q)
-             order by k.arrival limit most;
-        return;
-    end if;
-
     return query
-        select f.id, f.arrival, f.size
-          from (select e.id, e.arrival, octet_length(e.doc) as size
-                  from log_entry e
-                 where e.guild_id = q.guild and e.bot = q.bot
-                   and e.id >= greatest(q.low, it.low) and e.id < q.high
-                   and e.id <= coalesce(it.high, q.high)
-                   and e.arrival > since and e.arrival <= until
-                   and entry_has_member(e.executor_id, e.target_id, q)
-                   and entry_fits(e.type, e.channel_id, e.role, e.doc, q)
-                 union all
-                (select e.id, l.arrival, octet_length(e.doc)
-                   from log_late l
-                  cross join lateral log_entry_one(q.guild, q.bot, l.id) e
-                  where l.guild_id = q.guild and l.bot = q.bot
-                    and l.arrival > since and l.arrival <= until
-                    and it.upto is not null
-                    and e.id >= q.low and e.id < q.high
-                    and entry_has_member(e.executor_id, e.target_id, q)
-                    and entry_fits(e.type, e.channel_id, e.role, e.doc, q)
-                  order by l.arrival limit most)) f
-         order by f.arrival limit most;
-end $$;
-
-
--- Do the events know all that arrived behind that one, of which the order says
--- nothing?
-
-create or replace function tail_has_events(guild bigint, bot smallint,
-    since bigint)
-returns boolean language plpgsql stable as $$
-begin
-    return exists (select from log_order o
-                    where o.guild_id = guild and o.bot = tail_has_events.bot)
-        or exists (select from log_event k
-                    where k.guild_id = guild and k.bot = tail_has_events.bot
-                      and k.entry_id is not null
-                      and k.arrival <= since
-                      and k.recorded_at >= date_trunc('day', now(), 'UTC')
-                                           - interval '1 day');
+        select e.id, k.arrival,
+               coalesce(sum(octet_length(e.doc)) over (
+                            order by k.arrival
+                            rows between unbounded preceding and 1 preceding),
+                        0)
+          from (select x.entry_id, x.arrival from log_event x
+                 where x.guild_id = q.guild and x.bot = q.bot
+                   and x.entry_id is not null
+                   and x.arrival > since and x.arrival <= until
+                 order by x.arrival limit most) k
+          left join lateral log_entry_one(q.guild, q.bot, k.entry_id) e
+            on e.id >= q.low;
 end $$;
 
 

@@ -137,10 +137,12 @@ returns bigint language plpgsql as $$
 declare
     arrival  bigint;
 begin
-    insert into log_head as h (guild_id, bot, arrival)
-    values (guild, bot, n)
+    insert into log_head as h (guild_id, bot, arrival, days)
+    values (guild, bot, n, array[event_day(), 0])
     on conflict on constraint log_head_pkey
-        do update set arrival = h.arrival + n
+        do update set arrival = h.arrival + n,
+                      days = case when h.days[1] = excluded.days[1] then h.days
+                                  else event_days(h.days, h.arrival) end
     returning h.arrival - n into arrival;
 
     return arrival;

@@ -51,16 +51,18 @@ sub lines {
 }
 
 
-# so many events, or those that come within so many seconds: [id, entry]
+# so many events, or those that come within so many seconds: [id, data, type];
+# entries have no type
 sub events {
     my ($self, $n, $seconds) = @_;
 
     my $deadline = time + ($seconds || 60);
     while (@{ $self->{events} } < $n && time < $deadline) {
         for ($self->lines(0.1)) {
+            $self->{type} = $1 if /^event: (.*)$/;
             $self->{id} = $1 if /^id: (\d+)$/;
-            push @{ $self->{events} }, [$self->{id}, $json->decode($1)]
-                if /^data: (.*)$/;
+            push @{ $self->{events} }, [$self->{id}, $json->decode($1),
+                delete $self->{type}] if /^data: (.*)$/;
         }
         last if $self->{ended};
     }

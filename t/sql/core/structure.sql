@@ -21,7 +21,7 @@ $$, $$
            when kind = 'lane'
            then 'guild bigint, lane bigint, fence bigint, step bigint'
            when kind = 'tail' then 'guild bigint, bot smallint' end,
-           case when kind in ('logs', 'tail')
+           case when kind = 'logs'
            then 'search text, after bigint, before bigint, category text[], '
                 'type integer[], channel bigint, member bigint, '
                 'member_role text, role text' end,
@@ -117,8 +117,6 @@ $$, $$
         ('logs', 'logs_export', 'locale text, since bigint, below bigint, '
                                 'most integer, ids bigint[], ahead integer'),
         ('logs', 'logs_begin', 'last_id bigint'),
-        ('logs', 'logs_stream', 'last_id bigint'),
-        ('logs', 'logs_resume', 'last_id bigint'),
         ('tail', 'logs_tail', 'since bigint, most integer'),
         ('news', 'logs_news', 'guilds bigint[], bots smallint[], '
                               'arrivals bigint[]'),
@@ -323,7 +321,7 @@ select bag_eq($$
 $$, $$ values ('language'), ('log_type'), ('filter_kind'), ('summary'),
               ('keeper'), ('shard_lease'), ('delivery_node'), ('log_rewrite'),
               ('delivery_secret'),
-              ('schema_version'), ('order_round') $$,
+              ('schema_version') $$,
     'guild_id leads every key, but of fixed data and the schema''s own');
 select is_empty($$
     select i.indexrelid::regclass from pg_index i
@@ -331,8 +329,7 @@ select is_empty($$
       join pg_attribute a on a.attrelid = c.oid and a.attname = 'guild_id'
      where c.relnamespace = 'guildlog'::regnamespace
        and i.indkey[0] <> a.attnum
-       and c.relname not in ('lane_ready', 'doubt', 'order_round',
-                             'search_head')
+       and c.relname not in ('lane_ready', 'doubt', 'search_head')
        and i.indexrelid <> all ('{directory_channel,lane_channel,lane_webhook,
                                   lane_closed}'::regclass[])
 $$, 'and every index, but of the lists of what all servers have to do, and of '

@@ -5,7 +5,7 @@
 
 \ir ../setup.psql
 \ir ../forget.psql
-select plan(60);
+select plan(59);
 
 set local guildlog.heavy = 40;
 
@@ -99,10 +99,6 @@ select is_empty('select pg_temp.told()', '... delivered');
 select pg_temp.send(900, 0, 600) \g /dev/null
 select pg_temp.keep() \g /dev/null
 select is_empty('select pg_temp.told()', '... and much more recorded');
-delete from order_round;
-insert into log_order values (:guild, 0, 300, 0,
-                              log_high(ms(now()), null));
-select is_empty('select pg_temp.told()', '... in an order');
 
 -- each structure
 
@@ -130,9 +126,11 @@ select pg_temp.broken('log_checkpoint', 'kind 0',
     'a wrong correction');
 select pg_temp.broken('log_key', 'not heavy',
     $$ update log_key set heavy = false where kind = 2 $$, 'a heavy key');
-select pg_temp.broken('log_order', 'not at all',
-    $$ insert into log_order values (900000000000000001, 0, 300, 5, 9) $$,
-    'the order');
+select pg_temp.broken('log_event', 'an event',
+    $$ select pg_temp.send(3);
+       delete from log_event k using log_head h
+        where h.guild_id = k.guild_id and h.bot = 0 and k.bot = 0
+          and k.arrival = h.arrival $$, 'the events');
 select pg_temp.broken('log_head', 'arrival',
     $$ update log_head set arrival = 7, counted = 0, keyed = 0 $$,
     'the last arrival');

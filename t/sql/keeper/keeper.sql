@@ -3,7 +3,7 @@
 
 \ir ../setup.psql
 \ir ../segments.psql
-select plan(72);
+select plan(65);
 
 delete from keeper;
 
@@ -203,8 +203,6 @@ select is(count(*)::int, 0, 'nobody is left out') from keeper_parked;
 -- the same of each task that goes from server to server. First what both have
 -- to do of it; done() says for whom it is done.
 
-create or replace function order_from()
-returns int language sql immutable as $$ select 50 $$;
 create function pg_temp.guilds()
 returns setof bigint language sql as $$
     select 900000000000000001 union all select 900000000000000003
@@ -215,8 +213,6 @@ returns boolean language sql as $$
            when 'corrections' then not exists (
                select from log_correction c where c.guild_id = guild
                   and c.id > day_id('2020-01-02'))
-           when 'order' then exists (
-               select from log_order o where o.guild_id = guild)
            when 'expiry' then not exists (
                select from log_correction c where c.guild_id = guild
                   and c.id < day_id('2020-01-02'))
@@ -268,20 +264,6 @@ select g, 0, 0, 0, max(c.last_id), 7, 1
   from pg_temp.guilds() g
   join log_checkpoint c on c.guild_id = g and c.kind = 0 group by g;
 select pg_temp.mended('corrections', 'update', 'log_checkpoint');
-
-update log_event k set recorded_at = now() - interval '3 days'
- where k.guild_id in (select * from pg_temp.guilds());
-select partition_make('log_event', 'log_event_20200101', 'recorded_at',
-                      '2020-01-01 00:00Z', '2020-01-02 00:00Z') \g /dev/null
-delete from order_round;
-select pg_temp.mended('order', 'insert', 'log_order');
-select pg_temp.turn('order') \g /dev/null
-select is(order_is_kept(now() - interval '2 days'), true,
-          'events whose order is kept may go');
-select keeper_park('order', :bad, 0::smallint, 'a bad row') \g /dev/null
-select is(order_is_kept(now() - interval '2 days'), false,
-          'but not while a server is left out');
-delete from keeper_parked;
 
 drop table log_entry_past;
 select partition_make('log_entry', 'log_entry_20200101', 'id',

@@ -50,7 +50,7 @@ select is(first_log_at, (select id_time(min(id)) from log_entry
 
 -- it looks at what was delivered last, and waits there
 
-insert into log_order values (:guild, 0, 300, 5, 9);
+insert into log_correction values (:guild, 0, 1, 77, 5, 1, 1);
 begin;
 lock table lane_batch in access exclusive mode;
 select format('select guildlog.rebuild(%s)', :guild) as sql \gset
@@ -74,7 +74,7 @@ select is(first_log_at, (select id_time(min(id)) from log_entry
           'the first log is not the one that was taken back')
   from log_head where guild_id = :guild and bot = 0;
 select is(count(*)::int, 0, 'what contradicted the entries is gone')
-  from log_order where guild_id = :guild;
+  from log_correction where guild_id = :guild;
 select is_empty(format('select * from guildlog.check(%s)', :guild),
                 'and nothing differs');
 

@@ -71,8 +71,6 @@ declare
     turn  record;
     head  record;
 begin
-    update order_round set day = today(), guild_id = null;
-
     foreach task in array '{partitions,searchable,expiry}'::text[] loop
         for i in 1 .. 1000 loop
             execute format('select * from keeper_%s(20000)', task) into turn;

@@ -1,73 +1,76 @@
 
 /*
- * Listeners near the newest arrival.  What arrived behind the last of them is
- * read once, without any filter, and judged here for each, for a moment at a
- * time.
+ * What arrived is read once, without any filter, and judged for each listener
+ * who lacks any of it, for a moment at a time.
  */
 
 #include "http/ngx_http_guildlog_call.h"
 #include "http/ngx_http_guildlog_stream.h"
 
 
-#define NGX_HTTP_GUILDLOG_NEAR_MOMENT  500    /* us, of judging */
-#define NGX_HTTP_GUILDLOG_NEAR_GLANCE  16     /* events between two looks at
+#define SERVE_MOMENT  500    /* us, of judging */
+#define SERVE_GLANCE  16     /* events between two looks at
                                                  the clock */
 
 
-static void ngx_http_guildlog_near_done(void *data,
+static void serve_done(void *data,
     ngx_guildlog_db_result_t *result);
-static void ngx_http_guildlog_near_gather(ngx_http_guildlog_topic_t *topic);
-static void ngx_http_guildlog_near_judge(ngx_http_guildlog_topic_t *topic);
-static void ngx_http_guildlog_near_handler(ngx_event_t *ev);
-static ngx_int_t ngx_http_guildlog_near_serve(
+static void serve_lost(ngx_http_guildlog_topic_t *topic);
+static void serve_gather(ngx_http_guildlog_topic_t *topic);
+static void serve_judge(ngx_http_guildlog_topic_t *topic);
+static void serve_handler(ngx_event_t *ev);
+static ngx_int_t serve_each(
     ngx_http_guildlog_topic_t *topic, uint64_t end);
-static ngx_int_t ngx_http_guildlog_near_choose(
+static ngx_int_t serve_choose(
     ngx_http_guildlog_listener_t *listener, ngx_http_guildlog_news_t *news,
     uint64_t end);
-static ngx_uint_t ngx_http_guildlog_near_bad(
+static ngx_uint_t serve_bad(
     ngx_http_guildlog_news_t *news, ngx_http_guildlog_event_t *event);
-static ngx_http_guildlog_block_t *ngx_http_guildlog_near_block(
+static ngx_http_guildlog_block_t *serve_block(
     ngx_http_guildlog_news_t *news);
 
 
 /* topics whose news are judged: all of a worker have one moment together */
 
-static ngx_queue_t  ngx_http_guildlog_near_judged;
-static ngx_event_t  ngx_http_guildlog_near_judging;
+static ngx_queue_t  serve_judged;
+static ngx_event_t  serve_judging;
 
 
 void
-ngx_http_guildlog_stream_near_ask(ngx_http_guildlog_topic_t *topic,
+ngx_http_guildlog_stream_serve_ask(ngx_http_guildlog_topic_t *topic,
     int64_t since)
 {
     topic->since = since;
-    topic->near_query = ngx_http_guildlog_stream_news_submit(topic,
-                                              ngx_guildlog_stmt_logs_tail,
-                                              NULL, since,
-                                              ngx_http_guildlog_near_done);
-    if (topic->near_query == NULL) {
+    topic->query = ngx_http_guildlog_stream_news_submit(topic,
+                                                 serve_done);
+    if (topic->query == NULL) {
         topic->behind = 1;
     }
 }
 
 
 static void
-ngx_http_guildlog_near_done(void *data, ngx_guildlog_db_result_t *result)
+serve_done(void *data, ngx_guildlog_db_result_t *result)
 {
     ngx_http_guildlog_topic_t *topic = data;
 
     int64_t                    until;
+    ngx_int_t                  rc;
     ngx_http_guildlog_news_t  *news;
 
-    topic->near_query = NULL;
+    topic->query = NULL;
 
-    until = ngx_http_guildlog_stream_news_until(result,
-                                                ngx_guildlog_stmt_logs_tail,
-                                                topic->since);
+    rc = ngx_http_guildlog_stream_news_head(result, &until);
+
+    if (rc == NGX_DECLINED) {
+        serve_lost(topic);
+        return;
+    }
+
     news = NULL;
 
-    if (until > topic->since) {
-        news = ngx_http_guildlog_stream_news_read(result);
+    if (rc == NGX_OK && until > topic->since) {
+        news = ngx_http_guildlog_stream_news_read(result, until);
     }
 
     /* nothing was read: the feed asks again after its next question */
@@ -77,24 +80,51 @@ ngx_http_guildlog_near_done(void *data, ngx_guildlog_db_result_t *result)
         return;
     }
 
-    ngx_log_debug3(NGX_LOG_DEBUG_HTTP, ngx_cycle->log, 0,
-                   "guildlog near: server %V, %ui events up to %L",
-                   &topic->guild, news->n, until);
-
-    news->until = until;
+    ngx_log_debug4(NGX_LOG_DEBUG_HTTP, ngx_cycle->log, 0,
+                   "guildlog serve: server %V, %ui events from %L up to %L",
+                   &topic->guild, news->n, topic->since, until);
 
     topic->news = news;
     topic->arrival = ngx_max(topic->arrival, until);
 
-    ngx_http_guildlog_near_gather(topic);
-    ngx_http_guildlog_near_judge(topic);
+    serve_gather(topic);
+    serve_judge(topic);
+}
+
+
+/*
+ * Ends who was so slow that what he lacks is not known any more: he resumes,
+ * and is told so then.  Race: these may be all listeners.
+ */
+
+static void
+serve_lost(ngx_http_guildlog_topic_t *topic)
+{
+    ngx_queue_t                   *q, *next;
+    ngx_http_guildlog_listener_t  *listener;
+
+    topic->serving = 1;
+
+    for (q = ngx_queue_head(&topic->listeners);
+         q != ngx_queue_sentinel(&topic->listeners);
+         q = next)
+    {
+        next = ngx_queue_next(q);
+        listener = ngx_queue_data(q, ngx_http_guildlog_listener_t, queue);
+
+        if (listener->since <= topic->since) {
+            listener->end(listener);
+        }
+    }
+
+    topic->done(topic);
 }
 
 
 /* the listeners who can send and lack any of the news */
 
 static void
-ngx_http_guildlog_near_gather(ngx_http_guildlog_topic_t *topic)
+serve_gather(ngx_http_guildlog_topic_t *topic)
 {
     ngx_queue_t                   *q;
     ngx_http_guildlog_listener_t  *listener;
@@ -102,7 +132,7 @@ ngx_http_guildlog_near_gather(ngx_http_guildlog_topic_t *topic)
     ngx_http_guildlog_stream_each(q, &topic->listeners) {
         listener = ngx_queue_data(q, ngx_http_guildlog_listener_t, queue);
 
-        if (listener->past || listener->sending
+        if (listener->sending
             || listener->since < topic->since
             || listener->since >= topic->news->until)
         {
@@ -118,18 +148,18 @@ ngx_http_guildlog_near_gather(ngx_http_guildlog_topic_t *topic)
 /* in the next iteration of the event loop */
 
 static void
-ngx_http_guildlog_near_judge(ngx_http_guildlog_topic_t *topic)
+serve_judge(ngx_http_guildlog_topic_t *topic)
 {
-    if (ngx_http_guildlog_near_judging.handler == NULL) {
-        ngx_queue_init(&ngx_http_guildlog_near_judged);
+    if (serve_judging.handler == NULL) {
+        ngx_queue_init(&serve_judged);
 
-        ngx_http_guildlog_near_judging.log = ngx_cycle->log;
-        ngx_http_guildlog_near_judging.handler = ngx_http_guildlog_near_handler;
+        serve_judging.log = ngx_cycle->log;
+        serve_judging.handler = serve_handler;
     }
 
-    ngx_queue_insert_tail(&ngx_http_guildlog_near_judged, &topic->judged);
+    ngx_queue_insert_tail(&serve_judged, &topic->judged);
 
-    ngx_post_event(&ngx_http_guildlog_near_judging, &ngx_posted_next_events);
+    ngx_post_event(&serve_judging, &ngx_posted_next_events);
 }
 
 
@@ -139,32 +169,32 @@ ngx_http_guildlog_near_judge(ngx_http_guildlog_topic_t *topic)
  */
 
 static void
-ngx_http_guildlog_near_handler(ngx_event_t *ev)
+serve_handler(ngx_event_t *ev)
 {
     uint64_t                    end;
     ngx_int_t                   rc;
     ngx_queue_t                *q;
     ngx_http_guildlog_topic_t  *topic;
 
-    end = ngx_guildlog_clock_us() + NGX_HTTP_GUILDLOG_NEAR_MOMENT;
+    end = ngx_guildlog_clock_us() + SERVE_MOMENT;
 
-    while (!ngx_queue_empty(&ngx_http_guildlog_near_judged)) {
+    while (!ngx_queue_empty(&serve_judged)) {
 
-        q = ngx_queue_head(&ngx_http_guildlog_near_judged);
+        q = ngx_queue_head(&serve_judged);
         topic = ngx_queue_data(q, ngx_http_guildlog_topic_t, judged);
 
         topic->serving = 1;
-        rc = ngx_http_guildlog_near_serve(topic, end);
+        rc = serve_each(topic, end);
         topic->serving = 0;
 
         ngx_queue_remove(q);
 
         ngx_log_debug2(NGX_LOG_DEBUG_HTTP, ev->log, 0,
-                       "guildlog near: server %V, judged, rc %i",
+                       "guildlog serve: server %V, judged, rc %i",
                        &topic->guild, rc);
 
         if (rc == NGX_AGAIN && !ngx_queue_empty(&topic->listeners)) {
-            ngx_http_guildlog_near_judge(topic);
+            serve_judge(topic);
             return;
         }
 
@@ -179,7 +209,7 @@ ngx_http_guildlog_near_handler(ngx_event_t *ev)
 /* NGX_AGAIN: the moment is over, and listeners still wait */
 
 static ngx_int_t
-ngx_http_guildlog_near_serve(ngx_http_guildlog_topic_t *topic, uint64_t end)
+serve_each(ngx_http_guildlog_topic_t *topic, uint64_t end)
 {
     ngx_queue_t                   *q;
     ngx_http_guildlog_news_t      *news;
@@ -195,17 +225,17 @@ ngx_http_guildlog_near_serve(ngx_http_guildlog_topic_t *topic, uint64_t end)
         /* it holds a block: the news are read again once that is sent */
 
         if (listener->sending) {
-            ngx_http_guildlog_stream_near_leave(listener);
+            ngx_http_guildlog_stream_serve_leave(listener);
             continue;
         }
 
-        if (ngx_http_guildlog_near_choose(listener, news, end) != NGX_OK) {
+        if (serve_choose(listener, news, end) != NGX_OK) {
             return NGX_AGAIN;
         }
 
-        ngx_http_guildlog_stream_near_leave(listener);
+        ngx_http_guildlog_stream_serve_leave(listener);
 
-        block = ngx_http_guildlog_near_block(news);
+        block = serve_block(news);
 
         listener->since = news->until;
 
@@ -230,7 +260,7 @@ ngx_http_guildlog_near_serve(ngx_http_guildlog_topic_t *topic, uint64_t end)
 /* finds the events that fit; NGX_AGAIN: the moment is over before the end */
 
 static ngx_int_t
-ngx_http_guildlog_near_choose(ngx_http_guildlog_listener_t *listener,
+serve_choose(ngx_http_guildlog_listener_t *listener,
     ngx_http_guildlog_news_t *news, uint64_t end)
 {
     ngx_uint_t                  i, reads;
@@ -247,7 +277,7 @@ ngx_http_guildlog_near_choose(ngx_http_guildlog_listener_t *listener,
 
     for (i = news->next; i < news->n; i++) {
 
-        if (i % NGX_HTTP_GUILDLOG_NEAR_GLANCE == 0
+        if (i % SERVE_GLANCE == 0
             && ngx_guildlog_clock_us() >= end)
         {
             news->next = i;
@@ -257,7 +287,7 @@ ngx_http_guildlog_near_choose(ngx_http_guildlog_listener_t *listener,
         event = &news->events[i];
 
         if (event->arrival > listener->since
-            && (!reads || (!ngx_http_guildlog_near_bad(news, event)
+            && (!reads || (!serve_bad(news, event)
                            && ngx_guildlog_match(&listener->match,
                                                  &event->doc))))
         {
@@ -273,7 +303,7 @@ ngx_http_guildlog_near_choose(ngx_http_guildlog_listener_t *listener,
 /* reads the document when it is first needed; 1: it cannot be read */
 
 static ngx_uint_t
-ngx_http_guildlog_near_bad(ngx_http_guildlog_news_t *news,
+serve_bad(ngx_http_guildlog_news_t *news,
     ngx_http_guildlog_event_t *event)
 {
     u_char  *buf;
@@ -303,7 +333,7 @@ ngx_http_guildlog_near_bad(ngx_http_guildlog_news_t *news,
 /* the block of all events, or a new one of those that fit; NULL: no memory */
 
 static ngx_http_guildlog_block_t *
-ngx_http_guildlog_near_block(ngx_http_guildlog_news_t *news)
+serve_block(ngx_http_guildlog_news_t *news)
 {
     u_char                     *p;
     ngx_uint_t                  i;
@@ -333,7 +363,7 @@ ngx_http_guildlog_near_block(ngx_http_guildlog_news_t *news)
 
 
 void
-ngx_http_guildlog_stream_near_leave(ngx_http_guildlog_listener_t *listener)
+ngx_http_guildlog_stream_serve_leave(ngx_http_guildlog_listener_t *listener)
 {
     ngx_http_guildlog_news_t  *news;
 
@@ -349,10 +379,10 @@ ngx_http_guildlog_stream_near_leave(ngx_http_guildlog_listener_t *listener)
 
 
 void
-ngx_http_guildlog_stream_near_end(ngx_http_guildlog_topic_t *topic)
+ngx_http_guildlog_stream_serve_end(ngx_http_guildlog_topic_t *topic)
 {
-    if (topic->near_query) {
-        ngx_guildlog_db_pool_detach(topic->near_query);
+    if (topic->query) {
+        ngx_guildlog_db_pool_detach(topic->query);
     }
 
     if (topic->news) {
