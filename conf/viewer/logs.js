@@ -213,6 +213,10 @@ function listen(reading) {
     follow(reading.query, reading.lastId, reading.tail.signal, {
         opened: (lastId) => lastId || reading.ready.then(() =>
             verify(reading)).catch(() => {}),
+        reset(lastId) {
+            reading.lastId = lastId;
+            reading.ready.then(() => renew(reading)).catch(() => {});
+        },
         entry(entry) {
             learn(entry);
             reading.lastId = entry.id;
@@ -231,9 +235,15 @@ function listen(reading) {
 
 // What came before the tail began to listen is not in it.
 async function verify(reading) {
-    if (await reading.pages.recount(reading.held.length)
-        || reading !== current)
-    {
+    if (!await reading.pages.recount(reading.held.length)) {
+        await renew(reading);
+    }
+}
+
+
+// Reads it all again, or offers to.
+async function renew(reading) {
+    if (reading !== current) {
         return;
     }
     if (list.atTop) {

@@ -9,8 +9,8 @@ const PAUSE = 1000;
 
 // Hands over entries, from behind the one given or from now on, until the
 // signal is aborted; resumes by itself behind what came last. opened(lastId)
-// is called each time it listens.
-export async function follow(filters, lastId, signal, {opened, entry}) {
+// is called each time it listens, reset(lastId) where that was too long ago.
+export async function follow(filters, lastId, signal, {opened, reset, entry}) {
     while (!signal.aborted) {
         try {
             const response = await open('/logs/stream', filters, signal,
@@ -19,7 +19,11 @@ export async function follow(filters, lastId, signal, {opened, entry}) {
             opened(lastId);
             for await (const event of eventsOf(response)) {
                 lastId = event.id;
-                entry(JSON.parse(event.data));
+                if (event.type === 'reset') {
+                    reset(lastId);
+                } else {
+                    entry(JSON.parse(event.data));
+                }
             }
         } catch (error) {
             if (signal.aborted || error instanceof Refusal) {
@@ -31,7 +35,7 @@ export async function follow(filters, lastId, signal, {opened, entry}) {
 }
 
 
-// {id, data}; ends when the connection does, or when nothing comes for long
+// {id, type, data}; ends when the connection does, or nothing comes for long
 async function* eventsOf(response) {
     const reader = response.body.pipeThrough(new TextDecoderStream())
         .getReader();
@@ -51,6 +55,8 @@ async function* eventsOf(response) {
             for (const line of lines) {
                 if (line.startsWith('id: ')) {
                     event.id = line.slice(4);
+                } else if (line.startsWith('event: ')) {
+                    event.type = line.slice(7);
                 } else if (line.startsWith('data: ')) {
                     event.data += line.slice(6);
                 } else if (line === '' && event.data) {
