@@ -7,7 +7,8 @@
 #include "search/ngx_guildlog_find_part.h"
 
 
-#define NGX_GUILDLOG_FIND_WORK  250000    /* a call of wants() */
+#define NGX_GUILDLOG_FIND_WORK  200000    /* a call of wants() */
+#define NGX_GUILDLOG_FIND_STEP  300       /* the work of a segment, at least */
 
 
 #define NGX_GUILDLOG_FIND_WAIT  1
@@ -452,6 +453,7 @@ ngx_guildlog_find_stages(ngx_guildlog_find_t *find)
             return NGX_BUSY;
         }
 
+        state->left -= NGX_GUILDLOG_FIND_STEP;
         rc = state->stage->want(find, &segments[state->next]);
 
         if (rc == NGX_OK) {

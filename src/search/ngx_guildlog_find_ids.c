@@ -10,7 +10,7 @@
 
 #define NGX_GUILDLOG_FIND_NEAR  73    /* ids: so near, two slices become one */
 
-#define NGX_GUILDLOG_FIND_ID    24    /* the work of one */
+#define NGX_GUILDLOG_FIND_ID    60    /* the work of one */
 
 
 static ngx_uint_t ngx_guildlog_find_ids_found(ngx_guildlog_find_t *find,
@@ -107,7 +107,7 @@ ngx_guildlog_find_ids_found(ngx_guildlog_find_t *find,
     found = state->spare;
 
     n = ngx_guildlog_segment_words(segment->n);
-    state->left -= 4 * n + segment->kinds.len;
+    state->left -= 16 * n + 4 * segment->kinds.len;
 
     strings = segment->sets[NGX_GUILDLOG_FIND_STRINGS];
     words = (segment->nwords == state->match->nwords)

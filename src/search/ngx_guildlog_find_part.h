@@ -70,7 +70,7 @@ struct ngx_guildlog_find_part_s {
     ngx_guildlog_find_read_pt      read;
     uint32_t                       from;       /* in the body */
     uint32_t                       len;
-    ngx_uint_t                     nth;        /* string or entry it begins at */
+    ngx_uint_t                     nth;        /* its first string or entry */
 
     u_char                        *bytes;      /* a slice of it */
     uint32_t                       size;

@@ -258,12 +258,18 @@ ngx_guildlog_find_strings_between(const u_char *p, const u_char *last)
 
     n = 0;
 
+    /* where many are hit, they are one behind the other */
+
+    if (memchr(p, '\0', last - p) == NULL) {
+        return 0;
+    }
+
     while (last - p >= (ssize_t) sizeof(word)) {
         sum = 0;
 
-        /* a byte of the sum counts to 255 */
+        /* the bytes of the sum, and what they come to, are below 256 */
 
-        for (i = 0; i < 255 && last - p >= (ssize_t) sizeof(word); i++) {
+        for (i = 0; i < 31 && last - p >= (ssize_t) sizeof(word); i++) {
             ngx_memcpy(&word, p, sizeof(word));
             p += sizeof(word);
 
@@ -273,9 +279,7 @@ ngx_guildlog_find_strings_between(const u_char *p, const u_char *last)
             sum += (~word >> 7) & ones;
         }
 
-        for ( /* void */ ; sum; sum >>= 8) {
-            n += sum & 0xff;
-        }
+        n += sum * ones >> 56;
     }
 
     while (p < last) {

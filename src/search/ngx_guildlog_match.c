@@ -55,6 +55,10 @@ ngx_guildlog_match_search(ngx_guildlog_match_t *match, ngx_pool_t *pool,
     text = *search;
     ngx_guildlog_fold_trim(&text);
 
+    if (text.len == 0) {
+        return NGX_OK;
+    }
+
     /* two words have at least one byte between them */
 
     p = ngx_pnalloc(pool, NGX_GUILDLOG_FOLD_SIZE(text.len));

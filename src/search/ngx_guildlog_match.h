@@ -83,7 +83,10 @@ typedef struct {
 /* matches every entry */
 void ngx_guildlog_match_init(ngx_guildlog_match_t *match);
 
-/* both copy what they need into the pool; NGX_ERROR: out of memory */
+/*
+ * Both copy what they need into the pool.  A search of white space alone is
+ * none.  NGX_ERROR: out of memory.
+ */
 ngx_int_t ngx_guildlog_match_role(ngx_guildlog_match_t *match,
     ngx_pool_t *pool, const ngx_str_t *role);
 ngx_int_t ngx_guildlog_match_search(ngx_guildlog_match_t *match,

@@ -65,7 +65,7 @@ fuzz(ngx_pool_t *pool, u_char *p, size_t len)
     ngx_guildlog_match_init(&match);
 
     fuzz_expect(ngx_guildlog_match_search(&match, pool, &search) == NGX_OK);
-    fuzz_expect(ngx_guildlog_match_reads(&match));
+    fuzz_expect(ngx_guildlog_match_reads(&match) == (match.part.len > 0));
 
     if (role.len) {
         fuzz_expect(ngx_guildlog_match_role(&match, pool, &role) == NGX_OK);
@@ -88,7 +88,8 @@ fuzz(ngx_pool_t *pool, u_char *p, size_t len)
             fuzz_expect(doc.parts.len + doc.texts.len == (size_t) (end - buf));
 
             found = ngx_guildlog_match(&match, &doc);
-            fuzz_expect(!found || doc.parts.len || match.nwords);
+            fuzz_expect(!found || match.part.len == 0 || doc.parts.len
+                        || match.nwords);
             fuzz_expect(!found || role.len == 0 || doc.role.data);
         }
     }

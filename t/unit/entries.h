@@ -26,15 +26,16 @@ typedef struct {
 
 
 static const char  *entries_words[] = {
-    "alpha", "Beta", "GAMMA", "b1", "a", "7", "\xce\x9f\xce\x94\xce\x9f\xce\xa3",
+    "alpha", "Beta", "GAMMA", "b1", "a", "7",
+    "\xce\x9f\xce\x94\xce\x9f\xce\xa3",
     "\xce\xbf\xce\xb4\xce\xbf\xcf\x82", "\xcf\x83", "\xc4\xb0stanbul",
     "i\xcc\x87stanbul", "\xd0\x9f\xd1\x80\xd0\xb8\xd0\xb2\xd0\xb5\xd1\x82",
     "\xd0\xbf\xd1\x80\xd0\xb8\xd0\xb2\xd0\xb5\xd1\x82",
     "\xd0\xbc\xd0\xb8\xd1\x80", "na\xc3\xafve", "NA\xc3\x8fVE", "e\xcc\x81t",
     "don't", "_under_", "x-y", "%", "\xf0\x9f\x98\x80", "\\\"quoted\\\"",
-    "\\\\", "\\u00cbve", "\\ud83d\\ude00", "\xe6\x97\xa5\xe6\x9c\xac\xe8\xaa\x9e",
-    "line\\nfeed", "\xcc\x81", "ALPHAbeta", "alphabet", "\xc2\xa0",
-    "stra\xc3\x9f""e"
+    "\\\\", "\\u00cbve", "\\ud83d\\ude00",
+    "\xe6\x97\xa5\xe6\x9c\xac\xe8\xaa\x9e", "line\\nfeed", "\xcc\x81",
+    "ALPHAbeta", "alphabet", "\xc2\xa0", "stra\xc3\x9f""e"
 };
 
 #define ENTRIES_WORDS  (sizeof(entries_words) / sizeof(entries_words[0]))
@@ -137,16 +138,16 @@ entries_type(void)
 }
 
 
-/* of words in the content, and as many in fields; reason is more of a reason */
+/* so many words in the content at most; or long, as the reason, too */
 
 static void
 entries_make(ngx_pool_t *pool, entry_t *entry, int64_t id, ngx_uint_t words,
-    const ngx_str_t *reason)
+    const ngx_str_t *text)
 {
     u_char      *p, *buf;
     ngx_uint_t   n;
 
-    buf = ngx_pnalloc(pool, 4096 + 60 * words + reason->len);
+    buf = ngx_pnalloc(pool, 4096 + 60 * words + 2 * text->len);
     p = ngx_sprintf(buf, "{\"id\":\"%L\",\"type\":%ui,\"timestamp\":%L", id,
                     entries_type(), id >> 22);
 
@@ -156,15 +157,17 @@ entries_make(ngx_pool_t *pool, entry_t *entry, int64_t id, ngx_uint_t words,
     p = entries_field(p, "role", 2);
     p = entries_field(p, "name", 2);
 
-    if (reason->len) {
-        p = ngx_sprintf(p, ",\"reason\":\"%V\"", reason);
+    p = ngx_sprintf(p, ",\"count\":3");
+
+    if (text->len) {
+        p = ngx_sprintf(p, ",\"reason\":\"%V\",\"content\":\"%V\"", text,
+                        text);
 
     } else {
         p = entries_field(p, "reason", 3);
+        p = entries_field(p, "content", words);
     }
 
-    p = ngx_sprintf(p, ",\"count\":3");
-    p = entries_field(p, "content", words);
     p = entries_field(p, "contentAfter", 3);
 
     if (entries_random(8) == 0) {

@@ -28,7 +28,7 @@ typedef struct {
     ngx_uint_t   tail;       /* of a hundred: in no segment, the newest */
     ngx_uint_t   back;       /* of a hundred: in no segment, the oldest */
     ngx_uint_t   gone;       /* of a hundred */
-    ngx_uint_t   reason;     /* bytes of random reasons */
+    ngx_uint_t   text;       /* bytes of random text instead */
 } state_t;
 
 
@@ -67,12 +67,12 @@ static void
 make_entries(const state_t *state)
 {
     u_char      *p;
-    ngx_str_t    reason;
+    ngx_str_t    text;
     ngx_uint_t   i, k;
 
     nentries = state->entries;
     entries = ngx_pcalloc(pool, nentries * sizeof(entry_t));
-    p = ngx_pnalloc(pool, state->reason);
+    p = ngx_pnalloc(pool, state->text);
 
     for (i = 0; i < nentries; i++) {
         entries[i].id = entries_id(state->entries > 5000
@@ -90,15 +90,15 @@ make_entries(const state_t *state)
     nentries = k;
 
     for (i = 0; i < nentries; i++) {
-        reason.data = p;
-        reason.len = state->reason;
+        text.data = p;
+        text.len = state->text;
 
-        for (k = 0; k < state->reason; k++) {
-            p[k] = 'a' + entries_random(26);
+        for (k = 0; k < state->text; k++) {
+            p[k] = "abcdefghijklmnopqrst    "[entries_random(24)];
         }
 
         entries_make(pool, &entries[i], entries[i].id, state->words,
-                     &reason);
+                     &text);
 
         entries[i].stored = (100 * i >= state->back * nentries
                              && 100 * i < (100 - state->tail) * nentries);
@@ -332,7 +332,7 @@ main(void)
     ngx_uint_t  i;
 
     static const state_t  states[] = {
-        /* entries queries words runs late tail back gone reason */
+        /* entries queries words runs late tail back gone text */
         { "one run", 400, 1000, 8, 1, 0, 0, 0, 0, 0 },
         { "runs", 400, 1000, 8, 12, 0, 0, 0, 0, 0 },
         { "late ones", 400, 1000, 8, 12, 20, 0, 0, 0, 0 },
@@ -343,7 +343,8 @@ main(void)
         { "nothing but a tail", 400, 1000, 8, 1, 0, 100, 0, 0, 0 },
         { "few entries", 7, 1000, 4, 2, 0, 20, 0, 20, 0 },
         { "a large day", 36000, 30, 2, 2, 1, 1, 1, 1, 0 },
-        { "large strings", 4000, 30, 2, 1, 0, 0, 0, 1, 3000 },
+        { "many long texts", 1500, 20, 2, 1, 0, 0, 0, 1, 4000 },
+        { "very long ones", 100, 50, 2, 1, 0, 0, 0, 1, 100000 },
     };
 
     tap_start();

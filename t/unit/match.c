@@ -156,6 +156,11 @@ test_texts(void)
     s = tap_str("a b A c");
     (void) ngx_guildlog_match_search(&match, pool, &s);
     tap_is(match.nwords, 3, "each word once");
+
+    ngx_guildlog_match_init(&match);
+    s = tap_str(" \xc2\xa0\n");
+    (void) ngx_guildlog_match_search(&match, pool, &s);
+    tap_ok(!ngx_guildlog_match_reads(&match), "white space is no search");
 }
 
 
