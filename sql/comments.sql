@@ -44,6 +44,13 @@ comment on table language is 'The languages and their numbers.';
 comment on table log_change is
     'Entries that changed in partitions that are being rewritten: they are '
     'copied again.';
+comment on table log_checkpoint is
+    'cum[type + 1] counts the entries of that (guild_id, bot) with an id up to '
+    'last_id. The difference of two rows, and of the corrections between them, '
+    'is exactly what lies between them, at any moment and in any snapshot. It '
+    'holds between rows inside of what is kept, so a range that begins at id a '
+    'is counted from the first row with last_id >= a, and the entries outside '
+    'of rows one by one. There need not be any row.';
 comment on table log_correction is
     'What came late, or was taken back: by how much the checkpoints from that '
     'id on are short.';
@@ -57,9 +64,6 @@ comment on table log_event is
 comment on table log_head is
     'One row a server and bot. Who records holds it, so that arrival numbers '
     'follow the order of commits. days tells which arrivals the events know.';
-comment on table log_key is
-    'Channels and members that came up often. The heavy ones have '
-    'checkpoints.';
 comment on table log_left_out is
     'Servers of which the rewrite that is under way left out entries.';
 comment on table log_rewrite is

@@ -28,12 +28,11 @@ select current_setting('server_encoding') = 'UTF8' as encoding_fits \gset
 
 create extension if not exists pg_trgm;
 create extension if not exists btree_gin;
-create extension if not exists intarray;
 
 select set_config('search_path', 'guildlog, ' || string_agg(distinct
            quote_ident(n.nspname), ', ') || ', pg_temp', true)
   from pg_extension e join pg_namespace n on n.oid = e.extnamespace
- where e.extname in ('pg_trgm', 'btree_gin', 'intarray') \g /dev/null
+ where e.extname in ('pg_trgm', 'btree_gin') \g /dev/null
 
 -- The functions go first, so that those which vanished do not linger and those
 -- that stay may change their arguments. Triggers hold on to theirs. What the
@@ -138,6 +137,8 @@ create table if not exists schema_version (
 \ir migrate.sql
 \set migration 0038_tail
 \ir migrate.sql
+\set migration 0040_keys
+\ir migrate.sql
 
 \ir data.sql
 \ir summaries.sql
@@ -161,7 +162,6 @@ create table if not exists schema_version (
 
 \ir functions/count/checkpoint.sql
 \ir functions/count/correction.sql
-\ir functions/count/key.sql
 \ir functions/count/log_count.sql
 
 \ir functions/search/search_head.sql

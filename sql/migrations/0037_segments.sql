@@ -7,7 +7,7 @@ drop view if exists status_servers;
 drop table search_head, search_segment, search_place, search_term,
            search_common, search_string;
 drop type if exists search_item, search_key, search_posting, search_count,
-                    search_set;
+                    search_set, search_piece;
 
 create sequence search_key;              -- a number is never given again
 

@@ -3,16 +3,8 @@
 
 -- an entry of a key; apart: the key is its target, and not its executor
 
-call type_make('key_entry', $$
-    id     bigint,
-    type   smallint,
-    apart  boolean
-$$);
-
-
--- How many entries of everything lie between two checkpoints: whoever counts
--- walks through as many at most at each end. They are made two at a time, or
--- more.
+-- How many entries lie between two checkpoints: whoever counts walks through as
+-- many at most at each end. They are made two at a time, or more.
 
 create or replace function checkpoint_every()
 returns int language sql immutable as $$ select 64 $$;
@@ -65,18 +57,17 @@ begin
 end $$;
 
 
--- Adds the checkpoints of everything that follow the last one.
+-- Adds the checkpoints that follow the last one.
 
 create or replace function checkpoints_count(guild bigint, bot smallint,
     until_id bigint, budget int)
 returns int language plpgsql as $$
 declare
-    last  log_checkpoint := checkpoint_last(guild, bot, 0::smallint, 0);
+    last  log_checkpoint := checkpoint_last(guild, bot);
     made  constant int :=
-          checkpoints_extend(last, until_id, checkpoint_every(),
-                             greatest(budget, 256));
+          checkpoints_extend(last, until_id, greatest(budget, 256));
 begin
-    last := checkpoint_last(guild, bot, 0::smallint, 0);
+    last := checkpoint_last(guild, bot);
 
     update log_head h
        set counted = h.arrival - (
@@ -92,45 +83,40 @@ begin
 end $$;
 
 
--- The last checkpoint of a key; before the first one there is nothing.
+-- The last checkpoint; before the first one there is nothing.
 
-create or replace function checkpoint_last(guild bigint, bot smallint,
-    kind smallint, key bigint)
+create or replace function checkpoint_last(guild bigint, bot smallint)
 returns log_checkpoint language plpgsql stable as $$
 declare
     last  log_checkpoint;
 begin
     select * into last from log_checkpoint c
      where c.guild_id = guild and c.bot = checkpoint_last.bot
-       and c.kind = checkpoint_last.kind and c.key = checkpoint_last.key
      order by c.last_id desc limit 1;
 
     if not found then
         last.guild_id := guild;
         last.bot := bot;
-        last.kind := kind;
-        last.key := key;
         last.last_id := 0;
-        last.cum := array_fill(0, array[case kind when 3 then 204
-                                        else 102 end]);
+        last.cum := array_fill(0, array[102]);
     end if;
 
     return last;
 end $$;
 
 
--- Adds checkpoints behind one of them, each so many entries after the other,
--- looking at no more than the budget; how many it made.
+-- Adds checkpoints behind one of them, looking at no more entries than the
+-- budget; how many it made.
 
 create or replace function checkpoints_extend(base log_checkpoint,
-    until_id bigint, step int, budget int)
+    until_id bigint, budget int)
 returns int language plpgsql as $$
 declare
     made  int;
 begin
-    insert into log_checkpoint (guild_id, bot, kind, key, last_id, cum)
-    select c.guild_id, c.bot, c.kind, c.key, c.last_id, c.cum
-      from checkpoints_next(base, until_id, step, budget) c;
+    insert into log_checkpoint (guild_id, bot, last_id, cum)
+    select c.guild_id, c.bot, c.last_id, c.cum
+      from checkpoints_next(base, until_id, budget) c;
 
     get diagnostics made = row_count;
     return made;
@@ -140,71 +126,29 @@ end $$;
 -- Entry by entry: to sum up 102 counts for each of them takes longer.
 
 create or replace function checkpoints_next(base log_checkpoint,
-    until_id bigint, step int, budget int)
+    until_id bigint, budget int)
 returns setof log_checkpoint language plpgsql stable as $$
 declare
     cum  int[] := base.cum;
     n    int := 0;
-    e    key_entry;
+    e    record;
 begin
     for e in
-        select * from key_entries(base.guild_id, base.bot, base.kind, base.key,
-                                  base.last_id + 1, until_id, budget) k
-         order by k.id
+        select x.id, x.type from log_entry x
+         where x.guild_id = base.guild_id and x.bot = base.bot
+           and x.id > base.last_id and x.id < until_id
+         order by x.id limit budget
     loop
         cum[e.type + 1] := cum[e.type + 1] + 1;
         n := n + 1;
 
-        if e.apart then
-            cum[e.type + 103] := cum[e.type + 103] + 1;
-        end if;
-
-        if n = step then
+        if n = checkpoint_every() then
             base.last_id := e.id;
             base.cum := cum;
             return next base;
             n := 0;
         end if;
     end loop;
-end $$;
-
-
--- The entries of a key in a range of ids, from the oldest on, at most so many.
-
-create or replace function key_entries(guild bigint, bot smallint,
-    kind smallint, key bigint, low bigint, high bigint, most int)
-returns setof key_entry language plpgsql stable as $$
-begin
-    case kind
-    when 0 then
-        return query
-            select e.id, e.type, false from log_entry e
-             where e.guild_id = guild and e.bot = key_entries.bot
-               and e.id >= low and e.id < high
-             order by e.id limit most;
-    when 1 then
-        return query
-            select e.id, e.type, false from log_entry e
-             where e.guild_id = guild and e.bot = key_entries.bot
-               and e.channel_id = key
-               and e.id >= low and e.id < high
-             order by e.id limit most;
-    when 2 then
-        return query
-            select e.id, e.type, false from log_entry e
-             where e.guild_id = guild and e.bot = key_entries.bot
-               and e.executor_id = key
-               and e.id >= low and e.id < high
-             order by e.id limit most;
-    when 3 then
-        return query
-            select e.id, e.type, e.executor_id is distinct from key
-              from log_entry e
-             where e.guild_id = guild and e.bot = key_entries.bot
-               and e.target_id = key
-               and e.id >= low and e.id < high
-             order by e.id limit most;
-    end case;
 end $$;
 
 
@@ -218,17 +162,13 @@ begin
 
     delete from log_checkpoint c where c.guild_id = guild;
     delete from log_correction c where c.guild_id = guild;
-    delete from log_key k where k.guild_id = guild;
-    update log_head h
-       set counted = 0, keyed = 0, keyed_id = 0
-     where h.guild_id = guild;
+    update log_head h set counted = 0 where h.guild_id = guild;
 end $$;
 
 
 -- Forgets what was counted up to an id, a server after the other, until it is
--- so many rows; true if there is more. Who has checkpoints at all has some of
--- everything. It takes no lock: only the keeper counts, which this is, and
--- entries that are being recorded are younger.
+-- so many rows; true if there is more. It takes no lock: only the keeper
+-- counts, which this is, and entries that are being recorded are younger.
 
 create or replace function counted_expire(oldest bigint, most int)
 returns boolean language plpgsql as $$
@@ -241,7 +181,7 @@ begin
          cross join lateral (
                select 1 from log_checkpoint c
                 where c.guild_id = h.guild_id and c.bot = h.bot
-                  and c.kind = 0 and c.key = 0 and c.last_id < oldest
+                  and c.last_id < oldest
                 order by c.last_id limit 1) c   -- one by one, by the index
     loop
         if gone >= most then
@@ -257,8 +197,7 @@ begin
 end $$;
 
 
--- The same for one (server, bot); how many rows. The keys of one that fell
--- silent are looked at for the last time.
+-- The same for one (server, bot); how many rows.
 
 create or replace function counted_expire_of(guild bigint, bot smallint,
     oldest bigint)
@@ -271,13 +210,5 @@ begin
        and c.last_id < oldest;
 
     get diagnostics n = row_count;
-
-    delete from log_key k
-     where k.guild_id = guild and k.bot = counted_expire_of.bot
-       and not k.heavy
-       and (k.noticed_at < now() - interval '31 days'
-            or not exists (select from log_checkpoint c
-                            where c.guild_id = k.guild_id
-                              and c.bot = k.bot));
     return n;
 end $$;

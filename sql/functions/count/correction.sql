@@ -9,20 +9,10 @@ create or replace function corrections_add(guild bigint, bot smallint,
     ids bigint[], n int)
 returns void language plpgsql as $$
 declare
-    last   bigint;
-    first  bigint;
+    last   constant bigint := (checkpoint_last(guild, bot)).last_id;
+    first  constant bigint := (select min(i) from unnest(ids) i);
     late   bigint;
 begin
-    select greatest(h.keyed_id, (
-               select c.last_id from log_checkpoint c
-                where c.guild_id = guild and c.bot = corrections_add.bot
-                  and c.kind = 0 and c.key = 0
-                order by c.last_id desc limit 1)),
-           (select min(i) from unnest(ids) i)
-      into last, first
-      from log_head h
-     where h.guild_id = guild and h.bot = corrections_add.bot;
-
     if first > last then
         return;
     end if;
@@ -33,22 +23,8 @@ begin
         select i from unnest(ids) i where i <= last
     loop
         insert into log_correction as c
-        select guild, corrections_add.bot, k.kind, k.key, e.id, k.place,
-               corrections_add.n
+        select guild, corrections_add.bot, e.id, e.type + 1, corrections_add.n
           from log_entry_one(guild, corrections_add.bot, late) e
-         cross join lateral (
-               values (0, 0, e.type + 1),
-                      (1, e.channel_id, e.type + 1),
-                      (2, e.executor_id, e.type + 1),
-                      (3, e.target_id, e.type + 1),
-                      (3, nullif(e.target_id, e.executor_id), e.type + 103)
-               ) k (kind, key, place)
-         where (select true from log_checkpoint l
-                 where l.guild_id = guild
-                   and l.bot = corrections_add.bot
-                   and l.kind = k.kind and l.key = k.key
-                   and l.last_id >= late
-                 limit 1)
         on conflict on constraint log_correction_pkey
             do update set n = c.n + excluded.n;
     end loop;
@@ -80,66 +56,37 @@ begin
 end $$;
 
 
--- The same for one (server, bot), which the caller has taken.
+-- The same for one (server, bot), which the caller has taken: gives some of the
+-- checkpoints, from the first one on that is short of something, what they are
+-- short of. Those behind are short of all of it, from the next one on.
 
 create or replace function corrections_fold_of(guild bigint, bot smallint,
     budget int)
 returns int language plpgsql as $$
 declare
-    changed  int := 0;
-    owed     record;
-begin
-    for owed in
-        select distinct c.kind, c.key from log_correction c
-         where c.guild_id = guild and c.bot = corrections_fold_of.bot
-    loop
-        exit when changed >= budget;
-
-        changed := changed + greatest(1, corrections_move(
-            guild, bot, owed.kind, owed.key, budget - changed));
-    end loop;
-
-    return changed;
-end $$;
-
-
--- Gives some of the checkpoints of a key, from the first one on that is short
--- of something, what they are short of. Those behind are short of all of it,
--- from the next one on.
-
-create or replace function corrections_move(guild bigint, bot smallint,
-    kind smallint, key bigint, budget int)
-returns int language plpgsql as $$
-declare
     low      bigint := (
                  select min(x.id) from log_correction x
-                  where x.guild_id = guild and x.bot = corrections_move.bot
-                    and x.kind = corrections_move.kind
-                    and x.key = corrections_move.key);
+                  where x.guild_id = guild and x.bot = corrections_fold_of.bot);
     before   log_checkpoint;
     c        log_checkpoint;
-    owed     int[] := array_fill(0, array[204]);
+    owed     int[] := array_fill(0, array[102]);
     o        record;
     changed  int := 0;
 begin
     select * into before from log_checkpoint l
-     where l.guild_id = guild and l.bot = corrections_move.bot
-       and l.kind = corrections_move.kind and l.key = corrections_move.key
+     where l.guild_id = guild and l.bot = corrections_fold_of.bot
        and l.last_id < low
      order by l.last_id desc limit 1;
 
     for c in
         select * from log_checkpoint l
-         where l.guild_id = guild and l.bot = corrections_move.bot
-           and l.kind = corrections_move.kind and l.key = corrections_move.key
+         where l.guild_id = guild and l.bot = corrections_fold_of.bot
            and l.last_id >= low
          order by l.last_id limit budget
     loop
         for o in
             select x.place, sum(x.n)::int as n from log_correction x
-             where x.guild_id = guild and x.bot = corrections_move.bot
-               and x.kind = corrections_move.kind
-               and x.key = corrections_move.key
+             where x.guild_id = guild and x.bot = corrections_fold_of.bot
                and x.id >= low and x.id <= c.last_id
              group by x.place
         loop
@@ -147,13 +94,13 @@ begin
         end loop;
 
         c.cum := array(select u.cum + u.n
-                         from unnest(c.cum, owed[:cardinality(c.cum)])
-                                  with ordinality u (cum, n, place)
+                         from unnest(c.cum, owed) with ordinality
+                                  u (cum, n, place)
                         order by u.place);
         update log_checkpoint l
            set cum = c.cum
          where l.guild_id = guild and l.bot = c.bot
-           and l.kind = c.kind and l.key = c.key and l.last_id = c.last_id;
+           and l.last_id = c.last_id;
 
         perform checkpoints_split(before, c);
         before := c;
@@ -161,25 +108,31 @@ begin
         changed := changed + 1;
     end loop;
 
+    perform corrections_move(guild, bot, low, owed, changed = 0);
+    return greatest(changed, 1);
+end $$;
+
+
+-- What is owed to the checkpoints from that id on, if there are any, stands
+-- there; all that was owed before is done.
+
+create or replace function corrections_move(guild bigint, bot smallint,
+    low bigint, owed int[], whole boolean)
+returns void language plpgsql as $$
+begin
     delete from log_correction x
      where x.guild_id = guild and x.bot = corrections_move.bot
-       and x.kind = corrections_move.kind and x.key = corrections_move.key
-       and (changed = 0 or x.id < low);
+       and (whole or x.id < low);
 
-    insert into log_correction as x (guild_id, bot, kind, key, id, place, n)
-    select guild, corrections_move.bot, corrections_move.kind,
-           corrections_move.key, low, u.place, u.n
+    insert into log_correction as x (guild_id, bot, id, place, n)
+    select guild, corrections_move.bot, low, u.place, u.n
       from unnest(owed) with ordinality u (n, place)
      where u.n <> 0
        and exists (select from log_checkpoint l
                     where l.guild_id = guild and l.bot = corrections_move.bot
-                      and l.kind = corrections_move.kind
-                      and l.key = corrections_move.key
                       and l.last_id >= low)
     on conflict on constraint log_correction_pkey
         do update set n = x.n + excluded.n;
-
-    return changed;
 end $$;
 
 
@@ -188,13 +141,11 @@ end $$;
 create or replace function checkpoints_split(before log_checkpoint,
     c log_checkpoint)
 returns void language plpgsql as $$
-declare
-    step  constant int := checkpoint_step(c.kind);
 begin
-    if (select sum(u.cum - u.before)
-          from unnest(c.cum[:102], before.cum[:102]) u (cum, before))
-       > 2 * step
+    if (select sum(u.cum - u.before) from unnest(c.cum, before.cum)
+                                              u (cum, before))
+       > 2 * checkpoint_every()
     then
-        perform checkpoints_extend(before, c.last_id, step, 100000);
+        perform checkpoints_extend(before, c.last_id, 100000);
     end if;
 end $$;

@@ -1,23 +1,12 @@
 -- Counting entries, exactly and without looking at most of them.
 
--- some of the entries that are counted; a type may come several times
-
-call type_make('log_count', $$
-    type  smallint,
-    n     bigint,   -- entries of the query, whatever its types
-    rest  bigint    -- those of them below the position
-$$);
-
--- What tells the entries of a key in a range: the running counts at the first
--- checkpoint inside, at the last one, and at the last one below the position;
--- and the entries outside of these: how many << 9 | type << 2, with 2 if they
--- are of the query, 1 if they are below the position.
+-- What tells the entries in a range: the running counts at the first checkpoint
+-- inside, at the last one, and at the last one below the position; and the
+-- entries outside of these: how many << 9 | type << 2, with 2 if they are of
+-- the range, 1 if they are below the position.
 
 call type_make('log_span', $$
-    kind      smallint,
-    key       bigint,
-    shift     int,      -- where its counts begin
-    summed    boolean,  -- they are of categories
+    summed    boolean,  -- the counts are of categories, else of types
     first_id  bigint,
     below_id  bigint,
     last_id   bigint,
@@ -27,97 +16,43 @@ call type_make('log_span', $$
     walked    bigint[]
 $$);
 
-
--- Those of a role, which no checkpoints count.
-
-create or replace function log_counts(q log_query, below bigint)
-returns log_count[] language plpgsql stable as $$
-begin
-    return array(
-        select row(e.type, count(*),
-                   count(*) filter (where e.id < below))::log_count
-          from log_roles(q) r (role)
-          join log_entry e
-            on e.guild_id = q.guild and e.bot = q.bot and e.role = r.role
-           and e.id >= q.low and e.id < q.high
-         group by e.type);
-end $$;
+call type_make('log_total', $$
+    total       bigint,    -- of the query, below the position
+    passed      bigint,    -- entries below the position, whatever their type
+    categories  text       -- JSON
+$$);
 
 
--- Do checkpoints tell of the query?
+-- summed: of any type, so that the sums of categories will do. Only what is
+-- inside is looked at, so it does not matter what is gone below.
 
-create or replace function log_has_spans(q log_query)
-returns boolean language plpgsql immutable as $$
-begin
-    return num_nonnulls(q.role, q.part) = 0
-       and num_nonnulls(q.member, q.channel) < 2;
-end $$;
-
-
--- summed: of any type, so that the sums of categories will do.
-
-create or replace function log_spans(q log_query, summed boolean,
+create or replace function log_span(q log_query, summed boolean,
     below bigint)
-returns log_span[] language plpgsql stable as $$
-begin
-    if q.member is null and q.channel is null then
-        return array[log_span(q, 0, 0, 0, summed, below)];
-
-    elsif q.member is null then
-        return array[log_span(q, 1, q.channel, 0, summed, below)];
-
-    elsif q.side = 'executor' then
-        return array[log_span(q, 2, q.member, 0, summed, below)];
-
-    elsif q.side = 'target' then
-        return array[log_span(q, 3, q.member, 0, summed, below)];
-
-    else
-        return array[log_span(q, 2, q.member, 0, summed, below),
-                     log_span(q, 3, q.member, 102, false, below)];
-    end if;
-end $$;
-
-
--- Only what is inside is looked at, so it does not matter what is gone below.
-
-create or replace function log_span(q log_query, kind int, key bigint,
-    shift int, summed boolean, below bigint)
 returns log_span language plpgsql stable as $$
 declare
     s  log_span;
 begin
-    select log_span.kind, log_span.key, log_span.shift, log_span.summed,
-           f.last_id, l.last_id, l.last_id, f.n, l.n, l.n, null
+    select log_span.summed, f.last_id, l.last_id, l.last_id, f.n, l.n, l.n, null
       into s
-      from (select c.last_id, case when summed then c.sums
-                              else c.cum[shift + 1 : shift + 102] end as n
+      from (select c.last_id,
+                   case when log_span.summed then c.sums else c.cum end as n
               from log_checkpoint c
              where c.guild_id = q.guild and c.bot = q.bot
-               and c.kind = log_span.kind and c.key = log_span.key
                and c.last_id >= q.low and c.last_id < q.high
              order by c.last_id limit 1) f
      cross join (
-           select c.last_id, case when summed then c.sums
-                             else c.cum[shift + 1 : shift + 102] end as n
+           select c.last_id,
+                  case when log_span.summed then c.sums else c.cum end as n
              from log_checkpoint c
             where c.guild_id = q.guild and c.bot = q.bot
-              and c.kind = log_span.kind and c.key = log_span.key
               and c.last_id >= q.low and c.last_id < q.high
             order by c.last_id desc limit 1) l;
 
-    if s.kind is null then
-        s.kind := log_span.kind;
-        s.key := log_span.key;
-        s.shift := log_span.shift;
-
-    elsif below < q.high then
-        select c.last_id, case when summed then c.sums
-                          else c.cum[shift + 1 : shift + 102] end
+    if below < q.high and s.first_id is not null then
+        select c.last_id, case when log_span.summed then c.sums else c.cum end
           into s.below_id, s.below
           from log_checkpoint c
          where c.guild_id = q.guild and c.bot = q.bot
-           and c.kind = log_span.kind and c.key = log_span.key
            and c.last_id >= s.first_id and c.last_id < log_span.below
          order by c.last_id desc limit 1;
     end if;
@@ -139,82 +74,62 @@ declare
     behind   constant bigint := s.last_id;
     rest     constant int := (below >= q.high)::int;
 begin
-    case s.kind
-    when 0 then
-        return array(
-            select count(*) << 9 | w.code
-              from (select e.type << 2 | 2 | (e.id < below)::int
-                      from log_entry e
-                     where e.guild_id = q.guild and e.bot = q.bot
-                       and e.id >= q.low and e.id < low_end
+    return array(
+        select count(*) << 9 | w.code
+          from (select e.type << 2 | 2 | (e.id < below)::int
+                  from log_entry e
+                 where e.guild_id = q.guild and e.bot = q.bot
+                   and e.id >= q.low and e.id < low_end
+                 union all
+                select e.type << 2 | 1 from log_entry e
+                 where e.guild_id = q.guild and e.bot = q.bot
+                   and e.id > middle and e.id < below
+                 union all
+                select e.type << 2 | 2 | rest from log_entry e
+                 where e.guild_id = q.guild and e.bot = q.bot
+                   and e.id > behind and e.id < q.high) w (code)
+         group by w.code);
+end $$;
+
+
+-- Sums up: entries of these types (null: all) below the position, and those
+-- of the types asked for by category.
+
+create or replace function log_sum(q log_query, s log_span, asked int[])
+returns log_total language plpgsql stable as $$
+declare
+    total  log_total;
+begin
+    select coalesce(sum(c.total), 0), coalesce(sum(c.rest), 0),
+           '{' || coalesce(string_agg('"' || (categories())[c.category]
+                                      || '":' || c.n, ','
+                                      order by c.category)
+                               filter (where c.n > 0), '') || '}'
+      into total
+      from (select coalesce(d.category, category_place(d.type)) as category,
+                   sum(d.rest) as rest,
+                   sum(d.rest) filter (where q.types is null
+                                       or d.type = any (q.types)) as total,
+                   sum(d.n) filter (where asked is null
+                                    or d.type = any (asked)) as n
+              from (select case when s.summed then u.place::int end,
+                           u.place::int - 1, u.last - u.first,
+                           coalesce(u.below, u.first) - u.first
+                      from unnest(s.last, s.below, s.first)
+                               with ordinality u (last, below, first, place)
+                     where u.last <> u.first or u.below <> u.first
                      union all
-                    select e.type << 2 | 1 from log_entry e
-                     where e.guild_id = q.guild and e.bot = q.bot
-                       and e.id > middle and e.id < below
+                    select null, x.place - 1, x.n,
+                           case when x.id <= s.below_id then x.n else 0 end
+                      from log_correction x
+                     where x.guild_id = q.guild and x.bot = q.bot
+                       and x.id > s.first_id and x.id <= s.last_id
                      union all
-                    select e.type << 2 | 2 | rest from log_entry e
-                     where e.guild_id = q.guild and e.bot = q.bot
-                       and e.id > behind and e.id < q.high) w (code)
-             group by w.code);
-    when 1 then
-        return array(
-            select count(*) << 9 | w.code
-              from (select e.type << 2 | 2 | (e.id < below)::int
-                      from log_entry e
-                     where e.guild_id = q.guild and e.bot = q.bot
-                       and e.channel_id = s.key
-                       and e.id >= q.low and e.id < low_end
-                     union all
-                    select e.type << 2 | 1 from log_entry e
-                     where e.guild_id = q.guild and e.bot = q.bot
-                       and e.channel_id = s.key
-                       and e.id > middle and e.id < below
-                     union all
-                    select e.type << 2 | 2 | rest from log_entry e
-                     where e.guild_id = q.guild and e.bot = q.bot
-                       and e.channel_id = s.key
-                       and e.id > behind and e.id < q.high) w (code)
-             group by w.code);
-    when 2 then
-        return array(
-            select count(*) << 9 | w.code
-              from (select e.type << 2 | 2 | (e.id < below)::int
-                      from log_entry e
-                     where e.guild_id = q.guild and e.bot = q.bot
-                       and e.executor_id = s.key
-                       and e.id >= q.low and e.id < low_end
-                     union all
-                    select e.type << 2 | 1 from log_entry e
-                     where e.guild_id = q.guild and e.bot = q.bot
-                       and e.executor_id = s.key
-                       and e.id > middle and e.id < below
-                     union all
-                    select e.type << 2 | 2 | rest from log_entry e
-                     where e.guild_id = q.guild and e.bot = q.bot
-                       and e.executor_id = s.key
-                       and e.id > behind and e.id < q.high) w (code)
-             group by w.code);
-    when 3 then
-        return array(
-            select count(*) << 9 | w.code
-              from (select e.type << 2 | 2 | (e.id < below)::int
-                      from log_entry e
-                     where e.guild_id = q.guild and e.bot = q.bot
-                       and e.target_id = s.key
-                       and (s.shift = 0 or e.executor_id is distinct from s.key)
-                       and e.id >= q.low and e.id < low_end
-                     union all
-                    select e.type << 2 | 1 from log_entry e
-                     where e.guild_id = q.guild and e.bot = q.bot
-                       and e.target_id = s.key
-                       and (s.shift = 0 or e.executor_id is distinct from s.key)
-                       and e.id > middle and e.id < below
-                     union all
-                    select e.type << 2 | 2 | rest from log_entry e
-                     where e.guild_id = q.guild and e.bot = q.bot
-                       and e.target_id = s.key
-                       and (s.shift = 0 or e.executor_id is distinct from s.key)
-                       and e.id > behind and e.id < q.high) w (code)
-             group by w.code);
-    end case;
+                    select null, (w >> 2 & 127)::int,
+                           ((w >> 9) * (w >> 1 & 1))::int,
+                           ((w >> 9) * (w & 1))::int
+                      from unnest(s.walked) w) d (category, type, n, rest)
+             group by 1) c;
+
+    return total;
 end $$;

@@ -30,8 +30,6 @@ begin
                      union all
                     select * from check_corrections(guild, b, low)
                      union all
-                    select * from check_keys(guild, b)
-                     union all
                     select * from check_events(guild, b, low)
                      union all
                     select * from check_held(guild, b, low)
@@ -70,58 +68,36 @@ begin
                 coalesce(head.first_log_at::text, 'none'),
                 coalesce(head.first_log_at <= oldest, false)),
                ('counted', 'at most ' || head.arrival, head.counted::text,
-                head.counted <= head.arrival),
-               ('keyed', 'at most ' || head.counted, head.keyed::text,
-                head.keyed <= head.counted))
+                head.counted <= head.arrival))
                d (what, expected, found, fits)
          where d.expected is not null and not d.fits;
 end $$;
 
 
--- Of everything and of each heavy key, between each two checkpoints: what they
--- and the corrections say lies there, and the entries that do.
+-- Between each two checkpoints: what they and the corrections say lies there,
+-- and the entries that do.
 
 create or replace function check_checkpoints(guild bigint, bot smallint,
     low bigint)
-returns setof difference language plpgsql stable as $$
-begin
-    return query
-        select 'log_checkpoint', d.*
-          from (select distinct c.kind, c.key from log_checkpoint c
-                 where c.guild_id = guild
-                   and c.bot = check_checkpoints.bot) k
-         cross join lateral check_counts(guild, check_checkpoints.bot, k.kind,
-                                         k.key, low) d;
-end $$;
-
-
-create or replace function check_counts(guild bigint, bot smallint,
-    kind smallint, key bigint, low bigint, out what text, out expected text,
-    out found text)
-returns setof record language plpgsql stable set work_mem = '64MB' as $$
+returns setof difference language plpgsql stable set work_mem = '64MB' as $$
 begin
     return query
         with c as materialized (
             select l.last_id, l.cum,
                    row_number() over (order by l.last_id) as n
               from log_checkpoint l
-             where l.guild_id = guild and l.bot = check_counts.bot
-               and l.kind = check_counts.kind and l.key = check_counts.key
+             where l.guild_id = guild and l.bot = check_checkpoints.bot
                and l.last_id >= low
         ), bounds as materialized (
             select array_agg(c.last_id order by c.n) as ids,
                    min(c.last_id) as first, max(c.last_id) as last from c
         ), entries as (
-            select width_bucket(e.id - 1, b.ids) as n, p.place,
+            select width_bucket(e.id - 1, b.ids) as n, e.type + 1 as place,
                    count(*) as sum
               from bounds b
-             cross join lateral key_entries(guild, check_counts.bot,
-                       check_counts.kind, check_counts.key, b.first + 1,
-                       b.last + 1, 2147483647) e
-             cross join lateral (
-                   values (e.type + 1),
-                          (case when e.apart then e.type + 103 end)) p (place)
-             where p.place is not null
+              join log_entry e
+                on e.guild_id = guild and e.bot = check_checkpoints.bot
+               and e.id > b.first and e.id <= b.last
              group by 1, 2
         ), counts as (
             select t.n, t.place, sum(t.sum) as sum
@@ -135,15 +111,13 @@ begin
                     select width_bucket(x.id - 1, b.ids), x.place, x.n
                       from bounds b
                       join log_correction x
-                        on x.guild_id = guild and x.bot = check_counts.bot
-                       and x.kind = check_counts.kind
-                       and x.key = check_counts.key
+                        on x.guild_id = guild
+                       and x.bot = check_checkpoints.bot
                        and x.id > b.first and x.id <= b.last)
                    t (n, place, sum)
              group by 1, 2
         )
-        select format('kind %s, key %s, place %s, ids behind %s up to %s',
-                      check_counts.kind, check_counts.key,
+        select 'log_checkpoint', format('place %s, ids behind %s up to %s',
                       coalesce(e.place, s.place), a.last_id, z.last_id),
                coalesce(e.sum, 0)::text, coalesce(s.sum, 0)::text
           from entries e
@@ -151,7 +125,7 @@ begin
           join c a on a.n = coalesce(e.n, s.n)
           join c z on z.n = a.n + 1
          where coalesce(e.sum, 0) <> coalesce(s.sum, 0)
-         order by a.n, 1;
+         order by a.n, 2;
 end $$;
 
 
@@ -162,39 +136,16 @@ create or replace function check_corrections(guild bigint, bot smallint,
 returns setof difference language plpgsql stable as $$
 begin
     return query
-        select 'log_correction',
-               format('kind %s, key %s, place %s, id %s', x.kind, x.key,
-                      x.place, x.id), 'a checkpoint from there on', 'none'
+        select 'log_correction', format('place %s, id %s', x.place, x.id),
+               'a checkpoint from there on', 'none'
           from log_correction x
          where x.guild_id = guild and x.bot = check_corrections.bot
            and x.id >= low
            and not exists (
                select from log_checkpoint c
                 where c.guild_id = x.guild_id and c.bot = x.bot
-                  and c.kind = x.kind and c.key = x.key
                   and c.last_id >= x.id)
-         order by x.kind, x.key, x.id;
-end $$;
-
-
--- Who has checkpoints is known as heavy, or would get no more of them.
-
-create or replace function check_keys(guild bigint, bot smallint)
-returns setof difference language plpgsql stable as $$
-begin
-    return query
-        select 'log_key', format('kind %s, key %s', c.kind, c.key), 'heavy',
-               coalesce((select 'not heavy' from log_key k
-                          where k.guild_id = guild and k.bot = check_keys.bot
-                            and k.kind = c.kind and k.key = c.key), 'none')
-          from (select distinct x.kind, x.key from log_checkpoint x
-                 where x.guild_id = guild and x.bot = check_keys.bot
-                   and x.kind > 0) c
-         where not exists (
-               select from log_key k
-                where k.guild_id = guild and k.bot = check_keys.bot
-                  and k.kind = c.kind and k.key = c.key and k.heavy)
-         order by c.kind, c.key;
+         order by x.id, x.place;
 end $$;
 
 

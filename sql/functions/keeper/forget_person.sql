@@ -306,32 +306,21 @@ begin
     end loop;
 
     if written then
-        perform person_uncount(p);
+        perform person_unfind(p);
     end if;
 
     return case when n = most then last end;
 end $$;
 
 
--- What is counted of them as a member goes in the same transaction. The index
--- of searches, which has their names and words, is not read from then on:
--- searches look at the entries until it was made anew. Pages that are kept are
--- asked for again, since log_head changes.
+-- The index of searches, which has their names and words, is not read from then
+-- on: searches look at the entries until it was made anew. Pages that are kept
+-- are asked for again, since log_head changes.
 
-create or replace function person_uncount(p forgotten_person)
+create or replace function person_unfind(p forgotten_person)
 returns void language plpgsql as $$
 begin
     perform record_begin(p.guild_id, p.bot, 0);
-
-    delete from log_checkpoint c
-     where c.guild_id = p.guild_id and c.bot = p.bot
-       and c.kind in (2, 3) and c.key = p.user_id;
-    delete from log_correction c
-     where c.guild_id = p.guild_id and c.bot = p.bot
-       and c.kind in (2, 3) and c.key = p.user_id;
-    delete from log_key k
-     where k.guild_id = p.guild_id and k.bot = p.bot
-       and k.kind in (2, 3) and k.key = p.user_id;
     perform search_drop(p.guild_id, p.bot);
 end $$;
 

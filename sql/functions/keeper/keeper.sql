@@ -21,7 +21,6 @@ returns setof record language sql immutable as $$
            ('checkpoints', interval '1 second',   false),
            ('search',      interval '10 seconds', false),
            ('corrections', interval '1 second',   false),
-           ('keys',        interval '1 second',   false),
            ('forget',      interval '1 second',   false),
            ('rewrite',     interval '1 minute',   true)
 $$;
@@ -306,19 +305,6 @@ declare
 begin
     more := corrections_fold(most) >= most;
     lag := (select count(*) from log_correction);
-end $$;
-
-
--- Makes the checkpoints of heavy keys. Undone: counted entries that were not
--- looked at.
-
-create or replace function keeper_keys(budget int, out more boolean,
-    out lag bigint)
-language plpgsql as $$
-begin
-    more := keys_make(budget / 4) >= budget / 4;
-    lag := coalesce((select sum(h.counted - h.keyed) from log_head h
-                      where h.counted - h.keyed >= heavy_from() / 2), 0);
 end $$;
 
 

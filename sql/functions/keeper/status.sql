@@ -16,19 +16,18 @@ create or replace view status as
 comment on view status is
     'The keeper''s tasks: when each was done last, what it left undone.';
 comment on column status.lag is
-    'Undone: entries (checkpoints, search, keys), corrections, days '
+    'Undone: entries (checkpoints, search), corrections, days '
     '(partitions), partitions (expiry, rewrite), servers and people (forget), '
     'or 1 for something.';
 
 
--- By server and bot: how many entries wait to be counted, and to be looked at
--- for heavy keys, and how many are in no segment of the index of searches, but
--- for those of before it was begun (null: no index, or it is not read).
+-- By server and bot: how many entries wait to be counted, and how many are in
+-- no segment of the index of searches, but for those of before it was begun
+-- (null: no index, or it is not read).
 
 create or replace view status_servers as
     select h.guild_id, h.bot, s.plan, h.arrival as recorded,
            h.arrival - h.counted as not_counted,
-           h.counted - h.keyed as not_keyed,
            case when x.format > 0 then h.arrival - x.arrival end
                as not_searchable,
            s.forgotten_at as being_forgotten_since

@@ -31,12 +31,6 @@ call type_make('log_row', $$
     seq         bigint
 $$);
 
-call type_make('log_total', $$
-    total       bigint,    -- of the query, below the position
-    passed      bigint,    -- entries below the position, whatever their type
-    categories  text       -- JSON
-$$);
-
 
 -- Entries as they are sent, in the order of log_rows().
 
@@ -107,69 +101,12 @@ begin
 end $$;
 
 
--- Sums up: entries of these types (null: all) below the position, and those
--- of the types asked for by category.
-
-create or replace function log_sum(counts log_count[], asked int[],
-    types smallint[], guild bigint default null, bot smallint default null,
-    spans log_span[] default null)
-returns log_total language plpgsql stable as $$
-declare
-    total  log_total;
-begin
-    select coalesce(sum(c.total), 0), coalesce(sum(c.rest), 0),
-           '{' || coalesce(string_agg('"' || (categories())[c.category]
-                                      || '":' || c.n, ',')
-                               filter (where c.n > 0), '') || '}'
-      into total
-      from (select coalesce(d.category, category_place(d.type)) as category,
-                   sum(d.rest) as rest,
-                   sum(d.rest) filter (where types is null
-                                       or d.type = any (types)) as total,
-                   sum(d.n) filter (where asked is null
-                                    or d.type = any (asked)) as n
-              from (select null::int, c.type::int, c.n::int, c.rest::int
-                      from unnest(counts) c
-                     union all
-                    select d.*
-                      from unnest(spans) s
-                     cross join lateral (
-                           select case when s.summed then u.place::int end,
-                                  u.place::int - 1, u.last - u.first,
-                                  coalesce(u.below, u.first) - u.first
-                             from unnest(s.last, s.below, s.first)
-                                      with ordinality u (last, below, first,
-                                                         place)
-                            where u.last <> u.first or u.below <> u.first
-                            union all
-                           select null, x.place - 1 - s.shift, x.n,
-                                  case when x.id <= s.below_id
-                                       then x.n else 0 end
-                             from log_correction x
-                            where x.guild_id = log_sum.guild
-                              and x.bot = log_sum.bot
-                              and x.kind = s.kind and x.key = s.key
-                              and x.id > s.first_id and x.id <= s.last_id
-                              and x.place - s.shift between 1 and 102
-                            union all
-                           select null, (w >> 2 & 127)::int,
-                                  ((w >> 9) * (w >> 1 & 1))::int,
-                                  ((w >> 9) * (w & 1))::int
-                             from unnest(s.walked) w)
-                           d (category, type, n, rest))
-                   d (category, type, n, rest)
-             group by 1) c;
-
-    return total;
-end $$;
-
-
 -- The newest entries of a query below the position, at most so many, and how
 -- many there are, by a look at all of them. asked: the types, where some were
 -- asked for.
 
 create or replace function log_looked(q log_query, asked smallint[],
-    below bigint, most int, out counts log_count[], out ids bigint[])
+    below bigint, most int, out s log_span, out ids bigint[])
 language plpgsql stable as $$
 declare
     types  constant smallint[] := q.types;
@@ -180,14 +117,14 @@ begin
     with found as materialized (
         select f.id, f.type from log_rows(q, q.high, null) f
     )
-    select array(select row(f.type, count(*), count(*) filter (
-                                where f.id < below))::log_count
-                   from found f group by f.type),
+    select array(select (count(*) << 9) + (f.type << 2) + 2
+                        + (f.id < below)::int
+                   from found f group by f.type, f.id < below),
            array(select f.id from found f
                   where f.id < below
                     and (types is null or f.type = any (types))
                   order by f.id desc limit most)
-      into counts, ids;
+      into s.walked, ids;
 end $$;
 
 
@@ -236,8 +173,8 @@ declare
     walled  boolean;
     state   text;
     q       log_query;
-    counts  log_count[];
-    spans   log_span[];
+    span    log_span;
+    looked  record;
     total   log_total;
     part    float8;
     floor   bigint;
@@ -270,16 +207,15 @@ begin
                         below);
     below := least(below, q.high);
 
-    if q.part is not null or num_nonnulls(q.role, q.member, q.channel) > 1 then
-        select s.* into counts, q.ids
-          from log_looked(q, type::smallint[], below, most) s;
-    elsif log_has_spans(q) then
-        spans := log_spans(q, type is null and q.types is null, below);
+    if num_nonnulls(q.part, q.role, q.member, q.channel) > 0 then
+        looked := log_looked(q, type::smallint[], below, most);
+        span := looked.s;
+        q.ids := looked.ids;
     else
-        counts := log_counts(q, below);
+        span := log_span(q, type is null and q.types is null, below);
     end if;
 
-    total := log_sum(counts, type, q.types, guild, bot, spans);
+    total := log_sum(q, span, type);
 
     return next row(200, total.total > most, null, state, null, null, format(
         '{"total":%s,"retentionMs":%s,"walled":%s,"categoryCounts":%s',
@@ -290,17 +226,7 @@ begin
     part := 16.0 * most / nullif(total.total, 0);
     floor := q.low;
 
-    -- where most are of other types, these are passed over in the index
-
-    if q.types is not null and total.total * 12 < total.passed
-       and num_nonnulls(q.channel, q.member) = 1
-       and num_nonnulls(q.role, q.part) = 0
-    then
-        q.ids := log_ids(q, below, most);
-        part := 1;
-    end if;
-
-    q.low := coalesce(log_page_low(q, spans[1], below, most),
+    q.low := coalesce(log_page_low(q, span, below, most),
                       log_slice(floor, below, part));
 
     while most > 0 loop
@@ -346,8 +272,7 @@ begin
 
     return (select c.last_id from log_checkpoint c
              where c.guild_id = q.guild and c.bot = q.bot
-               and c.kind = s.kind and c.key = s.key
                and c.last_id >= q.low and c.last_id <= s.below_id
              order by c.last_id desc
-            offset most / checkpoint_step(s.kind) + 1 limit 1);
+            offset most / checkpoint_every() + 1 limit 1);
 end $$;

@@ -89,13 +89,11 @@ begin
 
     select c.last_id, c.sums into first_id, first from log_checkpoint c
      where c.guild_id = guild and c.bot = logs_plain.bot
-       and c.kind = 0 and c.key = 0
        and c.last_id >= low and c.last_id < high
      order by c.last_id limit 1;
 
     select c.last_id, c.sums into last_id, last from log_checkpoint c
      where c.guild_id = guild and c.bot = logs_plain.bot
-       and c.kind = 0 and c.key = 0
        and c.last_id >= low and c.last_id < high
      order by c.last_id desc limit 1;
 
@@ -104,14 +102,12 @@ begin
     if top < high then
         select c.last_id, c.sums into below_id, passed from log_checkpoint c
          where c.guild_id = guild and c.bot = logs_plain.bot
-           and c.kind = 0 and c.key = 0
-           and c.last_id >= low and c.last_id < top
+               and c.last_id >= low and c.last_id < top
          order by c.last_id desc limit 1;
     end if;
 
     select c.last_id into page_id from log_checkpoint c
      where c.guild_id = guild and c.bot = logs_plain.bot
-       and c.kind = 0 and c.key = 0
        and c.last_id >= low and c.last_id < top
      order by c.last_id desc
     offset most / checkpoint_every() + 1 limit 1;
@@ -143,7 +139,6 @@ begin
                                     then x.n else 0 end, null
                           from log_correction x
                          where x.guild_id = guild and x.bot = logs_plain.bot
-                           and x.kind = 0 and x.key = 0
                            and x.id > first_id and x.id <= last_id
                          union all
                         select category_place(e.type), 1, (e.id < top)::int,

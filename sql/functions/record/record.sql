@@ -178,11 +178,9 @@ begin
              where i.guild_id = guild and i.bot = record_settings.bot),
            (select row(c.*)::logging_channels from logging_channels c
              where c.guild_id = guild and c.bot = record_settings.bot),
-           greatest(h.keyed_id, (
-               select k.last_id from log_checkpoint k
-                where k.guild_id = guild and k.bot = record_settings.bot
-                  and k.kind = 0 and k.key = 0
-                order by k.last_id desc limit 1)),
+           (select k.last_id from log_checkpoint k
+             where k.guild_id = guild and k.bot = record_settings.bot
+             order by k.last_id desc limit 1),
            h.first_log_at
       into it.free, it.options, it.holds, it.filters, it.lists, it.channels,
            it.counted, it.first_at

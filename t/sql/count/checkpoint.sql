@@ -2,36 +2,28 @@
 -- came late, was taken back or was never looked at.
 
 \ir ../setup.psql
-select plan(58);
+select plan(42);
 
 -- "right", or what is not: every checkpoint, with what it is short of, against
 -- the entries up to it
 create function pg_temp.checked(guild bigint)
 returns text language sql as $$
     with happened as (
-        select k.kind, k.key, k.place, e.id, 1 as n, null::int as cum
+        select e.type + 1 as place, e.id, 1 as n, null::int as cum
           from log_entry e
-         cross join lateral (
-               values (0, 0, e.type + 1),
-                      (1, e.channel_id, e.type + 1),
-                      (2, e.executor_id, e.type + 1),
-                      (3, e.target_id, e.type + 1),
-                      (3, nullif(e.target_id, e.executor_id), e.type + 103)
-               ) k (kind, key, place)
          where e.guild_id = guild and e.bot = 0
          union all
-        select x.kind, x.key, x.place, x.id, -x.n, null
+        select x.place, x.id, -x.n, null
           from log_correction x
          where x.guild_id = guild and x.bot = 0
          union all
-        select c.kind, c.key, u.place, c.last_id, null, u.cum
+        select u.place, c.last_id, null, u.cum
           from log_checkpoint c
          cross join unnest(c.cum) with ordinality u (cum, place)
          where c.guild_id = guild and c.bot = 0
     )
-    select coalesce(min(format('wrong at %s of %s %s', w.id, w.kind, w.key)),
-                    'right')
-      from (select h.*, sum(h.n) over (partition by h.kind, h.key, h.place
+    select coalesce(min(format('wrong at %s of %s', w.id, w.place)), 'right')
+      from (select h.*, sum(h.n) over (partition by h.place
                                        order by h.id) as sum
               from happened h) w
      where w.cum <> coalesce(w.sum, 0)
@@ -55,9 +47,9 @@ returns int language sql as $$
     select count(*)::int from log_correction c where c.guild_id = guild
 $$;
 
--- "right", or what is not: the totals of an executor's pages from behind each
--- of its checkpoints on
-create function pg_temp.told(me text, member bigint)
+-- "right", or what is not: the totals of pages of a type from behind each of the
+-- checkpoints on
+create function pg_temp.told(me text, type int)
 returns text language plpgsql as $$
 declare
     below  bigint;
@@ -65,15 +57,14 @@ declare
     want   bigint;
 begin
     for below in
-        select c.last_id + 1 from log_checkpoint c
-         where c.kind = 2 and c.key = member order by 1
+        select c.last_id + 1 from log_checkpoint c order by 1
     loop
         execute format('select (doc || ''}'')::json ->> ''total'' from '
-                       'logs_page(%s, null, null, null, null, null, null, $1, '
-                       '''executor'', null, 1, $2) limit 1', me)
-           into got using member, below;
+                       'logs_page(%s, null, null, null, null, array[$1], null, '
+                       'null, null, null, 1, $2) limit 1', me)
+           into got using told.type, below;
         want := (select count(*) from log_entry e
-                  where e.executor_id = member and e.id < below);
+                  where e.type = told.type and e.id < below);
 
         if got <> want then
             return format('%s instead of %s', got, want);
@@ -185,100 +176,39 @@ select is(pg_temp.checked(:guild), 'right', 'the checkpoints know');
 select corrections_fold() \g /dev/null
 select is(pg_temp.checked(:guild), 'right', 'and are repaired');
 
--- heavy keys: from 40 entries on, a checkpoint for every 5
+-- what is counted by them
 
-set local guildlog.heavy = 40;
 select options_patch(:me, '{"active_ignore": false}') \g /dev/null
-
-create function pg_temp.send_keys(guild bigint, n int, at bigint, name text,
-    channels int default 40)
-returns void language sql as $$
-    select record(guild, 0::smallint, jsonb_agg(jsonb_build_object(
-               'event_id', name || i, 'type', i % 7, 'timestamp', at + i,
-               'executor', jsonb_build_object('id', (100 + i % 2)::text),
-               'target', jsonb_build_object('id', (100 + i % 4)::text),
-               'channel', jsonb_build_object('id',
-                                              (200 + i % channels)::text))))
-      from generate_series(1, n) i
-$$;
-
-create function pg_temp.heavy(guild bigint)
-returns text language sql as $$
-    select string_agg(distinct c.kind || ' ' || c.key, ', ')
-      from log_checkpoint c where c.guild_id = guild and c.kind > 0
-$$;
-
-select is(pg_temp.heavy(:guild), null, 'nobody had so many');
-select pg_temp.send_keys(:guild, 600, :at + 10000, 'k') \g /dev/null
+select pg_temp.send(:guild, 600, :at + 10000, 'k') \g /dev/null
 select checkpoints_make() \g /dev/null
-select counted - keyed as behind from log_head
- where guild_id = :guild and bot = 0 \gset
-select is(keys_make(20), 20, 'as many are looked at as is allowed');
-select is(counted - keyed, :behind - 20::bigint, 'the others are left, all')
-  from log_head where guild_id = :guild and bot = 0;
-select is((select sum(keys_make(20)) > 100 from generate_series(1, 10)), true,
-          'the next call goes on');
-select is(pg_temp.checked(:guild), 'right', 'halfway all is right');
-select sum(keys_make()) from generate_series(1, 3) \g /dev/null
-select is(keys_make(), 0, 'at last there is nothing to do');
-select is(counted - keyed < 20, true, 'nor left')
-  from log_head where guild_id = :guild and bot = 0;
-select is(pg_temp.heavy(:guild),
-          '2 100, 2 101, 3 100, 3 101, 3 102, 3 103',
-          'heavy keys have checkpoints; no channel is heavy');
-select is(pg_temp.checked(:guild), 'right', 'which count what they have');
-select is(max(n), 5, 'each five entries after the last')
-  from (select c.cum[1] + c.cum[2] + c.cum[3] + c.cum[4] + c.cum[5] + c.cum[6]
-               + c.cum[7] - lag(c.cum[1] + c.cum[2] + c.cum[3] + c.cum[4]
-               + c.cum[5] + c.cum[6] + c.cum[7]) over (order by c.last_id) as n
-          from log_checkpoint c
-         where c.guild_id = :guild and c.kind = 3 and c.key = 103) w;
-
 select record(:guild, 0::smallint, jsonb_build_array(jsonb_build_object(
-           'event_id', 'alone', 'type', 50, 'timestamp', :at + 10100,
-           'executor', '{"id": "100"}'::jsonb))) \g /dev/null
-select is(pg_temp.told(:'me', 100), 'right',
-          'pages count one of a category of its own that came late');
-select corrections_move(:guild, 0::smallint, 2::smallint, 100, 2) \g /dev/null
-select is(pg_temp.told(:'me', 100), 'right',
+           'event_id', 'alone', 'type', 50, 'timestamp', :at + 10100)))
+\g /dev/null
+select is(pg_temp.told(:'me', 50), 'right',
+          'pages count one of a type that came late');
+select corrections_fold_of(:guild, 0::smallint, 2) \g /dev/null
+select is(pg_temp.told(:'me', 50), 'right',
           'also where some of the checkpoints know it');
 select count(corrections_fold()) from generate_series(1, 5) \g /dev/null
-
-select pg_temp.send_keys(:guild, 100, :at + 10200, 'l') \g /dev/null
-select is(pg_temp.checked(:guild), 'right', 'late events of heavy keys');
-select is(bool_or(kind = 1), false, 'those of the others owe nothing')
-  from log_correction where guild_id = :guild;
-select corrections_fold(3) \g /dev/null
-select is(pg_temp.checked(:guild), 'right', 'some of it done');
-select count(corrections_fold()) from generate_series(1, 5) \g /dev/null
-select is(pg_temp.owed(:guild), 0, 'all of it done');
-select is(pg_temp.checked(:guild), 'right', 'they are repaired');
+select is(pg_temp.told(:'me', 50), 'right', 'and where all do');
 
 select array_agg(id) as some from log_entry
  where guild_id = :guild and id % 3 = 0 \gset
 select entries_remove(:guild, 0::smallint, :'some') \g /dev/null
 select is(pg_temp.checked(:guild), 'right', 'a third taken back');
-select pg_temp.send_keys(:guild, 600, :at + 20000, 'm') \g /dev/null
-select checkpoints_make(), keys_make() \g /dev/null
+select pg_temp.send(:guild, 600, :at + 20000, 'm') \g /dev/null
+select checkpoints_make() \g /dev/null
 select is(pg_temp.checked(:guild), 'right', 'and more behind them');
 select count(corrections_fold()) from generate_series(1, 9) \g /dev/null
 select is(pg_temp.owed(:guild), 0, 'what they owe');
 select is(pg_temp.checked(:guild), 'right', 'is made up for');
 
-select pg_temp.send_keys(:guild, 600, :at + 30000, 'n', 5) \g /dev/null
-select checkpoints_make(), keys_make() \g /dev/null
-select is(substr(pg_temp.heavy(:guild), 1, 12), '1 200, 1 201',
-          'channels get heavy later');
-select is(pg_temp.checked(:guild), 'right', 'with all that they had');
-
 -- a longer window counts anew
 
 select counted_forget(:guild) \g /dev/null
-select is(pg_temp.made(:guild) + pg_temp.owed(:guild)
-          + (select count(*)::int from log_key where guild_id = :guild), 0,
-          'no count is left');
-select checkpoints_make(), keys_make() \g /dev/null
-select is(pg_temp.heavy(:guild) is not null, true, 'and found again');
+select is(pg_temp.made(:guild) + pg_temp.owed(:guild), 0, 'no count is left');
+select checkpoints_make() \g /dev/null
+select is(pg_temp.made(:guild) > 0, true, 'they are made again');
 select is(pg_temp.checked(:guild), 'right', 'with what there is');
 
 select * from finish();

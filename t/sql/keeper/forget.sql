@@ -12,11 +12,10 @@ lock table guildlog.log_entry;
 
 \ir ../setup.psql
 \ir ../forget.psql
-select plan(61);
+select plan(60);
 
 \set person 765432109876543210
 \set other 765432109876543211
-set local guildlog.heavy = 40;
 
 create temp sequence nth;
 
@@ -67,7 +66,7 @@ select pg_temp.send('{"type": 5, "target": {"id": "765432109876543210",
 select access_put(:me, :person, '{"level": "view"}') \g /dev/null
 select ignore_add(:me, 2, '{"value": "765432109876543212"}') \g /dev/null
 
--- much more of her, and of the other, so that they are heavy and indexed
+-- much more of her, and of the other, so that they are indexed
 
 select count(pg_temp.send(jsonb_build_object('type', 1 + i % 2, 'executor',
            jsonb_build_object('id', (:person + i % 3)::text,
@@ -78,14 +77,12 @@ select count(pg_temp.send(jsonb_build_object('type', 1 + i % 2, 'executor',
   from generate_series(1, 700) i \g /dev/null
 select pg_temp.keep() \g /dev/null
 
-select cmp_ok(cardinality(pg_temp.stands(:'person')), '>', 8,
+select cmp_ok(cardinality(pg_temp.stands(:'person')), '>=', 7,
               'the id stands in many places');
 select cmp_ok(cardinality(pg_temp.stands('hildegard')), '>=', 4,
               'the name does');
 select is(pg_temp.stands('quokka'), '{log_entry.doc,search_segment.body}',
           'what she wrote stands in entries and in the index of searches');
-select ok(exists (select from log_key where kind = 3 and key = :person
-                                        and heavy), 'she is a heavy key');
 select ok(exists (select from search_segment where guild_id = :guild),
           'there is an index of searches');
 
@@ -268,7 +265,7 @@ select tag_create(:me, '{"tag_name": "a", "content": "b"}') \g /dev/null
 select pg_temp.send('{"type": 7, "content": "held"}') \g /dev/null
 update lane set webhook_id = 77 where guild_id = :guild;
 
-select cmp_ok(cardinality(pg_temp.stands(:'guild')), '>', 20,
+select cmp_ok(cardinality(pg_temp.stands(:'guild')), '>=', 20,
               'a server stands in many tables');
 select pg_temp.answers(status, body, 202, '{}', 'it is to be forgotten')
   from operator_server_forget(:guild);

@@ -194,10 +194,7 @@ select pg_temp.turn('checkpoints'), pg_temp.turn('searchable') \g /dev/null
 select is(array_agg(task), '{search}', 'until it does not fail any more')
   from keeper_parked;
 select search_begin(:bad, 0::smallint) \g /dev/null
-select is((j.what, p.status)::text, '(back,200)', 'whatever it was')
-  from pg_temp.job(:bad) j
- cross join lateral search_put(:bad, 0::smallint, j.what, j.erased, j.high,
-                               j.low, '{}', '{}', '{}', '{}', '{}', '{}') p;
+select is(pg_temp.put(pg_temp.job(:bad), '{}'), 200, 'whatever it was');
 select is(count(*)::int, 0, 'nobody is left out') from keeper_parked;
 
 -- the same of each task that goes from server to server. First what both have
@@ -260,9 +257,9 @@ begin
 end $$;
 
 insert into log_correction
-select g, 0, 0, 0, max(c.last_id), 7, 1
+select g, 0, max(c.last_id), 7, 1
   from pg_temp.guilds() g
-  join log_checkpoint c on c.guild_id = g and c.kind = 0 group by g;
+  join log_checkpoint c on c.guild_id = g group by g;
 select pg_temp.mended('corrections', 'update', 'log_checkpoint');
 
 drop table log_entry_past;
@@ -272,7 +269,7 @@ select partition_make('log_entry', 'log_entry_20200101', 'id',
 insert into log_checkpoint
 select g, 0, day_id('2020-01-01') + 1, '{}' from pg_temp.guilds() g;
 insert into log_correction
-select g, 0, 0, 0, day_id('2020-01-01') + 1, 6, 1 from pg_temp.guilds() g;
+select g, 0, day_id('2020-01-01') + 1, 6, 1 from pg_temp.guilds() g;
 select pg_temp.mended('expiry', 'delete', 'log_checkpoint');
 
 insert into lane (guild_id, lane, bot, channel_id, shard, state, look_at)

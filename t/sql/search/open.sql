@@ -77,7 +77,7 @@ select is(sum(o.n::int)::int, (select count(*)::int - 2 from log_entry
                                   and arrival <= :arrival),
           'its segments have these entries')
   from search_open(:me, null, null, null) o;
-select is(bool_and(o.kinds = '\x01' and o.dir = '\x02' and o.head is null),
+select is(bool_and(o.kinds = '\x01' and o.dir = '\x0203' and o.head is null),
           true, 'and say where what is')
   from search_open(:me, null, null, null) o where o.day is not null;
 
