@@ -26,10 +26,6 @@ my %option = (cluster => $cluster, workers => 2,
     keeper => 'on interval=20ms hours=0-24 budget=' . BUDGET,
     api => 'guildlog_limit off;', allow => [qr/exited on signal 9/]);
 my $first  = Guildlog->new(%option, start => 0);
-
-# a low limit, because no server here has 2,000 entries
-$cluster->connect($first->dbname, 'postgres')->do(
-    'alter database ' . $first->dbname . " set guildlog.heavy = '40'");
 $first->start;
 my $second = Guildlog->new(%option, name => 'second',
     dbname => $first->dbname);

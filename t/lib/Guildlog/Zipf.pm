@@ -47,7 +47,6 @@ sub fill {
     }
 
     1 while $nginx->sql('select checkpoints_make(1000000)');
-    1 while $nginx->sql('select keys_make(100000)');
 
     my $admin = $nginx->cluster->connect($nginx->dbname, 'postgres');
     $admin->do('vacuum analyze');

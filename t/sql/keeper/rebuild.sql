@@ -50,7 +50,7 @@ select is(first_log_at, (select id_time(min(id)) from log_entry
 
 -- it looks at what was delivered last, and waits there
 
-insert into log_correction values (:guild, 0, 1, 77, 5, 1, 1);
+insert into log_correction values (:guild, 0, 5, 1, 1);
 begin;
 lock table lane_batch in access exclusive mode;
 select format('select guildlog.rebuild(%s)', :guild) as sql \gset

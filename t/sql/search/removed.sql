@@ -161,9 +161,10 @@ select is(s.due_at <= now(), true, 'and nobody waits for that time')
 
 select pg_temp.jobs(:guild) \g /dev/null
 select pg_temp.recorded(:guild, 2, :at - 9000, 1) \g /dev/null
-update log_event set recorded_at = recorded_at - interval '47 hours'
+update log_event set recorded_at = recorded_at - events_kept()
  where guild_id = :guild;
-select search_forgets(now() - interval '48 hours') \g /dev/null
+update log_head set days = null where guild_id = :guild;
+select search_forgets(now() - events_kept() - interval '1 hour') \g /dev/null
 select is(s.format, search_format(), 'the index needs events that are there')
   from search_head s where s.guild_id = :guild;
 update log_event set recorded_at = recorded_at - interval '2 hours'
