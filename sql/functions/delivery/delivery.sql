@@ -394,9 +394,10 @@ begin
          where h.guild_id = ready.guild_id
            and h.lane = ready.lane
            and broken.tail > h.head
-        returning broken.reason, seq_to - seq_from + 1 into reason, n;
+        returning seq_to - seq_from + 1 into n;
 
         if found then
+            reason := broken.reason;
             return next;
         end if;
 

@@ -144,6 +144,7 @@ returns boolean language plpgsql as $$
 declare
     at     constant timestamptz := clock_timestamp();
     lanes  bigint[] := lanes_failing(guild, bot, channels, whole);
+    it     lane;
 begin
     if lanes = '{}' then
         return false;
@@ -153,22 +154,26 @@ begin
     perform lanes_lock(guild, lanes);
     lanes := lanes_failing(guild, bot, channels, whole);
 
-    update lane l
-       set state = case when l.state = 'active' and l.webhook_id is not null
-                         and not whole
-                        then 'active' else 'registering' end,
-           since = now(), reason = null, lost_at = null, forbidden_at = null,
-           again_at = least(at + interval '1 minute',
-                            greatest(at, l.refused_at + interval '10 s',
-                                     l.again_at + interval '1 minute'))
-     where l.guild_id = guild and l.lane = any (lanes);
-    update lane_head h
-       set not_before = l.again_at
-      from lane l
-     where l.guild_id = guild and l.lane = any (lanes)
-       and h.guild_id = l.guild_id and h.lane = l.lane;
+    for it in
+        select * from lane l where l.guild_id = guild and l.lane = any (lanes)
+    loop
+        it.again_at := least(at + interval '1 minute',
+                             greatest(at, it.refused_at + interval '10 s',
+                                      it.again_at + interval '1 minute'));
 
-    perform lane_call(guild, l) from unnest(lanes) l;
+        update lane l
+           set state = case when l.state = 'active' and not whole
+                             and l.webhook_id is not null
+                            then 'active' else 'registering' end,
+               since = now(), reason = null, lost_at = null,
+               forbidden_at = null, again_at = it.again_at
+         where l.guild_id = guild and l.lane = it.lane;
+        update lane_head h
+           set not_before = it.again_at
+         where h.guild_id = guild and h.lane = it.lane;
+
+        perform lane_call(guild, it.lane);
+    end loop;
 
     return lanes <> '{}';
 end $$;
@@ -247,7 +252,7 @@ create or replace function webhook_shared(l lane)
 returns boolean language plpgsql stable as $$
 begin
     return exists (
-        select from lane o
+        select 1 from lane o
          where o.webhook_id = l.webhook_id
            and (o.guild_id, o.lane) <> (l.guild_id, l.lane)
            and o.state in ('registering', 'active', 'broken'));

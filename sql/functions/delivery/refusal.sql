@@ -9,7 +9,8 @@
 create or replace function refusals_add(guild bigint, n int)
 returns void language plpgsql as $$
 declare
-    at  constant timestamptz := clock_timestamp();
+    at    constant timestamptz := clock_timestamp();
+    past  constant timestamptz := at - interval '10 minutes';
 begin
     if n = 0 then
         return;
@@ -17,28 +18,21 @@ begin
 
     insert into refusal as r (guild_id, since, n) values (guild, at, n)
     on conflict on constraint refusal_pkey do update
-       set since = case when refusal_now(r.since, at) then r.since else at end,
-           n = case when refusal_now(r.since, at) then r.n else 0 end
-               + excluded.n;
+       set since = case when r.since <= at and r.since > past
+                        then r.since else at end,
+           n = case when r.since <= at and r.since > past
+                    then r.n else 0 end + excluded.n;
 end $$;
 
 
--- Are these ten minutes not over? What began later than now is from before the
--- clock went back.
-
-create or replace function refusal_now(since timestamptz, at timestamptz)
-returns boolean language sql immutable as $$
-    select since <= at and since > at - interval '10 minutes'
-$$;
-
-
 -- How long the lanes of a server rest, in ms: with 50 refusals they do until
--- the ten minutes are over; 0: they do not.
+-- the ten minutes are over; 0: they do not. What began later than now is from
+-- before the clock went back.
 
 create or replace function refusal_rest(since timestamptz, n int)
 returns bigint language sql volatile as $$
-    select case when n >= 50 and refusal_now(since, clock_timestamp())
-                then greatest(1, ms(since + interval '10 minutes')
+    select case when n >= 50 and since <= clock_timestamp()
+                then greatest(0, ms(since + interval '10 minutes')
                                  - ms(clock_timestamp()))
                 else 0 end
 $$;
