@@ -9,45 +9,39 @@
 
 /* what a group may hold before another one is begun, but for one document */
 
-#define NGX_GUILDLOG_BUILD_PAIRS   4194304
-#define NGX_GUILDLOG_BUILD_ITEMS   262144
-#define NGX_GUILDLOG_BUILD_BYTES   33554432
+#define BUILD_PAIRS   4194304
+#define BUILD_ITEMS   262144
+#define BUILD_BYTES   33554432
 
-#define NGX_GUILDLOG_BUILD_SLOTS   16       /* of a new dictionary */
-#define NGX_GUILDLOG_BUILD_ROOM    16384    /* pairs that are allocated */
-
-#define NGX_GUILDLOG_BUILD_WORK    100000    /* a call of write() */
+#define BUILD_SLOTS   16        /* of a new dictionary */
+#define BUILD_ROOM    16384     /* pairs that are allocated */
+#define BUILD_WORK    100000    /* a call of write() */
 
 
 struct ngx_guildlog_build_state_s {
     ngx_pool_t                    *pool;
     ngx_queue_t                    groups;
     ngx_guildlog_build_group_t    *last;      /* that was added to */
-    u_char                        *buf;       /* a folded document */
-    size_t                         size;
+    ngx_str_t                      text;      /* a folded document */
     uint64_t                       seed;      /* of the dictionaries */
 };
 
 
-static ngx_int_t ngx_guildlog_build_fold(ngx_guildlog_build_state_t *state,
+static ngx_int_t build_fold(ngx_guildlog_build_state_t *state,
     ngx_guildlog_match_doc_t *match, const ngx_str_t *doc);
-static ngx_guildlog_build_group_t *ngx_guildlog_build_group(
+static ngx_guildlog_build_group_t *build_group(
     ngx_guildlog_build_state_t *state, int32_t day);
-static ngx_int_t ngx_guildlog_build_room(ngx_guildlog_build_group_t *group,
-    ngx_uint_t n);
-static ngx_int_t ngx_guildlog_build_terms(ngx_guildlog_build_group_t *group,
+static ngx_int_t build_room(ngx_guildlog_build_group_t *group, ngx_uint_t n);
+static ngx_int_t build_terms(ngx_guildlog_build_group_t *group,
     const ngx_guildlog_match_doc_t *doc);
-static ngx_int_t ngx_guildlog_build_strings(ngx_guildlog_build_group_t *group,
+static ngx_int_t build_strings(ngx_guildlog_build_group_t *group,
     const ngx_guildlog_match_doc_t *doc);
-static ngx_int_t ngx_guildlog_build_has(ngx_guildlog_build_group_t *group,
+static ngx_int_t build_has(ngx_guildlog_build_group_t *group,
     ngx_guildlog_build_kind_e kind, const u_char *p, size_t len);
-static ngx_guildlog_build_item_t *ngx_guildlog_build_new(
-    ngx_guildlog_build_group_t *group, ngx_guildlog_build_kind_e kind,
-    const u_char *p, size_t len);
-static ngx_int_t ngx_guildlog_build_grow(ngx_pool_t *pool,
-    ngx_guildlog_build_dict_t *dict);
-static uint64_t ngx_guildlog_build_hash(uint64_t hash, const u_char *p,
-    size_t len);
+static ngx_guildlog_build_item_t *build_new(ngx_guildlog_build_group_t *group,
+    ngx_guildlog_build_kind_e kind, const u_char *p, size_t len);
+static ngx_int_t build_grow(ngx_pool_t *pool, ngx_guildlog_build_dict_t *dict);
+static uint64_t build_hash(uint64_t hash, const u_char *p, size_t len);
 
 
 ngx_guildlog_build_t *
@@ -118,20 +112,18 @@ ngx_guildlog_build_add(ngx_guildlog_build_t *build, const ngx_str_t *doc)
     ngx_guildlog_build_group_t  *group;
     ngx_guildlog_build_entry_t  *entry;
 
-    rc = ngx_guildlog_build_fold(build->state, &match, doc);
+    rc = build_fold(build->state, &match, doc);
     if (rc != NGX_OK) {
         return rc;
     }
 
-    group = ngx_guildlog_build_group(build->state,
-                                     ngx_guildlog_segment_day(match.id));
+    group = build_group(build->state, ngx_guildlog_segment_day(match.id));
 
     /* a byte ends each word and each string; and 3 ids, a role */
 
     n = (match.texts.len + match.parts.len) / 2 + 4;
 
-    if (group == NULL || ngx_guildlog_build_room(group, n) != NGX_OK)
-    {
+    if (group == NULL || build_room(group, n) != NGX_OK) {
         return NGX_ERROR;
     }
 
@@ -145,8 +137,8 @@ ngx_guildlog_build_add(ngx_guildlog_build_t *build, const ngx_str_t *doc)
                                - group->day * NGX_GUILDLOG_SEGMENT_DAY);
     entry->items = group->pairs;
 
-    if (ngx_guildlog_build_terms(group, &match) != NGX_OK
-        || ngx_guildlog_build_strings(group, &match) != NGX_OK)
+    if (build_terms(group, &match) != NGX_OK
+        || build_strings(group, &match) != NGX_OK)
     {
         return NGX_ERROR;
     }
@@ -156,9 +148,8 @@ ngx_guildlog_build_add(ngx_guildlog_build_t *build, const ngx_str_t *doc)
     group->room -= entry->nitems;
 
     if (group->entries.nelts == NGX_GUILDLOG_SEGMENT_ENTRIES
-        || group->npairs >= NGX_GUILDLOG_BUILD_PAIRS
-        || group->nitems >= NGX_GUILDLOG_BUILD_ITEMS
-        || group->bytes >= NGX_GUILDLOG_BUILD_BYTES)
+        || group->npairs >= BUILD_PAIRS || group->nitems >= BUILD_ITEMS
+        || group->bytes >= BUILD_BYTES)
     {
         group->full = 1;
         build->full = 1;
@@ -169,42 +160,28 @@ ngx_guildlog_build_add(ngx_guildlog_build_t *build, const ngx_str_t *doc)
 
 
 static ngx_int_t
-ngx_guildlog_build_fold(ngx_guildlog_build_state_t *state,
-    ngx_guildlog_match_doc_t *match, const ngx_str_t *doc)
+build_fold(ngx_guildlog_build_state_t *state, ngx_guildlog_match_doc_t *match,
+    const ngx_str_t *doc)
 {
-    size_t  size;
-
     if (ngx_guildlog_match_doc_read(match, doc) != NGX_OK) {
         return NGX_DECLINED;
     }
 
-    size = NGX_GUILDLOG_MATCH_SIZE(doc->len);
-
-    if (size > state->size) {
-        if (state->buf) {
-            (void) ngx_pfree(state->pool, state->buf);
-        }
-
-        size = ngx_max(size, 2 * ngx_pagesize);
-        state->size = 0;
-        state->buf = ngx_pnalloc(state->pool, size);
-
-        if (state->buf == NULL) {
-            return NGX_ERROR;
-        }
-
-        state->size = size;
+    if (ngx_guildlog_match_doc_buf(&state->text, state->pool, doc->len)
+        != NGX_OK)
+    {
+        return NGX_ERROR;
     }
 
-    return ngx_guildlog_match_doc_fold(match, state->buf) ? NGX_OK
-                                                          : NGX_DECLINED;
+    return ngx_guildlog_match_doc_fold(match, state->text.data)
+           ? NGX_OK : NGX_DECLINED;
 }
 
 
 /* the group of a day that takes more; a new one, where there is none */
 
 static ngx_guildlog_build_group_t *
-ngx_guildlog_build_group(ngx_guildlog_build_state_t *state, int32_t day)
+build_group(ngx_guildlog_build_state_t *state, int32_t day)
 {
     ngx_pool_t                  *pool;
     ngx_queue_t                 *q;
@@ -259,13 +236,13 @@ ngx_guildlog_build_group(ngx_guildlog_build_state_t *state, int32_t day)
 /* room for the items of an entry, n at most */
 
 static ngx_int_t
-ngx_guildlog_build_room(ngx_guildlog_build_group_t *group, ngx_uint_t n)
+build_room(ngx_guildlog_build_group_t *group, ngx_uint_t n)
 {
     if (n <= group->room) {
         return NGX_OK;
     }
 
-    n = ngx_max(n, ngx_min(group->npairs + 256, NGX_GUILDLOG_BUILD_ROOM));
+    n = ngx_max(n, ngx_min(group->npairs + 256, BUILD_ROOM));
 
     group->room = 0;
     group->pairs = ngx_palloc(group->pool, n * sizeof(uint32_t));
@@ -281,7 +258,7 @@ ngx_guildlog_build_room(ngx_guildlog_build_group_t *group, ngx_uint_t n)
 
 
 static ngx_int_t
-ngx_guildlog_build_terms(ngx_guildlog_build_group_t *group,
+build_terms(ngx_guildlog_build_group_t *group,
     const ngx_guildlog_match_doc_t *doc)
 {
     u_char      term[NGX_GUILDLOG_SEGMENT_TERM];
@@ -293,8 +270,7 @@ ngx_guildlog_build_terms(ngx_guildlog_build_group_t *group,
     text = doc->texts;
 
     while (ngx_guildlog_fold_word(&text, &word) == NGX_OK) {
-        if (ngx_guildlog_build_has(group, NGX_GUILDLOG_BUILD_TERM, word.data,
-                                   word.len)
+        if (build_has(group, NGX_GUILDLOG_BUILD_TERM, word.data, word.len)
             != NGX_OK)
         {
             return NGX_ERROR;
@@ -309,8 +285,8 @@ ngx_guildlog_build_terms(ngx_guildlog_build_group_t *group,
         ngx_guildlog_segment_term(term, NGX_GUILDLOG_SEGMENT_CHANNEL + i,
                                   ids[i]);
 
-        if (ngx_guildlog_build_has(group, NGX_GUILDLOG_BUILD_TERM, term,
-                                   NGX_GUILDLOG_SEGMENT_TERM)
+        if (build_has(group, NGX_GUILDLOG_BUILD_TERM, term,
+                      NGX_GUILDLOG_SEGMENT_TERM)
             != NGX_OK)
         {
             return NGX_ERROR;
@@ -322,7 +298,7 @@ ngx_guildlog_build_terms(ngx_guildlog_build_group_t *group,
 
 
 static ngx_int_t
-ngx_guildlog_build_strings(ngx_guildlog_build_group_t *group,
+build_strings(ngx_guildlog_build_group_t *group,
     const ngx_guildlog_match_doc_t *doc)
 {
     u_char  *p, *end, *last;
@@ -333,8 +309,7 @@ ngx_guildlog_build_strings(ngx_guildlog_build_group_t *group,
         end = memchr(p, '\0', last - p);
 
         if (end > p
-            && ngx_guildlog_build_has(group, NGX_GUILDLOG_BUILD_STRING, p,
-                                      end - p)
+            && build_has(group, NGX_GUILDLOG_BUILD_STRING, p, end - p)
                != NGX_OK)
         {
             return NGX_ERROR;
@@ -345,16 +320,16 @@ ngx_guildlog_build_strings(ngx_guildlog_build_group_t *group,
         return NGX_OK;
     }
 
-    return ngx_guildlog_build_has(group, NGX_GUILDLOG_BUILD_ROLE,
-                                  doc->role.data, doc->role.len);
+    return build_has(group, NGX_GUILDLOG_BUILD_ROLE, doc->role.data,
+                     doc->role.len);
 }
 
 
 /* the entry that was added last has it, perhaps once more */
 
 static ngx_int_t
-ngx_guildlog_build_has(ngx_guildlog_build_group_t *group,
-    ngx_guildlog_build_kind_e kind, const u_char *p, size_t len)
+build_has(ngx_guildlog_build_group_t *group, ngx_guildlog_build_kind_e kind,
+    const u_char *p, size_t len)
 {
     uint32_t                    number;
     uint64_t                    hash, *slot;
@@ -362,14 +337,12 @@ ngx_guildlog_build_has(ngx_guildlog_build_group_t *group,
     ngx_guildlog_build_dict_t  *dict;
     ngx_guildlog_build_item_t  *item;
 
-    hash = ngx_guildlog_build_hash(group->seed + kind, p, len);
+    hash = build_hash(group->seed + kind, p, len);
 
     dict = &group->dicts[hash % NGX_GUILDLOG_BUILD_DICTS];
     hash >>= 32;
 
-    if (2 * dict->n >= dict->size
-        && ngx_guildlog_build_grow(group->pool, dict) != NGX_OK)
-    {
+    if (2 * dict->n >= dict->size && build_grow(group->pool, dict) != NGX_OK) {
         return NGX_ERROR;
     }
 
@@ -396,7 +369,7 @@ ngx_guildlog_build_has(ngx_guildlog_build_group_t *group,
 
     number = group->nitems;
 
-    item = ngx_guildlog_build_new(group, kind, p, len);
+    item = build_new(group, kind, p, len);
     if (item == NULL) {
         return NGX_ERROR;
     }
@@ -416,8 +389,8 @@ found:
 
 
 static ngx_guildlog_build_item_t *
-ngx_guildlog_build_new(ngx_guildlog_build_group_t *group,
-    ngx_guildlog_build_kind_e kind, const u_char *p, size_t len)
+build_new(ngx_guildlog_build_group_t *group, ngx_guildlog_build_kind_e kind,
+    const u_char *p, size_t len)
 {
     ngx_guildlog_build_item_t  *item, **block;
 
@@ -460,13 +433,13 @@ ngx_guildlog_build_new(ngx_guildlog_build_group_t *group,
 /* half of the slots are empty at least */
 
 static ngx_int_t
-ngx_guildlog_build_grow(ngx_pool_t *pool, ngx_guildlog_build_dict_t *dict)
+build_grow(ngx_pool_t *pool, ngx_guildlog_build_dict_t *dict)
 {
     uint64_t    *slots, *old;
     ngx_uint_t   size, i, k;
 
     old = dict->slots;
-    size = old ? 2 * dict->size : NGX_GUILDLOG_BUILD_SLOTS;
+    size = old ? 2 * dict->size : BUILD_SLOTS;
 
     slots = ngx_pcalloc(pool, size * sizeof(uint64_t));
     if (slots == NULL) {
@@ -495,12 +468,12 @@ ngx_guildlog_build_grow(ngx_pool_t *pool, ngx_guildlog_build_dict_t *dict)
 
 
 /*
- * A hash of the dictionary alone.  It has a seed: nobody can make many words
- * that share it.
+ * Of the dictionaries alone.  It has a seed: who does not know it cannot make
+ * many words of one hash.
  */
 
 static uint64_t
-ngx_guildlog_build_hash(uint64_t hash, const u_char *p, size_t len)
+build_hash(uint64_t hash, const u_char *p, size_t len)
 {
     uint64_t  word;
 
@@ -538,7 +511,7 @@ ngx_guildlog_build_write(ngx_guildlog_build_t *build)
 
     state = build->state;
     state->last = NULL;
-    left = NGX_GUILDLOG_BUILD_WORK;
+    left = BUILD_WORK;
 
     while (!ngx_queue_empty(&state->groups)) {
         q = ngx_queue_head(&state->groups);

@@ -46,7 +46,7 @@ void ngx_guildlog_build_destroy(ngx_guildlog_build_t *build);
  * segments that are cut by id.
  *
  * NGX_DECLINED: it is no document of an entry, it is left out.  NGX_ERROR: no
- * memory.
+ * memory; nothing but destroy() may follow.
  */
 ngx_int_t ngx_guildlog_build_add(ngx_guildlog_build_t *build,
     const ngx_str_t *doc);

@@ -11,24 +11,21 @@
 
 /* what one of these costs of *left, which is about nanoseconds */
 
-#define NGX_GUILDLOG_BUILD_SORT    4     /* an entry */
-#define NGX_GUILDLOG_BUILD_COUNT   6     /* a pair */
-#define NGX_GUILDLOG_BUILD_ITEM    20
-#define NGX_GUILDLOG_BUILD_WRITE   12    /* a pair */
+#define BUILD_WRITE_SORT   4     /* an entry */
+#define BUILD_WRITE_COUNT  6     /* a pair */
+#define BUILD_WRITE_PAIR   12
+#define BUILD_WRITE_ITEM   20
 
 
-static ngx_int_t ngx_guildlog_build_sort(ngx_guildlog_build_group_t *group);
-static ngx_int_t ngx_guildlog_build_count(ngx_guildlog_build_group_t *group);
-static ngx_int_t ngx_guildlog_build_measure(
-    ngx_guildlog_build_group_t *group);
-static ngx_int_t ngx_guildlog_build_body(ngx_guildlog_build_group_t *group);
-static ngx_int_t ngx_guildlog_build_place(ngx_guildlog_build_group_t *group);
-static void ngx_guildlog_build_offset(ngx_guildlog_build_group_t *group);
-static ngx_int_t ngx_guildlog_build_entries(
-    ngx_guildlog_build_group_t *group);
-static void ngx_guildlog_build_kind(ngx_str_t *kinds, ngx_uint_t type,
-    uint32_t end);
-static ngx_int_t ngx_guildlog_build_next(ngx_guildlog_build_group_t *group,
+static ngx_int_t build_write_sort(ngx_guildlog_build_group_t *group);
+static ngx_int_t build_write_count(ngx_guildlog_build_group_t *group);
+static ngx_int_t build_write_measure(ngx_guildlog_build_group_t *group);
+static ngx_int_t build_write_body(ngx_guildlog_build_group_t *group);
+static ngx_int_t build_write_place(ngx_guildlog_build_group_t *group);
+static void build_write_offset(ngx_guildlog_build_group_t *group);
+static ngx_int_t build_write_entries(ngx_guildlog_build_group_t *group);
+static void build_write_kind(ngx_str_t *kinds, ngx_uint_t type, uint32_t end);
+static ngx_int_t build_write_next(ngx_guildlog_build_group_t *group,
     ngx_guildlog_build_step_pt step);
 
 
@@ -39,7 +36,7 @@ ngx_guildlog_build_write_group(ngx_guildlog_build_group_t *group,
     ngx_int_t  rc;
 
     if (group->step == NULL) {
-        group->step = ngx_guildlog_build_sort;
+        group->step = build_write_sort;
         group->to = pool;
         group->nbuckets = ngx_guildlog_segment_buckets(group->entries.nelts);
         group->spare = ngx_palloc(group->pool,
@@ -66,7 +63,7 @@ ngx_guildlog_build_write_group(ngx_guildlog_build_group_t *group,
 /* by one byte of the key, from the least on: each pass keeps the order */
 
 static ngx_int_t
-ngx_guildlog_build_sort(ngx_guildlog_build_group_t *group)
+build_write_sort(ngx_guildlog_build_group_t *group)
 {
     ngx_uint_t                   i, n, next, shift, places[256];
     ngx_guildlog_build_entry_t  *from, *to;
@@ -93,18 +90,18 @@ ngx_guildlog_build_sort(ngx_guildlog_build_group_t *group)
 
     group->entries.elts = to;
     group->spare = from;
-    group->left -= n * NGX_GUILDLOG_BUILD_SORT;
+    group->left -= n * BUILD_WRITE_SORT;
 
     if (++group->done < sizeof(from->key)) {
         return NGX_AGAIN;
     }
 
-    return ngx_guildlog_build_next(group, ngx_guildlog_build_count);
+    return build_write_next(group, build_write_count);
 }
 
 
 static ngx_int_t
-ngx_guildlog_build_count(ngx_guildlog_build_group_t *group)
+build_write_count(ngx_guildlog_build_group_t *group)
 {
     uint32_t                    *pair, *last;
     ngx_uint_t                   i;
@@ -115,7 +112,7 @@ ngx_guildlog_build_count(ngx_guildlog_build_group_t *group)
         i = group->done++;
 
         if (i == group->entries.nelts) {
-            return ngx_guildlog_build_next(group, ngx_guildlog_build_measure);
+            return build_write_next(group, build_write_measure);
         }
 
         entry = (ngx_guildlog_build_entry_t *) group->entries.elts + i;
@@ -127,7 +124,7 @@ ngx_guildlog_build_count(ngx_guildlog_build_group_t *group)
             item->next = i + 1;
         }
 
-        group->left -= entry->nitems * NGX_GUILDLOG_BUILD_COUNT;
+        group->left -= entry->nitems * BUILD_WRITE_COUNT;
     }
 
     return NGX_AGAIN;
@@ -135,7 +132,7 @@ ngx_guildlog_build_count(ngx_guildlog_build_group_t *group)
 
 
 static ngx_int_t
-ngx_guildlog_build_measure(ngx_guildlog_build_group_t *group)
+build_write_measure(ngx_guildlog_build_group_t *group)
 {
     size_t                      size, named;
     ngx_guildlog_build_item_t  *item;
@@ -143,7 +140,7 @@ ngx_guildlog_build_measure(ngx_guildlog_build_group_t *group)
     while (group->left > 0) {
 
         if (group->done == group->nitems) {
-            return ngx_guildlog_build_body(group);
+            return build_write_body(group);
         }
 
         item = ngx_guildlog_build_item(group, group->done);
@@ -170,7 +167,7 @@ ngx_guildlog_build_measure(ngx_guildlog_build_group_t *group)
             group->parts[NGX_GUILDLOG_SEGMENT_BUCKET + item->hash] += named;
         }
 
-        group->left -= NGX_GUILDLOG_BUILD_ITEM;
+        group->left -= BUILD_WRITE_ITEM;
     }
 
     return NGX_AGAIN;
@@ -180,7 +177,7 @@ ngx_guildlog_build_measure(ngx_guildlog_build_group_t *group)
 /* the sizes of all parts are known */
 
 static ngx_int_t
-ngx_guildlog_build_body(ngx_guildlog_build_group_t *group)
+build_write_body(ngx_guildlog_build_group_t *group)
 {
     u_char                  *p, *dir;
     uint32_t                 pos, size, *part;
@@ -195,8 +192,7 @@ ngx_guildlog_build_body(ngx_guildlog_build_group_t *group)
 
     segment->dir.len = 4 * (n + 1);
     segment->dir.data = ngx_pnalloc(group->to, segment->dir.len);
-    segment->kinds.data = ngx_pnalloc(group->to,
-                                      NGX_GUILDLOG_MATCH_TYPES
+    segment->kinds.data = ngx_pnalloc(group->to, NGX_GUILDLOG_MATCH_TYPES
                                       * NGX_GUILDLOG_SEGMENT_KIND);
 
     if (segment->dir.data == NULL || segment->kinds.data == NULL) {
@@ -244,14 +240,14 @@ ngx_guildlog_build_body(ngx_guildlog_build_group_t *group)
 
     group->nstrings = 0;
 
-    return ngx_guildlog_build_next(group, ngx_guildlog_build_place);
+    return build_write_next(group, build_write_place);
 }
 
 
 /* all but the postings */
 
 static ngx_int_t
-ngx_guildlog_build_place(ngx_guildlog_build_group_t *group)
+build_write_place(ngx_guildlog_build_group_t *group)
 {
     u_char                     *p, *body;
     uint32_t                   *part;
@@ -262,8 +258,8 @@ ngx_guildlog_build_place(ngx_guildlog_build_group_t *group)
     while (group->left > 0) {
 
         if (group->done == group->nitems) {
-            ngx_guildlog_build_offset(group);
-            return ngx_guildlog_build_next(group, ngx_guildlog_build_entries);
+            build_write_offset(group);
+            return build_write_next(group, build_write_entries);
         }
 
         item = ngx_guildlog_build_item(group, group->done);
@@ -271,7 +267,7 @@ ngx_guildlog_build_place(ngx_guildlog_build_group_t *group)
 
         if (item->kind == NGX_GUILDLOG_BUILD_STRING) {
             if (group->nstrings++ % NGX_GUILDLOG_SEGMENT_GROUP == 0) {
-                ngx_guildlog_build_offset(group);
+                build_write_offset(group);
             }
 
             part = &group->parts[NGX_GUILDLOG_SEGMENT_STRINGS];
@@ -297,7 +293,7 @@ ngx_guildlog_build_place(ngx_guildlog_build_group_t *group)
         item->pos = p - body;
         *part = item->pos + item->size;
 
-        group->left -= NGX_GUILDLOG_BUILD_ITEM;
+        group->left -= BUILD_WRITE_ITEM;
     }
 
     return NGX_AGAIN;
@@ -307,7 +303,7 @@ ngx_guildlog_build_place(ngx_guildlog_build_group_t *group)
 /* where the postings of the next group of strings begin */
 
 static void
-ngx_guildlog_build_offset(ngx_guildlog_build_group_t *group)
+build_write_offset(ngx_guildlog_build_group_t *group)
 {
     u_char    *p;
     uint32_t   postings;
@@ -325,7 +321,7 @@ ngx_guildlog_build_offset(ngx_guildlog_build_group_t *group)
 
 
 static ngx_int_t
-ngx_guildlog_build_entries(ngx_guildlog_build_group_t *group)
+build_write_entries(ngx_guildlog_build_group_t *group)
 {
     u_char                      *p, *body;
     uint32_t                    *pair, *last;
@@ -346,9 +342,8 @@ ngx_guildlog_build_entries(ngx_guildlog_build_group_t *group)
 
         (void) ngx_guildlog_segment_put_id(body + i * NGX_GUILDLOG_SEGMENT_ID,
                                            entry->key);
-        ngx_guildlog_build_kind(&group->segment.kinds,
-                                entry->key >> 8 * NGX_GUILDLOG_SEGMENT_ID,
-                                i + 1);
+        build_write_kind(&group->segment.kinds,
+                         entry->key >> 8 * NGX_GUILDLOG_SEGMENT_ID, i + 1);
 
         pair = entry->items;
 
@@ -359,7 +354,7 @@ ngx_guildlog_build_entries(ngx_guildlog_build_group_t *group)
             item->next = i + 1;
         }
 
-        group->left -= entry->nitems * NGX_GUILDLOG_BUILD_WRITE;
+        group->left -= entry->nitems * BUILD_WRITE_PAIR;
     }
 
     return NGX_AGAIN;
@@ -369,7 +364,7 @@ ngx_guildlog_build_entries(ngx_guildlog_build_group_t *group)
 /* the entries of a type end there, as far as is known */
 
 static void
-ngx_guildlog_build_kind(ngx_str_t *kinds, ngx_uint_t type, uint32_t end)
+build_write_kind(ngx_str_t *kinds, ngx_uint_t type, uint32_t end)
 {
     u_char  *p;
 
@@ -388,7 +383,7 @@ ngx_guildlog_build_kind(ngx_str_t *kinds, ngx_uint_t type, uint32_t end)
 
 
 static ngx_int_t
-ngx_guildlog_build_next(ngx_guildlog_build_group_t *group,
+build_write_next(ngx_guildlog_build_group_t *group,
     ngx_guildlog_build_step_pt step)
 {
     group->step = step;

@@ -7,42 +7,39 @@
 #include "search/ngx_guildlog_find_part.h"
 
 
-#define NGX_GUILDLOG_FIND_WORK  200000    /* a call of wants() */
-#define NGX_GUILDLOG_FIND_STEP  300       /* the work of a segment, at least */
+#define FIND_WORK  200000    /* a call of wants() */
+#define FIND_STEP  300       /* the work of a segment, at least */
 
+/* a stage begins when what was wanted before it was read */
 
-#define NGX_GUILDLOG_FIND_WAIT  1
-#define NGX_GUILDLOG_FIND_IF    2    /* there are conditions */
+#define FIND_WAIT  1
+#define FIND_IF    2    /* if there are conditions, which save it much */
 
 
 struct ngx_guildlog_find_stage_s {
     ngx_int_t                    (*want)(ngx_guildlog_find_t *find,
                                          ngx_guildlog_find_segment_t *segment);
-    ngx_uint_t                     waits;  /* for what was wanted before it */
+    ngx_uint_t                     waits;
 };
 
 
-static ngx_int_t ngx_guildlog_find_terms_of(ngx_guildlog_find_t *find);
-static ngx_int_t ngx_guildlog_find_fold(ngx_guildlog_find_t *find,
+static ngx_int_t find_terms_of(ngx_guildlog_find_t *find);
+static ngx_int_t find_fold(ngx_guildlog_find_t *find,
     ngx_guildlog_match_doc_t *match, const ngx_str_t *doc);
-static int ngx_libc_cdecl ngx_guildlog_find_by_id(const void *one,
-    const void *two);
-static int ngx_libc_cdecl ngx_guildlog_find_by_day(const void *one,
-    const void *two);
-static ngx_int_t ngx_guildlog_find_read(ngx_guildlog_find_t *find);
-static ngx_int_t ngx_guildlog_find_stages(ngx_guildlog_find_t *find);
-static ngx_int_t ngx_guildlog_find_ask(ngx_guildlog_find_t *find,
-    ngx_array_t *slices);
-static ngx_uint_t ngx_guildlog_find_waits(
-    const ngx_guildlog_find_state_t *state);
+static int ngx_libc_cdecl find_by_id(const void *one, const void *two);
+static int ngx_libc_cdecl find_by_day(const void *one, const void *two);
+static ngx_int_t find_read(ngx_guildlog_find_t *find);
+static ngx_int_t find_stages(ngx_guildlog_find_t *find);
+static ngx_uint_t find_waits(const ngx_guildlog_find_state_t *state);
+static ngx_int_t find_ask(ngx_guildlog_find_t *find, ngx_array_t *slices);
 
 
-static const ngx_guildlog_find_stage_t  ngx_guildlog_find_all_stages[] = {
+static const ngx_guildlog_find_stage_t  find_all_stages[] = {
     { ngx_guildlog_find_terms, 0 },
-    { ngx_guildlog_find_strings, NGX_GUILDLOG_FIND_IF },
-    { ngx_guildlog_find_strings_postings, NGX_GUILDLOG_FIND_WAIT },
-    { ngx_guildlog_find_ids, NGX_GUILDLOG_FIND_WAIT },
-    { ngx_guildlog_find_ids_newest, NGX_GUILDLOG_FIND_WAIT },
+    { ngx_guildlog_find_strings, FIND_IF },
+    { ngx_guildlog_find_strings_postings, FIND_WAIT },
+    { ngx_guildlog_find_ids, FIND_WAIT },
+    { ngx_guildlog_find_ids_newest, FIND_WAIT },
     { NULL, 0 }
 };
 
@@ -79,7 +76,7 @@ ngx_guildlog_find_create(ngx_pool_t *pool, const ngx_guildlog_match_t *match,
                           sizeof(ngx_guildlog_find_segment_t)) != NGX_OK
         || ngx_array_init(&state->parts, pool, 16,
                           sizeof(ngx_guildlog_find_part_t)) != NGX_OK
-        || ngx_guildlog_find_terms_of(find) != NGX_OK)
+        || find_terms_of(find) != NGX_OK)
     {
         return NULL;
     }
@@ -91,7 +88,7 @@ ngx_guildlog_find_create(ngx_pool_t *pool, const ngx_guildlog_match_t *match,
 /* what the query asks for */
 
 static ngx_int_t
-ngx_guildlog_find_terms_of(ngx_guildlog_find_t *find)
+find_terms_of(ngx_guildlog_find_t *find)
 {
     u_char                      *p;
     int64_t                      id;
@@ -183,7 +180,9 @@ ngx_int_t
 ngx_guildlog_find_segment(ngx_guildlog_find_t *find, int64_t key, int32_t day,
     ngx_uint_t n, const ngx_str_t *kinds, const ngx_str_t *dir)
 {
-    u_char                       *p;
+    u_char                       *p, *last;
+    uint32_t                      from;
+    ngx_guildlog_find_kind_t     *kind;
     ngx_guildlog_find_state_t    *state;
     ngx_guildlog_find_segment_t  *segment;
 
@@ -205,9 +204,7 @@ ngx_guildlog_find_segment(ngx_guildlog_find_t *find, int64_t key, int32_t day,
     }
 
     segment = ngx_array_push(&state->segments);
-    p = ngx_pnalloc(state->pool, kinds->len + dir->len);
-
-    if (segment == NULL || p == NULL) {
+    if (segment == NULL) {
         return NGX_ERROR;
     }
 
@@ -217,12 +214,32 @@ ngx_guildlog_find_segment(ngx_guildlog_find_t *find, int64_t key, int32_t day,
     segment->day = day;
     segment->first = day * NGX_GUILDLOG_SEGMENT_DAY;
     segment->n = n;
-    segment->kinds.data = p;
-    segment->kinds.len = kinds->len;
-    segment->dir = ngx_cpymem(p, kinds->data, kinds->len);
     segment->nbuckets = ngx_guildlog_segment_buckets(n);
+    segment->dir = ngx_pnalloc(state->pool, dir->len);
+    segment->kinds = ngx_palloc(state->pool,
+                                kinds->len / NGX_GUILDLOG_SEGMENT_KIND
+                                * sizeof(ngx_guildlog_find_kind_t));
+
+    if (segment->dir == NULL || segment->kinds == NULL) {
+        return NGX_ERROR;
+    }
 
     ngx_memcpy(segment->dir, dir->data, dir->len);
+
+    kind = segment->kinds;
+    from = 0;
+    last = kinds->data + kinds->len;
+
+    for (p = kinds->data; p < last; p += NGX_GUILDLOG_SEGMENT_KIND) {
+        kind->type = *p;
+        kind->from = from;
+        kind->to = ngx_guildlog_segment_get32(p + 1);
+
+        from = kind->to;
+        kind++;
+    }
+
+    segment->last = kind;
 
     return NGX_OK;
 }
@@ -242,7 +259,7 @@ ngx_guildlog_find_doc(ngx_guildlog_find_t *find, int64_t id,
         return NGX_OK;
     }
 
-    rc = ngx_guildlog_find_fold(find, &match, doc);
+    rc = find_fold(find, &match, doc);
 
     if (rc != NGX_OK || !ngx_guildlog_match(state->match, &match)) {
         return rc;
@@ -263,10 +280,9 @@ ngx_guildlog_find_doc(ngx_guildlog_find_t *find, int64_t id,
 
 
 static ngx_int_t
-ngx_guildlog_find_fold(ngx_guildlog_find_t *find,
-    ngx_guildlog_match_doc_t *match, const ngx_str_t *doc)
+find_fold(ngx_guildlog_find_t *find, ngx_guildlog_match_doc_t *match,
+    const ngx_str_t *doc)
 {
-    size_t                      size;
     ngx_guildlog_find_state_t  *state;
 
     state = find->state;
@@ -281,26 +297,14 @@ ngx_guildlog_find_fold(ngx_guildlog_find_t *find,
         return NGX_OK;
     }
 
-    size = NGX_GUILDLOG_MATCH_SIZE(doc->len);
-
-    if (size > state->text_size) {
-        if (state->text) {
-            (void) ngx_pfree(state->pool, state->text);
-        }
-
-        size = ngx_max(size, 2 * ngx_pagesize);
-        state->text_size = 0;
-        state->text = ngx_pnalloc(state->pool, size);
-
-        if (state->text == NULL) {
-            return NGX_ERROR;
-        }
-
-        state->text_size = size;
+    if (ngx_guildlog_match_doc_buf(&state->text, state->pool, doc->len)
+        != NGX_OK)
+    {
+        return NGX_ERROR;
     }
 
-    return ngx_guildlog_match_doc_fold(match, state->text) ? NGX_OK
-                                                           : NGX_DECLINED;
+    return ngx_guildlog_match_doc_fold(match, state->text.data)
+           ? NGX_OK : NGX_DECLINED;
 }
 
 
@@ -311,24 +315,23 @@ ngx_guildlog_find_wants(ngx_guildlog_find_t *find, ngx_array_t *slices)
     ngx_guildlog_find_state_t  *state;
 
     state = find->state;
-    state->left = NGX_GUILDLOG_FIND_WORK;
+    state->left = FIND_WORK;
 
     slices->nelts = 0;
 
     if (state->stage == NULL) {
         ngx_qsort(state->gone.elts, state->gone.nelts, sizeof(int64_t),
-                  ngx_guildlog_find_by_id);
+                  find_by_id);
         ngx_qsort(state->segments.elts, state->segments.nelts,
-                  sizeof(ngx_guildlog_find_segment_t),
-                  ngx_guildlog_find_by_day);
+                  sizeof(ngx_guildlog_find_segment_t), find_by_day);
 
-        state->stage = ngx_guildlog_find_all_stages;
+        state->stage = find_all_stages;
     }
 
-    rc = ngx_guildlog_find_read(find);
+    rc = find_read(find);
 
     if (rc == NGX_OK) {
-        rc = ngx_guildlog_find_stages(find);
+        rc = find_stages(find);
     }
 
     if (rc != NGX_OK) {
@@ -336,7 +339,7 @@ ngx_guildlog_find_wants(ngx_guildlog_find_t *find, ngx_array_t *slices)
     }
 
     if (state->at < state->parts.nelts) {
-        return ngx_guildlog_find_ask(find, slices);
+        return find_ask(find, slices);
     }
 
     return ngx_guildlog_find_ids_sort(find);
@@ -344,7 +347,7 @@ ngx_guildlog_find_wants(ngx_guildlog_find_t *find, ngx_array_t *slices)
 
 
 static int ngx_libc_cdecl
-ngx_guildlog_find_by_id(const void *one, const void *two)
+find_by_id(const void *one, const void *two)
 {
     const int64_t  *first = one;
     const int64_t  *second = two;
@@ -356,7 +359,7 @@ ngx_guildlog_find_by_id(const void *one, const void *two)
 /* the newest day first */
 
 static int ngx_libc_cdecl
-ngx_guildlog_find_by_day(const void *one, const void *two)
+find_by_day(const void *one, const void *two)
 {
     const ngx_guildlog_find_segment_t  *first = one;
     const ngx_guildlog_find_segment_t  *second = two;
@@ -368,7 +371,7 @@ ngx_guildlog_find_by_day(const void *one, const void *two)
 /* reads the slices that came */
 
 static ngx_int_t
-ngx_guildlog_find_read(ngx_guildlog_find_t *find)
+find_read(ngx_guildlog_find_t *find)
 {
     ngx_int_t                   rc;
     ngx_guildlog_find_part_t   *part;
@@ -426,7 +429,7 @@ ngx_guildlog_find_read(ngx_guildlog_find_t *find)
 /* until enough is wanted for one statement, or there is no other stage */
 
 static ngx_int_t
-ngx_guildlog_find_stages(ngx_guildlog_find_t *find)
+find_stages(ngx_guildlog_find_t *find)
 {
     ngx_int_t                     rc;
     ngx_guildlog_find_state_t    *state;
@@ -437,9 +440,7 @@ ngx_guildlog_find_stages(ngx_guildlog_find_t *find)
 
     while (state->stage->want && state->queued < NGX_GUILDLOG_FIND_BYTES) {
 
-        if (state->next == 0 && state->queued
-            && ngx_guildlog_find_waits(state))
-        {
+        if (state->next == 0 && state->queued && find_waits(state)) {
             break;
         }
 
@@ -453,7 +454,7 @@ ngx_guildlog_find_stages(ngx_guildlog_find_t *find)
             return NGX_BUSY;
         }
 
-        state->left -= NGX_GUILDLOG_FIND_STEP;
+        state->left -= FIND_STEP;
         rc = state->stage->want(find, &segments[state->next]);
 
         if (rc == NGX_OK) {
@@ -472,10 +473,10 @@ ngx_guildlog_find_stages(ngx_guildlog_find_t *find)
 
 
 static ngx_uint_t
-ngx_guildlog_find_waits(const ngx_guildlog_find_state_t *state)
+find_waits(const ngx_guildlog_find_state_t *state)
 {
-    return state->stage->waits == NGX_GUILDLOG_FIND_WAIT
-           || (state->stage->waits == NGX_GUILDLOG_FIND_IF
+    return state->stage->waits == FIND_WAIT
+           || (state->stage->waits == FIND_IF
                && (state->asks[NGX_GUILDLOG_FIND_CHANNEL]
                    || state->asks[NGX_GUILDLOG_FIND_MEMBER]
                    || state->asks[NGX_GUILDLOG_FIND_ROLE]));
@@ -483,7 +484,7 @@ ngx_guildlog_find_waits(const ngx_guildlog_find_state_t *state)
 
 
 static ngx_int_t
-ngx_guildlog_find_ask(ngx_guildlog_find_t *find, ngx_array_t *slices)
+find_ask(ngx_guildlog_find_t *find, ngx_array_t *slices)
 {
     size_t                      size;
     ngx_guildlog_slice_t       *slice;
@@ -519,25 +520,23 @@ ngx_guildlog_find_ask(ngx_guildlog_find_t *find, ngx_array_t *slices)
         size += part->size;
     }
 
-    if (size > state->size) {
-        if (state->buf) {
-            (void) ngx_pfree(state->pool, state->buf);
+    if (size > state->buf.len) {
+        if (state->buf.data) {
+            (void) ngx_pfree(state->pool, state->buf.data);
         }
 
-        state->size = 0;
-        state->buf = ngx_pnalloc(state->pool, size);
+        state->buf.len = size;
+        state->buf.data = ngx_pnalloc(state->pool, size);
 
-        if (state->buf == NULL) {
+        if (state->buf.data == NULL) {
             return NGX_ERROR;
         }
-
-        state->size = size;
     }
 
     size = 0;
 
     for (part = &parts[state->at]; part < &parts[state->asked]; part++) {
-        part->bytes = state->buf + size;
+        part->bytes = state->buf.data + size;
         size += part->size;
     }
 

@@ -14,7 +14,7 @@
  *                   be; or no memory
  *
  * No call but wants() takes longer than its bytes take to be copied; doc() the
- * time that the matcher takes.  A call of wants() takes half a millisecond.
+ * time that the matcher takes.  A call of wants() is bounded by its work.
  */
 
 #ifndef _NGX_GUILDLOG_FIND_H_INCLUDED_

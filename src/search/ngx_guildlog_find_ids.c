@@ -8,82 +8,71 @@
 #include "search/ngx_guildlog_find_part.h"
 
 
-#define NGX_GUILDLOG_FIND_NEAR  73    /* ids: so near, two slices become one */
+#define FIND_IDS_NEAR  73    /* ids: so near, two slices become one */
+#define FIND_IDS_WORK  60    /* of one id */
 
-#define NGX_GUILDLOG_FIND_ID    60    /* the work of one */
 
-
-static ngx_uint_t ngx_guildlog_find_ids_found(ngx_guildlog_find_t *find,
+static ngx_uint_t find_ids_found(ngx_guildlog_find_t *find,
     ngx_guildlog_find_segment_t *segment);
-static ngx_uint_t ngx_guildlog_find_ids_cut(
-    const ngx_guildlog_find_state_t *state,
+static ngx_uint_t find_ids_cut(const ngx_guildlog_find_state_t *state,
     const ngx_guildlog_find_segment_t *segment);
-static int64_t *ngx_guildlog_find_ids_gone(
-    const ngx_guildlog_find_state_t *state, int64_t id);
-static void ngx_guildlog_find_ids_count(ngx_guildlog_find_t *find,
+static int64_t *find_ids_gone(const ngx_guildlog_find_state_t *state,
+    int64_t id);
+static void find_ids_count(ngx_guildlog_find_t *find,
     ngx_guildlog_find_segment_t *segment, ngx_uint_t type, ngx_uint_t from,
     ngx_uint_t to, ngx_uint_t below);
-static ngx_int_t ngx_guildlog_find_ids_whole(ngx_guildlog_find_t *find,
+static ngx_int_t find_ids_whole(ngx_guildlog_find_t *find,
     ngx_guildlog_find_part_t *part);
-static ngx_uint_t ngx_guildlog_find_ids_place(
-    const ngx_guildlog_find_part_t *part, ngx_uint_t from, ngx_uint_t to,
-    int64_t id);
-static int64_t ngx_guildlog_find_ids_at(const ngx_guildlog_find_part_t *part,
-    ngx_uint_t i);
-static void ngx_guildlog_find_ids_clear(ngx_guildlog_find_t *find,
+static ngx_uint_t find_ids_place(const ngx_guildlog_find_part_t *part,
+    ngx_uint_t from, ngx_uint_t to, int64_t id);
+static int64_t find_ids_at(const ngx_guildlog_find_part_t *part, ngx_uint_t i);
+static void find_ids_clear(ngx_guildlog_find_t *find,
     ngx_guildlog_find_part_t *part, ngx_uint_t from, ngx_uint_t to);
-static ngx_int_t ngx_guildlog_find_ids_slice(ngx_guildlog_find_t *find,
+static ngx_int_t find_ids_slice(ngx_guildlog_find_t *find,
     ngx_guildlog_find_segment_t *segment, ngx_uint_t from, ngx_uint_t to);
-static ngx_int_t ngx_guildlog_find_ids_read(ngx_guildlog_find_t *find,
+static ngx_int_t find_ids_read(ngx_guildlog_find_t *find,
     ngx_guildlog_find_part_t *part);
-static ngx_int_t ngx_guildlog_find_ids_take(ngx_guildlog_find_t *find,
-    ngx_guildlog_find_part_t *part, ngx_uint_t from, ngx_uint_t to);
-static void ngx_guildlog_find_ids_sift(int64_t *ids, ngx_uint_t n, int64_t id);
+static ngx_int_t find_ids_take(ngx_guildlog_find_t *find,
+    ngx_guildlog_find_part_t *part, ngx_uint_t type, ngx_uint_t from,
+    ngx_uint_t to);
+static void find_ids_sift(int64_t *ids, ngx_uint_t n, int64_t id);
 
 
 ngx_int_t
 ngx_guildlog_find_ids(ngx_guildlog_find_t *find,
     ngx_guildlog_find_segment_t *segment)
 {
-    uint32_t                    end;
-    ngx_uint_t                  i, from;
+    size_t                      size;
+    ngx_guildlog_find_kind_t   *kind;
     ngx_guildlog_find_state_t  *state;
 
     state = find->state;
 
-    if (!ngx_guildlog_find_ids_found(find, segment)) {
+    if (!find_ids_found(find, segment)) {
         return NGX_OK;
     }
 
-    segment->found = ngx_palloc(state->pool,
-                                ngx_guildlog_segment_words(segment->n)
-                                * sizeof(uint64_t));
+    size = ngx_guildlog_segment_words(segment->n) * sizeof(uint64_t);
+
+    segment->found = ngx_palloc(state->pool, size);
     if (segment->found == NULL) {
         return NGX_ERROR;
     }
 
-    ngx_memcpy(segment->found, state->spare,
-               ngx_guildlog_segment_words(segment->n) * sizeof(uint64_t));
+    ngx_memcpy(segment->found, state->spare, size);
 
-    if (ngx_guildlog_find_ids_cut(state, segment)) {
+    if (find_ids_cut(state, segment)) {
         segment->whole = 1;
 
-        return ngx_guildlog_find_part_want(find, segment,
-                                           ngx_guildlog_find_ids_whole, 0,
+        return ngx_guildlog_find_part_want(find, segment, find_ids_whole, 0,
                                            segment->n
                                            * NGX_GUILDLOG_SEGMENT_ID)
                ? NGX_OK : NGX_ERROR;
     }
 
-    for (from = 0, i = 0; i < segment->kinds.len;
-         i += NGX_GUILDLOG_SEGMENT_KIND)
-    {
-        end = ngx_guildlog_segment_get32(segment->kinds.data + i + 1);
-
-        ngx_guildlog_find_ids_count(find, segment, segment->kinds.data[i],
-                                    from, end,
-                                    segment->first < state->top ? end : from);
-        from = end;
+    for (kind = segment->kinds; kind < segment->last; kind++) {
+        find_ids_count(find, segment, kind->type, kind->from, kind->to,
+                       segment->first < state->top ? kind->to : kind->from);
     }
 
     return NGX_OK;
@@ -93,13 +82,12 @@ ngx_guildlog_find_ids(ngx_guildlog_find_t *find,
 /* all conditions told, in spare; 0: nothing was found */
 
 static ngx_uint_t
-ngx_guildlog_find_ids_found(ngx_guildlog_find_t *find,
-    ngx_guildlog_find_segment_t *segment)
+find_ids_found(ngx_guildlog_find_t *find, ngx_guildlog_find_segment_t *segment)
 {
     u_char                     *types;
     uint64_t                   *words, *strings, *found, any;
-    uint32_t                    end;
-    ngx_uint_t                  i, n, from;
+    ngx_uint_t                  i, n;
+    ngx_guildlog_find_kind_t   *kind;
     ngx_guildlog_find_state_t  *state;
 
     state = find->state;
@@ -107,7 +95,7 @@ ngx_guildlog_find_ids_found(ngx_guildlog_find_t *find,
     found = state->spare;
 
     n = ngx_guildlog_segment_words(segment->n);
-    state->left -= 16 * n + 4 * segment->kinds.len;
+    state->left -= 16 * n + 20 * (segment->last - segment->kinds);
 
     strings = segment->sets[NGX_GUILDLOG_FIND_STRINGS];
     words = (segment->nwords == state->match->nwords)
@@ -124,16 +112,10 @@ ngx_guildlog_find_ids_found(ngx_guildlog_find_t *find,
         found[i] &= (words ? words[i] : 0) | (strings ? strings[i] : 0);
     }
 
-    for (from = 0, i = 0; i < segment->kinds.len;
-         i += NGX_GUILDLOG_SEGMENT_KIND)
-    {
-        end = ngx_guildlog_segment_get32(segment->kinds.data + i + 1);
-
-        if (types && types[segment->kinds.data[i]] != '1') {
-            ngx_guildlog_segment_clear(found, from, end);
+    for (kind = segment->kinds; types && kind < segment->last; kind++) {
+        if (types[kind->type] != '1') {
+            ngx_guildlog_segment_clear(found, kind->from, kind->to);
         }
-
-        from = end;
     }
 
     for (any = 0, i = 0; i < n; i++) {
@@ -147,7 +129,7 @@ ngx_guildlog_find_ids_found(ngx_guildlog_find_t *find,
 /* 1: of the day, not every entry counts alike */
 
 static ngx_uint_t
-ngx_guildlog_find_ids_cut(const ngx_guildlog_find_state_t *state,
+find_ids_cut(const ngx_guildlog_find_state_t *state,
     const ngx_guildlog_find_segment_t *segment)
 {
     int64_t  *gone;
@@ -164,7 +146,7 @@ ngx_guildlog_find_ids_cut(const ngx_guildlog_find_state_t *state,
         return 1;
     }
 
-    gone = ngx_guildlog_find_ids_gone(state, segment->first);
+    gone = find_ids_gone(state, segment->first);
 
     return gone < (int64_t *) state->gone.elts + state->gone.nelts
            && ngx_guildlog_segment_day(*gone) == day;
@@ -174,7 +156,7 @@ ngx_guildlog_find_ids_cut(const ngx_guildlog_find_state_t *state,
 /* the first of those gone that is that id or above it */
 
 static int64_t *
-ngx_guildlog_find_ids_gone(const ngx_guildlog_find_state_t *state, int64_t id)
+find_ids_gone(const ngx_guildlog_find_state_t *state, int64_t id)
 {
     int64_t     *gone;
     ngx_uint_t   low, high, i;
@@ -201,9 +183,8 @@ ngx_guildlog_find_ids_gone(const ngx_guildlog_find_state_t *state, int64_t id)
 /* those of a type; below: where those end that are below top */
 
 static void
-ngx_guildlog_find_ids_count(ngx_guildlog_find_t *find,
-    ngx_guildlog_find_segment_t *segment, ngx_uint_t type, ngx_uint_t from,
-    ngx_uint_t to, ngx_uint_t below)
+find_ids_count(ngx_guildlog_find_t *find, ngx_guildlog_find_segment_t *segment,
+    ngx_uint_t type, ngx_uint_t from, ngx_uint_t to, ngx_uint_t below)
 {
     ngx_uint_t  n;
 
@@ -221,41 +202,27 @@ ngx_guildlog_find_ids_count(ngx_guildlog_find_t *find,
 
 
 static ngx_int_t
-ngx_guildlog_find_ids_whole(ngx_guildlog_find_t *find,
-    ngx_guildlog_find_part_t *part)
+find_ids_whole(ngx_guildlog_find_t *find, ngx_guildlog_find_part_t *part)
 {
-    uint32_t                      end;
-    ngx_uint_t                    i, from, low, high, top;
+    ngx_uint_t                    low, high, top;
+    ngx_guildlog_find_kind_t     *kind;
     ngx_guildlog_find_state_t    *state;
     ngx_guildlog_find_segment_t  *segment;
 
     state = find->state;
     segment = part->segment;
 
-    if (part->size < part->len) {
-        return NGX_OK;
-    }
+    for (kind = segment->kinds; kind < segment->last; kind++) {
+        low = find_ids_place(part, kind->from, kind->to, state->low);
+        high = find_ids_place(part, low, kind->to, state->high);
+        top = find_ids_place(part, low, high, state->top);
 
-    for (from = 0, i = 0; i < segment->kinds.len;
-         i += NGX_GUILDLOG_SEGMENT_KIND)
-    {
-        end = ngx_guildlog_segment_get32(segment->kinds.data + i + 1);
+        find_ids_clear(find, part, low, high);
+        find_ids_count(find, segment, kind->type, low, high, top);
 
-        low = ngx_guildlog_find_ids_place(part, from, end, state->low);
-        high = ngx_guildlog_find_ids_place(part, low, end, state->high);
-        top = ngx_guildlog_find_ids_place(part, low, high, state->top);
-
-        ngx_guildlog_find_ids_clear(find, part, low, high);
-        ngx_guildlog_find_ids_count(find, segment, segment->kinds.data[i],
-                                    low, high, top);
-
-        if (ngx_guildlog_find_ids_is_shown(find, segment->kinds.data[i])
-            && ngx_guildlog_find_ids_take(find, part, low, top) != NGX_OK)
-        {
+        if (find_ids_take(find, part, kind->type, low, top) != NGX_OK) {
             return NGX_ERROR;
         }
-
-        from = end;
     }
 
     part->pos = part->size;
@@ -267,15 +234,15 @@ ngx_guildlog_find_ids_whole(ngx_guildlog_find_t *find,
 /* the first of these entries with that id or one above it */
 
 static ngx_uint_t
-ngx_guildlog_find_ids_place(const ngx_guildlog_find_part_t *part,
-    ngx_uint_t from, ngx_uint_t to, int64_t id)
+find_ids_place(const ngx_guildlog_find_part_t *part, ngx_uint_t from,
+    ngx_uint_t to, int64_t id)
 {
     ngx_uint_t  i;
 
     while (from < to) {
         i = (from + to) / 2;
 
-        if (ngx_guildlog_find_ids_at(part, i) < id) {
+        if (find_ids_at(part, i) < id) {
             from = i + 1;
 
         } else {
@@ -288,7 +255,7 @@ ngx_guildlog_find_ids_place(const ngx_guildlog_find_part_t *part,
 
 
 static int64_t
-ngx_guildlog_find_ids_at(const ngx_guildlog_find_part_t *part, ngx_uint_t i)
+find_ids_at(const ngx_guildlog_find_part_t *part, ngx_uint_t i)
 {
     uint64_t  above;
 
@@ -302,8 +269,8 @@ ngx_guildlog_find_ids_at(const ngx_guildlog_find_part_t *part, ngx_uint_t i)
 /* takes those out that are gone: both are in order */
 
 static void
-ngx_guildlog_find_ids_clear(ngx_guildlog_find_t *find,
-    ngx_guildlog_find_part_t *part, ngx_uint_t from, ngx_uint_t to)
+find_ids_clear(ngx_guildlog_find_t *find, ngx_guildlog_find_part_t *part,
+    ngx_uint_t from, ngx_uint_t to)
 {
     int64_t                    *gone, *last, id;
     ngx_guildlog_find_state_t  *state;
@@ -312,9 +279,9 @@ ngx_guildlog_find_ids_clear(ngx_guildlog_find_t *find,
     last = (int64_t *) state->gone.elts + state->gone.nelts;
 
     while (from < to) {
-        id = ngx_guildlog_find_ids_at(part, from);
-        gone = ngx_guildlog_find_ids_gone(state, id);
-        state->left -= 2 * NGX_GUILDLOG_FIND_ID;
+        id = find_ids_at(part, from);
+        gone = find_ids_gone(state, id);
+        state->left -= 2 * FIND_IDS_WORK;
 
         if (gone == last) {
             break;
@@ -325,7 +292,7 @@ ngx_guildlog_find_ids_clear(ngx_guildlog_find_t *find,
             from++;
 
         } else {
-            from = ngx_guildlog_find_ids_place(part, from, to, *gone);
+            from = find_ids_place(part, from, to, *gone);
         }
     }
 }
@@ -335,9 +302,9 @@ ngx_int_t
 ngx_guildlog_find_ids_newest(ngx_guildlog_find_t *find,
     ngx_guildlog_find_segment_t *segment)
 {
-    uint32_t                    start;
     ngx_int_t                   last;
-    ngx_uint_t                  i, n, end, low, high;
+    ngx_uint_t                  n, to, low, high;
+    ngx_guildlog_find_kind_t   *kind;
     ngx_guildlog_find_state_t  *state;
 
     state = find->state;
@@ -366,49 +333,44 @@ ngx_guildlog_find_ids_newest(ngx_guildlog_find_t *find,
     low = 0;
     high = 0;
 
-    for (i = segment->kinds.len; i; /* void */ ) {
-        i -= NGX_GUILDLOG_SEGMENT_KIND;
+    for (kind = segment->last; kind-- > segment->kinds; /* void */ ) {
 
-        if (!ngx_guildlog_find_ids_is_shown(find, segment->kinds.data[i])) {
+        if (!ngx_guildlog_find_ids_is_shown(find, kind->type)) {
             continue;
         }
 
-        end = ngx_guildlog_segment_get32(segment->kinds.data + i + 1);
-        start = i ? ngx_guildlog_segment_get32(segment->kinds.data + i - 4)
-                  : 0;
+        to = kind->to;
 
         for (n = 0; n < state->limit; n++) {
-            last = ngx_guildlog_segment_last(segment->found, start, end);
+            last = ngx_guildlog_segment_last(segment->found, kind->from, to);
 
             if (last == NGX_DONE) {
                 break;
             }
 
-            end = last;
+            to = last;
 
-            if (high == 0 || low - end > NGX_GUILDLOG_FIND_NEAR) {
-                if (ngx_guildlog_find_ids_slice(find, segment, low, high)
-                    != NGX_OK)
-                {
+            if (high == 0 || low - to > FIND_IDS_NEAR) {
+                if (find_ids_slice(find, segment, low, high) != NGX_OK) {
                     return NGX_ERROR;
                 }
 
-                high = end + 1;
+                high = to + 1;
             }
 
-            low = end;
+            low = to;
         }
 
-        state->left -= n * NGX_GUILDLOG_FIND_ID;
+        state->left -= n * FIND_IDS_WORK;
     }
 
-    return ngx_guildlog_find_ids_slice(find, segment, low, high);
+    return find_ids_slice(find, segment, low, high);
 }
 
 
 static ngx_int_t
-ngx_guildlog_find_ids_slice(ngx_guildlog_find_t *find,
-    ngx_guildlog_find_segment_t *segment, ngx_uint_t from, ngx_uint_t to)
+find_ids_slice(ngx_guildlog_find_t *find, ngx_guildlog_find_segment_t *segment,
+    ngx_uint_t from, ngx_uint_t to)
 {
     ngx_guildlog_find_part_t  *part;
 
@@ -416,8 +378,7 @@ ngx_guildlog_find_ids_slice(ngx_guildlog_find_t *find,
         return NGX_OK;
     }
 
-    part = ngx_guildlog_find_part_want(find, segment,
-                                       ngx_guildlog_find_ids_read,
+    part = ngx_guildlog_find_part_want(find, segment, find_ids_read,
                                        from * NGX_GUILDLOG_SEGMENT_ID,
                                        (to - from) * NGX_GUILDLOG_SEGMENT_ID);
     if (part == NULL) {
@@ -431,31 +392,22 @@ ngx_guildlog_find_ids_slice(ngx_guildlog_find_t *find,
 
 
 static ngx_int_t
-ngx_guildlog_find_ids_read(ngx_guildlog_find_t *find,
-    ngx_guildlog_find_part_t *part)
+find_ids_read(ngx_guildlog_find_t *find, ngx_guildlog_find_part_t *part)
 {
-    ngx_uint_t    i, from, to, end;
-    ngx_str_t    *kinds;
+    ngx_uint_t                    from, to;
+    ngx_guildlog_find_kind_t     *kind;
+    ngx_guildlog_find_segment_t  *segment;
 
-    kinds = &part->segment->kinds;
-    from = part->nth;
-    to = from + part->size / NGX_GUILDLOG_SEGMENT_ID;
+    segment = part->segment;
 
-    for (i = 0; i < kinds->len && from < to; i += NGX_GUILDLOG_SEGMENT_KIND) {
-        end = ngx_guildlog_segment_get32(kinds->data + i + 1);
-        end = ngx_min(end, to);
+    for (kind = segment->kinds; kind < segment->last; kind++) {
+        from = ngx_max(kind->from, part->nth);
+        to = ngx_min(kind->to, part->nth
+                               + part->size / NGX_GUILDLOG_SEGMENT_ID);
 
-        if (from >= end) {
-            continue;
-        }
-
-        if (ngx_guildlog_find_ids_is_shown(find, kinds->data[i])
-            && ngx_guildlog_find_ids_take(find, part, from, end) != NGX_OK)
-        {
+        if (find_ids_take(find, part, kind->type, from, to) != NGX_OK) {
             return NGX_ERROR;
         }
-
-        from = end;
     }
 
     part->pos = part->size;
@@ -464,17 +416,21 @@ ngx_guildlog_find_ids_read(ngx_guildlog_find_t *find,
 }
 
 
-/* pushes what was found of these entries of one type, the newest first */
+/* pushes what was found of these entries of a type, the newest first */
 
 static ngx_int_t
-ngx_guildlog_find_ids_take(ngx_guildlog_find_t *find,
-    ngx_guildlog_find_part_t *part, ngx_uint_t from, ngx_uint_t to)
+find_ids_take(ngx_guildlog_find_t *find, ngx_guildlog_find_part_t *part,
+    ngx_uint_t type, ngx_uint_t from, ngx_uint_t to)
 {
     int64_t                       id;
     ngx_int_t                     last;
     ngx_guildlog_find_segment_t  *segment;
 
     segment = part->segment;
+
+    if (!ngx_guildlog_find_ids_is_shown(find, type)) {
+        return NGX_OK;
+    }
 
     for ( ;; ) {
         last = ngx_guildlog_segment_last(segment->found, from, to);
@@ -484,7 +440,7 @@ ngx_guildlog_find_ids_take(ngx_guildlog_find_t *find,
         }
 
         to = last;
-        id = ngx_guildlog_find_ids_at(part, to);
+        id = find_ids_at(part, to);
 
         if (ngx_guildlog_segment_day(id) != segment->day) {
             return ngx_guildlog_find_part_bad(find, segment);
@@ -497,7 +453,7 @@ ngx_guildlog_find_ids_take(ngx_guildlog_find_t *find,
         }
 
         ngx_guildlog_find_ids_push(find, id);
-        find->state->left -= NGX_GUILDLOG_FIND_ID;
+        find->state->left -= FIND_IDS_WORK;
     }
 }
 
@@ -522,7 +478,7 @@ ngx_guildlog_find_ids_push(ngx_guildlog_find_t *find, int64_t id)
     if (find->nids == find->state->limit) {
 
         if (find->nids && id > ids[0]) {
-            ngx_guildlog_find_ids_sift(ids, find->nids, id);
+            find_ids_sift(ids, find->nids, id);
         }
 
         return;
@@ -539,7 +495,7 @@ ngx_guildlog_find_ids_push(ngx_guildlog_find_t *find, int64_t id)
 /* puts an id in the place of the least of n */
 
 static void
-ngx_guildlog_find_ids_sift(int64_t *ids, ngx_uint_t n, int64_t id)
+find_ids_sift(int64_t *ids, ngx_uint_t n, int64_t id)
 {
     ngx_uint_t  i, next;
 
@@ -585,10 +541,10 @@ ngx_guildlog_find_ids_sort(ngx_guildlog_find_t *find)
         ids[n] = ids[0];
 
         if (n) {
-            ngx_guildlog_find_ids_sift(ids, n, id);
+            find_ids_sift(ids, n, id);
         }
 
-        state->left -= NGX_GUILDLOG_FIND_ID;
+        state->left -= FIND_IDS_WORK;
     }
 
     return NGX_OK;

@@ -30,12 +30,22 @@ typedef struct {
 } ngx_guildlog_find_term_t;
 
 
+/* where the entries of a type are */
+
+typedef struct {
+    uint32_t                       type;
+    uint32_t                       from;
+    uint32_t                       to;
+} ngx_guildlog_find_kind_t;
+
+
 typedef struct {
     int64_t                        key;
     int64_t                        first;      /* id of the day */
     int32_t                        day;
     ngx_uint_t                     n;
-    ngx_str_t                      kinds;
+    ngx_guildlog_find_kind_t      *kinds;
+    ngx_guildlog_find_kind_t      *last;       /* behind them */
     u_char                        *dir;
     ngx_uint_t                     nbuckets;
 
@@ -101,8 +111,7 @@ struct ngx_guildlog_find_state_s {
     ngx_uint_t                     at;         /* the first part to read */
     ngx_uint_t                     asked;      /* behind the last one */
     size_t                         queued;     /* bytes */
-    u_char                        *buf;        /* of slices */
-    size_t                         size;
+    ngx_str_t                      buf;        /* of slices */
 
     const ngx_guildlog_find_stage_t  *stage;   /* NULL: not begun */
     ngx_uint_t                     next;       /* segment of it */
@@ -112,8 +121,7 @@ struct ngx_guildlog_find_state_s {
     ngx_uint_t                     nshown;     /* of newer days, and of it */
     ngx_uint_t                     sorted;
 
-    u_char                        *text;       /* a folded document */
-    size_t                         text_size;
+    ngx_str_t                      text;       /* a folded document */
 };
 
 
@@ -131,7 +139,7 @@ ngx_int_t ngx_guildlog_find_part_add(ngx_guildlog_find_t *find,
     ngx_guildlog_find_segment_t *segment, ngx_guildlog_find_set_e set,
     const ngx_str_t *postings);
 
-/* what it still may be by its conditions, in spare; 0: nothing */
+/* which entries meet all conditions, in spare; 0: none */
 ngx_uint_t ngx_guildlog_find_part_fits(ngx_guildlog_find_t *find,
     ngx_guildlog_find_segment_t *segment);
 

@@ -7,24 +7,22 @@
 #include "search/ngx_guildlog_find_part.h"
 
 
-#define NGX_GUILDLOG_FIND_GAP     4096    /* so near, two slices become one */
+#define FIND_STRINGS_NEAR  4096    /* so near, two slices become one */
+#define FIND_STRINGS_HIT   24      /* the work of one */
+#define FIND_STRINGS_NEXT  3       /* of one that is passed over */
 
-#define NGX_GUILDLOG_FIND_HIT     24      /* the work of one */
-#define NGX_GUILDLOG_FIND_STRING  3       /* of one that is passed over */
 
-
-static ngx_int_t ngx_guildlog_find_strings_came(ngx_guildlog_find_t *find,
+static ngx_int_t find_strings_came(ngx_guildlog_find_t *find,
     ngx_guildlog_find_part_t *part);
-static ngx_int_t ngx_guildlog_find_strings_read(ngx_guildlog_find_t *find,
+static ngx_int_t find_strings_read(ngx_guildlog_find_t *find,
     ngx_guildlog_find_part_t *part);
-static ngx_int_t ngx_guildlog_find_strings_head(ngx_guildlog_find_t *find,
+static ngx_int_t find_strings_head(ngx_guildlog_find_t *find,
     ngx_guildlog_find_part_t *part);
-static ngx_int_t ngx_guildlog_find_strings_hit(ngx_guildlog_find_t *find,
+static ngx_int_t find_strings_hit(ngx_guildlog_find_t *find,
     ngx_guildlog_find_segment_t *segment);
-static ngx_uint_t ngx_guildlog_find_strings_between(const u_char *p,
-    const u_char *last);
-static ngx_int_t ngx_guildlog_find_strings_entries(
-    ngx_guildlog_find_t *find, ngx_guildlog_find_part_t *part);
+static ngx_uint_t find_strings_between(const u_char *p, const u_char *last);
+static ngx_int_t find_strings_entries(ngx_guildlog_find_t *find,
+    ngx_guildlog_find_part_t *part);
 
 
 ngx_int_t
@@ -53,8 +51,7 @@ ngx_guildlog_find_strings(ngx_guildlog_find_t *find,
     {
         /* what was read before, while it was kept, is not read again */
 
-        return ngx_guildlog_find_part_want(find, segment,
-                                           ngx_guildlog_find_strings_came,
+        return ngx_guildlog_find_part_want(find, segment, find_strings_came,
                                            from + segment->pos,
                                            len - segment->pos)
                ? NGX_OK : NGX_ERROR;
@@ -67,7 +64,7 @@ ngx_guildlog_find_strings(ngx_guildlog_find_t *find,
     part.size = len;
     part.pos = segment->pos;
 
-    rc = ngx_guildlog_find_strings_read(find, &part);
+    rc = find_strings_read(find, &part);
     segment->pos = part.pos;
 
     if (rc == NGX_OK && part.pos != len) {
@@ -79,8 +76,7 @@ ngx_guildlog_find_strings(ngx_guildlog_find_t *find,
 
 
 static ngx_int_t
-ngx_guildlog_find_strings_came(ngx_guildlog_find_t *find,
-    ngx_guildlog_find_part_t *part)
+find_strings_came(ngx_guildlog_find_t *find, ngx_guildlog_find_part_t *part)
 {
     ngx_int_t                     rc;
     ngx_str_t                     whole;
@@ -88,7 +84,7 @@ ngx_guildlog_find_strings_came(ngx_guildlog_find_t *find,
 
     segment = part->segment;
 
-    rc = ngx_guildlog_find_strings_read(find, part);
+    rc = find_strings_read(find, part);
 
     if (rc == NGX_OK && find->strings_put && part->pos == part->len
         && part->from == ngx_guildlog_find_part_from(segment,
@@ -106,8 +102,7 @@ ngx_guildlog_find_strings_came(ngx_guildlog_find_t *find,
 
 
 static ngx_int_t
-ngx_guildlog_find_strings_read(ngx_guildlog_find_t *find,
-    ngx_guildlog_find_part_t *part)
+find_strings_read(ngx_guildlog_find_t *find, ngx_guildlog_find_part_t *part)
 {
     u_char                       *p, *last, *end, *hit;
     const ngx_str_t              *text;
@@ -116,9 +111,7 @@ ngx_guildlog_find_strings_read(ngx_guildlog_find_t *find,
     segment = part->segment;
     text = &find->state->match->part;
 
-    if (segment->offsets == NULL
-        && ngx_guildlog_find_strings_head(find, part) != NGX_OK)
-    {
+    if (segment->offsets == NULL && find_strings_head(find, part) != NGX_OK) {
         return NGX_ERROR;
     }
 
@@ -137,16 +130,16 @@ ngx_guildlog_find_strings_read(ngx_guildlog_find_t *find,
         hit = memmem(p, last - p, text->data, text->len);
         end = hit ? hit : last;
 
-        find->state->left -= (end - p) / 4 + NGX_GUILDLOG_FIND_HIT;
+        find->state->left -= (end - p) / 4 + FIND_STRINGS_HIT;
 
         if (hit || part->size < part->len) {
-            segment->nread += ngx_guildlog_find_strings_between(p, end);
+            segment->nread += find_strings_between(p, end);
         }
 
         p = last;
 
         if (hit) {
-            if (ngx_guildlog_find_strings_hit(find, segment) != NGX_OK) {
+            if (find_strings_hit(find, segment) != NGX_OK) {
                 return NGX_ERROR;
             }
 
@@ -163,8 +156,7 @@ ngx_guildlog_find_strings_read(ngx_guildlog_find_t *find,
 /* how many they are, and where the postings of each group begin */
 
 static ngx_int_t
-ngx_guildlog_find_strings_head(ngx_guildlog_find_t *find,
-    ngx_guildlog_find_part_t *part)
+find_strings_head(ngx_guildlog_find_t *find, ngx_guildlog_find_part_t *part)
 {
     u_char                       *p;
     size_t                        size;
@@ -174,10 +166,6 @@ ngx_guildlog_find_strings_head(ngx_guildlog_find_t *find,
 
     segment = part->segment;
     p = part->bytes;
-
-    if (part->size < 8) {
-        return ngx_guildlog_find_part_bad(find, segment);
-    }
 
     segment->nstrings = ngx_guildlog_segment_get32(p);
 
@@ -223,7 +211,7 @@ ngx_guildlog_find_strings_head(ngx_guildlog_find_t *find,
 /* the string behind those that were read has it */
 
 static ngx_int_t
-ngx_guildlog_find_strings_hit(ngx_guildlog_find_t *find,
+find_strings_hit(ngx_guildlog_find_t *find,
     ngx_guildlog_find_segment_t *segment)
 {
     if (segment->nread >= segment->nstrings) {
@@ -249,7 +237,7 @@ ngx_guildlog_find_strings_hit(ngx_guildlog_find_t *find,
 /* how many strings end there: NULs, eight bytes at a time */
 
 static ngx_uint_t
-ngx_guildlog_find_strings_between(const u_char *p, const u_char *last)
+find_strings_between(const u_char *p, const u_char *last)
 {
     uint64_t    word, sum;
     ngx_uint_t  i, n;
@@ -321,14 +309,17 @@ ngx_guildlog_find_strings_postings(ngx_guildlog_find_t *find,
         from = start + ngx_guildlog_segment_get32(p);
         to = start + ngx_guildlog_segment_get32(p + 4);
 
-        if (part && from - (part->from + part->len) < NGX_GUILDLOG_FIND_GAP) {
+        if (from == to) {
+            return ngx_guildlog_find_part_bad(find, segment);
+        }
+
+        if (part && from - (part->from + part->len) < FIND_STRINGS_NEAR) {
             find->state->queued += to - (part->from + part->len);
             part->len = to - part->from;
             continue;
         }
 
-        part = ngx_guildlog_find_part_want(find, segment,
-                                           ngx_guildlog_find_strings_entries,
+        part = ngx_guildlog_find_part_want(find, segment, find_strings_entries,
                                            from, to - from);
         if (part == NULL) {
             return NGX_ERROR;
@@ -342,8 +333,7 @@ ngx_guildlog_find_strings_postings(ngx_guildlog_find_t *find,
 
 
 static ngx_int_t
-ngx_guildlog_find_strings_entries(ngx_guildlog_find_t *find,
-    ngx_guildlog_find_part_t *part)
+find_strings_entries(ngx_guildlog_find_t *find, ngx_guildlog_find_part_t *part)
 {
     ngx_int_t                     rc;
     ngx_str_t                     postings;
@@ -381,6 +371,6 @@ ngx_guildlog_find_strings_entries(ngx_guildlog_find_t *find,
 
         part->nth++;
         part->pos = p - part->bytes;
-        find->state->left -= NGX_GUILDLOG_FIND_STRING;
+        find->state->left -= FIND_STRINGS_NEXT;
     }
 }

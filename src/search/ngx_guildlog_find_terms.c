@@ -7,19 +7,19 @@
 #include "search/ngx_guildlog_find_part.h"
 
 
-#define NGX_GUILDLOG_FIND_RECORD  6    /* the work of a term or a role */
+#define FIND_TERMS_RECORD  6    /* the work of one */
 
 
-static ngx_int_t ngx_guildlog_find_terms_read(ngx_guildlog_find_t *find,
+static ngx_int_t find_terms_read(ngx_guildlog_find_t *find,
     ngx_guildlog_find_part_t *part);
-static ngx_int_t ngx_guildlog_find_terms_has(ngx_guildlog_find_t *find,
+static ngx_int_t find_terms_has(ngx_guildlog_find_t *find,
     ngx_guildlog_find_segment_t *segment, const ngx_str_t *name,
     const ngx_str_t *postings);
-static ngx_int_t ngx_guildlog_find_terms_word(ngx_guildlog_find_t *find,
+static ngx_int_t find_terms_word(ngx_guildlog_find_t *find,
     ngx_guildlog_find_segment_t *segment, const ngx_str_t *postings);
-static ngx_int_t ngx_guildlog_find_terms_roles(ngx_guildlog_find_t *find,
+static ngx_int_t find_terms_roles(ngx_guildlog_find_t *find,
     ngx_guildlog_find_part_t *part);
-static ngx_int_t ngx_guildlog_find_terms_record(ngx_guildlog_find_t *find,
+static ngx_int_t find_terms_record(ngx_guildlog_find_t *find,
     ngx_guildlog_find_part_t *part, ngx_str_t *name, ngx_str_t *postings);
 
 
@@ -36,6 +36,8 @@ ngx_guildlog_find_terms(ngx_guildlog_find_t *find,
     terms = state->terms;
     mask = segment->nbuckets - 1;
 
+    state->left -= state->nterms * state->nterms;
+
     for (i = 0; i < state->nterms; i++) {
         bucket = terms[i].hash & mask;
 
@@ -48,8 +50,7 @@ ngx_guildlog_find_terms(ngx_guildlog_find_t *find,
         to = ngx_guildlog_find_part_from(segment, bucket + 1);
 
         if (k == i && from < to
-            && ngx_guildlog_find_part_want(find, segment,
-                                           ngx_guildlog_find_terms_read,
+            && ngx_guildlog_find_part_want(find, segment, find_terms_read,
                                            from, to - from)
                == NULL)
         {
@@ -67,13 +68,8 @@ ngx_guildlog_find_terms(ngx_guildlog_find_t *find,
            + 4;
     to = ngx_guildlog_find_part_from(segment, NGX_GUILDLOG_SEGMENT_BUCKET);
 
-    if (from > to) {
-        return ngx_guildlog_find_part_bad(find, segment);
-    }
-
     if (from < to
-        && ngx_guildlog_find_part_want(find, segment,
-                                       ngx_guildlog_find_terms_roles,
+        && ngx_guildlog_find_part_want(find, segment, find_terms_roles,
                                        from, to - from)
            == NULL)
     {
@@ -85,18 +81,16 @@ ngx_guildlog_find_terms(ngx_guildlog_find_t *find,
 
 
 static ngx_int_t
-ngx_guildlog_find_terms_read(ngx_guildlog_find_t *find,
-    ngx_guildlog_find_part_t *part)
+find_terms_read(ngx_guildlog_find_t *find, ngx_guildlog_find_part_t *part)
 {
     ngx_int_t  rc;
     ngx_str_t  name, postings;
 
     do {
-        rc = ngx_guildlog_find_terms_record(find, part, &name, &postings);
+        rc = find_terms_record(find, part, &name, &postings);
 
         if (rc == NGX_OK) {
-            rc = ngx_guildlog_find_terms_has(find, part->segment, &name,
-                                             &postings);
+            rc = find_terms_has(find, part->segment, &name, &postings);
         }
 
     } while (rc == NGX_OK);
@@ -106,7 +100,7 @@ ngx_guildlog_find_terms_read(ngx_guildlog_find_t *find,
 
 
 static ngx_int_t
-ngx_guildlog_find_terms_has(ngx_guildlog_find_t *find,
+find_terms_has(ngx_guildlog_find_t *find,
     ngx_guildlog_find_segment_t *segment, const ngx_str_t *name,
     const ngx_str_t *postings)
 {
@@ -122,7 +116,7 @@ ngx_guildlog_find_terms_has(ngx_guildlog_find_t *find,
         }
 
         rc = (term->set == NGX_GUILDLOG_FIND_WORDS)
-             ? ngx_guildlog_find_terms_word(find, segment, postings)
+             ? find_terms_word(find, segment, postings)
              : ngx_guildlog_find_part_add(find, segment, term->set, postings);
 
         if (rc != NGX_OK) {
@@ -137,7 +131,7 @@ ngx_guildlog_find_terms_has(ngx_guildlog_find_t *find,
 /* entries have to have all words */
 
 static ngx_int_t
-ngx_guildlog_find_terms_word(ngx_guildlog_find_t *find,
+find_terms_word(ngx_guildlog_find_t *find,
     ngx_guildlog_find_segment_t *segment, const ngx_str_t *postings)
 {
     uint64_t    *bits, *spare;
@@ -168,8 +162,7 @@ ngx_guildlog_find_terms_word(ngx_guildlog_find_t *find,
 
 
 static ngx_int_t
-ngx_guildlog_find_terms_roles(ngx_guildlog_find_t *find,
-    ngx_guildlog_find_part_t *part)
+find_terms_roles(ngx_guildlog_find_t *find, ngx_guildlog_find_part_t *part)
 {
     ngx_int_t         rc;
     ngx_str_t         name, postings;
@@ -178,7 +171,7 @@ ngx_guildlog_find_terms_roles(ngx_guildlog_find_t *find,
     role = &find->state->match->role;
 
     do {
-        rc = ngx_guildlog_find_terms_record(find, part, &name, &postings);
+        rc = find_terms_record(find, part, &name, &postings);
 
         if (rc == NGX_OK
             && memmem(name.data, name.len, role->data, role->len))
@@ -197,7 +190,7 @@ ngx_guildlog_find_terms_roles(ngx_guildlog_find_t *find,
 /* a name and its postings; NGX_DONE: there is no more that is whole */
 
 static ngx_int_t
-ngx_guildlog_find_terms_record(ngx_guildlog_find_t *find,
+find_terms_record(ngx_guildlog_find_t *find,
     ngx_guildlog_find_part_t *part, ngx_str_t *name, ngx_str_t *postings)
 {
     ngx_int_t      rc;
@@ -225,7 +218,7 @@ ngx_guildlog_find_terms_record(ngx_guildlog_find_t *find,
     }
 
     part->pos = p - part->bytes;
-    find->state->left -= NGX_GUILDLOG_FIND_RECORD;
+    find->state->left -= FIND_TERMS_RECORD + find->state->nterms;
 
     return NGX_OK;
 }

@@ -103,6 +103,13 @@ ngx_int_t ngx_guildlog_match_doc_read(ngx_guildlog_match_doc_t *doc,
     const ngx_str_t *text);
 
 /*
+ * A buffer of the pool, for documents of that length or less, in the place of
+ * one that is too small.  NGX_ERROR: out of memory.
+ */
+ngx_int_t ngx_guildlog_match_doc_buf(ngx_str_t *buf, ngx_pool_t *pool,
+    size_t len);
+
+/*
  * Folds the strings of a document into a buffer of MATCH_SIZE() of the
  * document's length.  Returns the end of what was written; NULL: a string is
  * not JSON.

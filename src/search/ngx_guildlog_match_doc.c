@@ -380,6 +380,34 @@ ngx_guildlog_match_digits(const ngx_str_t *value, int64_t *id)
 }
 
 
+ngx_int_t
+ngx_guildlog_match_doc_buf(ngx_str_t *buf, ngx_pool_t *pool, size_t len)
+{
+    len = NGX_GUILDLOG_MATCH_SIZE(len);
+
+    if (len <= buf->len) {
+        return NGX_OK;
+    }
+
+    if (buf->data) {
+        (void) ngx_pfree(pool, buf->data);
+    }
+
+    len = ngx_max(len, 2 * ngx_pagesize);
+
+    buf->len = 0;
+    buf->data = ngx_pnalloc(pool, len);
+
+    if (buf->data == NULL) {
+        return NGX_ERROR;
+    }
+
+    buf->len = len;
+
+    return NGX_OK;
+}
+
+
 u_char *
 ngx_guildlog_match_doc_fold(ngx_guildlog_match_doc_t *doc, u_char *buf)
 {

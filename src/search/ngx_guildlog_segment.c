@@ -171,6 +171,17 @@ ngx_guildlog_segment_check(ngx_uint_t n, const ngx_str_t *kinds,
         end = next;
     }
 
+    /* what stands before strings and roles is there */
+
+    p = dir->data + 4 * NGX_GUILDLOG_SEGMENT_STRINGS;
+
+    if (ngx_guildlog_segment_get32(p + 4) - ngx_guildlog_segment_get32(p) < 12
+        || ngx_guildlog_segment_get32(p + 12)
+           - ngx_guildlog_segment_get32(p + 8) < 4)
+    {
+        return NGX_ERROR;
+    }
+
     return NGX_OK;
 }
 
