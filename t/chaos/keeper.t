@@ -388,8 +388,13 @@ sub hear {
     my $bytes = eval { $stream{client}->some(0.01) } // '';
     $stream{buffer} .= $bytes;
     while ($stream{buffer} =~ s/\A.*?^id: (\d+)\r?\ndata: (.*?)\r?\n//ms) {
-        ($stream{last}, my $reset) = ($1, $& =~ /^event: reset/m && $2);
-        $reset ? missed(json->decode($reset)) : $stream{got}{$1}++;
+        my ($text, $id, $data) = ($&, $1, $2);
+        $stream{last} = $id;
+        if ($text =~ /^event: reset/m) {
+            missed(json->decode($data));
+        } else {
+            $stream{got}{$id}++;
+        }
     }
     delete $stream{client} if $stream{buffer} =~ m{\AHTTP/1.1 [^2]}
         || $bytes eq '' && (eval { $stream{client}->closed(0.01) } // 1);
