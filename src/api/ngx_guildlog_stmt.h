@@ -110,6 +110,7 @@ typedef struct {
     S(notifications_list, 4, READ)                                            \
     S(notifications_acknowledge, 4, 0)                                        \
     S(notification_acknowledge, 5, 0)                                         \
+    S(search_bad, 5, 0)                                                       \
     S(search_members, 5, READ)                                                \
     S(search_channels, 5, READ)                                               \
     S(operator_server_put, 2, FIRST)                                          \
@@ -180,8 +181,7 @@ typedef struct {
 
 /*
  * These end with the entry that completes NGX_GUILDLOG_STMT_BYTES of documents;
- * its "more" says so.  logs_search is LONG, since it may look at every entry.
- * logs_found returns the entries that a search found.
+ * its "more" says so.  logs_found returns the entries that a search found.
  * logs_whole returns each delivery, and none as part of a range.
  * logs_export_next reads all blocks of an export but the first.
  * S(name, function, number of arguments, flags)
@@ -190,8 +190,7 @@ typedef struct {
 #define NGX_GUILDLOG_BOUND_STMTS(S)                                           \
     S(logs_whole, logs_plain, 8, READ)                                        \
     S(logs_bound, logs_page, 16, READ)                                        \
-    S(logs_search, logs_page, 16, READ|LONG)                                  \
-    S(logs_found, logs_found, 9, READ|PATIENT)                                \
+    S(logs_found, logs_found, 10, READ|PATIENT)                               \
     S(logs_export, logs_export, 19, READ|LONG)                                \
     S(logs_export_next, logs_export, 19, READ|LONG|PATIENT)
 

@@ -18,6 +18,7 @@
 #include "jobs/ngx_guildlog_delivery.h"
 #include "jobs/ngx_guildlog_keeper.h"
 #include "api/ngx_guildlog_route.h"
+#include "search/ngx_guildlog_kept.h"
 #include "base/ngx_guildlog_shelf.h"
 #include "shm/ngx_guildlog_stats.h"
 #include "token/ngx_guildlog_token_keys.h"
@@ -37,6 +38,7 @@ typedef struct {
     ngx_guildlog_database_t       *delivers_to;
     ngx_flag_t                     delivers;
     size_t                         page_cache; /* of each worker */
+    size_t                         search_cache;  /* likewise */
     ngx_flag_t                     used;       /* any directive at all */
 } ngx_http_guildlog_main_conf_t;
 
@@ -84,6 +86,7 @@ typedef struct {
     ngx_shm_zone_t                *seats;
     ngx_guildlog_cache_t          *cache;
     ngx_guildlog_shelf_t          *shelf;      /* NULL: none is wanted */
+    ngx_guildlog_kept_t           *kept;       /* likewise */
     ngx_guildlog_db_pool_t       **pools;      /* by database->index */
     ngx_guildlog_keeper_t        **keepers;    /* the same, in one worker */
     ngx_uint_t                     npools;

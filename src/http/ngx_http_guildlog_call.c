@@ -70,12 +70,10 @@ ngx_int_t
 ngx_http_guildlog_call_ask(ngx_http_guildlog_call_t *call,
     const ngx_guildlog_stmt_t *stmt)
 {
-    ngx_event_t         *rev;
     ngx_http_request_t  *r;
     ngx_http_cleanup_t  *cln;
 
     r = call->request;
-    rev = r->connection->read;
 
     if (call->nargs != stmt->nargs) {
         ngx_log_error(NGX_LOG_ALERT, r->connection->log, 0,
@@ -96,12 +94,7 @@ ngx_http_guildlog_call_ask(ngx_http_guildlog_call_t *call,
         call->cleaned = 1;
     }
 
-    /* a client that has gone already would cause no further event */
-
-    if (rev->ready) {
-        ngx_post_event(rev, &ngx_posted_events);
-
-    } else if (ngx_handle_read_event(rev, 0) != NGX_OK) {
+    if (ngx_http_guildlog_call_watch(r) != NGX_OK) {
         return NGX_ERROR;
     }
 
@@ -117,9 +110,29 @@ ngx_http_guildlog_call_ask(ngx_http_guildlog_call_t *call,
     ngx_log_debug1(NGX_LOG_DEBUG_HTTP, r->connection->log, 0,
                    "guildlog submits \"%s\"", stmt->name);
 
+    return NGX_AGAIN;
+}
+
+
+ngx_int_t
+ngx_http_guildlog_call_watch(ngx_http_request_t *r)
+{
+    ngx_event_t  *rev;
+
+    rev = r->connection->read;
+
+    /* a client that has gone already would cause no further event */
+
+    if (rev->ready) {
+        ngx_post_event(rev, &ngx_posted_events);
+
+    } else if (ngx_handle_read_event(rev, 0) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
     r->read_event_handler = ngx_http_test_reading;
 
-    return NGX_AGAIN;
+    return NGX_OK;
 }
 
 
@@ -155,7 +168,7 @@ ngx_http_guildlog_done(void *data, ngx_guildlog_db_result_t *result)
                    result->time_us);
 
     call->query = NULL;
-    call->ctx->db_us = result->time_us;
+    call->ctx->db_us += result->time_us;
     call->ctx->asked = 1;
 
     /* the worker that delivers may have something to do */

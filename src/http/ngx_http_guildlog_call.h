@@ -21,6 +21,7 @@
 typedef struct ngx_http_guildlog_call_s      ngx_http_guildlog_call_t;
 typedef struct ngx_http_guildlog_endpoint_s  ngx_http_guildlog_endpoint_t;
 typedef struct ngx_http_guildlog_export_s    ngx_http_guildlog_export_t;
+typedef struct ngx_http_guildlog_find_s      ngx_http_guildlog_find_t;
 typedef struct ngx_http_guildlog_parts_s     ngx_http_guildlog_parts_t;
 typedef struct ngx_http_guildlog_listener_s  ngx_http_guildlog_listener_t;
 typedef struct ngx_http_guildlog_trouble_s   ngx_http_guildlog_trouble_t;
@@ -40,7 +41,7 @@ typedef struct {
     const ngx_guildlog_route_t    *route;
     ngx_http_guildlog_call_t      *call;       /* of the main request */
     uint64_t                       start_us;
-    ngx_uint_t                     db_us;
+    ngx_uint_t                     db_us;      /* of all statements */
     unsigned                       authenticated:1;
     unsigned                       over:1;     /* the limit, dry run too */
     unsigned                       limited:1;  /* and refused for it */
@@ -71,6 +72,7 @@ struct ngx_http_guildlog_call_s {
     ngx_guildlog_page_t           *page;       /* of the cache, or NULL */
     ngx_guildlog_db_query_t       *query;
     ngx_guildlog_seat_t           *seat;       /* NULL: none, or uncounted */
+    ngx_http_guildlog_find_t      *find;       /* NULL: nothing is searched */
     ngx_http_guildlog_parts_t     *parts;      /* NULL: none was sent */
     ngx_http_guildlog_export_t    *export;
     ngx_http_guildlog_listener_t  *listener;
@@ -112,6 +114,9 @@ ngx_http_guildlog_ctx_t *ngx_http_guildlog_call_ctx(ngx_http_request_t *r,
  */
 ngx_int_t ngx_http_guildlog_call_ask(ngx_http_guildlog_call_t *call,
     const ngx_guildlog_stmt_t *stmt);
+
+/* the request ends when its client leaves; NGX_ERROR: no event tells of that */
+ngx_int_t ngx_http_guildlog_call_watch(ngx_http_request_t *r);
 
 /*
  * Ends a handler that the event loop has called for a request: finalizes the

@@ -64,6 +64,22 @@ ngx_http_guildlog_conf_auth(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 }
 
 
+char *
+ngx_http_guildlog_conf_size_or_off(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf)
+{
+    ngx_str_t  *args;
+
+    args = cf->args->elts;
+
+    if (ngx_strcmp(args[1].data, "off") == 0) {
+        ngx_str_set(&args[1], "0");
+    }
+
+    return ngx_conf_set_size_slot(cf, cmd, conf);
+}
+
+
 ngx_shm_zone_t *
 ngx_http_guildlog_conf_zone(ngx_conf_t *cf, ngx_str_t *name, size_t size,
     ngx_shm_zone_init_pt init)

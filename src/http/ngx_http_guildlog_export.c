@@ -1,10 +1,11 @@
 
 /*
  * GET /logs/export, and the entries of a person: sent in parts, the chunks.
- * With a search, the database finds the ids of many chunks at a time, and each
- * chunk is asked for by its ids, so that the search does not run for each.
+ * Where entries have to be found, the ids of many chunks are found at a time,
+ * and each chunk is asked for by its ids.
  */
 
+#include "http/ngx_http_guildlog_find.h"
 #include "http/ngx_http_guildlog_log.h"
 #include "http/ngx_http_guildlog_request.h"
 #include "http/ngx_http_guildlog_response.h"
@@ -24,7 +25,7 @@
 #define NGX_HTTP_GUILDLOG_EXPORT_AHEAD  4
 #define NGX_HTTP_GUILDLOG_EXPORT_ARGS   5
 
-/* ids that a search finds at once: some 200 KB as text */
+/* ids that are found at once: 80 KB */
 #define NGX_HTTP_GUILDLOG_EXPORT_FOUND  10000
 
 
@@ -34,23 +35,25 @@ struct ngx_http_guildlog_export_s {
     u_char                         since[NGX_INT64_LEN];
     u_char                         below[NGX_INT64_LEN];
 
-    /*
-     * What a search found: ",id,id…".  The comma before a chunk and the one
-     * behind it are replaced by braces while the chunk is asked for.  The ids
-     * up to pos are done, those from there up to stop are the next chunk.
-     */
-    u_char                        *ids;        /* owned; NULL: no search */
-    u_char                        *pos;
-    u_char                        *stop;
-    u_char                        *last;
+    /* what was found; the ids before pos are done, up to stop is a chunk */
 
-    unsigned                       begun:1;
+    int64_t                       *ids;        /* owned; NULL: nothing has to be
+                                                  found */
+    ngx_uint_t                     nids;
+    ngx_uint_t                     pos;
+    ngx_uint_t                     stop;
+
+    unsigned                       begun:1;    /* the answer is */
+    unsigned                       headed:1;   /* the titles are written */
     unsigned                       more:1;
     unsigned                       lines:1;    /* NDJSON instead of CSV */
-    unsigned                       further:1;  /* the search found more */
+    unsigned                       further:1;  /* more can be found */
 };
 
 
+static ngx_int_t ngx_http_guildlog_export_find(ngx_http_guildlog_call_t *call);
+static ngx_int_t ngx_http_guildlog_export_found(
+    ngx_http_guildlog_call_t *call);
 static ngx_int_t ngx_http_guildlog_export_begin(
     ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result);
 static ngx_int_t ngx_http_guildlog_export_header(
@@ -58,10 +61,6 @@ static ngx_int_t ngx_http_guildlog_export_header(
 static void ngx_http_guildlog_export_cleanup(void *data);
 static ngx_int_t ngx_http_guildlog_export_chunk(
     ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result);
-static ngx_int_t ngx_http_guildlog_export_found(
-    ngx_http_guildlog_export_t *ex, ngx_guildlog_db_result_t *result,
-    ngx_log_t *log);
-static u_char *ngx_http_guildlog_export_stop(ngx_http_guildlog_export_t *ex);
 static ngx_int_t ngx_http_guildlog_export_fill(
     ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result);
 static void ngx_http_guildlog_export_advance(ngx_http_guildlog_export_t *ex,
@@ -76,7 +75,21 @@ static ngx_int_t ngx_http_guildlog_export_ask(ngx_http_guildlog_call_t *call);
 ngx_int_t
 ngx_http_guildlog_export_start(ngx_http_guildlog_call_t *call)
 {
-    ngx_str_t  *args;
+    ngx_str_t                   *args;
+    ngx_pool_cleanup_t          *cln;
+    ngx_http_guildlog_export_t  *ex;
+
+    cln = ngx_pool_cleanup_add(call->request->pool,
+                               sizeof(ngx_http_guildlog_export_t));
+    if (cln == NULL) {
+        return NGX_ERROR;
+    }
+
+    ex = cln->data;
+    ngx_memzero(ex, sizeof(ngx_http_guildlog_export_t));
+
+    cln->handler = ngx_http_guildlog_export_cleanup;
+    call->export = ex;
 
     args = &call->args[call->nargs];
 
@@ -91,11 +104,71 @@ ngx_http_guildlog_export_start(ngx_http_guildlog_call_t *call)
     ngx_str_set(&args[NGX_HTTP_GUILDLOG_EXPORT_AHEAD],
                 ngx_value(NGX_HTTP_GUILDLOG_EXPORT_FOUND));
 
-    call->nargs += (call->route->flags & NGX_GUILDLOG_ROUTE_LINES)
-                   ? NGX_HTTP_GUILDLOG_EXPORT_LINES
-                   : NGX_HTTP_GUILDLOG_EXPORT_ARGS;
+    ex->args = args;
+    ex->lines = (call->route->flags & NGX_GUILDLOG_ROUTE_LINES) != 0;
+
+    call->nargs += ex->lines ? NGX_HTTP_GUILDLOG_EXPORT_LINES
+                             : NGX_HTTP_GUILDLOG_EXPORT_ARGS;
+
+    if (!ex->lines && ngx_http_guildlog_filter_finds(call->args)) {
+        return ngx_http_guildlog_export_find(call);
+    }
 
     return ngx_http_guildlog_call_ask(call, call->route->stmt);
+}
+
+
+static ngx_int_t
+ngx_http_guildlog_export_find(ngx_http_guildlog_call_t *call)
+{
+    static const ngx_str_t  none = ngx_null_string;
+
+    return ngx_http_guildlog_find_start(call,
+                      &call->export->args[NGX_HTTP_GUILDLOG_EXPORT_BELOW],
+                      &none, NGX_HTTP_GUILDLOG_EXPORT_FOUND,
+                      ngx_http_guildlog_export_found);
+}
+
+
+static ngx_int_t
+ngx_http_guildlog_export_found(ngx_http_guildlog_call_t *call)
+{
+    ngx_int_t                    rc;
+    ngx_str_t                   *since;
+    ngx_http_guildlog_find_t    *find;
+    ngx_http_guildlog_export_t  *ex;
+
+    ex = call->export;
+    find = call->find;
+
+    if (ex->ids == NULL) {
+        ex->ids = ngx_alloc(NGX_HTTP_GUILDLOG_EXPORT_FOUND * sizeof(int64_t),
+                            call->request->connection->log);
+        if (ex->ids == NULL) {
+            return NGX_ERROR;
+        }
+
+        since = &ex->args[NGX_HTTP_GUILDLOG_EXPORT_SINCE];
+        since->data = ex->since;
+        since->len = ngx_sprintf(ex->since, "%L", find->head.low) - ex->since;
+    }
+
+    ngx_memcpy(ex->ids, find->result->ids, find->nids * sizeof(int64_t));
+
+    ex->nids = find->nids;
+    ex->pos = 0;
+    ex->further = (find->total > find->nids);
+
+    /* what was left to be found has gone */
+
+    if (ex->begun && ex->nids == 0) {
+        return ngx_http_guildlog_parts_send(call,
+                                  ngx_http_guildlog_parts_reserve(call, 0), 0);
+    }
+
+    rc = ngx_http_guildlog_export_ask(call);
+
+    return rc == NGX_AGAIN ? NGX_BUSY : NGX_ERROR;
 }
 
 
@@ -105,11 +178,20 @@ ngx_int_t
 ngx_http_guildlog_export_answer(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result)
 {
-    ngx_int_t  rc;
+    ngx_int_t                    rc;
+    ngx_http_guildlog_export_t  *ex;
 
     static const ngx_str_t  nothing = ngx_null_string;
 
-    if (call->export) {
+    ex = call->export;
+
+    rc = ngx_http_guildlog_find_answer(call, result);
+
+    if (rc != NGX_DECLINED) {
+        return rc;
+    }
+
+    if (ex->begun) {
         return ngx_http_guildlog_export_chunk(call, result);
     }
 
@@ -117,8 +199,8 @@ ngx_http_guildlog_export_answer(ngx_http_guildlog_call_t *call,
         return rc;
     }
 
-    if (result->rows == 1
-        && !(call->route->flags & NGX_GUILDLOG_ROUTE_LINES))
+    if (result->rows == 1 && !ex->lines
+        && (ex->ids == NULL || (ex->stop == ex->nids && !ex->further)))
     {
         return ngx_http_guildlog_response_send(call->request,
                                                NGX_HTTP_NO_CONTENT, &nothing,
@@ -144,22 +226,10 @@ ngx_http_guildlog_export_begin(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result)
 {
     ngx_str_t                    head, since;
-    ngx_pool_t                  *pool;
-    ngx_pool_cleanup_t          *cln;
     ngx_http_guildlog_export_t  *ex;
 
-    pool = call->request->pool;
-
-    cln = ngx_pool_cleanup_add(pool, sizeof(ngx_http_guildlog_export_t));
-    if (cln == NULL) {
-        return NGX_ERROR;
-    }
-
-    ex = cln->data;
-    ngx_memzero(ex, sizeof(ngx_http_guildlog_export_t));
-
-    cln->handler = ngx_http_guildlog_export_cleanup;
-    call->export = ex;
+    ex = call->export;
+    ex->begun = 1;
 
     if (ngx_http_guildlog_parts_begin(call, "an export",
                                       ngx_http_guildlog_export_ask)
@@ -168,22 +238,18 @@ ngx_http_guildlog_export_begin(ngx_http_guildlog_call_t *call,
         return NGX_ERROR;
     }
 
-    ex->lines = (call->route->flags & NGX_GUILDLOG_ROUTE_LINES) != 0;
-
     head = ngx_guildlog_db_result_value(result, 0, NGX_HTTP_GUILDLOG_LOG_DOC);
 
     if (!ex->lines
         && (head.data == NULL
-            || ngx_guildlog_csv_init(&ex->csv, pool, &head) != NGX_OK))
+            || ngx_guildlog_csv_init(&ex->csv, call->request->pool, &head)
+               != NGX_OK))
     {
         ngx_log_error(NGX_LOG_ERR, call->request->connection->log, 0,
                       "\"%s\" returned no titles", call->route->stmt->name);
         return NGX_ERROR;
     }
 
-    ex->args = &call->args[call->nargs
-                           - (ex->lines ? NGX_HTTP_GUILDLOG_EXPORT_LINES
-                                        : NGX_HTTP_GUILDLOG_EXPORT_ARGS)];
     ex->args[NGX_HTTP_GUILDLOG_EXPORT_SINCE].data = ex->since;
     ex->args[NGX_HTTP_GUILDLOG_EXPORT_BELOW].data = ex->below;
 
@@ -267,78 +333,7 @@ ngx_http_guildlog_export_chunk(ngx_http_guildlog_call_t *call,
         return NGX_ERROR;
     }
 
-    if (ngx_http_guildlog_export_found(call->export, result,
-                                       call->request->connection->log)
-        != NGX_OK)
-    {
-        return NGX_ERROR;
-    }
-
     return ngx_http_guildlog_export_fill(call, result);
-}
-
-
-/* the head of a search has the ids it found, those of this chunk first */
-
-static ngx_int_t
-ngx_http_guildlog_export_found(ngx_http_guildlog_export_t *ex,
-    ngx_guildlog_db_result_t *result, ngx_log_t *log)
-{
-    ngx_str_t  found, more;
-
-    found = ngx_guildlog_db_result_value(result, 0,
-                                         NGX_HTTP_GUILDLOG_LOG_REASON);
-    if (found.data == NULL) {
-        return NGX_OK;
-    }
-
-    if (ex->ids) {
-        ngx_free(ex->ids);
-    }
-
-    ex->ids = ngx_alloc(found.len + 2, log);
-    if (ex->ids == NULL) {
-        return NGX_ERROR;
-    }
-
-    ex->pos = ex->ids;
-    ex->last = ex->ids;
-
-    if (found.len) {
-        *ex->last++ = ',';
-        ex->last = ngx_cpymem(ex->last, found.data, found.len);
-    }
-
-    ex->stop = ngx_http_guildlog_export_stop(ex);
-
-    ngx_log_debug1(NGX_LOG_DEBUG_HTTP, log, 0,
-                   "guildlog export: %uz bytes of ids", found.len);
-
-    more = ngx_guildlog_db_result_value(result, 0, NGX_HTTP_GUILDLOG_LOG_MORE);
-    ex->further = (more.len && *more.data == 't');
-
-    return NGX_OK;
-}
-
-
-/* the end of the next chunk of ids */
-
-static u_char *
-ngx_http_guildlog_export_stop(ngx_http_guildlog_export_t *ex)
-{
-    u_char      *p;
-    ngx_uint_t   n;
-
-    p = ex->pos;
-
-    for (n = 0; n < NGX_HTTP_GUILDLOG_EXPORT_ROWS && p < ex->last; n++) {
-
-        do {
-            p++;
-        } while (p < ex->last && *p != ',');
-    }
-
-    return p;
 }
 
 
@@ -361,8 +356,8 @@ ngx_http_guildlog_export_fill(ngx_http_guildlog_call_t *call,
 
     ngx_str_null(&below);
 
-    if (!ex->begun && !ex->lines) {
-        ex->begun = 1;
+    if (!ex->headed && !ex->lines) {
+        ex->headed = 1;
         p = ngx_cpymem(p, ngx_guildlog_csv_header.data,
                        ngx_guildlog_csv_header.len);
     }
@@ -431,43 +426,24 @@ static void
 ngx_http_guildlog_export_advance(ngx_http_guildlog_export_t *ex,
     const ngx_str_t *id, ngx_uint_t cut)
 {
-    u_char     *p;
-    ngx_str_t   one;
+    u_char     buf[NGX_INT64_LEN];
+    int64_t    last;
+    ngx_str_t  below;
 
-    p = cut ? ex->pos : ex->stop;
+    last = cut ? ngx_atoof(id->data, id->len) : ex->ids[ex->stop - 1];
 
-    while (p < ex->stop) {
-        one.data = ++p;
-
-        while (p < ex->stop && *p != ',') {
-            p++;
-        }
-
-        one.len = p - one.data;
-
-        if (id->len && one.len == id->len
-            && ngx_memcmp(one.data, id->data, id->len) == 0)
-        {
-            break;
-        }
+    while (ex->pos < ex->stop && ex->ids[ex->pos] >= last) {
+        ex->pos++;
     }
 
-    /* another search would begin below the last id */
+    /* what is found next begins below the last id */
 
-    if (p > ex->pos) {
-        one.data = p;
+    below.data = buf;
+    below.len = ngx_sprintf(buf, "%L", last) - buf;
 
-        while (one.data[-1] != ',') {
-            one.data--;
-        }
+    ngx_http_guildlog_export_move(ex, &below);
 
-        one.len = p - one.data;
-        ngx_http_guildlog_export_move(ex, &one);
-    }
-
-    ex->pos = p;
-    ex->stop = ngx_http_guildlog_export_stop(ex);
-    ex->more = (p < ex->last || ex->further);
+    ex->more = (ex->pos < ex->nids || ex->further);
 }
 
 
@@ -510,38 +486,52 @@ ngx_http_guildlog_export_size(ngx_http_guildlog_export_t *ex,
 }
 
 
-/* call_ask() copies the arguments, so the braces are undone behind it */
+/* call_ask() copies the arguments */
 
 static ngx_int_t
 ngx_http_guildlog_export_ask(ngx_http_guildlog_call_t *call)
 {
-    u_char                       c;
     ngx_int_t                    rc;
     ngx_str_t                   *ids;
-    const ngx_guildlog_stmt_t   *stmt;
+    ngx_uint_t                   stmt;
+    ngx_pool_t                  *pool;
     ngx_http_guildlog_export_t  *ex;
 
     ex = call->export;
-    ids = &ex->args[NGX_HTTP_GUILDLOG_EXPORT_IDS];
-    stmt = ex->lines ? &ngx_guildlog_stmts[ngx_guildlog_stmt_person_logs_next]
-                     : &ngx_guildlog_stmts[ngx_guildlog_stmt_logs_export_next];
 
-    if (ex->ids == NULL || ex->pos == ex->last) {
-        ngx_str_null(ids);
-        return ngx_http_guildlog_call_ask(call, stmt);
+    if (ex->ids == NULL) {
+        stmt = ex->lines ? ngx_guildlog_stmt_person_logs_next
+                         : ngx_guildlog_stmt_logs_export_next;
+
+        return ngx_http_guildlog_call_ask(call, &ngx_guildlog_stmts[stmt]);
     }
 
-    ids->data = ex->pos;
-    ids->len = ex->stop + 1 - ex->pos;
+    if (ex->pos == ex->nids && ex->further) {
+        call->find->begun = 1;
+        return ngx_http_guildlog_export_find(call);
+    }
 
-    c = *ex->stop;
-    *ex->pos = '{';
-    *ex->stop = '}';
+    stmt = ex->begun ? ngx_guildlog_stmt_logs_export_next
+                     : ngx_guildlog_stmt_logs_export;
 
-    rc = ngx_http_guildlog_call_ask(call, stmt);
+    ex->stop = ngx_min(ex->pos + NGX_HTTP_GUILDLOG_EXPORT_ROWS, ex->nids);
+    ids = &ex->args[NGX_HTTP_GUILDLOG_EXPORT_IDS];
 
-    *ex->pos = ',';
-    *ex->stop = c;
+    pool = ngx_create_pool(NGX_DEFAULT_POOL_SIZE,
+                           call->request->connection->log);
+    if (pool == NULL) {
+        return NGX_ERROR;
+    }
+
+    rc = ngx_http_guildlog_find_ids(ids, pool, &ex->ids[ex->pos],
+                                    ex->stop - ex->pos);
+
+    if (rc == NGX_OK) {
+        rc = ngx_http_guildlog_call_ask(call, &ngx_guildlog_stmts[stmt]);
+    }
+
+    ngx_str_null(ids);
+    ngx_destroy_pool(pool);
 
     return rc;
 }

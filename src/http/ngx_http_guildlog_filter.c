@@ -8,15 +8,15 @@
 
 
 /* more bytes than a quoted number or name of a category has */
-#define NGX_HTTP_GUILDLOG_FILTER_ITEM  64
+#define FILTER_ITEM  64
 
 
-static ngx_int_t ngx_http_guildlog_filter_types(
+static ngx_int_t filter_types(
     ngx_http_guildlog_filter_t *filter, ngx_pool_t *pool,
     const ngx_str_t *args);
-static ngx_uint_t ngx_http_guildlog_filter_has(const ngx_str_t *array,
+static ngx_uint_t filter_has(const ngx_str_t *array,
     const char *item);
-static int64_t ngx_http_guildlog_filter_number(const ngx_str_t *arg,
+static int64_t filter_number(const ngx_str_t *arg,
     int64_t none);
 
 
@@ -34,13 +34,13 @@ ngx_http_guildlog_filter_read(ngx_http_guildlog_filter_t *filter,
     match = &filter->match;
     ngx_guildlog_match_init(match);
 
-    match->after = ngx_http_guildlog_filter_number(
+    match->after = filter_number(
                           &args[NGX_HTTP_GUILDLOG_FILTER_AFTER], match->after);
-    match->before = ngx_http_guildlog_filter_number(
+    match->before = filter_number(
                         &args[NGX_HTTP_GUILDLOG_FILTER_BEFORE], match->before);
-    match->channel = ngx_http_guildlog_filter_number(
+    match->channel = filter_number(
                       &args[NGX_HTTP_GUILDLOG_FILTER_CHANNEL], match->channel);
-    match->member = ngx_http_guildlog_filter_number(
+    match->member = filter_number(
                         &args[NGX_HTTP_GUILDLOG_FILTER_MEMBER], match->member);
 
     side = &args[NGX_HTTP_GUILDLOG_FILTER_SIDE];
@@ -66,12 +66,12 @@ ngx_http_guildlog_filter_read(ngx_http_guildlog_filter_t *filter,
         return NGX_ERROR;
     }
 
-    return ngx_http_guildlog_filter_types(filter, pool, args);
+    return filter_types(filter, pool, args);
 }
 
 
 static ngx_int_t
-ngx_http_guildlog_filter_types(ngx_http_guildlog_filter_t *filter,
+filter_types(ngx_http_guildlog_filter_t *filter,
     ngx_pool_t *pool, const ngx_str_t *args)
 {
     u_char            number[NGX_INT_T_LEN + 1], *types;
@@ -98,12 +98,12 @@ ngx_http_guildlog_filter_types(ngx_http_guildlog_filter_t *filter,
 
     for (i = 0; i < NGX_GUILDLOG_TYPES; i++) {
         ngx_sprintf(number, "%ui%Z", i);
-        asked = ngx_http_guildlog_filter_has(type, (char *) number);
+        asked = filter_has(type, (char *) number);
 
         types[i] = asked ? '1' : '0';
 
         name = ngx_guildlog_titles_categories[ngx_guildlog_titles_category[i]];
-        asked = asked && ngx_http_guildlog_filter_has(category, name);
+        asked = asked && filter_has(category, name);
 
         filter->shown[i] = asked ? '1' : '0';
     }
@@ -115,9 +115,9 @@ ngx_http_guildlog_filter_types(ngx_http_guildlog_filter_t *filter,
 /* is it in the SQL array, where each item is quoted?  Without one all are */
 
 static ngx_uint_t
-ngx_http_guildlog_filter_has(const ngx_str_t *array, const char *item)
+filter_has(const ngx_str_t *array, const char *item)
 {
-    u_char  *p, quoted[NGX_HTTP_GUILDLOG_FILTER_ITEM];
+    u_char  *p, quoted[FILTER_ITEM];
 
     p = ngx_snprintf(quoted, sizeof(quoted), "\"%s\"", item);
 
@@ -127,7 +127,7 @@ ngx_http_guildlog_filter_has(const ngx_str_t *array, const char *item)
 
 
 static int64_t
-ngx_http_guildlog_filter_number(const ngx_str_t *arg, int64_t none)
+filter_number(const ngx_str_t *arg, int64_t none)
 {
     if (arg->data == NULL) {
         return none;

@@ -30,11 +30,14 @@ typedef enum {
                                            of places */
     NGX_HTTP_GUILDLOG_LOG_DSTATUS,      /* null of a whole lane */
     NGX_HTTP_GUILDLOG_LOG_LANE,
-    NGX_HTTP_GUILDLOG_LOG_SEQ,          /* of several: how many; of places:
+    NGX_HTTP_GUILDLOG_LOG_SEQ           /* of several: how many; of places:
                                            the last; in a page's head: the
                                            total */
-    NGX_HTTP_GUILDLOG_LOG_COLUMNS
 } ngx_http_guildlog_log_e;
+
+
+/* any result with a head has so many columns; search_open's has no more */
+#define NGX_HTTP_GUILDLOG_LOG_HEAD  6
 
 
 /* ngx_http_guildlog_log_json.c */

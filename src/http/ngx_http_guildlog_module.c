@@ -9,8 +9,9 @@
 #include "shm/ngx_guildlog_seats.h"
 
 
-#define MODULE_ZONE_SIZE   (10 * 1024 * 1024)
-#define MODULE_PAGE_CACHE  (8 * 1024 * 1024)
+#define MODULE_ZONE_SIZE     (10 * 1024 * 1024)
+#define MODULE_PAGE_CACHE    (8 * 1024 * 1024)
+#define MODULE_SEARCH_CACHE  (32 * 1024 * 1024)
 
 
 static void *module_create_main_conf(ngx_conf_t *cf);
@@ -80,6 +81,9 @@ static ngx_command_t  module_commands[] = {
                offsetof(ngx_http_guildlog_loc_conf_t, max_body), NULL),
     module_main("guildlog_page_cache", NGX_CONF_TAKE1, ngx_conf_set_size_slot,
                 offsetof(ngx_http_guildlog_main_conf_t, page_cache), NULL),
+    module_main("guildlog_search_cache", NGX_CONF_TAKE1,
+                ngx_http_guildlog_conf_size_or_off,
+                offsetof(ngx_http_guildlog_main_conf_t, search_cache), NULL),
     module_location("guildlog_status", NGX_CONF_NOARGS,
                     ngx_http_guildlog_conf_plane_status, 0, NULL),
 
@@ -136,6 +140,7 @@ module_create_main_conf(ngx_conf_t *cf)
     }
 
     gmcf->page_cache = NGX_CONF_UNSET_SIZE;
+    gmcf->search_cache = NGX_CONF_UNSET_SIZE;
     gmcf->keeper.on = NGX_CONF_UNSET;
     gmcf->keeper.budget = 20000;
     gmcf->keeper.from_hour = 2;
@@ -156,6 +161,7 @@ module_init_main_conf(ngx_conf_t *cf, void *conf)
 
     ngx_conf_init_value(gmcf->keeper.on, 1);
     ngx_conf_init_size_value(gmcf->page_cache, MODULE_PAGE_CACHE);
+    ngx_conf_init_size_value(gmcf->search_cache, MODULE_SEARCH_CACHE);
 
     if (gmcf->keeper.on
         && ngx_http_guildlog_conf_keeper_init(cf, gmcf) != NGX_OK)

@@ -3,17 +3,32 @@
  * GET /logs: the rows of a page become a LogPage.
  */
 
-#include "http/ngx_http_guildlog_filter.h"
+#include "http/ngx_http_guildlog_find.h"
 #include "http/ngx_http_guildlog_log.h"
 #include "http/ngx_http_guildlog_request.h"
 #include "http/ngx_http_guildlog_response.h"
+#include "base/ngx_guildlog_json.h"
 #include "log/ngx_guildlog_cursor.h"
+#include "platform/ngx_guildlog_titles.h"
 
 
 /* the arguments behind the filters */
 
 #define NGX_HTTP_GUILDLOG_PAGE_LIMIT     NGX_HTTP_GUILDLOG_FILTER_LAST
 #define NGX_HTTP_GUILDLOG_PAGE_CURSOR    (NGX_HTTP_GUILDLOG_FILTER_LAST + 1)
+
+
+/* the arguments of a page of what was found */
+
+enum {
+    NGX_HTTP_GUILDLOG_FOUND_IDS = NGX_HTTP_GUILDLOG_FILTER_SEARCH,
+    NGX_HTTP_GUILDLOG_FOUND_HEAD,
+    NGX_HTTP_GUILDLOG_FOUND_TOTAL,
+    NGX_HTTP_GUILDLOG_FOUND_MORE,
+    NGX_HTTP_GUILDLOG_FOUND_STATE,
+    NGX_HTTP_GUILDLOG_FOUND_ERASED,
+    NGX_HTTP_GUILDLOG_FOUND_ARGS
+};
 
 
 /* the arguments of a page without filters */
@@ -30,11 +45,15 @@
 #define NGX_HTTP_GUILDLOG_PAGE_HEAD  64
 
 
-static ngx_uint_t ngx_http_guildlog_page_filtered(
-    ngx_http_guildlog_call_t *call);
 static void ngx_http_guildlog_page_plain(ngx_http_guildlog_call_t *call);
+static ngx_int_t ngx_http_guildlog_page_find(ngx_http_guildlog_call_t *call);
+static ngx_int_t ngx_http_guildlog_page_found(ngx_http_guildlog_call_t *call);
+static ngx_int_t ngx_http_guildlog_page_head(ngx_http_guildlog_find_t *find,
+    ngx_pool_t *pool, ngx_str_t *head);
 static ngx_int_t ngx_http_guildlog_page_again(ngx_http_guildlog_call_t *call,
     ngx_uint_t stmt);
+static ngx_uint_t ngx_http_guildlog_page_misses(ngx_http_guildlog_call_t *call,
+    ngx_guildlog_db_result_t *result);
 static ngx_uint_t ngx_http_guildlog_page_lacks(
     ngx_guildlog_db_result_t *result);
 static ngx_int_t ngx_http_guildlog_page_ranges(ngx_http_guildlog_call_t *call,
@@ -74,14 +93,12 @@ ngx_http_guildlog_page_start(ngx_http_guildlog_call_t *call)
         cursor->len = ngx_sprintf(p, "%L", id) - p;
     }
 
-    /* these may read all entries, or the names of all roles */
+    if (ngx_http_guildlog_filter_finds(call->args)) {
+        stmt = ngx_guildlog_stmt_logs_found;
 
-    if (call->args[NGX_HTTP_GUILDLOG_FILTER_SEARCH].data
-        || call->args[NGX_HTTP_GUILDLOG_FILTER_ROLE].data)
+    } else if (call->args[NGX_HTTP_GUILDLOG_FILTER_CATEGORY].data
+               || call->args[NGX_HTTP_GUILDLOG_FILTER_TYPE].data)
     {
-        stmt = ngx_guildlog_stmt_logs_search;
-
-    } else if (ngx_http_guildlog_page_filtered(call)) {
         stmt = ngx_guildlog_stmt_logs_page;
 
     } else {
@@ -95,6 +112,10 @@ ngx_http_guildlog_page_start(ngx_http_guildlog_call_t *call)
         return NGX_ERROR;
     }
 
+    if (stmt == ngx_guildlog_stmt_logs_found) {
+        return ngx_http_guildlog_page_find(call);
+    }
+
     if (stmt == ngx_guildlog_stmt_logs_plain) {
         ngx_str_set(&call->args[call->nargs], "t");
         call->nargs++;
@@ -105,28 +126,6 @@ ngx_http_guildlog_page_start(ngx_http_guildlog_call_t *call)
     }
 
     return ngx_http_guildlog_call_ask(call, &ngx_guildlog_stmts[stmt]);
-}
-
-
-static ngx_uint_t
-ngx_http_guildlog_page_filtered(ngx_http_guildlog_call_t *call)
-{
-    ngx_uint_t  i;
-
-    /* the side of a member alone says nothing */
-
-    static const ngx_uint_t  filters[] = {
-        NGX_HTTP_GUILDLOG_FILTER_CATEGORY, NGX_HTTP_GUILDLOG_FILTER_TYPE,
-        NGX_HTTP_GUILDLOG_FILTER_CHANNEL, NGX_HTTP_GUILDLOG_FILTER_MEMBER
-    };
-
-    for (i = 0; i < sizeof(filters) / sizeof(filters[0]); i++) {
-        if (call->args[filters[i]].data) {
-            return 1;
-        }
-    }
-
-    return 0;
 }
 
 
@@ -149,6 +148,114 @@ ngx_http_guildlog_page_plain(ngx_http_guildlog_call_t *call)
 }
 
 
+/* the last argument is the state of a page that is kept */
+
+static ngx_int_t
+ngx_http_guildlog_page_find(ngx_http_guildlog_call_t *call)
+{
+    ngx_int_t   limit;
+    ngx_str_t  *args;
+
+    args = call->args;
+    limit = ngx_atoi(args[NGX_HTTP_GUILDLOG_PAGE_LIMIT].data,
+                     args[NGX_HTTP_GUILDLOG_PAGE_LIMIT].len);
+
+    return ngx_http_guildlog_find_start(call,
+                                        &args[NGX_HTTP_GUILDLOG_PAGE_CURSOR],
+                                        &args[call->nargs - 1], limit,
+                                        ngx_http_guildlog_page_found);
+}
+
+
+static ngx_int_t
+ngx_http_guildlog_page_found(ngx_http_guildlog_call_t *call)
+{
+    u_char                     total[NGX_INT64_LEN], erased[NGX_INT64_LEN];
+    ngx_str_t                 *args;
+    ngx_pool_t                *pool;
+    ngx_http_guildlog_find_t  *find;
+
+    find = call->find;
+    pool = call->request->pool;
+    args = call->args;
+
+    if (ngx_http_guildlog_find_ids(&args[NGX_HTTP_GUILDLOG_FOUND_IDS], pool,
+                                   find->result->ids, find->nids)
+        != NGX_OK
+        || ngx_http_guildlog_page_head(find, pool,
+                                       &args[NGX_HTTP_GUILDLOG_FOUND_HEAD])
+           != NGX_OK)
+    {
+        return NGX_ERROR;
+    }
+
+    args[NGX_HTTP_GUILDLOG_FOUND_TOTAL].data = total;
+    args[NGX_HTTP_GUILDLOG_FOUND_TOTAL].len =
+                               ngx_sprintf(total, "%uL", find->total) - total;
+
+    ngx_str_set(&args[NGX_HTTP_GUILDLOG_FOUND_MORE], "f");
+
+    if (find->total > find->limit) {
+        ngx_str_set(&args[NGX_HTTP_GUILDLOG_FOUND_MORE], "t");
+    }
+
+    args[NGX_HTTP_GUILDLOG_FOUND_STATE] = find->head.state;
+
+    ngx_str_null(&args[NGX_HTTP_GUILDLOG_FOUND_ERASED]);
+
+    if (find->head.erased >= 0) {
+        args[NGX_HTTP_GUILDLOG_FOUND_ERASED].data = erased;
+        args[NGX_HTTP_GUILDLOG_FOUND_ERASED].len =
+                        ngx_sprintf(erased, "%L", find->head.erased) - erased;
+    }
+
+    call->nargs = NGX_HTTP_GUILDLOG_FOUND_ARGS;
+
+    return ngx_http_guildlog_page_again(call, ngx_guildlog_stmt_logs_found);
+}
+
+
+/* what logs_page() begins a page with */
+
+static ngx_int_t
+ngx_http_guildlog_page_head(ngx_http_guildlog_find_t *find, ngx_pool_t *pool,
+    ngx_str_t *head)
+{
+    uint64_t              n[NGX_GUILDLOG_CATEGORIES];
+    ngx_uint_t            i;
+    ngx_guildlog_json_t   w;
+
+    ngx_memzero(n, sizeof(n));
+
+    for (i = 0; i < NGX_GUILDLOG_TYPES; i++) {
+        n[ngx_guildlog_titles_category[i]] += find->result->counts[i];
+    }
+
+    ngx_guildlog_json_init(&w, pool, 256);
+    ngx_guildlog_json_begin(&w, '{');
+
+    ngx_guildlog_json_key(&w, "total");
+    ngx_guildlog_json_number(&w, find->total);
+    ngx_guildlog_json_key(&w, "retentionMs");
+    ngx_guildlog_json_number(&w, find->head.retention);
+    ngx_guildlog_json_key(&w, "walled");
+    ngx_guildlog_json_bool(&w, find->head.walled);
+    ngx_guildlog_json_key(&w, "categoryCounts");
+    ngx_guildlog_json_begin(&w, '{');
+
+    for (i = 0; i < NGX_GUILDLOG_CATEGORIES; i++) {
+        if (n[i]) {
+            ngx_guildlog_json_key(&w, ngx_guildlog_titles_categories[i]);
+            ngx_guildlog_json_number(&w, n[i]);
+        }
+    }
+
+    ngx_guildlog_json_end(&w);
+
+    return ngx_guildlog_json_written(&w, head);
+}
+
+
 ngx_int_t
 ngx_http_guildlog_page_answer(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result)
@@ -157,6 +264,16 @@ ngx_http_guildlog_page_answer(ngx_http_guildlog_call_t *call,
     ngx_str_t                     body, state;
     ngx_guildlog_places_t         ranges;
     ngx_http_guildlog_log_json_t  entries;
+
+    rc = ngx_http_guildlog_find_answer(call, result);
+
+    if (rc != NGX_DECLINED) {
+        return rc;
+    }
+
+    if (call->find && ngx_http_guildlog_page_misses(call, result)) {
+        return ngx_http_guildlog_find_again(call);
+    }
 
     if (call->page
         && ngx_http_guildlog_response_log_status(result)
@@ -220,6 +337,30 @@ ngx_http_guildlog_page_again(ngx_http_guildlog_call_t *call, ngx_uint_t stmt)
     rc = ngx_http_guildlog_call_ask(call, &ngx_guildlog_stmts[stmt]);
 
     return rc == NGX_AGAIN ? NGX_BUSY : NGX_ERROR;
+}
+
+
+/* was an entry removed between two statements? */
+
+static ngx_uint_t
+ngx_http_guildlog_page_misses(ngx_http_guildlog_call_t *call,
+    ngx_guildlog_db_result_t *result)
+{
+    ngx_str_t   more;
+    ngx_uint_t  status;
+
+    status = ngx_http_guildlog_response_log_status(result);
+
+    if (status != NGX_HTTP_OK || result->rows > call->find->nids) {
+        return status == NGX_HTTP_CONFLICT;
+    }
+
+    /* the last row says whether it ends a page that has enough bytes */
+
+    more = ngx_guildlog_db_result_value(result, result->rows - 1,
+                                        NGX_HTTP_GUILDLOG_LOG_MORE);
+
+    return result->rows == 1 || more.len == 0 || *more.data != 't';
 }
 
 

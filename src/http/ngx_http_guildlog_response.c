@@ -162,7 +162,7 @@ ngx_http_guildlog_response_log_status(ngx_guildlog_db_result_t *result)
     int64_t  status;
 
     if (result->outcome != NGX_GUILDLOG_DB_ROWS || result->rows == 0
-        || result->columns != NGX_HTTP_GUILDLOG_LOG_COLUMNS)
+        || result->columns < NGX_HTTP_GUILDLOG_LOG_HEAD)
     {
         return 0;
     }

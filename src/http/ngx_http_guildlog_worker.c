@@ -62,6 +62,14 @@ ngx_http_guildlog_worker_init(ngx_cycle_t *cycle)
         }
     }
 
+    if (gmcf->search_cache) {
+        worker->kept = ngx_guildlog_kept_create(gmcf->search_cache,
+                                                cycle->log);
+        if (worker->kept == NULL) {
+            return NGX_ERROR;
+        }
+    }
+
     ctx = (ngx_http_conf_ctx_t *) ngx_get_conf(cycle->conf_ctx,
                                                ngx_http_module);
     clcf = ctx->loc_conf[ngx_http_core_module.ctx_index];
@@ -196,6 +204,11 @@ ngx_http_guildlog_worker_exit(ngx_cycle_t *cycle)
     if (worker->shelf) {
         ngx_guildlog_shelf_destroy(worker->shelf);
         worker->shelf = NULL;
+    }
+
+    if (worker->kept) {
+        ngx_guildlog_kept_destroy(worker->kept);
+        worker->kept = NULL;
     }
 
     if (worker->stats.shared) {

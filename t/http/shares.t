@@ -1,7 +1,8 @@
-# A server has a share of each worker's connections: four short statements and
-# one long one may run, four more of each may wait.  Of the connections for
-# short statements it has at most half.  Servers take turns.  A request beyond
-# the share is refused with 429; requests of other servers are served as usual.
+# A server has a share of each worker: four short statements and one long one
+# may run, and one search.  Four more long ones may wait, and as many short ones
+# and searches as half of the queue has places.  Of the connections for short
+# statements it has at most half.  Servers take turns.  A request beyond the
+# share is refused with 429; requests of other servers are served as usual.
 
 use lib 't/lib';
 use Guildlog;
@@ -10,7 +11,7 @@ use FakePostgres;
 my $nginx = Guildlog->new(
     http     => 'guildlog_limit requests=100000;',
     keeper   => 'on interval=20ms',
-    database => { queue_timeout => '20s', timeout => '20s' },
+    database => { queue => 200, queue_timeout => '20s', timeout => '20s' },
     openapi  => 1,
 );
 my ($greedy, $second, $other) = map { $nginx->server } 1 .. 3;
@@ -80,29 +81,44 @@ sub record {
 }
 
 
-# searches by role wait for this lock if their server is in the table "slow"
+# searches, and questions for actors, which are long statements, wait for this
+# lock if their server is in the table "slow"
 my $lock = $nginx->cluster->connect($nginx->dbname);
-my $slow = 42;
-$nginx->sql('alter function log_roles(log_query) rename to log_roles_soon');
-$nginx->sql(<<'SQL');
-    create function log_roles(q log_query) returns setof text
-    language plpgsql as $$
-    begin
-        if exists (select from slow s where s.guild = q.guild) then
-            perform pg_advisory_xact_lock_shared(42);
-        end if;
-        return query select * from log_roles_soon(q);
-    end $$
-SQL
 $nginx->sql('create table slow (guild bigint)');
 $nginx->sql('insert into slow values (?), (?)', $greedy, $second);
+$nginx->sql(<<~'SQL');
+    create function slow_down(server bigint) returns void
+    language plpgsql as $$
+    begin
+        if exists (select from slow s where s.guild = server) then
+            perform pg_advisory_xact_lock_shared(42);
+        end if;
+    end $$
+    SQL
+for my $function (qw(search_open logs_actors)) {
+    my $text = $nginx->sql("select pg_get_functiondef('$function'::regproc)");
+    $text =~ s/^begin$/begin\n    perform slow_down($function.guild);/m
+        or die $text;
+    $nginx->sql($text);
+}
 
 # a different page each time: the page cache would answer the same one
 my $pages = 0;
 sub by_role { return '/logs?role=a&after=' . ++$pages }
 
-sub stop_roles { $lock->do('select pg_advisory_lock(42)') }
-sub go_on      { $lock->do('select pg_advisory_unlock(42)') }
+# behind a statement that is slow, nginx sends no other one
+sub slow {
+    my ($function) = @_;
+
+    return scalar $nginx->sql(<<~'SQL', $function);
+        select count(*) from pg_stat_activity
+         where wait_event_type = 'Lock' and datname = current_database()
+           and query ~ ? and query_start < clock_timestamp() - interval '200 ms'
+        SQL
+}
+
+sub stop  { $lock->do('select pg_advisory_lock(42)') }
+sub go_on { $lock->do('select pg_advisory_unlock(42)') }
 
 is record($_, "first of $_")->status, 200, 'an entry is recorded'
     for $greedy, $second, $other;
@@ -112,13 +128,15 @@ my @long  = ('/logs?search=somebody', '/logs?role=role', '/logs/export',
 served('first', @short, @long);
 
 
-# 64 pages by role at once
+# 128 pages by role at once
 
-stop_roles();
+stop();
 my $refused = counter('share_refused_total');
-my @pages = map { ask($greedy, by_role()) } 1 .. 64;
-wait_for { counter('share_refused_total') == $refused + 59 };
-pass 'one search runs, four wait, the others are refused';
+my $waits   = counter('share_waits_total');
+my @pages = map { ask($greedy, by_role()) } 1 .. 128;
+wait_for { counter('share_refused_total') == $refused + 27 };
+pass 'one search is at work, a hundred wait, the others are refused';
+wait_for { slow('search_open') };
 served('while one server searches by role', @short, @long);
 is record($other, 'second')->json->{recorded}, 1, 'another server can record';
 
@@ -128,33 +146,65 @@ is $answer->status, 429, 'another search of that server is refused';
 like $answer->json->{error}, qr/this server/, 'because its share is in use';
 is $nginx->get("/servers/$greedy/config", token => $token{$greedy})->status,
     200, 'its short requests are served';
+is $nginx->get("/servers/$greedy/logs/export", token => $token{$greedy})
+    ->status, 200, 'and its long ones';
 
 go_on();
-is_deeply answers(@pages), { 200 => 5, 429 => 59 },
-    'the five searches are answered';
-cmp_ok counter('share_waits_total'), '>=', 4,
+is_deeply answers(@pages), { 200 => 101, 429 => 27 },
+    'the searches that waited are answered';
+cmp_ok counter('share_waits_total') - $waits, '>=', 100,
     'the status counts searches that waited';
+
+
+# a search whose client has left makes room for the next one
+
+stop();
+my $gone = ask($greedy, by_role());
+wait_for { $nginx->waiting('search_open') == 1 };
+my @line = map { ask($greedy, by_role()) } 1, 2;
+$gone->close;
+wait_for { $nginx->waiting('search_open') == 2 };
+pass 'the next search is at work when a client has left';
+$line[1]->close;
+go_on();
+is $line[0]->response->status, 200, 'and is answered';
+
+
+# 64 long statements at once
+
+stop();
+$refused = counter('share_refused_total');
+my @actors = map { ask($greedy, '/logs/actors') } 1 .. 64;
+wait_for { counter('share_refused_total') == $refused + 59 };
+pass 'one long statement runs, four wait, the others are refused';
+served('while one server asks for actors', @short, @long);
+is $nginx->get("/servers/$greedy/config", token => $token{$greedy})->status,
+    200, 'its short requests are served';
+
+go_on();
+is_deeply answers(@actors), { 200 => 5, 429 => 59 }, 'the five are answered';
 
 
 # both connections for long statements are in use
 
-stop_roles();
-my @taken = map { ask($_, by_role()) } $greedy, $second;
-wait_for { $nginx->waiting('logs_page') == 2 };
+stop();
+my @taken = map { ask($_, '/logs/actors') } $greedy, $second;
+wait_for { $nginx->waiting('logs_actors') == 2 };
 my $steps = status()->{statement_seconds}{keeper_step}{count} // 0;
 wait_for {
     (status()->{statement_seconds}{keeper_step}{count} // 0) > $steps + 2
 };
 pass 'the keeper goes on meanwhile';
-served('by the connections for short statements', @short);
+served('by the connections for short statements', @short,
+    '/logs?search=somebody');
 
-my @more = map { ask($greedy, by_role()) } 1 .. 4;
+my @more = map { ask($greedy, '/logs/actors') } 1 .. 4;
 wait_for { counter('queued') == 4 };
 push @more, ask($other, '/logs/actors');
 wait_for { counter('queued') == 5 };
 go_on();
 is_deeply answers(@taken, @more), { 200 => 7 },
-    'all searches are answered in the end';
+    'all are answered in the end';
 
 
 # an export that has begun is not cut because it has to wait for its turn
@@ -162,17 +212,19 @@ is_deeply answers(@taken, @more), { 200 => 7 },
 is $nginx->operator('POST', "/servers/$second/logs", [ map { {
     event_id => "many $_", type => 6,
 } } 1 .. 1000 ])->status, 200, 'a longer log';
-my $export = ask($second, '/logs/export');
-stop_roles();
-my @search = map { ask($second, by_role()) } 1 .. 5;
-wait_for { $nginx->waiting('logs_page') == 1 };
+my @exports = map { ask($second, $_) } '/logs/export',
+    '/logs/export?channel=0', '/logs/export?search=somebody';
+stop();
+my @slow = map { ask($second, '/logs/actors') } 1 .. 5;
+wait_for { $nginx->waiting('logs_actors') == 1 };
 go_on();
-my $rows = () = $export->response->text =~ /\n/g;
-is $rows, 1003, 'an export is complete beside searches of its server';
-answers(@search);
+my @rows = map { my $n = () = $_->response->text =~ /\n/g; $n } @exports;
+is_deeply \@rows, [1003, 0, 2],
+    'exports are complete beside long statements of their server';
+answers(@slow);
 
 
-# a search whose client has left is cancelled
+# a long statement whose client has left is cancelled
 
 sub sessions {
     return map { $_->[0] } $nginx->sql(<<'SQL');
@@ -181,17 +233,17 @@ sub sessions {
 SQL
 }
 
-stop_roles();
+stop();
 my $timeouts = counter('timeouts_total');
 for my $round (1 .. 3) {
-    my $client = ask($greedy, by_role());
-    wait_for { $nginx->waiting('logs_page') };
+    my $client = ask($greedy, '/logs/actors');
+    wait_for { $nginx->waiting('logs_actors') };
     my @before = sessions();
     $client->close;
-    wait_for { !$nginx->waiting('logs_page') };
-    is $nginx->get("/servers/$greedy/logs?search=somebody",
-        token => $token{$greedy})->status, 200,
-        "the next search of its server is not cancelled ($round)";
+    wait_for { !$nginx->waiting('logs_actors') };
+    is $nginx->get("/servers/$greedy/logs/export", token => $token{$greedy})
+        ->status, 200,
+        "the next one of its server is not cancelled ($round)";
     my %left = map { $_ => 1 } sessions();
     is_deeply [grep { !$left{$_} } @before], [],
         'and no connection is closed for it';

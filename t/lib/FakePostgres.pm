@@ -215,8 +215,10 @@ sub password {
 
 
 # answers statements until the client leaves.  For each "execute" it calls the
-# code with {name, text, arguments, number}, which returns an answer {status,
-# body}, {rows => [[…]]} or {error => SQLSTATE}, or has sent one itself.
+# code with {name, text, arguments, number, formats}, which returns an answer
+# {status, body}, {rows => [[…]]} or {error => SQLSTATE}, or has sent one itself.
+# formats: of the columns of the result, 0 for text and 1 for binary; with one
+# of them it is that of all.
 sub serve {
     my ($self, %on) = @_;
 
@@ -303,7 +305,8 @@ sub _bind {
         push @arguments, $length < 0 ? undef : substr $values, 4, $length;
         $values = substr $values, 4 + ($length < 0 ? 0 : $length);
     }
-    return { name => $name, arguments => \@arguments };
+    return { name => $name, arguments => \@arguments,
+        formats => [unpack 'n/n*', $values] };
 }
 
 

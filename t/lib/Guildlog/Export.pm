@@ -8,7 +8,7 @@ use warnings;
 use Errno ();
 use Exporter 'import';
 
-our @EXPORT = qw(fill ask drain memory);
+our @EXPORT = qw(arrived fill ask drain memory);
 
 
 # stores that many entries of the type directly, one a millisecond back from
@@ -26,6 +26,20 @@ sub fill {
           from (values (?::bigint, ?::bigint, ?::int)) v (g, now, n),
                lateral (select n, next_id(now - 1000 - n) as id
                           from generate_series(1, v.n) n) i
+        SQL
+    arrived($nginx, $server);
+}
+
+
+# what was put into log_entry has arrived
+sub arrived {
+    my ($nginx, $server) = @_;
+
+    $nginx->sql(<<~'SQL', $server);
+        insert into log_head (guild_id, bot, arrival)
+        select guild_id, bot, max(arrival) from log_entry
+         where guild_id = ? group by guild_id, bot
+        on conflict (guild_id, bot) do update set arrival = excluded.arrival
         SQL
 }
 
