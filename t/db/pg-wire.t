@@ -80,6 +80,16 @@ my %script = (
             { body => '{"bytes":' . length($_[1]{arguments}[1]) . '}' }
         });
     },
+    formats => sub {
+        my ($peer) = @_;
+        $peer->welcome;
+        $peer->serve(execute => sub {
+            my (undef, $call) = @_;
+            my ($function) = $call->{text} =~ /guildlog\.(\w+)/;
+            $peer->note('formats', "$function @{ $call->{formats} }");
+            return {};
+        });
+    },
     nobody => sub {
         my ($peer) = @_;
         $peer->welcome;
@@ -168,6 +178,17 @@ is $fake->ask($nginx, 'GET')->response->text, '{"answer":4}',
 $fake->ask($nginx, 'GET')->response;
 is $fake->ask($nginx, 'GET')->response->text, '{"answer":9}',
     'an answer at the start is not taken for an answer either';
+
+# bytes are not asked for as text, and text not as bytes
+
+for my $prepare ('on', 'off') {
+    ($fake, $nginx) = against('formats', name => "formats-$prepare",
+        database => { prepare => $prepare });
+    $fake->ask($nginx, 'GET', path => $_)->response for '', '/logs?role=a';
+    is_deeply [map { $_->{detail} } $fake->seen('formats')],
+        ['server_get 0', 'search_open 1'],
+        "a result with bytes is asked for in binary, prepare=$prepare";
+}
 
 # the function breaks its contract, but the protocol is right
 
