@@ -1,14 +1,14 @@
 # "total: number of entries matching the filters from this page onwards",
 # "categoryCounts: the category filter itself is not applied to it", "Both are
 # exact, always".  Entries are recorded, some late, some are deleted again, and
-# queries are asked, with any number of checkpoints (of everything, of channels
-# and of members) and any part of the index for searches.  Each page must be the
-# one that a plain look at all entries gives.
+# queries are asked, with any number of checkpoints and any part of the index for
+# searches.  Each page must be the one that a plain look at all entries gives.
 #
 # GUILDLOG_SEED repeats a run, GUILDLOG_QUERIES makes it longer.
 
 use lib 't/lib';
 use Guildlog;
+use Guildlog::Index;
 use Guildlog::Random;
 use List::Util qw(min uniq);
 
@@ -20,20 +20,9 @@ my $queries = $ENV{GUILDLOG_QUERIES} || 2_400;
 srand $seed;
 note "GUILDLOG_SEED=$seed";
 
-my $nginx = Guildlog->new(workers => 2, api => 'guildlog_limit off;');
-
-# so that a few entries make segments of every level
-$nginx->sql('create or replace function search_run_size() returns int
-    language sql immutable as $$ select 3 $$');
-# or in segments of one week
-$nginx->sql('create or replace function search_close(head search_head,
-    level int, first int) returns boolean language sql immutable as
-    $$ select true $$');
-$nginx->sql('create or replace function search_bits_from() returns int
-    language sql immutable as $$ select 96 $$');
-
-# nobody here has 1,600 entries
-$nginx->sql('set guildlog.heavy = 40');
+my $nginx = Guildlog->new(workers => 2, api => 'guildlog_limit off;',
+    keeper => 'on interval=5ms');
+index_hold($nginx);
 
 my %category = map { @$_ } $nginx->sql('select id, category from log_type');
 my @categories = uniq sort values %category;
@@ -262,33 +251,25 @@ sub checkpoints {
 
     1 while $nginx->sql('select checkpoints_make()') > 0;
     1 while $nginx->sql('select corrections_fold()') > 0;
-    1 while $nginx->sql('select keys_make()') > 0;
-    return map { scalar $nginx->sql('select count(*) from log_checkpoint
-        where guild_id = ? and kind = ?', $server->{id}, $_) } 0 .. 3;
+    return scalar $nginx->sql('select count(*) from log_checkpoint
+        where guild_id = ?', $server->{id});
 }
 
 
 # or some of it
 sub some_checkpoints {
     $nginx->sql("select $_") for pick(qw(checkpoints_make(256)
-        corrections_fold(3) keys_make(40)));
+        corrections_fold(3)));
 }
 
 
-# the index for searches, made to its end or so many pieces of it
-sub index_all {
-    my ($server, $pieces) = @_;
+# segments of the server: of runs, and of all that a day had
+sub segments {
+    my ($server) = @_;
 
-    $nginx->sql('insert into search_head (guild_id, bot) values ($1, 0), ($1, 1)
-        on conflict do nothing', $server->{id});
-    for my $bot (0, 1) {
-        my $left = $pieces // 100_000;
-        1 while $left-- > 0
-            && $nginx->sql('select search_work(?, ?)', $server->{id}, $bot);
-    }
-    return scalar $nginx->sql('select string_agg(distinct level::text, $1 order
-        by level::text) from search_segment where guild_id = $2', ' ',
-        $server->{id});
+    return @{ ($nginx->sql('select count(*) filter (where not whole),
+        count(*) filter (where whole) from search_segment
+        where guild_id = ?', $server->{id}))[0] };
 }
 
 
@@ -302,13 +283,13 @@ sub take_back {
     $nginx->patch(@settings, json => { active_ignore => JSON::PP::true });
     record($server, 0, @entries);
     held_until($server, '1 hour');
-    index_all($server);
+    index_all($nginx, $server->{id});
     for my $id (@people) {
         $nginx->post("/servers/$server->{id}/active/ignore/executors",
             token => $server->{token}, json => { id => "$id", count => 3 });
     }
     held_until($server, '-2 seconds');
-    index_all($server);
+    index_all($nginx, $server->{id});
     $nginx->patch(@settings, json => { active_ignore => JSON::PP::false });
 
     my $n = @{ $server->{entries}[0] };
@@ -346,31 +327,30 @@ for my $plan (qw(pro free pro_lite)) {
     record($server, 1, $entries->(150));
     ask($server, $each, "$plan, no checkpoint, no index");
 
-    is scalar(grep { $_ > 0 } checkpoints($server)), 4,
-        'checkpoints are made, of everything and of all kinds of keys';
-    index_all($server, between(30, 80));
+    cmp_ok checkpoints($server), '>', 0, 'checkpoints are made';
+    index_begin($nginx, $server->{id});
+    index_some($nginx, $server->{id}, between(1, $plan eq 'pro' ? 20 : 1));
+    cmp_ok +(segments($server))[1], '>', 0, 'and part of the index';
     ask($server, $each, "$plan, with checkpoints, part of the index");
 
-    # what just fills segments of the next level leaves none of the lowest
-    my $levels = index_all($server);
-    for (1 .. 5) {
-        last if $levels =~ /0/;
-        record($server, 0, $entries->(10));
-        $levels = index_all($server);
+    index_all($nginx, $server->{id});
+    for (1 .. 3) {
+        record($server, 0, $entries->(30));
+        index_some($nginx, $server->{id}, between(1, 2));
     }
-    is $levels, '0 1 2', 'an index of every level';
+    cmp_ok $_, '>', 0, 'an index of runs and of days' for segments($server);
     record($server, 0, $entries->(300));
     ask($server, $each, "$plan, more recorded behind and before them");
 
     take_back($server, $entries->(60));
-    index_all($server);
+    index_all($nginx, $server->{id});
     for (1 .. 4) {
         some_checkpoints();
         ask($server, int($each / 4), "$plan, some of them repaired");
         record($server, 0, $entries->(40));
     }
 
-    is scalar(grep { $_ > 0 } checkpoints($server)), 4, 'all of them';
+    cmp_ok checkpoints($server), '>', 0, 'all of them';
     is scalar $nginx->sql('select count(*) from log_correction'), 0, '... are';
     $nginx->sql('delete from log_checkpoint c where c.guild_id = ? and
         c.last_id % 3 = 0', $server->{id});
@@ -385,7 +365,7 @@ for my $plan (qw(pro free pro_lite)) {
     is scalar @{ stored($server->{id}, 0) }, $n + 1, 'is one entry more';
     $server->{token} = $nginx->token($server->{id});
     $server->{entries}[0] = stored($server->{id}, 0);
-    index_all($server, between(0, 9));
+    index_some($nginx, $server->{id}, between(0, 2));
     record($server, 0, $entries->(20));
     ask($server, int($each / 4), "$plan, reset");
 }
@@ -409,7 +389,7 @@ sub walk {
         $cursor = $page->{cursor};
         record($server, 0, $entries->(5));
         some_checkpoints() if chance(0.5);
-        index_all($server, between(1, 5)) if chance(0.3);
+        index_some($nginx, $server->{id}, between(1, 5)) if chance(0.3);
     } while defined $cursor;
 
     is scalar(uniq @got), scalar @got, 'nothing comes twice';
