@@ -38,6 +38,7 @@
 #define PATIENT     NGX_GUILDLOG_STMT_PATIENT
 #define BACKGROUND  NGX_GUILDLOG_STMT_BACKGROUND
 #define BINARY      NGX_GUILDLOG_STMT_BINARY
+#define RAW         NGX_GUILDLOG_STMT_RAW
 
 #define stmt_select(name, columns, function, nargs, flags)                    \
     { ngx_guildlog_stmt_##name, #name,                                        \

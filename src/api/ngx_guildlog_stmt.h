@@ -52,6 +52,12 @@
  */
 #define NGX_GUILDLOG_STMT_BINARY  0x200
 
+/*
+ * Its last argument is a bytea and is sent as it is.  It is not copied: it has
+ * to stay until the handler is called, or the query is detached.
+ */
+#define NGX_GUILDLOG_STMT_RAW  0x400
+
 #define NGX_GUILDLOG_STMT_MAX   256
 #define NGX_GUILDLOG_ARGS_MAX   32
 
@@ -264,7 +270,7 @@ typedef struct {
       "what, guild, bot, erased, low, high, since, until, keys, hurry",       \
       BACKGROUND|PATIENT)                                                     \
     S(search_docs, 9, "id, arrival, doc", READ|BACKGROUND|PATIENT)            \
-    S(search_put, 10, "status, made", BACKGROUND|PATIENT)                     \
+    S(search_put, 10, "status, made", RAW|BACKGROUND|PATIENT)                 \
     S(search_fail, 3, "status", BACKGROUND|PATIENT)
 
 

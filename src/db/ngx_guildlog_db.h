@@ -97,6 +97,7 @@ struct ngx_guildlog_db_query_s {
     const ngx_guildlog_stmt_t     *stmt;
     const char                   **values;
     size_t                         size;         /* of the values, bytes */
+    size_t                         raw;          /* of a last one as it is */
     ngx_guildlog_db_handler_pt     handler;      /* NULL: detached */
     void                          *data;
     ngx_event_t                    timer;

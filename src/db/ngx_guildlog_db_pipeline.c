@@ -94,6 +94,8 @@ ngx_guildlog_db_pipeline_put(ngx_guildlog_db_conn_t *conn,
     ngx_guildlog_db_query_t *query)
 {
     int                         n, binary;
+    int                         lengths[NGX_GUILDLOG_ARGS_MAX];
+    int                         formats[NGX_GUILDLOG_ARGS_MAX];
     u_char                      name[NGX_MAX_ERROR_STR];
     const ngx_guildlog_stmt_t  *stmt;
 
@@ -101,9 +103,18 @@ ngx_guildlog_db_pipeline_put(ngx_guildlog_db_conn_t *conn,
     n = (int) stmt->nargs;
     binary = (stmt->flags & NGX_GUILDLOG_STMT_BINARY) != 0;
 
+    /* 1: an argument of so many bytes; 0: text */
+
+    ngx_memzero(formats, sizeof(formats));
+
+    if (stmt->flags & NGX_GUILDLOG_STMT_RAW) {
+        formats[n - 1] = 1;
+        lengths[n - 1] = (int) query->raw;
+    }
+
     if (!conn->site->database->prepare) {
         return PQsendQueryParams(conn->pg, stmt->text, n, NULL,
-                                 query->values, NULL, NULL, binary);
+                                 query->values, lengths, formats, binary);
     }
 
     ngx_snprintf(name, sizeof(name), "%s_%uD%Z", stmt->name,
@@ -116,7 +127,7 @@ ngx_guildlog_db_pipeline_put(ngx_guildlog_db_conn_t *conn,
     }
 
     return PQsendQueryPrepared(conn->pg, (char *) name, n, query->values,
-                               NULL, NULL, binary);
+                               lengths, formats, binary);
 }
 
 

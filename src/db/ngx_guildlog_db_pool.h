@@ -128,8 +128,9 @@ void ngx_guildlog_db_pool_destroy(ngx_guildlog_db_pool_t *pool);
 
 /*
  * Takes copies of the arguments (text format; a NULL data is an SQL null;
- * a NUL byte is refused).  Returns NULL if out of memory or if the pool is
- * being destroyed; otherwise the handler is owed one call, whatever happens.
+ * a NUL byte is refused), but for a RAW one.  Returns NULL if out of memory or
+ * if the pool is being destroyed; otherwise the handler is owed one call,
+ * whatever happens.
  */
 
 ngx_guildlog_db_query_t *ngx_guildlog_db_pool_submit(

@@ -21,7 +21,7 @@ static const char *const  db_query_races[] = {
 };
 
 
-/* one allocation: the query, its values, their bytes */
+/* one allocation: the query, its values, their bytes but those of a RAW one */
 
 ngx_guildlog_db_query_t *
 ngx_guildlog_db_query_create(ngx_guildlog_db_pool_t *pool,
@@ -29,12 +29,13 @@ ngx_guildlog_db_query_create(ngx_guildlog_db_pool_t *pool,
 {
     size_t                    size;
     u_char                   *p;
-    ngx_uint_t                i;
+    ngx_uint_t                i, n;
     ngx_guildlog_db_query_t  *query;
 
     size = 0;
+    n = stmt->nargs - ((stmt->flags & NGX_GUILDLOG_STMT_RAW) != 0);
 
-    for (i = 0; i < stmt->nargs; i++) {
+    for (i = 0; i < n; i++) {
         size += args[i].len + 1;
     }
 
@@ -58,7 +59,13 @@ ngx_guildlog_db_query_create(ngx_guildlog_db_pool_t *pool,
 
     p = (u_char *) (query->values + stmt->nargs);
 
-    for (i = 0; i < stmt->nargs; i++) {
+    if (n < stmt->nargs) {
+        query->values[n] = (const char *) args[n].data;
+        query->raw = args[n].len;
+        query->size += query->raw;
+    }
+
+    for (i = 0; i < n; i++) {
 
         if (args[i].data == NULL) {
             continue;

@@ -127,13 +127,7 @@ ngx_guildlog_indexer_create(ngx_cycle_t *cycle, ngx_msec_t interval,
 void
 ngx_guildlog_indexer_destroy(ngx_guildlog_indexer_t *indexer)
 {
-    if (indexer->event.timer_set) {
-        ngx_del_timer(&indexer->event);
-    }
-
-    if (indexer->event.posted) {
-        ngx_delete_posted_event(&indexer->event);
-    }
+    ngx_guildlog_event_stop(&indexer->event);
 
     if (indexer->query) {
         ngx_guildlog_db_pool_detach(indexer->query);

@@ -232,14 +232,14 @@ ngx_guildlog_indexer_job_put(const ngx_guildlog_indexer_job_t *job,
     args[4] = job->run ? job->since : job->high;
     args[5] = !job->ended ? job->done : job->run ? job->until : job->low;
     args[6] = job->keys;
-    args[7] = job->pack->shape;
-    args[8] = job->pack->blob;
-    args[9] = job->parts;
+    args[7] = job->parts;
+    args[8] = job->pack->shape;
+    args[9] = job->pack->blob;
 
     if (job->day && !job->ended) {
         ngx_str_set(&args[2], "part");
         ngx_str_set(&args[6], "{}");
-        ngx_str_set(&args[9], "{}");
+        ngx_str_set(&args[7], "{}");
     }
 }
 

@@ -1,12 +1,12 @@
 
 /*
- * Segments as text, piece by piece: they may be megabytes.
+ * Puts segments together, piece by piece: they may be megabytes.
  */
 
 #include "search/ngx_guildlog_pack.h"
 
 
-#define PACK_PIECE   32768    /* bytes */
+#define PACK_PIECE   65536    /* bytes */
 #define PACK_SHAPE   (5 * sizeof("-2147483648"))
 
 
@@ -37,10 +37,10 @@ ngx_guildlog_pack_create(const ngx_array_t *segments, ngx_log_t *log)
     pack->segments = segments->elts;
     pack->n = segments->nelts;
 
-    size = sizeof("\\x") - 1;
+    size = 1;
 
     for (i = 0; i < 3 * pack->n; i++) {
-        size += 2 * pack_at(pack, i)->len;
+        size += pack_at(pack, i)->len;
     }
 
     pack->blob.data = ngx_pnalloc(pool, size);
@@ -52,10 +52,6 @@ ngx_guildlog_pack_create(const ngx_array_t *segments, ngx_log_t *log)
     }
 
     pack_shape(pack);
-
-    pack->blob.data[0] = '\\';
-    pack->blob.data[1] = 'x';
-    pack->blob.len = 2;
 
     return pack;
 
@@ -119,7 +115,6 @@ ngx_int_t
 ngx_guildlog_pack_piece(ngx_guildlog_pack_t *pack)
 {
     size_t            n, room;
-    u_char           *p;
     const ngx_str_t  *bytes;
 
     room = PACK_PIECE;
@@ -133,10 +128,10 @@ ngx_guildlog_pack_piece(ngx_guildlog_pack_t *pack)
         bytes = pack_at(pack, pack->place);
         n = ngx_min(bytes->len - pack->byte, room);
 
-        p = pack->blob.data + pack->blob.len;
-        (void) ngx_hex_dump(p, bytes->data + pack->byte, n);
+        ngx_memcpy(pack->blob.data + pack->blob.len, bytes->data + pack->byte,
+                   n);
 
-        pack->blob.len += 2 * n;
+        pack->blob.len += n;
         pack->byte += n;
         room -= n;
 

@@ -15,7 +15,7 @@ typedef struct {
                                                  each segment: day, entries,
                                                  bytes of kinds, dir and body */
     ngx_str_t                      blob;      /* these bytes, one segment behind
-                                                 the other: a bytea */
+                                                 the other */
     ngx_pool_t                    *pool;
     const ngx_guildlog_segment_t  *segments;
     ngx_uint_t                     n;

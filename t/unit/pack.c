@@ -2,8 +2,7 @@
 /*
  * Links ngx_guildlog_pack.c.
  *
- * Segments become two arguments: five numbers for each, and their bytes, which
- * PostgreSQL reads as bytea.
+ * Segments become two arguments: five numbers for each, and their bytes.
  */
 
 #include "search/ngx_guildlog_pack.h"
@@ -56,22 +55,21 @@ segments(ngx_uint_t n)
 static ngx_uint_t
 matches(const ngx_str_t *blob, const ngx_array_t *array)
 {
-    u_char                  *p, *hex;
+    u_char                  *p, *all;
     ngx_uint_t               i;
     ngx_guildlog_segment_t  *segment;
 
     segment = array->elts;
-    p = hex = ngx_palloc(pool, 2 * (BODY + 16) * array->nelts + 2);
-    p = ngx_cpymem(p, "\\x", 2);
+    p = all = ngx_palloc(pool, (BODY + 16) * array->nelts + 1);
 
     for (i = 0; i < array->nelts; i++) {
-        p = ngx_hex_dump(p, segment[i].kinds.data, segment[i].kinds.len);
-        p = ngx_hex_dump(p, segment[i].dir.data, segment[i].dir.len);
-        p = ngx_hex_dump(p, segment[i].body.data, segment[i].body.len);
+        p = ngx_cpymem(p, segment[i].kinds.data, segment[i].kinds.len);
+        p = ngx_cpymem(p, segment[i].dir.data, segment[i].dir.len);
+        p = ngx_cpymem(p, segment[i].body.data, segment[i].body.len);
     }
 
-    return blob->len == (size_t) (p - hex)
-           && ngx_memcmp(blob->data, hex, p - hex) == 0;
+    return blob->len == (size_t) (p - all)
+           && ngx_memcmp(blob->data, all, p - all) == 0;
 }
 
 

@@ -206,12 +206,12 @@ end $$;
 -- come in parts: each "part" is kept, and made are its keys; "day" has the last
 -- ones, and parts are the keys of those before. 200, or 409 if all of it is to
 -- be thrown away. shape: of each segment its day, how many entries it has, and
--- how many bytes of the blob its kinds, its dir and its body are. One blob is
--- read four times as fast as an array of them.
+-- how many bytes of the blob its kinds, its dir and its body are. To read an
+-- array of them would take PostgreSQL ten times as long.
 
 create or replace function search_put(guild bigint, bot smallint, what text,
-    erased bigint, since bigint, done bigint, keys bigint[], shape int[],
-    blob bytea, parts bigint[], out status int, out made bigint[])
+    erased bigint, since bigint, done bigint, keys bigint[], parts bigint[],
+    shape int[], blob bytea, out status int, out made bigint[])
 language plpgsql security definer set search_path = guildlog, pg_temp
 set enable_seqscan = off as $$
 declare

@@ -109,7 +109,7 @@ $$, $$
              'until bigint, at bigint, bytes integer'),
         ('plain', 'search_put', 'guild bigint, bot smallint, what text, '
              'erased bigint, since bigint, done bigint, keys bigint[], '
-             'shape integer[], blob bytea, parts bigint[], '
+             'parts bigint[], shape integer[], blob bytea, '
              'OUT status integer, OUT made bigint[]'),
         ('plain', 'search_fail', 'guild bigint, bot smallint, cause text, '
              'OUT status integer'),

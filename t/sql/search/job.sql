@@ -242,12 +242,12 @@ returns int language sql as $$
     select p.status
       from pg_temp.segments(ids) s
      cross join lateral search_put(job.guild, job.bot, 'day', job.erased, 0, 0,
-               day.keys, s.shape, s.blob, parts) p
+               day.keys, parts, s.shape, s.blob) p
 $$;
 select p.status, p.made
   from pg_temp.segments((:'ids'::bigint[])[1:2]) s
  cross join lateral search_put(:guild, 0::smallint, 'part', 0, 0, 0, '{}',
-                s.shape, s.blob, '{}') p \gset
+                '{}', s.shape, s.blob) p \gset
 select is(:status, 200, 'a part of it may come before');
 select is(count(*)::int, 0, 'which is not read as yet')
   from search_open(:me, null, null, null) where key = (:'made'::bigint[])[1]::text;
