@@ -89,8 +89,6 @@ sub scanned {
 
 
 store(600, $now - 3 * DAY);
-$nginx->sql('select search_begin()');
-$nginx->sql('select search_index(1000)');
 $nginx->sql('analyze log_entry, log_event');
 
 my ($first, $arrival) = @{ ($nginx->sql('select id, arrival from log_entry

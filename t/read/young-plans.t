@@ -25,7 +25,7 @@ my $session = session($nginx);
 
 
 sub record {
-    my ($n, $server) = ($_[0], $_[1] // $guild);
+    my ($n) = @_;
 
     my $entries = json->encode([map { {
         event_id => 'e' . $next++,
@@ -34,7 +34,7 @@ sub record {
         target   => { id => "2100$_", name => "Bob $_" },
         channel  => { id => "2200$_", name => 'general' },
     } } 1 .. $n]);
-    return blocks($session, "select record($server, 0::smallint, '$entries')");
+    return blocks($session, "select record($guild, 0::smallint, '$entries')");
 }
 
 
@@ -84,24 +84,5 @@ hold();
 cmp_ok tail(), '<', 4000 * 20, 'a tail: held entries';
 cmp_ok ignore(), '<', 4000 * 20, 'active ignore: entries to remove';
 cmp_ok release(), '<', 4000 * 20, 'the release of held entries';
-
-# names for the index of searches; the planner thinks that there are none
-$nginx->sql('analyze search_string');
-my $other = $nginx->server;
-$nginx->sql('insert into search_head (guild_id, bot) values ($1, 0)', $other);
-
-
-sub index_more {
-    record(256, $other);
-    return blocks($session, 'select search_index(1000)');
-}
-
-
-$before = index_more();
-$nginx->sql("insert into search_string (guild_id, bot, number, kind,
-    string) select \$1, 0, -n, 0, 'Member ' || n
-    from generate_series(1, 30000) n", $other);
-cmp_ok min(map { index_more() } 1 .. 3), '<', $before + 10_000,
-    'the index of searches: names of entries';
 
 done_testing;

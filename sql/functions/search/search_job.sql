@@ -225,7 +225,10 @@ begin
     status := case when fits then 200 else 409 end;
 
     if fits then
-        perform search_replace(guild, bot, keys, parts);
+        if what = 'day' then
+            perform search_replace(guild, bot, keys, parts);
+        end if;
+
         made := search_add(head, what, shape, blob);
         perform search_move(head, what, done, shape[1]);
         perform keeper_unpark('search', guild, bot);

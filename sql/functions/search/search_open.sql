@@ -111,7 +111,10 @@ begin
         select u.place::text, substring(s.body from u.low + 1 for u.size)
           from unnest(days, keys, froms, lens) with ordinality
                    u (day, key, low, size, place)
-          join search_segment s
-            on s.guild_id = guild and s.bot = search_slices.bot
-           and s.day = u.day and s.key = u.key;
+         cross join lateral (   -- as log_entry_one()
+               select x.body from search_segment x
+                where x.guild_id = guild and x.bot = search_slices.bot
+                  and x.day = u.day
+                  and x.key >= u.key and x.key <= u.key
+                order by x.key limit 1) s;
 end $$;
