@@ -31,7 +31,6 @@ returns setof search_work language plpgsql security definer
 set search_path = guildlog, pg_temp set enable_seqscan = off as $$
 declare
     due   record;
-    head  search_head;
     work  search_work;
 begin
     if search_job.format <> search_format() then
@@ -47,27 +46,53 @@ begin
                               and p.task = 'search' and p.until > now())
          order by s.due_at limit 100
     loop
-        select * into head from search_head s
-         where s.guild_id = due.guild_id and s.bot = due.bot
-           and s.due_at <= now() and s.format = search_format()
-           and coalesce(s.taken_to <= clock_timestamp(), true)
-           for update skip locked;
-        continue when not found;
-
-        work := search_work_of(head);
+        begin
+            work := search_take(due.guild_id, due.bot);
+        exception when others then
+            work := null;
+            perform keeper_park('search', due.guild_id, due.bot,
+                                sqlstate || ' ' || sqlerrm);
+        end;
 
         if work.what is not null then
-            update search_head s
-               set taken_to = clock_timestamp() + interval '2 minutes'
-             where s.guild_id = due.guild_id and s.bot = due.bot;
             return next work;
             return;
         end if;
-
-        update search_head s
-           set due_at = search_due(due.guild_id, due.bot)
-         where s.guild_id = due.guild_id and s.bot = due.bot;
     end loop;
+end $$;
+
+
+-- The job of a (server, bot) that is due, if there is one.
+
+create or replace function search_take(guild bigint, bot smallint)
+returns search_work language plpgsql as $$
+declare
+    head  search_head;
+    work  search_work;
+begin
+    select * into head from search_head s
+     where s.guild_id = guild and s.bot = search_take.bot
+       and s.due_at <= now() and s.format = search_format()
+       and coalesce(s.taken_to <= clock_timestamp(), true)
+       for update skip locked;
+
+    if not found then
+        return null;
+    end if;
+
+    work := search_work_of(head);
+
+    if work.what is not null then
+        update search_head s
+           set taken_to = clock_timestamp() + interval '2 minutes'
+         where s.guild_id = guild and s.bot = search_take.bot;
+    else
+        update search_head s
+           set due_at = search_due(guild, search_take.bot)
+         where s.guild_id = guild and s.bot = search_take.bot;
+    end if;
+
+    return work;
 end $$;
 
 
@@ -182,12 +207,12 @@ end $$;
 
 
 -- When there may be a job next: at once, in a moment if all that waits is held,
--- or tomorrow.
+-- or tomorrow, also where nothing was ever recorded.
 
 create or replace function search_due(guild bigint, bot smallint)
 returns timestamptz language plpgsql as $$
 begin
-    return (
+    return coalesce((
         select case when s.back_id > 0 or s.closed <> search_closed()
                       or h.arrival - s.arrival >= 1024
                          and search_until(guild, search_due.bot) > s.arrival
@@ -197,7 +222,8 @@ begin
                     else search_daily(guild) end
           from search_head s
           join log_head h on h.guild_id = s.guild_id and h.bot = s.bot
-         where s.guild_id = guild and s.bot = search_due.bot);
+         where s.guild_id = guild and s.bot = search_due.bot),
+        search_daily(guild));
 end $$;
 
 

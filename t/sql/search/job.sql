@@ -3,7 +3,7 @@
 
 \ir ../days.psql
 \ir ../segments.psql
-select plan(54);
+select plan(57);
 
 select ms(now()) as at, search_day(time_id(ms(now()))) as today \gset
 \set other :guild + 1
@@ -267,6 +267,24 @@ select is_empty(format('select * from guildlog.check(%s)', :guild),
 select is(array_agg(distinct (kinds, dir, length(body) - 7 * n)::text),
           array['("\\x01","\\x0203",0)'], 'byte by byte')
   from search_segment where guild_id = :guild;
+
+-- one bad server stops no other
+
+select operator_server_put(:guild + 3, '{"plan": "pro"}') \g /dev/null
+insert into search_head (guild_id, bot, format, due_at)
+values (:guild + 3, 0, search_format(), '-infinity');
+select is((select count(*)::int from search_job(1)
+            where guild = :guild + 3), 0, 'a server without entries has no job');
+select cmp_ok((select due_at from search_head where guild_id = :guild + 3),
+              '>', now(), 'and is looked at again tomorrow');
+
+update search_head set due_at = '-infinity' where guild_id = :guild + 3;
+create function pg_temp.bad() returns trigger language plpgsql as $$
+begin raise 'bad'; end $$;
+create trigger bad before update on search_head for each row
+  when (new.guild_id % 10 = 4) execute function pg_temp.bad();
+select lives_ok('select count(*) from search_job(1)',
+                'a server that fails is left out');
 
 select * from finish();
 rollback;

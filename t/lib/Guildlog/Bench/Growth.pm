@@ -36,9 +36,7 @@ my %statement = (
 
 my %task = (
     checkpoints => 'counting it by type',
-    keys        => 'counting it by type',
     rewrite     => 'a bare copy in that order',
-    search      => "PostgreSQL's to_tsvector",
 );
 
 
@@ -53,7 +51,6 @@ sub run {
     }
     cold(@stores);
     company($stores[0]);
-    search($stores[0]);
 }
 
 
@@ -70,7 +67,7 @@ sub store {
     fill($nginx, $size);
     vacuum($nginx);
     my $days = stored($nginx);
-    keep($store, $_) for qw(checkpoints keys rewrite);
+    keep($store, $_) for qw(checkpoints rewrite);
     vacuum($nginx);
 
     my $doc = $nginx->sql('select avg(length(doc)) from (select doc from
@@ -203,19 +200,6 @@ sub keep {
 }
 
 
-sub search {
-    my ($store) = @_;
-
-    my ($nginx, $before) = ($store->{nginx}, stored($store->{nginx}));
-    $nginx->sql('select search_begin()') for 0 .. $servers / 100;
-    keep($store, 'search');
-    once {
-        [stored($nginx) / $store->{size}, $before / $store->{size}];
-    } "bytes an entry of $store->{text} with the index of searches; without";
-    return;
-}
-
-
 # is there more to do? undef: somebody was in the way
 sub turn {
     my ($turn) = @_;
@@ -252,11 +236,6 @@ sub least {
         $n = $dbh->do("insert into copy select * from log_entry
             where id < time_id(ms(now())) - 20 * (86400000::bigint << 22)
             order by guild_id, bot, id limit $n");
-    } elsif ($task eq 'search') {
-        $n = 20_000;
-        $cpu = backend_cpu($dbh);
-        ($n) = $dbh->selectrow_array("select count(to_tsvector('simple', doc))
-            from (select doc from log_entry limit $n) e");
     } else {
         $cpu = backend_cpu($dbh);
         $dbh->selectall_arrayref('select guild_id, bot, type, count(*)
@@ -474,7 +453,7 @@ sub stored {
     return scalar $nginx->sql(q(select sum(pg_total_relation_size(c.oid))
         from pg_class c where c.relnamespace = 'guildlog'::regnamespace
          and c.relkind = 'r'
-         and c.relname ~ '^(log_(entry|checkpoint|key)|lane_batch|search_)'));
+         and c.relname ~ '^(log_(entry|checkpoint)|lane_batch|search_)'));
 }
 
 

@@ -12,17 +12,19 @@ use utf8;
 
 use Guildlog::Bench;
 use Guildlog::Days;
+use Guildlog::Index;
 use Guildlog::Zipf;
 
 
 sub run {
     my $entries = option('entries');
-    my $nginx   = start(api => $no_limit,
+    my $nginx   = start(api => $no_limit, keeper => 'on interval=20ms',
         locations => 'location = /page.json { root .; }');
     my $guild   = $nginx->server;
     my $token   = $nginx->new_token($guild);
     my $path    = "/api/servers/$guild/logs";
 
+    index_hold($nginx);
     month($nginx);
     Guildlog::Zipf::fill($nginx, $guild, $entries);
     rewrite($nginx);
@@ -37,9 +39,8 @@ sub run {
     pages($nginx, $path, $token->{token}, $bare, $whole,
         Guildlog::Figures::number($entries));
 
-    # as the keeper does, little by little
-    $nginx->sql('select search_begin()');
-    1 while $nginx->sql('select search_index(1000)');
+    index_begin($nginx, $guild);
+    index_all($nginx, $guild);
     admin($nginx, 'vacuum analyze');
 
     filters($nginx, $path, $token->{token}, $bare);
