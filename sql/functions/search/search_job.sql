@@ -47,7 +47,7 @@ begin
          order by s.due_at limit 100
     loop
         begin
-            work := search_take(due.guild_id, due.bot);
+            work := search_job_of(due.guild_id, due.bot);
         exception when others then
             work := null;
             perform keeper_park('search', due.guild_id, due.bot,
@@ -64,14 +64,14 @@ end $$;
 
 -- The job of a (server, bot) that is due, if there is one.
 
-create or replace function search_take(guild bigint, bot smallint)
+create or replace function search_job_of(guild bigint, bot smallint)
 returns search_work language plpgsql as $$
 declare
     head  search_head;
     work  search_work;
 begin
     select * into head from search_head s
-     where s.guild_id = guild and s.bot = search_take.bot
+     where s.guild_id = guild and s.bot = search_job_of.bot
        and s.due_at <= now() and s.format = search_format()
        and coalesce(s.taken_to <= clock_timestamp(), true)
        for update skip locked;
@@ -85,11 +85,11 @@ begin
     if work.what is not null then
         update search_head s
            set taken_to = clock_timestamp() + interval '2 minutes'
-         where s.guild_id = guild and s.bot = search_take.bot;
+         where s.guild_id = guild and s.bot = search_job_of.bot;
     else
         update search_head s
-           set due_at = search_due(guild, search_take.bot)
-         where s.guild_id = guild and s.bot = search_take.bot;
+           set due_at = search_due(guild, search_job_of.bot)
+         where s.guild_id = guild and s.bot = search_job_of.bot;
     end if;
 
     return work;
