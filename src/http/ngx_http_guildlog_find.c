@@ -193,18 +193,14 @@ ngx_http_guildlog_find_answer(ngx_http_guildlog_call_t *call,
 static ngx_int_t
 find_opened(ngx_http_guildlog_find_t *find)
 {
-    ngx_http_guildlog_find_head_t  *head;
-
     if (ngx_http_guildlog_find_stmt_head(find) != NGX_OK) {
         return NGX_ERROR;
     }
 
-    head = &find->head;
-
-    ngx_log_debug5(NGX_LOG_DEBUG_HTTP, find->call->request->connection->log, 0,
-                   "guildlog find: %ui segments up to %L, tail from %L to %L, "
-                   "and below id %L", find->answer.rows - 1, head->arrival,
-                   head->arrival, head->until, head->back_id);
+    ngx_log_debug4(NGX_LOG_DEBUG_HTTP, find->call->request->connection->log, 0,
+                   "guildlog find: %ui segments, tail from %L to %L, and below "
+                   "id %L", find->answer.rows - 1, find->head.arrival,
+                   find->head.until, find->head.back_id);
 
     find->work = find_segments;
 
@@ -335,8 +331,11 @@ find_pieces(ngx_http_guildlog_find_t *find)
         return NGX_AGAIN;
     }
 
-    return ngx_http_guildlog_find_stmt_piece(find) == NGX_OK
-           ? NGX_AGAIN : find_retry(find);
+    if (ngx_http_guildlog_find_stmt_piece(find) == NGX_OK) {
+        return NGX_AGAIN;
+    }
+
+    return find->result->bad ? find_bad(find) : find_retry(find);
 }
 
 

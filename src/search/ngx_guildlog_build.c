@@ -446,7 +446,7 @@ build_grow(ngx_pool_t *pool, ngx_guildlog_build_dict_t *dict)
         return NGX_ERROR;
     }
 
-    for (i = 0; i < dict->size; i++) {
+    for (i = 0; old && i < dict->size; i++) {
         if (old[i] == 0) {
             continue;
         }

@@ -86,6 +86,9 @@ find_terms_read(ngx_guildlog_find_t *find, ngx_guildlog_find_part_t *part)
     ngx_int_t  rc;
     ngx_str_t  name, postings;
 
+    ngx_str_null(&name);
+    ngx_str_null(&postings);
+
     do {
         rc = find_terms_record(find, part, &name, &postings);
 

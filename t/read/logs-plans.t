@@ -17,14 +17,15 @@ my $now     = int(time * 1000);
 
 my @filters = (
     { type => '{5}' }, { type => '{5,6}' }, { category => '{categoryText}' },
-    { channel => $channel }, { channel => $channel, type => '{5}' },
-    { channel => $channel, type => '{6}' }, { member => $member },
-    { member => $member, member_role => 'executor' },
-    { member => $member, member_role => 'target' },
-    { member => $member, channel => $channel }, { role => 'guard' },
-    { role => 'guard', channel => $channel }, { after => $now - 60_000 },
-    { search => 'needle' }, { search => 'needle', channel => $channel },
-    { search => 'needle', member => $member }, { search => 'needle hay' },
+    { after => $now - 60_000 },
+);
+
+# of what is in no segment
+my @parts = (
+    {}, { channel => $channel }, { member => $member, side => 'either' },
+    { member => $member, side => 'executor' },
+    { member => $member, side => 'target' },
+    { member => $member, side => 'either', channel => $channel },
 );
 
 my $reader = session($nginx);
@@ -57,7 +58,12 @@ my @names = qw(search after before category type channel member member_role
 my %arguments = (
     logs_page   => [qw(token guild bot kind), @names, qw(most below)],
     logs_export => [qw(token guild bot kind), @names,
-                    qw(locale since below most)],
+                    qw(locale since below most ids)],
+    logs_found  => [qw(token guild bot kind ids head total more state)],
+    search_open => [qw(token guild bot kind after before below known)],
+    search_tail => [qw(token guild bot kind by_arrival low high since until at
+                    channel member side bytes)],
+    search_slices => [qw(token guild bot kind days keys froms lens)],
     logs_tail   => [qw(guild bot since most)],
     logs_begin  => [qw(token guild bot kind), @names, 'last_id'],
     logs_actors => [qw(token guild bot kind)],
@@ -84,23 +90,49 @@ sub call {
 
 sub scanned {
     return ($reader->selectrow_array("select coalesce(sum(seq_tup_read), 0)
-        from pg_stat_xact_user_tables where relname ~ '^log_(entry|event)'"))[0];
+        from pg_stat_xact_user_tables
+       where relname ~ '^(log_(entry|event)|search_)'"))[0];
 }
 
 
+# so many segments of today
+sub segments {
+    my ($n) = @_;
+
+    $nginx->sql(<<~'SQL', $guild, $n);
+        insert into search_segment (guild_id, bot, day, key, whole, n, kinds,
+                                    dir, body)
+        select ?, 0, search_closed() + 1, nextval('search_key'), false, 1,
+               '', '', 'bytes' from generate_series(1, ?)
+        SQL
+}
+
+
+$nginx->sql(q(insert into search_head (guild_id, bot, format) values (?, 0, 1)),
+    $guild);
 store(600, $now - 3 * DAY);
-$nginx->sql('analyze log_entry, log_event');
+segments(2);
+$nginx->sql('analyze log_entry, log_event, search_segment');
 
 my ($first, $arrival) = @{ ($nginx->sql('select id, arrival from log_entry
     where guild_id = ? order by id limit 1', $guild))[0] };
 my @calls = ((map { my $filter = $_; map { [$_, %$filter] }
         qw(logs_page logs_export) } {}, @filters),
+    (map { my $part = $_; map { ['search_tail', by_arrival => $_, low => $first,
+            high => $first + (DAY << 24), since => $arrival, bytes => 262_144,
+            until => $arrival + 1_000_000, %$part] } 0, 1 } @parts),
+    ['search_open'], ['search_open', after => $now - 60_000],
+    ['search_slices', days => '{4000,4001}', keys => '{1,2}', froms => '{0,0}',
+        lens => '{1,1}'],
+    ['logs_found', ids => "{$first}", head => '{', total => 1, more => 0],
+    ['logs_export', since => 0, ids => "{$first}"],
     ['logs_tail', since => $arrival],
     ['logs_begin', last_id => $first], ['logs_begin', last_id => $first + 1],
     ['logs_actors']);
 
 call(@$_) for @calls, @calls;
 store(2_000, $now - 30_000);
+segments(1_000);
 
 for (@calls) {
     my ($function, %argument) = @$_;

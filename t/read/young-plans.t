@@ -25,7 +25,7 @@ my $session = session($nginx);
 
 
 sub record {
-    my ($n) = @_;
+    my ($n, $server) = ($_[0], $_[1] // $guild);
 
     my $entries = json->encode([map { {
         event_id => 'e' . $next++,
@@ -34,7 +34,7 @@ sub record {
         target   => { id => "2100$_", name => "Bob $_" },
         channel  => { id => "2200$_", name => 'general' },
     } } 1 .. $n]);
-    return blocks($session, "select record($guild, 0::smallint, '$entries')");
+    return blocks($session, "select record($server, 0::smallint, '$entries')");
 }
 
 
