@@ -61,9 +61,11 @@ sub record_some {
 }
 
 
+# a token has 20 streams at most, so they come in turns
 sub listen_to {
     my ($query, @headers) = @_;
-    return Guildlog::Stream->new($nginx, $server, pick(@tokens), $query,
+    push @tokens, shift @tokens;
+    return Guildlog::Stream->new($nginx, $server, $tokens[-1], $query,
         @headers);
 }
 
