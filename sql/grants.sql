@@ -32,6 +32,7 @@ select string_agg(quote_ident(r), ', ') filter (where part = 'api') as api,
             or g.role not in (:'role', :'operator', :'worker')) r \gset
 
 grant usage on schema guildlog to :all;
+grant execute on function schema_fits to :all;
 
 grant execute on function
     server_get, server_reset, guilds_get,

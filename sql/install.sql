@@ -152,6 +152,7 @@ create table if not exists schema_version (
 \ir functions/core/time.sql
 \ir functions/core/event.sql
 \ir functions/core/parked.sql
+\ir functions/core/schema.sql
 \ir functions/core/server.sql
 \ir functions/core/options.sql
 \ir functions/core/notification.sql

@@ -260,6 +260,12 @@ typedef struct {
     S(search_slices, 8, "place, piece", READ|BINARY|PATIENT)
 
 
+/* S(function, number of arguments, columns, flags) */
+
+#define NGX_GUILDLOG_HEALTH_STMTS(S)                                          \
+    S(schema_fits, 1, "schema_fits", READ|NONE)
+
+
 /*
  * These make segments.
  * S(function, number of arguments, columns, flags)
@@ -303,6 +309,7 @@ typedef enum {
     NGX_GUILDLOG_SHARE_STMTS(ngx_guildlog_stmt_id)
     NGX_GUILDLOG_POLL_STMTS(ngx_guildlog_stmt_id)
     NGX_GUILDLOG_OWN_STMTS(ngx_guildlog_stmt_id)
+    NGX_GUILDLOG_HEALTH_STMTS(ngx_guildlog_stmt_id)
     NGX_GUILDLOG_SEARCH_STMTS(ngx_guildlog_stmt_id)
     NGX_GUILDLOG_INDEX_STMTS(ngx_guildlog_stmt_id)
     NGX_GUILDLOG_DELIVERY_STMTS(ngx_guildlog_stmt_id)

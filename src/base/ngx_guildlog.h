@@ -14,6 +14,7 @@
 
 
 #define NGX_GUILDLOG_VERSION    "0.2.0"
+#define NGX_GUILDLOG_SCHEMA     40       /* the last of sql/migrations */
 
 #define NGX_GUILDLOG_BOT_MAIN   0
 #define NGX_GUILDLOG_BOT_PRO    1

@@ -261,6 +261,7 @@ struct ngx_guildlog_db_pool_s {
     ngx_msec_t                     since;        /* no connection: lost or
                                                     wanted then */
     time_t                         overloaded;   /* was logged, s */
+    uint64_t                       answered_us;  /* the last statement was */
 
     unsigned                       failing:1;    /* the last connect failed */
     unsigned                       wanted_while_down:1;

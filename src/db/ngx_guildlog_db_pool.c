@@ -164,6 +164,14 @@ ngx_guildlog_db_pool_requests_running(ngx_guildlog_db_pool_t *pool)
 }
 
 
+ngx_uint_t
+ngx_guildlog_db_pool_answered(ngx_guildlog_db_pool_t *pool, ngx_msec_t recent)
+{
+    return pool->answered_us
+           && ngx_guildlog_clock_us() - pool->answered_us < recent * 1000;
+}
+
+
 static void
 db_pool_ended(ngx_guildlog_db_conn_t *conn)
 {
@@ -181,17 +189,19 @@ db_pool_ended(ngx_guildlog_db_conn_t *conn)
 static void
 db_pool_answered(ngx_guildlog_db_conn_t *conn, ngx_guildlog_db_query_t *query)
 {
+    uint64_t                   now_us;
     ngx_guildlog_db_pool_t    *pool;
     ngx_guildlog_histogram_t  *times;
 
     pool = conn->pool;
+    now_us = ngx_guildlog_clock_us();
 
     ngx_guildlog_db_share_count(query, -1);
     ngx_guildlog_db_group_answered(conn);
 
     ngx_post_event(&pool->run, &ngx_posted_events);
 
-    query->result.time_us = ngx_guildlog_clock_us() - query->start_us;
+    query->result.time_us = now_us - query->start_us;
 
     if (ngx_guildlog_db_query_answered(query) == NGX_AGAIN) {
         ngx_guildlog_db_queue_again(query);
@@ -205,6 +215,9 @@ db_pool_answered(ngx_guildlog_db_conn_t *conn, ngx_guildlog_db_query_t *query)
 
     if (query->result.outcome == NGX_GUILDLOG_DB_TIMEOUT) {
         ngx_guildlog_db_queue_late(query);
+
+    } else {
+        pool->answered_us = now_us;
     }
 
     ngx_guildlog_db_queue_finish(query, query->result.outcome);

@@ -140,6 +140,10 @@ ngx_guildlog_db_query_t *ngx_guildlog_db_pool_submit(
 /* does a short statement, as requests have them, wait or run? */
 ngx_uint_t ngx_guildlog_db_pool_requests_running(ngx_guildlog_db_pool_t *pool);
 
+/* did the database answer any statement within the last so many ms? */
+ngx_uint_t ngx_guildlog_db_pool_answered(ngx_guildlog_db_pool_t *pool,
+    ngx_msec_t recent);
+
 /*
  * Nobody asks any more: the handler will not be called.  A query that waits is
  * dropped, a long read is cancelled, any other one runs to its end.

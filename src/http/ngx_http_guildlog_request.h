@@ -19,6 +19,11 @@ ngx_int_t ngx_http_guildlog_request_log_handler(ngx_http_request_t *r);
 
 ngx_int_t ngx_http_guildlog_status_handler(ngx_http_request_t *r);
 
+/* ngx_http_guildlog_health.c */
+
+/* answers /live and /ready; NGX_DECLINED: it is neither */
+ngx_int_t ngx_http_guildlog_health(ngx_http_request_t *r);
+
 /* ngx_http_guildlog_variables.c */
 
 ngx_int_t ngx_http_guildlog_variables_add(ngx_conf_t *cf);

@@ -200,6 +200,12 @@ ngx_http_guildlog_status_handler(ngx_http_request_t *r)
         return rc;
     }
 
+    rc = ngx_http_guildlog_health(r);
+
+    if (rc != NGX_DECLINED) {
+        return rc;
+    }
+
     prometheus = ngx_http_arg(r, (u_char *) "format", 6, &value) == NGX_OK
                  && value.len == sizeof("prometheus") - 1
                  && ngx_strncmp(value.data, "prometheus", value.len) == 0;

@@ -751,7 +751,7 @@ sub _write_conf {
             $option{api}
         }
 
-        location = /status {
+        location /status {
             guildlog_status;
             $option{status}
         }

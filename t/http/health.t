@@ -1,0 +1,55 @@
+# /live says that nginx answers; /ready that this machine can serve the API: the
+# database answers, and its schema is not older than the module.
+
+use lib 't/lib';
+use Guildlog;
+
+my $cluster = Guildlog::Cluster->new;
+my $nginx = Guildlog->new(cluster => $cluster, http => 'guildlog_limit off;',
+    keeper => 'off', allow => [qr/schema_fits/], database => { queue_timeout => '1s' });
+
+
+sub health {
+    my ($path, %option) = @_;
+    return $nginx->get("/status$path", raw_path => 1, %option);
+}
+
+
+my $ready = health('/ready');
+is $ready->status, 200, 'ready: the database answers';
+is $ready->text, "ok\n", 'and the answer says so';
+is $nginx->head('/status/ready', raw_path => 1)->status, 200,
+    'a HEAD is answered too';
+is health('/live')->status, 200, 'nginx lives';
+is ref health('')->json, 'HASH', 'the status page is where it was';
+
+# a schema older than the module
+
+$nginx->sql('update guildlog.schema_version set version = -version');
+$nginx->reload;
+is health('/ready')->status, 503, 'not ready: the schema is too old';
+like health('/ready')->text, qr/older than the module/, 'and says why';
+is health('/live')->status, 200, 'but it lives';
+$nginx->sql('update guildlog.schema_version set version = -version');
+is health('/ready')->status, 200, 'ready as soon as the schema is there';
+
+$nginx->sql('alter function guildlog.schema_fits(int) rename to gone');
+$nginx->reload;
+like health('/ready')->text, qr/older than the module/,
+    'a schema that cannot even be asked is older';
+$nginx->sql('alter function guildlog.gone(int) rename to schema_fits');
+is health('/ready')->status, 200, 'and again';
+
+# the database goes
+
+$cluster->stop('immediate');
+my $away;
+wait_for { ($away = health('/ready'))->status == 503 } 20, 'not ready';
+is $away->text, "the database is not available\n", 'and says why';
+is health('/live')->status, 200, 'nginx lives without it';
+
+$cluster->start;
+ok wait_for { health('/ready')->status == 200 } 20,
+    'ready again when the database is back';
+
+done_testing;
