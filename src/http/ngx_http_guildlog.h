@@ -26,7 +26,7 @@
 
 typedef struct {
     ngx_array_t                    databases;  /* of database_t pointers */
-    ngx_array_t                   *operators;  /* locations to be fenced */
+    ngx_array_t                   *operators;  /* their locations */
     ngx_shm_zone_t                *limit_zone; /* of the name "guildlog" */
     ngx_shm_zone_t                *stats_zone;
     ngx_shm_zone_t                *seats_zone;

@@ -146,9 +146,12 @@ char *ngx_http_guildlog_conf_delivery_init(ngx_conf_t *cf,
 /* ngx_http_guildlog_conf_operator.c */
 
 /* remembers the location that is being merged; NGX_ERROR: out of memory */
-ngx_int_t ngx_http_guildlog_conf_operator_add(ngx_conf_t *cf);
+ngx_int_t ngx_http_guildlog_conf_operator_add(ngx_conf_t *cf, ngx_uint_t open);
 
-/* NGX_ERROR, logged: one of them is open to everybody over TCP */
+/*
+ * NGX_ERROR, logged: one of them can be reached by everybody over TCP.  Removes
+ * the sockets that an nginx left behind.
+ */
 ngx_int_t ngx_http_guildlog_conf_operator_check(ngx_conf_t *cf);
 
 

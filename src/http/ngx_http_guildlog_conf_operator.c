@@ -1,8 +1,14 @@
 
 /*
- * The fence of the operator's plane.  Whoever reaches it can mint tokens, so
- * the configuration has to tell who may.  The folder of a unix socket does;
- * over TCP an access directive must, or "open".
+ * The addresses of the operator's plane.
+ *
+ * Its fence: whoever reaches it can mint tokens, so the configuration has to
+ * tell who may.  The folder of a unix socket does; over TCP an access directive
+ * must, or "open".
+ *
+ * Its socket: nginx does not bind a path that exists.  So the socket of an
+ * nginx that was killed would keep the next one from starting, with all its
+ * sites.  A socket that nobody listens on is removed.
  */
 
 #include "http/ngx_http_guildlog_conf.h"
@@ -15,6 +21,7 @@
 typedef struct {
     ngx_http_core_loc_conf_t       *clcf;
     ngx_http_core_srv_conf_t       *cscf;
+    ngx_uint_t                      open;
 } conf_operator_t;
 
 
@@ -27,8 +34,11 @@ typedef struct {
 } conf_operator_rule_t;
 
 
-static ngx_uint_t conf_operator_over_tcp(ngx_http_core_main_conf_t *cmcf,
-    ngx_http_core_srv_conf_t *cscf);
+static ngx_int_t conf_operator_check_address(ngx_conf_t *cf,
+    conf_operator_t *operator, ngx_http_conf_addr_t *addr);
+#if (NGX_HAVE_UNIX_DOMAIN)
+static void conf_operator_clear(ngx_conf_t *cf, struct sockaddr *sockaddr);
+#endif
 static ngx_uint_t conf_operator_serves_address(ngx_http_conf_addr_t *addr,
     ngx_http_core_srv_conf_t *cscf);
 static ngx_uint_t conf_operator_has_fence(ngx_conf_t *cf,
@@ -39,7 +49,7 @@ static void *conf_operator_said(ngx_conf_t *cf, const char *module,
 
 
 ngx_int_t
-ngx_http_guildlog_conf_operator_add(ngx_conf_t *cf)
+ngx_http_guildlog_conf_operator_add(ngx_conf_t *cf, ngx_uint_t open)
 {
     conf_operator_t                *operator;
     ngx_http_guildlog_main_conf_t  *gmcf;
@@ -63,6 +73,7 @@ ngx_http_guildlog_conf_operator_add(ngx_conf_t *cf)
                                                        ngx_http_core_module);
     operator->cscf = ngx_http_conf_get_module_srv_conf(cf,
                                                        ngx_http_core_module);
+    operator->open = open;
 
     return NGX_OK;
 }
@@ -71,33 +82,36 @@ ngx_http_guildlog_conf_operator_add(ngx_conf_t *cf)
 ngx_int_t
 ngx_http_guildlog_conf_operator_check(ngx_conf_t *cf)
 {
-    ngx_uint_t                      i;
+    ngx_uint_t                      i, j, n;
     conf_operator_t                *operator;
+    ngx_http_conf_addr_t           *addr;
+    ngx_http_conf_port_t           *port;
     ngx_http_core_main_conf_t      *cmcf;
     ngx_http_guildlog_main_conf_t  *gmcf;
 
     gmcf = ngx_http_conf_get_module_main_conf(cf, ngx_http_guildlog_module);
+    cmcf = ngx_http_conf_get_module_main_conf(cf, ngx_http_core_module);
 
-    if (gmcf->operators == NULL) {
+    if (gmcf->operators == NULL || cmcf->ports == NULL) {
         return NGX_OK;
     }
 
-    cmcf = ngx_http_conf_get_module_main_conf(cf, ngx_http_core_module);
     operator = gmcf->operators->elts;
+    port = cmcf->ports->elts;
 
-    for (i = 0; i < gmcf->operators->nelts; i++) {
+    for (i = 0; i < cmcf->ports->nelts; i++) {
 
-        if (conf_operator_over_tcp(cmcf, operator[i].cscf)
-            && !conf_operator_has_fence(cf, &operator[i]))
-        {
-            ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
-                               "\"guildlog_operator\" in location \"%V\" can "
-                               "be reached over TCP by everybody: use a unix "
-                               "socket, \"allow\" and \"deny\", \"auth_basic\""
-                               ", \"auth_request\" or \"ssl_verify_client\", "
-                               "or say \"open\" if something else guards it",
-                               &operator[i].clcf->name);
-            return NGX_ERROR;
+        addr = port[i].addrs.elts;
+
+        for (j = 0; j < port[i].addrs.nelts; j++) {
+            for (n = 0; n < gmcf->operators->nelts; n++) {
+
+                if (conf_operator_check_address(cf, &operator[n], &addr[j])
+                    != NGX_OK)
+                {
+                    return NGX_ERROR;
+                }
+            }
         }
     }
 
@@ -105,38 +119,34 @@ ngx_http_guildlog_conf_operator_check(ngx_conf_t *cf)
 }
 
 
-static ngx_uint_t
-conf_operator_over_tcp(ngx_http_core_main_conf_t *cmcf,
-    ngx_http_core_srv_conf_t *cscf)
+static ngx_int_t
+conf_operator_check_address(ngx_conf_t *cf, conf_operator_t *operator,
+    ngx_http_conf_addr_t *addr)
 {
-    ngx_uint_t             i, n;
-    ngx_http_conf_addr_t  *addr;
-    ngx_http_conf_port_t  *port;
-
-    if (cmcf->ports == NULL) {
-        return 0;
+    if (!conf_operator_serves_address(addr, operator->cscf)) {
+        return NGX_OK;
     }
-
-    port = cmcf->ports->elts;
-
-    for (i = 0; i < cmcf->ports->nelts; i++) {
 
 #if (NGX_HAVE_UNIX_DOMAIN)
-        if (port[i].family == AF_UNIX) {
-            continue;
-        }
+    if (addr->opt.sockaddr->sa_family == AF_UNIX) {
+        conf_operator_clear(cf, addr->opt.sockaddr);
+        return NGX_OK;
+    }
 #endif
 
-        addr = port[i].addrs.elts;
-
-        for (n = 0; n < port[i].addrs.nelts; n++) {
-            if (conf_operator_serves_address(&addr[n], cscf)) {
-                return 1;
-            }
-        }
+    if (operator->open || conf_operator_has_fence(cf, operator)) {
+        return NGX_OK;
     }
 
-    return 0;
+    ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                       "\"guildlog_operator\" in location \"%V\" can be "
+                       "reached over TCP by everybody: use a unix socket, "
+                       "\"allow\" and \"deny\", \"auth_basic\", "
+                       "\"auth_request\" or \"ssl_verify_client\", or say "
+                       "\"open\" if something else guards it",
+                       &operator->clcf->name);
+
+    return NGX_ERROR;
 }
 
 
@@ -157,6 +167,67 @@ conf_operator_serves_address(ngx_http_conf_addr_t *addr,
 
     return 0;
 }
+
+
+#if (NGX_HAVE_UNIX_DOMAIN)
+
+static void
+conf_operator_clear(ngx_conf_t *cf, struct sockaddr *sockaddr)
+{
+    int                  rc;
+    char                *path;
+    ngx_err_t            err;
+    ngx_socket_t         s;
+    ngx_file_info_t      info;
+    struct sockaddr_un  *address;
+
+    if (ngx_test_config || ngx_process == NGX_PROCESS_SIGNALLER) {
+        return;
+    }
+
+    address = (struct sockaddr_un *) sockaddr;
+    path = address->sun_path;
+
+    /* connect() is refused by a file that is no socket, too */
+
+    if (ngx_link_info(path, &info) == NGX_FILE_ERROR
+        || !S_ISSOCK(info.st_mode))
+    {
+        return;
+    }
+
+    s = ngx_socket(AF_UNIX, SOCK_STREAM, 0);
+    if (s == (ngx_socket_t) -1) {
+        return;
+    }
+
+    /* a listener that is busy must not hold this up: it is there */
+
+    rc = ngx_nonblocking(s);
+
+    if (rc == 0) {
+        rc = connect(s, sockaddr, sizeof(struct sockaddr_un));
+    }
+
+    err = rc == -1 ? ngx_socket_errno : 0;
+
+    (void) ngx_close_socket(s);
+
+    if (err != NGX_ECONNREFUSED) {
+        return;
+    }
+
+    if (ngx_delete_file(path) == NGX_FILE_ERROR) {
+        ngx_conf_log_error(NGX_LOG_WARN, cf, ngx_errno,
+                           ngx_delete_file_n " \"%s\" failed", path);
+        return;
+    }
+
+    ngx_conf_log_error(NGX_LOG_NOTICE, cf, 0,
+                       "nobody listened on \"unix:%s\", it is removed", path);
+}
+
+#endif
 
 
 static ngx_uint_t

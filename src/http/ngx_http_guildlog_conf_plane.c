@@ -143,8 +143,8 @@ ngx_http_guildlog_conf_plane_merge(ngx_conf_t *cf,
 
     clcf->client_max_body_size = 0;
 
-    if (conf->plane == NGX_GUILDLOG_OPERATOR && !conf->open
-        && ngx_http_guildlog_conf_operator_add(cf) != NGX_OK)
+    if (conf->plane == NGX_GUILDLOG_OPERATOR
+        && ngx_http_guildlog_conf_operator_add(cf, conf->open) != NGX_OK)
     {
         return NGX_CONF_ERROR;
     }

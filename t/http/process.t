@@ -32,6 +32,49 @@ sub sessions {
 }
 
 
+# all of nginx is killed (out of memory, a power cut): the operator's socket
+# stays, and the next nginx starts
+
+{
+    my $nginx = make(name => 'socket', workers => 2,
+        allow => [qr/operator\.sock/, qr/still could not bind/]);
+    my $socket = $nginx->{operator};
+    my $answers = sub { $nginx->operator('GET', "/servers/$server/lanes") };
+
+    $nginx->kill_all;
+    ok -S $socket, 'the socket is left behind';
+    my ($valid) = $nginx->test_conf;
+    ok $valid && -S $socket, 'nginx -t finds nothing wrong, and removes nothing';
+    $nginx->start;
+    is $answers->()->status, 200, 'the next nginx starts, and listens on it';
+    like $nginx->error_log, qr/nobody listened on "unix:\Q$socket\E"/,
+        'and says that it removed the old one';
+
+    $nginx->reload;
+    is $answers->()->status, 200, 'a reload leaves it alone';
+
+    # one that somebody listens on is theirs
+    my $second = Guildlog->new(name => 'second', start => 0,
+        allow => [qr/operator\.sock/, qr/still could not bind/]);
+    $second->{operator} = $socket;
+    $second->configure;
+    my $started = eval { $second->start };
+    ok !$started, 'a second nginx does not start with the same socket';
+    like $@, qr/Address already in use/, 'and says so';
+    is $answers->()->status, 200, 'the first one goes on';
+    delete $second->{pid};
+
+    # a file is nobody's socket
+    $nginx->stop;
+    $nginx->file('kept', 'data');
+    rename $nginx->prefix . '/kept', $socket or die "rename: $!";
+    ok !eval { $nginx->start }, 'nginx does not start where a file is';
+    is -s $socket, 4, 'which is left as it was';
+    delete $nginx->{pid};
+    unlink $socket;
+}
+
+
 # a worker is killed
 
 {

@@ -131,7 +131,7 @@ sub start {
 
     die "already running" if $self->{pid};
 
-    unlink "$self->{prefix}/nginx.pid", $self->{operator};
+    unlink "$self->{prefix}/nginx.pid";
     defined(my $pid = fork) or die "fork: $!";
 
     if (!$pid) {
