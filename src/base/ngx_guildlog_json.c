@@ -115,6 +115,15 @@ ngx_guildlog_json_number(ngx_guildlog_json_t *w, int64_t n)
 
 
 void
+ngx_guildlog_json_double(ngx_guildlog_json_t *w, double n)
+{
+    u_char  buf[NGX_GUILDLOG_JSON_REAL];
+
+    json_value(w, buf, ngx_guildlog_json_real(buf, n) - buf);
+}
+
+
+void
 ngx_guildlog_json_bool(ngx_guildlog_json_t *w, ngx_uint_t b)
 {
     if (b) {
@@ -325,4 +334,21 @@ ngx_guildlog_json_text(const json_t *json)
     text.len = json_string_length(json);
 
     return text;
+}
+
+
+/* 17 digits tell all doubles apart; most need fewer */
+
+u_char *
+ngx_guildlog_json_real(u_char *p, double n)
+{
+    int  digits, len;
+
+    for (digits = 15; /* void */ ; digits++) {
+        len = snprintf((char *) p, NGX_GUILDLOG_JSON_REAL, "%.*g", digits, n);
+
+        if (digits == 17 || strtod((char *) p, NULL) == n) {
+            return p + len;
+        }
+    }
 }

@@ -17,6 +17,9 @@
 /* of a name in an error, in bytes */
 #define NGX_GUILDLOG_JSON_NAME   64
 
+/* of a number that is not whole, in bytes */
+#define NGX_GUILDLOG_JSON_REAL   32
+
 
 /*
  * Parses one text: UTF-8, no NUL, no duplicate keys, nesting to 16, nothing
@@ -52,6 +55,9 @@ ngx_uint_t ngx_guildlog_json_parse_is_half(const json_error_t *cause);
 /* the bytes of a string, in its tree; empty where it is none */
 ngx_str_t ngx_guildlog_json_text(const json_t *json);
 
+/* the shortest text that is read as that number; returns its end */
+u_char *ngx_guildlog_json_real(u_char *p, double n);
+
 /* the first byte that is not white space between values, or last */
 u_char *ngx_guildlog_json_scan_skip(const u_char *p, const u_char *last);
 
@@ -85,6 +91,7 @@ void ngx_guildlog_json_end(ngx_guildlog_json_t *w);
 void ngx_guildlog_json_key(ngx_guildlog_json_t *w, const char *name);
 void ngx_guildlog_json_string(ngx_guildlog_json_t *w, const ngx_str_t *s);
 void ngx_guildlog_json_number(ngx_guildlog_json_t *w, int64_t n);
+void ngx_guildlog_json_double(ngx_guildlog_json_t *w, double n);
 void ngx_guildlog_json_bool(ngx_guildlog_json_t *w, ngx_uint_t b);
 void ngx_guildlog_json_null(ngx_guildlog_json_t *w);
 /* a finished piece of JSON, as it is */

@@ -229,7 +229,9 @@ FILENAME == ARGV[2] {
     last[language] = here
 }
 
-/^(#|$)/ {
+# what changes are called is for ngx_guildlog_change.awk
+
+/^(#|$|change[.])/ {
     next
 }
 
