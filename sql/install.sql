@@ -1,7 +1,7 @@
 -- Installs or upgrades the schema: psql -v role=guildlog -f sql/install.sql
--- Safe to run again: a migration runs once, the functions are loaded anew each
--- time, and everything happens in one transaction or not at all. The roles
--- that can be named are told in roles.sql.
+-- Safe to run again, also where it stopped: a migration runs once, and the
+-- functions are loaded anew each time, in one transaction. The roles that can
+-- be named are told in roles.sql.
 
 \set ON_ERROR_STOP on
 \set QUIET on
@@ -13,9 +13,7 @@
 
 set client_min_messages = :messages;
 
-begin;
-
-select pg_advisory_xact_lock(hashtext('guildlog.install')) \g /dev/null
+select pg_advisory_lock(hashtext('guildlog.install')) \g /dev/null
 
 select current_setting('server_encoding') = 'UTF8' as encoding_fits \gset
 
@@ -24,20 +22,27 @@ select current_setting('server_encoding') = 'UTF8' as encoding_fits \gset
     do $$ begin raise 'guildlog needs a database in UTF8'; end $$;
 \endif
 
+-- A new store is made in one transaction, and so is one of before 0040.
+
+select to_regclass('guildlog.schema_version') is null as whole \gset
+
+\if :whole
+\else
+    select coalesce(max(version), 0) < 40 as whole
+      from guildlog.schema_version \gset
+\endif
+
+begin;
+
 \ir roles.sql
 
 create extension if not exists pg_trgm;
 create extension if not exists btree_gin;
 
 select set_config('search_path', 'guildlog, ' || string_agg(distinct
-           quote_ident(n.nspname), ', ') || ', pg_temp', true)
+           quote_ident(n.nspname), ', ') || ', pg_temp', false)
   from pg_extension e join pg_namespace n on n.oid = e.extnamespace
  where e.extname in ('pg_trgm', 'btree_gin') \g /dev/null
-
--- The functions go first, so that those which vanished do not linger and those
--- that stay may change their arguments. Triggers hold on to theirs. What the
--- module of the last release calls has to stay callable for one more: new
--- arguments come last and have a default, columns are only added.
 
 select coalesce(json_agg(json_build_object(
            'function', p.proname, 'role', g.rolname)), '[]') as granted
@@ -49,23 +54,8 @@ select coalesce(json_agg(json_build_object(
    and a.grantee <> p.proowner
    and g.rolname <> current_user \gset
 
-do $$
-declare
-    old regprocedure;
-begin
-    for old in
-        select p.oid from pg_proc p
-         where p.pronamespace = 'guildlog'::regnamespace
-           and p.prorettype <> 'trigger'::regtype
-           and not exists (select from pg_depend d
-                            where d.objid = p.oid and d.deptype = 'e')
-    loop
-        execute format('drop routine %s', old);
-    end loop;
-end $$;
-
 \if :is_superuser
-    set local role :"owner";
+    set role :"owner";
 \endif
 
 create table if not exists schema_version (
@@ -73,72 +63,26 @@ create table if not exists schema_version (
     applied_at  timestamptz not null default now()
 );
 
-\set migration 0001_tables
-\ir migrate.sql
-\set migration 0002_recording
-\ir migrate.sql
-\set migration 0003_reading
-\ir migrate.sql
-\set migration 0004_keeper
-\ir migrate.sql
-\set migration 0005_delivery
-\ir migrate.sql
-\set migration 0006_troubleshoot
-\ir migrate.sql
-\set migration 0007_search
-\ir migrate.sql
-\set migration 0008_keys
-\ir migrate.sql
-\set migration 0009_keeper_tasks
-\ir migrate.sql
-\set migration 0010_doubt
-\ir migrate.sql
-\set migration 0011_operator
-\ir migrate.sql
-\set migration 0012_rewrite
-\ir migrate.sql
-\set migration 0013_sums
-\ir migrate.sql
-\set migration 0014_batches
-\ir migrate.sql
-\set migration 0015_search_marks
-\ir migrate.sql
-\set migration 0018_ranges
-\ir migrate.sql
-\set migration 0019_search_order
-\ir migrate.sql
-\set migration 0021_search_filter
-\ir migrate.sql
-\set migration 0022_asked
-\ir migrate.sql
-\set migration 0023_leaving
-\ir migrate.sql
-\set migration 0024_order
-\ir migrate.sql
-\set migration 0025_channels
-\ir migrate.sql
-\set migration 0028_tail
-\ir migrate.sql
-\set migration 0029_parked
-\ir migrate.sql
-\set migration 0030_store
-\ir migrate.sql
-\set migration 0031_forget
-\ir migrate.sql
-\set migration 0032_parked
-\ir migrate.sql
-\set migration 0033_secret
-\ir migrate.sql
-\set migration 0035_mixed
-\ir migrate.sql
-\set migration 0036_channel
-\ir migrate.sql
-\set migration 0037_segments
-\ir migrate.sql
-\set migration 0038_tail
-\ir migrate.sql
-\set migration 0040_keys
-\ir migrate.sql
+\if :whole
+    select case when exists (select from schema_version)
+                then '0040_earlier' else '0040_tables' end as migration \gset
+    \ir migrate.sql
+\else
+    commit;
+\endif
+
+-- Migrations that add something. The functions of the release before go on with
+-- what they leave. See "How to add something" in README.md.
+
+\if :whole
+\else
+    begin;
+\endif
+
+-- What the module of the last release calls has to stay callable for one more:
+-- new arguments come last and have a default, columns are only added.
+
+\ir drop.sql
 
 \ir data.sql
 \ir summaries.sql
@@ -229,3 +173,11 @@ create table if not exists schema_version (
 select partitions_ensure() \g /dev/null
 
 commit;
+
+-- Migrations that take something away, which no function of this release needs.
+
+\set whole off
+
+reset role;
+
+select pg_advisory_unlock(hashtext('guildlog.install')) \g /dev/null

@@ -1,0 +1,64 @@
+-- Makes an index of a large table while everybody works. It is a migration of
+-- its own:
+--
+--   \set index log_entry_executor_idx
+--   \set table log_entry
+--   \set keys '(guild_id, executor_id) where executor_id is not null'
+--   \ir ../index.sql
+--
+-- Of a partitioned table each partition gets the index by itself. Then they
+-- become one. No partition comes or goes meanwhile. If it stops, it begins
+-- again, and goes on behind the partitions that are done.
+
+\if :whole
+    create index :index on :table :keys;
+\else
+
+commit;
+
+select relkind = 'p' as parted
+  from pg_class where oid = :'table'::regclass \gset
+
+\if :parted
+    select pg_advisory_lock(hashtext('guildlog.partitions')) \g /dev/null
+
+    begin;
+    \set tables {:table}
+    \ir lock.sql
+    create index if not exists :index on only :table :keys;
+    commit;
+
+    select format('drop index concurrently if exists %I', i.name),
+           format('create index concurrently %I on %s %s', i.name, i.part,
+                  :'keys'),
+           format($attach$
+               do $$
+               begin
+                   loop
+                       begin
+                           set local lock_timeout = '200ms';
+                           alter index %I attach partition %I;
+                           exit;
+                       exception when lock_not_available then
+                           perform pg_sleep(0.2 + random() * 0.3);
+                       end;
+                   end loop;
+               end $$ $attach$, :'index', i.name)
+      from (select t.relid::regclass as part,
+                   left(t.relid::regclass || '_' || :'index', 63) as name
+              from pg_partition_tree(:'table') t
+             where t.isleaf) i
+     where not exists (
+               select from pg_inherits h
+                 join pg_index x on x.indexrelid = h.inhrelid
+                where h.inhparent = :'index'::regclass
+                  and x.indrelid = i.part) \gexec
+
+    select pg_advisory_unlock(hashtext('guildlog.partitions')) \g /dev/null
+\else
+    drop index concurrently if exists :index;
+    create index concurrently :index on :table :keys;
+\endif
+
+begin;
+\endif
