@@ -4,7 +4,7 @@
  */
 
 #include "http/ngx_http_guildlog_filter.h"
-#include "platform/ngx_guildlog_titles.h"
+#include "log/ngx_guildlog_language.h"
 
 
 /* more bytes than a quoted number or name of a category has */
@@ -18,10 +18,6 @@ static ngx_uint_t filter_has(const ngx_str_t *array,
     const char *item);
 static int64_t filter_number(const ngx_str_t *arg,
     int64_t none);
-
-
-_Static_assert((ngx_uint_t) NGX_GUILDLOG_TYPES == NGX_GUILDLOG_MATCH_TYPES,
-               "the matcher knows the log types");
 
 
 ngx_int_t
@@ -102,7 +98,7 @@ filter_types(ngx_http_guildlog_filter_t *filter,
 
         types[i] = asked ? '1' : '0';
 
-        name = ngx_guildlog_titles_categories[ngx_guildlog_titles_category[i]];
+        name = ngx_guildlog_type_categories[ngx_guildlog_type_category[i]];
         asked = asked && filter_has(category, name);
 
         filter->shown[i] = asked ? '1' : '0';

@@ -353,7 +353,7 @@ find_done(ngx_http_guildlog_find_t *find)
     find->nids = result->nids;
     find->total = 0;
 
-    for (i = 0; i < NGX_GUILDLOG_MATCH_TYPES; i++) {
+    for (i = 0; i < NGX_GUILDLOG_TYPES; i++) {
         if (find->filter.shown == NULL || find->filter.shown[i] == '1') {
             find->total += result->rest[i];
         }

@@ -9,7 +9,7 @@
 #include "http/ngx_http_guildlog_response.h"
 #include "base/ngx_guildlog_json.h"
 #include "log/ngx_guildlog_cursor.h"
-#include "platform/ngx_guildlog_titles.h"
+#include "log/ngx_guildlog_language.h"
 
 
 /* the arguments behind the filters */
@@ -228,7 +228,7 @@ ngx_http_guildlog_page_head(ngx_http_guildlog_find_t *find, ngx_pool_t *pool,
     ngx_memzero(n, sizeof(n));
 
     for (i = 0; i < NGX_GUILDLOG_TYPES; i++) {
-        n[ngx_guildlog_titles_category[i]] += find->result->counts[i];
+        n[ngx_guildlog_type_category[i]] += find->result->counts[i];
     }
 
     ngx_guildlog_json_init(&w, pool, 256);
@@ -245,7 +245,7 @@ ngx_http_guildlog_page_head(ngx_http_guildlog_find_t *find, ngx_pool_t *pool,
 
     for (i = 0; i < NGX_GUILDLOG_CATEGORIES; i++) {
         if (n[i]) {
-            ngx_guildlog_json_key(&w, ngx_guildlog_titles_categories[i]);
+            ngx_guildlog_json_key(&w, ngx_guildlog_type_categories[i]);
             ngx_guildlog_json_number(&w, n[i]);
         }
     }

@@ -1,5 +1,6 @@
 # Usage: LC_ALL=C awk -f ngx_guildlog_change.awk sql/data.sql \
-#            conf/change-keys.tsv conf/titles/*.tsv > ngx_guildlog_change_data.c
+#            conf/change-keys.tsv conf/languages/*.tsv \
+#            > ngx_guildlog_change_data.c
 #
 # Makes C of what is known of the keys of changes, and of their labels in all
 # languages: the lines of a language that begin with "change.".  The keys and
@@ -84,7 +85,7 @@ FILENAME == ARGV[2] {
 }
 
 
-# conf/titles/LANGUAGE.tsv
+# conf/languages/LANGUAGE.tsv
 
 FNR == 1 {
     language = FILENAME

@@ -87,8 +87,8 @@ ngx_guildlog_csv_init(ngx_guildlog_csv_t *csv, ngx_pool_t *pool,
     names = json_object_get(json, "names");
     titles = json_object_get(json, "titles");
 
-    if (json_array_size(names) != NGX_GUILDLOG_CSV_TYPES
-        || json_array_size(titles) != NGX_GUILDLOG_CSV_TYPES)
+    if (json_array_size(names) != NGX_GUILDLOG_TYPES
+        || json_array_size(titles) != NGX_GUILDLOG_TYPES)
     {
         return NGX_DECLINED;
     }
@@ -100,7 +100,7 @@ ngx_guildlog_csv_init(ngx_guildlog_csv_t *csv, ngx_pool_t *pool,
     name = 0;
     title = 0;
 
-    for (i = 0; i < NGX_GUILDLOG_CSV_TYPES; i++) {
+    for (i = 0; i < NGX_GUILDLOG_TYPES; i++) {
         csv->names[i] = ngx_guildlog_json_text(json_array_get(names, i));
         csv->titles[i] = ngx_guildlog_json_text(json_array_get(titles, i));
 
@@ -151,7 +151,7 @@ ngx_guildlog_csv_row(const ngx_guildlog_csv_t *csv, u_char *dst,
 
     type = json_integer_value(json_object_get(row.entry, "type"));
 
-    if (type < 0 || type >= NGX_GUILDLOG_CSV_TYPES) {
+    if (type < 0 || type >= NGX_GUILDLOG_TYPES) {
         json_decref(row.entry);
         return NULL;
     }

@@ -11,14 +11,11 @@
 #include "base/ngx_guildlog_json.h"
 
 
-#define NGX_GUILDLOG_CSV_TYPES  102
-
-
 /* what rows are made with, in the language of the export */
 
 typedef struct {
-    ngx_str_t                      names[NGX_GUILDLOG_CSV_TYPES];
-    ngx_str_t                      titles[NGX_GUILDLOG_CSV_TYPES];
+    ngx_str_t                      names[NGX_GUILDLOG_TYPES];
+    ngx_str_t                      titles[NGX_GUILDLOG_TYPES];
     ngx_str_t                      subject;    /* what stands before these */
     ngx_str_t                      executor;
     ngx_str_t                      channel;

@@ -193,7 +193,7 @@ message_parts_cleanup(void *data)
 const char *
 ngx_guildlog_message_parts_title(const ngx_guildlog_message_item_t *item)
 {
-    return ngx_guildlog_titles_title(item->type, item->conf->locale);
+    return ngx_guildlog_language_title(item->type, item->conf->locale);
 }
 
 
@@ -201,7 +201,7 @@ const char *
 ngx_guildlog_message_parts_label(const ngx_guildlog_message_item_t *item,
     ngx_guildlog_label_e label)
 {
-    return ngx_guildlog_titles_label(label, item->conf->locale);
+    return ngx_guildlog_language_label(label, item->conf->locale);
 }
 
 

@@ -10,7 +10,7 @@
 #include "base/ngx_guildlog_json.h"
 #include "platform/ngx_guildlog_message.h"
 #include "platform/ngx_guildlog_message_text.h"
-#include "platform/ngx_guildlog_titles.h"
+#include "log/ngx_guildlog_language.h"
 #include "api/ngx_guildlog_value.h"
 
 

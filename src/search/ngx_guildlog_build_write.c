@@ -192,7 +192,7 @@ build_write_body(ngx_guildlog_build_group_t *group)
 
     segment->dir.len = 4 * (n + 1);
     segment->dir.data = ngx_pnalloc(group->to, segment->dir.len);
-    segment->kinds.data = ngx_pnalloc(group->to, NGX_GUILDLOG_MATCH_TYPES
+    segment->kinds.data = ngx_pnalloc(group->to, NGX_GUILDLOG_TYPES
                                       * NGX_GUILDLOG_SEGMENT_KIND);
 
     if (segment->dir.data == NULL || segment->kinds.data == NULL) {

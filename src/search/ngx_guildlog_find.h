@@ -64,8 +64,8 @@ typedef struct {
 
     /* the answer, by type: the window, and what of it is below top */
 
-    uint64_t                       counts[NGX_GUILDLOG_MATCH_TYPES];
-    uint64_t                       rest[NGX_GUILDLOG_MATCH_TYPES];
+    uint64_t                       counts[NGX_GUILDLOG_TYPES];
+    uint64_t                       rest[NGX_GUILDLOG_TYPES];
 
     int64_t                       *ids;    /* below top, the newest first */
     ngx_uint_t                     nids;   /* limit at most */

@@ -11,8 +11,7 @@
 #include "search/ngx_guildlog_fold.h"
 
 
-#define NGX_GUILDLOG_MATCH_TYPES  102
-#define NGX_GUILDLOG_MATCH_NONE   -1    /* in place of an id */
+#define NGX_GUILDLOG_MATCH_NONE  -1    /* in place of an id */
 
 /* the most bytes that the folded texts of a document of len bytes need */
 

@@ -278,7 +278,7 @@ ngx_guildlog_match_type(ngx_guildlog_match_doc_t *doc, const ngx_str_t *value,
 {
     doc->type = ngx_atoi(value->data, value->len);
 
-    return doc->type < NGX_GUILDLOG_MATCH_TYPES ? NGX_OK : NGX_ERROR;
+    return doc->type < NGX_GUILDLOG_TYPES ? NGX_OK : NGX_ERROR;
 }
 
 

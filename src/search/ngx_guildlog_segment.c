@@ -143,7 +143,7 @@ ngx_guildlog_segment_check(ngx_uint_t n, const ngx_str_t *kinds,
         p = kinds->data + i;
         next = ngx_guildlog_segment_get32(p + 1);
 
-        if (*p <= type || *p >= NGX_GUILDLOG_MATCH_TYPES || next <= end) {
+        if (*p <= type || *p >= NGX_GUILDLOG_TYPES || next <= end) {
             return NGX_ERROR;
         }
 

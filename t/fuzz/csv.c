@@ -31,13 +31,13 @@ head(void)
     p = ngx_sprintf(text, "{\"subject\":\": \",\"executor\":\" by \","
                           "\"channel\":\" in \",\"names\":[\"N\"");
 
-    for (i = 1; i < NGX_GUILDLOG_CSV_TYPES; i++) {
+    for (i = 1; i < NGX_GUILDLOG_TYPES; i++) {
         p = ngx_sprintf(p, ",\"Name %ui\"", i);
     }
 
     p = ngx_sprintf(p, "],\"titles\":[\"T\"");
 
-    for (i = 1; i < NGX_GUILDLOG_CSV_TYPES; i++) {
+    for (i = 1; i < NGX_GUILDLOG_TYPES; i++) {
         p = ngx_sprintf(p, ",\"Title %ui\"", i);
     }
 

@@ -79,7 +79,7 @@ fuzz(ngx_pool_t *pool, u_char *p, size_t len)
     buf = malloc(NGX_GUILDLOG_MATCH_SIZE(len));
 
     if (ngx_guildlog_match_doc_read(&doc, &text) == NGX_OK) {
-        fuzz_expect(doc.type < NGX_GUILDLOG_MATCH_TYPES);
+        fuzz_expect(doc.type < NGX_GUILDLOG_TYPES);
         end = ngx_guildlog_match_doc_fold(&doc, buf);
 
         if (end) {

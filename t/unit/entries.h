@@ -276,7 +276,7 @@ entries_query(ngx_pool_t *pool, ngx_guildlog_match_t *match, u_char *types)
     if (entries_random(3) == 0) {
         match->types = types;
 
-        for (i = 0; i < NGX_GUILDLOG_MATCH_TYPES; i++) {
+        for (i = 0; i < NGX_GUILDLOG_TYPES; i++) {
             types[i] = entries_random(2) ? '1' : '0';
         }
     }

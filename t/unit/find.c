@@ -200,8 +200,8 @@ answers(const ngx_guildlog_match_t *match, u_char *shown, int64_t low,
     int64_t high, int64_t top, ngx_uint_t limit, ngx_uint_t keep)
 {
     int64_t                   *ids;
-    uint64_t                   counts[NGX_GUILDLOG_MATCH_TYPES];
-    uint64_t                   rest[NGX_GUILDLOG_MATCH_TYPES];
+    uint64_t                   counts[NGX_GUILDLOG_TYPES];
+    uint64_t                   rest[NGX_GUILDLOG_TYPES];
     ngx_uint_t                 i, n, type, same;
     ngx_pool_t                *temp;
     ngx_guildlog_find_t       *find;
@@ -279,8 +279,8 @@ answers(const ngx_guildlog_match_t *match, u_char *shown, int64_t low,
 static void
 test_state(const state_t *state)
 {
-    u_char                 types[NGX_GUILDLOG_MATCH_TYPES];
-    u_char                 shown[NGX_GUILDLOG_MATCH_TYPES];
+    u_char                 types[NGX_GUILDLOG_TYPES];
+    u_char                 shown[NGX_GUILDLOG_TYPES];
     int64_t                low, high, top;
     ngx_uint_t             i, k, limit, narrow, wrong, differ;
     ngx_guildlog_match_t   match;
@@ -296,7 +296,7 @@ test_state(const state_t *state)
     for (i = 0; i < state->queries; i++) {
         entries_query(pool, &match, types);
 
-        for (k = 0; k < NGX_GUILDLOG_MATCH_TYPES; k++) {
+        for (k = 0; k < NGX_GUILDLOG_TYPES; k++) {
             shown[k] = entries_random(3) ? '1' : '0';
         }
 

@@ -67,7 +67,7 @@ test_ids(void)
 {
     ngx_guildlog_match_t  match;
 
-    static u_char  none[NGX_GUILDLOG_MATCH_TYPES + 1];
+    static u_char  none[NGX_GUILDLOG_TYPES + 1];
 
     ngx_guildlog_match_init(&match);
     tap_ok(!ngx_guildlog_match_reads(&match), "everything needs no reading");
@@ -95,7 +95,7 @@ test_ids(void)
     tap_is(judge(&match, ENTRY), 0, "neither");
 
     ngx_guildlog_match_init(&match);
-    ngx_memset(none, '0', NGX_GUILDLOG_MATCH_TYPES);
+    ngx_memset(none, '0', NGX_GUILDLOG_TYPES);
     match.types = none;
     tap_is(judge(&match, ENTRY), 0, "no type");
     none[5] = '1';

@@ -290,7 +290,7 @@ test_numbers(void)
 static ngx_uint_t
 ask(const ngx_guildlog_segment_t *segment, ngx_uint_t queries)
 {
-    u_char                 types[NGX_GUILDLOG_MATCH_TYPES];
+    u_char                 types[NGX_GUILDLOG_TYPES];
     ngx_uint_t             answered;
     ngx_pool_t            *temp;
     ngx_guildlog_find_t   *find;

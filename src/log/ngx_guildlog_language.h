@@ -5,19 +5,18 @@
  * categories of the log types.
  */
 
-#ifndef _NGX_GUILDLOG_TITLES_H_INCLUDED_
-#define _NGX_GUILDLOG_TITLES_H_INCLUDED_
+#ifndef _NGX_GUILDLOG_LANGUAGE_H_INCLUDED_
+#define _NGX_GUILDLOG_LANGUAGE_H_INCLUDED_
 
 
 #include "base/ngx_guildlog.h"
 
 
 #define NGX_GUILDLOG_LOCALES     19
-#define NGX_GUILDLOG_TYPES       102
 #define NGX_GUILDLOG_CATEGORIES  9
 
 
-/* the words of conf/titles/en-US.tsv */
+/* the words of conf/languages/en-US.tsv */
 
 typedef enum {
     NGX_GUILDLOG_LABEL_EXECUTOR = 0,
@@ -44,12 +43,12 @@ typedef enum {
 
 /* in the language, or in en-US if there is none of that number */
 
-const char *ngx_guildlog_titles_title(ngx_uint_t type, ngx_uint_t locale);
-const char *ngx_guildlog_titles_label(ngx_guildlog_label_e label,
+const char *ngx_guildlog_language_title(ngx_uint_t type, ngx_uint_t locale);
+const char *ngx_guildlog_language_label(ngx_guildlog_label_e label,
     ngx_uint_t locale);
 
 
-/* ngx_guildlog_titles_data.c, which ngx_guildlog_titles.awk makes */
+/* ngx_guildlog_language_data.c, which ngx_guildlog_language.awk makes */
 
 extern const char *const
     ngx_guildlog_titles[NGX_GUILDLOG_LOCALES][NGX_GUILDLOG_TYPES];
@@ -59,8 +58,8 @@ extern const char *const
 /* by their names; and which of these each type has */
 
 extern const char *const
-    ngx_guildlog_titles_categories[NGX_GUILDLOG_CATEGORIES];
-extern const u_char  ngx_guildlog_titles_category[NGX_GUILDLOG_TYPES];
+    ngx_guildlog_type_categories[NGX_GUILDLOG_CATEGORIES];
+extern const u_char  ngx_guildlog_type_category[NGX_GUILDLOG_TYPES];
 
 
-#endif /* _NGX_GUILDLOG_TITLES_H_INCLUDED_ */
+#endif /* _NGX_GUILDLOG_LANGUAGE_H_INCLUDED_ */

@@ -1,12 +1,12 @@
 
 /*
- * Links ngx_guildlog_titles.c and ngx_guildlog_titles_data.c.
+ * Links ngx_guildlog_language.c and ngx_guildlog_language_data.c.
  *
  * Every log type has a title in every language; the English ones are those of
  * conf/log-types.tsv, the German and Japanese ones those of the exports.
  */
 
-#include "platform/ngx_guildlog_titles.h"
+#include "log/ngx_guildlog_language.h"
 #include "tap.h"
 
 
@@ -69,19 +69,19 @@ test_complete(void)
         twice = 0;
 
         for (type = 0; type < NGX_GUILDLOG_TYPES; type++) {
-            title = ngx_guildlog_titles_title(type, locale);
+            title = ngx_guildlog_language_title(type, locale);
 
             missing += title == NULL || *title == '\0';
             long_ones += title != NULL && length(title) > TITLE;
 
             for (i = 0; i < type; i++) {
-                twice += strcmp(title, ngx_guildlog_titles_title(i,
+                twice += strcmp(title, ngx_guildlog_language_title(i,
                                                                  locale)) == 0;
             }
         }
 
         for (label = 0; label < NGX_GUILDLOG_LABELS; label++) {
-            title = ngx_guildlog_titles_label(label, locale);
+            title = ngx_guildlog_language_label(label, locale);
 
             missing += title == NULL || *title == '\0';
             long_ones += title != NULL && length(title) > 30;
@@ -91,7 +91,7 @@ test_complete(void)
         tap_is(long_ones, 0, "none of them is too long");
         tap_is(twice, 0, "no title stands for two types");
 
-        title = ngx_guildlog_titles_label(NGX_GUILDLOG_LABEL_MORE, locale);
+        title = ngx_guildlog_language_label(NGX_GUILDLOG_LABEL_MORE, locale);
 
         tap_ok(strchr(title, '%') && strncmp(strchr(title, '%'), "%ui", 3) == 0
                && strchr(title, '%') == strrchr(title, '%'),
@@ -109,26 +109,26 @@ test_own(void)
         same = 0;
 
         for (type = 0; type < NGX_GUILDLOG_TYPES; type++) {
-            same += strcmp(ngx_guildlog_titles_title(type, locale),
-                           ngx_guildlog_titles_title(type, EN_US)) == 0;
+            same += strcmp(ngx_guildlog_language_title(type, locale),
+                           ngx_guildlog_language_title(type, EN_US)) == 0;
         }
 
         tap_ok(same <= 2, "language %u has titles of its own",
                (unsigned) locale);
     }
 
-    tap_ok(strcmp(ngx_guildlog_titles_title(12, EN_GB),
+    tap_ok(strcmp(ngx_guildlog_language_title(12, EN_GB),
                   "Camera switched on") == 0,
            "British English differs where it does");
-    tap_ok(strcmp(ngx_guildlog_titles_title(5, EN_GB),
-                  ngx_guildlog_titles_title(5, EN_US)) == 0,
+    tap_ok(strcmp(ngx_guildlog_language_title(5, EN_GB),
+                  ngx_guildlog_language_title(5, EN_US)) == 0,
            "and is the same elsewhere");
 
-    tap_ok(ngx_guildlog_titles_title(5, NGX_GUILDLOG_LOCALES)
-           == ngx_guildlog_titles_title(5, EN_US),
+    tap_ok(ngx_guildlog_language_title(5, NGX_GUILDLOG_LOCALES)
+           == ngx_guildlog_language_title(5, EN_US),
            "a language that nobody knows is English");
-    tap_ok(ngx_guildlog_titles_label(NGX_GUILDLOG_LABEL_REASON, 1000)
-           == ngx_guildlog_titles_label(NGX_GUILDLOG_LABEL_REASON, EN_US),
+    tap_ok(ngx_guildlog_language_label(NGX_GUILDLOG_LABEL_REASON, 1000)
+           == ngx_guildlog_language_label(NGX_GUILDLOG_LABEL_REASON, EN_US),
            "for labels too");
 }
 
@@ -150,7 +150,7 @@ test_english(void)
 
         tap_ok((ngx_uint_t) atoi(line) == type
                && type < NGX_GUILDLOG_TYPES
-               && strcmp(title, ngx_guildlog_titles_title(type, EN_US)) == 0,
+               && strcmp(title, ngx_guildlog_language_title(type, EN_US)) == 0,
                "type %s", title);
     }
 
@@ -176,8 +176,8 @@ test_categories(void)
     for (type = 0; type < NGX_GUILDLOG_TYPES; type++) {
         column = strchr(strchr(line, '\t') + 1, '\t') + 1;
 
-        name = ngx_guildlog_titles_categories[
-                                           ngx_guildlog_titles_category[type]];
+        name = ngx_guildlog_type_categories[
+                                           ngx_guildlog_type_category[type]];
         len = strlen(name);
 
         tap_ok(strncmp(column, name, len) == 0 && column[len] == '\t',
@@ -189,8 +189,8 @@ test_categories(void)
     unsorted = 0;
 
     for (i = 1; i < NGX_GUILDLOG_CATEGORIES; i++) {
-        unsorted += strcmp(ngx_guildlog_titles_categories[i - 1],
-                           ngx_guildlog_titles_categories[i]) >= 0;
+        unsorted += strcmp(ngx_guildlog_type_categories[i - 1],
+                           ngx_guildlog_type_categories[i]) >= 0;
     }
 
     tap_is(unsorted, 0, "they are sorted");
@@ -213,7 +213,7 @@ test_exports(void)
     for (type = 0; type < NGX_GUILDLOG_TYPES; type++) {
         for (locale = 0; locale < 2; locale++) {
             snprintf(entry, sizeof(entry), "'%s'",
-                     ngx_guildlog_titles_title(type, locales[locale]));
+                     ngx_guildlog_language_title(type, locales[locale]));
 
             missing += strstr(text, entry) == NULL;
         }

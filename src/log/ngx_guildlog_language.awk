@@ -1,11 +1,12 @@
-# Usage: LC_ALL=C awk -f ngx_guildlog_titles.awk sql/data.sql \
-#            conf/log-types.tsv conf/titles/*.tsv > ngx_guildlog_titles_data.c
+# Usage: LC_ALL=C awk -f ngx_guildlog_language.awk sql/data.sql \
+#            conf/log-types.tsv conf/languages/*.tsv \
+#            > ngx_guildlog_language_data.c
 #
 # Makes C of the titles of the log types, and of the words around them, in
 # all languages.  The languages are those of sql/data.sql, the log types and
 # their English titles those of conf/log-types.tsv, the words those of
-# conf/titles/en-US.tsv.  The categories of the log types are told, too.  Each
-# mistake is told by file and line; if there is one, nothing is written.
+# conf/languages/en-US.tsv.  The categories of the log types are told, too.
+# Each mistake is told by file and line; if there is one, nothing is written.
 #
 # This is POSIX awk.  In the locale "C" a character is a byte.
 
@@ -214,7 +215,7 @@ FILENAME == ARGV[2] {
 }
 
 
-# conf/titles/LANGUAGE.tsv
+# conf/languages/LANGUAGE.tsv
 
 {
     language = FILENAME
@@ -283,7 +284,7 @@ function add_category(name,    i) {
 
 function table_of_categories(    i, out, place) {
     out = "\n\nconst char *const\n" \
-          "    ngx_guildlog_titles_categories[NGX_GUILDLOG_CATEGORIES] =\n{\n"
+          "    ngx_guildlog_type_categories[NGX_GUILDLOG_CATEGORIES] =\n{\n"
 
     for (i = 0; i < categories; i++) {
         out = out "    \"" category[i] "\"" \
@@ -292,7 +293,7 @@ function table_of_categories(    i, out, place) {
     }
 
     out = out "};\n\n\nconst u_char\n" \
-          "    ngx_guildlog_titles_category[NGX_GUILDLOG_TYPES] =\n{\n"
+          "    ngx_guildlog_type_category[NGX_GUILDLOG_TYPES] =\n{\n"
 
     for (i = 0; i < types; i++) {
         out = out "    " place[category_of[i]] (i + 1 < types ? "," : "") "\n"
@@ -348,9 +349,9 @@ END {
     }
 
     print ""
-    print "/* ngx_guildlog_titles.awk made this of conf/titles */"
+    print "/* ngx_guildlog_language.awk made this of conf/languages */"
     print ""
-    print "#include \"platform/ngx_guildlog_titles.h\""
+    print "#include \"log/ngx_guildlog_language.h\""
     print "\n"
     print "_Static_assert(NGX_GUILDLOG_LOCALES == " languages ","
     print "               \"NGX_GUILDLOG_LOCALES is not " languages "\");"

@@ -12,7 +12,7 @@ use Test::More;
 my $top  = Cwd::abs_path('.');
 my $dir  = tempdir('guildlog.XXXXXX', DIR => '/tmp', CLEANUP => 1);
 my $tree = "$dir/tree";
-my $data = 'ngx_guildlog_titles_data.c';
+my $data = 'ngx_guildlog_language_data.c';
 
 system('mkdir', $tree) == 0 && system('cp', '-a', map({ "$top/$_" }
     qw(config src sql conf)), $tree) == 0 or die 'cp failed';
@@ -52,8 +52,8 @@ sub changed {
 # the script's result, its errors, and whether it failed
 sub make {
     my $failed = system "cd $tree && LC_ALL=C awk"
-        . ' -f src/platform/ngx_guildlog_titles.awk sql/data.sql'
-        . ' conf/log-types.tsv conf/titles/*.tsv > ../made 2> ../said';
+        . ' -f src/log/ngx_guildlog_language.awk sql/data.sql'
+        . ' conf/log-types.tsv conf/languages/*.tsv > ../made 2> ../said';
     return (slurp("$dir/made"), slurp("$dir/said"), $failed);
 }
 
@@ -85,13 +85,13 @@ sub wrong {
 my ($made, $said, $failed) = make();
 ok !$failed && $said eq '', 'the data have no mistake' or diag $said;
 
-($made) = changed('conf/titles/de.tsv',
+($made) = changed('conf/languages/de.tsv',
     sub { s/^memberJoin\t.*/memberJoin\t"neu" \\ \\n/m }, \&make);
 ok index($made, '        "\"neu\" \\\\ \\\\n",' . "\n") > 0,
     'a title is a C string, never code';
 like $made, qr/"und %ui weitere"/, 'the count has its place';
 
-my $de = 'conf/titles/de.tsv';
+my $de = 'conf/languages/de.tsv';
 my $end = () = slurp("$tree/$de") =~ /\n/g;
 
 wrong 'a type that there is not', $de, 'memberJoin',
@@ -139,28 +139,28 @@ for my $text ("\xc2\x80", "\xdf\xbf", "\xe0\xa0\x80", "\xed\x9f\xbf",
         'the character ' . unpack 'H*', $text;
 }
 
-wrong 'an English title beside that of the list', 'conf/titles/en-US.tsv',
+wrong 'an English title beside that of the list', 'conf/languages/en-US.tsv',
     6, sub { s/(\n\n)/$1memberJoin\tMember joined\n/ if !/^memberJoin/m };
-wrong 'like a language that there is not', 'conf/titles/en-GB.tsv', 'like',
+wrong 'like a language that there is not', 'conf/languages/en-GB.tsv', 'like',
     sub { s/^like\ten-US/like\ten-AU/m };
-wrong 'like two', 'conf/titles/en-GB.tsv', line_of('conf/titles/en-GB.tsv',
+wrong 'like two', 'conf/languages/en-GB.tsv', line_of('conf/languages/en-GB.tsv',
     'like') + 1, sub { s/^(like\ten-US\n)/$1like\tde\n/m };
-wrong 'like itself', 'conf/titles/en-GB.tsv', 'like',
+wrong 'like itself', 'conf/languages/en-GB.tsv', 'like',
     sub { s/^like\ten-US/like\ten-GB/m };
 wrong 'a language out of its number', 'sql/data.sql', "    (9, 'de')",
     sub { s/\(9, 'de'\)/(90, 'de')/ };
 wrong 'a language without titles', 'sql/data.sql', "    (18, 'ja')",
-    sub { s/\(18, 'ja'\)/(18, 'jp')/; rename "$tree/conf/titles/ja.tsv",
+    sub { s/\(18, 'ja'\)/(18, 'jp')/; rename "$tree/conf/languages/ja.tsv",
           "$dir/ja.tsv" };
-rename "$dir/ja.tsv", "$tree/conf/titles/ja.tsv";
+rename "$dir/ja.tsv", "$tree/conf/languages/ja.tsv";
 wrong 'a log type out of its number', 'conf/log-types.tsv', "1\t",
     sub { s/^1\t/2\t/m };
 
-spill("$tree/conf/titles/xx.tsv", "memberJoin\tX\n");
+spill("$tree/conf/languages/xx.tsv", "memberJoin\tX\n");
 ($made, $said, $failed) = make();
 ok $failed, 'a file of no language: refused';
-like $said, qr{^conf/titles/xx\.tsv:1: }, 'the error names the line';
-unlink "$tree/conf/titles/xx.tsv";
+like $said, qr{^conf/languages/xx\.tsv:1: }, 'the error names the line';
+unlink "$tree/conf/languages/xx.tsv";
 
 
 # nginx's own configure alone
