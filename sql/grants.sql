@@ -69,7 +69,7 @@ grant execute on function
 to :operates;
 
 grant execute on function
-    keeper_step, search_job, search_docs, search_put, search_fail,
+    keeper_step, search_job, search_tail, search_put, search_fail,
     delivery_secret, delivery_lease, delivery_find, delivery_park,
     delivery_park_next, delivery_step,
     delivery_release,

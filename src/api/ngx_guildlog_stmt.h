@@ -223,7 +223,8 @@ typedef struct {
 
 
 /*
- * These use only what PostgreSQL has itself.
+ * Each of these is a text of its own.  The first uses only what PostgreSQL has
+ * itself, the second one makes segments.
  * S(name, text, number of arguments, flags)
  */
 
@@ -232,7 +233,11 @@ typedef struct {
       "select pg_cancel_backend(pid) from pg_stat_activity"                   \
       " where pid = $1::int and usename = session_user"                       \
       " and application_name = 'guildlog' and state = 'active'", 1,           \
-      NONE)
+      NONE)                                                                   \
+    S(search_docs,                                                            \
+      "select id, arrival, doc from guildlog.search_tail(null,$1,$2,null,$3," \
+      "$4,$5,$6,$7,$8,null,null,null,$9)", 9,                                 \
+      READ|BACKGROUND|PATIENT)
 
 
 /*
@@ -275,7 +280,6 @@ typedef struct {
     S(search_job, 1,                                                          \
       "what, guild, bot, erased, low, high, since, until, keys, hurry",       \
       BACKGROUND|PATIENT)                                                     \
-    S(search_docs, 9, "id, arrival, doc", READ|BACKGROUND|PATIENT)            \
     S(search_put, 10, "status, made", RAW|BACKGROUND|PATIENT)                 \
     S(search_fail, 3, "status", BACKGROUND|PATIENT)
 

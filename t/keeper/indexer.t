@@ -244,7 +244,7 @@ sub stuck {
 # not; it is frozen, and another machine does its work
 
 for my $at (['search_job', 'keeper_parked', 'access exclusive'],
-    ['search_docs', 'log_event', 'access exclusive'],
+    ['search_tail', 'log_event', 'access exclusive'],
     ['search_put', 'search_segment', 'share'])
 {
     my ($statement, $table, $mode) = @$at;

@@ -77,10 +77,6 @@ my %calls = (
         "select * from search_tail($me, true, 0, $max, $arrival - 100,
                                    $arrival, null, 300007, null, null,
                                    1000000)" },
-    search_docs => sub {
-        my $arrival = arrival();
-        "select * from search_docs($guild, 0::smallint, true, 0, $max,
-                                   $arrival - 100, $arrival, null, 1000000)" },
 );
 
 # plans are made

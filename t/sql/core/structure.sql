@@ -104,9 +104,6 @@ $$, $$
              'kind smallint, ids bigint[], head text, total bigint, '
              'more boolean, state text, erased bigint'),
         ('plain', 'search_job', 'format integer'),
-        ('plain', 'search_docs', 'guild bigint, bot smallint, '
-             'by_arrival boolean, low bigint, high bigint, since bigint, '
-             'until bigint, at bigint, bytes integer'),
         ('plain', 'search_put', 'guild bigint, bot smallint, what text, '
              'erased bigint, since bigint, done bigint, keys bigint[], '
              'parts bigint[], shape integer[], blob bytea, '

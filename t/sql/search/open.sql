@@ -3,7 +3,7 @@
 
 \ir ../days.psql
 \ir ../segments.psql
-select plan(51);
+select plan(53);
 
 select ms(now()) as at, search_day(time_id(ms(now()))) as today \gset
 \set free :guild + 1
@@ -196,7 +196,7 @@ begin
           into at, part
           from search_tail(token, guild, 0::smallint, 1::smallint, by_arrival,
                            low, high, since, until, at, channel, member, side,
-                           bytes) with ordinality t (id, doc, n);
+                           bytes) with ordinality t (id, doc, arrival, n);
         ids := ids || part;
         exit when at is null;
     end loop;
@@ -250,6 +250,28 @@ select is(pg_temp.tail(:'admin', :guild, true, 0, 9223372036854775807,
 select is(count(*)::int, 0, 'a dead token has no tail')
   from search_tail(:nobody, true, 0, 9223372036854775807, 0, 99, null, null,
                    null, null, 1000);
+
+create role reader;
+grant usage on schema guildlog to reader;
+grant execute on function search_tail to reader;
+create function pg_temp.read_by(reader text, guild bigint)
+returns bigint language plpgsql as $$
+declare
+    n  bigint;
+begin
+    execute format('set local session authorization %s', reader);
+    select count(*) into n
+      from guildlog.search_tail(null, guild, 0::smallint, 1::smallint, true, 0,
+                                9223372036854775807, 0, 99, null, null, null,
+                                null, 1000);
+    reset session authorization;
+    return n;
+end $$;
+select is(pg_temp.read_by('reader', :guild), 0::bigint,
+          'without a token nobody has a tail');
+grant execute on function search_job to reader;
+select cmp_ok(pg_temp.read_by('reader', :guild), '>', 0::bigint,
+              'but who makes segments');
 
 -- the page
 
