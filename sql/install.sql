@@ -101,7 +101,6 @@ create table if not exists schema_version (
 \ir functions/core/options.sql
 \ir functions/core/notification.sql
 
-\ir functions/find/words.sql
 \ir functions/find/entries.sql
 \ir functions/find/page.sql
 

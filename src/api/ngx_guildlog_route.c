@@ -133,11 +133,11 @@ field  route_entry_id = id("", 0, 1);
 #define MAX_EXACT  NGX_GUILDLOG_VALUE_EXACT
 
 #define log_fields                                                            \
-    text("search", NGX_GUILDLOG_TRIM, 1, 200),                                \
     integer("after", 0, -MAX_EXACT, MAX_EXACT),                               \
     integer("before", 0, -MAX_EXACT, MAX_EXACT),                              \
     items("category", &route_category),                                       \
     items("type", &route_log_type),                                           \
+    text("search", NGX_GUILDLOG_TRIM, 1, 200),                                \
     id("channel", 0, 0),                                                      \
     id("member", 0, 0),                                                       \
     one_of_or("memberRole", route_sides, "either"),                           \

@@ -75,13 +75,13 @@
                  ngx_value(NGX_GUILDLOG_STMT_BYTES),                          \
       nargs, flags },
 
-/* $14: how many entries a page has; a head is shorter than any part of it */
+/* $9: how many entries a page has; a head is shorter than any part of it */
 
 #define stmt_share_row(name, function, nargs, flags)                          \
     { ngx_guildlog_stmt_##name, #name,                                        \
       "select id, more, status, reason, channel_id, message_id,"              \
           " case when octet_length(doc) <= "                                  \
-                      ngx_value(NGX_GUILDLOG_STMT_BYTES) " / $14"             \
+                      ngx_value(NGX_GUILDLOG_STMT_BYTES) " / $9"              \
                " then doc end as doc, dstatus, lane, seq"                     \
           " from guildlog." #function "(" stmt_args_##nargs ")",              \
       nargs, flags },

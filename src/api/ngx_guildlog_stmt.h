@@ -182,7 +182,7 @@ typedef struct {
     S(logs_plain, logs_plain, 12, READ)                                       \
     S(person_logs, operator_person_logs, 5, READ|LONG|FIRST)                  \
     S(person_logs_next, operator_person_logs, 5, READ|LONG|FIRST|PATIENT)     \
-    S(logs_stream, logs_begin, 14, READ)                                      \
+    S(logs_stream, logs_begin, 5, READ)                                       \
     S(logs_tail, logs_tail, 4, READ|FIRST)
 
 /*
@@ -195,10 +195,10 @@ typedef struct {
 
 #define NGX_GUILDLOG_BOUND_STMTS(S)                                           \
     S(logs_whole, logs_plain, 8, READ)                                        \
-    S(logs_bound, logs_page, 16, READ)                                        \
+    S(logs_bound, logs_page, 11, READ)                                        \
     S(logs_found, logs_found, 10, READ|PATIENT)                               \
-    S(logs_export, logs_export, 19, READ|LONG)                                \
-    S(logs_export_next, logs_export, 19, READ|LONG|PATIENT)
+    S(logs_export, logs_export, 13, READ|LONG)                                \
+    S(logs_export_next, logs_export, 13, READ|LONG|PATIENT)
 
 /*
  * logs_page reads a page of ordinary entries without a sum of their sizes.  It
@@ -207,7 +207,7 @@ typedef struct {
  */
 
 #define NGX_GUILDLOG_SHARE_STMTS(S)                                           \
-    S(logs_page, logs_page, 16, READ)
+    S(logs_page, logs_page, 11, READ)
 
 #define NGX_GUILDLOG_STMT_BYTES  1048576
 

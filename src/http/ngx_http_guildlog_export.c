@@ -22,8 +22,7 @@
 #define NGX_HTTP_GUILDLOG_EXPORT_LINES  3     /* all arguments of NDJSON */
 
 #define NGX_HTTP_GUILDLOG_EXPORT_IDS    3
-#define NGX_HTTP_GUILDLOG_EXPORT_AHEAD  4
-#define NGX_HTTP_GUILDLOG_EXPORT_ARGS   5
+#define NGX_HTTP_GUILDLOG_EXPORT_ARGS   4
 
 /* ids that are found at once: 80 KB */
 #define NGX_HTTP_GUILDLOG_EXPORT_FOUND  10000
@@ -31,7 +30,9 @@
 
 struct ngx_http_guildlog_export_s {
     ngx_guildlog_csv_t             csv;
-    ngx_str_t                     *args;       /* the last ones */
+    ngx_str_t                      args[NGX_GUILDLOG_ARGS_MAX];
+    ngx_uint_t                     nargs;
+    ngx_str_t                     *last;       /* of the arguments */
     u_char                         since[NGX_INT64_LEN];
     u_char                         below[NGX_INT64_LEN];
 
@@ -75,7 +76,7 @@ static ngx_int_t ngx_http_guildlog_export_ask(ngx_http_guildlog_call_t *call);
 ngx_int_t
 ngx_http_guildlog_export_start(ngx_http_guildlog_call_t *call)
 {
-    ngx_str_t                   *args;
+    ngx_str_t                   *last;
     ngx_pool_cleanup_t          *cln;
     ngx_http_guildlog_export_t  *ex;
 
@@ -91,30 +92,31 @@ ngx_http_guildlog_export_start(ngx_http_guildlog_call_t *call)
     cln->handler = ngx_http_guildlog_export_cleanup;
     call->export = ex;
 
-    args = &call->args[call->nargs];
-
-    ngx_str_null(&args[NGX_HTTP_GUILDLOG_EXPORT_SINCE]);
-    ngx_str_null(&args[NGX_HTTP_GUILDLOG_EXPORT_BELOW]);
-
-    ngx_str_set(&args[NGX_HTTP_GUILDLOG_EXPORT_MOST],
-                ngx_value(NGX_HTTP_GUILDLOG_EXPORT_ROWS));
-
-    ngx_str_null(&args[NGX_HTTP_GUILDLOG_EXPORT_IDS]);
-
-    ngx_str_set(&args[NGX_HTTP_GUILDLOG_EXPORT_AHEAD],
-                ngx_value(NGX_HTTP_GUILDLOG_EXPORT_FOUND));
-
-    ex->args = args;
     ex->lines = (call->route->flags & NGX_GUILDLOG_ROUTE_LINES) != 0;
 
-    call->nargs += ex->lines ? NGX_HTTP_GUILDLOG_EXPORT_LINES
-                             : NGX_HTTP_GUILDLOG_EXPORT_ARGS;
+    ngx_memcpy(ex->args, call->args, sizeof(ex->args));
+    ex->nargs = ex->lines ? call->nargs
+                          : ngx_http_guildlog_filter_narrow(ex->args,
+                                                            call->nargs);
+    last = &ex->args[ex->nargs];
+    ex->last = last;
+
+    ngx_str_null(&last[NGX_HTTP_GUILDLOG_EXPORT_SINCE]);
+    ngx_str_null(&last[NGX_HTTP_GUILDLOG_EXPORT_BELOW]);
+
+    ngx_str_set(&last[NGX_HTTP_GUILDLOG_EXPORT_MOST],
+                ngx_value(NGX_HTTP_GUILDLOG_EXPORT_ROWS));
+
+    ngx_str_null(&last[NGX_HTTP_GUILDLOG_EXPORT_IDS]);
+
+    ex->nargs += ex->lines ? NGX_HTTP_GUILDLOG_EXPORT_LINES
+                           : NGX_HTTP_GUILDLOG_EXPORT_ARGS;
 
     if (!ex->lines && ngx_http_guildlog_filter_finds(call->args)) {
         return ngx_http_guildlog_export_find(call);
     }
 
-    return ngx_http_guildlog_call_ask(call, call->route->stmt);
+    return ngx_http_guildlog_export_ask(call);
 }
 
 
@@ -124,7 +126,7 @@ ngx_http_guildlog_export_find(ngx_http_guildlog_call_t *call)
     static const ngx_str_t  none = ngx_null_string;
 
     return ngx_http_guildlog_find_start(call,
-                      &call->export->args[NGX_HTTP_GUILDLOG_EXPORT_BELOW],
+                      &call->export->last[NGX_HTTP_GUILDLOG_EXPORT_BELOW],
                       &none, NGX_HTTP_GUILDLOG_EXPORT_FOUND,
                       ngx_http_guildlog_export_found);
 }
@@ -148,7 +150,7 @@ ngx_http_guildlog_export_found(ngx_http_guildlog_call_t *call)
             return NGX_ERROR;
         }
 
-        since = &ex->args[NGX_HTTP_GUILDLOG_EXPORT_SINCE];
+        since = &ex->last[NGX_HTTP_GUILDLOG_EXPORT_SINCE];
         since->data = ex->since;
         since->len = ngx_sprintf(ex->since, "%L", find->head.low) - ex->since;
     }
@@ -250,15 +252,15 @@ ngx_http_guildlog_export_begin(ngx_http_guildlog_call_t *call,
         return NGX_ERROR;
     }
 
-    ex->args[NGX_HTTP_GUILDLOG_EXPORT_SINCE].data = ex->since;
-    ex->args[NGX_HTTP_GUILDLOG_EXPORT_BELOW].data = ex->below;
+    ex->last[NGX_HTTP_GUILDLOG_EXPORT_SINCE].data = ex->since;
+    ex->last[NGX_HTTP_GUILDLOG_EXPORT_BELOW].data = ex->below;
 
     since = ngx_guildlog_db_result_value(result, 0,
                                          NGX_HTTP_GUILDLOG_LOG_CHANNEL);
     since.len = ngx_min(since.len, NGX_INT64_LEN);
 
     ngx_memcpy(ex->since, since.data, since.len);
-    ex->args[NGX_HTTP_GUILDLOG_EXPORT_SINCE].len = since.len;
+    ex->last[NGX_HTTP_GUILDLOG_EXPORT_SINCE].len = since.len;
 
     return NGX_OK;
 }
@@ -458,7 +460,7 @@ ngx_http_guildlog_export_move(ngx_http_guildlog_export_t *ex,
     len = ngx_min(below->len, NGX_INT64_LEN);
 
     ngx_memcpy(ex->below, below->data, len);
-    ex->args[NGX_HTTP_GUILDLOG_EXPORT_BELOW].len = len;
+    ex->last[NGX_HTTP_GUILDLOG_EXPORT_BELOW].len = len;
 }
 
 
@@ -486,36 +488,28 @@ ngx_http_guildlog_export_size(ngx_http_guildlog_export_t *ex,
 }
 
 
-/* call_ask() copies the arguments */
+/* submits the statement, which copies the arguments */
 
 static ngx_int_t
 ngx_http_guildlog_export_ask(ngx_http_guildlog_call_t *call)
 {
     ngx_int_t                    rc;
     ngx_str_t                   *ids;
-    ngx_uint_t                   stmt;
+    ngx_uint_t                   next;
     ngx_pool_t                  *pool;
+    const ngx_guildlog_stmt_t   *stmt;
     ngx_http_guildlog_export_t  *ex;
 
     ex = call->export;
 
-    if (ex->ids == NULL) {
-        stmt = ex->lines ? ngx_guildlog_stmt_person_logs_next
-                         : ngx_guildlog_stmt_logs_export_next;
-
-        return ngx_http_guildlog_call_ask(call, &ngx_guildlog_stmts[stmt]);
-    }
-
-    if (ex->pos == ex->nids && ex->further) {
+    if (ex->ids && ex->pos == ex->nids && ex->further) {
         call->find->begun = 1;
         return ngx_http_guildlog_export_find(call);
     }
 
-    stmt = ex->begun ? ngx_guildlog_stmt_logs_export_next
-                     : ngx_guildlog_stmt_logs_export;
-
-    ex->stop = ngx_min(ex->pos + NGX_HTTP_GUILDLOG_EXPORT_ROWS, ex->nids);
-    ids = &ex->args[NGX_HTTP_GUILDLOG_EXPORT_IDS];
+    next = ex->lines ? ngx_guildlog_stmt_person_logs_next
+                     : ngx_guildlog_stmt_logs_export_next;
+    stmt = ex->begun ? &ngx_guildlog_stmts[next] : call->route->stmt;
 
     pool = ngx_create_pool(NGX_DEFAULT_POOL_SIZE,
                            call->request->connection->log);
@@ -523,14 +517,22 @@ ngx_http_guildlog_export_ask(ngx_http_guildlog_call_t *call)
         return NGX_ERROR;
     }
 
-    rc = ngx_http_guildlog_find_ids(ids, pool, &ex->ids[ex->pos],
-                                    ex->stop - ex->pos);
+    rc = NGX_OK;
 
-    if (rc == NGX_OK) {
-        rc = ngx_http_guildlog_call_ask(call, &ngx_guildlog_stmts[stmt]);
+    if (ex->ids) {
+        ids = &ex->last[NGX_HTTP_GUILDLOG_EXPORT_IDS];
+        ex->stop = ngx_min(ex->pos + NGX_HTTP_GUILDLOG_EXPORT_ROWS, ex->nids);
+        rc = ngx_http_guildlog_find_ids(ids, pool, &ex->ids[ex->pos],
+                                        ex->stop - ex->pos);
     }
 
-    ngx_str_null(ids);
+    if (rc == NGX_OK) {
+        ngx_memcpy(call->args, ex->args, sizeof(ex->args));
+        call->nargs = ex->nargs;
+
+        rc = ngx_http_guildlog_call_ask(call, stmt);
+    }
+
     ngx_destroy_pool(pool);
 
     return rc;

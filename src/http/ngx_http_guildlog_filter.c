@@ -144,3 +144,15 @@ ngx_http_guildlog_filter_finds(const ngx_str_t *args)
            || args[NGX_HTTP_GUILDLOG_FILTER_MEMBER].data
            || args[NGX_HTTP_GUILDLOG_FILTER_ROLE].data;
 }
+
+
+ngx_uint_t
+ngx_http_guildlog_filter_narrow(ngx_str_t *args, ngx_uint_t nargs)
+{
+    ngx_memmove(&args[NGX_HTTP_GUILDLOG_FILTER_SEARCH],
+                &args[NGX_HTTP_GUILDLOG_FILTER_LAST],
+                (nargs - NGX_HTTP_GUILDLOG_FILTER_LAST) * sizeof(ngx_str_t));
+
+    return nargs - NGX_HTTP_GUILDLOG_FILTER_LAST
+           + NGX_HTTP_GUILDLOG_FILTER_SEARCH;
+}

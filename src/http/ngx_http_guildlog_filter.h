@@ -17,11 +17,14 @@
  */
 
 enum {
-    NGX_HTTP_GUILDLOG_FILTER_SEARCH = 4,
-    NGX_HTTP_GUILDLOG_FILTER_AFTER,
+    NGX_HTTP_GUILDLOG_FILTER_AFTER = 4,
     NGX_HTTP_GUILDLOG_FILTER_BEFORE,
     NGX_HTTP_GUILDLOG_FILTER_CATEGORY,
     NGX_HTTP_GUILDLOG_FILTER_TYPE,
+
+    /* the database does not know those that follow */
+
+    NGX_HTTP_GUILDLOG_FILTER_SEARCH,
     NGX_HTTP_GUILDLOG_FILTER_CHANNEL,
     NGX_HTTP_GUILDLOG_FILTER_MEMBER,
     NGX_HTTP_GUILDLOG_FILTER_SIDE,
@@ -45,6 +48,9 @@ ngx_int_t ngx_http_guildlog_filter_read(ngx_http_guildlog_filter_t *filter,
 
 /* 1: only a look into entries, or into the index of searches, tells */
 ngx_uint_t ngx_http_guildlog_filter_finds(const ngx_str_t *args);
+
+/* leaves out what the database does not know; returns how many are left */
+ngx_uint_t ngx_http_guildlog_filter_narrow(ngx_str_t *args, ngx_uint_t nargs);
 
 
 #endif /* _NGX_HTTP_GUILDLOG_FILTER_H_INCLUDED_ */

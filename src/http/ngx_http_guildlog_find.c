@@ -53,6 +53,7 @@ ngx_http_guildlog_find_start(ngx_http_guildlog_call_t *call,
         }
 
         find->call = call;
+        ngx_memcpy(find->args, call->args, sizeof(find->args));
 
         if (ngx_http_guildlog_filter_read(&find->filter, r->pool, call->args)
             != NGX_OK)
@@ -71,9 +72,6 @@ ngx_http_guildlog_find_start(ngx_http_guildlog_call_t *call,
         call->find = find;
     }
 
-    ngx_memcpy(find->args, call->args, sizeof(find->args));
-
-    find->nargs = call->nargs;
     find->below = *below;
     find->known = *known;
     find->limit = limit;
@@ -364,9 +362,6 @@ find_done(ngx_http_guildlog_find_t *find)
                    find->total, find->nids);
 
     ngx_http_guildlog_find_line_leave(find);
-
-    ngx_memcpy(call->args, find->args, sizeof(find->args));
-    call->nargs = find->nargs;
 
     rc = find->found(call);
 

@@ -18,8 +18,8 @@
 
 
 /*
- * Goes on with the request when all is found.  The call has its arguments as
- * they were.  Returns as answer() of an endpoint.
+ * Goes on with the request when all is found.  The call's arguments are those
+ * of a statement that found it.  Returns as answer() of an endpoint.
  */
 typedef ngx_int_t (*ngx_http_guildlog_find_pt)(ngx_http_guildlog_call_t *call);
 
@@ -71,8 +71,7 @@ struct ngx_http_guildlog_find_s {
     ngx_http_guildlog_call_t      *call;
     ngx_http_guildlog_find_pt      found;
     ngx_http_guildlog_filter_t     filter;
-    ngx_str_t                      args[NGX_GUILDLOG_ARGS_MAX];
-    ngx_uint_t                     nargs;
+    ngx_str_t                      args[NGX_HTTP_GUILDLOG_FILTER_LAST];
     ngx_str_t                      below;      /* an id; NULL: from the top */
     ngx_str_t                      known;      /* of the page; NULL: none */
     ngx_uint_t                     limit;
@@ -119,8 +118,8 @@ struct ngx_http_guildlog_find_s {
 
 /*
  * Begins to find the newest entries, limit at most, below an id (NULL: of all).
- * The call's arguments begin with the filters.  known: the state of the page
- * that is kept, or NULL.  NGX_AGAIN, or NGX_ERROR.
+ * The first time the call's arguments begin with the filters, which are kept.
+ * known: the state of the page that is kept, or NULL.  NGX_AGAIN, or NGX_ERROR.
  */
 ngx_int_t ngx_http_guildlog_find_start(ngx_http_guildlog_call_t *call,
     const ngx_str_t *below, const ngx_str_t *known, ngx_uint_t limit,

@@ -21,7 +21,7 @@
 /* the arguments of a page of what was found */
 
 enum {
-    NGX_HTTP_GUILDLOG_FOUND_IDS = NGX_HTTP_GUILDLOG_FILTER_SEARCH,
+    NGX_HTTP_GUILDLOG_FOUND_IDS = NGX_HTTP_GUILDLOG_FILTER_AFTER,
     NGX_HTTP_GUILDLOG_FOUND_HEAD,
     NGX_HTTP_GUILDLOG_FOUND_TOTAL,
     NGX_HTTP_GUILDLOG_FOUND_MORE,
@@ -31,10 +31,8 @@ enum {
 };
 
 
-/* the arguments of a page without filters */
+/* the arguments of a page without filters, behind the times */
 
-#define NGX_HTTP_GUILDLOG_PLAIN_AFTER   4
-#define NGX_HTTP_GUILDLOG_PLAIN_BEFORE  5
 #define NGX_HTTP_GUILDLOG_PLAIN_LIMIT   6
 #define NGX_HTTP_GUILDLOG_PLAIN_CURSOR  7
 #define NGX_HTTP_GUILDLOG_PLAIN_RANGES  8
@@ -100,6 +98,7 @@ ngx_http_guildlog_page_start(ngx_http_guildlog_call_t *call)
                || call->args[NGX_HTTP_GUILDLOG_FILTER_TYPE].data)
     {
         stmt = ngx_guildlog_stmt_logs_page;
+        call->nargs = ngx_http_guildlog_filter_narrow(call->args, call->nargs);
 
     } else {
         stmt = ngx_guildlog_stmt_logs_plain;
@@ -136,9 +135,6 @@ ngx_http_guildlog_page_plain(ngx_http_guildlog_call_t *call)
 
     args = call->args;
 
-    args[NGX_HTTP_GUILDLOG_PLAIN_AFTER] = args[NGX_HTTP_GUILDLOG_FILTER_AFTER];
-    args[NGX_HTTP_GUILDLOG_PLAIN_BEFORE] =
-                                         args[NGX_HTTP_GUILDLOG_FILTER_BEFORE];
     args[NGX_HTTP_GUILDLOG_PLAIN_LIMIT] = args[NGX_HTTP_GUILDLOG_PAGE_LIMIT];
     args[NGX_HTTP_GUILDLOG_PLAIN_CURSOR] = args[NGX_HTTP_GUILDLOG_PAGE_CURSOR];
 

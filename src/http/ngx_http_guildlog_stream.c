@@ -18,10 +18,8 @@
 
 static ngx_int_t ngx_http_guildlog_stream_last_id(
     ngx_http_guildlog_call_t *call, ngx_str_t *id);
-static ngx_http_guildlog_listener_t *ngx_http_guildlog_stream_listener(
-    ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result);
-static ngx_int_t ngx_http_guildlog_stream_filter(
-    ngx_http_guildlog_listener_t *listener, ngx_guildlog_db_result_t *result);
+static ngx_int_t ngx_http_guildlog_stream_listener(
+    ngx_http_guildlog_call_t *call);
 static void ngx_http_guildlog_stream_cleanup(void *data);
 static ngx_int_t ngx_http_guildlog_stream_begin(
     ngx_http_guildlog_listener_t *listener, ngx_guildlog_db_result_t *result);
@@ -45,19 +43,19 @@ static void ngx_http_guildlog_stream_end(
 ngx_int_t
 ngx_http_guildlog_stream_start(ngx_http_guildlog_call_t *call)
 {
-    ngx_str_t  id, *arg;
+    ngx_str_t  id, *args;
 
     static const ngx_str_t  malformed =
         ngx_string("Last-Event-ID: must be the id of an entry");
 
-    arg = &call->args[NGX_HTTP_GUILDLOG_STREAM_LAST_ID];
+    args = call->args;
 
     /* the header wins: a reader that reconnects by itself sends it */
 
     switch (ngx_http_guildlog_stream_last_id(call, &id)) {
 
     case NGX_OK:
-        *arg = id;
+        args[NGX_HTTP_GUILDLOG_STREAM_LAST_ID] = id;
         break;
 
     case NGX_DECLINED:
@@ -67,6 +65,14 @@ ngx_http_guildlog_stream_start(ngx_http_guildlog_call_t *call)
         return ngx_http_guildlog_call_refuse(call, NGX_HTTP_BAD_REQUEST,
                                              &malformed);
     }
+
+    if (ngx_http_guildlog_stream_listener(call) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    args[NGX_HTTP_GUILDLOG_STREAM_BEGIN] =
+                                        args[NGX_HTTP_GUILDLOG_STREAM_LAST_ID];
+    call->nargs = NGX_HTTP_GUILDLOG_STREAM_BEGIN + 1;
 
     return ngx_http_guildlog_call_ask(call,
                             &ngx_guildlog_stmts[ngx_guildlog_stmt_logs_stream]);
@@ -141,10 +147,11 @@ ngx_http_guildlog_stream_answer(ngx_http_guildlog_call_t *call,
         return rc;
     }
 
-    listener = ngx_http_guildlog_stream_listener(call, result);
+    listener = call->listener;
+    listener->since = ngx_guildlog_db_result_number(result, 0,
+                                                 NGX_HTTP_GUILDLOG_LOG_CHANNEL);
 
-    if (listener == NULL
-        || ngx_http_guildlog_stream_begin(listener, result) != NGX_OK
+    if (ngx_http_guildlog_stream_begin(listener, result) != NGX_OK
         || ngx_http_guildlog_stream_feed_join(listener) != NGX_OK)
     {
         return NGX_ERROR;
@@ -156,24 +163,24 @@ ngx_http_guildlog_stream_answer(ngx_http_guildlog_call_t *call,
 }
 
 
-static ngx_http_guildlog_listener_t *
-ngx_http_guildlog_stream_listener(ngx_http_guildlog_call_t *call,
-    ngx_guildlog_db_result_t *result)
+static ngx_int_t
+ngx_http_guildlog_stream_listener(ngx_http_guildlog_call_t *call)
 {
     ngx_http_cleanup_t            *cln;
     ngx_http_request_t            *r;
+    ngx_http_guildlog_filter_t     filter;
     ngx_http_guildlog_listener_t  *listener;
 
     r = call->request;
 
     listener = ngx_pcalloc(r->pool, sizeof(ngx_http_guildlog_listener_t));
     if (listener == NULL) {
-        return NULL;
+        return NGX_ERROR;
     }
 
     cln = ngx_http_cleanup_add(r, 0);
     if (cln == NULL) {
-        return NULL;
+        return NGX_ERROR;
     }
 
     cln->handler = ngx_http_guildlog_stream_cleanup;
@@ -183,9 +190,14 @@ ngx_http_guildlog_stream_listener(ngx_http_guildlog_call_t *call,
     listener->deliver = ngx_http_guildlog_stream_deliver;
     listener->end = ngx_http_guildlog_stream_end;
 
-    if (ngx_http_guildlog_stream_filter(listener, result) != NGX_OK) {
-        return NULL;
+    if (ngx_http_guildlog_filter_read(&filter, r->pool, call->args)
+        != NGX_OK)
+    {
+        return NGX_ERROR;
     }
+
+    listener->match = filter.match;
+    listener->match.types = filter.shown;
 
     listener->heartbeat.data = r->connection;
     listener->heartbeat.log = r->connection->log;
@@ -194,31 +206,6 @@ ngx_http_guildlog_stream_listener(ngx_http_guildlog_call_t *call,
 
     call->listener = listener;
     call->ctx->call = call;
-
-    return listener;
-}
-
-
-/* reads the filters, and the arrival to begin behind; NGX_ERROR: no memory */
-
-static ngx_int_t
-ngx_http_guildlog_stream_filter(ngx_http_guildlog_listener_t *listener,
-    ngx_guildlog_db_result_t *result)
-{
-    ngx_http_guildlog_filter_t  filter;
-
-    listener->since = ngx_guildlog_db_result_number(result, 0,
-                                                 NGX_HTTP_GUILDLOG_LOG_CHANNEL);
-
-    if (ngx_http_guildlog_filter_read(&filter, listener->call->request->pool,
-                                      listener->call->args)
-        != NGX_OK)
-    {
-        return NGX_ERROR;
-    }
-
-    listener->match = filter.match;
-    listener->match.types = filter.shown;
 
     return NGX_OK;
 }

@@ -15,12 +15,15 @@
 #include "http/ngx_http_guildlog_filter.h"
 
 
-/* the arguments of a stream: token, guild, bot, kind, filters, last id */
+/* the arguments of the route: token, guild, bot, kind, filters, last id */
 
 #define NGX_HTTP_GUILDLOG_STREAM_TOKEN     0
 #define NGX_HTTP_GUILDLOG_STREAM_GUILD     1
 #define NGX_HTTP_GUILDLOG_STREAM_BOT       2
 #define NGX_HTTP_GUILDLOG_STREAM_LAST_ID   NGX_HTTP_GUILDLOG_FILTER_LAST
+
+/* that of logs_begin() behind the kind */
+#define NGX_HTTP_GUILDLOG_STREAM_BEGIN     4
 
 
 typedef struct ngx_http_guildlog_topic_s  ngx_http_guildlog_topic_t;

@@ -2,8 +2,8 @@
 /*
  * Texts as a search compares them: folded, which makes letter case and the
  * final form of sigma not count, and cut into words.  Pure.  The same as
- * fold() and words_of() of the database, for every code point of the Unicode
- * that the table is of.
+ * PostgreSQL has them by t/search/words.sql, for every code point of the
+ * Unicode that the table is of.
  */
 
 #ifndef _NGX_GUILDLOG_FOLD_H_INCLUDED_

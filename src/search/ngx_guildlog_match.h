@@ -1,7 +1,7 @@
 
 /*
- * Does an entry match a query?  Its stored document decides (match_doc.c), by
- * the same rules as entry_fits() and entry_has_member() of the database.  Pure.
+ * Does an entry match a query?  Its stored document decides (match_doc.c).
+ * t/search/words.sql says once more what a search means.  Pure.
  */
 
 #ifndef _NGX_GUILDLOG_MATCH_H_INCLUDED_

@@ -53,8 +53,7 @@ sub store {
 
 
 my %mine = (token => $token, guild => $guild, bot => 0, kind => 1);
-my @names = qw(search after before category type channel member member_role
-    role);
+my @names = qw(after before category type);
 my %arguments = (
     logs_page   => [qw(token guild bot kind), @names, qw(most below)],
     logs_export => [qw(token guild bot kind), @names,
@@ -65,7 +64,7 @@ my %arguments = (
                     channel member side bytes)],
     search_slices => [qw(token guild bot kind days keys froms lens)],
     logs_tail   => [qw(guild bot since most)],
-    logs_begin  => [qw(token guild bot kind), @names, 'last_id'],
+    logs_begin  => [qw(token guild bot kind last_id)],
     logs_actors => [qw(token guild bot kind)],
 );
 

@@ -7,6 +7,7 @@
 
 use lib 't/lib';
 use Guildlog;
+use Guildlog::File;
 use Guildlog::Random;
 
 my $seed    = $ENV{GUILDLOG_SEED} // 1;
@@ -55,6 +56,11 @@ sub same {
     diag "$name[$_]: $got->[$_], the database says $expected->[$_]"
         for splice @differ, 0, 5;
 }
+
+
+# what the database is asked by
+utf8::decode(my $words = slurp("$Guildlog::TOP/t/search/words.sql"));
+$nginx->sql($words);
 
 
 # every code point
@@ -149,23 +155,36 @@ for (1 .. $queries) {
     delete $q->{search} if ($q->{search} // 'x') !~ /\S/;
 
     my ($row) = $nginx->sql(q(
-        with a as materialized (
-            select types_of($2::text[], $3::int[]) as types
-        ), q as materialized (
-            select query_of($1, 0::smallint, 0, $4, $5, $6, a.types, $7, $8,
-                            $9, $10) as q
-              from a
+        with q as materialized (
+            select types_of($2::text[], $3::int[]) as types,
+                   search_part($4) as part,
+                   word_patterns(words_of(search_part($4))) as patterns,
+                   $5::bigint as after, $6::bigint as before,
+                   $7::bigint as channel, $8::bigint as member, $9 as side,
+                   fold($10) as role
         )
-        select (select string_agg((t = any (a.types))::int::text, '' order by t)
-                  from generate_series(0, 101) t, a),
-               array(select (coalesce(e.id >= (q).low and e.id < (q).high
-                         and entry_has_member(e.executor_id, e.target_id, q)
-                         and entry_fits(e.type, e.channel_id, e.role, e.doc,
-                                        q), false))::int
+        select (select string_agg((t = any (q.types))::int::text, '' order by t)
+                  from generate_series(0, 101) t, q),
+               array(select (coalesce(e.type = any (q.types), q.types is null)
+                         and coalesce(id_time(e.id) > q.after, true)
+                         and coalesce(id_time(e.id) < q.before, true)
+                         and (q.channel is null
+                              or e.channel_id is not distinct from q.channel)
+                         and (q.member is null
+                              or q.side <> 'target'
+                                 and e.executor_id is not distinct from q.member
+                              or q.side <> 'executor'
+                                 and e.target_id is not distinct from q.member)
+                         and (q.role is null
+                              or coalesce(strpos(fold((e.doc || '}')::json
+                                                      ->> 'role'), q.role), 0)
+                                 > 0)
+                         and (q.part is null
+                              or entry_found(e.doc, q.patterns, q.part)))::int
                        from log_entry e, q
                       where e.guild_id = $1 and e.bot = 0 order by e.id)),
-        $server, @$q{qw(category type search after before channel member
-            memberRole role)});
+        $server, @$q{qw(category type search after before channel member)},
+        $q->{memberRole} // 'either', $q->{role});
 
     my $side = { executor => 1, target => 2 }->{ $q->{memberRole} // '' } // 0;
     my (undef, @got) = ('', ask(join(' ', 'query', $row->[0] // '-',

@@ -6,7 +6,6 @@
 -- the range, 1 if they are below the position.
 
 call type_make('log_span', $$
-    summed    boolean,  -- the counts are of categories, else of types
     first_id  bigint,
     below_id  bigint,
     last_id   bigint,
@@ -23,35 +22,26 @@ call type_make('log_total', $$
 $$);
 
 
--- summed: of any type, so that the sums of categories will do. Only what is
--- inside is looked at, so it does not matter what is gone below.
+-- Only what is inside is looked at, so it does not matter what is gone below.
 
-create or replace function log_span(q log_query, summed boolean,
-    below bigint)
+create or replace function log_span(q log_query, below bigint)
 returns log_span language plpgsql stable as $$
 declare
     s  log_span;
 begin
-    select log_span.summed, f.last_id, l.last_id, l.last_id, f.n, l.n, l.n, null
-      into s
-      from (select c.last_id,
-                   case when log_span.summed then c.sums else c.cum end as n
-              from log_checkpoint c
+    select f.last_id, l.last_id, l.last_id, f.cum, l.cum, l.cum, null into s
+      from (select c.last_id, c.cum from log_checkpoint c
              where c.guild_id = q.guild and c.bot = q.bot
                and c.last_id >= q.low and c.last_id < q.high
              order by c.last_id limit 1) f
      cross join (
-           select c.last_id,
-                  case when log_span.summed then c.sums else c.cum end as n
-             from log_checkpoint c
+           select c.last_id, c.cum from log_checkpoint c
             where c.guild_id = q.guild and c.bot = q.bot
               and c.last_id >= q.low and c.last_id < q.high
             order by c.last_id desc limit 1) l;
 
     if below < q.high and s.first_id is not null then
-        select c.last_id, case when log_span.summed then c.sums else c.cum end
-          into s.below_id, s.below
-          from log_checkpoint c
+        select c.last_id, c.cum into s.below_id, s.below from log_checkpoint c
          where c.guild_id = q.guild and c.bot = q.bot
            and c.last_id >= s.first_id and c.last_id < log_span.below
          order by c.last_id desc limit 1;
@@ -106,29 +96,26 @@ begin
                                       order by c.category)
                                filter (where c.n > 0), '') || '}'
       into total
-      from (select coalesce(d.category, category_place(d.type)) as category,
-                   sum(d.rest) as rest,
+      from (select category_place(d.type) as category, sum(d.rest) as rest,
                    sum(d.rest) filter (where q.types is null
                                        or d.type = any (q.types)) as total,
                    sum(d.n) filter (where asked is null
                                     or d.type = any (asked)) as n
-              from (select case when s.summed then u.place::int end,
-                           u.place::int - 1, u.last - u.first,
+              from (select u.place::int - 1, u.last - u.first,
                            coalesce(u.below, u.first) - u.first
                       from unnest(s.last, s.below, s.first)
                                with ordinality u (last, below, first, place)
                      where u.last <> u.first or u.below <> u.first
                      union all
-                    select null, x.place - 1, x.n,
+                    select x.place - 1, x.n,
                            case when x.id <= s.below_id then x.n else 0 end
                       from log_correction x
                      where x.guild_id = q.guild and x.bot = q.bot
                        and x.id > s.first_id and x.id <= s.last_id
                      union all
-                    select null, (w >> 2 & 127)::int,
-                           ((w >> 9) * (w >> 1 & 1))::int,
+                    select (w >> 2 & 127)::int, ((w >> 9) * (w >> 1 & 1))::int,
                            ((w >> 9) * (w & 1))::int
-                      from unnest(s.walked) w) d (category, type, n, rest)
+                      from unnest(s.walked) w) d (type, n, rest)
              group by 1) c;
 
     return total;

@@ -1,26 +1,19 @@
 -- Reading the log from end to end.
 
 
--- GET /logs/export: so many of the entries below the position, newest first.
--- The first time since is null; its head says it (an id, so that the window of
--- all chunks is one), and has in doc what the rows are made with.
---
--- A search, or a role, is looked for once for many chunks: with ahead, as many
--- ids as that are found, and the head has all of them (reason, with commas
--- between), and in more whether there may be further ones. The module asks for
--- these chunk by chunk, by ids, and then for the next ones below the last. What
--- was taken back meanwhile, or expired, is left out.
+-- GET /logs/export: so many of the entries below the position, newest first, or
+-- with ids these entries. What was taken back meanwhile, or expired, is left
+-- out. The first time since is null; its head says it (an id, so that the
+-- window of all chunks is one), and has in doc what the rows are made with.
 
 create or replace function logs_export(token text, guild bigint,
-    bot smallint, kind smallint, search text, after bigint, before bigint,
-    category text[], type int[], channel bigint, member bigint,
-    member_role text, role text, locale text, since bigint, below bigint,
-    most int, ids bigint[] default null, ahead int default null)
+    bot smallint, kind smallint, after bigint, before bigint, category text[],
+    type int[], locale text, since bigint, below bigint, most int,
+    ids bigint[] default null)
 returns setof log_row language plpgsql stable security definer
 set search_path = guildlog, pg_temp set enable_seqscan = off as $$
 declare
-    q      log_query;
-    found  bigint[];
+    q  log_query;
 begin
     if not token_live(guild, token) then
         return next row(401, null, null, null, null, null, null, null, null,
@@ -28,37 +21,17 @@ begin
         return;
     end if;
 
-    if ids is not null then
-        q := query_all(guild, bot, since);
-        q.ids := ids;
-    else
-        q := query_of(guild, bot, wall_of(guild), search, after, before,
-                      types_of(category, type), channel, member, member_role,
-                      role);
-        q.low := coalesce(since, q.low);
+    q := query_of(guild, bot, wall_of(guild), after, before,
+                  types_of(category, type));
+    q.low := coalesce(since, q.low);
+    q.ids := ids;
 
-        if num_nonnulls(q.part, q.role) > 0 then
-            found := export_ids(q, least(below, q.high),
-                                coalesce(ahead, most));
-            q.ids := found[1 : most];
-        end if;
-    end if;
-
-    return next row(200, cardinality(found) = ahead, null,
-                    array_to_string(found, ','), q.low, null,
+    return next row(200, null, null, null, q.low, null,
                     case when below is null then export_head(locale) end,
                     null, null, null)::log_row;
 
     return query select * from log_rows_sent(
         q, least(below, q.high), most, true);
-end $$;
-
-
-create or replace function export_ids(q log_query, below bigint, most int)
-returns bigint[] language plpgsql stable as $$
-begin
-    q.bare := true;
-    return array(select f.id from log_rows(q, below, most) f);
 end $$;
 
 

@@ -10,9 +10,7 @@
 -- when it began so.
 
 create or replace function logs_begin(token text, guild bigint,
-    bot smallint, kind smallint, search text, after bigint, before bigint,
-    category text[], type int[], channel bigint, member bigint,
-    member_role text, role text, last_id bigint)
+    bot smallint, kind smallint, last_id bigint)
 returns setof log_row language plpgsql stable security definer
 set search_path = guildlog, pg_temp set enable_seqscan = off as $$
 declare

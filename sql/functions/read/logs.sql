@@ -48,13 +48,6 @@ begin
                   from unnest(q.ids) i (id)
                  cross join lateral log_entry_one(q.guild, q.bot, i.id) e
                  order by e.id desc;
-        elsif log_alone(q) then
-            return query
-                select e.id, null::boolean, settled_word(e.dstatus),
-                       settled_reason(e.dstatus, e.dreason), e.dchannel_id,
-                       e.dmessage_id, e.doc, null::smallint, null::bigint,
-                       null::bigint
-                  from log_rows_alone(q, below, most) e;
         else
             return query
                 select e.id, null::boolean, settled_word(e.dstatus),
@@ -101,33 +94,6 @@ begin
 end $$;
 
 
--- The newest entries of a query below the position, at most so many, and how
--- many there are, by a look at all of them. asked: the types, where some were
--- asked for.
-
-create or replace function log_looked(q log_query, asked smallint[],
-    below bigint, most int, out s log_span, out ids bigint[])
-language plpgsql stable as $$
-declare
-    types  constant smallint[] := q.types;
-begin
-    q.types := asked;
-    q.bare := true;
-
-    with found as materialized (
-        select f.id, f.type from log_rows(q, q.high, null) f
-    )
-    select array(select (count(*) << 9) + (f.type << 2) + 2
-                        + (f.id < below)::int
-                   from found f group by f.type, f.id < below),
-           array(select f.id from found f
-                  where f.id < below
-                    and (types is null or f.type = any (types))
-                  order by f.id desc limit most)
-      into s.walked, ids;
-end $$;
-
-
 -- The page of a search or an export whose entries the module found, with what
 -- it begins with. 409: entries went since search_open() said erased, and the
 -- search has to begin again.
@@ -159,11 +125,11 @@ begin
 end $$;
 
 
--- GET /logs: the rows of a LogPage, of the entries below the position.
+-- GET /logs of some types: the rows of a LogPage, of the entries below the
+-- position.
 
 create or replace function logs_page(token text, guild bigint, bot smallint,
-    kind smallint, search text, after bigint, before bigint, category text[],
-    type int[], channel bigint, member bigint, member_role text, role text,
+    kind smallint, after bigint, before bigint, category text[], type int[],
     most int, below bigint, known text default null)
 returns setof log_row language plpgsql stable security definer
 set search_path = guildlog, pg_temp set enable_seqscan = off as $$
@@ -173,8 +139,6 @@ declare
     walled  boolean;
     state   text;
     q       log_query;
-    span    log_span;
-    looked  record;
     total   log_total;
     part    float8;
     floor   bigint;
@@ -199,23 +163,12 @@ begin
     end if;
 
     walled := coalesce(after < wall - 1 or below < id_at(wall), false);
-    q := query_of(guild, bot, wall, search, after, before,
-                  types_of(category, type), channel, member, member_role,
-                  role);
+    q := query_of(guild, bot, wall, after, before, types_of(category, type));
     state := page_known(state, at - wall,
                         log_oldest(guild, bot, q.low, q.high), walled, after,
                         below);
     below := least(below, q.high);
-
-    if num_nonnulls(q.part, q.role, q.member, q.channel) > 0 then
-        looked := log_looked(q, type::smallint[], below, most);
-        span := looked.s;
-        q.ids := looked.ids;
-    else
-        span := log_span(q, type is null and q.types is null, below);
-    end if;
-
-    total := log_sum(q, span, type);
+    total := log_sum(q, log_span(q, below), type);
 
     return next row(200, total.total > most, null, state, null, null, format(
         '{"total":%s,"retentionMs":%s,"walled":%s,"categoryCounts":%s',
@@ -225,9 +178,7 @@ begin
     most := least(most, total.total);
     part := 16.0 * most / nullif(total.total, 0);
     floor := q.low;
-
-    q.low := coalesce(log_page_low(q, span, below, most),
-                      log_slice(floor, below, part));
+    q.low := log_slice(floor, below, part);
 
     while most > 0 loop
         return query select * from log_rows_sent(
@@ -257,22 +208,4 @@ begin
     end if;
 
     return top - ((top - low) * part)::bigint;
-end $$;
-
-
--- Where a page begins for sure, by the checkpoints; null: these do not tell.
-
-create or replace function log_page_low(q log_query, s log_span, below bigint,
-    most int)
-returns bigint language plpgsql stable as $$
-begin
-    if s.below_id is null or q.types is not null then
-        return null;
-    end if;
-
-    return (select c.last_id from log_checkpoint c
-             where c.guild_id = q.guild and c.bot = q.bot
-               and c.last_id >= q.low and c.last_id <= s.below_id
-             order by c.last_id desc
-            offset most / checkpoint_every() + 1 limit 1);
 end $$;

@@ -22,9 +22,8 @@ $$, $$
            then 'guild bigint, lane bigint, fence bigint, step bigint'
            when kind = 'tail' then 'guild bigint, bot smallint' end,
            case when kind = 'logs'
-           then 'search text, after bigint, before bigint, category text[], '
-                'type integer[], channel bigint, member bigint, '
-                'member_role text, role text' end,
+           then 'after bigint, before bigint, category text[], '
+                'type integer[]' end,
            replace(args, '@entries', 'events text[], types smallint[], '
                'times bigint[], executors text[], executor_bots boolean[], '
                'executor_roles text[], targets text[], '
@@ -112,8 +111,9 @@ $$, $$
              'OUT status integer'),
         ('logs', 'logs_page', 'most integer, below bigint, known text'),
         ('logs', 'logs_export', 'locale text, since bigint, below bigint, '
-                                'most integer, ids bigint[], ahead integer'),
-        ('logs', 'logs_begin', 'last_id bigint'),
+                                'most integer, ids bigint[]'),
+        ('plain', 'logs_begin', 'token text, guild bigint, bot smallint, '
+             'kind smallint, last_id bigint'),
         ('tail', 'logs_tail', 'since bigint, most integer'),
         ('news', 'logs_news', 'guilds bigint[], bots smallint[], '
                               'arrivals bigint[]'),

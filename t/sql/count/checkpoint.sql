@@ -60,8 +60,8 @@ begin
         select c.last_id + 1 from log_checkpoint c order by 1
     loop
         execute format('select (doc || ''}'')::json ->> ''total'' from '
-                       'logs_page(%s, null, null, null, null, array[$1], null, '
-                       'null, null, null, 1, $2) limit 1', me)
+                       'logs_page(%s, null, null, null, array[$1], 1, $2) '
+                       'limit 1', me)
            into got using told.type, below;
         want := (select count(*) from log_entry e
                   where e.type = told.type and e.id < below);

@@ -2,23 +2,15 @@
 -- channels, roles and reasons", in any language; %, _, \ and quotes are plain.
 
 \ir ../setup.psql
+\ir ../../search/words.sql
 select plan(61);
 
 create function pg_temp.hits(entry jsonb, search text)
-returns boolean language plpgsql as $$
-declare
-    q    constant log_query := query_of(1, 0::smallint, 0, search, null, null,
-                                        null, null, null, null, null);
-    doc  constant text := left(entry::text, -1);
-begin
-    -- what does not hold the needle cannot be found
-    if doc_holds(doc, q.needle, q.ascii) then
-        return entry_found(doc, q.patterns, q.part);
-    elsif entry_found(doc, q.patterns, q.part) then
-        raise 'doc_holds() hides %', search;
-    end if;
-    return false;
-end $$;
+returns boolean language sql as $$
+    select entry_found(left(entry::text, -1), word_patterns(words_of(p.part)),
+                       p.part)
+      from search_part(search) p (part)
+$$;
 
 create function pg_temp.finds(content text, search text)
 returns text language sql as $$

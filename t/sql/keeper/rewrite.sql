@@ -30,8 +30,8 @@ returns text[] language sql as $$
                           else (p.doc || '}')::jsonb::text end)
       from token t
      cross join lateral logs_page(t.token_id, t.guild_id, bot::smallint,
-           1::smallint, null, null, null, null, null, null, null, null, null,
-           10000, 9223372036854775807) p
+           1::smallint, null, null, null, null, 10000,
+           9223372036854775807) p
      where t.guild_id = guild and t.permissions = 1
 $$;
 

@@ -114,8 +114,7 @@ returns text language sql as $$
     select string_agg(distinct p.status || ' ' || p.message_id, ',')
       from token t
      cross join lateral logs_page(t.token_id, t.guild_id, 0::smallint,
-           1::smallint, null, null, null, null, '{5}', null, null, null,
-           null, 1000, 9223372036854775807) p
+           1::smallint, null, null, null, '{5}', 1000, 9223372036854775807) p
      where t.guild_id = guild and t.permissions = 1 and p.doc like '%"sent %'
 $$;
 

@@ -192,8 +192,7 @@ returns text language sql as $$
     select concat_ws(' ', s.channel_id, s.reason)
       from token t
      cross join lateral logs_begin(t.token_id, t.guild_id, 0::smallint,
-           1::smallint, null, null, null, null, null, null, null, 'either',
-           null, last_id) s
+           1::smallint, last_id) s
      where t.guild_id = 900000000000000001 and t.permissions = 1
 $$;
 

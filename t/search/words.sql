@@ -1,8 +1,9 @@
--- What a search means. A word is a run of letters, digits and combining
--- marks; letter case does not count, nor does the final form of sigma. An
--- entry is found if its texts (content, contentAfter, the content of its
--- messages) have every word of the query, each as a whole word in any of
--- them, or if the query as it stands is a part of a name, a role or a reason.
+-- What a search means, said once more in SQL: t/search/fold.t and t/sql/find
+-- hold the matcher in C against it. A word is a run of letters, digits and
+-- combining marks; letter case does not count, nor does the final form of sigma.
+-- An entry is found if its texts (content, contentAfter, the content of its
+-- messages) have every word of the query, each as a whole word in any of them, or
+-- if the query as it stands is a part of a name, a role or a reason.
 
 
 create or replace function fold(t text)
@@ -25,22 +26,23 @@ returns text language sql immutable as $$
 $$;
 
 
--- What is letters of ASCII in lower case and digits, as most often a search is,
--- is one word.
-
 create or replace function words_of(t text)
-returns text[] language plpgsql immutable as $$
-begin
-    if t collate "C" ~ '^[a-z0-9]+$' then
-        return array[t];
-    end if;
-
-    return array(
+returns text[] language sql immutable as $$
+    select array(
         select distinct w
           from regexp_split_to_table(fold(t) collate "und-x-icu",
                                      '[^' || word_characters() || ']+') w
-         where w <> '');
-end $$;
+         where w <> '')
+$$;
+
+
+-- The query as it stands, without white space around it.
+
+create or replace function search_part(search text)
+returns text language sql immutable as $$
+    select fold(regexp_replace(search collate "und-x-icu",
+                               '^[[:space:]]+|[[:space:]]+$', '', 'g'))
+$$;
 
 
 -- For each word the expression that finds it whole in a folded text.
@@ -57,23 +59,14 @@ begin
 end $$;
 
 
-create or replace function messages_text(messages json)
-returns text language plpgsql immutable as $$
-begin
-    return array_to_string(array(
-               select m ->> 'content' from json_array_elements(messages) m),
-               ' ');
-end $$;
-
-
 -- The texts of an entry. No word goes from one to the next.
 
 create or replace function entry_text(content text, content_after text,
     messages json)
 returns text language sql stable as $$
     select concat_ws(' ', content, content_after,
-                     case when messages -> 0 is not null
-                          then messages_text(messages) end)
+                     (select string_agg(m ->> 'content', ' ')
+                        from json_array_elements(messages) m))
 $$;
 
 
@@ -123,28 +116,3 @@ begin
 
     return true;
 end $$;
-
-
--- What a doc must hold somewhere, folded, for its entry to be found: the
--- longest word, or where there is none the query as JSON has it.
-
-create or replace function search_needle(words text[], part text)
-returns text language plpgsql immutable as $$
-begin
-    return coalesce(
-        (select w from unnest(words) w order by length(w) desc, w limit 1),
-        substr(to_json(part)::text, 2, length(to_json(part)::text) - 2));
-end $$;
-
-
--- Does the doc hold the needle, folded? Lower case of ASCII alone takes a
--- fraction of the time; but two letters beyond it have theirs in ASCII.
-
-create or replace function doc_holds(doc text, needle text, ascii boolean)
-returns boolean language sql immutable as $$
-    select case when ascii
-           then strpos(lower(doc collate "C"), needle) > 0
-             or strpos(needle, 'k') > 0 and strpos(doc, u&'\212A') > 0
-             or strpos(needle, 'i') > 0 and strpos(doc, u&'\0130') > 0
-           else strpos(fold(doc), needle) > 0 end
-$$;
