@@ -102,6 +102,7 @@ $$, $$
         ('plain', 'logs_found', 'token text, guild bigint, bot smallint, '
              'kind smallint, ids bigint[], head text, total bigint, '
              'more boolean, state text, erased bigint'),
+        ('plain', 'schema_fits', 'needed integer'),
         ('plain', 'search_job', 'format integer'),
         ('plain', 'search_put', 'guild bigint, bot smallint, what text, '
              'erased bigint, since bigint, done bigint, keys bigint[], '
