@@ -32,7 +32,7 @@ sub run {
 
     route($nginx, $_) for @guilds;
 
-    my $lua    = load($nginx, @guilds);
+    my $lua    = load($nginx, 0, @guilds);
     my $script = ceiling($nginx, @guilds);
 
     figures {
@@ -84,9 +84,10 @@ sub route {
 
 
 # batches for the servers, as often as they are large; "@" in an event's id
-# becomes a number of the run
+# becomes a number of the run. Without a rate, in batches a second, they follow
+# each other at once
 sub load {
-    my ($nginx, @guilds) = @_;
+    my ($nginx, $rate, @guilds) = @_;
 
     my @paths = map { ("/op/servers/$guilds[$_ - 1]/logs")
         x (BATCHES / $_ ** 2) } 1 .. @guilds;
@@ -94,6 +95,20 @@ sub load {
         "$_\n[" . Guildlog::Zipf::entries(100, '@') . "]\n"
     } @paths;
     my $file = $nginx->file('batches', $batches);
+    my $pace = $rate ? <<"LUA" : '';
+local ffi = require("ffi")
+ffi.cdef[[
+    typedef struct { long s, ns; } timespec;
+    int clock_gettime(int clock, timespec *now);
+]]
+local time, start = ffi.new("timespec")
+delay = function()
+    ffi.C.clock_gettime(1, time)
+    local now = tonumber(time.s) * 1e3 + tonumber(time.ns) / 1e6
+    start = start or now
+    return math.max(0, start + n * 1e3 / $rate - now)
+end
+LUA
 
     return $nginx->file('record.lua', <<"LUA");
 local paths, batches, n = {}, {}, 0
@@ -118,6 +133,7 @@ request = function()
     return wrk.format("POST", paths[i], headers,
         table.concat(batches[i], run .. n))
 end
+$pace
 LUA
 }
 
