@@ -60,7 +60,7 @@ create or replace function search_tail(token text, guild bigint, bot smallint,
     kind smallint, by_arrival boolean, low bigint, high bigint, since bigint,
     until bigint, at bigint, channel bigint, member bigint, side text,
     bytes int)
-returns table (id text, doc text, arrival text)
+returns table (id text, doc text, arrival bigint)
 language plpgsql stable security definer
 set search_path = guildlog, pg_temp
 set enable_seqscan = off set enable_bitmapscan = off as $$
@@ -75,7 +75,7 @@ begin
         next := search_next(guild, bot, since, until);
 
         for id, arrival, doc in
-            select e.id::text, e.arrival::text, e.doc
+            select e.id::text, e.arrival, e.doc
               from (select min(k.entry_id) as low, max(k.entry_id) as high
                       from log_event k
                      where k.guild_id = guild and k.bot = search_tail.bot
@@ -102,7 +102,7 @@ begin
         end loop;
 
         id := case when room <= 0 then arrival
-                   when next.n = 2048 then next.last::text end;
+                   when next.n = 2048 then next.last end;
     else
         high := least(high, at);
 
