@@ -3,7 +3,7 @@
 
 \ir ../days.psql
 \ir ../segments.psql
-select plan(57);
+select plan(58);
 
 select ms(now()) as at, search_day(time_id(ms(now()))) as today \gset
 \set other :guild + 1
@@ -215,11 +215,20 @@ begin
      where s.guild_id = guild;
 end $$;
 
-select pg_temp.run(:guild, :at - 86400000 * 2) \g /dev/null
+select pg_temp.run(:guild, :at - 86400000 * 2) from generate_series(1, 7)
+\g /dev/null
 update search_head set closed = search_closed() - 5, due_at = now()
  where guild_id = :guild;
-select is(pg_temp.jobs(:guild), '', 'two runs of a day stay as they are');
+select is(pg_temp.jobs(:guild), '', 'eight runs of a day stay as they are');
 select pg_temp.run(:guild, :at - 86400000 * 2) \g /dev/null
+update search_segment set n = n + 1024
+ where guild_id = :guild and day = :today - 2;
+update search_head set closed = search_closed() - 5, due_at = now()
+ where guild_id = :guild;
+select is(pg_temp.jobs(:guild), '', 'and nine that are large');
+update search_segment set n = n - 1024
+ where guild_id = :guild and day = :today - 2;
+update search_head set due_at = now() where guild_id = :guild;
 select is(pg_temp.jobs(:guild), '', 'a day that was looked at stays so, too');
 update search_head set closed = search_closed() - 5, due_at = now()
  where guild_id = :guild;
@@ -227,7 +236,7 @@ select pg_temp.job(:guild) as job \gset
 select is((j.what, j.low, j.high, j.since, j.until)::text,
           format('(day,%s,%s,0,%s)', search_first(:today - 2),
                  search_first(:today - 1), l.arrival),
-          'one with three is made anew')
+          'one with nine small ones is made anew')
   from (select (:'job'::search_work).*) j, log_head l
  where l.guild_id = :guild and l.bot = 0;
 select is((:'job'::search_work).keys,
