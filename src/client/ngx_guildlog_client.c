@@ -19,14 +19,15 @@
 /* one TLS record: the server can read all of it or nothing */
 #define CLIENT_WRITE     16384
 
-#define CLIENT_AGENT                                                          \
-    "DiscordBot (https://guildlog.invalid, " NGX_GUILDLOG_VERSION ")"
+/* by the form that the platform asks for: a page about the sender, a version */
+#define CLIENT_AGENT       "DiscordBot (%V, " NGX_GUILDLOG_VERSION ")"
+#define CLIENT_AGENT_PAGE  "guildlog"
 
 
 static ngx_int_t client_clean(const u_char *p, size_t len, u_char least);
 static ngx_buf_t *client_request(ngx_guildlog_client_exchange_t *x,
     const char *method, const ngx_str_t *path, const ngx_str_t *authorization,
-    const ngx_str_t *body);
+    const ngx_str_t *type, const ngx_str_t *body);
 static void client_begin(ngx_event_t *ev);
 static void client_transmit(ngx_guildlog_client_exchange_t *x);
 static void client_write(ngx_event_t *wev);
@@ -97,7 +98,7 @@ ngx_guildlog_client_destroy(ngx_guildlog_client_t *client)
 ngx_guildlog_client_exchange_t *
 ngx_guildlog_client_send(ngx_guildlog_client_t *client, const char *method,
     const ngx_str_t *path, const ngx_str_t *authorization,
-    const ngx_str_t *body, ngx_msec_t deadline_ms,
+    const ngx_str_t *type, const ngx_str_t *body, ngx_msec_t deadline_ms,
     ngx_guildlog_client_handler_pt handler, void *data)
 {
     ngx_pool_t                      *pool;
@@ -107,7 +108,8 @@ ngx_guildlog_client_send(ngx_guildlog_client_t *client, const char *method,
             != NGX_OK
         || client_clean(path->data, path->len, '!') != NGX_OK
         || client_clean(authorization->data, authorization->len, ' ')
-           != NGX_OK)
+           != NGX_OK
+        || client_clean(type->data, type->len, ' ') != NGX_OK)
     {
         ngx_log_error(NGX_LOG_ERR, client->log, 0,
                       "guildlog platform: a request to be sent has bytes "
@@ -139,7 +141,8 @@ ngx_guildlog_client_send(ngx_guildlog_client_t *client, const char *method,
     x->get = (ngx_strcmp(method, "GET") == 0);
     x->idempotent = x->get || ngx_strcmp(method, "DELETE") == 0;
 
-    x->request = client_request(x, method, path, authorization, body);
+    x->request = client_request(x, method, path, authorization, type,
+                                body);
     if (x->request == NULL) {
         ngx_destroy_pool(pool);
         return NULL;
@@ -179,23 +182,27 @@ client_clean(const u_char *p, size_t len, u_char least)
 static ngx_buf_t *
 client_request(ngx_guildlog_client_exchange_t *x, const char *method,
     const ngx_str_t *path, const ngx_str_t *authorization,
-    const ngx_str_t *body)
+    const ngx_str_t *type, const ngx_str_t *body)
 {
     size_t                            size;
     ngx_buf_t                        *b;
+    const ngx_str_t                  *agent;
     const ngx_guildlog_client_url_t  *url;
 
+    static const ngx_str_t            unnamed = ngx_string(CLIENT_AGENT_PAGE);
+
     url = x->client->url;
+    agent = url->agent.len ? &url->agent : &unnamed;
 
     size = ngx_strlen(method) + sizeof(" ") - 1
            + url->path.len + path->len
            + sizeof(" HTTP/1.1" CRLF "Host: " CRLF) - 1
            + url->authority.len
            + sizeof("User-Agent: " CLIENT_AGENT CRLF
-                    "Accept: application/json" CRLF) - 1
+                    "Accept: application/json" CRLF) - 1 + agent->len
            + sizeof("Authorization: " CRLF) - 1 + authorization->len
-           + sizeof("Content-Type: application/json" CRLF
-                    "Content-Length: " CRLF) - 1 + NGX_SIZE_T_LEN
+           + sizeof("Content-Type: " CRLF "Content-Length: " CRLF) - 1
+           + type->len + NGX_SIZE_T_LEN
            + sizeof(CRLF) - 1
            + body->len;
 
@@ -209,7 +216,7 @@ client_request(ngx_guildlog_client_exchange_t *x, const char *method,
                           "Host: %V" CRLF
                           "User-Agent: " CLIENT_AGENT CRLF
                           "Accept: application/json" CRLF,
-                          method, &url->path, path, &url->authority);
+                          method, &url->path, path, &url->authority, agent);
 
     if (authorization->len) {
         b->last = ngx_sprintf(b->last, "Authorization: %V" CRLF, authorization);
@@ -217,10 +224,10 @@ client_request(ngx_guildlog_client_exchange_t *x, const char *method,
 
     if (body->len) {
         b->last = ngx_sprintf(b->last,
-                              "Content-Type: application/json" CRLF
+                              "Content-Type: %V" CRLF
                               "Content-Length: %uz" CRLF
                               CRLF
-                              "%V", body->len, body);
+                              "%V", type, body->len, body);
 
     } else {
         b->last = ngx_sprintf(b->last, x->get ? CRLF

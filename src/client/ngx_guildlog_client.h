@@ -25,6 +25,8 @@ typedef struct {
     ngx_str_t                      authority;  /* for the header "Host" */
     ngx_str_t                      path;     /* in front of every path */
     ngx_str_t                      trusted;  /* a file; empty: the system's */
+    ngx_str_t                      agent;    /* a page about who asks; empty:
+                                                none is named */
     in_port_t                      port;
 
     ngx_ssl_t                     *tls;      /* NULL: plain */
@@ -63,15 +65,16 @@ void ngx_guildlog_client_destroy(ngx_guildlog_client_t *client);
 
 /*
  * The path is appended to that of the URL.  An empty authorization sends no
- * such header.  A body is JSON.  All are copied, and nothing happens before
- * the event loop runs.  NULL: out of memory, or a CR, LF, NUL or space where
- * none may be.
+ * such header.  type: the media type of the body.  All are copied, and nothing
+ * happens before the event loop runs.  NULL: out of memory, or a CR, LF, NUL or
+ * space where none may be.
  */
 
 ngx_guildlog_client_exchange_t *ngx_guildlog_client_send(
     ngx_guildlog_client_t *client, const char *method, const ngx_str_t *path,
-    const ngx_str_t *authorization, const ngx_str_t *body,
-    ngx_msec_t deadline_ms, ngx_guildlog_client_handler_pt handler, void *data);
+    const ngx_str_t *authorization, const ngx_str_t *type,
+    const ngx_str_t *body, ngx_msec_t deadline_ms,
+    ngx_guildlog_client_handler_pt handler, void *data);
 
 /*
  * After that moment, in ngx_current_msec, no byte is sent.  A request of which

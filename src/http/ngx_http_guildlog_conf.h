@@ -143,6 +143,24 @@ char *ngx_http_guildlog_conf_delivery_init(ngx_conf_t *cf,
     ngx_http_guildlog_main_conf_t *gmcf);
 
 
+/* ngx_http_guildlog_conf_message.c */
+
+char *ngx_http_guildlog_conf_message_links(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf);
+char *ngx_http_guildlog_conf_message_webhook(ngx_conf_t *cf,
+    ngx_command_t *cmd, void *conf);
+char *ngx_http_guildlog_conf_message_colors(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf);
+
+/* the value of an argument that is the address of a page, and nothing else */
+char *ngx_http_guildlog_conf_message_page(ngx_conf_t *cf, ngx_str_t *arg,
+    ngx_str_t *url, ngx_str_t *value);
+
+/* defaults, and the webhooks to be made; NGX_ERROR: out of memory */
+ngx_int_t ngx_http_guildlog_conf_message_init(ngx_conf_t *cf,
+    ngx_guildlog_delivery_conf_t *delivery);
+
+
 /* ngx_http_guildlog_conf_operator.c */
 
 /* remembers the location that is being merged; NGX_ERROR: out of memory */

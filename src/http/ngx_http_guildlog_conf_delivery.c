@@ -35,7 +35,7 @@ static const ngx_http_guildlog_conf_param_t  conf_delivery_params[] = {
 };
 
 
-/* guildlog_platform url [trusted=file] */
+/* guildlog_platform url [trusted=file] [agent_url=url] */
 
 char *
 ngx_http_guildlog_conf_delivery_platform(ngx_conf_t *cf, ngx_command_t *cmd,
@@ -43,7 +43,9 @@ ngx_http_guildlog_conf_delivery_platform(ngx_conf_t *cf, ngx_command_t *cmd,
 {
     ngx_http_guildlog_main_conf_t *gmcf = conf;
 
-    ngx_str_t  *args, trusted;
+    char        *rc;
+    ngx_str_t   *args, trusted, agent, value;
+    ngx_uint_t   i;
 
     if (gmcf->delivery.platform.text.data) {
         return "is duplicate";
@@ -52,19 +54,38 @@ ngx_http_guildlog_conf_delivery_platform(ngx_conf_t *cf, ngx_command_t *cmd,
     args = cf->args->elts;
 
     ngx_str_null(&trusted);
+    ngx_str_null(&agent);
 
-    if (cf->args->nelts == 3) {
-        if (!ngx_http_guildlog_conf_is(&args[2], "trusted", &trusted)) {
-            return ngx_http_guildlog_conf_invalid(cf, &args[2]);
-        }
+    for (i = 2; i < cf->args->nelts; i++) {
 
-        if (ngx_conf_full_name(cf->cycle, &trusted, 1) != NGX_OK) {
-            return NGX_CONF_ERROR;
+        if (trusted.len == 0
+            && ngx_http_guildlog_conf_is(&args[i], "trusted", &trusted))
+        {
+            if (ngx_conf_full_name(cf->cycle, &trusted, 1) != NGX_OK) {
+                return NGX_CONF_ERROR;
+            }
+
+        } else if (agent.len == 0
+                   && ngx_http_guildlog_conf_is(&args[i], "agent_url", &value))
+        {
+            if (ngx_http_guildlog_conf_message_page(cf, &args[i], &agent,
+                                                    &value)
+                != NGX_CONF_OK)
+            {
+                return NGX_CONF_ERROR;
+            }
+
+        } else {
+            return ngx_http_guildlog_conf_invalid(cf, &args[i]);
         }
     }
 
-    return ngx_guildlog_client_url_init(cf, &gmcf->delivery.platform, &args[1],
-                                        &trusted);
+    rc = ngx_guildlog_client_url_init(cf, &gmcf->delivery.platform, &args[1],
+                                      &trusted);
+
+    gmcf->delivery.platform.agent = agent;
+
+    return rc;
 }
 
 
@@ -347,6 +368,10 @@ ngx_http_guildlog_conf_delivery_init(ngx_conf_t *cf,
 
     ngx_conf_init_uint_value(delivery->rate, CONF_DELIVERY_RATE);
     ngx_conf_init_value(delivery->resend, 0);
+
+    if (ngx_http_guildlog_conf_message_init(cf, delivery) != NGX_OK) {
+        return NGX_CONF_ERROR;
+    }
 
     gmcf->delivers_to = ngx_http_guildlog_conf_database_find(cf,
                                                     &gmcf->delivery_database);

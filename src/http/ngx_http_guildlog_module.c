@@ -49,8 +49,14 @@ static ngx_command_t  module_commands[] = {
                 ngx_http_guildlog_conf_database, 0, NULL),
     module_main("guildlog_keeper", NGX_CONF_1MORE,
                 ngx_http_guildlog_conf_keeper, 0, NULL),
-    module_main("guildlog_platform", NGX_CONF_TAKE12,
+    module_main("guildlog_platform", NGX_CONF_TAKE123,
                 ngx_http_guildlog_conf_delivery_platform, 0, NULL),
+    module_main("guildlog_links", NGX_CONF_TAKE12,
+                ngx_http_guildlog_conf_message_links, 0, NULL),
+    module_main("guildlog_webhook", NGX_CONF_TAKE12,
+                ngx_http_guildlog_conf_message_webhook, 0, NULL),
+    module_main("guildlog_colors", NGX_CONF_TAKE1,
+                ngx_http_guildlog_conf_message_colors, 0, NULL),
     module_main("guildlog_platform_rate", NGX_CONF_TAKE1,
                 ngx_http_guildlog_conf_delivery_rate, 0, NULL),
     module_main("guildlog_bot_token", NGX_CONF_TAKE2,
@@ -148,6 +154,7 @@ module_create_main_conf(ngx_conf_t *cf)
     gmcf->keeper.interval = 1000;
     gmcf->delivery.rate = NGX_CONF_UNSET_UINT;
     gmcf->delivery.resend = NGX_CONF_UNSET;
+    gmcf->delivery.style.by_category = NGX_CONF_UNSET;
     gmcf->delivery.connections = 3;
 
     return gmcf;

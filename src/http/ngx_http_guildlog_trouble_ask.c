@@ -208,8 +208,9 @@ trouble_ask_send(ngx_http_guildlog_probe_t *probe, ngx_msec_t ms)
 
     probe->exchange = ngx_guildlog_client_send(ngx_http_guildlog_worker.client,
                           probe->request.method, &probe->request.path,
-                          authorization, &probe->request.body, ms,
-                          trouble_ask_answered, probe);
+                          authorization, &probe->request.type,
+                          &probe->request.body, ms, trouble_ask_answered,
+                          probe);
 
     if (probe->exchange == NULL) {
         trouble_ask_unsent(probe, "unknown",

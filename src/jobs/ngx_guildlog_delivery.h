@@ -12,6 +12,7 @@
 #include "client/ngx_guildlog_client.h"
 #include "db/ngx_guildlog_db_pool.h"
 #include "base/ngx_guildlog_seal.h"
+#include "platform/ngx_guildlog_message.h"
 
 
 #define NGX_GUILDLOG_BOTS  2
@@ -26,6 +27,12 @@ typedef struct {
     ngx_guildlog_client_url_t      platform;
     ngx_str_t                      bots[NGX_GUILDLOG_BOTS];  /* "Bot ..." */
     ngx_str_t                      applications[NGX_GUILDLOG_BOTS];
+    ngx_str_t                      webhook_name;   /* as configured */
+    ngx_str_t                      webhook_avatar;
+    ngx_str_t                      webhook_names[NGX_GUILDLOG_BOTS];
+    ngx_str_t                      webhooks[NGX_GUILDLOG_BOTS];  /* new ones,
+                                                                    in JSON */
+    ngx_guildlog_message_style_t   style;
     ngx_str_t                      node;
     ngx_uint_t                     rate;      /* requests a second; 0: any */
     ngx_uint_t                     connections;  /* to the database */

@@ -81,7 +81,8 @@ ngx_uint_t ngx_guildlog_delivery_turn_take(ngx_guildlog_lane_t *lane);
  */
 ngx_int_t ngx_guildlog_delivery_turn_send(ngx_guildlog_lane_t *lane,
     const char *method, const ngx_str_t *path, const ngx_str_t *authorization,
-    const ngx_str_t *body, ngx_guildlog_client_handler_pt handler);
+    const ngx_str_t *type, const ngx_str_t *body,
+    ngx_guildlog_client_handler_pt handler);
 
 void ngx_guildlog_delivery_turn_answered(ngx_guildlog_lane_t *lane,
     const ngx_guildlog_verdict_t *verdict);

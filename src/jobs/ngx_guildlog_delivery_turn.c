@@ -130,7 +130,8 @@ delivery_turn_safe(ngx_guildlog_delivery_t *d)
 ngx_int_t
 ngx_guildlog_delivery_turn_send(ngx_guildlog_lane_t *lane, const char *method,
     const ngx_str_t *path, const ngx_str_t *authorization,
-    const ngx_str_t *body, ngx_guildlog_client_handler_pt handler)
+    const ngx_str_t *type, const ngx_str_t *body,
+    ngx_guildlog_client_handler_pt handler)
 {
     ngx_guildlog_delivery_t  *d;
 
@@ -144,7 +145,7 @@ ngx_guildlog_delivery_turn_send(ngx_guildlog_lane_t *lane, const char *method,
         && !ngx_guildlog_pace_paused(&d->pace, ngx_current_msec))
     {
         lane->exchange = ngx_guildlog_client_send(d->env.client, method, path,
-                             authorization, body,
+                             authorization, type, body,
                              DELIVERY_TURN_DEADLINE, handler, lane);
     }
 

@@ -17,7 +17,8 @@ static void lane_look(ngx_guildlog_lane_t *lane);
 static void lane_looked(ngx_guildlog_lane_t *lane);
 static void lane_pack(ngx_guildlog_lane_t *lane);
 static ngx_int_t lane_build(ngx_guildlog_lane_t *lane);
-static ngx_int_t lane_keep(ngx_guildlog_lane_t *lane, const ngx_str_t *body);
+static ngx_int_t lane_keep(ngx_guildlog_lane_t *lane,
+    const ngx_guildlog_message_body_t *body);
 static void lane_begin(ngx_guildlog_lane_t *lane);
 static void lane_post(ngx_guildlog_lane_t *lane);
 static void lane_next(ngx_guildlog_lane_t *lane);
@@ -222,9 +223,9 @@ static ngx_int_t
 lane_build(ngx_guildlog_lane_t *lane)
 {
     ngx_int_t                      rc;
-    ngx_str_t                      body;
     ngx_uint_t                     i, n;
     ngx_pool_t                    *pool;
+    ngx_guildlog_message_body_t    body;
     ngx_guildlog_message_entry_t   entries[NGX_GUILDLOG_LANE_ENTRIES];
 
     pool = ngx_create_pool(4096, lane->env->log);
@@ -257,17 +258,22 @@ lane_build(ngx_guildlog_lane_t *lane)
 /* keeps the message, and of its entries the ids */
 
 static ngx_int_t
-lane_keep(ngx_guildlog_lane_t *lane, const ngx_str_t *body)
+lane_keep(ngx_guildlog_lane_t *lane, const ngx_guildlog_message_body_t *body)
 {
     ngx_uint_t  i;
 
-    lane->body.data = ngx_alloc(body->len, lane->env->log);
+    lane->body.data = ngx_alloc(body->text.len + body->type.len,
+                                lane->env->log);
     if (lane->body.data == NULL) {
         return NGX_ERROR;
     }
 
-    ngx_memcpy(lane->body.data, body->data, body->len);
-    lane->body.len = body->len;
+    lane->type.data = ngx_cpymem(lane->body.data, body->text.data,
+                                 body->text.len);
+    lane->type.len = body->type.len;
+    lane->body.len = body->text.len;
+
+    ngx_memcpy(lane->type.data, body->type.data, body->type.len);
 
     for (i = 0; i < lane->packed; i++) {
         lane->ids[i] = lane_entry_id(&lane->entries[i]);

@@ -206,6 +206,7 @@ struct ngx_guildlog_lane_s {
     /* the message under way */
     ngx_pool_t                    *work_pool;
     ngx_str_t                      body;     /* by ngx_alloc() */
+    ngx_str_t                      type;     /* behind it: its media type */
     ngx_uint_t                     packed;
     ngx_msec_t                     intent_at;    /* its step was first
                                                     submitted */

@@ -23,7 +23,7 @@ ngx_guildlog_lane_call(ngx_guildlog_lane_t *lane,
     ngx_guildlog_platform_call_e call, const ngx_str_t *id,
     const ngx_str_t *more, ngx_guildlog_client_handler_pt handler)
 {
-    const ngx_str_t                  *authorization, *body;
+    const ngx_str_t                  *authorization, *body, *type;
     ngx_guildlog_platform_request_t   request;
 
     static const ngx_str_t            none = ngx_null_string;
@@ -37,10 +37,16 @@ ngx_guildlog_lane_call(ngx_guildlog_lane_t *lane,
     }
 
     authorization = request.bot ? &lane->env->conf->bots[lane->bot] : &none;
-    body = (call == NGX_GUILDLOG_CALL_EXECUTE) ? &lane->body : &request.body;
+    type = &request.type;
+    body = &request.body;
+
+    if (call == NGX_GUILDLOG_CALL_EXECUTE) {
+        type = &lane->type;
+        body = &lane->body;
+    }
 
     return ngx_guildlog_delivery_turn_send(lane, request.method, &request.path,
-                                           authorization, body, handler);
+                                           authorization, type, body, handler);
 }
 
 

@@ -196,7 +196,9 @@ ngx_guildlog_lane_row_entry(ngx_guildlog_lane_t *lane,
     entry->expired = ngx_guildlog_lane_row_true(result, row,
                                                 NGX_GUILDLOG_ROW_EXPIRED);
 
+    entry->message.conf.style = &lane->env->conf->style;
     entry->message.conf.guild = lane->guild;
+    entry->message.conf.pro = (lane->bot == NGX_GUILDLOG_BOT_PRO);
     entry->message.conf.format = lane_row_value(FORMAT);
     entry->message.conf.color = color.data[0] == '-'
                                 ? -1 : ngx_atoi(color.data, color.len);

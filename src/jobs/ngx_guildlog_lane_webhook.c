@@ -32,12 +32,6 @@ static void lane_webhook_deleted(void *data,
     ngx_guildlog_client_response_t *answer);
 
 
-static const ngx_str_t  lane_webhook_names[NGX_GUILDLOG_BOTS] = {
-    ngx_string("Guildlog"),
-    ngx_string("Guildlog Pro")
-};
-
-
 void
 ngx_guildlog_lane_webhook_register(ngx_guildlog_lane_t *lane)
 {
@@ -154,7 +148,7 @@ lane_webhook_own(ngx_guildlog_lane_t *lane, ngx_array_t *list)
     known.data = lane->env->applications[lane->bot].data;
     known.len = lane->env->applications[lane->bot].len;
 
-    name = &lane_webhook_names[lane->bot];
+    name = &lane->env->conf->webhook_names[lane->bot];
     likely = known.len ? &known : &lane->env->conf->applications[lane->bot];
 
     webhook = list->elts;
@@ -239,7 +233,7 @@ ngx_guildlog_lane_webhook_create(ngx_guildlog_lane_t *lane)
     lane->webhook.len = 0;
 
     ngx_guildlog_lane_call_ask(lane, NGX_GUILDLOG_CALL_CREATE, &lane->channel,
-                               &lane_webhook_names[lane->bot],
+                               &lane->env->conf->webhooks[lane->bot],
                                lane_webhook_created,
                                NGX_GUILDLOG_STATE_REGISTER);
 

@@ -19,6 +19,9 @@
 #define MESSAGE_IN_A_ROW     5      /* buttons */
 #define MESSAGE_BUTTONS      25     /* of 10 entries at most 22 */
 
+/* followed by an id */
+#define MESSAGE_USERS        "https://discord.com/users/"
+
 #define MESSAGE_SIZE         4096   /* of the body, to begin */
 
 /* behind a plain entry, before its time; nobody's text has "#" as it is */
@@ -63,9 +66,10 @@ typedef struct {
 typedef struct {
     ngx_uint_t                     bit;
     ngx_guildlog_label_e           label;
-    const char                    *url;
-    const char                    *user;     /* whose id ends it */
-    unsigned                       guild:1;  /* the server's id ends it */
+    const char                    *user;     /* who; NULL: nobody */
+    ngx_int_t                    (*url)(message_t *message,
+                                        ngx_guildlog_message_item_t *item,
+                                        const ngx_str_t *id, ngx_str_t *url);
 } message_link_t;
 
 
@@ -76,6 +80,12 @@ static ngx_int_t message_collect(message_t *message,
     ngx_guildlog_message_item_t *item);
 static ngx_int_t message_button(message_t *message,
     ngx_guildlog_message_item_t *item, const message_link_t *link);
+static ngx_int_t message_url_of_user(message_t *message,
+    ngx_guildlog_message_item_t *item, const ngx_str_t *id, ngx_str_t *url);
+static ngx_int_t message_url_of_support(message_t *message,
+    ngx_guildlog_message_item_t *item, const ngx_str_t *id, ngx_str_t *url);
+static ngx_int_t message_url_of_config(message_t *message,
+    ngx_guildlog_message_item_t *item, const ngx_str_t *id, ngx_str_t *url);
 static ngx_int_t message_label_of(ngx_pool_t *pool,
     const ngx_guildlog_message_item_t *item, const message_link_t *link,
     const ngx_str_t *id, const ngx_str_t *name, ngx_str_t *label);
@@ -98,17 +108,18 @@ static void message_finish(message_t *message);
 static void message_write_buttons(message_t *message);
 
 
-#define leads(bit, label, url, user, guild)                                   \
-    { NGX_GUILDLOG_BUTTON_##bit, NGX_GUILDLOG_LABEL_##label, url, user, guild }
+#define leads(bit, label, user, url)                                          \
+    { NGX_GUILDLOG_BUTTON_##bit, NGX_GUILDLOG_LABEL_##label, user,            \
+      message_url_of_##url }
 
 
-/* what an entry's buttons lead to */
+/* what an entry's buttons lead to: the platform's pages, or the operator's */
 
 static const message_link_t  message_links[] = {
-    leads(USER_ID, EXECUTOR, "https://discord.com/users/", "executor", 0),
-    leads(USER_ID, TARGET, "https://discord.com/users/", "target", 0),
-    leads(SUPPORT_SERVER, SUPPORT, "https://guildlog.invalid/support", NULL, 0),
-    leads(CUSTOMISE, CUSTOMISE, "https://guildlog.invalid/servers/", NULL, 1)
+    leads(USER_ID, EXECUTOR, "executor", user),
+    leads(USER_ID, TARGET, "target", user),
+    leads(SUPPORT_SERVER, SUPPORT, NULL, support),
+    leads(CUSTOMISE, CUSTOMISE, NULL, config)
 };
 
 
@@ -118,7 +129,7 @@ static const message_link_t  message_links[] = {
 ngx_int_t
 ngx_guildlog_message_build(ngx_pool_t *pool,
     const ngx_guildlog_message_entry_t *entries, ngx_uint_t n,
-    ngx_str_t *body, ngx_uint_t *packed)
+    ngx_guildlog_message_body_t *body, ngx_uint_t *packed)
 {
     ngx_int_t                    rc;
     message_t                    message;
@@ -157,7 +168,9 @@ ngx_guildlog_message_build(ngx_pool_t *pool,
 
     *packed = message.packed;
 
-    return ngx_guildlog_json_written(&message.json, body);
+    ngx_str_set(&body->type, "application/json");
+
+    return ngx_guildlog_json_written(&message.json, &body->text);
 }
 
 
@@ -261,7 +274,6 @@ static ngx_int_t
 message_button(message_t *message, ngx_guildlog_message_item_t *item,
     const message_link_t *link)
 {
-    size_t             size;
     ngx_str_t          id, name, url;
     ngx_uint_t         i;
     message_button_t  *button;
@@ -270,14 +282,13 @@ message_button(message_t *message, ngx_guildlog_message_item_t *item,
         return NGX_OK;
     }
 
-    size = ngx_strlen(link->url) + id.len;
-
-    url.data = ngx_pnalloc(message->pool, size);
-    if (url.data == NULL) {
+    if (link->url(message, item, &id, &url) != NGX_OK) {
         return NGX_ERROR;
     }
 
-    url.len = ngx_sprintf(url.data, "%s%V", link->url, &id) - url.data;
+    if (url.len == 0) {
+        return NGX_OK;
+    }
 
     for (i = 0; i < message->nbuttons; i++) {
         button = &message->buttons[i];
@@ -294,6 +305,40 @@ message_button(message_t *message, ngx_guildlog_message_item_t *item,
 
     return message_label_of(message->pool, item, link, &id,
                             &name, &button->label);
+}
+
+
+static ngx_int_t
+message_url_of_user(message_t *message, ngx_guildlog_message_item_t *item,
+    const ngx_str_t *id, ngx_str_t *url)
+{
+    url->data = ngx_pnalloc(message->pool, sizeof(MESSAGE_USERS) + id->len);
+    if (url->data == NULL) {
+        return NGX_ERROR;
+    }
+
+    url->len = ngx_sprintf(url->data, MESSAGE_USERS "%V", id) - url->data;
+
+    return NGX_OK;
+}
+
+
+static ngx_int_t
+message_url_of_support(message_t *message, ngx_guildlog_message_item_t *item,
+    const ngx_str_t *id, ngx_str_t *url)
+{
+    *url = item->conf->style->support;
+
+    return NGX_OK;
+}
+
+
+static ngx_int_t
+message_url_of_config(message_t *message, ngx_guildlog_message_item_t *item,
+    const ngx_str_t *id, ngx_str_t *url)
+{
+    return ngx_guildlog_message_parts_page(item, message->pool, "config", NULL,
+                                           url);
 }
 
 
@@ -341,11 +386,6 @@ message_has(const ngx_guildlog_message_item_t *item, const message_link_t *link,
     }
 
     if (link->user == NULL) {
-
-        if (link->guild) {
-            *id = item->conf->guild;
-        }
-
         return 1;
     }
 

@@ -25,13 +25,24 @@
 #define NGX_GUILDLOG_BUTTON_CUSTOMISE       4
 
 
+/* the same for all servers */
+
 typedef struct {
+    ngx_str_t                      support;  /* pages; empty: there is none */
+    ngx_str_t                      viewer;
+    ngx_flag_t                     by_category;  /* colors */
+} ngx_guildlog_message_style_t;
+
+
+typedef struct {
+    const ngx_guildlog_message_style_t  *style;
     ngx_uint_t                     format;
-    ngx_int_t                      color;    /* -1: that of its category */
+    ngx_int_t                      color;    /* -1: that of its type */
     ngx_uint_t                     buttons;
     ngx_uint_t                     locale;
     ngx_str_t                      guild;
     unsigned                       spoilers:1;
+    unsigned                       pro:1;    /* of the pro bot */
 } ngx_guildlog_message_conf_t;
 
 
@@ -40,6 +51,14 @@ typedef struct {
     ngx_str_t                      doc;
     ngx_guildlog_message_conf_t    conf;
 } ngx_guildlog_message_entry_t;
+
+
+/* what is sent, and its media type */
+
+typedef struct {
+    ngx_str_t                      text;
+    ngx_str_t                      type;
+} ngx_guildlog_message_body_t;
 
 
 /*
@@ -54,7 +73,7 @@ typedef struct {
 
 ngx_int_t ngx_guildlog_message_build(ngx_pool_t *pool,
     const ngx_guildlog_message_entry_t *entries, ngx_uint_t n,
-    ngx_str_t *body, ngx_uint_t *packed);
+    ngx_guildlog_message_body_t *body, ngx_uint_t *packed);
 
 /*
  * Is an entry with that id in a message that has this content, and this footer

@@ -331,9 +331,10 @@ message_body_said(ngx_guildlog_message_item_t *item,
     ngx_guildlog_message_text_t  before;
 
     max = ngx_min(max, text->left);
-    flags |= NGX_GUILDLOG_MESSAGE_TEXT_MARKDOWN;
+    flags |= NGX_GUILDLOG_MESSAGE_TEXT_MARKDOWN
+             | NGX_GUILDLOG_MESSAGE_TEXT_SAID;
 
-    if (!item->conf->spoilers) {
+    if (!item->spoilers) {
         return ngx_guildlog_message_text_user(text, s, max, flags);
     }
 
@@ -347,6 +348,7 @@ message_body_said(ngx_guildlog_message_item_t *item,
 
     (void) ngx_guildlog_message_text_add(text, MESSAGE_BODY_SPOILER);
 
+    flags |= NGX_GUILDLOG_MESSAGE_TEXT_SPOILER;
     n = ngx_guildlog_message_text_user(text, s, max - marks, flags);
 
     if (n == 0) {

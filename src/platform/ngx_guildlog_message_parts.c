@@ -16,11 +16,15 @@
 #define MESSAGE_PARTS_FILE_NAME  60
 #define MESSAGE_PARTS_NAME       60   /* in the compact formats */
 
+/* bytes: behind the address of the viewer */
+#define MESSAGE_PARTS_PAGE       100
+
 #define MESSAGE_PARTS_TIMES      "\xc3\x97"
 
 
 static ngx_int_t message_parts_parse(ngx_guildlog_message_item_t *item,
     ngx_pool_t *pool, const ngx_str_t *doc);
+static ngx_uint_t message_parts_said(ngx_uint_t type);
 static void message_parts_cleanup(void *data);
 static void message_parts_who(ngx_guildlog_message_item_t *item,
     ngx_guildlog_message_text_t *text, const char *key);
@@ -29,6 +33,8 @@ static const char *message_parts_mention(
 static void message_parts_named(const ngx_guildlog_message_item_t *item,
     const char *key, ngx_str_t *id, ngx_str_t *name);
 static void message_parts_text(ngx_guildlog_message_item_t *item,
+    ngx_guildlog_message_text_t *text, const char *key);
+static void message_parts_words(ngx_guildlog_message_item_t *item,
     ngx_guildlog_message_text_t *text, const char *key);
 static void message_parts_number(ngx_guildlog_message_item_t *item,
     ngx_guildlog_message_text_t *text, const char *key);
@@ -59,8 +65,8 @@ const ngx_guildlog_message_part_t
     part(COUNT, number, "count", 24, 24, 1),
     part(EMOJI, emoji, "emoji", 160, 100, 1),
     part(ACTION, text, "action", 160, 60, 1),
-    part(VALUE, text, "value", 512, 120, 0),
-    part(REASON, text, "reason", 1024, 240, 0),
+    part(VALUE, words, "value", 512, 120, 0),
+    part(REASON, words, "reason", 1024, 240, 0),
     part(ATTACHMENTS, files, "messages", 512, 200, 0)
 };
 
@@ -136,12 +142,22 @@ ngx_guildlog_message_parts_read(ngx_guildlog_message_item_t *item,
     item->ms = ngx_max(item->ms, 0);
     item->ms = ngx_min(item->ms, MESSAGE_PARTS_LAST_MS);
 
+    item->spoilers = entry->conf.spoilers && message_parts_said(item->type);
     item->plain = entry->conf.format == NGX_GUILDLOG_FORMAT_PLAIN
                   || entry->conf.format == NGX_GUILDLOG_FORMAT_COMPACT_PLAIN;
     item->compact = entry->conf.format == NGX_GUILDLOG_FORMAT_COMPACT_EMBED
                     || entry->conf.format == NGX_GUILDLOG_FORMAT_COMPACT_PLAIN;
 
     return NGX_OK;
+}
+
+
+/* is what stands in "content" what people wrote? */
+
+static ngx_uint_t
+message_parts_said(ngx_uint_t type)
+{
+    return message_parts_types[type] == 't' || message_parts_types[type] == 'T';
 }
 
 
@@ -226,6 +242,41 @@ ngx_guildlog_message_parts_color(const ngx_guildlog_message_item_t *item)
     }
 
     return 0;
+}
+
+
+ngx_int_t
+ngx_guildlog_message_parts_page(const ngx_guildlog_message_item_t *item,
+    ngx_pool_t *pool, const char *view, const ngx_str_t *id, ngx_str_t *url)
+{
+    u_char           *p;
+    const ngx_str_t  *viewer;
+
+    ngx_str_null(url);
+
+    viewer = &item->conf->style->viewer;
+
+    if (viewer->len == 0) {
+        return NGX_OK;
+    }
+
+    p = ngx_pnalloc(pool, viewer->len + MESSAGE_PARTS_PAGE);
+    if (p == NULL) {
+        return NGX_ERROR;
+    }
+
+    url->data = p;
+
+    p = ngx_sprintf(p, "%V#/%s?server=%V%s", viewer, view, &item->conf->guild,
+                    item->conf->pro ? "&bot=pro" : "");
+
+    if (id) {
+        p = ngx_sprintf(p, "&entry=%V", id);
+    }
+
+    url->len = p - url->data;
+
+    return NGX_OK;
 }
 
 
@@ -342,6 +393,27 @@ message_parts_text(ngx_guildlog_message_item_t *item,
 
     (void) ngx_guildlog_message_text_user(text, &s, text->left,
                                           NGX_GUILDLOG_MESSAGE_TEXT_MARKDOWN);
+}
+
+
+/* the same of what somebody wrote, not only named */
+
+static void
+message_parts_words(ngx_guildlog_message_item_t *item,
+    ngx_guildlog_message_text_t *text, const char *key)
+{
+    ngx_str_t   s;
+    ngx_uint_t  flags;
+
+    ngx_guildlog_message_parts_get(item->json, key, &s);
+
+    flags = NGX_GUILDLOG_MESSAGE_TEXT_MARKDOWN|NGX_GUILDLOG_MESSAGE_TEXT_SAID;
+
+    if (!item->compact) {
+        flags |= NGX_GUILDLOG_MESSAGE_TEXT_LINES;
+    }
+
+    (void) ngx_guildlog_message_text_user(text, &s, text->left, flags);
 }
 
 

@@ -30,6 +30,8 @@ typedef struct {
     json_int_t                           ms;
     unsigned                             plain:1;
     unsigned                             compact:1;
+    unsigned                             spoilers:1;  /* what it says is a
+                                                         message's content */
 } ngx_guildlog_message_item_t;
 
 
@@ -69,6 +71,14 @@ void ngx_guildlog_message_body(ngx_guildlog_message_item_t *item,
 /* everything: title, parts and body */
 void ngx_guildlog_message_body_whole(ngx_guildlog_message_item_t *item,
     ngx_guildlog_message_text_t *text);
+
+/*
+ * The address of a view of the log viewer, for the entry of that id, or for the
+ * whole server; empty if the operator named no viewer.  NGX_ERROR: no memory.
+ */
+ngx_int_t ngx_guildlog_message_parts_page(
+    const ngx_guildlog_message_item_t *item, ngx_pool_t *pool,
+    const char *view, const ngx_str_t *id, ngx_str_t *url);
 
 /* the id and the name of "executor" or "target"; 0: it is not a user */
 ngx_uint_t ngx_guildlog_message_parts_user(

@@ -1,20 +1,26 @@
 
 /*
- * What is visible is written token by token, a token being a character with
- * what makes it harmless, so that no cut parts them.
+ * What is visible is written piece by piece, a piece being a character with
+ * what makes it harmless, or a mention, so that no cut parts them.  A piece of
+ * code that is cut is closed.
  */
 
 #include "platform/ngx_guildlog_message_text.h"
 
 
-#define MESSAGE_TEXT_MARK   "\xe2\x80\xa6"
-#define MESSAGE_TEXT_SPLIT  "\xe2\x80\x8b"   /* of no width */
+#define MESSAGE_TEXT_MARK    "\xe2\x80\xa6"
 
-/* "\n> \n> ", a backslash, a character of four bytes or "@" and the split */
-#define MESSAGE_TEXT_TOKEN  16
+#define MESSAGE_TEXT_OWN     256
+#define MESSAGE_TEXT_LAST    0x10ffff
 
-#define MESSAGE_TEXT_OWN    256
-#define MESSAGE_TEXT_LAST   0x10ffff
+#define MESSAGE_TEXT_FENCE   3       /* backticks around lines of code */
+#define MESSAGE_TEXT_BREAKS  4       /* in a row: three empty lines */
+
+/* of an id, an emoji's name, and a time, as the platform has them */
+
+#define MESSAGE_TEXT_ID      17, 20
+#define MESSAGE_TEXT_EMOJI   2, 32
+#define MESSAGE_TEXT_TIME    1, 13
 
 
 typedef enum {
@@ -36,23 +42,45 @@ typedef struct {
 typedef struct {
     u_char                        *pos;
     ngx_uint_t                     used;
+    ngx_uint_t                     marks;    /* that close it as code */
 } message_text_place_t;
 
 
 typedef struct {
+    const u_char                  *start;
+    const u_char                  *last;
     ngx_uint_t                     flags;
     uint32_t                       prev;     /* 0: nothing was written yet */
+
+    /* between what was written and what is next */
     ngx_uint_t                     breaks;
-    unsigned                       blank:1;
+    const u_char                  *blanks;   /* behind the last break */
+    const u_char                  *behind;   /* their end; NULL: none */
+
+    /* code */
+    const u_char                  *code;     /* its end; NULL: it is none */
+    const u_char                  *plain;    /* backticks before it are text */
+    unsigned                       line:1;   /* nothing is in this line yet */
 } message_text_run_t;
 
 
+static ngx_uint_t message_text_open_code(message_text_run_t *run,
+    const u_char *p);
+static ngx_uint_t message_text_code(message_text_run_t *run, const u_char *p,
+    ngx_uint_t marks);
+static size_t message_text_markup(const message_text_run_t *run,
+    const u_char *p);
+static const u_char *message_text_span(const u_char *p, const u_char *last,
+    ngx_uint_t (*is)(u_char c), ngx_uint_t least, ngx_uint_t most);
+static ngx_uint_t message_text_is_digit(u_char c);
+static ngx_uint_t message_text_is_word(u_char c);
 static uint32_t message_text_decode(u_char **p, const u_char *last);
 static message_text_class_e message_text_class(uint32_t c);
-static size_t message_text_token(message_text_run_t *run, u_char *token,
-    uint32_t c, const u_char *p, size_t len);
-static u_char *message_text_gap(message_text_run_t *run, u_char *p);
-static ngx_uint_t message_text_special(message_text_run_t *run, uint32_t c);
+static void message_text_skip(message_text_run_t *run, const u_char *p,
+    const u_char *next, message_text_class_e class);
+static ngx_uint_t message_text_gap(const message_text_run_t *run, u_char **pos);
+static ngx_uint_t message_text_special(const message_text_run_t *run,
+    uint32_t c);
 
 
 /* ascending; what is in none is visible */
@@ -176,28 +204,52 @@ ngx_uint_t
 ngx_guildlog_message_text_user(ngx_guildlog_message_text_t *text,
     const ngx_str_t *s, ngx_uint_t max, ngx_uint_t flags)
 {
-    size_t                len;
-    u_char               *p, *next, *last;
-    u_char                token[MESSAGE_TEXT_TOKEN];
-    uint32_t              c;
-    ngx_uint_t            units;
-    message_text_run_t    run;
-    message_text_place_t  now, seen, keep;
-    message_text_class_e  class;
+    u_char                *p, *next, *last;
+    uint32_t               c;
+    ngx_uint_t             units, escape, marks;
+    message_text_run_t     run;
+    message_text_place_t   now, seen, keep;
+    message_text_class_e   class;
 
     ngx_memzero(&run, sizeof(message_text_run_t));
+
+    last = s->data + s->len;
+
+    run.start = s->data;
+    run.last = last;
+    run.plain = s->data;
     run.flags = flags;
+    run.line = 1;
 
     max = ngx_min(max, text->left);
-    last = s->data + s->len;
 
     now.pos = text->pos;
     now.used = 0;
+    now.marks = 0;
 
     seen = now;    /* the end of what is visible */
     keep = now;    /* the last such with room for the mark behind it */
 
     for (p = s->data; p < last; p = next) {
+
+        if (p == run.code) {
+            next = p + now.marks;
+
+            now.pos = ngx_cpymem(now.pos, p, now.marks);
+            now.used += now.marks;
+            now.marks = 0;
+            seen = now;
+
+            if (now.used < max) {
+                keep = now;
+            }
+
+            run.code = NULL;
+            run.prev = '`';
+            run.behind = NULL;
+            run.breaks = 0;
+            continue;
+        }
 
         next = p;
         c = message_text_decode(&next, last);
@@ -213,48 +265,291 @@ ngx_guildlog_message_text_user(ngx_guildlog_message_text_t *text,
         }
 
         if (class == MESSAGE_TEXT_BLANK || class == MESSAGE_TEXT_BREAK) {
-            run.blank = 1;
-            run.breaks += (class == MESSAGE_TEXT_BREAK);
+            message_text_skip(&run, p, next, class);
             continue;
         }
 
         if (class == MESSAGE_TEXT_JOINER
-            && (run.prev == 0 || run.blank
+            && (run.prev == 0 || run.behind
                 || message_text_class(run.prev) == class))
         {
             continue;
         }
 
-        len = message_text_token(&run, token, c, p, next - p);
-        units = ngx_guildlog_message_text_units(token, len);
+        marks = 0;
+        escape = 0;
 
-        if (now.used + units > max) {
+        if (run.code == NULL) {
+
+            if (c == '`') {
+                marks = message_text_open_code(&run, p);
+                next = p + ngx_max(marks, 1);
+
+            } else if (c == '<') {
+                next = p + ngx_max(message_text_markup(&run, p), 1);
+            }
+
+            escape = marks == 0 && next - p == 1
+                     && (flags & NGX_GUILDLOG_MESSAGE_TEXT_MARKDOWN)
+                     && message_text_special(&run, c);
+        }
+
+        units = message_text_gap(&run, NULL) + escape
+                + ngx_guildlog_message_text_units(p, next - p);
+
+        /* what closes a piece of code always fits, and something in it */
+
+        if (now.used + units + now.marks + (marks ? marks + 1 : 0) > max) {
 
             if (max) {
-                seen.pos = ngx_cpymem(keep.pos, MESSAGE_TEXT_MARK,
+                seen = keep;
+                seen.pos = ngx_cpymem(seen.pos, MESSAGE_TEXT_MARK,
                                       sizeof(MESSAGE_TEXT_MARK) - 1);
-                seen.used = keep.used + 1;
+                seen.used++;
             }
 
             break;
         }
 
-        now.pos = ngx_cpymem(now.pos, token, len);
+        (void) message_text_gap(&run, &now.pos);
+
+        if (escape) {
+            *now.pos++ = '\\';
+        }
+
+        now.pos = ngx_cpymem(now.pos, p, next - p);
         now.used += units;
 
-        if (class == MESSAGE_TEXT_VISIBLE) {
+        run.prev = c;
+        run.behind = NULL;
+        run.breaks = 0;
+        run.line = 0;
+
+        if (marks) {
+            now.marks = marks;
+
+        } else if (class == MESSAGE_TEXT_VISIBLE) {
             seen = now;
 
-            if (now.used < max) {
+            if (now.used + now.marks < max) {
                 keep = now;
             }
         }
+    }
+
+    while (seen.marks) {
+        *seen.pos++ = '`';
+        seen.used++;
+        seen.marks--;
     }
 
     text->pos = seen.pos;
     text->left -= seen.used;
 
     return seen.used;
+}
+
+
+/*
+ * Does code begin at that backtick?  The number of backticks around it; 0: they
+ * are text, up to run->plain.
+ */
+
+static ngx_uint_t
+message_text_open_code(message_text_run_t *run, const u_char *p)
+{
+    ngx_uint_t     n;
+    const u_char  *q;
+
+    if (p < run->plain || !(run->flags & NGX_GUILDLOG_MESSAGE_TEXT_SAID)
+        || (p > run->start && p[-1] == '\\')
+        || (run->prev == '`' && run->behind == NULL))
+    {
+        return 0;
+    }
+
+    for (q = p; q < run->last && *q == '`'; q++) { /* void */ }
+
+    n = ngx_min(q - p, MESSAGE_TEXT_FENCE);
+
+    if (n == 1 || (n == MESSAGE_TEXT_FENCE
+                   && (run->flags & NGX_GUILDLOG_MESSAGE_TEXT_LINES)))
+    {
+        n = message_text_code(run, p, n);
+
+    } else {
+        n = 0;
+    }
+
+    if (n == 0) {
+        run->plain = q;
+    }
+
+    return n;
+}
+
+
+/*
+ * Finds its end as the platform does.  What is left out behind a backtick, as
+ * blanks are at the end, could make an end of it, and two bars would end a
+ * spoiler: then it is text.
+ */
+
+static ngx_uint_t
+message_text_code(message_text_run_t *run, const u_char *p, ngx_uint_t marks)
+{
+    u_char                *q, *next;
+    uint32_t               c, prev;
+    ngx_uint_t             n, visible, tail;
+    message_text_class_e   class;
+
+    n = 0;
+    prev = 0;
+    tail = 0;
+    visible = 0;
+
+    for (q = (u_char *) p + marks; q < run->last; q = next) {
+
+        next = q;
+        c = message_text_decode(&next, run->last);
+
+        if (c > MESSAGE_TEXT_LAST) {
+            return 0;
+        }
+
+        class = message_text_class(c);
+
+        if (class == MESSAGE_TEXT_HIDDEN
+            || (c == '|' && prev == '|'
+                && (run->flags & NGX_GUILDLOG_MESSAGE_TEXT_SPOILER))
+            || (class == MESSAGE_TEXT_BREAK && marks == 1))
+        {
+            return 0;
+        }
+
+        if (class == MESSAGE_TEXT_VISIBLE && c != '`') {
+            visible = 1;
+            tail = 0;
+
+        } else if (prev == '`' && c != '`') {
+            tail = 1;
+        }
+
+        prev = c;
+        n = (c == '`') ? n + 1 : 0;
+
+        if (n == marks) {
+            if (!visible || tail
+                || (marks == 1 && next < run->last && *next == '`'))
+            {
+                return 0;
+            }
+
+            run->code = next - marks;
+
+            return marks;
+        }
+    }
+
+    return 0;
+}
+
+
+/* the length of a mention, a custom emoji or a time; 0: there is none */
+
+static size_t
+message_text_markup(const message_text_run_t *run, const u_char *p)
+{
+    const u_char  *start, *last;
+
+    if (!(run->flags & NGX_GUILDLOG_MESSAGE_TEXT_SAID)
+        || run->last - p < 3 || (p > run->start && p[-1] == '\\'))
+    {
+        return 0;
+    }
+
+    start = p++;
+    last = run->last;
+
+    switch (*p++) {
+
+    case '@':
+        p += (*p == '!' || *p == '&');
+        p = message_text_span(p, last, message_text_is_digit, MESSAGE_TEXT_ID);
+        break;
+
+    case '#':
+        p = message_text_span(p, last, message_text_is_digit, MESSAGE_TEXT_ID);
+        break;
+
+    case 't':
+        if (*p++ != ':') {
+            return 0;
+        }
+
+        p = message_text_span(p, last, message_text_is_digit,
+                              MESSAGE_TEXT_TIME);
+
+        if (p && last - p > 2 && *p == ':' && ngx_strchr("tTdDfFR", p[1])) {
+            p += 2;
+        }
+
+        break;
+
+    case 'a':
+        if (*p++ != ':') {
+            return 0;
+        }
+
+        /* fall through */
+
+    case ':':
+        p = message_text_span(p, last, message_text_is_word,
+                              MESSAGE_TEXT_EMOJI);
+
+        if (p && p < last && *p == ':') {
+            p = message_text_span(p + 1, last, message_text_is_digit,
+                                  MESSAGE_TEXT_ID);
+        } else {
+            return 0;
+        }
+
+        break;
+
+    default:
+        return 0;
+    }
+
+    return (p && p < last && *p == '>') ? p + 1 - start : 0;
+}
+
+
+static const u_char *
+message_text_span(const u_char *p, const u_char *last,
+    ngx_uint_t (*is)(u_char c), ngx_uint_t least, ngx_uint_t most)
+{
+    ngx_uint_t  n;
+
+    for (n = 0; p < last && n <= most && is(*p); n++) {
+        p++;
+    }
+
+    return (n >= least && n <= most) ? p : NULL;
+}
+
+
+static ngx_uint_t
+message_text_is_digit(u_char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+
+static ngx_uint_t
+message_text_is_word(u_char c)
+{
+    return message_text_is_digit(c) || c == '_'
+           || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
 }
 
 
@@ -314,69 +609,91 @@ message_text_class(uint32_t c)
 }
 
 
-static size_t
-message_text_token(message_text_run_t *run, u_char *token, uint32_t c,
-    const u_char *p, size_t len)
+static void
+message_text_skip(message_text_run_t *run, const u_char *p, const u_char *next,
+    message_text_class_e class)
 {
-    u_char  *t;
+    if (class == MESSAGE_TEXT_BREAK) {
+        run->breaks += (run->breaks < MESSAGE_TEXT_BREAKS);
+        run->blanks = next;
+        run->line = 1;
 
-    t = message_text_gap(run, token);
-
-    if ((run->flags & NGX_GUILDLOG_MESSAGE_TEXT_MARKDOWN)
-        && message_text_special(run, c))
-    {
-        *t++ = '\\';
+    } else if (run->behind == NULL) {
+        run->blanks = p;
     }
 
-    t = ngx_cpymem(t, p, len);
-
-    /* a backslash would not keep the platform from seeing a mention */
-
-    if (c == '@') {
-        t = ngx_cpymem(t, MESSAGE_TEXT_SPLIT, sizeof(MESSAGE_TEXT_SPLIT) - 1);
-    }
-
-    run->prev = c;
-    run->blank = 0;
-    run->breaks = 0;
-
-    return t - token;
+    run->behind = next;
 }
 
 
-/* blanks are written once something follows them: one, or an empty line */
+/*
+ * Blanks are written once something follows them: as they are, or as one.
+ * Returns their units; pos: NULL, if they are only counted.
+ */
 
-static u_char *
-message_text_gap(message_text_run_t *run, u_char *p)
+static ngx_uint_t
+message_text_gap(const message_text_run_t *run, u_char **pos)
 {
-    ngx_uint_t  i;
+    u_char        *p, *next, *start, *to;
+    u_char         own[4];
+    uint32_t       c;
+    ngx_uint_t     i, units;
+    const u_char  *mark;
 
-    if (run->prev == 0 || !run->blank) {
-        return p;
+    if (run->prev == 0 || run->behind == NULL) {
+        return 0;
     }
 
-    if (run->breaks == 0 || !(run->flags & NGX_GUILDLOG_MESSAGE_TEXT_LINES)) {
-        *p++ = ' ';
-        return p;
-    }
+    to = pos ? *pos : own;
 
-    for (i = 0; i < ngx_min(run->breaks, 2); i++) {
-        *p++ = LF;
+    if (!(run->flags & NGX_GUILDLOG_MESSAGE_TEXT_LINES)) {
+        *to++ = ' ';
+        units = 1;
 
-        if (run->flags & NGX_GUILDLOG_MESSAGE_TEXT_QUOTE) {
-            *p++ = '>';
-            *p++ = ' ';
+    } else {
+        mark = (u_char *) ((run->flags & NGX_GUILDLOG_MESSAGE_TEXT_QUOTE)
+                           ? "\n> " : "\n");
+        units = 0;
+
+        for (i = 0; i < run->breaks; i++) {
+            units += ngx_strlen(mark);
+            start = pos ? to : own;
+            to = ngx_cpymem(start, mark, ngx_strlen(mark));
+        }
+
+        for (p = (u_char *) run->blanks; p < run->behind; p = next) {
+            next = p;
+            c = message_text_decode(&next, run->behind);
+
+            if (message_text_class(c) != MESSAGE_TEXT_BLANK) {
+                continue;
+            }
+
+            units++;
+            start = pos ? to : own;
+
+            if (c == ' ' || c == '\t' || c == 0xa0 || c == 0x3000) {
+                to = ngx_cpymem(start, p, next - p);
+
+            } else {
+                *start = ' ';
+                to = start + 1;
+            }
         }
     }
 
-    return p;
+    if (pos) {
+        *pos = to;
+    }
+
+    return units;
 }
 
 
 /* a name with a dot may be a link even without a scheme before it */
 
 static ngx_uint_t
-message_text_special(message_text_run_t *run, uint32_t c)
+message_text_special(const message_text_run_t *run, uint32_t c)
 {
     switch (c) {
 
@@ -395,7 +712,7 @@ message_text_special(message_text_run_t *run, uint32_t c)
         return 1;
 
     case '-':
-        return run->prev == 0 || run->breaks;
+        return run->line;
 
     case '.':
         return (run->prev >= '0' && run->prev <= '9')

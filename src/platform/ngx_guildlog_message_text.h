@@ -15,8 +15,13 @@
 #define NGX_GUILDLOG_MESSAGE_TEXT_UNIT_BYTES  3
 
 #define NGX_GUILDLOG_MESSAGE_TEXT_MARKDOWN  1  /* the platform renders it */
-#define NGX_GUILDLOG_MESSAGE_TEXT_LINES     2  /* breaks stay, else spaces */
+#define NGX_GUILDLOG_MESSAGE_TEXT_LINES     2  /* breaks and blanks stay, else
+                                                  each of them is one space */
 #define NGX_GUILDLOG_MESSAGE_TEXT_QUOTE     4  /* other lines begin with "> " */
+#define NGX_GUILDLOG_MESSAGE_TEXT_SAID      8  /* somebody said it: code,
+                                                  mentions, custom emoji and
+                                                  times are rendered */
+#define NGX_GUILDLOG_MESSAGE_TEXT_SPOILER   16 /* stands in a spoiler */
 
 
 /* may be copied, and put back to what it was */
@@ -46,9 +51,10 @@ ngx_uint_t ngx_guildlog_message_text_add(ngx_guildlog_message_text_t *text,
     const char *fmt, ...);
 
 /*
- * Somebody else's text, cut with a "…" to at most max units.  Nothing of it
- * is rendered, mentions anybody or becomes a link, and what cannot be seen is
- * left out.  Returns the number of units, 0: there was nothing to see.
+ * Somebody else's text, cut with a "…" to at most max units.  Nothing
+ * of it is markup or becomes a link, but for what SAID says.  What cannot be
+ * seen is left out, and nothing such is added.  Returns the number of units,
+ * 0: there was nothing to see.
  */
 ngx_uint_t ngx_guildlog_message_text_user(ngx_guildlog_message_text_t *text,
     const ngx_str_t *s, ngx_uint_t max, ngx_uint_t flags);

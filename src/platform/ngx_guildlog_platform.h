@@ -28,15 +28,16 @@ typedef enum {
 typedef struct {
     const char                    *method;
     ngx_str_t                      path;
+    ngx_str_t                      type;     /* of the body: JSON */
     ngx_str_t                      body;
     unsigned                       bot:1;    /* with the bot's token */
 } ngx_guildlog_platform_request_t;
 
 /*
  * The request of a call.  id: of the channel, or of the webhook.  more: the
- * token of the webhook; the name of the new one; the message behind which 100
- * are read, or nothing, for the newest 100.  The body of EXECUTE is the
- * caller's.  NGX_ERROR: out of memory, or an id or token is none.
+ * token of the webhook; the new one in JSON; the message behind which 100 are
+ * read, or nothing, for the newest 100.  The body of EXECUTE is the caller's.
+ * NGX_ERROR: out of memory, or an id or token is none.
  */
 ngx_int_t ngx_guildlog_platform_call(ngx_pool_t *pool,
     ngx_guildlog_platform_call_e call, const ngx_str_t *id,

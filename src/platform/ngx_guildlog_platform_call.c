@@ -45,7 +45,6 @@ ngx_guildlog_platform_call(ngx_pool_t *pool, ngx_guildlog_platform_call_e call,
 {
     u_char                 *p;
     const char             *path;
-    ngx_guildlog_json_t     w;
     const platform_call_t  *row;
 
     for (row = platform_calls; row->call != call; row++) { /* void */ }
@@ -62,27 +61,24 @@ ngx_guildlog_platform_call(ngx_pool_t *pool, ngx_guildlog_platform_call_e call,
         return NGX_ERROR;
     }
 
+    ngx_memzero(request, sizeof(ngx_guildlog_platform_request_t));
+
+    ngx_str_set(&request->type, "application/json");
+
+    if (call == NGX_GUILDLOG_CALL_CREATE) {
+        request->body = *more;
+        more = NULL;
+    }
+
     p = ngx_pnalloc(pool, ngx_strlen(path) + id->len + (more ? more->len : 0));
     if (p == NULL) {
         return NGX_ERROR;
     }
-
-    ngx_memzero(request, sizeof(ngx_guildlog_platform_request_t));
 
     request->method = row->method;
     request->path.data = p;
     request->path.len = ngx_sprintf(p, path, id, more) - p;
     request->bot = !(call & PLATFORM_CALL_BY_TOKEN);
 
-    if (call != NGX_GUILDLOG_CALL_CREATE) {
-        return NGX_OK;
-    }
-
-    ngx_guildlog_json_init(&w, pool, 128);
-    ngx_guildlog_json_begin(&w, '{');
-    ngx_guildlog_json_key(&w, "name");
-    ngx_guildlog_json_string(&w, more);
-    ngx_guildlog_json_end(&w);
-
-    return ngx_guildlog_json_written(&w, &request->body);
+    return NGX_OK;
 }

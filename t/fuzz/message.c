@@ -123,10 +123,15 @@ static void
 fuzz(ngx_pool_t *pool, u_char *p, size_t len)
 {
     ngx_int_t                      rc;
-    ngx_str_t                      body;
     ngx_uint_t                     n, packed;
+    ngx_guildlog_message_body_t    body;
     ngx_guildlog_message_conf_t    conf;
     ngx_guildlog_message_entry_t   entries[ENTRIES_MAX];
+
+    static const ngx_guildlog_message_style_t  style = {
+        ngx_string("https://support.example/x"),
+        ngx_string("https://log.example/viewer/"), 0
+    };
 
     ngx_memzero(&conf, sizeof(ngx_guildlog_message_conf_t));
 
@@ -135,6 +140,7 @@ fuzz(ngx_pool_t *pool, u_char *p, size_t len)
     conf.buttons = fuzz_pick(&p, &len, 8);
     conf.spoilers = fuzz_pick(&p, &len, 2);
     conf.color = -1;
+    conf.style = &style;
     ngx_str_set(&conf.guild, "123456789012345678");
 
     if (ngx_guildlog_utf8_valid(p, len) != len) {
@@ -155,5 +161,5 @@ fuzz(ngx_pool_t *pool, u_char *p, size_t len)
     fuzz_expect(rc == NGX_OK);
     fuzz_expect(packed >= 1 && packed <= n && packed <= 10);
 
-    check(&body);
+    check(&body.text);
 }

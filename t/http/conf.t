@@ -195,8 +195,48 @@ refused qr/must be https:\/\/ for trusted=/,
     'guildlog_platform http://127.0.0.1 trusted=a;';
 refused qr/invalid parameter "$_"/, "guildlog_platform https://127.0.0.1 $_;"
     for qw(trusted= trusted nonsense=1);
+refused qr/invalid parameter "agent_url=\Q$_\E"/,
+    "guildlog_platform http://127.0.0.1 'agent_url=$_';"
+    for 'a.example', 'ftp://a', 'https://', 'https://a b', 'https://a,)',
+        'https://a/#b';
+accepted 'a platform that is told who asks',
+    "$here; $key guildlog_platform http://127.0.0.1 agent_url=https://a.example/who;",
+    $api;
+
+
+# guildlog_links, guildlog_webhook, guildlog_colors
+
+$nginx->file('avatar.png', "\x89PNG\r\n\x1a\n" . 'x' x 1000);
+$nginx->file('large.png', "\x89PNG\r\n\x1a\n" . 'x' x 262_144);
+$nginx->file('text.png', 'a text');
+
+accepted 'what channels see', <<"CONF", $api;
+    $here; $key
+    guildlog_links viewer=https://a.example/viewer/ support=http://b.example/?x=1;
+    guildlog_webhook "name=Our log" avatar=avatar.png;
+    guildlog_colors category;
+CONF
+accepted 'a part of it', "$here; $key guildlog_links support=https://a.example; "
+    . 'guildlog_webhook name=L\xc3\xb6g; guildlog_colors kind;', $api;
+refused qr/invalid parameter "viewer=\Q$_\E"/, "guildlog_links 'viewer=$_';"
+    for 'a.example', 'javascript:x', 'https://', 'https://a b', 'https://a/(x)',
+        'https://a/#x', 'https://' . 'x' x 400;
+refused qr/invalid parameter "$_"/, "guildlog_links $_;"
+    for qw(nonsense=1 viewer= support);
+refused qr/invalid parameter "name=$_"/, "guildlog_webhook \"name=$_\";"
+    for 'Clyde', 'my discord', 'a@b', 'a#b', 'a:b', ' a', 'a ', 'x' x 77,
+        'Everyone', "\xff";
+refused qr/could not read "[^"]+nothing"/, 'guildlog_webhook avatar=nothing;';
+refused qr/is no PNG, JPEG or GIF of at most 256 KiB/,
+    "guildlog_webhook avatar=$_.png;" for qw(large text);
+refused qr/takes "kind" or "category"/, 'guildlog_colors red;';
+refused qr/is duplicate/, "$_ $_" for 'guildlog_colors kind;',
+    'guildlog_links viewer=https://a;', 'guildlog_webhook name=a;';
+refused qr/invalid number of arguments/, "$_;"
+    for qw(guildlog_links guildlog_webhook guildlog_colors);
+
 refused qr/directive is not allowed here/, "$here; $key", "$_"
-    for $platform, 'guildlog_delivery secret=delivery.key;';
+    for $platform, 'guildlog_colors kind;', 'guildlog_delivery secret=delivery.key;';
 
 
 # guildlog_key

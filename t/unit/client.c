@@ -57,6 +57,7 @@ static char             authority[256];
 static ngx_cycle_t     *cycle;
 static ngx_conf_t       cf;
 
+static const ngx_str_t  json = ngx_string("application/json");
 static ngx_uint_t       ended;
 static ngx_uint_t       outcomes[3];
 static ngx_uint_t       status;
@@ -257,7 +258,7 @@ send_one(ngx_guildlog_client_t *client, const char *method, const char *name,
     content.data = malloc(size + 1);
     memset(content.data, 'b', size);
 
-    x = ngx_guildlog_client_send(client, method, &text, &none, &content,
+    x = ngx_guildlog_client_send(client, method, &text, &none, &json, &content,
                                  deadline, on_answer, data);
     free(content.data);
 
@@ -526,17 +527,17 @@ test_refused_bytes(void)
     for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         value = bad[i];
 
-        tap_ok(ngx_guildlog_client_send(client, "GET", &value, &none, &none,
-                                        DEADLINE, on_answer, NULL)
+        tap_ok(ngx_guildlog_client_send(client, "GET", &value, &none, &json,
+                                        &none, DEADLINE, on_answer, NULL)
                == NULL, "no such path");
-        tap_ok(ngx_guildlog_client_send(client, "GET", &path, &value, &none,
-                                        DEADLINE, on_answer, NULL)
+        tap_ok(ngx_guildlog_client_send(client, "GET", &path, &value, &json,
+                                        &none, DEADLINE, on_answer, NULL)
                == NULL, "no such authorization");
     }
 
     value = tap_str("/a b");
-    tap_ok(ngx_guildlog_client_send(client, "GET", &value, &none, &none,
-                                    DEADLINE, on_answer, NULL)
+    tap_ok(ngx_guildlog_client_send(client, "GET", &value, &none, &json,
+                                    &none, DEADLINE, on_answer, NULL)
            == NULL, "no space in a path");
 
     ngx_guildlog_client_destroy(client);

@@ -23,6 +23,13 @@
 #define DOC       (1 << 16)
 #define CONTENT   4000
 
+#define ID        "123456789012345678"
+
+
+static const ngx_guildlog_message_style_t  style = {
+    ngx_string("https://support.example/x"),
+    ngx_string("https://log.example/viewer/"), 0
+};
 
 static uint64_t     seed;
 static ngx_pool_t  *pool;
@@ -33,7 +40,9 @@ static ngx_pool_t  *pool;
 static const char  *pieces[] = {
     "@everyone", "@here", "<@4242424242>", "<@!4242424242>", "<@&4242424242>",
     "<#4242424242>", "<:evil:4242424242>", "<a:evil:4242424242>",
-    "</evil:4242424242>", "<t:4242424242:R>", "https://evil.example/x",
+    "</evil:4242424242>", "<t:4242424242:x>", "<t:1754000000:R>",
+    "<@" ID ">", "<@&" ID ">", "<#" ID ">", "<:good:" ID ">", "<a:good:" ID ">",
+    "https://evil.example/x",
     "http://\u200bevil.example", "discord.gg/evil", "discord.\u200bgg/evil",
     "[text](https://evil.example)", "||", "|", "```", "``", "`", "```c\nx```",
     "**", "*", "__", "_", "~~", "\\", "\\\\", "\\|", "> ", ">>> ", "# ", "-# ",
@@ -52,14 +61,16 @@ static const char  *pieces[] = {
 /* neither in what the platform renders, nor in the label of a button */
 
 static const char  *never_sent[] = {
-    "@everyone", "@here", "<@4242424242", "<@!4", "<@&4", "\u202e", "\u202a",
-    "\u2066", "\u2069", "\u200e", "\u200f", "\u061c", "\ufeff", "\u00ad",
-    "\u2028", "\u2029", "\u2800", "\u3164", "\U000e0041", "\x7f", "\\u00"
+    "\u202e", "\u202a", "\u2066", "\u2069", "\u200b", "\u200e", "\u200f",
+    "\u061c", "\ufeff", "\u00ad", "\u2028", "\u2029", "\u2800", "\u3164",
+    "\U000e0041", "\x7f", "\\u00"
 };
 
+/* where it is neither code nor behind a backslash */
+
 static const char  *never_rendered[] = {
-    "<#4242424242", "<:evil", "<a:evil", "<t:4242424242", "evil.example",
-    "discord.gg", "```"
+    "<@4242424242", "<@!4", "<@&4", "<#4242424242", "<:evil:4", "<a:evil:4",
+    "<t:4242424242:x", "</evil", "https://evil", "evil.example", "discord.gg"
 };
 
 #define NEVER_SENT      (sizeof(never_sent) / sizeof(never_sent[0]))
@@ -222,6 +233,7 @@ conf(ngx_guildlog_message_conf_t *c)
 {
     ngx_memzero(c, sizeof(ngx_guildlog_message_conf_t));
 
+    c->style = &style;
     c->format = draw(4);
     c->color = draw(2) ? -1 : (ngx_int_t) draw(0x1000000);
     c->spoilers = draw(2);
@@ -289,35 +301,55 @@ markup(const char *s)
 {
     size_t  n;
 
-    static const char  *begins[] = { "<@", "<#", "<t:", "<:", "<a:" };
+    static const char  *begins[] = { "<@&", "<@", "<#", "<t:", "<:", "<a:" };
 
-    for (n = 0; n < 5; n++) {
+    for (n = 0; n < 6; n++) {
         if (strncmp(s, begins[n], strlen(begins[n])) == 0) {
             break;
         }
     }
 
-    if (n == 5) {
+    if (n == 6) {
         return 0;
     }
 
     n = strlen(begins[n]);
-    n += strspn(s + n, "abcdefghijklmnopqrstuvwxyz0123456789_:F");
+    n += strspn(s + n, "abcdefghijklmnopqrstuvwxyz0123456789_:FR");
 
     return s[n] == '>' ? n + 1 : 0;
 }
 
 
+/* code in backticks, as the platform finds it; the length, 0: there is none */
+
+static size_t
+code(const char *s)
+{
+    size_t  n;
+    char   *end;
+
+    if (strncmp(s, "```", 3) == 0) {
+        end = strstr(s + 3, "```");
+        return end ? end + 3 - s : 0;
+    }
+
+    n = 1 + strcspn(s + 1, "`\n");
+
+    return n > 1 && s[n] == '`' && s[n + 1] != '`' ? n + 1 : 0;
+}
+
+
 /*
- * What is not behind a backslash is ours: "**", "`id`", mentions, in plain
- * text the "> " of quotes and the "-# " of the last line, and "||" in pairs.
+ * What is neither code nor behind a backslash is ours: "**", mentions, emoji
+ * and times, in plain text the "> " of quotes and the "-# " of the last line,
+ * and "||" in pairs.
  */
 
 static ngx_uint_t
 harmless(const char *s, ngx_uint_t spoilers, ngx_uint_t plain)
 {
     size_t       n;
-    ngx_uint_t   marks, line;
+    ngx_uint_t   marks, line, i;
     const char  *p;
 
     marks = 0;
@@ -325,6 +357,13 @@ harmless(const char *s, ngx_uint_t spoilers, ngx_uint_t plain)
 
     for (p = s; *p; p += n) {
         n = 1;
+
+        for (i = 0; i < NEVER_RENDERED; i++) {
+            if (strncmp(p, never_rendered[i], strlen(never_rendered[i])) == 0) {
+                printf("# at %s\n", p);
+                return 0;
+            }
+        }
 
         switch (*p) {
 
@@ -342,8 +381,7 @@ harmless(const char *s, ngx_uint_t spoilers, ngx_uint_t plain)
             break;
 
         case '`':
-            n = 1 + strspn(p + 1, "0123456789");
-            n = (n > 1 && p[n] == '`') ? n + 1 : 0;
+            n = code(p);
             break;
 
         case '<':
@@ -369,7 +407,8 @@ harmless(const char *s, ngx_uint_t spoilers, ngx_uint_t plain)
         }
 
         if (n == 0) {
-            printf("# at %s\n", p);
+            printf("# at %.60s, behind %.40s\n", p,
+                   p - ngx_min(p - s, 40));
             return 0;
         }
 
@@ -456,7 +495,7 @@ valid_row(json_t *row)
               && fits(button, "label", 80, &sum)
               && strncmp(url, "https://", 8) == 0
               && strlen(url) <= 512
-              && strspn(url, "abcdefghijklmnopqrstuvwxyz0123456789:/.")
+              && strspn(url, "abcdefghijklmnopqrstuvwxyz0123456789:/.#?=&")
                  == strlen(url);
     }
 
@@ -533,9 +572,8 @@ wrong(const ngx_str_t *text, const ngx_guildlog_message_entry_t *e,
     ngx_uint_t packed)
 {
     size_t       i;
-    u_char      *buttons;
     json_t      *body, *embeds;
-    ngx_str_t    error, rendered;
+    ngx_str_t    error;
     ngx_uint_t   sum, spoilers;
     const char  *content;
 
@@ -550,19 +588,6 @@ wrong(const ngx_str_t *text, const ngx_guildlog_message_entry_t *e,
     for (i = 0; i < NEVER_SENT; i++) {
         if (has(text, never_sent[i])) {
             return never_sent[i];
-        }
-    }
-
-    rendered = *text;
-    buttons = memmem(text->data, text->len, ",\"components\":", 14);
-
-    if (buttons) {
-        rendered.len = buttons - text->data;
-    }
-
-    for (i = 0; i < NEVER_RENDERED; i++) {
-        if (has(&rendered, never_rendered[i])) {
-            return never_rendered[i];
         }
     }
 
@@ -604,6 +629,20 @@ wrong(const ngx_str_t *text, const ngx_guildlog_message_entry_t *e,
 }
 
 
+static ngx_int_t
+made(const ngx_guildlog_message_entry_t *e, ngx_uint_t n, ngx_str_t *text,
+    ngx_uint_t *packed)
+{
+    ngx_int_t                    rc;
+    ngx_guildlog_message_body_t  body;
+
+    rc = ngx_guildlog_message_build(pool, e, n, &body, packed);
+    *text = body.text;
+
+    return rc;
+}
+
+
 /* what is wrong with a message of the first entries, NULL: nothing */
 
 static const char *
@@ -613,7 +652,7 @@ round_of(const ngx_guildlog_message_entry_t *e, ngx_uint_t n)
     ngx_uint_t   packed, k, m;
     const char  *what;
 
-    if (ngx_guildlog_message_build(pool, e, n, &body, &packed) != NGX_OK
+    if (made(e, n, &body, &packed) != NGX_OK
         || packed < 1 || packed > n)
     {
         return "packed";
@@ -626,7 +665,7 @@ round_of(const ngx_guildlog_message_entry_t *e, ngx_uint_t n)
     }
 
     for (k = 1; k <= n; k++) {
-        if (ngx_guildlog_message_build(pool, e, k, &other, &m) != NGX_OK
+        if (made(e, k, &other, &m) != NGX_OK
             || m != ngx_min(k, packed))
         {
             return "prefix";
@@ -680,7 +719,7 @@ test_hostile(void)
             printf("# seed %u: %s\n", (unsigned) i, what);
         }
 
-        if (ngx_guildlog_message_build(pool, e, n, &body, &j) == NGX_OK) {
+        if (made(e, n, &body, &j) == NGX_OK) {
             several += j > 1;
             plain += e[0].conf.format >= 2;
         }
@@ -707,6 +746,10 @@ typedef struct {
 #define MD     NGX_GUILDLOG_MESSAGE_TEXT_MARKDOWN
 #define LINES  (MD | NGX_GUILDLOG_MESSAGE_TEXT_LINES)
 #define QUOTE  (LINES | NGX_GUILDLOG_MESSAGE_TEXT_QUOTE)
+#define SAID   (LINES | NGX_GUILDLOG_MESSAGE_TEXT_SAID)
+#define BRIEF  (MD | NGX_GUILDLOG_MESSAGE_TEXT_SAID)
+#define CITED  (SAID | NGX_GUILDLOG_MESSAGE_TEXT_QUOTE)
+#define HIDING (SAID | NGX_GUILDLOG_MESSAGE_TEXT_SPOILER)
 
 
 static const text_case_t  texts[] = {
@@ -716,7 +759,7 @@ static const text_case_t  texts[] = {
     { "a fence is broken", "```x", "\\`\\`\\`x", 100, MD },
     { "a backslash does not free the next", "\\*", "\\\\\\*", 100, MD },
     { "nobody is mentioned", "<@1> @everyone",
-      "\\<@\u200b1\\> @\u200beveryone", 100, MD },
+      "\\<@1\\> @everyone", 100, MD },
     { "an address is no link", "see https://a.b/c",
       "see https\\://a\\.b/c", 100, MD },
     { "nor without a scheme", "discord.\u200bgg/x", "discord\\.gg/x", 100,
@@ -725,9 +768,13 @@ static const text_case_t  texts[] = {
     { "of every line", "a\n# b\n- c\n1. d", "a\n\\# b\n\\- c\n1\\. d", 100,
       LINES },
     { "lines become one", "a\nb\r\n\r\n\r\nc", "a b c", 100, MD },
-    { "or an empty line stays", "a\nb\r\n\r\n\r\n\r\nc", "a\nb\n\nc", 100,
+    { "or stay lines", "a\nb\r\n\r\n  c", "a\nb\n\n  c", 100, LINES },
+    { "with three empty ones at most", "a\n\n\n\n\n\n\nb", "a\n\n\n\nb", 100,
       LINES },
-    { "quoted in every line", "a\n\n\n> b", "a\n> \n> \\> b", 100, QUOTE },
+    { "so do blanks", "a  b\t|\u3000c", "a  b\t\\|\u3000c", 100, LINES },
+    { "an item of a list that is far in", "a\n  - b", "a\n  \\- b", 100,
+      LINES },
+    { "quoted in every line", "a\n\n> b", "a\n> \n> \\> b", 100, QUOTE },
     { "no way is written backwards", "\u202eabc\u202c", "abc", 100, MD },
     { "a joined emoji stays", "\U0001f469\u200d\U0001f4bb",
       "\U0001f469\u200d\U0001f4bb", 100, MD },
@@ -735,7 +782,7 @@ static const text_case_t  texts[] = {
     { "none without something", "\u200d\ufe0f", "", 100, MD },
     { "nothing to see", " \n\u200b\u3000\u2800\t", "", 100, MD },
     { "blanks around go", "  a  b  ", "a b", 100, MD },
-    { "no markdown where it is not rendered", "a_b*c <@1>", "a_b*c <@\u200b1>",
+    { "no markdown where it is not rendered", "a_b*c <@1>", "a_b*c <@1>",
       100, 0 },
     { "what fits is not cut", "abcde", "abcde", 5, MD },
     { "what does not is marked", "abcdef", "abcd\u2026", 5, MD },
@@ -745,7 +792,49 @@ static const text_case_t  texts[] = {
     { "nor a backslash from its character", "abc*d", "abc\u2026", 5, MD },
     { "nothing but the mark", "ab", "\u2026", 1, MD },
     { "nothing at all", "ab", "", 0, MD },
-    { "blanks do not count at the end", "abcde   ", "abcde", 5, MD }
+    { "blanks do not count at the end", "abcde   ", "abcde", 5, MD },
+
+    { "people are named", "<@" ID "> and <@!" ID ">",
+      "<@" ID "> and <@!" ID ">", 100, SAID },
+    { "roles and channels, too", "<@&" ID "><#" ID ">", "<@&" ID "><#" ID ">",
+      100, BRIEF },
+    { "emoji are shown", "<:a_1:" ID "> <a:bb:" ID ">",
+      "<:a_1:" ID "> <a:bb:" ID ">", 100, SAID },
+    { "times are told", "<t:1754000000> <t:0:R>", "<t:1754000000> <t:0:R>", 100,
+      SAID },
+    { "but nothing that only looks so", "<@1> <t:> <t:1:x> <:a:" ID "> </a:" ID
+      ">", "\\<@1\\> \\<t\\:\\> \\<t\\:1\\:x\\> \\<\\:a\\:" ID
+      "\\> \\</a\\:" ID "\\>", 150, SAID },
+    { "nor what they wrote as text", "\\<@" ID "> \\`a`",
+      "\\\\\\<@" ID "\\> \\\\\\`a\\`", 100, SAID },
+    { "a mention is whole or not there", "a <@" ID ">", "a\u2026", 20, SAID },
+    { "one of nobody, nowhere cut", "<@" ID, "\\<@" ID, 100, SAID },
+
+    { "code is code", "x `a_b <@1>` *y*", "x `a_b <@1>` \\*y\\*", 100, SAID },
+    { "in lines, with what is in front of them",
+      "```py\nif x:\n    return 1\n```", "```py\nif x:\n    return 1```", 100,
+      SAID },
+    { "quoted, too", "```\na\n  b```", "```\n> a\n>   b```", 100, CITED },
+    { "what does not end is text", "```a", "\\`\\`\\`a", 100, SAID },
+    { "so is a lone one", "a ` b", "a \\` b", 100, SAID },
+    { "and nothing in them", "`` ``` ```", "\\`\\` \\`\\`\\` \\`\\`\\`",
+      100, SAID },
+    { "it ends where the platform ends it", "```a````*b*", "```a```\\`\\*b\\*",
+      100, SAID },
+    { "and does so if it is cut", "```abcdefgh```", "```abc\u2026```", 10,
+      SAID },
+    { "or is not begun", "ab ```abcdefgh```", "ab\u2026", 10, SAID },
+    { "in one line there are no lines of it", "```a\nb```",
+      "\\`\\`\\`a b\\`\\`\\`", 100, BRIEF },
+    { "what is left out cannot end it", "```a``\u200b`*b*```",
+      "\\`\\`\\`a\\`\\`\\`\\*b\\*\\`\\`\\`", 100, SAID },
+    { "nor blanks that are", "```a`` ```*b*",
+      "\\`\\`\\`a\\`\\` \\`\\`\\`\\*b\\*",
+      100, SAID },
+    { "nor make it of two", "`a`\u200b```b```",
+      "`a`\\`\\`\\`b\\`\\`\\`", 100, SAID },
+    { "and it cannot end a spoiler", "`a||b` `c`", "\\`a\\|\\|b\\` `c`", 100,
+      HIDING }
 };
 
 
@@ -759,7 +848,7 @@ test_texts(void)
     pool = tap_pool();
 
     for (i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-        (void) ngx_guildlog_message_text_init(&text, pool, 100);
+        (void) ngx_guildlog_message_text_init(&text, pool, 200);
 
         in = tap_str(texts[i].in);
         n = ngx_guildlog_message_text_user(&text, &in, texts[i].max,
@@ -770,7 +859,7 @@ test_texts(void)
 
         tap_is_str(&out, texts[i].out, texts[i].what);
         tap_ok(n == ngx_guildlog_message_text_units(out.data, out.len)
-               && n == 100 - text.left, "and it is counted");
+               && n == 200 - text.left, "and it is counted");
     }
 
     ngx_destroy_pool(pool);
@@ -791,13 +880,14 @@ build(ngx_uint_t n, const char **docs, ngx_uint_t format, ngx_uint_t buttons,
 
     for (i = 0; i < n; i++) {
         e[i].doc = tap_str(docs[i]);
+        e[i].conf.style = &style;
         e[i].conf.format = format;
         e[i].conf.color = -1;
         e[i].conf.buttons = buttons;
         e[i].conf.guild = tap_str("123456789012345678");
     }
 
-    if (ngx_guildlog_message_build(pool, e, n, &body, packed) != NGX_OK) {
+    if (made(e, n, &body, packed) != NGX_OK) {
         return NULL;
     }
 
@@ -864,19 +954,20 @@ test_packing(void)
 
     for (i = 0; i < 3; i++) {
         e[i].doc = tap_str(docs[i]);
+        e[i].conf.style = &style;
         e[i].conf.guild = tap_str("1");
     }
 
     e[2].conf.buttons = NGX_GUILDLOG_BUTTON_CUSTOMISE;
-    (void) ngx_guildlog_message_build(pool, e, 3, &s, &packed);
+    (void) made(e, 3, &s, &packed);
     tap_is(packed, 3, "entries with and without go together");
 
     e[1].conf.format = NGX_GUILDLOG_FORMAT_COMPACT_EMBED;
-    (void) ngx_guildlog_message_build(pool, e, 3, &s, &packed);
+    (void) made(e, 3, &s, &packed);
     tap_is(packed, 3, "embeds of both kinds go together");
 
     e[1].conf.format = NGX_GUILDLOG_FORMAT_PLAIN;
-    (void) ngx_guildlog_message_build(pool, e, 3, &s, &packed);
+    (void) made(e, 3, &s, &packed);
     tap_is(packed, 1, "embeds and text do not");
 
     docs[1] = "{\"id\":\"1\",\"type\":";
@@ -896,7 +987,8 @@ test_packing(void)
     tap_ok(build(1, docs, 0, 0, &packed) == NULL, "or one without an id");
 
     body = build(1, docs + 2, 0, NGX_GUILDLOG_BUTTON_SUPPORT_SERVER, &packed);
-    tap_ok(body && strstr(body, "/support\"") && !strstr(body, "/users/"),
+    tap_ok(body && strstr(body, "\"https://support.example/x\"")
+           && !strstr(body, "/users/"),
            "only the buttons that are asked for");
 
     ngx_destroy_pool(pool);
@@ -983,10 +1075,11 @@ test_brim(void)
                      (int) (n ? i : 900), 0);
 
             e[n].doc = tap_str(doc[n]);
+            e[n].conf.style = &style;
             e[n].conf.format = NGX_GUILDLOG_FORMAT_PLAIN;
         }
 
-        (void) ngx_guildlog_message_build(pool, e, 2, &body, &packed);
+        (void) made(e, 2, &body, &packed);
 
         json = ngx_guildlog_json_parse(pool, &body, &error);
         n = units(json_string_value(json_object_get(json, "content")));
@@ -1125,12 +1218,13 @@ test_spoilers(void)
 
     pool = tap_pool();
     ngx_memzero(&e, sizeof(e));
+    e.conf.style = &style;
 
     e.conf.spoilers = 1;
     e.doc = tap_str("{\"id\":\"1\",\"type\":5,\"reason\":\"r\","
                     "\"content\":\"a||b\\\\\"");
 
-    (void) ngx_guildlog_message_build(pool, &e, 1, &body, &packed);
+    (void) made(&e, 1, &body, &packed);
 
     tap_ok(has(&body, "\"||a\\\\|\\\\|b\\\\\\\\||\""),
            "content stands between spoiler marks and cannot end them");
@@ -1138,7 +1232,7 @@ test_spoilers(void)
            "the reason does not");
 
     e.doc = tap_str("{\"id\":\"1\",\"type\":5,\"content\":\" \"");
-    (void) ngx_guildlog_message_build(pool, &e, 1, &body, &packed);
+    (void) made(&e, 1, &body, &packed);
 
     tap_ok(!has(&body, "||"),
            "nothing is not hidden");
@@ -1156,16 +1250,17 @@ test_colors(void)
 
     pool = tap_pool();
     ngx_memzero(&e, sizeof(e));
+    e.conf.style = &style;
 
     e.doc = tap_str("{\"id\":\"1\",\"type\":5");
 
     e.conf.color = 0;
-    (void) ngx_guildlog_message_build(pool, &e, 1, &body, &packed);
+    (void) made(&e, 1, &body, &packed);
     tap_ok(has(&body, "\"color\":0,"),
            "a color of its own, even black");
 
     e.conf.color = 0x1000000;
-    (void) ngx_guildlog_message_build(pool, &e, 1, &body, &packed);
+    (void) made(&e, 1, &body, &packed);
     tap_ok(has(&body, "\"color\":5793266,"),
            "what is no color is not one");
 
