@@ -2,11 +2,11 @@
 #            conf/log-types.tsv conf/languages/*.tsv \
 #            > ngx_guildlog_language_data.c
 #
-# Makes C of the titles of the log types, and of the words around them, in
-# all languages.  The languages are those of sql/data.sql, the log types and
-# their English titles those of conf/log-types.tsv, the words those of
-# conf/languages/en-US.tsv.  The categories of the log types are told, too.
-# Each mistake is told by file and line; if there is one, nothing is written.
+# Makes C of what is known of the log types, and of their titles, sentences and
+# the words around them in all languages.  The languages are those of
+# sql/data.sql, the log types with their English titles and sentences those of
+# conf/log-types.tsv, the words those of conf/languages/en-US.tsv.  Each mistake
+# is told by file and line; if there is one, nothing is written.
 #
 # This is POSIX awk.  In the locale "C" a character is a byte.
 
@@ -58,6 +58,11 @@ function check(language, key,    text, at) {
         wrong(at, "\"" key "\" is empty")
     }
 
+    if (kind[key] == "sentence") {
+        check_sentence(at, text, key)
+        return
+    }
+
     if (size(text) > longest[kind[key]]) {
         wrong(at, "longer than " longest[kind[key]] " characters")
     }
@@ -84,11 +89,97 @@ function check(language, key,    text, at) {
 }
 
 
+# Which places each alternative has, as two sums of bits: those that it must
+# have, and those in brackets, that it may have.  "" if the text is wrong
+
+function outline(text,    i, n, all, rest, part, must, may, out) {
+    n = split(text, all, / [|] /)
+    out = ""
+
+    for (i = 1; i <= n; i++) {
+        rest = all[i]
+        may = 0
+
+        while (match(rest, /\[[^][]*\]/)) {
+            part = substr(rest, RSTART + 1, RLENGTH - 2)
+            rest = substr(rest, 1, RSTART - 1) substr(rest, RSTART + RLENGTH)
+
+            part = bits(part)
+            if (part <= 0) {
+                return ""
+            }
+
+            may += part
+        }
+
+        must = bits(rest)
+        if (must < 0 || size(all[i]) > longest["sentence"] \
+            || all[i] ~ /^ | $|  |[.]$/)
+        {
+            return ""
+        }
+
+        out = out " " must "+" may
+    }
+
+    return out
+}
+
+
+# of the places in a text; -1 if something else is in braces
+
+function bits(text,    sum, name, seen) {
+    sum = 0
+
+    while (match(text, /[{][a-z]+[}]/)) {
+        name = substr(text, RSTART + 1, RLENGTH - 2)
+        if (!(name in place_number) || name in seen) {
+            return -1
+        }
+
+        seen[name] = 1
+        sum += 2 ^ place_number[name]
+        text = substr(text, 1, RSTART - 1) substr(text, RSTART + RLENGTH)
+    }
+
+    return text ~ /[][{}|%]/ ? -1 : sum
+}
+
+
+# the English one is held against the fields of its type, the others against it
+
+function check_sentence(at, text, key,    name, rest) {
+    if (outline(text) == "") {
+        wrong(at, "not a sentence with places, brackets and alternatives, " \
+              "each of at most " longest["sentence"] " characters")
+        return
+    }
+
+    if (outline(text) != outline(text_of[english, key])) {
+        wrong(at, "the places are not those of " place[english, key])
+    }
+
+    rest = text
+    while (match(rest, /[{][a-z]+[}]/)) {
+        name = substr(rest, RSTART + 1, RLENGTH - 2)
+        if (!((key, name) in label_of)) {
+            wrong(at, "{" name "} is no field of the log type")
+        }
+
+        rest = substr(rest, RSTART + RLENGTH)
+    }
+}
+
+
 # what a language says, or the one that it is like
 
 function said(language, key) {
     if (!((language, key) in text_of) && language in like) {
         language = like[language]
+    }
+
+    if (!((language, key) in text_of) && kind[key] == "sentence") {
+        language = english
     }
 
     if (!((language, key) in text_of)) {
@@ -106,6 +197,22 @@ function quoted(text) {
 }
 
 
+# as ngx_guildlog_language_say() reads it: a place is the byte of its number
+
+function quoted_sentence(text,    i) {
+    gsub(/[\\"]/, "\\\\&", text)
+    gsub(/ [|] /, "\\036", text)
+    gsub(/\[/, "\\034", text)
+    gsub(/\]/, "\\035", text)
+
+    for (i = 1; i <= places; i++) {
+        gsub("[{]" place_name[i] "[}]", sprintf("\\\\%03o", i), text)
+    }
+
+    return "\"" text "\""
+}
+
+
 function table(name, bound, rows, row, label,    i, j, out, key) {
     out = "\n\nconst char *const\n    " name "[NGX_GUILDLOG_LOCALES][" bound \
           "] =\n{\n"
@@ -119,7 +226,9 @@ function table(name, bound, rows, row, label,    i, j, out, key) {
             if (label != "") {
                 out = out "[" label toupper(key) "] = "
             }
-            out = out quoted(said(name_of[i], key)) \
+            key = said(name_of[i], key)
+            out = out (name ~ /sentences/ ? quoted_sentence(key) \
+                                          : quoted(key)) \
                   (j + 1 < rows ? "," : "") "\n"
         }
 
@@ -134,6 +243,21 @@ BEGIN {
     lines = languages = categories = 0
     longest["type"] = 100
     longest["word"] = 30
+    longest["sentence"] = 200
+
+    # ngx_guildlog_place_e, and the first labels of ngx_guildlog_label_e
+    places = split("executor target channel role name count emoji action " \
+                   "value until", place_name, " ")
+    for (i in place_name) {
+        place_number[place_name[i]] = i
+    }
+
+    labelled = split("executor target channel role name reason count emoji " \
+                     "action value", labelled_name, " ")
+
+    target_of["member"] = target_of["author"] = "USER"
+    target_of["channel"] = target_of["thread"] = "CHANNEL"
+    target_of["role"] = "ROLE"
 }
 
 
@@ -195,15 +319,22 @@ FILENAME == ARGV[1] {
 
 FILENAME == ARGV[2] {
     if (FNR > 1) {
-        if (split($0, part, "\t") != 7 || part[1] != types "" \
-            || part[2] !~ /^[A-Za-z]+$/ || part[3] !~ /^category[A-Z][a-z]+$/)
+        if (split($0, part, "\t") != 11 || part[1] != types "" \
+            || part[2] !~ /^[A-Za-z]+$/ \
+            || part[3] !~ /^category[A-Z][a-z]+$/ \
+            || part[8] !~ /^(new|changed|gone|other)$/)
         {
-            wrong(here, "not seven columns of the log type " types)
+            wrong(here, "not eleven columns of the log type " types)
             exit
         }
 
         put(english, part[2], part[7])
+        put(english, part[2] " ", part[11])
         kind[part[2]] = "type"
+        kind[part[2] " "] = "sentence"
+        sentence[types] = part[2] " "
+        kind_of[types] = part[8]
+        read_fields(part[2] " ", part[10])
         category_of[types] = part[3]
         type[types++] = part[2]
         add_category(part[3])
@@ -215,7 +346,36 @@ FILENAME == ARGV[2] {
 }
 
 
-# conf/languages/LANGUAGE.tsv
+# "field=label: what it holds; field: what it holds", where the label of most
+# fields is their own name
+
+function read_fields(key, text,    i, n, all, field, label) {
+    n = split(text, all, /; /)
+
+    for (i = 1; i <= n; i++) {
+        if (all[i] !~ /^[A-Za-z_]+(=[a-z]+)?: [^ ]/) {
+            wrong(here, "\"" all[i] "\" is no field and what it holds")
+            continue
+        }
+
+        field = label = substr(all[i], 1, index(all[i], ":") - 1)
+        sub(/=.*/, "", field)
+        sub(/.*=/, "", label)
+
+        if ((key, field) in label_of) {
+            wrong(here, "the field \"" field "\" is there twice")
+        }
+
+        label_of[key, field] = label
+        if (label != field) {
+            label_at[label] = here
+        }
+    }
+}
+
+
+# conf/languages/LANGUAGE.tsv: a key, and the text; of a log type the title, and
+# the sentence
 
 {
     language = FILENAME
@@ -236,9 +396,17 @@ FILENAME == ARGV[2] {
     next
 }
 
-split($0, part, "\t") != 2 || part[1] !~ /^[A-Za-z]+$/ || part[2] ~ /^ | $/ {
+{
+    n = split($0, part, "\t")
+}
+
+n < 2 || n > 3 || part[1] !~ /^[A-Za-z]+$/ || part[2] ~ /^ | $/ {
     wrong(here, "not a key, a tab and a text")
     next
+}
+
+n == 3 {
+    put(language, part[1] " ", part[3])
 }
 
 part[1] == "like" {
@@ -282,6 +450,32 @@ function add_category(name,    i) {
 }
 
 
+# one row a log type, as struct ngx_guildlog_type_s
+
+function table_of_types(    i, j, out, field, label) {
+    out = "\n\nconst ngx_guildlog_type_t\n" \
+          "    ngx_guildlog_types[NGX_GUILDLOG_TYPES] =\n{\n"
+
+    for (i = 0; i < types; i++) {
+        label = label_of[sentence[i], "target"]
+        out = out "    { \"" type[i] "\",\n      NGX_GUILDLOG_KIND_" \
+              toupper(kind_of[i]) ", NGX_GUILDLOG_TARGET_" \
+              (label in target_of ? target_of[label] : "OTHER") ",\n      {"
+
+        for (j = 1; j <= labelled; j++) {
+            field = labelled_name[j]
+            label = label_of[sentence[i], field]
+            out = out (j > 1 ? "," : "") "\n        NGX_GUILDLOG_LABEL_" \
+                  toupper(label == "" ? field : label)
+        }
+
+        out = out "\n      } }" (i + 1 < types ? "," : "") "\n"
+    }
+
+    return out "};\n"
+}
+
+
 function table_of_categories(    i, out, place) {
     out = "\n\nconst char *const\n" \
           "    ngx_guildlog_type_categories[NGX_GUILDLOG_CATEGORIES] =\n{\n"
@@ -305,7 +499,7 @@ function table_of_categories(    i, out, place) {
 
 # only where each line can be read, or one mistake would lead to many
 
-function judge(    i, name) {
+function judge(    i, name, label) {
     if (!languages || !types || !words) {
         wrong(ARGV[1], "no languages, no log types, or no words")
         return
@@ -313,6 +507,13 @@ function judge(    i, name) {
 
     for (i = 0; i < lines; i++) {
         check(line_language[i], line_key[i])
+    }
+
+    for (label in label_at) {
+        if (kind[label] != "word") {
+            wrong(label_at[label], "\"" label "\" is no word of " \
+                  "conf/languages/en-US.tsv")
+        }
     }
 
     for (i = 0; i < languages; i++) {
@@ -330,7 +531,11 @@ function judge(    i, name) {
     }
 
     if (!bad) {
-        out = table("ngx_guildlog_titles", "NGX_GUILDLOG_TYPES", types, type)
+        out = table_of_types()
+        out = out table("ngx_guildlog_titles", "NGX_GUILDLOG_TYPES", types,
+                        type)
+        out = out table("ngx_guildlog_sentences", "NGX_GUILDLOG_TYPES", types,
+                        sentence)
         out = out table("ngx_guildlog_labels", "NGX_GUILDLOG_LABELS", words,
                         word, "NGX_GUILDLOG_LABEL_")
         out = out table_of_categories()

@@ -1,5 +1,49 @@
 
+/*
+ * A sentence has alternatives.  The first one whose places the entry has is
+ * said; what is in brackets is left out if the entry has not the place in it.
+ */
+
 #include "log/ngx_guildlog_language.h"
+
+
+/* bytes of a sentence, as ngx_guildlog_language.awk writes it */
+
+#define LANGUAGE_LAST_PLACE  NGX_GUILDLOG_PLACE_UNTIL
+#define LANGUAGE_OPEN        034
+#define LANGUAGE_CLOSE       035
+#define LANGUAGE_OR          036
+
+#define language_bit(place)  ((ngx_uint_t) 1 << (place))
+
+
+static const u_char *language_choose(const u_char *p, ngx_uint_t has);
+static const u_char *language_fits(const u_char *p, ngx_uint_t has,
+    u_char until);
+static ngx_uint_t language_write(const u_char *p, ngx_uint_t has,
+    ngx_guildlog_language_pt write, void *data);
+
+
+ngx_guildlog_kind_e
+ngx_guildlog_type_kind(ngx_uint_t type)
+{
+    return ngx_guildlog_types[type].kind;
+}
+
+
+ngx_guildlog_target_e
+ngx_guildlog_type_target(ngx_uint_t type)
+{
+    return ngx_guildlog_types[type].target;
+}
+
+
+ngx_guildlog_label_e
+ngx_guildlog_type_label(ngx_uint_t type, ngx_guildlog_label_e label)
+{
+    return label < NGX_GUILDLOG_TYPE_LABELS
+           ? ngx_guildlog_types[type].labels[label] : label;
+}
 
 
 const char *
@@ -15,4 +59,126 @@ ngx_guildlog_language_label(ngx_guildlog_label_e label, ngx_uint_t locale)
 {
     return ngx_guildlog_labels[locale < NGX_GUILDLOG_LOCALES ? locale : 0]
                               [label];
+}
+
+
+ngx_uint_t
+ngx_guildlog_language_say(ngx_uint_t type, ngx_uint_t locale, ngx_uint_t has,
+    ngx_guildlog_language_pt write, void *data)
+{
+    ngx_uint_t     all;
+    const u_char  *p, *sentence;
+
+    sentence = (const u_char *)
+               ngx_guildlog_sentences[locale < NGX_GUILDLOG_LOCALES ? locale
+                                                                    : 0][type];
+    all = has & ~language_bit(NGX_GUILDLOG_PLACE_TEXT);
+
+    if (has == all) {
+        p = language_choose(sentence, all);
+
+    } else {
+        has = all & ~language_bit(NGX_GUILDLOG_PLACE_TARGET);
+        p = language_choose(sentence, has);
+
+        if (p == NULL) {
+            has = all & ~language_bit(NGX_GUILDLOG_PLACE_EXECUTOR);
+            p = language_choose(sentence, has);
+        }
+    }
+
+    return p ? language_write(p, has, write, data) : 0;
+}
+
+
+/* the first alternative that fits */
+
+static const u_char *
+language_choose(const u_char *p, ngx_uint_t has)
+{
+    for ( ;; ) {
+        if (language_fits(p, has, LANGUAGE_OR)) {
+            return p;
+        }
+
+        while (*p != LANGUAGE_OR) {
+            if (*p++ == '\0') {
+                return NULL;
+            }
+        }
+
+        p++;
+    }
+}
+
+
+/* the end, if all places up to it are there: but for those in brackets */
+
+static const u_char *
+language_fits(const u_char *p, ngx_uint_t has, u_char until)
+{
+    ngx_uint_t  aside;
+
+    aside = 0;
+
+    for ( /* void */ ; *p != until && *p != '\0'; p++) {
+
+        if (*p == LANGUAGE_OPEN) {
+            aside = 1;
+
+        } else if (*p == LANGUAGE_CLOSE) {
+            aside = 0;
+
+        } else if (*p <= LANGUAGE_LAST_PLACE && !aside
+                   && !(has & language_bit(*p)))
+        {
+            return NULL;
+        }
+    }
+
+    return p;
+}
+
+
+static ngx_uint_t
+language_write(const u_char *p, ngx_uint_t has, ngx_guildlog_language_pt write,
+    void *data)
+{
+    ngx_str_t      text;
+    ngx_uint_t     said;
+    const u_char  *start;
+
+    said = 0;
+
+    while (*p != LANGUAGE_OR && *p != '\0') {
+
+        if (*p == LANGUAGE_OPEN) {
+            if (language_fits(++p, has, LANGUAGE_CLOSE) == NULL) {
+                p = (const u_char *) ngx_strchr(p, LANGUAGE_CLOSE);
+            }
+
+        } else if (*p == LANGUAGE_CLOSE) {
+            p++;
+
+        } else if (*p <= LANGUAGE_LAST_PLACE) {
+            ngx_str_null(&text);
+            write(data, *p, &text);
+            said |= language_bit(*p++);
+
+        } else {
+            start = p;
+
+            while (*p > LANGUAGE_LAST_PLACE
+                   && (*p < LANGUAGE_OPEN || *p > LANGUAGE_OR))
+            {
+                p++;
+            }
+
+            text.data = (u_char *) start;
+            text.len = p - start;
+            write(data, NGX_GUILDLOG_PLACE_TEXT, &text);
+        }
+    }
+
+    return said;
 }

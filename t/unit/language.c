@@ -47,11 +47,11 @@ slurp(const char *name)
         abort();
     }
 
-    text = calloc(1, 1 << 16);
-    n = fread(text, 1, (1 << 16) - 1, file);
+    text = calloc(1, 1 << 17);
+    n = fread(text, 1, (1 << 17) - 1, file);
     fclose(file);
 
-    tap_ok(n > 1000 && n < (1 << 16) - 1, "%s can be read", name);
+    tap_ok(n > 1000 && n < (1 << 17) - 1, "%s can be read", name);
 
     return text;
 }
@@ -137,7 +137,7 @@ static void
 test_english(void)
 {
     char       *text, *line, *next, *title;
-    ngx_uint_t  type;
+    ngx_uint_t  type, i;
 
     text = slurp("conf/log-types.tsv");
     line = strchr(text, '\n') + 1;
@@ -146,7 +146,11 @@ test_english(void)
         next = strchr(line, '\n');
         *next++ = '\0';
 
-        title = strrchr(line, '\t') + 1;
+        for (i = 0, title = line; i < 6; i++) {
+            title = strchr(title, '\t') + 1;
+        }
+
+        *strchr(title, '\t') = '\0';
 
         tap_ok((ngx_uint_t) atoi(line) == type
                && type < NGX_GUILDLOG_TYPES
@@ -157,6 +161,119 @@ test_english(void)
     tap_is(type, NGX_GUILDLOG_TYPES, "the table has all types");
 
     free(text);
+}
+
+
+/* what is said of an entry that has the fields */
+
+#define has(place)  (1 << NGX_GUILDLOG_PLACE_##place)
+
+
+static const char *const  places[] = {
+    "", "EXECUTOR", "TARGET", "#CHANNEL", "ROLE", "NAME", "COUNT", "EMOJI",
+    "ACTION", "VALUE", "UNTIL"
+};
+
+
+static void
+append(void *data, ngx_guildlog_place_e place, const ngx_str_t *text)
+{
+    char  *said;
+
+    said = data;
+    said += strlen(said);
+
+    if (place == NGX_GUILDLOG_PLACE_TEXT) {
+        sprintf(said, "%.*s", (int) text->len, text->data);
+
+    } else {
+        strcpy(said, places[place]);
+    }
+}
+
+
+static void
+test_sentences(void)
+{
+    char        said[1024];
+    ngx_uint_t  i, rc;
+
+    static const struct {
+        ngx_uint_t   type;
+        ngx_uint_t   has;
+        ngx_uint_t   rc;
+        const char  *said;
+    } cases[] = {
+        { 25, has(EXECUTOR)|has(TARGET), has(EXECUTOR)|has(TARGET),
+          "EXECUTOR changed the nickname of TARGET" },
+        { 25, has(TEXT)|has(EXECUTOR)|has(TARGET), has(EXECUTOR),
+          "EXECUTOR changed their nickname" },
+        { 25, has(TARGET), has(TARGET),
+          "The nickname of TARGET was changed" },
+        { 25, 0, 0, "" },
+        { 5, has(EXECUTOR)|has(TARGET)|has(CHANNEL),
+          has(EXECUTOR)|has(TARGET)|has(CHANNEL),
+          "EXECUTOR deleted a message by TARGET in #CHANNEL" },
+        { 5, has(EXECUTOR), has(EXECUTOR), "EXECUTOR deleted a message" },
+        { 5, has(CHANNEL), has(CHANNEL), "A message was deleted in #CHANNEL" },
+        { 1, has(TEXT)|has(EXECUTOR)|has(TARGET), has(TARGET),
+          "TARGET joined the server" },
+        { 1, has(EXECUTOR), 0, "" },
+        { 3, has(COUNT), has(COUNT),
+          "Several messages were deleted (COUNT)" },
+        { 59, has(EXECUTOR)|has(NAME), has(EXECUTOR)|has(NAME),
+          "EXECUTOR started a stage: NAME" }
+    };
+
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        said[0] = '\0';
+        rc = ngx_guildlog_language_say(cases[i].type, EN_US, cases[i].has,
+                                       append, said);
+
+        tap_ok(strcmp(said, cases[i].said) == 0, "it says \"%s\"", said);
+        tap_is(rc, cases[i].rc, "and tells what it said");
+    }
+}
+
+
+/* whoever is in a sentence of all that there is, is said once */
+
+static void
+test_all_sentences(void)
+{
+    char        said[1024];
+    ngx_uint_t  locale, type, silent;
+
+    for (locale = 0; locale < NGX_GUILDLOG_LOCALES; locale++) {
+        silent = 0;
+
+        for (type = 0; type < NGX_GUILDLOG_TYPES; type++) {
+            said[0] = '\0';
+            silent += ngx_guildlog_language_say(type, locale, 0x7fe, append,
+                                                said) == 0
+                      || strpbrk(said, "{}[]|\034\035\036");
+        }
+
+        tap_is(silent, 0, "each log type has a sentence in a language");
+    }
+}
+
+
+static void
+test_types(void)
+{
+    tap_is(ngx_guildlog_type_label(5, NGX_GUILDLOG_LABEL_TARGET),
+           NGX_GUILDLOG_LABEL_AUTHOR, "a message has an author");
+    tap_is(ngx_guildlog_type_label(5, NGX_GUILDLOG_LABEL_REASON),
+           NGX_GUILDLOG_LABEL_REASON, "most fields keep their names");
+    tap_is(ngx_guildlog_type_label(5, NGX_GUILDLOG_LABEL_UNTIL),
+           NGX_GUILDLOG_LABEL_UNTIL, "other words, too");
+    tap_is(ngx_guildlog_type_kind(1), NGX_GUILDLOG_KIND_NEW, "who joins");
+    tap_is(ngx_guildlog_type_kind(39), NGX_GUILDLOG_KIND_GONE, "who goes");
+    tap_is(ngx_guildlog_type_target(39), NGX_GUILDLOG_TARGET_USER,
+           "a user is banned");
+    tap_is(ngx_guildlog_type_target(28), NGX_GUILDLOG_TARGET_OTHER,
+           "a deleted channel is no target");
 }
 
 
@@ -233,6 +350,9 @@ main(void)
     test_complete();
     test_own();
     test_english();
+    test_sentences();
+    test_all_sentences();
+    test_types();
     test_categories();
     test_exports();
 

@@ -5,7 +5,8 @@
 select plan(6);
 
 create temp table listed (id int, key text, category text, route text,
-                          always_log_bots int, meaning text, title text);
+                          always_log_bots int, meaning text, title text,
+                          kind text, source text, fields text, sentence text);
 \copy listed from 'conf/log-types.tsv' (format csv, delimiter e'\t', header)
 
 select is(count(*)::int, 102, 'there are 102 log types') from log_type;
