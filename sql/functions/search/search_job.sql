@@ -167,9 +167,9 @@ end $$;
 
 -- The first day that is over since the last look, or comes up every fourth day,
 -- as entries may come late for days, and has more than eight runs that are not
--- worth their number: to make a day whole costs as much as the runs did, eight
--- segments more cost a search of the day some 50 us. What is left of such a job
--- that came to no end goes.
+-- worth their number: to make a day whole costs as much as the runs did, and a
+-- few segments more cost a search little. What is left of such a job that came
+-- to no end goes.
 
 create or replace function search_work_day(head search_head,
     work search_work)
