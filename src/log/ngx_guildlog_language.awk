@@ -178,10 +178,6 @@ function said(language, key) {
         language = like[language]
     }
 
-    if (!((language, key) in text_of) && kind[key] == "sentence") {
-        language = english
-    }
-
     if (!((language, key) in text_of)) {
         wrong(last[language], "\"" key "\" is missing")
     }

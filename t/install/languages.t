@@ -86,7 +86,7 @@ my ($made, $said, $failed) = make();
 ok !$failed && $said eq '', 'the data have no mistake' or diag $said;
 
 ($made) = changed('conf/languages/de.tsv',
-    sub { s/^memberJoin\t.*/memberJoin\t"neu" \\ \\n/m }, \&make);
+    sub { s/^memberJoin\t[^\t\n]*/memberJoin\t"neu" \\ \\n/m }, \&make);
 ok index($made, '        "\"neu\" \\\\ \\\\n",' . "\n") > 0,
     'a title is a C string, never code';
 like $made, qr/"und %ui weitere"/, 'the count has its place';
@@ -100,9 +100,9 @@ wrong 'a type without a title', $de, $end - 1, sub { s/^memberJoin\t.*\n//m };
 wrong 'a word that is missing', $de, $end - 1, sub { s/^reason\t.*\n//m };
 wrong 'a type twice', $de, $end + 1, sub { $_ .= "memberJoin\tNochmal\n" };
 wrong 'a title twice', $de, 'memberLeave',
-    sub { s/^memberLeave\t.*/memberLeave\tMitglied beigetreten/m };
+    sub { s/^memberLeave\t[^\t\n]*/memberLeave\tMitglied beigetreten/m };
 wrong 'an empty title', $de, 'memberJoin',
-    sub { s/^memberJoin\t.*/memberJoin\t/m };
+    sub { s/^memberJoin\t[^\t\n]*/memberJoin\t/m };
 wrong 'a title without a tab', $de, 'memberJoin',
     sub { s/^memberJoin\t/memberJoin /m };
 wrong 'two tabs', $de, 'memberJoin',
@@ -110,10 +110,10 @@ wrong 'two tabs', $de, 'memberJoin',
 wrong 'a space at the end', $de, 'memberJoin',
     sub { s/^(memberJoin\t.*)/$1 /m };
 wrong 'a title that is too long', $de, 'memberJoin',
-    sub { s/^memberJoin\t.*/"memberJoin\t" . "\xc3\xa4" x 101/me };
+    sub { s/^memberJoin\t[^\t\n]*/"memberJoin\t" . "\xc3\xa4" x 101/me };
 
 ($made, $said, $failed) = changed($de,
-    sub { s/^memberJoin\t.*/"memberJoin\t" . "\xc3\xa4" x 100/me }, \&make);
+    sub { s/^memberJoin\t[^\t\n]*/"memberJoin\t" . "\xc3\xa4" x 100/me }, \&make);
 ok !$failed, 'characters are counted, not bytes';
 
 wrong 'no place for the count', $de, 'more', sub { s/\{count\} // };
@@ -121,6 +121,20 @@ wrong 'two of them', $de, 'more', sub { s/\{count\}/{count} {count}/ };
 wrong 'a place of another name', $de, 'more', sub { s/\{count\}/{number}/ };
 wrong 'one where none is', $de, 'reason', sub { s/^reason\t/reason\t{count}/m };
 wrong 'a format of C', $de, 'more', sub { s/\{count\}/{count} %s/ };
+
+wrong 'no sentence', $de, $end, sub { s/^(memberJoin\t[^\t\n]*)\t.*/$1/m };
+for (['a place that is missing', 'Der Bann'],
+    ['a place that the type has not', '{target}, {value}'],
+    ['a place of no field', '{target}, {nobody}'],
+    ['a place twice', '{target}, {target}'],
+    ['an optional place', '[{target}]'], ['an open bracket', '[{target}'],
+    ['a full stop', '{target}.'], ['two spaces', '{target}  da'],
+    ['one more alternative', '{target} da | {target} neu'])
+{
+    my ($why, $text) = @$_;
+    wrong $why, $de, 'memberJoin',
+        sub { s/^(memberJoin\t[^\t\n]*\t).*/$1$text/m };
+}
 
 for my $bytes ("\xc3(", "\xc0\xaf", "\xe0\x80\x80", "\xed\xa0\x80",
     "\xf0\x80\x80\x80", "\xf4\x90\x80\x80", "\xe2\x82", "\x80", "\xff",
@@ -155,6 +169,18 @@ wrong 'a language without titles', 'sql/data.sql', "    (18, 'ja')",
 rename "$dir/ja.tsv", "$tree/conf/languages/ja.tsv";
 wrong 'a log type out of its number', 'conf/log-types.tsv', "1\t",
     sub { s/^1\t/2\t/m };
+
+my $types = 'conf/log-types.tsv';
+wrong 'a field without its meaning', $types, "39\t",
+    sub { s/; reason: why(\t\{executor\} banned)/; reason$1/ };
+wrong 'a label that is no word', $types, "39\t",
+    sub { s/target=member: who was banned/target=victim: who was banned/ };
+($made, $said, $failed) = changed($types,
+    sub { s/\{executor\} banned/{value} banned/ }, \&make);
+ok $failed && $said =~ /^\Q$types\E:41: \{value} is no field/m,
+    'a sentence has places of fields alone';
+wrong 'a kind that there is not', $types, "39\t",
+    sub { s/(\tMember banned\t)gone/$1away/ };
 
 spill("$tree/conf/languages/xx.tsv", "memberJoin\tX\n");
 ($made, $said, $failed) = make();
@@ -193,7 +219,7 @@ is configure('add-dynamic-module'), 0, 'configure succeeds with good data'
 is slurp("$dir/objs/$data"), (make())[0], "the result is the script's";
 is listing(), $files, 'the source tree is unchanged';
 
-changed($de, sub { s/^memberJoin\t.*/memberJoin\tMitglied da/m }, sub {
+changed($de, sub { s/^memberJoin\t[^\t\n]*/memberJoin\tMitglied da/m }, sub {
     is configure('add-dynamic-module'), 0, 'it is configured again';
     like slurp("$dir/objs/$data"), qr/^\s+"Mitglied da",$/m,
         'the new title is in it';
