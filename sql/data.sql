@@ -35,6 +35,7 @@ on conflict (filter_id) do update set place = excluded.place;
 
 insert into log_type (id, key, category, route, always_log_bots, title)
 values
+    -- made by util/types
     (0, 'attachmentDelete', 'categoryText', 'category_files',
      false, 'Attachment deleted'),
     (1, 'memberJoin', 'categoryMembers', 'category_members',
@@ -53,7 +54,8 @@ values
      false, 'Message edited'),
     (8, 'streamStart', 'categoryVoice', 'category_voice',
      false, 'Stream started'),
-    (9, 'streamEnd', 'categoryVoice', 'category_voice', false, 'Stream ended'),
+    (9, 'streamEnd', 'categoryVoice', 'category_voice',
+     false, 'Stream ended'),
     (10, 'threadCreate', 'categoryText', 'category_text',
      false, 'Thread created'),
     (11, 'threadDelete', 'categoryText', 'category_text',
@@ -112,13 +114,16 @@ values
      false, 'Emoji deleted'),
     (38, 'emojiUpdate', 'categoryActions', 'category_actions',
      false, 'Emoji changed'),
-    (39, 'ban', 'categoryModlog', 'category_modlog', true, 'Member banned'),
+    (39, 'ban', 'categoryModlog', 'category_modlog',
+     true, 'Member banned'),
     (40, 'timeout', 'categoryModlog', 'category_modlog',
      true, 'Member timed out'),
-    (41, 'kick', 'categoryModlog', 'category_modlog', true, 'Member kicked'),
+    (41, 'kick', 'categoryModlog', 'category_modlog',
+     true, 'Member kicked'),
     (42, 'timeoutRemove', 'categoryModlog', 'category_modlog',
      true, 'Timeout removed'),
-    (43, 'unban', 'categoryModlog', 'category_modlog', true, 'Member unbanned'),
+    (43, 'unban', 'categoryModlog', 'category_modlog',
+     true, 'Member unbanned'),
     (44, 'roleGiven', 'categoryMembers', 'category_members',
      false, 'Role given'),
     (45, 'roleTaken', 'categoryMembers', 'category_members',
@@ -145,12 +150,14 @@ values
      false, 'Server boosted'),
     (56, 'boostRemove', 'categoryServer', 'category_server',
      false, 'Boost removed'),
-    (57, 'botAdd', 'categoryMembers', 'category_members', true, 'Bot added'),
+    (57, 'botAdd', 'categoryMembers', 'category_members',
+     true, 'Bot added'),
     (58, 'botRemove', 'categoryMembers', 'category_members',
      true, 'Bot removed'),
     (59, 'stageStart', 'categoryVoice', 'category_voice',
      false, 'Stage started'),
-    (60, 'stageEnd', 'categoryVoice', 'category_voice', false, 'Stage ended'),
+    (60, 'stageEnd', 'categoryVoice', 'category_voice',
+     false, 'Stage ended'),
     (61, 'stageUpdate', 'categoryVoice', 'category_voice',
      false, 'Stage changed'),
     (62, 'stageSpeakerStart', 'categoryVoice', 'category_voice',
@@ -201,7 +208,8 @@ values
      false, 'Announcement channel unfollowed'),
     (85, 'channelFollowUpdate', 'categoryChannels', 'category_channels',
      false, 'Followed channel changed'),
-    (86, 'pollDelete', 'categoryText', 'category_text', false, 'Poll deleted'),
+    (86, 'pollDelete', 'categoryText', 'category_text',
+     false, 'Poll deleted'),
     (87, 'threadUpdate', 'categoryText', 'category_text',
      false, 'Thread changed'),
     (88, 'voiceBundle', 'categoryVoice', 'category_voice',
@@ -232,6 +240,7 @@ values
      false, 'Reactions removed'),
     (101, 'ruleAction', 'categoryService', 'category_service',
      false, 'Automation rule acted')
+    -- up to here
 on conflict (id) do update
    set (key, category, route, always_log_bots, title)
      = (excluded.key, excluded.category, excluded.route,

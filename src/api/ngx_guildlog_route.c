@@ -375,6 +375,9 @@ const ngx_guildlog_route_t  ngx_guildlog_routes[] = {
     admin(server_get, GET, "", none, none, NULL),
     admin(server_reset, DELETE, "", none, none, NULL),
 
+    { "log_types", GET, "/log-types", NGX_GUILDLOG_API, NGX_GUILDLOG_BASIC,
+      none, none, NULL, stmt(token_check), 0, NGX_GUILDLOG_KNOWN },
+
     admin(token_list, GET, "/auth", none, none, NULL),
     admin(token_revoke, DELETE, "/auth", none, route_token_id, NULL),
 

@@ -27,6 +27,7 @@ typedef enum {
     NGX_GUILDLOG_ROW = 0,        /* status and body, as the function says */
     NGX_GUILDLOG_LARGE,          /* status and body, in parts where large */
     NGX_GUILDLOG_TOKEN,          /* a row: the token it describes, signed */
+    NGX_GUILDLOG_KNOWN,          /* what the module knows by itself */
     NGX_GUILDLOG_PAGE,           /* rows that become a LogPage */
     NGX_GUILDLOG_EXPORT,         /* rows of a file, chunk by chunk */
     NGX_GUILDLOG_STREAM,         /* events, as long as somebody listens */

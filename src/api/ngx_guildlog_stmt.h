@@ -82,6 +82,7 @@ typedef struct {
     S(server_get, 4, READ)                                                    \
     S(server_reset, 4, 0)                                                     \
     S(token_list, 4, READ)                                                    \
+    S(token_check, 4, READ)                                                   \
     S(token_revoke, 5, 0)                                                     \
     S(settings_get, 4, READ)                                                  \
     S(settings_patch, 5, 0)                                                   \

@@ -40,6 +40,7 @@ static const ngx_http_guildlog_endpoint_t  request_endpoints[] = {
     { NULL, ngx_http_guildlog_large_start, ngx_http_guildlog_large_answer },
     { request_bind_body, ngx_http_guildlog_token_start,
       ngx_http_guildlog_token_answer },
+    { NULL, request_submit, ngx_http_guildlog_types_answer },
     { NULL, ngx_http_guildlog_page_start, ngx_http_guildlog_page_answer },
     { NULL, ngx_http_guildlog_export_start, ngx_http_guildlog_export_answer },
     { NULL, ngx_http_guildlog_stream_start, ngx_http_guildlog_stream_answer },
@@ -348,6 +349,12 @@ request_permit(ngx_http_guildlog_call_t *call)
 
     if (call->conf->plane == NGX_GUILDLOG_OPERATOR) {
         return NGX_OK;
+    }
+
+    /* a path without a server is for the token's */
+
+    if (call->guild.data == NULL) {
+        call->guild = ctx->token.guild;
     }
 
     if (!ngx_guildlog_str_eq(&call->guild, &ctx->token.guild)

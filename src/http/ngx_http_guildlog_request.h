@@ -89,6 +89,11 @@ ngx_int_t ngx_http_guildlog_token_start(ngx_http_guildlog_call_t *call);
 ngx_int_t ngx_http_guildlog_token_answer(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result);
 
+/* ngx_http_guildlog_types.c */
+
+ngx_int_t ngx_http_guildlog_types_answer(ngx_http_guildlog_call_t *call,
+    ngx_guildlog_db_result_t *result);
+
 /* ngx_http_guildlog_record.c */
 
 ngx_int_t ngx_http_guildlog_record_bound(ngx_http_guildlog_call_t *call);

@@ -398,7 +398,10 @@ ngx_int_t
 ngx_http_guildlog_response_head(ngx_http_request_t *r, ngx_uint_t status,
     const ngx_str_t *type, off_t length)
 {
+    const ngx_str_t  *store;
+
     static const ngx_str_t  no_store = ngx_string("no-store");
+    static const ngx_str_t  no_cache = ngx_string("private, no-cache");
 
     /* this status counts, not the one that led to an error_page */
 
@@ -423,13 +426,17 @@ ngx_http_guildlog_response_head(ngx_http_request_t *r, ngx_uint_t status,
     r->headers_out.content_type_lowcase = NULL;
     r->headers_out.content_length_n = length;
 
-    if (ngx_http_guildlog_response_header(r, "Cache-Control", &no_store)
+    /* what has a validator may be kept, and is asked for each time */
+
+    store = r->headers_out.etag ? &no_cache : &no_store;
+
+    if (ngx_http_guildlog_response_header(r, "Cache-Control", store)
         == NULL)
     {
         return NGX_ERROR;
     }
 
-    if (status == NGX_HTTP_NO_CONTENT) {
+    if (status == NGX_HTTP_NO_CONTENT || status == NGX_HTTP_NOT_MODIFIED) {
         r->header_only = 1;
         ngx_str_null(&r->headers_out.content_type);
         ngx_http_clear_content_length(r);

@@ -188,8 +188,15 @@ function said(language, key) {
 
 function quoted(text) {
     gsub(/[\\"]/, "\\\\&", text)
-    gsub(/[{]count[}]/, "%ui", text)
     return "\"" text "\""
+}
+
+
+# a word may have a number
+
+function quoted_format(text) {
+    gsub(/[{]count[}]/, "%ui", text)
+    return quoted(text)
 }
 
 
@@ -224,7 +231,7 @@ function table(name, bound, rows, row, label,    i, j, out, key) {
             }
             key = said(name_of[i], key)
             out = out (name ~ /sentences/ ? quoted_sentence(key) \
-                                          : quoted(key)) \
+                                          : quoted_format(key)) \
                   (j + 1 < rows ? "," : "") "\n"
         }
 
@@ -250,6 +257,9 @@ BEGIN {
 
     labelled = split("executor target channel role name reason count emoji " \
                      "action value", labelled_name, " ")
+
+    source_form = "^(service|gateway [A-Z_]+|audit [A-Z_]+ [0-9]+)" \
+                  "( [(][^()]+[)])?$"
 
     target_of["member"] = target_of["author"] = "USER"
     target_of["channel"] = target_of["thread"] = "CHANNEL"
@@ -331,6 +341,7 @@ FILENAME == ARGV[2] {
         sentence[types] = part[2] " "
         kind_of[types] = part[8]
         read_fields(part[2] " ", part[10])
+        json[types] = json_of_type(part)
         category_of[types] = part[3]
         type[types++] = part[2]
         add_category(part[3])
@@ -367,6 +378,66 @@ function read_fields(key, text,    i, n, all, field, label) {
             label_at[label] = here
         }
     }
+}
+
+
+# the log type as GET /log-types tells it
+
+function json_of_type(part,    i, n, all, one, out, sentence) {
+    sentence = part[11]
+    sub(/ [|] .*/, "", sentence)
+    gsub(/[][]/, "", sentence)
+
+    out = "{" json_pair("id", part[1]) "," json_pair("key", part[2]) "," \
+          json_pair("category", part[3]) "," json_pair("title", part[7]) \
+          ",\"source\":["
+
+    n = split(part[9], all, /; /)
+
+    for (i = 1; i <= n; i++) {
+        if (all[i] !~ source_form) {
+            wrong(here, "\"" all[i] "\" is no source")
+        }
+
+        one = all[i]
+        sub(/ .*/, "", one)
+        out = out (i > 1 ? "," : "") "{" json_pair("from", one)
+
+        if (match(all[i], /[A-Z_][A-Z_]+/)) {
+            out = out "," json_pair("name", substr(all[i], RSTART, RLENGTH))
+        }
+
+        if (match(all[i], / [0-9]+/)) {
+            out = out "," json_pair("code", substr(all[i], RSTART + 1, \
+                                                   RLENGTH - 1))
+        }
+
+        if (match(all[i], /[(].*[)]/)) {
+            out = out "," json_pair("when", substr(all[i], RSTART + 1, \
+                                                   RLENGTH - 2))
+        }
+
+        out = out "}"
+    }
+
+    out = out "],\"fields\":["
+    n = split(part[10], all, /; /)
+
+    for (i = 1; i <= n; i++) {
+        one = all[i]
+        sub(/[=:].*/, "", one)
+        sub(/^[^:]*: /, "", all[i])
+        out = out (i > 1 ? "," : "") "{" json_pair("name", one) "," \
+              json_pair("holds", all[i]) "}"
+    }
+
+    return out "]," json_pair("sentence", sentence) "}"
+}
+
+
+function json_pair(name, text) {
+    gsub(/[\\"]/, "\\\\&", text)
+    return "\"" name "\":" (text ~ /^[0-9]+$/ ? text : "\"" text "\"")
 }
 
 
@@ -493,6 +564,18 @@ function table_of_categories(    i, out, place) {
 }
 
 
+function table_of_json(    i, out) {
+    out = "\n\nconst char  ngx_guildlog_types_json[] =\n    \"[\"\n"
+
+    for (i = 0; i < types; i++) {
+        out = out "    " quoted(json[i] (i + 1 < types ? "," : "")) "\n"
+    }
+
+    return out "    \"]\";\n\nconst size_t  ngx_guildlog_types_json_size =\n" \
+           "    sizeof(ngx_guildlog_types_json) - 1;\n"
+}
+
+
 # only where each line can be read, or one mistake would lead to many
 
 function judge(    i, name, label) {
@@ -535,6 +618,7 @@ function judge(    i, name, label) {
         out = out table("ngx_guildlog_labels", "NGX_GUILDLOG_LABELS", words,
                         word, "NGX_GUILDLOG_LABEL_")
         out = out table_of_categories()
+        out = out table_of_json()
     }
 }
 

@@ -160,6 +160,11 @@ extern const char *const
 extern const char *const
     ngx_guildlog_labels[NGX_GUILDLOG_LOCALES][NGX_GUILDLOG_LABELS];
 
+/* what GET /log-types answers */
+
+extern const char    ngx_guildlog_types_json[];
+extern const size_t  ngx_guildlog_types_json_size;
+
 /* by their names; and which of these each type has */
 
 extern const char *const

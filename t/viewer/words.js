@@ -33,7 +33,8 @@ export default function words() {
         .map((line) => line.split('\t'));
 
     is(rows.map(([id]) => typeOf(Number(id))), rows.map((row) => (
-        {id: Number(row[0]), category: row[2], title: row[6]})),
+        {id: Number(row[0]), category: row[2], title: row[6],
+            sentence: row[10]})),
     'the log types are those of log-types.tsv');
     is(Object.keys(CATEGORIES).flatMap(typesOf).length, rows.length,
         'each in a category');

@@ -30,6 +30,18 @@ begin
 end $$;
 
 
+-- Whether the token lives, for what nginx answers by itself.
+
+create or replace function token_check(token text, guild bigint, bot smallint,
+    kind smallint, out status int, out body text)
+language plpgsql stable security definer
+set search_path = guildlog, pg_temp as $$
+begin
+    status := case when token_live(guild, token) then 200 else 401 end;
+    body := '{}';
+end $$;
+
+
 -- DELETE /auth?tokenId=: revokes a token of the bot, from now on.
 
 create or replace function token_revoke(token text, guild bigint, bot smallint,

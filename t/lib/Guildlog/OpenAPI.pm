@@ -20,7 +20,8 @@ my %shared;
 # statuses that may come before a path of the API is known to be one
 my %before = map { $_ => 1 } 401, 429;
 
-my %about = map { $_ => 1 } qw(description example default);
+my %about = map { $_ => 1 } qw(description example default x-enum-varnames
+    x-enum-descriptions);
 
 
 sub shared   { $_[0]->_read('openapi') }
