@@ -149,7 +149,8 @@ create or replace function operator_person_forget(guild bigint,
     user_id bigint, out status int, out body text)
 language plpgsql security definer set search_path = guildlog, pg_temp as $$
 declare
-    pattern  constant text := person_pattern(user_id);
+    pattern   constant text := person_pattern(user_id);
+    arrivals  bigint[];
 begin
     perform server_lock(guild);
 
@@ -160,11 +161,12 @@ begin
         for update;
     perform from log_head h where h.guild_id = guild order by h.bot for update;
 
-    insert into forgotten_person as p (guild_id, user_id, arrivals)
-    values (guild, operator_person_forget.user_id, array(
+    arrivals := array(
         select coalesce((select h.arrival from log_head h
                           where h.guild_id = guild and h.bot = b), 0)
-          from generate_series(0, 1) b order by b))
+          from generate_series(0, 1) b order by b);
+    insert into forgotten_person as p (guild_id, user_id, arrivals)
+    values (guild, operator_person_forget.user_id, arrivals)
     on conflict on constraint forgotten_person_pkey
         do update set arrivals = excluded.arrivals, bot = 0, at_id = 0,
                       due_at = '-infinity';
@@ -192,15 +194,19 @@ end $$;
 create or replace function people_forget(budget int)
 returns boolean language plpgsql as $$
 declare
-    p     forgotten_person;
-    more  boolean;
+    p      forgotten_person;
+    more   boolean;
+    later  timestamptz;
 begin
     select f.* into p
       from forgotten_person f
       join server s on s.guild_id = f.guild_id and s.forgotten_at is null
      where f.due_at <= clock_timestamp()
-     order by f.asked_at limit 1
-       for update of f skip locked;
+     order by f.asked_at limit 1;
+    select f.* into p
+      from forgotten_person f
+     where f.guild_id = p.guild_id and f.user_id = p.user_id
+       for update skip locked;
 
     if not found then
         return false;
@@ -209,14 +215,14 @@ begin
     begin
         more := person_forget(p, budget);
     exception when others then
+        later := clock_timestamp() + interval '1 minute';
         update forgotten_person f
-           set due_at = clock_timestamp() + interval '1 minute',
-               error = sqlstate || ' ' || sqlerrm
+           set due_at = later, error = sqlstate || ' ' || sqlerrm
          where f.guild_id = p.guild_id and f.user_id = p.user_id;
         return true;
     end;
 
-    return more or exists (select from forgotten_person f
+    return more or exists (select 1 from forgotten_person f
                             where f.due_at <= clock_timestamp());
 end $$;
 
@@ -256,60 +262,46 @@ end $$;
 
 -- Takes the person out of the next entries, at most so many; the last of them,
 -- null behind the last one of the bot. Nobody else changes rows of entries
--- while log_head is held, so that each stays where it was found.
+-- while log_head is held, so that each is still what was read.
 
 create or replace function entries_forget(p forgotten_person, most int)
 returns bigint language plpgsql
 set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
-    last     bigint;
-    n        int := 0;
-    written  boolean := false;
-    part     record;
+    part  record;
 begin
     perform from log_head h
       where h.guild_id = p.guild_id and h.bot = p.bot for update;
 
-    for part in
-        with looked as materialized (
-            select e.tableoid, e.ctid, e.id, e.arrival, e.type, e.doc
-              from log_entry e
-             where e.guild_id = p.guild_id and e.bot = p.bot
-               and e.id > p.at_id
-             order by e.id limit most
-        ), bared as materialized (
-            select l.*, case when l.arrival <= p.arrivals[p.bot + 1]
-                              and position(p.user_id::text in l.doc) > 0
-                             then person_out(l.doc, l.type, p.user_id)
-                        end as bare
-              from looked l
-        )
-        select b.tableoid::regclass as name, max(b.id) as last,
-               count(*) as n,
-               array_agg(b.ctid) filter (where b.bare <> b.doc) as places,
-               array_agg(b.bare) filter (where b.bare <> b.doc) as bare
-          from bared b
-         group by b.tableoid
-    loop
-        n := n + part.n;
-        last := greatest(last, part.last);
+    with looked as materialized (
+        select e.id, e.arrival, e.type, e.doc
+          from log_entry e
+         where e.guild_id = p.guild_id and e.bot = p.bot and e.id > p.at_id
+         order by e.id limit most
+    ), bared as materialized (
+        select l.*, case when l.arrival <= p.arrivals[p.bot + 1]
+                          and position(p.user_id::text in l.doc) > 0
+                         then person_out(l.doc, l.type, p.user_id)
+                    end as bare
+          from looked l
+    )
+    select max(b.id) as last, count(*) as n,
+           array_agg(b.id) filter (where b.bare <> b.doc) as ids,
+           array_agg(b.bare) filter (where b.bare <> b.doc) as docs
+      into part
+      from bared b;
 
-        if part.places is not null then
-            execute format('update only %s e set doc = b.doc, '
-                           'executor_id = nullif(e.executor_id, $1), '
-                           'target_id = nullif(e.target_id, $1) '
-                           'from unnest($2, $3) b (place, doc) '
-                           'where e.ctid = b.place', part.name)
-              using p.user_id, part.places, part.bare;
-            written := true;
-        end if;
-    end loop;
-
-    if written then
+    if part.ids is not null then
+        update log_entry e
+           set doc = b.doc, executor_id = nullif(e.executor_id, p.user_id),
+               target_id = nullif(e.target_id, p.user_id)
+          from unnest(part.ids, part.docs) b (id, doc)
+         where e.guild_id = p.guild_id and e.bot = p.bot and e.id = b.id
+           and e.id > p.at_id and e.id <= part.last;
         perform person_unfind(p);
     end if;
 
-    return case when n = most then last end;
+    return case when part.n = most then part.last end;
 end $$;
 
 
