@@ -189,30 +189,25 @@ end $$;
 create or replace function deliveries_unsure()
 returns bigint language plpgsql set search_path = guildlog, pg_temp as $$
 declare
-    n  bigint;
+    it  record;
+    n   bigint := 0;
 begin
-    with waiting as (
+    for it in
         select h.guild_id, h.lane, h.head, h.attempts, t.tail
           from lane_tail t
           join lane_head h
             on h.guild_id = t.guild_id and h.lane = t.lane
            and t.tail > h.head
-         order by t.guild_id, t.lane
-           for update
-    ), decided as (
+    loop
         insert into lane_batch (guild_id, lane, seq_from, seq_to, done_at,
                                 attempts, status, reason)
-        select w.guild_id, w.lane, w.head + 1, w.tail, clock_timestamp(),
-               w.attempts, 1, 'unconfirmed'
-          from waiting w
-    ), moved as (
+        values (it.guild_id, it.lane, it.head + 1, it.tail, clock_timestamp(),
+                it.attempts, 1, 'unconfirmed');
         update lane_head h
-           set head = w.tail, upto = w.tail, step = h.step + 2, attempts = 0
-          from waiting w
-         where h.guild_id = w.guild_id and h.lane = w.lane
-        returning w.tail - w.head as n
-    )
-    select coalesce(sum(m.n), 0) into n from moved m;
+           set head = it.tail, upto = it.tail, step = h.step + 2, attempts = 0
+         where h.guild_id = it.guild_id and h.lane = it.lane;
+        n := n + it.tail - it.head;
+    end loop;
 
     return n;
 end $$;
