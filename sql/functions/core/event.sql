@@ -21,21 +21,17 @@ returns interval language sql immutable as $$ select interval '50 hours' $$;
 
 
 -- The days with the present one, on which so many had arrived before. Who began
--- to record when the day had not begun yet may come after one who began later.
--- If a clock was ahead, nothing is known of before.
+-- to record when the day had not begun yet may come after one who began later,
+-- so the days may already know one up to the latest. If a clock was ahead,
+-- nothing is known of before.
 
-create or replace function event_days(days bigint[], arrival bigint)
-returns bigint[] language plpgsql stable as $$
-declare
-    today  constant bigint := event_day();
-begin
-    if days[1] between today and event_day('0') then
-        return days;
-    end if;
-
-    return array[today, arrival]
-           || case when days[1] < today then days[1:4] end;
-end $$;
+create or replace function event_days(days bigint[], arrival bigint,
+    today bigint, latest bigint)
+returns bigint[] language sql immutable as $$
+    select case when days[1] between today and latest then days
+                else array[today, arrival]
+                     || case when days[1] < today then days[1:4] end end
+$$;
 
 
 -- The events know all that arrived behind this one. If nothing was recorded for

@@ -80,8 +80,7 @@ create or replace function server_lapses()
 returns void language plpgsql set enable_seqscan = off as $$
 begin
     update server s
-       set lapsed_at = case when s.lapsed_at > now() then now() end
-     where s.lapsed_at is not null
-       and (s.lapsed_at < now() - interval '7 days'
-            or s.lapsed_at > now() + interval '1 hour');
+       set lapsed_at = null where s.lapsed_at < now() - interval '7 days';
+    update server s
+       set lapsed_at = now() where s.lapsed_at > now() + interval '1 hour';
 end $$;

@@ -104,12 +104,11 @@ begin
     update doubt x
        set look_at = now() + interval '10 minutes'
      where x.guild_id = d.guild_id and x.lane = d.lane
-       and x.seq_from = d.seq_from
-    returning 'a doubt of lane ' || d.lane || ' of server ' || d.guild_id
-              || ', ' || cause || ','
-         into body;
+       and x.seq_from = d.seq_from;
 
     status := case when found then 200 else 404 end;
+    body := 'a doubt of lane ' || d.lane || ' of server ' || d.guild_id
+            || ', ' || cause || ',';
 end $$;
 
 

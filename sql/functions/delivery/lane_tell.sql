@@ -254,17 +254,19 @@ create or replace function delivery_limited(me text, guild bigint,
     out status int, out body text)
 language plpgsql security definer set search_path = guildlog, pg_temp as $$
 declare
-    at  constant timestamptz := clock_timestamp();
+    until  constant timestamptz := clock_timestamp()
+                                   + wait_ms * interval '1 ms';
+    shard  constant smallint := (
+               select l.shard from lane l
+                where l.guild_id = guild and l.lane = delivery_limited.lane);
+    mine   constant boolean := delivery_mine(me, shard, fence);
 begin
     update lane_head h
-       set not_before = at + wait_ms * interval '1 ms'
-      from lane l
+       set not_before = until
      where h.guild_id = guild
        and h.lane = delivery_limited.lane
        and h.step = delivery_limited.step
-       and l.guild_id = h.guild_id
-       and l.lane = h.lane
-       and delivery_mine(me, l.shard, fence);
+       and mine;
 
     if not found then
         perform refuse(409, 'another one delivers this lane');

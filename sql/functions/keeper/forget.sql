@@ -12,6 +12,7 @@ create or replace function operator_server_forget(guild bigint,
     out status int, out body text)
 language plpgsql security definer set search_path = guildlog, pg_temp as $$
 declare
+    at  constant timestamptz := clock_timestamp();
     it  server;
 begin
     select * into it from server s where s.guild_id = guild for update;
@@ -35,7 +36,7 @@ begin
     delete from held_entry h where h.guild_id = guild and not h.released;
 
     update server s
-       set forgotten_at = clock_timestamp(),
+       set forgotten_at = at,
            forgotten_by = pg_current_xact_id(), paused_at = null
      where s.guild_id = guild;
 
@@ -122,8 +123,8 @@ begin
     for name in select * from server_tables() loop
         exit when gone >= most;
 
-        execute format('delete from only %s where ctid = any (array('
-                       'select x.ctid from only %1$s x '
+        execute format('delete from %s where guild_id = $1 and ctid = any '
+                       '(array(select x.ctid from %1$s x '
                        'where x.guild_id = $1 limit $2))', name)
           using guild, most - gone;
 

@@ -240,19 +240,21 @@ end $$;
 create or replace function requests_forget(guild bigint, bot smallint)
 returns int language plpgsql as $$
 declare
-    n  int;
+    at     constant timestamptz := clock_timestamp();
+    ahead  constant timestamptz := at + interval '10 seconds';
+    n      int;
 begin
     delete from active_ignore a
      where a.guild_id = guild and a.bot = requests_forget.bot
        and (a.expires_at < now() - interval '1 hour'
-            or a.requested_at > clock_timestamp() + interval '10 seconds');
+            or a.requested_at > ahead);
 
     get diagnostics n = row_count;
 
     update held_entry h
-       set until = clock_timestamp()
+       set until = at
      where h.guild_id = guild and h.bot = requests_forget.bot
-       and h.until > clock_timestamp() + interval '10 seconds';
+       and h.until > ahead;
 
     return n;
 end $$;

@@ -131,6 +131,8 @@ end $$;
 
 create or replace function rebuild_held(guild bigint, seen rebuild_seen)
 returns void language plpgsql as $$
+declare
+    unfound  rebuild_entry[];
 begin
     update log_entry e
        set dstatus = 1, dreason = 'unconfirmed'
@@ -141,10 +143,12 @@ begin
                         where h.guild_id = guild and h.bot = e.bot
                           and h.id = e.id);
 
+    unfound := array(
+        select u from unnest(seen.unfound) u
+         where not exists (select from log_entry_one(guild, u.bot, u.id)));
     delete from held_entry h
-     using unnest(seen.unfound) u
-     where h.guild_id = guild and h.bot = u.bot and h.id = u.id
-       and not exists (select from log_entry_one(guild, h.bot, h.id));
+     using unnest(unfound) u
+     where h.guild_id = guild and h.bot = u.bot and h.id = u.id;
 end $$;
 
 

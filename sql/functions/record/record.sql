@@ -135,14 +135,15 @@ end $$;
 create or replace function record_begin(guild bigint, bot smallint, n int)
 returns bigint language plpgsql as $$
 declare
+    today    constant bigint := event_day();
+    latest   constant bigint := event_day('0');
     arrival  bigint;
 begin
     insert into log_head as h (guild_id, bot, arrival, days)
-    values (guild, bot, n, array[event_day(), 0])
+    values (guild, bot, n, array[today, 0])
     on conflict on constraint log_head_pkey
         do update set arrival = h.arrival + n,
-                      days = case when h.days[1] = excluded.days[1] then h.days
-                                  else event_days(h.days, h.arrival) end
+                      days = event_days(h.days, h.arrival, today, latest)
     returning h.arrival - n into arrival;
 
     return arrival;

@@ -41,9 +41,9 @@ begin
         select s.guild_id, s.bot from search_head s
          where s.due_at <= now() and s.format = search_format()
            and coalesce(s.taken_to <= clock_timestamp(), true)
-           and not exists (select from keeper_parked p
-                            where p.guild_id = s.guild_id and p.bot = s.bot
-                              and p.task = 'search' and p.until > now())
+           and (s.guild_id, s.bot) not in (
+                   select p.guild_id, p.bot from keeper_parked p
+                    where p.task = 'search' and p.until > now())
          order by s.due_at limit 100
     loop
         begin
@@ -67,8 +67,9 @@ end $$;
 create or replace function search_job_of(guild bigint, bot smallint)
 returns search_work language plpgsql as $$
 declare
-    head  search_head;
-    work  search_work;
+    later  constant timestamptz := clock_timestamp() + interval '2 minutes';
+    head   search_head;
+    work   search_work;
 begin
     select * into head from search_head s
      where s.guild_id = guild and s.bot = search_job_of.bot
@@ -84,11 +85,12 @@ begin
 
     if work.what is not null then
         update search_head s
-           set taken_to = clock_timestamp() + interval '2 minutes'
+           set taken_to = later
          where s.guild_id = guild and s.bot = search_job_of.bot;
     else
+        head.due_at := search_due(guild, bot);
         update search_head s
-           set due_at = search_due(guild, search_job_of.bot)
+           set due_at = head.due_at
          where s.guild_id = guild and s.bot = search_job_of.bot;
     end if;
 
@@ -241,8 +243,10 @@ create or replace function search_put(guild bigint, bot smallint, what text,
 language plpgsql security definer set search_path = guildlog, pg_temp
 set enable_seqscan = off as $$
 declare
-    head  search_head;
-    fits  boolean;
+    head   search_head;
+    fits   boolean;
+    due    timestamptz;
+    taken  timestamptz;
 begin
     select * into head from search_head s
      where s.guild_id = guild and s.bot = search_put.bot for update;
@@ -260,11 +264,14 @@ begin
         perform keeper_unpark('search', guild, bot);
     end if;
 
+    if fits and what = 'part' then
+        taken := clock_timestamp() + interval '2 minutes';
+    elsif fits then
+        due := search_due(guild, bot);
+    end if;
+
     update search_head s
-       set due_at = case when fits and what <> 'part'
-                    then search_due(guild, search_put.bot) else s.due_at end,
-           taken_to = case when fits and what = 'part'
-                      then clock_timestamp() + interval '2 minutes' end
+       set due_at = coalesce(due, s.due_at), taken_to = taken
      where s.guild_id = guild and s.bot = search_put.bot;
 end $$;
 
@@ -275,17 +282,17 @@ create or replace function search_fits(head search_head, what text,
     erased bigint, since bigint, keys bigint[], parts bigint[])
 returns boolean language plpgsql as $$
 begin
-    return head.format = search_format() and case what
-           when 'run' then head.erased = search_fits.erased
-                           and head.arrival = since
-           when 'back' then head.erased = search_fits.erased
-                            and head.back_id = since
-           when 'day' then cardinality(keys || parts) = (
+    return head.format = search_format() and case
+           when what = 'run' then head.erased = search_fits.erased
+                                  and head.arrival = since
+           when what = 'back' then head.erased = search_fits.erased
+                                   and head.back_id = since
+           when what = 'day' then cardinality(keys || parts) = (
                select count(*) from search_segment s
                 where s.guild_id = head.guild_id and s.bot = head.bot
                   and s.key = any (case when s.day < 0 then parts
                                    else keys end))
-           when 'part' then true end;
+           when what = 'part' then true end;
 end $$;
 
 
@@ -324,7 +331,7 @@ begin
         insert into search_segment (guild_id, bot, day, key, whole, n, kinds,
                                     dir, body)
         select head.guild_id, head.bot,
-               case what when 'part' then -u.day else u.day end,
+               case when what = 'part' then -u.day else u.day end,
                nextval('search_key'), what <> 'run', u.n,
                substring(blob from u.at for u.kinds),
                substring(blob from u.at + u.kinds for u.dir),
@@ -348,12 +355,12 @@ declare
     goes_on  constant boolean := done > search_first(head.oldest);
 begin
     update search_head s
-       set arrival = case what when 'run' then done else s.arrival end,
+       set arrival = case when what = 'run' then done else s.arrival end,
            back_id = case when what <> 'back' then s.back_id
                           when goes_on then done else 0 end,
            back_arrival = case when what <> 'back' or goes_on
                           then s.back_arrival else 0 end,
-           closed = case what when 'day' then greatest(s.closed, day)
+           closed = case when what = 'day' then greatest(s.closed, day)
                     else s.closed end
      where s.guild_id = head.guild_id and s.bot = head.bot;
 end $$;

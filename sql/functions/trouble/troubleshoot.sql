@@ -303,7 +303,8 @@ create or replace function troubleshoot_ask(token text, guild bigint,
     bot smallint, kind smallint, out status int, out body text)
 language plpgsql security definer set search_path = guildlog, pg_temp as $$
 declare
-    n  int;
+    past  constant timestamptz := now() - interval '1 minute';
+    n     int;
 begin
     body := '[]';
 
@@ -315,10 +316,9 @@ begin
     insert into troubleshoot_use as u (guild_id, since, reports)
     values (guild, now(), 1)
     on conflict (guild_id) do update
-       set since = case when u.since < now() - interval '1 minute'
-                        then now() else u.since end,
-           reports = case when u.since < now() - interval '1 minute'
-                          then 1 else u.reports + 1 end
+       set since = case when u.since < past
+                        then excluded.since else u.since end,
+           reports = case when u.since < past then 1 else u.reports + 1 end
     returning reports into n;
 
     status := 200;

@@ -218,7 +218,8 @@ create or replace function troubleshoot_test(token text, guild bigint,
     bot smallint, kind smallint, input jsonb, out status int, out body text)
 language plpgsql security definer set search_path = guildlog, pg_temp as $$
 declare
-    at    constant timestamptz := clock_timestamp();
+    at        constant timestamptz := clock_timestamp();
+    past      constant timestamptz := now() - interval '1 minute';
     category  constant text := test_category(input ->> 'category');
     channel   bigint;
     it        lane;
@@ -234,8 +235,8 @@ begin
     insert into troubleshoot_use as u (guild_id, since, reports, tested_at)
     values (guild, now(), 0, now())
     on conflict (guild_id) do update
-       set tested_at = now()
-     where u.tested_at is null or u.tested_at <= now() - interval '1 minute';
+       set tested_at = excluded.tested_at
+     where u.tested_at is null or u.tested_at <= past;
 
     if not found then
         status := 429;
