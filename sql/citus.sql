@@ -5,7 +5,7 @@
 --
 -- A server's rows are on one worker, all of them. What is called for one server
 -- runs there as a whole. The keeper and delivery run at the coordinator, which
--- has the leases.
+-- has the leases, and so does what writes whom the keeper leaves out.
 
 \set ON_ERROR_STOP on
 \set QUIET on
@@ -96,9 +96,10 @@ select create_distributed_function(p.oid::regprocedure, 'guild',
                                    colocate_with => 'guildlog.server')
   from pg_proc p
  where p.pronamespace = 'guildlog'::regnamespace
-   and p.prosecdef and 'guild' = any (p.proargnames)
-   and p.proname !~ '^delivery_'
-   and has_function_privilege(:'role', p.oid, 'execute') \g /dev/null
+   and 'guild' = any (p.proargnames)
+   and (p.prosecdef and p.proname !~ '^(delivery_|search_(put|fail)$)'
+        and has_function_privilege(:'role', p.oid, 'execute')
+        or p.proname in ('check', 'rebuild')) \g /dev/null
 
 -- A function in SQL that reads a server's tables is planned without Citus if it
 -- becomes part of a statement. A volatile one does not.
