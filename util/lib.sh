@@ -173,6 +173,12 @@ pg_bin() {
 }
 
 
+# where the control files of its extensions are
+pg_share() {
+    "$(pg_bin)/pg_config" --sharedir
+}
+
+
 # as_user user command...: runs it as that user if we are root
 as_user() {
     if am_root; then
@@ -535,7 +541,8 @@ test_cluster_start() {
     ! am_root || chown postgres: "$dir"/data/server.*
     [[ -z ${GUILDLOG_CITUS:-} ]] || set -- "$@" \
         "shared_preload_libraries = 'citus'" 'max_worker_processes = 200' \
-        'max_prepared_transactions = 400' 'citus.shard_count = 8'
+        'max_prepared_transactions = 400' 'citus.shard_count = 8' \
+        'citus.enable_unsafe_triggers = on'
     cluster_start "$dir" "$(free_port)" 'fsync = off' \
         'full_page_writes = off' 'max_connections = 200' \
         'shared_buffers = 128MB' 'jit = off' 'ssl = on' \

@@ -134,7 +134,7 @@ is told(), 4, 'requests for protected types are always logged';
 ask('basic', 'executors', { id => '1' });
 is told(), 4, 'within the hour nothing more is logged';
 $nginx->sql(q(update token set ignore_logged_at
-    = ignore_logged_at - interval '61 minutes'));
+    = now() - interval '61 minutes'));
 ask('basic', 'executors', { id => '1' });
 is told(), 5, 'after the hour one more entry is logged';
 is $nginx->sql('select count(*) from notification where guild_id = ?'

@@ -64,7 +64,7 @@ my $lane = $g->sql(q{select lane from lane where guild_id = ?
     and channel_id = ? and state <> 'closed'}, $guild, $text);
 $g->sql(q{update lane set state = 'active' where lane = ?}, $lane);
 $g->sql(q{update lane_head h set head = t.tail, upto = t.tail from lane_tail t
-    where h.lane = ? and t.lane = h.lane}, $lane);
+    where h.lane = ? and t.lane = h.lane and t.guild_id = h.guild_id}, $lane);
 my $rest = q{select delivery_rest(jsonb_populate_record(null::delivery_work,
     jsonb_build_object('guild', ?::bigint, 'lane', ?::bigint)))};
 my $changer = $g->cluster->connect($g->dbname);

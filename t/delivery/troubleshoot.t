@@ -281,7 +281,8 @@ subtest 'why a test message does not arrive' => sub {
     });
     stage('its lane waits', 'local_rate_limit', sub {
         $g->sql(q{update lane_head h set not_before = now() + interval '1 min'
-            from lane l where l.lane = h.lane and l.channel_id = ?}, $_[0]);
+            from lane l where l.guild_id = h.guild_id and l.lane = h.lane
+             and l.channel_id = ?}, $_[0]);
     });
 };
 

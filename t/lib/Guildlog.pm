@@ -470,15 +470,32 @@ sub sql {
 }
 
 
-# the number of statements that wait for a lock, or of those that match
+# puts the rows of a test's own table where their servers are
+sub distribute {
+    my ($self, $table, $column) = @_;
+
+    $self->sql('select create_distributed_table(?, ?,
+        colocate_with => $$server$$)', $table, $column)
+        if $self->{cluster}->nodes > 1;
+}
+
+
+# the number of statements that wait for a lock, or of those that match, on all
+# nodes
 sub waiting {
     my ($self, $pattern) = @_;
 
-    return scalar $self->sql(<<'SQL', $pattern // '');
-        select count(*) from pg_stat_activity
-         where wait_event_type = 'Lock' and datname = current_database()
-           and query ~ ?
+    my $n = 0;
+    for my $node ($self->{cluster}->nodes) {
+        my $dbh = $self->{watch}{ $node->socket_dir }
+            ||= $node->connect($self->{dbname});
+        $n += $dbh->selectrow_array(<<'SQL', undef, $pattern // '');
+            select count(*) from pg_stat_activity
+             where wait_event_type = 'Lock' and datname = current_database()
+               and query ~ ?
 SQL
+    }
+    return $n;
 }
 
 

@@ -135,9 +135,7 @@ sub at_once {
     close $opener;
     if ($holder) {
         # for less time than a statement may wait
-        eval { Guildlog::wait_for { $nginx->sql(q(select count(*) > 1
-            from pg_stat_activity where datname = current_database()
-             and wait_event_type = 'Lock')) } 3 };
+        eval { Guildlog::wait_for { $nginx->waiting > 1 } 3 };
         $holder->commit;
     }
 

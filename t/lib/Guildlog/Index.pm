@@ -26,6 +26,7 @@ sub index_hold {
     # so much of each server may be put
     $nginx->sql(
         'create table index_left (guild bigint primary key, n int not null)');
+    $nginx->distribute(index_left => 'guild');
     $nginx->sql(<<~'SQL');
         create function index_held() returns trigger language plpgsql as $$
         begin
