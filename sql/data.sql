@@ -35,7 +35,7 @@ on conflict (filter_id) do update set place = excluded.place;
 
 insert into log_type (id, key, category, route, always_log_bots, title)
 values
-    -- made by util/types
+    -- made by util/types: rows
     (0, 'attachmentDelete', 'categoryText', 'category_files',
      false, 'Attachment deleted'),
     (1, 'memberJoin', 'categoryMembers', 'category_members',

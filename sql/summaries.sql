@@ -2,7 +2,7 @@
 -- German and Japanese.
 
 with title (id, de, ja) as (values
-    -- made by util/types
+    -- made by util/types: titles
     (0, 'Anhang gelöscht',
      '添付ファイルの削除'),
     (1, 'Mitglied beigetreten',

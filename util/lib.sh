@@ -148,19 +148,18 @@ debian_mirror() {
 }
 
 
-# Installs what the viewer's tests need into .build/viewer.  A Node.js that is
-# not Debian's brings its own npm.
-viewer_packages() {
-    local dir=$build/viewer lock=$top/t/viewer/package-lock.json
+# node_packages folder: installs what the tests there need into the folder of that
+# name in .build.  A Node.js that is not Debian's brings its own npm.
+node_packages() {
+    local dir=$build/${1##*/} lock=$top/$1/package-lock.json
 
-    need "${packages_viewer[@]}"
     command -v node > /dev/null || need nodejs
     command -v npm > /dev/null || need npm
 
     ! cmp -s "$lock" "$dir/installed" || return 0
     mkdir -p "$dir"
-    cp "$top"/t/viewer/package{,-lock}.json "$dir"
-    step "Installing the packages of the viewer's tests" npm --prefix "$dir" \
+    cp "$top/$1"/package{,-lock}.json "$dir"
+    step "Installing the packages of $1" npm --prefix "$dir" \
         ci --ignore-scripts --no-audit --no-fund
     cp "$lock" "$dir/installed"
 }

@@ -11,7 +11,7 @@ const actions = 'categoryActions';
 const modlog = 'categoryModlog';
 
 const TYPES = [
-    // made by util/types
+    // made by util/types: rows
     [text, 'Attachment deleted',
         '{executor} deleted attachments[ of {target}][ in {channel}] '
         + '| Attachments[ of {target}] were deleted[ in {channel}]'],

@@ -31,7 +31,7 @@ sub operator { $_[0]->_read('openapi-operator') }
 sub doc { $_[0]{doc} }
 
 
-# every operation: {method, path, id, parameters, body, example, responses}, in
+# every operation: {method, path, id, parameters, body, examples, example, responses}, in
 # the order of paths
 sub operations {
     my ($self) = @_;
@@ -147,6 +147,9 @@ sub _read_paths {
             my $it = $item->{$method};
             my $content = ($it->{requestBody} || {})->{content}
                 ->{'application/json'};
+            my $named = $content->{examples} || {};
+            my @examples = ($content->{example} // (),
+                map { $named->{$_}{value} } sort keys %$named);
             push @{ $self->{operations} }, {
                 method     => uc $method,
                 path       => $path,
@@ -157,7 +160,8 @@ sub _read_paths {
                     @{ $it->{parameters} || [] }],
                 responses  => $it->{responses},
                 body       => $content->{schema},
-                example    => $content->{example},
+                examples   => \@examples,
+                example    => $examples[0],
             };
         }
     }
