@@ -431,7 +431,8 @@ function json_of_type(part,    i, n, all, one, out, sentence) {
               json_pair("holds", all[i]) "}"
     }
 
-    return out "]," json_pair("sentence", sentence) "}"
+    return out "]," json_pair("sentence", sentence) "," \
+           json_pair("pattern", part[11]) "}"
 }
 
 

@@ -26,6 +26,11 @@ for my $type (@$types) {
 is "@lost", '', 'each place of a sentence is a field';
 is $types->[25]{sentence}, '{executor} changed the nickname of {target}',
     'a sentence has all places that it may have';
+is $types->[5]{pattern}, '{executor} deleted a message[ by {target}]'
+    . '[ in {channel}] | A message[ by {target}] was deleted[ in {channel}]',
+    'and the pattern says what to say without them';
+is $types->[5]{sentence}, '{executor} deleted a message by {target} in {channel}',
+    'the sentence has no brackets';
 is_deeply $types->[25]{source}, [
     { from => 'gateway', name => 'GUILD_MEMBER_UPDATE', when => 'nick' },
     { from => 'audit', name => 'MEMBER_UPDATE', code => 24, when => 'nick' }],
