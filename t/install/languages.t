@@ -173,6 +173,8 @@ wrong 'a log type out of its number', 'conf/log-types.tsv', "1\t",
 my $types = 'conf/log-types.tsv';
 wrong 'a field without its meaning', $types, "39\t",
     sub { s/; reason: why(\t\{executor\} banned)/; reason$1/ };
+wrong 'a source that is none', $types, "39\t",
+    sub { s/audit MEMBER_BAN_ADD 22/audit MEMBER_BAN_ADD/ };
 wrong 'a label that is no word', $types, "39\t",
     sub { s/target=member: who was banned/target=victim: who was banned/ };
 ($made, $said, $failed) = changed($types,
