@@ -10,12 +10,15 @@
 #define VALUE_ID_LEN   20
 #define VALUE_INT_LEN  19   /* digits of 2^63 - 1 */
 #define VALUE_MESSAGE  512
+#define VALUE_MIXED    100  /* items */
 
 
 static ngx_int_t value_int(ngx_guildlog_value_t *v,
     const ngx_guildlog_field_t *field, const ngx_str_t *value, ngx_str_t *arg);
-static ngx_uint_t value_is_url(const ngx_str_t *value);
+static ngx_uint_t value_is_url(const ngx_str_t *value, ngx_uint_t flags);
 static ngx_int_t value_json(ngx_guildlog_value_t *v,
+    const ngx_guildlog_field_t *field, json_t *value);
+static ngx_int_t value_mixed(ngx_guildlog_value_t *v,
     const ngx_guildlog_field_t *field, json_t *value);
 static ngx_int_t value_list(ngx_guildlog_value_t *v,
     const ngx_guildlog_field_t *field, json_t *value);
@@ -66,7 +69,7 @@ ngx_guildlog_value_text(ngx_guildlog_value_t *v,
                ? NGX_OK : value_bad(v, field);
 
     case NGX_GUILDLOG_URL:
-        if (!value_is_url(value)) {
+        if (!value_is_url(value, field->flags)) {
             return value_bad(v, field);
         }
 
@@ -119,14 +122,16 @@ value_int(ngx_guildlog_value_t *v, const ngx_guildlog_field_t *field,
 
 
 static ngx_uint_t
-value_is_url(const ngx_str_t *value)
+value_is_url(const ngx_str_t *value, ngx_uint_t flags)
 {
     u_char  *p, *last, *host;
 
     p = value->data;
     last = p + value->len;
 
-    if (value->len > 7 && ngx_strncasecmp(p, (u_char *) "http://", 7) == 0) {
+    if (!(flags & NGX_GUILDLOG_HTTPS) && value->len > 7
+        && ngx_strncasecmp(p, (u_char *) "http://", 7) == 0)
+    {
         host = p + 7;
 
     } else if (value->len > 8
@@ -175,6 +180,9 @@ value_json(ngx_guildlog_value_t *v, const ngx_guildlog_field_t *field,
                && (n <= field->max || (field->flags & NGX_GUILDLOG_CLAMP))
                ? NGX_OK : value_bad(v, field);
 
+    case NGX_GUILDLOG_MIXED:
+        return value_mixed(v, field, value);
+
     case NGX_GUILDLOG_LIST:
         return value_list(v, field, value);
 
@@ -190,6 +198,59 @@ value_json(ngx_guildlog_value_t *v, const ngx_guildlog_field_t *field,
                ? ngx_guildlog_value_text(v, field, &text, &arg)
                : value_bad(v, field);
     }
+}
+
+
+static ngx_int_t
+value_mixed(ngx_guildlog_value_t *v, const ngx_guildlog_field_t *field,
+    json_t *value)
+{
+    size_t      i;
+    json_t     *item;
+    ngx_int_t   rc;
+    ngx_str_t   text, arg;
+
+    if (json_is_number(value) || json_is_boolean(value)) {
+        return NGX_OK;
+    }
+
+    if (json_is_string(value)) {
+        text = ngx_guildlog_json_text(value);
+        return ngx_guildlog_value_text(v, field, &text, &arg);
+    }
+
+    if (!json_is_array(value)) {
+        return value_bad(v, field);
+    }
+
+    if (json_array_size(value) > VALUE_MIXED) {
+        return ngx_guildlog_value_refuse(v, "must have at most %d items",
+                                         VALUE_MIXED);
+    }
+
+    json_array_foreach(value, i, item) {
+        v->index = i;
+
+        if (json_is_object(item)) {
+            rc = ngx_guildlog_value_object(v, field->item, item, NULL);
+
+        } else if (json_is_string(item)) {
+            text = ngx_guildlog_json_text(item);
+            rc = ngx_guildlog_value_text(v, field, &text, &arg);
+
+        } else {
+            rc = ngx_guildlog_value_refuse(v, "must be a string, or an object "
+                                           "with id and name");
+        }
+
+        if (rc != NGX_OK) {
+            return rc;
+        }
+    }
+
+    v->index = NGX_GUILDLOG_VALUE_NO_INDEX;
+
+    return NGX_OK;
 }
 
 
@@ -517,7 +578,14 @@ value_bad(ngx_guildlog_value_t *v, const ngx_guildlog_field_t *field)
                                          list);
 
     case NGX_GUILDLOG_URL:
-        return ngx_guildlog_value_refuse(v, "must be an http or https URL");
+        return ngx_guildlog_value_refuse(v, "must be an %shttps URL",
+                                         (field->flags & NGX_GUILDLOG_HTTPS)
+                                         ? "" : "http or ");
+
+    case NGX_GUILDLOG_MIXED:
+        return ngx_guildlog_value_refuse(v,
+                             "must be null, a string, a number, a boolean "
+                             "or an array of strings");
 
     case NGX_GUILDLOG_LIST:
 

@@ -18,6 +18,9 @@ typedef enum {
                                    string */
     NGX_GUILDLOG_ENUM,          /* one of values */
     NGX_GUILDLOG_URL,           /* http or https, min..max code points */
+    NGX_GUILDLOG_MIXED,         /* a number, a boolean, a text of min..max code
+                                   points, or up to 100 such texts or objects,
+                                   by the table that item begins */
     NGX_GUILDLOG_LIST,          /* of what item says; min..max items */
     NGX_GUILDLOG_OBJECT,        /* by the table that item begins */
     NGX_GUILDLOG_ITEMS          /* a query parameter that may be repeated,
@@ -31,6 +34,7 @@ typedef enum {
                                           SQL clamps */
 #define NGX_GUILDLOG_TRIM       0x08   /* query: white space only counts as
                                           absent */
+#define NGX_GUILDLOG_HTTPS      0x10   /* URL: not http */
 
 
 typedef struct ngx_guildlog_field_s  ngx_guildlog_field_t;
@@ -42,7 +46,7 @@ struct ngx_guildlog_field_s {
     int64_t                        min;
     int64_t                        max;
     const char                   **values;   /* of ENUM, NULL-terminated */
-    const ngx_guildlog_field_t    *item;     /* of LIST, OBJECT and ITEMS */
+    const ngx_guildlog_field_t    *item;     /* of MIXED, LIST, OBJECT, ITEMS */
     const char                    *fallback; /* query: where it is absent;
                                                 NULL: an SQL null */
 };
@@ -77,7 +81,7 @@ struct ngx_guildlog_value_s {
 
 /*
  * Decoded text to the text of an argument, empty where TRIM left nothing; any
- * type but BOOL, LIST, OBJECT and ITEMS.  NGX_OK; NGX_DECLINED: the error is
+ * type but BOOL, MIXED, LIST, OBJECT and ITEMS.  NGX_OK; NGX_DECLINED: the error is
  * written; NGX_ERROR: memory.
  */
 ngx_int_t ngx_guildlog_value_text(ngx_guildlog_value_t *v,

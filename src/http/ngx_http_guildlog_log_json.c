@@ -12,7 +12,9 @@
 
 #define NGX_HTTP_GUILDLOG_LOG_JSON_ONE                                        \
     (sizeof(",,\"delivery\":{\"status\":\"not_delivered\",\"reason\":"       \
-            "\"queued\",\"channelId\":null,\"messageId\":null}}") + 16)
+            "\"queued\",\"channelId\":null,\"messageId\":null}}") + 16          \
+     + sizeof(",\"changes\":null,\"until\":null,\"role_id\":null,"           \
+              "\"image\":null"))
 
 
 /* a delivery, in the order of its columns */
@@ -48,6 +50,8 @@ static ngx_int_t ngx_http_guildlog_log_json_place(ngx_str_t *joined,
     const ngx_guildlog_places_t *ranges);
 static void ngx_http_guildlog_log_json_doc(
     ngx_http_guildlog_log_json_t *entries, const ngx_str_t *doc);
+static u_char *ngx_http_guildlog_log_json_copy(u_char *p,
+    const ngx_str_t *doc);
 static void ngx_http_guildlog_log_json_write(
     ngx_http_guildlog_log_json_t *entries, const ngx_str_t *delivery);
 static ngx_uint_t ngx_http_guildlog_log_json_decided(const ngx_str_t *delivery);
@@ -113,7 +117,7 @@ ngx_http_guildlog_log_json_entry(u_char *p, ngx_guildlog_db_result_t *result,
 
     doc = ngx_guildlog_db_result_value(result, row, NGX_HTTP_GUILDLOG_LOG_DOC);
 
-    p = ngx_cpymem(p, doc.data, doc.len);
+    p = ngx_http_guildlog_log_json_copy(p, &doc);
 
     return ngx_http_guildlog_log_json_end(p, delivery);
 }
@@ -317,7 +321,34 @@ ngx_http_guildlog_log_json_doc(ngx_http_guildlog_log_json_t *entries,
         *entries->last++ = ',';
     }
 
-    entries->last = ngx_cpymem(entries->last, doc->data, doc->len);
+    entries->last = ngx_http_guildlog_log_json_copy(entries->last, doc);
+}
+
+
+/*
+ * A document with changes, or another of the fields that few entries have, ends
+ * with all of them.  The last one is an object or null; a string never ends in
+ * bare quotes and null.
+ */
+
+static u_char *
+ngx_http_guildlog_log_json_copy(u_char *p, const ngx_str_t *doc)
+{
+    static const ngx_str_t  none = ngx_string(",\"changes\":null,"
+                                     "\"until\":null,\"role_id\":null"
+                                     ",\"image\":null");
+    static const ngx_str_t  last = ngx_string(",\"image\":null");
+
+    p = ngx_cpymem(p, doc->data, doc->len);
+
+    if (p[-1] == '}'
+        || (doc->len > last.len
+            && ngx_memcmp(p - last.len, last.data, last.len) == 0))
+    {
+        return p;
+    }
+
+    return ngx_cpymem(p, none.data, none.len);
 }
 
 

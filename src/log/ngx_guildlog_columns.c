@@ -10,6 +10,9 @@
 #define COLUMNS_KEPT   100   /* messages of an entry */
 #define COLUMNS_SIZE   1024  /* of a column, at first */
 
+#define columns_put(w, s)  ngx_guildlog_json_literal(w, s, sizeof(s) - 1)
+#define columns_size(a)    (sizeof(a) / sizeof(a[0]))
+
 
 typedef struct columns_column_s  columns_column_t;
 
@@ -45,6 +48,12 @@ static void columns_string(ngx_guildlog_json_t *w, json_t *value);
 static void columns_named(ngx_guildlog_json_t *w, json_t *value);
 static void columns_jsonb(ngx_guildlog_json_t *w, json_t *value);
 static void columns_object(ngx_guildlog_json_t *w, json_t *value);
+static void columns_changes(ngx_guildlog_json_t *w, json_t *value);
+static void columns_change(ngx_guildlog_json_t *w, json_t *change,
+    const char *name, const char *other);
+static void columns_image(ngx_guildlog_json_t *w, json_t *value);
+static void columns_fields(ngx_guildlog_json_t *w, json_t **fields,
+    const columns_column_doc_t *docs, ngx_uint_t n);
 static ngx_int_t columns_cmp(const char *one, const char *two);
 
 
@@ -95,6 +104,16 @@ static const columns_column_doc_t  columns_docs[] = {
     doc(",\"messagesTruncated\":null,\"emoji\":", EMOJI, jsonb),
     doc(",\"action\":", ACTION, string),
     doc(",\"value\":", VALUE, string)
+};
+
+
+/* all of them stand behind these, or none: most entries have none */
+
+static const columns_column_doc_t  columns_rare[] = {
+    doc(",\"changes\":", CHANGES, changes),
+    doc(",\"until\":", UNTIL, number),
+    doc(",\"role_id\":", ROLE_ID, string),
+    doc(",\"image\":", IMAGE, image)
 };
 
 
@@ -189,7 +208,7 @@ columns_place(ngx_guildlog_columns_t *c, json_t **fields)
     }
 
     for (i = c->many ? 0 : NGX_GUILDLOG_COLUMN_EVENTS;
-         i < sizeof(ngx_guildlog_columns) / sizeof(ngx_guildlog_columns[0]);
+         i < columns_size(ngx_guildlog_columns);
          i++)
     {
         column = &ngx_guildlog_columns[i];
@@ -263,12 +282,31 @@ ngx_guildlog_columns_end(ngx_guildlog_columns_t *c, ngx_str_t *args)
 static void
 columns_doc(ngx_guildlog_json_t *w, json_t **fields)
 {
+    ngx_uint_t  i;
+
+    columns_fields(w, fields, columns_docs, columns_size(columns_docs));
+
+    for (i = 0; i < columns_size(columns_rare); i++) {
+        if (!json_is_null(fields[columns_rare[i].field])
+            && fields[columns_rare[i].field])
+        {
+            columns_fields(w, fields, columns_rare, columns_size(columns_rare));
+            return;
+        }
+    }
+}
+
+
+static void
+columns_fields(ngx_guildlog_json_t *w, json_t **fields,
+    const columns_column_doc_t *docs, ngx_uint_t n)
+{
     json_t                      *value;
     ngx_uint_t                   i;
     const columns_column_doc_t  *doc;
 
-    for (i = 0; i < sizeof(columns_docs) / sizeof(columns_docs[0]); i++) {
-        doc = &columns_docs[i];
+    for (i = 0; i < n; i++) {
+        doc = &docs[i];
         value = fields[doc->field];
 
         ngx_guildlog_json_literal(w, doc->name.data, doc->name.len);
@@ -390,19 +428,19 @@ columns_named(ngx_guildlog_json_t *w, json_t *value)
 {
     json_t  *name;
 
-    ngx_guildlog_json_literal(w, "{\"id\":", sizeof("{\"id\":") - 1);
+    columns_put(w, "{\"id\":");
     columns_string(w, json_object_get(value, "id"));
-    ngx_guildlog_json_literal(w, ",\"name\":", sizeof(",\"name\":") - 1);
+    columns_put(w, ",\"name\":");
 
     name = json_object_get(value, "name");
 
     if (json_is_string(name)) {
         columns_string(w, name);
     } else {
-        ngx_guildlog_json_literal(w, "\"\"", 2);
+        columns_put(w, "\"\"");
     }
 
-    ngx_guildlog_json_literal(w, "}", 1);
+    columns_put(w, "}");
 }
 
 
@@ -421,17 +459,17 @@ columns_jsonb(ngx_guildlog_json_t *w, json_t *value)
         return;
 
     case JSON_ARRAY:
-        ngx_guildlog_json_literal(w, "[", 1);
+        columns_put(w, "[");
 
         json_array_foreach(value, i, item) {
             if (i) {
-                ngx_guildlog_json_literal(w, ", ", 2);
+                columns_put(w, ", ");
             }
 
             columns_jsonb(w, item);
         }
 
-        ngx_guildlog_json_literal(w, "]", 1);
+        columns_put(w, "]");
         return;
 
     case JSON_STRING:
@@ -440,6 +478,10 @@ columns_jsonb(ngx_guildlog_json_t *w, json_t *value)
 
     case JSON_INTEGER:
         columns_number(w, value);
+        break;
+
+    case JSON_REAL:
+        ngx_guildlog_json_double(w, json_real_value(value));
         break;
 
     case JSON_NULL:
@@ -473,22 +515,79 @@ columns_object(ngx_guildlog_json_t *w, json_t *value)
         keys[i] = key;
     }
 
-    ngx_guildlog_json_literal(w, "{", 1);
+    columns_put(w, "{");
 
     for (i = 0; i < n; i++) {
         if (i) {
-            ngx_guildlog_json_literal(w, ", ", 2);
+            columns_put(w, ", ");
         }
 
         name.data = (u_char *) keys[i];
         name.len = ngx_strlen(keys[i]);
 
         ngx_guildlog_json_string(w, &name);
-        ngx_guildlog_json_literal(w, ": ", 2);
+        columns_put(w, ": ");
         columns_jsonb(w, json_object_get(value, keys[i]));
     }
 
-    ngx_guildlog_json_literal(w, "}", 1);
+    columns_put(w, "}");
+}
+
+
+static void
+columns_changes(ngx_guildlog_json_t *w, json_t *value)
+{
+    size_t      i;
+    json_t     *change;
+
+    columns_put(w, "[");
+
+    json_array_foreach(value, i, change) {
+        if (i) {
+            columns_put(w, ", ");
+        }
+
+        columns_put(w, "{\"key\": ");
+        columns_string(w, json_object_get(change, "key"));
+        columns_put(w, ", \"new\": ");
+        columns_change(w, change, "new", "new_value");
+        columns_put(w, ", \"old\": ");
+        columns_change(w, change, "old", "old_value");
+        columns_put(w, "}");
+    }
+
+    columns_put(w, "]");
+}
+
+
+static void
+columns_change(ngx_guildlog_json_t *w, json_t *change, const char *name,
+    const char *other)
+{
+    json_t  *value;
+
+    value = json_object_get(change, name);
+
+    if (value == NULL || json_is_null(value)) {
+        value = json_object_get(change, other);
+    }
+
+    if (value) {
+        columns_jsonb(w, value);
+    } else {
+        ngx_guildlog_json_null(w);
+    }
+}
+
+
+static void
+columns_image(ngx_guildlog_json_t *w, json_t *value)
+{
+    columns_put(w, "{\"after\": ");
+    columns_change(w, value, "after", "after");
+    columns_put(w, ", \"before\": ");
+    columns_change(w, value, "before", "before");
+    columns_put(w, "}");
 }
 
 

@@ -26,6 +26,10 @@
     { plain(s, ID, f), .min = lo }
 #define one_of(s, v)                                                          \
     { plain(s, ENUM, 0), .values = v }
+#define url(s, hi)                                                            \
+    { plain(s, URL, OPTIONAL|NGX_GUILDLOG_HTTPS), .min = 1, .max = hi }
+#define mixed(s, hi, i)                                                       \
+    { plain(s, MIXED, OPTIONAL), .max = hi, .item = i }
 #define list(s, hi, i)                                                        \
     { plain(s, LIST, OPTIONAL), .max = hi, .item = i }
 #define object(s, o)                                                          \
@@ -87,6 +91,33 @@ static const ngx_guildlog_field_t  entry_message_item = {
     plain("", OBJECT, 0), .item = entry_message
 };
 
+static const ngx_guildlog_field_t  entry_named[] = {
+    id("id", OPTIONAL, 1),
+    text("name", OPTIONAL, 0, 100),
+    no_more
+};
+
+/* old_value and new_value are the platform's names of old and new */
+
+static const ngx_guildlog_field_t  entry_change[] = {
+    text("key", REQUIRED, 1, 64),
+    mixed("old", 1024, entry_named),
+    mixed("new", 1024, entry_named),
+    mixed("old_value", 1024, entry_named),
+    mixed("new_value", 1024, entry_named),
+    no_more
+};
+
+static const ngx_guildlog_field_t  entry_change_item = {
+    plain("", OBJECT, 0), .item = entry_change
+};
+
+static const ngx_guildlog_field_t  entry_image[] = {
+    url("before", 512),
+    url("after", 512),
+    no_more
+};
+
 
 /* from NGX_GUILDLOG_ENTRY_EVENT_ID on */
 
@@ -107,6 +138,10 @@ static const ngx_guildlog_field_t  entry_message_item = {
     object("emoji", entry_emoji),                                             \
     text("action", OPTIONAL, 0, 100),                                         \
     text("value", OPTIONAL, 0, 4000),                                         \
+    list("changes", 25, &entry_change_item),                                  \
+    integer("until", OPTIONAL, 0, MAX_EXACT),                                 \
+    id("role_id", OPTIONAL, 1),                                               \
+    object("image", entry_image),                                             \
     boolean("proxied"),                                                       \
     no_more
 

@@ -167,9 +167,45 @@ for my $rule (
     ['entry: must be at most 65536 bytes',
         messages => [map { { content => 'x' x 3900 } } 1 .. 17]],
     ['recorded', messages => [map { { content => 'x' x 3900 } } 1 .. 16]],
+    ['changes: must be an array', changes => {}],
+    ['changes: must have at most 25 items',
+        changes => [map { { key => 'nick' } } 1 .. 26]],
+    ['recorded', changes => [map { { key => 'nick' } } 1 .. 25]],
+    ['changes[1]: must be an object', changes => [{ key => 'nick' }, 'x']],
+    ['changes[0].key: is required', changes => [{ old => 1 }]],
+    ['changes[3].key: must be 1 to 64 characters long',
+        changes => [(map { { key => 'nick' } } 1 .. 3), { key => '' }]],
+    ['changes[0].before: unknown field',
+        changes => [{ key => 'nick', before => 1 }]],
+    ['changes[0].old: must be null, a string, a number, a boolean '
+        . 'or an array of strings', changes => [{ key => 'x', old => {} }]],
+    ['changes[0].old: must be at most 1024 characters long',
+        changes => [{ key => 'x', old => 'ü' x 1025 }]],
+    ['recorded', changes => [{ key => 'x', old => 'ü' x 1024 }]],
+    ['changes[0].new_value: must have at most 100 items',
+        changes => [{ key => 'x', new_value => [('a') x 101] }]],
+    ['recorded', changes => [{ key => 'x', new_value => [('a') x 100] }]],
+    ['changes[0].new[2]: must be a string, or an object with id and name',
+        changes => [{ key => 'x', new => ['a', 'b', 1] }]],
+    ['changes[0].new[1].id: must be a string of 1 to 20 digits, '
+        . 'from 1 to 9223372036854775807',
+        changes => [{ key => '$add', new => ['a', { id => 'x' }] }]],
+    ['changes[0].new[0].colour: unknown field',
+        changes => [{ key => '$add', new => [{ id => '1', colour => 1 }] }]],
+    ['until: must be an integer from 0 to 9007199254740991',
+        until => '2026-11-24T00:00:00Z'],
+    ['role_id: must be a string of 1 to 20 digits, '
+        . 'from 1 to 9223372036854775807', role_id => 5],
+    ['image: must be an object', image => 'https://cdn.example/a.png'],
+    ['image.before: must be an https URL',
+        image => { before => 'http://cdn.example/a.png' }],
+    ['image.after: must be 1 to 512 characters long',
+        image => { after => 'https://cdn.example/' . 'x' x 493 }],
+    ['recorded', image => { after => 'https://cdn.example/' . 'x' x 492 }],
+    ['image.size: unknown field', image => { size => 1 }],
     ['recorded', map { $_ => undef } qw(timestamp executor target channel role
         name reason count content contentAfter messages emoji action value
-        proxied)],
+        changes until role_id image proxied)],
 ) {
     my ($expected, @fields) = @$rule;
     is fate(@fields), $expected, "$fields[0]: $expected";
@@ -209,6 +245,16 @@ for my $fields (
     { emoji => {} },
     { emoji => { animated => \0, name => 'e', id => '1' } },
     { emoji => { animated => undef, name => undef, id => undef } },
+    { changes => undef, until => undef, role_id => undef, image => undef },
+    { until => 1795478400000 }, { role_id => '400000000000000001' },
+    { image => {} }, { image => { before => 'https://cdn.example/a.png' } },
+    { changes => [] },
+    { changes => [{ key => 'nick', old => 'chia', new => "Chiara\n\"B\"" },
+        { key => 'topic' }, { key => 'a', old_value => \0, new_value => 5 },
+        { key => 'volume', old => 1, new => 0.25, new_value => 'x' },
+        { key => 'b', old => undef, old_value => 'y', new => \1 },
+        { key => '$add', new_value => [{ name => 'Mod', id => '42' }, {},
+            'Helper'] }], until => 1 },
 ) {
     my $entry = entry(timestamp => $now, %$fields);
     my $id = record($entry)->json->{ids}[0];

@@ -256,6 +256,47 @@ returns text language sql stable as $$
 $$;
 
 
+-- The changes of an entry, also as the platform's audit log names them.
+
+create or replace function changes_of(changes jsonb)
+returns jsonb language plpgsql immutable as $$
+begin
+    return (
+        select coalesce(jsonb_agg(jsonb_build_object(
+                   'key', c ->> 'key',
+                   'old', coalesce(nullif(c -> 'old', 'null'),
+                                   c -> 'old_value'),
+                   'new', coalesce(nullif(c -> 'new', 'null'),
+                                   c -> 'new_value'))
+                   order by place), '[]')
+          from jsonb_array_elements(changes) with ordinality u (c, place));
+end $$;
+
+
+-- What stands behind the document of an entry that has one of these, and of no
+-- other.
+
+create or replace function entry_doc_rare(e jsonb)
+returns text language plpgsql stable as $$
+declare
+    changes  constant jsonb := changes_in(e);
+    image    constant jsonb := nullif(e -> 'image', 'null');
+begin
+    if num_nonnulls(changes, e ->> 'until', e ->> 'role_id', image) = 0 then
+        return '';
+    end if;
+
+    return format(',"changes":%s,"until":%s,"role_id":%s,"image":%s',
+                  case when changes is null then 'null'
+                       else changes_of(changes)::text end,
+                  coalesce(e ->> 'until', 'null'), quoted(e ->> 'role_id'),
+                  case when image is null then 'null'
+                       else jsonb_build_object(
+                                'before', image -> 'before',
+                                'after', image -> 'after')::text end);
+end $$;
+
+
 -- The document of an entry but for its id, type, time and outer braces.
 
 create or replace function entry_doc(e jsonb)
@@ -272,7 +313,7 @@ returns text language sql stable as $$
                   coalesce(e ->> 'messages', '[]'),
                   coalesce(e ->> 'messagesTruncated', 'null'),
                   coalesce(e ->> 'emoji', 'null'), quoted(e ->> 'action'),
-                  quoted(e ->> 'value'))
+                  quoted(e ->> 'value')) || entry_doc_rare(e)
 $$;
 
 
