@@ -92,7 +92,7 @@ static const ngx_guildlog_field_t  entry_message_item = {
 };
 
 static const ngx_guildlog_field_t  entry_named[] = {
-    id("id", OPTIONAL, 1),
+    id("id", REQUIRED, 1),
     text("name", OPTIONAL, 0, 100),
     no_more
 };

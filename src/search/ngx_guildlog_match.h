@@ -34,7 +34,8 @@ typedef enum {
     NGX_GUILDLOG_MATCH_ROLE,
     NGX_GUILDLOG_MATCH_NAME,
     NGX_GUILDLOG_MATCH_REASON,
-    NGX_GUILDLOG_MATCH_PARTS,    /* a search finds any part of those above */
+    NGX_GUILDLOG_MATCH_PARTS,    /* a search finds any part of those above, and
+                                    of what changed */
 
     NGX_GUILDLOG_MATCH_CONTENT = NGX_GUILDLOG_MATCH_PARTS,
     NGX_GUILDLOG_MATCH_CONTENT_AFTER,
@@ -53,11 +54,13 @@ typedef struct {
     ngx_str_t                      strings[NGX_GUILDLOG_MATCH_STRINGS];
                                                /* as in JSON; NULL: null */
     ngx_str_t                      messages;   /* the array, as in JSON */
+    ngx_str_t                      changes;    /* too */
 
     /* set by match_doc_fold(); a NUL ends each string of parts and texts */
 
     ngx_str_t                      role;
-    ngx_str_t                      parts;      /* the strings before PARTS */
+    ngx_str_t                      parts;      /* the strings before PARTS, and
+                                                  those of the changes */
     ngx_str_t                      texts;      /* the others, the messages */
 } ngx_guildlog_match_doc_t;
 

@@ -38,12 +38,18 @@ static ngx_int_t ngx_guildlog_match_string(ngx_guildlog_match_doc_t *doc,
     const ngx_str_t *value, ngx_uint_t which);
 static ngx_int_t ngx_guildlog_match_messages(ngx_guildlog_match_doc_t *doc,
     const ngx_str_t *value, ngx_uint_t which);
+static ngx_int_t ngx_guildlog_match_changes(ngx_guildlog_match_doc_t *doc,
+    const ngx_str_t *value, ngx_uint_t which);
+static ngx_int_t ngx_guildlog_match_array(const ngx_str_t *value,
+    ngx_str_t *array);
 static ngx_int_t ngx_guildlog_match_text(const ngx_str_t *value,
     ngx_str_t *text);
 static ngx_int_t ngx_guildlog_match_digits(const ngx_str_t *value,
     int64_t *id);
 static u_char *ngx_guildlog_match_fold_messages(u_char *dst,
     const ngx_str_t *messages);
+static u_char *ngx_guildlog_match_fold_changes(u_char *dst,
+    const ngx_str_t *changes);
 static u_char *ngx_guildlog_match_fold_string(u_char *dst,
     const ngx_str_t *s);
 static u_char *ngx_guildlog_match_fold_escape(u_char *dst, const u_char **p,
@@ -72,6 +78,7 @@ static const ngx_guildlog_match_field_t  ngx_guildlog_match_fields[] = {
     { ngx_string("contentAfter"), ngx_guildlog_match_string,
       NGX_GUILDLOG_MATCH_CONTENT_AFTER },
     { ngx_string("messages"), ngx_guildlog_match_messages, 0 },
+    { ngx_string("changes"), ngx_guildlog_match_changes, 0 },
     { ngx_null_string, NULL, 0 }
 };
 
@@ -339,8 +346,25 @@ static ngx_int_t
 ngx_guildlog_match_messages(ngx_guildlog_match_doc_t *doc,
     const ngx_str_t *value, ngx_uint_t which)
 {
+    return ngx_guildlog_match_array(value, &doc->messages);
+}
+
+
+static ngx_int_t
+ngx_guildlog_match_changes(ngx_guildlog_match_doc_t *doc,
+    const ngx_str_t *value, ngx_uint_t which)
+{
+    return ngx_guildlog_match_array(value, &doc->changes);
+}
+
+
+/* a null leaves array as it is */
+
+static ngx_int_t
+ngx_guildlog_match_array(const ngx_str_t *value, ngx_str_t *array)
+{
     if (*value->data == '[') {
-        doc->messages = *value;
+        *array = *value;
         return NGX_OK;
     }
 
@@ -420,6 +444,11 @@ ngx_guildlog_match_doc_fold(ngx_guildlog_match_doc_t *doc, u_char *buf)
     for (i = 0; i < NGX_GUILDLOG_MATCH_STRINGS; i++) {
 
         if (i == NGX_GUILDLOG_MATCH_PARTS) {
+            p = ngx_guildlog_match_fold_changes(p, &doc->changes);
+            if (p == NULL) {
+                return NULL;
+            }
+
             doc->parts.len = p - doc->parts.data;
             doc->texts.data = p;
         }
@@ -509,6 +538,61 @@ ngx_guildlog_match_fold_messages(u_char *dst, const ngx_str_t *messages)
     }
 
     return dst;
+}
+
+
+/* what was there before and after, and the names of that: no keys, no ids */
+
+static u_char *
+ngx_guildlog_match_fold_changes(u_char *dst, const ngx_str_t *changes)
+{
+    ngx_str_t      s;
+    ngx_uint_t     told;
+    const u_char  *p, *last;
+
+    if (changes->data == NULL) {
+        return dst;
+    }
+
+    p = changes->data;
+    last = p + changes->len;
+    told = 0;
+
+    for ( ;; ) {
+        p = memchr(p, '"', last - p);
+        if (p == NULL) {
+            return dst;
+        }
+
+        s.data = (u_char *) p + 1;
+        p = ngx_guildlog_match_quote(p + 1, last);
+
+        if (p >= last) {
+            return NULL;
+        }
+
+        s.len = p++ - s.data;
+
+        if (*ngx_guildlog_json_scan_skip(p, last) == ':') {
+            told = !(s.len == 3 && ngx_memcmp(s.data, "key", 3) == 0)
+                   && !(s.len == 2 && ngx_memcmp(s.data, "id", 2) == 0);
+
+            continue;
+        }
+
+        if (told) {
+            dst = ngx_guildlog_match_fold_string(dst, &s);
+            if (dst == NULL) {
+                return NULL;
+            }
+
+            *dst++ = '\0';
+        }
+
+        /* the text behind {"id": "1"} in a list is told again */
+
+        told = 1;
+    }
 }
 
 

@@ -190,6 +190,8 @@ for my $rule (
     ['changes[0].new[1].id: must be a string of 1 to 20 digits, '
         . 'from 1 to 9223372036854775807',
         changes => [{ key => '$add', new => ['a', { id => 'x' }] }]],
+    ['changes[0].new[0].id: is required',
+        changes => [{ key => '$add', new => [{ name => 'Mod' }] }]],
     ['changes[0].new[0].colour: unknown field',
         changes => [{ key => '$add', new => [{ id => '1', colour => 1 }] }]],
     ['until: must be an integer from 0 to 9007199254740991',
@@ -253,8 +255,8 @@ for my $fields (
         { key => 'topic' }, { key => 'a', old_value => \0, new_value => 5 },
         { key => 'volume', old => 1, new => 0.25, new_value => 'x' },
         { key => 'b', old => undef, old_value => 'y', new => \1 },
-        { key => '$add', new_value => [{ name => 'Mod', id => '42' }, {},
-            'Helper'] }], until => 1 },
+        { key => '$add', new_value => [{ name => 'Mod', id => '42' },
+            { id => '43' }, 'Helper'] }], until => 1 },
 ) {
     my $entry = entry(timestamp => $now, %$fields);
     my $id = record($entry)->json->{ids}[0];

@@ -67,8 +67,17 @@ sub known {
     $entry->{_words} = \%word;
     $entry->{_parts} = [map { fold($_) } grep { defined }
         (map { $entry->{$_} && $entry->{$_}{name} } qw(executor target channel)),
-        @$entry{qw(role name reason)}];
+        @$entry{qw(role name reason)}, map { texts_of(@$_{qw(old new)}) }
+            @{ $entry->{changes} || [] }];
     return $entry;
+}
+
+
+# the strings of what changed
+sub texts_of {
+    return map { my $text = $_;
+        ref eq 'ARRAY' ? texts_of(@$_) : ref eq 'HASH' ? texts_of($_->{name})
+            : !ref && defined && $text !~ /^[0-9.]+$/ ? $text : () } @_;
 }
 
 

@@ -71,7 +71,7 @@ $$;
 
 
 -- Is the entry of that doc found by these patterns of words in its texts, or
--- by that folded part in a name, its role or reason?
+-- by that folded part in a name, its role, reason or changes?
 
 create or replace function entry_found(doc text, patterns text[], part text)
 returns boolean language plpgsql immutable as $$
@@ -82,7 +82,8 @@ begin
     select d.* into e
       from json_to_record((doc || '}')::json) d (
            content text, "contentAfter" text, messages json, executor json,
-           target json, channel json, role text, name text, reason text);
+           target json, channel json, role text, name text, reason text,
+           changes jsonb);
 
     if cardinality(patterns) > 0
        and has_words(fold(entry_text(e.content, e."contentAfter", e.messages)),
@@ -93,6 +94,7 @@ begin
 
     foreach one in array array[e.executor ->> 'name', e.target ->> 'name',
                                e.channel ->> 'name', e.role, e.name, e.reason]
+                     || array(select s.value from changes_strings(e.changes) s)
     loop
         if strpos(fold(one), part) > 0 then
             return true;

@@ -24,7 +24,11 @@
     "[{\"name\": \"content\", \"size\": 1}]}, {\"id\": \"2\"}, "              \
     "{\"content\": null}, {\"content\": \"World\"}],"                         \
     "\"messagesTruncated\":null,\"emoji\":{\"id\":\"5\",\"name\":\"smile\"}," \
-    "\"action\":\"kick\",\"value\":null"
+    "\"action\":\"kick\",\"value\":null,\"changes\":["                     \
+    "{\"key\": \"nick\", \"new\": [{\"id\": \"4321\", \"name\": \"Guest\"}, "  \
+    "{\"id\": \"4322\"}, \"Boss\"], \"old\": \"So \\\"far\\\": away\"}, "      \
+    "{\"key\": \"nsfw\", \"new\": true, \"old\": null}],\"until\":null,"        \
+    "\"role_id\":null,\"image\":null"
 
 #define AT  1795221994672
 
@@ -133,7 +137,13 @@ test_texts(void)
         { "zoë", 1 }, { "ZO", 1 }, { "ener", 1 }, { "oder", 1 },
         { "a \"B\" \\", 1 }, { "👍", 1 }, { "\\ud83d", 0 },
         { "moderator a", 0 }, { " \n hello\t", 1 }, { "mod hello", 1 },
-        { "%", 0 }, { "\"", 1 }
+        { "%", 0 }, { "\"", 1 },
+
+        /* what changed, in parts */
+
+        { "so \"FAR\": a", 1 }, { "guest", 1 }, { "oss", 1 },
+        { "nick", 0 }, { "4321", 0 }, { "432", 0 }, { "true", 0 },
+        { "guest boss", 0 }
     };
 
     for (i = 0; i < sizeof(tests) / sizeof(tests[0]); i++) {
@@ -187,7 +197,10 @@ test_documents(void)
         "{\"id\":\"1\",\"executor\":{\"id\":\"x\"}",
         "{\"id\":\"1\",\"emoji\":{",
         "{\"id\":\"1\",\"messages\":{}", "{\"id\":\"1\",\"messages\":[{\"a\"}]",
-        "{\"id\":\"1\",\"messages\":[{\"content\":1}]", "{\"id\":\"1\",,"
+        "{\"id\":\"1\",\"messages\":[{\"content\":1}]", "{\"id\":\"1\",,",
+        "{\"id\":\"1\",\"changes\":{}",
+        "{\"id\":\"1\",\"changes\":[{\"old\":\"\\x\"}]",
+        "{\"id\":\"1\",\"changes\":[{\"old\":\"x]"
     };
 
     ngx_guildlog_match_init(&match);

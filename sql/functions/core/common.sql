@@ -89,3 +89,37 @@ returns setof directory language sql stable as $$
        and d.id >= directory_one.id and d.id <= directory_one.id
      order by d.id limit 1
 $$;
+
+
+-- The strings of an entry's changes, in their order, and where each stands:
+-- what was there before and after, and the names of that. Neither keys nor ids.
+
+create or replace function changes_strings(changes jsonb, out place text[],
+    out value text)
+returns setof record language sql immutable as $$
+    select array_remove(array[
+               (c.n - 1)::text, s.side,
+               case jsonb_typeof(c.it -> s.side)
+               when 'array' then (i.n - 1)::text end,
+               case jsonb_typeof(i.it) when 'object' then 'name' end], null),
+           case jsonb_typeof(i.it) when 'object' then i.it ->> 'name'
+                                   else i.it #>> '{}' end
+      from jsonb_array_elements(changes) with ordinality c (it, n)
+     cross join (values ('old'), ('new')) s (side)
+     cross join jsonb_array_elements(
+                    case jsonb_typeof(c.it -> s.side)
+                    when 'array' then c.it -> s.side
+                    else jsonb_build_array(c.it -> s.side) end)
+                with ordinality i (it, n)
+     where jsonb_typeof(i.it) = 'string'
+        or jsonb_typeof(i.it -> 'name') = 'string'
+     order by c.n, s.side, i.n
+$$;
+
+
+-- The changes of an entry, as an array; null: it has none.
+
+create or replace function changes_in(e jsonb)
+returns jsonb language sql immutable as $$
+    select nullif(e -> 'changes', 'null')
+$$;

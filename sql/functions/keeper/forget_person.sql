@@ -89,6 +89,18 @@ begin
                  d -> 'messages', person, wrote and type <> 3 or suffered));
     end if;
 
+    if changes_in(d) is not null then
+        d := d || jsonb_build_object('changes', person_out_of_changes(
+                 changes_in(d), person, names,
+                 suffered or did and was #>> '{target,id}' is null));
+    end if;
+
+    -- a picture of the person: its address has the id
+
+    if position(person::text in d ->> 'image') > 0 then
+        d := d || '{"image": null}';
+    end if;
+
     -- the id where it stands in a text, and what is called as the person was
 
     foreach key in array '{name,reason,content,contentAfter,value}'::text[]
@@ -110,6 +122,32 @@ begin
 
     return format('{"id":"%s","type":%s,"timestamp":%s,', d ->> 'id',
                   d ->> 'type', d ->> 'timestamp') || entry_doc(d);
+end $$;
+
+
+-- Changes without the person's names, and without the id where it stands in a
+-- text. theirs: it is the person who was changed.
+
+create or replace function person_out_of_changes(changes jsonb,
+    person bigint, names text[], theirs boolean)
+returns jsonb language plpgsql stable as $$
+declare
+    s  record;
+begin
+    for s in select * from changes_strings(changes) loop
+        if s.value = any (names)
+           or theirs and changes #>> array[s.place[1], 'key'] = 'nick'
+        then
+            changes := jsonb_set(changes, s.place,
+                case cardinality(s.place) when 2 then 'null'::jsonb
+                                          else '""' end);
+        elsif position(person::text in s.value) > 0 then
+            changes := jsonb_set(changes, s.place,
+                to_jsonb(person_out_of(s.value, person)));
+        end if;
+    end loop;
+
+    return changes;
 end $$;
 
 
@@ -400,11 +438,15 @@ begin
 end $$;
 
 
--- Is the person named as the author of a message?
+-- Is the person named as the author of a message, or by a change?
 
 create or replace function person_speaks(doc text, person bigint)
 returns boolean language plpgsql immutable as $$
+declare
+    e  constant jsonb := (doc || '}')::jsonb;
 begin
-    return (doc || '}')::jsonb -> 'messages' @> jsonb_build_array(
-               jsonb_build_object('authorId', person::text));
+    return e -> 'messages' @> jsonb_build_array(
+               jsonb_build_object('authorId', person::text))
+        or exists (select from changes_strings(changes_in(e)) s
+                    where s.value = person::text);
 end $$;

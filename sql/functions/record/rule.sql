@@ -340,7 +340,8 @@ begin
 end $$;
 
 
--- The texts that filters look at: three of the entry, and one of each message.
+-- The texts that filters look at: three of the entry, one of each message, and
+-- those of the changes.
 
 create or replace function entry_texts(e jsonb)
 returns text[] language plpgsql immutable as $$
@@ -349,7 +350,8 @@ begin
            || array(select m.message ->> 'content'
                       from jsonb_array_elements(e -> 'messages')
                            with ordinality m (message, place)
-                     order by m.place);
+                     order by m.place)
+           || array(select s.value from changes_strings(changes_in(e)) s);
 end $$;
 
 
@@ -357,9 +359,12 @@ end $$;
 
 create or replace function entry_with(e jsonb, texts text[])
 returns jsonb language plpgsql immutable as $$
+declare
+    behind  constant int := 3 + jsonb_array_length(e -> 'messages');
 begin
     return e || jsonb_build_object(
         'content', texts[1], 'contentAfter', texts[2], 'reason', texts[3],
+        'changes', changes_with(changes_in(e), texts[behind + 1 :]),
         'messages', (
             select coalesce(jsonb_agg(
                        case when texts[m.place + 3] is null then m.message
@@ -368,4 +373,22 @@ begin
                        order by m.place), '[]')
               from jsonb_array_elements(e -> 'messages')
                    with ordinality m (message, place)));
+end $$;
+
+
+create or replace function changes_with(changes jsonb, texts text[])
+returns jsonb language plpgsql immutable as $$
+declare
+    n  int := 0;
+    s  record;
+begin
+    for s in select * from changes_strings(changes) loop
+        n := n + 1;
+
+        if texts[n] <> s.value then
+            changes := jsonb_set(changes, s.place, to_jsonb(texts[n]));
+        end if;
+    end loop;
+
+    return changes;
 end $$;

@@ -65,7 +65,16 @@ sub random_entry {
         id => '' . between(1, 10**15), content => random_text(4),
         authorId => '' . pick(@people),
     } } 1 .. between(1, 3)] if chance(0.2);
+    $entry{changes} = [map { _change() } 1 .. between(0, 3)] if chance(0.2);
     return \%entry;
+}
+
+
+sub _change {
+    return { key => pick(qw(nick topic key id)),
+        map { $_ => pick(random_text(3), undef, 7, 0.5, \1, [pick(@names)],
+            [{ id => '42' }, pick(@roles), { id => '43', name => pick(@names) },
+                pick(@names)]) } qw(old new) };
 }
 
 

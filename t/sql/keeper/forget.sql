@@ -12,7 +12,7 @@ lock table guildlog.log_entry;
 
 \ir ../setup.psql
 \ir ../forget.psql
-select plan(56);
+select plan(59);
 
 \set person 765432109876543210
 \set other 765432109876543211
@@ -57,7 +57,16 @@ select pg_temp.send('{"type": 5, "target": {"id": "765432109876543210",
            "name": "Mod"}, "target": {"id": "765432109876543210",
            "name": "Hildegard"}, "content": "Hilde the quokka",
            "contentAfter": "Hildegard", "name": "Hildegard",
-           "reason": "was rude"}', 1) as named,
+           "reason": "was rude", "changes": [
+           {"key": "nick", "old": "Hilde the quokka", "new": "Queen"},
+           {"key": "mute", "old": false, "new": true},
+           {"key": "$add", "new": [{"id": "4", "name": "Hildegard"}, "Mod"]}],
+           "image": {"after": "https://cdn.example/765432109876543210.png"}}',
+           1) as named,
+       pg_temp.send('{"type": 30, "executor": {"id": "765432109876543211",
+           "name": "Mod"}, "changes": [{"key": "owner_id",
+           "old_value": "765432109876543210",
+           "new_value": "765432109876543211"}]}') as handed,
        pg_temp.send('{"type": 5, "executor": {"id": "765432109876543210",
            "name": "Hildegard"}, "target": {"id": "765432109876543211",
            "name": "Mod"}, "content": "words of Mod"}') as moderated,
@@ -164,6 +173,14 @@ select is(pg_temp.entry(:named, '{reason}') || ' '
           || coalesce(pg_temp.entry(:named, '{contentAfter}'), '-')
           || coalesce(pg_temp.entry(:named, '{name}'), '-'), 'was rude ---',
           'and what others wrote stays, but for names');
+select is(pg_temp.entry(:named, '{changes}')::jsonb, '[
+    {"key": "nick", "old": null, "new": null},
+    {"key": "mute", "old": false, "new": true},
+    {"key": "$add", "old": null, "new": [{"id": "4", "name": ""}, "Mod"]}]',
+    'of what changed the names go');
+select is(pg_temp.entry(:named, '{image}'), null, 'and the picture');
+select is(pg_temp.entry(:handed, '{changes}')::jsonb, '[{"key": "owner_id",
+    "old": "0", "new": "765432109876543211"}]', 'and the id');
 select is(pg_temp.entry(:moderated, '{content}'), 'words of Mod',
           'as does the message of another that she deleted');
 select is(pg_temp.entry(:mention, '{content}'), 'ask <@0>',

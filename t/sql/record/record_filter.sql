@@ -2,7 +2,7 @@
 -- or the whole entry is dropped; what they do not look for stays as it was.
 
 \ir ../setup.psql
-select plan(102);
+select plan(104);
 
 create function pg_temp.mask_is(kind text, content text, want text)
 returns text language sql as $$
@@ -246,8 +246,11 @@ end $$;
 
 select jsonb_build_object('content', 'a@b.c', 'contentAfter', 'x a@b.c',
            'reason', 'a@b.c', 'name', 'a@b.c', 'messages',
-           '[{"id": "1", "content": "a@b.c"}, {"id": "2"}]'::jsonb) as entry
-\gset
+           '[{"id": "1", "content": "a@b.c"}, {"id": "2"}]'::jsonb, 'changes',
+           '[{"key": "topic", "old": "x a@b.c", "new": 5},
+             {"key": "a@b.c", "old": ["y", "a@b.c"], "new":
+              [{"id": "1", "name": "a@b.c"}, {"id": "2"}, "z"]}]'::jsonb)
+       as entry \gset
 select is(pg_temp.stored(:'entry') ->> 'content', 'a@b.c',
           'they are off until they are on');
 select filter_patch(:me, 'emails', '{"enabled": true}') \g /dev/null
@@ -258,6 +261,11 @@ select is(:'doc'::jsonb ->> 'reason', '[email]', 'in the reason');
 select is(:'doc'::jsonb -> 'messages',
           '[{"id": "1", "content": "[email]"}, {"id": "2"}]',
           'in messages, in their order');
+select is(:'doc'::jsonb -> 'changes',
+          '[{"key": "topic", "old": "x [email]", "new": 5},
+            {"key": "a@b.c", "old": ["y", "[email]"], "new":
+             [{"id": "1", "name": "[email]"}, {"id": "2"}, "z"]}]',
+          'in changes, where each stands');
 select is(:'doc'::jsonb ->> 'name', 'a@b.c', 'not in a name');
 select is(pg_temp.stored('{"content": "plain"}') -> 'messages', '[]',
           'what is absent stays so');
@@ -275,6 +283,8 @@ select is(pg_temp.stored('{"content": "https://a.b"}'), '{"filter": 1}',
           'an entry is dropped');
 select is(pg_temp.stored('{"messages": [{"content": "https://a.b"}]}'),
           '{"filter": 1}', 'for any of its texts');
+select is(pg_temp.stored('{"changes": [{"key": "x", "new": "https://a.b"}]}'),
+          '{"filter": 1}', 'what changed, too');
 select is(pg_temp.stored('{"content": "a.b"}') ->> 'content', 'a.b',
           'in which something is found');
 select filter_patch(:me, 'words', '{"enabled": true,

@@ -3,7 +3,7 @@
 -- protected type that it does not name.
 
 \ir ../setup.psql
-select plan(67);
+select plan(68);
 
 create function pg_temp.send(entry jsonb)
 returns text language sql as $$
@@ -85,6 +85,7 @@ select pg_temp.covers(request::jsonb, want, entry::jsonb, request || ' '
     ('{"id": "abc", "type": 4}', 'hidden', '{"value": "abc"}'),
     ('{"id": "abc", "type": 4}', 'recorded', '{"reason": "abc"}'),
     ('{"id": "7", "type": 7}', 'hidden', '{"target": {"id": "7"}}'),
+    ('{"id": "7", "type": 7}', 'hidden', '{"role_id": "7"}'),
     ('{"id": "7", "type": 11}', 'hidden', '{"target": {"id": "7"}}'),
     ('{"id": "7", "type": 12}', 'hidden', '{"target": {"id": "7"}}'),
     ('{"id": "7", "type": 13}', 'hidden', '{"target": {"id": "7"}}'),
