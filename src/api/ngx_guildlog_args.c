@@ -66,7 +66,15 @@ ngx_guildlog_args_query(ngx_pool_t *pool, const ngx_guildlog_field_t *fields,
             continue;
         }
 
-        field = ngx_guildlog_value_field(fields, buf, value.data - buf);
+        /* some clients send the name of a list as "name[]" */
+
+        value.len = value.data - buf;
+
+        if (value.len > 2 && ngx_memcmp(value.data - 2, "[]", 2) == 0) {
+            value.len -= 2;
+        }
+
+        field = ngx_guildlog_value_field(fields, buf, value.len);
 
         if (field == NULL) {
             continue;

@@ -78,6 +78,10 @@ static const char  *route_places[] = {
 /* of the summaries in an export */
 static const char  *route_languages[] = { "en", "de", "ja", NULL };
 
+/* the form of an export, and of its ids */
+static const char  *route_formats[] = { "csv", "ndjson", NULL };
+static const char  *route_ids[] = { "text", NULL };
+
 static const char  *route_sides[] = { "executor", "target", "either", NULL };
 
 /* why an entry is not delivered */
@@ -153,8 +157,15 @@ field  route_page[] = {
 field  route_export[] = {
     log_fields,
     one_of_or("locale", route_languages, "en"),
+
+    /* the database does not know those that follow */
+
+    one_of_or("format", route_formats, "csv"),
+    integer_or("bom", 0, 1, "0"),
+    one_of("ids", 0, route_ids),
     last
 };
+
 
 field  route_stream[] = {
     log_fields,
@@ -351,12 +362,15 @@ field  route_roles[] = { id("id", REQUIRED, 1), role_fields };
 #define makes(f, p, b, a)                                                     \
     { #f, POST, "/servers/{guild}" p, NGX_GUILDLOG_OPERATOR, 0,               \
       none, none, b, stmt(f), 0, a }
-#define lines(f, s, p, x)                                                     \
+#define person(f, s, p, x)                                                    \
     { #f, GET, "/servers/{guild}" p, NGX_GUILDLOG_OPERATOR, 0,                \
-      x, none, NULL, stmt(s), LINES, NGX_GUILDLOG_EXPORT }
+      x, none, NULL, stmt(s), PERSON, NGX_GUILDLOG_EXPORT }
 #define logs(f, p, q, a)                                                      \
     { #f, GET, "/servers/{guild}/logs" p, NGX_GUILDLOG_API,                   \
       NGX_GUILDLOG_ADMIN, none, q, NULL, stmt(f), 0, a }
+#define entry(f, p, x)                                                        \
+    { #f, GET, "/servers/{guild}" p, NGX_GUILDLOG_API, NGX_GUILDLOG_ADMIN,    \
+      x, none, NULL, stmt(f), 0, NGX_GUILDLOG_ENTRY }
 
 #define trouble(f, m, p, q, b, flags, a)                                      \
     { #f, m, "/servers/{guild}/troubleshoot" p, NGX_GUILDLOG_API,             \
@@ -367,7 +381,7 @@ field  route_roles[] = { id("id", REQUIRED, 1), role_fields };
 #define EMPTY     NGX_GUILDLOG_ROUTE_EMPTY
 #define BODILESS  NGX_GUILDLOG_ROUTE_BODILESS
 #define TAKES     NGX_GUILDLOG_ROUTE_TAKES
-#define LINES     NGX_GUILDLOG_ROUTE_LINES
+#define PERSON    NGX_GUILDLOG_ROUTE_PERSON
 
 
 const ngx_guildlog_route_t  ngx_guildlog_routes[] = {
@@ -433,6 +447,7 @@ const ngx_guildlog_route_t  ngx_guildlog_routes[] = {
     logs(logs_export, "/export", route_export, NGX_GUILDLOG_EXPORT),
     logs(logs_stream, "/stream", route_stream, NGX_GUILDLOG_STREAM),
     logs(logs_actors, "/actors", none, NGX_GUILDLOG_ROW),
+    entry(logs_one, "/logs/{}", route_an_id),
 
     admin(filters_list, GET, "/filters", none, none, NULL),
     admin(filter_get, GET, "/filters/{}", route_filter_id, none, NULL),
@@ -470,7 +485,7 @@ const ngx_guildlog_route_t  ngx_guildlog_routes[] = {
     operator(operator_members_put, PUT, "/members", none, route_members, BATCH),
     operator(operator_person_forget, DELETE, "/members/{}/logs",
              route_an_id, NULL, 0),
-    lines(operator_person_logs, person_logs, "/members/{}/logs", route_an_id),
+    person(operator_person_logs, person_logs, "/members/{}/logs", route_an_id),
 
     operator(operator_channel_put, PUT, "/channels/{}", route_an_id,
              route_channel, EMPTY),

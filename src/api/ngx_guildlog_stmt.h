@@ -183,6 +183,7 @@ typedef struct {
     S(logs_plain, logs_plain, 12, READ)                                       \
     S(person_logs, operator_person_logs, 5, READ|LONG|FIRST)                  \
     S(person_logs_next, operator_person_logs, 5, READ|LONG|FIRST|PATIENT)     \
+    S(logs_one, logs_one, 5, READ)                                            \
     S(logs_stream, logs_begin, 5, READ)                                       \
     S(logs_tail, logs_tail, 4, READ|FIRST)
 

@@ -81,8 +81,8 @@ struct ngx_guildlog_value_s {
 
 /*
  * Decoded text to the text of an argument, empty where TRIM left nothing; any
- * type but BOOL, MIXED, LIST, OBJECT and ITEMS.  NGX_OK; NGX_DECLINED: the error is
- * written; NGX_ERROR: memory.
+ * type but BOOL, MIXED, LIST, OBJECT and ITEMS.  NGX_OK; NGX_DECLINED: the
+ * error is written; NGX_ERROR: memory.
  */
 ngx_int_t ngx_guildlog_value_text(ngx_guildlog_value_t *v,
     const ngx_guildlog_field_t *field, const ngx_str_t *value, ngx_str_t *arg);

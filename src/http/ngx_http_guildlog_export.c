@@ -5,6 +5,7 @@
  * and each chunk is asked for by its ids.
  */
 
+#include "http/ngx_http_guildlog_filter.h"
 #include "http/ngx_http_guildlog_find.h"
 #include "http/ngx_http_guildlog_log.h"
 #include "http/ngx_http_guildlog_request.h"
@@ -19,10 +20,20 @@
 #define NGX_HTTP_GUILDLOG_EXPORT_SINCE  0
 #define NGX_HTTP_GUILDLOG_EXPORT_BELOW  1
 #define NGX_HTTP_GUILDLOG_EXPORT_MOST   2
-#define NGX_HTTP_GUILDLOG_EXPORT_LINES  3     /* all arguments of NDJSON */
+#define NGX_HTTP_GUILDLOG_EXPORT_PERSON  3    /* all arguments of a person's */
 
 #define NGX_HTTP_GUILDLOG_EXPORT_IDS    3
 #define NGX_HTTP_GUILDLOG_EXPORT_ARGS   4
+
+/* parameters behind the filters, of which the database knows the first */
+
+enum {
+    NGX_HTTP_GUILDLOG_EXPORT_LOCALE = NGX_HTTP_GUILDLOG_FILTER_LAST,
+    NGX_HTTP_GUILDLOG_EXPORT_FORMAT,
+    NGX_HTTP_GUILDLOG_EXPORT_BOM,
+    NGX_HTTP_GUILDLOG_EXPORT_TEXT,
+    NGX_HTTP_GUILDLOG_EXPORT_PARAMS
+};
 
 /* ids that are found at once: 80 KB */
 #define NGX_HTTP_GUILDLOG_EXPORT_FOUND  10000
@@ -48,10 +59,13 @@ struct ngx_http_guildlog_export_s {
     unsigned                       headed:1;   /* the titles are written */
     unsigned                       more:1;
     unsigned                       lines:1;    /* NDJSON instead of CSV */
+    unsigned                       person:1;   /* of one person */
+    unsigned                       bom:1;
     unsigned                       further:1;  /* more can be found */
 };
 
 
+static void export_form(ngx_http_guildlog_export_t *ex, const ngx_str_t *args);
 static ngx_int_t ngx_http_guildlog_export_find(ngx_http_guildlog_call_t *call);
 static ngx_int_t ngx_http_guildlog_export_found(
     ngx_http_guildlog_call_t *call);
@@ -92,12 +106,19 @@ ngx_http_guildlog_export_start(ngx_http_guildlog_call_t *call)
     cln->handler = ngx_http_guildlog_export_cleanup;
     call->export = ex;
 
-    ex->lines = (call->route->flags & NGX_GUILDLOG_ROUTE_LINES) != 0;
-
     ngx_memcpy(ex->args, call->args, sizeof(ex->args));
-    ex->nargs = ex->lines ? call->nargs
-                          : ngx_http_guildlog_filter_narrow(ex->args,
-                                                            call->nargs);
+
+    if (call->route->flags & NGX_GUILDLOG_ROUTE_PERSON) {
+        ex->person = 1;
+        ex->lines = 1;
+        ex->nargs = call->nargs;
+
+    } else {
+        export_form(ex, call->args);
+        ex->nargs = ngx_http_guildlog_filter_narrow(ex->args,
+                                        NGX_HTTP_GUILDLOG_EXPORT_FORMAT);
+    }
+
     last = &ex->args[ex->nargs];
     ex->last = last;
 
@@ -109,14 +130,26 @@ ngx_http_guildlog_export_start(ngx_http_guildlog_call_t *call)
 
     ngx_str_null(&last[NGX_HTTP_GUILDLOG_EXPORT_IDS]);
 
-    ex->nargs += ex->lines ? NGX_HTTP_GUILDLOG_EXPORT_LINES
-                           : NGX_HTTP_GUILDLOG_EXPORT_ARGS;
+    ex->nargs += ex->person ? NGX_HTTP_GUILDLOG_EXPORT_PERSON
+                            : NGX_HTTP_GUILDLOG_EXPORT_ARGS;
 
-    if (!ex->lines && ngx_http_guildlog_filter_finds(call->args)) {
+    if (!ex->person && ngx_http_guildlog_filter_finds(call->args)) {
         return ngx_http_guildlog_export_find(call);
     }
 
     return ngx_http_guildlog_export_ask(call);
+}
+
+
+static void
+export_form(ngx_http_guildlog_export_t *ex, const ngx_str_t *args)
+{
+    ex->lines = (args[NGX_HTTP_GUILDLOG_EXPORT_FORMAT].data[0] == 'n');
+    ex->bom = (args[NGX_HTTP_GUILDLOG_EXPORT_BOM].data[0] == '1');
+
+    ex->csv.text_ids = (args[NGX_HTTP_GUILDLOG_EXPORT_TEXT].data != NULL);
+    ex->csv.locale = ngx_guildlog_csv_locale(
+                                    &args[NGX_HTTP_GUILDLOG_EXPORT_LOCALE]);
 }
 
 
@@ -201,7 +234,7 @@ ngx_http_guildlog_export_answer(ngx_http_guildlog_call_t *call,
         return rc;
     }
 
-    if (result->rows == 1 && !ex->lines
+    if (result->rows == 1 && !ex->person
         && (ex->ids == NULL || (ex->stop == ex->nids && !ex->further)))
     {
         return ngx_http_guildlog_response_send(call->request,
@@ -360,6 +393,12 @@ ngx_http_guildlog_export_fill(ngx_http_guildlog_call_t *call,
 
     if (!ex->headed && !ex->lines) {
         ex->headed = 1;
+
+        if (ex->bom) {
+            p = ngx_cpymem(p, NGX_GUILDLOG_CSV_BOM,
+                           sizeof(NGX_GUILDLOG_CSV_BOM) - 1);
+        }
+
         p = ngx_cpymem(p, ngx_guildlog_csv_header.data,
                        ngx_guildlog_csv_header.len);
     }
@@ -405,7 +444,7 @@ ngx_http_guildlog_export_fill(ngx_http_guildlog_call_t *call,
         ex->more = 0;
     }
 
-    if (ex->lines) {
+    if (ex->person) {
         id = ngx_guildlog_db_result_value(result, 0,
                                           NGX_HTTP_GUILDLOG_LOG_MESSAGE);
         ex->more = (id.data != NULL);
@@ -476,7 +515,7 @@ ngx_http_guildlog_export_size(ngx_http_guildlog_export_t *ex,
         return ngx_http_guildlog_log_json_size(result, NULL) + result->rows;
     }
 
-    size = ngx_guildlog_csv_header.len;
+    size = ngx_guildlog_csv_header.len + sizeof(NGX_GUILDLOG_CSV_BOM);
 
     for (row = 1; row < result->rows; row++) {
         doc = ngx_guildlog_db_result_value(result, row,
@@ -507,8 +546,8 @@ ngx_http_guildlog_export_ask(ngx_http_guildlog_call_t *call)
         return ngx_http_guildlog_export_find(call);
     }
 
-    next = ex->lines ? ngx_guildlog_stmt_person_logs_next
-                     : ngx_guildlog_stmt_logs_export_next;
+    next = ex->person ? ngx_guildlog_stmt_person_logs_next
+                      : ngx_guildlog_stmt_logs_export_next;
     stmt = ex->begun ? &ngx_guildlog_stmts[next] : call->route->stmt;
 
     pool = ngx_create_pool(NGX_DEFAULT_POOL_SIZE,

@@ -220,6 +220,10 @@ limit_headers(ngx_http_request_t *r, ngx_http_guildlog_ctx_t *ctx)
            != NGX_OK
         || ngx_http_guildlog_response_header_number(r, "X-RateLimit-Reset",
                                                     reset)
+           != NGX_OK
+        || ngx_http_guildlog_response_header_number(r,
+                                                    "X-RateLimit-Reset-After",
+                                                    reset)
            != NGX_OK)
     {
         return NGX_ERROR;

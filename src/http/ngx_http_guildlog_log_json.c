@@ -11,9 +11,9 @@
 /* bytes of an entry besides the columns of its row, at most */
 
 #define NGX_HTTP_GUILDLOG_LOG_JSON_ONE                                        \
-    (sizeof(",,\"delivery\":{\"status\":\"not_delivered\",\"reason\":"       \
-            "\"queued\",\"channelId\":null,\"messageId\":null}}") + 16          \
-     + sizeof(",\"changes\":null,\"until\":null,\"role_id\":null,"           \
+    (sizeof(",,\"delivery\":{\"status\":\"not_delivered\",\"reason\":"        \
+            "\"queued\",\"channelId\":null,\"messageId\":null}}") + 16        \
+     + sizeof(",\"changes\":null,\"until\":null,\"role_id\":null,"            \
               "\"image\":null"))
 
 

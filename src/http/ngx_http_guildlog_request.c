@@ -41,6 +41,7 @@ static const ngx_http_guildlog_endpoint_t  request_endpoints[] = {
     { request_bind_body, ngx_http_guildlog_token_start,
       ngx_http_guildlog_token_answer },
     { NULL, request_submit, ngx_http_guildlog_types_answer },
+    { NULL, request_submit, ngx_http_guildlog_entry_answer },
     { NULL, ngx_http_guildlog_page_start, ngx_http_guildlog_page_answer },
     { NULL, ngx_http_guildlog_export_start, ngx_http_guildlog_export_answer },
     { NULL, ngx_http_guildlog_stream_start, ngx_http_guildlog_stream_answer },

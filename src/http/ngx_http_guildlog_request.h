@@ -49,6 +49,11 @@ ngx_uint_t ngx_http_guildlog_body_is_ndjson(ngx_http_request_t *r);
 ngx_int_t ngx_http_guildlog_seat(ngx_http_guildlog_call_t *call);
 
 
+/* ngx_http_guildlog_entry.c */
+
+ngx_int_t ngx_http_guildlog_entry_answer(ngx_http_guildlog_call_t *call,
+    ngx_guildlog_db_result_t *result);
+
 /* ngx_http_guildlog_page.c */
 
 ngx_int_t ngx_http_guildlog_page_start(ngx_http_guildlog_call_t *call);

@@ -4,9 +4,21 @@
  */
 
 #include "log/ngx_guildlog_csv.h"
+#include "log/ngx_guildlog_change.h"
 
 
+#define CSV_AHEAD   8     /* where a cell begins, and what is behind it */
+#define CSV_DIGIT   256   /* bytes that one of a change may become: a digit
+                             tells three permissions */
 #define CSV_STATUS  128   /* of a delivery, and its reason */
+#define CSV_LAST    253402300799999  /* ms: the year 9999 ends */
+
+
+/* languages, by their numbers */
+
+#define CSV_EN      0
+#define CSV_DE      9
+#define CSV_JA      18
 
 
 typedef struct {
@@ -16,7 +28,16 @@ typedef struct {
     ngx_uint_t                     type;
     ngx_str_t                      status;
     ngx_str_t                      reason;
+    size_t                         room;       /* for changes */
 } csv_row_t;
+
+
+/* the text of changes, or only how long it is */
+
+typedef struct {
+    u_char                        *pos;        /* NULL: it is counted */
+    size_t                         len;
+} csv_text_t;
 
 
 typedef struct {
@@ -30,10 +51,19 @@ typedef struct {
 static void csv_time(csv_row_t *row, const char *object, const char *field);
 static void csv_number(csv_row_t *row, const char *object, const char *field);
 static void csv_text(csv_row_t *row, const char *object, const char *field);
+static void csv_id(csv_row_t *row, const char *object, const char *field);
 static void csv_name(csv_row_t *row, const char *object, const char *field);
 static void csv_summary(csv_row_t *row, const char *object, const char *field);
 static void csv_status(csv_row_t *row, const char *object, const char *field);
 static void csv_reason(csv_row_t *row, const char *object, const char *field);
+static void csv_changes(csv_row_t *row, const char *object, const char *field);
+static size_t csv_changes_size(const ngx_guildlog_csv_t *csv,
+    const ngx_str_t *doc);
+static void csv_changes_write(const ngx_guildlog_csv_t *csv,
+    const json_t *changes, csv_text_t *text);
+static void csv_change(void *data, const ngx_guildlog_change_piece_t *piece);
+static void csv_change_put(csv_text_t *text, const void *data, size_t len);
+static u_char *csv_ms(u_char *p, int64_t ms);
 static void csv_named(csv_row_t *row, const char *object, ngx_str_t *s);
 static void csv_cell(csv_row_t *row, const ngx_str_t *parts, ngx_uint_t n);
 static ngx_uint_t csv_formula(const ngx_str_t *s);
@@ -42,22 +72,22 @@ static ngx_uint_t csv_formula(const ngx_str_t *s);
 const ngx_str_t  ngx_guildlog_csv_header = ngx_string(
     "timestamp,log_id,log_type,log_name,summary,executor_id,executor_name,"
     "target_id,target_name,channel_id,channel_name,role,name,reason,count,"
-    "content,content_after,delivered,delivery_reason\r\n");
+    "content,content_after,delivered,delivery_reason,action,value,changes\r\n");
 
 
 /* in the order of the header */
 
 static const csv_column_t  csv_columns[] = {
     { csv_time, NULL, "timestamp" },
-    { csv_text, NULL, "id" },
+    { csv_id, NULL, "id" },
     { csv_number, NULL, "type" },
     { csv_name, NULL, NULL },
     { csv_summary, NULL, NULL },
-    { csv_text, "executor", "id" },
+    { csv_id, "executor", "id" },
     { csv_text, "executor", "name" },
-    { csv_text, "target", "id" },
+    { csv_id, "target", "id" },
     { csv_text, "target", "name" },
-    { csv_text, "channel", "id" },
+    { csv_id, "channel", "id" },
     { csv_text, "channel", "name" },
     { csv_text, NULL, "role" },
     { csv_text, NULL, "name" },
@@ -66,7 +96,10 @@ static const csv_column_t  csv_columns[] = {
     { csv_text, NULL, "content" },
     { csv_text, NULL, "contentAfter" },
     { csv_status, NULL, NULL },
-    { csv_reason, NULL, NULL }
+    { csv_reason, NULL, NULL },
+    { csv_text, NULL, "action" },
+    { csv_text, NULL, "value" },
+    { csv_changes, NULL, "changes" }
 };
 
 
@@ -108,13 +141,14 @@ ngx_guildlog_csv_init(ngx_guildlog_csv_t *csv, ngx_pool_t *pool,
         title = ngx_max(title, csv->titles[i].len);
     }
 
-    /* a cell: an apostrophe, two quotes, a comma; quotes inside double */
+    /* a cell: an apostrophe, two quotes, a comma; quotes inside double; an id
+       as a text has six more */
 
     csv->longest = 2 * (name + title + csv->subject.len + csv->executor.len
                         + csv->channel.len)
                    + sizeof("1970-01-01T00:00:00.000Z")
                    + CSV_STATUS
-                   + CSV_COLUMNS * 4;
+                   + CSV_COLUMNS * 6;
 
     return NGX_OK;
 }
@@ -125,7 +159,24 @@ ngx_guildlog_csv_init(ngx_guildlog_csv_t *csv, ngx_pool_t *pool,
 size_t
 ngx_guildlog_csv_size(const ngx_guildlog_csv_t *csv, const ngx_str_t *doc)
 {
-    return csv->longest + 2 * doc->len;
+    return csv->longest + 2 * doc->len + csv_changes_size(csv, doc);
+}
+
+
+ngx_uint_t
+ngx_guildlog_csv_locale(const ngx_str_t *name)
+{
+    switch (name->data[0]) {
+
+    case 'd':
+        return CSV_DE;
+
+    case 'j':
+        return CSV_JA;
+
+    default:
+        return CSV_EN;
+    }
 }
 
 
@@ -158,6 +209,7 @@ ngx_guildlog_csv_row(const ngx_guildlog_csv_t *csv, u_char *dst,
 
     row.pos = dst;
     row.csv = csv;
+    row.room = csv_changes_size(csv, doc);
     row.type = (ngx_uint_t) type;
     row.status = *status;
     row.reason = *reason;
@@ -186,18 +238,24 @@ ngx_guildlog_csv_row(const ngx_guildlog_csv_t *csv, u_char *dst,
 static void
 csv_time(csv_row_t *row, const char *object, const char *field)
 {
-    ngx_tm_t    tm;
-    json_int_t  ms;
+    row->pos = csv_ms(row->pos, json_integer_value(json_object_get(row->entry,
+                                                                   field)));
+}
 
-    ms = json_integer_value(json_object_get(row->entry, field));
-    ms = ngx_max(ms, 0);
+
+static u_char *
+csv_ms(u_char *p, int64_t ms)
+{
+    ngx_tm_t  tm;
+
+    ms = ngx_min(ngx_max(ms, 0), CSV_LAST);
 
     ngx_gmtime((time_t) (ms / 1000), &tm);
 
-    row->pos = ngx_sprintf(row->pos, "%4d-%02d-%02dT%02d:%02d:%02d.%03dZ",
-                           tm.ngx_tm_year, tm.ngx_tm_mon, tm.ngx_tm_mday,
-                           tm.ngx_tm_hour, tm.ngx_tm_min, tm.ngx_tm_sec,
-                           (int) (ms % 1000));
+    return ngx_sprintf(p, "%4d-%02d-%02dT%02d:%02d:%02d.%03dZ",
+                       tm.ngx_tm_year, tm.ngx_tm_mon, tm.ngx_tm_mday,
+                       tm.ngx_tm_hour, tm.ngx_tm_min, tm.ngx_tm_sec,
+                       (int) (ms % 1000));
 }
 
 
@@ -225,6 +283,24 @@ csv_text(csv_row_t *row, const char *object, const char *field)
 
     s = ngx_guildlog_json_text(json_object_get(from, field));
     csv_cell(row, &s, 1);
+}
+
+
+static void
+csv_id(csv_row_t *row, const char *object, const char *field)
+{
+    json_t     *from;
+    ngx_str_t   s;
+
+    from = object ? json_object_get(row->entry, object) : row->entry;
+    s = ngx_guildlog_json_text(json_object_get(from, field));
+
+    if (!row->csv->text_ids || s.len == 0) {
+        csv_cell(row, &s, 1);
+        return;
+    }
+
+    row->pos = ngx_sprintf(row->pos, "\"=\"\"%V\"\"\"", &s);
 }
 
 
@@ -293,6 +369,122 @@ static void
 csv_reason(csv_row_t *row, const char *object, const char *field)
 {
     csv_cell(row, &row->reason, 1);
+}
+
+
+/* "<label>: <old> → <new>; …" */
+
+static void
+csv_changes(csv_row_t *row, const char *object, const char *field)
+{
+    json_t      *changes;
+    ngx_str_t    cell;
+    csv_text_t   text;
+
+    changes = json_object_get(row->entry, field);
+
+    ngx_memzero(&text, sizeof(csv_text_t));
+    csv_changes_write(row->csv, changes, &text);
+
+    if (2 * text.len + CSV_AHEAD > row->room) {
+        return;
+    }
+
+    /* as far behind the cell as it may grow: quotes double */
+
+    cell.len = text.len;
+    cell.data = row->pos + text.len + CSV_AHEAD;
+
+    text.pos = cell.data;
+    csv_changes_write(row->csv, changes, &text);
+
+    csv_cell(row, &cell, 1);
+}
+
+
+/* what is between bare quotes is a name of the document itself */
+
+static size_t
+csv_changes_size(const ngx_guildlog_csv_t *csv, const ngx_str_t *doc)
+{
+    u_char        *p, *last, *end;
+    json_t        *changes;
+    csv_text_t     text;
+    json_error_t   error;
+
+    static const ngx_str_t  name = ngx_string("\"changes\":[");
+    static const ngx_str_t  next = ngx_string(",\"until\":");
+
+    last = doc->data + doc->len;
+
+    p = memmem(doc->data, doc->len, name.data, name.len);
+    if (p == NULL) {
+        return 0;
+    }
+
+    p += name.len - 1;
+    end = memmem(p, last - p, next.data, next.len);
+    end = end ? end : last;
+
+    changes = ngx_guildlog_json_read_any(p, end - p, 0, &error);
+
+    if (changes == NULL) {
+        return CSV_DIGIT * (end - p) + CSV_AHEAD;
+    }
+
+    ngx_memzero(&text, sizeof(csv_text_t));
+    csv_changes_write(csv, changes, &text);
+
+    json_decref(changes);
+
+    return 2 * text.len + CSV_AHEAD;
+}
+
+
+static void
+csv_changes_write(const ngx_guildlog_csv_t *csv, const json_t *entry,
+    csv_text_t *text)
+{
+    size_t   i;
+    json_t  *change;
+
+    json_array_foreach(changes, i, change) {
+        if (i) {
+            csv_change_put(text, "; ", 2);
+        }
+
+        ngx_guildlog_change_name(change, csv->locale, csv_change, text);
+        csv_change_put(text, ": ", 2);
+        ngx_guildlog_change_value(change, csv->locale, 0, csv_change, text);
+    }
+}
+
+
+static void
+csv_change(void *data, const ngx_guildlog_change_piece_t *piece)
+{
+    u_char            buf[sizeof("1970-01-01T00:00:00.000Z")];
+    const ngx_str_t  *s;
+
+    if (piece->kind == NGX_GUILDLOG_CHANGE_TIME) {
+        csv_change_put(data, buf, csv_ms(buf, piece->ms) - buf);
+        return;
+    }
+
+    s = piece->text.len ? &piece->text : &piece->id;
+
+    csv_change_put(data, s->data, s->len);
+}
+
+
+static void
+csv_change_put(csv_text_t *text, const void *data, size_t len)
+{
+    text->len += len;
+
+    if (text->pos) {
+        text->pos = ngx_cpymem(text->pos, data, len);
+    }
 }
 
 

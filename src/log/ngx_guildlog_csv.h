@@ -11,6 +11,10 @@
 #include "base/ngx_guildlog_json.h"
 
 
+/* by which some programs know that a file is UTF-8 */
+#define NGX_GUILDLOG_CSV_BOM    "\xef\xbb\xbf"
+
+
 /* what rows are made with, in the language of the export */
 
 typedef struct {
@@ -20,6 +24,12 @@ typedef struct {
     ngx_str_t                      executor;
     ngx_str_t                      channel;
     size_t                         longest;    /* of a row, beyond its doc */
+
+    /* set by the caller */
+
+    ngx_uint_t                     locale;     /* of what changed */
+    unsigned                       text_ids:1; /* ="1": no program takes it for
+                                                  a number */
 } ngx_guildlog_csv_t;
 
 
@@ -34,6 +44,9 @@ extern const ngx_str_t  ngx_guildlog_csv_header;
 
 ngx_int_t ngx_guildlog_csv_init(ngx_guildlog_csv_t *csv, ngx_pool_t *pool,
     const ngx_str_t *head);
+
+/* the number of a language of exports: "en", "de" or "ja" */
+ngx_uint_t ngx_guildlog_csv_locale(const ngx_str_t *name);
 
 /* the room that a row may take */
 size_t ngx_guildlog_csv_size(const ngx_guildlog_csv_t *csv,

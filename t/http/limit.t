@@ -179,13 +179,16 @@ for (
     my %header = map {
         my @value = $answer->header($_);
         $_ => @value == 1 ? $value[0] : scalar @value;
-    } qw(X-RateLimit-Limit X-RateLimit-Remaining X-RateLimit-Reset RateLimit
+    } qw(X-RateLimit-Limit X-RateLimit-Remaining X-RateLimit-Reset
+        X-RateLimit-Reset-After RateLimit
          RateLimit-Policy Retry-After);
 
     is $answer->status, $status, "status $status";
     is $header{'X-RateLimit-Limit'}, $status == 429 ? 10 : 500, 'Limit';
     like $header{'X-RateLimit-Remaining'}, $status == 429 ? qr/^0$/
         : qr/^4\d\d$/, 'Remaining';
+    is $header{'X-RateLimit-Reset-After'}, $header{'X-RateLimit-Reset'},
+        'Reset-After';
     like $header{'X-RateLimit-Reset'}, $status == 429 ? qr/^3[56]\d\d$/
         : qr/^(?:[1-9]|10)$/, 'Reset';
     is $header{'RateLimit-Policy'}, $status == 429

@@ -175,7 +175,8 @@ sub answer {
 
     @headers = ('Content-Type' => 'application/json',
         'X-RateLimit-Limit' => 500, 'X-RateLimit-Remaining' => 499,
-        'X-RateLimit-Reset' => 10) if !@headers;
+        'X-RateLimit-Reset' => 10,
+        'X-RateLimit-Reset-After' => 10) if !@headers;
     my @pairs;
     push @pairs, [splice @headers, 0, 2] while @headers;
     return bless { status => $status, body => $body, headers => \@pairs },

@@ -46,7 +46,8 @@ sub csv {
 
 my @columns = qw(timestamp log_id log_type log_name summary executor_id
     executor_name target_id target_name channel_id channel_name role name
-    reason count content content_after delivered delivery_reason);
+    reason count content content_after delivered delivery_reason action value
+    changes);
 
 sub export {
     my ($query) = @_;
@@ -69,7 +70,11 @@ my ($id) = @{ record({
     target   => { id => '102', name => 'Bén "B"' },
     channel  => { id => '103', name => 'a,b' },
     role => '+r', name => '-n', reason => "@\r\nx", count => 5,
-    content => "line\nfeed", contentAfter => "\t=1",
+    content => "line\nfeed", contentAfter => "\t=1", action => '@a',
+    value => 'v', until => 5, changes => [
+        { key => 'nsfw', old_value => JSON::PP::false(), new_value => 1 },
+        { key => 'topic', new => "a; b\nc" },
+        { key => 'permissions', old => '8', new => '2048' }],
 }) };
 
 my ($row) = export('type=5');
@@ -82,7 +87,9 @@ is_deeply $row, {
     channel_id => 103, channel_name => 'a,b', role => "'+r", name => "'-n",
     reason => "'@\r\nx", count => 5, content => "line\nfeed",
     content_after => "'\t=1", delivered => 'not_delivered',
-    delivery_reason => 'no_channel',
+    delivery_reason => 'no_channel', action => "'\@a", value => 'v',
+    changes => "Age-restricted: no → 1; Topic: a; b\nc; "
+        . 'Permissions: + Send Messages, − Administrator',
 }, 'every cell is right, and none is a formula';
 
 # a program that also separates by semicolons and tabs, as an import does that
@@ -105,6 +112,40 @@ like((export('type=5&locale=de'))[0]{summary},
     qr/^Nachricht gelöscht: .*, von =Ann, in a,b$/, 'a German summary');
 like((export('type=5&locale=ja'))[0]{summary},
     qr/^メッセージの削除：.*、実行者：=Ann、チャンネル：a,b$/, 'a Japanese one');
+# for spreadsheets
+
+my $marked = $nginx->get("$export?type=5&bom=1&ids=text", %as)->text;
+is substr($marked, 0, 12), "\xef\xbb\xbftimestamp", 'a byte order mark';
+like $marked, qr/,"=""$id""",5,.*,"=""101""",.*,"=""102""",.*,"=""103""",/s,
+    'ids as texts';
+unlike $nginx->get("$export?type=5&bom=0", %as)->text, qr/\xef\xbb\xbf/,
+    'none of it unless it is asked for';
+is $nginx->get("$export?$_", %as)->status, 400, "400: $_"
+    for qw(bom=2 ids=number format=xml);
+like $nginx->get("$export?format=xml", %as)->json->{error},
+    qr/^format: must be one of csv, ndjson$/, 'the format is named';
+
+# a LogEntry a line
+
+{
+    my $answer = $nginx->get("$export?type=5&format=ndjson", %as);
+    is $answer->status, 200, 'NDJSON';
+    is $answer->header('Content-Type'), 'application/x-ndjson; charset=utf-8',
+        '... by its type';
+    like $answer->header('Content-Disposition'), qr/\.ndjson"$/, '... a file';
+    my $page = $nginx->get("/servers/$server/logs?type=5", %as)->json;
+    my @lines = split /\n/, $answer->text, -1;
+    is pop @lines, '', '... with a newline behind each line';
+    is_deeply [map { JSON::PP->new->utf8->decode($_) } @lines],
+        $page->{entries}, '... the entries of the log';
+    is $page->{entries}[0]{changes}[1]{new}, "a; b\nc", '... with changes';
+    is $nginx->get("$export?type=50&format=ndjson", %as)->status, 204,
+        '204 where nothing matches';
+    $answer = $nginx->get("$export?format=ndjson&search=B%C3%A9n", %as);
+    is_deeply [map { JSON::PP->new->utf8->decode($_)->{id} }
+        split /\n/, $answer->text], [$id], '... searched';
+}
+
 is((export('type=5&locale=de'))[0]{log_name}, 'Message deleted',
     'the title stays in English');
 is $nginx->get("$export?locale=fr", %as)->status, 400,
@@ -136,6 +177,8 @@ sub iso {
 fill($nginx, $server, $now, 20_000);
 my @rows = export('type=7');
 is @rows, 20_000, 'all rows come, for any size of a chunk';
+is $nginx->get("$export?type=7&format=ndjson", %as)->text =~ tr/\n//, 20_000,
+    '... and all lines';
 is_deeply [map { $_->{log_id} } @rows],
     [sort { $b <=> $a } map { $_->{log_id} } @rows], 'newest first';
 is export('type=7&after=' . ($now - 1201)), 200, 'exactly one chunk';

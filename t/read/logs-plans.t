@@ -65,6 +65,7 @@ my %arguments = (
     search_slices => [qw(token guild bot kind days keys froms lens)],
     logs_tail   => [qw(guild bot since most)],
     logs_begin  => [qw(token guild bot kind last_id)],
+    logs_one    => [qw(token guild bot kind id)],
     logs_actors => [qw(token guild bot kind)],
 );
 
@@ -127,7 +128,7 @@ my @calls = ((map { my $filter = $_; map { [$_, %$filter] }
     ['logs_export', since => 0, ids => "{$first}"],
     ['logs_tail', since => $arrival],
     ['logs_begin', last_id => $first], ['logs_begin', last_id => $first + 1],
-    ['logs_actors']);
+    ['logs_one', id => $first], ['logs_actors']);
 
 call(@$_) for @calls, @calls;
 store(2_000, $now - 30_000);

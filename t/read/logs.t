@@ -63,7 +63,12 @@ my %full = (
     messages => [{ id => '7', content => 'm', authorId => '102',
         timestamp => $now, attachments => [{ name => 'a.png', size => 5 }] }],
     emoji => { id => '9', name => 'x', animated => JSON::PP::true },
-    action => 'act', value => 'val',
+    action => 'act', value => 'val', until => $now + 5,
+    changes => [{ key => 'nick', old => undef, new => "\x{1F600} \"x\"" },
+        { key => 'volume', old => 0.25, new => 1 },
+        { key => '$add', old => JSON::PP::false,
+          new => [{ id => '4', name => 'Mod' }, 'Helper'] }],
+    role_id => '4', image => { before => undef, after => 'https://x.y/z' },
 );
 my ($id) = @{ record(\%full) };
 my $page = page('');
@@ -73,6 +78,8 @@ is_deeply $page->{entries}, [{
     delivery => { status => 'not_delivered', reason => 'no_channel',
         channelId => undef, messageId => undef },
 }], 'an entry is what was recorded';
+is_deeply $nginx->get("$logs/$id", %as)->json, $page->{entries}[0],
+    '... by its id, too';
 is_deeply [@$page{qw(total cursor categoryCounts)}],
     [1, undef, { categoryText => 1 }], 'it is counted';
 
@@ -228,6 +235,40 @@ for my $plan (qw(free pro_lite)) {
     is_deeply [@$page{qw(total walled)}], [1, JSON::PP::false],
         '"after" in the window: "walled" is false';
 }
+
+# one entry
+
+{
+    my ($mine, $old, $held) = @{ record(
+        { type => 2, name => 'n', value => '"image":null' },
+        { type => 2, timestamp => $now - 7_200_000 }) };
+    my $answer = $nginx->get("$logs/$mine", %as);
+    is $answer->status, 200, 'an entry by its id';
+    is_deeply $answer->json, page('type=2&limit=1')->{entries}[0],
+        '... is that of the page';
+    is_deeply [map { $answer->json->{$_} } qw(changes until role_id image)],
+        [(undef) x 4], '... with null for what it has not';
+    is $nginx->head("$logs/$mine", %as)->status, 200, 'HEAD';
+    my $none = $nginx->get("$logs/$old", %as);
+    is $none->status, 404, 'behind the window there is none';
+    is_deeply $none->json, {}, '... and no more is said';
+    $nginx->operator('PUT', "/servers/$server", { plan => 'pro' });
+    is $nginx->get("$logs/$old", %as)->status, 200, '... inside it there is';
+    is $nginx->get("$logs/$_", %as)->status, 404, "404: $_"
+        for $mine + 1, 1, '9223372036854775807', '9223372036854775808', "0$mine",
+        'x';
+    is $nginx->get("$logs/$mine?bot=pro", %as)->status, 404,
+        'the Pro bot has another log';
+    my $other = $nginx->server;
+    is $nginx->get("/servers/$other/logs/$mine", token => $nginx->token($other))
+        ->status, 404, 'as has another server';
+}
+
+# as some clients send lists
+
+is_deeply page('type[]=5&type%5B%5D=101')->{categoryCounts},
+    page('type=5&type=101')->{categoryCounts}, 'type[]';
+refused('category[]=x', 'category');
 
 # the list of actors
 

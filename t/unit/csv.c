@@ -1,7 +1,8 @@
 
 /*
- * Links ngx_guildlog_csv.c, ngx_guildlog_json.c, ngx_guildlog_json_parse.c,
- * ngx_guildlog_json_read.c, ngx_guildlog_json_scan.c and ngx_guildlog_utf8.c.
+ * Links ngx_guildlog_csv.c, ngx_guildlog_change.c, ngx_guildlog_change_data.c,
+ * ngx_guildlog_json.c, ngx_guildlog_json_parse.c, ngx_guildlog_json_read.c,
+ * ngx_guildlog_json_scan.c, ngx_guildlog_utf8.c and ngx_guildlog_value.c.
  *
  * "CSV columns in order … RFC 4180 with a header row, UTF-8, CRLF; a cell a
  * spreadsheet would run as a formula gets a leading apostrophe."
@@ -19,7 +20,7 @@ typedef struct {
 
 #define HEAD      "\"id\":\"9\",\"type\":5,\"timestamp\":1700000000007"
 #define FRONT     "2023-11-14T22:13:20.007Z,9,5,Name 5,"
-#define BACK      ",delivered,"
+#define BACK      ",delivered,,,,"
 
 static const case_t  cases[] = {
 
@@ -67,7 +68,28 @@ static const case_t  cases[] = {
       FRONT "Title 5,,,,,,,,,,,'\xef\xbc\x9d" "1," BACK },
     { HEAD ",\"content\":\"a=1\"", FRONT "Title 5,,,,,,,,,,,a=1," BACK },
     { HEAD ",\"executor\":{\"id\":\"1\",\"name\":\"=Al\"}",
-      FRONT "Title 5 by =Al,1,'=Al,,,,,,,,,," BACK }
+      FRONT "Title 5 by =Al,1,'=Al,,,,,,,,,," BACK },
+
+    /* what happened, and what changed */
+
+    { HEAD ",\"action\":\"a\",\"value\":\"-v\"",
+      FRONT "Title 5,,,,,,,,,,,,,delivered,,a,'-v," },
+    { HEAD ",\"value\":null,\"changes\":[{\"key\": \"nick\", \"new\": "
+      "\"=B\\\"\", \"old\": \"A, b\"}, {\"key\": \"nsfw\", \"new\": true, "
+      "\"old\": false}],\"until\":null,\"role_id\":null,\"image\":null",
+      FRONT "Title 5,,,,,,,,,,,,,delivered,,,,"
+      "\"Nickname: A, b \xe2\x86\x92 =B\"\"; "
+      "Age-restricted: no \xe2\x86\x92 yes\"" },
+    { HEAD ",\"value\":null,\"changes\":[{\"key\": \"=x\", \"new\": 0.5, "
+      "\"old\": null}, {\"key\": \"$add\", \"new\": [{\"id\": \"7\", "
+      "\"name\": \"Mod\"}, {\"id\": \"8\"}], \"old\": null}, "
+      "{\"key\": \"communication_disabled_until\", "
+      "\"new\": \"2026-11-24T00:00:00+01:00\", \"old\": null}]",
+      FRONT "Title 5,,,,,,,,,,,,,delivered,,,,"
+      "\"'=x: 0.5; Roles: + Mod, + 8; "
+      "Timed out until: 2026-11-23T23:00:00.000Z\"" },
+    { HEAD ",\"value\":null,\"changes\":[]",
+      FRONT "Title 5,,,,,,,,,,,,,delivered,,,," }
 };
 
 
@@ -134,6 +156,78 @@ test_rows(ngx_pool_t *pool)
 
         free(dst);
     }
+}
+
+
+/* as texts, for programs that would take them for numbers */
+
+static void
+test_text_ids(ngx_pool_t *pool)
+{
+    u_char     *dst, *end;
+    ngx_str_t   doc, status, reason, row;
+
+    static const char  text[] =
+        "{" HEAD ",\"target\":{\"id\":\"12345678901234567890\",\"name\":\"\"}";
+
+    doc = tap_str(text);
+    status = tap_str("delivered");
+    ngx_str_null(&reason);
+
+    csv.text_ids = 1;
+
+    dst = malloc(ngx_guildlog_csv_size(&csv, &doc));
+    end = ngx_guildlog_csv_row(&csv, dst, &doc, &status, &reason);
+
+    row.data = dst;
+    row.len = end - dst;
+
+    tap_is_str(&row, "2023-11-14T22:13:20.007Z,\"=\"\"9\"\"\",5,Name 5,"
+               "Title 5: 12345678901234567890,,,"
+               "\"=\"\"12345678901234567890\"\"\",,,,,,,,,,delivered,,,,\r\n",
+               "ids as texts");
+
+    free(dst);
+    csv.text_ids = 0;
+}
+
+
+/* an id has all permissions: no text grows more */
+
+static void
+test_changes_room(ngx_pool_t *pool)
+{
+    size_t      size;
+    u_char     *p, *dst, *end;
+    ngx_str_t   doc, status, reason;
+    ngx_uint_t  i;
+
+    doc.data = ngx_palloc(pool, 65536);
+    p = ngx_sprintf(doc.data, "{" HEAD ",\"changes\":[");
+
+    for (i = 0; i < 25; i++) {
+        p = ngx_sprintf(p, "%s{\"key\": \"%s\", "
+                        "\"new\": \"9223372036854775807\", \"old\": \"\\\"\"}",
+                        i ? ", " : "", i % 2 ? "permissions" : "\\\"");
+    }
+
+    p = ngx_sprintf(p, ", {\"key\": \"allow\", \"new\": 9223372036854775807}]");
+    doc.len = p - doc.data;
+
+    status = tap_str("delivered");
+    ngx_str_null(&reason);
+
+    for (csv.locale = 0; csv.locale < 19; csv.locale++) {
+        size = ngx_guildlog_csv_size(&csv, &doc);
+        dst = malloc(size);
+
+        end = ngx_guildlog_csv_row(&csv, dst, &doc, &status, &reason);
+        tap_ok(end && (size_t) (end - dst) <= size, "changes fit");
+
+        free(dst);
+    }
+
+    csv.locale = 0;
 }
 
 
@@ -220,6 +314,8 @@ main(void)
 
     test_rows(pool);
     test_room(pool);
+    test_text_ids(pool);
+    test_changes_room(pool);
     test_broken(pool);
 
     ngx_destroy_pool(pool);

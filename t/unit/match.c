@@ -27,7 +27,7 @@
     "\"action\":\"kick\",\"value\":null,\"changes\":["                     \
     "{\"key\": \"nick\", \"new\": [{\"id\": \"4321\", \"name\": \"Guest\"}, "  \
     "{\"id\": \"4322\"}, \"Boss\"], \"old\": \"So \\\"far\\\": away\"}, "      \
-    "{\"key\": \"nsfw\", \"new\": true, \"old\": null}],\"until\":null,"        \
+    "{\"key\": \"nsfw\", \"new\": true, \"old\": null}],\"until\":null,"      \
     "\"role_id\":null,\"image\":null"
 
 #define AT  1795221994672

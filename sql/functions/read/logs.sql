@@ -125,6 +125,26 @@ begin
 end $$;
 
 
+-- GET /logs/{id}: the entry behind the head, if it may still be read.
+
+create or replace function logs_one(token text, guild bigint, bot smallint,
+    kind smallint, id bigint)
+returns setof log_row language plpgsql stable security definer
+set search_path = guildlog, pg_temp set enable_seqscan = off as $$
+declare
+    lives  constant boolean := token_live(guild, token);
+    q      log_query := query_of(guild, bot, wall_of(guild), null, null, null);
+begin
+    return next row(case when lives then 200 else 401 end, null, null, null,
+                    null, null, null, null, null, null)::log_row;
+
+    if lives and id >= q.low and id < q.high then
+        q.ids := array[id];
+        return query select * from log_rows_sent(q, null, null, null);
+    end if;
+end $$;
+
+
 -- GET /logs of some types: the rows of a LogPage, of the entries below the
 -- position.
 

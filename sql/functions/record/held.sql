@@ -37,7 +37,8 @@ create or replace function active_ignore_subjects(executor text, target text,
     channel text, doc jsonb, out way text, out subject text)
 returns setof record language sql immutable as $$
     values ('any', ''), ('executor', executor), ('target', target),
-           ('target', doc ->> 'role_id'), ('channel', channel), ('channel', target),
+           ('target', doc ->> 'role_id'), ('channel', channel),
+           ('channel', target),
            ('emoji', doc #>> '{emoji,id}'), ('emoji', doc #>> '{emoji,name}'),
            ('invite', doc ->> 'name'), ('invite', doc ->> 'value')
      union all

@@ -99,6 +99,12 @@ sub value_problems {
 
     return $schema->{nullable} ? () : "$at is null" if !defined $value;
 
+    # a value of one of several types
+    if (!$schema->{type} && $schema->{anyOf}) {
+        return (grep { !$self->value_problems($_, $value, $at) }
+            @{ $schema->{anyOf} }) ? () : "$at is of none of its types";
+    }
+
     my $type = _type_of($value);
     my $wanted = $schema->{type} // die "a schema without a type at $at\n";
     return "$at is a $type, not a $wanted"

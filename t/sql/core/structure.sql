@@ -113,6 +113,8 @@ $$, $$
         ('logs', 'logs_page', 'most integer, below bigint, known text'),
         ('logs', 'logs_export', 'locale text, since bigint, below bigint, '
                                 'most integer, ids bigint[]'),
+        ('plain', 'logs_one', 'token text, guild bigint, bot smallint, '
+             'kind smallint, id bigint'),
         ('plain', 'logs_begin', 'token text, guild bigint, bot smallint, '
              'kind smallint, last_id bigint'),
         ('tail', 'logs_tail', 'since bigint, most integer'),
