@@ -54,6 +54,12 @@ export async function find(kind, query, signal) {
 }
 
 
+// what was read so far, "" where nobody knows it as yet
+export function knownName(kind, id) {
+    return known[kind]?.get(id) ?? '';
+}
+
+
 // "" where nobody knows it
 export async function nameOf(kind, id) {
     if (!known[kind].has(id) && /^\d{1,20}$/.test(id)) {

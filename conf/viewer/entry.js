@@ -1,6 +1,7 @@
 // One entry, whole: who, where, why, what it said before and after, and what
 // became of its delivery.
 
+import {changesNode} from './changes.js';
 import {badge, button, foreign, h} from './dom.js';
 import {nameOf} from './directory.js';
 import {difference} from './diff.js';
@@ -23,6 +24,7 @@ export function entryNode(entry, narrow) {
             h('p', {class: 'when'}, spokenTime(entry.timestamp), h('br'),
                 `${iso(entry.timestamp)}, ${relativeTime(entry.timestamp)}`)),
         h('dl', {class: 'facts'}, factsOf(entry, narrow)),
+        changesNode(entry.changes),
         edited ? comparison(content, contentAfter)
             : text('Content', content ?? contentAfter),
         messagesOf(entry, edited),
@@ -45,6 +47,11 @@ function factsOf(entry, narrow) {
         fact('Action', entry.action),
         fact('Value', entry.value),
         fact('Count', entry.count),
+        entry.until && h('div', null, h('dt', null, 'Until'),
+            h('dd', null, timeNode(entry.until))),
+        fact('Role ID', entry.role_id, {class: 'id'}),
+        picture('Picture before', entry.image?.before),
+        picture('Picture after', entry.image?.after),
         emoji && fact('Emoji', [`:${emoji.name ?? ''}:`,
             emoji.animated && 'animated', emoji.id].filter(Boolean).join(' ')),
         fact('Entry', entry.id, {class: 'id'}),
@@ -66,6 +73,14 @@ function person(label, named, onclick, sign = '') {
             button('Filter', onclick, {class: 'link',
                 'aria-label': `Show only entries of ${named.name
                     || named.id}`})));
+}
+
+
+// its address: what is elsewhere is not shown here
+function picture(label, url) {
+    return url && h('div', null, h('dt', null, label), h('dd', null,
+        h('a', {href: url, rel: 'noreferrer', target: '_blank'},
+            foreign(url))));
 }
 
 

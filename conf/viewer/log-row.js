@@ -1,6 +1,7 @@
 // One line of the list. Its nodes are made once and shown again and again
 // with other entries.
 
+import {changeText} from './changes.js';
 import {h, isolated, plain} from './dom.js';
 import {typeOf} from './log-types.js';
 import {setTime} from './time.js';
@@ -86,7 +87,7 @@ export function nameOf(named) {
 
 // what there is to tell, on one line of bounded length
 function detailsOf(entry) {
-    const {content, contentAfter, messages, count} = entry;
+    const {content, contentAfter, messages, count, changes} = entry;
     const said = contentAfter !== null && content !== null
         ? `${cut(content)} → ${cut(contentAfter)}`
         : content ?? contentAfter ?? messages[0]?.content ?? '';
@@ -95,7 +96,8 @@ function detailsOf(entry) {
 
     return [
         entry.role, entry.emoji?.name && `:${entry.emoji.name}:`, entry.name,
-        entry.action, entry.value, entry.reason, cut(said, 300),
+        entry.action, entry.value, ...(changes ?? []).map(changeText),
+        entry.reason, cut(said, 300),
         count !== null && `× ${count}`,
         messages.length > 1 && `${messages.length} messages`,
         files && (files === 1 ? '1 file' : `${files} files`),

@@ -2,6 +2,8 @@
 #            conf/change-keys.tsv conf/languages/*.tsv \
 #            > ngx_guildlog_change_data.c
 #
+#        with -v js=1, and without languages: > conf/viewer/change-keys.js
+#
 # Makes C of what is known of the keys of changes, and of their labels in all
 # languages: the lines of a language that begin with "change.".  The keys and
 # the English labels are those of conf/change-keys.tsv.  Each mistake is told by
@@ -131,12 +133,44 @@ function said(n, k,    its) {
 }
 
 
+# for the log viewer, which speaks English
+
+function print_js(    j) {
+    print "// ngx_guildlog_change.awk made this of conf/change-keys.tsv.\n"
+
+    print "export const WORDS = {"
+    for (j = 0; j < nwords; j++) {
+        print "    " key[j] ": " single(label[0, j]) ","
+    }
+
+    print "};\n\n// key: [kind, label]\nexport const KEYS = {"
+    for (; j < keys; j++) {
+        if (kind[j] ~ /^bit:/) {
+            bits = bits "    " substr(kind[j], 5) ": " single(label[0, j]) ",\n"
+        } else {
+            print "    " single(key[j]) ": [" single(kind[j]) ", " \
+                  single(label[0, j]) "],"
+        }
+    }
+
+    print "};\n\n// permissions, by their bits\nexport const BITS = {"
+    printf "%s", bits
+    print "};"
+}
+
+
+function single(text) {
+    gsub(/[\\\047]/, "\\\\&", text)
+    return "\047" text "\047"
+}
+
+
 END {
     if (!languages || !keys) {
         wrong(ARGV[1], "no languages, or no keys")
     }
 
-    for (i = 0; i < languages && !bad; i++) {
+    for (i = 0; i < languages && !bad && !js; i++) {
         for (j = 0; j < keys; j++) {
             out = out "    " quoted(said(i, j)) \
                   (i + 1 < languages || j + 1 < keys ? "," : "") "\n"
@@ -146,6 +180,11 @@ END {
     if (bad) {
         close("cat >&2")
         exit 1
+    }
+
+    if (js) {
+        print_js()
+        exit
     }
 
     print ""

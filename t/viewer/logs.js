@@ -262,6 +262,12 @@ async function keyboard() {
 
 async function whole() {
     await server.record(
+        {type: 33, executor: BOB, timestamp: start + 500, changes: [
+            {key: 'name', old: 'Mod', new: 'Moderator'},
+            {key: 'permissions', old: '8', new: '2048'},
+            {key: 'color', old: 0, new: 3447003},
+            {key: 'owner_id', old: '201', new: '202'}],
+        until: start, role_id: '401', image: {after: 'https://x.y/z.png'}},
         {type: 7, executor: ANN, channel: HALL, content: 'meet me at noon',
             contentAfter: 'meet us at noon', timestamp: start + 1000},
         {type: 3, executor: BOB, channel: HALL, count: 2, timestamp: start
@@ -307,6 +313,22 @@ async function whole() {
         await entry.locator('ins').allInnerTexts()], [['me'], ['us']],
     'before and after, with the change marked');
     await shoot(page, 'edited');
+
+    await page.getByRole('button', {name: 'Older entry'}).click();
+    await soon(() => entry.locator('h2').textContent(), 'Role changed',
+        'what changed of a role');
+    is(await entry.locator('.changes dt').allInnerTexts(),
+        ['Name', 'Permissions', 'Color', 'Owner'], 'key by key');
+    await soon(() => entry.locator('.changes dd').allInnerTexts(),
+        ['Mod → Moderator', '+ Send Messages, − Administrator',
+            'none → #3498db', 'Ann → Bob'], 'before and after, with names');
+    is(await fact('Role ID'), '401', 'which role');
+    is(await fact('Picture after'), 'https://x.y/z.png', 'a picture');
+    ok((await lines(page).nth(4).locator('.details').textContent()).startsWith(
+        'Name: Mod → Moderator · Permissions: + Send Messages'),
+    'and in the line');
+    await shoot(page, 'changes');
+    await page.getByRole('button', {name: 'Newer entry'}).click();
 
     await entry.getByRole('button', {name: 'entries of Ann'}).click();
     await soon(() => new URL(page.url()).hash,

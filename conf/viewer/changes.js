@@ -1,0 +1,173 @@
+// What changed, key by key, as people read it. The keys are those of the
+// platform's audit log; change-keys.js says what is known of them.
+
+import {BITS, KEYS, WORDS} from './change-keys.js';
+import {knownName, nameOf} from './directory.js';
+import {foreign, h, isolated} from './dom.js';
+import {timeNode} from './time.js';
+
+const UNITS = [[86400, 'd'], [3600, 'h'], [60, 'min'], [1, 's']];
+const SECONDS = {seconds: 1, minutes: 60, days: 86400};
+const IDS = {user: 'member', channel: 'channel', role: 'role'};
+
+
+// A part is {word}, {text} of somebody, {time}, or {kind, id, name}.
+// {label, old, now}: lists of parts, null where there is nothing to tell;
+// {label, all}: what came and what went.
+export function told({key, old, new: now}) {
+    const [kind = 'text', known] = KEYS[key] ?? [];
+    const label = kind === 'value' || !known ? {text: key} : {word: known};
+    const sign = key.startsWith('$add') ? '+ '
+        : key.startsWith('$remove') ? '− ' : '';
+
+    if (old === null && now === null) {
+        return {label, all: []};
+    }
+    if (sign) {
+        return {label, all: itemsOf(now ?? old, key, kind, sign)};
+    }
+    if (kind === 'image') {
+        return {label, all: [{word: old === null ? WORDS.added
+            : now === null ? WORDS.removed : WORDS.changed}]};
+    }
+    if (kind === 'permissions') {
+        const all = permissions(old, now);
+
+        if (all) {
+            return {label, all};
+        }
+    }
+    return {
+        label,
+        old: old === null ? null : itemsOf(old, key, kind),
+        now: now === null ? [{word: WORDS.none}] : itemsOf(now, key, kind),
+    };
+}
+
+
+function itemsOf(value, key, kind, sign = '') {
+    const items = [value].flat();
+
+    return items.length ? items.flatMap((item, i) => [
+        {word: `${i ? ', ' : ''}${sign}`}, partOf(item, key, kind)])
+        : [{word: WORDS.none}];
+}
+
+
+function permissions(old, now) {
+    const [before, after] = [old, now].map((sum) =>
+        /^\d{1,19}$/.test(sum ?? 0) ? BigInt(sum ?? 0) : null);
+
+    if (before === null || after === null) {
+        return null;
+    }
+
+    const named = (bits, sign) => Array.from({length: 64}, (_, bit) => bit)
+        .filter((bit) => bits >> BigInt(bit) & 1n)
+        .map((bit) => sign + (BITS[bit] ?? `#${bit}`));
+
+    return [{word: [...named(after & ~before, '+ '),
+        ...named(before & ~after, '− ')].join(', ') || WORDS.none}];
+}
+
+
+function partOf(value, key, kind) {
+    const none = {word: WORDS.none};
+    const id = value?.id ?? value;
+
+    if (kind in IDS && /^\d{1,20}$/.test(id) && typeof id === 'string') {
+        return {kind: IDS[kind], id, name: value.name};
+    }
+    if (typeof value === 'object') {
+        return {text: value.name || value.id};
+    }
+    if (typeof value === 'boolean') {
+        return {word: value ? WORDS.yes : WORDS.no};
+    }
+    if (kind === 'time' && Date.parse(value)) {
+        return {time: Date.parse(value)};
+    }
+    if (value === '' || value === 0 && (kind in SECONDS || kind === 'limit'
+        || kind === 'color'))
+    {
+        return none;
+    }
+    if (typeof value !== 'number') {
+        return {text: value};
+    }
+
+    switch (kind) {
+    case 'color':
+        return {word: `#${value.toString(16).padStart(6, '0')}`};
+    case 'choice':
+        return {word: KEYS[`${key}.${value}`]?.[1] ?? String(value)};
+    case 'bitrate':
+        return {word: `${Math.floor(value / 1000)} kbit/s`};
+    case 'percent':
+        return {word: `${Math.round(value * 100)} %`};
+    case 'seconds':
+    case 'minutes':
+    case 'days':
+        return {word: duration(value * SECONDS[kind])};
+    default:
+        return {word: String(value)};
+    }
+}
+
+
+function duration(seconds) {
+    return UNITS.flatMap(([size, unit]) => {
+        const n = Math.floor(seconds / size);
+
+        seconds -= n * size;
+        return n ? [`${n} ${unit}`] : [];
+    }).join(' ');
+}
+
+
+// on one line
+export function changeText(change) {
+    const {label, old, now, all} = told(change);
+    const text = (parts) => parts.map(
+        ({word, text: own, time, kind, id, name}) =>
+        word ?? isolated(own ?? (time ? new Date(time).toLocaleString()
+            : name || knownName(kind, id) || id))).join('');
+
+    return `${text([label])}: ${all ? text(all)
+        : old ? `${text(old)} → ${text(now)}` : text(now)}`;
+}
+
+
+export function changesNode(changes) {
+    return changes?.length ? h('section', {class: 'changes'},
+        h('h3', null, 'Changes'),
+        h('dl', {class: 'facts'}, changes.map(changeNode))) : null;
+}
+
+
+function changeNode(change) {
+    const {label, old, now, all} = told(change);
+
+    return h('div', null, h('dt', null, partNode(label)),
+        h('dd', null, all ? all.map(partNode)
+            : [old && [h('del', null, old.map(partNode)), ' → '],
+                h('ins', null, now.map(partNode))]));
+}
+
+
+function partNode({word, text, time, kind, id, name}) {
+    return word ?? (text !== undefined ? foreign(text)
+        : time ? timeNode(time) : namedNode(kind, id, name));
+}
+
+
+function namedNode(kind, id, name) {
+    const node = h('bdi', {title: id}, name || id);
+
+    if (!name && kind !== 'role') {
+        nameOf(kind, id).then((found) => {
+            node.textContent = found || id;
+        }, () => {});
+    }
+    return node;
+}
