@@ -126,7 +126,7 @@ function said(n, k,    its) {
     }
 
     if (!((its, k) in label)) {
-        its = 0
+        wrong(file[name_of[n]], "\"change." key[k] "\" is missing")
     }
 
     return label[its, k]

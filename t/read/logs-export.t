@@ -110,6 +110,8 @@ for my $line (@lines) {
 
 like((export('type=5&locale=de'))[0]{summary},
     qr/^Nachricht gelöscht: .*, von =Ann, in a,b$/, 'a German summary');
+like((export('type=5&locale=de'))[0]{changes}, qr/^Mit Altersbeschränkung: nein/,
+    'changes in German');
 like((export('type=5&locale=ja'))[0]{summary},
     qr/^メッセージの削除：.*、実行者：=Ann、チャンネル：a,b$/, 'a Japanese one');
 # for spreadsheets

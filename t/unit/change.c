@@ -12,7 +12,10 @@
 #include "tap.h"
 
 
-#define EN  0
+#define EN     0
+#define EN_GB  1
+#define DE     9
+#define JA     18
 
 
 typedef struct {
@@ -247,6 +250,12 @@ main(void)
              "Name: <general>");
     is_shown("{'key':'name','old':'a','new':'b'}", EN, 1, "Name: <a> → <b>");
     is_shown("{'key':'nsfw','new':true}", 99, 0, "Age-restricted: yes");
+    is_shown("{'key':'color','new':0}", EN_GB, 0, "Colour: none");
+    is_shown("{'key':'nsfw','new':true}", EN_GB, 0, "Age-restricted: yes");
+    is_shown("{'key':'permissions','old':'8','new':'2048'}", DE, 0,
+             "Berechtigungen: + Nachrichten senden, − Administrator");
+    is_shown("{'key':'nsfw','old':false,'new':true}", JA, 0,
+             "年齢制限: いいえ → はい");
 
     for (i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
         s.data = (u_char *) times[i].change;
