@@ -5,6 +5,7 @@
 
 #include "log/ngx_guildlog_csv.h"
 #include "log/ngx_guildlog_change.h"
+#include "log/ngx_guildlog_language.h"
 
 
 #define CSV_AHEAD   8     /* where a cell begins, and what is behind it */
@@ -60,7 +61,7 @@ static void csv_changes(csv_row_t *row, const char *object, const char *field);
 static size_t csv_changes_size(const ngx_guildlog_csv_t *csv,
     const ngx_str_t *doc);
 static void csv_changes_write(const ngx_guildlog_csv_t *csv,
-    const json_t *changes, csv_text_t *text);
+    const json_t *changes, ngx_uint_t gone, csv_text_t *text);
 static void csv_change(void *data, const ngx_guildlog_change_piece_t *piece);
 static void csv_change_put(csv_text_t *text, const void *data, size_t len);
 static u_char *csv_ms(u_char *p, int64_t ms);
@@ -380,11 +381,13 @@ csv_changes(csv_row_t *row, const char *object, const char *field)
     json_t      *changes;
     ngx_str_t    cell;
     csv_text_t   text;
+    ngx_uint_t   gone;
 
+    gone = (ngx_guildlog_type_kind(row->type) == NGX_GUILDLOG_KIND_GONE);
     changes = json_object_get(row->entry, field);
 
     ngx_memzero(&text, sizeof(csv_text_t));
-    csv_changes_write(row->csv, changes, &text);
+    csv_changes_write(row->csv, changes, gone, &text);
 
     if (2 * text.len + CSV_AHEAD > row->room) {
         return;
@@ -396,7 +399,7 @@ csv_changes(csv_row_t *row, const char *object, const char *field)
     cell.data = row->pos + text.len + CSV_AHEAD;
 
     text.pos = cell.data;
-    csv_changes_write(row->csv, changes, &text);
+    csv_changes_write(row->csv, changes, gone, &text);
 
     csv_cell(row, &cell, 1);
 }
@@ -433,7 +436,7 @@ csv_changes_size(const ngx_guildlog_csv_t *csv, const ngx_str_t *doc)
     }
 
     ngx_memzero(&text, sizeof(csv_text_t));
-    csv_changes_write(csv, changes, &text);
+    csv_changes_write(csv, changes, 0, &text);
 
     json_decref(changes);
 
@@ -442,8 +445,8 @@ csv_changes_size(const ngx_guildlog_csv_t *csv, const ngx_str_t *doc)
 
 
 static void
-csv_changes_write(const ngx_guildlog_csv_t *csv, const json_t *entry,
-    csv_text_t *text)
+csv_changes_write(const ngx_guildlog_csv_t *csv, const json_t *changes,
+    ngx_uint_t gone, csv_text_t *text)
 {
     size_t   i;
     json_t  *change;
@@ -455,7 +458,7 @@ csv_changes_write(const ngx_guildlog_csv_t *csv, const json_t *entry,
 
         ngx_guildlog_change_name(change, csv->locale, csv_change, text);
         csv_change_put(text, ": ", 2);
-        ngx_guildlog_change_value(change, csv->locale, 0, csv_change, text);
+        ngx_guildlog_change_value(change, csv->locale, gone, csv_change, text);
     }
 }
 
