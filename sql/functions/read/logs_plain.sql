@@ -11,6 +11,9 @@
 -- What is joined ends after so many bytes, at the end of an entry. A running
 -- sum would cost a page a tenth more, so it is made only where an entry is
 -- longer than its share.
+--
+-- Each partition that is looked at costs as much as some entries. So what is on
+-- the page and behind all checkpoints is counted as it is read.
 
 -- What an entry that is joined to others says of its delivery.
 
@@ -56,13 +59,20 @@ declare
     passed    int[];     -- up to the top
 
     start     bigint;    -- of the part of it that is read
+    ends      bigint;
     since     bigint;
     until     bigint;
     rest      int := most;
     room      int := bytes;
     share     constant int := bytes / most;
     n         int;
-    entries   log_row;
+    long      boolean;   -- an entry is longer than its share
+    lowest    bigint;    -- of what was read
+    docs      text;
+    newer     text;
+    types     smallint[];  -- of it, behind the last checkpoint
+    low_end   bigint;    -- up to the first one entries are counted below that,
+    last_end  bigint;    -- behind the last one below that
 begin
     select at - retention_ms(s.plan),
            page_state(h.xmin || ' ' || h.arrival, s.plan)
@@ -112,6 +122,73 @@ begin
      order by c.last_id desc
     offset most / checkpoint_every() + 1 limit 1;
 
+    until := id_time(top);
+    ends := top;
+    ranges := ranges and joined and deliveries_placed(guild, bot);
+
+    while ranges loop
+        start := coalesce(page_id, low);
+
+        select count(*), coalesce(min(p.id), lowest),
+               array_agg(p.type) filter (where last_id is null
+                                         or p.id > last_id),
+               string_agg(case when octet_length(p.doc) <= share
+                               then p.doc || p.said end, E'\n'),
+               bool_or(octet_length(p.doc) > share)
+          into n, lowest, types, docs, long
+          from (select e.id, e.type, e.doc,
+                       log_said(e.dstatus, e.dreason, e.dchannel_id,
+                                e.dmessage_id, e.lane, e.seq) as said
+                  from log_entry e
+                 where e.guild_id = guild and e.bot = logs_plain.bot
+                   and e.id >= start and e.id < ends
+                 order by e.id desc limit rest) p;
+
+        if long then
+            select count(*), min(p.id),
+                   array_agg(p.type) filter (where last_id is null
+                                             or p.id > last_id),
+                   string_agg(p.doc || p.said, E'\n')
+              into n, lowest, types, docs
+              from (select e.id, e.type, e.doc,
+                           log_said(e.dstatus, e.dreason, e.dchannel_id,
+                                    e.dmessage_id, e.lane, e.seq) as said,
+                           sum(octet_length(e.doc)) over (
+                               order by e.id desc rows unbounded preceding)
+                           - octet_length(e.doc) as before
+                      from log_entry e
+                     where e.guild_id = guild and e.bot = logs_plain.bot
+                       and e.id >= start and e.id < ends
+                     order by e.id desc limit rest) p
+             where p.before < room;
+        end if;
+
+        room := room - coalesce(octet_length(docs), 0);
+        rest := rest - n;
+
+        if newer is not null then
+            docs := concat_ws(E'\n', newer, docs);
+        end if;
+
+        -- it is short only where entries were taken back
+
+        exit when rest = 0 or page_id is null or room <= 0;
+        newer := docs;
+        ends := page_id;
+        page_id := null;
+    end loop;
+
+    low_end := coalesce(first_id + 1, high);
+    last_end := high;
+
+    if not ranges or top < high or newer is not null then
+        types := null;
+    elsif first_id is null then
+        low_end := case when rest = 0 or long then lowest end;
+    else
+        last_end := case when lowest > last_id then lowest end;
+    end if;
+
     return query
         select 200::bigint, coalesce(sum(c.rest) > most, false), null,
                case when first_id is null or min(c.oldest) is not null
@@ -145,8 +222,11 @@ begin
                                e.id
                           from log_entry e
                          where e.guild_id = guild and e.bot = logs_plain.bot
-                           and e.id >= low
-                           and e.id < coalesce(first_id + 1, high)
+                           and e.id >= low and e.id < low_end
+                         union all
+                        select category_place(u.type), 1, 1,
+                               case when first_id is null then lowest end
+                          from unnest(types) u (type)
                          union all
                         select category_place(e.type), 0, 1, null
                           from log_entry e
@@ -157,69 +237,25 @@ begin
                                null
                           from log_entry e
                          where e.guild_id = guild and e.bot = logs_plain.bot
-                           and e.id > last_id and e.id < high)
+                           and e.id > last_id and e.id < last_end)
                        d (category, n, rest, oldest)
                  group by d.category) c;
 
-    until := id_time(top);
-    ranges := ranges and joined and deliveries_placed(guild, bot);
+    if rest < most then
+        return next row(lowest, null, null, null, null, null, docs, null, null,
+                        most - rest)::log_row;
+    end if;
 
-    loop
+    while not ranges loop
         start := coalesce(page_id, low);
 
-        if ranges then
-            select min(p.id), null::boolean, null, null, null::bigint,
-                   null::bigint,
-                   string_agg(case when octet_length(p.doc) <= share
-                                   then p.doc || p.said end, E'\n'),
-                   null::smallint,
-                   nullif(count(*) filter (where octet_length(p.doc) > share),
-                          0),
-                   count(*)
-              into entries
-              from (select e.id, e.doc,
-                           log_said(e.dstatus, e.dreason, e.dchannel_id,
-                                    e.dmessage_id, e.lane, e.seq) as said
-                      from log_entry e
-                     where e.guild_id = guild and e.bot = logs_plain.bot
-                       and e.id >= start and e.id < top
-                     order by e.id desc limit rest) p;
+        return query select * from log_rows_sent(
+            query_all(guild, bot, start), ends, rest, true);
+        get diagnostics n = row_count;
 
-            if entries.lane is not null then
-                select min(p.id), null::boolean, null, null, null::bigint,
-                       null::bigint, string_agg(p.doc || p.said, E'\n'),
-                       null::smallint, null::bigint, count(*)
-                  into entries
-                  from (select e.id, e.doc,
-                               log_said(e.dstatus, e.dreason, e.dchannel_id,
-                                        e.dmessage_id, e.lane, e.seq) as said,
-                               sum(octet_length(e.doc)) over (
-                                   order by e.id desc
-                                   rows unbounded preceding)
-                               - octet_length(e.doc) as before
-                          from log_entry e
-                         where e.guild_id = guild and e.bot = logs_plain.bot
-                           and e.id >= start and e.id < top
-                         order by e.id desc limit rest) p
-                 where p.before < room;
-            end if;
-
-            n := entries.seq;
-            if n > 0 then
-                return next entries;
-                room := room - octet_length(entries.doc);
-            end if;
-        else
-            return query select * from log_rows_sent(
-                query_all(guild, bot, start), top, rest, true);
-            get diagnostics n = row_count;
-        end if;
-
-        -- it is short only where entries were taken back
-
-        exit when n = rest or page_id is null or room <= 0;
+        exit when n = rest or page_id is null;
         rest := rest - n;
-        top := page_id;
+        ends := page_id;
         page_id := null;
     end loop;
 

@@ -46,10 +46,12 @@ $$;
 
 create function pg_temp.names(rows log_row[])
 returns text language sql as $$
-    select string_agg((r.doc || '}')::json ->> 'content', ''
-                      order by r.ordinality)
+    select string_agg((split_part(e.doc, e'\t', 1) || '}')::json ->> 'content',
+                      '' order by r.ordinality, e.n)
       from unnest(rows) with ordinality r
-     where r.ordinality > 1 and r.doc is not null
+     cross join lateral regexp_split_to_table(r.doc, e'\n')
+                        with ordinality e (doc, n)
+     where r.ordinality > 1
 $$;
 
 create function pg_temp.line(rows log_row[])
@@ -64,12 +66,21 @@ returns text language sql as $$
       from (select (rows[1].doc || '}')::json) h (head)
 $$;
 
+-- what the head says, whatever the order of the counts
+
+create function pg_temp.head(rows log_row[])
+returns jsonb language sql as $$
+    select to_jsonb(rows[1])
+        || jsonb_build_object('doc', (rows[1].doc || '}')::jsonb)
+$$;
+
 create function pg_temp.page(me text, after bigint default null,
     before bigint default null, category text[] default null,
     type int[] default null, most int default 100, below bigint default null)
 returns text language plpgsql as $$
 declare
     rows  log_row[];
+    head  jsonb;
     it    text;
 begin
     execute format('select array(select row(p.*)::log_row from '
@@ -89,6 +100,30 @@ begin
 
         if pg_temp.line(rows) <> it then
             return format('%s, but %s', it, pg_temp.line(rows));
+        end if;
+
+        -- as the module asks, too; the head says the same of a page that ends
+        -- because of its bytes
+
+        head := pg_temp.head(rows);
+        execute format('select array(select row(p.*)::log_row from logs_plain('
+                       '%s, $1, $2, $3, $4, true, null, true) p)', me)
+           into rows
+          using after, before, most, below;
+
+        if pg_temp.line(rows) <> it
+           or pg_temp.head(rows) is distinct from head
+        then
+            return format('%s, but %s, joined', it, pg_temp.line(rows));
+        end if;
+
+        execute format('select array(select row(p.*)::log_row from logs_plain('
+                       '%s, $1, $2, $3, $4, true, null, true, 1) p)', me)
+           into rows
+          using after, before, most, below;
+
+        if pg_temp.head(rows) is distinct from head then
+            return format('%s, but %s, cut', head, pg_temp.head(rows));
         end if;
     end if;
 
