@@ -28,7 +28,7 @@ comment on table keeper is
     'When the keeper did each of its tasks, and what it left undone.';
 comment on table keeper_parked is
     'Servers that a task of the keeper failed for: they are left out for a '
-    'while. Of rewrite: weeks, by the end of their ids, as guild_id.';
+    'while. Of rewrite: partitions, by the end of their ids, as guild_id.';
 comment on table lane is
     'A lane is the queue in front of one webhook: a server, a bot, a channel.';
 comment on table lane_batch is
@@ -67,7 +67,7 @@ comment on table log_head is
 comment on table log_left_out is
     'Servers of which the rewrite that is under way left out entries.';
 comment on table log_rewrite is
-    'Rewrites of partitions: the one under way, and what they made.';
+    'The rewrite of partitions that is under way.';
 comment on table log_type is 'The types of entries.';
 comment on table logging_channels is
     'The channels that entries go to. 0: off.';

@@ -96,6 +96,7 @@ create table if not exists schema_version (
 \ir functions/core/time.sql
 \ir functions/core/event.sql
 \ir functions/core/parked.sql
+\ir functions/core/partition.sql
 \ir functions/core/schema.sql
 \ir functions/core/server.sql
 \ir functions/core/options.sql
@@ -176,6 +177,9 @@ commit;
 -- Migrations that take something away, which no function of this release needs.
 
 \set whole off
+
+\set migration 0042_default
+\ir migrate.sql
 
 reset role;
 

@@ -30,6 +30,7 @@ $first->start;
 my $second = Guildlog->new(%option, name => 'second',
     dbname => $first->dbname);
 month($first);
+weeks($first);
 
 # makes events a day older; those past keeping are deleted, when no index needs
 # them any more
@@ -462,7 +463,7 @@ my @acts = map { ($_->[1]) x $_->[0] } (
     [3, sub {
         my $day = pick(33 .. 40);
         eval { sql(q(select partition_make('log_entry', 'log_entry_'
-            || to_char(d, 'YYYYMMDD'), 'id', day_id(d)::text,
+            || to_char(d, 'YYYYMMDD'), day_id(d)::text,
             day_id(d + 1)::text)
             from (select (now() at time zone 'UTC')::date - ?::int) x (d)),
             $day); 1 } or return;
@@ -479,8 +480,7 @@ my @acts = map { ($_->[1]) x $_->[0] } (
 
     # everything is rewritten once more
     [6, sub {
-        sql(q(update log_rewrite set begun_at = now() - interval '60 days'
-            where step = 'done'));
+        sql('select again()');
         sql(q(update keeper set due_at = now()));
     }],
 
@@ -527,7 +527,7 @@ while ($export && time < $until + 60) { export() }
 # without further harm the keeper comes to an end, and nothing was wrong
 
 my $calm = wait_for {
-    sql(q(select count(*) from log_rewrite where step <> 'done')) == 0
+    sql('select count(*) from log_rewrite') == 0
         && sql('select rewrite_waiting()') == 0;
 } 120, 'the rewrites end';
 ok $calm, 'the keeper comes to an end';
@@ -546,7 +546,7 @@ ok eval { wait_for {
     !@unheard;
 } 30 }, 'the stream leaves no entry out' or diag "@unheard";
 
-my $swaps = sql('select max(n) from log_rewrite');
+my $swaps = sql('select last_value from log_rewrite_n_seq');
 cmp_ok $swaps, '>', 2, "$swaps rewrites have begun";
 cmp_ok $did{$_} // 0, '>', 0, "$did{$_} $_"
     for qw(taken reset expired terminated days resets);

@@ -134,7 +134,7 @@ begin
           using case when night or not its.nightly then budget else 0 end;
 
         select string_agg(case p.task when 'rewrite'
-                          then 'week up to ' || id_day(p.guild_id)
+                          then 'what is before ' || id_day(p.guild_id)
                           else 'server ' || p.guild_id end
                           || ': ' || p.fault, '; '), count(*)
           into fault, n
@@ -310,9 +310,9 @@ begin
 end $$;
 
 
--- Rewrites closed days: to copy an entry is more than to look at it. Undone:
--- partitions that wait for it. A week that it fails for is left out as servers
--- are, by the end of its ids.
+-- Makes days weeks, and weeks days: to copy an entry is more than to look at
+-- it. Undone: partitions that wait for it. What it fails for is left out as
+-- servers are, by the end of its ids.
 
 create or replace function keeper_rewrite(budget int, out more boolean,
     out lag bigint)

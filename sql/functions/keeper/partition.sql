@@ -1,158 +1,105 @@
--- The partitions of the log store: one a day, made ahead. What finds none
--- falls into the default partition, so that recording never waits for them;
--- that one becomes the partition of these days, once somebody makes it.
--- Making and dropping them takes locks: who cannot have them soon gives up,
--- rather than let everybody wait behind it, and is called again.
-
-
--- Makes one partition. Where the default one has rows of its range the default
--- one becomes it, and there is a new default one: no row moves, so a reader
--- whose snapshot is older than this, and its lock younger, sees them all the
--- same. True: it was so, and everybody had to wait.
+-- The partitions of the log store: one a day, made two weeks ahead. What lies
+-- beyond is refused, so no row is ever moved. Making and dropping them takes
+-- locks: who cannot have them soon gives up, rather than let everybody wait
+-- behind it, and is called again.
 --
--- Lock: the parent, then the default partition, as readers take them. Whether
--- everybody has to wait is seen before, without a lock; rows that came since
--- then are left for the next call.
+-- A store of before 0042 may have rows in a default partition. They stay there
+-- until they are past keeping, and so does it.
 
-create or replace function partition_make(parent text, name text, key text,
-    low text, high text)
-returns boolean language plpgsql as $$
-declare
-    holds  boolean;
+
+create or replace function partition_make(parent text, name text, low text,
+    high text)
+returns void language plpgsql as $$
 begin
-    if to_regclass(format('guildlog.%I', name)) is not null then
-        return false;
-    end if;
-
-    holds := partition_has(parent, key, low, high);
-    execute format('lock table only %I in %s mode', parent,
-                   case when holds then 'access exclusive'
-                        else 'share update exclusive' end);
-    execute format('lock table %I', parent || '_default');
-
-    if not holds and partition_has(parent, key, low, high) then
-        raise lock_not_available;
-    end if;
-
-    if holds then
-        perform partition_adopt(parent, name, key, low, high);
-    else
-        perform partition_table(parent, name);
-    end if;
-
+    perform partition_table(parent, name);
     execute format('alter table %I attach partition %I '
                    'for values from (%L) to (%L)', parent, name, low, high);
-    return holds;
 end $$;
 
 
--- Does the default partition have rows of that range?
-
-create or replace function partition_has(parent text, key text, low text,
-    high text default null)
-returns boolean language plpgsql as $$
-declare
-    has  boolean;
-begin
-    execute format('select exists (select from %I where %I >= %L and '
-                   '(%L is null or %I < %L))', parent || '_default', key, low,
-                   high, key, high) into has;
-    return has;
-end $$;
-
+-- What never changes again is frozen by the first vacuum that comes to it.
 
 create or replace function partition_table(parent text, name text)
 returns void language plpgsql as $$
 begin
     execute format('create table %I (like %I including all)', name, parent);
-    perform partition_vacuum(name);
-end $$;
-
-
-create or replace function partition_vacuum(name text)
-returns void language plpgsql as $$
-begin
     execute format('alter table %I set (autovacuum_freeze_min_age = 0, '
                    'autovacuum_vacuum_insert_scale_factor = 0, '
                    'autovacuum_vacuum_insert_threshold = 20000)', name);
 end $$;
 
 
--- The default partition becomes a table of that name, for that range. Only what
--- is outside of it moves, into the new default one. See partitions_ensure():
--- that is of days to come, which nobody reads yet.
+-- The tables that are partitioned, by which key, and into how many days each.
 
-create or replace function partition_adopt(parent text, name text, key text,
-    low text, high text)
-returns void language plpgsql as $$
-declare
-    other  constant text := parent || '_default';
-begin
-    execute format('alter table %I detach partition %I', parent, other);
-    execute format('alter table %I rename to %I', other, name);
-    perform partition_vacuum(name);
-    execute format('create table %I partition of %I default', other, parent);
-    execute format('with moved as (delete from %I where %I < %L or %I >= %L '
-                   'returning *) insert into %I select * from moved',
-                   name, key, low, key, high, other);
-end $$;
+create or replace function partitioned(out parent text, out key text,
+    out days int)
+returns setof record language sql immutable as $$
+    values ('log_event', 'recorded_at', 1),
+           ('lane_batch', 'done_at', 7),
+           ('log_entry', 'id', 1)
+$$;
 
 
 -- Makes the partitions up to some days ahead, and before the first of them
--- one for everything older. False: somebody was in the way. The days that are
--- missing up to tomorrow are one partition where the default one has rows of
--- them; that is the last one of its transaction.
+-- one for everything older. False: somebody was in the way.
 
-create or replace function partitions_ensure(ahead int default 2)
+create or replace function partitions_ensure(ahead int default 14)
 returns boolean language plpgsql set lock_timeout = '200ms' as $$
 declare
     today  constant date := today();
     p      record;
     day    date;
-    until  date;
 begin
     perform pg_advisory_xact_lock(hashtext('guildlog.partitions'));
 
-    if partitions_end('log_entry') is null then
-        perform partition_make('log_entry', 'log_entry_past', 'id',
-                               day_id('2015-01-01')::text,
-                               day_id(today)::text);
-    end if;
-
     for p in
-        select * from (values ('log_event', 'recorded_at', 1),
-                              ('lane_batch', 'done_at', 7),
-                              ('log_entry', 'id', 1)) t (parent, key, days)
+        select * from partitioned()
     loop
-        day := coalesce(partitions_end(p.parent), case p.days
-                        when 7 then date_trunc('week', today::timestamp)::date
-                        else today end);
+        day := partitions_end(p.parent);
+
+        if day is null then
+            day := case p.days when 1 then today
+                   else date_trunc('week', today::timestamp)::date end;
+            perform partition_make(p.parent, p.parent || '_past',
+                                   partition_bound(p.parent, '2015-01-01'),
+                                   partition_bound(p.parent, day));
+        end if;
 
         while day <= today + ahead loop
-            until := day + p.days;
-
-            if day <= today
-               and partition_has(p.parent, p.key,
-                                 partition_bound(p.parent, day))
-            then
-                until := day + p.days * ((today + 1 - day) / p.days + 1);
+            if not partition_is_taken(p.parent, p.key, day, day + p.days) then
+                perform partition_make(p.parent, p.parent || '_'
+                                                 || to_char(day, 'YYYYMMDD'),
+                                       partition_bound(p.parent, day),
+                                       partition_bound(p.parent,
+                                                       day + p.days));
             end if;
 
-            if partition_make(p.parent, p.parent || '_'
-                                        || to_char(day, 'YYYYMMDD'), p.key,
-                              partition_bound(p.parent, day),
-                              partition_bound(p.parent, until))
-            then
-                return true;
-            end if;
-
-            day := until;
+            day := day + p.days;
         end loop;
     end loop;
 
     return true;
 exception when lock_not_available then
     return false;
+end $$;
+
+
+-- Does a default partition have rows of these days?
+
+create or replace function partition_is_taken(parent text, key text, low date,
+    high date)
+returns boolean language plpgsql as $$
+declare
+    taken  boolean := false;
+begin
+    if to_regclass(parent || '_default') is not null then
+        execute format('select exists (select from %I where %I >= %L '
+                       'and %I < %L)', parent || '_default', key,
+                       partition_bound(parent, low), key,
+                       partition_bound(parent, high)) into taken;
+    end if;
+
+    return taken;
 end $$;
 
 
@@ -167,7 +114,7 @@ $$;
 
 -- Of the days up to some ahead, those that have no partition of any table.
 
-create or replace function partitions_missing(ahead int default 2)
+create or replace function partitions_missing(ahead int default 14)
 returns int language plpgsql stable as $$
 declare
     today  constant date := today();
@@ -176,20 +123,6 @@ begin
         select max(greatest(0, today + ahead + 1
                                - greatest(partitions_end(t.parent), today)))
           from unnest('{log_entry,log_event,lane_batch}'::text[]) t (parent));
-end $$;
-
-
--- The first day behind all partitions of a table.
-
-create or replace function partitions_end(parent text)
-returns date language plpgsql stable as $$
-begin
-    return case parent
-           when 'log_entry' then (
-               select id_day(max(p.high::bigint)) from partitions(parent) p)
-           else (
-               select max(p.high::timestamptz at time zone 'UTC')::date
-                 from partitions(parent) p) end;
 end $$;
 
 
@@ -213,21 +146,11 @@ begin
     -- an index that needs these events is given up first, by itself: who
     -- records may hold log_event, and wait for its head
 
-    if (exists (select from log_event_default k
-                 where k.recorded_at < now() - events_kept())
-        or exists (select from unnest(names) n where n ~ '^log_event_'))
+    if exists (select from unnest(names) n where n ~ '^log_event_')
        and search_forgets(now() - events_kept())
     then
         return true;
     end if;
-
-    -- a clock that was behind may have put some of it here
-
-    delete from log_entry_default e where e.id < oldest;
-    delete from log_event_default k
-     where k.recorded_at < now() - events_kept();
-    delete from lane_batch_default b
-     where b.done_at < now() - interval '33 days';
 
     if names = '{}' and not keeper_apart('expiry')
        or counted_expire(oldest, budget)
@@ -289,21 +212,33 @@ begin
          where p.high::timestamptz <= now() - events_kept()
          union all
         select p.name from partitions('lane_batch') p
-         where p.high::timestamptz <= now() - interval '33 days';
+         where p.high::timestamptz <= now() - interval '33 days'
+         union all
+        select d.name from partitions_default() d;
 end $$;
 
 
--- The partitions of a table but for the default one, with their bounds.
+-- The default partitions that have nothing that is kept.
 
-create or replace function partitions(parent text, out name text,
-    out low text, out high text)
-returns setof record language sql stable as $$
-    select c.relname, b.bounds[1], b.bounds[2]
-      from pg_inherits i
-      join pg_class c on c.oid = i.inhrelid
-     cross join lateral regexp_match(
-               pg_get_expr(c.relpartbound, c.oid),
-               'FROM \(''([^'']*)''\) TO \(''([^'']*)''\)') b (bounds)
-     where i.inhparent = to_regclass(format('guildlog.%I', parent))
-       and b.bounds is not null
-$$;
+create or replace function partitions_default(out name text)
+returns setof text language plpgsql stable as $$
+declare
+    p     record;
+    kept  boolean;
+begin
+    for p in
+        select t.parent || '_default' as name, t.key,
+               case t.parent when 'log_entry' then kept_from()::text
+               when 'log_event' then (now() - events_kept())::text
+               else (now() - interval '33 days')::text end as oldest
+          from partitioned() t
+         where to_regclass(t.parent || '_default') is not null
+    loop
+        execute format('select exists (select from %I where %I >= %L)',
+                       p.name, p.key, p.oldest) into kept;
+        if not kept then
+            name := p.name;
+            return next;
+        end if;
+    end loop;
+end $$;

@@ -1,9 +1,13 @@
--- The rewrite of closed days: a page of a server's entries lies in few blocks
--- then, the deliveries that are decided stand in the entries, and a week is
--- one partition. A new table is filled in order, chunk by chunk; what changes
--- meanwhile is noted by triggers; once nothing more is noted it takes the place
--- of its sources. Between two steps nothing is left to finish, whenever the
--- next one comes.
+-- The rewrite of partitions, twice in the life of an entry. The days of a week
+-- that is over become one partition: a page of a server's entries lies in few
+-- blocks of few partitions then, and the deliveries that are decided stand in
+-- the entries. Before its first day is past keeping a week is made days again,
+-- each of which goes when its time is over.
+--
+-- New partitions are filled in order, chunk by chunk, below a table that nobody
+-- reads; what changes meanwhile is noted by triggers; once nothing more is
+-- noted they take the place of their sources. Between two steps nothing is left
+-- to finish, whenever the next one comes.
 
 
 -- Does a step of the rewrite under way, or begins the next one; true if there
@@ -37,30 +41,43 @@ begin
 end $$;
 
 
--- The next one: the closed partitions of a week. It is rewritten as long as it
--- grows, and once more when all of its deliveries are decided.
+-- The next one, and where its partitions begin and end. A week of which a day
+-- goes within three days is made days; so is the first week of what has more
+-- days. Of what is past keeping nothing is carried on. Two days after a week
+-- its partitions become one, unless that was for some nights only.
 
 create or replace function rewrite_due(out low bigint, out high bigint,
-    out sources text[])
+    out sources text[], out bounds bigint[])
 returns setof record language plpgsql stable as $$
 declare
     today  constant date := today();
 begin
     return query
-        select min(p.low::bigint), max(p.high::bigint),
-               array_agg(p.name order by p.low::bigint)
-          from partitions('log_entry') p
-         cross join lateral (
-               select date_trunc('week',
-                                 id_day(p.high::bigint - 1)::timestamp)
-                      at time zone 'UTC' + interval '8 days') s (settled)
-          left join log_rewrite r on r.name = p.name
-         where p.high::bigint <= day_id(today)
-         group by s.settled
-        having max(p.high::bigint) > day_id(today - 29)
-           and (count(*) > 1 or count(r.n) = 0
-                or s.settled <= now() and min(r.begun_at) < s.settled)
-           and not keeper_parks('rewrite', max(p.high::bigint), 0::smallint)
+        with p as (
+            select x.name, id_day(x.low::bigint) as low,
+                   id_day(x.high::bigint) as high
+              from partitions('log_entry') x
+             where x.high::bigint > kept_from()
+               and x.high::bigint <= day_id(today)
+        ), due as (
+            select greatest(p.low, id_day(kept_from())) as low, p.high,
+                   array[p.name] as sources, 7 as days
+              from p
+             where p.high - p.low > 1 and p.low < today - 28
+             union all
+            select min(p.low), max(p.high), array_agg(p.name order by p.low), 0
+              from p
+             group by date_trunc('week', (p.high - 1)::timestamp)
+            having count(*) > 1 and min(p.low) >= today - 21
+               and date_trunc('week', (max(p.high) - 1)::timestamp)
+                   <= today - 9
+        )
+        select day_id(d.low), day_id(d.high), d.sources, array(
+                   select day_id(d.low + i)
+                     from generate_series(0, least(d.days, d.high - d.low - 1))
+                          i) || day_id(d.high)
+          from due d
+         where not keeper_parks('rewrite', day_id(d.high), 0::smallint)
          order by 1;
 end $$;
 
@@ -71,10 +88,7 @@ create or replace function rewrite_waiting()
 returns bigint language plpgsql stable as $$
 begin
     return (
-        select count(*)
-          from rewrite_due() d
-         cross join lateral unnest(d.sources) s (name)
-         where not exists (select from log_rewrite r where r.name = s.name));
+        select coalesce(sum(cardinality(d.sources)), 0) from rewrite_due() d);
 end $$;
 
 
@@ -82,30 +96,42 @@ create or replace function rewrite_begin(budget int)
 returns boolean language plpgsql as $$
 declare
     w       log_rewrite;
+    bounds  bigint[];
     source  text;
+    name    text;
 begin
     perform rewrite_clean();
 
-    insert into log_rewrite (name, low, high, sources)
-    select '', d.low, d.high, d.sources from rewrite_due() d limit 1
-    returning * into w;
+    select 'log_entry_next', d.low, d.high, d.sources, d.bounds
+      into w.name, w.low, w.high, w.sources, bounds
+      from rewrite_due() d limit 1;
 
     if not found then
         return false;
     end if;
 
-    w.name := format('log_entry_%s_%s', to_char(id_day(w.low), 'YYYYMMDD'),
-                     w.n);
-    update log_rewrite r set name = w.name where r.n = w.n;
+    insert into log_rewrite (name, low, high, sources)
+    values (w.name, w.low, w.high, w.sources)
+    returning * into w;
 
-    perform partition_table('log_entry', w.name);
-    execute format('alter table %I add constraint inside '
-                   'check (id >= %s and id < %s)', w.name, w.low, w.high);
-    execute format('alter index %I set (fillfactor = 96)', w.name || '_pkey');
+    execute format('create table %I (like log_entry including all) '
+                   'partition by range (id)', w.name);
 
     if rewrite_blocks(w) <= least(budget * 40::bigint, 200000) then
         perform rewrite_unindex(w);
     end if;
+
+    for i in 1 .. cardinality(bounds) - 1 loop
+        name := format('log_entry_%s_%s',
+                       to_char(id_day(bounds[i]), 'YYYYMMDD'), w.n);
+        perform partition_make(w.name, name, bounds[i]::text,
+                               bounds[i + 1]::text);
+        execute format('alter table %I add constraint inside '
+                       'check (id >= %s and id < %s)', name, bounds[i],
+                       bounds[i + 1]);
+        execute format('alter index %I set (fillfactor = 96)',
+                       name || '_pkey');
+    end loop;
 
     foreach source in array w.sources loop
         execute format('create trigger log_change '
@@ -190,24 +216,14 @@ end $$;
 
 create or replace function rewrite_clean()
 returns void language plpgsql as $$
-declare
-    name  text;
 begin
     delete from log_change;
     delete from log_left_out;
-    delete from log_rewrite r
-     where to_regclass(format('guildlog.%I', r.name)) is null;
+    delete from log_rewrite;
 
-    for name in
-        select c.relname from pg_class c
-         where c.relnamespace = 'guildlog'::regnamespace
-           and c.relname ~ '^log_entry_[0-9]{8}_[0-9]+$'
-           and not c.relispartition
-           and exists (select from pg_constraint k
-                        where k.conrelid = c.oid and k.conname = 'inside')
-    loop
-        execute format('drop table %I', name);
-    end loop;
+    if to_regclass('log_entry_next') is not null then
+        drop table log_entry_next;
+    end if;
 
     perform rewrite_forget_changes(array(
         select t.tgrelid::regclass::text from pg_trigger t
@@ -240,12 +256,15 @@ begin
 end $$;
 
 
--- Are its table and its sources what they were?
+-- Are its table and its sources what they were? Before 0042 the table was no
+-- partitioned one.
 
 create or replace function rewrite_holds(w log_rewrite)
 returns boolean language plpgsql stable as $$
 begin
-    return to_regclass(format('guildlog.%I', w.name)) is not null
+    return exists (select from pg_class c
+                    where c.oid = to_regclass(format('guildlog.%I', w.name))
+                      and c.relkind = 'p')
        and w.sources = array(
                select p.name from partitions('log_entry') p
                 where p.high::bigint > w.low and p.low::bigint < w.high
@@ -269,8 +288,7 @@ begin
     end if;
 
     if w.step = 'tidy' then
-        update log_rewrite r
-           set step = 'done', step_at = now() where r.n = w.n;
+        delete from log_rewrite r where r.n = w.n;
     else
         perform rewrite_abandon(w);
     end if;
@@ -404,14 +422,14 @@ begin
         ), copied as (
             insert into %I (guild_id, id, arrival, executor_id, target_id,
                             channel_id, lane, seq, dchannel_id, dmessage_id,
-                            bot, type, dstatus, role, dreason, doc)
+                            bot, type, dstatus, dreason, doc)
             select e.guild_id, e.id, e.arrival, e.executor_id, e.target_id,
                    e.channel_id, case when e.final then null else e.lane end,
                    case when e.final then null else e.seq end, e.dchannel_id,
                    coalesce(e.dmessage_id,
                             case when e.final then e.message_id end),
                    e.bot, e.type,
-                   case when e.final then e.status else e.dstatus end, e.role,
+                   case when e.final then e.status else e.dstatus end,
                    case when e.final then e.reason else e.dreason end, e.doc
               from judged e
              where not e.goes
@@ -515,10 +533,10 @@ create or replace function rewrite_vacuumed(w log_rewrite)
 returns boolean language plpgsql stable as $$
 begin
     return w.step_at < now() - interval '10 minutes'
-        or exists (select from pg_class c
-                    where c.oid = to_regclass(format('guildlog.%I', w.name))
-                      and (c.reltuples < 40000
-                           or c.relallvisible > c.relpages * 0.95));
+        or not exists (select from partitions(w.name) p
+                         join pg_class c on c.oid = to_regclass(p.name)
+                        where c.reltuples >= 40000
+                          and c.relallvisible <= c.relpages * 0.95);
 end $$;
 
 
@@ -549,6 +567,7 @@ create or replace function rewrite_swap(w log_rewrite)
 returns boolean language plpgsql as $$
 declare
     source  text;
+    made    record;
 begin
     perform pg_advisory_xact_lock(hashtext('guildlog.partitions'));
     execute format('lock table %I in access exclusive mode', w.name);
@@ -574,11 +593,19 @@ begin
         execute format('drop table %I', source);
     end loop;
 
-    execute format('alter table log_entry attach partition %I '
-                   'for values from (%L) to (%L)', w.name, w.low, w.high);
-    execute format('alter table %I drop constraint inside', w.name);
+    for made in
+        select * from partitions(w.name)
+    loop
+        execute format('alter table %I detach partition %I', w.name,
+                       made.name);
+        execute format('alter table log_entry attach partition %I '
+                       'for values from (%L) to (%L)', made.name, made.low,
+                       made.high);
+        execute format('alter table %I drop constraint inside', made.name);
+    end loop;
 
-    delete from log_rewrite r where r.name = any (w.sources);
+    execute format('drop table %I', w.name);
+
     update log_rewrite r
        set step = 'tidy', step_at = now(), at_guild = 0, at_bot = 0, at_id = 0
      where r.n = w.n;
@@ -610,8 +637,7 @@ begin
               and e.dstatus is null);
 
     if cardinality(looked) < budget then
-        update log_rewrite r
-           set step = 'done', step_at = now() where r.n = w.n;
+        delete from log_rewrite r where r.n = w.n;
         perform keeper_unpark('rewrite', w.high, 0::smallint);
     else
         update log_rewrite r

@@ -264,9 +264,10 @@ begin
         return;
     end if;
 
-    -- what is older than some days the entries say themselves, as a rule
+    -- what is older than a week and some nights the entries say themselves, as
+    -- a rule
 
-    since := greatest(id_time(start) - 1000, at - 3 * 86400000);
+    since := greatest(id_time(start) - 1000, at - 11 * 86400000::bigint);
     until := least(until + 10000, at + 3600000);
 
     return query

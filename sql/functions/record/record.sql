@@ -138,13 +138,18 @@ declare
     today    constant bigint := event_day();
     latest   constant bigint := event_day('0');
     arrival  bigint;
+    first    boolean;      -- of the day
 begin
     insert into log_head as h (guild_id, bot, arrival, days)
     values (guild, bot, n, array[today, 0])
     on conflict on constraint log_head_pkey
         do update set arrival = h.arrival + n,
                       days = event_days(h.days, h.arrival, today, latest)
-    returning h.arrival - n into arrival;
+    returning h.arrival - n, h.days[2] = h.arrival - n into arrival, first;
+
+    if first then
+        perform partitions_reach();
+    end if;
 
     return arrival;
 end $$;

@@ -7,7 +7,9 @@ use warnings;
 
 use Exporter 'import';
 
-our @EXPORT = qw(month closed rewritten);
+use Guildlog::File;
+
+our @EXPORT = qw(month nights weeks closed rewritten);
 
 
 # makes a partition for each of the last 31 days, as the keeper would have
@@ -16,7 +18,7 @@ sub month {
 
     $nginx->sql('drop table log_entry_past');
     $nginx->sql(q(select partition_make('log_entry',
-        'log_entry_' || to_char(d, 'YYYYMMDD'), 'id',
+        'log_entry_' || to_char(d, 'YYYYMMDD'),
         day_id(d::date)::text, day_id(d::date + 1)::text)
         from generate_series((now() at time zone 'UTC')::date - 31,
             (now() at time zone 'UTC')::date - 1, interval '1 day') d));
@@ -34,13 +36,35 @@ sub closed {
 }
 
 
-# those of them that are rewritten
+# those of them that a rewrite made
 sub rewritten {
     my ($nginx) = @_;
+    return grep { /\d{8}_/ } closed($nginx);
+}
 
-    my %done = map { $_->[0] => 1 } $nginx->sql(
-        q(select name from log_rewrite where step = 'done'));
-    return grep { $done{$_} } closed($nginx);
+
+# the rewrite makes up for the nights of a month: weeks that become days within
+# a week are made, too
+sub nights {
+    my ($nginx) = @_;
+
+    my $due = $nginx->sql(q(select pg_get_functiondef('rewrite_due'::regproc)));
+    $due =~ s/today - 21/today - 28/ or die 'rewrite_due() is another one';
+    $nginx->sql($due);
+    return;
+}
+
+
+# every week is rewritten that has several partitions, and again() does all of
+# them once more
+sub weeks {
+    my ($nginx) = @_;
+
+    my $sql = slurp('t/sql/weeks.psql');
+    $sql =~ s/create temp table/create table/;
+    $sql =~ s/pg_temp[.]//;
+    $nginx->cluster->connect($nginx->dbname)->do($sql);
+    return;
 }
 
 

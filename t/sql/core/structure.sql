@@ -351,7 +351,7 @@ select is_empty($$
     select c.relname from pg_class c
       join pg_inherits h on h.inhrelid = c.oid
      where c.relnamespace = 'guildlog'::regnamespace and c.relkind = 'r'
-       and c.relispartition and c.relname !~ '_default$'
+       and c.relispartition
        and not coalesce(c.reloptions, '{}')
                @> '{autovacuum_freeze_min_age=0}'::text[]
 $$, 'what never changes again is frozen by the first vacuum');

@@ -251,8 +251,8 @@ select is(pg_temp.stands('765432109876543297') || pg_temp.stands('brunhilde')
           || pg_temp.stands('wombat'), '{}',
           'then nothing of them stands anywhere, nor in the copy');
 select is(step, 'settle', '... which is not read as yet') from log_rewrite;
-select pg_temp.rewrite('done') \g /dev/null
-select is(step, 'done', 'it is') from log_rewrite;
+select count(rewrite_step(20)) from generate_series(1, 1000) \g /dev/null
+select is_empty('select from log_rewrite', 'it is');
 select is(pg_temp.stands('765432109876543297') || pg_temp.stands('brunhilde')
           || pg_temp.stands('wombat'), '{}', 'and nothing of them came back');
 select is(count(*)::int, :n, 'of their entries none is lost')

@@ -1,5 +1,5 @@
--- Partitions: there is always one to insert into, and those that are made
--- later take over what the default one holds. Those past keeping go.
+-- Partitions: they are made two weeks ahead, and what lies beyond is refused.
+-- Those past keeping go.
 
 \set QUIET on
 
@@ -10,7 +10,7 @@ begin;
 lock table guildlog.log_head, guildlog.log_event, guildlog.log_entry;
 
 \ir ../setup.psql
-select plan(28);
+select plan(30);
 
 select partitions_ensure() \g /dev/null
 select is((select tableoid::regclass::text from log_entry
@@ -36,43 +36,78 @@ end $$;
 
 select is(pg_temp.record_at(:guild, now() - interval '30 days'),
           'log_entry_past', 'an old entry is in the past partition');
-select is(pg_temp.record_at(:guild, '2084-01-01'), 'log_entry_default',
-          'where no partition is made yet the default one takes it');
-
-select today() + 5 as day, to_char(today() + 5, 'YYYYMMDD') as later \gset
-select is(pg_temp.record_at(:guild, now() + interval '5 days'),
-          'log_entry_default', 'also for an entry five days ahead');
-select is(pg_temp.record_at(:guild, now() + interval '4 days'),
-          'log_entry_default', 'also for one four days ahead');
-select partitions_ensure(6) \g /dev/null
-select is(partitions_missing(6), 2, 'one such day is made in a transaction');
-select partitions_ensure(6) \g /dev/null
-select is(partitions_missing(6), 1, 'then the next one');
-select is((select tableoid::regclass::text from log_entry
-            where guild_id = :guild and id >= day_id(:'day')
-              and id < day_id(:'day'::date + 1)),
-          'log_entry_' || :'later', 'until the partition of its day is made');
-select is(count(*)::int, 1, 'only what belongs there is moved')
-  from log_entry_default where guild_id = :guild;
+select is(pg_temp.record_at(:guild, now() + interval '14 days'),
+          'log_entry_' || to_char(today() + 14, 'YYYYMMDD'),
+          'two weeks ahead are made');
+select throws_ok(format($$ select pg_temp.record_at(%s, '2084-01-01') $$,
+                        :guild), '23514', null, 'what lies beyond is refused');
+select is(partitions_missing(16), 2, 'a later day is missing');
+select partitions_ensure(16) \g /dev/null
+select is(partitions_missing(16), 0, 'until it is made');
 select is(count(*)::int, (select count(*)::int from pg_indexes
                            where tablename = 'log_entry'),
           'a partition has every index')
-  from pg_indexes where tablename = 'log_entry_' || :'later';
-select partitions_ensure(6) \g /dev/null
-select is(partitions_missing(6), 0, 'at last the days that are empty');
-select lives_ok('select partitions_ensure(6)', 'once more changes nothing');
+  from pg_indexes
+ where tablename = 'log_entry_' || to_char(today() + 16, 'YYYYMMDD');
+select lives_ok('select partitions_ensure(16)', 'once more changes nothing');
+
+-- nobody made them for two weeks
+
+savepoint late;
+do $$
+declare
+    name  text;
+begin
+    for name in
+        select p.name from partitions('log_entry') p
+         where p.low::bigint > day_id(today())
+    loop
+        execute format('drop table %I', name);
+    end loop;
+end $$;
+select lives_ok(format($$ select pg_temp.record_at(%s, now()) $$, :guild),
+                'who has recorded today goes on');
+select throws_ok(format($$ select record(%s, 1::smallint,
+    '[{"event_id": "e", "type": 5}]') $$, :guild), 'GL503',
+    'there is no partition for tomorrow: the keeper has not made one for two '
+    'weeks', 'who begins to is told why not');
+select partitions_ensure() \g /dev/null
+select lives_ok(format($$ select record(%s, 1::smallint,
+    '[{"event_id": "e", "type": 5}]') $$, :guild), 'then it is recorded');
+rollback to late;
+
+-- a default partition of before
+
+savepoint legacy;
+create table log_entry_default partition of log_entry default;
+insert into log_entry (guild_id, id, arrival, bot, type, doc)
+values (:guild, day_id(today() + 18) + 1, 90001, 0, 5, '"id":"1"');
+select partitions_ensure(20) \g /dev/null
+select is(tableoid::regclass::text, 'log_entry_default', 'its rows stay there')
+  from log_entry where guild_id = :guild and arrival = 90001;
+select has_table('guildlog', 'log_entry_' || to_char(today() + 19, 'YYYYMMDD'),
+                 'other days have their own');
+select partitions_expire() \g /dev/null
+select has_table('guildlog', 'log_entry_default', 'it stays as long as they');
+delete from log_entry where guild_id = :guild and arrival = 90001;
+insert into log_entry (guild_id, id, arrival, bot, type, doc)
+values (:guild, time_id(1420070400000) - 1, 90002, 0, 5, '"id":"1"');
+select partitions_expire() \g /dev/null
+select hasnt_table('guildlog', 'log_entry_default',
+                   'and goes when they are past keeping');
+rollback to legacy;
 
 -- what is past keeping
 
-drop table log_entry_past;
-select partition_make('log_entry', 'log_entry_20200101', 'id',
+drop table log_entry_past, log_event_past;
+select partition_make('log_entry', 'log_entry_20200101',
                       day_id('2020-01-01')::text, day_id('2020-01-02')::text),
-       partition_make('log_event', 'log_event_20200101', 'recorded_at',
+       partition_make('log_event', 'log_event_20200101',
                       '2020-01-01 00:00Z', '2020-01-02 00:00Z'),
-       partition_make('log_event', 'log_event_kept', 'recorded_at',
+       partition_make('log_event', 'log_event_kept',
                       '2020-01-02 00:00Z',
                       (now() - interval '49 hours')::text) \g /dev/null
-select partition_make('log_entry', 'log_entry_kept', 'id',
+select partition_make('log_entry', 'log_entry_kept',
            day_id('2020-01-02')::text,
            day_id((now() at time zone 'UTC')::date - 30)::text) \g /dev/null
 insert into log_checkpoint
@@ -110,8 +145,6 @@ insert into log_checkpoint values (:guild, 0, day_id('2020-01-01') + 2, '{}');
 select is(partitions_expire(), true, 'when there is none to go');
 select is(count(*)::int, 5, 'nothing is looked for')
   from log_checkpoint where guild_id = :guild;
-select is(pg_temp.record_at(:guild, now() - interval '29 days'),
-          'log_entry_default', 'late entries still find a place');
 
 select * from finish();
 rollback;

@@ -1,10 +1,10 @@
--- The rewrite of closed days: nothing that is read changes by it, whatever
--- changes meanwhile; the partitions are fewer, in order, and without what
--- nobody can see any more.
+-- The rewrite of closed days into weeks, and of weeks into days: nothing that is
+-- read changes by it, whatever changes meanwhile; the partitions are in order,
+-- and without what nobody can see any more.
 
 \ir ../days.psql
 \ir ../segments.psql
-select plan(69);
+select plan(77);
 
 \set free 900000000000000002
 
@@ -49,6 +49,8 @@ returns text language sql as $$
                     (select '+' || min(x) from (select unnest(b) except all
                                      select unnest(a)) d (x))), '')
 $$;
+
+\ir ../weeks.psql
 
 create function pg_temp.run(budget int default 7)
 returns int language plpgsql as $$
@@ -123,7 +125,7 @@ select count(*) as entries from log_entry where guild_id = :guild \gset
 select count(*) as was from partitions('log_entry')
  where high::bigint <= day_id((now() at time zone 'UTC')::date) \gset
 
-select is(rewrite_waiting() between 28 and :was, true, 'the days wait');
+select is(rewrite_waiting() between 26 and :was, true, 'the days wait');
 
 -- one
 
@@ -151,30 +153,26 @@ select is(count(*) <= 6, true, 'of which each week is one partition')
   from partitions('log_entry')
  where high::bigint > day_id((now() at time zone 'UTC')::date - 29)
    and high::bigint <= day_id((now() at time zone 'UTC')::date);
-select is_empty($$
-    select p.name from partitions('log_entry') p
-     where p.high::bigint > day_id((now() at time zone 'UTC')::date - 29)
-       and p.high::bigint <= day_id((now() at time zone 'UTC')::date)
-       and not exists (select from log_rewrite r
-                        where r.name = p.name and r.step = 'done')
-$$, 'which are all rewritten');
+select is_empty('select from log_rewrite', 'and none is under way');
 select is_empty($$
     select e.id from (
         select e.id, e.tableoid, (e.guild_id, e.bot, e.id) as key,
                lag((e.guild_id, e.bot, e.id)) over (
                    partition by e.tableoid order by e.ctid) as before
-          from log_entry e join log_rewrite r
-            on r.name = e.tableoid::regclass::text) e
+          from log_entry e
+         where e.tableoid::regclass::text ~ '[0-9]{8}_') e
      where e.key < e.before
 $$, 'in order');
 select is_empty($$
-    select c.conname from pg_constraint c join log_rewrite r
-        on r.name = c.conrelid::regclass::text and c.contype = 'c'
+    select c.conname from pg_constraint c
+     where c.conrelid::regclass::text ~ 'log_entry_[0-9]{8}_'
+       and c.contype = 'c'
 $$, 'without the constraint of the table that was filled');
 select is_empty($$ select from pg_trigger where tgname = 'log_change' $$,
                 'or a trigger');
 select is((select count(*)::int from pg_indexes
-            where tablename = (select name from log_rewrite limit 1)),
+            where tablename = (select min(name) from partitions('log_entry')
+                                where name ~ '[0-9]{8}_')),
           (select count(*)::int from pg_indexes
             where tablename = 'log_entry'), 'with every index');
 select pg_temp.run() \g /dev/null
@@ -209,12 +207,6 @@ select is(count(*) filter (where id_time(id) > ms(now()) - 86400000) >= 3,
           true, 'a day is kept') from log_entry where guild_id = :free;
 
 -- late events, also held ones that are taken back, while one is under way
-
-create function pg_temp.again()
-returns void language sql as $$
-    update log_rewrite r set begun_at = now() - interval '60 days'
-     where r.step = 'done'
-$$;
 
 create function pg_temp.send_held(n int, days float8)
 returns void language sql as $$
@@ -320,7 +312,7 @@ select pg_temp.lapse(:free) \g /dev/null
 select pg_temp.again() \g /dev/null
 select pg_temp.run(1000) \g /dev/null
 select is(step, 'settle', 'a rewrite waits until the index is gone')
-  from log_rewrite where step <> 'done';
+  from log_rewrite;
 select keeper_searchable(20000) \g /dev/null
 select pg_temp.run(1000) \g /dev/null
 select operator_server_put(:free, '{"plan": "pro"}') \g /dev/null
@@ -347,26 +339,25 @@ select is(count(*)::int, 3, 'what waits for its delivery stays')
 create temp table fifth as select pg_temp.all_seen() as seen;
 select pg_temp.again() \g /dev/null
 select pg_temp.fill() \g /dev/null
-select name as broken from log_rewrite where step = 'settle' \gset
-select sources[1] as source from log_rewrite where step = 'settle' \gset
-delete from log_rewrite where name = :'broken';
+select name as broken from partitions('log_entry_next') \gset
+select p.name as source, p.low as low, p.high as high
+  from log_rewrite r join partitions('log_entry') p on p.name = r.sources[1]
+\gset
+delete from log_rewrite;
 select rewrite_step(7) \g /dev/null
 select hasnt_table('guildlog', :'broken', 'a table that is left goes');
 select is(count(*)::int, 1, 'so do triggers, but those of the next one')
   from pg_trigger where tgname = 'log_change';
-select name as broken from log_rewrite where step = 'fill' \gset
-drop table :broken;
+drop table log_entry_next;
 select rewrite_step(7) \g /dev/null
-select is_empty($$ select from log_rewrite where step <> 'done' $$,
+select is_empty($$ select from log_rewrite $$,
                 'without its table it ends');
 select is_empty($$ select from pg_trigger where tgname = 'log_change' $$,
                 'with its triggers');
 select pg_temp.fill() \g /dev/null
-select name as broken from log_rewrite where step = 'settle' \gset
 alter table log_entry detach partition :source;
 select rewrite_step(7) \g /dev/null
-select hasnt_table('guildlog', :'broken', 'without a source too');
-select low as low, high as high from log_rewrite where name = :'source' \gset
+select hasnt_table('guildlog', 'log_entry_next', 'without a source too');
 alter table log_entry attach partition :source
     for values from (:low) to (:high);
 select pg_temp.run() \g /dev/null
@@ -375,7 +366,8 @@ select is(pg_temp.differs(seen, pg_temp.all_seen()), null,
 
 -- a table that somebody set aside is not taken for one
 
-select name as aside, low, high from log_rewrite order by n limit 1 \gset
+select name as aside, low, high from partitions('log_entry')
+ where name ~ '[0-9]{8}_' order by low::bigint limit 1 \gset
 alter table log_entry detach partition :aside;
 select pg_temp.again() \g /dev/null
 select pg_temp.run() \g /dev/null
@@ -408,18 +400,11 @@ create or replace function rewrite_vacuumed(w log_rewrite)
 returns boolean language sql as $$ select true $$;
 select pg_temp.run() \g /dev/null
 
--- what is nearly past keeping is let be; the rest is dropped when all of it is
+-- what is past keeping is dropped when all of it is
 
-select is_empty(format($$
-    select from rewrite_due() d where d.high <= %s
-$$, day_id((now() at time zone 'UTC')::date - 29)),
-    'what goes soon is not rewritten');
-select partition_make('log_entry', 'log_entry_20200106_1', 'id',
+select partition_make('log_entry', 'log_entry_20200106_1',
                       day_id('2020-01-06')::text, day_id('2020-01-13')::text)
 \g /dev/null
-insert into log_rewrite (name, low, high, sources, step)
-values ('log_entry_20200106_1', day_id('2020-01-06'), day_id('2020-01-13'),
-        '{}', 'done');
 select partitions_expire() \g /dev/null
 select hasnt_table('guildlog', 'log_entry_20200106_1', 'a week goes');
 select is_empty(format($$
@@ -429,12 +414,6 @@ select is_empty(format($$
        and not (i >= %s and i < %s)
 $$, day_id((now() at time zone 'UTC')::date - 30), time_id(ms(now())),
     :low, :high), 'with no day of the last 30');
-select pg_temp.again() \g /dev/null
-select pg_temp.run() \g /dev/null
-select is_empty($$ select from log_rewrite
-                    where name = 'log_entry_20200106_1' $$,
-                'nothing remembers it');
-
 -- what waits for its delivery is not looked for among all that went before
 
 create function pg_temp.looked()
@@ -497,8 +476,7 @@ select pg_temp.many(2, 400) \g /dev/null
 select cmp_ok(pg_indexes_size(pg_temp.place())::numeric, '<', :size * 1.1,
               'of a hundred entries one may come late');
 
-update log_rewrite r set begun_at = now() - interval '60 days'
- where r.name = pg_temp.place()::text;
+insert into to_do values (pg_temp.place()::text);
 select rewrite_step(1) \g /dev/null
 select pg_temp.run(500) \g /dev/null
 select cmp_ok(pg_indexes_size(pg_temp.place())::numeric, '>', :size * 1.1,
@@ -524,8 +502,7 @@ begin
     for i in 1 .. 400 loop
         fault := keeper_run('rewrite', 2000, true);
         told := told || array_remove(array[substr(fault, 1, 35)], null);
-        exit when not exists (select from log_rewrite r
-                               where r.step <> 'done')
+        exit when not exists (select from log_rewrite)
               and rewrite_waiting() = 0
               and not exists (select from rewrite_due());
     end loop;
@@ -534,21 +511,19 @@ end $$;
 
 select is(pg_temp.turns(), array[
            substr('23514 new row for relation "log_entry_', 1, 35),
-           substr(format('week up to %s: 23514 new row', id_day(:high)),
+           substr(format('what is before %s: 23514 new', id_day(:high)),
                   1, 35)], 'it fails, then it is told by its week');
 select is(array_agg(p.guild_id), array[:high], 'that is left out')
   from keeper_parked p where p.task = 'rewrite';
 select is(pg_temp.place()::text, :'place', 'and is as it was');
-select is_empty($$
-    select p.name from partitions('log_entry') p
-     where p.high::bigint > day_id((now() at time zone 'UTC')::date - 29)
-       and p.high::bigint <= day_id((now() at time zone 'UTC')::date)
-       and not exists (select from log_rewrite r
-                        where r.name = p.name
-                          and r.begun_at > now() - interval '1 day')
-       and not exists (select from keeper_parked k
-                        where k.guild_id = p.high::bigint)
-$$, 'others are rewritten');
+select is_empty($$ select from to_do t join partitions('log_entry') p
+                     on p.name = t.name
+                   where p.high::bigint > day_id(today() - 29)
+                     and p.high::bigint <= day_id(today())
+                     and p.name ~ '[0-9]{8}_'
+                     and p.high::bigint not in
+                         (select guild_id from keeper_parked) $$,
+                'others are rewritten');
 select is_empty($$ select from pg_trigger where tgname = 'log_change' $$,
                 'nothing is left of it');
 alter table log_entry drop constraint bad;
@@ -556,6 +531,85 @@ update keeper_parked set until = now();
 select is(pg_temp.turns(), '{}', 'when it is mended');
 select isnt(pg_temp.place()::text, :'place', 'it is rewritten, too');
 select is(count(*)::int, 0, 'and left out no more') from keeper_parked;
+
+-- which days become a week, and which a week becomes days
+
+drop function rewrite_due();
+alter function rewrite_due_truly() rename to rewrite_due;
+
+create function pg_temp.days(first date, n int)
+returns bigint[] language sql as $$
+    select array_agg(day_id(first + i)) from generate_series(0, n) i
+$$;
+
+-- the partitions of the store are these, from the oldest one on: days that begin
+create function pg_temp.store(variadic days date[])
+returns void language plpgsql as $$
+declare
+    name  text;
+begin
+    for name in
+        select p.name from partitions('log_entry') p
+         where p.high::bigint <= day_id(today())
+    loop
+        execute format('drop table %I', name);
+    end loop;
+
+    for i in 1 .. cardinality(days) - 1 loop
+        perform partition_make('log_entry', 'log_entry_' || i,
+                               day_id(days[i])::text,
+                               day_id(days[i + 1])::text);
+    end loop;
+end $$;
+
+-- the Monday of a week that was over two days ago, or so many weeks before
+create function pg_temp.monday(weeks int default 0)
+returns date language sql as $$
+    select date_trunc('week', today() - 9)::date - weeks * 7
+$$;
+
+select pg_temp.store(variadic array(select m + i from pg_temp.monday() m,
+                                  generate_series(0, today() - m) i))
+\g /dev/null
+select results_eq('select low, high, bounds from rewrite_due()',
+                  $$ select day_id(m), day_id(m + 7), pg_temp.days(m, 0)
+                            || day_id(m + 7) from pg_temp.monday() m $$,
+                  'days become a week two days after it');
+select pg_temp.run() \g /dev/null
+select is(count(*)::int, 1, 'which is one partition')
+  from partitions('log_entry')
+ where low::bigint = day_id(pg_temp.monday())
+   and high::bigint = day_id(pg_temp.monday() + 7);
+select is_empty('select from rewrite_due()', 'once');
+
+select pg_temp.store(today() - 28, today() - 21, today() - 14) \g /dev/null
+select is_empty('select from rewrite_due()', 'a week stays for weeks');
+select pg_temp.store(today() - 29, today() - 22, today() - 15) \g /dev/null
+select results_eq('select low, bounds from rewrite_due()',
+                  $$ select day_id(today() - 29),
+                            pg_temp.days(today() - 29, 7) $$,
+                  'it becomes days three days before the first one goes');
+select pg_temp.send(:guild, 5, d) from generate_series(20, 29) d \g /dev/null
+select pg_temp.count(:guild) as entries \gset
+select pg_temp.run() \g /dev/null
+select is(count(*)::int, 7, 'each of them a partition')
+  from partitions('log_entry')
+ where high::bigint <= day_id(today() - 22)
+   and high::bigint - low::bigint = day_id(today()) - day_id(today() - 1);
+select is(pg_temp.count(:guild), :entries, 'with all entries');
+select is_empty('select from rewrite_due()', 'which no week is made of');
+
+select pg_temp.store(today() - 40, today() - 20) \g /dev/null
+select pg_temp.count(:guild) as entries \gset
+select pg_temp.send(:guild, 5, d) from unnest('{22,30,35}'::int[]) d
+\g /dev/null
+select results_eq('select low, high, bounds from rewrite_due()',
+                  $$ select day_id(today() - 31), day_id(today() - 20),
+                            pg_temp.days(today() - 31, 7)
+                            || day_id(today() - 20) $$,
+                  'what has more days loses those of a week at once');
+select pg_temp.run() \g /dev/null
+select is(pg_temp.count(:guild), :entries + 10, 'and what is past keeping');
 
 select * from finish();
 rollback;

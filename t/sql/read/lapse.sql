@@ -2,6 +2,7 @@
 -- within them shows everything again, by the same index of searches.
 
 \ir ../days.psql
+\ir ../weeks.psql
 \ir ../segments.psql
 select plan(20);
 
@@ -32,8 +33,7 @@ begin
 
     perform pg_temp.jobs(900000000000000001);
     perform checkpoints_make();
-    update log_rewrite r set begun_at = now() - interval '60 days'
-     where r.step = 'done';
+    perform pg_temp.again();
 
     for i in 1 .. 1000 loop
         exit when not rewrite_step(1000);

@@ -126,6 +126,9 @@ begin
     return said;
 end $$;
 
+select partition_make('log_event', 'log_event_later',
+                      today() + 15 || ' 00:00Z', today() + 400 || ' 00:00Z')
+\g /dev/null
 select setseed(0.5) \g /dev/null
 select is(events_from(days, arrival), 0::bigint, 'at first all is known')
   from log_head where guild_id = :guild and bot = 0;

@@ -167,7 +167,7 @@ update log_head set days = null where guild_id = :guild;
 select search_forgets(now() - events_kept() - interval '1 hour') \g /dev/null
 select is(s.format, search_format(), 'the index needs events that are there')
   from search_head s where s.guild_id = :guild;
-update log_event set recorded_at = recorded_at - interval '2 hours'
+update log_event set recorded_at = recorded_at - interval '1 day'
  where guild_id = :guild;
 select is(partitions_expire(), true, 'before they go');
 select is((s.format, count(k.*))::text, format('(0,%s)', count(k.*)),

@@ -67,6 +67,7 @@ sub store {
     fill($nginx, $size);
     vacuum($nginx);
     my $days = stored($nginx);
+    nights($nginx);
     keep($store, $_) for qw(checkpoints rewrite);
     vacuum($nginx);
 
@@ -151,7 +152,7 @@ SQL
     }
 
     $nginx->sql(q(select partition_make('lane_batch', 'lane_batch_'
-        || to_char(w, 'YYYYMMDD'), 'done_at', w || ' 00:00Z',
+        || to_char(w, 'YYYYMMDD'), w || ' 00:00Z',
         w + 7 || ' 00:00Z') from (select date_trunc('week', d)::date as w
         from generate_series(now() - interval '32 days', now(),
                              interval '7 days') d) w));
@@ -217,8 +218,7 @@ sub not_rewritten {
     my ($nginx) = @_;
 
     vacuum($nginx);
-    return $nginx->sql(q(select rewrite_waiting() + count(*) from log_rewrite
-        where step <> 'done'));
+    return $nginx->sql('select rewrite_waiting() + count(*) from log_rewrite');
 }
 
 
@@ -256,8 +256,7 @@ sub company {
 
     figures {
         my $idle = reads($nginx);
-        $nginx->sql(q(update log_rewrite
-            set begun_at = now() - interval '60 days' where step = 'done'));
+        weeks($nginx);
         my $pid = spawn(sub { rewrites($nginx) });
         my $beside = reads($nginx);
         kill 'KILL', $pid;
@@ -290,9 +289,7 @@ sub rewrites {
         my $at = time;
         my ($more) = $dbh->selectrow_array(
             'select more from keeper_rewrite(20000)');
-        $dbh->do(q(update log_rewrite
-            set begun_at = now() - interval '60 days' where step = 'done'))
-            if !$more;
+        $dbh->do('select again()') if !$more;
         sleep time - $at;
     }
 }

@@ -110,12 +110,13 @@ sub costs {
 sub rewrite {
     my ($nginx) = @_;
 
+    nights($nginx);
     while (1) {
         my $more = $nginx->sql('select more from keeper_rewrite(80000)');
         next if $more;
         admin($nginx, 'vacuum analyze');
-        last if !$nginx->sql(q(select rewrite_waiting() + count(*)
-            from log_rewrite where step <> 'done'));
+        last if !$nginx->sql(
+            'select rewrite_waiting() + count(*) from log_rewrite');
     }
     return;
 }
