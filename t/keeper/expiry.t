@@ -1,0 +1,112 @@
+# "Entries older than 30 days (plus a day of grace) go away by dropping whole
+# partitions.  What is derived from an entry goes with it, within the same day":
+# an hour after a day is past keeping nothing of its entries is in any table.
+
+use lib 't/lib';
+use Guildlog;
+use Guildlog::Clock;
+use Guildlog::Cluster;
+use Guildlog::Days;
+use File::Temp qw(tempdir);
+
+use constant { DAY => 86_400 };
+
+my $dir = tempdir('guildlog.XXXXXX', DIR => '/tmp', CLEANUP => 1);
+chmod 0711, $dir;
+my $clock   = Guildlog::Clock->new($dir);
+my $cluster = Guildlog::Cluster->new(env => $clock->env);
+my $midnight = DAY * (1 + int time / DAY);    # the day of the entries begins
+
+
+# so many seconds after that
+sub set { return $clock->set($midnight + $_[0] - time) }
+
+
+set(0.5 * DAY);
+my $g = Guildlog->new(cluster => $cluster, start => 0,
+    keeper => 'on interval=20ms hours=0-24');
+my %plan = (1 => 'pro', 2 => 'free');
+
+
+sub sql { return $g->sql(@_) }
+
+
+# entries that say it in all that they have
+sub record {
+    my ($guild, $word, $at, $n) = @_;
+
+    sql(q(select record(?::bigint, 0::smallint, jsonb_agg(?::jsonb
+        || jsonb_build_object('event_id', gen_random_uuid(), 'type', 7,
+            'timestamp', ?::bigint + i))) from generate_series(1, ?) i),
+        $guild, json->encode({
+            executor => { id => '200000000000000001', name => "$word did" },
+            target   => { id => '200000000000000002', name => "$word had" },
+            channel  => { id => '200000000000000003', name => "in $word" },
+            map({ $_ => "a $word" } qw(role name reason content contentAfter)),
+        }), ($midnight + $at) * 1000, $n);
+    return;
+}
+
+
+# all turns of the keeper, until it has nothing to do
+sub kept {
+    my $from = sql('select clock_timestamp()');
+    sql('update keeper set due_at = now()');
+    wait_for {
+        !sql(q(select count(*) from keeper_tasks() t
+            left join keeper k on k.task = t.task and k.done_at > ?::timestamptz
+            where k.task is null), $from)
+            && !sql('select rewrite_waiting() + count(*) from log_rewrite')
+            && !sql('select count(*) from keeper where errors > 0');
+    } 60, 'the keeper comes to an end';
+    return;
+}
+
+
+# the tables that have a text anywhere in a row, also as bytes
+sub stands {
+    my ($word) = @_;
+
+    my $bytes = unpack 'H*', lc $word;
+    return join ' ', grep {
+        sql("select 1 from $_ x where x::text ~* ? limit 1", "$word|$bytes")
+    } map { $_->[0] } $g->sql(q(
+        select c.relname from pg_class c
+         where c.relnamespace = 'guildlog'::regnamespace
+           and c.relkind in ('r', 'p') and not c.relispartition order by 1));
+}
+
+
+sql('insert into server (guild_id, plan) values (?, ?)', $_, $plan{$_})
+    for 1, 2;
+record($_, 'quetzal', 3600, 300) for 1, 2;
+record(1, 'axolotl', DAY + 3600, 300);
+$g->start;
+set(1.6 * DAY);
+kept();
+wait_for { sql('select count(*) from search_segment') >= 2 } 30, 'an index';
+like stands('quetzal'), qr/log_entry.*search_segment/, 'entries are indexed';
+
+for my $day (2 .. 30) {
+    set(($day + 0.1) * DAY);
+    kept();
+    record(1, 'quetzal', 7200, 10) if $day == 20;
+}
+cmp_ok scalar(rewritten($g)), '>=', 7, 'its week was one, and is days again';
+
+set(32 * DAY - 7200);
+kept();
+is sql('select count(*) from log_entry where doc ~ ?', 'quetzal'), 310,
+    'before its day is past keeping every entry is there';
+
+set(32 * DAY + 3000);
+kept();
+is stands('quetzal'), '', 'an hour later nothing of them is in any table';
+is sql('select count(*) from log_entry'), 300, 'those of the next day are';
+is sql('select count(*) from guildlog.check(1)'), 0, 'and all fits';
+
+set(33 * DAY + 3000);
+kept();
+is stands('axolotl'), '', 'until an hour after theirs';
+
+done_testing;
