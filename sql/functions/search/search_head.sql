@@ -82,6 +82,8 @@ $$;
 
 create or replace function search_begin(guild bigint, bot smallint)
 returns void language plpgsql as $$
+declare
+    until  bigint;
 begin
     perform from search_head s
       where s.guild_id = guild and s.bot = search_begin.bot
@@ -92,6 +94,10 @@ begin
         return;
     end if;
 
+    -- once: a hold may run out between two calls, and what lies between their
+    -- results would be in the back part and behind it
+    until := coalesce(search_until(guild, bot), 0);
+
     delete from search_segment s
      where s.guild_id = guild and s.bot = search_begin.bot;
     delete from search_gone g
@@ -99,10 +105,8 @@ begin
     update search_head s
        set (format, arrival, back_id, back_arrival, erased, oldest, closed,
             due_at, taken_to)
-           = (search_format(), u.until, 9223372036854775807, u.until,
+           = (search_format(), until, 9223372036854775807, until,
               s.erased + 1, search_oldest(), 0, now(), null)
-      from (select coalesce(search_until(guild, search_begin.bot),
-                            0)) u (until)
      where s.guild_id = guild and s.bot = search_begin.bot;
 end $$;
 

@@ -3,7 +3,7 @@
 
 \ir ../days.psql
 \ir ../segments.psql
-select plan(58);
+select plan(59);
 
 select ms(now()) as at, search_day(time_id(ms(now()))) as today \gset
 \set other :guild + 1
@@ -294,6 +294,20 @@ create trigger bad before update on search_head for each row
   when (new.guild_id % 10 = 4) execute function pg_temp.bad();
 select lives_ok('select count(*) from search_job(1)',
                 'a server that fails is left out');
+
+-- a hold runs out while the index is begun
+
+create temp sequence calls;
+create or replace function guildlog.search_until(guild bigint, bot smallint)
+returns bigint language plpgsql stable as $$
+begin
+    return nextval('calls');
+end $$;
+
+select search_begin(:guild, 0::smallint) \g /dev/null
+select is(h.arrival, h.back_arrival,
+          'what is behind the back part begins where that ends')
+  from pg_temp.head(:guild) h;
 
 select * from finish();
 rollback;
