@@ -15,6 +15,7 @@
 #define MESSAGE_DESCRIPTION  4096
 #define MESSAGE_FOOTER       64
 #define MESSAGE_CONTENT      2000
+#define MESSAGE_TAIL         700    /* behind a plain entry */
 #define MESSAGE_LABEL        80     /* of a button */
 #define MESSAGE_IN_A_ROW     5      /* buttons */
 #define MESSAGE_BUTTONS      25     /* of 10 entries at most 22 */
@@ -39,6 +40,7 @@ typedef struct {
     ngx_str_t                      title;
     ngx_str_t                      description;
     ngx_str_t                      footer;
+    ngx_str_t                      page;     /* its entry in the viewer */
     ngx_str_t                      values[NGX_GUILDLOG_MESSAGE_PARTS];
     ngx_uint_t                     units;
 } message_embed_t;
@@ -60,6 +62,9 @@ typedef struct {
     ngx_uint_t                     units;    /* of the embeds */
     ngx_uint_t                     nbuttons;
     message_button_t               buttons[MESSAGE_BUTTONS];
+    ngx_uint_t                     nfiles;
+    size_t                         file_bytes;
+    ngx_guildlog_message_file_t    files[MESSAGE_ENTRIES];
 } message_t;
 
 
@@ -93,15 +98,24 @@ static ngx_uint_t message_has(const ngx_guildlog_message_item_t *item,
     const message_link_t *link, ngx_str_t *id, ngx_str_t *name);
 static ngx_int_t message_plain(message_t *message,
     ngx_guildlog_message_item_t *item);
+static ngx_int_t message_tail(message_t *message,
+    ngx_guildlog_message_item_t *item, ngx_guildlog_message_text_t *text);
+static ngx_int_t message_open(message_t *message,
+    ngx_guildlog_message_item_t *item, ngx_guildlog_message_text_t *text);
 static ngx_int_t message_embed(message_t *message,
     ngx_guildlog_message_item_t *item);
-static void message_fill(ngx_guildlog_message_item_t *item,
-    ngx_guildlog_message_text_t *all, message_embed_t *embed);
+static ngx_int_t message_fill(message_t *message,
+    ngx_guildlog_message_item_t *item, ngx_guildlog_message_text_t *all,
+    message_embed_t *embed);
+static ngx_int_t message_describe(message_t *message,
+    const ngx_str_t *sentence, const ngx_str_t *rest, message_embed_t *embed);
 static void message_write(ngx_guildlog_json_t *w,
     ngx_guildlog_message_item_t *item, message_embed_t *embed);
 static void message_write_time(ngx_guildlog_json_t *w, json_int_t ms);
 static void message_write_fields(ngx_guildlog_json_t *w,
     ngx_guildlog_message_item_t *item, message_embed_t *embed);
+static void message_write_picture(ngx_guildlog_json_t *w,
+    const ngx_guildlog_message_item_t *item);
 static void message_write_string(ngx_guildlog_json_t *w, const char *key,
     const ngx_str_t *s);
 static void message_finish(message_t *message);
@@ -132,6 +146,7 @@ ngx_guildlog_message_build(ngx_pool_t *pool,
     ngx_guildlog_message_body_t *body, ngx_uint_t *packed)
 {
     ngx_int_t                    rc;
+    ngx_str_t                    json;
     message_t                    message;
     ngx_uint_t                   i;
     ngx_guildlog_message_item_t  item;
@@ -170,7 +185,18 @@ ngx_guildlog_message_build(ngx_pool_t *pool,
 
     ngx_str_set(&body->type, "application/json");
 
-    return ngx_guildlog_json_written(&message.json, &body->text);
+    if (ngx_guildlog_json_written(&message.json, &body->text) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    if (message.nfiles == 0) {
+        return NGX_OK;
+    }
+
+    json = body->text;
+
+    return ngx_guildlog_message_file_body(pool, &json, message.files,
+                                          message.nfiles, body);
 }
 
 
@@ -222,8 +248,9 @@ message_start(message_t *message, ngx_pool_t *pool)
 static ngx_int_t
 message_append(message_t *message, ngx_guildlog_message_item_t *item)
 {
-    ngx_int_t   rc;
-    ngx_uint_t  nbuttons;
+    ngx_int_t                     rc;
+    ngx_uint_t                    nbuttons;
+    ngx_guildlog_message_file_t  *file;
 
     if (message->packed == MESSAGE_ENTRIES
         || (message->packed && item->plain != message->first.plain))
@@ -232,6 +259,17 @@ message_append(message_t *message, ngx_guildlog_message_item_t *item)
     }
 
     nbuttons = message->nbuttons;
+    file = &message->files[message->nfiles];
+
+    if (ngx_guildlog_message_file(item, message->pool, &file->text) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    if (message->packed
+        && message->file_bytes + file->text.len > NGX_GUILDLOG_MESSAGE_FILES)
+    {
+        return NGX_DECLINED;
+    }
 
     rc = message_collect(message, item);
 
@@ -242,6 +280,12 @@ message_append(message_t *message, ngx_guildlog_message_item_t *item)
 
     if (rc == NGX_OK) {
         message->packed++;
+
+        file->id = item->id;
+        file->spoiler = item->spoilers;
+
+        message->file_bytes += file->text.len;
+        message->nfiles += (file->text.len != 0);
 
     } else {
         message->nbuttons = nbuttons;
@@ -337,8 +381,8 @@ static ngx_int_t
 message_url_of_config(message_t *message, ngx_guildlog_message_item_t *item,
     const ngx_str_t *id, ngx_str_t *url)
 {
-    return ngx_guildlog_message_parts_page(item, message->pool, "config", NULL,
-                                           url);
+    return ngx_guildlog_message_link_page(item, message->pool, "config", NULL,
+                                          url);
 }
 
 
@@ -406,24 +450,31 @@ message_has(const ngx_guildlog_message_item_t *item, const message_link_t *link,
 static ngx_int_t
 message_plain(message_t *message, ngx_guildlog_message_item_t *item)
 {
-    ngx_uint_t                   units;
-    ngx_guildlog_message_text_t  text, *content;
+    ngx_str_t                    tail;
+    ngx_uint_t                   units, room;
+    ngx_guildlog_message_text_t  text, end, *content;
 
     if (ngx_guildlog_message_text_init(&text, message->pool, MESSAGE_CONTENT)
-        != NGX_OK)
+        != NGX_OK
+        || ngx_guildlog_message_text_init(&end, message->pool, MESSAGE_TAIL)
+           != NGX_OK
+        || message_tail(message, item, &end) != NGX_OK)
     {
         return NGX_ERROR;
     }
 
-    text.left -= MESSAGE_FOOTER;
+    room = MESSAGE_TAIL - end.left;
+
+    text.left -= room;
 
     ngx_guildlog_message_body_whole(item, &text);
 
-    text.left += MESSAGE_FOOTER;
+    text.left += room;
 
-    (void) ngx_guildlog_message_text_add(&text,
-                                         MESSAGE_MARK "%L:F>",
-                                 &item->id, (int64_t) (item->ms / 1000));
+    tail.data = end.start;
+    tail.len = end.pos - end.start;
+
+    (void) ngx_guildlog_message_text_put(&text, &tail);
 
     units = MESSAGE_CONTENT - text.left;
     content = &message->content;
@@ -443,6 +494,51 @@ message_plain(message_t *message, ngx_guildlog_message_item_t *item)
 }
 
 
+/* its last line: the id, the time, and the way to the log viewer */
+
+static ngx_int_t
+message_tail(message_t *message, ngx_guildlog_message_item_t *item,
+    ngx_guildlog_message_text_t *text)
+{
+    (void) ngx_guildlog_message_text_add(text, MESSAGE_MARK "%L:F>", &item->id,
+                                         (int64_t) (item->ms / 1000));
+
+    return message_open(message, item, text);
+}
+
+
+/* "Open in the log", if there is a viewer */
+
+static ngx_int_t
+message_open(message_t *message, ngx_guildlog_message_item_t *item,
+    ngx_guildlog_message_text_t *text)
+{
+    ngx_str_t                    url;
+    ngx_guildlog_message_text_t  before;
+
+    if (ngx_guildlog_message_link_page(item, message->pool, "logs", &item->id,
+                                       &url)
+        != NGX_OK)
+    {
+        return NGX_ERROR;
+    }
+
+    before = *text;
+
+    if (url.len
+        && (!ngx_guildlog_message_text_add(text, " \xc2\xb7 [%s](<",
+                        ngx_guildlog_language_label(NGX_GUILDLOG_LABEL_OPEN,
+                                                    item->conf->locale))
+            || !ngx_guildlog_message_text_put(text, &url)
+            || !ngx_guildlog_message_text_add(text, ">)")))
+    {
+        *text = before;
+    }
+
+    return NGX_OK;
+}
+
+
 static ngx_int_t
 message_embed(message_t *message, ngx_guildlog_message_item_t *item)
 {
@@ -453,7 +549,9 @@ message_embed(message_t *message, ngx_guildlog_message_item_t *item)
 
     all = message->work;
 
-    message_fill(item, &all, &embed);
+    if (message_fill(message, item, &all, &embed) != NGX_OK) {
+        return NGX_ERROR;
+    }
 
     if (message->units + embed.units > MESSAGE_TOTAL) {
         return NGX_DECLINED;
@@ -467,13 +565,17 @@ message_embed(message_t *message, ngx_guildlog_message_item_t *item)
 }
 
 
-/* the description comes last: it may take what the others left */
+/*
+ * The sentence comes first, for the fields to know what it says; the rest of
+ * the description may take what the fields left.
+ */
 
-static void
-message_fill(ngx_guildlog_message_item_t *item,
+static ngx_int_t
+message_fill(message_t *message, ngx_guildlog_message_item_t *item,
     ngx_guildlog_message_text_t *all, message_embed_t *embed)
 {
     const char                         *label;
+    ngx_str_t                           sentence, rest;
     ngx_uint_t                          i, left;
     ngx_guildlog_message_text_t         text;
     const ngx_guildlog_message_part_t  *part;
@@ -486,11 +588,27 @@ message_fill(ngx_guildlog_message_item_t *item,
 
     if (item->compact) {
         ngx_guildlog_message_text_open(&text, all, MESSAGE_DESCRIPTION);
+        text.left -= ngx_min(text.left, MESSAGE_TAIL);
+
         ngx_guildlog_message_body_whole(item, &text);
+
+        text.left += MESSAGE_TAIL;
+
+        if (message_open(message, item, &text) != NGX_OK) {
+            return NGX_ERROR;
+        }
+
         ngx_guildlog_message_text_close(&text, all, &embed->description);
 
         embed->units = left - all->left;
-        return;
+        return NGX_OK;
+    }
+
+    if (ngx_guildlog_message_link_page(item, message->pool, "logs", &item->id,
+                                       &embed->page)
+        != NGX_OK)
+    {
+        return NGX_ERROR;
     }
 
     ngx_guildlog_message_text_open(&text, all, MESSAGE_TITLE);
@@ -498,8 +616,16 @@ message_fill(ngx_guildlog_message_item_t *item,
                                  ngx_guildlog_message_parts_title(item));
     ngx_guildlog_message_text_close(&text, all, &embed->title);
 
+    ngx_guildlog_message_text_open(&text, all, MESSAGE_DESCRIPTION / 2);
+    ngx_guildlog_message_sentence(item, &text);
+    ngx_guildlog_message_text_close(&text, all, &sentence);
+
     for (i = 0; i < NGX_GUILDLOG_MESSAGE_PARTS; i++) {
         part = &ngx_guildlog_message_parts[i];
+
+        if (!ngx_guildlog_message_parts_shows(item, part)) {
+            continue;
+        }
 
         ngx_guildlog_message_text_open(&text, all, part->embed);
         part->write(item, &text, part->key);
@@ -512,11 +638,42 @@ message_fill(ngx_guildlog_message_item_t *item,
         }
     }
 
-    ngx_guildlog_message_text_open(&text, all, MESSAGE_DESCRIPTION);
+    /* a break stands between the two */
+
+    all->left -= (sentence.len && all->left);
+
+    ngx_guildlog_message_text_open(&text, all, MESSAGE_DESCRIPTION / 2 - 1);
     ngx_guildlog_message_body(item, &text, NGX_GUILDLOG_MESSAGE_TEXT_LINES);
-    ngx_guildlog_message_text_close(&text, all, &embed->description);
+    ngx_guildlog_message_text_close(&text, all, &rest);
 
     embed->units = left - all->left;
+
+    return message_describe(message, &sentence, &rest, embed);
+}
+
+
+/* both in lines of their own */
+
+static ngx_int_t
+message_describe(message_t *message, const ngx_str_t *sentence,
+    const ngx_str_t *rest, message_embed_t *embed)
+{
+    if (sentence->len == 0 || rest->len == 0) {
+        embed->description = sentence->len ? *sentence : *rest;
+        return NGX_OK;
+    }
+
+    embed->description.data = ngx_pnalloc(message->pool, sentence->len + 1
+                                                         + rest->len);
+    if (embed->description.data == NULL) {
+        return NGX_ERROR;
+    }
+
+    embed->description.len = ngx_sprintf(embed->description.data, "%V\n%V",
+                                         sentence, rest)
+                             - embed->description.data;
+
+    return NGX_OK;
 }
 
 
@@ -527,6 +684,7 @@ message_write(ngx_guildlog_json_t *w, ngx_guildlog_message_item_t *item,
     ngx_guildlog_json_begin(w, '{');
 
     message_write_string(w, "title", &embed->title);
+    message_write_string(w, "url", &embed->page);
     message_write_string(w, "description", &embed->description);
     message_write_time(w, item->ms);
 
@@ -540,6 +698,7 @@ message_write(ngx_guildlog_json_t *w, ngx_guildlog_message_item_t *item,
 
     if (!item->compact) {
         message_write_fields(w, item, embed);
+        message_write_picture(w, item);
     }
 
     ngx_guildlog_json_end(w);
@@ -610,6 +769,23 @@ message_write_string(ngx_guildlog_json_t *w, const char *key,
     if (s->len) {
         ngx_guildlog_json_key(w, key);
         ngx_guildlog_json_string(w, s);
+    }
+}
+
+
+static void
+message_write_picture(ngx_guildlog_json_t *w,
+    const ngx_guildlog_message_item_t *item)
+{
+    ngx_str_t  url;
+
+    url = ngx_guildlog_message_link_picture(item);
+
+    if (url.len) {
+        ngx_guildlog_json_key(w, "thumbnail");
+        ngx_guildlog_json_begin(w, '{');
+        message_write_string(w, "url", &url);
+        ngx_guildlog_json_end(w);
     }
 }
 

@@ -25,6 +25,8 @@
 #define MESSAGE_BODY_ARROW        " \xe2\x86\x92 "
 
 
+static void message_body_head(ngx_guildlog_message_item_t *item,
+    ngx_guildlog_message_text_t *text);
 static void message_body_brief(ngx_guildlog_message_item_t *item,
     ngx_guildlog_message_text_t *text);
 static ngx_uint_t message_body_what(ngx_guildlog_message_item_t *item,
@@ -53,23 +55,27 @@ ngx_guildlog_message_body_whole(ngx_guildlog_message_item_t *item,
     ngx_guildlog_message_text_t         before, part_text;
     const ngx_guildlog_message_part_t  *part;
 
-    (void) ngx_guildlog_message_text_add(text, "**%s**",
-                                 ngx_guildlog_message_parts_title(item));
+    message_body_head(item, text);
 
     for (i = 0; i < NGX_GUILDLOG_MESSAGE_PARTS; i++) {
         part = &ngx_guildlog_message_parts[i];
+
+        if (!ngx_guildlog_message_parts_shows(item, part)) {
+            continue;
+        }
+
         label = ngx_guildlog_message_parts_label(item, part->label);
 
         before = *text;
 
-        if (!item->compact || !part->aside) {
-            (void) ngx_guildlog_message_text_add(text, "\n**%s:** ", label);
-
-        } else if (part->label == NGX_GUILDLOG_LABEL_TARGET) {
-            (void) ngx_guildlog_message_text_add(text, MESSAGE_BODY_ARROW);
-
+        if (part->label == NGX_GUILDLOG_LABEL_JUMP) {
+            (void) ngx_guildlog_message_text_add(text, item->compact
+                                                       ? MESSAGE_BODY_DOT
+                                                       : "\n");
         } else {
-            (void) ngx_guildlog_message_text_add(text, MESSAGE_BODY_DOT);
+            (void) ngx_guildlog_message_text_add(text, "%s**%s:** ",
+                       item->compact && part->aside ? MESSAGE_BODY_DOT : "\n",
+                       label);
         }
 
         ngx_guildlog_message_text_open(&part_text, text, part->plain);
@@ -82,12 +88,52 @@ ngx_guildlog_message_body_whole(ngx_guildlog_message_item_t *item,
     }
 
     if (item->compact) {
+        ngx_guildlog_message_sentence_changes(item, text);
         message_body_brief(item, text);
 
     } else {
         ngx_guildlog_message_body(item, text,
                                   NGX_GUILDLOG_MESSAGE_TEXT_LINES
                                   | NGX_GUILDLOG_MESSAGE_TEXT_QUOTE);
+    }
+}
+
+
+/* the title, unless in a compact format the sentence says the same */
+
+static void
+message_body_head(ngx_guildlog_message_item_t *item,
+    ngx_guildlog_message_text_t *text)
+{
+    ngx_guildlog_message_text_t  before;
+
+    before = *text;
+
+    if (item->compact) {
+        ngx_guildlog_message_sentence(item, text);
+
+        if (item->told) {
+            return;
+        }
+
+        *text = before;
+    }
+
+    (void) ngx_guildlog_message_text_add(text, "**%s**",
+                                 ngx_guildlog_message_parts_title(item));
+
+    if (item->compact) {
+        return;
+    }
+
+    before = *text;
+
+    (void) ngx_guildlog_message_text_add(text, "\n");
+
+    ngx_guildlog_message_sentence(item, text);
+
+    if (!item->told) {
+        *text = before;
     }
 }
 
@@ -99,6 +145,8 @@ ngx_guildlog_message_body(ngx_guildlog_message_item_t *item,
     ngx_str_t    before, after;
     ngx_uint_t   listed;
     const char  *label;
+
+    ngx_guildlog_message_sentence_changes(item, text);
 
     listed = message_body_what(item, &before, &after);
 

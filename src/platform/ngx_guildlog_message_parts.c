@@ -6,9 +6,6 @@
 #include "platform/ngx_guildlog_message_parts.h"
 
 
-/* 9999-12-31T23:59:59.999Z */
-#define MESSAGE_PARTS_LAST_MS    253402300799999LL
-
 /* lengths in UTF-16 units */
 
 #define MESSAGE_PARTS_ID         26   /* behind a name */
@@ -16,40 +13,46 @@
 #define MESSAGE_PARTS_FILE_NAME  60
 #define MESSAGE_PARTS_NAME       60   /* in the compact formats */
 
-/* bytes: behind the address of the viewer */
-#define MESSAGE_PARTS_PAGE       100
-
-#define MESSAGE_PARTS_TIMES      "\xc3\x97"
+/* log types: what is gone is a channel; an edit, which has its files twice */
+#define MESSAGE_PARTS_CHANNEL    28
+#define MESSAGE_PARTS_THREAD     11
+#define MESSAGE_PARTS_EDIT       7
+#define MESSAGE_PARTS_EDIT_IN    6
 
 
 static ngx_int_t message_parts_parse(ngx_guildlog_message_item_t *item,
     ngx_pool_t *pool, const ngx_str_t *doc);
 static ngx_uint_t message_parts_said(ngx_uint_t type);
 static void message_parts_cleanup(void *data);
+static void message_parts_who_is(ngx_guildlog_message_item_t *item);
 static void message_parts_who(ngx_guildlog_message_item_t *item,
     ngx_guildlog_message_text_t *text, const char *key);
-static const char *message_parts_mention(
+static ngx_uint_t message_parts_is_dashboard(
+    const ngx_guildlog_message_item_t *item, const char *key);
+static ngx_uint_t message_parts_places(
+    const ngx_guildlog_message_item_t *item, const char *key);
+static const char *message_parts_mention_of(
     const ngx_guildlog_message_item_t *item, const char *key);
 static void message_parts_named(const ngx_guildlog_message_item_t *item,
     const char *key, ngx_str_t *id, ngx_str_t *name);
+static void message_parts_role(ngx_guildlog_message_item_t *item,
+    ngx_guildlog_message_text_t *text, const char *key);
 static void message_parts_text(ngx_guildlog_message_item_t *item,
     ngx_guildlog_message_text_t *text, const char *key);
 static void message_parts_words(ngx_guildlog_message_item_t *item,
     ngx_guildlog_message_text_t *text, const char *key);
-static void message_parts_number(ngx_guildlog_message_item_t *item,
-    ngx_guildlog_message_text_t *text, const char *key);
-static void message_parts_emoji(ngx_guildlog_message_item_t *item,
-    ngx_guildlog_message_text_t *text, const char *key);
 static void message_parts_files(ngx_guildlog_message_item_t *item,
     ngx_guildlog_message_text_t *text, const char *key);
+static ngx_uint_t message_parts_is_known(
+    const ngx_guildlog_message_item_t *item, json_t *file);
 static void message_parts_file(ngx_guildlog_message_text_t *text,
     const json_t *file);
 static ngx_uint_t message_parts_is_emoji(const ngx_str_t *s);
 
 
-#define part(label, write, key, embed, plain, aside)                          \
-    { NGX_GUILDLOG_LABEL_##label, message_parts_##write, key, embed, plain,   \
-      aside }
+#define part(label, write, key, embed, plain, aside, place)                   \
+    { NGX_GUILDLOG_LABEL_##label, write, key, embed, plain, aside,            \
+      NGX_GUILDLOG_PLACE_##place }
 
 
 /* in the order of their appearance; all at their limits fit a message */
@@ -57,58 +60,50 @@ static ngx_uint_t message_parts_is_emoji(const ngx_str_t *s);
 const ngx_guildlog_message_part_t
     ngx_guildlog_message_parts[NGX_GUILDLOG_MESSAGE_PARTS] =
 {
-    part(EXECUTOR, who, "executor", 320, 110, 1),
-    part(TARGET, who, "target", 320, 110, 1),
-    part(CHANNEL, who, "channel", 320, 110, 1),
-    part(ROLE, text, "role", 256, 80, 1),
-    part(NAME, text, "name", 256, 80, 1),
-    part(COUNT, number, "count", 24, 24, 1),
-    part(EMOJI, emoji, "emoji", 160, 100, 1),
-    part(ACTION, text, "action", 160, 60, 1),
-    part(VALUE, words, "value", 512, 120, 0),
-    part(REASON, words, "reason", 1024, 240, 0),
-    part(ATTACHMENTS, files, "messages", 512, 200, 0)
+    part(EXECUTOR, message_parts_who, "executor", 320, 110, 1, EXECUTOR),
+    part(TARGET, message_parts_who, "target", 320, 110, 1, TARGET),
+    part(CHANNEL, message_parts_who, "channel", 320, 110, 1, CHANNEL),
+    part(ROLE, message_parts_role, "role", 256, 80, 1, ROLE),
+    part(NAME, message_parts_text, "name", 256, 80, 1, NAME),
+    part(COUNT, ngx_guildlog_message_parts_number, "count", 24, 24, 1,
+         COUNT),
+    part(EMOJI, ngx_guildlog_message_parts_emoji, "emoji", 160, 100, 1,
+         EMOJI),
+    part(ACTION, message_parts_text, "action", 160, 60, 1, ACTION),
+    part(UNTIL, ngx_guildlog_message_link_until, "until", 60, 60, 1, UNTIL),
+    part(WRITTEN, ngx_guildlog_message_link_written, "messages", 30, 30, 1,
+         TEXT),
+    part(REGISTERED, ngx_guildlog_message_link_registered, "target", 64, 64, 1,
+         TEXT),
+    part(VALUE, message_parts_words, "value", 512, 120, 0, VALUE),
+    part(REASON, message_parts_words, "reason", 1024, 240, 0, TEXT),
+    part(ATTACHMENTS, message_parts_files, "messages", 512, 200, 0, TEXT),
+    part(IMAGE, ngx_guildlog_message_link_image, "image", 1024, 300, 0, TEXT),
+    part(JUMP, ngx_guildlog_message_link_jump, "messages", 200, 200, 0, TEXT)
 };
 
 
-/*
- * The category of each type, ten a row, in capitals where the target is a
- * user: members, text, voice, server, roles, channels, service (x), actions,
- * modlog (l).
- */
+/* by the place of the category among their names */
 
-static const char  message_parts_types[] =
-    "TMMTTTTTVV"
-    "ttVVVVVVVV"
-    "VVVaaMMccc"
-    "srrrTTaaaL"
-    "LLLLMMmccc"
-    "rTsrvSSMMv"
-    "vvVVVaaaxx"
-    "xxxxxxxxxc"
-    "ccccccTtVs"
-    "aaaaaasssX"
-    "TX";
-
-
-static const struct {
-    u_char                         category;
-    ngx_int_t                      color;
-} message_parts_colors[] = {
-    { 'm', 0x57f287 },
-    { 't', 0x5865f2 },
-    { 'v', 0x1abc9c },
-    { 's', 0x9b59b6 },
-    { 'r', 0xf1c40f },
-    { 'c', 0x3498db },
-    { 'x', 0x95a5a6 },
-    { 'a', 0xe67e22 },
-    { 'l', 0xed4245 }
+static const ngx_int_t  message_parts_categories[NGX_GUILDLOG_CATEGORIES] = {
+    0xe67e22,    /* actions */
+    0x3498db,    /* channels */
+    0x57f287,    /* members */
+    0xed4245,    /* modlog */
+    0xf1c40f,    /* roles */
+    0x9b59b6,    /* server */
+    0x95a5a6,    /* service */
+    0x5865f2,    /* text */
+    0x1abc9c     /* voice */
 };
 
 
-#define MESSAGE_PARTS_COLORS                                                  \
-    (sizeof(message_parts_colors) / sizeof(message_parts_colors[0]))
+static const ngx_int_t  message_parts_kinds[] = {
+    [NGX_GUILDLOG_KIND_OTHER] = 0x95a5a6,
+    [NGX_GUILDLOG_KIND_NEW] = 0x57f287,
+    [NGX_GUILDLOG_KIND_CHANGED] = 0xe67e22,
+    [NGX_GUILDLOG_KIND_GONE] = 0xed4245
+};
 
 
 ngx_int_t
@@ -140,7 +135,12 @@ ngx_guildlog_message_parts_read(ngx_guildlog_message_item_t *item,
 
     item->ms = json_integer_value(json_object_get(item->json, "timestamp"));
     item->ms = ngx_max(item->ms, 0);
-    item->ms = ngx_min(item->ms, MESSAGE_PARTS_LAST_MS);
+    item->ms = ngx_min(item->ms, NGX_GUILDLOG_MESSAGE_LAST_MS);
+
+    item->gone = ngx_guildlog_type_kind(item->type) == NGX_GUILDLOG_KIND_GONE;
+    item->told = 0;
+
+    message_parts_who_is(item);
 
     item->spoilers = entry->conf.spoilers && message_parts_said(item->type);
     item->plain = entry->conf.format == NGX_GUILDLOG_FORMAT_PLAIN
@@ -152,12 +152,27 @@ ngx_guildlog_message_parts_read(ngx_guildlog_message_item_t *item,
 }
 
 
+static void
+message_parts_who_is(ngx_guildlog_message_item_t *item)
+{
+    ngx_str_t  executor, target, name;
+
+    message_parts_named(item, "executor", &executor, &name);
+    message_parts_named(item, "target", &target, &name);
+
+    item->dashboard = executor.len == 1 && executor.data[0] == '0';
+    item->same = executor.len && ngx_guildlog_str_eq(&executor, &target);
+}
+
+
 /* is what stands in "content" what people wrote? */
 
 static ngx_uint_t
 message_parts_said(ngx_uint_t type)
 {
-    return message_parts_types[type] == 't' || message_parts_types[type] == 'T';
+    return ngx_strcmp(ngx_guildlog_type_categories[
+                          ngx_guildlog_type_category[type]], "categoryText")
+           == 0;
 }
 
 
@@ -217,15 +232,16 @@ const char *
 ngx_guildlog_message_parts_label(const ngx_guildlog_message_item_t *item,
     ngx_guildlog_label_e label)
 {
-    return ngx_guildlog_language_label(label, item->conf->locale);
+    return ngx_guildlog_language_label(ngx_guildlog_type_label(item->type,
+                                                               label),
+                                       item->conf->locale);
 }
 
 
 ngx_int_t
 ngx_guildlog_message_parts_color(const ngx_guildlog_message_item_t *item)
 {
-    ngx_int_t   color;
-    ngx_uint_t  i;
+    ngx_int_t  color;
 
     color = item->conf->color;
 
@@ -233,50 +249,11 @@ ngx_guildlog_message_parts_color(const ngx_guildlog_message_item_t *item)
         return color;
     }
 
-    for (i = 0; i < MESSAGE_PARTS_COLORS; i++) {
-        if (message_parts_colors[i].category
-            == ngx_tolower(message_parts_types[item->type]))
-        {
-            return message_parts_colors[i].color;
-        }
+    if (item->conf->style->by_category) {
+        return message_parts_categories[ngx_guildlog_type_category[item->type]];
     }
 
-    return 0;
-}
-
-
-ngx_int_t
-ngx_guildlog_message_parts_page(const ngx_guildlog_message_item_t *item,
-    ngx_pool_t *pool, const char *view, const ngx_str_t *id, ngx_str_t *url)
-{
-    u_char           *p;
-    const ngx_str_t  *viewer;
-
-    ngx_str_null(url);
-
-    viewer = &item->conf->style->viewer;
-
-    if (viewer->len == 0) {
-        return NGX_OK;
-    }
-
-    p = ngx_pnalloc(pool, viewer->len + MESSAGE_PARTS_PAGE);
-    if (p == NULL) {
-        return NGX_ERROR;
-    }
-
-    url->data = p;
-
-    p = ngx_sprintf(p, "%V#/%s?server=%V%s", viewer, view, &item->conf->guild,
-                    item->conf->pro ? "&bot=pro" : "");
-
-    if (id) {
-        p = ngx_sprintf(p, "&entry=%V", id);
-    }
-
-    url->len = p - url->data;
-
-    return NGX_OK;
+    return message_parts_kinds[ngx_guildlog_type_kind(item->type)];
 }
 
 
@@ -284,54 +261,51 @@ ngx_uint_t
 ngx_guildlog_message_parts_user(const ngx_guildlog_message_item_t *item,
     const char *key, ngx_str_t *id, ngx_str_t *name)
 {
-    char  type;
-
-    type = message_parts_types[item->type];
-
     message_parts_named(item, key, id, name);
 
-    return (ngx_strcmp(key, "executor") == 0 || (type >= 'A' && type <= 'Z'))
+    return (ngx_strcmp(key, "executor") == 0
+            || ngx_guildlog_type_target(item->type)
+               == NGX_GUILDLOG_TARGET_USER)
            && ngx_guildlog_value_is_id(id)
            && !(id->len == 1 && id->data[0] == '0');
 }
 
+
+/* behind a sentence that mentions them: the name and the id, to be copied */
 
 static void
 message_parts_who(ngx_guildlog_message_item_t *item,
     ngx_guildlog_message_text_t *text, const char *key)
 {
     ngx_str_t                    id, name;
-    ngx_uint_t                   known, max;
+    ngx_uint_t                   known, max, told;
     const char                  *mention;
     ngx_guildlog_message_text_t  before;
 
     message_parts_named(item, key, &id, &name);
 
-    known = ngx_guildlog_value_is_id(&id);
-    mention = message_parts_mention(item, key);
-
-    if (known && id.len == 1 && id.data[0] == '0') {
+    if (message_parts_is_dashboard(item, key)) {
         (void) ngx_guildlog_message_text_add(text, "%s",
-                     ngx_guildlog_message_parts_label(item,
-                                                NGX_GUILDLOG_LABEL_DASHBOARD));
+                   ngx_guildlog_language_label(NGX_GUILDLOG_LABEL_DASHBOARD,
+                                               item->conf->locale));
         return;
     }
 
+    known = ngx_guildlog_value_is_id(&id);
+
     if (item->compact) {
-        if (ngx_guildlog_message_text_user(text, &name, MESSAGE_PARTS_NAME,
-                                           NGX_GUILDLOG_MESSAGE_TEXT_MARKDOWN)
-            || !known)
-        {
-            return;
+        if (known || name.len) {
+            ngx_guildlog_message_parts_mention(item, text, key);
         }
+
+        return;
     }
 
-    if (known && mention) {
-        (void) ngx_guildlog_message_text_add(text, "<%s%V>", mention, &id);
+    mention = message_parts_mention_of(item, key);
+    told = item->told & message_parts_places(item, key);
 
-        if (item->compact) {
-            return;
-        }
+    if (known && mention && !told) {
+        (void) ngx_guildlog_message_text_add(text, "<%s%V>", mention, &id);
     }
 
     before = *text;
@@ -355,18 +329,142 @@ message_parts_who(ngx_guildlog_message_item_t *item,
 }
 
 
-/* NULL: nobody knows what it is */
+static ngx_uint_t
+message_parts_is_dashboard(const ngx_guildlog_message_item_t *item,
+    const char *key)
+{
+    return item->dashboard && ngx_strcmp(key, "executor") == 0;
+}
+
+
+/* the places of a sentence that mention them */
+
+static ngx_uint_t
+message_parts_places(const ngx_guildlog_message_item_t *item, const char *key)
+{
+    ngx_uint_t  executor, target;
+
+    executor = 1 << NGX_GUILDLOG_PLACE_EXECUTOR;
+    target = 1 << NGX_GUILDLOG_PLACE_TARGET;
+
+    if (ngx_strcmp(key, "channel") == 0) {
+        return 1 << NGX_GUILDLOG_PLACE_CHANNEL;
+    }
+
+    return item->same ? executor | target
+           : ngx_strcmp(key, "target") == 0 ? target : executor;
+}
+
+
+void
+ngx_guildlog_message_parts_mention(ngx_guildlog_message_item_t *item,
+    ngx_guildlog_message_text_t *text, const char *key)
+{
+    ngx_str_t                    id, name;
+    ngx_uint_t                   known;
+    const char                  *mention;
+    ngx_guildlog_message_text_t  before;
+
+    message_parts_named(item, key, &id, &name);
+
+    known = ngx_guildlog_value_is_id(&id);
+    mention = message_parts_mention_of(item, key);
+
+    if (known && mention) {
+        (void) ngx_guildlog_message_text_add(text, "<%s%V>", mention, &id);
+        return;
+    }
+
+    before = *text;
+
+    if (ngx_guildlog_message_text_add(text, "**")
+        && ngx_guildlog_message_text_user(text, &name, MESSAGE_PARTS_NAME,
+                                          NGX_GUILDLOG_MESSAGE_TEXT_MARKDOWN)
+        && ngx_guildlog_message_text_add(text, "**"))
+    {
+        return;
+    }
+
+    *text = before;
+
+    if (known) {
+        (void) ngx_guildlog_message_text_add(text, "`%V`", &id);
+
+    } else {
+        (void) ngx_guildlog_message_text_add(text, "?");
+    }
+}
+
+
+/* NULL: nobody knows what it is, or it is no more */
 
 static const char *
-message_parts_mention(const ngx_guildlog_message_item_t *item, const char *key)
+message_parts_mention_of(const ngx_guildlog_message_item_t *item,
+    const char *key)
 {
     ngx_str_t  id, name;
 
     if (ngx_strcmp(key, "channel") == 0) {
-        return "#";
+        return item->type == MESSAGE_PARTS_CHANNEL
+               || item->type == MESSAGE_PARTS_THREAD ? NULL : "#";
     }
 
-    return ngx_guildlog_message_parts_user(item, key, &id, &name) ? "@" : NULL;
+    if (ngx_guildlog_message_parts_user(item, key, &id, &name)) {
+        return "@";
+    }
+
+    if (ngx_strcmp(key, "target") != 0 || item->gone) {
+        return NULL;
+    }
+
+    switch (ngx_guildlog_type_target(item->type)) {
+
+    case NGX_GUILDLOG_TARGET_CHANNEL:
+        return "#";
+
+    case NGX_GUILDLOG_TARGET_ROLE:
+        return "@&";
+
+    default:
+        return NULL;
+    }
+}
+
+
+/*
+ * What the sentence says is not said again, but for the names and ids of whom
+ * it mentions.  Those who did it to themselves are named once.  Before and
+ * after of what "changes" tells are no values of their own.
+ */
+
+ngx_uint_t
+ngx_guildlog_message_parts_shows(const ngx_guildlog_message_item_t *item,
+    const ngx_guildlog_message_part_t *part)
+{
+    ngx_guildlog_label_e  label;
+
+    if (item->same && part->place == NGX_GUILDLOG_PLACE_EXECUTOR) {
+        return 0;
+    }
+
+    if (part->place != NGX_GUILDLOG_PLACE_TEXT
+        && (item->told & (1 << part->place)))
+    {
+        return !item->compact && part->place <= NGX_GUILDLOG_PLACE_CHANNEL;
+    }
+
+    if (item->compact && item->same
+        && part->place == NGX_GUILDLOG_PLACE_TARGET)
+    {
+        return !(item->told & (1 << NGX_GUILDLOG_PLACE_EXECUTOR));
+    }
+
+    label = ngx_guildlog_type_label(item->type, part->label);
+
+    return !(part->place != NGX_GUILDLOG_PLACE_TEXT
+             && (label == NGX_GUILDLOG_LABEL_BEFORE
+                 || label == NGX_GUILDLOG_LABEL_AFTER)
+             && json_array_size(json_object_get(item->json, "changes")));
 }
 
 
@@ -383,13 +481,39 @@ message_parts_named(const ngx_guildlog_message_item_t *item, const char *key,
 }
 
 
+/* the name, and the id where the sentence has a mention of it */
+
+static void
+message_parts_role(ngx_guildlog_message_item_t *item,
+    ngx_guildlog_message_text_t *text, const char *key)
+{
+    ngx_str_t  id;
+
+    message_parts_text(item, text, key);
+
+    ngx_guildlog_message_parts_get(item->json, "role_id", &id);
+
+    if (ngx_guildlog_value_is_id(&id)) {
+        (void) ngx_guildlog_message_text_add(text, text->pos == text->start
+                                           ? "<@&%V>" : " (`%V`)", &id);
+    }
+}
+
+
+/* what is the target's name, too, is said there */
+
 static void
 message_parts_text(ngx_guildlog_message_item_t *item,
     ngx_guildlog_message_text_t *text, const char *key)
 {
-    ngx_str_t  s;
+    ngx_str_t  s, id, name;
 
     ngx_guildlog_message_parts_get(item->json, key, &s);
+    message_parts_named(item, "target", &id, &name);
+
+    if (s.len && ngx_guildlog_str_eq(&s, &name)) {
+        return;
+    }
 
     (void) ngx_guildlog_message_text_user(text, &s, text->left,
                                           NGX_GUILDLOG_MESSAGE_TEXT_MARKDOWN);
@@ -417,8 +541,8 @@ message_parts_words(ngx_guildlog_message_item_t *item,
 }
 
 
-static void
-message_parts_number(ngx_guildlog_message_item_t *item,
+void
+ngx_guildlog_message_parts_number(ngx_guildlog_message_item_t *item,
     ngx_guildlog_message_text_t *text, const char *key)
 {
     json_t      *value;
@@ -431,8 +555,7 @@ message_parts_number(ngx_guildlog_message_item_t *item,
 
         /* nginx cannot print the smallest of all */
 
-        (void) ngx_guildlog_message_text_add(text, "%s%L",
-                           item->compact ? MESSAGE_PARTS_TIMES : "",
+        (void) ngx_guildlog_message_text_add(text, "%L",
                            (int64_t) ngx_max(n, -INT64_MAX));
     }
 }
@@ -440,8 +563,8 @@ message_parts_number(ngx_guildlog_message_item_t *item,
 
 /* one of the server's own is shown, as long as it is there */
 
-static void
-message_parts_emoji(ngx_guildlog_message_item_t *item,
+void
+ngx_guildlog_message_parts_emoji(ngx_guildlog_message_item_t *item,
     ngx_guildlog_message_text_t *text, const char *key)
 {
     json_t                      *emoji;
@@ -485,6 +608,10 @@ message_parts_files(ngx_guildlog_message_item_t *item,
 
         json_array_foreach(files, j, file) {
 
+            if (i && message_parts_is_known(item, file)) {
+                continue;
+            }
+
             if (hidden || text->left < MESSAGE_PARTS_FILE
                                        + NGX_GUILDLOG_MESSAGE_MORE)
             {
@@ -504,6 +631,33 @@ message_parts_files(ngx_guildlog_message_item_t *item,
         (void) ngx_guildlog_message_text_add(text, " ");
         ngx_guildlog_message_parts_more(item, text, hidden);
     }
+}
+
+
+/* a file that stays when its message is edited stands in both versions */
+
+static ngx_uint_t
+message_parts_is_known(const ngx_guildlog_message_item_t *item, json_t *file)
+{
+    size_t   i;
+    json_t  *before, *messages;
+
+    if (item->type != MESSAGE_PARTS_EDIT && item->type != MESSAGE_PARTS_EDIT_IN)
+    {
+        return 0;
+    }
+
+    messages = json_object_get(item->json, "messages");
+
+    json_array_foreach(json_object_get(json_array_get(messages, 0),
+                                       "attachments"), i, before)
+    {
+        if (json_equal(before, file)) {
+            return 1;
+        }
+    }
+
+    return 0;
 }
 
 

@@ -14,7 +14,17 @@
 #include "api/ngx_guildlog_value.h"
 
 
-#define NGX_GUILDLOG_MESSAGE_PARTS  11
+#define NGX_GUILDLOG_MESSAGE_PARTS    16
+
+/* log types */
+#define NGX_GUILDLOG_MESSAGE_BULK     3
+
+/* of an embed, by the platform; of all files of a message, in bytes */
+#define NGX_GUILDLOG_MESSAGE_URL      512
+#define NGX_GUILDLOG_MESSAGE_FILES    (256 * 1024)
+
+/* 9999-12-31T23:59:59.999Z */
+#define NGX_GUILDLOG_MESSAGE_LAST_MS  253402300799999LL
 
 /* what "and N more" takes at most, in UTF-16 units */
 #define NGX_GUILDLOG_MESSAGE_MORE   48
@@ -32,6 +42,11 @@ typedef struct {
     unsigned                             compact:1;
     unsigned                             spoilers:1;  /* what it says is a
                                                          message's content */
+    unsigned                             gone:1;
+    unsigned                             same:1;   /* executor and target */
+    unsigned                             dashboard:1;   /* its executor is */
+    ngx_uint_t                           told;    /* bits of places, by its
+                                                     sentence */
 } ngx_guildlog_message_item_t;
 
 
@@ -46,6 +61,7 @@ typedef struct {
     ngx_uint_t                     embed;    /* units, at most */
     ngx_uint_t                     plain;    /* and in the compact formats */
     unsigned                       aside:1;  /* in one line with others */
+    ngx_guildlog_place_e           place;    /* of a sentence; TEXT: none */
 } ngx_guildlog_message_part_t;
 
 
@@ -64,6 +80,19 @@ const char *ngx_guildlog_message_parts_label(
 ngx_int_t ngx_guildlog_message_parts_color(
     const ngx_guildlog_message_item_t *item);
 
+/* is a part to be shown under a label, behind the sentence? */
+ngx_uint_t ngx_guildlog_message_parts_shows(
+    const ngx_guildlog_message_item_t *item,
+    const ngx_guildlog_message_part_t *part);
+
+/* somebody or some channel in a sentence: a mention, else the name */
+void ngx_guildlog_message_parts_mention(ngx_guildlog_message_item_t *item,
+    ngx_guildlog_message_text_t *text, const char *key);
+void ngx_guildlog_message_parts_number(ngx_guildlog_message_item_t *item,
+    ngx_guildlog_message_text_t *text, const char *key);
+void ngx_guildlog_message_parts_emoji(ngx_guildlog_message_item_t *item,
+    ngx_guildlog_message_text_t *text, const char *key);
+
 /* what was said: content, before and after, messages */
 void ngx_guildlog_message_body(ngx_guildlog_message_item_t *item,
     ngx_guildlog_message_text_t *text, ngx_uint_t flags);
@@ -71,14 +100,6 @@ void ngx_guildlog_message_body(ngx_guildlog_message_item_t *item,
 /* everything: title, parts and body */
 void ngx_guildlog_message_body_whole(ngx_guildlog_message_item_t *item,
     ngx_guildlog_message_text_t *text);
-
-/*
- * The address of a view of the log viewer, for the entry of that id, or for the
- * whole server; empty if the operator named no viewer.  NGX_ERROR: no memory.
- */
-ngx_int_t ngx_guildlog_message_parts_page(
-    const ngx_guildlog_message_item_t *item, ngx_pool_t *pool,
-    const char *view, const ngx_str_t *id, ngx_str_t *url);
 
 /* the id and the name of "executor" or "target"; 0: it is not a user */
 ngx_uint_t ngx_guildlog_message_parts_user(
@@ -92,6 +113,57 @@ void ngx_guildlog_message_parts_more(const ngx_guildlog_message_item_t *item,
 /* a string's bytes in the tree; empty where there is no such string */
 void ngx_guildlog_message_parts_get(const json_t *object, const char *key,
     ngx_str_t *s);
+
+
+/* ngx_guildlog_message_sentence.c: what happened; item->told is what it says */
+
+void ngx_guildlog_message_sentence(ngx_guildlog_message_item_t *item,
+    ngx_guildlog_message_text_t *text);
+/* "changes", a line each */
+void ngx_guildlog_message_sentence_changes(ngx_guildlog_message_item_t *item,
+    ngx_guildlog_message_text_t *text);
+
+
+/* ngx_guildlog_message_link.c: times, and where a message leads to */
+
+/*
+ * The address of a view of the log viewer, for the entry of that id, or for the
+ * whole server; empty if the operator named no viewer.  NGX_ERROR: no memory.
+ */
+ngx_int_t ngx_guildlog_message_link_page(
+    const ngx_guildlog_message_item_t *item, ngx_pool_t *pool,
+    const char *view, const ngx_str_t *id, ngx_str_t *url);
+/* the picture to show beside it, or nothing */
+ngx_str_t ngx_guildlog_message_link_picture(
+    const ngx_guildlog_message_item_t *item);
+
+void ngx_guildlog_message_link_until(ngx_guildlog_message_item_t *item,
+    ngx_guildlog_message_text_t *text, const char *key);
+void ngx_guildlog_message_link_written(ngx_guildlog_message_item_t *item,
+    ngx_guildlog_message_text_t *text, const char *key);
+void ngx_guildlog_message_link_registered(ngx_guildlog_message_item_t *item,
+    ngx_guildlog_message_text_t *text, const char *key);
+void ngx_guildlog_message_link_jump(ngx_guildlog_message_item_t *item,
+    ngx_guildlog_message_text_t *text, const char *key);
+void ngx_guildlog_message_link_image(ngx_guildlog_message_item_t *item,
+    ngx_guildlog_message_text_t *text, const char *key);
+
+
+/* ngx_guildlog_message_file.c: the messages of a bulk deletion as a file */
+
+typedef struct {
+    ngx_str_t                      id;       /* of the entry */
+    ngx_str_t                      text;
+    unsigned                       spoiler:1;
+} ngx_guildlog_message_file_t;
+
+/* empty: the entry has none; NGX_ERROR: no memory */
+ngx_int_t ngx_guildlog_message_file(const ngx_guildlog_message_item_t *item,
+    ngx_pool_t *pool, ngx_str_t *text);
+/* the message with its files: at least one */
+ngx_int_t ngx_guildlog_message_file_body(ngx_pool_t *pool,
+    const ngx_str_t *json, const ngx_guildlog_message_file_t *files,
+    ngx_uint_t n, ngx_guildlog_message_body_t *body);
 
 
 #endif /* _NGX_GUILDLOG_MESSAGE_PARTS_H_INCLUDED_ */

@@ -201,6 +201,27 @@ ngx_guildlog_message_text_add(ngx_guildlog_message_text_t *text,
 
 
 ngx_uint_t
+ngx_guildlog_message_text_put(ngx_guildlog_message_text_t *text,
+    const ngx_str_t *s)
+{
+    ngx_uint_t  units;
+
+    units = ngx_guildlog_message_text_units(s->data, s->len);
+
+    if (units > text->left) {
+        return 0;
+    }
+
+    if (s->len) {
+        text->pos = ngx_cpymem(text->pos, s->data, s->len);
+        text->left -= units;
+    }
+
+    return 1;
+}
+
+
+ngx_uint_t
 ngx_guildlog_message_text_user(ngx_guildlog_message_text_t *text,
     const ngx_str_t *s, ngx_uint_t max, ngx_uint_t flags)
 {

@@ -50,6 +50,10 @@ void ngx_guildlog_message_text_close(const ngx_guildlog_message_text_t *text,
 ngx_uint_t ngx_guildlog_message_text_add(ngx_guildlog_message_text_t *text,
     const char *fmt, ...);
 
+/* the same of any length, as it is */
+ngx_uint_t ngx_guildlog_message_text_put(ngx_guildlog_message_text_t *text,
+    const ngx_str_t *s);
+
 /*
  * Somebody else's text, cut with a "…" to at most max units.  Nothing
  * of it is markup or becomes a link, but for what SAID says.  What cannot be

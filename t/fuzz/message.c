@@ -1,6 +1,9 @@
 
 /*
  * Links ngx_guildlog_message.c, ngx_guildlog_message_body.c,
+ * ngx_guildlog_message_file.c, ngx_guildlog_message_link.c,
+ * ngx_guildlog_message_sentence.c, ngx_guildlog_change.c,
+ * ngx_guildlog_change_data.c,
  * ngx_guildlog_message_parts.c, ngx_guildlog_message_text.c,
  * ngx_guildlog_value.c, ngx_guildlog_json_parse.c, ngx_guildlog_json_read.c,
  * ngx_guildlog_json.c, ngx_guildlog_language.c, ngx_guildlog_language_data.c,

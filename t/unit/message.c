@@ -1,6 +1,9 @@
 
 /*
  * Links ngx_guildlog_message.c, ngx_guildlog_message_body.c,
+ * ngx_guildlog_message_file.c, ngx_guildlog_message_link.c,
+ * ngx_guildlog_message_sentence.c, ngx_guildlog_change.c,
+ * ngx_guildlog_change_data.c,
  * ngx_guildlog_message_parts.c, ngx_guildlog_message_text.c,
  * ngx_guildlog_value.c, ngx_guildlog_json_parse.c, ngx_guildlog_json_read.c,
  * ngx_guildlog_json.c, ngx_guildlog_language.c, ngx_guildlog_language_data.c,
@@ -30,6 +33,14 @@ static const ngx_guildlog_message_style_t  style = {
     ngx_string("https://support.example/x"),
     ngx_string("https://log.example/viewer/"), 0
 };
+
+static const ngx_guildlog_message_style_t  bare;
+static const ngx_guildlog_message_style_t  categories = {
+    ngx_null_string, ngx_null_string, 1
+};
+
+/* of build() */
+static const ngx_guildlog_message_style_t  *worn = &style;
 
 static uint64_t     seed;
 static ngx_pool_t  *pool;
@@ -179,6 +190,48 @@ messages(void)
 }
 
 
+static json_t *
+changes(void)
+{
+    json_t      *list;
+    ngx_uint_t   n;
+
+    static const char  *keys[] = {
+        "nick", "topic", "color", "permissions", "$add", "afk_channel_id",
+        "communication_disabled_until", "rate_limit_per_user", "nsfw", "@x*"
+    };
+
+    if (draw(2)) {
+        return json_null();
+    }
+
+    list = json_array();
+
+    for (n = draw(26); n; n--) {
+        json_array_append_new(list,
+            json_pack("{s:s,s:o,s:o}", "key", keys[draw(10)],
+                      "old", draw(2) ? hostile(1024)
+                                     : json_integer(draw(1 << 30)),
+                      "new", draw(4) ? hostile(1024)
+                             : draw(2) ? json_true()
+                             : json_pack("[{s:s,s:o}]", "id", "5000000002",
+                                         "name", hostile(100))));
+    }
+
+    return list;
+}
+
+
+static json_t *
+picture(void)
+{
+    return draw(4) ? json_null()
+           : json_pack("{s:s,s:o}", "before", "https://image.example/a.png",
+                       "after", draw(2) ? json_null()
+                                        : json_string("https://x/)[x](y"));
+}
+
+
 /* no longer than an entry may be, as the store writes it */
 
 static void
@@ -195,7 +248,7 @@ entry(ngx_guildlog_message_entry_t *e, ngx_uint_t id)
         snprintf(number, sizeof(number), "9%018u", (unsigned) id);
 
         json = json_pack("{s:s,s:i,s:I,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,"
-                         "s:o,s:o,s:o,s:o,s:o}",
+                         "s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}",
                          "id", number, "type", (int) draw(102),
                          "timestamp", times[draw(4) ? 0 : draw(6)],
                          "executor", named(), "target", named(),
@@ -209,7 +262,13 @@ entry(ngx_guildlog_message_entry_t *e, ngx_uint_t id)
                          "messagesTruncated", draw(2) ? json_integer(INT64_MAX)
                                                       : json_null(),
                          "emoji", draw(2) ? named() : json_null(),
-                         "action", hostile(512), "value", hostile(512));
+                         "action", hostile(512), "value", hostile(512),
+                         "changes", changes(),
+                         "until", draw(2) ? json_null()
+                                          : json_integer(times[draw(6)]),
+                         "role_id", draw(2) ? json_null()
+                                            : json_string("5000000001"),
+                         "image", picture());
 
         text = json_dumps(json, JSON_COMPACT);
         json_decref(json);
@@ -339,6 +398,32 @@ code(const char *s)
 }
 
 
+/* a link of ours: its words, and where it leads; the length, 0: it is none */
+
+static size_t
+own_link(const char *s)
+{
+    size_t       n, i;
+    const char  *end;
+
+    static const char  *begins[] = {
+        "](<https://discord.com/channels/", "](<https://log.example/",
+        "](<https://image.example/"
+    };
+
+    n = strcspn(s, "]\n\\");
+
+    for (i = 0; i < 3; i++) {
+        if (strncmp(s + n, begins[i], strlen(begins[i])) == 0) {
+            end = strstr(s + n, ">)");
+            return end ? end + 2 - s : 0;
+        }
+    }
+
+    return 0;
+}
+
+
 /*
  * What is neither code nor behind a backslash is ours: "**", mentions, emoji
  * and times, in plain text the "> " of quotes and the "-# " of the last line,
@@ -384,6 +469,10 @@ harmless(const char *s, ngx_uint_t spoilers, ngx_uint_t plain)
             n = code(p);
             break;
 
+        case '[':
+            n = own_link(p);
+            break;
+
         case '<':
             n = markup(p);
             break;
@@ -397,10 +486,12 @@ harmless(const char *s, ngx_uint_t spoilers, ngx_uint_t plain)
                 : (plain && strncmp(p, "-# 9", 4) == 0) ? 4 : 0;
             break;
 
-        case '#':
+        case '#':    /* a color */
+            n = !line && strspn(p + 1, "0123456789abcdef") >= 6 ? 7 : 0;
+            break;
+
         case '~':
         case '_':
-        case '[':
         case ']':
             n = 0;
             break;
@@ -573,9 +664,22 @@ wrong(const ngx_str_t *text, const ngx_guildlog_message_entry_t *e,
 {
     size_t       i;
     json_t      *body, *embeds;
-    ngx_str_t    error;
+    ngx_str_t    error, payload;
     ngx_uint_t   sum, spoilers;
     const char  *content;
+
+    payload = *text;
+
+    if (text->data[0] == '-') {
+        payload.data = (u_char *) memmem(text->data, text->len, "\r\n\r\n{", 5)
+                       + 4;
+        payload.len = (u_char *) memmem(payload.data, text->data + text->len
+                                                      - payload.data,
+                                        "\r\n--", 4)
+                      - payload.data;
+    }
+
+    text = &payload;
 
     body = ngx_guildlog_json_parse(pool, text, &error);
     embeds = json_object_get(body, "embeds");
@@ -880,7 +984,7 @@ build(ngx_uint_t n, const char **docs, ngx_uint_t format, ngx_uint_t buttons,
 
     for (i = 0; i < n; i++) {
         e[i].doc = tap_str(docs[i]);
-        e[i].conf.style = &style;
+        e[i].conf.style = worn;
         e[i].conf.format = format;
         e[i].conf.color = -1;
         e[i].conf.buttons = buttons;
@@ -1076,6 +1180,7 @@ test_brim(void)
 
             e[n].doc = tap_str(doc[n]);
             e[n].conf.style = &style;
+            e[n].conf.guild = tap_str(ID);
             e[n].conf.format = NGX_GUILDLOG_FORMAT_PLAIN;
         }
 
@@ -1115,51 +1220,88 @@ static const message_case_t  cases[] = {
       "\"target\":{\"id\":\"34\",\"name\":\"a_b\"},"
       "\"channel\":{\"id\":\"56\",\"name\":\"c\"},\"role\":null,"
       "\"content\":null,\"messages\":[{\"id\":\"1\",\"content\":\"hi *x*\","
+      "\"timestamp\":1753990000000,"
       "\"attachments\":[{\"name\":\"a.png\",\"size\":2048}]}]",
 
       "{\"embeds\":[{\"title\":\"Message deleted\","
-      "\"description\":\"hi \\\\*x\\\\*\","
-      "\"timestamp\":\"2025-07-31T22:13:20.123Z\",\"color\":5793266,"
+      "\"description\":\"A message by <@34> was deleted in <#56>\\n"
+      "hi \\\\*x\\\\*\","
+      "\"timestamp\":\"2025-07-31T22:13:20.123Z\",\"color\":15548997,"
       "\"footer\":{\"text\":\"12\"},\"fields\":["
       "{\"name\":\"Executor\",\"value\":\"Dashboard or API\","
       "\"inline\":true},"
-      "{\"name\":\"Target\",\"value\":\"<@34> a\\\\_b (`34`)\","
+      "{\"name\":\"Author\",\"value\":\"a\\\\_b (`34`)\",\"inline\":true},"
+      "{\"name\":\"Channel\",\"value\":\"c (`56`)\",\"inline\":true},"
+      "{\"name\":\"Written\",\"value\":\"<t:1753990000:f>\","
       "\"inline\":true},"
-      "{\"name\":\"Channel\",\"value\":\"<#56> c (`56`)\",\"inline\":true},"
       "{\"name\":\"Attachments\",\"value\":\"a\\\\.png (2.0 KB)\","
       "\"inline\":false}]}" TAIL },
 
-    { "a changed role, whose target is no user", 0,
+    { "a changed role", 0,
       "{\"id\":\"12\",\"type\":33,\"timestamp\":0,"
-      "\"target\":{\"id\":\"34\",\"name\":\"r\"},\"role\":\"r\","
-      "\"count\":2,\"content\":\"a\",\"contentAfter\":\"b\"",
+      "\"executor\":{\"id\":\"7\",\"name\":\"A\"},"
+      "\"role\":\"r\",\"role_id\":\"34\",\"changes\":["
+      "{\"key\":\"name\",\"old\":\"q\",\"new\":\"r\"},"
+      "{\"key\":\"color\",\"old\":0,\"new\":255}]",
 
       "{\"embeds\":[{\"title\":\"Role changed\","
-      "\"description\":\"**Before**\\na\\n**After**\\nb\","
-      "\"timestamp\":\"1970-01-01T00:00:00.000Z\",\"color\":15844367,"
+      "\"description\":\"<@7> changed the role <@&34>\\n"
+      "**Name:** q \u2192 r\\n**Color:** none \u2192 #0000ff\","
+      "\"timestamp\":\"1970-01-01T00:00:00.000Z\",\"color\":15105570,"
       "\"footer\":{\"text\":\"12\"},\"fields\":["
-      "{\"name\":\"Target\",\"value\":\"r (`34`)\",\"inline\":true},"
-      "{\"name\":\"Role\",\"value\":\"r\",\"inline\":true},"
-      "{\"name\":\"Count\",\"value\":\"2\",\"inline\":true}]}" TAIL },
+      "{\"name\":\"Executor\",\"value\":\"A (`7`)\",\"inline\":true}]}" TAIL },
 
-    { "many messages", 0,
+    { "one who changed their own name", 0,
+      "{\"id\":\"12\",\"type\":25,\"timestamp\":0,"
+      "\"executor\":{\"id\":\"7\",\"name\":\"A\"},"
+      "\"target\":{\"id\":\"7\",\"name\":\"A\"},"
+      "\"changes\":[{\"key\":\"nick\",\"old\":null,\"new\":\"B*\"}]",
+
+      "{\"embeds\":[{\"title\":\"Nickname changed\","
+      "\"description\":\"<@7> changed their nickname\\n"
+      "**Nickname:** B\\\\*\","
+      "\"timestamp\":\"1970-01-01T00:00:00.000Z\",\"color\":15105570,"
+      "\"footer\":{\"text\":\"12\"},\"fields\":["
+      "{\"name\":\"Member\",\"value\":\"A (`7`)\",\"inline\":true}]}" TAIL },
+
+    { "a young account that joins", 1,
+      "{\"id\":\"12\",\"type\":1,\"timestamp\":1754000000123,"
+      "\"target\":{\"id\":\"1400000000000000000\",\"name\":\"A\"},"
+      "\"count\":9",
+
+      "{\"embeds\":[{\"description\":\"<@1400000000000000000> joined the "
+      "server \u00b7 **Members:** 9 \u00b7 **Account created:** "
+      "\u26a0\ufe0f <t:1753856410:f> (<t:1753856410:R>)\","
+      "\"timestamp\":\"2025-07-31T22:13:20.123Z\",\"color\":5763719,"
+      "\"footer\":{\"text\":\"12\"}}" TAIL },
+
+    { "many messages, with all of them as a file", 0,
       "{\"id\":\"12\",\"type\":3,\"timestamp\":0,\"messages\":["
       "{\"authorId\":\"7\",\"content\":\"a\\nb\"},"
       "{\"content\":\"c\",\"attachments\":[{}]}],\"messagesTruncated\":5",
 
+      "--guildlog-12\r\n"
+      "Content-Disposition: form-data; name=\"payload_json\"\r\n"
+      "Content-Type: application/json\r\n\r\n"
       "{\"embeds\":[{\"title\":\"Messages bulk deleted\","
-      "\"description\":\"**Messages: 7**\\n<@7> a b\\n"
+      "\"description\":\"Several messages were deleted\\n"
+      "**Messages: 7**\\n<@7> a b\\n"
       "\u2022 c (\U0001f4ce 1)\\nand 5 more\","
-      "\"timestamp\":\"1970-01-01T00:00:00.000Z\",\"color\":5793266,"
+      "\"timestamp\":\"1970-01-01T00:00:00.000Z\",\"color\":15548997,"
       "\"footer\":{\"text\":\"12\"},\"fields\":["
-      "{\"name\":\"Attachments\",\"value\":\"?\",\"inline\":false}]}" TAIL },
+      "{\"name\":\"Attachments\",\"value\":\"?\",\"inline\":false}]}" TAIL
+      "\r\n--guildlog-12\r\n"
+      "Content-Disposition: form-data; name=\"files[0]\"; "
+      "filename=\"messages-12.txt\"\r\n"
+      "Content-Type: text/plain; charset=utf-8\r\n\r\n"
+      "author 7  \na\nb\n\n\nc\n[]\n\n\r\n--guildlog-12--\r\n" },
 
     { "a compact embed", 1,
       "{\"id\":\"12\",\"type\":39,\"timestamp\":0,"
       "\"executor\":{\"id\":\"7\",\"name\":\"A\"},"
       "\"target\":{\"id\":\"8\",\"name\":\"\"},\"reason\":\"bad\"",
 
-      "{\"embeds\":[{\"description\":\"**Member banned** \u00b7 A \u2192 <@8>"
+      "{\"embeds\":[{\"description\":\"<@7> banned <@8>"
       "\\n**Reason:** bad\","
       "\"timestamp\":\"1970-01-01T00:00:00.000Z\",\"color\":15548997,"
       "\"footer\":{\"text\":\"12\"}}" TAIL },
@@ -1170,21 +1312,23 @@ static const message_case_t  cases[] = {
       "\"content\":\"a\\nb\",\"contentAfter\":\"> c\","
       "\"emoji\":{\"id\":\"9\",\"name\":\"e_e\",\"animated\":true}",
 
-      "{\"content\":\"**Message edited**\\n**Executor:** <@7> A (`7`)\\n"
-      "**Emoji:** <a:e_e:9> e\\\\_e\\n**Before**\\n> a\\n> b\\n"
+      "{\"content\":\"**Message edited**\\n<@7> edited a message\\n"
+      "**Author:** A (`7`)\\n**Emoji:** <a:e_e:9> e\\\\_e\\n"
+      "**Before**\\n> a\\n> b\\n"
       "**After**\\n> \\\\> c\\n-# 12 \u00b7 <t:1754000000:F>" TEXT },
 
     { "compact plain text", 3,
       "{\"id\":\"12\",\"type\":46,\"timestamp\":1000,\"count\":9,"
       "\"content\":\"a\\nb\",\"contentAfter\":\"c\"",
 
-      "{\"content\":\"**Members pruned** \u00b7 \u00d79\\na b \u2192 c\\n"
+      "{\"content\":\"Inactive members were pruned (9)\\na b \u2192 c\\n"
       "-# 12 \u00b7 <t:1:F>" TEXT },
 
     { "an entry of nothing", 0, "{\"id\":\"12\",\"type\":60",
 
       "{\"embeds\":[{\"title\":\"Stage ended\","
-      "\"timestamp\":\"1970-01-01T00:00:00.000Z\",\"color\":1752220,"
+      "\"description\":\"The stage was ended\","
+      "\"timestamp\":\"1970-01-01T00:00:00.000Z\",\"color\":15548997,"
       "\"footer\":{\"text\":\"12\"},\"fields\":[]}" TAIL }
 };
 
@@ -1197,6 +1341,7 @@ test_cases(void)
     const char  *body;
 
     pool = tap_pool();
+    worn = &bare;
 
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         body = build(1, (const char **) &cases[i].doc, cases[i].format, 0,
@@ -1204,6 +1349,8 @@ test_cases(void)
         s = tap_str(body ? body : "");
         tap_is_str(&s, cases[i].out, cases[i].what);
     }
+
+    worn = &style;
 
     ngx_destroy_pool(pool);
 }
@@ -1219,6 +1366,7 @@ test_spoilers(void)
     pool = tap_pool();
     ngx_memzero(&e, sizeof(e));
     e.conf.style = &style;
+    e.conf.guild = tap_str(ID);
 
     e.conf.spoilers = 1;
     e.doc = tap_str("{\"id\":\"1\",\"type\":5,\"reason\":\"r\","
@@ -1226,7 +1374,7 @@ test_spoilers(void)
 
     (void) made(&e, 1, &body, &packed);
 
-    tap_ok(has(&body, "\"||a\\\\|\\\\|b\\\\\\\\||\""),
+    tap_ok(has(&body, "\\n||a\\\\|\\\\|b\\\\\\\\||\""),
            "content stands between spoiler marks and cannot end them");
     tap_ok(has(&body, "\"r\""),
            "the reason does not");
@@ -1236,6 +1384,12 @@ test_spoilers(void)
 
     tap_ok(!has(&body, "||"),
            "nothing is not hidden");
+
+    e.doc = tap_str("{\"id\":\"1\",\"type\":29,\"content\":\"a\","
+                    "\"contentAfter\":\"b\"");
+    (void) made(&e, 1, &body, &packed);
+
+    tap_ok(!has(&body, "||"), "nor what is no message");
 
     ngx_destroy_pool(pool);
 }
@@ -1251,6 +1405,7 @@ test_colors(void)
     pool = tap_pool();
     ngx_memzero(&e, sizeof(e));
     e.conf.style = &style;
+    e.conf.guild = tap_str(ID);
 
     e.doc = tap_str("{\"id\":\"1\",\"type\":5");
 
@@ -1261,8 +1416,13 @@ test_colors(void)
 
     e.conf.color = 0x1000000;
     (void) made(&e, 1, &body, &packed);
+    tap_ok(has(&body, "\"color\":15548997,"),
+           "what is no color is not one: what is gone is red");
+
+    e.conf.style = &categories;
+    (void) made(&e, 1, &body, &packed);
     tap_ok(has(&body, "\"color\":5793266,"),
-           "what is no color is not one");
+           "or of the color of its category");
 
     ngx_destroy_pool(pool);
 }
