@@ -134,6 +134,7 @@ sub files {
 
 
 END {
+    local $?;
     for my $self (@machines) {
         next if !$self->{alone};
         kill 'KILL', $self->{alone};    # it ignores the others
