@@ -180,6 +180,8 @@ commit;
 
 \set migration 0042_default
 \ir migrate.sql
+\set migration 0044_finding
+\ir migrate.sql
 
 reset role;
 
