@@ -44,7 +44,7 @@ begin
             tries := tries + 1;
         end;
 
-        if tries = 20 then
+        if tries = 10 then
             raise warning '% is in use all the time, perhaps by a dump: the '
                           'migration waits, nobody else does', one;
         end if;
