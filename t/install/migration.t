@@ -6,6 +6,7 @@
 use lib 't/lib';
 use Guildlog;
 use Guildlog::Change;
+use Guildlog::Days;
 use Guildlog::File;
 use Time::HiRes qw(time);
 
@@ -119,14 +120,7 @@ $g->file('sql/functions/place.sql', place('site'));
 
 # entries of the last three weeks, one partition a day
 
-$g->sql('drop table log_entry_past');
-$g->sql(<<'SQL');
-    select partition_make('log_entry', 'log_entry_' || to_char(d, 'YYYYMMDD'),
-                          'id', day_id(d::date)::text, day_id(d::date + 1)::text)
-      from generate_series((now() at time zone 'UTC')::date - 31,
-                           (now() at time zone 'UTC')::date - 1,
-                           interval '1 day') d
-SQL
+month($g);
 $g->sql(<<'SQL', $entries, $server);
     insert into log_entry (guild_id, id, arrival, bot, type, executor_id, doc)
     select s.guild, time_id(ms(now()) - (i * (21 * 86400000.0 / n))::bigint), i,
