@@ -1,16 +1,18 @@
 // The page's address holds what it shows, behind the "#", which no server
-// ever sees: #/logs?category=categoryModlog&search=raid. Never the token.
+// ever sees: #/logs?category=categoryModlog&search=raid. Never the token. A
+// message in a log channel leads to #/logs?server=ID&entry=ID.
 
 const LISTS = ['category', 'type'];
 const SINGLES = ['search', 'after', 'before', 'channel', 'member',
     'memberRole', 'role'];
 
 
-// {view, bot, filters}
+// {view, bot, server, entry, filters}; server and entry are "" without one
 export function readAddress() {
     const [, view, query] = /^#\/([a-z]*)\??(.*)$/.exec(location.hash)
         ?? [null, 'logs', ''];
     const given = new URLSearchParams(query);
+    const server = given.get('server');
     const filters = {};
 
     for (const name of LISTS) {
@@ -19,7 +21,9 @@ export function readAddress() {
     for (const name of SINGLES) {
         filters[name] = given.get(name) ?? '';
     }
-    return {view, bot: given.get('bot') === 'pro' ? 'pro' : '', filters};
+    return {view, bot: given.get('bot') === 'pro' ? 'pro' : '',
+        server: /^\d+$/.test(server) ? server : '',
+        entry: given.get('entry') ?? '', filters};
 }
 
 

@@ -26,7 +26,19 @@ export class EntryPanel {
 
 
     show(entry) {
-        fill(this.node, this.tools, entryNode(entry, this.narrow));
+        this.open(entryNode(entry, this.narrow));
+    }
+
+
+    // why there is none
+    explain(title, why) {
+        this.open(h('article', null, h('h2', {tabindex: -1}, title),
+            h('p', null, why)));
+    }
+
+
+    open(node) {
+        fill(this.node, this.tools, node);
         this.node.hidden = false;
         this.node.scrollTop = 0;
         this.node.querySelector('h2').focus();

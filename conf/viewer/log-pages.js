@@ -92,6 +92,33 @@ export class LogPages {
     }
 
 
+    // the place of an entry, wherever it is; undefined if it does not match
+    async find({id, timestamp}) {
+        const place = this.placeOf(id);
+
+        if (place === undefined) {
+            await this.jump(timestamp + 1);
+        }
+        return place ?? this.placeOf(id);
+    }
+
+
+    placeOf(id) {
+        const parts = [{start: 0, entries: this.live}, ...this.pages.map(
+            ({start, entries}) => ({start: this.live.length + start,
+                entries}))];
+
+        for (const {start, entries} of parts) {
+            const i = entries.findIndex((entry) => entry.id === id);
+
+            if (i >= 0) {
+                return start + i;
+            }
+        }
+        return undefined;
+    }
+
+
     // Has these loaded, one page after the other, nearest first.
     async want(first, last) {
         this.wanted = [first, last];

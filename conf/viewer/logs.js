@@ -46,7 +46,7 @@ export const node = h('div', {class: 'logs'},
 
 let current = null;        // {pages, stop, query, timeline, held}
 let paused = false;
-let opened;                // the place of the entry that is open
+let opened;                // the place of the entry that is open, if known
 let bot = '';
 let server;                // what will be known of it
 
@@ -57,6 +57,9 @@ export function show(address, facts) {
     filters.show(address.filters);
     shutEntry();
     read(address.filters);
+    if (address.entry) {
+        openLinked(current, address.entry);
+    }
 }
 
 
@@ -332,8 +335,52 @@ function openEntry(index) {
     }
 
     opened = index;
+    unlink();
     panel.show(entry);
     list.select(entry.id);
+}
+
+
+// the entry that the address names, which any page of the list may hold
+async function openLinked(reading, id) {
+    const {signal} = reading.stop;
+
+    opened = undefined;
+    try {
+        const entry = /^\d+$/.test(id)
+            ? await get(`/logs/${id}`, undefined, signal) : null;
+
+        if (signal.aborted || list.selected) {
+            return;
+        }
+        if (!entry) {
+            panel.explain('There is no such entry', 'The link leads to an '
+                + 'entry that is not in this log, or is past the time for '
+                + 'which it can be read.');
+            return;
+        }
+
+        learn(entry);
+        panel.show(entry);
+        list.select(entry.id);
+        await reading.ready;
+
+        const place = await reading.pages.find(entry);
+
+        if (list.selected === entry.id) {
+            opened = place;
+        }
+    } catch (error) {
+        if (error.name !== 'AbortError' && !list.selected) {
+            panel.explain('The entry could not be read', error.message);
+        }
+    }
+}
+
+
+// The address names the entry of a link for as long as that one is open.
+function unlink() {
+    writeAddress(hrefOf('logs', bot, current.value), true);
 }
 
 
@@ -355,6 +402,7 @@ function shutEntry() {
 
 function closeEntry() {
     shutEntry();
+    unlink();
     list.go(list.current);
 }
 

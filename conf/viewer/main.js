@@ -15,8 +15,8 @@ const ENDED = {
 };
 const LOOK = 'guildlog.look';
 
-const [main, nav, where, me, form, field, ended] = ['main', 'nav', 'where',
-    'me', 'sign-in', 'token', 'ended'].map((id) =>
+const [main, nav, where, me, form, field, wanted, ended] = ['main', 'nav',
+    'where', 'me', 'sign-in', 'token', 'wanted', 'ended'].map((id) =>
     document.getElementById(id));
 
 let server;         // what GET of the server will answer
@@ -27,6 +27,11 @@ async function route() {
     const address = readAddress();
 
     if (!session) {
+        ask();
+        return;
+    }
+    if (address.server && address.server !== session.server) {
+        leave('The token is of another server.');
         return;
     }
     if (session.bot !== address.bot || !server) {
@@ -105,6 +110,11 @@ function leave(why) {
 
 
 function ask() {
+    const {server: id} = readAddress();
+
+    wanted.hidden = !id;
+    wanted.textContent = id && `This link leads to the server ${id}. It opens `
+        + 'with an Admin token of that server.';
     form.classList.add('ready');
     fill(main, form);
     field.focus();

@@ -3,7 +3,7 @@
 import {done, ok, startBrowser} from './lib.js';
 
 const ALL = ['logs', 'look', 'bad-days', 'config', 'hostile', 'live', 'chart',
-    'signing', 'words'];
+    'link', 'signing', 'words'];
 const AT_ONCE = 2;
 
 const named = process.argv.slice(2);

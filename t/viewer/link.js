@@ -1,0 +1,136 @@
+// Where a message in a log channel leads: its entry, or the configuration of
+// its server, also for a reader who has no token of that server as yet.
+
+import {enter, is, leave, lines, newPage, newServer, ok, operator, shoot,
+    soon} from './lib.js';
+
+const ENTRIES = 500;
+
+let server;
+let ids;
+
+
+export default async function link() {
+    const start = Date.now() - 3_600_000;
+
+    server = await newServer({name: 'Link'});
+    ids = await server.record(...Array.from({length: ENTRIES}, (_, i) => (
+        {type: 39, reason: `why ${i}`, timestamp: start + i * 1000})));
+
+    await opened();
+    await gone();
+    await asked();
+    await bots();
+}
+
+
+function to(entry, more = '') {
+    return `#/logs?server=${server.id}${more}&entry=${entry}`;
+}
+
+
+function reason(page) {
+    return page.locator('.entry .facts div', {hasText: 'Why'}).locator('dd')
+        .innerText();
+}
+
+
+async function signIn(page, {token}) {
+    await page.getByLabel('Admin token').fill(token);
+    await page.getByRole('button', {name: 'Open'}).click();
+}
+
+
+async function opened() {
+    const page = await enter(server, to(ids[2]));
+    const entry = page.locator('.entry');
+
+    await soon(() => reason(page), 'why 2', 'a link opens its entry');
+    await soon(() => lines(page).nth(1).locator('.details').textContent(),
+        `why ${ENTRIES - 1}`, '... with the list behind it as usual');
+    await shoot(page, 'link');
+
+    await page.reload();
+    await soon(() => reason(page), 'why 2', '... also after a reload');
+
+    // its place in the list is known some time after
+    await soon(async () => {
+        await page.getByRole('button', {name: 'Older entry'}).click();
+        return reason(page);
+    }, 'why 1', 'the entries beside it are a step away');
+    is(new URL(page.url()).hash, '#/logs',
+        'the address is that of the link no more');
+    await page.getByRole('button', {name: 'Close'}).click();
+    await page.reload();
+    await lines(page).first().waitFor();
+    ok(await entry.isHidden(), 'an entry that was closed stays so');
+    await leave(page, 'a link');
+}
+
+
+async function gone() {
+    const page = await newPage();
+    const entry = page.locator('.entry');
+    const said = 'The link leads to an entry that is not in this log, or is '
+        + 'past the time for which it can be read.';
+
+    page.expected = /status of 404/;
+    await page.goto(process.env.GUILDLOG_VIEWER + to('1'));
+    await signIn(page, server);
+    await soon(() => entry.locator('p').textContent(), said,
+        'that an entry is gone is told');
+    await shoot(page, 'link-gone');
+    await page.getByRole('button', {name: 'Close'}).click();
+    ok(await entry.isHidden(), '... until it is closed');
+    ok(await lines(page).count() > 0, '... beside the list');
+
+    await page.goto(process.env.GUILDLOG_VIEWER + to('..'));
+    await soon(() => entry.locator('p').textContent(), said,
+        'what is no id names no entry');
+    await leave(page, 'an entry that is gone');
+}
+
+
+async function asked() {
+    const other = await newServer({name: 'Other'});
+    const page = await newPage();
+    const wanted = page.locator('#wanted');
+    const ended = page.locator('#ended');
+    const said = `This link leads to the server ${server.id}. It opens with `
+        + 'an Admin token of that server.';
+    await page.goto(process.env.GUILDLOG_VIEWER);
+    ok(await wanted.isHidden(), 'without a link, any server will do');
+    await page.goto(process.env.GUILDLOG_VIEWER + to(ids[1]));
+    await soon(() => wanted.innerText(), said, 'a link asks for a token');
+    ok(await ended.isHidden(), '... without a reproach');
+
+    await signIn(page, other);
+    await soon(() => ended.innerText(), 'The token is of another server.',
+        'a token of another server is told');
+    is(await wanted.innerText(), said, '... and what is asked for');
+    await shoot(page, 'link-sign-in');
+    await signIn(page, server);
+    await soon(() => reason(page), 'why 1', 'then the link is opened');
+
+    await page.goto(process.env.GUILDLOG_VIEWER
+        + `#/config?server=${other.id}`);
+    await soon(() => ended.innerText(), 'The token is of another server.',
+        'a link to another server asks for its token');
+    await signIn(page, other);
+    await page.locator('.side a[href="#/channels"][aria-current]').waitFor();
+    ok((await page.locator('#where').innerText()).startsWith('Other'),
+        'then its configuration is opened');
+    await leave(page, 'a token');
+}
+
+
+async function bots() {
+    const {ids: [id]} = await operator('POST',
+        `/servers/${server.id}/logs?bot=pro`,
+        [{type: 39, event_id: 'pro', reason: 'by Pro'}]);
+    const page = await enter(server, to(id, '&bot=pro'));
+
+    await soon(() => reason(page), 'by Pro', 'a link names the bot');
+    is(await page.getByLabel('Bot').inputValue(), 'pro', '... which is shown');
+    await leave(page, 'a bot');
+}
