@@ -6,14 +6,16 @@ import {badge, button, foreign, h} from './dom.js';
 import {nameOf} from './directory.js';
 import {difference} from './diff.js';
 import {typeOf} from './log-types.js';
+import {sentenceOf} from './sentence.js';
 import {iso, relativeTime, spokenTime, timeNode} from './time.js';
 import {CATEGORIES, count, deliveryInWords, size} from './words.js';
 
 
 // narrow({name: value}) filters the list by what is clicked
 export function entryNode(entry, narrow) {
-    const {category, title} = typeOf(entry.type);
+    const {category, title, sentence} = typeOf(entry.type);
     const {content, contentAfter} = entry;
+    const said = sentenceOf(entry, sentence);
     const edited = content !== null && contentAfter !== null;
 
     return h('article', {'data-category': category},
@@ -21,6 +23,8 @@ export function entryNode(entry, narrow) {
             h('p', {class: 'kind'}, h('i', {class: 'dot'}),
                 CATEGORIES[category]),
             h('h2', {tabindex: -1}, title),
+            said.length > 0 && h('p', {class: 'sentence'},
+                said.map(({word, text: own}) => word ?? foreign(own))),
             h('p', {class: 'when'}, spokenTime(entry.timestamp), h('br'),
                 `${iso(entry.timestamp)}, ${relativeTime(entry.timestamp)}`)),
         h('dl', {class: 'facts'}, factsOf(entry, narrow)),

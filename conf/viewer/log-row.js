@@ -4,6 +4,7 @@
 import {changeText} from './changes.js';
 import {h, isolated, plain} from './dom.js';
 import {typeOf} from './log-types.js';
+import {sentenceOf} from './sentence.js';
 import {setTime} from './time.js';
 import {deliveryInWords} from './words.js';
 
@@ -56,16 +57,19 @@ export class LogRow {
             {
                 part.textContent = '';
             }
+            this.title.title = '';
             this.arrow.hidden = true;
             return;
         }
 
-        const {category, title} = typeOf(entry.type);
+        const {category, title, sentence} = typeOf(entry.type);
         const {status, why, mood} = deliveryInWords(entry.delivery);
 
         node.dataset.category = category;
         setTime(this.time, entry.timestamp);
         this.title.textContent = title;
+        this.title.title = sentenceOf(entry, sentence).map(({word, text}) =>
+            word ?? isolated(text)).join('');
         this.executor.textContent = plain(nameOf(entry.executor));
         this.target.textContent = plain(nameOf(entry.target));
         this.arrow.hidden = !entry.executor || !entry.target;

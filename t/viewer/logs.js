@@ -288,6 +288,8 @@ async function whole() {
     await entry.waitFor();
     is(await entry.locator('h2').textContent(), 'Member banned',
         'an entry opens');
+    is(await entry.locator('.sentence').innerText(), 'Bob banned Ann',
+        'what happened, in a sentence');
     ok(/^Bob\s+202/.test(await fact('Who')), 'who did it');
     ok(/^Ann\s+201/.test(await fact('To whom')), 'to whom');
     is(await fact('Why'), 'raid', 'why');
@@ -298,6 +300,8 @@ async function whole() {
     await page.getByRole('button', {name: 'Older entry'}).click();
     await soon(() => entry.locator('h2').textContent(),
         'Messages bulk deleted', 'the next one');
+    is(await entry.locator('.sentence').innerText(), 'Bob deleted several '
+        + 'messages in #hall (2)', 'with all that is known');
     is(await entry.locator('.messages li .quote').allInnerTexts(),
         ['first', 'second'], 'each of its messages');
     ok(/a\.png 1\.2 MB/.test(await entry.locator('.files').innerText()),
@@ -317,6 +321,10 @@ async function whole() {
     await page.getByRole('button', {name: 'Older entry'}).click();
     await soon(() => entry.locator('h2').textContent(), 'Role changed',
         'what changed of a role');
+    ok(await entry.locator('.sentence').count() === 0,
+        'no sentence, where it would have a gap');
+    is(await lines(page).nth(8).locator('.what span').getAttribute('title'),
+        'Bob was given the role Painter', 'one person is named once');
     is(await entry.locator('.changes dt').allInnerTexts(),
         ['Name', 'Permissions', 'Color', 'Owner'], 'key by key');
     await soon(() => entry.locator('.changes dd').allInnerTexts(),
