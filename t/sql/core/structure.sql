@@ -43,6 +43,7 @@ $$, $$
         ('api', 'server_reset', null),
         ('api', 'guilds_get', null),
         ('api', 'token_list', null),
+        ('api', 'token_check', null),
         ('api', 'token_revoke', 'token_id text'),
         ('api', 'settings_get', null),
         ('api', 'settings_patch', 'input jsonb'),
