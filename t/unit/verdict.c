@@ -794,7 +794,7 @@ is_request(ngx_guildlog_platform_request_t *request, const char *method,
 static void
 test_requests(void)
 {
-    ngx_str_t                        id, other, token, name, bad;
+    ngx_str_t                        id, other, token, body, bad;
     ngx_uint_t                       i;
     ngx_pool_t                      *pool;
     ngx_guildlog_platform_request_t  r;
@@ -809,7 +809,7 @@ test_requests(void)
     id = tap_str("17");
     other = tap_str("9223372036854775807");
     token = tap_str("aZ09-_.");
-    name = tap_str("a \"log\"");
+    body = tap_str("{\"name\":\"a log\"}");
 
     tap_is(asked(EXECUTE, &id, &token), NGX_OK, "a message");
     is_request(&r, "POST", "/webhooks/17/aZ09-_.?wait=true"
@@ -818,9 +818,9 @@ test_requests(void)
     tap_is(asked(LIST, &id, NULL), NGX_OK, "a list");
     is_request(&r, "GET", "/channels/17/webhooks", "", 1);
 
-    tap_is(asked(CREATE, &id, &name), NGX_OK, "a new webhook");
+    tap_is(asked(CREATE, &id, &body), NGX_OK, "a new webhook");
     is_request(&r, "POST", "/channels/17/webhooks",
-               "{\"name\":\"a \\\"log\\\"\"}", 1);
+               "{\"name\":\"a log\"}", 1);
 
     tap_is(asked(CHANNEL, &id, NULL), NGX_OK, "a channel");
     is_request(&r, "GET", "/channels/17", "", 1);
@@ -844,7 +844,7 @@ test_requests(void)
 
         tap_ok(asked(EXECUTE, &bad, &token) == NGX_ERROR
                && asked(LIST, &bad, NULL) == NGX_ERROR
-               && asked(CREATE, &bad, &name) == NGX_ERROR
+               && asked(CREATE, &bad, &body) == NGX_ERROR
                && asked(DELETE, &bad, &token) == NGX_ERROR
                && asked(WEBHOOK, &bad, &token) == NGX_ERROR
                && asked(CHANNEL, &bad, NULL) == NGX_ERROR
