@@ -85,17 +85,48 @@ embed(json_t *object)
 }
 
 
+/* of a message with files its first part */
+
+static ngx_str_t
+json_of(const ngx_str_t *body)
+{
+    u_char     *end;
+    ngx_str_t   json;
+
+    static u_char  blank[] = CRLF CRLF, next[] = CRLF "--guildlog-";
+
+    json = *body;
+
+    if (json.data[0] == '-') {
+        json.data = ngx_strnstr(body->data, (char *) blank, body->len);
+        fuzz_expect(json.data != NULL);
+
+        json.data += sizeof(blank) - 1;
+        json.len = body->data + body->len - json.data;
+
+        end = ngx_strnstr(json.data, (char *) next, json.len);
+        fuzz_expect(end != NULL);
+
+        json.len = end - json.data;
+    }
+
+    return json;
+}
+
+
 static void
 check(const ngx_str_t *body)
 {
     json_t       *message, *embeds, *object, *mentions;
     size_t        i;
     ngx_uint_t    total;
+    ngx_str_t     json;
     json_error_t  error;
 
     static const limit_t  content[] = { { "content", 2000 }, { NULL, 0 } };
 
-    message = json_loadb((char *) body->data, body->len,
+    json = json_of(body);
+    message = json_loadb((char *) json.data, json.len,
                          JSON_REJECT_DUPLICATES, &error);
     fuzz_expect(json_is_object(message));
 
