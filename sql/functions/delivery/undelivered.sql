@@ -176,7 +176,8 @@ end $$;
 -- with something to deliver are called for, the others are too many to look at.
 
 create or replace function undelivered_next(behind bigint)
-returns bigint language plpgsql stable set enable_seqscan = off as $$
+returns bigint language plpgsql stable set enable_seqscan = off
+set enable_bitmapscan = off as $$
 begin
     return least(
         (select r.guild_id
