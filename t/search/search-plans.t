@@ -93,13 +93,17 @@ record(1000) for 1 .. 20;
 $nginx->sql("update search_head set back_id = 0, arrival = 1
     where guild_id = $guild");
 
+# a partition without such entries is two blocks, too
+my $partitions = $nginx->sql(
+    "select count(*) from pg_inherits where inhparent = 'log_entry'::regclass");
+
 for my $call (sort keys %calls) {
     my $rows = $session->selectall_arrayref($calls{$call}->());
     cmp_ok scalar @$rows, '>', 0, "$call: has rows";
 
     # autovacuum may cause a new plan, which reads the catalog
     cmp_ok min(map { blocks($session, $calls{$call}->()) } 1 .. 3), '<',
-        60 + @$rows, '... found by their keys';
+        60 + 2 * $partitions + @$rows, '... found by their keys';
 }
 
 done_testing;
