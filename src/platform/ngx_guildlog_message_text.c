@@ -253,7 +253,7 @@ ngx_guildlog_message_text_user(ngx_guildlog_message_text_t *text,
 
     for (p = s->data; p < last; p = next) {
 
-        if (p == run.code) {
+        if (run.code && p == run.code) {
             next = p + now.marks;
 
             now.pos = ngx_cpymem(now.pos, p, now.marks);
