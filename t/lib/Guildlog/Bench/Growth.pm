@@ -151,6 +151,7 @@ sub fill {
 SQL
     }
 
+    $nginx->sql('drop table lane_batch_past');
     $nginx->sql(q(select partition_make('lane_batch', 'lane_batch_'
         || to_char(w, 'YYYYMMDD'), w || ' 00:00Z',
         w + 7 || ' 00:00Z') from (select date_trunc('week', d)::date as w
