@@ -485,7 +485,7 @@ csv_change_put(csv_text_t *text, const void *data, size_t len)
 {
     text->len += len;
 
-    if (text->pos) {
+    if (text->pos && len) {
         text->pos = ngx_cpymem(text->pos, data, len);
     }
 }

@@ -1,11 +1,12 @@
 
 /*
- * Links ngx_guildlog_message_text.c.
+ * Links ngx_guildlog_message_text.c and ngx_guildlog_utf8.c.
  *
  * Text of others stays within its limit and valid UTF-8.
  */
 
 #include "platform/ngx_guildlog_message_text.h"
+#include "base/ngx_guildlog_utf8.h"
 #include "fuzz.h"
 
 
@@ -23,7 +24,7 @@ fuzz(ngx_pool_t *pool, u_char *p, size_t len)
     flags = fuzz_pick(&p, &len, 32);
     max = fuzz_pick(&p, &len, 2 * UNITS) + 1;
 
-    if (!fuzz_is_utf8(p, len)) {
+    if (ngx_guildlog_utf8_valid(p, len) != len) {
         return;
     }
 
@@ -38,5 +39,5 @@ fuzz(ngx_pool_t *pool, u_char *p, size_t len)
     fuzz_expect(units <= ngx_min(max, UNITS));
     fuzz_expect(ngx_guildlog_message_text_units(text.start, n) == units);
     fuzz_expect(text.left == UNITS - units);
-    fuzz_expect(fuzz_is_utf8(text.start, n));
+    fuzz_expect(ngx_guildlog_utf8_valid(text.start, n) == n);
 }
