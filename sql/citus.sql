@@ -64,16 +64,21 @@ select to_regclass('guildlog.server') is not null
 
 set search_path = guildlog, public;
 
-select create_reference_table(t.name::regclass)
-  from unnest('{language,log_type,filter_kind,summary}'::text[]) t (name)
- where not exists (select from pg_dist_partition
-                    where logicalrelid = t.name::regclass) \g /dev/null
+select $$select create_reference_table(c.oid)
+  from pg_class c
+ where c.relnamespace = 'guildlog'::regnamespace
+   and c.relname in ('language', 'log_type', 'filter_kind', 'summary',
+                     'session')
+   and not exists (select from pg_dist_partition
+                    where logicalrelid = c.oid)$$ as refer \gset
+
+:refer \g /dev/null
 
 select create_distributed_table('server', 'guild_id')
  where not exists (select from pg_dist_partition
                     where logicalrelid = 'server'::regclass) \g /dev/null
 
-select create_distributed_table(c.oid::regclass::text, 'guild_id',
+select $$select create_distributed_table(c.oid::regclass::text, 'guild_id',
                                 colocate_with => 'guildlog.server')
   from pg_class c
   join pg_attribute a on a.attrelid = c.oid and a.attname = 'guild_id'
@@ -81,9 +86,12 @@ select create_distributed_table(c.oid::regclass::text, 'guild_id',
    and c.relkind in ('r', 'p') and not c.relispartition
    and c.relname not in ('keeper_parked', 'log_change', 'log_left_out')
    and not exists (select from pg_dist_partition
-                    where logicalrelid = c.oid) \g /dev/null
+                    where logicalrelid = c.oid)$$ as distribute \gset
 
+:distribute \g /dev/null
 \ir install.sql
+:refer \g /dev/null
+:distribute \g /dev/null
 
 select run_command_on_workers(c.command)
   from unnest(array[
@@ -112,3 +120,8 @@ alter function log_entry_one volatile;
 alter role :"role" set plan_cache_mode = force_custom_plan;
 alter role :"operator" set plan_cache_mode = force_custom_plan;
 alter role :"worker" set plan_cache_mode = force_custom_plan;
+
+-- The coordinator's lock_timeout is its own. The owner is who it asks the
+-- workers as; no lock of theirs is waited for any longer, whoever asks.
+
+alter role :"owner" set lock_timeout = '1s';

@@ -51,6 +51,8 @@ comment on table log_checkpoint is
     'holds between rows inside of what is kept, so a range that begins at id a '
     'is counted from the first row with last_id >= a, and the entries outside '
     'of rows one by one. There need not be any row.';
+comment on table log_uncounted is
+    'Servers and bots with entries that may get a checkpoint.';
 comment on table log_correction is
     'What came late, or was taken back: by how much the checkpoints from that '
     'id on are short.';
@@ -89,11 +91,14 @@ comment on table search_segment is
     'they are found by is bytes that the module reads and writes.';
 comment on table server is
     'The servers that the operator put. forgotten_at: it is being forgotten.';
+comment on table session is
+    'People who signed in: for 12 hours, or until they sign out. Their cookies '
+    'stand nowhere.';
 comment on table settings is 'The language of a bot.';
 comment on table shard_lease is
     'Who delivers the lanes of each of the 64 shards, until when.';
 comment on table summary is
-    'How an entry is summed up in an export, by language.';
+    'How version 0.1 sums an entry up in an export, by language.';
 comment on table tag is 'Texts that members may ask a bot for.';
 comment on table token is
     'Facts about tokens. The tokens themselves are stored nowhere.';

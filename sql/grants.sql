@@ -36,7 +36,8 @@ grant execute on function schema_fits to :all;
 
 grant execute on function
     server_get, server_reset, guilds_get,
-    token_list, token_check, token_revoke,
+    token_list, token_check, token_create, token_revoke,
+    session_begin, session_renew, session_end, me,
     settings_get, settings_patch,
     channels_get, channels_patch,
     options_get, options_patch,

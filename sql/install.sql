@@ -74,6 +74,13 @@ create table if not exists schema_version (
 -- Migrations that add something. The functions of the release before go on with
 -- what they leave. See "How to add something" in README.md.
 
+\set migration 0046_uncounted
+\ir migrate.sql
+\set migration 0050_session
+\ir migrate.sql
+\set migration 0051_access
+\ir migrate.sql
+
 \if :whole
 \else
     begin;
@@ -92,6 +99,7 @@ create table if not exists schema_version (
 
 \ir functions/core/type.sql
 \ir functions/core/common.sql
+\ir functions/core/session.sql
 \ir functions/core/category.sql
 \ir functions/core/time.sql
 \ir functions/core/event.sql
@@ -141,6 +149,7 @@ create table if not exists schema_version (
 \ir functions/config/notification.sql
 \ir functions/config/server.sql
 \ir functions/config/token.sql
+\ir functions/config/session.sql
 \ir functions/config/settings.sql
 \ir functions/config/channels.sql
 \ir functions/config/options.sql
@@ -181,6 +190,8 @@ commit;
 \set migration 0042_default
 \ir migrate.sql
 \set migration 0044_finding
+\ir migrate.sql
+\set migration 0045_role
 \ir migrate.sql
 
 reset role;

@@ -1,5 +1,5 @@
 -- Fixed data: the summary of an entry in English (the titles of log_type),
--- German and Japanese.
+-- German and Japanese, as the module of version 0.1 writes it into exports.
 
 with title (id, de, ja) as (values
     -- made by util/types: titles
@@ -176,7 +176,7 @@ with title (id, de, ja) as (values
     (85, 'Gefolgter Kanal geändert',
      'フォロー中のチャンネルの変更'),
     (86, 'Umfrage gelöscht',
-     'アンケートの削除'),
+     '投票の削除'),
     (87, 'Thread geändert',
      'スレッドの変更'),
     (88, 'Sprachereignisse',

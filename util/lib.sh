@@ -10,15 +10,16 @@ PATH=$PATH:/usr/sbin:/sbin
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 build=$top/.build
 
-# packages to build and to run, to test, to build nginx itself
-packages_run=(gcc libc6-dev make nginx-light nginx-dev libpq-dev
-    libjansson-dev libjwt-dev libssl-dev postgresql-15 curl openssl perl)
-packages_test=(libdbd-pg-perl libio-socket-ssl-perl libyaml-libyaml-perl
-    postgresql-15-pgtap libtap-parser-sourcehandler-pgtap-perl prometheus
-    pgbouncer)
+# packages to build, to run, to test, to build nginx itself
+packages_build=(gcc libc6-dev make nginx-light nginx-dev libpq-dev
+    libjansson-dev libjwt-dev libssl-dev)
+packages_run=("${packages_build[@]}" postgresql-15 curl openssl perl)
+packages_test=(libcpanel-json-xs-perl libdbd-pg-perl libio-socket-ssl-perl
+    libyaml-libyaml-perl postgresql-15-pgtap
+    libtap-parser-sourcehandler-pgtap-perl prometheus pgbouncer)
 packages_viewer=(chromium)
 packages_bench=(wrk)
-packages_package=(dpkg-dev debhelper debootstrap)
+packages_package=(build-essential debhelper)
 packages_check=(clang-tidy)
 packages_valgrind=(valgrind)
 packages_fuzz=(clang llvm libclang-rt-14-dev)
@@ -145,6 +146,23 @@ debian_mirror() {
         | sed -n "s|^'\(.*\)/dists/$release/InRelease'.*|\1|p" | head -n 1)
     [[ -n $mirror ]] || die "no Debian mirror is configured"
     echo "$mirror"
+}
+
+
+# new_debian suite folder: a Debian with nothing in it, as debootstrap makes one;
+# for a day there is a copy.  Needs root
+new_debian() {
+    local copy=$build/debian-$1.tar
+
+    need debootstrap
+    if [[ -z $(find "$copy" -mmin -1440 2> /dev/null) ]]; then
+        debootstrap --variant=minbase "$1" "$2" "$(debian_mirror)"
+        echo force-unsafe-io > "$2/etc/dpkg/dpkg.cfg.d/fast"
+        tar -C "$2" --one-file-system -cf "$copy.$$" .
+        mv "$copy.$$" "$copy"
+    else
+        tar -C "$2" -xpf "$copy"
+    fi
 }
 
 
@@ -487,8 +505,10 @@ pure_library() {
 # link_pure output source...: a program of pure files, under the sanitizers,
 # with the library of its flavour; in $cflags, more flags
 link_pure() {
-    local tree=$build/${flavour:-asan} output=$1 flags
+    local tree=$build/${flavour:-asan} output=$1 flags jwt=
     shift
+
+    ! grep -q NGX_GUILDLOG_LIBJWT "$tree/objs/ngx_auto_config.h" || jwt=-ljwt
 
     flags=$(make -s -C "$build/nginx-1.22" -f - flags <<MAKE
 include $tree/objs/Makefile
@@ -497,7 +517,7 @@ MAKE
     )
     (cd "$build/nginx-1.22" && $flags -I "$top/src" ${cflags:-} \
         -o "$output" "$@" "$tree/libnginx.a" -lpcre2-8 -lssl -lcrypto -lcrypt \
-        -lz -ljwt -ljansson -lpq)
+        -lz $jwt -ljansson -lpq)
 }
 
 
@@ -514,17 +534,23 @@ sources_of() {
 # without TLS, with the schema in the database "guildlog_template".  Its time
 # zone is an unusual one, and one role does all parts
 test_cluster() {
-    local uri
-
     test_cluster_start "$1"
-    cluster_database "$1" owner guildlog_template
 
     if [[ -n ${GUILDLOG_CITUS:-} ]]; then
+        cluster_database "$1" owner guildlog_template
         test_cluster_citus "$1"
-        return
+    else
+        test_database "$1" guildlog_template
     fi
+}
 
-    uri=$(cluster_uri "$1" guildlog_owner owner guildlog_template)
+
+# test_database folder name: with the schema of now, also if it was there
+test_database() {
+    local uri
+
+    cluster_database "$1" owner "$2"
+    uri=$(cluster_uri "$1" guildlog_owner owner "$2")
     schema "$uri" -v operator=guildlog -v worker=guildlog
     let_in "$uri" guildlog module
 }

@@ -3,6 +3,10 @@
 // message in a log channel leads to #/logs?server=ID&entry=ID.
 
 const LISTS = ['category', 'type'];
+// no filter at all
+export const NOTHING = {search: '', after: '', before: '', category: [],
+    type: [], channel: '', member: '', memberRole: '', role: ''};
+
 const SINGLES = ['search', 'after', 'before', 'channel', 'member',
     'memberRole', 'role'];
 
@@ -13,17 +17,18 @@ export function readAddress() {
         ?? [null, 'logs', ''];
     const given = new URLSearchParams(query);
     const server = given.get('server');
-    const filters = {};
 
-    for (const name of LISTS) {
-        filters[name] = given.getAll(name);
-    }
-    for (const name of SINGLES) {
-        filters[name] = given.get(name) ?? '';
-    }
     return {view, bot: given.get('bot') === 'pro' ? 'pro' : '',
         server: /^\d+$/.test(server) ? server : '',
-        entry: given.get('entry') ?? '', filters};
+        entry: given.get('entry') ?? '', filters: filtersOf(given)};
+}
+
+
+// the reverse of queryOf
+export function filtersOf(query) {
+    return Object.fromEntries([
+        ...LISTS.map((name) => [name, query.getAll(name)]),
+        ...SINGLES.map((name) => [name, query.get(name) ?? ''])]);
 }
 
 
@@ -34,6 +39,18 @@ export function hrefOf(view, bot, filters) {
         query.set('bot', bot);
     }
     return `#/${view}${query.size ? '?' + query : ''}`;
+}
+
+
+// the link to an entry, for whoever may read it
+export function hrefTo(server, bot, entry) {
+    const query = new URLSearchParams({server});
+
+    if (bot) {
+        query.set('bot', bot);
+    }
+    query.set('entry', entry);
+    return `#/logs?${query}`;
 }
 
 

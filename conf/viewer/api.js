@@ -1,10 +1,14 @@
-// The API, as the token's bearer sees it. Nothing else here speaks to a
-// server. Reads are asked again until they are answered; changes never are.
+// The API, as the token's bearer sees it, or the person who signed in, whom the
+// browser's cookie tells. Nothing else here speaks to a server. Reads are asked
+// again until they are answered; changes never are.
 
 import {ready, stall, working} from './connection.js';
+import {inWords} from './errors.js';
 
 const BASE = document.querySelector('meta[name=guildlog-api]').content;
-const KEY = 'guildlog.token';     // of the tab's storage
+const LOGIN = document.querySelector('meta[name=guildlog-login]').content;
+const KEY = 'guildlog.tokens';    // of the tab's storage, the last used last
+const SIGNED = 'guildlog.signed'; // of the browser's: it may have a cookie
 const PAUSES = [1, 2, 4, 8, 15];  // seconds between attempts
 
 // requests that are left to what the reader does
@@ -14,7 +18,7 @@ let token = null;
 let left = {requests: Infinity, until: 0};
 let ended = () => {};
 
-export let session = null;        // {server, tokenId, bot}
+export let session = null;        // {server, tokenId or person, bot, level}
 
 
 // What the API did not do: its status, its words, and the field they name.
@@ -22,31 +26,113 @@ export class Refusal extends Error {
     constructor(status, text) {
         const [, field, rule] = /^([A-Za-z_]+)[^\s:]*: (.*)$/s.exec(text) ?? [];
 
-        super(rule ?? text);
+        super(inWords(rule ?? text));
         this.status = status;
         this.field = field;
     }
 }
 
 
-// Takes a pasted token, or the one the tab had. False if it is none.
-export function signIn(pasted = sessionStorage.getItem(KEY)) {
-    const claims = pasted && claimsOf(pasted.trim());
+// Takes a pasted token. False if it is none.
+export function signIn(pasted) {
+    const text = pasted.trim();
+    const claims = claimsOf(text);
 
     if (!claims) {
         return false;
     }
 
-    token = pasted.trim();
+    token = text;
     session = {server: claims.sub, tokenId: claims.jti, bot: ''};
-    sessionStorage.setItem(KEY, token);
+    keep([...others(claims.sub), token]);
     return true;
 }
 
 
-export function signOut() {
+// Takes the token that the tab has of that server, or the last one. False if
+// there is none.
+export function resume(server) {
+    const text = kept().findLast((one) => !server
+        || claimsOf(one)?.sub === server);
+
+    return text !== undefined && signIn(text);
+}
+
+
+// Leaves the page for the platform's.
+export function signInThere() {
+    localStorage.setItem(SIGNED, '1');
+    location.assign(LOGIN);
+}
+
+
+// Whether people can sign in here: then that address leads elsewhere.
+export async function canSignIn() {
+    const {type} = await elsewhere(LOGIN, 'HEAD') ?? {};
+    return type === 'opaqueredirect';
+}
+
+
+// Who signed in, with their servers; null: nobody.
+export async function whoSignedIn() {
+    if (!localStorage.getItem(SIGNED)) {
+        return null;
+    }
+
+    const response = await elsewhere(`${BASE}/me`, 'GET');
+
+    if (response?.status === 401) {
+        localStorage.removeItem(SIGNED);
+    }
+    return response?.ok ? response.json() : null;
+}
+
+
+// Opens a server of the person's.
+export function openServer(person, {id, level}) {
+    token = null;
+    session = {server: id, person, level, bot: ''};
+}
+
+
+function elsewhere(address, method) {
+    return fetch(address, {method, headers: {'X-Guildlog': '1'},
+        cache: 'no-store', mode: 'same-origin', redirect: 'manual',
+        referrerPolicy: 'no-referrer'}).catch(() => null);
+}
+
+
+// forgets all tokens, or the one that is used; or who signed in
+export function signOut(all) {
+    keep(all ? [] : others(session?.server));
+    if (!token && session) {
+        localStorage.removeItem(SIGNED);
+        elsewhere(`${LOGIN}/logout`, 'POST');
+    }
     token = session = null;
-    sessionStorage.removeItem(KEY);
+}
+
+
+function kept() {
+    try {
+        return JSON.parse(sessionStorage.getItem(KEY)) ?? [];
+    } catch {
+        return [];
+    }
+}
+
+
+function keep(tokens) {
+    if (tokens.length) {
+        sessionStorage.setItem(KEY, JSON.stringify(tokens));
+    } else {
+        sessionStorage.removeItem(KEY);
+    }
+}
+
+
+function others(server) {
+    return kept().filter((one) => claimsOf(one)?.sub !== server);
 }
 
 
@@ -127,11 +213,13 @@ async function attemptOnce(method, path, {query, body, signal, headers}) {
             + (parameters.size ? '?' + parameters : ''), {
             method, signal,
             headers: {
-                Authorization: `Bearer ${token}`, ...headers,
+                ...token ? {Authorization: `Bearer ${token}`}
+                    : {'X-Guildlog': '1'}, ...headers,
                 ...body && {'Content-Type': 'application/json'},
             },
             body: body && JSON.stringify(body),
-            cache: 'no-store', credentials: 'omit', mode: 'same-origin',
+            cache: 'no-store', credentials: token ? 'omit' : 'same-origin',
+            mode: 'same-origin',
             redirect: 'error', referrerPolicy: 'no-referrer',
         });
 

@@ -13,8 +13,8 @@ const IDS = {user: 'member', channel: 'channel', role: 'role'};
 
 // A part is {word}, {text} of somebody, {time}, or {kind, id, name}.
 // {label, old, now}: lists of parts, null where there is nothing to tell;
-// {label, all}: what came and what went.
-export function told({key, old, new: now}) {
+// {label, all}: what came and went, or what it was of a thing that is gone.
+export function told({key, old, new: now}, gone) {
     const [kind = 'text', known] = KEYS[key] ?? [];
     const label = kind === 'value' || !known ? {text: key} : {word: known};
     const sign = key.startsWith('$add') ? '+ '
@@ -25,6 +25,10 @@ export function told({key, old, new: now}) {
     }
     if (sign) {
         return {label, all: itemsOf(now ?? old, key, kind, sign)};
+    }
+    if (gone && now === null) {
+        return {label, all: kind === 'permissions' && permissions(null, old)
+            || itemsOf(old, key, kind)};
     }
     if (kind === 'image') {
         return {label, all: [{word: old === null ? WORDS.added
@@ -75,6 +79,9 @@ function partOf(value, key, kind) {
     const none = {word: WORDS.none};
     const id = value?.id ?? value;
 
+    if (kind === 'channel' && id === '0') {
+        return {word: WORDS.off};
+    }
     if (kind in IDS && /^\d{1,20}$/.test(id) && typeof id === 'string') {
         return {kind: IDS[kind], id, name: value.name};
     }
@@ -126,8 +133,8 @@ function duration(seconds) {
 
 
 // on one line
-export function changeText(change) {
-    const {label, old, now, all} = told(change);
+export function changeText(change, gone) {
+    const {label, old, now, all} = told(change, gone);
     const text = (parts) => parts.map(
         ({word, text: own, time, kind, id, name}) =>
         word ?? isolated(own ?? (time ? new Date(time).toLocaleString()
@@ -138,15 +145,16 @@ export function changeText(change) {
 }
 
 
-export function changesNode(changes) {
+export function changesNode(changes, gone) {
     return changes?.length ? h('section', {class: 'changes'},
         h('h3', null, 'Changes'),
-        h('dl', {class: 'facts'}, changes.map(changeNode))) : null;
+        h('dl', {class: 'facts'}, changes.map((change) =>
+            changeNode(change, gone)))) : null;
 }
 
 
-function changeNode(change) {
-    const {label, old, now, all} = told(change);
+function changeNode(change, gone) {
+    const {label, old, now, all} = told(change, gone);
 
     return h('div', null, h('dt', null, partNode(label)),
         h('dd', null, all ? all.map(partNode)

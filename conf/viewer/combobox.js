@@ -33,8 +33,7 @@ export function combobox({find, changed = () => {}, fixed = [], ...rest}) {
 
     function pick(option) {
         field.set(option.id, option.name);
-        close();
-        changed(field.value);
+        input.dispatchEvent(new Event('change', {bubbles: true}));
     }
 
 

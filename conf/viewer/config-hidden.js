@@ -4,7 +4,7 @@ import {change, get, part} from './api.js';
 import {button, fill, foreign, h} from './dom.js';
 import {form, named} from './form.js';
 import {itemList} from './item-list.js';
-import {FILTERS, IGNORE_LISTS} from './words.js';
+import {FILTERS, FOUND, IGNORE_LISTS} from './words.js';
 
 const NAMED = 100;     // names looked up in a list
 
@@ -51,10 +51,34 @@ export async function filters() {
         stored.map((filter) => h('section', {'aria-label':
             FILTERS[filter.filter_id]},
             h('h3', null, FILTERS[filter.filter_id]),
-            form({compact: true, values: filter, fields: fieldsOf(filter),
-                save: (body) => change('PATCH',
-                    `/filters/${filter.filter_id}`, body)}))),
+            filterForm(filter))),
     ];
+}
+
+
+function filterForm(filter) {
+    const {filter_id: id} = filter;
+    const example = h('p', {class: 'example'});
+    const show = (values) => fill(example, exampleOf(id, values));
+
+    show(filter);
+    return [form({compact: true, values: filter, fields: fieldsOf(filter),
+        changed: show,
+        save: (body) => change('PATCH', `/filters/${id}`, body)}), example];
+}
+
+
+// what it does to a text
+function exampleOf(id, {enabled, action, words}) {
+    const [usual, mask] = FOUND[id];
+    const found = usual || words?.[0];
+
+    return !found ? null : [
+        h('small', null, 'For example '),
+        h('q', null, foreign(found)), ' ',
+        h('small', null, !enabled ? 'is logged as it is.'
+            : action === 'drop' ? 'keeps the whole entry out of the log.'
+                : ['is logged as ', h('q', null, mask), '.'])];
 }
 
 

@@ -1,7 +1,7 @@
 // Tags, dashboard access, and tokens.
 
 import {change, get, part, session} from './api.js';
-import {badge, foreign, h} from './dom.js';
+import {badge, foreign, h, shown} from './dom.js';
 import {form, named} from './form.js';
 import {itemList} from './item-list.js';
 import {relativeTime, timeNode} from './time.js';
@@ -71,8 +71,20 @@ export function access() {
 
 export function tokens() {
     return itemList({
-        note: 'Tokens are made on the dashboard and shown once. A revoked '
-            + 'one stops working at once.',
+        note: session.person
+            ? 'A token is shown once, when it is made. A revoked one stops '
+                + 'working at once.'
+            : 'Sign in with the platform to make tokens. A revoked one stops '
+                + 'working at once.',
+        ...session.person && session.level === 'manage' && {
+            fields: [
+                {name: 'name', label: 'Name', kind: 'text',
+                    attributes: {maxlength: 64}},
+                {name: 'permissions', label: 'Kind', kind: 'choice',
+                    options: [[2, 'Basic: for active ignore'],
+                        [1, 'Admin: for everything']]}],
+            add: async (body) => showOnce(await change('POST', '/auth', body)),
+        },
         empty: 'There are no tokens of this bot.',
         read: () => get('/auth'),
         line: tokenLine,
@@ -86,12 +98,23 @@ export function tokens() {
 }
 
 
+// the only time that it is seen
+function showOnce({token}) {
+    const field = h('input', {readonly: true, value: token,
+        'aria-label': 'Your new token', onfocus: () => field.select()});
+
+    return shown(h('p', null, 'This is your new token. Copy it now: it is '
+        + 'shown this once, and stored nowhere.'), field);
+}
+
+
 function tokenLine({unique_id: id, permissions, creator, created_at: created,
-    expires_at: expires})
+    expires_at: expires, name})
 {
     return [
         badge(permissions === 1 ? 'Admin' : 'Basic'),
-        ' ', h('span', {class: 'id'}, id),
+        ' ', name ? h('strong', null, foreign(name), ' ') : null,
+        h('span', {class: 'id'}, id),
         id === session.tokenId ? h('strong', null, ' (yours)') : null,
         h('p', {class: 'note'}, 'made ', timeNode(created), ' by ',
             named('member', creator), `, ends ${relativeTime(expires)}`)];

@@ -1,11 +1,11 @@
-// Where logs go and how they look: channels, settings of all types, settings
-// of one.
+// Where logs go and how they look: channels, and what is set for all types.
 
 import {change, part} from './api.js';
-import {fill, h} from './dom.js';
+import {h} from './dom.js';
 import {form} from './form.js';
-import {typeOf, typesOf} from './log-types.js';
-import {BUTTONS, CATEGORIES, FORMATS, LANGUAGES, ROUTES} from './words.js';
+import {check} from './health.js';
+import {preview} from './preview.js';
+import {BUTTONS, FORMATS, FORMAT_NOTE, LANGUAGES, ROUTES} from './words.js';
 
 const CHANNELS = '/config/logging/channels';
 const SETTINGS = '/config/logging/settings';
@@ -14,14 +14,17 @@ const DEFAULTS = {spoilers: 0, proxy_integration: 0, ignore_bot_targets: 1,
     ignore_bot_executors: 1, format_type: 0, buttons: Object.keys(BUTTONS),
     active_ignore: 0};
 
-const FORMAT_NOTE = 'Other formats than the first need the Pro or Pro Lite '
-    + 'plan.';
+// of these types, a message is shown beside the settings
+const SHOWN = [5, 39];
 
 
-export async function channels() {
+export async function channels(server, bot) {
     const [values] = await part('serverlogConfigChannels') ?? [{}];
 
-    return form({values, save: (body) => change('PATCH', CHANNELS, body),
+    return form({values, save: async (body) => {
+        await change('PATCH', CHANNELS, body);
+        check(bot, true).catch(() => {});
+    },
         fields: Object.entries(ROUTES).map(([name, label]) => ({
             name, label, kind: 'channel', ...name === 'main_channel'
                 ? {none: 'None', note: 'Where everything goes that has no '
@@ -36,7 +39,13 @@ export async function channels() {
 export async function settings() {
     const [values] = await part('serverlogConfigOptions') ?? [DEFAULTS];
 
-    return form({values, save: (body) => change('PATCH', SETTINGS, body),
+    const places = SHOWN.map(() => h('div'));
+    const show = (settings) => places.forEach((place, i) =>
+        preview(place, SHOWN[i], settings));
+
+    show(values);
+    return [form({values, changed: show,
+        save: (body) => change('PATCH', SETTINGS, body),
         fields: [
             {name: 'format_type', label: 'Format', kind: 'choice',
                 options: FORMATS.map((name, i) => [i, name]),
@@ -56,7 +65,7 @@ export async function settings() {
             {name: 'proxy_integration', label: 'Message proxy', kind: 'yes',
                 note: 'Deletions by a tool that sends messages again under '
                     + 'another name are not logged.'},
-        ]});
+        ]}), h('div', {class: 'previews'}, places)];
 }
 
 
@@ -70,58 +79,3 @@ export async function language(server) {
         fields: [{name: 'locale', label: 'Language', kind: 'choice',
             options: Object.entries(LANGUAGES)}]});
 }
-
-
-export async function types() {
-    let custom = await customised();
-    const place = h('div');
-    const chooser = h('select', {id: 'type', onchange: show},
-        Object.entries(CATEGORIES).map(([category, label]) =>
-            h('optgroup', {label}, typesOf(category).map(({id, title}) =>
-                h('option', {value: id}, title
-                    + (custom.has(id) ? ' · customised' : ''))))));
-
-
-    function show() {
-        const id = Number(chooser.value);
-        const path = `${SETTINGS}/${id}`;
-
-        fill(place, form({values: custom.get(id) ?? {}, fields: TYPE_FIELDS,
-            label: `Save for “${typeOf(id).title}”`,
-            save: async (body) => {
-                await change('PATCH', path, body);
-                custom = await customised();
-            }}));
-    }
-
-
-    chooser.value = custom.keys().next().value ?? 5;
-    show();
-    return [
-        h('div', {class: 'field'}, h('label', {htmlFor: 'type'}, 'Log type'),
-            chooser),
-        place];
-}
-
-
-async function customised() {
-    const rows = await part('serverlogConfigCustomOptions') ?? [];
-    return new Map(rows.map((row) => [row.log_type, row]));
-}
-
-
-const TYPE_FIELDS = [
-    {name: 'enabled', label: 'Recorded', kind: 'follow',
-        note: 'A type that is off is not even stored.'},
-    {name: 'log_channel', label: 'Log channel', kind: 'channel',
-        none: 'That of its category', off: 'Off'},
-    {name: 'format_type', label: 'Format', kind: 'choice', note: FORMAT_NOTE,
-        options: [['', 'As the server'],
-            ...FORMATS.map((name, i) => [i, name])]},
-    {name: 'color', label: 'Colour', kind: 'color'},
-    {name: 'ignore_bot_executors', label: 'Ignore what bots do',
-        kind: 'follow'},
-    {name: 'ignore_bot_targets', label: 'Ignore what is done to bots',
-        kind: 'follow'},
-    {name: 'active_ignore', label: 'Active ignore', kind: 'follow'},
-];

@@ -2,8 +2,10 @@
 // channels are.
 
 import {change, get} from './api.js';
+import {hrefOf} from './address.js';
 import {badge, button, fill, foreign, h} from './dom.js';
 import {form, named} from './form.js';
+import {check} from './health.js';
 import {shortTime} from './time.js';
 import {ROUTES, STAGES, count} from './words.js';
 
@@ -16,11 +18,25 @@ const FIXES = {
     disable_bot_ignore: 'Log what bots do',
 };
 
+// where what was found can be changed
+const PLACES = {
+    NEVER_INITIALISED: ['start', 'Set it up'],
+    NO_LOG_CHANNEL: ['start', 'Choose a channel'],
+    CHANNEL_GONE: ['channels', 'Choose another channel'],
+    WEBHOOK_LIMIT: ['channels', 'Choose another channel'],
+    MISSING_PERMISSION: ['channels', 'Choose another channel'],
+    CHANNEL_OVER_LIMIT: ['channels', 'Spread over more channels'],
+    CATEGORY_OFF: ['channels', 'See the log channels'],
+    LOG_TYPE_OFF: ['types', 'See the log types'],
+    IGNORE_HIDES_ALL: ['ignore', 'See the ignore lists'],
+    BOTS_IGNORED: ['settings', 'See the settings'],
+};
+
 const MOODS = {healthy: 'good', active: 'good', degraded: 'open',
     paused: 'open', registering: 'open', broken: 'bad', blocking: 'bad'};
 
 
-export async function troubleshoot() {
+export async function troubleshoot(server, bot) {
     const report = h('div', {class: 'card', 'aria-live': 'polite'});
     const said = h('p', {class: 'said', role: 'status'});
 
@@ -44,11 +60,18 @@ export async function troubleshoot() {
     }
 
 
-    function finding({severity, title, detail, fix}) {
+    function finding({id, severity, title, detail, scope, fix}) {
+        const [view, label] = PLACES[id] ?? [];
+
         return h('li', null,
             h('div', null,
                 badge(severity, MOODS[severity]), ' ',
-                h('strong', null, title), h('p', null, foreign(detail))),
+                h('strong', null, title), h('p', null, scope.channelId
+                    ? [named('channel', scope.channelId), ' ',
+                        foreign(detail.replace(/^Channel \d+: /, ''))]
+                    : foreign(detail))),
+            view && h('a', {href: hrefOf(view, bot, id === 'LOG_TYPE_OFF'
+                && {type: [scope.logType]})}, label),
             fix ? button(FIXES[fix.kind] ?? fix.kind, () =>
                 attempt(() => apply(fix))) : null);
     }
@@ -57,6 +80,7 @@ export async function troubleshoot() {
     async function apply(fix) {
         await change('POST', '/troubleshoot/fix', fix);
         await ask(false);
+        check(bot, true).catch(() => {});
         said.textContent = 'Done.';
     }
 
@@ -85,7 +109,7 @@ function tester() {
     const result = h('p', {role: 'status'});
 
     return h('section', null, h('h3', null, 'Send a test message'),
-        form({all: true, label: 'Send',
+        form({all: true, hasty: true, label: 'Send',
             fields: [{name: 'category', label: 'To the channel of',
                 kind: 'choice', options: Object.entries(ROUTES)}],
             save: async (body) => {

@@ -3,10 +3,12 @@
 import {hrefOf} from './address.js';
 import {fill, h} from './dom.js';
 import {access, tags, tokens} from './config-lists.js';
-import {channels, language, settings, types} from './config-logging.js';
+import {channels, language, settings} from './config-logging.js';
 import {filters, ignore} from './config-hidden.js';
 import {notifications} from './config-notifications.js';
 import {troubleshoot} from './config-troubleshoot.js';
+import {types} from './config-types.js';
+import {bar, forget, mayLeave} from './unsaved.js';
 
 const PARTS = {
     channels: ['Log channels', channels],
@@ -24,17 +26,20 @@ const PARTS = {
 const side = h('nav', {class: 'side', 'aria-label': 'Configuration'});
 const page = h('div', {class: 'page'});
 
-export const node = h('div', {class: 'config'}, side, page);
+export const node = h('div', {class: 'config'}, side,
+    h('div', {class: 'pages'}, page, bar));
+export {mayLeave};
 
 let shown = 0;     // tells late answers from those waited for
 
 
-export async function show({view, bot}, server) {
+export async function show({view, bot, filters: given}, server) {
     const part = Object.hasOwn(PARTS, view) ? view : 'channels';
     const [title, ...sections] = PARTS[part];
     const mine = ++shown;
     const heading = h('h2', {tabindex: -1}, title);
 
+    forget();
     fill(side, Object.entries(PARTS).map(([name, [label]]) =>
         h('a', {href: hrefOf(name, bot), 'aria-current': name === part
             && 'page'}, label)));
@@ -45,7 +50,7 @@ export async function show({view, bot}, server) {
         const nodes = [];
 
         for (const section of sections) {
-            nodes.push(await section(server));
+            nodes.push(await section(server, bot, given));
         }
         if (mine === shown) {
             fill(page, heading, nodes);
@@ -61,4 +66,5 @@ export async function show({view, bot}, server) {
 
 export function leave() {
     shown++;
+    forget();
 }

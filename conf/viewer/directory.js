@@ -3,8 +3,24 @@
 
 import {get} from './api.js';
 
+// {name, at}, by ID: the newest name is the one they have
 const known = {member: new Map(), channel: new Map()};
 const PATHS = {member: '/search/members', channel: '/search/channels'};
+
+const UNKNOWN = {
+    channel: 'No channel of this name is known. Choose one of the list, or '
+        + 'give its ID.',
+    member: 'Nobody of this name is known. Choose somebody of the list, or '
+        + 'give their ID.',
+};
+
+const AMBIGUOUS = {
+    channel: 'Several channels have this name. Choose one of the list.',
+    member: 'Several people have this name. Choose one of the list.',
+};
+
+// what will be known, by ID: many ask at once
+const asked = new Map();
 
 let actors;
 
@@ -16,13 +32,16 @@ export function forget() {
 }
 
 
-export function learn({executor, target, channel}) {
-    for (const [kind, named] of [['member', executor], ['member', target],
-        ['channel', channel]])
-    {
-        if (named?.name) {
-            known[kind].set(named.id, named.name);
-        }
+export function learn({executor, target, channel, timestamp}) {
+    note('member', executor, timestamp);
+    note('member', target, timestamp);
+    note('channel', channel, timestamp);
+}
+
+
+function note(kind, named, at) {
+    if (named?.name && !(known[kind].get(named.id)?.at > at)) {
+        known[kind].set(named.id, {name: named.name, at});
     }
 }
 
@@ -39,13 +58,13 @@ export async function find(kind, query, signal) {
         for (const {id, name} of await get(PATHS[kind],
             new URLSearchParams({query}), signal))
         {
-            known[kind].set(id, name);
+            known[kind].set(id, {name, at: Date.now()});
             found.set(id, name);
         }
     }
-    for (const [id, name] of known[kind]) {
-        if (id.startsWith(query)
-            || name.toLowerCase().includes(query.toLowerCase()))
+    for (const [id, {name}] of known[kind]) {
+        if (name && (id.startsWith(query)
+            || name.toLowerCase().includes(query.toLowerCase())))
         {
             found.set(id, name);
         }
@@ -54,26 +73,47 @@ export async function find(kind, query, signal) {
 }
 
 
+export function isId(text) {
+    return /^\d{1,20}$/.test(text);
+}
+
+
+// {id, name} of whom a name means, among these, too; or what is {wrong} with it
+export async function resolve(kind, text, fixed = []) {
+    const plain = text.replace(/^[#@]/, '').toLowerCase();
+    const known = await find(kind, plain).catch(() => []);
+    const found = [...fixed, ...known].filter(({name}) =>
+        name.toLowerCase() === plain);
+
+    return found.length === 1 ? found[0]
+        : {wrong: found.length ? AMBIGUOUS[kind] : UNKNOWN[kind]};
+}
+
+
 // what was read so far, "" where nobody knows it as yet
 export function knownName(kind, id) {
-    return known[kind]?.get(id) ?? '';
+    return known[kind]?.get(id)?.name ?? '';
 }
 
 
 // "" where nobody knows it
 export async function nameOf(kind, id) {
-    if (!known[kind].has(id) && /^\d{1,20}$/.test(id)) {
-        const found = await find(kind, id);
-        known[kind].set(id, found.find((one) => one.id === id)?.name ?? '');
+    if (!known[kind].has(id) && isId(id)) {
+        if (!asked.has(id)) {
+            asked.set(id, find(kind, id).then((found) => known[kind].set(id,
+                {at: 0, name: found.find((one) => one.id === id)?.name
+                    ?? ''})).finally(() => asked.delete(id)));
+        }
+        await asked.get(id);
     }
-    return known[kind].get(id) ?? '';
+    return knownName(kind, id);
 }
 
 
 function learnActors() {
     actors ??= get('/logs/actors').then((answer) => {
         for (const {id, name} of answer.actors) {
-            known.member.set(id, known.member.get(id) || name);
+            note('member', {id, name}, Date.now());
         }
     });
     return actors;

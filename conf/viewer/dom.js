@@ -131,19 +131,48 @@ export function placeBelow(panel, anchor) {
 
 
 // Asks before something that cannot be undone; resolves to true or false.
-export function confirmed(question, action) {
+export async function confirmed(question, action) {
+    return await asked(question, [['no', 'Cancel'],
+        ['yes', action, 'danger']]) === 'yes';
+}
+
+
+// answers: [[value, label, class]]; resolves to a value, the first one for
+// whoever closes the question
+export function asked(question, answers) {
     return new Promise((resolve) => {
         const title = newId();
         const dialog = h('dialog', {'aria-labelledby': title,
             onclose: () => {
-                resolve(dialog.returnValue === 'yes');
+                resolve(dialog.returnValue || answers[0][0]);
                 dialog.remove();
             }},
             h('form', {method: 'dialog'},
                 h('p', {id: title}, ...[question].flat()),
                 h('div', {class: 'actions'},
-                    h('button', {value: 'no', autofocus: true}, 'Cancel'),
-                    h('button', {value: 'yes', class: 'danger'}, action))));
+                    answers.map(([value, label, looks], i) => h('button',
+                        {value, class: looks, autofocus: i === 0},
+                        label)))));
+
+        document.body.append(dialog);
+        dialog.showModal();
+    });
+}
+
+
+// Shows something until it is closed; then it resolves.
+export function shown(...content) {
+    return new Promise((resolve) => {
+        const title = newId();
+        const dialog = h('dialog', {'aria-labelledby': title,
+            onclose: () => {
+                resolve();
+                dialog.remove();
+            }},
+            h('form', {method: 'dialog'},
+                h('div', {id: title}, ...content),
+                h('div', {class: 'actions'},
+                    h('button', {class: 'primary'}, 'Close'))));
 
         document.body.append(dialog);
         dialog.showModal();

@@ -1,7 +1,10 @@
 // The panel beside the list, with the entry that is open.
 
+import {NOTHING} from './address.js';
 import {button, fill, h} from './dom.js';
 import {deliveryNode, entryNode} from './entry.js';
+import {entryTools} from './entry-tools.js';
+import {mark} from './marks.js';
 
 
 export class EntryPanel {
@@ -25,8 +28,13 @@ export class EntryPanel {
     }
 
 
-    show(entry) {
-        this.open(entryNode(entry, this.narrow));
+    // hits: finds what was searched for
+    show(entry, hits) {
+        const node = entryNode(entry, this.narrow);
+
+        mark(node, hits);
+        this.open([node, entryTools(entry, (filters) =>
+            this.narrow({...NOTHING, ...filters}))]);
     }
 
 
@@ -37,8 +45,8 @@ export class EntryPanel {
     }
 
 
-    open(node) {
-        fill(this.node, this.tools, node);
+    open(nodes) {
+        fill(this.node, this.tools, nodes);
         this.node.hidden = false;
         this.node.scrollTop = 0;
         this.node.querySelector('h2').focus();

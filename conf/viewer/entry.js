@@ -1,19 +1,22 @@
 // One entry, whole: who, where, why, what it said before and after, and what
 // became of its delivery.
 
+import {session} from './api.js';
+import {hrefOf} from './address.js';
 import {changesNode} from './changes.js';
 import {badge, button, foreign, h} from './dom.js';
 import {nameOf} from './directory.js';
 import {difference} from './diff.js';
+import {samePerson} from './log-row.js';
 import {typeOf} from './log-types.js';
 import {sentenceOf} from './sentence.js';
 import {iso, relativeTime, spokenTime, timeNode} from './time.js';
-import {CATEGORIES, count, deliveryInWords, size} from './words.js';
+import {CATEGORIES, LABELS, count, deliveryInWords, size} from './words.js';
 
 
 // narrow({name: value}) filters the list by what is clicked
 export function entryNode(entry, narrow) {
-    const {category, title, sentence} = typeOf(entry.type);
+    const {category, title, sentence, kind} = typeOf(entry.type);
     const {content, contentAfter} = entry;
     const said = sentenceOf(entry, sentence);
     const edited = content !== null && contentAfter !== null;
@@ -28,9 +31,9 @@ export function entryNode(entry, narrow) {
             h('p', {class: 'when'}, spokenTime(entry.timestamp), h('br'),
                 `${iso(entry.timestamp)}, ${relativeTime(entry.timestamp)}`)),
         h('dl', {class: 'facts'}, factsOf(entry, narrow)),
-        changesNode(entry.changes),
+        changesNode(entry.changes, kind === 'gone'),
         edited ? comparison(content, contentAfter)
-            : text('Content', content ?? contentAfter),
+            : isOnly(entry) ? null : text('Content', content ?? contentAfter),
         messagesOf(entry, edited),
         deliveryNode(entry.delivery));
 }
@@ -38,25 +41,30 @@ export function entryNode(entry, narrow) {
 
 function factsOf(entry, narrow) {
     const {executor, target, channel, emoji} = entry;
+    const {fields} = typeOf(entry.type);
+    const label = (field, plain) => fields[field] in LABELS
+        && fields[field] !== field ? LABELS[fields[field]] : plain;
     const member = (id, memberRole) => () => narrow({member: id, memberRole});
 
     return [
-        person('Who', executor, executor && member(executor.id, 'executor')),
-        person('To whom', target, target && member(target.id, 'target')),
-        person('Where', channel, channel
+        samePerson(entry) ? null : person(label('executor', 'Who'), executor,
+            executor && member(executor.id, 'executor')),
+        person(label('target', 'To whom'), target,
+            target && member(target.id, 'target')),
+        person(label('channel', 'Where'), channel, channel
             && (() => narrow({channel: channel.id})), '#'),
         fact('Why', entry.reason),
         fact('Role', entry.role),
-        fact('Name', entry.name),
-        fact('Action', entry.action),
-        fact('Value', entry.value),
-        fact('Count', entry.count),
+        fact(label('name', 'Name'), entry.name),
+        fact(label('action', 'Action'), entry.action),
+        fact(label('value', 'Value'), entry.value),
+        fact(label('count', 'Count'), entry.count),
         entry.until && h('div', null, h('dt', null, 'Until'),
             h('dd', null, timeNode(entry.until))),
         fact('Role ID', entry.role_id, {class: 'id'}),
         picture('Picture before', entry.image?.before),
         picture('Picture after', entry.image?.after),
-        emoji && fact('Emoji', [`:${emoji.name ?? ''}:`,
+        emoji && fact('Emoji', [emoji.id ? `:${emoji.name ?? ''}:` : emoji.name,
             emoji.animated && 'animated', emoji.id].filter(Boolean).join(' ')),
         fact('Entry', entry.id, {class: 'id'}),
     ];
@@ -76,7 +84,11 @@ function person(label, named, onclick, sign = '') {
             named.name ? h('small', {class: 'id'}, named.id) : null, ' ',
             button('Filter', onclick, {class: 'link',
                 'aria-label': `Show only entries of ${named.name
-                    || named.id}`})));
+                    || named.id}`}),
+            sign || named.id === '0' ? null : button('About', () =>
+                location.assign(hrefOf('member', session.bot,
+                    {member: named.id})), {class: 'link',
+                'aria-label': `About ${named.name || named.id}`})));
 }
 
 
@@ -113,13 +125,11 @@ function comparison(before, after) {
 
 
 function messagesOf(entry, edited) {
-    const {messages, messagesTruncated, content} = entry;
+    const {messages, messagesTruncated} = entry;
     const files = messages.some((message) => message.attachments?.length);
 
-    // a single message says what the content said already
-    if (!messages.length || !files && (edited || messages.length === 1
-        && (messages[0].content ?? null) === content))
-    {
+    // nothing to tell besides
+    if (!messages.some(tells) || edited && !files) {
         return null;
     }
 
@@ -129,6 +139,18 @@ function messagesOf(entry, edited) {
         h('ol', null, messages.map(messageNode)),
         messagesTruncated ? h('p', {class: 'note'},
             `${count(messagesTruncated)} more were not kept.`) : null);
+}
+
+
+function tells({content, authorId, timestamp, attachments}) {
+    return content || authorId || timestamp || attachments?.length;
+}
+
+
+// a single message says what the content does, and who wrote it and when
+function isOnly({messages, content}) {
+    return messages.length === 1 && tells(messages[0])
+        && (messages[0].content ?? null) === content;
 }
 
 

@@ -1,9 +1,12 @@
 // The filters of the log list: every one that the API has.
 
+import {NOTHING} from './address.js';
+import {appliedNode} from './applied.js';
 import {combobox} from './combobox.js';
 import {button, debounce, fill, h, newId, popover} from './dom.js';
-import {find, nameOf} from './directory.js';
+import {find, isId, nameOf, resolve} from './directory.js';
 import {DAY, HOUR, fromInput, spanTime, shortTime, toInput} from './time.js';
+import {savedViews} from './saved-views.js';
 import {typePicker} from './type-picker.js';
 import {CATEGORIES, count} from './words.js';
 
@@ -28,13 +31,15 @@ export class Filters {
             id: newId()});
         this.more = h('div', {class: 'more'}, this.time(), this.member(),
             this.channel(), this.role(), this.types(),
+            savedViews(() => this.value, (value) => this.set(value)),
             button('Clear', () => this.clear(), {class: 'quiet'}));
+        this.applied = h('div');
         this.opener = button('Filters', () => this.unfold(),
             {class: 'unfold', 'aria-expanded': 'false'});
         this.node = h('div', {class: 'filters', role: 'search',
             'aria-label': 'Filters'},
             h('div', {class: 'line'}, this.search(), this.opener, this.more),
-            this.error,
+            this.error, this.applied,
             h('div', {class: 'chips', role: 'group',
                 'aria-label': 'Categories'},
                 this.all, this.chips.map(({node}) => node)));
@@ -55,6 +60,7 @@ export class Filters {
         }
         this.all.ariaPressed = String(!value.category.length);
         this.opener.textContent = used ? `Filters (${used})` : 'Filters';
+        fill(this.applied, appliedNode(value, (change) => this.set(change)));
         this.complain();
     }
 
@@ -84,8 +90,9 @@ export class Filters {
         if (refusal) {
             const {input, label} = this.fields[refusal.field] ?? {};
 
-            this.error.textContent = `${label ?? refusal.field ?? 'Error'}: ${
-                refusal.message}`;
+            this.error.textContent = refusal.field
+                ? `${label ?? refusal.field}: ${refusal.message}`
+                : refusal.message;
             input?.setAttribute('aria-invalid', 'true');
             input?.setAttribute('aria-describedby', this.error.id);
         }
@@ -98,8 +105,7 @@ export class Filters {
 
 
     clear() {
-        this.set({search: '', after: '', before: '', category: [], type: [],
-            channel: '', member: '', memberRole: '', role: ''});
+        this.set(NOTHING);
     }
 
 
@@ -158,8 +164,7 @@ export class Filters {
     picked(name, label, kind) {
         const field = combobox({placeholder: label, 'aria-label': label,
             find: (text, signal) => find(kind, text, signal),
-            changed: (id) => id === this.value[name]
-                || this.set({[name]: id})});
+            changed: (text) => this.pick(name, kind, text)});
 
         this.fields[name] = {input: field.input, label, set: async (value) => {
             const id = value[name];
@@ -171,6 +176,19 @@ export class Filters {
             }
         }};
         return [field.input, field.list];
+    }
+
+
+    // an ID, or a name that was typed and not picked
+    async pick(name, kind, text) {
+        const {id, wrong} = text === '' || isId(text) ? {id: text}
+            : await resolve(kind, text);
+
+        if (wrong) {
+            this.complain({field: name, message: wrong});
+        } else if (id !== this.value[name]) {
+            this.set({[name]: id});
+        }
     }
 
 

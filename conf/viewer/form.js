@@ -3,24 +3,44 @@
 
 import {combobox} from './combobox.js';
 import {fill, h, newId} from './dom.js';
-import {find, nameOf} from './directory.js';
+import {find, isId, nameOf, resolve} from './directory.js';
 import {typePicker} from './type-picker.js';
+import {look, watch} from './unsaved.js';
+
+const HEX = /^#[0-9a-f]{6}$/i;
 
 
 // fields: [{name, label, kind, note, ...}], values: {name: value}. save(body)
 // sends the changes; with all, everything is sent that has a value. A compact
-// form has its fields side by side.
+// form has its fields side by side, and is saved by the bar of all changes.
+// changed(values) is told of each change. A form with hasty is none whose
+// content would be missed.
 export function form({fields, values = {}, save, label = 'Save', all,
-    compact})
+    compact, hasty, changed = () => {}})
 {
     const said = h('span', {class: 'said', role: 'status'});
     const controls = fields.map((field) => controlOf(field,
         values[field.name]));
-    const node = h('form', {novalidate: true, onsubmit: submit,
-        class: compact ? 'card compact' : 'card'},
+    const node = h('form', {novalidate: true, onsubmit: (event) => {
+        event.preventDefault();
+        submit();
+    }, oninput: note, onchange: note,
+    class: compact ? 'card compact' : 'card'},
         controls.map(({node}) => node),
-        h('div', {class: 'actions'},
-            h('button', {class: 'primary'}, label), said));
+        h('div', {class: 'actions'}, compact ? null
+            : h('button', {class: 'primary'}, label), said));
+
+
+    function isChanged({read, saved}) {
+        return JSON.stringify(read()) !== JSON.stringify(saved);
+    }
+
+
+    function note() {
+        look();
+        changed(Object.fromEntries(controls.map(({name, read}) =>
+            [name, read()])));
+    }
 
 
     function say(text, bad) {
@@ -29,16 +49,29 @@ export function form({fields, values = {}, save, label = 'Save', all,
     }
 
 
-    async function submit(event) {
-        const body = {};
-
-        event.preventDefault();
+    function undo() {
         for (const control of controls) {
             control.complain('');
+            control.write(control.saved);
+        }
+        say('');
+        note();
+    }
+
+
+    async function submit() {
+        const body = {};
+
+        for (const control of controls) {
+            control.complain('');
+            const wrong = await control.check();
+            if (wrong) {
+                say('');
+                control.complain(wrong);
+                return;
+            }
             const value = control.read();
-            if (all ? value !== null && value !== '' : JSON.stringify(value)
-                !== JSON.stringify(control.saved))
-            {
+            if (all ? value !== null && value !== '' : isChanged(control)) {
                 body[control.name] = value;
             }
         }
@@ -64,17 +97,24 @@ export function form({fields, values = {}, save, label = 'Save', all,
             control.saved = control.read();
         }
         say('Saved.');
+        look();
     }
 
 
+    if (!hasty) {
+        watch({node, save: submit, undo,
+            changes: () => controls.filter(isChanged).length});
+    }
     return node;
 }
 
 
-// {name, node, read(), saved, complain(text)}
+// {name, node, read(), write(value), check(), saved, complain(text)}; check()
+// resolves to what is wrong
 function controlOf(field, value) {
     const {name, label, kind, note} = field;
-    const {input, read, parts = []} = KINDS[kind](value ?? null, field);
+    const {input, read, write, check = () => '', parts = []}
+        = KINDS[kind](field);
     const about = note ? h('p', {class: 'note', id: newId()}, note) : null;
     const error = h('p', {class: 'error', role: 'alert', id: newId(),
         hidden: true});
@@ -87,9 +127,10 @@ function controlOf(field, value) {
     if (group) {
         input.setAttribute('aria-label', label);
     }
+    write(value ?? null);
 
     return {
-        name, read, saved: read(),
+        name, read, write, check, saved: read(),
         node: h('div', {class: 'field'},
             group || kind === 'types' ? h('span', {class: 'legend'}, label)
                 : h('label', {htmlFor: input.id}, label),
@@ -108,121 +149,160 @@ function controlOf(field, value) {
 }
 
 
+// write() takes what the API says, and what read() gives
 const KINDS = {
 
-    text(value, {attributes}) {
-        const input = h('input', {type: 'text', value: value ?? '',
-            ...attributes});
-        return {input, read: () => input.value || null};
+    text({attributes}) {
+        return typed(h('input', {type: 'text', ...attributes}));
     },
 
 
-    area(value) {
-        const input = h('textarea', {value: value ?? '', rows: 4});
-        return {input, read: () => input.value || null};
+    area() {
+        return typed(h('textarea', {rows: 4}));
     },
 
 
     // one a line
-    lines(value) {
-        const input = h('textarea', {value: (value ?? []).join('\n'),
-            rows: 5});
-        return {input, read: () => input.value.split('\n')
-            .filter((line) => line !== '')};
+    lines() {
+        const input = h('textarea', {rows: 5});
+
+        return {input, write: (value) => {
+            input.value = (value ?? []).join('\n');
+        }, read: () => input.value.split('\n').filter((line) => line !== '')};
     },
 
 
-    yes(value) {
-        const input = h('input', {type: 'checkbox', checked: value === 1});
-        return {input, read: () => input.checked};
-    },
+    yes() {
+        const input = h('input', {type: 'checkbox'});
 
-
-    // on, off, or as the server has it
-    follow(value) {
-        return select([['', 'As the server'], ['1', 'On'], ['0', 'Off']],
-            value, (text) => text === '' ? null : text === '1');
+        return {input, read: () => input.checked, write: (value) => {
+            input.checked = Boolean(value);
+        }};
     },
 
 
     // options: [[value, name]]; numbers are read back as numbers
-    choice(value, {options}) {
-        return select(options, value, (text) => text === '' ? null
-            : typeof options.at(-1)[0] === 'number' ? Number(text) : text);
+    choice({options}) {
+        const input = h('select', null, options.map(([key, name]) =>
+            h('option', {value: String(key)}, name)));
+
+        return {
+            input,
+            read: () => input.value === '' ? null
+                : typeof options.at(-1)[0] === 'number' ? Number(input.value)
+                    : input.value,
+            write(value) {
+                input.value = String(value ?? options[0][0]);
+            },
+        };
     },
 
 
-    many(value, {options}) {
+    many({options}) {
         const boxes = Object.entries(options).map(([key, name]) => [key,
-            h('input', {type: 'checkbox', id: newId(),
-                checked: value.includes(key)}), name]);
+            h('input', {type: 'checkbox', id: newId()}), name]);
 
         return {
             input: h('div', {class: 'set', role: 'group', tabindex: -1},
                 boxes.map(([, box, name]) => h('label', null, box, name))),
             read: () => boxes.filter(([, box]) => box.checked)
                 .map(([key]) => key),
+            write: (value) => boxes.forEach(([key, box]) => {
+                box.checked = value?.includes(key);
+            }),
         };
     },
 
 
-    types(value) {
-        const picker = typePicker('All types', () => {});
+    types() {
+        const picker = typePicker('All types', () => picker.opener
+            .dispatchEvent(new Event('change', {bubbles: true})));
 
-        picker.set(value ?? []);
         return {input: picker.opener, parts: [picker.panel],
-            read: () => picker.value.map(Number)};
+            read: () => picker.value.map(Number),
+            write: (value) => picker.set(value ?? [])};
     },
 
 
-    color(value) {
+    color() {
         const input = h('input', {type: 'text', maxlength: 7, size: 8,
-            placeholder: '#rrggbb, or nothing', value: value === null ? ''
-                : '#' + value.toString(16).padStart(6, '0')});
+            placeholder: '#rrggbb, or nothing'});
+        const check = () => input.value === '' || HEX.test(input.value) ? ''
+            : 'This is no colour. Give one as #rrggbb, for example #ff8000.';
 
-        return {input, read: () => /^#[0-9a-f]{6}$/i.test(input.value)
-            ? parseInt(input.value.slice(1), 16) : input.value || null};
+        return {
+            input, check,
+            read: () => HEX.test(input.value)
+                ? parseInt(input.value.slice(1), 16) : input.value || null,
+            write(value) {
+                input.value = typeof value === 'number' ? hexOf(value)
+                    : value ?? '';
+            },
+        };
     },
 
 
     // none: what null is called; off: what "0" is called
-    channel(value, {none, off}) {
-        return idField('channel', value, [...none ? [{id: '', name: none}]
+    channel({none, off}) {
+        return idField('channel', [...none ? [{id: '', name: none}]
             : [], ...off ? [{id: '0', name: off}] : []]);
     },
 
 
-    member(value) {
-        return idField('member', value, []);
+    member() {
+        return idField('member', []);
     },
 };
 
 
-function select(options, value, read) {
-    const input = h('select', null, options.map(([key, name]) =>
-        h('option', {value: String(key)}, name)));
-
-    if (value !== null) {
-        input.value = String(value);
-    }
-    return {input, read: () => read(input.value)};
+export function hexOf(color) {
+    return '#' + color.toString(16).padStart(6, '0');
 }
 
 
-function idField(kind, value, fixed) {
+function typed(input) {
+    return {input, read: () => input.value || null, write: (value) => {
+        input.value = value ?? '';
+    }};
+}
+
+
+// A name that is typed and not picked is looked for when it is checked.
+export function idField(kind, fixed) {
     const field = combobox({fixed, placeholder: fixed[0]?.name
         ?? 'Name or ID',
         find: (text, signal) => find(kind, text, signal)});
-    const named = fixed.find(({id}) => id === (value ?? ''));
 
-    field.set(value ?? '', named && value ? named.name : '');
-    if (value && !named) {
-        nameOf(kind, value).then((name) => field.value === value && name
-            && field.set(value, name), () => {});
-    }
-    return {input: field.input, parts: [field.list],
+    return {
+        input: field.input, parts: [field.list],
         read: () => field.value === fixed[0]?.name ? null
-            : field.value || null};
+            : field.value || null,
+
+        write(value) {
+            const named = fixed.find(({id}) => id === (value ?? ''));
+
+            field.set(value ?? '', named && value ? named.name : '');
+            if (value && !named) {
+                nameOf(kind, value).then((name) => field.value === value
+                    && name && field.set(value, name), () => {});
+            }
+        },
+
+        async check() {
+            const {value} = field;
+
+            if (value === '' || isId(value) || value === fixed[0]?.name) {
+                return '';
+            }
+
+            const {id, name, wrong} = await resolve(kind, value, fixed);
+
+            if (!wrong) {
+                field.set(id, name);
+            }
+            return wrong ?? '';
+        },
+    };
 }
 
 

@@ -3,6 +3,7 @@
 
 import {h} from './dom.js';
 import {COLUMNS, LogRow} from './log-row.js';
+import {dayOf, sameDay, widestTimes} from './time.js';
 
 const MORE = 8;            // lines beyond each edge
 const SPARE = 100;
@@ -21,6 +22,7 @@ export class LogList {
         this.spare = [];
         this.current = 0;         // the line the keyboard is at
         this.selected = null;     // id of the entry that is open
+        this.hits = null;         // finds what was searched for
 
         this.head = h('div', {class: 'heading', role: 'rowgroup'},
             h('div', {class: 'row', role: 'row', 'aria-rowindex': 1},
@@ -53,10 +55,14 @@ export class LogList {
     // a line's height, which is a matter of the reader's font
     measure() {
         const probe = new LogRow().node;
+        const times = widestTimes().map((time) =>
+            h('span', {class: 'ruler'}, time));
 
-        this.body.append(probe);
+        this.body.append(probe, ...times);
         this.height = probe.offsetHeight;
-        probe.remove();
+        this.node.style.setProperty('--time', `${1 + Math.max(...times.map(
+            (time) => Math.ceil(time.getBoundingClientRect().width)))}px`);
+        [probe, ...times].forEach((node) => node.remove());
         this.view = this.node.clientHeight - this.head.offsetHeight;
         this.draw();
     }
@@ -167,8 +173,19 @@ export class LogList {
             row.node.style.transform = `translateY(${y}px)`;
         }
         row.show(entry, index, entry !== undefined
-            && entry.id === this.selected);
+            && entry.id === this.selected, this.dayAt(index), this.hits);
         row.node.tabIndex = index === this.current ? 0 : -1;
+    }
+
+
+    // the name of the day that begins, read from the top, with this line
+    dayAt(index) {
+        const entry = this.pages.at(index);
+        const newer = index ? this.pages.at(index - 1)
+            : {timestamp: Date.now()};
+
+        return entry && newer && !sameDay(entry.timestamp, newer.timestamp)
+            ? dayOf(entry.timestamp) : '';
     }
 
 

@@ -4,6 +4,7 @@
 import {changeText} from './changes.js';
 import {h, isolated, plain} from './dom.js';
 import {typeOf} from './log-types.js';
+import {mark, piece} from './marks.js';
 import {sentenceOf} from './sentence.js';
 import {setTime} from './time.js';
 import {deliveryInWords} from './words.js';
@@ -37,16 +38,26 @@ export class LogRow {
     }
 
 
-    show(entry, index, selected) {
+    // day: its name, where the entry is the last one of a day; hits: what
+    // finds what was searched for
+    show(entry, index, selected, day = '', hits = null) {
         const {node} = this;
 
         node.ariaRowIndex = index + 2;
         node.ariaSelected = String(selected);
-        if (this.entry === entry && this.state === entry?.delivery) {
+        if (day) {
+            node.dataset.day = day;
+        } else {
+            delete node.dataset.day;
+        }
+        if (this.entry === entry && this.state === entry?.delivery
+            && this.hits === hits)
+        {
             return;
         }
 
         this.entry = entry;
+        this.hits = hits;
         this.state = entry?.delivery;
         node.ariaBusy = String(!entry);
         if (!entry) {
@@ -62,20 +73,28 @@ export class LogRow {
             return;
         }
 
-        const {category, title, sentence} = typeOf(entry.type);
+        const {category, title, sentence, kind} = typeOf(entry.type);
+        const said = sentenceOf(entry, sentence);
         const {status, why, mood} = deliveryInWords(entry.delivery);
 
         node.dataset.category = category;
         setTime(this.time, entry.timestamp);
-        this.title.textContent = title;
-        this.title.title = sentenceOf(entry, sentence).map(({word, text}) =>
-            word ?? isolated(text)).join('');
+        this.title.textContent = said.map(({word, text}) =>
+            word ?? isolated(text)).join('') || title;
+        this.title.title = title;
         this.executor.textContent = plain(nameOf(entry.executor));
-        this.target.textContent = plain(nameOf(entry.target));
-        this.arrow.hidden = !entry.executor || !entry.target;
+        this.target.textContent = samePerson(entry) ? ''
+            : plain(nameOf(entry.target));
+        this.arrow.hidden = !entry.executor || !this.target.textContent;
         this.channel.textContent = entry.channel
             ? '#' + isolated(nameOf(entry.channel)) : '';
-        this.details.textContent = detailsOf(entry);
+        this.details.textContent = detailsOf(entry, hits, kind === 'gone',
+            said.map(({place}) => place));
+        for (const part of [this.title, this.executor, this.target,
+            this.channel, this.details])
+        {
+            mark(part, hits);
+        }
         this.delivery.dataset.mood = mood;
         this.delivery.title = `${status}: ${why}`;
         this.sign.textContent = SIGNS[mood];
@@ -89,28 +108,37 @@ export function nameOf(named) {
 }
 
 
-// what there is to tell, on one line of bounded length
-function detailsOf(entry) {
-    const {content, contentAfter, messages, count, changes} = entry;
-    const said = contentAfter !== null && content !== null
-        ? `${cut(content)} → ${cut(contentAfter)}`
-        : content ?? contentAfter ?? messages[0]?.content ?? '';
-    const files = messages.reduce((n, message) =>
-        n + (message.attachments?.length ?? 0), 0);
-
-    return [
-        entry.role, entry.emoji?.name && `:${entry.emoji.name}:`, entry.name,
-        entry.action, entry.value, ...(changes ?? []).map(changeText),
-        entry.reason, cut(said, 300),
-        count !== null && `× ${count}`,
-        messages.length > 1 && `${messages.length} messages`,
-        files && (files === 1 ? '1 file' : `${files} files`),
-    ].filter(Boolean).map((part) => isolated(cut(part, 300))).join(' · ');
+export function samePerson({executor, target}) {
+    return Boolean(executor && target && executor.id === target.id);
 }
 
 
-function cut(text, most = 150) {
-    return text.length > most ? text.slice(0, most) + '…' : text;
+// what there is to tell besides, on one line of bounded length, what was
+// searched for first
+function detailsOf(entry, hits, gone, told) {
+    const {content, contentAfter, messages, emoji, changes} = entry;
+    const cut = (text) => piece(text, 150, hits);
+    const found = hits && messages.find((message) =>
+        message.content?.search(hits) >= 0);
+    const said = contentAfter !== null && content !== null
+        ? `${cut(content)} → ${cut(contentAfter)}`
+        : content ?? contentAfter ?? (found ?? messages[0])?.content ?? '';
+    const files = messages.reduce((n, message) =>
+        n + (message.attachments?.length ?? 0), 0);
+    const rest = (field, value = entry[field]) =>
+        (told.includes(field) ? null : value);
+    const parts = [
+        rest('role'), rest('emoji', emoji?.name && `:${emoji.name}:`),
+        rest('name'), rest('action'), rest('value'),
+        ...(changes ?? []).map((change) => changeText(change, gone)),
+        entry.reason, said, rest('count') !== null && `× ${entry.count}`,
+        messages.length > 1 && `${messages.length} messages`,
+        files && (files === 1 ? '1 file' : `${files} files`),
+    ].filter(Boolean);
+    const rank = (part) => hits && part.search(hits) < 0 ? 1 : 0;
+
+    return parts.sort((a, b) => rank(a) - rank(b)).map((part) =>
+        isolated(piece(part, 300, hits))).join(' · ');
 }
 
 

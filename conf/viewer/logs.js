@@ -2,7 +2,7 @@
 // open. One Reading at a time: the entries of one set of filters.
 
 import {get, leisure} from './api.js';
-import {hrefOf, queryOf, writeAddress} from './address.js';
+import {NOTHING, hrefOf, queryOf, writeAddress} from './address.js';
 import {Chart} from './chart.js';
 import {refresh} from './deliveries.js';
 import {learn} from './directory.js';
@@ -12,6 +12,7 @@ import {exportMenu, save} from './export.js';
 import {Filters} from './filters.js';
 import {LogList} from './log-list.js';
 import {LogPages} from './log-pages.js';
+import {finder} from './marks.js';
 import {follow} from './stream.js';
 import {DAY, HOUR} from './time.js';
 import {barsOf, countHere, countOne, countThere} from './timeline.js';
@@ -30,7 +31,8 @@ const total = h('strong');
 const spoken = h('span', {class: 'unseen', role: 'status'});
 const note = h('span', {class: 'note'});
 const fresh = button('', toTop, {class: 'fresh', hidden: true});
-const live = button('', pause, {class: 'live', 'aria-pressed': 'true'});
+const state = h('span', {class: 'live'});
+const pauser = button('', pause);
 const empty = h('p', {class: 'empty', hidden: true});
 const panel = new EntryPanel({step, close: closeEntry, narrow(change) {
     closeEntry();
@@ -40,7 +42,7 @@ const panel = new EntryPanel({step, close: closeEntry, narrow(change) {
 export const node = h('div', {class: 'logs'},
     filters.node, chart.node,
     h('div', {class: 'bar'}, total, spoken, note, fresh,
-        h('span', {class: 'gap'}), live, exportMenu(download)),
+        h('span', {class: 'gap'}), state, pauser, exportMenu(download)),
     h('div', {class: 'content'},
         h('div', {class: 'table'}, list.node, empty), panel.node));
 
@@ -88,6 +90,7 @@ async function read(value) {
         stop: new AbortController(), tail: new AbortController(),
         pages: new LogPages(query, answer, () => list.draw())};
 
+    list.hits = finder(value.search);
     node.ariaBusy = 'true';
     reading.ready = begin(reading);
     listen(reading);
@@ -142,28 +145,36 @@ function report(error) {
 
 function tell() {
     const {begun, pages, held, missed} = current;
-    const days = Math.round(pages.retention / DAY);
 
     if (!begun) {
         return;
     }
     total.textContent = count(pages.total, ENTRIES);
-    note.textContent = !pages.walled ? ''
-        : `The plan allows reading back ${days ? `${days} days` : 'one hour'}.`;
+    note.textContent = windowInWords(pages);
     filters.showCounts(pages.counts);
     empty.hidden = pages.total > 0;
-    empty.textContent = [...current.query.keys()].length
-        ? 'No entry matches these filters.'
-        : 'There are no entries yet.';
+    fill(empty, ...[...current.query.keys()].length
+        ? ['No entry matches these filters. ', button('Clear the filters',
+            () => filters.set(NOTHING))]
+        : ['There are no entries yet.']);
 
     fresh.hidden = !missed;
     fresh.textContent = `${count(missed)} new ↑`;
-    live.ariaPressed = String(!paused);
-    live.textContent = paused
-        ? held.length ? `Resume (${count(held.length)} new)` : 'Resume'
-        : 'Live';
-    live.hidden = ended(current);
-    live.title = paused ? 'New entries wait' : 'Click to pause';
+    state.classList.toggle('on', !paused);
+    state.textContent = paused ? 'Paused' : 'Live';
+    pauser.textContent = !paused ? 'Pause'
+        : held.length ? `Resume (${count(held.length)} new)` : 'Resume';
+    pauser.hidden = state.hidden = ended(current);
+}
+
+
+// what the plan lets be read, before anybody misses it
+function windowInWords({retention, walled}) {
+    const days = Math.round(retention / DAY);
+    const most = days ? `${days} days` : 'one hour';
+
+    return walled ? `The plan allows reading back ${most}.`
+        : `of the last ${days ? most : 'hour'}`;
 }
 
 
@@ -336,7 +347,7 @@ function openEntry(index) {
 
     opened = index;
     unlink();
-    panel.show(entry);
+    panel.show(entry, list.hits);
     list.select(entry.id);
 }
 
@@ -361,7 +372,7 @@ async function openLinked(reading, id) {
         }
 
         learn(entry);
-        panel.show(entry);
+        panel.show(entry, list.hits);
         list.select(entry.id);
         await reading.ready;
 

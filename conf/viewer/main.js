@@ -1,9 +1,11 @@
 // The page: who is signed in, which view is shown, and how it looks.
 
-import {get, session, signIn, signOut, whenEnded} from './api.js';
-import {hrefOf, readAddress} from './address.js';
+import {canSignIn, get, openServer, resume, session, signIn, signInThere,
+    signOut, whenEnded, whoSignedIn} from './api.js';
+import {hrefOf, readAddress, writeAddress} from './address.js';
 import {forget} from './directory.js';
 import {badge, button, fill, foreign, h, popover} from './dom.js';
+import * as health from './health.js';
 import * as logs from './logs.js';
 
 const PLANS = {free: 'Free', pro_lite: 'Pro Lite', pro: 'Pro'};
@@ -14,31 +16,52 @@ const ENDED = {
         + 'another server.',
 };
 const LOOK = 'guildlog.look';
+const WANTED = 'guildlog.wanted';     // the address, while people sign in
+const OPENED = 'guildlog.opened';     // a person's server
 
-const [main, nav, where, me, form, field, wanted, ended] = ['main', 'nav',
-    'where', 'me', 'sign-in', 'token', 'wanted', 'ended'].map((id) =>
-    document.getElementById(id));
+// those that are neither the log nor the configuration
+const VIEWS = {start: './start.js', member: './member.js'};
+
+const [main, nav, where, me, form, field, wanted, ended, there, or] = ['main',
+    'nav', 'where', 'me', 'sign-in', 'token', 'wanted', 'ended', 'there',
+    'or'].map((id) => document.getElementById(id));
 
 let server;         // what GET of the server will answer
 let shown;          // the view
+let place;          // its address
+let person = null;  // who signed in
 
 
 async function route() {
     const address = readAddress();
 
+    if (person && !session && !openOne(address.server)) {
+        choose();
+        return;
+    }
     if (!session) {
         ask();
         return;
     }
-    if (address.server && address.server !== session.server) {
-        leave('The token is of another server.');
+    if (location.hash !== place && await shown?.mayLeave?.() === false) {
+        writeAddress(place);
         return;
+    }
+    place = location.hash;
+    if (address.server && address.server !== session.server) {
+        shut();
+        if (person ? !openOne(address.server) : !resume(address.server)) {
+            (person ? choose : ask)();
+            return;
+        }
     }
     if (session.bot !== address.bot || !server) {
         session.bot = address.bot;
         forget();
+        health.forget();
         server = get('');
     }
+    diagnose(address.bot);
 
     shown?.leave();
     if (address.view === 'logs') {
@@ -51,36 +74,117 @@ async function route() {
         head(address, await server);
     } else {
         head(address, await server);
-        shown = await import('./config.js');
+        shown = await import(VIEWS[address.view] ?? './config.js');
         fill(main, shown.node);
         shown.show(address, await server);
     }
 }
 
 
-function head({view, bot}, {name, plan}) {
+// A server that has no log channel opens on the steps to one.
+async function diagnose(bot) {
+    const bare = location.hash.length < 3;
+
+    try {
+        if (await health.check(bot) && bare && location.hash.length < 3) {
+            writeAddress(hrefOf('start', bot), true);
+            await go();
+        }
+    } catch {
+        // what is wrong shows elsewhere, too
+    }
+}
+
+
+function head({view, bot, filters}, {name, plan}) {
     const inLogs = view === 'logs';
     const link = (to, label, here) => h('a', {href: hrefOf(to, bot),
         'aria-current': here && 'page'}, label);
     const bots = h('select', {'aria-label': 'Bot',
-        onchange: () => location.assign(hrefOf(view, bots.value))},
+        onchange: () => location.assign(hrefOf(view, bots.value,
+            view === 'member' ? filters : {}))},
         h('option', {value: ''}, 'Main bot'),
         h('option', {value: 'pro'}, 'Pro bot'));
 
     bots.value = bot;
-    fill(where, h('strong', null, foreign(name)), ' ',
-        badge(PLANS[plan]), ' ', bots);
+    fill(where, person ? servers() : h('strong', null, foreign(name)), ' ',
+        badge(PLANS[plan]), ' ', bots, ' ', health.node);
     fill(nav, link('logs', 'Logs', inLogs),
-        link('channels', 'Configuration', !inLogs));
+        link('channels', 'Configuration', !(inLogs || view in VIEWS)));
     where.hidden = nav.hidden = false;
     document.title = `${name} · guildlog`;
 }
 
 
+function servers() {
+    const select = h('select', {'aria-label': 'Server',
+        onchange: () => location.assign(`#/logs?server=${select.value}`)},
+        person.servers.map(({id, name}) =>
+            h('option', {value: id}, foreign(name))));
+
+    select.value = session.server;
+    return select;
+}
+
+
+// That server of the person's; or the one of before, or the only one. False if
+// there is none.
+function openOne(wanted) {
+    const {servers} = person;
+    const id = wanted || sessionStorage.getItem(OPENED);
+    const one = servers.find((server) => server.id === id)
+        ?? (!wanted && servers.length === 1 ? servers[0] : null);
+
+    if (one) {
+        sessionStorage.setItem(OPENED, one.id);
+        openServer(person, one);
+    }
+    return Boolean(one);
+}
+
+
+function choose() {
+    where.hidden = nav.hidden = true;
+    fill(main, h('section', {id: 'servers'}, h('h2', null, 'Your servers'),
+        person.servers.length ? h('ul', {class: 'items'},
+            person.servers.map(({id, name, level}) => h('li', null,
+                h('a', {href: `#/logs?server=${id}`}, foreign(name)), ' ',
+                badge(level === 'manage' ? 'Manage' : 'View'))))
+            : h('p', {class: 'note'}, 'There is no server here that you '
+                + 'manage, or that lets you in.')));
+    main.focus();
+}
+
+
 function start() {
     form.remove();
-    fill(me, look(), button('Sign out', () => leave(), {class: 'quiet'}));
+    fill(me, look(), person ? h('span', {class: 'note'}, foreign(person.name))
+        : null, button('Sign out', async () =>
+        await shown?.mayLeave?.() !== false && leave(), {class: 'quiet'}));
     go();
+}
+
+
+// who comes back from the platform goes on where the way there began
+async function begin() {
+    if (resume(readAddress().server)) {
+        start();
+        return;
+    }
+
+    person = await whoSignedIn();
+    const address = sessionStorage.getItem(WANTED);
+
+    sessionStorage.removeItem(WANTED);
+    if (person && address && !location.hash) {
+        history.replaceState(null, '', address);
+    }
+    if (person) {
+        start();
+    } else {
+        fill(me, look());
+        ask();
+    }
 }
 
 
@@ -95,22 +199,40 @@ async function go() {
 }
 
 
+// what ended the token that was used; without it nobody stays signed in
 function leave(why) {
-    shown?.leave();
-    signOut();
-    server = shown = undefined;
-    document.title = 'guildlog';
-    where.hidden = nav.hidden = true;
+    shut();
+    signOut(!why);
+    sessionStorage.removeItem(OPENED);
+    person = null;
     fill(me, look());
     field.value = '';
-    ended.hidden = !why;
-    ended.textContent = why ?? '';
-    ask();
+    ask(why);
 }
 
 
-function ask() {
+// what is of one server
+function shut() {
+    shown?.leave();
+    server = shown = undefined;
+    document.title = 'guildlog';
+    where.hidden = nav.hidden = true;
+}
+
+
+// a right that a person has not is told where it was wanted
+function lose(status) {
+    if (status === 401) {
+        leave('You are signed out: your session has ended.');
+    }
+}
+
+
+function ask(why) {
     const {server: id} = readAddress();
+
+    ended.hidden = !why;
+    ended.textContent = why ?? '';
 
     wanted.hidden = !id;
     wanted.textContent = id && `This link leads to the server ${id}. It opens `
@@ -118,19 +240,32 @@ function ask() {
     form.classList.add('ready');
     fill(main, form);
     field.focus();
+    canSignIn().then((can) => {
+        there.hidden = or.hidden = !can;
+    });
 }
+
+
+there.firstChild.addEventListener('click', () => {
+    sessionStorage.setItem(WANTED, location.hash);
+    signInThere();
+});
 
 
 form.addEventListener('submit', (event) => {
     event.preventDefault();
-    ended.hidden = true;
-    if (signIn(field.value)) {
-        field.value = '';
-        start();
+    if (!signIn(field.value)) {
+        ask('That is not a token.');
+        return;
+    }
+
+    const {server: id} = readAddress();
+
+    field.value = '';
+    if (id && id !== session.server) {
+        ask('The token is of another server.');
     } else {
-        ended.hidden = false;
-        ended.textContent = 'That is not a token.';
-        field.focus();
+        start();
     }
 });
 
@@ -179,12 +314,7 @@ function applyLook() {
 
 
 applyLook();
-whenEnded((status) => leave(ENDED[status]));
+whenEnded((status) => person ? lose(status) : leave(ENDED[status]));
 addEventListener('popstate', go);
 
-if (signIn()) {
-    start();
-} else {
-    fill(me, look());
-    ask();
-}
+begin();

@@ -9,12 +9,14 @@ const WRITE = {
     executor: ({name, id}) => name || id,
     target: ({name, id}) => name || id,
     channel: ({name, id}) => `#${name || id}`,
-    emoji: ({name, id}) => `:${name || id}:`,
-    until: (ms) => new Date(ms).toLocaleString(),
+    emoji: ({name, id}) => (id ? `:${name || id}:` : name),
+    until: (ms) => new Date(ms).toLocaleString(undefined,
+        {dateStyle: 'medium', timeStyle: 'short'}),
 };
 
 
-// A part is {word}, or {text} of somebody. None: the title says all.
+// A part is {word}, or {text} of somebody, and the place it stands for. None:
+// the title says all.
 export function sentenceOf(entry, pattern) {
     const {executor, target} = entry;
     const same = executor && target && executor.id === target.id;
@@ -33,7 +35,8 @@ function say(entry, pattern = '', without) {
 
     return said?.replace(BRACKETS, (_, part) => has(part) ? part : '')
         .split(PLACES).map((part, i) => i % 2
-            ? {text: (WRITE[part] ?? String)(entry[part])} : {word: part});
+            ? {text: (WRITE[part] ?? String)(entry[part]), place: part}
+            : {word: part});
 }
 
 

@@ -16,6 +16,8 @@ const formats = {
         day: 'numeric', month: 'long', year: 'numeric', ...clock,
         fractionalSecondDigits: 3, timeZoneName: 'short'}),
     date: new Intl.DateTimeFormat(undefined, {weekday: 'short', ...day}),
+    day: new Intl.DateTimeFormat(undefined, {weekday: 'long', day: 'numeric',
+        month: 'long', year: 'numeric'}),
     minute: new Intl.DateTimeFormat(undefined, {hour: '2-digit',
         minute: '2-digit'}),
     relative: new Intl.RelativeTimeFormat(undefined, {numeric: 'auto'}),
@@ -40,6 +42,25 @@ export function shortTime(ms) {
     return date.getDate() === today.getDate()
         && date.getMonth() === today.getMonth()
         ? formats.today.format(date) : formats.year.format(date);
+}
+
+
+// times that take the most room
+export function widestTimes() {
+    const {today: now, year, older} = formats;
+    const late = new Date(2028, 8, 28, 22, 58, 58);
+
+    return [now, year, older].map((format) => format.format(late));
+}
+
+
+export function sameDay(a, b) {
+    return new Date(a).toDateString() === new Date(b).toDateString();
+}
+
+
+export function dayOf(ms) {
+    return formats.day.format(ms);
 }
 
 

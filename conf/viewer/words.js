@@ -57,6 +57,25 @@ const UNSENT = ['off', 'no_channel'];
 export const FORMATS = ['Embed', 'Compact embed', 'Plain text',
     'Compact plain text'];
 
+export const FORMAT_NOTE = 'Other formats than the first need the Pro or Pro '
+    + 'Lite plan.';
+
+// what the fields of entries are called in messages, which may hold something
+// else than what they are named after
+export const LABELS = {
+    executor: 'Executor', target: 'Target', channel: 'Channel', role: 'Role',
+    name: 'Name', reason: 'Reason', count: 'Count', emoji: 'Emoji',
+    action: 'Action', value: 'Value', before: 'Before', after: 'After',
+    messages: 'Messages', dashboard: 'Dashboard or API', author: 'Author',
+    invite: 'Invite', members: 'Members', until: 'Until', member: 'Member',
+    moderator: 'Moderator', thread: 'Thread', from: 'From', via: 'Through',
+    uses: 'Uses', topic: 'Topic', event: 'Event', place: 'Place',
+    status: 'Status', level: 'Level', rule: 'Rule', sound: 'Sound',
+    sticker: 'Sticker', webhook: 'Webhook', tag: 'Tag', token: 'Token',
+    type: 'Log type', list: 'List', boosts: 'Boosts', found: 'Found',
+    access: 'Access',
+};
+
 export const BUTTONS = {
     userID: 'User ID',
     supportServer: 'Support server',
@@ -87,6 +106,18 @@ export const FILTERS = {
     secrets: 'Tokens and private keys',
     cards: 'Payment cards',
     words: 'The words of your own list',
+};
+
+// what each finds, and leaves in its place
+export const FOUND = {
+    invites: ['discord.gg/abc123', '[invite]'],
+    links: ['https://example.com/page', '[link]'],
+    emails: ['ann@example.com', '[email]'],
+    phones: ['+44 20 7946 0958', '[phone]'],
+    addresses: ['203.0.113.7', '[address]'],
+    secrets: ['AKIAIOSFODNN7EXAMPLE', '[secret]'],
+    cards: ['4111 1111 1111 1111', '[card]'],
+    words: ['', '[word]'],
 };
 
 export const LANGUAGES = {

@@ -281,6 +281,14 @@ field  route_new_token[] = {
     last
 };
 
+/* of who signed in */
+
+field  route_own_token[] = {
+    integer("permissions", REQUIRED, 1, 2),
+    text("name", 0, 1, 64),
+    last
+};
+
 field  route_backlog[] = {
     items("reason", &route_reason),
     integer_or("limit", 1, 1000, "100"),
@@ -372,6 +380,10 @@ field  route_roles[] = { id("id", REQUIRED, 1), role_fields };
     { #f, GET, "/servers/{guild}" p, NGX_GUILDLOG_API, NGX_GUILDLOG_ADMIN,    \
       x, none, NULL, stmt(f), 0, NGX_GUILDLOG_ENTRY }
 
+#define own(f, m, p, b, a)                                                    \
+    { #f, m, p, NGX_GUILDLOG_API, NGX_GUILDLOG_ADMIN,                         \
+      none, none, b, stmt(f), COOKIE, a }
+
 #define trouble(f, m, p, q, b, flags, a)                                      \
     { #f, m, "/servers/{guild}/troubleshoot" p, NGX_GUILDLOG_API,             \
       NGX_GUILDLOG_ADMIN, none, q, b, stmt(f), flags, a }
@@ -382,6 +394,7 @@ field  route_roles[] = { id("id", REQUIRED, 1), role_fields };
 #define BODILESS  NGX_GUILDLOG_ROUTE_BODILESS
 #define TAKES     NGX_GUILDLOG_ROUTE_TAKES
 #define PERSON    NGX_GUILDLOG_ROUTE_PERSON
+#define COOKIE    NGX_GUILDLOG_ROUTE_COOKIE
 
 
 const ngx_guildlog_route_t  ngx_guildlog_routes[] = {
@@ -392,7 +405,11 @@ const ngx_guildlog_route_t  ngx_guildlog_routes[] = {
     { "log_types", GET, "/log-types", NGX_GUILDLOG_API, NGX_GUILDLOG_BASIC,
       none, none, NULL, stmt(token_check), 0, NGX_GUILDLOG_KNOWN },
 
+    own(me, GET, "/me", NULL, NGX_GUILDLOG_ME),
+
     admin(token_list, GET, "/auth", none, none, NULL),
+    own(token_create, POST, "/servers/{guild}/auth", route_own_token,
+        NGX_GUILDLOG_TOKEN),
     admin(token_revoke, DELETE, "/auth", none, route_token_id, NULL),
 
     admin(channels_get, GET, "/config/logging/channels", none, none, NULL),

@@ -28,6 +28,7 @@ typedef enum {
     NGX_GUILDLOG_LARGE,          /* status and body, in parts where large */
     NGX_GUILDLOG_TOKEN,          /* a row: the token it describes, signed */
     NGX_GUILDLOG_KNOWN,          /* what the module knows by itself */
+    NGX_GUILDLOG_ME,             /* a row, of the person of the cookie */
     NGX_GUILDLOG_ENTRY,          /* a row that becomes a LogEntry, or none */
     NGX_GUILDLOG_PAGE,           /* rows that become a LogPage */
     NGX_GUILDLOG_EXPORT,         /* rows of a file, chunk by chunk */
@@ -79,6 +80,9 @@ typedef struct {
 /* an export is that of a person: NDJSON, and its head's message_id is where the
    next chunk begins (null: nowhere) */
 #define NGX_GUILDLOG_ROUTE_PERSON  0x40
+
+/* for who signed in: no token suffices */
+#define NGX_GUILDLOG_ROUTE_COOKIE  0x80
 
 
 extern const ngx_guildlog_route_t  ngx_guildlog_routes[];

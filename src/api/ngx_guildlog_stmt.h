@@ -83,7 +83,12 @@ typedef struct {
     S(server_reset, 4, 0)                                                     \
     S(token_list, 4, READ)                                                    \
     S(token_check, 4, READ)                                                   \
+    S(token_create, 5, 0)                                                     \
     S(token_revoke, 5, 0)                                                     \
+    S(session_begin, 4, NONE)                                                 \
+    S(session_renew, 2, READ|NONE)                                            \
+    S(session_end, 1, NONE)                                                   \
+    S(me, 5, READ|NONE)                                                       \
     S(settings_get, 4, READ)                                                  \
     S(settings_patch, 5, 0)                                                   \
     S(guilds_get, 4, READ)                                                    \
@@ -248,9 +253,9 @@ typedef struct {
  */
 
 #define NGX_GUILDLOG_RECORD_STMTS(S)                                          \
-    S(operator_record, 20, SERIAL|FIRST)                                      \
-    S(operator_record_many, 20, SEVERAL)                                      \
-    S(operator_record_apart, 20, SEVERAL)                                     \
+    S(operator_record, 19, SERIAL|FIRST)                                      \
+    S(operator_record_many, 19, SEVERAL)                                      \
+    S(operator_record_apart, 19, SEVERAL)                                     \
     S(active_ignore_targets, 5, 0)                                            \
     S(active_ignore_executors, 5, 0)
 

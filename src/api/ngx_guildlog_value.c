@@ -16,8 +16,6 @@
 static ngx_int_t value_int(ngx_guildlog_value_t *v,
     const ngx_guildlog_field_t *field, const ngx_str_t *value, ngx_str_t *arg);
 static ngx_uint_t value_is_url(const ngx_str_t *value, ngx_uint_t flags);
-static ngx_int_t value_json(ngx_guildlog_value_t *v,
-    const ngx_guildlog_field_t *field, json_t *value);
 static ngx_int_t value_mixed(ngx_guildlog_value_t *v,
     const ngx_guildlog_field_t *field, json_t *value);
 static ngx_int_t value_list(ngx_guildlog_value_t *v,
@@ -157,9 +155,9 @@ value_is_url(const ngx_str_t *value, ngx_uint_t flags)
 }
 
 
-static ngx_int_t
-value_json(ngx_guildlog_value_t *v, const ngx_guildlog_field_t *field,
-    json_t *value)
+ngx_int_t
+ngx_guildlog_value_json(ngx_guildlog_value_t *v,
+    const ngx_guildlog_field_t *field, json_t *value)
 {
     ngx_str_t   text, arg;
     json_int_t  n;
@@ -276,7 +274,7 @@ value_list(ngx_guildlog_value_t *v, const ngx_guildlog_field_t *field,
     json_array_foreach(value, i, item) {
         v->index = i;
 
-        rc = value_json(v, field->item, item);
+        rc = ngx_guildlog_value_json(v, field->item, item);
 
         if (rc != NGX_OK) {
             return rc;
@@ -329,7 +327,7 @@ ngx_guildlog_value_object(ngx_guildlog_value_t *v,
             return ngx_guildlog_value_refuse(&inner, "unknown field");
         }
 
-        rc = value_json(&inner, field, value);
+        rc = ngx_guildlog_value_json(&inner, field, value);
 
         if (rc != NGX_OK) {
             return rc;

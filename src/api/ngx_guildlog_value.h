@@ -87,6 +87,10 @@ struct ngx_guildlog_value_s {
 ngx_int_t ngx_guildlog_value_text(ngx_guildlog_value_t *v,
     const ngx_guildlog_field_t *field, const ngx_str_t *value, ngx_str_t *arg);
 
+/* a JSON value of any type but ITEMS; returns as above */
+ngx_int_t ngx_guildlog_value_json(ngx_guildlog_value_t *v,
+    const ngx_guildlog_field_t *field, json_t *value);
+
 /*
  * Holds a JSON object against a table: no unknown field, each required one.
  * values, unless NULL, takes the value of each field by its place in the table,

@@ -1,6 +1,6 @@
 
 /*
- * nonce, ciphertext, tag: "\x" and hexadecimal digits.
+ * nonce, ciphertext, tag: as they are, or as "\x" and hexadecimal digits.
  */
 
 #include "base/ngx_guildlog_seal.h"
@@ -16,7 +16,7 @@
 static ngx_int_t seal_encrypt(EVP_CIPHER_CTX *ctx, const u_char *key,
     const ngx_str_t *owner, const ngx_str_t *plain, u_char *out);
 static ngx_int_t seal_decrypt(EVP_CIPHER_CTX *ctx, const u_char *key,
-    const ngx_str_t *owner, ngx_str_t *in, u_char *out);
+    const ngx_str_t *owner, const ngx_str_t *in, u_char *out);
 static ngx_int_t seal_unhex(u_char *dst, const u_char *src, size_t n);
 
 
@@ -60,30 +60,46 @@ ngx_int_t
 ngx_guildlog_seal(ngx_pool_t *pool, const u_char *key,
     const ngx_str_t *owner, const ngx_str_t *plain, ngx_str_t *sealed)
 {
-    size_t           size;
-    u_char          *p, *raw;
-    ngx_int_t        rc;
-    EVP_CIPHER_CTX  *ctx;
+    u_char     *p;
+    ngx_str_t   raw;
 
-    size = plain->len + SEAL_MORE;
-
-    raw = ngx_pnalloc(pool, size);
-    p = ngx_pnalloc(pool, 2 + 2 * size);
-    ctx = EVP_CIPHER_CTX_new();
-
-    if (raw == NULL || p == NULL || ctx == NULL) {
-        EVP_CIPHER_CTX_free(ctx);
+    if (ngx_guildlog_seal_raw(pool, key, owner, plain, &raw) != NGX_OK) {
         return NGX_ERROR;
     }
 
-    rc = seal_encrypt(ctx, key, owner, plain, raw);
-
-    EVP_CIPHER_CTX_free(ctx);
+    p = ngx_pnalloc(pool, 2 + 2 * raw.len);
+    if (p == NULL) {
+        return NGX_ERROR;
+    }
 
     sealed->data = p;
     *p++ = '\\';
     *p++ = 'x';
-    sealed->len = ngx_hex_dump(p, raw, size) - sealed->data;
+    sealed->len = ngx_hex_dump(p, raw.data, raw.len) - sealed->data;
+
+    return NGX_OK;
+}
+
+
+ngx_int_t
+ngx_guildlog_seal_raw(ngx_pool_t *pool, const u_char *key,
+    const ngx_str_t *owner, const ngx_str_t *plain, ngx_str_t *raw)
+{
+    ngx_int_t        rc;
+    EVP_CIPHER_CTX  *ctx;
+
+    raw->len = plain->len + SEAL_MORE;
+    raw->data = ngx_pnalloc(pool, raw->len);
+    ctx = EVP_CIPHER_CTX_new();
+
+    if (raw->data == NULL || ctx == NULL) {
+        EVP_CIPHER_CTX_free(ctx);
+        return NGX_ERROR;
+    }
+
+    rc = seal_encrypt(ctx, key, owner, plain, raw->data);
+
+    EVP_CIPHER_CTX_free(ctx);
 
     return rc;
 }
@@ -119,10 +135,7 @@ ngx_int_t
 ngx_guildlog_seal_open(ngx_pool_t *pool, const u_char *key,
     const ngx_str_t *owner, const ngx_str_t *sealed, ngx_str_t *plain)
 {
-    u_char          *p;
-    ngx_int_t        rc;
-    ngx_str_t        raw;
-    EVP_CIPHER_CTX  *ctx;
+    ngx_str_t  raw;
 
     if (sealed->len < 2 + 2 * SEAL_MORE
         || sealed->data[0] != '\\' || sealed->data[1] != 'x')
@@ -132,9 +145,8 @@ ngx_guildlog_seal_open(ngx_pool_t *pool, const u_char *key,
 
     raw.len = (sealed->len - 2) / 2;
     raw.data = ngx_pnalloc(pool, raw.len);
-    p = ngx_pnalloc(pool, raw.len);
 
-    if (raw.data == NULL || p == NULL) {
+    if (raw.data == NULL) {
         return NGX_ERROR;
     }
 
@@ -142,17 +154,33 @@ ngx_guildlog_seal_open(ngx_pool_t *pool, const u_char *key,
         return NGX_DECLINED;
     }
 
+    return ngx_guildlog_seal_open_raw(pool, key, owner, &raw, plain);
+}
+
+
+ngx_int_t
+ngx_guildlog_seal_open_raw(ngx_pool_t *pool, const u_char *key,
+    const ngx_str_t *owner, const ngx_str_t *raw, ngx_str_t *plain)
+{
+    ngx_int_t        rc;
+    EVP_CIPHER_CTX  *ctx;
+
+    if (raw->len < SEAL_MORE) {
+        return NGX_DECLINED;
+    }
+
+    plain->len = raw->len - SEAL_MORE;
+    plain->data = ngx_pnalloc(pool, raw->len);
     ctx = EVP_CIPHER_CTX_new();
-    if (ctx == NULL) {
+
+    if (plain->data == NULL || ctx == NULL) {
+        EVP_CIPHER_CTX_free(ctx);
         return NGX_ERROR;
     }
 
-    rc = seal_decrypt(ctx, key, owner, &raw, p);
+    rc = seal_decrypt(ctx, key, owner, raw, plain->data);
 
     EVP_CIPHER_CTX_free(ctx);
-
-    plain->data = p;
-    plain->len = raw.len - SEAL_MORE;
 
     return rc;
 }
@@ -160,7 +188,7 @@ ngx_guildlog_seal_open(ngx_pool_t *pool, const u_char *key,
 
 static ngx_int_t
 seal_decrypt(EVP_CIPHER_CTX *ctx, const u_char *key, const ngx_str_t *owner,
-    ngx_str_t *in, u_char *out)
+    const ngx_str_t *in, u_char *out)
 {
     int      n;
     size_t   len;

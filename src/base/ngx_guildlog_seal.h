@@ -1,7 +1,7 @@
 
 /*
- * What the database keeps for us and must not be able to read: AES-256-GCM
- * under a key of our own, as the text of a bytea.  Pure.
+ * What others keep for us and must not be able to read: AES-256-GCM under a key
+ * of our own, for the database as the text of a bytea.  Pure.
  */
 
 #ifndef _NGX_GUILDLOG_SEAL_H_INCLUDED_
@@ -26,6 +26,12 @@ ngx_int_t ngx_guildlog_seal(ngx_pool_t *pool, const u_char *key,
     const ngx_str_t *owner, const ngx_str_t *plain, ngx_str_t *sealed);
 ngx_int_t ngx_guildlog_seal_open(ngx_pool_t *pool, const u_char *key,
     const ngx_str_t *owner, const ngx_str_t *sealed, ngx_str_t *plain);
+
+/* the same in bytes, as they are */
+ngx_int_t ngx_guildlog_seal_raw(ngx_pool_t *pool, const u_char *key,
+    const ngx_str_t *owner, const ngx_str_t *plain, ngx_str_t *raw);
+ngx_int_t ngx_guildlog_seal_open_raw(ngx_pool_t *pool, const u_char *key,
+    const ngx_str_t *owner, const ngx_str_t *raw, ngx_str_t *plain);
 
 
 #endif /* _NGX_GUILDLOG_SEAL_H_INCLUDED_ */

@@ -18,6 +18,7 @@
 #include "jobs/ngx_guildlog_delivery.h"
 #include "jobs/ngx_guildlog_keeper.h"
 #include "api/ngx_guildlog_route.h"
+#include "login/ngx_guildlog_login.h"
 #include "search/ngx_guildlog_kept.h"
 #include "base/ngx_guildlog_shelf.h"
 #include "shm/ngx_guildlog_stats.h"
@@ -37,6 +38,7 @@ typedef struct {
     ngx_str_t                      delivery_database;
     ngx_guildlog_database_t       *delivers_to;
     ngx_flag_t                     delivers;
+    ngx_flag_t                     logs_in;    /* a guildlog_login */
     size_t                         page_cache; /* of each worker */
     size_t                         search_cache;  /* likewise */
     ngx_flag_t                     used;       /* any directive at all */
@@ -57,6 +59,29 @@ typedef struct {
 } ngx_http_guildlog_limit_conf_t;
 
 
+/* one guildlog_login directive */
+
+typedef struct {
+    ngx_guildlog_login_keys_t      keys;
+    ngx_array_t                    secrets;    /* ngx_str_t, of files */
+    ngx_str_t                      redirect;   /* empty: the callback here */
+    ngx_str_t                      scope;
+    ngx_str_t                      database_name;
+    ngx_str_t                      authorization;  /* of the client */
+    ngx_str_t                      authorize;  /* the platform's page */
+    ngx_str_t                      origin;     /* of redirect, or empty */
+    ngx_str_t                      prefix;     /* without a closing slash */
+    ngx_str_t                      viewer;     /* a path of this origin */
+    ngx_guildlog_database_t       *database;
+    ngx_flag_t                     delivers;   /* who does grants requests */
+} ngx_http_guildlog_login_conf_t;
+
+
+typedef struct {
+    ngx_http_guildlog_login_conf_t  *login;    /* NULL: nobody signs in */
+} ngx_http_guildlog_srv_conf_t;
+
+
 typedef struct {
     ngx_guildlog_token_keys_t     *keys;
     ngx_str_t                      issuer;
@@ -73,6 +98,7 @@ typedef struct {
     ngx_str_t                      database_name;
     ngx_guildlog_database_t       *database;
     size_t                         max_body;
+    ngx_http_guildlog_login_conf_t  *login;    /* this is its location */
 } ngx_http_guildlog_loc_conf_t;
 
 
@@ -87,6 +113,7 @@ typedef struct {
     ngx_guildlog_cache_t          *cache;
     ngx_guildlog_shelf_t          *shelf;      /* NULL: none is wanted */
     ngx_guildlog_kept_t           *kept;       /* likewise */
+    ngx_guildlog_cache_t          *visits;     /* likewise */
     ngx_guildlog_db_pool_t       **pools;      /* by database->index */
     ngx_guildlog_keeper_t        **keepers;    /* the same, in one worker */
     ngx_uint_t                     npools;

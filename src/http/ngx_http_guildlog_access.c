@@ -34,6 +34,7 @@ ngx_http_guildlog_access_authenticate(ngx_http_request_t *r,
 
     ctx->verified = conf;
     ctx->authenticated = 0;
+    ctx->person = NULL;
 
     ctx->cause = access_bearer(r, &text);
 
@@ -42,6 +43,12 @@ ngx_http_guildlog_access_authenticate(ngx_http_request_t *r,
                                                conf->keys, &conf->issuer, &text,
                                                ngx_time(), &ctx->token,
                                                r->connection->log);
+    }
+
+    /* that would be a session: see sql/functions/core/session.sql */
+
+    if (ctx->cause == NGX_GUILDLOG_AUTH_OK && ctx->token.jti.data[0] == '~') {
+        ctx->cause = NGX_GUILDLOG_AUTH_CLAIMS;
     }
 
     ctx->authenticated = (ctx->cause == NGX_GUILDLOG_AUTH_OK);
@@ -127,10 +134,10 @@ access_bearer(ngx_http_request_t *r, ngx_str_t *text)
 
 
 /*
- * guildlog_auth and guildlog_limit in a location that is not a plane.  A plane
- * verifies the token in its content handler, where "satisfy any" cannot skip
- * it.  nginx runs no access phase for subrequests: they are not checked, as
- * with auth_basic.
+ * guildlog_auth and guildlog_limit in a location that is neither a plane nor a
+ * sign-in.  These do so in their content handlers, where "satisfy any" cannot
+ * skip it.  nginx runs no access phase for subrequests: they are not checked,
+ * as with auth_basic.
  */
 
 ngx_int_t
@@ -143,7 +150,7 @@ ngx_http_guildlog_access_handler(ngx_http_request_t *r)
 
     conf = ngx_http_get_module_loc_conf(r, ngx_http_guildlog_module);
 
-    if (conf->serves || (!conf->auth && conf->limit == NULL)) {
+    if (conf->serves || conf->login || (!conf->auth && conf->limit == NULL)) {
         return NGX_DECLINED;
     }
 

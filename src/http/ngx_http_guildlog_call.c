@@ -107,6 +107,8 @@ ngx_http_guildlog_call_ask(ngx_http_guildlog_call_t *call,
         return NGX_ERROR;
     }
 
+    call->ctx->statement = stmt->name;
+
     ngx_log_debug1(NGX_LOG_DEBUG_HTTP, r->connection->log, 0,
                    "guildlog submits \"%s\"", stmt->name);
 

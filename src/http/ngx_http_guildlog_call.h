@@ -11,6 +11,7 @@
 #include "http/ngx_http_guildlog.h"
 #include "log/ngx_guildlog_batch.h"
 #include "db/ngx_guildlog_db_pool.h"
+#include "login/ngx_guildlog_login.h"
 #include "shm/ngx_guildlog_limit.h"
 #include "api/ngx_guildlog_route.h"
 #include "shm/ngx_guildlog_seats.h"
@@ -34,12 +35,16 @@ typedef struct ngx_http_guildlog_trouble_s   ngx_http_guildlog_trouble_t;
 
 typedef struct {
     ngx_guildlog_token_t           token;      /* valid if authenticated */
+    ngx_guildlog_login_person_t   *person;     /* in place of a token, of which
+                                                  only jti (the user), kind and
+                                                  exp are set; or NULL */
     ngx_guildlog_auth_e            cause;
     ngx_guildlog_limit_t           limit;
     const ngx_http_guildlog_loc_conf_t    *verified; /* by whose keys */
     const ngx_http_guildlog_limit_conf_t  *charged;  /* by whose limit */
     const ngx_guildlog_route_t    *route;
     ngx_http_guildlog_call_t      *call;       /* of the main request */
+    const char                    *statement;  /* the last one; NULL: none */
     uint64_t                       start_us;
     ngx_uint_t                     db_us;      /* of all statements */
     unsigned                       authenticated:1;

@@ -107,9 +107,22 @@ char *ngx_http_guildlog_conf_limit_zone(ngx_conf_t *cf, ngx_command_t *cmd,
 char *ngx_http_guildlog_conf_limit(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
 
-/* the limit of a plane without guildlog_limit; NULL: logged */
+/* the limit of a location without guildlog_limit; NULL: logged */
 ngx_http_guildlog_limit_conf_t *ngx_http_guildlog_conf_limit_default(
-    ngx_conf_t *cf);
+    ngx_conf_t *cf, ngx_uint_t requests, ngx_msec_t window);
+
+#define NGX_HTTP_GUILDLOG_CONF_LIMIT_REQUESTS  500
+#define NGX_HTTP_GUILDLOG_CONF_LIMIT_WINDOW    10000
+
+
+/* ngx_http_guildlog_conf_login.c */
+
+char *ngx_http_guildlog_conf_login(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf);
+
+/* completes a location that is a sign-in */
+char *ngx_http_guildlog_conf_login_merge(ngx_conf_t *cf,
+    ngx_http_guildlog_loc_conf_t *conf);
 
 
 /* ngx_http_guildlog_conf_plane.c */
@@ -135,8 +148,6 @@ char *ngx_http_guildlog_conf_delivery_bot_token(ngx_conf_t *cf,
     ngx_command_t *cmd, void *conf);
 char *ngx_http_guildlog_conf_delivery(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
-char *ngx_http_guildlog_conf_delivery_unproved(ngx_conf_t *cf,
-    ngx_command_t *cmd, void *conf);
 
 /* when all of the configuration is read */
 char *ngx_http_guildlog_conf_delivery_init(ngx_conf_t *cf,
@@ -149,8 +160,6 @@ char *ngx_http_guildlog_conf_message_links(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
 char *ngx_http_guildlog_conf_message_webhook(ngx_conf_t *cf,
     ngx_command_t *cmd, void *conf);
-char *ngx_http_guildlog_conf_message_colors(ngx_conf_t *cf, ngx_command_t *cmd,
-    void *conf);
 
 /* the value of an argument that is the address of a page, and nothing else */
 char *ngx_http_guildlog_conf_message_page(ngx_conf_t *cf, ngx_str_t *arg,

@@ -252,36 +252,6 @@ conf_delivery_node(ngx_conf_t *cf, void *field, ngx_str_t *value)
 }
 
 
-/* guildlog_delivery_unproved keep | resend */
-
-char *
-ngx_http_guildlog_conf_delivery_unproved(ngx_conf_t *cf, ngx_command_t *cmd,
-    void *conf)
-{
-    ngx_http_guildlog_main_conf_t *gmcf = conf;
-
-    ngx_str_t  *args;
-
-    if (gmcf->delivery.resend != NGX_CONF_UNSET) {
-        return "is duplicate";
-    }
-
-    args = cf->args->elts;
-
-    if (ngx_strcmp(args[1].data, "resend") == 0) {
-        gmcf->delivery.resend = 1;
-
-    } else if (ngx_strcmp(args[1].data, "keep") == 0) {
-        gmcf->delivery.resend = 0;
-
-    } else {
-        return "takes \"keep\" or \"resend\"";
-    }
-
-    return NGX_CONF_OK;
-}
-
-
 static ngx_int_t
 conf_delivery_file(ngx_conf_t *cf, ngx_str_t *file, u_char *buf, size_t size,
     ngx_str_t *text)
@@ -367,7 +337,7 @@ ngx_http_guildlog_conf_delivery_init(ngx_conf_t *cf,
     }
 
     ngx_conf_init_uint_value(delivery->rate, CONF_DELIVERY_RATE);
-    ngx_conf_init_value(delivery->resend, 0);
+    ngx_conf_init_uint_value(delivery->resend, 0);
 
     if (ngx_http_guildlog_conf_message_init(cf, delivery) != NGX_OK) {
         return NGX_CONF_ERROR;

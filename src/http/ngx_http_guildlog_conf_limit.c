@@ -7,10 +7,6 @@
 #include "shm/ngx_guildlog_limit.h"
 
 
-#define CONF_LIMIT_REQUESTS  500
-#define CONF_LIMIT_WINDOW    10000
-
-
 static ngx_shm_zone_t *conf_limit_add_zone(ngx_conf_t *cf, ngx_str_t *name,
     size_t size);
 static char *conf_limit_key(ngx_conf_t *cf, void *field, ngx_str_t *value);
@@ -211,13 +207,20 @@ conf_limit_init(ngx_conf_t *cf, ngx_http_guildlog_limit_conf_t *limit)
 
 
 ngx_http_guildlog_limit_conf_t *
-ngx_http_guildlog_conf_limit_default(ngx_conf_t *cf)
+ngx_http_guildlog_conf_limit_default(ngx_conf_t *cf, ngx_uint_t requests,
+    ngx_msec_t window)
 {
     ngx_http_guildlog_limit_conf_t  *limit;
 
     limit = conf_limit_create(cf);
+    if (limit == NULL) {
+        return NULL;
+    }
 
-    if (limit == NULL || conf_limit_init(cf, limit) != NGX_CONF_OK) {
+    limit->requests = requests;
+    limit->window = window;
+
+    if (conf_limit_init(cf, limit) != NGX_CONF_OK) {
         return NULL;
     }
 
@@ -236,8 +239,8 @@ conf_limit_create(ngx_conf_t *cf)
     }
 
     ngx_str_set(&limit->zone_name, "guildlog");
-    limit->requests = CONF_LIMIT_REQUESTS;
-    limit->window = CONF_LIMIT_WINDOW;
+    limit->requests = NGX_HTTP_GUILDLOG_CONF_LIMIT_REQUESTS;
+    limit->window = NGX_HTTP_GUILDLOG_CONF_LIMIT_WINDOW;
 
     return limit;
 }

@@ -1,7 +1,7 @@
 
 /*
- * The directives of what channels see: where messages lead, who seems to send
- * them, their colors.
+ * The directives of what channels see: where messages lead, and who seems to
+ * send them.
  */
 
 #include "http/ngx_http_guildlog_conf.h"
@@ -256,36 +256,6 @@ conf_message_image(ngx_conf_t *cf, const ngx_str_t *file, ngx_str_t *image)
 }
 
 
-/* guildlog_colors kind | category */
-
-char *
-ngx_http_guildlog_conf_message_colors(ngx_conf_t *cf, ngx_command_t *cmd,
-    void *conf)
-{
-    ngx_http_guildlog_main_conf_t *gmcf = conf;
-
-    ngx_str_t  *args;
-
-    if (gmcf->delivery.style.by_category != NGX_CONF_UNSET) {
-        return "is duplicate";
-    }
-
-    args = cf->args->elts;
-
-    if (ngx_strcmp(args[1].data, "kind") == 0) {
-        gmcf->delivery.style.by_category = 0;
-
-    } else if (ngx_strcmp(args[1].data, "category") == 0) {
-        gmcf->delivery.style.by_category = 1;
-
-    } else {
-        return "takes \"kind\" or \"category\"";
-    }
-
-    return NGX_CONF_OK;
-}
-
-
 ngx_int_t
 ngx_http_guildlog_conf_message_init(ngx_conf_t *cf,
     ngx_guildlog_delivery_conf_t *delivery)
@@ -293,7 +263,7 @@ ngx_http_guildlog_conf_message_init(ngx_conf_t *cf,
     ngx_str_t   *name;
     ngx_uint_t   bot;
 
-    ngx_conf_init_value(delivery->style.by_category, 0);
+    ngx_conf_init_uint_value(delivery->style.by_category, 0);
 
     if (delivery->webhook_name.len == 0) {
         ngx_str_set(&delivery->webhook_name, CONF_MESSAGE_WEBHOOK);

@@ -147,9 +147,10 @@ export_form(ngx_http_guildlog_export_t *ex, const ngx_str_t *args)
     ex->lines = (args[NGX_HTTP_GUILDLOG_EXPORT_FORMAT].data[0] == 'n');
     ex->bom = (args[NGX_HTTP_GUILDLOG_EXPORT_BOM].data[0] == '1');
 
-    ex->csv.text_ids = (args[NGX_HTTP_GUILDLOG_EXPORT_TEXT].data != NULL);
-    ex->csv.locale = ngx_guildlog_csv_locale(
-                                    &args[NGX_HTTP_GUILDLOG_EXPORT_LOCALE]);
+    ngx_guildlog_csv_init(&ex->csv,
+                          ngx_guildlog_csv_locale(
+                                      &args[NGX_HTTP_GUILDLOG_EXPORT_LOCALE]),
+                          args[NGX_HTTP_GUILDLOG_EXPORT_TEXT].data != NULL);
 }
 
 
@@ -260,7 +261,7 @@ static ngx_int_t
 ngx_http_guildlog_export_begin(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result)
 {
-    ngx_str_t                    head, since;
+    ngx_str_t                    since;
     ngx_http_guildlog_export_t  *ex;
 
     ex = call->export;
@@ -270,18 +271,6 @@ ngx_http_guildlog_export_begin(ngx_http_guildlog_call_t *call,
                                       ngx_http_guildlog_export_ask)
         != NGX_OK)
     {
-        return NGX_ERROR;
-    }
-
-    head = ngx_guildlog_db_result_value(result, 0, NGX_HTTP_GUILDLOG_LOG_DOC);
-
-    if (!ex->lines
-        && (head.data == NULL
-            || ngx_guildlog_csv_init(&ex->csv, call->request->pool, &head)
-               != NGX_OK))
-    {
-        ngx_log_error(NGX_LOG_ERR, call->request->connection->log, 0,
-                      "\"%s\" returned no titles", call->route->stmt->name);
         return NGX_ERROR;
     }
 

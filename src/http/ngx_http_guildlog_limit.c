@@ -131,7 +131,7 @@ limit_key(ngx_http_request_t *r, ngx_http_guildlog_ctx_t *ctx,
 
     } else if (ctx->authenticated) {
         value = ctx->token.jti;
-        type = 't';
+        type = ctx->person ? 'u' : 't';
 
     } else {
         if (limit_address(r, &value) != NGX_OK) {

@@ -16,6 +16,7 @@
 
 static void *module_create_main_conf(ngx_conf_t *cf);
 static char *module_init_main_conf(ngx_conf_t *cf, void *conf);
+static void *module_create_srv_conf(ngx_conf_t *cf);
 static void *module_create_loc_conf(ngx_conf_t *cf);
 static char *module_merge_loc_conf(ngx_conf_t *cf, void *parent, void *child);
 static ngx_int_t module_postconfiguration(ngx_conf_t *cf);
@@ -43,6 +44,20 @@ static ngx_conf_enum_t  module_log_levels[] = {
 };
 
 
+static ngx_conf_enum_t  module_colors[] = {
+    { ngx_string("kind"), 0 },
+    { ngx_string("category"), 1 },
+    { ngx_null_string, 0 }
+};
+
+
+static ngx_conf_enum_t  module_unproved[] = {
+    { ngx_string("keep"), 0 },
+    { ngx_string("resend"), 1 },
+    { ngx_null_string, 0 }
+};
+
+
 static ngx_command_t  module_commands[] = {
 
     module_main("guildlog_database", NGX_CONF_ANY,
@@ -55,8 +70,10 @@ static ngx_command_t  module_commands[] = {
                 ngx_http_guildlog_conf_message_links, 0, NULL),
     module_main("guildlog_webhook", NGX_CONF_TAKE12,
                 ngx_http_guildlog_conf_message_webhook, 0, NULL),
-    module_main("guildlog_colors", NGX_CONF_TAKE1,
-                ngx_http_guildlog_conf_message_colors, 0, NULL),
+    module_main("guildlog_colors", NGX_CONF_TAKE1, ngx_conf_set_enum_slot,
+                offsetof(ngx_http_guildlog_main_conf_t,
+                         delivery.style.by_category),
+                &module_colors),
     module_main("guildlog_platform_rate", NGX_CONF_TAKE1,
                 ngx_http_guildlog_conf_delivery_rate, 0, NULL),
     module_main("guildlog_bot_token", NGX_CONF_TAKE2,
@@ -64,7 +81,9 @@ static ngx_command_t  module_commands[] = {
     module_main("guildlog_delivery", NGX_CONF_TAKE123|NGX_CONF_TAKE4,
                 ngx_http_guildlog_conf_delivery, 0, NULL),
     module_main("guildlog_delivery_unproved", NGX_CONF_TAKE1,
-                ngx_http_guildlog_conf_delivery_unproved, 0, NULL),
+                ngx_conf_set_enum_slot,
+                offsetof(ngx_http_guildlog_main_conf_t, delivery.resend),
+                &module_unproved),
     module_any("guildlog_key", NGX_CONF_TAKE23|NGX_CONF_TAKE4,
                ngx_http_guildlog_conf_key, 0, NULL),
     module_any("guildlog_issuer", NGX_CONF_TAKE1, ngx_conf_set_str_slot,
@@ -92,6 +111,8 @@ static ngx_command_t  module_commands[] = {
                 offsetof(ngx_http_guildlog_main_conf_t, search_cache), NULL),
     module_location("guildlog_status", NGX_CONF_NOARGS,
                     ngx_http_guildlog_conf_plane_status, 0, NULL),
+    module_location("guildlog_login", NGX_CONF_2MORE,
+                    ngx_http_guildlog_conf_login, 0, NULL),
 
       ngx_null_command
 };
@@ -104,7 +125,7 @@ static ngx_http_module_t  module_ctx = {
     module_create_main_conf,               /* create main configuration */
     module_init_main_conf,                 /* init main configuration */
 
-    NULL,                                  /* create server configuration */
+    module_create_srv_conf,                /* create server configuration */
     NULL,                                  /* merge server configuration */
 
     module_create_loc_conf,                /* create location configuration */
@@ -153,8 +174,8 @@ module_create_main_conf(ngx_conf_t *cf)
     gmcf->keeper.to_hour = 5;
     gmcf->keeper.interval = 1000;
     gmcf->delivery.rate = NGX_CONF_UNSET_UINT;
-    gmcf->delivery.resend = NGX_CONF_UNSET;
-    gmcf->delivery.style.by_category = NGX_CONF_UNSET;
+    gmcf->delivery.resend = NGX_CONF_UNSET_UINT;
+    gmcf->delivery.style.by_category = NGX_CONF_UNSET_UINT;
     gmcf->delivery.connections = 3;
 
     return gmcf;
@@ -177,6 +198,13 @@ module_init_main_conf(ngx_conf_t *cf, void *conf)
     }
 
     return ngx_http_guildlog_conf_delivery_init(cf, gmcf);
+}
+
+
+static void *
+module_create_srv_conf(ngx_conf_t *cf)
+{
+    return ngx_pcalloc(cf->pool, sizeof(ngx_http_guildlog_srv_conf_t));
 }
 
 
@@ -221,6 +249,11 @@ module_merge_loc_conf(ngx_conf_t *cf, void *parent, void *child)
         clcf->handler = ngx_http_guildlog_request_handler;
     }
 
+    if (clcf->noname && prev->login && clcf->handler == NULL) {
+        conf->login = prev->login;
+        clcf->handler = ngx_http_guildlog_login_handler;
+    }
+
     ngx_conf_merge_ptr_value(conf->keys, prev->keys, NULL);
     ngx_conf_merge_str_value(conf->issuer, prev->issuer, "guildlog");
     ngx_conf_merge_uint_value(conf->auth, prev->auth, 0);
@@ -245,7 +278,9 @@ module_merge_loc_conf(ngx_conf_t *cf, void *parent, void *child)
         conf->limit = conf->own_limit;
 
     } else if (conf->serves) {
-        conf->limit = ngx_http_guildlog_conf_limit_default(cf);
+        conf->limit = ngx_http_guildlog_conf_limit_default(cf,
+                                      NGX_HTTP_GUILDLOG_CONF_LIMIT_REQUESTS,
+                                      NGX_HTTP_GUILDLOG_CONF_LIMIT_WINDOW);
 
         if (conf->limit == NULL) {
             return NGX_CONF_ERROR;
@@ -254,6 +289,10 @@ module_merge_loc_conf(ngx_conf_t *cf, void *parent, void *child)
 
     if (conf->serves) {
         return ngx_http_guildlog_conf_plane_merge(cf, conf);
+    }
+
+    if (conf->login) {
+        return ngx_http_guildlog_conf_login_merge(cf, conf);
     }
 
     /* a server, which has no name, may have its keys in its locations */

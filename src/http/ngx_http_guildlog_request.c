@@ -10,13 +10,18 @@
 
 
 static ngx_int_t request_admit(ngx_http_guildlog_call_t *call);
+static void request_resume(ngx_http_guildlog_call_t *call, ngx_int_t rc);
+static ngx_int_t request_serve(ngx_http_guildlog_call_t *call);
 static ngx_int_t request_refuse_unread(ngx_http_guildlog_call_t *call);
 static ngx_int_t request_match(ngx_http_guildlog_call_t *call);
 static ngx_uint_t request_is_ambiguous(ngx_http_request_t *r, ngx_str_t *sent);
 static ngx_int_t request_method_not_allowed(ngx_http_guildlog_call_t *call,
     ngx_uint_t methods);
 static ngx_int_t request_permit(ngx_http_guildlog_call_t *call);
+static ngx_int_t request_permit_person(ngx_http_guildlog_call_t *call);
 static ngx_int_t request_bind(ngx_http_guildlog_call_t *call);
+static ngx_int_t request_bind_person(ngx_http_guildlog_call_t *call,
+    ngx_uint_t pro);
 static void request_bind_digit(ngx_http_guildlog_call_t *call,
     const char *digit);
 static ngx_int_t request_skip(ngx_http_guildlog_call_t *call);
@@ -41,6 +46,7 @@ static const ngx_http_guildlog_endpoint_t  request_endpoints[] = {
     { request_bind_body, ngx_http_guildlog_token_start,
       ngx_http_guildlog_token_answer },
     { NULL, request_submit, ngx_http_guildlog_types_answer },
+    { NULL, ngx_http_guildlog_me_start, ngx_http_guildlog_response_result },
     { NULL, request_submit, ngx_http_guildlog_entry_answer },
     { NULL, ngx_http_guildlog_page_start, ngx_http_guildlog_page_answer },
     { NULL, ngx_http_guildlog_export_start, ngx_http_guildlog_export_answer },
@@ -84,8 +90,46 @@ ngx_http_guildlog_request_handler(ngx_http_request_t *r)
     rc = request_admit(call);
 
     if (rc == NGX_OK) {
-        rc = request_match(call);
+        rc = request_serve(call);
     }
+
+    if (rc == NGX_AGAIN) {
+        return NGX_DONE;
+    }
+
+    return ngx_http_guildlog_response_final(r, rc);
+}
+
+
+/* the person of the cookie was asked for anew */
+
+static void
+request_resume(ngx_http_guildlog_call_t *call, ngx_int_t rc)
+{
+    ngx_connection_t  *c;
+
+    c = call->request->connection;
+
+    if (rc == NGX_OK) {
+        rc = request_serve(call);
+    }
+
+    if (rc == NGX_AGAIN) {
+        ngx_http_finalize_request(call->request, NGX_DONE);
+        ngx_http_run_posted_requests(c);
+        return;
+    }
+
+    ngx_http_guildlog_call_finish(call->request, rc);
+}
+
+
+static ngx_int_t
+request_serve(ngx_http_guildlog_call_t *call)
+{
+    ngx_int_t  rc;
+
+    rc = request_match(call);
 
     if (rc == NGX_OK) {
         rc = request_permit(call);
@@ -100,15 +144,11 @@ ngx_http_guildlog_request_handler(ngx_http_request_t *r)
                                : request_skip(call);
     }
 
-    if (rc == NGX_AGAIN) {
-        return NGX_DONE;
-    }
-
-    return ngx_http_guildlog_response_final(r, rc);
+    return rc;
 }
 
 
-/* verifies the token, and charges the rate limit */
+/* verifies the token, or the cookie, and charges the rate limit */
 
 static ngx_int_t
 request_admit(ngx_http_guildlog_call_t *call)
@@ -124,7 +164,9 @@ request_admit(ngx_http_guildlog_call_t *call)
         return NGX_OK;
     }
 
-    if (ngx_http_guildlog_access_authenticate(r, ctx, call->conf) != NGX_OK) {
+    if (ngx_http_guildlog_access_authenticate(r, ctx, call->conf) != NGX_OK
+        || ngx_http_guildlog_session_authenticate(r, ctx) != NGX_OK)
+    {
         return NGX_ERROR;
     }
 
@@ -140,7 +182,7 @@ request_admit(ngx_http_guildlog_call_t *call)
     }
 
     if (ctx->authenticated) {
-        return NGX_OK;
+        return ngx_http_guildlog_session_renew(call, request_resume);
     }
 
     /* nginx has not read all headers: the token may be in the rest */
@@ -352,6 +394,10 @@ request_permit(ngx_http_guildlog_call_t *call)
         return NGX_OK;
     }
 
+    if (ctx->person) {
+        return request_permit_person(call);
+    }
+
     /* a path without a server is for the token's */
 
     if (call->guild.data == NULL) {
@@ -359,10 +405,26 @@ request_permit(ngx_http_guildlog_call_t *call)
     }
 
     if (!ngx_guildlog_str_eq(&call->guild, &ctx->token.guild)
-        || ctx->token.kind > call->route->token_kind)
+        || ctx->token.kind > call->route->token_kind
+        || (call->route->flags & NGX_GUILDLOG_ROUTE_COOKIE))
     {
         return ngx_http_guildlog_call_refuse(call, NGX_HTTP_FORBIDDEN, NULL);
     }
+
+    return NGX_OK;
+}
+
+
+/* what a person may do at a server, the database knows: see request_bind() */
+
+static ngx_int_t
+request_permit_person(ngx_http_guildlog_call_t *call)
+{
+    if (call->guild.data == NULL) {
+        ngx_str_set(&call->guild, "0");
+    }
+
+    call->ctx->token.guild = call->guild;
 
     return NGX_OK;
 }
@@ -393,6 +455,12 @@ request_bind(ngx_http_guildlog_call_t *call)
     if (rc == NGX_OK && route->plane == NGX_GUILDLOG_API) {
         call->args[call->nargs++] = call->ctx->token.jti;
         call->args[call->nargs++] = call->guild;
+
+        if (call->ctx->person
+            && request_bind_person(call, bot.data != NULL) != NGX_OK)
+        {
+            return NGX_ERROR;
+        }
 
         request_bind_digit(call, bot.data ? "1" : "0");
         request_bind_digit(call, call->ctx->token.kind == NGX_GUILDLOG_ADMIN
@@ -431,6 +499,40 @@ request_bind(ngx_http_guildlog_call_t *call)
     }
 
     return NGX_OK;
+}
+
+
+/*
+ * A session stands where the id of a token does.  Where the platform does not
+ * say that the person manages the server, the list of access decides.
+ */
+
+static ngx_int_t
+request_bind_person(ngx_http_guildlog_call_t *call, ngx_uint_t pro)
+{
+    char                          rights[3];
+    ngx_uint_t                    i;
+    ngx_guildlog_login_person_t  *person;
+
+    person = call->ctx->person;
+
+    rights[0] = (call->route->method & NGX_GUILDLOG_GET) ? 'r' : 'w';
+    rights[1] = pro ? '1' : '0';
+    rights[2] = '\0';
+
+    if (call->guild.len == 1) {
+        ngx_memcpy(rights, "m", 2);
+    }
+
+    for (i = 0; i < person->nservers; i++) {
+        if (ngx_guildlog_str_eq(&person->servers[i].id, &call->guild)) {
+            ngx_memcpy(rights, "m", 2);
+            break;
+        }
+    }
+
+    return ngx_guildlog_login_flow_session(call->request->pool, person, rights,
+                                           &call->args[0]);
 }
 
 

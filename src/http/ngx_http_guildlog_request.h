@@ -94,6 +94,30 @@ ngx_int_t ngx_http_guildlog_token_start(ngx_http_guildlog_call_t *call);
 ngx_int_t ngx_http_guildlog_token_answer(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result);
 
+/* ngx_http_guildlog_login.c */
+
+ngx_int_t ngx_http_guildlog_login_handler(ngx_http_request_t *r);
+
+/* ngx_http_guildlog_session.c */
+
+/*
+ * Takes the cookie of a request without a token: ctx->cause and ctx->person.
+ * NGX_ERROR: out of memory.
+ */
+ngx_int_t ngx_http_guildlog_session_authenticate(ngx_http_request_t *r,
+    ngx_http_guildlog_ctx_t *ctx);
+
+/*
+ * Asks the platform anew if the cookie is old; as a step of request.c, which
+ * resume() goes on from.  What it returned is not what finalizes the request.
+ */
+ngx_int_t ngx_http_guildlog_session_renew(ngx_http_guildlog_call_t *call,
+    void (*resume)(ngx_http_guildlog_call_t *call, ngx_int_t rc));
+
+/* ngx_http_guildlog_me.c */
+
+ngx_int_t ngx_http_guildlog_me_start(ngx_http_guildlog_call_t *call);
+
 /* ngx_http_guildlog_types.c */
 
 ngx_int_t ngx_http_guildlog_types_answer(ngx_http_guildlog_call_t *call,

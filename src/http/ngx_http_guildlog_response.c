@@ -321,6 +321,10 @@ ngx_http_guildlog_response_final(ngx_http_request_t *r, ngx_int_t rc)
 
     r->keepalive = 0;
 
+    /* nginx: set before what chunks need is allocated, and never taken back */
+
+    r->chunked = 0;
+
     return response_send_failure(r, NGX_HTTP_INTERNAL_SERVER_ERROR);
 }
 

@@ -30,6 +30,7 @@
     label, words, last
 
 
+static void status_version(ngx_http_guildlog_status_form_t *form);
 static void status_gauge(ngx_http_guildlog_status_form_t *form);
 static void status_oldest(ngx_http_guildlog_status_form_t *form);
 static void status_figures_age(ngx_http_guildlog_status_form_t *form);
@@ -47,6 +48,8 @@ static const char *status_route(ngx_uint_t i);
 
 
 static const ngx_http_guildlog_metric_t  status_metrics[] = {
+    { "version", "gauge", "1 for the version that runs.",
+      status_by(status_version, 0, "version") },
     { "database_connections", "gauge", "Open connections to PostgreSQL.",
       status_by_gauge(CONNECTIONS) },
     { "database_busy", "gauge", "Connections with a statement in flight.",
@@ -223,6 +226,13 @@ ngx_http_guildlog_status_handler(ngx_http_request_t *r)
     return ngx_http_guildlog_response_send(r, NGX_HTTP_OK,
                                            prometheus ? &text : &json,
                                            &body);
+}
+
+
+static void
+status_version(ngx_http_guildlog_status_form_t *form)
+{
+    ngx_http_guildlog_status_form_sample(form, NGX_GUILDLOG_VERSION, NULL, 1);
 }
 
 

@@ -18,6 +18,7 @@ typedef enum {
     VARIABLES_LIMIT_STATUS,
     VARIABLES_AUTH_STATUS,
     VARIABLES_DB_TIME,
+    VARIABLES_STATEMENT,
     VARIABLES_ENDPOINT
 } variables_e;
 
@@ -50,6 +51,7 @@ static ngx_http_variable_t  variables_rows[] = {
     variables_row("limit_status", LIMIT_STATUS),
     variables_row("auth_status", AUTH_STATUS),
     variables_row("db_time", DB_TIME),
+    variables_row("statement", STATEMENT),
     variables_row("endpoint", ENDPOINT),
 
       ngx_http_null_variable
@@ -110,6 +112,9 @@ variables_get(ngx_http_request_t *r, ngx_http_variable_value_t *v,
         return variables_number(r, v, "%ui.%06ui", ctx->db_us / 1000000,
                                 ctx->db_us % 1000000);
 
+    case VARIABLES_STATEMENT:
+        return variables_word(v, ctx->statement);
+
     default: /* VARIABLES_ENDPOINT */
         return variables_word(v, ctx->route->name);
     }
@@ -126,6 +131,9 @@ variables_is_known(const ngx_http_guildlog_ctx_t *ctx, variables_e variable)
 
     case VARIABLES_DB_TIME:
         return ctx->asked;
+
+    case VARIABLES_STATEMENT:
+        return ctx->statement != NULL;
 
     case VARIABLES_ENDPOINT:
         return ctx->route != NULL;

@@ -9,6 +9,7 @@
 
 
 #define WORKER_CACHE  4096    /* tokens a worker remembers */
+#define WORKER_VISITS 4194304 /* bytes, of renewed cookies */
 #define WORKER_IDLE   4       /* connections to the platform */
 
 
@@ -62,6 +63,13 @@ ngx_http_guildlog_worker_init(ngx_cycle_t *cycle)
         }
     }
 
+    if (gmcf->logs_in) {
+        worker->visits = ngx_guildlog_cache_create(WORKER_VISITS, cycle->log);
+        if (worker->visits == NULL) {
+            return NGX_ERROR;
+        }
+    }
+
     if (gmcf->search_cache) {
         worker->kept = ngx_guildlog_kept_create(gmcf->search_cache,
                                                 cycle->log);
@@ -78,8 +86,8 @@ ngx_http_guildlog_worker_init(ngx_cycle_t *cycle)
         return NGX_ERROR;
     }
 
-    return gmcf->delivers ? worker_platform(cycle, gmcf, clcf)
-                          : NGX_OK;
+    return gmcf->delivers || gmcf->logs_in
+           ? worker_platform(cycle, gmcf, clcf) : NGX_OK;
 }
 
 
@@ -151,7 +159,7 @@ worker_platform(ngx_cycle_t *cycle, ngx_http_guildlog_main_conf_t *gmcf,
         return NGX_ERROR;
     }
 
-    if (ngx_worker != 0) {
+    if (ngx_worker != 0 || !gmcf->delivers) {
         return NGX_OK;
     }
 
@@ -199,6 +207,11 @@ ngx_http_guildlog_worker_exit(ngx_cycle_t *cycle)
     if (worker->cache) {
         ngx_guildlog_cache_destroy(worker->cache);
         worker->cache = NULL;
+    }
+
+    if (worker->visits) {
+        ngx_guildlog_cache_destroy(worker->visits);
+        worker->visits = NULL;
     }
 
     if (worker->shelf) {

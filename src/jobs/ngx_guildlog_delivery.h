@@ -36,7 +36,7 @@ typedef struct {
     ngx_str_t                      node;
     ngx_uint_t                     rate;      /* requests a second; 0: any */
     ngx_uint_t                     connections;  /* to the database */
-    ngx_flag_t                     resend;    /* a message of which it cannot
+    ngx_uint_t                     resend;    /* a message of which it cannot
                                                  be proved that it arrived */
     u_char                         key[NGX_GUILDLOG_SEAL_KEY];
 } ngx_guildlog_delivery_conf_t;

@@ -29,7 +29,7 @@ BEGIN {
     languages = keys = 0
     kinds = "word text number limit flag color permissions time seconds " \
             "minutes days bitrate percent image user role channel choice value"
-    words = "yes no none added changed removed"
+    words = "yes no none added changed removed off"
     nwords = split(words, word, " ")
 
     for (i = split(kinds, part, " "); i; i--) {

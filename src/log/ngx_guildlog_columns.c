@@ -74,7 +74,6 @@ static const columns_column_t  ngx_guildlog_columns[] = {
     { NGX_GUILDLOG_ENTRY_CHANNEL, "id", columns_digits },
     { NGX_GUILDLOG_ENTRY_CHANNEL, "parent", columns_digits },
     { NGX_GUILDLOG_ENTRY_CHANNEL, "category", columns_digits },
-    { NGX_GUILDLOG_ENTRY_ROLE, NULL, columns_text },
     { NGX_GUILDLOG_ENTRY_PROXIED, NULL, columns_bool }
 };
 

@@ -5,7 +5,7 @@
 
 #include "log/ngx_guildlog_csv.h"
 #include "log/ngx_guildlog_change.h"
-#include "log/ngx_guildlog_language.h"
+#include "log/ngx_guildlog_sentence.h"
 
 
 #define CSV_AHEAD   8     /* where a cell begins, and what is behind it */
@@ -13,6 +13,8 @@
                              tells three permissions */
 #define CSV_STATUS  128   /* of a delivery, and its reason */
 #define CSV_LAST    253402300799999  /* ms: the year 9999 ends */
+#define CSV_TIME    (sizeof("1970-01-01T00:00:00.000Z") - 1)
+#define CSV_PARTS   48    /* of a sentence: words, and what is between them */
 
 
 /* languages, by their numbers */
@@ -31,6 +33,17 @@ typedef struct {
     ngx_str_t                      reason;
     size_t                         room;       /* for changes */
 } csv_row_t;
+
+
+/* a sentence, piece by piece */
+
+typedef struct {
+    csv_row_t                     *row;
+    ngx_uint_t                     n;
+    ngx_str_t                      parts[CSV_PARTS];
+    u_char                         count[NGX_INT64_LEN];
+    u_char                         until[CSV_TIME];
+} csv_sentence_t;
 
 
 /* the text of changes, or only how long it is */
@@ -55,6 +68,10 @@ static void csv_text(csv_row_t *row, const char *object, const char *field);
 static void csv_id(csv_row_t *row, const char *object, const char *field);
 static void csv_name(csv_row_t *row, const char *object, const char *field);
 static void csv_summary(csv_row_t *row, const char *object, const char *field);
+static void csv_summary_write(void *data, ngx_guildlog_place_e place,
+    const ngx_str_t *words);
+static void csv_summary_add(csv_sentence_t *sentence, const void *data,
+    size_t len);
 static void csv_status(csv_row_t *row, const char *object, const char *field);
 static void csv_reason(csv_row_t *row, const char *object, const char *field);
 static void csv_changes(csv_row_t *row, const char *object, const char *field);
@@ -65,7 +82,8 @@ static void csv_changes_write(const ngx_guildlog_csv_t *csv,
 static void csv_change(void *data, const ngx_guildlog_change_piece_t *piece);
 static void csv_change_put(csv_text_t *text, const void *data, size_t len);
 static u_char *csv_ms(u_char *p, int64_t ms);
-static void csv_named(csv_row_t *row, const char *object, ngx_str_t *s);
+static ngx_str_t csv_title(const csv_row_t *row, ngx_uint_t locale);
+static ngx_str_t csv_named(const json_t *value);
 static void csv_cell(csv_row_t *row, const ngx_str_t *parts, ngx_uint_t n);
 static ngx_uint_t csv_formula(const ngx_str_t *s);
 
@@ -107,55 +125,40 @@ static const csv_column_t  csv_columns[] = {
 #define CSV_COLUMNS  (sizeof(csv_columns) / sizeof(csv_column_t))
 
 
-ngx_int_t
-ngx_guildlog_csv_init(ngx_guildlog_csv_t *csv, ngx_pool_t *pool,
-    const ngx_str_t *head)
+void
+ngx_guildlog_csv_init(ngx_guildlog_csv_t *csv, ngx_uint_t locale,
+    ngx_uint_t text_ids)
 {
-    size_t      name, title;
-    json_t     *json, *names, *titles;
-    ngx_str_t   error;
-    ngx_uint_t  i;
+    size_t       len, longest;
+    ngx_uint_t   i;
+    const char  *title, *sentence;
 
-    json = ngx_guildlog_json_parse(pool, head, &error);
+    csv->locale = locale;
+    csv->text_ids = text_ids;
 
-    names = json_object_get(json, "names");
-    titles = json_object_get(json, "titles");
-
-    if (json_array_size(names) != NGX_GUILDLOG_TYPES
-        || json_array_size(titles) != NGX_GUILDLOG_TYPES)
-    {
-        return NGX_DECLINED;
-    }
-
-    csv->subject = ngx_guildlog_json_text(json_object_get(json, "subject"));
-    csv->executor = ngx_guildlog_json_text(json_object_get(json, "executor"));
-    csv->channel = ngx_guildlog_json_text(json_object_get(json, "channel"));
-
-    name = 0;
-    title = 0;
+    longest = 0;
 
     for (i = 0; i < NGX_GUILDLOG_TYPES; i++) {
-        csv->names[i] = ngx_guildlog_json_text(json_array_get(names, i));
-        csv->titles[i] = ngx_guildlog_json_text(json_array_get(titles, i));
+        title = ngx_guildlog_language_title(i, 0);
+        sentence = ngx_guildlog_sentences[locale][i];
 
-        name = ngx_max(name, csv->names[i].len);
-        title = ngx_max(title, csv->titles[i].len);
+        len = ngx_strlen(title) + ngx_strlen(sentence);
+        title = ngx_guildlog_language_title(i, locale);
+
+        longest = ngx_max(longest, len + ngx_strlen(title));
     }
 
     /* a cell: an apostrophe, two quotes, a comma; quotes inside double; an id
        as a text has six more */
 
-    csv->longest = 2 * (name + title + csv->subject.len + csv->executor.len
-                        + csv->channel.len)
-                   + sizeof("1970-01-01T00:00:00.000Z")
-                   + CSV_STATUS
-                   + CSV_COLUMNS * 6;
-
-    return NGX_OK;
+    csv->longest = 2 * longest + 2 * CSV_TIME + CSV_STATUS + CSV_COLUMNS * 6;
 }
 
 
-/* a quote is two bytes in JSON already; names stand in the summary too */
+/*
+ * A quote is two bytes in JSON already.  What is between the words of the
+ * summary stands in another cell, too, and once in a sentence.
+ */
 
 size_t
 ngx_guildlog_csv_size(const ngx_guildlog_csv_t *csv, const ngx_str_t *doc)
@@ -308,54 +311,100 @@ csv_id(csv_row_t *row, const char *object, const char *field)
 static void
 csv_name(csv_row_t *row, const char *object, const char *field)
 {
-    csv_cell(row, &row->csv->names[row->type], 1);
+    ngx_str_t  title;
+
+    title = csv_title(row, 0);
+    csv_cell(row, &title, 1);
 }
 
 
-/* "<title>: <whom or what>, by <whom>, in <where>", each as far as known */
+/* what happened, in a sentence; the title, where there is none */
 
 static void
 csv_summary(csv_row_t *row, const char *object, const char *field)
 {
-    ngx_str_t                  parts[7];
-    ngx_uint_t                 n;
-    const ngx_guildlog_csv_t  *csv;
+    csv_sentence_t  sentence;
 
-    csv = row->csv;
+    sentence.row = row;
+    sentence.n = 0;
 
-    parts[0] = csv->titles[row->type];
-    n = 1;
-
-    csv_named(row, "target", &parts[2]);
-
-    if (parts[2].len == 0) {
-        parts[2] = ngx_guildlog_json_text(json_object_get(row->entry, "role"));
+    (void) ngx_guildlog_language_say(row->type, row->csv->locale,
+                                     ngx_guildlog_sentence_has(row->entry),
+                                     csv_summary_write, &sentence);
+    if (sentence.n == 0) {
+        sentence.parts[sentence.n++] = csv_title(row, row->csv->locale);
     }
 
-    if (parts[2].len == 0) {
-        parts[2] = ngx_guildlog_json_text(json_object_get(row->entry, "name"));
+    csv_cell(row, sentence.parts, sentence.n);
+}
+
+
+static void
+csv_summary_write(void *data, ngx_guildlog_place_e place,
+    const ngx_str_t *words)
+{
+    csv_sentence_t *sentence = data;
+
+    u_char     *p;
+    json_t     *value;
+    ngx_str_t   s;
+
+    if (place == NGX_GUILDLOG_PLACE_TEXT) {
+        csv_summary_add(sentence, words->data, words->len);
+        return;
     }
 
-    if (parts[2].len) {
-        parts[1] = csv->subject;
-        n += 2;
+    value = json_object_get(sentence->row->entry,
+                            ngx_guildlog_sentence_field(place));
+
+    switch (place) {
+
+    case NGX_GUILDLOG_PLACE_COUNT:
+        p = ngx_sprintf(sentence->count, "%L",
+                        (int64_t) json_integer_value(value));
+        csv_summary_add(sentence, sentence->count, p - sentence->count);
+        return;
+
+    case NGX_GUILDLOG_PLACE_UNTIL:
+        (void) csv_ms(sentence->until, json_integer_value(value));
+        csv_summary_add(sentence, sentence->until, CSV_TIME);
+        return;
+
+    case NGX_GUILDLOG_PLACE_CHANNEL:
+        csv_summary_add(sentence, "#", 1);
+
+        /* fall through */
+
+    default:
+        s = json_is_object(value) ? csv_named(value)
+                                  : ngx_guildlog_json_text(value);
+        csv_summary_add(sentence, s.data, s.len);
     }
+}
 
-    csv_named(row, "executor", &parts[n + 1]);
 
-    if (parts[n + 1].len) {
-        parts[n] = csv->executor;
-        n += 2;
+static void
+csv_summary_add(csv_sentence_t *sentence, const void *data, size_t len)
+{
+    ngx_str_t  *s;
+
+    if (len && sentence->n < CSV_PARTS) {
+        s = &sentence->parts[sentence->n++];
+        s->data = (u_char *) data;
+        s->len = len;
     }
+}
 
-    csv_named(row, "channel", &parts[n + 1]);
 
-    if (parts[n + 1].len) {
-        parts[n] = csv->channel;
-        n += 2;
-    }
+static ngx_str_t
+csv_title(const csv_row_t *row, ngx_uint_t locale)
+{
+    ngx_str_t  title;
 
-    csv_cell(row, parts, n);
+    title.data = (u_char *) ngx_guildlog_language_title(row->type, locale);
+    title.len = ngx_strlen(title.data);
+
+    return title;
 }
 
 
@@ -466,7 +515,7 @@ csv_changes_write(const ngx_guildlog_csv_t *csv, const json_t *changes,
 static void
 csv_change(void *data, const ngx_guildlog_change_piece_t *piece)
 {
-    u_char            buf[sizeof("1970-01-01T00:00:00.000Z")];
+    u_char            buf[CSV_TIME];
     const ngx_str_t  *s;
 
     if (piece->kind == NGX_GUILDLOG_CHANGE_TIME) {
@@ -491,20 +540,16 @@ csv_change_put(csv_text_t *text, const void *data, size_t len)
 }
 
 
-/* what is called so, else its id */
+/* what it is called, else its id */
 
-static void
-csv_named(csv_row_t *row, const char *object, ngx_str_t *s)
+static ngx_str_t
+csv_named(const json_t *value)
 {
-    json_t  *value;
+    ngx_str_t  s;
 
-    value = json_object_get(row->entry, object);
+    s = ngx_guildlog_json_text(json_object_get(value, "name"));
 
-    *s = ngx_guildlog_json_text(json_object_get(value, "name"));
-
-    if (s->len == 0) {
-        *s = ngx_guildlog_json_text(json_object_get(value, "id"));
-    }
+    return s.len ? s : ngx_guildlog_json_text(json_object_get(value, "id"));
 }
 
 

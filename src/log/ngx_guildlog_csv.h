@@ -15,19 +15,11 @@
 #define NGX_GUILDLOG_CSV_BOM    "\xef\xbb\xbf"
 
 
-/* what rows are made with, in the language of the export */
+/* what rows are made with */
 
 typedef struct {
-    ngx_str_t                      names[NGX_GUILDLOG_TYPES];
-    ngx_str_t                      titles[NGX_GUILDLOG_TYPES];
-    ngx_str_t                      subject;    /* what stands before these */
-    ngx_str_t                      executor;
-    ngx_str_t                      channel;
+    ngx_uint_t                     locale;     /* of sentences and changes */
     size_t                         longest;    /* of a row, beyond its doc */
-
-    /* set by the caller */
-
-    ngx_uint_t                     locale;     /* of what changed */
     unsigned                       text_ids:1; /* ="1": no program takes it for
                                                   a number */
 } ngx_guildlog_csv_t;
@@ -37,13 +29,8 @@ typedef struct {
 extern const ngx_str_t  ngx_guildlog_csv_header;
 
 
-/*
- * Reads {names, titles, subject, executor, channel}; the strings live as long
- * as the pool.  NGX_DECLINED: it is something else.
- */
-
-ngx_int_t ngx_guildlog_csv_init(ngx_guildlog_csv_t *csv, ngx_pool_t *pool,
-    const ngx_str_t *head);
+void ngx_guildlog_csv_init(ngx_guildlog_csv_t *csv, ngx_uint_t locale,
+    ngx_uint_t text_ids);
 
 /* the number of a language of exports: "en", "de" or "ja" */
 ngx_uint_t ngx_guildlog_csv_locale(const ngx_str_t *name);

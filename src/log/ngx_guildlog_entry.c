@@ -12,6 +12,8 @@
 
 #define MAX_EXACT  NGX_GUILDLOG_VALUE_EXACT
 
+#define ENTRY_CHANGE  1024    /* characters of a value of a change */
+
 #define no_more   { .name = ngx_null_string }
 #define plain(s, t, f)                                                        \
     .name = ngx_string(s), .type = NGX_GUILDLOG_##t, .flags = f
@@ -101,10 +103,10 @@ static const ngx_guildlog_field_t  entry_named[] = {
 
 static const ngx_guildlog_field_t  entry_change[] = {
     text("key", REQUIRED, 1, 64),
-    mixed("old", 1024, entry_named),
-    mixed("new", 1024, entry_named),
-    mixed("old_value", 1024, entry_named),
-    mixed("new_value", 1024, entry_named),
+    mixed("old", ENTRY_CHANGE, entry_named),
+    mixed("new", ENTRY_CHANGE, entry_named),
+    mixed("old_value", ENTRY_CHANGE, entry_named),
+    mixed("new_value", ENTRY_CHANGE, entry_named),
     no_more
 };
 
@@ -196,6 +198,11 @@ const char *const  ngx_guildlog_entry_outcomes[] = {
 };
 
 
+static ngx_int_t entry_given(ngx_pool_t *pool, json_t *changes);
+static ngx_int_t entry_given_value(ngx_pool_t *pool, json_t *change,
+    const char *name);
+
+
 ngx_int_t
 ngx_guildlog_entry_check(ngx_pool_t *pool, json_t *json, ngx_uint_t many,
     json_t **values, ngx_str_t *error)
@@ -215,9 +222,97 @@ ngx_guildlog_entry_check(ngx_pool_t *pool, json_t *json, ngx_uint_t many,
         return ngx_guildlog_value_refuse(&v, "must be a JSON object");
     }
 
+    if (entry_given(pool, json_object_get(json, "changes")) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
     return many ? ngx_guildlog_value_object(&v, entry_many_fields, json, values)
                 : ngx_guildlog_value_object(&v, entry_one_fields, json,
                                           values + NGX_GUILDLOG_ENTRY_EVENT_ID);
+}
+
+
+/* whatever the platform's own names of the values hold is taken */
+
+static ngx_int_t
+entry_given(ngx_pool_t *pool, json_t *changes)
+{
+    size_t   i;
+    json_t  *change;
+
+    json_array_foreach(changes, i, change) {
+
+        if (entry_given_value(pool, change, "old_value") != NGX_OK
+            || entry_given_value(pool, change, "new_value") != NGX_OK)
+        {
+            return NGX_ERROR;
+        }
+    }
+
+    return NGX_OK;
+}
+
+
+/* a value that is none of ours becomes the text of its JSON; texts are cut */
+
+static ngx_int_t
+entry_given_value(ngx_pool_t *pool, json_t *change, const char *name)
+{
+    char                               *made;
+    size_t                              n;
+    json_t                             *value;
+    ngx_int_t                           rc;
+    ngx_str_t                           text, error;
+    ngx_uint_t                          chars;
+    ngx_guildlog_value_t                v;
+
+    static const ngx_guildlog_field_t   field =
+        mixed("value", ENTRY_CHANGE, entry_named);
+
+    value = json_object_get(change, name);
+
+    if (value == NULL || json_is_null(value)) {
+        return NGX_OK;
+    }
+
+    ngx_memzero(&v, sizeof(v));
+
+    v.pool = pool;
+    v.error = &error;
+    v.index = NGX_GUILDLOG_VALUE_NO_INDEX;
+
+    rc = ngx_guildlog_value_json(&v, &field, value);
+
+    if (rc != NGX_DECLINED) {
+        return rc;
+    }
+
+    made = NULL;
+    text = ngx_guildlog_json_text(value);
+
+    if (!json_is_string(value)) {
+        made = json_dumps(value, JSON_COMPACT);
+        if (made == NULL) {
+            return NGX_ERROR;
+        }
+
+        text.data = (u_char *) made;
+        text.len = ngx_strlen(made);
+    }
+
+    for (n = 0, chars = 0; n < text.len; n++) {
+        if ((text.data[n] & 0xc0) != 0x80 && chars++ == ENTRY_CHANGE) {
+            break;
+        }
+    }
+
+    value = json_stringn((char *) text.data, n);
+
+    if (made) {
+        free(made);
+    }
+
+    return json_object_set_new(change, name, value) == 0 ? NGX_OK : NGX_ERROR;
 }
 
 

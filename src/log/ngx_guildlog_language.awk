@@ -261,6 +261,11 @@ BEGIN {
     source_form = "^(service|gateway [A-Z_]+|audit [A-Z_]+ [0-9]+)" \
                   "( [(][^()]+[)])?$"
 
+    for (i = split("said edit jump file channel account own",
+                   marks, " "); i; i--) {
+        is_mark[marks[i]] = 1
+    }
+
     target_of["member"] = target_of["author"] = "USER"
     target_of["channel"] = target_of["thread"] = "CHANNEL"
     target_of["role"] = "ROLE"
@@ -328,7 +333,7 @@ FILENAME == ARGV[2] {
         if (split($0, part, "\t") != 11 || part[1] != types "" \
             || part[2] !~ /^[A-Za-z]+$/ \
             || part[3] !~ /^category[A-Z][a-z]+$/ \
-            || part[8] !~ /^(new|changed|gone|other)$/)
+            || part[8] !~ /^(new|changed|gone|other)( [a-z]+)*$/)
         {
             wrong(here, "not eleven columns of the log type " types)
             exit
@@ -339,7 +344,7 @@ FILENAME == ARGV[2] {
         kind[part[2]] = "type"
         kind[part[2] " "] = "sentence"
         sentence[types] = part[2] " "
-        kind_of[types] = part[8]
+        read_kind(part[8])
         read_fields(part[2] " ", part[10])
         json[types] = json_of_type(part)
         category_of[types] = part[3]
@@ -350,6 +355,24 @@ FILENAME == ARGV[2] {
     }
 
     next
+}
+
+
+# "kind mark mark"
+
+function read_kind(text,    i, n, word) {
+    n = split(text, word, / /)
+    kind_of[types] = word[1]
+    marks_of[types] = "0"
+
+    for (i = 2; i <= n; i++) {
+        if (!(word[i] in is_mark)) {
+            wrong(here, "there is no mark \"" word[i] "\"")
+        }
+
+        marks_of[types] = marks_of[types] "\n      | NGX_GUILDLOG_MARK_" \
+                          toupper(word[i])
+    }
 }
 
 
@@ -528,7 +551,8 @@ function table_of_types(    i, j, out, field, label) {
         label = label_of[sentence[i], "target"]
         out = out "    { \"" type[i] "\",\n      NGX_GUILDLOG_KIND_" \
               toupper(kind_of[i]) ", NGX_GUILDLOG_TARGET_" \
-              (label in target_of ? target_of[label] : "OTHER") ",\n      {"
+              (label in target_of ? target_of[label] : "OTHER") \
+              ",\n      " marks_of[i] ",\n      {"
 
         for (j = 1; j <= labelled; j++) {
             field = labelled_name[j]

@@ -38,6 +38,13 @@ ngx_guildlog_type_target(ngx_uint_t type)
 }
 
 
+ngx_uint_t
+ngx_guildlog_type_marks(ngx_uint_t type)
+{
+    return ngx_guildlog_types[type].marks;
+}
+
+
 ngx_guildlog_label_e
 ngx_guildlog_type_label(ngx_uint_t type, ngx_guildlog_label_e label)
 {

@@ -65,6 +65,8 @@ typedef enum {
     NGX_GUILDLOG_LABEL_TOKEN,
     NGX_GUILDLOG_LABEL_TYPE,
     NGX_GUILDLOG_LABEL_LIST,
+    NGX_GUILDLOG_LABEL_BOOSTS,
+    NGX_GUILDLOG_LABEL_FOUND,
     NGX_GUILDLOG_LABEL_ACCESS,
     NGX_GUILDLOG_LABELS
 } ngx_guildlog_label_e;
@@ -107,6 +109,17 @@ typedef enum {
 } ngx_guildlog_target_e;
 
 
+/* bits: what is special about the entries of a type */
+
+#define NGX_GUILDLOG_MARK_SAID     1   /* their texts are what people wrote */
+#define NGX_GUILDLOG_MARK_EDIT     2   /* two messages are before and after */
+#define NGX_GUILDLOG_MARK_JUMP     4   /* the message is still there */
+#define NGX_GUILDLOG_MARK_FILE     8   /* all messages go into a file */
+#define NGX_GUILDLOG_MARK_CHANNEL  16  /* the channel is what is gone */
+#define NGX_GUILDLOG_MARK_ACCOUNT  32  /* who joins, with an age */
+#define NGX_GUILDLOG_MARK_OWN      64  /* ours: what was done is a code */
+
+
 #define NGX_GUILDLOG_TYPE_LABELS  10
 
 
@@ -114,6 +127,7 @@ typedef struct {
     const char                    *key;
     ngx_guildlog_kind_e            kind;
     ngx_guildlog_target_e          target;
+    ngx_uint_t                     marks;
 
     /* of the fields that the first labels are named after, in this type */
     ngx_guildlog_label_e           labels[NGX_GUILDLOG_TYPE_LABELS];
@@ -128,6 +142,7 @@ typedef void (*ngx_guildlog_language_pt)(void *data,
 
 ngx_guildlog_kind_e ngx_guildlog_type_kind(ngx_uint_t type);
 ngx_guildlog_target_e ngx_guildlog_type_target(ngx_uint_t type);
+ngx_uint_t ngx_guildlog_type_marks(ngx_uint_t type);
 
 /* what a field is called in this type: the target of a message its author */
 ngx_guildlog_label_e ngx_guildlog_type_label(ngx_uint_t type,

@@ -30,7 +30,7 @@
 typedef struct {
     ngx_str_t                      support;  /* pages; empty: there is none */
     ngx_str_t                      viewer;
-    ngx_flag_t                     by_category;  /* colors */
+    ngx_uint_t                     by_category;  /* colors */
 } ngx_guildlog_message_style_t;
 
 

@@ -12,11 +12,6 @@
 #define MESSAGE_BODY_CLIP         12   /* the number of its files */
 #define MESSAGE_BODY_SAID         200  /* in the compact formats */
 
-/* log types */
-
-#define MESSAGE_BODY_THREAD_EDIT  6
-#define MESSAGE_BODY_EDIT         7
-
 #define MESSAGE_BODY_SPOILER      "||"
 
 /* between those that stand in one line */
@@ -64,7 +59,7 @@ ngx_guildlog_message_body_whole(ngx_guildlog_message_item_t *item,
             continue;
         }
 
-        label = ngx_guildlog_message_parts_label(item, part->label);
+        label = ngx_guildlog_message_item_label(item, part->label);
 
         before = *text;
 
@@ -120,7 +115,7 @@ message_body_head(ngx_guildlog_message_item_t *item,
     }
 
     (void) ngx_guildlog_message_text_add(text, "**%s**",
-                                 ngx_guildlog_message_parts_title(item));
+                                 ngx_guildlog_message_item_title(item));
 
     if (item->compact) {
         return;
@@ -153,8 +148,8 @@ ngx_guildlog_message_body(ngx_guildlog_message_item_t *item,
     label = NULL;
 
     if (after.len) {
-        label = ngx_guildlog_message_parts_label(item,
-                                                 NGX_GUILDLOG_LABEL_BEFORE);
+        label = ngx_guildlog_message_item_label(item,
+                                                NGX_GUILDLOG_LABEL_BEFORE);
     }
 
     message_body_section(item, text, label, &before,
@@ -162,7 +157,7 @@ ngx_guildlog_message_body(ngx_guildlog_message_item_t *item,
                                                : text->left,
                          flags);
 
-    label = ngx_guildlog_message_parts_label(item, NGX_GUILDLOG_LABEL_AFTER);
+    label = ngx_guildlog_message_item_label(item, NGX_GUILDLOG_LABEL_AFTER);
 
     message_body_section(item, text, label, &after, text->left, flags);
 
@@ -232,17 +227,16 @@ message_body_what(ngx_guildlog_message_item_t *item, ngx_str_t *before,
     messages = json_object_get(item->json, "messages");
 
     n = json_array_size(messages);
-    edit = (n == 2 && (item->type == MESSAGE_BODY_EDIT
-                       || item->type == MESSAGE_BODY_THREAD_EDIT));
+    edit = (n == 2 && (item->marks & NGX_GUILDLOG_MARK_EDIT));
 
-    ngx_guildlog_message_parts_get(item->json, "content", before);
-    ngx_guildlog_message_parts_get(item->json, "contentAfter", after);
+    ngx_guildlog_message_item_get(item->json, "content", before);
+    ngx_guildlog_message_item_get(item->json, "contentAfter", after);
 
     if (before->len == 0 && after->len == 0 && (n == 1 || edit)) {
-        ngx_guildlog_message_parts_get(json_array_get(messages, 0), "content",
-                                       before);
-        ngx_guildlog_message_parts_get(json_array_get(messages, 1), "content",
-                                       after);
+        ngx_guildlog_message_item_get(json_array_get(messages, 0), "content",
+                                      before);
+        ngx_guildlog_message_item_get(json_array_get(messages, 1), "content",
+                                      after);
     }
 
     if (n <= 1 || edit) {
@@ -299,7 +293,7 @@ message_body_list(ngx_guildlog_message_item_t *item,
 
     (void) ngx_guildlog_message_text_add(text, "%s**%s: %ui**",
                      text->pos == text->start ? "" : "\n",
-                     ngx_guildlog_message_parts_label(item,
+                     ngx_guildlog_message_item_label(item,
                                                 NGX_GUILDLOG_LABEL_MESSAGES),
                      total);
 
@@ -334,8 +328,8 @@ message_body_line(ngx_guildlog_message_item_t *item,
     size_t     files;
     ngx_str_t  author, content;
 
-    ngx_guildlog_message_parts_get(message, "authorId", &author);
-    ngx_guildlog_message_parts_get(message, "content", &content);
+    ngx_guildlog_message_item_get(message, "authorId", &author);
+    ngx_guildlog_message_item_get(message, "content", &content);
 
     files = json_array_size(json_object_get(message, "attachments"));
 

@@ -44,7 +44,7 @@ ngx_guildlog_message_file(const ngx_guildlog_message_item_t *item,
 
     messages = json_object_get(item->json, "messages");
 
-    if (item->type != NGX_GUILDLOG_MESSAGE_BULK
+    if (!(item->marks & NGX_GUILDLOG_MARK_FILE)
         || json_array_size(messages) == 0)
     {
         return NGX_OK;

@@ -17,16 +17,6 @@
 
 #define MESSAGE_LINK_WARN    "\xe2\x9a\xa0\xef\xb8\x8f "
 
-/* log types */
-
-#define MESSAGE_LINK_JOIN    1
-#define MESSAGE_LINK_BOT     57
-
-
-/* those whose message is still there */
-
-static const u_char  message_link_types[] = { 6, 7, 34, 35, 51, 100 };
-
 
 static void message_link_time(ngx_guildlog_message_text_t *text,
     const char *mark, int64_t ms, ngx_uint_t ago);
@@ -63,6 +53,36 @@ ngx_guildlog_message_link_page(const ngx_guildlog_message_item_t *item,
     }
 
     url->len = p - url->data;
+
+    return NGX_OK;
+}
+
+
+ngx_int_t
+ngx_guildlog_message_link_open(const ngx_guildlog_message_item_t *item,
+    ngx_pool_t *pool, ngx_guildlog_message_text_t *text)
+{
+    ngx_str_t                    url;
+    ngx_guildlog_message_text_t  before;
+
+    if (ngx_guildlog_message_link_page(item, pool, "logs", &item->id,
+                                       &url)
+        != NGX_OK)
+    {
+        return NGX_ERROR;
+    }
+
+    before = *text;
+
+    if (url.len
+        && (!ngx_guildlog_message_text_add(text, " \xc2\xb7 [%s](<",
+                        ngx_guildlog_language_label(NGX_GUILDLOG_LABEL_OPEN,
+                                                    item->conf->locale))
+            || !ngx_guildlog_message_text_put(text, &url)
+            || !ngx_guildlog_message_text_add(text, ">)")))
+    {
+        *text = before;
+    }
 
     return NGX_OK;
 }
@@ -111,7 +131,7 @@ ngx_guildlog_message_link_registered(ngx_guildlog_message_item_t *item,
     uint64_t    n;
     ngx_str_t   id;
 
-    if (item->type != MESSAGE_LINK_JOIN && item->type != MESSAGE_LINK_BOT) {
+    if (!(item->marks & NGX_GUILDLOG_MARK_ACCOUNT)) {
         return;
     }
 
@@ -165,9 +185,7 @@ ngx_guildlog_message_link_jump(ngx_guildlog_message_item_t *item,
     json_t     *messages;
     ngx_str_t   channel, id;
 
-    if (memchr(message_link_types, (int) item->type,
-               sizeof(message_link_types)) == NULL)
-    {
+    if (!(item->marks & NGX_GUILDLOG_MARK_JUMP)) {
         return;
     }
 

@@ -13,18 +13,7 @@
 #define MESSAGE_PARTS_FILE_NAME  60
 #define MESSAGE_PARTS_NAME       60   /* in the compact formats */
 
-/* log types: what is gone is a channel; an edit, which has its files twice */
-#define MESSAGE_PARTS_CHANNEL    28
-#define MESSAGE_PARTS_THREAD     11
-#define MESSAGE_PARTS_EDIT       7
-#define MESSAGE_PARTS_EDIT_IN    6
 
-
-static ngx_int_t message_parts_parse(ngx_guildlog_message_item_t *item,
-    ngx_pool_t *pool, const ngx_str_t *doc);
-static ngx_uint_t message_parts_said(ngx_uint_t type);
-static void message_parts_cleanup(void *data);
-static void message_parts_who_is(ngx_guildlog_message_item_t *item);
 static void message_parts_who(ngx_guildlog_message_item_t *item,
     ngx_guildlog_message_text_t *text, const char *key);
 static ngx_uint_t message_parts_is_dashboard(
@@ -33,8 +22,12 @@ static ngx_uint_t message_parts_places(
     const ngx_guildlog_message_item_t *item, const char *key);
 static const char *message_parts_mention_of(
     const ngx_guildlog_message_item_t *item, const char *key);
-static void message_parts_named(const ngx_guildlog_message_item_t *item,
-    const char *key, ngx_str_t *id, ngx_str_t *name);
+static ngx_uint_t message_parts_has_id(
+    const ngx_guildlog_message_item_t *item,
+    const ngx_guildlog_message_part_t *part);
+static ngx_uint_t message_parts_changes_tell(
+    const ngx_guildlog_message_item_t *item,
+    const ngx_guildlog_message_part_t *part);
 static void message_parts_role(ngx_guildlog_message_item_t *item,
     ngx_guildlog_message_text_t *text, const char *key);
 static void message_parts_text(ngx_guildlog_message_item_t *item,
@@ -83,194 +76,6 @@ const ngx_guildlog_message_part_t
 };
 
 
-/* by the place of the category among their names */
-
-static const ngx_int_t  message_parts_categories[NGX_GUILDLOG_CATEGORIES] = {
-    0xe67e22,    /* actions */
-    0x3498db,    /* channels */
-    0x57f287,    /* members */
-    0xed4245,    /* modlog */
-    0xf1c40f,    /* roles */
-    0x9b59b6,    /* server */
-    0x95a5a6,    /* service */
-    0x5865f2,    /* text */
-    0x1abc9c     /* voice */
-};
-
-
-static const ngx_int_t  message_parts_kinds[] = {
-    [NGX_GUILDLOG_KIND_OTHER] = 0x95a5a6,
-    [NGX_GUILDLOG_KIND_NEW] = 0x57f287,
-    [NGX_GUILDLOG_KIND_CHANGED] = 0xe67e22,
-    [NGX_GUILDLOG_KIND_GONE] = 0xed4245
-};
-
-
-ngx_int_t
-ngx_guildlog_message_parts_read(ngx_guildlog_message_item_t *item,
-    ngx_pool_t *pool, const ngx_guildlog_message_entry_t *entry)
-{
-    ngx_int_t   rc;
-    json_int_t  type;
-
-    rc = message_parts_parse(item, pool, &entry->doc);
-
-    if (rc != NGX_OK) {
-        return rc;
-    }
-
-    type = -1;
-    (void) json_unpack(item->json, "{s:I}", "type", &type);
-
-    ngx_guildlog_message_parts_get(item->json, "id", &item->id);
-
-    if (type < 0 || type >= NGX_GUILDLOG_TYPES
-        || !ngx_guildlog_value_is_id(&item->id))
-    {
-        return NGX_DECLINED;
-    }
-
-    item->conf = &entry->conf;
-    item->type = (ngx_uint_t) type;
-
-    item->ms = json_integer_value(json_object_get(item->json, "timestamp"));
-    item->ms = ngx_max(item->ms, 0);
-    item->ms = ngx_min(item->ms, NGX_GUILDLOG_MESSAGE_LAST_MS);
-
-    item->gone = ngx_guildlog_type_kind(item->type) == NGX_GUILDLOG_KIND_GONE;
-    item->told = 0;
-
-    message_parts_who_is(item);
-
-    item->spoilers = entry->conf.spoilers && message_parts_said(item->type);
-    item->plain = entry->conf.format == NGX_GUILDLOG_FORMAT_PLAIN
-                  || entry->conf.format == NGX_GUILDLOG_FORMAT_COMPACT_PLAIN;
-    item->compact = entry->conf.format == NGX_GUILDLOG_FORMAT_COMPACT_EMBED
-                    || entry->conf.format == NGX_GUILDLOG_FORMAT_COMPACT_PLAIN;
-
-    return NGX_OK;
-}
-
-
-static void
-message_parts_who_is(ngx_guildlog_message_item_t *item)
-{
-    ngx_str_t  executor, target, name;
-
-    message_parts_named(item, "executor", &executor, &name);
-    message_parts_named(item, "target", &target, &name);
-
-    item->dashboard = executor.len == 1 && executor.data[0] == '0';
-    item->same = executor.len && ngx_guildlog_str_eq(&executor, &target);
-}
-
-
-/* is what stands in "content" what people wrote? */
-
-static ngx_uint_t
-message_parts_said(ngx_uint_t type)
-{
-    return ngx_strcmp(ngx_guildlog_type_categories[
-                          ngx_guildlog_type_category[type]], "categoryText")
-           == 0;
-}
-
-
-/* what came from our own store needs no words for what is wrong with it */
-
-static ngx_int_t
-message_parts_parse(ngx_guildlog_message_item_t *item, ngx_pool_t *pool,
-    const ngx_str_t *doc)
-{
-    u_char              *p, *text;
-    json_error_t         error;
-    ngx_pool_cleanup_t  *cln;
-
-    cln = ngx_pool_cleanup_add(pool, 0);
-    if (cln == NULL) {
-        return NGX_ERROR;
-    }
-
-    text = ngx_pnalloc(pool, doc->len + 1);
-    if (text == NULL) {
-        return NGX_ERROR;
-    }
-
-    p = ngx_cpymem(text, doc->data, doc->len);
-    *p = '}';
-
-    item->json = ngx_guildlog_json_read_any(text, doc->len + 1, 0, &error);
-
-    (void) ngx_pfree(pool, text);
-
-    if (item->json == NULL) {
-        return error.text[0] ? NGX_DECLINED : NGX_ERROR;
-    }
-
-    cln->handler = message_parts_cleanup;
-    cln->data = item->json;
-
-    return NGX_OK;
-}
-
-
-static void
-message_parts_cleanup(void *data)
-{
-    json_decref(data);
-}
-
-
-const char *
-ngx_guildlog_message_parts_title(const ngx_guildlog_message_item_t *item)
-{
-    return ngx_guildlog_language_title(item->type, item->conf->locale);
-}
-
-
-const char *
-ngx_guildlog_message_parts_label(const ngx_guildlog_message_item_t *item,
-    ngx_guildlog_label_e label)
-{
-    return ngx_guildlog_language_label(ngx_guildlog_type_label(item->type,
-                                                               label),
-                                       item->conf->locale);
-}
-
-
-ngx_int_t
-ngx_guildlog_message_parts_color(const ngx_guildlog_message_item_t *item)
-{
-    ngx_int_t  color;
-
-    color = item->conf->color;
-
-    if (color >= 0 && color <= 0xffffff) {
-        return color;
-    }
-
-    if (item->conf->style->by_category) {
-        return message_parts_categories[ngx_guildlog_type_category[item->type]];
-    }
-
-    return message_parts_kinds[ngx_guildlog_type_kind(item->type)];
-}
-
-
-ngx_uint_t
-ngx_guildlog_message_parts_user(const ngx_guildlog_message_item_t *item,
-    const char *key, ngx_str_t *id, ngx_str_t *name)
-{
-    message_parts_named(item, key, id, name);
-
-    return (ngx_strcmp(key, "executor") == 0
-            || ngx_guildlog_type_target(item->type)
-               == NGX_GUILDLOG_TARGET_USER)
-           && ngx_guildlog_value_is_id(id)
-           && !(id->len == 1 && id->data[0] == '0');
-}
-
-
 /* behind a sentence that mentions them: the name and the id, to be copied */
 
 static void
@@ -282,7 +87,7 @@ message_parts_who(ngx_guildlog_message_item_t *item,
     const char                  *mention;
     ngx_guildlog_message_text_t  before;
 
-    message_parts_named(item, key, &id, &name);
+    ngx_guildlog_message_item_named(item, key, &id, &name);
 
     if (message_parts_is_dashboard(item, key)) {
         (void) ngx_guildlog_message_text_add(text, "%s",
@@ -365,7 +170,7 @@ ngx_guildlog_message_parts_mention(ngx_guildlog_message_item_t *item,
     const char                  *mention;
     ngx_guildlog_message_text_t  before;
 
-    message_parts_named(item, key, &id, &name);
+    ngx_guildlog_message_item_named(item, key, &id, &name);
 
     known = ngx_guildlog_value_is_id(&id);
     mention = message_parts_mention_of(item, key);
@@ -405,11 +210,10 @@ message_parts_mention_of(const ngx_guildlog_message_item_t *item,
     ngx_str_t  id, name;
 
     if (ngx_strcmp(key, "channel") == 0) {
-        return item->type == MESSAGE_PARTS_CHANNEL
-               || item->type == MESSAGE_PARTS_THREAD ? NULL : "#";
+        return (item->marks & NGX_GUILDLOG_MARK_CHANNEL) ? NULL : "#";
     }
 
-    if (ngx_guildlog_message_parts_user(item, key, &id, &name)) {
+    if (ngx_guildlog_message_item_user(item, key, &id, &name)) {
         return "@";
     }
 
@@ -433,16 +237,13 @@ message_parts_mention_of(const ngx_guildlog_message_item_t *item,
 
 /*
  * What the sentence says is not said again, but for the names and ids of whom
- * it mentions.  Those who did it to themselves are named once.  Before and
- * after of what "changes" tells are no values of their own.
+ * it mentions.  Those who did it to themselves are named once.
  */
 
 ngx_uint_t
 ngx_guildlog_message_parts_shows(const ngx_guildlog_message_item_t *item,
     const ngx_guildlog_message_part_t *part)
 {
-    ngx_guildlog_label_e  label;
-
     if (item->same && part->place == NGX_GUILDLOG_PLACE_EXECUTOR) {
         return 0;
     }
@@ -450,7 +251,7 @@ ngx_guildlog_message_parts_shows(const ngx_guildlog_message_item_t *item,
     if (part->place != NGX_GUILDLOG_PLACE_TEXT
         && (item->told & (1 << part->place)))
     {
-        return !item->compact && part->place <= NGX_GUILDLOG_PLACE_CHANNEL;
+        return !item->compact && message_parts_has_id(item, part);
     }
 
     if (item->compact && item->same
@@ -459,25 +260,51 @@ ngx_guildlog_message_parts_shows(const ngx_guildlog_message_item_t *item,
         return !(item->told & (1 << NGX_GUILDLOG_PLACE_EXECUTOR));
     }
 
-    label = ngx_guildlog_type_label(item->type, part->label);
-
-    return !(part->place != NGX_GUILDLOG_PLACE_TEXT
-             && (label == NGX_GUILDLOG_LABEL_BEFORE
-                 || label == NGX_GUILDLOG_LABEL_AFTER)
-             && json_array_size(json_object_get(item->json, "changes")));
+    return part->place == NGX_GUILDLOG_PLACE_TEXT
+           || !message_parts_changes_tell(item, part);
 }
 
 
-static void
-message_parts_named(const ngx_guildlog_message_item_t *item, const char *key,
-    ngx_str_t *id, ngx_str_t *name)
+/* does a mention in the sentence stand for an id and a name to be copied? */
+
+static ngx_uint_t
+message_parts_has_id(const ngx_guildlog_message_item_t *item,
+    const ngx_guildlog_message_part_t *part)
 {
-    json_t  *named;
+    return part->place <= NGX_GUILDLOG_PLACE_CHANNEL
+           || (part->place == NGX_GUILDLOG_PLACE_ROLE
+               && json_object_get(item->json, "role_id"));
+}
 
-    named = json_object_get(item->json, key);
 
-    ngx_guildlog_message_parts_get(named, "id", id);
-    ngx_guildlog_message_parts_get(named, "name", name);
+/*
+ * Before and after of what "changes" tells are no values of their own; nor is,
+ * in an entry of ours, what has a word for programs.
+ */
+
+static ngx_uint_t
+message_parts_changes_tell(const ngx_guildlog_message_item_t *item,
+    const ngx_guildlog_message_part_t *part)
+{
+    ngx_uint_t            own;
+    ngx_guildlog_label_e  label;
+
+    own = item->marks & NGX_GUILDLOG_MARK_OWN;
+    label = ngx_guildlog_type_label(item->type, part->label);
+
+    if (own && label == NGX_GUILDLOG_LABEL_ACTION) {
+        return 1;
+    }
+
+    if (json_array_size(json_object_get(item->json, "changes")) == 0) {
+        return 0;
+    }
+
+    return label == NGX_GUILDLOG_LABEL_BEFORE
+           || label == NGX_GUILDLOG_LABEL_AFTER
+           || (own && (label == NGX_GUILDLOG_LABEL_LIST
+                       || label == NGX_GUILDLOG_LABEL_VALUE
+                       || label == NGX_GUILDLOG_LABEL_ACCESS));
 }
 
 
@@ -491,7 +318,7 @@ message_parts_role(ngx_guildlog_message_item_t *item,
 
     message_parts_text(item, text, key);
 
-    ngx_guildlog_message_parts_get(item->json, "role_id", &id);
+    ngx_guildlog_message_item_get(item->json, "role_id", &id);
 
     if (ngx_guildlog_value_is_id(&id)) {
         (void) ngx_guildlog_message_text_add(text, text->pos == text->start
@@ -508,8 +335,8 @@ message_parts_text(ngx_guildlog_message_item_t *item,
 {
     ngx_str_t  s, id, name;
 
-    ngx_guildlog_message_parts_get(item->json, key, &s);
-    message_parts_named(item, "target", &id, &name);
+    ngx_guildlog_message_item_get(item->json, key, &s);
+    ngx_guildlog_message_item_named(item, "target", &id, &name);
 
     if (s.len && ngx_guildlog_str_eq(&s, &name)) {
         return;
@@ -529,7 +356,7 @@ message_parts_words(ngx_guildlog_message_item_t *item,
     ngx_str_t   s;
     ngx_uint_t  flags;
 
-    ngx_guildlog_message_parts_get(item->json, key, &s);
+    ngx_guildlog_message_item_get(item->json, key, &s);
 
     flags = NGX_GUILDLOG_MESSAGE_TEXT_MARKDOWN|NGX_GUILDLOG_MESSAGE_TEXT_SAID;
 
@@ -571,7 +398,7 @@ ngx_guildlog_message_parts_emoji(ngx_guildlog_message_item_t *item,
     ngx_str_t                    id, name;
     ngx_guildlog_message_text_t  before;
 
-    message_parts_named(item, key, &id, &name);
+    ngx_guildlog_message_item_named(item, key, &id, &name);
 
     if (ngx_guildlog_value_is_id(&id) && message_parts_is_emoji(&name)) {
         emoji = json_object_get(item->json, key);
@@ -642,8 +469,7 @@ message_parts_is_known(const ngx_guildlog_message_item_t *item, json_t *file)
     size_t   i;
     json_t  *before, *messages;
 
-    if (item->type != MESSAGE_PARTS_EDIT && item->type != MESSAGE_PARTS_EDIT_IN)
-    {
+    if (!(item->marks & NGX_GUILDLOG_MARK_EDIT)) {
         return 0;
     }
 
@@ -669,7 +495,7 @@ message_parts_file(ngx_guildlog_message_text_t *text, const json_t *file)
     ngx_str_t    name;
     json_int_t   tenths;
 
-    ngx_guildlog_message_parts_get(file, "name", &name);
+    ngx_guildlog_message_item_get(file, "name", &name);
 
     if (ngx_guildlog_message_text_user(text, &name, MESSAGE_PARTS_FILE_NAME,
                                        NGX_GUILDLOG_MESSAGE_TEXT_MARKDOWN)
@@ -706,8 +532,8 @@ ngx_guildlog_message_parts_more(const ngx_guildlog_message_item_t *item,
 {
     if (n) {
         (void) ngx_guildlog_message_text_add(text,
-                   ngx_guildlog_message_parts_label(item,
-                                                    NGX_GUILDLOG_LABEL_MORE),
+                   ngx_guildlog_message_item_label(item,
+                                                   NGX_GUILDLOG_LABEL_MORE),
                    n);
     }
 }
@@ -730,12 +556,4 @@ message_parts_is_emoji(const ngx_str_t *s)
     }
 
     return s->len >= 2 && s->len <= 32;
-}
-
-
-void
-ngx_guildlog_message_parts_get(const json_t *object, const char *key,
-    ngx_str_t *s)
-{
-    *s = ngx_guildlog_json_text(json_object_get(object, key));
 }

@@ -7,47 +7,22 @@
 #define _NGX_GUILDLOG_MESSAGE_PARTS_H_INCLUDED_
 
 
-#include "base/ngx_guildlog_json.h"
-#include "platform/ngx_guildlog_message.h"
+#include "platform/ngx_guildlog_message_item.h"
 #include "platform/ngx_guildlog_message_text.h"
-#include "log/ngx_guildlog_language.h"
-#include "api/ngx_guildlog_value.h"
 
 
 #define NGX_GUILDLOG_MESSAGE_PARTS    16
 
-/* log types */
-#define NGX_GUILDLOG_MESSAGE_BULK     3
+/* UTF-16 units: of an embed's footer, and of what ends an entry as text */
+#define NGX_GUILDLOG_MESSAGE_FOOTER   64
+#define NGX_GUILDLOG_MESSAGE_TAIL     700
 
 /* of an embed, by the platform; of all files of a message, in bytes */
 #define NGX_GUILDLOG_MESSAGE_URL      512
 #define NGX_GUILDLOG_MESSAGE_FILES    (256 * 1024)
 
-/* 9999-12-31T23:59:59.999Z */
-#define NGX_GUILDLOG_MESSAGE_LAST_MS  253402300799999LL
-
 /* what "and N more" takes at most, in UTF-16 units */
 #define NGX_GUILDLOG_MESSAGE_MORE   48
-
-
-/* an entry, read; lives as long as the pool it was read with */
-
-typedef struct {
-    json_t                              *json;
-    const ngx_guildlog_message_conf_t   *conf;
-    ngx_uint_t                           type;
-    ngx_str_t                            id;
-    json_int_t                           ms;
-    unsigned                             plain:1;
-    unsigned                             compact:1;
-    unsigned                             spoilers:1;  /* what it says is a
-                                                         message's content */
-    unsigned                             gone:1;
-    unsigned                             same:1;   /* executor and target */
-    unsigned                             dashboard:1;   /* its executor is */
-    ngx_uint_t                           told;    /* bits of places, by its
-                                                     sentence */
-} ngx_guildlog_message_item_t;
 
 
 /* something of an entry under a label; what writes nothing is not there */
@@ -68,17 +43,6 @@ typedef struct {
 extern const ngx_guildlog_message_part_t
     ngx_guildlog_message_parts[NGX_GUILDLOG_MESSAGE_PARTS];
 
-
-/* NGX_DECLINED: it is none; NGX_ERROR: out of memory */
-ngx_int_t ngx_guildlog_message_parts_read(ngx_guildlog_message_item_t *item,
-    ngx_pool_t *pool, const ngx_guildlog_message_entry_t *entry);
-
-const char *ngx_guildlog_message_parts_title(
-    const ngx_guildlog_message_item_t *item);
-const char *ngx_guildlog_message_parts_label(
-    const ngx_guildlog_message_item_t *item, ngx_guildlog_label_e label);
-ngx_int_t ngx_guildlog_message_parts_color(
-    const ngx_guildlog_message_item_t *item);
 
 /* is a part to be shown under a label, behind the sentence? */
 ngx_uint_t ngx_guildlog_message_parts_shows(
@@ -101,18 +65,9 @@ void ngx_guildlog_message_body(ngx_guildlog_message_item_t *item,
 void ngx_guildlog_message_body_whole(ngx_guildlog_message_item_t *item,
     ngx_guildlog_message_text_t *text);
 
-/* the id and the name of "executor" or "target"; 0: it is not a user */
-ngx_uint_t ngx_guildlog_message_parts_user(
-    const ngx_guildlog_message_item_t *item, const char *key, ngx_str_t *id,
-    ngx_str_t *name);
-
 /* "and N more", unless N is 0 */
 void ngx_guildlog_message_parts_more(const ngx_guildlog_message_item_t *item,
     ngx_guildlog_message_text_t *text, ngx_uint_t n);
-
-/* a string's bytes in the tree; empty where there is no such string */
-void ngx_guildlog_message_parts_get(const json_t *object, const char *key,
-    ngx_str_t *s);
 
 
 /* ngx_guildlog_message_sentence.c: what happened; item->told is what it says */
@@ -133,6 +88,10 @@ void ngx_guildlog_message_sentence_changes(ngx_guildlog_message_item_t *item,
 ngx_int_t ngx_guildlog_message_link_page(
     const ngx_guildlog_message_item_t *item, ngx_pool_t *pool,
     const char *view, const ngx_str_t *id, ngx_str_t *url);
+/* "Open in the log", if there is a viewer */
+ngx_int_t ngx_guildlog_message_link_open(
+    const ngx_guildlog_message_item_t *item, ngx_pool_t *pool,
+    ngx_guildlog_message_text_t *text);
 /* the picture to show beside it, or nothing */
 ngx_str_t ngx_guildlog_message_link_picture(
     const ngx_guildlog_message_item_t *item);
@@ -147,6 +106,39 @@ void ngx_guildlog_message_link_jump(ngx_guildlog_message_item_t *item,
     ngx_guildlog_message_text_t *text, const char *key);
 void ngx_guildlog_message_link_image(ngx_guildlog_message_item_t *item,
     ngx_guildlog_message_text_t *text, const char *key);
+
+
+/* ngx_guildlog_message_button.c */
+
+/* of 10 entries at most 22 */
+#define NGX_GUILDLOG_MESSAGE_BUTTONS  25
+
+typedef struct {
+    ngx_str_t                      label;
+    ngx_str_t                      url;
+} ngx_guildlog_message_button_t;
+
+typedef struct {
+    ngx_uint_t                     n;
+    ngx_guildlog_message_button_t  all[NGX_GUILDLOG_MESSAGE_BUTTONS];
+} ngx_guildlog_message_buttons_t;
+
+/* adds those of an entry that are not there yet; NGX_ERROR: no memory */
+ngx_int_t ngx_guildlog_message_button(ngx_guildlog_message_buttons_t *buttons,
+    ngx_pool_t *pool, const ngx_guildlog_message_item_t *item);
+void ngx_guildlog_message_button_write(
+    const ngx_guildlog_message_buttons_t *buttons, ngx_guildlog_json_t *w);
+
+
+/* ngx_guildlog_message_embed.c */
+
+/*
+ * Writes the entry, unless it takes more than *left units: NGX_DECLINED.
+ * work is the memory for its texts.  NGX_ERROR: no memory.
+ */
+ngx_int_t ngx_guildlog_message_embed(ngx_guildlog_message_item_t *item,
+    ngx_pool_t *pool, const ngx_guildlog_message_text_t *work,
+    ngx_uint_t *left, ngx_guildlog_json_t *w);
 
 
 /* ngx_guildlog_message_file.c: the messages of a bulk deletion as a file */

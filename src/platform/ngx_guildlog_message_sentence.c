@@ -5,6 +5,7 @@
 
 #include "platform/ngx_guildlog_message_parts.h"
 #include "log/ngx_guildlog_change.h"
+#include "log/ngx_guildlog_sentence.h"
 
 
 /* lengths in UTF-16 units */
@@ -24,68 +25,45 @@ typedef struct {
 } message_sentence_t;
 
 
-typedef struct {
-    const char                    *key;
-    ngx_uint_t                   (*has)(const json_t *value);
-    void                         (*write)(ngx_guildlog_message_item_t *item,
-                                          ngx_guildlog_message_text_t *text,
-                                          const char *key);
-} message_sentence_place_t;
+typedef void (*message_sentence_pt)(ngx_guildlog_message_item_t *item,
+    ngx_guildlog_message_text_t *text, const char *key);
 
 
 static void message_sentence_write(void *data, ngx_guildlog_place_e place,
     const ngx_str_t *words);
-static ngx_uint_t message_sentence_is_text(const json_t *value);
-static ngx_uint_t message_sentence_is_number(const json_t *value);
-static ngx_uint_t message_sentence_is_named(const json_t *value);
 static void message_sentence_name(ngx_guildlog_message_item_t *item,
     ngx_guildlog_message_text_t *text, const char *key);
+static void message_sentence_title(const ngx_guildlog_message_item_t *item,
+    ngx_str_t *s);
 static void message_sentence_piece(void *data,
     const ngx_guildlog_change_piece_t *piece);
 
 
-#define place(name, key, has, write)                                          \
-    [NGX_GUILDLOG_PLACE_##name] = { key, message_sentence_is_##has, write }
+/* how the field of a place is written */
+
+#define place(name, write)  [NGX_GUILDLOG_PLACE_##name] = write
 
 
-static const message_sentence_place_t  message_sentence_places[] = {
-    place(EXECUTOR, "executor", named, ngx_guildlog_message_parts_mention),
-    place(TARGET, "target", named, ngx_guildlog_message_parts_mention),
-    place(CHANNEL, "channel", named, ngx_guildlog_message_parts_mention),
-    place(ROLE, "role", text, message_sentence_name),
-    place(NAME, "name", text, message_sentence_name),
-    place(COUNT, "count", number, ngx_guildlog_message_parts_number),
-    place(EMOJI, "emoji", named, ngx_guildlog_message_parts_emoji),
-    place(ACTION, "action", text, message_sentence_name),
-    place(VALUE, "value", text, message_sentence_name),
-    place(UNTIL, "until", number, ngx_guildlog_message_link_until)
+static const message_sentence_pt  message_sentence_places[] = {
+    place(EXECUTOR, ngx_guildlog_message_parts_mention),
+    place(TARGET, ngx_guildlog_message_parts_mention),
+    place(CHANNEL, ngx_guildlog_message_parts_mention),
+    place(ROLE, message_sentence_name),
+    place(NAME, message_sentence_name),
+    place(COUNT, ngx_guildlog_message_parts_number),
+    place(EMOJI, ngx_guildlog_message_parts_emoji),
+    place(ACTION, message_sentence_name),
+    place(VALUE, message_sentence_name),
+    place(UNTIL, ngx_guildlog_message_link_until)
 };
-
-
-#define MESSAGE_SENTENCE_PLACES                                               \
-    (sizeof(message_sentence_places) / sizeof(message_sentence_place_t))
 
 
 void
 ngx_guildlog_message_sentence(ngx_guildlog_message_item_t *item,
     ngx_guildlog_message_text_t *text)
 {
-    ngx_uint_t                   i, has;
-    const char                  *key;
     message_sentence_t           sentence;
     ngx_guildlog_message_text_t  before;
-
-    has = item->same ? 1 << NGX_GUILDLOG_PLACE_TEXT : 0;
-
-    for (i = NGX_GUILDLOG_PLACE_TEXT + 1; i < MESSAGE_SENTENCE_PLACES; i++) {
-        key = message_sentence_places[i].key;
-
-        if (message_sentence_places[i].has(json_object_get(item->json, key))
-            && !(i == NGX_GUILDLOG_PLACE_EXECUTOR && item->dashboard))
-        {
-            has |= 1 << i;
-        }
-    }
 
     before = *text;
 
@@ -93,8 +71,9 @@ ngx_guildlog_message_sentence(ngx_guildlog_message_item_t *item,
     sentence.text = text;
     sentence.failed = 0;
 
-    item->told = ngx_guildlog_language_say(item->type, item->conf->locale, has,
-                                           message_sentence_write, &sentence);
+    item->told = ngx_guildlog_language_say(item->type, item->conf->locale,
+                                       ngx_guildlog_sentence_has(item->json),
+                                       message_sentence_write, &sentence);
     if (sentence.failed) {
         item->told = 0;
         *text = before;
@@ -108,42 +87,21 @@ message_sentence_write(void *data, ngx_guildlog_place_e place,
 {
     message_sentence_t *sentence = data;
 
-    const message_sentence_place_t  *row;
-
     if (place == NGX_GUILDLOG_PLACE_TEXT) {
         sentence->failed |= !ngx_guildlog_message_text_put(sentence->text,
                                                            words);
         return;
     }
 
-    row = &message_sentence_places[place];
-    row->write(sentence->item, sentence->text, row->key);
+    message_sentence_places[place](sentence->item, sentence->text,
+                                   ngx_guildlog_sentence_field(place));
 }
 
 
-static ngx_uint_t
-message_sentence_is_text(const json_t *value)
-{
-    return json_string_length(value) != 0;
-}
-
-
-static ngx_uint_t
-message_sentence_is_number(const json_t *value)
-{
-    return json_is_integer(value);
-}
-
-
-static ngx_uint_t
-message_sentence_is_named(const json_t *value)
-{
-    return json_string_length(json_object_get(value, "id"))
-           || json_string_length(json_object_get(value, "name"));
-}
-
-
-/* the role by a mention, as long as there is one; or what is called so */
+/*
+ * The role by a mention, as long as there is one; a log type by its title; or
+ * what is called so.
+ */
 
 static void
 message_sentence_name(ngx_guildlog_message_item_t *item,
@@ -153,7 +111,7 @@ message_sentence_name(ngx_guildlog_message_item_t *item,
     ngx_uint_t                   max;
     ngx_guildlog_message_text_t  before;
 
-    ngx_guildlog_message_parts_get(item->json, "role_id", &id);
+    ngx_guildlog_message_item_get(item->json, "role_id", &id);
 
     if (ngx_strcmp(key, "role") == 0 && ngx_guildlog_value_is_id(&id)
         && !item->gone)
@@ -162,7 +120,14 @@ message_sentence_name(ngx_guildlog_message_item_t *item,
         return;
     }
 
-    ngx_guildlog_message_parts_get(item->json, key, &s);
+    ngx_guildlog_message_item_get(item->json, key, &s);
+
+    if (ngx_strcmp(key, "name") == 0
+        && ngx_guildlog_type_label(item->type, NGX_GUILDLOG_LABEL_NAME)
+           == NGX_GUILDLOG_LABEL_TYPE)
+    {
+        message_sentence_title(item, &s);
+    }
 
     before = *text;
     max = ngx_min(text->left, MESSAGE_SENTENCE_NAME);
@@ -174,6 +139,24 @@ message_sentence_name(ngx_guildlog_message_item_t *item,
     {
         *text = before;
         (void) ngx_guildlog_message_text_add(text, "?");
+    }
+}
+
+
+static void
+message_sentence_title(const ngx_guildlog_message_item_t *item, ngx_str_t *s)
+{
+    ngx_uint_t  type;
+
+    for (type = 0; type < NGX_GUILDLOG_TYPES; type++) {
+        if (ngx_strlen(ngx_guildlog_types[type].key) == s->len
+            && ngx_memcmp(ngx_guildlog_types[type].key, s->data, s->len) == 0)
+        {
+            s->data = (u_char *) ngx_guildlog_language_title(type,
+                                                       item->conf->locale);
+            s->len = ngx_strlen(s->data);
+            return;
+        }
     }
 }
 

@@ -5,38 +5,17 @@
  * code that is cut is closed.
  */
 
+#include "platform/ngx_guildlog_message_char.h"
+#include "platform/ngx_guildlog_message_markup.h"
 #include "platform/ngx_guildlog_message_text.h"
 
 
 #define MESSAGE_TEXT_MARK    "\xe2\x80\xa6"
 
 #define MESSAGE_TEXT_OWN     256
-#define MESSAGE_TEXT_LAST    0x10ffff
 
 #define MESSAGE_TEXT_FENCE   3       /* backticks around lines of code */
 #define MESSAGE_TEXT_BREAKS  4       /* in a row: three empty lines */
-
-/* of an id, an emoji's name, and a time, as the platform has them */
-
-#define MESSAGE_TEXT_ID      17, 20
-#define MESSAGE_TEXT_EMOJI   2, 32
-#define MESSAGE_TEXT_TIME    1, 13
-
-
-typedef enum {
-    MESSAGE_TEXT_VISIBLE = 0,
-    MESSAGE_TEXT_BLANK,
-    MESSAGE_TEXT_BREAK,
-    MESSAGE_TEXT_HIDDEN,
-    MESSAGE_TEXT_JOINER    /* counts behind what is visible */
-} message_text_class_e;
-
-
-typedef struct {
-    uint32_t                       first;
-    uint32_t                       last;
-    message_text_class_e           class;
-} message_text_range_t;
 
 
 typedef struct {
@@ -66,71 +45,13 @@ typedef struct {
 
 static ngx_uint_t message_text_open_code(message_text_run_t *run,
     const u_char *p);
-static ngx_uint_t message_text_code(message_text_run_t *run, const u_char *p,
-    ngx_uint_t marks);
-static size_t message_text_markup(const message_text_run_t *run,
+static ngx_uint_t message_text_is_said(const message_text_run_t *run,
     const u_char *p);
-static const u_char *message_text_span(const u_char *p, const u_char *last,
-    ngx_uint_t (*is)(u_char c), ngx_uint_t least, ngx_uint_t most);
-static ngx_uint_t message_text_is_digit(u_char c);
-static ngx_uint_t message_text_is_word(u_char c);
-static uint32_t message_text_decode(u_char **p, const u_char *last);
-static message_text_class_e message_text_class(uint32_t c);
 static void message_text_skip(message_text_run_t *run, const u_char *p,
-    const u_char *next, message_text_class_e class);
+    const u_char *next, ngx_guildlog_message_char_e class);
 static ngx_uint_t message_text_gap(const message_text_run_t *run, u_char **pos);
 static ngx_uint_t message_text_special(const message_text_run_t *run,
     uint32_t c);
-
-
-/* ascending; what is in none is visible */
-
-static const message_text_range_t
-    message_text_ranges[] =
-{
-    { 0x00, 0x08, MESSAGE_TEXT_HIDDEN },
-    { '\t', '\t', MESSAGE_TEXT_BLANK },
-    { '\n', 0x0c, MESSAGE_TEXT_BREAK },
-    { '\r', '\r', MESSAGE_TEXT_BLANK },
-    { 0x0e, 0x1f, MESSAGE_TEXT_HIDDEN },
-    { ' ', ' ', MESSAGE_TEXT_BLANK },
-    { 0x7f, 0x84, MESSAGE_TEXT_HIDDEN },
-    { 0x85, 0x85, MESSAGE_TEXT_BREAK },
-    { 0x86, 0x9f, MESSAGE_TEXT_HIDDEN },
-    { 0xa0, 0xa0, MESSAGE_TEXT_BLANK },
-    { 0xad, 0xad, MESSAGE_TEXT_HIDDEN },
-    { 0x34f, 0x34f, MESSAGE_TEXT_HIDDEN },
-    { 0x61c, 0x61c, MESSAGE_TEXT_HIDDEN },
-    { 0x115f, 0x1160, MESSAGE_TEXT_HIDDEN },
-    { 0x1680, 0x1680, MESSAGE_TEXT_BLANK },
-    { 0x17b4, 0x17b5, MESSAGE_TEXT_HIDDEN },
-    { 0x180b, 0x180f, MESSAGE_TEXT_HIDDEN },
-    { 0x2000, 0x200a, MESSAGE_TEXT_BLANK },
-    { 0x200b, 0x200b, MESSAGE_TEXT_HIDDEN },
-    { 0x200c, 0x200d, MESSAGE_TEXT_JOINER },
-    { 0x200e, 0x200f, MESSAGE_TEXT_HIDDEN },
-    { 0x2028, 0x2029, MESSAGE_TEXT_BREAK },
-    { 0x202a, 0x202e, MESSAGE_TEXT_HIDDEN },
-    { 0x202f, 0x202f, MESSAGE_TEXT_BLANK },
-    { 0x205f, 0x205f, MESSAGE_TEXT_BLANK },
-    { 0x2060, 0x206f, MESSAGE_TEXT_HIDDEN },
-    { 0x2800, 0x2800, MESSAGE_TEXT_BLANK },
-    { 0x3000, 0x3000, MESSAGE_TEXT_BLANK },
-    { 0x3164, 0x3164, MESSAGE_TEXT_HIDDEN },
-    { 0xfdd0, 0xfdef, MESSAGE_TEXT_HIDDEN },
-    { 0xfe00, 0xfe0f, MESSAGE_TEXT_JOINER },
-    { 0xfeff, 0xfeff, MESSAGE_TEXT_HIDDEN },
-    { 0xffa0, 0xffa0, MESSAGE_TEXT_HIDDEN },
-    { 0xfff0, 0xfffc, MESSAGE_TEXT_HIDDEN },
-    { 0xfffe, 0xffff, MESSAGE_TEXT_HIDDEN },
-    { 0x1bca0, 0x1bca3, MESSAGE_TEXT_HIDDEN },
-    { 0x1d173, 0x1d17a, MESSAGE_TEXT_HIDDEN },
-    { 0xe0000, 0xe0fff, MESSAGE_TEXT_HIDDEN }
-};
-
-
-#define MESSAGE_TEXT_RANGES                                                   \
-    (sizeof(message_text_ranges) / sizeof(message_text_range_t))
 
 
 ngx_int_t
@@ -222,15 +143,32 @@ ngx_guildlog_message_text_put(ngx_guildlog_message_text_t *text,
 
 
 ngx_uint_t
+ngx_guildlog_message_text_units(const u_char *p, size_t len)
+{
+    size_t      i;
+    ngx_uint_t  units;
+
+    units = 0;
+
+    for (i = 0; i < len; i++) {
+        units += (p[i] & 0xc0) != 0x80;
+        units += p[i] >= 0xf0;
+    }
+
+    return units;
+}
+
+
+ngx_uint_t
 ngx_guildlog_message_text_user(ngx_guildlog_message_text_t *text,
     const ngx_str_t *s, ngx_uint_t max, ngx_uint_t flags)
 {
-    u_char                *p, *next, *last;
-    uint32_t               c;
-    ngx_uint_t             units, escape, marks;
-    message_text_run_t     run;
-    message_text_place_t   now, seen, keep;
-    message_text_class_e   class;
+    u_char                       *p, *next, *last;
+    uint32_t                      c;
+    ngx_uint_t                    units, escape, marks;
+    message_text_run_t            run;
+    message_text_place_t          now, seen, keep;
+    ngx_guildlog_message_char_e   class;
 
     ngx_memzero(&run, sizeof(message_text_run_t));
 
@@ -273,26 +211,28 @@ ngx_guildlog_message_text_user(ngx_guildlog_message_text_t *text,
         }
 
         next = p;
-        c = message_text_decode(&next, last);
+        c = ngx_guildlog_message_char_decode(&next, last);
 
-        if (c > MESSAGE_TEXT_LAST) {
+        if (c > NGX_GUILDLOG_MESSAGE_CHAR_LAST) {
             break;
         }
 
-        class = message_text_class(c);
+        class = ngx_guildlog_message_char(c);
 
-        if (class == MESSAGE_TEXT_HIDDEN) {
+        if (class == NGX_GUILDLOG_MESSAGE_HIDDEN) {
             continue;
         }
 
-        if (class == MESSAGE_TEXT_BLANK || class == MESSAGE_TEXT_BREAK) {
+        if (class == NGX_GUILDLOG_MESSAGE_BLANK
+            || class == NGX_GUILDLOG_MESSAGE_BREAK)
+        {
             message_text_skip(&run, p, next, class);
             continue;
         }
 
-        if (class == MESSAGE_TEXT_JOINER
+        if (class == NGX_GUILDLOG_MESSAGE_JOINER
             && (run.prev == 0 || run.behind
-                || message_text_class(run.prev) == class))
+                || ngx_guildlog_message_char(run.prev) == class))
         {
             continue;
         }
@@ -306,8 +246,8 @@ ngx_guildlog_message_text_user(ngx_guildlog_message_text_t *text,
                 marks = message_text_open_code(&run, p);
                 next = p + ngx_max(marks, 1);
 
-            } else if (c == '<') {
-                next = p + ngx_max(message_text_markup(&run, p), 1);
+            } else if (c == '<' && message_text_is_said(&run, p)) {
+                next = p + ngx_max(ngx_guildlog_message_markup(p, last), 1);
             }
 
             escape = marks == 0 && next - p == 1
@@ -349,7 +289,7 @@ ngx_guildlog_message_text_user(ngx_guildlog_message_text_t *text,
         if (marks) {
             now.marks = marks;
 
-        } else if (class == MESSAGE_TEXT_VISIBLE) {
+        } else if (class == NGX_GUILDLOG_MESSAGE_VISIBLE) {
             seen = now;
 
             if (now.used + now.marks < max) {
@@ -382,8 +322,7 @@ message_text_open_code(message_text_run_t *run, const u_char *p)
     ngx_uint_t     n;
     const u_char  *q;
 
-    if (p < run->plain || !(run->flags & NGX_GUILDLOG_MESSAGE_TEXT_SAID)
-        || (p > run->start && p[-1] == '\\')
+    if (p < run->plain || !message_text_is_said(run, p)
         || (run->prev == '`' && run->behind == NULL))
     {
         return 0;
@@ -396,245 +335,35 @@ message_text_open_code(message_text_run_t *run, const u_char *p)
     if (n == 1 || (n == MESSAGE_TEXT_FENCE
                    && (run->flags & NGX_GUILDLOG_MESSAGE_TEXT_LINES)))
     {
-        n = message_text_code(run, p, n);
-
-    } else {
-        n = 0;
+        run->code = ngx_guildlog_message_markup_code(p, run->last, n,
+                        run->flags & NGX_GUILDLOG_MESSAGE_TEXT_SPOILER);
     }
 
-    if (n == 0) {
-        run->plain = q;
+    if (run->code) {
+        return n;
     }
 
-    return n;
-}
-
-
-/*
- * Finds its end as the platform does.  What is left out behind a backtick, as
- * blanks are at the end, could make an end of it, and two bars would end a
- * spoiler: then it is text.
- */
-
-static ngx_uint_t
-message_text_code(message_text_run_t *run, const u_char *p, ngx_uint_t marks)
-{
-    u_char                *q, *next;
-    uint32_t               c, prev;
-    ngx_uint_t             n, visible, tail;
-    message_text_class_e   class;
-
-    n = 0;
-    prev = 0;
-    tail = 0;
-    visible = 0;
-
-    for (q = (u_char *) p + marks; q < run->last; q = next) {
-
-        next = q;
-        c = message_text_decode(&next, run->last);
-
-        if (c > MESSAGE_TEXT_LAST) {
-            return 0;
-        }
-
-        class = message_text_class(c);
-
-        if (class == MESSAGE_TEXT_HIDDEN
-            || (c == '|' && prev == '|'
-                && (run->flags & NGX_GUILDLOG_MESSAGE_TEXT_SPOILER))
-            || (class == MESSAGE_TEXT_BREAK && marks == 1))
-        {
-            return 0;
-        }
-
-        if (class == MESSAGE_TEXT_VISIBLE && c != '`') {
-            visible = 1;
-            tail = 0;
-
-        } else if (prev == '`' && c != '`') {
-            tail = 1;
-        }
-
-        prev = c;
-        n = (c == '`') ? n + 1 : 0;
-
-        if (n == marks) {
-            if (!visible || tail
-                || (marks == 1 && next < run->last && *next == '`'))
-            {
-                return 0;
-            }
-
-            run->code = next - marks;
-
-            return marks;
-        }
-    }
+    run->plain = q;
 
     return 0;
 }
 
 
-/* the length of a mention, a custom emoji or a time; 0: there is none */
-
-static size_t
-message_text_markup(const message_text_run_t *run, const u_char *p)
-{
-    const u_char  *start, *last;
-
-    if (!(run->flags & NGX_GUILDLOG_MESSAGE_TEXT_SAID)
-        || run->last - p < 3 || (p > run->start && p[-1] == '\\'))
-    {
-        return 0;
-    }
-
-    start = p++;
-    last = run->last;
-
-    switch (*p++) {
-
-    case '@':
-        p += (*p == '!' || *p == '&');
-        p = message_text_span(p, last, message_text_is_digit, MESSAGE_TEXT_ID);
-        break;
-
-    case '#':
-        p = message_text_span(p, last, message_text_is_digit, MESSAGE_TEXT_ID);
-        break;
-
-    case 't':
-        if (*p++ != ':') {
-            return 0;
-        }
-
-        p = message_text_span(p, last, message_text_is_digit,
-                              MESSAGE_TEXT_TIME);
-
-        if (p && last - p > 2 && *p == ':' && ngx_strchr("tTdDfFR", p[1])) {
-            p += 2;
-        }
-
-        break;
-
-    case 'a':
-        if (*p++ != ':') {
-            return 0;
-        }
-
-        /* fall through */
-
-    case ':':
-        p = message_text_span(p, last, message_text_is_word,
-                              MESSAGE_TEXT_EMOJI);
-
-        if (p && p < last && *p == ':') {
-            p = message_text_span(p + 1, last, message_text_is_digit,
-                                  MESSAGE_TEXT_ID);
-        } else {
-            return 0;
-        }
-
-        break;
-
-    default:
-        return 0;
-    }
-
-    return (p && p < last && *p == '>') ? p + 1 - start : 0;
-}
-
-
-static const u_char *
-message_text_span(const u_char *p, const u_char *last,
-    ngx_uint_t (*is)(u_char c), ngx_uint_t least, ngx_uint_t most)
-{
-    ngx_uint_t  n;
-
-    for (n = 0; p < last && n <= most && is(*p); n++) {
-        p++;
-    }
-
-    return (n >= least && n <= most) ? p : NULL;
-}
-
+/* is what begins there rendered, if it is markup? */
 
 static ngx_uint_t
-message_text_is_digit(u_char c)
+message_text_is_said(const message_text_run_t *run, const u_char *p)
 {
-    return c >= '0' && c <= '9';
-}
-
-
-static ngx_uint_t
-message_text_is_word(u_char c)
-{
-    return message_text_is_digit(c) || c == '_'
-           || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
-}
-
-
-ngx_uint_t
-ngx_guildlog_message_text_units(const u_char *p, size_t len)
-{
-    size_t      i;
-    ngx_uint_t  units;
-
-    units = 0;
-
-    for (i = 0; i < len; i++) {
-        units += (p[i] & 0xc0) != 0x80;
-        units += p[i] >= 0xf0;
-    }
-
-    return units;
-}
-
-
-/* nginx's own decodes what is not ASCII */
-
-static uint32_t
-message_text_decode(u_char **p, const u_char *last)
-{
-    return (**p < 0x80) ? *(*p)++ : ngx_utf8_decode(p, last - *p);
-}
-
-
-static message_text_class_e
-message_text_class(uint32_t c)
-{
-    ngx_uint_t  low, high, middle;
-
-    if (c > ' ' && c < 0x7f) {
-        return MESSAGE_TEXT_VISIBLE;
-    }
-
-    low = 0;
-    high = MESSAGE_TEXT_RANGES;
-
-    while (low < high) {
-        middle = (low + high) / 2;
-
-        if (c > message_text_ranges[middle].last) {
-            low = middle + 1;
-
-        } else if (c < message_text_ranges[middle].first) {
-            high = middle;
-
-        } else {
-            return message_text_ranges[middle].class;
-        }
-    }
-
-    return MESSAGE_TEXT_VISIBLE;
+    return (run->flags & NGX_GUILDLOG_MESSAGE_TEXT_SAID)
+           && !(p > run->start && p[-1] == '\\');
 }
 
 
 static void
 message_text_skip(message_text_run_t *run, const u_char *p, const u_char *next,
-    message_text_class_e class)
+    ngx_guildlog_message_char_e class)
 {
-    if (class == MESSAGE_TEXT_BREAK) {
+    if (class == NGX_GUILDLOG_MESSAGE_BREAK) {
         run->breaks += (run->breaks < MESSAGE_TEXT_BREAKS);
         run->blanks = next;
         run->line = 1;
@@ -684,9 +413,9 @@ message_text_gap(const message_text_run_t *run, u_char **pos)
 
         for (p = (u_char *) run->blanks; p < run->behind; p = next) {
             next = p;
-            c = message_text_decode(&next, run->behind);
+            c = ngx_guildlog_message_char_decode(&next, run->behind);
 
-            if (message_text_class(c) != MESSAGE_TEXT_BLANK) {
+            if (ngx_guildlog_message_char(c) != NGX_GUILDLOG_MESSAGE_BLANK) {
                 continue;
             }
 

@@ -4,7 +4,6 @@
  */
 
 #include <ngx_config.h>
-#include <jwt.h>
 #include <openssl/ec.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
@@ -20,7 +19,6 @@
 
 typedef struct {
     ngx_str_t                      name;
-    jwt_alg_t                      alg;
     int                            type;    /* EVP_PKEY_*; NONE: a secret */
     int                            curve;
 } token_keys_alg_t;
@@ -53,16 +51,20 @@ static char *token_keys_refuse(token_keys_file_t *f, const char *why);
 
 
 static const token_keys_alg_t  token_keys_algs[] = {
-    { ngx_string("HS256"), JWT_ALG_HS256, EVP_PKEY_NONE, 0 },
-    { ngx_string("HS384"), JWT_ALG_HS384, EVP_PKEY_NONE, 0 },
-    { ngx_string("HS512"), JWT_ALG_HS512, EVP_PKEY_NONE, 0 },
-    { ngx_string("RS256"), JWT_ALG_RS256, EVP_PKEY_RSA, 0 },
-    { ngx_string("RS384"), JWT_ALG_RS384, EVP_PKEY_RSA, 0 },
-    { ngx_string("RS512"), JWT_ALG_RS512, EVP_PKEY_RSA, 0 },
-    { ngx_string("ES256"), JWT_ALG_ES256, EVP_PKEY_EC, NID_X9_62_prime256v1 },
-    { ngx_string("ES384"), JWT_ALG_ES384, EVP_PKEY_EC, NID_secp384r1 },
-    { ngx_string("ES512"), JWT_ALG_ES512, EVP_PKEY_EC, NID_secp521r1 },
-    { ngx_null_string, JWT_ALG_NONE, EVP_PKEY_NONE, 0 }
+    { ngx_string("HS256"), EVP_PKEY_NONE, 0 },
+    { ngx_string("HS384"), EVP_PKEY_NONE, 0 },
+    { ngx_string("HS512"), EVP_PKEY_NONE, 0 },
+    { ngx_string("RS256"), EVP_PKEY_RSA, 0 },
+    { ngx_string("RS384"), EVP_PKEY_RSA, 0 },
+    { ngx_string("RS512"), EVP_PKEY_RSA, 0 },
+    { ngx_string("PS256"), EVP_PKEY_RSA, 0 },
+    { ngx_string("PS384"), EVP_PKEY_RSA, 0 },
+    { ngx_string("PS512"), EVP_PKEY_RSA, 0 },
+    { ngx_string("ES256"), EVP_PKEY_EC, NID_X9_62_prime256v1 },
+    { ngx_string("ES384"), EVP_PKEY_EC, NID_secp384r1 },
+    { ngx_string("ES512"), EVP_PKEY_EC, NID_secp521r1 },
+    { ngx_string("EdDSA"), EVP_PKEY_ED25519, 0 },
+    { ngx_null_string, EVP_PKEY_NONE, 0 }
 };
 
 
@@ -93,7 +95,6 @@ ngx_guildlog_token_keys_add(ngx_conf_t *cf, ngx_guildlog_token_keys_t *keys,
     ngx_memzero(&key, sizeof(ngx_guildlog_token_key_t));
 
     key.alg = alg->name;
-    key.jwt_alg = alg->alg;
     key.file = args[1];
 
     if (ngx_conf_full_name(cf->cycle, &key.file, 1) != NGX_OK) {
@@ -396,7 +397,7 @@ token_keys_pem(token_keys_file_t *f, ngx_uint_t private)
 }
 
 
-/* the public half: libjwt verifies with nothing else */
+/* the public half, which verifies */
 
 static char *
 token_keys_derive(token_keys_file_t *f, EVP_PKEY *pkey)
@@ -452,8 +453,9 @@ token_keys_fits(token_keys_file_t *f, EVP_PKEY *pkey)
         return NGX_CONF_OK;
     }
 
-    if (EVP_PKEY_get_group_name(pkey, group, sizeof(group), &len) != 1
-        || OBJ_txt2nid(group) != f->alg->curve)
+    if (f->alg->type == EVP_PKEY_EC
+        && (EVP_PKEY_get_group_name(pkey, group, sizeof(group), &len) != 1
+            || OBJ_txt2nid(group) != f->alg->curve))
     {
         return token_keys_refuse(f, "holds a key on another curve");
     }

@@ -17,7 +17,6 @@ typedef struct {
     ngx_str_t                      kid;       /* empty: none */
     ngx_str_t                      file;
     ngx_str_t                      alg;       /* the only one it serves */
-    ngx_uint_t                     jwt_alg;   /* libjwt's jwt_alg_t */
     ngx_str_t                      material;  /* verifies: secret or public
                                                  PEM; NUL-terminated */
     ngx_str_t                      signing;   /* signs: secret or private PEM;

@@ -5,11 +5,8 @@
  */
 
 #include <ngx_config.h>
-#include <openssl/ecdsa.h>
-#include <openssl/err.h>
-#include <openssl/evp.h>
-#include <openssl/pem.h>
 #include "base/ngx_guildlog_json.h"
+#include "token/ngx_guildlog_token_openssl.h"
 #include "token/ngx_guildlog_token_verify.h"
 
 
@@ -19,13 +16,8 @@ static ngx_int_t token_sign_claims(const ngx_str_t *issuer,
     const ngx_guildlog_token_t *token, ngx_pool_t *pool, ngx_str_t *claims);
 static void token_sign_claim(ngx_guildlog_json_t *w, const char *name,
     const ngx_str_t *value);
-static ngx_int_t token_sign_bytes(const ngx_guildlog_token_key_t *key,
-    const ngx_str_t *input, ngx_pool_t *pool, ngx_str_t *signature);
 static ngx_int_t token_sign_append(ngx_pool_t *pool, ngx_str_t *text,
     ngx_str_t *piece);
-static EVP_PKEY *token_sign_pkey(const ngx_guildlog_token_key_t *key);
-static ngx_int_t token_sign_raw(ngx_pool_t *pool, size_t width,
-    ngx_str_t *signature);
 
 
 ngx_int_t
@@ -47,7 +39,8 @@ ngx_guildlog_token_sign(const ngx_guildlog_token_keys_t *keys,
         || token_sign_append(pool, text, &header) != NGX_OK
         || token_sign_claims(issuer, token, pool, &claims) != NGX_OK
         || token_sign_append(pool, text, &claims) != NGX_OK
-        || token_sign_bytes(key, text, pool, &signature) != NGX_OK
+        || ngx_guildlog_token_openssl_sign(key, text, pool, &signature)
+           != NGX_OK
         || token_sign_append(pool, text, &signature) != NGX_OK)
     {
         return NGX_ERROR;
@@ -141,52 +134,6 @@ token_sign_claim(ngx_guildlog_json_t *w, const char *name,
 }
 
 
-static ngx_int_t
-token_sign_bytes(const ngx_guildlog_token_key_t *key, const ngx_str_t *input,
-    ngx_pool_t *pool, ngx_str_t *signature)
-{
-    char         digest[] = "SHA...";
-    ngx_int_t    rc;
-    EVP_PKEY    *pkey;
-    EVP_MD_CTX  *ctx;
-
-    ngx_memcpy(digest + 3, key->alg.data + 2, 3);
-
-    rc = NGX_ERROR;
-    pkey = token_sign_pkey(key);
-    ctx = EVP_MD_CTX_new();
-
-    if (pkey && ctx
-        && EVP_DigestSignInit_ex(ctx, NULL, digest, NULL, NULL, pkey, NULL)
-           == 1
-        && EVP_DigestSign(ctx, NULL, &signature->len, input->data,
-                          input->len) == 1)
-    {
-        signature->data = ngx_pnalloc(pool, signature->len);
-
-        if (signature->data
-            && EVP_DigestSign(ctx, signature->data, &signature->len,
-                              input->data, input->len) == 1)
-        {
-            rc = NGX_OK;
-        }
-    }
-
-    if (rc == NGX_OK && key->alg.data[0] == 'E') {
-        rc = token_sign_raw(pool, (EVP_PKEY_bits(pkey) + 7) / 8, signature);
-    }
-
-    EVP_MD_CTX_free(ctx);
-    EVP_PKEY_free(pkey);
-
-    /* nginx would report what is left there on another connection */
-
-    ERR_clear_error();
-
-    return rc;
-}
-
-
 /* the text, a dot if it is not the first, and the piece in base64url */
 
 static ngx_int_t
@@ -214,61 +161,4 @@ token_sign_append(ngx_pool_t *pool, ngx_str_t *text, ngx_str_t *piece)
     text->len = encoded.data + encoded.len - p;
 
     return NGX_OK;
-}
-
-
-static EVP_PKEY *
-token_sign_pkey(const ngx_guildlog_token_key_t *key)
-{
-    BIO       *bio;
-    EVP_PKEY  *pkey;
-
-    if (key->alg.data[0] == 'H') {
-        return EVP_PKEY_new_raw_private_key(EVP_PKEY_HMAC, NULL,
-                                            key->signing.data,
-                                            key->signing.len);
-    }
-
-    bio = BIO_new_mem_buf(key->signing.data, (int) key->signing.len);
-    if (bio == NULL) {
-        return NULL;
-    }
-
-    pkey = PEM_read_bio_PrivateKey(bio, NULL, NULL, NULL);
-
-    BIO_free(bio);
-
-    return pkey;
-}
-
-
-/* a token has the two numbers of an ES signature bare, each of the width */
-
-static ngx_int_t
-token_sign_raw(ngx_pool_t *pool, size_t width, ngx_str_t *signature)
-{
-    u_char        *raw;
-    ngx_int_t      rc;
-    ECDSA_SIG     *numbers;
-    const u_char  *p;
-
-    p = signature->data;
-    rc = NGX_ERROR;
-
-    numbers = d2i_ECDSA_SIG(NULL, &p, (long) signature->len);
-    raw = ngx_pnalloc(pool, 2 * width);
-
-    if (numbers && raw
-        && BN_bn2binpad(ECDSA_SIG_get0_r(numbers), raw, (int) width) > 0
-        && BN_bn2binpad(ECDSA_SIG_get0_s(numbers), raw + width, (int) width)
-           > 0)
-    {
-        signature->data = raw;
-        signature->len = 2 * width;
-        rc = NGX_OK;
-    }
-
-    ECDSA_SIG_free(numbers);
-
-    return rc;
 }

@@ -1,13 +1,12 @@
 
 /*
- * Tokens: libjwt behind strict checks, and a worker's cache of those already
- * judged.
+ * Tokens: strict checks around the signature, and a worker's cache of those
+ * already judged.
  */
 
 #include <ngx_config.h>
-#include <jwt.h>
-#include <openssl/err.h>
 #include "token/ngx_guildlog_token_verify.h"
+#include "token/ngx_guildlog_token_check.h"
 #include "base/ngx_guildlog_json.h"
 #include "api/ngx_guildlog_value.h"
 
@@ -37,7 +36,7 @@ typedef struct {
     ngx_pool_t                    *pool;
     const ngx_guildlog_token_keys_t  *keys;
     const ngx_str_t               *issuer;
-    u_char                        *text;     /* NUL-terminated */
+    ngx_str_t                      text;     /* NUL-terminated */
     json_t                        *header;
     json_t                        *payload;
     token_verify_verdict_t        *verdict;
@@ -203,19 +202,20 @@ token_verify_parts(token_verify_t *t, const ngx_str_t *text)
     u_char               *payload, *signature, *last;
     ngx_guildlog_auth_e   cause;
 
-    t->text = ngx_pnalloc(t->pool, text->len + 1);
-    if (t->text == NULL) {
+    t->text.data = ngx_pnalloc(t->pool, text->len + 1);
+    if (t->text.data == NULL) {
         t->no_memory = 1;
         return NGX_GUILDLOG_AUTH_SIGNATURE;
     }
 
-    last = ngx_cpymem(t->text, text->data, text->len);
+    last = ngx_cpymem(t->text.data, text->data, text->len);
+    t->text.len = text->len;
     *last = '\0';
 
-    payload = ngx_strlchr(t->text, last, '.') + 1;
+    payload = ngx_strlchr(t->text.data, last, '.') + 1;
     signature = ngx_strlchr(payload, last, '.') + 1;
 
-    t->header = token_verify_segment(t, t->text, payload - 1);
+    t->header = token_verify_segment(t, t->text.data, payload - 1);
     t->payload = token_verify_segment(t, payload, signature - 1);
 
     if (t->header == NULL || t->payload == NULL) {
@@ -357,45 +357,13 @@ token_verify_signature(token_verify_t *t)
 static ngx_guildlog_auth_e
 token_verify_signed_by(token_verify_t *t, const ngx_guildlog_token_key_t *key)
 {
-    int                   rc;
-    jwt_t                *jwt;
-    ngx_guildlog_auth_e   cause;
+    ngx_int_t  rc;
 
-    cause = NGX_GUILDLOG_AUTH_SIGNATURE;
+    rc = ngx_guildlog_token_check(key, &t->text, t->pool);
 
-    /* where memory is short libjwt often takes it for a bad signature */
+    t->no_memory |= (rc == NGX_ERROR);
 
-    ngx_set_errno(0);
-
-    rc = jwt_decode(&jwt, (char *) t->text, key->material.data,
-                    key->material.len);
-
-    if (rc == NGX_ENOMEM || (rc && ngx_errno == NGX_ENOMEM)) {
-        t->no_memory = 1;
-    }
-
-    if (rc == 0) {
-
-        /*
-         * Without memory for the key it says yes to a token that it has not
-         * looked at: the algorithm, which the caller has compared, is none.
-         */
-
-        if (jwt_get_alg(jwt) == (jwt_alg_t) key->jwt_alg) {
-            cause = NGX_GUILDLOG_AUTH_OK;
-
-        } else {
-            t->no_memory = 1;
-        }
-
-        jwt_free(jwt);
-    }
-
-    /* nginx would log what is left in OpenSSL's queue for another connection */
-
-    ERR_clear_error();
-
-    return cause;
+    return (rc == NGX_OK) ? NGX_GUILDLOG_AUTH_OK : NGX_GUILDLOG_AUTH_SIGNATURE;
 }
 
 

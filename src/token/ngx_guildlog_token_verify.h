@@ -1,7 +1,7 @@
 
 /*
- * Tokens: libjwt behind strict checks, and a worker's cache of those already
- * judged.
+ * Tokens: strict checks around the signature, and a worker's cache of those
+ * already judged.
  */
 
 #ifndef _NGX_GUILDLOG_TOKEN_VERIFY_H_INCLUDED_

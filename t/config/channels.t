@@ -38,7 +38,8 @@ my $entry = one_change($nginx, $server, 68, 'the first change', sub {
     is $answer->status, 202, 'a change is accepted';
     is $answer->text, '{}', 'with an empty object';
 });
-is $entry->{contentAfter}, 'main_channel: 300000000000000001',
+is_deeply $entry->{changes},
+    [changed(main_channel => undef, '300000000000000001')],
     'the entry has the new value';
 like $entry->{notification}{description}, qr/main_channel/,
     'the notification has it, too';
@@ -67,10 +68,10 @@ is row()->{category_text}, undef, 'null follows the main channel again';
 is row()->{category_voice}, '0', '"0" switches the category off';
 is row()->{category_roles}, '300000000000000108',
     'an absent field keeps its value';
-is $entry->{content}, "category_text: 300000000000000104\n"
-    . 'category_voice: 300000000000000105', 'the entry has the old value';
-is $entry->{contentAfter}, "category_text: null\ncategory_voice: 0",
-    'the entry has the new value';
+is_deeply $entry->{changes}, [
+    changed(category_text => '300000000000000104', undef),
+    changed(category_voice => '300000000000000105', '0'),
+], 'the entry has the old values and the new ones';
 like $entry->{notification}{description}, qr/category_text: null/,
     'the notification has it, too';
 

@@ -41,7 +41,8 @@ for my $id (@filters) {
         is $answer->text, '{}', 'with an empty object';
     });
     is $entry->{name}, "filter $id", 'the entry names the filter';
-    is $entry->{contentAfter}, 'enabled: true', 'the entry has the new value';
+    is_deeply $entry->{changes}, [changed(enabled => $false, $true)],
+        'the entry has the new value';
     is filter($id)->{enabled}, 1, 'it is on';
 }
 
@@ -69,7 +70,8 @@ $entry = one_change($nginx, $server, 76, 'other words', sub {
 });
 unlike json->encode($entry), qr/geheim|offen/i,
     'the entry shows neither old nor new words';
-is $entry->{content}, 'action: mask', 'the entry shows the other fields';
+is_deeply $entry->{changes}, [changed(action => 'mask', 'drop')],
+    'the entry shows the other fields';
 
 is patch('words', { words => [map { "word $_" } 1 .. 500] })->status, 202,
     '500 words';

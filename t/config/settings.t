@@ -34,8 +34,9 @@ my $entry = one_change($nginx, $server, 76, 'the first change', sub {
     is $answer->status, 200, 'a change answers 200';
     is $answer->text, '{}', 'with an empty object';
 });
-is $entry->{content}, 'spoilers: false', 'the log entry has the old value';
-is $entry->{contentAfter}, 'spoilers: true', '... and the new value';
+is_deeply $entry->{changes},
+    [changed(spoilers => JSON::PP::false, JSON::PP::true)],
+    'the log entry has the old value and the new one';
 
 is_deeply $nginx->get($path, %as)->json, [{
     id => $server, spoilers => 1, proxy_integration => 0,
@@ -157,8 +158,8 @@ for my $number (reverse 0 .. $#keys) {
     is_deeply $nginx->get($language, %as)->json,
         [{ id => $server, locale => $number }], "is read as number $number";
 }
-is $entry->{content}, 'en-GB', 'the log entry has the old language';
-is $entry->{contentAfter}, 'en-US', '... and the new language';
+is_deeply $entry->{changes}, [changed(locale => 'en-GB', 'en-US')],
+    'the log entry has the old language and the new one';
 
 no_change($nginx, $server, 'the same language', sub {
     is patch({ locale => 'en-US' }, path => $language)->status, 202,

@@ -45,7 +45,9 @@ my $entry = one_change($nginx, $server, 74, 'creating', sub {
     $id = $answer->json->{tag_id};
 });
 is $entry->{name}, 'rules ä', 'the log entry names the tag';
-like $entry->{contentAfter}, qr/content: Be kind\./, '... and has its content';
+is $entry->{contentAfter}, 'Be kind.', '... and has its content';
+is_deeply $entry->{changes}, [changed(color => undef, 16777215),
+    changed(image => undef, 'https://example.org/a.png')], '... and the rest';
 
 is_deeply $nginx->get($list, %as)->json, [{
     id => $server, tag_id => $id, tag_name => 'rules ä',
@@ -100,10 +102,10 @@ $entry = one_change($nginx, $server, 75, 'changing', sub {
     is $answer->status, 200, 'a tag is changed';
     is $answer->text, '{}', 'with an empty object';
 });
-is $entry->{content}, "color: 16777215\ncontent: Be kind.",
-    'the log entry has the old values';
-is $entry->{contentAfter}, "color: null\ncontent: Be very kind.",
-    '... and the new values';
+is "$entry->{content} $entry->{contentAfter}", 'Be kind. Be very kind.',
+    'the log entry has the text before and after';
+is_deeply $entry->{changes}, [changed(color => 16777215, undef)],
+    '... and what else changed';
 
 my ($tag) = grep { $_->{tag_id} eq $id } @{ $nginx->get($list, %as)->json };
 is_deeply $tag, { id => $server, tag_id => $id, tag_name => 'rules ä',
@@ -151,7 +153,7 @@ $entry = one_change($nginx, $server, 73, 'deleting', sub {
     is $answer->text, '{}', 'with an empty object';
 });
 is $entry->{name}, 'rules ä', 'the log entry names the tag';
-like $entry->{content}, qr/Be very kind/, '... and has its old content';
+is $entry->{content}, 'Be very kind.', '... and has its old content';
 no_change($nginx, $server, 'deleting again', sub {
     is $nginx->delete("$tags/$id", %as)->status, 404,
         'a deleted tag is unknown';

@@ -33,7 +33,8 @@ my $entry = one_change($nginx, $server, 77, 'the first change', sub {
     is $answer->text, '{}', 'with an empty object';
 });
 is $entry->{name}, 'messageDelete', 'the log entry names the type';
-is $entry->{contentAfter}, 'enabled: false', '... and has the new value';
+is_deeply $entry->{changes}, [changed(enabled => undef, $false)],
+    '... and has the new value';
 like $entry->{notification}{description}, qr/messageDelete/,
     'the notification has it, too';
 
@@ -84,10 +85,9 @@ $entry = one_change($nginx, $server, 77, 'all null', sub {
     is patch(5, \%nothing)->status, 202, 'all fields follow the server again';
 });
 is $nginx->get("$path/5", %as)->status, 404, 'the type is not customised';
-like $entry->{content}, qr/^active_ignore: true\n/,
-    'the log entry has the old values';
-like $entry->{contentAfter}, qr/^active_ignore: null\n/,
-    '... and null as the new ones';
+is_deeply $entry->{changes}[0],
+    changed(active_ignore => $true, undef),
+    'the log entry has the old values, and null as the new ones';
 unlike $entry->{notification}{description}, qr/true/,
     'the notification does not show the old values as new ones';
 

@@ -1,9 +1,11 @@
 
 /*
- * Links ngx_guildlog_csv.c, ngx_guildlog_change.c, ngx_guildlog_change_data.c,
- * ngx_guildlog_json.c, ngx_guildlog_json_parse.c, ngx_guildlog_json_read.c,
+ * Links ngx_guildlog_change.c, ngx_guildlog_change_data.c,
+ * ngx_guildlog_change_time.c, ngx_guildlog_csv.c, ngx_guildlog_json.c,
+ * ngx_guildlog_json_parse.c, ngx_guildlog_json_read.c,
  * ngx_guildlog_json_scan.c, ngx_guildlog_language.c,
- * ngx_guildlog_language_data.c, ngx_guildlog_utf8.c and ngx_guildlog_value.c.
+ * ngx_guildlog_language_data.c, ngx_guildlog_sentence.c, ngx_guildlog_utf8.c
+ * and ngx_guildlog_value.c.
  *
  * A row has all of its columns and ends with CRLF, it is no longer than its
  * bound, and no cell of it is a formula.
@@ -18,39 +20,6 @@
 
 
 static ngx_guildlog_csv_t  csv;
-
-
-static void
-head(void)
-{
-    u_char      *p;
-    ngx_str_t    json;
-    ngx_uint_t   i;
-
-    static u_char       text[8192];
-    static ngx_pool_t  *pool;
-
-    p = ngx_sprintf(text, "{\"subject\":\": \",\"executor\":\" by \","
-                          "\"channel\":\" in \",\"names\":[\"N\"");
-
-    for (i = 1; i < NGX_GUILDLOG_TYPES; i++) {
-        p = ngx_sprintf(p, ",\"Name %ui\"", i);
-    }
-
-    p = ngx_sprintf(p, "],\"titles\":[\"T\"");
-
-    for (i = 1; i < NGX_GUILDLOG_TYPES; i++) {
-        p = ngx_sprintf(p, ",\"Title %ui\"", i);
-    }
-
-    json.data = text;
-    json.len = ngx_sprintf(p, "]}") - text;
-
-    pool = ngx_create_pool(1024, &fuzz_log);
-
-    fuzz_expect(pool != NULL);
-    fuzz_expect(ngx_guildlog_csv_init(&csv, pool, &json) == NGX_OK);
-}
 
 
 /* reads one cell by RFC 4180; returns the position after it */
@@ -104,7 +73,7 @@ fuzz(ngx_pool_t *pool, u_char *p, size_t len)
     ngx_uint_t  n;
 
     if (csv.longest == 0) {
-        head();
+        ngx_guildlog_csv_init(&csv, 0, 0);
     }
 
     ngx_str_set(&status, "not_delivered");

@@ -181,7 +181,7 @@ refused qr/invalid number of arguments/, 'guildlog_bot_token main;';
 
 refused qr/takes a number of requests a second, or "off"/,
     "guildlog_platform_rate $_;" for qw(0 -1 x 100001 on 1.5);
-refused qr/takes "keep" or "resend"/, "guildlog_delivery_unproved $_;"
+refused qr/invalid value "[^"]*"/, "guildlog_delivery_unproved $_;"
     for qw(on drop);
 refused qr/is duplicate/, "$_ $_" for $platform, 'guildlog_platform_rate 5;',
     'guildlog_bot_token main bot;', 'guildlog_delivery_unproved keep;',
@@ -202,6 +202,33 @@ refused qr/invalid parameter "agent_url=\Q$_\E"/,
 accepted 'a platform that is told who asks',
     "$here; $key guildlog_platform http://127.0.0.1 agent_url=https://a.example/who;",
     $api;
+
+
+# guildlog_login
+
+{
+    my $platform = 'guildlog_platform http://127.0.0.1:1/api;';
+    my $at = sub { "location /login { guildlog_login $_[0]; }" };
+    my $good = 'client=1 secret=main.key';
+    my $here = "guildlog_database; $platform";
+
+    accepted 'a sign-in', $here, $at->("$good scope=identify"
+        . ' redirect=https://a.example/login/callback secret=second.key');
+    refused qr/needs "client=" and "secret="/, $here, $at->($_)
+        for 'client=1 scope=x', 'secret=main.key scope=x';
+    refused qr/invalid parameter "$_"/, $here, $at->("$good $_")
+        for 'redirect=/login', 'redirect=ftp://a', 'redirect=https://a/#b',
+            'other=x';
+    refused qr/must not be readable by everybody/, $here,
+        $at->('client=1 secret=open.key');
+    refused qr/does not hold a client's secret/, $here,
+        $at->('client=1 secret=empty.key');
+    refused qr/needs a "guildlog_platform"/, 'guildlog_database;', $at->($good);
+    refused qr/a server has one/, $here, $at->($good)
+        . "location /other { guildlog_login $good; }";
+    refused qr/has another handler/, $here,
+        "location /login { guildlog_status; guildlog_login $good; }";
+}
 
 
 # guildlog_links, guildlog_webhook, guildlog_colors
@@ -229,7 +256,7 @@ refused qr/invalid parameter "name=$_"/, "guildlog_webhook \"name=$_\";"
 refused qr/could not read "[^"]+nothing"/, 'guildlog_webhook avatar=nothing;';
 refused qr/is no PNG, JPEG or GIF of at most 256 KiB/,
     "guildlog_webhook avatar=$_.png;" for qw(large text);
-refused qr/takes "kind" or "category"/, 'guildlog_colors red;';
+refused qr/invalid value "red"/, 'guildlog_colors red;';
 refused qr/is duplicate/, "$_ $_" for 'guildlog_colors kind;',
     'guildlog_links viewer=https://a;', 'guildlog_webhook name=a;';
 refused qr/invalid number of arguments/, "$_;"
@@ -261,7 +288,7 @@ refused $_->[0], "$here; guildlog_key $_->[1];", $api
     for [qr/unknown key algorithm "HS257"/, 'HS257 main.key'],
         [qr/unknown key algorithm "none"/, 'none main.key'],
         [qr/unknown key algorithm "hs256"/, 'hs256 main.key'],
-        [qr/unknown key algorithm "PS256"/, "PS256 $pair{RS256}{public}"],
+        [qr/unknown key algorithm "PS257"/, "PS257 $pair{RS256}{public}"],
         [qr/nothing\.key" .*No such file/, 'HS256 nothing.key'],
         [qr/open\.key" is readable by everyone/, 'HS256 open.key'],
         [qr/loose\.pem" is writable by everyone/, 'RS256 loose.pem'],

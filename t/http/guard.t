@@ -16,7 +16,7 @@ my $nginx = Guildlog->new(
         log_format guard '$arg_mark$http_mark|$guildlog_token_id|$guildlog_server|'
             '$guildlog_kind|$guildlog_bot|$guildlog_auth_status|'
             '$guildlog_limit_status|$guildlog_endpoint|$level|'
-            '$guildlog_db_time';
+            '$guildlog_statement|$guildlog_db_time';
         access_log logs/guard.log guard;
 
         server {
@@ -448,13 +448,13 @@ wait_for {
 };
 my $who = "$made->{unique_id}|$server|admin|main|ok|passed";
 
-is $log{a}, "$who|-|high|-", 'the variables in the log: a guarded file';
-is $log{b}, '-|-|-|-|missing|passed|-|nobody|-', '... no token';
-is $log{c}, '-|-|-|-|expired|passed|-|nobody|-', '... an expired token';
-like $log{d}, qr/^\Q$who|server_get|high|\E0\.\d{6}$/, 'the API';
-is $log{e}, "$who|-|high|-", '... the API, no such endpoint';
-is $log{f}, '-|-|-|-|-|-|-|nobody|-', '... a location without guildlog_auth';
-like $log{g}, qr/\|basic\|pro\|ok\|limited\|-\|low\|-$/, '... a 429 of the API';
+is $log{a}, "$who|-|high|-|-", 'the variables in the log: a guarded file';
+is $log{b}, '-|-|-|-|missing|passed|-|nobody|-|-', '... no token';
+is $log{c}, '-|-|-|-|expired|passed|-|nobody|-|-', '... an expired token';
+like $log{d}, qr/^\Q$who|server_get|high|server_get|\E0\.\d{6}$/, 'the API';
+is $log{e}, "$who|-|high|-|-", '... the API, no such endpoint';
+is $log{f}, '-|-|-|-|-|-|-|nobody|-|-', '... a location without guildlog_auth';
+like $log{g}, qr/\|basic\|pro\|ok\|limited\|-\|low\|-\|-$/, '... a 429 of the API';
 
 
 # guildlog_key in a location, guildlog_auth above it

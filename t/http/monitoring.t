@@ -80,6 +80,9 @@ subtest 'alerts' => sub {
         is scalar(() = $tests =~ /^      - alertname: $name$/mg), 2,
             "$name is tested, firing and not firing";
         ok index($told, "\n| `$name` |") >= 0, '... and explained';
+        my ($rule) = $rules =~ /^      - alert: $name\n(.*?)(?=^      - |\z)/ms;
+        like $rule, qr{^ +runbook_url: "https://\S+/operations#:~:text=$name"$}m,
+            '... where it leads to';
     }
 };
 

@@ -141,6 +141,25 @@ sub dangling {
 }
 
 
+# what is wrong with the examples of the answers
+sub answer_problems {
+    my ($file, $it) = @_;
+    my @problems;
+    for my $status (sort keys %{ $it->{responses} }) {
+        my $content = $file->resolve($it->{responses}{$status})->{content} // {};
+        for my $media (sort keys %$content) {
+            my $its = $content->{$media};
+            my @examples = (exists $its->{example} ? $its->{example} : (),
+                map { $_->{value} } values %{ $its->{examples} // {} });
+            push @problems, "$status $media: no example" if !@examples;
+            push @problems, map { "$status $media: $_" }
+                map { $file->value_problems($its->{schema}, $_) } @examples;
+        }
+    }
+    return @problems;
+}
+
+
 for ([$openapi, 400, 401, 403, 429, 500, 503], [$operator, 400, 500, 503]) {
     my ($file, @always) = @$_;
     is dangling($file), '', 'each $ref has its target';
@@ -153,6 +172,8 @@ for ([$openapi, 400, 401, 403, 429, 500, 503], [$operator, 400, 500, 503]) {
             grep { $_->{in} eq 'path' } @{ $it->{parameters} };
         is_deeply [sort keys %here], [sort $it->{path} =~ /\{(\w+)\}/g],
             'the pieces of the path';
+        is join("\n", answer_problems($file, $it)), '',
+            "$it->{id}: each answer has an example that fits";
         next if !$it->{body};
 
         ok @{ $it->{examples} } > 0, 'has an example';
@@ -165,6 +186,17 @@ for ([$openapi, 400, 401, 403, 429, 500, 503], [$operator, 400, 500, 503]) {
         ok defined $schema->{additionalProperties},
             'unknown fields are refused';
     }
+}
+
+
+# each log type has one
+
+for (['api', $openapi->operation('logs_one')->{responses}{200}{content}
+        {'application/json'}{examples}])
+{
+    my ($what, $examples) = @$_;
+    is_deeply [sort { $a <=> $b } map { $_->{value}{type} } values %$examples],
+        [0 .. 101], "$what: an example of each log type";
 }
 
 

@@ -105,7 +105,7 @@ is answers('405 before 400', 405, '{}',
     'POST', 'Allow has what the path allows: POST';
 is answers('405 before 403', 405, '{}',
         $nginx->put("/servers/$other/auth", token => $token))
-    ->header('Allow'), 'GET, HEAD, DELETE',
+    ->header('Allow'), 'GET, HEAD, POST, DELETE',
         'Allow has all that the path allows';
 answers '405 before the body', 405, '{}',
     $nginx->post("$at/config", token => $token, body => 'x' x 70000);

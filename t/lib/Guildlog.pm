@@ -4,6 +4,7 @@ use strict;
 use warnings;
 use utf8;
 
+use Cpanel::JSON::XS;
 use Cwd ();
 use Digest::SHA qw(hmac_sha256 hmac_sha384 hmac_sha512);
 use DBI;
@@ -12,7 +13,7 @@ use File::Basename qw(basename dirname);
 use File::Path qw(make_path remove_tree);
 use File::Temp;
 use IO::Socket::INET;
-use JSON::PP;
+use JSON::PP ();    # its booleans
 use MIME::Base64 qw(encode_base64url decode_base64url);
 use POSIX qw(WNOHANG);
 use Test::More import => ['!done_testing'];
@@ -40,7 +41,7 @@ my $alarming = qr{\[(?:alert|emerg)\]|open\ socket|exited\ on\ signal
     |exited\ with\ code\ [1-9]
     |/src/\w+/ngx_(?:http_)?guildlog\w*\.[ch]:\d+:\d+:\ runtime\ error}x;
 
-my $json = JSON::PP->new->utf8->canonical->allow_nonref;
+my $json = Cpanel::JSON::XS->new->utf8->canonical->allow_nonref;
 my $dir;          # of this test file
 my @running;      # every nginx of this test file
 my $owner = $$;   # children of a test stop nothing
@@ -293,7 +294,8 @@ sub gone {
 sub connection {
     my ($self, %option) = @_;
 
-    return Guildlog::Client->new(port => $self->{port}, %option);
+    return Guildlog::Client->new(port => $self->{port},
+        %{ $self->{option}{connect} || {} }, %option);
 }
 
 
@@ -480,6 +482,17 @@ sub distribute {
 }
 
 
+# events were recorded so many days earlier, of those that match
+sub days_pass {
+    my ($self, $days, $which, @arguments) = @_;
+
+    # Citus takes nothing here that might depend on a time zone
+    $self->sql("update log_event set recorded_at = to_timestamp(86400 * -?::int
+        + extract(epoch from recorded_at - to_timestamp(0))::float8)
+        where $which", $days, @arguments);
+}
+
+
 # the number of statements that wait for a lock, or of those that match, on all
 # nodes
 sub waiting {
@@ -652,7 +665,7 @@ sub _command {
 sub _sanitizer_options {
     my ($self) = @_;
 
-    return 'detect_leaks=0:disable_coredump=1'
+    return 'detect_leaks=0:disable_coredump=1:verify_asan_link_order=0'
         . ":log_path=$self->{prefix}/logs/sanitizer";
 }
 
@@ -860,6 +873,7 @@ C<< Guildlog->new(option => value...) >> makes and starts it.
                              %%PORT%% %%PREFIX%% %%OPERATOR%% %%DATABASE%%
                              are replaced
     listen                   more parameters of the API's "listen"
+    connect                  {option...} of every new connection
     database                 arguments of guildlog_database to change, as a
                              hash; undef for no such directive
     keys                     arguments of each guildlog_key

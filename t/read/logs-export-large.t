@@ -85,8 +85,8 @@ is searches(), 1, '... runs the search once';
 my $second = $nginx->server;
 my $its    = $nginx->token($second);
 $nginx->sql(<<~'SQL', $second, int(time * 1000));
-    insert into log_entry (guild_id, id, arrival, bot, type, role, doc)
-    select g, i.id, i.n, 0, 7, 'mod ' || i.n % 3,
+    insert into log_entry (guild_id, id, arrival, bot, type, doc)
+    select g, i.id, i.n, 0, 7,
            format('{"id":"%s","type":7,"timestamp":%s,"role":"mod %s",'
                   '"content":"pin"', i.id, now - 1000 - i.n, i.n % 3)
       from (values (?::bigint, ?::bigint)) v (g, now),

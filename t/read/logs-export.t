@@ -81,7 +81,7 @@ my ($row) = export('type=5');
 is_deeply $row, {
     timestamp => iso($now - 1), log_id => $id, log_type => 5,
     log_name => 'Message deleted',
-    summary => 'Message deleted: Bén "B", by =Ann, in a,b',
+    summary => q('=Ann deleted a message by Bén "B" in #a,b),
     executor_id => 101, executor_name => "'=Ann",
     target_id => 102, target_name => 'Bén "B"',
     channel_id => 103, channel_name => 'a,b', role => "'+r", name => "'-n",
@@ -109,11 +109,12 @@ for my $line (@lines) {
 }
 
 like((export('type=5&locale=de'))[0]{summary},
-    qr/^Nachricht gelöscht: .*, von =Ann, in a,b$/, 'a German summary');
+    qr/^'=Ann hat eine Nachricht von Bén "B" in #a,b gelöscht$/, 'a German summary');
 like((export('type=5&locale=de'))[0]{changes}, qr/^Mit Altersbeschränkung: nein/,
     'changes in German');
 like((export('type=5&locale=ja'))[0]{summary},
-    qr/^メッセージの削除：.*、実行者：=Ann、チャンネル：a,b$/, 'a Japanese one');
+    qr/^'=Annが#a,bでBén "B"のメッセージを削除しました$/, 'a Japanese one');
+
 # for spreadsheets
 
 my $marked = $nginx->get("$export?type=5&bom=1&ids=text", %as)->text;
@@ -138,13 +139,13 @@ like $nginx->get("$export?format=xml", %as)->json->{error},
     my $page = $nginx->get("/servers/$server/logs?type=5", %as)->json;
     my @lines = split /\n/, $answer->text, -1;
     is pop @lines, '', '... with a newline behind each line';
-    is_deeply [map { JSON::PP->new->utf8->decode($_) } @lines],
+    is_deeply [map { Cpanel::JSON::XS->new->utf8->decode($_) } @lines],
         $page->{entries}, '... the entries of the log';
     is $page->{entries}[0]{changes}[1]{new}, "a; b\nc", '... with changes';
     is $nginx->get("$export?type=50&format=ndjson", %as)->status, 204,
         '204 where nothing matches';
     $answer = $nginx->get("$export?format=ndjson&search=B%C3%A9n", %as);
-    is_deeply [map { JSON::PP->new->utf8->decode($_)->{id} }
+    is_deeply [map { Cpanel::JSON::XS->new->utf8->decode($_)->{id} }
         split /\n/, $answer->text], [$id], '... searched';
 }
 

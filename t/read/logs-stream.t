@@ -101,8 +101,7 @@ for my $bad ('x', '-1', '1.5', '99999999999999999999', '1' x 21) {
 sub pass_days {
     my ($days) = @_;
 
-    $nginx->sql("update log_event set recorded_at = recorded_at
-        - interval '1 day' * ? where guild_id = ?", $days, $server);
+    $nginx->days_pass($days, 'guild_id = ?', $server);
     $nginx->sql("delete from log_event where guild_id = ?
         and recorded_at < now() - interval '74 hours'", $server);
     $nginx->sql('update log_head set days = array(

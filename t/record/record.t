@@ -182,9 +182,13 @@ for my $rule (
     ['changes[0].old: must be at most 1024 characters long',
         changes => [{ key => 'x', old => 'ü' x 1025 }]],
     ['recorded', changes => [{ key => 'x', old => 'ü' x 1024 }]],
-    ['changes[0].new_value: must have at most 100 items',
-        changes => [{ key => 'x', new_value => [('a') x 101] }]],
+    ['changes[0].new: must have at most 100 items',
+        changes => [{ key => 'x', new => [('a') x 101] }]],
     ['recorded', changes => [{ key => 'x', new_value => [('a') x 100] }]],
+    ['recorded', changes => [{ key => 'x', new_value => [('a') x 101] }]],
+    ['recorded', changes => [{ key => 'x', old_value => { a => [{}, 1.5] } }]],
+    ['changes[0].old_value: must not contain NUL',
+        changes => [{ key => 'x', old_value => "a\0" . 'b' x 2000 }]],
     ['changes[0].new[2]: must be a string, or an object with id and name',
         changes => [{ key => 'x', new => ['a', 'b', 1] }]],
     ['changes[0].new[1].id: must be a string of 1 to 20 digits, '
@@ -257,6 +261,8 @@ for my $fields (
         { key => 'b', old => undef, old_value => 'y', new => \1 },
         { key => '$add', new_value => [{ name => 'Mod', id => '42' },
             { id => '43' }, 'Helper'] }], until => 1 },
+    { changes => [{ key => 'topic', old_value => 'é' x 1025,
+        new_value => 'x' x 1024 }] },
 ) {
     my $entry = entry(timestamp => $now, %$fields);
     my $id = record($entry)->json->{ids}[0];
@@ -270,6 +276,29 @@ for my $fields (
     is $http, $same, 'a document of ' . (join(', ', sort keys %$fields)
         || 'nothing');
 }
+
+
+# the audit log's own names of values take whatever it has
+
+my $overwrite = { id => '400000000000000001', type => 0, allow => '1024' };
+my $given = record(entry(type => 27, changes => [
+    { key => 'permission_overwrites', new_value => [$overwrite] },
+    { key => 'trigger_metadata', old_value => { keyword_filter => ['a'] },
+        new_value => {} },
+    { key => 'topic', old_value => 'é' x 3000, new_value => [1, 2] },
+    { key => 'tags', new_value => [map { { name => "tag $_" } } 1 .. 99] },
+]));
+utf8::encode(my $doc = $nginx->sql(q[select doc || '}' from log_entry
+    where guild_id = ? and id = ?], $server, $given->json->{ids}[0]));
+my $kept = json->decode($doc)->{changes};
+is_deeply [map { json->decode($_) } $kept->[0]{new}, $kept->[1]{old},
+    $kept->[1]{new}, $kept->[2]{new}],
+    [[$overwrite], { keyword_filter => ['a'] }, {}, [1, 2]],
+    'objects are kept as the text of their JSON';
+is length $kept->[2]{old}, 1024, 'what is too long is cut';
+like $kept->[3]{new}, qr/^\[\{"name":"tag 1"\},.{1000,}$/,
+    'the text of a long array, too';
+is length $kept->[3]{new}, 1024, '... is cut';
 
 
 # the same event twice

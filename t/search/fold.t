@@ -132,7 +132,7 @@ for my $n (1 .. 3) {
     }
     else {
         $nginx->sql('select record(?, 0::smallint, ?::jsonb)', $server,
-            JSON::PP->new->encode(\@entries));
+            Cpanel::JSON::XS->new->encode(\@entries));
     }
 }
 

@@ -170,7 +170,7 @@ sub record {
 
     my $answer = json->decode(utf8_of(scalar $nginx->sql(
         'select record(?, ?, ?::jsonb)', $server->{id}, $bot,
-        JSON::PP->new->encode(\@entries))));
+        Cpanel::JSON::XS->new->encode(\@entries))));
     is $answer->{recorded}, @entries, 'all are recorded'
         or diag explain $answer;
 
@@ -309,7 +309,7 @@ sub take_back {
 
 sub held_until {
     my ($server, $in) = @_;
-    $nginx->sql('update held_entry set until = clock_timestamp() + ?::interval
+    $nginx->sql('update held_entry set until = now() + ?::interval
         where guild_id = ?', $in, $server->{id});
 }
 

@@ -1,15 +1,18 @@
 
 /*
- * Links ngx_guildlog_csv.c, ngx_guildlog_change.c, ngx_guildlog_change_data.c,
- * ngx_guildlog_json.c, ngx_guildlog_json_parse.c, ngx_guildlog_json_read.c,
+ * Links ngx_guildlog_change.c, ngx_guildlog_change_data.c,
+ * ngx_guildlog_change_time.c, ngx_guildlog_csv.c, ngx_guildlog_json.c,
+ * ngx_guildlog_json_parse.c, ngx_guildlog_json_read.c,
  * ngx_guildlog_json_scan.c, ngx_guildlog_language.c,
- * ngx_guildlog_language_data.c, ngx_guildlog_utf8.c and ngx_guildlog_value.c.
+ * ngx_guildlog_language_data.c, ngx_guildlog_sentence.c, ngx_guildlog_utf8.c
+ * and ngx_guildlog_value.c.
  *
  * "CSV columns in order … RFC 4180 with a header row, UTF-8, CRLF; a cell a
  * spreadsheet would run as a formula gets a leading apostrophe."
  */
 
 #include "log/ngx_guildlog_csv.h"
+#include "log/ngx_guildlog_language.h"
 #include "tap.h"
 
 
@@ -20,65 +23,70 @@ typedef struct {
 
 
 #define HEAD      "\"id\":\"9\",\"type\":5,\"timestamp\":1700000000007"
-#define FRONT     "2023-11-14T22:13:20.007Z,9,5,Name 5,"
+#define FRONT     "2023-11-14T22:13:20.007Z,9,5,Message deleted,"
+#define SAID      FRONT "A message was deleted"
 #define BACK      ",delivered,,,,"
 
 static const case_t  cases[] = {
 
-    { HEAD, FRONT "Title 5,,,,,,,,,,,," BACK },
+    { HEAD, SAID ",,,,,,,,,,,," BACK },
 
     { HEAD ",\"executor\":{\"id\":\"1\",\"name\":\"Al\"},"
       "\"target\":{\"id\":\"2\",\"name\":\"Bo\"},"
       "\"channel\":{\"id\":\"3\",\"name\":\"c\"},\"role\":\"r\","
       "\"name\":\"n\",\"reason\":\"why\",\"count\":-4,\"content\":\"a\","
       "\"contentAfter\":\"b\"",
-      FRONT "Title 5: Bo by Al in c,1,Al,2,Bo,3,c,r,n,why,-4,a,b" BACK },
+      FRONT "Al deleted a message by Bo in #c,"
+      "1,Al,2,Bo,3,c,r,n,why,-4,a,b" BACK },
 
-    /* the subject of the summary, where there is no target */
+    /* what has no name, and who is nobody */
 
-    { HEAD ",\"role\":\"r\",\"name\":\"n\"",
-      FRONT "Title 5: r,,,,,,,r,n,,,," BACK },
-    { HEAD ",\"name\":\"n\"", FRONT "Title 5: n,,,,,,,,n,,,," BACK },
     { HEAD ",\"executor\":{\"id\":\"1\",\"name\":\"\"},\"target\":null",
-      FRONT "Title 5 by 1,1,,,,,,,,,,," BACK },
+      FRONT "1 deleted a message,1,,,,,,,,,,," BACK },
+    { HEAD ",\"executor\":{\"id\":\"0\",\"name\":\"\"}",
+      SAID ",0,,,,,,,,,,," BACK },
+    { HEAD ",\"executor\":{\"id\":\"1\",\"name\":\"Al\"},"
+      "\"target\":{\"id\":\"1\",\"name\":\"Al\"}",
+      FRONT "Al deleted a message,1,Al,1,Al,,,,,,,," BACK },
 
     /* RFC 4180 */
 
-    { HEAD ",\"content\":\"a,b\"", FRONT "Title 5,,,,,,,,,,,\"a,b\"," BACK },
-    { HEAD ",\"content\":\"\\\"\"", FRONT "Title 5,,,,,,,,,,,\"\"\"\"," BACK },
+    { HEAD ",\"content\":\"a,b\"", SAID ",,,,,,,,,,,\"a,b\"," BACK },
+    { HEAD ",\"content\":\"\\\"\"", SAID ",,,,,,,,,,,\"\"\"\"," BACK },
     { HEAD ",\"content\":\"a\\r\\nb\"",
-      FRONT "Title 5,,,,,,,,,,,\"a\r\nb\"," BACK },
-    { HEAD ",\"content\":\" a \"", FRONT "Title 5,,,,,,,,,,, a ," BACK },
+      SAID ",,,,,,,,,,,\"a\r\nb\"," BACK },
+    { HEAD ",\"content\":\" a \"", SAID ",,,,,,,,,,, a ," BACK },
     { HEAD ",\"content\":\"\\u00e4\\ud83d\\ude00\\t\"",
-      FRONT "Title 5,,,,,,,,,,,\"\xc3\xa4\xf0\x9f\x98\x80\t\"," BACK },
-    { HEAD ",\"name\":\"x,\\\"y\\\"\"",
-      FRONT "\"Title 5: x,\"\"y\"\"\",,,,,,,,\"x,\"\"y\"\"\",,,," BACK },
+      SAID ",,,,,,,,,,,\"\xc3\xa4\xf0\x9f\x98\x80\t\"," BACK },
+    { HEAD ",\"target\":{\"id\":\"2\",\"name\":\"x,\\\"y\\\"\"}",
+      FRONT "\"A message by x,\"\"y\"\" was deleted\",,,2,"
+      "\"x,\"\"y\"\"\",,,,,,,," BACK },
 
     /* formulas */
 
-    { HEAD ",\"content\":\"=1\"", FRONT "Title 5,,,,,,,,,,,'=1," BACK },
-    { HEAD ",\"content\":\"+1\"", FRONT "Title 5,,,,,,,,,,,'+1," BACK },
-    { HEAD ",\"content\":\"-1\"", FRONT "Title 5,,,,,,,,,,,'-1," BACK },
-    { HEAD ",\"content\":\"@a\"", FRONT "Title 5,,,,,,,,,,,'@a," BACK },
-    { HEAD ",\"content\":\"\\t=\"", FRONT "Title 5,,,,,,,,,,,\"'\t=\"," BACK },
+    { HEAD ",\"content\":\"=1\"", SAID ",,,,,,,,,,,'=1," BACK },
+    { HEAD ",\"content\":\"+1\"", SAID ",,,,,,,,,,,'+1," BACK },
+    { HEAD ",\"content\":\"-1\"", SAID ",,,,,,,,,,,'-1," BACK },
+    { HEAD ",\"content\":\"@a\"", SAID ",,,,,,,,,,,'@a," BACK },
+    { HEAD ",\"content\":\"\\t=\"", SAID ",,,,,,,,,,,\"'\t=\"," BACK },
     { HEAD ",\"content\":\"\\r=\"",
-      FRONT "Title 5,,,,,,,,,,,\"'\r=\"," BACK },
+      SAID ",,,,,,,,,,,\"'\r=\"," BACK },
     { HEAD ",\"content\":\"=a,b\"",
-      FRONT "Title 5,,,,,,,,,,,\"'=a,b\"," BACK },
+      SAID ",,,,,,,,,,,\"'=a,b\"," BACK },
     { HEAD ",\"content\":\"\xef\xbc\x9d" "1\"",
-      FRONT "Title 5,,,,,,,,,,,'\xef\xbc\x9d" "1," BACK },
-    { HEAD ",\"content\":\"a=1\"", FRONT "Title 5,,,,,,,,,,,a=1," BACK },
+      SAID ",,,,,,,,,,,'\xef\xbc\x9d" "1," BACK },
+    { HEAD ",\"content\":\"a=1\"", SAID ",,,,,,,,,,,a=1," BACK },
     { HEAD ",\"executor\":{\"id\":\"1\",\"name\":\"=Al\"}",
-      FRONT "Title 5 by =Al,1,'=Al,,,,,,,,,," BACK },
+      FRONT "'=Al deleted a message,1,'=Al,,,,,,,,,," BACK },
 
     /* what happened, and what changed */
 
     { HEAD ",\"action\":\"a\",\"value\":\"-v\"",
-      FRONT "Title 5,,,,,,,,,,,,,delivered,,a,'-v," },
+      SAID ",,,,,,,,,,,,,delivered,,a,'-v," },
     { HEAD ",\"value\":null,\"changes\":[{\"key\": \"nick\", \"new\": "
       "\"=B\\\"\", \"old\": \"A, b\"}, {\"key\": \"nsfw\", \"new\": true, "
       "\"old\": false}],\"until\":null,\"role_id\":null,\"image\":null",
-      FRONT "Title 5,,,,,,,,,,,,,delivered,,,,"
+      SAID ",,,,,,,,,,,,,delivered,,,,"
       "\"Nickname: A, b \xe2\x86\x92 =B\"\"; "
       "Age-restricted: no \xe2\x86\x92 yes\"" },
     { HEAD ",\"value\":null,\"changes\":[{\"key\": \"=x\", \"new\": 0.5, "
@@ -86,45 +94,15 @@ static const case_t  cases[] = {
       "\"name\": \"Mod\"}, {\"id\": \"8\"}], \"old\": null}, "
       "{\"key\": \"communication_disabled_until\", "
       "\"new\": \"2026-11-24T00:00:00+01:00\", \"old\": null}]",
-      FRONT "Title 5,,,,,,,,,,,,,delivered,,,,"
+      SAID ",,,,,,,,,,,,,delivered,,,,"
       "\"'=x: 0.5; Roles: + Mod, + 8; "
       "Timed out until: 2026-11-23T23:00:00.000Z\"" },
     { HEAD ",\"value\":null,\"changes\":[]",
-      FRONT "Title 5,,,,,,,,,,,,,delivered,,,," }
+      SAID ",,,,,,,,,,,,,delivered,,,," }
 };
 
 
 static ngx_guildlog_csv_t  csv;
-
-
-static ngx_str_t
-titles(ngx_pool_t *pool, ngx_uint_t n)
-{
-    u_char      *p;
-    ngx_str_t    head;
-    ngx_uint_t   i, list;
-
-    static const char  *lists[] = { "Name", "Title" };
-    static const char  *keys[] = { "\"names\":[", "],\"titles\":[" };
-
-    head.data = ngx_palloc(pool, 8192);
-    p = head.data;
-    *p++ = '{';
-
-    for (list = 0; list < 2; list++) {
-        p = ngx_sprintf(p, "%s", keys[list]);
-
-        for (i = 0; i < n; i++) {
-            p = ngx_sprintf(p, "%s\"%s %ui\"", i ? "," : "", lists[list], i);
-        }
-    }
-
-    p = ngx_sprintf(p, "],\"subject\":\": \",\"executor\":\" by \","
-                       "\"channel\":\" in \"}");
-    head.len = p - head.data;
-
-    return head;
-}
 
 
 static void
@@ -183,8 +161,9 @@ test_text_ids(ngx_pool_t *pool)
     row.data = dst;
     row.len = end - dst;
 
-    tap_is_str(&row, "2023-11-14T22:13:20.007Z,\"=\"\"9\"\"\",5,Name 5,"
-               "Title 5: 12345678901234567890,,,"
+    tap_is_str(&row, "2023-11-14T22:13:20.007Z,\"=\"\"9\"\"\",5,"
+               "Message deleted,"
+               "A message by 12345678901234567890 was deleted,,,"
                "\"=\"\"12345678901234567890\"\"\",,,,,,,,,,delivered,,,,\r\n",
                "ids as texts");
 
@@ -218,7 +197,8 @@ test_changes_room(ngx_pool_t *pool)
     status = tap_str("delivered");
     ngx_str_null(&reason);
 
-    for (csv.locale = 0; csv.locale < 19; csv.locale++) {
+    for (i = 0; i < NGX_GUILDLOG_LOCALES; i++) {
+        ngx_guildlog_csv_init(&csv, i, 0);
         size = ngx_guildlog_csv_size(&csv, &doc);
         dst = malloc(size);
 
@@ -228,7 +208,51 @@ test_changes_room(ngx_pool_t *pool)
         free(dst);
     }
 
-    csv.locale = 0;
+    ngx_guildlog_csv_init(&csv, 0, 0);
+}
+
+
+/* each sentence in each language, with all that it has places for */
+
+static void
+test_sentences(ngx_pool_t *pool)
+{
+    size_t       size;
+    u_char      *dst, *end;
+    ngx_str_t    doc, status, reason;
+    ngx_uint_t   locale, type, wrong;
+
+    doc.data = ngx_palloc(pool, 1024);
+
+    status = tap_str("not_delivered");
+    reason = tap_str("channel_gone");
+
+    for (locale = 0; locale < NGX_GUILDLOG_LOCALES; locale++) {
+        ngx_guildlog_csv_init(&csv, locale, 1);
+        wrong = 0;
+
+        for (type = 0; type < NGX_GUILDLOG_TYPES; type++) {
+            doc.len = ngx_sprintf(doc.data, "{\"id\":\"9\",\"type\":%ui,"
+                         "\"executor\":{\"id\":\"1\"},"
+                         "\"target\":{\"id\":\"2\"},"
+                         "\"channel\":{\"id\":\"3\"},\"role\":\"r\","
+                         "\"name\":\"n\",\"count\":-9223372036854775807,"
+                         "\"emoji\":{\"name\":\"e\"},\"action\":\"a\","
+                         "\"value\":\"v\",\"until\":1", type) - doc.data;
+
+            size = ngx_guildlog_csv_size(&csv, &doc);
+            dst = malloc(size);
+
+            end = ngx_guildlog_csv_row(&csv, dst, &doc, &status, &reason);
+            wrong += (end == NULL || (size_t) (end - dst) > size);
+
+            free(dst);
+        }
+
+        tap_is(wrong, 0, "each sentence fits in its room");
+    }
+
+    ngx_guildlog_csv_init(&csv, 0, 0);
 }
 
 
@@ -297,26 +321,19 @@ test_broken(ngx_pool_t *pool)
 int
 main(void)
 {
-    ngx_str_t    head;
     ngx_pool_t  *pool;
 
     tap_start();
 
     pool = ngx_create_pool(65536, &tap_log);
 
-    head = titles(pool, 101);
-    tap_is(ngx_guildlog_csv_init(&csv, pool, &head), NGX_DECLINED,
-           "a title is missing");
-    head = tap_str("[]");
-    tap_is(ngx_guildlog_csv_init(&csv, pool, &head), NGX_DECLINED, "no titles");
-
-    head = titles(pool, 102);
-    tap_is(ngx_guildlog_csv_init(&csv, pool, &head), NGX_OK, "titles");
+    ngx_guildlog_csv_init(&csv, 0, 0);
 
     test_rows(pool);
     test_room(pool);
     test_text_ids(pool);
     test_changes_room(pool);
+    test_sentences(pool);
     test_broken(pool);
 
     ngx_destroy_pool(pool);

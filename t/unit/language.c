@@ -274,6 +274,10 @@ test_types(void)
            "a user is banned");
     tap_is(ngx_guildlog_type_target(28), NGX_GUILDLOG_TARGET_OTHER,
            "a deleted channel is no target");
+    tap_is(ngx_guildlog_type_marks(6),
+           NGX_GUILDLOG_MARK_SAID|NGX_GUILDLOG_MARK_EDIT
+           |NGX_GUILDLOG_MARK_JUMP, "an edit has three marks");
+    tap_is(ngx_guildlog_type_marks(39), 0, "a ban has none");
 }
 
 

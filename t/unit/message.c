@@ -1,13 +1,16 @@
 
 /*
- * Links ngx_guildlog_message.c, ngx_guildlog_message_body.c,
- * ngx_guildlog_message_file.c, ngx_guildlog_message_link.c,
- * ngx_guildlog_message_sentence.c, ngx_guildlog_change.c,
- * ngx_guildlog_change_data.c,
- * ngx_guildlog_message_parts.c, ngx_guildlog_message_text.c,
- * ngx_guildlog_value.c, ngx_guildlog_json_parse.c, ngx_guildlog_json_read.c,
- * ngx_guildlog_json.c, ngx_guildlog_language.c, ngx_guildlog_language_data.c,
- * ngx_guildlog_json_scan.c and ngx_guildlog_utf8.c.
+ * Links ngx_guildlog_change.c, ngx_guildlog_change_data.c,
+ * ngx_guildlog_change_time.c, ngx_guildlog_json.c, ngx_guildlog_json_parse.c,
+ * ngx_guildlog_json_read.c, ngx_guildlog_json_scan.c, ngx_guildlog_language.c,
+ * ngx_guildlog_language_data.c, ngx_guildlog_message.c,
+ * ngx_guildlog_message_body.c, ngx_guildlog_message_button.c,
+ * ngx_guildlog_message_char.c, ngx_guildlog_message_embed.c,
+ * ngx_guildlog_message_file.c, ngx_guildlog_message_item.c,
+ * ngx_guildlog_message_link.c, ngx_guildlog_message_markup.c,
+ * ngx_guildlog_message_parts.c, ngx_guildlog_message_sentence.c,
+ * ngx_guildlog_message_text.c, ngx_guildlog_sentence.c, ngx_guildlog_utf8.c
+ * and ngx_guildlog_value.c.
  *
  * Whatever an entry holds, its message is one that the platform takes, and
  * nothing in it is rendered, mentions anybody or becomes a link that we did
@@ -1249,7 +1252,8 @@ static const message_case_t  cases[] = {
       "**Name:** q \u2192 r\\n**Color:** none \u2192 #0000ff\","
       "\"timestamp\":\"1970-01-01T00:00:00.000Z\",\"color\":15105570,"
       "\"footer\":{\"text\":\"12\"},\"fields\":["
-      "{\"name\":\"Executor\",\"value\":\"A (`7`)\",\"inline\":true}]}" TAIL },
+      "{\"name\":\"Executor\",\"value\":\"A (`7`)\",\"inline\":true},"
+      "{\"name\":\"Role\",\"value\":\"r (`34`)\",\"inline\":true}]}" TAIL },
 
     { "one who changed their own name", 0,
       "{\"id\":\"12\",\"type\":25,\"timestamp\":0,"
@@ -1390,6 +1394,12 @@ test_spoilers(void)
     (void) made(&e, 1, &body, &packed);
 
     tap_ok(!has(&body, "||"), "nor what is no message");
+
+    e.doc = tap_str("{\"id\":\"1\",\"type\":101,\"name\":\"rule\","
+                    "\"content\":\"a\"");
+    (void) made(&e, 1, &body, &packed);
+
+    tap_ok(has(&body, "||a||"), "but what a rule met is one");
 
     ngx_destroy_pool(pool);
 }

@@ -1,13 +1,16 @@
 
 /*
- * Links ngx_guildlog_message.c, ngx_guildlog_message_body.c,
- * ngx_guildlog_message_file.c, ngx_guildlog_message_link.c,
- * ngx_guildlog_message_sentence.c, ngx_guildlog_change.c,
- * ngx_guildlog_change_data.c, ngx_guildlog_message_parts.c,
- * ngx_guildlog_message_text.c, ngx_guildlog_value.c,
- * ngx_guildlog_json_parse.c, ngx_guildlog_json_read.c, ngx_guildlog_json.c,
- * ngx_guildlog_language.c, ngx_guildlog_language_data.c,
- * ngx_guildlog_json_scan.c and ngx_guildlog_utf8.c.
+ * Links ngx_guildlog_change.c, ngx_guildlog_change_data.c,
+ * ngx_guildlog_change_time.c, ngx_guildlog_json.c, ngx_guildlog_json_parse.c,
+ * ngx_guildlog_json_read.c, ngx_guildlog_json_scan.c, ngx_guildlog_language.c,
+ * ngx_guildlog_language_data.c, ngx_guildlog_message.c,
+ * ngx_guildlog_message_body.c, ngx_guildlog_message_button.c,
+ * ngx_guildlog_message_char.c, ngx_guildlog_message_embed.c,
+ * ngx_guildlog_message_file.c, ngx_guildlog_message_item.c,
+ * ngx_guildlog_message_link.c, ngx_guildlog_message_markup.c,
+ * ngx_guildlog_message_parts.c, ngx_guildlog_message_sentence.c,
+ * ngx_guildlog_message_text.c, ngx_guildlog_sentence.c, ngx_guildlog_utf8.c
+ * and ngx_guildlog_value.c.
  *
  * The message of each log type, with the fields that conf/log-types.tsv names,
  * is that of t/unit/messages.txt: in English, German and Japanese, as plain
@@ -54,6 +57,37 @@ static const struct {
 #define SAMPLES  (sizeof(samples) / sizeof(samples[0]))
 
 
+/* in place of them, in entries that guildlog writes itself */
+
+static const struct {
+    ngx_uint_t   type;
+    const char  *field;
+    const char  *json;
+} others[] = {
+    { 68, "changes", "[{\"key\":\"category_voice\","
+          "\"old\":\"300000000000000001\",\"new\":\"0\"},"
+          "{\"key\":\"main_channel\",\"old\":null,"
+          "\"new\":\"300000000000000002\"}]" },
+    { 69, "name", "\"channels\"" },
+    { 69, "value", "\"300000000000000001\"" },
+    { 69, "changes", "[{\"key\":\"ignored_channels\",\"old\":null,"
+          "\"new\":\"300000000000000001\"}]" },
+    { 70, "changes", "[{\"key\":\"locale\",\"old\":\"en-GB\","
+          "\"new\":\"de\"}]" },
+    { 75, "changes", "[{\"key\":\"color\",\"old\":null,\"new\":255}]" },
+    { 76, "name", "\"filter links\"" },
+    { 76, "changes", "[{\"key\":\"enabled\",\"old\":false,\"new\":true},"
+          "{\"key\":\"format_type\",\"old\":0,\"new\":3}]" },
+    { 77, "name", "\"messageDelete\"" },
+    { 77, "changes", "[{\"key\":\"log_channel\","
+          "\"old\":\"300000000000000001\",\"new\":null}]" },
+    { 99, "changes", "[{\"key\":\"level\",\"old\":\"view\","
+          "\"new\":\"manage\"}]" }
+};
+
+#define OTHERS  (sizeof(others) / sizeof(others[0]))
+
+
 static const ngx_guildlog_message_style_t  style = {
     ngx_null_string, ngx_null_string, 0
 };
@@ -81,6 +115,23 @@ uses(const char *fields, const char *field)
 }
 
 
+static const char *
+sample(ngx_uint_t type, ngx_uint_t i)
+{
+    ngx_uint_t  k;
+
+    for (k = 0; k < OTHERS; k++) {
+        if (others[k].type == type
+            && strcmp(others[k].field, samples[i].field) == 0)
+        {
+            return others[k].json;
+        }
+    }
+
+    return samples[i].json;
+}
+
+
 static void
 show(FILE *out, ngx_uint_t type, const char *title, const char *fields)
 {
@@ -101,7 +152,7 @@ show(FILE *out, ngx_uint_t type, const char *title, const char *fields)
     for (i = 0; i < SAMPLES; i++) {
         if (uses(fields, samples[i].field)) {
             p += sprintf(p, ",\"%s\":%s", samples[i].field,
-                         samples[same && i == 1 ? 0 : i].json);
+                         sample(type, same && i == 1 ? 0 : i));
         }
     }
 

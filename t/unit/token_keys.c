@@ -93,7 +93,7 @@ test_words(void)
     refused("HS257 secret", "unknown key algorithm \"HS257\"");
     refused("hs256 secret", "unknown key algorithm \"hs256\"");
     refused("none secret", "unknown key algorithm \"none\"");
-    refused("PS256 secret", "unknown key algorithm \"PS256\"");
+    refused("PS257 secret", "unknown key algorithm \"PS257\"");
     refused("HS256 secret kid=", "\"kid\" must be 1 to 128");
     refused("HS256 secret kid=\x01", "\"kid\" must be printable");
     refused("HS256 secret kid=\xc3\xa4", "\"kid\" must be printable");
@@ -104,12 +104,15 @@ test_words(void)
 static void
 test_pem(void)
 {
-    EVP_PKEY  *rsa, *small, *ec;
+    EVP_PKEY  *rsa, *small, *ec, *ed;
 
     rsa = EVP_RSA_gen(2048);
     small = EVP_RSA_gen(1024);
     ec = EVP_EC_gen("P-256");
+    ed = EVP_PKEY_Q_keygen(NULL, NULL, "ED25519");
 
+    keyring_private("ed", ed, 0600);
+    keyring_public("ed.pub", ed);
     keyring_private("rsa", rsa, 0600);
     keyring_private("rsa-open", rsa, 0644);
     keyring_public("rsa.pub", rsa);
@@ -130,6 +133,10 @@ test_pem(void)
     accepted("RS256 rsa");
     accepted("ES256 ec.pub");
     accepted("ES256 ec sign");
+    accepted("PS256 rsa.pub");
+    accepted("PS512 rsa sign");
+    accepted("EdDSA ed.pub");
+    accepted("EdDSA ed sign");
 
     refused("HS256 rsa.pub", "holds PEM, not a secret");
     refused("RS256 secret", "holds no PEM");
@@ -139,6 +146,9 @@ test_pem(void)
     refused("RS256 small sign", "less than 2048 bits");
     refused("RS256 ec.pub", "another type of algorithm");
     refused("ES256 rsa.pub", "another type of algorithm");
+    refused("PS256 ed.pub", "another type of algorithm");
+    refused("PS384 small.pub", "less than 2048 bits");
+    refused("EdDSA ec.pub", "another type of algorithm");
     refused("ES384 ec.pub", "another curve");
     refused("ES512 ec sign", "another curve");
     refused("RS256 garbage", "no readable public key");
@@ -149,6 +159,7 @@ test_pem(void)
     EVP_PKEY_free(rsa);
     EVP_PKEY_free(small);
     EVP_PKEY_free(ec);
+    EVP_PKEY_free(ed);
 }
 
 

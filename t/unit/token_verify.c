@@ -1,6 +1,7 @@
 
 /*
- * Links ngx_guildlog_token_verify.c, ngx_guildlog_token_sign.c,
+ * Links ngx_guildlog_token_verify.c, ngx_guildlog_token_check.c,
+ * ngx_guildlog_token_openssl.c, ngx_guildlog_token_sign.c,
  * ngx_guildlog_cache.c, ngx_guildlog_token_keys.c, ngx_guildlog_value.c,
  * ngx_guildlog_json_parse.c, ngx_guildlog_json_read.c, ngx_guildlog_json.c,
  * ngx_guildlog_json_scan.c and ngx_guildlog_utf8.c.
@@ -12,6 +13,7 @@
 #include <jansson.h>
 #include <openssl/err.h>
 #include <openssl/hmac.h>
+#include "token/ngx_guildlog_token_check.h"
 #include "token/ngx_guildlog_token_verify.h"
 #include "keyring.h"
 
@@ -488,6 +490,62 @@ test_kids(void)
 }
 
 
+/*
+ * Whoever looks at the signature, libjwt or OpenSSL, takes this one and no
+ * other.
+ */
+
+static void
+checked(const ngx_guildlog_token_key_t *key, const ngx_str_t *text)
+{
+    u_char      *p, ch;
+    ngx_str_t    other;
+    ngx_uint_t   wrong;
+
+    other.data = ngx_pcalloc(keyring_conf.pool, text->len + 5);
+    ngx_memcpy(other.data, text->data, text->len);
+    other.len = text->len;
+    wrong = 0;
+
+    tap_ok(ngx_guildlog_token_check(key, &other, keyring_conf.pool) == NGX_OK
+           && ngx_guildlog_token_check_openssl(key, &other, keyring_conf.pool)
+              == NGX_OK,
+           "each way of looking takes it");
+
+    /* the last character has bits that nobody reads */
+
+    for (p = other.data + text->len - 2; *p != '.'; p--) {
+        ch = *p;
+        *p = (ch == 'A') ? 'B' : 'A';
+
+        wrong += (ngx_guildlog_token_check(key, &other, keyring_conf.pool)
+                  != NGX_DECLINED)
+                 + (ngx_guildlog_token_check_openssl(key, &other,
+                                                     keyring_conf.pool)
+                    != NGX_DECLINED);
+        *p = ch;
+    }
+
+    ngx_memcpy(other.data + text->len, "AAAA", 4);
+
+    for (other.len = text->len + 4; other.len != text->len - 8; other.len -= 4)
+    {
+        ch = other.data[other.len];
+        other.data[other.len] = '\0';
+
+        wrong += (other.len != text->len)
+                 && (ngx_guildlog_token_check(key, &other, keyring_conf.pool)
+                     != NGX_DECLINED
+                     || ngx_guildlog_token_check_openssl(key, &other,
+                                                         keyring_conf.pool)
+                        != NGX_DECLINED);
+        other.data[other.len] = ch;
+    }
+
+    tap_is(wrong, 0, "and no other");
+}
+
+
 static void
 test_round_trip(void)
 {
@@ -504,7 +562,9 @@ test_round_trip(void)
     } algs[] = {
         { "HS256", NULL }, { "HS384", NULL }, { "HS512", NULL },
         { "RS256", "" }, { "RS384", "" }, { "RS512", "" },
-        { "ES256", "P-256" }, { "ES384", "P-384" }, { "ES512", "P-521" }
+        { "PS256", "" }, { "PS384", "" }, { "PS512", "" },
+        { "ES256", "P-256" }, { "ES384", "P-384" }, { "ES512", "P-521" },
+        { "EdDSA", "ED25519" }
     };
 
     for (i = 0; i < sizeof(algs) / sizeof(algs[0]); i++) {
@@ -518,7 +578,14 @@ test_round_trip(void)
             (void) keyring_add(&verifier, words);
 
         } else {
-            pkey = algs[i].curve[0] ? EVP_EC_gen(algs[i].curve) : rsa;
+            pkey = rsa;
+
+            if (algs[i].curve[0]) {
+                pkey = (algs[i].curve[0] == 'P')
+                       ? EVP_EC_gen(algs[i].curve)
+                       : EVP_PKEY_Q_keygen(NULL, NULL, "ED25519");
+            }
+
             keyring_private("private", pkey, 0600);
             keyring_public("public", pkey);
 
@@ -551,6 +618,8 @@ test_round_trip(void)
                && token.iat == made.iat && token.exp == made.exp
                && token.jti.len == made.jti.len,
                "says what it was told to");
+
+        checked(verifier.list.elts, &text);
 
         spoil(&text);
         verdict(&verifier, text, SIGNATURE, "is not, once changed");

@@ -77,9 +77,9 @@ async function failing(server) {
         contentType: 'application/json',
         body: '{"error":"the logs could not be read"}'}));
     await page.getByPlaceholder('Search').fill('two');
-    await page.getByText('The logs could not be read.').waitFor();
+    await page.locator('.empty', {hasText: 'could not be read'}).waitFor();
     is(await page.locator('.filters .error').textContent(),
-        'Error: the logs could not be read', 'an error is told as it is');
+        'The logs could not be read. Try again later.', 'an error is told');
     await shoot(page, 'error');
     await page.getByPlaceholder('Search').fill('one');
     await soon(() => lines(page).count(), 1, 'and the next answer counts');

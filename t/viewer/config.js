@@ -86,9 +86,12 @@ async function channels() {
 
     await page.getByLabel('Members', {exact: true}).fill('no channel');
     await save();
-    await told('Members', 'must be a string of 1 to 20 digits, from 0 to '
-        + '9223372036854775807');
+    await told('Members', 'No channel of this name is known. Choose one of '
+        + 'the list, or give its ID.');
     await shoot(page, 'config-error');
+    await page.getByRole('button', {name: 'Undo all'}).click();
+    is(await page.getByLabel('Members', {exact: true}).inputValue(), '',
+        'what was typed is undone');
 
     await page.reload();
     await soon(() => page.getByLabel('Main channel').inputValue(), 'hall',
@@ -130,43 +133,120 @@ async function settings() {
     'what the plan does not allow is told');
     ok(await page.getByRole('button', {name: 'Sign out'}).isVisible(),
         '... and is no end of the token');
+    await page.getByRole('button', {name: 'Undo all'}).click();
     await operator('PUT', `/servers/${server.id}`, {plan: 'pro'});
     page.expected = REFUSALS;
 }
 
 
 async function types() {
-    await go('Log types');
-    await page.getByLabel('Log type', {exact: true})
-        .selectOption('Message edited');
-    await page.getByLabel('Recorded').selectOption('Off');
-    await page.getByLabel('Colour', {exact: true}).fill('#ff8000');
-    await save();
-    await saved();
-    const [row] = await server.get('/config/logging/settings/7');
-    is([row.enabled, row.color, row.log_channel], [0, 0xff8000, null],
-        'a type is customised');
+    const line = (title) => page.locator('.types-grid tr', {has: page
+        .getByRole('button', {name: title, exact: true})});
+    const chosen = page.getByRole('complementary', {name: 'Chosen'});
+    const unsaved = page.getByRole('region', {name: 'Unsaved changes'});
+    const all = async () => Object.fromEntries((await part(
+        'serverlogConfigCustomOptions') ?? []).map((row) =>
+        [row.log_type, row]));
 
-    await page.getByLabel('Colour', {exact: true}).fill('red');
-    await save();
-    await told('Colour', 'must be an integer from 0 to 16777215');
+    await go('Log types');
+    is(await page.locator('.types-grid tr:not(.group)').count(), 1 + 102,
+        'every type has its line');
+    is(await line('Member banned').locator('.where').textContent(),
+        '#hall (Main channel)', 'and tells where it goes');
+
+    await page.getByLabel('Log “Message edited”').uncheck();
+    await page.getByLabel('Log all of Voice').uncheck();
+    await soon(() => unsaved.locator('strong').textContent(),
+        '22 unsaved changes', 'a type and a category are switched off');
+    is(await part('serverlogConfigCustomOptions'), null,
+        '... not before it is saved');
+    await page.getByRole('button', {name: 'Undo', exact: true}).click();
+    await soon(() => unsaved.locator('strong').textContent(),
+        'One unsaved change', 'the last step is undone');
+
+    await line('Message edited').getByRole('button').click();
+    await chosen.getByLabel('Format').selectOption('Plain text');
+    await chosen.getByLabel('Pick a colour').fill('#ff8000');
+    await choose('Log channel', 'yard');
+    await shoot(page, 'types');
+    await save(unsaved);
+    await unsaved.waitFor({state: 'hidden'});
+    let row = (await all())[7];
+    is([row.enabled, row.color, row.format_type, row.log_channel],
+        [0, 0xff8000, 2, '302'], 'a type is customised');
 
     await page.reload();
-    await page.getByLabel('Recorded').waitFor();
-    is(await page.getByLabel('Recorded').inputValue(), '0', 'and shown so');
-    is(await page.getByLabel('Colour', {exact: true}).inputValue(), '#ff8000',
-        '... in its colour');
-    await page.getByLabel('Recorded').selectOption('As the server');
-    await page.getByLabel('Colour', {exact: true}).fill('');
-    await save();
-    await saved();
+    await soon(() => line('Message edited').locator('.where, .how, .color')
+        .allTextContents(), ['#yard', 'Plain text', '#ff8000'],
+    'and shown so');
+    await page.getByRole('button', {name: 'Off', exact: true}).click();
+    is(await page.locator('.types-grid tr:not(.group):visible').count(), 2,
+        'those that are off can be found');
+    await page.getByRole('button', {name: 'All', exact: true}).click();
+
+    await page.getByLabel('Choose all of Moderation').check();
+    await page.getByLabel('Choose Message edited').check();
+    await soon(() => chosen.getByLabel('Format').inputValue(), '',
+        'where those chosen differ, it says so');
+    await chosen.getByLabel('Ignore what bots do', {exact: true})
+        .selectOption('Off');
+    await page.getByLabel('Log channel', {exact: true}).fill('nowhere');
+    await page.keyboard.press('Tab');
+    await chosen.getByText('No channel of this name is known.').waitFor();
+    await save(unsaved);
+    await unsaved.waitFor({state: 'hidden'});
+    const rows = await all();
+    ok([39, 40, 41, 7].every((id) => rows[id].ignore_bot_executors === 0),
+        'several are set at once');
+    is(rows[7].format_type, 2, '... in what was changed, and nothing else');
+
+    await page.getByRole('button', {name: 'As the server in ev'}).click();
+    await save(unsaved);
+    await unsaved.waitFor({state: 'hidden'});
     is(await part('serverlogConfigCustomOptions'), null,
-        'it follows the server again');
+        'they follow the server again');
+
+    await page.getByLabel('Log “Member joined”').focus();
+    await page.keyboard.press('ArrowDown');
+    is(await page.evaluate(() => document.activeElement.ariaLabel),
+        'Log “Member left”', 'arrows go through the lines');
+    await page.keyboard.press('Space');
+    await unsaved.waitFor();
+    await leaving();
+}
+
+
+// What is not saved is not lost unasked.
+async function leaving() {
+    const link = page.getByRole('link', {name: 'Settings'});
+    const answer = (name) => page.getByRole('dialog')
+        .getByRole('button', {name}).click();
+    const here = new URL(page.url()).hash;
+
+    await link.click();
+    await answer('Stay');
+    await soon(() => new URL(page.url()).hash, here, 'leaving is asked about');
+    ok(!await page.getByLabel('Log “Member left”').isChecked(),
+        '... and what was changed is still there');
+    await link.click();
+    await answer('Save and leave');
+    await page.getByRole('heading', {name: 'Settings'}).waitFor();
+    is((await server.get('/config/logging/settings/2'))[0].enabled, 0,
+        'it is saved on leaving');
+    await server.ask('PATCH', '/config/logging/settings/2', {enabled: null});
+
+    await page.getByLabel('Spoilers').uncheck();
+    await page.getByRole('link', {name: 'Logs'}).click();
+    await answer('Leave without them');
+    await page.locator('.logs').waitFor();
+    is((await part('serverlogConfigOptions'))[0].spoilers, 1,
+        'or dropped, for who wants that');
 }
 
 
 async function ignore() {
-    await go('Ignore lists');
+    await page.goto(`${process.env.GUILDLOG_VIEWER}#/ignore`);
+    await page.getByRole('heading', {name: 'Ignore lists'}).waitFor();
     await page.getByRole('button', {name: 'Executors'}).click();
     await choose('Add', 'Bob');
     await page.getByRole('button', {name: 'Add'}).click();
@@ -175,7 +255,9 @@ async function ignore() {
         row.ignore_value), ['202'], 'somebody is ignored');
     await page.getByLabel('Add', {exact: true}).fill('x'.repeat(101));
     await page.getByRole('button', {name: 'Add'}).click();
-    await told('Add', 'must be 1 to 100 characters long');
+    await told('Add', 'Nobody of this name is known. Choose somebody of the '
+        + 'list, or give their ID.');
+    await page.getByRole('button', {name: 'Undo all'}).click();
     await page.getByRole('button', {name: /^Remove Bob/}).click();
     await page.getByText('Nothing is ignored by this list.').waitFor();
     is(await part('serverlogConfigIgnoreStandard'), null, 'and no more');
@@ -193,14 +275,26 @@ async function filters() {
     await words.getByLabel('Find a type').fill('message edited');
     await words.getByLabel('Message edited', {exact: true}).check();
     await page.keyboard.press('Escape');
-    await save(words);
+    await save();
     await saved(words);
     is(await server.get('/filters/words'), {filter_id: 'words', enabled: 1,
         action: 'drop', words: ['apple', 'pear'], log_types: [7]},
     'a filter is changed');
+
+    const emails = page.getByRole('region', {name: 'E-mail'});
+    const example = () => emails.locator('.example').innerText();
+
+    is(await example(), 'For example ann@example.com is logged as it is.',
+        'a filter shows what it does');
+    await emails.getByLabel('On', {exact: true}).check();
+    is(await example(), 'For example ann@example.com is logged as '
+        + '[email].', '... as it is set');
+    await shoot(page, 'filters');
+    await page.getByRole('button', {name: 'Undo all'}).click();
     await words.getByLabel('Words').fill('x'.repeat(101));
-    await save(words);
-    await told('Words', 'must be 1 to 100 characters long', words);
+    await save();
+    await told('Words', 'This has to have 1 to 100 characters.', words);
+    await page.getByRole('button', {name: 'Undo all'}).click();
 }
 
 
@@ -210,10 +304,11 @@ async function tags() {
 
     await page.getByLabel('Name').fill('Rules');
     await add.click();
-    await told('Content', 'needed where there is no image');
+    await told('Content', 'A text or an image is needed.');
     await page.getByLabel('Image').fill('javascript:alert(1)');
     await add.click();
-    await told('Image', 'must be an http or https URL');
+    await told('Image', 'This has to be an address that begins with '
+        + 'https:// or http://.');
     await page.getByLabel('Image').fill('');
     await page.getByLabel('Content').fill('Be kind.');
     await add.click();
@@ -225,8 +320,10 @@ async function tags() {
     await page.getByLabel('Content').fill('again');
     await add.click();
     await soon(() => page.locator('.said.error, .field .error')
-        .allTextContents().then((all) => all.join('')), 'is taken',
+        .allTextContents().then((all) => all.join('')),
+    'This name is taken already.',
     'a name that is taken is told');
+    await page.getByRole('button', {name: 'Undo all'}).click();
 
     await page.getByRole('button', {name: /^Edit rules/}).click();
     const form = page.locator('.items form');

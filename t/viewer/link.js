@@ -114,12 +114,29 @@ async function asked() {
 
     await page.goto(process.env.GUILDLOG_VIEWER
         + `#/config?server=${other.id}`);
-    await soon(() => ended.innerText(), 'The token is of another server.',
-        'a link to another server asks for its token');
-    await signIn(page, other);
     await page.locator('.side a[href="#/channels"][aria-current]').waitFor();
     ok((await page.locator('#where').innerText()).startsWith('Other'),
-        'then its configuration is opened');
+        'a link to a server whose token was given opens it');
+    await page.goto(process.env.GUILDLOG_VIEWER + to(ids[3]));
+    await soon(() => reason(page), 'why 3', '... and so does one back');
+
+    const third = await newServer({name: 'Third'});
+
+    await page.goto(process.env.GUILDLOG_VIEWER
+        + `#/config?server=${third.id}`);
+    await soon(() => wanted.innerText(), said.replace(server.id, third.id),
+        'a link to another server asks for its token');
+    ok(await ended.isHidden(), '... without a reproach');
+    await page.goBack();
+    await soon(() => reason(page), 'why 3', 'who has none of it goes back');
+    await page.goForward();
+    await signIn(page, third);
+    await page.locator('.side a[href="#/channels"][aria-current]').waitFor();
+    ok((await page.locator('#where').innerText()).startsWith('Third'),
+        'with it the link is opened');
+    await page.getByRole('button', {name: 'Sign out'}).click();
+    await page.goto(process.env.GUILDLOG_VIEWER + to(ids[3]));
+    await soon(() => wanted.innerText(), said, 'signing out forgets them all');
     await leave(page, 'a token');
 }
 

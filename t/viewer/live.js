@@ -77,7 +77,7 @@ async function stays(page) {
 async function paused(page) {
     const before = await top(page);
 
-    await page.getByRole('button', {name: 'Live'}).click();
+    await page.getByRole('button', {name: 'Pause'}).click();
     const older = await record();
     const newer = await record();
     await page.getByRole('button', {name: 'Resume (2 new)'}).waitFor();

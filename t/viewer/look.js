@@ -11,7 +11,7 @@ const ALL = ['channels', 'settings', 'types', 'ignore', 'filters', 'tags',
 const SCREENS = {
     light: {parts: ALL, rules: null},
     dark: {colorScheme: 'dark', rules: ['color-contrast'],
-        parts: ['channels', 'ignore', 'tokens', 'troubleshoot']},
+        parts: ['channels', 'types', 'ignore', 'tokens', 'troubleshoot']},
     small: {viewport: {width: 320, height: 640}, parts: ALL,
         rules: ['scrollable-region-focusable', 'aria-required-children']},
     '4k': {viewport: {width: 3840, height: 2160}, parts: ['channels'],
@@ -32,10 +32,10 @@ export default async function look() {
     for (const [name, {parts, rules, ...options}]
         of Object.entries(SCREENS))
     {
-        const page = await enter(server, '', options);
+        const page = await enter(server, '#/logs', options);
 
         if (name === 'rtl') {
-            await page.getByRole('button', {name: 'View'}).click();
+            await page.getByRole('button', {name: 'View', exact: true}).click();
             await page.getByLabel('Direction').selectOption('rtl');
             await page.keyboard.press('Escape');
         }
@@ -104,6 +104,13 @@ async function views(page, name, parts, rules) {
             .waitFor();
         await page.getByText('Loading …').waitFor({state: 'detached'});
         await check(page, `${name}-${part}`, rules);
+        if (part === 'types') {
+            await page.getByRole('button', {name: 'Message edited'}).first()
+                .click();
+            await page.locator('.message').waitFor();
+            await check(page, `${name}-type`, rules);
+            await page.getByRole('button', {name: 'Choose none'}).click();
+        }
     }
 }
 
@@ -142,7 +149,7 @@ async function themes() {
         getComputedStyle(document.body).backgroundColor);
     const light = await ground();
 
-    await page.getByRole('button', {name: 'View'}).click();
+    await page.getByRole('button', {name: 'View', exact: true}).click();
     await page.getByLabel('Colours').selectOption('dark');
     ok(await ground() !== light, 'the reader may want it dark');
     await page.reload();

@@ -63,7 +63,7 @@ async function weight() {
             sent += encodedDataLength;
         }
     });
-    await page.goto(VIEWER);
+    await page.goto(`${VIEWER}#/logs`);
     await page.locator('.rows .row').first().waitFor();
     await page.waitForLoadState('networkidle').catch(() => {});
     console.log(`bytes sent for the log: ${sent}`);
@@ -93,7 +93,7 @@ async function paints() {
                 }
             }).observe(document, {childList: true, subtree: true});
         });
-        await page.goto(VIEWER);
+        await page.goto(`${VIEWER}#/logs`);
         await page.waitForFunction(() => window.useful);
         const [paint, rows] = await page.evaluate(() => [performance
             .getEntriesByName('first-contentful-paint')[0].startTime,
@@ -118,7 +118,7 @@ async function scroll() {
         return `${(usedSize / 1e6).toFixed(1)} MB, ${nodes} nodes`;
     };
 
-    await page.goto(VIEWER);
+    await page.goto(`${VIEWER}#/logs`);
     await page.locator('.rows .row').first().waitFor();
     await page.waitForTimeout(3000);
     console.log(`held before: ${await held()}`);
@@ -171,7 +171,7 @@ async function filter() {
     const page = await enter();
     const times = [];
 
-    await page.goto(VIEWER);
+    await page.goto(`${VIEWER}#/logs`);
     await page.locator('.rows .row').first().waitFor();
     for (let round = 0; round < ROUNDS; round++) {
         const category = ['Text', 'Modlog', 'Voice'][round % 3];

@@ -15,7 +15,7 @@ export default async function signing() {
     };
 
     page.expected = /status of 40[13]/;
-    await page.goto(process.env.GUILDLOG_VIEWER);
+    await page.goto(`${process.env.GUILDLOG_VIEWER}#/logs`);
     await shoot(page, 'sign-in');
 
     await signIn('no token');
@@ -33,7 +33,7 @@ export default async function signing() {
         text.split(/\s/)[0]), 'Signing', 'an Admin token opens the server');
     is(await page.evaluate(() => [Object.keys(sessionStorage),
         localStorage.length, document.cookie, location.href.includes('eyJ')]),
-    [['guildlog.token'], 0, '', false], 'it is kept by the tab alone');
+    [['guildlog.tokens'], 0, '', false], 'it is kept by the tab alone');
 
     await page.reload();
     await lines(page).first().waitFor();

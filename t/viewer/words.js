@@ -1,7 +1,7 @@
 // What the page knows of the service by itself is what the service says.
 
 import {readFileSync} from 'node:fs';
-import {is, ok} from './lib.js';
+import {is, newServer, ok} from './lib.js';
 
 const conf = (name) => readFileSync(new URL(`../../conf/${name}`,
     import.meta.url), 'utf8');
@@ -11,7 +11,10 @@ const load = (name) => import(`data:text/javascript,${
     encodeURIComponent(conf(`viewer/${name}`))}`);
 
 const {typeOf, typesOf} = await load('log-types.js');
-const {BUTTONS, CATEGORIES, FILTERS, LANGUAGES, ROUTES, STAGES,
+// fields that are shown as they are
+const NO_LABEL = ['content', 'changes', 'role_id', 'image'];
+
+const {BUTTONS, CATEGORIES, FILTERS, FOUND, LABELS, LANGUAGES, ROUTES, STAGES,
     deliveryInWords} = await load('words.js');
 
 
@@ -27,17 +30,30 @@ function values(api, schema, list = 'enum') {
 }
 
 
-export default function words() {
+export default async function words() {
     const api = conf('openapi.yaml');
     const rows = conf('log-types.tsv').trim().split('\n').slice(1)
         .map((line) => line.split('\t'));
 
-    is(rows.map(([id]) => typeOf(Number(id))), rows.map((row) => (
+    const known = ([id]) => {
+        const {color, fields, ...type} = typeOf(Number(id));
+        return type;
+    };
+
+    is(rows.map(known), rows.map((row) => (
         {id: Number(row[0]), category: row[2], title: row[6],
-            sentence: row[10]})),
+            sentence: row[10], kind: row[7].split(' ')[0], route: row[3]})),
     'the log types are those of log-types.tsv');
     is(Object.keys(CATEGORIES).flatMap(typesOf).length, rows.length,
         'each in a category');
+
+    const english = new Map(conf('languages/en-US.tsv').split('\n')
+        .map((line) => line.split('\t')));
+    is(LABELS, Object.fromEntries(Object.keys(LABELS).map((name) =>
+        [name, english.get(name)])), 'fields are called as in messages');
+    is(rows.flatMap(([id]) => Object.values(typeOf(Number(id)).fields))
+        .filter((name) => !(name in LABELS) && !NO_LABEL.includes(name)), [],
+    '... all of them');
 
     is(Object.keys(CATEGORIES), values(api, 'Category'), 'the categories');
     is(Object.keys(LANGUAGES), values(api, 'LocaleKey'),
@@ -57,5 +73,24 @@ export default function words() {
     {
         const {why} = deliveryInWords({status: 'not_delivered', reason});
         ok(why !== reason, `${reason} is told in words`);
+    }
+
+    await masks();
+}
+
+
+// what the filters are said to do is what they do
+async function masks() {
+    const server = await newServer({name: 'Words'});
+    const [none] = Object.keys(FOUND).slice(-1);
+
+    for (const [id, [text, mask]] of Object.entries(FOUND)) {
+        if (id !== none) {
+            await server.ask('PATCH', `/filters/${id}`, {enabled: true});
+            await server.record({type: 5, content: `so ${text} so`});
+            is((await server.get('/logs?limit=1&type=5')).entries[0].content,
+                `so ${mask} so`, `the example of ${id}`);
+            await server.ask('PATCH', `/filters/${id}`, {enabled: false});
+        }
     }
 }

@@ -104,7 +104,8 @@ begin
     perform announce(guild, bot, 99, jsonb_build_object(
         'action', case when before is null then 'add' else 'update' end,
         'target', user_named(guild, user_id),
-        'name', input ->> 'level'));
+        'name', input ->> 'level', 'changes', jsonb_build_array(
+            change('level', to_jsonb(before), input -> 'level'))));
 end $$;
 
 
@@ -113,6 +114,8 @@ end $$;
 create or replace function access_delete(token text, guild bigint,
     bot smallint, kind smallint, user_id bigint, out status int, out body text)
 language plpgsql security definer set search_path = guildlog, pg_temp as $$
+declare
+    before  text;
 begin
     body := '{}';
 
@@ -123,7 +126,8 @@ begin
 
     delete from access a
      where a.guild_id = guild and a.bot = access_delete.bot
-       and a.user_id = access_delete.user_id;
+       and a.user_id = access_delete.user_id
+    returning a.level into before;
 
     if not found then
         status := 404;
@@ -131,6 +135,8 @@ begin
     end if;
 
     perform announce(guild, bot, 99, jsonb_build_object(
-        'action', 'remove', 'target', user_named(guild, user_id)));
+        'action', 'remove', 'target', user_named(guild, user_id),
+        'changes', jsonb_build_array(
+            change('level', to_jsonb(before), null))));
     status := 202;
 end $$;

@@ -3,7 +3,8 @@
 
 -- Takes a request. A protected log type is covered only by its name, and its
 -- name takes an Admin token. Logged with the token's id: always for such a
--- type, else once an hour a token. How many held entries it took back.
+-- type and for who signed in, else once an hour a token. How many held entries
+-- it took back.
 --
 -- At most 1,000 requests of a (server, bot) run at a time; those that ran out
 -- or are used up go. The caller has log_head, as recording has when it updates
@@ -50,7 +51,7 @@ begin
        and (what.protected
             or t.ignore_logged_at is null
             or t.ignore_logged_at < at - interval '1 hour');
-    told := found;
+    told := found or token like '~%';
 
     delete from active_ignore a
      where a.guild_id = guild and a.bot = active_ignore_add.bot
@@ -69,7 +70,8 @@ begin
 
     if told then
         perform record_service(guild, bot, 69, jsonb_build_object(
-            'action', 'active ignore', 'name', what.key, 'value', token,
+            'action', 'active ignore', 'name', what.key,
+            'value', case when token not like '~%' then token end,
             'reason', format('%s %s, %s in %s s', side, input ->> 'id',
                              allowance, seconds)));
     end if;
@@ -89,6 +91,7 @@ begin
         return false;
     end if;
 
+    perform executor_set(token);
     perform record_take(guild, bot);
     return token_live(guild, token);
 end $$;

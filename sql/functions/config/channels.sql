@@ -88,8 +88,7 @@ begin
     insert into logging_channels values (after.*);
     perform lanes_sync(guild, bot, channels_in(input));
 
-    perform announce(guild, bot, 68,
-        jsonb_build_object('action', 'update', 'name', 'log channels')
+    perform announce(guild, bot, 68, '{"action": "update"}'
         || coalesce(difference(to_jsonb(before), to_jsonb(after)), '{}'));
 end $$;
 

@@ -46,6 +46,15 @@ returns text language sql immutable as $$
 $$;
 
 
+-- The list as the key of a change; see conf/change-keys.tsv.
+
+create or replace function ignore_key(ignore_type int)
+returns text language sql immutable as $$
+    select 'ignored_' || ('{channels,categories,executors,targets,content,'
+           'executor_roles,target_roles}'::text[])[ignore_type + 1]
+$$;
+
+
 -- GET /config/logging/ignore/{ignore_type}
 
 create or replace function ignore_get(token text, guild bigint, bot smallint,
@@ -97,7 +106,8 @@ begin
 
     perform announce(guild, bot, 69, jsonb_build_object(
         'action', 'add', 'name', ignore_name(ignore_type),
-        'value', input ->> 'value'));
+        'value', input ->> 'value', 'changes', jsonb_build_array(
+            change(ignore_key(ignore_type), null, input -> 'value'))));
 end $$;
 
 
@@ -126,6 +136,7 @@ begin
     if found then
         perform announce(guild, bot, 69, jsonb_build_object(
             'action', 'remove', 'name', ignore_name(ignore_type),
-            'value', input ->> 'value'));
+            'value', input ->> 'value', 'changes', jsonb_build_array(
+                change(ignore_key(ignore_type), input -> 'value', null))));
     end if;
 end $$;

@@ -2,7 +2,7 @@
 -- its log channels.
 
 
--- Tells the server's people of a change: a service entry by executor "0" with
+-- Tells the server's people of a change: a service entry by executor() with
 -- these fields, and a notification. Nothing to tell (null): nothing happens.
 
 create or replace function announce(guild bigint, bot smallint, log_type int,

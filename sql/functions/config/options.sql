@@ -84,7 +84,6 @@ begin
      where o.guild_id = guild and o.bot = options_patch.bot;
     insert into logging_options values (after.*);
 
-    perform announce(guild, bot, 76,
-        jsonb_build_object('action', 'update', 'name', 'logging options')
+    perform announce(guild, bot, 76, '{"action": "update"}'
         || coalesce(difference(to_jsonb(before), to_jsonb(after)), '{}'));
 end $$;

@@ -75,10 +75,10 @@ begin
 
     if before is distinct from after then
         perform announce(guild, bot, 70, jsonb_build_object(
-            'action', 'update', 'name', 'locale',
-            'content', (select l.key from language l
-                         where l.locale = before.locale),
-            'contentAfter', input ->> 'locale'));
+            'action', 'update', 'changes', jsonb_build_array(
+                change('locale', (select to_jsonb(l.key) from language l
+                                   where l.locale = before.locale),
+                       input -> 'locale'))));
     end if;
 
     status := 202;

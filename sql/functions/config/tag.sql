@@ -76,6 +76,25 @@ begin
 end $$;
 
 
+-- What of a tag changed, for its service entry: the text as the content before
+-- and after, the rest as changes. A tag that comes or goes is named already.
+
+create or replace function tag_difference(before jsonb, after jsonb)
+returns jsonb language plpgsql stable as $$
+declare
+    told  constant text[] := case when num_nulls(before, after) = 0
+                                  then '{content}'
+                                  else '{content,tag_id,tag_name}' end;
+begin
+    return coalesce(difference(before - told, after - told), '{}')
+        || case when before ->> 'content' is distinct from after ->> 'content'
+                then jsonb_build_object(
+                         'content', left(before ->> 'content', 4000),
+                         'contentAfter', left(after ->> 'content', 4000))
+                else '{}' end;
+end $$;
+
+
 -- GET /config/tags: in parts where it is large. Rest is empty for the first
 -- one, then it is what the part before has in more; the last one has none.
 -- Without rest all comes at once. Each part is as things are when it is read.
@@ -146,7 +165,7 @@ begin
 
     perform announce(guild, bot, 74,
         jsonb_build_object('action', 'create', 'name', new.tag_name)
-        || difference(null, to_jsonb(new) - 'tag_id'));
+        || tag_difference(null, to_jsonb(new)));
     status := 201;
     body := format('{"tag_id":"%s"}', new.tag_id);
 end $$;
@@ -196,7 +215,7 @@ begin
 
     perform announce(guild, bot, 75,
         jsonb_build_object('action', 'update', 'name', after.tag_name)
-        || difference(to_jsonb(before), to_jsonb(after)));
+        || tag_difference(to_jsonb(before), to_jsonb(after)));
 end $$;
 
 
@@ -227,6 +246,6 @@ begin
 
     perform announce(guild, bot, 73,
         jsonb_build_object('action', 'delete', 'name', old.tag_name)
-        || difference(to_jsonb(old) - 'tag_id', null));
+        || tag_difference(to_jsonb(old), null));
     status := 200;
 end $$;

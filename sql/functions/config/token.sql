@@ -19,7 +19,7 @@ begin
           from (select t.guild_id::text as id, t.token_id as unique_id,
                        t.permissions, t.creator::text as creator,
                        ms(t.created_at) as created_at,
-                       ms(t.expires_at) as expires_at
+                       ms(t.expires_at) as expires_at, t.name
                   from token t
                  where t.guild_id = guild
                    and t.bot = token_list.bot
@@ -78,20 +78,18 @@ begin
 end $$;
 
 
--- POST /servers/{guild}/tokens of the operator: the facts of a new token, for
--- the caller to sign. At most 5 live ones a server, over both bots.
+-- The facts of a new token, for the caller to sign. At most 5 live ones a
+-- server, over both bots. The caller has the row of the server.
 
-create or replace function operator_token_create(guild bigint, input jsonb,
-    out status int, out body text)
-language plpgsql security definer set search_path = guildlog, pg_temp as $$
+create or replace function token_make(guild bigint, bot smallint,
+    permissions smallint, creator bigint, name text, out status int,
+    out body text)
+language plpgsql as $$
 declare
-    pro      constant boolean := coalesce(input ->> 'bot', 'main') = 'pro';
     made     constant timestamptz := date_trunc('second', clock_timestamp());
     expires  constant timestamptz := made + interval '90 days';
     id       constant text := gen_random_uuid();
 begin
-    perform server_lock(guild);
-
     delete from token t where t.guild_id = guild and t.expires_at <= now();
 
     if (select count(*) from token t
@@ -101,18 +99,57 @@ begin
     end if;
 
     insert into token (guild_id, token_id, bot, permissions, creator,
-                       created_at, expires_at)
-    values (guild, id, pro::int, (input ->> 'permissions')::smallint,
-            (input ->> 'creator')::bigint, made, expires);
+                       created_at, expires_at, name)
+    values (guild, id, bot, permissions, creator, made, expires, name);
 
-    perform announce(guild, pro::int::smallint, 72, jsonb_build_object(
+    perform announce(guild, bot, 72, jsonb_build_object(
         'action', 'create', 'name', id));
 
     status := 201;
     body := (
         select row_to_json(r)
           from (select id as unique_id, guild::text as guild,
-                       case when pro then 'pro' else 'main' end as bot,
-                       (input ->> 'permissions')::int as permissions,
-                       ms(made) / 1000 as iat, ms(expires) / 1000 as exp) r);
+                       case bot when 1 then 'pro' else 'main' end as bot,
+                       permissions, ms(made) / 1000 as iat,
+                       ms(expires) / 1000 as exp) r);
+end $$;
+
+
+-- POST /auth: the person of a cookie makes a token. A token makes none.
+
+create or replace function token_create(token text, guild bigint, bot smallint,
+    kind smallint, input jsonb, out status int, out body text)
+language plpgsql security definer set search_path = guildlog, pg_temp as $$
+begin
+    body := '{}';
+
+    if not change_begin(guild, token) then
+        status := 401;
+        return;
+    end if;
+
+    if token not like '~%' then
+        status := 403;
+        return;
+    end if;
+
+    select m.status, m.body into status, body
+      from token_make(guild, bot, (input ->> 'permissions')::smallint,
+                      (executor() ->> 'id')::bigint, input ->> 'name') m;
+end $$;
+
+
+-- POST /servers/{guild}/tokens of the operator.
+
+create or replace function operator_token_create(guild bigint, input jsonb,
+    out status int, out body text)
+language plpgsql security definer set search_path = guildlog, pg_temp as $$
+begin
+    perform server_lock(guild);
+
+    select m.status, m.body into status, body
+      from token_make(guild,
+                      coalesce(input ->> 'bot' = 'pro', false)::int::smallint,
+                      (input ->> 'permissions')::smallint,
+                      (input ->> 'creator')::bigint, null) m;
 end $$;

@@ -2,7 +2,8 @@
 -- rights and their search path.
 
 
--- True while the token of that server is neither revoked nor expired.
+-- True while the token of that server is neither revoked nor expired, or the
+-- session in its place may do that.
 
 create or replace function token_live(guild bigint, token text)
 returns boolean language plpgsql stable as $$
@@ -13,7 +14,7 @@ begin
        and t.revoked_at is null
        and t.expires_at > now();
 
-    return found;
+    return found or session_live(guild, token);
 end $$;
 
 
@@ -24,6 +25,7 @@ create or replace function change_begin(guild bigint, token text)
 returns boolean language plpgsql as $$
 begin
     perform from server s where s.guild_id = guild for no key update;
+    perform executor_set(token);
     return token_live(guild, token);
 end $$;
 
@@ -37,24 +39,48 @@ begin
 end $$;
 
 
--- What of a row changed, as the content before and after of a service entry:
--- a line for each field, none on the side where there is no row. Null where
--- nothing did.
+-- A field of a row as recorded entries have it: with ids as strings.
+
+create or replace function change_value(field text, value jsonb)
+returns jsonb language plpgsql immutable as $$
+begin
+    if jsonb_typeof(value) = 'array' then
+        return (
+            select coalesce(jsonb_agg(left(v.text, 1024) order by v.place),
+                            '[]')
+              from jsonb_array_elements_text(value)
+                   with ordinality v (text, place)
+             where v.place <= 100);
+    end if;
+
+    return case when jsonb_typeof(value) = 'string'
+                     or field ~ '^(main_channel|log_channel|category_)'
+                then to_jsonb(left(value #>> '{}', 1024))
+                else value end;
+end $$;
+
+
+-- A field that changed.
+
+create or replace function change(field text, before jsonb, after jsonb)
+returns jsonb language sql stable as $$
+    select jsonb_build_object('key', field,
+               'old', change_value(field, before),
+               'new', change_value(field, after))
+$$;
+
+
+-- What of a row changed, as the changes of a service entry: all that a new row
+-- has, and all that a row had that is gone. Null where nothing did.
 
 create or replace function difference(before jsonb, after jsonb)
 returns jsonb language sql stable as $$
-    select jsonb_build_object('content', left(
-               string_agg(f.name || ': ' || coalesce(b.value, 'null'), e'\n'
-                          order by f.name) filter (where before is not null),
-               4000),
-           'contentAfter', left(
-               string_agg(f.name || ': ' || coalesce(a.value, 'null'), e'\n'
-                          order by f.name) filter (where after is not null),
-               4000))
+    select jsonb_build_object('changes', jsonb_agg(
+               change(f.name, b.value, a.value) order by f.name))
       from jsonb_object_keys(coalesce(before, '{}') || coalesce(after, '{}'))
                f (name)
-     cross join lateral (select before ->> f.name) b (value)
-     cross join lateral (select after ->> f.name) a (value)
+     cross join lateral (select nullif(before -> f.name, 'null')) b (value)
+     cross join lateral (select nullif(after -> f.name, 'null')) a (value)
      where a.value is distinct from b.value
        and f.name not in ('guild_id', 'bot')
     having count(*) > 0

@@ -11,8 +11,24 @@ begin
                                nullif(details #>> '{target,name}', ''),
                                details #>> '{target,id}', details ->> 'name'),
                      coalesce(details ->> 'contentAfter',
-                              details ->> 'content', details ->> 'value')))
+                              details ->> 'content', details ->> 'value',
+                              notification_changes(details))))
        from log_type t where t.id = log_type;
+end $$;
+
+
+-- What the fields that changed are now, a line each; not what the name tells.
+
+create or replace function notification_changes(details jsonb)
+returns text language plpgsql immutable as $$
+begin
+    return (
+        select string_agg(concat(c ->> 'key', ': ',
+                                 coalesce(c ->> 'new', 'null')), e'\n'
+                          order by place)
+          from jsonb_array_elements(details -> 'changes')
+               with ordinality u (c, place)
+         where c -> 'new' is distinct from details -> 'name');
 end $$;
 
 
@@ -22,7 +38,7 @@ returns void language plpgsql as $$
 begin
     insert into notification
     values (guild, bot, next_id(ms(clock_timestamp())), clock_timestamp(),
-            log_type, title, description, 0);
+            log_type, title, description, (executor() ->> 'id')::bigint);
 
     delete from notification n
      where n.guild_id = guild

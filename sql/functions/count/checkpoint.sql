@@ -24,8 +24,8 @@ declare
     head      record;
 begin
     for head in
-        select h.guild_id, h.bot from log_head h
-         where h.arrival - h.counted >= 2 * checkpoint_every()
+        select h.guild_id, h.bot from log_uncounted u
+          join log_head h on h.guild_id = u.guild_id and h.bot = u.bot
          order by h.arrival - h.counted desc
     loop
         exit when looked >= budget;
@@ -57,9 +57,50 @@ begin
 end $$;
 
 
--- Adds the checkpoints that follow the last one.
+-- So many entries have arrived that they may get a checkpoint: whoever records
+-- calls this.
+
+create or replace function checkpoints_come_due(guild bigint, bot smallint)
+returns void language plpgsql as $$
+begin
+    insert into log_uncounted (guild_id, bot) values (guild, bot)
+    on conflict do nothing;
+end $$;
+
+
+-- Adds the checkpoints that follow the last one, if entries wait for two. Who
+-- has fewer waiting is not listed any more.
 
 create or replace function checkpoints_count(guild bigint, bot smallint,
+    until_id bigint, budget int)
+returns int language plpgsql as $$
+declare
+    made  int := 0;
+begin
+    if checkpoints_wait(guild, bot) then
+        made := checkpoints_follow(guild, bot, until_id, budget);
+    end if;
+
+    if not checkpoints_wait(guild, bot) then
+        delete from log_uncounted u
+         where u.guild_id = guild and u.bot = checkpoints_count.bot;
+    end if;
+
+    return made;
+end $$;
+
+
+create or replace function checkpoints_wait(guild bigint, bot smallint)
+returns boolean language plpgsql stable as $$
+begin
+    return exists (
+        select from log_head h
+         where h.guild_id = guild and h.bot = checkpoints_wait.bot
+           and h.arrival - h.counted >= 2 * checkpoint_every());
+end $$;
+
+
+create or replace function checkpoints_follow(guild bigint, bot smallint,
     until_id bigint, budget int)
 returns int language plpgsql as $$
 declare
@@ -74,10 +115,10 @@ begin
                select count(*)
                  from (select from log_entry e
                         where e.guild_id = guild
-                          and e.bot = checkpoints_count.bot
+                          and e.bot = checkpoints_follow.bot
                           and e.id > last.last_id
                         limit 1000) e)
-     where h.guild_id = guild and h.bot = checkpoints_count.bot;
+     where h.guild_id = guild and h.bot = checkpoints_follow.bot;
 
     return made;
 end $$;
@@ -163,6 +204,8 @@ begin
     delete from log_checkpoint c where c.guild_id = guild;
     delete from log_correction c where c.guild_id = guild;
     update log_head h set counted = 0 where h.guild_id = guild;
+    perform checkpoints_come_due(guild, h.bot)
+       from log_head h where h.guild_id = guild;
 end $$;
 
 

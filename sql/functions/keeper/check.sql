@@ -68,7 +68,13 @@ begin
                 coalesce(head.first_log_at::text, 'none'),
                 coalesce(head.first_log_at <= oldest, false)),
                ('counted', 'at most ' || head.arrival, head.counted::text,
-                head.counted <= head.arrival))
+                head.counted <= head.arrival),
+               ('counted, or listed', 'at least ' || head.arrival - 255,
+                head.counted::text,
+                head.arrival - head.counted < 256
+                or exists (select from log_uncounted u
+                            where u.guild_id = guild
+                              and u.bot = check_head.bot)))
                d (what, expected, found, fits)
          where d.expected is not null and not d.fits;
 end $$;

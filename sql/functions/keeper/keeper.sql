@@ -291,9 +291,9 @@ create or replace function keeper_checkpoints(budget int, out more boolean,
 language plpgsql as $$
 begin
     more := checkpoints_make(budget) * checkpoint_every() >= budget;
-    lag := coalesce((select sum(h.arrival - h.counted) from log_head h
-                      where h.arrival - h.counted
-                            >= 2 * checkpoint_every()), 0);
+    lag := coalesce((select sum(h.arrival - h.counted) from log_uncounted u
+                      join log_head h
+                        on h.guild_id = u.guild_id and h.bot = u.bot), 0);
 end $$;
 
 

@@ -44,7 +44,9 @@ end $$;
 -- The next one, and where its partitions begin and end. A week of which a day
 -- goes within three days is made days; so is the first week of what has more
 -- days. Of what is past keeping nothing is carried on. Two days after a week
--- its partitions become one, unless that was for some nights only.
+-- its partitions become one, unless that was for some nights only; what is
+-- older than the store is no part of its first week. On Citus no statement
+-- copies the entries of several servers: there days stay days.
 
 create or replace function rewrite_due(out low bigint, out high bigint,
     out sources text[], out bounds bigint[])
@@ -59,6 +61,7 @@ begin
               from partitions('log_entry') x
              where x.high::bigint > kept_from()
                and x.high::bigint <= day_id(today)
+               and to_regclass('pg_catalog.pg_dist_partition') is null
         ), due as (
             select greatest(p.low, id_day(kept_from())) as low, p.high,
                    array[p.name] as sources, 7 as days
@@ -66,7 +69,7 @@ begin
              where p.high - p.low > 1 and p.low < today - 28
              union all
             select min(p.low), max(p.high), array_agg(p.name order by p.low), 0
-              from p
+              from p where p.high - p.low <= 7
              group by date_trunc('week', (p.high - 1)::timestamp)
             having count(*) > 1 and min(p.low) >= today - 21
                and date_trunc('week', (max(p.high) - 1)::timestamp)

@@ -4,7 +4,8 @@
 -- GET /logs/export: so many of the entries below the position, newest first, or
 -- with ids these entries. What was taken back meanwhile, or expired, is left
 -- out. The first time since is null; its head says it (an id, so that the
--- window of all chunks is one), and has in doc what the rows are made with.
+-- window of all chunks is one), and has in doc what version 0.1 makes its rows
+-- with.
 
 create or replace function logs_export(token text, guild bigint,
     bot smallint, kind smallint, after bigint, before bigint, category text[],

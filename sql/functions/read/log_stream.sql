@@ -232,5 +232,7 @@ begin
     return query
         select t.place, null::bigint
           from unnest(guilds, tokens) with ordinality t (guild, token, place)
-         where not token_live(t.guild, t.token);
+         where case when t.token like '~%'
+               then session_status(t.guild, t.token) <> 200
+               else not token_live(t.guild, t.token) end;
 end $$;

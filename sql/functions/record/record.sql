@@ -22,7 +22,6 @@ call type_make('batch', $$
     channels        text[],
     parents         text[],      -- a thread's or a post's channel
     categories      text[],
-    roles           text[],
     proxied         boolean[],
     prefixed        int[],       -- those with a reason that begins with [
     crowded         int[]        -- those with more messages than are kept
@@ -122,6 +121,10 @@ begin
                         verdicts, routes);
     ids := record_events(guild, bot, arrival, b.events, verdicts, ids);
 
+    if arrival >> 7 < arrival + cardinality(b.events) >> 7 then
+        perform checkpoints_come_due(guild, bot);
+    end if;
+
     if arrival >> 10 < arrival + cardinality(b.events) >> 10 then
         perform search_come_due(guild, bot);
     end if;
@@ -218,7 +221,6 @@ begin
            array_agg(e #>> '{channel,id}'),
            array_agg(e #>> '{channel,parent}'),
            array_agg(e #>> '{channel,category}'),
-           array_agg(e ->> 'role'),
            array_agg((e ->> 'proxied')::boolean),
            array_agg(place) filter (where e ->> 'reason' like '[%'),
            array_agg(place) filter (where e @? '$.messages[100]')
@@ -270,11 +272,50 @@ begin
         select coalesce(jsonb_agg(jsonb_build_object(
                    'key', c ->> 'key',
                    'old', coalesce(nullif(c -> 'old', 'null'),
-                                   c -> 'old_value'),
+                                   change_given(c -> 'old_value')),
                    'new', coalesce(nullif(c -> 'new', 'null'),
-                                   c -> 'new_value'))
+                                   change_given(c -> 'new_value')))
                    order by place), '[]')
           from jsonb_array_elements(changes) with ordinality u (c, place));
+end $$;
+
+
+-- A value of the platform: what is none of ours is kept as the text of its
+-- JSON, and what is too long is cut.
+
+create or replace function change_given(value jsonb)
+returns jsonb language plpgsql immutable as $$
+begin
+    if jsonb_typeof(value) = 'string' then
+        return to_jsonb(left(value #>> '{}', 1024));
+    elsif jsonb_typeof(value) = 'object'
+       or (jsonb_typeof(value) = 'array'
+           and (jsonb_array_length(value) > 100
+                or exists (select from jsonb_array_elements(value) i (it)
+                            where not change_item(i.it))))
+    then
+        return to_jsonb(left(value::text, 1024));
+    end if;
+
+    return value;
+end $$;
+
+
+-- Whether it may be an item of a value: a text, or an id with a name.
+
+create or replace function change_item(it jsonb)
+returns boolean language plpgsql immutable as $$
+begin
+    return case jsonb_typeof(it)
+           when 'string' then length(it #>> '{}') <= 1024
+           when 'object' then
+               it - '{id,name}'::text[] = '{}'
+               and jsonb_typeof(it -> 'id') = 'string'
+               and it ->> 'id' ~ '^[0-9]{1,20}$'
+               and coalesce(jsonb_typeof(it -> 'name'), 'null')
+                   in ('string', 'null')
+               and coalesce(length(it ->> 'name'), 0) <= 100
+           else false end;
 end $$;
 
 
@@ -591,16 +632,15 @@ declare
     executors  constant bigint[] := b.executors;
     targets    constant bigint[] := b.targets;
     channels   constant bigint[] := b.channels;
-    roles      constant text[] := b.roles;
     stored     int;
 begin
     insert into log_entry (guild_id, id, arrival, executor_id, target_id,
                            channel_id, lane, seq, dchannel_id, bot, type,
-                           dstatus, role, dreason, doc)
+                           dstatus, dreason, doc)
     select guild, numbers[n], arrival + n, executors[n], targets[n],
            channels[n], p.lane, p.seq, nullif(routes[n], 0),
            record_insert.bot, types[n],
-           case when routes[n] > 0 then null else 0 end, roles[n],
+           case when routes[n] > 0 then null else 0 end,
            case when routes[n] = 0 then 'off'
                 when routes[n] is null then 'no_channel'
                 when held[n] then 'held' end,
@@ -752,7 +792,8 @@ begin
 end $$;
 
 
--- Records what the API itself did. Waits as record_take() does.
+-- Records what the API itself did, or a person by it. Waits as record_take()
+-- does.
 
 create or replace function record_service(guild bigint, bot smallint,
     log_type int, details jsonb)
@@ -763,7 +804,7 @@ begin
             'event_id', gen_random_uuid(),
             'type', log_type,
             'timestamp', ms(clock_timestamp()),
-            'executor', '{"id": "0", "name": "API"}'::jsonb) || details));
+            'executor', executor()) || details));
 end $$;
 
 
@@ -775,7 +816,7 @@ create or replace function operator_record(guild bigint, bot smallint,
     events text[], types smallint[], times bigint[], executors text[],
     executor_bots boolean[], executor_roles text[], targets text[],
     target_bots boolean[], target_roles text[], channels text[],
-    parents text[], categories text[], roles text[], proxied boolean[],
+    parents text[], categories text[], proxied boolean[],
     prefixed int[], crowded int[], docs text, errors jsonb, out status int,
     out body text, out counts text)
 language plpgsql security definer set search_path = guildlog, pg_temp as $$
@@ -786,8 +827,8 @@ begin
 
     did := record_batch(guild, bot, row(events, types, times, executors,
         executor_bots, executor_roles, targets, target_bots, target_roles,
-        channels, parents, categories, roles, proxied, prefixed,
-        crowded)::batch, string_to_array(docs, e'\n'), 2000, true);
+        channels, parents, categories, proxied, prefixed, crowded)::batch,
+        string_to_array(docs, e'\n'), 2000, true);
     perform server_still_open(guild);
     status := 200;
     counts := record_counts(did.verdicts);
@@ -806,7 +847,7 @@ create or replace function operator_record_many(guilds bigint[],
     bots smallint[], events text[], types smallint[], times bigint[],
     executors text[], executor_bots boolean[], executor_roles text[],
     targets text[], target_bots boolean[], target_roles text[],
-    channels text[], parents text[], categories text[], roles text[],
+    channels text[], parents text[], categories text[],
     proxied boolean[], prefixed int[], crowded int[], docs text,
     errors jsonb, out status int, out body text, out counts text)
 language plpgsql security definer set search_path = guildlog, pg_temp
@@ -815,7 +856,7 @@ begin
     select r.* into status, body, counts
       from record_many(guilds, bots, row(events, types, times, executors,
                executor_bots, executor_roles, targets, target_bots,
-               target_roles, channels, parents, categories, roles, proxied,
+               target_roles, channels, parents, categories, proxied,
                prefixed, crowded)::batch, string_to_array(docs, e'\n'),
                errors, false) r;
 end $$;
@@ -832,7 +873,7 @@ create or replace function operator_record_apart(guilds bigint[],
     bots smallint[], events text[], types smallint[], times bigint[],
     executors text[], executor_bots boolean[], executor_roles text[],
     targets text[], target_bots boolean[], target_roles text[],
-    channels text[], parents text[], categories text[], roles text[],
+    channels text[], parents text[], categories text[],
     proxied boolean[], prefixed int[], crowded int[], docs text,
     errors jsonb, out status int, out body text, out counts text)
 language plpgsql security definer set search_path = guildlog, pg_temp
@@ -841,7 +882,7 @@ begin
     select r.* into status, body, counts
       from record_many(guilds, bots, row(events, types, times, executors,
                executor_bots, executor_roles, targets, target_bots,
-               target_roles, channels, parents, categories, roles, proxied,
+               target_roles, channels, parents, categories, proxied,
                prefixed, crowded)::batch, string_to_array(docs, e'\n'),
                errors, true) r;
 end $$;
@@ -959,8 +1000,7 @@ begin
                    array_agg(u.executor_roles), array_agg(u.target),
                    array_agg(u.target_bot), array_agg(u.target_roles),
                    array_agg(u.channel), array_agg(u.parent),
-                   array_agg(u.category), array_agg(u.role),
-                   array_agg(u.proxied),
+                   array_agg(u.category), array_agg(u.proxied),
                    array_agg(u.nth::int)
                        filter (where u.place = any (b.prefixed)),
                    array_agg(u.nth::int)
@@ -973,12 +1013,12 @@ begin
                   from unnest(guilds, bots, b.events, b.types, b.times,
                               b.executors, b.executor_bots, b.executor_roles,
                               b.targets, b.target_bots, b.target_roles,
-                              b.channels, b.parents, b.categories, b.roles,
+                              b.channels, b.parents, b.categories,
                               b.proxied, lines) with ordinality
                            n (guild, bot, event, type, at, executor,
                               executor_bot, executor_roles, target,
                               target_bot, target_roles, channel, parent,
-                              category, role, proxied, doc, place)
+                              category, proxied, doc, place)
                  cross join lateral coalesce(n.bot, 0::smallint) k (its_bot)
                  where n.event is not null
                  order by n.guild, k.its_bot, n.place) u

@@ -33,13 +33,15 @@ begin
            page_state(h.xmin || ' ' || h.arrival, s.plan),
            coalesce(h.arrival, 0)
       into wall, state, until
-      from token t
-      join server s on s.guild_id = t.guild_id
+      from server s
       left join log_head h on h.guild_id = guild and h.bot = search_open.bot
-     where t.guild_id = guild
-       and t.token_id = token
-       and t.revoked_at is null
-       and t.expires_at > now();
+     where s.guild_id = guild
+       and (exists (select from token t
+                     where t.guild_id = guild
+                       and t.token_id = token
+                       and t.revoked_at is null
+                       and t.expires_at > now())
+            or session_live(guild, token));
 
     if not found or page_holds(known, state, at) then
         return query

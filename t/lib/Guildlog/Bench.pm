@@ -53,6 +53,7 @@ sub clean_up {
         $nginx->stop;
         push @complaints, $nginx->complaints;
         delete $nginx->{dbh};
+        next if $nginx->{option}{stays};
         my $admin = $nginx->cluster->connect('postgres', 'postgres');
         $admin->do('drop database ' . $nginx->dbname . ' with (force)');
     }

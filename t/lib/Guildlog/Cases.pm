@@ -6,12 +6,12 @@ package Guildlog::Cases;
 use strict;
 use warnings;
 
+use Cpanel::JSON::XS;
 use Exporter 'import';
-use JSON::PP;
 
 our @EXPORT = qw(json_cases text_cases escape);
 
-my $json = JSON::PP->new->utf8->canonical->allow_nonref;
+my $json = Cpanel::JSON::XS->new->utf8->canonical->allow_nonref;
 
 my %sample = (
     boolean => 'true', integer => '1', string => '"x"', array => '[]',

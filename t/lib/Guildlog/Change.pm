@@ -6,21 +6,28 @@ package Guildlog::Change;
 use strict;
 use warnings;
 
+use Cpanel::JSON::XS;
 use Exporter 'import';
-use JSON::PP;
 use POSIX ();
 use Storable ();
 use Test::More ();
 
 use Guildlog ();
 
-our @EXPORT = qw(one_change no_change at_once tables);
+our @EXPORT = qw(changed one_change no_change at_once tables);
 
-my $json = JSON::PP->new->canonical;
+my $json = Cpanel::JSON::XS->new->canonical;
 
 my @configuration = qw(server token settings logging_channels logging_options
     logging_type ignore_entry tag access filter notification active_ignore
     directory);
+
+
+# changed(key => $old, $new): one of the changes that an entry tells
+sub changed {
+    my ($key, $old, $new) = @_;
+    return { key => $key, old => $old, new => $new };
+}
 
 
 # one_change($nginx, $server, $type => "what", sub { … }, bot => 'pro'): the

@@ -5,12 +5,12 @@ package Guildlog::Client;
 use strict;
 use warnings;
 
+use Cpanel::JSON::XS;
 use IO::Socket::INET;
 use IO::Socket::UNIX;
-use JSON::PP;
 use Time::HiRes qw(time);
 
-my $json = JSON::PP->new->utf8->canonical->allow_nonref;
+my $json = Cpanel::JSON::XS->new->utf8->canonical->allow_nonref;
 
 
 sub new {

@@ -30,14 +30,16 @@ sub shared {
 }
 
 
-# a test's own one, with that environment added
+# a test's own one, with that environment added; in a folder that is named it
+# may have been before, and stays
 sub new {
     my ($class, %option) = @_;
 
-    my $root = File::Temp::tempdir('guildlog.XXXXXX', DIR => '/tmp');
-    chmod 0711, $root;
-    my $self = bless { dir => "$root/pg", root => $root, pid => $$,
-        env => $option{env} || {} }, $class;
+    my $root = $option{dir} ? undef
+        : File::Temp::tempdir('guildlog.XXXXXX', DIR => '/tmp');
+    chmod 0711, $root if $root;
+    my $self = bless { dir => $option{dir} || "$root/pg", root => $root,
+        pid => $$, env => $option{env} || {} }, $class;
     push @own, $self;
     $self->_shell('test_cluster');
     return $self;
@@ -60,7 +62,7 @@ sub pid {
 # itself, and the workers of Citus (see test_cluster_citus in util/lib.sh)
 sub nodes {
     my ($self) = @_;
-    return $self, map { bless { dir => $_ }, ref $self } grep { -d }
+    return $self, map { bless { dir => $_, env => {} }, ref $self } grep { -d }
         map { "$self->{dir}/w$_" } 1 .. 2;
 }
 
@@ -84,6 +86,14 @@ sub create_database {
             'search_path = guildlog, public');
         $dbh->disconnect;
     }
+    return $name;
+}
+
+
+# one of that name with the schema of now, which may have been before
+sub database {
+    my ($self, $name) = @_;
+    $self->_shell('test_database', $name);
     return $name;
 }
 
@@ -145,9 +155,11 @@ sub pids {
 
 sub clean_up {
     for my $self (grep { $_->{pid} == $$ } @own) {
-        kill 'CONT', $self->pids;
-        $self->stop('immediate');
-        remove_tree($self->{root});
+        for my $node ($self->nodes) {
+            kill 'CONT', $node->pids;
+            $node->stop($self->{root} ? 'immediate' : 'fast');
+        }
+        remove_tree($self->{root}) if $self->{root};
     }
     @own = ();
 }

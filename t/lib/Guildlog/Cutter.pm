@@ -7,18 +7,18 @@ package Guildlog::Cutter;
 use strict;
 use warnings;
 
+use Cpanel::JSON::XS;
 use Errno qw(EAGAIN EINTR);
 use IO::Select;
 use IO::Socket::INET;
 use IO::Socket::UNIX;
-use JSON::PP;
 use POSIX ();
 use Socket qw(AF_UNIX SOCK_STREAM PF_UNSPEC SOL_SOCKET SO_LINGER);
 use Time::HiRes qw(time);
 
 use constant SO_PEERCRED => 17;
 
-my $json = JSON::PP->new->canonical;
+my $json = Cpanel::JSON::XS->new->canonical;
 my $owner = $$;
 my %running;
 

@@ -63,7 +63,9 @@ sub weeks {
     my $sql = slurp('t/sql/weeks.psql');
     $sql =~ s/create temp table/create table/;
     $sql =~ s/pg_temp[.]//;
-    $nginx->cluster->connect($nginx->dbname)->do($sql);
+    $nginx->cluster->connect($nginx->dbname)
+        ->do("set client_min_messages = warning;
+            drop table if exists to_do; $sql");
     return;
 }
 

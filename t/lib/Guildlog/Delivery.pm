@@ -6,8 +6,8 @@ package Guildlog::Delivery;
 use strict;
 use warnings;
 
+use Cpanel::JSON::XS ();
 use Exporter 'import';
-use JSON::PP ();
 use Test::More;
 
 use Guildlog ();

@@ -70,9 +70,9 @@ sub index_some {
         due_at = now() where guild_id = ?', $guild);
     Guildlog::wait_for(sub {
         !$nginx->sql("select count(*) from search_head where guild_id = ?
-            and (taken_to is null and due_at <= now()
+            and (taken_to is null and due_at <= now() + interval '1 s'
                 or taken_to < 'infinity')", $guild);
-    }, 30, 'the index is made');
+    }, 600, 'the index is made');
     $nginx->sql('delete from index_left where guild = ?', $guild);
     $nginx->sql("update search_head set taken_to = 'infinity'
         where guild_id = ?", $guild);

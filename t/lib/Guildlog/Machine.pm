@@ -28,10 +28,46 @@ sub shell {
 }
 
 
-# the path of the project's package
+# the suites that a test is for
+sub suites {
+    return split ' ', $ENV{GUILDLOG_SUITES} // 'bookworm trixie';
+}
+
+
+# the path of the project's package for that suite, built if a source is newer
 sub deb {
-    chomp(my $package = shell('"$top/util/package"') // die "no package\n");
-    return $package;
+    my ($suite) = @_;
+
+    my $deb = _built("$Guildlog::TOP/.build/package/$suite");
+    my $newer = 'find config src sql conf util CHANGES *.md -newer';
+    return $deb if $deb && !qx{cd '$Guildlog::TOP' && $newer '$deb'};
+
+    chomp($deb = shell('"$top/util/package" "$1"', $suite)
+        // die "no package\n");
+    return $deb;
+}
+
+
+# the same of an earlier version, which the repository has by that name
+sub old_deb {
+    my ($suite, $commit) = @_;
+
+    my $tree = "$Guildlog::TOP/.build/old-$commit";
+    my $deb = _built("$tree/.build/package/$suite");
+    return $deb if $deb;
+
+    # the package of before, by the tool of today
+    chomp($deb = shell('mkdir -p "$1"; git -C "$top" archive "$2" '
+        . '| tar -xC "$1"; touch "$1/CHANGES"; '
+        . 'cp "$top"/util/{package,lib.sh} "$1/util"; "$1/util/package" "$3"',
+        $tree, $commit, $suite) // die "no package of $commit\n");
+    return $deb;
+}
+
+
+sub _built {
+    my ($folder) = @_;
+    return (glob "$folder/libnginx-mod-http-guildlog_*.deb")[0];
 }
 
 
@@ -46,22 +82,22 @@ sub new {
         DIR => $ENV{GUILDLOG_TEST_DIR} || '/tmp', CLEANUP => 1);
     chmod 0755, $dir;
 
-    defined shell('need "${packages_package[@]}"; step "Making a machine" '
-        . 'debootstrap --variant=minbase "$2" "$1" "$(debian_mirror)"',
-        $dir, $suite) or die "no machine to install on\n";
+    defined shell('step "Making a machine" new_debian "$1" "$2"', $suite, $dir)
+        or die "no machine to install on\n";
 
     my $self = bless { dir => $dir }, $class;
     push @machines, $self;
 
-    open my $policy, '>', "$dir/usr/sbin/policy-rc.d" or die $!;
-    print {$policy} "#!/bin/sh\nexit 101\n";
-    close $policy;
-    chmod 0755, "$dir/usr/sbin/policy-rc.d";
+    $self->_begin;
+    $self->write('/usr/sbin/policy-rc.d', "#!/bin/sh\nexit 101\n", 0755);
 
     $self->goes_well('apt-get -q update && apt-get -qy install '
         . "--no-install-recommends @packages", "$suite: a new machine");
     return $self;
 }
+
+
+sub dir { return $_[0]{dir} }
 
 
 sub copy {
@@ -70,26 +106,101 @@ sub copy {
 }
 
 
-# from now on it has no network but its own loopback
+sub write {
+    my ($self, $path, $text, $mode) = @_;
+
+    open my $file, '>', "$self->{dir}$path" or die "$path: $!";
+    print {$file} $text;
+    close $file or die "$path: $!";
+    chmod $mode // 0644, "$self->{dir}$path";
+    return;
+}
+
+
+# from now on it has no network but its own loopback; what ran there ends
 sub alone {
     my ($self) = @_;
 
-    pipe my $ready, my $tell or die "pipe: $!";
+    $self->_end;
+    $self->_begin('--net');
+    return;
+}
+
+
+# Its first process: all others end with it.  It gets those that lost their
+# parent; a signal that it ignores lets the kernel bury them.
+sub _begin {
+    my ($self, @more) = @_;
+
     defined(my $pid = fork) or die "fork: $!";
     if (!$pid) {
-        # the first process of its own: all others end with it
-        exec 'unshare', '--net', '--pid', '--fork', '--mount',
-            '--kill-child', 'sh', '-c', "mount -t proc proc '$self->{dir}/proc'"
-            . ' && ip link set lo up && exec sleep infinity'
+        exec 'unshare', '--pid', '--fork', '--mount', '--kill-child', @more,
+            'sh', '-c', "mount -t proc proc '$self->{dir}/proc'"
+            . (@more ? ' && ip link set lo up' : '')
+            . q( && exec perl -e '$SIG{CHLD} = "IGNORE"; exec qw(sleep inf)')
             or POSIX::_exit(127);
     }
-    $self->{alone} = $pid;
+    $self->{pid} = $pid;
     Guildlog::wait_for {
-        ($self->{first}) = split ' ',
-            slurp("/proc/$pid/task/$pid/children");
-        $self->{first} && slurp(
-            "/proc/$self->{first}/cmdline") =~ /^sleep/;
-    } 20, 'the machine is alone';
+        ($self->{first}) = split ' ', slurp("/proc/$pid/task/$pid/children");
+        $self->{first} && slurp("/proc/$self->{first}/cmdline") =~ /^sleep/;
+    } 20, 'the machine runs';
+    return;
+}
+
+
+sub _end {
+    my ($self) = @_;
+
+    my $pid = delete $self->{pid} or return;
+    kill 'KILL', $self->{first}, $pid;    # they ignore the others
+    waitpid $pid, 0;
+    return;
+}
+
+
+# it has the network and the processes of another one from now on
+sub beside {
+    my ($self, $other) = @_;
+
+    $self->_end;
+    $self->{first} = $other->{first};
+    $self->_mount("mount -t proc proc '$self->{dir}/proc'");
+    return;
+}
+
+
+# from now on nobody can write to it but to /tmp, which is empty, and to these
+# folders
+sub frozen {
+    my ($self, @folders) = @_;
+
+    my $dir = $self->{dir};
+    $self->_mount("mount --rbind '$dir' '$dir'",
+        (map { "mount --bind '$dir$_' '$dir$_'" } @folders),
+        "mount -o remount,bind,ro '$dir'",
+        "mount -t tmpfs -o mode=1777 tmpfs '$dir/tmp'");
+    return;
+}
+
+
+# for its processes
+sub _mount {
+    my ($self, @commands) = @_;
+
+    system('nsenter', '-t', $self->{first}, '-m', '-p', 'sh', '-c',
+        join ' && ', @commands) == 0 or die "mount\n";
+    return;
+}
+
+
+# what git has of the project goes to that folder of it
+sub clone {
+    my ($self, $to) = @_;
+
+    defined shell('mkdir -p "$1"; cd "$top"; git ls-files -z | tar -c --null '
+        . '-T - | tar -xC "$1"', "$self->{dir}$to") or die "no clone\n";
+    return;
 }
 
 
@@ -97,8 +208,7 @@ sub alone {
 sub on {
     my ($self, $command) = @_;
 
-    my @enter = $self->{first} ? ('nsenter', '-t', $self->{first}, '-n', '-p',
-        '-m') : ();
+    my @enter = ('nsenter', '-t', $self->{first}, '-n', '-p', '-m');
     open my $out, '-|', @enter, 'chroot', $self->{dir}, 'env', '-i',
         'PATH=/usr/sbin:/usr/bin:/sbin:/bin', 'DEBIAN_FRONTEND=noninteractive',
         'LC_ALL=C.UTF-8', 'sh', '-c', "($command) 2>&1 < /dev/null"
@@ -135,11 +245,7 @@ sub files {
 
 END {
     local $?;
-    for my $self (@machines) {
-        next if !$self->{alone};
-        kill 'KILL', $self->{alone};    # it ignores the others
-        waitpid $self->{alone}, 0;
-    }
+    $_->_end for @machines;
 }
 
 

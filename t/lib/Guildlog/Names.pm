@@ -10,12 +10,12 @@ package Guildlog::Names;
 use strict;
 use warnings;
 
+use Cpanel::JSON::XS;
 use File::Temp;
 use IO::Socket::INET;
-use JSON::PP;
 use POSIX ();
 
-my $json = JSON::PP->new->utf8;
+my $json = Cpanel::JSON::XS->new->utf8;
 
 
 sub new {

@@ -7,14 +7,15 @@ package Guildlog::OpenAPI;
 use strict;
 use warnings;
 
+use Cpanel::JSON::XS;
 use Cwd ();
 use File::Basename qw(dirname);
-use JSON::PP;
+use JSON::PP ();
 use List::Util qw(all any uniq);
 use YAML::XS ();
 
 my $conf = Cwd::abs_path(dirname(__FILE__) . '/../../../conf');
-my $json = JSON::PP->new->utf8->canonical->allow_nonref;
+my $json = Cpanel::JSON::XS->new->utf8->canonical->allow_nonref;
 my %shared;
 
 # statuses that may come before a path of the API is known to be one
@@ -165,6 +166,8 @@ sub _read_paths {
                     @{ $item->{parameters} || [] },
                     @{ $it->{parameters} || [] }],
                 responses  => $it->{responses},
+                person     => scalar(grep { $_->{cookie} }
+                    @{ $it->{security} || [] }),
                 body       => $content->{schema},
                 examples   => \@examples,
                 example    => $examples[0],

@@ -17,13 +17,13 @@ use warnings;
 
 use parent 'Guildlog::Fake';
 
+use Cpanel::JSON::XS;
 use IO::Socket::IP;
-use JSON::PP;
 use POSIX ();
 use Socket qw(SOL_SOCKET SO_LINGER);
 use Time::HiRes qw(sleep time);
 
-my $json = JSON::PP->new->utf8->canonical;
+my $json = Cpanel::JSON::XS->new->utf8->canonical;
 
 
 # What a client makes of it:

@@ -5,17 +5,17 @@ package Guildlog::Platform;
 use strict;
 use warnings;
 
+use Cpanel::JSON::XS;
 use Cwd ();
 use File::Basename qw(dirname);
 use IO::Socket::INET;
-use JSON::PP;
 use MIME::Base64 qw(encode_base64url);
 use Time::HiRes qw(sleep time);
 
 use Guildlog::Client;
 
 my $program = Cwd::abs_path(dirname(__FILE__) . '/../platform');
-my $json    = JSON::PP->new->utf8->canonical;
+my $json    = Cpanel::JSON::XS->new->utf8->canonical;
 my %running;
 my $owner = $$;
 

@@ -5,10 +5,10 @@ package Guildlog::Stream;
 use strict;
 use warnings;
 
-use JSON::PP;
+use Cpanel::JSON::XS;
 use Time::HiRes qw(time);
 
-my $json = JSON::PP->new->utf8;
+my $json = Cpanel::JSON::XS->new->utf8;
 
 
 # Guildlog::Stream->new($nginx, $server, $token, $query, header…): status and

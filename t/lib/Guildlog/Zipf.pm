@@ -8,12 +8,12 @@ use strict;
 use warnings;
 use utf8;
 
-use JSON::PP;
+use Cpanel::JSON::XS;
 use POSIX ();
 
 use Guildlog ();
 
-my $json = JSON::PP->new->ascii->allow_nonref;
+my $json = Cpanel::JSON::XS->new->ascii->allow_nonref;
 
 my @types = (7, 5, 17, 18, 1, 2, 44, 15, 25, 45, 0, 51, 10, 23, 6, 4, 40, 3,
     39, 34, 41, 27, 29, 33, 36, 46);

@@ -20,9 +20,12 @@ select pg_temp.answers(status, body, 200,
     '"category_server":null,"category_roles":null,"category_channels":null,'
     '"category_service":null}]', 'IDs are read back as strings')
   from channels_get(:me);
-select is(pg_temp.last_logged(:guild, 68, '{contentAfter}'),
-          e'category_files: 9223372036854775807\ncategory_text: 0\n'
-          'main_channel: 5', 'the entry names what changed');
+select is(pg_temp.last_logged(:guild, 68, '{changes}')::jsonb,
+          '[{"key": "category_files", "old": null,
+             "new": "9223372036854775807"},
+            {"key": "category_text", "old": null, "new": "0"},
+            {"key": "main_channel", "old": null, "new": "5"}]',
+          'the entry names what changed');
 
 select pg_temp.answers(status, body, 202, '{}', 'one follows the main one')
   from channels_patch(:me, '{"category_text": null}');
@@ -30,7 +33,8 @@ select is(body::json -> 0 ->> 'category_text', null, 'so it is null')
   from channels_get(:me);
 select is(body::json -> 0 ->> 'main_channel', '5', 'and the others stayed')
   from channels_get(:me);
-select is(pg_temp.last_logged(:guild, 68, '{content}'), 'category_text: 0',
+select is(pg_temp.last_logged(:guild, 68, '{changes}')::jsonb,
+          '[{"key": "category_text", "old": "0", "new": null}]',
           'the entry has the old value');
 select is(pg_temp.logged(:guild, 68), 2, 'each change is logged');
 select pg_temp.answers(status, body, 202, '{}', 'the same again')

@@ -32,7 +32,7 @@ select pg_temp.answers(status, body, 200, '{"filter_id":"words","enabled":1,'
                        '"log_types":[5,7]}', 'and read back')
   from filter_get(:me, 'words');
 select is(pg_temp.logged(:guild, 76), 1, 'it is logged');
-select unalike(pg_temp.last_logged(:guild, 76, '{contentAfter}'), '%two%',
+select unalike(pg_temp.last_logged(:guild, 76, '{changes}'), '%two%',
                'the entry does not show the words');
 select pg_temp.answers(status, body, 202, '{}', 'the same again')
   from filter_patch(:me, 'words', '{"action": "drop"}');

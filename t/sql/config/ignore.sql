@@ -1,7 +1,7 @@
 -- /config/logging/ignore/{ignore_type}: lists of at most 1,000 entries.
 
 \ir ../setup.psql
-select plan(20);
+select plan(21);
 
 select pg_temp.answers(status, body, 401, '{}', 'a dead token reads nothing')
   from ignore_get(:nobody, 0);
@@ -22,6 +22,8 @@ select pg_temp.answers(status, body, 404, '{}', 'only in that list')
 select pg_temp.answers(status, body, 404, '{}', 'and only for that bot')
   from ignore_get(:pro, 0);
 select is(pg_temp.last_logged(:guild, 69, '{value}'), '5', 'it is logged');
+select matches(pg_temp.last_logged(:guild, 69, '{changes,0,key}'),
+               '^ignored_[a-z_]+$', 'as a change of that list');
 select pg_temp.answers(status, body, 202, '{}', 'the same again')
   from ignore_add(:me, 0, '{"value": "5"}');
 select is(pg_temp.logged(:guild, 69), 1, 'is no change');

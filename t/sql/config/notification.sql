@@ -23,7 +23,7 @@ select matches(:'first'::json ->> 'created',
                '^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$', 'ISO 8601');
 select is(:'first'::json ->> 'notificationType', '70', 'the log type');
 select is(:'first'::jsonb -> 'notificationData',
-          '{"title": "Language changed", "description": "update locale: de",
+          '{"title": "Language changed", "description": "update: locale: de",
             "executorId": "0"}', 'what happened');
 select is(:'first'::json ->> 'acknowledged', '0', 'not yet acknowledged');
 

@@ -18,7 +18,8 @@ select pg_temp.answers(status, body, 200,
     '"buttons":["userID","supportServer","customise"],"active_ignore":0}]',
     'the other fields have their defaults')
   from options_get(:me);
-select is(pg_temp.last_logged(:guild, 76, '{contentAfter}'), 'spoilers: true',
+select is(pg_temp.last_logged(:guild, 76, '{changes}')::jsonb,
+          '[{"key": "spoilers", "old": false, "new": true}]',
           'the entry names what changed');
 select pg_temp.answers(status, body, 200, '{}', 'the same again')
   from options_patch(:me, '{"spoilers": true}');

@@ -18,7 +18,7 @@ select pg_temp.answers(status, body, 200,
 select is(pg_temp.logged(:guild, 70), 1, 'the change is logged');
 select is(pg_temp.last_logged(:guild, 70, '{executor,id}'), '0',
           'the executor is 0');
-select is(pg_temp.last_logged(:guild, 70, '{contentAfter}'), 'de',
+select is(pg_temp.last_logged(:guild, 70, '{changes,0,new}'), 'de',
           'the entry has the language');
 
 select pg_temp.answers(status, body, 202, '{}', 'the same again')

@@ -11,7 +11,8 @@ select pg_temp.answers(status, body, 401, '{}', 'and revokes nothing')
 
 select is((select string_agg(k, ' ') from json_object_keys(
                body::json -> 0) k),
-          'id unique_id permissions creator created_at expires_at',
+          'id unique_id permissions creator created_at expires_at '
+          'name',
           'the fields in the documented order')
   from token_list(:me);
 select is(array_agg(r ->> 'permissions' order by r ->> 'permissions'),

@@ -24,8 +24,10 @@ select pg_temp.answers(status, body, 404, '{}', 'and only for that bot')
   from type_get(:pro, 5);
 select is(pg_temp.last_logged(:guild, 77, '{name}'), 'messageDelete',
           'the entry names the type');
-select is(pg_temp.last_logged(:guild, 77, '{contentAfter}'),
-          e'color: 16777215\nenabled: false\nlog_channel: 0',
+select is(pg_temp.last_logged(:guild, 77, '{changes}')::jsonb,
+          '[{"key": "color", "old": null, "new": 16777215},
+            {"key": "enabled", "old": null, "new": false},
+            {"key": "log_channel", "old": null, "new": "0"}]',
           'the entry has the change');
 select pg_temp.answers(status, body, 202, '{}', 'the same again')
   from type_patch(:me, 5, '{"color": 16777215}');

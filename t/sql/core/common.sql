@@ -1,7 +1,7 @@
 -- What every resource uses.
 
 \ir ../setup.psql
-select plan(14);
+select plan(15);
 
 -- ids
 
@@ -21,16 +21,24 @@ select is(next_id(9223372036854775807 / 4194304 + 1420070400000) > 0, true,
 -- differences
 
 select is(difference('{"a": 1}', '{"a": 1}'), null, 'no difference');
-select is(difference('{"a": 1, "b": 2}', '{"a": 1, "b": 3}'),
-          '{"content": "b: 2", "contentAfter": "b: 3"}', 'a field changed');
+select is(difference('{"a": 1, "b": 2}', '{"a": 1, "b": true}'),
+          '{"changes": [{"key": "b", "old": 2, "new": true}]}',
+          'a field changed');
 select is(difference('{"a": 1, "b": null}', '{"a": null, "b": null}'),
-          '{"content": "a: 1", "contentAfter": "a: null"}', 'a field emptied');
+          '{"changes": [{"key": "a", "old": 1, "new": null}]}',
+          'a field emptied');
 select is(difference(null, '{"a": 1, "b": null}'),
-          '{"content": null, "contentAfter": "a: 1"}', 'a new row');
+          '{"changes": [{"key": "a", "old": null, "new": 1}]}', 'a new row');
 select is(difference('{"a": 1, "guild_id": 5, "bot": 0}', null),
-          '{"content": "a: 1", "contentAfter": null}', 'a deleted row');
+          '{"changes": [{"key": "a", "old": 1, "new": null}]}',
+          'a deleted row');
+select is(difference('{"log_channel": 9223372036854775807, "a": [1, 2]}',
+                     '{"log_channel": 0, "a": []}'),
+          '{"changes": [{"key": "a", "old": ["1", "2"], "new": []},
+                        {"key": "log_channel", "old": "9223372036854775807",
+                         "new": "0"}]}', 'IDs and lists are of strings');
 select is(length(difference(null, jsonb_build_object('a', repeat('ä', 5000)))
-                 ->> 'contentAfter'), 4000, 'cut to what an entry may hold');
+                 #>> '{changes,0,new}'), 1024, 'cut to what an entry may hold');
 
 -- refusals
 

@@ -29,7 +29,7 @@ $$, $$
                'executor_roles text[], targets text[], '
                'target_bots boolean[], target_roles text[], '
                'channels text[], parents text[], categories text[], '
-               'roles text[], proxied boolean[], prefixed integer[], '
+               'proxied boolean[], prefixed integer[], '
                'crowded integer[], docs text, errors jsonb'),
            case when kind in ('api', 'operator', 'batch', 'keeper', 'lane',
                           'figures')
@@ -44,7 +44,17 @@ $$, $$
         ('api', 'guilds_get', null),
         ('api', 'token_list', null),
         ('api', 'token_check', null),
+        ('api', 'token_create', 'input jsonb'),
         ('api', 'token_revoke', 'token_id text'),
+        ('plain', 'session_begin', 'id text, user_id bigint, name text, '
+             'guilds bigint[], OUT status integer, OUT body text'),
+        ('plain', 'session_renew', 'token text, guilds bigint[], '
+             'OUT status integer, OUT body text'),
+        ('plain', 'session_end', 'token text, OUT status integer, '
+             'OUT body text'),
+        ('plain', 'me', 'token text, server bigint, bot smallint, '
+             'kind smallint, person jsonb, OUT status integer, '
+             'OUT body text'),
         ('api', 'settings_get', null),
         ('api', 'settings_patch', 'input jsonb'),
         ('api', 'channels_get', null),
@@ -321,9 +331,10 @@ select bag_eq($$
               and a.attname = 'guild_id')
 $$, $$ values ('language'), ('log_type'), ('filter_kind'), ('summary'),
               ('keeper'), ('shard_lease'), ('delivery_node'), ('log_rewrite'),
-              ('delivery_secret'),
+              ('delivery_secret'), ('session'),
               ('schema_version') $$,
-    'guild_id leads every key, but of fixed data and the schema''s own');
+    'guild_id leads every key, but of fixed data, the schema''s own, and people '
+    'who signed in');
 select is_empty($$
     select i.indexrelid::regclass from pg_index i
       join pg_class c on c.oid = i.indrelid
@@ -332,9 +343,9 @@ select is_empty($$
        and i.indkey[0] <> a.attnum
        and c.relname not in ('lane_ready', 'doubt', 'search_head')
        and i.indexrelid <> all ('{directory_channel,lane_channel,lane_webhook,
-                                  lane_closed}'::regclass[])
+                                  lane_closed,access_user_idx}'::regclass[])
 $$, 'and every index, but of the lists of what all servers have to do, and of '
-    'whose a channel and a webhook is');
+    'whose a channel and a webhook is, and whose dashboard one may use');
 select is_empty($$
     select i.indexrelid::regclass, a.attname
       from pg_index i

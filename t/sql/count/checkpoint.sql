@@ -77,7 +77,7 @@ end $$;
 select ms(now()) - 3600000 as at \gset
 select options_patch(:me, '{"ignore_bot_targets": false,
                             "ignore_bot_executors": false}') \g /dev/null
-update log_head set counted = arrival;
+update log_head set arrival = 0, counted = 0;
 delete from log_entry where guild_id = :guild;
 
 select pg_temp.send(:guild, 127, :at, 'a') \g /dev/null
@@ -152,8 +152,7 @@ delete from log_entry
 
 -- the budget
 
-delete from log_checkpoint where guild_id = :guild;
-update log_head set counted = 0 where guild_id = :guild;
+select counted_forget(:guild) \g /dev/null
 select is(checkpoints_make(512), 8, 'no more is looked at than is allowed');
 select is(checkpoints_make(512), 8, 'and the next call goes on');
 select is(pg_temp.checked(:guild), 'right', 'to the same end');
@@ -161,8 +160,7 @@ select is(pg_temp.checked(:guild), 'right', 'to the same end');
 -- entries that are taken back
 
 select options_patch(:me, '{"active_ignore": true}') \g /dev/null
-delete from log_checkpoint where guild_id = :guild;
-update log_head set counted = 0 where guild_id = :guild;
+select counted_forget(:guild) \g /dev/null
 select record(:guild, 0::smallint, jsonb_agg(jsonb_build_object(
            'event_id', 'h' || i, 'type', 7, 'timestamp', :at + 100 * i,
            'executor', '{"id": "77"}'::jsonb)))

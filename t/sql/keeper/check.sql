@@ -5,7 +5,7 @@
 
 \ir ../setup.psql
 \ir ../forget.psql
-select plan(52);
+select plan(55);
 
 create temp sequence nth;
 
@@ -121,6 +121,10 @@ select pg_temp.broken('log_event', 'an event',
 select pg_temp.broken('log_head', 'arrival',
     $$ update log_head set arrival = 7, counted = 0 $$,
     'the last arrival');
+select pg_temp.broken('log_head', 'counted, or listed',
+    $$ select pg_temp.send(300);
+       update log_head set counted = 0; delete from log_uncounted $$,
+    'a server that waits to be counted');
 select pg_temp.broken('log_head', 'first_log_at',
     $$ update log_head set first_log_at = ms(now()) $$, 'the first log');
 select pg_temp.broken('search_segment', 'in one segment \| in 0',

@@ -32,8 +32,8 @@ select is(doc, format('{"id":"%s","type":5,"timestamp":1790000000123,'
     '"emoji":{"id": "8", "name": "e", "animated": false},"action":"act",'
     '"value":"v"', :'id'), 'its document, in the documented order')
   from log_entry where guild_id = :guild and id = :id;
-select is(row(type, executor_id, target_id, channel_id, role)::text,
-          '(5,1,2,3,r)', 'its columns')
+select is(row(type, executor_id, target_id, channel_id)::text,
+          '(5,1,2,3)', 'its columns')
   from log_entry where guild_id = :guild and id = :id;
 select is((:id >> 22) + 1420070400000, 1790000000123,
           'its id is its time');

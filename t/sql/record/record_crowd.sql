@@ -84,7 +84,7 @@ select translate(format($$
                    order by case when @ %% 2 = 0 then s else -s end),
             null, array[gen_random_uuid(), gen_random_uuid()]::text[],
             array[5, 5]::smallint[], null, null, null, null, null, null, null,
-            null, null, null, null, null, null, null,
+            null, null, null, null, null, null,
             entry_doc('{}') || chr(10) || entry_doc('{}'), '[]');
         commit;
     end loop; end $do$; select 'done' $$, :guild, :guild + 1), e'\n', ' ')

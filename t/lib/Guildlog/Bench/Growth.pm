@@ -11,6 +11,7 @@ use strict;
 use warnings;
 use utf8;
 
+use File::Spec;
 use Time::HiRes qw(sleep time);
 
 use Guildlog::Bench;
@@ -58,9 +59,32 @@ sub run {
 sub store {
     my ($size) = @_;
 
-    my $store = { nginx => start(start => 0), size => $size,
+    my @where = option('store') ? kept($size) : ();
+    my $nginx = start(start => 0, keeper => 'on interval=20ms', @where);
+    my $store = { nginx => $nginx, size => $size,
         text => Guildlog::Figures::number($size) };
-    my $nginx = $store->{nginx};
+    make($store) if !$nginx->sql(q(select to_regclass('growth_filled')));
+    return $store;
+}
+
+
+my $cluster;
+
+# a database that stays, in the folder that was named
+sub kept {
+    my ($size) = @_;
+
+    $cluster ||= Guildlog::Cluster->new(
+        dir => File::Spec->rel2abs(option('store')));
+    return cluster => $cluster, dbname => $cluster->database("growth_$size"),
+        stays => 1;
+}
+
+
+sub make {
+    my ($store) = @_;
+
+    my ($nginx, $size) = @$store{qw(nginx size)};
 
     month($nginx);
     servers($nginx);
@@ -77,7 +101,34 @@ sub store {
         . 'recorded, with its indexes; its document alone';
     once { [stored($nginx) / $size, $doc] } "bytes an entry of $store->{text} "
         . 'as rewritten; its document alone';
-    return $store;
+    indexed($store);
+    once { [stored($nginx) / $size, $doc] } "bytes an entry of $store->{text} "
+        . 'with the index of searches of all servers; its document alone';
+    $nginx->sql('create table growth_filled ()');
+    return;
+}
+
+
+# by nginx, as of servers that had no index
+sub indexed {
+    my ($store) = @_;
+
+    my ($nginx, $size) = @$store{qw(nginx size)};
+    once {
+        my $before = postgres_cpu($nginx);
+        $nginx->start;
+        sleep 1 while $nginx->sql(q(select count(*) from log_head h
+            join server s on s.guild_id = h.guild_id and s.plan = 'pro'
+            left join search_head x on x.guild_id = h.guild_id and x.bot = h.bot
+            where coalesce(x.due_at <= now() or x.taken_to is not null, true)));
+        my @us = map { $_ / $size * 1e6 } postgres_cpu($nginx) - $before,
+            cpu($nginx);
+        $nginx->stop;
+        [@us];
+    } "the index of $store->{text} of a past, PostgreSQL's CPU, µs an entry; "
+        . "nginx's";
+    vacuum($nginx);
+    return;
 }
 
 
@@ -89,7 +140,7 @@ sub servers {
     $nginx->sql("insert into server (guild_id, plan)
         select g, 'pro' from generate_series($first, $last) g");
     $nginx->sql("insert into token select g, 't' || g, 0, 1, 1, now(),
-        now() + interval '1 day' from generate_series($first, $last) g");
+        now() + interval '1 year' from generate_series($first, $last) g");
     $nginx->sql("insert into lane (guild_id, lane, bot, channel_id, shard,
         state) select g, 1, 0, 10, 0, 'active'
         from generate_series($first, $last) g");
@@ -112,7 +163,7 @@ sub fill {
     $nginx->sql('select record(?::bigint, 0::smallint, (?::text)::jsonb)',
         $guild, '[' . Guildlog::Zipf::entries(2000, 'e') . ']');
     $nginx->sql(q(create table sample as select (row_number() over ())::int
-        as n, e.executor_id, e.target_id, e.channel_id, e.type, e.role,
+        as n, e.executor_id, e.target_id, e.channel_id, e.type,
         substr(e.doc, strpos(e.doc, ',"type"')) as rest
         from log_entry e where e.guild_id = ?), $guild);
     $nginx->sql('create unique index on sample (n)');
@@ -138,10 +189,10 @@ sub fill {
             )
             insert into log_entry (guild_id, id, arrival, executor_id,
                 target_id, channel_id, lane, seq, dchannel_id, bot, type,
-                role, doc)
+                doc)
             select x.guild, x.id, h.arrival - c.n + x.n, s.executor_id,
                    s.target_id, s.channel_id, 1, h.arrival - c.n + x.n, 10, 0,
-                   s.type, s.role, '{"id":"' || x.id || '"' || s.rest
+                   s.type, '{"id":"' || x.id || '"' || s.rest
               from x
               join head h on h.guild_id = x.guild
               join (select guild, count(*) as n from x group by 1) c
@@ -255,9 +306,10 @@ sub company {
 
     my $nginx = $store->{nginx};
 
+    weeks($nginx);
+
     figures {
         my $idle = reads($nginx);
-        weeks($nginx);
         my $pid = spawn(sub { rewrites($nginx) });
         my $beside = reads($nginx);
         kill 'KILL', $pid;

@@ -71,7 +71,7 @@ sub asked {
 
     my $page = sub {
         my $status = $nginx->get("/servers/$guild/logs?$query",
-            token => $token)->status;
+            token => $token, connect => { timeout => 120 })->status;
         die "a search was answered with $status\n" if $status != 200;
     };
     $page->() if $times > 1;

@@ -7,14 +7,14 @@ use strict;
 use warnings;
 use utf8;
 
-use JSON::PP;
+use Cpanel::JSON::XS;
 use Test::More ();
 
 use Guildlog ();
 use Guildlog::Chaos::Clients;
 use Guildlog::File;
 
-my $json = JSON::PP->new->utf8;
+my $json = Cpanel::JSON::XS->new->utf8;
 
 
 # audit(world, frozen => 1 if a lease ran out while its worker stood still; such

@@ -9,7 +9,7 @@ use strict;
 use warnings;
 use utf8;
 
-use JSON::PP;
+use Cpanel::JSON::XS;
 use POSIX ();
 use Time::HiRes qw(sleep time);
 
@@ -17,7 +17,7 @@ use Guildlog ();
 use Guildlog::Client;
 use Guildlog::OpenAPI;
 
-my $json = JSON::PP->new->utf8->canonical;
+my $json = Cpanel::JSON::XS->new->utf8->canonical;
 my @children;
 
 

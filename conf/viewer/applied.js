@@ -1,0 +1,52 @@
+// The filters that are set, as chips that take one out.
+
+import {nameOf} from './directory.js';
+import {button, fill, foreign, h} from './dom.js';
+import {typeOf} from './log-types.js';
+import {spanTime, shortTime} from './time.js';
+
+const ROLES = {executor: 'Done by', target: 'Done to'};
+
+
+// without(change) is called with the filters that are to change
+export function appliedNode(value, without) {
+    const {search, after, before, member, memberRole, channel, role, type}
+        = value;
+
+    return h('ul', {class: 'applied', 'aria-label': 'Filters that are set'},
+        search && chip('Search', search, () => without({search: ''})),
+        (after || before) && chip('Time', timeInWords(after, before), () =>
+            without({after: '', before: ''})),
+        member && chip(ROLES[memberRole] ?? 'Member', named('member', member),
+            () => without({member: '', memberRole: ''})),
+        channel && chip('Channel', named('channel', channel), () =>
+            without({channel: ''})),
+        role && chip('Role', role, () => without({role: ''})),
+        type.map((id) => chip('Type', typeOf(Number(id)).title, () =>
+            without({type: type.filter((one) => one !== id)}))));
+}
+
+
+function chip(label, value, onclick) {
+    const text = h('span', null, h('small', null, label), ' ',
+        typeof value === 'string' ? foreign(value) : value);
+    const node = button([text, ' ✕'], onclick, {class: 'chip'});
+
+    node.title = 'Take this filter out';
+    return h('li', null, node);
+}
+
+
+function named(kind, id) {
+    const node = h('bdi', null, id);
+
+    nameOf(kind, id).then((name) => fill(node, name || id), () => {});
+    return node;
+}
+
+
+function timeInWords(after, before) {
+    return after && before ? spanTime(Number(after), Number(before))
+        : after ? `since ${shortTime(Number(after))}`
+            : `until ${shortTime(Number(before))}`;
+}

@@ -1,0 +1,554 @@
+// All log types as one table, by category, and beside it what is set for those
+// that are chosen: one of them, several, or a whole category.
+
+import {change, get, part} from './api.js';
+import {knownName, nameOf} from './directory.js';
+import {button, fill, h, newId} from './dom.js';
+import {hexOf, idField} from './form.js';
+import {channelOf, typeOf, typesOf} from './log-types.js';
+import {preview} from './preview.js';
+import {look, watch} from './unsaved.js';
+import {CATEGORIES, FORMATS, FORMAT_NOTE, ROUTES, count} from './words.js';
+
+const SETTINGS = '/config/logging/settings';
+
+const FIELDS = ['enabled', 'log_channel', 'format_type', 'color',
+    'ignore_bot_executors', 'ignore_bot_targets', 'active_ignore'];
+
+const FOLLOW = [['null', 'As the server'], ['true', 'On'], ['false', 'Off']];
+const SHOWN = {
+    all: ['All', () => true],
+    off: ['Off', (set) => set.enabled === false || set.log_channel === '0'],
+    custom: ['Set differently', (set) => FIELDS.some((name) =>
+        set[name] !== null)],
+};
+
+
+export async function types(server, bot, {type: named}) {
+    const config = await get('/config');
+    const grid = new TypeGrid(config.serverlogConfigChannels?.[0] ?? {},
+        config.serverlogConfigOptions?.[0] ?? {});
+
+    grid.store(config.serverlogConfigCustomOptions ?? []);
+    grid.choose(named.map(Number).filter((id) => grid.rows.has(id)), true);
+    return grid.node;
+}
+
+
+class TypeGrid {
+
+    constructor(channels, options) {
+        this.channels = channels;
+        this.options = options;
+        this.stored = new Map();      // by type
+        this.draft = new Map();       // what is different from it, by type
+        this.past = [];               // drafts, for undoing
+        this.chosen = new Set();
+        this.rows = new Map();
+        this.part = 'all';
+
+        this.search = h('input', {type: 'search', 'aria-label': 'Find a type',
+            placeholder: 'Find a type', oninput: () => this.draw()});
+        this.parts = Object.entries(SHOWN).map(([name, [label]]) =>
+            button(label, () => {
+                this.part = name;
+                this.draw();
+            }, {class: 'chip', 'data-part': name}));
+        this.back = button('Undo', () => this.undoOne(), {disabled: true});
+        this.said = h('p', {class: 'said error', role: 'alert',
+            hidden: true});
+        this.everything = box('Choose all types shown', () =>
+            this.choose(this.shown(), this.everything.checked));
+        this.bodies = Object.keys(CATEGORIES).map((category) =>
+            this.group(category));
+        this.editor = new Editor(this);
+        this.table = h('table', {class: 'types-grid', onkeydown: (event) =>
+            this.key(event), onfocusin: (event) => this.focus(event)},
+            h('thead', null, h('tr', null,
+                h('td', null, this.everything),
+                ['Log type', 'On', 'Log channel', 'Format', 'Colour', 'Bots']
+                    .map((name) => h('th', {scope: 'col'}, name)))),
+            this.bodies.map(({node}) => node));
+        this.node = h('div', {class: 'split'},
+            h('div', {class: 'split-main'},
+                h('div', {class: 'tabs'}, this.search,
+                    h('span', {role: 'group', class: 'tabs',
+                        'aria-label': 'Types to show'}, this.parts),
+                    h('span', {class: 'gap'}), this.back),
+                this.said, this.table),
+            this.editor.node);
+
+        watch({node: this.node, changes: () => this.draft.size,
+            save: () => this.save(), undo: () => this.undoAll()});
+    }
+
+
+    store(rows) {
+        this.stored = new Map(rows.map((row) => [row.log_type, {
+            ...row,
+            enabled: flag(row.enabled),
+            ignore_bot_executors: flag(row.ignore_bot_executors),
+            ignore_bot_targets: flag(row.ignore_bot_targets),
+            active_ignore: flag(row.active_ignore),
+        }]));
+        this.draw();
+        this.editor.show();
+    }
+
+
+    // what is set for a type, as it would be saved
+    of(id) {
+        const set = {...this.stored.get(id), ...this.draft.get(id)};
+        return Object.fromEntries(FIELDS.map((name) =>
+            [name, set[name] ?? null]));
+    }
+
+
+    // ids: of types; set: {field: value}
+    set(ids, set) {
+        this.past.push(this.draft);
+        this.draft = new Map(this.draft);
+        for (const id of ids) {
+            const stored = this.stored.get(id) ?? {};
+            const all = {...this.draft.get(id), ...set};
+            const left = Object.entries(all).filter(([name, value]) =>
+                value !== (stored[name] ?? null));
+
+            this.draft.delete(id);
+            if (left.length) {
+                this.draft.set(id, Object.fromEntries(left));
+            }
+        }
+        this.changed();
+    }
+
+
+    undoOne() {
+        this.draft = this.past.pop();
+        this.changed();
+    }
+
+
+    undoAll() {
+        this.past = [];
+        this.draft = new Map();
+        this.changed();
+    }
+
+
+    changed() {
+        this.said.hidden = true;
+        this.draw();
+        this.editor.show();
+        look();
+    }
+
+
+    // Each type is a request of its own: what is refused stays unsaved.
+    async save() {
+        this.past = [];
+        try {
+            for (const [id, set] of this.draft) {
+                await change('PATCH', `${SETTINGS}/${id}`, set)
+                    .catch((refusal) => {
+                        throw new Error(`${typeOf(id).title}: ${
+                            refusal.message}`);
+                    });
+                this.stored.set(id, {...this.stored.get(id), ...set});
+                this.draft.delete(id);
+            }
+            this.store(await part('serverlogConfigCustomOptions') ?? []);
+        } catch (refusal) {
+            this.draw();
+            this.said.hidden = false;
+            this.said.textContent = refusal.message;
+        }
+        this.back.disabled = true;
+    }
+
+
+    // the table
+
+    group(category) {
+        const all = typesOf(category).map(({id}) => id);
+        const pick = box(`Choose all of ${CATEGORIES[category]}`, () =>
+            this.choose(all.filter((id) => !this.rows.get(id).node.hidden),
+                pick.checked));
+        const on = toggle(`Log all of ${CATEGORIES[category]}`, () =>
+            this.set(all, {enabled: on.checked ? null : false}));
+        const number = h('span', {class: 'note'});
+        const head = h('tr', {class: 'group', 'data-category': category},
+            h('td', null, pick),
+            h('th', {scope: 'rowgroup'}, h('i', {class: 'dot'}),
+                CATEGORIES[category]),
+            h('td', null, on),
+            h('td', {colspan: 4}, number));
+
+        return {all, pick, on, number, head, node: h('tbody', null, head,
+            all.map((id) => this.row(id)))};
+    }
+
+
+    row(id) {
+        const {title} = typeOf(id);
+        const pick = box(`Choose ${title}`, () =>
+            this.choose([id], pick.checked));
+        const on = toggle(`Log “${title}”`, () =>
+            this.set([id], {enabled: on.checked ? null : false}));
+        const name = button(title, () => {
+            this.chosen.clear();
+            this.choose([id], true);
+            this.editor.open();
+        }, {class: 'link'});
+        const cells = ['where', 'how', 'color', 'bots'].map((place) =>
+            h('td', {class: place}));
+
+        const node = h('tr', null, h('td', null, pick), h('td', null, name),
+            h('td', null, on), cells);
+
+        this.rows.set(id, {node, pick, on, name, cells});
+        return node;
+    }
+
+
+    shown() {
+        return [...this.rows].filter(([, {node}]) => !node.hidden)
+            .map(([id]) => id);
+    }
+
+
+    choose(ids, on) {
+        for (const id of ids) {
+            if (on) {
+                this.chosen.add(id);
+            } else {
+                this.chosen.delete(id);
+            }
+        }
+        this.draw();
+        this.editor.show();
+    }
+
+
+    draw() {
+        const text = this.search.value.trim().toLowerCase();
+        const fits = SHOWN[this.part][1];
+
+        for (const button of this.parts) {
+            button.ariaPressed = String(button.dataset.part === this.part);
+        }
+        for (const [id, row] of this.rows) {
+            const set = this.of(id);
+
+            row.node.hidden = !fits(set)
+                || !typeOf(id).title.toLowerCase().includes(text);
+            row.node.classList.toggle('unsure', this.draft.has(id));
+            row.node.ariaSelected = String(this.chosen.has(id));
+            row.pick.checked = this.chosen.has(id);
+            row.on.checked = set.enabled !== false;
+            this.tell(id, set, row.cells);
+        }
+        for (const group of this.bodies) {
+            this.drawGroup(group);
+        }
+        mark(this.everything, this.shown().map((id) => this.chosen.has(id)));
+        this.back.disabled = !this.past.length;
+        this.reach();
+    }
+
+
+    drawGroup({all, pick, on, number, head}) {
+        const shown = all.filter((id) => !this.rows.get(id).node.hidden);
+        const states = all.map((id) => this.of(id).enabled !== false);
+        const n = states.filter(Boolean).length;
+
+        head.hidden = !shown.length;
+        mark(pick, shown.map((id) => this.chosen.has(id)));
+        mark(on, states);
+        number.textContent = n === all.length ? 'all on'
+            : n ? `${n} of ${all.length} on` : 'all off';
+    }
+
+
+    tell(id, set, [where, how, color, bots]) {
+        const own = set.log_channel;
+        const {channel, from} = own === null
+            ? channelOf(id, this.channels) : {channel: own};
+
+        place(where, channel, from);
+        where.classList.toggle('own', own !== null);
+        how.textContent = FORMATS[set.format_type
+            ?? this.options.format_type ?? 0];
+        how.classList.toggle('own', set.format_type !== null);
+        fill(color, set.color === null ? 'usual'
+            : [swatch(set.color), hexOf(set.color)]);
+        color.classList.toggle('own', set.color !== null);
+        bots.textContent = botsInWords(set);
+        bots.classList.toggle('own', set.ignore_bot_executors !== null
+            || set.ignore_bot_targets !== null);
+    }
+
+
+    // the keyboard: one line is in the order of the tabs, arrows go to others
+
+    reach() {
+        const nodes = [...this.table.querySelectorAll('tbody tr')]
+            .filter(({hidden}) => !hidden);
+        const here = nodes.includes(this.line) ? this.line : nodes[0];
+
+        this.line = here;
+        for (const node of nodes) {
+            for (const control of controlsOf(node)) {
+                control.tabIndex = node === here ? 0 : -1;
+            }
+        }
+        return nodes;
+    }
+
+
+    focus({target}) {
+        const line = target.closest('tbody tr');
+
+        if (line && line !== this.line) {
+            this.line = line;
+            this.reach();
+        }
+    }
+
+
+    key(event) {
+        const line = event.target.closest('tbody tr');
+        const step = {ArrowDown: 1, ArrowUp: -1, PageDown: 10, PageUp: -10,
+            Home: -1e3, End: 1e3}[event.key];
+
+        if (!line || !step) {
+            return;
+        }
+
+        const nodes = this.reach();
+        const to = nodes[Math.max(0, Math.min(nodes.length - 1,
+            nodes.indexOf(line) + step))];
+        const column = controlsOf(line).indexOf(event.target);
+        const controls = controlsOf(to);
+
+        event.preventDefault();
+        controls[Math.min(column, controls.length - 1)].focus();
+    }
+}
+
+
+// What is set for the types that are chosen, and a message of the first one.
+class Editor {
+
+    constructor(grid) {
+        this.grid = grid;
+        this.title = h('h3', {tabindex: -1});
+        this.fields = h('div', {class: 'fields'});
+        this.looks = h('div');
+        this.node = h('aside', {class: 'editor', 'aria-label':
+            'Chosen log types', onkeydown: (event) =>
+            event.key === 'Escape' && !event.defaultPrevented
+                && this.close()},
+            h('header', null, this.title, h('span', {class: 'gap'}),
+                button('Change', () => this.open(), {class: 'unfold'}),
+                button('✕', () => this.close(), {class: 'quiet',
+                    'aria-label': 'Choose none'})),
+            this.fields, this.looks);
+        this.channel = idField('channel', [
+            {id: '', name: 'That of its category'}, {id: '0', name: 'Off'}]);
+        this.channel.input.addEventListener('change', () =>
+            this.setChannel());
+        this.wrong = h('p', {class: 'error', role: 'alert', id: newId(),
+            hidden: true});
+        this.channel.input.setAttribute('aria-describedby', this.wrong.id);
+        this.build();
+    }
+
+
+    build() {
+        const flags = (name, label) => this.choice(name, label, FOLLOW);
+
+        this.picker = h('input', {type: 'color', 'aria-label':
+            'Pick a colour', onchange: () => this.set({color:
+                parseInt(this.picker.value.slice(1), 16)})});
+        this.usual = button('The usual one', () => this.set({color: null}));
+        this.choices = [
+            this.choice('enabled', 'Recorded', [['null', 'On'],
+                ['false', 'Off']]),
+            this.choice('format_type', 'Format', [['null', 'As the server'],
+                ...FORMATS.map((name, i) => [String(i), name])]),
+            flags('ignore_bot_executors', 'Ignore what bots do'),
+            flags('ignore_bot_targets', 'Ignore what is done to bots'),
+            flags('active_ignore', 'Active ignore')];
+        this.channel.input.id ||= newId();
+
+        const [on, format, ...rest] = this.choices;
+
+        fill(this.fields, on.node,
+            h('div', {class: 'field'}, h('label', {htmlFor:
+                this.channel.input.id}, 'Log channel'), this.channel.input,
+            this.channel.parts, this.wrong),
+            format.node,
+            h('div', {class: 'field'}, h('span', {class: 'legend'},
+                'Colour'), h('span', {class: 'swatch'}, this.picker,
+                this.usual)),
+            rest.map(({node}) => node),
+            h('p', {class: 'note'}, FORMAT_NOTE),
+            button('As the server in everything', () => this.set(
+                Object.fromEntries(FIELDS.map((name) => [name, null])))));
+    }
+
+
+    choice(name, label, options) {
+        const select = h('select', {id: newId(), onchange: () =>
+            this.set({[name]: JSON.parse(select.value)})});
+
+        return {name, options, select, node: h('div', {class: 'field'},
+            h('label', {htmlFor: select.id}, label), select)};
+    }
+
+
+    set(set) {
+        this.grid.set([...this.grid.chosen], set);
+    }
+
+
+    async setChannel() {
+        const wrong = await this.channel.check();
+
+        this.complain(wrong);
+        if (!wrong) {
+            this.set({log_channel: this.channel.read()});
+        }
+    }
+
+
+    complain(text) {
+        this.wrong.textContent = text;
+        this.wrong.hidden = !text;
+    }
+
+
+    open() {
+        this.node.classList.add('open');
+        this.title.focus();
+    }
+
+
+    close() {
+        this.node.classList.remove('open');
+        this.grid.chosen.clear();
+        this.grid.draw();
+        this.show();
+        this.grid.reach();
+        controlsOf(this.grid.line)[1]?.focus();
+    }
+
+
+    show() {
+        const ids = [...this.grid.chosen];
+        const sets = ids.map((id) => this.grid.of(id));
+        // undefined where they differ
+        const same = (name) => sets.every((set) =>
+            set[name] === sets[0][name]) ? sets[0][name] : undefined;
+
+        this.node.classList.toggle('none', !ids.length);
+        this.title.textContent = ids.length === 1 ? typeOf(ids[0]).title
+            : ids.length ? count(ids.length, ['log type', 'log types'])
+                : 'Choose log types to change them';
+        this.fields.hidden = this.looks.hidden = !ids.length;
+        if (!ids.length) {
+            return;
+        }
+
+        for (const {name, options, select} of this.choices) {
+            const value = name === 'enabled' && same(name) === true ? null
+                : same(name);
+
+            fill(select, value === undefined
+                && h('option', {value: '', disabled: true}, 'Different'),
+            options.map(([key, label]) => h('option', {value: key}, label)));
+            select.value = value === undefined ? '' : String(value);
+        }
+        this.complain('');
+        this.channel.write(same('log_channel') ?? null);
+        if (same('log_channel') === undefined) {
+            this.channel.input.placeholder = 'Different';
+        } else {
+            this.channel.input.placeholder = 'That of its category';
+        }
+        this.picker.value = hexOf(same('color') ?? typeOf(ids[0]).color);
+        this.usual.disabled = same('color') === null;
+        preview(this.looks, ids[0], {...this.grid.options,
+            ...Object.fromEntries(['format_type', 'color'].map((name) =>
+                [name, sets[0][name] ?? this.grid.options[name] ?? null]))});
+    }
+}
+
+
+function flag(value) {
+    return value === null || value === undefined ? null : value === 1;
+}
+
+
+function box(label, onchange) {
+    return h('input', {type: 'checkbox', 'aria-label': label, onchange});
+}
+
+
+function toggle(label, onchange) {
+    return h('input', {type: 'checkbox', role: 'switch', class: 'switch',
+        'aria-label': label, onchange});
+}
+
+
+// all, some, or none of them
+function mark(box, states) {
+    box.checked = states.length > 0 && states.every(Boolean);
+    box.indeterminate = !box.checked && states.some(Boolean);
+}
+
+
+function controlsOf(line) {
+    return [...line.querySelectorAll('input, button')];
+}
+
+
+function swatch(color) {
+    const node = h('i', {class: 'sample'});
+
+    node.style.background = hexOf(color);
+    return node;
+}
+
+
+// a channel by its name, and whose it is
+function place(cell, channel, from) {
+    const whose = from ? ` (${ROUTES[from]})` : '';
+
+    if (channel === '0' || !channel) {
+        cell.textContent = (channel === '0' ? 'off' : 'none') + whose;
+        return;
+    }
+
+    const show = (name) => {
+        cell.textContent = (name ? `#${name}` : channel) + whose;
+    };
+
+    cell.dataset.channel = channel;
+    show(knownName('channel', channel));
+    nameOf('channel', channel).then((name) => cell.dataset.channel
+        === channel && show(name), () => {});
+}
+
+
+function botsInWords({ignore_bot_executors: executors,
+    ignore_bot_targets: targets})
+{
+    if (executors === null && targets === null) {
+        return 'as the server';
+    }
+    return executors && targets ? 'ignored'
+        : executors ? 'not what they do'
+            : targets ? 'not what is done to them' : 'logged';
+}

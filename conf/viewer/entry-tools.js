@@ -1,0 +1,58 @@
+// What can be done with an entry: its link, its message at the platform, what
+// was around it, and all of it as JSON.
+
+import {session} from './api.js';
+import {hrefTo} from './address.js';
+import {button, h} from './dom.js';
+import {MINUTE} from './time.js';
+import {typeOf} from './log-types.js';
+
+const AROUND = 5 * MINUTE;
+const MESSAGES = 'https://discord.com/channels';
+
+
+// narrow({name: value}) filters the list by this alone
+export function entryTools(entry, narrow) {
+    const {channelId, messageId} = entry.delivery;
+    const [message] = entry.messages;
+    const there = message?.id && entry.channel
+        && typeOf(entry.type).kind !== 'gone';
+    const json = JSON.stringify(entry, null, 2);
+    const link = hrefTo(session.server, session.bot, entry.id);
+
+    return h('section', {class: 'tools-of'},
+        h('div', {class: 'actions'},
+            h('a', {href: link}, 'Link to this entry'),
+            copier('Copy the link', () => new URL(link, location.href).href),
+            button('Around this moment', () => narrow({
+                after: String(entry.timestamp - AROUND),
+                before: String(entry.timestamp + AROUND)})),
+            messageId && away('Its message in the log channel', channelId,
+                messageId),
+            there && away('Go to the message', entry.channel.id,
+                message.id)),
+        h('details', null, h('summary', null, 'JSON'),
+            copier('Copy the JSON', () => json),
+            h('pre', {tabindex: 0}, json)));
+}
+
+
+function away(label, channel, message) {
+    return h('a', {rel: 'noreferrer', target: '_blank', href:
+        `${MESSAGES}/${session.server}/${channel}/${message}`}, label, ' ↗');
+}
+
+
+// Browsers let pages copy only where nobody can listen.
+function copier(label, text) {
+    const node = button(label, async () => {
+        try {
+            await navigator.clipboard.writeText(text());
+            node.textContent = 'Copied';
+        } catch {
+            node.textContent = 'The browser does not allow it';
+        }
+    });
+
+    return navigator.clipboard ? node : null;
+}

@@ -1,0 +1,45 @@
+// Whether logs arrive, seen from every view.
+
+import {get} from './api.js';
+import {hrefOf} from './address.js';
+import {fill, h} from './dom.js';
+
+const FRESH = 30_000;
+
+// what is mended by choosing a channel
+const UNSET = ['NEVER_INITIALISED', 'NO_LOG_CHANNEL'];
+
+export const node = h('a', {class: 'badge health', hidden: true,
+    'data-mood': 'bad'});
+
+let asked = 0;      // when
+let unset = false;
+
+
+// True if no log channel is set at all. A report that is not so old is not
+// asked for again.
+export async function check(bot, anew) {
+    if (anew || Date.now() - asked > FRESH) {
+        asked = Date.now();
+        show(bot, await get('/troubleshoot', new URLSearchParams({live: 0})));
+    }
+    return unset;
+}
+
+
+export function forget() {
+    asked = 0;
+    node.hidden = true;
+}
+
+
+function show(bot, {status, findings}) {
+    const worst = findings.find(({severity}) => severity === 'blocking');
+
+    unset = UNSET.includes(worst?.id);
+    node.hidden = status !== 'broken';
+    if (worst) {
+        fill(node, 'Broken: ', worst.title);
+        node.href = hrefOf(unset ? 'start' : 'troubleshoot', bot);
+    }
+}

@@ -1,0 +1,136 @@
+// One person: what they did, what was done to them, what they were called, and
+// when.
+
+import {get, leisure} from './api.js';
+import {NOTHING, hrefOf, queryOf} from './address.js';
+import {changeText} from './changes.js';
+import {Chart} from './chart.js';
+import {learn, nameOf} from './directory.js';
+import {fill, foreign, h} from './dom.js';
+import {typeOf} from './log-types.js';
+import {sentenceOf} from './sentence.js';
+import {timeNode} from './time.js';
+import {barsOf, countThere} from './timeline.js';
+import {CATEGORIES, ENTRIES, count} from './words.js';
+
+const MOST = 10;           // entries of a list
+const BARS = 30;
+const NICKNAME = 25;       // a log type
+
+const SIDES = [['executor', 'What they did'],
+    ['target', 'What was done to them']];
+
+export const node = h('div', {class: 'page member'});
+
+let stop = new AbortController();
+
+
+export async function show({bot, filters: {member: id}}, {first_log_at: first})
+{
+    stop.abort();
+    stop = new AbortController();
+
+    const {signal} = stop;
+    const heading = h('h2', {tabindex: -1}, id);
+    const all = {...NOTHING, member: id};
+    const chart = new Chart((from, to) => location.assign(hrefOf('logs', bot,
+        {...all, after: String(from - 1), before: String(to)})));
+    const parts = h('div', {class: 'sides'});
+
+    fill(node, heading, h('p', {class: 'id'}, id), chart.node, parts);
+    heading.focus();
+
+    try {
+        const sides = await Promise.all(SIDES.map(([role, label]) =>
+            side(label, {...all, memberRole: role}, bot, signal)));
+        const lists = await Promise.all([
+            list('Moderation', {...all, memberRole: 'target',
+                category: ['categoryModlog']}, bot, signal),
+            list('Names over time', {...all, memberRole: 'target',
+                type: [String(NICKNAME)]}, bot, signal)]);
+        const name = await nameOf('member', id);
+
+        if (signal.aborted) {
+            return;
+        }
+        fill(heading, foreign(name || id));
+        fill(parts, sides.map(({node: part}) => part), lists);
+        await draw(chart, queryOf(all), Math.max(first ?? 0,
+            Date.now() - sides[0].retention), signal);
+    } catch (error) {
+        if (!signal.aborted) {
+            parts.append(h('p', {class: 'error', role: 'alert'},
+                `This could not be read: ${error.message}`));
+        }
+    }
+}
+
+
+export function leave() {
+    stop.abort();
+}
+
+
+async function side(label, filters, bot, signal) {
+    const query = queryOf(filters);
+
+    query.set('limit', 1);
+    const {total, categoryCounts, retentionMs} = await get('/logs', query,
+        signal);
+
+    return {retention: retentionMs, node: h('section', {class: 'card'},
+        h('h3', null, label),
+        h('p', null, h('a', {href: hrefOf('logs', bot, filters)},
+            count(total, ENTRIES))),
+        h('ul', {class: 'items'}, Object.entries(CATEGORIES)
+            .filter(([category]) => categoryCounts[category])
+            .map(([category, name]) => h('li', {'data-category': category},
+                h('span', null, h('i', {class: 'dot'}), name),
+                h('a', {href: hrefOf('logs', bot, {...filters,
+                    category: [category]})},
+                count(categoryCounts[category])))))) };
+}
+
+
+// the last entries, a line each, which leads to the entry
+async function list(label, filters, bot, signal) {
+    const query = queryOf(filters);
+
+    query.set('limit', MOST);
+    const {entries, total} = await get('/logs', query, signal);
+
+    entries.forEach(learn);
+    return h('section', {class: 'card'}, h('h3', null, label),
+        entries.length ? h('ul', {class: 'items'}, entries.map(line))
+            : h('p', {class: 'note'}, 'Nothing that can be read.'),
+        total > MOST ? h('a', {href: hrefOf('logs', bot, filters)},
+            `All ${count(total)}`) : null);
+}
+
+
+function line(entry) {
+    const {title, sentence} = typeOf(entry.type);
+    const said = sentenceOf(entry, sentence);
+    const changes = (entry.changes ?? []).map(changeText);
+    const names = entry.type === NICKNAME && !changes.length
+        ? [`${entry.name ?? ''} → ${entry.value ?? ''}`] : changes;
+
+    return h('li', null,
+        h('span', null, said.length ? said.map(({word, text}) =>
+            word ?? foreign(text)) : title,
+        names.map((text) => [' · ', foreign(text)]),
+        entry.reason && [' · ', foreign(entry.reason)]),
+        h('small', null, timeNode(entry.timestamp)));
+}
+
+
+async function draw(chart, query, from, signal) {
+    const now = Date.now();
+    const timeline = barsOf(Math.min(from, now), now, BARS);
+
+    chart.show(timeline);
+    await countThere(timeline.bars, query, async (counted) => {
+        await leisure(signal);
+        return get('/logs', counted, signal);
+    }, () => chart.draw());
+}

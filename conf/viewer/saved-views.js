@@ -1,0 +1,68 @@
+// Filters that the reader keeps under a name. The browser remembers them, for
+// each server.
+
+import {session} from './api.js';
+import {queryOf, filtersOf} from './address.js';
+import {button, fill, foreign, h, newId, popover} from './dom.js';
+
+const KEY = 'guildlog.views';
+const LONGEST = 60;
+
+
+// now() gives the filters that are set; chosen(filters) sets those of a view
+export function savedViews(now, chosen) {
+    const list = h('ul', {class: 'items'});
+    const name = h('input', {type: 'text', maxlength: LONGEST, id: newId(),
+        placeholder: 'Name', required: true});
+    const form = h('form', {class: 'actions', onsubmit: (event) => {
+        event.preventDefault();
+        store({...stored(), [name.value.trim()]: String(queryOf(now()))});
+        name.value = '';
+        draw();
+    }}, h('label', {htmlFor: name.id}, 'Keep what is shown as'), name,
+    h('button', null, 'Keep'));
+    const {opener, panel} = popover('Views', null, list, form);
+
+
+    function draw() {
+        const views = Object.entries(stored());
+
+        fill(list, views.length ? views.map(([title, query]) =>
+            h('li', null,
+                button(foreign(title), () => {
+                    panel.hidePopover();
+                    chosen(filtersOf(new URLSearchParams(query)));
+                }, {class: 'link'}),
+                button('✕', () => {
+                    const {[title]: gone, ...rest} = stored();
+
+                    store(rest);
+                    draw();
+                }, {class: 'quiet', 'aria-label': `Forget ${title}`})))
+            : h('li', {class: 'note'}, 'Nothing is kept as yet.'));
+    }
+
+
+    panel.addEventListener('beforetoggle', draw);
+    return [opener, panel];
+}
+
+
+function all() {
+    try {
+        return JSON.parse(localStorage.getItem(KEY)) ?? {};
+    } catch {
+        return {};
+    }
+}
+
+
+function stored() {
+    return all()[session.server] ?? {};
+}
+
+
+function store(views) {
+    localStorage.setItem(KEY, JSON.stringify({...all(),
+        [session.server]: views}));
+}

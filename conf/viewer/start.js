@@ -1,0 +1,148 @@
+// The first three steps of a server: where logs go, what is left out, and a
+// message that shows that they arrive.
+
+import {change, get, part} from './api.js';
+import {hrefOf} from './address.js';
+import {button, fill, foreign, h, newId} from './dom.js';
+import {idField} from './form.js';
+import {check} from './health.js';
+import {CATEGORIES, STAGES} from './words.js';
+
+const CHANNELS = '/config/logging/channels';
+const READY = 15_000;      // ms for the webhook of a new channel
+const LOOKS = 500;         // ms between looks at it
+
+export const node = h('div', {class: 'page start'});
+
+
+export async function show({bot}, {plan}) {
+    const [stored] = await part('serverlogConfigChannels') ?? [{}];
+    const channel = idField('channel', []);
+    const wrong = h('p', {class: 'error', role: 'alert', id: newId(),
+        hidden: true});
+    const result = h('p', {role: 'status'});
+    const logged = Object.entries(CATEGORIES).map(([category, name]) => {
+        const field = category.replace(/^category/, 'category_')
+            .toLowerCase();
+        const box = h('input', {type: 'checkbox', id: newId(),
+            checked: stored[field] !== '0'});
+
+        return {field, box, node: h('label', null, box, name)};
+    });
+    const bots = h('input', {type: 'checkbox', checked: false,
+        disabled: plan === 'free'});
+    const send = button('Save and send a test message', () => attempt(),
+        {class: 'primary'});
+
+
+    async function attempt() {
+        wrong.hidden = true;
+        channel.input.removeAttribute('aria-invalid');
+        const problem = await channel.check()
+            || !channel.read() && 'Choose the channel that logs go to.';
+
+        if (problem) {
+            complain(problem);
+            return;
+        }
+
+        send.disabled = true;
+        try {
+            await save();
+            await test();
+        } catch (refusal) {
+            if (refusal.field === 'main_channel') {
+                complain(refusal.message);
+            } else {
+                fill(result, refusal.message);
+            }
+        }
+        send.disabled = false;
+    }
+
+
+    function complain(text) {
+        fill(result);
+        wrong.textContent = text;
+        wrong.hidden = false;
+        channel.input.setAttribute('aria-invalid', 'true');
+        channel.input.focus();
+    }
+
+
+    async function save() {
+        fill(result, 'Saving …');
+        await change('PATCH', CHANNELS, {main_channel: channel.read(),
+            ...Object.fromEntries(logged.map(({field, box}) => [field,
+                box.checked ? stored[field] === '0' ? null
+                    : stored[field] ?? null : '0']))});
+        if (bots.checked) {
+            await change('PATCH', '/config/logging/settings', {
+                ignore_bot_executors: false, ignore_bot_targets: false});
+        }
+    }
+
+
+    async function test() {
+        fill(result, 'Waiting for the channel …');
+        await ready(channel.read());
+        fill(result, 'Sending …');
+
+        const {ok, stage, detail} = await change('POST',
+            '/troubleshoot/test-log', {category: 'main_channel'});
+
+        fill(result, h('strong', null, STAGES[stage] ?? stage), ' ',
+            ok ? h('a', {href: hrefOf('logs', bot)}, 'Read the log')
+                : [foreign(detail), ' ', h('a', {href:
+                    hrefOf('troubleshoot', bot)}, 'What is wrong?')]);
+        check(bot, true).catch(() => {});
+    }
+
+
+    channel.write(stored.main_channel ?? null);
+    channel.input.id ||= newId();
+    channel.input.setAttribute('aria-describedby', wrong.id);
+    fill(node,
+        h('h2', {tabindex: -1}, 'Three steps to your logs'),
+        h('ol', {class: 'steps'},
+            h('li', {class: 'card'},
+                h('h3', null, h('label', {htmlFor: channel.input.id},
+                    'Where should logs go?')),
+                h('p', {class: 'note'}, 'The bot has to be allowed to manage '
+                    + 'webhooks there. A channel of its own for a category '
+                    + 'can be chosen later.'),
+                channel.input, channel.parts, wrong),
+            h('li', {class: 'card'},
+                h('h3', null, 'What should be logged?'),
+                h('div', {class: 'set', role: 'group',
+                    'aria-label': 'What should be logged?'},
+                logged.map(({node: label}) => label),
+                h('label', null, bots, plan === 'free'
+                    ? 'What bots do (not on the free plan)'
+                    : 'What bots do'))),
+            h('li', {class: 'card'},
+                h('h3', null, 'Does it arrive?'),
+                h('div', {class: 'actions'}, send,
+                    h('a', {href: hrefOf('logs', bot)}, 'Not now')),
+                result)));
+    node.querySelector('h2').focus();
+}
+
+
+export function leave() {}
+
+
+// Resolves when the webhook of a channel is there, or is not to be had.
+async function ready(id) {
+    const until = Date.now() + READY;
+
+    while (Date.now() < until) {
+        const {channels} = await get('/config/logging/pacing');
+        const lane = channels.find(({channelId}) => channelId === id);
+
+        if (lane && lane.state !== 'registering' || lane?.stateReason) {
+            return;
+        }
+        await new Promise((resolve) => setTimeout(resolve, LOOKS));
+    }
+}

@@ -1,0 +1,310 @@
+
+/*
+ * guildlog_login.
+ */
+
+#include "http/ngx_http_guildlog_conf.h"
+#include "http/ngx_http_guildlog_request.h"
+
+
+/* requests a minute and address: each sign-in asks the platform three times */
+#define CONF_LOGIN_REQUESTS  60
+#define CONF_LOGIN_WINDOW    60000
+
+/* bytes: at most, and what a platform's secret has at least */
+#define CONF_LOGIN_SECRET    512
+#define CONF_LOGIN_STRONG    16
+
+
+static char *conf_login_secret(ngx_conf_t *cf, void *field, ngx_str_t *value);
+static char *conf_login_redirect(ngx_conf_t *cf, void *field,
+    ngx_str_t *value);
+static char *conf_login_keys(ngx_conf_t *cf,
+    ngx_http_guildlog_login_conf_t *login);
+static void conf_login_split(ngx_str_t *url, ngx_str_t *origin,
+    ngx_str_t *path);
+
+
+static const ngx_http_guildlog_conf_param_t  conf_login_params[] = {
+    { "client", offsetof(ngx_http_guildlog_login_conf_t, keys.client),
+      NGX_HTTP_GUILDLOG_CONF_STRING, 0, 0, NULL },
+    { "secret", offsetof(ngx_http_guildlog_login_conf_t, secrets),
+      NGX_HTTP_GUILDLOG_CONF_OTHER, 0, 0, conf_login_secret },
+    { "redirect", offsetof(ngx_http_guildlog_login_conf_t, redirect),
+      NGX_HTTP_GUILDLOG_CONF_OTHER, 0, 0, conf_login_redirect },
+    { "scope", offsetof(ngx_http_guildlog_login_conf_t, scope),
+      NGX_HTTP_GUILDLOG_CONF_STRING, 0, 0, NULL },
+    { "database", offsetof(ngx_http_guildlog_login_conf_t, database_name),
+      NGX_HTTP_GUILDLOG_CONF_STRING, 0, 0, NULL },
+    { NULL, 0, NGX_HTTP_GUILDLOG_CONF_STRING, 0, 0, NULL }
+};
+
+
+/*
+ * guildlog_login client=id secret=file [secret=file ...] [redirect=url]
+ *                [scope=words] [database=name]
+ */
+
+char *
+ngx_http_guildlog_conf_login(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
+{
+    ngx_http_guildlog_loc_conf_t *glcf = conf;
+
+    ngx_http_core_loc_conf_t        *clcf;
+    ngx_http_guildlog_srv_conf_t    *gscf;
+    ngx_http_guildlog_main_conf_t   *gmcf;
+    ngx_http_guildlog_login_conf_t  *login;
+
+    gscf = ngx_http_conf_get_module_srv_conf(cf, ngx_http_guildlog_module);
+    gmcf = ngx_http_conf_get_module_main_conf(cf, ngx_http_guildlog_module);
+    clcf = ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module);
+
+    if (gscf->login) {
+        return "is duplicate: a server has one";
+    }
+
+    if (clcf->handler) {
+        return "stands in a location that has another handler";
+    }
+
+    login = ngx_pcalloc(cf->pool, sizeof(ngx_http_guildlog_login_conf_t));
+
+    if (login == NULL
+        || ngx_array_init(&login->secrets, cf->pool, 2, sizeof(ngx_str_t))
+           != NGX_OK)
+    {
+        return NGX_CONF_ERROR;
+    }
+
+    ngx_str_set(&login->scope, "identify guilds");
+
+    if (ngx_http_guildlog_conf_params(cf, conf_login_params, login, 1)
+        != NGX_CONF_OK)
+    {
+        return NGX_CONF_ERROR;
+    }
+
+    if (login->keys.client.len == 0 || login->secrets.nelts == 0) {
+        return "needs \"client=\" and \"secret=\"";
+    }
+
+    login->prefix = clcf->name;
+
+    while (login->prefix.len
+           && login->prefix.data[login->prefix.len - 1] == '/')
+    {
+        login->prefix.len--;
+    }
+
+    gscf->login = login;
+    glcf->login = login;
+    gmcf->logs_in = 1;
+
+    clcf->handler = ngx_http_guildlog_login_handler;
+
+    ngx_http_guildlog_conf_used(cf);
+
+    return conf_login_keys(cf, login);
+}
+
+
+static char *
+conf_login_secret(ngx_conf_t *cf, void *field, ngx_str_t *value)
+{
+    ngx_str_t  *file;
+
+    file = ngx_array_push(field);
+    if (file == NULL) {
+        return NGX_CONF_ERROR;
+    }
+
+    *file = *value;
+
+    return ngx_conf_full_name(cf->cycle, file, 1) == NGX_OK ? NGX_CONF_OK
+                                                            : NGX_CONF_ERROR;
+}
+
+
+static char *
+conf_login_redirect(ngx_conf_t *cf, void *field, ngx_str_t *value)
+{
+    ngx_str_t *redirect = field;
+
+    ngx_str_t  origin, path;
+
+    conf_login_split(value, &origin, &path);
+
+    if (origin.len == 0
+        || ngx_strlchr(value->data, value->data + value->len, '#'))
+    {
+        return NGX_CONF_ERROR;
+    }
+
+    *redirect = *value;
+
+    return NGX_CONF_OK;
+}
+
+
+/*
+ * The first secret is the client's at the platform.  A key for cookies is made
+ * of each one: who has the file of another machine has its cookies' key, too.
+ */
+
+static char *
+conf_login_keys(ngx_conf_t *cf, ngx_http_guildlog_login_conf_t *login)
+{
+    u_char       buf[CONF_LOGIN_SECRET];
+    ssize_t      n;
+    ngx_int_t    rc;
+    ngx_str_t   *file, secret;
+    ngx_uint_t   i;
+
+    file = login->secrets.elts;
+
+    login->keys.nkeys = login->secrets.nelts;
+    login->keys.keys = ngx_pcalloc(cf->pool,
+                                login->keys.nkeys * NGX_GUILDLOG_SEAL_KEY);
+    if (login->keys.keys == NULL) {
+        return NGX_CONF_ERROR;
+    }
+
+    for (i = 0; i < login->secrets.nelts; i++) {
+        n = ngx_http_guildlog_conf_read(cf, &file[i], buf, sizeof(buf),
+                                        NGX_LOG_EMERG);
+        if (n == -1) {
+            return NGX_CONF_ERROR;
+        }
+
+        while (n && buf[n - 1] <= ' ') {
+            n--;
+        }
+
+        if (n == 0 || n == sizeof(buf)) {
+            ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                               "\"%V\" does not hold a client's secret",
+                               &file[i]);
+            return NGX_CONF_ERROR;
+        }
+
+        if (n < CONF_LOGIN_STRONG) {
+            ngx_conf_log_error(NGX_LOG_WARN, cf, 0,
+                               "the secret in \"%V\" is short: cookies are "
+                               "sealed with it", &file[i]);
+        }
+
+        secret.data = buf;
+        secret.len = n;
+
+        rc = ngx_guildlog_login_cookie_key(&secret, login->keys.keys[i]);
+
+        if (rc == NGX_OK && i == 0) {
+            rc = ngx_guildlog_login_flow_basic(cf->pool, &login->keys.client,
+                                               &secret,
+                                               &login->authorization);
+        }
+
+        ngx_explicit_memzero(buf, sizeof(buf));
+
+        if (rc != NGX_OK) {
+            return NGX_CONF_ERROR;
+        }
+    }
+
+    return NGX_CONF_OK;
+}
+
+
+/* an URL of http or https; an empty origin: it is none */
+
+static void
+conf_login_split(ngx_str_t *url, ngx_str_t *origin, ngx_str_t *path)
+{
+    u_char  *p, *last, *host;
+
+    ngx_str_null(origin);
+    ngx_str_set(path, "/");
+
+    last = url->data + url->len;
+    host = last;
+
+    if (url->len > 8
+        && ngx_strncasecmp(url->data, (u_char *) "https://", 8) == 0)
+    {
+        host = url->data + 8;
+
+    } else if (url->len > 7
+               && ngx_strncasecmp(url->data, (u_char *) "http://", 7) == 0)
+    {
+        host = url->data + 7;
+    }
+
+    if (host == last || *host == '/') {
+        return;
+    }
+
+    p = ngx_strlchr(host, last, '/');
+
+    origin->data = url->data;
+    origin->len = (p ? p : last) - url->data;
+
+    if (p) {
+        path->data = p;
+        path->len = last - p;
+    }
+}
+
+
+/* when the platform, the databases and the pages are known */
+
+char *
+ngx_http_guildlog_conf_login_merge(ngx_conf_t *cf,
+    ngx_http_guildlog_loc_conf_t *conf)
+{
+    u_char                          *p;
+    ngx_str_t                        origin, path;
+    ngx_http_guildlog_main_conf_t   *gmcf;
+    ngx_http_guildlog_login_conf_t  *login;
+
+    static const ngx_str_t  page = ngx_string("/oauth2/authorize");
+
+    login = conf->login;
+    gmcf = ngx_http_conf_get_module_main_conf(cf, ngx_http_guildlog_module);
+
+    if (gmcf->delivery.platform.text.data == NULL) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                           "\"guildlog_login\" needs a \"guildlog_platform\"");
+        return NGX_CONF_ERROR;
+    }
+
+    login->database = ngx_http_guildlog_conf_database_find(cf,
+                                                      &login->database_name);
+    if (login->database == NULL) {
+        return NGX_CONF_ERROR;
+    }
+
+    login->delivers = gmcf->delivers;
+
+    if (conf->limit == NULL && conf->own_limit == NGX_CONF_UNSET_PTR) {
+        conf->limit = ngx_http_guildlog_conf_limit_default(cf,
+                                                          CONF_LOGIN_REQUESTS,
+                                                          CONF_LOGIN_WINDOW);
+        if (conf->limit == NULL) {
+            return NGX_CONF_ERROR;
+        }
+    }
+
+    conf_login_split(&login->redirect, &login->origin, &path);
+    conf_login_split(&gmcf->delivery.style.viewer, &origin, &login->viewer);
+    conf_login_split(&gmcf->delivery.platform.text, &origin, &path);
+
+    p = ngx_pnalloc(cf->pool, origin.len + page.len);
+    if (p == NULL) {
+        return NGX_CONF_ERROR;
+    }
+
+    login->authorize.data = p;
+    login->authorize.len = ngx_sprintf(p, "%V%V", &origin, &page) - p;
+
+    return NGX_CONF_OK;
+}

@@ -1,0 +1,585 @@
+
+/*
+ * The location of guildlog_login: a person is sent to the platform, comes back
+ * with a code, and gets a cookie; or signs out.
+ */
+
+#include "http/ngx_http_guildlog_access.h"
+#include "http/ngx_http_guildlog_login.h"
+#include "http/ngx_http_guildlog_request.h"
+#include "http/ngx_http_guildlog_response.h"
+#include <openssl/crypto.h>
+#include <openssl/rand.h>
+
+
+typedef struct {
+    const char                    *path;      /* behind the prefix */
+    ngx_uint_t                     methods;
+    const char                    *allow;
+    ngx_int_t                    (*handler)(ngx_http_request_t *r,
+                                    const ngx_http_guildlog_login_conf_t *l);
+} login_page_t;
+
+
+/* a page for a person, in place of the dashboard */
+
+typedef struct {
+    ngx_uint_t                     status;
+    const char                    *text;
+} login_text_t;
+
+
+typedef struct {
+    ngx_http_guildlog_visitor_t    visitor;
+    ngx_http_request_t            *request;
+    const ngx_http_guildlog_login_conf_t  *login;
+    ngx_guildlog_db_query_t       *query;
+} login_wait_t;
+
+
+static ngx_int_t login_begin(ngx_http_request_t *r,
+    const ngx_http_guildlog_login_conf_t *login);
+static ngx_int_t login_callback(ngx_http_request_t *r,
+    const ngx_http_guildlog_login_conf_t *login);
+static ngx_int_t login_start(ngx_http_request_t *r,
+    const ngx_http_guildlog_login_conf_t *login, const ngx_str_t *state,
+    ngx_guildlog_login_start_t *start);
+static ngx_int_t login_exchange(ngx_http_request_t *r,
+    const ngx_http_guildlog_login_conf_t *login, const ngx_str_t *code,
+    const ngx_guildlog_login_start_t *start);
+static void login_visited(void *data, ngx_uint_t status,
+    const ngx_str_t *cookie);
+static ngx_int_t login_logout(ngx_http_request_t *r,
+    const ngx_http_guildlog_login_conf_t *login);
+static void login_cleanup(void *data);
+static void login_ended(void *data, ngx_guildlog_db_result_t *result);
+static ngx_int_t login_redirect_uri(ngx_http_request_t *r,
+    const ngx_http_guildlog_login_conf_t *login, ngx_str_t *uri);
+static ngx_int_t login_go(ngx_http_request_t *r, const ngx_str_t *to);
+static ngx_int_t login_tell(ngx_http_request_t *r,
+    const ngx_http_guildlog_login_conf_t *login, ngx_uint_t status);
+static ngx_int_t login_headers(ngx_http_request_t *r);
+
+
+static const login_page_t  login_pages[] = {
+    { "", NGX_HTTP_GET|NGX_HTTP_HEAD, "GET, HEAD", login_begin },
+    { "/callback", NGX_HTTP_GET, "GET", login_callback },
+    { "/logout", NGX_HTTP_POST, "POST", login_logout }
+};
+
+
+/* the last one stands for all others */
+
+static const login_text_t  login_texts[] = {
+    { NGX_HTTP_BAD_REQUEST,
+      "This sign-in was not begun in this browser, or too long ago." },
+    { NGX_HTTP_FORBIDDEN,
+      "You were not signed in: it was not allowed, or this sign-in was used "
+      "before." },
+    { NGX_HTTP_NOT_FOUND, "There is no such page." },
+    { NGX_HTTP_NOT_ALLOWED, "This page is not asked for like that." },
+    { NGX_HTTP_TOO_MANY_REQUESTS,
+      "Too many people sign in from your address. Please wait a minute." },
+    { NGX_HTTP_SERVICE_UNAVAILABLE,
+      "You are not signed in: the chat platform or our database did not "
+      "answer. Please try again in a moment." },
+};
+
+
+/* the query of the callback */
+
+static const ngx_guildlog_field_t  login_fields[] = {
+    { .name = ngx_string("state"), .type = NGX_GUILDLOG_TEXT, .max = 128 },
+    { .name = ngx_string("code"), .type = NGX_GUILDLOG_TEXT, .max = 512 },
+    { .name = ngx_null_string }
+};
+
+
+ngx_int_t
+ngx_http_guildlog_login_handler(ngx_http_request_t *r)
+{
+    size_t                                 i;
+    ngx_int_t                              rc;
+    ngx_str_t                              path, allow;
+    ngx_http_guildlog_ctx_t               *ctx;
+    const ngx_http_guildlog_loc_conf_t    *conf;
+    const ngx_http_guildlog_login_conf_t  *login;
+
+    conf = ngx_http_get_module_loc_conf(r, ngx_http_guildlog_module);
+    login = conf->login;
+
+    ctx = ngx_http_guildlog_call_ctx(r, 1);
+
+    if (ctx == NULL || ngx_http_discard_request_body(r) != NGX_OK) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    rc = ngx_http_guildlog_limit_charge(r, ctx, conf);
+
+    if (rc != NGX_OK) {
+        return rc == NGX_BUSY
+               ? login_tell(r, login, NGX_HTTP_TOO_MANY_REQUESTS)
+               : NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    path = r->uri;
+    path.data += login->prefix.len;
+    path.len -= login->prefix.len;
+
+    for (i = 0; i < sizeof(login_pages) / sizeof(login_page_t); i++) {
+
+        if (path.len != ngx_strlen(login_pages[i].path)
+            || ngx_strncmp(path.data, login_pages[i].path, path.len) != 0)
+        {
+            continue;
+        }
+
+        if (r->method & login_pages[i].methods) {
+            return login_pages[i].handler(r, login);
+        }
+
+        allow.data = (u_char *) login_pages[i].allow;
+        allow.len = ngx_strlen(login_pages[i].allow);
+
+        if (ngx_http_guildlog_response_header(r, "Allow", &allow) == NULL) {
+            return NGX_HTTP_INTERNAL_SERVER_ERROR;
+        }
+
+        return login_tell(r, login, NGX_HTTP_NOT_ALLOWED);
+    }
+
+    return login_tell(r, login, NGX_HTTP_NOT_FOUND);
+}
+
+
+/* the state is bound to this browser by a cookie, which holds the verifier */
+
+static ngx_int_t
+login_begin(ngx_http_request_t *r, const ngx_http_guildlog_login_conf_t *login)
+{
+    u_char                      *p;
+    ngx_str_t                    cookie, uri, query, to;
+    ngx_guildlog_login_start_t   start;
+
+    if (RAND_bytes(start.state, sizeof(start.state)) != 1
+        || RAND_bytes(start.session, sizeof(start.session)) != 1
+        || RAND_bytes(start.verifier, sizeof(start.verifier)) != 1)
+    {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    start.expires = ngx_time() + NGX_GUILDLOG_LOGIN_STARTS;
+
+    if (ngx_guildlog_login_cookie_start(r->pool, &login->keys, &start, &cookie)
+        != NGX_OK
+        || login_redirect_uri(r, login, &uri) != NGX_OK
+        || ngx_guildlog_login_flow_query(r->pool, &login->keys.client,
+                                         &login->scope, &uri, &start, &query)
+           != NGX_OK
+        || ngx_http_guildlog_session_set(r, login,
+                                         NGX_HTTP_GUILDLOG_SESSION_START,
+                                         &cookie, NGX_GUILDLOG_LOGIN_STARTS)
+           != NGX_OK)
+    {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    p = ngx_pnalloc(r->pool, login->authorize.len + 1 + query.len);
+    if (p == NULL) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    to.data = p;
+    to.len = ngx_sprintf(p, "%V?%V", &login->authorize, &query) - p;
+
+    return login_go(r, &to);
+}
+
+
+static ngx_int_t
+login_callback(ngx_http_request_t *r,
+    const ngx_http_guildlog_login_conf_t *login)
+{
+    ngx_int_t                    rc;
+    ngx_str_t                    values[2], error, none;
+    ngx_guildlog_login_start_t   start;
+
+    rc = ngx_guildlog_args_query(r->pool, login_fields, &r->args, values,
+                                 &error);
+
+    if (rc == NGX_OK) {
+        rc = login_start(r, login, &values[0], &start);
+    }
+
+    if (rc != NGX_OK) {
+        return rc == NGX_DECLINED ? login_tell(r, login, NGX_HTTP_BAD_REQUEST)
+                                  : NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    /* the platform sends the person back without a code: it was not allowed */
+
+    if (values[1].len == 0) {
+        ngx_str_null(&none);
+
+        if (ngx_http_guildlog_session_set(r, login,
+                                          NGX_HTTP_GUILDLOG_SESSION_START,
+                                          &none, 0)
+            != NGX_OK)
+        {
+            return NGX_HTTP_INTERNAL_SERVER_ERROR;
+        }
+
+        return login_tell(r, login, NGX_HTTP_FORBIDDEN);
+    }
+
+    if (login_exchange(r, login, &values[1], &start) != NGX_OK) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    r->main->count++;
+
+    return NGX_DONE;
+}
+
+
+/* NGX_DECLINED: this browser has not begun a sign-in with that state */
+
+static ngx_int_t
+login_start(ngx_http_request_t *r, const ngx_http_guildlog_login_conf_t *login,
+    const ngx_str_t *state, ngx_guildlog_login_start_t *start)
+{
+    u_char     digits[NGX_GUILDLOG_LOGIN_DIGITS];
+    ngx_int_t  rc;
+    ngx_str_t  cookie;
+
+    rc = ngx_http_guildlog_session_find(r, login,
+                                        NGX_HTTP_GUILDLOG_SESSION_START,
+                                        &cookie);
+
+    if (rc == NGX_OK) {
+        rc = ngx_guildlog_login_cookie_open_start(r->pool, &login->keys,
+                                                  &cookie, start);
+    }
+
+    if (rc != NGX_OK) {
+        return rc;
+    }
+
+    (void) ngx_hex_dump(digits, start->state, sizeof(start->state));
+
+    return start->expires > ngx_time() && state->len == sizeof(digits)
+           && CRYPTO_memcmp(state->data, digits, sizeof(digits)) == 0
+           ? NGX_OK : NGX_DECLINED;
+}
+
+
+static ngx_int_t
+login_exchange(ngx_http_request_t *r,
+    const ngx_http_guildlog_login_conf_t *login, const ngx_str_t *code,
+    const ngx_guildlog_login_start_t *start)
+{
+    u_char         digits[NGX_GUILDLOG_LOGIN_DIGITS];
+    ngx_str_t      uri, form, session;
+    login_wait_t  *wait;
+
+    wait = ngx_pcalloc(r->pool, sizeof(login_wait_t));
+
+    if (wait == NULL
+        || login_redirect_uri(r, login, &uri) != NGX_OK
+        || ngx_guildlog_login_flow_form(r->pool, code, &uri, start, &form)
+           != NGX_OK)
+    {
+        return NGX_ERROR;
+    }
+
+    session.data = digits;
+    session.len = ngx_hex_dump(digits, (u_char *) start->session,
+                               sizeof(start->session))
+                  - digits;
+
+    wait->request = r;
+    wait->login = login;
+    wait->visitor.handler = login_visited;
+    wait->visitor.data = wait;
+
+    return ngx_http_guildlog_visit_begin(r, login, &session, &form,
+                                         &wait->visitor);
+}
+
+
+static void
+login_visited(void *data, ngx_uint_t status, const ngx_str_t *cookie)
+{
+    login_wait_t *wait = data;
+
+    ngx_int_t            rc;
+    ngx_str_t            none;
+    ngx_http_request_t  *r;
+
+    r = wait->request;
+
+    ngx_http_set_log_request(r->connection->log, r);
+
+    ngx_str_null(&none);
+
+    if (status != NGX_HTTP_OK) {
+        rc = login_tell(r, wait->login, status);
+
+    } else if (ngx_http_guildlog_session_set(r, wait->login,
+                                             NGX_HTTP_GUILDLOG_SESSION_COOKIE,
+                                             cookie, NGX_GUILDLOG_LOGIN_LIVES)
+               != NGX_OK
+               || ngx_http_guildlog_session_set(r, wait->login,
+                                             NGX_HTTP_GUILDLOG_SESSION_START,
+                                             &none, 0)
+                  != NGX_OK)
+    {
+        rc = NGX_HTTP_INTERNAL_SERVER_ERROR;
+
+    } else {
+        rc = login_go(r, &wait->login->viewer);
+    }
+
+    ngx_http_guildlog_call_finish(r, rc);
+}
+
+
+/*
+ * The session ends in the database: its cookie is worth nothing any more, on
+ * no machine.  A page of another origin ends nothing.
+ */
+
+static ngx_int_t
+login_logout(ngx_http_request_t *r, const ngx_http_guildlog_login_conf_t *login)
+{
+    ngx_int_t                     rc;
+    ngx_str_t                     cookie, token;
+    login_wait_t                 *wait;
+    ngx_http_cleanup_t           *cln;
+    ngx_guildlog_login_person_t   person;
+
+    rc = ngx_http_guildlog_session_is_foreign(r, login);
+
+    if (rc != 0) {
+        return rc == NGX_ERROR
+               ? NGX_HTTP_INTERNAL_SERVER_ERROR
+               : ngx_http_guildlog_response_error(r, NGX_HTTP_FORBIDDEN, NULL);
+    }
+
+    rc = ngx_http_guildlog_session_find(r, login,
+                                        NGX_HTTP_GUILDLOG_SESSION_COOKIE,
+                                        &cookie);
+
+    if (rc == NGX_OK) {
+        rc = ngx_http_guildlog_session_open(r, login, &cookie, &person);
+    }
+
+    if (rc == NGX_DECLINED) {
+        return ngx_http_guildlog_response_error(r, NGX_HTTP_UNAUTHORIZED,
+                                                NULL);
+    }
+
+    wait = ngx_pcalloc(r->pool, sizeof(login_wait_t));
+    cln = ngx_http_cleanup_add(r, 0);
+
+    if (rc != NGX_OK || wait == NULL || cln == NULL
+        || ngx_guildlog_login_flow_session(r->pool, &person, "m", &token)
+           != NGX_OK)
+    {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    wait->request = r;
+    wait->login = login;
+
+    cln->handler = login_cleanup;
+    cln->data = wait;
+
+    wait->query = ngx_guildlog_db_pool_submit(
+                      ngx_http_guildlog_worker.pools[login->database->index],
+                      &ngx_guildlog_stmts[ngx_guildlog_stmt_session_end],
+                      &token, login_ended, wait);
+
+    if (wait->query == NULL) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    r->main->count++;
+
+    return NGX_DONE;
+}
+
+
+static void
+login_cleanup(void *data)
+{
+    login_wait_t *wait = data;
+
+    if (wait->query) {
+        ngx_guildlog_db_pool_detach(wait->query);
+    }
+}
+
+
+static void
+login_ended(void *data, ngx_guildlog_db_result_t *result)
+{
+    login_wait_t *wait = data;
+
+    ngx_int_t            rc;
+    ngx_str_t            none;
+    ngx_uint_t           status;
+    ngx_http_request_t  *r;
+
+    static const ngx_str_t  failed =
+        ngx_string("you are not signed out: the database is not available, "
+                   "try again later");
+
+    r = wait->request;
+    wait->query = NULL;
+
+    ngx_http_set_log_request(r->connection->log, r);
+
+    status = ngx_http_guildlog_response_row_status(result);
+
+    if (status == 0) {
+        (void) ngx_http_guildlog_response_failed(result, "session_end",
+                                                 r->connection->log);
+        rc = ngx_http_guildlog_response_error(r, NGX_HTTP_SERVICE_UNAVAILABLE,
+                                              &failed);
+
+    } else {
+        ngx_str_null(&none);
+
+        rc = ngx_http_guildlog_session_set(r, wait->login,
+                                           NGX_HTTP_GUILDLOG_SESSION_COOKIE,
+                                           &none, 0);
+        if (rc == NGX_OK) {
+            rc = ngx_http_guildlog_response_error(r, status, NULL);
+        }
+    }
+
+    ngx_http_guildlog_call_finish(r, rc);
+}
+
+
+static ngx_int_t
+login_redirect_uri(ngx_http_request_t *r,
+    const ngx_http_guildlog_login_conf_t *login, ngx_str_t *uri)
+{
+    ngx_str_t  origin;
+
+    if (login->redirect.len) {
+        *uri = login->redirect;
+        return NGX_OK;
+    }
+
+    if (ngx_http_guildlog_session_origin(r, login, &origin) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    uri->data = ngx_pnalloc(r->pool, origin.len + login->prefix.len
+                                     + sizeof("/callback"));
+    if (uri->data == NULL) {
+        return NGX_ERROR;
+    }
+
+    uri->len = ngx_sprintf(uri->data, "%V%V/callback", &origin,
+                           &login->prefix)
+               - uri->data;
+
+    return NGX_OK;
+}
+
+
+/* nginx makes an absolute address of a Location that it knows: not of this */
+
+static ngx_int_t
+login_go(ngx_http_request_t *r, const ngx_str_t *to)
+{
+    static const ngx_str_t  type = ngx_string("text/plain");
+    static const ngx_str_t  nothing = ngx_string("");
+
+    if (login_headers(r) != NGX_OK
+        || ngx_http_guildlog_response_header(r, "Location", to) == NULL)
+    {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    return ngx_http_guildlog_response_send(r, NGX_HTTP_MOVED_TEMPORARILY,
+                                           &type, &nothing);
+}
+
+
+static ngx_int_t
+login_tell(ngx_http_request_t *r, const ngx_http_guildlog_login_conf_t *login,
+    ngx_uint_t status)
+{
+    size_t      len;
+    ngx_str_t   page;
+    ngx_uint_t  i;
+
+    static const ngx_str_t  type = ngx_string("text/html; charset=utf-8");
+    static const char  format[] =
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n"
+        "<meta charset=\"utf-8\">\n"
+        "<meta name=\"viewport\" content=\"width=device-width\">\n"
+        "<meta name=\"color-scheme\" content=\"light dark\">\n"
+        "<title>Sign in - guildlog</title>\n</head>\n<body>\n"
+        "<h1>Sign in</h1>\n<p>%s</p>\n"
+        "<p><a href=\"%V\">Sign in again</a></p>\n"
+        "</body>\n</html>\n";
+
+    for (i = 0; i < sizeof(login_texts) / sizeof(login_text_t) - 1; i++) {
+        if (login_texts[i].status == status) {
+            break;
+        }
+    }
+
+    len = sizeof(format) + ngx_strlen(login_texts[i].text) + login->prefix.len;
+
+    page.data = ngx_pnalloc(r->pool, len);
+
+    if (page.data == NULL || login_headers(r) != NGX_OK) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    page.len = ngx_sprintf(page.data, format, login_texts[i].text,
+                           &login->prefix)
+               - page.data;
+
+    return ngx_http_guildlog_response_send(r, login_texts[i].status, &type,
+                                           &page);
+}
+
+
+/* no other page shows these in a frame, or is told where people come from */
+
+static ngx_int_t
+login_headers(ngx_http_request_t *r)
+{
+    size_t  i;
+
+    static const struct {
+        const char  *name;
+        ngx_str_t    value;
+    } headers[] = {
+        { "Content-Security-Policy",
+          ngx_string("default-src 'none'; frame-ancestors 'none'; "
+                     "base-uri 'none'; form-action 'none'") },
+        { "X-Frame-Options", ngx_string("DENY") },
+        { "X-Content-Type-Options", ngx_string("nosniff") },
+        { "Referrer-Policy", ngx_string("no-referrer") }
+    };
+
+    for (i = 0; i < sizeof(headers) / sizeof(headers[0]); i++) {
+        if (ngx_http_guildlog_response_header(r, headers[i].name,
+                                              &headers[i].value)
+            == NULL)
+        {
+            return NGX_ERROR;
+        }
+    }
+
+    return NGX_OK;
+}

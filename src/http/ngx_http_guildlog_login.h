@@ -1,0 +1,130 @@
+
+/*
+ * Signing in: the location of guildlog_login, and the person of a cookie at the
+ * API of the same server{}.
+ */
+
+#ifndef _NGX_HTTP_GUILDLOG_LOGIN_H_INCLUDED_
+#define _NGX_HTTP_GUILDLOG_LOGIN_H_INCLUDED_
+
+
+#include "http/ngx_http_guildlog_call.h"
+
+
+typedef struct ngx_http_guildlog_visit_s  ngx_http_guildlog_visit_t;
+
+
+/*
+ * The platform and the database are asked who a person is, and what the person
+ * manages, and a cookie is made of that.  A visit belongs to the worker:
+ * several requests may wait for one, and it ends when none does.
+ */
+
+typedef ngx_int_t (*ngx_http_guildlog_visit_pt)(
+    ngx_http_guildlog_visit_t *visit, json_t *json);
+
+struct ngx_http_guildlog_visit_s {
+    NGX_GUILDLOG_EVENT_IDENT;
+
+    ngx_queue_t                    queue;     /* of those under way */
+    ngx_queue_t                    visitors;
+    ngx_pool_t                    *pool;
+    const ngx_http_guildlog_login_conf_t  *login;
+    ngx_guildlog_login_person_t    person;
+
+    /* what the platform is asked */
+    const char                    *method;
+    ngx_str_t                      path;
+    ngx_str_t                      authorization;
+    ngx_str_t                      form;
+
+    ngx_http_guildlog_visit_pt     answered;  /* the step */
+    ngx_event_t                    timer;     /* looks for a grant */
+    ngx_msec_t                     until;
+    ngx_guildlog_client_exchange_t  *exchange;
+    ngx_guildlog_db_query_t       *query;
+
+    /*
+     * When it has ended.  200: there is a cookie; 400: the platform does not
+     * know the code; 401: the session is over; 403: it was begun before; 503:
+     * the platform or the database did not answer as it should.
+     */
+    ngx_uint_t                     status;
+    ngx_str_t                      cookie;
+
+    unsigned                       waits:1;   /* for a grant */
+    unsigned                       renews:1;
+    unsigned                       ended:1;
+};
+
+
+/*
+ * A request that waits for a visit.  The handler is called from the event loop,
+ * once, unless the request has ended before.
+ */
+
+typedef struct {
+    ngx_queue_t                    queue;
+    ngx_http_guildlog_visit_t     *visit;     /* NULL: it has ended */
+    void                         (*handler)(void *data, ngx_uint_t status,
+                                            const ngx_str_t *cookie);
+    void                          *data;
+} ngx_http_guildlog_visitor_t;
+
+
+/* ngx_http_guildlog_visit.c */
+
+/*
+ * Exchanges the code in a form, for a session of that id.  NGX_OK: the
+ * visitor's handler will be called; NGX_ERROR: out of memory.
+ */
+ngx_int_t ngx_http_guildlog_visit_begin(ngx_http_request_t *r,
+    const ngx_http_guildlog_login_conf_t *login, const ngx_str_t *session,
+    const ngx_str_t *form, ngx_http_guildlog_visitor_t *visitor);
+
+/* asks anew for the person of a cookie, or joins who does; the same */
+ngx_int_t ngx_http_guildlog_visit_renew(ngx_http_request_t *r,
+    const ngx_http_guildlog_login_conf_t *login,
+    const ngx_guildlog_login_person_t *person,
+    ngx_http_guildlog_visitor_t *visitor);
+
+/*
+ * What came of that, not long ago; a status as above, 0: it is not known.  The
+ * cookie is valid until the event loop is next.
+ */
+ngx_uint_t ngx_http_guildlog_visit_known(
+    const ngx_guildlog_login_person_t *person, ngx_str_t *cookie);
+
+
+/* ngx_http_guildlog_session.c */
+
+typedef enum {
+    NGX_HTTP_GUILDLOG_SESSION_COOKIE = 0,
+    NGX_HTTP_GUILDLOG_SESSION_START    /* of a sign-in that has begun */
+} ngx_http_guildlog_session_e;
+
+/* the value of a cookie of the request; NGX_DECLINED: there is none */
+ngx_int_t ngx_http_guildlog_session_find(ngx_http_request_t *r,
+    const ngx_http_guildlog_login_conf_t *login,
+    ngx_http_guildlog_session_e which, ngx_str_t *value);
+
+/* sets a cookie for so many seconds; 0: the browser forgets it */
+ngx_int_t ngx_http_guildlog_session_set(ngx_http_request_t *r,
+    const ngx_http_guildlog_login_conf_t *login,
+    ngx_http_guildlog_session_e which, const ngx_str_t *value, time_t lives);
+
+/* scheme and host of this service, as a browser says them */
+ngx_int_t ngx_http_guildlog_session_origin(ngx_http_request_t *r,
+    const ngx_http_guildlog_login_conf_t *login, ngx_str_t *origin);
+
+/* does a page of another origin ask?  NGX_ERROR: out of memory */
+ngx_int_t ngx_http_guildlog_session_is_foreign(ngx_http_request_t *r,
+    const ngx_http_guildlog_login_conf_t *login);
+
+/* who the cookie is of; NGX_DECLINED: nobody, or no longer */
+ngx_int_t ngx_http_guildlog_session_open(ngx_http_request_t *r,
+    const ngx_http_guildlog_login_conf_t *login, const ngx_str_t *cookie,
+    ngx_guildlog_login_person_t *person);
+
+
+#endif /* _NGX_HTTP_GUILDLOG_LOGIN_H_INCLUDED_ */

@@ -1,0 +1,232 @@
+
+/*
+ * What the platform answers of a person: a token, the user, the servers.
+ */
+
+#include "login/ngx_guildlog_login.h"
+#include "api/ngx_guildlog_value.h"
+#include "base/ngx_guildlog_utf8.h"
+
+
+/* of the person at a server: administrator, manage server */
+#define ANSWER_MANAGES  (0x8 | 0x20)
+
+/* bytes */
+#define ANSWER_TOKEN    512
+#define ANSWER_NAME     128
+#define ANSWER_ICON     40
+
+
+static ngx_uint_t answer_manages(const json_t *server);
+static ngx_str_t answer_icon(const json_t *icon);
+
+
+ngx_int_t
+ngx_guildlog_login_answer_token(const json_t *json, ngx_str_t *access)
+{
+    u_char     *p;
+    ngx_str_t   type;
+
+    *access = ngx_guildlog_json_text(json_object_get(json, "access_token"));
+    type = ngx_guildlog_json_text(json_object_get(json, "token_type"));
+
+    if (access->len == 0 || access->len > ANSWER_TOKEN
+        || type.len != sizeof("Bearer") - 1
+        || ngx_strncasecmp(type.data, (u_char *) "Bearer", type.len) != 0)
+    {
+        return NGX_DECLINED;
+    }
+
+    for (p = access->data; p < access->data + access->len; p++) {
+        if (*p <= ' ' || *p >= 0x7f) {
+            return NGX_DECLINED;
+        }
+    }
+
+    return NGX_OK;
+}
+
+
+ngx_int_t
+ngx_guildlog_login_answer_user(const json_t *json,
+    ngx_guildlog_login_person_t *person)
+{
+    person->user = ngx_guildlog_json_text(json_object_get(json, "id"));
+    person->name = ngx_guildlog_json_text(json_object_get(json,
+                                                          "global_name"));
+    person->avatar = answer_icon(json_object_get(json, "avatar"));
+
+    if (person->name.len == 0) {
+        person->name = ngx_guildlog_json_text(json_object_get(json,
+                                                              "username"));
+    }
+
+    person->name.len = ngx_guildlog_utf8_cut(person->name.data,
+                                             person->name.len, ANSWER_NAME);
+
+    return ngx_guildlog_value_is_id(&person->user) ? NGX_OK : NGX_DECLINED;
+}
+
+
+ngx_int_t
+ngx_guildlog_login_answer_servers(ngx_pool_t *pool, const json_t *json,
+    ngx_guildlog_login_person_t *person)
+{
+    size_t                        i;
+    json_t                       *server;
+    ngx_str_t                     id;
+    ngx_guildlog_login_server_t  *s;
+
+    if (!json_is_array(json)) {
+        return NGX_DECLINED;
+    }
+
+    s = ngx_palloc(pool, (json_array_size(json) + 1)
+                         * sizeof(ngx_guildlog_login_server_t));
+    if (s == NULL) {
+        return NGX_ERROR;
+    }
+
+    person->servers = s;
+
+    json_array_foreach(json, i, server) {
+        id = ngx_guildlog_json_text(json_object_get(server, "id"));
+
+        if (!ngx_guildlog_value_is_id(&id)) {
+            return NGX_DECLINED;
+        }
+
+        if (answer_manages(server)) {
+            s->id = id;
+            s->icon = answer_icon(json_object_get(server, "icon"));
+            s++;
+        }
+    }
+
+    person->nservers = s - person->servers;
+
+    return NGX_OK;
+}
+
+
+/* the permissions are a number in a string, for it may have over 53 bits */
+
+static ngx_uint_t
+answer_manages(const json_t *server)
+{
+    u_char     *p;
+    uint64_t    bits;
+    ngx_str_t   text;
+
+    if (json_is_true(json_object_get(server, "owner"))) {
+        return 1;
+    }
+
+    text = ngx_guildlog_json_text(json_object_get(server, "permissions"));
+    bits = 0;
+
+    for (p = text.data; p < text.data + text.len; p++) {
+        if (*p < '0' || *p > '9') {
+            return 0;
+        }
+
+        /* what overflows are higher bits */
+
+        bits = bits * 10 + (*p - '0');
+    }
+
+    return (bits & ANSWER_MANAGES) != 0;
+}
+
+
+/* the name of a picture; one that is no name is left out */
+
+static ngx_str_t
+answer_icon(const json_t *icon)
+{
+    u_char     *p;
+    ngx_str_t   text;
+
+    text = ngx_guildlog_json_text(icon);
+
+    for (p = text.data; p < text.data + text.len; p++) {
+        if (!((*p >= '0' && *p <= '9') || *p == '_'
+              || (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z')))
+        {
+            text.len = 0;
+        }
+    }
+
+    if (text.len > ANSWER_ICON) {
+        text.len = 0;
+    }
+
+    return text;
+}
+
+
+ngx_int_t
+ngx_guildlog_login_answer_known(ngx_pool_t *pool, const json_t *ids,
+    ngx_guildlog_login_person_t *person)
+{
+    size_t                        i;
+    json_t                       *one;
+    ngx_str_t                     id;
+    ngx_uint_t                    j, n;
+    ngx_guildlog_login_server_t  *known;
+
+    n = ngx_min(json_array_size(ids), NGX_GUILDLOG_LOGIN_SERVERS);
+
+    known = ngx_palloc(pool, (n + 1) * sizeof(ngx_guildlog_login_server_t));
+    if (known == NULL) {
+        return NGX_ERROR;
+    }
+
+    n = 0;
+
+    json_array_foreach(ids, i, one) {
+        id = ngx_guildlog_json_text(one);
+
+        if (n == NGX_GUILDLOG_LOGIN_SERVERS) {
+            break;
+        }
+
+        for (j = 0; j < person->nservers; j++) {
+            if (ngx_guildlog_str_eq(&person->servers[j].id, &id)) {
+                known[n++] = person->servers[j];
+                break;
+            }
+        }
+    }
+
+    person->servers = known;
+    person->nservers = n;
+
+    return NGX_OK;
+}
+
+
+ngx_int_t
+ngx_guildlog_login_answer_ids(ngx_pool_t *pool,
+    const ngx_guildlog_login_person_t *person, ngx_str_t *ids)
+{
+    u_char      *p;
+    ngx_uint_t   i;
+
+    p = ngx_pnalloc(pool, 2 + person->nservers * 21);
+    if (p == NULL) {
+        return NGX_ERROR;
+    }
+
+    ids->data = p;
+    *p++ = '{';
+
+    for (i = 0; i < person->nservers; i++) {
+        p = ngx_sprintf(p, "%s%V", i ? "," : "", &person->servers[i].id);
+    }
+
+    *p++ = '}';
+    ids->len = p - ids->data;
+
+    return NGX_OK;
+}

@@ -1,0 +1,569 @@
+# "people who manage the server on the platform" sign in, and use the API by a
+# cookie.  What an attacker does with states, codes, cookies and other origins
+# is a 400, 401 or 403.
+
+use lib 't/lib';
+use Guildlog;
+use Guildlog::Clock;
+use Guildlog::Platform;
+
+my $g = Guildlog->new(start => 0, openapi => 1, workers => 2);
+my $clock = Guildlog::Clock->new($g->prefix);
+my $platform = Guildlog::Platform->new(dir => $g->prefix . '/platform');
+
+my ($ada, $bob) = ('210000000000000001', '210000000000000002');
+my $secret = 'the secret of the client at the platform';
+my $login  = 'guildlog_login client=4000 secret=login.secret; guildlog_limit off';
+
+
+# as guildlog_login configures it, with more of it
+sub login {
+    my ($nginx, $more, $http) = @_;
+
+    $nginx->file('login.secret', $secret, 0600);
+    $nginx->file('next.secret', 'another secret of the same client', 0600);
+    $nginx->configure(http => $platform->directives($nginx) . ($http // ''),
+        env => $clock->env, locations => "location /login { $more; }");
+    return $nginx->start;
+}
+
+
+login($g, $login, 'guildlog_links viewer=https://logs.example/the/viewer/;');
+
+my $back   = 'http://localhost/login/callback';
+my $one    = $g->server(name => 'One');
+my $two    = $g->server(name => 'Two');
+my $other  = $g->server(name => 'Other');
+my $unknown = '100000000000000777';
+my $icon   = 'a_' . '0f' x 16;
+
+$platform->config(clients => { 4000 => $secret },
+    redirects => { 4000 => [$back, 'https://dash.example/login/callback'] },
+    people => {
+        $ada => { user => { id => $ada, username => 'ada',
+                global_name => "Ada \x{1f469}", avatar => '0123' },
+            guilds => [
+                { id => $one, name => 'x', icon => $icon, permissions => '32' },
+                { id => $two, name => 'x', icon => undef, owner => \1,
+                  permissions => '0' },
+                { id => $other, name => 'x', permissions => '2199023255491' },
+                { id => $unknown, name => 'x', permissions => '8' } ] },
+        $bob => { user => { id => $bob, username => 'bob', avatar => undef },
+            guilds => [] } });
+
+
+# a browser's request: it keeps cookies
+sub ask {
+    my ($browser, $method, $path, %option) = @_;
+
+    my $jar = $browser->{jar} ||= {};
+    my $nginx = delete $option{nginx} || $g;
+    my @headers = @{ delete $option{headers} || [] };
+    push @headers, Cookie => join '; ', map { "$_=$jar->{$_}" } sort keys %$jar
+        if %$jar;
+
+    my $answer = $nginx->request($method, $path, headers => \@headers, %option);
+    for my $header (@{ $answer->{headers} }) {
+        next if lc $header->[0] ne 'set-cookie';
+        my ($name, $value) = $header->[1] =~ /^([^=]+)=([^;]*)/;
+        if (length $value) { $jar->{$name} = $value }
+        else               { delete $jar->{$name} }
+    }
+    return $answer;
+}
+
+
+sub page { return ask(@_, raw_path => 1) }
+
+
+# the API, as the dashboard asks it
+sub api {
+    my ($browser, $method, $path, %option) = @_;
+    return ask($browser, $method, $path, %option,
+        headers => ['X-Guildlog', 1, @{ $option{headers} || [] }]);
+}
+
+
+# where the platform sends the person back to
+sub allowed {
+    my ($browser, $person, %option) = @_;
+
+    $platform->config(person => $person);
+    my $answer = page($browser, 'GET', '/login', %option);
+    my ($path) = $answer->header('Location') =~ m{^http://[^/]+(/.*)};
+    return Guildlog::Client->new(port => $platform->{port})
+        ->request('GET', $path)->header('Location') =~ s{^https?://[^/]+}{}r;
+}
+
+
+sub sign_in {
+    my ($person, %option) = @_;
+
+    my $browser = {};
+    $browser->{answer} = page($browser, 'GET',
+        allowed($browser, $person, %option), %option);
+    return $browser;
+}
+
+
+# how often the platform was asked that
+sub asked {
+    my ($call) = @_;
+    return scalar grep { $_->{event} eq 'request' && $_->{call} eq $call }
+        @{ $platform->control('ledger') };
+}
+
+
+sub refused {
+    my ($answer, $status, $why) = @_;
+
+    local $Test::Builder::Level = $Test::Builder::Level + 1;
+    is $answer->status . ' ' . $answer->text, "$status {}", $why;
+}
+
+
+# to the platform and back
+
+{
+    my $browser = {};
+    my $answer = page($browser, 'GET', '/login?redirect_uri=https://evil.example'
+        . '&next=//evil.example&state=mine');
+    is $answer->status, 302, 'the sign-in leads to the platform';
+    my ($origin, $query) = split /\?/, $answer->header('Location');
+    is $origin, "http://127.0.0.1:$platform->{port}/oauth2/authorize",
+        '... to its page, at its origin';
+    my %value = map { split /=/, $_, 2 } split /&/, $query;
+    is $value{redirect_uri}, 'http%3A%2F%2Flocalhost%2Flogin%2Fcallback',
+        'it leads back to here, whatever a request says';
+    is "$value{response_type} $value{client_id} $value{scope}",
+        'code 4000 identify%20guilds', 'it says who asks for what';
+    is $value{code_challenge_method}, 'S256', 'with PKCE';
+    like $value{state}, qr/^[0-9a-f]{32}$/, 'and a state that nobody chose';
+    is $answer->header('Cache-Control'), 'no-store', 'nobody keeps that';
+    like $answer->header('Set-Cookie'),
+        qr/^guildlog_start=[\w-]+; Path=\/; Max-Age=600; HttpOnly; SameSite=Lax$/,
+        'the state is bound to the browser';
+    my $again = page({}, 'GET', '/login')->header('Location');
+    unlike $again, qr/\Q$value{state}\E/, 'another sign-in has another state';
+}
+
+my $browser = sign_in($ada);
+my $answer = $browser->{answer};
+is $answer->status, 302, 'back from the platform';
+is $answer->header('Location'), '/the/viewer/', '... to the viewer of here';
+my ($set) = map { $_->[1] } grep { lc $_->[0] eq 'set-cookie' }
+    @{ $answer->{headers} };
+like $set, qr/^guildlog=[\w-]+; Path=\/; Max-Age=43200; HttpOnly; SameSite=Lax$/,
+    'a cookie for 12 hours, that no script can read';
+is join(' ', sort keys %{ $browser->{jar} }), 'guildlog', 'and no other one';
+unlike $g->error_log . $g->access_log, qr/\Q$browser->{jar}{guildlog}\E|\Q$secret\E/,
+    'no log has it';
+
+is_deeply api($browser, 'GET', '/me')->json, { id => $ada,
+    name => "Ada \x{1f469}", avatar => '0123', servers => [
+        { id => $one, name => 'One', icon => $icon, level => 'manage' },
+        { id => $two, name => 'Two', icon => undef, level => 'manage' } ] },
+    'who it is, and the known servers that the person manages';
+
+
+# what the cookie may do
+
+my $at = "/servers/$one";
+is api($browser, 'GET', $at)->json->{name}, 'One', 'a manager reads';
+is api($browser, 'GET', "$at/logs")->status, 200, '... the log';
+is api($browser, 'GET', "$at/logs?search=word")->status, 200, '... searches';
+is api($browser, 'GET', '/log-types')->status, 200, '... the types';
+is api($browser, 'PATCH', "$at/config/settings", json => { locale => 'de' })
+    ->status, 202, 'a manager changes';
+is api($browser, 'GET', "$at/logs?type=70")->json->{entries}[0]{executor}{id},
+    $ada, '... and is told to have done it';
+is $g->get($at, token => $g->token($one), headers =>
+    [Cookie => "guildlog=$browser->{jar}{guildlog}"])->status, 200,
+    'a token goes on working beside it';
+
+refused ask($browser, 'GET', $at), 401, 'not without the header';
+refused ask($browser, 'GET', $at, headers => ['X-Guildlog', 0]), 401,
+    'nor with another value of it';
+for (['another origin', 'https://evil.example'],
+    ['no origin', 'null'], ['another scheme', 'https://localhost'],
+    ['another port', 'http://localhost:81'])
+{
+    my ($what, $origin) = @$_;
+    refused api($browser, 'GET', $at, headers => [Origin => $origin]), 401,
+        "not for a page of $what";
+    refused ask($browser, 'DELETE', $at, headers => [Origin => $origin]), 401,
+        "nor without the header of $what";
+}
+is api($browser, 'GET', $at, headers => [Origin => 'http://localhost'])->status,
+    200, 'a page of this origin may';
+refused api($browser, 'GET', "/servers/$other"), 403,
+    'not at a server that the person is only in';
+refused api($browser, 'PATCH', "/servers/$other/config/settings",
+    json => { locale => 'de' }), 403, '... nor changing it';
+refused api($browser, 'GET', "/servers/$other/logs/stream"), 403, '... no tail';
+refused api($browser, 'GET', "/servers/$other/logs/export"), 403,
+    '... no export';
+refused api($browser, 'GET', "/servers/$other/logs?search=word"), 403,
+    '... no search';
+refused api($browser, 'GET', "/servers/$unknown"), 403,
+    'nor at one that guildlog does not know';
+refused $g->get('/me', token => $g->token($one)), 403, 'a token is nobody';
+
+
+# the list of access
+
+{
+    my $token = $g->token($other);
+    my $viewer = sign_in($bob);
+
+    refused api($viewer, 'GET', "/servers/$other"), 403, 'not on the list';
+    $g->put("/servers/$other/config/access/$bob", token => $token,
+        json => { level => 'view' });
+    is api($viewer, 'GET', '/me')->json->{servers}[0]{level}, 'view',
+        'at once on the list, to view';
+    is api($viewer, 'GET', "/servers/$other/logs")->status, 200, '... that';
+    refused api($viewer, 'PATCH', "/servers/$other/config/settings",
+        json => { locale => 'de' }), 403, '... and change nothing';
+    refused api($viewer, 'POST', "/servers/$other/auth",
+        json => { permissions => 1 }), 403, '... and make no token';
+    refused api($viewer, 'POST', "/servers/$other/active/ignore/executors",
+        json => { id => '5' }), 403, '... and hide nothing';
+    $g->put("/servers/$other/config/access/$bob", token => $token,
+        json => { level => 'manage' });
+    is api($viewer, 'PATCH', "/servers/$other/config/settings",
+        json => { locale => 'de' })->status, 202, 'at once a manager';
+    $g->delete("/servers/$other/config/access/$bob", token => $token);
+    refused api($viewer, 'GET', "/servers/$other"), 403, 'at once nobody';
+}
+
+
+# tokens
+
+{
+    refused $g->post("$at/auth", token => $g->token($one),
+        json => { permissions => 1 }), 403, 'a token makes no token';
+    my $made = api($browser, 'POST', "$at/auth",
+        json => { permissions => 2, name => "Ada\x{2019}s bot" });
+    is $made->status, 201, 'a person does';
+    is $g->post("$at/active/ignore/executors", token => $made->json->{token},
+        json => { id => '5' })->status, 200, 'it works';
+    my ($row) = grep { $_->{unique_id} eq $made->json->{unique_id} }
+        @{ api($browser, 'GET', "$at/auth")->json };
+    is $row->{name}, "Ada\x{2019}s bot", 'it has its name';
+    is $row->{creator}, $ada, 'and who made it';
+    is api($browser, 'POST', "$at/auth", json => { permissions => 3 })->status,
+        400, 'with one of the two kinds';
+    is api($browser, 'POST', "$at/auth",
+        json => { permissions => 1, name => 'x' x 65 })->status, 400,
+        'and a name of 64 characters at most';
+    is api($browser, 'DELETE', "$at/auth?tokenId=$row->{unique_id}")->status,
+        200, 'a person revokes it';
+    is $g->post("$at/active/ignore/executors", token => $made->json->{token},
+        json => { id => '5' })->status, 401, 'at once';
+
+    my $session = $g->sql('select session_id from session limit 1');
+    refused $g->get($at, token => $g->sign({ sub => $one, kind => 'admin',
+        bot => 'main', jti => "~$session.$ada.m", iss => 'guildlog',
+        iat => time, exp => time + 600 })), 401,
+        'a token that calls itself a session is none';
+}
+
+
+# a cookie that is not as it was made
+
+{
+    my $cookie = $browser->{jar}{guildlog};
+    my $flip = sub { my $c = substr $cookie, $_[0], 1;
+        return substr($cookie, 0, $_[0]) . ($c eq 'A' ? 'B' : 'A')
+            . substr $cookie, $_[0] + 1 };
+    my $start = {};
+    page($start, 'GET', '/login');
+
+    for (['cut', substr $cookie, 0, -1], ['cut in half', substr $cookie, 0,
+            length($cookie) / 2], ['of one letter', 'A'], ['empty', ''],
+        ['extended', $cookie . 'AAAA'], ['doubled', $cookie x 2],
+        ['of signs', '!%00"'], ['of too many bytes', 'A' x 5000],
+        ['changed in front', $flip->(3)], ['changed in the middle', $flip->(60)],
+        ['changed behind', $flip->(length($cookie) - 2)],
+        ['of a sign-in that has begun', $start->{jar}{guildlog_start}])
+    {
+        my ($what, $value) = @$_;
+        refused api({ jar => { guildlog => $value } }, 'GET', $at), 401,
+            "a cookie $what";
+    }
+    is page({ jar => { guildlog_start => $cookie } }, 'GET',
+        '/login/callback?code=x&state=' . '0' x 32)->status, 400,
+        'nor does it begin a sign-in';
+}
+
+
+# machines with other secrets
+
+my $second = Guildlog->new(start => 0, dbname => $g->dbname, name => 'second');
+login($second, 'guildlog_login client=4000 secret=next.secret'
+    . ' redirect=https://dash.example/login/callback');
+
+sub secured {
+    my ($cookie, %option) = @_;
+    return api({ jar => { '__Host-guildlog' => $cookie } }, 'GET', $at,
+        nginx => $second, %option);
+}
+
+refused secured($browser->{jar}{guildlog}), 401, 'a cookie of another key';
+$second->configure(locations => 'location /login { guildlog_login client=4000'
+    . ' secret=next.secret secret=login.secret'
+    . ' redirect=https://dash.example/login/callback; }');
+$second->reload;
+is secured($browser->{jar}{guildlog})->status, 200,
+    'a key that went before opens cookies';
+is secured($browser->{jar}{guildlog},
+    headers => [Origin => 'https://dash.example'])->status, 200,
+    'the origin is that of redirect=';
+refused secured($browser->{jar}{guildlog},
+    headers => [Origin => 'http://localhost']), 401, '... and no other one';
+like page({}, 'GET', '/login', nginx => $second)->header('Set-Cookie'),
+    qr/^__Host-guildlog_start=.*; Secure$/, 'over TLS no other host sets it';
+
+
+# states and codes
+
+{
+    my $browser = {};
+    my $path = allowed($browser, $ada);
+
+    is page({}, 'GET', $path)->status, 400, 'a state without its browser';
+    my $mallory = {};
+    my $theirs = allowed($mallory, $bob);
+    is page({ jar => { %{ $browser->{jar} } } }, 'GET', $theirs)->status, 400,
+        'a state of another browser';
+    my ($code) = $path =~ /code=(\w+)/;
+    my ($state) = $theirs =~ /state=(\w+)/;
+    my $answer = page($mallory, 'GET',
+        "/login/callback?code=$code&state=$state");
+    is $answer->status, 400, 'a code of another sign-in';
+    like $answer->text, qr/not begun in this browser/, '... a page says so';
+    ok !exists $mallory->{jar}{guildlog}, '... and there is no session';
+
+    my $fresh = {};
+    $path = allowed($fresh, $ada);
+    my %before = %{ $fresh->{jar} };
+    is page($fresh, 'GET', $path)->status, 302, 'the same, as it is meant';
+    is page({ jar => { %before } }, 'GET', $path)->status, 400,
+        'a code that was used';
+    is page({}, 'GET', $path)->status, 400, '... without its cookie';
+
+    my ($used) = $path =~ /state=(\w+)/;
+    for ('state=x', 'code=x', "state=$used", "state=$used&state=$used&code=x",
+        'code=%00&state=x', 'error=access_denied')
+    {
+        is page({}, 'GET', "/login/callback?$_")->status, 400,
+            "a callback with $_";
+    }
+}
+
+{
+    # a state that was used, with a code that is good: the platform is asked
+    # with the same challenge by who has the browser's cookie
+    my $browser = {};
+    my $answer = page($browser, 'GET', '/login');
+    my %kept = %{ $browser->{jar} };
+    my ($path) = $answer->header('Location') =~ m{^http://[^/]+(/.*)};
+    my @back = map { Guildlog::Client->new(port => $platform->{port})
+        ->request('GET', $path)->header('Location') =~ s{^http://[^/]+}{}r }
+        1, 2;
+    is page($browser, 'GET', $back[0])->status, 302, 'a state is good once';
+    my $again = { jar => { %kept } };
+    is page($again, 'GET', $back[1])->status, 403, '... and not twice';
+    ok !exists $again->{jar}{guildlog}, '... there is no session';
+}
+
+{
+    my $browser = { jar => { guildlog => 'chosen-by-somebody-else' } };
+    page($browser, 'GET', allowed($browser, $ada));
+    isnt $browser->{jar}{guildlog}, 'chosen-by-somebody-else',
+        'nobody chooses the session of another';
+    isnt $browser->{jar}{guildlog}, sign_in($ada)->{jar}{guildlog},
+        'each sign-in has a session of its own';
+
+    my $denied = {};
+    $answer = page($denied, 'GET', allowed($denied, undef));
+    is $answer->status, 403, 'who does not allow it is not signed in';
+    is join(' ', keys %{ $denied->{jar} }), '', '... and has no cookie';
+    is $answer->header('X-Frame-Options'), 'DENY', 'the pages are in no frame';
+    like $answer->header('Content-Security-Policy'),
+        qr/default-src 'none'; frame-ancestors 'none'/, '... whoever asks';
+    like $answer->text, qr/not allowed.*href="\/login"/s,
+        'they say what happened, and how to go on';
+    is page({}, 'GET', '/login/elsewhere')->status, 404, 'no other page';
+    is page({}, 'POST', '/login')->status, 405, 'no other method';
+}
+
+
+# a platform that does not do what it should
+
+for ([token => { action => 'answer', status => 500, body => {} }],
+    [user => { action => 'answer', status => 502, body => {} }],
+    [guilds => { action => 'answer', status => 429, body => {} }],
+    [token => { action => 'reset' }], [guilds => { action => 'reset' }],
+    [token => { action => 'answer', status => 200, body => {} }],
+    [user => { action => 'answer', status => 200, body => { id => 'x' } }],
+    [guilds => { action => 'answer', status => 200, body => { a => 1 } }],
+    [guilds => { action => 'answer', status => 200,
+        body => [{ id => '0 or 1' }] }],
+    [token => { action => 'hang' }])
+{
+    my ($call, $fault) = @$_;
+    $platform->control('faults', [{ call => $call, times => 9, %$fault }]);
+    my $browser = sign_in($ada);
+    $platform->control('faults', []);
+    is $browser->{answer}->status, 503,
+        "the platform fails at $call: $fault->{action} "
+        . ($fault->{status} // '');
+    like $browser->{answer}->text, qr/not signed in/, '... a page says so';
+    ok !exists $browser->{jar}{guildlog}, '... there is no session';
+}
+
+
+# signing out
+
+{
+    my $browser = sign_in($ada);
+    my $cookie  = $browser->{jar}{guildlog};
+
+    my $answer = page($browser, 'GET', '/login/logout');
+    is $answer->status . ' ' . $answer->header('Allow'), '405 POST',
+        'a link signs nobody out';
+    refused page($browser, 'POST', '/login/logout',
+        headers => [Origin => 'https://evil.example']), 403,
+        'nor does another page';
+    is secured($cookie)->status, 200, 'the session is good on both machines';
+    refused page($browser, 'POST', '/login/logout',
+        headers => [Origin => 'http://localhost']), 200, 'signed out';
+    ok !exists $browser->{jar}{guildlog}, 'the browser forgets the cookie';
+    refused api({ jar => { guildlog => $cookie } }, 'GET', $at), 401,
+        'and it is good for nothing';
+    refused api({ jar => { guildlog => $cookie } }, 'GET', '/me'), 401,
+        '... whatever is asked';
+    refused secured($cookie), 401, '... nor on the other machine';
+    refused page({ jar => { guildlog => $cookie } }, 'POST', '/login/logout'),
+        401, 'it ends once';
+}
+
+
+# limits
+
+{
+    my @left = map { api(sign_in($bob), 'GET', '/me')
+        ->header('X-RateLimit-Remaining') } 1, 2;
+    is $left[1], $left[0] - 1, 'the rate limit is that of the person';
+}
+
+
+# the platform is asked anew
+
+{
+    my $stale = sign_in($ada);
+    my %old   = %{ $stale->{jar} };
+    my $asked = asked('guilds');
+
+    $clock->set(890);
+    is api($stale, 'GET', $at)->status, 200, 'within 15 minutes';
+    is asked('guilds'), $asked, '... the platform is not asked';
+
+    $clock->set(901);
+    my @many = map { $g->connection } 1 .. 6;
+    $_->send("GET /api$at HTTP/1.1\r\nHost: localhost\r\nX-Guildlog: 1\r\n"
+        . "Cookie: guildlog=$old{guildlog}\r\n\r\n") for @many;
+    is join(' ', map { $_->response->status } @many),
+        join(' ', (200) x @many), 'afterwards the person goes on';
+    cmp_ok asked('guilds') - $asked, '<=', 2, '... asked for once a worker';
+    is api($stale, 'PATCH', "$at/config/settings",
+        json => { locale => 'ja' })->status, 202, 'a body is read, too';
+    isnt $stale->{jar}{guildlog}, $old{guildlog}, 'the cookie is a new one';
+    $asked = asked('guilds');
+    is api($stale, 'GET', $at)->status, 200, 'by which nobody asks again';
+    is asked('guilds'), $asked, '... for 15 minutes';
+
+    $clock->set(2 * 901);
+    $platform->config(people => { $ada => {
+        user => { id => $ada, username => 'ada' },
+        guilds => [{ id => $two, owner => \1, permissions => '0' }] },
+        $bob => { user => { id => $bob, username => 'bob' }, guilds => [] } });
+    my %before = %{ $stale->{jar} };
+    refused api($stale, 'GET', $at), 403, 'a right that was lost is lost here';
+    is api($stale, 'GET', "/servers/$two")->status, 200, '... not the others';
+    refused api({ jar => { %before } }, 'GET', $at), 403,
+        'the cookie of before does not bring it back';
+    refused api({ jar => { %old } }, 'GET', $at), 403, '... nor does an older';
+
+    $clock->set(3 * 901);
+    %before = %{ $stale->{jar} };
+    $platform->control('faults', [{ call => 'guilds', action => 'answer',
+        status => 500, body => {}, times => 100 }]);
+    $answer = api($stale, 'GET', "/servers/$two");
+    is $answer->status, 503, 'a platform that fails proves no right';
+    is $answer->header('Retry-After'), 5, '... for a while';
+    $asked = asked('guilds');
+    api($stale, 'GET', "/servers/$two") for 1 .. 10;
+    cmp_ok asked('guilds') - $asked, '<=', 1,
+        'and is not asked again by each request';
+    $platform->control('faults', []);
+    $clock->set(3 * 901 + 10);
+    is api($stale, 'GET', "/servers/$two")->status, 200, 'then all is well';
+
+    $clock->set(5 * 901);
+    $platform->config(taken_back => [$ada]);
+    refused api($stale, 'GET', "/servers/$two"), 401,
+        'who takes back what was allowed is signed out';
+    $platform->config(taken_back => []);
+    refused secured($stale->{jar}{guildlog}), 401, '... on all machines';
+    $clock->set(0);
+}
+
+{
+    my $browser = sign_in($bob);
+    is api($browser, 'GET', '/me')->status, 200, 'a session';
+    $clock->set(12 * 3600 + 1);
+    refused api($browser, 'GET', '/me'), 401, '... ends after 12 hours';
+    $clock->set(0);
+}
+
+
+# many servers
+
+{
+    my @ids = map { 220000000000000000 + $_ } 1 .. 120;
+    $g->sql('insert into server (guild_id, name)
+        select unnest(?::bigint[]), $$x$$ returning 1', '{' . join(',', @ids)
+        . '}');
+    $g->operator('POST', "/servers/$ids[119]/logs",
+        [{ event_id => 'newest', type => 0 }]);
+    $platform->config(people => { $ada => {
+        user => { id => $ada, username => 'n' x 32, avatar => 'a_' . '1f' x 16 },
+        guilds => [map { { id => "$_", icon => 'a_' . sprintf('%032x', $_),
+            permissions => '8' } } @ids] } });
+    my $many = sign_in($ada);
+    my ($set) = map { $_->[1] } grep { lc $_->[0] eq 'set-cookie' }
+        @{ $many->{answer}{headers} };
+    cmp_ok length $set, '<=', 4096, 'a cookie with 100 servers';
+    my $servers = api($many, 'GET', '/me')->json->{servers};
+    is scalar @$servers, 100, '... has no more';
+    is scalar(grep { $_->{id} eq $ids[119] } @$servers), 1,
+        '... and those with the newest entries';
+    is scalar(grep { ($_->{icon} // '') =~ /^a_/ } @$servers), 100,
+        '... with their icons';
+}
+
+
+# an address that tries again and again
+
+{
+    my %status;
+    $status{ page({}, 'GET', '/login', nginx => $second)->status }++
+        for 1 .. 70;
+    ok $status{429}, 'sign-ins of one address are limited';
+    like page({}, 'GET', '/login', nginx => $second)->text,
+        qr/Too many people/, '... in words';
+}
+
+done_testing;

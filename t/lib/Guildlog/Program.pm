@@ -1,0 +1,40 @@
+package Guildlog::Program;
+
+# A program of Node.js that prints TAP. What it orders ("# order: restart") is
+# done, and answered with a line.
+
+use strict;
+use warnings;
+
+use IPC::Open2;
+use Test::More;
+
+
+# each of its tests is one of the test file; returns the other lines
+sub obey {
+    my ($class, $file, %order) = @_;
+
+    my $before = Test::More->builder->current_test;
+    my @lines;
+    my $pid = open2(my $out, my $in, 'node', "$Guildlog::TOP/$file");
+
+    $in->autoflush(1);
+    while (<$out>) {
+        if (/^# order: (\w+)/) {
+            $order{$1}->();
+            print {$in} "$1\n";
+        } elsif (/^(not )?ok \d+ - (.*)/) {
+            ok !$1, $2;
+        } elsif (/^1\.\.(\d+)/) {
+            is $1, Test::More->builder->current_test - $before, 'to the end';
+        } else {
+            push @lines, $_;
+        }
+    }
+    waitpid $pid, 0;
+    is $?, 0, "$file ended well";
+    return @lines;
+}
+
+
+1;

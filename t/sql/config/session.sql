@@ -1,0 +1,155 @@
+-- Sessions of people who signed in: what a right of theirs allows, who is told
+-- to have made a change, tokens that they make, and the end of a session.
+
+\ir ../setup.psql
+select plan(41);
+
+-- the arguments of a call by a session
+create function pg_temp.session(id text, who text, rights text)
+returns text language sql as $$
+    select format('%L, %s, 0::smallint, 1::smallint',
+                  '~' || id || '.' || who || '.' || rights,
+                  900000000000000001)
+$$;
+
+-- a new session, and the servers that the user manages
+
+select operator_server_put(900000000000000002, '{"name": "Older"}'),
+       operator_server_put(900000000000000003, '{"name": "another"}')
+\g /dev/null
+
+select pg_temp.answers(status, body, 200, '["900000000000000001"]',
+                       'a session begins; of its servers one is known')
+  from session_begin('s1', 77, 'Ada', '{900000000000000001,9}');
+select is(status, 403, 'no session begins twice')
+  from session_begin('s1', 77, 'Ada', '{}');
+select is(body::json ->> 0, '900000000000000001',
+          'the server with the newest entry comes first')
+  from announce(900000000000000001, 0::smallint, 78, '{}'),
+       session_begin('s2', 78, 'Bob', '{900000000000000003,
+           900000000000000002,900000000000000001}');
+
+select pg_temp.session('s1', '77', 'm') as ada,
+       pg_temp.session('s1', '77', 'r0') as ada_reads,
+       pg_temp.session('s1', '77', 'w0') as ada_writes,
+       pg_temp.session('s1', '77', 'r1') as ada_reads_pro,
+       pg_temp.session('s1', '78', 'm') as forged,
+       pg_temp.session('s9', '77', 'm') as unknown \gset
+
+-- who manages the server may do all, as with an Admin token
+
+select is(status, 200, 'a manager reads') from server_get(:ada);
+select is(id::int, 200, 'a page') from logs_plain(:ada, null, null, 10, null,
+    true, null, true, 1000000) limit 1;
+select is(id::int, 200, 'a page of some types')
+  from logs_page(:ada, null, null, null, '{78}', 10, null) limit 1;
+select isnt(head, null, 'a search')
+  from search_open(:ada, null, null, null) limit 1;
+select is(status, 202, 'a manager changes')
+  from settings_patch(:ada, '{"locale": "de"}');
+select is(pg_temp.last_logged(:guild, 70, '{executor,id}'), '77',
+          'and is the executor');
+select is(pg_temp.last_logged(:guild, 70, '{executor,name}'), 'Ada',
+          'by the name that the platform told');
+select is(body::json -> 0 #>> '{notificationData,executorId}', '77',
+          'in the notification, too') from notifications_list(:ada);
+select is(status, 202, 'a token changes') from settings_patch(:me,
+    '{"locale": "ja"}');
+select is(pg_temp.last_logged(:guild, 70, '{executor,id}'), '0',
+          'and has no person');
+
+select is(status, 401, 'another user has no such session')
+  from server_get(:forged);
+select is(status, 401, 'nor is there one of another id')
+  from server_get(:unknown);
+
+-- others by the list of access
+
+prepare denied as select status from server_get(:ada_reads);
+select throws_ok('denied', 'GL403', '', 'who is not listed may not read');
+
+select status from access_put(:me, 77, '{"level": "view"}') \g /dev/null
+select is(status, 200, 'level view reads') from server_get(:ada_reads);
+prepare pro as select status from server_get(:ada_reads_pro);
+select throws_ok('pro', 'GL403', '', 'of that bot only');
+prepare writes as select status from settings_patch(:ada_writes,
+    '{"locale": "de"}');
+select throws_ok('writes', 'GL403', '', 'and does not change anything');
+prepare page as select status from logs_plain(:ada_reads_pro, null, null, 10,
+    null, true, null, true, 1000000);
+select throws_ok('page', 'GL403', '', 'no page of what may not be read');
+
+select status from access_put(:me, 77, '{"level": "manage"}') \g /dev/null
+select is(status, 202, 'level manage changes')
+  from settings_patch(:ada_writes, '{"locale": "de"}');
+select bag_eq($$ select place::int from logs_tokens(
+        '{900000000000000001,900000000000000001,900000000000000002,
+          900000000000000001}',
+        '{~s1.77.r0,~s9.77.r0,~s1.77.r0,~s1.77.r1}') $$,
+    $$ values (2), (3), (4) $$,
+        'tails end whose session is over, or has lost its right');
+
+-- /me
+
+select is(body::jsonb, '{"id": "77", "name": "Ada", "servers": [
+    {"id": "900000000000000003", "name": "another", "icon": "0a",
+     "level": "manage"},
+    {"id": "900000000000000001", "name": "Test", "icon": null,
+     "level": "manage"}]}', 'those of the platform and those of the list')
+  from me('~s1.77.m', 0, 0::smallint, 1::smallint, '{"id": "77",
+    "name": "Ada", "servers": [{"id": "900000000000000003", "icon": "0a"},
+                               {"id": "9", "icon": null}]}');
+select status from access_put(:me, 77, '{"level": "view"}') \g /dev/null
+select is(body::json #>> '{servers,0,level}', 'view', 'with their level')
+  from me('~s1.77.m', 0, 0::smallint, 1::smallint,
+          '{"id": "77", "servers": []}');
+select is(body::json #>> '{servers,0,level}', 'manage',
+          'the platform''s word outranks the list')
+  from me('~s1.77.m', 0, 0::smallint, 1::smallint,
+          '{"id": "77", "servers": [{"id": "900000000000000001"}]}');
+
+-- tokens
+
+select pg_temp.answers(status, body, 403, '{}', 'a token makes no token')
+  from token_create(:me, '{"permissions": 1}');
+select status, body from token_create(:ada,
+    '{"permissions": 2, "name": "my bot"}') \gset made_
+select is(:made_status, 201, 'a person makes one');
+select is(r ->> 'name', 'my bot', 'it has a name')
+  from token_list(:ada), json_array_elements(body::json) r
+ where r ->> 'unique_id' = :'made_body'::json ->> 'unique_id';
+select is(r ->> 'creator', '77', 'the person is its creator')
+  from token_list(:ada), json_array_elements(body::json) r
+ where r ->> 'unique_id' = :'made_body'::json ->> 'unique_id';
+select is(pg_temp.last_logged(:guild, 72, '{executor,id}'), '77',
+          'and the executor');
+select is(status, 200, 'the person revokes it')
+  from token_revoke(:ada, :'made_body'::json ->> 'unique_id');
+
+-- active ignore never writes down who the session is
+
+select is(status, 200, 'a protected type is named')
+  from active_ignore_executors(:ada, '{"id": "5", "logType": 39}');
+select is(pg_temp.last_logged(:guild, 69, '{executor,id}'), '77',
+          'by that person');
+select is(pg_temp.last_logged(:guild, 69, '{value}'), null,
+          'without the session');
+
+-- the end
+
+select is(status, 200, 'the platform is asked anew')
+  from session_renew('~s1.77.m', '{900000000000000001}');
+select is(status, 200, 'the session is ended') from session_end('~s1.77.m');
+select is(status, 401, 'once') from session_end('~s1.77.m');
+select is(status, 401, 'it reads nothing any more') from server_get(:ada);
+select is(status, 401, 'and is not renewed')
+  from session_renew('~s1.77.m', '{900000000000000001}');
+select is(status, 403, 'nor begun again')
+  from session_begin('s1', 77, 'Ada', '{}');
+
+update session s set expires_at = now() - interval '1 second';
+select is(status, 401, 'a session ends by itself')
+  from server_get('~s2.78.m', :guild, 0::smallint, 1::smallint);
+
+select * from finish();
+rollback;

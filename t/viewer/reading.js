@@ -1,0 +1,223 @@
+// Reading in comfort: what a search found is marked, filters and views are at
+// hand, days are told apart, and an entry and a person have pages of their own.
+
+import {axeSource, enter, is, leave, lines, newServer, ok, operator, shoot,
+    shownTotal, soon} from './lib.js';
+
+const DAY = 86_400_000;
+const HALL = {id: '301', name: 'hall'};
+const OLD = {id: '201', name: 'Anna'};
+const NEW = {id: '201', name: 'Ann Bell'};
+const BOB = {id: '202', name: 'Bob'};
+
+let server;
+let now;
+
+
+export default async function reading() {
+    server = await newServer({name: 'Reading'});
+    now = Date.now();
+    await server.record(
+        {type: 5, target: OLD, executor: BOB, channel: HALL,
+            timestamp: now - 2 * DAY, content: `${'so '.repeat(80)} pears and `
+                + `apples ${'too '.repeat(80)}`},
+        {type: 25, executor: OLD, target: OLD, timestamp: now - 2 * DAY + 1,
+            changes: [{key: 'nick', old: 'Anna', new: 'Ann Bell'}]},
+        {type: 39, executor: BOB, target: NEW, reason: 'apples',
+            timestamp: now - DAY},
+        {type: 7, executor: NEW, channel: HALL, content: 'one',
+            contentAfter: 'two', timestamp: now - DAY + 1,
+            messages: [{id: '501', content: 'one'}]},
+        {type: 17, executor: NEW, channel: HALL, timestamp: now - 1000});
+
+    await days();
+    await found();
+    await chips();
+    await views();
+    await names();
+    await entry();
+    await member();
+    await plan();
+}
+
+
+async function days() {
+    const page = await enter(server, '#/logs', {locale: 'en-US'});
+
+    await soon(() => page.locator('.rows .row[data-day]').count(), 2,
+        'a line tells where a day begins');
+    is(await page.locator('.rows .time').evaluateAll((cells) =>
+        cells.filter((cell) => cell.scrollWidth > cell.clientWidth)
+            .map((cell) => cell.textContent)), [],
+    'a time is whole, also with AM and PM');
+    ok(/[AP]M$/.test(await lines(page).first().locator('time')
+        .textContent()), '... which are there');
+    is(await page.locator('.live').textContent(), 'Live',
+        'that it is live is told');
+    await page.getByRole('button', {name: 'Pause'}).click();
+    is(await page.locator('.live').textContent(), 'Paused',
+        '... and that it is paused');
+    await shoot(page, 'days');
+    await leave(page, 'days');
+}
+
+
+async function found() {
+    const page = await enter(server, '#/logs?search=apples');
+    const marks = page.locator('.rows mark');
+
+    await soon(() => marks.allTextContents(), ['apples', 'apples'],
+        'what was searched for is marked');
+    is(await marks.evaluateAll((nodes) => nodes.map((node) => {
+        const box = node.getBoundingClientRect();
+        const cell = node.closest('[role=gridcell]').getBoundingClientRect();
+
+        return box.left >= cell.left && box.right <= cell.right;
+    })), [true, true], '... where it can be seen');
+    await shoot(page, 'found');
+    await lines(page).last().click();
+    await soon(() => page.locator('.entry .quote mark').allTextContents(),
+        ['apples'], '... and in the entry');
+    await leave(page, 'what was found');
+}
+
+
+async function chips() {
+    const page = await enter(server,
+        '#/logs?search=pears&member=202&memberRole=executor&type=5&type=39');
+    const texts = () => page.locator('.applied .chip').allTextContents();
+    const total = await shownTotal(page);
+
+    await soon(texts, ['Search pears ✕', 'Done by Bob ✕',
+        'Type Message deleted ✕', 'Type Member banned ✕'],
+    'the filters that are set are told');
+    await shoot(page, 'chips');
+    await page.getByRole('button', {name: 'Search pears'}).click();
+    await soon(() => new URL(page.url()).hash,
+        '#/logs?member=202&memberRole=executor&type=5&type=39',
+        'one is taken out');
+    await soon(() => shownTotal(page), total + 1, '... and what it kept out '
+        + 'is there');
+    await page.getByRole('button', {name: 'Clear', exact: true}).click();
+    await soon(texts, [], 'without filters there are none');
+    await page.getByPlaceholder('Search').fill('nothing has this');
+    await page.getByRole('button', {name: 'Clear the filters'}).click();
+    await soon(() => shownTotal(page).then((n) => n > total), true,
+        'who finds nothing is led back');
+    await leave(page, 'chips');
+}
+
+
+async function views() {
+    const page = await enter(server, '#/logs?type=39&search=apples');
+    const open = () => page.getByRole('button', {name: 'Views', exact: true})
+        .click();
+
+    await open();
+    await page.getByLabel('Keep what is shown as').fill('Bans & apples');
+    await page.getByRole('button', {name: 'Keep'}).click();
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', {name: 'Clear', exact: true}).click();
+    await page.reload();
+    await open();
+    await page.getByRole('button', {name: 'Bans & apples', exact: true})
+        .click();
+    await soon(() => new URL(page.url()).hash,
+        '#/logs?search=apples&type=39', 'a view is kept, and found again');
+    await open();
+    await page.getByRole('button', {name: 'Forget Bans & apples'}).click();
+    await page.getByText('Nothing is kept as yet.').waitFor();
+    ok(true, '... until it is forgotten');
+    await leave(page, 'views');
+}
+
+
+async function names() {
+    const page = await enter(server);
+
+    await lines(page).first().waitFor();
+    await page.getByLabel('Member', {exact: true}).fill('bell');
+    await page.getByRole('option', {name: 'Ann Bell'}).waitFor();
+    await page.getByLabel('Member', {exact: true}).fill('ann');
+    await soon(() => page.locator('.options:popover-open li').first()
+        .innerText()
+        .then((text) => text.split('\n')[0].trim()), 'Ann Bell 201',
+    'the name that somebody has now is the one that is found');
+    await leave(page, 'names');
+}
+
+
+async function entry() {
+    const page = await enter(server);
+    const panel = page.locator('.entry');
+    const link = () => panel.getByRole('link', {name: 'Link to this entry'})
+        .getAttribute('href');
+
+    await page.context().grantPermissions(['clipboard-read',
+        'clipboard-write']);
+    await lines(page).filter({hasText: 'edited'}).click();
+
+    const [{id}] = (await server.get('/logs?type=7')).entries;
+    is(await link(), `#/logs?server=${server.id}&entry=${id}`,
+        'an entry has a link');
+    await panel.getByRole('button', {name: 'Copy the link'}).click();
+    await panel.getByText('Copied').waitFor();
+    is(await page.evaluate(() => navigator.clipboard.readText()),
+        `${process.env.GUILDLOG_VIEWER}${await link()}`, '... to be copied');
+    is(await panel.getByRole('link', {name: 'Go to the message'})
+        .getAttribute('href'),
+    `https://discord.com/channels/${server.id}/301/501`,
+    'its message is a click away');
+    await panel.getByText('JSON', {exact: true}).click();
+    is(JSON.parse(await panel.locator('pre').textContent()).id, id,
+        'all of it can be seen');
+    await shoot(page, 'entry-tools');
+    await panel.getByRole('button', {name: 'Around this moment'}).click();
+    await soon(() => shownTotal(page), 2, 'what was around it is shown');
+    await leave(page, 'an entry');
+}
+
+
+async function member() {
+    const page = await enter(server);
+
+    await lines(page).filter({hasText: 'banned'}).click();
+    await page.getByRole('button', {name: 'About Ann Bell'}).click();
+    await page.getByRole('heading', {name: 'Ann Bell'}).waitFor();
+    const card = (name) => page.locator('.member section', {has:
+        page.getByRole('heading', {name})});
+
+    is(await card('What they did').locator('p').innerText(), '3 entries',
+        'what somebody did is counted');
+    is(await card('What was done to them').locator('li').allInnerTexts(),
+        ['Members\n1', 'Messages\n1', 'Moderation\n1'],
+        '... and what was done to them, by category');
+    ok((await card('Names over time').locator('li').innerText())
+        .includes('Nickname: Anna → Ann Bell'), 'what they were called');
+    ok((await card('Moderation').locator('li').innerText())
+        .includes('Bob banned Ann Bell · apples'), 'what moderators did');
+    await soon(async () => await page.locator('.plot rect').count() > 0, true,
+        'by day');
+    await shoot(page, 'member');
+    await page.evaluate(axeSource);
+    is(await page.evaluate(async () => (await axe.run()).violations
+        .map(({id, nodes}) => [id, nodes[0].html])), [], 'axe finds nothing');
+    await page.setViewportSize({width: 320, height: 640});
+    is(await page.evaluate(() => document.documentElement.scrollWidth
+        > innerWidth), false, 'nothing sticks out on a phone');
+    await shoot(page, 'member-small');
+    await card('What was done').getByRole('link', {name: '3 entries'}).click();
+    await soon(() => new URL(page.url()).hash,
+        '#/logs?member=201&memberRole=target', 'the entries are a click away');
+    await leave(page, 'a member');
+}
+
+
+async function plan() {
+    const free = await newServer({name: 'Free', plan: 'free'});
+    const page = await enter(free);
+
+    await soon(() => page.locator('.bar .note').first().textContent(),
+        'of the last hour', 'the plan’s window is told beforehand');
+    await leave(page, 'a plan');
+}

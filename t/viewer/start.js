@@ -1,0 +1,100 @@
+// A server that has no log channel: three steps to one, and a word on every
+// view until it has.
+
+import {axeSource, enter, is, leave, lines, newServer, ok, operator, shoot,
+    soon} from './lib.js';
+
+const SCREENS = {light: {}, dark: {colorScheme: 'dark'},
+    small: {viewport: {width: 320, height: 640}}};
+
+let server;
+
+
+export default async function start() {
+    server = await newServer({name: 'Start'});
+    await operator('PUT', `/servers/${server.id}/channels`, [
+        {id: '301', name: 'hall', type: 0},
+        {id: '302', name: 'mod-log', type: 0}]);
+
+    await looks();
+    await told();
+    await steps();
+}
+
+
+async function looks() {
+    for (const [name, options] of Object.entries(SCREENS)) {
+        const page = await enter(server, '#/start', options);
+
+        await shoot(page, `start-${name}`);
+        is(await page.evaluate(() => document.documentElement.scrollWidth
+            > innerWidth), false, `${name}: nothing sticks out`);
+        await page.evaluate(axeSource);
+        is(await page.evaluate(async () => (await axe.run()).violations
+            .map(({id, nodes}) => [id, nodes[0].html])), [],
+        `${name}: axe finds nothing`);
+        await leave(page, name);
+    }
+}
+
+
+async function told() {
+    const page = await enter(server, '#/logs');
+    const badge = page.locator('#where').getByRole('link');
+
+    for (const view of ['logs', 'settings', 'tags']) {
+        await page.evaluate((to) => {
+            location.hash = `#/${to}`;
+        }, view);
+        await soon(() => badge.innerText(),
+            'Broken: Logging was never set up', `${view}: it is told`);
+    }
+    await page.getByRole('link', {name: 'Troubleshooter'}).click();
+    await page.getByRole('link', {name: 'Set it up'}).click();
+    await page.getByRole('heading', {name: 'Three steps'}).waitFor();
+    ok(true, 'the troubleshooter leads to the steps');
+    await leave(page, 'what is told');
+}
+
+
+async function steps() {
+    const page = await enter(server, '');
+    let clicks = 0;
+    const click = (place) => {
+        clicks++;
+        return place.click();
+    };
+    const field = page.getByLabel('Where should logs go?');
+
+    await page.getByRole('heading', {name: 'Three steps'}).waitFor();
+    ok(true, 'a server without channels opens on the steps');
+
+    await page.getByRole('button', {name: 'Save and send'}).click();
+    await page.getByText('Choose the channel that logs go to.').waitFor();
+    is(await field.getAttribute('aria-invalid'), 'true',
+        'a channel is needed');
+
+    await click(field);
+    await field.pressSequentially('mod');
+    await click(page.getByRole('option', {name: 'mod-log'}));
+    await click(page.getByLabel('Voice'));
+    await click(page.getByRole('button', {name: 'Save and send'}));
+    await page.getByText('The test message arrived.').waitFor();
+    await shoot(page, 'start-done');
+
+    const [row] = await server.get('/config/logging/channels');
+    is([row.main_channel, row.category_voice, row.category_text],
+        ['302', '0', null], 'the channel is set, and what is left out');
+    await page.locator('#where').getByRole('link')
+        .waitFor({state: 'hidden'});
+    await click(page.getByRole('link', {name: 'Read the log'}));
+    await lines(page).first().waitFor();
+    ok(clicks <= 6, 'in no more than six clicks', `${clicks}`);
+
+    await page.goto(process.env.GUILDLOG_VIEWER);
+    await page.reload();
+    await lines(page).first().waitFor();
+    ok(await page.locator('.logs').isVisible(),
+        'from then on, it opens on the log');
+    await leave(page, 'the steps');
+}

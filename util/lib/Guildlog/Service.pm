@@ -1,0 +1,315 @@
+package Guildlog::Service;
+
+# What util/guildlog asks: the operator location and the API by curl, the database
+# by psql.
+
+use strict;
+use warnings;
+use utf8;
+
+use Exporter 'import';
+use FindBin;
+use JSON::PP ();
+use POSIX ();
+
+use Guildlog::Show;
+
+our @EXPORT = qw(@settings use_options operator api ask body decode parsed
+    database setting escaped);
+
+# how the service is found: an option, a variable of the environment, a default
+our @settings = (
+    ['operator=s',   'ADDRESS', 'GUILDLOG_OPERATOR',
+        'unix:/run/guildlog/operator.sock:/',
+        'the operator location, unix:/path/of.sock:/path or a URL'],
+    ['url=s',        'URL', 'GUILDLOG_URL', undef, 'the base URL of the API'],
+    ['token-file=s', 'FILE', 'GUILDLOG_TOKEN_FILE', undef,
+        'a file with an Admin token; $GUILDLOG_ADMIN_TOKEN may have the token'],
+    ['status=s',     'URL', 'GUILDLOG_STATUS', undef,
+        'the status location; /status beside the API if it is not said'],
+    ['db=s',         'CONNINFO', 'GUILDLOG_DB', 'dbname=guildlog',
+        "the database, as the schema's owner"],
+    ['ca=s',         'FILE', 'GUILDLOG_CA', undef,
+        'who vouches for the certificate of the service'],
+    ['cert=s',       'FILE', 'GUILDLOG_CERT', undef,
+        'a certificate of one\'s own, for an operator location that asks for it'],
+    ['cert-key=s',   'FILE', 'GUILDLOG_CERT_KEY', undef, 'its key'],
+);
+
+my $option;    # those of the command line
+
+
+sub use_options { ($option) = @_ }
+
+
+# HTTP
+
+# at the operator location: method, path, [query], body
+sub operator { return ask($_[0], base('operator') . $_[1], $_[2], 0,
+    body => $_[3], certificate => 1) }
+
+
+# at the API: method, path, [query], status that is no error
+sub api {
+    my ($method, $path, $query, $fine, %how) = @_;
+    return ask($method, base('url') . $path, $query, $fine, %how,
+        token => token());
+}
+
+
+sub base {
+    my $base = setting($_[0]);
+    usage("'$base' is not http://…, https://… or unix:…")
+        if $base !~ m{^(?:https?://|unix:/)};
+    return $base =~ s{/*$}{}r;
+}
+
+
+my $token;
+
+sub token {
+    return $token if defined $token;
+
+    my $file = setting('token-file', 1);
+    if (defined $file) {
+        open my $in, '<', $file or fail(2, "$file: $!");
+        $token = readline $in;
+    } else {
+        $token = $ENV{GUILDLOG_ADMIN_TOKEN} // of_run('GUILDLOG_ADMIN_TOKEN');
+    }
+    $token = ($token // '') =~ s/\s+//gr;
+    return $token =~ /^[\w.-]+$/ ? $token : usage('an Admin token is needed:'
+        . ' say --token-file, or set GUILDLOG_ADMIN_TOKEN');
+}
+
+
+# {status, headers, in}: the body can be read.  An answer that the service was
+# too busy for is asked for again; any other error ends the command.  undef: the
+# service failed, and who asks is patient.
+
+sub ask {
+    my ($method, $url, $query, $fine, %how) = @_;
+
+    my @pairs = @{ $query || [] };
+    my @query;
+    while (my ($name, $value) = splice @pairs, 0, 2) {
+        push @query, "$name=" . escaped($value);
+    }
+    $url .= '?' . join '&', @query if @query;
+
+    for my $tries (1 .. 5) {
+        my $answer = curl($method, $url, %how);
+        if (!$answer) {
+            return if $how{patient};
+            fail(4, "$url: " . (complaint() || 'no answer'));
+        }
+        my $status = $answer->{status};
+        return $answer if $status =~ /^2/ || $status == ($fine || 0);
+
+        my $wait = $answer->{headers}{'retry-after'};
+        if ($tries < 5 && defined $wait && $wait <= 60
+            && ($status == 429 || $status == 503 && $method eq 'GET'))
+        {
+            warning("the service asks to wait for $wait s");
+            sleep $wait || 1;
+            next;
+        }
+        return if $how{patient} && $status >= 500;
+        my $why = eval { parsed(body($answer))->{error} };
+        fail($status >= 500 ? 4 : 3, "$method $url: $status"
+            . (defined $why ? ": $why" : ''));
+    }
+}
+
+
+# Runs curl, which gets its arguments by a pipe: everybody may read command
+# lines.
+
+sub curl {
+    my ($method, $url, %how) = @_;
+
+    my %config = (
+        request => $method, 'connect-timeout' => 10, header => ["Expect:"],
+    );
+    if ($url =~ /^unix:([^:]+):(.*)/) {
+        $config{'unix-socket'} = $1;
+        $config{noproxy} = '*';
+        $url = "http://localhost$2";
+    }
+    $config{url} = $url;
+    $config{'max-time'} = 120 if !$how{stream};
+    my ($ca, $cert, $key) = map { setting($_, 1) } qw(ca cert cert-key);
+    $config{cacert} = $ca if defined $ca;
+    if ($how{certificate} && defined $cert) {
+        $config{cert} = $cert;
+        $config{key} = $key // $cert;
+    }
+    push @{ $config{header} }, "Authorization: Bearer $how{token}"
+        if defined $how{token};
+
+    my $body = $how{body};
+    if (defined $body) {
+        push @{ $config{header} }, 'Content-Type: application/'
+            . (ref $body ? 'json' : 'x-ndjson');
+        $body = JSON::PP->new->utf8->encode($body) if ref $body;
+        $config{'data-binary'} = '@-';
+    }
+
+    my $text = join '', map { "$_\n" } qw(silent show-error include globoff
+        path-as-is no-buffer suppress-connect-headers);
+    for my $name (sort keys %config) {
+        $text .= "$name = \"" . s/([\\"])/\\$1/gr . "\"\n"
+            for ref $config{$name} ? @{ $config{$name} } : $config{$name};
+    }
+    utf8::encode($text);
+    my $in = run_with($text, $body // '',
+        sub { ('curl', '-q', '--config', $_[0]) });
+
+    return answer_of($in);
+}
+
+
+# The answer's head; undef: there is none.  An interim one (1xx) comes before it.
+
+sub answer_of {
+    my ($in) = @_;
+
+    while (defined(my $line = readline $in)) {
+        my ($status) = $line =~ m{^HTTP/\S+ (\d+)} or last;
+        my %headers;
+
+        while (defined($line = readline $in)) {
+            last if $line =~ /^\r?$/;
+            $headers{ lc $1 } = $2 if $line =~ /^([\w-]+):\s*(.*?)\s*$/;
+        }
+        return { status => $status, headers => \%headers, in => $in }
+            if $status !~ /^1/;
+    }
+    return;
+}
+
+
+my $complaints;    # what the command that runs says on stderr
+
+# Starts a command that reads $secret from the path that it is given, and $stdin;
+# returns what it prints.
+
+sub run_with {
+    my ($secret, $stdin, $command) = @_;
+
+    local $^F = 255;
+    pipe my $secret_out, my $secret_in or fail(4, "pipe: $!");
+    pipe my $stdin_out, my $stdin_in or fail(4, "pipe: $!");
+
+    open $complaints, '+>', undef or fail(4, "a temporary file: $!");
+
+    my $pid = open(my $in, '-|') // fail(4, "fork: $!");
+    if (!$pid) {
+        close $_ for $secret_in, $stdin_in;
+        open STDIN, '<&', $stdin_out;
+        open STDERR, '>&', $complaints;
+        my @command = $command->('/dev/fd/' . fileno $secret_out);
+        no warnings 'exec';
+        exec @command;
+        print STDERR "$command[0]: $!\n";
+        POSIX::_exit(127);
+    }
+    close $_ for $secret_out, $stdin_out;
+
+    # the command may end before it has read all
+    local $SIG{PIPE} = 'IGNORE';
+    print {$secret_in} $secret;
+    close $secret_in;
+    print {$stdin_in} $stdin;
+    close $stdin_in;
+    return $in;
+}
+
+
+sub complaint {
+    seek $complaints, 0, 0;
+    return (readline($complaints) // '') =~ s/\s+$//r;
+}
+
+
+sub body {
+    my ($answer) = @_;
+
+    my $text = do { local $/; readline $answer->{in} } // '';
+    close $answer->{in} or fail(4, 'the answer was cut off');
+    return $text;
+}
+
+
+# the JSON of an answer; undef if it is an error that is fine
+sub decode {
+    my ($answer) = @_;
+
+    my $text = body($answer);
+    return if $answer->{status} !~ /^2/;
+    return eval { parsed($text) } // fail(4, 'the answer is no JSON');
+}
+
+
+sub parsed { return JSON::PP->new->utf8->allow_nonref->decode($_[0]) }
+
+
+sub escaped {
+    my ($text) = @_;
+    utf8::encode($text);
+    return $text =~ s/([^\w.~-])/sprintf '%%%02X', ord $1/gear;
+}
+
+
+# what a select of the database gives, which is JSON
+sub database {
+    my ($select) = @_;
+
+    # a password is for nobody to see
+    my $db = setting('db');
+    if ($db =~ s{^(postgres(?:ql)?://[^:@/]*):([^@]*)@}{$1@}) {
+        $ENV{PGPASSWORD} = $2 =~ s/%([0-9a-f]{2})/chr hex $1/gier;
+    } elsif ($db =~ s/\bpassword\s*=\s*('?)(\S*)\1//) {
+        $ENV{PGPASSWORD} = $2;
+    }
+
+    open my $in, '-|', qw(psql -X -At -v ON_ERROR_STOP=1 -d), $db,
+        '-c', "select $select" or fail(4, "psql: $!");
+    my $text = do { local $/; readline $in } // '';
+    close $in or fail(4, 'the database did not do it');
+    return $text =~ /\S/ ? parsed($text) : undef;
+}
+
+
+# an option, a variable of the environment, that of util/run, a default
+sub setting {
+    my ($name, $may_lack) = @_;
+
+    my ($row) = grep { $_->[0] eq "$name=s" } @settings;
+    my $value = $option->{$name} // $ENV{ $row->[2] }
+        // of_run($row->[2]) // $row->[3];
+    usage("please say --$name, or set $row->[2]")
+        if !defined $value && !$may_lack;
+    return $value;
+}
+
+
+my %run;
+
+# of the service that util/run runs here, if no other one is named
+sub of_run {
+    my ($name) = @_;
+
+    if (!%run) {
+        return if grep { defined $option->{ s/=s$//r } }
+            map { $_->[0] } @settings;
+        return if grep { defined $ENV{ $_->[2] } } @settings;
+        %run = ('' => 1, -x "$FindBin::RealBin/run"
+            ? map { /^(\w+)=(.*)/ } qx{"$FindBin::RealBin/run" --env 2>/dev/null}
+            : ());
+    }
+    return $run{$name};
+}
+
+
+1;

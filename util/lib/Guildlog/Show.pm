@@ -1,0 +1,164 @@
+package Guildlog::Show;
+
+# What util/guildlog prints: tables and sentences for people, JSON for programs.
+# Names and texts are others', so no terminal gets them as they are.
+
+use strict;
+use warnings;
+use utf8;
+
+use Exporter 'import';
+use JSON::PP ();
+use POSIX qw(strftime);
+
+our @EXPORT = qw(show show_entry plain moment copy usage fail warning);
+our $as_json = 0;
+
+# A terminal obeys the first of these, and the others turn the text around them.
+# In JSON they stand inside of strings only.
+my $unsafe = qr/[\x00-\x1f\x7f-\x9f\x{61c}\x{200e}\x{200f}\x{2028}-\x{202e}]
+    |[\x{2066}-\x{2069}]/x;
+
+my $json = JSON::PP->new->canonical->allow_nonref;
+
+
+# a value as JSON, or as a table or a list of names and values
+sub show {
+    my ($value, @columns) = @_;
+
+    return print safe_json($json->pretty->encode($value)) if $as_json;
+
+    if (ref $value eq 'HASH') {
+        printf "%-13s %s\n", plain($_), plain($value->{$_})
+            for sort keys %$value;
+        return;
+    }
+    my @rows = map { my $row = $_; [map { plain($row->{$_}) } @columns] } @$value;
+    return if !@rows;
+    unshift @rows, [map { uc } @columns];
+    for my $row (@rows) {
+        my $text = '';
+        for my $i (0 .. $#columns) {
+            my ($width) = sort { $b <=> $a } map { length $_->[$i] } @rows;
+            $text .= sprintf '%-*s', $width + 2, $row->[$i];
+        }
+        print $text =~ s/ +$//r, "\n";
+    }
+}
+
+
+sub safe_json { return $_[0] =~ s/(?!\n)($unsafe)/sprintf '\\u%04x', ord $1/ger }
+
+
+# text of others, so that a terminal shows it and does not obey it
+sub plain {
+    my ($text) = @_;
+
+    $text //= '-';
+    return $text =~ s/$unsafe/sprintf '\\x{%x}', ord $&/ger;
+}
+
+
+# an entry in a line, by what is known of its type
+sub show_entry {
+    my ($entry, $type) = @_;
+
+    return print safe_json($json->pretty(0)->encode($entry)), "\n" if $as_json;
+
+    my @parts = sentence($entry, $type || {});
+    my @texts = grep { defined && $_ ne '' } @$entry{qw(content contentAfter)};
+    push @parts, join ' → ', map { "\"$_\"" } @texts if @texts;
+    for my $change (@{ $entry->{changes} || [] }) {
+        push @parts, "$change->{key}: " . join ' → ',
+            map { ref eq 'ARRAY' ? "@$_" : $_ // '-' } @$change{qw(old new)};
+    }
+    push @parts, "($entry->{reason})" if defined $entry->{reason};
+    print plain(join '  ', moment($entry->{timestamp}), @parts), "\n";
+}
+
+
+# Of the alternatives of the pattern the first one is said whose places the
+# entry has; what is in brackets is left out where a place in it is empty.
+
+sub sentence {
+    my ($entry, $type) = @_;
+
+    my ($by, $to) = map { $_ ? $_->{id} : '' } @$entry{qw(executor target)};
+
+    # one person once, whichever reads right
+    for my $without ($by ne '' && $by eq $to ? qw(target executor) : '') {
+        my %has = map { $_ => word($entry, $_) } grep { $_ ne $without }
+            keys %$entry;
+        delete $has{executor} if $by eq '0';
+        my $full = sub { !grep { !defined $has{$_} } $_[0] =~ /\{(\w+)\}/g };
+
+        for my $one (split / \| /, $type->{pattern} // '') {
+            next if !$full->($one =~ s/\[[^]]*\]//gr);
+            $one =~ s/\[([^]]*)\]/$full->($1) ? $1 : ''/ge;
+            return $one =~ s/\{(\w+)\}/$has{$1}/gr;
+        }
+    }
+    return $type->{title} // "type $entry->{type}";
+}
+
+
+# what a place of a sentence says; undef: the entry has it not
+sub word {
+    my ($entry, $field) = @_;
+
+    my $value = $entry->{$field};
+    return moment($value) if $field eq 'until' && defined $value;
+    if (ref $value eq 'HASH') {
+        my $name = length($value->{name} // '') ? $value->{name} : $value->{id};
+        return $field eq 'channel' ? "#$name"
+             : $field eq 'emoji'   ? ":$name:" : $name;
+    }
+    return defined $value && !ref $value && $value ne '' ? $value : undef;
+}
+
+
+sub moment { return strftime('%Y-%m-%d %H:%M:%S', localtime $_[0] / 1000) }
+
+
+# A body as it is.  A terminal gets it without what it would obey.
+
+sub copy {
+    my ($answer, $file) = @_;
+    my $to = \*STDOUT;
+
+    if (defined $file) {
+        open my $out, '>', $file or fail(4, "$file: $!");
+        $to = $out;
+    }
+    binmode $to, ':raw';
+    my $terminal = -t $to;
+    while (defined(my $line = readline $answer->{in})) {
+        if ($terminal) {
+            utf8::decode($line);
+            $line =~ s/(?!\r?\n)$unsafe/sprintf '\\x{%x}', ord $&/ge;
+            utf8::encode($line);
+        }
+        print {$to} $line or fail(4, "cannot write: $!");
+    }
+    close $answer->{in} or fail(4, 'the answer was cut off');
+    if (defined $file) {
+        close $to or fail(4, "$file: $!");
+    }
+}
+
+
+sub usage { fail(2, @_) }
+
+
+sub warning { print STDERR 'guildlog: ', plain($_[0]), "\n" }
+
+
+sub fail {
+    my ($status, $text) = @_;
+
+    warning($text);
+    exit $status;
+}
+
+
+1;
