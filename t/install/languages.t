@@ -183,6 +183,8 @@ ok $failed && $said =~ /^\Q$types\E:41: \{value} is no field/m,
     'a sentence has places of fields alone';
 wrong 'a kind that there is not', $types, "39\t",
     sub { s/(\tMember banned\t)gone/$1away/ };
+wrong 'a mark that there is not', $types, "39\t",
+    sub { s/(\tMember banned\tgone)/$1 loud/ };
 
 spill("$tree/conf/languages/xx.tsv", "memberJoin\tX\n");
 ($made, $said, $failed) = make();

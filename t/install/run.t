@@ -53,7 +53,7 @@ sub name_of {
     my ($env) = @_;
 
     local @ENV{keys %$env} = values %$env;
-    return qx{"$util/token" show $env->{GUILDLOG_SERVER}} =~ /"name" : "(.*)"/
+    return qx{"$util/guildlog" server show $env->{GUILDLOG_SERVER}} =~ /^name +(.*)/m
         ? $1 : '';
 }
 
@@ -155,13 +155,11 @@ my $find = qq{find "$first/private" -type f \\( } . join(' -o ', @secrets)
 is scalar(() = qx{$find}), 10, 'keys, passwords and tokens are in files';
 is qx{$find -perm /077}, '', 'only their owner can read them';
 
-my $token = "$util/token server $env->{GUILDLOG_SERVER} --operator "
+my $command = "$util/guildlog server set $env->{GUILDLOG_SERVER} --operator "
     . "$env->{GUILDLOG_OPERATOR}";
-like qx{$token --name Kept}, qr/"name" : "Kept"/, 'util/token names a server';
-like qx{$token --plan gold 2>&1}, qr/^token: PUT .* 400: /,
-    'util/token prints the refusal';
-like qx{"$util/token" create $env->{GUILDLOG_SERVER} 2>&1},
-    qr/^token: create needs --creator/, 'util/token requires a creator';
+like qx{$command --name Kept}, qr/^name +Kept$/m, 'util/guildlog names a server';
+like qx{$command --plan gold 2>&1}, qr/^guildlog: PUT .* 400: /,
+    'and prints the refusal';
 
 # Race: the pid file names a master that leads its session only a second later
 mkdir "$first/bin";
@@ -298,7 +296,7 @@ is qx{psql -XAtc "select distinct ssl from pg_stat_ssl
     "nginx's connections are encrypted, too";
 
 # the server has two tokens already
-system(qq{"$util/token" create $env->{GUILDLOG_SERVER} --creator 1 --operator }
+system(qq{"$util/guildlog" token create $env->{GUILDLOG_SERVER} --creator 1 --operator }
     . env_of($third)->{GUILDLOG_OPERATOR} . ' > /dev/null') for 1 .. 3;
 $said = run($third, '--background', %tls, GUILDLOG_KEYS => "$dir/other");
 isnt $?, 0, 'a sixth token for other keys is refused';

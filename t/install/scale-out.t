@@ -5,18 +5,36 @@
 use lib 't/lib';
 use Guildlog;
 
+use File::Temp qw(tempdir);
+
 my $limit = 20;
+my $tls = tempdir('guildlog.XXXXXX', DIR => '/tmp', CLEANUP => 1);
+chmod 0755, $tls;
+system("openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes"
+    . " -subj /CN=guildlog.example -addext subjectAltName=DNS:guildlog.example"
+    . " -keyout $tls/server.key -out $tls/server.crt 2>/dev/null") == 0
+    or die 'openssl';
+
 my %edge = (api => "guildlog_limit zone=guildlog requests=$limit window=1h;",
-    server => 'set_real_ip_from 127.0.0.1; real_ip_header X-Forwarded-For;');
+    listen => 'ssl', connect => { tls => 1 }, server => <<"CONF");
+        ssl_certificate $tls/server.crt;
+        ssl_certificate_key $tls/server.key;
+        set_real_ip_from 127.0.0.1;
+        real_ip_header X-Forwarded-For;
+CONF
 my $first = Guildlog->new(%edge);
 my $second = Guildlog->new(%edge, dbname => $first->dbname);
 
 my $conf = do { local (@ARGV, $/) = "$Guildlog::TOP/conf/front.conf"; <> };
 my ($n, @ports) = (0, $first->port, $second->port);
-$conf =~ s/\b10\.0\.0\.[12]:80\b/'127.0.0.1:' . $ports[$n++]/ge;
+$conf =~ s/\b10\.0\.0\.[12]:443\b/'127.0.0.1:' . $ports[$n++]/ge;
 is $n, 2, 'the sample has two edges';
-$conf =~ s/listen  80;/listen 127.0.0.1:%%PORT%%;/ or die;
-my $front = Guildlog->new(conf => $conf, dbname => $first->dbname);
+$conf =~ s/listen +443 ssl;/listen 127.0.0.1:%%PORT%% ssl;/ or die;
+$conf =~ s/listen +\[::\]:443 ssl;// or die;
+$conf =~ s{guildlog/edges.crt}{guildlog/server.crt};
+$conf =~ s{guildlog/server\.}{$tls/server.}g;
+my $front = Guildlog->new(conf => $conf, dbname => $first->dbname,
+    connect => { tls => 1 });
 
 my @servers = map { $first->server } 1 .. 24;
 my @tokens = map { $first->token($_) } @servers;
@@ -121,6 +139,17 @@ subtest 'an edge stops' => sub {
     for my $i (2 .. $#servers) {
         is config_of($i)->status, 200, "token $i is served";
     }
+};
+
+
+subtest 'an edge of another certificate gets nothing' => sub {
+    system("openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256"
+        . " -nodes -subj /CN=guildlog.example -keyout $tls/server.key"
+        . " -out $tls/server.crt 2>/dev/null") == 0 or die 'openssl';
+    $second->reload;
+    my $before = asked($second);
+    is config_of(2)->status, 502, 'a token is not handed to it';
+    is asked($second), $before, 'and it is not asked';
 };
 
 done_testing;
