@@ -4,6 +4,7 @@
 
 import {ready, stall, working} from './connection.js';
 import {inWords} from './errors.js';
+import {t} from './texts.js';
 
 const BASE = document.querySelector('meta[name=guildlog-api]').content;
 const LOGIN = document.querySelector('meta[name=guildlog-login]').content;
@@ -192,9 +193,8 @@ async function send(method, path, options) {
         stall(stalled, Number(response?.headers.get('Retry-After'))
             || PAUSES[Math.min(attempt, PAUSES.length - 1)]);
         if (method !== 'GET') {
-            throw new Refusal(response?.status ?? 0, response
-                ? 'This was not done; please try again.'
-                : 'There was no answer: whether this was done is not known.');
+            throw new Refusal(response?.status ?? 0, t(response
+                ? 'api.undone' : 'api.unanswered'));
         }
     }
 }
@@ -275,7 +275,7 @@ function accepted(response, method) {
         ended(response.status);
     }
     throw new Refusal(response.status,
-        response.refusal || `The answer was ${response.status}.`);
+        response.refusal || t('api.answer', {status: String(response.status)}));
 }
 
 

@@ -3,9 +3,10 @@
 import {nameOf} from './directory.js';
 import {button, fill, foreign, h} from './dom.js';
 import {typeOf} from './log-types.js';
+import {t} from './texts.js';
 import {spanTime, shortTime} from './time.js';
 
-const ROLES = {executor: 'Done by', target: 'Done to'};
+const ROLES = {executor: t('filters.doneBy'), target: t('filters.doneTo')};
 
 
 // without(change) is called with the filters that are to change
@@ -13,16 +14,19 @@ export function appliedNode(value, without) {
     const {search, after, before, member, memberRole, channel, role, type}
         = value;
 
-    return h('ul', {class: 'applied', 'aria-label': 'Filters that are set'},
-        search && chip('Search', search, () => without({search: ''})),
-        (after || before) && chip('Time', timeInWords(after, before), () =>
-            without({after: '', before: ''})),
-        member && chip(ROLES[memberRole] ?? 'Member', named('member', member),
+    return h('ul', {class: 'applied', 'aria-label': t('filters.set')},
+        search && chip(t('filters.search'), search, () =>
+            without({search: ''})),
+        (after || before) && chip(t('filters.time'),
+            timeInWords(after, before), () =>
+                without({after: '', before: ''})),
+        member && chip(ROLES[memberRole] ?? t('filters.member'),
+            named('member', member),
             () => without({member: '', memberRole: ''})),
-        channel && chip('Channel', named('channel', channel), () =>
+        channel && chip(t('filters.channel'), named('channel', channel), () =>
             without({channel: ''})),
-        role && chip('Role', role, () => without({role: ''})),
-        type.map((id) => chip('Type', typeOf(Number(id)).title, () =>
+        role && chip(t('filters.role'), role, () => without({role: ''})),
+        type.map((id) => chip(t('filters.type'), typeOf(Number(id)).title, () =>
             without({type: type.filter((one) => one !== id)}))));
 }
 
@@ -32,7 +36,7 @@ function chip(label, value, onclick) {
         typeof value === 'string' ? foreign(value) : value);
     const node = button([text, ' ✕'], onclick, {class: 'chip'});
 
-    node.title = 'Take this filter out';
+    node.title = t('filters.takeOut');
     return h('li', null, node);
 }
 
@@ -47,6 +51,6 @@ function named(kind, id) {
 
 function timeInWords(after, before) {
     return after && before ? spanTime(Number(after), Number(before))
-        : after ? `since ${shortTime(Number(after))}`
-            : `until ${shortTime(Number(before))}`;
+        : after ? t('filters.chipSince', {time: shortTime(Number(after))})
+            : t('filters.chipUntil', {time: shortTime(Number(before))});
 }

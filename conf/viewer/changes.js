@@ -1,12 +1,16 @@
 // What changed, key by key, as people read it. The keys are those of the
 // platform's audit log; change-keys.js says what is known of them.
 
-import {BITS, KEYS, WORDS} from './change-keys.js';
+import {BITS, KEYS} from './change-keys.js';
 import {knownName, nameOf} from './directory.js';
 import {foreign, h, isolated} from './dom.js';
-import {timeNode} from './time.js';
+import {t, textsOf} from './texts.js';
+import {plainTime, timeNode} from './time.js';
 
-const UNITS = [[86400, 'd'], [3600, 'h'], [60, 'min'], [1, 's']];
+const WORDS = textsOf('change', ['yes', 'no', 'none', 'added', 'changed',
+    'removed', 'off']);
+const UNITS = [[86400, 'days'], [3600, 'hours'], [60, 'minutes'],
+    [1, 'seconds']];
 const SECONDS = {seconds: 1, minutes: 60, days: 86400};
 const IDS = {user: 'member', channel: 'channel', role: 'role'};
 
@@ -15,8 +19,9 @@ const IDS = {user: 'member', channel: 'channel', role: 'role'};
 // {label, old, now}: lists of parts, null where there is nothing to tell;
 // {label, all}: what came and went, or what it was of a thing that is gone.
 export function told({key, old, new: now}, gone) {
-    const [kind = 'text', known] = KEYS[key] ?? [];
-    const label = kind === 'value' || !known ? {text: key} : {word: known};
+    const kind = KEYS[key] ?? 'text';
+    const label = kind === 'value' || !(key in KEYS) ? {text: key}
+        : {word: t(`change.${key}`)};
     const sign = key.startsWith('$add') ? '+ '
         : key.startsWith('$remove') ? '− ' : '';
 
@@ -68,7 +73,8 @@ function permissions(old, now) {
 
     const named = (bits, sign) => Array.from({length: 64}, (_, bit) => bit)
         .filter((bit) => bits >> BigInt(bit) & 1n)
-        .map((bit) => sign + (BITS[bit] ?? `#${bit}`));
+        .map((bit) => sign + (bit in BITS ? t(`change.${BITS[bit]}`)
+            : `#${bit}`));
 
     return [{word: [...named(after & ~before, '+ '),
         ...named(before & ~after, '− ')].join(', ') || WORDS.none}];
@@ -107,11 +113,12 @@ function partOf(value, key, kind) {
     case 'color':
         return {word: `#${value.toString(16).padStart(6, '0')}`};
     case 'choice':
-        return {word: KEYS[`${key}.${value}`]?.[1] ?? String(value)};
+        return {word: `${key}.${value}` in KEYS
+            ? t(`change.${key}.${value}`) : String(value)};
     case 'bitrate':
-        return {word: `${Math.floor(value / 1000)} kbit/s`};
+        return {word: t('unit.bitrate', {count: Math.floor(value / 1000)})};
     case 'percent':
-        return {word: `${Math.round(value * 100)} %`};
+        return {word: t('unit.percent', {count: Math.round(value * 100)})};
     case 'seconds':
     case 'minutes':
     case 'days':
@@ -127,7 +134,7 @@ function duration(seconds) {
         const n = Math.floor(seconds / size);
 
         seconds -= n * size;
-        return n ? [`${n} ${unit}`] : [];
+        return n ? [t(`unit.${unit}`, {count: n})] : [];
     }).join(' ');
 }
 
@@ -137,7 +144,7 @@ export function changeText(change, gone) {
     const {label, old, now, all} = told(change, gone);
     const text = (parts) => parts.map(
         ({word, text: own, time, kind, id, name}) =>
-        word ?? isolated(own ?? (time ? new Date(time).toLocaleString()
+        word ?? isolated(own ?? (time ? plainTime(time)
             : name || knownName(kind, id) || id))).join('');
 
     return `${text([label])}: ${all ? text(all)
@@ -147,7 +154,7 @@ export function changeText(change, gone) {
 
 export function changesNode(changes, gone) {
     return changes?.length ? h('section', {class: 'changes'},
-        h('h3', null, 'Changes'),
+        h('h3', null, t('entry.changes')),
         h('dl', {class: 'facts'}, changes.map((change) =>
             changeNode(change, gone)))) : null;
 }

@@ -3,7 +3,8 @@
 
 import {fill, h, svg} from './dom.js';
 import {MINUTE, isMidnight, spanTime, tickTime} from './time.js';
-import {CATEGORIES, ENTRIES, count} from './words.js';
+import {t} from './texts.js';
+import {CATEGORIES} from './words.js';
 
 const TICK = 90;      // px, with the room around it
 
@@ -18,8 +19,7 @@ export class Chart {
             'aria-hidden': 'true'});
         this.stretch = h('div', {class: 'stretch', hidden: true});
         this.plot = h('div', {class: 'plot', role: 'slider', tabindex: 0,
-            'aria-label': 'Entries over time. Arrow keys move, with Shift '
-                + 'they choose a stretch, Enter filters by it.',
+            'aria-label': t('chart.label'),
             onpointerdown: (event) => this.down(event),
             onpointermove: (event) => this.move(event),
             onpointerup: () => this.up(),
@@ -75,8 +75,7 @@ export class Chart {
 
 
     fail(error) {
-        this.saying.textContent = `The counts could not be read: ${
-            error.message}`;
+        this.saying.textContent = t('chart.unread', {why: error.message});
     }
 
 
@@ -88,13 +87,15 @@ export class Chart {
         if (!bars.length) {
             this.saying.textContent = '';
             this.plot.setAttribute('aria-valuenow', 0);
-            this.plot.setAttribute('aria-valuetext', 'nothing');
+            this.plot.setAttribute('aria-valuetext', t('chart.nothing'));
             return;
         }
 
         const total = bars.reduce((n, bar) => n + sum(bar), 0);
-        const text = `${spanTime(bars[0].from, bars.at(-1).to)}: ${
-            bars.some((bar) => !bar.counts) ? '…' : count(total, ENTRIES)}`;
+        const text = t('chart.bar', {
+            time: spanTime(bars[0].from, bars.at(-1).to),
+            entries: bars.some((bar) => !bar.counts) ? '…'
+                : t('logs.entries', {count: total})});
 
         this.saying.textContent = text;
         this.plot.setAttribute('aria-valuenow', i);

@@ -2,6 +2,7 @@
 // what is typed and not picked is taken as the ID itself.
 
 import {foreign, h, fill, debounce, newId, placeBelow} from './dom.js';
+import {t} from './texts.js';
 
 const QUIET = 150;
 
@@ -10,7 +11,7 @@ const QUIET = 150;
 // reader has chosen. The field is {input, list, value, set(id, name)}.
 export function combobox({find, changed = () => {}, fixed = [], ...rest}) {
     const list = h('ul', {role: 'listbox', id: newId(), popover: 'manual',
-        class: 'options', 'aria-label': 'Proposals'});
+        class: 'options', 'aria-label': t('form.proposals')});
     const input = h('input', {type: 'text', role: 'combobox',
         autocomplete: 'off', spellcheck: 'false', 'aria-expanded': 'false',
         'aria-autocomplete': 'list', 'aria-controls': list.id, ...rest});

@@ -4,6 +4,7 @@ import {change, get, part} from './api.js';
 import {button, fill, foreign, h} from './dom.js';
 import {form, named} from './form.js';
 import {itemList} from './item-list.js';
+import {parts, t} from './texts.js';
 import {FILTERS, FOUND, IGNORE_LISTS} from './words.js';
 
 const NAMED = 100;     // names looked up in a list
@@ -23,14 +24,14 @@ export function ignore() {
             tab.ariaPressed = String(i === list);
         });
         fill(place, itemList({
-            note, empty: 'Nothing is ignored by this list.',
+            note, empty: t('ignore.empty'),
             read: async () => (await part('serverlogConfigIgnoreStandard')
                 ?? []).filter((row) => row.ignore_type === list),
             line: ({ignore_value: value}, i) => kind === 'text' || i >= NAMED
                 ? foreign(value) : named(kind, value),
             remove: ({ignore_value: value}) =>
                 change('DELETE', path, {value}),
-            fields: [{name: 'value', label: 'Add', kind}],
+            fields: [{name: 'value', label: t('form.add'), kind}],
             add: (body) => change('POST', path, body),
         }));
     }
@@ -38,7 +39,7 @@ export function ignore() {
 
     show(0);
     return [h('div', {class: 'tabs', role: 'group',
-        'aria-label': 'Ignore list'}, tabs), place];
+        'aria-label': t('ignore.list')}, tabs), place];
 }
 
 
@@ -46,8 +47,7 @@ export async function filters() {
     const stored = await get('/filters');
 
     return [
-        h('p', {class: 'note'}, 'What a filter finds is masked before an '
-            + 'entry is stored: it reaches neither the log nor the chat.'),
+        h('p', {class: 'note'}, t('masks.note')),
         stored.map((filter) => h('section', {'aria-label':
             FILTERS[filter.filter_id]},
             h('h3', null, FILTERS[filter.filter_id]),
@@ -73,22 +73,19 @@ function exampleOf(id, {enabled, action, words}) {
     const [usual, mask] = FOUND[id];
     const found = usual || words?.[0];
 
-    return !found ? null : [
-        h('small', null, 'For example '),
-        h('q', null, foreign(found)), ' ',
-        h('small', null, !enabled ? 'is logged as it is.'
-            : action === 'drop' ? 'keeps the whole entry out of the log.'
-                : ['is logged as ', h('q', null, mask), '.'])];
+    return !found ? null : parts(!enabled ? 'masks.asItIs'
+        : action === 'drop' ? 'masks.drops' : 'masks.masked',
+    {text: h('q', null, foreign(found)), mask: h('q', null, mask)});
 }
 
 
 function fieldsOf({filter_id: id}) {
     return [
-        {name: 'enabled', label: 'On', kind: 'yes'},
-        {name: 'action', label: 'What is found', kind: 'choice', options: [
-            ['mask', 'is masked'], ['drop', 'drops the whole entry']]},
-        {name: 'log_types', label: 'Works on', kind: 'types'},
-        ...id === 'words' ? [{name: 'words', label: 'Words', kind: 'lines',
-            note: 'One a line.'}] : [],
+        {name: 'enabled', label: t('masks.on'), kind: 'yes'},
+        {name: 'action', label: t('masks.found'), kind: 'choice', options: [
+            ['mask', t('masks.mask')], ['drop', t('masks.drop')]]},
+        {name: 'log_types', label: t('masks.types'), kind: 'types'},
+        ...id === 'words' ? [{name: 'words', label: t('masks.words'),
+            kind: 'lines', note: t('masks.lines')}] : [],
     ];
 }

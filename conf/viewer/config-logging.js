@@ -4,8 +4,10 @@ import {change, part} from './api.js';
 import {h} from './dom.js';
 import {form} from './form.js';
 import {check} from './health.js';
+import {keepLook} from './looks.js';
 import {preview} from './preview.js';
-import {BUTTONS, FORMATS, FORMAT_NOTE, LANGUAGES, ROUTES} from './words.js';
+import {LANGUAGES, t} from './texts.js';
+import {BUTTONS, FORMATS, FORMAT_NOTE, ROUTES} from './words.js';
 
 const CHANNELS = '/config/logging/channels';
 const SETTINGS = '/config/logging/settings';
@@ -27,11 +29,10 @@ export async function channels(server, bot) {
     },
         fields: Object.entries(ROUTES).map(([name, label]) => ({
             name, label, kind: 'channel', ...name === 'main_channel'
-                ? {none: 'None', note: 'Where everything goes that has no '
-                    + 'channel of its own.'}
+                ? {none: t('channels.none'), note: t('channels.main')}
                 : name === 'category_files'
-                    ? {none: 'As messages'}
-                    : {none: 'Follows the main channel', off: 'Off'},
+                    ? {none: t('channels.asMessages')}
+                    : {none: t('channels.follows'), off: t('channels.off')},
         }))});
 }
 
@@ -47,24 +48,21 @@ export async function settings() {
     return [form({values, changed: show,
         save: (body) => change('PATCH', SETTINGS, body),
         fields: [
-            {name: 'format_type', label: 'Format', kind: 'choice',
+            {name: 'format_type', label: t('settings.format'), kind: 'choice',
                 options: FORMATS.map((name, i) => [i, name]),
                 note: FORMAT_NOTE},
-            {name: 'buttons', label: 'Buttons', kind: 'many',
+            {name: 'buttons', label: t('settings.buttons'), kind: 'many',
                 options: BUTTONS},
-            {name: 'spoilers', label: 'Spoilers', kind: 'yes',
-                note: 'Logged message content is hidden behind spoiler '
-                    + 'marks.'},
-            {name: 'ignore_bot_executors', label: 'Ignore what bots do',
+            {name: 'spoilers', label: t('settings.spoilers'), kind: 'yes',
+                note: t('settings.spoilersNote')},
+            {name: 'ignore_bot_executors', label: t('settings.botsDo'),
                 kind: 'yes'},
-            {name: 'ignore_bot_targets', label: 'Ignore what is done to bots',
+            {name: 'ignore_bot_targets', label: t('settings.botsSuffer'),
                 kind: 'yes'},
-            {name: 'active_ignore', label: 'Active ignore', kind: 'yes',
-                note: 'Bots may say what they are about to do, so that it is '
-                    + 'not logged. Entries wait three seconds for that.'},
-            {name: 'proxy_integration', label: 'Message proxy', kind: 'yes',
-                note: 'Deletions by a tool that sends messages again under '
-                    + 'another name are not logged.'},
+            {name: 'active_ignore', label: t('settings.active'), kind: 'yes',
+                note: t('settings.activeNote')},
+            {name: 'proxy_integration', label: t('settings.proxy'), kind: 'yes',
+                note: t('settings.proxyNote')},
         ]}), h('div', {class: 'previews'}, places)];
 }
 
@@ -75,7 +73,10 @@ export async function language(server) {
 
     return form({
         values: {locale: keys[stored?.[0].locale ?? server.locale]},
-        save: (body) => change('PATCH', '/config/settings', body),
-        fields: [{name: 'locale', label: 'Language', kind: 'choice',
+        save: async (body) => {
+            await change('PATCH', '/config/settings', body);
+            keepLook('served', body.locale);
+        },
+        fields: [{name: 'locale', label: t('settings.language'), kind: 'choice',
             options: Object.entries(LANGUAGES)}]});
 }

@@ -2,6 +2,7 @@
 
 import {change, get} from './api.js';
 import {button, fill, foreign, h} from './dom.js';
+import {t} from './texts.js';
 import {timeNode} from './time.js';
 
 
@@ -16,8 +17,9 @@ export async function notifications() {
         fill(node,
             h('div', {class: 'actions'},
                 h('strong', {role: 'status'}, unread.length
-                    ? `${unread.length} unread` : 'Nothing unread'),
-                unread.length ? button('Acknowledge all', () =>
+                    ? t('notifications.unread', {count: unread.length})
+                    : t('notifications.none')),
+                unread.length ? button(t('notifications.all'), () =>
                     acknowledge('/notifications/acknowledge')) : null),
             h('ul', {class: 'items'}, rows.map(item)));
     }
@@ -29,9 +31,9 @@ export async function notifications() {
                 acknowledged ? data.title : h('strong', null, data.title),
                 ' ', timeNode(Date.parse(created)),
                 h('p', {class: 'note'}, foreign(data.description))),
-            acknowledged ? null : button('Acknowledge', () =>
+            acknowledged ? null : button(t('notifications.acknowledge'), () =>
                 acknowledge(`/notifications/${id}/acknowledge`),
-            {'aria-label': `Acknowledge ${data.title}`}));
+            {'aria-label': t('notifications.label', {title: data.title})}));
     }
 
 

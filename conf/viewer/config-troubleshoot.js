@@ -6,30 +6,31 @@ import {hrefOf} from './address.js';
 import {badge, button, fill, foreign, h} from './dom.js';
 import {form, named} from './form.js';
 import {check} from './health.js';
+import {t} from './texts.js';
 import {shortTime} from './time.js';
-import {ROUTES, STAGES, count} from './words.js';
+import {ROUTES, STAGES, count, known, titleOf} from './words.js';
 
 const FIXES = {
-    initialise_guild: 'Set up with defaults',
-    register_webhook: 'Register the webhook',
-    clear_log_channel: 'Clear the log channel',
-    enable_log_type: 'Switch the type on',
-    remove_ignore: 'Take it off the ignore list',
-    disable_bot_ignore: 'Log what bots do',
+    initialise_guild: t('fix.initialise'),
+    register_webhook: t('fix.register'),
+    clear_log_channel: t('fix.clear'),
+    enable_log_type: t('fix.enable'),
+    remove_ignore: t('fix.ignore'),
+    disable_bot_ignore: t('fix.bots'),
 };
 
 // where what was found can be changed
 const PLACES = {
-    NEVER_INITIALISED: ['start', 'Set it up'],
-    NO_LOG_CHANNEL: ['start', 'Choose a channel'],
-    CHANNEL_GONE: ['channels', 'Choose another channel'],
-    WEBHOOK_LIMIT: ['channels', 'Choose another channel'],
-    MISSING_PERMISSION: ['channels', 'Choose another channel'],
-    CHANNEL_OVER_LIMIT: ['channels', 'Spread over more channels'],
-    CATEGORY_OFF: ['channels', 'See the log channels'],
-    LOG_TYPE_OFF: ['types', 'See the log types'],
-    IGNORE_HIDES_ALL: ['ignore', 'See the ignore lists'],
-    BOTS_IGNORED: ['settings', 'See the settings'],
+    NEVER_INITIALISED: ['start', 'fix.start'],
+    NO_LOG_CHANNEL: ['start', 'fix.choose'],
+    CHANNEL_GONE: ['channels', 'fix.another'],
+    WEBHOOK_LIMIT: ['channels', 'fix.another'],
+    MISSING_PERMISSION: ['channels', 'fix.another'],
+    CHANNEL_OVER_LIMIT: ['channels', 'fix.spread'],
+    CATEGORY_OFF: ['channels', 'fix.channels'],
+    LOG_TYPE_OFF: ['types', 'fix.types'],
+    IGNORE_HIDES_ALL: ['ignore', 'fix.lists'],
+    BOTS_IGNORED: ['settings', 'fix.settings'],
 };
 
 const MOODS = {healthy: 'good', active: 'good', degraded: 'open',
@@ -46,16 +47,17 @@ export async function troubleshoot(server, bot) {
             new URLSearchParams({live: live ? 1 : 0}));
 
         fill(report,
-            h('header', null, badge(found.status, MOODS[found.status]),
+            h('header', null, stateBadge(found.status),
                 h('span', {class: 'note'},
-                    `as of ${shortTime(found.generatedAt)}`),
-                button('Ask the platform, too', () => attempt(() =>
+                    t('trouble.asOf', {time: shortTime(found.generatedAt)})),
+                button(t('trouble.live'), () => attempt(() =>
                     ask(true)))),
             found.findings.length
                 ? h('ul', {class: 'items'}, found.findings.map(finding))
-                : h('p', null, 'Nothing is wrong.'),
+                : h('p', null, t('trouble.nothing')),
             found.summary.incomplete.length ? h('p', {class: 'note'},
-                'Not asked: ', found.summary.incomplete.join('; ')) : null,
+                t('trouble.incomplete', {what:
+                    found.summary.incomplete.join('; ')})) : null,
             said);
     }
 
@@ -65,13 +67,14 @@ export async function troubleshoot(server, bot) {
 
         return h('li', null,
             h('div', null,
-                badge(severity, MOODS[severity]), ' ',
-                h('strong', null, title), h('p', null, scope.channelId
+                stateBadge(severity), ' ',
+                h('strong', null, titleOf({id, title})),
+                h('p', null, scope.channelId
                     ? [named('channel', scope.channelId), ' ',
                         foreign(detail.replace(/^Channel \d+: /, ''))]
                     : foreign(detail))),
             view && h('a', {href: hrefOf(view, bot, id === 'LOG_TYPE_OFF'
-                && {type: [scope.logType]})}, label),
+                && {type: [scope.logType]})}, t(label)),
             fix ? button(FIXES[fix.kind] ?? fix.kind, () =>
                 attempt(() => apply(fix))) : null);
     }
@@ -81,7 +84,7 @@ export async function troubleshoot(server, bot) {
         await change('POST', '/troubleshoot/fix', fix);
         await ask(false);
         check(bot, true).catch(() => {});
-        said.textContent = 'Done.';
+        said.textContent = t('trouble.done');
     }
 
 
@@ -95,7 +98,7 @@ export async function troubleshoot(server, bot) {
         } catch (refusal) {
             said.classList.add('error');
             said.textContent = refusal.status === 404
-                ? 'There is nothing to fix any more.' : refusal.message;
+                ? t('trouble.fixed') : refusal.message;
         }
     }
 
@@ -108,18 +111,19 @@ export async function troubleshoot(server, bot) {
 function tester() {
     const result = h('p', {role: 'status'});
 
-    return h('section', null, h('h3', null, 'Send a test message'),
-        form({all: true, hasty: true, label: 'Send',
-            fields: [{name: 'category', label: 'To the channel of',
+    return h('section', null, h('h3', null, t('trouble.test')),
+        form({all: true, hasty: true, label: t('trouble.send'),
+            fields: [{name: 'category', label: t('trouble.to'),
                 kind: 'choice', options: Object.entries(ROUTES)}],
             save: async (body) => {
                 fill(result);
                 const {ok, stage, detail, latencyMs} = await change('POST',
                     '/troubleshoot/test-log', body);
 
-                fill(result, badge(stage, ok ? 'good' : 'bad'), ' ',
-                    STAGES[stage] ?? '', ' ', foreign(detail),
-                    ` (${latencyMs} ms)`);
+                fill(result, badge(t(ok ? 'status.delivered'
+                    : 'status.not_delivered'), ok ? 'good' : 'bad'), ' ',
+                STAGES[stage] ?? stage, ' ', foreign(detail), ' ',
+                t('trouble.latency', {ms: latencyMs}));
             }}),
         result);
 }
@@ -128,25 +132,31 @@ function tester() {
 async function pacing() {
     const {channels} = await get('/config/logging/pacing');
 
-    return h('section', null, h('h3', null, 'How full the log channels are'),
+    return h('section', null, h('h3', null, t('trouble.pacing')),
         channels.length ? h('div', {class: 'wide', tabindex: 0,
-            role: 'region', 'aria-label': 'Log channels'},
+            role: 'region', 'aria-label': t('config.channels')},
         h('table', null,
-            h('thead', null, h('tr', null, ['Channel', 'State', 'A minute',
-                'Waiting', 'Failed'].map((name) => h('th', {scope: 'col'},
-                name)))),
+            h('thead', null, h('tr', null, ['channel', 'state', 'minute',
+                'waiting', 'failed'].map((name) => h('th', {scope: 'col'},
+                t(`trouble.${name}`))))),
             h('tbody', null, channels.map(row))))
-            : h('p', {class: 'note'}, 'There are none.'));
+            : h('p', {class: 'note'}, t('trouble.noChannels')));
 }
 
 
 function row(channel) {
     return h('tr', null,
         h('td', null, named('channel', channel.channelId)),
-        h('td', null, badge(channel.state, MOODS[channel.state]),
+        h('td', null, stateBadge(channel.state),
             ' ', foreign(channel.stateReason ?? '')),
-        h('td', null, `${channel.ratePerMinute} of ${
-            channel.ceilingPerMinute}`),
+        h('td', null, t('trouble.of', {count: channel.ratePerMinute,
+            most: channel.ceilingPerMinute})),
         h('td', null, count(channel.queued)),
-        h('td', null, `${Math.round(channel.failureRatio * 100)} %`));
+        h('td', null, t('unit.percent',
+            {count: Math.round(channel.failureRatio * 100)})));
+}
+
+
+function stateBadge(state) {
+    return badge(known('state', state), MOODS[state]);
 }

@@ -7,19 +7,22 @@ import {button, fill, h, newId} from './dom.js';
 import {hexOf, idField} from './form.js';
 import {channelOf, typeOf, typesOf} from './log-types.js';
 import {preview} from './preview.js';
+import {t} from './texts.js';
 import {look, watch} from './unsaved.js';
-import {CATEGORIES, FORMATS, FORMAT_NOTE, ROUTES, count} from './words.js';
+import {CATEGORIES, FORMATS, FORMAT_NOTE, ROUTES} from './words.js';
 
 const SETTINGS = '/config/logging/settings';
 
 const FIELDS = ['enabled', 'log_channel', 'format_type', 'color',
     'ignore_bot_executors', 'ignore_bot_targets', 'active_ignore'];
 
-const FOLLOW = [['null', 'As the server'], ['true', 'On'], ['false', 'Off']];
+const FOLLOW = [['null', t('types.asServer')], ['true', t('types.on')],
+    ['false', t('types.off')]];
 const SHOWN = {
-    all: ['All', () => true],
-    off: ['Off', (set) => set.enabled === false || set.log_channel === '0'],
-    custom: ['Set differently', (set) => FIELDS.some((name) =>
+    all: [t('types.all'), () => true],
+    off: [t('types.allOff'), (set) => set.enabled === false
+        || set.log_channel === '0'],
+    custom: [t('types.custom'), (set) => FIELDS.some((name) =>
         set[name] !== null)],
 };
 
@@ -47,17 +50,18 @@ class TypeGrid {
         this.rows = new Map();
         this.part = 'all';
 
-        this.search = h('input', {type: 'search', 'aria-label': 'Find a type',
-            placeholder: 'Find a type', oninput: () => this.draw()});
+        this.search = h('input', {type: 'search', 'aria-label': t('types.find'),
+            placeholder: t('types.find'), oninput: () => this.draw()});
         this.parts = Object.entries(SHOWN).map(([name, [label]]) =>
             button(label, () => {
                 this.part = name;
                 this.draw();
             }, {class: 'chip', 'data-part': name}));
-        this.back = button('Undo', () => this.undoOne(), {disabled: true});
+        this.back = button(t('types.undo'), () => this.undoOne(),
+            {disabled: true});
         this.said = h('p', {class: 'said error', role: 'alert',
             hidden: true});
-        this.everything = box('Choose all types shown', () =>
+        this.everything = box(t('types.chooseShown'), () =>
             this.choose(this.shown(), this.everything.checked));
         this.bodies = Object.keys(CATEGORIES).map((category) =>
             this.group(category));
@@ -66,14 +70,15 @@ class TypeGrid {
             this.key(event), onfocusin: (event) => this.focus(event)},
             h('thead', null, h('tr', null,
                 h('td', null, this.everything),
-                ['Log type', 'On', 'Log channel', 'Format', 'Colour', 'Bots']
-                    .map((name) => h('th', {scope: 'col'}, name)))),
+                ['types.type', 'types.on', 'types.channel', 'settings.format',
+                    'form.color', 'types.bots'].map((key) =>
+                    h('th', {scope: 'col'}, t(key))))),
             this.bodies.map(({node}) => node));
         this.node = h('div', {class: 'split'},
             h('div', {class: 'split-main'},
                 h('div', {class: 'tabs'}, this.search,
                     h('span', {role: 'group', class: 'tabs',
-                        'aria-label': 'Types to show'}, this.parts),
+                        'aria-label': t('types.show')}, this.parts),
                     h('span', {class: 'gap'}), this.back),
                 this.said, this.table),
             this.editor.node);
@@ -151,8 +156,8 @@ class TypeGrid {
             for (const [id, set] of this.draft) {
                 await change('PATCH', `${SETTINGS}/${id}`, set)
                     .catch((refusal) => {
-                        throw new Error(`${typeOf(id).title}: ${
-                            refusal.message}`);
+                        throw new Error(t('form.refused', {
+                            field: typeOf(id).title, why: refusal.message}));
                     });
                 this.stored.set(id, {...this.stored.get(id), ...set});
                 this.draft.delete(id);
@@ -170,17 +175,18 @@ class TypeGrid {
     // the table
 
     group(category) {
+        const name = CATEGORIES[category];
         const all = typesOf(category).map(({id}) => id);
-        const pick = box(`Choose all of ${CATEGORIES[category]}`, () =>
+        const pick = box(t('types.chooseAll', {name}), () =>
             this.choose(all.filter((id) => !this.rows.get(id).node.hidden),
                 pick.checked));
-        const on = toggle(`Log all of ${CATEGORIES[category]}`, () =>
+        const on = toggle(t('types.logAll', {name}), () =>
             this.set(all, {enabled: on.checked ? null : false}));
         const number = h('span', {class: 'note'});
         const head = h('tr', {class: 'group', 'data-category': category},
             h('td', null, pick),
             h('th', {scope: 'rowgroup'}, h('i', {class: 'dot'}),
-                CATEGORIES[category]),
+                name),
             h('td', null, on),
             h('td', {colspan: 4}, number));
 
@@ -191,9 +197,9 @@ class TypeGrid {
 
     row(id) {
         const {title} = typeOf(id);
-        const pick = box(`Choose ${title}`, () =>
+        const pick = box(t('types.choose', {name: title}), () =>
             this.choose([id], pick.checked));
-        const on = toggle(`Log “${title}”`, () =>
+        const on = toggle(t('types.log', {name: title}), () =>
             this.set([id], {enabled: on.checked ? null : false}));
         const name = button(title, () => {
             this.chosen.clear();
@@ -265,8 +271,9 @@ class TypeGrid {
         head.hidden = !shown.length;
         mark(pick, shown.map((id) => this.chosen.has(id)));
         mark(on, states);
-        number.textContent = n === all.length ? 'all on'
-            : n ? `${n} of ${all.length} on` : 'all off';
+        number.textContent = n === all.length ? t('types.everyOn')
+            : n ? t('types.someOn', {count: n, all: all.length})
+                : t('types.everyOff');
     }
 
 
@@ -280,7 +287,7 @@ class TypeGrid {
         how.textContent = FORMATS[set.format_type
             ?? this.options.format_type ?? 0];
         how.classList.toggle('own', set.format_type !== null);
-        fill(color, set.color === null ? 'usual'
+        fill(color, set.color === null ? t('types.usual')
             : [swatch(set.color), hexOf(set.color)]);
         color.classList.toggle('own', set.color !== null);
         bots.textContent = botsInWords(set);
@@ -346,16 +353,17 @@ class Editor {
         this.fields = h('div', {class: 'fields'});
         this.looks = h('div');
         this.node = h('aside', {class: 'editor', 'aria-label':
-            'Chosen log types', onkeydown: (event) =>
+            t('types.chosen'), onkeydown: (event) =>
             event.key === 'Escape' && !event.defaultPrevented
                 && this.close()},
             h('header', null, this.title, h('span', {class: 'gap'}),
-                button('Change', () => this.open(), {class: 'unfold'}),
+                button(t('types.change'), () => this.open(), {class: 'unfold'}),
                 button('✕', () => this.close(), {class: 'quiet',
-                    'aria-label': 'Choose none'})),
+                    'aria-label': t('types.none')})),
             this.fields, this.looks);
         this.channel = idField('channel', [
-            {id: '', name: 'That of its category'}, {id: '0', name: 'Off'}]);
+            {id: '', name: t('types.ofCategory')},
+            {id: '0', name: t('channels.off')}]);
         this.channel.input.addEventListener('change', () =>
             this.setChannel());
         this.wrong = h('p', {class: 'error', role: 'alert', id: newId(),
@@ -369,32 +377,33 @@ class Editor {
         const flags = (name, label) => this.choice(name, label, FOLLOW);
 
         this.picker = h('input', {type: 'color', 'aria-label':
-            'Pick a colour', onchange: () => this.set({color:
+            t('types.pick'), onchange: () => this.set({color:
                 parseInt(this.picker.value.slice(1), 16)})});
-        this.usual = button('The usual one', () => this.set({color: null}));
+        this.usual = button(t('types.usualOne'), () => this.set({color: null}));
         this.choices = [
-            this.choice('enabled', 'Recorded', [['null', 'On'],
-                ['false', 'Off']]),
-            this.choice('format_type', 'Format', [['null', 'As the server'],
+            this.choice('enabled', t('types.recorded'), [
+                ['null', t('types.on')], ['false', t('types.off')]]),
+            this.choice('format_type', t('settings.format'), [
+                ['null', t('types.asServer')],
                 ...FORMATS.map((name, i) => [String(i), name])]),
-            flags('ignore_bot_executors', 'Ignore what bots do'),
-            flags('ignore_bot_targets', 'Ignore what is done to bots'),
-            flags('active_ignore', 'Active ignore')];
+            flags('ignore_bot_executors', t('settings.botsDo')),
+            flags('ignore_bot_targets', t('settings.botsSuffer')),
+            flags('active_ignore', t('settings.active'))];
         this.channel.input.id ||= newId();
 
         const [on, format, ...rest] = this.choices;
 
         fill(this.fields, on.node,
             h('div', {class: 'field'}, h('label', {htmlFor:
-                this.channel.input.id}, 'Log channel'), this.channel.input,
+                this.channel.input.id}, t('types.channel')), this.channel.input,
             this.channel.parts, this.wrong),
             format.node,
             h('div', {class: 'field'}, h('span', {class: 'legend'},
-                'Colour'), h('span', {class: 'swatch'}, this.picker,
+                t('form.color')), h('span', {class: 'swatch'}, this.picker,
                 this.usual)),
             rest.map(({node}) => node),
             h('p', {class: 'note'}, FORMAT_NOTE),
-            button('As the server in everything', () => this.set(
+            button(t('types.reset'), () => this.set(
                 Object.fromEntries(FIELDS.map((name) => [name, null])))));
     }
 
@@ -454,8 +463,8 @@ class Editor {
 
         this.node.classList.toggle('none', !ids.length);
         this.title.textContent = ids.length === 1 ? typeOf(ids[0]).title
-            : ids.length ? count(ids.length, ['log type', 'log types'])
-                : 'Choose log types to change them';
+            : ids.length ? t('types.number', {count: ids.length})
+                : t('types.hint');
         this.fields.hidden = this.looks.hidden = !ids.length;
         if (!ids.length) {
             return;
@@ -466,16 +475,17 @@ class Editor {
                 : same(name);
 
             fill(select, value === undefined
-                && h('option', {value: '', disabled: true}, 'Different'),
+                && h('option', {value: '', disabled: true},
+                    t('types.different')),
             options.map(([key, label]) => h('option', {value: key}, label)));
             select.value = value === undefined ? '' : String(value);
         }
         this.complain('');
         this.channel.write(same('log_channel') ?? null);
         if (same('log_channel') === undefined) {
-            this.channel.input.placeholder = 'Different';
+            this.channel.input.placeholder = t('types.different');
         } else {
-            this.channel.input.placeholder = 'That of its category';
+            this.channel.input.placeholder = t('types.ofCategory');
         }
         this.picker.value = hexOf(same('color') ?? typeOf(ids[0]).color);
         this.usual.disabled = same('color') === null;
@@ -524,21 +534,22 @@ function swatch(color) {
 
 // a channel by its name, and whose it is
 function place(cell, channel, from) {
-    const whose = from ? ` (${ROUTES[from]})` : '';
+    const show = (text) => {
+        cell.textContent = from ? t('types.whose',
+            {channel: text, route: ROUTES[from]}) : text;
+    };
 
     if (channel === '0' || !channel) {
-        cell.textContent = (channel === '0' ? 'off' : 'none') + whose;
+        show(t(channel === '0' ? 'types.switchedOff' : 'types.nowhere'));
         return;
     }
 
-    const show = (name) => {
-        cell.textContent = (name ? `#${name}` : channel) + whose;
-    };
-
     cell.dataset.channel = channel;
-    show(knownName('channel', channel));
+    const called = (name) => show(name ? `#${name}` : channel);
+
+    called(knownName('channel', channel));
     nameOf('channel', channel).then((name) => cell.dataset.channel
-        === channel && show(name), () => {});
+        === channel && called(name), () => {});
 }
 
 
@@ -546,9 +557,9 @@ function botsInWords({ignore_bot_executors: executors,
     ignore_bot_targets: targets})
 {
     if (executors === null && targets === null) {
-        return 'as the server';
+        return t('types.botsAsServer');
     }
-    return executors && targets ? 'ignored'
-        : executors ? 'not what they do'
-            : targets ? 'not what is done to them' : 'logged';
+    return t(executors && targets ? 'types.botsIgnored'
+        : executors ? 'types.botsNotDo'
+            : targets ? 'types.botsNotSuffer' : 'types.botsLogged');
 }

@@ -8,22 +8,23 @@ import {filters, ignore} from './config-hidden.js';
 import {notifications} from './config-notifications.js';
 import {troubleshoot} from './config-troubleshoot.js';
 import {types} from './config-types.js';
+import {t} from './texts.js';
 import {bar, forget, mayLeave} from './unsaved.js';
 
 const PARTS = {
-    channels: ['Log channels', channels],
-    settings: ['Settings', settings, language],
-    types: ['Log types', types],
-    ignore: ['Ignore lists', ignore],
-    filters: ['Filters', filters],
-    tags: ['Tags', tags],
-    access: ['Access', access],
-    tokens: ['Tokens', tokens],
-    notifications: ['Notifications', notifications],
-    troubleshoot: ['Troubleshooter', troubleshoot],
+    channels: [channels],
+    settings: [settings, language],
+    types: [types],
+    ignore: [ignore],
+    filters: [filters],
+    tags: [tags],
+    access: [access],
+    tokens: [tokens],
+    notifications: [notifications],
+    troubleshoot: [troubleshoot],
 };
 
-const side = h('nav', {class: 'side', 'aria-label': 'Configuration'});
+const side = h('nav', {class: 'side', 'aria-label': t('config.title')});
 const page = h('div', {class: 'page'});
 
 export const node = h('div', {class: 'config'}, side,
@@ -35,15 +36,15 @@ let shown = 0;     // tells late answers from those waited for
 
 export async function show({view, bot, filters: given}, server) {
     const part = Object.hasOwn(PARTS, view) ? view : 'channels';
-    const [title, ...sections] = PARTS[part];
+    const sections = PARTS[part];
     const mine = ++shown;
-    const heading = h('h2', {tabindex: -1}, title);
+    const heading = h('h2', {tabindex: -1}, t(`config.${part}`));
 
     forget();
-    fill(side, Object.entries(PARTS).map(([name, [label]]) =>
+    fill(side, Object.keys(PARTS).map((name) =>
         h('a', {href: hrefOf(name, bot), 'aria-current': name === part
-            && 'page'}, label)));
-    fill(page, heading, h('p', {class: 'note'}, 'Loading …'));
+            && 'page'}, t(`config.${name}`))));
+    fill(page, heading, h('p', {class: 'note'}, t('page.loading')));
     heading.focus();
 
     try {
@@ -58,7 +59,7 @@ export async function show({view, bot, filters: given}, server) {
     } catch (error) {
         if (mine === shown) {
             fill(page, heading, h('p', {class: 'error', role: 'alert'},
-                `This could not be read: ${error.message}`));
+                t('page.unread', {why: error.message})));
         }
     }
 }

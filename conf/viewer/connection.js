@@ -1,13 +1,12 @@
 // How the page stands with the server, and the line that tells the reader.
 
 import {button, fill, h} from './dom.js';
+import {parts, t} from './texts.js';
 
 const SAYINGS = {
-    offline: ['You are offline, or the server cannot be reached.',
-        'Trying again in'],
-    limited: ['Too many requests: the API’s rate limit is reached.',
-        'Going on in'],
-    failing: ['The log store is not available.', 'Trying again in'],
+    offline: ['connection.offline', 'connection.again'],
+    limited: ['connection.limited', 'connection.on'],
+    failing: ['connection.failing', 'connection.again'],
 };
 
 const banner = document.getElementById('banner');
@@ -58,11 +57,11 @@ function show(kind) {
     const [what, next] = SAYINGS[kind];
 
     banner.dataset.kind = kind;
-    fill(banner, h('strong', null, what), ' ',
-        h('span', {'aria-hidden': true}, next, ' ',
-            h('span', {class: 'countdown'}), ' s.'),
+    fill(banner, h('strong', null, t(what)), ' ',
+        h('span', {'aria-hidden': true}, parts(next,
+            {seconds: h('span', {class: 'countdown'})})),
         kind === 'limited' ? null
-            : button('Try now', () => wake(), {class: 'quiet'}));
+            : button(t('connection.now'), () => wake(), {class: 'quiet'}));
     banner.hidden = false;
 }
 

@@ -1,8 +1,10 @@
 // What changed between two texts, word by word.
 
+import {locale} from './texts.js';
+
 const MOST = 6e6;    // cells of the table
 
-const words = new Intl.Segmenter(undefined, {granularity: 'word'});
+const words = new Intl.Segmenter(locale, {granularity: 'word'});
 
 
 // [before, after], each a list of [text, changed]

@@ -2,21 +2,20 @@
 // the page has read.
 
 import {get} from './api.js';
+import {t} from './texts.js';
 
 // {name, at}, by ID: the newest name is the one they have
 const known = {member: new Map(), channel: new Map()};
 const PATHS = {member: '/search/members', channel: '/search/channels'};
 
 const UNKNOWN = {
-    channel: 'No channel of this name is known. Choose one of the list, or '
-        + 'give its ID.',
-    member: 'Nobody of this name is known. Choose somebody of the list, or '
-        + 'give their ID.',
+    channel: t('form.unknownChannel'),
+    member: t('form.unknownMember'),
 };
 
 const AMBIGUOUS = {
-    channel: 'Several channels have this name. Choose one of the list.',
-    member: 'Several people have this name. Choose one of the list.',
+    channel: t('form.severalChannels'),
+    member: t('form.severalMembers'),
 };
 
 // what will be known, by ID: many ask at once

@@ -1,5 +1,7 @@
 // Elements are made here and nowhere else: what is given as text becomes text.
 
+import {t} from './texts.js';
+
 const PROPERTIES = new Set(['value', 'checked', 'indeterminate', 'htmlFor']);
 
 const TURNING = /([\u202A-\u202E\u2066-\u2069])/;
@@ -54,7 +56,7 @@ export function foreign(text, attributes) {
     const parts = String(text).split(TURNING);
 
     return h('bdi', attributes, ...parts.map((part, i) => i % 2
-        ? h('span', {class: 'control', title: 'Turns the text direction'},
+        ? h('span', {class: 'control', title: t('page.turns')},
             'U+' + part.codePointAt(0).toString(16).toUpperCase())
         : part));
 }
@@ -132,7 +134,7 @@ export function placeBelow(panel, anchor) {
 
 // Asks before something that cannot be undone; resolves to true or false.
 export async function confirmed(question, action) {
-    return await asked(question, [['no', 'Cancel'],
+    return await asked(question, [['no', t('page.cancel')],
         ['yes', action, 'danger']]) === 'yes';
 }
 
@@ -172,7 +174,7 @@ export function shown(...content) {
             h('form', {method: 'dialog'},
                 h('div', {id: title}, ...content),
                 h('div', {class: 'actions'},
-                    h('button', {class: 'primary'}, 'Close'))));
+                    h('button', {class: 'primary'}, t('page.close')))));
 
         document.body.append(dialog);
         dialog.showModal();

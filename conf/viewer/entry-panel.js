@@ -5,6 +5,7 @@ import {button, fill, h} from './dom.js';
 import {deliveryNode, entryNode} from './entry.js';
 import {entryTools} from './entry-tools.js';
 import {mark} from './marks.js';
+import {t} from './texts.js';
 
 
 export class EntryPanel {
@@ -17,12 +18,12 @@ export class EntryPanel {
         this.narrow = narrow;
         this.tools = h('div', {class: 'tools'},
             button('↑', () => step(-1),
-                {...quiet, 'aria-label': 'Newer entry'}),
+                {...quiet, 'aria-label': t('entry.newer')}),
             button('↓', () => step(1),
-                {...quiet, 'aria-label': 'Older entry'}),
+                {...quiet, 'aria-label': t('entry.older')}),
             h('span', {class: 'gap'}),
-            button('✕', close, {...quiet, 'aria-label': 'Close'}));
-        this.node = h('aside', {class: 'entry', 'aria-label': 'Entry',
+            button('✕', close, {...quiet, 'aria-label': t('page.close')}));
+        this.node = h('aside', {class: 'entry', 'aria-label': t('entry.entry'),
             hidden: true, onkeydown: (event) => event.key === 'Escape'
                 && close()});
     }

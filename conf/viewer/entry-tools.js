@@ -4,6 +4,7 @@
 import {session} from './api.js';
 import {hrefTo} from './address.js';
 import {button, h} from './dom.js';
+import {t} from './texts.js';
 import {MINUTE} from './time.js';
 import {typeOf} from './log-types.js';
 
@@ -22,17 +23,18 @@ export function entryTools(entry, narrow) {
 
     return h('section', {class: 'tools-of'},
         h('div', {class: 'actions'},
-            h('a', {href: link}, 'Link to this entry'),
-            copier('Copy the link', () => new URL(link, location.href).href),
-            button('Around this moment', () => narrow({
+            h('a', {href: link}, t('entry.link')),
+            copier(t('entry.copyLink'), () =>
+                new URL(link, location.href).href),
+            button(t('entry.around'), () => narrow({
                 after: String(entry.timestamp - AROUND),
                 before: String(entry.timestamp + AROUND)})),
-            messageId && away('Its message in the log channel', channelId,
+            messageId && away(t('entry.logMessage'), channelId,
                 messageId),
-            there && away('Go to the message', entry.channel.id,
+            there && away(t('entry.message'), entry.channel.id,
                 message.id)),
         h('details', null, h('summary', null, 'JSON'),
-            copier('Copy the JSON', () => json),
+            copier(t('entry.copyJson'), () => json),
             h('pre', {tabindex: 0}, json)));
 }
 
@@ -48,9 +50,9 @@ function copier(label, text) {
     const node = button(label, async () => {
         try {
             await navigator.clipboard.writeText(text());
-            node.textContent = 'Copied';
+            node.textContent = t('entry.copied');
         } catch {
-            node.textContent = 'The browser does not allow it';
+            node.textContent = t('entry.notCopied');
         }
     });
 

@@ -10,8 +10,9 @@ import {difference} from './diff.js';
 import {samePerson} from './log-row.js';
 import {typeOf} from './log-types.js';
 import {sentenceOf} from './sentence.js';
+import {t} from './texts.js';
 import {iso, relativeTime, spokenTime, timeNode} from './time.js';
-import {CATEGORIES, LABELS, count, deliveryInWords, size} from './words.js';
+import {CATEGORIES, LABELS, deliveryInWords, size} from './words.js';
 
 
 // narrow({name: value}) filters the list by what is clicked
@@ -33,7 +34,8 @@ export function entryNode(entry, narrow) {
         h('dl', {class: 'facts'}, factsOf(entry, narrow)),
         changesNode(entry.changes, kind === 'gone'),
         edited ? comparison(content, contentAfter)
-            : isOnly(entry) ? null : text('Content', content ?? contentAfter),
+            : isOnly(entry) ? null
+                : text(t('entry.content'), content ?? contentAfter),
         messagesOf(entry, edited),
         deliveryNode(entry.delivery));
 }
@@ -47,26 +49,28 @@ function factsOf(entry, narrow) {
     const member = (id, memberRole) => () => narrow({member: id, memberRole});
 
     return [
-        samePerson(entry) ? null : person(label('executor', 'Who'), executor,
-            executor && member(executor.id, 'executor')),
-        person(label('target', 'To whom'), target,
+        samePerson(entry) ? null : person(label('executor', t('list.who')),
+            executor, executor && member(executor.id, 'executor')),
+        person(label('target', t('entry.whom')), target,
             target && member(target.id, 'target')),
-        person(label('channel', 'Where'), channel, channel
+        person(label('channel', t('list.where')), channel, channel
             && (() => narrow({channel: channel.id})), '#'),
-        fact('Why', entry.reason),
-        fact('Role', entry.role),
-        fact(label('name', 'Name'), entry.name),
-        fact(label('action', 'Action'), entry.action),
-        fact(label('value', 'Value'), entry.value),
-        fact(label('count', 'Count'), entry.count),
-        entry.until && h('div', null, h('dt', null, 'Until'),
+        fact(t('entry.why'), entry.reason),
+        fact(LABELS.role, entry.role),
+        fact(label('name', LABELS.name), entry.name),
+        fact(label('action', LABELS.action), entry.action),
+        fact(label('value', LABELS.value), entry.value),
+        fact(label('count', LABELS.count), entry.count),
+        entry.until && h('div', null, h('dt', null, LABELS.until),
             h('dd', null, timeNode(entry.until))),
-        fact('Role ID', entry.role_id, {class: 'id'}),
-        picture('Picture before', entry.image?.before),
-        picture('Picture after', entry.image?.after),
-        emoji && fact('Emoji', [emoji.id ? `:${emoji.name ?? ''}:` : emoji.name,
-            emoji.animated && 'animated', emoji.id].filter(Boolean).join(' ')),
-        fact('Entry', entry.id, {class: 'id'}),
+        fact(t('entry.roleId'), entry.role_id, {class: 'id'}),
+        picture(t('entry.pictureBefore'), entry.image?.before),
+        picture(t('entry.pictureAfter'), entry.image?.after),
+        emoji && fact(LABELS.emoji, [
+            emoji.id ? `:${emoji.name ?? ''}:` : emoji.name,
+            emoji.animated && t('entry.animated'),
+            emoji.id].filter(Boolean).join(' ')),
+        fact(t('entry.entry'), entry.id, {class: 'id'}),
     ];
 }
 
@@ -82,13 +86,14 @@ function person(label, named, onclick, sign = '') {
     return named && h('div', null, h('dt', null, label),
         h('dd', null, sign, foreign(named.name || named.id), ' ',
             named.name ? h('small', {class: 'id'}, named.id) : null, ' ',
-            button('Filter', onclick, {class: 'link',
-                'aria-label': `Show only entries of ${named.name
-                    || named.id}`}),
-            sign || named.id === '0' ? null : button('About', () =>
+            button(t('entry.filter'), onclick, {class: 'link',
+                'aria-label': t('entry.filterBy',
+                    {name: named.name || named.id})}),
+            sign || named.id === '0' ? null : button(t('entry.about'), () =>
                 location.assign(hrefOf('member', session.bot,
                     {member: named.id})), {class: 'link',
-                'aria-label': `About ${named.name || named.id}`})));
+                'aria-label': t('entry.aboutWhom',
+                    {name: named.name || named.id})})));
 }
 
 
@@ -117,10 +122,10 @@ function comparison(before, after) {
         h('h3', null, label), quote(runs.length
             ? runs.map(([run, changed]) =>
                 changed ? h(name, null, foreign(run)) : foreign(run))
-            : h('em', null, 'nothing')));
+            : h('em', null, t('entry.nothing'))));
 
-    return h('div', {class: 'sides'}, side('Before', 'del', old),
-        side('After', 'ins', now));
+    return h('div', {class: 'sides'}, side(LABELS.before, 'del', old),
+        side(LABELS.after, 'ins', now));
 }
 
 
@@ -134,11 +139,11 @@ function messagesOf(entry, edited) {
     }
 
     return h('section', {class: 'messages'},
-        h('h3', null, count(messages.length + (messagesTruncated ?? 0),
-            ['message', 'messages'])),
+        h('h3', null, t('entry.messages',
+            {count: messages.length + (messagesTruncated ?? 0)})),
         h('ol', null, messages.map(messageNode)),
         messagesTruncated ? h('p', {class: 'note'},
-            `${count(messagesTruncated)} more were not kept.`) : null);
+            t('entry.notKept', {count: messagesTruncated})) : null);
 }
 
 
@@ -180,9 +185,9 @@ export function deliveryNode(state) {
     const {channelId, messageId} = state;
     const {status, why, mood} = deliveryInWords(state);
 
-    return h('section', {class: 'outcome'}, h('h3', null, 'Delivery'),
+    return h('section', {class: 'outcome'}, h('h3', null, t('list.delivery')),
         h('p', null, badge(status, mood), ' ', why),
         h('dl', {class: 'facts'},
-            fact('Channel', channelId, {class: 'id'}),
-            fact('Message', messageId, {class: 'id'})));
+            fact(LABELS.channel, channelId, {class: 'id'}),
+            fact(t('entry.messageId'), messageId, {class: 'id'})));
 }

@@ -1,47 +1,38 @@
 // What the API says of a request, in people's words. What is not known here is
 // shown as the API says it.
 
+import {t} from './texts.js';
+
 const RULES = [
-    [/^must be a string of 1 to 20 digits/, 'This is no ID. Choose a name of '
-        + 'the list, or give the digits of an ID.'],
-    [/^must be an integer from (\S+) to (\S+)$/, 'This has to be a whole '
-        + 'number from $1 to $2.'],
-    [/^must (?:be|have) (\d+) to (\d+) characters(?: long)?$/, 'This has to '
-        + 'have $1 to $2 characters.'],
-    [/^must be at most (\d+) characters long$/, 'This may have at most $1 '
-        + 'characters.'],
-    [/^must be an .*https URL$/, 'This has to be an address that begins with '
-        + 'https:// or http://.'],
-    [/^must have at most (\d+) items$/, 'There may be at most $1.'],
-    [/^is not valid UTF-8$/, 'This has characters that cannot be stored.'],
-    [/^must not contain NUL$/, 'This has characters that cannot be stored.'],
-    [/^belongs to another server$/, 'This channel belongs to another server.'],
-    [/^cannot be off$/, 'This one cannot be switched off.'],
-    [/^is taken$/, 'This name is taken already.'],
-    [/^needed where there is no image$/, 'A text or an image is needed.'],
-    [/^needs the Pro or Pro Lite plan$/, 'This needs the Pro or Pro Lite '
-        + 'plan.'],
-    [/^at most 200 users have access$/, 'At most 200 people can have access.'],
-    [/^an ignore list has at most 1000 entries$/, 'This list is full: it has '
-        + '1,000 entries.'],
-    [/^more than 25 tags need the Pro plan$/, 'The server has 25 tags; more '
-        + 'of them need the Pro plan.'],
-    [/^there are at most 1,000 tags$/, 'The server has 1,000 tags, and cannot '
-        + 'have more.'],
-    [/^a server has at most 5 live tokens$/, 'The server has five tokens. '
-        + 'Revoke one of them first.'],
-    [/^a test message was asked for less than a minute ago$/, 'A test '
-        + 'message was sent less than a minute ago. Try again in a minute.'],
-    [/^the logs could not be read/, 'The logs could not be read. Try again '
-        + 'later.'],
-    [/^too many requests of this server at once/, 'Too much is asked of this '
-        + 'server’s logs at once. Try again in a moment.'],
+    [/^must be a string of 1 to 20 digits/, 'error.id'],
+    [/^must be an integer from (\S+) to (\S+)$/, 'error.number'],
+    [/^must (?:be|have) (\d+) to (\d+) characters(?: long)?$/,
+        'error.length'],
+    [/^must be at most (\d+) characters long$/, 'error.longest'],
+    [/^must be an .*https URL$/, 'error.address'],
+    [/^must have at most (\d+) items$/, 'error.items'],
+    [/^is not valid UTF-8$/, 'error.characters'],
+    [/^must not contain NUL$/, 'error.characters'],
+    [/^belongs to another server$/, 'error.foreignChannel'],
+    [/^cannot be off$/, 'error.off'],
+    [/^is taken$/, 'error.taken'],
+    [/^needed where there is no image$/, 'error.textOrImage'],
+    [/^needs the Pro or Pro Lite plan$/, 'error.plan'],
+    [/^at most 200 users have access$/, 'error.access'],
+    [/^an ignore list has at most 1000 entries$/, 'error.ignoreFull'],
+    [/^more than 25 tags need the Pro plan$/, 'error.tagsPlan'],
+    [/^there are at most 1,000 tags$/, 'error.tagsFull'],
+    [/^a server has at most 5 live tokens$/, 'error.tokensFull'],
+    [/^a test message was asked for less than a minute ago$/,
+        'error.testSoon'],
+    [/^the logs could not be read/, 'error.unread'],
+    [/^too many requests of this server at once/, 'error.busy'],
 ];
 
 
 export function inWords(text) {
-    const [rule, words] = RULES.find(([known]) => known.test(text)) ?? [];
+    const [rule, key] = RULES.find(([known]) => known.test(text)) ?? [];
+    const [, least, most] = rule?.exec(text) ?? [];
 
-    return rule ? rule.exec(text).reduce((said, value, i) =>
-        i ? said.replace(`$${i}`, value) : said, words) : text;
+    return rule ? t(key, {least, most: most ?? least}) : text;
 }

@@ -2,14 +2,15 @@
 
 import {open} from './api.js';
 import {button, h, popover} from './dom.js';
+import {t} from './texts.js';
 
 const LOCALES = {en: 'English', de: 'Deutsch', ja: '日本語'};
 
 
 // chosen(locale) is called when the reader wants one
 export function exportMenu(chosen) {
-    const {opener, panel} = popover('Export', null,
-        h('p', null, 'A CSV file of exactly these entries, with summaries in'),
+    const {opener, panel} = popover(t('export.title'), null,
+        h('p', null, t('export.about')),
         Object.entries(LOCALES).map(([locale, name]) => button(name, () => {
             panel.hidePopover();
             chosen(locale);
@@ -31,7 +32,7 @@ export async function save(query) {
     const name = /filename="([^"]+)"/.exec(
         response.headers.get('Content-Disposition'))?.[1];
 
-    h('a', {href: url, download: name ?? 'logs.csv'}).click();
+    h('a', {href: url, download: name ?? 'log.csv'}).click();
     setTimeout(() => URL.revokeObjectURL(url), 60_000);
     return true;
 }

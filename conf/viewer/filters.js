@@ -7,12 +7,13 @@ import {button, debounce, fill, h, newId, popover} from './dom.js';
 import {find, isId, nameOf, resolve} from './directory.js';
 import {DAY, HOUR, fromInput, spanTime, shortTime, toInput} from './time.js';
 import {savedViews} from './saved-views.js';
+import {parts, t} from './texts.js';
 import {typePicker} from './type-picker.js';
-import {CATEGORIES, count} from './words.js';
+import {CATEGORIES, LABELS, count} from './words.js';
 
 const TYPING = 200;
-const SPANS = [['Last hour', HOUR], ['Last 24 hours', DAY],
-    ['Last 7 days', 7 * DAY], ['Everything', 0]];
+const SPANS = [['filters.hour', HOUR], ['filters.day', DAY],
+    ['filters.week', 7 * DAY], ['filters.everything', 0]];
 
 
 export class Filters {
@@ -25,23 +26,23 @@ export class Filters {
 
         this.chips = Object.entries(CATEGORIES).map(([category, name]) =>
             this.chip(category, name));
-        this.all = button('All', () => this.set({category: []}),
+        this.all = button(t('filters.allPlain'), () => this.set({category: []}),
             {class: 'chip'});
         this.error = h('p', {class: 'error', role: 'alert', hidden: true,
             id: newId()});
         this.more = h('div', {class: 'more'}, this.time(), this.member(),
             this.channel(), this.role(), this.types(),
             savedViews(() => this.value, (value) => this.set(value)),
-            button('Clear', () => this.clear(), {class: 'quiet'}));
+            button(t('filters.clear'), () => this.clear(), {class: 'quiet'}));
         this.applied = h('div');
-        this.opener = button('Filters', () => this.unfold(),
+        this.opener = button(t('filters.title'), () => this.unfold(),
             {class: 'unfold', 'aria-expanded': 'false'});
         this.node = h('div', {class: 'filters', role: 'search',
-            'aria-label': 'Filters'},
+            'aria-label': t('filters.title')},
             h('div', {class: 'line'}, this.search(), this.opener, this.more),
             this.error, this.applied,
             h('div', {class: 'chips', role: 'group',
-                'aria-label': 'Categories'},
+                'aria-label': t('filters.categories')},
                 this.all, this.chips.map(({node}) => node)));
     }
 
@@ -59,7 +60,8 @@ export class Filters {
             node.ariaPressed = String(value.category.includes(category));
         }
         this.all.ariaPressed = String(!value.category.length);
-        this.opener.textContent = used ? `Filters (${used})` : 'Filters';
+        this.opener.textContent = used
+            ? t('filters.used', {count: used}) : t('filters.title');
         fill(this.applied, appliedNode(value, (change) => this.set(change)));
         this.complain();
     }
@@ -75,7 +77,8 @@ export class Filters {
             number.textContent = count(n);
             node.classList.toggle('none', n === 0);
         }
-        fill(this.all, 'All ', h('b', null, count(total)));
+        fill(this.all, parts('filters.all',
+            {count: h('b', null, count(total))}));
     }
 
 
@@ -91,7 +94,8 @@ export class Filters {
             const {input, label} = this.fields[refusal.field] ?? {};
 
             this.error.textContent = refusal.field
-                ? `${label ?? refusal.field}: ${refusal.message}`
+                ? t('form.refused', {field: label ?? refusal.field,
+                    why: refusal.message})
                 : refusal.message;
             input?.setAttribute('aria-invalid', 'true');
             input?.setAttribute('aria-describedby', this.error.id);
@@ -150,13 +154,13 @@ export class Filters {
 
 
     search() {
-        return this.typed('search', 'Search words, names, channels, reasons',
+        return this.typed('search', t('filters.searchFor'),
             {class: 'search', maxlength: 200});
     }
 
 
     role() {
-        return this.typed('role', 'Role', {maxlength: 100});
+        return this.typed('role', t('filters.role'), {maxlength: 100});
     }
 
 
@@ -193,31 +197,32 @@ export class Filters {
 
 
     channel() {
-        return this.picked('channel', 'Channel', 'channel');
+        return this.picked('channel', t('filters.channel'), 'channel');
     }
 
 
     member() {
-        const role = h('select', {'aria-label': 'What the member did',
+        const role = h('select', {'aria-label': t('filters.memberDid'),
             onchange: () => this.set({memberRole: role.value})},
-            [['', 'did it or suffered it'], ['executor', 'did it'],
-                ['target', 'suffered it']].map(([value, name]) =>
+            [['', t('filters.either')], ['executor', t('filters.executor')],
+                ['target', t('filters.target')]].map(([value, name]) =>
                 h('option', {value}, name)));
 
-        this.fields.memberRole = {input: role, label: 'Member’s role',
+        this.fields.memberRole = {input: role, label: t('filters.memberRole'),
             set: (value) => {
                 role.value = value.memberRole === 'either' ? ''
                     : value.memberRole;
                 role.hidden = !value.member;
             }};
-        return [...this.picked('member', 'Member', 'member'), role];
+        return [...this.picked('member', t('filters.member'), 'member'), role];
     }
 
 
     types() {
-        const picker = typePicker('All types', (type) => this.set({type}));
+        const picker = typePicker(t('filters.allTypes'), (type) =>
+            this.set({type}));
 
-        this.fields.type = {input: picker.opener, label: 'Types',
+        this.fields.type = {input: picker.opener, label: t('filters.types'),
             set: (value) => picker.set(value.type)};
         return [picker.opener, picker.panel];
     }
@@ -234,21 +239,22 @@ export class Filters {
             }};
             return h('label', null, label, input);
         };
-        const {opener, panel} = popover('Time', {class: 'time'},
+        const {opener, panel} = popover(t('filters.time'), {class: 'time'},
             h('div', {class: 'spans'}, SPANS.map(([name, ms]) =>
-                button(name, () => {
+                button(t(name), () => {
                     panel.hidePopover();
                     this.set({after: ms ? String(Date.now() - ms) : '',
                         before: ''});
                 }))),
-            limit('after', 'After'), limit('before', 'Before'));
+            limit('after', LABELS.after), limit('before', LABELS.before));
 
         this.fields.span = {set: ({after, before}) => {
             opener.textContent = after && before
                 ? spanTime(Number(after), Number(before))
-                : after ? `Since ${shortTime(Number(after))}`
-                    : before ? `Until ${shortTime(Number(before))}`
-                        : 'Any time';
+                : after ? t('filters.since', {time: shortTime(Number(after))})
+                    : before ? t('filters.until',
+                        {time: shortTime(Number(before))})
+                        : t('filters.anyTime');
         }};
         return [opener, panel];
     }

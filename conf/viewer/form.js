@@ -4,6 +4,7 @@
 import {combobox} from './combobox.js';
 import {fill, h, newId} from './dom.js';
 import {find, isId, nameOf, resolve} from './directory.js';
+import {t} from './texts.js';
 import {typePicker} from './type-picker.js';
 import {look, watch} from './unsaved.js';
 
@@ -15,7 +16,7 @@ const HEX = /^#[0-9a-f]{6}$/i;
 // form has its fields side by side, and is saved by the bar of all changes.
 // changed(values) is told of each change. A form with hasty is none whose
 // content would be missed.
-export function form({fields, values = {}, save, label = 'Save', all,
+export function form({fields, values = {}, save, label = t('form.save'), all,
     compact, hasty, changed = () => {}})
 {
     const said = h('span', {class: 'said', role: 'status'});
@@ -76,7 +77,7 @@ export function form({fields, values = {}, save, label = 'Save', all,
             }
         }
         if (!Object.keys(body).length && !all) {
-            say('Nothing was changed.');
+            say(t('form.unchanged'));
             return;
         }
 
@@ -88,7 +89,9 @@ export function form({fields, values = {}, save, label = 'Save', all,
                 name === refusal.field);
 
             say(control ? '' : refusal.field
-                ? `${refusal.field}: ${refusal.message}` : refusal.message,
+                ? t('form.refused', {field: refusal.field,
+                    why: refusal.message})
+                : refusal.message,
             true);
             control?.complain(refusal.message);
             return;
@@ -96,7 +99,7 @@ export function form({fields, values = {}, save, label = 'Save', all,
         for (const control of controls) {
             control.saved = control.read();
         }
-        say('Saved.');
+        say(t('form.saved'));
         look();
     }
 
@@ -215,7 +218,7 @@ const KINDS = {
 
 
     types() {
-        const picker = typePicker('All types', () => picker.opener
+        const picker = typePicker(t('filters.allTypes'), () => picker.opener
             .dispatchEvent(new Event('change', {bubbles: true})));
 
         return {input: picker.opener, parts: [picker.panel],
@@ -226,9 +229,9 @@ const KINDS = {
 
     color() {
         const input = h('input', {type: 'text', maxlength: 7, size: 8,
-            placeholder: '#rrggbb, or nothing'});
+            placeholder: t('form.colorHint')});
         const check = () => input.value === '' || HEX.test(input.value) ? ''
-            : 'This is no colour. Give one as #rrggbb, for example #ff8000.';
+            : t('form.noColor');
 
         return {
             input, check,
@@ -270,7 +273,7 @@ function typed(input) {
 // A name that is typed and not picked is looked for when it is checked.
 export function idField(kind, fixed) {
     const field = combobox({fixed, placeholder: fixed[0]?.name
-        ?? 'Name or ID',
+        ?? t('form.nameOrId'),
         find: (text, signal) => find(kind, text, signal)});
 
     return {

@@ -3,6 +3,8 @@
 import {get} from './api.js';
 import {hrefOf} from './address.js';
 import {fill, h} from './dom.js';
+import {t} from './texts.js';
+import {titleOf} from './words.js';
 
 const FRESH = 30_000;
 
@@ -39,7 +41,7 @@ function show(bot, {status, findings}) {
     unset = UNSET.includes(worst?.id);
     node.hidden = status !== 'broken';
     if (worst) {
-        fill(node, 'Broken: ', worst.title);
+        fill(node, t('trouble.broken', {what: titleOf(worst)}));
         node.href = hrefOf(unset ? 'start' : 'troubleshoot', bot);
     }
 }

@@ -3,13 +3,14 @@
 
 import {button, confirmed, fill, h, newId} from './dom.js';
 import {form} from './form.js';
+import {t} from './texts.js';
 
 
 // read() gives rows or null; line(row, i) shows one; remove(row), if given,
 // takes it out, after the question question(row), if given; edit(row), if
 // given, is a form for it; add(body) adds what the fields say.
 export function itemList({note, empty, read, line, remove, question,
-    verb = 'Remove', edit, fields, add})
+    verb = t('form.remove'), edit, fields, add})
 {
     const items = h('ul', {class: 'items'});
     const said = h('p', {class: 'said error', role: 'alert', hidden: true});
@@ -33,7 +34,7 @@ export function itemList({note, empty, read, line, remove, question,
                 'aria-labelledby': `${id} ${text.id}`});
         };
         const node = h('li', null, text,
-            edit ? act('Edit', () => fill(node, edit(row, show))) : null,
+            edit && act(t('form.edit'), () => fill(node, edit(row, show))),
             remove ? act(verb, () => take(row), {class: 'danger'}) : null);
 
         return node;
@@ -64,8 +65,8 @@ export function itemList({note, empty, read, line, remove, question,
 
     function adder() {
         const place = h('div');
-        const renew = () => fill(place, form({fields, label: 'Add', all: true,
-            save: async (body) => {
+        const renew = () => fill(place, form({fields, label: t('form.add'),
+            all: true, save: async (body) => {
                 await add(body);
                 renew();
                 await show();

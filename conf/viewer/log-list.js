@@ -3,6 +3,7 @@
 
 import {h} from './dom.js';
 import {COLUMNS, LogRow} from './log-row.js';
+import {t} from './texts.js';
 import {dayOf, sameDay, widestTimes} from './time.js';
 
 const MORE = 8;            // lines beyond each edge
@@ -27,10 +28,10 @@ export class LogList {
         this.head = h('div', {class: 'heading', role: 'rowgroup'},
             h('div', {class: 'row', role: 'row', 'aria-rowindex': 1},
                 COLUMNS.map((name) => h('span', {role: 'columnheader',
-                    class: name.toLowerCase()}, name))));
+                    class: name}, t(`list.${name}`)))));
         this.body = h('div', {class: 'rows', role: 'rowgroup'});
         this.node = h('div', {class: 'list', role: 'grid',
-            'aria-label': 'Log entries', 'aria-readonly': true},
+            'aria-label': t('list.label'), 'aria-readonly': true},
             this.head, this.body);
 
         this.node.addEventListener('scroll', () => this.later(),
@@ -55,14 +56,13 @@ export class LogList {
     // a line's height, which is a matter of the reader's font
     measure() {
         const probe = new LogRow().node;
-        const times = widestTimes().map((time) =>
-            h('span', {class: 'ruler'}, time));
+        const times = h('span', {class: 'ruler'}, widestTimes().join('\n'));
 
-        this.body.append(probe, ...times);
+        this.body.append(probe, times);
         this.height = probe.offsetHeight;
-        this.node.style.setProperty('--time', `${1 + Math.max(...times.map(
-            (time) => Math.ceil(time.getBoundingClientRect().width)))}px`);
-        [probe, ...times].forEach((node) => node.remove());
+        this.node.style.setProperty('--time', `${1 + Math.ceil(
+            times.getBoundingClientRect().width)}px`);
+        [probe, times].forEach((node) => node.remove());
         this.view = this.node.clientHeight - this.head.offsetHeight;
         this.draw();
     }

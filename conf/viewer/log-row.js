@@ -6,10 +6,11 @@ import {h, isolated, plain} from './dom.js';
 import {typeOf} from './log-types.js';
 import {mark, piece} from './marks.js';
 import {sentenceOf} from './sentence.js';
+import {t} from './texts.js';
 import {setTime} from './time.js';
 import {deliveryInWords} from './words.js';
 
-export const COLUMNS = ['Time', 'What', 'Who', 'Where', 'Details', 'Delivery'];
+export const COLUMNS = ['time', 'what', 'who', 'where', 'details', 'delivery'];
 
 const SIGNS = {good: '✓', bad: '✕', open: '…', none: '–'};
 
@@ -20,7 +21,8 @@ export class LogRow {
         this.time = h('time');
         this.title = h('span', {dir: 'auto'});
         this.executor = h('bdi');
-        this.arrow = h('span', {class: 'arrow', 'aria-label': 'to'}, '→');
+        this.arrow = h('span', {class: 'arrow', 'aria-label': t('list.to')},
+            '→');
         this.target = h('bdi');
         this.channel = cell('where');
         this.details = cell('details');
@@ -132,8 +134,8 @@ function detailsOf(entry, hits, gone, told) {
         rest('name'), rest('action'), rest('value'),
         ...(changes ?? []).map((change) => changeText(change, gone)),
         entry.reason, said, rest('count') !== null && `× ${entry.count}`,
-        messages.length > 1 && `${messages.length} messages`,
-        files && (files === 1 ? '1 file' : `${files} files`),
+        messages.length > 1 && t('entry.messages', {count: messages.length}),
+        files && t('list.files', {count: files}),
     ].filter(Boolean);
     const rank = (part) => hits && part.search(hits) < 0 ? 1 : 0;
 

@@ -14,9 +14,9 @@ import {LogList} from './log-list.js';
 import {LogPages} from './log-pages.js';
 import {finder} from './marks.js';
 import {follow} from './stream.js';
+import {t} from './texts.js';
 import {DAY, HOUR} from './time.js';
 import {barsOf, countHere, countOne, countThere} from './timeline.js';
-import {ENTRIES, count} from './words.js';
 
 const CHANGING = 3000;     // ms between looks at what is not delivered yet
 const COUNTING = 1000;     // ms before what came is counted by category
@@ -139,7 +139,7 @@ function report(error) {
     filters.complain(error);
     fill(total);
     empty.hidden = false;
-    empty.textContent = 'The logs could not be read.';
+    empty.textContent = t('logs.unread');
 }
 
 
@@ -149,21 +149,22 @@ function tell() {
     if (!begun) {
         return;
     }
-    total.textContent = count(pages.total, ENTRIES);
+    total.textContent = t('logs.entries', {count: pages.total});
     note.textContent = windowInWords(pages);
     filters.showCounts(pages.counts);
     empty.hidden = pages.total > 0;
     fill(empty, ...[...current.query.keys()].length
-        ? ['No entry matches these filters. ', button('Clear the filters',
+        ? [t('logs.noMatch'), ' ', button(t('logs.clear'),
             () => filters.set(NOTHING))]
-        : ['There are no entries yet.']);
+        : [t('logs.empty')]);
 
     fresh.hidden = !missed;
-    fresh.textContent = `${count(missed)} new ↑`;
+    fresh.textContent = t('logs.new', {count: missed});
     state.classList.toggle('on', !paused);
-    state.textContent = paused ? 'Paused' : 'Live';
-    pauser.textContent = !paused ? 'Pause'
-        : held.length ? `Resume (${count(held.length)} new)` : 'Resume';
+    state.textContent = t(paused ? 'logs.paused' : 'logs.live');
+    pauser.textContent = !paused ? t('logs.pause')
+        : held.length ? t('logs.resumeNew', {count: held.length})
+            : t('logs.resume');
     pauser.hidden = state.hidden = ended(current);
 }
 
@@ -171,10 +172,9 @@ function tell() {
 // what the plan lets be read, before anybody misses it
 function windowInWords({retention, walled}) {
     const days = Math.round(retention / DAY);
-    const most = days ? `${days} days` : 'one hour';
 
-    return walled ? `The plan allows reading back ${most}.`
-        : `of the last ${days ? most : 'hour'}`;
+    return days ? t(walled ? 'logs.planDays' : 'logs.ofDays', {count: days})
+        : t(walled ? 'logs.planHour' : 'logs.ofHour');
 }
 
 
@@ -365,9 +365,7 @@ async function openLinked(reading, id) {
             return;
         }
         if (!entry) {
-            panel.explain('There is no such entry', 'The link leads to an '
-                + 'entry that is not in this log, or is past the time for '
-                + 'which it can be read.');
+            panel.explain(t('entry.gone'), t('entry.goneWhy'));
             return;
         }
 
@@ -383,7 +381,7 @@ async function openLinked(reading, id) {
         }
     } catch (error) {
         if (error.name !== 'AbortError' && !list.selected) {
-            panel.explain('The entry could not be read', error.message);
+            panel.explain(t('entry.unread'), error.message);
         }
     }
 }
@@ -445,13 +443,13 @@ async function download(locale) {
         query.set('before', newest.timestamp + 1);
     }
 
-    note.textContent = 'Exporting …';
+    note.textContent = t('export.going');
     try {
         const saved = await save(query);
 
         tell();
         if (!saved) {
-            note.textContent = 'There is nothing to export.';
+            note.textContent = t('export.nothing');
         }
     } catch (error) {
         report(error);

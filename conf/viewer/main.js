@@ -1,21 +1,18 @@
 // The page: who is signed in, which view is shown, and how it looks.
 
-import {canSignIn, get, openServer, resume, session, signIn, signInThere,
+import {canSignIn, get, openServer, part, resume, session, signIn, signInThere,
     signOut, whenEnded, whoSignedIn} from './api.js';
 import {hrefOf, readAddress, writeAddress} from './address.js';
 import {forget} from './directory.js';
 import {badge, button, fill, foreign, h, popover} from './dom.js';
 import * as health from './health.js';
+import {keepLook, looks} from './looks.js';
 import * as logs from './logs.js';
+import {LANGUAGES, language, t, translate, wanted as wantedLanguage}
+    from './texts.js';
 
-const PLANS = {free: 'Free', pro_lite: 'Pro Lite', pro: 'Pro'};
-const ENDED = {
-    401: 'The token has ended: it expired, was revoked, or is not one of '
-        + 'this service.',
-    403: 'This token may not read logs: it is a Basic token, or one of '
-        + 'another server.',
-};
-const LOOK = 'guildlog.look';
+const PLANS = {free: t('page.free'), pro_lite: 'Pro Lite', pro: 'Pro'};
+const ENDED = {401: t('sign.tokenEnded'), 403: t('sign.tokenBasic')};
 const WANTED = 'guildlog.wanted';     // the address, while people sign in
 const OPENED = 'guildlog.opened';     // a person's server
 
@@ -47,6 +44,10 @@ async function route() {
         writeAddress(place);
         return;
     }
+    if (server && wantedLanguage() !== language) {
+        location.reload();
+        return;
+    }
     place = location.hash;
     if (address.server && address.server !== session.server) {
         shut();
@@ -60,6 +61,7 @@ async function route() {
         forget();
         health.forget();
         server = get('');
+        server.then(speak).catch(() => {});
     }
     diagnose(address.bot);
 
@@ -100,24 +102,24 @@ function head({view, bot, filters}, {name, plan}) {
     const inLogs = view === 'logs';
     const link = (to, label, here) => h('a', {href: hrefOf(to, bot),
         'aria-current': here && 'page'}, label);
-    const bots = h('select', {'aria-label': 'Bot',
+    const bots = h('select', {'aria-label': t('page.bot'),
         onchange: () => location.assign(hrefOf(view, bots.value,
             view === 'member' ? filters : {}))},
-        h('option', {value: ''}, 'Main bot'),
-        h('option', {value: 'pro'}, 'Pro bot'));
+        h('option', {value: ''}, t('page.mainBot')),
+        h('option', {value: 'pro'}, t('page.proBot')));
 
     bots.value = bot;
     fill(where, person ? servers() : h('strong', null, foreign(name)), ' ',
         badge(PLANS[plan]), ' ', bots, ' ', health.node);
-    fill(nav, link('logs', 'Logs', inLogs),
-        link('channels', 'Configuration', !(inLogs || view in VIEWS)));
+    fill(nav, link('logs', t('page.logs'), inLogs),
+        link('channels', t('config.title'), !(inLogs || view in VIEWS)));
     where.hidden = nav.hidden = false;
-    document.title = `${name} · guildlog`;
+    document.title = t('page.title', {server: name});
 }
 
 
 function servers() {
-    const select = h('select', {'aria-label': 'Server',
+    const select = h('select', {'aria-label': t('page.server'),
         onchange: () => location.assign(`#/logs?server=${select.value}`)},
         person.servers.map(({id, name}) =>
             h('option', {value: id}, foreign(name))));
@@ -145,13 +147,13 @@ function openOne(wanted) {
 
 function choose() {
     where.hidden = nav.hidden = true;
-    fill(main, h('section', {id: 'servers'}, h('h2', null, 'Your servers'),
+    fill(main, h('section', {id: 'servers'}, h('h2', null, t('sign.servers')),
         person.servers.length ? h('ul', {class: 'items'},
             person.servers.map(({id, name, level}) => h('li', null,
                 h('a', {href: `#/logs?server=${id}`}, foreign(name)), ' ',
-                badge(level === 'manage' ? 'Manage' : 'View'))))
-            : h('p', {class: 'note'}, 'There is no server here that you '
-                + 'manage, or that lets you in.')));
+                badge(t(level === 'manage' ? 'sign.manage'
+                    : 'sign.view')))))
+            : h('p', {class: 'note'}, t('sign.noServer'))));
     main.focus();
 }
 
@@ -159,7 +161,7 @@ function choose() {
 function start() {
     form.remove();
     fill(me, look(), person ? h('span', {class: 'note'}, foreign(person.name))
-        : null, button('Sign out', async () =>
+        : null, button(t('sign.out'), async () =>
         await shown?.mayLeave?.() !== false && leave(), {class: 'quiet'}));
     go();
 }
@@ -223,7 +225,7 @@ function shut() {
 // a right that a person has not is told where it was wanted
 function lose(status) {
     if (status === 401) {
-        leave('You are signed out: your session has ended.');
+        leave(t('sign.ended'));
     }
 }
 
@@ -235,8 +237,7 @@ function ask(why) {
     ended.textContent = why ?? '';
 
     wanted.hidden = !id;
-    wanted.textContent = id && `This link leads to the server ${id}. It opens `
-        + 'with an Admin token of that server.';
+    wanted.textContent = id && t('sign.wanted', {server: id});
     form.classList.add('ready');
     fill(main, form);
     field.focus();
@@ -255,7 +256,7 @@ there.firstChild.addEventListener('click', () => {
 form.addEventListener('submit', (event) => {
     event.preventDefault();
     if (!signIn(field.value)) {
-        ask('That is not a token.');
+        ask(t('sign.noToken'));
         return;
     }
 
@@ -263,57 +264,69 @@ form.addEventListener('submit', (event) => {
 
     field.value = '';
     if (id && id !== session.server) {
-        ask('The token is of another server.');
+        ask(t('sign.otherServer'));
     } else {
         start();
     }
 });
 
 
-// how the page looks, which the browser remembers
+// how the page looks
 
 function look() {
-    const {panel, opener} = popover('View', {class: 'quiet'},
-        choice('theme', 'Colours', {'': 'As the system', light: 'Light',
-            dark: 'Dark'}),
-        choice('dir', 'Direction', {'': 'Left to right',
-            rtl: 'Right to left'}));
+    const {panel, opener} = popover(t('look.title'), {class: 'quiet'},
+        choice('theme', t('look.colors'), [['', t('look.system')],
+            ['light', t('look.light')], ['dark', t('look.dark')]], applyTheme),
+        choice('language', t('look.language'), [['', t('look.served')],
+            ...Object.entries(LANGUAGES)], anew),
+        choice('clock', t('look.clock'), [['', t('look.asLanguage')],
+            ['h12', t('look.hours', {count: 12})],
+            ['h23', t('look.hours', {count: 24})]], anew));
 
     return [opener, panel];
 }
 
 
-function choice(name, label, options) {
+function choice(name, label, options, changed) {
     const select = h('select', {onchange: () => {
-        localStorage.setItem(LOOK, JSON.stringify(
-            {...looks(), [name]: select.value}));
-        applyLook();
-    }}, Object.entries(options).map(([value, text]) =>
-        h('option', {value}, text)));
+        keepLook(name, select.value);
+        changed();
+    }}, options.map(([value, text]) => h('option', {value}, text)));
 
     select.value = looks()[name] ?? '';
     return h('label', null, label, select);
 }
 
 
-function looks() {
-    try {
-        return JSON.parse(localStorage.getItem(LOOK)) ?? {};
-    } catch {
-        return {};
+function applyTheme() {
+    document.documentElement.dataset.theme = looks().theme || '';
+}
+
+
+// A page has one language and one clock: it is loaded again.
+async function anew() {
+    if (await shown?.mayLeave?.() !== false) {
+        location.reload();
     }
 }
 
 
-function applyLook() {
-    const {theme, dir} = looks();
+// The page speaks the server's language. A server that never chose one is left
+// to the browser, and so is which English it is.
+async function speak({locale}) {
+    const key = Object.keys(LANGUAGES)[locale];
+    const chosen = key !== 'en-US' || !/^en\b/.test(navigator.language)
+        && await part('settingsConfig');
 
-    document.documentElement.dataset.theme = theme || '';
-    document.documentElement.dir = dir || 'ltr';
+    keepLook('served', chosen ? key : '');
+    if (wantedLanguage() !== language) {
+        anew();
+    }
 }
 
 
-applyLook();
+translate(document.documentElement);
+applyTheme();
 whenEnded((status) => person ? lose(status) : leave(ENDED[status]));
 addEventListener('popstate', go);
 

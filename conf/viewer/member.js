@@ -9,16 +9,16 @@ import {learn, nameOf} from './directory.js';
 import {fill, foreign, h} from './dom.js';
 import {typeOf} from './log-types.js';
 import {sentenceOf} from './sentence.js';
+import {t} from './texts.js';
 import {timeNode} from './time.js';
 import {barsOf, countThere} from './timeline.js';
-import {CATEGORIES, ENTRIES, count} from './words.js';
+import {CATEGORIES, count} from './words.js';
 
 const MOST = 10;           // entries of a list
 const BARS = 30;
 const NICKNAME = 25;       // a log type
 
-const SIDES = [['executor', 'What they did'],
-    ['target', 'What was done to them']];
+const SIDES = [['executor', t('member.did')], ['target', t('member.suffered')]];
 
 export const node = h('div', {class: 'page member'});
 
@@ -44,9 +44,9 @@ export async function show({bot, filters: {member: id}}, {first_log_at: first})
         const sides = await Promise.all(SIDES.map(([role, label]) =>
             side(label, {...all, memberRole: role}, bot, signal)));
         const lists = await Promise.all([
-            list('Moderation', {...all, memberRole: 'target',
+            list(CATEGORIES.categoryModlog, {...all, memberRole: 'target',
                 category: ['categoryModlog']}, bot, signal),
-            list('Names over time', {...all, memberRole: 'target',
+            list(t('member.names'), {...all, memberRole: 'target',
                 type: [String(NICKNAME)]}, bot, signal)]);
         const name = await nameOf('member', id);
 
@@ -60,7 +60,7 @@ export async function show({bot, filters: {member: id}}, {first_log_at: first})
     } catch (error) {
         if (!signal.aborted) {
             parts.append(h('p', {class: 'error', role: 'alert'},
-                `This could not be read: ${error.message}`));
+                t('page.unread', {why: error.message})));
         }
     }
 }
@@ -81,7 +81,7 @@ async function side(label, filters, bot, signal) {
     return {retention: retentionMs, node: h('section', {class: 'card'},
         h('h3', null, label),
         h('p', null, h('a', {href: hrefOf('logs', bot, filters)},
-            count(total, ENTRIES))),
+            t('logs.entries', {count: total}))),
         h('ul', {class: 'items'}, Object.entries(CATEGORIES)
             .filter(([category]) => categoryCounts[category])
             .map(([category, name]) => h('li', {'data-category': category},
@@ -102,9 +102,9 @@ async function list(label, filters, bot, signal) {
     entries.forEach(learn);
     return h('section', {class: 'card'}, h('h3', null, label),
         entries.length ? h('ul', {class: 'items'}, entries.map(line))
-            : h('p', {class: 'note'}, 'Nothing that can be read.'),
+            : h('p', {class: 'note'}, t('member.nothing')),
         total > MOST ? h('a', {href: hrefOf('logs', bot, filters)},
-            `All ${count(total)}`) : null);
+            t('member.all', {count: total})) : null);
 }
 
 

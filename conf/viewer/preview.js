@@ -7,8 +7,9 @@ import {fill, foreign, h, plain} from './dom.js';
 import {hexOf} from './form.js';
 import {typeOf} from './log-types.js';
 import {sentenceOf} from './sentence.js';
+import {t} from './texts.js';
 import {timeNode} from './time.js';
-import {BUTTONS, LABELS} from './words.js';
+import {BUTTONS, LABELS, count} from './words.js';
 
 const SIGNS = {executor: '@', target: '@', channel: ''};
 const PEOPLE = ['executor', 'target', 'channel'];
@@ -27,10 +28,11 @@ const read = new Map();
 const EXAMPLE = {
     id: '1', executor: {id: '200000000000000001', name: 'Ann'},
     target: {id: '200000000000000002', name: 'Bob'},
-    channel: {id: '300000000000000001', name: 'general'}, role: 'Painter',
-    name: 'a name', reason: 'a reason', count: 3, action: null,
-    value: 'a value', emoji: {id: '', name: 'wave'},
-    content: 'See you at noon', contentAfter: 'See you all at noon',
+    channel: {id: '300000000000000001', name: t('example.channel')},
+    role: t('example.role'), name: t('example.name'),
+    reason: t('example.reason'), count: 3, action: null,
+    value: t('example.value'), emoji: {id: '', name: 'wave'},
+    content: t('example.content'), contentAfter: t('example.contentAfter'),
 };
 
 
@@ -51,9 +53,8 @@ export async function preview(place, type, settings) {
         return;
     }
     fill(place, h('figure', {class: 'preview'},
-        h('figcaption', {class: 'note'}, last
-            ? 'The last one, as it would look now:'
-            : 'There is none as yet; an example:'),
+        h('figcaption', {class: 'note'},
+            t(last ? 'example.last' : 'example.none')),
         messageNode(entry, settings)));
 }
 
@@ -119,13 +120,13 @@ function textNode(entry, compact, spoilers) {
     const {said, facts} = partsOf(entry);
     const footer = h('p', {class: 'footer'}, entry.id, ' · ',
         timeNode(entry.timestamp), ' · ',
-        h('u', null, 'Open in the log'));
+        h('u', null, LABELS.open));
 
     return h('div', {class: 'text'}, compact ? briefly(entry, spoilers) : [
         h('p', null, h('strong', null, title)),
         said.length > 0 && h('p', null, said),
         facts.map(([label, value]) => h('p', null,
-            h('strong', null, `${label}: `), value)),
+            h('strong', null, t('example.label', {label}), ' '), value)),
         bodyOf(entry, spoilers, 'quoted')], footer);
 }
 
@@ -140,7 +141,7 @@ function briefly(entry, spoilers) {
     return [
         h('p', null, said.length ? said : h('strong', null, title),
             facts.map(([label, value]) => [' · ',
-                h('strong', null, `${label}: `), value])),
+                h('strong', null, t('example.label', {label}), ' '), value])),
         words.length > 0 && h('p', null, words.map((text, i) => [
             i ? ' → ' : '', hidden(entry, cut(text, 200), spoilers)])),
     ];
@@ -161,7 +162,8 @@ function bodyOf(entry, spoilers, looks) {
         contentAfter && h('p', null, h('strong', null, LABELS.after)),
         contentAfter && said(contentAfter),
         messages.length > 1 && [h('p', null, h('strong', null,
-            `${LABELS.messages}: ${messages.length}`)),
+            t('example.label', {label: LABELS.messages}),
+            ` ${count(messages.length)}`)),
         messages.slice(0, 3).map((message) => said(message.content ?? ''))],
     ];
 }
@@ -223,7 +225,7 @@ function mention(text) {
 // what people wrote, behind a spoiler where that is wanted
 function hidden(entry, text, spoilers) {
     return spoilers && typeOf(entry.type).category === 'categoryText'
-        ? h('span', {class: 'spoiler', title: 'Shown when it is clicked'},
+        ? h('span', {class: 'spoiler', title: t('example.spoiler')},
             foreign(text)) : foreign(text);
 }
 
@@ -239,7 +241,8 @@ function linksOf({executor, target, type}, buttons) {
 
     return [
         ...buttons.includes('userID') ? people.map(([name, person]) =>
-            `${name}: ${plain(person.name || person.id)}`) : [],
+            `${t('example.label', {label: name})} ${plain(person.name
+                || person.id)}`) : [],
         ...buttons.includes('supportServer') ? [BUTTONS.supportServer] : [],
         ...buttons.includes('customise') ? [BUTTONS.customise] : [],
     ];

@@ -4,6 +4,7 @@
 import {session} from './api.js';
 import {queryOf, filtersOf} from './address.js';
 import {button, fill, foreign, h, newId, popover} from './dom.js';
+import {t} from './texts.js';
 
 const KEY = 'guildlog.views';
 const LONGEST = 60;
@@ -13,15 +14,15 @@ const LONGEST = 60;
 export function savedViews(now, chosen) {
     const list = h('ul', {class: 'items'});
     const name = h('input', {type: 'text', maxlength: LONGEST, id: newId(),
-        placeholder: 'Name', required: true});
+        placeholder: t('views.name'), required: true});
     const form = h('form', {class: 'actions', onsubmit: (event) => {
         event.preventDefault();
         store({...stored(), [name.value.trim()]: String(queryOf(now()))});
         name.value = '';
         draw();
-    }}, h('label', {htmlFor: name.id}, 'Keep what is shown as'), name,
-    h('button', null, 'Keep'));
-    const {opener, panel} = popover('Views', null, list, form);
+    }}, h('label', {htmlFor: name.id}, t('views.keepAs')), name,
+    h('button', null, t('views.keep')));
+    const {opener, panel} = popover(t('views.title'), null, list, form);
 
 
     function draw() {
@@ -38,8 +39,9 @@ export function savedViews(now, chosen) {
 
                     store(rest);
                     draw();
-                }, {class: 'quiet', 'aria-label': `Forget ${title}`})))
-            : h('li', {class: 'note'}, 'Nothing is kept as yet.'));
+                }, {class: 'quiet', 'aria-label': t('views.forget',
+                    {name: title})})))
+            : h('li', {class: 'note'}, t('views.empty')));
     }
 
 

@@ -2,6 +2,8 @@
 // them: the first one is said all of whose places the entry has. What stands in
 // brackets is left out where a place in it is empty.
 
+import {plainTime} from './time.js';
+
 const PLACES = /\{(\w+)\}/;
 const BRACKETS = /\[([^\]]*)\]/g;
 
@@ -10,8 +12,7 @@ const WRITE = {
     target: ({name, id}) => name || id,
     channel: ({name, id}) => `#${name || id}`,
     emoji: ({name, id}) => (id ? `:${name || id}:` : name),
-    until: (ms) => new Date(ms).toLocaleString(undefined,
-        {dateStyle: 'medium', timeStyle: 'short'}),
+    until: plainTime,
 };
 
 

@@ -6,6 +6,7 @@ import {hrefOf} from './address.js';
 import {button, fill, foreign, h, newId} from './dom.js';
 import {idField} from './form.js';
 import {check} from './health.js';
+import {t} from './texts.js';
 import {CATEGORIES, STAGES} from './words.js';
 
 const CHANNELS = '/config/logging/channels';
@@ -31,7 +32,7 @@ export async function show({bot}, {plan}) {
     });
     const bots = h('input', {type: 'checkbox', checked: false,
         disabled: plan === 'free'});
-    const send = button('Save and send a test message', () => attempt(),
+    const send = button(t('start.send'), () => attempt(),
         {class: 'primary'});
 
 
@@ -39,7 +40,7 @@ export async function show({bot}, {plan}) {
         wrong.hidden = true;
         channel.input.removeAttribute('aria-invalid');
         const problem = await channel.check()
-            || !channel.read() && 'Choose the channel that logs go to.';
+            || !channel.read() && t('start.choose');
 
         if (problem) {
             complain(problem);
@@ -71,7 +72,7 @@ export async function show({bot}, {plan}) {
 
 
     async function save() {
-        fill(result, 'Saving …');
+        fill(result, t('start.saving'));
         await change('PATCH', CHANNELS, {main_channel: channel.read(),
             ...Object.fromEntries(logged.map(({field, box}) => [field,
                 box.checked ? stored[field] === '0' ? null
@@ -84,17 +85,17 @@ export async function show({bot}, {plan}) {
 
 
     async function test() {
-        fill(result, 'Waiting for the channel …');
+        fill(result, t('start.waiting'));
         await ready(channel.read());
-        fill(result, 'Sending …');
+        fill(result, t('start.sending'));
 
         const {ok, stage, detail} = await change('POST',
             '/troubleshoot/test-log', {category: 'main_channel'});
 
         fill(result, h('strong', null, STAGES[stage] ?? stage), ' ',
-            ok ? h('a', {href: hrefOf('logs', bot)}, 'Read the log')
+            ok ? h('a', {href: hrefOf('logs', bot)}, t('start.read'))
                 : [foreign(detail), ' ', h('a', {href:
-                    hrefOf('troubleshoot', bot)}, 'What is wrong?')]);
+                    hrefOf('troubleshoot', bot)}, t('start.wrong'))]);
         check(bot, true).catch(() => {});
     }
 
@@ -103,27 +104,24 @@ export async function show({bot}, {plan}) {
     channel.input.id ||= newId();
     channel.input.setAttribute('aria-describedby', wrong.id);
     fill(node,
-        h('h2', {tabindex: -1}, 'Three steps to your logs'),
+        h('h2', {tabindex: -1}, t('start.title')),
         h('ol', {class: 'steps'},
             h('li', {class: 'card'},
                 h('h3', null, h('label', {htmlFor: channel.input.id},
-                    'Where should logs go?')),
-                h('p', {class: 'note'}, 'The bot has to be allowed to manage '
-                    + 'webhooks there. A channel of its own for a category '
-                    + 'can be chosen later.'),
+                    t('start.where'))),
+                h('p', {class: 'note'}, t('start.whereNote')),
                 channel.input, channel.parts, wrong),
             h('li', {class: 'card'},
-                h('h3', null, 'What should be logged?'),
+                h('h3', null, t('start.what')),
                 h('div', {class: 'set', role: 'group',
-                    'aria-label': 'What should be logged?'},
+                    'aria-label': t('start.what')},
                 logged.map(({node: label}) => label),
-                h('label', null, bots, plan === 'free'
-                    ? 'What bots do (not on the free plan)'
-                    : 'What bots do'))),
+                h('label', null, bots, t(plan === 'free'
+                    ? 'start.botsFree' : 'start.bots')))),
             h('li', {class: 'card'},
-                h('h3', null, 'Does it arrive?'),
+                h('h3', null, t('start.arrives')),
                 h('div', {class: 'actions'}, send,
-                    h('a', {href: hrefOf('logs', bot)}, 'Not now')),
+                    h('a', {href: hrefOf('logs', bot)}, t('start.later'))),
                 result)));
     node.querySelector('h2').focus();
 }

@@ -1,26 +1,31 @@
 // Times, in the reader's zone and manner.
 
 import {h} from './dom.js';
+import {looks} from './looks.js';
+import {locale} from './texts.js';
 
-const clock = {hour: '2-digit', minute: '2-digit', second: '2-digit'};
+// of the reader's own choice, or as the language has it
+const hourCycle = looks().clock || undefined;
+const minute = {hour: '2-digit', minute: '2-digit', hourCycle};
+const clock = {...minute, second: '2-digit'};
 const day = {day: 'numeric', month: 'short'};
 
 const formats = {
-    today: new Intl.DateTimeFormat(undefined, clock),
-    year: new Intl.DateTimeFormat(undefined, {...day, ...clock}),
-    older: new Intl.DateTimeFormat(undefined, {...day, year: 'numeric',
-        hour: '2-digit', minute: '2-digit'}),
-    span: new Intl.DateTimeFormat(undefined, {...day, hour: '2-digit',
-        minute: '2-digit'}),
-    exact: new Intl.DateTimeFormat(undefined, {weekday: 'long',
+    today: new Intl.DateTimeFormat(locale, clock),
+    year: new Intl.DateTimeFormat(locale, {...day, ...clock}),
+    older: new Intl.DateTimeFormat(locale, {...day, year: 'numeric',
+        ...minute}),
+    span: new Intl.DateTimeFormat(locale, {...day, ...minute}),
+    exact: new Intl.DateTimeFormat(locale, {weekday: 'long',
         day: 'numeric', month: 'long', year: 'numeric', ...clock,
         fractionalSecondDigits: 3, timeZoneName: 'short'}),
-    date: new Intl.DateTimeFormat(undefined, {weekday: 'short', ...day}),
-    day: new Intl.DateTimeFormat(undefined, {weekday: 'long', day: 'numeric',
+    date: new Intl.DateTimeFormat(locale, {weekday: 'short', ...day}),
+    day: new Intl.DateTimeFormat(locale, {weekday: 'long', day: 'numeric',
         month: 'long', year: 'numeric'}),
-    minute: new Intl.DateTimeFormat(undefined, {hour: '2-digit',
-        minute: '2-digit'}),
-    relative: new Intl.RelativeTimeFormat(undefined, {numeric: 'auto'}),
+    minute: new Intl.DateTimeFormat(locale, minute),
+    plain: new Intl.DateTimeFormat(locale, {...day, year: 'numeric',
+        ...minute}),
+    relative: new Intl.RelativeTimeFormat(locale, {numeric: 'auto'}),
 };
 
 export const MINUTE = 60_000;
@@ -48,9 +53,11 @@ export function shortTime(ms) {
 // times that take the most room
 export function widestTimes() {
     const {today: now, year, older} = formats;
-    const late = new Date(2028, 8, 28, 22, 58, 58);
+    const late = Array.from({length: 24}, (_, i) => new Date(2028, i % 12, 28,
+        i < 12 ? 10 : 22, 58, 58));
 
-    return [now, year, older].map((format) => format.format(late));
+    return [now, year, older].flatMap((format) =>
+        late.map((date) => format.format(date)));
 }
 
 
@@ -66,6 +73,12 @@ export function dayOf(ms) {
 
 export function spokenTime(ms) {
     return formats.exact.format(ms);
+}
+
+
+// day and time, in one piece of text
+export function plainTime(ms) {
+    return formats.plain.format(ms);
 }
 
 

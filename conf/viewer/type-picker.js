@@ -2,15 +2,16 @@
 
 import {fill, h, newId, popover} from './dom.js';
 import {typesOf} from './log-types.js';
+import {t} from './texts.js';
 import {CATEGORIES} from './words.js';
 
 
 // {opener, panel, value: [numbers as text], set(value)}
 export function typePicker(none, changed) {
-    const search = h('input', {type: 'search', placeholder: 'Find a type',
-        'aria-label': 'Find a type', oninput: narrow});
+    const search = h('input', {type: 'search', placeholder: t('types.find'),
+        'aria-label': t('types.find'), oninput: narrow});
     const list = h('div', {class: 'types'});
-    const {opener, panel} = popover('Log types', null, search, list);
+    const {opener, panel} = popover(t('config.types'), null, search, list);
     const boxes = [];
 
     panel.addEventListener('beforetoggle', () => {
@@ -63,8 +64,8 @@ export function typePicker(none, changed) {
         opener, panel, value: [],
         set(value) {
             picker.value = value.map(String);
-            opener.textContent = value.length ? `Types: ${value.length}`
-                : none;
+            opener.textContent = value.length
+                ? t('filters.typesChosen', {count: value.length}) : none;
             update();
         },
     };

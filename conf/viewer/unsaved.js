@@ -2,15 +2,16 @@
 // question before they are left.
 
 import {asked, button, fill, h} from './dom.js';
+import {t} from './texts.js';
 
 const watched = new Set();     // {node, changes(), save(), undo()}
 
 const said = h('strong', {role: 'status'});
 
 export const bar = h('div', {class: 'unsaved', role: 'region',
-    'aria-label': 'Unsaved changes', hidden: true}, said,
+    'aria-label': t('unsaved.title'), hidden: true}, said,
     h('span', {class: 'gap'}),
-    button('Undo all', undoAll), button('Save all', saveAll,
+    button(t('unsaved.undo'), undoAll), button(t('unsaved.save'), saveAll,
         {class: 'primary'}));
 
 
@@ -24,7 +25,7 @@ export function watch(part) {
 export function look() {
     const n = changed().reduce((sum, part) => sum + part.changes(), 0);
 
-    fill(said, n === 1 ? 'One unsaved change' : `${n} unsaved changes`);
+    fill(said, t('unsaved.changes', {count: n}));
     bar.hidden = n === 0;
     return n;
 }
@@ -36,9 +37,9 @@ export async function mayLeave() {
         return true;
     }
 
-    const answer = await asked('There are changes that are not saved.', [
-        ['stay', 'Stay'], ['drop', 'Leave without them', 'danger'],
-        ['save', 'Save and leave', 'primary']]);
+    const answer = await asked(t('unsaved.question'), [
+        ['stay', t('unsaved.stay')], ['drop', t('unsaved.drop'), 'danger'],
+        ['save', t('unsaved.saveAndLeave'), 'primary']]);
 
     if (answer === 'save') {
         await saveAll();

@@ -133,23 +133,17 @@ function said(n, k,    its) {
 }
 
 
-# for the log viewer, which speaks English
+# for the log viewer, which has the labels among its texts
 
 function print_js(    j) {
-    print "// ngx_guildlog_change.awk made this of conf/change-keys.tsv.\n"
+    print "// ngx_guildlog_change.awk made this of conf/change-keys.tsv."
 
-    print "export const WORDS = {"
-    for (j = 0; j < nwords; j++) {
-        print "    " key[j] ": " single(label[0, j]) ","
-    }
-
-    print "};\n\n// key: [kind, label]\nexport const KEYS = {"
-    for (; j < keys; j++) {
+    print "\n// the kind of each key\nexport const KEYS = {"
+    for (j = nwords; j < keys; j++) {
         if (kind[j] ~ /^bit:/) {
-            bits = bits "    " substr(kind[j], 5) ": " single(label[0, j]) ",\n"
+            bits = bits "    " substr(kind[j], 5) ": " single(key[j]) ",\n"
         } else {
-            print "    " single(key[j]) ": [" single(kind[j]) ", " \
-                  single(label[0, j]) "],"
+            print "    " single(key[j]) ": " single(kind[j]) ","
         }
     }
 

@@ -481,9 +481,10 @@ function json_pair(name, text) {
     last[language] = here
 }
 
-# what changes are called is for ngx_guildlog_change.awk
+# what changes are called is for ngx_guildlog_change.awk, what the log viewer
+# says for util/texts
 
-/^(#|$|change[.])/ {
+/^(#|$|change[.]|viewer[.])/ {
     next
 }
 

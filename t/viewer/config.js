@@ -123,6 +123,9 @@ async function settings() {
     await save(language);
     await saved(language);
     is((await part('settingsConfig'))[0].locale, 18, 'and the language');
+    await language.getByLabel('Language').selectOption('English (UK)');
+    await save(language);
+    await saved(language);
 
     await operator('PUT', `/servers/${server.id}`, {plan: 'free'});
     page.expected = /status of 403/;

@@ -335,7 +335,7 @@ async function whole() {
     is(await lines(page).nth(8).locator('.what').innerText(),
         'Bob was given the role Painter', 'one person is named once');
     is(await entry.locator('.changes dt').allInnerTexts(),
-        ['Name', 'Permissions', 'Color', 'Owner'], 'key by key');
+        ['Name', 'Permissions', 'Colour', 'Owner'], 'key by key');
     await soon(() => entry.locator('.changes dd').allInnerTexts(),
         ['Mod → Moderator', '+ Send Messages, − Administrator',
             'none → #3498db', 'Ann → Bob'], 'before and after, with names');

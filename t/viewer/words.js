@@ -1,21 +1,13 @@
 // What the page knows of the service by itself is what the service says.
 
 import {readFileSync} from 'node:fs';
-import {is, newServer, ok} from './lib.js';
+import {is, leave, newPage, newServer} from './lib.js';
 
 const conf = (name) => readFileSync(new URL(`../../conf/${name}`,
     import.meta.url), 'utf8');
 
-// no package.json there tells Node.js that these are modules
-const load = (name) => import(`data:text/javascript,${
-    encodeURIComponent(conf(`viewer/${name}`))}`);
-
-const {typeOf, typesOf} = await load('log-types.js');
 // fields that are shown as they are
 const NO_LABEL = ['content', 'changes', 'role_id', 'image'];
-
-const {BUTTONS, CATEGORIES, FILTERS, FOUND, LABELS, LANGUAGES, ROUTES, STAGES,
-    deliveryInWords} = await load('words.js');
 
 
 // the values of an enumeration of the API's description
@@ -35,23 +27,24 @@ export default async function words() {
     const rows = conf('log-types.tsv').trim().split('\n').slice(1)
         .map((line) => line.split('\t'));
 
-    const known = ([id]) => {
-        const {color, fields, ...type} = typeOf(Number(id));
-        return type;
-    };
+    const page = await newPage({locale: 'en-US'});
 
-    is(rows.map(known), rows.map((row) => (
+    await page.goto(process.env.GUILDLOG_VIEWER);
+    const {types, byCategory, BUTTONS, CATEGORIES, FILTERS, FOUND, LABELS,
+        LANGUAGES, ROUTES, STAGES, whys} = await page.evaluate(inPage,
+        [rows.length, reasonsOf(api)]);
+
+    is(types.map(({color, fields, ...type}) => type), rows.map((row) => (
         {id: Number(row[0]), category: row[2], title: row[6],
             sentence: row[10], kind: row[7].split(' ')[0], route: row[3]})),
     'the log types are those of log-types.tsv');
-    is(Object.keys(CATEGORIES).flatMap(typesOf).length, rows.length,
-        'each in a category');
+    is(byCategory, rows.length, 'each in a category');
 
     const english = new Map(conf('languages/en-US.tsv').split('\n')
         .map((line) => line.split('\t')));
     is(LABELS, Object.fromEntries(Object.keys(LABELS).map((name) =>
         [name, english.get(name)])), 'fields are called as in messages');
-    is(rows.flatMap(([id]) => Object.values(typeOf(Number(id)).fields))
+    is(types.flatMap(({fields}) => Object.values(fields))
         .filter((name) => !(name in LABELS) && !NO_LABEL.includes(name)), [],
     '... all of them');
 
@@ -67,20 +60,35 @@ export default async function words() {
         .map(([, name]) => name).filter((name, i, all) =>
             all.indexOf(name) === i).sort(), 'the log channels');
 
-    const [, reasons] = /Not final: ([\s\S]*?)\n\s+channelId:/.exec(api);
-    for (const reason of reasons.replace(/(unknown|final):/g, '')
-        .match(/[a-z_0-9]+/g))
-    {
-        const {why} = deliveryInWords({status: 'not_delivered', reason});
-        ok(why !== reason, `${reason} is told in words`);
-    }
+    is(whys, [], 'each reason is told in words');
+    await leave(page, 'words');
 
-    await masks();
+    await masks(FOUND);
+}
+
+
+// what the modules of the page know: they run in a browser alone
+async function inPage([types, reasons]) {
+    const {typeOf, typesOf} = await import('./log-types.js');
+    const {LANGUAGES} = await import('./texts.js');
+    const {deliveryInWords, ...words} = await import('./words.js');
+
+    return {...words, LANGUAGES, types: Array.from({length: types}, (_, id) =>
+        typeOf(id)), byCategory: Object.keys(words.CATEGORIES)
+        .flatMap(typesOf).length, whys: reasons.filter((reason) =>
+        deliveryInWords({status: 'not_delivered', reason}).why === reason)};
+}
+
+
+function reasonsOf(api) {
+    const [, reasons] = /Not final: ([\s\S]*?)\n\s+channelId:/.exec(api);
+
+    return reasons.replace(/(unknown|final):/g, '').match(/[a-z_0-9]+/g);
 }
 
 
 // what the filters are said to do is what they do
-async function masks() {
+async function masks(FOUND) {
     const server = await newServer({name: 'Words'});
     const [none] = Object.keys(FOUND).slice(-1);
 
