@@ -99,6 +99,7 @@ typedef struct {
     ngx_guildlog_database_t       *database;
     size_t                         max_body;
     ngx_http_guildlog_login_conf_t  *login;    /* this is its location */
+    ngx_str_t                      viewer;     /* its policy, or empty */
 } ngx_http_guildlog_loc_conf_t;
 
 

@@ -182,4 +182,12 @@ ngx_int_t ngx_http_guildlog_conf_operator_add(ngx_conf_t *cf, ngx_uint_t open);
 ngx_int_t ngx_http_guildlog_conf_operator_check(ngx_conf_t *cf);
 
 
+/* ngx_http_guildlog_viewer.c */
+
+char *ngx_http_guildlog_viewer(ngx_conf_t *cf, ngx_command_t *cmd, void *conf);
+
+/* puts its filter of headers before the others */
+void ngx_http_guildlog_viewer_init(void);
+
+
 #endif /* _NGX_HTTP_GUILDLOG_CONF_H_INCLUDED_ */

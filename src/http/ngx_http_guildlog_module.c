@@ -113,6 +113,8 @@ static ngx_command_t  module_commands[] = {
                     ngx_http_guildlog_conf_plane_status, 0, NULL),
     module_location("guildlog_login", NGX_CONF_2MORE,
                     ngx_http_guildlog_conf_login, 0, NULL),
+    module_location("guildlog_viewer", NGX_CONF_ANY,
+                    ngx_http_guildlog_viewer, 0, NULL),
 
       ngx_null_command
 };
@@ -254,6 +256,7 @@ module_merge_loc_conf(ngx_conf_t *cf, void *parent, void *child)
         clcf->handler = ngx_http_guildlog_login_handler;
     }
 
+    ngx_conf_merge_str_value(conf->viewer, prev->viewer, "");
     ngx_conf_merge_ptr_value(conf->keys, prev->keys, NULL);
     ngx_conf_merge_str_value(conf->issuer, prev->issuer, "guildlog");
     ngx_conf_merge_uint_value(conf->auth, prev->auth, 0);
@@ -316,6 +319,8 @@ module_postconfiguration(ngx_conf_t *cf)
     ngx_http_guildlog_main_conf_t  *gmcf;
 
     gmcf = ngx_http_conf_get_module_main_conf(cf, ngx_http_guildlog_module);
+
+    ngx_http_guildlog_viewer_init();
 
     if (!gmcf->used) {
         return NGX_OK;

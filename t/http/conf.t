@@ -231,6 +231,20 @@ accepted 'a platform that is told who asks',
 }
 
 
+# guildlog_viewer
+
+accepted 'a viewer', '', 'location /viewer/ { guildlog_viewer; }';
+accepted 'one that others may frame', '', 'location /viewer/ { guildlog_viewer'
+    . ' frame-ancestors=https://a.example frame-ancestors=http://[::1]:8080; }';
+refused qr/invalid parameter "\Q$_\E"/, '',
+    "location /viewer/ { guildlog_viewer '$_'; }"
+    for 'on', 'frame-ancestors=*', 'frame-ancestors=https://a.example/',
+        'frame-ancestors=https://a/x', 'frame-ancestors=https://a; default-src *',
+        'frame-ancestors=https://', 'frame-ancestors=a.example';
+refused qr/is duplicate/, '',
+    'location /viewer/ { guildlog_viewer; guildlog_viewer; }';
+
+
 # guildlog_links, guildlog_webhook, guildlog_colors
 
 $nginx->file('avatar.png', "\x89PNG\r\n\x1a\n" . 'x' x 1000);

@@ -1,0 +1,68 @@
+# guildlog_viewer: whatever its location answers has the headers that keep other
+# pages from framing the log viewer, and other scripts out of it.
+
+use lib 't/lib';
+use Guildlog;
+use Guildlog::File;
+
+my $nginx = Guildlog->new(start => 0);
+my $files = $nginx->prefix . '/pages';
+
+mkdir $files or die $!;
+$nginx->file('pages/index.html', '<!doctype html>');
+$nginx->configure(locations => qq{
+    location /viewer/ {
+        guildlog_viewer;
+        alias  $files/;
+
+        location /viewer/of-partners/ {
+            guildlog_viewer  frame-ancestors=https://a.example
+                             frame-ancestors=https://b.example:8443;
+            alias  $files/;
+        }
+
+        location /viewer/more/ {
+            alias  $files/;
+        }
+    }
+    location /other/ {
+        alias  $files/;
+    }
+});
+$nginx->start;
+
+
+sub at {
+    my ($path, %more) = @_;
+    return $nginx->get($path, raw_path => 1, %more);
+}
+
+
+sub is_guarded {
+    my ($answer, $status, $ancestors, $what) = @_;
+
+    is $answer->status, $status, $what;
+    like $answer->header('Content-Security-Policy'),
+        qr/^default-src 'none'; .*; frame-ancestors \Q$ancestors\E; /,
+        '... only these may frame it';
+    is $answer->header('X-Content-Type-Options'), 'nosniff', '... nosniff';
+    is $answer->header('Referrer-Policy'), 'no-referrer', '... no referrer';
+    is $answer->header('Cache-Control'), 'no-cache', '... asked for each time';
+}
+
+
+my $page = at('/viewer/');
+is_guarded($page, 200, "'none'", 'the page');
+is_guarded(at('/viewer/', headers => ['If-Modified-Since',
+    $page->header('Last-Modified')]), 304, "'none'", 'a page that is known');
+is_guarded(at('/viewer/none'), 404, "'none'", 'a page that is not there');
+is_guarded(at('/viewer/more/'), 200, "'none'", 'a location inside of it');
+is_guarded(at('/viewer/of-partners/'), 200,
+    'https://a.example https://b.example:8443', 'one that may be framed');
+
+my $other = at('/other/');
+is $other->status, 200, 'a page elsewhere';
+is $other->header($_), undef, "... has no $_" for 'Content-Security-Policy',
+    'X-Content-Type-Options', 'Referrer-Policy', 'Cache-Control';
+
+done_testing;
