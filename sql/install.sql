@@ -125,6 +125,10 @@ create table if not exists schema_version (
 \ir functions/record/lane_tail.sql
 \ir functions/record/mask.sql
 \ir functions/record/record.sql
+\ir functions/record/record_entry.sql
+\ir functions/record/record_store.sql
+\ir functions/record/record_answer.sql
+\ir functions/record/record_many.sql
 \ir functions/record/rule.sql
 \ir functions/record/held.sql
 
