@@ -252,6 +252,34 @@ for my $long ('moment', 'ever') {
 is status($other, token => $env->{GUILDLOG_ADMIN_TOKEN}), 401,
     "it does not know the first machine's token";
 
+# Race: the same with the port of the stand-in, which is started by setsid
+open $taking, '>', "$second/bin/setsid" or die "setsid: $!";
+print $taking <<'SETSID';
+#!/usr/bin/perl
+use IO::Socket::INET;
+my ($folder) = $0 =~ m{(.*)/bin/};
+if ("@ARGV" =~ /platform --port (\d+)/ && !-e "$folder/taken") {
+    my $taken = IO::Socket::INET->new(LocalAddr => '127.0.0.1',
+        LocalPort => $1, Listen => 1, ReuseAddr => 1) or die "listen: $!";
+    defined(my $pid = fork) or die "fork: $!";
+    system qq{echo $$ $1 > "$folder/taken"} if $pid;
+    sleep 600 if $pid;
+    close $taken;
+}
+exec '/usr/bin/setsid', @ARGV;
+SETSID
+close $taking;
+chmod 0755, "$second/bin/setsid";
+
+run($second, '--stop');
+$said = run($second, '--background', PATH => "$second/bin:$ENV{PATH}");
+is $?, 0, "it starts where its stand-in's port was taken" or diag $said;
+$other = env_of($second);
+my ($taker, $taken) = qx{cat "$second/taken"} =~ /(\d+) (\d+)/;
+unlike $other->{GUILDLOG_PLATFORM}, qr/:$taken\b/, 'the stand-in is elsewhere';
+is status($other), 200, 'and it answers';
+kill 'KILL', $taker;
+
 run($first, '--stop');
 is status($other), 200, 'one goes on when the other is stopped';
 run($first, '--env');
