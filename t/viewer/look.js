@@ -36,6 +36,7 @@ export default async function look() {
         await leave(page, name);
     }
     await themes();
+    await printed();
     await empty();
 }
 
@@ -149,6 +150,32 @@ async function themes() {
     await lines(page).first().waitFor();
     ok(await ground() !== light, '... which is remembered');
     await leave(page, 'a theme');
+}
+
+
+// on paper stands what is read, without what is pressed
+async function printed() {
+    const page = await enter(server);
+
+    await lines(page).first().waitFor();
+    await page.emulateMedia({media: 'print'});
+    const shown = await lines(page).count();
+    const paper = (await page.pdf()).toString('latin1')
+        .match(/\/Type\s*\/Page\b/g).length;
+
+    ok(paper <= 1 + shown / 20, `the ${shown} lines that were to be seen are `
+        + 'printed, and no empty paper', `${paper} pages`);
+    is(await page.locator('.top nav, .search, .bar button').evaluateAll(
+        (nodes) => nodes.some((node) => node.checkVisibility())), false,
+    '... nothing to be pressed');
+
+    await page.emulateMedia({media: 'screen'});
+    await lines(page).first().click();
+    await page.locator('.entry').waitFor();
+    await page.emulateMedia({media: 'print'});
+    is(await page.locator('.list').isVisible(), false,
+        'an entry that is open is printed alone');
+    await leave(page, 'paper');
 }
 
 
