@@ -2,13 +2,9 @@
 // ever sees: #/logs?category=categoryModlog&search=raid. Never the token. A
 // message in a log channel leads to #/logs?server=ID&entry=ID.
 
-const LISTS = ['category', 'type'];
-// no filter at all
-export const NOTHING = {search: '', after: '', before: '', category: [],
-    type: [], channel: '', member: '', memberRole: '', role: ''};
-
-const SINGLES = ['search', 'after', 'before', 'channel', 'member',
-    'memberRole', 'role'];
+// no filter at all: of a list any number may be set
+export const NOTHING = {search: '', after: '', before: '', channel: [],
+    member: [], memberRole: '', role: '', category: [], type: []};
 
 
 // {view, bot, server, entry, filters}; server and entry are "" without one
@@ -26,9 +22,9 @@ export function readAddress() {
 
 // the reverse of queryOf
 export function filtersOf(query) {
-    return Object.fromEntries([
-        ...LISTS.map((name) => [name, query.getAll(name)]),
-        ...SINGLES.map((name) => [name, query.get(name) ?? ''])]);
+    return Object.fromEntries(Object.entries(NOTHING).map(([name, none]) =>
+        [name, Array.isArray(none) ? query.getAll(name)
+            : query.get(name) ?? none]));
 }
 
 
@@ -62,18 +58,15 @@ export function writeAddress(href, same) {
 }
 
 
-// filters as the API takes them
+// filters as the API takes them, but for several members or channels
 export function queryOf(filters = {}) {
     const query = new URLSearchParams();
 
-    for (const name of SINGLES) {
-        if (filters[name]) {
-            query.set(name, filters[name]);
-        }
-    }
-    for (const name of LISTS) {
-        for (const value of filters[name] ?? []) {
-            query.append(name, value);
+    for (const name of Object.keys(NOTHING)) {
+        for (const value of [filters[name] ?? []].flat()) {
+            if (value) {
+                query.append(name, value);
+            }
         }
     }
     return query;

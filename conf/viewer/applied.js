@@ -2,7 +2,7 @@
 
 import {nameOf} from './directory.js';
 import {button, fill, foreign, h} from './dom.js';
-import {typeOf} from './log-types.js';
+import {othersThan, typeOf} from './log-types.js';
 import {t} from './texts.js';
 import {spanTime, shortTime} from './time.js';
 
@@ -13,6 +13,7 @@ const ROLES = {executor: t('filters.doneBy'), target: t('filters.doneTo')};
 export function appliedNode(value, without) {
     const {search, after, before, member, memberRole, channel, role, type}
         = value;
+    const others = othersThan(type);
 
     return h('ul', {class: 'applied', 'aria-label': t('filters.set')},
         search && chip(t('filters.search'), search, () =>
@@ -20,14 +21,27 @@ export function appliedNode(value, without) {
         (after || before) && chip(t('filters.time'),
             timeInWords(after, before), () =>
                 without({after: '', before: ''})),
-        member && chip(ROLES[memberRole] ?? t('filters.member'),
-            named('member', member),
-            () => without({member: '', memberRole: ''})),
-        channel && chip(t('filters.channel'), named('channel', channel), () =>
-            without({channel: ''})),
+        member.map((id) => chip(ROLES[memberRole] ?? t('filters.member'),
+            named('member', id), () => without({member: but(member, id),
+                memberRole: member.length > 1 ? memberRole : ''}))),
+        channel.map((id) => chip(t('filters.channel'), named('channel', id),
+            () => without({channel: but(channel, id)}))),
         role && chip(t('filters.role'), role, () => without({role: ''})),
-        type.map((id) => chip(t('filters.type'), typeOf(Number(id)).title, () =>
-            without({type: type.filter((one) => one !== id)}))));
+        others.length < type.length
+            ? others.map((id) => chip(t('filters.not'), titleOf(id), () =>
+                without({type: others.length > 1 ? [...type, id] : []})))
+            : type.map((id) => chip(t('filters.type'), titleOf(id), () =>
+                without({type: but(type, id)}))));
+}
+
+
+function but(values, gone) {
+    return values.filter((value) => value !== gone);
+}
+
+
+function titleOf(id) {
+    return typeOf(Number(id)).title;
 }
 
 

@@ -11,11 +11,13 @@ import {t} from './texts.js';
 export class EntryPanel {
 
     // step(by) goes to a newer or an older entry, close() closes this one,
-    // narrow({name: value}) filters by what is clicked
-    constructor({step, close, narrow}) {
+    // narrow({name: value}) filters by what is clicked, leaveOut(type) by all
+    // other types
+    constructor({step, close, narrow, leaveOut}) {
         const quiet = {class: 'quiet'};
 
         this.narrow = narrow;
+        this.leaveOut = leaveOut;
         this.tools = h('div', {class: 'tools'},
             button('↑', () => step(-1),
                 {...quiet, 'aria-label': t('entry.newer')}),
@@ -35,7 +37,8 @@ export class EntryPanel {
 
         mark(node, hits);
         this.open([node, entryTools(entry, (filters) =>
-            this.narrow({...NOTHING, ...filters}))]);
+            this.narrow({...NOTHING, ...filters}), () =>
+            this.leaveOut(entry.type))]);
     }
 
 

@@ -12,8 +12,9 @@ const AROUND = 5 * MINUTE;
 const MESSAGES = 'https://discord.com/channels';
 
 
-// narrow({name: value}) filters the list by this alone
-export function entryTools(entry, narrow) {
+// narrow({name: value}) filters the list by this alone, leaveOut() by all other
+// types
+export function entryTools(entry, narrow, leaveOut) {
     const {channelId, messageId} = entry.delivery;
     const [message] = entry.messages;
     const there = message?.id && entry.channel
@@ -29,6 +30,7 @@ export function entryTools(entry, narrow) {
             button(t('entry.around'), () => narrow({
                 after: String(entry.timestamp - AROUND),
                 before: String(entry.timestamp + AROUND)})),
+            button(t('entry.leaveOut'), leaveOut),
             messageId && away(t('entry.logMessage'), channelId,
                 messageId),
             there && away(t('entry.message'), entry.channel.id,

@@ -46,7 +46,8 @@ function factsOf(entry, narrow) {
     const {fields} = typeOf(entry.type);
     const label = (field, plain) => fields[field] in LABELS
         && fields[field] !== field ? LABELS[fields[field]] : plain;
-    const member = (id, memberRole) => () => narrow({member: id, memberRole});
+    const member = (id, memberRole) => () => narrow({member: [id],
+        memberRole});
 
     return [
         samePerson(entry) ? null : person(label('executor', t('list.who')),
@@ -54,7 +55,7 @@ function factsOf(entry, narrow) {
         person(label('target', t('entry.whom')), target,
             target && member(target.id, 'target')),
         person(label('channel', t('list.where')), channel, channel
-            && (() => narrow({channel: channel.id})), '#'),
+            && (() => narrow({channel: [channel.id]})), '#'),
         fact(t('entry.why'), entry.reason),
         fact(LABELS.role, entry.role),
         fact(label('name', LABELS.name), entry.name),

@@ -1,12 +1,13 @@
 // The filters of the log list: every one that the API has.
 
-import {NOTHING} from './address.js';
+import {NOTHING, queryOf} from './address.js';
 import {appliedNode} from './applied.js';
 import {combobox} from './combobox.js';
 import {button, debounce, fill, h, newId, popover} from './dom.js';
-import {find, isId, nameOf, resolve} from './directory.js';
+import {find, isId, resolve} from './directory.js';
 import {DAY, HOUR, fromInput, spanTime, shortTime, toInput} from './time.js';
 import {savedViews} from './saved-views.js';
+import {MOST, partsOf} from './several.js';
 import {parts, t} from './texts.js';
 import {typePicker} from './type-picker.js';
 import {CATEGORIES, LABELS, count} from './words.js';
@@ -50,7 +51,8 @@ export class Filters {
     // typing: what the reader is at is left alone
     show(value, typing) {
         const used = ['after', 'before', 'member', 'channel', 'role']
-            .filter((name) => value[name]).length + (value.type.length && 1);
+            .filter((name) => value[name].length).length
+            + (value.type.length && 1);
 
         this.value = value;
         for (const field of Object.values(this.fields)) {
@@ -164,34 +166,33 @@ export class Filters {
     }
 
 
-    // a field for an ID that is found by name
+    // a field for IDs that are found by name; those that were picked are chips
     picked(name, label, kind) {
         const field = combobox({placeholder: label, 'aria-label': label,
             find: (text, signal) => find(kind, text, signal),
-            changed: (text) => this.pick(name, kind, text)});
+            changed: (text) => text && this.pick(name, kind, text)});
 
-        this.fields[name] = {input: field.input, label, set: async (value) => {
-            const id = value[name];
-
-            field.set(id, field.value === id ? field.input.value : '');
-            const found = id && await nameOf(kind, id).catch(() => '');
-            if (found && field.value === id) {
-                field.set(id, found);
-            }
-        }};
+        this.fields[name] = {input: field.input, label,
+            set: () => field.set('', '')};
         return [field.input, field.list];
     }
 
 
     // an ID, or a name that was typed and not picked
     async pick(name, kind, text) {
-        const {id, wrong} = text === '' || isId(text) ? {id: text}
+        const {id, wrong} = isId(text) ? {id: text}
             : await resolve(kind, text);
+        const values = this.value[name].filter((one) => isId(one)
+            && one !== id);
+        const change = {[name]: [...values, id]};
 
         if (wrong) {
             this.complain({field: name, message: wrong});
-        } else if (id !== this.value[name]) {
-            this.set({[name]: id});
+        } else if (partsOf(queryOf({...this.value, ...change})).length > MOST) {
+            this.complain({field: name,
+                message: t('filters.most', {count: MOST})});
+        } else {
+            this.set(change);
         }
     }
 
@@ -212,7 +213,7 @@ export class Filters {
             set: (value) => {
                 role.value = value.memberRole === 'either' ? ''
                     : value.memberRole;
-                role.hidden = !value.member;
+                role.hidden = !value.member.length;
             }};
         return [...this.picked('member', t('filters.member'), 'member'), role];
     }

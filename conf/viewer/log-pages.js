@@ -3,6 +3,8 @@
 // their cursors; far places are found by time, for a page tells by its total
 // how many entries it and all older ones hold, and so its own place.
 
+import {overlaps} from './several.js';
+
 const PAGE = 200;
 const KEPT = 15;         // pages
 const NEAR = 2 * PAGE;   // places walked to by cursors rather than by time
@@ -272,8 +274,8 @@ export class LogPages {
     }
 
 
-    // Has the exact counts of now; true if nothing is new to us, so many
-    // apart that wait.
+    // Has the counts of now; true if nothing is new to us, so many apart that
+    // wait.
     async recount(waiting) {
         const live = this.live.length;
         const page = await this.ask({limit: 1});
@@ -281,7 +283,8 @@ export class LogPages {
 
         this.counts = page.categoryCounts;
         this.shrink(page.total - live);
-        return page.total <= this.total + waiting
+        return (overlaps(this.filters)
+            || page.total <= this.total + waiting)
             && (waiting > 0 || newest?.id === this.newest?.id);
     }
 

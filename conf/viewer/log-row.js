@@ -19,7 +19,7 @@ export class LogRow {
 
     constructor() {
         this.time = h('time');
-        this.title = h('span', {dir: 'auto'});
+        this.title = h('span');
         this.executor = h('bdi');
         this.arrow = h('span', {class: 'arrow', 'aria-label': t('list.to')},
             '→');
@@ -32,7 +32,8 @@ export class LogRow {
 
         this.node = h('div', {class: 'row', role: 'row', tabindex: -1},
             cell('time', this.time),
-            cell('what', h('i', {class: 'dot'}), this.title),
+            h('span', {role: 'gridcell', class: 'what'},
+                h('i', {class: 'dot'}), this.title),
             h('span', {role: 'gridcell', class: 'who'},
                 this.executor, this.arrow, this.target),
             this.channel, this.details,

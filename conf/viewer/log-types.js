@@ -247,6 +247,12 @@ export function typeOf(id) {
 }
 
 
+// numbers as text: all that are not among these
+export function othersThan(types) {
+    return TYPES.map(({id}) => String(id)).filter((id) => !types.includes(id));
+}
+
+
 export function typesOf(category) {
     return TYPES.filter((type) => type.category === category);
 }

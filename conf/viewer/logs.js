@@ -12,7 +12,9 @@ import {exportMenu, save} from './export.js';
 import {Filters} from './filters.js';
 import {LogList} from './log-list.js';
 import {LogPages} from './log-pages.js';
+import {othersThan} from './log-types.js';
 import {finder} from './marks.js';
+import {belongs, overlaps, partsOf, readSeveral, tailOf} from './several.js';
 import {follow} from './stream.js';
 import {t} from './texts.js';
 import {DAY, HOUR} from './time.js';
@@ -37,6 +39,12 @@ const empty = h('p', {class: 'empty', hidden: true});
 const panel = new EntryPanel({step, close: closeEntry, narrow(change) {
     closeEntry();
     filters.set(change);
+}, leaveOut(type) {
+    const {type: chosen} = filters.value;
+
+    closeEntry();
+    filters.set({type: othersThan([...chosen.length ? othersThan(chosen) : [],
+        String(type)])});
 }});
 
 export const node = h('div', {class: 'logs'},
@@ -124,8 +132,13 @@ async function begin(reading) {
 }
 
 
+function pageOf(query, signal) {
+    return readSeveral(query, (one) => get('/logs', one, signal));
+}
+
+
 async function answer(query, signal) {
-    const page = await get('/logs', query, signal);
+    const page = await pageOf(query, signal);
 
     page.entries.forEach(learn);
     return page;
@@ -149,7 +162,10 @@ function tell() {
     if (!begun) {
         return;
     }
-    total.textContent = t('logs.entries', {count: pages.total});
+    const entries = t('logs.entries', {count: pages.total});
+
+    total.textContent = pages.whole || !overlaps(current.query) ? entries
+        : t('logs.atMost', {entries});
     note.textContent = windowInWords(pages);
     filters.showCounts(pages.counts);
     empty.hidden = pages.total > 0;
@@ -193,8 +209,12 @@ async function drawTimeline(reading) {
         return;
     }
 
+    // each bar is asked for once for each of several members or channels
+    const most = Math.max(20, Math.min(60,
+        Math.floor(chart.node.clientWidth / 14)));
+
     reading.timeline = barsOf(Math.min(from, to), to,
-        Math.max(20, Math.min(60, Math.floor(chart.node.clientWidth / 14))));
+        Math.ceil(most / partsOf(query).length));
 
     chart.show(reading.timeline);
     if (pages.whole) {
@@ -206,7 +226,7 @@ async function drawTimeline(reading) {
     await new Promise((resolve) => setTimeout(resolve, QUIET));
     await countThere(reading.timeline.bars, query, async (counted) => {
         await leisure(stop.signal);
-        return get('/logs', counted, stop.signal);
+        return pageOf(counted, stop.signal);
     }, () => chart.draw());
 }
 
@@ -224,7 +244,7 @@ function listen(reading) {
         return;
     }
 
-    follow(reading.query, reading.lastId, reading.tail.signal, {
+    follow(tailOf(reading.query), reading.lastId, reading.tail.signal, {
         opened: (lastId) => lastId || reading.ready.then(() =>
             verify(reading)).catch(() => {}),
         reset(lastId) {
@@ -234,6 +254,9 @@ function listen(reading) {
         entry(entry) {
             learn(entry);
             reading.lastId = entry.id;
+            if (!belongs(entry, reading.query)) {
+                return;
+            }
             reading.flooded = reading.held.length >= MANY;
             if (!reading.flooded) {
                 reading.held.push(entry);
@@ -424,7 +447,7 @@ setInterval(async () => {
         return;
     }
     if (await refresh(list.shown, reading.query, (query) =>
-        get('/logs', query, reading.stop.signal)).catch(() => false)
+        pageOf(query, reading.stop.signal)).catch(() => false)
         && reading === current)
     {
         list.draw();
@@ -445,8 +468,11 @@ async function download(locale) {
 
     note.textContent = t('export.going');
     try {
-        const saved = await save(query);
+        let saved = false;
 
+        for (const part of partsOf(query)) {
+            saved = await save(part) || saved;
+        }
         tell();
         if (!saved) {
             note.textContent = t('export.nothing');

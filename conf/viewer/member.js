@@ -25,7 +25,8 @@ export const node = h('div', {class: 'page member'});
 let stop = new AbortController();
 
 
-export async function show({bot, filters: {member: id}}, {first_log_at: first})
+export async function show({bot, filters: {member: [id]}},
+    {first_log_at: first})
 {
     stop.abort();
     stop = new AbortController();

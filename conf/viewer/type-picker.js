@@ -1,7 +1,7 @@
 // A choice of log types, by category.
 
-import {fill, h, newId, popover} from './dom.js';
-import {typesOf} from './log-types.js';
+import {button, fill, h, newId, popover} from './dom.js';
+import {othersThan, typesOf} from './log-types.js';
 import {t} from './texts.js';
 import {CATEGORIES} from './words.js';
 
@@ -11,7 +11,9 @@ export function typePicker(none, changed) {
     const search = h('input', {type: 'search', placeholder: t('types.find'),
         'aria-label': t('types.find'), oninput: narrow});
     const list = h('div', {class: 'types'});
-    const {opener, panel} = popover(t('config.types'), null, search, list);
+    const {opener, panel} = popover(t('config.types'), null,
+        h('div', {class: 'actions'}, search, button(t('types.others'), () =>
+            chosen(othersThan(picker.value)))), list);
     const boxes = [];
 
     panel.addEventListener('beforetoggle', () => {
@@ -37,8 +39,12 @@ export function typePicker(none, changed) {
 
 
     function choose() {
-        picker.set(boxes.filter((box) => box.checked)
-            .map((box) => box.value));
+        chosen(boxes.filter((box) => box.checked).map((box) => box.value));
+    }
+
+
+    function chosen(value) {
+        picker.set(value);
         changed(picker.value);
     }
 

@@ -74,6 +74,10 @@ async function views(page, name, parts, rules) {
     await soon(async () => await page.locator('.plot rect').count() > 0, true,
         `${name}: the chart is drawn`);
     await check(page, `${name}-logs`, rules);
+    is(await page.locator('.rows .what', {hasText: 'بوب'}).first().evaluate(
+        (node) => getComputedStyle(node.lastChild).direction),
+    await page.evaluate(() => getComputedStyle(document.body).direction),
+    `${name}: a name does not turn the sentence that begins with it`);
 
     await lines(page).first().click();
     await page.locator('.entry').waitFor();

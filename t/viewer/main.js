@@ -3,8 +3,8 @@
 import {done, ok, startBrowser} from './lib.js';
 
 const ALL = ['logs', 'look', 'bad-days', 'config', 'hostile', 'live', 'chart',
-    'link', 'start', 'reading', 'preview', 'signing', 'person', 'words',
-    'events'];
+    'link', 'start', 'reading', 'several', 'preview', 'signing', 'person',
+    'words', 'events'];
 const AT_ONCE = 2;
 
 const named = process.argv.slice(2);
