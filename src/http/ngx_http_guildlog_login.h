@@ -11,56 +11,21 @@
 #include "http/ngx_http_guildlog_call.h"
 
 
-typedef struct ngx_http_guildlog_visit_s  ngx_http_guildlog_visit_t;
-
-
 /*
  * The platform and the database are asked who a person is, and what the person
  * manages, and a cookie is made of that.  A visit belongs to the worker:
  * several requests may wait for one, and it ends when none does.
  */
 
-typedef ngx_int_t (*ngx_http_guildlog_visit_pt)(
-    ngx_http_guildlog_visit_t *visit, json_t *json);
-
-struct ngx_http_guildlog_visit_s {
-    NGX_GUILDLOG_EVENT_IDENT;
-
-    ngx_queue_t                    queue;     /* of those under way */
-    ngx_queue_t                    visitors;
-    ngx_pool_t                    *pool;
-    const ngx_http_guildlog_login_conf_t  *login;
-    ngx_guildlog_login_person_t    person;
-
-    /* what the platform is asked */
-    const char                    *method;
-    ngx_str_t                      path;
-    ngx_str_t                      authorization;
-    ngx_str_t                      form;
-
-    ngx_http_guildlog_visit_pt     answered;  /* the step */
-    ngx_event_t                    timer;     /* looks for a grant */
-    ngx_msec_t                     until;
-    ngx_guildlog_client_exchange_t  *exchange;
-    ngx_guildlog_db_query_t       *query;
-
-    /*
-     * When it has ended.  200: there is a cookie; 400: the platform does not
-     * know the code; 401: the session is over; 403: it was begun before; 503:
-     * the platform or the database did not answer as it should.
-     */
-    ngx_uint_t                     status;
-    ngx_str_t                      cookie;
-
-    unsigned                       waits:1;   /* for a grant */
-    unsigned                       renews:1;
-    unsigned                       ended:1;
-};
+typedef struct ngx_http_guildlog_visit_s  ngx_http_guildlog_visit_t;
 
 
 /*
  * A request that waits for a visit.  The handler is called from the event loop,
- * once, unless the request has ended before.
+ * once, unless the request has ended before.  The status: 200: there is a
+ * cookie; 400: the platform does not know the code; 401: the session is over;
+ * 403: it was begun before; 503: the platform or the database did not answer as
+ * it should.
  */
 
 typedef struct {
@@ -88,11 +53,13 @@ ngx_int_t ngx_http_guildlog_visit_renew(ngx_http_request_t *r,
     const ngx_guildlog_login_person_t *person,
     ngx_http_guildlog_visitor_t *visitor);
 
+/* ngx_http_guildlog_visit_kept.c */
+
 /*
- * What came of that, not long ago; a status as above, 0: it is not known.  The
- * cookie is valid until the event loop is next.
+ * What came of a renewal, not long ago; a status as above, 0: it is not known.
+ * The cookie is valid until the event loop is next.
  */
-ngx_uint_t ngx_http_guildlog_visit_known(
+ngx_uint_t ngx_http_guildlog_visit_kept(
     const ngx_guildlog_login_person_t *person, ngx_str_t *cookie);
 
 

@@ -354,7 +354,7 @@ ngx_http_guildlog_session_renew(ngx_http_guildlog_call_t *call,
         return NGX_OK;
     }
 
-    status = ngx_http_guildlog_visit_known(person, &cookie);
+    status = ngx_http_guildlog_visit_kept(person, &cookie);
 
     if (status) {
         return session_replace(call, status, &cookie);

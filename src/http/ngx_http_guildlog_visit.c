@@ -5,27 +5,8 @@
  * known.  A renewal begins with the servers.
  */
 
-#include "http/ngx_http_guildlog_login.h"
+#include "http/ngx_http_guildlog_visit.h"
 #include "http/ngx_http_guildlog_response.h"
-#include "shm/ngx_guildlog_quota.h"
-
-
-/* ms: for one answer of the platform, and from one look for a grant to the
-   next */
-#define VISIT_PLATFORM  5000
-#define VISIT_GRANT     20
-
-/* s for which a renewal that failed is not tried again */
-#define VISIT_REST      5
-
-
-/* what came of a renewal; in the worker's cache, with the cookie behind it */
-
-typedef struct {
-    time_t                         until;
-    ngx_uint_t                     status;
-    size_t                         len;
-} visit_kept_t;
 
 
 static ngx_http_guildlog_visit_t *visit_create(
@@ -43,13 +24,8 @@ static ngx_int_t visit_known(ngx_http_guildlog_visit_t *visit, json_t *json);
 
 static void visit_ask(ngx_http_guildlog_visit_t *visit, const char *path,
     ngx_http_guildlog_visit_pt answered);
-static void visit_timer_handler(ngx_event_t *ev);
-static void visit_send(ngx_http_guildlog_visit_t *visit);
-static void visit_answered(void *data,
-    ngx_guildlog_client_response_t *response);
-static void visit_pace(ngx_guildlog_client_response_t *response);
-static ngx_uint_t visit_refused(ngx_http_guildlog_visit_t *visit,
-    ngx_guildlog_client_response_t *response);
+static void visit_told(ngx_http_guildlog_visit_t *visit, ngx_uint_t status,
+    ngx_str_t *body);
 static ngx_int_t visit_submit(ngx_http_guildlog_visit_t *visit,
     const ngx_guildlog_stmt_t *stmt, const ngx_str_t *args,
     ngx_guildlog_db_handler_pt handler);
@@ -59,7 +35,6 @@ static void visit_session_ended(void *data, ngx_guildlog_db_result_t *result);
 
 static void visit_step(ngx_http_guildlog_visit_t *visit, ngx_str_t *text);
 static void visit_end(ngx_http_guildlog_visit_t *visit, ngx_uint_t status);
-static void visit_keep(ngx_http_guildlog_visit_t *visit);
 static void visit_destroy(ngx_http_guildlog_visit_t *visit);
 
 
@@ -163,9 +138,7 @@ visit_create(const ngx_http_guildlog_login_conf_t *login)
     visit->fd = (ngx_socket_t) -1;
     visit->pool = pool;
     visit->login = login;
-    visit->timer.handler = visit_timer_handler;
-    visit->timer.data = visit;
-    visit->timer.log = ngx_cycle->log;
+    visit->told = visit_told;
 
     ngx_queue_init(&visit->visitors);
     ngx_queue_insert_tail(&visit_all, &visit->queue);
@@ -356,11 +329,6 @@ visit_known(ngx_http_guildlog_visit_t *visit, json_t *json)
 }
 
 
-/*
- * Asks the platform.  If this nginx delivers, what is asked counts in what its
- * address may send: the worker that delivers grants it.
- */
-
 static void
 visit_ask(ngx_http_guildlog_visit_t *visit, const char *path,
     ngx_http_guildlog_visit_pt answered)
@@ -368,82 +336,17 @@ visit_ask(ngx_http_guildlog_visit_t *visit, const char *path,
     visit->path.data = (u_char *) path;
     visit->path.len = ngx_strlen(path);
     visit->answered = answered;
-    visit->until = ngx_current_msec + VISIT_PLATFORM;
 
-    if (visit->login->delivers) {
-        visit->waits = 1;
-        ngx_guildlog_quota_want(&ngx_http_guildlog_worker.stats);
-        ngx_add_timer(&visit->timer, VISIT_GRANT);
-        return;
-    }
-
-    visit_send(visit);
+    ngx_http_guildlog_visit_ask(visit);
 }
 
 
 static void
-visit_timer_handler(ngx_event_t *ev)
+visit_told(ngx_http_guildlog_visit_t *visit, ngx_uint_t status,
+    ngx_str_t *body)
 {
-    ngx_http_guildlog_visit_t *visit = ev->data;
-
-    if (!visit->waits) {
-        visit_end(visit, NGX_HTTP_SERVICE_UNAVAILABLE);
-        return;
-    }
-
-    if (ngx_guildlog_quota_take(&ngx_http_guildlog_worker.stats)) {
-        visit->waits = 0;
-        visit_send(visit);
-        return;
-    }
-
-    if ((ngx_msec_int_t) (visit->until - ngx_current_msec) > 0) {
-        ngx_add_timer(&visit->timer, VISIT_GRANT);
-        return;
-    }
-
-    ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0,
-                  "the requests to the platform that this machine may send "
-                  "were used up: \"%V\" was not asked", &visit->path);
-
-    visit_end(visit, NGX_HTTP_SERVICE_UNAVAILABLE);
-}
-
-
-static void
-visit_send(ngx_http_guildlog_visit_t *visit)
-{
-    static const ngx_str_t  type =
-        ngx_string("application/x-www-form-urlencoded");
-
-    visit->exchange = ngx_guildlog_client_send(ngx_http_guildlog_worker.client,
-                          visit->method, &visit->path, &visit->authorization,
-                          &type, &visit->form, VISIT_PLATFORM, visit_answered,
-                          visit);
-
-    /* visitors are called from the event loop only */
-
-    if (visit->exchange == NULL) {
-        ngx_add_timer(&visit->timer, 0);
-    }
-}
-
-
-static void
-visit_answered(void *data, ngx_guildlog_client_response_t *response)
-{
-    ngx_http_guildlog_visit_t *visit = data;
-
-    ngx_uint_t  status;
-
-    visit->exchange = NULL;
-
-    visit_pace(response);
-
-    status = visit_refused(visit, response);
-
-    if (status == 0) {
-        visit_step(visit, &response->body);
+    if (status == NGX_HTTP_OK) {
+        visit_step(visit, body);
 
     } else if (status == NGX_HTTP_UNAUTHORIZED) {
 
@@ -454,77 +357,6 @@ visit_answered(void *data, ngx_guildlog_client_response_t *response)
     } else {
         visit_end(visit, status);
     }
-}
-
-
-/* what delivery has to know of it: it sends from the same address */
-
-static void
-visit_pace(ngx_guildlog_client_response_t *response)
-{
-    ngx_int_t         after;
-    ngx_msec_t        pause;
-    const ngx_str_t  *value;
-
-    pause = 0;
-
-    if (response->status == NGX_HTTP_TOO_MANY_REQUESTS
-        && ngx_guildlog_client_response_header(response,
-                                               "x-ratelimit-global"))
-    {
-        value = ngx_guildlog_client_response_header(response, "retry-after");
-        after = value ? ngx_atofp(value->data, value->len, 3) : NGX_ERROR;
-        pause = after > 0 ? (ngx_msec_t) ngx_min(after, 600000) : 1000;
-    }
-
-    ngx_guildlog_pace_told(&ngx_http_guildlog_worker.stats.shared->pace,
-                  ngx_current_msec,
-                  response->outcome != NGX_GUILDLOG_CLIENT_ANSWERED
-                  || response->status >= NGX_HTTP_INTERNAL_SERVER_ERROR,
-                  response->status == NGX_HTTP_UNAUTHORIZED
-                  || response->status == NGX_HTTP_FORBIDDEN
-                  || response->status == NGX_HTTP_TOO_MANY_REQUESTS,
-                  pause);
-}
-
-
-/* 0: the platform answers what was asked; else the status of the visit */
-
-static ngx_uint_t
-visit_refused(ngx_http_guildlog_visit_t *visit,
-    ngx_guildlog_client_response_t *response)
-{
-    u_char  *end;
-
-    if (response->outcome == NGX_GUILDLOG_CLIENT_ANSWERED
-        && response->status == NGX_HTTP_OK && !response->cut)
-    {
-        return 0;
-    }
-
-    end = response->body.data + response->body.len;
-
-    if (visit->answered == visit_token
-        && response->status == NGX_HTTP_BAD_REQUEST
-        && ngx_strlcasestrn(response->body.data, end,
-                            (u_char *) "invalid_grant", 13 - 1))
-    {
-        return NGX_HTTP_BAD_REQUEST;
-    }
-
-    ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0,
-                  "the platform did not answer \"%V\" for who signed in: "
-                  "status %ui%s%s", &visit->path, response->status,
-                  response->cause ? ", " : "",
-                  response->cause ? response->cause : "");
-
-    /* the person has taken back what guildlog was allowed */
-
-    if (visit->renews && response->status == NGX_HTTP_UNAUTHORIZED) {
-        return NGX_HTTP_UNAUTHORIZED;
-    }
-
-    return NGX_HTTP_SERVICE_UNAVAILABLE;
 }
 
 
@@ -632,7 +464,7 @@ visit_end(ngx_http_guildlog_visit_t *visit, ngx_uint_t status)
     visit->ended = 1;
 
     if (visit->renews) {
-        visit_keep(visit);
+        ngx_http_guildlog_visit_kept_store(visit);
     }
 
     /* who comes from now on joins no more */
@@ -653,85 +485,10 @@ visit_end(ngx_http_guildlog_visit_t *visit, ngx_uint_t status)
 }
 
 
-/*
- * A browser sends several requests with the same old cookie, and a script may
- * never take the new one: the platform is not asked for each of them.  What
- * failed counts for all sessions of a person.
- */
-
-static void
-visit_keep(ngx_http_guildlog_visit_t *visit)
-{
-    time_t         until;
-    ngx_str_t     *key;
-    visit_kept_t  *kept;
-
-    key = &visit->person.session;
-    until = ngx_time() + NGX_GUILDLOG_LOGIN_FRESH;
-
-    if (visit->status == NGX_HTTP_OK) {
-        until = visit->person.asked + NGX_GUILDLOG_LOGIN_FRESH;
-
-    } else if (visit->status != NGX_HTTP_UNAUTHORIZED) {
-        key = &visit->person.user;
-        until = ngx_time() + VISIT_REST;
-    }
-
-    kept = ngx_guildlog_cache_store(ngx_http_guildlog_worker.visits, key,
-                                    sizeof(visit_kept_t) + visit->cookie.len,
-                                    0);
-    if (kept == NULL) {
-        return;
-    }
-
-    kept->until = until;
-    kept->status = visit->status;
-    kept->len = visit->cookie.len;
-
-    if (kept->len) {
-        ngx_memcpy(kept + 1, visit->cookie.data, kept->len);
-    }
-}
-
-
-ngx_uint_t
-ngx_http_guildlog_visit_known(const ngx_guildlog_login_person_t *person,
-    ngx_str_t *cookie)
-{
-    ngx_str_t      key;
-    visit_kept_t  *kept;
-
-    key = person->session;
-    kept = ngx_guildlog_cache_find(ngx_http_guildlog_worker.visits, &key);
-
-    if (kept == NULL || kept->until <= ngx_time()) {
-        key = person->user;
-        kept = ngx_guildlog_cache_find(ngx_http_guildlog_worker.visits, &key);
-    }
-
-    if (kept == NULL || kept->until <= ngx_time()) {
-        return 0;
-    }
-
-    cookie->data = (u_char *) (kept + 1);
-    cookie->len = kept->len;
-
-    return kept->status;
-}
-
-
 static void
 visit_destroy(ngx_http_guildlog_visit_t *visit)
 {
-    ngx_guildlog_event_stop(&visit->timer);
-
-    if (visit->waits) {
-        ngx_guildlog_quota_give_up(&ngx_http_guildlog_worker.stats);
-    }
-
-    if (visit->exchange) {
-        ngx_guildlog_client_cancel(visit->exchange);
-    }
+    ngx_http_guildlog_visit_ask_cancel(visit);
 
     if (visit->query) {
         ngx_guildlog_db_pool_detach(visit->query);
