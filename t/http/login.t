@@ -6,29 +6,16 @@ use lib 't/lib';
 use Guildlog;
 use Guildlog::Clock;
 use Guildlog::Platform;
+use Guildlog::SignIn;
 
 my $g = Guildlog->new(start => 0, openapi => 1, workers => 2);
 my $clock = Guildlog::Clock->new($g->prefix);
 my $platform = Guildlog::Platform->new(dir => $g->prefix . '/platform');
 
-my ($ada, $bob) = ('210000000000000001', '210000000000000002');
-my $secret = 'the secret of the client at the platform';
-my $login  = 'guildlog_login client=4000 secret=login.secret; guildlog_limit off';
+my $login = 'guildlog_login client=4000 secret=login.secret; guildlog_limit off';
 
-
-# as guildlog_login configures it, with more of it
-sub login {
-    my ($nginx, $more, $http) = @_;
-
-    $nginx->file('login.secret', $secret, 0600);
-    $nginx->file('next.secret', 'another secret of the same client', 0600);
-    $nginx->configure(http => $platform->directives($nginx) . ($http // ''),
-        env => $clock->env, locations => "location /login { $more; }");
-    return $nginx->start;
-}
-
-
-login($g, $login, 'guildlog_links viewer=https://logs.example/the/viewer/;');
+login($g, $platform, $login, env => $clock->env,
+    http => 'guildlog_links viewer=https://logs.example/the/viewer/;');
 
 my $back   = 'http://localhost/login/callback';
 my $one    = $g->server(name => 'One');
@@ -50,76 +37,6 @@ $platform->config(clients => { 4000 => $secret },
                 { id => $unknown, name => 'x', permissions => '8' } ] },
         $bob => { user => { id => $bob, username => 'bob', avatar => undef },
             guilds => [] } });
-
-
-# a browser's request: it keeps cookies
-sub ask {
-    my ($browser, $method, $path, %option) = @_;
-
-    my $jar = $browser->{jar} ||= {};
-    my $nginx = delete $option{nginx} || $g;
-    my @headers = @{ delete $option{headers} || [] };
-    push @headers, Cookie => join '; ', map { "$_=$jar->{$_}" } sort keys %$jar
-        if %$jar;
-
-    my $answer = $nginx->request($method, $path, headers => \@headers, %option);
-    for my $header (@{ $answer->{headers} }) {
-        next if lc $header->[0] ne 'set-cookie';
-        my ($name, $value) = $header->[1] =~ /^([^=]+)=([^;]*)/;
-        if (length $value) { $jar->{$name} = $value }
-        else               { delete $jar->{$name} }
-    }
-    return $answer;
-}
-
-
-sub page { return ask(@_, raw_path => 1) }
-
-
-# the API, as the dashboard asks it
-sub api {
-    my ($browser, $method, $path, %option) = @_;
-    return ask($browser, $method, $path, %option,
-        headers => ['X-Guildlog', 1, @{ $option{headers} || [] }]);
-}
-
-
-# where the platform sends the person back to
-sub allowed {
-    my ($browser, $person, %option) = @_;
-
-    $platform->config(person => $person);
-    my $answer = page($browser, 'GET', '/login', %option);
-    my ($path) = $answer->header('Location') =~ m{^http://[^/]+(/.*)};
-    return Guildlog::Client->new(port => $platform->{port})
-        ->request('GET', $path)->header('Location') =~ s{^https?://[^/]+}{}r;
-}
-
-
-sub sign_in {
-    my ($person, %option) = @_;
-
-    my $browser = {};
-    $browser->{answer} = page($browser, 'GET',
-        allowed($browser, $person, %option), %option);
-    return $browser;
-}
-
-
-# how often the platform was asked that
-sub asked {
-    my ($call) = @_;
-    return scalar grep { $_->{event} eq 'request' && $_->{call} eq $call }
-        @{ $platform->control('ledger') };
-}
-
-
-sub refused {
-    my ($answer, $status, $why) = @_;
-
-    local $Test::Builder::Level = $Test::Builder::Level + 1;
-    is $answer->status . ' ' . $answer->text, "$status {}", $why;
-}
 
 
 # to the platform and back
@@ -300,8 +217,8 @@ refused $g->get('/me', token => $g->token($one)), 403, 'a token is nobody';
 # machines with other secrets
 
 my $second = Guildlog->new(start => 0, dbname => $g->dbname, name => 'second');
-login($second, 'guildlog_login client=4000 secret=next.secret'
-    . ' redirect=https://dash.example/login/callback');
+login($second, $platform, 'guildlog_login client=4000 secret=next.secret'
+    . ' redirect=https://dash.example/login/callback', env => $clock->env);
 
 sub secured {
     my ($cookie, %option) = @_;

@@ -1,0 +1,145 @@
+package Guildlog::SignIn;
+
+# What the tests of signing in share: an nginx where people sign in, and
+# browsers, which keep cookies.
+
+use strict;
+use warnings;
+
+use Exporter 'import';
+use Test::More;
+
+use Guildlog ();
+use Guildlog::Client;
+use Guildlog::Platform;
+
+our @EXPORT = qw($secret $ada $bob login page api ask allowed sign_in asked
+    refused started manages);
+
+our $secret = 'the secret of the client at the platform';
+our ($ada, $bob) = ('210000000000000001', '210000000000000002');
+
+my ($g, $platform);
+
+
+# starts the nginx, with that in its location /login; the first one is the one
+# that is asked
+sub login {
+    my ($nginx, $stand_in, $more, %option) = @_;
+
+    ($g, $platform) = ($nginx, $stand_in) if !$g;
+    $nginx->file('login.secret', $secret, 0600);
+    $nginx->file('next.secret', 'another secret of the same client', 0600);
+    $nginx->configure(%option, http => $stand_in->directives($nginx)
+        . ($option{http} // ''), locations => "location /login { $more; }"
+        . ($option{locations} // ''));
+    return $nginx->start;
+}
+
+
+# people manage these servers, by id of the person
+sub manages {
+    my (%servers) = @_;
+
+    $platform->config(people => { map { $_ => {
+        user   => { id => $_, username => "user$_" },
+        guilds => [map { { id => $_, permissions => '32' } }
+            @{ $servers{$_} }],
+    } } keys %servers });
+}
+
+
+# the headers of a browser's request
+sub _headers {
+    my ($browser, @headers) = @_;
+
+    my $jar = $browser->{jar} ||= {};
+    push @headers, Cookie => join '; ', map { "$_=$jar->{$_}" } sort keys %$jar
+        if %$jar;
+    return @headers;
+}
+
+
+# a browser's request: it keeps cookies
+sub ask {
+    my ($browser, $method, $path, %option) = @_;
+
+    my $nginx = delete $option{nginx} || $g;
+    my @headers = _headers($browser, @{ delete $option{headers} || [] });
+    my $answer = $nginx->request($method, $path, headers => \@headers, %option);
+
+    for my $header (@{ $answer->{headers} }) {
+        next if lc $header->[0] ne 'set-cookie';
+        my ($name, $value) = $header->[1] =~ /^([^=]+)=([^;]*)/;
+        if (length $value) { $browser->{jar}{$name} = $value }
+        else               { delete $browser->{jar}{$name} }
+    }
+    return $answer;
+}
+
+
+sub page { return ask(@_, raw_path => 1) }
+
+
+# the API, as the dashboard asks it
+sub api {
+    my ($browser, $method, $path, %option) = @_;
+    return ask($browser, $method, $path, %option,
+        headers => ['X-Guildlog', 1, @{ $option{headers} || [] }]);
+}
+
+
+# a request whose answer is waited for later; with the header of the dashboard
+sub started {
+    my ($browser, $method, $path) = @_;
+
+    my @headers = _headers($browser, Host => 'localhost', 'X-Guildlog', 1);
+    my $text = "$method $path HTTP/1.1\r\n";
+    while (my ($name, $value) = splice @headers, 0, 2) {
+        $text .= "$name: $value\r\n";
+    }
+    my $client = $g->connection;
+    $client->send("$text\r\n");
+    return $client;
+}
+
+
+# where the platform sends the person back to
+sub allowed {
+    my ($browser, $person, %option) = @_;
+
+    $platform->config(person => $person);
+    my $answer = page($browser, 'GET', '/login', %option);
+    my ($path) = $answer->header('Location') =~ m{^http://[^/]+(/.*)};
+    return Guildlog::Client->new(port => $platform->{port})
+        ->request('GET', $path)->header('Location') =~ s{^https?://[^/]+}{}r;
+}
+
+
+sub sign_in {
+    my ($person, %option) = @_;
+
+    my $browser = {};
+    $browser->{answer} = page($browser, 'GET',
+        allowed($browser, $person, %option), %option);
+    return $browser;
+}
+
+
+# how often the platform was asked that
+sub asked {
+    my ($call) = @_;
+    return scalar grep { $_->{event} eq 'request' && $_->{call} eq $call }
+        @{ $platform->control('ledger') };
+}
+
+
+sub refused {
+    my ($answer, $status, $why) = @_;
+
+    local $Test::Builder::Level = $Test::Builder::Level + 1;
+    is $answer->status . ' ' . $answer->text, "$status {}", $why;
+}
+
+
+1;
