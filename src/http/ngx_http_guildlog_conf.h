@@ -133,6 +133,10 @@ char *ngx_http_guildlog_conf_plane(ngx_conf_t *cf, ngx_command_t *cmd,
 char *ngx_http_guildlog_conf_plane_status(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
 
+/* is a location a regular expression, or named, so that it has no prefix? */
+ngx_uint_t ngx_http_guildlog_conf_plane_is_pattern(
+    ngx_http_core_loc_conf_t *clcf);
+
 /* checks a location that serves a plane, and finds its database */
 char *ngx_http_guildlog_conf_plane_merge(ngx_conf_t *cf,
     ngx_http_guildlog_loc_conf_t *conf);

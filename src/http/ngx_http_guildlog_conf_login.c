@@ -88,13 +88,16 @@ ngx_http_guildlog_conf_login(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
         return "needs \"client=\" and \"secret=\"";
     }
 
-    login->prefix = clcf->name;
+    /* "/login" is a page, and the others are below it */
 
-    while (login->prefix.len
-           && login->prefix.data[login->prefix.len - 1] == '/')
+    if (ngx_http_guildlog_conf_plane_is_pattern(clcf) || clcf->exact_match
+        || clcf->name.data[clcf->name.len - 1] == '/')
     {
-        login->prefix.len--;
+        return "needs a location by a prefix without a closing slash, "
+               "as \"location /login\"";
     }
+
+    login->prefix = clcf->name;
 
     gscf->login = login;
     glcf->login = login;
@@ -263,13 +266,22 @@ ngx_http_guildlog_conf_login_merge(ngx_conf_t *cf,
 {
     u_char                          *p;
     ngx_str_t                        origin, path;
+    ngx_http_core_loc_conf_t        *clcf;
     ngx_http_guildlog_main_conf_t   *gmcf;
     ngx_http_guildlog_login_conf_t  *login;
 
     static const ngx_str_t  page = ngx_string("/oauth2/authorize");
 
     login = conf->login;
+    clcf = ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module);
     gmcf = ngx_http_conf_get_module_main_conf(cf, ngx_http_guildlog_module);
+
+    if (clcf->handler != ngx_http_guildlog_login_handler) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                           "location \"%V\" has another handler beside "
+                           "\"guildlog_login\"", &clcf->name);
+        return NGX_CONF_ERROR;
+    }
 
     if (gmcf->delivery.platform.text.data == NULL) {
         ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,

@@ -7,9 +7,6 @@
 #include "http/ngx_http_guildlog_request.h"
 
 
-static ngx_uint_t conf_plane_is_pattern(ngx_http_core_loc_conf_t *clcf);
-
-
 char *
 ngx_http_guildlog_conf_plane(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 {
@@ -121,7 +118,7 @@ ngx_http_guildlog_conf_plane_merge(ngx_conf_t *cf,
 
     if (conf->prefix.data == NULL) {
 
-        if (conf_plane_is_pattern(clcf)) {
+        if (ngx_http_guildlog_conf_plane_is_pattern(clcf)) {
             ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
                                "location \"%V\" does not tell the prefix of "
                                "its paths, \"%s\" needs it",
@@ -153,10 +150,8 @@ ngx_http_guildlog_conf_plane_merge(ngx_conf_t *cf,
 }
 
 
-/* is the location a regular expression, or named, so that it has no prefix? */
-
-static ngx_uint_t
-conf_plane_is_pattern(ngx_http_core_loc_conf_t *clcf)
+ngx_uint_t
+ngx_http_guildlog_conf_plane_is_pattern(ngx_http_core_loc_conf_t *clcf)
 {
 #if (NGX_PCRE)
     if (clcf->regex) {

@@ -228,6 +228,11 @@ accepted 'a platform that is told who asks',
         . "location /other { guildlog_login $good; }";
     refused qr/has another handler/, $here,
         "location /login { guildlog_status; guildlog_login $good; }";
+    refused qr/has another handler beside "guildlog_login"/, $here,
+        "location /login { guildlog_login $good; proxy_pass http://127.0.0.1; }";
+    refused qr/needs a location by a prefix/, $here,
+        "location $_ { guildlog_login $good; }"
+        for '/login/', '/', '= /login', '~ /login', '@login';
 }
 
 
