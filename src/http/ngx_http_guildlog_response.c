@@ -474,6 +474,16 @@ ngx_http_guildlog_response_header(ngx_http_request_t *r, const char *name,
         }
     }
 
+    return ngx_http_guildlog_response_header_add(r, name, value);
+}
+
+
+ngx_table_elt_t *
+ngx_http_guildlog_response_header_add(ngx_http_request_t *r, const char *name,
+    const ngx_str_t *value)
+{
+    ngx_table_elt_t  *h;
+
     h = ngx_list_push(&r->headers_out.headers);
     if (h == NULL) {
         return NULL;
@@ -481,7 +491,7 @@ ngx_http_guildlog_response_header(ngx_http_request_t *r, const char *name,
 
     h->hash = 1;
     h->key.data = (u_char *) name;
-    h->key.len = len;
+    h->key.len = ngx_strlen(name);
     h->value = *value;
     h->lowcase_key = NULL;
 

@@ -67,6 +67,10 @@ ngx_uint_t ngx_http_guildlog_response_has_log(ngx_http_guildlog_call_t *call,
  */
 ngx_table_elt_t *ngx_http_guildlog_response_header(ngx_http_request_t *r,
     const char *name, const ngx_str_t *value);
+/* sets one more of this name */
+ngx_table_elt_t *ngx_http_guildlog_response_header_add(ngx_http_request_t *r,
+    const char *name, const ngx_str_t *value);
+
 ngx_int_t ngx_http_guildlog_response_header_number(ngx_http_request_t *r,
     const char *name, ngx_uint_t n);
 

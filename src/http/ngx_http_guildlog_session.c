@@ -188,8 +188,7 @@ ngx_http_guildlog_session_set(ngx_http_request_t *r,
     const ngx_http_guildlog_login_conf_t *login,
     ngx_http_guildlog_session_e which, const ngx_str_t *value, time_t lives)
 {
-    u_char           *p;
-    ngx_table_elt_t  *h;
+    ngx_str_t         text;
     const ngx_str_t  *name;
 
     static const char  format[] =
@@ -197,28 +196,18 @@ ngx_http_guildlog_session_set(ngx_http_request_t *r,
 
     name = session_name(r, login, which);
 
-    h = ngx_list_push(&r->main->headers_out.headers);
-    p = ngx_pnalloc(r->pool, sizeof(format) + name->len + value->len
-                             + NGX_TIME_T_LEN + sizeof("; Secure"));
-
-    if (h == NULL || p == NULL) {
+    text.data = ngx_pnalloc(r->pool, sizeof(format) + name->len + value->len
+                                     + NGX_TIME_T_LEN + sizeof("; Secure"));
+    if (text.data == NULL) {
         return NGX_ERROR;
     }
 
-    h->hash = 1;
-    ngx_str_set(&h->key, "Set-Cookie");
-    h->lowcase_key = NULL;
+    text.len = ngx_sprintf(text.data, format, name, value, lives,
+                           session_is_secure(r, login) ? "; Secure" : "")
+               - text.data;
 
-#if (nginx_version >= 1023000)
-    h->next = NULL;
-#endif
-
-    h->value.data = p;
-    h->value.len = ngx_sprintf(p, format, name, value, lives,
-                               session_is_secure(r, login) ? "; Secure" : "")
-                   - p;
-
-    return NGX_OK;
+    return ngx_http_guildlog_response_header_add(r->main, "Set-Cookie", &text)
+           ? NGX_OK : NGX_ERROR;
 }
 
 

@@ -13,9 +13,11 @@ BEGIN {    # with sanitizers, each allocation from a pool is a malloc()
     $ENV{GUILDLOG_BUILD} = 'asan' if ($ENV{GUILDLOG_BUILD} // '') !~ /^asan/;
 }
 use Guildlog;
+use Guildlog::Clock;
 use Guildlog::Delivery;
 use Guildlog::Fault;
 use Guildlog::Platform;
+use Guildlog::SignIn qw(login $secret $ada manages allowed sign_in page api);
 
 my $faults = $ENV{GUILDLOG_FAULTS} // 8;
 my $seed = $ENV{GUILDLOG_SEED} // 1;
@@ -23,12 +25,18 @@ srand $seed;
 diag("seed $seed");
 
 my $g = Guildlog->new(start => 0, allow => [qr/Cannot allocate memory/],
-    api => 'guildlog_limit off;', status => 'error_page 418 /api/;',
-    locations => 'location /guarded { guildlog_auth on; return 204; }');
+    api => 'guildlog_limit off;', status => 'error_page 418 /api/;');
 my $fault = Guildlog::Fault->new($g->prefix . '/logs');
+my $clock = Guildlog::Clock->new($g->prefix);
 my $platform = Guildlog::Platform->new(dir => $g->prefix . '/platform');
-$g->configure(http => $platform->directives($g), env => $fault->env)->start;
+login($g, $platform, 'guildlog_login client=4000 secret=login.secret;'
+    . ' guildlog_limit off',
+    locations => 'location /guarded { guildlog_auth on; return 204; }',
+    env => { %{ $clock->env }, %{ $fault->env }, LD_PRELOAD => join ' ',
+        map { $_->env->{LD_PRELOAD} } $fault, $clock });
 deliver_with($g, $platform);
+$platform->config(clients => { 4000 => $secret },
+    redirects => { 4000 => ['http://localhost/login/callback'] });
 
 my $worker = wait_for { ($g->workers)[0] } 60, 'a worker';
 my ($server, $to) = (server())[0, 2];
@@ -37,7 +45,8 @@ my ($other, $reader) = server();    # no case changes this server's log
 my $unique_id = $g->new_token($server)->{unique_id};
 my $token = $g->token($server);
 my $expires = time + 3600;
-my (@entries, $new_token, $new_server);
+my (@entries, $new_token, $new_server, $person);
+manages($ada => [$server]);
 
 
 # a token that no worker has seen yet
@@ -128,6 +137,30 @@ my %cases = (
                 'Transfer-Encoding', 'chunked']);
         },
         same => sub { scalar @{ $_[0]->json->{ids} } },
+    },
+    'a sign-in' => {
+        ask => sub {
+            my $path = eval { allowed($person = {}, $ada) } or return;
+            return page($person, 'GET', $path);
+        },
+        same => sub { join ' ', keys %{ $person->{jar} } },
+    },
+    'a person of whom the platform is asked anew' => {
+        before => sub {
+            $clock->set(0);
+            $person = sign_in($ada);
+            $clock->set(901);
+        },
+        ask  => sub { api($person, 'GET', $at) },
+        same => sub { $_[0]->json->{id} },
+    },
+    'a sign-out' => {
+        ask => sub {
+            my $path = eval { allowed($person = {}, $ada) } or return;
+            page($person, 'GET', $path);
+            return $person->{jar}{guildlog}
+                ? page($person, 'POST', '/login/logout') : undef;
+        },
     },
     'the status' => {
         ask => sub { $g->get('/status', raw_path => 1) },
