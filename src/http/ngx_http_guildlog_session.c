@@ -226,6 +226,13 @@ ngx_http_guildlog_session_origin(ngx_http_request_t *r,
 
     if (r->headers_in.host) {
         host = r->headers_in.host->value;
+
+    } else if (r->host_start) {
+
+        /* HTTP/3, of whose ":authority" nginx makes no header */
+
+        host.data = r->host_start;
+        host.len = r->host_end - r->host_start;
     }
 
     origin->data = ngx_pnalloc(r->pool, sizeof("https://") + host.len);
