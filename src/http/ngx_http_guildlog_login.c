@@ -175,8 +175,15 @@ login_begin(ngx_http_request_t *r, const ngx_http_guildlog_login_conf_t *login)
         || login_redirect_uri(r, login, &uri) != NGX_OK
         || ngx_guildlog_login_flow_query(r->pool, &login->keys.client,
                                          &login->scope, &uri, &start, &query)
-           != NGX_OK
-        || ngx_http_guildlog_session_set(r, login,
+           != NGX_OK)
+    {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    /* HEAD only looks: a sign-in that another tab has begun goes on */
+
+    if (r->method != NGX_HTTP_HEAD
+        && ngx_http_guildlog_session_set(r, login,
                                          NGX_HTTP_GUILDLOG_SESSION_START,
                                          &cookie, NGX_GUILDLOG_LOGIN_STARTS)
            != NGX_OK)
