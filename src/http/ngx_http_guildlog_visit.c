@@ -50,7 +50,7 @@ ngx_http_guildlog_visit_begin(ngx_http_request_t *r,
     ngx_http_guildlog_visit_t  *visit;
 
     visit = visit_create(login);
-    if (visit == NULL || visit_join(visit, r, visitor) != NGX_OK) {
+    if (visit == NULL) {
         return NGX_ERROR;
     }
 
@@ -61,8 +61,10 @@ ngx_http_guildlog_visit_begin(ngx_http_request_t *r,
     visit->form = *form;
 
     if (visit_copy(visit->pool, &visit->person.session) != NGX_OK
-        || visit_copy(visit->pool, &visit->form) != NGX_OK)
+        || visit_copy(visit->pool, &visit->form) != NGX_OK
+        || visit_join(visit, r, visitor) != NGX_OK)
     {
+        visit_destroy(visit);
         return NGX_ERROR;
     }
 
@@ -93,7 +95,7 @@ ngx_http_guildlog_visit_renew(ngx_http_request_t *r,
     }
 
     visit = visit_create(login);
-    if (visit == NULL || visit_join(visit, r, visitor) != NGX_OK) {
+    if (visit == NULL) {
         return NGX_ERROR;
     }
 
@@ -107,8 +109,10 @@ ngx_http_guildlog_visit_renew(ngx_http_request_t *r,
         || visit_copy(visit->pool, &copy->name) != NGX_OK
         || visit_copy(visit->pool, &copy->avatar) != NGX_OK
         || visit_copy(visit->pool, &copy->access) != NGX_OK
-        || visit_bearer(visit) != NGX_OK)
+        || visit_bearer(visit) != NGX_OK
+        || visit_join(visit, r, visitor) != NGX_OK)
     {
+        visit_destroy(visit);
         return NGX_ERROR;
     }
 
@@ -156,10 +160,6 @@ visit_join(ngx_http_guildlog_visit_t *visit, ngx_http_request_t *r,
     cln = ngx_http_cleanup_add(r, 0);
 
     if (cln == NULL) {
-        if (ngx_queue_empty(&visit->visitors)) {
-            visit_destroy(visit);
-        }
-
         return NGX_ERROR;
     }
 
