@@ -64,7 +64,8 @@ ngx_guildlog_login_answer_user(const json_t *json,
     person->name.len = ngx_guildlog_utf8_cut(person->name.data,
                                              person->name.len, ANSWER_NAME);
 
-    return ngx_guildlog_value_is_id(&person->user) ? NGX_OK : NGX_DECLINED;
+    return ngx_guildlog_value_is_id(&person->user) && person->name.len
+           ? NGX_OK : NGX_DECLINED;
 }
 
 

@@ -303,6 +303,8 @@ test_answer(void)
     tap_is(person.avatar.len, 0, "a picture has a plain name");
     tap_is(ngx_guildlog_login_answer_user(parse("{\"id\": 12}"), &person),
            NGX_DECLINED, "no id");
+    tap_is(ngx_guildlog_login_answer_user(parse("{\"id\": \"12\"}"), &person),
+           NGX_DECLINED, "no name");
 
     json = parse("["
         "{\"id\": \"1\", \"permissions\": \"32\"},"
