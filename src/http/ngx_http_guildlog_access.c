@@ -34,6 +34,7 @@ ngx_http_guildlog_access_authenticate(ngx_http_request_t *r,
 
     ctx->verified = conf;
     ctx->authenticated = 0;
+    ctx->counted = 0;
     ctx->person = NULL;
 
     ctx->cause = access_bearer(r, &text);
@@ -57,15 +58,24 @@ ngx_http_guildlog_access_authenticate(ngx_http_request_t *r,
                    "guildlog token: %s",
                    ngx_http_guildlog_access_causes[ctx->cause]);
 
-    (void) ngx_atomic_fetch_add(
-                &ngx_http_guildlog_worker.stats.shared->auth[ctx->cause], 1);
-
     if (ctx->cause == NGX_GUILDLOG_AUTH_UNVERIFIED) {
         ctx->verified = NULL;
         return NGX_ERROR;
     }
 
     return NGX_OK;
+}
+
+
+void
+ngx_http_guildlog_access_count(ngx_http_guildlog_ctx_t *ctx)
+{
+    if (!ctx->counted) {
+        ctx->counted = 1;
+
+        (void) ngx_atomic_fetch_add(
+                &ngx_http_guildlog_worker.stats.shared->auth[ctx->cause], 1);
+    }
 }
 
 
@@ -167,10 +177,14 @@ ngx_http_guildlog_access_handler(ngx_http_request_t *r)
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 
-    if (conf->auth
-        && ngx_http_guildlog_access_authenticate(r, ctx, conf) != NGX_OK)
-    {
-        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    if (conf->auth) {
+        rc = ngx_http_guildlog_access_authenticate(r, ctx, conf);
+
+        ngx_http_guildlog_access_count(ctx);
+
+        if (rc != NGX_OK) {
+            return NGX_HTTP_INTERNAL_SERVER_ERROR;
+        }
     }
 
     refused = ctx->limited;

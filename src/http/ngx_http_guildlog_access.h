@@ -22,6 +22,9 @@ extern const char *const  ngx_http_guildlog_access_causes[];
 ngx_int_t ngx_http_guildlog_access_authenticate(ngx_http_request_t *r,
     ngx_http_guildlog_ctx_t *ctx, const ngx_http_guildlog_loc_conf_t *conf);
 
+/* counts the cause for the status page, once it is final; once */
+void ngx_http_guildlog_access_count(ngx_http_guildlog_ctx_t *ctx);
+
 
 /* ngx_http_guildlog_limit.c */
 

@@ -48,6 +48,7 @@ typedef struct {
     uint64_t                       start_us;
     ngx_uint_t                     db_us;      /* of all statements */
     unsigned                       authenticated:1;
+    unsigned                       counted:1;  /* the cause */
     unsigned                       over:1;     /* the limit, dry run too */
     unsigned                       limited:1;  /* and refused for it */
     unsigned                       served:1;   /* by a plane of ours */

@@ -164,9 +164,15 @@ request_admit(ngx_http_guildlog_call_t *call)
         return NGX_OK;
     }
 
-    if (ngx_http_guildlog_access_authenticate(r, ctx, call->conf) != NGX_OK
-        || ngx_http_guildlog_session_authenticate(r, ctx) != NGX_OK)
-    {
+    rc = ngx_http_guildlog_access_authenticate(r, ctx, call->conf);
+
+    if (rc == NGX_OK) {
+        rc = ngx_http_guildlog_session_authenticate(r, ctx);
+    }
+
+    ngx_http_guildlog_access_count(ctx);
+
+    if (rc != NGX_OK) {
         return NGX_ERROR;
     }
 
