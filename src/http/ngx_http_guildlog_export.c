@@ -530,6 +530,15 @@ ngx_http_guildlog_export_ask(ngx_http_guildlog_call_t *call)
 
     ex = call->export;
 
+    /* a token is checked by each statement, a person's right is not */
+
+    if (ex->begun && call->ctx->person
+        && ngx_time() >= call->ctx->token.exp)
+    {
+        return ngx_http_guildlog_parts_abort(call, "what the platform said of "
+                                                   "the person is too old");
+    }
+
     if (ex->ids && ex->pos == ex->nids && ex->further) {
         call->find->begun = 1;
         return ngx_http_guildlog_export_find(call);
