@@ -13,6 +13,7 @@
 
 
 static ngx_rbtree_key_t db_share_key(ngx_guildlog_db_query_t *query);
+static const char *db_share_payer(const char *token, const char *guild);
 static ngx_guildlog_db_share_t *db_share_find(ngx_guildlog_db_group_t *group,
     ngx_rbtree_key_t key);
 
@@ -84,9 +85,36 @@ db_share_key(ngx_guildlog_db_query_t *query)
         return 0;
     }
 
-    guild = ngx_atoof((u_char *) value, ngx_strlen(value));
+    if (!first) {
+        value = db_share_payer(query->values[0], value);
+    }
+
+    guild = ngx_atoof((u_char *) value, strcspn(value, "."));
 
     return guild > 0 ? (ngx_rbtree_key_t) guild << 1 | first : 0;
+}
+
+
+/*
+ * Whether somebody who signed in may ask for a server, only the database knows,
+ * unless the platform says it (the right is m): until then it is the person's
+ * own share, or everybody could use up those of all servers.  The form of a
+ * session: sql/functions/core/session.sql.
+ */
+
+static const char *
+db_share_payer(const char *token, const char *guild)
+{
+    const char  *user, *right;
+
+    if (token == NULL || *token != '~') {
+        return guild;
+    }
+
+    user = ngx_strchr(token, '.');
+    right = user ? ngx_strchr(user + 1, '.') : NULL;
+
+    return right == NULL || right[1] == 'm' ? guild : user + 1;
 }
 
 

@@ -24,6 +24,10 @@ end $$;
 create or replace function change_begin(guild bigint, token text)
 returns boolean language plpgsql as $$
 begin
+    if token like '~%' and not session_live(guild, token) then
+        return false;
+    end if;
+
     perform from server s where s.guild_id = guild for no key update;
     perform executor_set(token);
     return token_live(guild, token);
