@@ -21,6 +21,11 @@ my %edge = (api => "guildlog_limit zone=guildlog requests=$limit window=1h;",
         ssl_certificate_key $tls/server.key;
         set_real_ip_from 127.0.0.1;
         real_ip_header X-Forwarded-For;
+        location /cookie {
+            add_header Set-Cookie guildlog=@{[ 'a' x 2000 ]};
+            add_header Set-Cookie guildlog=@{[ 'b' x 2000 ]};
+            return 204;
+        }
 CONF
 my $first = Guildlog->new(%edge);
 my $second = Guildlog->new(%edge, dbname => $first->dbname);
@@ -101,6 +106,12 @@ subtest 'a client without a token is counted by its address' => sub {
     is $one[-1], 429, 'too many bad tokens of one address are refused';
     is $front->get('/servers/1', connect => { from => '127.0.0.12' })->status,
         401, 'another address is not refused';
+};
+
+
+subtest 'people sign in' => sub {
+    is $front->get('/cookie', raw_path => 1)->status, 204,
+        'a cookie as large as guildlog_login makes it comes through';
 };
 
 
