@@ -41,7 +41,7 @@ struct ngx_http_guildlog_visit_s {
      */
     void                         (*told)(ngx_http_guildlog_visit_t *visit,
                                          ngx_uint_t status, ngx_str_t *body);
-    ngx_event_t                    timer;     /* looks for a grant */
+    ngx_event_t                    timer;     /* of what is asked */
     ngx_msec_t                     until;
     ngx_guildlog_client_exchange_t  *exchange;
     ngx_guildlog_db_query_t       *query;

@@ -13,14 +13,35 @@
 #define VISIT_ASK_PLATFORM  5000
 #define VISIT_ASK_GRANT     20
 
+/* ms: after a limit that tells no time, and the longest that is believed */
+#define VISIT_ASK_AFTER     1000
+#define VISIT_ASK_PAUSE     600000
 
-static void visit_ask_handler(ngx_event_t *ev);
+
+static void visit_ask_begin(ngx_http_guildlog_visit_t *visit);
+static void visit_ask_look(ngx_event_t *ev);
 static void visit_ask_send(ngx_http_guildlog_visit_t *visit);
+static void visit_ask_unsent(ngx_event_t *ev);
 static void visit_ask_answered(void *data,
     ngx_guildlog_client_response_t *response);
-static void visit_ask_pace(ngx_guildlog_client_response_t *response);
+static void visit_ask_again(ngx_event_t *ev);
+static ngx_msec_t visit_ask_after(ngx_guildlog_client_response_t *response);
+static void visit_ask_pace(ngx_guildlog_client_response_t *response,
+    ngx_msec_t after);
 static ngx_uint_t visit_ask_judge(ngx_http_guildlog_visit_t *visit,
     ngx_guildlog_client_response_t *response);
+
+
+void
+ngx_http_guildlog_visit_ask(ngx_http_guildlog_visit_t *visit)
+{
+    visit->until = ngx_current_msec + VISIT_ASK_PLATFORM;
+
+    visit->timer.data = visit;
+    visit->timer.log = ngx_cycle->log;
+
+    visit_ask_begin(visit);
+}
 
 
 /*
@@ -28,35 +49,26 @@ static ngx_uint_t visit_ask_judge(ngx_http_guildlog_visit_t *visit,
  * the worker that delivers grants it.
  */
 
-void
-ngx_http_guildlog_visit_ask(ngx_http_guildlog_visit_t *visit)
+static void
+visit_ask_begin(ngx_http_guildlog_visit_t *visit)
 {
-    visit->until = ngx_current_msec + VISIT_ASK_PLATFORM;
-
-    visit->timer.handler = visit_ask_handler;
-    visit->timer.data = visit;
-    visit->timer.log = ngx_cycle->log;
-
-    if (visit->login->delivers) {
-        visit->waits = 1;
-        ngx_guildlog_quota_want(&ngx_http_guildlog_worker.stats);
-        ngx_add_timer(&visit->timer, VISIT_ASK_GRANT);
+    if (!visit->login->delivers) {
+        visit_ask_send(visit);
         return;
     }
 
-    visit_ask_send(visit);
+    visit->waits = 1;
+    ngx_guildlog_quota_want(&ngx_http_guildlog_worker.stats);
+
+    visit->timer.handler = visit_ask_look;
+    ngx_add_timer(&visit->timer, VISIT_ASK_GRANT);
 }
 
 
 static void
-visit_ask_handler(ngx_event_t *ev)
+visit_ask_look(ngx_event_t *ev)
 {
     ngx_http_guildlog_visit_t *visit = ev->data;
-
-    if (!visit->waits) {
-        visit->told(visit, NGX_HTTP_SERVICE_UNAVAILABLE, NULL);
-        return;
-    }
 
     if (ngx_guildlog_quota_take(&ngx_http_guildlog_worker.stats)) {
         visit->waits = 0;
@@ -88,45 +100,93 @@ visit_ask_send(ngx_http_guildlog_visit_t *visit)
                           &type, &visit->form, VISIT_ASK_PLATFORM,
                           visit_ask_answered, visit);
 
-    /* visitors are called from the event loop only */
+    /* told() is called from the event loop only */
 
     if (visit->exchange == NULL) {
+        visit->timer.handler = visit_ask_unsent;
         ngx_add_timer(&visit->timer, 0);
     }
 }
 
 
 static void
+visit_ask_unsent(ngx_event_t *ev)
+{
+    ngx_http_guildlog_visit_t *visit = ev->data;
+
+    visit->told(visit, NGX_HTTP_SERVICE_UNAVAILABLE, NULL);
+}
+
+
+/*
+ * Each worker, and each machine, asks for itself: the platform may find that
+ * too often for one person, and says when to come again.
+ */
+
+static void
 visit_ask_answered(void *data, ngx_guildlog_client_response_t *response)
 {
     ngx_http_guildlog_visit_t *visit = data;
 
+    ngx_msec_t  after;
+
     visit->exchange = NULL;
 
-    visit_ask_pace(response);
+    after = visit_ask_after(response);
+
+    visit_ask_pace(response, after);
+
+    if (after
+        && (ngx_msec_int_t) (visit->until - ngx_current_msec - after) > 0)
+    {
+        visit->timer.handler = visit_ask_again;
+        ngx_add_timer(&visit->timer, after);
+        return;
+    }
 
     visit->told(visit, visit_ask_judge(visit, response), &response->body);
 }
 
 
-/* what delivery has to know of it: it sends from the same address */
-
 static void
-visit_ask_pace(ngx_guildlog_client_response_t *response)
+visit_ask_again(ngx_event_t *ev)
 {
-    ngx_int_t         after;
-    ngx_msec_t        pause;
+    visit_ask_begin(ev->data);
+}
+
+
+/* ms until the platform may be asked again; 0: it did not limit this */
+
+static ngx_msec_t
+visit_ask_after(ngx_guildlog_client_response_t *response)
+{
+    ngx_int_t         ms;
     const ngx_str_t  *value;
 
-    pause = 0;
+    if (response->status != NGX_HTTP_TOO_MANY_REQUESTS) {
+        return 0;
+    }
 
-    if (response->status == NGX_HTTP_TOO_MANY_REQUESTS
-        && ngx_guildlog_client_response_header(response,
-                                               "x-ratelimit-global"))
+    value = ngx_guildlog_client_response_header(response, "retry-after");
+    ms = value ? ngx_atofp(value->data, value->len, 3) : NGX_ERROR;
+
+    return ms > 0 ? ngx_min((ngx_msec_t) ms, VISIT_ASK_PAUSE)
+                  : VISIT_ASK_AFTER;
+}
+
+
+/*
+ * What delivery has to know of it: it sends from the same address.  No other
+ * refusal makes it pause: whoever signs in could cause one.
+ */
+
+static void
+visit_ask_pace(ngx_guildlog_client_response_t *response, ngx_msec_t after)
+{
+    if (ngx_guildlog_client_response_header(response, "x-ratelimit-global")
+        == NULL)
     {
-        value = ngx_guildlog_client_response_header(response, "retry-after");
-        after = value ? ngx_atofp(value->data, value->len, 3) : NGX_ERROR;
-        pause = after > 0 ? (ngx_msec_t) ngx_min(after, 600000) : 1000;
+        after = 0;
     }
 
     ngx_guildlog_pace_told(&ngx_http_guildlog_worker.stats.shared->pace,
@@ -136,11 +196,11 @@ visit_ask_pace(ngx_guildlog_client_response_t *response)
                   response->status == NGX_HTTP_UNAUTHORIZED
                   || response->status == NGX_HTTP_FORBIDDEN
                   || response->status == NGX_HTTP_TOO_MANY_REQUESTS,
-                  pause);
+                  after);
 }
 
 
-/* as visit->told() takes it */
+/* the status that told() takes */
 
 static ngx_uint_t
 visit_ask_judge(ngx_http_guildlog_visit_t *visit,
