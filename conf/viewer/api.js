@@ -99,18 +99,28 @@ export function openServer(person, {id, level}) {
 function elsewhere(address, method) {
     return fetch(address, {method, headers: {'X-Guildlog': '1'},
         cache: 'no-store', mode: 'same-origin', redirect: 'manual',
+        keepalive: true,
         referrerPolicy: 'no-referrer'}).catch(() => null);
 }
 
 
-// forgets all tokens, or the one that is used; or who signed in
-export function signOut(all) {
+// Forgets all tokens, or the one that is used, and ends the session of a
+// person. False: that goes on.
+export async function signOut(all, person) {
     keep(all ? [] : others(session?.server));
-    if (!token && session) {
-        localStorage.removeItem(SIGNED);
-        elsewhere(`${LOGIN}/logout`, 'POST');
-    }
     token = session = null;
+
+    if (!person) {
+        return true;
+    }
+
+    const response = await elsewhere(`${LOGIN}/logout`, 'POST');
+    const over = response?.ok || response?.status === 401;
+
+    if (over) {
+        localStorage.removeItem(SIGNED);
+    }
+    return over;
 }
 
 

@@ -202,14 +202,19 @@ async function go() {
 
 
 // what ended the token that was used; without it nobody stays signed in
-function leave(why) {
+async function leave(why) {
     shut();
-    signOut(!why);
+    const over = signOut(!why, person);
+
     sessionStorage.removeItem(OPENED);
     person = null;
     fill(me, look());
     field.value = '';
     ask(why);
+    if (!await over && !session) {
+        ask('You are still signed in: there was no answer. Please open this '
+            + 'page again and sign out.');
+    }
 }
 
 

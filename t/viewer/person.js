@@ -50,9 +50,23 @@ export default async function person() {
     await lines(page).first().waitFor();
     ok(true, 'also in a new page');
 
-    await page.getByRole('button', {name: 'Sign out'}).click();
+    const signOut = page.getByRole('button', {name: 'Sign out'});
+
+    page.expected = /status of (?:401|503)/;
+    await page.route('**/login/logout', (route) =>
+        route.fulfill({status: 503, body: '{}'}));
+    await signOut.click();
+    await soon(() => page.locator('#ended').textContent(), 'You are still '
+        + 'signed in: there was no answer. Please open this page again and '
+        + 'sign out.', 'who is not signed out is told');
+    await page.unroute('**/login/logout');
+
+    await page.goto(
+        `${process.env.GUILDLOG_VIEWER}#/logs?server=100000000000000999`);
+    await page.reload();
+    await signOut.click();
     await there.waitFor();
-    ok(true, 'signed out');
+    ok(true, 'signed out, where no server is open');
     await soon(() => page.context().cookies().then((all) =>
         all.filter(({name}) => name === 'guildlog').length), 0,
     'the cookie is gone');
