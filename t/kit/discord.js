@@ -3,13 +3,14 @@
 
 import fs from 'node:fs';
 import {createRequire} from 'node:module';
-import readline from 'node:readline';
 import {setTimeout as sleep} from 'node:timers/promises';
 
 import {attach} from '../../util/kit/js/discord.js';
 import {Guildlog, Operator} from '../../util/kit/js/index.js';
 import {TYPES} from '../../util/kit/js/log-types.js';
 import {Gateway, guildOf} from './gateway.js';
+import {Markers, order, until} from './lib.js';
+import {idOf} from './rest.js';
 import {done, fails, is, ok} from './tap.js';
 
 const {Client, GatewayIntentBits: Intents} = createRequire(
@@ -21,8 +22,6 @@ const SERVER = '613425648685547541';
 const TOKEN = 'MjAw.a.bot';
 const ALL = Object.values(Intents).filter((bit) => typeof bit === 'number')
     .reduce((bits, bit) => bits | bit, 0);
-const orders = readline.createInterface({input: process.stdin})[
-    Symbol.asyncIterator]();
 const operator = new Operator({url: `unix:${OPERATOR}`});
 const crowd = Array.from({length: 20}, (_, n) => String(700000000000000000n
     + BigInt(n)));
@@ -31,13 +30,7 @@ const gateway = await new Gateway({token: TOKEN, guilds: [
         ...known.guild, premium_tier: 2}),
     ...crowd.map((id) => guildOf(id)),
 ]}).listen();
-let next = Date.now();
-
-
-async function order(what) {
-    console.log(`# order: ${what}`);
-    await orders.next();
-}
+const markers = new Markers(gateway, crowd);
 
 
 function clientOf(intents = ALL) {
@@ -46,27 +39,8 @@ function clientOf(intents = ALL) {
 }
 
 
-async function until(condition, what) {
-    const deadline = Date.now() + 20_000;
-
-    while (!await condition()) {
-        if (Date.now() > deadline) {
-            ok(false, `waited in vain: ${what}`);
-            return;
-        }
-        await sleep(10);
-    }
-}
-
-
-// an id of the platform that was made now
-function idNow() {
-    return String(BigInt(next++) - 1420070400000n << 22n);
-}
-
-
 function audit(action, user, target, more) {
-    gateway.send('GUILD_AUDIT_LOG_ENTRY_CREATE', {id: idNow(),
+    gateway.send('GUILD_AUDIT_LOG_ENTRY_CREATE', {id: idOf(),
         guild_id: SERVER, action_type: action, user_id: user,
         target_id: target, ...more});
 }
@@ -143,7 +117,7 @@ for (const {what, t, d, was} of events) {
     const data = {...d};
 
     if (t === 'GUILD_AUDIT_LOG_ENTRY_CREATE') {
-        data.id = idNow();
+        data.id = idOf();
     }
     const fresh = await coming(1, () => {
         if (/^MESSAGE_/.test(t)) {
@@ -177,7 +151,7 @@ const message = (id, author, content) => ({id, type: 0, channel_id: GENERAL,
     embeds: [], pinned: false});
 
 for (const first of ['gateway', 'audit log']) {
-    const id = idNow();
+    const id = idOf();
     const acts = [
         () => gateway.send('MESSAGE_DELETE', {id, channel_id: GENERAL,
             guild_id: SERVER}),
@@ -195,7 +169,7 @@ for (const first of ['gateway', 'audit log']) {
 }
 
 const [own] = await coming(1, () => {
-    const id = idNow();
+    const id = idOf();
 
     gateway.send('MESSAGE_CREATE', message(id, BOB, 'my own'));
     gateway.send('MESSAGE_DELETE', {id, channel_id: GENERAL,
@@ -241,23 +215,9 @@ is([cut.type, cut.executor.name, cut.target.name, cut.channel.name],
 
 // connections that end; events come meanwhile
 
-const markers = [];
+const {taken: before} = adapter.counters;
 
-
-function mark(n) {
-    for (let i = 0; i < n; i++) {
-        const server = crowd[markers.length % crowd.length];
-
-        markers.push(`m${markers.length}`);
-        gateway.send('AUTO_MODERATION_ACTION_EXECUTION', {guild_id: server,
-            action: {type: 1, metadata: {}}, rule_id: '1', rule_trigger_type: 1,
-            user_id: BOB, channel_id: GENERAL, content: markers.at(-1),
-            matched_keyword: 'x', matched_content: 'x'});
-    }
-}
-
-
-mark(50);
+markers.send(50);
 for (const [what, act] of [
     ['a lost connection', () => gateway.drop(4000)],
     ['a request to reconnect', () => gateway.reconnect()],
@@ -266,23 +226,22 @@ for (const [what, act] of [
     const {resume} = gateway.count;
 
     act();
-    mark(50);
+    markers.send(50);
     await until(() => gateway.count.resume > resume, what);
     ok(gateway.count.identify === 1, `${what} is resumed`);
-    mark(50);
+    markers.send(50);
 }
 ok(gateway.count.missed > 0, 'events were missed meanwhile');
 await order('stop');
-mark(400);
+markers.send(400);
 await order('start');
-mark(400);
-await until(() => adapter.counters.taken >= 39 && adapter.counters.recorded
-    + adapter.counters.duplicates >= adapter.counters.taken, 'all of them');
+markers.send(400);
+await until(() => adapter.counters.taken === before + markers.sent
+    && gateway.connected, 'all of them');
 gateway.invalidate(false);
-await until(() => gateway.count.identify === 2, 'a new session');
-await until(() => client.ws.ping >= 0 && [...gateway.sessions.values()][0]
-    ?.socket, 'it is connected');
-mark(50);
+await until(() => gateway.count.identify === 2 && gateway.connected,
+    'a new session');
+markers.send(50);
 ok(gateway.count.heartbeat > 0, 'it has a heart');
 await until(() => client.guilds.cache.size === 21, 'its servers');
 await sleep(0);
@@ -310,7 +269,7 @@ await until(async () => {
 await adapter.close();
 await client.destroy();
 gateway.close();
-console.log(`# markers: ${markers.length}`);
+console.log(`# markers: ${markers.sent}`);
 operator.close();
 done();
 process.exit();

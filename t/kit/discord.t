@@ -5,6 +5,7 @@
 
 use lib 't/lib';
 use Guildlog;
+use Guildlog::Markers;
 use Guildlog::Program;
 
 my $nginx = Guildlog->new(api => 'guildlog_limit off;');
@@ -19,18 +20,6 @@ my @lines = Guildlog::Program->obey('t/kit/discord.js',
     start => sub { $nginx->start },
 );
 my ($markers) = map { /^# markers: (\d+)/ } @lines;
-my ($stored, $different, $wrong) = @{ ($nginx->sql(q{
-    select count(*), count(distinct marker), count(*) filter (where ahead)
-      from (select marker, marker < max(marker) over (partition by guild_id
-                    order by arrival rows between unbounded preceding
-                        and 1 preceding) as ahead
-              from (select guild_id, arrival,
-                           substring(doc from '"m(\d+)"')::int as marker
-                      from log_entry) m
-             where marker is not null) m
-}))[0] };
-is $stored, $markers, 'all markers are recorded';
-is $different, $markers, '... none twice';
-is $wrong, 0, '... those of a server in their order';
+markers_are_right($nginx, $markers);
 
 done_testing;

@@ -1,33 +1,48 @@
-// A stand-in of the platform's gateway, and of the REST call that leads there. It
+// A stand-in of the platform's gateway; rest.js is that of its other calls. It
 // is strict: what the real one closes a connection for, it closes it for.
 
 import {createServer} from 'node:http';
 import {createRequire} from 'node:module';
+import {createDeflate, constants as zlib, deflateSync} from 'node:zlib';
+
+import {Rest} from './rest.js';
 
 const {WebSocketServer} = createRequire(`${process.env.PACKAGES}/`)('ws');
 
-const BOT = {id: '200000000000000099', username: 'Watcher', discriminator: '0',
-    avatar: null, bot: true, global_name: null};
-const CODE = {unknown: 4001, notIdentified: 4003, token: 4004, twice: 4005,
-    sequence: 4007, heartbeat: 4009, intents: 4014};
+export const BOT = {id: '200000000000000099', username: 'Watcher',
+    discriminator: '0', avatar: null, bot: true, global_name: null};
+const CODE = {opcode: 4001, decode: 4002, notIdentified: 4003, token: 4004,
+    twice: 4005, sequence: 4007, rate: 4008, heartbeat: 4009, shard: 4010,
+    version: 4012, invalidIntents: 4013, intents: 4014};
 const PRIVILEGED = 1 << 1 | 1 << 8 | 1 << 15;
+const KNOWN = (1 << 26) - 1;       // bits of intents
+const PAYLOADS = 120;              // a minute and connection
+const OVER = [1000, 1001];         // codes of closing that end a session
 
 
-// guilds: what GUILD_CREATE says of each; privileged: may it ask for all intents?
+// guilds: what GUILD_CREATE says of each; privileged: may it ask for all
+// intents? shards: how many it recommends; interval: ms between heartbeats
 export class Gateway {
 
-    constructor({token, guilds, interval = 400, privileged = true}) {
-        Object.assign(this, {token, guilds, interval, privileged});
-        this.sessions = new Map();     // id: {seq, sent: [packet], intents}
-        this.count = {identify: 0, resume: 0, heartbeat: 0, missed: 0};
+    constructor({token, guilds, interval = 1_000, privileged = true,
+        shards = 1})
+    {
+        Object.assign(this, {token, guilds, interval, privileged, shards});
+        this.sessions = new Map();     // id: {seq, sent: [packet], shard, ...}
+        this.count = {identify: 0, resume: 0, heartbeat: 0, missed: 0,
+            compressed: 0};
+        this.refuse = [];              // codes that next IDENTIFYs end with
+        this.deaf = false;             // no heartbeat is answered
+        this.rest = new Rest(this);
     }
 
 
     async listen() {
-        this.http = createServer((request, answer) => this.#rest(request,
-            answer));
+        this.http = createServer((request, answer) =>
+            this.rest.answer(request, answer));
         this.sockets = new WebSocketServer({server: this.http});
-        this.sockets.on('connection', (socket) => this.#meet(socket));
+        this.sockets.on('connection', (socket, request) =>
+            new Peer(this, socket, new URL(request.url, 'ws://x').searchParams));
         await new Promise((resolve) => this.http.listen(0, '127.0.0.1',
             resolve));
         this.port = this.http.address().port;
@@ -43,31 +58,34 @@ export class Gateway {
     }
 
 
-    // To every session; who is not connected gets it by RESUME
+    // To the sessions of the server's shard; who is not connected gets it by
+    // RESUME
     send(t, d) {
         for (const session of this.sessions.values()) {
-            const packet = {op: 0, t, d, s: ++session.seq};
-
-            session.sent.push(packet);
-            if (session.socket) {
-                session.socket.send(JSON.stringify(packet));
-            } else {
-                this.count.missed++;
+            if (shardOf(d.guild_id ?? d.id, session.shard[1])
+                === session.shard[0])
+            {
+                session.dispatch(t, d);
             }
         }
     }
 
 
+    get connected() {
+        return [...this.sessions.values()].filter(({peer}) => peer).length;
+    }
+
+
     // op 7: the client connects again and resumes
     reconnect() {
-        this.#each((socket) => socket.send(JSON.stringify({op: 7, d: null})));
+        this.#each((session) => session.peer.send({op: 7, d: null}));
     }
 
 
     // op 9: the session is over, or the connection alone
     invalidate(resumable) {
-        this.#each((socket, session) => {
-            socket.send(JSON.stringify({op: 9, d: resumable}));
+        this.#each((session) => {
+            session.peer.send({op: 9, d: resumable});
             if (!resumable) {
                 this.sessions.delete(session.id);
             }
@@ -75,134 +93,193 @@ export class Gateway {
     }
 
 
-    // the connection is lost, with that code of closing
+    // the connection is closed with that code
     drop(code) {
-        this.#each((socket, session) => {
-            session.socket = null;
-            socket.close(code);
+        this.#each((session) => {
+            const {peer} = session;
+
+            session.peer = null;
+            peer.session = null;
+            peer.socket.close(code);
         });
     }
 
 
     #each(act) {
-        for (const session of [...this.sessions.values()]) {
-            if (session.socket) {
-                act(session.socket, session);
-            }
+        [...this.sessions.values()].filter(({peer}) => peer).forEach(act);
+    }
+}
+
+
+class Session {
+
+    constructor(gateway, peer, shard) {
+        Object.assign(this, {gateway, peer, shard, seq: 0, sent: []});
+        this.id = `session-${++gateway.count.identify}`;
+        gateway.sessions.set(this.id, this);
+    }
+
+
+    dispatch(t, d) {
+        const packet = {op: 0, t, d, s: ++this.seq};
+
+        this.sent.push(packet);
+        if (this.peer) {
+            this.peer.send(packet);
+        } else {
+            this.gateway.count.missed++;
         }
     }
+}
 
 
-    #rest(request, answer) {
-        const known = request.headers.authorization === `Bot ${this.token}`;
-        const found = request.url === '/api/v10/gateway/bot';
+// One connection
+class Peer {
 
-        answer.writeHead(!known ? 401 : found ? 200 : 404,
-            {'content-type': 'application/json'});
-        answer.end(JSON.stringify(!known ? {message: '401: Unauthorized',
-            code: 0} : found ? {url: `ws://127.0.0.1:${this.port}`, shards: 1,
-            session_start_limit: {total: 1000, remaining: 1000,
-                reset_after: 0, max_concurrency: 1}} : {message: 'Not Found',
-            code: 0}));
-    }
-
-
-    #meet(socket) {
-        let session = null;
-        let timer = null;
-        const alive = () => {
-            clearTimeout(timer);
-            timer = setTimeout(() => socket.close(CODE.heartbeat),
-                this.interval * 4);
-        };
-
-        alive();
-        socket.on('close', () => {
-            clearTimeout(timer);
-            if (session?.socket === socket) {
-                session.socket = null;
+    constructor(gateway, socket, query) {
+        Object.assign(this, {gateway, socket, session: null, payloads: []});
+        if (query.get('compress') === 'zlib-stream') {
+            this.stream = createDeflate();
+            this.stream.on('data', (piece) => this.pieces.push(piece));
+            this.pieces = [];
+        }
+        this.#alive();
+        socket.on('close', (code) => {
+            clearTimeout(this.timer);
+            if (this.session?.peer === this) {
+                this.session.peer = null;
             }
-        });
-        socket.on('message', (text) => {
-            const {op, d} = JSON.parse(text);
-
-            if (op === 1) {
-                if (session && d !== null && d > session.seq) {
-                    socket.close(CODE.sequence);
-                    return;
-                }
-                this.count.heartbeat++;
-                alive();
-                socket.send(JSON.stringify({op: 11}));
-            } else if (op === 2) {
-                session = session ? socket.close(CODE.twice)
-                    : this.#identify(socket, d);
-            } else if (op === 6) {
-                session = this.#resume(socket, d);
-            } else if (!session) {
-                socket.close(CODE.notIdentified);
-            } else if (![3, 4, 8].includes(op)) {
-                socket.close(CODE.unknown);
+            // it was the client that closed it
+            if (this.session && OVER.includes(code)) {
+                gateway.sessions.delete(this.session.id);
             }
         });
-        socket.send(JSON.stringify({op: 10,
-            d: {heartbeat_interval: this.interval}}));
+        socket.on('message', (text) => this.#take(String(text)));
+        if (query.get('v') !== '10') {
+            socket.close(CODE.version);
+            return;
+        }
+        this.send({op: 10, d: {heartbeat_interval: gateway.interval}});
     }
 
 
-    #identify(socket, {token, intents, shard = [0, 1]}) {
-        if (token !== this.token) {
-            socket.close(CODE.token);
+    // as text; in one stream of zlib; or by itself, if it is long
+    send(packet) {
+        const text = JSON.stringify(packet);
+
+        if (this.stream) {
+            this.gateway.count.compressed++;
+            this.stream.write(text);
+            this.stream.flush(zlib.Z_SYNC_FLUSH, () =>
+                this.socket.send(Buffer.concat(this.pieces.splice(0))));
+        } else if (this.compress && text.length > 1_000) {
+            this.gateway.count.compressed++;
+            this.socket.send(deflateSync(text));
+        } else {
+            this.socket.send(text);
+        }
+    }
+
+
+    #alive() {
+        clearTimeout(this.timer);
+        this.timer = setTimeout(() => this.socket.close(CODE.heartbeat),
+            this.gateway.interval * 4);
+    }
+
+
+    #take(text) {
+        const {gateway, socket} = this;
+        const now = Date.now();
+        let packet;
+
+        this.payloads = this.payloads.filter((at) => at > now - 60_000);
+        if (this.payloads.push(now) > PAYLOADS) {
+            socket.close(CODE.rate);
+            return;
+        }
+        try {
+            packet = JSON.parse(text);
+        } catch {
+            socket.close(CODE.decode);
+            return;
+        }
+        const {op, d} = packet;
+
+        if (op === 1) {
+            if (this.session && d !== null && d > this.session.seq) {
+                socket.close(CODE.sequence);
+                return;
+            }
+            gateway.count.heartbeat++;
+            this.#alive();
+            if (!gateway.deaf) {
+                this.send({op: 11});
+            }
+        } else if (op === 2) {
+            this.session = this.session ? socket.close(CODE.twice)
+                : this.#identify(d);
+        } else if (op === 6) {
+            this.session = this.#resume(d);
+        } else if (!this.session) {
+            socket.close(CODE.notIdentified);
+        } else if (![3, 4, 8].includes(op)) {
+            socket.close(CODE.opcode);
+        }
+    }
+
+
+    #identify({token, intents, shard = [0, 1], compress}) {
+        const {gateway, socket} = this;
+        const code = gateway.refuse.shift()
+            ?? (token !== gateway.token ? CODE.token
+                : shard[0] >= shard[1] ? CODE.shard
+                    : intents & ~KNOWN ? CODE.invalidIntents
+                        : intents & PRIVILEGED && !gateway.privileged
+                            ? CODE.intents : null);
+
+        if (code) {
+            socket.close(code);
             return null;
         }
-        if (intents & PRIVILEGED && !this.privileged) {
-            socket.close(CODE.intents);
-            return null;
-        }
+        const session = new Session(gateway, this, shard);
+        const guilds = gateway.guilds.filter(({id}) =>
+            shardOf(id, shard[1]) === shard[0]);
 
-        const id = `session-${++this.count.identify}`;
-        const session = {id, socket, seq: 0, sent: [], intents};
-
-        this.sessions.set(id, session);
-        this.#to(session, 'READY', {v: 10, user: BOT, session_id: id, shard,
-            resume_gateway_url: `ws://127.0.0.1:${this.port}`,
+        this.compress = compress;
+        session.dispatch('READY', {v: 10, user: BOT, session_id: session.id,
+            shard, resume_gateway_url: `ws://127.0.0.1:${gateway.port}`,
             application: {id: BOT.id, flags: 0},
-            guilds: this.guilds.map((guild) => ({id: guild.id,
-                unavailable: true}))});
-        for (const guild of this.guilds) {
-            this.#to(session, 'GUILD_CREATE', guild);
-        }
+            guilds: guilds.map(({id}) => ({id, unavailable: true}))});
+        guilds.forEach((guild) => session.dispatch('GUILD_CREATE', guild));
         return session;
     }
 
 
-    #resume(socket, {token, session_id: id, seq}) {
-        const session = this.sessions.get(id);
+    #resume({token, session_id: id, seq}) {
+        const session = this.gateway.sessions.get(id);
 
-        if (token !== this.token || !session) {
-            socket.send(JSON.stringify({op: 9, d: false}));
+        if (token !== this.gateway.token || !session) {
+            this.send({op: 9, d: false});
             return null;
         }
         if (seq > session.seq) {
-            socket.close(CODE.sequence);
+            this.socket.close(CODE.sequence);
             return null;
         }
-        this.count.resume++;
-        session.socket = socket;
+        this.gateway.count.resume++;
+        session.peer = this;
         session.sent.filter(({s}) => s > seq).forEach((packet) =>
-            socket.send(JSON.stringify(packet)));
-        socket.send(JSON.stringify({op: 0, t: 'RESUMED', d: {},
-            s: ++session.seq}));
+            this.send(packet));
+        session.dispatch('RESUMED', {});
         return session;
     }
+}
 
 
-    #to(session, t, d) {
-        const packet = {op: 0, t, d, s: ++session.seq};
-
-        session.sent.push(packet);
-        session.socket.send(JSON.stringify(packet));
-    }
+// of so many
+export function shardOf(guild, shards) {
+    return Number((BigInt(guild) >> 22n) % BigInt(shards));
 }
 
 
@@ -222,7 +299,8 @@ export function guildOf(id, {name = 'Server', users = {}, channels = {},
         default_message_notifications: 0, nsfw_level: 0,
         system_channel_id: null, system_channel_flags: 0, afk_timeout: 300,
         afk_channel_id: null, premium_progress_bar_enabled: false,
-        roles: [{id, name: '@everyone', permissions: '0'},
+        // everybody may view the audit log
+        roles: [{id, name: '@everyone', permissions: '128'},
             ...Object.entries(roles).map(([role, {name: called}]) =>
                 ({id: role, name: called, permissions: '0'}))].map((role, i) =>
             ({color: 0, colors: {primary_color: 0}, hoist: false, position: i,

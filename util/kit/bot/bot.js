@@ -1,73 +1,114 @@
-// A bot for those who have none: it watches every server it is in, and hands in
-// what happens.
+// A bot for those who have none: it watches every server it is in, hands in what
+// happens, and answers /logs.
 //
-//     node bot.js --token FILE --operator URL --spool FOLDER
+//     node bot.js --token FILE --operator URL --api URL --state FOLDER
+//         [--viewer URL] [--platform URL]
 //     node bot.js --demo
 //
-// URL is that of the operator location, as unix:/run/guildlog/operator.sock. With
-// --demo, a stand-in of the platform plays some events to the server of util/run.
+// --operator is the operator location, as unix:/run/guildlog/operator.sock; --api
+// the base URL of the API. FOLDER is of this process alone: what is not handed in
+// yet, where the bot is in the platform's events, and its tokens of guildlog.
+// --viewer is the log viewer that /logs dashboard leads to, --platform another
+// address of the platform's API, as that of a proxy. With --demo, a stand-in of
+// the platform plays some events to the server of util/run.
+//
+// Ends with 78 where only people can mend it (the token, the intents), with 1
+// where it may start again.
 
 import fs from 'node:fs';
 import {parseArgs} from 'node:util';
 
-import {Client, GatewayIntentBits, Options} from 'discord.js';
+import {REST, Routes} from 'discord.js';
 import {Operator} from 'guildlog';
 import {attach} from 'guildlog/discord';
+
+import {Commands} from './commands.js';
+import {Gateway} from './gateway.js';
+import {Rights} from './rights.js';
+import {State} from './state.js';
+import {Tokens} from './tokens.js';
+
+const CONFIGURATION = 78;          // the status, as sysexits.h has it
 
 const {values: option} = parseArgs({options: {
     token: {type: 'string'},
     operator: {type: 'string'},
-    spool: {type: 'string'},
+    api: {type: 'string'},
+    state: {type: 'string'},
+    viewer: {type: 'string'},
+    platform: {type: 'string'},
     demo: {type: 'boolean'},
 }});
 const demo = option.demo && await (await import('./demo.js')).begin();
-const {token, operator: url, spool, rest} = demo || {
-    token: option.token && fs.readFileSync(option.token, 'utf8').trim(),
-    operator: option.operator, spool: option.spool};
+const {operator: url, api, state: folder, viewer, platform} = demo || option;
 
-if (!token || !url || !spool) {
-    console.error('usage: bot.js --token FILE --operator URL --spool FOLDER'
-        + ' | --demo');
+if (!demo && !option.token || !url || !api || !folder) {
+    console.error('usage: bot.js --token FILE --operator URL --api URL'
+        + ' --state FOLDER [--viewer URL] [--platform URL] | --demo');
     process.exit(2);
 }
+const token = demo ? demo.token : fs.readFileSync(option.token, 'utf8').trim();
+const rest = new REST(platform && {api: platform}).setToken(token);
+const [application, user] = await Promise.all([
+    rest.get(Routes.currentApplication()), rest.get(Routes.user())])
+    .catch((error) => {
+        console.error(error.status === 401
+            ? 'the platform does not know this token'
+            : `the platform does not answer: ${error.message}`);
+        process.exit(error.status === 401 ? CONFIGURATION : 1);
+    });
 
-// what discord.js would remember is remembered by the package, in bounds
-const client = new Client({rest, makeCache: Options.cacheWithLimits({
-    ...Options.DefaultMakeCacheSettings, MessageManager: 0, PresenceManager: 0,
-    ReactionManager: 0}), intents: [
-    GatewayIntentBits.Guilds,
-    GatewayIntentBits.GuildMembers,
-    GatewayIntentBits.GuildModeration,
-    GatewayIntentBits.GuildVoiceStates,
-    GatewayIntentBits.GuildMessages,
-    GatewayIntentBits.GuildMessageReactions,
-    GatewayIntentBits.MessageContent,
-    GatewayIntentBits.AutoModerationExecution,
-]});
+const state = new State(folder);
 const operator = new Operator({url});
-const adapter = await attach(client, operator, {spool});
+const gateway = new Gateway({rest, token, sessions: state.sessions});
+const adapter = await attach(gateway, operator, {spool: state.spool});
+const rights = new Rights(user.id);
+const tokens = new Tokens({file: state.tokens, operator, api, user: user.id,
+    introduce: (server) => adapter.introduce(server)});
+const commands = new Commands({rest, tokens, viewer});
+let ending = null;
 
+
+// Hands in what waits and keeps where it is, so that the next process goes on
+function end(status, said) {
+    ending ??= (async () => {
+        if (said) {
+            console.error(said);
+        }
+        await gateway.end();
+        await adapter.close();
+        state.end();
+        console.log(`handed in: ${adapter.counters.recorded}`);
+        process.exit(status);
+    })();
+    return ending;
+}
+
+
+state.keep({adapter, rights, gateway});
 adapter.on('trouble', (error) => console.error(`guildlog: ${error.message}`));
 adapter.on('refused', (entry, error) => console.error(`guildlog refused ${
     entry.event_id} of ${entry.server}: ${error}`));
-client.on('error', (error) => console.error(`the platform: ${error.message}`));
-client.once('clientReady', () => console.log(`${client.user.username} watches ${
-    client.guilds.cache.size} servers`));
-
-for (const signal of ['SIGINT', 'SIGTERM']) {
-    process.once(signal, async () => {
-        await client.destroy();
-        await adapter.close();
-        console.log(`handed in: ${adapter.counters.recorded}`);
-        process.exit();
-    });
-}
+gateway.on('raw', (packet) => {
+    rights.see(packet);
+    if (packet.t === 'INTERACTION_CREATE') {
+        commands.answer(packet.d);
+    }
+});
+gateway.on('said', (sentence) => console.error(`the platform: ${sentence}`));
+gateway.on('over', (sentence, mends) => end(mends ? CONFIGURATION : 1,
+    `the platform: ${sentence}`));
+rights.on('said', (sentence) => console.error(sentence));
+process.once('SIGINT', () => end(0));
+process.once('SIGTERM', () => end(0));
 
 try {
-    await client.login(token);
+    await rest.put(Routes.applicationCommands(application.id),
+        {body: commands.list});
+    await gateway.connect();
+    console.log(`${user.username} watches, in ${gateway.shards} shard${
+        gateway.shards === 1 ? '' : 's'}`);
+    demo?.play();
 } catch (error) {
-    console.error(`the platform refused the bot: ${error.message}`);
-    await adapter.close();
-    process.exit(1);
+    await end(1, `the platform refused the bot: ${error.message}`);
 }
-demo?.play();

@@ -30,8 +30,10 @@ export async function begin() {
     return {
         token,
         operator: env.GUILDLOG_OPERATOR,
-        spool: fs.mkdtempSync(path.join(os.tmpdir(), 'guildlog-bot.')),
-        rest: {api: `http://127.0.0.1:${gateway.port}/api`},
+        api: env.GUILDLOG_URL,
+        viewer: env.GUILDLOG_VIEWER,
+        state: fs.mkdtempSync(path.join(os.tmpdir(), 'guildlog-bot.')),
+        platform: `http://127.0.0.1:${gateway.port}/api`,
         play: () => {
             console.log(`see ${env.GUILDLOG_VIEWER}`);
             play(gateway, id, events);

@@ -16,6 +16,9 @@ export interface Adapter extends EventEmitter {
     readonly missing: string[];
     /** lost: entries for which the spool had no room */
     readonly counters: Counters & {lost: number};
+    /** what another process needs to go on with the client's sessions */
+    state: {shards: Record<string, {begun: number, safe: number}>,
+        known: unknown};
     /** hands in what waits, and stops */
     close(): Promise<void>;
     on(event: 'refused',

@@ -9,6 +9,7 @@ import {entriesOf} from './events.js';
 import {EVENTS} from './events-table.js';
 import {Join} from './join.js';
 import {Known} from './known.js';
+import {Sequence} from './sequence.js';
 import {TYPES} from './log-types.js';
 
 // the intents of the gateway, by their bits, and what each brings
@@ -52,9 +53,9 @@ class Adapter extends EventEmitter {
         this.known = new Known({messages, members});
         this.directory = new Directory(operator, (error) =>
             this.emit('trouble', error));
-        this.join = new Join((server, entry) => this.#record(server, entry),
-            wait);
-        this.last = new Map();         // shard: the number of its last event
+        this.join = new Join((...args) => this.#record(...args), wait);
+        this.sequence = new Sequence();
+        this.writing = new Set();      // calls of record()
         this.lost = 0;
         this.listener = (packet, shard) => {
             try {
@@ -89,6 +90,22 @@ class Adapter extends EventEmitter {
     }
 
 
+    // What has to be kept so that another process goes on where this one is,
+    // with the sessions of the client: {shards, known}, of which JSON can be
+    // made. An event that is not on disk yet comes once more then
+    get state() {
+        return {shards: this.sequence.state, known: this.known.state};
+    }
+
+
+    // Before the client's login; where the client does not resume the session
+    // of a shard, what was kept of it means nothing
+    set state({shards, known}) {
+        this.sequence.state = shards;
+        this.known.state = known;
+    }
+
+
     // A server that guildlog does not know yet
     introduce(server) {
         const guild = this.known.servers.get(server)?.guild;
@@ -104,17 +121,19 @@ class Adapter extends EventEmitter {
         this.join.end();
         await this.directory.flush();
         this.directory.close();
-        await this.written;
+        this.closed = true;
         await this.recorder.close();
+        await Promise.all(this.writing);
     }
 
 
     #take({t, d, s}, shard) {
         // after a lost connection discord.js may bring what it has brought
-        if (!t || !d || t !== 'READY' && s <= this.last.get(shard)) {
+        const packet = t && d && this.sequence.take(shard, s, t === 'READY');
+
+        if (!packet) {
             return;
         }
-        this.last.set(shard, s);
         const server = d.guild_id;
         const audit = t === 'GUILD_AUDIT_LOG_ENTRY_CREATE';
         const event = {t, d};
@@ -127,13 +146,15 @@ class Adapter extends EventEmitter {
             const full = t === 'MESSAGE_UPDATE' ? {...knows.before, ...d} : d;
 
             for (const entry of entriesOf({t, d: full, ...!audit
-                && {id: `${at}.${shard}.${s}`, at}}, knows))
+                && {id: packet.id, at}}, knows))
             {
-                this.join.give(server ?? d.id, entry, audit);
+                packet.open++;
+                this.join.give(server ?? d.id, entry, audit, packet);
             }
         }
         this.known.see(event);
         this.#list(t, d);
+        this.sequence.done(packet);
     }
 
 
@@ -169,12 +190,20 @@ class Adapter extends EventEmitter {
     }
 
 
-    #record(server, entry) {
-        this.written = this.recorder.record(server, entry, {bot: this.bot})
-            .catch((error) => {
-                this.lost++;
-                this.emit('trouble', error);
-            });
+    #record(server, entry, packets) {
+        const written = this.recorder.record(server, entry, {bot: this.bot})
+            .then(() => packets.forEach((it) => this.sequence.done(it)),
+                (error) => {
+                    // what the process leaves comes once more to the next
+                    if (!this.closed) {
+                        packets.forEach((it) => this.sequence.done(it));
+                        this.lost++;
+                        this.emit('trouble', error);
+                    }
+                })
+            .finally(() => this.writing.delete(written));
+
+        this.writing.add(written);
     }
 }
 

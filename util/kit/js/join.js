@@ -7,6 +7,9 @@
 //     switching  moving         who moved whom
 //     hanging up disconnecting  who disconnected whom
 //
+// Both together have the event_id of the audit log: who reads that log finds the
+// same entry there.
+//
 // Invariant: each entry that is given is either handed on, alone or joined to one
 // other, or is the leaving of a member who was kicked or banned.
 
@@ -15,22 +18,24 @@ import {TYPES} from './log-types.js';
 
 export class Join {
 
-    // hand(server, entry); wait: ms, for the other one
+    // hand(server, entry, packets): the packets it was made of; wait: ms, for
+    // the other one
     constructor(hand, wait) {
         this.hand = hand;
         this.wait = wait;
-        this.held = new Map();     // server: [{entry, audit, timer}], oldest first
+        // server: [{entry, audit, packet, timer}], oldest first
+        this.held = new Map();
     }
 
 
     // An entry of the audit log, or of the gateway
-    give(server, entry, audit) {
+    give(server, entry, audit, packet) {
         const held = this.held.get(server) ?? [];
         const side = audit ? 0 : 1;
         const rules = RULES.filter((rule) => rule[side].includes(entry.type));
 
         if (!rules.length) {
-            this.hand(server, entry);
+            this.hand(server, entry, [packet]);
             return;
         }
         for (const [who, what, fits, joined] of rules) {
@@ -42,13 +47,14 @@ export class Join {
 
             if (other) {
                 this.#drop(server, other);
-                this.hand(server, joined(...pair(other)));
+                this.hand(server, joined(...pair(other)),
+                    [other.packet, packet]);
                 return;
             }
         }
-        const one = {entry, audit, timer: setTimeout(() => {
+        const one = {entry, audit, packet, timer: setTimeout(() => {
             this.#drop(server, one);
-            this.hand(server, entry);
+            this.hand(server, entry, [packet]);
         }, this.wait)};
 
         this.held.set(server, [...held, one]);
@@ -60,7 +66,7 @@ export class Join {
         for (const [server, held] of [...this.held]) {
             for (const one of held) {
                 this.#drop(server, one);
-                this.hand(server, one.entry);
+                this.hand(server, one.entry, [one.packet]);
             }
         }
     }
@@ -81,7 +87,8 @@ export class Join {
 
 const sameTarget = (audit, seen) => audit.target?.id === seen.target?.id;
 const sameChannel = (audit, seen) => audit.channel?.id === seen.channel?.id;
-const did = ({executor, reason}) => ({executor, ...reason && {reason}});
+const did = ({event_id: id, executor, reason}) => ({event_id: id, executor,
+    ...reason && {reason}});
 
 // [types of the audit log, types of the gateway, does it fit, what they are
 // together]. A message that the bot has not seen has no author to compare

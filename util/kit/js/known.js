@@ -16,6 +16,32 @@ export class Known {
     }
 
 
+    // All of it, of which JSON can be made
+    get state() {
+        return {
+            servers: [...this.servers].map(([id, of]) => [id,
+                Object.fromEntries(Object.entries(of).map(([name, it]) =>
+                    [name, it instanceof Map ? [...it] : it]))]),
+            members: [...this.members],
+            messages: [...this.messages],
+        };
+    }
+
+
+    set state({servers, members, messages}) {
+        for (const [id, {guild, channels, roles, voices, things}] of servers) {
+            this.create({id});
+            Object.assign(this.servers.get(id), {guild,
+                channels: new Map(channels), roles: new Map(roles),
+                voices: new Map(voices)});
+            things.forEach(([key, thing]) =>
+                this.servers.get(id).things.set(key, thing));
+        }
+        members.forEach(([key, member]) => this.members.set(key, member));
+        messages.forEach(([key, message]) => this.messages.set(key, message));
+    }
+
+
     // What entriesOf() asks, for an event of that server
     of(server, {t, d}) {
         const {guild, channels, roles, things, voices} = this.#server(server);

@@ -1,0 +1,200 @@
+// The platform's other calls, as far as the kit makes them: what leads to the
+// gateway, commands and their answers, and the audit log with its limits.
+
+import {BOT} from './gateway.js';
+
+const EPOCH = 1420070400000n;      // of the ids of the platform, ms
+const HEARD = 3_000;               // ms in which a command has to be answered
+const NAME = /^[-_'\p{L}\p{N}]{1,32}$/u;
+let next = BigInt(Date.now());
+
+
+// an id of the platform that was made now, or at that time
+export function idOf(ms) {
+    return String((ms ? BigInt(ms) : next++) - EPOCH << 22n);
+}
+
+
+export class Rest {
+
+    constructor(gateway) {
+        this.gateway = gateway;
+        this.commands = null;          // what PUT has made known
+        this.asked = new Map();        // token: {at, answer, resolve}
+        this.audit = [];               // entries, oldest first
+        this.blind = false;            // the bot may not view the audit log
+        this.burst = Infinity;         // calls of the audit log at once
+        this.left = Infinity;
+        this.calls = 0;
+        this.refused = 0;              // by limits
+    }
+
+
+    // Somebody uses a command; resolves with what they see in the end
+    use(guild, options, {permissions = '32', resolved} = {}) {
+        const id = idOf();
+        const token = `interaction-${id}`;
+
+        return new Promise((resolve) => {
+            this.asked.set(token, {at: Date.now(), resolve});
+            this.gateway.send('INTERACTION_CREATE', {
+                id, application_id: BOT.id, type: 2, token, version: 1,
+                guild_id: guild, channel_id: guild, locale: 'en-US',
+                app_permissions: '0', entitlements: [],
+                member: {permissions, roles: [], user: {id: '1',
+                    username: 'ann'}},
+                data: {id: '1', name: 'logs', type: 1, resolved, options},
+            });
+        });
+    }
+
+
+    async answer(request, answer) {
+        const body = await textOf(request);
+        const {pathname, searchParams: query} = new URL(request.url, 'http://x');
+        const what = `${request.method} ${decodeURIComponent(pathname)
+            .replace(/^\/api\/v10/, '')}`;
+        const [route, act] = this.#routes().find(([it]) => it.test(what)) ?? [];
+        const open = /^(POST \/interactions|PATCH \/webhooks)/.test(what);
+        const known = open || request.headers.authorization
+            === `Bot ${this.gateway.token}`;
+        const [status, value, headers] = !known
+            ? [401, {message: '401: Unauthorized', code: 0}]
+            : !route ? [404, {message: '404: Not Found', code: 0}]
+                : act(route.exec(what).slice(1), body && JSON.parse(body),
+                    query);
+
+        answer.writeHead(status, {...value
+            && {'content-type': 'application/json'}, ...headers});
+        answer.end(value && JSON.stringify(value));
+    }
+
+
+    #routes() {
+        return [
+            [/^GET \/gateway\/bot$/, () => [200, {
+                url: `ws://127.0.0.1:${this.gateway.port}`,
+                shards: this.gateway.shards,
+                session_start_limit: {total: 1000, remaining: 1000,
+                    reset_after: 0, max_concurrency: 16}}]],
+            [/^GET \/users\/@me$/, () => [200, BOT]],
+            [/^GET \/applications\/@me$/, () => [200, {id: BOT.id,
+                name: 'Watcher'}]],
+            [/^PUT \/applications\/(\d+)\/commands$/, ([id], body) =>
+                this.#define(id, body)],
+            [/^POST \/interactions\/(\d+)\/([^/]+)\/callback$/,
+                ([, token], body) => this.#heard(token, body)],
+            [/^PATCH \/webhooks\/(\d+)\/([^/]+)\/messages\/@original$/,
+                ([, token], body) => this.#said(token, body)],
+            [/^GET \/guilds\/(\d+)\/audit-logs$/, ([id], _, query) =>
+                this.#log(id, query)],
+            [/^GET \/guilds\/(\d+)\/(channels|roles)$/, ([id, what]) =>
+                this.#of(id, (guild) => [200, guild[what]])],
+            [/^GET \/guilds\/(\d+)$/, ([id]) =>
+                this.#of(id, (guild) => [200, guild])],
+        ];
+    }
+
+
+    #of(id, act) {
+        const guild = this.gateway.guilds.find((one) => one.id === id);
+
+        return guild ? act(guild) : [404, {message: 'Unknown Guild',
+            code: 10004}];
+    }
+
+
+    #define(id, commands) {
+        const wrong = id !== BOT.id ? 'application' : commands.map(faultOf)
+            .find(Boolean);
+
+        if (wrong) {
+            return [400, {message: `Invalid Form Body: ${wrong}`, code: 50035}];
+        }
+        this.commands = commands;
+        return [200, commands];
+    }
+
+
+    #heard(token, {type, data}) {
+        const asked = this.asked.get(token);
+
+        if (!asked || Date.now() - asked.at > HEARD) {
+            return [404, {message: 'Unknown interaction', code: 10062}];
+        }
+        if (asked.heard) {
+            return [400, {message: 'Interaction has already been acknowledged.',
+                code: 40060}];
+        }
+        asked.heard = {type, flags: data?.flags};
+        return [204];
+    }
+
+
+    #said(token, {content, allowed_mentions: mentions}) {
+        const asked = this.asked.get(token);
+
+        if (!asked?.heard) {
+            return [404, {message: 'Unknown Webhook', code: 10015}];
+        }
+        if (!content || content.length > 2000) {
+            return [400, {message: 'Invalid Form Body', code: 50035}];
+        }
+        asked.resolve({...asked.heard, content, mentions});
+        return [200, {id: '1'}];
+    }
+
+
+    // behind "after" oldest first, else newest first
+    #log(id, query) {
+        this.calls++;
+        if (this.blind) {
+            return [403, {message: 'Missing Permissions', code: 50013}];
+        }
+        if (this.left-- <= 0) {
+            this.refused++;
+            this.left = this.burst;
+            return [429, {message: 'You are being rate limited.',
+                retry_after: 0.3, global: false}, {'retry-after': '1'}];
+        }
+        const limit = Number(query.get('limit') ?? 50);
+        const after = query.get('after');
+        const list = this.audit.filter((entry) =>
+            !after || BigInt(entry.id) > BigInt(after));
+
+        return this.#of(id, (guild) => [200, {
+            audit_log_entries: after ? list.slice(0, limit)
+                : list.slice(-limit).reverse(),
+            users: guild.members.map(({user}) => user), threads: guild.threads,
+            webhooks: [], integrations: [], guild_scheduled_events: [],
+            auto_moderation_rules: [], application_commands: []},
+        {'x-ratelimit-remaining': String(Math.max(0,
+            Math.min(this.left, 1000))), 'x-ratelimit-reset-after': '0.2'}]);
+    }
+}
+
+
+// what the platform would refuse in a command, or an option of one
+function faultOf({name, description, options = [], choices = [], type = 1,
+    default_member_permissions: permissions = null})
+{
+    return !NAME.test(name ?? '') ? `name ${name}`
+        : !(description?.length <= 100) ? `description of ${name}`
+            : options.length > 25 ? `options of ${name}`
+                : choices.length > 25 || !choices.every((choice) =>
+                    choice.name.length <= 100) ? `choices of ${name}`
+                    : permissions !== null && !/^\d+$/.test(permissions)
+                        ? `permissions of ${name}`
+                        : ![1, 3, 5, 6, 7, 8].includes(type) ? `type of ${name}`
+                            : options.map(faultOf).find(Boolean);
+}
+
+
+async function textOf(request) {
+    let text = '';
+
+    for await (const piece of request) {
+        text += piece;
+    }
+    return text;
+}
