@@ -88,6 +88,12 @@ export function timeOf(id) {
 }
 
 
+// The first id that the platform could have made at that time
+export function idAt(ms) {
+    return String(BigInt(ms) - EPOCH << 22n);
+}
+
+
 class Event {
 
     constructor(data, audit, knows) {
