@@ -109,12 +109,18 @@ const again = await imports();
 is([again.status, rest.calls - calls], [0, 1], 'nothing is read twice');
 const adapter = await attach({on: () => {}, off: () => {}, options: {intents:
     {bitfield: 0}}}, operator, {spool: `${DIR}/spool`});
-const live = {action_type: 20, user_id: ANN, target_id: BOB, id: idOf(),
-    reason: 'live'};
+const [GENERAL] = Object.keys(known.channels);
+const message = {id: idOf(), channel_id: GENERAL, guild_id: SERVER,
+    content: 'rude', author: {id: BOB, username: 'bob'}};
+const live = {action_type: 72, user_id: ANN, target_id: BOB, id: idOf(),
+    options: {channel_id: GENERAL, count: '1'}};
 
-adapter.listener({t: 'GUILD_AUDIT_LOG_ENTRY_CREATE', s: 1, d: {...live,
-    guild_id: SERVER}}, 0);
-adapter.join.end();
+for (const [s, [t, d]] of [['MESSAGE_CREATE', message],
+    ['MESSAGE_DELETE', message],
+    ['GUILD_AUDIT_LOG_ENTRY_CREATE', {...live, guild_id: SERVER}]].entries())
+{
+    adapter.listener({t, d, s: s + 1}, 0);
+}
 await until(() => adapter.counters.recorded, 'what the bot hands in');
 await adapter.close();
 rest.audit.push(live);

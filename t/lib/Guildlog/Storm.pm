@@ -32,12 +32,12 @@ sub storm {
         start    => sub { $nginx->start },
         database => sub { $cluster->stop('immediate'); $cluster->start },
         all      => sub {
-            wait_for { (markers($nginx))[0] >= $of{events} } 300,
+            wait_for { (markers($nginx))[0] >= $of{events} } 1_200,
                 'all of them';
         },
     );
     markers_are_right($nginx, $of{events});
-    note grep { /^# memory/ } @lines;
+    diag map { /^# (memory.*)/ } @lines;
 }
 
 
