@@ -1,13 +1,25 @@
 package Guildlog::Program;
 
-# A program of Node.js that prints TAP. What it orders ("# order: restart") is
-# done, and answered with a line.
+# A program of Node.js, or of Debian's Python, that prints TAP. What it orders
+# ("# order: restart") is done, and answered with a line.
 
 use strict;
 use warnings;
 
 use IPC::Open2;
 use Test::More;
+
+my $python = '/usr/bin/python3';
+
+
+# a program, as words of a command
+sub command {
+    my ($class, $file) = @_;
+
+    $ENV{PYTHONPATH} = "$Guildlog::TOP/util/kit/python";
+    return ($file =~ /[.]py$/ ? ($python, '-B') : 'node',
+        "$Guildlog::TOP/$file");
+}
 
 
 # each of its tests is one of the test file; returns the other lines
@@ -16,7 +28,7 @@ sub obey {
 
     my $before = Test::More->builder->current_test;
     my @lines;
-    my $pid = open2(my $out, my $in, 'node', "$Guildlog::TOP/$file");
+    my $pid = open2(my $out, my $in, $class->command($file));
 
     $in->autoflush(1);
     while (<$out>) {
