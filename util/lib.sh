@@ -18,6 +18,7 @@ packages_test=(libcpanel-json-xs-perl libdbd-pg-perl libio-socket-ssl-perl
     libyaml-libyaml-perl postgresql-15-pgtap
     libtap-parser-sourcehandler-pgtap-perl prometheus pgbouncer)
 packages_viewer=(chromium)
+packages_python=(python3-discord mypy)
 packages_bench=(wrk)
 packages_package=(build-essential debhelper)
 packages_check=(clang-tidy)

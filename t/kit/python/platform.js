@@ -1,0 +1,52 @@
+// The stand-in of the platform, for a program in another language, and the calls
+// that discord.py makes before it connects. It prints {gateway, rest}: their
+// ports. Each line that it reads is [method, ...arguments] of the Gateway, or
+// ["guilds", {id: what guildOf() takes}], or ["count"]; it answers with what is
+// counted.
+
+import {createServer} from 'node:http';
+import readline from 'node:readline';
+
+import {Gateway, guildOf} from '../gateway.js';
+
+const token = process.argv[2];
+const gateway = await new Gateway({token, guilds: []}).listen();
+const bot = {id: '200000000000000099', username: 'Watcher', discriminator: '0',
+    avatar: null, bot: true};
+const answers = {
+    '/users/@me': bot,
+    '/oauth2/applications/@me': {id: bot.id, name: bot.username, icon: null,
+        description: '', summary: '', verify_key: '', flags: 0, owner: bot,
+        bot_public: true, bot_require_code_grant: false},
+};
+const rest = createServer((request, answer) => {
+    const known = request.headers.authorization === `Bot ${token}`;
+    const found = answers[request.url];
+
+    answer.writeHead(!known ? 401 : found ? 200 : 404,
+        {'content-type': 'application/json'});
+    answer.end(JSON.stringify(!known ? {message: '401: Unauthorized', code: 0}
+        : found ?? {message: '404: Not Found', code: 0}));
+});
+
+await new Promise((resolve) => rest.listen(0, '127.0.0.1', resolve));
+console.log(JSON.stringify({gateway: gateway.port, rest: rest.address().port}));
+for await (const line of readline.createInterface({input: process.stdin})) {
+    const [method, ...args] = JSON.parse(line);
+
+    if (method === 'guilds') {
+        gateway.guilds = Object.entries(args[0]).map(([id, guild]) =>
+            guildOf(id, guild));
+        // discord.py needs them
+        gateway.guilds.flatMap(({channels, threads}) =>
+            [...channels, ...threads]).forEach((channel) =>
+            Object.assign(channel, {bitrate: 64_000, user_limit: 0,
+                owner_id: bot.id, message_count: 0, member_count: 1}));
+    } else if (method !== 'count') {
+        gateway[method](...args);
+    }
+    console.log(JSON.stringify(gateway.count));
+}
+rest.close();
+rest.closeAllConnections();
+gateway.close();
