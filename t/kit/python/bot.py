@@ -4,6 +4,7 @@ what it sees; python-discord.t starts it."""
 import asyncio
 import json
 import os
+import signal
 import sys
 import time
 from pathlib import Path
@@ -15,7 +16,7 @@ from discord.ext.commands import Bot
 from guildlog import Guildlog, Operator
 from guildlog.discord import attach
 from guildlog.log_types import TYPES
-from tap import done, equal, fails, ok, order, until
+from tap import equal, fails, ok, order, run, until
 
 HERE = Path(__file__).parent
 FIXTURES = json.loads((HERE / '../../viewer/events.json').read_text())
@@ -314,14 +315,19 @@ discord.http.Route.BASE = 'http://127.0.0.1:{platform.ports["rest"]}'
 discord.gateway.DiscordWebSocket.DEFAULT_GATEWAY = yarl.URL(
     'ws://127.0.0.1:{platform.ports["gateway"]}')
 token = '{TOKEN}'
-{recipe}""", stdout=asyncio.subprocess.PIPE)
+{recipe}""", stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL)
     await counted('identify', 3)
-    [banned] = await coming(1, audit(22, ANN, BOB, reason='recipe'))
-    equal([KEYS[banned['type']], banned['reason']], ['ban', 'recipe'],
-          'the recipe of the README is a bot')
-    program.terminate()
+    came = await coming(1, audit(20, ANN, CHIA, reason='waits'),
+                        audit(22, ANN, BOB, reason='recipe'))
+    ok('recipe' in [entry['reason'] for entry in came],
+       'the recipe of the README is a bot')
+    program.send_signal(signal.SIGINT)
     said, _ = await program.communicate()
     equal(said, b'\n', '... that misses nothing')
+    ok('waits' in [entry['reason'] for entry in await stored()],
+       '... hands in what waits when it ends')
+    equal(os.listdir(f'{spools}/recipe'), [], '... and leaves nothing')
 
     # a bot that is not allowed
 
@@ -346,5 +352,4 @@ token = '{TOKEN}'
     print(f'# markers: {markers}')
 
 
-asyncio.run(main())
-done()
+run(main)

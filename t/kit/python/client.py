@@ -6,7 +6,7 @@ import ssl
 import time
 
 import guildlog
-from tap import done, equal, fails, ok, order
+from tap import equal, fails, ok, order, run
 
 url, token, server = (os.environ[name] for name in ('URL', 'TOKEN', 'SERVER'))
 other = os.environ['BASIC']
@@ -168,5 +168,4 @@ async def main():
         await client.close()
 
 
-asyncio.run(main())
-done()
+run(main)

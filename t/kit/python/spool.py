@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 from guildlog import Full, GuildlogError, Operator
-from tap import done, equal, fails, ok, order
+from tap import equal, fails, ok, order, run
 
 server = os.environ['SERVER']
 folder = Path(os.environ['DIR'])
@@ -169,6 +169,19 @@ async def main():
     await again.close()
     equal(os.listdir(folder / str(folders)), [], '... nor a lock')
 
+    half = await start(batch=20)
+    await half.record(server, entries(7, 'h', 1000))
+    while half.counters['recorded'] < 100:
+        await asyncio.sleep(0)
+    await half.close()
+    rest = await start(again=True)
+    await rest.flush()
+    sent = [half.counters['recorded'], rest.counters['recorded'],
+            rest.counters['duplicates']]
+    ok(sent[0] < 1000 and sum(sent) == 1000,
+       f'what was answered is not sent again: {sent}')
+    await rest.close()
+
     # more than a proxy takes at once
 
     front = Operator(os.environ['FRONT'])
@@ -182,5 +195,4 @@ async def main():
     await operator.close()
 
 
-asyncio.run(main())
-done()
+run(main)

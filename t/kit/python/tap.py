@@ -47,5 +47,7 @@ async def until(condition, what):
         await asyncio.sleep(0.01)
 
 
-def done():
+def run(main):
+    """To the end, but not for ever"""
+    asyncio.run(asyncio.wait_for(main(), 180))
     print(f'1..{tests}', flush=True)

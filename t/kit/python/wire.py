@@ -5,7 +5,7 @@ import asyncio
 import time
 
 from guildlog import Guildlog, RateLimited, Unavailable
-from tap import done, equal, fails, ok
+from tap import equal, fails, ok, run
 
 TOKEN = 'x.eyJzdWIiOiIxIn0.x'      # of the server 1
 HEAD = b'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n'
@@ -32,7 +32,10 @@ class Peer:
     async def meet(self, reader, writer):
         answers = self.connections.pop(0)
         for answer in answers:
-            head = await reader.readuntil(b'\r\n\r\n')
+            try:
+                head = await reader.readuntil(b'\r\n\r\n')
+            except EOFError:
+                break
             self.requests.append(head.partition(b'\r\n')[0].decode())
             for piece in [answer] if isinstance(answer, bytes) else answer:
                 writer.write(piece)
@@ -59,6 +62,11 @@ async def main():
     async with Peer([until_end], [WHOLE]) as peer:
         equal([await peer.api.server_get(), await peer.api.server_get()],
               [{'a': 1}, {}], 'an answer that ends with its connection')
+
+    closing = HEAD + b'Connection: close\r\nContent-Length: 2\r\n\r\n{}'
+    async with Peer([closing, b'nothing more'], [WHOLE]) as peer:
+        equal([await peer.api.server_get(), await peer.api.server_get()],
+              [{}, {}], 'an answer that says that its connection ends')
 
     for what, answer in (
             ('in a chunk', HEAD + b'Transfer-Encoding: chunked\r\n\r\n9\r\n{'),
@@ -98,5 +106,4 @@ async def main():
         equal(error.retry_after, 9, '... that tells it')
 
 
-asyncio.run(main())
-done()
+run(main)

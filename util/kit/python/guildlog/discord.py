@@ -7,7 +7,7 @@ import asyncio
 import json
 import re
 import time
-from typing import Any
+from typing import Any, Self
 
 from .directory import Directory
 from .events import AUDIT, Entry, entries_of
@@ -111,6 +111,12 @@ class Adapter:
                 await own(message)
 
         setattr(self.client, RAW, hear)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
 
     async def close(self) -> None:
         """Hands in what waits, and stops"""

@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import AsyncIterator, Mapping
+from typing import Self
 from urllib.parse import urlsplit
 
 MOST = 64 * 1024                   # bytes of a head, of a line, of a piece
@@ -140,7 +141,7 @@ class Answer:
         finally:
             self.drop()
 
-    async def __aenter__(self) -> Answer:
+    async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *_: object) -> None:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any, TypeVar, Union
+from typing import Any, Self
 from urllib.parse import quote
 
 from .connection import Connection
 
 # values of a parameter
-One = Union[str, int, None]
-Many = Union[One, Sequence[Union[str, int]]]
-Self = TypeVar('Self', bound='Methods')
+One = str | int | None
+Many = One | Sequence[str | int]
 
 
 class Methods:
@@ -23,7 +22,7 @@ class Methods:
     async def close(self) -> None:
         await self.connection.close()
 
-    async def __aenter__(self: Self) -> Self:
+    async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *_: object) -> None:

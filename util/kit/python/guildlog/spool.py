@@ -9,6 +9,7 @@ out."""
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import re
 import socket
@@ -236,25 +237,35 @@ class Lock:
     async def take(cls, file: str) -> Lock:
         own = socket.socket(socket.AF_UNIX)
         try:
-            own.bind(file)
-            own.listen()
-        except OSError:
             try:
-                _, writer = await asyncio.open_unix_connection(file)
-            except OSError:
+                own.bind(file)
+            except OSError as error:
+                if error.errno != errno.EADDRINUSE:
+                    raise
+                if await answers(file):
+                    raise GuildlogError(
+                        f'another process has the spool: {file}') from None
                 os.unlink(file)
                 own.bind(file)
-            else:
-                own.close()
-                writer.close()
-                raise GuildlogError(
-                    f'another process has the spool: {file}') from None
-        return cls(file, await asyncio.start_unix_server(
-            lambda _, writer: writer.close(), sock=own))
+            own.listen()
+            return cls(file, await asyncio.start_unix_server(
+                lambda _, writer: writer.close(), sock=own))
+        except BaseException:
+            own.close()
+            raise
 
     def release(self) -> None:
         os.unlink(self.file)
         self.server.close()
+
+
+async def answers(file: str) -> bool:
+    try:
+        _, writer = await asyncio.open_unix_connection(file)
+    except OSError:
+        return False
+    writer.close()
+    return True
 
 
 def log_of(segment: Segment) -> Path:
