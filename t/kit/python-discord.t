@@ -5,8 +5,20 @@
 
 use lib 't/lib';
 use Guildlog;
-use Guildlog::Kit;
+use Guildlog::Markers;
+use Guildlog::Program;
 
-Guildlog::Kit::watcher('t/kit/python/bot.py');
+my $nginx = Guildlog->new(api => 'guildlog_limit off;');
+
+$ENV{PACKAGES} = "$Guildlog::TOP/.build/kit/node_modules";
+$ENV{URL}      = $nginx->url . '/api';
+$ENV{OPERATOR} = $nginx->{operator};
+$ENV{DIR}      = $nginx->prefix . '/spools';
+
+my @lines = Guildlog::Program->obey('t/kit/python/bot.py',
+    stop  => sub { $nginx->stop },
+    start => sub { $nginx->start },
+);
+markers_are_right($nginx, map { /^# markers: (\d+)/ } @lines);
 
 done_testing;
