@@ -140,8 +140,10 @@ class Recorder:
             if not call.written.done():
                 call.written.set_exception(Full('the recorder was closed'))
         self.waiting.clear()
-        await self.running
-        await self.spool.close()
+        try:
+            await self.running
+        finally:
+            await self.spool.close()
 
     @property
     def counters(self) -> dict[str, Any]:
