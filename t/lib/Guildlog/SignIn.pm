@@ -60,13 +60,14 @@ sub _headers {
 }
 
 
-# a browser's request: it keeps cookies
+# a browser's request: it keeps cookies; nothing if there is no answer
 sub ask {
     my ($browser, $method, $path, %option) = @_;
 
     my $nginx = delete $option{nginx} || $g;
     my @headers = _headers($browser, @{ delete $option{headers} || [] });
-    my $answer = $nginx->request($method, $path, headers => \@headers, %option);
+    my $answer = $nginx->request($method, $path, headers => \@headers, %option)
+        or return;
 
     for my $header (@{ $answer->{headers} }) {
         next if lc $header->[0] ne 'set-cookie';
