@@ -37,6 +37,7 @@ typedef struct {
 } login_wait_t;
 
 
+static ngx_int_t login_page(ngx_http_request_t *r);
 static ngx_int_t login_begin(ngx_http_request_t *r,
     const ngx_http_guildlog_login_conf_t *login);
 static ngx_int_t login_callback(ngx_http_request_t *r,
@@ -95,8 +96,21 @@ static const ngx_guildlog_field_t  login_fields[] = {
 };
 
 
+/* without memory the answer is the API's, and none of nginx's pages */
+
 ngx_int_t
 ngx_http_guildlog_login_handler(ngx_http_request_t *r)
+{
+    ngx_int_t  rc;
+
+    rc = login_page(r);
+
+    return rc == NGX_ERROR ? ngx_http_guildlog_response_final(r, rc) : rc;
+}
+
+
+static ngx_int_t
+login_page(ngx_http_request_t *r)
 {
     size_t                                 i;
     ngx_int_t                              rc;
@@ -111,7 +125,7 @@ ngx_http_guildlog_login_handler(ngx_http_request_t *r)
     ctx = ngx_http_guildlog_call_ctx(r, 1);
 
     if (ctx == NULL || ngx_http_discard_request_body(r) != NGX_OK) {
-        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+        return NGX_ERROR;
     }
 
     rc = ngx_http_guildlog_limit_charge(r, ctx, conf);
@@ -119,7 +133,7 @@ ngx_http_guildlog_login_handler(ngx_http_request_t *r)
     if (rc != NGX_OK) {
         return rc == NGX_BUSY
                ? login_tell(r, login, NGX_HTTP_TOO_MANY_REQUESTS)
-               : NGX_HTTP_INTERNAL_SERVER_ERROR;
+               : NGX_ERROR;
     }
 
     path = r->uri;
@@ -142,7 +156,7 @@ ngx_http_guildlog_login_handler(ngx_http_request_t *r)
         allow.len = ngx_strlen(login_pages[i].allow);
 
         if (ngx_http_guildlog_response_header(r, "Allow", &allow) == NULL) {
-            return NGX_HTTP_INTERNAL_SERVER_ERROR;
+            return NGX_ERROR;
         }
 
         return login_tell(r, login, NGX_HTTP_NOT_ALLOWED);
@@ -165,7 +179,7 @@ login_begin(ngx_http_request_t *r, const ngx_http_guildlog_login_conf_t *login)
         || RAND_bytes(start.session, sizeof(start.session)) != 1
         || RAND_bytes(start.verifier, sizeof(start.verifier)) != 1)
     {
-        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+        return NGX_ERROR;
     }
 
     start.expires = ngx_time() + NGX_GUILDLOG_LOGIN_STARTS;
@@ -177,7 +191,7 @@ login_begin(ngx_http_request_t *r, const ngx_http_guildlog_login_conf_t *login)
                                          &login->scope, &uri, &start, &query)
            != NGX_OK)
     {
-        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+        return NGX_ERROR;
     }
 
     /* HEAD only looks: a sign-in that another tab has begun goes on */
@@ -188,12 +202,12 @@ login_begin(ngx_http_request_t *r, const ngx_http_guildlog_login_conf_t *login)
                                          &cookie, NGX_GUILDLOG_LOGIN_STARTS)
            != NGX_OK)
     {
-        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+        return NGX_ERROR;
     }
 
     p = ngx_pnalloc(r->pool, login->authorize.len + 1 + query.len);
     if (p == NULL) {
-        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+        return NGX_ERROR;
     }
 
     to.data = p;
@@ -220,7 +234,7 @@ login_callback(ngx_http_request_t *r,
 
     if (rc != NGX_OK) {
         return rc == NGX_DECLINED ? login_tell(r, login, NGX_HTTP_BAD_REQUEST)
-                                  : NGX_HTTP_INTERNAL_SERVER_ERROR;
+                                  : NGX_ERROR;
     }
 
     /* the platform sends the person back without a code: it was not allowed */
@@ -233,14 +247,14 @@ login_callback(ngx_http_request_t *r,
                                           &none, 0)
             != NGX_OK)
         {
-            return NGX_HTTP_INTERNAL_SERVER_ERROR;
+            return NGX_ERROR;
         }
 
         return login_tell(r, login, NGX_HTTP_FORBIDDEN);
     }
 
     if (login_exchange(r, login, &values[1], &start) != NGX_OK) {
-        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+        return NGX_ERROR;
     }
 
     r->main->count++;
@@ -341,7 +355,7 @@ login_visited(void *data, ngx_uint_t status, const ngx_str_t *cookie)
                                              &none, 0)
                   != NGX_OK)
     {
-        rc = NGX_HTTP_INTERNAL_SERVER_ERROR;
+        rc = NGX_ERROR;
 
     } else {
         rc = login_go(r, &wait->login->viewer);
@@ -369,7 +383,7 @@ login_logout(ngx_http_request_t *r, const ngx_http_guildlog_login_conf_t *login)
 
     if (rc != 0) {
         return rc == NGX_ERROR
-               ? NGX_HTTP_INTERNAL_SERVER_ERROR
+               ? NGX_ERROR
                : ngx_http_guildlog_response_error(r, NGX_HTTP_FORBIDDEN, NULL);
     }
 
@@ -393,7 +407,7 @@ login_logout(ngx_http_request_t *r, const ngx_http_guildlog_login_conf_t *login)
         || ngx_guildlog_login_flow_session(r->pool, &person, "m", &token)
            != NGX_OK)
     {
-        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+        return NGX_ERROR;
     }
 
     wait->request = r;
@@ -408,7 +422,7 @@ login_logout(ngx_http_request_t *r, const ngx_http_guildlog_login_conf_t *login)
                       &token, login_ended, wait);
 
     if (wait->query == NULL) {
-        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+        return NGX_ERROR;
     }
 
     r->main->count++;
@@ -510,7 +524,7 @@ login_go(ngx_http_request_t *r, const ngx_str_t *to)
     if (login_headers(r) != NGX_OK
         || ngx_http_guildlog_response_header(r, "Location", to) == NULL)
     {
-        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+        return NGX_ERROR;
     }
 
     return ngx_http_guildlog_response_send(r, NGX_HTTP_MOVED_TEMPORARILY,
@@ -548,7 +562,7 @@ login_tell(ngx_http_request_t *r, const ngx_http_guildlog_login_conf_t *login,
     page.data = ngx_pnalloc(r->pool, len);
 
     if (page.data == NULL || login_headers(r) != NGX_OK) {
-        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+        return NGX_ERROR;
     }
 
     page.len = ngx_sprintf(page.data, format, login_texts[i].text,
