@@ -111,7 +111,8 @@ sub allowed {
 
     $platform->config(person => $person);
     my $answer = page($browser, 'GET', '/login', %option);
-    my ($path) = $answer->header('Location') =~ m{^http://[^/]+(/.*)};
+    my ($path) = ($answer->header('Location') // '')
+        =~ m{^http://[^/]+(/.*)} or die "no way to the platform\n";
     return Guildlog::Client->new(port => $platform->{port})
         ->request('GET', $path)->header('Location') =~ s{^https?://[^/]+}{}r;
 }
