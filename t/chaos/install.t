@@ -1,8 +1,9 @@
 # util/install on new machines: from nothing to a first answer over TLS, an
 # entry recorded, read, and delivered to the stand-in of the platform, a kill of
-# all of nginx survived, a second run that changes nothing, and a removal that
-# leaves nothing.  Needs root.  The machines have no network but loopback once
-# their packages are there.  What each part took is told, and not asserted.
+# all of nginx survived, a second run that changes nothing, what is broken told
+# with what mends it, an upgrade, and a removal that leaves nothing.  Needs root.
+# The machines have no network but loopback once their packages are there.  What
+# each part took is told, and not asserted.
 
 use lib 't/lib';
 use Guildlog;
@@ -13,6 +14,52 @@ use Time::HiRes qw(time);
 # a bot's token as the stand-in takes it: the id 400000000000000001 and secrets
 my $bot = 'NDAwMDAwMDAwMDAwMDAwMDAx.AbCdEf.secret-of-it';
 my $platform = 'http://127.0.0.1:8990';
+
+my $keys   = '/etc/nginx/guildlog';
+my $conf   = '/etc/nginx/conf.d/guildlog.conf';
+my $module = '/usr/lib/nginx/modules/ngx_http_guildlog_module.so';
+
+# a file that is put aside, and back
+sub without { return ("mv $_[0] /root/aside", "mv /root/aside $_[0]") }
+sub in_conf { return ("sed -i.bak '$_[0]' $conf", "mv $conf.bak $conf") }
+
+# what is broken: how, how it is mended, what the check says
+my @broken = (
+    ['no configuration', without($conf), qr/there is no \Q$conf\E\n +util\/inst/],
+    ['a bad configuration', in_conf('$ a broken'),
+        qr/refuses .*guildlog\.conf:\d+\n +the file that is named/],
+    ['no module', without('/etc/nginx/modules-enabled'),
+        qr/unknown directive "guildlog_.*\n +apt-get install --reinstall/],
+    ['a wrong password', "cp -p $keys/worker.password /root; "
+            . "echo none > $keys/worker.password",
+        "mv /root/worker.password $keys",
+        qr/database: .*authentication failed.*_worker"\n +util\/install/],
+    ['pg_hba.conf without the line',
+        'cd /etc/postgresql/*/main && sed -i.bak /^local.guildlog/d pg_hba.conf'
+            . ' && service postgresql reload',
+        'cd /etc/postgresql/*/main && mv pg_hba.conf.bak pg_hba.conf'
+            . ' && service postgresql reload',
+        qr/database: .*Peer authentication.*\n +before .*: local guildlog g/],
+    ['an older schema', map({ qq{su postgres -c 'psql -qd guildlog -c }
+            . qq{"alter function guildlog.$_"'} } 'schema_fits(int) rename to f',
+            'f(int) rename to schema_fits'),
+        qr/schema_fits.* does not exist\n +util\/install: .*upgrades the sch/],
+    ['no key', without("$keys/main.key"),
+        qr/refuses .*main\.key" failed .*\n +put it back/],
+    ['no certificate', without("$keys/server.crt"),
+        qr/refuses .*server\.crt.*\n +put it back/],
+    ['a key for all to read', "chmod 644 $keys/main.key",
+        "chmod 600 $keys/main.key",
+        qr/can read a secret .*: main\.key\n +chmod 600 /],
+    ['no folder for the socket', without('/run/guildlog'),
+        qr/refuses .*unix:.*No such file.*\n +util\/install, or: systemd-tmpf/],
+    ['an open folder', 'chmod 755 /run/guildlog', 'chmod 710 /run/guildlog',
+        qr/folder .* is open.*755, not 710\n/],
+    ['a platform that is away', in_conf('s/:8990/:1/'),
+        qr/platform cannot be reached: .*\n +guildlog_platform in /],
+    ['another clock', in_conf('s/:8990/:8991/'),
+        qr/clock is off .*\n +apt-get install systemd-timesyncd/],
+);
 
 for my $suite (Guildlog::Machine::suites()) {
     my $package = Guildlog::Machine::deb($suite);
@@ -27,14 +74,14 @@ for my $suite (Guildlog::Machine::suites()) {
     $machine->goes_well('apt-get -qy install --no-install-recommends '
         . '/tmp/guildlog.deb', "$suite: the package");
     $machine->alone;
+    $machine->write('/etc/hosts', "127.0.0.1 localhost logs.example\n");
 
     my $install = '/usr/share/guildlog/util/install';
     my $before = $machine->files;
 
     my ($ok, $said) = $machine->on("$install --check");
     ok !$ok, 'before the installation the check finds what is missing';
-    like $said, qr/^wrong: a role cannot use the database/m,
-        'and says so in a sentence';
+    like $said, qr/^wrong: there is no \Q$conf/m, 'and says so in a sentence';
 
     $machine->copy("$Guildlog::TOP/t/lib/platform", '/tmp/platform');
     $machine->on("mkdir /tmp/chat; perl /tmp/platform --port 8990 "
@@ -48,22 +95,22 @@ for my $suite (Guildlog::Machine::suites()) {
     like $said, qr/^\+ openssl rand/m, 'it prints what it runs';
     unlike $said, qr/password '/, 'but no password';
 
+    # a first server, a first token, a first entry, as it says how
+
+    my $tool = 'guildlog';
+    my $server = '100000000000000001';
+    my ($commands) = $said =~ /^(    export .*)\z/ms;
+    my $made = $machine->goes_well("set -e\n$commands", 'what it says');
+    my ($token) = $made =~ /^([\w-]+\.[\w-]+\.[\w-]+)$/m;
+    ok $token, 'a token is printed' or diag $made;
+    like $made, qr/^ready +ok$/m, 'the machine is ready';
+
     my $first = $machine->files;
     $said = $machine->goes_well("$install --server-name other.example",
         'the installation again');
     like $said, qr/is there and stays as it is/, 'keeps the configuration';
+    like $said, qr{https://logs\.example/api}, 'and tells its name';
     is_deeply $machine->files, $first, 'and changes nothing';
-
-    # a first server, a first token, a first entry
-
-    my $tool = 'guildlog';
-    my $server = '100000000000000001';
-    $machine->goes_well("$tool server set $server --owner 200000000000000001",
-        'a server');
-    my $made = $machine->goes_well("$tool token create $server "
-        . '--creator 200000000000000001 --json', 'a token');
-    my ($token) = $made =~ /"token" *: *"([^"]+)"/;
-    ok $token, 'which is printed';
 
     my $api = "curl -sSk --resolve logs.example:443:127.0.0.1 "
         . "-H 'Authorization: Bearer $token' https://logs.example";
@@ -111,11 +158,36 @@ for my $suite (Guildlog::Machine::suites()) {
 
     # what is wrong is told
 
-    $machine->goes_well('chmod 644 /etc/nginx/guildlog/main.key', 'a bad mode');
-    ($ok, $said) = $machine->on("$install --check");
-    ok !$ok && $said =~ /^wrong: somebody but root can read a secret/m,
-        'the check finds it' or diag $said;
-    $machine->goes_well('chmod 600 /etc/nginx/guildlog/main.key', 'mended');
+    $machine->write('/tmp/late', <<'PERL');
+use IO::Socket::INET;
+my $s = IO::Socket::INET->new(LocalAddr => '127.0.0.1:8991', Listen => 5)
+    or die;
+while (my $c = $s->accept) {
+    sysread $c, my $in, 4096;
+    print {$c} "HTTP/1.0 200 OK\r\nDate: Thu, 01 Jan 2026 00:00:00 GMT\r\n\r\n";
+    close $c;
+}
+PERL
+    $machine->on('perl /tmp/late > /dev/null 2>&1 &');
+    for (@broken) {
+        my ($what, $break, $mend, $told) = @$_;
+        $machine->goes_well($break, "$suite: $what");
+        ($ok, $said) = $machine->on("$install --check");
+        ok !$ok && $said =~ /^wrong: .*$told/m, 'is told, with what mends it'
+            or diag $said;
+        $machine->goes_well($mend, 'mended');
+    }
+    $machine->goes_well("$install --check", 'nothing is wrong');
+
+    # another site may be the one that nginx serves to who names none
+
+    $machine->write('/etc/nginx/conf.d/a.conf', 'server { listen 443 ssl '
+        . 'default_server; ssl_certificate guildlog/server.crt; '
+        . 'ssl_certificate_key guildlog/server.key; return 404; }');
+    $machine->goes_well("nginx -s reload; $install --check",
+        'nor beside another site');
+    $machine->goes_well('rm /etc/nginx/conf.d/a.conf; nginx -s reload',
+        'which goes');
 
     $machine->goes_well('service postgresql stop', 'PostgreSQL stops');
     ($ok, $said) = $machine->on("sleep 6; $install --check");
@@ -123,12 +195,20 @@ for my $suite (Guildlog::Machine::suites()) {
         'the check finds that, too' or diag $said;
     $machine->goes_well('service postgresql start', 'and starts');
 
-    # an upgrade to the same keeps everything
+    # an upgrade to the same keeps everything; a reload would keep the module
 
+    my $began_as = $machine->goes_well('cat /run/nginx.pid', 'the master');
     $machine->copy($package, '/tmp/guildlog.deb');
     $machine->goes_well('dpkg -i /tmp/guildlog.deb', 'the package once more');
-    $machine->goes_well($wanted, 'and its schema');
+    ($ok, $said) = $machine->on("$install --check");
+    ok !$ok && $said =~ /^wrong: nginx runs the module that was there before/m,
+        'the old module still runs' or diag $said;
+    $machine->goes_well($wanted, 'the schema and the module');
     $machine->goes_well("$install --check", 'nothing is wrong');
+    isnt $machine->goes_well('cat /run/nginx.pid', 'the master'), $began_as,
+        'is another one';
+    like $machine->goes_well("$api/api/servers/$server/logs", 'the log'),
+        qr/"content": ?"hello"/, 'is served';
 
     # the way back
 
@@ -163,16 +243,21 @@ SQL
         . "--db 'host=127.0.0.1 dbname=logs user=owner'";
     $machine->goes_well($theirs, 'the installation into it');
     $machine->goes_well($theirs, 'again');
-    $machine->goes_well("$tool server $server --owner 200000000000000001",
+    $machine->goes_well("$tool server set $server --owner 200000000000000001",
         'a server');
-    ($token) = $machine->goes_well("$tool create $server "
+    ($token) = $machine->goes_well("$tool token create $server "
         . '--creator 200000000000000001 --json', 'a token')
         =~ /"token" *: *"([^"]+)"/;
     like $machine->goes_well('curl -sSk --resolve logs.example:443:127.0.0.1 '
         . "-H 'Authorization: Bearer $token' "
         . "https://logs.example/api/servers/$server", 'the API'),
         qr/"$server"/, 'answers';
+    ($ok, $said) = $machine->on("$install --remove --data");
+    ok !$ok && $said =~ /say --db/, 'their logs are not removed by mistake';
     $machine->goes_well("$theirs --remove --data", 'the removal');
+    is $machine->goes_well(q(su postgres -c "psql -d logs -Atc 'select count(*))
+        . q( from pg_namespace where nspname = \$\$guildlog\$\$'"), 'the schema'),
+        "0\n", 'is gone';
     $machine->goes_well('nginx -t', 'nginx goes on');
 }
 

@@ -98,6 +98,9 @@ for my $suite (Guildlog::Machine::suites()) {
 
     # removed, and back
 
+    $machine->goes_well('cp /usr/share/guildlog/conf/log.conf '
+        . '/etc/nginx/conf.d/guildlog-log.conf; nginx -t',
+        'another sample is there');
     $machine->goes_well("apt-get -qy remove $package", 'the package is removed');
     $machine->goes_well("nginx -t && $restart",
         'nginx starts without it, though its configuration was there');
@@ -115,7 +118,7 @@ for my $suite (Guildlog::Machine::suites()) {
     $machine->goes_well("nginx -t && $restart",
         'nginx starts without it');
     $machine->on('rm -rf /etc/nginx/guildlog /run/guildlog '
-        . '/etc/nginx/conf.d/guildlog.conf.removed');
+        . '/etc/nginx/conf.d/guildlog*.conf.removed');
 
     my $after = $machine->files;
     is_deeply [grep { !$files->{$_} } sort keys %$after], [],
