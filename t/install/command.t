@@ -252,8 +252,12 @@ subtest 'the machine' => sub {
     like does('status'), qr/\Aready +ok\n(?:.*\n)*?entries +.*\b\d+ recorded/,
         'is ready';
     is decoded(does('status --json'))->{ready}, 1, 'for a program too';
+    like does('status'), qr/^version +\d+\.\d+/m, 'tells its version';
     is +(guildlog('status --status http://127.0.0.1:1/status'))[2], 4,
         'nobody is there';
+    is_deeply [guildlog("server set $none --operator unix:/nowhere/s:/")],
+        ['', "guildlog: unix:/nowhere/s:/servers/$none: nobody listens there:"
+            . " does nginx run?\n", 4], 'a socket that is not there is named';
 };
 
 
@@ -263,8 +267,16 @@ subtest 'help' => sub {
     cmp_ok @commands, '>', 20, 'commands are listed';
     like does("$_ --help"), qr/^Usage: guildlog \Q$_\E.*^  --json /ms
         for @commands;
+    is does('help logs'), does('logs --help'), 'help of a command';
+    like does('--version'), qr/^guildlog \d+\.\d+/, 'a version';
     is +(guildlog($_))[2], 2, "guildlog $_" for qw(logs nonsense), 'logs 1 2',
-        'logs x', "logs $server --nonsense";
+        'logs x', "logs $server --nonsense", "logs $server --limit 0";
+    is +(guildlog('token'))[1], 'guildlog: say one of: guildlog token create,'
+        . " guildlog token list, guildlog token revoke\n",
+        'half of a command is completed';
+    is +(guildlog("token revoke $server none"))[1], 'guildlog: DELETE '
+        . "$ENV{GUILDLOG_URL}/servers/$server/auth?tokenId=none: 404: there is"
+        . " no such thing\n", 'a refusal is told in words';
 
     my $complete = sub {
         my @words = @_;

@@ -8,6 +8,7 @@ use warnings;
 use utf8;
 
 use Exporter 'import';
+use Errno ();
 use FindBin;
 use JSON::PP ();
 use POSIX ();
@@ -83,6 +84,13 @@ sub token {
 }
 
 
+# what a status means whose answer does not say
+my %meaning = (
+    401 => 'the token is wrong, has expired or was revoked',
+    403 => 'this token may not do that',
+    404 => 'there is no such thing',
+);
+
 # {status, headers, in}: the body can be read.  An answer that the service was
 # too busy for is asked for again; any other error ends the command.  undef: the
 # service failed, and who asks is patient.
@@ -101,7 +109,8 @@ sub ask {
         my $answer = curl($method, $url, %how);
         if (!$answer) {
             return if $how{patient};
-            fail(4, "$url: " . (complaint() || 'no answer'));
+            fail(4, "$url: " . (cannot_enter($url) || complaint()
+                || 'no answer'));
         }
         my $status = $answer->{status};
         return $answer if $status =~ /^2/ || $status == ($fine || 0);
@@ -115,10 +124,20 @@ sub ask {
             next;
         }
         return if $how{patient} && $status >= 500;
-        my $why = eval { parsed(body($answer))->{error} };
+        my $why = eval { parsed(body($answer))->{error} } // $meaning{$status};
         fail($status >= 500 ? 4 : 3, "$method $url: $status"
             . (defined $why ? ": $why" : ''));
     }
+}
+
+
+# curl does not tell what is wrong with a socket
+sub cannot_enter {
+    my ($path) = $_[0] =~ /^unix:([^:]+):/ or return;
+
+    return if -w $path;
+    return $!{EACCES} ? 'this user may not use it; its group may'
+         : $!{ENOENT} ? 'nobody listens there: does nginx run?' : undef;
 }
 
 
@@ -276,7 +295,8 @@ sub database {
     open my $in, '-|', qw(psql -X -At -v ON_ERROR_STOP=1 -d), $db,
         '-c', "select $select" or fail(4, "psql: $!");
     my $text = do { local $/; readline $in } // '';
-    close $in or fail(4, 'the database did not do it');
+    close $in or fail(4, "the database did not do it: it is asked as the owner"
+        . " of the schema, whom --db names");
     return $text =~ /\S/ ? parsed($text) : undef;
 }
 

@@ -29,8 +29,11 @@ sub show {
     return print safe_json($json->pretty->encode($value)) if $as_json;
 
     if (ref $value eq 'HASH') {
-        printf "%-13s %s\n", plain($_), plain($value->{$_})
-            for sort keys %$value;
+        for (sort keys %$value) {
+            my $is = $value->{$_};
+            $is = moment($is) if /_at$/ && defined $is;
+            printf "%-13s %s\n", plain($_), plain($is);
+        }
         return;
     }
     my @rows = map { my $row = $_; [map { plain($row->{$_}) } @columns] } @$value;
