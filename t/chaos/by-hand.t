@@ -16,7 +16,7 @@ my @blocks = grep { !/\.build\/plain/ } $page =~ /^```\n(.*?)^```\n/msg;
 my $server = '100000000000000001';
 
 for my $suite (Guildlog::Machine::suites()) {
-    my $machine = Guildlog::Machine->new($suite, 'systemd');
+    my $machine = Guildlog::Machine->new($suite, qw(procps systemd));
 
     $machine->write('/etc/apt/apt.conf.d/few',
         'APT::Install-Recommends "false";');
@@ -44,6 +44,16 @@ for my $suite (Guildlog::Machine::suites()) {
         . "-H 'Authorization: Bearer $token' "
         . "https://logs.example/api/servers/$server && exit; sleep 0.1; done; "
         . 'exit 1', 'the API over TLS'), qr/"$server"/, 'answers';
+
+    # power is lost: nothing of /run is there any more
+
+    $machine->goes_well('kill -9 $(cat /run/nginx.pid) '
+        . '$(pgrep -f "^nginx: worker"); rm -r /run/guildlog /run/nginx.pid',
+        'power is lost');
+    $machine->goes_well('systemd-tmpfiles --create guildlog.conf; '
+        . 'service nginx start', 'nginx starts at the boot');
+    $machine->goes_well('systemd-analyze verify nginx.service',
+        'systemd takes what the package adds to its unit');
 }
 
 done_testing;

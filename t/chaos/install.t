@@ -156,6 +156,19 @@ for my $suite (Guildlog::Machine::suites()) {
     $machine->goes_well("$install --check", 'nothing is wrong');
     $took->('the start after a kill');
 
+    # the same while the disk of the logs is full
+
+    $machine->goes_well('mkdir /tmp/full && mount -t tmpfs -o size=256k none '
+        . '/tmp/full && cp -a /var/log/nginx/. /tmp/full && mount --bind '
+        . '/tmp/full /var/log/nginx && ! cat /dev/zero > /tmp/full/zeros',
+        'a full disk');
+    $machine->goes_well('kill -9 $(cat /run/nginx.pid) '
+        . '$(pgrep -f "^nginx: worker"); sleep 0.5; service nginx start',
+        'keeps nginx from nothing');
+    $machine->goes_well("$install --check", 'nor guildlog');
+    $machine->goes_well('umount /var/log/nginx /tmp/full; '
+        . 'nginx -s reopen', 'there is room again');
+
     # what is wrong is told
 
     $machine->write('/tmp/late', <<'PERL');
