@@ -87,19 +87,24 @@ for my $suite (Guildlog::Machine::suites()) {
     $machine->on("mkdir /tmp/chat; perl /tmp/platform --port 8990 "
         . '--dir /tmp/chat > /tmp/chat/log 2>&1 &');
     $machine->write('/tmp/bot.token', "$bot\n", 0600);
-    my $wanted = "$install --server-name logs.example "
-        . "--platform $platform/api/v10 --bot-token /tmp/bot.token";
+    my $first_one = "$install --server-name logs.example";
+    my $wanted = "$first_one --platform $platform/api/v10 "
+        . '--bot-token /tmp/bot.token';
 
-    $said = $machine->goes_well($wanted, 'the installation');
+    ($ok, $said) = $machine->on("$first_one --db 'host=h password=x'");
+    ok !$ok && $said =~ /PGPASSWORD/, 'no password stands on a command line';
+    $said = $machine->goes_well($first_one, 'the installation');
     $took->('the end of the installation');
     like $said, qr/^\+ openssl rand/m, 'it prints what it runs';
     unlike $said, qr/password '/, 'but no password';
+    my ($commands) = $said =~ /^(    export .*)\z/ms;
+    like $machine->goes_well($wanted, 'once more, with a platform'),
+        qr/sed -i .*guildlog_platform/, 'turns delivery on';
 
     # a first server, a first token, a first entry, as it says how
 
     my $tool = 'guildlog';
     my $server = '100000000000000001';
-    my ($commands) = $said =~ /^(    export .*)\z/ms;
     my $made = $machine->goes_well("set -e\n$commands", 'what it says');
     my ($token) = $made =~ /^([\w-]+\.[\w-]+\.[\w-]+)$/m;
     ok $token, 'a token is printed' or diag $made;
