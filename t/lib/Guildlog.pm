@@ -482,6 +482,21 @@ sub distribute {
 }
 
 
+# a connection to the node that has the server's rows
+sub node {
+    my ($self, $guild) = @_;
+
+    my @nodes = $self->{cluster}->nodes;
+    my $port  = @nodes == 1 ? $nodes[0]->port : $self->sql(q(
+        select nodeport from pg_dist_shard_placement
+         where shardid = get_shard_id_for_distribution_column('server',
+                                                              ?::bigint)),
+        $guild);
+    my ($node) = grep { $_->port == $port } @nodes;
+    return $node->connect($self->{dbname});
+}
+
+
 # events were recorded so many days earlier, of those that match
 sub days_pass {
     my ($self, $days, $which, @arguments) = @_;

@@ -264,7 +264,7 @@ $nginx->patch("/servers/$server/config/logging/settings", token => $first,
 my $held = listen_to('type=44');
 record({ content => 'taken', type => 44, executor => { id => '5' } });
 
-my $taker = $nginx->cluster->connect($nginx->dbname);
+my $taker = $nginx->node($server);
 my ($jti) = map { $_->[0] } $nginx->sql('select token_id from token
     where guild_id = ? limit 1', $server);
 $taker->begin_work;

@@ -114,7 +114,11 @@ begin
             select e.id, e.type, e.dstatus, e.lane, e.seq, e.dchannel_id,
                    e.dmessage_id, e.dreason, e.doc
               from unnest(q.ids) i (id)
-             cross join lateral log_entry_one(q.guild, q.bot, i.id) e
+             cross join lateral (   -- as log_entry_one(): see citus.sql
+                   select x.* from log_entry x
+                    where x.guild_id = q.guild and x.bot = q.bot
+                      and x.id >= i.id and x.id <= i.id
+                    order by x.id limit 1) e
              order by e.id desc;
 
     elsif cardinality(q.types) = 1 or not walk then

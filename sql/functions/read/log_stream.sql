@@ -197,8 +197,11 @@ begin
                    and x.entry_id is not null
                    and x.arrival > since and x.arrival <= until
                  order by x.arrival limit most) k
-          left join lateral log_entry_one(q.guild, q.bot, k.entry_id) e
-            on e.id >= q.low;
+          left join lateral (   -- as log_entry_one(): see citus.sql
+               select x.id, x.doc from log_entry x
+                where x.guild_id = q.guild and x.bot = q.bot
+                  and x.id >= k.entry_id and x.id <= k.entry_id
+                order by x.id limit 1) e on e.id >= q.low;
 end $$;
 
 
