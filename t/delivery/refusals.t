@@ -93,10 +93,10 @@ subtest 'a repeated change asks the platform nothing' => sub {
     my $asked = asked($it);
     my $notes = notes($it);
 
-    is scalar(grep { $_ != 202 } map { set($it, $it->{set}) } 1 .. 30), 0,
-        'they are set again thirty times';
+    is scalar(grep { $_ != 202 } map { set($it, $it->{set}) } 1 .. 10), 0,
+        'they are set again ten times';
     is scalar(grep { $_ !~ /^(?:200|404)$/ }
-        map { fix($it, $it->{channels}[$_ % 11]) } 1 .. 22), 0,
+        map { fix($it, $_) } @{ $it->{channels} }), 0,
         'the fix registers their webhooks again';
     is asked($it), $asked, 'the platform gets no request';
     is notes($it), $notes, 'no notification is made';

@@ -194,14 +194,14 @@ for my $q (@queries[0, 2, 6, 8, 9]) {
 
 # what goes between two statements
 
-my $lock = $nginx->cluster->connect($nginx->dbname);
+my $node = $nginx->node($guild);
 my @steps = qw(search_open search_tail search_slices);
 
 
 # each call of the function is counted, and waits for a lock of its name
 for my $step (@steps) {
-    $nginx->sql("create sequence public.of_$step");
-    $nginx->sql("grant usage on sequence public.of_$step to public");
+    $node->do("create sequence public.of_$step");
+    $node->do("grant usage on sequence public.of_$step to public");
     my $text = text_of($step);
     $text =~ s{^begin$}{begin
         perform nextval('public.of_$step'),
@@ -221,9 +221,9 @@ sub text_of {
 sub calls {
     my ($step) = @_;
 
-    my $n = $nginx->sql("select last_value - (not is_called)::int
+    my $n = $node->selectrow_array("select last_value - (not is_called)::int
         from public.of_$step");
-    $nginx->sql("select setval('public.of_$step', 1, false)");
+    $node->do("select setval('public.of_$step', 1, false)");
     return $n;
 }
 
@@ -233,13 +233,13 @@ sub meanwhile {
     my ($step, $query, $code) = @_;
 
     calls($_) for @steps;
-    $lock->do("select pg_advisory_lock(hashtext('$step'))");
+    $node->do("select pg_advisory_lock(hashtext('$step'))");
     my $client = $nginx->connection;
     $client->send("GET /api/servers/$guild/logs?limit=200&$query HTTP/1.1\r\n"
         . "Host: localhost\r\nAuthorization: Bearer $as{token}\r\n\r\n");
     wait_for { $nginx->waiting($step) } 20, "$step waits";
     $code->();
-    $lock->do("select pg_advisory_unlock(hashtext('$step'))");
+    $node->do("select pg_advisory_unlock(hashtext('$step'))");
     return answered($client->response);
 }
 
