@@ -23,8 +23,9 @@ my $second = Guildlog->new(cluster => $cluster, dbname => $first->dbname,
 my $admin  = $cluster->connect($first->dbname);
 my $events = 0;
 
-# in the middle of a day
-$clock->set(43_200 - time % 86_400);
+# seconds that the clock is ahead: it is the middle of a day
+my $ahead = 43_200 - time % 86_400;
+$clock->set($ahead);
 
 my $ids    = 700_000_000_000_000_000;
 
@@ -75,12 +76,12 @@ sub settled {
     my (@guilds) = @_;
 
     wait_for {
-        !sql(q(select count(*) from search_head s
-            where guild_id = any (?) and (format = 0 or back_id > 0
-                or taken_to > clock_timestamp() or due_at <= now())),
-            \@guilds)
-            && sql('select count(*) from search_head where guild_id = any (?)',
-                \@guilds) == @guilds;
+        sql('select count(*) from search_head where guild_id = any (?)',
+            \@guilds) == @guilds
+            && !sql(q(select count(*) from search_head s
+                where guild_id = any (?) and (format = 0 or back_id > 0
+                    or taken_to > clock_timestamp() or due_at <= now())),
+                \@guilds);
     } 60, 'the index is made';
 }
 
@@ -200,6 +201,26 @@ is wrong($odd), '', '... exactly';
 }
 
 
+# a disk that is full is no server's fault
+
+{
+    my $server = server();
+    settled($server);
+    sql(q(create function no_space() returns trigger language plpgsql as $$
+        begin raise exception 'no space' using errcode = '53100'; end $$));
+    sql('create trigger no_space before insert on search_segment
+        for each row execute function no_space()');
+    record($server, 1500);
+    ok wait_for { $first->error_log
+        =~ /the index of searches has to wait, put: 53100 no space/ },
+        'a disk is full: the index has to wait';
+    is sql('select count(*) from keeper_parked'), 0, '... no server is left out';
+    sql('drop trigger no_space on search_segment');
+    catches_up($server);
+    is wrong($server), '', '... and when there is room it is made, exactly';
+}
+
+
 # does something while no worker of the first nginx moves
 sub frozen {
     my ($what) = @_;
@@ -241,7 +262,7 @@ sub stuck {
 
 
 # a worker is killed at each of its statements, and its connection with it or
-# not; it is frozen, and another machine does its work
+# not; it is frozen for five minutes, and another machine does its work
 
 for my $at (['search_job', 'keeper_parked', 'access exclusive'],
     ['search_tail', 'log_event', 'access exclusive'],
@@ -280,8 +301,10 @@ for my $at (['search_job', 'keeper_parked', 'access exclusive'],
         wait_for { sql(q(select count(*) from pg_stat_activity where pid = ?
             and wait_event_type is distinct from 'Lock'), $pid) } 30,
             'the statement runs';
+        $clock->set($ahead += 300);
         $second->start;
-        catches_up($server);
+        wait_for { tail($server) < 1024 } 60, 'another machine does it';
+        settled($server);
         is wrong($server), '', 'another machine does it meanwhile';
         $second->stop;
         $first->signal('CONT', @workers);
