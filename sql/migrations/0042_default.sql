@@ -12,7 +12,7 @@ begin
     foreach name in array '{log_entry_default,log_event_default,
                             lane_batch_default}'::text[]
     loop
-        execute format('select exists (select from %I)', name) into holds;
+        execute format('select exists (select 1 from %I)', name) into holds;
         if not holds then
             execute format('drop table %I', name);
         end if;

@@ -7,8 +7,8 @@
 \set tables '{log_entry}'
 \ir ../lock.sql
 
-drop index if exists log_entry_guild_id_bot_channel_id_id_type_idx,
-    log_entry_guild_id_bot_target_id_id_type_executor_id_idx,
-    log_entry_guild_id_bot_role_id_type_idx;
+drop index if exists log_entry_guild_id_bot_channel_id_id_type_idx;
+drop index if exists log_entry_guild_id_bot_target_id_id_type_executor_id_idx;
+drop index if exists log_entry_guild_id_bot_role_id_type_idx;
 
 drop type if exists log_mark;

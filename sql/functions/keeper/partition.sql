@@ -93,7 +93,7 @@ declare
     taken  boolean := false;
 begin
     if to_regclass(parent || '_default') is not null then
-        execute format('select exists (select from %I where %I >= %L '
+        execute format('select exists (select 1 from %I where %I >= %L '
                        'and %I < %L)', parent || '_default', key,
                        partition_bound(parent, low), key,
                        partition_bound(parent, high)) into taken;
