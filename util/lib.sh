@@ -568,7 +568,7 @@ test_cluster_start() {
     [[ -z ${GUILDLOG_CITUS:-} ]] || set -- "$@" \
         "shared_preload_libraries = 'citus'" 'max_worker_processes = 200' \
         'max_prepared_transactions = 400' 'citus.shard_count = 8' \
-        'citus.enable_unsafe_triggers = on'
+        'citus.enable_unsafe_triggers = on' 'max_connections = 1000'
     cluster_start "$dir" "$(free_port)" 'fsync = off' \
         'full_page_writes = off' 'max_connections = 200' \
         'shared_buffers = 128MB' 'jit = off' 'ssl = on' \

@@ -334,8 +334,8 @@ for my $what (sort keys %bad) {
 
 for (1 .. 40) {
     $nginx->sql(q(update search_segment
-        set body = set_byte(body, (random() * (octet_length(body) - 1))::int,
-                            (random() * 255)::int) where guild_id = ?), $guild);
+        set body = set_byte(body, (?::float8 * (octet_length(body) - 1))::int,
+                            ?) where guild_id = ?), rand, int rand 256, $guild);
 }
 for my $from ($nginx, $other{off}) {
     my @wrong = grep { $_ ne '200' && $_ ne '503' } map {

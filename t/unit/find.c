@@ -326,6 +326,72 @@ test_state(const state_t *state)
 }
 
 
+/* 100,000 entries within one hour, each with a reason of its own */
+
+static void
+make_crowd(void)
+{
+    u_char      *p;
+    entry_t     *entry;
+    ngx_uint_t   i;
+
+    nentries = 100000;
+    entries = ngx_pcalloc(pool, nentries * sizeof(entry_t));
+
+    for (i = 0; i < nentries; i++) {
+        entry = &entries[i];
+        entry->id = ENTRIES_DAY * NGX_GUILDLOG_SEGMENT_DAY
+                    + i * (NGX_GUILDLOG_SEGMENT_DAY / 24 / nentries);
+        entry->stored = 1;
+
+        p = ngx_pnalloc(pool, 128);
+        entry->text.data = p;
+        entry->text.len = ngx_sprintf(p, "{\"id\":\"%L\",\"type\":%ui,"
+                                      "\"reason\":\"No%05ui\"", entry->id,
+                                      i % 3, i) - p;
+
+        p = ngx_pnalloc(pool, NGX_GUILDLOG_MATCH_SIZE(entry->text.len));
+
+        if (ngx_guildlog_match_doc_read(&entry->doc, &entry->text) != NGX_OK
+            || ngx_guildlog_match_doc_fold(&entry->doc, p) == NULL)
+        {
+            abort();
+        }
+    }
+}
+
+
+static void
+test_crowd(void)
+{
+    ngx_str_t              search;
+    ngx_uint_t             i;
+    ngx_guildlog_match_t   match;
+
+    static const state_t      state = { .runs = 1 };
+    static const char *const  searches[] = {
+        "no00000", "NO65536", "no99999", "6553", "o1234", "9", "no"
+    };
+
+    pool = tap_pool();
+
+    make_crowd();
+    make_segments(&state);
+
+    for (i = 0; i < sizeof(searches) / sizeof(searches[0]); i++) {
+        search = tap_str(searches[i]);
+        ngx_guildlog_match_init(&match);
+        (void) ngx_guildlog_match_search(&match, pool, &search);
+
+        tap_ok(answers(&match, NULL, 0, INT64_MAX, INT64_MAX, 100, i % 2),
+               "\"%s\" in 100,000 reasons of one hour", searches[i]);
+    }
+
+    ngx_guildlog_build_destroy(builds[0]);
+    ngx_destroy_pool(pool);
+}
+
+
 int
 main(void)
 {
@@ -352,6 +418,8 @@ main(void)
     for (i = 0; i < sizeof(states) / sizeof(states[0]); i++) {
         test_state(&states[i]);
     }
+
+    test_crowd();
 
     return tap_done();
 }
