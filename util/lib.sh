@@ -17,7 +17,7 @@ packages_run=("${packages_build[@]}" postgresql-15 curl openssl perl)
 packages_test=(libcpanel-json-xs-perl libdbd-pg-perl libio-socket-ssl-perl
     libyaml-libyaml-perl postgresql-15-pgtap
     libtap-parser-sourcehandler-pgtap-perl prometheus pgbouncer)
-packages_viewer=(chromium)
+packages_viewer=(chromium fonts-wqy-microhei)
 packages_python=(python3-discord mypy)
 packages_bench=(wrk)
 packages_package=(build-essential debhelper)

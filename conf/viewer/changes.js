@@ -3,7 +3,7 @@
 
 import {BITS, KEYS} from './change-keys.js';
 import {knownName, nameOf} from './directory.js';
-import {foreign, h, isolated} from './dom.js';
+import {ARROW, foreign, h, isolated} from './dom.js';
 import {t, textsOf} from './texts.js';
 import {plainTime, timeNode} from './time.js';
 
@@ -111,7 +111,7 @@ function partOf(value, key, kind) {
 
     switch (kind) {
     case 'color':
-        return {word: `#${value.toString(16).padStart(6, '0')}`};
+        return {text: `#${value.toString(16).padStart(6, '0')}`};
     case 'choice':
         return {word: `${key}.${value}` in KEYS
             ? t(`change.${key}.${value}`) : String(value)};
@@ -148,7 +148,13 @@ export function changeText(change, gone) {
             : name || knownName(kind, id) || id))).join('');
 
     return `${text([label])}: ${all ? text(all)
-        : old ? `${text(old)} → ${text(now)}` : text(now)}`;
+        : old ? text(old) + ARROW + text(now) : text(now)}`;
+}
+
+
+// the same as a node: what people wrote stands apart in it already
+export function changeLine(change, gone) {
+    return h('bdi', null, changeText(change, gone));
 }
 
 
@@ -165,7 +171,7 @@ function changeNode(change, gone) {
 
     return h('div', null, h('dt', null, partNode(label)),
         h('dd', null, all ? all.map(partNode)
-            : [old && [h('del', null, old.map(partNode)), ' → '],
+            : [old && [h('del', null, old.map(partNode)), ARROW],
                 h('ins', null, now.map(partNode))]));
 }
 

@@ -3,7 +3,7 @@
 
 import {fill, h, svg} from './dom.js';
 import {MINUTE, isMidnight, spanTime, tickTime} from './time.js';
-import {t} from './texts.js';
+import {direction, t} from './texts.js';
 import {CATEGORIES} from './words.js';
 
 const TICK = 90;      // px, with the room around it
@@ -29,7 +29,8 @@ export class Chart {
             onkeydown: (event) => this.key(event)},
             this.drawing, this.stretch);
         this.axis = h('div', {class: 'axis', 'aria-hidden': true});
-        this.saying = h('div', {class: 'saying', 'aria-hidden': true});
+        this.saying = h('div', {class: 'saying', dir: direction,
+            'aria-hidden': true});
         this.node = h('div', {class: 'chart', dir: 'ltr'},
             this.plot, this.axis, this.saying);
     }
@@ -41,7 +42,7 @@ export class Chart {
         this.drop();
         this.drawing.setAttribute('viewBox', `0 0 ${bars.length || 1} 100`);
         fill(this.axis, ticksOf(bars, this.axis.clientWidth).map((i) => {
-            const tick = h('span', null, tickTime(bars[i].from));
+            const tick = h('span', {dir: direction}, tickTime(bars[i].from));
 
             tick.style.left = `${100 * i / bars.length}%`;
             return tick;

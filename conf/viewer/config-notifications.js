@@ -28,9 +28,10 @@ export async function notifications() {
     function item({id, created, notificationData: data, acknowledged}) {
         return h('li', null,
             h('div', null,
-                acknowledged ? data.title : h('strong', null, data.title),
+                h(acknowledged ? 'span' : 'strong', {lang: 'en'}, data.title),
                 ' ', timeNode(Date.parse(created)),
-                h('p', {class: 'note'}, foreign(data.description))),
+                h('p', {class: 'note'},
+                    foreign(data.description, {lang: 'en'}))),
             acknowledged ? null : button(t('notifications.acknowledge'), () =>
                 acknowledge(`/notifications/${id}/acknowledge`),
             {'aria-label': t('notifications.label', {title: data.title})}));

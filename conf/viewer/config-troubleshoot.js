@@ -71,8 +71,8 @@ export async function troubleshoot(server, bot) {
                 h('strong', null, titleOf({id, title})),
                 h('p', null, scope.channelId
                     ? [named('channel', scope.channelId), ' ',
-                        foreign(detail.replace(/^Channel \d+: /, ''))]
-                    : foreign(detail))),
+                        told(detail.replace(/^Channel \d+: /, ''))]
+                    : told(detail))),
             view && h('a', {href: hrefOf(view, bot, id === 'LOG_TYPE_OFF'
                 && {type: [scope.logType]})}, t(label)),
             fix ? button(FIXES[fix.kind] ?? fix.kind, () =>
@@ -122,7 +122,7 @@ function tester() {
 
                 fill(result, badge(t(ok ? 'status.delivered'
                     : 'status.not_delivered'), ok ? 'good' : 'bad'), ' ',
-                STAGES[stage] ?? stage, ' ', foreign(detail), ' ',
+                STAGES[stage] ?? stage, ' ', told(detail), ' ',
                 t('trouble.latency', {ms: latencyMs}));
             }}),
         result);
@@ -148,12 +148,18 @@ function row(channel) {
     return h('tr', null,
         h('td', null, named('channel', channel.channelId)),
         h('td', null, stateBadge(channel.state),
-            ' ', foreign(channel.stateReason ?? '')),
+            ' ', told(channel.stateReason ?? '')),
         h('td', null, t('trouble.of', {count: channel.ratePerMinute,
             most: channel.ceilingPerMinute})),
         h('td', null, count(channel.queued)),
         h('td', null, t('unit.percent',
             {count: Math.round(channel.failureRatio * 100)})));
+}
+
+
+// what the API says itself is English
+function told(detail) {
+    return foreign(detail, {lang: 'en'});
 }
 
 

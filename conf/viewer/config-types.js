@@ -3,7 +3,7 @@
 
 import {change, get, part} from './api.js';
 import {knownName, nameOf} from './directory.js';
-import {button, fill, h, newId} from './dom.js';
+import {button, fill, h, isolated, newId} from './dom.js';
 import {hexOf, idField} from './form.js';
 import {channelOf, typeOf, typesOf} from './log-types.js';
 import {preview} from './preview.js';
@@ -545,7 +545,8 @@ function place(cell, channel, from) {
     }
 
     cell.dataset.channel = channel;
-    const called = (name) => show(name ? `#${name}` : channel);
+    const called = (name) => show(name ? isolated(`#${name}`)
+        : channel);
 
     called(knownName('channel', channel));
     nameOf('channel', channel).then((name) => cell.dataset.channel

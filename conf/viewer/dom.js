@@ -1,11 +1,14 @@
 // Elements are made here and nowhere else: what is given as text becomes text.
 
-import {t} from './texts.js';
+import {direction, t} from './texts.js';
 
 const PROPERTIES = new Set(['value', 'checked', 'indeterminate', 'htmlFor']);
 
 const TURNING = /([\u202A-\u202E\u2066-\u2069])/;
 const RIGHT_TO_LEFT = /[\u0590-\u08FF\uFB1D-\uFEFC\u{10800}-\u{10FFF}]/u;
+
+// from what was to what is
+export const ARROW = direction === 'rtl' ? ' ← ' : ' → ';
 
 let lastId = 0;
 
@@ -71,8 +74,8 @@ export function plain(text) {
 
 // ... which turns nothing around it.
 export function isolated(text) {
-    return RIGHT_TO_LEFT.test(text) ? `\u2068${plain(text)}\u2069`
-        : plain(text);
+    return direction === 'rtl' || RIGHT_TO_LEFT.test(text)
+        ? `\u2068${plain(text)}\u2069` : plain(text);
 }
 
 

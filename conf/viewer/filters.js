@@ -10,7 +10,7 @@ import {savedViews} from './saved-views.js';
 import {MOST, partsOf} from './several.js';
 import {parts, t} from './texts.js';
 import {typePicker} from './type-picker.js';
-import {CATEGORIES, LABELS, count} from './words.js';
+import {CATEGORIES, count} from './words.js';
 
 const TYPING = 200;
 const SPANS = [['filters.hour', HOUR], ['filters.day', DAY],
@@ -247,7 +247,8 @@ export class Filters {
                     this.set({after: ms ? String(Date.now() - ms) : '',
                         before: ''});
                 }))),
-            limit('after', LABELS.after), limit('before', LABELS.before));
+            limit('after', t('filters.after')),
+            limit('before', t('filters.before')));
 
         this.fields.span = {set: ({after, before}) => {
             opener.textContent = after && before

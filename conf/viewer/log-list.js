@@ -56,13 +56,18 @@ export class LogList {
     // a line's height, which is a matter of the reader's font
     measure() {
         const probe = new LogRow().node;
-        const times = h('span', {class: 'ruler'}, widestTimes().join('\n'));
+        const widths = Object.entries({'--time': widestTimes().join('\n'),
+            '--delivery': t('list.delivery')}).map(([name, text]) =>
+            [name, h('span', {class: 'ruler'}, text)]);
 
-        this.body.append(probe, times);
+        this.body.append(probe, ...widths.map(([, node]) => node));
         this.height = probe.offsetHeight;
-        this.node.style.setProperty('--time', `${1 + Math.ceil(
-            times.getBoundingClientRect().width)}px`);
-        [probe, times].forEach((node) => node.remove());
+        for (const [name, node] of widths) {
+            this.node.style.setProperty(name, `${1 + Math.ceil(
+                node.getBoundingClientRect().width)}px`);
+        }
+        [probe, ...widths.map(([, node]) => node)].forEach((node) =>
+            node.remove());
         this.view = this.node.clientHeight - this.head.offsetHeight;
         this.draw();
     }

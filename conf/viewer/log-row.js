@@ -2,7 +2,7 @@
 // with other entries.
 
 import {changeText} from './changes.js';
-import {h, isolated, plain} from './dom.js';
+import {ARROW, h, isolated, plain} from './dom.js';
 import {typeOf} from './log-types.js';
 import {mark, piece} from './marks.js';
 import {sentenceOf} from './sentence.js';
@@ -121,27 +121,34 @@ export function samePerson({executor, target}) {
 function detailsOf(entry, hits, gone, told) {
     const {content, contentAfter, messages, emoji, changes} = entry;
     const cut = (text) => piece(text, 150, hits);
+    const own = (text) => text && isolated(piece(String(text), 300, hits));
     const found = hits && messages.find((message) =>
         message.content?.search(hits) >= 0);
     const said = contentAfter !== null && content !== null
-        ? `${cut(content)} → ${cut(contentAfter)}`
-        : content ?? contentAfter ?? (found ?? messages[0])?.content ?? '';
+        ? isolated(cut(content)) + ARROW + isolated(cut(contentAfter))
+        : own(content ?? contentAfter ?? (found ?? messages[0])?.content);
     const files = messages.reduce((n, message) =>
         n + (message.attachments?.length ?? 0), 0);
     const rest = (field, value = entry[field]) =>
         (told.includes(field) ? null : value);
     const parts = [
-        rest('role'), rest('emoji', emoji?.name && `:${emoji.name}:`),
-        rest('name'), rest('action'), rest('value'),
-        ...(changes ?? []).map((change) => changeText(change, gone)),
-        entry.reason, said, rest('count') !== null && `× ${entry.count}`,
+        ...[rest('role'), rest('emoji', emoji?.name && `:${emoji.name}:`),
+            rest('name'), rest('action'), rest('value')].map(own),
+        ...(changes ?? []).map((change) =>
+            closed(piece(changeText(change, gone), 300, hits))),
+        own(entry.reason), said, rest('count') !== null && `× ${entry.count}`,
         messages.length > 1 && t('entry.messages', {count: messages.length}),
         files && t('list.files', {count: files}),
     ].filter(Boolean);
     const rank = (part) => hits && part.search(hits) < 0 ? 1 : 0;
 
-    return parts.sort((a, b) => rank(a) - rank(b)).map((part) =>
-        isolated(piece(part, 300, hits))).join(' · ');
+    return parts.sort((a, b) => rank(a) - rank(b)).join(' · ');
+}
+
+
+// what stands apart in a text that was cut ends with it
+function closed(text) {
+    return text.includes('\u2068') ? `${text}\u2069` : text;
 }
 
 

@@ -3,10 +3,10 @@
 
 import {get, leisure} from './api.js';
 import {NOTHING, hrefOf, queryOf} from './address.js';
-import {changeText} from './changes.js';
+import {changeLine} from './changes.js';
 import {Chart} from './chart.js';
 import {learn, nameOf} from './directory.js';
-import {fill, foreign, h} from './dom.js';
+import {ARROW, fill, foreign, h} from './dom.js';
 import {typeOf} from './log-types.js';
 import {sentenceOf} from './sentence.js';
 import {t} from './texts.js';
@@ -112,14 +112,15 @@ async function list(label, filters, bot, signal) {
 function line(entry) {
     const {title, sentence} = typeOf(entry.type);
     const said = sentenceOf(entry, sentence);
-    const changes = (entry.changes ?? []).map(changeText);
+    const changes = (entry.changes ?? []).map((change) => changeLine(change));
     const names = entry.type === NICKNAME && !changes.length
-        ? [`${entry.name ?? ''} → ${entry.value ?? ''}`] : changes;
+        ? [[foreign(entry.name ?? ''), ARROW, foreign(entry.value ?? '')]]
+        : changes;
 
     return h('li', null,
         h('span', null, said.length ? said.map(({word, text}) =>
             word ?? foreign(text)) : title,
-        names.map((text) => [' · ', foreign(text)]),
+        names.map((one) => [' · ', one]),
         entry.reason && [' · ', foreign(entry.reason)]),
         h('small', null, timeNode(entry.timestamp)));
 }

@@ -2,8 +2,8 @@
 // of a type, or from an example where there is none as yet.
 
 import {get, session} from './api.js';
-import {changeText} from './changes.js';
-import {fill, foreign, h, plain} from './dom.js';
+import {changeLine} from './changes.js';
+import {ARROW, fill, foreign, h, plain} from './dom.js';
 import {hexOf} from './form.js';
 import {typeOf} from './log-types.js';
 import {sentenceOf} from './sentence.js';
@@ -143,7 +143,7 @@ function briefly(entry, spoilers) {
             facts.map(([label, value]) => [' · ',
                 h('strong', null, t('example.label', {label}), ' '), value])),
         words.length > 0 && h('p', null, words.map((text, i) => [
-            i ? ' → ' : '', hidden(entry, cut(text, 200), spoilers)])),
+            i ? ARROW : '', hidden(entry, cut(text, 200), spoilers)])),
     ];
 }
 
@@ -155,7 +155,7 @@ function bodyOf(entry, spoilers, looks) {
     const changes = entry.changes ?? [];
 
     return [
-        changes.map((change) => h('p', null, foreign(changeText(change)))),
+        changes.map((change) => h('p', null, changeLine(change))),
         content && contentAfter && h('p', null, h('strong', null,
             LABELS.before)),
         content && said(content),

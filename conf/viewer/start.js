@@ -94,7 +94,7 @@ export async function show({bot}, {plan}) {
 
         fill(result, h('strong', null, STAGES[stage] ?? stage), ' ',
             ok ? h('a', {href: hrefOf('logs', bot)}, t('start.read'))
-                : [foreign(detail), ' ', h('a', {href:
+                : [foreign(detail, {lang: 'en'}), ' ', h('a', {href:
                     hrefOf('troubleshoot', bot)}, t('start.wrong'))]);
         check(bot, true).catch(() => {});
     }

@@ -18,6 +18,8 @@ const RIGHT_TO_LEFT = ['ar'];
 // the key of what is shown
 export const language = wanted();
 
+export const direction = RIGHT_TO_LEFT.includes(language) ? 'rtl' : 'ltr';
+
 // what dates and numbers follow: the browser's region, where it speaks so
 export const locale = navigator.languages.find((tag) =>
     keyOf(tag) === language) ?? tagOf(language);
@@ -93,7 +95,7 @@ export function has(key) {
 // Turns the document to the language, and says what index.html leaves open.
 export function translate(root) {
     root.lang = locale;
-    root.dir = RIGHT_TO_LEFT.includes(language) ? 'rtl' : 'ltr';
+    root.dir = direction;
     for (const node of root.querySelectorAll('[data-text]')) {
         node.textContent = t(node.dataset.text);
     }

@@ -1,6 +1,6 @@
-# The titles in all languages: a mistake in the data is reported with file and
-# line, and nothing is made.  A build has the present titles and changes nothing
-# in the source tree.
+# The titles in all languages, and the texts of the log viewer: a mistake in the
+# data is reported with file and line, and nothing is made.  A build has the
+# present titles and changes nothing in the source tree.
 
 use strict;
 use warnings;
@@ -15,7 +15,7 @@ my $tree = "$dir/tree";
 my $data = 'ngx_guildlog_language_data.c';
 
 system('mkdir', $tree) == 0 && system('cp', '-a', map({ "$top/$_" }
-    qw(config src sql conf)), $tree) == 0 or die 'cp failed';
+    qw(config src sql conf util)), $tree) == 0 or die 'cp failed';
 
 
 sub slurp {
@@ -191,6 +191,61 @@ spill("$tree/conf/languages/xx.tsv", "memberJoin\tX\n");
 ok $failed, 'a file of no language: refused';
 like $said, qr{^conf/languages/xx\.tsv:1: }, 'the error names the line';
 unlink "$tree/conf/languages/xx.tsv";
+
+
+# the texts of the log viewer
+
+sub texts {
+    my $said = `cd $tree && util/texts --check 2>&1`;
+    return ($said, $?);
+}
+
+
+# refused, in a line that begins with this
+sub wrong_text {
+    my ($why, $file, $where, $change) = @_;
+    my ($said, $failed) = changed($file, $change, \&texts);
+    ok $failed, "$why: refused";
+    like $said, qr/^\Q$where\E: /m, 'the error names the place';
+}
+
+
+($said, $failed) = texts();
+ok !$failed && $said eq '', 'the texts have no mistake' or diag $said;
+
+my $us     = 'conf/languages/en-US.tsv';
+my $skip   = "$de:" . line_of($de, 'viewer.page.skip');
+my $one    = line_of($de, 'viewer.logs.entries.one');
+my $module = 'conf/viewer/logs.js';
+
+wrong_text 'a text that is missing', $de, $de,
+    sub { s/^viewer[.]page[.]skip\t.*\n//m };
+wrong_text 'one that there is not', $de, $skip,
+    sub { s/^viewer[.]page[.]skip\t/viewer.page.skipped\t/m };
+wrong_text 'one twice', $de, "$de:" . (line_of($de, 'viewer.page.skip') + 1),
+    sub { s/^viewer[.]page[.]skip\t.*\n/$&$&/m };
+wrong_text 'an empty one', $de, $skip,
+    sub { s/^(viewer[.]page[.]skip\t).*/$1/m };
+wrong_text 'a form that the language has not', $de, "$de:" . ($one + 1),
+    sub { s/^(viewer[.]logs[.]entries[.])other/$1few/m };
+wrong_text 'a form that is missing', $de, $de,
+    sub { s/^viewer[.]logs[.]entries[.]one\t.*\n//m };
+wrong_text 'a form without its number', $de, "$de:" . ($one + 1),
+    sub { s/^(viewer[.]logs[.]entries[.]other\t).*/$1Einträge/m };
+wrong_text 'a place that English has not', $de, $skip,
+    sub { s/^(viewer[.]page[.]skip\t.*)/$1 {why}/m };
+wrong_text 'a text that no module uses', $us,
+    "$us:" . line_of($us, 'viewer.page.skip'),
+    sub { s/^viewer[.]page[.]skip\t.*/viewer.page.skippy\tSkip\n$&/m };
+wrong_text 'a module that wants one that there is not', $module,
+    "$module:" . (1 + (() = slurp("$tree/$module") =~ /\G(?:(?!logs[.]unread).)*\n/g)),
+    sub { s/'logs[.]unread'/'logs.unred'/ };
+wrong_text 'a language that is not made anew', $de, 'conf/viewer/languages/de.js',
+    sub { s/^(viewer[.]page[.]skip\t)/$1Bitte /m };
+
+($said, $failed) = changed($de, sub { s/^(viewer[.]logs[.]entries[.]one\t).*/$1Einer/m },
+    \&texts);
+unlike $said, qr/^\Q$de\E/m, 'the form of one may say it without the number';
 
 
 # nginx's own configure alone

@@ -9,7 +9,7 @@ import {isDeepStrictEqual} from 'node:util';
 const require = createRequire(`${process.env.GUILDLOG_VIEWER_PACKAGES}/`);
 const {chromium} = require('playwright-core');
 
-export const axeSource = require('axe-core').source;
+const axeSource = require('axe-core').source;
 
 const {GUILDLOG_URL: API, GUILDLOG_OPERATOR: OPERATOR,
     GUILDLOG_VIEWER: VIEWER, GUILDLOG_VIEWER_SHOTS: SHOTS} = process.env;
@@ -219,8 +219,8 @@ export async function enter(server, place = '#/logs', options = {}) {
     const page = await newPage(options);
 
     await page.goto(VIEWER + place);
-    await page.getByLabel('Admin token').fill(server.token);
-    await page.getByRole('button', {name: 'Open'}).click();
+    await page.locator('#token').fill(server.token);
+    await page.locator('#token').press('Enter');
     await page.locator('.logs[aria-busy=false], .page > :nth-child(2):not('
         + '.note:only-of-type)').first().waitFor();
     return page;
@@ -246,6 +246,34 @@ export async function shoot(page, name) {
 export async function shownTotal(page) {
     const text = await page.locator('.bar strong').textContent();
     return Number(text.replace(/\D/g, ''));
+}
+
+
+// what sticks out of the window
+export function outside(page) {
+    return page.evaluate(() => [
+        document.documentElement.scrollWidth > innerWidth && 'the page',
+        ...[...document.querySelectorAll('button, input, select, h2, h3, dd')]
+            .filter((node) => node.checkVisibility()
+                && !node.closest('.chips, .side, .row'))
+            .filter((node) => {
+                const box = node.getBoundingClientRect();
+                return box.left < -1 || box.right > innerWidth + 1;
+            }).map((node) => node.outerHTML.slice(0, 80)),
+    ].filter(Boolean));
+}
+
+
+// what axe finds, by these of its rules or by all
+export async function violations(page, rules = null) {
+    await page.evaluate(axeSource);
+    return page.evaluate(async (runOnly) => {
+        const {violations: found} = await axe.run({
+            resultTypes: ['violations'], ...runOnly && {runOnly}});
+
+        return found.map(({id, nodes}) => [id, nodes.slice(0, 3).map(
+            ({html, any}) => [html.slice(0, 120), any[0]?.message])]);
+    }, rules);
 }
 
 

@@ -1,8 +1,8 @@
 // How it looks, and what a screen reader finds: every view in light and dark,
 // from 320 pixels to 4 K. Other languages are those of languages.js.
 
-import {axeSource, enter, is, leave, lines, newServer, ok, operator, shoot,
-    soon} from './lib.js';
+import {enter, is, leave, lines, newServer, ok, operator, outside, shoot,
+    soon, violations} from './lib.js';
 
 const ALL = ['channels', 'settings', 'types', 'ignore', 'filters', 'tags',
     'access', 'tokens', 'notifications', 'troubleshoot'];
@@ -117,27 +117,8 @@ async function views(page, name, parts, rules) {
 async function check(page, name, rules = null) {
     await shoot(page, name);
 
-    const out = await page.evaluate(() => [
-        document.documentElement.scrollWidth > innerWidth && 'the page',
-        ...[...document.querySelectorAll('button, input, select, h2, h3, dd')]
-            .filter((node) => node.checkVisibility()
-                && !node.closest('.chips, .side, .row'))
-            .filter((node) => {
-                const box = node.getBoundingClientRect();
-                return box.left < -1 || box.right > innerWidth + 1;
-            }).map((node) => node.outerHTML.slice(0, 80)),
-    ].filter(Boolean));
-    is(out, [], `${name}: nothing sticks out`);
-
-    await page.evaluate(axeSource);
-    const found = await page.evaluate(async (runOnly) => {
-        const {violations} = await axe.run({resultTypes: ['violations'],
-            ...runOnly && {runOnly}});
-
-        return violations.map(({id, nodes}) => [id, nodes.slice(0, 3).map(
-            ({html, any}) => [html.slice(0, 120), any[0]?.message])]);
-    }, rules);
-    is(found, [], `${name}: axe finds nothing`);
+    is(await outside(page), [], `${name}: nothing sticks out`);
+    is(await violations(page, rules), [], `${name}: axe finds nothing`);
 }
 
 

@@ -35,7 +35,8 @@ async function enter() {
     const page = await newPage();
 
     await page.addInitScript((token) =>
-        sessionStorage.setItem('guildlog.token', token), server.token);
+        sessionStorage.setItem('guildlog.tokens', token),
+    JSON.stringify([server.token]));
     return page;
 }
 

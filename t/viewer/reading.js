@@ -1,8 +1,8 @@
 // Reading in comfort: what a search found is marked, filters and views are at
 // hand, days are told apart, and an entry and a person have pages of their own.
 
-import {axeSource, enter, is, leave, lines, newServer, ok, operator, shoot,
-    shownTotal, soon} from './lib.js';
+import {enter, is, leave, lines, newServer, ok, operator, shoot, shownTotal,
+    soon, violations} from './lib.js';
 
 const DAY = 86_400_000;
 const HALL = {id: '301', name: 'hall'};
@@ -199,9 +199,7 @@ async function member() {
     await soon(async () => await page.locator('.plot rect').count() > 0, true,
         'by day');
     await shoot(page, 'member');
-    await page.evaluate(axeSource);
-    is(await page.evaluate(async () => (await axe.run()).violations
-        .map(({id, nodes}) => [id, nodes[0].html])), [], 'axe finds nothing');
+    is(await violations(page), [], 'axe finds nothing');
     await page.setViewportSize({width: 320, height: 640});
     is(await page.evaluate(() => document.documentElement.scrollWidth
         > innerWidth), false, 'nothing sticks out on a phone');

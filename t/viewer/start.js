@@ -1,8 +1,8 @@
 // A server that has no log channel: three steps to one, and a word on every
 // view until it has.
 
-import {axeSource, enter, is, leave, lines, newServer, ok, operator, shoot,
-    soon} from './lib.js';
+import {enter, is, leave, lines, newServer, ok, operator, shoot, soon,
+    violations} from './lib.js';
 
 const SCREENS = {light: {}, dark: {colorScheme: 'dark'},
     small: {viewport: {width: 320, height: 640}}};
@@ -29,10 +29,7 @@ async function looks() {
         await shoot(page, `start-${name}`);
         is(await page.evaluate(() => document.documentElement.scrollWidth
             > innerWidth), false, `${name}: nothing sticks out`);
-        await page.evaluate(axeSource);
-        is(await page.evaluate(async () => (await axe.run()).violations
-            .map(({id, nodes}) => [id, nodes[0].html])), [],
-        `${name}: axe finds nothing`);
+        is(await violations(page), [], `${name}: axe finds nothing`);
         await leave(page, name);
     }
 }
