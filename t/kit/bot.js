@@ -219,12 +219,18 @@ for (const signal of ['SIGTERM', 'SIGKILL']) {
     const {identify} = gateway.count;
 
     await until(() => fs.existsSync(`${state}/known.json`), 'what it knows');
+    const sessions = fs.readFileSync(`${state}/sessions.json`, 'utf8');
+
     markers.send(100);
+    await until(() => fs.readFileSync(`${state}/sessions.json`, 'utf8')
+        !== sessions, 'it keeps where it is');
     const ended = bot.stop(signal);
 
     markers.send(100);
     is(await ended, signal === 'SIGTERM' ? 0 : signal, `the bot gets ${signal}`);
     markers.send(100);
+    // as after a crash: what is on disk already comes once more
+    fs.writeFileSync(`${state}/sessions.json`, sessions);
     bot = await start();
     markers.send(100);
     is(gateway.count.identify, identify, '... the next one resumes');
