@@ -46,12 +46,6 @@ ngx_http_guildlog_access_authenticate(ngx_http_request_t *r,
                                                r->connection->log);
     }
 
-    /* that would be a session: see sql/functions/core/session.sql */
-
-    if (ctx->cause == NGX_GUILDLOG_AUTH_OK && ctx->token.jti.data[0] == '~') {
-        ctx->cause = NGX_GUILDLOG_AUTH_CLAIMS;
-    }
-
     ctx->authenticated = (ctx->cause == NGX_GUILDLOG_AUTH_OK);
 
     ngx_log_debug1(NGX_LOG_DEBUG_HTTP, r->connection->log, 0,

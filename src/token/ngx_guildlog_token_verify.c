@@ -466,6 +466,11 @@ token_verify_rights(json_t *payload, ngx_guildlog_token_t *token)
 }
 
 
+/*
+ * Invariant: no id begins with "~", which is how a session is told from the id
+ * of a token; see sql/functions/core/session.sql.
+ */
+
 static ngx_int_t
 token_verify_jti(const u_char *p, size_t len)
 {

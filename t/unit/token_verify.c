@@ -421,6 +421,7 @@ test_claims(void)
         { SUBJECT("\"" GUILD "\\u0000,\""), MALFORMED },
         { "{\"iss\":\"guildlog\",\"jti\":\"a\",\"kind\":\"basic\"," LIVE "}",
           BAD },
+        { JTI("\"~m\""), BAD },
         { JTI("\"" C64 "\""), OK },
         { JTI("\"" C64 "0\""), BAD },
         { JTI("\"\""), BAD },
