@@ -2,9 +2,11 @@
 
 import {once} from 'node:events';
 import fs from 'node:fs';
+import files from 'node:fs/promises';
 import readline from 'node:readline';
 
 import {Full, GuildlogError, Operator} from '../../util/kit/js/index.js';
+import {Spool} from '../../util/kit/js/spool.js';
 import {done, fails, is, ok} from './tap.js';
 
 const {OPERATOR, DIR, SERVER: server, FRONT} = process.env;
@@ -140,6 +142,27 @@ is([again.counters.recorded, again.counters.duplicates], [0, 0],
 is(fs.readdirSync(`${DIR}/${folders}`), ['lock'], '... nothing of it is left');
 await again.close();
 ok(!fs.existsSync(`${DIR}/${folders}/lock`), '... nor a lock');
+
+// Race: a line is written while others are read
+
+const spool = await Spool.open(`${DIR}/race`, 1e8);
+const {readFile} = files;
+const textsOf = (lines) => lines.map(({text}) => text);
+
+await spool.append(Array.from({length: 20_000}, () => 'x'));
+await spool.append(['read']);
+spool.next();
+files.readFile = async (...those) => {
+    const text = await readFile(...those);
+
+    await spool.append(['written']);
+    return text;
+};
+is(textsOf(await spool.next()), ['read'], 'lines are read');
+files.readFile = readFile;
+is(textsOf(await spool.next()), ['written'],
+    'what was written meanwhile is handed out, too');
+await spool.close();
 
 // more than a proxy takes at once
 

@@ -118,6 +118,7 @@ export class Spool {
 
     async #load(segment) {
         const from = segment.read ?? 0;
+        let end = segment.lines;   // what is written meanwhile comes next time
         const texts = (await fs.readFile(`${segment.file}.log`, 'utf8'))
             .split('\n').slice(0, -1);
         const isDone = new Set();
@@ -132,15 +133,15 @@ export class Spool {
                     isDone.add(n);
                 }
             }
-            segment.lines = texts.length;
+            segment.lines = end = texts.length;
             segment.done = isDone.size;
             if (segment.done === segment.lines) {
                 await this.#remove(segment);
                 return this.next();
             }
         }
-        segment.read = segment.lines;
-        return texts.slice(0, segment.lines)
+        segment.read = end;
+        return texts.slice(0, end)
             .map((text, number) => ({text, segment, number}))
             .filter(({number}) => number >= from && !isDone.has(number));
     }
