@@ -1,7 +1,7 @@
 
 /*
- * guildlog_viewer: the headers that a browser guards the log viewer by, on all
- * that its location answers.  Its files are served as any others.
+ * guildlog_viewer: the headers that a browser guards the log viewer by, on what
+ * its location answers.  Its files are served as any others.
  */
 
 #include "http/ngx_http_guildlog_conf.h"
@@ -10,6 +10,7 @@
 
 static char *viewer_ancestor(ngx_conf_t *cf, void *field, ngx_str_t *value);
 static ngx_int_t viewer_header_filter(ngx_http_request_t *r);
+static ngx_uint_t viewer_is_part(ngx_http_request_t *r);
 
 
 static ngx_http_output_header_filter_pt  viewer_next_header_filter;
@@ -146,12 +147,41 @@ viewer_header_filter(ngx_http_request_t *r)
         }
     }
 
-    if (ngx_http_guildlog_response_header(r, "Content-Security-Policy",
-                                          &conf->viewer)
-        == NULL)
+    if (!viewer_is_part(r)
+        && ngx_http_guildlog_response_header(r, "Content-Security-Policy",
+                                             &conf->viewer)
+           == NULL)
     {
         return NGX_ERROR;
     }
 
     return viewer_next_header_filter(r);
+}
+
+
+/* a page's own policy counts for these, and fifty of them are loaded at once */
+
+static ngx_uint_t
+viewer_is_part(ngx_http_request_t *r)
+{
+    ngx_uint_t  i;
+    ngx_str_t  *type;
+
+    static const ngx_str_t  parts[] = {
+        ngx_string("application/javascript"),
+        ngx_string("text/javascript"),
+        ngx_string("text/css")
+    };
+
+    type = &r->headers_out.content_type;
+
+    for (i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+        if (type->len >= parts[i].len
+            && ngx_strncasecmp(type->data, parts[i].data, parts[i].len) == 0)
+        {
+            return 1;
+        }
+    }
+
+    return 0;
 }

@@ -1,5 +1,5 @@
-# guildlog_viewer: whatever its location answers has the headers that keep other
-# pages from framing the log viewer, and other scripts out of it.
+# guildlog_viewer: what its location answers has the headers that keep other pages
+# from framing the log viewer, and other scripts out of it.
 
 use lib 't/lib';
 use Guildlog;
@@ -10,7 +10,14 @@ my $files = $nginx->prefix . '/pages';
 
 mkdir $files or die $!;
 $nginx->file('pages/index.html', '<!doctype html>');
+$nginx->file('pages/a.js', '0;');
+$nginx->file('pages/a.svg', '<svg/>');
 $nginx->configure(locations => qq{
+    types {
+        text/html               html;
+        application/javascript  js;
+        image/svg+xml           svg;
+    }
     location /viewer/ {
         guildlog_viewer;
         alias  $files/;
@@ -59,6 +66,14 @@ is_guarded(at('/viewer/none'), 404, "'none'", 'a page that is not there');
 is_guarded(at('/viewer/more/'), 200, "'none'", 'a location inside of it');
 is_guarded(at('/viewer/of-partners/'), 200,
     'https://a.example https://b.example:8443', 'one that may be framed');
+
+is_guarded(at('/viewer/a.svg'), 200, "'none'", 'a picture, which may be opened');
+
+my $script = at('/viewer/a.js');
+is $script->status, 200, 'a script';
+is $script->header('X-Content-Type-Options'), 'nosniff', '... is nothing else';
+is $script->header('Content-Security-Policy'), undef,
+    '... and follows the policy of its page';
 
 my $other = at('/other/');
 is $other->status, 200, 'a page elsewhere';
