@@ -241,8 +241,9 @@ select is((j.what, j.low, j.high, j.since, j.until)::text,
           'one with nine small ones is made anew')
   from (select (:'job'::search_work).*) j, log_head l
  where l.guild_id = :guild and l.bot = 0;
-select is((:'job'::search_work).keys,
-          (select array_agg(key) from search_segment
+select is((select array_agg(key order by key)
+             from unnest((:'job'::search_work).keys) key),
+          (select array_agg(key order by key) from search_segment
             where guild_id = :guild and day = :today - 2),
           'in place of all its segments');
 
