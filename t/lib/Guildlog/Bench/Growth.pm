@@ -203,11 +203,15 @@ SQL
     }
 
     $nginx->sql('drop table lane_batch_past');
-    $nginx->sql(q(select partition_make('lane_batch', 'lane_batch_'
-        || to_char(w, 'YYYYMMDD'), w || ' 00:00Z',
-        w + 7 || ' 00:00Z') from (select date_trunc('week', d)::date as w
-        from generate_series(now() - interval '32 days', now(),
-                             interval '7 days') d) w));
+    # the weeks that the schema has not made itself
+    $nginx->sql(q(select partition_make('lane_batch', name, w || ' 00:00Z',
+        w + 7 || ' 00:00Z') from (select distinct w, 'lane_batch_'
+            || to_char(w, 'YYYYMMDD') as name
+        from generate_series(now() - interval '32 days', now(), interval '1 day')
+             d
+       cross join lateral (select date_trunc('week', d at time zone 'UTC')::date
+             as w) u) w
+        where to_regclass('guildlog.' || name) is null));
     $nginx->sql(q(insert into lane_batch (guild_id, lane, seq_from, seq_to,
         message_id, done_at, attempts, status)
         select guild_id, 1, min(seq), max(seq), max(id),
