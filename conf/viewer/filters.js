@@ -50,9 +50,8 @@ export class Filters {
 
     // typing: what the reader is at is left alone
     show(value, typing) {
-        const used = ['after', 'before', 'member', 'channel', 'role']
-            .filter((name) => value[name].length).length
-            + (value.type.length && 1);
+        const used = ['after', 'before', 'member', 'channel', 'role', 'type']
+            .filter((name) => value[name].length).length;
 
         this.value = value;
         for (const field of Object.values(this.fields)) {

@@ -44,8 +44,7 @@ export function tailOf(query) {
 
 export function belongs({executor, target, channel}, query) {
     const role = query.get('memberRole');
-    const has = (name, who) => query.has(name)
-        && query.getAll(name).includes(who?.id);
+    const has = (name, who) => query.getAll(name).includes(who?.id);
 
     return partsOf(query).length === 1
         || (!query.has('member')

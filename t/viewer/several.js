@@ -180,12 +180,14 @@ async function choosing() {
     await page.getByRole('button', {name: 'Done by Ann'}).click();
     await soon(() => shownTotal(page), of(1), 'one is taken out');
 
+    const {total} = await server.get('/logs?limit=1');
+
     await page.getByRole('button', {name: 'Clear', exact: true}).click();
+    await soon(() => shownTotal(page), total, 'without filters all is there');
     await lines(page).filter({hasText: 'deleted'}).first().click();
     await page.getByRole('button', {name: 'Leave this type out'}).click();
     await soon(chips, ['Not Message deleted ✕'], 'a type is left out');
-    await soon(async () => shownTotal(page), (await server.get('/logs?limit=1'))
-        .total - 350, '... and nothing else');
+    await soon(() => shownTotal(page), total - 350, '... and nothing else');
     await lines(page).filter({hasText: 'joined'}).first().click();
     await page.getByRole('button', {name: 'Leave this type out'}).click();
     await soon(chips, ['Not Message deleted ✕',
