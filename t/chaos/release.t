@@ -22,7 +22,7 @@ is system("cd '$made' && sha256sum --quiet -c SHA256SUMS"), 0, 'the sums fit';
 
 my ($version) = slurp("$dir/src/base/ngx_guildlog.h")
     =~ /GUILDLOG_VERSION +"(.*?)"/;
-my @names = map { s{.*/}{}r } glob "$made/*";
+my @names = sort map { s{.*/}{}r } glob "$made/*";
 my %debian = (bookworm => 12, trixie => 13);
 is_deeply \@names, [sort 'NOTES', 'SHA256SUMS', "guildlog-$version.tar.gz",
     map { "libnginx-mod-http-guildlog_$version-1~debian$debian{$_}_"
