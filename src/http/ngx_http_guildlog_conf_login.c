@@ -218,12 +218,16 @@ conf_login_keys(ngx_conf_t *cf, ngx_http_guildlog_login_conf_t *login)
 }
 
 
-/* an URL of http or https; an empty origin: it is none */
+/*
+ * An URL of http or https; an empty origin: it is none.  Browsers leave the
+ * scheme's own port out of an origin, hence so is it here.
+ */
 
 static void
 conf_login_split(ngx_str_t *url, ngx_str_t *origin, ngx_str_t *path)
 {
-    u_char  *p, *last, *host;
+    u_char     *p, *last, *host;
+    ngx_str_t   port;
 
     ngx_str_null(origin);
     ngx_str_set(path, "/");
@@ -235,11 +239,13 @@ conf_login_split(ngx_str_t *url, ngx_str_t *origin, ngx_str_t *path)
         && ngx_strncasecmp(url->data, (u_char *) "https://", 8) == 0)
     {
         host = url->data + 8;
+        ngx_str_set(&port, ":443");
 
     } else if (url->len > 7
                && ngx_strncasecmp(url->data, (u_char *) "http://", 7) == 0)
     {
         host = url->data + 7;
+        ngx_str_set(&port, ":80");
     }
 
     if (host == last || *host == '/') {
@@ -250,6 +256,13 @@ conf_login_split(ngx_str_t *url, ngx_str_t *origin, ngx_str_t *path)
 
     origin->data = url->data;
     origin->len = (p ? p : last) - url->data;
+
+    if (origin->len > port.len
+        && ngx_strncmp(origin->data + origin->len - port.len, port.data,
+                       port.len) == 0)
+    {
+        origin->len -= port.len;
+    }
 
     if (p) {
         path->data = p;

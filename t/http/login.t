@@ -229,13 +229,13 @@ sub secured {
 refused secured($browser->{jar}{guildlog}), 401, 'a cookie of another key';
 $second->configure(locations => 'location /login { guildlog_login client=4000'
     . ' secret=next.secret secret=login.secret'
-    . ' redirect=https://dash.example/login/callback; }');
+    . ' redirect=https://dash.example:443/login/callback; }');
 $second->reload;
 is secured($browser->{jar}{guildlog})->status, 200,
     'a key that went before opens cookies';
 is secured($browser->{jar}{guildlog},
     headers => [Origin => 'https://dash.example'])->status, 200,
-    'the origin is that of redirect=';
+    'the origin is that of redirect=, without the port that all know';
 refused secured($browser->{jar}{guildlog},
     headers => [Origin => 'http://localhost']), 401, '... and no other one';
 like page({}, 'GET', '/login', nginx => $second)->header('Set-Cookie'),
