@@ -5,8 +5,9 @@ import fs from 'node:fs';
 
 import {Guildlog, Operator} from '../../util/kit/js/index.js';
 import {TYPES} from '../../util/kit/js/log-types.js';
-import {BOT, Gateway, guildOf, shardOf} from './gateway.js';
+import {Gateway, guildOf, shardOf} from './gateway.js';
 import {Bot, Markers, kitIn, order, until} from './lib.js';
+import {BOT} from './rest.js';
 import {done, is, ok} from './tap.js';
 
 const {URL: url, OPERATOR, DIR} = process.env;

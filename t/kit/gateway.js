@@ -5,12 +5,10 @@ import {createServer} from 'node:http';
 import {createRequire} from 'node:module';
 import {createDeflate, constants as zlib, deflateSync} from 'node:zlib';
 
-import {Rest} from './rest.js';
+import {BOT, Rest} from './rest.js';
 
 const {WebSocketServer} = createRequire(`${process.env.PACKAGES}/`)('ws');
 
-export const BOT = {id: '200000000000000099', username: 'Watcher',
-    discriminator: '0', avatar: null, bot: true, global_name: null};
 const CODE = {opcode: 4001, decode: 4002, notIdentified: 4003, token: 4004,
     twice: 4005, sequence: 4007, rate: 4008, heartbeat: 4009, shard: 4010,
     version: 4012, invalidIntents: 4013, intents: 4014};

@@ -1,8 +1,8 @@
 // The platform's other calls, as far as the kit makes them: what leads to the
 // gateway, commands and their answers, and the audit log with its limits.
 
-import {BOT} from './gateway.js';
-
+export const BOT = {id: '200000000000000099', username: 'Watcher',
+    discriminator: '0', avatar: null, bot: true, global_name: null};
 const EPOCH = 1420070400000n;      // of the ids of the platform, ms
 const HEARD = 3_000;               // ms in which a command has to be answered
 const NAME = /^[-_'\p{L}\p{N}]{1,32}$/u;
