@@ -578,8 +578,9 @@ test_cluster_start() {
 
 # test_cluster_citus folder: makes it a coordinator of Citus, with a worker in
 # each of its folders w1 and w2, and with the schema.  The nodes trust each
-# other on loopback.  Copies of the template are made on all nodes, so nobody,
-# not even Citus, may be connected to it.
+# other on loopback; nginx proves to the coordinator who it is.  Copies of the
+# template are made on all nodes, so nobody, not even Citus, may be connected
+# to it.
 test_cluster_citus() {
     local node template
 
@@ -588,6 +589,9 @@ test_cluster_citus() {
         [[ $node == "$1" ]] || cluster_database "$node" owner guildlog_template
         as_pg sed -i '1i host all all 127.0.0.1/32 trust' \
             "$node/data/pg_hba.conf"
+        [[ $node != "$1" ]] \
+            || as_pg sed -i '1i host all guildlog 127.0.0.1/32 scram-sha-256' \
+                "$node/data/pg_hba.conf"
         sql "$(cluster_admin "$node")" -o /dev/null \
             -c 'create role guildlog login' -c 'select pg_reload_conf()'
         sql "$(cluster_admin "$node" guildlog_template)" \
