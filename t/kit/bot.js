@@ -199,17 +199,19 @@ for (const resumable of [true, false]) {
     markers.send(10);
     ok(true, `an invalid session, ${resumable ? '' : 'not '}resumable`);
 }
-gateway.reconnect();
-markers.send(10);
-await until(() => gateway.connected === 2, 'a connection');
 {
     const {resume} = gateway.count;
+    const resumed = (more, what) => until(() => gateway.connected === 2
+        && gateway.count.resume >= resume + more, what);
+
+    gateway.reconnect();
+    markers.send(10);
+    await resumed(2, 'both shards, on new connections');
 
     gateway.deaf = true;
-    await bot.says(/\(4200\)/);
+    await resumed(3, 'a resume');
     gateway.deaf = false;
-    await until(() => gateway.count.resume >= resume + 2
-        && gateway.connected === 2, 'a resume');
+    await resumed(4, 'that of the other shard');
     ok(true, 'no answer to a heartbeat: the bot connects again and resumes');
 }
 markers.send(100);
