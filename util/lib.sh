@@ -14,8 +14,8 @@ build=$top/.build
 packages_build=(gcc libc6-dev make nginx-light nginx-dev libpq-dev
     libjansson-dev libjwt-dev libssl-dev)
 packages_run=("${packages_build[@]}" postgresql-15 curl openssl perl)
-packages_test=(libcpanel-json-xs-perl libdbd-pg-perl libio-socket-ssl-perl
-    libyaml-libyaml-perl postgresql-15-pgtap
+packages_test=(busybox libcpanel-json-xs-perl libdbd-pg-perl
+    libio-socket-ssl-perl libyaml-libyaml-perl postgresql-15-pgtap
     libtap-parser-sourcehandler-pgtap-perl prometheus pgbouncer)
 packages_viewer=(chromium fonts-wqy-microhei)
 packages_python=(python3-discord mypy)

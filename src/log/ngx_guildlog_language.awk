@@ -133,12 +133,12 @@ function bits(text,    sum, name, seen) {
 
     while (match(text, /[{][a-z]+[}]/)) {
         name = substr(text, RSTART + 1, RLENGTH - 2)
-        if (!(name in place_number) || name in seen) {
+        if (!(name in place_bit) || name in seen) {
             return -1
         }
 
         seen[name] = 1
-        sum += 2 ^ place_number[name]
+        sum += place_bit[name]
         text = substr(text, 1, RSTART - 1) substr(text, RSTART + RLENGTH)
     }
 
@@ -204,15 +204,29 @@ function quoted_format(text) {
 
 function quoted_sentence(text,    i) {
     gsub(/[\\"]/, "\\\\&", text)
-    gsub(/ [|] /, "\\036", text)
-    gsub(/\[/, "\\034", text)
-    gsub(/\]/, "\\035", text)
+    text = replaced(text, " | ", "\\036")
+    text = replaced(text, "[", "\\034")
+    text = replaced(text, "]", "\\035")
 
     for (i = 1; i <= places; i++) {
-        gsub("[{]" place_name[i] "[}]", sprintf("\\\\%03o", i), text)
+        text = replaced(text, "{" place_name[i] "}", sprintf("\\%03o", i))
     }
 
     return "\"" text "\""
+}
+
+
+# not by gsub(): awks differ in what a "\" before a digit means there
+
+function replaced(text, from, to,    at, out) {
+    out = ""
+
+    while ((at = index(text, from))) {
+        out = out substr(text, 1, at - 1) to
+        text = substr(text, at + length(from))
+    }
+
+    return out text
 }
 
 
@@ -251,8 +265,10 @@ BEGIN {
     # ngx_guildlog_place_e, and the first labels of ngx_guildlog_label_e
     places = split("executor target channel role name count emoji action " \
                    "value until", place_name, " ")
-    for (i in place_name) {
-        place_number[place_name[i]] = i
+    bit = 1    # doubled: busybox may have no "^"
+    for (i = 1; i <= places; i++) {
+        bit += bit
+        place_bit[place_name[i]] = bit
     }
 
     labelled = split("executor target channel role name reason count emoji " \

@@ -51,7 +51,8 @@ sub changed {
 
 # the script's result, its errors, and whether it failed
 sub make {
-    my $failed = system "cd $tree && LC_ALL=C awk"
+    my $awk = shift // 'awk';
+    my $failed = system "cd $tree && LC_ALL=C $awk"
         . ' -f src/log/ngx_guildlog_language.awk sql/data.sql'
         . ' conf/log-types.tsv conf/languages/*.tsv > ../made 2> ../said';
     return (slurp("$dir/made"), slurp("$dir/said"), $failed);
@@ -84,6 +85,11 @@ sub wrong {
 
 my ($made, $said, $failed) = make();
 ok !$failed && $said eq '', 'the data have no mistake' or diag $said;
+
+# awks differ in what a backslash in the text of gsub() means, and not all of
+# them raise to powers
+ok $made eq (make('busybox awk'))[0], "busybox's awk makes the same"
+    or diag slurp("$dir/said");
 
 ($made) = changed('conf/languages/de.tsv',
     sub { s/^memberJoin\t[^\t\n]*/memberJoin\t"neu" \\ \\n/m }, \&make);
