@@ -12,6 +12,7 @@
  * does.
  */
 
+#include <ngx_config.h>
 #include "entries.h"
 #include "tap.h"
 

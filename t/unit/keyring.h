@@ -8,6 +8,7 @@
 #define _KEYRING_H_INCLUDED_
 
 
+#include <ngx_config.h>
 #include <dirent.h>
 #include <openssl/ec.h>
 #include <openssl/pem.h>

@@ -7,6 +7,7 @@
  * old windows, but never refuses a request.
  */
 
+#include <ngx_config.h>
 #include <sys/wait.h>
 #include "shm/ngx_guildlog_limit.h"
 #include "zone.h"

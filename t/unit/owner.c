@@ -6,6 +6,7 @@
  * only if it is a process of this boot and this namespace of pids.
  */
 
+#include <ngx_config.h>
 #include <sys/wait.h>
 #include "jobs/ngx_guildlog_owner.h"
 #include "tap.h"

@@ -12,6 +12,7 @@
  * error or an answer, never a crash.
  */
 
+#include <ngx_config.h>
 #include "entries.h"
 #include "tap.h"
 

@@ -6,6 +6,7 @@
  * also with one that is killed.
  */
 
+#include <ngx_config.h>
 #include <sys/wait.h>
 #include "shm/ngx_guildlog_stats.h"
 #include "zone.h"

@@ -5,6 +5,7 @@
  * A key serves one algorithm and fits it, or nginx does not start.
  */
 
+#include <ngx_config.h>
 #include <sys/stat.h>
 #include <openssl/err.h>
 #include "keyring.h"

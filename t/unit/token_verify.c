@@ -10,6 +10,7 @@
  * algorithm, for our issuer, in its time.
  */
 
+#include <ngx_config.h>
 #include <jansson.h>
 #include <openssl/err.h>
 #include <openssl/hmac.h>

@@ -7,6 +7,7 @@
 #define _ZONE_H_INCLUDED_
 
 
+#include <ngx_config.h>
 #include <sys/mman.h>
 #include "tap.h"
 
