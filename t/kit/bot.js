@@ -221,8 +221,13 @@ markers.send(100);
 for (const signal of ['SIGTERM', 'SIGKILL']) {
     const {identify} = gateway.count;
 
-    await until(() => fs.existsSync(`${state}/known.json`), 'what it knows');
-    const sessions = fs.readFileSync(`${state}/sessions.json`, 'utf8');
+    let sessions;
+
+    await until(() => {
+        sessions = fs.readFileSync(`${state}/sessions.json`, 'utf8');
+        return fs.existsSync(`${state}/known.json`)
+            && Object.keys(JSON.parse(sessions)).length === 2;
+    }, 'what it knows, and where both shards are');
 
     markers.send(100);
     await until(() => fs.readFileSync(`${state}/sessions.json`, 'utf8')
