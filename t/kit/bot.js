@@ -220,7 +220,6 @@ markers.send(100);
 
 for (const signal of ['SIGTERM', 'SIGKILL']) {
     const {identify} = gateway.count;
-
     let sessions;
 
     await until(() => {
