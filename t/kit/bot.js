@@ -173,6 +173,20 @@ ok(/has 5 tokens.*Revoke one/.test((await use(sub('channel'))).content),
 
 const taken = () => gateway.count.resume + gateway.count.identify;
 
+// what the bot has kept, as soon as that is where both shards are
+async function sessionsKept() {
+    let text;
+
+    await until(() => {
+        text = fs.readFileSync(`${state}/sessions.json`, 'utf8');
+        const kept = Object.values(JSON.parse(text));
+
+        return kept.length === 2 && kept.every(({session: {sessionId}}) =>
+            gateway.sessions.get(sessionId)?.peer);
+    }, 'where both shards are');
+    return text;
+}
+
 for (const code of [4000, 4001, 4002, 4003, 4005, 4007, 4008, 4009, 1000, 1001])
 {
     const before = taken();
@@ -199,6 +213,7 @@ for (const resumable of [true, false]) {
     markers.send(10);
     ok(true, `an invalid session, ${resumable ? '' : 'not '}resumable`);
 }
+await sessionsKept();
 {
     const {resume} = gateway.count;
     const resumed = (more, what) => until(() => gateway.connected === 2
@@ -220,13 +235,9 @@ markers.send(100);
 
 for (const signal of ['SIGTERM', 'SIGKILL']) {
     const {identify} = gateway.count;
-    let sessions;
 
-    await until(() => {
-        sessions = fs.readFileSync(`${state}/sessions.json`, 'utf8');
-        return fs.existsSync(`${state}/known.json`)
-            && Object.keys(JSON.parse(sessions)).length === 2;
-    }, 'what it knows, and where both shards are');
+    await until(() => fs.existsSync(`${state}/known.json`), 'what it knows');
+    const sessions = await sessionsKept();
 
     markers.send(100);
     await until(() => fs.readFileSync(`${state}/sessions.json`, 'utf8')
