@@ -57,7 +57,7 @@ HTTP
 
         # what was recorded so far was so three days ago, but the last
         days => sub {
-            $nginx->sql("update log_event set recorded_at = recorded_at
+            $nginx->sql("update log_event set recorded_at = now()
                 - interval '3 days' where guild_id = ? and event_id like 'c-p%'",
                 $server);
             $nginx->sql('update log_head set days = array(

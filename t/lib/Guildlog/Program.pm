@@ -9,6 +9,8 @@ use warnings;
 use IPC::Open2;
 use Test::More;
 
+use constant SILENCE => 900;    # s; then it will never say anything
+
 my $python = '/usr/bin/python3';
 
 
@@ -31,18 +33,28 @@ sub obey {
     my $pid = open2(my $out, my $in, $class->command($file));
 
     $in->autoflush(1);
-    while (<$out>) {
-        if (/^# order: (\w+)/) {
-            $order{$1}->();
-            print {$in} "$1\n";
-        } elsif (/^(not )?ok \d+ - (.*)/) {
-            ok !$1, $2;
-        } elsif (/^1\.\.(\d+)/) {
-            is $1, Test::More->builder->current_test - $before, 'to the end';
-        } else {
-            push @lines, $_;
+    local $SIG{ALRM} = sub { die "$file says nothing any more\n" };
+    eval {
+        while (alarm SILENCE, defined(my $line = <$out>)) {
+            if ($line =~ /^# order: (\w+)/) {
+                $order{$1}->();
+                print {$in} "$1\n";
+            } elsif ($line =~ /^(not )?ok \d+ - (.*)/) {
+                ok !$1, $2;
+            } elsif ($line =~ /^1\.\.(\d+)/) {
+                is $1, Test::More->builder->current_test - $before,
+                    'to the end';
+            } else {
+                push @lines, $line;
+            }
         }
-    }
+        1;
+    } or do {
+        my $why = $@;
+        kill 'KILL', $pid;
+        die $why;
+    };
+    alarm 0;
     waitpid $pid, 0;
     is $?, 0, "$file ended well";
     return @lines;
