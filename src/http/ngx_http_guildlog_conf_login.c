@@ -230,6 +230,7 @@ conf_login_split(ngx_str_t *url, ngx_str_t *origin, ngx_str_t *path)
     ngx_str_t   port;
 
     ngx_str_null(origin);
+    ngx_str_null(&port);
     ngx_str_set(path, "/");
 
     last = url->data + url->len;
