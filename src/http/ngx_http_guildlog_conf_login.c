@@ -219,8 +219,8 @@ conf_login_keys(ngx_conf_t *cf, ngx_http_guildlog_login_conf_t *login)
 
 
 /*
- * An URL of http or https; an empty origin: it is none.  Browsers leave the
- * scheme's own port out of an origin, hence so is it here.
+ * An URL of http or https; an empty origin: it is none.  As in browsers, the
+ * scheme's own port is no part of an origin.
  */
 
 static void
@@ -230,11 +230,9 @@ conf_login_split(ngx_str_t *url, ngx_str_t *origin, ngx_str_t *path)
     ngx_str_t   port;
 
     ngx_str_null(origin);
-    ngx_str_null(&port);
     ngx_str_set(path, "/");
 
     last = url->data + url->len;
-    host = last;
 
     if (url->len > 8
         && ngx_strncasecmp(url->data, (u_char *) "https://", 8) == 0)
@@ -247,9 +245,12 @@ conf_login_split(ngx_str_t *url, ngx_str_t *origin, ngx_str_t *path)
     {
         host = url->data + 7;
         ngx_str_set(&port, ":80");
+
+    } else {
+        return;
     }
 
-    if (host == last || *host == '/') {
+    if (*host == '/') {
         return;
     }
 

@@ -219,8 +219,6 @@ function quoted_sentence(text,    i) {
 # not by gsub(): awks differ in what a "\" before a digit means there
 
 function replaced(text, from, to,    at, out) {
-    out = ""
-
     while ((at = index(text, from))) {
         out = out substr(text, 1, at - 1) to
         text = substr(text, at + length(from))
