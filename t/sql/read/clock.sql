@@ -26,7 +26,7 @@ begin
        and exists (select from search_head s
                      join log_head h on h.guild_id = guild and h.bot = s.bot
                     where s.guild_id = guild and s.arrival = h.arrival
-                      and s.back_id = 0 and s.due_at < now() + interval '1 day');
+                      and s.back_id = 0 and s.due_at <= search_daily(guild));
 end $$;
 
 create function pg_temp.wrong(guild bigint, way interval)

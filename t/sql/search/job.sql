@@ -30,7 +30,7 @@ $$;
 -- who gets an index
 
 select pg_temp.recorded(:guild, 20, :at - 5 * 86400000, 21600000) \g /dev/null
-select pg_temp.recorded(:guild, 2, :at - 31 * 86400000::bigint, 1) \g /dev/null
+select pg_temp.recorded(:guild, 2, :at - 32 * 86400000::bigint, 1) \g /dev/null
 select operator_server_put(:free, '{"plan": "free"}') \g /dev/null
 select pg_temp.recorded(:free, 2, :at - 1000, 1) \g /dev/null
 select operator_server_put(:other, '{"plan": "pro"}') \g /dev/null

@@ -132,14 +132,16 @@ select is(pg_temp.opened(:guild, :'admin', 'backId'),
           pg_temp.opened(:guild, :'admin', 'high'),
           'an index of another format is none');
 select is(pg_temp.days(:guild, :'admin'), null, 'it has no segments');
-update search_head set format = 1, oldest = oldest + 1
+update search_head
+   set format = 1, oldest = search_day(time_id(ms(now()))) - 29
  where guild_id = :guild and bot = 0;
 select is(pg_temp.opened(:guild, :'admin', 'backId'),
           pg_temp.opened(:guild, :'admin', 'high'),
           'nor is one that lacks the first day of the window');
 select is(pg_temp.opened(:guild, :'admin', 'backId', :at - 86400000 * 3), '0',
           'but of a younger one it serves');
-update search_head set oldest = oldest - 1 where guild_id = :guild and bot = 0;
+update search_head set oldest = search_oldest()
+ where guild_id = :guild and bot = 0;
 
 -- parts of bodies
 

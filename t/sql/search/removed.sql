@@ -118,16 +118,16 @@ update search_head set closed = 0, due_at = now() where guild_id = :guild;
 select pg_temp.jobs(:guild) \g /dev/null
 insert into search_gone
 values (:guild, 0, search_first(:today - 29) + 1),
-       (:guild, 0, search_first(:today - 31) + 1);
+       (:guild, 0, search_first(:today - 32) + 1);
 insert into search_segment
-select guild_id, bot, :today - 31, nextval('search_key'), whole, n, kinds, dir,
+select guild_id, bot, :today - 32, nextval('search_key'), whole, n, kinds, dir,
        body
   from search_segment where guild_id = :guild limit 1;
-update search_head set oldest = :today - 32 where guild_id = :guild;
-select pg_temp.recorded(:guild, 2, :at - 31 * 86400000::bigint, 1) \g /dev/null
+update search_head set oldest = :today - 33 where guild_id = :guild;
+select pg_temp.recorded(:guild, 2, :at - 32 * 86400000::bigint, 1) \g /dev/null
 update search_head set closed = 0, due_at = now() where guild_id = :guild;
 select pg_temp.job(:guild) as job \gset
-select is(min(search_day(i)), :today - 31, 'a run has a day that expires')
+select is(min(search_day(i)), :today - 32, 'a run has a day that expires')
   from unnest(pg_temp.wanted(:'job')) i;
 select is((t.more, t.lag)::text, '(f,0)', 'while the keeper forgets the day')
   from keeper_searchable(20000) t;
