@@ -15,7 +15,10 @@ my $dir = tempdir('guildlog.XXXXXX', DIR => '/tmp', CLEANUP => 1);
 chmod 0711, $dir;
 my $clock   = Guildlog::Clock->new($dir);
 my $cluster = Guildlog::Cluster->new(env => $clock->env);
-my $midnight = DAY * (1 + int time / DAY);    # the day of the entries begins
+
+# the day of the entries begins: the next Monday, with a whole week behind it
+my $midnight = DAY * (1 + int time / DAY);
+$midnight += DAY while $midnight / DAY % 7 != 4;
 
 
 # so many seconds after that
@@ -48,13 +51,14 @@ sub record {
 }
 
 
-# all turns of the keeper, until it has nothing to do
+# all turns of the keeper that begin from now on, until it has nothing to do
 sub kept {
     my $from = sql('select clock_timestamp()');
-    sql('update keeper set due_at = now()');
     wait_for {
+        sql('update keeper set due_at = now()');
         !sql(q(select count(*) from keeper_tasks() t
-            left join keeper k on k.task = t.task and k.done_at > ?::timestamptz
+            left join keeper k on k.task = t.task
+                and k.done_at - k.took_us * interval '1 us' > ?::timestamptz
             where k.task is null), $from)
             && !sql('select rewrite_waiting() + count(*) from log_rewrite')
             && !sql('select count(*) from keeper where errors > 0');
