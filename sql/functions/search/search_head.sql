@@ -166,7 +166,9 @@ end $$;
 
 
 -- So many entries have arrived that they are worth a segment: whoever records
--- calls this as his last act.
+-- calls this as his last act. He does not wait for one who is just putting the
+-- last run, and is not seen by him either: then the next 1024 call for both, or
+-- the daily look.
 
 create or replace function search_come_due(guild bigint, bot smallint)
 returns void language plpgsql as $$
