@@ -243,7 +243,7 @@ function ask(why) {
 
     wanted.hidden = !id;
     wanted.textContent = id && t('sign.wanted', {server: id});
-    form.classList.add('ready');
+    form.hidden = false;
     fill(main, form);
     field.focus();
     canSignIn().then((can) => {

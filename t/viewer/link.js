@@ -99,6 +99,7 @@ async function asked() {
     const said = `This link leads to the server ${server.id}. It opens with `
         + 'an Admin token of that server.';
     await page.goto(process.env.GUILDLOG_VIEWER);
+    await page.getByLabel('Admin token').waitFor();
     ok(await wanted.isHidden(), 'without a link, any server will do');
     await page.goto(process.env.GUILDLOG_VIEWER + to(ids[1]));
     await soon(() => wanted.innerText(), said, 'a link asks for a token');

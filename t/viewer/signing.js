@@ -15,7 +15,20 @@ export default async function signing() {
     };
 
     page.expected = /status of 40[13]/;
+
+    const words = '**/languages/en-GB.js';
+    let come;
+
+    await page.route(words, (route) => {
+        come = () => route.continue();
+    });
     await page.goto(`${process.env.GUILDLOG_VIEWER}#/logs`);
+    await soon(() => typeof come, 'function', 'a page asks for its words');
+    ok(await page.locator('#token').isHidden(),
+        '... before it has them, no token can be given in vain');
+    await come();
+    await page.unroute(words);
+    await field.waitFor();
     await shoot(page, 'sign-in');
 
     await signIn('no token');
@@ -42,8 +55,8 @@ export default async function signing() {
 
     const other = await page.context().newPage();
     await other.goto(process.env.GUILDLOG_VIEWER);
-    ok(await other.getByLabel('Admin token').isVisible(),
-        'another tab has to ask for it');
+    await other.getByLabel('Admin token').waitFor();
+    ok(true, 'another tab has to ask for it');
     await other.close();
 
     const [{unique_id: id}] = (await server.get('/auth')).filter((row) =>
