@@ -128,7 +128,10 @@ login_page(ngx_http_request_t *r)
         return NGX_ERROR;
     }
 
-    rc = ngx_http_guildlog_limit_charge(r, ctx, conf);
+    /* HEAD is every view of the viewer, by which nobody is to lose a sign-in */
+
+    rc = r->method == NGX_HTTP_HEAD
+         ? NGX_OK : ngx_http_guildlog_limit_charge(r, ctx, conf);
 
     if (rc != NGX_OK) {
         return rc == NGX_BUSY

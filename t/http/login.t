@@ -475,9 +475,13 @@ for ([token => { action => 'answer', status => 500, body => {} }],
 # an address that tries again and again
 
 {
-    my %status;
+    my (%looks, %status);
+    $looks{ page({}, 'HEAD', '/login', nginx => $second)->status }++
+        for 1 .. 70;
+    is_deeply \%looks, { 302 => 70 }, 'who only opens the viewer is not limited';
     $status{ page({}, 'GET', '/login', nginx => $second)->status }++
         for 1 .. 70;
+    ok $status{302}, '... and can sign in';
     ok $status{429}, 'sign-ins of one address are limited';
     like page({}, 'GET', '/login', nginx => $second)->text,
         qr/Too many people/, '... in words';
