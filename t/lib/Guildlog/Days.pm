@@ -12,16 +12,19 @@ use Guildlog::File;
 our @EXPORT = qw(month nights weeks closed rewritten);
 
 
-# makes a partition for each of the last 31 days, as the keeper would have
+# makes a partition for each of the last 31 days that has none, as the keeper
+# would have
 sub month {
     my ($nginx) = @_;
 
     $nginx->sql('drop table log_entry_past');
-    $nginx->sql(q(select partition_make('log_entry',
-        'log_entry_' || to_char(d, 'YYYYMMDD'),
+    $nginx->sql(q(select partition_make('log_entry', name,
         day_id(d::date)::text, day_id(d::date + 1)::text)
         from generate_series((now() at time zone 'UTC')::date - 31,
-            (now() at time zone 'UTC')::date - 1, interval '1 day') d));
+            (now() at time zone 'UTC')::date - 1, interval '1 day') d
+        cross join lateral (
+            select 'log_entry_' || to_char(d, 'YYYYMMDD') as name) n
+        where to_regclass(name) is null));
     return;
 }
 

@@ -97,10 +97,15 @@ select operator_server_put(:gone, '{"plan": "pro"}'),
        operator_server_put(:small, '{"plan": "pro"}') \g /dev/null
 select options_patch(:me, '{"ignore_bot_targets": false,
                             "ignore_bot_executors": false}') \g /dev/null
-select pg_temp.send(:guild, 34, '{29.99, 0}', '{oldmark, newmark}')
+
+-- 30 days ago, less a quarter of an hour if that is the same day
+select 30 - least(0.01, (1 - extract(epoch from now()) % 86400 / 86400) / 2)
+    as old \gset
+select pg_temp.send(:guild, 34, array[:old, 0], '{oldmark, newmark}')
   from generate_series(1, 40) \g /dev/null
-select pg_temp.send(:gone, 40, '{29.99}', '{oldmark}') \g /dev/null
-select pg_temp.send(:small, 6, '{29.99, 1}', '{oldmark, newmark}') \g /dev/null
+select pg_temp.send(:gone, 40, array[:old], '{oldmark}') \g /dev/null
+select pg_temp.send(:small, 6, array[:old, 1], '{oldmark, newmark}')
+    \g /dev/null
 select pg_temp.keeper() \g /dev/null
 
 select is(pg_temp.having('oldmark') ~ '^log_entry.* search_segment$', true,
