@@ -189,7 +189,7 @@ async function served() {
     }
     await page.locator('[name=locale]').selectOption('it');
     await page.locator('form').nth(1).locator('button').click();
-    await page.locator('form').nth(1).locator('.said:not(:empty)').waitFor();
+    await page.locator('form').nth(1).getByText('Saved.').waitFor();
     await page.locator('.side a').nth(2).click();
     await soon(() => heading(page), 'Tipi di log',
         'a new language is that of the next view');
