@@ -220,10 +220,10 @@ port_is_free() {
 }
 
 
-# a free port below those that the kernel gives to clients
+# a free port between those of t/ and those that the kernel gives to clients
 free_port() {
     local port
-    until port=$((RANDOM % 20000 + 10000)) && port_is_free $port; do :; done
+    until port=$((RANDOM % 7000 + 25000)) && port_is_free $port; do :; done
     echo $port
 }
 

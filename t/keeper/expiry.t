@@ -20,18 +20,31 @@ my $cluster = Guildlog::Cluster->new(env => $clock->env);
 my $midnight = DAY * (1 + int time / DAY);
 $midnight += DAY while $midnight / DAY % 7 != 4;
 
+$clock->set($midnight + 0.5 * DAY - time);
 
-# so many seconds after that
-sub set { return $clock->set($midnight + $_[0] - time) }
-
-
-set(0.5 * DAY);
 my $g = Guildlog->new(cluster => $cluster, start => 0,
     keeper => 'on interval=20ms hours=0-24');
 my %plan = (1 => 'pro', 2 => 'free');
 
 
 sub sql { return $g->sql(@_) }
+
+
+# it is so many seconds after that; a statement under way would time out
+sub set {
+    my ($at) = @_;
+
+    my @workers = $g->workers;
+    $g->signal('STOP', @workers);
+    wait_for { !sql(q(select count(*) from pg_stat_activity
+        where datname = current_database() and pid <> pg_backend_pid()
+          and backend_type = 'client backend'
+          and wait_event_type is distinct from 'Client')) } 30,
+        'no statement is under way';
+    $clock->set($midnight + $at - time);
+    $g->signal('CONT', @workers);
+    return;
+}
 
 
 # entries that say it in all that they have

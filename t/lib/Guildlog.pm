@@ -546,14 +546,16 @@ sub wait_for(&;$$) {
 }
 
 
-# a random port, whatever a test has seeded: two tests of one seed may run at
-# once
+# a port that nobody else in this run of util/test gets, free or stopped for a
+# while, nor util/run; random whatever a test has seeded, as a second run may go on
 sub free_port {
+    my $given = ($ENV{GUILDLOG_TEST_DIR} || _dir()) . '/ports';
+    mkdir $given;
     open my $random, '<:raw', '/dev/urandom' or die "/dev/urandom: $!\n";
     while (1) {
         sysread $random, my $bytes, 4;
-        my $port = 10_000 + unpack('L', $bytes) % 20_000;
-        return $port if IO::Socket::INET->new(
+        my $port = 10_000 + unpack('L', $bytes) % 15_000;
+        return $port if mkdir "$given/$port" and IO::Socket::INET->new(
             Listen => 1, LocalAddr => '127.0.0.1', LocalPort => $port,
             ReuseAddr => 1);
     }
