@@ -34,15 +34,14 @@ sub sql { return $g->sql(@_) }
 sub set {
     my ($at) = @_;
 
-    my @workers = $g->workers;
-    $g->signal('STOP', @workers);
-    wait_for { !sql(q(select count(*) from pg_stat_activity
-        where datname = current_database() and pid <> pg_backend_pid()
-          and backend_type = 'client backend'
-          and wait_event_type is distinct from 'Client')) } 30,
-        'no statement is under way';
-    $clock->set($midnight + $at - time);
-    $g->signal('CONT', @workers);
+    $g->frozen(sub {
+        wait_for { !sql(q(select count(*) from pg_stat_activity
+            where datname = current_database() and pid <> pg_backend_pid()
+              and backend_type = 'client backend'
+              and wait_event_type is distinct from 'Client')) } 30,
+            'no statement is under way';
+        $clock->set($midnight + $at - time);
+    });
     return;
 }
 

@@ -167,7 +167,7 @@ is wrong($odd), '', '... exactly';
         when (new.guild_id = $refused) execute function refuse()));
 
     my ($id, $doc);
-    frozen(sub {
+    $first->frozen(sub {
         record($_, 1500) for $unread, $refused, $good;
         ($id, $doc) = @{ ($first->sql('select id, doc from log_entry
             where guild_id = ? order by id desc limit 1', $unread))[0] };
@@ -223,17 +223,6 @@ is wrong($odd), '', '... exactly';
 }
 
 
-# does something while no worker of the first nginx moves
-sub frozen {
-    my ($what) = @_;
-
-    my @workers = $first->workers;
-    $first->signal('STOP', @workers);
-    $what->();
-    $first->signal('CONT', @workers);
-}
-
-
 sub status {
     my ($nginx) = @_;
     return $nginx->get('/status', raw_path => 1)->json;
@@ -277,7 +266,7 @@ for my $at (['search_job', 'keeper_parked', 'access exclusive'],
         my $server = server();
         settled($server);
         $admin->begin_work;
-        frozen(sub {
+        $first->frozen(sub {
             record($server, 1500);
             $admin->do("lock table $table in $mode mode");
         });
@@ -319,7 +308,7 @@ for my $at (['search_job', 'keeper_parked', 'access exclusive'],
 {
     my @crowd = map { server() } 1 .. 12;
     settled(@crowd);
-    frozen(sub {
+    $first->frozen(sub {
         record($_, 1100 + 200 * $_ % 1000) for (@crowd) x 3;
         $second->start;
         ok wait_for { status($second)->{statement_seconds}{search_put}{count} },

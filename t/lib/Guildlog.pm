@@ -206,6 +206,18 @@ sub signal {
 }
 
 
+# does something while no worker moves
+sub frozen {
+    my ($self, $what) = @_;
+
+    my @workers = $self->workers;
+    $self->signal('STOP', @workers);
+    $what->();
+    $self->signal('CONT', @workers);
+    return;
+}
+
+
 # the pid of the master, also after a binary upgrade
 sub pid {
     my ($self) = @_;
@@ -916,6 +928,7 @@ C<< Guildlog->new(option => value...) >> makes and starts it.
     configure(option => value...)     takes effect by reload or start
     test_conf                         nginx -t: (is it good, what it said)
     signal(name, [pid...])            to the master, or to these
+    frozen(sub { ... })               while no worker moves
     pid  workers                      the master's, the workers' pids
     port  url  prefix  cluster  dbname
     file(name, content, [mode])       writes into the prefix: its path
