@@ -82,23 +82,29 @@ sub record {
 
 
 # searches, and questions for actors, which are long statements, wait for this
-# lock if their server is in the table "slow"
+# lock if their server is in the table "slow", and so do exports that have begun,
+# for a lock of their own
 my $lock = $nginx->cluster->connect($nginx->dbname);
 $nginx->sql('create table slow (guild bigint)');
 $nginx->sql('insert into slow values (?), (?)', $greedy, $second);
 $nginx->sql(<<~'SQL');
-    create function slow_down(server bigint) returns void
+    create function slow_down(server bigint, lock int) returns void
     language plpgsql as $$
     begin
         if exists (select from slow s where s.guild = server) then
-            perform pg_advisory_xact_lock_shared(42);
+            perform pg_advisory_xact_lock_shared(lock);
         end if;
     end $$
     SQL
-for my $function (qw(search_open logs_actors)) {
+my %slow = (
+    search_open => 'perform slow_down(search_open.guild, 42);',
+    logs_actors => 'perform slow_down(logs_actors.guild, 42);',
+    logs_export => 'if logs_export.below is not null then '
+        . 'perform slow_down(logs_export.guild, 43); end if;',
+);
+while (my ($function, $wait) = each %slow) {
     my $text = $nginx->sql("select pg_get_functiondef('$function'::regproc)");
-    $text =~ s/^begin$/begin\n    perform slow_down($function.guild);/m
-        or die $text;
+    $text =~ s/^begin$/begin\n    $wait/m or die $text;
     $nginx->sql($text);
 }
 
@@ -117,8 +123,8 @@ sub slow {
         SQL
 }
 
-sub stop  { $lock->do('select pg_advisory_lock(42)') }
-sub go_on { $lock->do('select pg_advisory_unlock(42)') }
+sub stop  { $lock->do('select pg_advisory_lock(?)', undef, $_[0] // 42) }
+sub go_on { $lock->do('select pg_advisory_unlock(?)', undef, $_[0] // 42) }
 
 is record($_, "first of $_")->status, 200, 'an entry is recorded'
     for $greedy, $second, $other;
@@ -207,21 +213,43 @@ is_deeply answers(@taken, @more), { 200 => 7 },
     'all are answered in the end';
 
 
-# an export that has begun is not cut because it has to wait for its turn
+# an export that has begun is not cut because it has to wait for its turn: when
+# it asks for its next part, another server has taken its connection, and as
+# many as may wait do
 
 is $nginx->operator('POST', "/servers/$second/logs", [ map { {
     event_id => "many $_", type => 6,
+    executor => { id => '200000000000000001', name => 'somebody' },
 } } 1 .. 1000 ])->status, 200, 'a longer log';
-my @exports = map { ask($second, $_) } '/logs/export',
-    '/logs/export?channel=0', '/logs/export?search=somebody';
-stop();
-my @slow = map { ask($second, '/logs/actors') } 1 .. 5;
-wait_for { $nginx->waiting('logs_actors') == 1 };
-go_on();
-my @rows = map { my $n = () = $_->response->text =~ /\n/g; $n } @exports;
-is_deeply \@rows, [1003, 0, 2],
-    'exports are complete beside long statements of their server';
-answers(@slow);
+
+$nginx->sql('insert into slow values (?)', $other);
+
+for ([ '/logs/export', 1003 ], [ '/logs/export?search=somebody', 1002 ]) {
+    my ($path, $lines) = @$_;
+
+    stop(43);
+    my $export = ask($second, $path);
+    wait_for { $nginx->waiting('logs_export') == 1 };
+
+    stop();
+    my @slow = ask($greedy, '/logs/actors');
+    wait_for { $nginx->waiting('logs_actors') == 1 };
+    push @slow, ask($other, '/logs/actors');
+    wait_for { counter('queued') == 1 };
+    push @slow, map { ask($second, '/logs/actors') } 1 .. 4;
+    wait_for { counter('queued') == 5 };
+
+    go_on(43);
+    wait_for { counter('queued') == 5 && $nginx->waiting('logs_actors') == 2 };
+    go_on();
+
+    my $answer = $export->response;
+    is $answer->status, 200, "$path is answered";
+    is $answer->text =~ tr/\n//, $lines, 'and complete';
+    is_deeply answers(@slow), { 200 => 6 }, 'and so are those that waited';
+}
+
+$nginx->sql('delete from slow where guild = ?', $other);
 
 
 # a long statement whose client has left is cancelled
