@@ -10,10 +10,9 @@ use FakePostgres;
 
 my $fake = FakePostgres->new(sub {
     my ($peer) = @_;
+    Time::HiRes::sleep(0.01) while $peer->mode eq 'shut';
     $peer->welcome;
-    while ($peer->mode eq 'held') {
-        Time::HiRes::sleep(0.01);
-    }
+    Time::HiRes::sleep(0.01) while $peer->mode eq 'held';
     $peer->serve(execute => sub {
         my (undef, $call) = @_;
         my $guild = $call->{arguments}[1];
@@ -21,14 +20,21 @@ my $fake = FakePostgres->new(sub {
         return { error => '22012', message => "of $guild" } if $guild % 5 == 1;
         return { status => 202, body => qq({"of":"$guild"}) };
     });
-}, mode => 'held');
+}, mode => 'shut');
 my $nginx = $fake->nginx(database => { connections => 2, depth => 8 });
 
 my @guilds = map { 100_000_000_000_000_300 + $_ } 1 .. 40;
 my %asked = map { $_ => $fake->ask($nginx, 'GET', guild => $_) } @guilds;
-wait_for {
-    $nginx->get('/status', raw_path => 1)->json->{database_queued} == 24
-};
+
+sub queued {
+    return $nginx->get('/status', raw_path => 1)->json->{database_queued};
+}
+
+# all are there when the connections open: nothing is sent behind a statement
+# that has run for 100 ms
+wait_for { queued() == 40 };
+$fake->mode('held');
+wait_for { queued() == 24 };
 pass 'two connections take sixteen of forty, the rest wait';
 $fake->mode('free');
 
