@@ -6,7 +6,7 @@ use Guildlog;
 
 my $cluster = Guildlog::Cluster->new;
 my $nginx = Guildlog->new(cluster => $cluster, http => 'guildlog_limit off;',
-    keeper => 'off', allow => [qr/schema_fits/], database => { queue_timeout => '1s' });
+    keeper => 'off', allow => [qr/schema_fits/], database => { queue_timeout => '5s' });
 
 
 sub health {
@@ -46,12 +46,12 @@ is health('/ready')->status, 200, 'and again';
 
 $cluster->stop('immediate');
 my $away;
-wait_for { ($away = health('/ready'))->status == 503 } 20, 'not ready';
+wait_for { ($away = health('/ready'))->status == 503 } 60, 'not ready';
 is $away->text, "the database is not available\n", 'and says why';
 is health('/live')->status, 200, 'nginx lives without it';
 
 $cluster->start;
-ok wait_for { health('/ready')->status == 200 } 20,
+ok wait_for { health('/ready')->status == 200 } 60,
     'ready again when the database is back';
 
 done_testing;
