@@ -287,11 +287,12 @@ is_deeply [grep { !/active_ignore/ } keys
 my $batch = $nginx->cluster->connect($nginx->dbname);
 $batch->begin_work;
 $batch->do('select record_begin(?, 0::smallint, 0)', undef, $greedy);
+my $began = Time::HiRes::time();
 my @ignore = map {
     ask($greedy, '/active/ignore/executors', '{"id":"200000000000000001"}')
 } 1 .. 96;
 wait_for { $nginx->waiting('active_ignore') };
-wait_for { counter('queued') > 80 };
+wait_for { counter('queued') > 40 };
 served('while changes of one server wait for a lock', @short);
 is record($other, 'third')->json->{recorded}, 1, 'another server can record';
 served('still', @short);
@@ -300,10 +301,12 @@ my $first = $ignore[0]->response;
 is $first->status, 503, 'a change that waits too long is refused';
 cmp_ok $first->header('Retry-After'), '>=', 1, 'and may be sent again';
 $batch->rollback;
+my $held = Time::HiRes::time() - $began;
 my $count = answers(@ignore[1 .. 95]);
 is $count->{200} + ($count->{503} // 0) + ($count->{429} // 0), 95,
     'all changes are answered';
-cmp_ok $count->{200}, '>', 80, 'nearly all are carried out';
+cmp_ok $count->{200}, '>=', 95 - 2 * ($held + 1),
+    'all but two a second are carried out';
 
 
 # the order of the servers
@@ -338,6 +341,7 @@ is "@order[0 .. 7]", '1 1 2 3 4 1 2 1', 'servers take turns';
 my $hog = $guilds[0];
 $fake = FakePostgres->new(sub {
     my ($peer) = @_;
+    Time::HiRes::sleep(0.01) while $peer->mode eq 'shut';
     $peer->welcome;
     $peer->serve(execute => sub {
         my (undef, $call) = @_;
@@ -347,15 +351,20 @@ $fake = FakePostgres->new(sub {
         }
         return {};
     });
-}, mode => 'slow');
+}, mode => 'shut');
 $nginx = $fake->nginx(name => 'short',
     http => 'guildlog_limit requests=100000;', database =>
     { queue => 40, queue_timeout => '4s', timeout => '60s' });
 
 @asked = map { $fake->ask($nginx, 'GET', guild => $hog) } 1 .. 4;
+
+# all are there when a connection opens: nothing goes behind what has run for
+# 100 ms
+wait_for { counter('queued') == 4 };
+$fake->mode('slow');
 wait_for { $fake->count('slow') && counter('queued') == 0 };
 push @asked, map { $fake->ask($nginx, 'GET', guild => $hog) } 1 .. 26;
-wait_for { counter('share_refused_total') == 6 };
+wait_for { counter('share_refused_total') >= 6 };
 pass 'one server may not fill more than half of the queue';
 cmp_ok $fake->count('slow'), '<=', 2, 'it has two of the four connections';
 is $fake->ask($nginx, 'GET', guild => $guilds[1 + $_ % 3])->response->status,
