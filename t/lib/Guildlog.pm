@@ -149,7 +149,8 @@ sub start {
     delete $self->{status};
 
     my $up = eval { wait_for {
-        $self->_reap || -s "$self->{prefix}/nginx.pid" && $self->_up;
+        $self->_reap || -s "$self->{prefix}/nginx.pid" && $self->_up
+            && $self->_complete;
     } $self->{option}{patience} };
 
     if (!$up || defined $self->{status}) {
@@ -716,6 +717,15 @@ sub _up {
     return 1 if !$self->{listens};
     return IO::Socket::INET->new(PeerAddr => '127.0.0.1',
         PeerPort => $self->{port});
+}
+
+
+# do all workers run?  A young one has no title yet; nor has one below valgrind
+sub _complete {
+    my ($self) = @_;
+
+    return $self->{option}{under}
+        || (my @all = $self->workers) >= $self->{option}{workers};
 }
 
 
