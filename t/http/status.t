@@ -5,6 +5,7 @@
 use lib 't/lib';
 use Guildlog;
 use Guildlog::File;
+use List::Util qw(sum0);
 
 my $nginx = Guildlog->new(
     workers => 2,
@@ -32,17 +33,23 @@ sub samples {
 }
 
 
-# runs the code; returns by how much it raised the samples of a family
+# runs the code; returns by how much it raised the samples of a family, which
+# is by so much in all: a worker counts a request after its answer
 sub added {
-    my ($family, $code) = @_;
+    my ($family, $code, $all) = @_;
 
     my $before = samples();
+    my %added;
     $code->();
-    my $after = samples();
-    return { map {
-        my $more = $after->{$_} - ($before->{$_} // 0);
-        /^guildlog_$family\{(.*)\}$/ && $more ? ($1 => $more) : ();
-    } keys %$after };
+    eval { wait_for {
+        my $after = samples();
+        %added = map {
+            my $more = $after->{$_} - ($before->{$_} // 0);
+            /^guildlog_$family\{(.*)\}$/ && $more ? ($1 => $more) : ();
+        } keys %$after;
+        sum0(values %added) >= ($all // 0);
+    } };
+    return \%added;
 }
 
 
@@ -104,7 +111,7 @@ is_deeply added(requests_total => sub {
     $nginx->get($at) for 1 .. 2;
     $nginx->operator('GET', '/nothing');
     status() for 1 .. 5;
-}), {
+}, 14), {
     'endpoint="server_get",status="200"' => 4,
     'endpoint="server_get",status="400"' => 1,
     'endpoint="server_get",status="403"' => 1,
