@@ -370,8 +370,12 @@ for ([token => { action => 'answer', status => 500, body => {} }],
 # limits
 
 {
-    my @left = map { api(sign_in($bob), 'GET', '/me')
-        ->header('X-RateLimit-Remaining') } 1, 2;
+    my (@left, @reset);
+    do {    # until no window ends between the two
+        my @answers = map { api(sign_in($bob), 'GET', '/me') } 1, 2;
+        @left  = map { $_->header('X-RateLimit-Remaining') } @answers;
+        @reset = map { $_->header('X-RateLimit-Reset') } @answers;
+    } while $reset[1] > $reset[0];
     is $left[1], $left[0] - 1, 'the rate limit is that of the person';
 }
 
@@ -417,13 +421,15 @@ for ([token => { action => 'answer', status => 500, body => {} }],
     %before = %{ $stale->{jar} };
     $platform->control('faults', [{ call => 'guilds', action => 'answer',
         status => 500, body => {}, times => 100 }]);
+    my $failed = Time::HiRes::time();
     $answer = api($stale, 'GET', "/servers/$two");
     is $answer->status, 503, 'a platform that fails proves no right';
     is $answer->header('Retry-After'), 5, '... for a while';
     $asked = asked('guilds');
     api($stale, 'GET', "/servers/$two") for 1 .. 10;
-    cmp_ok asked('guilds') - $asked, '<=', 1,
-        'and is not asked again by each request';
+    my $again = int((Time::HiRes::time() - $failed + 1) / 5);
+    cmp_ok asked('guilds') - $asked, '<=', 1 + 2 * $again,
+        'and is not asked again by each request, but by a worker after 5 s';
     $platform->control('faults', []);
     $clock->set(3 * 901 + 10);
     is api($stale, 'GET', "/servers/$two")->status, 200, 'then all is well';
@@ -475,16 +481,20 @@ for ([token => { action => 'answer', status => 500, body => {} }],
 # an address that tries again and again
 
 {
-    my (%looks, %status);
+    my (%looks, %status, $last);
     $looks{ page({}, 'HEAD', '/login', nginx => $second)->status }++
         for 1 .. 70;
     is_deeply \%looks, { 302 => 70 }, 'who only opens the viewer is not limited';
-    $status{ page({}, 'GET', '/login', nginx => $second)->status }++
-        for 1 .. 70;
+
+    # a minute may end meanwhile
+    for (1 .. 130) {
+        $last = page({}, 'GET', '/login', nginx => $second);
+        $status{ $last->status }++;
+        last if $status{429};
+    }
     ok $status{302}, '... and can sign in';
     ok $status{429}, 'sign-ins of one address are limited';
-    like page({}, 'GET', '/login', nginx => $second)->text,
-        qr/Too many people/, '... in words';
+    like $last->text, qr/Too many people/, '... in words';
 }
 
 done_testing;
