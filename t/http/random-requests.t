@@ -18,7 +18,19 @@ diag("seed $seed");
 my $openapi = Guildlog::OpenAPI->shared;
 my $nginx = Guildlog->new(openapi => 1, workers => 2,
     api => 'guildlog_limit zone=guildlog requests=1000000;',
-    server => 'client_header_timeout 2s; client_body_timeout 2s;');
+    http => <<'CONF');
+        # for requests that never end
+        server {
+            listen unix:%%PREFIX%%/broken.sock;
+            client_header_timeout 2s;
+            client_body_timeout 2s;
+            error_page 400 405 414 421 494 495 496 497 500 501 505 /api/;
+            location /api/ {
+                guildlog_api;
+                guildlog_limit zone=guildlog requests=1000000;
+            }
+        }
+CONF
 my $server = $nginx->server;
 my $token = $nginx->token($server);
 my %answers;
@@ -164,9 +176,8 @@ sub throw {
     $bytes = broken($bytes);
     $bytes .= $bytes if now_and_then(0.1);
 
-    my $client = $operator
-        ? Guildlog::Client->new(unix => $nginx->{operator})
-        : $nginx->connection;
+    my $client = Guildlog::Client->new(unix => $operator ? $nginx->{operator}
+        : $nginx->prefix . '/broken.sock');
     $client->send($bytes);
     $client->socket->shutdown(1) if now_and_then(0.97);
     return '' if now_and_then(0.1);
