@@ -12,7 +12,8 @@ use Time::HiRes qw(sleep time);
 
 use constant {
     EVERY => 3,     # s, from one kill to the next
-    MOST  => 20,    # s: 12, and some for a busy machine
+    MOST  => 45,    # s: 12, once more if a kill strikes what is sent again,
+                    # and some for a busy machine
 };
 
 my $g = Guildlog->new(start => 0, workers => 2,
@@ -65,13 +66,18 @@ $platform->faults(map { { call => 'execute', channel => $_->{to},
     action => $_->{applied} ? 'apply-hang' : 'hang' } } @lanes);
 
 for my $lane (@lanes) {
+    my $before = posts($lane->{to});
     ($lane->{id}) = record($lane->{guild}, 1);
     $lane->{attempt} = wait_for {
-        (map { $_->{at} / 1000 } posts($lane->{to}))[1]
+        (map { $_->{at} / 1000 } posts($lane->{to}))[$before]
     } 30, 'an attempt';
+
+    # the platform may have stood still when it came
+    $lane->{intent} = $g->sql('select extract(epoch from attempt_at)
+        from lane_head where guild_id = ?', $lane->{guild});
 }
 
-my $kills = kill_until(60, 'all to be known', sub {
+my $kills = kill_until(120, 'all to be known', sub {
     my ($lane) = @_;
     return 0 if word(@{$lane}{qw(guild token id)}) ne 'delivered';
     $lane->{known} = time;
@@ -81,8 +87,9 @@ cmp_ok $kills, '>', 3, "$kills kills";
 for my $lane (@lanes) {
     my $what = $lane->{applied} ? 'applied' : 'lost';
     my @read = map { $_->{at} / 1000 } requests('read', $lane->{to});
-    cmp_ok $read[0] - $lane->{attempt}, '>=', 10,
-        "$what: the channel is read no sooner than after 10 s";
+    cmp_ok $read[0] - $lane->{intent}, '>=', 11.9,
+        "$what: the channel is read no sooner than 10 s after the 2 s in which "
+        . 'it may be sent';
     cmp_ok $lane->{known} - $lane->{attempt}, '<', MOST,
         '... the outcome is known soon after that';
     is times_applied(@{$lane}{qw(to id)}), 1,
@@ -107,7 +114,7 @@ for my $i (0 .. 3) {
         id => (record($guild, 1))[0], attempt => $attempt,
         applied => $i % 2 };
 }
-kill_until(60, 'webhooks', sub {
+kill_until(120, 'webhooks', sub {
     my ($lane) = @_;
     return 0 if word(@{$lane}{qw(guild token id)}) ne 'delivered';
     $lane->{known} = time;
