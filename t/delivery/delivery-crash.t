@@ -61,7 +61,10 @@ sub times_applied {
 }
 
 
-# the number of messages that were answered; the number of reads of the channel
+# the number of messages that came; those that were answered; the number of
+# reads of the channel
+sub came     { scalar grep { $_->{event} eq 'request' && $_->{call} eq 'execute' }
+    $platform->ledger }
 sub answered { scalar $platform->answers('execute') }
 sub reads    { scalar $platform->answers('read') }
 
@@ -83,6 +86,7 @@ for my $case (['apply-hang', 'applied'], ['hang', 'not applied']) {
     $platform->faults({ call => 'execute', action => $action });
     $id = record();
     becomes($id, 'unknown in_flight', 30, "$why: in flight");
+    wait_for { !$platform->faults_left } 30, 'the message at the platform';
     $g->signal('KILL', $g->workers);
     wait_for { $g->workers == 2 } 30, 'new workers';
     my $word = wait_for { eval { word($id) } } 30;
@@ -120,10 +124,11 @@ becomes($id, 'delivered', 30, 'a crash of the database');
 for my $case ([1, 'comes back in time'], [0, 'does not']) {
     my ($comes, $why) = @$case;
 
-    my $answered = answered();
+    my ($came, $answered) = (came(), answered());
     $platform->config(latency => [4000, 4000]);
     $id = record();
     becomes($id, 'unknown in_flight', 30, "the database $why: in flight");
+    wait_for { came() > $came } 30, 'the message at the platform';
     $cluster->stop('immediate');
     delete $g->{dbh};
     wait_for { answered() > $answered } 30, 'the answer';
