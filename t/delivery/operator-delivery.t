@@ -239,8 +239,7 @@ subtest 'a lane is paused while its next message begins' => sub {
     $locker->begin_work;
     $locker->do('lock table guildlog.lane_batch in share mode');
     my @ids = record(12);
-    wait_for { $g->sql(q{select count(*) from pg_stat_activity
-        where wait_event_type = 'Lock' and query like '%delivery_step%'}) } 20,
+    wait_for { $g->waiting('delivery_step') } 20,
         'a step that began before the pause';
     is op('POST', "/lanes/$lane/pause")->status, 200,
         'the lane is paused during the step';
