@@ -146,11 +146,11 @@ async def main():
                 and entry['type'] != TYPES['tokenCreate']][::-1]
 
     async def coming(n, *packets):
-        """Those that come of these packets"""
+        """Those that come of these packets, which are sent at once: what
+        belongs together waits for the other for a moment only"""
         before = {entry['id'] for entry in await stored()}
         fresh = []
-        for packet in packets:
-            await platform.send(*packet)
+        await platform.do('sendAll', *packets)
 
         async def came():
             if watching.done() and not adapter.closed:

@@ -1,8 +1,8 @@
 // The stand-in of the platform, for a program in another language, and the calls
 // that discord.py makes before it connects. It prints {gateway, rest}: their
 // ports. Each line that it reads is [method, ...arguments] of the Gateway, or
-// ["guilds", {id: what guildOf() takes}], or ["count"]; it answers with what is
-// counted.
+// ["guilds", {id: what guildOf() takes}], or ["sendAll", [t, d], ...], or
+// ["count"]; it answers with what is counted.
 
 import {createServer} from 'node:http';
 import readline from 'node:readline';
@@ -42,6 +42,8 @@ for await (const line of readline.createInterface({input: process.stdin})) {
             [...channels, ...threads]).forEach((channel) =>
             Object.assign(channel, {bitrate: 64_000, user_limit: 0,
                 owner_id: bot.id, message_count: 0, member_count: 1}));
+    } else if (method === 'sendAll') {
+        args.forEach((packet) => gateway.send(...packet));
     } else if (method !== 'count') {
         gateway[method](...args);
     }
