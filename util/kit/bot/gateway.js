@@ -3,6 +3,7 @@
 // in bounds, and could not go on with the sessions of an earlier process.
 
 import {EventEmitter} from 'node:events';
+import {setTimeout as sleep} from 'node:timers/promises';
 
 import {WebSocketManager, WebSocketShardEvents} from '@discordjs/ws';
 import {GatewayIntentBits as Intents} from 'discord.js';
@@ -40,6 +41,7 @@ const AGAIN = {
     4200: 'it asked for a new connection, or did not answer',
 };
 const RESUMABLE = 4000;            // any but 1000 and 1001 keeps the sessions
+const GONE = 2_000;                // ms in which a connection is closed
 
 
 // Emits, as a Client of discord.js: "raw" (packet, shard). And "said" (sentence),
@@ -76,10 +78,12 @@ export class Gateway extends EventEmitter {
     }
 
 
-    // The sessions can be resumed for a while
+    // The sessions can be resumed for a while. Race: destroy() waits for ever for a
+    // shard that was waiting to be greeted
     async end() {
         this.ended = true;
-        await this.manager.destroy({code: RESUMABLE});
+        await Promise.race([this.manager.destroy({code: RESUMABLE}),
+            sleep(GONE)]);
     }
 
 
