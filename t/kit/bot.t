@@ -19,6 +19,10 @@ mkdir $ENV{DIR} or die $!;
 my @lines = Guildlog::Program->obey('t/kit/bot.js',
     stop  => sub { $nginx->stop },
     start => sub { $nginx->start },
+    all   => sub {
+        my ($sent) = @_;
+        wait_for { (markers($nginx))[0] >= $sent } 240, 'all of them';
+    },
 );
 my ($sent) = map { /^# markers: (\d+)/ } @lines;
 markers_are_right($nginx, $sent);

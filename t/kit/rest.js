@@ -30,7 +30,8 @@ export class Rest {
     }
 
 
-    // Somebody uses a command; resolves with what they see in the end
+    // Somebody uses a command; resolves with what they see in the end, null if
+    // nobody heard of it in time
     use(guild, options, {permissions = '32', resolved} = {}) {
         const id = idOf();
         const token = `interaction-${id}`;
@@ -120,6 +121,7 @@ export class Rest {
         const asked = this.asked.get(token);
 
         if (!asked || Date.now() - asked.at > HEARD) {
+            asked?.resolve(null);
             return [404, {message: 'Unknown interaction', code: 10062}];
         }
         if (asked.heard) {

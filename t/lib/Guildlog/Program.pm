@@ -1,7 +1,7 @@
 package Guildlog::Program;
 
 # A program of Node.js, or of Debian's Python, that prints TAP. What it orders
-# ("# order: restart") is done, and answered with a line.
+# ("# order: restart", perhaps with a number) is done, and answered with a line.
 
 use strict;
 use warnings;
@@ -36,8 +36,8 @@ sub obey {
     local $SIG{ALRM} = sub { die "$file says nothing any more\n" };
     eval {
         while (alarm SILENCE, defined(my $line = <$out>)) {
-            if ($line =~ /^# order: (\w+)/) {
-                $order{$1}->();
+            if ($line =~ /^# order: (\w+)(?: (\d+))?/) {
+                $order{$1}->($2);
                 print {$in} "$1\n";
             } elsif ($line =~ /^(not )?ok \d+ - (.*)/) {
                 ok !$1, $2;
