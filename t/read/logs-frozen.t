@@ -82,6 +82,8 @@ for (sort keys %long) {
     wait_for { served($long{$_}) } 60, $_;
     pass "$_ is served again";
 }
-is drain(begun('1.0'))->{rows}, $rows, 'an export is complete again';
+# a busy machine may miss so short a deadline once more
+wait_for { drain(begun('1.0'))->{rows} == $rows } 60, 'a whole export';
+pass 'an export is complete again';
 
 done_testing;
