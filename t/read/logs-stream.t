@@ -260,18 +260,26 @@ $token = $nginx->token($server);
 my ($jti) = $nginx->sql('select token_id from token
     where guild_id = ? and revoked_at is null', $server);
 $token = $nginx->sign($nginx->claims($server, jti => $jti->[0],
-    exp => int(time) + 8));
+    exp => int(time) + 20));
 $stream = listen_to('');
 is $stream->{status}, 200, 'a stream of a token that expires soon';
 ok $stream->{connection}->closed(60), '... ends when it expires';
 
 # readers that are slow or do not read
 
+my $strict = free_port;
 $nginx = Guildlog->new(name => 'slow', listen => 'sndbuf=8k',
-    server => 'send_timeout 10s;');
+    server => 'send_timeout 120s;', http => <<~"HTTP");
+        server {
+            listen 127.0.0.1:$strict sndbuf=8k;
+            send_timeout 5s;
+            location /api/ { guildlog_api; }
+        }
+        HTTP
 $server = $nginx->server;
 $token  = $nginx->token($server);
-my ($slow, $dead) = map { listen_to('type=9') } 1, 2;
+my $slow = listen_to('type=9');
+my $dead = do { local $nginx->{port} = $strict; listen_to('type=9') };
 my @long = map { { content => $_ . 'x' x 3900, type => 9 } } 1 .. 100;
 record(@long) for 1 .. 4;
 is contents($slow, 400, 60), join(' ', map { $_->{content} } (@long) x 4),
