@@ -198,8 +198,9 @@ async function outdated(page) {
         await held;
         await route.continue().catch(() => {});
     });
+    const asked = page.waitForRequest(/search=word1(&|$)/);
     await page.getByPlaceholder('Search').fill('word1');
-    await page.waitForRequest(/search=word1(&|$)/);
+    await asked;
     await page.getByPlaceholder('Search').fill('word100');
     await soon(() => shownTotal(page), 1, 'the last word counts');
     release();
