@@ -221,7 +221,11 @@ export class LogList {
     }
 
 
+    // Race: an entry may be closed before the list was read
     go(index) {
+        if (!this.pages) {
+            return;
+        }
         this.current = Math.max(0, Math.min(index, this.pages.total - 1));
         this.reveal(this.current);
         this.draw();

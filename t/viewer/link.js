@@ -82,7 +82,8 @@ async function gone() {
     await shoot(page, 'link-gone');
     await page.getByRole('button', {name: 'Close'}).click();
     ok(await entry.isHidden(), '... until it is closed');
-    ok(await lines(page).count() > 0, '... beside the list');
+    await soon(() => lines(page).count().then((n) => n > 0), true,
+        '... beside the list');
 
     await page.goto(process.env.GUILDLOG_VIEWER + to('..'));
     await soon(() => entry.locator('p').textContent(), said,
