@@ -309,6 +309,10 @@ async def main():
                         ('/var/spool/bot', f'{spools}/recipe')):
         ok(place in recipe, f'the recipe names {place}')
         recipe = recipe.replace(place, here)
+
+    # started in the background the test ignores SIGINT, and so would the bot
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
     program = await asyncio.create_subprocess_exec(
         sys.executable, '-B', '-c', f"""import discord, yarl
 discord.http.Route.BASE = 'http://127.0.0.1:{platform.ports["rest"]}'
