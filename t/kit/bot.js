@@ -286,6 +286,16 @@ for (const [code, status, sentence] of [
     ok(sentence.test(refused.text), '... and says why');
 }
 gateway.refuse = [];
+
+// one that waits for the platform
+
+gateway.mute = true;
+const waits = new Bot(program, {...options, state: `${DIR}/none`});
+
+await until(() => gateway.sockets.clients.size, () => waits.text);
+is(await waits.stop(), 0, 'a bot that is not greeted yet ends when it is told');
+gateway.mute = false;
+
 bot = await start();
 gateway.drop(4004);
 is(await bot.ended, 78, '... while it runs, too');

@@ -31,6 +31,7 @@ export class Gateway {
             compressed: 0};
         this.refuse = [];              // codes that next IDENTIFYs end with
         this.deaf = false;             // no heartbeat is answered
+        this.mute = false;             // nobody is greeted
         this.rest = new Rest(this);
     }
 
@@ -157,7 +158,9 @@ class Peer {
             socket.close(CODE.version);
             return;
         }
-        this.send({op: 10, d: {heartbeat_interval: gateway.interval}});
+        if (!gateway.mute) {
+            this.send({op: 10, d: {heartbeat_interval: gateway.interval}});
+        }
     }
 
 
