@@ -117,7 +117,7 @@ like $nginx->error_log, qr/1 entries are to be sent again, P0001 no such luck/,
 # one server uses up the time of the whole batch
 
 my $short = Guildlog->new(name => 'short', cluster => $nginx->cluster,
-    dbname => $nginx->dbname, database => { timeout => '2s' });
+    dbname => $nginx->dbname, database => { timeout => '6s' });
 $nginx->sql(q(create or replace function trouble() returns trigger
     language plpgsql as $$ begin perform pg_sleep(30); return new; end $$));
 $answer = $short->operator('POST', '/logs', [entry($bad, content => 'long'),

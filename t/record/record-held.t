@@ -84,7 +84,7 @@ my @due = map {
 $nginx->sql("update held_entry set until = now() - interval '1 s',
     released = guild_id <> all (?)", \@due);
 my ($holder, $releaser) = map { $nginx->cluster->connect($nginx->dbname) } 1, 2;
-$releaser->do("set statement_timeout = '5s'");
+$releaser->do("set statement_timeout = '30s'");
 
 
 sub released {
