@@ -54,11 +54,12 @@ sub restart {
     my %count;
     my $longest = 0;
     for my $one (at_once(8, sub {
-        my (%seen, $most);
+        my %seen;
+        my $most = 0;
         until (-e $stop) {
             my ($took, $status) = timed();
             $seen{$status}++;
-            $most = $took if $took > ($most // 0);
+            $most = $took if $took > $most;
         }
         return [\%seen, $most];
     })) {

@@ -10,9 +10,9 @@ use FakePostgres;
 
 my $fake = FakePostgres->new(sub {
     my ($peer) = @_;
-    Time::HiRes::sleep(0.01) while $peer->mode eq 'shut';
+    $peer->outlast('shut');
     $peer->welcome;
-    Time::HiRes::sleep(0.01) while $peer->mode eq 'held';
+    $peer->outlast('held');
     $peer->serve(execute => sub {
         my (undef, $call) = @_;
         my $guild = $call->{arguments}[1];
@@ -69,7 +69,7 @@ $fake = FakePostgres->new(sub {
         return {} if $call->{text} !~ /logs_actors/;
 
         $peer->note('actors');
-        Time::HiRes::sleep(0.02) while $peer->mode eq 'held';
+        $peer->outlast('held');
         return $call->{arguments}[1] == $guilds[0] ? { error => '57014' } : {};
     });
 }, mode => 'held');

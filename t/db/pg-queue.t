@@ -10,7 +10,7 @@ my $fake = FakePostgres->new(sub {
     my ($peer) = @_;
     $peer->welcome;
     $peer->serve(execute => sub {
-        Time::HiRes::sleep(0.02) while $peer->mode eq 'slow';
+        $peer->outlast('slow');
         return {};
     });
 }, mode => 'slow');

@@ -69,7 +69,7 @@ my $fake = FakePostgres->new(sub {
     my ($peer) = @_;
     $peer->welcome;
     $peer->serve(execute => sub {
-        sleep 0.02 while $peer->mode eq 'slow';
+        $peer->outlast('slow');
         return { body => '{"answer":1}' };
     });
 }, mode => 'slow');

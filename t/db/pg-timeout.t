@@ -94,7 +94,7 @@ $fake = FakePostgres->new(sub {
         my (undef, $call) = @_;
         return {} if $call->{text} !~ /settings_patch/;
         $peer->note('slow');
-        Time::HiRes::sleep(0.02) while $peer->mode eq 'slow';
+        $peer->outlast('slow');
         return { status => 202 };
     });
 }, mode => 'slow');

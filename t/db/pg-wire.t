@@ -18,7 +18,7 @@ my %script = (
             $peer->send('N' . pack('N', 4 + length $notice)
                 . substr $notice, 0, 9);
             $peer->note('half');
-            Time::HiRes::sleep(0.01) while $peer->mode ne 'rest';
+            $peer->outlast('drip');
             $peer->send(substr $notice, 9);
             return { body => '{"drip":1}' };
         });
@@ -111,7 +111,7 @@ my %script = (
 sub against {
     my ($name, %option) = @_;
 
-    my $fake = FakePostgres->new($script{$name});
+    my $fake = FakePostgres->new($script{$name}, mode => $name);
     return ($fake, $fake->nginx(name => $name, %option));
 }
 

@@ -108,6 +108,13 @@ use Time::HiRes ();
 sub number { $_[0]{session} }
 sub mode   { $_[0]{fake}->mode }
 
+# waits until the mode is another one
+sub outlast {
+    my ($self, $mode) = @_;
+    Time::HiRes::sleep(0.01) while $self->mode eq $mode;
+    return;
+}
+
 sub note {
     my ($self, $what, $detail) = @_;
     $self->{fake}->event($self->{number}, $what, $detail);

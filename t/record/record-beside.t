@@ -82,7 +82,7 @@ is scalar $nginx->sql('select count(*) from log_entry '
 my $fake = FakePostgres->new(sub {
     my ($peer) = @_;
     $peer->welcome;
-    Time::HiRes::sleep(0.01) while $peer->number == 1 && $peer->mode eq 'deaf';
+    $peer->outlast('deaf') if $peer->number == 1;
     $peer->serve(execute => sub {
         my (undef, $call) = @_;
         $peer->note('recorded') if $call->{text} =~ /record/;
