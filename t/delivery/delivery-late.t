@@ -64,5 +64,61 @@ wait_for { time * 1000 > $sent->{at} + $late_ms + 500 } 60;
 my @times = grep { $_ eq $id } map { $platform->entries_in($_) }
     $platform->messages;
 is scalar @times, 1, 'the message is in the channel once';
+$g->stop;
+
+# the channel refuses a message; the answer of the database about that is lost,
+# and the refusal stored only after the lane was found, still in flight
+
+$g->configure(http => $platform->directives($g),
+    database => { %{ $cutter->database }, timeout => '60s' })->start;
+$platform->config(no_history => ['300000000000000001']);
+$platform->faults({ call => 'execute', action => 'answer', status => 403,
+    body => { code => 50013, message => 'no' } });
+
+my ($lane, $head) = map { locks($_) } 'lane', 'lane_head';
+$lane->();
+$id = record();
+wait_for { waiting('delivery_waits') } 60, 'the refusal to be stored';
+$head->();
+$cutter->cut(half => 1);
+wait_for { waiting('delivery_step') } 60, 'the lane to be found';
+$head->();
+wait_for { !waiting('delivery_step') } 60, 'the lane to be in doubt';
+$lane->();
+wait_for { $g->error_log =~ /cannot be proved/ } 60, 'the end of the doubt';
+
+my $next = record();
+$g->sql('update lane_head set not_before = null where guild_id = ?', $guild);
+$g->sql('select lane_wake(guild_id, lane) from lane where guild_id = ?', $guild);
+eval { wait_for { ($is = status_of($next)) eq 'delivered' } 60 };
+is $is, 'delivered', 'the next entry is delivered';
+is status_of($id), 'delivered', 'so is the one that was refused';
+@times = grep { $_ eq $id } map { $platform->entries_in($_) }
+    $platform->messages;
+is scalar @times, 1, '... which is in the channel';
+
+
+# locks the server's rows of that table; called again, lets go
+sub locks {
+    my ($table) = @_;
+
+    my $dbh = $g->cluster->connect($g->dbname);
+    return sub {
+        return $dbh->commit if !$dbh->{AutoCommit};
+        $dbh->begin_work;
+        $dbh->do("select from guildlog.$table where guild_id = $guild
+            for update");
+    };
+}
+
+
+# does that function wait for a lock?
+sub waiting {
+    my ($function) = @_;
+
+    return $g->sql(q{select count(*) from pg_stat_activity
+        where datname = current_database() and wait_event_type = 'Lock'
+        and query like '%' || ? || '%'}, "guildlog.$function");
+}
 
 done_testing;

@@ -402,7 +402,7 @@ begin
         end if;
 
         update lane_head h
-           set head = broken.tail, upto = broken.tail, step = h.step + 1,
+           set head = broken.tail, upto = broken.tail, step = h.step + 2,
                attempts = 0
          where h.guild_id = ready.guild_id and h.lane = ready.lane;
         delete from lane_ready r
@@ -443,7 +443,7 @@ begin
                   where p.expired);
 
         update lane_head h
-           set head = last, upto = last, step = h.step + 1
+           set head = last, upto = last, step = h.step + 2
          where h.guild_id = waits.guild_id
            and h.lane = waits.lane
            and h.step = waits.step;

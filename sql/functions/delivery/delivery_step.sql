@@ -48,6 +48,9 @@ $$);
 -- caller, is lost to it. In one that was paused, or has become something else
 -- meanwhile, nothing new begins.
 --
+-- Step numbers: a step takes the next one. Whoever else changes how far a lane
+-- is takes two, so that the step of an owner who does not know of it is lost.
+--
 -- Lock: all rows of lane_head first, by server and lane.
 
 create or replace function delivery_step(me text, work jsonb)
@@ -88,7 +91,8 @@ begin
 end $$;
 
 
--- The step of one lane; its result.
+-- The step of one lane; its result. A step with the number of the last one is
+-- the same if it would leave the lane as it is; else that was a former owner's.
 
 create or replace function delivery_step_one(me text, w delivery_work)
 returns text language plpgsql as $$
@@ -100,6 +104,8 @@ begin
     end if;
 
     select h.step, h.upto = h.head as idle,
+           coalesce(w.done_to, h.head) = h.head
+           and h.upto in (h.head, w.begin_to) as same,
            l.state in ('active', 'closing') and l.paused_at is null
            and rest_ms(w.guild) = 0 as goes_on,
            num_nonnulls(l.reason, l.told) > 0 as hurt
@@ -109,7 +115,9 @@ begin
      where h.guild_id = w.guild and h.lane = w.lane;
 
     if its.step = w.step then
-        if w.begin_to is not null and its.idle then
+        if w.changes and its.same is not true then
+            return 'lost';
+        elsif w.begin_to is not null and its.idle then
             return 'paused';
         end if;
 

@@ -22,7 +22,7 @@ begin
 
     update lane_head h
        set refused_to = greatest(h.refused_to, h.upto), upto = h.head,
-           step = h.step + 1
+           step = h.step + 2
      where h.guild_id = guild
        and h.lane = delivery_turn.lane
        and h.step = delivery_turn.step;

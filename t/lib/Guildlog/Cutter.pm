@@ -105,8 +105,12 @@ sub rules {
 sub hits { @{ $_[0]->_say({ hits => 1 }) } }
 
 
-# ends every connection
-sub cut { $_[0]->_say({ cut => 1 }) }
+# ends every connection; half: its client's side, of which the server does not
+# hear, as behind a pooler
+sub cut {
+    my ($self, %how) = @_;
+    return $self->_say({ cut => $how{half} ? 'half' : 'whole' });
+}
 
 
 # sends on that many bytes at a time, slowly; 0: as they come
@@ -379,20 +383,25 @@ sub reset_one {
 
 sub end {
     my ($it, $reset) = @_;
+    end_side($_, $reset) for grep { $_ && !$_->{gone} } $it, $it->{far};
+}
 
-    for my $side ($it, $it->{far}) {
-        next if !$side || $side->{gone};
-        $side->{gone} = 1;
-        $select->remove($side->{socket});
-        delete $side{ $side->{socket} };
-        $reset ? reset_one($side->{socket}) : close $side->{socket};
-    }
+
+sub end_side {
+    my ($side, $reset) = @_;
+
+    $side->{gone} = 1;
+    $select->remove($side->{socket});
+    delete $side{ $side->{socket} };
+    $reset ? reset_one($side->{socket}) : close $side->{socket};
 }
 
 
 sub end_all {
-    my @sides = values %side;
-    end($_) for @sides;
+    my ($half) = @_;
+
+    my @sides = grep { !$half || $_->{client} } values %side;
+    $half ? end_side($_) : end($_) for @sides;
 }
 
 
@@ -409,7 +418,7 @@ sub obey {
         $answer = [@hits];
         @hits = ();
     }
-    end_all() if $what->{cut};
+    end_all($what->{cut} eq 'half') if $what->{cut};
     $throttle = $what->{throttle} if defined $what->{throttle};
     ($held_to, $cut_then) = (time + $what->{hold}, $what->{cut_then})
         if $what->{hold};

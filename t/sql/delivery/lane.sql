@@ -1,7 +1,7 @@
 -- Lanes: places of entries, what becomes of them, and the steps of delivery.
 
 \ir ../setup.psql
-select plan(87);
+select plan(91);
 
 create function pg_temp.send(n int, type int default 7)
 returns setof bigint language sql as $$
@@ -144,10 +144,14 @@ select is(pg_temp.result('b/1/1', '{"begin_to": 2}'), 'lost',
 select is(pg_temp.result('a/1/1', '{"begin_to": 2}'), 'ok', 'intent');
 select is(pg_temp.delivery(:e2), 'unknown in_flight', 'they are in flight');
 select is(pg_temp.delivery(:e3), 'not_delivered queued', 'the others are not');
-select is(pg_temp.result('a/1/1', '{"step": 1, "begin_to": 4}'), 'lost',
+select is(pg_temp.result('a/1/1', '{"step": 2, "begin_to": 4}'), 'lost',
           'an old step has no effect');
-select is(pg_temp.result('a/1/1', '{"step": 2, "begin_to": 4}'), 'ok',
+select is(pg_temp.result('a/1/1', '{"step": 3, "begin_to": 2}'), 'ok',
           'the same step again has the same result');
+select is(pg_temp.result('a/1/1', '{"step": 3, "begin_to": 4}'), 'lost',
+          'another one with its number, as a former owner''s, is not it');
+select is(pg_temp.result('a/1/1', '{"step": 3, "done_to": 1, "status": 1}'),
+          'lost', 'nor is one that ends something');
 select is(upto, 2::bigint, 'changes nothing')
   from lane_head where guild_id = :guild;
 select is(pg_temp.result('a/1/1', '{"refused": true, "wait_ms": 500}'), 'ok',
@@ -186,6 +190,16 @@ select is(count(*)::int, 0, 'and ready no more')
 \set step '(select step from lane_head where guild_id = :guild and lane = :lane)'
 
 select pg_temp.send(1) as e5 \gset
+select pg_temp.result('a/1/1', '{"begin_to": 5}') \g /dev/null
+select :step as found \gset
+select delivery_waits('a/1/1', :guild, :lane, :fence, :step,
+                      'missing_permissions', 'forbidden', 60000) \g /dev/null
+select is(pg_temp.result('a/1/1', format('{"step": %s, "done_to": 5,
+              "status": 1, "reason": "unconfirmed", "attempts": 1}',
+              :found + 1)::jsonb), 'lost',
+          'who found the lane before it had to wait has lost it');
+select is(pg_temp.delivery(:e5), 'not_delivered retrying',
+          'its entry was refused for now');
 select delivery_lost('a/1/1', :guild, :lane, :fence, :step) \g /dev/null
 select is(state, 'registering', 'a lost webhook is made anew')
   from lane where guild_id = :guild;
