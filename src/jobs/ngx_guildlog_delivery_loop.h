@@ -98,6 +98,7 @@ struct ngx_guildlog_delivery_s {
 
     ngx_guildlog_step_t            steps[NGX_GUILDLOG_DELIVERY_STEPS];
     ngx_msec_t                     step_at;
+    ngx_uint_t                     stepped;  /* steps that were answered */
     ngx_uint_t                     requests; /* counted so far */
     ngx_msec_t                     requests_at;  /* they are counted again */
     ngx_msec_t                     tell_at;

@@ -56,11 +56,16 @@ ngx_guildlog_delivery_park_cause(ngx_guildlog_db_result_t *result,
     size_t         len;
     static u_char  line[DELIVERY_PARK_CAUSE];
 
-    len = ngx_sprintf(line, "SQLSTATE %s: ", result->sqlstate) - line;
+    len = 0;
+
+    if (result->sqlstate[0]) {
+        len = ngx_sprintf(line, "SQLSTATE %s: ", result->sqlstate) - line;
+    }
 
     ngx_guildlog_db_result_line(line + len, sizeof(line) - len,
                                 result->message.len
-                                ? (char *) result->message.data : "refused");
+                                ? (char *) result->message.data
+                                : "no answer in time");
 
     cause->data = line;
     cause->len = ngx_strlen(line);

@@ -8,6 +8,7 @@
 
 
 #define DELIVERY_STEP_BESIDE  16     /* lanes, beside requests */
+#define DELIVERY_STEP_LATE    3      /* times alone, too long */
 
 
 static ngx_int_t delivery_step_submit(ngx_guildlog_delivery_t *d,
@@ -16,6 +17,8 @@ static void delivery_step_write(ngx_guildlog_json_t *w,
     ngx_guildlog_lane_t *lane);
 static void delivery_step_done(void *data, ngx_guildlog_db_result_t *result);
 static void delivery_step_split(ngx_guildlog_step_t *step,
+    ngx_guildlog_db_result_t *result);
+static ngx_uint_t delivery_step_late(ngx_guildlog_lane_t *lane,
     ngx_guildlog_db_result_t *result);
 static void delivery_step_end(ngx_guildlog_lane_t *lane,
     ngx_guildlog_db_result_t *result, ngx_uint_t row);
@@ -237,6 +240,7 @@ delivery_step_done(void *data, ngx_guildlog_db_result_t *result)
     }
 
     if (answered) {
+        d->stepped++;
         delivery_step_entries(step, result);
 
     } else if (ngx_guildlog_delivery_park_blames(result)
@@ -257,6 +261,7 @@ delivery_step_done(void *data, ngx_guildlog_db_result_t *result)
         if (answered) {
             lane->stepping = 0;
             lane->crowd = 0;
+            lane->late = 0;
             delivery_step_end(lane, result, i);
 
         } else if (lane->dropped) {
@@ -275,8 +280,7 @@ delivery_step_done(void *data, ngx_guildlog_db_result_t *result)
 
 /*
  * One lane is to blame, and it is not known which one: halves of the step are
- * tried next, until that lane stands alone.  A lane that takes too long is not
- * parked, for the database may be slow.
+ * tried next, until that lane stands alone.
  */
 
 static void
@@ -300,7 +304,7 @@ delivery_step_split(ngx_guildlog_step_t *step, ngx_guildlog_db_result_t *result)
         } else if (step->n > 1) {
             ngx_queue_insert_head(&d->stepping, &lane->queue);
 
-        } else if (result->outcome == NGX_GUILDLOG_DB_TIMEOUT) {
+        } else if (delivery_step_late(lane, result)) {
             ngx_queue_insert_tail(&d->stepping, &lane->queue);
 
         } else {
@@ -311,6 +315,25 @@ delivery_step_split(ngx_guildlog_step_t *step, ngx_guildlog_db_result_t *result)
 
     ngx_guildlog_delivery_queue_post_go(d);
     ngx_guildlog_delivery_step(d);
+}
+
+
+/* 1: it took too long, and is tried again.  What happens while no other step
+   goes through either does not count, for then the database is slow */
+
+static ngx_uint_t
+delivery_step_late(ngx_guildlog_lane_t *lane, ngx_guildlog_db_result_t *result)
+{
+    if (result->outcome != NGX_GUILDLOG_DB_TIMEOUT) {
+        return 0;
+    }
+
+    if (lane->stepped != lane->delivery->stepped) {
+        lane->late++;
+        lane->stepped = lane->delivery->stepped;
+    }
+
+    return lane->late < DELIVERY_STEP_LATE;
 }
 
 

@@ -155,6 +155,9 @@ struct ngx_guildlog_lane_s {
     ngx_uint_t                     crowd;    /* lanes in its step at most, for
                                                 one of them is to blame for a
                                                 refusal; 0: any number */
+    ngx_uint_t                     late;     /* times its step alone took too
+                                                long, in a row */
+    ngx_uint_t                     stepped;  /* the loop's, the last time */
     unsigned                       stepping:1;   /* in a step, or queued */
     unsigned                       submitted:1;  /* its step is under way */
     unsigned                       repeated:1;   /* was submitted before */

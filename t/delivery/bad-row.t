@@ -2,12 +2,13 @@
 # "One bad row, lane, server or batch never holds up others: a statement over
 # many is halved until the bad one stands alone, which is parked, counted,
 # logged and shown on the status page."  The bad ones here are made bad by
-# triggers.
+# triggers; one of them takes for ever.
 
 use lib 't/lib';
 use Guildlog;
 use Guildlog::Delivery;
 use Guildlog::Platform;
+use Time::HiRes qw(time);
 
 my $g = Guildlog->new(start => 0, workers => 2, api => 'guildlog_limit off;',
     allow => [qr/is bad/, qr/parked/]);
@@ -203,6 +204,38 @@ subtest 'doubts' => sub {
     $g->sql('update doubt set look_at = now()');
     becomes(@{ $lost[0] }[0, 1], $ids[0], 'delivered',
         'after the repair it becomes known');
+};
+
+# the other lanes show that it is not the database that is slow
+
+subtest 'a step that takes too long each time' => sub {
+    my ($guild, $token) = @{ $servers[40] };
+    my ($other, $its) = @{ $servers[41] };
+
+    $g->stop;
+    $g->configure(database => { timeout => '3s' })->start;
+    $g->sql(q{create function slow() returns trigger language plpgsql as
+        $$ begin perform pg_sleep(3600); return new; end $$});
+    $g->sql("create trigger bad before update on lane_head for each row
+        when (new.guild_id = $guild) execute function slow()");
+    my $before = parked();
+    my $id = wait_for { eval { (record($guild, 1))[0] } } 60, 'an entry';
+    my $end = time + 120;
+    while (parked() == $before && time < $end) {
+        my $next = wait_for { eval { (record($other, 1))[0] } } 60, 'an entry';
+        wait_for { word($other, $its, $next) eq 'delivered' } 60,
+            'another lane to go on';
+    }
+    is parked(), $before + 1, 'its lane is parked';
+    is pacing($guild, $token)->{stateReason}, 'internal_error',
+        "the channel's state has the reason";
+    like $g->error_log,
+        qr/of server $guild, SQLSTATE 57014: .*, is parked for 600 s/,
+        'the log has the cause';
+
+    good('lane_head');
+    let_go_on($guild);
+    becomes($guild, $token, $id, 'delivered', 'after the repair it delivers');
 };
 
 done_testing;
