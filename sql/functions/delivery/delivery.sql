@@ -467,33 +467,25 @@ end $$;
 create or replace function delivery_waiting(me text, after_guild bigint,
     after_lane bigint, most int)
 returns setof lane_head language plpgsql as $$
-declare
-    ready  lane_ready;
-    waits  lane_head;
-    n      int := 0;
 begin
-    for ready in
-        select r.* from delivery_ready(me, null, after_guild, after_lane,
-                                       most) r
-         order by random()
-    loop
-        select h.* into waits
-          from lane l
-          join lane_head h
-            on h.guild_id = l.guild_id and h.lane = l.lane and h.upto = h.head
-          join lane_tail t
-            on t.guild_id = l.guild_id and t.lane = l.lane and t.tail > h.head
-         where l.guild_id = ready.guild_id and l.lane = ready.lane
-           and l.state = 'registering'
-           and l.since < now() - interval '1 hour'
-           and l.paused_at is null;
-        continue when not found;
-
-        return next waits;
-
-        n := n + 1;
-        exit when n = 100;
-    end loop;
+    return query
+        select w.*
+          from delivery_ready(me, null, after_guild, after_lane, most) r
+         cross join lateral (
+               select h.*
+                 from lane l
+                 join lane_head h
+                   on h.guild_id = l.guild_id and h.lane = l.lane
+                  and h.upto = h.head
+                 join lane_tail t
+                   on t.guild_id = l.guild_id and t.lane = l.lane
+                  and t.tail > h.head
+                where l.guild_id = r.guild_id and l.lane = r.lane
+                  and l.state = 'registering'
+                  and l.since < now() - interval '1 hour'
+                  and l.paused_at is null
+                limit 1) w
+         order by random() limit 100;
 end $$;
 
 
