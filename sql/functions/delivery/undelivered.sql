@@ -250,22 +250,26 @@ end $$;
 
 
 -- GET /undelivered: the servers, by id, and how many of their entries have not
--- arrived, by reason.
+-- arrived, by reason. A page looks at a thousand at most, whether they have
+-- these reasons or not.
 
 create or replace function operator_backlog(reason text[], most int,
     behind bigint, out status int, out body text)
 language plpgsql stable security definer
 set search_path = guildlog, pg_temp as $$
 declare
-    next    bigint := coalesce(behind, 0);
-    last    bigint;
+    next    bigint;
+    last    bigint := coalesce(behind, 0);
     its     record;
     listed  json[] := '{}';
-    more    boolean := false;
+    looked  int := 0;
 begin
     loop
-        next := undelivered_next(next);
-        exit when next is null;
+        next := undelivered_next(last);
+        exit when next is null or looked = 1000
+                  or cardinality(listed) = most;
+        last := next;
+        looked := looked + 1;
 
         select sum(c.n) as n,
                json_object_agg(c.reason, c.n order by c.reason) as reasons
@@ -275,10 +279,6 @@ begin
             or c.reason = any (operator_backlog.reason);
         continue when its.n is null;
 
-        more := cardinality(listed) = most;
-        exit when more;
-
-        last := next;
         listed := listed || json_build_object(
             'server', next::text, 'entries', its.n, 'reasons', its.reasons,
             'oldestQueuedMs', coalesce((
@@ -291,7 +291,8 @@ begin
 
     status := 200;
     body := json_build_object('servers', array_to_json(listed),
-                              'cursor', case when more then last::text end);
+                              'cursor', case when next is not null
+                                             then last::text end);
 end $$;
 
 

@@ -2,7 +2,7 @@
 
 \ir ../setup.psql
 select ms(now()) as now \gset
-select plan(69);
+select plan(71);
 
 create function pg_temp.send(n int, type int default 7)
 returns setof bigint language sql as $$
@@ -165,6 +165,19 @@ select is((select string_agg(s ->> 'entries', ',')
   from operator_backlog('{no_channel}', 1000, :guild);
 select is(body::json ->> 'cursor', null, 'which has none')
   from operator_backlog('{no_channel}', 2, :guild);
+
+-- nor at more than a thousand for the sake of a reason
+
+insert into lane_batch (guild_id, lane, seq_from, seq_to, done_at, attempts,
+                        status, reason)
+select :guild + 10 + n, 1, 1, 1, now(), 1, 0, 'rejected'
+  from generate_series(1, 1100) n;
+select is(body::jsonb, jsonb_build_object('servers', '[]'::jsonb, 'cursor',
+          (:guild + 1010)::text), 'a page may be empty')
+  from operator_backlog('{off}', 1000, :guild + 10);
+select is(body::json ->> 'cursor', null, 'its cursor leads to the end')
+  from operator_backlog('{off}', 1000, :guild + 1010);
+delete from lane_batch where guild_id > :guild + 10;
 
 create function pg_temp.heads()
 returns bigint language sql as $$
