@@ -141,9 +141,11 @@ sub pauses {
     my ($why, %fault) = @_;
 
     my ($it, $other) = map { settled() } 1 .. 2;
+    my $told = sub { scalar(() = $g->error_log =~ /address to pause for/g) };
+    my $before = $told->();
     $platform->faults({ call => 'execute', channel => $it->{to}, %fault });
     my ($id) = record($it->{guild}, 1);
-    is_now($it, $id, 'not_delivered retrying', "$why: refused");
+    wait_for { $told->() > $before } 60, "$why: the pause";
     my ($answer) = grep { ($_->{channel} // '') eq $it->{to}
         && $_->{status} == $fault{status} } $platform->answers('execute');
     my ($next) = record($other->{guild}, 1);
@@ -168,7 +170,8 @@ for my $case (['a page of HTML', status => 403, body => '<html>no</html>'],
     my ($why, @answer) = @$case;
 
     my ($it, $id, $other, $next) = pauses($why, action => 'answer', @answer);
-    ok eval { wait_for { $g->error_log =~ /address to pause for 600000 ms/ } },
+    is_now($it, $id, 'not_delivered retrying', "$why: refused");
+    like $g->error_log, qr/address to pause for 600000 ms/,
         "$why: the address is blocked";
     is word(@$other{qw(guild token)}, $next), 'not_delivered queued',
         "$why: no worker sends";
