@@ -352,7 +352,8 @@ end $$;
 
 
 -- GET /troubleshoot. live: whether the platform was to be asked; probes: what
--- it said, of the channels that were.
+-- it said, of the channels that were. Where it did not say all, nobody knows
+-- whether the server is healthy.
 
 create or replace function troubleshoot_get(token text, guild bigint,
     bot smallint, kind smallint, live smallint, application text,
@@ -363,6 +364,7 @@ declare
     asked     constant probe[] := array(
                   select p from jsonb_populate_recordset(null::probe,
                                     coalesce(probes, '[]')) p);
+    summary   constant json := troubleshoot_summary(guild, bot, live, asked);
     findings  json;
     counts    jsonb;
 begin
@@ -398,11 +400,13 @@ begin
         'botId', application,
         'generatedAt', ms(clock_timestamp()),
         'status', case when counts -> 'blocking' <> '0' then 'broken'
-                       when counts -> 'degraded' <> '0' then 'degraded'
+                       when counts -> 'degraded' <> '0'
+                         or json_array_length(summary -> 'incomplete') > 0
+                       then 'degraded'
                        else 'healthy' end,
         'findings', findings,
         'counts', counts,
-        'summary', troubleshoot_summary(guild, bot, live, asked));
+        'summary', summary);
 end $$;
 
 
