@@ -24,7 +24,8 @@ static ngx_int_t response_send_failure(ngx_http_request_t *r,
 
 
 /*
- * 503: the cause is outside of the module, and may pass.  What is not listed
+ * 503: the cause is outside of the module, and may pass.  429: it is what else
+ * the same server asks for at that moment.  What is not listed
  * is a mistake of the module or of the schema: 500, and the error log has it.
  */
 
@@ -33,6 +34,7 @@ static const response_sqlstate_t  response_sqlstates[] = {
     { "25006", NGX_HTTP_SERVICE_UNAVAILABLE },  /* a standby */
     { "40",    NGX_HTTP_SERVICE_UNAVAILABLE },  /* deadlock, serialization */
     { "53",    NGX_HTTP_SERVICE_UNAVAILABLE },  /* disk full, no memory */
+    { "55006", NGX_HTTP_TOO_MANY_REQUESTS },    /* its server's log is taken */
     { "55P03", NGX_HTTP_SERVICE_UNAVAILABLE },  /* a lock not got in time */
     { "57P",   NGX_HTTP_SERVICE_UNAVAILABLE },  /* shutting down */
     { "58",    NGX_HTTP_SERVICE_UNAVAILABLE },  /* input, output */

@@ -26,6 +26,8 @@ $nginx->sql('create trigger fail before insert on tag for each row execute'
     . ' function fail()');
 
 my $later  = '{"error":"the database is not available, try again later"}';
+my $taken  = '{"error":"too many requests of this server at once, '
+    . 'try again later"}';
 my $failed = '{"error":"the request could not be carried out, '
     . 'try again later"}';
 
@@ -38,12 +40,13 @@ sub fail_with {
 
 
 sub is_json {
-    my ($answer, $status, $body, $what) = @_;
+    my ($answer, $status, $body, $what, $after) = @_;
 
     is $answer->status, $status, $what;
     is $answer->text, $body, '... the text is for the client';
     is $answer->header('Content-Type'), 'application/json', '... in JSON';
-    is $answer->header('Retry-After'), { 429 => 60, 503 => 1 }->{$status},
+    is $answer->header('Retry-After'),
+        $after // { 429 => 60, 503 => 1 }->{$status},
         '... Retry-After stands where the cause may pass';
     ok defined $answer->header('X-RateLimit-Remaining'),
         '... the headers of the rate limit are there';
@@ -57,6 +60,7 @@ for (
     ['40P01', 503, 'a deadlock'],
     ['53100', 503, 'disk full'],
     ['53200', 503, 'out of memory'],
+    ['55006', 429, 'a log that others of its server have'],
     ['55P03', 503, 'a lock not available'],
     ['58030', 503, 'an input or output error'],
     ['42P01', 500, 'no such table'],
@@ -75,8 +79,9 @@ for (
     my ($sqlstate, $status, $what) = @$_;
     my $log = length $nginx->error_log;
 
-    is_json fail_with($sqlstate), $status, $status == 503 ? $later : $failed,
-        "$sqlstate, $what";
+    is_json fail_with($sqlstate), $status,
+        { 429 => $taken, 503 => $later }->{$status} // $failed,
+        "$sqlstate, $what", $status == 429 ? 1 : undef;
     like substr($nginx->error_log, $log),
         qr/"tag_create" failed, SQLSTATE $sqlstate: a secret of the schema/,
         '... and the log says why';
@@ -93,6 +98,30 @@ for my $status (400, 402, 403, 404, 409, 429) {
 
 unlike $nginx->error_log, qr/SQLSTATE GL4/,
     'a refusal of a rule is not logged';
+
+
+# a change waits for a second at most.  It is for its server's own requests if
+# they have the log; a table that somebody locks is no fault of the server
+
+{
+    my $db = $nginx->cluster->connect($nginx->dbname);
+
+    for (
+        ['select record_begin(?, 0::smallint, 0)', [$server], 429, $taken,
+            'a change beside a slow batch of its server'],
+        ['lock table log_head', [], 503, $later,
+            'a change while the table is locked'],
+    ) {
+        my ($sql, $values, $status, $body, $what) = @$_;
+
+        $db->begin_work;
+        $db->do($sql, undef, @$values);
+        is_json $nginx->patch("$at/config/logging/settings",
+            token => $token, json => { spoilers => \1 }), $status, $body,
+            $what, 1;
+        $db->rollback;
+    }
+}
 
 
 # answers that no function of guildlog gives

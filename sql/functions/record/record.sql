@@ -316,12 +316,17 @@ begin
 end $$;
 
 
--- Stores what is left; the ids of the entries.
+-- Takes the (server, bot) for a change of its configuration, which waits for a
+-- second at most: others of the same server have it, and 55006 says so. A table
+-- that somebody locks is 55P03 as everywhere.
 
 create or replace function record_take(guild bigint, bot smallint)
-returns void language plpgsql set lock_timeout = '1s' as $$
+returns void language plpgsql as $$
 begin
-    perform record_begin(guild, bot, 0);
+    if not held_begin(guild, bot) then
+        raise exception using errcode = '55006',
+            message = format('the log of server %s is taken', guild);
+    end if;
 end $$;
 
 
@@ -332,6 +337,7 @@ create or replace function record_service(guild bigint, bot smallint,
     log_type int, details jsonb)
 returns void language plpgsql set lock_timeout = '1s' as $$
 begin
+    perform record_take(guild, bot);
     perform record(guild, bot, jsonb_build_array(
         jsonb_build_object(
             'event_id', gen_random_uuid(),
