@@ -308,14 +308,18 @@ request_match(ngx_http_guildlog_call_t *call)
 
 
 /*
- * r->uri is decoded, and its slashes are merged, so it no longer shows a slash
- * within a piece, or an empty piece.  What was sent does, unless it is the path
+ * r->uri is decoded, its slashes are merged, and "." and ".." are resolved, so
+ * it no longer shows a slash within a piece, or a piece that was left out.
+ * What was sent does: it has another number of slashes.  Unless it is the path
  * of another request: after an internal redirect, and in a subrequest.
  */
 
 static ngx_uint_t
 request_is_ambiguous(ngx_http_request_t *r, ngx_str_t *sent)
 {
+    size_t     i;
+    ngx_int_t  n;
+
     if (r->quoted_uri
         && ngx_strlcasestrn(sent->data, sent->data + sent->len,
                             (u_char *) "%2f", 3 - 1))
@@ -323,10 +327,21 @@ request_is_ambiguous(ngx_http_request_t *r, ngx_str_t *sent)
         return 1;
     }
 
-    return r == r->main && !r->internal
-           && ngx_strlcasestrn(sent->data, sent->data + sent->len,
-                               (u_char *) "//", 2 - 1)
-              != NULL;
+    if (r != r->main || r->internal) {
+        return 0;
+    }
+
+    n = 0;
+
+    for (i = 0; i < sent->len; i++) {
+        n += (sent->data[i] == '/');
+    }
+
+    for (i = 0; i < r->uri.len; i++) {
+        n -= (r->uri.data[i] == '/');
+    }
+
+    return n != 0;
 }
 
 

@@ -151,6 +151,8 @@ answers "404 for $_", 404, '{}', $nginx->get($_, token => $token)
 # an empty ID in a path does not select the whole list
 is $nginx->post("$at/notifications//acknowledge", token => $token)->status,
     404, 'slashes are not merged around an empty piece';
+is $nginx->post("$at/notifications/$_/acknowledge", token => $token)->status,
+    404, "nor is $_ left out of the path" for '.', '%2e', 'x/..', 'x/%2E.';
 is $nginx->get("$at/config/settings?a=//", token => $token)->status, 404,
     'slashes in the query are not part of the path';
 
