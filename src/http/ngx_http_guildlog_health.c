@@ -2,10 +2,11 @@
 /*
  * What a load balancer asks: does nginx answer, and would a request be served?
  *
- * A request is served if the database answers and its schema is not older than
- * the module.  Requests show the former by themselves.  So the database is
- * asked only where it has answered nobody for a while, and until it has told
- * this worker its schema once.
+ * A request is served if each database answers and its schema is not older than
+ * the module.  Requests show the former by themselves.  So a database is asked
+ * only where it has answered nobody for a while, and until it has told this
+ * worker its schema once.  They are asked one after another: the first that is
+ * in the way gives the answer.
  */
 
 #include "http/ngx_http_guildlog_request.h"
@@ -18,24 +19,30 @@
 typedef struct {
     ngx_http_request_t             *request;
     ngx_guildlog_db_query_t        *query;
+    ngx_uint_t                      database;
 } health_ask_t;
 
 
 static ngx_uint_t health_is(ngx_http_request_t *r, const char *word);
-static ngx_int_t health_ask(ngx_http_request_t *r,
-    ngx_guildlog_db_pool_t *pool);
+static ngx_int_t health_ask(health_ask_t *ask);
 static void health_cleanup(void *data);
 static void health_told(void *data, ngx_guildlog_db_result_t *result);
+static const char *health_obstacle(ngx_guildlog_db_result_t *result,
+    ngx_log_t *log);
 static ngx_int_t health_answer(ngx_http_request_t *r, const char *obstacle);
 
 
-static ngx_uint_t  health_fits;   /* this worker was told: the schema does */
+/* so many databases, the first ones, told this worker: the schema fits */
+
+static ngx_uint_t  health_fits;
 
 
 ngx_int_t
 ngx_http_guildlog_health(ngx_http_request_t *r)
 {
-    ngx_guildlog_db_pool_t  *pool;
+    ngx_int_t            rc;
+    health_ask_t        *ask;
+    ngx_http_cleanup_t  *cln;
 
     if (health_is(r, "/live")) {
         return health_answer(r, NULL);
@@ -45,19 +52,31 @@ ngx_http_guildlog_health(ngx_http_request_t *r)
         return NGX_DECLINED;
     }
 
-    /* nothing but limits, which need no database */
-
-    if (ngx_http_guildlog_worker.npools == 0) {
-        return health_answer(r, NULL);
+    cln = ngx_http_cleanup_add(r, sizeof(health_ask_t));
+    if (cln == NULL) {
+        return NGX_ERROR;
     }
 
-    pool = ngx_http_guildlog_worker.pools[0];
+    ask = cln->data;
+    ask->request = r;
+    ask->query = NULL;
+    ask->database = 0;
 
-    if (health_fits && ngx_guildlog_db_pool_answered(pool, HEALTH_RECENT)) {
-        return health_answer(r, NULL);
+    cln->handler = health_cleanup;
+
+    rc = health_ask(ask);
+
+    if (rc != NGX_AGAIN) {
+        return rc;
     }
 
-    return health_ask(r, pool);
+    if (ngx_http_guildlog_call_watch(r) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    r->main->count++;
+
+    return NGX_DONE;
 }
 
 
@@ -73,36 +92,34 @@ health_is(ngx_http_request_t *r, const char *word)
 }
 
 
+/* asks the next one; the answer where there is none, as for limits alone */
+
 static ngx_int_t
-health_ask(ngx_http_request_t *r, ngx_guildlog_db_pool_t *pool)
+health_ask(health_ask_t *ask)
 {
-    health_ask_t        *ask;
-    ngx_http_cleanup_t  *cln;
+    ngx_http_guildlog_worker_t  *worker;
 
     static const ngx_str_t  schema = ngx_string(
                                          ngx_value(NGX_GUILDLOG_SCHEMA));
 
-    cln = ngx_http_cleanup_add(r, sizeof(health_ask_t));
-    if (cln == NULL) {
-        return NGX_ERROR;
+    worker = &ngx_http_guildlog_worker;
+
+    while (ask->database < ngx_min(worker->npools, health_fits)
+           && ngx_guildlog_db_pool_answered(worker->pools[ask->database],
+                                            HEALTH_RECENT))
+    {
+        ask->database++;
     }
 
-    ask = cln->data;
-    ask->request = r;
+    if (ask->database == worker->npools) {
+        return health_answer(ask->request, NULL);
+    }
 
-    cln->handler = health_cleanup;
-
-    ask->query = ngx_guildlog_db_pool_submit(pool,
+    ask->query = ngx_guildlog_db_pool_submit(worker->pools[ask->database],
                              &ngx_guildlog_stmts[ngx_guildlog_stmt_schema_fits],
                              &schema, health_told, ask);
 
-    if (ask->query == NULL || ngx_http_guildlog_call_watch(r) != NGX_OK) {
-        return NGX_ERROR;
-    }
-
-    r->main->count++;
-
-    return NGX_DONE;
+    return ask->query ? NGX_AGAIN : NGX_ERROR;
 }
 
 
@@ -122,6 +139,7 @@ health_told(void *data, ngx_guildlog_db_result_t *result)
 {
     health_ask_t *ask = data;
 
+    ngx_int_t            rc;
     const char          *obstacle;
     ngx_http_request_t  *r;
 
@@ -130,25 +148,48 @@ health_told(void *data, ngx_guildlog_db_result_t *result)
 
     ngx_http_set_log_request(r->connection->log, r);
 
-    /* a schema without that function is older than it */
+    obstacle = health_obstacle(result, r->connection->log);
 
-    if (result->outcome == NGX_GUILDLOG_DB_ROWS
-        && ngx_guildlog_db_result_value(result, 0, 0).data[0] == 't')
-    {
-        health_fits = 1;
-        obstacle = NULL;
-
-    } else if (result->outcome == NGX_GUILDLOG_DB_ROWS
-               || ngx_http_guildlog_response_failed(result, "schema_fits",
-                                                    r->connection->log))
-    {
-        obstacle = "the schema is older than the module\n";
+    if (obstacle) {
+        rc = health_answer(r, obstacle);
 
     } else {
-        obstacle = "the database is not available\n";
+        ask->database++;
+        health_fits = ngx_max(health_fits, ask->database);
+
+        rc = health_ask(ask);
     }
 
-    ngx_http_guildlog_call_finish(r, health_answer(r, obstacle));
+    if (rc != NGX_AGAIN) {
+        ngx_http_guildlog_call_finish(r, rc);
+    }
+}
+
+
+static const char *
+health_obstacle(ngx_guildlog_db_result_t *result, ngx_log_t *log)
+{
+    ngx_uint_t  status;
+
+    if (result->outcome == NGX_GUILDLOG_DB_ROWS) {
+        return ngx_guildlog_db_result_value(result, 0, 0).data[0] == 't'
+               ? NULL : "the schema is older than the module\n";
+    }
+
+    status = ngx_http_guildlog_response_failed(result, "schema_fits", log);
+
+    if (status != NGX_HTTP_INTERNAL_SERVER_ERROR) {
+        return "the database is not available\n";
+    }
+
+    /* a schema without that function */
+
+    if (ngx_strcmp(result->sqlstate, "42883") == 0) {
+        return "the schema is older than the module\n";
+    }
+
+    return "the database refuses to tell its schema; "
+           "the error log says why\n";
 }
 
 

@@ -42,6 +42,31 @@ like health('/ready')->text, qr/older than the module/,
 $nginx->sql('alter function guildlog.gone(int) rename to schema_fits');
 is health('/ready')->status, 200, 'and again';
 
+# what else the database may say
+
+$nginx->sql('revoke usage on schema guildlog from guildlog');
+$nginx->reload;
+is health('/ready')->text, 'the database refuses to tell its schema; '
+    . "the error log says why\n", 'a role without its rights';
+$nginx->sql('grant usage on schema guildlog to guildlog');
+$nginx->sql($fits =~ s/return needed/raise 'no room' using errcode = '53300';
+    return needed/r);
+is health('/ready')->text, "the database is not available\n",
+    'too many connections say nothing of the schema';
+$nginx->sql($fits);
+is health('/ready')->status, 200, 'nothing is in the way any more';
+
+# each database is asked
+
+my $second = Guildlog->new(name => 'second', cluster => $cluster,
+    dbname => $nginx->dbname, keeper => 'off', http =>
+        'guildlog_database name=other host=' . $nginx->prefix
+            . ' user=guildlog password_file=database.password'
+            . ' connect_timeout=1s queue_timeout=1s;');
+my $other = $second->get('/status/ready', raw_path => 1);
+is $other->status, 503, 'not ready: the second database is away';
+is $other->text, "the database is not available\n", 'and says why';
+
 # the database goes
 
 $cluster->stop('immediate');
