@@ -1,10 +1,11 @@
 
 /*
  * Tokens: strict checks around the signature, and a worker's cache of those
- * already judged.
+ * found good.
  */
 
 #include <ngx_config.h>
+#include <openssl/evp.h>
 #include "token/ngx_guildlog_token_verify.h"
 #include "token/ngx_guildlog_token_check.h"
 #include "base/ngx_guildlog_json.h"
@@ -16,15 +17,18 @@
 /* how far the clock of who made a token may be ahead of ours */
 #define TOKEN_VERIFY_LEEWAY_S    30
 
-#define TOKEN_VERIFY_CACHED_MAX  2048
+#define TOKEN_VERIFY_DIGEST      32    /* bytes of a SHA-256 */
+#define TOKEN_VERIFY_KEY_MAX     512
 
 #define TOKEN_VERIFY_POOL_SIZE   4096
 
 
-/* what does not change with time; the times are compared at each use */
+/*
+ * What does not change with time of a token that is good; the times are
+ * compared at each use.
+ */
 
 typedef struct {
-    ngx_guildlog_auth_e            cause;
     int64_t                        exp;
     int64_t                        nbf;
     int64_t                        iat;
@@ -45,7 +49,7 @@ typedef struct {
 
 
 static ngx_int_t token_verify_shape(const ngx_str_t *text);
-static ngx_int_t token_verify_text(token_verify_verdict_t *verdict,
+static ngx_guildlog_auth_e token_verify_text(token_verify_verdict_t *verdict,
     const ngx_guildlog_token_keys_t *keys, const ngx_str_t *issuer,
     const ngx_str_t *text, ngx_log_t *log);
 static ngx_guildlog_auth_e token_verify_parts(token_verify_t *t,
@@ -78,25 +82,10 @@ ngx_guildlog_token_verify(ngx_guildlog_cache_t *cache,
     const ngx_str_t *text, time_t now, ngx_guildlog_token_t *token,
     ngx_log_t *log)
 {
-    u_char                  buf[TOKEN_VERIFY_CACHED_MAX];
-    ngx_int_t               rc;
+    u_char                  buf[TOKEN_VERIFY_KEY_MAX];
     ngx_str_t               key;
+    ngx_guildlog_auth_e     cause;
     token_verify_verdict_t  verdict, *known;
-
-    key.len = 0;
-
-    if (cache && keys) {
-        key.data = buf;
-        key.len = token_verify_cache_key(buf, keys, issuer, text);
-    }
-
-    if (key.len) {
-        known = ngx_guildlog_cache_find(cache, &key);
-
-        if (known) {
-            return token_verify_use(known, now, token);
-        }
-    }
 
     if (token_verify_shape(text) != NGX_OK) {
         return NGX_GUILDLOG_AUTH_MALFORMED;
@@ -106,10 +95,21 @@ ngx_guildlog_token_verify(ngx_guildlog_cache_t *cache,
         return NGX_GUILDLOG_AUTH_KEY;
     }
 
-    rc = token_verify_text(&verdict, keys, issuer, text, log);
+    key.data = buf;
+    key.len = cache ? token_verify_cache_key(buf, keys, issuer, text) : 0;
 
-    if (rc != NGX_OK) {
-        return NGX_GUILDLOG_AUTH_UNVERIFIED;
+    if (key.len) {
+        known = ngx_guildlog_cache_find(cache, &key);
+
+        if (known) {
+            return token_verify_use(known, now, token);
+        }
+    }
+
+    cause = token_verify_text(&verdict, keys, issuer, text, log);
+
+    if (cause != NGX_GUILDLOG_AUTH_OK) {
+        return cause;
     }
 
     if (key.len) {
@@ -167,32 +167,31 @@ token_verify_shape(const ngx_str_t *text)
 }
 
 
-/* NGX_ERROR: no memory, there is no verdict */
-
-static ngx_int_t
+static ngx_guildlog_auth_e
 token_verify_text(token_verify_verdict_t *verdict,
     const ngx_guildlog_token_keys_t *keys, const ngx_str_t *issuer,
     const ngx_str_t *text, ngx_log_t *log)
 {
-    token_verify_t  t;
+    token_verify_t       t;
+    ngx_guildlog_auth_e  cause;
 
     ngx_memzero(verdict, sizeof(token_verify_verdict_t));
     ngx_memzero(&t, sizeof(token_verify_t));
 
     t.pool = ngx_create_pool(TOKEN_VERIFY_POOL_SIZE, log);
     if (t.pool == NULL) {
-        return NGX_ERROR;
+        return NGX_GUILDLOG_AUTH_UNVERIFIED;
     }
 
     t.keys = keys;
     t.issuer = issuer;
     t.verdict = verdict;
 
-    verdict->cause = token_verify_parts(&t, text);
+    cause = token_verify_parts(&t, text);
 
     ngx_destroy_pool(t.pool);
 
-    return t.no_memory ? NGX_ERROR : NGX_OK;
+    return t.no_memory ? NGX_GUILDLOG_AUTH_UNVERIFIED : cause;
 }
 
 
@@ -548,10 +547,6 @@ token_verify_use(const token_verify_verdict_t *verdict, time_t now,
 {
     int64_t  soon;
 
-    if (verdict->cause != NGX_GUILDLOG_AUTH_OK) {
-        return verdict->cause;
-    }
-
     soon = (int64_t) now + TOKEN_VERIFY_LEEWAY_S;
 
     if (now >= verdict->exp || verdict->nbf > soon || verdict->iat > soon) {
@@ -568,8 +563,8 @@ token_verify_use(const token_verify_verdict_t *verdict, time_t now,
 
 
 /*
- * All that a verdict depends on; 0 where that is too long to keep.  No token
- * has a NUL in it, which its header would not have come with.
+ * All that a verdict depends on; 0 where that is too long to keep.  Of the
+ * token itself only a digest stays in memory.
  */
 
 static size_t
@@ -578,16 +573,18 @@ token_verify_cache_key(u_char *key, const ngx_guildlog_token_keys_t *keys,
 {
     u_char  *p;
 
-    if (sizeof(ngx_uint_t) + text->len + 1 + issuer->len
-        > TOKEN_VERIFY_CACHED_MAX)
+    if (sizeof(ngx_uint_t) + issuer->len + TOKEN_VERIFY_DIGEST
+        > TOKEN_VERIFY_KEY_MAX)
     {
         return 0;
     }
 
     p = ngx_cpymem(key, &keys->generation, sizeof(ngx_uint_t));
     p = ngx_cpymem(p, issuer->data, issuer->len);
-    *p++ = '\0';
-    p = ngx_cpymem(p, text->data, text->len);
 
-    return p - key;
+    if (EVP_Digest(text->data, text->len, p, NULL, EVP_sha256(), NULL) != 1) {
+        return 0;
+    }
+
+    return p + TOKEN_VERIFY_DIGEST - key;
 }

@@ -1,7 +1,7 @@
 
 /*
  * Tokens: strict checks around the signature, and a worker's cache of those
- * already judged.
+ * found good.
  */
 
 #ifndef _NGX_GUILDLOG_TOKEN_VERIFY_H_INCLUDED_
@@ -34,9 +34,9 @@ typedef struct {
  * NULL.  NGX_GUILDLOG_AUTH_UNVERIFIED says nothing of the token: memory was
  * short.
  *
- * The cache, which may be NULL, has verdicts, good and bad.  Each of them costs
- * 1, and takes about 600 bytes, at most 3 KB.  Its key has the set of keys and
- * the issuer, too.
+ * The cache, which may be NULL, has what is good, so that nobody without a key
+ * of ours pushes anything out of it.  Each of them costs 1, and takes less than
+ * 1 KB.  Its key is the set of keys, the issuer and a digest of the token.
  */
 ngx_guildlog_auth_e ngx_guildlog_token_verify(ngx_guildlog_cache_t *cache,
     const ngx_guildlog_token_keys_t *keys, const ngx_str_t *issuer,
