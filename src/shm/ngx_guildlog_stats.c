@@ -7,11 +7,12 @@
 
 
 #define STATS_MAGIC    0x676c7374
-#define STATS_VERSION  14
+#define STATS_VERSION  15
 
-#define STATS_TASK_FREE      0
-#define STATS_TASK_MAKING    1
-#define STATS_TASK_THERE     2
+/* the state of a task; in between it is the pid of who makes it */
+
+#define STATS_TASK_FREE   0
+#define STATS_TASK_THERE  ((ngx_atomic_uint_t) -1)
 
 
 static void stats_clear(ngx_guildlog_slot_t *slot);
@@ -284,13 +285,19 @@ ngx_guildlog_task_t *
 ngx_guildlog_stats_task(ngx_guildlog_stats_t *stats, const ngx_str_t *name)
 {
     ngx_uint_t            i;
+    ngx_atomic_uint_t     state;
     ngx_guildlog_task_t  *task;
 
     for (i = 0; i < NGX_GUILDLOG_STATS_TASKS; i++) {
         task = &stats->shared->tasks[i];
+        state = task->state;
 
-        if (ngx_atomic_cmp_set(&task->state, STATS_TASK_FREE,
-                               STATS_TASK_MAKING))
+        /* a worker that was killed on the way left nothing that counts */
+
+        if (state != STATS_TASK_THERE
+            && (state == STATS_TASK_FREE
+                || ngx_guildlog_stats_dead((ngx_pid_t) state))
+            && ngx_atomic_cmp_set(&task->state, state, ngx_pid))
         {
             (void) ngx_cpystrn(task->name, name->data,
                                ngx_min(name->len + 1, sizeof(task->name)));
@@ -298,7 +305,7 @@ ngx_guildlog_stats_task(ngx_guildlog_stats_t *stats, const ngx_str_t *name)
             task->state = STATS_TASK_THERE;
         }
 
-        if (task->state == STATS_TASK_MAKING) {
+        if (task->state != STATS_TASK_THERE) {
             return NULL;
         }
 

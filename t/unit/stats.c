@@ -146,6 +146,40 @@ test_histogram(void)
 
 
 static void
+test_tasks(void)
+{
+    pid_t                 pid;
+    ngx_guildlog_task_t  *task, *next;
+
+    static ngx_str_t  expiry = ngx_string("expiry");
+    static ngx_str_t  counts = ngx_string("counts");
+
+    task = ngx_guildlog_stats_task(&stats, &expiry);
+    tap_ok(task == &stats.shared->tasks[0], "a task has its place");
+    tap_ok(ngx_guildlog_stats_task(&stats, &expiry) == task, "and keeps it");
+
+    /* a worker is killed while it makes the next one */
+
+    pid = fork();
+
+    if (pid == 0) {
+        _exit(0);
+    }
+
+    next = &stats.shared->tasks[1];
+    next->state = pid;
+    tap_ok(ngx_guildlog_stats_task(&stats, &counts) == NULL,
+           "what another worker makes is not there yet");
+
+    (void) waitpid(pid, NULL, 0);
+    tap_ok(ngx_guildlog_stats_task(&stats, &counts) == next,
+           "what a killed worker left is made by the next one");
+    tap_ok(ngx_guildlog_stats_task_at(&stats, 1) == next, "and is there");
+    tap_ok(ngx_guildlog_stats_task_at(&stats, 2) == NULL, "as the last one");
+}
+
+
+static void
 test_codes(void)
 {
     ngx_atomic_t  *row;
@@ -173,6 +207,7 @@ main(void)
     test_gauges();
     test_full();
     test_histogram();
+    test_tasks();
     test_codes();
 
     zone_free(&zone);
