@@ -138,6 +138,7 @@ is_deeply page("type=7&limit=10&cursor=$page->{cursor}")->{entries}, [],
 
 is page('search=%20%09')->{total}, page('')->{total},
     'white space is no search';
+is page('role=%20%09')->{total}, page('')->{total}, '... and no role';
 is page('unknown=1&limit=1&Limit=x')->{total}, page('')->{total},
     'unknown parameters are ignored';
 is page('memberRole=target')->{total}, page('')->{total},
