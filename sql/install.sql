@@ -91,6 +91,10 @@ create table if not exists schema_version (
 
 \ir drop.sql
 
+-- The keeper of before knew its turn by this lock.
+
+select pg_advisory_xact_lock(hashtext('guildlog.keeper')) \g /dev/null
+
 \ir data.sql
 \ir summaries.sql
 

@@ -17,6 +17,9 @@ my %dsn = (PGPASSWORD => 'owner', PGHOST => $cluster->socket_dir,
     is system('psql', '-X', '-q', '-o', '/dev/null', '-v', 'separate=on', '-f',
         "$Guildlog::TOP/sql/install.sql"), 0,
         'the schema installs with three roles';
+    local @ENV{qw(PGUSER PGPASSWORD)} = ('postgres', $cluster->password);
+    is system('psql', '-X', '-q', '-f', "$Guildlog::TOP/sql/alone.sql"), 0,
+        '... and has the database for itself';
 }
 $cluster->connect($dbname)->do("alter role guildlog_$_ password 'module'")
     for 'operator', 'worker';
@@ -71,6 +74,11 @@ for my $statement (
     'select guildlog.keeper_step(256, 0, 0)',
     "select guildlog.delivery_secret('')",
     'select * from guildlog.token',
+    'select lo_create(0)',
+    "select lo_from_bytea(0, 'x')",
+    'create temporary table mine ()',
+    "select pg_try_advisory_lock(hashtext('guildlog.keeper'))",
+    "select pg_try_advisory_lock_shared(hashtext('guildlog.held'), 1)",
 ) {
     ok !$api->do($statement), $statement;
     is $api->state, '42501', '... is not allowed to the API';

@@ -45,6 +45,12 @@ sub checkpoints {
 my $nginx = with_entries(1000, keeper => 'on interval=20ms');
 my @tasks = map { $_->[0] } $nginx->sql('select task from keeper_tasks()');
 
+# an advisory lock anybody may take: the keeper has another lock
+my $other = DBI->connect('dbi:Pg:host=' . $nginx->cluster->socket_dir
+    . ';port=' . $nginx->cluster->port . ';dbname=' . $nginx->dbname, 'guildlog',
+    'module', { RaiseError => 1 });
+$other->do(q(select pg_advisory_lock(hashtext('guildlog.keeper'))));
+
 ok wait_for { checkpoints($nginx) == 15 }, 'the keeper makes checkpoints';
 ok wait_for {
     my $age = status($nginx)->{keeper_age_seconds};

@@ -1,7 +1,7 @@
 -- The keeper: the housekeeping of the store, in short steps. Each step begins
 -- where the tables say that the last one ended, so it may be cut off anywhere.
--- Lock: the advisory lock guildlog.keeper. Only one step runs at a time; a
--- second one does nothing and returns.
+-- Lock: the row of the first task. Only one step runs at a time; a second one
+-- does nothing and returns. It is no advisory lock: those anybody may take.
 
 -- The tasks and how often each has its turn. Each is a function keeper_<task>,
 -- here or in the room of its subject. It gets the number of entries that it may
@@ -39,7 +39,12 @@ declare
     its    text;
     fault  text;
 begin
-    if pg_try_advisory_xact_lock(hashtext('guildlog.keeper')) then
+    insert into keeper (task, done_at) values ('partitions', '-infinity')
+    on conflict do nothing;
+    perform from keeper k where k.task = 'partitions'
+        for no key update skip locked;
+
+    if found then
         its := keeper_next();
     end if;
 

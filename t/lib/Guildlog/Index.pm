@@ -20,8 +20,12 @@ sub index_hold {
 
     # the keeper finds that another one works
     $nginx->{index_keeper} = $nginx->cluster->connect($nginx->dbname);
+    $nginx->{index_keeper}->do(q(
+        insert into keeper (task, done_at) values ('partitions', '-infinity')
+        on conflict do nothing));
+    $nginx->{index_keeper}->begin_work;
     $nginx->{index_keeper}->do(
-        q(select pg_advisory_lock(hashtext('guildlog.keeper'))));
+        q(select from keeper where task = 'partitions' for no key update));
 
     # so much of each server may be put
     $nginx->sql(

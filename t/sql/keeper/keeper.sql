@@ -3,9 +3,13 @@
 
 \ir ../setup.psql
 \ir ../segments.psql
-select plan(65);
+select plan(66);
 
 delete from keeper;
+
+select is(status, 200, 'a step of a new store')
+  from keeper_step();
+update keeper set due_at = '-infinity';
 
 create function pg_temp.step(out task text, out status int)
 language plpgsql as $$
