@@ -8,24 +8,29 @@ revoke all on all sequences in schema guildlog from public;
 revoke all on all routines in schema guildlog from public;
 
 -- A role has a part that it was named for, or whose first function it could
--- execute before. The owner stands for nobody.
+-- execute before. The operator's, who may do all for every server, begins the
+-- sessions of people, too: who begins one says which servers it may manage. The
+-- owner stands for nobody.
 
 select string_agg(quote_ident(r), ', ') filter (where part = 'api') as api,
        string_agg(quote_ident(r), ', ') filter (where part = 'operator')
            as operates,
        string_agg(quote_ident(r), ', ') filter (where part = 'worker') as works,
+       string_agg(quote_ident(r), ', ') filter (where part = 'login') as begins,
        string_agg(quote_ident(r), ', ') as all
   from (select p.part, p.role as r
           from (values ('api', :'role'), ('operator', :'operator'),
-                       ('worker', :'worker'), ('api', current_user),
-                       ('operator', current_user), ('worker', current_user))
+                       ('worker', :'worker'), ('login', :'operator'),
+                       ('api', current_user), ('operator', current_user),
+                       ('worker', current_user), ('login', current_user))
                    p (part, role)
          where p.part = 'api'
             or exists (select from pg_roles where rolname = p.role)
         union
         select p.part, g.role
           from (values ('api', 'server_get'), ('operator', 'operator_record'),
-                       ('worker', 'keeper_step')) p (part, function)
+                       ('worker', 'keeper_step'), ('login', 'session_begin'))
+                   p (part, function)
           join json_to_recordset(:'granted') g (function text, role text)
             on g.function = p.function
          where not :'separate'::boolean
@@ -37,7 +42,7 @@ grant execute on function schema_fits to :all;
 grant execute on function
     server_get, server_reset, guilds_get,
     token_list, token_check, token_create, token_revoke,
-    session_begin, session_renew, session_end, me,
+    me,
     settings_get, settings_patch,
     channels_get, channels_patch,
     options_get, options_patch,
@@ -68,6 +73,8 @@ grant execute on function
     operator_lane_pause, operator_lane_resume, operator_pause,
     operator_resume
 to :operates;
+
+grant execute on function session_begin, session_renew, session_end to :begins;
 
 grant execute on function
     keeper_step, search_job, search_tail, search_put, search_fail,
@@ -103,11 +110,13 @@ select case when not :'separate'::boolean
                                      g (function text, role text)
                           where g.role = :'role'
                             and g.function in ('operator_record',
-                                               'keeper_step'))
+                                               'keeper_step',
+                                               'session_begin'))
             then quote_ident(:'role') end as wide \gset
 
 \if :{?wide}
-    \warn 'The role' :wide 'of the API may still record and make tokens: give'
-    \warn 'nginx a guildlog_database for its operator and one for its worker,'
-    \warn 'then install again with -v separate=on'
+    \warn 'The role' :wide 'of the API may still record, make tokens or sign'
+    \warn 'people in: give nginx a guildlog_database for its operator, which'
+    \warn 'guildlog_login names by database=, and one for its worker, then'
+    \warn 'install again with -v separate=on'
 \endif

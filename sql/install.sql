@@ -80,6 +80,8 @@ create table if not exists schema_version (
 \ir migrate.sql
 \set migration 0051_access
 \ir migrate.sql
+\set migration 0055_session_servers
+\ir migrate.sql
 
 \if :whole
 \else

@@ -1,10 +1,13 @@
 -- The roles. The schema belongs to :owner, as which nobody can log in, where a
 -- superuser installs it, and else to the installer. nginx connects as three
--- others, so that what serves the public can neither record nor make tokens:
+-- others, so that what serves the public can neither record nor begin sessions,
+-- and makes tokens in a session only:
 --
 -- role       the API (default guildlog)
--- operator   the operator's location (default guildlog_operator)
+-- operator   the operator's location, the sign-in (default guildlog_operator)
 -- worker     delivery and the keeper (default guildlog_worker)
+--
+-- README.md tells what each of them may.
 --
 -- Roles of one name share what they may. A role that could do more before
 -- keeps it, so that an nginx of before works on; -v separate=on ends that.

@@ -86,7 +86,7 @@ typedef struct {
     S(token_create, 5, 0)                                                     \
     S(token_revoke, 5, 0)                                                     \
     S(session_begin, 4, NONE)                                                 \
-    S(session_renew, 2, READ|NONE)                                            \
+    S(session_renew, 2, NONE)                                                 \
     S(session_end, 1, NONE)                                                   \
     S(me, 5, READ|NONE)                                                       \
     S(settings_get, 4, READ)                                                  \

@@ -1,4 +1,4 @@
-# "The role of the API can neither mint a token nor record": nginx works with
+# "The role of the API can neither record nor begin a session": nginx works with
 # one role for each of its parts, and each role can do only its part.
 
 use lib 't/lib';
@@ -6,6 +6,7 @@ use Guildlog;
 use Guildlog::Cluster;
 use Guildlog::Delivery;
 use Guildlog::Platform;
+use Guildlog::SignIn;
 
 my $cluster = Guildlog::Cluster->new;
 my $dbname  = $cluster->create_database;
@@ -34,7 +35,9 @@ $http =~ s/(guildlog_delivery [^;]+)/$1 database=worker/;
 $http .= "guildlog_database name=$_ host=$socket port=@{[ $cluster->port ]}"
     . " dbname=$dbname user=guildlog_$_ password_file=database.password;"
     for 'operator', 'worker';
-$g->configure(http => $http, operates => 'database=operator')->start;
+login($g, $platform, 'guildlog_login client=4000 secret=login.secret '
+    . 'database=operator; guildlog_limit off', directives => $http,
+    operates => 'database=operator');
 deliver_with($g, $platform);
 
 
@@ -54,6 +57,17 @@ is $report->{botId}, '400000000000000001', "... with the main bot's token";
 is $g->post("/servers/$guild/troubleshoot/test-log", token => $token,
     json => {})->json->{stage}, 'delivered', 'a test message is sent';
 
+# people sign in by the role of the operator, and go on by that of the API
+$platform->config(clients => { 4000 => $secret },
+    redirects => { 4000 => ['http://localhost/login/callback'] });
+manages($ada, [$guild]);
+my $person = sign_in($ada);
+is $person->{answer}->status, 302, 'a person signs in';
+my $made = api($person, 'POST', "/servers/$guild/auth",
+    json => { permissions => 1 });
+is $made->status, 201, '... and makes a token';
+is api($person, 'GET', "/servers/$guild/logs")->status, 200, '... and reads';
+
 ok wait_for {
     my $task = $g->get('/status', raw_path => 1)->json->{keeper_errors_total};
     keys %$task >= 8;
@@ -68,7 +82,10 @@ unlike $g->error_log, qr/permission denied/, 'no role lacks a privilege';
 my $api = DBI->connect("dbi:Pg:host=$socket;port=" . $cluster->port
     . ";dbname=$dbname", 'guildlog', 'module',
     { RaiseError => 0, PrintError => 0 });
+my $foreign = $g->server;
 for my $statement (
+    "select guildlog.session_begin('forged', 666, 'mallory', '{$foreign}')",
+    "select guildlog.session_renew('~forged.666.m', '{$foreign}')",
     "select guildlog.operator_token_create($guild, '{}')",
     "select guildlog.operator_server_put($guild, '{}')",
     'select guildlog.keeper_step(256, 0, 0)',
@@ -82,6 +99,17 @@ for my $statement (
 ) {
     ok !$api->do($statement), $statement;
     is $api->state, '42501', '... is not allowed to the API';
+}
+
+my $session = $g->sql('select session_id from session');
+for (["$session.$ada.m", 'GL403', 'for a server that the person does not manage'],
+    ['forged.666.m', 401, 'in a session that was not begun'])
+{
+    my ($id, $status, $what) = @$_;
+    my ($said) = $api->selectrow_array(
+        'select status from guildlog.token_create(?, ?, 0::smallint, '
+        . '1::smallint, ?)', undef, "~$id", $foreign, '{"permissions": 1}');
+    is $said // $api->state, $status, "no token is made $what";
 }
 
 done_testing;

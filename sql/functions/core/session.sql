@@ -1,8 +1,8 @@
 -- Sessions of people who signed in. Where a token's id stands, a session stands
 -- as ~SESSION.USER.RIGHT, which nginx makes of a cookie. No token has such an
--- id. RIGHT is m if the platform says that the user manages the server. It is r
--- or w, to read or to change, and the number of the bot, if the list of access
--- decides. Guild 0 stands for no server.
+-- id. RIGHT is m where the user manages the server: the session knows whether
+-- the platform said so. It is r or w, to read or to change, and the number of
+-- the bot, if the list of access decides. Guild 0 stands for no server.
 
 
 create or replace function session_part(token text, n int)
@@ -18,8 +18,9 @@ returns int language plpgsql stable as $$
 declare
     who     constant bigint := session_part(token, 2);
     rights  constant text := session_part(token, 3);
+    told    bigint[];      -- null: the session is from before it was kept
 begin
-    perform from session s
+    select s.servers into told from session s
      where s.session_id = session_part(token, 1) and s.user_id = who
        and s.ended_at is null and s.expires_at > now();
 
@@ -33,12 +34,13 @@ begin
 
     perform from server s
      where s.guild_id = guild and s.forgotten_at is null
-       and (rights = 'm' or exists (
+       and case when rights = 'm' then coalesce(guild = any (told), true)
+           else exists (
                select from access a
                 where a.guild_id = guild
                   and a.bot = right(rights, 1)::smallint
                   and a.user_id = who
-                  and (rights like 'r%' or a.level = 'manage')));
+                  and (rights like 'r%' or a.level = 'manage')) end;
 
     return case when found then 200 else 403 end;
 end $$;
@@ -78,3 +80,92 @@ returns jsonb language sql stable as $$
     select coalesce(nullif(current_setting('guildlog.executor', true), ''),
                     '{"id": "0", "name": "API"}')::jsonb
 $$;
+
+
+-- Of these servers, those that are known, as a JSON array of strings: at most
+-- 100, those with the most recent entries.
+
+create or replace function servers_known(guilds bigint[])
+returns text language plpgsql stable as $$
+begin
+    return (
+        select coalesce(json_agg(k.id::text order by k.last desc nulls last,
+                                                     k.id), '[]')
+          from (select s.guild_id as id, entry_last(s.guild_id) as last
+                  from server s
+                 where s.guild_id = any (guilds) and s.forgotten_at is null
+                 order by 2 desc nulls last, 1 limit 100) k);
+end $$;
+
+
+-- Its newest entry, of either bot. Not a part of servers_known(): on Citus this
+-- is asked where the server is.
+
+create or replace function entry_last(guild bigint)
+returns bigint language plpgsql stable as $$
+begin
+    return (
+        select max(e.id)
+          from generate_series(0, 1) b (bot)
+         cross join lateral (
+             select x.id from log_entry x
+              where x.guild_id = guild and x.bot = b.bot
+              order by x.id desc limit 1) e);
+end $$;
+
+
+-- Begins a session of 12 hours of a person who manages these servers, as the
+-- platform says. The body: servers_known(). 403: there was one of that id, so
+-- somebody signs in with what has been used.
+
+create or replace function session_begin(id text, user_id bigint, name text,
+    guilds bigint[], out status int, out body text)
+language plpgsql security definer set search_path = guildlog, pg_temp as $$
+begin
+    -- each that begins clears away up to 100 that are over
+
+    delete from session s
+     where s.session_id in (select o.session_id from session o
+                             where o.expires_at < now()
+                             order by o.expires_at limit 100
+                               for update skip locked);
+
+    insert into session (session_id, user_id, name, expires_at, servers)
+    values (id, user_id, name, now() + interval '12 hours',
+            coalesce(guilds, '{}'))
+    on conflict on constraint session_pkey do nothing;
+
+    status := case when found then 200 else 403 end;
+    body := servers_known(guilds);
+end $$;
+
+
+-- The platform was asked anew. The body: servers_known(). 401: the session is
+-- over.
+
+create or replace function session_renew(token text, guilds bigint[],
+    out status int, out body text)
+language plpgsql security definer set search_path = guildlog, pg_temp as $$
+begin
+    status := session_status(0, token);
+    body := servers_known(guilds);
+
+    update session s
+       set servers = coalesce(guilds, '{}')
+     where status = 200 and s.session_id = session_part(token, 1);
+end $$;
+
+
+-- Ends the session, on every machine. 401: it was over.
+
+create or replace function session_end(token text, out status int,
+    out body text)
+language plpgsql security definer set search_path = guildlog, pg_temp as $$
+begin
+    body := '{}';
+    status := session_status(0, token);
+
+    update session s
+       set ended_at = now()
+     where status = 200 and s.session_id = session_part(token, 1);
+end $$;

@@ -23,14 +23,15 @@ my ($g, $platform);
 
 
 # starts the nginx, with that in its location /login; the first one is the one
-# that is asked
+# that is asked.  directives: those of the stand-in, where they are other ones
 sub login {
     my ($nginx, $stand_in, $more, %option) = @_;
 
     ($g, $platform) = ($nginx, $stand_in) if !$g;
     $nginx->file('login.secret', $secret, 0600);
     $nginx->file('next.secret', 'another secret of the same client', 0600);
-    $nginx->configure(%option, http => $stand_in->directives($nginx)
+    my $directives = delete $option{directives} // $stand_in->directives($nginx);
+    $nginx->configure(%option, http => $directives
         . ($option{http} // ''), locations => "location /login { $more; }"
         . ($option{locations} // ''));
     return $nginx->start;

@@ -2,7 +2,7 @@
 -- to have made a change, tokens that they make, and the end of a session.
 
 \ir ../setup.psql
-select plan(41);
+select plan(48);
 
 -- the arguments of a call by a session
 create function pg_temp.session(id text, who text, rights text)
@@ -63,6 +63,26 @@ select is(status, 401, 'another user has no such session')
 select is(status, 401, 'nor is there one of another id')
   from server_get(:unknown);
 
+-- of the servers that the platform told, and of no other one
+
+prepare other as select status from server_get('~s1.77.m', 900000000000000002,
+    0::smallint, 1::smallint);
+select throws_ok('other', 'GL403', '', 'a right that the platform did not tell');
+select throws_ok($$ select token_create('~s1.77.m', 900000000000000002,
+    0::smallint, 1::smallint, '{"permissions": 1}') $$, 'GL403', '',
+    'makes no token');
+select is(status, 200, 'the platform tells of it')
+  from session_renew('~s1.77.m', '{900000000000000001,900000000000000002}');
+select results_eq('other', array[200], 'from then on it is there');
+select is(status, 200, 'and tells of it no more')
+  from session_renew('~s1.77.m', '{900000000000000001,900000000000000003}');
+select throws_ok('other', 'GL403', '', 'then it is gone');
+update session set servers = null where session_id = 's1';
+select results_eq('other', array[200],
+                  'a session of before is believed until it is renewed');
+update session set servers = '{900000000000000001,900000000000000003,9}'
+ where session_id = 's1';
+
 -- others by the list of access
 
 prepare denied as select status from server_get(:ada_reads);
@@ -98,6 +118,7 @@ select is(body::jsonb, '{"id": "77", "name": "Ada", "servers": [
      "level": "manage"}]}', 'those of the platform and those of the list')
   from me('~s1.77.m', 0, 0::smallint, 1::smallint, '{"id": "77",
     "name": "Ada", "servers": [{"id": "900000000000000003", "icon": "0a"},
+                               {"id": "900000000000000002"},
                                {"id": "9", "icon": null}]}');
 select status from access_put(:me, 77, '{"level": "view"}') \g /dev/null
 select is(body::json #>> '{servers,0,level}', 'view', 'with their level')

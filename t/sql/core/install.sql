@@ -1,6 +1,6 @@
 -- Installing: by an owner who is no superuser, for roles of any name, and
 -- again over what is there while a client is connected; by a superuser, whose
--- the schema is not. What serves the API can neither record nor make tokens.
+-- the schema is not. What serves the API can neither record nor begin sessions.
 -- Works in a database of its own. Runs at the top of the repository.
 
 \set ON_ERROR_STOP on
@@ -33,7 +33,7 @@ create database :name owner :owner template template0;
 \connect :name
 set client_min_messages = warning;
 create extension pgtap;
-select plan(41);
+select plan(44);
 
 select is(:'said'::text, '', 'installing says nothing');
 select is(count(*)::int, 3, 'it makes the roles')
@@ -82,6 +82,7 @@ select is(has_function_privilege(r.role, p.oid, 'execute'), r.part = f.part,
                ('worker', :'worker')) r (part, role)
  cross join (values ('api', 'server_get'), ('operator', 'operator_record'),
                     ('operator', 'operator_token_create'),
+                    ('operator', 'session_begin'),
                     ('worker', 'keeper_step')) f (part, function)
   join pg_proc p on p.proname = f.function
  order by r.part, f.function;
@@ -109,12 +110,14 @@ grant execute on all functions in schema guildlog to :role;
 select is(:'said'::text, '1', 'a role that may too much is told');
 select is(bool_and(has_function_privilege(:'role', p.oid, 'execute')), true,
           'the role keeps all parts, so that its nginx still works')
-  from pg_proc p where p.proname in ('operator_record', 'keeper_step');
+  from pg_proc p where p.proname in ('operator_record', 'keeper_step',
+                                         'session_begin');
 \set said `sh -c "$INSTALL role=$ROLE -v separate=on" 2>&1`
 select is(:'said'::text, '', 'until it is told to separate them');
 select is(bool_or(has_function_privilege(:'role', p.oid, 'execute')), false,
           'then the role loses the other parts')
-  from pg_proc p where p.proname in ('operator_record', 'keeper_step');
+  from pg_proc p where p.proname in ('operator_record', 'keeper_step',
+                                         'session_begin');
 
 -- what cannot be
 
