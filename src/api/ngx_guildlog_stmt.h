@@ -190,7 +190,7 @@ typedef struct {
     S(person_logs_next, operator_person_logs, 5, READ|LONG|FIRST|PATIENT)     \
     S(logs_one, logs_one, 5, READ)                                            \
     S(logs_stream, logs_begin, 5, READ)                                       \
-    S(logs_tail, logs_tail, 4, READ|FIRST)
+    S(logs_tail, logs_tail, 5, READ|FIRST)
 
 /*
  * These end with the entry that completes NGX_GUILDLOG_STMT_BYTES of documents;

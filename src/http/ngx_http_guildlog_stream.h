@@ -97,6 +97,7 @@ struct ngx_http_guildlog_topic_s {
     int64_t                        since;      /* of the query */
     int64_t                        arrival;    /* more than that is news */
     ngx_uint_t                     turns;      /* of those far behind */
+    ngx_uint_t                     failed;     /* in whose name, by number */
     ngx_uint_t                     place;      /* in the last question */
     ngx_str_t                      guild;
     ngx_str_t                      bot;

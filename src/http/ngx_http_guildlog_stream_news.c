@@ -15,14 +15,34 @@ ngx_guildlog_db_query_t *
 ngx_http_guildlog_stream_news_submit(ngx_http_guildlog_topic_t *topic,
     ngx_guildlog_db_handler_pt handler)
 {
-    u_char     number[NGX_INT64_LEN];
-    ngx_str_t  args[4];
+    u_char                         number[NGX_INT64_LEN];
+    ngx_str_t                      args[5];
+    ngx_uint_t                     n;
+    ngx_queue_t                   *q;
+    ngx_http_guildlog_listener_t  *listener;
+
+    /* in the name of one of those who listen: the next one, where it failed */
+
+    q = ngx_queue_head(&topic->listeners);
+
+    for (n = topic->failed; n; n--) {
+        q = ngx_queue_next(q);
+
+        if (q == ngx_queue_sentinel(&topic->listeners)) {
+            q = ngx_queue_head(&topic->listeners);
+            topic->failed = 0;
+            break;
+        }
+    }
+
+    listener = ngx_queue_data(q, ngx_http_guildlog_listener_t, queue);
 
     args[0] = topic->guild;
     args[1] = topic->bot;
     args[2].data = number;
     args[2].len = ngx_sprintf(number, "%L", topic->since) - number;
     ngx_str_set(&args[3], NGX_HTTP_GUILDLOG_NEWS_ROWS);
+    args[4] = listener->call->args[NGX_HTTP_GUILDLOG_STREAM_TOKEN];
 
     return ngx_guildlog_db_pool_submit(topic->pool,
                               &ngx_guildlog_stmts[ngx_guildlog_stmt_logs_tail],

@@ -77,6 +77,7 @@ serve_done(void *data, ngx_guildlog_db_result_t *result)
 
     if (news == NULL) {
         topic->behind = 1;
+        topic->failed += (rc != NGX_OK);
         return;
     }
 

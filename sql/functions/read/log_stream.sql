@@ -81,18 +81,39 @@ end $$;
 
 -- The entries that arrived behind since, in the order in which they arrived, at
 -- most so many and so many bytes; seq: their arrivals. The head says up to
--- where this is all of them, or by more that the events do not know all.
+-- where this is all of them, or by more that the events do not know all. The
+-- token is that of one who listens.
 
 create or replace function logs_tail(guild bigint, bot smallint,
-    since bigint, most int)
+    since bigint, most int, token text default null)
 returns setof log_row language plpgsql volatile security definer
 set search_path = guildlog, pg_temp set enable_seqscan = off as $$
 declare
     at  constant timestamptz := tail_taken(guild, bot);
 begin
+    if not tail_may(token, guild) then
+        return next row(401, null, null, null, null, null, null, null, null,
+                        null)::log_row;
+        return;
+    end if;
+
     -- what is read from here on has all that was committed before
 
     return query select t.* from tail_rows(guild, bot, at, since, most) t;
+end $$;
+
+
+-- Whose token lives may listen; without one, as the module of version 0.2 asks,
+-- who could begin a session of any server.
+
+create or replace function tail_may(token text, guild bigint)
+returns boolean language plpgsql stable as $$
+begin
+    return case when token is null
+           then has_function_privilege(session_user,
+                    'session_begin(text, bigint, text, bigint[])', 'execute')
+           when token like '~%' then session_status(guild, token) = 200
+           else token_live(guild, token) end;
 end $$;
 
 
@@ -235,7 +256,5 @@ begin
     return query
         select t.place, null::bigint
           from unnest(guilds, tokens) with ordinality t (guild, token, place)
-         where case when t.token like '~%'
-               then session_status(t.guild, t.token) <> 200
-               else not token_live(t.guild, t.token) end;
+         where not tail_may(coalesce(t.token, ''), t.guild);
 end $$;

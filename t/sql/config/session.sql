@@ -2,7 +2,7 @@
 -- to have made a change, tokens that they make, and the end of a session.
 
 \ir ../setup.psql
-select plan(48);
+select plan(49);
 
 -- the arguments of a call by a session
 create function pg_temp.session(id text, who text, rights text)
@@ -108,6 +108,14 @@ select bag_eq($$ select place::int from logs_tokens(
         '{~s1.77.r0,~s9.77.r0,~s1.77.r0,~s1.77.r1}') $$,
     $$ values (2), (3), (4) $$,
         'tails end whose session is over, or has lost its right');
+
+select is(array(
+    select t.id from unnest('{~s1.77.r0,~s9.77.m,nobody}'::text[])
+               with ordinality u (token, n)
+     cross join lateral (select id::text from logs_tail(900000000000000001,
+                              0::smallint, 0, 10, u.token) limit 1) t
+     order by u.n), '{200,401,401}',
+    'who may not read does not listen');
 
 -- /me
 

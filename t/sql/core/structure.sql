@@ -128,7 +128,7 @@ $$, $$
              'kind smallint, id bigint'),
         ('plain', 'logs_begin', 'token text, guild bigint, bot smallint, '
              'kind smallint, last_id bigint'),
-        ('tail', 'logs_tail', 'since bigint, most integer'),
+        ('tail', 'logs_tail', 'since bigint, most integer, token text'),
         ('news', 'logs_news', 'guilds bigint[], bots smallint[], '
                               'arrivals bigint[]'),
         ('news', 'logs_tokens', 'guilds bigint[], tokens text[]'),
