@@ -112,4 +112,23 @@ for (["$session.$ada.m", 'GL403', 'for a server that the person does not manage'
     is $said // $api->state, $status, "no token is made $what";
 }
 
+for my $token ('null', "'nobody'", "'~forged.666.m'") {
+    is_deeply $api->selectall_arrayref('select id, doc from guildlog.logs_tail('
+        . "$guild, 0::smallint, 0, 10, $token)"), [[401, undef]],
+        "no log is read by $token";
+}
+
+$api->do("select guildlog.refusals_told($foreign, 50)") for 1 .. 60;
+is scalar $g->sql('select rest_ms(?)', $foreign), 0, 'no server is made to rest';
+
+is_deeply [map { $_->[0] } @{ $api->selectall_arrayref(<<~'SQL') }],
+    select p.proname from pg_proc p
+     where p.pronamespace = 'guildlog'::regnamespace
+       and has_function_privilege(p.oid, 'execute')
+       and p.proargnames[1] is distinct from 'token'
+     order by 1
+    SQL
+    [qw(logs_news logs_tail logs_tokens refusals_told schema_fits)],
+    'all else asks for a token first';
+
 done_testing;

@@ -77,13 +77,23 @@ begin
 end $$;
 
 
--- The same of what a request asked.
+-- The test message that the server asked for within the last minute was
+-- refused, which is counted once.
 
 create or replace function refusals_told(guild bigint, n int, out status int,
     out body text)
 language plpgsql security definer set search_path = guildlog, pg_temp as $$
 begin
-    perform refusals_add(guild, n);
+    update troubleshoot_use u
+       set told_at = u.tested_at
+     where u.guild_id = guild
+       and u.tested_at > now() - interval '1 minute'
+       and u.told_at is distinct from u.tested_at;
+
+    if found then
+        perform refusals_add(guild, least(n, 1));
+    end if;
+
     status := 200;
     body := '{}';
 end $$;

@@ -337,14 +337,18 @@ begin
 end $$;
 
 
--- The report of what was asked: so many of these questions were refused.
+-- The report of what was asked: so many of these questions were refused, of at
+-- most 25.
 
 create or replace function troubleshoot_report(token text, guild bigint,
     bot smallint, kind smallint, live smallint, application text,
     probes jsonb, refused int, out status int, out body text)
 language plpgsql security definer set search_path = guildlog, pg_temp as $$
 begin
-    perform refusals_add(guild, refused);
+    if token_live(guild, token) then
+        perform refusals_add(guild, least(refused, 25));
+    end if;
+
     select g.* into status, body
       from troubleshoot_get(token, guild, bot, kind, live, application,
                             probes) g;

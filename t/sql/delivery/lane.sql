@@ -1,7 +1,7 @@
 -- Lanes: places of entries, what becomes of them, and the steps of delivery.
 
 \ir ../setup.psql
-select plan(91);
+select plan(93);
 
 create function pg_temp.send(n int, type int default 7)
 returns setof bigint language sql as $$
@@ -420,6 +420,18 @@ update refusal set since = since - interval '10 minutes';
 select is(rest_ms(900000000000000002), 0::bigint, 'for ten minutes');
 select refusals_add(900000000000000002, 1) \g /dev/null
 select is(n, 1, 'after which it is counted anew')
+  from refusal where guild_id = 900000000000000002;
+
+delete from refusal where guild_id = 900000000000000002;
+select count(refusals_told(900000000000000002, 50)) from generate_series(1, 60)
+\g /dev/null
+select is(count(*)::int, 0, 'nobody can rest a server that tested nothing')
+  from refusal where guild_id = 900000000000000002;
+insert into troubleshoot_use (guild_id, since, reports, tested_at)
+values (900000000000000002, now(), 0, now());
+select count(refusals_told(900000000000000002, 50)) from generate_series(1, 60)
+\g /dev/null
+select is(n, 1, 'a test message is refused once')
   from refusal where guild_id = 900000000000000002;
 
 -- what waits for webhooks: of fifty lanes ten have entries that are young
