@@ -283,7 +283,10 @@ ngx_http_guildlog_stream_heartbeat(ngx_event_t *ev)
 }
 
 
-/* what a reader gets first; the id of a reset is the arrival to go on behind */
+/*
+ * What a reader gets first.  Its id is the arrival to go on behind, so a reader
+ * who has got no event resumes from here, too.
+ */
 
 static ngx_int_t
 ngx_http_guildlog_stream_begin(ngx_http_guildlog_listener_t *listener,
@@ -292,27 +295,25 @@ ngx_http_guildlog_stream_begin(ngx_http_guildlog_listener_t *listener,
     u_char     *p;
     ngx_str_t   text, reset;
 
-    static const u_char  head[] = ":\nretry: 1000\n\n";
-
     reset = ngx_guildlog_db_result_value(result, 0,
                                          NGX_HTTP_GUILDLOG_LOG_REASON);
 
-    p = ngx_pnalloc(listener->call->request->pool, sizeof(head) + reset.len
-                    + sizeof("event: reset\nid: \ndata: \n\n")
-                    + NGX_INT64_LEN);
+    p = ngx_pnalloc(listener->call->request->pool,
+                    sizeof(":\nretry: 1000\nid: \nevent: reset\ndata: \n\n")
+                    + NGX_INT64_LEN + reset.len);
     if (p == NULL) {
         return NGX_ERROR;
     }
 
     text.data = p;
 
-    p = ngx_cpymem(p, head, sizeof(head) - 1);
+    p = ngx_sprintf(p, ":\nretry: 1000\nid: %L\n", listener->since);
 
     if (reset.data) {
-        p = ngx_sprintf(p, "event: reset\nid: %L\ndata: %V\n\n",
-                        listener->since, &reset);
+        p = ngx_sprintf(p, "event: reset\ndata: %V\n", &reset);
     }
 
+    *p++ = '\n';
     text.len = p - text.data;
 
     return ngx_http_guildlog_stream_say(listener, &text);
