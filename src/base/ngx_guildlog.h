@@ -61,6 +61,21 @@ ngx_guildlog_event_stop(ngx_event_t *ev)
 }
 
 
+/*
+ * Calls the handler in the next iteration of the event loop.  The posted event
+ * does that, and the timer keeps a worker that is to exit, for it waits for
+ * timers only; 0 ms could expire in this iteration.  The handler first stops
+ * what is left of the two.
+ */
+
+static ngx_inline void
+ngx_guildlog_event_next(ngx_event_t *ev)
+{
+    ngx_add_timer(ev, 1);
+    ngx_post_event(ev, &ngx_posted_next_events);
+}
+
+
 /* never goes back; and the time of the day, since 1970 */
 uint64_t ngx_guildlog_clock_us(void);
 uint64_t ngx_guildlog_clock_wall_ms(void);

@@ -148,7 +148,7 @@ static void
 db_pool_reject(ngx_guildlog_db_query_t *query,
     ngx_guildlog_db_outcome_e outcome)
 {
-    ngx_post_event(&query->pool->run, &ngx_posted_next_events);
+    ngx_guildlog_event_next(&query->pool->run);
     ngx_guildlog_db_queue_finish(query, outcome);
 }
 
@@ -244,6 +244,8 @@ db_pool_run(ngx_event_t *ev)
     ngx_guildlog_db_pool_t *pool = ev->data;
 
     ngx_uint_t  i;
+
+    ngx_guildlog_event_stop(ev);
 
     pool->round++;
 

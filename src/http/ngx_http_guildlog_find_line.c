@@ -19,11 +19,14 @@ static void line_expired(ngx_event_t *ev);
 static void line_handler(ngx_event_t *ev);
 
 
-/* all of this worker, in the order in which they came; and who has a turn */
+static struct {
+    NGX_GUILDLOG_EVENT_IDENT;
 
-static ngx_queue_t  line;
-static ngx_queue_t  line_turns;
-static ngx_event_t  line_event;
+    ngx_queue_t                    all;        /* of this worker, as they
+                                                  came */
+    ngx_queue_t                    turns;
+    ngx_event_t                    event;
+} line;
 
 
 void
@@ -34,21 +37,21 @@ ngx_http_guildlog_find_line_join(ngx_http_guildlog_find_t *find)
     ngx_http_guildlog_find_t       *other;
     const ngx_guildlog_database_t  *database;
 
-    if (line_event.handler == NULL) {
-        ngx_queue_init(&line);
-        ngx_queue_init(&line_turns);
+    if (line.event.handler == NULL) {
+        line.fd = (ngx_socket_t) -1;
 
-        line_event.log = ngx_cycle->log;
-        line_event.handler = line_handler;
+        ngx_queue_init(&line.all);
+        ngx_queue_init(&line.turns);
+
+        line.event.data = &line;
+        line.event.log = ngx_cycle->log;
+        line.event.handler = line_handler;
     }
 
     waiting = 0;
     working = 0;
 
-    for (q = ngx_queue_head(&line);
-         q != ngx_queue_sentinel(&line);
-         q = ngx_queue_next(q))
-    {
+    ngx_guildlog_queue_each(q, &line.all) {
         other = ngx_queue_data(q, ngx_http_guildlog_find_t, line);
 
         if (line_same(find, other)) {
@@ -57,7 +60,7 @@ ngx_http_guildlog_find_line_join(ngx_http_guildlog_find_t *find)
         }
     }
 
-    ngx_queue_insert_tail(&line, &find->line);
+    ngx_queue_insert_tail(&line.all, &find->line);
     find->in_line = 1;
 
     if (!working) {
@@ -162,10 +165,7 @@ ngx_http_guildlog_find_line_leave(ngx_http_guildlog_find_t *find)
 
     find->at_work = 0;
 
-    for (q = ngx_queue_head(&line);
-         q != ngx_queue_sentinel(&line);
-         q = ngx_queue_next(q))
-    {
+    ngx_guildlog_queue_each(q, &line.all) {
         other = ngx_queue_data(q, ngx_http_guildlog_find_t, line);
 
         if (!other->at_work && line_same(find, other)) {
@@ -179,10 +179,10 @@ ngx_http_guildlog_find_line_leave(ngx_http_guildlog_find_t *find)
 void
 ngx_http_guildlog_find_line_turn(ngx_http_guildlog_find_t *find)
 {
-    ngx_queue_insert_tail(&line_turns, &find->turn);
+    ngx_queue_insert_tail(&line.turns, &find->turn);
     find->in_turn = 1;
 
-    ngx_post_event(&line_event, &ngx_posted_next_events);
+    ngx_guildlog_event_next(&line.event);
 }
 
 
@@ -195,11 +195,13 @@ line_handler(ngx_event_t *ev)
     ngx_http_request_t        *r;
     ngx_http_guildlog_find_t  *find;
 
+    ngx_guildlog_event_stop(ev);
+
     end = ngx_guildlog_clock_us() + LINE_MOMENT;
 
-    while (!ngx_queue_empty(&line_turns)) {
+    while (!ngx_queue_empty(&line.turns)) {
 
-        q = ngx_queue_head(&line_turns);
+        q = ngx_queue_head(&line.turns);
         find = ngx_queue_data(q, ngx_http_guildlog_find_t, turn);
 
         ngx_queue_remove(q);
@@ -224,7 +226,7 @@ line_handler(ngx_event_t *ev)
         }
     }
 
-    if (!ngx_queue_empty(&line_turns)) {
-        ngx_post_event(ev, &ngx_posted_next_events);
+    if (!ngx_queue_empty(&line.turns)) {
+        ngx_guildlog_event_next(ev);
     }
 }

@@ -109,16 +109,10 @@ record_yield(ngx_http_guildlog_call_t *call)
         r->read_event_handler = ngx_http_test_reading;
     }
 
-    /*
-     * The posted event runs first.  The timer keeps a worker that is to exit:
-     * it waits for timers only.  0 ms could expire in this iteration.
-     */
-
     ngx_log_debug0(NGX_LOG_DEBUG_HTTP, call->request->connection->log, 0,
                    "guildlog record: a slice is read");
 
-    ngx_add_timer(&call->slice, 1);
-    ngx_post_event(&call->slice, &ngx_posted_next_events);
+    ngx_guildlog_event_next(&call->slice);
 
     return NGX_AGAIN;
 }
@@ -129,13 +123,7 @@ record_yield_cleanup(void *data)
 {
     ngx_http_guildlog_call_t *call = data;
 
-    if (call->slice.timer_set) {
-        ngx_del_timer(&call->slice);
-    }
-
-    if (call->slice.posted) {
-        ngx_delete_posted_event(&call->slice);
-    }
+    ngx_guildlog_event_stop(&call->slice);
 }
 
 
@@ -149,7 +137,7 @@ record_slice(ngx_event_t *ev)
 
     r = call->request;
 
-    record_yield_cleanup(call);
+    ngx_guildlog_event_stop(ev);
     ngx_http_set_log_request(r->connection->log, r);
 
     rc = record_read(call);

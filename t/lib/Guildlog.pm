@@ -240,6 +240,28 @@ sub workers {
 }
 
 
+# are these workers to exit, or gone?
+sub leaving {
+    my ($self, @pids) = @_;
+
+    return !grep { slurp("/proc/$_/cmdline") !~ /shutting down|^$/ } @pids;
+}
+
+
+# has a worker accepted every connection to its port, and to these?
+sub accepted {
+    my ($self, @ports) = @_;
+
+    my %port = map { sprintf('%04X', $_) => 1 } $self->{port}, @ports;
+    for (split /\n/, slurp('/proc/net/tcp')) {
+        my (undef, $at, undef, $state, $queues) = split;
+        my ($port) = $at =~ /:(\w+)$/ or next;
+        return 0 if $port{$port} && $state eq '0A' && $queues !~ /:0+$/;
+    }
+    return 1;
+}
+
+
 # sends QUIT and waits; done_testing reports what is wrong then
 sub stop {
     my ($self, $signal) = @_;
@@ -940,6 +962,9 @@ C<< Guildlog->new(option => value...) >> makes and starts it.
     signal(name, [pid...])            to the master, or to these
     frozen(sub { ... })               while no worker moves
     pid  workers                      the master's, the workers' pids
+    leaving(pid...)                   are these workers to exit, or gone?
+    accepted([port...])               is no connection to its port left that
+                                      no worker has accepted?
     port  url  prefix  cluster  dbname
     file(name, content, [mode])       writes into the prefix: its path
     error_log  access_log             what is in them

@@ -59,6 +59,19 @@ sub open {
 }
 
 
+# waits until the server has read all that was sent
+sub settle {
+    my ($self) = @_;
+
+    $self->_frame(PING, 0, 0, 'settled?');
+    delete $self->{settled};
+    until ($self->{settled}) {
+        $self->_read or return 0;
+    }
+    return 1;
+}
+
+
 # as much as the server takes before it answers
 sub data {
     my ($self, $stream, $bytes, %option) = @_;
@@ -133,8 +146,9 @@ sub _read {
     if ($type == SETTINGS && !($flags & ACK)) {
         $self->_settings($payload);
 
-    } elsif ($type == PING && !($flags & ACK)) {
-        $self->_frame(PING, ACK, 0, $payload);
+    } elsif ($type == PING) {
+        $self->{settled} = 1 if $flags & ACK;
+        $self->_frame(PING, ACK, 0, $payload) if !($flags & ACK);
 
     } elsif ($type == WINDOW_UPDATE) {
         $self->{window}{$id} += unpack 'N', $payload
