@@ -110,6 +110,7 @@ typedef struct ngx_http_guildlog_feed_s  ngx_http_guildlog_feed_t;
 
 typedef struct {
     ngx_guildlog_stats_t           stats;
+    ngx_connection_t              *watch;      /* tells of the last moment */
     ngx_shm_zone_t                *seats;
     ngx_guildlog_cache_t          *cache;
     ngx_guildlog_shelf_t          *shelf;      /* NULL: none is wanted */

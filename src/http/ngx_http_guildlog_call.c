@@ -8,7 +8,6 @@
 
 
 static void ngx_http_guildlog_ctx_cleanup(void *data);
-static void ngx_http_guildlog_call_cleanup(void *data);
 static void ngx_http_guildlog_done(void *data,
     ngx_guildlog_db_result_t *result);
 
@@ -71,7 +70,6 @@ ngx_http_guildlog_call_ask(ngx_http_guildlog_call_t *call,
     const ngx_guildlog_stmt_t *stmt)
 {
     ngx_http_request_t  *r;
-    ngx_http_cleanup_t  *cln;
 
     r = call->request;
 
@@ -80,18 +78,6 @@ ngx_http_guildlog_call_ask(ngx_http_guildlog_call_t *call,
                       "\"%s\" takes %ui arguments, the route has %ui",
                       stmt->name, stmt->nargs, call->nargs);
         return NGX_ERROR;
-    }
-
-    if (!call->cleaned) {
-        cln = ngx_http_cleanup_add(r, 0);
-        if (cln == NULL) {
-            return NGX_ERROR;
-        }
-
-        cln->handler = ngx_http_guildlog_call_cleanup;
-        cln->data = call;
-
-        call->cleaned = 1;
     }
 
     if (ngx_http_guildlog_call_watch(r) != NGX_OK) {
@@ -135,21 +121,6 @@ ngx_http_guildlog_call_watch(ngx_http_request_t *r)
     r->read_event_handler = ngx_http_test_reading;
 
     return NGX_OK;
-}
-
-
-static void
-ngx_http_guildlog_call_cleanup(void *data)
-{
-    ngx_http_guildlog_call_t *call = data;
-
-    if (call->query) {
-        ngx_log_debug0(NGX_LOG_DEBUG_HTTP, call->request->connection->log, 0,
-                       "guildlog detaches its query");
-
-        ngx_guildlog_db_pool_detach(call->query);
-        call->query = NULL;
-    }
 }
 
 

@@ -61,6 +61,7 @@ typedef struct {
 struct ngx_http_guildlog_call_s {
     NGX_GUILDLOG_EVENT_IDENT;
 
+    ngx_queue_t                    queue;      /* of the worker's */
     ngx_http_request_t            *request;
     ngx_http_guildlog_ctx_t       *ctx;
     const ngx_http_guildlog_loc_conf_t  *conf;
@@ -83,7 +84,6 @@ struct ngx_http_guildlog_call_s {
     ngx_http_guildlog_export_t    *export;
     ngx_http_guildlog_listener_t  *listener;
     ngx_http_guildlog_trouble_t   *trouble;
-    unsigned                       cleaned:1;  /* its cleanup is set */
     unsigned                       apart:1;    /* records each server by
                                                   itself */
 };

@@ -53,6 +53,9 @@ ngx_int_t ngx_http_guildlog_visit_renew(ngx_http_request_t *r,
     const ngx_guildlog_login_person_t *person,
     ngx_http_guildlog_visitor_t *visitor);
 
+/* the worker may wait no longer: all visits end with 503 */
+void ngx_http_guildlog_visit_expire(void);
+
 /* ngx_http_guildlog_visit_kept.c */
 
 /*

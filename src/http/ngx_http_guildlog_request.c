@@ -9,6 +9,8 @@
 #include "http/ngx_http_guildlog_response.h"
 
 
+static ngx_http_guildlog_call_t *request_create(ngx_http_request_t *r);
+static void request_cleanup(void *data);
 static ngx_int_t request_admit(ngx_http_guildlog_call_t *call);
 static void request_resume(ngx_http_guildlog_call_t *call, ngx_int_t rc);
 static ngx_int_t request_serve(ngx_http_guildlog_call_t *call);
@@ -36,6 +38,10 @@ _Static_assert(NGX_GUILDLOG_GET == NGX_HTTP_GET
                && NGX_GUILDLOG_DELETE == NGX_HTTP_DELETE
                && NGX_GUILDLOG_PATCH == NGX_HTTP_PATCH,
                "the table of endpoints has nginx's bits for the methods");
+
+
+/* those of this worker */
+static ngx_queue_t  request_all = { &request_all, &request_all };
 
 
 /* in the order of ngx_guildlog_route_kind_e */
@@ -72,16 +78,8 @@ ngx_http_guildlog_request_handler(ngx_http_request_t *r)
     ngx_int_t                  rc;
     ngx_http_guildlog_call_t  *call;
 
-    call = ngx_pcalloc(r->pool, sizeof(ngx_http_guildlog_call_t));
+    call = request_create(r);
     if (call == NULL) {
-        return ngx_http_guildlog_response_final(r, NGX_ERROR);
-    }
-
-    call->request = r;
-    call->conf = ngx_http_get_module_loc_conf(r, ngx_http_guildlog_module);
-    call->ctx = ngx_http_guildlog_call_ctx(r, 1);
-
-    if (call->ctx == NULL) {
         return ngx_http_guildlog_response_final(r, NGX_ERROR);
     }
 
@@ -98,6 +96,102 @@ ngx_http_guildlog_request_handler(ngx_http_request_t *r)
     }
 
     return ngx_http_guildlog_response_final(r, rc);
+}
+
+
+static ngx_http_guildlog_call_t *
+request_create(ngx_http_request_t *r)
+{
+    ngx_http_cleanup_t        *cln;
+    ngx_http_guildlog_call_t  *call;
+
+    call = ngx_pcalloc(r->pool, sizeof(ngx_http_guildlog_call_t));
+    cln = ngx_http_cleanup_add(r, 0);
+
+    if (call == NULL || cln == NULL) {
+        return NULL;
+    }
+
+    call->request = r;
+    call->conf = ngx_http_get_module_loc_conf(r, ngx_http_guildlog_module);
+    call->ctx = ngx_http_guildlog_call_ctx(r, 1);
+
+    if (call->ctx == NULL) {
+        return NULL;
+    }
+
+    ngx_queue_insert_tail(&request_all, &call->queue);
+
+    cln->handler = request_cleanup;
+    cln->data = call;
+
+    return call;
+}
+
+
+static void
+request_cleanup(void *data)
+{
+    ngx_http_guildlog_call_t *call = data;
+
+    ngx_queue_remove(&call->queue);
+
+    if (call->query) {
+        ngx_log_debug0(NGX_LOG_DEBUG_HTTP, call->request->connection->log, 0,
+                       "guildlog detaches its query");
+
+        ngx_guildlog_db_pool_detach(call->query);
+        call->query = NULL;
+    }
+}
+
+
+/*
+ * Race: each end may end others, or begin one.  What has begun to answer is
+ * left to nginx, which cuts it.
+ */
+
+void
+ngx_http_guildlog_request_expire(void)
+{
+    ngx_int_t                  rc;
+    ngx_queue_t               *q;
+    ngx_http_request_t        *r;
+    ngx_http_guildlog_call_t  *call;
+
+    static const ngx_str_t  ended =
+        ngx_string("this took longer than a worker that exits may wait, "
+                   "try again");
+
+    while (!ngx_queue_empty(&request_all)) {
+        q = ngx_queue_head(&request_all);
+        ngx_queue_remove(q);
+        ngx_queue_init(q);
+
+        call = ngx_queue_data(q, ngx_http_guildlog_call_t, queue);
+        r = call->request;
+
+        ngx_http_set_log_request(r->connection->log, r);
+
+        if (r->header_sent) {
+            if (call->parts) {
+                (void) ngx_http_guildlog_parts_abort(call,
+                                            "worker_shutdown_timeout is over");
+            }
+
+            continue;
+        }
+
+        rc = ngx_http_guildlog_response_header_number(r, "Retry-After", 1);
+
+        if (rc == NGX_OK) {
+            rc = ngx_http_guildlog_call_refuse(call,
+                                               NGX_HTTP_SERVICE_UNAVAILABLE,
+                                               &ended);
+        }
+
+        ngx_http_guildlog_call_finish(r, rc);
+    }
 }
 
 

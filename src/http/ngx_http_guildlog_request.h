@@ -15,6 +15,9 @@
 ngx_int_t ngx_http_guildlog_request_handler(ngx_http_request_t *r);
 ngx_int_t ngx_http_guildlog_request_log_handler(ngx_http_request_t *r);
 
+/* the worker may wait no longer: ends all that have no answer yet with 503 */
+void ngx_http_guildlog_request_expire(void);
+
 /* ngx_http_guildlog_status.c */
 
 ngx_int_t ngx_http_guildlog_status_handler(ngx_http_request_t *r);

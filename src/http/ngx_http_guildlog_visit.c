@@ -485,6 +485,19 @@ visit_end(ngx_http_guildlog_visit_t *visit, ngx_uint_t status)
 }
 
 
+void
+ngx_http_guildlog_visit_expire(void)
+{
+    ngx_queue_t  *q;
+
+    while (!ngx_queue_empty(&visit_all)) {
+        q = ngx_queue_head(&visit_all);
+        visit_end(ngx_queue_data(q, ngx_http_guildlog_visit_t, queue),
+                  NGX_HTTP_SERVICE_UNAVAILABLE);
+    }
+}
+
+
 static void
 visit_destroy(ngx_http_guildlog_visit_t *visit)
 {

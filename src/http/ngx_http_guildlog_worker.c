@@ -3,7 +3,8 @@
  * What a worker holds: made at its start, let go at its end.
  */
 
-#include "http/ngx_http_guildlog.h"
+#include "http/ngx_http_guildlog_login.h"
+#include "http/ngx_http_guildlog_request.h"
 #include "shm/ngx_guildlog_seats.h"
 #include "token/ngx_guildlog_token_verify.h"
 
@@ -13,6 +14,8 @@
 #define WORKER_IDLE   4       /* connections to the platform */
 
 
+static ngx_int_t worker_watch(ngx_cycle_t *cycle);
+static void worker_expired(ngx_event_t *ev);
 static ngx_int_t worker_databases(ngx_cycle_t *cycle,
     ngx_http_guildlog_main_conf_t *gmcf, ngx_http_core_loc_conf_t *clcf);
 static ngx_int_t worker_platform(ngx_cycle_t *cycle,
@@ -45,6 +48,10 @@ ngx_http_guildlog_worker_init(ngx_cycle_t *cycle)
     worker = &ngx_http_guildlog_worker;
 
     json_object_seed(0);
+
+    if (worker_watch(cycle) != NGX_OK) {
+        return NGX_ERROR;
+    }
 
     ngx_guildlog_stats_enter(&worker->stats, gmcf->stats_zone);
 
@@ -88,6 +95,39 @@ ngx_http_guildlog_worker_init(ngx_cycle_t *cycle)
 
     return gmcf->delivers || gmcf->logs_in
            ? worker_platform(cycle, gmcf, clcf) : NGX_OK;
+}
+
+
+/*
+ * When worker_shutdown_timeout is over, nginx closes all connections, the older
+ * ones of a worker first.  This one, without a socket, is older than any of a
+ * client: who still waits gets an answer before that.
+ */
+
+static ngx_int_t
+worker_watch(ngx_cycle_t *cycle)
+{
+    ngx_connection_t  *c;
+
+    c = ngx_get_connection(0, cycle->log);
+    if (c == NULL) {
+        return NGX_ERROR;
+    }
+
+    c->fd = (ngx_socket_t) -2;
+    c->read->handler = worker_expired;
+
+    ngx_http_guildlog_worker.watch = c;
+
+    return NGX_OK;
+}
+
+
+static void
+worker_expired(ngx_event_t *ev)
+{
+    ngx_http_guildlog_visit_expire();
+    ngx_http_guildlog_request_expire();
 }
 
 
@@ -179,6 +219,12 @@ ngx_http_guildlog_worker_exit(ngx_cycle_t *cycle)
     ngx_http_guildlog_worker_t  *worker;
 
     worker = &ngx_http_guildlog_worker;
+
+    if (worker->watch) {
+        ngx_free_connection(worker->watch);
+        worker->watch->fd = (ngx_socket_t) -1;
+        worker->watch = NULL;
+    }
 
     if (worker->delivery && ngx_process == NGX_PROCESS_SINGLE && ngx_quit) {
         ngx_guildlog_delivery_leave(worker->delivery, cycle);
