@@ -88,7 +88,7 @@ typedef struct {
     S(session_begin, 4, NONE)                                                 \
     S(session_renew, 2, NONE)                                                 \
     S(session_end, 1, NONE)                                                   \
-    S(me, 5, READ|NONE)                                                       \
+    S(me, 5, READ)                                                            \
     S(settings_get, 4, READ)                                                  \
     S(settings_patch, 5, 0)                                                   \
     S(guilds_get, 4, READ)                                                    \

@@ -188,7 +188,7 @@ typedef enum {
  */
 
 struct ngx_guildlog_db_share_s {
-    ngx_rbtree_node_t              node;         /* key: twice the server's id,
+    ngx_rbtree_node_t              node;         /* key: twice the payer's id,
                                                     plus 1 if no token asks; 0
                                                     for no server */
     ngx_guildlog_db_group_t       *group;

@@ -137,6 +137,13 @@ ngx_guildlog_db_query_t *ngx_guildlog_db_pool_submit(
     ngx_guildlog_db_pool_t *pool, const ngx_guildlog_stmt_t *stmt,
     const ngx_str_t *args, ngx_guildlog_db_handler_pt handler, void *data);
 
+/*
+ * Who pays for what is asked with a token, or a session, for a server: the id
+ * of the server or of the person; not more than 0: nobody.
+ */
+int64_t ngx_guildlog_db_share_payer(const ngx_str_t *token,
+    const ngx_str_t *guild);
+
 /* does a short statement, as requests have them, wait or run? */
 ngx_uint_t ngx_guildlog_db_pool_requests_running(ngx_guildlog_db_pool_t *pool);
 

@@ -13,7 +13,6 @@
 
 
 static ngx_rbtree_key_t db_share_key(ngx_guildlog_db_query_t *query);
-static const char *db_share_payer(const char *token, const char *guild);
 static ngx_guildlog_db_share_t *db_share_find(ngx_guildlog_db_group_t *group,
     ngx_rbtree_key_t key);
 
@@ -62,7 +61,8 @@ ngx_guildlog_db_share_join(ngx_guildlog_db_group_t *group,
 static ngx_rbtree_key_t
 db_share_key(ngx_guildlog_db_query_t *query)
 {
-    off_t        guild;
+    int64_t      payer;
+    ngx_str_t    token, guild;
     ngx_uint_t   flags, first;
     const char  *value;
 
@@ -85,36 +85,49 @@ db_share_key(ngx_guildlog_db_query_t *query)
         return 0;
     }
 
-    if (!first) {
-        value = db_share_payer(query->values[0], value);
+    ngx_str_null(&token);
+
+    if (!first && query->values[0]) {
+        token.data = (u_char *) query->values[0];
+        token.len = ngx_strlen(token.data);
     }
 
-    guild = ngx_atoof((u_char *) value, strcspn(value, "."));
+    guild.data = (u_char *) value;
+    guild.len = ngx_strlen(value);
 
-    return guild > 0 ? (ngx_rbtree_key_t) guild << 1 | first : 0;
+    payer = ngx_guildlog_db_share_payer(&token, &guild);
+
+    return payer > 0 ? (ngx_rbtree_key_t) payer << 1 | first : 0;
 }
 
 
 /*
  * Whether somebody who signed in may ask for a server, only the database knows,
  * unless the platform says it (the right is m): until then it is the person's
- * own share, or everybody could use up those of all servers.  The form of a
- * session: sql/functions/core/session.sql.
+ * own share, or everybody could use up those of all servers.  What is of no
+ * server ("0") is the person's, too.  The form of a session:
+ * sql/functions/core/session.sql.
  */
 
-static const char *
-db_share_payer(const char *token, const char *guild)
+int64_t
+ngx_guildlog_db_share_payer(const ngx_str_t *token, const ngx_str_t *guild)
 {
-    const char  *user, *right;
+    u_char  *user, *right, *last;
 
-    if (token == NULL || *token != '~') {
-        return guild;
+    last = token->data + token->len;
+
+    if (token->len && *token->data == '~') {
+        user = ngx_strlchr(token->data, last, '.');
+        right = user ? ngx_strlchr(user + 1, last, '.') : NULL;
+
+        if (right
+            && (right + 1 == last || right[1] != 'm' || *guild->data == '0'))
+        {
+            return ngx_atoof(user + 1, right - user - 1);
+        }
     }
 
-    user = ngx_strchr(token, '.');
-    right = user ? ngx_strchr(user + 1, '.') : NULL;
-
-    return right == NULL || right[1] == 'm' ? guild : user + 1;
+    return ngx_atoof(guild->data, guild->len);
 }
 
 

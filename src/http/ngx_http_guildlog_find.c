@@ -53,6 +53,8 @@ ngx_http_guildlog_find_start(ngx_http_guildlog_call_t *call,
         }
 
         find->call = call;
+        find->payer = ngx_guildlog_db_share_payer(&call->args[0],
+                                                  &call->guild);
         ngx_memcpy(find->args, call->args, sizeof(find->args));
 
         if (ngx_http_guildlog_filter_read(&find->filter, r->pool, call->args)

@@ -76,6 +76,7 @@ struct ngx_http_guildlog_find_s {
     ngx_str_t                      known;      /* of the page; NULL: none */
     ngx_uint_t                     limit;
     ngx_uint_t                     tries;
+    int64_t                        payer;
 
     /* what was found */
 

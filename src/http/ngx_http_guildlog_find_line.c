@@ -1,8 +1,9 @@
 
 /*
- * Whose turn it is to find.  A server has one request of a worker at work at a
- * time, and a line of others that wait.  Those at work judge in one moment of
- * each iteration of the event loop together, and take turns.
+ * Whose turn it is to find.  A server, or a person whose right to it only the
+ * database knows, has one request of a worker at work at a time, and a line of
+ * others that wait.  Those at work judge in one moment of each iteration of the
+ * event loop together, and take turns.
  */
 
 #include "http/ngx_http_guildlog_find.h"
@@ -72,7 +73,7 @@ ngx_http_guildlog_find_line_join(ngx_http_guildlog_find_t *find)
         return;
     }
 
-    /* as many may wait as queries of a server */
+    /* as many may wait as queries of one payer */
 
     database = find->call->conf->database;
 
@@ -94,7 +95,7 @@ line_same(ngx_http_guildlog_find_t *find,
     ngx_http_guildlog_find_t *other)
 {
     return find->call->conf->database == other->call->conf->database
-           && ngx_guildlog_str_eq(&find->call->guild, &other->call->guild);
+           && find->payer == other->payer;
 }
 
 
