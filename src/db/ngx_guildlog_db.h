@@ -404,6 +404,13 @@ void ngx_guildlog_db_share_count(ngx_guildlog_db_query_t *query, ngx_int_t n);
 ngx_uint_t ngx_guildlog_db_share_full(ngx_guildlog_db_query_t *query);
 ngx_uint_t ngx_guildlog_db_share_line_full(ngx_guildlog_db_query_t *query);
 
+/*
+ * The newest one that waits in the share where most do, if these are more than
+ * the query would find in its own; or NULL.
+ */
+ngx_guildlog_db_query_t *ngx_guildlog_db_share_longest(
+    ngx_guildlog_db_query_t *query);
+
 /* are both of one server, or of none? */
 ngx_uint_t ngx_guildlog_db_share_same(ngx_guildlog_db_query_t *query,
     ngx_guildlog_db_query_t *other);

@@ -13,6 +13,7 @@
 #include "db/ngx_guildlog_db.h"
 
 
+static ngx_uint_t db_pool_make_room(ngx_guildlog_db_query_t *query);
 static void db_pool_reject(ngx_guildlog_db_query_t *query,
     ngx_guildlog_db_outcome_e outcome);
 static void db_pool_ended(ngx_guildlog_db_conn_t *conn);
@@ -126,7 +127,9 @@ ngx_guildlog_db_pool_submit(ngx_guildlog_db_pool_t *pool,
                                  1);
         db_pool_reject(query, NGX_GUILDLOG_DB_SHARE_TAKEN);
 
-    } else if (group->nwaiting >= pool->database->queue) {
+    } else if (group->nwaiting >= pool->database->queue
+               && !db_pool_make_room(query))
+    {
         ngx_guildlog_stats_count(pool->stats, NGX_GUILDLOG_COUNT_QUEUE_FULL, 1);
         ngx_guildlog_db_queue_overloaded(pool, "the queue is full");
         db_pool_reject(query, NGX_GUILDLOG_DB_QUEUE_FULL);
@@ -136,6 +139,29 @@ ngx_guildlog_db_pool_submit(ngx_guildlog_db_pool_t *pool,
     }
 
     return query;
+}
+
+
+/* the queue is full: who fills it gives a place to who does not */
+
+static ngx_uint_t
+db_pool_make_room(ngx_guildlog_db_query_t *query)
+{
+    ngx_guildlog_db_query_t  *other;
+
+    other = ngx_guildlog_db_share_longest(query);
+
+    if (other == NULL) {
+        return 0;
+    }
+
+    ngx_guildlog_stats_count(query->pool->stats, NGX_GUILDLOG_COUNT_SHARE_TAKEN,
+                             1);
+
+    (void) ngx_guildlog_db_queue_leave(other);
+    ngx_guildlog_db_queue_finish(other, NGX_GUILDLOG_DB_SHARE_TAKEN);
+
+    return 1;
 }
 
 

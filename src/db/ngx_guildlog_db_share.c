@@ -265,6 +265,47 @@ ngx_guildlog_db_share_line_full(ngx_guildlog_db_query_t *query)
 }
 
 
+/*
+ * An equal length does not count: the newcomer would take its place.  Who is
+ * PATIENT has half of an answer, and stays.
+ */
+
+ngx_guildlog_db_query_t *
+ngx_guildlog_db_share_longest(ngx_guildlog_db_query_t *query)
+{
+    ngx_uint_t                n, most;
+    ngx_queue_t              *q;
+    ngx_guildlog_db_query_t  *other;
+    ngx_guildlog_db_share_t  *share, *longest;
+
+    longest = NULL;
+    most = query->share->nwaiting + 1;
+
+    ngx_guildlog_queue_each(q, &query->share->group->waiting) {
+        share = ngx_queue_data(q, ngx_guildlog_db_share_t, queue);
+        n = share->nwaiting - share->npatient;
+
+        if (share->node.key && n > most) {
+            most = n;
+            longest = share;
+        }
+    }
+
+    if (longest == NULL) {
+        return NULL;
+    }
+
+    q = &longest->waiting;
+
+    do {
+        q = ngx_queue_prev(q);
+        other = ngx_queue_data(q, ngx_guildlog_db_query_t, queue);
+    } while (other->stmt->flags & NGX_GUILDLOG_STMT_PATIENT);
+
+    return other;
+}
+
+
 ngx_uint_t
 ngx_guildlog_db_share_same(ngx_guildlog_db_query_t *query,
     ngx_guildlog_db_query_t *other)

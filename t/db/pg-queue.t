@@ -73,16 +73,53 @@ cmp_ok counter('waits_total'), '>=', 1,
 ok wait_for { counter('busy') == 0 }, 'no connection is busy';
 
 
+# two servers have filled the queue: the newest of theirs make room for those of
+# another one, until it has as many
+
+{
+    $fake->mode('slow');
+    my $calm = $nginx;
+    $nginx = $fake->nginx(name => 'crowded', database => { connections => 1,
+        depth => 1, queue => 8, queue_timeout => '60s', timeout => '60s' });
+    my ($other, @crowd) = map { 100_000_000_000_000_200 + $_ } 1 .. 3;
+
+    my $runs = $fake->count('execute');
+    my $busy = $fake->ask($nginx, 'GET');
+    wait_for { $fake->count('execute') == $runs + 1 };
+    my @answer;
+    for my $n (1 .. 8) {
+        push @answer, $fake->ask($nginx, 'GET', guild => $crowd[$n > 4]);
+        wait_for { counter('queued') == $n };
+    }
+    for my $n (1, 2) {
+        push @answer, $fake->ask($nginx, 'GET', guild => $other);
+        wait_for { counter('share_refused_total') == $n
+            || counter('queue_full_total') };
+    }
+    is $fake->ask($nginx, 'GET', guild => $other)->response->status, 503,
+        'no one has more: the queue is full';
+    $fake->mode('fast');
+    is $busy->response->status, 200, 'the one that runs is answered';
+    is_deeply [map { $_->response->status } @answer],
+        [(200, 200, 200, 429) x 2, 200, 200],
+        'who fills the queue is refused, not who comes';
+    is counter('queued'), 0, 'nobody waits any more';
+    $nginx->stop;
+    $nginx = $calm;
+}
+
+
 # a client leaves while its statement runs
 
 $fake->mode('slow');
+my ($runs, $sessions) = ($fake->count('execute'), $fake->count('session'));
 my $client = $fake->ask($nginx, 'PATCH');
-wait_for { $fake->count('execute') == 3 };
+wait_for { $fake->count('execute') == $runs + 1 };
 close $client->socket;
 $answer = $fake->ask($nginx, 'GET');
 $fake->mode('fast');
 is $answer->response->text, '{}', 'the next request gets its own answer';
-is $fake->count('session'), 1, '... on the same connection';
+is $fake->count('session'), $sessions, '... on the same connection';
 ok wait_for { counter('busy') == 0 }, 'no connection is busy';
 
 
