@@ -11,6 +11,7 @@ my $bouncer = Guildlog::Bouncer->new($cluster, size => 3);
 
 my $g = Guildlog->new(start => 0, workers => 2, openapi => 1,
     api => 'guildlog_limit requests=100000;', keeper => 'on interval=50ms',
+    connect => { timeout => 60 },    # more than a request may wait and run
     database => { $bouncer->database });
 my $platform = Guildlog::Platform->new(dir => $g->prefix . '/platform');
 $g->configure(http => $platform->directives($g))->start;
@@ -121,7 +122,7 @@ subtest 'many requests at once get their own answers' => sub {
 
 subtest "the role's statement_timeout cancels a slow statement" => sub {
     $g->sql('alter role guildlog in database ' . $g->dbname
-        . q{ set statement_timeout = '2s'});
+        . q{ set statement_timeout = '4s'});
     $g->cluster->connect('postgres', 'postgres')->do(
         'select pg_terminate_backend(pid) from pg_stat_activity
           where usename = ? and datname = ?', undef, 'guildlog', $g->dbname);
@@ -161,9 +162,11 @@ subtest 'PgBouncer stops and starts' => sub {
 
 subtest 'prepare=on with PgBouncer' => sub {
     my $wrong = Guildlog->new(name => 'wrong', dbname => $g->dbname,
-        database => { $bouncer->database, prepare => 'on' });
+        database => { $bouncer->database, prepare => 'on',
+            queue_timeout => '2s' });
     is $wrong->get($at, %as)->status, 503, 'requests are refused';
-    like $wrong->error_log, qr/unsupported startup parameter/,
+    ok eval { wait_for {
+        $wrong->error_log =~ /unsupported startup parameter/ } 60 },
         'the error log has the cause';
 };
 
