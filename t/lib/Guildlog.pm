@@ -657,6 +657,11 @@ sub _end {
             splice @log, 0, -30 if @log > 30;
             diag("$nginx->{name}: $_") for @log;
         }
+
+        # util/test does not run such a file once more
+        my @complaints = map { $_->complaints } @running;
+        mkdir "$ENV{GUILDLOG_TEST_DIR}/complaints"
+            if @complaints && $ENV{GUILDLOG_TEST_DIR};
     }
     @running = ();
     Guildlog::Cluster->clean_up;
