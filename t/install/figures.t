@@ -5,8 +5,11 @@ use strict;
 use warnings;
 use utf8;
 
+use File::Temp;
 use Test::More;
 
+use Guildlog::Bench;
+use Guildlog::Bench::Delivery;
 use Guildlog::Command;
 use Guildlog::Figures;
 
@@ -68,6 +71,39 @@ is $row, "| f | failed: not measured | | | |\n"
         'a round without a value is a failed figure';
 
 is Guildlog::Figures::failures(), 5, 'the number of failed figures';
+
+# a smoke asks whether something runs, and no clock
+{
+    Guildlog::Figures::set_options(rounds => 1, seconds => 0.01, smoke => 1);
+    ($row) = table(sub { once { [0, 1], [2, 0], [-1, 3] } 'j', 'k', 'l' });
+    unlike $row, qr/failed/, 'in a smoke no figure is too small';
+    ($row) = table(sub { once { [undef, 1] } 'm' });
+    like $row, qr/not measured/, 'but it has to be there';
+
+    my $dir = File::Temp->newdir;
+    local $ENV{PATH} = "$dir:$ENV{PATH}";
+    open my $wrk, '>', "$dir/wrk" or die "$dir/wrk: $!\n";
+    print {$wrk} <<"SH";
+#!/bin/sh
+mkdir $dir/began 2> /dev/null && exec sleep 60
+echo '  99%    2.00ms'
+echo '  50%    1.00ms'
+echo '  7 requests in 1.00s, 1.00KB read'
+echo 'Requests/sec:     7.00'
+SH
+    close $wrk;
+    chmod 0755, "$dir/wrk";
+    is wrk(undef, '/', port => 1)->{requests}, 7,
+        'a load that ended before it began begins again';
+
+    my @asked;
+    my $late = bless {}, 'Late';
+    sub Late::request { push @asked, $_[2]; return $late }
+    sub Late::status { 200 }
+    is Guildlog::Bench::Delivery::requests({ path => '/', token => '',
+        connections => [($late) x 8] }, -1), 1,
+        'who comes too late asks once all the same';
+}
 
 my $next;
 ok !eval {

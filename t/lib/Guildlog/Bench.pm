@@ -68,7 +68,8 @@ END {
 
 
 sub start {
-    push @started, Guildlog->new(workers => 2, log => 'error', @_);
+    push @started, Guildlog->new(workers => 2, log => 'error',
+        patience => 120, @_);
     return $started[-1];
 }
 
@@ -107,7 +108,8 @@ sub wrk {
         kill 'INT', $pid;
     }
     my $text = do { local $/; <$out> };
-    close $out or die "wrk failed: $text\n";
+    my $early = !close($out) && ($? & 127) == POSIX::SIGINT;
+    die "wrk failed: $text\n" if $? && !$early;
 
     die "$1 answers were not those meant\n"
         if !$load{refused} && $text =~ /Non-2xx or 3xx responses: (\d+)/;

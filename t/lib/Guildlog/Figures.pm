@@ -15,7 +15,7 @@ use POSIX qw(strftime);
 
 use Guildlog::File;
 
-our @EXPORT = qw(option figures once attempt median);
+our @EXPORT = qw(option figures once attempt skipped median);
 
 my %option;
 my $failures = 0;
@@ -128,16 +128,28 @@ sub failed {
 }
 
 
+# a figure that this machine cannot have
+sub skipped {
+    my ($what, $why) = @_;
+    print "| $what | skipped: $why | | | |\n";
+    return;
+}
+
+
 sub _row {
     my ($what, @pairs) = @_;
 
     for (@pairs) {
         return failed($what, $_) if defined && !ref;
     }
-    return failed($what, "not measured\n")
-        if grep { !$_ || !(($_->[0] || 0) > 0 && ($_->[1] || 0) > 0) } @pairs;
 
-    my @ratio = map { $_->[0] / $_->[1] } @pairs;
+    # in a moment, a clock may not go on
+    my $least = $option{smoke} ? '-inf' : 0;
+    return failed($what, "not measured\n") if grep {
+        !$_ || grep { !defined || $_ <= $least } @$_[0, 1]
+    } @pairs;
+
+    my @ratio = map { $_->[1] ? $_->[0] / $_->[1] : 0 } @pairs;
     printf "| %s | %s | %s | %s | %s |\n", $what,
         number(median(map { $_->[0] } @pairs)),
         number(median(map { $_->[1] } @pairs)), ratio(median(@ratio)),

@@ -14,6 +14,12 @@ use constant SERVERS => 64;
 
 
 sub run {
+    my $dbh = Guildlog::Cluster->shared->connect('postgres', 'postgres');
+    return skipped('citus', 'PostgreSQL has no extension citus')
+        if !$dbh->selectrow_array('select 1 from pg_available_extensions
+            where name = $$citus$$');
+    $dbh->disconnect;
+
     my @sides = map { side($_) } 1, '';
 
     figures {

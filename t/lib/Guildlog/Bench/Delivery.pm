@@ -84,7 +84,7 @@ CONF
             '-e', "$prefix/logs/peer.log", '-g', 'daemon off;';
         die "nginx: $!\n";
     });
-    Guildlog::wait_for(sub { -s "$prefix/peer.pid" }, 10, 'the peer');
+    Guildlog::wait_for(sub { -s "$prefix/peer.pid" }, 60, 'the peer');
     return $port;
 }
 
@@ -122,7 +122,7 @@ sub lanes {
     Guildlog::wait_for(sub {
         !$nginx->sql(q{select count(*) from lane where state <> 'active'})
             && !$nginx->sql('select count(*) from lane_ready')
-    }, 60, 'webhooks');
+    }, 300, 'webhooks');
     return [$token, $guild];
 }
 
@@ -257,11 +257,12 @@ sub drain {
 
         my (%at, @beside);
         my $clients = clients($nginx, @$token);
-        my $until = time + 60 + $all / 500;
+        my ($before, $moved) = (0, time);
         do {
-            die "it stands still\n" if time > $until;
             push @beside, requests($clients, 0.2);
             my ($done) = done($nginx);
+            ($before, $moved) = ($done, time) if $done > $before;
+            die "it stands still\n" if time > $moved + 60;
             $at{ int($done * 10 / $all) } //= [$done, time];
         } until $at{9} || $at{10};
         Guildlog::wait_for(sub {
@@ -297,14 +298,15 @@ sub requests {
     my @times;
     my $end = time + ($seconds || option('seconds'));
 
-    while ((my $now = time) < $end) {
+    do {
+        my $now = time;
         my $answer = $it->{connections}[@times % 8]->request('GET',
             $it->{path}, token => $it->{token});
         push @times, (time - $now) * 1e6;
         die $answer->text if $answer->status >= 500;
         my $rest = 0.01 - (time - $now);
         sleep $rest if $rest > 0;
-    }
+    } while time < $end;
     return @times;
 }
 
@@ -389,7 +391,7 @@ sub memory {
     once {
         $nginx->start;
         Guildlog::wait_for(sub { $nginx->sql('select count(*) from shard_lease
-            where owner is not null') == 64 }, 20, 'leases');
+            where owner is not null') == 64 }, 60, 'leases');
         my $before = max map { rss($_) } $nginx->workers;
         $nginx->sql("insert into lane_ready select guild_id, lane, shard,
             clock_timestamp() from lane where lane <= $lanes");

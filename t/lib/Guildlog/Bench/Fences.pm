@@ -128,7 +128,7 @@ sub reading {
     my ($client, @ms, $failed, $rss);
     $failed = $rss = 0;
     my $end = time + (option('smoke') ? 0.5 : 3 * option('seconds'));
-    for (my $n = 0; time < $end; $n++) {
+    for (my $n = 0; !$n || time < $end; $n++) {
         $client ||= $nginx->connection(timeout => 60);
         my $start = time;
         my $answer = eval { $client->request('GET', $paths[$n % 2],

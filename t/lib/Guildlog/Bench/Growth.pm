@@ -447,7 +447,8 @@ sub timed {
 }
 
 
-# after a restart, with nothing of its files in memory; each server once
+# after a restart, with nothing of its files in memory (a smoke tries one of
+# them); each server once
 sub cold {
     my (@stores) = @_;
 
@@ -483,7 +484,8 @@ sub restart {
     delete @$_{dbh} for @nginx;
     $cluster->stop;
     command('find', @dirs, '-type', 'f', '-size', '+0', '-exec', 'dd', 'if={}',
-        'iflag=nocache', 'count=0', 'status=none', ';') == 0
+        'iflag=nocache', 'count=0', 'status=none', ';',
+        option('smoke') ? '-quit' : ()) == 0
         or die "the files stay in memory\n";
     $cluster->start;
     return;
