@@ -34,18 +34,21 @@ is $g->operator('POST', '/logs', [map { { %$_, server => $other } }
     @{ entries(1) }])->status, 503, 'nor for other servers';
 is total(), $before, 'what is there is read';
 
-# a reader and a writer that take their time
-my @busy = map { $g->cluster->connect($g->dbname) } 1 .. 2;
-$_->begin_work for @busy;
-$busy[0]->selectall_arrayref('select count(*) from log_entry');
-$busy[1]->do('insert into log_entry (guild_id, id, arrival, bot, type, doc)
-    values (1, next_id(ms(now())), 1, 0, 5, ?)', {}, '"id":"1"');
+# a reader and a writer that take their time; the day stays that of the keeper
+my ($reader, $writer, $keeper) = map { $g->cluster->connect($g->dbname) } 1 .. 3;
+$_->begin_work for $reader, $writer, $keeper;
+$reader->selectall_arrayref('select count(*) from log_entry');
+$writer->do('insert into log_entry (guild_id, id, arrival, bot, type, doc)
+    select 1, max(id) + 1, 1, 0, 5, ? from log_entry', {}, '"id":"1"');
 
-ok $g->sql('select partitions_ensure()'), 'the keeper waits for nobody';
-is $g->sql('select partitions_missing()'), 0, 'it makes all of them';
+ok $keeper->selectrow_array('select partitions_ensure()'),
+    'the keeper waits for nobody';
+is $keeper->selectrow_array('select partitions_missing()'), 0,
+    'it makes all of them';
+$keeper->commit;
 is $g->operator('POST', "$at/logs", entries(41 .. 60))->json->{recorded}, 10,
     'then what was refused is recorded';
 is total(), $before + 10, 'and read';
-$_->rollback for @busy;
+$_->rollback for $reader, $writer;
 
 done_testing;
