@@ -171,14 +171,18 @@ export async function startBrowser() {
 
 
 // A page of a new reader. Its problems are what nothing may do: errors, asks
-// of other origins, breaches of its policy, the token in an address.
-export async function newPage(options) {
+// of other origins, breaches of its policy, the token in an address. "now" is
+// the time there, which stands still.
+export async function newPage({now, ...options} = {}) {
     const context = await browser.newContext({viewport: WIDE,
         locale: 'en-GB', timezoneId: 'Africa/Lagos', acceptDownloads: true,
         ...options});
     const page = await context.newPage();
     const {origin} = new URL(VIEWER);
 
+    if (now) {
+        await page.clock.setFixedTime(now);
+    }
     page.setDefaultTimeout(PATIENCE);
     page.problems = [];
     page.expected = /^(?!)/;    // texts of errors that belong to the test
