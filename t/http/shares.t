@@ -395,7 +395,7 @@ $fake = FakePostgres->new(sub {
 }, mode => 'shut');
 $nginx = $fake->nginx(name => 'short',
     http => 'guildlog_limit requests=100000;', database =>
-    { queue => 40, queue_timeout => '4s', timeout => '60s' });
+    { queue => 40, queue_timeout => '12s', timeout => '60s' });
 
 @asked = map { $fake->ask($nginx, 'GET', guild => $hog) } 1 .. 4;
 
