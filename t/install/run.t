@@ -84,7 +84,7 @@ sub delivered {
         ($status) = map { $_->{delivery}{status} } grep { $_->{id} eq $id }
             @{ $page->json->{entries} };
         $status eq 'delivered';
-    } 30 };
+    } 120 };
     is $status, 'delivered', 'an entry is delivered';
     # not all messages: the change of the channel may arrive in one of its own
     is qx{grep '"event":"message"' "$folder/platform/ledger" | grep -cF $event},
@@ -100,7 +100,7 @@ sub waits {
     eval { wait_for {
         $waits = -e "/proc/$pid/fd/9";
         $waits || qx{cat /proc/$pid/stat 2>/dev/null} !~ /\) [^Z] /;
-    } 10 };
+    } 60 };
     return $waits;
 }
 
@@ -349,19 +349,19 @@ rename "$first/nginx/nginx.pid", "$first/nginx/away" or die "rename: $!";
 ok waits($foreground), 'without a pid file it waits for the lock';
 rename "$first/nginx/away", "$first/nginx/nginx.pid" or die "rename: $!";
 close $lock;
-wait_for { !-e "/proc/$foreground/fd/9" } 10;
+wait_for { !-e "/proc/$foreground/fd/9" } 60;
 is status($env), 200, 'everything goes on when the pid file is back';
 
 # a binary upgrade
 $old = $env;
 kill 'USR2', $old->{GUILDLOG_NGINX_PID};
 eval { wait_for {
-    -e "$first/nginx/nginx.pid.oldbin" && -s "$first/nginx/nginx.pid" } 10 };
+    -e "$first/nginx/nginx.pid.oldbin" && -s "$first/nginx/nginx.pid" } 60 };
 $env = env_of($first);
 isnt $env->{GUILDLOG_NGINX_PID}, $old->{GUILDLOG_NGINX_PID},
     'the new binary starts';
 kill 'QUIT', $old->{GUILDLOG_NGINX_PID};
-wait_for { !-e "$first/nginx/nginx.pid.oldbin" } 20;
+wait_for { !-e "$first/nginx/nginx.pid.oldbin" } 60;
 is status($env), 200, 'it takes over';
 is waitpid($foreground, WNOHANG), 0, 'util/run goes on with it';
 
