@@ -13,9 +13,9 @@ build=$top/.build
 # packages to build, to run, to test, to build nginx itself
 packages_build=(gcc libc6-dev make nginx-light nginx-dev libpq-dev
     libjansson-dev libjwt-dev libssl-dev)
-packages_run=("${packages_build[@]}" postgresql-15 curl openssl perl)
+packages_run=("${packages_build[@]}" postgresql curl openssl perl)
 packages_test=(busybox libcpanel-json-xs-perl libdbd-pg-perl
-    libio-socket-ssl-perl libyaml-libyaml-perl postgresql-15-pgtap
+    libio-socket-ssl-perl libyaml-libyaml-perl
     libtap-parser-sourcehandler-pgtap-perl prometheus pgbouncer)
 packages_viewer=(chromium fonts-wqy-microhei)
 packages_python=(python3-discord mypy)
@@ -23,7 +23,7 @@ packages_bench=(wrk)
 packages_package=(build-essential debhelper)
 packages_check=(clang-tidy)
 packages_valgrind=(valgrind)
-packages_fuzz=(clang llvm libclang-rt-14-dev)
+packages_fuzz=(clang llvm libclang-rt-dev)
 packages_source=(dpkg-dev xz-utils libpcre2-dev zlib1g-dev
     debian-archive-keyring)
 
@@ -188,6 +188,15 @@ node_packages() {
 pg_bin() {
     local dirs=(/usr/lib/postgresql/*/bin)
     printf '%s\n' "${dirs[@]}" | sort -V | tail -n 1
+}
+
+
+# the package of its extension for tests in SQL
+pg_tap() {
+    local bin
+    bin=$(pg_bin)
+    bin=${bin%/bin}
+    echo "postgresql-${bin##*/}-pgtap"
 }
 
 

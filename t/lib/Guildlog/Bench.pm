@@ -175,7 +175,7 @@ sub _pgbench {
     local $ENV{PGOPTIONS}  = '-c search_path=guildlog,pg_temp'
         . ' -c plan_cache_mode=force_generic_plan -c jit=off'
         . ' -c statement_timeout=60s';
-    my @command = ('/usr/lib/postgresql/15/bin/pgbench', '-n', '-M',
+    my @command = ('pgbench', '-n', '-M',
         'prepared', '-c', $clients, '-j', $clients > 1 ? 2 : 1,
         option('smoke') ? ('-t', 10) : ('-T', option('seconds')), '-f', $script, @more, '-h',
         $nginx->cluster->socket_dir, '-p', $nginx->cluster->port, '-U',
