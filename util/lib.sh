@@ -258,28 +258,48 @@ wait_for() {
 # the unprivileged users of servers that root started cannot enter it or the
 # name of a socket in it would be too long.  "home" in the folder leads to it
 home() {
-    local home
+    local home=$1
 
     mkdir -p "$1"
-    [[ -O $1 ]] || die "$1 belongs to somebody else"
-    chmod 711 "$1"
+    own "$1"
 
-    if [[ ! -L $1/home ]]; then
-        if ((${#1} <= 80)) && as_pg test -x "$1" && as_user nobody test -x "$1"
-        then
-            echo "$1"
-            return
-        fi
+    if [[ -L $1/home ]]; then
+        home=$(readlink "$1/home")
+        ! is_copy "$1" "$home" || { rm "$1/home"; home=; }
+    elif ((${#1} > 80)) || ! as_pg test -x "$1" || ! as_user nobody test -x "$1"
+    then
+        home=
+    elif is_copy "$1" "$1"; then
+        rm -f "$1"/private/{env,port,session} "$1"/private/keys/platform \
+            "$1"/nginx/nginx.pid "$1"/platform/pid
+    fi
 
-        home=/var/tmp/guildlog-$(cksum <<< "$1" | cut -d' ' -f1)
+    if [[ -z $home ]]; then
+        home=$(mktemp -d /var/tmp/guildlog-XXXXXX)
         ln -s "$home" "$1/home"
     fi
 
-    home=$(readlink "$1/home")
     mkdir -p "$home"
-    [[ -O $home ]] || die "$home belongs to somebody else"
-    chmod 711 "$home"
+    own "$home"
+    echo "$1" > "$home/home-of"
     echo "$home"
+}
+
+
+own() {
+    [[ -O $1 ]] || die "$1 belongs to somebody else"
+    chmod 711 "$1"
+}
+
+
+# is_copy folder home: another folder, of which this one is a copy, still has
+# that home.  Where it is gone the folder was moved.
+is_copy() {
+    local of
+
+    of=$(cat "$2/home-of" 2> /dev/null) || return
+    [[ $of != "$1" ]] \
+        && [[ $of/home -ef $2 || $(cat "$of/home-of" 2> /dev/null) == "$of" ]]
 }
 
 

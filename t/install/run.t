@@ -7,7 +7,7 @@ use Guildlog::File;
 
 use Cwd qw(abs_path);
 use File::Basename qw(dirname);
-use File::Path qw(make_path);
+use File::Path qw(make_path rmtree);
 use File::Temp qw(tempdir);
 use POSIX qw(WNOHANG);
 
@@ -92,6 +92,13 @@ sub delivered {
 }
 
 
+sub home_of {
+    my ($folder) = @_;
+    chomp(my $home = qx{bash -c '. "$util/lib.sh"; home "$folder"'});
+    return $home;
+}
+
+
 # does it wait for a lock, or has it ended?
 sub waits {
     my ($pid) = @_;
@@ -158,6 +165,32 @@ my $command = "$util/guildlog server set $env->{GUILDLOG_SERVER} --operator "
 like qx{$command --name Kept}, qr/^name +Kept$/m, 'util/guildlog names a server';
 like qx{$command --plan gold 2>&1}, qr/^guildlog: PUT .* 400: /,
     'and prints the refusal';
+
+# a copy of the folder is another service; what runs is not its own
+
+my $copy = "$dir/copy";
+system('cp', '-a', $first, $copy) == 0 or die 'cp';
+$said = run($copy, '--env');
+isnt $?, 0, 'in a copy nothing runs' or diag $said;
+run($copy, '--stop');
+is $?, 0, 'it can be stopped all the same';
+is status($env), 200, 'what it was copied from goes on';
+is env_of($first)->{GUILDLOG_NGINX_PID}, $env->{GUILDLOG_NGINX_PID},
+    'and is at its place';
+system('rm', '-r', $copy) == 0 or die 'rm';
+
+# where servers cannot have their files in it, the folder leads to another one
+
+my $long = "$dir/" . 'long' x 20;
+my $home = home_of("$long/a");
+like $home, qr{^/var/tmp/guildlog-\w+$}, 'the name is too long for a socket';
+system('cp', '-a', "$long/a", "$long/b") == 0 or die 'cp';
+isnt home_of("$long/b"), $home, 'a copy has a home of its own';
+is home_of("$long/a"), $home, 'what it was copied from keeps its home';
+rename "$long/a", "$long/c" or die "rename: $!";
+is home_of("$long/c"), $home, 'and takes it along when it is moved';
+isnt home_of("$long/a"), $home, 'who comes to the old place has another one';
+rmtree([map { home_of("$long/$_") } qw(a b c)]);
 
 # Race: the pid file names a master that leads its session only a second later
 mkdir "$first/bin";
