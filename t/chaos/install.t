@@ -1,5 +1,5 @@
-# util/install on new machines: from nothing to a first answer over TLS, an
-# entry recorded, read, and delivered to the stand-in of the platform, a kill of
+# util/install on new machines, where the quick start was tried before: from
+# nothing to a first answer over TLS, an entry recorded, read, and delivered to the stand-in of the platform, a kill of
 # all of nginx survived, a second run that changes nothing, what is broken told
 # with what mends it, an upgrade, and a removal that leaves nothing.  Needs root.
 # The machines have no network but loopback once their packages are there.  What
@@ -55,6 +55,9 @@ my @broken = (
         qr/refuses .*unix:.*No such file.*\n +util\/install, or: systemd-tmpf/],
     ['an open folder', 'chmod 755 /run/guildlog', 'chmod 710 /run/guildlog',
         qr/folder .* is open.*755, not 710\n/],
+    ['nginx that is not started', map({ "update-rc.d nginx $_" }
+            'remove', 'defaults'),
+        qr/nginx does not start at boot\n +util\/install once more/],
     ['a platform that is away', in_conf('s/:8990/:1/'),
         qr/platform cannot be reached: .*\n +guildlog_platform in /],
     ['another clock', in_conf('s/:8990/:8991/'),
@@ -64,7 +67,15 @@ my @broken = (
 for my $suite (Guildlog::Machine::suites()) {
     my $package = Guildlog::Machine::deb($suite);
     my $machine = Guildlog::Machine->new($suite,
-        qw(nginx postgresql curl openssl ca-certificates perl procps));
+        qw(curl ca-certificates procps));
+
+    # who tried the quick start has the packages, but no cluster, and nothing
+    # that starts at boot
+    $machine->clone('/tmp/guildlog');
+    $machine->goes_well(q(bash -c '. /tmp/guildlog/util/lib.sh; )
+        . q(need "${packages_run[@]}"'), "$suite: the quick start's packages");
+    unlike $machine->goes_well('pg_lsclusters -h; ls /etc/rc3.d', 'they'),
+        qr/main|S\d\dnginx/, 'begin nothing';
     my $began = time;
     my $took = sub {
         diag sprintf '%s: %.1f s to %s', $suite, time - $began, $_[0];
@@ -243,8 +254,9 @@ PERL
     $took->('the end');
 
     my $after = $machine->files;
-    is_deeply [grep { !$before->{$_} } sort keys %$after], [],
-        'nothing is left';
+    is_deeply [grep { !$before->{$_} && !m{^/etc/(?:postgresql|rc.\.d|systemd)/} }
+            sort keys %$after], [],
+        'nothing is left but the cluster, and what starts at boot';
 
     # a database as hosters give it: an owner without a superuser's rights
 
