@@ -19,7 +19,8 @@ static ngx_guildlog_platform_webhook_t *lane_webhook_own(
     ngx_guildlog_lane_t *lane, ngx_array_t *list);
 static ngx_uint_t lane_webhook_elsewhere(ngx_guildlog_lane_t *lane,
     ngx_array_t *list);
-static ngx_msec_t lane_webhook_doubt(ngx_guildlog_lane_t *lane);
+static ngx_msec_t lane_webhook_doubt(ngx_guildlog_lane_t *lane,
+    ngx_guildlog_client_response_t *answer);
 static void lane_webhook_created(void *data,
     ngx_guildlog_client_response_t *answer);
 static void lane_webhook_learn(ngx_guildlog_lane_t *lane,
@@ -112,7 +113,7 @@ lane_webhook_listed(void *data, ngx_guildlog_client_response_t *answer)
         return;
     }
 
-    doubt = lane_webhook_doubt(lane);
+    doubt = lane_webhook_doubt(lane, answer);
 
     if (doubt) {
         doubt = ngx_min(doubt, LANE_WEBHOOK_RETRY);
@@ -197,14 +198,20 @@ lane_webhook_elsewhere(ngx_guildlog_lane_t *lane, ngx_array_t *list)
 }
 
 
-/* ms for which a webhook that was asked for may still be made; 0: no longer */
+/*
+ * ms for which a webhook that was asked for may still have been made behind
+ * this list, which is as old as its question; 0: no longer
+ */
 
 static ngx_msec_t
-lane_webhook_doubt(ngx_guildlog_lane_t *lane)
+lane_webhook_doubt(ngx_guildlog_lane_t *lane,
+    ngx_guildlog_client_response_t *answer)
 {
+    ngx_msec_t      asked_at;
     ngx_msec_int_t  rest;
 
-    rest = (ngx_msec_int_t) (lane->sure_at - ngx_current_msec);
+    asked_at = ngx_current_msec - answer->time_ms;
+    rest = (ngx_msec_int_t) (lane->sure_at - asked_at);
 
     return lane->asked ? ngx_max(rest, 0) : 0;
 }
@@ -406,8 +413,7 @@ lane_webhook_deleted(void *data, ngx_guildlog_client_response_t *answer)
     switch (verdict.class) {
 
     case NGX_GUILDLOG_VERDICT_LIMITED:
-        ngx_guildlog_lane_tell_limited(lane, verdict.retry_after_ms
-                                             + NGX_GUILDLOG_LANE_MARGIN,
+        ngx_guildlog_lane_tell_limited(lane, verdict.retry_after_ms,
                                        NGX_GUILDLOG_STATE_CLOSE);
         return;
 

@@ -37,4 +37,27 @@ for my $name (sort keys %case) {
     is posts($it->{to}) - $it->{posts}, 1, '... and was not sent again';
 }
 
+# the first message of a lane has none before it: it, too, is looked for twice
+
+my $late = $channel + 1 . '';
+$platform->faults({ call => 'execute', channel => $late,
+    action => 'after-read' });
+my ($guild, $token) = server();
+becomes($guild, $token, scalar $g->sql('select id from log_entry
+    where guild_id = ? and seq = 1', $guild), 'delivered',
+    'a first message that is applied after the first read', 120);
+is scalar(posts($late)), 1, '... and was not sent again';
+
+# a list of webhooks is as old as its question: it cannot show one that was made
+# before it came
+
+my $to = $channel + 1 . '';
+$platform->faults({ call => 'create', channel => $to, action => 'after-read' },
+    map { +{ call => 'list', channel => $to, action => 'delay', ms => $_ } }
+        1, 9_800);
+($guild, $token) = server();
+becomes($guild, $token, (record($guild, 1))[0], 'delivered',
+    'a webhook that is made while its channel is listed is found', 120);
+is scalar $platform->webhooks($to), 1, '... and no second one is made';
+
 done_testing;
