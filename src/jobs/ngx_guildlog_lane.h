@@ -243,6 +243,7 @@ struct ngx_guildlog_lane_s {
     ngx_msec_t                     not_before;
     ngx_msec_t                     slow_to;  /* a learnt pace */
     ngx_uint_t                     failures; /* in a row, of anything else */
+    ngx_uint_t                     limited;  /* so many 429 in a row */
     unsigned                       waits:1;  /* for not_before */
     unsigned                       slow:1;
 
@@ -374,7 +375,8 @@ void ngx_guildlog_lane_call_ask(ngx_guildlog_lane_t *lane,
     const ngx_str_t *more, ngx_guildlog_client_handler_pt handler,
     ngx_guildlog_lane_state_e again);
 
-/* takes note of the answer; the verdict lives as long as lane->work_pool */
+/* takes note of the answer; the verdict lives as long as lane->work_pool.  After
+   a limit the lane may go on when retry_after_ms are over */
 void ngx_guildlog_lane_call_judge(ngx_guildlog_lane_t *lane,
     ngx_guildlog_client_response_t *answer, ngx_guildlog_platform_call_e call,
     ngx_guildlog_verdict_t *verdict);

@@ -6,7 +6,12 @@
 #include "jobs/ngx_guildlog_delivery_queue.h"
 
 
-#define LANE_CALL_RETRY  5000        /* ms */
+#define LANE_CALL_RETRY    5000      /* ms */
+#define LANE_CALL_LIMITED  100       /* ms, behind the first limit */
+
+
+static void lane_call_limited(ngx_guildlog_lane_t *lane,
+    ngx_guildlog_verdict_t *verdict);
 
 
 _Static_assert(1 << (NGX_GUILDLOG_TRAFFIC_CALLS - 1)
@@ -66,12 +71,37 @@ ngx_guildlog_lane_call_judge(ngx_guildlog_lane_t *lane,
                    &lane->id, &lane->guild, call, answer->status,
                    verdict->reason);
 
-    scope = verdict->class == NGX_GUILDLOG_VERDICT_LIMITED
-            ? (ngx_int_t) verdict->scope : -1;
+    scope = -1;
+
+    if (verdict->class == NGX_GUILDLOG_VERDICT_LIMITED) {
+        scope = verdict->scope;
+        lane_call_limited(lane, verdict);
+
+    } else {
+        lane->limited = 0;
+    }
 
     ngx_guildlog_traffic_call(lane->env->traffic, call, verdict->class, scope,
                               answer->status);
     ngx_guildlog_delivery_turn_answered(lane, verdict);
+}
+
+
+/*
+ * Each is a bad request of the address.  A platform that tells no time, or none
+ * that helps, is asked more and more rarely.
+ */
+
+static void
+lane_call_limited(ngx_guildlog_lane_t *lane, ngx_guildlog_verdict_t *verdict)
+{
+    ngx_msec_t  least;
+
+    least = LANE_CALL_LIMITED << ngx_min(lane->limited, 9);
+    lane->limited++;
+
+    verdict->retry_after_ms = ngx_max(verdict->retry_after_ms
+                                      + NGX_GUILDLOG_LANE_MARGIN, least);
 }
 
 
@@ -123,8 +153,7 @@ ngx_guildlog_lane_call_failed(ngx_guildlog_lane_t *lane,
         return;
 
     case NGX_GUILDLOG_VERDICT_LIMITED:
-        ngx_guildlog_lane_tell_limited(lane, verdict->retry_after_ms
-                                             + NGX_GUILDLOG_LANE_MARGIN,
+        ngx_guildlog_lane_tell_limited(lane, verdict->retry_after_ms,
                                        again);
         return;
 

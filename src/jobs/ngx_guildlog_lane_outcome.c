@@ -105,8 +105,7 @@ lane_outcome_of(ngx_guildlog_lane_t *lane, ngx_guildlog_verdict_t *verdict,
         return;
 
     case NGX_GUILDLOG_VERDICT_LIMITED:
-        ngx_guildlog_lane_outcome_refused(lane, verdict->retry_after_ms
-                                                + NGX_GUILDLOG_LANE_MARGIN);
+        ngx_guildlog_lane_outcome_refused(lane, verdict->retry_after_ms);
         return;
 
     case NGX_GUILDLOG_VERDICT_POISON:

@@ -9,6 +9,7 @@
 #define VERDICT_RETRY  5000        /* ms, where none is said */
 #define VERDICT_LONG   86400000    /* ms, more is not believed */
 #define VERDICT_EMBEDS 10
+#define VERDICT_JSON   "application/json"
 
 #define NGX_GUILDLOG_CALL_WRITES     (NGX_GUILDLOG_CALL_EXECUTE               \
                                       |NGX_GUILDLOG_CALL_CREATE)
@@ -315,12 +316,15 @@ verdict_unread(const ngx_guildlog_client_response_t *answer,
 }
 
 
+/* a body that is said to be JSON, and cannot be read, is the platform's own */
+
 static verdict_form_e
 verdict_form(const ngx_guildlog_client_response_t *answer, json_t *json,
     ngx_uint_t code)
 {
-    ngx_uint_t     i;
-    ngx_keyval_t  *header;
+    ngx_uint_t        i, own;
+    ngx_keyval_t     *header;
+    const ngx_str_t  *type;
 
     if (json == NULL && answer->status != 429) {
         return VERDICT_FORM_TEXT;
@@ -330,12 +334,19 @@ verdict_form(const ngx_guildlog_client_response_t *answer, json_t *json,
         return VERDICT_FORM_JSON;
     }
 
+    type = ngx_guildlog_client_response_header(answer, "content-type");
+
+    own = json || answer->body.len == 0
+          || (type && type->len >= sizeof(VERDICT_JSON) - 1
+              && ngx_strncasecmp(type->data, (u_char *) VERDICT_JSON,
+                                 sizeof(VERDICT_JSON) - 1)
+                 == 0);
+
     header = answer->headers.elts;
 
     for (i = 0; i < answer->headers.nelts; i++) {
         if (ngx_strncmp(header[i].key.data, "x-ratelimit-", 12) == 0
-            || ((json || answer->body.len == 0)
-                && ngx_strcmp(header[i].key.data, "retry-after") == 0))
+            || (own && ngx_strcmp(header[i].key.data, "retry-after") == 0))
         {
             return VERDICT_FORM_JSON;
         }

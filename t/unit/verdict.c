@@ -96,6 +96,12 @@ static const judged_t  judged[] = {
       is(LIMITED), 0, 1 },
     { "a limit on a page", EXECUTE, 429, LIMITED_HEADERS, "<html>",
       is(LIMITED), 0, 1 },
+    { "a limit in JSON that is broken", EXECUTE, 429,
+      "content-type: application/json; charset=utf-8\nretry-after: 2\n",
+      "{\"retry_after\":Infinity}", is(LIMITED), 0, 1 },
+    { "JSON that is broken, and no limit", EXECUTE, 429,
+      "content-type: application/json\n", "{\"retry_after\":Infinity}",
+      is(BLOCKED), 0, 1 },
     { "a limit in the body only", EXECUTE, 429, "",
       "{\"retry_after\":1,\"code\":0}", is(LIMITED), 0, 1 },
     { "a ban", EXECUTE, 429, "", "{\"message\":\"You are being blocked\","
