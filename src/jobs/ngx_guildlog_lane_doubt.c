@@ -2,11 +2,11 @@
 /*
  * A message that may have been applied.  The lane reads what the channel has
  * after the message before it, and not before a request could no longer be
- * under way.  That time counts from the attempt, whoever made it.  The message
- * counts as absent if it is not there twice, for a platform that had stood
- * still may answer this call before it applies the message.  The first message
- * of a lane has none before it: then any other message of the channel shows
- * that the channel can be read.  If reading proves nothing, the lane goes on,
+ * under way.  That time counts from the attempt, whoever made it.  A message
+ * that is not there is looked for twice, for a platform that had stood still
+ * may answer this call before it applies the message.  The first message of a
+ * lane has none before it: then any other message of the channel shows that
+ * the channel can be read.  If reading proves nothing, the lane goes on,
  * and the message is looked for again later, by a lane made for it alone.
  */
 
@@ -139,8 +139,7 @@ lane_doubt_answer(void *data, ngx_guildlog_client_response_t *answer)
             return;
         }
 
-        ngx_guildlog_lane_tell_limited(lane, verdict.retry_after_ms
-                                             + NGX_GUILDLOG_LANE_MARGIN,
+        ngx_guildlog_lane_tell_limited(lane, verdict.retry_after_ms,
                                        NGX_GUILDLOG_STATE_DOUBT_ASK);
         return;
 
@@ -334,6 +333,7 @@ lane_doubt_names(ngx_guildlog_lane_t *lane,
 static void
 lane_doubt_end(ngx_guildlog_lane_t *lane)
 {
+    ngx_msec_int_t            rest;
     ngx_guildlog_lane_args_t  args;
 
     if (lane->found) {
@@ -346,6 +346,17 @@ lane_doubt_end(ngx_guildlog_lane_t *lane)
 
         ngx_guildlog_lane_tell(lane, ngx_guildlog_stmt_delivery_sole, &args,
                                NGX_GUILDLOG_STATE_DOUBT_SOLE);
+        return;
+    }
+
+    rest = (ngx_msec_int_t) (lane->sure_at - ngx_current_msec);
+
+    if (!lane->lone && (!lane->absent || rest > 0)) {
+        lane->absent = 1;
+
+        rest = ngx_max(LANE_DOUBT_AGAIN, rest);
+        ngx_guildlog_delivery_queue_sleep(lane, rest,
+                                          NGX_GUILDLOG_STATE_DOUBT_ASK);
         return;
     }
 
@@ -408,19 +419,7 @@ lane_doubt_present(ngx_guildlog_lane_t *lane)
 static void
 lane_doubt_absent(ngx_guildlog_lane_t *lane)
 {
-    ngx_msec_t      wait;
-    ngx_msec_int_t  rest;
-
-    rest = (ngx_msec_int_t) (lane->sure_at - ngx_current_msec);
-
-    if (!lane->lone && (!lane->absent || rest > 0)) {
-        lane->absent = 1;
-
-        rest = ngx_max(LANE_DOUBT_AGAIN, rest);
-        ngx_guildlog_delivery_queue_sleep(lane, rest,
-                                          NGX_GUILDLOG_STATE_DOUBT_ASK);
-        return;
-    }
+    ngx_msec_t  wait;
 
     ngx_guildlog_traffic_doubt(lane->env->traffic, NGX_GUILDLOG_DOUBT_ABSENT);
 

@@ -1,6 +1,7 @@
 -- What is unconfirmed: whether its message was applied is asked again for a
--- day, after 1 minute, 10 minutes, 1 hour and then each 4 hours. A permission
--- to read may have come back.
+-- day, half a minute later, then each time when it is twice as old, at last
+-- each 4 hours. A permission to read may have come back, and a look that
+-- something cut short costs as long as there was before.
 
 drop type if exists delivery_doubt cascade;
 
@@ -14,7 +15,7 @@ begin
     insert into doubt (guild_id, lane, seq_from, seq_to, done_at, shard,
                        webhook_id, attempt_at, before_id, look_at)
     select w.guild, w.lane, h.head + 1, w.done_to, at, l.shard, l.webhook_id,
-           h.attempt_at, h.last_message_id, at + doubt_pause(0)
+           h.attempt_at, h.last_message_id, at + doubt_pause('0')
       from lane_head h
       join lane l on l.guild_id = h.guild_id and l.lane = h.lane
      where h.guild_id = w.guild and h.lane = w.lane
@@ -24,12 +25,11 @@ begin
 end $$;
 
 
--- From that look to the next one.
+-- From the look at that age to the next one.
 
-create or replace function doubt_pause(looks int)
+create or replace function doubt_pause(age interval)
 returns interval language sql immutable as $$
-    select coalesce((array['1 minute', '10 minutes', '1 hour']::interval[])
-                        [looks + 1], '4 hours')
+    select least(greatest(age, '30 seconds'), '4 hours')
 $$;
 
 
@@ -54,7 +54,8 @@ begin
          order by x.look_at limit most
     loop
         update doubt x
-           set looks = d.looks + 1, look_at = now() + doubt_pause(d.looks + 1)
+           set looks = d.looks + 1,
+               look_at = now() + doubt_pause(now() - d.done_at)
          where x.guild_id = d.guild_id and x.lane = d.lane
            and x.seq_from = d.seq_from and x.looks = d.looks;
         continue when not found;
