@@ -77,7 +77,7 @@ message_embed_fill(ngx_guildlog_message_item_t *item, ngx_pool_t *pool,
 {
     const char                         *label;
     ngx_str_t                           sentence, rest;
-    ngx_uint_t                          i, left;
+    ngx_uint_t                          i, left, units;
     ngx_guildlog_message_text_t         text;
     const ngx_guildlog_message_part_t  *part;
 
@@ -128,14 +128,22 @@ message_embed_fill(ngx_guildlog_message_item_t *item, ngx_pool_t *pool,
             continue;
         }
 
+        label = ngx_guildlog_message_item_label(item, part->label);
+        units = ngx_guildlog_message_text_units((u_char *) label,
+                                                ngx_strlen(label));
+
+        if (units >= all->left) {
+            continue;
+        }
+
+        all->left -= units;
+
         ngx_guildlog_message_text_open(&text, all, part->embed);
         part->write(item, &text, part->key);
         ngx_guildlog_message_text_close(&text, all, &embed->values[i]);
 
-        if (embed->values[i].len) {
-            label = ngx_guildlog_message_item_label(item, part->label);
-            all->left -= ngx_guildlog_message_text_units((u_char *) label,
-                                                         ngx_strlen(label));
+        if (embed->values[i].len == 0) {
+            all->left += units;
         }
     }
 

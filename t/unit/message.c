@@ -19,8 +19,7 @@
 
 #include "base/ngx_guildlog_json.h"
 #include "base/ngx_guildlog_utf8.h"
-#include "platform/ngx_guildlog_message.h"
-#include "platform/ngx_guildlog_message_text.h"
+#include "platform/ngx_guildlog_message_parts.h"
 #include "tap.h"
 
 
@@ -1203,6 +1202,83 @@ test_brim(void)
 }
 
 
+static ngx_uint_t
+units_of(json_t *json, const char *key)
+{
+    const char  *s;
+
+    s = json_string_value(json_object_get(json, key));
+
+    return s ? units(s) : 0;
+}
+
+
+/* what an embed has counts against its room, its labels included */
+
+static void
+test_room(void)
+{
+    json_t                        *json, *fields;
+    size_t                         i;
+    ngx_str_t                      body, error;
+    ngx_int_t                      rc;
+    ngx_uint_t                     room, left, n, over, most;
+    ngx_guildlog_json_t            w;
+    ngx_guildlog_message_item_t    item;
+    ngx_guildlog_message_text_t    work;
+    ngx_guildlog_message_entry_t   e;
+
+    ngx_memzero(&e, sizeof(e));
+    e.conf.style = &style;
+    e.conf.guild = tap_str(ID);
+    e.doc = tap_str("{\"id\":\"9\",\"type\":36,\"timestamp\":1,"
+                    "\"executor\":{\"id\":\"1\",\"name\":\"a\"},"
+                    "\"target\":{\"id\":\"2\",\"name\":\"b\"},"
+                    "\"channel\":{\"id\":\"3\",\"name\":\"c\"},"
+                    "\"role\":\"r\",\"name\":\"n\",\"reason\":\"w\","
+                    "\"count\":2,\"action\":\"x\",\"value\":\"y\","
+                    "\"content\":\"z\",\"contentAfter\":\"zz\"");
+    over = 0;
+    most = 0;
+
+    for (room = 0; room < 400; room++) {
+        pool = tap_pool();
+
+        ngx_guildlog_json_init(&w, pool, 4096);
+        (void) ngx_guildlog_message_text_init(&work, pool, 6000);
+        work.left = room;
+        left = room;
+
+        rc = ngx_guildlog_message_item_read(&item, pool, &e);
+
+        if (rc == NGX_OK) {
+            rc = ngx_guildlog_message_embed(&item, pool, &work, &left, &w);
+        }
+
+        (void) ngx_guildlog_json_written(&w, &body);
+        json = rc == NGX_OK ? ngx_guildlog_json_parse(pool, &body, &error)
+                            : NULL;
+        fields = json_object_get(json, "fields");
+
+        n = units_of(json, "title") + units_of(json, "description")
+            + units_of(json_object_get(json, "footer"), "text");
+
+        for (i = 0; i < json_array_size(fields); i++) {
+            n += units_of(json_array_get(fields, i), "name")
+                 + units_of(json_array_get(fields, i), "value");
+        }
+
+        over += json == NULL || n > room || left > room;
+        most = ngx_max(most, n);
+
+        ngx_destroy_pool(pool);
+    }
+
+    tap_is(over, 0, "an embed fits into its room, whatever that is");
+    tap_ok(most > 100, "and says much where there is room");
+}
+
+
 typedef struct {
     const char   *what;
     ngx_uint_t    format;
@@ -1450,6 +1526,7 @@ main(void)
     test_packing();
     test_names();
     test_brim();
+    test_room();
     test_hostile();
 
     return tap_done();
