@@ -3,10 +3,12 @@
 --   \set tables '{server,lane}'
 --   \ir ../lock.sql
 --
--- A lock that waits makes all requests wait that come behind it. So all locks
--- are had within 200 ms, or given up and tried again a little later. Whoever
--- had to wait has gone on by then. Before that, a lock is taken that no request
--- waits for and that a vacuum gives way to, so that none is in the way.
+-- A lock that waits makes all requests wait that come behind it. So it is not
+-- tried while a transaction has one of the tables that had it a moment ago, as
+-- a dump has for an hour. Then all locks are had within 200 ms, or given up and
+-- tried again later. Whoever had to wait has gone on by then. Before that, a
+-- lock is taken that no request waits for and that a vacuum gives way to, so
+-- that none is in the way.
 
 select set_config('guildlog.tables', :'tables', true) \g /dev/null
 
@@ -15,7 +17,11 @@ declare
     tables  constant regclass[] := current_setting('guildlog.tables');
     until   timestamptz;
     one     regclass;
-    tries   int := 0;
+    rest    float := 0.2;       -- seconds
+    before  text[];             -- transactions that had one of the tables
+    had     text[];
+    looked  boolean;
+    long    text;
 begin
     perform set_config('lock_timeout', '0', true);
 
@@ -24,6 +30,35 @@ begin
     end loop;
 
     loop
+        perform pg_sleep(rest * (1 + random() / 2)), pg_stat_clear_snapshot();
+
+        select array_agg(l.virtualtransaction),
+               min(format('process %s (%s), since %s', l.pid,
+                          coalesce(nullif(a.application_name, ''), 'unnamed'),
+                          coalesce(a.xact_start::text, 'a while')))
+                   filter (where l.virtualtransaction = any (before))
+          into had, long
+          from unnest(tables) t
+          left join lateral pg_partition_tree(t) p on true
+          join pg_locks l on l.relation = coalesce(p.relid, t)
+           and l.database = (select d.oid from pg_database d
+                              where d.datname = current_database())
+           and l.granted and l.pid is distinct from pg_backend_pid()
+          left join pg_stat_activity a on a.pid = l.pid;
+
+        looked := before is not null;
+        before := coalesce(had, '{}');
+        continue when not looked;
+
+        if long is not null then
+            rest := least(2 * rest, 10);
+            if rest >= 3 then
+                raise warning '% has a table that is to be changed: the '
+                              'migration waits, nobody else does', long;
+            end if;
+            continue;
+        end if;
+
         begin
             until := clock_timestamp() + interval '200 ms';
 
@@ -41,15 +76,8 @@ begin
 
             exit;
         exception when lock_not_available then
-            tries := tries + 1;
+            rest := least(2 * rest, 10);
         end;
-
-        if tries = 10 then
-            raise warning '% is in use all the time, perhaps by a dump: the '
-                          'migration waits, nobody else does', one;
-        end if;
-
-        perform pg_sleep(0.2 + random() * 0.3);
     end loop;
 
     perform set_config('lock_timeout', '200ms', true);
