@@ -67,8 +67,12 @@ begin
 
     gone := server_rows_delete(guild, most);
 
+    -- a transaction that is yet to come was one of the store that this one was
+    -- restored from
+
     if gone = 0
-       and it.forgotten_by < pg_snapshot_xmin(pg_current_snapshot())
+       and (it.forgotten_by < pg_snapshot_xmin(pg_current_snapshot())
+            or it.forgotten_by > pg_current_xact_id())
     then
         delete from server s where s.guild_id = guild;
     end if;

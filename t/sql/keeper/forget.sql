@@ -12,7 +12,7 @@ lock table guildlog.log_entry;
 
 \ir ../setup.psql
 \ir ../forget.psql
-select plan(59);
+select plan(60);
 
 \set person 765432109876543210
 \set other 765432109876543211
@@ -306,6 +306,12 @@ select is(pg_temp.stands(:'guild'), '{}',
           'this row goes when no older transaction is left');
 select throws_ok(format('select operator_server_forget(%s)', :guild), 'GL404',
                  'server: unknown', 'then the server is unknown');
+select operator_server_put(:guild, '{}') \g /dev/null
+select operator_server_forget(:guild) \g /dev/null
+update server set forgotten_by = '9000000000000000000' where guild_id = :guild;
+select pg_temp.forget() \g /dev/null
+select is(pg_temp.stands(:'guild'), '{}',
+          'the row goes, too, if a transaction of another store made it');
 select alike(pg_temp.counts(:'theirs', :second, 0), '{"total":2,%',
             'other servers stay');
 select is(status, 201, 'and it may come again')
