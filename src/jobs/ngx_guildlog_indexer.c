@@ -60,7 +60,6 @@ static void indexer_add(ngx_guildlog_indexer_t *indexer);
 static void indexer_write(ngx_guildlog_indexer_t *indexer);
 static void indexer_put(ngx_guildlog_indexer_t *indexer);
 static void indexer_put_done(void *data, ngx_guildlog_db_result_t *result);
-static void indexer_unreadable(ngx_guildlog_indexer_t *indexer);
 static void indexer_refused(ngx_guildlog_indexer_t *indexer,
     ngx_guildlog_db_result_t *result);
 static void indexer_fail(ngx_guildlog_indexer_t *indexer,
@@ -260,10 +259,6 @@ indexer_add(ngx_guildlog_indexer_t *indexer)
         indexer_go(indexer, INDEXER_WRITE);
         break;
 
-    case NGX_DECLINED:
-        indexer_unreadable(indexer);
-        break;
-
     default:
         indexer_end(indexer, INDEXER_RETRY);
     }
@@ -333,24 +328,6 @@ indexer_put_done(void *data, ngx_guildlog_db_result_t *result)
     default:
         indexer_end(indexer, 0);
     }
-}
-
-
-/* it never should be: what was recorded is JSON */
-
-static void
-indexer_unreadable(ngx_guildlog_indexer_t *indexer)
-{
-    u_char     buf[64];
-    ngx_str_t  id, cause;
-
-    id = ngx_guildlog_indexer_job_id(&indexer->job);
-
-    cause.data = buf;
-    cause.len = ngx_snprintf(buf, sizeof(buf), "entry %V cannot be read", &id)
-                - buf;
-
-    indexer_fail(indexer, &cause);
 }
 
 

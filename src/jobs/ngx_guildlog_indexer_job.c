@@ -161,14 +161,25 @@ ngx_int_t
 ngx_guildlog_indexer_job_add(ngx_guildlog_indexer_job_t *job)
 {
     ngx_int_t  rc;
-    ngx_str_t  doc;
+    ngx_str_t  id, doc;
 
     if (job->row < job->docs.rows) {
         doc = indexer_job_value(job, INDEXER_JOB_DOC);
 
         rc = ngx_guildlog_build_add(job->build, &doc);
-        if (rc != NGX_OK) {
-            return rc;
+
+        if (rc == NGX_ERROR) {
+            return NGX_ERROR;
+        }
+
+        /* it never should be: what was recorded is JSON */
+
+        if (rc == NGX_DECLINED) {
+            id = indexer_job_value(job, INDEXER_JOB_ID);
+
+            ngx_log_error(NGX_LOG_ERR, job->log, 0,
+                          "entry %V of server %V cannot be read, and is not "
+                          "found by searches", &id, &job->guild);
         }
 
         job->done = indexer_job_value(job, job->run ? INDEXER_JOB_ARRIVAL
@@ -186,13 +197,6 @@ ngx_guildlog_indexer_job_add(ngx_guildlog_indexer_job_t *job)
     }
 
     return job->row < job->docs.rows ? NGX_AGAIN : NGX_OK;
-}
-
-
-ngx_str_t
-ngx_guildlog_indexer_job_id(ngx_guildlog_indexer_job_t *job)
-{
-    return indexer_job_value(job, INDEXER_JOB_ID);
 }
 
 

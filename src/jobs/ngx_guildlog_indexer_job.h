@@ -72,14 +72,11 @@ ngx_int_t ngx_guildlog_indexer_job_page(ngx_guildlog_indexer_job_t *job,
     ngx_guildlog_db_result_t *result);
 
 /*
- * The next document.  NGX_AGAIN: another one is at hand.  NGX_OK: another page
- * is needed.  NGX_DONE: these are to be written.  NGX_DECLINED: it cannot be
- * read.  NGX_ERROR: no memory.
+ * The next document; one that cannot be read is left out.  NGX_AGAIN: another
+ * one is at hand.  NGX_OK: another page is needed.  NGX_DONE: these are to be
+ * written.  NGX_ERROR: no memory.
  */
 ngx_int_t ngx_guildlog_indexer_job_add(ngx_guildlog_indexer_job_t *job);
-
-/* the id of that document */
-ngx_str_t ngx_guildlog_indexer_job_id(ngx_guildlog_indexer_job_t *job);
 
 /* NGX_AGAIN: call it again.  NGX_OK: it may be stored.  NGX_ERROR: no memory */
 ngx_int_t ngx_guildlog_indexer_job_write(ngx_guildlog_indexer_job_t *job);

@@ -176,26 +176,32 @@ is wrong($odd), '', '... exactly';
     });
 
     ok wait_for { sql(q(select count(*) from keeper_parked
-        where task = 'search')) == 2 }, 'two servers are left out';
-    is sql('select fault from keeper_parked where guild_id = ?', $unread),
-        "entry $id cannot be read", '... for an entry that cannot be read';
+        where task = 'search')) == 1 }, 'a server is left out';
     like sql('select fault from keeper_parked where guild_id = ?', $refused),
         qr/^put: P0001 no such luck/, '... for what the database refuses';
-    settled($good);
+    settled($good, $unread);
     cmp_ok tail($good), '<', 1024, '... others are indexed';
+    cmp_ok tail($unread), '<', 1024,
+        '... also one with an entry that cannot be read';
+    like $first->error_log, qr/entry $id of server $unread cannot be read/,
+        '... of which the log tells';
+    is sql('select h.arrival - sum(s.n) from search_segment s
+        join search_head h using (guild_id, bot) where h.guild_id = ?
+        group by h.arrival', $unread), 1, '... and which alone is left out';
     sql(q(update keeper set due_at = now()));
     ok wait_for {
         my $status = status($first);
-        ($status->{keeper_parked}{search} // 0) == 2
-            && $status->{keeper_errors_total}{search} >= 2;
-    }, 'the status page shows them';
+        ($status->{keeper_parked}{search} // 0) == 1
+            && $status->{keeper_errors_total}{search} >= 1;
+    }, 'the status page shows what is left out';
     ok wait_for { $first->error_log
-        =~ /task "search" failed: .*server $unread: entry $id cannot/ },
+        =~ /task "search" failed: .*server $refused: put: P0001/ },
         '... the log does, too';
 
     sql('update log_entry set doc = ? where guild_id = ? and id = ?', $doc,
         $unread, $id);
     sql('drop trigger refuse on search_segment');
+    sql('select rebuild(?)', $unread);
     catches_up($unread, $refused);
     is sql('select count(*) from keeper_parked'), 0,
         'repaired, they are left out no longer';
